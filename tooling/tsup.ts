@@ -2,6 +2,7 @@
  * @file The one build recipe for every package: ESM only, ES2022, declarations and source maps.
  * `@tessera/*` and npm dependencies stay external, so two packages never carry a copy of a third.
  */
+import { existsSync } from 'node:fs';
 import { defineConfig, type Options } from 'tsup';
 
 type TsupConfig = ReturnType<typeof defineConfig>;
@@ -20,6 +21,7 @@ const common: Options = {
 
 /** Builds `src/index.ts` of a published package, with declarations. */
 export function libraryBuild(overrides: Options = {}): TsupConfig {
+  if (!existsSync('src/index.ts')) return [];
   return defineConfig({
     ...common,
     entry: ['src/index.ts'],
@@ -32,6 +34,7 @@ export function libraryBuild(overrides: Options = {}): TsupConfig {
 
 /** Builds `src/main.ts` of a program in `apps/`, without declarations. */
 export function appBuild(overrides: Options = {}): TsupConfig {
+  if (!existsSync('src/main.ts')) return [];
   return defineConfig({
     ...common,
     entry: ['src/main.ts'],
