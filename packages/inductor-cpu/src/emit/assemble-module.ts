@@ -1,0 +1,162 @@
+/**
+ * @file Links functions into a WebAssembly module: binary and text.
+ *
+ * Everything reachable from the exported functions is included once, in the order it is first met, so
+ * callers list only what they export. The memory is imported as `env.memory`; host functions under the
+ * names of their `ImportedFunction`.
+ */
+import { ByteWriter } from './byte-writer.js';
+import { encodeBody, encodeConstant, TYPE_BYTES } from './encode-body.js';
+import { printFunction, printGlobal, resultText } from './print-body.js';
+import type { Callee, Code, DefinedFunction, Global, ImportedFunction, Local, ResultType, Statement, ValType } from './types.js';
+
+/** The memory that a module imports; limits in 64 KiB pages. */
+export interface MemoryImport {
+  readonly minPages: number;
+  readonly maxPages: number;
+  readonly shared: boolean;
+}
+
+/** What goes into a module. */
+export interface ModuleSpec {
+  readonly memory: MemoryImport;
+  /** Exported under their own names, which must differ. */
+  readonly functions: readonly DefinedFunction[];
+  /** Exported under their own names; others are included when used. */
+  readonly globals?: readonly Global[];
+}
+
+interface Linked {
+  readonly imports: readonly ImportedFunction[];
+  readonly functions: readonly DefinedFunction[];
+  readonly globals: readonly Global[];
+}
+
+/** Everything reachable, in a deterministic order. */
+function link(spec: ModuleSpec): Linked {
+  const imports = new Set<ImportedFunction>();
+  const functions = new Set<DefinedFunction>(spec.functions);
+  const globals = new Set<Global>(spec.globals);
+  const visitCode = (code: Code): void => {
+    const { node } = code;
+    if (node.kind === 'global') globals.add(node.global);
+    if (node.kind === 'call') {
+      if (node.callee.kind === 'import') imports.add(node.callee);
+      else functions.add(node.callee);
+    }
+    if ('args' in node) node.args.forEach(visitCode);
+  };
+  const visit = (statements: readonly Statement[]): void => {
+    for (const statement of statements) {
+      if (statement.kind === 'set-global') globals.add(statement.global);
+      if ('code' in statement && statement.code !== undefined) visitCode(statement.code);
+      if ('cond' in statement && statement.cond !== undefined) visitCode(statement.cond);
+      if ('body' in statement) visit(statement.body);
+      if (statement.kind === 'if') {
+        visit(statement.then);
+        visit(statement.otherwise);
+      }
+    }
+  };
+  // A Set's iterator also visits what is added meanwhile: callees of callees.
+  for (const fn of functions) visit(fn.body);
+  return { imports: [...imports], functions: [...functions], globals: [...globals] };
+}
+
+function paramTypes(callee: Callee): readonly ValType[] {
+  return callee.kind === 'import' ? callee.params : (callee.params as readonly Local[]).map((param) => param.type);
+}
+
+/** The module in binary form. */
+export function assembleModule(spec: ModuleSpec): Uint8Array<ArrayBuffer> {
+  const { imports, functions, globals } = link(spec);
+  const functionIndices = new Map<Callee, number>();
+  for (const callee of [...imports, ...functions]) functionIndices.set(callee, functionIndices.size);
+  const globalIndices = new Map(globals.map((global, index) => [global, index]));
+
+  const types = new TypeTable();
+  const typeOf = (callee: Callee): number => types.index(paramTypes(callee), callee.result);
+  const out = new ByteWriter();
+  out.bytes([0, 0x61, 0x73, 0x6d, 1, 0, 0, 0]);
+  const importTypes = imports.map(typeOf);
+  const functionTypes = functions.map(typeOf);
+
+  section(out, 1, types.entries, (w, entry) => w.bytes(entry));
+  section(out, 2, [undefined, ...imports], (w, entry, i) => {
+    w.name(entry?.module ?? 'env');
+    w.name(entry?.name ?? 'memory');
+    if (entry === undefined) {
+      w.byte(2);
+      w.byte(spec.memory.shared ? 3 : 1);
+      w.unsigned(spec.memory.minPages);
+      w.unsigned(spec.memory.maxPages);
+    } else {
+      w.byte(0);
+      w.unsigned(importTypes[i - 1] as number);
+    }
+  });
+  section(out, 3, functionTypes, (w, type) => w.unsigned(type));
+  section(out, 6, globals, (w, global) => {
+    w.byte(TYPE_BYTES[global.type]);
+    w.byte(global.mutable ? 1 : 0);
+    encodeConstant(w, global.init);
+  });
+  section(out, 7, [...(spec.globals ?? []), ...spec.functions], (w, item) => {
+    w.name(item.name);
+    const isFunction = 'kind' in item;
+    w.byte(isFunction ? 0 : 3);
+    w.unsigned((isFunction ? functionIndices.get(item) : globalIndices.get(item)) as number);
+  });
+  const indices = {
+    functionIndex: (callee: Callee): number => functionIndices.get(callee) as number,
+    globalIndex: (global: Global): number => globalIndices.get(global) as number,
+  };
+  section(out, 10, functions, (w, fn) => w.sized(encodeBody(fn, indices)));
+  return out.finish();
+}
+
+function section<T>(out: ByteWriter, id: number, entries: readonly T[], write: (writer: ByteWriter, entry: T, index: number) => void): void {
+  if (entries.length === 0) return;
+  const content = new ByteWriter();
+  content.unsigned(entries.length);
+  entries.forEach((entry, i) => write(content, entry, i));
+  out.byte(id);
+  out.sized(content);
+}
+
+/** Function types, each once. */
+class TypeTable {
+  readonly entries: Uint8Array[] = [];
+  readonly #indices = new Map<string, number>();
+
+  index(params: readonly ValType[], result: ResultType): number {
+    const key = `${params.join()}>${result}`;
+    const known = this.#indices.get(key);
+    if (known !== undefined) return known;
+    const results = result === 'void' ? [] : [TYPE_BYTES[result]];
+    this.#indices.set(key, this.entries.length);
+    this.entries.push(Uint8Array.from([0x60, params.length, ...params.map((type) => TYPE_BYTES[type]), results.length, ...results]));
+    return this.entries.length - 1;
+  }
+}
+
+/** The module in text form; `wat2wasm` accepts it. */
+export function printModule(spec: ModuleSpec): string {
+  const { imports, functions, globals } = link(spec);
+  const { minPages, maxPages, shared } = spec.memory;
+  const lines = [`(import "env" "memory" (memory ${minPages} ${maxPages}${shared ? ' shared' : ''}))`];
+  for (const { module, name, params, result } of imports) {
+    const list = params.length === 0 ? '' : ` (param ${params.join(' ')})`;
+    lines.push(`(import "${module}" "${name}" (func $${name}${list}${resultText(result)}))`);
+  }
+  lines.push(...globals.map(printGlobal));
+  for (const global of spec.globals ?? []) lines.push(`(export "${global.name}" (global $${global.name}))`);
+  lines.push(...functions.map((fn) => printFunction(fn, spec.functions.includes(fn))));
+  return `(module\n${lines.join('\n')}\n)`;
+}
+
+/** Everything that one function needs, as text: itself first, then its globals and callees. */
+export function printFunctionWithDependencies(fn: DefinedFunction): string {
+  const { globals, functions } = link({ memory: { minPages: 0, maxPages: 0, shared: false }, functions: [fn] });
+  return [...globals.map(printGlobal), ...functions.map((each) => printFunction(each, each === fn))].join('\n');
+}
