@@ -4,6 +4,7 @@
  * `pnpm lint prettier oxlint` runs only those named.
  */
 import { spawn } from 'node:child_process';
+import { delimiter, join } from 'node:path';
 import { root } from './workspace.mjs';
 
 /** In the order they are reported; those marked `built` read `dist` and wait for the build. */
@@ -15,7 +16,7 @@ const checks = {
   'package-diagram': { run: 'node scripts/package-diagram.mjs --check' },
   knip: { run: 'knip --no-progress' },
   sherif: { run: 'sherif' },
-  'size-limit': { run: 'size-limit', built: true },
+  'size-limit': { run: 'node scripts/sizes.mjs', built: true },
 };
 
 const chosen = process.argv.slice(2);
@@ -26,10 +27,13 @@ if (unknown.length > 0) {
 }
 const names = Object.keys(checks).filter((name) => chosen.length === 0 || chosen.includes(name));
 
+// The checks are found also when this is started by node alone.
+const PATH = [join(root, 'node_modules/.bin'), process.env.PATH].join(delimiter);
+
 /** Runs one command line, with its output kept together. */
 function run(command) {
   return new Promise((done) => {
-    const child = spawn(command, { cwd: root, shell: true, env: process.env });
+    const child = spawn(command, { cwd: root, shell: true, env: { ...process.env, PATH } });
     let output = '';
     child.stdout.on('data', (text) => (output += text));
     child.stderr.on('data', (text) => (output += text));

@@ -66,11 +66,15 @@ function withoutImplied(edges) {
 function mermaid() {
   const order = Object.keys(layers);
   const edges = withoutImplied(importedPackages());
+  // `graph` is a word of mermaid's own, so no node is called just that.
+  const id = (name) => `pkg_${name.replaceAll('-', '_')}`;
   const lines = ['```mermaid', 'flowchart BT'];
-  for (const name of order.filter((n) => edges.has(n))) lines.push(`  ${name}["@tessera/${name}"]`);
+  for (const name of order.filter((n) => edges.has(n))) {
+    lines.push(`  ${id(name)}["@tessera/${name}"]`);
+  }
   for (const from of order) {
     for (const to of order.filter((n) => edges.get(from)?.includes(n))) {
-      lines.push(`  ${from} --> ${to}`);
+      lines.push(`  ${id(from)} --> ${id(to)}`);
     }
   }
   lines.push('```');

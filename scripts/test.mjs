@@ -5,13 +5,15 @@
  * Arguments go to turbo (`pnpm test --filter=@tessera/tensor`, `pnpm test --force`). A package whose
  * inputs did not change is answered from turbo's cache, results file included.
  */
-import { existsSync, readFileSync, rmSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { turbo } from './turbo.mjs';
 import { members, root } from './workspace.mjs';
 
 const results = (member) => join(root, member.dir, '.test-results/vitest.json');
 
+const runs = join(root, '.turbo/runs');
+rmSync(runs, { recursive: true, force: true });
 for (const member of members()) rmSync(results(member), { force: true });
 
 const status = turbo([
@@ -22,36 +24,48 @@ const status = turbo([
   '--concurrency=2',
   '--log-order=grouped',
   '--output-logs=new-only',
+  // What became of each package, written to `.turbo/runs`.
+  '--summarize',
   ...process.argv.slice(2),
 ]);
+
+const [summary] = existsSync(runs) ? readdirSync(runs) : [];
+if (summary === undefined) process.exit(status || 1);
+const { tasks } = JSON.parse(readFileSync(join(runs, summary), 'utf8'));
 
 const rows = [];
 const total = { passed: 0, failed: 0, skipped: 0 };
 for (const member of members()) {
-  if (!existsSync(results(member))) continue;
-  const report = JSON.parse(readFileSync(results(member), 'utf8'));
+  const task = tasks.find((t) => t.taskId === `${member.manifest.name}#test`);
+  if (task === undefined) continue;
   const row = {
     name: member.manifest.name,
-    files: report.testResults.length,
-    passed: report.numPassedTests,
-    failed: report.numFailedTests,
-    skipped: report.numPendingTests + report.numTodoTests,
+    files: 0,
+    passed: 0,
+    failed: 0,
+    skipped: 0,
     seconds: 0,
   };
-  for (const file of report.testResults) {
-    row.seconds += Math.max(0, file.endTime - file.startTime) / 1000;
-    // A file that failed to load has no assertions of its own: count the file as one failure.
-    if (file.status === 'failed' && !file.assertionResults.some((t) => t.status === 'failed')) {
-      row.failed += 1;
+  if (existsSync(results(member))) {
+    const report = JSON.parse(readFileSync(results(member), 'utf8'));
+    row.files = report.testResults.length;
+    row.passed = report.numPassedTests;
+    row.failed = report.numFailedTests;
+    row.skipped = report.numPendingTests + report.numTodoTests;
+    for (const file of report.testResults) {
+      row.seconds += Math.max(0, file.endTime - file.startTime) / 1000;
+      // A file that did not load has no tests of its own to fail.
+      if (file.status === 'failed' && !file.assertionResults.some((t) => t.status === 'failed')) {
+        row.failed += 1;
+      }
     }
   }
-  if (row.files === 0) continue;
+  // Outside any test: an error nobody caught, a worker that died, vitest itself.
+  if (task.execution?.exitCode !== 0 && row.failed === 0) row.failed = 1;
+  if (row.files === 0 && row.failed === 0) continue;
   rows.push(row);
   for (const key of Object.keys(total)) total[key] += row[key];
 }
-
-// Turbo failed although every test passed: something outside a test did (a crashed worker, say).
-if (status !== 0 && total.failed === 0) total.failed = 1;
 
 const columns = ['name', 'files', 'passed', 'failed', 'skipped', 'seconds'];
 const cells = [
