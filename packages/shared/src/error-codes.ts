@@ -1,0 +1,72 @@
+/**
+ * @file The registry of error codes: every `TesseraError` carries one of these.
+ *
+ * Adding a code means three things: a line here, a page `docs/errors/<code>.md`, and a test that
+ * triggers it. Codes are stable names that programs may compare against, so they are never reused
+ * for another meaning. Modelled on JAX's error pages and PyTorch's graph-break registry.
+ */
+
+/** Every error code with its one-line title (also the title of its page in `docs/errors/`). */
+export const ERROR_CODES = {
+  // Arguments
+  'shape-mismatch': 'The shapes of the arguments do not fit the operation',
+  'dtype-mismatch': 'The dtypes of the arguments do not fit together',
+  'dtype-unsupported': 'The operation or device does not support this dtype',
+  'device-mismatch': 'The arguments are on different devices',
+  'invalid-argument': 'An argument has a value the function does not accept',
+  'invalid-dim': 'A dimension number is outside the range of the tensor',
+  'index-out-of-range': 'An index is outside the dimension it indexes',
+  'structure-mismatch': 'A compiled function was called with arguments of another structure',
+  'pytree-mismatch': 'Two nested structures differ, or leaves do not fit their structure',
+  'pytree-cycle': 'A nested structure contains itself',
+
+  // Configuration
+  'unknown-backend': 'No compiler backend is registered under this name',
+  'unknown-config-key': 'No configuration option has this name',
+  'invalid-config-value': 'A configuration option does not accept this value',
+  'unknown-log-artifact': 'No log artifact has this name',
+  'duplicate-package': 'Two copies of one Tessera package are loaded in the same program',
+
+  // Memory and devices
+  'use-after-dispose': 'A tensor was used after its memory was released',
+  'out-of-memory': 'The memory budget of a device is exhausted',
+  'device-unavailable': 'The device does not exist on this machine or was not registered',
+  'device-lost': 'The GPU device was lost while work was pending',
+  'data-async-only': 'The data of this device can only be read asynchronously',
+  'fake-data-access': 'The data of a fake tensor was read, but it has none',
+
+  // Operators
+  'schema-parse': 'An operator schema string is not valid',
+  'schema-arguments': 'The arguments of a call do not match the operator schema',
+  'op-duplicate': 'An operator with this name is already defined',
+  'op-unknown': 'No operator has this name',
+  'kernel-missing': 'The operator has no kernel for this device',
+
+  // Autograd
+  'inplace-version': 'A tensor needed for the gradient was modified in place',
+  'inplace-leaf': 'A leaf tensor that requires grad was modified in place',
+  'inplace-overlap': 'An in-place operation writes to overlapping memory',
+  'no-grad-graph': 'backward() was called on a tensor that has no gradient graph',
+  'backward-twice': 'backward() ran a second time through a freed graph',
+  'grad-non-scalar': 'A gradient was requested for a non-scalar output without a seed',
+  'double-backward-compiled': 'Double backward through a compiled function is not supported',
+
+  // Files
+  'safetensors-invalid': 'A safetensors file is malformed',
+  'state-dict-mismatch': 'A state dict does not fit the module',
+
+  // Capture and compilation
+  'graph-lint': 'A graph violates the rules of the graph IR',
+  'trace-escape': 'An intermediate tensor left a compiled function and cannot be recomputed',
+  'trace-full-graph': 'A graph break occurred although fullgraph is set',
+  'pure-side-effect': 'A function compiled with `pure` has a side effect',
+  'pure-stale': 'A function compiled with `pure` gave a result that is out of date',
+  'lifted-scalar': 'Arithmetic was attempted on a scalar that is only known at run time',
+  'symint-arithmetic': 'JavaScript arithmetic was attempted on a symbolic size',
+  'symint-data-dependent': 'A decision depends on a size that is only known at run time',
+  'codegen-invalid': 'A code generator built an invalid WebAssembly function',
+  'plan-invalid': 'An execution plan is malformed or does not fit this runtime',
+} as const;
+
+/** One of the codes in {@link ERROR_CODES}. */
+export type ErrorCode = keyof typeof ERROR_CODES;

@@ -1,0 +1,79 @@
+/**
+ * @file `@tessera/shared`: what every other package builds on.
+ *
+ * Errors with codes, log artifacts, the configuration store, pytrees, symbolic integers, counters
+ * and the check for duplicate packages. Imports nothing.
+ */
+
+// Errors
+export { TesseraError, isTesseraError } from './errors.js';
+export type { TesseraErrorOptions } from './errors.js';
+export { ERROR_CODES } from './error-codes.js';
+export type { ErrorCode } from './error-codes.js';
+export { assertNever } from './assert-never.js';
+export { nearestNames } from './nearest-names.js';
+
+// Logs
+export { log, logArtifacts, logEnabled, registerLogArtifact, setLogSink, setLogs } from './logs.js';
+export type { LogArtifact, LogArtifactName, LogSink } from './logs.js';
+
+// Configuration
+export { config, defineConfig } from './config/config-store.js';
+export type { Config, ConfigEntry, ConfigOptions, ConfigValues } from './config/config-store.js';
+export { integerIn, oneOf, option } from './config/config-option.js';
+export type { ConfigOption, OptionValidator } from './config/config-option.js';
+
+// Pytrees
+export { treeFlatten, treeLeaves, treeMap, treeUnflatten } from './pytree/pytree.js';
+export type { Flattened, IsLeaf } from './pytree/pytree.js';
+export { treePaths, treeSpecDifference, treeSpecEqual, treeSpecToString } from './pytree/tree-spec-compare.js';
+export { LEAF_SPEC } from './pytree/tree-spec.js';
+export type { TreeSpec } from './pytree/tree-spec.js';
+export { registerPytreeNode } from './pytree/node-registry.js';
+export type { PytreeNodeDefinition, PytreeNodeOptions } from './pytree/node-registry.js';
+
+// Symbolic integers
+export {
+  allStatic,
+  isStatic,
+  sizeAdd,
+  sizeCeilDiv,
+  sizeEq,
+  sizeFloorDiv,
+  sizeHint,
+  sizeKnown,
+  sizeLe,
+  sizeLt,
+  sizeMax,
+  sizeMin,
+  sizeMod,
+  sizeMul,
+  sizeNeg,
+  sizeProduct,
+  sizeSub,
+  sizeSum,
+  sizeToNumber,
+  sizesEqual,
+} from './symint/size.js';
+export type { Size } from './symint/size.js';
+export { SymInt } from './symint/sym-int.js';
+export type { SymIntKind, SymIntOwner, SymIntParts } from './symint/sym-int.js';
+export { ShapeEnv } from './symint/shape-env.js';
+export type { ShapeEnvOptions, ShapeGuard, SymbolInfo, SymbolOptions } from './symint/shape-env.js';
+export type { Relation, RelationOp } from './symint/relation.js';
+export { printRelation } from './symint/relation.js';
+export type { ValueRange } from './symint/value-range.js';
+export { printSize } from './symint/print.js';
+export type { NodeNamer } from './symint/print.js';
+export { evaluateSize, freeSymbols } from './symint/rewrite.js';
+export { checkShapeGuards, emitShapeGuards } from './symint/guard-code.js';
+export type { ShapeCheck, ShapeGuardCode } from './symint/guard-code.js';
+
+// Run-time scalars
+export { SymScalar, scalarHint, sizeToScalar } from './sym-scalar.js';
+export type { Scalar, ScalarKind, ScalarLike } from './sym-scalar.js';
+
+// Program-wide registries
+export { counters } from './counters.js';
+export type { Counters } from './counters.js';
+export { registerPackageCopy } from './package-copy.js';

@@ -1,0 +1,70 @@
+/**
+ * @file Scalars that a compiled function receives at run time.
+ *
+ * A learning rate or a step count that changes between calls must not be baked into a kernel. Where
+ * such a number reaches an operator, capture puts a `SymScalar` in its place: it has a hint (the
+ * value seen while capturing) but may not take part in JavaScript arithmetic, because the result
+ * would be frozen into the graph. Modelled on `torch.SymFloat`.
+ */
+import { TesseraError } from './errors.js';
+import type { Size } from './symint/size.js';
+import type { SymInt } from './symint/sym-int.js';
+
+/** A plain scalar argument. */
+export type Scalar = number | boolean;
+
+/** What a scalar argument of an operator may be: plain, or only known at run time. */
+export type ScalarLike = Scalar | SymScalar;
+
+/** The type of a run-time scalar. */
+export type ScalarKind = 'float' | 'int' | 'bool';
+
+/** A scalar whose value is an input of the compiled artifact. */
+export class SymScalar {
+  /** The value seen while capturing; a bool is 0 or 1. */
+  readonly hint: number;
+  readonly kind: ScalarKind;
+  /** Where the value comes from, for messages; may be empty. */
+  readonly name: string;
+  /** The size expression that gives the value, when it is derived from tensor sizes. */
+  readonly expr: SymInt | undefined;
+
+  constructor(hint: number, kind: ScalarKind, name = '', expr?: SymInt) {
+    this.hint = hint;
+    this.kind = kind;
+    this.name = name;
+    this.expr = expr;
+  }
+
+  /** Describes the scalar, for messages and printed graphs. */
+  toString(): string {
+    return `SymScalar(${this.name === '' ? '' : `${this.name}, `}${this.kind}, hint ${this.hint})`;
+  }
+
+  /** @throws lifted-scalar always. */
+  valueOf(): never {
+    throw new TesseraError('lifted-scalar', `${this.toString()} took part in JavaScript arithmetic, but its value is only known at run time.`, {
+      context: { hint: this.hint, kind: this.kind, name: this.name },
+      hints: [
+        'Compute the value before passing it to the compiled function, or make it a tensor and compute with tensor operations.',
+      ],
+    });
+  }
+
+  /** @throws lifted-scalar unless a string is wanted. */
+  [Symbol.toPrimitive](hint: 'string' | 'number' | 'default'): string {
+    return hint === 'string' ? this.toString() : this.valueOf();
+  }
+}
+
+/** The value of a scalar as seen while capturing. */
+export function scalarHint(scalar: ScalarLike): Scalar {
+  if (!(scalar instanceof SymScalar)) return scalar;
+  return scalar.kind === 'bool' ? scalar.hint !== 0 : scalar.hint;
+}
+
+/** A size as an operator's scalar argument, as in `sum / numel`: plain when the size is static. */
+export function sizeToScalar(size: Size): number | SymScalar {
+  if (typeof size === 'number') return size;
+  return new SymScalar(size.hint ?? Number.NaN, 'int', size.toString(), size);
+}

@@ -1,0 +1,121 @@
+/**
+ * @file Symbolic sizes as JavaScript source text.
+ *
+ * The same text is shown to people and compiled into guard checks.
+ */
+import type { Size } from './size.js';
+import type { SymInt } from './sym-int.js';
+
+/** Chooses the text of a node, or undefined to print its operation; must name every symbol. */
+export type NodeNamer = (node: SymInt) => string | undefined;
+
+/** How tightly the outermost operator of a text binds: 0 sum or remainder, 1 product, 2 atom. */
+const Binding = { Sum: 0, Product: 1, Atom: 2 } as const;
+
+interface Text {
+  readonly text: string;
+  readonly binding: number;
+}
+
+const bySymbolName: NodeNamer = (node) => (node.kind === 'symbol' ? node.name : undefined);
+
+/** The size as a JavaScript expression. */
+export function printSize(size: Size, nameOf: NodeNamer = bySymbolName): string {
+  return textOf(size, nameOf).text;
+}
+
+/** The sum of `coeffs[i] * monomials[i]` and `constant` as a JavaScript expression. */
+export function printSum(
+  monomials: readonly SymInt[],
+  coeffs: readonly number[],
+  constant: number,
+  nameOf: NodeNamer = bySymbolName,
+): string {
+  const texts = new Map<SymInt, Text>();
+  for (const monomial of monomials) texts.set(monomial, textOf(monomial, nameOf));
+  return sumText(monomials, coeffs, constant, (node) => texts.get(node) as Text).text;
+}
+
+function textOf(size: Size, nameOf: NodeNamer): Text {
+  if (typeof size === 'number') return numberText(size);
+  const texts = new Map<SymInt, Text>();
+  const pending: SymInt[] = [size];
+  const look = (operand: Size): Text =>
+    typeof operand === 'number' ? numberText(operand) : (texts.get(operand) as Text);
+  while (pending.length > 0) {
+    const node = pending[pending.length - 1];
+    if (texts.has(node)) {
+      pending.pop();
+      continue;
+    }
+    const name = nameOf(node);
+    if (name !== undefined) {
+      texts.set(node, { text: name, binding: Binding.Atom });
+      continue;
+    }
+    const missing = node.args.filter((arg): arg is SymInt => typeof arg !== 'number' && !texts.has(arg));
+    if (missing.length > 0) pending.push(...missing);
+    else texts.set(node, nodeText(node, look));
+  }
+  return texts.get(size) as Text;
+}
+
+function numberText(value: number): Text {
+  return { text: String(value), binding: value < 0 ? Binding.Sum : Binding.Atom };
+}
+
+function nodeText(node: SymInt, look: (operand: Size) => Text): Text {
+  const operands = node.args.map(look);
+  switch (node.kind) {
+    case 'symbol':
+      return { text: node.name, binding: Binding.Atom };
+    case 'sum':
+      return sumText(node.args as readonly SymInt[], node.coeffs, node.constant, look);
+    case 'product':
+      return { text: operands.map((part) => wrap(part, Binding.Product)).join(' * '), binding: Binding.Product };
+    case 'floordiv':
+      return {
+        text: `Math.floor(${wrap(operands[0], Binding.Product)} / ${wrap(operands[1], Binding.Atom)})`,
+        binding: Binding.Atom,
+      };
+    case 'mod':
+      return modText(node, operands[0], operands[1]);
+    case 'min':
+    case 'max':
+      return { text: `Math.${node.kind}(${operands.map((part) => part.text).join(', ')})`, binding: Binding.Atom };
+  }
+}
+
+/** JavaScript's `%` has the sign of its left operand, so an unknown sign needs a second step. */
+function modText(node: SymInt, numerator: Text, divisor: Text): Text {
+  const [n, d] = node.args;
+  const right = wrap(divisor, Binding.Atom);
+  const plain = `${wrap(numerator, Binding.Atom)} % ${right}`;
+  const sameSign = node.env.rangeOf(n).lo >= 0 && node.env.rangeOf(d).lo >= 0;
+  return { text: sameSign ? plain : `(${plain} + ${right}) % ${right}`, binding: Binding.Sum };
+}
+
+function sumText(
+  monomials: readonly SymInt[],
+  coeffs: readonly number[],
+  constant: number,
+  look: (operand: SymInt) => Text,
+): Text {
+  let text = '';
+  const append = (part: string, negative: boolean): void => {
+    if (text === '') text = negative ? `-${part}` : part;
+    else text += negative ? ` - ${part}` : ` + ${part}`;
+  };
+  for (let i = 0; i < monomials.length; i++) {
+    const magnitude = Math.abs(coeffs[i]);
+    const monomial = wrap(look(monomials[i]), Binding.Product);
+    append(magnitude === 1 ? monomial : `${magnitude} * ${monomial}`, coeffs[i] < 0);
+  }
+  if (constant !== 0 || text === '') append(String(Math.abs(constant)), constant < 0);
+  const single = monomials.length === 1 && constant === 0 && coeffs[0] > 0;
+  return { text, binding: single ? Binding.Product : Binding.Sum };
+}
+
+function wrap(part: Text, needed: number): string {
+  return part.binding >= needed ? part.text : `(${part.text})`;
+}

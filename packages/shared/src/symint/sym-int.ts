@@ -1,0 +1,113 @@
+/**
+ * @file `SymInt`: an integer expression over the sizes of a compiled function's inputs.
+ *
+ * Nodes are hash-consed per `ShapeEnv`: two equal expressions of one environment are the same
+ * object, so `===` decides structural equality. Expressions are kept in polynomial normal form: a
+ * `sum` of integer multiples of monomials, a monomial being a `product` of atoms or one atom, an
+ * atom being a symbol, `floordiv`, `mod`, `min` or `max`. Constants are plain numbers, never nodes.
+ * Every operand has a lower `id` than the node that uses it. Modelled on `torch.SymInt` with sympy
+ * expressions behind it.
+ */
+import { TesseraError } from '../errors.js';
+import { printSize } from './print.js';
+import type { RelationOp } from './relation.js';
+import type { Size } from './size.js';
+import type { ValueRange } from './value-range.js';
+
+/** What a node computes; see {@link SymInt.args} for its operands. */
+export type SymIntKind = 'symbol' | 'sum' | 'product' | 'floordiv' | 'mod' | 'min' | 'max';
+
+/** What building an expression needs from the environment that owns it. */
+export interface SymIntOwner {
+  /** The unique node with these parts; operands must already be in canonical order. */
+  intern(kind: SymIntKind, args: readonly Size[], coeffs?: readonly number[], constant?: number): SymInt;
+  /** The node with these parts if it exists. */
+  find(kind: SymIntKind, args: readonly Size[], coeffs?: readonly number[], constant?: number): SymInt | undefined;
+  /** The values a size can take, given everything that is known. */
+  rangeOf(size: Size): ValueRange;
+  /** Makes sure that a divisor is not zero, with a guard where needed. */
+  requireNonZero(divisor: SymInt): void;
+  /** Evaluates a relation on the hints and records a guard unless the answer is certain. */
+  guard(left: Size, op: RelationOp, right: Size): boolean;
+  /** The answer where it is certain for every allowed size, else undefined. */
+  known(left: Size, op: RelationOp, right: Size): boolean | undefined;
+  /** Fixes an expression to its hint with a guard. */
+  guardInt(expr: SymInt): number;
+  /** What happens when JavaScript turns an expression into a number. */
+  coerceToNumber(expr: SymInt): number;
+}
+
+/** The parts of a node; only the environment creates nodes. */
+export interface SymIntParts {
+  readonly id: number;
+  readonly kind: SymIntKind;
+  readonly env: SymIntOwner;
+  readonly name: string;
+  readonly args: readonly Size[];
+  readonly coeffs: readonly number[];
+  readonly constant: number;
+  readonly hint: number | undefined;
+}
+
+/** Integer expression over symbols; see the file comment for the normal form. */
+export class SymInt {
+  /** Creation number in its environment; operands have lower ids. */
+  readonly id: number;
+  readonly kind: SymIntKind;
+  readonly env: SymIntOwner;
+  /** The symbol's name (`s0`); empty for other kinds. */
+  readonly name: string;
+  /**
+   * Operands: `sum` monomials, `product` two or more factors (repeated for powers), `floordiv` and
+   * `mod` numerator and divisor, `min` and `max` two or more. Only the last four kinds may hold
+   * numbers.
+   */
+  readonly args: readonly Size[];
+  /** For a `sum`: the factor of each monomial in {@link args}; else empty. */
+  readonly coeffs: readonly number[];
+  /** For a `sum`: the constant that is added; else 0. */
+  readonly constant: number;
+  /** Value for the sizes seen while capturing; undefined when it depends on data. */
+  readonly hint: number | undefined;
+
+  constructor(parts: SymIntParts) {
+    this.id = parts.id;
+    this.kind = parts.kind;
+    this.env = parts.env;
+    this.name = parts.name;
+    this.args = parts.args;
+    this.coeffs = parts.coeffs;
+    this.constant = parts.constant;
+    this.hint = parts.hint;
+  }
+
+  /** The expression as JavaScript source text, with symbols by name. */
+  toString(): string {
+    return printSize(this);
+  }
+
+  /** The same text, so a printed or serialised graph stays readable. */
+  toJSON(): string {
+    return printSize(this);
+  }
+
+  /** @throws symint-arithmetic unless the environment specialises on coercion. */
+  valueOf(): number {
+    return this.env.coerceToNumber(this);
+  }
+
+  /** @throws symint-arithmetic unless a string is wanted or the environment specialises. */
+  [Symbol.toPrimitive](hint: 'string' | 'number' | 'default'): string | number {
+    return hint === 'string' ? printSize(this) : this.env.coerceToNumber(this);
+  }
+}
+
+/** The error for JavaScript arithmetic on an expression. */
+export function coercionError(expr: SymInt): TesseraError {
+  return new TesseraError('symint-arithmetic', `The symbolic size ${printSize(expr)} was used as a plain number.`, {
+    context: { expression: printSize(expr), hint: expr.hint },
+    hints: [
+      'Compute with sizeAdd, sizeMul, sizeFloorDiv and the other size functions, which accept numbers and symbolic sizes.',
+    ],
+  });
+}
