@@ -8,7 +8,8 @@
  * the memory; and last, after an urgent call of the pressure hook, an out-of-memory error.
  *
  * Invariants: addresses are unsigned and multiples of 64; address 0 is never handed out and no block
- * ends at 2³², so an end address never wraps; all bookkeeping is outside the WebAssembly memory.
+ * ends at 2³², so an end address never wraps; a page stays addressable behind the last block, for vector
+ * loads that read past a buffer's end; all bookkeeping is outside the WebAssembly memory.
  * Modelled on PyTorch's CUDACachingAllocator and on mimalloc's page-local size classes.
  */
 import { TesseraError } from '@tessera/shared';
@@ -61,7 +62,8 @@ export class CachingHeap implements CpuHeap {
   private readonly freeLists: number[][] = [];
   private readonly unitsOfClass: Int32Array;
   private readonly runs = new PageRuns();
-  private committedPages = 1;
+  /** Pages below the guard page at the end; page 0 is never handed out. */
+  private usablePages = 1;
   /** Class of the block or slab a page belongs to. */
   private pageClass = new Uint8Array(0);
   /** First page of a page's slab; for the first page of a huge block its number of pages. */
@@ -75,7 +77,7 @@ export class CachingHeap implements CpuHeap {
   constructor(wasm: WasmMemory) {
     this.memory = wasm.memory;
     this.shared = wasm.shared;
-    this.maximumBytes = wasm.maximumBytes - WASM_PAGE_BYTES;
+    this.maximumBytes = wasm.maximumBytes;
     this.unitsOfClass = Int32Array.from({ length: CLASS_COUNT }, (_, cls) => classUnits(cls));
     for (let cls = 0; cls < CLASS_COUNT; cls++) this.freeLists.push([]);
     this.adoptMemory();
@@ -128,13 +130,12 @@ export class CachingHeap implements CpuHeap {
   }
 
   stats(): HeapStats {
-    const committedBytes = this.committedPages * 2 ** PAGE_SHIFT;
+    const openPages = this.usablePages - 1 - this.runs.freePages;
     return {
       liveBytes: this.liveUnits * 64,
-      cachedBytes:
-        committedBytes - (this.runs.freePages + 1) * 2 ** PAGE_SHIFT - this.liveUnits * 64,
+      cachedBytes: openPages * 2 ** PAGE_SHIFT - this.liveUnits * 64,
       peakBytes: this.peakUnits * 64,
-      committedBytes,
+      committedBytes: this.u8.byteLength,
       liveBlocks: this.liveBlocks,
     };
   }
@@ -209,7 +210,7 @@ export class CachingHeap implements CpuHeap {
 
   /** Grows the memory by at least `pages`; false when it cannot. */
   private grow(pages: number): boolean {
-    const committed = this.committedPages * 2 ** PAGE_SHIFT;
+    const committed = this.u8.byteLength;
     const needed = pages * 2 ** PAGE_SHIFT;
     const generous = Math.max(
       needed,
@@ -241,13 +242,13 @@ export class CachingHeap implements CpuHeap {
     this.f32 = new Float32Array(buffer);
     this.f64 = new Float64Array(buffer);
     this.i64 = new BigInt64Array(buffer);
-    const pages = Math.min(buffer.byteLength, this.maximumBytes) / 2 ** PAGE_SHIFT;
+    const pages = buffer.byteLength / 2 ** PAGE_SHIFT - 1;
     this.pageClass = extended(this.pageClass, new Uint8Array(pages));
     this.pageOwner = extended(this.pageOwner, new Int32Array(pages));
     this.slabLive = extended(this.slabLive, new Uint16Array(pages));
     this.liveBits = extended(this.liveBits, new Uint8Array((pages * PAGE_UNITS) / 8));
-    this.runs.grow(this.committedPages, pages);
-    this.committedPages = pages;
+    this.runs.grow(this.usablePages, pages);
+    this.usablePages = pages;
   }
 
   private reclaim(urgent: boolean): void {
