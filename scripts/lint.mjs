@@ -44,7 +44,7 @@ function run(command) {
 let build;
 /** Builds the packages once, for the checks that read `dist`. */
 function built() {
-  build ??= run('node scripts/build-packages.mjs');
+  build ??= run('node scripts/tasks.mjs build --filter=./packages/*');
   return build;
 }
 

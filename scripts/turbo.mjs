@@ -3,13 +3,9 @@
  */
 import { spawnSync } from 'node:child_process';
 import { createRequire } from 'node:module';
-import { dirname, join } from 'node:path';
-import { fileURLToPath } from 'node:url';
+import { root } from './workspace.mjs';
 
-/** Absolute path of the repository root. */
-export const root = join(dirname(fileURLToPath(import.meta.url)), '..');
-
-const turboBin = createRequire(import.meta.url).resolve('turbo/bin/turbo');
+const program = createRequire(import.meta.url).resolve('turbo/bin/turbo');
 
 /**
  * Runs turbo with `args` and returns its exit code.
@@ -18,7 +14,7 @@ const turboBin = createRequire(import.meta.url).resolve('turbo/bin/turbo');
  * @returns {number}
  */
 export function turbo(args, options = {}) {
-  const run = spawnSync(process.execPath, [turboBin, ...args], {
+  const run = spawnSync(process.execPath, [program, ...args], {
     cwd: root,
     stdio: 'inherit',
     ...options,
