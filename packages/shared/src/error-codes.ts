@@ -49,6 +49,8 @@ export const ERROR_CODES = {
   'no-grad-graph': 'backward() was called on a tensor that has no gradient graph',
   'backward-twice': 'backward() ran a second time through a freed graph',
   'grad-non-scalar': 'A gradient was requested for a non-scalar output without a seed',
+  'derivative-missing': 'An operator has no derivative formula',
+  'nan-gradient': 'A backward node returned NaN while anomaly mode is on',
   'double-backward-compiled': 'Double backward through a compiled function is not supported',
 
   // Files

@@ -1,0 +1,62 @@
+/**
+ * @file `KernelBackend`: the contract that a code generator and its runtime fulfil.
+ *
+ * A third party implements this one interface. `generate` is pure, so generated code can be tested as
+ * text; `load` prepares a whole plan once; `run` is the hot path.
+ */
+import type { DType, DeviceType, Tensor } from '@tessera/tensor';
+import type { FusedKernel } from '../ir/kernel.js';
+import type { ExecutionPlan } from '../plan/execution-plan.js';
+
+/** What a backend can do, as far as lowering and scheduling must know. */
+export interface Capabilities {
+  /** Element types that buffers may have. */
+  readonly dtypes: ReadonlySet<DType>;
+  /** How int64 is stored and computed. */
+  readonly int64: 'native' | 'i32';
+  /** Most buffer parameters one kernel may have. */
+  readonly maxBuffersPerKernel: number;
+  /** Whether `ExternKernel`s (reference kernels) can run. */
+  readonly extern: boolean;
+  /** Parallel workers (threads or workgroups) worth feeding; a reduction with fewer outer points than this is split in two. */
+  readonly parallelism: number;
+  /** Smallest number of reduced elements per outer point for which splitting a reduction pays. */
+  readonly splitReductionThreshold: number;
+}
+
+/** Generated code of one kernel: text to read, bytes to run. */
+export interface KernelSource {
+  readonly kernel: string;
+  readonly language: 'wgsl' | 'wasm' | string;
+  /** Readable form: WGSL, or WebAssembly text of the kernel. Deterministic: golden files hold it. */
+  readonly text: string;
+}
+
+/** A loaded plan. */
+export interface Executable {
+  readonly plan: ExecutionPlan;
+  /** Generated sources in kernel order, for logs, tests and the explorer. */
+  readonly sources: readonly KernelSource[];
+  /**
+   * Runs the plan. The caller guarantees dtypes, layouts and device (guards); nothing is allocated
+   * but scratch. On an asynchronous device it enqueues the work and returns.
+   *
+   * @param inputs one tensor per plan input
+   * @param outputs one freshly allocated tensor per plan output, to be filled
+   * @param scalars values of the plan's scalars
+   */
+  run(inputs: readonly Tensor[], outputs: readonly Tensor[], scalars: readonly number[]): void;
+  /** Frees scratch memory and compiled code. */
+  dispose(): void;
+}
+
+/** See the file header. */
+export interface KernelBackend {
+  readonly name: string;
+  readonly device: DeviceType;
+  readonly capabilities: Capabilities;
+  /** Code for one kernel. Pure. @throws kernel-missing when an operation has no form on this device */
+  generate(kernel: FusedKernel): KernelSource;
+  /** Prepares a plan to run. */
+  load(plan: ExecutionPlan): Executable;
+}

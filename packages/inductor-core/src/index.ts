@@ -1,0 +1,25 @@
+/**
+ * @file Public API of @tessera/inductor-core: the loop IR, the compiler and the backend contract.
+ */
+export type { IndexExpr, LoopVar } from './ir/index-expr.js';
+export type { Expr, ReduceOp, ScalarOp, Stmt } from './ir/expr.js';
+export type {
+  BufferParam,
+  ExternArg,
+  ExternKernel,
+  FusedKernel,
+  LoopKernel,
+  MatmulKernel,
+  ScalarParam,
+  Stage,
+} from './ir/kernel.js';
+export { IndexBuilder, type Bounds } from './ir/index-build.js';
+export { IrBuilder, type Rewrite } from './ir/build.js';
+export { EXPENSIVE_OPS, PREDICATES, SCALAR_ARITY } from './ir/scalar-eval.js';
+export { indexOf, indexSymbols, indexValues, operands, postorder, stmtRoots } from './ir/walk.js';
+export { printIndex, printKernel, shortDtype } from './ir/print.js';
+export { REDUCE_RESULTS, verifyKernel } from './ir/verify.js';
+export { interpretKernel, type BufferData, type ExternRunner } from './ir/interpret.js';
+
+export type { BufferSource, ExecutionPlan, Launch, PlanBuffer, PlanOutput } from './plan/execution-plan.js';
+export type { Capabilities, Executable, KernelBackend, KernelSource } from './backend/kernel-backend.js';

@@ -1,0 +1,228 @@
+/**
+ * @file `IrBuilder`: hash-consing constructors of scalar expressions, with local simplification.
+ *
+ * One builder serves one compilation (or one kernel); equal expressions made by it are the same object,
+ * so lowering gets common-subexpression elimination for nothing and code generators share by identity.
+ * Simplifications never change a result, NaN, infinities and signed zeros included.
+ */
+import type { DType } from '@tessera/tensor';
+import type { Expr, ScalarOp } from './expr.js';
+import { IndexBuilder } from './index-build.js';
+import type { IndexExpr } from './index-expr.js';
+import { PREDICATES, castScalar, evalScalar, isFloat, toComputeType } from './scalar-eval.js';
+import { operands, postorder } from './walk.js';
+
+/** How to rebuild expressions under changed symbols, loads or results. */
+export interface Rewrite {
+  /** New index for a symbol; undefined keeps it. */
+  readonly symbol?: (name: string) => IndexExpr | undefined;
+  /** Replacement of a load, given its rewritten index; undefined keeps it. */
+  readonly load?: (load: Extract<Expr, { kind: 'load' }>, index: IndexExpr) => Expr | undefined;
+  /** Replacement of a finished result; undefined keeps it. */
+  readonly acc?: (acc: Extract<Expr, { kind: 'acc' }>) => Expr | undefined;
+}
+
+/** See the file header. */
+export class IrBuilder extends IndexBuilder {
+  private readonly exprs = new Map<string, Expr>();
+
+  private internExpr(key: string, make: () => Expr): Expr {
+    let found = this.exprs.get(key);
+    if (found === undefined) {
+      found = make();
+      this.exprs.set(key, found);
+      this.idOf(found);
+    }
+    return found;
+  }
+
+  /** A constant, brought into the range of its dtype. */
+  const(dtype: DType, value: number): Expr {
+    const fitted = isFloat(dtype) ? toComputeType(value, dtype) : castScalar(value, 'float64', dtype);
+    return this.internExpr(`c${dtype}:${Object.is(fitted, -0) ? '-0' : fitted}`, () => ({ kind: 'const', dtype, value: fitted }));
+  }
+
+  load(dtype: DType, buf: string, index: IndexExpr): Expr {
+    return this.internExpr(`l${buf}:${this.idOf(index)}`, () => ({ kind: 'load', dtype, buf, index }));
+  }
+
+  scalar(dtype: DType, name: string): Expr {
+    return this.internExpr(`s${name}`, () => ({ kind: 'scalar', dtype, name }));
+  }
+
+  /** A loop index as a value. */
+  index(dtype: DType, index: IndexExpr): Expr {
+    if (index.kind === 'int') return this.const(dtype, index.value);
+    return this.internExpr(`i${dtype}:${this.idOf(index)}`, () => ({ kind: 'index', dtype, index }));
+  }
+
+  acc(dtype: DType, id: number): Expr {
+    return this.internExpr(`a${dtype}:${id}`, () => ({ kind: 'acc', dtype, id }));
+  }
+
+  /** `body` where `mask` holds, else `other`; loads of the body do not happen elsewhere. */
+  masked(mask: Expr, body: Expr, other: number): Expr {
+    if (mask.kind === 'const') return mask.value !== 0 ? body : this.const(body.dtype, other);
+    if (body.kind === 'const' && Object.is(body.value, this.constantValue(body.dtype, other))) return body;
+    if (body.kind === 'masked' && Object.is(body.other, other)) return this.masked(this.op('and', [mask, body.mask]), body.body, other);
+    return this.internExpr(`m${this.idOf(mask)},${this.idOf(body)},${Object.is(other, -0) ? '-0' : other}`, () => ({ kind: 'masked', dtype: body.dtype, mask, body, other }));
+  }
+
+  random(dtype: DType, distribution: 'uniform' | 'normal', seed: Expr, offset: Expr, index: IndexExpr): Expr {
+    return this.internExpr(`r${distribution}${dtype}:${this.idOf(seed)},${this.idOf(offset)},${this.idOf(index)}`, () => ({ kind: 'random', dtype, distribution, seed, offset, index }));
+  }
+
+  /** Conversion; chains of exact conversions collapse. */
+  cast(value: Expr, dtype: DType): Expr {
+    return this.op('cast', [value], dtype);
+  }
+
+  /** One operation; the result type follows from the operands unless given (`cast` needs it). */
+  op(op: ScalarOp, args: readonly Expr[], dtype: DType = PREDICATES.has(op) ? 'bool' : (op === 'where' ? args[1]! : args[0]!).dtype): Expr {
+    const simple = this.simplify(op, args, dtype);
+    if (simple !== null) return simple;
+    return this.internExpr(`${op}${dtype}:${args.map((arg) => this.idOf(arg)).join(',')}`, () => ({ kind: 'op', dtype, op, args }));
+  }
+
+  /** Rebuilds expressions, operands first; shared parts are rebuilt once. */
+  rewrite(roots: readonly Expr[], rule: Rewrite, memo: Map<Expr, Expr> = new Map()): Expr[] {
+    const symbol = rule.symbol ?? ((): undefined => undefined);
+    const inner = (value: Expr): Expr => memo.get(value)!;
+    for (const expr of postorder(roots)) {
+      if (!memo.has(expr)) memo.set(expr, this.rebuild(expr, rule, symbol, inner));
+    }
+    return roots.map((root) => memo.get(root)!);
+  }
+
+  private rebuild(expr: Expr, rule: Rewrite, symbol: (name: string) => IndexExpr | undefined, inner: (value: Expr) => Expr): Expr {
+    switch (expr.kind) {
+      case 'const':
+        return this.const(expr.dtype, expr.value);
+      case 'scalar':
+        return this.scalar(expr.dtype, expr.name);
+      case 'acc':
+        return rule.acc?.(expr) ?? this.acc(expr.dtype, expr.id);
+      case 'load': {
+        const index = this.substituteIndex(expr.index, symbol, inner);
+        return rule.load?.(expr, index) ?? this.load(expr.dtype, expr.buf, index);
+      }
+      case 'index':
+        return this.index(expr.dtype, this.substituteIndex(expr.index, symbol, inner));
+      case 'masked':
+        return this.masked(inner(expr.mask), inner(expr.body), expr.other);
+      case 'random':
+        return this.random(expr.dtype, expr.distribution, inner(expr.seed), inner(expr.offset), this.substituteIndex(expr.index, symbol, inner));
+      case 'op':
+        return this.op(expr.op, operands(expr).map(inner), expr.dtype);
+    }
+  }
+
+  private constantValue(dtype: DType, value: number): number {
+    return isFloat(dtype) ? toComputeType(value, dtype) : castScalar(value, 'float64', dtype);
+  }
+
+  private simplify(op: ScalarOp, args: readonly Expr[], dtype: DType): Expr | null {
+    if (op === 'cast') return this.simplifyCast(args[0]!, dtype);
+    if (args.every((arg) => arg.kind === 'const')) {
+      const values = args.map((arg) => (arg as Extract<Expr, { kind: 'const' }>).value);
+      const operand = (op === 'where' ? args[1]! : args[0]!).dtype;
+      return this.const(dtype, evalScalar(op, dtype, operand, values[0]!, values[1] ?? 0, values[2] ?? 0));
+    }
+    const [a, b, c] = args as [Expr, Expr, Expr];
+    switch (op) {
+      case 'add':
+        return this.foldIndex(op, args) ?? (isZero(b, 'add') ? a : isZero(a, 'add') ? b : null);
+      case 'sub':
+        return this.foldIndex(op, args) ?? (isZero(b, 'sub') ? a : null);
+      case 'mul':
+        if (isConst(b, 1)) return a;
+        if (isConst(a, 1)) return b;
+        return !isFloat(dtype) && (isConst(a, 0) || isConst(b, 0)) ? this.const(dtype, 0) : null;
+      case 'div':
+        if (isConst(b, 1)) return a;
+        return b.kind === 'const' && isPowerOfTwo(b.value) ? this.op('mul', [a, this.const(dtype, 1 / b.value)]) : null;
+      case 'where':
+        if (a.kind === 'const') return a.value !== 0 ? b : c;
+        return b === c ? b : null;
+      case 'and':
+        if (a === b) return a;
+        if (dtype !== 'bool') return null;
+        if (a.kind === 'const') return a.value !== 0 ? b : a;
+        return b.kind === 'const' ? (b.value !== 0 ? a : b) : null;
+      case 'or':
+        if (a === b) return a;
+        if (dtype !== 'bool') return null;
+        if (a.kind === 'const') return a.value !== 0 ? a : b;
+        return b.kind === 'const' ? (b.value !== 0 ? b : a) : null;
+      case 'not':
+      case 'neg':
+        return a.kind === 'op' && a.op === op ? a.args[0]! : null;
+      case 'maximum':
+      case 'minimum':
+        return a === b ? a : null;
+      case 'lt':
+      case 'le':
+      case 'gt':
+      case 'ge':
+        return this.compareIndices(op, a, b);
+      case 'isnan':
+      case 'isinf':
+        return isFloat(a.dtype) ? null : this.const('bool', 0);
+      default:
+        return null;
+    }
+  }
+
+  private simplifyCast(value: Expr, dtype: DType): Expr | null {
+    if (value.dtype === dtype) return value;
+    if (value.kind === 'const') return this.const(dtype, castScalar(value.value, value.dtype, dtype));
+    if (value.kind === 'index' && (dtype === 'int32' || dtype === 'int64')) return this.index(dtype, value.index);
+    // Widening and back: the middle type holds every value of the source.
+    if (value.kind === 'op' && value.op === 'cast' && holds(value.dtype, value.args[0]!.dtype)) return this.cast(value.args[0]!, dtype);
+    return null;
+  }
+
+  /** Arithmetic of loop indices becomes index arithmetic, which simplifies further. */
+  private foldIndex(op: 'add' | 'sub', args: readonly Expr[]): Expr | null {
+    const [a, b] = args as [Expr, Expr];
+    const isIndex = (e: Expr): boolean => e.kind === 'index' || e.kind === 'const';
+    if (a.dtype !== 'int32' || !isIndex(a) || !isIndex(b) || a.kind === b.kind) return null;
+    return this.index(a.dtype, op === 'add' ? this.add(this.value(a), this.value(b)) : this.sub(this.value(a), this.value(b)));
+  }
+
+  /** Decides a comparison from the ranges of loop variables. */
+  private compareIndices(op: 'lt' | 'le' | 'gt' | 'ge', a: Expr, b: Expr): Expr | null {
+    const known = (e: Expr): boolean => e.kind === 'index' || (e.kind === 'const' && !isFloat(e.dtype));
+    if (!known(a) || !known(b)) return null;
+    const difference = this.bounds(this.sub(this.value(a), this.value(b)));
+    const always: Record<typeof op, boolean> = { lt: difference.max < 0, le: difference.max <= 0, gt: difference.min > 0, ge: difference.min >= 0 };
+    const never: Record<typeof op, boolean> = { lt: difference.min >= 0, le: difference.min > 0, gt: difference.max <= 0, ge: difference.max < 0 };
+    return always[op] ? this.const('bool', 1) : never[op] ? this.const('bool', 0) : null;
+  }
+}
+
+function isConst(expr: Expr, value: number): boolean {
+  return expr.kind === 'const' && expr.value === value;
+}
+
+/** Whether adding (or subtracting) the constant leaves every value, -0 included, as it is. */
+function isZero(expr: Expr, op: 'add' | 'sub'): boolean {
+  if (expr.kind !== 'const' || expr.value !== 0) return false;
+  return !isFloat(expr.dtype) || Object.is(expr.value, op === 'add' ? -0 : 0);
+}
+
+function isPowerOfTwo(value: number): boolean {
+  const exponent = Math.log2(Math.abs(value));
+  return Number.isInteger(exponent) && Math.abs(exponent) < 120;
+}
+
+const INT_BITS: Partial<Record<DType, number>> = { bool: 1, uint8: 8, int8: 8, int16: 16, int32: 32, int64: 64 };
+
+/** Whether every value of `narrow` converts to `wide` and on without loss. */
+function holds(wide: DType, narrow: DType): boolean {
+  if (narrow === 'bool') return wide !== 'bool';
+  if (isFloat(narrow)) return wide === 'float64' || (wide === 'float32' && narrow !== 'float64');
+  if (isFloat(wide)) return (INT_BITS[narrow]! <= 16 && wide === 'float32') || (INT_BITS[narrow]! <= 32 && wide === 'float64');
+  const signedFits = narrow === 'uint8' ? wide !== 'int8' : true;
+  return signedFits && wide !== 'bool' && INT_BITS[wide]! > INT_BITS[narrow]!;
+}

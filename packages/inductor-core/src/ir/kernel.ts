@@ -1,0 +1,94 @@
+/**
+ * @file Fused kernels: the unit that a backend turns into code.
+ *
+ * Three shapes cover everything:
+ *
+ * - `LoopKernel`: a nest of parallel `outer` loops; for each outer point its stages run in order. An
+ *   `inner` stage loops over all `inner` variables and may reduce; an `outer` stage runs once. So
+ *   softmax is [inner: max] [inner: sum of exp] [inner: store], and a pointwise kernel is one outer
+ *   stage with no inner variables.
+ * - `MatmulKernel`: `acc[b,m,n] = Σ_k a(b,m,k) · b(b,k,n)` where both operands are arbitrary expressions
+ *   (the prologue) and the epilogue stores any expressions of `acc`. A convolution is a matmul whose
+ *   operand is a masked load at image coordinates (implicit GEMM); m, n and k are lists of loop
+ *   variables so that such indices need no division.
+ * - `ExternKernel`: a call of an operator's reference kernel, for operators without a lowering.
+ *
+ * Kernels name their buffers and scalars as parameters; a plan's launches bind them. Two launches of
+ * the same kernel text share it.
+ *
+ * Invariants (checked by `verifyKernel`): every `load`/`store` names a parameter with the right access;
+ * every symbol is a loop variable in scope; an `acc` is read only in a stage after the one that
+ * reduces it; within one kernel a buffer that is both read and written is read only at the index at
+ * which it is written, by the same (outer, inner) point, before the write.
+ */
+import type { DType } from '@tessera/tensor';
+import type { Expr, Stmt } from './expr.js';
+import type { LoopVar } from './index-expr.js';
+
+/** A buffer that a kernel reads or writes, under the name its expressions use. */
+export interface BufferParam {
+  readonly name: string;
+  readonly dtype: DType;
+  readonly access: 'read' | 'write' | 'readwrite';
+}
+
+/** A runtime scalar, under the name its expressions use. */
+export interface ScalarParam {
+  readonly name: string;
+  readonly dtype: DType;
+}
+
+interface KernelBase {
+  /** Unique within a plan and a valid identifier in every target: `fused_mul_sum_0`. */
+  readonly name: string;
+  readonly params: readonly BufferParam[];
+  readonly scalars: readonly ScalarParam[];
+}
+
+/** Statements run once per outer point, or for every inner point. */
+export interface Stage {
+  readonly kind: 'outer' | 'inner';
+  readonly body: readonly Stmt[];
+}
+
+/** See the file header. The outermost variable comes first; the last one moves fastest. */
+export interface LoopKernel extends KernelBase {
+  readonly kind: 'loop';
+  readonly outer: readonly LoopVar[];
+  readonly inner: readonly LoopVar[];
+  readonly stages: readonly Stage[];
+}
+
+/** See the file header. An empty list of variables is an extent of one. */
+export interface MatmulKernel extends KernelBase {
+  readonly kind: 'matmul';
+  readonly batch: readonly LoopVar[];
+  readonly m: readonly LoopVar[];
+  readonly n: readonly LoopVar[];
+  readonly k: readonly LoopVar[];
+  readonly a: Expr;
+  readonly b: Expr;
+  /** Type of the accumulator: float32 for f32/f16/bf16 inputs. */
+  readonly accDtype: DType;
+  /** Stores only, over batch, m and n; `acc` 0 is the product. */
+  readonly epilogue: readonly Stmt[];
+}
+
+/** An argument of an extern call: a buffer with its layout, a list of those, or a plain value. */
+export type ExternArg =
+  | { readonly kind: 'buffer'; readonly name: string; readonly sizes: readonly number[]; readonly strides: readonly number[]; readonly offset: number }
+  | { readonly kind: 'list'; readonly items: readonly ExternArg[] }
+  | { readonly kind: 'scalar'; readonly name: string }
+  | { readonly kind: 'value'; readonly value: number | string | boolean | null | readonly number[] | readonly boolean[] };
+
+/** A call of a reference kernel: `outputs` are buffer arguments that it fills. */
+export interface ExternKernel extends KernelBase {
+  readonly kind: 'extern';
+  /** Full overload name, `aten::topk`. */
+  readonly op: string;
+  readonly args: readonly ExternArg[];
+  readonly outputs: readonly Extract<ExternArg, { kind: 'buffer' }>[];
+}
+
+/** A unit of generated code and of launch. */
+export type FusedKernel = LoopKernel | MatmulKernel | ExternKernel;

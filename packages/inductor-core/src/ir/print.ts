@@ -1,0 +1,170 @@
+/**
+ * @file Kernels as readable text, for logs, golden tests and the explorer.
+ *
+ * One line per distinct operation, numbered within its stage; indices print like source code. The text
+ * is deterministic and complete: two kernels with the same text do the same.
+ */
+import type { DType } from '@tessera/tensor';
+import type { Expr, ScalarOp, Stmt } from './expr.js';
+import type { IndexExpr, LoopVar } from './index-expr.js';
+import type { ExternArg, FusedKernel, LoopKernel, MatmulKernel } from './kernel.js';
+import { postorder, stmtRoots } from './walk.js';
+
+const INFIX: Partial<Record<ScalarOp, string>> = {
+  add: '+', sub: '-', mul: '*', div: '/', eq: '==', ne: '!=', lt: '<', le: '<=', gt: '>', ge: '>=',
+  and: '&', or: '|', xor: '^', shl: '<<', shr: '>>',
+};
+
+const SHORT: Record<DType, string> = {
+  float32: 'f32', float64: 'f64', float16: 'f16', bfloat16: 'bf16', int64: 'i64', int32: 'i32', int16: 'i16', int8: 'i8', uint8: 'u8', bool: 'bool',
+};
+
+/** `f32`, `i64`, … */
+export function shortDtype(dtype: DType): string {
+  return SHORT[dtype];
+}
+
+function number(value: number): string {
+  return Object.is(value, -0) ? '-0' : String(value);
+}
+
+/** An index as source text; `name` prints run-time values. */
+export function printIndex(index: IndexExpr, name: (value: Expr) => string = () => '?'): string {
+  const wrap = (e: IndexExpr): string => (e.kind === 'add' || e.kind === 'div' || e.kind === 'mod' ? `(${printIndex(e, name)})` : printIndex(e, name));
+  switch (index.kind) {
+    case 'int':
+      return String(index.value);
+    case 'sym':
+      return index.name;
+    case 'add':
+      return index.terms.map((term) => printIndex(term, name)).join(' + ').replaceAll('+ -', '- ');
+    case 'mul':
+      return index.factors.map(wrap).join('*');
+    case 'div':
+      return `${wrap(index.num)} div ${wrap(index.den)}`;
+    case 'mod':
+      return `${wrap(index.num)} mod ${wrap(index.den)}`;
+    case 'value':
+      return name(index.value);
+  }
+}
+
+/** Prints expressions as numbered lines; each distinct expression once per printer. */
+class ExprPrinter {
+  readonly lines: string[] = [];
+  private readonly names = new Map<Expr, string>();
+
+  constructor(private readonly indent: string) {}
+
+  /** Emits what `roots` need and returns their names. */
+  emit(roots: readonly Expr[]): string[] {
+    for (const expr of postorder(roots)) {
+      if (!this.names.has(expr)) this.define(expr);
+    }
+    return roots.map((root) => this.name(root));
+  }
+
+  readonly name = (expr: Expr): string => this.names.get(expr) ?? '?';
+
+  line(text: string): void {
+    this.lines.push(this.indent + text);
+  }
+
+  private define(expr: Expr): void {
+    const atom = this.atom(expr);
+    if (atom !== null) {
+      this.names.set(expr, atom);
+      return;
+    }
+    const name = `t${this.lines.length}`;
+    this.names.set(expr, name);
+    this.line(`${name}: ${shortDtype(expr.dtype)} = ${this.text(expr)}`);
+  }
+
+  private atom(expr: Expr): string | null {
+    if (expr.kind === 'const') return expr.dtype === 'bool' ? String(expr.value !== 0) : number(expr.value);
+    if (expr.kind === 'scalar') return expr.name;
+    if (expr.kind === 'acc') return `acc${expr.id}`;
+    return null;
+  }
+
+  private text(expr: Expr): string {
+    switch (expr.kind) {
+      case 'load':
+        return `${expr.buf}[${printIndex(expr.index, this.name)}]`;
+      case 'index':
+        return `index(${printIndex(expr.index, this.name)})`;
+      case 'masked':
+        return `${this.name(expr.body)} if ${this.name(expr.mask)} else ${number(expr.other)}`;
+      case 'random':
+        return `random_${expr.distribution}(${this.name(expr.seed)}, ${this.name(expr.offset)}, ${printIndex(expr.index, this.name)})`;
+      case 'op': {
+        const args = expr.args.map((arg) => this.name(arg));
+        const infix = INFIX[expr.op];
+        if (infix !== undefined) return `${args[0]} ${infix} ${args[1]}`;
+        if (expr.op === 'cast') return `${shortDtype(expr.dtype)}(${args[0]})`;
+        return `${expr.op}(${args.join(', ')})`;
+      }
+      default:
+        return this.name(expr);
+    }
+  }
+}
+
+function printBody(body: readonly Stmt[], indent: string): string[] {
+  const printer = new ExprPrinter(indent);
+  for (const stmt of body) {
+    printer.emit(stmtRoots(stmt));
+    if (stmt.kind === 'store') printer.line(`${stmt.buf}[${printIndex(stmt.index, printer.name)}] = ${printer.name(stmt.value)}`);
+    else printer.line(`${stmt.ids.map((id) => `acc${id}`).join(', ')}: ${shortDtype(stmt.dtype)} = ${stmt.op}(${printer.name(stmt.value)})`);
+  }
+  return printer.lines;
+}
+
+function printVars(vars: readonly LoopVar[]): string {
+  return `[${vars.map((v) => `${v.name}:${v.size}`).join(', ')}]`;
+}
+
+function printLoop(kernel: LoopKernel): string[] {
+  const lines = [`  for ${printVars(kernel.outer)}${kernel.inner.length > 0 ? ` inner ${printVars(kernel.inner)}` : ''}`];
+  for (const stage of kernel.stages) lines.push(`  ${stage.kind}:`, ...printBody(stage.body, '    '));
+  return lines;
+}
+
+function printMatmul(kernel: MatmulKernel): string[] {
+  const lines = [`  batch ${printVars(kernel.batch)} m ${printVars(kernel.m)} n ${printVars(kernel.n)} k ${printVars(kernel.k)} acc ${shortDtype(kernel.accDtype)}`];
+  for (const [label, operand] of [['a', kernel.a], ['b', kernel.b]] as const) {
+    const printer = new ExprPrinter('    ');
+    const [name] = printer.emit([operand]);
+    printer.line(`${label} = ${name}`);
+    lines.push(`  ${label}:`, ...printer.lines);
+  }
+  return [...lines, '  epilogue:', ...printBody(kernel.epilogue, '    ')];
+}
+
+function printExternArg(arg: ExternArg): string {
+  switch (arg.kind) {
+    case 'buffer':
+      return `${arg.name}{sizes [${arg.sizes.join(', ')}], strides [${arg.strides.join(', ')}], offset ${arg.offset}}`;
+    case 'list':
+      return `[${arg.items.map(printExternArg).join(', ')}]`;
+    case 'scalar':
+      return arg.name;
+    case 'value':
+      return JSON.stringify(arg.value);
+  }
+}
+
+/** The text of one kernel. */
+export function printKernel(kernel: FusedKernel): string {
+  const params = [
+    ...kernel.params.map((p) => `${p.access === 'read' ? '' : `${p.access} `}${p.name}: ${shortDtype(p.dtype)}`),
+    ...kernel.scalars.map((s) => `scalar ${s.name}: ${shortDtype(s.dtype)}`),
+  ];
+  const head = `${kernel.kind} ${kernel.name}(${params.join(', ')})`;
+  const body =
+    kernel.kind === 'loop' ? printLoop(kernel)
+    : kernel.kind === 'matmul' ? printMatmul(kernel)
+    : [`  ${kernel.op}(${kernel.args.map(printExternArg).join(', ')}) -> ${kernel.outputs.map(printExternArg).join(', ')}`];
+  return [head, ...body].join('\n');
+}

@@ -1,0 +1,89 @@
+/**
+ * @file Iterative walks over expressions.
+ *
+ * Fused expressions can be thousands of operations deep, so nothing here or in a code generator may
+ * recurse over `Expr`. `postorder` gives every distinct expression once, operands first: the order in
+ * which code is emitted.
+ */
+import type { Expr, Stmt } from './expr.js';
+import type { IndexExpr } from './index-expr.js';
+
+/** Run-time values inside an index, outermost first. */
+export function indexValues(index: IndexExpr): Expr[] {
+  const found: Expr[] = [];
+  const stack: IndexExpr[] = [index];
+  while (stack.length > 0) {
+    const e = stack.pop()!;
+    if (e.kind === 'value') found.push(e.value);
+    else if (e.kind === 'add') stack.push(...e.terms);
+    else if (e.kind === 'mul') stack.push(...e.factors);
+    else if (e.kind === 'div' || e.kind === 'mod') stack.push(e.num, e.den);
+  }
+  return found;
+}
+
+/** Symbols that an index reads directly (not through run-time values). */
+export function indexSymbols(index: IndexExpr, into: Set<string> = new Set()): Set<string> {
+  const stack: IndexExpr[] = [index];
+  while (stack.length > 0) {
+    const e = stack.pop()!;
+    if (e.kind === 'sym') into.add(e.name);
+    else if (e.kind === 'add') stack.push(...e.terms);
+    else if (e.kind === 'mul') stack.push(...e.factors);
+    else if (e.kind === 'div' || e.kind === 'mod') stack.push(e.num, e.den);
+  }
+  return into;
+}
+
+/** The index of a load, loop index or random number; null for other kinds. */
+export function indexOf(expr: Expr): IndexExpr | null {
+  return expr.kind === 'load' || expr.kind === 'index' || expr.kind === 'random' ? expr.index : null;
+}
+
+/** Expressions that must be known before this one, in order. */
+export function operands(expr: Expr): readonly Expr[] {
+  switch (expr.kind) {
+    case 'op':
+      return expr.args;
+    case 'load':
+    case 'index':
+      return indexValues(expr.index);
+    case 'masked':
+      return [expr.mask, expr.body];
+    case 'random':
+      return [expr.seed, expr.offset, ...indexValues(expr.index)];
+    default:
+      return [];
+  }
+}
+
+/** Every distinct expression under `roots`, operands before users. */
+export function postorder(roots: readonly Expr[]): Expr[] {
+  const order: Expr[] = [];
+  const state = new Map<Expr, 'open' | 'done'>();
+  const stack: Expr[] = [];
+  for (const root of roots) {
+    stack.push(root);
+    while (stack.length > 0) {
+      const expr = stack[stack.length - 1]!;
+      const seen = state.get(expr);
+      if (seen === undefined) {
+        state.set(expr, 'open');
+        const inputs = operands(expr);
+        for (let i = inputs.length - 1; i >= 0; i--) if (!state.has(inputs[i]!)) stack.push(inputs[i]!);
+      } else {
+        stack.pop();
+        if (seen === 'open') {
+          state.set(expr, 'done');
+          order.push(expr);
+        }
+      }
+    }
+  }
+  return order;
+}
+
+/** The expressions at the top of a statement: its value and the values inside its index. */
+export function stmtRoots(stmt: Stmt): Expr[] {
+  return stmt.kind === 'store' ? [...indexValues(stmt.index), stmt.value] : [stmt.value];
+}

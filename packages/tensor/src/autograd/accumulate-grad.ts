@@ -1,0 +1,35 @@
+/**
+ * @file `AccumulateGrad`: the end of the backward graph, adding into a leaf's `.grad`.
+ */
+import { addGradients } from './gradient-ops.js';
+import { autogradMeta } from './autograd-meta.js';
+import { GradNode } from './grad-node.js';
+import type { Tensor } from '../tensor.js';
+import { gradMode } from './grad-mode.js';
+
+/** See the file header. Holds its leaf strongly; the leaf holds it. */
+export class AccumulateGrad extends GradNode {
+  constructor(readonly leaf: Tensor) {
+    super('AccumulateGrad', [], [{ sizes: leaf.sizes, dtype: leaf.dtype, device: leaf.device }], Number.MAX_SAFE_INTEGER);
+  }
+
+  apply(grads: readonly (Tensor | null)[]): readonly (Tensor | null)[] {
+    const grad = grads[0];
+    if (grad == null) return [];
+    const meta = autogradMeta(this.leaf);
+    // With createGraph (grad mode on) the sum must stay differentiable; otherwise it is done in place.
+    meta.grad = meta.grad === null ? ownedGradient(grad) : addGradients(meta.grad, grad, !gradMode.enabled);
+    for (const hook of meta.postAccumulateHooks ?? []) hook(this.leaf);
+    return [];
+  }
+}
+
+/** A gradient that may be kept: one that shares memory with others is copied when recording is off. */
+function ownedGradient(grad: Tensor): Tensor {
+  if (gradMode.enabled) return grad;
+  return grad.base === null && !hasZeroStride(grad) ? grad.detach() : grad.detach().clone();
+}
+
+function hasZeroStride(tensor: Tensor): boolean {
+  return tensor.strides.some((stride, i) => stride === 0 && tensor.sizes[i]! > 1);
+}

@@ -1,0 +1,33 @@
+/**
+ * @file Autograd data of a tensor, kept out of the tensor until needed.
+ */
+import type { TensorBase } from '../tensor-base.js';
+import type { Tensor } from '../tensor.js';
+import type { GradNode } from './grad-node.js';
+
+/** See the file header. */
+export interface AutogradMeta {
+  gradFn: GradNode | null;
+  /** Which output of `gradFn` this tensor is. */
+  outputNr: number;
+  /** Storage version when `gradFn` was set; a view whose version moved on regenerates its gradFn. */
+  versionAtGradFn: number;
+  grad: Tensor | null;
+  retainsGrad: boolean;
+  /** The node that adds into `grad`. */
+  accumulator: GradNode | null;
+  postAccumulateHooks: ((tensor: Tensor) => void)[] | null;
+}
+
+/** The autograd data of a tensor, made on first use. */
+export function autogradMeta(tensor: TensorBase): AutogradMeta {
+  return (tensor.autograd ??= {
+    gradFn: null,
+    outputNr: 0,
+    versionAtGradFn: 0,
+    grad: null,
+    retainsGrad: false,
+    accumulator: null,
+    postAccumulateHooks: null,
+  });
+}

@@ -1,0 +1,219 @@
+/**
+ * @file The backward engine: runs nodes in reverse order of creation, iteratively.
+ *
+ * Dependencies are counted first; a ready node with the highest sequence number runs next, so gradients
+ * are complete when a node runs. `createGraph` leaves grad mode on, so vjps record their own history.
+ */
+import { TesseraError } from '@tessera/shared';
+import { formatSizes, sameNumbers } from '../shape.js';
+import type { Tensor } from '../tensor.js';
+import { withGradMode } from './grad-mode.js';
+import { AccumulateGrad } from './accumulate-grad.js';
+import { isAnomalyEnabled } from './anomaly.js';
+import type { Edge, GradNode } from './grad-node.js';
+import { addGradients, onesLike } from './gradient-ops.js';
+import { gradEdge, requiresGrad } from './history.js';
+import { NodeQueue } from './node-queue.js';
+
+/** What `runBackward` does with the results. */
+export interface BackwardOptions {
+  readonly retainGraph: boolean;
+  readonly createGraph: boolean;
+  /** Gradients wanted, instead of accumulation into `.grad`; null accumulates into all leaves. */
+  readonly inputs: readonly Tensor[] | null;
+  /** With `inputs`: also write them into `.grad` (backward({inputs})). */
+  readonly accumulate: boolean;
+  readonly allowUnused: boolean;
+}
+
+/** Fills in implicit gradients and checks shapes. @throws grad-non-scalar, no-grad-graph, shape-mismatch */
+function rootGradients(roots: readonly Tensor[], gradOutputs: readonly (Tensor | null)[]): Tensor[] {
+  return roots.map((root, i) => {
+    if (!requiresGrad(root)) {
+      throw new TesseraError('no-grad-graph', `element ${i} of tensors does not require grad and does not have a grad_fn`, {
+        hints: ['Call requiresGrad_() on the leaves before the forward pass, and do not run it under noGrad().'],
+      });
+    }
+    const grad = gradOutputs[i];
+    if (grad == null) {
+      if (root.numel !== 1) {
+        throw new TesseraError('grad-non-scalar', `grad can be implicitly created only for scalar outputs, not for shape ${formatSizes(root.sizes)}`, {
+          hints: ['Reduce to a scalar (loss.mean()), or pass the gradient of the output.'],
+        });
+      }
+      return withGradMode(false, () => onesLike(root));
+    }
+    if (!sameNumbers(grad.sizes, root.sizes)) {
+      throw new TesseraError('shape-mismatch', `Mismatch in shape: grad_output[${i}] has a shape of ${formatSizes(grad.sizes)} and output[${i}] has a shape of ${formatSizes(root.sizes)}.`, {
+        hints: ['A gradient has the shape of its output.'],
+      });
+    }
+    return grad;
+  });
+}
+
+/** Number of edges into each node reachable from the roots. */
+function countDependencies(roots: readonly GradNode[]): Map<GradNode, number> {
+  const counts = new Map<GradNode, number>();
+  const seen = new Set<GradNode>(roots);
+  const stack = [...seen];
+  while (stack.length > 0) {
+    const node = stack.pop()!;
+    for (const edge of node.nextEdges) {
+      if (edge === null) continue;
+      counts.set(edge.node, (counts.get(edge.node) ?? 0) + 1);
+      if (!seen.has(edge.node)) {
+        seen.add(edge.node);
+        stack.push(edge.node);
+      }
+    }
+  }
+  return counts;
+}
+
+/** Nodes from which one of the wanted edges can be reached; others need not run. */
+function neededNodes(roots: readonly GradNode[], wanted: readonly Edge[]): Set<GradNode> {
+  const parents = new Map<GradNode, GradNode[]>();
+  const seen = new Set<GradNode>(roots);
+  const stack = [...seen];
+  while (stack.length > 0) {
+    const node = stack.pop()!;
+    for (const edge of node.nextEdges) {
+      if (edge === null) continue;
+      const list = parents.get(edge.node);
+      if (list === undefined) parents.set(edge.node, [node]);
+      else list.push(node);
+      if (!seen.has(edge.node)) {
+        seen.add(edge.node);
+        stack.push(edge.node);
+      }
+    }
+  }
+  const needed = new Set<GradNode>();
+  const up = wanted.map((edge) => edge.node).filter((node) => seen.has(node));
+  while (up.length > 0) {
+    const node = up.pop()!;
+    if (needed.has(node)) continue;
+    needed.add(node);
+    up.push(...(parents.get(node) ?? []));
+  }
+  return needed;
+}
+
+/**
+ * Runs backward from `roots`. Returns the gradients of `options.inputs` (null where unused), else [].
+ *
+ * @throws no-grad-graph, grad-non-scalar, backward-twice, inplace-version, invalid-argument
+ */
+export function runBackward(roots: readonly Tensor[], gradOutputs: readonly (Tensor | null)[], options: BackwardOptions): (Tensor | null)[] {
+  const grads = rootGradients(roots, gradOutputs);
+  return withGradMode(options.createGraph, () => new BackwardRun(options).run(roots, grads));
+}
+
+class BackwardRun {
+  private readonly buffers = new Map<GradNode, (Tensor | null)[]>();
+  private readonly ready = new NodeQueue();
+  private readonly ran: GradNode[] = [];
+  private wanted: Edge[] | null = null;
+  private captured: (Tensor | null)[] = [];
+  private readonly capturesOf = new Map<GradNode, { index: number; slot: number }[]>();
+
+  constructor(private readonly options: BackwardOptions) {}
+
+  run(roots: readonly Tensor[], grads: readonly Tensor[]): (Tensor | null)[] {
+    const rootEdges = roots.map((root) => gradEdge(root)!);
+    const rootNodes = rootEdges.map((edge) => edge.node);
+    this.wanted = this.options.inputs?.map((input, i) => wantedEdge(input, i)) ?? null;
+    this.wanted?.forEach((edge, slot) => {
+      const list = this.capturesOf.get(edge.node) ?? [];
+      list.push({ index: edge.index, slot });
+      this.capturesOf.set(edge.node, list);
+    });
+    this.captured = (this.wanted ?? []).map(() => null);
+    const needed = this.wanted === null ? null : neededNodes(rootNodes, this.wanted);
+    const dependencies = countDependencies(rootNodes);
+    rootEdges.forEach((edge, i) => this.addGradient(edge, grads[i]!));
+    for (const node of new Set(rootNodes)) if ((dependencies.get(node) ?? 0) === 0) this.ready.push(node);
+    for (let node = this.ready.pop(); node !== null; node = this.ready.pop()) {
+      this.runNode(node, needed);
+      for (const edge of node.nextEdges) {
+        if (edge === null) continue;
+        const left = dependencies.get(edge.node)! - 1;
+        dependencies.set(edge.node, left);
+        if (left === 0) this.ready.push(edge.node);
+      }
+    }
+    if (!this.options.retainGraph) for (const node of this.ran) node.release();
+    return this.finish();
+  }
+
+  private runNode(node: GradNode, needed: Set<GradNode> | null): void {
+    const buffer = this.buffers.get(node);
+    this.buffers.delete(node);
+    if (buffer === undefined) return;
+    this.runHooks(node, buffer);
+    for (const capture of this.capturesOf.get(node) ?? []) this.captured[capture.slot] = buffer[capture.index] ?? null;
+    if (needed !== null && (!needed.has(node) || node instanceof AccumulateGrad)) return;
+    this.ran.push(node);
+    const results = node.apply(buffer);
+    if (isAnomalyEnabled()) checkFinite(node, results);
+    node.nextEdges.forEach((edge, i) => {
+      const grad = results[i];
+      if (edge !== null && grad != null) this.addGradient(edge, grad);
+    });
+  }
+
+  private runHooks(node: GradNode, buffer: (Tensor | null)[]): void {
+    for (const [index, hooks] of node.preHooks ?? []) {
+      for (const hook of [...hooks]) {
+        const grad = buffer[index];
+        if (grad != null) buffer[index] = hook(grad) ?? grad;
+      }
+    }
+    for (const [index, tensor] of node.retained ?? []) {
+      const grad = buffer[index];
+      if (grad != null) tensor.accumulateGrad(grad);
+    }
+  }
+
+  private addGradient(edge: Edge, grad: Tensor): void {
+    let buffer = this.buffers.get(edge.node);
+    if (buffer === undefined) this.buffers.set(edge.node, (buffer = edge.node.inputMetas.map(() => null)));
+    const have = buffer[edge.index];
+    buffer[edge.index] = have == null ? grad : addGradients(have, grad, false);
+  }
+
+  private finish(): (Tensor | null)[] {
+    if (this.wanted === null) return [];
+    this.captured.forEach((grad, i) => {
+      if (grad === null && !this.options.allowUnused) {
+        throw new TesseraError('no-grad-graph', `One of the differentiated Tensors (input ${i}) appears to not have been used in the graph.`, {
+          hints: ['Set allowUnused: true if this is the desired behavior.'],
+        });
+      }
+      if (this.options.accumulate && grad !== null) this.options.inputs![i]!.accumulateGrad(grad);
+    });
+    return this.captured;
+  }
+}
+
+function wantedEdge(input: Tensor, index: number): Edge {
+  const edge = gradEdge(input);
+  if (edge === null) {
+    throw new TesseraError('no-grad-graph', `One of the differentiated Tensors (input ${index}) does not require grad`, {
+      hints: ['Call requiresGrad_() on it before the forward pass.'],
+    });
+  }
+  return edge;
+}
+
+function checkFinite(node: GradNode, results: readonly (Tensor | null)[]): void {
+  results.forEach((grad, i) => {
+    if (grad === null || grad.isFake || grad.device !== 'cpu') return;
+    if (!grad.hasNaN()) return;
+    throw new TesseraError('nan-gradient', `Function '${node.name}' returned nan values in its ${i}th output.`, {
+      context: { forwardStack: node.forwardStack },
+      hints: [node.forwardStack === null ? 'Turn anomaly mode on before the forward pass to see where it ran.' : `Forward call:\n${node.forwardStack}`],
+    });
+  });
+}

@@ -1,0 +1,49 @@
+/**
+ * @file Grad mode: whether ops record a backward graph.
+ */
+import { modes } from '../dispatch/modes.js';
+
+/** Read on every op; write only through the functions below. */
+export const gradMode: { enabled: boolean; inference: boolean } = { enabled: true, inference: false };
+
+/** Whether gradients are recorded. */
+export function isGradEnabled(): boolean {
+  return gradMode.enabled;
+}
+
+/** Turns recording on or off until changed again. */
+export function setGradEnabled(enabled: boolean): void {
+  if (gradMode.enabled === enabled) return;
+  modes.pre?.onGradMode(enabled);
+  gradMode.enabled = enabled;
+}
+
+function isPromise(value: unknown): value is Promise<unknown> {
+  return typeof value === 'object' && value !== null && typeof (value as { then?: unknown }).then === 'function';
+}
+
+/** Runs `fn` with grad mode set; an async `fn` keeps it until its promise settles. */
+export function withGradMode<R>(enabled: boolean, fn: () => R): R {
+  const saved = gradMode.enabled;
+  setGradEnabled(enabled);
+  let result: R;
+  try {
+    result = fn();
+  } catch (error) {
+    setGradEnabled(saved);
+    throw error;
+  }
+  if (isPromise(result)) return result.finally(() => setGradEnabled(saved)) as R;
+  setGradEnabled(saved);
+  return result;
+}
+
+/** Runs `fn` without recording gradients. */
+export function noGrad<R>(fn: () => R): R {
+  return withGradMode(false, fn);
+}
+
+/** Runs `fn` recording gradients, inside `noGrad` too. */
+export function enableGrad<R>(fn: () => R): R {
+  return withGradMode(true, fn);
+}

@@ -1,0 +1,71 @@
+/**
+ * @file `GradNode`: a step of the backward graph (PyTorch's `grad_fn`).
+ */
+import type { DeviceType } from '../device.js';
+import type { DType } from '../dtype.js';
+import type { Tensor } from '../tensor.js';
+
+/** An input of a node: gradient number `index` of `node` flows here. */
+export interface Edge {
+  readonly node: GradNode;
+  readonly index: number;
+}
+
+/** Shape and type that a gradient must have. */
+export interface GradMeta {
+  readonly sizes: readonly number[];
+  readonly dtype: DType;
+  readonly device: DeviceType;
+}
+
+/** Called with a gradient; may return a replacement. */
+export type GradHook = (grad: Tensor) => Tensor | void;
+
+let nextSequenceNr = 0;
+
+/** The sequence number that the next node will get. */
+export function peekSequenceNr(): number {
+  return nextSequenceNr;
+}
+
+/** See the file header. Subclasses say how gradients of outputs become gradients of inputs. */
+export abstract class GradNode {
+  /** Order of creation in the forward pass; higher runs first. Leaves (`AccumulateGrad`) run as soon as ready. */
+  readonly sequenceNr: number;
+  /** Forward stack in anomaly mode. */
+  forwardStack: string | null = null;
+  /** Hooks on the gradient of output `index`, by index. */
+  preHooks: Map<number, GradHook[]> | null = null;
+  /** Tensors (by output index) that keep their gradient though they are not leaves. */
+  retained: Map<number, Tensor> | null = null;
+
+  constructor(
+    /** PyTorch's name, `MulBackward0`. */
+    readonly name: string,
+    /** Where each result of `apply` goes; null where no gradient is wanted. */
+    readonly nextEdges: readonly (Edge | null)[],
+    /** What each incoming gradient must look like; one entry per output of the forward op. */
+    public inputMetas: readonly GradMeta[],
+    sequenceNr?: number,
+  ) {
+    this.sequenceNr = sequenceNr ?? nextSequenceNr++;
+  }
+
+  /** Gradients of the forward inputs, one per edge, from gradients of its outputs (null: none arrived). */
+  abstract apply(grads: readonly (Tensor | null)[]): readonly (Tensor | null)[];
+
+  /** Drops saved tensors after a backward without `retainGraph`. */
+  release(): void {}
+
+  /** Adds a hook on the gradient of output `index`; returns a function that removes it. */
+  addPreHook(index: number, hook: GradHook): () => void {
+    this.preHooks ??= new Map();
+    const list = this.preHooks.get(index) ?? [];
+    list.push(hook);
+    this.preHooks.set(index, list);
+    return () => {
+      const at = list.indexOf(hook);
+      if (at >= 0) list.splice(at, 1);
+    };
+  }
+}

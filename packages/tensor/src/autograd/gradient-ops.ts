@@ -1,0 +1,96 @@
+/**
+ * @file The few tensor operations that the engine itself needs, by operator name.
+ *
+ * The engine lies below the operator files, so it calls operators through the registry.
+ */
+import { callOp } from '../dispatch/dispatcher.js';
+import type { DType } from '../dtype.js';
+import { type OpOverload, getOp } from '../op/op-overload.js';
+import { contiguousStrides, storageExtent } from '../shape.js';
+import type { Tensor } from '../tensor.js';
+import type { GradMeta } from './grad-node.js';
+
+const cache = new Map<string, OpOverload>();
+
+function op(name: string): OpOverload {
+  let found = cache.get(name);
+  if (found === undefined) cache.set(name, (found = getOp(name)));
+  return found;
+}
+
+/** a + b, in place on `a` if allowed. */
+export function addGradients(a: Tensor, b: Tensor, inPlace: boolean): Tensor {
+  return callOp(op(inPlace ? 'aten::add_.Tensor' : 'aten::add.Tensor'), [a, b, 1]) as Tensor;
+}
+
+/** Zeros of a gradient's shape and type. */
+export function zerosOf(meta: GradMeta): Tensor {
+  return callOp(op('aten::zeros'), [[...meta.sizes], meta.dtype, null, meta.device, null]) as Tensor;
+}
+
+/** Ones like a tensor. */
+export function onesLike(tensor: Tensor): Tensor {
+  return callOp(op('aten::ones_like'), [tensor, null, null, null, null, null]) as Tensor;
+}
+
+/** Sums broadcast dimensions away. */
+export function sumToSize(grad: Tensor, sizes: readonly number[]): Tensor {
+  return callOp(op('aten::sum_to_size'), [grad, [...sizes]]) as Tensor;
+}
+
+/** Converts a gradient to its input's dtype. */
+export function castTo(grad: Tensor, dtype: DType): Tensor {
+  return callOp(op('aten::to.dtype'), [grad, dtype, false, false, null]) as Tensor;
+}
+
+/** Copy with its own memory. */
+export function cloneOf(tensor: Tensor): Tensor {
+  return callOp(op('aten::clone'), [tensor, null]) as Tensor;
+}
+
+/** Gradient of a base from the gradient of a view of it: zeros elsewhere. */
+export function scatterToBase(grad: Tensor, view: Geometry, base: Geometry): Tensor {
+  const extent = storageExtent(base.sizes, base.strides);
+  const flat = zerosOf({ sizes: [extent], dtype: grad.dtype, device: grad.device });
+  const written = callOp(op('aten::as_strided_scatter'), [flat, grad, view.sizes, view.strides, view.offset - base.offset]) as Tensor;
+  return asStrided(written, { ...base, offset: 0 });
+}
+
+/** Reads `grad` (laid out as `base`) through a view's geometry. */
+export function gatherFromBase(grad: Tensor, view: Geometry, base: Geometry): Tensor {
+  return asStrided(flattenTo(grad, base), { ...view, offset: view.offset - base.offset });
+}
+
+/** `grad` with the region of a view replaced. */
+export function replaceInBase(grad: Tensor, part: Tensor, view: Geometry, base: Geometry): Tensor {
+  const flat = flattenTo(grad, base);
+  const written = callOp(op('aten::as_strided_scatter'), [flat, part, view.sizes, view.strides, view.offset - base.offset]) as Tensor;
+  return asStrided(written, { ...base, offset: 0 });
+}
+
+function flattenTo(grad: Tensor, base: Geometry): Tensor {
+  const extent = storageExtent(base.sizes, base.strides);
+  const flat = zerosOf({ sizes: [extent], dtype: grad.dtype, device: grad.device });
+  return callOp(op('aten::as_strided_scatter'), [flat, grad, base.sizes, base.strides, 0]) as Tensor;
+}
+
+function asStrided(tensor: Tensor, geometry: Geometry): Tensor {
+  return callOp(op('aten::as_strided'), [tensor, geometry.sizes, geometry.strides, geometry.offset]) as Tensor;
+}
+
+/** A layout on a storage, in elements. */
+export interface Geometry {
+  readonly sizes: readonly number[];
+  readonly strides: readonly number[];
+  readonly offset: number;
+}
+
+/** Layout of a tensor on its storage. */
+export function geometryOf(tensor: Tensor): Geometry {
+  return { sizes: tensor.sizes, strides: tensor.strides, offset: tensor.storageOffset };
+}
+
+/** Contiguous layout of a shape. */
+export function contiguousGeometry(sizes: readonly number[]): Geometry {
+  return { sizes, strides: contiguousStrides(sizes), offset: 0 };
+}

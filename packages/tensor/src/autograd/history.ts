@@ -1,0 +1,52 @@
+/**
+ * @file Reading and writing a tensor's place in the backward graph.
+ *
+ * A view of a tensor that was modified in place after the view was made has a stale gradFn: reading it
+ * regenerates one that goes through the base (as PyTorch's CopySlices protocol does).
+ */
+import type { Tensor } from '../tensor.js';
+import type { TensorBase } from '../tensor-base.js';
+import { AccumulateGrad } from './accumulate-grad.js';
+import { autogradMeta } from './autograd-meta.js';
+import type { Edge, GradNode } from './grad-node.js';
+import { ViewOfBase } from './view-nodes.js';
+
+/** Whether gradients flow into this tensor. */
+export function requiresGrad(tensor: TensorBase): boolean {
+  if (tensor.requiresGradFlag) return true;
+  const base = tensor.base;
+  return base !== null && base.requiresGradFlag && viewIsStale(tensor);
+}
+
+function viewIsStale(tensor: TensorBase): boolean {
+  const storage = tensor.storageOrNull;
+  return storage !== null && (tensor.autograd?.versionAtGradFn ?? 0) !== storage.version && tensor.base!.autograd?.gradFn != null;
+}
+
+/** The node that made a tensor, or null for leaves. */
+export function gradFnOf(tensor: TensorBase): GradNode | null {
+  if (tensor.base !== null && tensor.base.requiresGradFlag && viewIsStale(tensor)) {
+    setHistory(tensor, new ViewOfBase(tensor as Tensor, tensor.base as Tensor, gradEdge(tensor.base)), 0);
+  }
+  return tensor.autograd?.gradFn ?? null;
+}
+
+/** Where a gradient for this tensor goes; null if it needs none. */
+export function gradEdge(tensor: TensorBase): Edge | null {
+  if (!requiresGrad(tensor)) return null;
+  const fn = gradFnOf(tensor);
+  if (fn !== null) return { node: fn, index: tensor.autograd!.outputNr };
+  const meta = autogradMeta(tensor);
+  meta.accumulator ??= new AccumulateGrad(tensor as Tensor);
+  return { node: meta.accumulator, index: 0 };
+}
+
+/** Makes `tensor` output number `outputNr` of `node`. */
+export function setHistory(tensor: TensorBase, node: GradNode, outputNr: number): void {
+  const meta = autogradMeta(tensor);
+  meta.gradFn = node;
+  meta.outputNr = outputNr;
+  meta.versionAtGradFn = tensor.storageOrNull?.version ?? 0;
+  tensor.requiresGradFlag = true;
+  tensor.guardSpec = null;
+}

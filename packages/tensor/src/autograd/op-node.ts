@@ -1,0 +1,145 @@
+/**
+ * @file The backward node of an operator: runs its record's vjp.
+ */
+import { TesseraError } from '@tessera/shared';
+import type { OpOverload } from '../op/op-overload.js';
+import type { GradResult, NamedArgs, VjpContext } from '../op/op-record.js';
+import { sameNumbers } from '../shape.js';
+import { isTensor } from '../tensor-factory.js';
+import type { Tensor } from '../tensor.js';
+import { type Edge, type GradMeta, GradNode } from './grad-node.js';
+import { castTo, sumToSize, zerosOf } from './gradient-ops.js';
+import { SavedMeta, SavedTensor } from './saved-tensor.js';
+
+type SavedValue = unknown;
+
+/** Where each edge's gradient comes from: argument name, and position within a list argument. */
+interface EdgeSource {
+  readonly name: string;
+  readonly index: number;
+}
+
+/** `aten::native_layer_norm` → `NativeLayerNormBackward0`. */
+function backwardName(op: OpOverload): string {
+  const words = op.schema.name.replace(/_$/, '').split('_').filter((word) => word !== '');
+  return `${words.map((word) => word[0]!.toUpperCase() + word.slice(1)).join('')}Backward0`;
+}
+
+function pack(value: unknown, keep: boolean): SavedValue {
+  if (isTensor(value)) return keep ? new SavedTensor(value) : new SavedMeta(value);
+  if (Array.isArray(value)) return value.map((item) => pack(item, keep));
+  return value;
+}
+
+function unpack(value: SavedValue, node: string): unknown {
+  if (value instanceof SavedTensor) return value.unpack(node);
+  if (value instanceof SavedMeta) return value.unpack();
+  if (Array.isArray(value)) return value.map((item) => unpack(item, node));
+  return value;
+}
+
+/** See the file header. */
+export class OpNode extends GradNode {
+  private savedArgs: SavedValue[] | null;
+  private savedOuts: (SavedTensor | SavedMeta)[] | null = null;
+  private readonly sources: readonly EdgeSource[];
+  private readonly targets: readonly GradMeta[];
+
+  private constructor(
+    readonly op: OpOverload,
+    args: readonly unknown[],
+    edges: readonly (Edge | null)[],
+    sources: readonly EdgeSource[],
+    targets: readonly GradMeta[],
+    outMetas: readonly GradMeta[],
+  ) {
+    super(backwardName(op), edges, outMetas);
+    const saved = op.record.saved ?? [];
+    this.savedArgs = args.map((arg, i) => pack(arg, saved.includes(op.schema.args[i]!.name)));
+    this.sources = sources;
+    this.targets = targets;
+  }
+
+  /** Builds the node before the op runs. `edgeOf` gives the edge of a tensor input, or null. */
+  static make(op: OpOverload, args: readonly unknown[], outMetas: readonly GradMeta[], edgeOf: (tensor: Tensor) => Edge | null): OpNode {
+    const edges: (Edge | null)[] = [];
+    const sources: EdgeSource[] = [];
+    const targets: GradMeta[] = [];
+    const visit = (value: unknown, name: string, index: number): void => {
+      if (!isTensor(value)) return;
+      edges.push(edgeOf(value));
+      sources.push({ name, index });
+      targets.push({ sizes: value.sizes, dtype: value.dtype, device: value.device });
+    };
+    for (const i of op.tensorArgs) {
+      const name = op.schema.args[i]!.name;
+      const arg = args[i];
+      if (Array.isArray(arg)) arg.forEach((item, j) => visit(item, name, j));
+      else visit(arg, name, -1);
+    }
+    return new OpNode(op, args, edges, sources, targets, outMetas);
+  }
+
+  /** Position of the edge of argument `name`, or -1. */
+  edgeIndex(name: string): number {
+    return this.sources.findIndex((source) => source.name === name);
+  }
+
+  /** Tells the node its outputs, once the op ran. */
+  setOutputs(outs: readonly Tensor[]): void {
+    const keep = this.op.record.saved?.includes('out') === true;
+    this.savedOuts = outs.map((out) => (keep ? new SavedTensor(out) : new SavedMeta(out)));
+  }
+
+  override release(): void {
+    this.savedArgs = null;
+    this.savedOuts = null;
+  }
+
+  apply(grads: readonly (Tensor | null)[]): readonly (Tensor | null)[] {
+    if (this.savedArgs === null) {
+      throw new TesseraError('backward-twice', `Trying to backward through the graph a second time (${this.name}): saved tensors were freed by the first backward().`, {
+        hints: ['Pass retainGraph: true to the first backward() if you need a second.'],
+      });
+    }
+    const vjp = this.op.record.vjp;
+    if (vjp === undefined) {
+      throw new TesseraError('derivative-missing', `The derivative of ${this.op.qualifiedName} is not defined.`, {
+        context: { op: this.op.qualifiedName },
+        hints: ['Detach its input, or wrap the computation in a custom Function with a backward.'],
+      });
+    }
+    const named: NamedArgs = {};
+    this.op.schema.args.forEach((formal, i) => (named[formal.name] = unpack(this.savedArgs![i], this.name)));
+    const outs = (this.savedOuts ?? []).map((out) => out.unpack(this.name));
+    const results = vjp(named, this.context(grads, outs));
+    return this.sources.map((source, i) => this.collect(results, source, i));
+  }
+
+  private context(grads: readonly (Tensor | null)[], outs: readonly Tensor[]): VjpContext {
+    const needs = (name: string): boolean => this.sources.some((source, i) => source.name === name && this.nextEdges[i] !== null);
+    const metas = this.inputMetas;
+    return {
+      get grad(): Tensor {
+        return grads[0] ?? zerosOf(metas[0]!);
+      },
+      grads,
+      get out(): Tensor {
+        return outs[0]!;
+      },
+      outs,
+      needs,
+    };
+  }
+
+  private collect(results: Record<string, GradResult | GradResult[]>, source: EdgeSource, edge: number): Tensor | null {
+    if (this.nextEdges[edge] === null) return null;
+    const entry = results[source.name];
+    const result = source.index >= 0 && Array.isArray(entry) ? entry[source.index] : (entry as GradResult);
+    const grad = typeof result === 'function' ? result() : (result ?? null);
+    if (grad === null) return null;
+    const target = this.targets[edge]!;
+    const shaped = sameNumbers(grad.sizes, target.sizes) ? grad : sumToSize(grad, target.sizes);
+    return shaped.dtype === target.dtype ? shaped : castTo(shaped, target.dtype);
+  }
+}

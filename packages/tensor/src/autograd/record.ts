@@ -1,0 +1,104 @@
+/**
+ * @file The autograd step of dispatch: runs the op below, then attaches its backward node.
+ *
+ * In-place ops take the history of their functional form; on a view, the base's history is rewritten
+ * too (CopySlices). Installed into the dispatcher when this file is loaded.
+ */
+import { TesseraError } from '@tessera/shared';
+import { bindAutograd, dispatchBelowAutograd } from '../dispatch/dispatcher.js';
+import { DTYPES, isFloatingPoint } from '../dtype.js';
+import { type OpOverload, getOp } from '../op/op-overload.js';
+import { formatSizes } from '../shape.js';
+import { isTensor } from '../tensor-factory.js';
+import type { Tensor } from '../tensor.js';
+import { anomalyStack } from './anomaly.js';
+import { autogradMeta } from './autograd-meta.js';
+import type { GradMeta, GradNode } from './grad-node.js';
+import { cloneOf } from './gradient-ops.js';
+import { gradEdge, gradFnOf, requiresGrad, setHistory } from './history.js';
+import { OpNode } from './op-node.js';
+import { CopySlices } from './view-nodes.js';
+
+function anyRequiresGrad(op: OpOverload, args: readonly unknown[]): boolean {
+  for (const i of op.tensorArgs) {
+    const arg = args[i];
+    if (isTensor(arg)) {
+      if (requiresGrad(arg)) return true;
+    } else if (Array.isArray(arg)) {
+      for (const item of arg) if (isTensor(item) && requiresGrad(item)) return true;
+    }
+  }
+  return false;
+}
+
+function metaOf(tensor: Tensor): GradMeta {
+  return { sizes: tensor.sizes, dtype: tensor.dtype, device: tensor.device };
+}
+
+function differentiable(op: OpOverload): boolean {
+  return !op.hasTag('non-differentiable');
+}
+
+function recordOp(op: OpOverload, args: readonly unknown[]): unknown {
+  if (!anyRequiresGrad(op, args) || !differentiable(op)) return dispatchBelowAutograd(op, args);
+  if (op.record.inplaceOf !== undefined) return recordInPlace(op, args);
+  const node = OpNode.make(op, args, [], gradEdge);
+  const result = dispatchBelowAutograd(op, args);
+  const outs: readonly Tensor[] = isTensor(result) ? [result] : (result as readonly Tensor[]);
+  node.inputMetas = outs.map(metaOf);
+  node.setOutputs(outs);
+  node.forwardStack = anomalyStack();
+  outs.forEach((out, i) => {
+    if (isFloatingPoint(out.dtype)) setHistory(out, node, i);
+  });
+  return result;
+}
+
+function recordInPlace(op: OpOverload, args: readonly unknown[]): Tensor {
+  const self = args[0] as Tensor;
+  checkLeaf(self);
+  const functional = getOp(op.record.inplaceOf!);
+  const savesSelf = functional.record.saved?.includes(functional.schema.args[0]!.name) === true;
+  // The vjp wants self as it was before the op.
+  const nodeArgs = savesSelf ? [cloneOf(self), ...args.slice(1)] : args;
+  const selfEdge = gradEdge(self);
+  const node = OpNode.make(functional, nodeArgs, [metaOf(self)], (tensor) => (tensor === nodeArgs[0] ? selfEdge : gradEdge(tensor)));
+  dispatchBelowAutograd(op, args);
+  node.forwardStack = anomalyStack();
+  attachInPlace(self, node);
+  node.setOutputs([self]);
+  return self;
+}
+
+/** Rewrites the history of `self` (and of its base, if it is a view) after an in-place op. */
+function attachInPlace(self: Tensor, node: OpNode): void {
+  const base = self.base as Tensor | null;
+  if (base === null) {
+    setHistory(self, node, 0);
+    return;
+  }
+  const slices = new CopySlices(self, base, gradEdge(base), node, node.edgeIndex(node.op.schema.args[0]!.name));
+  setHistory(base, slices, 0);
+  // self's own history now goes through the base.
+  autogradMeta(self).versionAtGradFn = -1;
+  gradFnOf(self);
+}
+
+/** @throws inplace-leaf */
+function checkLeaf(self: Tensor): void {
+  const leaf = self.base !== null && requiresGrad(self.base) && gradFnOf(self.base) === null ? self.base : self;
+  if (!requiresGrad(leaf) || gradFnOf(leaf) !== null) return;
+  const what = leaf === self ? 'a leaf Variable that requires grad is being used in an in-place operation.' : 'a view of a leaf Variable that requires grad is being used in an in-place operation.';
+  throw new TesseraError('inplace-leaf', `${what} [${DTYPES[self.dtype].scalarTypeName} ${formatSizes(self.sizes)}]`, {
+    hints: ['Wrap the update in noGrad(() => …), or use the out-of-place op.'],
+  });
+}
+
+/** Makes an output of a custom node. */
+export function attachNode(outs: readonly Tensor[], node: GradNode): void {
+  outs.forEach((out, i) => {
+    if (isFloatingPoint(out.dtype)) setHistory(out, node, i);
+  });
+}
+
+bindAutograd(recordOp);

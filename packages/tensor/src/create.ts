@@ -1,0 +1,134 @@
+/**
+ * @file Tensors from JavaScript values.
+ */
+import { TesseraError } from '@tessera/shared';
+import { defaultDType } from './default-dtype.js';
+import { deviceRuntime } from './device.js';
+import { type DType, itemSize } from './dtype.js';
+import { cpuHeap } from './heap/cpu-heap.js';
+import { writeNumbers } from './kernels/elements.js';
+import type { TensorOptions } from './ops/factory.js';
+import { formatSizes, numelOf } from './shape.js';
+import { emptyContiguous } from './tensor-factory.js';
+import { toDevice } from './ops/copy.js';
+import { withoutModes } from './dispatch/modes.js';
+import type { Tensor } from './tensor.js';
+import { noGrad } from './autograd/grad-mode.js';
+
+/** What a tensor can be made from: numbers or booleans nested to any depth, or a typed array. */
+export type TensorData = number | boolean | bigint | readonly TensorData[] | ArrayBufferView;
+
+const VIEW_DTYPES: readonly [abstract new (...args: never[]) => ArrayBufferView, DType][] = [
+  [Float32Array, 'float32'],
+  [Float64Array, 'float64'],
+  [BigInt64Array, 'int64'],
+  [Int32Array, 'int32'],
+  [Int16Array, 'int16'],
+  [Int8Array, 'int8'],
+  [Uint8Array, 'uint8'],
+  [Uint8ClampedArray, 'uint8'],
+];
+
+/** Shape and flat values of nested arrays. @throws shape-mismatch, invalid-argument */
+function flatten(data: TensorData): { sizes: number[]; values: (number | boolean | bigint)[] } {
+  const sizes: number[] = [];
+  for (let level: TensorData = data; Array.isArray(level); level = level[0] as TensorData) {
+    sizes.push(level.length);
+    if (level.length === 0) break;
+  }
+  let level: readonly TensorData[] = [data];
+  for (let d = 0; d < sizes.length; d++) {
+    const next: TensorData[] = [];
+    for (const item of level) {
+      if (!Array.isArray(item) || item.length !== sizes[d]) {
+        throw new TesseraError('shape-mismatch', `tensor(): nested arrays must be rectangular: expected length ${sizes[d]} at dim ${d} (got ${Array.isArray(item) ? item.length : 'a number'})`, {
+          hints: ['Give every row the same length.'],
+        });
+      }
+      for (const inner of item) next.push(inner as TensorData);
+    }
+    level = next;
+  }
+  for (const value of level) {
+    if (typeof value !== 'number' && typeof value !== 'boolean' && typeof value !== 'bigint') {
+      throw new TesseraError('invalid-argument', `tensor(): cannot make an element from ${Array.isArray(value) ? 'a nested array' : typeof value}.`, { hints: ['Pass numbers, booleans, nested arrays of them, or a typed array.'] });
+    }
+  }
+  return { sizes, values: level as (number | boolean | bigint)[] };
+}
+
+function inferDType(values: readonly (number | boolean | bigint)[]): DType {
+  if (values.length === 0) return defaultDType();
+  if (values.every((value) => typeof value === 'boolean')) return 'bool';
+  return values.every((value) => typeof value !== 'number' || Number.isInteger(value)) && values.some((value) => typeof value === 'bigint') ? 'int64' : defaultDType();
+}
+
+function finish(cpu: Tensor, options: TensorOptions): Tensor {
+  const tensor = options.device === undefined || options.device === 'cpu' ? cpu : noGrad(() => toDevice(cpu, options.device!));
+  if (options.requiresGrad === true) tensor.requiresGrad_();
+  return tensor;
+}
+
+/**
+ * A tensor with a copy of the data.
+ *
+ * JavaScript cannot tell `1` from `1.0`, so numbers become the default float type; pass
+ * `dtype: 'int64'` for integers. Booleans become bool, bigints int64, typed arrays keep their type.
+ *
+ * @throws shape-mismatch, invalid-argument, device-unavailable
+ * @example tensor([[1, 2], [3, 4]], { dtype: 'int64' })
+ */
+export function tensor(data: TensorData, options: TensorOptions = {}): Tensor {
+  return withoutModes(() => {
+    if (ArrayBuffer.isView(data)) return fromTypedArray(data, [(data as Uint8Array).length], options);
+    const { sizes, values } = flatten(data);
+    const out = emptyContiguous(sizes, options.dtype ?? inferDType(values), 'cpu');
+    if (out.dtype === 'int64' && values.some((value) => typeof value === 'bigint')) {
+      cpuHeap().i64.set(values.map((value) => BigInt(value)), out.dataPtr() / 8);
+    } else {
+      writeNumbers(out, values.map(Number));
+    }
+    return finish(out, options);
+  });
+}
+
+/** A tensor of a given shape with a copy of a typed array's values. @throws shape-mismatch */
+export function fromTypedArray(data: ArrayBufferView, sizes: readonly number[], options: TensorOptions = {}): Tensor {
+  return withoutModes(() => {
+    const native = VIEW_DTYPES.find(([constructor]) => data instanceof constructor)?.[1];
+    const length = (data as Uint8Array).length;
+    if (native === undefined || length === undefined) {
+      throw new TesseraError('invalid-argument', `Cannot make a tensor from ${data.constructor.name}.`, { hints: ['Pass a Float32Array, Float64Array, BigInt64Array, Int32Array, Int16Array, Int8Array or Uint8Array.'] });
+    }
+    if (numelOf(sizes) !== length) {
+      throw new TesseraError('shape-mismatch', `shape ${formatSizes(sizes)} is invalid for a typed array of length ${length}`, { hints: ['The product of the sizes must equal the length.'] });
+    }
+    const out = emptyContiguous(sizes, options.dtype ?? native, 'cpu');
+    if (out.dtype === native) {
+      const bytes = new Uint8Array(data.buffer, data.byteOffset, data.byteLength);
+      cpuHeap().u8.set(bytes, out.dataPtr());
+    } else {
+      writeNumbers(out, Array.from(data as unknown as ArrayLike<number | bigint>, Number));
+    }
+    return finish(out, options);
+  });
+}
+
+/** A tensor from raw little-endian bytes of a dtype (host layout), as files hold them. */
+export function fromBytes(bytes: Uint8Array, sizes: readonly number[], dtype: DType, options: TensorOptions = {}): Tensor {
+  return withoutModes(() => {
+    if (bytes.byteLength !== numelOf(sizes) * itemSize(dtype)) {
+      throw new TesseraError('shape-mismatch', `${bytes.byteLength} bytes do not hold ${formatSizes(sizes)} of ${dtype}`, { hints: ['Check the shape and dtype.'] });
+    }
+    const out = emptyContiguous(sizes, dtype, 'cpu');
+    cpuHeap().u8.set(bytes, out.dataPtr());
+    return finish(out, options);
+  });
+}
+
+/** Copies a CPU tensor's elements to another device's tensor of the same layout, or back; used by `_to_copy`. */
+export function uploadTo(source: Tensor, target: Tensor): void {
+  const bytes = numelOf(source.sizes) * itemSize(source.dtype);
+  const ptr = source.dataPtr();
+  deviceRuntime(target.device).upload(target.storage.memory!, target.storageOffset, target.dtype, cpuHeap().u8.slice(ptr, ptr + bytes));
+}

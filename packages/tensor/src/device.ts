@@ -1,0 +1,62 @@
+/**
+ * @file Devices: the memory operations that a device package registers.
+ *
+ * `cpu` is built in (its memory is the WebAssembly heap); `wgpu` and others register a
+ * `DeviceRuntime`. Kernels are registered separately (`kernel-provider.ts`): a device needs no kernel
+ * to hold tensors. Host layout below means PyTorch's element widths (`itemSize`), little-endian.
+ */
+import { TesseraError, nearestNames } from '@tessera/shared';
+import type { DType } from './dtype.js';
+
+/** Where a tensor's memory lives. `cpu`, `wgpu`, or the name of a registered device. */
+export type DeviceType = 'cpu' | 'wgpu' | (string & {});
+
+/** Opaque memory of a device; the runtime that made it knows what it is. */
+export type DeviceMemory = object;
+
+/** Memory operations of a device other than `cpu`. All calls enqueue in order; only `download` waits. */
+export interface DeviceRuntime {
+  readonly type: DeviceType;
+  /** Bytes per element on the device, or 0 if the dtype cannot be stored there. */
+  itemSize(dtype: DType): number;
+  /** @throws out-of-memory */
+  allocate(bytes: number): DeviceMemory;
+  free(memory: DeviceMemory): void;
+  /** Writes `host` (host layout of `dtype`) from element `offset` on. @throws invalid-argument when a value does not fit */
+  upload(memory: DeviceMemory, offset: number, dtype: DType, host: Uint8Array): void;
+  /** Reads `count` elements from element `offset` on, in host layout. */
+  download(memory: DeviceMemory, offset: number, dtype: DType, count: number): Promise<Uint8Array>;
+  /** Copies `bytes` bytes between two memories of this device. */
+  copy(src: DeviceMemory, srcByte: number, dst: DeviceMemory, dstByte: number, bytes: number): void;
+  /** Resolves when all enqueued work has finished. */
+  synchronize(): Promise<void>;
+}
+
+const runtimes = new Map<DeviceType, DeviceRuntime>();
+
+/** Registers (or replaces) the runtime of a device. */
+export function registerDevice(runtime: DeviceRuntime): void {
+  runtimes.set(runtime.type, runtime);
+}
+
+/** Whether tensors can be made on the device in this program. */
+export function isDeviceAvailable(type: DeviceType): boolean {
+  return type === 'cpu' || runtimes.has(type);
+}
+
+/** The runtime of a device. @throws device-unavailable */
+export function deviceRuntime(type: DeviceType): DeviceRuntime {
+  const runtime = runtimes.get(type);
+  if (runtime === undefined) {
+    const known = ['cpu', ...runtimes.keys()];
+    throw new TesseraError('device-unavailable', `Device '${type}' is not available. Available: ${known.join(', ')}.`, {
+      context: { device: type, known },
+      hints: [
+        type === 'wgpu'
+          ? `Import '@tessera/inductor-wgsl' and await initWebGpu() before using device 'wgpu'.`
+          : `Did you mean ${nearestNames(type, known).join(', ') || 'cpu'}?`,
+      ],
+    });
+  }
+  return runtime;
+}

@@ -1,0 +1,68 @@
+/**
+ * @file Checks of an op's arguments against its schema, before anything runs.
+ */
+import { SymScalar, TesseraError } from '@tessera/shared';
+import type { OpOverload } from '../op/op-overload.js';
+import type { SchemaArgument } from '../op/schema.js';
+import { isTensor } from '../tensor-factory.js';
+
+/** @throws schema-arguments, device-mismatch */
+export function checkArguments(op: OpOverload, args: readonly unknown[]): void {
+  const formals = op.schema.args;
+  if (args.length !== formals.length) {
+    throw new TesseraError('schema-arguments', `${op.qualifiedName} takes ${formals.length} arguments (${formals.map((f) => f.name).join(', ')}), got ${args.length}.`, {
+      hints: [`Schema: ${op.schema.text}`],
+    });
+  }
+  const wrapsNumbers = op.hasTag('pointwise') || op.record.inplaceOf !== undefined;
+  let device: string | null = null;
+  for (let i = 0; i < formals.length; i++) {
+    const arg = args[i];
+    const formal = formals[i]!;
+    if (isTensor(arg)) {
+      if (formal.type.base !== 'Tensor' && formal.type.base !== 'Scalar') mismatch(op, formal, arg);
+      if (device === null) device = arg.device;
+      else if (arg.device !== device) deviceMismatch(op, device, arg.device);
+    } else if (formal.type.base === 'Tensor' && !formal.type.list) {
+      if (arg === null && formal.type.optional) continue;
+      if (wrapsNumbers && (typeof arg === 'number' || typeof arg === 'boolean' || arg instanceof SymScalar)) continue;
+      mismatch(op, formal, arg);
+    } else if (!kindMatches(formal, arg)) mismatch(op, formal, arg);
+  }
+}
+
+function kindMatches(formal: SchemaArgument, arg: unknown): boolean {
+  if (arg === null || arg === undefined) return formal.type.optional;
+  if (formal.type.list) return Array.isArray(arg);
+  switch (formal.type.base) {
+    case 'Scalar':
+    case 'float':
+    case 'int':
+      return typeof arg === 'number' || typeof arg === 'boolean' || arg instanceof SymScalar;
+    case 'bool':
+      return typeof arg === 'boolean';
+    default:
+      return true;
+  }
+}
+
+function describe(value: unknown): string {
+  if (isTensor(value)) return `a ${value.dtype} tensor of shape [${value.sizes.join(', ')}]`;
+  if (value === null || value === undefined) return String(value);
+  if (Array.isArray(value)) return 'an array';
+  return `${typeof value} ${String(value as number)}`;
+}
+
+function mismatch(op: OpOverload, formal: SchemaArgument, arg: unknown): never {
+  throw new TesseraError('schema-arguments', `${op.qualifiedName}: argument '${formal.name}' must be ${formal.type.base}${formal.type.list ? '[]' : ''}${formal.type.optional ? ' or null' : ''}, not ${describe(arg)}.`, {
+    context: { op: op.qualifiedName, argument: formal.name },
+    hints: [`Schema: ${op.schema.text}`],
+  });
+}
+
+function deviceMismatch(op: OpOverload, first: string, second: string): never {
+  throw new TesseraError('device-mismatch', `${op.qualifiedName}: expected all tensors to be on the same device, but found at least two devices, ${first} and ${second}.`, {
+    context: { op: op.qualifiedName, devices: [first, second] },
+    hints: [`Move one of them: x.to('${first}').`],
+  });
+}

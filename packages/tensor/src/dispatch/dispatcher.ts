@@ -1,0 +1,63 @@
+/**
+ * @file The dispatcher: the one path every operator call takes.
+ *
+ * Order, fixed:
+ *
+ *   1. pre-dispatch mode (graph capture, replay)      modes.pre
+ *   2. autocast                                        bindAutocast
+ *   3. composite ops decompose                         record.decompose
+ *   4. autograd records a backward node                bindAutograd
+ *   5. functionalization is a graph pass (aot-autograd), so nothing happens here
+ *   6. dispatch modes, innermost first (proxy, …)      modes.stack
+ *   7. fake tensors: the meta rule                     kernels.ts
+ *      real tensors: the device's kernel
+ *
+ * Arguments are positional in schema order and complete. Nothing else intercepts ops.
+ */
+import { gradMode } from '../autograd/grad-mode.js';
+import type { OpOverload } from '../op/op-overload.js';
+import { runKernel } from './kernels.js';
+import { modes } from './modes.js';
+
+type Handler = (op: OpOverload, args: readonly unknown[]) => unknown;
+
+let autograd: Handler = dispatchBelowAutograd;
+let autocast: ((op: OpOverload, args: readonly unknown[]) => readonly unknown[]) | null = null;
+
+/** Installs the autograd step; it continues with `dispatchBelowAutograd`. Called once by autograd/record.ts. */
+export function bindAutograd(handler: Handler): void {
+  autograd = handler;
+}
+
+/** Installs argument casting while autocast is on, or removes it. */
+export function bindAutocast(cast: ((op: OpOverload, args: readonly unknown[]) => readonly unknown[]) | null): void {
+  autocast = cast;
+}
+
+/** Calls an operator: step 1 on. */
+export function callOp(op: OpOverload, args: readonly unknown[]): unknown {
+  const pre = modes.pre;
+  if (pre !== null) return pre.handle(op, args);
+  return dispatchBelowPreDispatch(op, args);
+}
+
+/** Step 2 on: what a pre-dispatch mode calls to run the op after all. */
+export function dispatchBelowPreDispatch(op: OpOverload, args: readonly unknown[]): unknown {
+  const cast = autocast === null ? args : autocast(op, args);
+  const decompose = op.record.decompose;
+  if (decompose !== undefined) return decompose(op.bind(cast));
+  if (gradMode.enabled) return autograd(op, cast);
+  return dispatchBelowAutograd(op, cast);
+}
+
+/** Step 6 on. A dispatch mode's `handle` calls it to continue: the mode is off meanwhile. */
+export function dispatchBelowAutograd(op: OpOverload, args: readonly unknown[]): unknown {
+  const stack = modes.stack;
+  if (stack.length === 0) return runKernel(op, args);
+  modes.stack = stack.slice(0, -1);
+  try {
+    return stack[stack.length - 1]!.handle(op, args);
+  } finally {
+    modes.stack = stack;
+  }
+}

@@ -1,0 +1,198 @@
+/**
+ * @file The last step of dispatch: views, meta rules for fakes, in-place ops, device kernels.
+ */
+import { TesseraError } from '@tessera/shared';
+import { type OpOverload, getOp } from '../op/op-overload.js';
+import type { TensorMeta, ViewMeta } from '../op/op-record.js';
+import { formatSizes, hasInternalOverlap, isContiguous, sameNumbers } from '../shape.js';
+import { emptyFromMeta, fakeFromMeta, isFakeMode, isTensor, makeTensor } from '../tensor-factory.js';
+import type { Tensor } from '../tensor.js';
+import { checkArguments } from './check-arguments.js';
+import { kernelProvider } from './kernel-provider.js';
+
+/** Runs a primitive op: no autograd, no modes. @throws kernel-missing, shape-mismatch, … */
+export function runKernel(op: OpOverload, args: readonly unknown[]): unknown {
+  checkArguments(op, args);
+  const custom = customKernel(op, args);
+  if (custom !== undefined) return custom;
+  if (op.record.view !== undefined) return runView(op, args);
+  if (op.record.inplaceOf !== undefined) return runInPlace(op, args);
+  return unwrap(op, runFunctional(op, args, null));
+}
+
+function unwrap(op: OpOverload, outs: readonly Tensor[]): unknown {
+  const returns = op.schema.returns;
+  return returns.length === 1 && !returns[0]!.type.list ? outs[0] : outs;
+}
+
+function isList(value: TensorMeta | ViewMeta | readonly (TensorMeta | ViewMeta)[]): value is readonly (TensorMeta | ViewMeta)[] {
+  return Array.isArray(value);
+}
+
+/** Metas of the outputs of a functional op. */
+export function outputMetas(op: OpOverload, args: readonly unknown[]): readonly TensorMeta[] {
+  const rule = op.record.meta;
+  if (rule === undefined) {
+    throw new TesseraError('fake-data-access', `Cannot access data pointer of Tensor (e.g. FakeTensor): ${op.qualifiedName} has no meta rule, so it cannot be traced.`, {
+      hints: [`Register one: library('${op.schema.namespace}').impl('${op.schema.name}', 'meta', fn).`],
+    });
+  }
+  const metas = rule(op.bind(args));
+  return isList(metas) ? (metas as readonly TensorMeta[]) : [metas as TensorMeta];
+}
+
+/** Kernels that a user registered for this op on this device. */
+function customKernel(op: OpOverload, args: readonly unknown[]): unknown {
+  if (op.deviceKernels.size === 0) return undefined;
+  const fake = anyFake(op, args);
+  const kernel = op.deviceKernels.get(fake ? 'meta' : deviceOf(op, args));
+  if (kernel === undefined) return undefined;
+  const result = (kernel as (...a: readonly unknown[]) => unknown)(...args);
+  if (op.isMutable) bumpMutated(op, args);
+  return result;
+}
+
+function bumpMutated(op: OpOverload, args: readonly unknown[]): void {
+  op.schema.args.forEach((formal, i) => {
+    const arg = args[i];
+    if (formal.alias?.isWrite === true && isTensor(arg)) arg.storage.version++;
+  });
+}
+
+/** Whether the op must only compute metadata. */
+function anyFake(op: OpOverload, args: readonly unknown[]): boolean {
+  for (const i of op.tensorArgs) {
+    const arg = args[i];
+    if (isTensor(arg)) {
+      if (arg.storage.state === 'fake') return true;
+    } else if (Array.isArray(arg)) {
+      for (const item of arg) if (isTensor(item) && item.storage.state === 'fake') return true;
+    }
+  }
+  return isFakeMode();
+}
+
+/** Device of the first tensor argument, or of the `device` argument, or cpu. */
+export function deviceOf(op: OpOverload, args: readonly unknown[]): string {
+  for (const i of op.tensorArgs) {
+    const arg = args[i];
+    if (isTensor(arg)) return arg.device;
+    if (Array.isArray(arg)) {
+      const first = (arg as unknown[]).find(isTensor);
+      if (first !== undefined) return first.device;
+    }
+  }
+  const at = op.argIndex.get('device');
+  const device = at === undefined ? null : args[at];
+  return typeof device === 'string' ? device : 'cpu';
+}
+
+function runView(op: OpOverload, args: readonly unknown[]): unknown {
+  const self = args[0] as Tensor;
+  const result = op.record.view!(op.bind(args));
+  if (!isList(result)) return makeView(self, result as ViewMeta);
+  return (result as readonly ViewMeta[]).map((view) => makeView(self, view));
+}
+
+function makeView(self: Tensor, view: ViewMeta): Tensor {
+  const out = makeTensor(self.storage, self.dtype, self.device, view.sizes, view.strides, view.offset);
+  out.base = self.base ?? self;
+  return out;
+}
+
+/** Runs a functional op into fresh outputs, or into `into`. */
+function runFunctional(op: OpOverload, args: readonly unknown[], into: readonly Tensor[] | null): readonly Tensor[] {
+  const fake = anyFake(op, args);
+  if (op.record.produce !== undefined) {
+    if (fake) return outputMetas(op, args).map(fakeFromMeta);
+    for (const i of op.tensorArgs) if (isTensor(args[i])) args[i].storage.assertReadable(op.qualifiedName);
+    const made = op.record.produce(op.bind(args));
+    return Array.isArray(made) ? made : [made];
+  }
+  const outs = into ?? outputMetas(op, args).map(fake ? fakeFromMeta : emptyFromMeta);
+  if (fake) return outs;
+  assertAllReadable(op, args);
+  const device = deviceOf(op, args);
+  if (kernelProvider(device)?.run(op, args, outs) === true) return outs;
+  if (device === 'cpu' && op.record.kernel !== undefined) {
+    op.record.kernel(op.bind(args), outs);
+    return outs;
+  }
+  throw new TesseraError('kernel-missing', `${op.qualifiedName} has no kernel on device '${device}'.`, {
+    context: { op: op.qualifiedName, device },
+    hints: device === 'cpu' ? ["Register one with library().impl(name, 'cpu', fn)."] : ["Move the tensors to 'cpu' for this op: x.to('cpu').", `Register one with library().impl(name, '${device}', fn).`],
+  });
+}
+
+function assertAllReadable(op: OpOverload, args: readonly unknown[]): void {
+  for (const i of op.tensorArgs) {
+    const arg = args[i];
+    if (isTensor(arg)) {
+      if (arg.storage.state !== 'real') arg.storage.assertReadable(op.qualifiedName);
+    } else if (Array.isArray(arg)) {
+      for (const item of arg) if (isTensor(item)) item.storage.assertReadable(op.qualifiedName);
+    }
+  }
+}
+
+/** `add_` and its kin: the functional op computed into `self`. */
+function runInPlace(op: OpOverload, args: readonly unknown[]): Tensor {
+  const functional = getOp(op.record.inplaceOf!);
+  const self = args[0] as Tensor;
+  const metas = outputMetas(functional, args);
+  const meta = metas[0]!;
+  checkInPlace(op, self, meta);
+  if (!anyFake(op, args)) {
+    const direct = meta.dtype === self.dtype && functional.hasTag('pointwise') && !overlapsOthers(self, args);
+    if (direct) runFunctional(functional, args, [self]);
+    else {
+      const [value] = runFunctional(functional, args, null);
+      runFunctional(getOp('aten::copy'), [self, value, false], [self]);
+    }
+  }
+  self.storage.version++;
+  return self;
+}
+
+function checkInPlace(op: OpOverload, self: Tensor, meta: TensorMeta): void {
+  const name = op.schema.name;
+  if (!sameNumbers(self.sizes, meta.sizes)) {
+    throw new TesseraError('shape-mismatch', `${name}: output with shape ${formatSizes(self.sizes)} doesn't match the broadcast shape ${formatSizes(meta.sizes)}`, {
+      context: { op: op.qualifiedName },
+      hints: [`Use the out-of-place ${functionalName(op)}(), or make self of shape ${formatSizes(meta.sizes)}.`],
+    });
+  }
+  const rank = { bool: 0, integral: 1, floating: 2 };
+  if (rank[categoryOf(self.dtype)] < rank[categoryOf(meta.dtype)] && functionalName(op) !== 'copy') {
+    throw new TesseraError('dtype-mismatch', `${name}: result type ${meta.dtype} can't be cast to the desired output type ${self.dtype}`, {
+      hints: [`Use the out-of-place ${functionalName(op)}(), or convert self first: x.to('${meta.dtype}').`],
+    });
+  }
+  if (!isContiguous(self.sizes, self.strides) && hasInternalOverlap(self.sizes, self.strides)) {
+    throw new TesseraError(
+      'inplace-overlap',
+      `${name}: unsupported operation: more than one element of the written-to tensor refers to a single memory location. Please clone() the tensor before performing the operation.`,
+      { hints: ['The tensor is expanded or overlaps itself: x = x.clone().'] },
+    );
+  }
+}
+
+function functionalName(op: OpOverload): string {
+  return op.schema.name.replace(/_$/, '');
+}
+
+function categoryOf(dtype: TensorMeta['dtype']): 'bool' | 'integral' | 'floating' {
+  if (dtype === 'bool') return 'bool';
+  return dtype.startsWith('float') || dtype === 'bfloat16' ? 'floating' : 'integral';
+}
+
+/** Whether another argument shares memory with `self` in another layout. */
+function overlapsOthers(self: Tensor, args: readonly unknown[]): boolean {
+  for (let i = 1; i < args.length; i++) {
+    const arg = args[i];
+    if (!isTensor(arg) || arg.storage !== self.storage) continue;
+    const same = arg.storageOffset === self.storageOffset && sameNumbers(arg.sizes, self.sizes) && sameNumbers(arg.strides, self.strides);
+    if (!same) return true;
+  }
+  return false;
+}

@@ -1,0 +1,90 @@
+/**
+ * @file The mode stacks: the only way to intercept operators.
+ *
+ * Two stacks, as in the dispatch order (see dispatcher.ts). A *pre-dispatch* mode (graph capture) sees
+ * every op first, composite ops included, and also the events that are not ops: `backward()`, changes
+ * of grad mode, trusted regions. A *dispatch* mode (proxy, fake) sees primitive ops below autograd.
+ * While a mode handles an op it is off, so that it can call ops itself.
+ */
+import type { OpOverload } from '../op/op-overload.js';
+import type { Tensor } from '../tensor.js';
+import type { TensorBase } from '../tensor-base.js';
+import type { RegionInputs } from '../protocols/trusted-region.js';
+
+/** A mode below autograd. `handle` may call `redispatch` to continue to the next mode or the kernel. */
+export interface DispatchMode {
+  readonly name: string;
+  handle(op: OpOverload, args: readonly unknown[]): unknown;
+}
+
+/** Options of `backward()`, as a capture sees them. */
+export interface BackwardCall {
+  readonly tensors: readonly Tensor[];
+  readonly gradTensors: readonly (Tensor | null)[];
+  readonly retainGraph: boolean;
+  readonly createGraph: boolean;
+  /** If given, only these leaves receive gradients. */
+  readonly inputs: readonly Tensor[] | null;
+}
+
+/** A mode above everything: captures or replays a program. */
+export interface PreDispatchMode {
+  readonly name: string;
+  handle(op: OpOverload, args: readonly unknown[]): unknown;
+  /** `backward()` was called; returns false to let the engine run it. */
+  onBackward(call: BackwardCall): boolean;
+  /** Grad mode is about to change. */
+  onGradMode(enabled: boolean): void;
+  /** A trusted region is entered; the mode runs or skips `fn`. */
+  onRegion<R>(owner: object, name: string, inputs: RegionInputs, fn: (inputs: RegionInputs) => R): R;
+  /** `tensor.grad = value` was assigned by the program. */
+  onSetGrad(tensor: TensorBase, value: TensorBase | null): void;
+}
+
+/** The active stacks. Read by the dispatcher on every op, hence one plain object. */
+export interface ModeState {
+  /** Active pre-dispatch mode, or null. */
+  pre: PreDispatchMode | null;
+  /** Dispatch modes, innermost last. */
+  stack: readonly DispatchMode[];
+}
+
+export const modes: ModeState = { pre: null, stack: [] };
+
+/** Runs `fn` with the pre-dispatch mode replaced (null turns capture off). */
+export function withPreDispatchMode<R>(mode: PreDispatchMode | null, fn: () => R): R {
+  const saved = modes.pre;
+  modes.pre = mode;
+  try {
+    return fn();
+  } finally {
+    modes.pre = saved;
+  }
+}
+
+/** Runs `fn` with `mode` on top of the dispatch modes. */
+export function withDispatchMode<R>(mode: DispatchMode, fn: () => R): R {
+  const saved = modes.stack;
+  modes.stack = [...saved, mode];
+  try {
+    return fn();
+  } finally {
+    modes.stack = saved;
+  }
+}
+
+/** Runs `fn` with other dispatch modes. */
+export function withDispatchModes<R>(stack: readonly DispatchMode[], fn: () => R): R {
+  const saved = modes.stack;
+  modes.stack = stack;
+  try {
+    return fn();
+  } finally {
+    modes.stack = saved;
+  }
+}
+
+/** Runs `fn` with no mode at all: inside an opaque call or a backend. */
+export function withoutModes<R>(fn: () => R): R {
+  return withPreDispatchMode(null, () => withDispatchModes([], fn));
+}

@@ -1,0 +1,67 @@
+/**
+ * @file Element types: their storage width, category and typed-array views.
+ *
+ * The names are PyTorch's. A dtype is a plain string so that it can stand in serialised plans and
+ * graphs; everything else about it is looked up here.
+ */
+
+/** Element type of a tensor. */
+export type DType =
+  | 'float32'
+  | 'float64'
+  | 'float16'
+  | 'bfloat16'
+  | 'int64'
+  | 'int32'
+  | 'int16'
+  | 'int8'
+  | 'uint8'
+  | 'bool';
+
+/** Promotion category, lowest first: bool < integral < floating. */
+export type DTypeCategory = 'bool' | 'integral' | 'floating';
+
+/** What is known about a dtype. */
+export interface DTypeInfo {
+  /** Bytes per element in storage. */
+  readonly itemSize: number;
+  readonly category: DTypeCategory;
+  /** PyTorch's capitalised scalar-type name, as guard messages print it (`Float`, `Long`). */
+  readonly scalarTypeName: string;
+  /** safetensors spelling (`F32`). */
+  readonly safetensors: string;
+}
+
+/** Every dtype with its facts, in PyTorch's order of width within a category. */
+export const DTYPES: Readonly<Record<DType, DTypeInfo>> = {
+  bool: { itemSize: 1, category: 'bool', scalarTypeName: 'Bool', safetensors: 'BOOL' },
+  uint8: { itemSize: 1, category: 'integral', scalarTypeName: 'Byte', safetensors: 'U8' },
+  int8: { itemSize: 1, category: 'integral', scalarTypeName: 'Char', safetensors: 'I8' },
+  int16: { itemSize: 2, category: 'integral', scalarTypeName: 'Short', safetensors: 'I16' },
+  int32: { itemSize: 4, category: 'integral', scalarTypeName: 'Int', safetensors: 'I32' },
+  int64: { itemSize: 8, category: 'integral', scalarTypeName: 'Long', safetensors: 'I64' },
+  float16: { itemSize: 2, category: 'floating', scalarTypeName: 'Half', safetensors: 'F16' },
+  bfloat16: { itemSize: 2, category: 'floating', scalarTypeName: 'BFloat16', safetensors: 'BF16' },
+  float32: { itemSize: 4, category: 'floating', scalarTypeName: 'Float', safetensors: 'F32' },
+  float64: { itemSize: 8, category: 'floating', scalarTypeName: 'Double', safetensors: 'F64' },
+};
+
+/** Bytes per element. */
+export function itemSize(dtype: DType): number {
+  return DTYPES[dtype].itemSize;
+}
+
+/** Whether the dtype holds floating-point numbers (and so may require gradients). */
+export function isFloatingPoint(dtype: DType): boolean {
+  return DTYPES[dtype].category === 'floating';
+}
+
+/** Whether the dtype is an integer other than bool. */
+export function isIntegral(dtype: DType): boolean {
+  return DTYPES[dtype].category === 'integral';
+}
+
+/** Whether a string names a dtype. */
+export function isDType(value: unknown): value is DType {
+  return typeof value === 'string' && value in DTYPES;
+}

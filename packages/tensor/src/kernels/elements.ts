@@ -1,0 +1,100 @@
+/**
+ * @file Elements of CPU tensors as JavaScript numbers: the memory access of every reference kernel.
+ *
+ * Reference kernels are written for clarity: they read whole tensors into `Float64Array`s in logical
+ * (row-major) order, compute in double precision, and round once when writing. int64 values beyond
+ * 2⁵³ lose precision here.
+ */
+import { cpuHeap } from '../heap/cpu-heap.js';
+import type { DType } from '../dtype.js';
+import type { TensorBase } from '../tensor-base.js';
+import { expandStrides, isContiguous, numelOf } from '../shape.js';
+import { bfloatToNumber, halfToNumber, numberToBfloat, numberToHalf } from './float16.js';
+
+/** Element getter by element index from a byte address. */
+function reader(dtype: DType, ptr: number): (i: number) => number {
+  const heap = cpuHeap();
+  switch (dtype) {
+    case 'float32': { const a = heap.f32; const o = ptr >>> 2; return (i) => a[o + i]!; }
+    case 'float64': { const a = heap.f64; const o = ptr / 8; return (i) => a[o + i]!; }
+    case 'int64': { const a = heap.i64; const o = ptr / 8; return (i) => Number(a[o + i]!); }
+    case 'int32': { const a = heap.i32; const o = ptr >>> 2; return (i) => a[o + i]!; }
+    case 'int16': { const a = heap.i16; const o = ptr >>> 1; return (i) => a[o + i]!; }
+    case 'int8': { const a = heap.i8; return (i) => a[ptr + i]!; }
+    case 'uint8': { const a = heap.u8; return (i) => a[ptr + i]!; }
+    case 'bool': { const a = heap.u8; return (i) => (a[ptr + i] === 0 ? 0 : 1); }
+    case 'float16': { const a = heap.u16; const o = ptr >>> 1; return (i) => halfToNumber(a[o + i]!); }
+    case 'bfloat16': { const a = heap.u16; const o = ptr >>> 1; return (i) => bfloatToNumber(a[o + i]!); }
+  }
+}
+
+/** float → int conversion as C does it: truncation, NaN and overflow give the minimum for 64 bit. */
+function toBigInt(value: number): bigint {
+  if (!Number.isFinite(value)) return -(2n ** 63n);
+  return BigInt(Math.trunc(value));
+}
+
+/** Element setter by element index from a byte address; rounds or wraps to the dtype. */
+function writer(dtype: DType, ptr: number): (i: number, value: number) => void {
+  const heap = cpuHeap();
+  switch (dtype) {
+    case 'float32': { const a = heap.f32; const o = ptr >>> 2; return (i, v) => { a[o + i] = v; }; }
+    case 'float64': { const a = heap.f64; const o = ptr / 8; return (i, v) => { a[o + i] = v; }; }
+    case 'int64': { const a = heap.i64; const o = ptr / 8; return (i, v) => { a[o + i] = toBigInt(v); }; }
+    case 'int32': { const a = heap.i32; const o = ptr >>> 2; return (i, v) => { a[o + i] = v; }; }
+    case 'int16': { const a = heap.i16; const o = ptr >>> 1; return (i, v) => { a[o + i] = v; }; }
+    case 'int8': { const a = heap.i8; return (i, v) => { a[ptr + i] = v; }; }
+    case 'uint8': { const a = heap.u8; return (i, v) => { a[ptr + i] = v; }; }
+    case 'bool': { const a = heap.u8; return (i, v) => { a[ptr + i] = v !== 0 ? 1 : 0; }; }
+    case 'float16': { const a = heap.u16; const o = ptr >>> 1; return (i, v) => { a[o + i] = numberToHalf(v); }; }
+    case 'bfloat16': { const a = heap.u16; const o = ptr >>> 1; return (i, v) => { a[o + i] = numberToBfloat(v); }; }
+  }
+}
+
+/** Calls `visit(logicalIndex, elementOffset)` for every element of a layout, in row-major order. */
+export function forEachOffset(sizes: readonly number[], strides: readonly number[], visit: (logical: number, offset: number) => void): void {
+  const numel = numelOf(sizes);
+  if (numel === 0) return;
+  const ndim = sizes.length;
+  const index = new Array<number>(ndim).fill(0);
+  let offset = 0;
+  for (let i = 0; i < numel; i++) {
+    visit(i, offset);
+    for (let d = ndim - 1; d >= 0; d--) {
+      index[d]!++;
+      offset += strides[d]!;
+      if (index[d]! < sizes[d]!) break;
+      offset -= index[d]! * strides[d]!;
+      index[d] = 0;
+    }
+  }
+}
+
+function address(tensor: TensorBase, what: string): number {
+  const storage = tensor.storage;
+  storage.assertReadable(what);
+  return storage.ptr + tensor.storageOffset * itemBytes(tensor.dtype);
+}
+
+function itemBytes(dtype: DType): number {
+  return dtype === 'float64' || dtype === 'int64' ? 8 : dtype === 'float32' || dtype === 'int32' ? 4 : dtype === 'bool' || dtype === 'int8' || dtype === 'uint8' ? 1 : 2;
+}
+
+/** Elements in row-major order, broadcast to `sizes` if given. @throws use-after-dispose, fake-data-access */
+export function readNumbers(tensor: TensorBase, sizes: readonly number[] = tensor.sizes): Float64Array {
+  const out = new Float64Array(numelOf(sizes));
+  if (out.length === 0) return out;
+  const read = reader(tensor.dtype, address(tensor, 'reading values'));
+  const strides = sizes === tensor.sizes ? tensor.strides : expandStrides(tensor.sizes, tensor.strides, sizes);
+  if (isContiguous(sizes, strides)) for (let i = 0; i < out.length; i++) out[i] = read(i);
+  else forEachOffset(sizes, strides, (i, offset) => { out[i] = read(offset); });
+  return out;
+}
+
+/** Writes elements in row-major order, rounding to the tensor's dtype. */
+export function writeNumbers(tensor: TensorBase, values: ArrayLike<number>): void {
+  if (values.length === 0) return;
+  const write = writer(tensor.dtype, address(tensor, 'writing values'));
+  if (isContiguous(tensor.sizes, tensor.strides)) for (let i = 0; i < values.length; i++) write(i, values[i]!);
+  else forEachOffset(tensor.sizes, tensor.strides, (i, offset) => write(offset, values[i]!));
+}

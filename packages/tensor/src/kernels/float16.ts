@@ -1,0 +1,52 @@
+/**
+ * @file Conversions of 16-bit floats to and from JavaScript numbers, round to nearest even.
+ */
+
+const scratchF32 = new Float32Array(1);
+const scratchU32 = new Uint32Array(scratchF32.buffer);
+
+/** Number of an IEEE half given as 16 bits. */
+export function halfToNumber(bits: number): number {
+  const sign = bits & 0x8000 ? -1 : 1;
+  const exponent = (bits >>> 10) & 31;
+  const mantissa = bits & 0x3ff;
+  if (exponent === 31) return mantissa === 0 ? sign * Infinity : NaN;
+  if (exponent === 0) return sign * mantissa * 2 ** -24;
+  return sign * (1 + mantissa / 1024) * 2 ** (exponent - 15);
+}
+
+/** Bits of the half nearest to a number. */
+export function numberToHalf(value: number): number {
+  if (Number.isNaN(value)) return 0x7e00;
+  const sign = value < 0 || Object.is(value, -0) ? 0x8000 : 0;
+  const magnitude = Math.abs(value);
+  if (magnitude >= 65520) return sign | 0x7c00;
+  if (magnitude < 2 ** -14) return sign | roundHalfEven(magnitude * 2 ** 24);
+  const exponent = Math.floor(Math.log2(magnitude));
+  // log2 may be off by one next to a power of two.
+  const e = magnitude < 2 ** exponent ? exponent - 1 : magnitude >= 2 ** (exponent + 1) ? exponent + 1 : exponent;
+  const mantissa = roundHalfEven((magnitude / 2 ** e - 1) * 1024);
+  return sign | (((e + 15) << 10) + mantissa);
+}
+
+function roundHalfEven(value: number): number {
+  const floor = Math.floor(value);
+  const rest = value - floor;
+  if (rest > 0.5) return floor + 1;
+  if (rest < 0.5) return floor;
+  return floor + (floor & 1);
+}
+
+/** Number of a bfloat16 given as 16 bits. */
+export function bfloatToNumber(bits: number): number {
+  scratchU32[0] = bits << 16;
+  return scratchF32[0]!;
+}
+
+/** Bits of the bfloat16 nearest to a number (rounded to float32 first, as PyTorch does). */
+export function numberToBfloat(value: number): number {
+  if (Number.isNaN(value)) return 0x7fc0;
+  scratchF32[0] = value;
+  const bits = scratchU32[0]!;
+  return ((bits + 0x7fff + ((bits >>> 16) & 1)) >>> 16) & 0xffff;
+}

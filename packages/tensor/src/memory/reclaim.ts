@@ -1,0 +1,108 @@
+/**
+ * @file Returning memory of unreachable storages to their devices.
+ *
+ * A `FinalizationRegistry` is the safety net, but its callbacks run only between tasks: a synchronous
+ * training loop would never see one. So every allocation is also listed with a `WeakRef`, and when
+ * enough has been allocated since the last sweep the reclaimer forces a collection (Node only) and
+ * frees what died. Evaluating an empty script in a context with its own microtask queue makes V8
+ * forget the references that the current job keeps alive; without that, no WeakRef made in this job
+ * could die. Measured on Node 20, 22 and 24: about 3 ms for a small JavaScript heap.
+ */
+import { cpuHeap } from '../heap/cpu-heap.js';
+import { deviceRuntime } from '../device.js';
+import type { Storage } from './storage.js';
+
+/** One live allocation: enough to free it without the storage object. */
+export interface Allocation {
+  readonly ref: WeakRef<Storage>;
+  readonly device: string;
+  readonly ptr: number;
+  readonly memory: object | null;
+  readonly nbytes: number;
+  freed: boolean;
+}
+
+/** Bytes allocated since the last sweep that trigger the next one: this floor, or half of what is live. */
+const PRESSURE_FLOOR_BYTES = 64 * 1024 * 1024;
+const PRESSURE_ALLOCATIONS = 50_000;
+
+const live = new Set<Allocation>();
+let liveBytes = 0;
+let bytesSinceSweep = 0;
+let allocationsSinceSweep = 0;
+let forceCollection: (() => void) | null = null;
+
+const registry = new FinalizationRegistry<Allocation>((allocation) => freeAllocation(allocation));
+
+/** Gives the reclaimer a way to run a full collection synchronously (see `node-gc.ts`). */
+export function setForceCollection(fn: (() => void) | null): void {
+  forceCollection = fn;
+}
+
+/** Starts watching a storage's memory. */
+export function trackAllocation(storage: Storage): Allocation {
+  const allocation: Allocation = {
+    ref: new WeakRef(storage),
+    device: storage.device,
+    ptr: storage.ptr,
+    memory: storage.memory,
+    nbytes: storage.nbytes,
+    freed: false,
+  };
+  registry.register(storage, allocation, allocation);
+  live.add(allocation);
+  liveBytes += storage.nbytes;
+  bytesSinceSweep += storage.nbytes;
+  allocationsSinceSweep++;
+  return allocation;
+}
+
+/** Stops watching: the owner freed the memory itself. */
+export function untrackAllocation(allocation: Allocation): void {
+  if (allocation.freed) return;
+  allocation.freed = true;
+  registry.unregister(allocation);
+  live.delete(allocation);
+  liveBytes -= allocation.nbytes;
+}
+
+function freeAllocation(allocation: Allocation): void {
+  if (allocation.freed) return;
+  untrackAllocation(allocation);
+  if (allocation.device === 'cpu') cpuHeap().free(allocation.ptr);
+  else if (allocation.memory !== null) deviceRuntime(allocation.device).free(allocation.memory);
+}
+
+/** Sweeps if enough was allocated since the last time. Called before an allocation. */
+export function reclaimUnderPressure(): void {
+  if (allocationsSinceSweep < PRESSURE_ALLOCATIONS && bytesSinceSweep < Math.max(PRESSURE_FLOOR_BYTES, liveBytes / 2)) return;
+  reclaimNow();
+}
+
+/** Collects garbage if the host allows it and frees the memory of dead storages. Returns bytes freed. */
+export function reclaimNow(): number {
+  const before = liveBytes;
+  bytesSinceSweep = 0;
+  allocationsSinceSweep = 0;
+  if (forceCollection === null) return 0;
+  forceCollection();
+  for (const allocation of [...live]) {
+    if (allocation.ref.deref() === undefined) freeAllocation(allocation);
+  }
+  return before - liveBytes;
+}
+
+/** Live bytes over all devices, counting storages that are unreachable but not yet collected. */
+export function liveStorageBytes(): number {
+  return liveBytes;
+}
+
+/** Live storages, largest first; for out-of-memory reports. */
+export function largestStorages(count: number): Storage[] {
+  const storages: Storage[] = [];
+  for (const allocation of live) {
+    const storage = allocation.ref.deref();
+    if (storage !== undefined) storages.push(storage);
+  }
+  return storages.sort((a, b) => b.nbytes - a.nbytes).slice(0, count);
+}

@@ -1,0 +1,80 @@
+/**
+ * @file `Storage`: the memory behind one or more tensors.
+ *
+ * A storage belongs to one device. Views share it, and with it the version counter that autograd
+ * checks. A *fake* storage has no memory: it stands for one during tracing, and its identity carries
+ * aliasing. CPU memory is returned to the heap by `release()`, or by the reclaimer once the storage is
+ * unreachable.
+ */
+import { TesseraError } from '@tessera/shared';
+import { type DeviceMemory, type DeviceType, deviceRuntime } from '../device.js';
+import { cpuHeap } from '../heap/cpu-heap.js';
+import { trackAllocation, untrackAllocation, type Allocation } from './reclaim.js';
+
+/** State of a storage: `fake` has no memory, `released` had. */
+export type StorageState = 'real' | 'fake' | 'released';
+
+/** See the file header. */
+export class Storage {
+  readonly device: DeviceType;
+  /** Size in bytes on the device. */
+  readonly nbytes: number;
+  /** Byte address in the CPU heap; -1 on other devices and for fake storages. */
+  ptr: number;
+  /** Memory object on other devices; null on cpu and for fake storages. */
+  memory: DeviceMemory | null;
+  state: StorageState;
+  /** Number of mutations so far, shared by all views. */
+  version = 0;
+  private allocation: Allocation | null = null;
+
+  private constructor(device: DeviceType, nbytes: number, state: StorageState) {
+    this.device = device;
+    this.nbytes = nbytes;
+    this.state = state;
+    this.ptr = -1;
+    this.memory = null;
+  }
+
+  /** Allocates uninitialised memory. @throws out-of-memory, device-unavailable */
+  static allocate(device: DeviceType, nbytes: number): Storage {
+    const storage = new Storage(device, nbytes, 'real');
+    if (device === 'cpu') {
+      storage.ptr = cpuHeap().alloc(nbytes);
+    } else {
+      storage.memory = deviceRuntime(device).allocate(nbytes);
+    }
+    storage.allocation = trackAllocation(storage);
+    return storage;
+  }
+
+  /** A storage without memory, for tracing. */
+  static fake(device: DeviceType, nbytes: number): Storage {
+    return new Storage(device, nbytes, 'fake');
+  }
+
+  /** Frees the memory now; later use is an error. Releasing twice is harmless. */
+  release(): void {
+    if (this.state !== 'real') return;
+    this.state = 'released';
+    if (this.allocation !== null) untrackAllocation(this.allocation);
+    this.allocation = null;
+    if (this.device === 'cpu') cpuHeap().free(this.ptr);
+    else if (this.memory !== null) deviceRuntime(this.device).free(this.memory);
+    this.ptr = -1;
+    this.memory = null;
+  }
+
+  /** Asserts that memory is there. @throws use-after-dispose, fake-data-access */
+  assertReadable(what: string): void {
+    if (this.state === 'real') return;
+    if (this.state === 'released') {
+      throw new TesseraError('use-after-dispose', `${what}: this tensor's memory was released by dispose(), using or tidy().`, {
+        hints: ['Dispose a tensor only after its last use, or return it from tidy() to keep it.'],
+      });
+    }
+    throw new TesseraError('fake-data-access', `Cannot access data pointer of Tensor (e.g. FakeTensor): ${what}.`, {
+      hints: ['A FakeTensor has shape, stride and dtype but no values; register a meta rule for an op that reads raw data.'],
+    });
+  }
+}

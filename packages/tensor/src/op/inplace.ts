@@ -1,0 +1,23 @@
+/**
+ * @file In-place overloads, derived from functional ones.
+ */
+import type { Tensor } from '../tensor.js';
+import { type OpOverload, defineOp } from './op-overload.js';
+
+/**
+ * Registers `name_` for a functional op whose first argument is the tensor to modify: the same
+ * arguments, `Tensor(a!) self`, computing into `self` and returning it.
+ */
+export function defineInplace(functional: OpOverload): OpOverload {
+  const { namespace, name, overload, text } = functional.schema;
+  const suffix = overload === 'default' ? '' : `.${overload}`;
+  const args = text.slice(text.indexOf('(') + 1, text.lastIndexOf(')', text.lastIndexOf('->')));
+  const written = args.replace(/^Tensor /, 'Tensor(a!) ');
+  return defineOp(`${namespace}::${name}_${suffix}(${written}) -> Tensor(a!)`, {
+    inplaceOf: functional.qualifiedName,
+    tags: functional.record.tags?.filter((tag) => tag !== 'factory'),
+  });
+}
+
+/** Type of the in-place form of an operator function. */
+export type InplaceOf<F> = F extends (self: infer S, ...rest: infer R) => unknown ? (self: S, ...rest: R) => Tensor : never;

@@ -1,0 +1,92 @@
+/**
+ * @file `OpOverload`: a registered operator, and the registry.
+ *
+ * An overload is what graphs call (`call_function` targets), guards match and backends lower. It is
+ * identified by its object; `aten::add.Tensor` finds it.
+ */
+import { TesseraError, nearestNames } from '@tessera/shared';
+import type { NamedArgs, OpRecord, OpTag } from './op-record.js';
+import { type Schema, parseSchema } from './schema.js';
+
+/** A registered operator overload. */
+export class OpOverload {
+  readonly schema: Schema;
+  readonly record: OpRecord;
+  /** `aten::add.Tensor`; the overload is left out when it is `default`. */
+  readonly qualifiedName: string;
+  /** `aten.add.Tensor`, as FX prints it. */
+  readonly displayName: string;
+  readonly isMutable: boolean;
+  readonly isView: boolean;
+  /** Position of each argument by name. */
+  readonly argIndex: ReadonlyMap<string, number>;
+  /** Positions of arguments that hold tensors or lists of tensors. */
+  readonly tensorArgs: readonly number[];
+  /** Kernels registered per device by `library().impl`; they precede the record's own. */
+  readonly deviceKernels: Map<string, (...args: never[]) => unknown> = new Map();
+
+  constructor(schema: Schema, record: OpRecord) {
+    this.schema = schema;
+    this.record = record;
+    this.qualifiedName = `${schema.namespace}::${schema.name}${schema.overload === 'default' ? '' : `.${schema.overload}`}`;
+    this.displayName = `${schema.namespace}.${schema.name}.${schema.overload}`;
+    this.isMutable = schema.isMutable;
+    this.isView = record.view !== undefined;
+    this.argIndex = new Map(schema.args.map((arg, i) => [arg.name, i]));
+    this.tensorArgs = schema.args.flatMap((arg, i) => (arg.type.base === 'Tensor' ? [i] : []));
+  }
+
+  /** Whether the record carries a tag. */
+  hasTag(tag: OpTag): boolean {
+    return this.record.tags?.includes(tag) ?? false;
+  }
+
+  /** Positional arguments as an object keyed by schema names. */
+  bind(args: readonly unknown[]): NamedArgs {
+    const named: NamedArgs = {};
+    const formals = this.schema.args;
+    for (let i = 0; i < formals.length; i++) named[formals[i]!.name] = args[i];
+    return named;
+  }
+
+  toString(): string {
+    return this.displayName;
+  }
+}
+
+const registry = new Map<string, OpOverload>();
+
+/** Registers an operator. @throws schema-parse, op-duplicate */
+export function defineOp(schemaText: string, record: OpRecord): OpOverload {
+  const op = new OpOverload(parseSchema(schemaText), record);
+  if (registry.has(op.qualifiedName)) {
+    throw new TesseraError('op-duplicate', `Operator ${op.qualifiedName} is already registered.`, {
+      hints: ['Give a custom op its own namespace, or register a device kernel with library().impl().'],
+    });
+  }
+  registry.set(op.qualifiedName, op);
+  return op;
+}
+
+/** The overload of a qualified name (`aten::add.Tensor`). @throws op-unknown */
+export function getOp(qualifiedName: string): OpOverload {
+  const op = registry.get(qualifiedName);
+  if (op === undefined) {
+    const near = nearestNames(qualifiedName, [...registry.keys()]);
+    throw new TesseraError('op-unknown', `There is no operator ${qualifiedName}.`, {
+      context: { name: qualifiedName },
+      hints: near.length > 0 ? [`Nearest names: ${near.join(', ')}.`] : ["Register it with library('namespace').define(schema)."],
+    });
+  }
+  return op;
+}
+
+/** The overload of a qualified name, or undefined. */
+export function findOp(qualifiedName: string): OpOverload | undefined {
+  return registry.get(qualifiedName);
+}
+
+/** All registered overloads in order of registration. */
+export function allOps(): readonly OpOverload[] {
+  return [...registry.values()];
+}

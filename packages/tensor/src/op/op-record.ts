@@ -1,0 +1,92 @@
+/**
+ * @file `OpRecord`: everything the system knows about an operator, as one declaration.
+ *
+ * Schema strings name arguments as PyTorch does; the functions of a record receive them by those names
+ * in one object (`NamedArgs`). A record has a `kernel` (with `meta`) or a `decompose`, never both.
+ */
+import type { DeviceType } from '../device.js';
+import type { DType } from '../dtype.js';
+import type { Tensor } from '../tensor.js';
+
+/** What a tensor looks like without its values. Sizes and strides in elements. */
+export interface TensorMeta {
+  readonly sizes: readonly number[];
+  readonly strides: readonly number[];
+  readonly dtype: DType;
+  readonly device: DeviceType;
+}
+
+/** A view's layout on the storage of its base; `offset` in elements from the start of the storage. */
+export interface ViewMeta {
+  readonly sizes: readonly number[];
+  readonly strides: readonly number[];
+  readonly offset: number;
+}
+
+/**
+ * Arguments by schema name. The values were checked against the schema: a `Tensor` argument is a
+ * Tensor (or a number where the op allows a wrapped number), `int[]` is an array of numbers.
+ */
+// eslint-disable-next-line @typescript-eslint/no-explicit-any -- each record knows its own schema
+export type NamedArgs = Record<string, any>;
+
+/** A gradient, or how to compute it if it is needed; null for none. */
+export type GradResult = Tensor | null | undefined | (() => Tensor | null);
+
+/** What a vjp sees besides the arguments. */
+export interface VjpContext {
+  /** Gradient of the first output (zeros if only others received one). */
+  readonly grad: Tensor;
+  /** Gradients per output; null where none arrived. */
+  readonly grads: readonly (Tensor | null)[];
+  /** Outputs; readable if the record's `saved` has 'out'. */
+  readonly out: Tensor;
+  readonly outs: readonly Tensor[];
+  /** Whether the gradient of an argument is wanted; for list arguments, whether any element's is. */
+  needs(name: string): boolean;
+}
+
+/**
+ * Vector-Jacobian product: gradient per argument name. List arguments return an array. Written in
+ * differentiable ops, so that double backward works. Broadcast inputs need no care: the engine sums
+ * a gradient to its input's shape and casts it to its dtype.
+ */
+export type Vjp = (args: NamedArgs, context: VjpContext) => Record<string, GradResult | (GradResult)[]>;
+
+/** Hints for passes and code generators. */
+export type OpTag =
+  /** Output element depends on the input elements at the same broadcast position. */
+  | 'pointwise'
+  | 'reduction'
+  /** Draws random numbers: never merged, folded or removed when its generator state matters. */
+  | 'random'
+  /** Output shape depends on values: a graph break. */
+  | 'data-dependent'
+  /** Makes a tensor from no tensor. */
+  | 'factory'
+  /** Output values are unspecified. */
+  | 'uninitialized'
+  /** Expensive library-like op (matmul, conv): never recomputed. */
+  | 'compute-intensive'
+  /** Gradients do not flow through it (comparisons, argmax). */
+  | 'non-differentiable';
+
+/** See the file header. */
+export interface OpRecord {
+  readonly tags?: readonly OpTag[];
+  /** Shape, stride, dtype rule: one meta per output. Runs on FakeTensors; must not read values. */
+  readonly meta?: (args: NamedArgs) => TensorMeta | readonly TensorMeta[];
+  /** For views: the layout on the storage of `self`; replaces meta and kernel. */
+  readonly view?: (args: NamedArgs) => ViewMeta | readonly ViewMeta[];
+  /** Reference CPU kernel: fills `outs`, allocated from `meta`. */
+  readonly kernel?: (args: NamedArgs, outs: readonly Tensor[]) => void;
+  /** Kernel that makes its own outputs (data-dependent shapes). */
+  readonly produce?: (args: NamedArgs) => Tensor | Tensor[];
+  /** The op in terms of others (CompositeImplicitAutograd). */
+  readonly decompose?: (args: NamedArgs) => unknown;
+  readonly vjp?: Vjp;
+  /** Tensor arguments (and 'out') whose values the vjp reads; others arrive as shape-only FakeTensors. */
+  readonly saved?: readonly string[];
+  /** The functional overload that this in-place op is derived from. */
+  readonly inplaceOf?: string;
+}

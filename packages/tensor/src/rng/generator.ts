@@ -1,0 +1,46 @@
+/**
+ * @file The default random generator: a seed and a count of draws.
+ *
+ * Every random operator takes the current seed and one offset; nothing else is state. A compiled
+ * graph reserves as many offsets as it has random ops, in program order, so it continues the same
+ * stream as eager.
+ */
+
+/** Generator state: unsigned 32-bit seed, number of random ops drawn since seeding. */
+export interface GeneratorState {
+  readonly seed: number;
+  readonly offset: number;
+}
+
+let seed = 0x5eed;
+let offset = 0;
+
+/** Folds an integer seed of up to 53 bits to the 32 that the generator's key holds. */
+function foldSeed(value: number): number {
+  const high = Math.floor(value / 2 ** 32) >>> 0;
+  return ((value >>> 0) ^ Math.imul(high, 0x9e3779b1)) >>> 0;
+}
+
+/** Seeds the generator; the same seed gives the same numbers on every device and in compiled code. */
+export function manualSeed(value: number): void {
+  seed = foldSeed(value);
+  offset = 0;
+}
+
+/** Current state, for saving. */
+export function getRngState(): GeneratorState {
+  return { seed, offset };
+}
+
+/** Restores a saved state. */
+export function setRngState(state: GeneratorState): void {
+  seed = state.seed;
+  offset = state.offset;
+}
+
+/** Takes `count` offsets and returns the state before them. */
+export function reserveOffsets(count: number): GeneratorState {
+  const state = { seed, offset };
+  offset += count;
+  return state;
+}

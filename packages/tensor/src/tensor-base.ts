@@ -1,0 +1,117 @@
+/**
+ * @file `TensorBase`: the data of a tensor, without its methods.
+ *
+ * A tensor is (storage, sizes, strides, offset, dtype) plus autograd metadata. The methods that people
+ * call live on `Tensor` (tensor.ts), which extends this class with the operator functions; splitting
+ * them keeps the module graph free of cycles: operators depend on this file, `Tensor` depends on them.
+ *
+ * A tensor may be *lazy*: a compiled function recorded the op that makes it but has not run it yet.
+ * Then `storageOrNull` is null and reading `storage` asks `pending` to resolve it.
+ */
+import { TesseraError } from '@tessera/shared';
+import type { AutogradMeta } from './autograd/autograd-meta.js';
+import type { DeviceType } from './device.js';
+import type { DType } from './dtype.js';
+import type { Storage } from './memory/storage.js';
+
+/** Whoever owes a lazy tensor its storage. `resolve` must give it one (`setStorage`) or throw. */
+export interface PendingValue {
+  resolve(tensor: TensorBase): void;
+}
+
+/** See the file header. Sizes, strides and offset are in elements. */
+export class TensorBase {
+  dtype: DType;
+  device: DeviceType;
+  sizes: readonly number[];
+  strides: readonly number[];
+  storageOffset: number;
+  /** Null while lazy. Prefer `storage`. */
+  storageOrNull: Storage | null;
+  pending: PendingValue | null;
+  /** The user-settable flag of a leaf, or inherited from inputs; see `requiresGrad`. */
+  requiresGradFlag: boolean;
+  /** Gradient, gradFn, hooks; null until needed. */
+  autograd: AutogradMeta | null;
+  /** The tensor this one is a view of (never itself a view), or null. */
+  base: TensorBase | null;
+  /** Free slot for a tracer: what this value is in the current trace. */
+  traceSlot: number;
+  /** Free slot for a tracer: the run or capture that `traceSlot` belongs to. */
+  traceOwner: object | null;
+  /** Interned layout descriptor used by guards; null when not yet computed or stale. */
+  guardSpec: object | null;
+
+  constructor(
+    storage: Storage | null,
+    dtype: DType,
+    device: DeviceType,
+    sizes: readonly number[],
+    strides: readonly number[],
+    storageOffset: number,
+  ) {
+    this.dtype = dtype;
+    this.device = device;
+    this.sizes = sizes;
+    this.strides = strides;
+    this.storageOffset = storageOffset;
+    this.storageOrNull = storage;
+    this.pending = null;
+    this.requiresGradFlag = false;
+    this.autograd = null;
+    this.base = null;
+    this.traceSlot = -1;
+    this.traceOwner = null;
+    this.guardSpec = null;
+  }
+
+  /** The memory behind this tensor; resolves a lazy tensor. */
+  get storage(): Storage {
+    if (this.storageOrNull === null) this.resolvePending();
+    return this.storageOrNull!;
+  }
+
+  /** Gives a lazy tensor its memory, or moves a tensor to other memory. */
+  setStorage(storage: Storage, storageOffset: number = this.storageOffset): void {
+    this.storageOrNull = storage;
+    this.storageOffset = storageOffset;
+    this.pending = null;
+  }
+
+  private resolvePending(): void {
+    const pending = this.pending;
+    if (pending !== null) pending.resolve(this);
+    if (this.storageOrNull === null) {
+      throw new TesseraError('trace-escape', 'This tensor was never computed: it left a compiled function without being one of its results.', {
+        hints: ['Return it from the compiled function.'],
+      });
+    }
+  }
+
+  /** Number of dimensions. */
+  get ndim(): number {
+    return this.sizes.length;
+  }
+
+  /** Sizes as plain numbers. */
+  get shape(): readonly number[] {
+    return this.sizes;
+  }
+
+  /** Number of elements. */
+  get numel(): number {
+    let n = 1;
+    for (const size of this.sizes) n *= size;
+    return n;
+  }
+
+  /** Whether this is a FakeTensor: metadata without values. */
+  get isFake(): boolean {
+    return this.storageOrNull !== null && this.storageOrNull.state === 'fake';
+  }
+
+  /** Whether the values are not computed yet. */
+  get isLazy(): boolean {
+    return this.storageOrNull === null;
+  }
+}

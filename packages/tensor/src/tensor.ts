@@ -1,0 +1,211 @@
+/**
+ * @file `Tensor`: what people hold.
+ *
+ * Data lives in TensorBase; operators are functions in `ops/`, and every one whose first parameter is
+ * the tensor is a method here too, derived from the modules listed below (types by `MethodsOf`, code by
+ * `installMethods`). Written by hand here: reading values, autograd, memory.
+ */
+import { modes } from './dispatch/modes.js';
+import { runBackward } from './autograd/engine.js';
+import { autogradMeta } from './autograd/autograd-meta.js';
+import type { GradHook, GradNode } from './autograd/grad-node.js';
+import { gradEdge, gradFnOf, requiresGrad } from './autograd/history.js';
+import { addGradients } from './autograd/gradient-ops.js';
+import './autograd/record.js';
+import type { DType } from './dtype.js';
+import { isFloatingPoint } from './dtype.js';
+import { TesseraError } from '@tessera/shared';
+import { readNumbers } from './kernels/elements.js';
+import { noteAlive } from './memory/tidy.js';
+import { type NestedNumbers, type TypedValues, readItem, readNested, readTyped } from './read-values.js';
+import { formatTensor } from './format-tensor.js';
+import { isContiguous, wrapDim } from './shape.js';
+import { bindTensorClass } from './tensor-factory.js';
+import { TensorBase } from './tensor-base.js';
+import { METHOD_MODULES, type TensorMethods } from './tensor-methods.js';
+import { toDevice, toDtype } from './ops/copy.js';
+import { isDType } from './dtype.js';
+
+/** A tensor; see the file header. */
+export class Tensor extends TensorBase {
+  constructor(...parts: ConstructorParameters<typeof TensorBase>) {
+    super(...parts);
+    noteAlive(this);
+  }
+
+  /** Size of one dimension; negative counts from the end. @throws invalid-dim */
+  size(dim: number): number {
+    return this.sizes[wrapDim(dim, this.ndim, 'size')]!;
+  }
+
+  /** Number of dimensions. */
+  dim(): number {
+    return this.ndim;
+  }
+
+  /** Whether elements lie in row-major order without gaps. */
+  isContiguous(): boolean {
+    return isContiguous(this.sizes, this.strides);
+  }
+
+  /**
+   * The only element as a number. On `cpu` at once; on other devices `await` it (any other use of the
+   * result throws `data-async-only`). A graph break inside a compiled function.
+   *
+   * @throws invalid-argument if there is not exactly one element
+   */
+  item(): number {
+    return readItem(this);
+  }
+
+  /** The elements as nested arrays; awaitable on devices other than `cpu`, as `item`. */
+  toArray(): NestedNumbers {
+    return readNested(this);
+  }
+
+  /** The elements in row-major order as a typed array of the dtype (16-bit floats as Float32Array). */
+  toTypedArray(): TypedValues {
+    return readTyped(this);
+  }
+
+  /** Converts dtype or moves device; itself if nothing changes. */
+  to(target: DType | string): Tensor {
+    return isDType(target) ? toDtype(this, target) : toDevice(this, target);
+  }
+
+  /** Whether any element is NaN. Reads the values (cpu). */
+  hasNaN(): boolean {
+    return readNumbers(this).some((value) => Number.isNaN(value));
+  }
+
+  // ---- autograd
+
+  /** Whether gradients flow into this tensor. */
+  get requiresGrad(): boolean {
+    return requiresGrad(this);
+  }
+
+  set requiresGrad(value: boolean) {
+    this.requiresGrad_(value);
+  }
+
+  /** Sets `requiresGrad` of a leaf. @throws dtype-unsupported, invalid-argument */
+  requiresGrad_(value = true): this {
+    if (value && !isFloatingPoint(this.dtype)) {
+      throw new TesseraError('dtype-unsupported', `only Tensors of floating point dtype can require gradients, not ${this.dtype}`, { hints: ["Convert first: x.to('float32')."] });
+    }
+    if (!value && !this.isLeaf) {
+      throw new TesseraError('invalid-argument', "you can only change requires_grad flags of leaf variables. If you want to use a computed variable in a subgraph that doesn't require differentiation use x.detach().", { hints: ['Use detach().'] });
+    }
+    this.requiresGradFlag = value;
+    this.guardSpec = null;
+    return this;
+  }
+
+  /** Whether the tensor was not made by a recorded op. */
+  get isLeaf(): boolean {
+    return gradFnOf(this) === null;
+  }
+
+  /** The backward node that made this tensor, or null for leaves. */
+  get gradFn(): GradNode | null {
+    return gradFnOf(this);
+  }
+
+  /** The accumulated gradient, or null. */
+  get grad(): Tensor | null {
+    return this.autograd?.grad ?? null;
+  }
+
+  set grad(value: Tensor | null) {
+    modes.pre?.onSetGrad(this, value);
+    autogradMeta(this).grad = value;
+  }
+
+  /** Adds to `grad`; used by the engine. */
+  accumulateGrad(grad: Tensor): void {
+    const meta = autogradMeta(this);
+    meta.grad = meta.grad === null ? grad : addGradients(meta.grad, grad, false);
+  }
+
+  /**
+   * Accumulates gradients of this tensor into the `grad` of the leaves it came from.
+   *
+   * @param gradient gradient of this tensor; may be left out for a scalar
+   * @throws grad-non-scalar, no-grad-graph, backward-twice, inplace-version
+   */
+  backward(gradient: Tensor | null = null, options: { retainGraph?: boolean; createGraph?: boolean; inputs?: readonly Tensor[] } = {}): void {
+    const createGraph = options.createGraph ?? false;
+    const retainGraph = options.retainGraph ?? createGraph;
+    const inputs = options.inputs ?? null;
+    if (modes.pre?.onBackward({ tensors: [this], gradTensors: [gradient], retainGraph, createGraph, inputs }) === true) return;
+    runBackward([this], [gradient], { retainGraph, createGraph, inputs, accumulate: true, allowUnused: true });
+  }
+
+  /** Keeps the gradient of a non-leaf in `grad`. */
+  retainGrad(): void {
+    const fn = gradFnOf(this);
+    if (fn === null) return;
+    autogradMeta(this).retainsGrad = true;
+    (fn.retained ??= new Map()).set(this.autograd!.outputNr, this);
+  }
+
+  /** Calls `hook` with the gradient of this tensor in every backward; a returned tensor replaces it. Returns a remover. */
+  registerHook(hook: GradHook): { remove(): void } {
+    const edge = gradEdge(this);
+    if (edge === null) {
+      throw new TesseraError('no-grad-graph', "cannot register a hook on a tensor that doesn't require gradient", { hints: ['Call requiresGrad_() first.'] });
+    }
+    return { remove: edge.node.addPreHook(edge.index, hook) };
+  }
+
+  // ---- memory
+
+  /** Releases the memory now, for every tensor that shares it. Using them afterwards throws use-after-dispose. */
+  dispose(): void {
+    if (this.storageOrNull !== null) this.storageOrNull.release();
+  }
+
+  [Symbol.dispose](): void {
+    this.dispose();
+  }
+
+  /** Raw byte address of element 0 in the CPU heap. @throws fake-data-access, use-after-dispose */
+  dataPtr(): number {
+    this.storage.assertReadable('dataPtr()');
+    return this.storage.ptr + this.storageOffset * (this.storage.nbytes === 0 ? 0 : bytesOf(this.dtype));
+  }
+
+  /** `tensor([[1., 2.]])`, as PyTorch prints. */
+  override toString(): string {
+    return formatTensor(this);
+  }
+}
+
+// Node's console prints tensors as text.
+Object.defineProperty(Tensor.prototype, Symbol.for('nodejs.util.inspect.custom'), {
+  value(this: Tensor): string {
+    return formatTensor(this);
+  },
+});
+
+function bytesOf(dtype: DType): number {
+  return dtype === 'float64' || dtype === 'int64' ? 8 : dtype === 'float32' || dtype === 'int32' ? 4 : dtype === 'bool' || dtype === 'int8' || dtype === 'uint8' ? 1 : 2;
+}
+
+/** Operator methods; see `tensor-methods.ts`. */
+export interface Tensor extends TensorMethods {}
+
+bindTensorClass(Tensor);
+for (const module of METHOD_MODULES) {
+  for (const [name, fn] of Object.entries(module)) {
+    if (name in Tensor.prototype) continue;
+    Object.defineProperty(Tensor.prototype, name, {
+      configurable: true,
+      writable: true,
+      value(this: Tensor, ...args: unknown[]): unknown {
+        return (fn as (...all: unknown[]) => unknown)(this, ...args);
+      },
+    });
+  }
+}

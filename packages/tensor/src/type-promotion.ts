@@ -1,0 +1,63 @@
+/**
+ * @file PyTorch's type promotion.
+ *
+ * Operands have three ranks: tensors with dimensions, 0-d tensors, numbers. A lower rank affects the
+ * result only if its category (bool < integral < floating) is higher. @see torch.result_type
+ */
+import { SymScalar, type ScalarLike } from '@tessera/shared';
+import { DTYPES, type DType } from './dtype.js';
+import { defaultDType } from './default-dtype.js';
+import { isTensor } from './tensor-factory.js';
+import type { TensorBase } from './tensor-base.js';
+
+/** An operand of a pointwise op. */
+export type Operand = TensorBase | ScalarLike;
+
+const INTEGRAL_ORDER: readonly DType[] = ['int8', 'int16', 'int32', 'int64'];
+const RANK = { bool: 0, integral: 1, floating: 2 } as const;
+
+/** Smallest dtype that both convert to. */
+export function promoteTypes(a: DType, b: DType): DType {
+  if (a === b) return a;
+  const ca = RANK[DTYPES[a].category];
+  const cb = RANK[DTYPES[b].category];
+  if (ca !== cb) return ca > cb ? a : b;
+  if (ca === 2) {
+    if (DTYPES[a].itemSize === 2 && DTYPES[b].itemSize === 2) return 'float32';
+    return DTYPES[a].itemSize > DTYPES[b].itemSize ? a : b;
+  }
+  if (a === 'uint8' || b === 'uint8') {
+    const other = a === 'uint8' ? b : a;
+    return other === 'int8' ? 'int16' : other;
+  }
+  return INTEGRAL_ORDER.indexOf(a) > INTEGRAL_ORDER.indexOf(b) ? a : b;
+}
+
+/** Default type of a number: whole numbers count as integers, as Python's literals do. */
+export function numberType(value: ScalarLike): DType {
+  if (typeof value === 'boolean') return 'bool';
+  if (value instanceof SymScalar) return value.kind === 'float' ? defaultDType() : value.kind === 'int' ? 'int64' : 'bool';
+  return Number.isInteger(value) ? 'int64' : defaultDType();
+}
+
+/** Result dtype of operands. */
+export function resultType(operands: readonly Operand[]): DType {
+  const ranks: (DType | null)[] = [null, null, null];
+  for (const operand of operands) {
+    const rank = isTensor(operand) ? (operand.ndim > 0 ? 0 : 1) : 2;
+    const dtype = isTensor(operand) ? operand.dtype : numberType(operand as ScalarLike);
+    ranks[rank] = ranks[rank] === null ? dtype : promoteTypes(ranks[rank]!, dtype);
+  }
+  let result: DType | null = null;
+  for (const dtype of ranks) {
+    if (dtype === null) continue;
+    if (result === null) result = dtype;
+    else if (RANK[DTYPES[dtype].category] > RANK[DTYPES[result].category]) result = dtype;
+  }
+  return result ?? defaultDType();
+}
+
+/** The dtype itself if floating, else the default float type. */
+export function toFloating(dtype: DType): DType {
+  return DTYPES[dtype].category === 'floating' ? dtype : defaultDType();
+}
