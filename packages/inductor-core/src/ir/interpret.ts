@@ -6,7 +6,8 @@
  * numbered slots; the body of a `masked` expression is a nested list that runs only where the mask holds.
  */
 import { TesseraError } from '@tessera/shared';
-import { philoxNormal, philoxUniform } from '@tessera/tensor';
+import type { DType } from '@tessera/tensor';
+import { bfloatToNumber, halfToNumber, numberToBfloat, numberToHalf, philoxNormal, philoxUniform } from '@tessera/tensor';
 import type { Expr, Stmt } from './expr.js';
 import type { IndexExpr, LoopVar } from './index-expr.js';
 import type { ExternKernel, FusedKernel, LoopKernel, MatmulKernel } from './kernel.js';
@@ -214,13 +215,20 @@ function compileBody(frame: Frame, body: readonly Stmt[], effect: (stmt: Stmt, v
   return () => program.run();
 }
 
+/** A value as it reads back from a buffer of its dtype. */
+function stored(value: number, dtype: DType): number {
+  if (dtype === 'float16') return halfToNumber(numberToHalf(value));
+  if (dtype === 'bfloat16') return bfloatToNumber(numberToBfloat(value));
+  return isFloat(dtype) ? value : castScalar(value, dtype, dtype);
+}
+
 function storeEffect(frame: Frame, stmt: Extract<Stmt, { kind: 'store' }>, value: Cell, index: Cell): () => void {
   const data = frame.buffer(stmt.buf);
   const { dtype } = stmt.value;
   return () => {
     const at = index();
     if (at < 0 || at >= data.length) frame.fail(`store ${stmt.buf}[${at}] is outside its ${data.length} elements`);
-    const v = isFloat(dtype) ? value() : castScalar(value(), dtype, dtype);
+    const v = stored(value(), dtype);
     if (data instanceof BigInt64Array) data[at] = BigInt(v);
     else data[at] = v;
   };
