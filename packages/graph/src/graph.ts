@@ -5,7 +5,14 @@
  * keep uses and order consistent. Modelled on torch.fx.Graph.
  */
 import type { OpOverload } from '@tessera/tensor';
-import { type Argument, type HostFunction, Node, type Opcode, type Target, mapArgument } from './node.js';
+import {
+  type Argument,
+  type HostFunction,
+  Node,
+  type Opcode,
+  type Target,
+  mapArgument,
+} from './node.js';
 import { graphError } from './graph-error.js';
 import { lintGraph } from './lint.js';
 import { NameSpace } from './name-space.js';
@@ -97,7 +104,10 @@ export class Graph {
   /** Removes a node without users. */
   eraseNode(node: Node): void {
     if (node.users.size > 0) {
-      throw graphError(`Cannot erase '${node.name}': it is used by ${[...node.users.keys()].map((user) => user.name).join(', ')}.`, 'Replace its uses first (replaceAllUsesWith).');
+      throw graphError(
+        `Cannot erase '${node.name}': it is used by ${[...node.users.keys()].map((user) => user.name).join(', ')}.`,
+        'Replace its uses first (replaceAllUsesWith).',
+      );
     }
     if (node.erased) return;
     node.args = [];
@@ -119,7 +129,12 @@ export class Graph {
 
   /** Copies a node of another graph, its arguments mapped by `mapNode`; meta is shared shallowly. */
   nodeCopy(node: Node, mapNode: (node: Node) => Argument): Node {
-    const copy = this.createNode(node.op, node.target, node.args.map((arg) => mapArgument(arg, mapNode)), node.name);
+    const copy = this.createNode(
+      node.op,
+      node.target,
+      node.args.map((arg) => mapArgument(arg, mapNode)),
+      node.name,
+    );
     copy.meta = { ...node.meta };
     return copy;
   }

@@ -27,7 +27,16 @@ export type HostFunction = ((...args: never[]) => unknown) & { readonly name: st
 export type Target = OpOverload | HostFunction | string;
 
 /** An argument: nodes inside nested arrays and records are uses. */
-export type Argument = Node | number | bigint | boolean | string | null | undefined | readonly Argument[] | { readonly [key: string]: Argument };
+export type Argument =
+  | Node
+  | number
+  | bigint
+  | boolean
+  | string
+  | null
+  | undefined
+  | readonly Argument[]
+  | { readonly [key: string]: Argument };
 
 /** What is known about a node's value and origin. */
 export interface NodeMeta {
@@ -108,8 +117,10 @@ export class Node {
     while (stack.length > 0) {
       const arg = stack.pop();
       if (arg instanceof Node) found.add(arg);
-      else if (Array.isArray(arg)) for (let i = arg.length - 1; i >= 0; i--) stack.push(arg[i] as Argument);
-      else if (typeof arg === 'object' && arg !== null) stack.push(...Object.values(arg as Record<string, Argument>).reverse());
+      else if (Array.isArray(arg))
+        for (let i = arg.length - 1; i >= 0; i--) stack.push(arg[i] as Argument);
+      else if (typeof arg === 'object' && arg !== null)
+        stack.push(...Object.values(arg as Record<string, Argument>).reverse());
     }
     return [...found];
   }
@@ -123,7 +134,9 @@ export class Node {
 
   /** Replaces `old` by `replacement` in the arguments. */
   replaceInputWith(old: Node, replacement: Argument): void {
-    this.args = this.argValues.map((arg) => mapArgument(arg, (node) => (node === old ? replacement : node)));
+    this.args = this.argValues.map((arg) =>
+      mapArgument(arg, (node) => (node === old ? replacement : node)),
+    );
   }
 
   /** Makes every user of this node use `replacement` instead; returns those users. */
@@ -147,7 +160,12 @@ export function mapArgument(arg: Argument, fn: (node: Node) => Argument): Argume
   if (arg instanceof Node) return fn(arg);
   if (Array.isArray(arg)) return arg.map((item) => mapArgument(item as Argument, fn));
   if (typeof arg === 'object' && arg !== null) {
-    return Object.fromEntries(Object.entries(arg as Record<string, Argument>).map(([key, value]) => [key, mapArgument(value, fn)]));
+    return Object.fromEntries(
+      Object.entries(arg as Record<string, Argument>).map(([key, value]) => [
+        key,
+        mapArgument(value, fn),
+      ]),
+    );
   }
   return arg;
 }

@@ -1,0 +1,41 @@
+/**
+ * @file Public API of `@tessera/graph`: the FX-style IR between capture and code generation.
+ */
+export { Graph } from './graph.js';
+export {
+  type Argument,
+  type HostFunction,
+  Node,
+  type NodeMeta,
+  type Opcode,
+  type Target,
+  mapArgument,
+} from './node.js';
+export { graphError } from './graph-error.js';
+export { type Attribute, GraphModule } from './graph-module.js';
+export type { AttributeLookup, Submodule } from './submodule.js';
+export { getItem } from './get-item.js';
+export {
+  type HostFunctionTraits,
+  hostFunction,
+  hostFunctionName,
+  isPureHostFunction,
+  registerHostFunction,
+} from './host-functions.js';
+export { type PrintOptions, printArgument, printGraph, printNode } from './print-graph.js';
+export { type AttributeSource, lintGraph } from './lint.js';
+export { Interpreter } from './interpreter.js';
+export { type Program, compileGraph } from './program.js';
+export { lastUses } from './last-uses.js';
+export { eliminateDeadCode, isImpure, isPureOp } from './dead-code.js';
+export { type MakeFxOptions, makeFx } from './make-fx.js';
+export type { DecompositionTable } from './proxy-modes.js';
+export { FakeConverter } from './fake-inputs.js';
+export { currentNode, withCurrentNode } from './current-node.js';
+export { symbolicTrace } from './symbolic-trace.js';
+export { splitModule } from './split-module.js';
+export { type JsonGraph, graphFromJson, graphToJson } from './graph-json.js';
+export type { JsonArgument } from './argument-json.js';
+export { parameterNames } from './parameter-names.js';
+export { userFrame } from './user-frame.js';
+export { describeTensor, describeVal, tensorVal, tensorVals, ValSnapshots } from './value-meta.js';

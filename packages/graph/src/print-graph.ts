@@ -1,0 +1,95 @@
+/**
+ * @file Prints a graph as TypeScript, one line per node, with dtypes and shapes as comments.
+ *
+ * The text depends on the graph alone, so it serves inline snapshots and logs. Operators print as
+ * `aten.mul.Tensor(…)`, attributes and submodules of the GraphModule as `self.…`.
+ */
+import type { Graph } from './graph.js';
+import { type Argument, Node, type Target } from './node.js';
+import { describeVal } from './value-meta.js';
+
+/** What the text shows. */
+export interface PrintOptions {
+  /** Name of the function; default `forward`. */
+  readonly name?: string;
+  /** Comments with dtypes and shapes; default true. */
+  readonly shapes?: boolean;
+  /** Comments with the user's source line, once per run of nodes; default false. */
+  readonly source?: boolean;
+}
+
+/** See the file header. */
+export function printGraph(graph: Graph, options: PrintOptions = {}): string {
+  const { name = 'forward', shapes = true, source = false } = options;
+  const nodes = graph.nodes;
+  const params = nodes
+    .filter((node) => node.op === 'placeholder')
+    .map((node) => parameter(node, shapes));
+  const lines: string[] = [];
+  let lastSource: string | undefined;
+  for (const node of nodes) {
+    if (node.op === 'placeholder') continue;
+    if (source && node.meta.stackTrace !== undefined && node.meta.stackTrace !== lastSource) {
+      lastSource = node.meta.stackTrace;
+      lines.push(`  // ${lastSource}`);
+    }
+    lines.push(`  ${statement(node, shapes)}`);
+  }
+  return `export function ${name}(${params.join(', ')}) {\n${lines.join('\n')}\n}\n`;
+}
+
+/** One node as it stands in the printed graph. */
+export function printNode(node: Node, shapes = true): string {
+  return node.op === 'placeholder' ? parameter(node, shapes) : statement(node, shapes);
+}
+
+function parameter(node: Node, shapes: boolean): string {
+  const { scalar, val } = node.meta;
+  if (scalar !== undefined) {
+    return `${node.name}: ${scalar.kind === 'bool' ? 'boolean' : 'number'}${shapes ? ` /* ${scalar.kind} */` : ''}`;
+  }
+  const described = shapes ? describeVal(val) : null;
+  return `${node.name}: Tensor${described === null ? '' : ` /* ${described} */`}`;
+}
+
+function statement(node: Node, shapes: boolean): string {
+  if (node.op === 'output') return `return ${printArgument(node.args[0])};`;
+  const described = shapes ? describeVal(node.meta.val) : null;
+  return `const ${node.name} = ${expression(node)};${described === null ? '' : ` // ${described}`}`;
+}
+
+function expression(node: Node): string {
+  if (node.op === 'get_attr') return attribute(node.target as string);
+  const callee =
+    node.op === 'call_module' ? attribute(node.target as string) : callable(node.target);
+  return `${callee}(${node.args.map(printArgument).join(', ')})`;
+}
+
+function attribute(path: string): string {
+  return /^[A-Za-z_$][\w$]*$/.test(path) ? `self.${path}` : `self[${JSON.stringify(path)}]`;
+}
+
+function callable(target: Target): string {
+  if (typeof target === 'string') return target;
+  if (typeof target === 'object') return target.displayName;
+  return /^[A-Za-z_$][\w$]*$/.test(target.name)
+    ? target.name
+    : `(/* ${target.name.replaceAll('*/', '')} */ hostFunction)`;
+}
+
+/** An argument as TypeScript. */
+export function printArgument(arg: Argument): string {
+  if (arg instanceof Node) return arg.name;
+  if (Array.isArray(arg)) return `[${(arg as readonly Argument[]).map(printArgument).join(', ')}]`;
+  if (typeof arg === 'object' && arg !== null) {
+    const entries = Object.entries(arg as Record<string, Argument>);
+    return `{ ${entries.map(([key, value]) => `${propertyName(key)}: ${printArgument(value)}`).join(', ')} }`;
+  }
+  if (typeof arg === 'string') return JSON.stringify(arg);
+  if (typeof arg === 'bigint') return `${arg}n`;
+  return Object.is(arg, -0) ? '-0' : String(arg);
+}
+
+function propertyName(key: string): string {
+  return /^[A-Za-z_$][\w$]*$/.test(key) ? key : JSON.stringify(key);
+}

@@ -1,0 +1,88 @@
+/**
+ * @file The modes with which `makeFx` listens to operators.
+ *
+ * `ProxyMode` sits below autograd and sees primitive ops; `PreDispatchProxyMode` sits above everything
+ * and sees ops as they are called, composite ones included. Both run the op and record it.
+ */
+import {
+  type BackwardCall,
+  type DispatchMode,
+  type OpOverload,
+  type PreDispatchMode,
+  type RegionInputs,
+  dispatchBelowAutograd,
+  dispatchBelowPreDispatch,
+  withDispatchMode,
+  withPreDispatchMode,
+} from '@tessera/tensor';
+import type { TraceRecorder } from './trace-recorder.js';
+
+/** Replacements of operators by other operators while tracing; undefined keeps the op. */
+export type DecompositionTable = ReadonlyMap<OpOverload, (args: readonly unknown[]) => unknown>;
+
+/** Records primitive operators. */
+export class ProxyMode implements DispatchMode {
+  readonly name = 'proxy';
+  /** The op that is being decomposed, outermost. */
+  private decomposing: OpOverload | undefined;
+
+  constructor(
+    private readonly recorder: TraceRecorder,
+    private readonly decompositions: DecompositionTable,
+  ) {}
+
+  handle(op: OpOverload, args: readonly unknown[]): unknown {
+    const decompose = this.decompositions.get(op);
+    if (decompose !== undefined) {
+      const result = this.decompose(op, () => decompose(args));
+      if (result !== undefined) return result;
+    }
+    // Converted first: an in-place op makes its tensor stand for the new value.
+    const recorded = args.map((arg) => this.recorder.argument(arg));
+    const result = dispatchBelowAutograd(op, args);
+    this.recorder.recordCall(op, recorded, result, this.decomposing);
+    return result;
+  }
+
+  private decompose(op: OpOverload, run: () => unknown): unknown {
+    const saved = this.decomposing;
+    this.decomposing ??= op;
+    try {
+      return withDispatchMode(this, run);
+    } finally {
+      this.decomposing = saved;
+    }
+  }
+}
+
+/** Records operators as they are called. */
+export class PreDispatchProxyMode implements PreDispatchMode {
+  readonly name = 'pre-dispatch proxy';
+
+  constructor(private readonly recorder: TraceRecorder) {}
+
+  handle(op: OpOverload, args: readonly unknown[]): unknown {
+    const recorded = args.map((arg) => this.recorder.argument(arg));
+    const result = withPreDispatchMode(null, () => dispatchBelowPreDispatch(op, args));
+    this.recorder.recordCall(op, recorded, result);
+    return result;
+  }
+
+  /** The engine runs; its ops are recorded one by one. */
+  onBackward(_call: BackwardCall): boolean {
+    return false;
+  }
+
+  onGradMode(): void {}
+
+  onRegion<R>(
+    _owner: object,
+    _name: string,
+    inputs: RegionInputs,
+    fn: (inputs: RegionInputs) => R,
+  ): R {
+    return fn(inputs);
+  }
+
+  onSetGrad(): void {}
+}

@@ -1,0 +1,172 @@
+/**
+ * @file `TraceRecorder`: turns a stream of operator calls into a graph.
+ *
+ * Knows which node every tensor and scalar of the trace is. A tensor that the trace did not make is a
+ * constant of the resulting GraphModule. After an in-place op its tensor stands for the op's node, so
+ * later uses see the new value. Shared by the modes of `makeFx`.
+ */
+import { SymScalar } from '@tessera/shared';
+import {
+  type OpOverload,
+  type Tensor,
+  currentBackwardNode,
+  isTensor,
+  peekSequenceNr,
+} from '@tessera/tensor';
+import { currentNode } from './current-node.js';
+import { getItem } from './get-item.js';
+import { graphError } from './graph-error.js';
+import { GraphModule } from './graph-module.js';
+import { Graph } from './graph.js';
+import type { Argument, Node, NodeMeta } from './node.js';
+import { userFrame } from './user-frame.js';
+import { ValSnapshots } from './value-meta.js';
+
+/** Parts of a node's origin that its copies and its backward keep. */
+type Origin = Pick<NodeMeta, 'stackTrace' | 'nnModuleStack' | 'sourceFn' | 'originalAten'>;
+
+/** See the file header. */
+export class TraceRecorder {
+  readonly module: GraphModule = new GraphModule([], new Graph());
+  private readonly nodes = new Map<Tensor, Node>();
+  private readonly scalars = new Map<SymScalar, Node>();
+  private readonly snapshots = new ValSnapshots();
+  /** Origin of the first forward node per autograd sequence number. */
+  private readonly forwardOrigins = new Map<number, Origin>();
+
+  /** `frames`: look up the user's source line of every op. */
+  constructor(private readonly frames: boolean) {}
+
+  get graph(): Graph {
+    return this.module.graph;
+  }
+
+  /** Adds an input. A tensor given twice keeps its first placeholder for uses inside. */
+  addInput(value: Tensor | SymScalar, name: string): Node {
+    const node = this.graph.placeholder(name);
+    if (value instanceof SymScalar) {
+      node.meta.scalar = { kind: value.kind };
+      node.meta.val = value.kind === 'bool' ? value.hint !== 0 : value.hint;
+      if (!this.scalars.has(value)) this.scalars.set(value, node);
+    } else {
+      node.meta.val = this.snapshots.of(value);
+      if (!this.nodes.has(value)) this.nodes.set(value, node);
+    }
+    return node;
+  }
+
+  /** Records a call whose arguments were converted (`argument`) before it ran. */
+  recordCall(
+    op: OpOverload,
+    args: readonly Argument[],
+    result: unknown,
+    originalAten?: OpOverload,
+  ): void {
+    const node = this.graph.callFunction(op, args);
+    node.meta = { ...this.origin(op, originalAten), val: this.snapshots.of(result) };
+    this.bind(node, result);
+  }
+
+  /** A traced value as an argument: tensors and scalars become nodes. */
+  argument(value: unknown): Argument {
+    if (isTensor(value)) return this.nodeOf(value);
+    if (value instanceof SymScalar) return this.scalarNode(value);
+    if (Array.isArray(value))
+      return (value as readonly unknown[]).map((item) => this.argument(item));
+    if (typeof value === 'object' && value !== null) {
+      const proto: unknown = Object.getPrototypeOf(value);
+      if (proto !== Object.prototype && proto !== null) {
+        throw graphError(
+          `A ${(value as object).constructor.name} cannot stand in a graph.`,
+          'Pass and return tensors, numbers, strings, arrays and plain records.',
+        );
+      }
+      return Object.fromEntries(
+        Object.entries(value).map(([key, item]) => [key, this.argument(item)]),
+      );
+    }
+    return value as Argument;
+  }
+
+  /** Whether the trace made, or was given, this tensor. */
+  isKnown(tensor: Tensor): boolean {
+    return this.nodes.has(tensor);
+  }
+
+  private nodeOf(tensor: Tensor): Node {
+    const known = this.nodes.get(tensor);
+    if (known !== undefined) return known;
+    if (tensor.isFake) {
+      throw graphError(
+        `A FakeTensor of shape [${tensor.sizes.join(', ')}] is used that this trace did not make.`,
+        'It belongs to another trace, or to a backward formula that reads a value its record does not list in `saved`.',
+      );
+    }
+    const path = this.module.addAttribute('_tensor_constant', tensor);
+    // Constants come before the code that uses them first, wherever the trace is.
+    const node = this.graph.getAttr(path);
+    node.meta.val = this.snapshots.of(tensor);
+    this.nodes.set(tensor, node);
+    return node;
+  }
+
+  private scalarNode(scalar: SymScalar): Node {
+    const node = this.scalars.get(scalar);
+    if (node !== undefined) return node;
+    throw graphError(
+      `${String(scalar)} is not an input of this trace.`,
+      'Pass run-time scalars as arguments of the traced function.',
+    );
+  }
+
+  private bind(node: Node, result: unknown): void {
+    if (isTensor(result)) {
+      this.nodes.set(result, node);
+      return;
+    }
+    if (!Array.isArray(result)) return;
+    (result as readonly unknown[]).forEach((item, index) => {
+      if (!isTensor(item)) return;
+      const element = this.graph.callFunction(getItem, [node, index], 'getitem');
+      element.meta = { ...node.meta, val: this.snapshots.of(item) };
+      this.nodes.set(item, element);
+    });
+  }
+
+  /** Where the op being recorded comes from. */
+  private origin(op: OpOverload, originalAten: OpOverload | undefined): NodeMeta {
+    const backward = currentBackwardNode();
+    if (backward !== null) {
+      const seqNr = backward.sequenceNr;
+      return {
+        ...this.forwardOrigins.get(seqNr),
+        originalAten: originalAten ?? op,
+        seqNr,
+        isBackward: true,
+      };
+    }
+    const interpreted = currentNode();
+    const meta: NodeMeta = { seqNr: peekSequenceNr() - 1 };
+    if (interpreted === null) {
+      const frame = this.frames ? userFrame() : undefined;
+      if (frame !== undefined) meta.stackTrace = frame;
+      meta.originalAten = originalAten ?? op;
+    } else {
+      copyOrigin(interpreted.meta, meta);
+      const captured = typeof interpreted.target === 'object' ? interpreted.target : op;
+      meta.originalAten = interpreted.meta.originalAten ?? captured;
+    }
+    if (!this.forwardOrigins.has(meta.seqNr!)) {
+      const kept: Origin = {};
+      copyOrigin(meta, kept);
+      this.forwardOrigins.set(meta.seqNr!, kept);
+    }
+    return meta;
+  }
+}
+
+function copyOrigin(from: NodeMeta, to: Origin): void {
+  if (from.stackTrace !== undefined) to.stackTrace = from.stackTrace;
+  if (from.nnModuleStack !== undefined) to.nnModuleStack = from.nnModuleStack;
+  if (from.sourceFn !== undefined) to.sourceFn = from.sourceFn;
+}

@@ -1,0 +1,99 @@
+/**
+ * @file Reading and writing `meta.val`: what a node's value looks like.
+ *
+ * `meta.val` holds FakeTensors that belong to the graph alone: no autograd history, never mutated.
+ * Values that share memory in the traced program have FakeTensors that share a storage, which is how
+ * passes know about aliasing.
+ */
+import {
+  type DType,
+  Storage,
+  type Tensor,
+  isContiguous,
+  isTensor,
+  makeTensor,
+} from '@tessera/tensor';
+import type { Node, NodeMeta } from './node.js';
+
+type Val = NonNullable<NodeMeta['val']>;
+
+const SHORT: Readonly<Record<DType, string>> = {
+  float32: 'f32',
+  float64: 'f64',
+  float16: 'f16',
+  bfloat16: 'bf16',
+  int64: 'i64',
+  int32: 'i32',
+  int16: 'i16',
+  int8: 'i8',
+  uint8: 'u8',
+  bool: 'b8',
+};
+
+/** The node's value as one tensor, or null if it has none or several. */
+export function tensorVal(node: Node): Tensor | null {
+  return isTensor(node.meta.val) ? node.meta.val : null;
+}
+
+/** The node's tensors: one, several, or none. */
+export function tensorVals(node: Node): readonly Tensor[] {
+  const val = node.meta.val;
+  if (isTensor(val)) return [val];
+  return Array.isArray(val) ? (val as readonly unknown[]).filter(isTensor) : [];
+}
+
+/** `f32[2, 3]`; strides where the layout is not row-major; the device where it is not `cpu`. */
+export function describeTensor(tensor: Tensor): string {
+  const device = tensor.device === 'cpu' ? '' : `${tensor.device}:`;
+  const strides = isContiguous(tensor.sizes, tensor.strides)
+    ? ''
+    : ` strides [${tensor.strides.join(', ')}]`;
+  return `${device}${SHORT[tensor.dtype]}[${tensor.sizes.join(', ')}]${strides}`;
+}
+
+/** The value in words, or null when nothing is known. */
+export function describeVal(val: NodeMeta['val']): string | null {
+  if (val === undefined || val === null) return null;
+  if (isTensor(val)) return describeTensor(val);
+  if (typeof val !== 'object') return String(val);
+  return `[${(val as readonly (Tensor | null)[]).map((item) => (item === null ? 'null' : describeTensor(item))).join(', ')}]`;
+}
+
+/** Makes `meta.val` of traced values, keeping which of them share storage. One per trace. */
+export class ValSnapshots {
+  private readonly storages = new Map<Storage, Storage>();
+
+  /** The val of a traced value. */
+  of(value: unknown): Val | null {
+    if (isTensor(value)) return this.tensor(value);
+    if (Array.isArray(value)) {
+      return (value as readonly unknown[]).map((item) =>
+        isTensor(item) ? this.tensor(item) : null,
+      );
+    }
+    return typeof value === 'number' || typeof value === 'boolean' ? value : null;
+  }
+
+  private tensor(tensor: Tensor): Tensor {
+    const val = makeTensor(
+      this.storage(tensor.storage),
+      tensor.dtype,
+      tensor.device,
+      tensor.sizes,
+      tensor.strides,
+      tensor.storageOffset,
+    );
+    val.requiresGradFlag = tensor.requiresGradFlag;
+    return val;
+  }
+
+  private storage(storage: Storage): Storage {
+    if (storage.state === 'fake') return storage;
+    let fake = this.storages.get(storage);
+    if (fake === undefined) {
+      fake = Storage.fake(storage.device, storage.nbytes);
+      this.storages.set(storage, fake);
+    }
+    return fake;
+  }
+}

@@ -1,0 +1,25 @@
+/**
+ * @file The backward node that the engine is running, for whoever traces a backward pass.
+ */
+import type { GradNode } from './grad-node.js';
+
+let current: GradNode | null = null;
+
+/** The backward node being run, or null outside a backward pass. */
+export function currentBackwardNode(): GradNode | null {
+  return current;
+}
+
+/** Runs a node with itself as the current one. */
+export function applyAsCurrent(
+  node: GradNode,
+  grads: Parameters<GradNode['apply']>[0],
+): ReturnType<GradNode['apply']> {
+  const saved = current;
+  current = node;
+  try {
+    return node.apply(grads);
+  } finally {
+    current = saved;
+  }
+}
