@@ -51,6 +51,7 @@ export { autogradMeta } from './autograd/autograd-meta.js';
 export { gradEdge, gradFnOf, requiresGrad, setHistory } from './autograd/history.js';
 export { attachNode } from './autograd/record.js';
 export { isAnomalyEnabled, setDetectAnomaly } from './autograd/anomaly.js';
+export { currentBackwardNode } from './autograd/current-backward-node.js';
 
 // Random numbers
 export { type GeneratorState, getRngState, manualSeed, reserveOffsets, setRngState } from './rng/generator.js';

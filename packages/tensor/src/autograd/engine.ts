@@ -10,6 +10,7 @@ import type { Tensor } from '../tensor.js';
 import { withGradMode } from './grad-mode.js';
 import { AccumulateGrad } from './accumulate-grad.js';
 import { isAnomalyEnabled } from './anomaly.js';
+import { applyAsCurrent } from './current-backward-node.js';
 import type { Edge, GradNode } from './grad-node.js';
 import { addGradients, onesLike } from './gradient-ops.js';
 import { gradEdge, requiresGrad } from './history.js';
@@ -155,7 +156,7 @@ class BackwardRun {
     for (const capture of this.capturesOf.get(node) ?? []) this.captured[capture.slot] = buffer[capture.index] ?? null;
     if (needed !== null && (!needed.has(node) || node instanceof AccumulateGrad)) return;
     this.ran.push(node);
-    const results = node.apply(buffer);
+    const results = applyAsCurrent(node, buffer);
     if (isAnomalyEnabled()) checkFinite(node, results);
     node.nextEdges.forEach((edge, i) => {
       const grad = results[i];
