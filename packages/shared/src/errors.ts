@@ -23,11 +23,15 @@ export class TesseraError extends Error {
   readonly code: ErrorCode;
   readonly context: Readonly<Record<string, unknown>>;
   readonly hints: readonly string[];
-  readonly location?: string;
+  // Declared only: an error without a location has no such property and prints none.
+  declare readonly location?: string;
 
   constructor(code: ErrorCode, message: string, options: TesseraErrorOptions = {}) {
     const { context = {}, hints = [], location, cause } = options;
-    super(formatMessage(code, message, hints, location), cause === undefined ? undefined : { cause });
+    super(
+      formatMessage(code, message, hints, location),
+      cause === undefined ? undefined : { cause },
+    );
     this.name = 'TesseraError';
     this.code = code;
     this.context = context;

@@ -26,7 +26,12 @@ export type { ConfigOption, OptionValidator } from './config/config-option.js';
 // Pytrees
 export { treeFlatten, treeLeaves, treeMap, treeUnflatten } from './pytree/pytree.js';
 export type { Flattened, IsLeaf } from './pytree/pytree.js';
-export { treePaths, treeSpecDifference, treeSpecEqual, treeSpecToString } from './pytree/tree-spec-compare.js';
+export {
+  treePaths,
+  treeSpecDifference,
+  treeSpecEqual,
+  treeSpecToString,
+} from './pytree/tree-spec-compare.js';
 export { LEAF_SPEC } from './pytree/tree-spec.js';
 export type { TreeSpec } from './pytree/tree-spec.js';
 export { registerPytreeNode } from './pytree/node-registry.js';

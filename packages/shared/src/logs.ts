@@ -88,10 +88,14 @@ export function setLogs(settings: { readonly [name in LogArtifactName]?: boolean
 export function registerLogArtifact(name: string, help: string): void {
   const existing = artifacts.get(name);
   if (existing !== undefined && existing !== help) {
-    throw new TesseraError('invalid-argument', `A log artifact named '${name}' already exists: ${existing}.`, {
-      context: { name },
-      hints: [`Prefix the name with your package's: 'my-package:${name}'.`],
-    });
+    throw new TesseraError(
+      'invalid-argument',
+      `A log artifact named '${name}' already exists: ${existing}.`,
+      {
+        context: { name },
+        hints: [`Prefix the name with your package's: 'my-package:${name}'.`],
+      },
+    );
   }
   artifacts.set(name, help);
   if (awaited.delete(name)) enabled.add(name);
@@ -113,10 +117,14 @@ function unknownArtifact(name: string): TesseraError {
   const near = nearestNames(name, artifacts.keys());
   const width = Math.max(...[...artifacts.keys()].map((key) => key.length));
   const list = [...artifacts].map(([key, help]) => `  ${key.padEnd(width)}  ${help}`).join('\n');
-  return new TesseraError('unknown-log-artifact', `There is no log artifact '${name}'. The artifacts are:\n${list}`, {
-    context: { name, valid: [...artifacts.keys()] },
-    hints: near.length > 0 ? [`Did you mean ${near.map((key) => `'${key}'`).join(' or ')}?`] : [],
-  });
+  return new TesseraError(
+    'unknown-log-artifact',
+    `There is no log artifact '${name}'. The artifacts are:\n${list}`,
+    {
+      context: { name, valid: [...artifacts.keys()] },
+      hints: near.length > 0 ? [`Did you mean ${near.map((key) => `'${key}'`).join(' or ')}?`] : [],
+    },
+  );
 }
 
 /** Applies a comma-separated list, as `TESSERA_LOGS` holds it. */

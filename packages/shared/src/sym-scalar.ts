@@ -43,12 +43,16 @@ export class SymScalar {
 
   /** @throws lifted-scalar always. */
   valueOf(): never {
-    throw new TesseraError('lifted-scalar', `${this.toString()} took part in JavaScript arithmetic, but its value is only known at run time.`, {
-      context: { hint: this.hint, kind: this.kind, name: this.name },
-      hints: [
-        'Compute the value before passing it to the compiled function, or make it a tensor and compute with tensor operations.',
-      ],
-    });
+    throw new TesseraError(
+      'lifted-scalar',
+      `${this.toString()} took part in JavaScript arithmetic, but its value is only known at run time.`,
+      {
+        context: { hint: this.hint, kind: this.kind, name: this.name },
+        hints: [
+          'Compute the value before passing it to the compiled function, or make it a tensor and compute with tensor operations.',
+        ],
+      },
+    );
   }
 
   /** @throws lifted-scalar unless a string is wanted. */

@@ -18,7 +18,11 @@ export interface ConfigOption<T> {
  * A new value must have the default's type (checked with `typeof`; arrays count as their own type).
  * When the default is `null` or `undefined` any value passes that check, so give a validator.
  */
-export function option<T>(defaultValue: T, help: string, validate?: OptionValidator<T>): ConfigOption<T> {
+export function option<T>(
+  defaultValue: T,
+  help: string,
+  validate?: OptionValidator<T>,
+): ConfigOption<T> {
   return { defaultValue, help, validate };
 }
 
@@ -29,7 +33,10 @@ export function oneOf<T>(values: readonly T[]): OptionValidator<T> {
 }
 
 /** Validator: the value is an integer between `min` and `max`, both included. */
-export function integerIn(min: number, max: number = Number.MAX_SAFE_INTEGER): OptionValidator<number> {
+export function integerIn(
+  min: number,
+  max: number = Number.MAX_SAFE_INTEGER,
+): OptionValidator<number> {
   return (value) => {
     if (Number.isInteger(value) && value >= min && value <= max) return undefined;
     const range = max === Number.MAX_SAFE_INTEGER ? `≥ ${min}` : `from ${min} to ${max}`;
@@ -40,7 +47,11 @@ export function integerIn(min: number, max: number = Number.MAX_SAFE_INTEGER): O
 /** Why `value` may not be given to the option, or undefined when it may. */
 export function rejectionOf(option: ConfigOption<unknown>, value: unknown): string | undefined {
   const { defaultValue, validate } = option;
-  if (defaultValue !== null && defaultValue !== undefined && typeName(value) !== typeName(defaultValue)) {
+  if (
+    defaultValue !== null &&
+    defaultValue !== undefined &&
+    typeName(value) !== typeName(defaultValue)
+  ) {
     return `expected ${typeName(defaultValue)}, got ${typeName(value)}`;
   }
   return validate?.(value);

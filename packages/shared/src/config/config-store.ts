@@ -50,7 +50,10 @@ const views = new Map<string, Record<string, unknown>>();
  * @throws invalid-argument when the option exists with another default or help, or a default does
  * not pass its own validator.
  */
-export function defineConfig<T extends object>(section: string, options: ConfigOptions<T>): Readonly<T> {
+export function defineConfig<T extends object>(
+  section: string,
+  options: ConfigOptions<T>,
+): Readonly<T> {
   let view = views.get(section);
   if (view === undefined) views.set(section, (view = {}));
   for (const [key, option] of Object.entries<ConfigOption<unknown>>(options as never)) {
@@ -58,16 +61,26 @@ export function defineConfig<T extends object>(section: string, options: ConfigO
     const existing = slots.get(path);
     if (existing !== undefined) {
       if (sameDefinition(existing.option, option)) continue;
-      throw new TesseraError('invalid-argument', `The configuration option '${path}' is already defined.`, {
-        context: { path },
-        hints: ['Choose another section or key; a section named after the package avoids collisions.'],
-      });
+      throw new TesseraError(
+        'invalid-argument',
+        `The configuration option '${path}' is already defined.`,
+        {
+          context: { path },
+          hints: [
+            'Choose another section or key; a section named after the package avoids collisions.',
+          ],
+        },
+      );
     }
     const rejection = rejectionOf(option, option.defaultValue);
     if (rejection !== undefined) {
-      throw new TesseraError('invalid-argument', `The default of the configuration option '${path}' is not valid: ${rejection}.`, {
-        context: { path, value: option.defaultValue },
-      });
+      throw new TesseraError(
+        'invalid-argument',
+        `The default of the configuration option '${path}' is not valid: ${rejection}.`,
+        {
+          context: { path, value: option.defaultValue },
+        },
+      );
     }
     slots.set(path, { path, key, option, view, base: option.defaultValue, layers: [] });
     view[key] = option.defaultValue;
@@ -179,16 +192,23 @@ function resolve(values: ConfigValues): { slot: Slot; value: unknown }[] {
     const [path, value] = entry;
     const slot = slots.get(path);
     if (slot === undefined) {
-      if (!isSectionPath(path) || typeof value !== 'object' || value === null) throw unknownKey(path);
-      pending.unshift(...Object.entries(value).map(([key, v]): [string, unknown] => [`${path}.${key}`, v]));
+      if (!isSectionPath(path) || typeof value !== 'object' || value === null)
+        throw unknownKey(path);
+      pending.unshift(
+        ...Object.entries(value).map(([key, v]): [string, unknown] => [`${path}.${key}`, v]),
+      );
       continue;
     }
     const rejection = rejectionOf(slot.option, value);
     if (rejection !== undefined) {
-      throw new TesseraError('invalid-config-value', `The configuration option '${path}' does not accept ${showValue(value)}: ${rejection}.`, {
-        context: { path, value, defaultValue: slot.option.defaultValue },
-        hints: [`${path}: ${slot.option.help} (default ${showValue(slot.option.defaultValue)})`],
-      });
+      throw new TesseraError(
+        'invalid-config-value',
+        `The configuration option '${path}' does not accept ${showValue(value)}: ${rejection}.`,
+        {
+          context: { path, value, defaultValue: slot.option.defaultValue },
+          hints: [`${path}: ${slot.option.help} (default ${showValue(slot.option.defaultValue)})`],
+        },
+      );
     }
     found.set(slot, value);
   }
@@ -205,12 +225,19 @@ function isSectionPath(path: string): boolean {
 function unknownKey(path: string): TesseraError {
   const valid = [...slots.keys()];
   const lastPart = path.slice(path.lastIndexOf('.') + 1);
-  const sameKey = valid.filter((name) => name !== path && name.slice(name.lastIndexOf('.') + 1) === lastPart);
+  const sameKey = valid.filter(
+    (name) => name !== path && name.slice(name.lastIndexOf('.') + 1) === lastPart,
+  );
   const near = [...new Set([...sameKey, ...nearestNames(path, valid)])].slice(0, 3);
-  return new TesseraError('unknown-config-key', `There is no configuration option '${path}'. The options are: ${valid.join(', ')}.`, {
-    context: { path, valid },
-    hints: near.length > 0 ? [`Did you mean ${near.map((name) => `'${name}'`).join(' or ')}?`] : [],
-  });
+  return new TesseraError(
+    'unknown-config-key',
+    `There is no configuration option '${path}'. The options are: ${valid.join(', ')}.`,
+    {
+      context: { path, valid },
+      hints:
+        near.length > 0 ? [`Did you mean ${near.map((name) => `'${name}'`).join(' or ')}?`] : [],
+    },
+  );
 }
 
 function isPromiseLike(value: unknown): value is PromiseLike<unknown> {

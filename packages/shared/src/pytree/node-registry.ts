@@ -69,7 +69,8 @@ export function containerKind(value: unknown): ContainerKind {
   const definition = definitions.get(prototype);
   if (definition !== undefined) return definition;
   if (prototype === Map.prototype) return 'map';
-  return Object.getPrototypeOf(prototype) === null && Object.hasOwn(prototype as object, 'constructor')
+  return Object.getPrototypeOf(prototype) === null &&
+    Object.hasOwn(prototype as object, 'constructor')
     ? 'record'
     : undefined;
 }

@@ -86,7 +86,15 @@ function openContainer(
   }
   if (kind === 'map') {
     const map = value as ReadonlyMap<unknown, unknown>;
-    return { value, kind, keys: [...map.keys()], context: undefined, items: [...map.values()], children, firstLeaf };
+    return {
+      value,
+      kind,
+      keys: [...map.keys()],
+      context: undefined,
+      items: [...map.values()],
+      children,
+      firstLeaf,
+    };
   }
   const { children: items, context } = kind.flatten(value as never);
   return { value, kind, keys: [], context, items, children, firstLeaf };
@@ -103,7 +111,9 @@ function closeContainer(container: OpenContainer, leafCount: number): TreeSpec {
 
 function cycleError(open: readonly OpenContainer[]): TesseraError {
   const path = open
-    .map((container) => childAccessor(closeContainer(container, 0) as ContainerSpec, container.children.length))
+    .map((container) =>
+      childAccessor(closeContainer(container, 0) as ContainerSpec, container.children.length),
+    )
     .join('');
   return new TesseraError('pytree-cycle', `The nested value contains itself at ${path}.`, {
     context: { path },
@@ -118,9 +128,13 @@ function cycleError(open: readonly OpenContainer[]): TesseraError {
  */
 export function treeUnflatten(leaves: readonly unknown[], spec: TreeSpec): unknown {
   if (leaves.length !== spec.numLeaves) {
-    throw new TesseraError('pytree-mismatch', `The structure has ${spec.numLeaves} leaves, but ${leaves.length} were given.`, {
-      context: { expected: spec.numLeaves, got: leaves.length },
-    });
+    throw new TesseraError(
+      'pytree-mismatch',
+      `The structure has ${spec.numLeaves} leaves, but ${leaves.length} were given.`,
+      {
+        context: { expected: spec.numLeaves, got: leaves.length },
+      },
+    );
   }
   const open: { spec: ContainerSpec; values: unknown[] }[] = [];
   let nextLeaf = 0;

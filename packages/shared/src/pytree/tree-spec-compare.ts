@@ -38,7 +38,8 @@ function containerDifference(a: ContainerSpec, b: ContainerSpec): string | undef
     if (!contextsEqual(a, b)) return `expected the same ${a.definition.name} context`;
   }
   if ((a.kind === 'record' || a.kind === 'map') && (b.kind === 'record' || b.kind === 'map')) {
-    const same = a.keys.length === b.keys.length && a.keys.every((key, i) => Object.is(key, b.keys[i]));
+    const same =
+      a.keys.length === b.keys.length && a.keys.every((key, i) => Object.is(key, b.keys[i]));
     if (!same) return `expected ${expected}, got ${got}`;
   }
   return a.children.length === b.children.length ? undefined : `expected ${expected}, got ${got}`;

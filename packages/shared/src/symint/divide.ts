@@ -138,7 +138,8 @@ function modByConstant(env: SymIntOwner, n: SymInt, d: number): Size {
   const reduced = constantPolynomial(0);
   const flattened = withoutInnerMod(n, d);
   reduced.constant = modNumbers(flattened.constant, d);
-  for (const [monomial, coeff] of flattened.terms) addScaled(reduced, monomial, modNumbers(coeff, d));
+  for (const [monomial, coeff] of flattened.terms)
+    addScaled(reduced, monomial, modNumbers(coeff, d));
   if (reduced.terms.size === 0) return reduced.constant;
 
   // (g * x + k) mod (g * c) is g * ((x + floor(k / g)) mod c) + k mod g.
@@ -218,11 +219,12 @@ function sharedFactors(polynomials: readonly Polynomial[]): SymInt[] {
   for (const { terms } of polynomials) {
     for (const monomial of terms.keys()) {
       const factors = [...monomialFactors(monomial)];
-      shared = shared?.filter((factor) => {
-        const at = factors.indexOf(factor);
-        if (at >= 0) factors.splice(at, 1);
-        return at >= 0;
-      }) ?? factors;
+      shared =
+        shared?.filter((factor) => {
+          const at = factors.indexOf(factor);
+          if (at >= 0) factors.splice(at, 1);
+          return at >= 0;
+        }) ?? factors;
     }
   }
   return shared ?? [];

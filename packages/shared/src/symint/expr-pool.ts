@@ -22,7 +22,12 @@ export class ExprPool {
   }
 
   /** The node with these parts, created on first use. */
-  intern(kind: SymIntKind, args: readonly Size[], coeffs: readonly number[] = [], constant = 0): SymInt {
+  intern(
+    kind: SymIntKind,
+    args: readonly Size[],
+    coeffs: readonly number[] = [],
+    constant = 0,
+  ): SymInt {
     const key = keyOf(kind, args, coeffs, constant);
     let node = this.#nodes.get(key);
     if (node === undefined) {
@@ -34,7 +39,12 @@ export class ExprPool {
   }
 
   /** The node with these parts, if there is one. */
-  find(kind: SymIntKind, args: readonly Size[], coeffs: readonly number[] = [], constant = 0): SymInt | undefined {
+  find(
+    kind: SymIntKind,
+    args: readonly Size[],
+    coeffs: readonly number[] = [],
+    constant = 0,
+  ): SymInt | undefined {
     return this.#nodes.get(keyOf(kind, args, coeffs, constant));
   }
 
@@ -46,12 +56,26 @@ export class ExprPool {
     constant: number,
     hint: number | undefined,
   ): SymInt {
-    return new SymInt({ id: this.#nextId++, kind, env: this.#owner, name, args, coeffs, constant, hint });
+    return new SymInt({
+      id: this.#nextId++,
+      kind,
+      env: this.#owner,
+      name,
+      args,
+      coeffs,
+      constant,
+      hint,
+    });
   }
 }
 
 /** Nodes stand as `#id`, numbers as themselves, so the key identifies the structure exactly. */
-function keyOf(kind: SymIntKind, args: readonly Size[], coeffs: readonly number[], constant: number): string {
+function keyOf(
+  kind: SymIntKind,
+  args: readonly Size[],
+  coeffs: readonly number[],
+  constant: number,
+): string {
   const operands = args.map((arg) => (typeof arg === 'number' ? arg : `#${arg.id}`));
   return `${kind}(${operands.join()})${coeffs.join()}+${constant}`;
 }

@@ -9,7 +9,16 @@
 import type { Relation } from './relation.js';
 import { decideByRange } from './relation.js';
 import { freeSymbols, rebuildSize } from './rewrite.js';
-import { addScaled, addScaledSize, constantPolynomial, fromPolynomial, linearFormOf, monomialOf, multiplySizes, polynomialOf } from './polynomial.js';
+import {
+  addScaled,
+  addScaledSize,
+  constantPolynomial,
+  fromPolynomial,
+  linearFormOf,
+  monomialOf,
+  multiplySizes,
+  polynomialOf,
+} from './polynomial.js';
 import { monomialFactors } from './order.js';
 import type { Size } from './size.js';
 import type { SymInt, SymIntOwner } from './sym-int.js';
@@ -57,7 +66,8 @@ export class Facts {
     if (typeof size === 'number') return exactly(size);
     const cached = this.#ranges.get(size);
     if (cached !== undefined) return cached;
-    for (const node of nodesWithout(size, this.#ranges)) this.#ranges.set(node, this.#computeRange(node));
+    for (const node of nodesWithout(size, this.#ranges))
+      this.#ranges.set(node, this.#computeRange(node));
     return this.#ranges.get(size) as ValueRange;
   }
 
@@ -123,7 +133,12 @@ export class Facts {
     for (const [monomial, coeff] of source.terms) {
       const whole = this.#wholeTerm(monomial, coeff);
       if (whole !== undefined) changed = true;
-      result = addScaledSize(this.#env, result, whole ?? multiplySizes(this.#env, monomial, coeff), 1);
+      result = addScaledSize(
+        this.#env,
+        result,
+        whole ?? multiplySizes(this.#env, monomial, coeff),
+        1,
+      );
     }
     return changed ? result : node;
   }
@@ -134,7 +149,12 @@ export class Facts {
       if (quotient.kind !== 'floordiv') continue;
       const [x, d] = quotient.args;
       const remainder = this.#env.find('mod', quotient.args);
-      if (remainder === undefined || this.rangeOf(remainder).hi !== 0 || this.rangeOf(remainder).lo !== 0) continue;
+      if (
+        remainder === undefined ||
+        this.rangeOf(remainder).hi !== 0 ||
+        this.rangeOf(remainder).lo !== 0
+      )
+        continue;
       const others = [...factors];
       others.splice(others.indexOf(quotient), 1);
       let left = coeff;
@@ -236,7 +256,10 @@ export class Facts {
   #narrowTo(expr: SymInt, range: ValueRange): void {
     const { scale, base, constant } = linearFormOf(this.#env, expr);
     const [lo, hi] = [(range.lo - constant) / scale, (range.hi - constant) / scale];
-    this.#narrow(base, { lo: Math.ceil(Math.min(lo, hi)) + 0, hi: Math.floor(Math.max(lo, hi)) + 0 });
+    this.#narrow(base, {
+      lo: Math.ceil(Math.min(lo, hi)) + 0,
+      hi: Math.floor(Math.max(lo, hi)) + 0,
+    });
   }
 
   /** Says the facts about expressions with a replaced symbol again without it. */
@@ -262,9 +285,13 @@ export class Facts {
  * that occurs nowhere else in it, or the whole expression when it is a single atom.
  */
 function solvableTerm(base: SymInt): { monomial: SymInt; coeff: number } | undefined {
-  if (base.kind !== 'sum') return base.kind === 'product' ? undefined : { monomial: base, coeff: 1 };
+  if (base.kind !== 'sum')
+    return base.kind === 'product' ? undefined : { monomial: base, coeff: 1 };
   for (let best = base.args.length - 1, found = -1; ; best--) {
-    if (best < 0) return found < 0 ? undefined : { monomial: base.args[found] as SymInt, coeff: base.coeffs[found] };
+    if (best < 0)
+      return found < 0
+        ? undefined
+        : { monomial: base.args[found] as SymInt, coeff: base.coeffs[found] };
     const monomial = base.args[best] as SymInt;
     if (monomial.kind !== 'symbol' || Math.abs(base.coeffs[best]) !== 1) continue;
     const others = base.args.filter((arg) => arg !== monomial);

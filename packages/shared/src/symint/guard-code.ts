@@ -47,7 +47,8 @@ export function emitShapeGuards(env: ShapeEnv, access: (source: string) => strin
   }
   const shared = sharedNodes(env);
   for (const [node, name] of shared) {
-    const nameOf = (operand: SymInt): string | undefined => (operand === node ? undefined : nameIn(operand, shared));
+    const nameOf = (operand: SymInt): string | undefined =>
+      operand === node ? undefined : nameIn(operand, shared);
     prelude.push(`const ${name} = ${printSize(node, nameOf)};`);
   }
   const namer = sourceNamer(env);
@@ -61,7 +62,10 @@ export function emitShapeGuards(env: ShapeEnv, access: (source: string) => strin
 }
 
 /** Checks without generated code: the text of the first guard that fails, or undefined. */
-export function checkShapeGuards(env: ShapeEnv, read: (source: string) => number): string | undefined {
+export function checkShapeGuards(
+  env: ShapeEnv,
+  read: (source: string) => number,
+): string | undefined {
   for (const { source, value } of env.constants) {
     if (read(source) !== value) return `${source} === ${value}`;
   }
@@ -75,7 +79,11 @@ export function checkShapeGuards(env: ShapeEnv, read: (source: string) => number
     if (!inRange(range, value)) return rangeText(range, first);
   }
   for (const { relation } of env.guards) {
-    const holds = compareNumbers(evaluateSize(relation.base, bindings), relation.op, relation.bound);
+    const holds = compareNumbers(
+      evaluateSize(relation.base, bindings),
+      relation.op,
+      relation.bound,
+    );
     if (!holds) return printRelation(relation, sourceNamer(env));
   }
   return undefined;
@@ -90,7 +98,9 @@ function rangeText({ lo, hi }: ValueRange, name: string): string {
 
 /** Names a symbol by the place its value comes from. */
 function sourceNamer(env: ShapeEnv): (node: SymInt) => string | undefined {
-  const names = new Map(env.symbols.map(({ symbol, sources }) => [symbol, sources[0] ?? symbol.name]));
+  const names = new Map(
+    env.symbols.map(({ symbol, sources }) => [symbol, sources[0] ?? symbol.name]),
+  );
   return (node) => names.get(node);
 }
 

@@ -83,15 +83,21 @@ function joinQuotientsAndRemainders(env: SymIntOwner, polynomial: Polynomial): v
 /** Coefficients must stay exact: sizes beyond 2^53 are refused instead of rounded. */
 function exact(value: number): number {
   if (Number.isSafeInteger(value)) return value + 0;
-  throw new TesseraError('invalid-argument', `A symbolic size got the constant ${value}, which is not an exact integer.`, {
-    context: { value },
-    hints: ['Sizes are integers below 2^53 in magnitude; round before combining with a symbolic size.'],
-  });
+  throw new TesseraError(
+    'invalid-argument',
+    `A symbolic size got the constant ${value}, which is not an exact integer.`,
+    {
+      context: { value },
+      hints: [
+        'Sizes are integers below 2^53 in magnitude; round before combining with a symbolic size.',
+      ],
+    },
+  );
 }
 
 /** `a * b`. */
 export function multiplySizes(env: SymIntOwner, a: Size, b: Size): Size {
-  if (typeof a === 'number' && typeof b === 'number') return a * b;
+  if (typeof a === 'number' && typeof b === 'number') return a * b + 0;
   const left = polynomialOf(a);
   const right = polynomialOf(b);
   if (left.terms.size * right.terms.size > MAX_EXPANDED_TERMS) {

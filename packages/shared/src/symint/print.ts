@@ -53,7 +53,9 @@ function textOf(size: Size, nameOf: NodeNamer): Text {
       texts.set(node, { text: name, binding: Binding.Atom });
       continue;
     }
-    const missing = node.args.filter((arg): arg is SymInt => typeof arg !== 'number' && !texts.has(arg));
+    const missing = node.args.filter(
+      (arg): arg is SymInt => typeof arg !== 'number' && !texts.has(arg),
+    );
     if (missing.length > 0) pending.push(...missing);
     else texts.set(node, nodeText(node, look));
   }
@@ -72,7 +74,10 @@ function nodeText(node: SymInt, look: (operand: Size) => Text): Text {
     case 'sum':
       return sumText(node.args as readonly SymInt[], node.coeffs, node.constant, look);
     case 'product':
-      return { text: operands.map((part) => wrap(part, Binding.Product)).join(' * '), binding: Binding.Product };
+      return {
+        text: operands.map((part) => wrap(part, Binding.Product)).join(' * '),
+        binding: Binding.Product,
+      };
     case 'floordiv':
       return {
         text: `Math.floor(${wrap(operands[0], Binding.Product)} / ${wrap(operands[1], Binding.Atom)})`,
@@ -82,7 +87,10 @@ function nodeText(node: SymInt, look: (operand: Size) => Text): Text {
       return modText(node, operands[0], operands[1]);
     case 'min':
     case 'max':
-      return { text: `Math.${node.kind}(${operands.map((part) => part.text).join(', ')})`, binding: Binding.Atom };
+      return {
+        text: `Math.${node.kind}(${operands.map((part) => part.text).join(', ')})`,
+        binding: Binding.Atom,
+      };
   }
 }
 

@@ -42,7 +42,12 @@ export function compareNumbers(a: number, op: RelationOp, b: number): boolean {
 }
 
 /** Normal form of `left op right`; true or false where that does not depend on any symbol. */
-export function relationOf(env: SymIntOwner, left: Size, op: RelationOp, right: Size): Relation | boolean {
+export function relationOf(
+  env: SymIntOwner,
+  left: Size,
+  op: RelationOp,
+  right: Size,
+): Relation | boolean {
   const difference = addScaledSize(env, left, right, -1);
   if (typeof difference === 'number') return compareNumbers(difference, op, 0);
   const { scale, base, constant } = linearFormOf(env, difference);
@@ -80,9 +85,17 @@ export function relationKey({ base, op, bound }: Relation): string {
 export function decideByRange({ op, bound }: Relation, range: ValueRange): boolean | undefined {
   switch (op) {
     case '==':
-      return range.lo === bound && range.hi === bound ? true : inRange(range, bound) ? undefined : false;
+      return range.lo === bound && range.hi === bound
+        ? true
+        : inRange(range, bound)
+          ? undefined
+          : false;
     case '!=':
-      return range.lo === bound && range.hi === bound ? false : inRange(range, bound) ? undefined : true;
+      return range.lo === bound && range.hi === bound
+        ? false
+        : inRange(range, bound)
+          ? undefined
+          : true;
     case '<=':
       return range.hi <= bound ? true : range.lo > bound ? false : undefined;
     case '>=':
@@ -97,11 +110,18 @@ export function printRelation(relation: Relation, nameOf?: NodeNamer): string {
   const coeffs = base.kind === 'sum' ? base.coeffs : [1];
   const side = (sign: number): { monomials: SymInt[]; coeffs: number[] } => {
     const chosen = monomials.map((_, i) => i).filter((i) => Math.sign(coeffs[i]) === sign);
-    return { monomials: chosen.map((i) => monomials[i]), coeffs: chosen.map((i) => Math.abs(coeffs[i])) };
+    return {
+      monomials: chosen.map((i) => monomials[i]),
+      coeffs: chosen.map((i) => Math.abs(coeffs[i])),
+    };
   };
   const left = side(1);
   const right = side(-1);
-  const { op, leftConstant, rightConstant } = placeConstant(relation.op, bound, right.monomials.length > 0);
+  const { op, leftConstant, rightConstant } = placeConstant(
+    relation.op,
+    bound,
+    right.monomials.length > 0,
+  );
   const leftText = printSum(left.monomials, left.coeffs, leftConstant, nameOf);
   const rightText = printSum(right.monomials, right.coeffs, rightConstant, nameOf);
   return `${leftText} ${op} ${rightText}`;

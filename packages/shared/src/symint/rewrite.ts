@@ -51,7 +51,9 @@ function boundValue(symbol: SymInt, bindings: Readonly<Record<string, number>>):
 }
 
 /** The hint of a node from the hints of its operands; undefined when one of them has none. */
-export function hintOf(node: Pick<SymInt, 'kind' | 'args' | 'coeffs' | 'constant'>): number | undefined {
+export function hintOf(
+  node: Pick<SymInt, 'kind' | 'args' | 'coeffs' | 'constant'>,
+): number | undefined {
   const values = new Map<SymInt, number>();
   for (const arg of node.args) {
     if (typeof arg === 'number') continue;
@@ -66,22 +68,26 @@ function applyNode(
   node: Pick<SymInt, 'kind' | 'args' | 'coeffs' | 'constant'>,
   values: ReadonlyMap<SymInt, number>,
 ): number {
-  const operands = node.args.map((arg) => (typeof arg === 'number' ? arg : (values.get(arg) as number)));
+  const operands = node.args.map((arg) =>
+    typeof arg === 'number' ? arg : (values.get(arg) as number),
+  );
   switch (node.kind) {
     case 'symbol':
       return Number.NaN;
     case 'sum':
-      return operands.reduce((total, value, i) => total + node.coeffs[i] * value, node.constant);
+      return (
+        operands.reduce((total, value, i) => total + node.coeffs[i] * value, node.constant) + 0
+      );
     case 'product':
-      return operands.reduce((product, value) => product * value, 1);
+      return operands.reduce((product, value) => product * value, 1) + 0;
     case 'floordiv':
       return floorDivNumbers(operands[0], operands[1]);
     case 'mod':
       return modNumbers(operands[0], operands[1]);
     case 'min':
-      return Math.min(...operands);
+      return Math.min(...operands) + 0;
     case 'max':
-      return Math.max(...operands);
+      return Math.max(...operands) + 0;
   }
 }
 

@@ -11,7 +11,13 @@
 import { TesseraError } from '../errors.js';
 import { ExprPool } from './expr-pool.js';
 import { Facts } from './facts.js';
-import { compareNumbers, negateRelation, printRelation, relationKey, relationOf } from './relation.js';
+import {
+  compareNumbers,
+  negateRelation,
+  printRelation,
+  relationKey,
+  relationOf,
+} from './relation.js';
 import type { Relation, RelationOp } from './relation.js';
 import type { Size } from './size.js';
 import { coercionError } from './sym-int.js';
@@ -112,17 +118,24 @@ export class ShapeEnv implements SymIntOwner {
    * @throws invalid-argument when the hint is no integer or is outside the declared range.
    */
   createSymbol(hint: number, options: SymbolOptions): Size {
-    const { specializeZeroOne = this.#options.specializeZeroOne, duckShape = this.#options.duckShape } = options;
+    const {
+      specializeZeroOne = this.#options.specializeZeroOne,
+      duckShape = this.#options.duckShape,
+    } = options;
     if (specializeZeroOne && (hint === 0 || hint === 1)) {
       this.#constants.push({ source: options.source, value: hint });
       return hint;
     }
     const range = declaredRange(options, specializeZeroOne ? 2 : 0);
     if (!Number.isSafeInteger(hint) || !inRange(range, hint)) {
-      throw new TesseraError('invalid-argument', `The value ${hint} of ${options.source} is not an integer from ${range.lo} to ${range.hi}.`, {
-        context: { hint, source: options.source, range },
-        hints: ['Declare min and max so that the present value lies between them.'],
-      });
+      throw new TesseraError(
+        'invalid-argument',
+        `The value ${hint} of ${options.source} is not an integer from ${range.lo} to ${range.hi}.`,
+        {
+          context: { hint, source: options.source, range },
+          hints: ['Declare min and max so that the present value lies between them.'],
+        },
+      );
     }
     const shared = duckShape ? this.#symbolByHint.get(hint) : undefined;
     const symbol = shared ?? this.#pool.symbol(`s${this.#symbols.size}`, hint);
@@ -183,7 +196,8 @@ export class ShapeEnv implements SymIntOwner {
   guardInt(expr: Size): number {
     const simplified = this.simplify(expr);
     if (typeof simplified === 'number') return simplified;
-    if (simplified.hint === undefined) throw dataDependent(simplified.toString(), this.#options.locate?.());
+    if (simplified.hint === undefined)
+      throw dataDependent(simplified.toString(), this.#options.locate?.());
     this.guard(simplified, '==', simplified.hint);
     return simplified.hint;
   }
@@ -206,9 +220,13 @@ export class ShapeEnv implements SymIntOwner {
     if (decided === true) return;
     const backed = typeof relation === 'boolean' || relation.base.hint !== undefined;
     if (decided === false || (backed && !this.guard(left, op, right))) {
-      throw new TesseraError('invalid-argument', `The sizes do not satisfy ${String(left)} ${op} ${String(right)}.`, {
-        context: { left: String(left), op, right: String(right) },
-      });
+      throw new TesseraError(
+        'invalid-argument',
+        `The sizes do not satisfy ${String(left)} ${op} ${String(right)}.`,
+        {
+          context: { left: String(left), op, right: String(right) },
+        },
+      );
     }
     if (backed) return;
     this.#assumptions.push(this.#guardOf(relation as Relation));
@@ -236,26 +254,43 @@ export class ShapeEnv implements SymIntOwner {
     throw coercionError(expr);
   }
 
-  intern(kind: SymIntKind, args: readonly Size[], coeffs?: readonly number[], constant?: number): SymInt {
+  intern(
+    kind: SymIntKind,
+    args: readonly Size[],
+    coeffs?: readonly number[],
+    constant?: number,
+  ): SymInt {
     return this.#pool.intern(kind, args, coeffs, constant);
   }
 
-  find(kind: SymIntKind, args: readonly Size[], coeffs?: readonly number[], constant?: number): SymInt | undefined {
+  find(
+    kind: SymIntKind,
+    args: readonly Size[],
+    coeffs?: readonly number[],
+    constant?: number,
+  ): SymInt | undefined {
     return this.#pool.find(kind, args, coeffs, constant);
   }
 }
 
-function declaredRange(options: { readonly min?: number; readonly max?: number }, lowest: number): ValueRange {
+function declaredRange(
+  options: { readonly min?: number; readonly max?: number },
+  lowest: number,
+): ValueRange {
   const lo = lowest === 2 ? Math.max(options.min ?? 2, 2) : (options.min ?? lowest);
   return { lo, hi: options.max ?? Infinity };
 }
 
 function dataDependent(question: string, location: string | undefined): TesseraError {
-  return new TesseraError('symint-data-dependent', `Cannot decide ${question}: it depends on data that is only known when the graph runs.`, {
-    context: { question },
-    hints: [
-      'State what is known about the size (its smallest and largest value), or break the graph before this line.',
-    ],
-    ...(location === undefined ? {} : { location }),
-  });
+  return new TesseraError(
+    'symint-data-dependent',
+    `Cannot decide ${question}: it depends on data that is only known when the graph runs.`,
+    {
+      context: { question },
+      hints: [
+        'State what is known about the size (its smallest and largest value), or break the graph before this line.',
+      ],
+      ...(location === undefined ? {} : { location }),
+    },
+  );
 }

@@ -46,7 +46,7 @@ export function sizeNeg(a: Size): Size {
 
 /** `a * b`. */
 export function sizeMul(a: Size, b: Size): Size {
-  if (typeof a === 'number' && typeof b === 'number') return a * b;
+  if (typeof a === 'number' && typeof b === 'number') return a * b + 0; // + 0: no negative zero
   return multiplySizes(envOf(a, b), a, b);
 }
 
@@ -136,10 +136,14 @@ export function sizeKnown(a: Size, op: RelationOp, b: Size): boolean | undefined
 export function sizeHint(size: Size): number {
   if (typeof size === 'number') return size;
   if (size.hint !== undefined) return size.hint;
-  throw new TesseraError('symint-data-dependent', `The size ${size.toString()} is only known at run time.`, {
-    context: { expression: size.toString() },
-    hints: ['Give the size a fixed upper bound, or break the graph before it is needed.'],
-  });
+  throw new TesseraError(
+    'symint-data-dependent',
+    `The size ${size.toString()} is only known at run time.`,
+    {
+      context: { expression: size.toString() },
+      hints: ['Give the size a fixed upper bound, or break the graph before it is needed.'],
+    },
+  );
 }
 
 /** The size as a plain number; a symbolic size is fixed to its hint with a guard. */
@@ -155,13 +159,18 @@ function envOf(a: Size, b: Size): SymIntOwner {
 
 function envOfAll(sizes: readonly Size[]): SymIntOwner {
   const symbolic = sizes.filter((size) => typeof size !== 'number');
-  for (const size of symbolic) if (size.env !== symbolic[0].env) throw mixedEnvironments(symbolic[0], size);
+  for (const size of symbolic)
+    if (size.env !== symbolic[0].env) throw mixedEnvironments(symbolic[0], size);
   return symbolic[0].env;
 }
 
 function mixedEnvironments(a: SymInt, b: SymInt): TesseraError {
-  return new TesseraError('invalid-argument', `The symbolic sizes ${a.toString()} and ${b.toString()} belong to different captures.`, {
-    context: { left: a.toString(), right: b.toString() },
-    hints: ['Do not keep symbolic sizes beyond the compiled call that created them.'],
-  });
+  return new TesseraError(
+    'invalid-argument',
+    `The symbolic sizes ${a.toString()} and ${b.toString()} belong to different captures.`,
+    {
+      context: { left: a.toString(), right: b.toString() },
+      hints: ['Do not keep symbolic sizes beyond the compiled call that created them.'],
+    },
+  );
 }

@@ -20,9 +20,19 @@ export type SymIntKind = 'symbol' | 'sum' | 'product' | 'floordiv' | 'mod' | 'mi
 /** What building an expression needs from the environment that owns it. */
 export interface SymIntOwner {
   /** The unique node with these parts; operands must already be in canonical order. */
-  intern(kind: SymIntKind, args: readonly Size[], coeffs?: readonly number[], constant?: number): SymInt;
+  intern(
+    kind: SymIntKind,
+    args: readonly Size[],
+    coeffs?: readonly number[],
+    constant?: number,
+  ): SymInt;
   /** The node with these parts if it exists. */
-  find(kind: SymIntKind, args: readonly Size[], coeffs?: readonly number[], constant?: number): SymInt | undefined;
+  find(
+    kind: SymIntKind,
+    args: readonly Size[],
+    coeffs?: readonly number[],
+    constant?: number,
+  ): SymInt | undefined;
   /** The values a size can take, given everything that is known. */
   rangeOf(size: Size): ValueRange;
   /** Makes sure that a divisor is not zero, with a guard where needed. */
@@ -104,10 +114,14 @@ export class SymInt {
 
 /** The error for JavaScript arithmetic on an expression. */
 export function coercionError(expr: SymInt): TesseraError {
-  return new TesseraError('symint-arithmetic', `The symbolic size ${printSize(expr)} was used as a plain number.`, {
-    context: { expression: printSize(expr), hint: expr.hint },
-    hints: [
-      'Compute with sizeAdd, sizeMul, sizeFloorDiv and the other size functions, which accept numbers and symbolic sizes.',
-    ],
-  });
+  return new TesseraError(
+    'symint-arithmetic',
+    `The symbolic size ${printSize(expr)} was used as a plain number.`,
+    {
+      context: { expression: printSize(expr), hint: expr.hint },
+      hints: [
+        'Compute with sizeAdd, sizeMul, sizeFloorDiv and the other size functions, which accept numbers and symbolic sizes.',
+      ],
+    },
+  );
 }

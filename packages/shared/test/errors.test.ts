@@ -1,0 +1,77 @@
+import { describe, expect, it } from 'vitest';
+import { TesseraError, assertNever, isTesseraError, nearestNames } from '../src/index.js';
+import { thrownBy } from './thrown-by.js';
+
+describe('TesseraError', () => {
+  const error = new TesseraError('shape-mismatch', 'mm: [2, 3] @ [4, 5]: 3 and 4 differ.', {
+    context: { left: [2, 3], right: [4, 5] },
+    hints: ['Transpose the second argument.', 'Or reshape it.'],
+    location: 'model.ts:12:7',
+    cause: new RangeError('inner'),
+  });
+
+  it('prints the message, the place, the hints and the page of its code', () => {
+    expect(error.message).toMatchInlineSnapshot(`
+      "mm: [2, 3] @ [4, 5]: 3 and 4 differ.
+        at model.ts:12:7
+      → Transpose the second argument.
+      → Or reshape it.
+      See docs/errors/shape-mismatch.md"
+    `);
+    expect(String(new TesseraError('op-unknown', 'No op.'))).toBe(
+      'TesseraError: No op.\nSee docs/errors/op-unknown.md',
+    );
+  });
+
+  it('carries code, facts, hints, place and cause as data', () => {
+    expect(error).toBeInstanceOf(Error);
+    expect(error.code).toBe('shape-mismatch');
+    expect(error.context).toEqual({ left: [2, 3], right: [4, 5] });
+    expect(error.hints).toHaveLength(2);
+    expect(error.location).toBe('model.ts:12:7');
+    expect(error.cause).toBeInstanceOf(RangeError);
+    expect('location' in new TesseraError('op-unknown', 'No op.')).toBe(false);
+  });
+
+  it('is recognised across copies of the package, by name and code', () => {
+    const foreign = Object.assign(new Error('x'), { name: 'TesseraError', code: 'op-unknown' });
+    expect(isTesseraError(foreign)).toBe(true);
+    expect(isTesseraError(foreign, 'op-unknown')).toBe(true);
+    expect(isTesseraError(foreign, 'shape-mismatch')).toBe(false);
+    expect(isTesseraError(new Error('x'))).toBe(false);
+    expect(isTesseraError(undefined)).toBe(false);
+  });
+});
+
+describe('assertNever', () => {
+  it('names the value that arrived although the types forbid it', () => {
+    const error = thrownBy(() => assertNever('float128' as never, 'dtype'));
+    expect(error.code).toBe('invalid-argument');
+    expect(error.message).toContain('Unexpected dtype: float128');
+  });
+});
+
+describe('nearestNames', () => {
+  const names = ['inductor', 'eager', 'aot_eager', 'trace.verify', 'fallbackRandom'];
+
+  it('finds typing errors: missing, swapped and extra letters', () => {
+    expect(nearestNames('inductr', names)).toEqual(['inductor']);
+    expect(nearestNames('idnuctor', names)).toEqual(['inductor']);
+    expect(nearestNames('eagerr', names)).toEqual(['eager', 'aot_eager'].slice(0, 1));
+  });
+
+  it('ignores case, hyphens and underscores', () => {
+    expect(nearestNames('AOT-Eager', names)[0]).toBe('aot_eager');
+    expect(nearestNames('fallback_random', names)[0]).toBe('fallbackRandom');
+  });
+
+  it('also offers names that contain the given one, after closer ones', () => {
+    expect(nearestNames('verify', names)).toEqual(['trace.verify']);
+    expect(nearestNames('eager', names)).toEqual(['eager', 'aot_eager']);
+  });
+
+  it('offers nothing when nothing is close, and at most the limit', () => {
+    expect(nearestNames('quantum', names)).toEqual([]);
+    expect(nearestNames('a1', ['a2', 'a3', 'a4', 'a5'], 2)).toEqual(['a2', 'a3']);
+  });
+});

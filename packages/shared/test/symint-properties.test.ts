@@ -1,0 +1,198 @@
+import { describe, expect, it } from 'vitest';
+import {
+  ShapeEnv,
+  checkShapeGuards,
+  emitShapeGuards,
+  evaluateSize,
+  printSize,
+  sizeKnown,
+} from '../src/index.js';
+import type { RelationOp, Size } from '../src/index.js';
+import { RandomSource, testSeed } from './random-source.js';
+import { DividedByZero, randomAffine, randomSize } from './random-size.js';
+import type { RandomSize, Values } from './random-size.js';
+
+const OPS: readonly RelationOp[] = ['==', '!=', '<', '<=', '>', '>='];
+const NAMES = ['s0', 's1', 's2'];
+
+interface Setting {
+  readonly env: ShapeEnv;
+  readonly symbols: readonly Size[];
+  readonly ranges: readonly { lo: number; hi: number }[];
+}
+
+/** Three symbols: sizes without a limit, bounded sizes, sizes with 0 and 1, or signed integers. */
+function randomSetting(random: RandomSource): Setting {
+  const env = new ShapeEnv({ specializeZeroOne: false, duckShape: false });
+  const ranges = NAMES.map(() =>
+    random.pick([
+      { lo: 2, hi: Infinity },
+      { lo: 2, hi: 12 },
+      { lo: 0, hi: 6 },
+      { lo: -5, hi: 7 },
+    ]),
+  );
+  const symbols = ranges.map(({ lo, hi }, i) =>
+    env.createSymbol(random.integer(lo, Math.min(hi, 20)), {
+      source: `x.size(${i})`,
+      min: lo,
+      max: hi,
+    }),
+  );
+  return { env, symbols, ranges };
+}
+
+function randomValues(random: RandomSource, { ranges }: Setting): Values {
+  return ranges.map(({ lo, hi }) => random.integer(lo, Math.min(hi, 20)));
+}
+
+function bindingsOf(values: Values): Record<string, number> {
+  return Object.fromEntries(NAMES.map((name, i) => [name, values[i]]));
+}
+
+/** The value by brute force; undefined when it divides by zero or leaves the exact range. */
+function bruteForce(expr: RandomSize, values: Values): number | undefined {
+  try {
+    const value = expr.compute(values);
+    return Number.isSafeInteger(value) ? value + 0 : undefined;
+  } catch (error) {
+    if (error instanceof DividedByZero) return undefined;
+    throw error;
+  }
+}
+
+/** True when the values satisfy every guard recorded so far. */
+function admitted({ env }: Setting, values: Values): boolean {
+  return checkShapeGuards(env, (source) => values[Number(/\d+/.exec(source)?.[0])]) === undefined;
+}
+
+/** Runs `check` for many random settings and names the seed and round of a failure. */
+function forRandomRounds(rounds: number, check: (random: RandomSource) => void): void {
+  const seed = testSeed();
+  for (let round = 0; round < rounds; round++) {
+    try {
+      check(new RandomSource(seed + round * 7919));
+    } catch (error) {
+      throw new Error(`seed ${seed}, round ${round}`, { cause: error });
+    }
+  }
+}
+
+function runCode(code: string, values: Values): unknown {
+  return new Function(...NAMES, `return ${code};`)(...values) as unknown;
+}
+
+describe('random symbolic expressions', () => {
+  it('have the value that brute force computes, as nodes and as generated code', () => {
+    let compared = 0;
+    forRandomRounds(1500, (random) => {
+      const setting = randomSetting(random);
+      const expr = randomSize(random, setting.symbols, 4);
+      for (let i = 0; i < 12; i++) {
+        const values = randomValues(random, setting);
+        const expected = bruteForce(expr, values);
+        if (expected === undefined || !admitted(setting, values)) continue;
+        const where = `${printSize(expr.size)} at ${values.join()}`;
+        expect(evaluateSize(expr.size, bindingsOf(values)), where).toBe(expected);
+        expect(Number(runCode(printSize(expr.size), values)) + 0, where).toBe(expected);
+        compared++;
+      }
+    });
+    expect(compared).toBeGreaterThan(10_000);
+  });
+
+  it('stay inside the interval that range analysis gives', () => {
+    forRandomRounds(1000, (random) => {
+      const setting = randomSetting(random);
+      const expr = randomSize(random, setting.symbols, 4);
+      const { lo, hi } = setting.env.rangeOf(expr.size);
+      for (let i = 0; i < 12; i++) {
+        const values = randomValues(random, setting);
+        const value = bruteForce(expr, values);
+        if (value === undefined || !admitted(setting, values)) continue;
+        expect(value, printSize(expr.size)).toBeGreaterThanOrEqual(lo);
+        expect(value, printSize(expr.size)).toBeLessThanOrEqual(hi);
+      }
+    });
+  });
+
+  it('keep their value and their answers under recorded guards', () => {
+    let compared = 0;
+    let decided = 0;
+    forRandomRounds(1000, (random) => {
+      const setting = randomSetting(random);
+      const { env, symbols } = setting;
+      for (let i = 0; i < 3; i++) {
+        const left = random.pick([randomAffine, randomSize])(random, symbols, random.integer(0, 2));
+        env.guard(left.size, random.pick(OPS), randomSize(random, symbols, 1).size);
+      }
+      const left = randomSize(random, symbols, 3);
+      const right = randomSize(random, symbols, 2);
+      const op = random.pick(OPS);
+      const simplified = env.simplify(left.size);
+      const known = sizeKnown(left.size, op, right.size);
+      const range = env.rangeOf(left.size);
+      for (let i = 0; i < 60; i++) {
+        const values = randomValues(random, setting);
+        const value = bruteForce(left, values);
+        const other = bruteForce(right, values);
+        if (value === undefined || other === undefined || !admitted(setting, values)) continue;
+        const where = `${printSize(left.size)} → ${printSize(simplified)} at ${values.join()} under ${env.guards.map((g) => g.text).join(', ')}`;
+        expect(evaluateSize(simplified, bindingsOf(values)), where).toBe(value);
+        expect(value >= range.lo && value <= range.hi, where).toBe(true);
+        if (known !== undefined) {
+          expect(known, `${where}: ${op} ${printSize(right.size)}`).toBe(holds(value, op, other));
+          decided++;
+        }
+        compared++;
+      }
+    });
+    expect(compared).toBeGreaterThan(10_000);
+    expect(decided).toBeGreaterThan(1000);
+  });
+
+  it('admit the sizes seen while capturing, and generated checks agree with the interpreter', () => {
+    let rejected = 0;
+    forRandomRounds(800, (random) => {
+      const setting = randomSetting(random);
+      const { env, symbols } = setting;
+      const answers = Array.from({ length: 4 }, () => {
+        const left = random.pick([randomAffine, randomSize])(random, symbols, 2);
+        const right = randomSize(random, symbols, 2);
+        const op = random.pick(OPS);
+        return { left, right, op, answer: env.guard(left.size, op, right.size) };
+      });
+      const hints = symbols.map((symbol) =>
+        typeof symbol === 'number' ? symbol : (symbol.hint as number),
+      );
+      expect(admitted(setting, hints)).toBe(true);
+
+      const { prelude, checks } = emitShapeGuards(env, (source) => `x[${/\d+/.exec(source)?.[0]}]`);
+      const body = [...prelude, `return ${checks.map(({ code }) => code).join(' && ')};`].join(
+        '\n',
+      );
+      const generated = new Function('x', body) as (x: Values) => boolean;
+      for (let i = 0; i < 20; i++) {
+        const values = randomValues(random, setting);
+        const passes = generated(values);
+        expect(passes, body).toBe(admitted(setting, values));
+        if (!passes) rejected++;
+        // Whoever passes the guards gets the answers that were given while capturing.
+        for (const { left, right, op, answer } of passes ? answers : []) {
+          const [a, b] = [bruteForce(left, values), bruteForce(right, values)];
+          if (a !== undefined && b !== undefined) {
+            expect(
+              holds(a, op, b),
+              `${printSize(left.size)} ${op} ${printSize(right.size)} at ${values.join()}`,
+            ).toBe(answer);
+          }
+        }
+      }
+    });
+    expect(rejected).toBeGreaterThan(1000);
+  });
+});
+
+function holds(a: number, op: RelationOp, b: number): boolean {
+  return new Function('a', 'b', `return a ${op} b;`)(a, b) as boolean;
+}
