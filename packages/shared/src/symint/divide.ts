@@ -5,7 +5,7 @@
  * the rules may assume that a divisor is not zero; `requireNonZero` makes it a guard. Modelled on
  * `torch.utils._sympy.functions.FloorDiv` and `Mod`.
  */
-import { TesseraError } from '../errors.js';
+import { divisionByZero, floorDivNumbers, modNumbers } from './integer-arithmetic.js';
 import { monomialFactors } from './order.js';
 import {
   addScaled,
@@ -23,26 +23,6 @@ import { divideWithRemainder } from './polynomial-division.js';
 import type { Size } from './size.js';
 import type { SymInt, SymIntOwner } from './sym-int.js';
 import { floorDivRanges } from './value-range.js';
-
-/** `floor(n / d)` of plain integers. @throws invalid-argument for a zero divisor. */
-export function floorDivNumbers(n: number, d: number): number {
-  if (d === 0) throw divisionByZero(n);
-  return Math.floor(n / d) + 0;
-}
-
-/** `n - d * floor(n / d)` of plain integers. @throws invalid-argument for a zero divisor. */
-export function modNumbers(n: number, d: number): number {
-  if (d === 0) throw divisionByZero(n);
-  const remainder = n % d;
-  return (remainder !== 0 && remainder < 0 !== d < 0 ? remainder + d : remainder) + 0;
-}
-
-function divisionByZero(n: Size): TesseraError {
-  return new TesseraError('invalid-argument', `The size ${String(n)} is divided by zero.`, {
-    context: { numerator: String(n) },
-    hints: ['Check for empty dimensions before dividing by a size.'],
-  });
-}
 
 /** `floor(n / d)`. */
 export function floorDivSizes(env: SymIntOwner, n: Size, d: Size): Size {

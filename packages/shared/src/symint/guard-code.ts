@@ -5,7 +5,8 @@
  * Both check the same things in the same order: fixed sizes, sizes that share a symbol, declared
  * ranges, recorded relations. A divisor's guard is recorded before any relation that divides by it.
  */
-import { compareNumbers, printRelation } from './relation.js';
+import { compareNumbers } from './integer-arithmetic.js';
+import { printRelation } from './relation.js';
 import { printSize } from './print.js';
 import { evaluateSize, nodesOf } from './rewrite.js';
 import type { ShapeEnv } from './shape-env.js';

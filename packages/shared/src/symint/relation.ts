@@ -5,6 +5,8 @@
  * factor, leading coefficient positive) and an integer on the right; strict inequalities become
  * non-strict ones. Relations that mean the same thus have the same {@link relationKey}.
  */
+import { compareNumbers } from './integer-arithmetic.js';
+import type { RelationOp } from './integer-arithmetic.js';
 import { addScaledSize, linearFormOf } from './polynomial.js';
 import { printSum } from './print.js';
 import type { NodeNamer } from './print.js';
@@ -13,32 +15,11 @@ import type { SymInt, SymIntOwner } from './sym-int.js';
 import { inRange } from './value-range.js';
 import type { ValueRange } from './value-range.js';
 
-/** A comparison of two sizes. */
-export type RelationOp = '==' | '!=' | '<' | '<=' | '>' | '>=';
-
 /** `base op bound` in normal form. */
 export interface Relation {
   readonly base: SymInt;
   readonly op: '==' | '!=' | '<=' | '>=';
   readonly bound: number;
-}
-
-/** The relation on plain numbers. */
-export function compareNumbers(a: number, op: RelationOp, b: number): boolean {
-  switch (op) {
-    case '==':
-      return a === b;
-    case '!=':
-      return a !== b;
-    case '<':
-      return a < b;
-    case '<=':
-      return a <= b;
-    case '>':
-      return a > b;
-    case '>=':
-      return a >= b;
-  }
 }
 
 /** Normal form of `left op right`; true or false where that does not depend on any symbol. */

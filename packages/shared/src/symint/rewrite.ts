@@ -5,8 +5,9 @@
  * order and no walk recurses.
  */
 import { TesseraError } from '../errors.js';
-import { floorDivNumbers, floorDivSizes, modNumbers, modSizes } from './divide.js';
+import { floorDivSizes, modSizes } from './divide.js';
 import { extremumOf } from './extremum.js';
+import { floorDivNumbers, modNumbers } from './integer-arithmetic.js';
 import { addScaled, constantPolynomial, fromPolynomial, multiplySizes } from './polynomial.js';
 import type { Size } from './size.js';
 import type { SymInt } from './sym-int.js';

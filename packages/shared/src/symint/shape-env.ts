@@ -9,16 +9,15 @@
  * `torch.fx.experimental.symbolic_shapes.ShapeEnv`.
  */
 import { TesseraError } from '../errors.js';
+import { floorDivSizes, modSizes } from './divide.js';
 import { ExprPool } from './expr-pool.js';
+import { extremumOf } from './extremum.js';
 import { Facts } from './facts.js';
-import {
-  compareNumbers,
-  negateRelation,
-  printRelation,
-  relationKey,
-  relationOf,
-} from './relation.js';
-import type { Relation, RelationOp } from './relation.js';
+import { compareNumbers } from './integer-arithmetic.js';
+import type { RelationOp } from './integer-arithmetic.js';
+import { addScaledSize, multiplySizes, sumOfSizes } from './polynomial.js';
+import { negateRelation, printRelation, relationKey, relationOf } from './relation.js';
+import type { Relation } from './relation.js';
 import type { Size } from './size.js';
 import { coercionError } from './sym-int.js';
 import type { SymInt, SymIntKind, SymIntOwner } from './sym-int.js';
@@ -241,6 +240,30 @@ export class ShapeEnv implements SymIntOwner {
   /** The values a size can take in any call that satisfies the guards. */
   rangeOf(size: Size): ValueRange {
     return this.#facts.rangeOf(size);
+  }
+
+  addScaled(a: Size, b: Size, factor: number): Size {
+    return addScaledSize(this, a, b, factor);
+  }
+
+  sum(sizes: readonly Size[]): Size {
+    return sumOfSizes(this, sizes);
+  }
+
+  multiply(a: Size, b: Size): Size {
+    return multiplySizes(this, a, b);
+  }
+
+  floorDiv(n: Size, d: Size): Size {
+    return floorDivSizes(this, n, d);
+  }
+
+  mod(n: Size, d: Size): Size {
+    return modSizes(this, n, d);
+  }
+
+  extremum(kind: 'min' | 'max', sizes: readonly Size[]): Size {
+    return extremumOf(this, kind, sizes);
   }
 
   requireNonZero(divisor: SymInt): void {

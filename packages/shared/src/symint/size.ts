@@ -6,11 +6,8 @@
  * a guard when the answer depends on a symbol; `sizeKnown` never does.
  */
 import { TesseraError } from '../errors.js';
-import { floorDivNumbers, floorDivSizes, modNumbers, modSizes } from './divide.js';
-import { extremumOf } from './extremum.js';
-import { addScaledSize, multiplySizes, sumOfSizes } from './polynomial.js';
-import { compareNumbers } from './relation.js';
-import type { RelationOp } from './relation.js';
+import { compareNumbers, floorDivNumbers, modNumbers } from './integer-arithmetic.js';
+import type { RelationOp } from './integer-arithmetic.js';
 import type { SymInt, SymIntOwner } from './sym-int.js';
 
 /** Number of elements along a dimension, a stride or an offset: plain or symbolic. */
@@ -30,30 +27,30 @@ export function allStatic(sizes: readonly Size[]): sizes is readonly number[] {
 /** `a + b`. */
 export function sizeAdd(a: Size, b: Size): Size {
   if (typeof a === 'number' && typeof b === 'number') return a + b;
-  return addScaledSize(envOf(a, b), a, b, 1);
+  return envOf(a, b).addScaled(a, b, 1);
 }
 
 /** `a - b`. */
 export function sizeSub(a: Size, b: Size): Size {
   if (typeof a === 'number' && typeof b === 'number') return a - b;
-  return addScaledSize(envOf(a, b), a, b, -1);
+  return envOf(a, b).addScaled(a, b, -1);
 }
 
 /** `-a`. */
 export function sizeNeg(a: Size): Size {
-  return typeof a === 'number' ? 0 - a : multiplySizes(a.env, a, -1);
+  return typeof a === 'number' ? 0 - a : a.env.multiply(a, -1);
 }
 
 /** `a * b`. */
 export function sizeMul(a: Size, b: Size): Size {
   if (typeof a === 'number' && typeof b === 'number') return a * b + 0; // + 0: no negative zero
-  return multiplySizes(envOf(a, b), a, b);
+  return envOf(a, b).multiply(a, b);
 }
 
 /** Sum of all sizes; 0 for none. */
 export function sizeSum(sizes: readonly Size[]): Size {
   if (allStatic(sizes)) return sizes.reduce((total, size) => total + size, 0);
-  return sumOfSizes(envOfAll(sizes), sizes);
+  return envOfAll(sizes).sum(sizes);
 }
 
 /** Product of all sizes, such as the number of elements of a shape; 1 for none. */
@@ -66,7 +63,7 @@ export function sizeProduct(sizes: readonly Size[]): Size {
 /** `floor(a / b)`. @throws invalid-argument for a zero divisor. */
 export function sizeFloorDiv(a: Size, b: Size): Size {
   if (typeof a === 'number' && typeof b === 'number') return floorDivNumbers(a, b);
-  return floorDivSizes(envOf(a, b), a, b);
+  return envOf(a, b).floorDiv(a, b);
 }
 
 /** `ceil(a / b)`. @throws invalid-argument for a zero divisor. */
@@ -77,7 +74,7 @@ export function sizeCeilDiv(a: Size, b: Size): Size {
 /** `a - b * floor(a / b)`: the remainder with the sign of `b`. @throws invalid-argument for zero. */
 export function sizeMod(a: Size, b: Size): Size {
   if (typeof a === 'number' && typeof b === 'number') return modNumbers(a, b);
-  return modSizes(envOf(a, b), a, b);
+  return envOf(a, b).mod(a, b);
 }
 
 /** Smallest of the sizes. */
@@ -93,7 +90,7 @@ export function sizeMax(first: Size, ...rest: readonly Size[]): Size {
 function extremum(kind: 'min' | 'max', first: Size, rest: readonly Size[]): Size {
   const sizes = [first, ...rest];
   if (allStatic(sizes)) return Math[kind](...sizes);
-  return extremumOf(envOfAll(sizes), kind, sizes);
+  return envOfAll(sizes).extremum(kind, sizes);
 }
 
 /** Whether `a === b`; records a guard when it depends on a symbol. */

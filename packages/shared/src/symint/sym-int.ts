@@ -9,16 +9,32 @@
  * expressions behind it.
  */
 import { TesseraError } from '../errors.js';
+import type { RelationOp } from './integer-arithmetic.js';
 import { printSize } from './print.js';
-import type { RelationOp } from './relation.js';
 import type { Size } from './size.js';
 import type { ValueRange } from './value-range.js';
 
 /** What a node computes; see {@link SymInt.args} for its operands. */
 export type SymIntKind = 'symbol' | 'sum' | 'product' | 'floordiv' | 'mod' | 'min' | 'max';
 
-/** What building an expression needs from the environment that owns it. */
+/**
+ * What an expression needs from the environment that owns it.
+ *
+ * Arithmetic goes through the owner too, so that programs without symbolic sizes do not load it.
+ */
 export interface SymIntOwner {
+  /** `a + factor * b`. */
+  addScaled(a: Size, b: Size, factor: number): Size;
+  /** Sum of all sizes. */
+  sum(sizes: readonly Size[]): Size;
+  /** `a * b`. */
+  multiply(a: Size, b: Size): Size;
+  /** `floor(n / d)`. */
+  floorDiv(n: Size, d: Size): Size;
+  /** `n - d * floor(n / d)`. */
+  mod(n: Size, d: Size): Size;
+  /** Smallest or largest of the sizes. */
+  extremum(kind: 'min' | 'max', sizes: readonly Size[]): Size;
   /** The unique node with these parts; operands must already be in canonical order. */
   intern(
     kind: SymIntKind,
