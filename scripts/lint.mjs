@@ -14,6 +14,7 @@ const checks = {
   layers: { run: 'depcruise --config .dependency-cruiser.mjs packages apps' },
   'house-rules': { run: 'node scripts/house-rules.mjs' },
   'package-diagram': { run: 'node scripts/package-diagram.mjs --check' },
+  'error-pages': { run: 'node scripts/error-pages.mjs' },
   knip: { run: 'knip --no-progress' },
   sherif: { run: 'sherif' },
   'size-limit': { run: 'node scripts/sizes.mjs', built: true },
