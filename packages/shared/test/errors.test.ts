@@ -3,41 +3,48 @@ import { TesseraError, assertNever, isTesseraError, nearestNames } from '../src/
 import { thrownBy } from './thrown-by.js';
 
 describe('TesseraError', () => {
-  const error = new TesseraError('shape-mismatch', 'mm: [2, 3] @ [4, 5]: 3 and 4 differ.', {
-    context: { left: [2, 3], right: [4, 5] },
-    hints: ['Transpose the second argument.', 'Or reshape it.'],
-    location: 'model.ts:12:7',
-    cause: new RangeError('inner'),
-  });
+  const error = new TesseraError(
+    'pytree-mismatch',
+    'The structure has 3 leaves, but 2 were given.',
+    {
+      context: { expected: 3, got: 2 },
+      hints: ['Give one leaf per place.', 'Or flatten again.'],
+      location: 'model.ts:12:7',
+      cause: new RangeError('inner'),
+    },
+  );
 
   it('prints the message, the place, the hints and the page of its code', () => {
     expect(error.message).toMatchInlineSnapshot(`
-      "mm: [2, 3] @ [4, 5]: 3 and 4 differ.
+      "The structure has 3 leaves, but 2 were given.
         at model.ts:12:7
-      → Transpose the second argument.
-      → Or reshape it.
-      See docs/errors/shape-mismatch.md"
+      → Give one leaf per place.
+      → Or flatten again.
+      See docs/errors/pytree-mismatch.md"
     `);
-    expect(String(new TesseraError('op-unknown', 'No op.'))).toBe(
-      'TesseraError: No op.\nSee docs/errors/op-unknown.md',
+    expect(String(new TesseraError('invalid-argument', 'No.'))).toBe(
+      'TesseraError: No.\nSee docs/errors/invalid-argument.md',
     );
   });
 
   it('carries code, facts, hints, place and cause as data', () => {
     expect(error).toBeInstanceOf(Error);
-    expect(error.code).toBe('shape-mismatch');
-    expect(error.context).toEqual({ left: [2, 3], right: [4, 5] });
+    expect(error.code).toBe('pytree-mismatch');
+    expect(error.context).toEqual({ expected: 3, got: 2 });
     expect(error.hints).toHaveLength(2);
     expect(error.location).toBe('model.ts:12:7');
     expect(error.cause).toBeInstanceOf(RangeError);
-    expect('location' in new TesseraError('op-unknown', 'No op.')).toBe(false);
+    expect('location' in new TesseraError('invalid-argument', 'No.')).toBe(false);
   });
 
   it('is recognised across copies of the package, by name and code', () => {
-    const foreign = Object.assign(new Error('x'), { name: 'TesseraError', code: 'op-unknown' });
+    const foreign = Object.assign(new Error('x'), {
+      name: 'TesseraError',
+      code: 'invalid-argument',
+    });
     expect(isTesseraError(foreign)).toBe(true);
-    expect(isTesseraError(foreign, 'op-unknown')).toBe(true);
-    expect(isTesseraError(foreign, 'shape-mismatch')).toBe(false);
+    expect(isTesseraError(foreign, 'invalid-argument')).toBe(true);
+    expect(isTesseraError(foreign, 'pytree-mismatch')).toBe(false);
     expect(isTesseraError(new Error('x'))).toBe(false);
     expect(isTesseraError(undefined)).toBe(false);
   });
