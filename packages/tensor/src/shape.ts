@@ -47,6 +47,19 @@ export function isContiguous(sizes: readonly number[], strides: readonly number[
   return true;
 }
 
+/** Whether the elements fill a block of memory exactly, in any order of dims. @see is_non_overlapping_and_dense */
+export function isDense(sizes: readonly number[], strides: readonly number[]): boolean {
+  const order = sizes.map((_, i) => i).filter((i) => sizes[i]! > 1);
+  if (sizes.includes(0)) return true;
+  order.sort((a, b) => strides[a]! - strides[b]!);
+  let step = 1;
+  for (const dim of order) {
+    if (strides[dim] !== step) return false;
+    step *= sizes[dim]!;
+  }
+  return true;
+}
+
 /** Whether two lists of numbers are the same. */
 export function sameNumbers(a: readonly number[], b: readonly number[]): boolean {
   if (a === b) return true;

@@ -37,8 +37,8 @@ export class TensorBase {
   base: TensorBase | null;
   /** Free slot for a tracer: what this value is in the current trace. */
   traceSlot: number;
-  /** Free slot for a tracer: the run or capture that `traceSlot` belongs to. */
-  traceOwner: object | null;
+  /** Number of the traced call that `traceSlot` belongs to; 0 for none. */
+  traceOwner: number;
   /** Interned layout descriptor used by guards; null when not yet computed or stale. */
   guardSpec: object | null;
 
@@ -61,7 +61,7 @@ export class TensorBase {
     this.autograd = null;
     this.base = null;
     this.traceSlot = -1;
-    this.traceOwner = null;
+    this.traceOwner = 0;
     this.guardSpec = null;
   }
 

@@ -11,8 +11,11 @@ import { autogradMeta } from './autograd/autograd-meta.js';
 import type { GradHook, GradNode } from './autograd/grad-node.js';
 import { gradEdge, gradFnOf, requiresGrad } from './autograd/history.js';
 import { addGradients } from './autograd/gradient-ops.js';
+import './autograd/autograd-grad-op.js';
 import './autograd/record.js';
+import type { DeviceType } from './device.js';
 import type { DType } from './dtype.js';
+import type { Storage } from './memory/storage.js';
 import { isFloatingPoint } from './dtype.js';
 import { TesseraError } from '@tessera/shared';
 import { readNumbers } from './kernels/elements.js';
@@ -28,8 +31,15 @@ import { isDType } from './dtype.js';
 
 /** A tensor; see the file header. */
 export class Tensor extends TensorBase {
-  constructor(...parts: ConstructorParameters<typeof TensorBase>) {
-    super(...parts);
+  constructor(
+    storage: Storage | null,
+    dtype: DType,
+    device: DeviceType,
+    sizes: readonly number[],
+    strides: readonly number[],
+    storageOffset: number,
+  ) {
+    super(storage, dtype, device, sizes, strides, storageOffset);
     noteAlive(this);
   }
 

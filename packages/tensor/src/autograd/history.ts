@@ -23,8 +23,9 @@ function viewIsStale(tensor: TensorBase): boolean {
   return storage !== null && (tensor.autograd?.versionAtGradFn ?? 0) !== storage.version && tensor.base!.autograd?.gradFn != null;
 }
 
-/** The node that made a tensor, or null for leaves. */
+/** The node that made a tensor, or null for leaves. A lazy tensor that has history is computed first. */
 export function gradFnOf(tensor: TensorBase): GradNode | null {
+  if (tensor.storageOrNull === null && tensor.requiresGradFlag) void tensor.storage;
   if (tensor.base !== null && tensor.base.requiresGradFlag && viewIsStale(tensor)) {
     setHistory(tensor, new ViewOfBase(tensor as Tensor, tensor.base as Tensor, gradEdge(tensor.base)), 0);
   }

@@ -87,8 +87,9 @@ export class OpNode extends GradNode {
 
   /** Tells the node its outputs, once the op ran. */
   setOutputs(outs: readonly Tensor[]): void {
-    const keep = this.op.record.saved?.includes('out') === true;
-    this.savedOuts = outs.map((out) => (keep ? new SavedTensor(out) : new SavedMeta(out)));
+    const saved = this.op.record.saved ?? [];
+    const all = saved.includes('out');
+    this.savedOuts = outs.map((out, i) => (all || saved.includes(`out.${i}`) ? new SavedTensor(out) : new SavedMeta(out)));
   }
 
   override release(): void {

@@ -51,6 +51,23 @@ function writer(dtype: DType, ptr: number): (i: number, value: number) => void {
   }
 }
 
+const scratch = new Int32Array(1);
+
+/** A number as an element of a dtype holds it: rounded, or wrapped. */
+export function roundTo(dtype: DType, value: number): number {
+  switch (dtype) {
+    case 'float64': return value;
+    case 'float32': return Math.fround(value);
+    case 'float16': return halfToNumber(numberToHalf(value));
+    case 'bfloat16': return bfloatToNumber(numberToBfloat(value));
+    case 'bool': return value !== 0 ? 1 : 0;
+    case 'int64': return Math.trunc(value);
+    default:
+      scratch[0] = value;
+      return dtype === 'int32' ? scratch[0]! : dtype === 'int16' ? (scratch[0]! << 16) >> 16 : dtype === 'int8' ? (scratch[0]! << 24) >> 24 : scratch[0]! & 255;
+  }
+}
+
 /** Calls `visit(logicalIndex, elementOffset)` for every element of a layout, in row-major order. */
 export function forEachOffset(sizes: readonly number[], strides: readonly number[], visit: (logical: number, offset: number) => void): void {
   const numel = numelOf(sizes);

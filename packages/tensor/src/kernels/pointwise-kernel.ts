@@ -1,15 +1,18 @@
 /**
  * @file Reference kernels and meta rules of pointwise ops.
+ *
+ * Operands are tensors or numbers (PyTorch's wrapped numbers), given by argument name. The result's
+ * dtype follows from type promotion, its layout from stride propagation (pointwise-strides.ts).
  */
 import { SymScalar, type ScalarLike } from '@tessera/shared';
-import type { DType } from '../dtype.js';
-import type { NamedArgs, OpRecord, TensorMeta } from '../op/op-record.js';
+import { DTYPES, type DType } from '../dtype.js';
+import type { NamedArgs, OpRecord, TensorMeta, Vjp } from '../op/op-record.js';
 import { type Operand, resultType, toFloating } from '../type-promotion.js';
-import { broadcastShapes, contiguousStrides, numelOf, sameNumbers } from '../shape.js';
+import { broadcastShapes, numelOf } from '../shape.js';
 import { isTensor } from '../tensor-factory.js';
-import type { TensorBase } from '../tensor-base.js';
 import type { Tensor } from '../tensor.js';
-import { readNumbers, writeNumbers } from './elements.js';
+import { readNumbers, roundTo, writeNumbers } from './elements.js';
+import { pointwiseStrides } from './pointwise-strides.js';
 
 /** How the result dtype follows from the promoted operands. */
 export type ResultRule =
@@ -17,11 +20,13 @@ export type ResultRule =
   | 'promote'
   /** Integers and bools become the default float type. */
   | 'float'
-  | 'bool';
+  | 'bool'
+  /** The type of the first operand. */
+  | 'self';
 
 /** Options of a pointwise meta rule. */
 export interface PointwiseOptions {
-  /** Names of the operands, tensors or numbers, in order; default `self`, `other`. */
+  /** Names of the operands, tensors or numbers, in order; default `self`, `other`. Absent ones (null) are left out. */
   readonly operands?: readonly string[];
   readonly result?: ResultRule;
   /** Name used in errors. */
@@ -30,7 +35,8 @@ export interface PointwiseOptions {
 
 const DEFAULT_OPERANDS = ['self', 'other'];
 
-function operandsOf(args: NamedArgs, names: readonly string[]): Operand[] {
+/** The operands of a call, in order, without absent ones. */
+export function operandsOf(args: NamedArgs, names: readonly string[]): Operand[] {
   return names.map((name) => args[name] as Operand | null | undefined).filter((value): value is Operand => value !== null && value !== undefined);
 }
 
@@ -39,36 +45,11 @@ export function scalarValue(value: ScalarLike): number {
   return value instanceof SymScalar ? value.hint : Number(value);
 }
 
-/**
- * Strides of a pointwise result: the layout of the first operand of full shape if it is dense
- * (permuted inputs give permuted outputs, as TensorIterator does), else row-major.
- */
-export function pointwiseStrides(sizes: readonly number[], tensors: readonly TensorBase[]): number[] {
-  for (const tensor of tensors) {
-    if (!sameNumbers(tensor.sizes, sizes)) continue;
-    const dense = denseStrides(sizes, tensor.strides);
-    if (dense !== null) return dense;
-  }
-  return contiguousStrides(sizes);
-}
-
-/** Gap-free strides in the same order of dims; null if the layout broadcasts or has no clear order. */
-function denseStrides(sizes: readonly number[], strides: readonly number[]): number[] | null {
-  const order = sizes.map((_, i) => i).filter((i) => sizes[i] !== 1);
-  if (order.some((i) => strides[i] === 0)) return null;
-  order.sort((a, b) => strides[a]! - strides[b]! || b - a);
-  const out = contiguousStrides(sizes);
-  let step = 1;
-  let rowMajor = true;
-  for (let k = 0; k < order.length; k++) {
-    if (order[k] !== order.slice().sort((a, b) => b - a)[k]) rowMajor = false;
-    out[order[k]!] = step;
-    step *= sizes[order[k]!]!;
-  }
-  if (rowMajor) return contiguousStrides(sizes);
-  // Dims of size 1 get the stride that a dense layout would give them.
-  for (let i = sizes.length - 1; i >= 0; i--) if (sizes[i] === 1) out[i] = i === sizes.length - 1 ? 1 : Math.max(1, out[i + 1]! * sizes[i + 1]!);
-  return out;
+/** Shape, stride and dtype of a pointwise result of given operands. @throws shape-mismatch */
+export function metaOfOperands(operands: readonly Operand[], dtype: DType, name: string): TensorMeta {
+  const tensors = operands.filter((operand): operand is Tensor => isTensor(operand));
+  const sizes = tensors.length === 1 ? tensors[0]!.sizes : broadcastShapes(tensors.map((t) => t.sizes), name);
+  return { sizes, strides: pointwiseStrides(sizes, tensors, tensors.length < operands.length), dtype, device: tensors[0]!.device };
 }
 
 /** Shape, stride and dtype of a pointwise op. @throws shape-mismatch */
@@ -77,23 +58,25 @@ export function pointwiseMeta(options: PointwiseOptions = {}): (args: NamedArgs)
   const rule = options.result ?? 'promote';
   return (args) => {
     const operands = operandsOf(args, names);
-    const tensors = operands.filter((operand): operand is Tensor => isTensor(operand));
-    const sizes = tensors.length === 1 ? tensors[0]!.sizes : broadcastShapes(tensors.map((t) => t.sizes), options.name ?? 'pointwise');
     const promoted = resultType(operands);
-    const dtype: DType = rule === 'bool' ? 'bool' : rule === 'float' ? toFloating(promoted) : promoted;
-    return { sizes, strides: pointwiseStrides(sizes, tensors), dtype, device: tensors[0]!.device };
+    const first = operands[0]!;
+    const dtype: DType = rule === 'bool' ? 'bool' : rule === 'float' ? toFloating(promoted) : rule === 'self' && isTensor(first) ? first.dtype : promoted;
+    return metaOfOperands(operands, dtype, options.name ?? 'pointwise');
   };
 }
 
-/** Reference kernel: `fn` on the operands' elements in double precision, in operand order. */
+/**
+ * Reference kernel: `fn` on the operands' elements in double precision, in operand order. Numbers take
+ * part as the dtype that the op computes in.
+ */
 export function pointwiseKernel(fn: (...values: number[]) => number, options: PointwiseOptions = {}): NonNullable<OpRecord['kernel']> {
   const names = options.operands ?? DEFAULT_OPERANDS;
   return (args, outs) => {
     const out = outs[0]!;
-    const columns = names
-      .map((name) => args[name] as Operand | null | undefined)
-      .filter((value): value is Operand => value !== null && value !== undefined)
-      .map((operand) => (isTensor(operand) ? readNumbers(operand, out.sizes) : scalarValue(operand as ScalarLike)));
+    const operands = operandsOf(args, names);
+    const promoted = resultType(operands);
+    const computed = DTYPES[promoted].category !== 'floating' && DTYPES[out.dtype].category === 'floating' ? out.dtype : promoted;
+    const columns = operands.map((operand) => (isTensor(operand) ? readNumbers(operand, out.sizes) : numberColumn(operand as ScalarLike, computed, options.result)));
     const n = numelOf(out.sizes);
     const values = new Float64Array(n);
     const call = new Array<number>(columns.length);
@@ -106,4 +89,40 @@ export function pointwiseKernel(fn: (...values: number[]) => number, options: Po
     }
     writeNumbers(out, values);
   };
+}
+
+/** Half-precision arithmetic keeps a number in single precision; comparisons round it to the operands' type. */
+function numberColumn(value: ScalarLike, dtype: DType, rule: ResultRule | undefined): number {
+  const half = dtype === 'float16' || dtype === 'bfloat16';
+  return roundTo(half && rule !== 'bool' ? 'float32' : dtype, scalarValue(value));
+}
+
+/** What differs between the records of pointwise ops. */
+export interface PointwiseRecord extends PointwiseOptions {
+  readonly saved?: readonly string[];
+  /** Left out for ops through which no gradient flows. */
+  readonly vjp?: Vjp;
+}
+
+/** The record of a pointwise op whose kernel reads its operands only. */
+export function pointwise(fn: (...values: number[]) => number, options: PointwiseRecord = {}): OpRecord {
+  return {
+    tags: options.vjp === undefined ? ['pointwise', 'non-differentiable'] : ['pointwise'],
+    meta: pointwiseMeta(options),
+    kernel: pointwiseKernel(fn, options),
+    saved: options.saved,
+    vjp: options.vjp,
+  };
+}
+
+/** The record of an op of one tensor. */
+export function unary(fn: (value: number) => number, options: PointwiseRecord = {}): OpRecord {
+  return pointwise(fn, { operands: ['self'], ...options });
+}
+
+/**
+ * The record of a pointwise op whose function needs other arguments: `fnOf` makes it once per call.
+ */
+export function pointwiseWith(fnOf: (args: NamedArgs) => (...values: number[]) => number, options: PointwiseRecord = {}): OpRecord {
+  return { ...pointwise(() => 0, options), kernel: (args, outs) => pointwiseKernel(fnOf(args), options)(args, outs) };
 }

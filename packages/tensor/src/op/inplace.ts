@@ -7,9 +7,11 @@ import { type OpOverload, defineOp } from './op-overload.js';
 /**
  * Registers `name_` for a functional op whose first argument is the tensor to modify: the same
  * arguments, `Tensor(a!) self`, computing into `self` and returning it.
+ *
+ * @param overload overload name, where PyTorch's differs from the functional one's
  */
-export function defineInplace(functional: OpOverload): OpOverload {
-  const { namespace, name, overload, text } = functional.schema;
+export function defineInplace(functional: OpOverload, overload: string = functional.schema.overload): OpOverload {
+  const { namespace, name, text } = functional.schema;
   const suffix = overload === 'default' ? '' : `.${overload}`;
   const args = text.slice(text.indexOf('(') + 1, text.lastIndexOf(')', text.lastIndexOf('->')));
   const written = args.replace(/^Tensor /, 'Tensor(a!) ');

@@ -39,7 +39,7 @@ export interface VjpContext {
   readonly grad: Tensor;
   /** Gradients per output; null where none arrived. */
   readonly grads: readonly (Tensor | null)[];
-  /** Outputs; readable if the record's `saved` has 'out'. */
+  /** Outputs; readable if the record's `saved` names them. */
   readonly out: Tensor;
   readonly outs: readonly Tensor[];
   /** Whether the gradient of an argument is wanted; for list arguments, whether any element's is. */
@@ -85,7 +85,10 @@ export interface OpRecord {
   /** The op in terms of others (CompositeImplicitAutograd). */
   readonly decompose?: (args: NamedArgs) => unknown;
   readonly vjp?: Vjp;
-  /** Tensor arguments (and 'out') whose values the vjp reads; others arrive as shape-only FakeTensors. */
+  /**
+   * Tensor arguments whose values the vjp reads, and outputs: 'out' for all, 'out.1' for one. Others
+   * arrive as shape-only FakeTensors, which must not be operands of ops.
+   */
   readonly saved?: readonly string[];
   /** The functional overload that this in-place op is derived from. */
   readonly inplaceOf?: string;

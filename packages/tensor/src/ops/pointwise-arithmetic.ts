@@ -2,59 +2,89 @@
  * @file Arithmetic on elements: add, sub, mul, div and their kin.
  *
  * Each op is its record and the function that people call; methods on Tensor follow from the
- * functions. Numbers may stand for the second operand and are promoted as PyTorch's wrapped numbers.
+ * functions. Numbers may stand for the second operand and are promoted as PyTorch's wrapped numbers;
+ * the `.Scalar` overloads exist for graphs that name them and decompose into the same ops.
  */
 import type { ScalarLike } from '@tessera/shared';
 import { callOp } from '../dispatch/dispatcher.js';
-import { pointwiseKernel, pointwiseMeta } from '../kernels/pointwise-kernel.js';
+import { DTYPES } from '../dtype.js';
+import { integerProduct } from '../kernels/integer-arithmetic.js';
+import { operandsOf, pointwise, pointwiseWith, scalarValue, unary } from '../kernels/pointwise-kernel.js';
 import { defineInplace } from '../op/inplace.js';
-import { defineOp } from '../op/op-overload.js';
+import { type Binary, type Unary, binaryFunction, unaryFunction } from '../op/op-functions.js';
+import { type OpOverload, defineOp } from '../op/op-overload.js';
+import { resultType } from '../type-promotion.js';
+import { isTensor } from '../tensor-factory.js';
 import type { Tensor } from '../tensor.js';
 
-const addOp = defineOp('aten::add.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor', {
-  tags: ['pointwise'],
-  meta: pointwiseMeta({ name: 'add' }),
-  kernel: (args, outs) => pointwiseKernel((a, b) => a + Number(args.alpha) * b)(args, outs),
-  vjp: ({ alpha }, { grad }) => ({ self: grad, other: () => scaled(grad, alpha as ScalarLike) }),
-});
+const addOp = defineOp(
+  'aten::add.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor',
+  pointwiseWith(({ alpha }) => ((scale) => (a, b) => a + scale * b)(scalarValue(alpha as ScalarLike)), {
+    name: 'add',
+    vjp: ({ alpha }, { grad }) => ({ self: grad, other: () => scaled(grad, alpha as ScalarLike) }),
+  }),
+);
 const addInplace = defineInplace(addOp);
 
-const subOp = defineOp('aten::sub.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor', {
-  tags: ['pointwise'],
-  meta: pointwiseMeta({ name: 'sub' }),
-  kernel: (args, outs) => pointwiseKernel((a, b) => a - Number(args.alpha) * b)(args, outs),
-  vjp: ({ alpha }, { grad }) => ({ self: grad, other: () => neg(scaled(grad, alpha as ScalarLike)) }),
-});
+const subOp = defineOp(
+  'aten::sub.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor',
+  pointwiseWith(({ alpha }) => ((scale) => (a, b) => a - scale * b)(scalarValue(alpha as ScalarLike)), {
+    name: 'sub',
+    vjp: ({ alpha }, { grad }) => ({ self: grad, other: () => neg(scaled(grad, alpha as ScalarLike)) }),
+  }),
+);
 const subInplace = defineInplace(subOp);
 
-const mulOp = defineOp('aten::mul.Tensor(Tensor self, Tensor other) -> Tensor', {
-  tags: ['pointwise'],
-  meta: pointwiseMeta({ name: 'mul' }),
-  kernel: pointwiseKernel((a, b) => a * b),
-  saved: ['self', 'other'],
-  vjp: ({ self, other }, { grad }) => ({ self: () => mul(grad, other as Tensor), other: () => mul(grad, self as Tensor) }),
+const rsubOp = defineOp('aten::rsub.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor', {
+  decompose: ({ self, other, alpha }) => callOp(subOp, [other, self, alpha]),
 });
+
+const mulOp = defineOp(
+  'aten::mul.Tensor(Tensor self, Tensor other) -> Tensor',
+  pointwiseWith(
+    (args) => {
+      const dtype = resultType(operandsOf(args, ['self', 'other']));
+      return DTYPES[dtype].category === 'integral' ? integerProduct(dtype) : (a, b) => a * b;
+    },
+    {
+      name: 'mul',
+      saved: ['self', 'other'],
+      vjp: ({ self, other }, { grad }) => ({ self: () => mul(grad, other as Tensor), other: () => mul(grad, self as Tensor) }),
+    },
+  ),
+);
 const mulInplace = defineInplace(mulOp);
 
-const divOp = defineOp('aten::div.Tensor(Tensor self, Tensor other) -> Tensor', {
-  tags: ['pointwise'],
-  meta: pointwiseMeta({ name: 'div', result: 'float' }),
-  kernel: pointwiseKernel((a, b) => a / b),
-  saved: ['self', 'other'],
-  vjp: ({ self, other }, { grad }) => ({
-    self: () => div(grad, other as Tensor),
-    other: () => neg(mul(grad, div(div(self as Tensor, other as Tensor), other as Tensor))),
+const divOp = defineOp(
+  'aten::div.Tensor(Tensor self, Tensor other) -> Tensor',
+  pointwise((a, b) => a / b, {
+    name: 'div',
+    result: 'float',
+    saved: ['self', 'other'],
+    vjp: ({ self, other }, { grad }) => ({
+      self: () => div(grad, other as Tensor),
+      other: () => neg(mul(grad, div(div(self as Tensor, other as Tensor), other as Tensor))),
+    }),
   }),
-});
+);
 const divInplace = defineInplace(divOp);
 
-const negOp = defineOp('aten::neg(Tensor self) -> Tensor', {
-  tags: ['pointwise'],
-  meta: pointwiseMeta({ operands: ['self'] }),
-  kernel: pointwiseKernel((a) => -a, { operands: ['self'] }),
-  vjp: (_args, { grad }) => ({ self: () => neg(grad) }),
-});
+const negOp = defineOp('aten::neg(Tensor self) -> Tensor', unary((a) => -a, { vjp: (_args, { grad }) => ({ self: () => neg(grad) }) }));
 const negInplace = defineInplace(negOp);
+
+/** The overload for numbers, in terms of the one for tensors, functional and in place. */
+function defineScalarOverload(name: string, op: OpOverload, inplace: OpOverload, tail = ''): void {
+  const decomposed = (target: OpOverload) => (args: Record<string, unknown>): unknown => callOp(target, tail === '' ? [args.self, args.other] : [args.self, args.other, args.alpha]);
+  defineOp(`aten::${name}.Scalar(Tensor self, Scalar other${tail}) -> Tensor`, { decompose: decomposed(op) });
+  defineOp(`aten::${name}_.Scalar(Tensor(a!) self, Scalar other${tail}) -> Tensor(a!)`, { decompose: decomposed(inplace) });
+}
+defineScalarOverload('add', addOp, addInplace, ', Scalar alpha=1');
+defineScalarOverload('sub', subOp, subInplace, ', Scalar alpha=1');
+defineScalarOverload('mul', mulOp, mulInplace);
+defineScalarOverload('div', divOp, divInplace);
+const rsubScalarOp = defineOp('aten::rsub.Scalar(Tensor self, Scalar other, Scalar alpha=1) -> Tensor', {
+  decompose: ({ self, other, alpha }) => add(neg(scaled(self as Tensor, alpha as ScalarLike)), other as ScalarLike),
+});
 
 function scaled(grad: Tensor, alpha: ScalarLike): Tensor {
   return alpha === 1 ? grad : (callOp(mulOp, [grad, alpha]) as Tensor);
@@ -80,32 +110,22 @@ export function sub_(self: Tensor, other: Tensor | ScalarLike, options: { alpha?
   return callOp(subInplace, [self, other, options.alpha ?? 1]) as Tensor;
 }
 
-/** self · other, broadcasting. @throws shape-mismatch */
-export function mul(self: Tensor, other: Tensor | ScalarLike): Tensor {
-  return callOp(mulOp, [self, other]) as Tensor;
+/** other - alpha · self. */
+export function rsub(self: Tensor, other: Tensor | ScalarLike, options: { alpha?: ScalarLike } = {}): Tensor {
+  return callOp(isTensor(other) ? rsubOp : rsubScalarOp, [self, other, options.alpha ?? 1]) as Tensor;
 }
 
+/** self · other, broadcasting. @throws shape-mismatch */
+export const mul: Binary = binaryFunction(mulOp);
 /** self *= other. */
-export function mul_(self: Tensor, other: Tensor | ScalarLike): Tensor {
-  return callOp(mulInplace, [self, other]) as Tensor;
-}
+export const mul_: Binary = binaryFunction(mulInplace);
 
 /** self / other, true division: integers give floats. @throws shape-mismatch */
-export function div(self: Tensor, other: Tensor | ScalarLike): Tensor {
-  return callOp(divOp, [self, other]) as Tensor;
-}
-
+export const div: Binary = binaryFunction(divOp);
 /** self /= other. */
-export function div_(self: Tensor, other: Tensor | ScalarLike): Tensor {
-  return callOp(divInplace, [self, other]) as Tensor;
-}
+export const div_: Binary = binaryFunction(divInplace);
 
 /** -self */
-export function neg(self: Tensor): Tensor {
-  return callOp(negOp, [self]) as Tensor;
-}
-
+export const neg: Unary = unaryFunction(negOp);
 /** self = -self */
-export function neg_(self: Tensor): Tensor {
-  return callOp(negInplace, [self]) as Tensor;
-}
+export const neg_: Unary = unaryFunction(negInplace);

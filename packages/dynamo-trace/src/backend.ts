@@ -1,0 +1,21 @@
+/**
+ * @file What a backend of the tracer is.
+ */
+import type { GraphModule } from '@tessera/graph';
+import type { Tensor } from '@tessera/tensor';
+
+/** Input of a segment: a tensor, or a number for a lifted scalar. */
+export type SegmentInput = Tensor | number;
+
+/**
+ * A compiled segment: takes the graph's placeholders in order and returns its outputs in order. It
+ * applies mutations of inputs, and outputs that require grad carry a gradFn.
+ */
+export type CompiledSegment = (inputs: readonly SegmentInput[]) => readonly Tensor[];
+
+/**
+ * Compiles a captured graph. Placeholders carry a FakeTensor in `meta.val` (with requires_grad, and
+ * sharing storage as the real inputs do) or `meta.scalar`; ops are as the program called them,
+ * composites included; a `backward()` is a `tessera::autograd_grad` node.
+ */
+export type Backend = (graphModule: GraphModule, exampleInputs: readonly SegmentInput[]) => CompiledSegment;

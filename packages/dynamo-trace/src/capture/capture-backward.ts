@@ -1,0 +1,148 @@
+/**
+ * @file Capturing `backward()`.
+ *
+ * The engine runs on the twins, which tells exactly which leaves receive a gradient and what it looks
+ * like; the graph gets one `tessera::autograd_grad` node, and each leaf's `.grad` a lazy tensor. A leaf
+ * that has a gradient already gets an in-place addition, as in eager.
+ */
+import { type Node, getItem } from '@tessera/graph';
+import {
+  type BackwardCall, type Tensor, autogradMeta, getOp, gradFnOf, noGrad, requiresGrad, runBackward, withFakeTensors, withPreDispatchMode,
+} from '@tessera/tensor';
+import { type Pattern, instantiate } from '../trace/pattern.js';
+import type { BackwardStep, OutSpec } from '../trace/step.js';
+import type { Capture } from './capture.js';
+
+/** Leaves of the current segment that may receive a gradient; null if some history lies outside it. */
+function candidateLeaves(capture: Capture): number[] | null {
+  const leaves: number[] = [];
+  for (const slot of capture.builder.inputSlots) {
+    const tensor = capture.run.slots[slot]!;
+    if (!requiresGrad(tensor)) continue;
+    if (gradFnOf(tensor) !== null) return null;
+    leaves.push(slot);
+  }
+  return leaves;
+}
+
+function isCapturable(capture: Capture, call: BackwardCall): boolean {
+  if (call.createGraph) return false;
+  for (const tensor of call.tensors) {
+    if (tensor.traceOwner !== capture.run.id || !tensor.isLazy || !tensor.requiresGradFlag) return false;
+  }
+  return true;
+}
+
+/**
+ * Records a backward; with `adopted`, rebuilds a recorded one. Returns false if it cannot be captured:
+ * then everything before it has been computed, and the engine may run it.
+ */
+export function captureBackward(capture: Capture, call: BackwardCall | null, adopted: BackwardStep | null): boolean {
+  const { run } = capture;
+  const tensors = call?.tensors ?? (adopted!.roots.map((pattern) => instantiate(pattern, run)) as Tensor[]);
+  const gradTensors = call?.gradTensors ?? (adopted!.gradTensors.map((pattern) => instantiate(pattern, run)) as (Tensor | null)[]);
+  const inputs = call === null ? ((adopted!.inputs?.map((pattern) => instantiate(pattern, run)) as Tensor[] | undefined) ?? null) : call.inputs;
+  const leaves = call === null || isCapturable(capture, call) ? candidateLeaves(capture) : null;
+  if (leaves === null) {
+    capture.flush('backward() reaches history outside this graph');
+    return false;
+  }
+  const roots = tensors.map((tensor) => capture.patternOf(tensor));
+  const grads = gradTensors.map((tensor): Pattern => (tensor === null ? { code: 2, value: null } : capture.patternOf(tensor)));
+  const wanted = inputs === null ? leaves : leaves.filter((slot) => inputs.includes(run.slots[slot]!));
+  const twinGrads = backwardOnTwins(capture, roots.map((p) => p.slot), grads, wanted);
+  const used = wanted.filter((_, i) => twinGrads[i] !== null);
+  const node = backwardNode(capture, roots.map((p) => p.slot), grads, used);
+  const step: BackwardStep = adopted ?? {
+    kind: 'backward',
+    roots,
+    gradTensors: grads,
+    inputs: inputs === null ? null : inputs.map((tensor) => capture.patternOf(tensor)),
+    leaves: [],
+    next: { steps: [] },
+    exit: { steps: [] },
+  };
+  if (adopted === null) capture.push(step);
+  else capture.follow(step);
+  const twinsOfUsed = twinGrads.filter((grad): grad is Tensor => grad !== null);
+  const owned = ownGradients(capture, twinsOfUsed, node);
+  used.forEach((slot, i) => assignGradient(capture, step, adopted, slot, i, owned[i]!));
+  step.exit = capture.branch;
+  return true;
+}
+
+function backwardOnTwins(capture: Capture, roots: readonly number[], grads: readonly Pattern[], leaves: readonly number[]): (Tensor | null)[] {
+  const { builder } = capture;
+  const twinGrads = grads.map((pattern) => (pattern.code === 0 || pattern.code === 1 ? builder.twin(pattern.slot) : null));
+  return withPreDispatchMode(null, () =>
+    withFakeTensors(() =>
+      runBackward(roots.map((slot) => builder.twin(slot)), twinGrads, {
+        retainGraph: true,
+        createGraph: false,
+        inputs: leaves.map((slot) => builder.twin(slot)),
+        accumulate: false,
+        allowUnused: true,
+      }),
+    ),
+  );
+}
+
+function backwardNode(capture: Capture, roots: readonly number[], grads: readonly Pattern[], leaves: readonly number[]): Node {
+  const { builder } = capture;
+  const node = builder.graph.callFunction(getOp('tessera::autograd_grad'), [
+    roots.map((slot) => builder.node(slot)),
+    grads.map((pattern) => (pattern.code === 0 || pattern.code === 1 ? builder.node(pattern.slot) : null)),
+    leaves.map((slot) => builder.node(slot)),
+  ]);
+  builder.opCount++;
+  return node;
+}
+
+/** A gradient's node and twin; one that shares memory with another value is copied, as eager does. */
+function ownGradients(capture: Capture, twins: readonly Tensor[], node: Node): { node: Node; twin: Tensor }[] {
+  const { graph } = capture.builder;
+  const seen = new Set<unknown>();
+  node.meta.val = twins;
+  return twins.map((twin, i) => {
+    const item = graph.callFunction(getItem, [node, i]);
+    item.meta = { val: twin };
+    const shared = twin.base !== null || seen.has(twin.storage) || twin.strides.some((stride, d) => stride === 0 && twin.sizes[d]! > 1) || capture.builder.slotOfTwin(twin) !== undefined;
+    seen.add(twin.storage);
+    if (!shared) return { node: item, twin };
+    const clone = getOp('aten::clone');
+    const copy = graph.callFunction(clone, [item, null]);
+    const copyTwin = withoutHistory(() => capture.runOnTwins(clone, [twin, null]) as Tensor);
+    copy.meta = { val: copyTwin };
+    return { node: copy, twin: copyTwin };
+  });
+}
+
+function withoutHistory<R>(fn: () => R): R {
+  return withPreDispatchMode(null, () => noGrad(fn));
+}
+
+function assignGradient(capture: Capture, step: BackwardStep, adopted: BackwardStep | null, leafSlot: number, index: number, value: { node: Node; twin: Tensor }): void {
+  const { run } = capture;
+  const leaf = run.slots[leafSlot]!;
+  const recorded = adopted?.leaves[index];
+  const existing = recorded === undefined ? leaf.grad : recorded.existing === null ? null : run.slots[recorded.existing.slot]!;
+  const spec: OutSpec = recorded?.grad ?? capture.newSpec(value.twin);
+  const tensor = capture.bindProduced(spec, value.twin, value.node);
+  if (existing === null) {
+    autogradMeta(leaf).grad = tensor;
+    if (adopted === null) step.leaves.push({ leaf: leafSlot, grad: spec, existing: null });
+    return;
+  }
+  const pattern = capture.patternOf(existing);
+  if (adopted === null) step.leaves.push({ leaf: leafSlot, grad: spec, existing: pattern });
+  accumulate(capture, existing, tensor);
+}
+
+/** `existing += tensor` in the graph; the backward step stands for it in replays. */
+function accumulate(capture: Capture, existing: Tensor, tensor: Tensor): void {
+  const add = getOp('aten::add_.Tensor');
+  const { builder } = capture;
+  capture.runOnTwins(add, [builder.twin(existing.traceSlot), builder.twin(tensor.traceSlot), 1]);
+  builder.graph.callFunction(add, [builder.node(existing.traceSlot), builder.node(tensor.traceSlot), 1]);
+  builder.noteMutated(existing.traceSlot);
+}

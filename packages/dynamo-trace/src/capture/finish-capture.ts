@@ -1,0 +1,56 @@
+/**
+ * @file The end of a capture: which values the segments must return, and the return step.
+ */
+import type { Tensor } from '@tessera/tensor';
+import { walk } from '../guards/walk.js';
+import type { Segment } from '../trace/segment.js';
+import type { Capture } from './capture.js';
+import { runSegmentEagerly } from './eager-segment.js';
+
+/** Slots that outlive the call or are read by a later segment. */
+function neededSlots(capture: Capture, result: unknown, segments: readonly Segment[]): Set<number> {
+  const { run } = capture;
+  const needed = new Set<number>();
+  const note = (tensor: Tensor | null | undefined): void => {
+    if (tensor != null && tensor.traceOwner === run.id) needed.add(tensor.traceSlot);
+  };
+  const reachable = (value: unknown): void => walk(value, { root: '', steps: [] }, { tensor: note });
+  reachable(result);
+  for (const root of capture.options.sources.roots) reachable(root.value);
+  for (const owner of capture.owners) reachable(owner);
+  for (const segment of segments) {
+    for (const input of segment.inputs) {
+      if (input.slot < 0) continue;
+      needed.add(input.slot);
+      note(run.slots[input.slot]?.autograd?.grad);
+    }
+  }
+  // Dead ends: computed, used by nothing; somebody may have kept them.
+  for (const slot of capture.visible) {
+    const node = segments.find((segment) => segment.produced.has(slot))?.produced.get(slot);
+    if (node !== undefined && node.users.size === 0) needed.add(slot);
+  }
+  return needed;
+}
+
+/**
+ * Ends a capture: decides the outputs of all segments of the path, compiles and runs the last one.
+ *
+ * @param earlier segments that the replay ran before it diverged
+ */
+export function finishCapture(capture: Capture, result: unknown, earlier: readonly Segment[]): Segment {
+  const last = capture.builder.finish(capture.options.backend);
+  const segments = [...earlier, ...capture.segments, last];
+  const needed = neededSlots(capture, result, segments);
+  for (const segment of segments) segment.addOutputs(needed);
+  capture.push({ kind: 'return', segment: last });
+  capture.run.noteRan(last);
+  last.run(capture.run);
+  return last;
+}
+
+/** After an exception of the program: what it had asked for so far happens, as in eager. */
+export function abortCapture(capture: Capture): void {
+  if (capture.builder.opCount === 0) return;
+  runSegmentEagerly(capture.builder.finish(capture.options.backend), capture.run, capture.segmentStartGradMode);
+}

@@ -1,0 +1,142 @@
+/**
+ * @file Builds the graph of one segment, with a FakeTensor twin for every value.
+ *
+ * Ops run on the twins with autograd on, so shapes, dtypes, aliasing, `requires_grad` and the backward
+ * graph of a captured program come from the real rules, not from a second set.
+ */
+import { Graph, type Node, getItem } from '@tessera/graph';
+import { SymScalar } from '@tessera/shared';
+import { type OpOverload, Storage, type Tensor, makeTensor, requiresGrad } from '@tessera/tensor';
+import type { Backend } from '../backend.js';
+import { Segment, type SegmentInputRef } from '../trace/segment.js';
+
+/** A result of an op on twins. */
+export interface TwinResult {
+  readonly node: Node;
+  readonly twin: Tensor;
+}
+
+/** See the file header. */
+export class SegmentBuilder {
+  readonly graph: Graph = new Graph();
+  /** Ops recorded so far. */
+  opCount = 0;
+  private readonly nodes = new Map<number, Node>();
+  private readonly twins = new Map<number, Tensor>();
+  private readonly slots = new Map<Tensor, number>();
+  private readonly storages = new Map<Storage, Storage>();
+  private readonly inputs: SegmentInputRef[] = [];
+  private readonly scalars = new Map<number, { node: Node; scalar: SymScalar }>();
+  private readonly produced = new Map<number, Node>();
+  private readonly mutated = new Set<number>();
+  private hasRandom = false;
+  private lastPlaceholder: Node | null = null;
+
+  /** Whether the slot has a value in this segment. */
+  has(slot: number): boolean {
+    return this.nodes.has(slot);
+  }
+
+  node(slot: number): Node {
+    return this.nodes.get(slot)!;
+  }
+
+  twin(slot: number): Tensor {
+    return this.twins.get(slot)!;
+  }
+
+  /** The slot of a twin, if it has one. */
+  slotOfTwin(twin: Tensor): number | undefined {
+    return this.slots.get(twin);
+  }
+
+  /** Slots of tensor inputs. */
+  get inputSlots(): number[] {
+    return this.inputs.filter((input) => input.slot >= 0).map((input) => input.slot);
+  }
+
+  /** Makes a tensor an input. */
+  addInput(slot: number, tensor: Tensor, name: string, source: string): void {
+    const twin = this.makeTwin(tensor);
+    const node = this.placeholder(name);
+    node.meta.val = twin;
+    node.meta.source = source;
+    this.inputs.push({ slot, scalar: -1 });
+    this.bind(slot, node, twin);
+  }
+
+  /** Makes runtime scalar `index` an input, once. */
+  addScalar(index: number, hint: number, kind: 'float' | 'int' | 'bool', source: string): { node: Node; scalar: SymScalar } {
+    const existing = this.scalars.get(index);
+    if (existing !== undefined) return existing;
+    const node = this.placeholder(`scalar_${index}`);
+    node.meta.val = hint;
+    node.meta.scalar = { kind };
+    node.meta.source = source;
+    this.inputs.push({ slot: -1, scalar: index });
+    const entry = { node, scalar: new SymScalar(hint, kind, source) };
+    this.scalars.set(index, entry);
+    return entry;
+  }
+
+  /** Placeholders stay in front, in the order of the inputs. */
+  private placeholder(name: string): Node {
+    const create = (): Node => this.graph.placeholder(name);
+    const nodes = this.lastPlaceholder === null ? this.graph.nodes : null;
+    const node = this.lastPlaceholder !== null ? this.graph.insertingAfter(this.lastPlaceholder, create) : nodes!.length > 0 ? this.graph.insertingBefore(nodes![0]!, create) : create();
+    this.lastPlaceholder = node;
+    return node;
+  }
+
+  private makeTwin(tensor: Tensor): Tensor {
+    let storage = this.storages.get(tensor.storage);
+    if (storage === undefined) this.storages.set(tensor.storage, (storage = Storage.fake(tensor.device, tensor.storage.nbytes)));
+    const twin = makeTensor(storage, tensor.dtype, tensor.device, tensor.sizes, tensor.strides, tensor.storageOffset);
+    twin.requiresGradFlag = requiresGrad(tensor);
+    return twin;
+  }
+
+  /** Gives a slot its node and twin. */
+  bind(slot: number, node: Node, twin: Tensor): void {
+    this.nodes.set(slot, node);
+    this.twins.set(slot, twin);
+    this.slots.set(twin, slot);
+  }
+
+  /** Notes that a slot is computed here. */
+  noteProduced(slot: number): void {
+    this.produced.set(slot, this.nodes.get(slot)!);
+  }
+
+  /** Notes that an op writes to a slot. */
+  noteMutated(slot: number): void {
+    this.mutated.add(slot);
+  }
+
+  /** Adds the node of an op; list results get `getItem` nodes. */
+  addOp(op: OpOverload, nodeArgs: readonly never[], twins: readonly (Tensor | null)[], isList: boolean, meta: Node['meta']): (Node | null)[] {
+    const node = this.graph.callFunction(op, nodeArgs);
+    this.opCount++;
+    if (op.hasTag('random')) this.hasRandom = true;
+    node.meta = { ...node.meta, ...meta, val: isList ? twins : (twins[0] ?? null) };
+    if (!isList) return [node];
+    return twins.map((twin, i) => {
+      if (twin === null) return null;
+      const item = this.graph.callFunction(getItem, [node, i]);
+      item.meta = { ...meta, val: twin };
+      return item;
+    });
+  }
+
+  /** The finished segment. Inputs that an op wrote to are its mutated ones. */
+  finish(backend: Backend): Segment {
+    const mutatedInputs = this.inputSlots.filter((slot) => this.writesStorageOf(slot));
+    return new Segment(this.graph, this.inputs, this.produced, mutatedInputs, this.hasRandom, backend);
+  }
+
+  private writesStorageOf(slot: number): boolean {
+    const storage = this.twins.get(slot)!.storage;
+    for (const written of this.mutated) if (this.twins.get(written)!.storage === storage) return true;
+    return false;
+  }
+}

@@ -1,0 +1,60 @@
+/**
+ * @file Names of the tensors of a call: which argument, capture or owner attribute each one is.
+ */
+import type { Tensor } from '@tessera/tensor';
+import type { Root } from '../guards/entry-guards.js';
+import { type Source, printSource } from '../guards/source.js';
+import { walk } from '../guards/walk.js';
+
+/** See the file header. Built lazily: only capture and reports need names. */
+export class Sources {
+  private readonly byTensor = new Map<Tensor, Source>();
+  private readonly rootOf = new Map<Tensor, number>();
+  private readonly numbers = new Map<number, string>();
+
+  constructor(readonly roots: readonly Root[]) {
+    roots.forEach((root, index) => {
+      walk(root.value, { root: root.name, steps: [] }, {
+        tensor: (tensor, source) => {
+          if (this.byTensor.has(tensor)) return;
+          this.byTensor.set(tensor, source);
+          this.rootOf.set(tensor, index);
+        },
+        primitive: (value, source) => {
+          if (typeof value === 'number' && !this.numbers.has(value)) this.numbers.set(value, printSource(source));
+        },
+      });
+    });
+  }
+
+  /** Adds the tensors of an object that is no argument (the owner of a region). */
+  addObject(object: object, name: string): void {
+    walk(object, { root: name, steps: [] }, {
+      tensor: (tensor, source) => {
+        if (!this.byTensor.has(tensor)) this.byTensor.set(tensor, source);
+      },
+    });
+  }
+
+  /** Root number and source of a tensor that is reachable from the roots. */
+  locate(tensor: Tensor): { readonly root: number; readonly source: Source } | null {
+    const root = this.rootOf.get(tensor);
+    return root === undefined ? null : { root, source: this.byTensor.get(tensor)! };
+  }
+
+  /** Printed source; captured tensors are `G['tensor']`. */
+  nameOf(tensor: Tensor): string {
+    const source = this.byTensor.get(tensor);
+    return source === undefined ? "G['tensor']" : printSource(source);
+  }
+
+  /** Printed source of a number that an argument holds, if any. */
+  nameOfNumber(value: number): string | null {
+    return this.numbers.get(value) ?? null;
+  }
+}
+
+/** A valid identifier from a printed source: `L['x']` → `l_x`. */
+export function identifierOf(source: string): string {
+  return source.replace(/^([LG])\['(\w+)'\]/, (_, scope: string, name: string) => `${scope.toLowerCase()}_${name}`).replace(/\W+/g, '_').replace(/_+$/, '');
+}

@@ -1,0 +1,248 @@
+/**
+ * @file `CompiledFunction`: one function with its recorded traces.
+ *
+ * A call captures (nothing recorded yet), replays (the default), or, for `pure` functions, skips the
+ * JavaScript when the guards of an artifact hold. Inside another compiled function it is simply part
+ * of that trace.
+ */
+import { parameterNames } from '@tessera/graph';
+import { TesseraError, counters, log } from '@tessera/shared';
+import { gradMode, modes, withPreDispatchMode } from '@tessera/tensor';
+import type { Backend } from './backend.js';
+import { Capture } from './capture/capture.js';
+import { abortCapture, finishCapture } from './capture/finish-capture.js';
+import { runSegmentEagerly } from './capture/eager-segment.js';
+import { Shadow } from './capture/shadow.js';
+import { Sources } from './capture/sources.js';
+import { traceConfig } from './config.js';
+import { EntryGuards, type Root } from './guards/entry-guards.js';
+import { PureArtifact } from './pure/pure-artifact.js';
+import { withEffectTraps } from './pure/effect-traps.js';
+import { Replay } from './replay/replay.js';
+import { Run } from './trace/run.js';
+import type { Segment } from './trace/segment.js';
+import type { Branch } from './trace/step.js';
+
+// eslint-disable-next-line @typescript-eslint/no-explicit-any -- functions of any signature are compiled
+export type AnyFunction = (...args: any[]) => any;
+
+/** Options of a compiled function. */
+export interface TraceOptions {
+  readonly backend: Backend;
+  /** Graph breaks are errors. */
+  readonly fullgraph?: boolean;
+  /** Skip the JavaScript when arguments (and `captures`) are as before. */
+  readonly pure?: boolean;
+  /** What a `pure` function reads besides its arguments. */
+  readonly captures?: () => Record<string, unknown>;
+  /** Called with the reason when a call fits no recorded trace. */
+  readonly guardFailFn?: (reason: string) => void;
+}
+
+/** One capture, for `explain()` and logs. */
+export interface CaptureRecord {
+  readonly segments: readonly Segment[];
+  readonly guards: EntryGuards;
+  readonly breaks: readonly { readonly reason: string; readonly location: string | null }[];
+  /** Why it was made; null for the first. */
+  readonly reason: string | null;
+  readonly captureMs: number;
+}
+
+/** See the file header. */
+export class CompiledFunction {
+  readonly captures: CaptureRecord[] = [];
+  readonly reasons: string[] = [];
+  private readonly branches: readonly [Branch, Branch] = [{ steps: [] }, { steps: [] }];
+  private readonly artifacts: PureArtifact[] = [];
+  private slotCount = 0;
+  private scalarCount = 0;
+  private warned = false;
+  private paramNames: readonly (string | null)[] | null = null;
+
+  constructor(
+    readonly fn: AnyFunction,
+    readonly options: TraceOptions,
+  ) {}
+
+  /** Name of the function, for messages. */
+  get name(): string {
+    return this.fn.name === '' ? 'anonymous function' : this.fn.name;
+  }
+
+  /** Calls the function. */
+  call(self: unknown, args: readonly unknown[]): unknown {
+    if (modes.pre !== null) return this.fn.apply(self, args as unknown[]);
+    if (this.options.pure === true) {
+      const roots = this.options.captures === undefined && self === undefined ? args : this.rootValues(self, args);
+      for (const artifact of this.artifacts) if (artifact.guards.check(roots)) return artifact.run(roots);
+    }
+    const branch = this.branches[gradMode.enabled ? 1 : 0];
+    const run = new Run();
+    if (branch.steps.length === 0 || !traceConfig.replay) return this.capture(run, branch, self, args);
+    return this.replay(run, branch, self, args);
+  }
+
+  /** Forgets all traces. */
+  reset(): void {
+    for (const branch of this.branches) branch.steps = [];
+    this.artifacts.length = 0;
+    this.captures.length = 0;
+    this.reasons.length = 0;
+    this.warned = false;
+  }
+
+  // ---- capture
+
+  private capture(run: Run, branch: Branch, self: unknown, args: readonly unknown[]): unknown {
+    const start = performance.now();
+    const roots = this.roots(self, args);
+    const guards = new EntryGuards(roots);
+    const capture = this.newCapture(run, branch, roots);
+    run.flush = (reason) => capture.flush(reason);
+    const result = this.runUnder(capture, run, self, args, () => abortCapture(capture));
+    return this.complete(capture, result, [], guards, null, start, roots);
+  }
+
+  private newCapture(run: Run, branch: Branch, roots: readonly Root[]): Capture {
+    return new Capture(run, branch, this.slotCount, this.scalarCount, {
+      backend: this.options.backend,
+      fullgraph: this.options.fullgraph === true,
+      functionName: this.name,
+      sources: new Sources(roots),
+    });
+  }
+
+  private runUnder(mode: Capture | Replay, run: Run, self: unknown, args: readonly unknown[], abort: () => void): unknown {
+    const invoke = (): unknown => withPreDispatchMode(mode, () => this.fn.apply(self, args as unknown[]));
+    try {
+      return this.options.pure === true ? withEffectTraps(this.name, invoke) : invoke();
+    } catch (error) {
+      run.flush = null;
+      abort();
+      throw error;
+    }
+  }
+
+  private complete(capture: Capture, result: unknown, earlier: readonly Segment[], guards: EntryGuards, reason: string | null, start: number, roots: readonly Root[]): unknown {
+    const { run } = capture;
+    run.flush = null;
+    const last = finishCapture(capture, result, earlier);
+    this.slotCount = capture.nextSlot;
+    this.scalarCount = capture.nextScalar;
+    const segments = [...earlier, ...capture.segments, last];
+    const captureMs = performance.now() - start - last.compileMs;
+    this.captures.push({ segments, guards, breaks: capture.breaks, reason, captureMs });
+    counters.inc('frames', 'captured');
+    log('guards', () => `Guards of ${this.name}:\n${guards.lines().map((line) => `  ${line}`).join('\n')}`);
+    if (this.options.pure === true) this.addArtifact(capture, segments, guards, result, roots);
+    return result;
+  }
+
+  private addArtifact(capture: Capture, segments: readonly Segment[], guards: EntryGuards, result: unknown, roots: readonly Root[]): void {
+    if (segments.length > 1) {
+      throw new TesseraError('pure-side-effect', `${this.name} is compiled with pure: true but breaks the graph: ${capture.breaks.map((b) => `${b.reason} (${b.location ?? 'unknown line'})`).join('; ')}.`, {
+        hints: ['Remove the read of a value from the function, or compile it without pure.'],
+      });
+    }
+    const artifact = PureArtifact.make(capture, segments[0]!, guards, result, roots);
+    if (this.artifacts.length >= traceConfig.recompileLimit) this.artifacts.pop();
+    this.artifacts.unshift(artifact);
+  }
+
+  // ---- replay
+
+  private replay(run: Run, branch: Branch, self: unknown, args: readonly unknown[]): unknown {
+    let reason: string | null = null;
+    let start = 0;
+    let roots: Root[] = [];
+    let guards: EntryGuards | null = null;
+    const replay = new Replay(run, branch, (diverged, describe) => {
+      start = performance.now();
+      roots = this.roots(self, args);
+      reason = this.failureReason(roots, describe);
+      if (this.pathCount() >= traceConfig.recompileLimit) {
+        this.warnLimit(reason);
+        this.runPrefixEagerly(diverged, roots);
+        return null;
+      }
+      guards = new EntryGuards(roots);
+      return this.continueAsCapture(diverged, roots);
+    });
+    run.flush = (why) => replay.flush(why);
+    const result = this.runUnder(replay, run, self, args, () => this.abortReplay(replay));
+    if (replay.delegate === null && !replay.eager) {
+      run.flush = null;
+      if (replay.finish()) return result;
+    }
+    if (replay.delegate !== null) return this.complete(replay.delegate, result, replay.segments, guards!, reason, start, roots);
+    run.flush = null;
+    return result;
+  }
+
+  /** Number of paths recorded so far. */
+  private pathCount(): number {
+    return this.captures.length;
+  }
+
+  private continueAsCapture(replay: Replay, roots: readonly Root[]): Capture {
+    const capture = this.newCapture(replay.run, replay.segmentStart, roots);
+    capture.segmentStartGradMode = replay.segmentGradMode;
+    for (const step of replay.matched) capture.adopt(step);
+    capture.branch = replay.cursor;
+    capture.shadow = new Shadow(replay.cursor);
+    return capture;
+  }
+
+  private abortReplay(replay: Replay): void {
+    if (replay.eager) return;
+    const capture = replay.delegate ?? (replay.matched.length > 0 ? this.continueAsCapture(replay, []) : null);
+    if (capture !== null) abortCapture(capture);
+  }
+
+  /** Beyond the recompile limit: computes what was matched, op by op. */
+  private runPrefixEagerly(replay: Replay, roots: readonly Root[]): void {
+    const capture = this.continueAsCapture(replay, roots);
+    if (capture.builder.opCount > 0) runSegmentEagerly(capture.builder.finish(this.options.backend), replay.run, replay.segmentGradMode);
+  }
+
+  // ---- reasons
+
+  /** Why a call fits no recorded trace: a guard in PyTorch's words, or the op where it diverged. */
+  private failureReason(roots: readonly Root[], describe: () => string): string {
+    const values = roots.map((root) => root.value);
+    const reasons = this.captures.map((record) => record.guards.reason(values));
+    const reason = reasons.reverse().find((words) => words !== null) ?? describe();
+    this.reasons.push(reason);
+    this.options.guardFailFn?.(reason);
+    counters.inc('recompiles', this.name);
+    log('recompiles', () => `Recompiling ${this.name}: ${reason}`);
+    return reason;
+  }
+
+  private warnLimit(reason: string): void {
+    if (this.warned) return;
+    this.warned = true;
+    console.warn(
+      `tessera: ${this.name} hit trace.recompileLimit (${traceConfig.recompileLimit}) and runs eagerly from where it diverges. Last reason: ${reason}. ` +
+        'Set TESSERA_LOGS=recompiles to see every reason, or raise config trace.recompileLimit.',
+    );
+  }
+
+  // ---- roots
+
+  private roots(self: unknown, args: readonly unknown[]): Root[] {
+    const names = (this.paramNames ??= parameterNames(this.fn));
+    const roots = args.map((value, i): Root => ({ name: `L['${names[i] ?? `arg${i}`}']`, value }));
+    if (self !== undefined && self !== null) roots.push({ name: "L['self']", value: self });
+    if (this.options.captures !== undefined) roots.push({ name: 'G', value: this.options.captures() });
+    return roots;
+  }
+
+  private rootValues(self: unknown, args: readonly unknown[]): unknown[] {
+    const values = [...args];
+    if (self !== undefined && self !== null) values.push(self);
+    if (this.options.captures !== undefined) values.push(this.options.captures());
+    return values;
+  }
+}

@@ -1,0 +1,29 @@
+/**
+ * @file Control over tracing from inside a program.
+ */
+import { modes, withPreDispatchMode } from '@tessera/tensor';
+import { Capture } from './capture/capture.js';
+import { Replay } from './replay/replay.js';
+
+/** Whether a compiled function is running (captured or replayed). */
+export function isCompiling(): boolean {
+  return modes.pre !== null;
+}
+
+/** Ends the current graph here: everything recorded so far is computed. Does nothing outside compiled code. */
+export function graphBreak(): void {
+  const mode = modes.pre;
+  if (mode instanceof Capture || mode instanceof Replay) mode.flush('graphBreak() was called');
+}
+
+/**
+ * A function that is never traced: called from compiled code it runs eagerly, and what it is given is
+ * computed first.
+ */
+export function disable<A extends unknown[], R>(fn: (...args: A) => R): (...args: A) => R {
+  return (...args) => {
+    const mode = modes.pre;
+    if (mode instanceof Capture || mode instanceof Replay) mode.flush(`${fn.name || 'a function'} is disabled`);
+    return withPreDispatchMode(null, () => fn(...args));
+  };
+}

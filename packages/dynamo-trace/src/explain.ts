@@ -1,0 +1,69 @@
+/**
+ * @file What compiling a function did, as data and as text.
+ */
+import type { CompiledFunction } from './compiled-function.js';
+import type { GuardKind } from './guards/entry-guards.js';
+
+/** One graph of a trace. */
+export interface ExplainedGraph {
+  /** The captured graph as TypeScript. */
+  readonly code: string;
+  readonly opCount: number;
+  readonly compileMs: number;
+}
+
+/** See `CompiledFunction`; one entry per recorded trace is folded into totals. */
+export interface Explanation {
+  readonly functionName: string;
+  readonly traceCount: number;
+  readonly graphCount: number;
+  readonly graphBreakCount: number;
+  readonly opCount: number;
+  readonly graphs: readonly ExplainedGraph[];
+  readonly breakReasons: readonly { readonly reason: string; readonly location: string | null }[];
+  readonly guards: readonly string[];
+  readonly guardCounts: Readonly<Partial<Record<GuardKind, number>>>;
+  readonly recompileReasons: readonly string[];
+  readonly captureMs: number;
+  readonly compileMs: number;
+  toString(): string;
+}
+
+/** Describes everything a compiled function has recorded so far. */
+export function explainFunction(compiled: CompiledFunction): Explanation {
+  const segments = [...new Set(compiled.captures.flatMap((record) => record.segments))].filter((segment) => segment.produced.size > 0 || segment.mutated.length > 0);
+  const graphs = segments.map((segment): ExplainedGraph => {
+    const { graph } = segment.graphModule;
+    return { code: segment.graphModule.print(), opCount: graph.nodes.filter((node) => node.op === 'call_function' && typeof node.target === 'object').length, compileMs: segment.compileMs };
+  });
+  const breaks = compiled.captures.flatMap((record) => record.breaks);
+  const last = compiled.captures.at(-1);
+  const data = {
+    functionName: compiled.name,
+    traceCount: compiled.captures.length,
+    graphCount: graphs.length,
+    graphBreakCount: breaks.length,
+    opCount: graphs.reduce((total, graph) => total + graph.opCount, 0),
+    graphs,
+    breakReasons: breaks,
+    guards: last?.guards.lines() ?? [],
+    guardCounts: last?.guards.counts() ?? {},
+    recompileReasons: [...compiled.reasons],
+    captureMs: compiled.captures.reduce((total, record) => total + record.captureMs, 0),
+    compileMs: segments.reduce((total, segment) => total + segment.compileMs, 0),
+  };
+  return { ...data, toString: () => format(data) };
+}
+
+function format(data: Omit<Explanation, 'toString'>): string {
+  const lines = [
+    `${data.functionName}: ${data.graphCount} graph(s), ${data.graphBreakCount} graph break(s), ${data.opCount} ops, ${data.traceCount} trace(s)`,
+    `capture ${data.captureMs.toFixed(1)} ms, backend ${data.compileMs.toFixed(1)} ms`,
+  ];
+  data.breakReasons.forEach((b, i) => lines.push(`Break ${i + 1}: ${b.reason}${b.location === null ? '' : ` at ${b.location}`}`));
+  data.recompileReasons.forEach((reason, i) => lines.push(`Recompile ${i + 1}: ${reason}`));
+  lines.push(`Guards (${Object.entries(data.guardCounts).map(([kind, n]) => `${n} ${kind}`).join(', ')}):`);
+  lines.push(...data.guards.map((guard) => `  ${guard}`));
+  data.graphs.forEach((graph, i) => lines.push(`Graph ${i + 1} (${graph.opCount} ops):`, graph.code));
+  return lines.join('\n');
+}

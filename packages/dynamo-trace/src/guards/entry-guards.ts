@@ -1,0 +1,219 @@
+/**
+ * @file Entry guards: what a call's arguments, captures and global state were.
+ *
+ * They decide whether a skipped (`pure`) function may reuse its artifact, and they put into PyTorch's
+ * words why a replay diverged or a function was compiled again. Cheap checks come first: global state,
+ * then constants and structure, then tensors, then identities.
+ */
+import { type Tensor, defaultDType, gradMode, isTensor } from '@tessera/tensor';
+import { type GuardCheck, compileGuards } from './guard-code.js';
+import { type Source, follow, printSource } from './source.js';
+import { TensorGuard } from './tensor-guard.js';
+import { walk } from './walk.js';
+
+/** Kinds of guard, for counts in `explain()`. */
+export type GuardKind = 'GLOBAL_STATE' | 'CONSTANT_MATCH' | 'TYPE_MATCH' | 'LENGTH_CHECK' | 'DICT_KEYS' | 'ID_MATCH' | 'TENSOR_MATCH' | 'DUPLICATE_INPUT' | 'NO_TENSOR_ALIASING';
+
+/** One guard: where, what, and its printed condition. */
+export interface Guard {
+  readonly kind: GuardKind;
+  readonly source: Source;
+  /** Index of the root it is read from. */
+  readonly root: number;
+  /** The printed condition, which is also the reason when it fails (tensors explain themselves). */
+  readonly text: string;
+  /** The expected value of a CONSTANT_MATCH. */
+  readonly value?: unknown;
+  /** Whether the value is as it was. */
+  check(value: unknown): boolean;
+  /** Words for a failure, if they differ from `text`. */
+  explain?(value: unknown): string;
+}
+
+/** A named root of the guarded values. */
+export interface Root {
+  /** Printed form, `L['x']`. */
+  readonly name: string;
+  readonly value: unknown;
+}
+
+/** Global state that changes what ops do. */
+interface GlobalState {
+  readonly gradMode: boolean;
+  readonly defaultDType: string;
+}
+
+function globalState(): GlobalState {
+  return { gradMode: gradMode.enabled, defaultDType: defaultDType() };
+}
+
+/** A literal as Python prints it. */
+function literal(value: unknown): string {
+  if (value === true) return 'True';
+  if (value === false) return 'False';
+  if (value === null || value === undefined) return 'None';
+  return typeof value === 'string' ? `'${value}'` : Object.is(value, -0) ? '-0.0' : String(value as number);
+}
+
+function typeName(value: unknown): string {
+  if (value === null || value === undefined) return 'None';
+  if (isTensor(value)) return 'Tensor';
+  if (Array.isArray(value)) return 'list';
+  if (typeof value === 'object') return value.constructor?.name ?? 'object';
+  return typeof value;
+}
+
+function constantGuard(root: number, source: Source, value: unknown): Guard {
+  const name = printSource(source);
+  const none = value === null || value === undefined;
+  return {
+    kind: none ? 'ID_MATCH' : 'CONSTANT_MATCH',
+    root,
+    source,
+    text: none ? `${name} is None` : `${name} == ${literal(value)}`,
+    value,
+    check: (now) => Object.is(now, value),
+  };
+}
+
+function containerGuard(root: number, source: Source, object: object, keys: readonly string[] | number): Guard {
+  const name = printSource(source);
+  if (typeof keys === 'number') {
+    const isArray = Array.isArray(object);
+    return {
+      kind: 'LENGTH_CHECK',
+      root,
+      source,
+      text: `len(${name}) == ${keys}`,
+      check: (now) => (isArray ? Array.isArray(now) && now.length === keys : now instanceof Map && now.size === keys),
+    };
+  }
+  const type = object.constructor;
+  const plain = type === Object || type === undefined;
+  return {
+    kind: plain ? 'DICT_KEYS' : 'TYPE_MATCH',
+    root,
+    source,
+    text: plain ? `list(${name}.keys()) == [${keys.map((key) => `'${key}'`).join(', ')}]` : `type(${name}) is ${type.name}`,
+    check: (now) => {
+      if (typeof now !== 'object' || now === null || now.constructor !== type) return false;
+      if (!plain) return true;
+      const have = Object.keys(now).filter((key) => !key.startsWith('_') && typeof (now as Record<string, unknown>)[key] !== 'function');
+      return have.length === keys.length && have.every((key, i) => key === keys[i]);
+    },
+  };
+}
+
+function tensorGuard(root: number, source: Source, tensor: Tensor): Guard {
+  const guard = TensorGuard.of(tensor);
+  const name = printSource(source);
+  return {
+    kind: 'TENSOR_MATCH',
+    root,
+    source,
+    text: `${name}: ${guard.toString()}`,
+    check: (now) => isTensor(now) && guard.check(now),
+    explain: (now) => (isTensor(now) ? (guard.explain(now, name) ?? '') : `type(${name}) is Tensor, actual ${typeName(now)}`),
+  };
+}
+
+/** See the file header. */
+export class EntryGuards {
+  readonly guards: readonly Guard[];
+  private readonly state: GlobalState = globalState();
+  private readonly rootCount: number;
+  /** Tensor guards that found the same object: indices into `guards`, and which earlier one. */
+  private readonly duplicates: readonly { readonly index: number; readonly of: number }[];
+  private readonly tensorIndices: readonly number[];
+  private compiled: GuardCheck | null = null;
+
+  /** Records the guards that the roots satisfy now. */
+  constructor(roots: readonly Root[]) {
+    const constants: Guard[] = [];
+    const tensors: Guard[] = [];
+    const duplicates: { index: number; of: number }[] = [];
+    const first = new Map<Tensor, number>();
+    roots.forEach((root, index) => {
+      walk(root.value, { root: root.name, steps: [] }, {
+        primitive: (value, source) => constants.push(constantGuard(index, source, value)),
+        container: (value, keys, source) => constants.push(containerGuard(index, source, value, keys)),
+        tensor: (tensor, source) => {
+          if (source.steps.at(-1)?.kind === 'grad') return;
+          const of = first.get(tensor);
+          if (of === undefined) first.set(tensor, tensors.length);
+          else duplicates.push({ index: tensors.length, of });
+          tensors.push(tensorGuard(index, source, tensor));
+        },
+        opaque: (value, source) => constants.push({ kind: 'ID_MATCH', root: index, source, text: `${printSource(source)} is the same ${typeName(value)}`, check: (now) => now === value }),
+      });
+    });
+    this.rootCount = roots.length;
+    this.guards = [...constants, ...tensors];
+    this.tensorIndices = tensors.map((_, i) => constants.length + i);
+    this.duplicates = duplicates.map(({ index, of }) => ({ index: index + constants.length, of: of + constants.length }));
+  }
+
+  /** Whether all guards hold: the generated function, then identities. */
+  check(roots: readonly unknown[]): boolean {
+    if (gradMode.enabled !== this.state.gradMode || defaultDType() !== this.state.defaultDType) return false;
+    if (roots.length !== this.rootCount) return false;
+    this.compiled ??= compileGuards(this.guards);
+    if (!this.compiled(roots)) return false;
+    return this.tensorIndices.length < 2 || this.identityReason(this.tensorValues(roots)) === null;
+  }
+
+  private tensorValues(roots: readonly unknown[]): Map<number, unknown> {
+    const values = new Map<number, unknown>();
+    for (const index of this.tensorIndices) {
+      const guard = this.guards[index]!;
+      values.set(index, follow(roots[guard.root], guard.source.steps));
+    }
+    return values;
+  }
+
+  /** The first guard that fails, in words; null if all hold. */
+  reason(roots: readonly unknown[]): string | null {
+    const now = globalState();
+    if (now.gradMode !== this.state.gradMode) return 'GLOBAL_STATE changed: grad_mode';
+    if (now.defaultDType !== this.state.defaultDType) return 'GLOBAL_STATE changed: default_dtype';
+    if (roots.length !== this.rootCount) return `number of arguments == ${this.rootCount}`;
+    for (const guard of this.guards) {
+      const value = follow(roots[guard.root], guard.source.steps);
+      if (!guard.check(value)) return guard.explain?.(value) ?? guard.text;
+    }
+    return this.identityReason(this.tensorValues(roots));
+  }
+
+  /** Duplicates must stay duplicates, and distinct tensors distinct. */
+  private identityReason(values: ReadonlyMap<number, unknown>): string | null {
+    const known = new Map(this.duplicates.map(({ index, of }) => [index, of]));
+    const first = new Map<unknown, number>();
+    for (const index of this.tensorIndices) {
+      const value = values.get(index);
+      const expected = known.get(index) ?? index;
+      const actual = first.get(value) ?? index;
+      const name = (i: number): string => printSource(this.guards[i]!.source);
+      if (expected !== actual) return expected !== index ? `${name(expected)} is ${name(index)}` : `${name(actual)} is ${name(index)}`;
+      if (actual === index) first.set(value, index);
+    }
+    return null;
+  }
+
+  /** Printed guards, for logs and `explain()`. */
+  lines(): string[] {
+    const identities = this.duplicates.map(({ index, of }) => `DUPLICATE_INPUT ${printSource(this.guards[of]!.source)} is ${printSource(this.guards[index]!.source)}`);
+    return [
+      `GLOBAL_STATE grad_mode == ${literal(this.state.gradMode)}, default_dtype == ${this.state.defaultDType}`,
+      ...this.guards.map((guard) => (guard.kind === 'TENSOR_MATCH' ? guard.text : `${guard.kind} ${guard.text}`)),
+      ...identities,
+    ];
+  }
+
+  /** Number of guards per kind. */
+  counts(): Partial<Record<GuardKind, number>> {
+    const counts: Partial<Record<GuardKind, number>> = { GLOBAL_STATE: 1 };
+    for (const guard of this.guards) counts[guard.kind] = (counts[guard.kind] ?? 0) + 1;
+    if (this.duplicates.length > 0) counts.DUPLICATE_INPUT = this.duplicates.length;
+    return counts;
+  }
+}

@@ -1,0 +1,66 @@
+/**
+ * @file Sources: where a value came from, as a path that can be printed and followed again.
+ *
+ * `L['x']`, `L['xs'][2]`, `L['cfg'].heads`, `L['self'].layers[0].weight`; `G['Sequential']…` stands for
+ * an object that the function closes over.
+ */
+
+/** One step from a container to an element. */
+export type SourceStep =
+  | { readonly kind: 'property'; readonly key: string }
+  | { readonly kind: 'index'; readonly index: number }
+  /** Key of a Map, by position of insertion. */
+  | { readonly kind: 'map'; readonly index: number; readonly key: unknown }
+  /** Result of the object's own `[trackedState]()`. */
+  | { readonly kind: 'state' }
+  /** `.grad` of a tensor. */
+  | { readonly kind: 'grad' };
+
+/** A root (argument number, capture name or owner object) and steps from it. */
+export interface Source {
+  /** Printed form of the root: `L['x']`. */
+  readonly root: string;
+  readonly steps: readonly SourceStep[];
+}
+
+/** A source one step further. */
+export function extend(source: Source, step: SourceStep): Source {
+  return { root: source.root, steps: [...source.steps, step] };
+}
+
+/** Printed form. */
+export function printSource(source: Source): string {
+  let text = source.root;
+  for (const step of source.steps) {
+    if (step.kind === 'index') text += `[${step.index}]`;
+    else if (step.kind === 'map') text += `.get(${typeof step.key === 'string' ? `'${step.key}'` : String(step.key)})`;
+    else if (step.kind === 'grad') text += '.grad';
+    else if (step.kind === 'property') text += /^[A-Za-z_$][\w$]*$/.test(step.key) ? `.${step.key}` : `['${step.key}']`;
+  }
+  return text;
+}
+
+/** Follows steps from an object; undefined where the path no longer exists. */
+export function follow(root: unknown, steps: readonly SourceStep[]): unknown {
+  let value = root;
+  for (const step of steps) {
+    if (typeof value !== 'object' || value === null) return undefined;
+    value = stepInto(value, step);
+  }
+  return value;
+}
+
+function stepInto(value: object, step: SourceStep): unknown {
+  switch (step.kind) {
+    case 'property':
+      return (value as Record<string, unknown>)[step.key];
+    case 'index':
+      return (value as readonly unknown[])[step.index];
+    case 'map':
+      return (value as Map<unknown, unknown>).get(step.key);
+    case 'grad':
+      return (value as { grad: unknown }).grad;
+    case 'state':
+      return (value as Record<symbol, () => unknown>)[Symbol.for('tessera.trackedState')]!();
+  }
+}

@@ -1,0 +1,93 @@
+/**
+ * @file Walking arguments and tracked objects: every tensor and primitive that a trace may depend on.
+ *
+ * Followed: arrays, plain records, Maps, tensors (also their `.grad`) and tracked objects. Of a tracked
+ * object the own enumerable attributes are followed, except functions and names starting with an
+ * underscore; an object with a `[Symbol.for('tessera.trackedState')]()` method is followed through what
+ * that returns instead. Other class instances, functions and promises are opaque leaves.
+ */
+import { type Tensor, isTensor, isTracked } from '@tessera/tensor';
+import { type Source, type SourceStep, extend } from './source.js';
+
+/** Protocol of objects that say themselves what a tracer guards. */
+export const TRACKED_STATE: unique symbol = Symbol.for('tessera.trackedState') as never;
+
+/** Called for what a walk finds. */
+export interface Visitor {
+  tensor?(tensor: Tensor, source: Source): void;
+  /** A number, string, boolean, null or undefined. */
+  primitive?(value: unknown, source: Source): void;
+  /** A container, before its elements; `keys` are those followed. */
+  container?(value: object, keys: readonly string[] | number, source: Source): void;
+  /** An object that is not followed. */
+  opaque?(value: unknown, source: Source): void;
+}
+
+type Kind = 'tensor' | 'array' | 'map' | 'record' | 'tracked' | 'state' | 'primitive' | 'opaque';
+
+function kindOf(value: unknown): Kind {
+  if (typeof value === 'function' || typeof value === 'symbol') return 'opaque';
+  if (typeof value !== 'object' || value === null) return 'primitive';
+  if (isTensor(value)) return 'tensor';
+  if (Array.isArray(value)) return 'array';
+  if (value instanceof Map) return 'map';
+  if (TRACKED_STATE in value) return 'state';
+  if (isTracked(value)) return 'tracked';
+  const proto: unknown = Object.getPrototypeOf(value);
+  return proto === Object.prototype || proto === null ? 'record' : 'opaque';
+}
+
+/** Attributes of a record or tracked object that are followed. */
+export function followedKeys(value: object): string[] {
+  return Object.keys(value).filter((key) => !key.startsWith('_') && typeof (value as Record<string, unknown>)[key] !== 'function');
+}
+
+/** Visits everything reachable from `root`, each object once, iteratively and in order. */
+export function walk(root: unknown, source: Source, visitor: Visitor): void {
+  const seen = new Set<object>();
+  const stack: [unknown, Source][] = [[root, source]];
+  while (stack.length > 0) {
+    const [value, at] = stack.pop()!;
+    const kind = kindOf(value);
+    if (kind === 'primitive') {
+      visitor.primitive?.(value, at);
+      continue;
+    }
+    if (kind === 'opaque') {
+      visitor.opaque?.(value, at);
+      continue;
+    }
+    const object = value as object;
+    if (kind === 'tensor') {
+      visitor.tensor?.(object as Tensor, at);
+      const grad = (object as Tensor).autograd?.grad;
+      if (grad != null && !seen.has(object)) visitor.tensor?.(grad, extend(at, { kind: 'grad' }));
+      seen.add(object);
+      continue;
+    }
+    if (seen.has(object)) continue;
+    seen.add(object);
+    pushChildren(object, kind, at, visitor, stack);
+  }
+}
+
+function pushChildren(object: object, kind: Kind, at: Source, visitor: Visitor, stack: [unknown, Source][]): void {
+  const children: [unknown, SourceStep][] = [];
+  if (kind === 'array') {
+    const array = object as readonly unknown[];
+    visitor.container?.(object, array.length, at);
+    array.forEach((item, index) => children.push([item, { kind: 'index', index }]));
+  } else if (kind === 'map') {
+    const map = object as ReadonlyMap<unknown, unknown>;
+    visitor.container?.(object, map.size, at);
+    let index = 0;
+    for (const [key, item] of map) children.push([item, { kind: 'map', index: index++, key }]);
+  } else if (kind === 'state') {
+    children.push([(object as { [TRACKED_STATE](): unknown })[TRACKED_STATE](), { kind: 'state' }]);
+  } else {
+    const keys = followedKeys(object);
+    visitor.container?.(object, keys, at);
+    for (const key of keys) children.push([(object as Record<string, unknown>)[key], { kind: 'property', key }]);
+  }
+  for (let i = children.length - 1; i >= 0; i--) stack.push([children[i]![0], extend(at, children[i]![1])]);
+}

@@ -1,0 +1,12 @@
+/**
+ * @file Public API of `@tessera/dynamo-trace`: capture, guards, replay.
+ */
+export type { Backend, CompiledSegment, SegmentInput } from './backend.js';
+export { type AnyFunction, type CaptureRecord, CompiledFunction, type TraceOptions } from './compiled-function.js';
+export { traceConfig } from './config.js';
+export { disable, graphBreak, isCompiling } from './control.js';
+export { type ExplainedGraph, type Explanation, explainFunction } from './explain.js';
+export { EntryGuards, type Guard, type GuardKind, type Root } from './guards/entry-guards.js';
+export { TensorGuard } from './guards/tensor-guard.js';
+export { type Source, type SourceStep, printSource } from './guards/source.js';
+export { Segment, type SegmentInputRef } from './trace/segment.js';

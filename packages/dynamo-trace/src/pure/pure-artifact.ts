@@ -1,0 +1,83 @@
+/**
+ * @file `PureArtifact`: compiled code that stands for a whole call.
+ *
+ * When its guards hold, inputs are read from arguments and captures by their sources, the compiled
+ * segment runs, and the result is rebuilt; the function's JavaScript does not run.
+ */
+import { TesseraError, treeFlatten, treeUnflatten } from '@tessera/shared';
+import { type Tensor, autogradMeta, isTensor } from '@tessera/tensor';
+import type { SegmentInput } from '../backend.js';
+import type { Capture } from '../capture/capture.js';
+import type { EntryGuards, Root } from '../guards/entry-guards.js';
+import { compileFetch } from '../guards/guard-code.js';
+import type { Segment } from '../trace/segment.js';
+
+/** Where an input comes from on a skipped call. */
+type InputReader = (roots: readonly unknown[]) => SegmentInput;
+
+/** A leaf of the result: output number, input number, or a constant. */
+type ResultLeaf = { readonly output: number } | { readonly input: number } | { readonly value: unknown };
+
+/** See the file header. */
+export class PureArtifact {
+  private constructor(
+    readonly guards: EntryGuards,
+    private readonly segment: Segment,
+    private readonly readers: readonly InputReader[],
+    private readonly leaves: readonly ResultLeaf[],
+    private readonly rebuild: (leaves: unknown[]) => unknown,
+    private readonly grads: readonly { readonly input: number; readonly output: number }[],
+  ) {}
+
+  /** Builds the artifact of a finished capture. @throws pure-side-effect */
+  static make(capture: Capture, segment: Segment, guards: EntryGuards, result: unknown, roots: readonly Root[]): PureArtifact {
+    const { run } = capture;
+    const { sources } = capture.options;
+    const readers = segment.inputs.map(({ slot, scalar }): InputReader => {
+      if (slot < 0) {
+        const value = run.scalars[scalar]!;
+        return () => value;
+      }
+      const tensor = run.slots[slot]!;
+      const at = sources.locate(tensor);
+      // A tensor that no argument or capture holds belongs to the closure: pure promises it stays.
+      if (at === null) return () => tensor;
+      const read = compileFetch([at.source.steps]);
+      const { root } = at;
+      return at.source.steps.length === 0 ? (values) => values[root] as Tensor : (values) => read(values[root])[0] as Tensor;
+    });
+    const outputOf = new Map(segment.outputs.map((slot, i) => [slot, i]));
+    const inputOf = new Map(segment.inputs.map(({ slot }, i) => [slot, i]));
+    const { leaves, spec } = treeFlatten(result);
+    const plan = leaves.map((leaf): ResultLeaf => {
+      if (!isTensor(leaf)) return { value: leaf };
+      const slot = leaf.traceOwner === run.id ? leaf.traceSlot : -1;
+      if (outputOf.has(slot)) return { output: outputOf.get(slot)! };
+      if (inputOf.has(slot)) return { input: inputOf.get(slot)! };
+      const root = roots.findIndex((candidate) => candidate.value === leaf);
+      if (root >= 0) return { input: -1 - root };
+      return { value: leaf };
+    });
+    const grads: { input: number; output: number }[] = [];
+    segment.inputs.forEach(({ slot }, input) => {
+      const grad = slot < 0 ? null : run.slots[slot]!.autograd?.grad;
+      if (grad != null && grad.traceOwner === run.id && outputOf.has(grad.traceSlot)) grads.push({ input, output: outputOf.get(grad.traceSlot)! });
+    });
+    if (segment.produced.size === 0 && roots.length === 0) {
+      throw new TesseraError('pure-side-effect', 'A pure function without arguments and tensor ops has nothing to compile.', { hints: ['Compile it without pure.'] });
+    }
+    return new PureArtifact(guards, segment, readers, plan, (values) => treeUnflatten(values, spec), grads);
+  }
+
+  /** Runs the artifact on arguments that passed the guards. */
+  run(roots: readonly unknown[]): unknown {
+    const { readers, leaves } = this;
+    const inputs = new Array<SegmentInput>(readers.length);
+    for (let i = 0; i < readers.length; i++) inputs[i] = readers[i]!(roots);
+    const outs = this.segment.call(inputs);
+    for (const { input, output } of this.grads) autogradMeta(inputs[input] as Tensor).grad = outs[output]!;
+    // One tensor is the common result.
+    if (leaves.length === 1 && 'output' in leaves[0]!) return this.rebuild([outs[leaves[0].output]]);
+    return this.rebuild(leaves.map((leaf) => ('output' in leaf ? outs[leaf.output] : 'input' in leaf ? (leaf.input >= 0 ? inputs[leaf.input] : roots[-1 - leaf.input]) : leaf.value)));
+  }
+}

@@ -1,0 +1,135 @@
+/**
+ * @file Argument patterns: what a replayed op's arguments must be.
+ *
+ * A pattern matches one argument and, for inputs seen for the first time and lifted scalars, binds it
+ * in the run. Matching allocates nothing.
+ */
+import { type Tensor, isTensor } from '@tessera/tensor';
+import type { TensorGuard } from '../guards/tensor-guard.js';
+
+/** See the members. `code` selects, for speed. */
+export type Pattern = SlotPattern | ExternalPattern | ConstPattern | ListPattern | ScalarPattern;
+
+/** A value of this trace: the same object. */
+export interface SlotPattern {
+  readonly code: 0;
+  readonly slot: number;
+}
+
+/** A tensor from outside, seen for the first time; any tensor that passes the guard. */
+export interface ExternalPattern {
+  readonly code: 1;
+  readonly slot: number;
+  readonly guard: TensorGuard;
+}
+
+/** The same number, string, boolean, null, or list of those. */
+export interface ConstPattern {
+  readonly code: 2;
+  readonly value: unknown;
+}
+
+/** A list that holds tensors. */
+export interface ListPattern {
+  readonly code: 3;
+  readonly items: readonly Pattern[];
+}
+
+/** Any number: it becomes runtime scalar `index`. */
+export interface ScalarPattern {
+  readonly code: 4;
+  readonly index: number;
+  readonly kind: 'float' | 'int' | 'bool';
+}
+
+/** What a pattern binds into: values of the current call. */
+export interface Bindings {
+  /** Number of this call; tensors bound in it carry it as `traceOwner`. */
+  readonly id: number;
+  readonly slots: (Tensor | undefined)[];
+  readonly scalars: number[];
+}
+
+/** Whether `arg` fits; binds it if the pattern says so. */
+export function matchPattern(pattern: Pattern, arg: unknown, run: Bindings): boolean {
+  switch (pattern.code) {
+    case 0:
+      return run.slots[pattern.slot] === arg && arg !== undefined;
+    case 1:
+      if (!isTensor(arg) || arg.traceOwner === run.id || !pattern.guard.check(arg)) return false;
+      arg.traceOwner = run.id;
+      arg.traceSlot = pattern.slot;
+      run.slots[pattern.slot] = arg;
+      return true;
+    case 2:
+      return sameConstant(pattern.value, arg);
+    case 3:
+      return matchList(pattern.items, arg, run);
+    case 4:
+      if (typeof arg === 'boolean' ? pattern.kind !== 'bool' : typeof arg !== 'number' || (pattern.kind === 'int' && !Number.isInteger(arg))) return false;
+      run.scalars[pattern.index] = Number(arg);
+      return true;
+  }
+}
+
+function matchList(items: readonly Pattern[], arg: unknown, run: Bindings): boolean {
+  if (!Array.isArray(arg) || arg.length !== items.length) return false;
+  for (let i = 0; i < items.length; i++) {
+    if (!matchPattern(items[i]!, arg[i], run)) {
+      unbindPatterns(items, i, run);
+      return false;
+    }
+  }
+  return true;
+}
+
+/** Matches all arguments; binds nothing if one does not fit. */
+export function matchAll(patterns: readonly Pattern[], args: readonly unknown[], run: Bindings): boolean {
+  if (patterns.length !== args.length) return false;
+  for (let i = 0; i < patterns.length; i++) {
+    if (!matchPattern(patterns[i]!, args[i], run)) {
+      unbindPatterns(patterns, i, run);
+      return false;
+    }
+  }
+  return true;
+}
+
+/** Takes back what the first `count` patterns bound. */
+export function unbindPatterns(patterns: readonly Pattern[], count: number, run: Bindings): void {
+  for (let i = 0; i < count; i++) {
+    const pattern = patterns[i]!;
+    if (pattern.code === 1) {
+      const tensor = run.slots[pattern.slot];
+      if (tensor !== undefined) tensor.traceOwner = 0;
+      run.slots[pattern.slot] = undefined;
+    } else if (pattern.code === 3) {
+      unbindPatterns(pattern.items, pattern.items.length, run);
+    }
+  }
+}
+
+/** Structural equality of constants; lists compare element by element. */
+export function sameConstant(a: unknown, b: unknown): boolean {
+  if (Array.isArray(a)) {
+    if (!Array.isArray(b) || a.length !== b.length) return false;
+    for (let i = 0; i < a.length; i++) if (!sameConstant(a[i], b[i])) return false;
+    return true;
+  }
+  return Object.is(a, b);
+}
+
+/** The argument that a pattern stands for in a run. */
+export function instantiate(pattern: Pattern, run: Bindings): unknown {
+  switch (pattern.code) {
+    case 0:
+    case 1:
+      return run.slots[pattern.slot];
+    case 2:
+      return pattern.value;
+    case 3:
+      return pattern.items.map((item) => instantiate(item, run));
+    case 4:
+      return run.scalars[pattern.index];
+  }
+}

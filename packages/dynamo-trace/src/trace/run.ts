@@ -1,0 +1,75 @@
+/**
+ * @file `Run`: the values of one call of a compiled function.
+ *
+ * It is the `pending` of lazy tensors: reading one asks the active mode to flush, or, after the call,
+ * computes a value that was not among the outputs, if its inputs are unchanged.
+ */
+import { TesseraError } from '@tessera/shared';
+import { type PendingValue, type Tensor, type TensorBase, makeTensor } from '@tessera/tensor';
+import type { Bindings } from './pattern.js';
+import type { Segment } from './segment.js';
+import type { OutSpec } from './step.js';
+
+let nextId = 1;
+
+/** Input versions of a segment that ran, for recomputing what it did not return. */
+interface Ran {
+  readonly segment: Segment;
+  readonly versions: readonly number[];
+}
+
+/** See the file header. */
+export class Run implements Bindings, PendingValue {
+  readonly id: number = nextId++;
+  readonly slots: (Tensor | undefined)[] = [];
+  readonly scalars: number[] = [];
+  /** Computes everything recorded so far; set while the call is active. */
+  flush: ((reason: string) => void) | null = null;
+  private readonly ran: Ran[] = [];
+
+  /** A new lazy tensor for a result. */
+  produce(spec: OutSpec): Tensor {
+    const tensor = makeTensor(null, spec.dtype, spec.device, spec.sizes, spec.strides, spec.offset);
+    tensor.pending = this;
+    tensor.requiresGradFlag = spec.requiresGrad;
+    tensor.traceOwner = this.id;
+    tensor.traceSlot = spec.slot;
+    this.slots[spec.slot] = tensor;
+    return tensor;
+  }
+
+  /** Remembers what recomputation needs. */
+  noteRan(segment: Segment): void {
+    if (segment.produced.size === segment.outputs.length) return;
+    const versions = segment.inputs.map((input) => (input.slot >= 0 ? this.slots[input.slot]!.storage.version : 0));
+    this.ran.push({ segment, versions });
+  }
+
+  /** Called when a lazy tensor's storage is read. */
+  resolve(tensor: TensorBase): void {
+    if (this.flush !== null) this.flush('the value of a tensor was read');
+    if (tensor.storageOrNull === null) this.recompute(tensor as Tensor);
+  }
+
+  private recompute(tensor: Tensor): void {
+    const slot = tensor.traceSlot;
+    const ran = this.ran.find((entry) => entry.segment.produced.has(slot));
+    if (ran === undefined) this.refuse('it was never computed (the call that made it failed)');
+    const { segment, versions } = ran;
+    if (segment.hasRandom) this.refuse('it depends on random numbers that were drawn then');
+    segment.inputs.forEach((input, i) => {
+      if (input.slot < 0) return;
+      const storage = this.slots[input.slot]!.storage;
+      if (storage.state === 'released') this.refuse('an input of the call was disposed since');
+      if (storage.version !== versions[i]) this.refuse('an input of the call was modified since');
+    });
+    segment.addOutputs([slot]);
+    segment.run(this);
+  }
+
+  private refuse(why: string): never {
+    throw new TesseraError('trace-escape', `A tensor made inside a compiled function left it on a way that was not seen, and cannot be computed now: ${why}.`, {
+      hints: ['Return it from the function, or store it on an argument or on a tracked object (track(obj)).', 'Read it inside the function (a graph break) if you only need its value there.'],
+    });
+  }
+}

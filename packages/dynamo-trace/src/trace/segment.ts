@@ -1,0 +1,149 @@
+/**
+ * @file `Segment`: the ops between two graph breaks, as a graph and as compiled code.
+ *
+ * Which values a segment must return is known only when the whole function has run once: those that
+ * later segments read, that the function returned, or that somebody can still reach. So a segment is
+ * compiled after capture; and if a replay turns out to need another value, it is compiled again with
+ * that value among its outputs, for good.
+ */
+import { GraphModule, type Graph, type Node, eliminateDeadCode } from '@tessera/graph';
+import { TesseraError, log } from '@tessera/shared';
+import { type Tensor, modes } from '@tessera/tensor';
+import type { Backend, CompiledSegment, SegmentInput } from '../backend.js';
+import type { Bindings } from './pattern.js';
+
+/** Input of a segment: a tensor slot or a runtime scalar. */
+export type SegmentInputRef = { readonly slot: number; readonly scalar: -1 } | { readonly slot: -1; readonly scalar: number };
+
+/** See the file header. */
+export class Segment {
+  /** Slots that the compiled code returns, in order. */
+  private outputSlots: number[] = [];
+  private readonly outputSet = new Set<number>();
+  private compiled: CompiledSegment | null = null;
+  private module: GraphModule | null = null;
+  /** Milliseconds spent in the backend so far. */
+  compileMs = 0;
+  compileCount = 0;
+
+  constructor(
+    readonly graph: Graph,
+    readonly inputs: readonly SegmentInputRef[],
+    /** Node of every value that the segment computes, by slot. */
+    readonly produced: ReadonlyMap<number, Node>,
+    /** Slots of inputs that the segment modifies. */
+    readonly mutated: readonly number[],
+    readonly hasRandom: boolean,
+    private readonly backend: Backend,
+  ) {}
+
+  /** Slots that it returns. */
+  get outputs(): readonly number[] {
+    return this.outputSlots;
+  }
+
+  /** The graph that is (or will be) given to the backend. */
+  get graphModule(): GraphModule {
+    if (this.module === null) {
+      this.graph.outputNode?.graph.eraseNode(this.graph.outputNode);
+      this.graph.output(this.outputSlots.map((slot) => this.produced.get(slot)!));
+      this.module = new GraphModule([], copyGraphWithoutDeadCode(this.graph));
+    }
+    return this.module;
+  }
+
+  /** Whether a slot is returned. */
+  returns(slot: number): boolean {
+    return this.outputSet.has(slot);
+  }
+
+  /** Makes slots outputs from now on. */
+  addOutputs(slots: Iterable<number>): void {
+    let changed = false;
+    for (const slot of slots) {
+      if (this.outputSet.has(slot) || !this.produced.has(slot)) continue;
+      this.outputSet.add(slot);
+      changed = true;
+    }
+    if (!changed) return;
+    this.outputSlots = [...this.outputSet].sort((a, b) => a - b);
+    this.compiled = null;
+    this.module = null;
+  }
+
+  /** Inputs of a run in the graph's order. */
+  gather(run: Bindings): SegmentInput[] {
+    const values = new Array<SegmentInput>(this.inputs.length);
+    for (let i = 0; i < this.inputs.length; i++) {
+      const { slot, scalar } = this.inputs[i]!;
+      values[i] = slot >= 0 ? run.slots[slot]! : run.scalars[scalar]!;
+    }
+    return values;
+  }
+
+  /** Runs the segment and gives the lazy tensors of `run` their values. */
+  run(run: Bindings): void {
+    // Nothing to compute and nothing to change: a function that only returned its arguments.
+    if (this.outputSlots.length === 0 && this.mutated.length === 0) return;
+    const inputs = this.gather(run);
+    const outs = this.call(inputs);
+    for (let i = 0; i < this.outputSlots.length; i++) {
+      const lazy = run.slots[this.outputSlots[i]!];
+      if (lazy !== undefined && lazy.storageOrNull === null) settle(lazy, outs[i]!);
+    }
+  }
+
+  /** Runs the compiled code; compiles it first if needed. No mode sees what it does. */
+  call(inputs: readonly SegmentInput[]): readonly Tensor[] {
+    const saved = modes.pre;
+    modes.pre = null;
+    try {
+      this.compiled ??= this.compile(inputs);
+      return this.compiled(inputs);
+    } finally {
+      modes.pre = saved;
+    }
+  }
+
+  private compile(inputs: readonly SegmentInput[]): CompiledSegment {
+    const module = this.graphModule;
+    log('graph', () => module.print());
+    const start = performance.now();
+    const compiled = this.backend(module, inputs);
+    this.compileMs += performance.now() - start;
+    this.compileCount++;
+    if (typeof compiled !== 'function') {
+      throw new TesseraError('unknown-backend', `The backend returned ${typeof compiled} instead of a function.`, {
+        hints: ['A backend takes (graphModule, exampleInputs) and returns a function of the inputs.'],
+      });
+    }
+    return compiled;
+  }
+}
+
+/** Gives a lazy tensor the value computed for it. */
+export function settle(lazy: Tensor, value: Tensor): void {
+  lazy.setStorage(value.storage, value.storageOffset);
+  lazy.strides = value.strides;
+  lazy.base = value.base;
+  lazy.requiresGradFlag = value.requiresGradFlag;
+  lazy.guardSpec = null;
+  const history = value.autograd;
+  if (history !== null) {
+    if (lazy.autograd === null) lazy.autograd = history;
+    else {
+      lazy.autograd.gradFn = history.gradFn;
+      lazy.autograd.outputNr = history.outputNr;
+      lazy.autograd.versionAtGradFn = history.versionAtGradFn;
+    }
+  }
+}
+
+function copyGraphWithoutDeadCode(graph: Graph): Graph {
+  const Constructor = graph.constructor as new () => Graph;
+  const copy = new Constructor();
+  const map = new Map<Node, Node>();
+  for (const node of graph.nodes) map.set(node, copy.nodeCopy(node, (input) => map.get(input)!));
+  eliminateDeadCode(copy);
+  return copy;
+}

@@ -1,0 +1,33 @@
+/**
+ * @file Compiling with a backend that interprets the captured graph.
+ */
+import type { GraphModule } from '@tessera/graph';
+import { modes, type Tensor } from '@tessera/tensor';
+import { type AnyFunction, CompiledFunction, type TraceOptions } from '../src/index.js';
+
+/** A compiled function and what its backend was given. */
+export interface Compiled<F extends AnyFunction> {
+  readonly call: F;
+  readonly function: CompiledFunction;
+  readonly graphs: GraphModule[];
+}
+
+/** Compiles `fn`; the backend counts graphs and runs them op by op. */
+export function compileEager<F extends AnyFunction>(fn: F, options: Partial<TraceOptions> = {}): Compiled<F> {
+  const graphs: GraphModule[] = [];
+  const compiled = new CompiledFunction(fn, {
+    backend: (module) => {
+      module.lint();
+      graphs.push(module);
+      return (inputs) => {
+        if (modes.pre !== null) throw new Error('a mode is active inside the backend');
+        return module.forward(...inputs) as Tensor[];
+      };
+    },
+    ...options,
+  });
+  const call = function (this: unknown, ...args: unknown[]): unknown {
+    return compiled.call(this === globalThis ? undefined : this, args);
+  };
+  return { call: call as unknown as F, function: compiled, graphs };
+}

@@ -1,0 +1,21 @@
+/**
+ * @file `tessera::autograd_grad`: a `backward()` inside a captured program, as an operator.
+ *
+ * Capture records a call of `backward()` as this op; running the graph (eagerly, or re-traced by AOT
+ * autograd on FakeTensors) runs the real engine over the history that the ops before it recorded.
+ */
+import { defineOp } from '../op/op-overload.js';
+import type { Tensor } from '../tensor.js';
+import { runBackward } from './engine.js';
+
+/** Gradients of `outputs` with respect to `inputs`; null where an input was not used. */
+defineOp('tessera::autograd_grad(Tensor[] outputs, Tensor?[] grad_outputs, Tensor[] inputs) -> Tensor?[]', {
+  decompose: ({ outputs, grad_outputs, inputs }) =>
+    runBackward(outputs as Tensor[], grad_outputs as (Tensor | null)[], {
+      retainGraph: true,
+      createGraph: false,
+      inputs: inputs as Tensor[],
+      accumulate: false,
+      allowUnused: true,
+    }),
+});

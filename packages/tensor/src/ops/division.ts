@@ -1,0 +1,99 @@
+/**
+ * @file Division with rounding, and remainders.
+ */
+import { TesseraError, type ScalarLike } from '@tessera/shared';
+import { callOp } from '../dispatch/dispatcher.js';
+import { DTYPES } from '../dtype.js';
+import { floorQuotient, floorRemainder } from '../kernels/special-functions.js';
+import { operandsOf, pointwiseWith } from '../kernels/pointwise-kernel.js';
+import { defineInplace } from '../op/inplace.js';
+import { type Binary, binaryFunction, binaryFunctionOf } from '../op/op-functions.js';
+import { type OpOverload, defineOp } from '../op/op-overload.js';
+import type { NamedArgs } from '../op/op-record.js';
+import type { Tensor } from '../tensor.js';
+import { resultType } from '../type-promotion.js';
+import { zerosLike } from './factory.js';
+import { div, mul, neg } from './pointwise-arithmetic.js';
+
+/** How a quotient is rounded: towards zero, or down. */
+export type RoundingMode = 'trunc' | 'floor';
+
+type Arithmetic = (a: number, b: number) => number;
+
+/** Refuses integer division by zero. @throws invalid-argument */
+function checked(name: string, args: NamedArgs, fn: Arithmetic): Arithmetic {
+  if (DTYPES[resultType(operandsOf(args, ['self', 'other']))].category === 'floating') return fn;
+  return (a, b) => {
+    if (b === 0) throw new TesseraError('invalid-argument', `${name}: integer division by zero`, { hints: ['Divide floats, or mask the zeros first.'] });
+    return fn(a, b);
+  };
+}
+
+function quotientFunction(args: NamedArgs): Arithmetic {
+  return checked('div', args, args.rounding_mode === 'floor' ? floorQuotient : (a, b) => Math.trunc(a / b));
+}
+
+const roundedDivOp = defineOp('aten::div.Tensor_mode(Tensor self, Tensor other, *, str? rounding_mode) -> Tensor', {
+  ...pointwiseWith(
+    (args) => (args.rounding_mode === null ? (a, b) => a / b : quotientFunction(args)),
+    {
+      name: 'div', saved: ['self', 'other'],
+      vjp: ({ self, other, rounding_mode }, { grad }) => rounding_mode === null
+        ? { self: () => div(grad, other as Tensor), other: () => neg(mul(grad, div(div(self as Tensor, other as Tensor), other as Tensor))) }
+        : { self: () => zerosLike(grad), other: () => zerosLike(grad) },
+    },
+  ),
+  meta: (args) => {
+    const rule = args.rounding_mode === null ? 'float' : 'promote';
+    return pointwiseWith(() => () => 0, { name: 'div', result: rule }).meta!(args);
+  },
+});
+defineOp('aten::div.Scalar_mode(Tensor self, Scalar other, *, str? rounding_mode) -> Tensor', {
+  decompose: ({ self, other, rounding_mode }) => callOp(roundedDivOp, [self, other, rounding_mode]),
+});
+const roundedDivInplace = defineInplace(roundedDivOp);
+
+const floorDivideOp = defineOp('aten::floor_divide(Tensor self, Tensor other) -> Tensor', pointwiseWith((args) => checked('floor_divide', args, floorQuotient), { name: 'floor_divide' }));
+const floorDivideInplace = defineInplace(floorDivideOp, 'Tensor');
+
+interface Remainder {
+  readonly fn: Binary;
+  readonly inplace: Binary;
+}
+
+/** self - other · quotient(self / other). */
+function defineRemainder(name: string, fn: Arithmetic, mode: RoundingMode): Remainder {
+  const record = pointwiseWith((args) => checked(name, args, fn), {
+    name, saved: ['self', 'other'],
+    vjp: ({ self, other }, { grad }) => ({ self: grad, other: () => neg(mul(grad, roundedDiv(self as Tensor, other as Tensor | ScalarLike, mode))) }),
+  });
+  const tensor: OpOverload = defineOp(`aten::${name}.Tensor(Tensor self, Tensor other) -> Tensor`, record);
+  const scalar: OpOverload = defineOp(`aten::${name}.Scalar(Tensor self, Scalar other) -> Tensor`, record);
+  return { fn: binaryFunctionOf(tensor, scalar), inplace: binaryFunctionOf(defineInplace(tensor), defineInplace(scalar)) };
+}
+
+const python = defineRemainder('remainder', floorRemainder, 'floor');
+const c = defineRemainder('fmod', (a, b) => a % b, 'trunc');
+
+/** self / other rounded to an integer; integers stay integers. @throws invalid-argument for integer division by zero */
+export function roundedDiv(self: Tensor, other: Tensor | ScalarLike, roundingMode: RoundingMode): Tensor {
+  return callOp(roundedDivOp, [self, other, roundingMode]) as Tensor;
+}
+
+/** self = self / other, rounded. */
+export function roundedDiv_(self: Tensor, other: Tensor | ScalarLike, roundingMode: RoundingMode): Tensor {
+  return callOp(roundedDivInplace, [self, other, roundingMode]) as Tensor;
+}
+
+/** self / other rounded down, as Python's `//`. */
+export const floorDivide: Binary = binaryFunction(floorDivideOp);
+/** self //= other */
+export const floorDivide_: Binary = binaryFunction(floorDivideInplace);
+/** Remainder with the sign of the divisor, as Python's `%`. */
+export const remainder: Binary = python.fn;
+/** self %= other */
+export const remainder_: Binary = python.inplace;
+/** Remainder with the sign of the dividend, as C's `fmod`. */
+export const fmod: Binary = c.fn;
+/** self = fmod(self, other) */
+export const fmod_: Binary = c.inplace;

@@ -1,0 +1,83 @@
+/**
+ * @file Powers.
+ */
+import { SymScalar, TesseraError, type ScalarLike } from '@tessera/shared';
+import { callOp } from '../dispatch/dispatcher.js';
+import { DTYPES } from '../dtype.js';
+import { integerPower } from '../kernels/integer-arithmetic.js';
+import { operandsOf, pointwiseWith } from '../kernels/pointwise-kernel.js';
+import { defineInplace } from '../op/inplace.js';
+import { defineOp } from '../op/op-overload.js';
+import type { NamedArgs } from '../op/op-record.js';
+import { isTensor } from '../tensor-factory.js';
+import type { Tensor } from '../tensor.js';
+import { resultType } from '../type-promotion.js';
+import { eq, ge } from './comparison.js';
+import { log } from './exponential.js';
+import { zerosLike } from './factory.js';
+import { logicalAnd } from './logical.js';
+import { mul, sub } from './pointwise-arithmetic.js';
+import { where } from './where.js';
+
+const OPERANDS = { operands: ['self', 'exponent'], name: 'pow' };
+
+/** C's pow: 1 to any power is 1, and -1 to an infinite one. */
+function power(base: number, exponent: number): number {
+  if (base === 1 || (base === -1 && Math.abs(exponent) === Infinity)) return 1;
+  return base ** exponent;
+}
+
+function powerFunction(args: NamedArgs): (base: number, exponent: number) => number {
+  const dtype = resultType(operandsOf(args, OPERANDS.operands));
+  if (DTYPES[dtype].category === 'floating') return power;
+  if (typeof args.exponent === 'number' && args.exponent < 0) {
+    throw new TesseraError('invalid-argument', 'pow: Integers to negative integer powers are not allowed.', { hints: ["Convert the base first: x.to('float32')."] });
+  }
+  return integerPower(dtype);
+}
+
+const powScalarOp = defineOp('aten::pow.Tensor_Scalar(Tensor self, Scalar exponent) -> Tensor', pointwiseWith(powerFunction, {
+  ...OPERANDS, saved: ['self'],
+  vjp: ({ self, exponent }, { grad }) => ({ self: () => powerGradient(grad, self as Tensor, exponent as ScalarLike) }),
+}));
+const powTensorOp = defineOp('aten::pow.Tensor_Tensor(Tensor self, Tensor exponent) -> Tensor', pointwiseWith(powerFunction, {
+  ...OPERANDS, saved: ['self', 'exponent', 'out'],
+  vjp: ({ self, exponent }, { grad, out }) => ({
+    self: () => where(eq(exponent as Tensor, 0), 0, mul(grad, mul(exponent as Tensor, pow(self as Tensor, sub(exponent as Tensor, 1))))),
+    exponent: () => mul(grad, where(logicalAnd(eq(self as Tensor, 0), ge(exponent as Tensor, 0)), 0, mul(out, log(self as Tensor)))),
+  }),
+}));
+const powBaseOp = defineOp('aten::pow.Scalar(Scalar self, Tensor exponent) -> Tensor', pointwiseWith(powerFunction, {
+  ...OPERANDS, saved: ['exponent', 'out'],
+  vjp: ({ self, exponent }, { grad, out }) => ({
+    exponent: () => {
+      const scaled = mul(grad, mul(out, Math.log(plain(self as ScalarLike))));
+      return plain(self as ScalarLike) === 0 ? where(ge(exponent as Tensor, 0), 0, scaled) : scaled;
+    },
+  }),
+}));
+const powScalarInplace = defineInplace(powScalarOp, 'Scalar');
+const powTensorInplace = defineInplace(powTensorOp, 'Tensor');
+
+/** A scalar whose value the gradient depends on; throws for lifted ones. */
+function plain(value: ScalarLike): number {
+  return value instanceof SymScalar ? value.valueOf() : Number(value);
+}
+
+function powerGradient(grad: Tensor, self: Tensor, exponent: ScalarLike): Tensor {
+  const e = plain(exponent);
+  if (e === 0) return zerosLike(grad);
+  if (e === 1) return grad;
+  return mul(grad, mul(e === 2 ? self : pow(self, e - 1), e));
+}
+
+/** self ** exponent, either may be a number (but not both). @throws shape-mismatch, invalid-argument */
+export function pow(self: Tensor | ScalarLike, exponent: Tensor | ScalarLike): Tensor {
+  const op = isTensor(self) ? (isTensor(exponent) ? powTensorOp : powScalarOp) : powBaseOp;
+  return callOp(op, [self, exponent]) as Tensor;
+}
+
+/** self **= exponent */
+export function pow_(self: Tensor, exponent: Tensor | ScalarLike): Tensor {
+  return callOp(isTensor(exponent) ? powTensorInplace : powScalarInplace, [self, exponent]) as Tensor;
+}
