@@ -32,6 +32,7 @@ export const ERROR_CODES = {
   'out-of-memory': 'The memory budget of a device is exhausted',
   'device-unavailable': 'The device does not exist on this machine or was not registered',
   'device-lost': 'The GPU device was lost while work was pending',
+  'gpu-validation': 'WebGPU rejected a kernel or command that Tessera made',
   'data-async-only': 'The data of this device can only be read asynchronously',
   'fake-data-access': 'The data of a fake tensor was read, but it has none',
 
@@ -67,6 +68,7 @@ export const ERROR_CODES = {
   'symint-arithmetic': 'JavaScript arithmetic was attempted on a symbolic size',
   'symint-data-dependent': 'A decision depends on a size that is only known at run time',
   'codegen-invalid': 'A code generator built an invalid WebAssembly function',
+  'kernel-trap': 'A generated kernel was stopped by the engine',
   'plan-invalid': 'An execution plan is malformed or does not fit this runtime',
 } as const;
 

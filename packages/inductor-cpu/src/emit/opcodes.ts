@@ -178,6 +178,7 @@ export const MEMORY_OPCODES = {
   },
   'iii>i': { 'i32.atomic.rmw.cmpxchg': [0xfe0048, 4] },
   'iil>i': { 'memory.atomic.wait32': [0xfe0001, 4] },
+  'ill>l': { 'i64.atomic.rmw.cmpxchg': [0xfe0049, 8] },
 } as const;
 
 /** Loads and stores of one lane: address, vector; with an offset and a lane number. */

@@ -1,0 +1,83 @@
+/**
+ * @file Block sizes of a packed matrix product.
+ *
+ * The loops around the register tile are those of BLIS: a block of B (`depthBlock × colBlock`) is packed
+ * into the second-level cache, then blocks of A (`rowBlock × depthBlock`) are packed and multiplied with
+ * it, one B panel (first-level cache) at a time. A work item is `rowsPerItem` rows of one column block;
+ * consecutive items share their packed B, so a thread's range of items packs each block of B once.
+ */
+import type { MatmulProblem } from './problem.js';
+
+/** Extents in rows, columns and k. */
+export interface Blocking {
+  /** Rows of a register tile, and vectors per row. */
+  readonly tileRows: number;
+  readonly tileVectors: number;
+  readonly rowsPerItem: number;
+  readonly colBlock: number;
+  readonly depthBlock: number;
+  /** Rows that share a packed block of B before it is packed again: bounds the scratch for partial sums. */
+  readonly groupRows: number;
+  readonly rowItems: number;
+  readonly colItems: number;
+}
+
+const TILE_ROWS = 4;
+const TILE_VECTORS = 2;
+
+/** Packed B: at most 384 × 256 f32 (384 KiB of the second-level cache); A: 64 rows at a time. */
+const COL_BLOCK_BYTES = 1024;
+const DEPTH_BLOCK_BYTES = 1536;
+const ROW_BLOCK = 64;
+const GROUP_ROWS = 1024;
+
+/** Up to this many rows, an item has all of them. */
+const FEW_ROWS = 128;
+/** Items a product should have, so that threads finish together. */
+const WANTED_ITEMS = 8;
+/** Columns per item at least, so that reading A is worth it: when A is packed for each item, and when it is not. */
+const MIN_COLS_PACKED = 32;
+const MIN_COLS_DIRECT = 16;
+
+/** Chooses block sizes for a problem. */
+export function chooseBlocking(problem: MatmulProblem): Blocking {
+  const { type, rowCount, colCount, depthCount, batchCount } = problem;
+  const tileCols = TILE_VECTORS * type.lanes;
+  const depthBlock = evenBlock(depthCount, DEPTH_BLOCK_BYTES / type.bytes, 4);
+  const fewRows = rowCount <= FEW_ROWS;
+  const minCols = isAdjacentInDepth(problem) ? MIN_COLS_DIRECT : MIN_COLS_PACKED;
+  const wantedCols = fewRows ? Math.max(minCols, Math.ceil((colCount * batchCount) / WANTED_ITEMS)) : Infinity;
+  const colBlock = evenBlock(colCount, Math.min(COL_BLOCK_BYTES / type.bytes, wantedCols), tileCols);
+  const colItems = Math.ceil(colCount / colBlock);
+  const rowsWanted = Math.ceil(rowCount / Math.ceil(WANTED_ITEMS / (colItems * batchCount)));
+  const rowsPerItem = fewRows
+    ? roundUp(rowCount, TILE_ROWS)
+    : Math.min(ROW_BLOCK, roundUp(Math.max(rowsWanted, 16), TILE_ROWS));
+  return {
+    tileRows: TILE_ROWS,
+    tileVectors: TILE_VECTORS,
+    rowsPerItem,
+    colBlock,
+    depthBlock,
+    groupRows: Math.max(rowsPerItem, Math.floor(GROUP_ROWS / rowsPerItem) * rowsPerItem),
+    rowItems: Math.ceil(rowCount / rowsPerItem),
+    colItems,
+  };
+}
+
+/** A's elements are adjacent along k: a tile can read it in place at nearly the speed of a packed one. */
+export function isAdjacentInDepth(problem: MatmulProblem): boolean {
+  const { plain } = problem.a;
+  return plain !== null && plain.stepStride === 1 && plain.lineStride >= 0;
+}
+
+/** Splits `count` into equal blocks of at most about `limit`, each a multiple of `grain`. */
+function evenBlock(count: number, limit: number, grain: number): number {
+  const blocks = Math.ceil(count / limit);
+  return Math.min(roundUp(Math.ceil(count / blocks), grain), roundUp(count, grain));
+}
+
+/** The next multiple of `grain`. */
+export function roundUp(value: number, grain: number): number {
+  return Math.ceil(value / grain) * grain;
+}

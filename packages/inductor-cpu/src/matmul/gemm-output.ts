@@ -1,0 +1,56 @@
+/**
+ * @file Where the tiles of a product go: straight to the output, or to scratch with an epilogue after.
+ */
+import { memory } from '../emit/code.js';
+import type { Code, Local } from '../emit/types.js';
+import type { WasmFunction } from '../emit/wasm-function.js';
+import { affineIndex, flatStride } from './affine.js';
+import { decodeIndex, plus, scaled, sum } from './index-code.js';
+import { bufferParam, type MatmulProblem } from './problem.js';
+
+/** A region of the result, in locals of the driver. */
+export interface OutputRegion {
+  readonly args: Local<'i32'>;
+  readonly batch: Local<'i32'>;
+  readonly row: Local<'i32'>;
+  readonly rows: Local<'i32'>;
+  readonly col: Local<'i32'>;
+  readonly cols: Local<'i32'>;
+}
+
+/** A destination of tiles. */
+export interface GemmOutput {
+  /** Bytes from one row of the destination to the next. */
+  readonly rowBytes: number;
+  readonly scratchBytes: number;
+  /** Emits the address of the region's first element; `scratch` is where this output's scratch lies. */
+  open(f: WasmFunction, region: OutputRegion & { readonly scratch: Local<'i32'> }): Local<'i32'>;
+  /** Emits what follows the last block of k for a region whose sums begin at `c`. */
+  finish(f: WasmFunction, region: OutputRegion & { readonly c: Local<'i32'> }): void;
+}
+
+/** Tiles go to the output itself; null unless the epilogue is one plain store of whole vectors of the product. */
+export function directOutput(problem: MatmulProblem): GemmOutput | null {
+  const { kernel, type } = problem;
+  const [stmt, ...others] = kernel.epilogue;
+  if (others.length > 0 || stmt?.kind !== 'store' || stmt.value.kind !== 'acc') return null;
+  const parameter = kernel.params.indexOf(bufferParam(kernel.params, stmt.buf));
+  const index = affineIndex(stmt.index);
+  if (index === null || kernel.params[parameter].dtype !== type.dtype) return null;
+  const rowStride = flatStride(index, problem.rows);
+  const colStride = flatStride(index, problem.cols);
+  if (rowStride === null || rowStride < 0 || colStride !== 1 || problem.colCount % type.lanes !== 0) return null;
+  const { bytes } = type;
+  return {
+    rowBytes: rowStride * bytes,
+    scratchBytes: 0,
+    open(f, { args, batch, row, col }) {
+      let address: Code<'i32'> = plus(memory('i32.load', parameter * 4, args), index.constant * bytes);
+      for (const [name, local] of decodeIndex(f, problem.batch, batch)) {
+        address = sum(address, scaled(local, (index.strides.get(name) ?? 0) * bytes));
+      }
+      return f.let('out', sum(sum(address, scaled(row, rowStride * bytes)), scaled(col, bytes)));
+    },
+    finish: () => {},
+  };
+}

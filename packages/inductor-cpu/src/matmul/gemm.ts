@@ -1,0 +1,188 @@
+/**
+ * @file The blocked matrix product: loops around the register tile.
+ *
+ * A call does the work items [begin, end). It walks them in groups that share a column block: for each
+ * block of k it packs B once, then packs each block of A and multiplies. Partial sums of earlier blocks
+ * of k wait where the results go: in the output itself when the epilogue only stores the product, else
+ * in scratch, from which the epilogue reads after the last block of k.
+ */
+import { call, i32, memory, op } from '../emit/code.js';
+import type { Code, Local } from '../emit/types.js';
+import { WasmFunction } from '../emit/wasm-function.js';
+import { SCRATCH } from '../kernel-code.js';
+import { roundUp, type Blocking } from './blocking.js';
+import type { OperandAccess } from './gemm-operands.js';
+import type { GemmOutput } from './gemm-output.js';
+import { advance, countDown, decodeIndex, minimum, plus, scaled, sum } from './index-code.js';
+import { microKernel } from './micro-kernel.js';
+import type { MatmulProblem, Operand } from './problem.js';
+
+/** Everything the driver puts together. */
+export interface GemmParts {
+  readonly problem: MatmulProblem;
+  readonly blocking: Blocking;
+  readonly relaxed: boolean;
+  readonly a: OperandAccess;
+  readonly b: OperandAccess;
+  readonly output: GemmOutput;
+}
+
+/** Bytes of scratch that one thread needs. */
+export function gemmScratchBytes({ a, b, output }: GemmParts): number {
+  return roundUp(a.scratchBytes, 64) + roundUp(b.scratchBytes, 64) + output.scratchBytes;
+}
+
+/** The kernel function; see the file header. */
+export function gemmFunction(name: string, parts: GemmParts): WasmFunction {
+  const { problem, blocking, a, b, output } = parts;
+  const tiles = new Tiles(parts);
+  const f = new WasmFunction(name, { args: 'i32', begin: 'i32', end: 'i32' });
+  const args = f.param('args');
+  const item = f.param('begin');
+  const end = f.param('end');
+  const scratchA = f.let('scratch_a', SCRATCH);
+  const scratchB = f.let('scratch_b', plus(scratchA, roundUp(a.scratchBytes, 64)));
+  const scratchC = f.let('scratch_c', plus(scratchB, roundUp(b.scratchBytes, 64)));
+
+  f.while(
+    () => op('i32.lt_u', item, end),
+    () => {
+      const { rowItems, colItems, rowsPerItem, colBlock, depthBlock, groupRows } = blocking;
+      const rowItem = f.let('row_item', op('i32.rem_u', item, i32(rowItems)));
+      const column = f.let('column', op('i32.div_u', item, i32(rowItems)));
+      const batch = f.let('batch', op('i32.div_u', column, i32(colItems)));
+      const left = minimum(f, 'items', op('i32.sub', end, item), op('i32.sub', i32(rowItems), rowItem));
+      const items = minimum(f, 'group', left, i32(groupRows / rowsPerItem));
+      const row0 = f.let('row', scaled(rowItem, rowsPerItem));
+      const rows = minimum(f, 'rows', scaled(items, rowsPerItem), op('i32.sub', i32(problem.rowCount), row0));
+      const col = f.let('col', scaled(op('i32.rem_u', column, i32(colItems)), colBlock));
+      const cols = minimum(f, 'cols', i32(colBlock), op('i32.sub', i32(problem.colCount), col));
+      const bases = operandBases(f, problem, batch);
+      const destination = output.open(f, { args, batch, row: row0, rows, col, cols, scratch: scratchC });
+
+      const step = f.let('k', i32(0));
+      f.loop((nextDepth) => {
+        const steps = minimum(f, 'steps', i32(depthBlock), op('i32.sub', i32(problem.depthCount), step));
+        const bBlock = f.let('b', b.prepare(f, { args, batch, base: bases.b, line: col, lines: cols, step, steps }, scratchB));
+        const accumulate = f.let('accumulate', op('i32.ne', step, i32(0)));
+        const nextStep = f.let('next_k', sum(step, steps));
+        const isLast = f.let('is_last', op('i32.ge_u', nextStep, i32(problem.depthCount)));
+
+        const row = f.let('row_block', row0);
+        const rowsLeft = f.let('rows_left', rows);
+        f.loop((nextRows) => {
+          const blockRows = minimum(f, 'block_rows', rowsLeft, i32(rowsPerItem));
+          const aBlock = f.let('a', a.prepare(f, { args, batch, base: bases.a, line: row, lines: blockRows, step, steps }, scratchA));
+          const c = f.let('c', sum(destination, scaled(op('i32.sub', row, row0), output.rowBytes)));
+          multiplyBlock(f, parts, tiles, { a: aBlock, b: bBlock, c, rows: blockRows, cols, steps, accumulate });
+          f.if(isLast, () => output.finish(f, { args, batch, row, rows: blockRows, col, cols, c }));
+          f.set(row, sum(row, blockRows));
+          f.brIf(nextRows, f.tee(rowsLeft, op('i32.sub', rowsLeft, blockRows)));
+        });
+        f.set(step, nextStep);
+        f.brIf(nextDepth, op('i32.eqz', isLast));
+      });
+      f.set(item, sum(item, items));
+    },
+  );
+  return f;
+}
+
+/** Addresses of the plain operands' elements (0, 0) in the current batch entry. */
+function operandBases(f: WasmFunction, problem: MatmulProblem, batch: Local<'i32'>): { a: Local<'i32'>; b: Local<'i32'> } {
+  const vars = decodeIndex(f, problem.batch, batch);
+  const base = (operand: Operand): Local<'i32'> => {
+    if (operand.plain === null) return batch;
+    const { buf, index } = operand.plain;
+    const { bytes } = problem.type;
+    const parameter = problem.kernel.params.findIndex((param) => param.name === buf);
+    let address: Code<'i32'> = plus(memory('i32.load', parameter * 4, f.param('args')), index.constant * bytes);
+    for (const [name, local] of vars) {
+      const stride = index.strides.get(name) ?? 0;
+      if (stride !== 0) address = sum(address, scaled(local, stride * bytes));
+    }
+    return f.let(`${operand.side}_base`, address);
+  };
+  return { a: base(problem.a), b: base(problem.b) };
+}
+
+/** One block: addresses of its operands and its destination, and its extents. */
+interface Block {
+  readonly a: Local<'i32'>;
+  readonly b: Local<'i32'>;
+  readonly c: Local<'i32'>;
+  readonly rows: Local<'i32'>;
+  readonly cols: Local<'i32'>;
+  readonly steps: Local<'i32'>;
+  readonly accumulate: Local<'i32'>;
+}
+
+/** All register tiles of a block, column by column so that a panel of B stays in the first-level cache. */
+function multiplyBlock(f: WasmFunction, parts: GemmParts, tiles: Tiles, block: Block): void {
+  const { problem, blocking, b } = parts;
+  const { lanes, bytes } = problem.type;
+  const tileCols = blocking.tileVectors * lanes;
+  const tailVectors = Math.ceil((problem.colCount % tileCols) / lanes);
+  const tileB = f.let('tile_b', block.b);
+  const tileC = f.let('tile_c', block.c);
+  const left = f.let('cols_left', block.cols);
+  if (problem.colCount >= tileCols) {
+    countDown(f, left, tileCols, () => {
+      multiplyColumn(f, parts, tiles, block, tileB, tileC, blocking.tileVectors);
+      advance(f, tileB, b.strides.tile);
+      advance(f, tileC, tileCols * bytes);
+    });
+  }
+  if (tailVectors > 0) f.if(left, () => multiplyColumn(f, parts, tiles, block, tileB, tileC, tailVectors));
+}
+
+/** The tiles of one panel of B. */
+function multiplyColumn(f: WasmFunction, parts: GemmParts, tiles: Tiles, block: Block, b: Local<'i32'>, columnC: Local<'i32'>, vectors: number): void {
+  const { problem, blocking, a } = parts;
+  const { tileRows } = blocking;
+  const tailRows = problem.rowCount % tileRows;
+  const tileA = f.let('tile_a', block.a);
+  const tileC = f.let('tile_c', columnC);
+  const left = f.let('rows_left', block.rows);
+  const tile = (rows: number): Code => {
+    return call(tiles.get(rows, vectors), tileA, b, tileC, block.steps, block.accumulate);
+  };
+  if (problem.rowCount >= tileRows) {
+    countDown(f, left, tileRows, () => {
+      f.do(tile(tileRows));
+      advance(f, tileA, a.strides.tile);
+      advance(f, tileC, tileRows * parts.output.rowBytes);
+    });
+  }
+  if (tailRows > 0) f.if(left, () => f.do(tile(tailRows)));
+}
+
+/** The register tiles of a kernel, each shape made once. */
+class Tiles {
+  readonly #made = new Map<string, WasmFunction>();
+  readonly #parts: GemmParts;
+
+  constructor(parts: GemmParts) {
+    this.#parts = parts;
+  }
+
+  get(rows: number, vectors: number): WasmFunction {
+    const key = `${rows}x${vectors}`;
+    let tile = this.#made.get(key);
+    if (tile === undefined) {
+      const { problem, blocking, relaxed, a, b, output } = this.#parts;
+      tile = microKernel({
+        type: problem.type,
+        relaxed,
+        rows,
+        vectors,
+        aRow: a.strides.line,
+        aStep: rows === blocking.tileRows ? a.strides.step : a.strides.tailStep,
+        bStep: vectors === blocking.tileVectors ? b.strides.step : b.strides.tailStep,
+        cRow: output.rowBytes,
+      });
+      this.#made.set(key, tile);
+    }
+    return tile;
+  }
+}

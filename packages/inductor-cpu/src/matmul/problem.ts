@@ -1,0 +1,122 @@
+/**
+ * @file A matrix product as the generators see it: which side is broadcast, which side is vectors.
+ *
+ * `C[row, col] = Σ_k A(row, k) · B(k, col)`: elements of A are broadcast, B and C are read and written in
+ * vectors along `cols`. Either of the kernel's m and n can play the rows; transposing the product costs
+ * nothing but the choice. Columns should be the dimension along which the results are adjacent in
+ * memory (a convolution's images: output channels become rows), and the long one of a skinny product.
+ */
+import { TesseraError } from '@tessera/shared';
+import type { BufferParam, Expr, LoopVar, MatmulKernel, Stmt } from '@tessera/inductor-core';
+import { affineIndex, extent, flatStride, type AffineIndex } from './affine.js';
+import { elementType, type ElementType } from './element-type.js';
+
+/** An operand that is one load at an affine index whose lines and steps each act as one variable. */
+export interface PlainOperand {
+  readonly buf: string;
+  readonly index: AffineIndex;
+  /** Elements from one row (of A) or column (of B) to the next. */
+  readonly lineStride: number;
+  /** Elements from one k to the next. */
+  readonly stepStride: number;
+}
+
+/** One side of the product. */
+export interface Operand {
+  readonly side: 'a' | 'b';
+  readonly expr: Expr;
+  /** Rows for A, columns for B. */
+  readonly lines: readonly LoopVar[];
+  readonly plain: PlainOperand | null;
+}
+
+/** See the file header. */
+export interface MatmulProblem {
+  readonly kernel: MatmulKernel;
+  readonly type: ElementType;
+  readonly batch: readonly LoopVar[];
+  readonly rows: readonly LoopVar[];
+  readonly cols: readonly LoopVar[];
+  readonly depth: readonly LoopVar[];
+  readonly rowCount: number;
+  readonly colCount: number;
+  readonly depthCount: number;
+  readonly batchCount: number;
+  readonly a: Operand;
+  readonly b: Operand;
+}
+
+/** Products with fewer columns than this are transposed if they have more rows. */
+const MIN_COLS = 8;
+
+/** Orients a kernel. @throws kernel-missing when its accumulator type has no vector form */
+export function matmulProblem(kernel: MatmulKernel): MatmulProblem {
+  const type = elementType(kernel.accDtype);
+  if (type === null) {
+    throw new TesseraError('kernel-missing', `cpu: kernel ${kernel.name}: matrix products in ${kernel.accDtype} are not supported.`, {
+      hints: ['Use float32, float64, int32 or int64 operands.'],
+    });
+  }
+  const transposed = shouldTranspose(kernel);
+  const rows = transposed ? kernel.n : kernel.m;
+  const cols = transposed ? kernel.m : kernel.n;
+  return {
+    kernel,
+    type,
+    batch: kernel.batch,
+    rows,
+    cols,
+    depth: kernel.k,
+    rowCount: extent(rows),
+    colCount: extent(cols),
+    depthCount: extent(kernel.k),
+    batchCount: extent(kernel.batch),
+    a: operand('a', transposed ? kernel.b : kernel.a, rows, kernel, type),
+    b: operand('b', transposed ? kernel.a : kernel.b, cols, kernel, type),
+  };
+}
+
+function shouldTranspose(kernel: MatmulKernel): boolean {
+  const m = extent(kernel.m);
+  const n = extent(kernel.n);
+  if (n < MIN_COLS || m < MIN_COLS) return n < MIN_COLS && m > n;
+  return adjacentStores(kernel.epilogue, kernel.m) > adjacentStores(kernel.epilogue, kernel.n);
+}
+
+/** How many stores run over adjacent elements when the last of `vars` advances. */
+function adjacentStores(epilogue: readonly Stmt[], vars: readonly LoopVar[]): number {
+  const last = vars.findLast((each) => each.size > 1);
+  if (last === undefined) return 0;
+  let count = 0;
+  for (const stmt of epilogue) {
+    if (stmt.kind === 'store' && affineIndex(stmt.index)?.strides.get(last.name) === 1) count++;
+  }
+  return count;
+}
+
+function operand(
+  side: 'a' | 'b',
+  expr: Expr,
+  lines: readonly LoopVar[],
+  kernel: MatmulKernel,
+  type: ElementType,
+): Operand {
+  return { side, expr, lines, plain: plainOperand(expr, lines, kernel, type) };
+}
+
+function plainOperand(expr: Expr, lines: readonly LoopVar[], kernel: MatmulKernel, type: ElementType): PlainOperand | null {
+  if (expr.kind !== 'load' || bufferParam(kernel.params, expr.buf).dtype !== type.dtype) return null;
+  const index = affineIndex(expr.index);
+  if (index === null) return null;
+  const lineStride = flatStride(index, lines);
+  const stepStride = flatStride(index, kernel.k);
+  if (lineStride === null || stepStride === null) return null;
+  return { buf: expr.buf, index, lineStride, stepStride };
+}
+
+/** The parameter of this name. @throws plan-invalid */
+export function bufferParam(params: readonly BufferParam[], name: string): BufferParam {
+  const found = params.find((param) => param.name === name);
+  if (found === undefined) throw new TesseraError('plan-invalid', `A kernel uses buffer '${name}', which is none of its parameters.`);
+  return found;
+}

@@ -1,0 +1,129 @@
+/**
+ * @file `CpuExecutable`: a loaded plan.
+ *
+ * `run` writes the addresses of its arguments into the plan block and makes one call into WebAssembly.
+ * The arena is taken from the heap for the duration of a run, so idle plans hold no scratch.
+ */
+import { TesseraError } from '@tessera/shared';
+import type { Executable, ExecutionPlan, KernelSource } from '@tessera/inductor-core';
+import { type CpuHeap, type Tensor, cpuHeap, itemSize } from '@tessera/tensor';
+import { runExtern } from './extern-calls.js';
+import type { LoadedModule } from './load-plan.js';
+import { threadPool } from './thread-pool.js';
+
+/** Memory of a plan; freed once. */
+export interface PlanMemory {
+  readonly block: number;
+  readonly constants: readonly number[];
+  release(): void;
+}
+
+/** See the file header. */
+export class CpuExecutable implements Executable {
+  readonly plan: ExecutionPlan;
+  readonly sources: readonly KernelSource[];
+  readonly #loaded: LoadedModule;
+  readonly #memory: PlanMemory;
+  readonly #heap: CpuHeap = cpuHeap();
+  readonly #inputSizes: readonly number[];
+  readonly #outputSizes: readonly number[];
+  /** The only segment of a plan without extern calls. */
+  readonly #single: ((parallel: number) => void) | null;
+  #arena = 0;
+  #disposed = false;
+
+  constructor(plan: ExecutionPlan, sources: readonly KernelSource[], loaded: LoadedModule, memory: PlanMemory) {
+    this.plan = plan;
+    this.sources = sources;
+    this.#loaded = loaded;
+    this.#memory = memory;
+    this.#inputSizes = argumentSizes(plan, 'input', plan.numInputs);
+    this.#outputSizes = argumentSizes(plan, 'output', plan.outputs.length);
+    this.#single = loaded.segments.length === 1 ? (loaded.segments[0].run ?? null) : null;
+  }
+
+  run(inputs: readonly Tensor[], outputs: readonly Tensor[], scalars: readonly number[]): void {
+    if (this.#disposed) throw this.#afterDispose();
+    const { arenaBytes } = this.plan;
+    this.#arena = arenaBytes > 0 ? this.#heap.alloc(arenaBytes) : 0;
+    try {
+      const { layout, parallelNs } = this.#loaded;
+      const { i32, f64 } = this.#heap;
+      const { block } = this.#memory;
+      writeAddresses(i32, (block + layout.inputs) >>> 2, inputs, this.#inputSizes);
+      writeAddresses(i32, (block + layout.outputs) >>> 2, outputs, this.#outputSizes);
+      i32[(block + layout.arena) >>> 2] = this.#arena;
+      const scalarSlot = (block + layout.scalars) / 8;
+      for (let i = 0; i < scalars.length; i++) f64[scalarSlot + i] = scalars[i];
+      const parallel = parallelNs > 0 && threadPool().isWorthwhile(parallelNs) ? 1 : 0;
+      if (this.#single !== null) this.#single(parallel);
+      else this.#runSegments(parallel, scalars);
+      if (parallel === 1 && threadPool().takeFailure()) throw this.#trapped(null);
+    } catch (error) {
+      throw this.#explain(error);
+    } finally {
+      if (arenaBytes > 0) this.#heap.free(this.#arena);
+    }
+  }
+
+  dispose(): void {
+    if (this.#disposed) return;
+    this.#disposed = true;
+    this.#memory.release();
+  }
+
+  #runSegments(parallel: number, scalars: readonly number[]): void {
+    this.#loaded.bind();
+    for (const segment of this.#loaded.segments) {
+      if (segment.run !== null) segment.run(parallel);
+      else runExtern(this.plan, this.plan.launches[segment.launch], (buffer) => this.#addressOf(buffer), scalars);
+    }
+  }
+
+  /** Address of element 0 of a buffer in the current run. */
+  #addressOf(buffer: number): number {
+    const { source } = this.plan.buffers[buffer];
+    const { layout } = this.#loaded;
+    const { block, constants } = this.#memory;
+    if (source.kind === 'constant') return constants[source.index];
+    if (source.kind === 'arena') return this.#arena + source.offset;
+    const slot = block + (source.kind === 'input' ? layout.inputs : layout.outputs) + 4 * source.index;
+    return this.#heap.i32[slot >>> 2] >>> 0;
+  }
+
+  #explain(error: unknown): unknown {
+    if (!(error instanceof WebAssembly.RuntimeError)) return error;
+    if (threadPool().threads > 1) threadPool().abandonJob();
+    return this.#trapped(error);
+  }
+
+  #trapped(cause: Error | null): TesseraError {
+    const detail = cause === null ? 'on a worker thread' : cause.message;
+    return new TesseraError('kernel-trap', `cpu: a kernel of ${this.plan.name} was stopped by the WebAssembly engine: ${detail}.`, {
+      hints: ['Check index tensors (gather, indexing, embedding) for values outside the dimension they index.'],
+      cause,
+    });
+  }
+
+  #afterDispose(): TesseraError {
+    return new TesseraError('use-after-dispose', `cpu: plan ${this.plan.name} was run after dispose().`, {
+      hints: ['Load the plan again, or dispose it later.'],
+    });
+  }
+}
+
+/** Element size of each argument; an argument that no kernel uses has none. */
+function argumentSizes(plan: ExecutionPlan, kind: 'input' | 'output', count: number): number[] {
+  const sizes = new Array<number>(count).fill(0);
+  for (const { dtype, source } of plan.buffers) if (source.kind === kind) sizes[source.index] = itemSize(dtype);
+  return sizes;
+}
+
+function writeAddresses(words: Int32Array, slot: number, tensors: readonly Tensor[], sizes: readonly number[]): void {
+  for (let i = 0; i < sizes.length; i++) {
+    const tensor = tensors[i];
+    const { storage } = tensor;
+    if (storage.ptr < 0) storage.assertReadable('an argument of a compiled kernel');
+    words[slot + i] = storage.ptr + tensor.storageOffset * sizes[i];
+  }
+}

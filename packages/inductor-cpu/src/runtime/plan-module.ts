@@ -1,0 +1,164 @@
+/**
+ * @file The WebAssembly module of a plan: its kernels and the code that runs them in order.
+ *
+ * Exports `bind` (copies addresses and scalars into the argument blocks), `segment_0` … (runs the
+ * launches between two extern calls; its argument says whether to use the pool) and `help` (what a
+ * worker thread calls). A plan without extern calls is one segment whose function also binds, so a run
+ * is one call.
+ */
+import { TesseraError } from '@tessera/shared';
+import type { ExecutionPlan, Launch } from '@tessera/inductor-core';
+import { call, global, i32, memory, op } from '../emit/code.js';
+import type { Code, DefinedFunction, Global } from '../emit/types.js';
+import { WasmFunction } from '../emit/wasm-function.js';
+import { scalarsOffset, type KernelCode } from '../kernel-code.js';
+import { helpFunction, parallelFunction, workFunction } from './parallel-code.js';
+import type { PlanLayout } from './plan-layout.js';
+
+/** Address of the plan block. */
+export const PLAN_BASE: Global<'i32'> = global('runtime.plan_block', i32(0));
+
+/** Launches worth sharing take at least this long on one thread. */
+const PARALLEL_NS = 6000;
+/** Threads claim pieces of at least this much work. */
+const CHUNK_NS = 2500;
+
+/** A run of launches without extern calls between them, or one extern call. */
+export type Segment =
+  | { readonly kind: 'code'; readonly launches: readonly number[] }
+  | { readonly kind: 'extern'; readonly launch: number };
+
+/** Functions of a plan, not yet assembled. */
+export interface PlanFunctions {
+  readonly segments: readonly Segment[];
+  /** `bind`, the segments and, when anything is worth sharing, `help`. */
+  readonly exports: readonly DefinedFunction[];
+  /** Estimated single-thread time of the launches that are worth sharing, in nanoseconds. */
+  readonly parallelNs: number;
+}
+
+/** Name of the function of code segment `index`. */
+export function segmentName(index: number): string {
+  return `segment_${index}`;
+}
+
+/** Builds the functions. `codes[i]` belongs to kernel i and is null for extern kernels. */
+export function planFunctions(plan: ExecutionPlan, codes: readonly (KernelCode | null)[], layout: PlanLayout): PlanFunctions {
+  const segments = splitSegments(plan);
+  const shared = plan.launches.filter((launch) => isWorthSharing(codes[launch.kernel]));
+  const parallelNs = shared.reduce((total, launch) => total + costOf(codes[launch.kernel]!), 0);
+  const bind = bindFunction(plan, layout);
+  const work = shared.length === 0 ? null : workFunction(dispatchFunction(codes));
+  const parallel = work === null ? null : parallelFunction(work);
+  const exports: DefinedFunction[] = [bind];
+  segments.forEach((segment, index) => {
+    if (segment.kind === 'extern') return;
+    const f = new WasmFunction(segmentName(index), { parallel: 'i32' });
+    if (segments.length === 1) f.do(call(bind));
+    for (const launch of segment.launches) emitLaunch(f, plan.launches[launch], layout.launches[launch], codes, parallel);
+    exports.push(f);
+  });
+  if (work !== null) exports.push(helpFunction(work));
+  return { segments, exports, parallelNs };
+}
+
+function costOf(code: KernelCode): number {
+  return code.workItems * code.costPerItem;
+}
+
+function isWorthSharing(code: KernelCode | null): boolean {
+  return code !== null && code.needsSerial !== true && code.workItems > 1 && costOf(code) >= PARALLEL_NS;
+}
+
+function splitSegments(plan: ExecutionPlan): Segment[] {
+  const segments: Segment[] = [];
+  let open: number[] = [];
+  const close = (): void => {
+    if (open.length > 0) segments.push({ kind: 'code', launches: open });
+    open = [];
+  };
+  plan.launches.forEach((launch, index) => {
+    if (plan.kernels[launch.kernel].kind === 'extern') {
+      close();
+      segments.push({ kind: 'extern', launch: index });
+    } else {
+      open.push(index);
+    }
+  });
+  close();
+  return segments;
+}
+
+function emitLaunch(
+  f: WasmFunction,
+  launch: Launch,
+  argsOffset: number,
+  codes: readonly (KernelCode | null)[],
+  parallel: WasmFunction | null,
+): void {
+  const code = codes[launch.kernel];
+  if (code === null || code.workItems === 0) return;
+  const args = (): Code<'i32'> => op('i32.add', PLAN_BASE, i32(argsOffset));
+  const serial = (): void => f.do(call(code.func, args(), i32(0), i32(code.workItems)));
+  if (parallel === null || !isWorthSharing(code)) {
+    serial();
+    return;
+  }
+  const minChunk = Math.max(1, Math.ceil(CHUNK_NS / code.costPerItem));
+  f.if(
+    f.param('parallel'),
+    () => f.do(call(parallel, i32(launch.kernel), args(), i32(code.workItems), i32(minChunk))),
+    serial,
+  );
+}
+
+/** `dispatch(kernel, args, begin, end)`: calls a kernel by number, by binary search. */
+function dispatchFunction(codes: readonly (KernelCode | null)[]): WasmFunction {
+  const f = new WasmFunction('dispatch', { kernel: 'i32', args: 'i32', begin: 'i32', end: 'i32' });
+  const [kernel, args, begin, end] = ['kernel', 'args', 'begin', 'end'].map((name) => f.param(name));
+  const candidates = codes.flatMap((code, index) => (code !== null && isWorthSharing(code) ? [{ code, index }] : []));
+  const choose = (from: number, to: number): void => {
+    if (to - from === 1) {
+      f.do(call(candidates[from].code.func, args, begin, end));
+      return;
+    }
+    const middle = (from + to) >>> 1;
+    f.if(
+      op('i32.lt_u', kernel, i32(candidates[middle].index)),
+      () => choose(from, middle),
+      () => choose(middle, to),
+    );
+  };
+  choose(0, candidates.length);
+  return f;
+}
+
+function bindFunction(plan: ExecutionPlan, layout: PlanLayout): WasmFunction {
+  const f = new WasmFunction('bind', {});
+  const base = f.let('base', PLAN_BASE);
+  const inArena: { readonly at: number; readonly offset: number }[] = [];
+  plan.launches.forEach((launch, index) => {
+    const args = layout.launches[index];
+    launch.buffers.forEach((buffer, position) => {
+      const source = plan.buffers[buffer]?.source;
+      if (source === undefined) throw new TesseraError('plan-invalid', `Plan ${plan.name}: launch ${index} names buffer ${buffer}, which does not exist.`);
+      const at = args + 4 * position;
+      if (source.kind === 'arena') inArena.push({ at, offset: source.offset });
+      if (source.kind !== 'input' && source.kind !== 'output') return;
+      const slot = (source.kind === 'input' ? layout.inputs : layout.outputs) + 4 * source.index;
+      f.do(memory('i32.store', at, base, memory('i32.load', slot, base)));
+    });
+    launch.scalars.forEach((scalar, position) => {
+      const at = args + scalarsOffset(launch.buffers.length) + 8 * position;
+      f.do(memory('f64.store', at, base, memory('f64.load', layout.scalars + 8 * scalar, base)));
+    });
+  });
+  if (inArena.length > 0) {
+    const arena = f.let('arena', memory('i32.load', layout.arena, base));
+    f.if(op('i32.ne', arena, memory('i32.load', layout.boundArena, base)), () => {
+      f.do(memory('i32.store', layout.boundArena, base, arena));
+      for (const { at, offset } of inArena) f.do(memory('i32.store', at, base, op('i32.add', arena, i32(offset))));
+    });
+  }
+  return f;
+}
