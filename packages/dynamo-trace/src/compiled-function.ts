@@ -7,13 +7,14 @@
  */
 import { parameterNames } from '@tessera/graph';
 import { TesseraError, counters, log } from '@tessera/shared';
-import { gradMode, modes, withPreDispatchMode } from '@tessera/tensor';
+import { type DType, defaultDType, gradMode, modes, withPreDispatchMode } from '@tessera/tensor';
 import type { Backend } from './backend.js';
 import { Capture } from './capture/capture.js';
 import { abortCapture, finishCapture } from './capture/finish-capture.js';
 import { runSegmentEagerly } from './capture/eager-segment.js';
 import { Shadow } from './capture/shadow.js';
 import { Sources } from './capture/sources.js';
+import { now } from './clock.js';
 import { traceConfig } from './config.js';
 import { EntryGuards, type Root } from './guards/entry-guards.js';
 import { PureArtifact } from './pure/pure-artifact.js';
@@ -53,7 +54,8 @@ export interface CaptureRecord {
 export class CompiledFunction {
   readonly captures: CaptureRecord[] = [];
   readonly reasons: string[] = [];
-  private readonly branches: readonly [Branch, Branch] = [{ steps: [] }, { steps: [] }];
+  /** Where traces begin, per default dtype and grad mode. */
+  private readonly branches = new Map<DType, readonly [Branch, Branch]>();
   private readonly artifacts: PureArtifact[] = [];
   private slotCount = 0;
   private scalarCount = 0;
@@ -77,15 +79,25 @@ export class CompiledFunction {
       const roots = this.options.captures === undefined && self === undefined ? args : this.rootValues(self, args);
       for (const artifact of this.artifacts) if (artifact.guards.check(roots)) return artifact.run(roots);
     }
-    const branch = this.branches[gradMode.enabled ? 1 : 0];
+    const branch = this.startBranch();
     const run = new Run();
-    if (branch.steps.length === 0 || !traceConfig.replay) return this.capture(run, branch, self, args);
+    if (branch.steps.length === 0 || !traceConfig.replay || this.options.pure === true)
+      return this.capture(run, branch, self, args);
     return this.replay(run, branch, self, args);
+  }
+
+  /** The branch for the current global state; `pure` functions start anew, since their artifacts hold constants. */
+  private startBranch(): Branch {
+    if (this.options.pure === true) return { steps: [] };
+    const dtype = defaultDType();
+    let pair = this.branches.get(dtype);
+    if (pair === undefined) this.branches.set(dtype, (pair = [{ steps: [] }, { steps: [] }]));
+    return pair[gradMode.enabled ? 1 : 0];
   }
 
   /** Forgets all traces. */
   reset(): void {
-    for (const branch of this.branches) branch.steps = [];
+    this.branches.clear();
     this.artifacts.length = 0;
     this.captures.length = 0;
     this.reasons.length = 0;
@@ -95,7 +107,7 @@ export class CompiledFunction {
   // ---- capture
 
   private capture(run: Run, branch: Branch, self: unknown, args: readonly unknown[]): unknown {
-    const start = performance.now();
+    const start = now();
     const roots = this.roots(self, args);
     const guards = new EntryGuards(roots);
     const capture = this.newCapture(run, branch, roots);
@@ -131,7 +143,7 @@ export class CompiledFunction {
     this.slotCount = capture.nextSlot;
     this.scalarCount = capture.nextScalar;
     const segments = [...earlier, ...capture.segments, last];
-    const captureMs = performance.now() - start - last.compileMs;
+    const captureMs = now() - start - last.compileMs;
     this.captures.push({ segments, guards, breaks: capture.breaks, reason, captureMs });
     counters.inc('frames', 'captured');
     log('guards', () => `Guards of ${this.name}:\n${guards.lines().map((line) => `  ${line}`).join('\n')}`);
@@ -158,7 +170,7 @@ export class CompiledFunction {
     let roots: Root[] = [];
     let guards: EntryGuards | null = null;
     const replay = new Replay(run, branch, (diverged, describe) => {
-      start = performance.now();
+      start = now();
       roots = this.roots(self, args);
       reason = this.failureReason(roots, describe);
       if (this.pathCount() >= traceConfig.recompileLimit) {

@@ -33,11 +33,14 @@ export class PureArtifact {
   static make(capture: Capture, segment: Segment, guards: EntryGuards, result: unknown, roots: readonly Root[]): PureArtifact {
     const { run } = capture;
     const { sources } = capture.options;
-    const readers = segment.inputs.map(({ slot, scalar }): InputReader => {
-      if (slot < 0) {
-        const value = run.scalars[scalar]!;
-        return () => value;
-      }
+    if (segment.inputs.some(({ slot }) => slot < 0)) {
+      throw new TesseraError(
+        'pure-side-effect',
+        'A pure function may not run an optimizer step: its numbers change on every call.',
+        { hints: ['Compile the training step without pure.'] },
+      );
+    }
+    const readers = segment.inputs.map(({ slot }): InputReader => {
       const tensor = run.slots[slot]!;
       const at = sources.locate(tensor);
       // A tensor that no argument or capture holds belongs to the closure: pure promises it stays.

@@ -9,6 +9,7 @@
 import { GraphModule, type Graph, type Node, eliminateDeadCode } from '@tessera/graph';
 import { TesseraError, log } from '@tessera/shared';
 import { type Tensor, modes } from '@tessera/tensor';
+import { now } from '../clock.js';
 import type { Backend, CompiledSegment, SegmentInput } from '../backend.js';
 import type { Bindings } from './pattern.js';
 
@@ -108,9 +109,9 @@ export class Segment {
   private compile(inputs: readonly SegmentInput[]): CompiledSegment {
     const module = this.graphModule;
     log('graph', () => module.print());
-    const start = performance.now();
+    const start = now();
     const compiled = this.backend(module, inputs);
-    this.compileMs += performance.now() - start;
+    this.compileMs += now() - start;
     this.compileCount++;
     if (typeof compiled !== 'function') {
       throw new TesseraError('unknown-backend', `The backend returned ${typeof compiled} instead of a function.`, {

@@ -1,0 +1,219 @@
+/**
+ * @file Ways in which a cached function could go stale: each gives what eager gives.
+ */
+import { describe, expect, it } from 'vitest';
+import { type Tensor, add, mul, tensor } from '@tessera/tensor';
+import { compileEager } from './compile-for-test.js';
+
+const x = tensor([1, 2]);
+
+describe('no result goes stale', () => {
+  it('a closed-over let changed between the third and the fourth call', () => {
+    let scale = 2;
+    const fn = (t: Tensor): Tensor => mul(t, scale);
+    const { call } = compileEager(fn);
+    for (let i = 0; i < 6; i++) {
+      if (i === 3) scale = 10;
+      expect(call(x).toArray()).toEqual(fn(x).toArray());
+    }
+  });
+
+  it('Math.random', () => {
+    const drawn: number[] = [];
+    const { call } = compileEager((t: Tensor) => {
+      drawn.push(Math.random());
+      return mul(t, drawn.at(-1)!);
+    });
+    for (let i = 0; i < 5; i++) expect(call(x).toArray()).toEqual(mul(x, drawn.at(-1)!).toArray());
+    expect(new Set(drawn).size).toBe(5);
+  });
+
+  it('a captured array that is mutated', () => {
+    const weights = [1, 2, 3];
+    const fn = (t: Tensor): Tensor => weights.reduce((sum, w) => add(sum, mul(t, w)), t);
+    const { call } = compileEager(fn);
+    for (const change of [() => undefined, () => weights.push(4), () => (weights[0] = 7), () => (weights.length = 1)]) {
+      change();
+      expect(call(x).toArray()).toEqual(fn(x).toArray());
+    }
+  });
+
+  it('a captured tensor that is replaced', () => {
+    let bias = tensor([1, 1]);
+    const fn = (t: Tensor): Tensor => add(t, bias);
+    const { call, function: compiled } = compileEager(fn);
+    for (let i = 0; i < 4; i++) {
+      bias = tensor([i, -i]);
+      expect(call(x).toArray()).toEqual(fn(x).toArray());
+    }
+    expect(compiled.captures.length).toBe(1);
+  });
+
+  it('a captured tensor that is modified in place', () => {
+    const bias = tensor([1, 1]);
+    const fn = (t: Tensor): Tensor => add(t, bias);
+    const { call } = compileEager(fn);
+    for (let i = 0; i < 3; i++) {
+      bias.add_(1);
+      expect(call(x).toArray()).toEqual(fn(x).toArray());
+    }
+  });
+
+  it('an intermediate that was pushed out, read after its inputs changed, is a clear error', () => {
+    const kept: Tensor[] = [];
+    const w = tensor([2, 2]);
+    const { call } = compileEager((t: Tensor) => {
+      const h = mul(t, w);
+      kept.push(h);
+      return h.sum();
+    });
+    call(x);
+    call(x);
+    w.add_(1);
+    expect(() => kept[1]!.toArray()).toThrow(/left it on a way that was not seen.*modified since/s);
+  });
+
+  it('a pushed-out intermediate', () => {
+    const kept: Tensor[] = [];
+    const { call } = compileEager((t: Tensor) => {
+      const h = mul(t, 3);
+      kept.push(h);
+      return h.sum();
+    });
+    for (let i = 0; i < 3; i++) {
+      call(tensor([i, 1]));
+      expect(kept[i]!.toArray()).toEqual([3 * i, 3]);
+    }
+  });
+
+  it('a data-dependent branch', () => {
+    const fn = (t: Tensor): Tensor => (t.sum().item() > 0 ? mul(t, 2) : mul(t, -1));
+    const { call, function: compiled } = compileEager(fn);
+    for (const values of [[1, 2], [-1, -2], [3, 3], [-4, 0]]) {
+      const t = tensor(values);
+      expect(call(t).toArray()).toEqual(fn(t).toArray());
+    }
+    expect(compiled.captures.length).toBe(2);
+    expect(compiled.captures[0]!.breaks[0]!.reason).toBe('the value of a tensor was read');
+  });
+
+  it('a counter that changes the number of ops', () => {
+    let n = 0;
+    const fn = (t: Tensor): Tensor => {
+      let y = t;
+      for (let i = 0; i < n % 3; i++) y = add(y, 1);
+      return mul(y, 2);
+    };
+    const { call, function: compiled } = compileEager(fn);
+    for (n = 0; n < 9; n++) expect(call(x).toArray()).toEqual(fn(x).toArray());
+    expect(compiled.captures.length).toBe(3);
+  });
+
+  it('arguments mutated by the function', () => {
+    const { call } = compileEager((t: Tensor) => {
+      t.add_(1);
+      return mul(t, 2);
+    });
+    const t = tensor([0, 0]);
+    for (let i = 1; i <= 3; i++) {
+      expect(call(t).toArray()).toEqual([2 * i, 2 * i]);
+      expect(t.toArray()).toEqual([i, i]);
+    }
+  });
+
+  it('views keep sharing memory with what they view', () => {
+    const { call } = compileEager((t: Tensor) => {
+      const v = t.view([2, 1]);
+      v.mul_(3);
+      return v;
+    });
+    for (let i = 0; i < 3; i++) {
+      const t = tensor([1, 2]);
+      const v = call(t);
+      expect(t.toArray()).toEqual([3, 6]);
+      v.add_(1);
+      expect(t.toArray()).toEqual([4, 7]);
+    }
+  });
+
+  it('an exception leaves the state that eager leaves', () => {
+    let fail = false;
+    const state = tensor([0]);
+    const fn = (t: Tensor): Tensor => {
+      state.add_(1);
+      if (fail) throw new Error('stop');
+      return add(t, state);
+    };
+    const { call } = compileEager(fn);
+    call(tensor([1]));
+    fail = true;
+    expect(() => call(tensor([1]))).toThrow('stop');
+    expect(state.toArray()).toEqual([2]);
+    fail = false;
+    expect(call(tensor([1])).toArray()).toEqual([4]);
+  });
+
+  it('attributes set on plain objects and arrays by the function', () => {
+    const log: { last?: Tensor; count: number } = { count: 0 };
+    const { call } = compileEager((t: Tensor, store: typeof log) => {
+      store.count++;
+      store.last = mul(t, store.count);
+      return t.sum();
+    });
+    for (let i = 1; i <= 4; i++) {
+      call(x, log);
+      expect(log.count).toBe(i);
+      expect(log.last!.toArray()).toEqual([i, 2 * i]);
+    }
+  });
+
+  it('stops recompiling at the limit and still gives what eager gives', () => {
+    const fn = (t: Tensor, n: number): Tensor => {
+      let y = t;
+      for (let i = 0; i < n; i++) y = add(y, 1);
+      return y;
+    };
+    const { call, function: compiled } = compileEager(fn);
+    for (let n = 1; n < 14; n++) expect(call(x, n).toArray()).toEqual([1 + n, 2 + n]);
+    expect(compiled.captures.length).toBe(8);
+  });
+});
+
+describe('pure functions', () => {
+  it('skip the JavaScript while guards hold', () => {
+    let calls = 0;
+    const { call } = compileEager((t: Tensor, n: number) => {
+      calls++;
+      return mul(t, n);
+    }, { pure: true });
+    for (let i = 0; i < 5; i++) expect(call(x, 3).toArray()).toEqual([3, 6]);
+    expect(calls).toBe(1);
+    expect(call(x, 4).toArray()).toEqual([4, 8]);
+    expect(calls).toBe(2);
+    expect(call(x, 3).toArray()).toEqual([3, 6]);
+    expect(calls).toBe(2);
+  });
+
+  it('guard what captures() names', () => {
+    let scale = 2;
+    let w = tensor([1, 1]);
+    const { call } = compileEager((t: Tensor) => mul(add(t, w), scale), { pure: true, captures: () => ({ scale, w }) });
+    expect(call(x).toArray()).toEqual([4, 6]);
+    scale = 3;
+    expect(call(x).toArray()).toEqual([6, 9]);
+    w = tensor([0, 0]);
+    expect(call(x).toArray()).toEqual([3, 6]);
+  });
+
+  it('refuse effects and graph breaks', () => {
+    expect(() => compileEager((t: Tensor) => mul(t, Math.random()), { pure: true }).call(x)).toThrow(/pure: true but calls Math.random/);
+    expect(() => compileEager((t: Tensor) => (t.sum().item() > 0 ? t.add(1) : t), { pure: true }).call(x)).toThrow(/breaks the graph/);
+  });
+});
+
+describe('fullgraph', () => {
+  it('turns a graph break into an error that says where', () => {
+    const { call } = compileEager((t: Tensor) => mul(t, t.sum().item()), { fullgraph: true });
+    expect(() => call(x)).toThrow(/Graph break in .*fullgraph: true/);
+  });
+});
