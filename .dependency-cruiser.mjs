@@ -92,7 +92,7 @@ export default {
     enhancedResolveOptions: {
       exportsFields: ['exports'],
       conditionNames: ['@tessera/source', 'import', 'node', 'default'],
-      mainFields: ['module', 'main'],
+      mainFields: ['module', 'main', 'types'],
     },
   },
 };
