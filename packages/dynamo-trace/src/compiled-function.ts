@@ -6,10 +6,10 @@
  * of that trace.
  */
 import { parameterNames } from '@tessera/graph';
-import { TesseraError, counters, log } from '@tessera/shared';
+import { TesseraError, counters, isTesseraError, log } from '@tessera/shared';
 import { type DType, defaultDType, gradMode, modes, withPreDispatchMode } from '@tessera/tensor';
 import type { Backend } from './backend.js';
-import { Capture } from './capture/capture.js';
+import { Capture, type Numbering } from './capture/capture.js';
 import { abortCapture, finishCapture } from './capture/finish-capture.js';
 import { runSegmentEagerly } from './capture/eager-segment.js';
 import { Shadow } from './capture/shadow.js';
@@ -57,8 +57,8 @@ export class CompiledFunction {
   /** Where traces begin, per default dtype and grad mode. */
   private readonly branches = new Map<DType, readonly [Branch, Branch]>();
   private readonly artifacts: PureArtifact[] = [];
-  private slotCount = 0;
-  private scalarCount = 0;
+  /** Numbers handed out so far, over all traces: unique in the trie. */
+  private readonly numbering: Numbering = { slots: 0, scalars: 0 };
   private warned = false;
   private paramNames: readonly (string | null)[] | null = null;
 
@@ -117,7 +117,7 @@ export class CompiledFunction {
   }
 
   private newCapture(run: Run, branch: Branch, roots: readonly Root[]): Capture {
-    return new Capture(run, branch, this.slotCount, this.scalarCount, {
+    return new Capture(run, branch, this.numbering, {
       backend: this.options.backend,
       fullgraph: this.options.fullgraph === true,
       functionName: this.name,
@@ -132,16 +132,27 @@ export class CompiledFunction {
     } catch (error) {
       run.flush = null;
       abort();
-      throw error;
+      throw this.explainMisuse(error, self, args);
     }
+  }
+
+  /** A TypeError of a call whose arguments are built differently from all recorded ones names the difference. */
+  private explainMisuse(error: unknown, self: unknown, args: readonly unknown[]): unknown {
+    const misuse = error instanceof TypeError || (isTesseraError(error) && error.code === 'schema-arguments');
+    if (!misuse || this.captures.length === 0) return error;
+    const values = this.rootValues(self, args);
+    const differences = this.captures.map((record) => record.guards.structureReason(values));
+    if (differences.includes(null)) return error;
+    return new TesseraError('structure-mismatch', `${this.name} was called with arguments of another structure than before and failed: ${error.message}. Expected ${differences.at(-1)!}.`, {
+      cause: error,
+      hints: ['Pass the same nesting of arrays, records and tensors, or handle the difference in the function.'],
+    });
   }
 
   private complete(capture: Capture, result: unknown, earlier: readonly Segment[], guards: EntryGuards, reason: string | null, start: number, roots: readonly Root[]): unknown {
     const { run } = capture;
     run.flush = null;
     const last = finishCapture(capture, result, earlier);
-    this.slotCount = capture.nextSlot;
-    this.scalarCount = capture.nextScalar;
     const segments = [...earlier, ...capture.segments, last];
     const captureMs = now() - start - last.compileMs;
     this.captures.push({ segments, guards, breaks: capture.breaks, reason, captureMs });

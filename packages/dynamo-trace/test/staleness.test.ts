@@ -217,3 +217,20 @@ describe('fullgraph', () => {
     expect(() => call(x)).toThrow(/Graph break in .*fullgraph: true/);
   });
 });
+
+describe('misuse', () => {
+  it('a call with another structure of arguments names the difference', () => {
+    const { call } = compileEager((cfg: { x: Tensor; bias: Tensor }) => add(cfg.x.mul(2), cfg.bias));
+    call({ x, bias: x });
+    expect(() => call({ x } as never)).toThrow(/another structure.*list\(L\['cfg'\]\.keys\(\)\) == \['x', 'bias'\]/s);
+    expect(call({ x, bias: x }).toArray()).toEqual([3, 6]);
+  });
+
+  it('a failing call corrupts no later one', () => {
+    const { call } = compileEager((a: Tensor, b: Tensor) => mul(add(a, b), 2));
+    expect(() => call(x, tensor([1, 2, 3]))).toThrow(/must match the size/);
+    expect(call(x, x).toArray()).toEqual([4, 8]);
+    expect(() => call(x, tensor([1, 2, 3]))).toThrow(/must match the size/);
+    expect(call(x, x).toArray()).toEqual([4, 8]);
+  });
+});

@@ -10,11 +10,11 @@ const THRESHOLD = 1000;
 const EDGE = 3;
 const LINE_WIDTH = 80;
 
-/** `tensor([[1., 2.]], requires_grad=True)`. Values of lazy and device tensors are not fetched. */
+/** `tensor([[1., 2.]], requires_grad=True)`. A lazy tensor is computed; values of other devices are not fetched. */
 export function formatTensor(tensor: Tensor): string {
   const suffix = suffixOf(tensor);
-  const state = tensor.storageOrNull?.state;
-  if (tensor.storageOrNull === null) return `Tensor(lazy, size=${formatSizes(tensor.sizes)}${suffix})`;
+  const { state } = tensor.storage;
+
   if (state === 'fake') return `FakeTensor(..., size=${formatSizes(tensor.sizes)}${suffix})`;
   if (state === 'released') return `Tensor(disposed, size=${formatSizes(tensor.sizes)}${suffix})`;
   if (tensor.device !== 'cpu') return `Tensor(device='${tensor.device}', size=${formatSizes(tensor.sizes)}${suffix})`;
@@ -28,7 +28,7 @@ function suffixOf(tensor: Tensor): string {
   let suffix = '';
   const plain = tensor.dtype === defaultDType() || tensor.dtype === 'int64' || tensor.dtype === 'bool';
   if (!plain) suffix += `, dtype=${tensor.dtype}`;
-  const fn = tensor.storageOrNull === null ? null : tensor.gradFn;
+  const fn = tensor.gradFn;
   if (fn !== null) suffix += `, grad_fn=<${fn.name}>`;
   else if (tensor.requiresGrad) suffix += ', requires_grad=True';
   return suffix;

@@ -48,7 +48,7 @@ export function captureRegion<R>(capture: Capture, owner: object, name: string, 
   capture.options.sources.addObject(owner, ownerName);
   const { leaves, spec } = treeFlatten(inputs);
   const region = new RegionCapture();
-  const firstNew = capture.nextSlot;
+  const firstNew = capture.numbering.slots;
   const patterns: Pattern[] = [];
   const values = leaves.map((leaf) => {
     if (isTensor(leaf)) {
@@ -56,7 +56,7 @@ export function captureRegion<R>(capture: Capture, owner: object, name: string, 
       return leaf;
     }
     if (typeof leaf === 'number') {
-      const index = capture.nextScalar++;
+      const index = capture.numbering.scalars++;
       const kind = 'float';
       const scalar = new SymScalar(leaf, kind, `${ownerName}.${name} input ${patterns.length}`);
       capture.run.scalars[index] = leaf;

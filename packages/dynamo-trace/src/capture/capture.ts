@@ -25,6 +25,12 @@ import { SegmentBuilder } from './segment-builder.js';
 import { setGradEnabledNode } from './set-grad-enabled.js';
 import { type Sources, identifierOf } from './sources.js';
 
+/** How many slots and runtime scalars the traces of a function use; each new one takes the next number. */
+export interface Numbering {
+  slots: number;
+  scalars: number;
+}
+
 /** What a capture needs from its function. */
 export interface CaptureOptions {
   readonly backend: Backend;
@@ -59,8 +65,7 @@ export class Capture implements PreDispatchMode {
   constructor(
     readonly run: Run,
     public branch: Branch,
-    public nextSlot: number,
-    public nextScalar: number,
+    readonly numbering: Numbering,
     readonly options: CaptureOptions,
   ) {}
 
@@ -175,7 +180,7 @@ export class Capture implements PreDispatchMode {
 
   private outSpec(twin: Tensor, known: number, slot: number): OutSpec {
     return {
-      slot: known >= 0 ? known : slot >= 0 ? slot : this.nextSlot++,
+      slot: known >= 0 ? known : slot >= 0 ? slot : this.numbering.slots++,
       same: known >= 0,
       dtype: twin.dtype,
       device: twin.device,
@@ -232,7 +237,7 @@ export class Capture implements PreDispatchMode {
       return { pattern: { code: 4, index, kind: arg.kind }, node, twin: arg };
     }
     if (adopted?.code === 4) return this.scalar(adopted.index, Number(arg), adopted.kind);
-    if (lift !== null) return this.scalar(this.nextScalar++, Number(arg), lift);
+    if (lift !== null) return this.scalar(this.numbering.scalars++, Number(arg), lift);
     if (Array.isArray(arg) && arg.some((item) => isTensor(item))) {
       const items = arg.map((item, i) => this.prepare(item, adopted?.code === 3 ? adopted.items[i]! : null, null));
       return { pattern: { code: 3, items: items.map((p) => p.pattern) }, node: items.map((p) => p.node), twin: items.map((p) => p.twin) };
@@ -259,7 +264,7 @@ export class Capture implements PreDispatchMode {
     }
     // Reading the storage computes a value that another compiled call owes.
     void tensor.storage;
-    const slot = this.nextSlot++;
+    const slot = this.numbering.slots++;
     tensor.traceOwner = run.id;
     tensor.traceSlot = slot;
     run.slots[slot] = tensor;

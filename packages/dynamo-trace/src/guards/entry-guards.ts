@@ -184,6 +184,20 @@ export class EntryGuards {
     return this.identityReason(this.tensorValues(roots));
   }
 
+  /** The first difference in structure (containers, missing values, what is a tensor), in words; null if there is none. */
+  structureReason(roots: readonly unknown[]): string | null {
+    if (roots.length !== this.rootCount) return `number of arguments == ${this.rootCount}`;
+    for (const guard of this.guards) {
+      const value = follow(roots[guard.root], guard.source.steps);
+      if (guard.kind === 'TENSOR_MATCH') {
+        if (!isTensor(value)) return guard.explain!(value);
+      } else if (guard.kind === 'CONSTANT_MATCH') {
+        if (typeof value !== typeof guard.value) return guard.text;
+      } else if (!guard.check(value)) return guard.text;
+    }
+    return null;
+  }
+
   /** Duplicates must stay duplicates, and distinct tensors distinct. */
   private identityReason(values: ReadonlyMap<number, unknown>): string | null {
     const known = new Map(this.duplicates.map(({ index, of }) => [index, of]));

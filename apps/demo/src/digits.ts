@@ -1,0 +1,62 @@
+/**
+ * @file The digits: 1,797 real 8×8 images, the weights the models start from, and the losses that
+ * PyTorch recorded with them.
+ */
+import { readFile } from 'node:fs/promises';
+import { gunzipSync } from 'node:zlib';
+import { type Tensor, parseSafetensors, tensor, toDevice } from '@tessera/tensor';
+
+const DATA = new URL('../data/', import.meta.url);
+const TRAIN_COUNT = 1500;
+
+/** What PyTorch reached with the same weights, data and optimizer. */
+export interface Recorded {
+  readonly losses: readonly number[];
+  /** After each epoch, in [0, 1]. */
+  readonly testAccuracy: readonly number[];
+}
+
+/** A set of images [N, 1, 8, 8], values 0…1, and labels int64 [N]. */
+export interface DigitSet {
+  readonly images: Tensor;
+  readonly labels: Tensor;
+  readonly size: number;
+}
+
+/** Everything the job needs. */
+export interface Digits {
+  readonly train: DigitSet;
+  readonly test: DigitSet;
+  /** Raw pixels 0…16 and labels of the test set, for drawing. */
+  readonly testPixels: Uint8Array;
+  readonly testLabels: Uint8Array;
+  /** Initial state of a model, by PyTorch's names. */
+  state(model: 'mlp' | 'cnn'): Record<string, Tensor>;
+  recorded(model: 'mlp' | 'cnn'): Recorded;
+}
+
+/** Loads the data that ships with the demo. */
+export async function loadDigits(device: string): Promise<Digits> {
+  const file = parseSafetensors(gunzipSync(await readFile(new URL('digits.safetensors.gz', DATA))));
+  const facts = JSON.parse(await readFile(new URL('digits.json', DATA), 'utf8')) as Record<string, Recorded>;
+  const pixels = file['digits/images_u8']!.toTypedArray() as Uint8Array;
+  const labels = file['digits/labels']!.toTypedArray() as Uint8Array;
+  const count = labels.length;
+  const set = (from: number, to: number): DigitSet => ({
+    images: toDevice(tensor(Float32Array.from(pixels.subarray(from * 64, to * 64), (value) => value / 16)).view([to - from, 1, 8, 8]), device),
+    labels: toDevice(tensor(Array.from(labels.subarray(from, to)), { dtype: 'int64' }), device),
+    size: to - from,
+  });
+  return {
+    train: set(0, TRAIN_COUNT),
+    test: set(TRAIN_COUNT, count),
+    testPixels: pixels.subarray(TRAIN_COUNT * 64),
+    testLabels: labels.subarray(TRAIN_COUNT),
+    state(model) {
+      const prefix = `digits_${model}/state/`;
+      const entries = Object.entries(file).filter(([name]) => name.startsWith(prefix));
+      return Object.fromEntries(entries.map(([name, value]) => [name.slice(prefix.length), value]));
+    },
+    recorded: (model) => facts[`digits_${model}`]!,
+  };
+}

@@ -1,0 +1,93 @@
+/**
+ * @file `compile`: the entry point.
+ */
+import { type AnyFunction, type Backend, CompiledFunction, type Explanation, explainFunction } from '@tessera/dynamo-trace';
+import { Module } from '@tessera/nn';
+import { TesseraError } from '@tessera/shared';
+import { lookupBackend } from './backend-registry.js';
+
+/** Options of `compile`. */
+export interface CompileOptions {
+  /** `inductor` (default), `aot_eager`, `eager`, another registered name, or a function. */
+  readonly backend?: string | Backend;
+  /** Make graph breaks errors. */
+  readonly fullgraph?: boolean;
+  /**
+   * Promise that the result depends only on the arguments (and `captures`): while their guards hold,
+   * the function's JavaScript does not run.
+   */
+  readonly pure?: boolean;
+  /** What a `pure` function reads besides its arguments: guarded on every call. */
+  readonly captures?: () => Record<string, unknown>;
+  /** Called with the reason whenever a call fits no recorded trace. */
+  readonly guardFailFn?: (reason: string) => void;
+}
+
+const functions = new WeakMap<object, CompiledFunction>();
+const live = new Set<WeakRef<CompiledFunction>>();
+
+/**
+ * Compiles a function of tensors, or a module's forward. Calls behave as those of the original;
+ * the first one captures and compiles, later ones replay (see `@tessera/dynamo-trace`).
+ *
+ * @throws unknown-backend, invalid-argument
+ * @example const f = compile((x: Tensor) => x.mul(2).add(1));
+ * @see torch.compile
+ */
+export function compile<F extends AnyFunction>(fn: F, options?: CompileOptions): F;
+export function compile<M extends Module>(module: M, options?: CompileOptions): M['forward'];
+export function compile(target: AnyFunction | Module, options: CompileOptions = {}): AnyFunction {
+  const fn = target instanceof Module ? (...args: unknown[]): unknown => target.call(...(args as never[])) : target;
+  if (typeof fn !== 'function') {
+    throw new TesseraError('invalid-argument', `compile() takes a function or a Module, not ${typeof target}.`, { hints: ['Wrap it: compile((x) => …).'] });
+  }
+  const compiled = new CompiledFunction(fn, {
+    backend: lookupBackend(options.backend ?? 'inductor'),
+    fullgraph: options.fullgraph,
+    pure: options.pure,
+    captures: options.captures,
+    guardFailFn: options.guardFailFn,
+  });
+  const wrapper = function (this: unknown, ...args: unknown[]): unknown {
+    return compiled.call(this === globalThis ? undefined : this, args);
+  };
+  Object.defineProperty(wrapper, 'name', { value: fn.name });
+  functions.set(wrapper, compiled);
+  live.add(new WeakRef(compiled));
+  return wrapper;
+}
+
+/** The traces of a compiled function. @throws invalid-argument if it is not one */
+export function compiledFunctionOf(fn: AnyFunction): CompiledFunction {
+  const compiled = functions.get(fn);
+  if (compiled === undefined) {
+    throw new TesseraError('invalid-argument', `${fn.name || 'This function'} was not made by compile().`, { hints: ['Pass what compile() returned.'] });
+  }
+  return compiled;
+}
+
+/** Forgets all recorded traces of all compiled functions. */
+export function reset(): void {
+  for (const ref of live) {
+    const compiled = ref.deref();
+    if (compiled === undefined) live.delete(ref);
+    else compiled.reset();
+  }
+}
+
+/**
+ * Runs a function once under capture and says what happened: graphs, breaks with reasons and lines,
+ * guards. A function that `compile` made is described as it is, after the call.
+ */
+export function explain<F extends AnyFunction>(fn: F, options: CompileOptions = {}): (...args: Parameters<F>) => Explanation {
+  return (...args) => {
+    const known = functions.get(fn);
+    if (known !== undefined) {
+      fn(...args);
+      return explainFunction(known);
+    }
+    const wrapper = compile(fn as AnyFunction, { backend: 'eager', ...options });
+    wrapper(...args);
+    return explainFunction(compiledFunctionOf(wrapper));
+  };
+}

@@ -1,0 +1,30 @@
+/**
+ * @file `CompileCounter`: a backend that counts what it is given and runs it op by op.
+ */
+import type { Backend } from '@tessera/dynamo-trace';
+import type { GraphModule } from '@tessera/graph';
+import type { Tensor } from '@tessera/tensor';
+
+/** Pass `counter.backend` to `compile`. */
+export class CompileCounter {
+  /** Graphs compiled. */
+  frameCount = 0;
+  /** Operator calls in all of them. */
+  opCount = 0;
+  readonly graphs: GraphModule[] = [];
+
+  readonly backend: Backend = (module) => {
+    module.lint();
+    this.frameCount++;
+    this.graphs.push(module);
+    this.opCount += module.graph.nodes.filter((node) => node.op === 'call_function' && typeof node.target === 'object').length;
+    return (inputs) => module.forward(...inputs) as Tensor[];
+  };
+
+  /** Starts counting from zero. */
+  clear(): void {
+    this.frameCount = 0;
+    this.opCount = 0;
+    this.graphs.length = 0;
+  }
+}
