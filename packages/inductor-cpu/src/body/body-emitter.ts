@@ -1,0 +1,258 @@
+/**
+ * @file `BodyEmitter`: emits IR expressions and stores as vector code, for loop kernels and for the
+ * prologues and epilogues of matmul.
+ *
+ * ```ts
+ * const body = new BodyEmitter(f, kernel, space, options);
+ * body.scope.loop('i0', begin, end, 8, () => {
+ *   body.scope.vectorise({ lane: 'i0', across: 'i0', groups: 2, active: 8 }, () => body.store(statement));
+ * });
+ * ```
+ *
+ * Each expression is emitted once per scope level and mask, at the outermost level where it can be
+ * (see `Scope`). Outside of `vectorise` all values are uniform. Walks are iterative: expressions may be
+ * thousands of operations deep.
+ */
+import { indexValues, type Expr, type LoopKernel, type MatmulKernel, type ScalarOp, type Stmt } from '@tessera/inductor-core';
+import { TesseraError } from '@tessera/shared';
+import type { DType } from '@tessera/tensor';
+import { memory, op } from '../emit/code.js';
+import type { Code } from '../emit/types.js';
+import type { Section, WasmFunction } from '../emit/wasm-function.js';
+import { scalarsOffset } from '../kernel-code.js';
+import { AccessCode, type BufferRef } from './access-code.js';
+import { convert, wrapTo } from './convert.js';
+import { Dependencies, READS_MEMORY } from './dependencies.js';
+import { kindOf } from './element-kind.js';
+import { IndexCode } from './index-code.js';
+import type { LoopSpace } from './loop-space.js';
+import { applyOperator } from './operators.js';
+import { emitRandom } from './random.js';
+import { Scope, type MaskContext } from './scope.js';
+import { maskFor, type Value } from './value.js';
+import { VectorBuilder, type CodeOptions, type Regs } from './vector-builder.js';
+
+/** Changes how some expressions are evaluated: a cached row, a fused special case. Undefined: the usual way. */
+export type Override = (expr: Expr) => (() => Value) | undefined;
+
+interface Pending {
+  readonly expr: Expr;
+  readonly mask: MaskContext | undefined;
+}
+
+/** See the file header. */
+export class BodyEmitter {
+  readonly scope: Scope;
+  readonly vb: VectorBuilder;
+  readonly deps: Dependencies;
+  readonly index: IndexCode;
+  /** Consulted before an expression is emitted. */
+  override: Override = () => undefined;
+  /** Called after an expression was emitted. */
+  onValue: (expr: Expr, value: Value) => void = () => {};
+  readonly #access: AccessCode;
+  readonly #entry: Section;
+  readonly #buffers = new Map<string, BufferRef>();
+
+  /** `f` has the parameter `args`; buffers and scalars are found through it. Emission continues behind the entry code. */
+  constructor(
+    readonly f: WasmFunction,
+    readonly kernel: LoopKernel | MatmulKernel,
+    readonly space: LoopSpace,
+    options: CodeOptions,
+  ) {
+    this.#entry = f.section();
+    this.scope = new Scope(f);
+    this.vb = new VectorBuilder(f, this.#entry, options);
+    this.deps = new Dependencies(space);
+    this.index = new IndexCode(this.scope, this.vb, this.deps, (expr, mask) => this.value(expr, mask));
+    this.#access = new AccessCode(this.scope, this.vb, this.index);
+  }
+
+  /** A buffer parameter with its address in a local. */
+  buffer(name: string): BufferRef {
+    let found = this.#buffers.get(name);
+    if (found === undefined) {
+      const position = this.kernel.params.findIndex((param) => param.name === name);
+      if (position < 0) throw new TesseraError('plan-invalid', `Kernel ${this.kernel.name} uses '${name}', which is no parameter of it.`);
+      const pointer = this.f.into(this.#entry, () => this.f.let(name, memory('i32.load', 4 * position, this.f.param('args'))));
+      found = { name, dtype: (this.kernel.params[position] as { dtype: DType }).dtype, pointer };
+      this.#buffers.set(name, found);
+    }
+    return found;
+  }
+
+  /** The value of an expression; see the file header. */
+  value(root: Expr, mask?: MaskContext): Value {
+    const stack: Pending[] = [{ expr: root, mask }];
+    while (stack.length > 0) {
+      const top = stack[stack.length - 1] as Pending;
+      const needed = this.#find(top) === undefined ? this.#missing(top) : [];
+      if (needed.length > 0) {
+        for (let i = needed.length - 1; i >= 0; i--) stack.push(needed[i] as Pending);
+        continue;
+      }
+      stack.pop();
+      if (this.#find(top) === undefined) this.#emit(top);
+    }
+    return this.#find({ expr: root, mask }) as Value;
+  }
+
+  /** One operation on values, emitted here. */
+  apply(name: ScalarOp, dtype: DType, args: readonly Value[]): Value {
+    return applyOperator(this.vb, { kind: 'op', dtype, op: name, args: [] }, args);
+  }
+
+  /** Emits a store statement here. */
+  store(statement: Extract<Stmt, { kind: 'store' }>): void {
+    const buffer = this.buffer(statement.buf);
+    for (const index of indexValues(statement.index)) this.value(index);
+    const value = this.value(statement.value);
+    this.vb.hint = 'out';
+    this.#access.store(buffer, this.space.affine(statement.index), wrapTo(this.vb, convert(this.vb, value, kindOf(buffer.dtype)), buffer.dtype));
+  }
+
+  /** Masks matter only to expressions that read memory. */
+  #effective({ expr, mask }: Pending): MaskContext | undefined {
+    return mask !== undefined && this.deps.of(expr).has(READS_MEMORY) ? mask : undefined;
+  }
+
+  #level({ expr, mask }: Pending): number {
+    return Math.max(this.scope.levelOf(this.deps.of(expr)), mask?.level ?? 0);
+  }
+
+  #find(wanted: Pending): Value | undefined {
+    const mask = this.#effective(wanted);
+    return this.scope.level(this.#level({ expr: wanted.expr, mask })).values.get(wanted.expr)?.get(mask);
+  }
+
+  /** Operands that are not emitted yet. */
+  #missing({ expr, mask }: Pending): Pending[] {
+    if (this.override(expr) !== undefined) return [];
+    const pending = (operand: Expr): Pending => ({ expr: operand, mask });
+    switch (expr.kind) {
+      case 'op':
+        return expr.args.map(pending).filter((each) => this.#find(each) === undefined);
+      case 'load':
+      case 'index':
+        return indexValues(expr.index).map(pending).filter((each) => this.#find(each) === undefined);
+      case 'random':
+        return [expr.seed, expr.offset, ...indexValues(expr.index)].map(pending).filter((each) => this.#find(each) === undefined);
+      case 'masked': {
+        if (this.#find(pending(expr.mask)) === undefined) return [pending(expr.mask)];
+        const inside = { expr: expr.body, mask: this.#inside(expr.mask, mask) };
+        return this.#find(inside) === undefined ? [inside] : [];
+      }
+      default:
+        return [];
+    }
+  }
+
+  /** The context inside a mask whose value is known. */
+  #inside(condition: Expr, outer: MaskContext | undefined): MaskContext {
+    const level = this.#level({ expr: condition, mask: outer });
+    const { masks } = this.scope.level(level);
+    const known = masks.get(condition)?.get(outer);
+    if (known !== undefined) return known;
+    const own = this.#find({ expr: condition, mask: outer }) as Value;
+    const value = outer === undefined ? own : this.scope.at(level, () => bothTrue(this.vb, outer.value, own));
+    const made: MaskContext = { id: this.scope.nextMaskId(), value, level };
+    if (!masks.has(condition)) masks.set(condition, new Map());
+    masks.get(condition)?.set(outer, made);
+    return made;
+  }
+
+  #emit(wanted: Pending): void {
+    const mask = this.#effective(wanted);
+    const level = this.#level({ expr: wanted.expr, mask });
+    this.vb.hint = wanted.expr.kind === 'op' ? wanted.expr.op : wanted.expr.kind;
+    const replaced = this.override(wanted.expr);
+    const value = replaced === undefined ? this.#valueOf(wanted.expr, mask, wanted.mask, level) : this.scope.at(level, replaced);
+    const { values } = this.scope.level(level);
+    if (!values.has(wanted.expr)) values.set(wanted.expr, new Map());
+    values.get(wanted.expr)?.set(mask, value);
+    this.onValue(wanted.expr, value);
+  }
+
+  /** `mask` is the effective context of the expression itself, `outer` that of its operands. */
+  #valueOf(expr: Expr, mask: MaskContext | undefined, outer: MaskContext | undefined, level: number): Value {
+    const { vb, scope } = this;
+    const operand = (each: Expr): Value => this.#find({ expr: each, mask: outer }) as Value;
+    switch (expr.kind) {
+      case 'const':
+        return { kind: kindOf(expr.dtype), uniform: true, regs: constantRegs(vb, expr.dtype, expr.value) };
+      case 'scalar':
+        return scope.at(0, () => this.#scalar(expr));
+      case 'acc':
+        return scope.acc(expr.id);
+      case 'load':
+        return this.#access.load(this.buffer(expr.buf), this.space.affine(expr.index), mask, level);
+      case 'index': {
+        const form = this.space.affine(expr.index);
+        const whole: Value = { kind: 'i32', uniform: !this.index.isVarying(form), regs: this.index.vector(form, mask) };
+        return scope.at(level, () => convert(vb, whole, kindOf(expr.dtype)));
+      }
+      case 'masked': {
+        const context = this.#inside(expr.mask, outer);
+        const body = this.#find({ expr: expr.body, mask: context }) as Value;
+        const own = operand(expr.mask);
+        return scope.at(level, () => {
+          const other = constantRegs(vb, expr.dtype, expr.other);
+          return { kind: body.kind, uniform: body.uniform && own.uniform, regs: vb.select(maskFor(vb, own, body.kind), body.regs, other) };
+        });
+      }
+      case 'random': {
+        const form = this.space.affine(expr.index);
+        const index = this.index.vector(form, mask);
+        const [seed, offset] = [operand(expr.seed), operand(expr.offset)];
+        return scope.at(level, () => {
+          const regs = emitRandom(vb, expr.distribution, convert(vb, seed, 'i32').regs, convert(vb, offset, 'i32').regs, index);
+          return convert(vb, { kind: 'f32', uniform: regs.length === 1 && !this.index.isVarying(form), regs }, kindOf(expr.dtype));
+        });
+      }
+      case 'op':
+        return scope.at(level, () => applyOperator(vb, expr, expr.args.map(operand)));
+    }
+  }
+
+  #scalar(expr: Extract<Expr, { kind: 'scalar' }>): Value {
+    const position = this.kernel.scalars.findIndex((scalar) => scalar.name === expr.name);
+    if (position < 0) throw new TesseraError('plan-invalid', `Kernel ${this.kernel.name} uses the scalar '${expr.name}', which is no parameter of it.`);
+    const offset = scalarsOffset(this.kernel.params.length) + 8 * position;
+    const number = (): Code<'f64'> => memory('f64.load', offset, this.f.param('args'));
+    const splat = (code: Code<'v128'>): Regs => [this.vb.let(code)];
+    const kind = kindOf(expr.dtype);
+    switch (kind) {
+      case 'f32':
+        return { kind, uniform: true, regs: splat(op('f32x4.splat', op('f32.demote_f64', number()))) };
+      case 'f64':
+        return { kind, uniform: true, regs: splat(op('f64x2.splat', number())) };
+      case 'i64':
+        return { kind, uniform: true, regs: splat(op('i64x2.splat', op('i64.trunc_sat_f64_s', number()))) };
+      case 'i32':
+        return { kind, uniform: true, regs: splat(op('i32x4.splat', op('i32.wrap_i64', op('i64.trunc_sat_f64_s', number())))) };
+      case 'bool':
+        return convert(this.vb, { kind: 'f64', uniform: true, regs: splat(op('f64x2.splat', number())) }, 'bool');
+    }
+  }
+}
+
+function bothTrue(vb: VectorBuilder, a: Value, b: Value): Value {
+  return { kind: 'bool', uniform: a.uniform && b.uniform, regs: vb.bin('v128.and', a.regs, b.regs) };
+}
+
+/** A constant of a dtype in all lanes. */
+export function constantRegs(vb: VectorBuilder, dtype: DType, value: number): Regs {
+  switch (kindOf(dtype)) {
+    case 'f32':
+      return vb.f32(value);
+    case 'f64':
+      return vb.f64(value);
+    case 'i32':
+      return vb.i32(value);
+    case 'i64':
+      return vb.i64(BigInt(Math.trunc(value)));
+    case 'bool':
+      return vb.i32(value === 0 ? 0 : -1);
+  }
+}

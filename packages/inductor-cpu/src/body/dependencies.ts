@@ -1,0 +1,72 @@
+/**
+ * @file What an expression depends on: loop variables, finished reductions, memory.
+ *
+ * From this follows where its code goes (outside every loop whose variable it does not use) and whether
+ * its lanes differ.
+ */
+import { operands, type Expr } from '@tessera/inductor-core';
+import type { Affine, LoopSpace } from './loop-space.js';
+
+/** Marks expressions that read memory; they may not be evaluated where a mask forbids it. */
+export const READS_MEMORY = '!';
+
+/** Name of a reduction's result as a dependency. */
+export function accName(id: number): string {
+  return `#${id}`;
+}
+
+type Names = ReadonlySet<string>;
+const NONE: Names = new Set();
+
+/** Dependencies of expressions over one loop space, each computed once. */
+export class Dependencies {
+  readonly #known = new Map<Expr, Names>();
+
+  constructor(readonly space: LoopSpace) {}
+
+  /** Names of the loop variables, results (`#id`) and {@link READS_MEMORY} that an expression uses. */
+  of(root: Expr): Names {
+    const stack: Expr[] = [root];
+    while (stack.length > 0) {
+      const expr = stack[stack.length - 1] as Expr;
+      const missing = this.#known.has(expr) ? [] : operands(expr).filter((operand) => !this.#known.has(operand));
+      if (missing.length > 0) {
+        stack.push(...missing);
+      } else {
+        stack.pop();
+        if (!this.#known.has(expr)) this.#known.set(expr, this.#direct(expr));
+      }
+    }
+    return this.#known.get(root) as Names;
+  }
+
+  #direct(expr: Expr): Names {
+    const own: string[] = [];
+    if (expr.kind === 'acc') own.push(accName(expr.id));
+    if (expr.kind === 'load') own.push(READS_MEMORY);
+    let names: Names = own.length === 0 ? NONE : new Set(own);
+    if (expr.kind === 'load' || expr.kind === 'index' || expr.kind === 'random') names = union(names, this.ofAffine(this.space.affine(expr.index)));
+    for (const operand of operands(expr)) names = union(names, this.of(operand));
+    return names;
+  }
+
+  /** Dependencies of an index. */
+  ofAffine(form: Affine): Names {
+    let names: Names = form.terms.size === 0 ? NONE : new Set(form.terms.keys());
+    for (const atom of form.atoms) {
+      if (atom.kind === 'value') names = union(names, this.of(atom.value));
+      else if (atom.kind === 'product') for (const factor of atom.factors) names = union(names, this.ofAffine(factor));
+      else names = union(names, this.ofAffine(atom.num));
+    }
+    return names;
+  }
+}
+
+/** Shares a set that contains the other, so that long chains do not copy. */
+function union(a: Names, b: Names): Names {
+  if (b.size === 0 || a === b) return a;
+  if (a.size === 0) return b;
+  const [large, small] = a.size >= b.size ? [a, b] : [b, a];
+  for (const name of small) if (!large.has(name)) return new Set([...large, ...small]);
+  return large;
+}

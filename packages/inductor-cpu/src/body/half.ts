@@ -1,0 +1,45 @@
+/**
+ * @file float16 and bfloat16: bit conversions to and from f32, four lanes at a time.
+ *
+ * Raw halves are the low 16 bits of i32 lanes. Rounding is to nearest even, denormals are kept.
+ */
+import type { Regs, VectorBuilder } from './vector-builder.js';
+
+/** float16 bits (zero-extended) → f32. */
+export function halfToFloat(vb: VectorBuilder, raw: Regs): Regs {
+  const magnitude = vb.bin('v128.and', raw, vb.i32(0x7fff));
+  // Scaling by 2^112 moves the exponent bias and normalises denormals at once.
+  const scaled = vb.mul(vb.shift('i32x4.shl', magnitude, 13), vb.i32(0x77800000));
+  const special = vb.bin('v128.and', vb.bin('i32x4.gt_s', magnitude, vb.i32(0x7bff)), vb.i32(0x7f800000));
+  const sign = vb.shift('i32x4.shl', vb.bin('v128.and', raw, vb.i32(0x8000)), 16);
+  return vb.bin('v128.or', vb.bin('v128.or', scaled, special), sign);
+}
+
+/** f32 → float16 bits in the low half of each lane. */
+export function floatToHalf(vb: VectorBuilder, x: Regs): Regs {
+  const sign = vb.shift('i32x4.shr_u', vb.bin('v128.and', x, vb.i32(-0x80000000)), 16);
+  const magnitude = vb.bin('v128.and', x, vb.i32(0x7fffffff));
+  // Normal range: rebias the exponent and round the 13 dropped bits to even.
+  const odd = vb.bin('v128.and', vb.shift('i32x4.shr_u', magnitude, 13), vb.i32(1));
+  const rebased = vb.bin('i32x4.add', magnitude, vb.i32(((15 - 127) << 23) + 0xfff));
+  const normal = vb.shift('i32x4.shr_u', vb.bin('i32x4.add', rebased, odd), 13);
+  // Below 2^-14 the sum with 0.5 leaves the rounded denormal in the low bits.
+  const denormal = vb.bin('i32x4.sub', vb.add(magnitude, vb.f32(0.5)), vb.i32(0x3f000000));
+  const isDenormal = vb.bin('i32x4.lt_s', magnitude, vb.i32(0x38800000));
+  const isNan = vb.bin('i32x4.gt_s', magnitude, vb.i32(0x7f800000));
+  const infinite = vb.select(isNan, vb.i32(0x7e00), vb.i32(0x7c00));
+  const isLarge = vb.bin('i32x4.gt_s', magnitude, vb.i32(0x477fefff));
+  return vb.bin('v128.or', sign, vb.select(isLarge, infinite, vb.select(isDenormal, denormal, normal)));
+}
+
+/** bfloat16 bits → f32. */
+export function bfloatToFloat(vb: VectorBuilder, raw: Regs): Regs {
+  return vb.shift('i32x4.shl', raw, 16);
+}
+
+/** f32 → bfloat16 bits in the low half of each lane. */
+export function floatToBfloat(vb: VectorBuilder, x: Regs): Regs {
+  const odd = vb.bin('v128.and', vb.shift('i32x4.shr_u', x, 16), vb.i32(1));
+  const rounded = vb.bin('i32x4.add', vb.bin('i32x4.add', x, vb.i32(0x7fff)), odd);
+  return vb.shift('i32x4.shr_u', vb.select(vb.bin('f32x4.eq', x, x), rounded, vb.i32(0x7fc00000)), 16);
+}
