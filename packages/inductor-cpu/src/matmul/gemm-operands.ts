@@ -4,11 +4,13 @@
  * Both forms look the same to the tile loop: an address for the first tile of a block, constant byte
  * strides within a tile, and a constant distance to the next tile.
  */
+import type { CodeOptions } from '../body/vector-builder.js';
 import { call, i32, op } from '../emit/code.js';
 import type { Code, Local } from '../emit/types.js';
 import type { WasmFunction } from '../emit/wasm-function.js';
 import { roundUp, type Blocking } from './blocking.js';
 import { scaled, sum } from './index-code.js';
+import { packExpression } from './pack-expression.js';
 import { packPlain } from './pack-plain.js';
 import type { MatmulProblem, Operand, PlainOperand } from './problem.js';
 
@@ -61,8 +63,8 @@ function plainAddress(problem: MatmulProblem, plain: PlainOperand, range: BlockR
   return sum(sum(range.base, scaled(range.line, plain.lineStride * bytes)), scaled(range.step, plain.stepStride * bytes));
 }
 
-/** Packs an operand; `pack` fills full panels and `packTail` the last one when it has fewer lines. */
-export function packedAccess(problem: MatmulProblem, operand: Operand, blocking: Blocking): OperandAccess {
+/** Packs a plain operand into panels; `pack` fills full panels and `packTail` the last one when it has fewer lines. */
+export function panelAccess(problem: MatmulProblem, operand: Operand, plain: PlainOperand, blocking: Blocking): OperandAccess {
   const { type } = problem;
   const isA = operand.side === 'a';
   const lines = isA ? blocking.tileRows : blocking.tileVectors * type.lanes;
@@ -71,7 +73,6 @@ export function packedAccess(problem: MatmulProblem, operand: Operand, blocking:
   const tail = lineCount % lines;
   const tailWidth = isA ? tail : roundUp(tail, type.lanes);
   const pitch = blocking.depthBlock * lines * type.bytes + 64;
-  const plain = operand.plain!;
   const shape = { type, operand: operand.side, lineStride: plain.lineStride, stepStride: plain.stepStride, pitch };
   const pack = packPlain({ ...shape, lines, width: lines });
   const packTail = tail === 0 ? null : packPlain({ ...shape, lines: tail, width: tailWidth });
@@ -88,6 +89,27 @@ export function packedAccess(problem: MatmulProblem, operand: Operand, blocking:
           f.do(call(packTail, sum(scratch, scaled(panels, pitch)), from, i32(1), range.steps));
         });
       }
+      return scratch;
+    },
+  };
+}
+
+/** Elements between the rows of a packed block beyond its lines: keeps rows apart in the cache, and takes what partial vectors write. */
+const ROW_PADDING = 16;
+
+/** Packs any operand, line by line adjacent, k by k. */
+export function expressionAccess(problem: MatmulProblem, operand: Operand, blocking: Blocking, options: CodeOptions): OperandAccess {
+  const { bytes, lanes } = problem.type;
+  const isA = operand.side === 'a';
+  const blockLines = isA ? blocking.rowsPerItem : blocking.colBlock;
+  const tileLines = isA ? blocking.tileRows : blocking.tileVectors * lanes;
+  const rowBytes = (roundUp(blockLines, 8) + ROW_PADDING) * bytes;
+  const pack = packExpression({ problem, operand, rowBytes, blockLines, options });
+  return {
+    strides: { line: bytes, step: rowBytes, tailStep: rowBytes, tile: tileLines * bytes },
+    scratchBytes: blocking.depthBlock * rowBytes,
+    prepare(f, { args, batch, line, lines, step, steps }, scratch) {
+      f.do(call(pack, args, batch, scratch, line, lines, step, steps));
       return scratch;
     },
   };

@@ -1,10 +1,13 @@
 /**
  * @file Where the tiles of a product go: straight to the output, or to scratch with an epilogue after.
  */
-import { memory } from '../emit/code.js';
+import type { CodeOptions } from '../body/vector-builder.js';
+import { call, memory } from '../emit/code.js';
 import type { Code, Local } from '../emit/types.js';
 import type { WasmFunction } from '../emit/wasm-function.js';
 import { affineIndex, flatStride } from './affine.js';
+import { roundUp, type Blocking } from './blocking.js';
+import { epilogueFunction } from './epilogue.js';
 import { decodeIndex, plus, scaled, sum } from './index-code.js';
 import { bufferParam, type MatmulProblem } from './problem.js';
 
@@ -23,6 +26,8 @@ export interface GemmOutput {
   /** Bytes from one row of the destination to the next. */
   readonly rowBytes: number;
   readonly scratchBytes: number;
+  /** Whether each block of rows starts over at the region's first row (nothing has to wait for further blocks of k). */
+  readonly reusesRows: boolean;
   /** Emits the address of the region's first element; `scratch` is where this output's scratch lies. */
   open(f: WasmFunction, region: OutputRegion & { readonly scratch: Local<'i32'> }): Local<'i32'>;
   /** Emits what follows the last block of k for a region whose sums begin at `c`. */
@@ -44,6 +49,7 @@ export function directOutput(problem: MatmulProblem): GemmOutput | null {
   return {
     rowBytes: rowStride * bytes,
     scratchBytes: 0,
+    reusesRows: false,
     open(f, { args, batch, row, col }) {
       let address: Code<'i32'> = plus(memory('i32.load', parameter * 4, args), index.constant * bytes);
       for (const [name, local] of decodeIndex(f, problem.batch, batch)) {
@@ -52,5 +58,22 @@ export function directOutput(problem: MatmulProblem): GemmOutput | null {
       return f.let('out', sum(sum(address, scaled(row, rowStride * bytes)), scaled(col, bytes)));
     },
     finish: () => {},
+  };
+}
+
+/** Tiles go to scratch, and an epilogue function stores from there. */
+export function scratchOutput(problem: MatmulProblem, blocking: Blocking, options: CodeOptions): GemmOutput {
+  const { type } = problem;
+  const rowElements = roundUp(blocking.colBlock, 8) + (blocking.colBlock >= 128 ? 16 : 0);
+  const rowBytes = rowElements * type.bytes;
+  const reusesRows = problem.depthCount <= blocking.depthBlock;
+  const rows = Math.min(reusesRows ? blocking.rowsPerItem : blocking.groupRows, roundUp(problem.rowCount, blocking.tileRows));
+  const epilogue = epilogueFunction(problem, rowBytes, blocking.colBlock, options);
+  return {
+    rowBytes,
+    scratchBytes: rows * rowBytes + 64,
+    reusesRows,
+    open: (_f, { scratch }) => scratch,
+    finish: (f, { args, batch, row, rows: count, col, cols, c }) => f.do(call(epilogue, args, batch, row, count, col, cols, c)),
   };
 }

@@ -73,7 +73,8 @@ export function gemmFunction(name: string, parts: GemmParts): WasmFunction {
         f.loop((nextRows) => {
           const blockRows = minimum(f, 'block_rows', rowsLeft, i32(rowsPerItem));
           const aBlock = f.let('a', a.prepare(f, { args, batch, base: bases.a, line: row, lines: blockRows, step, steps }, scratchA));
-          const c = f.let('c', sum(destination, scaled(op('i32.sub', row, row0), output.rowBytes)));
+          const done = output.reusesRows ? i32(0) : op('i32.sub', row, row0);
+          const c = f.let('c', sum(destination, scaled(done, output.rowBytes)));
           multiplyBlock(f, parts, tiles, { a: aBlock, b: bBlock, c, rows: blockRows, cols, steps, accumulate });
           f.if(isLast, () => output.finish(f, { args, batch, row, rows: blockRows, col, cols, c }));
           f.set(row, sum(row, blockRows));

@@ -2,29 +2,25 @@
  * @file Matrix products: chooses a strategy for a kernel and generates it.
  */
 import type { MatmulKernel } from '@tessera/inductor-core';
+import type { CodeOptions } from '../body/vector-builder.js';
 import type { KernelCode } from '../kernel-code.js';
 import { chooseBlocking, isAdjacentInDepth, type Blocking } from './blocking.js';
 import { gemmFunction, gemmScratchBytes, type GemmParts } from './gemm.js';
-import { directAccess, packedAccess, type OperandAccess } from './gemm-operands.js';
-import { directOutput } from './gemm-output.js';
+import { directAccess, expressionAccess, panelAccess, type OperandAccess } from './gemm-operands.js';
+import { directOutput, scratchOutput } from './gemm-output.js';
 import { matmulProblem, type MatmulProblem } from './problem.js';
 
-/** Whether the generated code may use relaxed SIMD (fused multiply-add). */
-export interface MatmulOptions {
-  readonly relaxedSimd: boolean;
-}
-
 /** Code of a matrix product. @throws kernel-missing */
-export function generateMatmul(kernel: MatmulKernel, options: MatmulOptions): KernelCode {
+export function generateMatmul(kernel: MatmulKernel, options: CodeOptions): KernelCode {
   const problem = matmulProblem(kernel);
   const blocking = chooseBlocking(problem);
   const parts: GemmParts = {
     problem,
     blocking,
     relaxed: options.relaxedSimd,
-    a: accessA(problem, blocking),
-    b: packedAccess(problem, problem.b, blocking),
-    output: directOutput(problem)!,
+    a: accessA(problem, blocking, options),
+    b: accessB(problem, blocking, options),
+    output: directOutput(problem) ?? scratchOutput(problem, blocking, options),
   };
   return {
     name: kernel.name,
@@ -38,10 +34,14 @@ export function generateMatmul(kernel: MatmulKernel, options: MatmulOptions): Ke
 /** Column blocks narrower than this do not repay packing A. */
 const PACK_A_COLS = 96;
 
-function accessA(problem: MatmulProblem, blocking: Blocking): OperandAccess {
+function accessA(problem: MatmulProblem, blocking: Blocking, options: CodeOptions): OperandAccess {
   const { a } = problem;
-  if (a.plain !== null && isAdjacentInDepth(problem) && blocking.colBlock < PACK_A_COLS) {
-    return directAccess(problem, a.plain, blocking.tileRows);
-  }
-  return packedAccess(problem, a, blocking);
+  if (a.plain === null) return expressionAccess(problem, a, blocking, options);
+  const inPlace = isAdjacentInDepth(problem) && blocking.colBlock < PACK_A_COLS;
+  return inPlace ? directAccess(problem, a.plain, blocking.tileRows) : panelAccess(problem, a, a.plain, blocking);
+}
+
+function accessB(problem: MatmulProblem, blocking: Blocking, options: CodeOptions): OperandAccess {
+  const { b } = problem;
+  return b.plain === null ? expressionAccess(problem, b, blocking, options) : panelAccess(problem, b, b.plain, blocking);
 }

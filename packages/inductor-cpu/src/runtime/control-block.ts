@@ -15,8 +15,14 @@
 /** Most threads a pool may have. */
 export const MAX_THREADS = 64;
 
+/** Distance between the words of two threads. */
+export const THREAD_STRIDE = 64;
+
+const IN_FLIGHT = 384;
+const CLAIMS: number = IN_FLIGHT + MAX_THREADS * THREAD_STRIDE;
+
 /** Byte offsets in the control block. */
-export const CONTROL = {
+export const CONTROL: Readonly<Record<ControlWord, number>> = {
   /** Number of the newest job; workers spin or sleep on it. */
   sequence: 0,
   /** Workers that sleep. */
@@ -35,14 +41,17 @@ export const CONTROL = {
   /** Set by a worker whose kernel trapped. */
   failed: 320,
   /** Per thread: items it has claimed and not yet finished. */
-  inFlight: 384,
+  inFlight: IN_FLIGHT,
   /** Per thread: the claim word of its share. */
-  claims: 384 + MAX_THREADS * 64,
-  bytes: 384 + MAX_THREADS * 128,
-} as const;
+  claims: CLAIMS,
+  /** Size of the block. */
+  bytes: CLAIMS + MAX_THREADS * THREAD_STRIDE,
+};
 
-/** Distance between the words of two threads. */
-export const THREAD_STRIDE = 64;
+type ControlWord =
+  | 'sequence' | 'sleepers' | 'done' | 'mail'
+  | 'plan' | 'kernel' | 'args' | 'items' | 'minChunk' | 'threads'
+  | 'failed' | 'inFlight' | 'claims' | 'bytes';
 
 /** Plan number of a job that only wakes workers to read their mail. */
 export const NO_PLAN = -1;

@@ -31,7 +31,7 @@ export type WorkerMessage = { readonly mail: number } & (
 const word = (offset: number): number => offset / 4;
 
 /** Source text; runs as a classic script in Node workers (`eval`) and browser workers. */
-export const WORKER_PROGRAM = `'use strict';
+export const WORKER_PROGRAM: string = `'use strict';
 const port = typeof process === 'object' && process.versions && process.versions.node
   ? require('node:worker_threads').parentPort : null;
 const plans = new Map();

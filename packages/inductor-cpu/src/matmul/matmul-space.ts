@@ -1,0 +1,140 @@
+/**
+ * @file The loop variables of a matrix product as its expression code iterates over them.
+ *
+ * Lines and depth are lists of variables, but most lists act as one: neighbours that every index uses
+ * as one contiguous range are merged. What is left is walked in *runs*: stretches of the innermost
+ * variable with the outer ones fixed, so that vectors go along one variable and no index needs a
+ * division.
+ */
+import { indexOf, postorder, stmtRoots, type Expr, type IndexExpr, type LoopVar, type Stmt } from '@tessera/inductor-core';
+import type { BodyEmitter } from '../body/body-emitter.js';
+import { Dependencies } from '../body/dependencies.js';
+import { LoopSpace } from '../body/loop-space.js';
+import { i32, op } from '../emit/code.js';
+import type { Local } from '../emit/types.js';
+import type { WasmFunction } from '../emit/wasm-function.js';
+import { decodeIndex, sum } from './index-code.js';
+
+/** Lists of variables after merging, in one space. Every list has at least one variable. */
+export interface MergedSpace {
+  readonly space: LoopSpace;
+  readonly lists: readonly (readonly LoopVar[])[];
+}
+
+/** Merges within each list what the given expressions and statements allow. */
+export function mergedSpace(
+  lists: readonly (readonly LoopVar[])[],
+  batch: readonly LoopVar[],
+  roots: readonly Expr[],
+  stores: readonly Stmt[],
+): MergedSpace {
+  // A list without extent still needs a variable to run vectors along.
+  const filled = lists.map((list, i) => (list.length === 0 ? [{ name: `unit.${i}`, size: 1 }] : list));
+  const space = new LoopSpace([...filled.flat(), ...batch]);
+  const indices = indicesOf(roots, stores);
+  return { space, lists: filled.map((list) => mergeList(space, list, indices)) };
+}
+
+function indicesOf(roots: readonly Expr[], stores: readonly Stmt[]): IndexExpr[] {
+  const found = stores.flatMap((stmt) => (stmt.kind === 'store' ? [stmt.index] : []));
+  for (const expr of postorder([...roots, ...stores.flatMap(stmtRoots)])) {
+    const index = indexOf(expr);
+    if (index !== null) found.push(index);
+  }
+  return found;
+}
+
+function mergeList(space: LoopSpace, list: readonly LoopVar[], indices: readonly IndexExpr[]): LoopVar[] {
+  const [last, ...outer] = list.toReversed();
+  const kept: LoopVar[] = [];
+  let inner = last;
+  for (const each of outer) {
+    if (each.size === 1) {
+      space.fix(each.name);
+    } else if (inner.size === 1 || canMerge(space, each, inner, indices)) {
+      if (inner.size === 1) {
+        space.fix(inner.name);
+        inner = each;
+      } else {
+        space.merge(each.name, inner.name);
+        inner = { name: inner.name, size: each.size * inner.size };
+      }
+    } else {
+      kept.unshift(inner);
+      inner = each;
+    }
+  }
+  return [inner, ...kept];
+}
+
+function canMerge(space: LoopSpace, outer: LoopVar, inner: LoopVar, indices: readonly IndexExpr[]): boolean {
+  const deps = new Dependencies(space);
+  return indices.every((index) => {
+    const form = space.affine(index);
+    const inAtoms = deps.ofAffine({ constant: 0, terms: new Map(), atoms: form.atoms });
+    if (inAtoms.has(outer.name) || inAtoms.has(inner.name)) return false;
+    return (form.terms.get(outer.name) ?? 0) === (form.terms.get(inner.name) ?? 0) * inner.size;
+  });
+}
+
+/** A stretch of the innermost variable, from `begin` to below `end`; `flat` is the flat index of `begin`. */
+export interface Run {
+  readonly inner: string;
+  readonly begin: Local<'i32'>;
+  readonly end: Local<'i32'>;
+  readonly flat: Local<'i32'>;
+}
+
+/** Emits a loop over the runs of `vars` that make up the flat range [begin, end); binds the outer variables. */
+export function forEachRun(
+  body: BodyEmitter,
+  vars: readonly LoopVar[],
+  begin: Local<'i32'>,
+  end: Local<'i32'>,
+  emit: (run: Run) => void,
+): void {
+  const { f, scope } = body;
+  const inner = vars[vars.length - 1];
+  const outer = vars.slice(0, -1);
+  if (outer.length === 0) {
+    emit({ inner: inner.name, begin, end, flat: begin });
+    return;
+  }
+  const flat = f.let('flat', begin);
+  const from = f.let('from', op('i32.rem_u', flat, i32(inner.size)));
+  const locals = decodeIndex(f, outer, op('i32.div_u', flat, i32(inner.size)));
+  const to = f.local('i32', 'to');
+  scope.nest((inside) => {
+    f.while(
+      () => op('i32.lt_u', flat, end),
+      () => {
+        f.set(to, sum(from, op('i32.sub', end, flat)));
+        f.if(op('i32.gt_u', to, i32(inner.size)), () => f.set(to, i32(inner.size)));
+        inside(() => {
+          for (const [name, local] of locals) scope.bind(name, local);
+          emit({ inner: inner.name, begin: from, end: to, flat });
+        });
+        f.set(flat, sum(flat, op('i32.sub', to, from)));
+        f.set(from, i32(0));
+        carry(f, outer, locals);
+      },
+    );
+  });
+}
+
+/** Advances a multi-digit counter by one. */
+function carry(f: WasmFunction, vars: readonly LoopVar[], locals: ReadonlyMap<string, Local<'i32'>>): void {
+  const { name, size } = vars[vars.length - 1];
+  const local = locals.get(name)!;
+  f.set(local, sum(local, i32(1)));
+  if (vars.length === 1) return;
+  f.if(op('i32.eq', local, i32(size)), () => {
+    f.set(local, i32(0));
+    carry(f, vars.slice(0, -1), locals);
+  });
+}
+
+/** Binds the batch variables to the digits of a flat index. */
+export function bindBatch(body: BodyEmitter, batch: readonly LoopVar[], flat: Local<'i32'>): void {
+  for (const [name, local] of decodeIndex(body.f, batch, flat)) body.scope.bind(name, local);
+}
