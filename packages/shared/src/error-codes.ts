@@ -52,6 +52,7 @@ export const ERROR_CODES = {
   'grad-non-scalar': 'A gradient was requested for a non-scalar output without a seed',
   'derivative-missing': 'An operator has no derivative formula',
   'nan-gradient': 'A backward node returned NaN while anomaly mode is on',
+  'aot-unsupported': 'A program cannot be turned into a functional graph',
   'double-backward-compiled': 'Double backward through a compiled function is not supported',
 
   // Files

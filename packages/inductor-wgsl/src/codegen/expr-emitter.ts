@@ -1,0 +1,317 @@
+/**
+ * @file `ExprEmitter`: turns expressions into WGSL statements.
+ *
+ * Each expression object is emitted once, into the outermost scope in which it is known: what does not
+ * depend on the inner loop variables is hoisted out of the loop. Expressions used once and short are
+ * written in place; all others become `let` variables. Iterative: expressions may be thousands deep.
+ */
+import { TesseraError } from '@tessera/shared';
+import { operands, postorder, type Expr, type IndexExpr } from '@tessera/inductor-core';
+import type { CodeBlock } from './code-block.js';
+import { emitIndex, type IndexNames, type IndexText, type SymbolText } from './index-emitter.js';
+import { namesAny, type LaneContext } from './lane-context.js';
+import { literal } from './literals.js';
+import { emitOp, REPEATS_OPERANDS, type OpSite } from './op-table.js';
+import type { BufferAccess, ProgramBuilder } from './program.js';
+import { widen, type Value } from './value.js';
+import { computeType, typeName, type ScalarType, type Width } from './wgsl-types.js';
+
+/** Longest text that is written in place. */
+const INLINE_LIMIT = 56;
+
+interface Scope {
+  readonly block: CodeBlock;
+  readonly values: Map<Expr, Value>;
+  readonly symbols: ReadonlyMap<string, SymbolText>;
+}
+
+/** See the file header. */
+export class ExprEmitter {
+  private readonly scopes: Scope[] = [];
+  private readonly kept = new Map<object, Map<Expr, Value>>();
+  private readonly innerDependent = new Set<Expr>();
+  private readonly useCounts = new Map<Expr, number>();
+  private readonly accs = new Map<number, Value>();
+  private readonly indexNames: IndexNames;
+
+  /**
+   * @param roots every expression that will be emitted, to count uses and dependences
+   * @param innerVariables variables of the inner loop: what depends on them is not hoisted
+   */
+  constructor(
+    readonly builder: ProgramBuilder,
+    readonly context: LaneContext,
+    roots: readonly Expr[],
+    innerVariables: ReadonlySet<string> = new Set(),
+  ) {
+    for (const root of roots) this.countUse(root);
+    for (const expr of postorder(roots)) {
+      const inputs = operands(expr);
+      for (const input of inputs) this.countUse(input);
+      if (namesAny(expr, innerVariables) || inputs.some((input) => this.innerDependent.has(input))) this.innerDependent.add(expr);
+    }
+    this.indexNames = {
+      symbol: (name) => this.symbol(name),
+      value: (expr) => {
+        const value = this.value(expr);
+        return { text: `${typeName('u32', value.width)}(${value.text})`, width: value.width };
+      },
+    };
+  }
+
+  /**
+   * Opens a scope; the first is the outer one, a second the body of the inner loop. Scopes opened with
+   * the same `key` share what they computed: the steps of an unrolled loop, from stage to stage.
+   */
+  enter(block: CodeBlock, symbols: ReadonlyMap<string, SymbolText>, key?: object): void {
+    let values = key === undefined ? undefined : this.kept.get(key);
+    if (values === undefined) {
+      values = new Map();
+      if (key !== undefined) this.kept.set(key, values);
+    }
+    this.scopes.push({ block, symbols, values });
+  }
+
+  leave(): void {
+    this.scopes.pop();
+  }
+
+  /** The block that statements go to. */
+  get block(): CodeBlock {
+    return this.scopes[this.scopes.length - 1].block;
+  }
+
+  /** Makes the result of a reduction known. */
+  setAcc(id: number, value: Value): void {
+    this.accs.set(id, value);
+  }
+
+  /** The value of an expression, emitting what is not yet there. */
+  value(root: Expr): Value {
+    const stack: Expr[] = [root];
+    while (stack.length > 0) {
+      const expr = stack[stack.length - 1];
+      if (this.find(expr) !== undefined) {
+        stack.pop();
+        continue;
+      }
+      const before = stack.length;
+      for (const input of operands(expr)) if (this.find(input) === undefined) stack.push(input);
+      if (stack.length > before) continue;
+      stack.pop();
+      this.define(expr, this.build(expr));
+    }
+    return this.find(root) as Value;
+  }
+
+  /** Like `value`, as a name or literal. */
+  atom(value: Value, scope: Scope = this.scopes[this.scopes.length - 1]): Value {
+    if (value.atom) return value;
+    const name = this.builder.names.fresh('t');
+    scope.block.line(`let ${name} = ${value.text};`);
+    return { ...value, text: name, atom: true };
+  }
+
+  /** Text of an index at lane 0. */
+  indexBase(index: IndexExpr): string {
+    return emitIndex(index, this.indexNames, false).text;
+  }
+
+  /** Text of an index on all lanes. */
+  indexLanes(index: IndexExpr): IndexText {
+    return emitIndex(index, this.indexNames, true);
+  }
+
+  helper(name: string, width: Width): string {
+    return this.builder.helpers.use(name, width);
+  }
+
+  /** The names of the four elements that lanes touch at an index, as index texts. */
+  laneIndices(index: IndexExpr, buffer: BufferAccess): string[] {
+    const shift = buffer.offset === null ? '' : ` + ${buffer.offset}`;
+    const { stride } = this.context.access(index);
+    const name = this.builder.names.fresh('x');
+    if (stride !== null && emitIndex(index, this.indexNames, false).width === 1) {
+      this.block.line(`let ${name} = ${this.indexBase(index)}${shift};`);
+      return [0, 1, 2, 3].map((lane) => laneOffset(name, lane * stride));
+    }
+    this.block.line(`let ${name} = ${this.indexLanes(index).text}${shift};`);
+    return ['x', 'y', 'z', 'w'].map((component) => `${name}.${component}`);
+  }
+
+  private countUse(expr: Expr): void {
+    this.useCounts.set(expr, (this.useCounts.get(expr) ?? 0) + 1);
+  }
+
+  private find(expr: Expr): Value | undefined {
+    for (let i = this.scopes.length - 1; i >= 0; i--) {
+      const value = this.scopes[i].values.get(expr);
+      if (value !== undefined) return value;
+    }
+    return undefined;
+  }
+
+  private scopeOf(expr: Expr): Scope {
+    return this.scopes[this.innerDependent.has(expr) ? this.scopes.length - 1 : 0];
+  }
+
+  private symbol(name: string): SymbolText {
+    for (let i = this.scopes.length - 1; i >= 0; i--) {
+      const symbol = this.scopes[i].symbols.get(name);
+      if (symbol !== undefined) return symbol;
+    }
+    throw new TesseraError('plan-invalid', `Kernel '${this.builder.kernel.name}' uses loop variable '${name}' outside its loop.`, {
+      context: { kernel: this.builder.kernel.name, name },
+      hints: ['Run verifyKernel from @tessera/inductor-core on the kernel.'],
+    });
+  }
+
+  private define(expr: Expr, value: Value): void {
+    const scope = this.scopeOf(expr);
+    const once = (this.useCounts.get(expr) ?? 2) <= 1;
+    const inline = value.atom || (expr.kind === 'op' && once && value.text.length <= INLINE_LIMIT);
+    scope.values.set(expr, inline ? value : this.atom(value, scope));
+  }
+
+  private build(expr: Expr): Value {
+    switch (expr.kind) {
+      case 'const': {
+        const type = computeType(expr.dtype);
+        return { text: this.literal(expr.value, type), type, width: 1, atom: true };
+      }
+      case 'scalar': {
+        const scalar = this.builder.scalar(expr.name);
+        return { ...scalar, width: 1, atom: true };
+      }
+      case 'acc':
+        return this.acc(expr.id);
+      case 'index':
+        return this.loopIndex(expr.index, computeType(expr.dtype));
+      case 'load':
+        return this.load(expr);
+      case 'random':
+        return this.random(expr);
+      case 'masked': {
+        const mask = this.value(expr.mask);
+        const body = this.value(expr.body);
+        const width = mask.width === 4 || body.width === 4 ? 4 : 1;
+        const other = `${typeName(body.type, width)}(${this.literal(expr.other, body.type)})`;
+        return { text: `select(${other}, ${widen(body, width)}, ${widen(mask, width)})`, type: body.type, width, atom: false };
+      }
+      case 'op':
+        return this.operation(expr);
+    }
+  }
+
+  private literal(value: number, type: ScalarType): string {
+    return literal(value, type, (name) => `${this.helper(name, 1)}()`);
+  }
+
+  private acc(id: number): Value {
+    const value = this.accs.get(id);
+    if (value === undefined) {
+      throw new TesseraError('plan-invalid', `Kernel '${this.builder.kernel.name}' reads result ${id} before it is reduced.`, {
+        context: { kernel: this.builder.kernel.name, acc: id },
+        hints: ['Run verifyKernel from @tessera/inductor-core on the kernel.'],
+      });
+    }
+    return value;
+  }
+
+  private operation(expr: Extract<Expr, { kind: 'op' }>): Value {
+    let args = expr.args.map((arg) => this.value(arg));
+    if (REPEATS_OPERANDS.has(expr.op)) args = args.map((arg) => this.atom(arg, this.scopeOf(expr)));
+    const width: Width = args.some((arg) => arg.width === 4) ? 4 : 1;
+    const site: OpSite = {
+      op: expr.op,
+      dtype: expr.dtype,
+      types: args.map((arg) => arg.type),
+      width,
+      helper: (name) => this.helper(name, width),
+    };
+    const text = emitOp(site, args.map((arg) => widen(arg, width)));
+    return { text, type: computeType(expr.dtype), width, atom: false };
+  }
+
+  private loopIndex(index: IndexExpr, type: ScalarType): Value {
+    const { stride } = this.context.access(index);
+    if (stride === 0) return { text: convertIndex(this.indexBase(index), 1, type), type, width: 1, atom: false };
+    const lanes = this.indexLanes(index);
+    return { text: convertIndex(lanes.text, lanes.width, type), type, width: lanes.width, atom: false };
+  }
+
+  private load(expr: Extract<Expr, { kind: 'load' }>): Value {
+    const buffer = this.builder.buffer(expr.buf);
+    const type = computeType(buffer.param.dtype);
+    const { stride, alignment } = this.context.access(expr.index);
+    if (stride === 0) {
+      const element = elementText(buffer, this.indexBase(expr.index));
+      return { text: fromStorage(element, buffer, 1), type, width: 1, atom: false };
+    }
+    if (stride === 1 && alignment === 4 && buffer.vector) {
+      const vector = `${buffer.variable}[${vectorIndex(this.indexBase(expr.index))}]`;
+      return { text: fromStorage(vector, buffer, 4), type, width: 4, atom: false };
+    }
+    const scope = this.scopeOf(expr);
+    const parts = this.inScope(scope, () => this.laneIndices(expr.index, buffer)).map((index) =>
+      rawElement(buffer, index),
+    );
+    return { text: fromStorage(`${typeName(buffer.storage, 4)}(${parts.join(', ')})`, buffer, 4), type, width: 4, atom: false };
+  }
+
+  private random(expr: Extract<Expr, { kind: 'random' }>): Value {
+    const seed = this.value(expr.seed);
+    const offset = this.value(expr.offset);
+    const index = this.context.access(expr.index).stride === 0
+      ? { text: this.indexBase(expr.index), width: 1 as Width }
+      : this.indexLanes(expr.index);
+    const width: Width = seed.width === 4 || offset.width === 4 || index.width === 4 ? 4 : 1;
+    const u32 = typeName('u32', width);
+    const args = [seed, offset].map((value) => `${u32}(${value.text})`);
+    args.push(index.width === width ? index.text : `${u32}(${index.text})`);
+    return { text: `${this.helper(expr.distribution, width)}(${args.join(', ')})`, type: 'f32', width, atom: false };
+  }
+
+  /** Runs `emit` with statements going to a scope's block. */
+  private inScope<T>(scope: Scope, emit: () => T): T {
+    const hidden = this.scopes.splice(this.scopes.indexOf(scope) + 1);
+    try {
+      return emit();
+    } finally {
+      this.scopes.push(...hidden);
+    }
+  }
+}
+
+/** Element of a buffer at an index text, the binding's offset included. */
+export function elementText(buffer: BufferAccess, index: string): string {
+  return rawElement(buffer, buffer.offset === null ? index : `${index} + ${buffer.offset}`);
+}
+
+/** Element at an index text that includes the offset. */
+export function rawElement(buffer: BufferAccess, index: string): string {
+  if (!buffer.vector) return `${buffer.variable}[${index}]`;
+  return `${buffer.variable}[(${index}) >> 2u][(${index}) & 3u]`;
+}
+
+/** Index of the vector that begins at a multiple of four. */
+export function vectorIndex(index: string): string {
+  return `(${index}) >> 2u`;
+}
+
+function laneOffset(name: string, offset: number): string {
+  if (offset === 0) return name;
+  return offset > 0 ? `${name} + ${offset}u` : `${name} - ${-offset}u`;
+}
+
+function fromStorage(text: string, buffer: BufferAccess, width: Width): string {
+  if (buffer.storage === 'f16') return `${typeName('f32', width)}(${text})`;
+  if (buffer.param.dtype === 'bool') return `(${text} != ${typeName('u32', width)}(0u))`;
+  return text;
+}
+
+function convertIndex(text: string, width: Width, type: ScalarType): string {
+  const signed = `${typeName('i32', width)}(${text})`;
+  return type === 'i32' ? signed : `${typeName(type, width)}(${signed})`;
+}
+

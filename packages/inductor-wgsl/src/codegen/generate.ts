@@ -1,0 +1,35 @@
+/**
+ * @file `generateKernel`: WGSL for any kernel of the IR.
+ */
+import { TesseraError } from '@tessera/shared';
+import type { FusedKernel } from '@tessera/inductor-core';
+import { generateMatmul } from './matmul.js';
+import type { TileMemory } from './matmul-tiles.js';
+import { generatePointwise } from './pointwise.js';
+import type { WgslProgram } from './program.js';
+import { generateReduction } from './reduction.js';
+import type { WgslTarget } from './target.js';
+import { directVariant, type KernelVariant } from './variant.js';
+
+/**
+ * Generates the WGSL of a kernel for an adapter.
+ *
+ * @param variant how the launch's buffers lie in memory; each alone and from its first element if absent
+ * @throws kernel-missing for an extern kernel, dtype-unsupported for float64
+ */
+export function generateKernel(
+  kernel: FusedKernel,
+  target: WgslTarget,
+  variant: KernelVariant = directVariant(kernel.params.length),
+  tiles?: TileMemory,
+): WgslProgram {
+  if (kernel.kind === 'extern') {
+    throw new TesseraError('kernel-missing', `'${kernel.op}' has no WGSL kernel: it is only implemented as a reference kernel on the CPU.`, {
+      context: { op: kernel.op, device: 'wgpu' },
+      hints: [`Run this op on device 'cpu': move its inputs with .to('cpu') and the result back.`],
+    });
+  }
+  if (kernel.kind === 'matmul') return generateMatmul(kernel, target, variant, undefined, tiles);
+  if (kernel.stages.some((stage) => stage.kind === 'inner')) return generateReduction(kernel, target, variant);
+  return generatePointwise(kernel, target, variant);
+}

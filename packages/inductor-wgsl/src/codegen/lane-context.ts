@@ -1,0 +1,80 @@
+/**
+ * @file `LaneContext`: which loop variables differ between the four lanes of a vector, and what that
+ * means for each expression and index of a kernel.
+ *
+ * Either one variable is spread over the lanes (`lane`: value, +1, +2, +3 from a multiple of four), or
+ * some variables have an arbitrary value on each lane (`scattered`), or values are single (width 1).
+ */
+import { indexOf, indexSymbols, postorder, type Expr, type IndexExpr } from '@tessera/inductor-core';
+import { laneAccess, type LaneAccess } from './lane-stride.js';
+
+import type { Width } from './wgsl-types.js';
+
+/** What differs between lanes. */
+export interface LaneSpec {
+  readonly lane?: string;
+  readonly scattered?: ReadonlySet<string>;
+  /** Whether results of reductions (or a matmul's product) are vectors. */
+  readonly vectorAccs?: boolean;
+  /** Known divisors (2 or 4) of loop variables. */
+  readonly alignments?: ReadonlyMap<string, number>;
+}
+
+/** See the file header. */
+export class LaneContext {
+  readonly width: Width;
+  private readonly varying = new Set<Expr>();
+  private readonly scattered: ReadonlySet<string>;
+  private readonly lane: string;
+
+  constructor(
+    private readonly spec: LaneSpec,
+    roots: readonly Expr[],
+  ) {
+    this.lane = spec.lane ?? '';
+    this.scattered = spec.scattered ?? new Set();
+    this.width = spec.lane !== undefined || this.scattered.size > 0 || spec.vectorAccs === true ? 4 : 1;
+    if (this.width === 4) this.extend(roots);
+  }
+
+  /** Adds expressions that were not among the roots. */
+  extend(roots: readonly Expr[]): void {
+    for (const expr of postorder(roots)) if (this.computeVaries(expr)) this.varying.add(expr);
+  }
+
+  /** Whether a value may differ between lanes. */
+  varies(expr: Expr): boolean {
+    return this.varying.has(expr);
+  }
+
+  /** Movement of an index over the lanes. */
+  access(index: IndexExpr): LaneAccess {
+    if (this.width === 1) return { stride: 0, alignment: 1 };
+    return laneAccess(index, {
+      lane: this.lane,
+      scattered: this.scattered,
+      alignments: this.spec.alignments ?? NO_ALIGNMENTS,
+      isUniform: (value) => !this.varying.has(value),
+    });
+  }
+
+  private computeVaries(expr: Expr): boolean {
+    if (expr.kind === 'acc') return this.spec.vectorAccs === true;
+    const index = indexOf(expr);
+    if (index !== null && this.access(index).stride !== 0) return true;
+    if (expr.kind === 'op') return expr.args.some((arg) => this.varying.has(arg));
+    if (expr.kind === 'masked') return this.varying.has(expr.mask) || this.varying.has(expr.body);
+    if (expr.kind === 'random') return this.varying.has(expr.seed) || this.varying.has(expr.offset);
+    return false;
+  }
+}
+
+const NO_ALIGNMENTS: ReadonlyMap<string, number> = new Map();
+
+/** Whether an expression's own index names one of the variables; operands are not searched. */
+export function namesAny(expr: Expr, variables: ReadonlySet<string>): boolean {
+  const index = indexOf(expr);
+  if (index === null) return false;
+  for (const name of indexSymbols(index)) if (variables.has(name)) return true;
+  return false;
+}

@@ -1,0 +1,99 @@
+/**
+ * @file Loading one operand of a matmul into workgroup memory.
+ *
+ * Both operands are slabs of `bk` rows with `x` (m or n) along the row, so A is transposed on the way. A
+ * unit is four values along x at one k: one vec4 load when the operand is contiguous along x, else four
+ * loads. Threads that follow each other take units along whichever direction is contiguous in memory.
+ */
+import { postorder, type Expr, type LoopVar } from '@tessera/inductor-core';
+import { CodeBlock } from './code-block.js';
+import { ExprEmitter } from './expr-emitter.js';
+import type { SymbolText } from './index-emitter.js';
+import { LaneContext, type LaneSpec } from './lane-context.js';
+import { laneAccess } from './lane-stride.js';
+import { decompose, extent, fastest } from './loop-vars.js';
+import type { ProgramBuilder } from './program.js';
+import { widen } from './value.js';
+import { typeName, type ScalarType } from './wgsl-types.js';
+
+/** One operand. */
+export interface Operand {
+  /** `a` or `b`: part of the names in generated code. */
+  readonly name: 'a' | 'b';
+  readonly expr: Expr;
+  readonly batch: readonly LoopVar[];
+  /** The operand's own variables: m of `a`, n of `b`. */
+  readonly x: readonly LoopVar[];
+  readonly k: readonly LoopVar[];
+}
+
+/** How the four lanes cover x: within its fastest variable where that is a multiple of four or alone. */
+export function operandLanes(x: readonly LoopVar[]): LaneSpec {
+  const lane = fastest(x);
+  if (lane === null) return {};
+  const moving = x.filter((v) => v.size > 1);
+  if (lane.size % 4 === 0 || moving.length === 1) return { lane: lane.name };
+  return { scattered: new Set(moving.map((v) => v.name)) };
+}
+
+/** Whether neighbouring k are neighbours in memory more often than neighbouring x. */
+export function contiguousAlongK(operand: Operand): boolean {
+  const k = fastest(operand.k);
+  const x = fastest(operand.x);
+  if (k === null) return false;
+  let score = 0;
+  for (const expr of postorder([operand.expr])) {
+    if (expr.kind !== 'load') continue;
+    const along = (lane: string | undefined): number | null =>
+      lane === undefined
+        ? 0
+        : laneAccess(expr.index, { lane, scattered: NONE, alignments: NOTHING, isUniform: () => false }).stride;
+    if (along(k.name) === 1) score++;
+    if (along(x?.name) === 1) score--;
+  }
+  return score > 0;
+}
+
+const NONE: ReadonlySet<string> = new Set();
+const NOTHING: ReadonlyMap<string, number> = new Map();
+
+/** Declares the variables of x at the four lanes that begin at `position`, a multiple of four. */
+export function decomposeLanes(
+  block: CodeBlock,
+  builder: ProgramBuilder,
+  x: readonly LoopVar[],
+  spec: LaneSpec,
+  position: string,
+): Map<string, SymbolText> {
+  if (spec.scattered !== undefined) {
+    block.line(`let ${position}_lanes = ${position} + vec4u(0u, 1u, 2u, 3u);`);
+    return decompose(block, builder.names, x, `${position}_lanes`, { width: 4 });
+  }
+  if (spec.lane === undefined) return decompose(block, builder.names, x, position);
+  const groups = builder.names.fresh('quad');
+  block.line(`let ${groups} = ${position} / 4u;`);
+  return decompose(block, builder.names, x, groups, { lane: spec.lane });
+}
+
+/** Adds `fn load_<name>(batch, x, k) -> vec4`: four values along x, zero beyond the end of k. */
+export function addLoadFunction(
+  builder: ProgramBuilder,
+  operand: Operand,
+  context: LaneContext,
+  spec: LaneSpec,
+  type: ScalarType,
+  checkK: boolean,
+): void {
+  const block = new CodeBlock();
+  const emitter = new ExprEmitter(builder, context, [operand.expr]);
+  const symbols = new Map([
+    ...decompose(block, builder.names, operand.batch, 'batch'),
+    ...decomposeLanes(block, builder, operand.x, spec, 'x'),
+    ...decompose(block, builder.names, operand.k, 'k'),
+  ]);
+  emitter.enter(block, symbols);
+  const vector = typeName(type, 4);
+  const value = widen(emitter.value(operand.expr), 4);
+  block.line(checkK ? `return select(${vector}(0), ${value}, k < ${extent(operand.k)}u);` : `return ${value};`);
+  builder.addFunction(`load_${operand.name}(batch: u32, x: u32, k: u32) -> ${vector}`, block);
+}

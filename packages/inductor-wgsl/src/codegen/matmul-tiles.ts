@@ -1,0 +1,92 @@
+/**
+ * @file Tile shapes of the matmul generator, as data, and the choice among them.
+ *
+ * The table's order and thresholds come from measurements (README); a tuner may put measured winners in a
+ * `TileMemory`, which is asked first.
+ */
+import type { WgslTarget } from './target.js';
+
+/**
+ * A workgroup makes `bm × bn` results from slabs of `bk`; each thread makes `tm × tn` of them (4 or 8
+ * each), and `slices` threads share one such block, each taking every `slices`-th step of k.
+ */
+export interface MatmulTile {
+  readonly bm: number;
+  readonly bn: number;
+  readonly bk: number;
+  readonly tm: 4 | 8;
+  readonly tn: 4 | 8;
+  readonly slices: number;
+}
+
+/** Extents of a product: [B, M, K] @ [B, K, N]. */
+export interface MatmulShape {
+  readonly batch: number;
+  readonly m: number;
+  readonly n: number;
+  readonly k: number;
+}
+
+/** Every tile shape that the tuner tries, largest first. */
+export const MATMUL_TILES: readonly MatmulTile[] = [
+  { bm: 128, bn: 128, bk: 16, tm: 8, tn: 8, slices: 1 },
+  { bm: 128, bn: 128, bk: 8, tm: 8, tn: 8, slices: 1 },
+  { bm: 128, bn: 64, bk: 16, tm: 8, tn: 8, slices: 1 },
+  { bm: 64, bn: 128, bk: 16, tm: 8, tn: 8, slices: 1 },
+  { bm: 64, bn: 64, bk: 16, tm: 4, tn: 8, slices: 1 },
+  { bm: 64, bn: 64, bk: 16, tm: 4, tn: 4, slices: 1 },
+  { bm: 32, bn: 64, bk: 32, tm: 4, tn: 4, slices: 1 },
+  { bm: 32, bn: 32, bk: 32, tm: 4, tn: 4, slices: 1 },
+  { bm: 32, bn: 32, bk: 32, tm: 4, tn: 4, slices: 4 },
+  { bm: 16, bn: 64, bk: 32, tm: 4, tn: 4, slices: 4 },
+  { bm: 16, bn: 32, bk: 32, tm: 4, tn: 4, slices: 8 },
+  { bm: 16, bn: 16, bk: 32, tm: 4, tn: 4, slices: 16 },
+];
+
+/** Threads of a workgroup. */
+export function tileThreads(tile: MatmulTile): number {
+  return (tile.bm / tile.tm) * (tile.bn / tile.tn) * tile.slices;
+}
+
+/** Vectors of padding after each row of a slab: spreads rows over memory banks where there is room. */
+export function tilePadding(tile: MatmulTile, target: WgslTarget): 0 | 1 {
+  return tileBytes(tile, 1) <= target.maxWorkgroupBytes ? 1 : 0;
+}
+
+/** Bytes of workgroup memory. */
+export function tileBytes(tile: MatmulTile, padding: 0 | 1): number {
+  const slabs = tile.bk * (tile.bm / 4 + tile.bn / 4 + 2 * padding) * 16;
+  const partials = (tile.slices >> 1) * tile.bm * tile.bn * 4;
+  return slabs + partials;
+}
+
+/** Whether a device can run a tile. */
+export function tileFits(tile: MatmulTile, target: WgslTarget): boolean {
+  return tileThreads(tile) <= target.maxWorkgroupThreads && tileBytes(tile, 0) <= target.maxWorkgroupBytes;
+}
+
+/** Shapes for which the same tile is best: extents rounded up to powers of two. */
+export function matmulShapeClass(shape: MatmulShape): string {
+  const power = (x: number): number => 2 ** Math.ceil(Math.log2(Math.max(1, x)));
+  return `${power(shape.batch)}x${power(shape.m)}x${power(shape.n)}x${power(shape.k)}`;
+}
+
+/** Tiles found best by measurement, by shape class. Serialisable with `Object.fromEntries`. */
+export type TileMemory = Map<string, MatmulTile>;
+
+/**
+ * The tile for a shape: a remembered one, or the largest that still gives the device enough workgroups and
+ * does not compute mostly padding.
+ */
+export function chooseMatmulTile(shape: MatmulShape, target: WgslTarget, memory?: TileMemory): MatmulTile {
+  const remembered = memory?.get(matmulShapeClass(shape));
+  if (remembered !== undefined && tileFits(remembered, target)) return remembered;
+  const usable = MATMUL_TILES.filter((tile) => tileFits(tile, target));
+  const groups = (tile: MatmulTile): number =>
+    Math.ceil(shape.m / tile.bm) * Math.ceil(shape.n / tile.bn) * shape.batch;
+  const waste = (tile: MatmulTile): number =>
+    (groups(tile) * tile.bm * tile.bn) / (shape.m * shape.n * shape.batch);
+  const least = Math.min(...usable.map(waste));
+  const fitting = usable.filter((tile) => waste(tile) <= Math.max(1.25, least * 1.25));
+  return fitting.find((tile) => groups(tile) >= target.parallelism) ?? (fitting.at(-1) as MatmulTile);
+}

@@ -1,0 +1,330 @@
+/**
+ * @file Tiled matrix products with fused prologue and epilogue.
+ *
+ * Each workgroup walks k in slabs: the slab of A (transposed) and of B lie in workgroup memory, every
+ * thread keeps its block of results in named vec4 variables, and the next slab's global loads are issued
+ * before the arithmetic on this one. Operands are arbitrary expressions, so implicit-GEMM convolutions,
+ * casts and masks all pass through `load_a` and `load_b`; `store_c` runs the epilogue on four results.
+ */
+import { stmtRoots, type LoopKernel, type MatmulKernel } from '@tessera/inductor-core';
+import { CodeBlock } from './code-block.js';
+import { linearGrid } from './dispatch.js';
+import { ExprEmitter } from './expr-emitter.js';
+import { LaneContext } from './lane-context.js';
+import { decompose, extent } from './loop-vars.js';
+import { addLoadFunction, contiguousAlongK, decomposeLanes, operandLanes, type Operand } from './matmul-operand.js';
+import { chooseMatmulTile, tilePadding, tileThreads, type MatmulShape, type MatmulTile, type TileMemory } from './matmul-tiles.js';
+import { ProgramBuilder, type WgslProgram } from './program.js';
+import { generateReduction } from './reduction.js';
+import { emitStore } from './store-emitter.js';
+import type { WgslTarget } from './target.js';
+import type { KernelVariant } from './variant.js';
+import { chooseVectorBuffers } from './vector-buffers.js';
+import { computeType, typeName } from './wgsl-types.js';
+
+/** Extents of a matmul kernel. */
+export function matmulShape(kernel: MatmulKernel): MatmulShape {
+  return { batch: extent(kernel.batch), m: extent(kernel.m), n: extent(kernel.n), k: extent(kernel.k) };
+}
+
+/** Products with a vector are reductions: nothing is used twice, so tiles would not help. */
+export function isMatrixVector(shape: MatmulShape): boolean {
+  return shape.m === 1 || shape.n === 1;
+}
+
+/** The same product as a loop kernel that sums over k. */
+export function matmulAsReduction(kernel: MatmulKernel): LoopKernel {
+  const { name, params, scalars, accDtype } = kernel;
+  return {
+    kind: 'loop',
+    name,
+    params,
+    scalars,
+    outer: [...kernel.batch, ...kernel.m, ...kernel.n],
+    inner: kernel.k,
+    stages: [
+      {
+        kind: 'inner',
+        body: [
+          {
+            kind: 'reduce',
+            op: 'sum',
+            ids: [0],
+            dtype: accDtype,
+            value: { kind: 'op', op: 'mul', dtype: accDtype, args: [kernel.a, kernel.b] },
+          },
+        ],
+      },
+      { kind: 'outer', body: kernel.epilogue },
+    ],
+  };
+}
+
+/** Generates a matmul kernel; `tile` overrides the choice. */
+export function generateMatmul(
+  kernel: MatmulKernel,
+  target: WgslTarget,
+  variant: KernelVariant,
+  tile?: MatmulTile,
+  memory?: TileMemory,
+): WgslProgram {
+  const shape = matmulShape(kernel);
+  if (tile === undefined && (isMatrixVector(shape) || shape.k === 0)) {
+    return generateReduction(matmulAsReduction(kernel), target, variant);
+  }
+  return new MatmulGenerator(kernel, target, variant, shape, tile ?? chooseMatmulTile(shape, target, memory)).generate();
+}
+
+/** An operand's slab in workgroup memory. */
+interface Slab {
+  readonly operand: Operand;
+  readonly array: string;
+  /** Values along x; vectors along a row with padding. */
+  readonly extent: number;
+  readonly pitch: number;
+  /** Units per thread, and whether the last round has too few for all threads. */
+  readonly rounds: number;
+  readonly ragged: boolean;
+  readonly alongK: boolean;
+}
+
+class MatmulGenerator {
+  private readonly body = new CodeBlock();
+  private readonly builder: ProgramBuilder;
+  private readonly vector: string;
+  private readonly threads: number;
+  private readonly columns: number;
+  private readonly slabs: readonly Slab[];
+  private readonly accumulators: string[][] = [];
+  private readonly epilogueContext: LaneContext;
+
+  constructor(
+    private readonly kernel: MatmulKernel,
+    target: WgslTarget,
+    variant: KernelVariant,
+    private readonly shape: MatmulShape,
+    private readonly tile: MatmulTile,
+  ) {
+    const { batch, m, n, k } = kernel;
+    const a: Operand = { name: 'a', expr: kernel.a, batch, x: m, k };
+    const b: Operand = { name: 'b', expr: kernel.b, batch, x: n, k };
+    const contexts = [a, b].map((operand) => new LaneContext(operandLanes(operand.x), [operand.expr]));
+    this.epilogueContext = new LaneContext({ ...operandLanes(n), vectorAccs: true }, kernel.epilogue.flatMap(stmtRoots));
+    const vectors = chooseVectorBuffers([
+      { context: contexts[0], exprs: [a.expr], stores: [] },
+      { context: contexts[1], exprs: [b.expr], stores: [] },
+      { context: this.epilogueContext, exprs: [], stores: kernel.epilogue },
+    ]);
+    this.builder = new ProgramBuilder(kernel, target, variant, variant.offsets ? new Set() : vectors);
+    const type = computeType(kernel.accDtype);
+    this.vector = typeName(type, 4);
+    this.threads = tileThreads(tile);
+    this.columns = tile.bn / tile.tn;
+    this.slabs = [a, b].map((operand, i) => this.slab(operand, i === 0 ? tile.bm : tile.bn));
+    const checkK = shape.k % tile.bk !== 0;
+    for (const [i, operand] of [a, b].entries()) {
+      addLoadFunction(this.builder, operand, contexts[i], operandLanes(operand.x), type, checkK);
+    }
+    this.addStoreFunction();
+  }
+
+  generate(): WgslProgram {
+    const { body, tile, shape, builder } = this;
+    const tilesM = Math.ceil(shape.m / tile.bm);
+    const tilesN = Math.ceil(shape.n / tile.bn);
+    const count = tilesM * tilesN * shape.batch;
+    if (count === 0) return builder.finish(1, body, [0, 1]);
+    const grid = linearGrid(count, builder.target);
+    if (grid.surplus > 0) body.line(`if (${grid.id} >= ${count}u) { return; }`);
+    body.line(`let tile = ${grid.id};`);
+    body.line(`let batch = tile / ${tilesM * tilesN}u;`);
+    body.line(`let m0 = ((tile / ${tilesN}u) % ${tilesM}u) * ${tile.bm}u;`);
+    body.line(`let n0 = (tile % ${tilesN}u) * ${tile.bn}u;`);
+    this.placeThread();
+    this.declareAccumulators();
+    this.walkSlabs();
+    if (tile.slices > 1) this.addSlices();
+    this.storeResults();
+    return builder.finish(this.threads, body, grid.workgroups);
+  }
+
+  private slab(operand: Operand, extentX: number): Slab {
+    const { tile, builder, threads } = this;
+    const pitch = extentX / 4 + tilePadding(tile, builder.target);
+    const units = (tile.bk * extentX) / 4;
+    return {
+      operand,
+      array: builder.workgroupArray(`slab_${operand.name}`, this.vector, tile.bk * pitch),
+      extent: extentX,
+      pitch,
+      rounds: Math.ceil(units / threads),
+      ragged: units % threads !== 0,
+      alongK: contiguousAlongK(operand),
+    };
+  }
+
+  private placeThread(): void {
+    const { body, tile, columns } = this;
+    const perSlice = this.threads / tile.slices;
+    const within = tile.slices > 1 ? `(lane % ${perSlice}u)` : 'lane';
+    if (tile.slices > 1) body.line(`let slice = lane / ${perSlice}u;`);
+    body.line(`let column = ${within} % ${columns}u;`);
+    body.line(`let row = ${within} / ${columns}u;`);
+  }
+
+  private declareAccumulators(): void {
+    for (let i = 0; i < this.tile.tm; i++) {
+      const names: string[] = [];
+      for (let g = 0; g < this.tile.tn / 4; g++) {
+        const name = `c${i}_${g}`;
+        this.body.line(`var ${name} = ${this.vector}(0);`);
+        names.push(name);
+      }
+      this.accumulators.push(names);
+    }
+  }
+
+  /** Position of a unit in its slab: [k, vector along x]. */
+  private unit(slab: Slab, round: number): { test: string; k: string; x: string } {
+    const index = round === 0 ? 'lane' : `(lane + ${round * this.threads}u)`;
+    const along = slab.alongK ? this.tile.bk : slab.extent / 4;
+    const [fast, slow] = [`${index} % ${along}u`, `${index} / ${along}u`];
+    const [k, x] = slab.alongK ? [fast, slow] : [slow, fast];
+    const units = (this.tile.bk * slab.extent) / 4;
+    return { k, x, test: slab.ragged && round === slab.rounds - 1 ? `if (${index} < ${units}u)` : '' };
+  }
+
+  private walkSlabs(): void {
+    const { body, tile, shape } = this;
+    const steps = Math.ceil(shape.k / tile.bk);
+    for (const slab of this.slabs) {
+      for (let round = 0; round < slab.rounds; round++) {
+        body.line(`var next_${slab.operand.name}${round} = ${this.vector}(0);`);
+      }
+    }
+    this.fetch(body, '0u');
+    const loop = new CodeBlock();
+    this.publish(loop);
+    loop.line('workgroupBarrier();');
+    if (steps > 1) {
+      const fetch = new CodeBlock();
+      this.fetch(fetch, `(step + 1u) * ${tile.bk}u`);
+      loop.nest(`if (step + 1u < ${steps}u)`, fetch);
+    }
+    this.multiply(loop);
+    loop.line('workgroupBarrier();');
+    body.nest(`for (var step = 0u; step < ${steps}u; step++)`, loop);
+  }
+
+  /** Loads this thread's units of the slab at k = `first` into registers. */
+  private fetch(block: CodeBlock, first: string): void {
+    for (const slab of this.slabs) {
+      const { name } = slab.operand;
+      for (let round = 0; round < slab.rounds; round++) {
+        const { k, x, test } = this.unit(slab, round);
+        const line = `next_${name}${round} = load_${name}(batch, ${name === 'a' ? 'm0' : 'n0'} + (${x}) * 4u, ${first} + ${k});`;
+        block.line(test === '' ? line : `${test} { ${line} }`);
+      }
+    }
+  }
+
+  /** Writes the loaded units to workgroup memory. */
+  private publish(block: CodeBlock): void {
+    for (const slab of this.slabs) {
+      for (let round = 0; round < slab.rounds; round++) {
+        const { k, x, test } = this.unit(slab, round);
+        const line = `${slab.array}[(${k}) * ${slab.pitch}u + ${x}] = next_${slab.operand.name}${round};`;
+        block.line(test === '' ? line : `${test} { ${line} }`);
+      }
+    }
+  }
+
+  private multiply(loop: CodeBlock): void {
+    const { tile, columns } = this;
+    const [a, b] = this.slabs;
+    const step = new CodeBlock();
+    const rows = tile.bm / tile.tm;
+    for (let g = 0; g < tile.tm / 4; g++) step.line(`let a${g} = ${a.array}[kk * ${a.pitch}u + row${plus(g * rows)}];`);
+    for (let g = 0; g < tile.tn / 4; g++) step.line(`let b${g} = ${b.array}[kk * ${b.pitch}u + column${plus(g * columns)}];`);
+    for (const [i, names] of this.accumulators.entries()) {
+      for (const [g, name] of names.entries()) step.line(`${name} += a${i >> 2}.${'xyzw'[i & 3]} * b${g};`);
+    }
+    const [start, stride] = tile.slices > 1 ? ['slice', `kk += ${tile.slices}u`] : ['0u', 'kk++'];
+    loop.nest(`for (var kk = ${start}; kk < ${tile.bk}u; ${stride})`, step);
+  }
+
+  /** Adds the results of all slices into slice 0, halving their number each round. */
+  private addSlices(): void {
+    const { body, tile, builder } = this;
+    const perSlice = this.threads / tile.slices;
+    const names = this.accumulators.flat();
+    const array = builder.workgroupArray('sums', this.vector, (tile.slices / 2) * perSlice * names.length);
+    const write = new CodeBlock();
+    const read = new CodeBlock();
+    for (const [i, name] of names.entries()) {
+      write.line(`${array}[(lane - half * ${perSlice}u) * ${names.length}u + ${i}u] = ${name};`);
+      read.line(`${name} += ${array}[lane * ${names.length}u + ${i}u];`);
+    }
+    const round = new CodeBlock();
+    round.nest('if (slice >= half && slice < half * 2u)', write);
+    round.line('workgroupBarrier();');
+    round.nest('if (slice < half)', read);
+    round.line('workgroupBarrier();');
+    body.nest(`for (var half = ${tile.slices / 2}u; half > 0u; half = half >> 1u)`, round);
+  }
+
+  private storeResults(): void {
+    const { body, tile, columns } = this;
+    const block = new CodeBlock();
+    const rows = tile.bm / tile.tm;
+    for (const [i, names] of this.accumulators.entries()) {
+      const m = `m0 + row * 4u${plus((i >> 2) * rows * 4 + (i & 3))}`;
+      for (const [g, name] of names.entries()) {
+        block.line(`store_c(batch, ${m}, n0 + column * 4u${plus(g * columns * 4)}, ${name});`);
+      }
+    }
+    if (tile.slices > 1) body.nest('if (slice == 0u)', block);
+    else body.append(block);
+  }
+
+  /** Adds `fn store_c(batch, m, x, product)`: the epilogue on four results along n from n = x. */
+  private addStoreFunction(): void {
+    const { kernel, builder, shape, tile } = this;
+    const block = new CodeBlock();
+    const spec = operandLanes(kernel.n);
+    const ragged = shape.n % 4 !== 0;
+    const tests = [
+      ...(shape.m % tile.bm !== 0 ? [`m >= ${shape.m}u`] : []),
+      ...(shape.n % tile.bn !== 0 ? [`x >= ${shape.n}u`] : []),
+    ];
+    if (tests.length > 0) block.line(`if (${tests.join(' || ')}) { return; }`);
+    const symbols = new Map([
+      ...decompose(block, builder.names, kernel.batch, 'batch'),
+      ...decompose(block, builder.names, kernel.m, 'm'),
+      ...decomposeLanes(block, builder, kernel.n, spec, 'x'),
+    ]);
+    const emitter = new ExprEmitter(builder, this.epilogueContext, kernel.epilogue.flatMap(stmtRoots));
+    emitter.enter(block, symbols);
+    emitter.setAcc(0, { text: 'product', type: computeType(kernel.accDtype), width: 4, atom: true });
+    const full = new CodeBlock();
+    const partial = new CodeBlock();
+    for (const stmt of kernel.epilogue) {
+      if (stmt.kind !== 'store') continue;
+      emitStore(emitter, stmt, {
+        full,
+        ...(ragged && { partial: { block: partial, condition: (j: number) => `x + ${j}u < ${shape.n}u` } }),
+      });
+    }
+    if (ragged) {
+      block.nest(`if (x + 3u < ${shape.n}u)`, full);
+      block.nest('else', partial);
+    } else {
+      block.append(full);
+    }
+    builder.addFunction(`store_c(batch: u32, m: u32, x: u32, product: ${this.vector})`, block);
+  }
+}
+
+function plus(offset: number): string {
+  return offset === 0 ? '' : ` + ${offset}u`;
+}

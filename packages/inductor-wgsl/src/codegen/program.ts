@@ -1,0 +1,195 @@
+/**
+ * @file `ProgramBuilder`: assembles one WGSL module, and `WgslProgram`, the result.
+ *
+ * The builder owns module scope: buffer bindings (group 0), the uniform block of runtime scalars and
+ * element offsets (group 1), workgroup arrays, library functions. Strategy files (`pointwise.ts`,
+ * `reduction.ts`, `matmul.ts`) write the entry point. The text holds no kernel name, so kernels that
+ * differ in nothing else share a pipeline.
+ */
+import { TesseraError } from '@tessera/shared';
+import type { BufferParam, LoopKernel, MatmulKernel } from '@tessera/inductor-core';
+import type { CodeBlock } from './code-block.js';
+import { HelperLibrary } from './math/helper-library.js';
+import { NameScope } from './names.js';
+import type { WgslTarget } from './target.js';
+import type { KernelVariant } from './variant.js';
+import { computeType, storageType, typeName, type ScalarType, type StorageType } from './wgsl-types.js';
+
+/** A storage binding of group 0 and the kernel parameters that it holds. */
+export interface BindingSlot {
+  readonly access: 'read' | 'read_write';
+  /** Indices into the kernel's `params`. */
+  readonly params: readonly number[];
+}
+
+/** One 4-byte field of the uniform block, in order. */
+export type UniformField =
+  /** Element offset of parameter `param` within its binding. */
+  | { readonly kind: 'offset'; readonly param: number }
+  /** Runtime scalar number `index` of the kernel. */
+  | { readonly kind: 'scalar'; readonly index: number; readonly type: 'f32' | 'i32' | 'u32' };
+
+/** A generated module and what a launch of it needs. */
+export interface WgslProgram {
+  readonly text: string;
+  /** Workgroups in x and y; zero when the kernel has nothing to do. */
+  readonly workgroups: readonly [number, number];
+  readonly slots: readonly BindingSlot[];
+  readonly uniforms: readonly UniformField[];
+}
+
+/** What generated code knows about a buffer parameter. */
+export interface BufferAccess {
+  readonly param: BufferParam;
+  /** Identifier of the binding's variable. */
+  readonly variable: string;
+  readonly storage: StorageType;
+  /** Declared as an array of vectors of four. */
+  readonly vector: boolean;
+  /** Text of the element offset, or null. */
+  readonly offset: string | null;
+}
+
+/** See the file header. */
+export class ProgramBuilder {
+  readonly names: NameScope = new NameScope();
+  readonly helpers: HelperLibrary = new HelperLibrary();
+  private readonly buffers = new Map<string, BufferAccess>();
+  private readonly scalars = new Map<string, { text: string; type: ScalarType }>();
+  private readonly declarations: string[] = [];
+  private readonly functions: string[] = [];
+  private readonly slots: BindingSlot[] = [];
+  private readonly uniforms: UniformField[] = [];
+  private readonly uniformLines: string[] = [];
+  private usesF16 = false;
+  private usesSubgroups = false;
+
+  constructor(
+    readonly kernel: LoopKernel | MatmulKernel,
+    readonly target: WgslTarget,
+    variant: KernelVariant,
+    vectorBuffers: ReadonlySet<string>,
+  ) {
+    this.declareScalars();
+    this.declareBuffers(variant, vectorBuffers);
+  }
+
+  buffer(name: string): BufferAccess {
+    const access = this.buffers.get(name);
+    if (access === undefined) throw unknownName(this.kernel.name, 'buffer', name);
+    return access;
+  }
+
+  scalar(name: string): { text: string; type: ScalarType } {
+    const scalar = this.scalars.get(name);
+    if (scalar === undefined) throw unknownName(this.kernel.name, 'scalar', name);
+    return scalar;
+  }
+
+  /** Declares an array in workgroup memory and returns its name. */
+  workgroupArray(prefix: string, element: string, length: number): string {
+    const name = this.names.fresh(prefix);
+    this.declarations.push(`var<workgroup> ${name}: array<${element}, ${length}>;`);
+    return name;
+  }
+
+  /** Adds a function beside the entry point. */
+  addFunction(head: string, body: CodeBlock): void {
+    this.functions.push(`fn ${head} {\n${body.render('  ')}}\n`);
+  }
+
+  requireSubgroups(): void {
+    this.usesSubgroups = true;
+  }
+
+  /** Closes the module. `builtins` are parameters of the entry point besides the workgroup and thread. */
+  finish(
+    threads: number,
+    body: CodeBlock,
+    workgroups: readonly [number, number],
+    builtins: readonly string[] = [],
+  ): WgslProgram {
+    const enables = [
+      ...(this.usesF16 ? ['enable f16;\n\n'] : []),
+      ...(this.usesSubgroups ? ['enable subgroups;\n\n'] : []),
+    ].join('');
+    const uniforms =
+      this.uniformLines.length === 0
+        ? ''
+        : `struct Uniforms {\n${this.uniformLines.join('')}}\n@group(1) @binding(0) var<uniform> uniforms: Uniforms;\n`;
+    const parameters = [
+      '@builtin(workgroup_id) group: vec3u',
+      '@builtin(local_invocation_index) lane: u32',
+      ...builtins,
+    ].join(', ');
+    const text =
+      `${enables}${uniforms}${this.declarations.join('\n')}\n\n${this.helpers.render()}` +
+      `${this.functions.map((fn) => `${fn}\n`).join('')}` +
+      `@compute @workgroup_size(${threads})\nfn main(${parameters}) {\n${body.render('  ')}}\n`;
+    return { text, workgroups, slots: this.slots, uniforms: this.uniforms };
+  }
+
+  private declareScalars(): void {
+    for (const [index, scalar] of this.kernel.scalars.entries()) {
+      const type = computeType(scalar.dtype);
+      const stored = type === 'bool' ? 'u32' : type;
+      const field = this.names.claim(scalar.name);
+      this.uniformLines.push(`  ${field}: ${stored},\n`);
+      this.uniforms.push({ kind: 'scalar', index, type: stored });
+      const text = `uniforms.${field}`;
+      this.scalars.set(scalar.name, { text: type === 'bool' ? `(${text} != 0u)` : text, type });
+    }
+  }
+
+  private declareBuffers(variant: KernelVariant, vectorBuffers: ReadonlySet<string>): void {
+    const { kernel, target } = this;
+    const groups: number[][] = [];
+    for (const [index, slot] of variant.slots.entries()) (groups[slot] ??= []).push(index);
+    if (groups.length > target.maxStorageBuffers) {
+      throw new TesseraError(
+        'plan-invalid',
+        `Kernel '${kernel.name}' binds ${groups.length} buffers; this adapter allows ${target.maxStorageBuffers} in one kernel.`,
+        {
+          context: { kernel: kernel.name, buffers: groups.length, limit: target.maxStorageBuffers },
+          hints: [`Fuse no more than the backend's capabilities.maxBuffersPerKernel allows.`],
+        },
+      );
+    }
+    for (const [slot, members] of groups.entries()) {
+      const params = members.map((index) => kernel.params[index]);
+      const storage = storageType(params[0].dtype, target.f16);
+      if (params.some((param) => storageType(param.dtype, target.f16) !== storage)) {
+        throw new TesseraError(
+          'dtype-unsupported',
+          `Kernel '${kernel.name}' writes and reads one buffer as ${params.map((p) => p.dtype).join(' and ')}.`,
+          { context: { kernel: kernel.name }, hints: ['Copy one of the two views first: view.clone().'] },
+        );
+      }
+      if (storage === 'f16') this.usesF16 = true;
+      const access = params.every((param) => param.access === 'read') ? 'read' : 'read_write';
+      const vector = vectorBuffers.has(params[0].name);
+      const variable = this.names.claim(params[0].name);
+      this.slots.push({ access, params: members });
+      this.declarations.push(
+        `@group(0) @binding(${slot}) var<storage, ${access}> ${variable}: array<${typeName(storage, vector ? 4 : 1)}>;`,
+      );
+      for (const [position, param] of params.entries()) {
+        let offset: string | null = null;
+        if (variant.offsets) {
+          const field = this.names.claim(`${param.name}_offset`);
+          this.uniformLines.push(`  ${field}: u32,\n`);
+          this.uniforms.push({ kind: 'offset', param: members[position] });
+          offset = `uniforms.${field}`;
+        }
+        this.buffers.set(param.name, { param, variable, storage, vector, offset });
+      }
+    }
+  }
+}
+
+function unknownName(kernel: string, what: string, name: string): TesseraError {
+  return new TesseraError('plan-invalid', `Kernel '${kernel}' uses ${what} '${name}', which is not among its parameters.`, {
+    context: { kernel, name },
+    hints: ['Run verifyKernel from @tessera/inductor-core on the kernel: it names the first violation.'],
+  });
+}

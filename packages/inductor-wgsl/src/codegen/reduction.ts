@@ -1,0 +1,274 @@
+/**
+ * @file Kernels with inner stages: reductions, alone or followed by stages that use their results
+ * (softmax, layer norm), in one dispatch.
+ *
+ * All threads hold every finished result, so an inner stage after a reduction starts without further
+ * communication; what it reads again comes from cache, or from registers when the schedule unrolls.
+ */
+import { stmtRoots, type LoopKernel, type Stage, type Stmt } from '@tessera/inductor-core';
+import { CodeBlock } from './code-block.js';
+import { linearGrid } from './dispatch.js';
+import { ExprEmitter } from './expr-emitter.js';
+import type { SymbolText } from './index-emitter.js';
+import { LaneContext } from './lane-context.js';
+import { decompose, extent, fastest } from './loop-vars.js';
+import { ProgramBuilder, type WgslProgram } from './program.js';
+import { reduceForm, type ReduceSite } from './reduce-ops.js';
+import { chooseReductionSchedule, type ReductionSchedule } from './reduction-schedule.js';
+import { emitStore, type StoreSink } from './store-emitter.js';
+import type { WgslTarget } from './target.js';
+import type { Value } from './value.js';
+import { widen } from './value.js';
+import type { KernelVariant } from './variant.js';
+import { chooseVectorBuffers } from './vector-buffers.js';
+import { WorkgroupReducer, type PartialResult } from './workgroup-reducer.js';
+import { typeName } from './wgsl-types.js';
+
+/** Generates a kernel that has inner stages. */
+export function generateReduction(
+  kernel: LoopKernel,
+  target: WgslTarget,
+  variant: KernelVariant,
+  schedule: ReductionSchedule = chooseReductionSchedule(kernel, target),
+): WgslProgram {
+  return new ReductionGenerator(kernel, target, variant, schedule).generate();
+}
+
+type Reduce = Extract<Stmt, { kind: 'reduce' }>;
+
+/** A step of the unrolled inner loop. */
+interface Step {
+  readonly symbols: ReadonlyMap<string, SymbolText>;
+  /** Text of the position in the inner loop (in units of lanes). */
+  readonly position: string;
+  readonly valid: string | null;
+}
+
+class ReductionGenerator {
+  private readonly body = new CodeBlock();
+  private readonly builder: ProgramBuilder;
+  private readonly emitter: ExprEmitter;
+  private readonly reducer: WorkgroupReducer;
+  private readonly context: LaneContext;
+  /** Length of the inner loop and number of outer points, in units of lanes. */
+  private readonly innerUnits: number;
+  private readonly outerUnits: number;
+  private readonly innerLane: string | undefined;
+  private active: string | null = null;
+  private limit = '';
+
+  constructor(
+    private readonly kernel: LoopKernel,
+    target: WgslTarget,
+    variant: KernelVariant,
+    private readonly schedule: ReductionSchedule,
+  ) {
+    const stmts = kernel.stages.flatMap((stage) => stage.body);
+    const roots = stmts.flatMap(stmtRoots);
+    const { lanes } = schedule;
+    const lane = lanes === 'none' ? undefined : fastest(lanes === 'inner' ? kernel.inner : kernel.outer)!.name;
+    this.innerLane = lanes === 'inner' ? lane : undefined;
+    this.context = new LaneContext(lane === undefined ? {} : { lane, vectorAccs: lanes === 'outer' }, roots);
+    const scalar = new LaneContext({}, []);
+    const groups = kernel.stages.map((stage) => ({
+      context: lanes === 'outer' || stage.kind === 'inner' ? this.context : scalar,
+      exprs: [],
+      stores: stage.body,
+    }));
+    this.builder = new ProgramBuilder(kernel, target, variant, variant.offsets ? new Set() : chooseVectorBuffers(groups));
+    this.emitter = new ExprEmitter(this.builder, this.context, roots, new Set(kernel.inner.map((v) => v.name)));
+    this.innerUnits = extent(kernel.inner) / (lanes === 'inner' ? 4 : 1);
+    this.outerUnits = extent(kernel.outer) / (lanes === 'outer' ? 4 : 1);
+    this.reducer = new WorkgroupReducer(this.builder, this.body, schedule);
+  }
+
+  generate(): WgslProgram {
+    const { body, schedule, builder, kernel } = this;
+    const threads = schedule.outerThreads * schedule.innerThreads;
+    if (this.outerUnits === 0) return builder.finish(1, body, [0, 1]);
+    const grid = linearGrid(Math.ceil(this.outerUnits / schedule.outerThreads), builder.target);
+    if (grid.surplus > 0) body.line(`if (${grid.id} >= ${Math.ceil(this.outerUnits / schedule.outerThreads)}u) { return; }`);
+    this.placeThread(grid.id);
+    const outerLane = schedule.lanes === 'outer' ? { lane: fastest(kernel.outer)!.name } : {};
+    const point = this.active === null ? 'point' : `min(point, ${this.outerUnits - 1}u)`;
+    this.emitter.enter(body, decompose(body, builder.names, kernel.outer, point, outerLane));
+    const steps = schedule.steps > 0 ? this.unroll() : null;
+    for (const stage of kernel.stages) {
+      if (stage.kind === 'outer') this.outerStage(stage);
+      else if (steps !== null) this.unrolledStage(stage, steps);
+      else this.loopStage(stage);
+    }
+    return builder.finish(threads, body, grid.workgroups, this.reducer.builtins);
+  }
+
+  /** Declares `point`, the outer point of this thread, and its place `part` among those that share it. */
+  private placeThread(group: string): void {
+    const { body, schedule } = this;
+    const { outerThreads, innerThreads, fast } = schedule;
+    if (innerThreads === 1) {
+      body.line(`let point = ${group} * ${outerThreads}u + lane;`);
+    } else if (outerThreads === 1) {
+      body.line(`let point = ${group};`);
+      body.line('let part = lane;');
+    } else if (fast === 'inner') {
+      body.line(`let point = ${group} * ${outerThreads}u + lane / ${innerThreads}u;`);
+      body.line(`let part = lane % ${innerThreads}u;`);
+    } else {
+      body.line(`let point = ${group} * ${outerThreads}u + lane % ${outerThreads}u;`);
+      body.line(`let part = lane / ${outerThreads}u;`);
+    }
+    this.limit = `${this.innerUnits}u`;
+    if (this.outerUnits % outerThreads === 0) return;
+    this.active = 'inside';
+    body.line(`let ${this.active} = point < ${this.outerUnits}u;`);
+  }
+
+  private get part(): string {
+    return this.schedule.innerThreads === 1 ? '0u' : 'part';
+  }
+
+  /** Runs once per outer point: by the first of the threads that share it. */
+  private outerStage(stage: Stage): void {
+    const writes = new CodeBlock();
+    for (const stmt of stage.body) if (stmt.kind === 'store') emitStore(this.emitter, stmt, { full: writes });
+    this.guarded(writes, this.schedule.innerThreads === 1 ? null : 'part == 0u');
+  }
+
+  private guarded(writes: CodeBlock, condition: string | null): void {
+    const tests = [this.active, condition].filter((test) => test !== null);
+    if (tests.length === 0) this.body.append(writes);
+    else this.body.nest(`if (${tests.join(' && ')})`, writes);
+  }
+
+  private loopStage(stage: Stage): void {
+    const { schedule, kernel, body, builder } = this;
+    const partials = this.declarePartials(stage);
+    const loop = new CodeBlock();
+    const nested = schedule.innerThreads === 1 && kernel.inner.filter((v) => v.size > 1).length > 1;
+    const limit = this.active === null ? this.limit : `select(0u, ${this.limit}, ${this.active})`;
+    if (nested) {
+      const { symbols, heads, position } = this.nestedLoops();
+      this.emitter.enter(loop, symbols);
+      this.accumulate(stage, partials, position, { full: loop });
+      this.emitter.leave();
+      let content = loop;
+      for (const head of heads.reverse()) {
+        const outside = new CodeBlock();
+        outside.nest(head, content);
+        content = outside;
+      }
+      if (this.active === null) body.append(content);
+      else body.nest(`if (${this.active})`, content);
+    } else {
+      const at = builder.names.fresh('r');
+      this.emitter.enter(loop, decompose(loop, builder.names, kernel.inner, at, this.laneOption()));
+      this.accumulate(stage, partials, at, { full: loop });
+      this.emitter.leave();
+      body.nest(`for (var ${at} = ${this.part}; ${at} < ${limit}; ${at} += ${schedule.innerThreads}u)`, loop);
+    }
+    this.finish(partials);
+  }
+
+  private laneOption(): { lane?: string } {
+    return this.innerLane === undefined ? {} : { lane: this.innerLane };
+  }
+
+  /** One `for` per inner variable: no division when a thread walks the whole loop itself. */
+  private nestedLoops(): { symbols: Map<string, SymbolText>; heads: string[]; position: string } {
+    const symbols = new Map<string, SymbolText>();
+    const heads: string[] = [];
+    let position = '';
+    for (const v of this.kernel.inner) {
+      const name = this.builder.names.claim(v.name);
+      const isLane = v.name === this.innerLane;
+      heads.push(`for (var ${name} = 0u; ${name} < ${v.size}u; ${name} += ${isLane ? 4 : 1}u)`);
+      symbols.set(v.name, { text: name, width: 1, ...(isLane && { lanes: `(${name} + vec4u(0u, 1u, 2u, 3u))` }) });
+      const own = isLane ? `${name} / 4u` : name;
+      position = position === '' ? own : `(${position}) * ${isLane ? v.size / 4 : v.size}u + ${own}`;
+    }
+    return { symbols, heads, position };
+  }
+
+  private unroll(): Step[] {
+    const { body, builder, schedule, kernel } = this;
+    const steps: Step[] = [];
+    for (let i = 0; i < schedule.steps; i++) {
+      const at = builder.names.fresh('r');
+      const first = i * schedule.innerThreads;
+      body.line(`let ${at} = ${this.part}${first === 0 ? '' : ` + ${first}u`};`);
+      const symbols = decompose(body, builder.names, kernel.inner, at, this.laneOption());
+      const whole = first + schedule.innerThreads <= this.innerUnits;
+      steps.push({ symbols, position: at, valid: whole ? null : `${at} < ${this.innerUnits}u` });
+    }
+    return steps;
+  }
+
+  private unrolledStage(stage: Stage, steps: readonly Step[]): void {
+    const partials = this.declarePartials(stage);
+    for (const step of steps) {
+      this.emitter.enter(this.body, step.symbols, step);
+      const writes = new CodeBlock();
+      const updates = new CodeBlock();
+      this.accumulate(stage, partials, step.position, { full: writes }, updates);
+      if (step.valid === null) this.body.append(updates);
+      else this.body.nest(`if (${step.valid})`, updates);
+      this.guarded(writes, step.valid);
+      this.emitter.leave();
+    }
+    this.finish(partials);
+  }
+
+  private declarePartials(stage: Stage): PartialResult[] {
+    return stage.body
+      .filter((stmt): stmt is Reduce => stmt.kind === 'reduce')
+      .map((stmt) => this.reducer.declare(this.site(stmt), stmt.ids));
+  }
+
+  private site(stmt: Reduce): ReduceSite {
+    const { width } = this.context;
+    return {
+      op: stmt.op,
+      dtype: stmt.value.dtype,
+      width,
+      helper: (name) => this.emitter.helper(name, width),
+      fresh: () => this.builder.names.fresh('u'),
+    };
+  }
+
+  /** Emits the statements of an inner stage for one position. */
+  private accumulate(
+    stage: Stage,
+    partials: readonly PartialResult[],
+    position: string,
+    sink: StoreSink,
+    updates: CodeBlock = this.emitter.block,
+  ): void {
+    const { width } = this.context;
+    let next = 0;
+    for (const stmt of stage.body) {
+      if (stmt.kind === 'store') {
+        emitStore(this.emitter, stmt, sink);
+        continue;
+      }
+      const { site, state } = partials[next++];
+      let value = this.emitter.value(stmt.value);
+      if (value.type === 'bool' && (stmt.op === 'argmax' || stmt.op === 'argmin')) {
+        value = { text: `${typeName('u32', value.width)}(${value.text})`, type: 'u32', width: value.width, atom: false };
+      }
+      const x = this.emitter.atom({ ...value, text: widen(value, width), width, atom: value.atom && value.width === width });
+      const at = this.schedule.lanes === 'inner' ? `(vec4u(${position}) * 4u + vec4u(0u, 1u, 2u, 3u))` : `${typeName('u32', width)}(${position})`;
+      for (const line of reduceForm(site).update(state, x.text, at, site)) updates.line(line);
+    }
+  }
+
+  private finish(partials: readonly PartialResult[]): void {
+    const results = this.reducer.finish(partials, this.schedule.lanes === 'inner');
+    for (const { id, value } of results) this.emitter.setAcc(id, this.named(id, value));
+  }
+
+  private named(id: number, value: Value): Value {
+    const name = this.builder.names.claim(`acc${id}`);
+    this.body.line(`let ${name} = ${value.text};`);
+    return { ...value, text: name, atom: true };
+  }
+}

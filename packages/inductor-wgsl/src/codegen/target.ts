@@ -1,0 +1,31 @@
+/**
+ * @file What generated WGSL may use: the facts about an adapter that code generation depends on.
+ *
+ * Plain data, so that kernels for any adapter can be generated (and compared as text) anywhere.
+ */
+
+/** See the file header. Sizes in bytes, counts in invocations or workgroups. */
+export interface WgslTarget {
+  /** `shader-f16` is enabled: float16 is stored in 2 bytes. Otherwise it is stored widened, as f32. */
+  readonly f16: boolean;
+  /** Bounds of the subgroup size, or null when subgroup operations must not be used. */
+  readonly subgroups: { readonly min: number; readonly max: number } | null;
+  /** Most storage buffers one kernel may bind. */
+  readonly maxStorageBuffers: number;
+  readonly maxWorkgroupThreads: number;
+  readonly maxWorkgroupBytes: number;
+  readonly maxWorkgroupsPerDimension: number;
+  /** Workgroups that keep the device busy; tiles shrink and reductions split below it. */
+  readonly parallelism: number;
+}
+
+/** The limits that every WebGPU device has. */
+export const BASELINE_TARGET: WgslTarget = {
+  f16: false,
+  subgroups: null,
+  maxStorageBuffers: 8,
+  maxWorkgroupThreads: 256,
+  maxWorkgroupBytes: 16384,
+  maxWorkgroupsPerDimension: 65535,
+  parallelism: 128,
+};

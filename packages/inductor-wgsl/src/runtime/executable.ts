@@ -1,0 +1,126 @@
+/**
+ * @file `WgslExecutable`: a plan loaded on a device.
+ */
+import { TesseraError } from '@tessera/shared';
+import type { Executable, ExecutionPlan, KernelSource } from '@tessera/inductor-core';
+import type { DType, Tensor } from '@tessera/tensor';
+import type { WgslProgram } from '../codegen/program.js';
+import { directVariant, variantKey, type KernelVariant } from '../codegen/variant.js';
+import { hostBytes } from './host-bytes.js';
+import { KernelLaunch, type Residence } from './launch.js';
+import { planScratch } from './scratch-plan.js';
+import type { WgpuMemory } from './wgpu-memory.js';
+import type { WgpuRuntime } from './wgpu-runtime.js';
+
+/** Code generation as the executable needs it. */
+export type Generator = (kernel: number, variant?: KernelVariant) => WgslProgram;
+
+/** See the file header. */
+export class WgslExecutable implements Executable {
+  readonly sources: readonly KernelSource[];
+  private readonly launches: readonly KernelLaunch[];
+  private readonly residence: Residence;
+  private readonly scratch: readonly WgpuMemory[];
+  private readonly constants: readonly WgpuMemory[];
+  /** Plan buffers that lie in the caller's tensors: [buffer, index]. */
+  private readonly inputs: readonly (readonly [number, number])[];
+  private readonly outputs: readonly (readonly [number, number])[];
+  private readonly itemSizes: readonly number[];
+  private disposed = false;
+
+  constructor(
+    private readonly runtime: WgpuRuntime,
+    readonly plan: ExecutionPlan,
+    generate: Generator,
+  ) {
+    const { f16 } = runtime.context.target;
+    const programs = plan.kernels.map((_, index) => generate(index));
+    this.sources = plan.kernels.map((kernel, index) => ({ kernel: kernel.name, language: 'wgsl', text: programs[index].text }));
+    const { sizes, slots } = planScratch(plan, f16);
+    this.scratch = sizes.map((bytes) => runtime.allocate(bytes));
+    this.constants = plan.constants.map((constant) => uploadConstant(runtime, constant.dtype, constant.values));
+    this.itemSizes = plan.buffers.map((buffer) => runtime.itemSize(buffer.dtype));
+    const memory: WgpuMemory[] = [];
+    const inputs: [number, number][] = [];
+    const outputs: [number, number][] = [];
+    for (const [index, { source }] of plan.buffers.entries()) {
+      if (source.kind === 'arena') memory[index] = this.scratch[slots[index]];
+      else if (source.kind === 'constant') memory[index] = this.constants[source.index];
+      else if (source.kind === 'input') inputs.push([index, source.index]);
+      else outputs.push([index, source.index]);
+    }
+    this.inputs = inputs;
+    this.outputs = outputs;
+    this.residence = { memory, byte: plan.buffers.map(() => 0) };
+    const variants = plan.kernels.map((kernel, index) => {
+      const direct = variantKey(directVariant(kernel.params.length));
+      const made = new Map<string, WgslProgram>([[direct, programs[index]]]);
+      return (variant: KernelVariant, key: string): WgslProgram => {
+        let program = made.get(key);
+        if (program === undefined) made.set(key, (program = generate(index, variant)));
+        return program;
+      };
+    });
+    this.launches = plan.launches.map(
+      (launch) =>
+        new KernelLaunch(
+          runtime,
+          plan.kernels[launch.kernel],
+          launch,
+          variants[launch.kernel],
+          programs[launch.kernel].workgroups[0] === 0,
+        ),
+    );
+    // Compiling here rather than in the first run keeps that run's time its own.
+    for (const launch of plan.launches) {
+      const program = programs[launch.kernel];
+      if (program.workgroups[0] > 0) runtime.pipelines.get(program, plan.kernels[launch.kernel].name);
+    }
+  }
+
+  run(inputs: readonly Tensor[], outputs: readonly Tensor[], scalars: readonly number[]): void {
+    const { runtime, residence } = this;
+    if (this.disposed) throw disposedPlan(this.plan);
+    runtime.context.check();
+    this.place(this.inputs, inputs);
+    this.place(this.outputs, outputs);
+    for (const launch of this.launches) launch.encode(residence, scalars);
+    for (const memory of residence.memory) if (memory !== undefined) runtime.stream.touch(memory);
+  }
+
+  dispose(): void {
+    if (this.disposed) return;
+    this.disposed = true;
+    for (const memory of [...this.scratch, ...this.constants]) this.runtime.free(memory);
+  }
+
+  private place(buffers: readonly (readonly [number, number])[], tensors: readonly Tensor[]): void {
+    const { residence, runtime } = this;
+    for (const [buffer, index] of buffers) {
+      const tensor = tensors[index];
+      const { memory } = tensor.storage;
+      if (memory === null) throw notOnDevice(this.plan, index, tensor);
+      residence.memory[buffer] = runtime.own(memory);
+      residence.byte[buffer] = tensor.storageOffset * this.itemSizes[buffer];
+    }
+  }
+}
+
+function uploadConstant(runtime: WgpuRuntime, dtype: DType, values: readonly number[]): WgpuMemory {
+  const memory = runtime.allocate(values.length * runtime.itemSize(dtype));
+  runtime.upload(memory, 0, dtype, hostBytes(dtype, values));
+  return memory;
+}
+
+function disposedPlan(plan: ExecutionPlan): TesseraError {
+  return new TesseraError('use-after-dispose', `Plan '${plan.name}' was disposed of and cannot run.`, {
+    hints: ['Load it again.'],
+  });
+}
+
+function notOnDevice(plan: ExecutionPlan, index: number, tensor: Tensor): TesseraError {
+  return new TesseraError('device-mismatch', `Argument ${index} of plan '${plan.name}' is on device '${tensor.device}'; the plan runs on 'wgpu'.`, {
+    context: { plan: plan.name, argument: index, device: tensor.device },
+    hints: [`Move it first: x.to('wgpu').`],
+  });
+}

@@ -1,0 +1,131 @@
+/**
+ * @file `GpuContext`: the device with everything asked of the adapter, and the errors it reports.
+ *
+ * WebGPU reports most errors later. They are kept here, first one first, and thrown by the next call that
+ * can: a run, an upload, a download, `synchronize`.
+ */
+import { TesseraError } from '@tessera/shared';
+import type { WgslTarget } from '../codegen/target.js';
+
+/** Limits that are raised from WebGPU's defaults to what the adapter offers. */
+const RAISED_LIMITS = [
+  'maxStorageBuffersPerShaderStage',
+  'maxStorageBufferBindingSize',
+  'maxBufferSize',
+  'maxComputeWorkgroupStorageSize',
+  'maxComputeInvocationsPerWorkgroup',
+  'maxComputeWorkgroupSizeX',
+  'maxComputeWorkgroupsPerDimension',
+] as const;
+
+const WANTED_FEATURES = ['shader-f16', 'subgroups', 'timestamp-query'] as const;
+
+/** Workgroups that a GPU of today needs to be busy. */
+const PARALLELISM = 128;
+
+/** See the file header. */
+export class GpuContext {
+  readonly target: WgslTarget;
+  /** What the adapter says it is: vendor, architecture, device. */
+  readonly adapterName: string;
+  private failure: TesseraError | null = null;
+  private disposed = false;
+
+  private constructor(
+    /** Kept so that Dawn's instance outlives its device. */
+    readonly gpu: GPU | null,
+    readonly device: GPUDevice,
+    info: GPUAdapterInfo | undefined,
+  ) {
+    const { limits, features } = device;
+    const subgroups = features.has('subgroups' as GPUFeatureName) && info !== undefined
+      ? { min: info.subgroupMinSize ?? 4, max: info.subgroupMaxSize ?? 128 }
+      : null;
+    this.target = {
+      f16: features.has('shader-f16'),
+      subgroups,
+      maxStorageBuffers: limits.maxStorageBuffersPerShaderStage,
+      maxWorkgroupThreads: Math.min(limits.maxComputeInvocationsPerWorkgroup, limits.maxComputeWorkgroupSizeX),
+      maxWorkgroupBytes: limits.maxComputeWorkgroupStorageSize,
+      maxWorkgroupsPerDimension: limits.maxComputeWorkgroupsPerDimension,
+      parallelism: PARALLELISM,
+    };
+    this.adapterName = [info?.vendor, info?.architecture, info?.device, info?.description]
+      .filter((part) => part !== undefined && part !== '')
+      .join(' ');
+    device.onuncapturederror = (event) => this.fail(describeError(event.error));
+    void device.lost.then((lost) => {
+      if (this.disposed) return;
+      this.fail(
+        new TesseraError('device-lost', `The GPU device was lost (${lost.reason}): ${lost.message}`, {
+          context: { reason: lost.reason },
+          hints: ['Tensors on the device are gone: call initWebGpu() again and recreate them.'],
+        }),
+      );
+    });
+  }
+
+  /** Wraps a device made elsewhere. */
+  static wrap(device: GPUDevice): GpuContext {
+    return new GpuContext(null, device, device.adapterInfo);
+  }
+
+  /** Requests a device with the adapter's own limits. @throws device-unavailable */
+  static async request(gpu: GPU | null, adapter: GPUAdapter): Promise<GpuContext> {
+    const requiredFeatures = WANTED_FEATURES.filter((name) => adapter.features.has(name)) as GPUFeatureName[];
+    const requiredLimits: Record<string, number> = {};
+    for (const name of RAISED_LIMITS) requiredLimits[name] = adapter.limits[name];
+    try {
+      const device = await adapter.requestDevice({ requiredFeatures, requiredLimits, label: 'tessera' });
+      return new GpuContext(gpu, device, device.adapterInfo ?? adapter.info);
+    } catch (cause) {
+      throw new TesseraError('device-unavailable', 'The WebGPU adapter refused to give a device.', {
+        context: { device: 'wgpu' },
+        hints: ['An adapter gives one device only: request a new adapter for each call of initWebGpu.'],
+        cause,
+      });
+    }
+  }
+
+  /** Keeps an error for the next call that can throw; the first one stays. */
+  fail(error: TesseraError): void {
+    this.failure ??= error;
+  }
+
+  /** Throws what went wrong since the last check. A lost device stays lost. */
+  check(): void {
+    const { failure } = this;
+    if (failure === null) return;
+    if (failure.code !== 'device-lost') this.failure = null;
+    throw failure;
+  }
+
+  /** Whether the device is gone. */
+  get isLost(): boolean {
+    return this.disposed || this.failure?.code === 'device-lost';
+  }
+
+  /** Gives the device up; later use reports it as lost. */
+  dispose(): void {
+    if (this.disposed) return;
+    this.disposed = true;
+    this.device.destroy();
+    this.failure = new TesseraError('device-lost', 'The WebGPU device was disposed of.', {
+      hints: ['Call initWebGpu() again before using device wgpu.'],
+    });
+  }
+}
+
+/** The TesseraError for an error that WebGPU reports; `what` names the kernel or call. */
+export function describeError(error: GPUError, what = 'a command'): TesseraError {
+  // By name: in Node the error classes are not global.
+  if (error.constructor.name === 'GPUOutOfMemoryError') {
+    return new TesseraError('out-of-memory', `The GPU ran out of memory in ${what}: ${error.message}`, {
+      hints: ['Dispose of tensors that are no longer needed, or use smaller batches.'],
+    });
+  }
+  return new TesseraError('gpu-validation', `WebGPU rejected ${what}: ${error.message}`, {
+    context: { message: error.message },
+    hints: ['This is a bug of Tessera or of the driver; please report it with TESSERA_LOGS=output_code.'],
+  });
+}

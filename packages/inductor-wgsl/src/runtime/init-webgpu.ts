@@ -1,0 +1,83 @@
+/**
+ * @file `initWebGpu`: gets a device and makes 'wgpu' usable for tensors and compiled code.
+ */
+import { TesseraError } from '@tessera/shared';
+import { registerDevice } from '@tessera/tensor';
+import { findGpu } from './find-gpu.js';
+import { GpuContext } from './gpu-context.js';
+import { WgpuRuntime } from './wgpu-runtime.js';
+import { WgslBackend } from './wgsl-backend.js';
+
+/** Options of {@link initWebGpu}. */
+export interface WebGpuOptions {
+  /** Adapter to use instead of requesting one. It must not have given a device yet. */
+  readonly adapter?: GPUAdapter;
+  /** Device to use as it is, with its limits and features. */
+  readonly device?: GPUDevice;
+  readonly powerPreference?: GPUPowerPreference;
+  /** Most bytes that tensors and scratch memory may take. Unlimited if absent: WebGPU does not tell. */
+  readonly memoryBudget?: number;
+  /**
+   * Flags for Dawn in Node, as `['enable-dawn-features=allow_unsafe_apis,vulkan_enable_f16_on_nvidia']`,
+   * which gives `shader-f16` on NVIDIA.
+   */
+  readonly dawnFlags?: readonly string[];
+}
+
+/** WebGPU as set up by {@link initWebGpu}. */
+export class WebGpu {
+  readonly backend: WgslBackend;
+
+  constructor(readonly runtime: WgpuRuntime) {
+    this.backend = new WgslBackend(runtime);
+  }
+
+  get device(): GPUDevice {
+    return this.runtime.context.device;
+  }
+
+  /** Vendor, architecture and device as the adapter gives them. */
+  get adapterName(): string {
+    return this.runtime.context.adapterName;
+  }
+
+  /** Resolves when all enqueued work is done. @throws what WebGPU reported since the last check */
+  synchronize(): Promise<void> {
+    return this.runtime.synchronize();
+  }
+
+  /** Destroys the device and all memory on it. */
+  dispose(): void {
+    this.runtime.dispose();
+  }
+}
+
+/**
+ * Gets a WebGPU device and registers device 'wgpu' and its backend.
+ *
+ * @throws device-unavailable when there is no WebGPU or no adapter
+ */
+export async function initWebGpu(options: WebGpuOptions = {}): Promise<WebGpu> {
+  const context = await openContext(options);
+  const runtime = new WgpuRuntime(context, { memoryBudget: options.memoryBudget ?? Infinity });
+  registerDevice(runtime);
+  return new WebGpu(runtime);
+}
+
+async function openContext(options: WebGpuOptions): Promise<GpuContext> {
+  if (options.device !== undefined) return GpuContext.wrap(options.device);
+  if (options.adapter !== undefined) return GpuContext.request(null, options.adapter);
+  const gpu = await findGpu(options.dawnFlags ?? []);
+  const { powerPreference = 'high-performance' } = options;
+  const adapter = await gpu.requestAdapter({ powerPreference });
+  if (adapter === null) {
+    throw new TesseraError('device-unavailable', 'WebGPU is there, but it offers no adapter: no GPU driver that it can use was found.', {
+      context: { device: 'wgpu' },
+      hints: [
+        'On Linux, check that Vulkan works: `vulkaninfo --summary`.',
+        'Without a GPU, SwiftShader (part of Chromium) can stand in: set VK_ICD_FILENAMES to its vk_swiftshader_icd.json.',
+      ],
+    });
+  }
+  return GpuContext.request(gpu, adapter);
+}

@@ -1,0 +1,78 @@
+/**
+ * @file Reading device memory back: a pool of mappable staging buffers.
+ */
+import { TesseraError } from '@tessera/shared';
+import type { CommandStream } from './command-stream.js';
+import type { GpuContext } from './gpu-context.js';
+import { BufferUsage, MAP_READ } from './gpu-flags.js';
+import { sizeClass, type WgpuMemory } from './wgpu-memory.js';
+
+/** Bytes of unused staging buffers that are kept. */
+const KEEP_BYTES = 64 * 2 ** 20;
+
+/** See the file header. */
+export class Readback {
+  private readonly free = new Map<number, GPUBuffer[]>();
+  private pooled = 0;
+
+  constructor(
+    private readonly context: GpuContext,
+    private readonly stream: CommandStream,
+  ) {}
+
+  /** Bytes of memory as they are after everything recorded so far. Offset and length in whole words. */
+  async read(memory: WgpuMemory, byte: number, bytes: number): Promise<Uint8Array<ArrayBuffer>> {
+    const { device } = this.context;
+    const size = sizeClass(bytes);
+    const staging = this.take(size);
+    this.stream.copy(memory.buffer, byte, staging, 0, bytes);
+    this.stream.touch(memory);
+    this.stream.flush();
+    try {
+      await staging.mapAsync(MAP_READ, 0, bytes);
+    } catch (cause) {
+      staging.destroy();
+      // The reason is reported apart, a moment later.
+      await device.queue.onSubmittedWorkDone().catch(() => undefined);
+      this.context.check();
+      throw new TesseraError('device-lost', 'Reading back from the GPU failed: the device was lost or destroyed.', {
+        hints: ['Call initWebGpu() again and recreate the tensors.'],
+        cause,
+      });
+    }
+    const result = new Uint8Array(staging.getMappedRange(0, bytes).slice(0));
+    staging.unmap();
+    this.give(staging, size);
+    this.context.check();
+    return result;
+  }
+
+  dispose(): void {
+    for (const list of this.free.values()) for (const buffer of list) buffer.destroy();
+    this.free.clear();
+  }
+
+  private take(size: number): GPUBuffer {
+    const found = this.free.get(size)?.pop();
+    if (found !== undefined) {
+      this.pooled -= size;
+      return found;
+    }
+    return this.context.device.createBuffer({
+      size,
+      usage: BufferUsage.mapRead | BufferUsage.copyDst,
+      label: `tessera staging ${size} bytes`,
+    });
+  }
+
+  private give(buffer: GPUBuffer, size: number): void {
+    if (this.pooled + size > KEEP_BYTES) {
+      buffer.destroy();
+      return;
+    }
+    const list = this.free.get(size);
+    if (list === undefined) this.free.set(size, [buffer]);
+    else list.push(buffer);
+    this.pooled += size;
+  }
+}

@@ -1,0 +1,150 @@
+/**
+ * @file `WgpuMemory`: the device memory behind a storage, and the pool it comes from.
+ *
+ * The queue runs commands in order, so memory that is freed may be handed out at once: its next user's
+ * commands come after its last user's. Only `queue.writeBuffer` jumps ahead of commands that are recorded
+ * but not submitted, which `lastUse` lets the command stream see.
+ */
+import { TesseraError } from '@tessera/shared';
+import { BufferUsage } from './gpu-flags.js';
+import { describeError, type GpuContext } from './gpu-context.js';
+
+let nextId = 1;
+
+/** See the file header. */
+export class WgpuMemory {
+  /** Unique among all memory ever made, so a cache key may hold it. */
+  readonly id: number = nextId++;
+  /** Number of the submission that last used it. */
+  lastUse = 0;
+  freed = false;
+
+  constructor(
+    readonly buffer: GPUBuffer,
+    /** Capacity in bytes, a multiple of 256. */
+    readonly bytes: number,
+  ) {}
+}
+
+/** What a pool holds, in bytes. */
+export interface PoolStatistics {
+  readonly inUse: number;
+  readonly pooled: number;
+  readonly peak: number;
+}
+
+/** Pool of at least this many bytes is kept however little is in use. */
+const KEEP_BYTES = 256 * 2 ** 20;
+const ALIGNMENT = 256;
+
+/** Rounds a size up so that few distinct sizes occur: at most an eighth is wasted. */
+export function sizeClass(bytes: number): number {
+  const least = Math.max(ALIGNMENT, bytes);
+  const step = Math.max(ALIGNMENT, 2 ** (Math.floor(Math.log2(least)) - 3));
+  return Math.ceil(least / step) * step;
+}
+
+/** Buffers by size class; freed ones wait here for their next use. */
+export class BufferPool {
+  private readonly free = new Map<number, WgpuMemory[]>();
+  private inUse = 0;
+  private pooled = 0;
+  private peak = 0;
+  private readonly largest: number;
+
+  /** @param discard destroys a buffer once no recorded command needs it */
+  constructor(
+    private readonly context: GpuContext,
+    private readonly discard: (buffer: GPUBuffer) => void,
+    private readonly budget: number,
+  ) {
+    const { limits } = context.device;
+    this.largest = Math.min(limits.maxBufferSize, limits.maxStorageBufferBindingSize);
+  }
+
+  get statistics(): PoolStatistics {
+    return { inUse: this.inUse, pooled: this.pooled, peak: this.peak };
+  }
+
+  /** @throws out-of-memory */
+  allocate(bytes: number): WgpuMemory {
+    const size = Math.min(sizeClass(bytes), Math.max(this.largest, bytes));
+    const reused = this.free.get(size)?.pop();
+    if (reused !== undefined) {
+      this.pooled -= size;
+      reused.freed = false;
+      this.account(size);
+      return reused;
+    }
+    if (bytes > this.largest) throw this.tooLarge(bytes);
+    if (this.inUse + this.pooled + size > this.budget) this.trim(0);
+    if (this.inUse + size > this.budget) throw this.overBudget(bytes);
+    const memory = new WgpuMemory(this.create(size), size);
+    this.account(size);
+    return memory;
+  }
+
+  release(memory: WgpuMemory): void {
+    if (memory.freed) return;
+    memory.freed = true;
+    this.inUse -= memory.bytes;
+    let list = this.free.get(memory.bytes);
+    if (list === undefined) this.free.set(memory.bytes, (list = []));
+    list.push(memory);
+    this.pooled += memory.bytes;
+    const keep = Math.max(KEEP_BYTES, this.peak - this.inUse);
+    if (this.pooled > keep) this.trim(keep);
+  }
+
+  /** Destroys waiting buffers, largest first, until at most `keep` bytes wait. */
+  trim(keep: number): void {
+    for (const size of [...this.free.keys()].sort((a, b) => b - a)) {
+      const list = this.free.get(size) as WgpuMemory[];
+      while (list.length > 0 && this.pooled > keep) {
+        this.discard((list.shift() as WgpuMemory).buffer);
+        this.pooled -= size;
+      }
+      if (list.length === 0) this.free.delete(size);
+    }
+  }
+
+  private account(size: number): void {
+    this.inUse += size;
+    this.peak = Math.max(this.peak, this.inUse);
+  }
+
+  private create(size: number): GPUBuffer {
+    const { device } = this.context;
+    device.pushErrorScope('out-of-memory');
+    const buffer = device.createBuffer({
+      size,
+      usage: BufferUsage.storage | BufferUsage.copySrc | BufferUsage.copyDst,
+      label: `tessera ${size} bytes`,
+    });
+    device.popErrorScope().then(
+      (error) => {
+        if (error !== null) this.context.fail(describeError(error, `an allocation of ${size} bytes`));
+      },
+      () => undefined,
+    );
+    return buffer;
+  }
+
+  private tooLarge(bytes: number): TesseraError {
+    return new TesseraError('out-of-memory', `${bytes} bytes are more than one WebGPU buffer of this adapter may hold (${this.largest}).`, {
+      context: { bytes, limit: this.largest },
+      hints: ['Split the tensor, or keep it on device cpu.'],
+    });
+  }
+
+  private overBudget(bytes: number): TesseraError {
+    return new TesseraError(
+      'out-of-memory',
+      `The memory budget of device 'wgpu' is exhausted: ${bytes} more bytes were asked for, ${this.inUse} of ${this.budget} are in use.`,
+      {
+        context: { bytes, inUse: this.inUse, budget: this.budget },
+        hints: ['Dispose of tensors that are no longer needed (using, tidy, dispose), or raise memoryBudget in initWebGpu.'],
+      },
+    );
+  }
+}

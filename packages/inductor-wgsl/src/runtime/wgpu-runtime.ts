@@ -1,0 +1,128 @@
+/**
+ * @file `WgpuRuntime`: the `DeviceRuntime` of device 'wgpu'.
+ *
+ * Owns the memory pool, the command stream and what is cached between plans. Everything enqueues; only
+ * `download` and `synchronize` wait. Errors that WebGPU reports late are thrown by the next call here.
+ */
+import { TesseraError } from '@tessera/shared';
+import type { DeviceMemory, DeviceRuntime, DType } from '@tessera/tensor';
+import { DEVICE_DTYPES, deviceItemSize } from '../codegen/wgsl-types.js';
+import { CommandStream } from './command-stream.js';
+import { toDevice, toHost } from './element-codec.js';
+import type { GpuContext } from './gpu-context.js';
+import { copyHalves } from './half-copy.js';
+import { PipelineCache } from './pipeline-cache.js';
+import { Readback } from './readback.js';
+import { UniformRing } from './uniform-ring.js';
+import { BufferPool, WgpuMemory, type PoolStatistics } from './wgpu-memory.js';
+
+/** See the file header. */
+export class WgpuRuntime implements DeviceRuntime {
+  readonly type = 'wgpu';
+  readonly stream: CommandStream;
+  readonly uniforms: UniformRing;
+  readonly pipelines: PipelineCache;
+  private readonly pool: BufferPool;
+  private readonly readback: Readback;
+
+  constructor(
+    readonly context: GpuContext,
+    options: { readonly memoryBudget: number },
+  ) {
+    this.stream = new CommandStream(context);
+    this.uniforms = new UniformRing(context, this.stream);
+    this.pipelines = new PipelineCache(context, this.uniforms.layout);
+    this.pool = new BufferPool(context, (buffer) => this.stream.discard(buffer), options.memoryBudget);
+    this.readback = new Readback(context, this.stream);
+  }
+
+  get memoryStatistics(): PoolStatistics {
+    return this.pool.statistics;
+  }
+
+  itemSize(dtype: DType): number {
+    return DEVICE_DTYPES.has(dtype) ? deviceItemSize(dtype, this.context.target.f16) : 0;
+  }
+
+  allocate(bytes: number): WgpuMemory {
+    this.context.check();
+    return this.pool.allocate(bytes);
+  }
+
+  free(memory: DeviceMemory): void {
+    this.pool.release(this.own(memory));
+  }
+
+  upload(memory: DeviceMemory, offset: number, dtype: DType, host: Uint8Array): void {
+    this.context.check();
+    const target = this.own(memory);
+    const data = toDevice(dtype, host, this.context.target.f16);
+    const byte = offset * this.itemSize(dtype);
+    if (data.byteLength === 0) return;
+    if (byte % 4 === 0 && data.byteLength % 4 === 0) {
+      this.stream.write(target, byte, data);
+      return;
+    }
+    const padded = new Uint8Array(Math.ceil(data.byteLength / 4) * 4);
+    padded.set(data);
+    const staged = this.pool.allocate(padded.byteLength);
+    this.stream.write(staged, 0, padded);
+    this.copy(staged, 0, target, byte, data.byteLength);
+    this.pool.release(staged);
+  }
+
+  async download(memory: DeviceMemory, offset: number, dtype: DType, count: number): Promise<Uint8Array> {
+    this.context.check();
+    if (count === 0) return new Uint8Array(0);
+    const size = this.itemSize(dtype);
+    const first = offset * size;
+    const start = first - (first % 4);
+    const end = Math.ceil((first + count * size) / 4) * 4;
+    const words = await this.readback.read(this.own(memory), start, end - start);
+    const bytes = words.subarray(first - start, first - start + count * size);
+    return toHost(dtype, bytes, this.context.target.f16);
+  }
+
+  copy(src: DeviceMemory, srcByte: number, dst: DeviceMemory, dstByte: number, bytes: number): void {
+    this.context.check();
+    if (bytes === 0) return;
+    const source = this.own(src);
+    const target = this.own(dst);
+    if (source === target) {
+      // WebGPU cannot copy within one buffer.
+      const between = this.pool.allocate(bytes + 4);
+      this.copy(source, srcByte, between, srcByte % 4, bytes);
+      this.copy(between, srcByte % 4, target, dstByte, bytes);
+      this.pool.release(between);
+      return;
+    }
+    if (srcByte % 4 === 0 && dstByte % 4 === 0 && bytes % 4 === 0) {
+      this.stream.copy(source.buffer, srcByte, target.buffer, dstByte, bytes);
+      this.stream.touch(source);
+      this.stream.touch(target);
+      return;
+    }
+    copyHalves(this, { memory: source, offset: srcByte / 2 }, { memory: target, offset: dstByte / 2 }, bytes / 2);
+  }
+
+  async synchronize(): Promise<void> {
+    this.stream.flush();
+    await this.context.device.queue.onSubmittedWorkDone();
+    this.context.check();
+  }
+
+  /** The memory as made by this runtime. @throws use-after-dispose */
+  own(memory: DeviceMemory): WgpuMemory {
+    if (memory instanceof WgpuMemory && !memory.freed) return memory;
+    throw new TesseraError('use-after-dispose', 'This memory of device wgpu was already freed, or belongs to another runtime.', {
+      hints: ['Tensors made before the last initWebGpu() belong to the device of that time.'],
+    });
+  }
+
+  dispose(): void {
+    this.readback.dispose();
+    this.uniforms.dispose();
+    this.pool.trim(0);
+    this.context.dispose();
+  }
+}

@@ -1,0 +1,55 @@
+/**
+ * @file `WgslBackend`: the `KernelBackend` of device 'wgpu'.
+ */
+import { log } from '@tessera/shared';
+import type { Capabilities, ExecutionPlan, FusedKernel, KernelBackend, KernelSource } from '@tessera/inductor-core';
+import { generateKernel } from '../codegen/generate.js';
+import type { TileMemory } from '../codegen/matmul-tiles.js';
+import type { WgslTarget } from '../codegen/target.js';
+import { DEVICE_DTYPES } from '../codegen/wgsl-types.js';
+import { WgslExecutable } from './executable.js';
+import type { WgpuRuntime } from './wgpu-runtime.js';
+
+/** Reduced elements per outer point from which a second kernel for the rest pays. */
+const SPLIT_REDUCTION_THRESHOLD = 32768;
+
+/** What an adapter can do, in the compiler's terms. */
+export function wgslCapabilities(target: WgslTarget): Capabilities {
+  return {
+    dtypes: DEVICE_DTYPES,
+    int64: 'i32',
+    maxBuffersPerKernel: target.maxStorageBuffers,
+    extern: false,
+    parallelism: target.parallelism,
+    splitReductionThreshold: SPLIT_REDUCTION_THRESHOLD,
+  };
+}
+
+/** See the file header. */
+export class WgslBackend implements KernelBackend {
+  readonly name = 'wgsl';
+  readonly device = 'wgpu';
+  readonly capabilities: Capabilities;
+
+  constructor(
+    private readonly runtime: WgpuRuntime,
+    /** Matmul tiles found best on this adapter. */
+    readonly tiles: TileMemory = new Map(),
+  ) {
+    this.capabilities = wgslCapabilities(runtime.context.target);
+  }
+
+  generate(kernel: FusedKernel): KernelSource {
+    const { text } = generateKernel(kernel, this.runtime.context.target, undefined, this.tiles);
+    return { kernel: kernel.name, language: 'wgsl', text };
+  }
+
+  load(plan: ExecutionPlan): WgslExecutable {
+    const { target } = this.runtime.context;
+    const executable = new WgslExecutable(this.runtime, plan, (index, variant) =>
+      generateKernel(plan.kernels[index], target, variant, this.tiles),
+    );
+    log('output_code', () => executable.sources.map(({ kernel, text }) => `// ${kernel}\n${text}`).join('\n'));
+    return executable;
+  }
+}

@@ -1,0 +1,55 @@
+/**
+ * @file WebGPU for tests: the machine's adapter, else SwiftShader from an installed Chromium.
+ *
+ * Without any adapter the tests that need one are skipped, and the reason is printed, unless
+ * TESSERA_REQUIRE_WEBGPU=1: then they fail.
+ */
+import { accessSync, realpathSync } from 'node:fs';
+import { basename, delimiter, dirname, join } from 'node:path';
+import { env } from 'node:process';
+import { initWebGpu, type WebGpu, type WebGpuOptions } from '../../src/index.js';
+
+function exists(path: string): boolean {
+  try {
+    accessSync(path);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+/** The chromium executable: CHROMIUM_PATH, or the first on PATH. */
+export function findChromium(): string | null {
+  if (env.CHROMIUM_PATH !== undefined && env.CHROMIUM_PATH !== '') return env.CHROMIUM_PATH;
+  for (const folder of (env.PATH ?? '').split(delimiter)) {
+    for (const name of ['chromium', 'chromium-browser', 'google-chrome']) {
+      if (folder !== '' && exists(join(folder, name))) return join(folder, name);
+    }
+  }
+  return null;
+}
+
+/** The driver description of the SwiftShader that belongs to a chromium. */
+function findSwiftShader(): string | null {
+  const chromium = findChromium();
+  if (chromium === null) return null;
+  const real = realpathSync(chromium);
+  // Distributions put a start script in bin and the program in lib.
+  const folders = [dirname(real), join(dirname(chromium), '..', 'lib', basename(chromium))];
+  return folders.map((folder) => join(folder, 'vk_swiftshader_icd.json')).find(exists) ?? null;
+}
+
+/** Opens WebGPU, or says why it cannot be. */
+export async function openGpu(options: WebGpuOptions = {}): Promise<WebGpu | null> {
+  if (env.VK_ICD_FILENAMES === undefined) {
+    const driver = findSwiftShader();
+    if (driver !== null && env.TESSERA_TEST_GPU !== '1') env.VK_ICD_FILENAMES = driver;
+  }
+  try {
+    return await initWebGpu(options);
+  } catch (error) {
+    if (env.TESSERA_REQUIRE_WEBGPU === '1') throw error;
+    console.warn(`WebGPU tests did not run: ${(error as Error).message}`);
+    return null;
+  }
+}
