@@ -3,7 +3,7 @@ import { IrBuilder, interpretKernel, verifyKernel, type BufferParam, type Expr, 
 import type { DType } from '@tessera/tensor';
 import { describe, expect, it } from 'vitest';
 import { generateLoopKernel } from '../src/loops/loop-kernel.js';
-import { loadKernel, type Buffers } from './run-kernel.js';
+import { loadKernel, type Buffers } from './load-kernel.js';
 
 const PLAIN = { relaxedSimd: false };
 

@@ -1,113 +1,52 @@
+/** @file Compares a generated matmul kernel with the reference interpreter on random numbers. */
+import { interpretKernel, type MatmulKernel } from '@tessera/inductor-core';
+import { isFloatingPoint, type DType } from '@tessera/tensor';
+import { generateMatmul } from '../src/matmul/generate-matmul.js';
+import { loadKernel } from './load-kernel.js';
+
+/** Elements of each buffer by parameter name. */
+export type Sizes = Readonly<Record<string, number>>;
+
+/** Deterministic values: floats in (-1, 1), small integers otherwise. */
+function fill(count: number, dtype: DType, seed: number): number[] {
+  let state = seed;
+  return Array.from({ length: count }, () => {
+    state = (Math.imul(state, 1664525) + 1013904223) >>> 0;
+    if (!isFloatingPoint(dtype)) return (state >>> 16) % 7;
+    const value = state / 2 ** 31 - 1;
+    return dtype === 'float64' ? value : Math.fround(Math.round(value * 128) / 128);
+  });
+}
+
 /**
- * @file Runs one generated kernel on plain numbers: the other side of comparisons with the interpreter.
+ * Largest difference between both sides, relative to the largest expected magnitude (at least 1).
  *
- * Buffers are placed in a fresh memory with canary bytes around them, so that a write outside a buffer
- * is an error.
+ * @param scalars values of the kernel's scalars in order
+ * @param adjust changes the initial values of buffers
  */
-import type { BufferData, FusedKernel } from '@tessera/inductor-core';
-import { bfloatToNumber, halfToNumber, itemSize, numberToBfloat, numberToHalf, type DType } from '@tessera/tensor';
-import { assembleModule } from '../src/emit/assemble-module.js';
-import { argumentBlockBytes, SCRATCH, scalarsOffset, type KernelCode } from '../src/kernel-code.js';
-
-/** Numbers of a buffer by parameter name. */
-export type Buffers = Record<string, number[]>;
-
-const CANARY = 0xa5;
-const GUARD_BYTES = 128;
-
-function write(view: DataView, at: number, dtype: DType, value: number): void {
-  switch (dtype) {
-    case 'float32':
-      return view.setFloat32(at, value, true);
-    case 'float64':
-      return view.setFloat64(at, value, true);
-    case 'float16':
-      return view.setUint16(at, numberToHalf(value), true);
-    case 'bfloat16':
-      return view.setUint16(at, numberToBfloat(value), true);
-    case 'int64':
-      return view.setBigInt64(at, BigInt(value), true);
-    case 'int32':
-      return view.setInt32(at, value, true);
-    case 'int16':
-      return view.setInt16(at, value, true);
-    default:
-      return view.setUint8(at, value);
-  }
-}
-
-function read(view: DataView, at: number, dtype: DType): number {
-  switch (dtype) {
-    case 'float32':
-      return view.getFloat32(at, true);
-    case 'float64':
-      return view.getFloat64(at, true);
-    case 'float16':
-      return halfToNumber(view.getUint16(at, true));
-    case 'bfloat16':
-      return bfloatToNumber(view.getUint16(at, true));
-    case 'int64':
-      return Number(view.getBigInt64(at, true));
-    case 'int32':
-      return view.getInt32(at, true);
-    case 'int16':
-      return view.getInt16(at, true);
-    case 'int8':
-      return view.getInt8(at);
-    default:
-      return view.getUint8(at);
-  }
-}
-
-/** An instantiated kernel. */
-export interface LoadedKernel {
-  readonly bytes: Uint8Array<ArrayBuffer>;
-  /** Runs all items, in `parts` calls from the last to the first; buffers are replaced by what the memory holds afterwards. */
-  run(buffers: Buffers, scalars?: Readonly<Record<string, number>>, parts?: number): void;
-}
-
-/** Instantiates a kernel. */
-export function loadKernel(kernel: FusedKernel, code: KernelCode): LoadedKernel {
-  const memory = new WebAssembly.Memory({ initial: 64, maximum: 16384, shared: true });
-  const bytes = assembleModule({ memory: { minPages: 1, maxPages: 65536, shared: true }, functions: [code.func], globals: [SCRATCH] });
-  const { exports } = new WebAssembly.Instance(new WebAssembly.Module(bytes), { env: { memory }, math: Math as unknown as WebAssembly.ModuleImports });
-  const entry = exports[code.name] as (args: number, begin: number, end: number) => void;
-  return {
-    bytes,
-    run(buffers, scalars = {}, parts = 1) {
-      const args = 64;
-      const scratch = args + 64 * Math.ceil(argumentBlockBytes(kernel.params.length, kernel.scalars.length) / 64);
-      let top = scratch + 64 * Math.ceil(code.scratchBytesPerThread / 64);
-      const places = kernel.params.map(({ name, dtype }) => {
-        const address = top + GUARD_BYTES;
-        const data = buffers[name];
-        if (data === undefined) throw new Error(`no buffer ${name}`);
-        top = address + 64 * Math.ceil((data.length * itemSize(dtype)) / 64);
-        return { name, dtype, address, data };
+export function compareWithInterpreter(
+  kernel: MatmulKernel,
+  sizes: Sizes,
+  scalars: readonly number[] = [],
+  adjust: (values: Map<string, number[]>) => void = () => {},
+): number {
+  const values = new Map(kernel.params.map(({ name, dtype }, i) => [name, fill(sizes[name] as number, dtype, i + 1)]));
+  adjust(values);
+  const named = Object.fromEntries(kernel.scalars.map(({ name }, i) => [name, scalars[i] as number]));
+  const expected = structuredClone(values);
+  interpretKernel(kernel, expected, named);
+  const code = generateMatmul(kernel, { relaxedSimd: false });
+  let worst = 0;
+  for (const parts of new Set([1, Math.min(code.workItems, 3)])) {
+    const actual = Object.fromEntries(structuredClone(values));
+    loadKernel(kernel, code).run(actual, named, parts);
+    for (const [name, wanted] of expected) {
+      const scale = wanted.reduce((max, x) => Math.max(max, Math.abs(x)), 1);
+      wanted.forEach((x, i) => {
+        const difference = Math.abs(x - (actual[name] as number[])[i]);
+        worst = Math.max(worst, Number.isNaN(difference) ? Infinity : difference / scale);
       });
-      top += GUARD_BYTES;
-      if (top > memory.buffer.byteLength) memory.grow(Math.ceil((top - memory.buffer.byteLength) / 65536));
-      const view = new DataView(memory.buffer);
-      const u8 = new Uint8Array(memory.buffer);
-      u8.fill(CANARY, scratch + 64 * Math.ceil(code.scratchBytesPerThread / 64), top);
-      places.forEach(({ dtype, address, data }, i) => {
-        view.setUint32(args + 4 * i, address, true);
-        data.forEach((value, k) => write(view, address + k * itemSize(dtype), dtype, value));
-      });
-      kernel.scalars.forEach(({ name }, i) => view.setFloat64(args + scalarsOffset(kernel.params.length) + 8 * i, scalars[name] as number, true));
-      (exports[SCRATCH.name] as WebAssembly.Global).value = scratch;
-      for (let part = parts - 1; part >= 0; part--) {
-        entry(args, Math.floor((code.workItems * part) / parts), Math.floor((code.workItems * (part + 1)) / parts));
-      }
-      for (const { name, dtype, address, data } of places) {
-        const end = address + data.length * itemSize(dtype);
-        for (const at of [...Array(GUARD_BYTES).keys()].flatMap((i) => [address - 1 - i, end + i])) {
-          if (at < top && (at < address || at >= end) && places.every((p) => p.address === address || at < p.address || at >= p.address + p.data.length * itemSize(p.dtype)) && u8[at] !== CANARY) {
-            throw new Error(`kernel ${kernel.name} wrote outside buffer ${name}, at byte ${at - address} of ${end - address}`);
-          }
-        }
-        for (let k = 0; k < data.length; k++) data[k] = read(view, address + k * itemSize(dtype), dtype);
-      }
-    },
-  };
+    }
+  }
+  return worst;
 }
