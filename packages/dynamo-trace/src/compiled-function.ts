@@ -226,7 +226,7 @@ export class CompiledFunction {
   /** Beyond the recompile limit: computes what was matched, op by op. */
   private runPrefixEagerly(replay: Replay, roots: readonly Root[]): void {
     const capture = this.continueAsCapture(replay, roots);
-    if (capture.builder.opCount > 0) runSegmentEagerly(capture.builder.finish(this.options.backend), replay.run, replay.segmentGradMode);
+    if (capture.builder.opCount > 0) runSegmentEagerly(capture.finishSegment(), replay.run);
   }
 
   // ---- reasons

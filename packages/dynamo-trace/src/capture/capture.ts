@@ -280,6 +280,11 @@ export class Capture implements PreDispatchMode {
 
   // ---- graph breaks
 
+  /** Everything recorded since the last break. */
+  finishSegment(): Segment {
+    return this.builder.finish(this.options.backend, this.segmentStartGradMode);
+  }
+
   /** Ends the segment here and computes it. @throws trace-full-graph */
   flush(reason: string): void {
     if (this.builder.opCount === 0) return;
@@ -292,10 +297,10 @@ export class Capture implements PreDispatchMode {
     }
     log('graph_breaks', () => `Graph break in ${this.options.functionName} at ${location ?? 'unknown line'}: ${reason}`);
     if (this.region !== null) this.region.broken = true;
-    const segment = this.builder.finish(this.options.backend);
+    const segment = this.finishSegment();
     this.segments.push(segment);
     this.breaks.push({ reason, location });
-    runSegmentEagerly(segment, this.run, this.segmentStartGradMode);
+    runSegmentEagerly(segment, this.run);
     this.push({ kind: 'flush', segment, reason, location, next: { steps: [] } });
     this.shadow = new Shadow(null);
     this.resetSegment();

@@ -10,13 +10,13 @@ import type { Run } from '../trace/run.js';
 import { type Segment, settle } from '../trace/segment.js';
 
 /** Runs the segment's graph and gives every lazy tensor its value. */
-export function runSegmentEagerly(segment: Segment, run: Run, startGradMode: boolean): void {
+export function runSegmentEagerly(segment: Segment, run: Run): void {
   const slots = [...segment.produced.keys()];
   const output = segment.graph.output(slots.map((slot) => segment.produced.get(slot)!));
   const saved = gradMode.enabled;
   try {
     const values = withPreDispatchMode(null, () => {
-      gradMode.enabled = startGradMode;
+      gradMode.enabled = segment.startGradMode;
       return new GraphModule([], segment.graph).forward(...segment.gather(run)) as Tensor[];
     });
     slots.forEach((slot, i) => {

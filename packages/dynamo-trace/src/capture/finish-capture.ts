@@ -39,7 +39,7 @@ function neededSlots(capture: Capture, result: unknown, segments: readonly Segme
  * @param earlier segments that the replay ran before it diverged
  */
 export function finishCapture(capture: Capture, result: unknown, earlier: readonly Segment[]): Segment {
-  const last = capture.builder.finish(capture.options.backend);
+  const last = capture.finishSegment();
   const segments = [...earlier, ...capture.segments, last];
   const needed = neededSlots(capture, result, segments);
   for (const segment of segments) segment.addOutputs(needed);
@@ -52,5 +52,5 @@ export function finishCapture(capture: Capture, result: unknown, earlier: readon
 /** After an exception of the program: what it had asked for so far happens, as in eager. */
 export function abortCapture(capture: Capture): void {
   if (capture.builder.opCount === 0) return;
-  runSegmentEagerly(capture.builder.finish(capture.options.backend), capture.run, capture.segmentStartGradMode);
+  runSegmentEagerly(capture.finishSegment(), capture.run);
 }

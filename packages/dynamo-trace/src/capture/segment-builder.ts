@@ -129,9 +129,9 @@ export class SegmentBuilder {
   }
 
   /** The finished segment. Inputs that an op wrote to are its mutated ones. */
-  finish(backend: Backend): Segment {
+  finish(backend: Backend, startGradMode: boolean): Segment {
     const mutatedInputs = this.inputSlots.filter((slot) => this.writesStorageOf(slot));
-    return new Segment(this.graph, this.inputs, this.produced, mutatedInputs, this.hasRandom, backend);
+    return new Segment(this.graph, this.inputs, this.produced, mutatedInputs, this.hasRandom, startGradMode, backend);
   }
 
   private writesStorageOf(slot: number): boolean {

@@ -8,7 +8,7 @@
  */
 import { GraphModule, type Graph, type Node, eliminateDeadCode } from '@tessera/graph';
 import { TesseraError, log } from '@tessera/shared';
-import { type Tensor, modes } from '@tessera/tensor';
+import { type Tensor, gradMode, modes } from '@tessera/tensor';
 import { now } from '../clock.js';
 import type { Backend, CompiledSegment, SegmentInput } from '../backend.js';
 import type { Bindings } from './pattern.js';
@@ -35,6 +35,8 @@ export class Segment {
     /** Slots of inputs that the segment modifies. */
     readonly mutated: readonly number[],
     readonly hasRandom: boolean,
+    /** Grad mode in force where the segment begins. */
+    readonly startGradMode: boolean,
     private readonly backend: Backend,
   ) {}
 
@@ -97,12 +99,15 @@ export class Segment {
   /** Runs the compiled code; compiles it first if needed. No mode sees what it does. */
   call(inputs: readonly SegmentInput[]): readonly Tensor[] {
     const saved = modes.pre;
+    const grad = gradMode.enabled;
     modes.pre = null;
+    gradMode.enabled = this.startGradMode;
     try {
       this.compiled ??= this.compile(inputs);
       return this.compiled(inputs);
     } finally {
       modes.pre = saved;
+      gradMode.enabled = grad;
     }
   }
 
