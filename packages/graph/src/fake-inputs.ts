@@ -1,11 +1,11 @@
 /**
- * @file FakeTensors that stand for real tensors in a trace.
+ * @file FakeTensors that stand for other tensors in a trace.
  */
 import { Storage, type Tensor, makeTensor } from '@tessera/tensor';
 
 /**
- * Makes FakeTensors of real ones: same metadata, leaves of autograd; tensors that share memory give
- * fakes that share a storage, and the same tensor gives the same fake.
+ * Makes FakeTensors: same metadata, leaves of autograd; tensors that share memory give fakes that share
+ * a storage, and the same tensor gives the same fake.
  */
 export class FakeConverter {
   private readonly tensors = new Map<Tensor, Tensor>();
@@ -13,7 +13,11 @@ export class FakeConverter {
 
   /** The fake of a tensor; a fake stands for itself. */
   convert(tensor: Tensor): Tensor {
-    if (tensor.isFake) return tensor;
+    return tensor.isFake ? tensor : this.fresh(tensor);
+  }
+
+  /** The fake of a tensor; a fake gets a new one too. */
+  fresh(tensor: Tensor): Tensor {
     let fake = this.tensors.get(tensor);
     if (fake === undefined) {
       fake = makeTensor(
@@ -32,8 +36,10 @@ export class FakeConverter {
 
   private storage(storage: Storage): Storage {
     let fake = this.storages.get(storage);
-    if (fake === undefined)
-      this.storages.set(storage, (fake = Storage.fake(storage.device, storage.nbytes)));
+    if (fake === undefined) {
+      fake = Storage.fake(storage.device, storage.nbytes);
+      this.storages.set(storage, fake);
+    }
     return fake;
   }
 }

@@ -2,9 +2,11 @@
  * @file Functions other than operators that a graph may call.
  *
  * A graph calls any function; one that is registered here under a name can also be written to JSON
- * and read back, and, if it is pure, be removed when nobody uses its result.
+ * and read back, and, if it is pure, be removed when nobody uses its result. `setGradEnabled` is how a
+ * graph of ops above autograd switches grad mode.
  */
 import { TesseraError } from '@tessera/shared';
+import { setGradEnabled } from '@tessera/tensor';
 import { getItem } from './get-item.js';
 import type { HostFunction } from './node.js';
 
@@ -14,8 +16,11 @@ export interface HostFunctionTraits {
   readonly pure: boolean;
 }
 
-const byName = new Map<string, HostFunction>([['getItem', getItem]]);
-const names = new Map<HostFunction, string>([[getItem, 'getItem']]);
+const byName = new Map<string, HostFunction>([
+  ['getItem', getItem],
+  ['setGradEnabled', setGradEnabled],
+]);
+const names = new Map<HostFunction, string>([...byName].map(([name, fn]) => [fn, name]));
 const pure = new Set<HostFunction>([getItem]);
 
 /** Registers a function for graphs. @throws invalid-argument when the name is taken */

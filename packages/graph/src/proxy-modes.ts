@@ -12,6 +12,7 @@ import {
   type RegionInputs,
   dispatchBelowAutograd,
   dispatchBelowPreDispatch,
+  setGradEnabled,
   withDispatchMode,
   withPreDispatchMode,
 } from '@tessera/tensor';
@@ -73,7 +74,9 @@ export class PreDispatchProxyMode implements PreDispatchMode {
     return false;
   }
 
-  onGradMode(): void {}
+  onGradMode(enabled: boolean): void {
+    this.recorder.recordEffect(setGradEnabled, [enabled]);
+  }
 
   onRegion<R>(
     _owner: object,

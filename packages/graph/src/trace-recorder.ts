@@ -18,7 +18,7 @@ import { getItem } from './get-item.js';
 import { graphError } from './graph-error.js';
 import { GraphModule } from './graph-module.js';
 import { Graph } from './graph.js';
-import type { Argument, Node, NodeMeta } from './node.js';
+import type { Argument, HostFunction, Node, NodeMeta } from './node.js';
 import { userFrame } from './user-frame.js';
 import { ValSnapshots } from './value-meta.js';
 
@@ -34,6 +34,9 @@ export class TraceRecorder {
   /** Origin of the first forward node per autograd sequence number. */
   private readonly forwardOrigins = new Map<number, Origin>();
 
+  /** The first node that is no input. */
+  private firstOp: Node | null = null;
+
   /** `frames`: look up the user's source line of every op. */
   constructor(private readonly frames: boolean) {}
 
@@ -41,9 +44,14 @@ export class TraceRecorder {
     return this.module.graph;
   }
 
-  /** Adds an input. A tensor given twice keeps its first placeholder for uses inside. */
+  /**
+   * Adds an input, after the inputs there are, also when ops were recorded already. A tensor given
+   * twice keeps its first placeholder for uses inside.
+   */
   addInput(value: Tensor | SymScalar, name: string): Node {
-    const node = this.graph.placeholder(name);
+    const create = (): Node => this.graph.placeholder(name);
+    const node =
+      this.firstOp === null ? create() : this.graph.insertingBefore(this.firstOp, create);
     if (value instanceof SymScalar) {
       node.meta.scalar = { kind: value.kind };
       node.meta.val = value.kind === 'bool' ? value.hint !== 0 : value.hint;
@@ -63,8 +71,15 @@ export class TraceRecorder {
     originalAten?: OpOverload,
   ): void {
     const node = this.graph.callFunction(op, args);
+    this.firstOp ??= node;
     node.meta = { ...this.origin(op, originalAten), val: this.snapshots.of(result) };
     this.bind(node, result);
+  }
+
+  /** Records a call of a function that is no operator, for its effect. */
+  recordEffect(fn: HostFunction, args: readonly Argument[]): void {
+    const node = this.graph.callFunction(fn, args);
+    this.firstOp ??= node;
   }
 
   /** A traced value as an argument: tensors and scalars become nodes. */
@@ -88,9 +103,9 @@ export class TraceRecorder {
     return value as Argument;
   }
 
-  /** Whether the trace made, or was given, this tensor. */
-  isKnown(tensor: Tensor): boolean {
-    return this.nodes.has(tensor);
+  /** Makes another tensor object stand for a node. */
+  alias(tensor: Tensor, node: Node): void {
+    this.nodes.set(tensor, node);
   }
 
   private nodeOf(tensor: Tensor): Node {
@@ -105,6 +120,7 @@ export class TraceRecorder {
     const path = this.module.addAttribute('_tensor_constant', tensor);
     // Constants come before the code that uses them first, wherever the trace is.
     const node = this.graph.getAttr(path);
+    this.firstOp ??= node;
     node.meta.val = this.snapshots.of(tensor);
     this.nodes.set(tensor, node);
     return node;

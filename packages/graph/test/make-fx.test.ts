@@ -77,10 +77,10 @@ describe('makeFx', () => {
         const ones_like = aten.ones_like.default(sum, null, null, null, null, null); // f32[]
         const view = aten.view.default(ones_like, [1, 1]); // f32[1, 1]
         const expand = aten.expand.default(view, [2, 2], false); // f32[2, 2] strides [0, 0]
-        const permute = aten.permute.default(w, [1, 0]); // f32[2, 3] strides [1, 2]
-        const mm_1 = aten.mm.default(expand, permute); // f32[2, 3]
-        const permute_1 = aten.permute.default(x, [1, 0]); // f32[3, 2] strides [1, 3]
-        const mm_2 = aten.mm.default(permute_1, expand); // f32[3, 2]
+        const t = aten.t.default(w); // f32[2, 3] strides [1, 2]
+        const mm_1 = aten.mm.default(expand, t); // f32[2, 3]
+        const t_1 = aten.t.default(x); // f32[3, 2] strides [1, 3]
+        const mm_2 = aten.mm.default(t_1, expand); // f32[3, 2]
         const detach = aten.detach.default(mm_1); // f32[2, 3]
         const detach_1 = aten.detach.default(mm_2); // f32[3, 2]
         return [detach, detach_1];
@@ -173,10 +173,18 @@ describe('makeFx', () => {
   it('records composite ops whole with preDispatch', () => {
     const f = (x: Tensor): Tensor => noGrad(() => x.reshape([2]).to('float64'));
     const ops = (module: GraphModule): string[] =>
-      module.graph.nodes.filter((n) => n.op === 'call_function').map((n) => String(n.target));
+      module.graph.nodes
+        .filter((n) => n.op === 'call_function')
+        .map((n) =>
+          typeof n.target === 'function'
+            ? `${n.target.name}(${String(n.args[0])})`
+            : String(n.target),
+        );
     expect(ops(makeFx(f, { preDispatch: true })(tensor([[1, 2]])))).toEqual([
+      'setGradEnabled(false)',
       'aten.reshape.default',
       'aten.to.dtype',
+      'setGradEnabled(true)',
     ]);
     expect(ops(makeFx(f)(tensor([[1, 2]])))).toEqual([
       'aten.view.default',
