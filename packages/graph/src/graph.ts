@@ -154,6 +154,12 @@ export class Graph {
 
 function candidateName(target: Target): string {
   if (typeof target === 'string') return target.replace(/\W+/g, '_');
-  if (typeof target === 'function') return target.name;
+  if (typeof target === 'function') return functionResultName(target.name);
   return target.schema.name;
+}
+
+/** A name for the result of a function that is not the function's own name. */
+function functionResultName(name: string): string {
+  const snake = name.replaceAll(/[A-Z]/g, (capital) => `_${capital.toLowerCase()}`);
+  return snake === name ? `${name}_result` : snake;
 }

@@ -82,8 +82,8 @@ describe('printGraph', () => {
       "export function forward(x: Tensor) {
         const layers_0_weight = self["layers.0.weight"];
         const pair = aten.mul.Tensor(x, -0);
-        const getItem_1 = getItem(pair, 0);
-        const sub = self.sub(getItem_1, NaN, Infinity, 3n, null);
+        const get_item = getItem(pair, 0);
+        const sub = self.sub(get_item, NaN, Infinity, 3n, null);
         return { a: sub, "b c": [layers_0_weight, "text", true] };
       }
       "

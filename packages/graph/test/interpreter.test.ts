@@ -175,7 +175,7 @@ describe('eliminateDeadCode', () => {
       'x',
       'unused',
       'mul_',
-      'effect',
+      'effect_result',
       'output',
     ]);
     expect([isImpure(kept), isImpure(called)]).toEqual([true, true]);

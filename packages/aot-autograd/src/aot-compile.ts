@@ -1,0 +1,146 @@
+/**
+ * @file `compileProgram`: from a program to a function over real tensors, through the joint graph.
+ *
+ * trace joint → functionalize → joint passes → partition → passes → compilers → runtime wrapper. The
+ * whole path is here on one screen; every step is a file of its own.
+ */
+import type { DecompositionTable, GraphModule, Node } from '@tessera/graph';
+import { jointPasses, postGradPasses, runPasses } from '@tessera/passes';
+import { log } from '@tessera/shared';
+import type { TensorMeta } from '@tessera/tensor';
+import { type FunctionalGraph, functionalize } from './functionalize/functionalize.js';
+import { type CompiledGraph, type GraphCompiler, exampleInputs } from './graph-compiler.js';
+import { type JointRequest, type JointTrace, traceJoint } from './joint/trace-joint.js';
+import { defaultPartition } from './partition/default-partition.js';
+import type { JointGraph, Partition, Partitioner } from './partition/partition.js';
+import type { BackwardProgram } from './runtime/compiled-backward.js';
+import { type RuntimePlan, wrapRuntime } from './runtime/runtime-wrapper.js';
+
+/** How a program is compiled. */
+export interface AotOptions {
+  readonly fwCompiler: GraphCompiler;
+  /** Default: `fwCompiler`. */
+  readonly bwCompiler?: GraphCompiler;
+  /** For programs without gradients; default `fwCompiler`. */
+  readonly inferenceCompiler?: GraphCompiler;
+  /** Default: `defaultPartition`. */
+  readonly partitionFn?: Partitioner;
+  /** Replacements of primitive ops while tracing. */
+  readonly decompositions?: DecompositionTable;
+}
+
+/** A compiled program. */
+export interface AotCompiled {
+  /** Inputs in, results out. */
+  readonly call: CompiledGraph;
+  readonly plan: RuntimePlan;
+  /** The forward graph, or the only one. */
+  readonly forward: GraphModule;
+  readonly backward: GraphModule | null;
+  /** Pairs of inputs that were the same tensor and must be so in every call: [later, first]. */
+  readonly duplicates: JointTrace['primals']['duplicates'];
+}
+
+/** Compiles a program. @throws aot-unsupported, graph-lint, and what its ops throw */
+export function compileProgram(
+  request: Omit<JointRequest, 'decompositions'>,
+  options: AotOptions,
+): AotCompiled {
+  const trace = traceJoint({ ...request, decompositions: options.decompositions });
+  const functional = functionalizeJoint(trace);
+  runPasses(functional.module, jointPasses);
+  log('aot_joint', () => functional.module.print());
+  if (trace.tangents.length === 0) return compileInference(trace, functional, options);
+  const partition = (options.partitionFn ?? defaultPartition)(jointGraph(trace, functional));
+  for (const part of [partition.forward, partition.backward]) runPasses(part, postGradPasses);
+  log(
+    'aot_graphs',
+    () =>
+      `${partition.forward.print({ name: 'forward' })}\n${partition.backward.print({ name: 'backward' })}`,
+  );
+  const forward = options.fwCompiler(partition.forward, exampleInputs(partition.forward));
+  const plan = runtimePlan(trace, functional, partition);
+  const program = backwardProgram(trace, partition, options);
+  return {
+    call: wrapRuntime(plan, forward, program),
+    plan,
+    forward: partition.forward,
+    backward: partition.backward,
+    duplicates: trace.primals.duplicates,
+  };
+}
+
+function functionalizeJoint(trace: JointTrace): FunctionalGraph {
+  const kept = trace.valueGrads.length + trace.updates.length;
+  return functionalize(trace.module, {
+    returned: new Set(trace.updates.map(({ position }) => trace.primals.byPosition[position].node)),
+    // Gradients go through the runtime wrapper, which hands on what is an input already.
+    mayAlias: (index) => index >= kept,
+  });
+}
+
+function compileInference(
+  trace: JointTrace,
+  functional: FunctionalGraph,
+  options: AotOptions,
+): AotCompiled {
+  const { module } = functional;
+  log('aot_graphs', () => module.print());
+  const compiled = (options.inferenceCompiler ?? options.fwCompiler)(module, exampleInputs(module));
+  const plan = runtimePlan(trace, functional, null);
+  return {
+    call: wrapRuntime(plan, compiled, null),
+    plan,
+    forward: module,
+    backward: null,
+    duplicates: trace.primals.duplicates,
+  };
+}
+
+function jointGraph(trace: JointTrace, functional: FunctionalGraph): JointGraph {
+  const tangents = trace.tangents.map((node) => functional.placeholders.get(node)!);
+  const isTangent = new Set<Node>(tangents);
+  return {
+    module: functional.module,
+    inputs: functional.module.graph.placeholders.filter((node) => !isTangent.has(node)),
+    tangents,
+    forwardOutputs: trace.valueGrads.length + trace.updates.length,
+  };
+}
+
+function runtimePlan(
+  trace: JointTrace,
+  functional: FunctionalGraph,
+  partition: Partition | null,
+): RuntimePlan {
+  const positionOf = new Map(trace.primals.list.map((primal) => [primal.node, primal.position]));
+  return {
+    inputCount: trace.primals.byPosition.length,
+    inputPositions: trace.primals.list.map((primal) => primal.position),
+    basePositions: functional.bases.map((base) => positionOf.get(base.of)!),
+    randomCount: functional.random.count,
+    mutatedPositions: functional.mutated.map((node) => positionOf.get(node)!),
+    outputs: trace.plans,
+    valueGrads: trace.valueGrads,
+    updates: trace.updates,
+    gradPositions: trace.gradPositions,
+    saved: partition?.saved ?? null,
+  };
+}
+
+function backwardProgram(
+  trace: JointTrace,
+  partition: Partition,
+  options: AotOptions,
+): BackwardProgram {
+  let compiled: CompiledGraph | null = null;
+  return {
+    compiled: () => {
+      const compiler = options.bwCompiler ?? options.fwCompiler;
+      compiled ??= compiler(partition.backward, exampleInputs(partition.backward));
+      return compiled;
+    },
+    tangents: trace.tangents.map((node) => node.meta.val as TensorMeta),
+    gradients: partition.gradients,
+  };
+}

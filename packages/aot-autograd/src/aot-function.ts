@@ -1,0 +1,165 @@
+/**
+ * @file `aotFunction`: compiles a function without the tracer, once per signature.
+ *
+ * The function is traced by running it on FakeTensors. Everything but tensors and run-time scalars is
+ * part of the signature, as are dtypes, layouts, requires_grad, aliasing of the inputs and grad mode;
+ * what the function reads from elsewhere is frozen. Modelled on functorch's aot_function.
+ */
+import { parameterNames } from '@tessera/graph';
+import {
+  SymScalar,
+  type TreeSpec,
+  treeFlatten,
+  treePaths,
+  treeSpecEqual,
+  treeUnflatten,
+} from '@tessera/shared';
+import { type Tensor, gradMode, isTensor, requiresGrad, sameNumbers } from '@tessera/tensor';
+import { type AotCompiled, type AotOptions, compileProgram } from './aot-compile.js';
+import { ConsumedGraph } from './joint/joint-interpreter.js';
+import type { InputInfo } from './joint/primals.js';
+
+interface Entry {
+  readonly key: Signature;
+  readonly compiled: AotCompiled;
+  readonly structure: TreeSpec;
+}
+
+interface Signature {
+  readonly spec: TreeSpec;
+  readonly leaves: readonly unknown[];
+  readonly gradEnabled: boolean;
+}
+
+/** What is compared of a tensor. */
+interface TensorKey {
+  readonly dtype: string;
+  readonly device: string;
+  readonly sizes: readonly number[];
+  readonly strides: readonly number[];
+  readonly requiresGrad: boolean;
+  /** Number of the first argument with the same memory, and with the same tensor. */
+  readonly storage: number;
+  readonly same: number;
+}
+
+/**
+ * A compiled form of `fn`: forward and backward are graphs that the given compilers compiled.
+ *
+ * Arguments and results may be nested. `backward()` inside `fn` needs the tracer (`compile`).
+ *
+ * @throws aot-unsupported, graph-lint when called with arguments that cannot be compiled
+ */
+export function aotFunction<A extends readonly unknown[], R>(
+  fn: (...args: A) => R,
+  options: AotOptions,
+): (...args: A) => R {
+  const entries: Entry[] = [];
+  return (...args) => {
+    const { leaves, spec } = treeFlatten(args);
+    const key: Signature = { spec, leaves: keysOf(leaves), gradEnabled: gradMode.enabled };
+    let entry = entries.find((candidate) => sameSignature(candidate.key, key));
+    if (entry === undefined) {
+      entry = compileEntry(fn, key, leaves, spec, options);
+      entries.push(entry);
+    }
+    return treeUnflatten(
+      entry.compiled.call(leaves.filter(isInput).map(runtimeValue)),
+      entry.structure,
+    ) as R;
+  };
+}
+
+function compileEntry<A extends readonly unknown[], R>(
+  fn: (...args: A) => R,
+  key: Signature,
+  leaves: readonly unknown[],
+  spec: TreeSpec,
+  options: AotOptions,
+): Entry {
+  let structure = spec;
+  const run = (inputs: readonly unknown[]): readonly unknown[] => {
+    let next = 0;
+    const values = leaves.map((leaf) => (isInput(leaf) ? inputs[next++] : leaf));
+    const result = treeFlatten(fn(...(treeUnflatten(values, spec) as unknown as A)));
+    structure = result.spec;
+    return result.leaves;
+  };
+  const consumed = new ConsumedGraph();
+  const compiled = compileProgram(
+    {
+      run,
+      examples: leaves.filter(isInput),
+      infos: inputInfos(fn, spec, leaves),
+      consumed: () => consumed,
+      gradEnabled: key.gradEnabled,
+    },
+    options,
+  );
+  return { key, compiled, structure };
+}
+
+function isInput(leaf: unknown): leaf is Tensor | SymScalar {
+  return isTensor(leaf) || leaf instanceof SymScalar;
+}
+
+function runtimeValue(leaf: Tensor | SymScalar): Tensor | number {
+  return leaf instanceof SymScalar ? leaf.hint : leaf;
+}
+
+function inputInfos(
+  fn: (...args: never[]) => unknown,
+  spec: TreeSpec,
+  leaves: readonly unknown[],
+): InputInfo[] {
+  const parameters = parameterNames(fn);
+  return treePaths(spec).flatMap((path, i): InputInfo[] => {
+    if (!isInput(leaves[i])) return [];
+    const [, position, rest] = /^\[(\d+)\](.*)$/s.exec(path)!;
+    const parameter = parameters[Number(position)]?.replace('...', '') ?? `arg${position}`;
+    return [{ name: `${parameter}${rest}`.replaceAll(/\W+/g, '_').replace(/_$/, '') }];
+  });
+}
+
+function keysOf(leaves: readonly unknown[]): unknown[] {
+  const tensors = leaves.filter((leaf) => isTensor(leaf));
+  return leaves.map((leaf): unknown => {
+    if (leaf instanceof SymScalar) return leaf.kind;
+    if (!isTensor(leaf)) return leaf;
+    const { dtype, device, sizes, strides } = leaf;
+    return {
+      dtype,
+      device,
+      sizes,
+      strides,
+      requiresGrad: requiresGrad(leaf),
+      storage: tensors.findIndex((other) => other.storage === leaf.storage),
+      same: tensors.indexOf(leaf),
+    } satisfies TensorKey;
+  });
+}
+
+function sameSignature(a: Signature, b: Signature): boolean {
+  return (
+    a.gradEnabled === b.gradEnabled &&
+    treeSpecEqual(a.spec, b.spec) &&
+    a.leaves.every((leaf, i) => sameLeaf(leaf, b.leaves[i]))
+  );
+}
+
+function sameLeaf(a: unknown, b: unknown): boolean {
+  if (!isTensorKey(a) || !isTensorKey(b)) return Object.is(a, b);
+  return (
+    a.dtype === b.dtype &&
+    a.device === b.device &&
+    sameNumbers(a.sizes, b.sizes) &&
+    sameNumbers(a.strides, b.strides) &&
+    a.requiresGrad === b.requiresGrad &&
+    a.storage === b.storage &&
+    a.same === b.same
+  );
+}
+
+function isTensorKey(key: unknown): key is TensorKey {
+  return typeof key === 'object' && key !== null && 'strides' in key;
+}

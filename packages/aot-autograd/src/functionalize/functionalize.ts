@@ -1,0 +1,309 @@
+/**
+ * @file `functionalize`: a graph with views and in-place ops becomes one of pure ops.
+ *
+ * In: primitive ops with `meta.val`, whose storages say what aliases what. Out: the same placeholders
+ * (and a few more, see `FunctionalGraph`), pure ops, each returned value with memory of its own, and at
+ * the end one `aten::copy_(input, value)` per input that the program modified. Nothing else writes,
+ * except ops without a functional form, which write to fresh copies. Modelled on PyTorch's
+ * functionalization; here a pass from graph to graph.
+ */
+import {
+  type Argument,
+  Graph,
+  GraphModule,
+  type Node,
+  eliminateDeadCode,
+  getItem,
+  tensorVal,
+} from '@tessera/graph';
+import { AliasSets } from '@tessera/passes';
+import { TesseraError } from '@tessera/shared';
+import { type OpOverload, type Storage, type Tensor, getOp, isTensor } from '@tessera/tensor';
+import { Emitter } from './emitter.js';
+import { writeBack, ownOutputs } from './epilogue.js';
+import { functionalUpdate } from './in-place.js';
+import { Value, type View, mapArguments, read, write } from './memory.js';
+import { RandomState, isRandomOp } from './random.js';
+import { type SyntheticBase, sharedWrittenInputs, syntheticBases } from './synthetic-base.js';
+
+/** What the caller decides. */
+export interface FunctionalizeOptions {
+  /** Placeholders whose update is returned by the graph itself, so it is not copied back. */
+  readonly returned?: ReadonlySet<Node>;
+  /** Outputs (by index) that may be inputs or share memory; default none. */
+  readonly mayAlias?: (index: number) => boolean;
+}
+
+/** A functional graph. */
+export interface FunctionalGraph {
+  /** Placeholders: those of the original, then `bases`, then `seed` and `offset`. */
+  readonly module: GraphModule;
+  /** The placeholder of each original one. */
+  readonly placeholders: ReadonlyMap<Node, Node>;
+  /** Original placeholders that the program modified, and that the graph copies back to. */
+  readonly mutated: readonly Node[];
+  /** Flat views of memory that several inputs share and the program modified. */
+  readonly bases: readonly SyntheticBase[];
+  /** Random ops, in order: how many generator offsets the graph takes; their scalar inputs. */
+  readonly random: RandomState;
+}
+
+/** See the file header. @throws aot-unsupported, graph-lint */
+export function functionalize(
+  module: GraphModule,
+  options: FunctionalizeOptions = {},
+): FunctionalGraph {
+  return new Functionalizer(module, options).run();
+}
+
+/** What an old node stands for in the new graph. */
+type Mapped =
+  | { readonly kind: 'value'; readonly value: Value }
+  /** A list of results: fresh ones, or views. */
+  | {
+      readonly kind: 'list';
+      readonly node: Node;
+      readonly view: Omit<View, 'index'> | null;
+      readonly results: readonly (Value | null)[] | null;
+    }
+  | { readonly kind: 'scalar'; readonly node: Node };
+
+class Functionalizer {
+  private readonly graph = new Graph();
+  private readonly result: GraphModule;
+  private readonly emitter = new Emitter(this.graph);
+  private readonly mapped = new Map<Node, Mapped>();
+  private readonly placeholders = new Map<Node, Node>();
+  private readonly attributes: Node[] = [];
+  private readonly random: RandomState;
+  private bases: readonly SyntheticBase[] = [];
+
+  constructor(
+    private readonly module: GraphModule,
+    private readonly options: FunctionalizeOptions,
+  ) {
+    this.result = new GraphModule(module.attributes, this.graph);
+    this.random = new RandomState(this.graph);
+  }
+
+  run(): FunctionalGraph {
+    this.addInputs();
+    for (const node of this.module.graph.nodes) {
+      this.emitter.from(node);
+      if (node.op === 'get_attr') this.addAttribute(node);
+      else if (node.op === 'call_function') this.addCall(node);
+      else if (node.op === 'call_module')
+        throw unsupported(`Node '${node.name}' calls a submodule.`, 'Inline submodules first.');
+      else if (node.op === 'output') this.finish(node);
+    }
+    eliminateDeadCode(this.graph);
+    const { returned } = this.options;
+    const mutated = [...this.placeholders.keys()].filter(
+      (node) => this.isWritten(node) && returned?.has(node) !== true,
+    );
+    return {
+      module: this.result,
+      placeholders: this.placeholders,
+      mutated,
+      bases: this.bases,
+      random: this.random,
+    };
+  }
+
+  // ---- inputs
+
+  private addInputs(): void {
+    const { graph } = this.module;
+    const old = graph.placeholders;
+    for (const node of old)
+      this.placeholders.set(
+        node,
+        this.graph.nodeCopy(node, (input) => input),
+      );
+    const shared = sharedWrittenInputs(old, new AliasSets(graph));
+    this.bases = syntheticBases(this.graph, shared, this.emitter);
+    const baseOf = new Map<Storage, Value>(this.bases.map((base) => [base.storage, base.value]));
+    if (graph.nodes.some(isRandomOp)) this.random.addInputs();
+    for (const node of old) {
+      const copy = this.placeholders.get(node)!;
+      const val = tensorVal(node);
+      if (val === null) this.mapped.set(node, { kind: 'scalar', node: copy });
+      else this.setValue(node, this.inputValue(val, copy, baseOf.get(val.storage)));
+    }
+  }
+
+  private inputValue(val: Tensor, node: Node, base: Value | undefined): Value {
+    if (base === undefined) return Value.owner(val, node, node);
+    const args = [[...val.sizes], [...val.strides], val.storageOffset];
+    return Value.view(
+      val,
+      { parent: base, op: getOp('aten::as_strided'), args, index: null },
+      this.emitter,
+    );
+  }
+
+  private addAttribute(node: Node): void {
+    const copy = this.graph.nodeCopy(node, (input) => input);
+    const val = tensorVal(node);
+    if (val === null)
+      throw unsupported(
+        `Attribute '${String(node.target)}' is no tensor.`,
+        'Inline submodules first.',
+      );
+    this.attributes.push(node);
+    this.setValue(node, Value.owner(val, copy, copy));
+  }
+
+  // ---- calls
+
+  private addCall(node: Node): void {
+    const { target } = node;
+    if (target === getItem) this.addGetItem(node);
+    else if (typeof target !== 'object') {
+      throw unsupported(
+        `Node '${node.name}' calls a function that is no operator.`,
+        'Register the function as an operator with library().',
+      );
+    } else if (target.isView) this.addView(node, target);
+    else if (target.isMutable) this.addUpdate(node, target);
+    else {
+      const args = this.arguments(node);
+      const call = isRandomOp(node)
+        ? this.random.emit(this.emitter, target, args)
+        : this.emitter.emit(target, args);
+      this.setFresh(node, call);
+    }
+  }
+
+  private addView(node: Node, op: OpOverload): void {
+    const parent = this.valueOf(node.args[0]);
+    const args = mapArguments(node.args.slice(1), (input) => this.current(input));
+    const view = {
+      parent: op.qualifiedName === 'aten::as_strided' ? parent.memory.root : parent,
+      op,
+      args,
+    };
+    const val = tensorVal(node);
+    if (val !== null) this.setValue(node, Value.view(val, { ...view, index: null }, this.emitter));
+    else {
+      const call = this.emitter.emit(op, [read(parent, this.emitter), ...args]);
+      this.mapped.set(node, { kind: 'list', node: call, view, results: null });
+    }
+  }
+
+  private addUpdate(node: Node, op: OpOverload): void {
+    if (op.record.inplaceOf !== undefined) {
+      const self = this.valueOf(node.args[0]);
+      write(
+        self,
+        functionalUpdate(this.emitter, op, this.arguments(node), self.val, this.random),
+        this.emitter,
+      );
+      this.setValue(node, self);
+      return;
+    }
+    this.addOpaqueUpdate(node, op);
+  }
+
+  /** An op without a functional form: it runs on copies of what it writes, which then are the new contents. */
+  private addOpaqueUpdate(node: Node, op: OpOverload): void {
+    const { schema } = op;
+    const args = this.arguments(node);
+    const targets = new Map<string, { value: Value; copy: Node }>();
+    schema.args.forEach((formal, i) => {
+      if (formal.alias?.isWrite !== true || node.args[i] === null) return;
+      const value = this.valueOf(node.args[i]);
+      const copy = this.emitter.restride(this.emitter.clone(args[i] as Node), value.val);
+      args[i] = copy;
+      targets.set(formal.alias.set, { value, copy });
+    });
+    const call = this.emitter.emit(op, args);
+    for (const { value, copy } of targets.values()) write(value, copy, this.emitter);
+    const results = schema.returns.map((ret) =>
+      ret.alias === null ? null : (targets.get(ret.alias.set)?.value ?? null),
+    );
+    if (schema.returns.length !== 1)
+      this.mapped.set(node, { kind: 'list', node: call, view: null, results });
+    else if (results[0] !== null) this.setValue(node, results[0]);
+    else this.setFresh(node, call);
+  }
+
+  private addGetItem(node: Node): void {
+    const list = this.mapped.get(node.args[0] as Node);
+    const index = node.args[1] as number;
+    if (list?.kind !== 'list')
+      throw unsupported(
+        `Node '${node.name}' takes an item of something that is no list.`,
+        'Lint the graph.',
+      );
+    const aliased = list.results?.[index];
+    if (aliased != null) this.setValue(node, aliased);
+    else if (list.view !== null)
+      this.setValue(node, Value.view(tensorVal(node)!, { ...list.view, index }, this.emitter));
+    else this.setFresh(node, this.emitter.getItem(list.node, index));
+  }
+
+  // ---- values
+
+  private setFresh(node: Node, call: Node): void {
+    const { val } = node.meta;
+    if (isTensor(val)) this.setValue(node, Value.owner(val, call));
+    else this.mapped.set(node, { kind: 'list', node: call, view: null, results: null });
+  }
+
+  private setValue(node: Node, value: Value): void {
+    this.mapped.set(node, { kind: 'value', value });
+  }
+
+  private valueOf(arg: Argument): Value {
+    const mapped = this.mapped.get(arg as Node);
+    if (mapped?.kind === 'value') return mapped.value;
+    throw unsupported(
+      'A view or an in-place op works on something that is no tensor.',
+      'Lint the graph.',
+    );
+  }
+
+  /** The new node that holds an old node's value now. */
+  private current(node: Node): Node {
+    const mapped = this.mapped.get(node)!;
+    return mapped.kind === 'value' ? read(mapped.value, this.emitter) : mapped.node;
+  }
+
+  private arguments(node: Node): Argument[] {
+    return mapArguments(node.args, (input) => this.current(input));
+  }
+
+  private isWritten(placeholder: Node): boolean {
+    const mapped = this.mapped.get(placeholder)!;
+    return mapped.kind === 'value' && mapped.value.memory.version > 0;
+  }
+
+  // ---- the end
+
+  private finish(output: Node): void {
+    const returned = output.args[0];
+    const list = (Array.isArray(returned) ? returned : [returned]) as readonly Argument[];
+    const values = list.map((arg) => {
+      const mapped = this.mapped.get(arg as Node);
+      return mapped?.kind === 'value'
+        ? mapped.value
+        : mapped?.kind === 'scalar'
+          ? mapped.node
+          : arg;
+    });
+    const outputs = ownOutputs(this.emitter, values, this.options.mayAlias ?? (() => false));
+    const roots = new Set<Value>();
+    for (const node of [...this.placeholders.keys(), ...this.attributes]) {
+      const mapped = this.mapped.get(node)!;
+      if (mapped.kind !== 'value' || mapped.value.memory.version === 0) continue;
+      if (this.options.returned?.has(node) !== true) roots.add(mapped.value.memory.root);
+    }
+    writeBack(this.emitter, [...roots]);
+    this.graph.output(outputs);
+  }
+}
+
+function unsupported(message: string, hint: string): TesseraError {
+  return new TesseraError('aot-unsupported', message, { hints: [hint] });
+}

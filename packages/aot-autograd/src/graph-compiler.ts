@@ -1,0 +1,26 @@
+/**
+ * @file What AOT autograd asks of a compiler.
+ */
+import type { GraphModule } from '@tessera/graph';
+
+/**
+ * A compiled graph: values of the placeholders in, values of the output list out. Tensors are real, run-
+ * time scalars are numbers. Updates of inputs (`aten::copy_`) are applied. Returned tensors are new.
+ */
+export type CompiledGraph = (inputs: readonly unknown[]) => readonly unknown[];
+
+/** Compiles a functional graph; `exampleInputs` are the placeholders' FakeTensors and scalars. */
+export type GraphCompiler = (
+  module: GraphModule,
+  exampleInputs: readonly unknown[],
+) => CompiledGraph;
+
+/** The compiler that only runs the graph, op by op: the `aot_eager` backend. */
+export function runEagerly(module: GraphModule): CompiledGraph {
+  return (inputs) => module.forward(...inputs) as readonly unknown[];
+}
+
+/** Examples for a compiler. */
+export function exampleInputs(module: GraphModule): unknown[] {
+  return module.graph.placeholders.map((node) => node.meta.val);
+}

@@ -1,0 +1,136 @@
+/**
+ * @file What the results of a program are: values that the compiled graph computes, inputs, or views.
+ *
+ * The compiled graph returns only values with memory of their own. A result that is an input, or a
+ * view of an input, or shares memory with another result, is made again at run time, with autograd.
+ */
+import type { Node, TraceRecorder } from '@tessera/graph';
+import { SymScalar } from '@tessera/shared';
+import { type Storage, type Tensor, isTensor, requiresGrad } from '@tessera/tensor';
+import { isDense } from '../layout.js';
+import type { Primals } from './primals.js';
+import { type ViewStep, stridedStep, viewOrigin } from './view-steps.js';
+
+/** How a result is made at run time. */
+export type OutputPlan =
+  /** Value `index` of the compiled graph. */
+  | { readonly kind: 'value'; readonly index: number }
+  /** A view of value `index`. */
+  | {
+      readonly kind: 'value-view';
+      readonly index: number;
+      readonly steps: readonly ViewStep[];
+      readonly differentiable: boolean;
+    }
+  /** The input at `position` itself. */
+  | { readonly kind: 'input'; readonly position: number }
+  /** A view of the input at `position`. */
+  | {
+      readonly kind: 'input-view';
+      readonly position: number;
+      readonly steps: readonly ViewStep[];
+      readonly differentiable: boolean;
+    }
+  /** Something that is no tensor, or a tensor that is a constant of the program. */
+  | { readonly kind: 'constant'; readonly value: unknown };
+
+/** Plans of all results, and the tensors that the compiled graph must compute for them. */
+export interface OutputPlans {
+  readonly plans: readonly OutputPlan[];
+  readonly values: readonly Tensor[];
+}
+
+/** Plans the results of a program. */
+export function planOutputs(
+  outputs: readonly unknown[],
+  primals: Primals,
+  recorder: TraceRecorder,
+): OutputPlans {
+  return new OutputPlanner(primals, recorder).plan(outputs);
+}
+
+class OutputPlanner {
+  private readonly values: Tensor[] = [];
+  private readonly indexOf = new Map<Tensor, number>();
+  private readonly inputs = new Map<Storage, { position: number; value: Tensor; node: Node }[]>();
+  private readonly byScalar = new Map<SymScalar, number>();
+
+  constructor(
+    primals: Primals,
+    private readonly recorder: TraceRecorder,
+  ) {
+    for (const primal of primals.list) {
+      if (primal.kind === 'scalar') {
+        this.byScalar.set(primal.value, primal.position);
+        continue;
+      }
+      const sharing = this.inputs.get(primal.value.storage) ?? [];
+      sharing.push(primal);
+      this.inputs.set(primal.value.storage, sharing);
+    }
+  }
+
+  plan(outputs: readonly unknown[]): OutputPlans {
+    const crowded = crowdedStorages(outputs);
+    const plans = outputs.map((output) => this.planOne(output, crowded));
+    return { plans, values: this.values };
+  }
+
+  private planOne(output: unknown, crowded: ReadonlySet<Storage>): OutputPlan {
+    if (output instanceof SymScalar && this.byScalar.has(output)) {
+      return { kind: 'input', position: this.byScalar.get(output)! };
+    }
+    if (!isTensor(output) || !output.isFake) return { kind: 'constant', value: output };
+    const sharing = this.inputs.get(output.storage);
+    if (sharing !== undefined) return this.planInputAlias(output, sharing);
+    if (!crowded.has(output.storage) && isDense(output.sizes, output.strides))
+      return { kind: 'value', index: this.value(output) };
+    const base = (output.base ?? output) as Tensor;
+    const index = this.value(base);
+    if (base === output) return { kind: 'value', index };
+    const { steps } = viewOrigin(this.nodeOf(output));
+    return { kind: 'value-view', index, steps, differentiable: requiresGrad(output) };
+  }
+
+  private planInputAlias(
+    output: Tensor,
+    sharing: readonly { position: number; value: Tensor; node: Node }[],
+  ): OutputPlan {
+    const itself = sharing.find((input) => input.value === output);
+    if (itself !== undefined) return { kind: 'input', position: itself.position };
+    const { root, steps } = viewOrigin(this.nodeOf(output));
+    const source = sharing.find((input) => input.node === root);
+    const differentiable = requiresGrad(output);
+    if (source !== undefined)
+      return { kind: 'input-view', position: source.position, steps, differentiable };
+    const { position, value } = sharing[0];
+    return { kind: 'input-view', position, steps: [stridedStep(output, value)], differentiable };
+  }
+
+  private value(tensor: Tensor): number {
+    let index = this.indexOf.get(tensor);
+    if (index === undefined) {
+      index = this.values.length;
+      this.values.push(tensor);
+      this.indexOf.set(tensor, index);
+    }
+    return index;
+  }
+
+  private nodeOf(tensor: Tensor): Node {
+    return this.recorder.argument(tensor) as Node;
+  }
+}
+
+/** Storages that several different results share. */
+function crowdedStorages(outputs: readonly unknown[]): Set<Storage> {
+  const first = new Map<Storage, unknown>();
+  const crowded = new Set<Storage>();
+  for (const output of outputs) {
+    if (!isTensor(output)) continue;
+    const other = first.get(output.storage);
+    if (other === undefined) first.set(output.storage, output);
+    else if (other !== output) crowded.add(output.storage);
+  }
+  return crowded;
+}

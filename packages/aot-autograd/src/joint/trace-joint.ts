@@ -1,0 +1,203 @@
+/**
+ * @file `traceJoint`: a program traced with autograd into one graph of primitive ops.
+ *
+ * The program runs on FakeTensors with grad mode as it is; composites decompose and vjps are recorded. If
+ * results still require grad afterwards, tangents are added as inputs and the backward pass is recorded
+ * behind the forward pass: the joint graph. Its outputs are [values, updated inputs, gradients]. Views
+ * and in-place ops are still in it (see functionalize/).
+ */
+import {
+  type DecompositionTable,
+  type GraphModule,
+  type Node,
+  ProxyMode,
+  TraceRecorder,
+  eliminateDeadCode,
+} from '@tessera/graph';
+import { TesseraError } from '@tessera/shared';
+import {
+  type Tensor,
+  contiguousStrides,
+  enableGrad,
+  fakeFromMeta,
+  gradFnOf,
+  gradMode,
+  isTensor,
+  noGrad,
+  requiresGrad,
+  runBackward,
+  setGradEnabled,
+  withDispatchMode,
+  withFakeTensors,
+  withPreDispatchMode,
+} from '@tessera/tensor';
+import { isDense } from '../layout.js';
+import type { ConsumedGraph } from './joint-interpreter.js';
+import { type OutputPlan, planOutputs } from './output-plan.js';
+import {
+  type ExampleInput,
+  type InputInfo,
+  type PrimalTensor,
+  type Primals,
+  makePrimals,
+} from './primals.js';
+
+/** What to trace. */
+export interface JointRequest {
+  /** Runs the program on its inputs and returns its results. */
+  readonly run: (inputs: readonly unknown[]) => readonly unknown[];
+  readonly examples: readonly ExampleInput[];
+  readonly infos: readonly InputInfo[];
+  /** Parts of the backward graph that the program used up; read after `run`. */
+  readonly consumed: () => ConsumedGraph;
+  readonly gradEnabled: boolean;
+  readonly decompositions?: DecompositionTable;
+}
+
+/** How a value of the graph takes part in autograd at run time. */
+export type ValueGrad =
+  | { readonly kind: 'none' }
+  /** It has a gradient: tangent number `index`. */
+  | { readonly kind: 'tangent'; readonly index: number }
+  /** It requires grad, but its graph was used up by a `backward()` in the program. */
+  | { readonly kind: 'consumed' };
+
+/** An input whose update is differentiable, so the caller's tensor gets new history. */
+export interface DifferentiableUpdate {
+  readonly position: number;
+  readonly tangent: number | null;
+}
+
+/** A traced program. */
+export interface JointTrace {
+  /** Placeholders: primals, tangents. Outputs: values, updates, gradients. */
+  readonly module: GraphModule;
+  readonly primals: Primals;
+  readonly tangents: readonly Node[];
+  readonly plans: readonly OutputPlan[];
+  readonly valueGrads: readonly ValueGrad[];
+  readonly updates: readonly DifferentiableUpdate[];
+  /** Positions of the inputs whose gradient follows, in order of the graph's last outputs. */
+  readonly gradPositions: readonly number[];
+  /** Grad mode when the program ended. */
+  readonly gradEnabledAfter: boolean;
+}
+
+/** Traces a program. @throws whatever the program's ops throw; graph-lint */
+export function traceJoint(request: JointRequest): JointTrace {
+  const recorder = new TraceRecorder(false);
+  const primals = makePrimals(recorder, request.examples, request.infos);
+  const mode = new ProxyMode(recorder, request.decompositions ?? new Map());
+  const record = <R>(fn: () => R): R =>
+    withPreDispatchMode(null, () => withFakeTensors(() => withDispatchMode(mode, fn)));
+  const trace = (): JointTrace => new JointTracer(request, recorder, primals).trace();
+  return record(() => (request.gradEnabled ? enableGrad(trace) : noGrad(trace)));
+}
+
+class JointTracer {
+  private readonly tangents: Tensor[] = [];
+  private readonly tangentNodes: Node[] = [];
+  private readonly roots: Tensor[] = [];
+
+  constructor(
+    private readonly request: JointRequest,
+    private readonly recorder: TraceRecorder,
+    private readonly primals: Primals,
+  ) {}
+
+  trace(): JointTrace {
+    const { recorder, primals, request } = this;
+    const outputs = request.run(primals.byPosition.map((primal) => primal.value));
+    const gradEnabledAfter = this.restoreGradMode();
+    const { plans, values } = planOutputs(outputs, primals, recorder);
+    const valueGrads = values.map((value) => this.gradOf(value));
+    const updates = this.differentiableUpdates();
+    const { positions, grads } = this.backward();
+    const updated = updates.map(({ position }) => primals.byPosition[position].value);
+    recorder.graph.output(recorder.argument([...values, ...updated, ...grads]));
+    eliminateDeadCode(recorder.graph);
+    return {
+      module: recorder.module,
+      primals,
+      tangents: this.tangentNodes,
+      plans,
+      valueGrads,
+      updates,
+      gradPositions: positions,
+      gradEnabledAfter,
+    };
+  }
+
+  private restoreGradMode(): boolean {
+    const { gradEnabled } = this.request;
+    // The program may have switched grad mode; what follows is ours.
+    const after = gradMode.enabled;
+    setGradEnabled(gradEnabled);
+    return after;
+  }
+
+  private gradOf(value: Tensor): ValueGrad {
+    if (!requiresGrad(value)) return { kind: 'none' };
+    if (this.request.consumed().covers(value)) return { kind: 'consumed' };
+    return { kind: 'tangent', index: this.addTangent(value) };
+  }
+
+  private addTangent(root: Tensor): number {
+    const { sizes, dtype, device } = root;
+    const strides = isDense(sizes, root.strides) ? root.strides : contiguousStrides(sizes);
+    const tangent = fakeFromMeta({ sizes, strides, dtype, device });
+    this.tangentNodes.push(this.recorder.addInput(tangent, `tangents_${this.tangents.length}`));
+    this.roots.push(root);
+    return this.tangents.push(tangent) - 1;
+  }
+
+  /** Inputs that were modified in a way that gradients flow through. */
+  private differentiableUpdates(): DifferentiableUpdate[] {
+    const updates: DifferentiableUpdate[] = [];
+    for (const primal of this.primals.list) {
+      if (primal.kind !== 'tensor' || !requiresGrad(primal.value)) continue;
+      if (gradFnOf(primal.value) === primal.entry) continue;
+      this.rejectSharedUpdate(primal);
+      const consumed = this.request.consumed().covers(primal.value);
+      updates.push({
+        position: primal.position,
+        tangent: consumed ? null : this.addTangent(primal.value),
+      });
+    }
+    return updates;
+  }
+
+  private rejectSharedUpdate(primal: PrimalTensor): void {
+    const other = this.primals.list.find(
+      (item) =>
+        item !== primal && item.kind === 'tensor' && item.value.storage === primal.value.storage,
+    );
+    if (other === undefined) return;
+    throw new TesseraError(
+      'aot-unsupported',
+      `Inputs '${primal.node.name}' and '${other.node.name}' share memory, and one is modified in place in a way that gradients flow through.`,
+      {
+        context: { inputs: [primal.node.name, other.node.name] },
+        hints: ['Pass one of them and make the other from it inside the function, or clone() one.'],
+      },
+    );
+  }
+
+  private backward(): { positions: number[]; grads: (Tensor | null)[] } {
+    if (this.roots.length === 0) return { positions: [], grads: [] };
+    const leaves = this.primals.list.filter(
+      (p): p is PrimalTensor => p.kind === 'tensor' && p.entry !== null,
+    );
+    const grads = runBackward(this.roots, this.tangents, {
+      retainGraph: true,
+      createGraph: false,
+      inputs: leaves.map((primal) => primal.leaf),
+      accumulate: false,
+      allowUnused: true,
+    });
+    return {
+      positions: leaves.map((primal) => primal.position),
+      grads: grads.map((grad) => (isTensor(grad) ? grad : null)),
+    };
+  }
+}

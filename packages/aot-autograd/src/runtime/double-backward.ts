@@ -1,0 +1,57 @@
+/**
+ * @file Nodes that stand where a compiled program cannot be differentiated.
+ */
+import { TesseraError } from '@tessera/shared';
+import { type Edge, GradNode, type Tensor, gradEdge } from '@tessera/tensor';
+
+function metaOf(tensor: Tensor | null): {
+  sizes: readonly number[];
+  dtype: Tensor['dtype'];
+  device: Tensor['device'];
+} {
+  return tensor === null
+    ? { sizes: [], dtype: 'float32', device: 'cpu' }
+    : { sizes: tensor.sizes, dtype: tensor.dtype, device: tensor.device };
+}
+
+/** History of gradients that a compiled backward made under createGraph. */
+export class CompiledDoubleBackward extends GradNode {
+  constructor(
+    results: readonly (Tensor | null)[],
+    inputs: readonly (Edge | null)[],
+    grads: readonly (Tensor | null)[],
+  ) {
+    super(
+      'CompiledFunctionBackwardBackward',
+      [...inputs, ...grads.map((grad) => (grad === null ? null : gradEdge(grad)))],
+      results.map(metaOf),
+    );
+  }
+
+  override apply(): never {
+    throw new TesseraError(
+      'double-backward-compiled',
+      'torch.compile with aot_autograd does not currently support double backward: the gradient of a compiled function was differentiated.',
+      {
+        hints: [
+          'Compute the first gradient inside the compiled function, or do not compile the part that is differentiated twice.',
+        ],
+      },
+    );
+  }
+}
+
+/** History of a result whose graph a `backward()` inside the compiled program used up. */
+export class ConsumedBackward extends GradNode {
+  constructor(value: Tensor) {
+    super('ConsumedBackward', [], [metaOf(value)]);
+  }
+
+  override apply(): never {
+    throw new TesseraError(
+      'backward-twice',
+      'Trying to backward through the graph a second time: the compiled function ran backward() through this part already.',
+      { hints: ['Call backward() once, inside or outside the compiled function.'] },
+    );
+  }
+}
