@@ -57,10 +57,83 @@ export { currentBackwardNode } from './autograd/current-backward-node.js';
 export { type GeneratorState, getRngState, manualSeed, reserveOffsets, setRngState } from './rng/generator.js';
 export { philox, philoxNormal, philoxUniform } from './rng/philox.js';
 
-// Operator functions
-export { add, add_, div, div_, mul, mul_, neg, neg_, sub, sub_ } from './ops/pointwise-arithmetic.js';
+// Operator functions: arithmetic and functions of elements
+export { add, add_, mul, mul_, neg, neg_, rsub, sub, sub_ } from './ops/pointwise-arithmetic.js';
+export { type DivOptions, type RoundingMode, div, div_, floorDivide, floorDivide_, fmod, fmod_, remainder, remainder_ } from './ops/division.js';
+export { addcdiv, addcdiv_, addcmul, addcmul_, lerp, lerp_ } from './ops/fused-arithmetic.js';
+export {
+  exp, exp2, exp2_, exp_, expm1, expm1_, log, log10, log10_, log1p, log1p_, log2, log2_, log_, reciprocal, reciprocal_,
+  rsqrt, rsqrt_, sqrt, sqrt_, square, square_,
+} from './ops/exponential.js';
+export { pow, pow_ } from './ops/power.js';
+export {
+  atan, atan_, cos, cos_, erf, erf_, erfc, erfc_, sigmoid, sigmoid_, sin, sin_, tan, tan_, tanh, tanh_,
+} from './ops/trigonometric.js';
+export { abs, abs_, ceil, ceil_, floor, floor_, round, round_, sign, sign_, trunc, trunc_ } from './ops/rounding.js';
+export { clamp, clampMax, clampMax_, clampMin, clampMin_, clamp_, maximum, minimum } from './ops/extremum.js';
+export { eq, eq_, ge, ge_, gt, gt_, isfinite, isinf, isnan, le, le_, lt, lt_, ne, ne_ } from './ops/comparison.js';
+export {
+  bitwiseAnd, bitwiseAnd_, bitwiseNot, bitwiseNot_, bitwiseOr, bitwiseOr_, bitwiseXor, bitwiseXor_, logicalAnd,
+  logicalAnd_, logicalNot, logicalNot_, logicalOr, logicalOr_, logicalXor, logicalXor_,
+} from './ops/logical.js';
+export { where } from './ops/where.js';
+export { fill, fill_, maskedFill, maskedFill_, zero_ } from './ops/fill.js';
+export { type Binary, type TensorBinary, type Unary } from './op/op-functions.js';
+
+// Activations
+export {
+  hardsigmoid, hardsigmoid_, hardswish, hardswish_, hardtanh, hardtanh_, leakyRelu, leakyRelu_, relu, relu6, relu_,
+  thresholdBackward,
+} from './ops/activation.js';
+export {
+  type GeluApproximation, elu, elu_, gelu, gelu_, logSigmoid, mish, mish_, selu, silu, silu_, softplus,
+} from './ops/activation-smooth.js';
+export { logSoftmax, softmax } from './ops/softmax.js';
+
+// Shapes and views
 export { clone, contiguous, copy_, detach, toDevice, toDtype } from './ops/copy.js';
-export { type TensorOptions, full, ones, onesLike, zeros, zerosLike } from './ops/factory.js';
-export { mm } from './ops/matmul.js';
-export { type ReduceOptions, sum } from './ops/reduction.js';
 export { expand, permute, reshape, view } from './ops/view.js';
+export {
+  expandAs, flatten, mT, movedim, reshapeAs, squeeze, t, transpose, unflatten, unsqueeze, viewAs,
+} from './ops/view-dims.js';
+export { diagonal, narrow, select, slice } from './ops/view-slice.js';
+export { chunk, split, unbind } from './ops/view-split.js';
+export { alias, asStrided, asStridedScatter } from './ops/view-strided.js';
+export { diagonalScatter, selectScatter, sliceScatter } from './ops/view-scatter.js';
+export { cat, stack } from './ops/join.js';
+
+// Reductions, scans, sorting
+export { type ReduceOptions, mean, prod, sum } from './ops/reduction.js';
+export { type Dims } from './ops/spread.js';
+export {
+  type ExtremumFunction, type ExtremumMethods, type ValuesAndIndices, amax, amin, argmax, argmin, max, min,
+} from './ops/reduction-extremum.js';
+export { all, any } from './ops/reduction-logic.js';
+export { type VarianceOptions, std, stdMean, varMean, variance } from './ops/reduction-variance.js';
+export { logsumexp, norm } from './ops/reduction-norm.js';
+export { cumsum, cumsum_, flip } from './ops/scan.js';
+export { argsort, sort, topk } from './ops/sort.js';
+
+// Indexing
+export { gather, scatter, scatterAdd, scatterAdd_, scatter_ } from './ops/scatter.js';
+
+// Matrix products
+export { type ProductOptions, addmm, addmm_, baddbmm, baddbmm_, bmm, dot, mm, mv } from './ops/matmul.js';
+export { linear, matmul, outer } from './ops/matmul-composite.js';
+
+// Normalization and losses
+export { type LayerNormOptions, layerNorm, nativeLayerNorm, rmsNorm } from './ops/norm-layer.js';
+export { type BatchNormOptions, batchNorm } from './ops/norm-batch.js';
+export { groupNorm } from './ops/norm-group.js';
+export { type NllLossOptions, type Reduction, nllLoss } from './ops/loss-nll.js';
+export { type CrossEntropyOptions, crossEntropy } from './ops/loss-cross-entropy.js';
+export {
+  type BinaryLossOptions, binaryCrossEntropy, binaryCrossEntropyWithLogits, huberLoss, l1Loss, mseLoss, smoothL1Loss,
+} from './ops/loss-pointwise.js';
+
+// Factories
+export {
+  type TensorOptions, empty, emptyLike, full, fullLike, newEmpty, newFull, newOnes, newZeros, ones, onesLike,
+  scalarTensor, zeros, zerosLike,
+} from './ops/factory.js';
+export { arange, eye, linspace } from './ops/factory-range.js';

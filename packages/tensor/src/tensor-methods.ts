@@ -2,26 +2,85 @@
  * @file Which operator modules become methods of `Tensor`.
  *
  * Every exported function of a module listed here takes the tensor as its first parameter and so is a
- * method by the same name. To add a family, add its module to both lists.
+ * method by the same name. To add a family, add its module to both lists. Modules of functions that take
+ * no tensor first (factories, cat, where, losses) are not listed.
  */
+import * as activation from './ops/activation.js';
+import * as activationSmooth from './ops/activation-smooth.js';
 import * as arithmetic from './ops/pointwise-arithmetic.js';
+import * as comparison from './ops/comparison.js';
 import * as copy from './ops/copy.js';
+import * as division from './ops/division.js';
+import * as exponential from './ops/exponential.js';
+import * as extremum from './ops/extremum.js';
+import * as fill from './ops/fill.js';
+import * as fusedArithmetic from './ops/fused-arithmetic.js';
+import * as logical from './ops/logical.js';
 import * as matmul from './ops/matmul.js';
+import * as matmulComposite from './ops/matmul-composite.js';
+import * as power from './ops/power.js';
 import * as reduction from './ops/reduction.js';
+import * as reductionExtremum from './ops/reduction-extremum.js';
+import * as reductionLogic from './ops/reduction-logic.js';
+import * as reductionNorm from './ops/reduction-norm.js';
+import * as reductionVariance from './ops/reduction-variance.js';
+import * as rounding from './ops/rounding.js';
+import * as scan from './ops/scan.js';
+import * as scatter from './ops/scatter.js';
+import * as softmax from './ops/softmax.js';
+import * as sort from './ops/sort.js';
+import * as trigonometric from './ops/trigonometric.js';
 import * as view from './ops/view.js';
+import * as viewDims from './ops/view-dims.js';
+import * as viewScatter from './ops/view-scatter.js';
+import * as viewSlice from './ops/view-slice.js';
+import * as viewSplit from './ops/view-split.js';
+import * as viewStrided from './ops/view-strided.js';
 
 /** The functions of a module as methods: without their first parameter. */
 export type MethodsOf<M> = {
-  [K in keyof M]: M[K] extends (self: infer _S, ...rest: infer R) => infer O ? (...rest: R) => O : never;
+  [K in keyof M as M[K] extends (...args: never[]) => unknown ? K : never]: M[K] extends (self: infer _S, ...rest: infer R) => infer O ? (...rest: R) => O : never;
 };
 
 /** All operator methods. */
 export interface TensorMethods
-  extends MethodsOf<typeof arithmetic>,
+  extends MethodsOf<typeof activation>,
+    MethodsOf<typeof activationSmooth>,
+    MethodsOf<typeof arithmetic>,
+    MethodsOf<typeof comparison>,
     MethodsOf<typeof copy>,
+    MethodsOf<typeof division>,
+    MethodsOf<typeof exponential>,
+    MethodsOf<typeof extremum>,
+    MethodsOf<typeof fill>,
+    MethodsOf<typeof fusedArithmetic>,
+    MethodsOf<typeof logical>,
     MethodsOf<typeof matmul>,
+    MethodsOf<typeof matmulComposite>,
+    MethodsOf<typeof power>,
     MethodsOf<typeof reduction>,
-    MethodsOf<typeof view> {}
+    Omit<MethodsOf<typeof reductionExtremum>, keyof reductionExtremum.ExtremumMethods>,
+    reductionExtremum.ExtremumMethods,
+    MethodsOf<typeof reductionLogic>,
+    MethodsOf<typeof reductionNorm>,
+    MethodsOf<typeof reductionVariance>,
+    MethodsOf<typeof rounding>,
+    MethodsOf<typeof scan>,
+    MethodsOf<typeof scatter>,
+    MethodsOf<typeof softmax>,
+    MethodsOf<typeof sort>,
+    MethodsOf<typeof trigonometric>,
+    MethodsOf<typeof view>,
+    MethodsOf<typeof viewDims>,
+    MethodsOf<typeof viewScatter>,
+    MethodsOf<typeof viewSlice>,
+    MethodsOf<typeof viewSplit>,
+    MethodsOf<typeof viewStrided> {}
 
 /** The same modules at run time. */
-export const METHOD_MODULES: readonly Readonly<Record<string, unknown>>[] = [arithmetic, copy, matmul, reduction, view];
+export const METHOD_MODULES: readonly Readonly<Record<string, unknown>>[] = [
+  activation, activationSmooth, arithmetic, comparison, copy, division, exponential, extremum, fill, fusedArithmetic,
+  logical, matmul, matmulComposite, power, reduction, reductionExtremum, reductionLogic, reductionNorm,
+  reductionVariance, rounding, scan, scatter, softmax, sort, trigonometric, view, viewDims, viewScatter, viewSlice,
+  viewSplit, viewStrided,
+];

@@ -31,16 +31,20 @@ export class SavedTensor {
   }
 }
 
-/** A tensor argument of which the vjp reads only the shape. */
+/** A tensor argument of which the vjp reads only the layout. */
 export class SavedMeta {
   private readonly meta: TensorMeta;
+  private readonly storageOffset: number;
 
   constructor(tensor: Tensor) {
+    this.storageOffset = tensor.storageOffset;
     this.meta = { sizes: tensor.sizes, strides: tensor.strides, dtype: tensor.dtype, device: tensor.device };
   }
 
-  /** A FakeTensor of that shape. */
+  /** A FakeTensor of that layout. */
   unpack(): Tensor {
-    return fakeFromMeta(this.meta);
+    const tensor = fakeFromMeta(this.meta);
+    tensor.storageOffset = this.storageOffset;
+    return tensor;
   }
 }

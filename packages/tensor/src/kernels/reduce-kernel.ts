@@ -1,5 +1,7 @@
 /**
  * @file Reference kernels and meta rules of reductions.
+ *
+ * A reduction sees its input as rows: one row of elements per output element, both in row-major order.
  */
 import type { DType } from '../dtype.js';
 import type { NamedArgs, TensorMeta } from '../op/op-record.js';
@@ -12,38 +14,59 @@ export function reduceDims(args: NamedArgs, op: string): number[] {
   return wrapDims(args.dim as number[] | number | null, (args.self as Tensor).ndim, op);
 }
 
+/** Shape of a reduction's result. */
+export function reducedMeta(self: Tensor, dims: readonly number[], keepdim: boolean, dtype: DType): TensorMeta {
+  const sizes = reducedSizes(self.sizes, dims, keepdim);
+  return { sizes, strides: contiguousStrides(sizes), dtype, device: self.device };
+}
+
 /** Meta rule of a reduction over `dim` (all if null or absent), with `dtype` from the input's. */
 export function reduceMeta(op: string, dtypeOf: (self: Tensor, args: NamedArgs) => DType): (args: NamedArgs) => TensorMeta {
   return (args) => {
     const self = args.self as Tensor;
-    const sizes = reducedSizes(self.sizes, reduceDims(args, op), args.keepdim === true);
-    return { sizes, strides: contiguousStrides(sizes), dtype: dtypeOf(self, args), device: self.device };
+    return reducedMeta(self, reduceDims(args, op), args.keepdim === true, dtypeOf(self, args));
   };
 }
 
-/** Calls `row(values)` for each output element, in row-major order, with the elements it reduces. */
-export function reduceRows(self: Tensor, dims: readonly number[], row: (values: Float64Array, position: number) => void): void {
-  const kept = self.sizes.map((_, i) => i).filter((i) => !dims.includes(i));
-  const order = [...kept, ...dims];
-  const permuted = order.map((d) => self.sizes[d]!);
-  const strides = order.map((d) => contiguousStrides(self.sizes)[d]!);
-  const values = readNumbers(self);
-  const length = numelOf(dims.map((d) => self.sizes[d]!));
-  const rows = numelOf(kept.map((d) => self.sizes[d]!));
-  const buffer = new Float64Array(length);
-  const index = new Array<number>(order.length).fill(0);
+/** Positions, in row-major order, of the elements of row 0, and of the first element of every row. */
+export interface RowLayout {
+  readonly within: Int32Array;
+  readonly starts: Int32Array;
+}
+
+function positions(sizes: readonly number[], dims: readonly number[]): Int32Array {
+  const strides = contiguousStrides(sizes);
+  const out = new Int32Array(numelOf(dims.map((d) => sizes[d]!)));
+  const index = new Array<number>(dims.length).fill(0);
   let offset = 0;
-  for (let r = 0; r < rows; r++) {
-    for (let i = 0; i < length; i++) {
-      buffer[i] = values[offset]!;
-      for (let d = order.length - 1; d >= 0; d--) {
-        index[d]!++;
-        offset += strides[d]!;
-        if (index[d]! < permuted[d]!) break;
-        offset -= index[d]! * strides[d]!;
-        index[d] = 0;
-      }
+  for (let i = 0; i < out.length; i++) {
+    out[i] = offset;
+    for (let k = dims.length - 1; k >= 0; k--) {
+      const dim = dims[k]!;
+      offset += strides[dim]!;
+      if (++index[k]! < sizes[dim]!) break;
+      offset -= index[k]! * strides[dim]!;
+      index[k] = 0;
     }
+  }
+  return out;
+}
+
+/** Where the rows of a reduction over `dims` lie. */
+export function rowLayout(sizes: readonly number[], dims: readonly number[]): RowLayout {
+  const kept = sizes.map((_, i) => i).filter((i) => !dims.includes(i));
+  const sorted = [...dims].sort((a, b) => a - b);
+  return { within: positions(sizes, sorted), starts: positions(sizes, kept) };
+}
+
+/** Calls `row(values, position)` for each output element, in row-major order, with the elements it reduces. */
+export function reduceRows(self: Tensor, dims: readonly number[], row: (values: Float64Array, position: number) => void): void {
+  const { within, starts } = rowLayout(self.sizes, dims);
+  const values = readNumbers(self);
+  const buffer = new Float64Array(within.length);
+  for (let r = 0; r < starts.length; r++) {
+    const start = starts[r]!;
+    for (let i = 0; i < within.length; i++) buffer[i] = values[start + within[i]!]!;
     row(buffer, r);
   }
 }
@@ -58,4 +81,22 @@ export function reduceKernel(op: string, fn: (values: Float64Array, args: NamedA
     });
     writeNumbers(out, results);
   };
+}
+
+/**
+ * Rewrites each row along `dim`: `row(values, results)` fills `results[j]` for output `j`, all of the
+ * row's length. For softmax, scans and sorts.
+ */
+export function mapRows(self: Tensor, dim: number, outs: readonly Tensor[], row: (values: Float64Array, results: readonly Float64Array[]) => void): void {
+  const { within, starts } = rowLayout(self.sizes, self.ndim === 0 ? [] : [dim]);
+  const values = readNumbers(self);
+  const results = outs.map(() => new Float64Array(values.length));
+  const buffer = new Float64Array(within.length);
+  const rows = outs.map(() => new Float64Array(within.length));
+  for (const start of starts) {
+    for (let i = 0; i < within.length; i++) buffer[i] = values[start + within[i]!]!;
+    row(buffer, rows);
+    for (let o = 0; o < outs.length; o++) for (let i = 0; i < within.length; i++) results[o]![start + within[i]!] = rows[o]![i]!;
+  }
+  outs.forEach((out, o) => writeNumbers(out, results[o]!));
 }

@@ -11,7 +11,8 @@ import type { Tensor } from '../tensor.js';
 import { ge, gt, le, lt } from './comparison.js';
 import { zerosLike } from './factory.js';
 import { logicalAnd } from './logical.js';
-import { add, div, mul } from './pointwise-arithmetic.js';
+import { div } from './division.js';
+import { add, mul } from './pointwise-arithmetic.js';
 import { where } from './where.js';
 
 const reluOp = defineOp('aten::relu(Tensor self) -> Tensor', unary((x) => Math.max(x, 0), {

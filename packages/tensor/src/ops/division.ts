@@ -1,19 +1,20 @@
 /**
- * @file Division with rounding, and remainders.
+ * @file Division, true and rounded, and remainders.
  */
 import { TesseraError, type ScalarLike } from '@tessera/shared';
 import { callOp } from '../dispatch/dispatcher.js';
 import { DTYPES } from '../dtype.js';
 import { floorQuotient, floorRemainder } from '../kernels/special-functions.js';
-import { operandsOf, pointwiseWith } from '../kernels/pointwise-kernel.js';
+import { operandsOf, pointwise, pointwiseWith } from '../kernels/pointwise-kernel.js';
 import { defineInplace } from '../op/inplace.js';
 import { type Binary, binaryFunction, binaryFunctionOf } from '../op/op-functions.js';
 import { type OpOverload, defineOp } from '../op/op-overload.js';
+import { defineScalarOverload } from '../op/scalar-overload.js';
 import type { NamedArgs } from '../op/op-record.js';
 import type { Tensor } from '../tensor.js';
 import { resultType } from '../type-promotion.js';
 import { zerosLike } from './factory.js';
-import { div, mul, neg } from './pointwise-arithmetic.js';
+import { mul, neg } from './pointwise-arithmetic.js';
 
 /** How a quotient is rounded: towards zero, or down. */
 export type RoundingMode = 'trunc' | 'floor';
@@ -28,6 +29,21 @@ function checked(name: string, args: NamedArgs, fn: Arithmetic): Arithmetic {
     return fn(a, b);
   };
 }
+
+const divOp = defineOp(
+  'aten::div.Tensor(Tensor self, Tensor other) -> Tensor',
+  pointwise((a, b) => a / b, {
+    name: 'div',
+    result: 'float',
+    saved: ['self', 'other'],
+    vjp: ({ self, other }, { grad }) => ({
+      self: () => div(grad, other as Tensor),
+      other: () => neg(mul(grad, div(div(self as Tensor, other as Tensor), other as Tensor))),
+    }),
+  }),
+);
+const divInplace = defineInplace(divOp);
+defineScalarOverload('div', divOp, divInplace);
 
 function quotientFunction(args: NamedArgs): Arithmetic {
   return checked('div', args, args.rounding_mode === 'floor' ? floorQuotient : (a, b) => Math.trunc(a / b));
@@ -65,7 +81,7 @@ interface Remainder {
 function defineRemainder(name: string, fn: Arithmetic, mode: RoundingMode): Remainder {
   const record = pointwiseWith((args) => checked(name, args, fn), {
     name, saved: ['self', 'other'],
-    vjp: ({ self, other }, { grad }) => ({ self: grad, other: () => neg(mul(grad, roundedDiv(self as Tensor, other as Tensor | ScalarLike, mode))) }),
+    vjp: ({ self, other }, { grad }) => ({ self: grad, other: () => neg(mul(grad, div(self as Tensor, other as Tensor | ScalarLike, { roundingMode: mode }))) }),
   });
   const tensor: OpOverload = defineOp(`aten::${name}.Tensor(Tensor self, Tensor other) -> Tensor`, record);
   const scalar: OpOverload = defineOp(`aten::${name}.Scalar(Tensor self, Scalar other) -> Tensor`, record);
@@ -75,14 +91,22 @@ function defineRemainder(name: string, fn: Arithmetic, mode: RoundingMode): Rema
 const python = defineRemainder('remainder', floorRemainder, 'floor');
 const c = defineRemainder('fmod', (a, b) => a % b, 'trunc');
 
-/** self / other rounded to an integer; integers stay integers. @throws invalid-argument for integer division by zero */
-export function roundedDiv(self: Tensor, other: Tensor | ScalarLike, roundingMode: RoundingMode): Tensor {
-  return callOp(roundedDivOp, [self, other, roundingMode]) as Tensor;
+/** Options of `div`. */
+export interface DivOptions {
+  /** Rounds the quotient; integers stay integers. */
+  readonly roundingMode?: RoundingMode | null;
 }
 
-/** self = self / other, rounded. */
-export function roundedDiv_(self: Tensor, other: Tensor | ScalarLike, roundingMode: RoundingMode): Tensor {
-  return callOp(roundedDivInplace, [self, other, roundingMode]) as Tensor;
+/** self / other; true division (integers give floats) unless rounded. @throws shape-mismatch, invalid-argument for rounded integer division by zero */
+export function div(self: Tensor, other: Tensor | ScalarLike, options: DivOptions = {}): Tensor {
+  const mode = options.roundingMode ?? null;
+  return (mode === null ? callOp(divOp, [self, other]) : callOp(roundedDivOp, [self, other, mode])) as Tensor;
+}
+
+/** self /= other */
+export function div_(self: Tensor, other: Tensor | ScalarLike, options: DivOptions = {}): Tensor {
+  const mode = options.roundingMode ?? null;
+  return (mode === null ? callOp(divInplace, [self, other]) : callOp(roundedDivInplace, [self, other, mode])) as Tensor;
 }
 
 /** self / other rounded down, as Python's `//`. */

@@ -7,7 +7,8 @@ import { defineInplace } from '../op/inplace.js';
 import { type Unary, unaryFunction } from '../op/op-functions.js';
 import { defineOp } from '../op/op-overload.js';
 import type { Tensor } from '../tensor.js';
-import { add, div, mul, neg } from './pointwise-arithmetic.js';
+import { div } from './division.js';
+import { add, mul, neg } from './pointwise-arithmetic.js';
 
 const expOp = defineOp('aten::exp(Tensor self) -> Tensor', unary(Math.exp, {
   result: 'float', saved: ['out'], vjp: (_args, { grad, out }) => ({ self: () => mul(grad, out) }),

@@ -12,7 +12,7 @@ import type { Tensor } from '../tensor.js';
 import { eq, ge, gt, le, lt } from './comparison.js';
 import { maskedFill } from './fill.js';
 import { logicalAnd, logicalOr } from './logical.js';
-import { div } from './pointwise-arithmetic.js';
+import { div } from './division.js';
 import { where } from './where.js';
 
 /** Ties share the gradient. */

@@ -1,5 +1,5 @@
 /**
- * @file Ops that make a tensor from no tensor, or of another's shape.
+ * @file Ops that make a tensor of one value: empty, zeros, ones, full, and the same like another tensor.
  */
 import type { ScalarLike } from '@tessera/shared';
 import { defaultDType } from '../default-dtype.js';
@@ -7,7 +7,7 @@ import { callOp } from '../dispatch/dispatcher.js';
 import type { DType } from '../dtype.js';
 import { writeNumbers } from '../kernels/elements.js';
 import { scalarValue } from '../kernels/pointwise-kernel.js';
-import { defineOp } from '../op/op-overload.js';
+import { type OpOverload, defineOp } from '../op/op-overload.js';
 import type { NamedArgs, OpRecord, TensorMeta } from '../op/op-record.js';
 import { contiguousStrides, numelOf } from '../shape.js';
 import type { Tensor } from '../tensor.js';
@@ -21,9 +21,11 @@ export interface TensorOptions {
   readonly requiresGrad?: boolean;
 }
 
-const OPTIONS = 'ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None';
+/** The tail of every factory schema. */
+export const OPTIONS = 'ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None';
 
-function factoryMeta(dtypeOf: (args: NamedArgs) => DType): (args: NamedArgs) => TensorMeta {
+/** Meta rule of a factory of shape `size`. */
+export function factoryMeta(dtypeOf: (args: NamedArgs) => DType): (args: NamedArgs) => TensorMeta {
   return (args) => ({
     sizes: args.size as number[],
     strides: contiguousStrides(args.size as number[]),
@@ -36,7 +38,8 @@ function constantKernel(valueOf: (args: NamedArgs) => number): NonNullable<OpRec
   return (args, [out]) => writeNumbers(out!, new Float64Array(numelOf(out!.sizes)).fill(valueOf(args)));
 }
 
-function likeMeta(args: NamedArgs): TensorMeta {
+/** Meta rule of a factory with the shape and layout of `self`. */
+export function likeMeta(args: NamedArgs): TensorMeta {
   const self = args.self as Tensor;
   return {
     sizes: self.sizes,
@@ -46,55 +49,132 @@ function likeMeta(args: NamedArgs): TensorMeta {
   };
 }
 
+/** Meta rule of a factory with a new shape and the type and device of `self`. */
+function newMeta(args: NamedArgs): TensorMeta {
+  const self = args.self as Tensor;
+  const size = args.size as number[];
+  return { sizes: size, strides: contiguousStrides(size), dtype: (args.dtype as DType | null) ?? self.dtype, device: (args.device as string | null) ?? self.device };
+}
+
+const zero = (): number => 0;
+const one = (): number => 1;
+const fillValue = (args: NamedArgs): number => scalarValue(args.fill_value as ScalarLike);
+
+/** Freshly allocated memory may hold anything; nothing is written. */
+function leaveUninitialized(): void {}
+
+const emptyOp = defineOp(`aten::empty.memory_format(SymInt[] size, *, ${OPTIONS}, MemoryFormat? memory_format=None) -> Tensor`, {
+  tags: ['factory', 'uninitialized'], meta: factoryMeta(defaultDType), kernel: leaveUninitialized,
+});
 const zerosOp = defineOp(`aten::zeros(SymInt[] size, *, ${OPTIONS}) -> Tensor`, {
-  tags: ['factory'], meta: factoryMeta(defaultDType), kernel: constantKernel(() => 0),
+  tags: ['factory'], meta: factoryMeta(defaultDType), kernel: constantKernel(zero),
 });
 const onesOp = defineOp(`aten::ones(SymInt[] size, *, ${OPTIONS}) -> Tensor`, {
-  tags: ['factory'], meta: factoryMeta(defaultDType), kernel: constantKernel(() => 1),
+  tags: ['factory'], meta: factoryMeta(defaultDType), kernel: constantKernel(one),
 });
 const fullOp = defineOp(`aten::full(SymInt[] size, Scalar fill_value, *, ${OPTIONS}) -> Tensor`, {
+  tags: ['factory'], meta: factoryMeta((args) => numberType(args.fill_value as ScalarLike)), kernel: constantKernel(fillValue),
+});
+const scalarTensorOp = defineOp(`aten::scalar_tensor(Scalar s, *, ${OPTIONS}) -> Tensor`, {
   tags: ['factory'],
-  meta: factoryMeta((args) => numberType(args.fill_value as ScalarLike)),
-  kernel: constantKernel((args) => scalarValue(args.fill_value as ScalarLike)),
-});
-const zerosLikeOp = defineOp(`aten::zeros_like(Tensor self, *, ${OPTIONS}, MemoryFormat? memory_format=None) -> Tensor`, {
-  tags: ['non-differentiable'], meta: likeMeta, kernel: constantKernel(() => 0),
-});
-const onesLikeOp = defineOp(`aten::ones_like(Tensor self, *, ${OPTIONS}, MemoryFormat? memory_format=None) -> Tensor`, {
-  tags: ['non-differentiable'], meta: likeMeta, kernel: constantKernel(() => 1),
+  meta: (args) => ({ sizes: [], strides: [], dtype: (args.dtype as DType | null) ?? defaultDType(), device: (args.device as string | null) ?? 'cpu' }),
+  kernel: constantKernel((args) => scalarValue(args.s as ScalarLike)),
 });
 
-function finish(tensor: unknown, options: TensorOptions): Tensor {
+function defineLike(name: string, extra: string, kernel: NonNullable<OpRecord['kernel']>, tags: OpRecord['tags'] = ['non-differentiable']): OpOverload {
+  return defineOp(`aten::${name}_like(Tensor self${extra}, *, ${OPTIONS}, MemoryFormat? memory_format=None) -> Tensor`, { tags, meta: likeMeta, kernel });
+}
+
+const emptyLikeOp = defineLike('empty', '', leaveUninitialized, ['non-differentiable', 'uninitialized']);
+const zerosLikeOp = defineLike('zeros', '', constantKernel(zero));
+const onesLikeOp = defineLike('ones', '', constantKernel(one));
+const fullLikeOp = defineLike('full', ', Scalar fill_value', constantKernel(fillValue));
+
+function defineNew(name: string, extra: string, kernel: NonNullable<OpRecord['kernel']>, tags: OpRecord['tags'] = ['non-differentiable']): OpOverload {
+  return defineOp(`aten::new_${name}(Tensor self, SymInt[] size${extra}, *, ${OPTIONS}) -> Tensor`, { tags, meta: newMeta, kernel });
+}
+
+const newEmptyOp = defineNew('empty', '', leaveUninitialized, ['non-differentiable', 'uninitialized']);
+const newZerosOp = defineNew('zeros', '', constantKernel(zero));
+const newOnesOp = defineNew('ones', '', constantKernel(one));
+const newFullOp = defineNew('full', ', Scalar fill_value', constantKernel(fillValue));
+defineOp(`aten::new_empty_strided(Tensor self, SymInt[] size, SymInt[] stride, *, ${OPTIONS}) -> Tensor`, {
+  tags: ['non-differentiable', 'uninitialized'], meta: (args) => ({ ...newMeta(args), strides: args.stride as number[] }), kernel: leaveUninitialized,
+});
+
+/** Marks a new tensor as requiring gradients if asked to. */
+export function finish(tensor: unknown, options: TensorOptions): Tensor {
   const made = tensor as Tensor;
   if (options.requiresGrad === true) made.requiresGrad_();
   return made;
 }
 
-function tail(options: TensorOptions): [DType | null, null, string | null, null] {
+/** The four option arguments of a factory schema. */
+export function optionArgs(options: TensorOptions): [DType | null, null, string | null, null] {
   return [options.dtype ?? null, null, options.device ?? null, null];
+}
+
+/** Uninitialised memory of a shape. @see torch.empty */
+export function empty(size: readonly number[], options: TensorOptions = {}): Tensor {
+  return finish(callOp(emptyOp, [size, ...optionArgs(options), null]), options);
 }
 
 /** Zeros of a shape. @see torch.zeros */
 export function zeros(size: readonly number[], options: TensorOptions = {}): Tensor {
-  return finish(callOp(zerosOp, [size, ...tail(options)]), options);
+  return finish(callOp(zerosOp, [size, ...optionArgs(options)]), options);
 }
 
 /** Ones of a shape. */
 export function ones(size: readonly number[], options: TensorOptions = {}): Tensor {
-  return finish(callOp(onesOp, [size, ...tail(options)]), options);
+  return finish(callOp(onesOp, [size, ...optionArgs(options)]), options);
 }
 
 /** A shape filled with a number; the dtype follows from the number. */
-export function full(size: readonly number[], fillValue: ScalarLike, options: TensorOptions = {}): Tensor {
-  return finish(callOp(fullOp, [size, fillValue, ...tail(options)]), options);
+export function full(size: readonly number[], fillWith: ScalarLike, options: TensorOptions = {}): Tensor {
+  return finish(callOp(fullOp, [size, fillWith, ...optionArgs(options)]), options);
+}
+
+/** A 0-d tensor of a number. */
+export function scalarTensor(value: ScalarLike, options: TensorOptions = {}): Tensor {
+  return finish(callOp(scalarTensorOp, [value, ...optionArgs(options)]), options);
+}
+
+/** Uninitialised memory with the shape, layout, dtype and device of a tensor. */
+export function emptyLike(self: Tensor, options: TensorOptions = {}): Tensor {
+  return finish(callOp(emptyLikeOp, [self, ...optionArgs(options), null]), options);
 }
 
 /** Zeros with the shape, layout, dtype and device of a tensor. */
 export function zerosLike(self: Tensor, options: TensorOptions = {}): Tensor {
-  return finish(callOp(zerosLikeOp, [self, ...tail(options), null]), options);
+  return finish(callOp(zerosLikeOp, [self, ...optionArgs(options), null]), options);
 }
 
 /** Ones with the shape, layout, dtype and device of a tensor. */
 export function onesLike(self: Tensor, options: TensorOptions = {}): Tensor {
-  return finish(callOp(onesLikeOp, [self, ...tail(options), null]), options);
+  return finish(callOp(onesLikeOp, [self, ...optionArgs(options), null]), options);
+}
+
+/** One number everywhere, with the shape, layout, dtype and device of a tensor. */
+export function fullLike(self: Tensor, fillWith: ScalarLike, options: TensorOptions = {}): Tensor {
+  return finish(callOp(fullLikeOp, [self, fillWith, ...optionArgs(options), null]), options);
+}
+
+/** Uninitialised memory of another shape with the dtype and device of a tensor. */
+export function newEmpty(self: Tensor, size: readonly number[], options: TensorOptions = {}): Tensor {
+  return finish(callOp(newEmptyOp, [self, size, ...optionArgs(options)]), options);
+}
+
+/** Zeros of another shape with the dtype and device of a tensor. */
+export function newZeros(self: Tensor, size: readonly number[], options: TensorOptions = {}): Tensor {
+  return finish(callOp(newZerosOp, [self, size, ...optionArgs(options)]), options);
+}
+
+/** Ones of another shape with the dtype and device of a tensor. */
+export function newOnes(self: Tensor, size: readonly number[], options: TensorOptions = {}): Tensor {
+  return finish(callOp(newOnesOp, [self, size, ...optionArgs(options)]), options);
+}
+
+/** One number in another shape with the dtype and device of a tensor. */
+export function newFull(self: Tensor, size: readonly number[], fillWith: ScalarLike, options: TensorOptions = {}): Tensor {
+  return finish(callOp(newFullOp, [self, size, fillWith, ...optionArgs(options)]), options);
 }

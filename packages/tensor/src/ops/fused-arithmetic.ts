@@ -8,7 +8,8 @@ import { defineInplace } from '../op/inplace.js';
 import { defineOp } from '../op/op-overload.js';
 import { isTensor } from '../tensor-factory.js';
 import type { Tensor } from '../tensor.js';
-import { div, mul, neg, sub } from './pointwise-arithmetic.js';
+import { div } from './division.js';
+import { mul, neg, sub } from './pointwise-arithmetic.js';
 
 /** Exact at both ends. */
 function interpolate(a: number, b: number, weight: number): number {

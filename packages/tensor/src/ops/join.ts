@@ -10,7 +10,8 @@ import { contiguousStrides, formatSizes, wrapDim } from '../shape.js';
 import type { Tensor } from '../tensor.js';
 import { resultType } from '../type-promotion.js';
 import { unsqueeze } from './view-dims.js';
-import { narrow, partOf, sliceView } from './view-slice.js';
+import { partOf, sliceView } from '../kernels/view-geometry.js';
+import { narrow } from './view-slice.js';
 
 /** A legacy empty vector takes part in no shape check. */
 function isEmptyVector(tensor: Tensor): boolean {

@@ -1,5 +1,5 @@
 /**
- * @file Arithmetic on elements: add, sub, mul, div and their kin.
+ * @file Arithmetic on elements: add, sub, mul, neg.
  *
  * Each op is its record and the function that people call; methods on Tensor follow from the
  * functions. Numbers may stand for the second operand and are promoted as PyTorch's wrapped numbers;
@@ -9,10 +9,11 @@ import type { ScalarLike } from '@tessera/shared';
 import { callOp } from '../dispatch/dispatcher.js';
 import { DTYPES } from '../dtype.js';
 import { integerProduct } from '../kernels/integer-arithmetic.js';
-import { operandsOf, pointwise, pointwiseWith, scalarValue, unary } from '../kernels/pointwise-kernel.js';
+import { operandsOf, pointwiseWith, scalarValue, unary } from '../kernels/pointwise-kernel.js';
 import { defineInplace } from '../op/inplace.js';
 import { type Binary, type Unary, binaryFunction, unaryFunction } from '../op/op-functions.js';
-import { type OpOverload, defineOp } from '../op/op-overload.js';
+import { defineOp } from '../op/op-overload.js';
+import { defineScalarOverload } from '../op/scalar-overload.js';
 import { resultType } from '../type-promotion.js';
 import { isTensor } from '../tensor-factory.js';
 import type { Tensor } from '../tensor.js';
@@ -55,33 +56,12 @@ const mulOp = defineOp(
 );
 const mulInplace = defineInplace(mulOp);
 
-const divOp = defineOp(
-  'aten::div.Tensor(Tensor self, Tensor other) -> Tensor',
-  pointwise((a, b) => a / b, {
-    name: 'div',
-    result: 'float',
-    saved: ['self', 'other'],
-    vjp: ({ self, other }, { grad }) => ({
-      self: () => div(grad, other as Tensor),
-      other: () => neg(mul(grad, div(div(self as Tensor, other as Tensor), other as Tensor))),
-    }),
-  }),
-);
-const divInplace = defineInplace(divOp);
-
 const negOp = defineOp('aten::neg(Tensor self) -> Tensor', unary((a) => -a, { vjp: (_args, { grad }) => ({ self: () => neg(grad) }) }));
 const negInplace = defineInplace(negOp);
 
-/** The overload for numbers, in terms of the one for tensors, functional and in place. */
-function defineScalarOverload(name: string, op: OpOverload, inplace: OpOverload, tail = ''): void {
-  const decomposed = (target: OpOverload) => (args: Record<string, unknown>): unknown => callOp(target, tail === '' ? [args.self, args.other] : [args.self, args.other, args.alpha]);
-  defineOp(`aten::${name}.Scalar(Tensor self, Scalar other${tail}) -> Tensor`, { decompose: decomposed(op) });
-  defineOp(`aten::${name}_.Scalar(Tensor(a!) self, Scalar other${tail}) -> Tensor(a!)`, { decompose: decomposed(inplace) });
-}
 defineScalarOverload('add', addOp, addInplace, ', Scalar alpha=1');
 defineScalarOverload('sub', subOp, subInplace, ', Scalar alpha=1');
 defineScalarOverload('mul', mulOp, mulInplace);
-defineScalarOverload('div', divOp, divInplace);
 const rsubScalarOp = defineOp('aten::rsub.Scalar(Tensor self, Scalar other, Scalar alpha=1) -> Tensor', {
   decompose: ({ self, other, alpha }) => add(neg(scaled(self as Tensor, alpha as ScalarLike)), other as ScalarLike),
 });
@@ -119,11 +99,6 @@ export function rsub(self: Tensor, other: Tensor | ScalarLike, options: { alpha?
 export const mul: Binary = binaryFunction(mulOp);
 /** self *= other. */
 export const mul_: Binary = binaryFunction(mulInplace);
-
-/** self / other, true division: integers give floats. @throws shape-mismatch */
-export const div: Binary = binaryFunction(divOp);
-/** self /= other. */
-export const div_: Binary = binaryFunction(divInplace);
 
 /** -self */
 export const neg: Unary = unaryFunction(negOp);

@@ -9,7 +9,8 @@ import { type Unary, unaryFunction } from '../op/op-functions.js';
 import { defineOp } from '../op/op-overload.js';
 import type { Tensor } from '../tensor.js';
 import { exp } from './exponential.js';
-import { add, div, mul, neg, rsub } from './pointwise-arithmetic.js';
+import { div } from './division.js';
+import { add, mul, neg, rsub } from './pointwise-arithmetic.js';
 
 const sinOp = defineOp('aten::sin(Tensor self) -> Tensor', unary(Math.sin, {
   result: 'float', saved: ['self'], vjp: ({ self }, { grad }) => ({ self: () => mul(grad, cos(self as Tensor)) }),

@@ -12,7 +12,8 @@ import type { NamedArgs, OpRecord, TensorMeta, ViewMeta } from '../op/op-record.
 import { formatSizes, sameNumbers } from '../shape.js';
 import type { Tensor } from '../tensor.js';
 import { zeros } from './factory.js';
-import { type Layout, diagonal, diagonalView, partOf, select, selectView, slice, sliceView } from './view-slice.js';
+import { type Layout, diagonalView, partOf, selectView, sliceView } from '../kernels/view-geometry.js';
+import { diagonal, select, slice } from './view-slice.js';
 
 /** Zeros of the shape of a shape-only source. */
 function zerosOf(src: Tensor): Tensor {

@@ -4,12 +4,12 @@
 import { TesseraError } from '@tessera/shared';
 import { callOp } from '../dispatch/dispatcher.js';
 import { defineOp } from '../op/op-overload.js';
-import type { GradResult, ViewMeta } from '../op/op-record.js';
+import type { ViewMeta } from '../op/op-record.js';
 import { wrapDim } from '../shape.js';
 import type { Tensor } from '../tensor.js';
 import { zeros } from './factory.js';
 import { cat, stack } from './join.js';
-import { selectView, sliceView } from './view-slice.js';
+import { selectView, sliceView } from '../kernels/view-geometry.js';
 
 function partSizes(total: number, size: number): number[] {
   if (!(size > 0) && !(size === 0 && total === 0)) {
@@ -41,7 +41,7 @@ const splitOp = defineOp('aten::split.Tensor(Tensor(a -> *) self, SymInt split_s
     return splitViews(self as Tensor, partSizes(self.sizes[at] as number, split_size as number), at);
   },
   vjp: ({ self, split_size, dim }, { grads }) => ({
-    self: (): GradResult => {
+    self: (): Tensor => {
       const at = wrapDim(dim as number, self.ndim);
       return joined(self as Tensor, grads, partSizes(self.sizes[at] as number, split_size as number), at);
     },
@@ -57,7 +57,7 @@ const splitSizesOp = defineOp('aten::split_with_sizes(Tensor(a -> *) self, SymIn
     }
     return splitViews(self as Tensor, split_sizes as number[], at);
   },
-  vjp: ({ self, split_sizes, dim }, { grads }) => ({ self: (): GradResult => joined(self as Tensor, grads, split_sizes as number[], wrapDim(dim as number, self.ndim)) }),
+  vjp: ({ self, split_sizes, dim }, { grads }) => ({ self: (): Tensor => joined(self as Tensor, grads, split_sizes as number[], wrapDim(dim as number, self.ndim)) }),
 });
 
 const chunkOp = defineOp('aten::chunk(Tensor(a -> *) self, int chunks, int dim=0) -> Tensor(a)[]', {
@@ -77,7 +77,7 @@ const unbindOp = defineOp('aten::unbind.int(Tensor(a -> *) self, int dim=0) -> T
     return Array.from({ length: self.sizes[at] as number }, (_, i) => selectView(self as Tensor, at, i));
   },
   vjp: ({ self, dim }, { grads }) => ({
-    self: (): GradResult => {
+    self: (): Tensor => {
       const at = wrapDim(dim as number, self.ndim);
       const shape = (self.sizes as number[]).filter((_, i) => i !== at);
       return stack(grads.map((grad) => grad ?? zeros(shape, { dtype: self.dtype, device: self.device })), at);

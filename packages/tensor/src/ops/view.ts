@@ -80,6 +80,9 @@ const reshapeOp = defineOp('aten::reshape(Tensor(a) self, SymInt[] shape) -> Ten
   },
 });
 
+defineOp('aten::_unsafe_view(Tensor self, SymInt[] size) -> Tensor', { decompose: ({ self, size }) => view(self as Tensor, size as number[]) });
+defineOp('aten::broadcast_to(Tensor(a) self, SymInt[] size) -> Tensor(a)', { decompose: ({ self, size }) => expand(self as Tensor, size as number[]) });
+
 /** Another shape; copies only when a view is impossible. @throws shape-mismatch */
 export function reshape(self: Tensor, shape: readonly number[]): Tensor {
   return callOp(reshapeOp, [self, shape]) as Tensor;
