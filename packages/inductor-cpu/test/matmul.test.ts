@@ -67,7 +67,7 @@ describe('matrix products', () => {
     { m: 4, n: 8, k: 1 }, { m: 17, n: 19, k: 1 }, { m: 5, n: 7, k: 9 }, { m: 64, n: 64, k: 64 }, { m: 100, n: 10, k: 128 },
     { m: 10, n: 100, k: 31 }, { m: 37, n: 41, k: 43 }, { m: 130, n: 70, k: 400 }, { m: 12, n: 300, k: 33 },
     { m: 1, n: 500, k: 300 }, { m: 500, n: 1, k: 300 }, { m: 2, n: 130, k: 390 }, { m: 260, n: 3, k: 130 },
-    { m: 140, n: 270, k: 17 }, { m: 7, n: 9, k: 11, batch: 5 }, { m: 16, n: 24, k: 32, batch: 3 },
+    { m: 140, n: 270, k: 17 }, { m: 9, n: 12, k: 0 }, { m: 2, n: 12, k: 0 }, { m: 0, n: 12, k: 4 }, { m: 7, n: 9, k: 11, batch: 5 }, { m: 16, n: 24, k: 32, batch: 3 },
   ];
   for (const shape of shapes) {
     for (const form of ['NN', 'NT', 'TN', 'TT'] as const) {

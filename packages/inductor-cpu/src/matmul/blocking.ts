@@ -6,6 +6,8 @@
  * it, one B panel (first-level cache) at a time. A work item is `rowsPerItem` rows of one column block;
  * consecutive items share their packed B, so a thread's range of items packs each block of B once.
  */
+import type { LoopVar } from '@tessera/inductor-core';
+import { mergedSpace } from './matmul-space.js';
 import type { MatmulProblem } from './problem.js';
 
 /** Extents in rows, columns and k. */
@@ -42,17 +44,17 @@ const MIN_COLS_DIRECT = 16;
 /** Chooses block sizes for a problem. */
 export function chooseBlocking(problem: MatmulProblem): Blocking {
   const { type, rowCount, colCount, depthCount, batchCount } = problem;
-  const tileCols = TILE_VECTORS * type.lanes;
-  const depthBlock = evenBlock(depthCount, DEPTH_BLOCK_BYTES / type.bytes, 4);
+  const grains = blockGrains(problem, TILE_VECTORS * type.lanes);
+  const depthBlock = evenBlock(Math.max(depthCount, 1), DEPTH_BLOCK_BYTES / type.bytes, grains.depth);
   const fewRows = rowCount <= FEW_ROWS;
   const minCols = isAdjacentInDepth(problem) ? MIN_COLS_DIRECT : MIN_COLS_PACKED;
   const wantedCols = fewRows ? Math.max(minCols, Math.ceil((colCount * batchCount) / WANTED_ITEMS)) : Infinity;
-  const colBlock = evenBlock(colCount, Math.min(COL_BLOCK_BYTES / type.bytes, wantedCols), tileCols);
+  const colBlock = evenBlock(colCount, Math.min(COL_BLOCK_BYTES / type.bytes, wantedCols), grains.cols);
   const colItems = Math.ceil(colCount / colBlock);
   const rowsWanted = Math.ceil(rowCount / Math.ceil(WANTED_ITEMS / (colItems * batchCount)));
   const rowsPerItem = fewRows
     ? roundUp(rowCount, TILE_ROWS)
-    : Math.min(ROW_BLOCK, roundUp(Math.max(rowsWanted, 16), TILE_ROWS));
+    : roundUp(Math.min(ROW_BLOCK, Math.max(rowsWanted, 16)), grains.rows);
   return {
     tileRows: TILE_ROWS,
     tileVectors: TILE_VECTORS,
@@ -69,6 +71,47 @@ export function chooseBlocking(problem: MatmulProblem): Blocking {
 export function isAdjacentInDepth(problem: MatmulProblem): boolean {
   const { plain } = problem.a;
   return plain !== null && plain.stepStride === 1 && plain.lineStride >= 0;
+}
+
+/** What block sizes should be multiples of. */
+interface Grains {
+  readonly rows: number;
+  readonly cols: number;
+  readonly depth: number;
+}
+
+/** Largest grain worth having. */
+const MAX_GRAIN = 256;
+
+/**
+ * Whole tiles, and where expressions run over several variables, whole runs of the innermost: then
+ * vectors never cross from one run to the next.
+ */
+function blockGrains(problem: MatmulProblem, tileCols: number): Grains {
+  const { a, b, kernel, batch, depth } = problem;
+  const ofA = mergedSpace([a.lines, depth], batch, a.plain === null ? [a.expr] : [], []).lists;
+  const ofB = mergedSpace([b.lines, depth], batch, b.plain === null ? [b.expr] : [], []).lists;
+  const [rowStores, colStores] = mergedSpace([a.lines, b.lines], batch, [], kernel.epilogue).lists;
+  return {
+    rows: commonGrain(TILE_ROWS, [ofA[0], rowStores], ROW_BLOCK),
+    cols: commonGrain(tileCols, [ofB[0], colStores], MAX_GRAIN),
+    depth: commonGrain(4, [ofA[1], ofB[1]], MAX_GRAIN),
+  };
+}
+
+/** Least common multiple of `grain` and the inner extents, as far as it stays within `limit`. */
+function commonGrain(grain: number, lists: readonly (readonly LoopVar[])[], limit: number): number {
+  let common = grain;
+  for (const list of lists) {
+    const inner = list[list.length - 1].size;
+    const multiple = (common * inner) / greatestCommonDivisor(common, inner);
+    if (list.length > 1 && multiple <= limit) common = multiple;
+  }
+  return common;
+}
+
+function greatestCommonDivisor(a: number, b: number): number {
+  return b === 0 ? a : greatestCommonDivisor(b, a % b);
 }
 
 /** Splits `count` into equal blocks of at most about `limit`, each a multiple of `grain`. */

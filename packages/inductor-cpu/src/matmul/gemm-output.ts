@@ -38,7 +38,7 @@ export interface GemmOutput {
 export function directOutput(problem: MatmulProblem): GemmOutput | null {
   const { kernel, type } = problem;
   const [stmt, ...others] = kernel.epilogue;
-  if (others.length > 0 || stmt?.kind !== 'store' || stmt.value.kind !== 'acc') return null;
+  if (problem.depthCount === 0 || others.length > 0 || stmt?.kind !== 'store' || stmt.value.kind !== 'acc') return null;
   const parameter = kernel.params.indexOf(bufferParam(kernel.params, stmt.buf));
   const index = affineIndex(stmt.index);
   if (index === null || kernel.params[parameter].dtype !== type.dtype) return null;

@@ -75,7 +75,9 @@ export function gemmFunction(name: string, parts: GemmParts): WasmFunction {
           const aBlock = f.let('a', a.prepare(f, { args, batch, base: bases.a, line: row, lines: blockRows, step, steps }, scratchA));
           const done = output.reusesRows ? i32(0) : op('i32.sub', row, row0);
           const c = f.let('c', sum(destination, scaled(done, output.rowBytes)));
-          multiplyBlock(f, parts, tiles, { a: aBlock, b: bBlock, c, rows: blockRows, cols, steps, accumulate });
+          if (problem.depthCount > 0) multiplyBlock(f, parts, tiles, { a: aBlock, b: bBlock, c, rows: blockRows, cols, steps, accumulate });
+          // An empty sum is zero.
+          else f.do(op('memory.fill', c, i32(0), scaled(blockRows, output.rowBytes)));
           f.if(isLast, () => output.finish(f, { args, batch, row, rows: blockRows, col, cols, c }));
           f.set(row, sum(row, blockRows));
           f.brIf(nextRows, f.tee(rowsLeft, op('i32.sub', rowsLeft, blockRows)));

@@ -3,16 +3,20 @@
  */
 import type { MatmulKernel } from '@tessera/inductor-core';
 import type { CodeOptions } from '../body/vector-builder.js';
+import { WasmFunction } from '../emit/wasm-function.js';
 import type { KernelCode } from '../kernel-code.js';
 import { chooseBlocking, isAdjacentInDepth, type Blocking } from './blocking.js';
 import { gemmFunction, gemmScratchBytes, type GemmParts } from './gemm.js';
 import { directAccess, expressionAccess, panelAccess, type OperandAccess } from './gemm-operands.js';
 import { directOutput, scratchOutput } from './gemm-output.js';
+import { generateSkinny, MAX_SKINNY_ROWS } from './skinny.js';
 import { matmulProblem, type MatmulProblem } from './problem.js';
 
 /** Code of a matrix product. @throws kernel-missing */
 export function generateMatmul(kernel: MatmulKernel, options: CodeOptions): KernelCode {
   const problem = matmulProblem(kernel);
+  if (problem.rowCount * problem.colCount * problem.batchCount === 0) return emptyCode(kernel.name);
+  if (problem.rowCount <= MAX_SKINNY_ROWS) return generateSkinny(problem, options);
   const blocking = chooseBlocking(problem);
   const parts: GemmParts = {
     problem,
@@ -29,6 +33,12 @@ export function generateMatmul(kernel: MatmulKernel, options: CodeOptions): Kern
     costPerItem: (2 * blocking.rowsPerItem * Math.min(blocking.colBlock, problem.colCount) * problem.depthCount) / 40,
     scratchBytesPerThread: gemmScratchBytes(parts),
   };
+}
+
+/** Code of a product without elements. */
+function emptyCode(name: string): KernelCode {
+  const func = new WasmFunction(name, { args: 'i32', begin: 'i32', end: 'i32' });
+  return { name, func, workItems: 0, costPerItem: 0, scratchBytesPerThread: 0 };
 }
 
 /** Column blocks narrower than this do not repay packing A. */

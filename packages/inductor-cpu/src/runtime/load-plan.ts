@@ -57,7 +57,11 @@ export function loadPlan(plan: ExecutionPlan, generate: KernelGenerator): Execut
       globals,
     }),
   );
-  const { exports } = new WebAssembly.Instance(module, { env: { memory: heap.memory } });
+  const { exports } = new WebAssembly.Instance(module, {
+    env: { memory: heap.memory },
+    // Rare scalar functions of 64-bit floats come from the host.
+    math: Math as unknown as WebAssembly.ModuleImports,
+  });
 
   const pool = threadPool();
   const id = pool.nextPlanId();

@@ -54,7 +54,7 @@ function receive(message) {
 }
 
 function load({ id, module, globals }) {
-  const { exports } = new WebAssembly.Instance(module, { env: { memory } });
+  const { exports } = new WebAssembly.Instance(module, { env: { memory }, math: Math });
   for (const [name, value] of Object.entries(globals)) exports[name].value = value;
   plans.set(id, exports.help);
 }
