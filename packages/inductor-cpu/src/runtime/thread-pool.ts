@@ -128,6 +128,8 @@ export class ThreadPool {
       if (next < stop) Atomics.add(i32, word(CONTROL.done), stop - next);
     }
     while (Atomics.load(i32, word(CONTROL.done)) < items) continue;
+    // A worker may have trapped in the same job.
+    this.#write(CONTROL.failed, 0);
   }
 
   #start(): boolean {
