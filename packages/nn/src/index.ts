@@ -1,0 +1,28 @@
+/**
+ * @file Public API of `@tessera/nn`.
+ */
+export { Parameter } from './parameter.js';
+export { Module, type TensorModule } from './module/module.js';
+export type { ForwardHook, ForwardPreHook, HookHandle } from './module/hooks.js';
+export type { LoadReport, StateDict } from './module/state-dict.js';
+
+// Containers
+export { Sequential } from './modules/sequential.js';
+export { ModuleList } from './modules/module-list.js';
+export { ModuleDict } from './modules/module-dict.js';
+
+// Layers
+export type { FactoryOptions } from './modules/factory-options.js';
+export { Linear, type LinearOptions } from './modules/linear.js';
+export {
+  ELU, GELU, Hardswish, type InplaceOptions, LeakyReLU, LogSoftmax, Mish, ReLU, SiLU, Sigmoid, Softmax, Softplus, Tanh,
+} from './modules/activation.js';
+export { Flatten, Identity, Unflatten } from './modules/reshaping.js';
+
+// Namespaces
+import * as functional from './functional/index.js';
+import * as init from './init/index.js';
+import * as lrScheduler from './lr-scheduler/index.js';
+import * as optim from './optim/index.js';
+
+export { functional, init, lrScheduler, optim };

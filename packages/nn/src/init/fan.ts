@@ -1,0 +1,39 @@
+/**
+ * @file Fan-in, fan-out and gains: the numbers behind the initialisers.
+ */
+import { TesseraError } from '@tessera/shared';
+import { type Tensor, formatSizes } from '@tessera/tensor';
+
+/** Nonlinearities with a known gain. */
+export type Nonlinearity = 'linear' | 'conv1d' | 'conv2d' | 'sigmoid' | 'tanh' | 'relu' | 'leaky_relu' | 'selu';
+
+/** Inputs and outputs per unit of a weight [out, in, …kernel]. @throws shape-mismatch below two dimensions */
+export function calculateFanInAndFanOut(tensor: Tensor): [fanIn: number, fanOut: number] {
+  const { sizes } = tensor;
+  if (sizes.length < 2) {
+    throw new TesseraError('shape-mismatch', `Fan in and fan out can not be computed for tensor with fewer than 2 dimensions, not for shape ${formatSizes(sizes)}`, { hints: ['Initialise vectors with uniform_ or zeros_.'] });
+  }
+  const receptiveField = sizes.slice(2).reduce((product, size) => product * size, 1);
+  return [sizes[1]! * receptiveField, sizes[0]! * receptiveField];
+}
+
+/** Factor that keeps the variance through a nonlinearity; `param` is the slope of leaky_relu. @see torch.nn.init.calculate_gain */
+export function calculateGain(nonlinearity: Nonlinearity, param = 0.01): number {
+  switch (nonlinearity) {
+    case 'linear':
+    case 'conv1d':
+    case 'conv2d':
+    case 'sigmoid':
+      return 1;
+    case 'tanh':
+      return 5 / 3;
+    case 'relu':
+      return Math.SQRT2;
+    case 'leaky_relu':
+      return Math.sqrt(2 / (1 + param ** 2));
+    case 'selu':
+      return 3 / 4;
+    default:
+      throw new TesseraError('invalid-argument', `Unsupported nonlinearity ${String(nonlinearity)}`, { hints: ["Use 'linear', 'conv1d', 'conv2d', 'sigmoid', 'tanh', 'relu', 'leaky_relu' or 'selu'."] });
+  }
+}

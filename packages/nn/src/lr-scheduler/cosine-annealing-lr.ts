@@ -1,0 +1,35 @@
+/**
+ * @file `CosineAnnealingLR`: the rate falls along half a cosine.
+ */
+import { LRScheduler, type ScheduledOptimizer } from './lr-scheduler.js';
+
+/** Options of `CosineAnnealingLR`. */
+export interface CosineAnnealingLROptions {
+  /** Epochs from the highest rate to the lowest. */
+  readonly tMax: number;
+  /** The lowest rate (default 0). */
+  readonly etaMin?: number;
+}
+
+/** @see torch.optim.lr_scheduler.CosineAnnealingLR @see Loshchilov and Hutter, https://arxiv.org/abs/1608.03983 */
+export class CosineAnnealingLR extends LRScheduler {
+  readonly tMax: number;
+  readonly etaMin: number;
+
+  constructor(optimizer: ScheduledOptimizer, options: CosineAnnealingLROptions) {
+    super(optimizer);
+    this.tMax = options.tMax;
+    this.etaMin = options.etaMin ?? 0;
+    this.step();
+  }
+
+  protected override rates(): number[] {
+    const { lastEpoch: epoch, tMax, etaMin } = this;
+    const rates = this.currentRates();
+    if (epoch === 0) return rates;
+    // Behind the minimum the factor below would be 0/0: the rate climbs from there by its own formula.
+    if ((epoch - 1 - tMax) % (2 * tMax) === 0) return rates.map((rate, i) => rate + ((this.baseLrs[i]! - etaMin) * (1 - Math.cos(Math.PI / tMax))) / 2);
+    const factor = (1 + Math.cos((Math.PI * epoch) / tMax)) / (1 + Math.cos((Math.PI * (epoch - 1)) / tMax));
+    return rates.map((rate) => factor * (rate - etaMin) + etaMin);
+  }
+}

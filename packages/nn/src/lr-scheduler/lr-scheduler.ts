@@ -1,0 +1,69 @@
+/**
+ * @file `LRScheduler`: the base of learning-rate schedules.
+ *
+ * A scheduler writes `lr` of an optimizer's groups. Optimizers pass the learning rate to compiled code
+ * as a run-time number, so a schedule never causes a recompilation. Formulas are PyTorch's chainable
+ * ones, which continue from the current rate. Modelled on `torch.optim.lr_scheduler`.
+ */
+import { trackClass } from '@tessera/tensor';
+import type { CommonOptions, ParamGroup } from '../optim/param-group.js';
+
+/** What a scheduler needs of an optimizer. */
+export interface ScheduledOptimizer {
+  readonly paramGroups: readonly ParamGroup<CommonOptions>[];
+}
+
+/** State of a scheduler. */
+export interface LRSchedulerState {
+  readonly lastEpoch: number;
+  readonly baseLrs: readonly number[];
+  readonly lastLr: readonly number[];
+}
+
+/** See the file header. */
+export abstract class LRScheduler {
+  /** Number of `step()` calls so far. */
+  lastEpoch = -1;
+  /** Learning rates of the groups before any schedule. */
+  baseLrs: number[];
+  private _lastLr: number[] = [];
+
+  constructor(readonly optimizer: ScheduledOptimizer) {
+    for (const group of optimizer.paramGroups) group.initialLr ??= group.lr;
+    this.baseLrs = optimizer.paramGroups.map((group) => group.initialLr!);
+  }
+
+  /** Learning rates of the groups at `lastEpoch`. */
+  protected abstract rates(): number[];
+
+  /** Moves to the next epoch and sets the learning rates. */
+  step(): void {
+    this.lastEpoch++;
+    this._lastLr = this.rates();
+    this.optimizer.paramGroups.forEach((group, i) => (group.lr = this._lastLr[i]!));
+  }
+
+  /** Learning rates that the last `step()` set. */
+  getLastLr(): number[] {
+    return [...this._lastLr];
+  }
+
+  /** Position of the schedule. */
+  stateDict(): LRSchedulerState {
+    return { lastEpoch: this.lastEpoch, baseLrs: [...this.baseLrs], lastLr: this.getLastLr() };
+  }
+
+  /** Continues from a saved position; the optimizer's rates come from its own state dict. */
+  loadStateDict(state: LRSchedulerState): void {
+    this.lastEpoch = state.lastEpoch;
+    this.baseLrs = [...state.baseLrs];
+    this._lastLr = [...state.lastLr];
+  }
+
+  /** Current learning rates of the groups. */
+  protected currentRates(): number[] {
+    return this.optimizer.paramGroups.map((group) => group.lr);
+  }
+}
+
+trackClass(LRScheduler);

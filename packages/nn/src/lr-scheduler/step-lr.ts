@@ -1,0 +1,31 @@
+/**
+ * @file `StepLR`: the rate falls by a factor every so many epochs.
+ */
+import { LRScheduler, type ScheduledOptimizer } from './lr-scheduler.js';
+
+/** Options of `StepLR`. */
+export interface StepLROptions {
+  /** Epochs between two drops. */
+  readonly stepSize: number;
+  /** Factor of a drop (default 0.1). */
+  readonly gamma?: number;
+}
+
+/** @see torch.optim.lr_scheduler.StepLR */
+export class StepLR extends LRScheduler {
+  readonly stepSize: number;
+  readonly gamma: number;
+
+  constructor(optimizer: ScheduledOptimizer, options: StepLROptions) {
+    super(optimizer);
+    this.stepSize = options.stepSize;
+    this.gamma = options.gamma ?? 0.1;
+    this.step();
+  }
+
+  protected override rates(): number[] {
+    const rates = this.currentRates();
+    if (this.lastEpoch === 0 || this.lastEpoch % this.stepSize !== 0) return rates;
+    return rates.map((rate) => rate * this.gamma);
+  }
+}

@@ -1,0 +1,218 @@
+/**
+ * @file `Module`: the base of everything with parameters.
+ *
+ * Parameters (`Parameter`), submodules and buffers (`registerBuffer`) are plain class fields; a field's
+ * name is its name in the state dict. Fields that start with an underscore are private: not searched,
+ * not guarded by a tracer. Modules are tracked objects, so a tracer recompiles when an attribute
+ * (`training`, a hyper-parameter, a replaced parameter) changes. Modelled on `torch.nn.Module`.
+ */
+import { TesseraError } from '@tessera/shared';
+import { type DType, type Tensor, isTensor, modes, trackClass, trustedRegion, zero_ } from '@tessera/tensor';
+import { type Parameter } from '../parameter.js';
+import { type ForwardHook, type ForwardPreHook, type HookHandle, ModuleHooks } from './hooks.js';
+import { moduleText } from './module-repr.js';
+import { MODULE_TAG, everyPath, joinName, ownBuffers, ownChildren, ownParameters, uniqueModules } from './module-tree.js';
+import { moveData } from './move-data.js';
+import { type LoadReport, type StateDict, loadTensors, stateTensors } from './state-dict.js';
+import { isTrusted } from './trust.js';
+
+/** A module from one tensor to one tensor, as containers hold. */
+export interface TensorModule extends Module {
+  forward(input: Tensor): Tensor;
+}
+
+/**
+ * See the file header.
+ *
+ * @example
+ * class Net extends Module {
+ *   fc = new Linear(64, 10);
+ *   override forward(x: Tensor): Tensor {
+ *     return this.fc.call(x).relu();
+ *   }
+ * }
+ * const logits = new Net().call(images);
+ */
+export abstract class Module {
+  /** Whether the module behaves as in training (dropout, batch statistics). Set it with `train()` and `eval()`. */
+  training: boolean = true;
+  /** Names of registered buffers, and whether they belong to the state dict. */
+  readonly _buffers: Map<string, boolean> = new Map();
+  private _hooks: ModuleHooks | null = null;
+
+  /** Computes the module's result; called by `call`. */
+  abstract forward(...args: never[]): unknown;
+
+  /** Runs the module: hooks around `forward`. */
+  call(...args: Parameters<this['forward']>): ReturnType<this['forward']> {
+    const hooks = this._hooks;
+    if (hooks !== null && !hooks.isEmpty) return hooks.run(this, args, (current) => this.forward(...(current as never[]))) as ReturnType<this['forward']>;
+    if (modes.pre !== null && args.every(isTensor) && isTrusted(this)) {
+      return trustedRegion(this, 'forward', { args }, (inputs) => this.forward(...(inputs.args as never[]))) as ReturnType<this['forward']>;
+    }
+    return this.forward(...(args as never[])) as ReturnType<this['forward']>;
+  }
+
+  // ---- hooks
+
+  /** Calls `hook` before every forward; what it returns replaces the arguments. */
+  registerForwardPreHook(hook: ForwardPreHook): HookHandle {
+    return (this._hooks ??= new ModuleHooks()).addBefore(hook);
+  }
+
+  /** Calls `hook` after every forward; what it returns replaces the result. */
+  registerForwardHook(hook: ForwardHook): HookHandle {
+    return (this._hooks ??= new ModuleHooks()).addAfter(hook);
+  }
+
+  /** Whether any forward hook is registered here. */
+  get hasHooks(): boolean {
+    return this._hooks !== null && !this._hooks.isEmpty;
+  }
+
+  // ---- tensors and submodules
+
+  /** Makes a field a buffer: state that is no parameter. Persistent buffers belong to the state dict. */
+  registerBuffer(name: string, tensor: Tensor | null, options: { readonly persistent?: boolean } = {}): void {
+    if (name === '' || name.includes('.') || name.startsWith('_')) {
+      throw new TesseraError('invalid-argument', `A buffer cannot be called '${name}'.`, { hints: ['Buffer names are field names without dots that do not start with an underscore.'] });
+    }
+    this._buffers.set(name, options.persistent ?? true);
+    (this as unknown as Record<string, Tensor | null>)[name] = tensor;
+  }
+
+  /** Modules below and including this one with their names, parents first, each once. */
+  namedModules(prefix = ''): [string, Module][] {
+    return uniqueModules(this, prefix);
+  }
+
+  /** Modules below and including this one. */
+  modules(): Module[] {
+    return this.namedModules().map(([, module]) => module);
+  }
+
+  /** Direct submodules with their names. */
+  namedChildren(): [string, Module][] {
+    return [...ownChildren(this)];
+  }
+
+  /** Direct submodules. */
+  children(): Module[] {
+    return this.namedChildren().map(([, module]) => module);
+  }
+
+  /** Parameters with their names, each once; only this module's own with `recurse: false`. */
+  namedParameters(options: { readonly prefix?: string; readonly recurse?: boolean } = {}): [string, Parameter][] {
+    return this.namedTensors(ownParameters, options);
+  }
+
+  /** Parameters, each once. */
+  parameters(options: { readonly recurse?: boolean } = {}): Parameter[] {
+    return this.namedParameters(options).map(([, parameter]) => parameter);
+  }
+
+  /** Buffers with their names, each once. */
+  namedBuffers(options: { readonly prefix?: string; readonly recurse?: boolean } = {}): [string, Tensor][] {
+    return this.namedTensors(ownBuffers, options);
+  }
+
+  /** Buffers, each once. */
+  buffers(options: { readonly recurse?: boolean } = {}): Tensor[] {
+    return this.namedBuffers(options).map(([, buffer]) => buffer);
+  }
+
+  private namedTensors<T extends Tensor>(own: (module: Module) => Iterable<[string, T]>, options: { readonly prefix?: string; readonly recurse?: boolean }): [string, T][] {
+    const prefix = options.prefix ?? '';
+    const owners: readonly [string, Module][] = options.recurse === false ? [[prefix, this]] : uniqueModules(this, prefix);
+    const seen = new Set<Tensor>();
+    const found: [string, T][] = [];
+    for (const [path, module] of owners) {
+      for (const [name, tensor] of own(module)) {
+        if (seen.has(tensor)) continue;
+        seen.add(tensor);
+        found.push([joinName(path, name), tensor]);
+      }
+    }
+    return found;
+  }
+
+  // ---- changes to all of it
+
+  /** Sets training mode here and below. */
+  train(mode = true): this {
+    for (const module of this.modules()) module.training = mode;
+    return this;
+  }
+
+  /** Sets evaluation mode here and below. */
+  eval(): this {
+    return this.train(false);
+  }
+
+  /** Moves parameters and buffers to a device, or converts floating-point ones to a dtype, in place. */
+  to(target: DType | string): this {
+    for (const tensor of [...this.parameters(), ...this.buffers()]) moveData(tensor, target);
+    return this;
+  }
+
+  /** Sets `requiresGrad` of all parameters. */
+  requiresGrad_(value = true): this {
+    for (const parameter of this.parameters()) parameter.requiresGrad_(value);
+    return this;
+  }
+
+  /** Calls `fn` with every submodule, children first, then with this module. */
+  apply(fn: (module: Module) => void): this {
+    everyPath(this, () => {}, fn);
+    return this;
+  }
+
+  /** Clears the gradients of all parameters: sets them to null, or to zero. */
+  zeroGrad(setToNone = true): void {
+    for (const parameter of this.parameters()) clearGrad(parameter, setToNone);
+  }
+
+  // ---- state
+
+  /** Parameters and persistent buffers by name, detached; they share memory with the module. */
+  stateDict(): StateDict {
+    return Object.fromEntries([...stateTensors(this)].map(([name, tensor]) => [name, tensor.detach()]));
+  }
+
+  /**
+   * Copies values in by name, converting dtypes.
+   *
+   * @param options.strict whether missing and unexpected names are errors (default true)
+   * @throws state-dict-mismatch, before anything is copied
+   */
+  loadStateDict(values: Readonly<Record<string, Tensor>>, options: { readonly strict?: boolean } = {}): LoadReport {
+    return loadTensors(this, values, options.strict ?? true);
+  }
+
+  // ---- text
+
+  /** What stands between the parentheses of the printed module. */
+  extraRepr(): string {
+    return '';
+  }
+
+  /** As PyTorch prints modules. */
+  toString(): string {
+    return moduleText(this, false);
+  }
+}
+
+/** Clears one gradient. */
+export function clearGrad(tensor: Tensor, setToNone: boolean): void {
+  const { grad } = tensor;
+  if (grad === null) return;
+  tensor.grad = setToNone ? null : zero_(grad.detach());
+}
+
+Object.defineProperty(Module.prototype, MODULE_TAG, { value: true });
+Object.defineProperty(Module.prototype, Symbol.for('nodejs.util.inspect.custom'), {
+  value(this: Module): string {
+    return this.toString();
+  },
+});
+trackClass(Module);

@@ -1,0 +1,53 @@
+/**
+ * @file `ModuleDict`: modules by name.
+ */
+import { TesseraError } from '@tessera/shared';
+import { Module, type TensorModule } from '../module/module.js';
+
+/** Modules by name; the names are those in the state dict. @see torch.nn.ModuleDict */
+export class ModuleDict<M extends Module = TensorModule> extends Module {
+  constructor(modules: Readonly<Record<string, M>> = {}) {
+    super();
+    for (const [name, module] of Object.entries(modules)) this.set(name, module);
+  }
+
+  /** Number of modules. */
+  get size(): number {
+    return this.children().length;
+  }
+
+  /** Whether there is a module of this name. */
+  has(name: string): boolean {
+    return this.namedChildren().some(([key]) => key === name);
+  }
+
+  /** The module of a name. @throws invalid-argument if there is none */
+  get(name: string): M {
+    const entry = this.namedChildren().find(([key]) => key === name);
+    if (entry === undefined) throw new TesseraError('invalid-argument', `ModuleDict has no module '${name}'.`, { hints: [`Its modules are: ${this.keys().join(', ')}.`] });
+    return entry[1] as M;
+  }
+
+  /** Adds or replaces a module. @throws invalid-argument for a name that cannot be a field */
+  set(name: string, module: M): this {
+    if (name === '' || name.startsWith('_') || name.includes('.') || (name in this && !this.has(name))) {
+      throw new TesseraError('invalid-argument', `ModuleDict: a module cannot be called '${name}'.`, { hints: ['Choose a name without dots that is no attribute of Module and does not start with an underscore.'] });
+    }
+    (this as unknown as Record<string, Module>)[name] = module;
+    return this;
+  }
+
+  /** Names in order. */
+  keys(): string[] {
+    return this.namedChildren().map(([name]) => name);
+  }
+
+  *[Symbol.iterator](): Generator<[string, M]> {
+    yield* this.namedChildren() as [string, M][];
+  }
+
+  /** A dict is no function. @throws invalid-argument always */
+  override forward(): never {
+    throw new TesseraError('invalid-argument', 'ModuleDict has no forward.', { hints: ['Call one of its modules: dict.get(name).call(x).'] });
+  }
+}

@@ -1,0 +1,54 @@
+/**
+ * @file Flatten, Unflatten and Identity.
+ */
+import { type Tensor, flatten, unflatten } from '@tessera/tensor';
+import { pythonLiteral } from '../module/module-repr.js';
+import { Module } from '../module/module.js';
+import { trustForward } from '../module/trust.js';
+
+/** Dimensions startDim to endDim merged into one. @see torch.nn.Flatten */
+export class Flatten extends Module {
+  constructor(
+    readonly startDim = 1,
+    readonly endDim = -1,
+  ) {
+    super();
+  }
+
+  /** @throws invalid-dim */
+  override forward(input: Tensor): Tensor {
+    return flatten(input, this.startDim, this.endDim);
+  }
+
+  override extraRepr(): string {
+    return `start_dim=${this.startDim}, end_dim=${this.endDim}`;
+  }
+}
+
+/** One dimension split into several. @see torch.nn.Unflatten */
+export class Unflatten extends Module {
+  constructor(
+    readonly dim: number,
+    readonly unflattenedSize: readonly number[],
+  ) {
+    super();
+  }
+
+  /** @throws invalid-dim, shape-mismatch */
+  override forward(input: Tensor): Tensor {
+    return unflatten(input, this.dim, this.unflattenedSize);
+  }
+
+  override extraRepr(): string {
+    return `dim=${this.dim}, unflattened_size=${pythonLiteral(this.unflattenedSize)}`;
+  }
+}
+
+/** Its input. @see torch.nn.Identity */
+export class Identity extends Module {
+  override forward(input: Tensor): Tensor {
+    return input;
+  }
+}
+
+for (const module of [Flatten, Unflatten, Identity]) trustForward(module);

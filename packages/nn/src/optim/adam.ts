@@ -1,0 +1,110 @@
+/**
+ * @file `Adam` and `AdamW`: adaptive moments, with weight decay in the gradient or apart from it.
+ */
+import { type Tensor, addcdiv_, addcmul_, lerp_, maximum, sqrt, zerosLike } from '@tessera/tensor';
+import type { Bucket, Structure } from './bucket.js';
+import type { Lifted } from './lifted.js';
+import { Optimizer } from './optimizer.js';
+import { type CommonOptions, type OptimizerParams, checkOption } from './param-group.js';
+
+/** Options of `Adam` and `AdamW`. */
+export interface AdamOptions extends CommonOptions {
+  /** Decay of the running averages of the gradient and its square (default [0.9, 0.999]). */
+  betas: readonly [number, number];
+  /** Added to the denominator (default 1e-8). */
+  eps: number;
+  /** Weight decay: 0 by default for Adam, 0.01 for AdamW. */
+  weightDecay: number;
+  /** Divides by the maximum of the second moments so far (default false). */
+  amsgrad: boolean;
+  /** Ascends instead of descending (default false). */
+  maximize: boolean;
+}
+
+/** Numbers of one step. */
+export interface AdamScalars {
+  readonly weightDecay: number;
+  /** 1 - lr · weightDecay */
+  readonly shrink: number;
+  /** 1 - beta1 */
+  readonly mix: number;
+  readonly beta2: number;
+  /** 1 - beta2 */
+  readonly mixSquare: number;
+  /** √(1 - beta2^t) */
+  readonly correction2: number;
+  readonly eps: number;
+  /** -lr / (1 - beta1^t) */
+  readonly negStepSize: number;
+}
+
+/** Adam. @see torch.optim.Adam @see Kingma and Ba, https://arxiv.org/abs/1412.6980 */
+export class Adam extends Optimizer<AdamOptions, AdamScalars> {
+  /** @throws invalid-argument */
+  constructor(params: OptimizerParams<AdamOptions>, options: Partial<AdamOptions> = {}) {
+    super(params, { lr: 1e-3, betas: [0.9, 0.999], eps: 1e-8, weightDecay: 0, amsgrad: false, maximize: false, ...options });
+  }
+
+  protected override checkOptions(group: AdamOptions): void {
+    checkOption(group.lr >= 0, 'lr', group.lr);
+    checkOption(group.eps >= 0, 'eps', group.eps);
+    checkOption(group.betas.every((beta) => beta >= 0 && beta < 1), 'betas', group.betas);
+    checkOption(group.weightDecay >= 0, 'weightDecay', group.weightDecay);
+  }
+
+  /** Whether weight decay shrinks the parameters instead of entering the gradient. */
+  protected get decoupled(): boolean {
+    return false;
+  }
+
+  protected override structure(group: AdamOptions): Structure {
+    return { weightDecay: group.weightDecay !== 0, decoupled: this.decoupled, amsgrad: group.amsgrad, maximize: group.maximize };
+  }
+
+  protected override stateTensors(param: Tensor, group: AdamOptions): Record<string, Tensor> {
+    const averages = { exp_avg: zerosLike(param), exp_avg_sq: zerosLike(param) };
+    return group.amsgrad ? { ...averages, max_exp_avg_sq: zerosLike(param) } : averages;
+  }
+
+  protected override scalars(group: AdamOptions, step: number): AdamScalars {
+    const [beta1, beta2] = group.betas;
+    return {
+      weightDecay: group.weightDecay,
+      shrink: 1 - group.lr * group.weightDecay,
+      mix: 1 - beta1,
+      beta2,
+      mixSquare: 1 - beta2,
+      correction2: Math.sqrt(1 - beta2 ** step),
+      eps: group.eps,
+      negStepSize: -(group.lr / (1 - beta1 ** step)),
+    };
+  }
+
+  protected override update(bucket: Bucket<AdamOptions>, scalars: Lifted<AdamScalars>): void {
+    const { params, state, structure } = bucket;
+    params.forEach((param, i) => {
+      let grad = structure.maximize ? param.grad!.neg() : param.grad!;
+      if (structure.weightDecay && structure.decoupled) param.mul_(scalars.shrink);
+      else if (structure.weightDecay) grad = grad.add(param, { alpha: scalars.weightDecay });
+      const mean = state.exp_avg![i]!;
+      let square = state.exp_avg_sq![i]!;
+      lerp_(mean, grad, scalars.mix);
+      addcmul_(square.mul_(scalars.beta2), grad, grad, { value: scalars.mixSquare });
+      if (structure.amsgrad) square = state.max_exp_avg_sq![i]!.copy_(maximum(state.max_exp_avg_sq![i]!, square));
+      const denominator = sqrt(square).div(scalars.correction2).add_(scalars.eps);
+      addcdiv_(param, mean, denominator, { value: scalars.negStepSize });
+    });
+  }
+}
+
+/** Adam with decoupled weight decay. @see torch.optim.AdamW @see Loshchilov and Hutter, https://arxiv.org/abs/1711.05101 */
+export class AdamW extends Adam {
+  /** @throws invalid-argument */
+  constructor(params: OptimizerParams<AdamOptions>, options: Partial<AdamOptions> = {}) {
+    super(params, { weightDecay: 1e-2, ...options });
+  }
+
+  protected override get decoupled(): boolean {
+    return true;
+  }
+}

@@ -1,0 +1,65 @@
+/**
+ * @file Buckets: the parameters of one step that share all its numbers.
+ *
+ * The numbers of an update (step size, bias corrections) follow from a group's options and from how
+ * often a parameter was updated. Parameters of one group with equal step counts form a bucket, which
+ * needs one set of numbers. Buckets are also what a tracer guards on an optimizer: the tensors that an
+ * update reads and the choices that select its ops, and none of the numbers.
+ */
+import type { Tensor } from '@tessera/tensor';
+import type { CommonOptions, ParamGroup } from './param-group.js';
+
+/** The state of one parameter: tensors by PyTorch's names, and how often it was updated. */
+export interface ParamState {
+  /** Number of updates so far. */
+  step: number;
+  readonly tensors: Record<string, Tensor>;
+}
+
+/** Choices that select the ops of an update: `amsgrad`, `maximize`, whether there is weight decay. */
+export type Structure = Readonly<Record<string, boolean>>;
+
+/** See the file header. What starts with an underscore is not guarded. */
+export interface Bucket<O extends CommonOptions> {
+  readonly params: readonly Tensor[];
+  /** State tensors by name, one per parameter. */
+  readonly state: Readonly<Record<string, readonly Tensor[]>>;
+  readonly structure: Structure;
+  readonly _group: ParamGroup<O>;
+  readonly _records: readonly ParamState[];
+}
+
+/** The buckets of a step, valid as long as the same parameters have gradients and no choice changed. */
+export interface Plan<O extends CommonOptions> {
+  readonly buckets: readonly Bucket<O>[];
+  /** All parameters with gradients, in group order. */
+  readonly _active: readonly Tensor[];
+}
+
+/** Whether two structures make the same choices. */
+export function sameStructure(a: Structure, b: Structure): boolean {
+  for (const key in a) if (a[key] !== b[key]) return false;
+  return true;
+}
+
+/** Groups parameters by step count, in order of first appearance. */
+export function makeBuckets<O extends CommonOptions>(group: ParamGroup<O>, structure: Structure, params: readonly Tensor[], states: readonly ParamState[]): Bucket<O>[] {
+  const byStep = new Map<number, number[]>();
+  states.forEach(({ step }, i) => {
+    const list = byStep.get(step);
+    if (list === undefined) byStep.set(step, [i]);
+    else list.push(i);
+  });
+  return [...byStep.values()].map((indices) => {
+    const records = indices.map((i) => states[i]!);
+    // State of choices that are off now may linger on some.
+    const names = Object.keys(records[0]!.tensors).filter((name) => records.every((record) => name in record.tensors));
+    return {
+      params: indices.map((i) => params[i]!),
+      state: Object.fromEntries(names.map((name) => [name, records.map((record) => record.tensors[name]!)])),
+      structure,
+      _group: group,
+      _records: records,
+    };
+  });
+}

@@ -1,0 +1,12 @@
+/**
+ * @file The `optim` namespace.
+ */
+export { Adagrad, type AdagradOptions, type AdagradScalars } from './adagrad.js';
+export { Adam, type AdamOptions, type AdamScalars, AdamW } from './adam.js';
+export type { Bucket, ParamState, Structure } from './bucket.js';
+export type { Lifted } from './lifted.js';
+export { Optimizer } from './optimizer.js';
+export type { OptimizerStateDict } from './optimizer-state-dict.js';
+export type { CommonOptions, OptimizerParams, ParamGroup, ParamGroupInput } from './param-group.js';
+export { RMSprop, type RMSpropOptions, type RMSpropScalars } from './rmsprop.js';
+export { SGD, type SGDOptions, type SGDScalars } from './sgd.js';

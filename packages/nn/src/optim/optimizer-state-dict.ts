@@ -1,0 +1,71 @@
+/**
+ * @file State dicts of optimizers, in PyTorch's form: state by parameter number, and groups that list
+ * parameter numbers.
+ */
+import { TesseraError } from '@tessera/shared';
+import { type Tensor, formatSizes, isTensor, keep, noGrad, sameNumbers, withoutModes } from '@tessera/tensor';
+import type { ParamState } from './bucket.js';
+import type { CommonOptions, ParamGroup } from './param-group.js';
+
+/** See the file header. */
+export interface OptimizerStateDict {
+  /** State per parameter number: tensors by PyTorch's names, and `step` as a number (a tensor is accepted). */
+  readonly state: Readonly<Record<number, Readonly<Record<string, Tensor | number>>>>;
+  /** Options of each group, with `params` as parameter numbers. */
+  readonly paramGroups: readonly (Readonly<Record<string, unknown>> & { readonly params: readonly number[] })[];
+}
+
+/** The state dict of groups and their state. */
+export function exportState<O extends CommonOptions>(groups: readonly ParamGroup<O>[], states: ReadonlyMap<Tensor, ParamState>): OptimizerStateDict {
+  const state: Record<number, Record<string, Tensor | number>> = {};
+  let next = 0;
+  const paramGroups = groups.map(({ params, ...options }) => ({
+    ...options,
+    params: params.map((param) => {
+      const own = states.get(param);
+      if (own !== undefined) state[next] = { step: own.step, ...own.tensors };
+      return next++;
+    }),
+  }));
+  return { state, paramGroups };
+}
+
+function mismatch(message: string): never {
+  throw new TesseraError('state-dict-mismatch', message, { hints: ['Make the optimizer with the same groups of parameters as the one that was saved.'] });
+}
+
+/** Replaces options and state. @throws state-dict-mismatch, before anything is changed */
+export function importState<O extends CommonOptions>(dict: OptimizerStateDict, groups: ParamGroup<O>[], states: Map<Tensor, ParamState>): void {
+  if (dict.paramGroups.length !== groups.length) mismatch(`loaded state dict has a different number of parameter groups: ${dict.paramGroups.length}, this optimizer has ${groups.length}`);
+  const loaded = new Map<Tensor, ParamState>();
+  groups.forEach((group, i) => {
+    const numbers = dict.paramGroups[i]!.params;
+    if (numbers.length !== group.params.length) {
+      mismatch(`loaded state dict contains a parameter group that doesn't match the size of optimizer's group: group ${i} has ${numbers.length} parameters in it, ${group.params.length} here`);
+    }
+    group.params.forEach((param, at) => {
+      const saved = dict.state[numbers[at]!];
+      if (saved !== undefined) loaded.set(param, stateOf(saved, param, numbers[at]!));
+    });
+  });
+  groups.forEach((group, i) => {
+    const { params: _numbers, ...options } = dict.paramGroups[i]!;
+    Object.assign(group, options);
+  });
+  states.clear();
+  for (const [param, state] of loaded) states.set(param, state);
+}
+
+function stateOf(saved: Readonly<Record<string, Tensor | number>>, param: Tensor, number: number): ParamState {
+  const tensors: Record<string, Tensor> = {};
+  let step: number | null = null;
+  for (const [name, value] of Object.entries(saved)) {
+    if (name === 'step') step = isTensor(value) ? value.item() : value;
+    else if (isTensor(value)) {
+      if (!sameNumbers(value.sizes, param.sizes)) mismatch(`${name} of parameter ${number} has shape ${formatSizes(value.sizes)}, the parameter has shape ${formatSizes(param.sizes)}`);
+      tensors[name] = withoutModes(() => noGrad(() => keep(value.to(param.dtype).to(param.device).clone())));
+    }
+  }
+  // PyTorch's SGD keeps no step count: a momentum buffer means that there was a step.
+  return { step: step ?? 1, tensors };
+}

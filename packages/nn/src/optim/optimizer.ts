@@ -1,0 +1,160 @@
+/**
+ * @file `Optimizer`: the base of the update rules.
+ *
+ * A step has two parts. On the host, natively on every call: which parameters have gradients, missing
+ * state, step counts, and every number that follows from them and the options. Then the update itself,
+ * a trusted region: in-place ops on parameters, gradients and state, with those numbers as its inputs.
+ * So a compiled training step takes a new learning rate or step count without being compiled again.
+ *
+ * A subclass says which choices select its ops (`structure`), which state it keeps (`stateTensors`),
+ * the numbers of a step (`scalars`) and the update of one bucket (`update`). Modelled on
+ * `torch.optim.Optimizer` and its single-tensor algorithms.
+ */
+import { type Tensor, enableGrad, keep, noGrad, trackClass, trustedRegion, withoutModes } from '@tessera/tensor';
+import { clearGrad } from '../module/module.js';
+import { type Bucket, type ParamState, type Plan, type Structure, makeBuckets, sameStructure } from './bucket.js';
+import { type OptimizerStateDict, exportState, importState } from './optimizer-state-dict.js';
+import { type CommonOptions, type OptimizerParams, type ParamGroup, type ParamGroupInput, checkedParams, toGroups } from './param-group.js';
+import type { Lifted } from './lifted.js';
+
+/** Name of the method by which a tracer asks what it should guard. */
+const TRACKED_STATE: unique symbol = Symbol.for('tessera.trackedState') as never;
+
+/** See the file header. `O` are the options of a group, `S` the numbers of a step. */
+export abstract class Optimizer<O extends CommonOptions = CommonOptions, S extends object = object> {
+  /** Groups of parameters with their options, which may be changed between steps. */
+  readonly paramGroups: ParamGroup<O>[] = [];
+  /** Options of groups that do not set their own. */
+  readonly defaults: O;
+  private readonly _states: Map<Tensor, ParamState> = new Map();
+  private _plan: Plan<O> = { buckets: [], _active: [] };
+
+  /** @throws invalid-argument */
+  constructor(params: OptimizerParams<O>, defaults: O) {
+    this.defaults = defaults;
+    for (const group of toGroups(params)) this.addParamGroup(group);
+  }
+
+  // ---- what an update rule says
+
+  /** Throws invalid-argument if options are out of range. */
+  protected abstract checkOptions(group: O): void;
+  /** Choices that select the ops of the update. */
+  protected abstract structure(group: O): Structure;
+  /** Creates the state tensors of a parameter; called outside any trace. */
+  protected abstract stateTensors(param: Tensor, group: O): Record<string, Tensor>;
+  /** Numbers of update number `step` (from 1), computed on the host. */
+  protected abstract scalars(group: O, step: number): S;
+  /** Updates one bucket in place; the numbers may only be arguments of ops. */
+  protected abstract update(bucket: Bucket<O>, scalars: Lifted<S>): void;
+
+  // ---- parameters
+
+  /** Adds a group; options left out are the defaults. @throws invalid-argument */
+  addParamGroup(input: ParamGroupInput<O>): void {
+    const taken = new Set(this.paramGroups.flatMap((group) => group.params));
+    const group = { ...this.defaults, ...input, params: checkedParams(input.params, taken) } as ParamGroup<O>;
+    this.checkOptions(group);
+    this.paramGroups.push(group);
+  }
+
+  /** State tensors of a parameter by PyTorch's names, and its number of updates; undefined before its first. */
+  stateOf(param: Tensor): Readonly<ParamState> | undefined {
+    return this._states.get(param);
+  }
+
+  /** Clears all gradients: sets them to null, or to zero. */
+  zeroGrad(setToNone = true): void {
+    for (const group of this.paramGroups) for (const param of group.params) clearGrad(param, setToNone);
+  }
+
+  // ---- steps
+
+  /**
+   * Updates every parameter that has a gradient.
+   *
+   * @param closure computes the loss again, with gradients; its result is returned
+   */
+  step(closure: (() => Tensor) | null = null): Tensor | null {
+    const loss = closure === null ? null : enableGrad(closure);
+    const { buckets } = this.prepare();
+    const scalars = buckets.map((bucket) => this.scalars(bucket._group, bucket._records[0]!.step));
+    trustedRegion(this, 'step', { scalars }, (inputs) => {
+      const lifted = inputs.scalars as unknown as Lifted<S>[];
+      noGrad(() => buckets.forEach((bucket, i) => this.update(bucket, lifted[i]!)));
+    });
+    return loss;
+  }
+
+  /** The plan of this step, with step counts already advanced. */
+  private prepare(): Plan<O> {
+    if (!this.planHolds()) this._plan = this.makePlan();
+    for (const bucket of this._plan.buckets) for (const record of bucket._records) record.step++;
+    return this._plan;
+  }
+
+  /** Whether the last plan fits: the same parameters have gradients, with the same choices. */
+  private planHolds(): boolean {
+    const { buckets, _active: active } = this._plan;
+    let at = 0;
+    for (const group of this.paramGroups) {
+      for (const param of group.params) {
+        if (param.grad === null) continue;
+        if (active[at] !== param) return false;
+        at++;
+      }
+    }
+    if (at !== active.length) return false;
+    return buckets.every((bucket) => sameStructure(bucket.structure, this.structure(bucket._group)));
+  }
+
+  private makePlan(): Plan<O> {
+    const active: Tensor[] = [];
+    const buckets = this.paramGroups.flatMap((group) => {
+      const params = group.params.filter((param) => param.grad !== null);
+      active.push(...params);
+      return makeBuckets(group, this.structure(group), params, params.map((param) => this.readyState(param, group)));
+    });
+    return { buckets, _active: active };
+  }
+
+  /** The state of a parameter with all tensors that its group's choices ask for. */
+  private readyState(param: Tensor, group: ParamGroup<O>): ParamState {
+    const existing = this._states.get(param);
+    // Made now, not recorded: a trace must find the state as something that exists.
+    const fresh = withoutModes(() => noGrad(() => this.stateTensors(param, group)));
+    const state = existing ?? { step: 0, tensors: {} };
+    for (const [name, tensor] of Object.entries(fresh)) state.tensors[name] ??= keep(tensor);
+    this._states.set(param, state);
+    return state;
+  }
+
+  /** What a tracer guards: the plan of the last step; the same object as long as it holds. */
+  [TRACKED_STATE](): object {
+    return this._plan;
+  }
+
+  // ---- state
+
+  /** Options and state by parameter number, in PyTorch's form; shares memory with the optimizer. */
+  stateDict(): OptimizerStateDict {
+    return exportState(this.paramGroups, this._states);
+  }
+
+  /** Takes over options and copies state. @throws state-dict-mismatch, before anything is changed */
+  loadStateDict(dict: OptimizerStateDict): void {
+    importState(dict, this.paramGroups, this._states);
+    this._plan = { buckets: [], _active: [] };
+  }
+
+  /** As PyTorch prints optimizers. */
+  toString(): string {
+    const groups = this.paramGroups.map((group, i) => {
+      const options = Object.entries(group).filter(([name]) => name !== 'params');
+      return [`Parameter Group ${i}`, ...options.map(([name, value]) => `    ${name}: ${Array.isArray(value) ? `(${value.join(', ')})` : String(value)}`)].join('\n');
+    });
+    return `${this.constructor.name} (\n${groups.join('\n\n')}\n)`;
+  }
+}
+
+trackClass(Optimizer);

@@ -1,0 +1,57 @@
+/**
+ * @file Parameter groups: which tensors an optimizer updates, with which options.
+ */
+import { TesseraError } from '@tessera/shared';
+import { type Tensor, isTensor } from '@tessera/tensor';
+
+/** Options that every optimizer has. */
+export interface CommonOptions {
+  /** Learning rate. */
+  lr: number;
+}
+
+/** Tensors that are updated with the same options. The options may be changed at any time. */
+export type ParamGroup<O extends CommonOptions = CommonOptions> = O & {
+  /** In the order in which they are updated. */
+  readonly params: readonly Tensor[];
+  /** The learning rate that a scheduler started from. */
+  initialLr?: number;
+};
+
+/** A group as it is given to an optimizer: options left out are the optimizer's defaults. */
+export type ParamGroupInput<O extends CommonOptions> = Partial<O> & { readonly params: Iterable<Tensor> | Tensor };
+
+/** What an optimizer is made from: parameters, or groups of them. */
+export type OptimizerParams<O extends CommonOptions> = Iterable<Tensor> | Iterable<ParamGroupInput<O>>;
+
+/** Groups from either form. @throws invalid-argument if there is no parameter at all */
+export function toGroups<O extends CommonOptions>(params: OptimizerParams<O>): ParamGroupInput<O>[] {
+  const items = [...(params as Iterable<Tensor | ParamGroupInput<O>>)];
+  if (items.length === 0) {
+    throw new TesseraError('invalid-argument', 'optimizer got an empty parameter list', { hints: ['Pass model.parameters(), or groups { params, … }.'] });
+  }
+  if (items.every(isTensor)) return [{ params: items } as unknown as ParamGroupInput<O>];
+  return items as ParamGroupInput<O>[];
+}
+
+/** The tensors of a group input. @throws invalid-argument for anything that cannot be optimized */
+export function checkedParams(params: Iterable<Tensor> | Tensor, taken: ReadonlySet<Tensor>): Tensor[] {
+  const list = isTensor(params) ? [params] : [...params];
+  const seen = new Set(taken);
+  for (const param of list) {
+    if (!isTensor(param)) throw new TesseraError('invalid-argument', `optimizer can only optimize Tensors, but one of the params is ${typeof param}`, { hints: ['Pass model.parameters().'] });
+    if (!param.isLeaf) throw new TesseraError('invalid-argument', "can't optimize a non-leaf Tensor", { hints: ['Optimize the parameter itself, not something computed from it.'] });
+    if (seen.has(param)) throw new TesseraError('invalid-argument', 'some parameters appear more than once in the parameter groups', { hints: ['Name each parameter once.'] });
+    seen.add(param);
+  }
+  return list;
+}
+
+/** @throws invalid-argument unless `ok` */
+export function checkOption(ok: boolean, name: string, value: number | readonly number[]): void {
+  if (ok) return;
+  throw new TesseraError('invalid-argument', `Invalid ${name} value: ${typeof value === 'number' ? value : `[${value.join(', ')}]`}`, {
+    context: { option: name, value },
+    hints: [`See the range of ${name} in the documentation of the optimizer.`],
+  });
+}

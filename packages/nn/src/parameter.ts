@@ -1,0 +1,24 @@
+/**
+ * @file `Parameter`: a tensor that a module owns and an optimizer updates.
+ *
+ * It differs from a tensor only in its class, by which modules find it among their fields. Updates
+ * happen in place, so a parameter keeps its identity through training, `to()` and `loadStateDict()`.
+ * Modelled on `torch.nn.Parameter`.
+ */
+import { Tensor, keep } from '@tessera/tensor';
+
+/** See the file header. Shares the memory of the tensor it is made from, without its history. */
+export class Parameter extends Tensor {
+  /** @throws dtype-unsupported if a gradient is wanted of an integer tensor */
+  constructor(data: Tensor, requiresGrad = true) {
+    super(data.storage, data.dtype, data.device, data.sizes, data.strides, data.storageOffset);
+    // The memory is the parameter's now: an enclosing tidy() must not release it through `data`.
+    keep(data);
+    keep(this);
+    if (requiresGrad) this.requiresGrad_();
+  }
+
+  override toString(): string {
+    return `Parameter containing:\n${super.toString()}`;
+  }
+}
