@@ -17,9 +17,6 @@ import { type OptimizerStateDict, exportState, importState } from './optimizer-s
 import { type CommonOptions, type OptimizerParams, type ParamGroup, type ParamGroupInput, checkedParams, toGroups } from './param-group.js';
 import type { Lifted } from './lifted.js';
 
-/** Name of the method by which a tracer asks what it should guard. */
-const TRACKED_STATE: unique symbol = Symbol.for('tessera.trackedState') as never;
-
 /** See the file header. `O` are the options of a group, `S` the numbers of a step. */
 export abstract class Optimizer<O extends CommonOptions = CommonOptions, S extends object = object> {
   /** Groups of parameters with their options, which may be changed between steps. */
@@ -130,7 +127,7 @@ export abstract class Optimizer<O extends CommonOptions = CommonOptions, S exten
   }
 
   /** What a tracer guards: the plan of the last step; the same object as long as it holds. */
-  [TRACKED_STATE](): object {
+  _trackedState(): object {
     return this._plan;
   }
 
@@ -158,3 +155,5 @@ export abstract class Optimizer<O extends CommonOptions = CommonOptions, S exten
 }
 
 trackClass(Optimizer);
+// The name by which a tracer asks.
+Object.defineProperty(Optimizer.prototype, Symbol.for('tessera.trackedState'), { value: Optimizer.prototype._trackedState });
