@@ -22,6 +22,8 @@ export interface Capabilities {
   readonly parallelism: number;
   /** Smallest number of reduced elements per outer point for which splitting a reduction pays. */
   readonly splitReductionThreshold: number;
+  /** Bytes per element in device memory where they differ from the host's (`itemSize`); for the arena. */
+  readonly itemSize?: (dtype: DType) => number;
 }
 
 /** Generated code of one kernel: text to read, bytes to run. */

@@ -53,6 +53,8 @@ export interface ExecutionPlan {
   readonly outputs: readonly PlanOutput[];
   /** Runtime scalars in the order that `run` takes them. */
   readonly scalars: readonly { readonly name: string; readonly dtype: DType }[];
+  /** Where the random generator's state goes: indices of the seed and offset in `scalars`, and the offsets that one run draws. */
+  readonly rng?: { readonly seed: number; readonly offset: number; readonly count: number };
   readonly constants: readonly { readonly dtype: DType; readonly values: readonly number[] }[];
   readonly kernels: readonly FusedKernel[];
   readonly launches: readonly Launch[];

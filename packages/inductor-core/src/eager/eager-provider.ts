@@ -1,0 +1,93 @@
+/**
+ * @file Eager ops through the compiler: a kernel provider for the dispatcher.
+ *
+ * A primitive op becomes a graph of one node, is compiled once per (op, dtypes, layouts, constants) and
+ * cached; numbers are runtime scalars. Ops that the backend cannot compile are left to the next provider
+ * (the reference kernels on `cpu`).
+ */
+import { isTesseraError } from '@tessera/shared';
+import type { KernelProvider, OpOverload, Tensor } from '@tessera/tensor';
+import type { Executable, KernelBackend } from '../backend/kernel-backend.js';
+import { compileGraph } from '../compile-graph.js';
+import { opKey } from './op-key.js';
+import { type ArgPath, singleOpGraph } from './single-op-graph.js';
+
+/** A compiled op call; null marks one that cannot be compiled. */
+interface Entry {
+  readonly executable: Executable;
+  readonly tensors: readonly ArgPath[];
+  readonly scalars: readonly ArgPath[];
+  /** Whether the result is written into an input. */
+  readonly inPlace: boolean;
+}
+
+function at(args: readonly unknown[], path: ArgPath): unknown {
+  let value: unknown = args;
+  for (const index of path) value = (value as readonly unknown[])[index];
+  return value;
+}
+
+/** See the file header. */
+export class EagerProvider implements KernelProvider {
+  private readonly cache = new Map<OpOverload, Map<string, Entry | null>>();
+
+  constructor(
+    private readonly backend: KernelBackend,
+    /** Most compiled calls kept per op; the oldest is dropped. */
+    private readonly limit = 256,
+  ) {}
+
+  run(op: OpOverload, args: readonly unknown[], outs: readonly Tensor[]): boolean {
+    if (op.hasTag('uninitialized')) return true;
+    // Random ops draw from the generator in their own kernels; other devices' tensors are copied by the runtime.
+    if (op.hasTag('random') || outs.some((out) => out.device !== this.backend.device)) return false;
+    if (outs.every((out) => out.numel === 0)) return true;
+    const entry = this.lookup(op, args, outs);
+    if (entry === null) return false;
+    const inputs = entry.tensors.map((path) => at(args, path) as Tensor);
+    const scalars = entry.scalars.map((path) => at(args, path) as number);
+    entry.executable.run(inputs, entry.inPlace ? [] : outs, scalars);
+    return true;
+  }
+
+  private lookup(op: OpOverload, args: readonly unknown[], outs: readonly Tensor[]): Entry | null {
+    let entries = this.cache.get(op);
+    if (entries === undefined) this.cache.set(op, (entries = new Map<string, Entry | null>()));
+    const key = opKey(op, args, outs);
+    let entry = entries.get(key);
+    if (entry === undefined) {
+      entry = this.compile(op, args, outs);
+      if (entries.size >= this.limit) this.dropOldest(entries);
+      entries.set(key, entry);
+    }
+    return entry;
+  }
+
+  private dropOldest(entries: Map<string, Entry | null>): void {
+    for (const [key, entry] of entries) {
+      entry?.executable.dispose();
+      entries.delete(key);
+      return;
+    }
+  }
+
+  private compile(op: OpOverload, args: readonly unknown[], outs: readonly Tensor[]): Entry | null {
+    const { module, tensors, scalars } = singleOpGraph(op, args, outs);
+    try {
+      const plan = compileGraph(module, { capabilities: { ...this.backend.capabilities, extern: false }, name: op.schema.name, device: this.backend.device });
+      const inPlace = plan.outputs.length === 0;
+      return { executable: this.backend.load(plan), tensors, scalars, inPlace };
+    } catch (error) {
+      // Not an error of the caller: the reference kernel takes over, or the dispatcher says that none exists.
+      if (isTesseraError(error) && (error.code === 'kernel-missing' || error.code === 'dtype-unsupported')) return null;
+      throw error;
+    }
+  }
+
+  /** Number of compiled calls held. */
+  get size(): number {
+    let count = 0;
+    for (const entries of this.cache.values()) count += entries.size;
+    return count;
+  }
+}

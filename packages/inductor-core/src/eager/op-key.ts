@@ -1,0 +1,35 @@
+/**
+ * @file Structural keys of eager op calls: equal keys may share compiled code.
+ *
+ * The key spells out everything that generated code depends on, so equality of strings is equality of
+ * structure; nothing is hashed away.
+ */
+import { type OpOverload, type Tensor, isTensor } from '@tessera/tensor';
+import { isRuntimeScalar } from './single-op-graph.js';
+
+function tensorKey(tensor: Tensor): string {
+  return `${tensor.dtype}[${tensor.sizes.join()}|${tensor.strides.join()}]`;
+}
+
+/** The key of a call. Tensors that occur twice are told apart from equal ones. */
+export function opKey(op: OpOverload, args: readonly unknown[], outs: readonly Tensor[]): string {
+  const seen: Tensor[] = [];
+  const visit = (arg: unknown): string => {
+    if (isTensor(arg)) {
+      const at = seen.indexOf(arg);
+      if (at >= 0) return `=${at}`;
+      seen.push(arg);
+      return tensorKey(arg);
+    }
+    if (Array.isArray(arg)) return `(${arg.map(visit).join(';')})`;
+    if (typeof arg === 'string') return JSON.stringify(arg);
+    return Object.is(arg, -0) ? '-0' : String(arg as number);
+  };
+  let key = '';
+  for (let i = 0; i < args.length; i++) {
+    const arg = args[i];
+    key += isRuntimeScalar(op, i, arg) ? (Number.isInteger(arg) ? 'int;' : 'float;') : `${visit(arg)};`;
+  }
+  for (const out of outs) key += `>${visit(out)}`;
+  return key;
+}

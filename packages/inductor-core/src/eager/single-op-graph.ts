@@ -1,0 +1,78 @@
+/**
+ * @file A graph of one operator call, for eager ops that run as compiled code.
+ */
+import { type Argument, Graph, GraphModule, type Node, getItem } from '@tessera/graph';
+import { type OpOverload, type Tensor, fakeFromMeta, getOp, isTensor } from '@tessera/tensor';
+
+/** Where an input of the graph comes from: positions within the arguments. */
+export type ArgPath = readonly number[];
+
+/** A one-op graph and how to call it. */
+export interface SingleOpGraph {
+  readonly module: GraphModule;
+  /** Tensor inputs, in placeholder order. */
+  readonly tensors: readonly ArgPath[];
+  /** Runtime scalars, in placeholder order. */
+  readonly scalars: readonly ArgPath[];
+}
+
+/** A FakeTensor with the layout of a tensor. */
+export function fakeLike(tensor: Tensor): Tensor {
+  return fakeFromMeta({ sizes: tensor.sizes, strides: tensor.strides, dtype: tensor.dtype, device: tensor.device });
+}
+
+/** Whether a number at this argument is passed at run time, so that one kernel serves all values. */
+export function isRuntimeScalar(op: OpOverload, index: number, arg: unknown): arg is number {
+  if (typeof arg !== 'number') return false;
+  const { base, list } = op.schema.args[index]!.type;
+  return !list && (base === 'Scalar' || base === 'Tensor' || base === 'float');
+}
+
+/**
+ * Builds the graph of `op(args)`, its results laid out as `outs`. If an output is also an input (an
+ * in-place op), the graph ends in a `copy_` into that input.
+ */
+export function singleOpGraph(op: OpOverload, args: readonly unknown[], outs: readonly Tensor[]): SingleOpGraph {
+  const graph = new Graph();
+  const tensors: ArgPath[] = [];
+  const scalars: ArgPath[] = [];
+  const inputOf = new Map<Tensor, Node>();
+  const placeholderFor = (tensor: Tensor, path: ArgPath): Node => {
+    const node = graph.placeholder(`arg_${path.join('_')}`);
+    node.meta.val = fakeLike(tensor);
+    tensors.push(path);
+    inputOf.set(tensor, node);
+    return node;
+  };
+  const convert = (arg: unknown, path: ArgPath): Argument => {
+    if (isTensor(arg)) return inputOf.get(arg) ?? placeholderFor(arg, path);
+    if (path.length === 1 && isRuntimeScalar(op, path[0]!, arg)) {
+      const node = graph.placeholder(`scalar_${path[0]!}`);
+      node.meta.val = arg;
+      node.meta.scalar = { kind: Number.isInteger(arg) ? 'int' : 'float' };
+      scalars.push(path);
+      return node;
+    }
+    if (Array.isArray(arg)) return arg.map((item, i) => convert(item, [...path, i]));
+    return arg as Argument;
+  };
+  const nodeArgs = args.map((arg, i) => convert(arg, [i]));
+  const call = graph.callFunction(op, nodeArgs);
+  const isList = op.schema.returns.length > 1 || op.schema.returns[0]!.type.list;
+  const vals = outs.map(fakeLike);
+  call.meta.val = isList ? vals : vals[0]!;
+  const results = isList ? vals.map((val, i) => withVal(graph.callFunction(getItem, [call, i]), val)) : [call];
+  const inPlace = inputOf.get(outs[0]!);
+  if (inPlace !== undefined) {
+    withVal(graph.callFunction(getOp('aten::copy_'), [inPlace, results[0]!, false]), inPlace.meta.val as Tensor);
+    graph.output([]);
+  } else {
+    graph.output(results);
+  }
+  return { module: new GraphModule([], graph), tensors, scalars };
+}
+
+function withVal(node: Node, val: Tensor): Node {
+  node.meta.val = val;
+  return node;
+}

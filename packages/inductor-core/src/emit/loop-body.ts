@@ -1,0 +1,113 @@
+/**
+ * @file A loop group as stages: [inner: reduce] [inner: reduce, store] … [outer: store].
+ *
+ * A value's depth is the number of inner loops that must have finished before it is known. Reductions
+ * run in the loop of their value's depth; a store runs there too, or later if the buffer it overwrites
+ * is still read. Reductions of the same value are shared, and a maximum followed by a sum of
+ * exponentials becomes one `online_softmax` loop.
+ */
+import type { Expr } from '../ir/expr.js';
+import { operands, postorder } from '../ir/walk.js';
+import type { FusionContext } from '../schedule/fusion-context.js';
+import type { LoopGroup } from '../schedule/group.js';
+import { type BodyReduce, type BodyStage, type BodyStore, type LoopBody, loadedBuffers } from './kernel-body.js';
+import { onlineSoftmax } from './online-softmax.js';
+
+interface Flat {
+  readonly reduces: BodyReduce[];
+  readonly stores: BodyStore[];
+}
+
+/** All members as reductions and stores over the group's variables. */
+function flatten(context: FusionContext, group: LoopGroup): Flat {
+  const { ir } = context.lowering;
+  const nodes = new Set(group.nodes);
+  const values = new Map<string, Expr>();
+  const made = new Map<string, readonly number[]>();
+  const flat: Flat = { reduces: [], stores: [] };
+  let nextId = 0;
+  const interned = new Map<Expr, number>();
+  const numberOf = (expr: Expr): number => {
+    if (!interned.has(expr)) interned.set(expr, interned.size);
+    return interned.get(expr)!;
+  };
+  for (const member of group.members) {
+    const { node } = member;
+    const [value] = ir.rewrite([node.value], {
+      symbol: (name) => member.place.get(name),
+      load: (load) => values.get(load.buf),
+    }) as [Expr];
+    const store = (at: number, stored: Expr, inner: boolean): void => {
+      const write = context.of(node).writes[at]!;
+      if (context.isStored(write.buf, nodes)) flat.stores.push({ buffer: context.buffers.get(write.buf)!, index: context.indexIn(member, write), value: stored, inner });
+    };
+    if (node.kind === 'pointwise') {
+      if (!node.mutation) values.set(node.out.name, value);
+      store(0, value, member.inner);
+      continue;
+    }
+    const key = `${node.op}:${node.dtype}:${numberOf(value)}`;
+    let ids = made.get(key);
+    if (ids === undefined) {
+      ids = node.outs.map(() => nextId++);
+      made.set(key, ids);
+      flat.reduces.push({ op: node.op, ids, dtype: node.dtype, value });
+    }
+    node.outs.forEach((out, i) => {
+      const result = ir.acc(node.dtype, ids[i]!);
+      values.set(out.name, result);
+      store(i, result, false);
+    });
+  }
+  return flat;
+}
+
+/** Depth of expressions, given that of finished results. */
+class Depths {
+  private readonly known = new Map<Expr, number>();
+  readonly results = new Map<number, number>();
+
+  of(root: Expr): number {
+    for (const expr of postorder([root])) {
+      if (this.known.has(expr)) continue;
+      let depth = expr.kind === 'acc' ? this.results.get(expr.id)! : 0;
+      for (const operand of operands(expr)) depth = Math.max(depth, this.known.get(operand)!);
+      this.known.set(expr, depth);
+    }
+    return this.known.get(root)!;
+  }
+}
+
+/** Cuts a loop group into stages. */
+export function loopBody(context: FusionContext, group: LoopGroup): LoopBody {
+  const flat = flatten(context, group);
+  if (group.inner.length === 0) {
+    return { kind: 'loop', outer: group.outer, inner: [], stages: [{ kind: 'outer', reduces: [], stores: flat.stores }] };
+  }
+  const reduces = onlineSoftmax(flat.reduces);
+  const depths = new Depths();
+  const stages: { reduces: BodyReduce[]; stores: BodyStore[] }[] = [];
+  const stage = (depth: number): { reduces: BodyReduce[]; stores: BodyStore[] } => {
+    while (stages.length <= depth) stages.push({ reduces: [], stores: [] });
+    return stages[depth]!;
+  };
+  // Last loop in which each buffer is read: what overwrites it must not run earlier.
+  const lastRead = new Map<string, number>();
+  const reads = (value: Expr, depth: number): void => {
+    for (const name of loadedBuffers([value])) lastRead.set(name, Math.max(lastRead.get(name) ?? 0, depth));
+  };
+  for (const reduce of reduces) {
+    const depth = depths.of(reduce.value);
+    for (const id of reduce.ids) depths.results.set(id, depth + 1);
+    stage(depth).reduces.push(reduce);
+    reads(reduce.value, depth);
+  }
+  for (const store of flat.stores) if (store.inner) reads(store.value, depths.of(store.value));
+  for (const store of flat.stores) {
+    if (store.inner) stage(Math.max(depths.of(store.value), lastRead.get(store.buffer.name) ?? 0)).stores.push(store);
+  }
+  const result: BodyStage[] = stages.map((s) => ({ kind: 'inner', ...s }));
+  const outerStores = flat.stores.filter((store) => !store.inner);
+  if (outerStores.length > 0) result.push({ kind: 'outer', reduces: [], stores: outerStores });
+  return { kind: 'loop', outer: group.outer, inner: group.inner, stages: result.filter((s) => s.reduces.length + s.stores.length > 0) };
+}

@@ -1,0 +1,142 @@
+/**
+ * @file Settling the loops of a kernel: split where indices divide, order by stride, merge what is
+ * contiguous.
+ *
+ * Works on the kernel's index expressions alone and yields what each old variable is in terms of the
+ * new ones. Splitting `x` where `x div 64` and `x mod 64` appear makes both plain variables; merging
+ * joins neighbours that always move together, so that a contiguous tensor is one long loop.
+ */
+import type { IrBuilder } from '../ir/build.js';
+import type { IndexExpr, LoopVar } from '../ir/index-expr.js';
+import { indexSymbols } from '../ir/walk.js';
+
+/** Loops under construction: their variables, and the old variables in terms of them. */
+export interface Nest {
+  readonly vars: readonly LoopVar[];
+  readonly old: ReadonlyMap<string, IndexExpr>;
+}
+
+/** Distances at which `x div d` or `x mod d` cut a variable. */
+function cutsOf(indices: readonly IndexExpr[]): Map<string, Set<number>> {
+  const cuts = new Map<string, Set<number>>();
+  const add = (name: string, at: number): void => {
+    const set = cuts.get(name) ?? new Set();
+    cuts.set(name, set.add(at));
+  };
+  const seen = new Set<IndexExpr>();
+  const stack = [...indices];
+  while (stack.length > 0) {
+    const e = stack.pop()!;
+    if (seen.has(e)) continue;
+    seen.add(e);
+    if (e.kind === 'add') stack.push(...e.terms);
+    else if (e.kind === 'mul') stack.push(...e.factors);
+    else if ((e.kind === 'div' || e.kind === 'mod') && e.den.kind === 'int') {
+      stack.push(e.num);
+      if (e.num.kind === 'sym') add(e.num.name, e.den.value);
+      else if (e.kind === 'mod' && e.num.kind === 'div' && e.num.num.kind === 'sym' && e.num.den.kind === 'int') add(e.num.num.name, e.num.den.value * e.den.value);
+    }
+  }
+  return cuts;
+}
+
+/** Cuts that divide the size and each other, from the finest. */
+function chain(cuts: ReadonlySet<number>, size: number): number[] {
+  const list: number[] = [];
+  for (const cut of [...cuts].sort((a, b) => a - b)) {
+    if (cut > 1 && cut < size && size % cut === 0 && cut % (list[list.length - 1] ?? 1) === 0) list.push(cut);
+  }
+  return list;
+}
+
+/** Splits variables where indices divide them. */
+export function splitLoops(ir: IrBuilder, vars: readonly LoopVar[], indices: readonly IndexExpr[]): Nest {
+  const cuts = cutsOf(indices);
+  const result: LoopVar[] = [];
+  const old = new Map<string, IndexExpr>();
+  for (const v of vars) {
+    const units = [1, ...chain(cuts.get(v.name) ?? new Set(), v.size)];
+    if (units.length === 1) {
+      result.push(v);
+      continue;
+    }
+    let whole = ir.int(0);
+    for (let i = units.length - 1; i >= 0; i--) {
+      const size = (units[i + 1] ?? v.size) / units[i]!;
+      const digit = { name: `${v.name}.${i}_${size}`, size };
+      result.push(digit);
+      whole = ir.add(whole, ir.scale(ir.sym(digit.name, size), units[i]!));
+    }
+    old.set(v.name, whole);
+  }
+  return { vars: result, old };
+}
+
+/** Step of an index per unit of a variable; null if it depends on it otherwise. */
+function strideOf(ir: IrBuilder, index: IndexExpr, name: string): number | null {
+  let stride = 0;
+  for (const [atom, coefficient] of ir.linear(index).terms) {
+    if (atom.kind === 'sym') {
+      if (atom.name === name) stride = coefficient;
+    } else if (indexSymbols(atom).has(name)) return null;
+  }
+  return stride;
+}
+
+/**
+ * Orders loops so that the last moves with the smallest stride. `indices` come in order of importance:
+ * the first that tells two loops apart decides.
+ */
+export function orderLoops(ir: IrBuilder, vars: readonly LoopVar[], indices: readonly IndexExpr[]): LoopVar[] {
+  if (vars.length < 2) return [...vars];
+  const strides = vars.map((v) => indices.map((index) => strideOf(ir, index, v.name)));
+  const before = (a: number, b: number): boolean => {
+    for (let i = 0; i < indices.length; i++) {
+      const sa = Math.abs(strides[a]![i] ?? 0);
+      const sb = Math.abs(strides[b]![i] ?? 0);
+      if (sa !== 0 && sb !== 0 && sa !== sb) return sa > sb;
+    }
+    return a < b;
+  };
+  const order: number[] = [];
+  for (let i = 0; i < vars.length; i++) {
+    let at = order.length;
+    while (at > 0 && before(i, order[at - 1]!)) at--;
+    order.splice(at, 0, i);
+  }
+  return order.map((i) => vars[i]!);
+}
+
+/** Merges neighbouring loops that every index treats as one. */
+export function mergeLoops(ir: IrBuilder, vars: readonly LoopVar[], indices: readonly IndexExpr[]): Nest {
+  const result: LoopVar[] = [];
+  const strides = new Map<string, (number | null)[]>();
+  const stridesOf = (v: LoopVar): (number | null)[] => indices.map((index) => strideOf(ir, index, v.name));
+  const parts = new Map<string, readonly LoopVar[]>();
+  for (const v of vars) {
+    const own = stridesOf(v);
+    const last = result[result.length - 1];
+    const above = last === undefined ? null : strides.get(last.name)!;
+    if (last !== undefined && above !== null && own.every((stride, i) => stride !== null && above[i] === stride * v.size)) {
+      const merged = { name: `${last.name}*${v.name}`, size: last.size * v.size };
+      result[result.length - 1] = merged;
+      parts.set(merged.name, [...(parts.get(last.name) ?? [last]), v]);
+      strides.set(merged.name, own);
+    } else {
+      result.push(v);
+      strides.set(v.name, own);
+    }
+  }
+  const old = new Map<string, IndexExpr>();
+  for (const v of result) {
+    const pieces = parts.get(v.name);
+    if (pieces === undefined) continue;
+    let below = v.size;
+    pieces.forEach((piece, i) => {
+      below /= piece.size;
+      const digit = ir.div(ir.sym(v.name, v.size), below);
+      old.set(piece.name, i === 0 ? digit : ir.mod(digit, piece.size));
+    });
+  }
+  return { vars: result, old };
+}

@@ -1,0 +1,57 @@
+/**
+ * @file Which lowering an operator has: a registered one, else the built-in one.
+ *
+ * The built-in tables are plain values, looked up here, so that nothing depends on modules being
+ * imported for their side effects.
+ */
+import { activationLowerings } from './activation.js';
+import { concatLowerings } from './concat.js';
+import { convLowerings } from './conv.js';
+import { factoryLowerings } from './factory.js';
+import { indexingLowerings } from './indexing.js';
+import { lossDecompositions } from './loss.js';
+import { matmulLowerings } from './matmul.js';
+import { normDecompositions } from './norm.js';
+import { pointwiseLowerings } from './pointwise.js';
+import { poolBackwardLowerings } from './pool-backward.js';
+import { poolLowerings } from './pool.js';
+import { randomLowerings } from './random.js';
+import { reductionLowerings } from './reduction.js';
+import { type LoweringFn, registeredLowering, registeredOps } from './registry.js';
+import { scatterLowerings } from './scatter.js';
+import { softmaxDecompositions } from './softmax.js';
+import { viewLowerings } from './view.js';
+
+/** Lowerings proper. */
+const LOWERINGS: Readonly<Record<string, LoweringFn>> = {
+  ...pointwiseLowerings,
+  ...activationLowerings,
+  ...factoryLowerings,
+  ...viewLowerings,
+  ...concatLowerings,
+  ...reductionLowerings,
+  ...matmulLowerings,
+  ...convLowerings,
+  ...poolLowerings,
+  ...poolBackwardLowerings,
+  ...randomLowerings,
+  ...indexingLowerings,
+  ...scatterLowerings,
+};
+
+/** Operators written in terms of others. */
+const DECOMPOSITIONS: Readonly<Record<string, LoweringFn>> = {
+  ...softmaxDecompositions,
+  ...normDecompositions,
+  ...lossDecompositions,
+};
+
+/** How an operator is lowered, if it is. */
+export function findLowering(op: string): LoweringFn | undefined {
+  return registeredLowering(op) ?? LOWERINGS[op] ?? DECOMPOSITIONS[op];
+}
+
+/** Names of all operators that lower, sorted. */
+export function loweredOps(): string[] {
+  return [...new Set([...registeredOps(), ...Object.keys(LOWERINGS), ...Object.keys(DECOMPOSITIONS)])].sort();
+}

@@ -1,0 +1,114 @@
+/**
+ * @file What lowering produces: buffers, and the nodes that compute them, before scheduling.
+ *
+ * A node computes whole buffers at the points of its own loop variables. Every load in a node's
+ * expressions has known coordinates in its buffer (`Lowering.coordsOf`), which is what the scheduler
+ * matches when it puts several nodes into one kernel. Modelled on inductor's `ComputedBuffer`,
+ * `TemplateBuffer` and `ExternKernel`.
+ */
+import type { DType, Tensor } from '@tessera/tensor';
+import type { Expr, ReduceOp } from '../ir/expr.js';
+import type { IndexExpr, LoopVar } from '../ir/index-expr.js';
+import type { ExternArg } from '../ir/kernel.js';
+
+/** A run of memory with the layout of the tensor it holds. */
+export interface IrBuffer {
+  readonly name: string;
+  readonly dtype: DType;
+  readonly sizes: readonly number[];
+  /** Settled when the buffer is made, or when an output asks for its recorded strides. */
+  strides: readonly number[];
+  readonly kind: 'input' | 'computed';
+  /** Position among the plan's inputs; -1 for computed buffers. */
+  readonly input: number;
+  /** Position among the plan's outputs, or -1. */
+  output: number;
+}
+
+/** `out[vars] = value`. The loop variables are the canonical ones of the buffer's sizes. */
+export interface PointwiseNode {
+  readonly kind: 'pointwise';
+  readonly id: number;
+  readonly out: IrBuffer;
+  readonly vars: readonly LoopVar[];
+  readonly value: Expr;
+  /** The buffer is an argument that is overwritten; every other access reads its old contents. */
+  readonly mutation: boolean;
+  readonly origin: string;
+}
+
+/** `outs[vars] = reduce over inner of value`; `welford` and `online_softmax` fill two buffers. */
+export interface ReductionNode {
+  readonly kind: 'reduction';
+  readonly id: number;
+  readonly op: ReduceOp;
+  /** Type of the results. */
+  readonly dtype: DType;
+  readonly outs: readonly IrBuffer[];
+  readonly vars: readonly LoopVar[];
+  readonly inner: readonly LoopVar[];
+  /** All variables in the order of the reduced tensor's dimensions. */
+  readonly order: readonly LoopVar[];
+  readonly value: Expr;
+  readonly origin: string;
+}
+
+/** A matrix product over lists of variables; `coords` is where an element of `out` goes. */
+export interface MatmulNode {
+  readonly kind: 'matmul';
+  readonly id: number;
+  readonly out: IrBuffer;
+  readonly coords: readonly IndexExpr[];
+  readonly batch: readonly LoopVar[];
+  readonly m: readonly LoopVar[];
+  readonly n: readonly LoopVar[];
+  readonly k: readonly LoopVar[];
+  readonly a: Expr;
+  readonly b: Expr;
+  readonly accDtype: DType;
+  readonly origin: string;
+}
+
+/** A call of a reference kernel. */
+export interface ExternNode {
+  readonly kind: 'extern';
+  readonly id: number;
+  readonly op: string;
+  readonly args: readonly ExternArg[];
+  readonly reads: readonly IrBuffer[];
+  readonly outs: readonly IrBuffer[];
+  readonly origin: string;
+}
+
+/** One unit of scheduling. */
+export type IrNode = PointwiseNode | ReductionNode | MatmulNode | ExternNode;
+
+/** A runtime scalar of the plan. */
+export interface IrScalar {
+  readonly name: string;
+  readonly dtype: DType;
+}
+
+/** How one entry of the graph's output is made. */
+export type IrOutput =
+  | { readonly kind: 'tensor'; readonly buffer: IrBuffer | null; readonly dtype: DType; readonly sizes: readonly number[]; readonly strides: readonly number[] }
+  /** Not computed: handed through as it is. */
+  | { readonly kind: 'value'; readonly value: number | boolean | string | null };
+
+/** A lowered graph. */
+export interface LoweredGraph {
+  readonly name: string;
+  readonly nodes: readonly IrNode[];
+  readonly inputs: readonly IrBuffer[];
+  readonly scalars: readonly IrScalar[];
+  readonly outputs: readonly IrOutput[];
+  /** Constant tensors that the caller must append to the inputs, in order. */
+  readonly liftedConstants: readonly Tensor[];
+  /** Random operators in the graph: offsets that one run draws from the generator. */
+  readonly randomCount: number;
+}
+
+/** The buffers that a node fills. */
+export function nodeOutputs(node: IrNode): readonly IrBuffer[] {
+  return node.kind === 'pointwise' || node.kind === 'matmul' ? [node.out] : node.outs;
+}

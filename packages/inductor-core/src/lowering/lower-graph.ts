@@ -1,0 +1,194 @@
+/**
+ * @file `lowerGraph`: a functionalised ATen graph → buffers and nodes.
+ *
+ * Walks the graph once. After each operator it decides whether the result stays an expression or gets
+ * memory: values that are costly and read more than once, and values that have grown large. Mutations of
+ * inputs (`copy_` epilogues) and outputs come last. Modelled on inductor's `GraphLowering`.
+ */
+import { TesseraError } from '@tessera/shared';
+import { type Argument, type GraphModule, Node, getItem } from '@tessera/graph';
+import { type OpOverload, type Tensor, isTensor } from '@tessera/tensor';
+import type { Capabilities } from '../backend/kernel-backend.js';
+import { lowerExtern } from './extern.js';
+import { findLowering } from './find-lowering.js';
+import type { LoweredGraph } from './ir-node.js';
+import { LoweredTensor } from './lowered-tensor.js';
+import { Lowering } from './lowering.js';
+import { lowerMutations } from './mutation.js';
+import { lowerOutputs } from './outputs.js';
+import { pruneUnused } from './prune.js';
+import { type LoweredArg, type LoweringCall, type RecordedResult, RuntimeScalar } from './registry.js';
+
+/** What a node's value became. */
+type Lowered = LoweredTensor | RuntimeScalar | readonly (LoweredTensor | null)[];
+
+/** Loads beyond which a value gets memory whatever its use. */
+const MOST_LOADS = 16;
+/** Operations beyond which a value gets memory whatever its use. */
+const MOST_OPS = 96;
+/** Loads beyond which a value that is read more than once gets memory. */
+const MOST_LOADS_SHARED = 4;
+
+class GraphLowering {
+  readonly lowering: Lowering;
+  readonly values = new Map<Node, Lowered>();
+  readonly lifted: Tensor[] = [];
+  private readonly mutations: { readonly target: Node; readonly value: Argument }[] = [];
+
+  constructor(
+    private readonly module: GraphModule,
+    private readonly name: string,
+    capabilities: Capabilities,
+  ) {
+    this.lowering = new Lowering(capabilities);
+  }
+
+  run(): LoweredGraph {
+    const nodes = this.module.graph.nodes;
+    const wide = nodes.some((node) => isTensor(node.meta.val) && node.meta.val.dtype === 'float64');
+    for (const node of nodes) if (node.op === 'placeholder') this.placeholder(node, wide);
+    for (const node of nodes) if (node.op === 'get_attr') this.constant(node);
+    let output: Argument = null;
+    for (const node of nodes) {
+      if (node.op === 'output') output = node.args[0];
+      else if (node.op === 'call_function') this.call(node);
+      else if (node.op === 'call_module') this.unsupported(node, 'calls a submodule');
+    }
+    const { lowering } = this;
+    const outputs = lowerOutputs(lowering, output, (node) => this.values.get(node), (node) => recorded(node.meta.val));
+    lowerMutations(lowering, this.mutations.map(({ target, value }) => ({ target: this.tensor(target), value: this.argument(value) })));
+    return {
+      name: this.name,
+      nodes: pruneUnused(lowering),
+      inputs: lowering.inputs,
+      scalars: lowering.scalars,
+      outputs,
+      liftedConstants: this.lifted,
+      randomCount: lowering.randomCount,
+    };
+  }
+
+  private placeholder(node: Node, wide: boolean): void {
+    const { val, scalar } = node.meta;
+    if (isTensor(val)) {
+      this.values.set(node, this.input(val));
+      return;
+    }
+    const kind = scalar?.kind ?? (typeof val === 'number' ? 'float' : typeof val === 'boolean' ? 'bool' : null);
+    if (kind === null) this.unsupported(node, 'has neither a tensor nor a scalar as its recorded value');
+    const dtype = kind === 'float' ? (wide ? 'float64' : 'float32') : kind === 'int' ? 'int64' : 'bool';
+    this.values.set(node, new RuntimeScalar(this.lowering.scalar(node.name, dtype), kind));
+  }
+
+  private input(val: Tensor): LoweredTensor {
+    const tensor = this.lowering.fromBuffer(this.lowering.addInput(val.dtype, val.sizes, val.strides));
+    this.lowering.inputOffsets.push(val.storageOffset);
+    return tensor;
+  }
+
+  /** Constant tensors become inputs that the caller supplies: a plan does not hold weights. */
+  private constant(node: Node): void {
+    const value = this.module.getAttribute(node.target as string);
+    if (!isTensor(value)) this.unsupported(node, 'refers to a submodule');
+    this.lifted.push(value);
+    this.values.set(node, this.input(value));
+  }
+
+  private call(node: Node): void {
+    const { target } = node;
+    if (target === getItem) {
+      const list = this.values.get(node.args[0] as Node) as readonly (LoweredTensor | null)[];
+      const item = list[node.args[1] as number];
+      if (item != null) this.values.set(node, this.settle(node, item));
+      return;
+    }
+    if (typeof target !== 'object') this.unsupported(node, `calls the function '${String((target as { name?: string }).name ?? target)}'`);
+    const op = target as OpOverload;
+    if (op.qualifiedName === 'aten::copy_') {
+      this.mutations.push({ target: node.args[0] as Node, value: node.args[1] });
+      this.values.set(node, this.argument(node.args[1]) as LoweredTensor);
+      return;
+    }
+    this.values.set(node, this.lower(node, op));
+  }
+
+  private lower(node: Node, op: OpOverload): Lowered {
+    const { lowering } = this;
+    const results = recordedResults(node);
+    const first = results.find((result) => result !== null);
+    if (first == null) this.unsupported(node, 'has no recorded value (meta.val)');
+    const call: LoweringCall = { node, op: op.qualifiedName, dtype: first.dtype, sizes: first.sizes, results };
+    const args = node.args.map((arg) => this.argument(arg));
+    lowering.origin = op.schema.name;
+    const made = findLowering(op.qualifiedName)?.(lowering, args, call) ?? lowerExtern(lowering, args, call, deviceOf(node));
+    if (made instanceof LoweredTensor) return this.settle(node, made);
+    const list = made as readonly (LoweredTensor | null)[];
+    if (isTensor(node.meta.val)) return this.settle(node, list[0]!);
+    list.forEach((tensor, i) => {
+      if (tensor !== null && results[i] != null) tensor.layout ??= results[i]!.strides;
+    });
+    return list;
+  }
+
+  /** Records the eager layout and gives the value memory if it should have some. */
+  private settle(node: Node, tensor: LoweredTensor): LoweredTensor {
+    const val = recorded(node.meta.val);
+    if (val !== null && val.sizes.length === tensor.sizes.length) tensor.layout ??= val.strides;
+    if (tensor.isRealized || tensor.isView) return tensor;
+    const cost = this.lowering.costOf(tensor.expr);
+    const shared = node.users.size > 1 && (cost.expensive || cost.loads > MOST_LOADS_SHARED);
+    if (shared || cost.loads > MOST_LOADS || cost.ops > MOST_OPS) tensor.realize();
+    return tensor;
+  }
+
+  private argument(arg: Argument): LoweredArg {
+    if (arg instanceof Node) {
+      const value = this.values.get(arg);
+      if (value === undefined) this.unsupported(arg, 'is used but was not computed (its op returns nothing there)');
+      return value as LoweredArg;
+    }
+    if (Array.isArray(arg)) return (arg as readonly Argument[]).map((item) => this.argument(item));
+    return arg as LoweredArg;
+  }
+
+  private tensor(node: Node): LoweredTensor {
+    return this.values.get(node) as LoweredTensor;
+  }
+
+  private unsupported(node: Node, why: string): never {
+    throw new TesseraError('kernel-missing', `Cannot compile graph '${this.name}': node '${node.name}' ${why}.`, {
+      context: { node: node.name },
+      hints: ['Graphs for inductor hold placeholders, constants, operators and one output; trace with fake tensors so that every node has meta.val.'],
+      ...(node.meta.stackTrace === undefined ? {} : { location: node.meta.stackTrace }),
+    });
+  }
+}
+
+/** Facts of a recorded tensor value. */
+function recorded(val: Node['meta']['val']): RecordedResult | null {
+  return isTensor(val) ? { dtype: val.dtype, sizes: val.sizes, strides: val.strides } : null;
+}
+
+function recordedResults(node: Node): (RecordedResult | null)[] {
+  const { val } = node.meta;
+  if (Array.isArray(val)) return (val as readonly Node['meta']['val'][]).map(recorded);
+  return [recorded(val)];
+}
+
+function deviceOf(node: Node): string {
+  const { val } = node.meta;
+  const first = isTensor(val) ? val : Array.isArray(val) ? (val as readonly unknown[]).find(isTensor) : undefined;
+  return first === undefined ? 'cpu' : first.device;
+}
+
+/** A lowered graph and the state that its expressions belong to. */
+export interface LoweringResult {
+  readonly lowering: Lowering;
+  readonly graph: LoweredGraph;
+}
+
+/** Lowers a graph for a backend. @throws kernel-missing naming the operator and device */
+export function lowerGraph(module: GraphModule, capabilities: Capabilities, name = 'graph'): LoweringResult {
+  const state = new GraphLowering(module, name, capabilities);
+  return { graph: state.run(), lowering: state.lowering };
+}

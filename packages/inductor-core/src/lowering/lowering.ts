@@ -1,0 +1,212 @@
+/**
+ * @file `Lowering`: the state of lowering one graph.
+ *
+ * Holds the builder, the buffers and nodes made so far, and the coordinates of every load. Operator
+ * lowerings talk to it: `pointwise` makes a lazy value, `storeValue` and `addReduction` make nodes.
+ */
+import { type DType, contiguousStrides, hasInternalOverlap, numelOf, storageExtent } from '@tessera/tensor';
+import type { Capabilities } from '../backend/kernel-backend.js';
+import { IrBuilder } from '../ir/build.js';
+import type { Expr, ReduceOp } from '../ir/expr.js';
+import type { IndexExpr, LoopVar } from '../ir/index-expr.js';
+import { EXPENSIVE_OPS } from '../ir/scalar-eval.js';
+import { postorder } from '../ir/walk.js';
+import type { ExternNode, IrBuffer, IrNode, IrScalar, MatmulNode } from './ir-node.js';
+import { LoweredTensor } from './lowered-tensor.js';
+
+/** What an expression costs to compute again. */
+export interface ExprCost {
+  readonly ops: number;
+  readonly loads: number;
+  readonly expensive: boolean;
+}
+
+/** See the file header. */
+export class Lowering {
+  readonly ir: IrBuilder = new IrBuilder();
+  readonly nodes: IrNode[] = [];
+  readonly inputs: IrBuffer[] = [];
+  /** Offset in its storage at which each input begins, for views that count from the storage. */
+  readonly inputOffsets: number[] = [];
+  readonly scalars: IrScalar[] = [];
+  /** Offsets drawn from the random generator so far. */
+  randomCount = 0;
+  /** Name of the graph node being lowered, for kernel names. */
+  origin = '';
+  private readonly loadCoords = new Map<Expr, readonly IndexExpr[]>();
+  private readonly varCache = new Map<string, readonly IndexExpr[]>();
+  private readonly costs = new Map<Expr, ExprCost>();
+  private bufferCount = 0;
+
+  constructor(readonly capabilities: Capabilities) {}
+
+  /** Canonical coordinates of a shape: one variable per dimension, 0 where the size is 1. */
+  vars(sizes: readonly number[]): readonly IndexExpr[] {
+    const key = sizes.join(',');
+    let found = this.varCache.get(key);
+    if (found === undefined) {
+      found = sizes.map((size, d) => (size === 1 ? this.ir.int(0) : this.ir.sym(`i${d}_${size}`, size)));
+      this.varCache.set(key, found);
+    }
+    return found;
+  }
+
+  /** The canonical loop variables of a shape, without dimensions of size 1. */
+  loopVars(sizes: readonly number[]): LoopVar[] {
+    return sizes.flatMap((size, d) => (size === 1 ? [] : [{ name: `i${d}_${size}`, size }]));
+  }
+
+  /** Declares a loop variable and returns it as an index (0 if its size is 1). */
+  freshVar(name: string, size: number): { readonly index: IndexExpr; readonly vars: readonly LoopVar[] } {
+    if (size === 1) return { index: this.ir.int(0), vars: [] };
+    const unique = `${name}_${size}`;
+    return { index: this.ir.sym(unique, size), vars: [{ name: unique, size }] };
+  }
+
+  /** `expr` (over the canonical variables of `sizes`) at other coordinates. */
+  at(expr: Expr, sizes: readonly number[], coords: readonly IndexExpr[]): Expr {
+    const map = this.symbolMap(sizes, coords);
+    if (map.size === 0) return expr;
+    return this.substitute(expr, map);
+  }
+
+  /** Index expressions over the canonical variables of `sizes`, at other coordinates. */
+  indicesAt(indices: readonly IndexExpr[], sizes: readonly number[], coords: readonly IndexExpr[]): IndexExpr[] {
+    const map = this.symbolMap(sizes, coords);
+    if (map.size === 0) return [...indices];
+    const values = new Map<Expr, Expr>();
+    return indices.map((index) => this.substituteCoord(index, map, values));
+  }
+
+  private symbolMap(sizes: readonly number[], coords: readonly IndexExpr[]): Map<string, IndexExpr> {
+    const own = this.vars(sizes);
+    const map = new Map<string, IndexExpr>();
+    own.forEach((v, d) => {
+      if (v.kind === 'sym' && coords[d] !== v) map.set(v.name, coords[d]!);
+    });
+    return map;
+  }
+
+  /** Rebuilds an expression with symbols replaced; coordinates of loads follow. */
+  substitute(expr: Expr, map: ReadonlyMap<string, IndexExpr>, memo: Map<Expr, Expr> = new Map()): Expr {
+    return this.ir.rewrite(
+      [expr],
+      {
+        symbol: (name) => map.get(name),
+        load: (load, index) => {
+          const made = this.ir.load(load.dtype, load.buf, index);
+          const coords = this.coordsOf(load).map((coord) => this.substituteCoord(coord, map, memo));
+          return this.recordLoad(made, coords);
+        },
+      },
+      memo,
+    )[0]!;
+  }
+
+  private substituteCoord(coord: IndexExpr, map: ReadonlyMap<string, IndexExpr>, memo: Map<Expr, Expr>): IndexExpr {
+    return this.ir.substituteIndex(coord, (name) => map.get(name), (value) => memo.get(value) ?? this.substitute(value, map, memo));
+  }
+
+  /** A load of a buffer at coordinates. */
+  loadBuffer(buffer: IrBuffer, coords: readonly IndexExpr[]): Expr {
+    return this.recordLoad(this.ir.load(buffer.dtype, buffer.name, this.address(buffer, coords)), coords);
+  }
+
+  /** Element offset of coordinates in a buffer. */
+  address(buffer: IrBuffer, coords: readonly IndexExpr[]): IndexExpr {
+    return this.ir.add(...coords.map((coord, d) => (buffer.sizes[d] === 1 ? this.ir.int(0) : this.ir.scale(coord, buffer.strides[d]!))));
+  }
+
+  /** Coordinates of a load within its buffer. */
+  coordsOf(load: Expr): readonly IndexExpr[] {
+    return this.loadCoords.get(load)!;
+  }
+
+  recordLoad(load: Expr, coords: readonly IndexExpr[]): Expr {
+    if (!this.loadCoords.has(load)) this.loadCoords.set(load, coords);
+    return load;
+  }
+
+  /** A lazy value: `expr` over the canonical variables of `sizes`. */
+  pointwise(sizes: readonly number[], expr: Expr): LoweredTensor {
+    return new LoweredTensor(this, expr.dtype, sizes, { kind: 'expr', expr });
+  }
+
+  /** A tensor that is a buffer. */
+  fromBuffer(buffer: IrBuffer): LoweredTensor {
+    return new LoweredTensor(this, buffer.dtype, buffer.sizes, { kind: 'buffer', buffer });
+  }
+
+  addInput(dtype: DType, sizes: readonly number[], strides: readonly number[]): IrBuffer {
+    const buffer: IrBuffer = { name: `arg${this.inputs.length}`, dtype, sizes, strides, kind: 'input', input: this.inputs.length, output: -1 };
+    this.inputs.push(buffer);
+    return buffer;
+  }
+
+  newBuffer(dtype: DType, sizes: readonly number[], layout: readonly number[] | null): IrBuffer {
+    const strides = layout !== null && isDense(sizes, layout) ? layout : contiguousStrides(sizes);
+    return { name: `buf${this.bufferCount++}`, dtype, sizes, strides, kind: 'computed', input: -1, output: -1 };
+  }
+
+  /** Adds a node that stores `expr` to a new buffer. */
+  storeValue(expr: Expr, dtype: DType, sizes: readonly number[], layout: readonly number[] | null): IrBuffer {
+    const out = this.newBuffer(dtype, sizes, layout);
+    this.addPointwise(out, expr, false);
+    return out;
+  }
+
+  /** Adds a node that stores `expr` to `out` at the canonical variables of its sizes. */
+  addPointwise(out: IrBuffer, expr: Expr, mutation: boolean): void {
+    if (numelOf(out.sizes) === 0) return;
+    this.nodes.push({ kind: 'pointwise', id: this.nodes.length, out, vars: this.loopVars(out.sizes), value: this.ir.cast(expr, out.dtype), mutation, origin: this.origin });
+  }
+
+  /** Adds a reduction node over `inner`, giving one tensor per result. */
+  addReduction(op: ReduceOp, dtype: DType, sizes: readonly number[], inner: readonly LoopVar[], order: readonly LoopVar[], value: Expr): LoweredTensor[] {
+    const results = op === 'welford' || op === 'online_softmax' ? 2 : 1;
+    const outs = Array.from({ length: results }, () => this.newBuffer(dtype, sizes, null));
+    this.nodes.push({ kind: 'reduction', id: this.nodes.length, op, dtype, outs, vars: this.loopVars(sizes), inner, order, value, origin: this.origin });
+    return outs.map((out) => this.fromBuffer(out));
+  }
+
+  /** Adds a matrix product. */
+  addMatmul(node: Omit<MatmulNode, 'kind' | 'id' | 'origin'>): void {
+    this.nodes.push({ kind: 'matmul', id: this.nodes.length, origin: this.origin, ...node });
+  }
+
+  /** Adds a call of a reference kernel. */
+  addExtern(node: Omit<ExternNode, 'kind' | 'id' | 'origin'>): void {
+    this.nodes.push({ kind: 'extern', id: this.nodes.length, origin: this.origin, ...node });
+  }
+
+  /** A runtime scalar by name, declared on first use. */
+  scalar(name: string, dtype: DType): Expr {
+    if (!this.scalars.some((s) => s.name === name)) this.scalars.push({ name, dtype });
+    return this.ir.scalar(dtype, name);
+  }
+
+  /** Cost of computing an expression again; distinct operations count once. */
+  costOf(expr: Expr): ExprCost {
+    let cost = this.costs.get(expr);
+    if (cost === undefined) {
+      let ops = 0;
+      let loads = 0;
+      let expensive = false;
+      for (const e of postorder([expr])) {
+        if (e.kind === 'load') loads++;
+        else if (e.kind === 'op') {
+          ops++;
+          if (EXPENSIVE_OPS.has(e.op)) expensive = true;
+        } else if (e.kind === 'random') expensive = true;
+      }
+      cost = { ops, loads, expensive };
+      this.costs.set(expr, cost);
+    }
+    return cost;
+  }
+}
+
+/** Whether a layout has neither gaps nor overlaps. */
+export function isDense(sizes: readonly number[], strides: readonly number[]): boolean {
+  return storageExtent(sizes, strides) === numelOf(sizes) && !hasInternalOverlap(sizes, strides);
+}

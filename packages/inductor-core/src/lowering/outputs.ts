@@ -1,0 +1,67 @@
+/**
+ * @file Outputs of a graph: values get memory in the recorded layout.
+ *
+ * A buffer made for another reason serves as the output's memory where its elements lie as recorded,
+ * also through a view; otherwise the output is a copy, which the scheduler usually fuses.
+ */
+import { TesseraError } from '@tessera/shared';
+import { type Argument, Node } from '@tessera/graph';
+import { numelOf } from '@tessera/tensor';
+import type { IrBuffer, IrOutput } from './ir-node.js';
+import { LoweredTensor } from './lowered-tensor.js';
+import { type Lowering, isDense } from './lowering.js';
+import type { RecordedResult } from './registry.js';
+
+/** Entries of the graph's output value: one value, or a list of them. */
+function entriesOf(output: Argument): readonly Argument[] {
+  return Array.isArray(output) ? (output as readonly Argument[]) : [output];
+}
+
+/** Makes the outputs. @throws graph-lint for structures other than a flat list */
+export function lowerOutputs(l: Lowering, output: Argument, valueOf: (node: Node) => unknown, recordedOf: (node: Node) => RecordedResult | null): IrOutput[] {
+  l.origin = 'output';
+  let position = 0;
+  return entriesOf(output).map((entry) => {
+    if (!(entry instanceof Node)) {
+      if (typeof entry === 'object' && entry !== null) throw notFlat();
+      return { kind: 'value', value: (entry ?? null) as number | boolean | string | null };
+    }
+    const value = valueOf(entry);
+    if (!(value instanceof LoweredTensor)) throw notFlat();
+    const recorded = recordedOf(entry);
+    const strides = recorded?.strides ?? value.layout ?? [];
+    const buffer = numelOf(value.sizes) === 0 ? null : outputBuffer(l, value, strides);
+    if (buffer !== null) buffer.output = position;
+    position++;
+    return { kind: 'tensor', buffer, dtype: value.dtype, sizes: value.sizes, strides };
+  });
+}
+
+function notFlat(): TesseraError {
+  return new TesseraError('graph-lint', 'The output of a graph for inductor must be a tensor or a flat list of tensors and plain values.', {
+    hints: ['Flatten nested structures before compiling (treeFlatten) and restore them after the call.'],
+  });
+}
+
+function outputBuffer(l: Lowering, value: LoweredTensor, strides: readonly number[]): IrBuffer {
+  if (!isDense(value.sizes, strides)) {
+    throw new TesseraError('plan-invalid', `An output has sizes [${value.sizes.join(', ')}] and strides [${strides.join(', ')}], which overlap or leave gaps.`, {
+      hints: ['Outputs that alias inputs or are expanded are restored by the caller; return a dense tensor from the graph.'],
+    });
+  }
+  if (!value.isRealized && !value.isView) {
+    value.layout = strides;
+    return value.realize();
+  }
+  const buffer = value.realize();
+  if (buffer.kind === 'computed' && buffer.output < 0 && liesAs(l, value, buffer, strides)) return buffer;
+  return l.storeValue(value.expr, value.dtype, value.sizes, strides);
+}
+
+/** Whether the buffer's memory, read with `strides`, is the value. */
+function liesAs(l: Lowering, value: LoweredTensor, buffer: IrBuffer, strides: readonly number[]): boolean {
+  const { expr } = value;
+  if (expr.kind !== 'load' || numelOf(buffer.sizes) !== numelOf(value.sizes)) return false;
+  const wanted = l.ir.add(...l.vars(value.sizes).map((v, d) => l.ir.scale(v, strides[d]!)));
+  return expr.index === wanted;
+}

@@ -1,0 +1,35 @@
+/**
+ * @file Dropping nodes whose results nobody reads, and what each node reads.
+ */
+import type { Expr } from '../ir/expr.js';
+import { postorder } from '../ir/walk.js';
+import { type IrNode, nodeOutputs } from './ir-node.js';
+import type { Lowering } from './lowering.js';
+
+export type Load = Extract<Expr, { kind: 'load' }>;
+
+/** Distinct loads in a node's expressions. */
+export function nodeLoads(node: IrNode): Load[] {
+  const roots = node.kind === 'matmul' ? [node.a, node.b] : node.kind === 'extern' ? [] : [node.value];
+  return postorder(roots).filter((e): e is Load => e.kind === 'load');
+}
+
+/** Names of the buffers that a node reads. */
+export function nodeReads(node: IrNode): Set<string> {
+  if (node.kind === 'extern') return new Set(node.reads.map((buffer) => buffer.name));
+  return new Set(nodeLoads(node).map((load) => load.buf));
+}
+
+/** The nodes whose results reach an output or a mutation, in order. */
+export function pruneUnused(l: Lowering): IrNode[] {
+  const needed = new Set<string>();
+  const kept: IrNode[] = [];
+  for (let i = l.nodes.length - 1; i >= 0; i--) {
+    const node = l.nodes[i]!;
+    const live = (node.kind === 'pointwise' && node.mutation) || nodeOutputs(node).some((out) => out.output >= 0 || needed.has(out.name));
+    if (!live) continue;
+    kept.push(node);
+    for (const name of nodeReads(node)) needed.add(name);
+  }
+  return kept.reverse();
+}

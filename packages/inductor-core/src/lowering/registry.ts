@@ -1,0 +1,75 @@
+/**
+ * @file The registries of lowerings and decompositions, open to third parties.
+ *
+ * A lowering turns one operator into buffers and expressions. A decomposition is a lowering written in
+ * terms of other operators; it is kept apart so that a backend or user can replace the one without the
+ * other: a lowering, where there is one, wins.
+ */
+import type { Node } from '@tessera/graph';
+import type { DType } from '@tessera/tensor';
+import type { Expr } from '../ir/expr.js';
+import type { LoweredTensor } from './lowered-tensor.js';
+import type { Lowering } from './lowering.js';
+
+/** A number that is only known at run time. */
+export class RuntimeScalar {
+  constructor(
+    readonly expr: Expr,
+    readonly kind: 'float' | 'int' | 'bool',
+  ) {}
+}
+
+/** An argument as a lowering sees it: in the order of the schema, defaults filled in. */
+export type LoweredArg = LoweredTensor | RuntimeScalar | number | boolean | string | null | undefined | readonly LoweredArg[];
+
+/**
+ * What a lowering returns: one tensor per return of the schema (null for one that is not computed), or
+ * null to decline: then the reference kernel runs, where the backend has it.
+ */
+export type LoweredResult = LoweredTensor | readonly (LoweredTensor | null)[] | null;
+
+/** What is known about the call. */
+export interface LoweringCall {
+  readonly node: Node;
+  /** Full overload name, `aten::add.Tensor`. */
+  readonly op: string;
+  /** Recorded dtype of the first result. */
+  readonly dtype: DType;
+  /** Recorded sizes of the first result. */
+  readonly sizes: readonly number[];
+  /** Recorded dtype and sizes of every result; null for one that is not there. */
+  readonly results: readonly (RecordedResult | null)[];
+}
+
+/** What the graph recorded about one result of a call. */
+export interface RecordedResult {
+  readonly dtype: DType;
+  readonly sizes: readonly number[];
+  readonly strides: readonly number[];
+}
+
+/** Lowers one call. */
+export type LoweringFn = (lowering: Lowering, args: readonly LoweredArg[], call: LoweringCall) => LoweredResult;
+
+const lowerings = new Map<string, LoweringFn>();
+const decompositions = new Map<string, LoweringFn>();
+
+/** Registers (or replaces) the lowering of an operator, `aten::add.Tensor`. */
+export function registerLowering(op: string, fn: LoweringFn): void {
+  lowerings.set(op, fn);
+}
+
+/** Registers (or replaces) the decomposition of an operator. */
+export function registerDecomposition(op: string, fn: LoweringFn): void {
+  decompositions.set(op, fn);
+}
+
+/** What third parties registered for an operator, if anything. */
+export function registeredLowering(op: string): LoweringFn | undefined {
+  return lowerings.get(op) ?? decompositions.get(op);
+}
+
+/** Operators with a registered lowering or decomposition. */
+export function registeredOps(): string[] {
+  return [...lowerings.keys(), ...decompositions.keys()];
+}

@@ -1,0 +1,226 @@
+/**
+ * @file Scatters as gathers: each element of the result looks for the sources that address it.
+ *
+ * That needs no atomics, gives the same sum every time, and costs (result × sources) comparisons: fine
+ * for the sizes of embeddings' gradients and small scatters, where it runs as a matrix product with a
+ * one-hot operand. Beyond `SCATTER_LIMIT` steps the reference kernel takes over where the backend has it.
+ */
+import { numelOf, wrapDim } from '@tessera/tensor';
+import type { Expr, ReduceOp } from '../ir/expr.js';
+import type { IndexExpr, LoopVar } from '../ir/index-expr.js';
+import { contract } from './contract.js';
+import { type Operand, operandArg, tensorArg } from './elementwise.js';
+import { ExprMath } from './expr-math.js';
+import { advancedIndex } from './indexing.js';
+import { LoweredTensor } from './lowered-tensor.js';
+import type { Lowering } from './lowering.js';
+import { readyOperand } from './matmul.js';
+import { accumulateDtype, reducePlan } from './reduce.js';
+import { type LoweredArg, type LoweringFn, RuntimeScalar } from './registry.js';
+import { delinearize, reshapeTensor } from './view.js';
+
+/** Comparisons beyond which a reference kernel is faster. */
+export const SCATTER_LIMIT: number = 2 ** 27;
+
+/** Whether the gather form is worth its comparisons. */
+function affordable(l: Lowering, results: number, sources: number): boolean {
+  return !l.capabilities.extern || results * sources <= SCATTER_LIMIT;
+}
+
+/** Σ over positions p with index[p] = row of source[p, column], as one-hot product. */
+function oneHotSum(l: Lowering, rows: number, index: LoweredTensor, source: LoweredTensor, skip: number | null): LoweredTensor {
+  const [count, columns] = source.sizes as [number, number];
+  const from = readyOperand(l, source);
+  const at = readyOperand(l, index);
+  const m = new ExprMath(l.ir);
+  const acc = accumulateDtype(source.dtype);
+  return contract(l, {
+    shape: { batch: [], m: [rows], n: [columns], k: [count] },
+    a: (_, [row], [p]) => {
+      const value = at.load([p!]);
+      const own = m.eq(value, l.ir.index(value.dtype, row!));
+      return l.ir.cast(skip === null ? own : m.and(own, m.ne(value, skip)), acc);
+    },
+    b: (_, [p], [column]) => from.load([p!, column!]),
+    sizes: [rows, columns],
+    dtype: source.dtype,
+    layout: null,
+    coords: ({ m: row, n }) => [row[0]!, n[0]!],
+    decode: ([row, column]) => ({ batch: [], m: [row!], n: [column!] }),
+  });
+}
+
+/** embedding_dense_backward: grad_output, indices, num_weights, padding_idx, scale_grad_by_freq. */
+const embeddingBackward: LoweringFn = (l, [grad, indices, rows, padding, scale], call) => {
+  const g = tensorArg(grad!, call.op);
+  const index = tensorArg(indices!, call.op);
+  const columns = g.sizes[g.sizes.length - 1]!;
+  const count = numelOf(index.sizes);
+  if (scale === true || !affordable(l, Number(rows) * columns, count)) return null;
+  return oneHotSum(l, Number(rows), reshapeTensor(l, index, [count]), reshapeTensor(l, g, [count, columns]), Number(padding) >= 0 ? Number(padding) : null);
+};
+
+/** Sources that may address an element, and what they hold. */
+interface Sources {
+  readonly inner: readonly LoopVar[];
+  /** Whether the source at (element, inner) addresses the element. */
+  readonly hits: Expr;
+  readonly value: Expr;
+  /** Order number of the source, for "the last one wins". */
+  readonly order: IndexExpr;
+  /** Reads the value of source number `order`. */
+  readonly valueAt: (order: IndexExpr) => Expr;
+}
+
+/** Sources of a scatter along one dimension: index and src are indexed like self but for `dim`. */
+function alongDim(l: Lowering, sizes: readonly number[], dim: number, index: LoweredTensor, src: (coords: readonly IndexExpr[]) => Expr): Sources {
+  const vars = l.vars(sizes);
+  const m = new ExprMath(l.ir);
+  const source = l.freshVar('s', index.sizes[dim]!);
+  const at = (p: IndexExpr): IndexExpr[] => vars.map((v, d) => (d === dim ? p : index.sizes[d] === 1 ? l.ir.int(0) : v));
+  let reachable: Expr = l.ir.const('bool', 1);
+  vars.forEach((v, d) => {
+    if (d !== dim && index.sizes[d]! < sizes[d]!) reachable = m.and(reachable, m.lt(l.ir.index('int32', v), index.sizes[d]!));
+  });
+  const target = l.ir.masked(reachable, index.load(at(source.index)), -1);
+  return {
+    inner: source.vars,
+    hits: m.and(reachable, m.eq(target, l.ir.index(index.dtype, vars[dim]!))),
+    value: l.ir.masked(reachable, src(at(source.index)), 0),
+    order: source.index,
+    valueAt: (order) => l.ir.masked(reachable, src(at(order)), 0),
+  };
+}
+
+/** Reduces hits over the sources. */
+function overSources(l: Lowering, sizes: readonly number[], sources: Sources, op: ReduceOp, value: Expr): LoweredTensor {
+  const order = [...l.loopVars(sizes), ...sources.inner];
+  return reducePlan(l, { op, dtype: value.dtype, sizes, inner: sources.inner, order, value })[0]!;
+}
+
+/** self + Σ of the sources that address each element. */
+function accumulated(l: Lowering, self: LoweredTensor, sources: Sources, scale: LoweredArg): LoweredTensor {
+  const acc = accumulateDtype(self.dtype);
+  const m = new ExprMath(l.ir);
+  const sum = overSources(l, self.sizes, sources, 'sum', m.where(sources.hits, l.ir.cast(sources.value, acc), 0));
+  const factor = scale instanceof RuntimeScalar ? l.ir.cast(scale.expr, acc) : Number(scale ?? 1);
+  const scaled = factor === 1 ? sum.expr : m.mul(sum.expr, factor);
+  return l.pointwise(self.sizes, l.ir.cast(m.add(l.ir.cast(self.expr, acc), scaled), self.dtype));
+}
+
+/** The last source that addresses each element, or self. */
+function replaced(l: Lowering, self: LoweredTensor, sources: Sources): LoweredTensor {
+  const m = new ExprMath(l.ir);
+  const last = overSources(l, self.sizes, sources, 'max', m.where(sources.hits, l.ir.index('int32', sources.order), l.ir.const('int32', -1)));
+  const hit = m.ge(last.expr, 0);
+  const value = l.ir.cast(sources.valueAt(l.ir.value(m.max(last.expr, 0))), self.dtype);
+  return l.pointwise(self.sizes, m.where(hit, value, self.expr));
+}
+
+/** src as a tensor or a number. */
+function sourceOf(l: Lowering, src: Operand, dtype: LoweredTensor['dtype']): (coords: readonly IndexExpr[]) => Expr {
+  if (src instanceof LoweredTensor) return (coords) => src.load(coords);
+  const value = src instanceof RuntimeScalar ? l.ir.cast(src.expr, dtype) : l.ir.const(dtype, Number(src));
+  return () => value;
+}
+
+/** scatter.src, scatter.value, scatter_add: self, dim, index, src. */
+function scatter(add: boolean): LoweringFn {
+  return (l, [self, dim, index, src], call) => {
+    const x = tensorArg(self!, call.op);
+    const at = readyOperand(l, tensorArg(index!, call.op));
+    if (x.sizes.length === 0) return null;
+    if (numelOf(at.sizes) === 0) return x;
+    const along = wrapDim(Number(dim), x.sizes.length, call.op);
+    if (!affordable(l, numelOf(x.sizes), at.sizes[along]!)) return null;
+    const from = operandArg(src!, call.op);
+    if (from instanceof LoweredTensor) readyOperand(l, from);
+    const sources = alongDim(l, x.sizes, along, at, sourceOf(l, from, x.dtype));
+    return add ? accumulated(l, x, sources, 1) : replaced(l, x, sources);
+  };
+}
+
+/** A one-dimensional index as one that is the same at every other coordinate. */
+function indexAlong(l: Lowering, index: LoweredTensor, sizes: readonly number[], dim: number): LoweredTensor {
+  const count = numelOf(index.sizes);
+  const wide = sizes.map((size, d) => (d === dim ? count : size));
+  return index.view(wide, index.sizes.length === 0 ? [] : [l.vars(wide)[dim]!]);
+}
+
+/** index_add (alpha) and index_copy: self, dim, index, source. */
+function indexInto(add: boolean): LoweringFn {
+  return (l, [self, dim, index, source, alpha], call) => {
+    const x = tensorArg(self!, call.op);
+    if (x.sizes.length === 0) return null;
+    const along = wrapDim(Number(dim), x.sizes.length, call.op);
+    const at = indexAlong(l, readyOperand(l, tensorArg(index!, call.op)), x.sizes, along);
+    if (at.sizes[along] === 0) return x;
+    if (!affordable(l, numelOf(x.sizes), at.sizes[along]!)) return null;
+    const from = readyOperand(l, tensorArg(source!, call.op));
+    const sources = alongDim(l, x.sizes, along, at, (coords) => from.load(coords));
+    return add ? accumulated(l, x, sources, alpha) : replaced(l, x, sources);
+  };
+}
+
+/** index_put: self, indices, values, accumulate. */
+const indexPut: LoweringFn = (l, [self, indices, values, accumulate], call) => {
+  const x = tensorArg(self!, call.op);
+  const list = indices as readonly LoweredArg[];
+  const tensors = list.filter((index): index is LoweredTensor => index instanceof LoweredTensor);
+  // A bool mask selects a number of elements known only at run time.
+  if (tensors.length === 0 || tensors.some((index) => index.dtype === 'bool')) return null;
+  for (const index of tensors) readyOperand(l, index);
+  const source = readyOperand(l, tensorArg(values!, call.op));
+  const shape = indexedSizes(x.sizes, list);
+  const count = numelOf(shape);
+  if (count === 0) return x;
+  if (!affordable(l, numelOf(x.sizes), count)) return null;
+  const m = new ExprMath(l.ir);
+  const { coords } = advancedIndex(l, x, list, shape);
+  const fresh = l.freshVar('s', count);
+  const vars = l.vars(x.sizes);
+  const at = (order: IndexExpr): IndexExpr[] => delinearize(l, order, shape);
+  const targets = l.indicesAt(coords, shape, at(fresh.index));
+  const hits = targets.map((target, d) => m.eq(l.ir.cast(asValue(l, target), 'int64'), l.ir.index('int64', vars[d]!))).reduce((a, b) => m.and(a, b));
+  const lead = shape.length - source.sizes.length;
+  const valueAt = (order: IndexExpr): Expr => {
+    const point = at(order);
+    return source.load(source.sizes.map((size, d) => (size === 1 ? l.ir.int(0) : point[d + lead]!)));
+  };
+  const sources: Sources = { inner: fresh.vars, hits, value: valueAt(fresh.index), order: fresh.index, valueAt };
+  return accumulate === true ? accumulated(l, x, sources, 1) : replaced(l, x, sources);
+};
+
+function asValue(l: Lowering, index: IndexExpr): Expr {
+  return index.kind === 'value' ? index.value : l.ir.index('int64', index);
+}
+
+/** Shape of `x[indices]`. */
+function indexedSizes(sizes: readonly number[], indices: readonly LoweredArg[]): number[] {
+  const given = sizes.map((_, d) => (indices[d] instanceof LoweredTensor ? (indices[d] as LoweredTensor) : null));
+  const used = given.flatMap((index, d) => (index === null ? [] : [d]));
+  const adjacent = used.every((d, i) => d === used[0]! + i);
+  const rank = Math.max(...used.map((d) => given[d]!.sizes.length));
+  const shared = new Array<number>(rank).fill(1);
+  for (const d of used) {
+    const own = given[d]!.sizes;
+    own.forEach((size, i) => {
+      if (size !== 1) shared[i + rank - own.length] = size;
+    });
+  }
+  const before = adjacent ? sizes.slice(0, used[0]).filter((_, d) => given[d] === null) : [];
+  const after = sizes.filter((_, d) => given[d] === null && !(adjacent && d < used[0]!));
+  return [...before, ...shared, ...after];
+}
+
+/** Lowerings by overload name; null results go to the reference kernel. */
+export const scatterLowerings: Readonly<Record<string, LoweringFn>> = {
+  'aten::embedding_dense_backward': embeddingBackward,
+  'aten::scatter.src': scatter(false),
+  'aten::scatter.value': scatter(false),
+  'aten::scatter_add': scatter(true),
+  'aten::index_add': indexInto(true),
+  'aten::index_copy': indexInto(false),
+  'aten::index_put': indexPut,
+  'aten::_unsafe_index_put': indexPut,
+};

@@ -1,0 +1,39 @@
+/**
+ * @file When and how finely to split a reduction.
+ *
+ * A reduction with few results and many elements would run on few workers. It is cut into pieces that
+ * reduce side by side; a second reduction combines them.
+ */
+import type { Capabilities } from '../backend/kernel-backend.js';
+import type { LoopVar } from '../ir/index-expr.js';
+
+/** Fewest elements that a piece should have. */
+const SMALLEST_PIECE = 256;
+
+/** Number of pieces for a reduction with `outer` results, or null for one pass. */
+export function splitPoint(capabilities: Capabilities, outer: number, inner: readonly LoopVar[]): number | null {
+  const count = inner.reduce((n, v) => n * v.size, 1);
+  if (outer >= capabilities.parallelism || count < capabilities.splitReductionThreshold) return null;
+  const wanted = Math.min(Math.ceil(capabilities.parallelism / outer), Math.floor(count / SMALLEST_PIECE));
+  if (wanted < 2) return null;
+  return evenSplit(count, inner, wanted);
+}
+
+/** The number of pieces nearest to `wanted` that keeps pieces equal and whole loops together. */
+function evenSplit(count: number, inner: readonly LoopVar[], wanted: number): number {
+  // Whole leading loops times a divisor of the next one keeps every index affine.
+  let whole = 1;
+  for (const { size } of inner) {
+    if (whole * size <= wanted) {
+      whole *= size;
+      continue;
+    }
+    for (let pieces = Math.ceil(wanted / whole); pieces <= Math.min(size, Math.ceil((4 * wanted) / whole)); pieces++) {
+      if (size % pieces === 0) return whole * pieces;
+    }
+    break;
+  }
+  if (whole >= wanted / 2 && whole >= 2) return whole;
+  for (let pieces = wanted; pieces <= 4 * wanted; pieces++) if (count % pieces === 0) return pieces;
+  return wanted;
+}

@@ -1,0 +1,193 @@
+/**
+ * @file `fuseGraph`: joins nodes into groups, one kernel each.
+ *
+ * Greedy, in rounds: pairs of groups that touch a common buffer, most bytes saved first; a pair joins if
+ * it can (fuse-loops.ts, fuse-matmul.ts), fits the backend's limits and closes no circle. Consumers go
+ * into a product's epilogue before anything else, cheap producers into its operands last. Only groups
+ * that are neighbours at some buffer are paired, so the work grows linearly with the graph. Modelled
+ * on inductor's scheduler.
+ */
+import type { LoweredGraph } from '../lowering/ir-node.js';
+import type { Lowering } from '../lowering/lowering.js';
+import { DependencyGraph } from './dependency-graph.js';
+import { fuseLoops } from './fuse-loops.js';
+import { fuseEpilogue, fusePrologue } from './fuse-matmul.js';
+import { FusionContext } from './fusion-context.js';
+import { type Group, groupOf } from './group.js';
+
+/** A graph cut into kernels. */
+export interface Schedule {
+  readonly context: FusionContext;
+  /** In execution order. */
+  readonly groups: readonly Group[];
+}
+
+/** Rounds after which no graph has had anything left to fuse. */
+const MOST_ROUNDS = 10;
+
+type Joiner = (context: FusionContext, a: Group, b: Group) => Group | null;
+
+const joinEpilogue: Joiner = (context, a, b) => {
+  if (a.kind === 'matmul' && b.kind === 'loop') return fuseEpilogue(context, a, b);
+  return b.kind === 'matmul' && a.kind === 'loop' ? fuseEpilogue(context, b, a) : null;
+};
+
+const joinLoops: Joiner = (context, a, b) => (a.kind === 'loop' && b.kind === 'loop' ? fuseLoops(context, a, b) : null);
+
+const joinPrologue: Joiner = (context, a, b) => {
+  if (a.kind === 'matmul' && b.kind === 'loop') return fusePrologue(context, a, b);
+  return b.kind === 'matmul' && a.kind === 'loop' ? fusePrologue(context, b, a) : null;
+};
+
+interface Pair {
+  readonly a: Group;
+  readonly b: Group;
+  score: number;
+}
+
+class Fusion {
+  private readonly groups = new Map<number, Group>();
+  private readonly dependencies: DependencyGraph;
+  /** Pairs found impossible; they stay so until one of them changes. */
+  private readonly rejected = new Map<Group, Set<Group>>();
+
+  constructor(private readonly context: FusionContext) {
+    const { ir } = context.lowering;
+    const initial = context.graph.nodes.map((node) => groupOf(node, (v) => ir.sym(v.name, v.size)));
+    for (const group of initial) this.groups.set(group.id, group);
+    this.dependencies = new DependencyGraph(context, initial);
+  }
+
+  run(): Group[] {
+    this.rounds(joinEpilogue);
+    this.rounds(joinLoops);
+    this.rounds(joinEpilogue);
+    this.rounds(joinPrologue);
+    return this.inOrder();
+  }
+
+  private rounds(join: Joiner): void {
+    this.rejected.clear();
+    for (let round = 0; round < MOST_ROUNDS && this.groups.size > 1; round++) {
+      let changed = false;
+      for (const { a, b } of this.pairs()) {
+        const [left, right] = [this.current(a), this.current(b)];
+        if (left === right || this.rejected.get(left)?.has(right) === true) continue;
+        const joined = this.dependencies.wouldCircle(left, right) ? null : join(this.context, left, right);
+        if (joined === null) this.reject(left, right);
+        else {
+          this.replace(left, right, joined);
+          changed = true;
+        }
+      }
+      if (!changed) return;
+    }
+  }
+
+  private current(group: Group): Group {
+    return this.dependencies.group(group.nodes[0]!);
+  }
+
+  private reject(a: Group, b: Group): void {
+    const set = this.rejected.get(a) ?? new Set();
+    this.rejected.set(a, set.add(b));
+  }
+
+  private replace(a: Group, b: Group, joined: Group): void {
+    this.groups.delete(a.id);
+    this.groups.delete(b.id);
+    this.groups.set(joined.id, joined);
+    this.dependencies.assign(joined);
+  }
+
+  /** Neighbouring groups, most bytes in common first, then nearest. */
+  private pairs(): Pair[] {
+    const found = new Map<Group, Map<Group, Pair>>();
+    const add = (a: Group, b: Group, score: number): void => {
+      if (a === b) return;
+      const [first, second] = a.id < b.id ? [a, b] : [b, a];
+      const row = found.get(first) ?? new Map<Group, Pair>();
+      found.set(first, row);
+      const pair = row.get(second);
+      if (pair === undefined) row.set(second, { a: first, b: second, score });
+      else pair.score += score;
+    };
+    for (const [buf, nodes] of this.context.readers) {
+      const readers = [...new Set(nodes.map((node) => this.dependencies.group(node)))].sort((x, y) => x.id - y.id);
+      const writer = this.context.writer.get(buf);
+      const bytes = this.context.bytes(buf) + 1;
+      if (writer !== undefined) for (const reader of readers) add(this.dependencies.group(writer), reader, 2 * bytes);
+      for (let i = 1; i < readers.length; i++) add(readers[i - 1]!, readers[i]!, bytes);
+    }
+    for (const node of this.context.graph.nodes) {
+      if (node.kind !== 'pointwise' || !node.mutation) continue;
+      for (const reader of this.context.readers.get(node.out.name) ?? []) add(this.dependencies.group(reader), this.dependencies.group(node), this.context.bytes(node.out.name));
+    }
+    const pairs = [...found.values()].flatMap((row) => [...row.values()]);
+    return pairs.sort((x, y) => y.score - x.score || distance(x) - distance(y) || x.a.id - y.a.id);
+  }
+
+  /** Topological order, earliest node first among those that are ready. */
+  private inOrder(): Group[] {
+    const waiting = new Map<Group, number>();
+    for (const group of this.groups.values()) waiting.set(group, 0);
+    for (const group of this.groups.values()) for (const next of this.dependencies.successors(group)) waiting.set(next, waiting.get(next)! + 1);
+    const heap = new ReadyHeap();
+    for (const [group, count] of waiting) if (count === 0) heap.push(group);
+    const order: Group[] = [];
+    for (let group = heap.pop(); group !== undefined; group = heap.pop()) {
+      order.push(group);
+      for (const next of this.dependencies.successors(group)) {
+        const left = waiting.get(next)! - 1;
+        waiting.set(next, left);
+        if (left === 0) heap.push(next);
+      }
+    }
+    return order;
+  }
+}
+
+function distance(pair: Pair): number {
+  return Math.abs(pair.a.id - pair.b.id);
+}
+
+/** Binary heap of groups by id. */
+class ReadyHeap {
+  private readonly items: Group[] = [];
+
+  push(group: Group): void {
+    const { items } = this;
+    let i = items.push(group) - 1;
+    while (i > 0) {
+      const parent = (i - 1) >> 1;
+      if (items[parent]!.id <= group.id) break;
+      items[i] = items[parent]!;
+      i = parent;
+    }
+    items[i] = group;
+  }
+
+  pop(): Group | undefined {
+    const { items } = this;
+    const top = items[0];
+    const last = items.pop();
+    if (last === undefined || items.length === 0) return top;
+    let i = 0;
+    for (;;) {
+      let child = 2 * i + 1;
+      if (child >= items.length) break;
+      if (child + 1 < items.length && items[child + 1]!.id < items[child]!.id) child++;
+      if (items[child]!.id >= last.id) break;
+      items[i] = items[child]!;
+      i = child;
+    }
+    items[i] = last;
+    return top;
+  }
+}
+
+/** Cuts a lowered graph into kernels. */
+export function fuseGraph(lowering: Lowering, graph: LoweredGraph): Schedule {
+  const context = new FusionContext(lowering, graph);
+  return { context, groups: new Fusion(context).run() };
+}

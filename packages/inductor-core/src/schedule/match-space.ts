@@ -1,0 +1,158 @@
+/**
+ * @file Mapping one iteration space onto another.
+ *
+ * Two nodes can share a kernel if the points of one correspond one to one to points of the other such
+ * that what one writes is what the other reads there. The mapping is found by solving the equality of
+ * coordinates (a coordinate that is a mixed-radix number of the guest's variables gives them as digits),
+ * or by equating row-major order; the caller verifies it.
+ */
+import type { IrBuilder } from '../ir/build.js';
+import type { IndexExpr, LoopVar } from '../ir/index-expr.js';
+import { indexSymbols } from '../ir/walk.js';
+
+/** `guest` (over the guest's variables) is the same place as `host` (over the host's). */
+export interface Equation {
+  readonly guest: IndexExpr;
+  readonly host: IndexExpr;
+}
+
+/** What each of the guest's variables is in the host's space. */
+export type Mapping = Map<string, IndexExpr>;
+
+function extent(vars: readonly LoopVar[]): number {
+  return vars.reduce((n, v) => n * v.size, 1);
+}
+
+/** Row-major digits of `flat` over `vars`. */
+function digitsOf(ir: IrBuilder, flat: IndexExpr, vars: readonly LoopVar[]): Mapping {
+  const mapping: Mapping = new Map();
+  let below = extent(vars);
+  vars.forEach((v, i) => {
+    below /= v.size;
+    const digit = ir.div(flat, below);
+    mapping.set(v.name, i === 0 ? digit : ir.mod(digit, v.size));
+  });
+  return mapping;
+}
+
+function rowMajor(ir: IrBuilder, vars: readonly LoopVar[]): IndexExpr {
+  let flat = ir.int(0);
+  for (const v of vars) flat = ir.add(ir.scale(flat, v.size), ir.sym(v.name, v.size));
+  return flat;
+}
+
+/** The mapping that keeps row-major order. */
+export function linearMapping(ir: IrBuilder, guest: readonly LoopVar[], host: readonly LoopVar[]): Mapping | null {
+  return extent(guest) === extent(host) ? digitsOf(ir, rowMajor(ir, host), guest) : null;
+}
+
+/** Solves coordinate equations for the guest's variables; what they leave open follows in order. */
+export function solvedMapping(ir: IrBuilder, guest: readonly LoopVar[], host: readonly LoopVar[], equations: readonly Equation[]): Mapping | null {
+  const sizes = new Map(guest.map((v) => [v.name, v.size]));
+  const mapping: Mapping = new Map();
+  for (const equation of equations) {
+    if (mapping.size === guest.length) break;
+    solveOne(ir, sizes, mapping, equation);
+  }
+  const open = guest.filter((v) => !mapping.has(v.name));
+  if (open.length > 0) {
+    const used = new Set<string>();
+    for (const index of mapping.values()) indexSymbols(index, used);
+    const free = host.filter((v) => !used.has(v.name));
+    if (extent(open) !== extent(free)) return null;
+    for (const [name, index] of digitsOf(ir, rowMajor(ir, free), open)) mapping.set(name, index);
+  }
+  return isBijection(ir, guest, host, mapping) ? mapping : null;
+}
+
+/** Reads variables off one equation if its guest side is a mixed-radix number of new variables. */
+function solveOne(ir: IrBuilder, sizes: ReadonlyMap<string, number>, mapping: Mapping, { guest, host }: Equation): void {
+  const { constant, terms } = ir.linear(guest);
+  if (constant !== 0 || terms.size === 0) return;
+  const found: { readonly name: string; readonly size: number; readonly unit: number }[] = [];
+  for (const [atom, unit] of terms) {
+    if (atom.kind !== 'sym' || mapping.has(atom.name)) return;
+    const size = sizes.get(atom.name);
+    if (size === undefined) return;
+    found.push({ name: atom.name, size, unit });
+  }
+  found.sort((a, b) => a.unit - b.unit);
+  let unit = 1;
+  for (const digit of found) {
+    if (digit.unit !== unit) return;
+    unit *= digit.size;
+  }
+  const range = ir.bounds(host);
+  if (range.min < 0 || range.max >= unit) return;
+  for (const { name, size, unit: below } of found) mapping.set(name, ir.mod(ir.div(host, below), size));
+}
+
+interface Digit {
+  readonly unit: number;
+  readonly size: number;
+}
+
+/** Whether the mapping takes the host's points one to one onto the guest's. */
+export function isBijection(ir: IrBuilder, guest: readonly LoopVar[], host: readonly LoopVar[], mapping: Mapping): boolean {
+  if (extent(guest) !== extent(host)) return false;
+  const sizes = new Map(host.map((v) => [v.name, v.size]));
+  const digits = new Map<string, Digit[]>();
+  for (const v of guest) {
+    const parts = readDigits(ir, mapping.get(v.name)!, v.size, sizes);
+    if (parts === null) return false;
+    for (const { name, digit } of parts) {
+      const list = digits.get(name) ?? [];
+      list.push(digit);
+      digits.set(name, list);
+    }
+  }
+  // Every host variable must be covered by its digits exactly once.
+  return host.every((v) => {
+    let unit = 1;
+    for (const digit of (digits.get(v.name) ?? []).sort((a, b) => a.unit - b.unit)) {
+      if (digit.unit !== unit) return false;
+      unit *= digit.size;
+    }
+    return unit === v.size;
+  });
+}
+
+/** An index as a mixed-radix number of digits of host variables that covers [0, size). */
+function readDigits(ir: IrBuilder, index: IndexExpr, size: number, host: ReadonlyMap<string, number>): { readonly name: string; readonly digit: Digit }[] | null {
+  const { constant, terms } = ir.linear(index);
+  if (constant !== 0) return null;
+  const parts: { readonly name: string; readonly digit: Digit; readonly weight: number }[] = [];
+  for (const [atom, weight] of terms) {
+    const part = readDigit(atom, host);
+    if (part === null) return null;
+    parts.push({ ...part, weight });
+  }
+  parts.sort((a, b) => a.weight - b.weight);
+  let weight = 1;
+  for (const part of parts) {
+    if (part.weight !== weight) return null;
+    weight *= part.digit.size;
+  }
+  return weight === size ? parts : null;
+}
+
+/** `x`, `x div a`, `x mod b` or `(x div a) mod b`. */
+function readDigit(atom: IndexExpr, host: ReadonlyMap<string, number>): { readonly name: string; readonly digit: Digit } | null {
+  let inner = atom;
+  let modulus: number | null = null;
+  if (inner.kind === 'mod') {
+    if (inner.den.kind !== 'int') return null;
+    modulus = inner.den.value;
+    inner = inner.num;
+  }
+  let unit = 1;
+  if (inner.kind === 'div') {
+    if (inner.den.kind !== 'int') return null;
+    unit = inner.den.value;
+    inner = inner.num;
+  }
+  const size = inner.kind === 'sym' ? host.get(inner.name) : undefined;
+  if (inner.kind !== 'sym' || size === undefined || size % unit !== 0) return null;
+  const span = modulus ?? size / unit;
+  return (size / unit) % span === 0 ? { name: inner.name, digit: { unit, size: span } } : null;
+}
