@@ -104,8 +104,18 @@ function jointGraph(trace: JointTrace, functional: FunctionalGraph): JointGraph 
     module: functional.module,
     inputs: functional.module.graph.placeholders.filter((node) => !isTangent.has(node)),
     tangents,
+    updated: updatedInputs(trace, functional),
     forwardOutputs: trace.valueGrads.length + trace.updates.length,
   };
+}
+
+/** Placeholders of the functional graph whose contents change during the call. */
+function updatedInputs(trace: JointTrace, functional: FunctionalGraph): Node[] {
+  const returned = trace.updates.map(({ position }) => trace.primals.byPosition[position].node);
+  const inputs = [...functional.mutated, ...returned].map((node) =>
+    functional.placeholders.get(node)!,
+  );
+  return [...inputs, ...functional.bases.map((base) => base.node)];
 }
 
 function runtimePlan(

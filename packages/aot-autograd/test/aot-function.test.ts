@@ -31,9 +31,26 @@ describe('aotFunction', () => {
     ]).requiresGrad_();
     const out = f(x, w);
     expect(graphs.length).toBe(1);
-    expect(graphs[0]).toMatchInlineSnapshot();
+    expect(graphs[0]).toMatchInlineSnapshot(`
+      "export function forward(x2: Tensor /* f32[2, 2] */, w3: Tensor /* f32[2, 2] */) {
+        const mm = aten.mm.default(x2, w3); // f32[2, 2]
+        const tanh = aten.tanh.default(mm); // f32[2, 2]
+        const mul = aten.mul.Tensor(tanh, 2); // f32[2, 2]
+        return [mul, tanh];
+      }
+      "
+    `);
     out.sum().backward();
-    expect(graphs[1]).toMatchInlineSnapshot();
+    expect(graphs[1]).toMatchInlineSnapshot(`
+      "export function forward(x2: Tensor /* f32[2, 2] */, tanh: Tensor /* f32[2, 2] */, tangents_0: Tensor /* f32[2, 2] */) {
+        const mul_1 = aten.mul.Tensor(tangents_0, 2); // f32[2, 2]
+        const tanh_backward = aten.tanh_backward.default(mul_1, tanh); // f32[2, 2]
+        const t = aten.t.default(x2); // f32[2, 2] strides [1, 2]
+        const mm_1 = aten.mm.default(t, tanh_backward); // f32[2, 2]
+        return [mm_1];
+      }
+      "
+    `);
     const w2 = w.detach().clone().requiresGrad_();
     const expected = x.mm(w2).tanh().mul(2);
     expected.sum().backward();

@@ -8,6 +8,7 @@
 import { SymScalar } from '@tessera/shared';
 import {
   type OpOverload,
+  type Storage,
   type Tensor,
   currentBackwardNode,
   isTensor,
@@ -29,6 +30,8 @@ type Origin = Pick<NodeMeta, 'stackTrace' | 'nnModuleStack' | 'sourceFn' | 'orig
 export class TraceRecorder {
   readonly module: GraphModule = new GraphModule([], new Graph());
   private readonly nodes = new Map<Tensor, Node>();
+  /** The tensor that each storage of the trace was made for. */
+  private readonly owners = new Map<Storage, Tensor>();
   private readonly scalars = new Map<SymScalar, Node>();
   private readonly snapshots = new ValSnapshots();
   /** Origin of the first forward node per autograd sequence number. */
@@ -58,7 +61,7 @@ export class TraceRecorder {
       if (!this.scalars.has(value)) this.scalars.set(value, node);
     } else {
       node.meta.val = this.snapshots.of(value);
-      if (!this.nodes.has(value)) this.nodes.set(value, node);
+      if (!this.nodes.has(value)) this.know(value, node);
     }
     return node;
   }
@@ -108,6 +111,16 @@ export class TraceRecorder {
     this.nodes.set(tensor, node);
   }
 
+  /** The tensor that first had this storage in the trace: an input, or what an op made. */
+  ownerOf(storage: Storage): Tensor | undefined {
+    return this.owners.get(storage);
+  }
+
+  private know(tensor: Tensor, node: Node): void {
+    this.nodes.set(tensor, node);
+    if (!this.owners.has(tensor.storage)) this.owners.set(tensor.storage, tensor);
+  }
+
   private nodeOf(tensor: Tensor): Node {
     const known = this.nodes.get(tensor);
     if (known !== undefined) return known;
@@ -122,7 +135,7 @@ export class TraceRecorder {
     const node = this.graph.getAttr(path);
     this.firstOp ??= node;
     node.meta.val = this.snapshots.of(tensor);
-    this.nodes.set(tensor, node);
+    this.know(tensor, node);
     return node;
   }
 
@@ -137,7 +150,7 @@ export class TraceRecorder {
 
   private bind(node: Node, result: unknown): void {
     if (isTensor(result)) {
-      this.nodes.set(result, node);
+      this.know(result, node);
       return;
     }
     if (!Array.isArray(result)) return;
@@ -145,7 +158,7 @@ export class TraceRecorder {
       if (!isTensor(item)) return;
       const element = this.graph.callFunction(getItem, [node, index], 'getitem');
       element.meta = { ...node.meta, val: this.snapshots.of(item) };
-      this.nodes.set(item, element);
+      this.know(item, element);
     });
   }
 

@@ -2,7 +2,7 @@
  * @file The end of a functional graph: results with memory of their own, and updates of inputs.
  */
 import { type Argument, type Node, tensorVal } from '@tessera/graph';
-import type { Storage } from '@tessera/tensor';
+import { type Storage, type Tensor, sameNumbers } from '@tessera/tensor';
 import { isDense, sameStrides } from '../layout.js';
 import type { Emitter } from './emitter.js';
 import { Value, read } from './memory.js';
@@ -53,9 +53,10 @@ function inputStorages(emitter: Emitter): Set<Storage> {
 
 /** Emits `copy_(input, contents)` for every written input. */
 export function writeBack(emitter: Emitter, written: readonly Value[]): void {
-  const targets = written.filter(
-    (root) => root.memory.input !== null && read(root, emitter) !== root.memory.input,
-  );
+  const targets = written.filter((root) => {
+    const { input } = root.memory;
+    return input !== null && !samePlace(emitter.val(read(root, emitter)), emitter.val(input));
+  });
   const inputs = new Set(targets.map((root) => emitter.val(root.memory.input!).storage));
   // A value that lives in an input which is overwritten here must be saved before the first copy.
   const values = targets.map((root) => {
@@ -63,4 +64,14 @@ export function writeBack(emitter: Emitter, written: readonly Value[]): void {
     return inputs.has(emitter.val(value).storage) ? emitter.clone(value) : value;
   });
   targets.forEach((root, i) => emitter.emit('aten::copy_', [root.memory.input!, values[i], false]));
+}
+
+/** Whether two values are the same elements of the same memory. */
+function samePlace(a: Tensor, b: Tensor): boolean {
+  return (
+    a.storage === b.storage &&
+    a.storageOffset === b.storageOffset &&
+    sameNumbers(a.sizes, b.sizes) &&
+    sameNumbers(a.strides, b.strides)
+  );
 }

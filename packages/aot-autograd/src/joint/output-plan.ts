@@ -5,7 +5,7 @@
  * view of an input, or shares memory with another result, is made again at run time, with autograd.
  */
 import type { Node, TraceRecorder } from '@tessera/graph';
-import { SymScalar } from '@tessera/shared';
+import { SymScalar, TesseraError } from '@tessera/shared';
 import { type Storage, type Tensor, isTensor, requiresGrad } from '@tessera/tensor';
 import { isDense } from '../layout.js';
 import type { Primals } from './primals.js';
@@ -85,10 +85,11 @@ class OutputPlanner {
     if (sharing !== undefined) return this.planInputAlias(output, sharing);
     if (!crowded.has(output.storage) && isDense(output.sizes, output.strides))
       return { kind: 'value', index: this.value(output) };
-    const base = (output.base ?? output) as Tensor;
+    const base = this.recorder.ownerOf(output.storage) ?? output;
     const index = this.value(base);
     if (base === output) return { kind: 'value', index };
     const { steps } = viewOrigin(this.nodeOf(output));
+    rejectDetachedHistory(output, steps);
     return { kind: 'value-view', index, steps, differentiable: requiresGrad(output) };
   }
 
@@ -101,6 +102,7 @@ class OutputPlanner {
     const { root, steps } = viewOrigin(this.nodeOf(output));
     const source = sharing.find((input) => input.node === root);
     const differentiable = requiresGrad(output);
+    rejectDetachedHistory(output, steps);
     if (source !== undefined)
       return { kind: 'input-view', position: source.position, steps, differentiable };
     const { position, value } = sharing[0];
@@ -133,4 +135,14 @@ function crowdedStorages(outputs: readonly unknown[]): Set<Storage> {
     else if (other !== output) crowded.add(output.storage);
   }
   return crowded;
+}
+
+/** A detached alias that gradients flow into: it shares memory with a value of other history. */
+function rejectDetachedHistory(output: Tensor, steps: readonly ViewStep[]): void {
+  if (!requiresGrad(output) || !steps.some((step) => step.op.hasTag('non-differentiable'))) return;
+  throw new TesseraError(
+    'aot-unsupported',
+    `A result of shape [${output.sizes.join(', ')}] is a detached alias of another tensor, but was modified in place with values that require grad.`,
+    { hints: ['clone() the detached tensor before modifying it.'] },
+  );
 }

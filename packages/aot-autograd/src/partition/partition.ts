@@ -22,6 +22,8 @@ export interface JointGraph {
   /** Placeholders of the forward pass, in order. */
   readonly inputs: readonly Node[];
   readonly tangents: readonly Node[];
+  /** Inputs that the program modifies, whether the graph copies back or the caller does. */
+  readonly updated: readonly Node[];
   /** How many of the graph's outputs belong to the forward pass; the others are gradients. */
   readonly forwardOutputs: number;
 }
@@ -110,14 +112,10 @@ function closure(roots: readonly Node[], stop: (node: Node) => boolean): Set<Nod
 export function copyUpdatedInputs(joint: JointGraph): Node[] {
   const { graph } = joint.module;
   const { backward } = assignNodes(joint);
-  const copyOp = getOp('aten::copy_');
-  const updated = graph.nodes
-    .filter((node) => node.target === copyOp)
-    .map((node) => node.args[0] as Node);
   const first = graph.nodes.find((node) => node.op !== 'placeholder')!;
   const recomputed = viewsReadBy(backward);
   const copies: Node[] = [];
-  for (const input of new Set(updated)) {
+  for (const input of joint.updated) {
     const readers = [...input.users.keys()].filter(
       (user) => backward.has(user) || recomputed.has(user),
     );

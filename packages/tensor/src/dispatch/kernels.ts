@@ -6,6 +6,7 @@ import { type OpOverload, getOp } from '../op/op-overload.js';
 import type { TensorMeta, ViewMeta } from '../op/op-record.js';
 import { formatSizes, hasInternalOverlap, isContiguous, sameNumbers } from '../shape.js';
 import { emptyFromMeta, fakeFromMeta, isFakeMode, isTensor, makeTensor } from '../tensor-factory.js';
+import type { TensorBase } from '../tensor-base.js';
 import type { Tensor } from '../tensor.js';
 import { checkArguments } from './check-arguments.js';
 import { kernelProvider } from './kernel-provider.js';
@@ -90,13 +91,15 @@ export function deviceOf(op: OpOverload, args: readonly unknown[]): string {
 function runView(op: OpOverload, args: readonly unknown[]): unknown {
   const self = args[0] as Tensor;
   const result = op.record.view!(op.bind(args));
-  if (!isList(result)) return makeView(self, result as ViewMeta);
-  return (result as readonly ViewMeta[]).map((view) => makeView(self, view));
+  // A detached alias is no view to autograd: later updates of the base give it no history.
+  const base = op.hasTag('non-differentiable') ? null : (self.base ?? self);
+  if (!isList(result)) return makeView(self, base, result as ViewMeta);
+  return (result as readonly ViewMeta[]).map((view) => makeView(self, base, view));
 }
 
-function makeView(self: Tensor, view: ViewMeta): Tensor {
+function makeView(self: Tensor, base: TensorBase | null, view: ViewMeta): Tensor {
   const out = makeTensor(self.storage, self.dtype, self.device, view.sizes, view.strides, view.offset);
-  out.base = self.base ?? self;
+  out.base = base;
   return out;
 }
 
