@@ -156,28 +156,8 @@ export class VectorBuilder {
     return this.map([a], (x) => shuffle(full, x as Reg, x as Reg));
   }
 
-  /**
-   * Polynomial Σ c[i] xⁱ by Estrin's scheme: pairs, then pairs of pairs, so that the chain of dependent
-   * operations is logarithmic in the degree.
-   */
+  /** Σ c[i] xⁱ by Horner's scheme: fewest operations and registers; interleaving hides its latency. */
   poly(x: Regs, coefficients: readonly number[]): Regs {
-    let level = coefficients.map((c) => this.f32(c));
-    let power = x;
-    while (level.length > 1) {
-      const next: Regs[] = [];
-      for (let i = 0; i < level.length; i += 2) {
-        const low = level[i] as Regs;
-        const high = level[i + 1];
-        next.push(high === undefined ? low : this.madd(high, power, low));
-      }
-      level = next;
-      if (level.length > 1) power = this.mul(power, power);
-    }
-    return level[0] as Regs;
-  }
-
-  /** Polynomial by Horner's scheme: fewest operations, for bodies bound by throughput. */
-  horner(x: Regs, coefficients: readonly number[]): Regs {
     let sum = this.f32(coefficients[coefficients.length - 1] as number);
     for (let i = coefficients.length - 2; i >= 0; i--) sum = this.madd(sum, x, this.f32(coefficients[i] as number));
     return sum;

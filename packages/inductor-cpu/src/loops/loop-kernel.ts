@@ -28,9 +28,9 @@ const ITEM_ELEMENTS = 2048;
 const TWO_PASS_ELEMENTS = 1 << 15;
 /** Iterations after which partial sums move to the second level. */
 const SETTLE_ITERATIONS = 512;
-/** A tile of a transposing kernel, along the lanes and across. */
-const TILE_LANE = 128;
-const TILE_ACROSS = 32;
+/** A tile of a transposing kernel: few rows read by lanes, so that their cache lines stay until all is read. */
+const TILE_LANE = 16;
+const TILE_ACROSS = 128;
 
 /** Code of a loop kernel. @throws kernel-missing when an operation has no form, plan-invalid */
 export function generateLoopKernel(kernel: LoopKernel, options: CodeOptions): KernelCode {

@@ -13,6 +13,7 @@ import { kindOf } from '../body/element-kind.js';
 import type { Value } from '../body/value.js';
 import { emitExpNonPositive } from '../math/exponential.js';
 import { ArgmaxReducer } from './argmax-reducer.js';
+import { ExtremeReducer } from './extreme-reducer.js';
 import { OnlineSoftmaxReducer } from './online-softmax-reducer.js';
 import { SimpleReducer, type Reducer, type ReducerContext, type ReduceStmt } from './reducer.js';
 import { WelfordReducer } from './welford-reducer.js';
@@ -59,7 +60,9 @@ function reductionsOf(kernel: LoopKernel, stmt: ReduceStmt, split: boolean, coun
   const bindAll = (body: BodyEmitter, results: readonly Value[]): void => results.forEach((result, i) => body.scope.bindAcc(stmt.ids[i] as number, result));
   const bindOne = (i: number) => (body: BodyEmitter, results: readonly Value[]): void => body.scope.bindAcc(stmt.ids[i] as number, results[0] as Value);
   const value = (body: BodyEmitter): Value => body.value(stmt.value);
-  const simple = (op: 'sum' | 'max') => (context: ReducerContext): Reducer => new SimpleReducer({ ...stmt, op }, context);
+  const sum = (context: ReducerContext): Reducer => new SimpleReducer({ ...stmt, op: 'sum' }, context);
+  // If there is NaN in the row, the sum of exponentials says so.
+  const maximum = (context: ReducerContext): Reducer => new ExtremeReducer({ ...stmt, op: 'max' }, context, true);
   const isWide = kindOf(stmt.dtype) === 'f64';
   if (stmt.op === 'welford' && split) {
     const arithmetic = isWide ? 'f64x2' : 'f32x4';
@@ -73,13 +76,13 @@ function reductionsOf(kernel: LoopKernel, stmt: ReduceStmt, split: boolean, coun
       const delta = body.vb.bin(`${arithmetic}.sub`, x.regs, mean.regs);
       return { kind: x.kind, uniform: x.uniform && mean.uniform, regs: body.vb.bin(`${arithmetic}.mul`, delta, delta) };
     };
-    return { first: { reducer: simple('sum'), value, bind: average }, second: { reducer: simple('sum'), value: squares, bind: bindOne(1) }, secondRoots: [stmt.value] };
+    return { first: { reducer: sum, value, bind: average }, second: { reducer: sum, value: squares, bind: bindOne(1) }, secondRoots: [stmt.value] };
   }
   if (stmt.op === 'online_softmax' && (split || isWide)) {
     const exponential = findExponential(kernel, stmt);
     const exps = (body: BodyEmitter): Value => (exponential === undefined ? shiftedExp(body, stmt) : body.value(exponential));
     const root = exponential ?? stmt.value;
-    return { first: { reducer: simple('max'), value, bind: bindOne(0) }, second: { reducer: simple('sum'), value: exps, bind: bindOne(1) }, secondRoots: [root] };
+    return { first: { reducer: maximum, value, bind: bindOne(0) }, second: { reducer: sum, value: exps, bind: bindOne(1) }, secondRoots: [root] };
   }
   return { first: { reducer: (context) => makeReducer(stmt, context), value, bind: bindAll }, secondRoots: [] };
 }
@@ -93,8 +96,10 @@ function makeReducer(stmt: ReduceStmt, context: ReducerContext): Reducer {
       return new WelfordReducer(stmt, context);
     case 'online_softmax':
       return new OnlineSoftmaxReducer(stmt, context);
-    default:
-      return new SimpleReducer(stmt, context);
+    default: {
+      const isFloat = kindOf(stmt.dtype) === 'f32' || kindOf(stmt.dtype) === 'f64';
+      return isFloat && (stmt.op === 'max' || stmt.op === 'min') ? new ExtremeReducer(stmt, context) : new SimpleReducer(stmt, context);
+    }
   }
 }
 

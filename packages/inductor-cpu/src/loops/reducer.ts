@@ -4,8 +4,8 @@
  * Every lane of every group has its own partial result. When the reduced variable lies along the lanes,
  * `combine` merges groups and lanes at the end into a uniform value, and elements past the end of the
  * row are masked out; when another variable lies along the lanes, each lane simply is a result.
- * The simple kinds (sum, product, extremes, any, all) are here; `argmax`, Welford and online softmax
- * have files of their own.
+ * The simple kinds (sum, product, extremes of integers, any, all) are here; extremes of floats,
+ * `argmax`, Welford and online softmax have files of their own.
  */
 import type { Stmt } from '@tessera/inductor-core';
 import { lane, op, shuffle32, type BinaryVectorOp } from '../emit/code.js';
@@ -78,11 +78,16 @@ export function swapLanes(vb: VectorBuilder, regs: Regs, distance: 1 | 2): Regs 
   return vb.map([regs], (x) => shuffle32(distance === 2 ? [2, 3, 0, 1] : [1, 0, 3, 2], x as Reg, x as Reg));
 }
 
-/** How two partial results join, and what nothing is. */
-interface Simple {
+/** How two partial results of a kind join. */
+export interface Joining {
   readonly kind: ElementKind;
-  readonly identity: (vb: VectorBuilder) => Regs;
   readonly join: (vb: VectorBuilder, a: Regs, b: Regs) => Regs;
+}
+
+/** A reduction that joins elements as it joins partial results. */
+interface Simple extends Joining {
+  /** The result of nothing. */
+  readonly identity: (vb: VectorBuilder) => Regs;
 }
 
 function joinBy(name: BinaryVectorOp): Simple['join'] {
@@ -103,7 +108,6 @@ function splat(vb: VectorBuilder, kind: ElementKind, value: number): Regs {
 function simpleOf(statement: ReduceStmt): Simple {
   const kind = kindOf(statement.dtype);
   const shape = SHAPES[kind];
-  const isFloat = kind === 'f32' || kind === 'f64';
   switch (statement.op) {
     case 'any':
       return { kind: 'bool', identity: (vb) => vb.i32(0), join: joinBy('v128.or') };
@@ -116,7 +120,6 @@ function simpleOf(statement: ReduceStmt): Simple {
     default: {
       const larger = statement.op === 'max';
       if (kind === 'bool') return { kind, identity: (vb) => vb.i32(larger ? 0 : -1), join: joinBy(larger ? 'v128.or' : 'v128.and') };
-      if (isFloat) return { kind, identity: (vb) => splat(vb, kind, larger ? -Infinity : Infinity), join: joinBy(`${shape as 'f32x4'}.${larger ? 'max' : 'min'}`) };
       if (kind === 'i64') {
         const limit = larger ? -(2n ** 63n) : 2n ** 63n - 1n;
         return { kind, identity: (vb) => vb.i64(limit), join: pickBy(larger ? 'i64x2.gt_s' : 'i64x2.lt_s') };
@@ -127,7 +130,7 @@ function simpleOf(statement: ReduceStmt): Simple {
 }
 
 /** Merges all groups and lanes into one register with equal lanes. */
-function joinAll(vb: VectorBuilder, { kind, join }: Pick<Simple, 'kind' | 'join'>, regs: Regs): Regs {
+export function joinAll(vb: VectorBuilder, { kind, join }: Joining, regs: Regs): Regs {
   let rest = regs;
   while (rest.length > 1) {
     const half = Math.ceil(rest.length / 2);
@@ -137,7 +140,7 @@ function joinAll(vb: VectorBuilder, { kind, join }: Pick<Simple, 'kind' | 'join'
   return registersPerGroup(kind) === 2 ? halves : join(vb, halves, swapLanes(vb, halves, 1));
 }
 
-/** Sum, product, extremes, any, all. */
+/** Sum, product, extremes of integers, any, all. */
 export class SimpleReducer implements Reducer {
   readonly #simple: Simple;
   readonly #state: Local<'v128'>[];

@@ -65,22 +65,30 @@ export function emitExpNonPositive(vb: VectorBuilder, x: Regs): Regs {
   return vb.mul(vb.mul(p, powerOfTwo(vb, biased)), vb.f32(2 ** -64));
 }
 
-/** 1 / (1 + e⁻ˣ) as 1/(1+e) or e/(1+e) with e = e^-|x|, so that small results keep their precision. */
+/**
+ * 1 / (1 + e⁻ˣ). With e = e^-|x| and g = e / (1 + e), the result is 1 - g, or e - e·g for negative x:
+ * rounding errors of g count little in either, and small results keep their precision.
+ */
 export function emitSigmoid(vb: VectorBuilder, x: Regs): Regs {
   const e = emitExpNonPositive(vb, vb.bin('v128.or', x, vb.i32(-0x80000000)));
-  const numerator = vb.select(vb.bin('f32x4.lt', x, vb.f32(0)), e, vb.f32(1));
-  return vb.bin('f32x4.div', numerator, vb.add(e, vb.f32(1)));
+  const g = vb.bin('f32x4.div', e, vb.add(e, vb.f32(1)));
+  const whole = vb.select(vb.bin('f32x4.lt', x, vb.f32(0)), e, vb.f32(1));
+  return vb.nmadd(whole, g, whole);
 }
 
-/** tanh |x| = -m / (m + 2) with m = e^-2|x| - 1, exact in relative terms down to denormals. */
+/**
+ * tanh |x| = (1 - e) / (1 + e) with e = e^-2|x| = s (1 + t), s a power of two: 1 - s and 1 + s are exact,
+ * so numerator and denominator round once, and the quotient keeps its relative precision at 0.
+ */
 export function emitTanh(vb: VectorBuilder, x: Regs): Regs {
   const sign = vb.i32(-0x80000000);
   const magnitude = vb.bin('f32x4.pmin', vb.bin('v128.andnot', x, sign), vb.f32(9.1));
   const { biased, r } = reduce(vb, vb.mul(magnitude, vb.f32(-2)), vb.f32(ROUNDER + 127));
-  const scale = powerOfTwo(vb, biased);
-  const m = vb.madd(expm1Poly(vb, r, EXPM1), scale, vb.sub(scale, vb.f32(1)));
-  const quotient = vb.bin('f32x4.div', m, vb.add(m, vb.f32(2)));
-  return vb.bin('v128.or', vb.bin('v128.andnot', quotient, sign), vb.bin('v128.and', x, sign));
+  const s = powerOfTwo(vb, biased);
+  const t = expm1Poly(vb, r, EXPM1);
+  const one = vb.f32(1);
+  const quotient = vb.bin('f32x4.div', vb.nmadd(s, t, vb.sub(one, s)), vb.madd(s, t, vb.add(one, s)));
+  return vb.bin('v128.or', quotient, vb.bin('v128.and', x, sign));
 }
 
 /** Odd polynomial below 0.93, else 1 - e^q(|x|). */
@@ -88,11 +96,11 @@ export function emitErf(vb: VectorBuilder, x: Regs): Regs {
   const sign = vb.i32(-0x80000000);
   const t = vb.bin('v128.andnot', x, sign);
   const s = vb.mul(x, x);
-  const small = vb.horner(s, [1.28379166e-1, -3.76125336e-1, 1.12819925e-1, -2.67681349e-2, 4.99119423e-3, -5.96761703e-4]);
+  const small = vb.poly(s, [1.28379166e-1, -3.76125336e-1, 1.12819925e-1, -2.67681349e-2, 4.99119423e-3, -5.96761703e-4]);
   const near = vb.madd(small, x, x);
   const high = vb.madd(vb.f32(-1.7285347e-5), t, vb.f32(3.83197126e-4));
   const low = vb.madd(vb.f32(-3.88396438e-3), t, vb.f32(2.42546219e-2));
-  const q = vb.horner(t, [-1.28717512e-1, -6.34846687e-1, -1.06777877e-1]);
+  const q = vb.poly(t, [-1.28717512e-1, -6.34846687e-1, -1.06777877e-1]);
   const tail = vb.madd(vb.madd(high, s, low), vb.mul(s, t), q);
   const e = emitExpNonPositive(vb, vb.sub(vb.mul(tail, t), t));
   const far = vb.bin('v128.or', vb.sub(vb.f32(1), e), vb.bin('v128.and', x, sign));
