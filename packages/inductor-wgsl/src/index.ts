@@ -4,10 +4,12 @@
 export { initWebGpu, WebGpu, type WebGpuOptions } from './runtime/init-webgpu.js';
 export { WgslBackend, wgslCapabilities } from './runtime/wgsl-backend.js';
 export { WgslExecutable } from './runtime/executable.js';
+export type { TileTiming } from './runtime/matmul-tuner.js';
 export { WgpuRuntime } from './runtime/wgpu-runtime.js';
 
 export { generateKernel } from './codegen/generate.js';
 export type { BindingSlot, UniformField, WgslProgram } from './codegen/program.js';
 export { BASELINE_TARGET, type WgslTarget } from './codegen/target.js';
 export { directVariant, type KernelVariant } from './codegen/variant.js';
-export { MATMUL_TILES, matmulShapeClass, type MatmulShape, type MatmulTile, type TileMemory } from './codegen/matmul-tiles.js';
+export { matmulClass } from './codegen/matmul.js';
+export { MATMUL_TILES, type MatmulShape, type MatmulTile, type TileMemory } from './codegen/matmul-tiles.js';

@@ -267,9 +267,9 @@ export class ExprEmitter {
       : this.indexLanes(expr.index);
     const width: Width = seed.width === 4 || offset.width === 4 || index.width === 4 ? 4 : 1;
     const u32 = typeName('u32', width);
-    const args = [seed, offset].map((value) => `${u32}(${value.text})`);
-    args.push(index.width === width ? index.text : `${u32}(${index.text})`);
-    return { text: `${this.helper(expr.distribution, width)}(${args.join(', ')})`, type: 'f32', width, atom: false };
+    const args = [seed, offset].map((value) => ({ text: `${typeName('u32', value.width)}(${value.text})`, width: value.width }));
+    const texts = [...args, index].map((arg) => (arg.width === width ? arg.text : `${u32}(${arg.text})`));
+    return { text: `${this.helper(expr.distribution, width)}(${texts.join(', ')})`, type: 'f32', width, atom: false };
   }
 
   /** Runs `emit` with statements going to a scope's block. */
@@ -291,12 +291,17 @@ export function elementText(buffer: BufferAccess, index: string): string {
 /** Element at an index text that includes the offset. */
 export function rawElement(buffer: BufferAccess, index: string): string {
   if (!buffer.vector) return `${buffer.variable}[${index}]`;
-  return `${buffer.variable}[(${index}) >> 2u][(${index}) & 3u]`;
+  return `${buffer.variable}[${vectorIndex(index)}][${grouped(index)} & 3u]`;
 }
 
 /** Index of the vector that begins at a multiple of four. */
 export function vectorIndex(index: string): string {
-  return `(${index}) >> 2u`;
+  return `${grouped(index)} >> 2u`;
+}
+
+/** Text that may be an operand of a shift or mask. */
+function grouped(text: string): string {
+  return /^[\w.]+$/.test(text) ? text : `(${text})`;
 }
 
 function laneOffset(name: string, offset: number): string {

@@ -19,7 +19,8 @@ export function fastest(vars: readonly LoopVar[]): LoopVar | null {
 
 /**
  * Declares the variables that position `flat` (text of a u32, or vec4u of width 4) stands for; the last
- * variable is fastest. With `lane`, positions count groups of four values of that variable.
+ * variable is fastest. With `lane`, positions count groups of four values of that variable. A variable
+ * that is the position itself goes by the position's name.
  */
 export function decompose(
   block: CodeBlock,
@@ -41,6 +42,10 @@ export function decompose(
     if (i > 0) text = divisor === 1 ? `${text} % ${count}u` : `(${text}) % ${count}u`;
     if (isLane) text = i > 0 ? `(${text}) * 4u` : `${text} * 4u`;
     divisor *= count;
+    if (text === flat && /^\w+$/.test(flat)) {
+      symbols.set(v.name, { text: flat, width });
+      continue;
+    }
     const name = names.claim(v.name);
     block.line(`let ${name} = ${text};`);
     symbols.set(v.name, isLane ? { text: name, width: 1, lanes: `(${name} + vec4u(0u, 1u, 2u, 3u))` } : { text: name, width });

@@ -70,12 +70,16 @@ export function decomposeLanes(
     return decompose(block, builder.names, x, `${position}_lanes`, { width: 4 });
   }
   if (spec.lane === undefined) return decompose(block, builder.names, x, position);
+  if (x.filter((v) => v.size > 1).length === 1) {
+    const symbols = decompose(block, builder.names, x, position);
+    return symbols.set(spec.lane, { text: position, width: 1, lanes: `(${position} + vec4u(0u, 1u, 2u, 3u))` });
+  }
   const groups = builder.names.fresh('quad');
   block.line(`let ${groups} = ${position} / 4u;`);
   return decompose(block, builder.names, x, groups, { lane: spec.lane });
 }
 
-/** Adds `fn load_<name>(batch, x, k) -> vec4`: four values along x, zero beyond the end of k. */
+/** Adds `fn load_<name>(batch, along, depth) -> vec4`: four values along x, zero beyond the end of k. */
 export function addLoadFunction(
   builder: ProgramBuilder,
   operand: Operand,
@@ -88,12 +92,12 @@ export function addLoadFunction(
   const emitter = new ExprEmitter(builder, context, [operand.expr]);
   const symbols = new Map([
     ...decompose(block, builder.names, operand.batch, 'batch'),
-    ...decomposeLanes(block, builder, operand.x, spec, 'x'),
-    ...decompose(block, builder.names, operand.k, 'k'),
+    ...decomposeLanes(block, builder, operand.x, spec, 'along'),
+    ...decompose(block, builder.names, operand.k, 'depth'),
   ]);
   emitter.enter(block, symbols);
   const vector = typeName(type, 4);
   const value = widen(emitter.value(operand.expr), 4);
-  block.line(checkK ? `return select(${vector}(0), ${value}, k < ${extent(operand.k)}u);` : `return ${value};`);
-  builder.addFunction(`load_${operand.name}(batch: u32, x: u32, k: u32) -> ${vector}`, block);
+  block.line(checkK ? `return select(${vector}(0), ${value}, depth < ${extent(operand.k)}u);` : `return ${value};`);
+  builder.addFunction(`load_${operand.name}(batch: u32, along: u32, depth: u32) -> ${vector}`, block);
 }

@@ -71,15 +71,14 @@ export function matmulShapeClass(shape: MatmulShape): string {
   return `${power(shape.batch)}x${power(shape.m)}x${power(shape.n)}x${power(shape.k)}`;
 }
 
-/** Tiles found best by measurement, by shape class. Serialisable with `Object.fromEntries`. */
+/** Tiles found best by measurement, by `matmulClass`. Serialisable with `Object.fromEntries`. */
 export type TileMemory = Map<string, MatmulTile>;
 
 /**
  * The tile for a shape: a remembered one, or the largest that still gives the device enough workgroups and
  * does not compute mostly padding.
  */
-export function chooseMatmulTile(shape: MatmulShape, target: WgslTarget, memory?: TileMemory): MatmulTile {
-  const remembered = memory?.get(matmulShapeClass(shape));
+export function chooseMatmulTile(shape: MatmulShape, target: WgslTarget, remembered?: MatmulTile): MatmulTile {
   if (remembered !== undefined && tileFits(remembered, target)) return remembered;
   const usable = MATMUL_TILES.filter((tile) => tileFits(tile, target));
   const groups = (tile: MatmulTile): number =>

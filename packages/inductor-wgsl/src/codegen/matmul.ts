@@ -13,7 +13,7 @@ import { ExprEmitter } from './expr-emitter.js';
 import { LaneContext } from './lane-context.js';
 import { decompose, extent } from './loop-vars.js';
 import { addLoadFunction, contiguousAlongK, decomposeLanes, operandLanes, type Operand } from './matmul-operand.js';
-import { chooseMatmulTile, tilePadding, tileThreads, type MatmulShape, type MatmulTile, type TileMemory } from './matmul-tiles.js';
+import { chooseMatmulTile, matmulShapeClass, tilePadding, tileThreads, type MatmulShape, type MatmulTile, type TileMemory } from './matmul-tiles.js';
 import { ProgramBuilder, type WgslProgram } from './program.js';
 import { generateReduction } from './reduction.js';
 import { emitStore } from './store-emitter.js';
@@ -25,6 +25,14 @@ import { computeType, typeName } from './wgsl-types.js';
 /** Extents of a matmul kernel. */
 export function matmulShape(kernel: MatmulKernel): MatmulShape {
   return { batch: extent(kernel.batch), m: extent(kernel.m), n: extent(kernel.n), k: extent(kernel.k) };
+}
+
+/** Kernels for which the same tile is best: shape class, order of the operands, type. */
+export function matmulClass(kernel: MatmulKernel): string {
+  const { batch, m, n, k, a, b, accDtype } = kernel;
+  const order = (operand: Operand): string => (contiguousAlongK(operand) ? 'k' : 'x');
+  const orders = order({ name: 'a', expr: a, batch, x: m, k }) + order({ name: 'b', expr: b, batch, x: n, k });
+  return `${matmulShapeClass(matmulShape(kernel))}:${orders}:${accDtype}`;
 }
 
 /** Products with a vector are reductions: nothing is used twice, so tiles would not help. */
@@ -72,7 +80,7 @@ export function generateMatmul(
   if (tile === undefined && (isMatrixVector(shape) || shape.k === 0)) {
     return generateReduction(matmulAsReduction(kernel), target, variant);
   }
-  return new MatmulGenerator(kernel, target, variant, shape, tile ?? chooseMatmulTile(shape, target, memory)).generate();
+  return new MatmulGenerator(kernel, target, variant, shape, tile ?? chooseMatmulTile(shape, target, memory?.get(matmulClass(kernel)))).generate();
 }
 
 /** An operand's slab in workgroup memory. */
@@ -138,8 +146,8 @@ class MatmulGenerator {
     if (grid.surplus > 0) body.line(`if (${grid.id} >= ${count}u) { return; }`);
     body.line(`let tile = ${grid.id};`);
     body.line(`let batch = tile / ${tilesM * tilesN}u;`);
-    body.line(`let m0 = ((tile / ${tilesN}u) % ${tilesM}u) * ${tile.bm}u;`);
-    body.line(`let n0 = (tile % ${tilesN}u) * ${tile.bn}u;`);
+    body.line(`let first_m = ((tile / ${tilesN}u) % ${tilesM}u) * ${tile.bm}u;`);
+    body.line(`let first_n = (tile % ${tilesN}u) * ${tile.bn}u;`);
     this.placeThread();
     this.declareAccumulators();
     this.walkSlabs();
@@ -222,7 +230,7 @@ class MatmulGenerator {
       const { name } = slab.operand;
       for (let round = 0; round < slab.rounds; round++) {
         const { k, x, test } = this.unit(slab, round);
-        const line = `next_${name}${round} = load_${name}(batch, ${name === 'a' ? 'm0' : 'n0'} + (${x}) * 4u, ${first} + ${k});`;
+        const line = `next_${name}${round} = load_${name}(batch, ${name === 'a' ? 'first_m' : 'first_n'} + (${x}) * 4u, ${first} + ${k});`;
         block.line(test === '' ? line : `${test} { ${line} }`);
       }
     }
@@ -278,30 +286,30 @@ class MatmulGenerator {
     const block = new CodeBlock();
     const rows = tile.bm / tile.tm;
     for (const [i, names] of this.accumulators.entries()) {
-      const m = `m0 + row * 4u${plus((i >> 2) * rows * 4 + (i & 3))}`;
+      const m = `first_m + row * 4u${plus((i >> 2) * rows * 4 + (i & 3))}`;
       for (const [g, name] of names.entries()) {
-        block.line(`store_c(batch, ${m}, n0 + column * 4u${plus(g * columns * 4)}, ${name});`);
+        block.line(`store_c(batch, ${m}, first_n + column * 4u${plus(g * columns * 4)}, ${name});`);
       }
     }
     if (tile.slices > 1) body.nest('if (slice == 0u)', block);
     else body.append(block);
   }
 
-  /** Adds `fn store_c(batch, m, x, product)`: the epilogue on four results along n from n = x. */
+  /** Adds `fn store_c(batch, down, along, product)`: the epilogue on four results along n. */
   private addStoreFunction(): void {
     const { kernel, builder, shape, tile } = this;
     const block = new CodeBlock();
     const spec = operandLanes(kernel.n);
     const ragged = shape.n % 4 !== 0;
     const tests = [
-      ...(shape.m % tile.bm !== 0 ? [`m >= ${shape.m}u`] : []),
-      ...(shape.n % tile.bn !== 0 ? [`x >= ${shape.n}u`] : []),
+      ...(shape.m % tile.bm !== 0 ? [`down >= ${shape.m}u`] : []),
+      ...(shape.n % tile.bn !== 0 ? [`along >= ${shape.n}u`] : []),
     ];
     if (tests.length > 0) block.line(`if (${tests.join(' || ')}) { return; }`);
     const symbols = new Map([
       ...decompose(block, builder.names, kernel.batch, 'batch'),
-      ...decompose(block, builder.names, kernel.m, 'm'),
-      ...decomposeLanes(block, builder, kernel.n, spec, 'x'),
+      ...decompose(block, builder.names, kernel.m, 'down'),
+      ...decomposeLanes(block, builder, kernel.n, spec, 'along'),
     ]);
     const emitter = new ExprEmitter(builder, this.epilogueContext, kernel.epilogue.flatMap(stmtRoots));
     emitter.enter(block, symbols);
@@ -312,16 +320,16 @@ class MatmulGenerator {
       if (stmt.kind !== 'store') continue;
       emitStore(emitter, stmt, {
         full,
-        ...(ragged && { partial: { block: partial, condition: (j: number) => `x + ${j}u < ${shape.n}u` } }),
+        ...(ragged && { partial: { block: partial, condition: (j: number) => `along + ${j}u < ${shape.n}u` } }),
       });
     }
     if (ragged) {
-      block.nest(`if (x + 3u < ${shape.n}u)`, full);
+      block.nest(`if (along + 3u < ${shape.n}u)`, full);
       block.nest('else', partial);
     } else {
       block.append(full);
     }
-    builder.addFunction(`store_c(batch: u32, m: u32, x: u32, product: ${this.vector})`, block);
+    builder.addFunction(`store_c(batch: u32, down: u32, along: u32, product: ${this.vector})`, block);
   }
 }
 

@@ -22,7 +22,8 @@ const TAKEN: ReadonlySet<string> = new Set(
   bool f16 f32 i32 u32 vec2u vec3u vec4f vec4h vec4i vec4u vec4 array atomic ptr
   abs all any bitcast ceil clamp countLeadingZeros dot exp exp2 floor fma inverseSqrt log max min round
   select sign sqrt step trunc workgroupBarrier subgroupShuffleXor subgroupAdd
-  main group lane point batch tile row column slice step kk product m x k half m0 n0 load_a load_b store_c point part inside uniforms Uniforms subgroup_size inf_bits nan_bits TWO_OVER_PI`.split(/\s+/),
+  main group lane point part inside batch tile row column slice step kk half first_m first_n along depth
+  down product load_a load_b store_c uniforms Uniforms subgroup_size inf_bits nan_bits TWO_OVER_PI`.split(/\s+/),
 );
 
 /** Hands out identifiers; see the file header. */

@@ -168,12 +168,11 @@ const ONLINE_SOFTMAX: ReduceForm = {
     ];
   },
   merge: (a, b, site) => {
-    const [top, one] = [site.fresh(), `${of('f32', site)}(1.0)`];
-    const scale = (part: string): string => `select(${site.helper('exp')}(${part} - ${top}), ${one}, ${part} == ${top})`;
+    const e = site.fresh();
     return [
-      `let ${top} = ${site.helper('max')}(${a[0]}, ${b[0]});`,
-      `${a[1]} = ${a[1]} * ${scale(a[0])} + ${b[1]} * ${scale(b[0])};`,
-      `${a[0]} = ${top};`,
+      `let ${e} = select(${site.helper('exp')}(-abs(${a[0]} - ${b[0]})), ${of('f32', site)}(1.0), ${a[0]} == ${b[0]});`,
+      `${a[1]} = select(${a[1]} * ${e} + ${b[1]}, ${a[1]} + ${b[1]} * ${e}, ${a[0]} > ${b[0]});`,
+      `${a[0]} = ${site.helper('max')}(${a[0]}, ${b[0]});`,
     ];
   },
   // exp(x - m) is NaN for x = m infinite, and with it the sum.

@@ -29,6 +29,8 @@ export class GpuContext {
   /** What the adapter says it is: vendor, architecture, device. */
   readonly adapterName: string;
   private failure: TesseraError | null = null;
+  /** Error scopes that have not answered yet. */
+  private readonly scopes = new Set<Promise<void>>();
   private disposed = false;
 
   private constructor(
@@ -87,17 +89,42 @@ export class GpuContext {
     }
   }
 
-  /** Keeps an error for the next call that can throw; the first one stays. */
+  /** Keeps an error for the next call that can throw; the first one stays, but for one that names its cause. */
   fail(error: TesseraError): void {
-    this.failure ??= error;
+    const { failure } = this;
+    if (failure === null || (failure.code === 'gpu-validation' && failure.cause === undefined)) this.failure = error;
+  }
+
+  /** Runs `make` and keeps what WebGPU says against it, as `explain` puts it. */
+  watch<T>(filter: GPUErrorFilter, make: () => T, explain: (error: GPUError) => TesseraError): T {
+    const { device } = this;
+    device.pushErrorScope(filter);
+    const made = make();
+    const scope: Promise<void> = device.popErrorScope().then(
+      (error) => {
+        if (error !== null) this.fail(explain(error));
+      },
+      // The scope of a lost device; the loss is reported by itself.
+      () => undefined,
+    ).finally(() => this.scopes.delete(scope));
+    this.scopes.add(scope);
+    return made;
   }
 
   /** Throws what went wrong since the last check. A lost device stays lost. */
   check(): void {
     const { failure } = this;
     if (failure === null) return;
+    // A consequence of something that a scope is about to explain: that call throws, which sees both.
+    if (failure.code === 'gpu-validation' && failure.cause === undefined && this.scopes.size > 0) return;
     if (failure.code !== 'device-lost') this.failure = null;
     throw failure;
+  }
+
+  /** Like `check`, after everything reported so far has arrived. */
+  async settle(): Promise<void> {
+    await Promise.all(this.scopes);
+    this.check();
   }
 
   /** Whether the device is gone. */

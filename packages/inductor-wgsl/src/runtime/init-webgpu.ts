@@ -2,9 +2,11 @@
  * @file `initWebGpu`: gets a device and makes 'wgpu' usable for tensors and compiled code.
  */
 import { TesseraError } from '@tessera/shared';
+import type { ExecutionPlan } from '@tessera/inductor-core';
 import { registerDevice } from '@tessera/tensor';
 import { findGpu } from './find-gpu.js';
 import { GpuContext } from './gpu-context.js';
+import { tuneMatmuls, type TileTiming } from './matmul-tuner.js';
 import { WgpuRuntime } from './wgpu-runtime.js';
 import { WgslBackend } from './wgsl-backend.js';
 
@@ -24,6 +26,12 @@ export interface WebGpuOptions {
   readonly dawnFlags?: readonly string[];
 }
 
+/**
+ * SwiftShader compiles the clearing of workgroup memory as one store per element: a second for a matmul.
+ * Without this extension Dawn clears in a loop.
+ */
+const SWIFTSHADER_FLAGS = ['disable-dawn-features=use_vulkan_zero_initialize_workgroup_memory_extension'];
+
 /** WebGPU as set up by {@link initWebGpu}. */
 export class WebGpu {
   readonly backend: WgslBackend;
@@ -39,6 +47,11 @@ export class WebGpu {
   /** Vendor, architecture and device as the adapter gives them. */
   get adapterName(): string {
     return this.runtime.context.adapterName;
+  }
+
+  /** Measures matmul tiles for a plan; later loads use the winners. Takes seconds. */
+  tuneMatmuls(plan: ExecutionPlan): Promise<TileTiming[]> {
+    return tuneMatmuls(this.runtime, plan, this.backend.tiles);
   }
 
   /** Resolves when all enqueued work is done. @throws what WebGPU reported since the last check */
@@ -67,9 +80,13 @@ export async function initWebGpu(options: WebGpuOptions = {}): Promise<WebGpu> {
 async function openContext(options: WebGpuOptions): Promise<GpuContext> {
   if (options.device !== undefined) return GpuContext.wrap(options.device);
   if (options.adapter !== undefined) return GpuContext.request(null, options.adapter);
-  const gpu = await findGpu(options.dawnFlags ?? []);
-  const { powerPreference = 'high-performance' } = options;
-  const adapter = await gpu.requestAdapter({ powerPreference });
+  const { dawnFlags, powerPreference = 'high-performance' } = options;
+  let gpu = await findGpu(dawnFlags ?? []);
+  let adapter = await gpu.requestAdapter({ powerPreference });
+  if (adapter?.info.architecture === 'swiftshader' && dawnFlags === undefined) {
+    gpu = await findGpu(SWIFTSHADER_FLAGS);
+    adapter = await gpu.requestAdapter({ powerPreference });
+  }
   if (adapter === null) {
     throw new TesseraError('device-unavailable', 'WebGPU is there, but it offers no adapter: no GPU driver that it can use was found.', {
       context: { device: 'wgpu' },

@@ -34,18 +34,15 @@ export class PipelineCache {
     const { device } = this.context;
     const layout = this.storageLayout(program.slots.map((slot) => slot.access));
     const layouts = program.uniforms.length > 0 ? [layout, this.uniforms] : [layout];
-    device.pushErrorScope('validation');
-    const module = device.createShaderModule({ code: program.text, label: kernel });
-    const pipeline = device.createComputePipeline({
-      layout: device.createPipelineLayout({ bindGroupLayouts: layouts }),
-      compute: { module, entryPoint: 'main' },
-      label: kernel,
-    });
-    device.popErrorScope().then(
-      (error) => {
-        if (error !== null) this.context.fail(rejected(kernel, program.text, error));
-      },
-      () => undefined,
+    const pipeline = this.context.watch(
+      'validation',
+      () =>
+        device.createComputePipeline({
+          layout: device.createPipelineLayout({ bindGroupLayouts: layouts }),
+          compute: { module: device.createShaderModule({ code: program.text, label: kernel }), entryPoint: 'main' },
+          label: kernel,
+        }),
+      (error) => rejected(kernel, program.text, error),
     );
     const compiled = { pipeline, layout };
     this.pipelines.set(program.text, compiled);

@@ -34,7 +34,7 @@ export class Readback {
       staging.destroy();
       // The reason is reported apart, a moment later.
       await device.queue.onSubmittedWorkDone().catch(() => undefined);
-      this.context.check();
+      await this.context.settle();
       throw new TesseraError('device-lost', 'Reading back from the GPU failed: the device was lost or destroyed.', {
         hints: ['Call initWebGpu() again and recreate the tensors.'],
         cause,
@@ -43,7 +43,7 @@ export class Readback {
     const result = new Uint8Array(staging.getMappedRange(0, bytes).slice(0));
     staging.unmap();
     this.give(staging, size);
-    this.context.check();
+    await this.context.settle();
     return result;
   }
 

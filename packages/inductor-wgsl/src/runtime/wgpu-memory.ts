@@ -114,20 +114,12 @@ export class BufferPool {
   }
 
   private create(size: number): GPUBuffer {
-    const { device } = this.context;
-    device.pushErrorScope('out-of-memory');
-    const buffer = device.createBuffer({
-      size,
-      usage: BufferUsage.storage | BufferUsage.copySrc | BufferUsage.copyDst,
-      label: `tessera ${size} bytes`,
-    });
-    device.popErrorScope().then(
-      (error) => {
-        if (error !== null) this.context.fail(describeError(error, `an allocation of ${size} bytes`));
-      },
-      () => undefined,
+    const usage = BufferUsage.storage | BufferUsage.copySrc | BufferUsage.copyDst;
+    return this.context.watch(
+      'out-of-memory',
+      () => this.context.device.createBuffer({ size, usage, label: `tessera ${size} bytes` }),
+      (error) => describeError(error, `an allocation of ${size} bytes`),
     );
-    return buffer;
   }
 
   private tooLarge(bytes: number): TesseraError {

@@ -108,7 +108,7 @@ export class WgpuRuntime implements DeviceRuntime {
   async synchronize(): Promise<void> {
     this.stream.flush();
     await this.context.device.queue.onSubmittedWorkDone();
-    this.context.check();
+    await this.context.settle();
   }
 
   /** The memory as made by this runtime. @throws use-after-dispose */

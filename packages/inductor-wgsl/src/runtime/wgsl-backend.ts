@@ -39,13 +39,18 @@ export class WgslBackend implements KernelBackend {
     this.capabilities = wgslCapabilities(runtime.context.target);
   }
 
+  /** Facts about the adapter that code is generated for. */
+  get target(): WgslTarget {
+    return this.runtime.context.target;
+  }
+
   generate(kernel: FusedKernel): KernelSource {
-    const { text } = generateKernel(kernel, this.runtime.context.target, undefined, this.tiles);
+    const { text } = generateKernel(kernel, this.target, undefined, this.tiles);
     return { kernel: kernel.name, language: 'wgsl', text };
   }
 
   load(plan: ExecutionPlan): WgslExecutable {
-    const { target } = this.runtime.context;
+    const { target } = this;
     const executable = new WgslExecutable(this.runtime, plan, (index, variant) =>
       generateKernel(plan.kernels[index], target, variant, this.tiles),
     );

@@ -1,72 +1,11 @@
 /**
  * @file Runs one kernel on the device and by the reference interpreter, and compares.
  */
-import { interpretKernel, verifyKernel, type ExecutionPlan, type FusedKernel } from '@tessera/inductor-core';
-import { itemSize, makeTensor, numberToBfloat, bfloatToNumber, halfToNumber, numberToHalf, Storage, type DType, type Tensor } from '@tessera/tensor';
+import { interpretKernel, verifyKernel, type FusedKernel } from '@tessera/inductor-core';
+import { bfloatToNumber, halfToNumber, makeTensor, numberToBfloat, numberToHalf, type DType } from '@tessera/tensor';
 import { expect } from 'vitest';
-import type { WebGpu } from '../../src/index.js';
-import { hostBytes } from '../../src/runtime/host-bytes.js';
-
-/** A tensor on the device with the given elements. */
-export function deviceTensor(gpu: WebGpu, dtype: DType, values: readonly number[]): Tensor {
-  const storage = Storage.allocate('wgpu', values.length * gpu.runtime.itemSize(dtype));
-  gpu.runtime.upload(storage.memory!, 0, dtype, hostBytes(dtype, values));
-  return makeTensor(storage, dtype, 'wgpu', [values.length], [1]);
-}
-
-/** Elements of bytes in host layout. */
-export function hostNumbers(dtype: DType, bytes: Uint8Array): number[] {
-  const data = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
-  const size = itemSize(dtype);
-  return Array.from({ length: bytes.byteLength / size }, (_, i) => {
-    switch (dtype) {
-      case 'float32':
-        return data.getFloat32(i * size, true);
-      case 'float16':
-        return halfToNumber(data.getUint16(i * size, true));
-      case 'bfloat16':
-        return bfloatToNumber(data.getUint16(i * size, true));
-      case 'int64':
-        return Number(data.getBigInt64(i * size, true));
-      case 'int32':
-        return data.getInt32(i * size, true);
-      case 'int16':
-        return data.getInt16(i * size, true);
-      case 'int8':
-        return data.getInt8(i * size);
-      default:
-        return data.getUint8(i * size);
-    }
-  });
-}
-
-/** Elements of a tensor on the device. */
-export async function readTensor(gpu: WebGpu, tensor: Tensor): Promise<number[]> {
-  const count = tensor.sizes.reduce((a, b) => a * b, 1);
-  return hostNumbers(tensor.dtype, await gpu.runtime.download(tensor.storage.memory!, tensor.storageOffset, tensor.dtype, count));
-}
-
-/** A plan of one launch whose inputs are the kernel's parameters. */
-export function singlePlan(kernel: FusedKernel, numel: (name: string) => number): ExecutionPlan {
-  return {
-    version: 1,
-    name: `plan_${kernel.name}`,
-    device: 'wgpu',
-    buffers: kernel.params.map((param, index) => ({
-      name: param.name,
-      dtype: param.dtype,
-      numel: numel(param.name),
-      source: { kind: 'input', index },
-    })),
-    numInputs: kernel.params.length,
-    outputs: [],
-    scalars: kernel.scalars,
-    constants: [],
-    kernels: [kernel],
-    launches: [{ kernel: 0, buffers: kernel.params.map((_, i) => i), scalars: kernel.scalars.map((_, i) => i) }],
-    arenaBytes: 0,
-  };
-}
+import { WgslExecutable, type KernelVariant, type WebGpu, type WgslProgram } from '../../src/index.js';
+import { deviceTensor, readTensor, singlePlan } from './plans.js';
 
 /** What a buffer of this dtype keeps of a number. */
 export function rounded(dtype: DType, value: number): number {
@@ -93,15 +32,32 @@ export function expectClose(actual: readonly number[], wanted: readonly number[]
   if (wrong.length > 0) expect.fail(`${what}: ${wrong.length} of ${actual.length} elements differ: ${wrong.slice(0, 5).join('; ')}`);
 }
 
+/** How a kernel is generated and fed, where it is not as usual. */
+export interface RunOptions {
+  /** Generates the code instead of the backend. */
+  readonly generate?: (kernel: FusedKernel, variant?: KernelVariant) => WgslProgram;
+  /** Elements before the first of every tensor: views into larger storages. */
+  readonly offset?: number;
+}
+
 /** Runs a kernel on the device; gives the final content of every parameter. */
 export async function runOnDevice(
   gpu: WebGpu,
   kernel: FusedKernel,
   buffers: Readonly<Record<string, readonly number[]>>,
   scalars: readonly number[] = [],
+  { generate, offset = 0 }: RunOptions = {},
 ): Promise<Record<string, number[]>> {
-  const executable = gpu.backend.load(singlePlan(kernel, (name) => buffers[name].length));
-  const tensors = kernel.params.map((param) => deviceTensor(gpu, param.dtype, buffers[param.name]));
+  const plan = singlePlan(kernel, (name) => buffers[name].length);
+  const executable =
+    generate === undefined
+      ? gpu.backend.load(plan)
+      : new WgslExecutable(gpu.runtime, plan, (_, variant) => generate(kernel, variant));
+  const tensors = kernel.params.map((param) => {
+    const padding = new Array<number>(offset).fill(1);
+    const whole = deviceTensor(gpu, param.dtype, [...padding, ...buffers[param.name], ...padding]);
+    return makeTensor(whole.storage, param.dtype, 'wgpu', [buffers[param.name].length], [1], offset);
+  });
   executable.run(tensors, [], scalars);
   const result: Record<string, number[]> = {};
   for (const [i, param] of kernel.params.entries()) result[param.name] = await readTensor(gpu, tensors[i]);
@@ -131,9 +87,10 @@ export async function compareKernel(
   buffers: Readonly<Record<string, readonly number[]>>,
   scalars: readonly number[] = [],
   scale = 1,
+  options: RunOptions = {},
 ): Promise<void> {
   const wanted = runReference(kernel, buffers, scalars);
-  const actual = await runOnDevice(gpu, kernel, buffers, scalars);
+  const actual = await runOnDevice(gpu, kernel, buffers, scalars, options);
   for (const param of kernel.params) {
     expectClose(actual[param.name], wanted[param.name], param.dtype, `${kernel.name}: ${param.name}`, scale);
   }

@@ -1,0 +1,77 @@
+/**
+ * @file Finds the best matmul tiles by measuring them on the device.
+ *
+ * Each matmul kernel of a plan is run on scratch memory with every tile that the device can run; winners go
+ * to the backend's tile memory, which later loads of plans ask first. The memory is plain data, so it can
+ * be kept per adapter and shape class.
+ */
+import type { ExecutionPlan, MatmulKernel } from '@tessera/inductor-core';
+import { generateMatmul, isMatrixVector, matmulClass, matmulShape } from '../codegen/matmul.js';
+import { MATMUL_TILES, tileFits, type MatmulTile, type TileMemory } from '../codegen/matmul-tiles.js';
+import type { KernelVariant } from '../codegen/variant.js';
+import { KernelLaunch, type Residence } from './launch.js';
+import type { WgpuRuntime } from './wgpu-runtime.js';
+
+/** Measured times of one kernel. */
+export interface TileTiming {
+  /** Shape class under which the winner is remembered. */
+  readonly shapeClass: string;
+  readonly best: MatmulTile;
+  /** Microseconds of one run, fastest first. */
+  readonly timings: readonly { readonly tile: MatmulTile; readonly microseconds: number }[];
+}
+
+/** Dispatches of one measurement; their common overhead is measured and taken off. */
+const REPEATS = 8;
+const ROUNDS = 3;
+
+/** Measures all tiles for the matmul kernels of a plan and remembers the winners. */
+export async function tuneMatmuls(runtime: WgpuRuntime, plan: ExecutionPlan, memory: TileMemory): Promise<TileTiming[]> {
+  const results: TileTiming[] = [];
+  const seen = new Set<string>();
+  for (const launch of plan.launches) {
+    const kernel = plan.kernels[launch.kernel];
+    if (kernel.kind !== 'matmul' || isMatrixVector(matmulShape(kernel))) continue;
+    const shapeClass = matmulClass(kernel);
+    if (seen.has(shapeClass)) continue;
+    seen.add(shapeClass);
+    const elements = launch.buffers.map((index) => plan.buffers[index].numel);
+    const timings = await timeTiles(runtime, kernel, elements);
+    if (timings.length === 0) continue;
+    memory.set(shapeClass, timings[0].tile);
+    results.push({ shapeClass, best: timings[0].tile, timings });
+  }
+  return results;
+}
+
+async function timeTiles(runtime: WgpuRuntime, kernel: MatmulKernel, elements: readonly number[]): Promise<TileTiming['timings'][number][]> {
+  const { target } = runtime.context;
+  const memory = kernel.params.map((param, i) => runtime.allocate(elements[i] * runtime.itemSize(param.dtype)));
+  const residence: Residence = { memory, byte: memory.map(() => 0) };
+  const timings: { tile: MatmulTile; microseconds: number }[] = [];
+  for (const tile of MATMUL_TILES.filter((candidate) => tileFits(candidate, target))) {
+    const generate = (variant: KernelVariant) => generateMatmul(kernel, target, variant, tile);
+    const launch = new KernelLaunch(
+      runtime,
+      kernel,
+      { kernel: 0, buffers: memory.map((_, i) => i), scalars: kernel.scalars.map((_, i) => i) },
+      generate,
+      false,
+    );
+    const run = async (count: number): Promise<number> => {
+      const start = performance.now();
+      for (let i = 0; i < count; i++) launch.encode(residence, kernel.scalars.map(() => 0));
+      await runtime.synchronize();
+      return performance.now() - start;
+    };
+    await run(1);
+    let best = Infinity;
+    for (let round = 0; round < ROUNDS; round++) {
+      const overhead = await run(1);
+      best = Math.min(best, ((await run(1 + REPEATS)) - overhead) / REPEATS);
+    }
+    timings.push({ tile, microseconds: Math.max(0, best) * 1000 });
+  }
+  for (const part of memory) runtime.free(part);
+  return timings.sort((a, b) => a.microseconds - b.microseconds);
+}

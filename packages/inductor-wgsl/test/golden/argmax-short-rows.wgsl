@@ -1,0 +1,43 @@
+// workgroups: 57 × 1
+
+enable subgroups;
+
+@group(0) @binding(0) var<storage, read> x: array<f32>;
+@group(0) @binding(1) var<storage, read_write> out0: array<i32>;
+
+var<private> inf_bits: u32 = 0x7f800000u;
+
+fn inf_f32() -> f32 {
+  return f32(bitcast<f32>(inf_bits));
+}
+
+fn is_nan_f32(x: f32) -> bool {
+  return (bitcast<u32>(x) & u32(0x7fffffffu)) > u32(0x7f800000u);
+}
+
+@compute @workgroup_size(256)
+fn main(@builtin(workgroup_id) group: vec3u, @builtin(local_invocation_index) lane: u32) {
+  let point = group.x * 32u + lane / 8u;
+  let part = lane % 8u;
+  let inside = point < 1797u;
+  let i0 = min(point, 1796u);
+  var best0 = f32((-inf_f32()));
+  var at0 = u32(0xffffffffu);
+  for (var r0 = part; r0 < select(0u, 10u, inside); r0 += 8u) {
+    let t0 = x[10u * i0 + r0];
+    let u0 = (is_nan_f32(t0) & ((!is_nan_f32(best0)) | (u32(r0) < at0))) | ((!is_nan_f32(best0)) & ((t0 > best0) | ((t0 == best0) & (u32(r0) < at0))));
+    best0 = select(best0, t0, u0);
+    at0 = select(at0, u32(r0), u0);
+  }
+  for (var mask0 = 1u; mask0 < 8u; mask0 = mask0 << 1u) {
+    let o0 = subgroupShuffleXor(best0, mask0);
+    let o1 = subgroupShuffleXor(at0, mask0);
+    let u1 = (is_nan_f32(o0) & ((!is_nan_f32(best0)) | (o1 < at0))) | ((!is_nan_f32(best0)) & ((o0 > best0) | ((o0 == best0) & (o1 < at0))));
+    best0 = select(best0, o0, u1);
+    at0 = select(at0, o1, u1);
+  }
+  let acc0 = i32(at0);
+  if (inside && part == 0u) {
+    out0[i0] = acc0;
+  }
+}

@@ -1,0 +1,101 @@
+// workgroups: 128 × 1
+
+enable f16;
+
+@group(0) @binding(0) var<storage, read> a: array<f16>;
+@group(0) @binding(1) var<storage, read> b: array<vec4h>;
+@group(0) @binding(2) var<storage, read_write> out: array<vec4h>;
+var<workgroup> slab_a0: array<vec4f, 160>;
+var<workgroup> slab_b0: array<vec4f, 288>;
+var<workgroup> sums0: array<vec4f, 512>;
+
+fn round_f16_vec4f(x: vec4f) -> vec4f {
+  let bits = bitcast<vec4u>(x);
+  let magnitude = bits & vec4u(0x7fffffffu);
+  var kept = (magnitude + vec4u(0xfffu) + ((magnitude >> vec4u(13u)) & vec4u(1u))) & vec4u(0xffffe000u);
+  kept = select(kept, vec4u(0x7f800000u), kept >= vec4u(0x47800000u));
+  // Below 2^-14 the spacing is 2^-24.
+  kept = select(kept, bitcast<vec4u>(round(abs(x) * vec4f(16777216.0)) * vec4f(5.9604644775390625e-8)), magnitude < vec4u(0x38800000u));
+  kept = select(kept, magnitude, magnitude > vec4u(0x7f800000u));
+  return bitcast<vec4f>(kept | (bits & vec4u(0x80000000u)));
+}
+
+fn load_a(batch: u32, along: u32, depth: u32) -> vec4f {
+  let quad0 = along / 4u;
+  let m0 = quad0 * 4u;
+  let x0 = 256u * m0 + depth;
+  let t0 = vec4f(vec4h(a[x0], a[x0 + 256u], a[x0 + 512u], a[x0 + 768u]));
+  return t0;
+}
+
+fn load_b(batch: u32, along: u32, depth: u32) -> vec4f {
+  let quad1 = along / 4u;
+  let n0 = quad1 * 4u;
+  let t1 = vec4f(b[(256u * depth + n0) >> 2u]);
+  return t1;
+}
+
+fn store_c(batch: u32, down: u32, along: u32, product: vec4f) {
+  let quad2 = along / 4u;
+  let n0_ = quad2 * 4u;
+  out[(256u * down + n0_) >> 2u] = vec4h(round_f16_vec4f(product));
+}
+
+@compute @workgroup_size(256)
+fn main(@builtin(workgroup_id) group: vec3u, @builtin(local_invocation_index) lane: u32) {
+  let tile = group.x;
+  let batch = tile / 128u;
+  let first_m = ((tile / 8u) % 16u) * 16u;
+  let first_n = (tile % 8u) * 32u;
+  let slice = lane / 32u;
+  let column = (lane % 32u) % 8u;
+  let row = (lane % 32u) / 8u;
+  var c0_0 = vec4f(0);
+  var c1_0 = vec4f(0);
+  var c2_0 = vec4f(0);
+  var c3_0 = vec4f(0);
+  var next_a0 = vec4f(0);
+  var next_b0 = vec4f(0);
+  if (lane < 128u) { next_a0 = load_a(batch, first_m + (lane / 32u) * 4u, 0u + lane % 32u); }
+  next_b0 = load_b(batch, first_n + (lane % 8u) * 4u, 0u + lane / 8u);
+  for (var step = 0u; step < 8u; step++) {
+    if (lane < 128u) { slab_a0[(lane % 32u) * 5u + lane / 32u] = next_a0; }
+    slab_b0[(lane / 8u) * 9u + lane % 8u] = next_b0;
+    workgroupBarrier();
+    if (step + 1u < 8u) {
+      if (lane < 128u) { next_a0 = load_a(batch, first_m + (lane / 32u) * 4u, (step + 1u) * 32u + lane % 32u); }
+      next_b0 = load_b(batch, first_n + (lane % 8u) * 4u, (step + 1u) * 32u + lane / 8u);
+    }
+    for (var kk = slice; kk < 32u; kk += 8u) {
+      let a0 = slab_a0[kk * 5u + row];
+      let b0 = slab_b0[kk * 9u + column];
+      c0_0 += a0.x * b0;
+      c1_0 += a0.y * b0;
+      c2_0 += a0.z * b0;
+      c3_0 += a0.w * b0;
+    }
+    workgroupBarrier();
+  }
+  for (var half = 4u; half > 0u; half = half >> 1u) {
+    if (slice >= half && slice < half * 2u) {
+      sums0[(lane - half * 32u) * 4u + 0u] = c0_0;
+      sums0[(lane - half * 32u) * 4u + 1u] = c1_0;
+      sums0[(lane - half * 32u) * 4u + 2u] = c2_0;
+      sums0[(lane - half * 32u) * 4u + 3u] = c3_0;
+    }
+    workgroupBarrier();
+    if (slice < half) {
+      c0_0 += sums0[lane * 4u + 0u];
+      c1_0 += sums0[lane * 4u + 1u];
+      c2_0 += sums0[lane * 4u + 2u];
+      c3_0 += sums0[lane * 4u + 3u];
+    }
+    workgroupBarrier();
+  }
+  if (slice == 0u) {
+    store_c(batch, first_m + row * 4u, first_n + column * 4u, c0_0);
+    store_c(batch, first_m + row * 4u + 1u, first_n + column * 4u, c1_0);
+    store_c(batch, first_m + row * 4u + 2u, first_n + column * 4u, c2_0);
+    store_c(batch, first_m + row * 4u + 3u, first_n + column * 4u, c3_0);
+  }
+}

@@ -1,0 +1,113 @@
+// workgroups: 4 × 1
+
+@group(0) @binding(0) var<storage, read> a: array<f32>;
+@group(0) @binding(1) var<storage, read> b: array<f32>;
+@group(0) @binding(2) var<storage, read> bias: array<vec4f>;
+@group(0) @binding(3) var<storage, read_write> out: array<f32>;
+var<workgroup> slab_a0: array<vec4f, 160>;
+var<workgroup> slab_b0: array<vec4f, 160>;
+var<workgroup> sums0: array<vec4f, 512>;
+
+fn is_nan_vec4f(x: vec4f) -> vec4<bool> {
+  return (bitcast<vec4u>(x) & vec4u(0x7fffffffu)) > vec4u(0x7f800000u);
+}
+
+fn max_vec4f(a: vec4f, b: vec4f) -> vec4f {
+  return select(select(max(a, b), b, is_nan_vec4f(b)), a, is_nan_vec4f(a));
+}
+
+fn load_a(batch: u32, along: u32, depth: u32) -> vec4f {
+  let quad0 = along / 4u;
+  let m0 = quad0 * 4u;
+  let x0 = 784u * m0 + depth;
+  let t0 = vec4f(a[x0], a[x0 + 784u], a[x0 + 1568u], a[x0 + 2352u]);
+  return select(vec4f(0), t0, depth < 784u);
+}
+
+fn load_b(batch: u32, along: u32, depth: u32) -> vec4f {
+  let quad1 = along / 4u;
+  let n0 = quad1 * 4u;
+  let x1 = 10u * depth + n0;
+  let t1 = vec4f(b[x1], b[x1 + 1u], b[x1 + 2u], b[x1 + 3u]);
+  return select(vec4f(0), t1, depth < 784u);
+}
+
+fn store_c(batch: u32, down: u32, along: u32, product: vec4f) {
+  if (along >= 10u) { return; }
+  let quad2 = along / 4u;
+  let n0_ = quad2 * 4u;
+  let t2 = bias[n0_ >> 2u];
+  let t3 = max_vec4f((product + t2), vec4f(0.0));
+  let x2 = 10u * down + n0_;
+  if (along + 3u < 10u) {
+    out[x2] = t3.x;
+    out[x2 + 1u] = t3.y;
+    out[x2 + 2u] = t3.z;
+    out[x2 + 3u] = t3.w;
+  }
+  else {
+    if (along + 0u < 10u) { out[x2] = t3.x; }
+    if (along + 1u < 10u) { out[x2 + 1u] = t3.y; }
+    if (along + 2u < 10u) { out[x2 + 2u] = t3.z; }
+    if (along + 3u < 10u) { out[x2 + 3u] = t3.w; }
+  }
+}
+
+@compute @workgroup_size(256)
+fn main(@builtin(workgroup_id) group: vec3u, @builtin(local_invocation_index) lane: u32) {
+  let tile = group.x;
+  let batch = tile / 4u;
+  let first_m = ((tile / 1u) % 4u) * 16u;
+  let first_n = (tile % 1u) * 16u;
+  let slice = lane / 16u;
+  let column = (lane % 16u) % 4u;
+  let row = (lane % 16u) / 4u;
+  var c0_0 = vec4f(0);
+  var c1_0 = vec4f(0);
+  var c2_0 = vec4f(0);
+  var c3_0 = vec4f(0);
+  var next_a0 = vec4f(0);
+  var next_b0 = vec4f(0);
+  if (lane < 128u) { next_a0 = load_a(batch, first_m + (lane / 32u) * 4u, 0u + lane % 32u); }
+  if (lane < 128u) { next_b0 = load_b(batch, first_n + (lane % 4u) * 4u, 0u + lane / 4u); }
+  for (var step = 0u; step < 25u; step++) {
+    if (lane < 128u) { slab_a0[(lane % 32u) * 5u + lane / 32u] = next_a0; }
+    if (lane < 128u) { slab_b0[(lane / 4u) * 5u + lane % 4u] = next_b0; }
+    workgroupBarrier();
+    if (step + 1u < 25u) {
+      if (lane < 128u) { next_a0 = load_a(batch, first_m + (lane / 32u) * 4u, (step + 1u) * 32u + lane % 32u); }
+      if (lane < 128u) { next_b0 = load_b(batch, first_n + (lane % 4u) * 4u, (step + 1u) * 32u + lane / 4u); }
+    }
+    for (var kk = slice; kk < 32u; kk += 16u) {
+      let a0 = slab_a0[kk * 5u + row];
+      let b0 = slab_b0[kk * 5u + column];
+      c0_0 += a0.x * b0;
+      c1_0 += a0.y * b0;
+      c2_0 += a0.z * b0;
+      c3_0 += a0.w * b0;
+    }
+    workgroupBarrier();
+  }
+  for (var half = 8u; half > 0u; half = half >> 1u) {
+    if (slice >= half && slice < half * 2u) {
+      sums0[(lane - half * 16u) * 4u + 0u] = c0_0;
+      sums0[(lane - half * 16u) * 4u + 1u] = c1_0;
+      sums0[(lane - half * 16u) * 4u + 2u] = c2_0;
+      sums0[(lane - half * 16u) * 4u + 3u] = c3_0;
+    }
+    workgroupBarrier();
+    if (slice < half) {
+      c0_0 += sums0[lane * 4u + 0u];
+      c1_0 += sums0[lane * 4u + 1u];
+      c2_0 += sums0[lane * 4u + 2u];
+      c3_0 += sums0[lane * 4u + 3u];
+    }
+    workgroupBarrier();
+  }
+  if (slice == 0u) {
+    store_c(batch, first_m + row * 4u, first_n + column * 4u, c0_0);
+    store_c(batch, first_m + row * 4u + 1u, first_n + column * 4u, c1_0);
+    store_c(batch, first_m + row * 4u + 2u, first_n + column * 4u, c2_0);
+    store_c(batch, first_m + row * 4u + 3u, first_n + column * 4u, c3_0);
+  }
+}

@@ -1,0 +1,113 @@
+import { describe, expect, it } from 'vitest';
+import { generateMatmul, matmulClass } from '../src/codegen/matmul.js';
+import { chooseMatmulTile, MATMUL_TILES, tileFits, tileThreads } from '../src/codegen/matmul-tiles.js';
+import { directVariant } from '../src/codegen/variant.js';
+import { BASELINE_TARGET } from '../src/index.js';
+import { convolutionKernel, matmulData, matmulKernel, type MatmulSpec } from './support/matmul-kernel.js';
+import { openGpu } from './support/open-gpu.js';
+import { compareKernel } from './support/run-kernel.js';
+
+const gpu = await openGpu();
+
+const SHAPES: readonly MatmulSpec[] = [
+  { m: 1, n: 1, k: 1 },
+  { m: 1, n: 64, k: 40 },
+  { m: 37, n: 1, k: 129 },
+  { m: 1, n: 1, k: 500 },
+  { m: 3, n: 5, k: 7 },
+  { m: 16, n: 16, k: 16 },
+  { m: 33, n: 65, k: 17 },
+  { m: 64, n: 10, k: 784 },
+  { m: 130, n: 132, k: 36 },
+  { m: 20, n: 30, k: 0 },
+  { m: 7, n: 12, k: 20, batch: 3 },
+  { m: 40, n: 24, k: 24, batch: 5, transposeB: true },
+];
+
+describe.skipIf(gpu === null)('matmul kernels on the device', () => {
+  for (const shape of SHAPES) {
+    it(`multiplies ${JSON.stringify(shape)}`, async () => {
+      await compareKernel(gpu!, matmulKernel(shape), matmulData(shape), [], 10);
+    });
+  }
+
+  for (const transposeA of [false, true]) {
+    for (const transposeB of [false, true]) {
+      it(`reads operands in any order: transposed A ${transposeA}, B ${transposeB}`, async () => {
+        for (const size of [20, 31, 64]) {
+          const spec: MatmulSpec = { m: size, n: size + 4, k: size, transposeA, transposeB, biasRelu: true, squareA: true };
+          await compareKernel(gpu!, matmulKernel(spec), matmulData(spec), [], 10);
+        }
+      });
+    }
+  }
+
+  for (const dtype of ['float16', 'bfloat16', 'int32'] as const) {
+    it(`multiplies ${dtype}`, async () => {
+      const spec: MatmulSpec = { m: 24, n: 20, k: 36, dtype, biasRelu: true };
+      const data = matmulData(spec);
+      if (dtype === 'int32') for (const name of ['a', 'b', 'bias']) data[name] = data[name].map((v) => Math.trunc(v * 8));
+      await compareKernel(gpu!, matmulKernel(spec), data, [], 2);
+    });
+  }
+
+  for (const tile of MATMUL_TILES) {
+    it(`computes the same with every tile: ${JSON.stringify(tile)}`, async () => {
+      for (const spec of [{ m: 70, n: 77, k: 45, biasRelu: true }, { m: 128, n: 128, k: 32, transposeB: true }]) {
+        await compareKernel(gpu!, matmulKernel(spec), matmulData(spec), [], 10, {
+          generate: (kernel, variant) =>
+            generateMatmul(kernel as ReturnType<typeof matmulKernel>, gpu!.backend.target, variant ?? directVariant(kernel.params.length), tile),
+        });
+      }
+    });
+  }
+
+  it('computes convolutions as implicit products', async () => {
+    for (const sizes of [
+      { n: 2, c: 3, h: 8, w: 8, o: 4, stride: 1 },
+      { n: 1, c: 2, h: 7, w: 5, o: 6, stride: 2 },
+      { n: 3, c: 1, h: 8, w: 8, o: 16, stride: 1 },
+    ]) {
+      const kernel = convolutionKernel(sizes);
+      const fill = (count: number, step: number): number[] => Array.from({ length: count }, (_, i) => ((i * step) % 13) / 4 - 1.5);
+      const [oh, ow] = [kernel.m[1].size, kernel.m[2].size];
+      await compareKernel(gpu!, kernel, {
+        image: fill(sizes.n * sizes.c * sizes.h * sizes.w, 5),
+        weight: fill(sizes.o * sizes.c * 9, 7),
+        out: new Array<number>(sizes.n * sizes.o * oh * ow).fill(0),
+      }, [], 10);
+    }
+  });
+
+  it('reads operands that are views at odd offsets', async () => {
+    const spec: MatmulSpec = { m: 20, n: 24, k: 28, biasRelu: true };
+    await compareKernel(gpu!, matmulKernel(spec), matmulData(spec), [], 10, { offset: 3 });
+  });
+});
+
+describe('the choice of tiles', () => {
+  const roomy = { ...BASELINE_TARGET, maxWorkgroupBytes: 49152 };
+
+  it('takes large tiles for large products and small ones for small', () => {
+    expect(chooseMatmulTile({ batch: 1, m: 4096, n: 4096, k: 4096 }, roomy)).toMatchObject({ bm: 128, bn: 128 });
+    expect(chooseMatmulTile({ batch: 1, m: 1024, n: 1024, k: 1024 }, roomy)).toMatchObject({ bm: 64, bn: 64 });
+    expect(chooseMatmulTile({ batch: 1, m: 64, n: 10, k: 784 }, roomy)).toMatchObject({ bm: 16, bn: 16 });
+  });
+
+  it('stays within the limits of every device', () => {
+    for (const m of [2, 30, 100, 512, 4096]) {
+      const tile = chooseMatmulTile({ batch: 1, m, n: m, k: 64 }, BASELINE_TARGET);
+      expect(tileThreads(tile)).toBeLessThanOrEqual(256);
+      expect(tileFits(tile, BASELINE_TARGET)).toBe(true);
+    }
+  });
+
+  it('prefers a remembered tile', () => {
+    const tile = MATMUL_TILES.at(-1)!;
+    const kernel = matmulKernel({ m: 4096, n: 4000, k: 4096, transposeB: true });
+    const memory = new Map([['1x4096x4096x4096:kk:float32', tile]]);
+    expect(matmulClass(kernel)).toBe('1x4096x4096x4096:kk:float32');
+    const { workgroups } = generateMatmul(kernel, roomy, directVariant(3), undefined, memory);
+    expect(workgroups).toEqual([250 * 256, 1]);
+  });
+});
