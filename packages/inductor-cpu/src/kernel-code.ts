@@ -20,8 +20,9 @@
  * thread has its own). The runtime sets it once after instantiation to at least the largest
  * `scratchBytesPerThread` bytes of its kernels, 64-byte aligned.
  *
- * Kernels may read (never write) up to 64 bytes past the end of a buffer, as a vector load at the tail
- * does: the heap keeps that many addressable bytes behind its last block.
+ * Kernels may read (never write) up to 64 bytes before the start and past the end of a buffer, as a
+ * vector load at the tail or across the border of an image does: the heap keeps a page addressable in
+ * front of its first block and behind its last.
  */
 import { global, i32 } from './emit/code.js';
 import type { Global } from './emit/types.js';

@@ -6,8 +6,8 @@
  * - four groups along the other variable, consecutive across groups: vectors transposed in registers;
  * - anything else: lane by lane, at constant distances or at computed indices.
  *
- * Under a mask nothing outside it is touched: vectors are loaded whole if all lanes are inside, lanes
- * outside read element 0 of the buffer instead.
+ * Under a mask, lanes that lie close together are loaded whole if any of them is inside: what is next to
+ * a buffer can be read. Others are loaded lane by lane, and lanes outside read element 0 of the buffer.
  */
 import { itemSize, type DType } from '@tessera/tensor';
 import { i32, lane, op, select, shuffle32 } from '../emit/code.js';
@@ -32,6 +32,9 @@ interface Place {
   readonly address: Address;
   readonly offset: number;
 }
+
+/** How far outside of a buffer code may read; see `kernel-code.ts`. */
+const NEAR_BYTES = 64;
 
 /** Index steps in elements: from lane to lane, and from group to group. */
 interface Steps {
@@ -103,17 +106,20 @@ export class AccessCode {
     }
     const masks = mask === undefined ? undefined : mask.value;
     const inLane = (g: number): Regs => this.#loadIndexed(buffer, indices as Regs, masks, g, activeIn(lanes, g));
-    if (place === undefined || steps.lane !== 1 || masks === undefined) return eachGroup(lanes, inLane);
+    const isNear = 3 * Math.abs(steps.lane) * size <= NEAR_BYTES;
+    if (place === undefined || !isNear || masks === undefined) return eachGroup(lanes, inLane);
     return eachGroup(lanes, (g) => {
-      const { address, offset } = moved(place, g * steps.group * size);
+      const at = (k: number): Place => moved(place, (g * steps.group + k * steps.lane) * size);
+      const load = (): Regs => {
+        if (steps.lane === 1) return loadGroup(vb, dtype, at(0).address, at(0).offset);
+        if (steps.lane === 0) return widened(dtype, loadSplat(vb, dtype, at(0).address, at(0).offset));
+        return loadLanes(vb, dtype, Array.from({ length: activeIn(lanes, g) }, (_, k) => at(k)));
+      };
+      // Locals start at zero, but code may run again in a loop: lanes outside hold what was there before.
       const result = Array.from({ length: registersPerGroup(kindOf(dtype)) }, () => this.scope.f.local('v128', vb.hint));
-      const assign = (regs: Regs): void => result.forEach((reg, i) => this.scope.f.set(reg, regs[i] as Reg));
-      const whole = op('i32x4.all_true', masks.regs[masks.uniform ? 0 : g] as Reg);
-      this.scope.f.if(
-        whole,
-        () => assign(loadGroup(vb, dtype, address, offset)),
-        () => assign(inLane(g)),
-      );
+      this.scope.f.if(op('v128.any_true', masks.regs[masks.uniform ? 0 : g] as Reg), () => {
+        load().forEach((reg, i) => this.scope.f.set(result[i] as Reg, reg));
+      });
       return result;
     });
   }

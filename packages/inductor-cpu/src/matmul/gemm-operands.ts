@@ -10,7 +10,7 @@ import type { Code, Local } from '../emit/types.js';
 import type { WasmFunction } from '../emit/wasm-function.js';
 import { roundUp, type Blocking } from './blocking.js';
 import { scaled, sum } from './index-code.js';
-import { packExpression } from './pack-expression.js';
+import { packExpression, packMode } from './pack-expression.js';
 import { packPlain } from './pack-plain.js';
 import type { MatmulProblem, Operand, PlainOperand } from './problem.js';
 
@@ -94,22 +94,25 @@ export function panelAccess(problem: MatmulProblem, operand: Operand, plain: Pla
   };
 }
 
-/** Elements between the rows of a packed block beyond its lines: keeps rows apart in the cache, and takes what partial vectors write. */
+/** Elements between the rows of a packed block: keeps rows apart in the cache, and takes what partial vectors write. */
 const ROW_PADDING = 16;
 
-/** Packs any operand, line by line adjacent, k by k. */
+/** Packs any operand into rows of adjacent lines, or of adjacent k. */
 export function expressionAccess(problem: MatmulProblem, operand: Operand, blocking: Blocking, options: CodeOptions): OperandAccess {
   const { bytes, lanes } = problem.type;
   const isA = operand.side === 'a';
   const blockLines = isA ? blocking.rowsPerItem : blocking.colBlock;
   const tileLines = isA ? blocking.tileRows : blocking.tileVectors * lanes;
-  const rowBytes = (roundUp(blockLines, 8) + ROW_PADDING) * bytes;
-  const pack = packExpression({ problem, operand, rowBytes, blockLines, options });
+  const mode = packMode(problem, operand);
+  const [rowLength, rows] = mode === 'depth' ? [blocking.depthBlock, blockLines] : [blockLines, blocking.depthBlock];
+  const rowBytes = (roundUp(rowLength, 8) + ROW_PADDING) * bytes;
+  const [line, step] = mode === 'depth' ? [rowBytes, bytes] : [bytes, rowBytes];
+  const pack = packExpression({ problem, operand, mode, rowBytes, blockLines, blockDepth: blocking.depthBlock, options });
   return {
-    strides: { line: bytes, step: rowBytes, tailStep: rowBytes, tile: tileLines * bytes },
-    scratchBytes: blocking.depthBlock * rowBytes,
-    prepare(f, { args, batch, line, lines, step, steps }, scratch) {
-      f.do(call(pack, args, batch, scratch, line, lines, step, steps));
+    strides: { line, step, tailStep: step, tile: tileLines * line },
+    scratchBytes: rows * rowBytes,
+    prepare(f, { args, batch, line: firstLine, lines, step: firstStep, steps }, scratch) {
+      f.do(call(pack, args, batch, scratch, firstLine, lines, firstStep, steps));
       return scratch;
     },
   };

@@ -77,6 +77,19 @@ function canMerge(space: LoopSpace, outer: LoopVar, inner: LoopVar, indices: rea
   });
 }
 
+/** Loads that advance by one element along a variable, less those that jump. */
+export function adjacency(expr: Expr, space: LoopSpace, name: string): number {
+  let score = 0;
+  for (const each of postorder([expr])) {
+    const index = each.kind === 'load' ? indexOf(each) : null;
+    if (index === null) continue;
+    const stride = space.affine(index).terms.get(name) ?? 0;
+    if (stride === 1) score++;
+    else if (stride !== 0) score--;
+  }
+  return score;
+}
+
 /** A stretch of the innermost variable, from `begin` to below `end`; `flat` is the flat index of `begin`. */
 export interface Run {
   readonly inner: string;

@@ -9,6 +9,7 @@
 import { TesseraError } from '@tessera/shared';
 import type { BufferParam, Expr, LoopVar, MatmulKernel, Stmt } from '@tessera/inductor-core';
 import { affineIndex, extent, flatStride, type AffineIndex } from './affine.js';
+import { adjacency, mergedSpace } from './matmul-space.js';
 import { elementType, type ElementType } from './element-type.js';
 
 /** An operand that is one load at an affine index whose lines and steps each act as one variable. */
@@ -80,7 +81,26 @@ function shouldTranspose(kernel: MatmulKernel): boolean {
   const m = extent(kernel.m);
   const n = extent(kernel.n);
   if (n < MIN_COLS || m < MIN_COLS) return n < MIN_COLS && m > n;
+  if (extent(kernel.k) >= MIN_DEPTH_FOR_RUNS) {
+    const [aFits, bFits] = [fitsColumns(kernel, kernel.a, kernel.m), fitsColumns(kernel, kernel.b, kernel.n)];
+    if (aFits !== bFits) return aFits;
+  }
   return adjacentStores(kernel.epilogue, kernel.m) > adjacentStores(kernel.epilogue, kernel.n);
+}
+
+/** From this many k on, reading operands in long vectors outweighs scattered stores. */
+const MIN_DEPTH_FOR_RUNS = 64;
+
+/**
+ * Whether vectors can be filled along an operand's lines: not if its memory runs along k and its lines
+ * are short runs, as those of an image under a 3×3 kernel (`c, kh, kw`) when weights get their gradient.
+ * As rows, such an operand is packed along k.
+ */
+function fitsColumns(kernel: MatmulKernel, expr: Expr, lines: readonly LoopVar[]): boolean {
+  const { space, lists } = mergedSpace([lines, kernel.k], kernel.batch, [expr], []);
+  const [line, depth] = lists.map((list) => list[list.length - 1]);
+  if (lists[0].length === 1 || line.size >= 4) return true;
+  return adjacency(expr, space, line.name) > adjacency(expr, space, depth.name);
 }
 
 /** How many stores run over adjacent elements when the last of `vars` advances. */

@@ -20,8 +20,7 @@ import { roundUp } from './blocking.js';
 import { multiplyAdd } from './element-type.js';
 import { epilogueFunction } from './epilogue.js';
 import { minimum, scaled, sum } from './index-code.js';
-import { bindBatch, forEachRun, mergedSpace, type Run } from './matmul-space.js';
-import { adjacency } from './pack-expression.js';
+import { adjacency, bindBatch, forEachRun, mergedSpace, type Run } from './matmul-space.js';
 import { transpose } from './pack-plain.js';
 import type { MatmulProblem, Operand } from './problem.js';
 
