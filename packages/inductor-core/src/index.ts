@@ -23,3 +23,27 @@ export { interpretKernel, type BufferData, type ExternRunner } from './ir/interp
 
 export type { BufferSource, ExecutionPlan, Launch, PlanBuffer, PlanOutput } from './plan/execution-plan.js';
 export type { Capabilities, Executable, KernelBackend, KernelSource } from './backend/kernel-backend.js';
+
+export { compileGraph, compileToPlan, type CompileOptions, type CompileTarget, type CompiledPlan } from './compile-graph.js';
+export { compileToExecutable, type CompiledGraph, type ExecutableOptions } from './compile-to-executable.js';
+export { planFromJson, planToJson } from './plan/plan-json.js';
+export { bufferLifetimes, verifyPlan } from './plan/verify-plan.js';
+export { allocateData, interpretPlan } from './plan/interpret-plan.js';
+export { EagerProvider } from './eager/eager-provider.js';
+
+export {
+  type LoweredArg,
+  type LoweredResult,
+  type LoweringCall,
+  type LoweringFn,
+  type RecordedResult,
+  RuntimeScalar,
+  registerDecomposition,
+  registerLowering,
+} from './lowering/registry.js';
+export { loweredOps } from './lowering/find-lowering.js';
+export { Lowering } from './lowering/lowering.js';
+export { LoweredTensor } from './lowering/lowered-tensor.js';
+export { ExprMath, type Term } from './lowering/expr-math.js';
+export { lowerGraph, type LoweringResult } from './lowering/lower-graph.js';
+export type { IrBuffer, IrNode, IrOutput, LoweredGraph } from './lowering/ir-node.js';

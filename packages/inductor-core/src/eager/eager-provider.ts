@@ -74,7 +74,7 @@ export class EagerProvider implements KernelProvider {
   private compile(op: OpOverload, args: readonly unknown[], outs: readonly Tensor[]): Entry | null {
     const { module, tensors, scalars } = singleOpGraph(op, args, outs);
     try {
-      const plan = compileGraph(module, { capabilities: { ...this.backend.capabilities, extern: false }, name: op.schema.name, device: this.backend.device });
+      const plan = compileGraph(module, { backend: { device: this.backend.device, capabilities: { ...this.backend.capabilities, extern: false } }, name: op.schema.name });
       const inPlace = plan.outputs.length === 0;
       return { executable: this.backend.load(plan), tensors, scalars, inPlace };
     } catch (error) {

@@ -1,0 +1,78 @@
+/**
+ * @file `compileToExecutable`: a graph → a function on tensors. The last step of the `inductor` compiler.
+ */
+import type { GraphModule } from '@tessera/graph';
+import { type Tensor, type TensorMeta, emptyFromMeta, isTensor, reserveOffsets } from '@tessera/tensor';
+import { TesseraError } from '@tessera/shared';
+import type { Executable, KernelBackend } from './backend/kernel-backend.js';
+import { compileToPlan } from './compile-graph.js';
+import type { ExecutionPlan } from './plan/execution-plan.js';
+
+/** A compiled graph: values of the placeholders in (tensors and numbers), values of the output list out. */
+export interface CompiledGraph {
+  (inputs: readonly unknown[]): unknown[];
+  readonly plan: ExecutionPlan;
+  readonly executable: Executable;
+  /** Frees compiled code and memory. */
+  dispose(): void;
+}
+
+/** Options of `compileToExecutable`. */
+export interface ExecutableOptions {
+  /** Name of the plan, for logs and files. */
+  readonly name?: string;
+}
+
+/** Where the placeholders' values go. */
+interface InputRoute {
+  readonly tensors: readonly number[];
+  readonly scalars: readonly number[];
+}
+
+function routeOf(module: GraphModule): InputRoute {
+  const tensors: number[] = [];
+  const scalars: number[] = [];
+  module.graph.placeholders.forEach((node, position) => (isTensor(node.meta.val) ? tensors : scalars).push(position));
+  return { tensors, scalars };
+}
+
+function checkCount(plan: ExecutionPlan, wanted: number, inputs: readonly unknown[]): void {
+  if (inputs.length === wanted) return;
+  throw new TesseraError('structure-mismatch', `Compiled graph '${plan.name}' takes ${wanted} inputs, got ${inputs.length}.`, {
+    hints: ['Pass one value per placeholder of the graph, tensors and numbers in their order.'],
+  });
+}
+
+/**
+ * Compiles a functional ATen graph for a backend and loads it. The caller guarantees that inputs have the
+ * recorded dtypes, layouts and device (guards check that); outputs are freshly allocated with the recorded
+ * strides.
+ *
+ * @throws kernel-missing, plan-invalid, dtype-unsupported
+ */
+export function compileToExecutable(module: GraphModule, backend: KernelBackend, options: ExecutableOptions = {}): CompiledGraph {
+  const { plan, outputs, liftedConstants } = compileToPlan(module, { backend, name: options.name ?? 'graph' });
+  const executable = backend.load(plan);
+  const route = routeOf(module);
+  const count = route.tensors.length + route.scalars.length;
+  const { rng } = plan;
+  const metas = plan.outputs.map((output): TensorMeta => ({ ...output, device: backend.device }));
+  const call = (inputs: readonly unknown[]): unknown[] => {
+    checkCount(plan, count, inputs);
+    const tensors: Tensor[] = [];
+    for (const position of route.tensors) tensors.push(inputs[position] as Tensor);
+    tensors.push(...liftedConstants);
+    const scalars: number[] = [];
+    for (const position of route.scalars) scalars.push(Number(inputs[position]));
+    if (rng !== undefined) {
+      const state = reserveOffsets(rng.count);
+      scalars[rng.seed] = state.seed;
+      scalars[rng.offset] = state.offset;
+    }
+    const made = metas.map(emptyFromMeta);
+    if (plan.launches.length > 0) executable.run(tensors, made, scalars);
+    let next = 0;
+    return outputs.map((output) => (output.kind === 'value' ? output.value : made[next++]!));
+  };
+  return Object.assign(call, { plan, executable, dispose: () => executable.dispose() });
+}
