@@ -63,9 +63,9 @@ export { type DivOptions, type RoundingMode, div, div_, floorDivide, floorDivide
 export { addcdiv, addcdiv_, addcmul, addcmul_, lerp, lerp_ } from './ops/fused-arithmetic.js';
 export {
   exp, exp2, exp2_, exp_, expm1, expm1_, log, log10, log10_, log1p, log1p_, log2, log2_, log_, reciprocal, reciprocal_,
-  rsqrt, rsqrt_, sqrt, sqrt_, square, square_,
+  rsqrt, rsqrt_, sqrt, sqrt_,
 } from './ops/exponential.js';
-export { pow, pow_ } from './ops/power.js';
+export { pow, pow_, square, square_ } from './ops/power.js';
 export {
   atan, atan_, cos, cos_, erf, erf_, erfc, erfc_, sigmoid, sigmoid_, sin, sin_, tan, tan_, tanh, tanh_,
 } from './ops/trigonometric.js';

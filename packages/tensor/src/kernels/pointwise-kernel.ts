@@ -94,7 +94,7 @@ export function pointwiseKernel(fn: (...values: number[]) => number, options: Po
 /** Half-precision arithmetic keeps a number in single precision; comparisons round it to the operands' type. */
 function numberColumn(value: ScalarLike, dtype: DType, rule: ResultRule | undefined): number {
   const half = dtype === 'float16' || dtype === 'bfloat16';
-  return roundTo(half && rule !== 'bool' ? 'float32' : dtype, scalarValue(value));
+  return roundTo(dtype, scalarValue(value));
 }
 
 /** What differs between the records of pointwise ops. */

@@ -1,7 +1,6 @@
 /**
  * @file Exponentials, logarithms, roots and reciprocals.
  */
-import { callOp } from '../dispatch/dispatcher.js';
 import { unary } from '../kernels/pointwise-kernel.js';
 import { defineInplace } from '../op/inplace.js';
 import { type Unary, unaryFunction } from '../op/op-functions.js';
@@ -40,13 +39,6 @@ const rsqrtOp = defineOp('aten::rsqrt(Tensor self) -> Tensor', unary((x) => 1 / 
 const reciprocalOp = defineOp('aten::reciprocal(Tensor self) -> Tensor', unary((x) => 1 / x, {
   result: 'float', saved: ['out'], vjp: (_args, { grad, out }) => ({ self: () => neg(mul(grad, mul(out, out))) }),
 }));
-
-const squareOp = defineOp('aten::square(Tensor self) -> Tensor', {
-  decompose: ({ self }) => mul(self as Tensor, self as Tensor),
-});
-const squareInplaceOp = defineOp('aten::square_(Tensor(a!) self) -> Tensor(a!)', {
-  decompose: ({ self }) => (self as Tensor).mul_(self as Tensor),
-});
 
 /** eˣ */
 export const exp: Unary = unaryFunction(expOp);
@@ -88,13 +80,3 @@ export const rsqrt_: Unary = unaryFunction(defineInplace(rsqrtOp));
 export const reciprocal: Unary = unaryFunction(reciprocalOp);
 /** self = 1 / self */
 export const reciprocal_: Unary = unaryFunction(defineInplace(reciprocalOp));
-
-/** x² */
-export function square(self: Tensor): Tensor {
-  return callOp(squareOp, [self]) as Tensor;
-}
-
-/** self = self² */
-export function square_(self: Tensor): Tensor {
-  return callOp(squareInplaceOp, [self]) as Tensor;
-}

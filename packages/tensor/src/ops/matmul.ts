@@ -3,6 +3,7 @@
  */
 import { TesseraError, type ScalarLike } from '@tessera/shared';
 import { callOp } from '../dispatch/dispatcher.js';
+import { isFloatingPoint } from '../dtype.js';
 import { readNumbers, writeNumbers } from '../kernels/elements.js';
 import { multiplyAdd } from '../kernels/matmul-kernel.js';
 import { scalarValue } from '../kernels/pointwise-kernel.js';
@@ -47,8 +48,14 @@ function productInto(out: Tensor, a: Tensor, b: Tensor, start: Tensor | null, be
   writeNumbers(out, result);
 }
 
-function scaled(x: Tensor, factor: ScalarLike): Tensor {
-  return factor === 1 ? x : mul(x, factor);
+/** A factor as the product's dtype holds it: whole for integers. */
+function factor(value: unknown, out: Tensor): number {
+  const number = scalarValue(value as ScalarLike);
+  return isFloatingPoint(out.dtype) ? number : Math.trunc(number);
+}
+
+function scaled(x: Tensor, by: ScalarLike): Tensor {
+  return by === 1 ? x : mul(x, by);
 }
 
 const mmOp = defineOp('aten::mm(Tensor self, Tensor mat2) -> Tensor', {
@@ -67,7 +74,7 @@ const addmmOp = defineOp('aten::addmm(Tensor self, Tensor mat1, Tensor mat2, *, 
     checkTypes('addmm', self as Tensor, mat1 as Tensor);
     return meta;
   },
-  kernel: ({ self, mat1, mat2, beta, alpha }, [out]) => productInto(out!, mat1 as Tensor, mat2 as Tensor, self as Tensor, scalarValue(beta as ScalarLike), scalarValue(alpha as ScalarLike)),
+  kernel: ({ self, mat1, mat2, beta, alpha }, [out]) => productInto(out!, mat1 as Tensor, mat2 as Tensor, self as Tensor, factor(beta, out!), factor(alpha, out!)),
   saved: ['mat1', 'mat2'],
   vjp: ({ mat1, mat2, beta, alpha }, { grad }) => ({
     self: () => scaled(grad, beta as ScalarLike),
@@ -95,7 +102,7 @@ const baddbmmOp = defineOp('aten::baddbmm(Tensor self, Tensor batch1, Tensor bat
     expandStrides(self.sizes as number[], self.strides as number[], meta.sizes);
     return meta;
   },
-  kernel: ({ self, batch1, batch2, beta, alpha }, [out]) => productInto(out!, batch1 as Tensor, batch2 as Tensor, self as Tensor, scalarValue(beta as ScalarLike), scalarValue(alpha as ScalarLike)),
+  kernel: ({ self, batch1, batch2, beta, alpha }, [out]) => productInto(out!, batch1 as Tensor, batch2 as Tensor, self as Tensor, factor(beta, out!), factor(alpha, out!)),
   saved: ['batch1', 'batch2'],
   vjp: ({ batch1, batch2, beta, alpha }, { grad }) => ({
     self: () => scaled(grad, beta as ScalarLike),

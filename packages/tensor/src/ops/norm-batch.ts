@@ -14,8 +14,9 @@ import { defineOp } from '../op/op-overload.js';
 import type { NamedArgs, TensorMeta, Vjp } from '../op/op-record.js';
 import { formatSizes } from '../shape.js';
 import type { Tensor } from '../tensor.js';
-import { copy_ } from './copy.js';
+import { clone, copy_ } from './copy.js';
 import { rsqrt } from './exponential.js';
+import { newZeros } from './factory.js';
 import { add, mul, sub } from './pointwise-arithmetic.js';
 import { mean, sum } from './reduction.js';
 import { reshape } from './view.js';
@@ -68,8 +69,10 @@ const functionalOp = defineOp('aten::_native_batch_norm_legit_functional(Tensor 
     // The running variance is the unbiased one.
     writeNumbers(varOut!, oldVar.map((v, c) => (1 - momentum) * v + (momentum * variances[c]! * count) / (count - 1)));
   },
-  saved: ['input', 'weight', 'running_mean', 'running_var', 'out.1', 'out.2'],
-  vjp: (args, context) => gradients(args, context, args.training as boolean, args.running_mean as Tensor, args.running_var as Tensor),
+  // Not the running statistics themselves: they are about to be overwritten. Without training the
+  // returned ones equal them.
+  saved: ['input', 'weight', 'out.1', 'out.2', 'out.3', 'out.4'],
+  vjp: (args, context) => gradients(args, context, args.training as boolean, context.outs[3]!, context.outs[4]!),
 });
 
 const noStatsOp = defineOp('aten::_native_batch_norm_legit.no_stats(Tensor input, Tensor? weight, Tensor? bias, bool training, float momentum, float eps) -> (Tensor, Tensor, Tensor)', {
@@ -152,8 +155,15 @@ function composedGradient(grad: Tensor, x: Tensor, weight: Maybe, eps: number, r
   };
 }
 
+/** An empty batch is returned as it is. */
+function emptyBatch(input: Tensor): Tensor[] {
+  const none = newZeros(input, [0]);
+  return [clone(input), none, none];
+}
+
 /** Normalises, and updates the running statistics in place when training. */
 function normalize({ input, weight, bias, running_mean, running_var, training, momentum, eps }: NamedArgs): Tensor[] {
+  if (input.numel === 0) return emptyBatch(input as Tensor);
   const hasStats = running_mean != null && running_var != null;
   if (training !== true && hasStats) return callOp(noTrainingOp, [input, weight, bias, running_mean, running_var, momentum, eps]) as Tensor[];
   if (!hasStats) return callOp(noStatsOp, [input, weight, bias, true, momentum, eps]) as Tensor[];

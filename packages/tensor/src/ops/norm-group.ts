@@ -10,6 +10,7 @@ import type { TensorMeta, Vjp } from '../op/op-record.js';
 import { contiguousStrides, formatSizes } from '../shape.js';
 import type { Tensor } from '../tensor.js';
 import { rsqrt } from './exponential.js';
+import { div } from './division.js';
 import { add, mul, sub } from './pointwise-arithmetic.js';
 import { mean, sum } from './reduction.js';
 import { reshape } from './view.js';
@@ -50,8 +51,9 @@ const groupNormOp = defineOp('aten::native_group_norm(Tensor input, Tensor? weig
     writeNumbers(rstd!, scales);
   },
   saved: ['input', 'weight', 'out.1', 'out.2'],
-  vjp: ({ input, weight, N, C, HxW, group, eps }, { grad, outs, needs }) => {
-    if (isGradEnabled()) return composedGradient(grad, input as Tensor, weight as Maybe, group as number, eps as number);
+  vjp: ({ input, weight, N, C, HxW, group, eps }, { grad, grads, outs, needs }) => {
+    // Gradients of the statistics, or that must themselves be differentiable, are written in primitive ops.
+    if (isGradEnabled() || grads[1] != null || grads[2] != null) return composedGradient(grad, grads, input as Tensor, weight as Maybe, group as number, eps as number);
     const mask = [needs('input'), needs('weight'), needs('bias')];
     const [dInput, dWeight, dBias] = callOp(backwardOp, [grad, input, outs[1], outs[2], weight, N, C, HxW, group, mask]) as Tensor[];
     return { input: mask[0] ? dInput! : null, weight: mask[1] ? dWeight! : null, bias: mask[2] ? dBias! : null };
@@ -101,9 +103,10 @@ const backwardOp = defineOp('aten::native_group_norm_backward(Tensor grad_out, T
   },
 });
 
-function composedGradient(grad: Tensor, x: Tensor, weight: Maybe, groups: number, eps: number): ReturnType<Vjp> {
+function composedGradient(grad: Tensor, grads: readonly (Tensor | null)[], x: Tensor, weight: Maybe, groups: number, eps: number): ReturnType<Vjp> {
   const [batch, channels] = x.sizes as [number, number];
-  const grouped = (value: Tensor): Tensor => reshape(value, [batch, groups, -1]);
+  const length = x.sizes.slice(1).reduce((a, b) => a * b, 1) / groups;
+  const grouped = (value: Tensor): Tensor => reshape(value, [batch, groups, value.numel === batch * groups ? 1 : length]);
   const over = (value: Tensor): Tensor => mean(value, -1, { keepdim: true });
   const centred = sub(grouped(x), over(grouped(x)));
   const scale = rsqrt(add(over(mul(centred, centred)), eps));
@@ -111,8 +114,14 @@ function composedGradient(grad: Tensor, x: Tensor, weight: Maybe, groups: number
   const shaped = weight === null ? null : reshape(weight, [1, channels, ...x.sizes.slice(2).map(() => 1)]);
   const weighted = grouped(shaped === null ? grad : mul(grad, shaped));
   const dims = x.sizes.map((_, i) => i).filter((i) => i !== 1);
+  const forInput = (): Tensor => {
+    let total = mul(scale, sub(sub(weighted, over(weighted)), mul(normal, over(mul(weighted, normal)))));
+    if (grads[1] != null) total = add(total, div(grouped(grads[1]), length));
+    if (grads[2] != null) total = sub(total, mul(mul(grouped(grads[2]), mul(scale, scale)), div(normal, length)));
+    return reshape(total, x.sizes);
+  };
   return {
-    input: () => reshape(mul(scale, sub(sub(weighted, over(weighted)), mul(normal, over(mul(weighted, normal))))), x.sizes),
+    input: forInput,
     weight: () => sum(mul(grad, reshape(normal, x.sizes)), dims),
     bias: () => sum(grad, dims),
   };

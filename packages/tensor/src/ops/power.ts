@@ -7,6 +7,7 @@ import { DTYPES } from '../dtype.js';
 import { integerPower } from '../kernels/integer-arithmetic.js';
 import { operandsOf, pointwiseWith } from '../kernels/pointwise-kernel.js';
 import { defineInplace } from '../op/inplace.js';
+import { type Unary, unaryFunction } from '../op/op-functions.js';
 import { defineOp } from '../op/op-overload.js';
 import type { NamedArgs } from '../op/op-record.js';
 import { isTensor } from '../tensor-factory.js';
@@ -59,6 +60,9 @@ const powBaseOp = defineOp('aten::pow.Scalar(Scalar self, Tensor exponent) -> Te
 const powScalarInplace = defineInplace(powScalarOp, 'Scalar');
 const powTensorInplace = defineInplace(powTensorOp, 'Tensor');
 
+const squareOp = defineOp('aten::square(Tensor self) -> Tensor', { decompose: ({ self }) => pow(self as Tensor, 2) });
+const squareInplaceOp = defineOp('aten::square_(Tensor(a!) self) -> Tensor(a!)', { decompose: ({ self }) => pow_(self as Tensor, 2) });
+
 /** A scalar whose value the gradient depends on; throws for lifted ones. */
 function plain(value: ScalarLike): number {
   return value instanceof SymScalar ? value.valueOf() : Number(value);
@@ -81,3 +85,8 @@ export function pow(self: Tensor | ScalarLike, exponent: Tensor | ScalarLike): T
 export function pow_(self: Tensor, exponent: Tensor | ScalarLike): Tensor {
   return callOp(isTensor(exponent) ? powTensorInplace : powScalarInplace, [self, exponent]) as Tensor;
 }
+
+/** self² */
+export const square: Unary = unaryFunction(squareOp);
+/** self = self² */
+export const square_: Unary = unaryFunction(squareInplaceOp);

@@ -11,7 +11,7 @@ import { contiguousStrides, wrapDim } from '../shape.js';
 import type { Tensor } from '../tensor.js';
 import { toDtype } from './copy.js';
 import { exp } from './exponential.js';
-import { mul, sub } from './pointwise-arithmetic.js';
+import { mul, neg, sub } from './pointwise-arithmetic.js';
 import { sum } from './reduction.js';
 
 function forwardMeta({ self, dim }: NamedArgs): TensorMeta {
@@ -93,10 +93,7 @@ const logSoftmaxBackwardOp: OpOverload = defineOp('aten::_log_softmax_backward_d
   saved: ['grad_output', 'output'],
   vjp: ({ grad_output, output, dim }, { grad }) => ({
     grad_output: () => sub(grad, along(mul(grad, exp(output as Tensor)), dim as number)),
-    output: () => {
-      const y = exp(output as Tensor);
-      return mul(mul(y, along(grad_output as Tensor, dim as number)), sub(along(mul(grad, y), dim as number), grad));
-    },
+    output: () => neg(mul(mul(exp(output as Tensor), along(grad_output as Tensor, dim as number)), grad)),
   }),
 });
 

@@ -1,0 +1,8 @@
+/**
+ * @file What the oracle runner uses of the package; a runner elsewhere imports the same from `@tessera/tensor`.
+ */
+export {
+  type DType, type OpOverload, type SchemaArgument, Storage, type Tensor, callOp, contiguousStrides, fakeFromMeta, findOp,
+  fromBytes, isTensor, itemSize, makeTensor, noGrad, readNumbers, runBackward, storageExtent, writeNumbers,
+} from '../../src/index.js';
+export { SymScalar } from '@tessera/shared';
