@@ -62,7 +62,7 @@ function planned(body: KernelBody | ExternNode): PlannedKernel {
 
 /** Operators of a group, for its name. */
 function nameOf(group: Group): string {
-  const origins = [...new Set(group.nodes.map((node) => node.origin.replace(/^_+/, '')))].filter((origin) => origin !== 'output' && origin !== '');
+  const origins = [...new Set(group.nodes.flatMap((node) => node.origins.map((origin) => origin.replace(/^_+/, ''))))].filter((origin) => origin !== 'output' && origin !== '');
   const listed = origins.length > 4 ? [...origins.slice(0, 3), origins[origins.length - 1]!] : origins;
   return `${group.kind === 'extern' ? 'extern' : 'fused'}_${listed.join('_') || 'copy'}`.replace(/\W+/g, '_');
 }

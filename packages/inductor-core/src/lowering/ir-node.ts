@@ -34,7 +34,8 @@ export interface PointwiseNode {
   readonly value: Expr;
   /** The buffer is an argument that is overwritten; every other access reads its old contents. */
   readonly mutation: boolean;
-  readonly origin: string;
+  /** Operators whose work is inside, in order. */
+  readonly origins: readonly string[];
 }
 
 /** `outs[vars] = reduce over inner of value`; `welford` and `online_softmax` fill two buffers. */
@@ -50,7 +51,8 @@ export interface ReductionNode {
   /** All variables in the order of the reduced tensor's dimensions. */
   readonly order: readonly LoopVar[];
   readonly value: Expr;
-  readonly origin: string;
+  /** Operators whose work is inside, in order. */
+  readonly origins: readonly string[];
 }
 
 /** A matrix product over lists of variables; `coords` is where an element of `out` goes. */
@@ -66,7 +68,8 @@ export interface MatmulNode {
   readonly a: Expr;
   readonly b: Expr;
   readonly accDtype: DType;
-  readonly origin: string;
+  /** Operators whose work is inside, in order. */
+  readonly origins: readonly string[];
 }
 
 /** A call of a reference kernel. */
@@ -77,7 +80,8 @@ export interface ExternNode {
   readonly args: readonly ExternArg[];
   readonly reads: readonly IrBuffer[];
   readonly outs: readonly IrBuffer[];
-  readonly origin: string;
+  /** Operators whose work is inside, in order. */
+  readonly origins: readonly string[];
 }
 
 /** One unit of scheduling. */

@@ -31,8 +31,9 @@ export class Lowering {
   readonly scalars: IrScalar[] = [];
   /** Offsets drawn from the random generator so far. */
   randomCount = 0;
-  /** Name of the graph node being lowered, for kernel names. */
+  /** Operator being lowered, for kernel names. */
   origin = '';
+  private readonly origins = new Map<Expr, string>();
   private readonly loadCoords = new Map<Expr, readonly IndexExpr[]>();
   private readonly varCache = new Map<string, readonly IndexExpr[]>();
   private readonly costs = new Map<Expr, ExprCost>();
@@ -89,7 +90,7 @@ export class Lowering {
 
   /** Rebuilds an expression with symbols replaced; coordinates of loads follow. */
   substitute(expr: Expr, map: ReadonlyMap<string, IndexExpr>, memo: Map<Expr, Expr> = new Map()): Expr {
-    return this.ir.rewrite(
+    const [made] = this.ir.rewrite(
       [expr],
       {
         symbol: (name) => map.get(name),
@@ -100,7 +101,23 @@ export class Lowering {
         },
       },
       memo,
-    )[0]!;
+    ) as [Expr];
+    for (const [old, moved] of memo) {
+      const origin = this.origins.get(old);
+      if (origin !== undefined && !this.origins.has(moved)) this.origins.set(moved, origin);
+    }
+    return made;
+  }
+
+  /** Operators whose work is in the expressions, then the current one. */
+  private originsOf(roots: readonly Expr[]): string[] {
+    const found = new Set<string>();
+    for (const expr of postorder(roots)) {
+      const origin = this.origins.get(expr);
+      if (origin !== undefined) found.add(origin);
+    }
+    if (found.size === 0 || !roots.some((root) => this.origins.has(root))) found.add(this.origin);
+    return [...found];
   }
 
   private substituteCoord(coord: IndexExpr, map: ReadonlyMap<string, IndexExpr>, memo: Map<Expr, Expr>): IndexExpr {
@@ -129,6 +146,7 @@ export class Lowering {
 
   /** A lazy value: `expr` over the canonical variables of `sizes`. */
   pointwise(sizes: readonly number[], expr: Expr): LoweredTensor {
+    if (expr.kind === 'op' && !this.origins.has(expr)) this.origins.set(expr, this.origin);
     return new LoweredTensor(this, expr.dtype, sizes, { kind: 'expr', expr });
   }
 
@@ -158,25 +176,25 @@ export class Lowering {
   /** Adds a node that stores `expr` to `out` at the canonical variables of its sizes. */
   addPointwise(out: IrBuffer, expr: Expr, mutation: boolean): void {
     if (numelOf(out.sizes) === 0) return;
-    this.nodes.push({ kind: 'pointwise', id: this.nodes.length, out, vars: this.loopVars(out.sizes), value: this.ir.cast(expr, out.dtype), mutation, origin: this.origin });
+    this.nodes.push({ kind: 'pointwise', id: this.nodes.length, out, vars: this.loopVars(out.sizes), value: this.ir.cast(expr, out.dtype), mutation, origins: this.originsOf([expr]) });
   }
 
   /** Adds a reduction node over `inner`, giving one tensor per result. */
   addReduction(op: ReduceOp, dtype: DType, sizes: readonly number[], inner: readonly LoopVar[], order: readonly LoopVar[], value: Expr): LoweredTensor[] {
     const results = op === 'welford' || op === 'online_softmax' ? 2 : 1;
     const outs = Array.from({ length: results }, () => this.newBuffer(dtype, sizes, null));
-    this.nodes.push({ kind: 'reduction', id: this.nodes.length, op, dtype, outs, vars: this.loopVars(sizes), inner, order, value, origin: this.origin });
+    this.nodes.push({ kind: 'reduction', id: this.nodes.length, op, dtype, outs, vars: this.loopVars(sizes), inner, order, value, origins: this.originsOf([value]) });
     return outs.map((out) => this.fromBuffer(out));
   }
 
   /** Adds a matrix product. */
-  addMatmul(node: Omit<MatmulNode, 'kind' | 'id' | 'origin'>): void {
-    this.nodes.push({ kind: 'matmul', id: this.nodes.length, origin: this.origin, ...node });
+  addMatmul(node: Omit<MatmulNode, 'kind' | 'id' | 'origins'>): void {
+    this.nodes.push({ kind: 'matmul', id: this.nodes.length, origins: this.originsOf([node.a, node.b]), ...node });
   }
 
   /** Adds a call of a reference kernel. */
-  addExtern(node: Omit<ExternNode, 'kind' | 'id' | 'origin'>): void {
-    this.nodes.push({ kind: 'extern', id: this.nodes.length, origin: this.origin, ...node });
+  addExtern(node: Omit<ExternNode, 'kind' | 'id' | 'origins'>): void {
+    this.nodes.push({ kind: 'extern', id: this.nodes.length, origins: [this.origin], ...node });
   }
 
   /** A runtime scalar by name, declared on first use. */
