@@ -19,6 +19,18 @@ export {
 } from './modules/activation.js';
 export { Flatten, Identity, Unflatten } from './modules/reshaping.js';
 
+export { BatchNorm1d, BatchNorm2d, type BatchNormModuleOptions } from './modules/batch-norm.js';
+export { GroupNorm, type GroupNormOptions, LayerNorm, type LayerNormModuleOptions, RMSNorm, type RMSNormOptions } from './modules/norm.js';
+
+// Losses
+export {
+  BCEWithLogitsLoss, type BCEWithLogitsLossOptions, CrossEntropyLoss, type CrossEntropyLossOptions, L1Loss, type LossOptions,
+  MSELoss, NLLLoss, type NLLLossModuleOptions,
+} from './modules/loss.js';
+
+// Gradients
+export { type ClipGradNormOptions, clipGradNorm_, clipGradValue_ } from './clip-grad.js';
+
 // Namespaces
 import * as functional from './functional/index.js';
 import * as init from './init/index.js';

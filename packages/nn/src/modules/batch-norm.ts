@@ -1,0 +1,135 @@
+/**
+ * @file `BatchNorm1d` and `BatchNorm2d`: each channel normalised over the batch.
+ *
+ * In training the statistics of the batch are used and the running ones are updated in place; in
+ * evaluation the running ones are used. Buffers have PyTorch's names, as everything in a state dict.
+ */
+import { TesseraError } from '@tessera/shared';
+import { type Tensor, batchNorm, empty, fill_, formatSizes, noGrad, ones, tensor, zeros, zero_ } from '@tessera/tensor';
+import { ones_, zeros_ } from '../init/fill.js';
+import { pythonLiteral } from '../module/module-repr.js';
+import { Module } from '../module/module.js';
+import { trustForward } from '../module/trust.js';
+import { Parameter } from '../parameter.js';
+import type { FactoryOptions } from './factory-options.js';
+
+/** Options of batch norms. */
+export interface BatchNormModuleOptions extends FactoryOptions {
+  /** Added to the variance (default 1e-5). */
+  readonly eps?: number;
+  /** Share of a batch in the new running statistics (default 0.1); null averages all batches. */
+  readonly momentum?: number | null;
+  /** Whether there is a weight and a bias (default true). */
+  readonly affine?: boolean;
+  /** Whether running statistics are kept (default true); without, every batch is normalised by its own. */
+  readonly trackRunningStats?: boolean;
+}
+
+/** What both have in common. */
+abstract class BatchNorm extends Module {
+  readonly eps: number;
+  readonly momentum: number | null;
+  readonly affine: boolean;
+  readonly trackRunningStats: boolean;
+  /** [C], or null. */
+  weight: Parameter | null;
+  /** [C], or null. */
+  bias: Parameter | null;
+  declare running_mean: Tensor | null;
+  declare running_var: Tensor | null;
+  declare num_batches_tracked: Tensor | null;
+
+  constructor(
+    readonly numFeatures: number,
+    options: BatchNormModuleOptions = {},
+  ) {
+    super();
+    const { eps = 1e-5, momentum = 0.1, affine = true, trackRunningStats = true, ...factory } = options;
+    this.eps = eps;
+    this.momentum = momentum;
+    this.affine = affine;
+    this.trackRunningStats = trackRunningStats;
+    this.weight = affine ? new Parameter(empty([numFeatures], factory)) : null;
+    this.bias = affine ? new Parameter(empty([numFeatures], factory)) : null;
+    this.registerBuffer('running_mean', trackRunningStats ? zeros([numFeatures], factory) : null);
+    this.registerBuffer('running_var', trackRunningStats ? ones([numFeatures], factory) : null);
+    this.registerBuffer('num_batches_tracked', trackRunningStats ? tensor(0, { dtype: 'int64', device: factory.device }) : null);
+    this.resetParameters();
+  }
+
+  /** Forgets the running statistics. */
+  resetRunningStats(): void {
+    noGrad(() => {
+      if (this.running_mean !== null) zero_(this.running_mean);
+      if (this.running_var !== null) fill_(this.running_var, 1);
+      if (this.num_batches_tracked !== null) zero_(this.num_batches_tracked);
+    });
+  }
+
+  /** Weight 1, bias 0, running statistics of nothing. */
+  resetParameters(): void {
+    this.resetRunningStats();
+    if (this.weight !== null) ones_(this.weight);
+    if (this.bias !== null) zeros_(this.bias);
+  }
+
+  /** @throws shape-mismatch if the input has another rank */
+  protected abstract checkInput(input: Tensor): void;
+
+  /** [N, C, …] → [N, C, …] @throws shape-mismatch */
+  override forward(input: Tensor): Tensor {
+    this.checkInput(input);
+    const usesBatch = this.training || this.running_mean === null;
+    if (usesBatch) checkBatch(input);
+    const keepsStats = !this.training || this.trackRunningStats;
+    return batchNorm(input, {
+      weight: this.weight,
+      bias: this.bias,
+      runningMean: keepsStats ? this.running_mean : null,
+      runningVar: keepsStats ? this.running_var : null,
+      training: usesBatch,
+      momentum: this.countBatch(),
+      eps: this.eps,
+    });
+  }
+
+  /** Counts the batch; returns its share in the running statistics. */
+  private countBatch(): number {
+    const count = this.num_batches_tracked;
+    if (!this.training || count === null) return this.momentum ?? 0;
+    count.add_(1);
+    return this.momentum ?? 1 / count.item();
+  }
+
+  override extraRepr(): string {
+    return `${this.numFeatures}, eps=${pythonLiteral(this.eps)}, momentum=${pythonLiteral(this.momentum)}, affine=${pythonLiteral(this.affine)}, track_running_stats=${pythonLiteral(this.trackRunningStats)}`;
+  }
+}
+
+/** A variance needs more than one value. @throws shape-mismatch */
+function checkBatch(input: Tensor): void {
+  const perChannel = input.sizes.reduce((product, size, i) => (i === 1 ? product : product * size), 1);
+  if (perChannel !== 1) return;
+  throw new TesseraError('shape-mismatch', `Expected more than 1 value per channel when training, got input size ${formatSizes(input.sizes)}`, { hints: ['Use a larger batch, or call eval() for single samples.'] });
+}
+
+function checkRank(name: string, input: Tensor, ranks: readonly number[]): void {
+  if (ranks.includes(input.ndim)) return;
+  throw new TesseraError('shape-mismatch', `${name}: expected ${ranks.map((rank) => `${rank}D`).join(' or ')} input (got ${input.ndim}D input)`, { hints: ['The channel dimension is the second.'] });
+}
+
+/** Batch norm of [N, C] or [N, C, L]. @see torch.nn.BatchNorm1d @see https://arxiv.org/abs/1502.03167 */
+export class BatchNorm1d extends BatchNorm {
+  protected override checkInput(input: Tensor): void {
+    checkRank('BatchNorm1d', input, [2, 3]);
+  }
+}
+
+/** Batch norm of [N, C, H, W]. @see torch.nn.BatchNorm2d @see https://arxiv.org/abs/1502.03167 */
+export class BatchNorm2d extends BatchNorm {
+  protected override checkInput(input: Tensor): void {
+    checkRank('BatchNorm2d', input, [4]);
+  }
+}
+
+trustForward(BatchNorm);

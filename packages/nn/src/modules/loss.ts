@@ -1,0 +1,121 @@
+/**
+ * @file Losses as modules.
+ */
+import { type Reduction, type Tensor, binaryCrossEntropyWithLogits, crossEntropy, l1Loss, mseLoss, nllLoss } from '@tessera/tensor';
+import { Module } from '../module/module.js';
+import { trustForward } from '../module/trust.js';
+
+/** Option of every loss. */
+export interface LossOptions {
+  /** What becomes of the losses of a batch (default `mean`). */
+  readonly reduction?: Reduction;
+}
+
+/** Base of losses. */
+abstract class Loss extends Module {
+  readonly reduction: Reduction;
+
+  constructor(options: LossOptions = {}) {
+    super();
+    this.reduction = options.reduction ?? 'mean';
+  }
+
+  abstract override forward(input: Tensor, target: Tensor): Tensor;
+}
+
+/** Base of losses with class weights, a buffer as in PyTorch. */
+abstract class WeightedLoss extends Loss {
+  declare weight: Tensor | null;
+
+  constructor(options: LossOptions & { readonly weight?: Tensor | null }) {
+    super(options);
+    this.registerBuffer('weight', options.weight ?? null);
+  }
+}
+
+/** Options of `NLLLoss`. */
+export interface NLLLossModuleOptions extends LossOptions {
+  /** One weight per class. */
+  readonly weight?: Tensor | null;
+  /** Targets with this value count for nothing (default -100). */
+  readonly ignoreIndex?: number;
+}
+
+/** Options of `CrossEntropyLoss`. */
+export interface CrossEntropyLossOptions extends NLLLossModuleOptions {
+  /** Share of the target spread over all classes (default 0). */
+  readonly labelSmoothing?: number;
+}
+
+/** Cross entropy of logits [N, C, …] with class indices or probabilities. @see torch.nn.CrossEntropyLoss */
+export class CrossEntropyLoss extends WeightedLoss {
+  readonly ignoreIndex: number;
+  readonly labelSmoothing: number;
+
+  constructor(options: CrossEntropyLossOptions = {}) {
+    super(options);
+    this.ignoreIndex = options.ignoreIndex ?? -100;
+    this.labelSmoothing = options.labelSmoothing ?? 0;
+  }
+
+  /** @throws shape-mismatch, index-out-of-range */
+  override forward(input: Tensor, target: Tensor): Tensor {
+    return crossEntropy(input, target, { weight: this.weight, reduction: this.reduction, ignoreIndex: this.ignoreIndex, labelSmoothing: this.labelSmoothing });
+  }
+}
+
+/** Negative log-likelihood of log-probabilities [N, C, …]. @see torch.nn.NLLLoss */
+export class NLLLoss extends WeightedLoss {
+  readonly ignoreIndex: number;
+
+  constructor(options: NLLLossModuleOptions = {}) {
+    super(options);
+    this.ignoreIndex = options.ignoreIndex ?? -100;
+  }
+
+  /** @throws shape-mismatch, index-out-of-range */
+  override forward(input: Tensor, target: Tensor): Tensor {
+    return nllLoss(input, target, { weight: this.weight, reduction: this.reduction, ignoreIndex: this.ignoreIndex });
+  }
+}
+
+/** Squared differences. @see torch.nn.MSELoss */
+export class MSELoss extends Loss {
+  /** @throws shape-mismatch */
+  override forward(input: Tensor, target: Tensor): Tensor {
+    return mseLoss(input, target, this.reduction);
+  }
+}
+
+/** Absolute differences. @see torch.nn.L1Loss */
+export class L1Loss extends Loss {
+  /** @throws shape-mismatch */
+  override forward(input: Tensor, target: Tensor): Tensor {
+    return l1Loss(input, target, this.reduction);
+  }
+}
+
+/** Options of `BCEWithLogitsLoss`. */
+export interface BCEWithLogitsLossOptions extends LossOptions {
+  /** Weight of each element. */
+  readonly weight?: Tensor | null;
+  /** Weight of the positive targets. */
+  readonly posWeight?: Tensor | null;
+}
+
+/** Binary cross entropy of logits. @see torch.nn.BCEWithLogitsLoss */
+export class BCEWithLogitsLoss extends WeightedLoss {
+  declare pos_weight: Tensor | null;
+
+  constructor(options: BCEWithLogitsLossOptions = {}) {
+    super(options);
+    this.registerBuffer('pos_weight', options.posWeight ?? null);
+  }
+
+  /** @throws shape-mismatch */
+  override forward(input: Tensor, target: Tensor): Tensor {
+    return binaryCrossEntropyWithLogits(input, target, { weight: this.weight, posWeight: this.pos_weight, reduction: this.reduction });
+  }
+}
+
+for (const loss of [CrossEntropyLoss, NLLLoss, MSELoss, L1Loss, BCEWithLogitsLoss]) trustForward(loss);
