@@ -1,0 +1,34 @@
+/**
+ * @file Kernel backends by device: what `inductor` compiles with, and what eager ops run through.
+ */
+import { EagerProvider, type KernelBackend } from '@tessera/inductor-core';
+import { TesseraError, defineConfig, oneOf, option } from '@tessera/shared';
+import { registerKernelProvider } from '@tessera/tensor';
+
+/** `config` section `eager`. */
+export const eagerConfig: { readonly kernels: string } = defineConfig('eager', {
+  kernels: option('inductor', "What eager ops on 'cpu' run: 'inductor' compiles each once, 'reference' runs the plain kernels.", oneOf(['inductor', 'reference'])),
+});
+
+const backends = new Map<string, KernelBackend>();
+
+/** Makes a kernel backend the one of its device, for compiled functions and eager ops. */
+export function registerKernelBackend(backend: KernelBackend): void {
+  backends.set(backend.device, backend);
+  const provider = new EagerProvider(backend);
+  registerKernelProvider(backend.device, {
+    run: (op, args, outs) => (eagerConfig.kernels === 'reference' && backend.device === 'cpu' ? false : provider.run(op, args, outs)),
+  });
+}
+
+/** The kernel backend of a device. @throws device-unavailable */
+export function kernelBackend(device: string): KernelBackend {
+  const backend = backends.get(device);
+  if (backend === undefined) {
+    throw new TesseraError('device-unavailable', `No kernel backend is registered for device '${device}'. Registered: ${[...backends.keys()].join(', ')}.`, {
+      context: { device },
+      hints: [device === 'wgpu' ? 'Call `await initWebGpu()` from @tessera/compile first.' : 'Register one with registerKernelBackend(backend).'],
+    });
+  }
+  return backend;
+}

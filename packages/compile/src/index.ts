@@ -1,0 +1,18 @@
+/**
+ * @file Public API of `@tessera/compile`: the facade.
+ *
+ * Loading it registers the built-in backends and the CPU kernel backend.
+ */
+import { cpuBackend } from '@tessera/inductor-cpu';
+import { registerBuiltinBackends } from './builtin-backends.js';
+import { registerKernelBackend } from './device-backends.js';
+
+registerBuiltinBackends();
+registerKernelBackend(cpuBackend);
+
+export { type CompileOptions, compile, compiledFunctionOf, explain, reset } from './compile.js';
+export { listBackends, lookupBackend, registerBackend } from './backend-registry.js';
+export { kernelBackend, registerKernelBackend } from './device-backends.js';
+export { initWebGpu } from './webgpu.js';
+export { config, counters, setLogs } from '@tessera/shared';
+export { type Backend, type CompiledSegment, type Explanation, disable, graphBreak, isCompiling } from '@tessera/dynamo-trace';
