@@ -113,8 +113,15 @@ function planMemory(plan: ExecutionPlan, layout: PlanLayout, scratchBytes: numbe
   return { block, constants, scratch: scratch.ptr, release };
 }
 
-/** Readable form of a kernel. */
+/** Readable form of a kernel; written out when somebody reads it. */
 export function kernelSource(kernel: FusedKernel, code: KernelCode | null): KernelSource {
   if (code === null) return { kernel: kernel.name, language: 'extern', text: `;; calls the reference kernel of ${(kernel as ExternKernel).op}` };
-  return { kernel: kernel.name, language: 'wasm', text: printFunctionWithDependencies(code.func) };
+  let text: string | null = null;
+  return {
+    kernel: kernel.name,
+    language: 'wasm',
+    get text(): string {
+      return (text ??= printFunctionWithDependencies(code.func));
+    },
+  };
 }

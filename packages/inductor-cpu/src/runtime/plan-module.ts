@@ -19,9 +19,9 @@ import type { PlanLayout } from './plan-layout.js';
 export const PLAN_BASE: Global<'i32'> = global('runtime.plan_block', i32(0));
 
 /** Launches worth sharing take at least this long on one thread. */
-const PARALLEL_NS = 6000;
+const PARALLEL_NS = 4000;
 /** Threads claim pieces of at least this much work. */
-const CHUNK_NS = 2500;
+const CHUNK_NS = 1500;
 
 /** A run of launches without extern calls between them, or one extern call. */
 export type Segment =
