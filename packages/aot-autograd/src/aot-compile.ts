@@ -128,7 +128,6 @@ function runtimePlan(
     inputCount: trace.primals.byPosition.length,
     inputPositions: trace.primals.list.map((primal) => primal.position),
     basePositions: functional.bases.map((base) => positionOf.get(base.of)!),
-    randomCount: functional.random.count,
     mutatedPositions: functional.mutated.map((node) => positionOf.get(node)!),
     outputs: trace.plans,
     valueGrads: trace.valueGrads,

@@ -2,7 +2,7 @@
  * @file `functionalize`: a graph with views and in-place ops becomes one of pure ops.
  *
  * In: primitive ops with `meta.val`, whose storages say what aliases what. Out: the same placeholders
- * (and a few more, see `FunctionalGraph`), pure ops, each returned value with memory of its own, and at
+ * (and `bases`, see `FunctionalGraph`), pure ops, each returned value with memory of its own, and at
  * the end one `aten::copy_(input, value)` per input that the program modified. Nothing else writes,
  * except ops without a functional form, which write to fresh copies. Modelled on PyTorch's
  * functionalization; here a pass from graph to graph.
@@ -23,7 +23,6 @@ import { Emitter } from './emitter.js';
 import { writeBack, ownOutputs } from './epilogue.js';
 import { functionalUpdate } from './in-place.js';
 import { Value, type View, mapArguments, read, write } from './memory.js';
-import { RandomState, isRandomOp } from './random.js';
 import { type SyntheticBase, sharedWrittenInputs, syntheticBases } from './synthetic-base.js';
 
 /** What the caller decides. */
@@ -36,7 +35,7 @@ export interface FunctionalizeOptions {
 
 /** A functional graph. */
 export interface FunctionalGraph {
-  /** Placeholders: those of the original, then `bases`, then `seed` and `offset`. */
+  /** Placeholders: those of the original, then `bases`. */
   readonly module: GraphModule;
   /** The placeholder of each original one. */
   readonly placeholders: ReadonlyMap<Node, Node>;
@@ -44,8 +43,6 @@ export interface FunctionalGraph {
   readonly mutated: readonly Node[];
   /** Flat views of memory that several inputs share and the program modified. */
   readonly bases: readonly SyntheticBase[];
-  /** Random ops, in order: how many generator offsets the graph takes; their scalar inputs. */
-  readonly random: RandomState;
 }
 
 /** See the file header. @throws aot-unsupported, graph-lint */
@@ -75,7 +72,6 @@ class Functionalizer {
   private readonly mapped = new Map<Node, Mapped>();
   private readonly placeholders = new Map<Node, Node>();
   private readonly attributes: Node[] = [];
-  private readonly random: RandomState;
   private bases: readonly SyntheticBase[] = [];
 
   constructor(
@@ -83,7 +79,6 @@ class Functionalizer {
     private readonly options: FunctionalizeOptions,
   ) {
     this.result = new GraphModule(module.attributes, this.graph);
-    this.random = new RandomState(this.graph);
   }
 
   run(): FunctionalGraph {
@@ -106,7 +101,6 @@ class Functionalizer {
       placeholders: this.placeholders,
       mutated,
       bases: this.bases,
-      random: this.random,
     };
   }
 
@@ -123,7 +117,6 @@ class Functionalizer {
     const shared = sharedWrittenInputs(old, new AliasSets(graph));
     this.bases = syntheticBases(this.graph, shared, this.emitter);
     const baseOf = new Map<Storage, Value>(this.bases.map((base) => [base.storage, base.value]));
-    if (graph.nodes.some(isRandomOp)) this.random.addInputs();
     for (const node of old) {
       const copy = this.placeholders.get(node)!;
       const val = tensorVal(node);
@@ -167,11 +160,7 @@ class Functionalizer {
     } else if (target.isView) this.addView(node, target);
     else if (target.isMutable) this.addUpdate(node, target);
     else {
-      const args = this.arguments(node);
-      const call = isRandomOp(node)
-        ? this.random.emit(this.emitter, target, args)
-        : this.emitter.emit(target, args);
-      this.setFresh(node, call);
+      this.setFresh(node, this.emitter.emit(target, this.arguments(node)));
     }
   }
 
@@ -194,11 +183,7 @@ class Functionalizer {
   private addUpdate(node: Node, op: OpOverload): void {
     if (op.record.inplaceOf !== undefined) {
       const self = this.valueOf(node.args[0]);
-      write(
-        self,
-        functionalUpdate(this.emitter, op, this.arguments(node), self.val, this.random),
-        this.emitter,
-      );
+      write(self, functionalUpdate(this.emitter, op, this.arguments(node), self.val), this.emitter);
       this.setValue(node, self);
       return;
     }

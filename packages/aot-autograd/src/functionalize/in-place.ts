@@ -4,7 +4,6 @@
 import { type Argument, Node } from '@tessera/graph';
 import { type OpOverload, type Tensor, getOp, sameNumbers } from '@tessera/tensor';
 import type { Emitter } from './emitter.js';
-import type { RandomState } from './random.js';
 
 /** Emits what `op(args)` leaves in `self`, whose layout in the old graph is `self`. */
 export function functionalUpdate(
@@ -12,15 +11,11 @@ export function functionalUpdate(
   op: OpOverload,
   args: readonly Argument[],
   self: Tensor,
-  random: RandomState,
 ): Node {
   const functional = getOp(op.record.inplaceOf!);
   if (functional.qualifiedName === 'aten::copy' && args[1] instanceof Node)
     return copied(emitter, args[1], self);
-  const value = functional.hasTag('random')
-    ? random.emit(emitter, functional, args)
-    : emitter.emit(functional, args);
-  return cast(emitter, value, self);
+  return cast(emitter, emitter.emit(functional, args), self);
 }
 
 /** A copied value is the value itself: nothing writes in a functional graph. */

@@ -1,7 +1,7 @@
 /**
  * @file The runtime wrapper: a compiled graph as a function over the caller's tensors.
  *
- * Gathers the graph's inputs (each distinct tensor once, flat bases of shared memory, generator state),
+ * Gathers the graph's inputs (each distinct tensor once, flat bases of shared memory),
  * runs the compiled forward graph without recording, gives values their backward node, marks modified
  * inputs, and makes the results that are inputs or views. A program that needs none of this runs as the
  * compiled graph itself.
@@ -15,8 +15,8 @@ import {
   gradMode,
   itemSize,
   makeTensor,
+  modes,
   noGrad,
-  reserveOffsets,
   setHistory,
   withoutModes,
 } from '@tessera/tensor';
@@ -36,8 +36,6 @@ export interface RuntimePlan {
   readonly inputPositions: readonly number[];
   /** Positions of inputs whose memory is passed as a flat base, after them. */
   readonly basePositions: readonly number[];
-  /** Random ops in the graph; if not 0, seed and offset come last. */
-  readonly randomCount: number;
   /** Positions of inputs that the graph writes to. */
   readonly mutatedPositions: readonly number[];
   readonly outputs: readonly OutputPlan[];
@@ -56,25 +54,25 @@ export function wrapRuntime(
   forward: CompiledGraph,
   backward: BackwardProgram | null,
 ): CompiledGraph {
-  const run = (inputs: readonly unknown[]): readonly unknown[] =>
-    withoutModes(() => noGrad(() => forward(inputs)));
   if (isPlain(plan)) {
     return (inputs) => {
-      checkCount(inputs, plan);
-      return run(inputs);
+      if (inputs.length !== plan.inputCount) throw countError(inputs, plan);
+      return runUnrecorded(forward, inputs);
     };
   }
+  const gather = inputGatherer(plan);
+  const consumed = plan.valueGrads.flatMap((grad, i) => (grad.kind === 'consumed' ? [i] : []));
   return (inputs) => {
-    checkCount(inputs, plan);
-    const graphInputs = gatherInputs(plan, inputs);
-    const values = run(graphInputs);
+    if (inputs.length !== plan.inputCount) throw countError(inputs, plan);
+    const graphInputs = gather(inputs);
+    const values = runUnrecorded(forward, graphInputs);
     for (const position of plan.mutatedPositions) (inputs[position] as Tensor).storage.version++;
-    if (plan.saved !== null && backward !== null && gradMode.enabled)
+    if (plan.saved !== null && backward !== null && gradMode.enabled) {
       attach(plan, backward, inputs, graphInputs, values);
-    plan.valueGrads.forEach((grad, i) => {
-      if (grad.kind === 'consumed')
-        setHistory(values[i] as Tensor, new ConsumedBackward(values[i] as Tensor), 0);
-    });
+    }
+    for (const i of consumed) {
+      setHistory(values[i] as Tensor, new ConsumedBackward(values[i] as Tensor), 0);
+    }
     plan.updates.forEach(({ position }, i) => {
       const update = values[plan.valueGrads.length + i] as Tensor;
       withoutModes(() => enableGrad(() => (inputs[position] as Tensor).copy_(update)));
@@ -83,12 +81,29 @@ export function wrapRuntime(
   };
 }
 
+const NO_MODES: typeof modes.stack = [];
+
+/** Runs compiled code without recording anything: one frame, since this is on every call's path. */
+function runUnrecorded(compiled: CompiledGraph, inputs: readonly unknown[]): readonly unknown[] {
+  const { pre, stack } = modes;
+  const { enabled } = gradMode;
+  modes.pre = null;
+  modes.stack = NO_MODES;
+  gradMode.enabled = false;
+  try {
+    return compiled(inputs);
+  } finally {
+    modes.pre = pre;
+    modes.stack = stack;
+    gradMode.enabled = enabled;
+  }
+}
+
 /** Whether inputs and outputs of the program and of the graph are the same. */
 function isPlain(plan: RuntimePlan): boolean {
   return (
     plan.saved === null &&
     plan.basePositions.length === 0 &&
-    plan.randomCount === 0 &&
     plan.mutatedPositions.length === 0 &&
     plan.updates.length === 0 &&
     plan.inputPositions.length === plan.inputCount &&
@@ -97,9 +112,8 @@ function isPlain(plan: RuntimePlan): boolean {
   );
 }
 
-function checkCount(inputs: readonly unknown[], plan: RuntimePlan): void {
-  if (inputs.length === plan.inputCount) return;
-  throw new TesseraError(
+function countError(inputs: readonly unknown[], plan: RuntimePlan): TesseraError {
+  return new TesseraError(
     'structure-mismatch',
     `The compiled graph takes ${plan.inputCount} inputs, got ${inputs.length}.`,
     {
@@ -109,14 +123,15 @@ function checkCount(inputs: readonly unknown[], plan: RuntimePlan): void {
   );
 }
 
-function gatherInputs(plan: RuntimePlan, inputs: readonly unknown[]): unknown[] {
-  const gathered: unknown[] = plan.inputPositions.map((position) => inputs[position]);
-  for (const position of plan.basePositions) gathered.push(flatBase(inputs[position] as Tensor));
-  if (plan.randomCount > 0) {
-    const { seed, offset } = reserveOffsets(plan.randomCount);
-    gathered.push(seed, offset);
-  }
-  return gathered;
+/** The graph's inputs from the program's. */
+function inputGatherer(plan: RuntimePlan): (inputs: readonly unknown[]) => readonly unknown[] {
+  const { inputPositions, basePositions } = plan;
+  if (inputPositions.length === plan.inputCount && basePositions.length === 0)
+    return (inputs) => inputs;
+  return (inputs) => [
+    ...inputPositions.map((position) => inputs[position]),
+    ...basePositions.map((position) => flatBase(inputs[position] as Tensor)),
+  ];
 }
 
 function flatBase(tensor: Tensor): Tensor {
