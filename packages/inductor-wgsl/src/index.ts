@@ -11,5 +11,10 @@ export { generateKernel } from './codegen/generate.js';
 export type { BindingSlot, UniformField, WgslProgram } from './codegen/program.js';
 export { BASELINE_TARGET, type WgslTarget } from './codegen/target.js';
 export { directVariant, type KernelVariant } from './codegen/variant.js';
-export { matmulClass } from './codegen/matmul.js';
-export { MATMUL_TILES, type MatmulShape, type MatmulTile, type TileMemory } from './codegen/matmul-tiles.js';
+export { matmulClass } from './codegen/matmul-shape.js';
+export {
+  MATMUL_TILES,
+  type MatmulShape,
+  type MatmulTile,
+  type TileMemory,
+} from './codegen/matmul-tiles.js';

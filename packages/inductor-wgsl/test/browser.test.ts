@@ -34,7 +34,9 @@ async function servePage(): Promise<Server> {
     response.setHeader('Cross-Origin-Embedder-Policy', 'require-corp');
     const isScript = request.url === '/page.js';
     response.setHeader('Content-Type', isScript ? 'text/javascript' : 'text/html');
-    response.end(isScript ? script : '<!doctype html><script type="module" src="/page.js"></script>');
+    response.end(
+      isScript ? script : '<!doctype html><script type="module" src="/page.js"></script>',
+    );
   });
   await new Promise<void>((ready) => server.listen(0, '127.0.0.1', ready));
   return server;
@@ -53,8 +55,12 @@ describe.skipIf(executablePath === null)('in a browser', () => {
       page.on('pageerror', (error) => messages.push(String(error)));
       page.on('console', (message) => messages.push(message.text()));
       await page.goto(`http://127.0.0.1:${(server.address() as AddressInfo).port}/`);
-      await page.waitForFunction(() => 'tesseraResult' in globalThis, undefined, { timeout: 60_000 });
-      const result = (await page.evaluate(() => (globalThis as unknown as { tesseraResult: unknown }).tesseraResult)) as BrowserResult;
+      await page.waitForFunction(() => 'tesseraResult' in globalThis, undefined, {
+        timeout: 60_000,
+      });
+      const result = (await page.evaluate(
+        () => (globalThis as unknown as { tesseraResult: unknown }).tesseraResult,
+      )) as BrowserResult;
       expect(result.error, messages.join('\n')).toBe('');
       expect(result.adapterName).toContain('swiftshader');
       expect(result.softmaxError).toBeLessThan(1e-6);

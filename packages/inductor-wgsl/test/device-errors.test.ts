@@ -22,7 +22,10 @@ function program(text: string): WgslProgram {
 
 describe.skipIf(gpu === null)('what WebGPU reports', () => {
   it('a rejected kernel is named by the next call', async () => {
-    gpu!.runtime.pipelines.get(program('@compute @workgroup_size(1) fn main() { let x: u32 = 1.5; }'), 'fused_mul_0');
+    gpu!.runtime.pipelines.get(
+      program('@compute @workgroup_size(1) fn main() { let x: u32 = 1.5; }'),
+      'fused_mul_0',
+    );
     const error = await errorOf(() => gpu!.synchronize());
     expect(error.code).toBe('gpu-validation');
     expect(error.message).toContain(`WebGPU rejected kernel 'fused_mul_0'`);
@@ -48,7 +51,9 @@ describe.skipIf(gpu === null)('what WebGPU reports', () => {
     const memory = gpu!.runtime.allocate(64);
     gpu!.dispose();
     expect((await errorOf(() => gpu!.runtime.allocate(64))).code).toBe('device-lost');
-    expect((await errorOf(() => gpu!.runtime.download(memory, 0, 'float32', 4))).code).toBe('device-lost');
+    expect((await errorOf(() => gpu!.runtime.download(memory, 0, 'float32', 4))).code).toBe(
+      'device-lost',
+    );
     expect((await errorOf(() => gpu!.synchronize())).code).toBe('device-lost');
   });
 
@@ -64,7 +69,9 @@ describe.skipIf(gpu === null)('what WebGPU reports', () => {
     const device = await adapter.requestDevice();
     const wrapped = await initWebGpu({ device });
     expect(wrapped.device).toBe(device);
-    expect(wrapped.backend.capabilities.maxBuffersPerKernel).toBe(device.limits.maxStorageBuffersPerShaderStage);
+    expect(wrapped.backend.capabilities.maxBuffersPerKernel).toBe(
+      device.limits.maxStorageBuffersPerShaderStage,
+    );
     wrapped.dispose();
   });
 });

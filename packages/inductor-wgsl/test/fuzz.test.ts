@@ -11,12 +11,18 @@ import { compareKernel, type RunOptions } from './support/run-kernel.js';
 
 const gpu = await openGpu();
 const count = Number(env.TESSERA_FUZZ_COUNT ?? 40);
-const seeds = env.TESSERA_FUZZ_SEED === undefined ? Array.from({ length: count }, (_, i) => i + 1) : [Number(env.TESSERA_FUZZ_SEED)];
+const seeds =
+  env.TESSERA_FUZZ_SEED === undefined
+    ? Array.from({ length: count }, (_, i) => i + 1)
+    : [Number(env.TESSERA_FUZZ_SEED)];
 
 /** Ways to run the same kernels. */
 const modes: Readonly<Record<string, (seed: number) => RunOptions>> = {
   'as the backend does': () => ({}),
-  'without subgroups': () => ({ generate: (kernel, variant) => generateKernel(kernel, { ...gpu!.backend.target, subgroups: null }, variant) }),
+  'without subgroups': () => ({
+    generate: (kernel, variant) =>
+      generateKernel(kernel, { ...gpu!.backend.target, subgroups: null }, variant),
+  }),
   'as views at odd offsets': (seed) => ({ offset: 1 + (seed % 70) }),
 };
 
@@ -30,10 +36,13 @@ describe.skipIf(gpu === null)('random kernels equal the interpreter', () => {
           try {
             await compareKernel(gpu!, kernel, buffers, scalars, 20, options(seed));
           } catch (error) {
-            failures.push(`seed ${seed}: ${(error as Error).message}\n${printKernel(kernel)}\n${gpu!.backend.generate(kernel).text}`);
+            failures.push(
+              `seed ${seed}: ${(error as Error).message}\n${printKernel(kernel)}\n${gpu!.backend.generate(kernel).text}`,
+            );
           }
         }
-        if (failures.length > 0) throw new Error(`${failures.length} failed\n${failures.slice(0, 2).join('\n')}`);
+        if (failures.length > 0)
+          throw new Error(`${failures.length} failed\n${failures.slice(0, 2).join('\n')}`);
       }, 300_000);
     }
   }

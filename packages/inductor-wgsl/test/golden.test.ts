@@ -3,9 +3,24 @@
  */
 import { verifyKernel, type FusedKernel } from '@tessera/inductor-core';
 import { describe, expect, it } from 'vitest';
-import { BASELINE_TARGET, generateKernel, type KernelVariant, type WgslTarget } from '../src/index.js';
+import {
+  BASELINE_TARGET,
+  generateKernel,
+  type KernelVariant,
+  type WgslTarget,
+} from '../src/index.js';
 import { convolutionKernel, matmulKernel } from './support/matmul-kernel.js';
-import { dropout, embedding, layerNorm, reduceMatrix, sgdStep, siluAdd, softmax, spatialSum, transposedGelu } from './support/sample-kernels.js';
+import {
+  dropout,
+  embedding,
+  layerNorm,
+  reduceMatrix,
+  sgdStep,
+  siluAdd,
+  softmax,
+  spatialSum,
+  transposedGelu,
+} from './support/sample-kernels.js';
 
 const SUBGROUPS: WgslTarget = { ...BASELINE_TARGET, subgroups: { min: 32, max: 32 } };
 const ANY_SUBGROUPS: WgslTarget = { ...BASELINE_TARGET, subgroups: { min: 8, max: 64 } };
@@ -29,25 +44,37 @@ const CASES: readonly (readonly [string, FusedKernel, WgslTarget, KernelVariant?
   ['column-sum', reduceMatrix('sum', 'columns', 1024, 512), BASELINE_TARGET],
   ['column-sum-wide', reduceMatrix('sum', 'columns', 64, 8192), BASELINE_TARGET],
   ['spatial-sum', spatialSum(8, 14, 14, 64), BASELINE_TARGET],
-  ['matmul-bias-relu', matmulKernel({ m: 1024, n: 1024, k: 1024, transposeB: true, biasRelu: true }), BASELINE_TARGET],
+  [
+    'matmul-bias-relu',
+    matmulKernel({ m: 1024, n: 1024, k: 1024, transposeB: true, biasRelu: true }),
+    BASELINE_TARGET,
+  ],
   ['matmul-small', matmulKernel({ m: 64, n: 10, k: 784, biasRelu: true }), BASELINE_TARGET],
   ['matmul-float16', matmulKernel({ m: 256, n: 256, k: 256, dtype: 'float16' }), HALF],
   ['matrix-vector', matmulKernel({ m: 1, n: 1024, k: 1024, transposeB: true }), SUBGROUPS],
-  ['convolution', convolutionKernel({ n: 32, c: 8, h: 16, w: 16, o: 16, stride: 1 }), BASELINE_TARGET],
+  [
+    'convolution',
+    convolutionKernel({ n: 32, c: 8, h: 16, w: 16, o: 16, stride: 1 }),
+    BASELINE_TARGET,
+  ],
 ];
 
 describe('generated WGSL', () => {
   for (const [name, kernel, target, variant] of CASES) {
-    it(name, async () => {
+    it(`${name} is as recorded`, async () => {
       verifyKernel(kernel);
       const { text, workgroups } = generateKernel(kernel, target, variant);
-      await expect(`// workgroups: ${workgroups.join(' × ')}\n\n${text}`).toMatchFileSnapshot(`golden/${name}.wgsl`);
+      await expect(`// workgroups: ${workgroups.join(' × ')}\n\n${text}`).toMatchFileSnapshot(
+        `golden/${name}.wgsl`,
+      );
     });
   }
 
   it('does not depend on the kernel name', () => {
     const kernel = siluAdd(64);
-    expect(generateKernel({ ...kernel, name: 'other' }, BASELINE_TARGET).text).toBe(generateKernel(kernel, BASELINE_TARGET).text);
+    expect(generateKernel({ ...kernel, name: 'other' }, BASELINE_TARGET).text).toBe(
+      generateKernel(kernel, BASELINE_TARGET).text,
+    );
   });
 
   it('takes time that grows with the kernel, not faster', () => {
@@ -56,7 +83,8 @@ describe('generated WGSL', () => {
       const store = kernel.stages[0].body[0];
       if (store.kind !== 'store') throw new Error('expected a store');
       let { value } = store;
-      for (let i = 0; i < depth; i++) value = { kind: 'op', op: 'add', dtype: 'float32', args: [value, value] };
+      for (let i = 0; i < depth; i++)
+        value = { kind: 'op', op: 'add', dtype: 'float32', args: [value, value] };
       const deep = { ...kernel, stages: [{ kind: 'outer' as const, body: [{ ...store, value }] }] };
       const start = performance.now();
       expect(generateKernel(deep, BASELINE_TARGET).text.split('\n').length).toBeGreaterThan(depth);

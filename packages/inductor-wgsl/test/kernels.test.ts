@@ -4,16 +4,43 @@
 import type { ReduceOp } from '@tessera/inductor-core';
 import { describe, expect, it } from 'vitest';
 import { generateKernel } from '../src/index.js';
-import { chooseReductionSchedule, type ReductionSchedule } from '../src/codegen/reduction-schedule.js';
+import {
+  chooseReductionSchedule,
+  type ReductionSchedule,
+} from '../src/codegen/reduction-schedule.js';
 import { generateReduction } from '../src/codegen/reduction.js';
 import { directVariant } from '../src/codegen/variant.js';
 import { openGpu } from './support/open-gpu.js';
 import { compareKernel, runOnDevice } from './support/run-kernel.js';
-import { concatenation, dropout, embedding, layerNorm, reduceMatrix, sgdStep, siluAdd, softmax, spatialSum, transposedGelu, wave, zeros } from './support/sample-kernels.js';
+import {
+  concatenation,
+  dropout,
+  embedding,
+  layerNorm,
+  reduceMatrix,
+  sgdStep,
+  siluAdd,
+  softmax,
+  spatialSum,
+  transposedGelu,
+  wave,
+  zeros,
+} from './support/sample-kernels.js';
 
 const gpu = await openGpu();
 
-const REDUCTIONS: readonly ReduceOp[] = ['sum', 'prod', 'max', 'min', 'any', 'all', 'argmax', 'argmin', 'welford', 'online_softmax'];
+const REDUCTIONS: readonly ReduceOp[] = [
+  'sum',
+  'prod',
+  'max',
+  'min',
+  'any',
+  'all',
+  'argmax',
+  'argmin',
+  'welford',
+  'online_softmax',
+];
 
 describe.skipIf(gpu === null)('pointwise kernels on the device', () => {
   it('cover every element, however many there are', async () => {
@@ -23,47 +50,96 @@ describe.skipIf(gpu === null)('pointwise kernels on the device', () => {
   });
 
   it('read transposed and broadcast operands', async () => {
-    for (const [rows, columns] of [[5, 7], [8, 12], [64, 48], [1, 9], [9, 1]]) {
+    for (const [rows, columns] of [
+      [5, 7],
+      [8, 12],
+      [64, 48],
+      [1, 9],
+      [9, 1],
+    ]) {
       const n = rows * columns;
-      await compareKernel(gpu!, transposedGelu(rows, columns), { x: wave(n), bias: wave(columns, 3), out: zeros(n) }, [], 2);
+      await compareKernel(
+        gpu!,
+        transposedGelu(rows, columns),
+        { x: wave(n), bias: wave(columns, 3), out: zeros(n) },
+        [],
+        2,
+      );
     }
   });
 
   it('gather rows', async () => {
     for (const width of [1, 3, 8]) {
       const ids = Array.from({ length: 20 }, (_, i) => (i * 7) % 11);
-      await compareKernel(gpu!, embedding(20, width), { ids, table: wave(11 * width), out: zeros(20 * width) });
+      await compareKernel(gpu!, embedding(20, width), {
+        ids,
+        table: wave(11 * width),
+        out: zeros(20 * width),
+      });
     }
   });
 
   it('do not use what lies beyond a mask', async () => {
-    for (const [first, second] of [[3, 5], [8, 8], [16, 3]]) {
-      await compareKernel(gpu!, concatenation(first, second), { x: wave(first), y: wave(second, 3), out: zeros(first + second) });
+    for (const [first, second] of [
+      [3, 5],
+      [8, 8],
+      [16, 3],
+    ]) {
+      await compareKernel(gpu!, concatenation(first, second), {
+        x: wave(first),
+        y: wave(second, 3),
+        out: zeros(first + second),
+      });
     }
   });
 
   it('draw the same random numbers as the CPU', async () => {
-    for (const [seed, offset] of [[24301, 0], [2 ** 32 - 1, 77]]) {
+    for (const [seed, offset] of [
+      [24301, 0],
+      [2 ** 32 - 1, 77],
+    ]) {
       const n = 301;
-      await compareKernel(gpu!, dropout(n), { x: wave(n), out: zeros(n), noise: zeros(n), mask: zeros(n) }, [seed, offset, 0.25], 3);
+      await compareKernel(
+        gpu!,
+        dropout(n),
+        { x: wave(n), out: zeros(n), noise: zeros(n), mask: zeros(n) },
+        [seed, offset, 0.25],
+        3,
+      );
     }
   });
 
   it('update parameters in place', async () => {
-    await compareKernel(gpu!, sgdStep(130), { p: wave(130), m: wave(130, 3), g: wave(130, 5) }, [0.9, 0.125]);
+    await compareKernel(
+      gpu!,
+      sgdStep(130),
+      { p: wave(130), m: wave(130, 3), g: wave(130, 5) },
+      [0.9, 0.125],
+    );
   });
 });
 
 describe.skipIf(gpu === null)('reductions on the device', () => {
-  const shapes: readonly (readonly [number, number])[] = [[1, 1], [3, 5], [7, 64], [40, 10], [2, 1000], [2, 4096], [300, 3]];
+  const shapes: readonly (readonly [number, number])[] = [
+    [1, 1],
+    [3, 5],
+    [7, 64],
+    [40, 10],
+    [2, 1000],
+    [2, 4096],
+    [300, 3],
+  ];
   for (const op of REDUCTIONS) {
     for (const along of ['rows', 'columns'] as const) {
       it(`${op} over ${along}`, async () => {
         for (const [outer, inner] of shapes) {
           const [rows, columns] = along === 'rows' ? [outer, inner] : [inner, outer];
           const kernel = reduceMatrix(op, along, rows, columns);
-          const x = op === 'prod' ? wave(rows * columns).map((v) => 1 + v / 1000) : wave(rows * columns);
-          const outs = Object.fromEntries(kernel.params.slice(1).map((param) => [param.name, zeros(outer)]));
+          const x =
+            op === 'prod' ? wave(rows * columns).map((v) => 1 + v / 1000) : wave(rows * columns);
+          const outs = Object.fromEntries(
+            kernel.params.slice(1).map((param) => [param.name, zeros(outer)]),
+          );
           await compareKernel(gpu!, kernel, { x, ...outs }, [], 10);
         }
       });
@@ -72,7 +148,13 @@ describe.skipIf(gpu === null)('reductions on the device', () => {
 
   it('integers and bools', async () => {
     for (const dtype of ['int32', 'int64', 'uint8', 'bool'] as const) {
-      const x = wave(600).map((v) => (dtype === 'bool' ? Number(v > 0) : dtype === 'uint8' ? Math.abs(Math.trunc(v * 60)) : Math.trunc(v * 1000)));
+      const x = wave(600).map((v) =>
+        dtype === 'bool'
+          ? Number(v > 0)
+          : dtype === 'uint8'
+            ? Math.abs(Math.trunc(v * 60))
+            : Math.trunc(v * 1000),
+      );
       for (const op of ['sum', 'max', 'min', 'prod', 'argmax', 'any'] as const) {
         if (op === 'sum' && dtype === 'uint8') continue;
         const values = op === 'prod' && dtype !== 'bool' ? x.map((v) => (v % 2) + 1) : x;
@@ -94,40 +176,93 @@ describe.skipIf(gpu === null)('reductions on the device', () => {
     ];
     const x = rows.flat();
     for (const op of ['max', 'min', 'argmax', 'argmin', 'sum'] as const) {
-      await compareKernel(gpu!, reduceMatrix(op, 'rows', rows.length, 4), { x, out0: zeros(rows.length) });
+      await compareKernel(gpu!, reduceMatrix(op, 'rows', rows.length, 4), {
+        x,
+        out0: zeros(rows.length),
+      });
     }
     await compareKernel(gpu!, softmax(rows.length, 4), { x, out: zeros(x.length) });
   });
 
   it('an empty loop gives the neutral element', async () => {
-    const { out0 } = await runOnDevice(gpu!, reduceMatrix('sum', 'rows', 3, 0), { x: [], out0: [7, 7, 7] });
+    const { out0 } = await runOnDevice(gpu!, reduceMatrix('sum', 'rows', 3, 0), {
+      x: [],
+      out0: [7, 7, 7],
+    });
     expect(out0).toEqual([0, 0, 0]);
     await compareKernel(gpu!, reduceMatrix('max', 'columns', 0, 3), { x: [], out0: [7, 7, 7] });
   });
 
   it('softmax and layer norm in one dispatch, rows short and long', async () => {
-    for (const [rows, columns] of [[5, 3], [40, 10], [6, 128], [3, 1000], [2, 2048], [2, 5000]]) {
+    for (const [rows, columns] of [
+      [5, 3],
+      [40, 10],
+      [6, 128],
+      [3, 1000],
+      [2, 2048],
+      [2, 5000],
+    ]) {
       const n = rows * columns;
-      await compareKernel(gpu!, softmax(rows, columns), { x: wave(n).map((v) => v * 9), out: zeros(n) }, [], 8);
-      await compareKernel(gpu!, layerNorm(rows, columns), {
-        x: wave(n), weight: wave(columns, 3), bias: wave(columns, 5), mean: zeros(rows), rstd: zeros(rows), out: zeros(n),
-      }, [], 10);
+      await compareKernel(
+        gpu!,
+        softmax(rows, columns),
+        { x: wave(n).map((v) => v * 9), out: zeros(n) },
+        [],
+        8,
+      );
+      await compareKernel(
+        gpu!,
+        layerNorm(rows, columns),
+        {
+          x: wave(n),
+          weight: wave(columns, 3),
+          bias: wave(columns, 5),
+          mean: zeros(rows),
+          rstd: zeros(rows),
+          out: zeros(n),
+        },
+        [],
+        10,
+      );
     }
   });
 
   it('several inner variables', async () => {
-    for (const [n, h, w, c] of [[2, 3, 5, 7], [3, 4, 4, 8], [1, 9, 8, 64]]) {
-      await compareKernel(gpu!, spatialSum(n, h, w, c), { x: wave(n * h * w * c), out: zeros(n * c) }, [], 10);
+    for (const [n, h, w, c] of [
+      [2, 3, 5, 7],
+      [3, 4, 4, 8],
+      [1, 9, 8, 64],
+    ]) {
+      await compareKernel(
+        gpu!,
+        spatialSum(n, h, w, c),
+        { x: wave(n * h * w * c), out: zeros(n * c) },
+        [],
+        10,
+      );
     }
   });
 
   it('every schedule gives the same', async () => {
     const kernel = layerNorm(24, 96);
-    const data = { x: wave(24 * 96), weight: wave(96, 3), bias: wave(96, 5), mean: zeros(24), rstd: zeros(24), out: zeros(24 * 96) };
+    const data = {
+      x: wave(24 * 96),
+      weight: wave(96, 3),
+      bias: wave(96, 5),
+      mean: zeros(24),
+      rstd: zeros(24),
+      out: zeros(24 * 96),
+    };
     const schedules: ReductionSchedule[] = [];
     for (const fast of ['inner', 'outer'] as const) {
       for (const lanes of ['inner', 'outer', 'none'] as const) {
-        for (const [outerThreads, innerThreads] of [[1, 1], [1, 32], [8, 8], [64, 1], [4, 64]]) {
+        for (const [outerThreads, innerThreads] of [
+          [1, 1],
+          [1, 32],
+          [8, 8],
+          [64, 1],
+          [4, 64],
+        ]) {
           for (const steps of [0, 3]) {
             const units = lanes === 'inner' ? 24 : 96;
             if (steps > 0 && units > steps * innerThreads) continue;
@@ -140,7 +275,13 @@ describe.skipIf(gpu === null)('reductions on the device', () => {
     for (const subgroups of [gpu!.backend.target.subgroups, null]) {
       for (const schedule of schedules) {
         await compareKernel(gpu!, kernel, data, [], 10, {
-          generate: (_, variant) => generateReduction(kernel, { ...gpu!.backend.target, subgroups }, variant ?? directVariant(6), schedule),
+          generate: (_, variant) =>
+            generateReduction(
+              kernel,
+              { ...gpu!.backend.target, subgroups },
+              variant ?? directVariant(6),
+              schedule,
+            ),
         });
       }
     }
@@ -148,16 +289,35 @@ describe.skipIf(gpu === null)('reductions on the device', () => {
 });
 
 describe('the choice of schedules', () => {
-  const target = { f16: false, subgroups: null, maxStorageBuffers: 8, maxWorkgroupThreads: 1024, maxWorkgroupBytes: 32768, maxWorkgroupsPerDimension: 65535, parallelism: 128 };
+  const target = {
+    f16: false,
+    subgroups: null,
+    maxStorageBuffers: 8,
+    maxWorkgroupThreads: 1024,
+    maxWorkgroupBytes: 32768,
+    maxWorkgroupsPerDimension: 65535,
+    parallelism: 128,
+  };
 
   it('puts neighbouring threads on neighbouring elements', () => {
-    expect(chooseReductionSchedule(reduceMatrix('sum', 'rows', 64, 1024), target)).toMatchObject({ fast: 'inner', lanes: 'inner' });
-    expect(chooseReductionSchedule(reduceMatrix('sum', 'columns', 1024, 64), target)).toMatchObject({ fast: 'outer', lanes: 'none' });
+    expect(chooseReductionSchedule(reduceMatrix('sum', 'rows', 64, 1024), target)).toMatchObject({
+      fast: 'inner',
+      lanes: 'inner',
+    });
+    expect(chooseReductionSchedule(reduceMatrix('sum', 'columns', 1024, 64), target)).toMatchObject(
+      { fast: 'outer', lanes: 'none' },
+    );
   });
 
   it('gives short rows few threads and few long rows many', () => {
-    expect(chooseReductionSchedule(reduceMatrix('sum', 'rows', 1797, 10), target)).toMatchObject({ innerThreads: 8, outerThreads: 32 });
-    expect(chooseReductionSchedule(reduceMatrix('sum', 'rows', 4, 65536), target)).toMatchObject({ innerThreads: 1024, outerThreads: 1 });
+    expect(chooseReductionSchedule(reduceMatrix('sum', 'rows', 1797, 10), target)).toMatchObject({
+      innerThreads: 8,
+      outerThreads: 32,
+    });
+    expect(chooseReductionSchedule(reduceMatrix('sum', 'rows', 4, 65536), target)).toMatchObject({
+      innerThreads: 1024,
+      outerThreads: 1,
+    });
   });
 
   it('keeps a row in registers when it is read again', () => {

@@ -48,17 +48,36 @@ function kernelOf(op: ScalarOp, arity: number, sizes: readonly number[]): LoopKe
     kind: 'loop',
     name: `${op}_${sizes.length}`,
     params: [
-      ...['x', 'y'].slice(0, arity).map((name) => ({ name, dtype: 'float32' as const, access: 'read' as const })),
+      ...['x', 'y']
+        .slice(0, arity)
+        .map((name) => ({ name, dtype: 'float32' as const, access: 'read' as const })),
       { name: 'out', dtype: 'float32', access: 'write' },
     ],
     scalars: [],
     outer: vars,
     inner: [],
-    stages: [{ kind: 'outer', body: [{ kind: 'store', buf: 'out', index, value: b.op(op, args) }] }],
+    stages: [
+      { kind: 'outer', body: [{ kind: 'store', buf: 'out', index, value: b.op(op, args) }] },
+    ],
   };
 }
 
-const SPECIALS = [0, -0, 1, -1, 0.5, -0.5, Infinity, -Infinity, NaN, 3.4028234e38, -3.4028234e38, 2 ** -120, 1e-30, -1e-30].map(Math.fround);
+const SPECIALS = [
+  0,
+  -0,
+  1,
+  -1,
+  0.5,
+  -0.5,
+  Infinity,
+  -Infinity,
+  NaN,
+  3.4028234e38,
+  -3.4028234e38,
+  2 ** -120,
+  1e-30,
+  -1e-30,
+].map(Math.fround);
 
 /** A prime-sized sample: specials, then numbers spread over the exponents of [low, high] with both signs. */
 function sample(count: number, low: number, high: number): number[] {
@@ -128,7 +147,9 @@ describe.skipIf(gpu === null)('unary operations', () => {
         const kernel = kernelOf(op, 1, sizes);
         const { out } = await runOnDevice(gpu!, kernel, { x, out: x });
         const { ulps: error, at } = worst(out, wanted);
-        expect(error, `${op}(${x[at]}) gave ${out[at]}, exactly ${wanted[at]}`).toBeLessThanOrEqual(ulps);
+        expect(error, `${op}(${x[at]}) gave ${out[at]}, exactly ${wanted[at]}`).toBeLessThanOrEqual(
+          ulps,
+        );
       }
     });
   }
@@ -146,7 +167,8 @@ const pythonRemainder = (a: number, b: number): number => {
   const r = a % b;
   return r !== 0 && r < 0 !== b < 0 ? Math.fround(r + b) : r;
 };
-const pow = (a: number, b: number): number => (a === 1 || b === 0 || (a === -1 && Math.abs(b) === Infinity) ? 1 : a ** b);
+const pow = (a: number, b: number): number =>
+  a === 1 || b === 0 || (a === -1 && Math.abs(b) === Infinity) ? 1 : a ** b;
 
 const BINARY: readonly BinaryCase[] = [
   { op: 'pow', exact: pow, x: [1e-30, 1e30], y: [0.01, 10], ulps: 2 },
@@ -154,8 +176,20 @@ const BINARY: readonly BinaryCase[] = [
   { op: 'atan2', exact: Math.atan2, x: [1e-3, 1e3], y: [1e-3, 1e3], ulps: 4 },
   { op: 'fmod', exact: (a, b) => a % b, x: [1e-10, 1e20], y: [1e-10, 1e10], ulps: 0 },
   { op: 'remainder', exact: pythonRemainder, x: [1e-5, 1e5], y: [1e-5, 1e5], ulps: 1 },
-  { op: 'maximum', exact: (a, b) => (Number.isNaN(a) || Number.isNaN(b) ? NaN : Math.max(a, b)), x: [1e-30, 1e30], y: [1e-30, 1e30], ulps: 0 },
-  { op: 'minimum', exact: (a, b) => (Number.isNaN(a) || Number.isNaN(b) ? NaN : Math.min(a, b)), x: [1e-30, 1e30], y: [1e-30, 1e30], ulps: 0 },
+  {
+    op: 'maximum',
+    exact: (a, b) => (Number.isNaN(a) || Number.isNaN(b) ? NaN : Math.max(a, b)),
+    x: [1e-30, 1e30],
+    y: [1e-30, 1e30],
+    ulps: 0,
+  },
+  {
+    op: 'minimum',
+    exact: (a, b) => (Number.isNaN(a) || Number.isNaN(b) ? NaN : Math.min(a, b)),
+    x: [1e-30, 1e30],
+    y: [1e-30, 1e30],
+    ulps: 0,
+  },
 ];
 
 describe.skipIf(gpu === null)('binary operations', () => {
@@ -173,7 +207,10 @@ describe.skipIf(gpu === null)('binary operations', () => {
       const wanted = x.map((a, i) => exact(a, y[i]));
       const { out } = await runOnDevice(gpu!, kernelOf(op, 2, [COUNT]), { x, y, out: x });
       const { ulps: error, at } = worst(out, wanted);
-      expect(error, `${op}(${x[at]}, ${y[at]}) gave ${out[at]}, exactly ${wanted[at]}`).toBeLessThanOrEqual(ulps);
+      expect(
+        error,
+        `${op}(${x[at]}, ${y[at]}) gave ${out[at]}, exactly ${wanted[at]}`,
+      ).toBeLessThanOrEqual(ulps);
     });
   }
 

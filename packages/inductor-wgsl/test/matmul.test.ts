@@ -1,9 +1,20 @@
 import { describe, expect, it } from 'vitest';
-import { generateMatmul, matmulClass } from '../src/codegen/matmul.js';
-import { chooseMatmulTile, MATMUL_TILES, tileFits, tileThreads } from '../src/codegen/matmul-tiles.js';
+import { generateMatmul } from '../src/codegen/matmul.js';
+import { matmulClass } from '../src/codegen/matmul-shape.js';
+import {
+  chooseMatmulTile,
+  MATMUL_TILES,
+  tileFits,
+  tileThreads,
+} from '../src/codegen/matmul-tiles.js';
 import { directVariant } from '../src/codegen/variant.js';
 import { BASELINE_TARGET } from '../src/index.js';
-import { convolutionKernel, matmulData, matmulKernel, type MatmulSpec } from './support/matmul-kernel.js';
+import {
+  convolutionKernel,
+  matmulData,
+  matmulKernel,
+  type MatmulSpec,
+} from './support/matmul-kernel.js';
 import { openGpu } from './support/open-gpu.js';
 import { compareKernel } from './support/run-kernel.js';
 
@@ -35,7 +46,15 @@ describe.skipIf(gpu === null)('matmul kernels on the device', () => {
     for (const transposeB of [false, true]) {
       it(`reads operands in any order: transposed A ${transposeA}, B ${transposeB}`, async () => {
         for (const size of [20, 31, 64]) {
-          const spec: MatmulSpec = { m: size, n: size + 4, k: size, transposeA, transposeB, biasRelu: true, squareA: true };
+          const spec: MatmulSpec = {
+            m: size,
+            n: size + 4,
+            k: size,
+            transposeA,
+            transposeB,
+            biasRelu: true,
+            squareA: true,
+          };
           await compareKernel(gpu!, matmulKernel(spec), matmulData(spec), [], 10);
         }
       });
@@ -46,17 +65,27 @@ describe.skipIf(gpu === null)('matmul kernels on the device', () => {
     it(`multiplies ${dtype}`, async () => {
       const spec: MatmulSpec = { m: 24, n: 20, k: 36, dtype, biasRelu: true };
       const data = matmulData(spec);
-      if (dtype === 'int32') for (const name of ['a', 'b', 'bias']) data[name] = data[name].map((v) => Math.trunc(v * 8));
+      if (dtype === 'int32')
+        for (const name of ['a', 'b', 'bias'])
+          data[name] = data[name].map((v) => Math.trunc(v * 8));
       await compareKernel(gpu!, matmulKernel(spec), data, [], 2);
     });
   }
 
   for (const tile of MATMUL_TILES) {
     it(`computes the same with every tile: ${JSON.stringify(tile)}`, async () => {
-      for (const spec of [{ m: 70, n: 77, k: 45, biasRelu: true }, { m: 128, n: 128, k: 32, transposeB: true }]) {
+      for (const spec of [
+        { m: 70, n: 77, k: 45, biasRelu: true },
+        { m: 128, n: 128, k: 32, transposeB: true },
+      ]) {
         await compareKernel(gpu!, matmulKernel(spec), matmulData(spec), [], 10, {
           generate: (kernel, variant) =>
-            generateMatmul(kernel as ReturnType<typeof matmulKernel>, gpu!.backend.target, variant ?? directVariant(kernel.params.length), tile),
+            generateMatmul(
+              kernel as ReturnType<typeof matmulKernel>,
+              gpu!.backend.target,
+              variant ?? directVariant(kernel.params.length),
+              tile,
+            ),
         });
       }
     });
@@ -69,13 +98,20 @@ describe.skipIf(gpu === null)('matmul kernels on the device', () => {
       { n: 3, c: 1, h: 8, w: 8, o: 16, stride: 1 },
     ]) {
       const kernel = convolutionKernel(sizes);
-      const fill = (count: number, step: number): number[] => Array.from({ length: count }, (_, i) => ((i * step) % 13) / 4 - 1.5);
+      const fill = (count: number, step: number): number[] =>
+        Array.from({ length: count }, (_, i) => ((i * step) % 13) / 4 - 1.5);
       const [oh, ow] = [kernel.m[1].size, kernel.m[2].size];
-      await compareKernel(gpu!, kernel, {
-        image: fill(sizes.n * sizes.c * sizes.h * sizes.w, 5),
-        weight: fill(sizes.o * sizes.c * 9, 7),
-        out: new Array<number>(sizes.n * sizes.o * oh * ow).fill(0),
-      }, [], 10);
+      await compareKernel(
+        gpu!,
+        kernel,
+        {
+          image: fill(sizes.n * sizes.c * sizes.h * sizes.w, 5),
+          weight: fill(sizes.o * sizes.c * 9, 7),
+          out: new Array<number>(sizes.n * sizes.o * oh * ow).fill(0),
+        },
+        [],
+        10,
+      );
     }
   });
 
@@ -89,9 +125,18 @@ describe('the choice of tiles', () => {
   const roomy = { ...BASELINE_TARGET, maxWorkgroupBytes: 49152 };
 
   it('takes large tiles for large products and small ones for small', () => {
-    expect(chooseMatmulTile({ batch: 1, m: 4096, n: 4096, k: 4096 }, roomy)).toMatchObject({ bm: 128, bn: 128 });
-    expect(chooseMatmulTile({ batch: 1, m: 1024, n: 1024, k: 1024 }, roomy)).toMatchObject({ bm: 64, bn: 64 });
-    expect(chooseMatmulTile({ batch: 1, m: 64, n: 10, k: 784 }, roomy)).toMatchObject({ bm: 16, bn: 16 });
+    expect(chooseMatmulTile({ batch: 1, m: 4096, n: 4096, k: 4096 }, roomy)).toMatchObject({
+      bm: 128,
+      bn: 128,
+    });
+    expect(chooseMatmulTile({ batch: 1, m: 1024, n: 1024, k: 1024 }, roomy)).toMatchObject({
+      bm: 64,
+      bn: 64,
+    });
+    expect(chooseMatmulTile({ batch: 1, m: 64, n: 10, k: 784 }, roomy)).toMatchObject({
+      bm: 16,
+      bn: 16,
+    });
   });
 
   it('stays within the limits of every device', () => {

@@ -1,5 +1,5 @@
 import { IrBuilder, type ExecutionPlan, type LoopKernel } from '@tessera/inductor-core';
-import { isTesseraError, TesseraError } from '@tessera/shared';
+import { isTesseraError, type TesseraError } from '@tessera/shared';
 import { makeTensor, Storage, type DType } from '@tessera/tensor';
 import { describe, expect, it } from 'vitest';
 import { BASELINE_TARGET, generateKernel } from '../src/index.js';
@@ -37,7 +37,9 @@ function axpyKernel(n: number, inPlace: boolean): LoopKernel {
     scalars: [{ name: 'step', dtype: 'float32' }],
     outer: [{ name: 'i0', size: n }],
     inner: [],
-    stages: [{ kind: 'outer', body: [{ kind: 'store', buf: inPlace ? 'x' : 'out', index: i, value }] }],
+    stages: [
+      { kind: 'outer', body: [{ kind: 'store', buf: inPlace ? 'x' : 'out', index: i, value }] },
+    ],
   };
 }
 
@@ -56,7 +58,17 @@ function addInto(n: number): LoopKernel {
     outer: [{ name: 'i0', size: n }],
     inner: [],
     stages: [
-      { kind: 'outer', body: [{ kind: 'store', buf: 'p', index: i, value: b.op('add', [b.load('float32', 'p', i), b.load('float32', 'g', i)]) }] },
+      {
+        kind: 'outer',
+        body: [
+          {
+            kind: 'store',
+            buf: 'p',
+            index: i,
+            value: b.op('add', [b.load('float32', 'p', i), b.load('float32', 'g', i)]),
+          },
+        ],
+      },
     ],
   };
 }
@@ -66,13 +78,24 @@ function planOf(kernel: LoopKernel, n: number): ExecutionPlan {
     version: 1,
     name: 'test',
     device: 'wgpu',
-    buffers: kernel.params.map((param, index) => ({ name: param.name, dtype: param.dtype, numel: n, source: { kind: 'input', index } })),
+    buffers: kernel.params.map((param, index) => ({
+      name: param.name,
+      dtype: param.dtype,
+      numel: n,
+      source: { kind: 'input', index },
+    })),
     numInputs: kernel.params.length,
     outputs: [],
     scalars: kernel.scalars,
     constants: [],
     kernels: [kernel],
-    launches: [{ kernel: 0, buffers: kernel.params.map((_, i) => i), scalars: kernel.scalars.map((_, i) => i) }],
+    launches: [
+      {
+        kernel: 0,
+        buffers: kernel.params.map((_, i) => i),
+        scalars: kernel.scalars.map((_, i) => i),
+      },
+    ],
     arenaBytes: 0,
   };
 }
@@ -106,7 +129,9 @@ describe.skipIf(gpu === null)('memory of the device', () => {
 
   it('refuses an int64 that does not fit in 32 bits', async () => {
     const memory = gpu!.runtime.allocate(64);
-    const error = await errorOf(() => gpu!.runtime.upload(memory, 0, 'int64', hostBytes('int64', [5, 2 ** 31])));
+    const error = await errorOf(() =>
+      gpu!.runtime.upload(memory, 0, 'int64', hostBytes('int64', [5, 2 ** 31])),
+    );
     expect(error.code).toBe('invalid-argument');
     expect(error.message).toContain('int64 element 1 is 2147483648');
     gpu!.runtime.free(memory);
@@ -142,7 +167,9 @@ describe.skipIf(gpu === null)('memory of the device', () => {
   it('refuses memory that was freed', async () => {
     const memory = gpu!.runtime.allocate(64);
     gpu!.runtime.free(memory);
-    expect((await errorOf(() => gpu!.runtime.upload(memory, 0, 'float32', new Uint8Array(4)))).code).toBe('use-after-dispose');
+    expect(
+      (await errorOf(() => gpu!.runtime.upload(memory, 0, 'float32', new Uint8Array(4)))).code,
+    ).toBe('use-after-dispose');
   });
 
   it('reports a tensor that is larger than any buffer', async () => {
@@ -176,7 +203,11 @@ describe.skipIf(gpu === null)('order of what is enqueued', () => {
     seen.push(readTensor(gpu!, x));
     gpu!.runtime.upload(x.storage.memory!, 1, 'float32', hostBytes('float32', [50]));
     seen.push(readTensor(gpu!, x));
-    expect(await Promise.all(seen)).toEqual([[11, 12, 13], [1, 1, 1], [1, 50, 1]]);
+    expect(await Promise.all(seen)).toEqual([
+      [11, 12, 13],
+      [1, 1, 1],
+      [1, 50, 1],
+    ]);
     executable.dispose();
   });
 
@@ -198,11 +229,17 @@ describe.skipIf(gpu === null)('order of what is enqueued', () => {
 });
 
 describe.skipIf(gpu === null)('views of one buffer', () => {
-  for (const [p, g] of [[0, 8], [8, 0], [3, 9], [64, 0]]) {
+  for (const [p, g] of [
+    [0, 8],
+    [8, 0],
+    [3, 9],
+    [64, 0],
+  ]) {
     it(`adds elements ${g}… to elements ${p}… of the same buffer`, async () => {
       const values = Array.from({ length: 80 }, (_, i) => i);
       const whole = deviceTensor(gpu!, 'float32', values);
-      const view = (offset: number) => makeTensor(whole.storage, 'float32', 'wgpu', [6], [1], offset);
+      const view = (offset: number) =>
+        makeTensor(whole.storage, 'float32', 'wgpu', [6], [1], offset);
       const executable = gpu!.backend.load(planOf(addInto(6), 6));
       executable.run([view(p), view(g)], [], []);
       const wanted = values.map((v, i) => (i >= p && i < p + 6 ? v + (i - p + g) : v));
@@ -241,7 +278,10 @@ describe.skipIf(gpu === null)('plans of several launches', () => {
       ],
       numInputs: 1,
       outputs: [{ dtype: 'float32', sizes: [n], strides: [1] }],
-      scalars: [{ name: 'first', dtype: 'float32' }, { name: 'second', dtype: 'float32' }],
+      scalars: [
+        { name: 'first', dtype: 'float32' },
+        { name: 'second', dtype: 'float32' },
+      ],
       constants: [{ dtype: 'float32', values: Array.from({ length: n }, (_, i) => i) }],
       kernels: [axpyKernel(n, false), add],
       launches: [
@@ -267,7 +307,19 @@ describe.skipIf(gpu === null)('plans of several launches', () => {
       scalars: [],
       outer: [{ name: 'i0', size: n }],
       inner: [],
-      stages: [{ kind: 'outer', body: [{ kind: 'store', buf: 'w', index: i, value: b.op('add', [b.load('float32', 'u', i), b.load('float32', 'v', i)]) }] }],
+      stages: [
+        {
+          kind: 'outer',
+          body: [
+            {
+              kind: 'store',
+              buf: 'w',
+              index: i,
+              value: b.op('add', [b.load('float32', 'u', i), b.load('float32', 'v', i)]),
+            },
+          ],
+        },
+      ],
     };
   }
 
@@ -279,7 +331,9 @@ describe.skipIf(gpu === null)('plans of several launches', () => {
     expect(await readTensor(gpu!, out)).toEqual([8, 9, 10, 11, 12, 13]);
     expect(executable.sources.map((source) => source.kernel)).toEqual(['add_step', 'add']);
     executable.dispose();
-    expect((await errorOf(() => executable.run([x], [out], [1, 2]))).code).toBe('use-after-dispose');
+    expect((await errorOf(() => executable.run([x], [out], [1, 2]))).code).toBe(
+      'use-after-dispose',
+    );
   });
 
   it('names an argument that is on another device', async () => {
@@ -295,10 +349,24 @@ describe.skipIf(gpu === null)('plans of several launches', () => {
     const plan = chainPlan(6);
     const extern: ExecutionPlan = {
       ...plan,
-      kernels: [plan.kernels[0], { kind: 'extern', name: 'topk', op: 'aten::topk', params: [], scalars: [], args: [], outputs: [] }],
+      kernels: [
+        plan.kernels[0],
+        {
+          kind: 'extern',
+          name: 'topk',
+          op: 'aten::topk',
+          params: [],
+          scalars: [],
+          args: [],
+          outputs: [],
+        },
+      ],
     };
     expect((await errorOf(() => gpu!.backend.load(extern))).code).toBe('kernel-missing');
-    const broken: ExecutionPlan = { ...plan, launches: [{ kernel: 0, buffers: [0, 9], scalars: [0] }] };
+    const broken: ExecutionPlan = {
+      ...plan,
+      launches: [{ kernel: 0, buffers: [0, 9], scalars: [0] }],
+    };
     expect((await errorOf(() => gpu!.backend.load(broken))).code).toBe('plan-invalid');
   });
 });
@@ -306,7 +374,12 @@ describe.skipIf(gpu === null)('plans of several launches', () => {
 describe('scratch memory', () => {
   it('is shared by buffers whose lifetimes do not meet, and only by those', () => {
     const n = 1000;
-    const buffer = (index: number) => ({ name: `b${index}`, dtype: 'float32' as const, numel: n, source: { kind: 'arena' as const, offset: 0 } });
+    const buffer = (index: number) => ({
+      name: `b${index}`,
+      dtype: 'float32' as const,
+      numel: n,
+      source: { kind: 'arena' as const, offset: 0 },
+    });
     const kernel = axpyKernel(n, false);
     const plan: ExecutionPlan = {
       ...planOf(kernel, n),
@@ -325,13 +398,16 @@ describe.skipIf(gpu === null)('limits of the adapter', () => {
       const kernel = { ...axpyKernel(n, false), outer: [{ name: 'i0', size: n }] };
       const values = Array.from({ length: n }, (_, i) => i);
       await compareKernel(gpu!, kernel, { x: values, out: values.map(() => 0) }, [0.5], 1, {
-        generate: (k, variant) => generateKernel(k, { ...gpu!.backend.target, maxWorkgroupsPerDimension: 3 }, variant),
+        generate: (k, variant) =>
+          generateKernel(k, { ...gpu!.backend.target, maxWorkgroupsPerDimension: 3 }, variant),
       });
     }
   });
 
   it('names a kernel that binds too many buffers', async () => {
-    const error = await errorOf(() => generateKernel(axpyKernel(4, false), { ...BASELINE_TARGET, maxStorageBuffers: 1 }));
+    const error = await errorOf(() =>
+      generateKernel(axpyKernel(4, false), { ...BASELINE_TARGET, maxStorageBuffers: 1 }),
+    );
     expect(error.code).toBe('plan-invalid');
     expect(error.message).toContain(`'add_step' binds 2 buffers; this adapter allows 1`);
   });
@@ -348,7 +424,12 @@ describe.skipIf(gpu === null)('limits of the adapter', () => {
 describe('float64', () => {
   it('has no kernels', async () => {
     const kernel = axpyKernel(4, false);
-    const wide: LoopKernel = { ...kernel, params: kernel.params.map((param) => ({ ...param, dtype: 'float64' })) };
-    expect((await errorOf(() => generateKernel(wide, BASELINE_TARGET))).code).toBe('dtype-unsupported');
+    const wide: LoopKernel = {
+      ...kernel,
+      params: kernel.params.map((param) => ({ ...param, dtype: 'float64' })),
+    };
+    expect((await errorOf(() => generateKernel(wide, BASELINE_TARGET))).code).toBe(
+      'dtype-unsupported',
+    );
   });
 });

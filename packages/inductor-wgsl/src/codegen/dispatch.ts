@@ -18,5 +18,9 @@ export function linearGrid(count: number, target: WgslTarget): Grid {
   if (count <= limit) return { workgroups: [count, 1], id: 'group.x', surplus: 0 };
   const rows = Math.ceil(count / limit);
   const columns = Math.ceil(count / rows);
-  return { workgroups: [columns, rows], id: `(group.y * ${columns}u + group.x)`, surplus: columns * rows - count };
+  return {
+    workgroups: [columns, rows],
+    id: `(group.y * ${columns}u + group.x)`,
+    surplus: columns * rows - count,
+  };
 }

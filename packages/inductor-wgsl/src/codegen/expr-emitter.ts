@@ -7,6 +7,7 @@
  */
 import { TesseraError } from '@tessera/shared';
 import { operands, postorder, type Expr, type IndexExpr } from '@tessera/inductor-core';
+import { elementText, fromStorage, laneOffset, rawElement, vectorIndex } from './buffer-access.js';
 import type { CodeBlock } from './code-block.js';
 import { emitIndex, type IndexNames, type IndexText, type SymbolText } from './index-emitter.js';
 import { namesAny, type LaneContext } from './lane-context.js';
@@ -48,7 +49,8 @@ export class ExprEmitter {
     for (const expr of postorder(roots)) {
       const inputs = operands(expr);
       for (const input of inputs) this.countUse(input);
-      if (namesAny(expr, innerVariables) || inputs.some((input) => this.innerDependent.has(input))) this.innerDependent.add(expr);
+      if (namesAny(expr, innerVariables) || inputs.some((input) => this.innerDependent.has(input)))
+        this.innerDependent.add(expr);
     }
     this.indexNames = {
       symbol: (name) => this.symbol(name),
@@ -160,10 +162,14 @@ export class ExprEmitter {
       const symbol = this.scopes[i].symbols.get(name);
       if (symbol !== undefined) return symbol;
     }
-    throw new TesseraError('plan-invalid', `Kernel '${this.builder.kernel.name}' uses loop variable '${name}' outside its loop.`, {
-      context: { kernel: this.builder.kernel.name, name },
-      hints: ['Run verifyKernel from @tessera/inductor-core on the kernel.'],
-    });
+    throw new TesseraError(
+      'plan-invalid',
+      `Kernel '${this.builder.kernel.name}' uses loop variable '${name}' outside its loop.`,
+      {
+        context: { kernel: this.builder.kernel.name, name },
+        hints: ['Run verifyKernel from @tessera/inductor-core on the kernel.'],
+      },
+    );
   }
 
   private define(expr: Expr, value: Value): void {
@@ -196,7 +202,12 @@ export class ExprEmitter {
         const body = this.value(expr.body);
         const width = mask.width === 4 || body.width === 4 ? 4 : 1;
         const other = `${typeName(body.type, width)}(${this.literal(expr.other, body.type)})`;
-        return { text: `select(${other}, ${widen(body, width)}, ${widen(mask, width)})`, type: body.type, width, atom: false };
+        return {
+          text: `select(${other}, ${widen(body, width)}, ${widen(mask, width)})`,
+          type: body.type,
+          width,
+          atom: false,
+        };
       }
       case 'op':
         return this.operation(expr);
@@ -210,10 +221,14 @@ export class ExprEmitter {
   private acc(id: number): Value {
     const value = this.accs.get(id);
     if (value === undefined) {
-      throw new TesseraError('plan-invalid', `Kernel '${this.builder.kernel.name}' reads result ${id} before it is reduced.`, {
-        context: { kernel: this.builder.kernel.name, acc: id },
-        hints: ['Run verifyKernel from @tessera/inductor-core on the kernel.'],
-      });
+      throw new TesseraError(
+        'plan-invalid',
+        `Kernel '${this.builder.kernel.name}' reads result ${id} before it is reduced.`,
+        {
+          context: { kernel: this.builder.kernel.name, acc: id },
+          hints: ['Run verifyKernel from @tessera/inductor-core on the kernel.'],
+        },
+      );
     }
     return value;
   }
@@ -229,15 +244,24 @@ export class ExprEmitter {
       width,
       helper: (name) => this.helper(name, width),
     };
-    const text = emitOp(site, args.map((arg) => widen(arg, width)));
+    const text = emitOp(
+      site,
+      args.map((arg) => widen(arg, width)),
+    );
     return { text, type: computeType(expr.dtype), width, atom: false };
   }
 
   private loopIndex(index: IndexExpr, type: ScalarType): Value {
     const { stride } = this.context.access(index);
-    if (stride === 0) return { text: convertIndex(this.indexBase(index), 1, type), type, width: 1, atom: false };
+    if (stride === 0)
+      return { text: convertIndex(this.indexBase(index), 1, type), type, width: 1, atom: false };
     const lanes = this.indexLanes(index);
-    return { text: convertIndex(lanes.text, lanes.width, type), type, width: lanes.width, atom: false };
+    return {
+      text: convertIndex(lanes.text, lanes.width, type),
+      type,
+      width: lanes.width,
+      atom: false,
+    };
   }
 
   private load(expr: Extract<Expr, { kind: 'load' }>): Value {
@@ -256,20 +280,36 @@ export class ExprEmitter {
     const parts = this.inScope(scope, () => this.laneIndices(expr.index, buffer)).map((index) =>
       rawElement(buffer, index),
     );
-    return { text: fromStorage(`${typeName(buffer.storage, 4)}(${parts.join(', ')})`, buffer, 4), type, width: 4, atom: false };
+    return {
+      text: fromStorage(`${typeName(buffer.storage, 4)}(${parts.join(', ')})`, buffer, 4),
+      type,
+      width: 4,
+      atom: false,
+    };
   }
 
   private random(expr: Extract<Expr, { kind: 'random' }>): Value {
     const seed = this.value(expr.seed);
     const offset = this.value(expr.offset);
-    const index = this.context.access(expr.index).stride === 0
-      ? { text: this.indexBase(expr.index), width: 1 as Width }
-      : this.indexLanes(expr.index);
+    const index =
+      this.context.access(expr.index).stride === 0
+        ? { text: this.indexBase(expr.index), width: 1 as Width }
+        : this.indexLanes(expr.index);
     const width: Width = seed.width === 4 || offset.width === 4 || index.width === 4 ? 4 : 1;
     const u32 = typeName('u32', width);
-    const args = [seed, offset].map((value) => ({ text: `${typeName('u32', value.width)}(${value.text})`, width: value.width }));
-    const texts = [...args, index].map((arg) => (arg.width === width ? arg.text : `${u32}(${arg.text})`));
-    return { text: `${this.helper(expr.distribution, width)}(${texts.join(', ')})`, type: 'f32', width, atom: false };
+    const args = [seed, offset].map((value) => ({
+      text: `${typeName('u32', value.width)}(${value.text})`,
+      width: value.width,
+    }));
+    const texts = [...args, index].map((arg) =>
+      arg.width === width ? arg.text : `${u32}(${arg.text})`,
+    );
+    return {
+      text: `${this.helper(expr.distribution, width)}(${texts.join(', ')})`,
+      type: 'f32',
+      width,
+      atom: false,
+    };
   }
 
   /** Runs `emit` with statements going to a scope's block. */
@@ -283,40 +323,7 @@ export class ExprEmitter {
   }
 }
 
-/** Element of a buffer at an index text, the binding's offset included. */
-export function elementText(buffer: BufferAccess, index: string): string {
-  return rawElement(buffer, buffer.offset === null ? index : `${index} + ${buffer.offset}`);
-}
-
-/** Element at an index text that includes the offset. */
-export function rawElement(buffer: BufferAccess, index: string): string {
-  if (!buffer.vector) return `${buffer.variable}[${index}]`;
-  return `${buffer.variable}[${vectorIndex(index)}][${grouped(index)} & 3u]`;
-}
-
-/** Index of the vector that begins at a multiple of four. */
-export function vectorIndex(index: string): string {
-  return `${grouped(index)} >> 2u`;
-}
-
-/** Text that may be an operand of a shift or mask. */
-function grouped(text: string): string {
-  return /^[\w.]+$/.test(text) ? text : `(${text})`;
-}
-
-function laneOffset(name: string, offset: number): string {
-  if (offset === 0) return name;
-  return offset > 0 ? `${name} + ${offset}u` : `${name} - ${-offset}u`;
-}
-
-function fromStorage(text: string, buffer: BufferAccess, width: Width): string {
-  if (buffer.storage === 'f16') return `${typeName('f32', width)}(${text})`;
-  if (buffer.param.dtype === 'bool') return `(${text} != ${typeName('u32', width)}(0u))`;
-  return text;
-}
-
 function convertIndex(text: string, width: Width, type: ScalarType): string {
   const signed = `${typeName('i32', width)}(${text})`;
   return type === 'i32' ? signed : `${typeName(type, width)}(${signed})`;
 }
-

@@ -24,12 +24,19 @@ export function generateKernel(
   tiles?: TileMemory,
 ): WgslProgram {
   if (kernel.kind === 'extern') {
-    throw new TesseraError('kernel-missing', `'${kernel.op}' has no WGSL kernel: it is only implemented as a reference kernel on the CPU.`, {
-      context: { op: kernel.op, device: 'wgpu' },
-      hints: [`Run this op on device 'cpu': move its inputs with .to('cpu') and the result back.`],
-    });
+    throw new TesseraError(
+      'kernel-missing',
+      `'${kernel.op}' has no WGSL kernel: it is only implemented as a reference kernel on the CPU.`,
+      {
+        context: { op: kernel.op, device: 'wgpu' },
+        hints: [
+          `Run this op on device 'cpu': move its inputs with .to('cpu') and the result back.`,
+        ],
+      },
+    );
   }
   if (kernel.kind === 'matmul') return generateMatmul(kernel, target, variant, undefined, tiles);
-  if (kernel.stages.some((stage) => stage.kind === 'inner')) return generateReduction(kernel, target, variant);
+  if (kernel.stages.some((stage) => stage.kind === 'inner'))
+    return generateReduction(kernel, target, variant);
   return generatePointwise(kernel, target, variant);
 }

@@ -49,7 +49,8 @@ export function emitIndex(index: IndexExpr, names: IndexNames, lanes: boolean): 
         return { text: `${node.value >>> 0}u`, width: 1, sum: false };
       case 'sym': {
         const symbol = names.symbol(node.name);
-        if (lanes && symbol.lanes !== undefined) return { text: symbol.lanes, width: 4, sum: false };
+        if (lanes && symbol.lanes !== undefined)
+          return { text: symbol.lanes, width: 4, sum: false };
         return { text: symbol.text, width: symbol.width, sum: false };
       }
       case 'value':
@@ -62,7 +63,12 @@ export function emitIndex(index: IndexExpr, names: IndexNames, lanes: boolean): 
           const piece = visit(magnitude);
           width = wider(width, piece.width);
           const body = piece.sum ? `(${piece.text})` : piece.text;
-          text = text === '' ? (negative ? `0u - ${body}` : body) : `${text} ${negative ? '-' : '+'} ${body}`;
+          text =
+            text === ''
+              ? negative
+                ? `0u - ${body}`
+                : body
+              : `${text} ${negative ? '-' : '+'} ${body}`;
         }
         return { text, width, sum: true };
       }
@@ -91,12 +97,16 @@ export function emitIndex(index: IndexExpr, names: IndexNames, lanes: boolean): 
 
 /** `-3 · x` as (`3 · x`, negative). */
 function splitSign(term: IndexExpr): { magnitude: IndexExpr; negative: boolean } {
-  if (term.kind === 'int' && term.value < 0) return { magnitude: { kind: 'int', value: -term.value }, negative: true };
+  if (term.kind === 'int' && term.value < 0)
+    return { magnitude: { kind: 'int', value: -term.value }, negative: true };
   if (term.kind !== 'mul' || term.factors[0].kind !== 'int' || term.factors[0].value >= 0) {
     return { magnitude: term, negative: false };
   }
   const value = -term.factors[0].value;
   const rest = term.factors.slice(1);
   const factors: IndexExpr[] = value === 1 ? rest : [{ kind: 'int', value }, ...rest];
-  return { magnitude: factors.length === 1 ? factors[0] : { kind: 'mul', factors }, negative: true };
+  return {
+    magnitude: factors.length === 1 ? factors[0] : { kind: 'mul', factors },
+    negative: true,
+  };
 }

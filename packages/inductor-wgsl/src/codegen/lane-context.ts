@@ -5,7 +5,13 @@
  * Either one variable is spread over the lanes (`lane`: value, +1, +2, +3 from a multiple of four), or
  * some variables have an arbitrary value on each lane (`scattered`), or values are single (width 1).
  */
-import { indexOf, indexSymbols, postorder, type Expr, type IndexExpr } from '@tessera/inductor-core';
+import {
+  indexOf,
+  indexSymbols,
+  postorder,
+  type Expr,
+  type IndexExpr,
+} from '@tessera/inductor-core';
 import { laneAccess, type LaneAccess } from './lane-stride.js';
 
 import type { Width } from './wgsl-types.js';
@@ -33,7 +39,8 @@ export class LaneContext {
   ) {
     this.lane = spec.lane ?? '';
     this.scattered = spec.scattered ?? new Set();
-    this.width = spec.lane !== undefined || this.scattered.size > 0 || spec.vectorAccs === true ? 4 : 1;
+    this.width =
+      spec.lane !== undefined || this.scattered.size > 0 || spec.vectorAccs === true ? 4 : 1;
     if (this.width === 4) this.extend(roots);
   }
 

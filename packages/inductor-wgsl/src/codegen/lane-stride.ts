@@ -65,7 +65,10 @@ export function laneAccess(index: IndexExpr, facts: LaneFacts): LaneAccess {
           else return { stride: null, alignment };
         }
         if (moving === null) return { stride: 0, alignment };
-        return { stride: scale === null || moving.stride === null ? null : scale * moving.stride, alignment };
+        return {
+          stride: scale === null || moving.stride === null ? null : scale * moving.stride,
+          alignment,
+        };
       }
       case 'div':
       case 'mod': {

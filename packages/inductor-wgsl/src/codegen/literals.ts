@@ -29,7 +29,11 @@ function normalise(text: string): string {
  * Literal of a compute type; `helper` names the accessor of a special value (`inf_f32`) in use.
  * Integers outside 32 bits saturate: they only occur as the limits of int64.
  */
-export function literal(value: number, type: ScalarType, helper: (name: 'inf' | 'nan') => string): string {
+export function literal(
+  value: number,
+  type: ScalarType,
+  helper: (name: 'inf' | 'nan') => string,
+): string {
   switch (type) {
     case 'f32': {
       const rounded = Math.fround(value);

@@ -48,7 +48,12 @@ export function decompose(
     }
     const name = names.claim(v.name);
     block.line(`let ${name} = ${text};`);
-    symbols.set(v.name, isLane ? { text: name, width: 1, lanes: `(${name} + vec4u(0u, 1u, 2u, 3u))` } : { text: name, width });
+    symbols.set(
+      v.name,
+      isLane
+        ? { text: name, width: 1, lanes: `(${name} + vec4u(0u, 1u, 2u, 3u))` }
+        : { text: name, width },
+    );
   }
   return symbols;
 }

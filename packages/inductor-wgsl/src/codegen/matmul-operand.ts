@@ -9,7 +9,7 @@ import { postorder, type Expr, type LoopVar } from '@tessera/inductor-core';
 import { CodeBlock } from './code-block.js';
 import { ExprEmitter } from './expr-emitter.js';
 import type { SymbolText } from './index-emitter.js';
-import { LaneContext, type LaneSpec } from './lane-context.js';
+import type { LaneContext, LaneSpec } from './lane-context.js';
 import { laneAccess } from './lane-stride.js';
 import { decompose, extent, fastest } from './loop-vars.js';
 import type { ProgramBuilder } from './program.js';
@@ -47,7 +47,12 @@ export function contiguousAlongK(operand: Operand): boolean {
     const along = (lane: string | undefined): number | null =>
       lane === undefined
         ? 0
-        : laneAccess(expr.index, { lane, scattered: NONE, alignments: NOTHING, isUniform: () => false }).stride;
+        : laneAccess(expr.index, {
+            lane,
+            scattered: NONE,
+            alignments: NOTHING,
+            isUniform: () => false,
+          }).stride;
     if (along(k.name) === 1) score++;
     if (along(x?.name) === 1) score--;
   }
@@ -72,7 +77,11 @@ export function decomposeLanes(
   if (spec.lane === undefined) return decompose(block, builder.names, x, position);
   if (x.filter((v) => v.size > 1).length === 1) {
     const symbols = decompose(block, builder.names, x, position);
-    return symbols.set(spec.lane, { text: position, width: 1, lanes: `(${position} + vec4u(0u, 1u, 2u, 3u))` });
+    return symbols.set(spec.lane, {
+      text: position,
+      width: 1,
+      lanes: `(${position} + vec4u(0u, 1u, 2u, 3u))`,
+    });
   }
   const groups = builder.names.fresh('quad');
   block.line(`let ${groups} = ${position} / 4u;`);
@@ -98,6 +107,13 @@ export function addLoadFunction(
   emitter.enter(block, symbols);
   const vector = typeName(type, 4);
   const value = widen(emitter.value(operand.expr), 4);
-  block.line(checkK ? `return select(${vector}(0), ${value}, depth < ${extent(operand.k)}u);` : `return ${value};`);
-  builder.addFunction(`load_${operand.name}(batch: u32, along: u32, depth: u32) -> ${vector}`, block);
+  block.line(
+    checkK
+      ? `return select(${vector}(0), ${value}, depth < ${extent(operand.k)}u);`
+      : `return ${value};`,
+  );
+  builder.addFunction(
+    `load_${operand.name}(batch: u32, along: u32, depth: u32) -> ${vector}`,
+    block,
+  );
 }

@@ -62,7 +62,10 @@ export function tileBytes(tile: MatmulTile, padding: 0 | 1): number {
 
 /** Whether a device can run a tile. */
 export function tileFits(tile: MatmulTile, target: WgslTarget): boolean {
-  return tileThreads(tile) <= target.maxWorkgroupThreads && tileBytes(tile, 0) <= target.maxWorkgroupBytes;
+  return (
+    tileThreads(tile) <= target.maxWorkgroupThreads &&
+    tileBytes(tile, 0) <= target.maxWorkgroupBytes
+  );
 }
 
 /** Shapes for which the same tile is best: extents rounded up to powers of two. */
@@ -78,7 +81,11 @@ export type TileMemory = Map<string, MatmulTile>;
  * The tile for a shape: a remembered one, or the largest that still gives the device enough workgroups and
  * does not compute mostly padding.
  */
-export function chooseMatmulTile(shape: MatmulShape, target: WgslTarget, remembered?: MatmulTile): MatmulTile {
+export function chooseMatmulTile(
+  shape: MatmulShape,
+  target: WgslTarget,
+  remembered?: MatmulTile,
+): MatmulTile {
   if (remembered !== undefined && tileFits(remembered, target)) return remembered;
   const usable = MATMUL_TILES.filter((tile) => tileFits(tile, target));
   const groups = (tile: MatmulTile): number =>
@@ -87,5 +94,7 @@ export function chooseMatmulTile(shape: MatmulShape, target: WgslTarget, remembe
     (groups(tile) * tile.bm * tile.bn) / (shape.m * shape.n * shape.batch);
   const least = Math.min(...usable.map(waste));
   const fitting = usable.filter((tile) => waste(tile) <= Math.max(1.25, least * 1.25));
-  return fitting.find((tile) => groups(tile) >= target.parallelism) ?? (fitting.at(-1) as MatmulTile);
+  return (
+    fitting.find((tile) => groups(tile) >= target.parallelism) ?? (fitting.at(-1) as MatmulTile)
+  );
 }

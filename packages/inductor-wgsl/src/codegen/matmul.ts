@@ -6,14 +6,28 @@
  * before the arithmetic on this one. Operands are arbitrary expressions, so implicit-GEMM convolutions,
  * casts and masks all pass through `load_a` and `load_b`; `store_c` runs the epilogue on four results.
  */
-import { stmtRoots, type LoopKernel, type MatmulKernel } from '@tessera/inductor-core';
+import { stmtRoots, type MatmulKernel } from '@tessera/inductor-core';
 import { CodeBlock } from './code-block.js';
 import { linearGrid } from './dispatch.js';
 import { ExprEmitter } from './expr-emitter.js';
 import { LaneContext } from './lane-context.js';
-import { decompose, extent } from './loop-vars.js';
-import { addLoadFunction, contiguousAlongK, decomposeLanes, operandLanes, type Operand } from './matmul-operand.js';
-import { chooseMatmulTile, matmulShapeClass, tilePadding, tileThreads, type MatmulShape, type MatmulTile, type TileMemory } from './matmul-tiles.js';
+import { decompose } from './loop-vars.js';
+import { isMatrixVector, matmulAsReduction, matmulClass, matmulShape } from './matmul-shape.js';
+import {
+  addLoadFunction,
+  contiguousAlongK,
+  decomposeLanes,
+  operandLanes,
+  type Operand,
+} from './matmul-operand.js';
+import {
+  chooseMatmulTile,
+  tilePadding,
+  tileThreads,
+  type MatmulShape,
+  type MatmulTile,
+  type TileMemory,
+} from './matmul-tiles.js';
 import { ProgramBuilder, type WgslProgram } from './program.js';
 import { generateReduction } from './reduction.js';
 import { emitStore } from './store-emitter.js';
@@ -21,52 +35,6 @@ import type { WgslTarget } from './target.js';
 import type { KernelVariant } from './variant.js';
 import { chooseVectorBuffers } from './vector-buffers.js';
 import { computeType, typeName } from './wgsl-types.js';
-
-/** Extents of a matmul kernel. */
-export function matmulShape(kernel: MatmulKernel): MatmulShape {
-  return { batch: extent(kernel.batch), m: extent(kernel.m), n: extent(kernel.n), k: extent(kernel.k) };
-}
-
-/** Kernels for which the same tile is best: shape class, order of the operands, type. */
-export function matmulClass(kernel: MatmulKernel): string {
-  const { batch, m, n, k, a, b, accDtype } = kernel;
-  const order = (operand: Operand): string => (contiguousAlongK(operand) ? 'k' : 'x');
-  const orders = order({ name: 'a', expr: a, batch, x: m, k }) + order({ name: 'b', expr: b, batch, x: n, k });
-  return `${matmulShapeClass(matmulShape(kernel))}:${orders}:${accDtype}`;
-}
-
-/** Products with a vector are reductions: nothing is used twice, so tiles would not help. */
-export function isMatrixVector(shape: MatmulShape): boolean {
-  return shape.m === 1 || shape.n === 1;
-}
-
-/** The same product as a loop kernel that sums over k. */
-export function matmulAsReduction(kernel: MatmulKernel): LoopKernel {
-  const { name, params, scalars, accDtype } = kernel;
-  return {
-    kind: 'loop',
-    name,
-    params,
-    scalars,
-    outer: [...kernel.batch, ...kernel.m, ...kernel.n],
-    inner: kernel.k,
-    stages: [
-      {
-        kind: 'inner',
-        body: [
-          {
-            kind: 'reduce',
-            op: 'sum',
-            ids: [0],
-            dtype: accDtype,
-            value: { kind: 'op', op: 'mul', dtype: accDtype, args: [kernel.a, kernel.b] },
-          },
-        ],
-      },
-      { kind: 'outer', body: kernel.epilogue },
-    ],
-  };
-}
 
 /** Generates a matmul kernel; `tile` overrides the choice. */
 export function generateMatmul(
@@ -80,7 +48,13 @@ export function generateMatmul(
   if (tile === undefined && (isMatrixVector(shape) || shape.k === 0)) {
     return generateReduction(matmulAsReduction(kernel), target, variant);
   }
-  return new MatmulGenerator(kernel, target, variant, shape, tile ?? chooseMatmulTile(shape, target, memory?.get(matmulClass(kernel)))).generate();
+  return new MatmulGenerator(
+    kernel,
+    target,
+    variant,
+    shape,
+    tile ?? chooseMatmulTile(shape, target, memory?.get(matmulClass(kernel))),
+  ).generate();
 }
 
 /** An operand's slab in workgroup memory. */
@@ -116,14 +90,24 @@ class MatmulGenerator {
     const { batch, m, n, k } = kernel;
     const a: Operand = { name: 'a', expr: kernel.a, batch, x: m, k };
     const b: Operand = { name: 'b', expr: kernel.b, batch, x: n, k };
-    const contexts = [a, b].map((operand) => new LaneContext(operandLanes(operand.x), [operand.expr]));
-    this.epilogueContext = new LaneContext({ ...operandLanes(n), vectorAccs: true }, kernel.epilogue.flatMap(stmtRoots));
+    const contexts = [a, b].map(
+      (operand) => new LaneContext(operandLanes(operand.x), [operand.expr]),
+    );
+    this.epilogueContext = new LaneContext(
+      { ...operandLanes(n), vectorAccs: true },
+      kernel.epilogue.flatMap(stmtRoots),
+    );
     const vectors = chooseVectorBuffers([
       { context: contexts[0], exprs: [a.expr], stores: [] },
       { context: contexts[1], exprs: [b.expr], stores: [] },
       { context: this.epilogueContext, exprs: [], stores: kernel.epilogue },
     ]);
-    this.builder = new ProgramBuilder(kernel, target, variant, variant.offsets ? new Set() : vectors);
+    this.builder = new ProgramBuilder(
+      kernel,
+      target,
+      variant,
+      variant.offsets ? new Set() : vectors,
+    );
     const type = computeType(kernel.accDtype);
     this.vector = typeName(type, 4);
     this.threads = tileThreads(tile);
@@ -199,7 +183,11 @@ class MatmulGenerator {
     const [fast, slow] = [`${index} % ${along}u`, `${index} / ${along}u`];
     const [k, x] = slab.alongK ? [fast, slow] : [slow, fast];
     const units = (this.tile.bk * slab.extent) / 4;
-    return { k, x, test: slab.ragged && round === slab.rounds - 1 ? `if (${index} < ${units}u)` : '' };
+    return {
+      k,
+      x,
+      test: slab.ragged && round === slab.rounds - 1 ? `if (${index} < ${units}u)` : '',
+    };
   }
 
   private walkSlabs(): void {
@@ -252,10 +240,13 @@ class MatmulGenerator {
     const [a, b] = this.slabs;
     const step = new CodeBlock();
     const rows = tile.bm / tile.tm;
-    for (let g = 0; g < tile.tm / 4; g++) step.line(`let a${g} = ${a.array}[kk * ${a.pitch}u + row${plus(g * rows)}];`);
-    for (let g = 0; g < tile.tn / 4; g++) step.line(`let b${g} = ${b.array}[kk * ${b.pitch}u + column${plus(g * columns)}];`);
+    for (let g = 0; g < tile.tm / 4; g++)
+      step.line(`let a${g} = ${a.array}[kk * ${a.pitch}u + row${plus(g * rows)}];`);
+    for (let g = 0; g < tile.tn / 4; g++)
+      step.line(`let b${g} = ${b.array}[kk * ${b.pitch}u + column${plus(g * columns)}];`);
     for (const [i, names] of this.accumulators.entries()) {
-      for (const [g, name] of names.entries()) step.line(`${name} += a${i >> 2}.${'xyzw'[i & 3]} * b${g};`);
+      for (const [g, name] of names.entries())
+        step.line(`${name} += a${i >> 2}.${'xyzw'[i & 3]} * b${g};`);
     }
     const [start, stride] = tile.slices > 1 ? ['slice', `kk += ${tile.slices}u`] : ['0u', 'kk++'];
     loop.nest(`for (var kk = ${start}; kk < ${tile.bk}u; ${stride})`, step);
@@ -266,7 +257,11 @@ class MatmulGenerator {
     const { body, tile, builder } = this;
     const perSlice = this.threads / tile.slices;
     const names = this.accumulators.flat();
-    const array = builder.workgroupArray('sums', this.vector, (tile.slices / 2) * perSlice * names.length);
+    const array = builder.workgroupArray(
+      'sums',
+      this.vector,
+      (tile.slices / 2) * perSlice * names.length,
+    );
     const write = new CodeBlock();
     const read = new CodeBlock();
     for (const [i, name] of names.entries()) {
@@ -311,16 +306,27 @@ class MatmulGenerator {
       ...decompose(block, builder.names, kernel.m, 'down'),
       ...decomposeLanes(block, builder, kernel.n, spec, 'along'),
     ]);
-    const emitter = new ExprEmitter(builder, this.epilogueContext, kernel.epilogue.flatMap(stmtRoots));
+    const emitter = new ExprEmitter(
+      builder,
+      this.epilogueContext,
+      kernel.epilogue.flatMap(stmtRoots),
+    );
     emitter.enter(block, symbols);
-    emitter.setAcc(0, { text: 'product', type: computeType(kernel.accDtype), width: 4, atom: true });
+    emitter.setAcc(0, {
+      text: 'product',
+      type: computeType(kernel.accDtype),
+      width: 4,
+      atom: true,
+    });
     const full = new CodeBlock();
     const partial = new CodeBlock();
     for (const stmt of kernel.epilogue) {
       if (stmt.kind !== 'store') continue;
       emitStore(emitter, stmt, {
         full,
-        ...(ragged && { partial: { block: partial, condition: (j: number) => `along + ${j}u < ${shape.n}u` } }),
+        ...(ragged && {
+          partial: { block: partial, condition: (j: number) => `along + ${j}u < ${shape.n}u` },
+        }),
       });
     }
     if (ragged) {
@@ -329,7 +335,10 @@ class MatmulGenerator {
     } else {
       block.append(full);
     }
-    builder.addFunction(`store_c(batch: u32, down: u32, along: u32, product: ${this.vector})`, block);
+    builder.addFunction(
+      `store_c(batch: u32, down: u32, along: u32, product: ${this.vector})`,
+      block,
+    );
   }
 }
 

@@ -23,7 +23,9 @@ const TAKEN: ReadonlySet<string> = new Set(
   abs all any bitcast ceil clamp countLeadingZeros dot exp exp2 floor fma inverseSqrt log max min round
   select sign sqrt step trunc workgroupBarrier subgroupShuffleXor subgroupAdd
   main group lane point part inside batch tile row column slice step kk half first_m first_n along depth
-  down product load_a load_b store_c uniforms Uniforms subgroup_size inf_bits nan_bits TWO_OVER_PI`.split(/\s+/),
+  down product load_a load_b store_c uniforms Uniforms subgroup_size inf_bits nan_bits TWO_OVER_PI`.split(
+    /\s+/,
+  ),
 );
 
 /** Hands out identifiers; see the file header. */

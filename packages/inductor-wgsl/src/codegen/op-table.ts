@@ -44,7 +44,8 @@ type Forms = { readonly f32?: Emit; readonly i32?: Emit; readonly bool?: Emit };
 const compare = (symbol: string): Forms => ({
   f32: infix(symbol),
   i32: infix(symbol),
-  bool: ([a, b], { width }) => `(${typeName('u32', width)}(${a}) ${symbol} ${typeName('u32', width)}(${b}))`,
+  bool: ([a, b], { width }) =>
+    `(${typeName('u32', width)}(${a}) ${symbol} ${typeName('u32', width)}(${b}))`,
 });
 const floating = (emit: Emit): Forms => ({ f32: emit });
 const integral: Forms = { i32: same, bool: same };
@@ -66,7 +67,11 @@ const FORMS: Readonly<Record<ScalarOp, Forms>> = {
   square: { f32: ([a]) => `(${a} * ${a})`, i32: ([a]) => `(${a} * ${a})`, bool: same },
   maximum: { f32: library('max'), i32: builtin('max'), bool: infix('|') },
   minimum: { f32: library('min'), i32: builtin('min'), bool: infix('&') },
-  fma: { f32: builtin('fma'), i32: ([a, b, c]) => `(${a} * ${b} + ${c})`, bool: ([a, b, c]) => `((${a} & ${b}) | ${c})` },
+  fma: {
+    f32: builtin('fma'),
+    i32: ([a, b, c]) => `(${a} * ${b} + ${c})`,
+    bool: ([a, b, c]) => `((${a} & ${b}) | ${c})`,
+  },
   floor: { f32: builtin('floor'), ...integral },
   ceil: { f32: builtin('ceil'), ...integral },
   round: { f32: builtin('round'), ...integral },
@@ -141,7 +146,9 @@ function convert([a]: readonly string[], site: OpSite): string {
   const to = computeType(site.dtype);
   const from = site.types[0];
   if (to === 'bool') {
-    return from === 'bool' ? a : `(${a} != ${typeName(from, site.width)}(${from === 'f32' ? '0.0' : '0'}))`;
+    return from === 'bool'
+      ? a
+      : `(${a} != ${typeName(from, site.width)}(${from === 'f32' ? '0.0' : '0'}))`;
   }
   const text = from === to ? a : `${typeName(to, site.width)}(${a})`;
   return narrow(text, site.dtype, site);
@@ -153,10 +160,14 @@ export function emitOp(site: OpSite, args: readonly string[]): string {
   const forms = FORMS[site.op];
   const emit = operand === 'f32' ? forms.f32 : operand === 'bool' ? forms.bool : forms.i32;
   if (emit === undefined) {
-    throw new TesseraError('kernel-missing', `'${site.op}' has no WGSL form for ${site.dtype} operands (computed as ${operand}).`, {
-      context: { op: site.op, dtype: site.dtype },
-      hints: ['Lowering should cast the operands first; please report this with the graph.'],
-    });
+    throw new TesseraError(
+      'kernel-missing',
+      `'${site.op}' has no WGSL form for ${site.dtype} operands (computed as ${operand}).`,
+      {
+        context: { op: site.op, dtype: site.dtype },
+        hints: ['Lowering should cast the operands first; please report this with the graph.'],
+      },
+    );
   }
   return emit(args, site);
 }

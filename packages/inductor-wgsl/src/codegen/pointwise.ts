@@ -16,7 +16,11 @@ import { chooseVectorBuffers } from './vector-buffers.js';
 const THREADS = 256;
 
 /** Generates a kernel that has no inner stages. */
-export function generatePointwise(kernel: LoopKernel, target: WgslTarget, variant: KernelVariant): WgslProgram {
+export function generatePointwise(
+  kernel: LoopKernel,
+  target: WgslTarget,
+  variant: KernelVariant,
+): WgslProgram {
   const stmts: readonly Stmt[] = kernel.stages.flatMap((stage) => stage.body);
   const roots = stmts.flatMap(stmtRoots);
   const points = extent(kernel.outer);
@@ -44,7 +48,10 @@ export function generatePointwise(kernel: LoopKernel, target: WgslTarget, varian
   body.line(`let point = ${grid.id} * ${THREADS}u + lane;`);
   if (grid.surplus > 0 || items % THREADS !== 0) body.line(`if (point >= ${items}u) { return; }`);
   const emitter = new ExprEmitter(builder, context, roots);
-  emitter.enter(body, decompose(body, builder.names, kernel.outer, 'point', quads ? { lane: lane!.name } : {}));
+  emitter.enter(
+    body,
+    decompose(body, builder.names, kernel.outer, 'point', quads ? { lane: lane!.name } : {}),
+  );
 
   const full = new CodeBlock();
   const partial = new CodeBlock();
@@ -53,7 +60,9 @@ export function generatePointwise(kernel: LoopKernel, target: WgslTarget, varian
     if (stmt.kind !== 'store') continue;
     emitStore(emitter, stmt, {
       full,
-      ...(ragged && { partial: { block: partial, condition: (j: number) => `point * 4u + ${j}u < ${points}u` } }),
+      ...(ragged && {
+        partial: { block: partial, condition: (j: number) => `point * 4u + ${j}u < ${points}u` },
+      }),
     });
   }
   if (ragged) {

@@ -13,7 +13,13 @@ import { HelperLibrary } from './math/helper-library.js';
 import { NameScope } from './names.js';
 import type { WgslTarget } from './target.js';
 import type { KernelVariant } from './variant.js';
-import { computeType, storageType, typeName, type ScalarType, type StorageType } from './wgsl-types.js';
+import {
+  computeType,
+  storageType,
+  typeName,
+  type ScalarType,
+  type StorageType,
+} from './wgsl-types.js';
 
 /** A storage binding of group 0 and the kernel parameters that it holds. */
 export interface BindingSlot {
@@ -162,7 +168,10 @@ export class ProgramBuilder {
         throw new TesseraError(
           'dtype-unsupported',
           `Kernel '${kernel.name}' writes and reads one buffer as ${params.map((p) => p.dtype).join(' and ')}.`,
-          { context: { kernel: kernel.name }, hints: ['Copy one of the two views first: view.clone().'] },
+          {
+            context: { kernel: kernel.name },
+            hints: ['Copy one of the two views first: view.clone().'],
+          },
         );
       }
       if (storage === 'f16') this.usesF16 = true;
@@ -188,8 +197,14 @@ export class ProgramBuilder {
 }
 
 function unknownName(kernel: string, what: string, name: string): TesseraError {
-  return new TesseraError('plan-invalid', `Kernel '${kernel}' uses ${what} '${name}', which is not among its parameters.`, {
-    context: { kernel, name },
-    hints: ['Run verifyKernel from @tessera/inductor-core on the kernel: it names the first violation.'],
-  });
+  return new TesseraError(
+    'plan-invalid',
+    `Kernel '${kernel}' uses ${what} '${name}', which is not among its parameters.`,
+    {
+      context: { kernel, name },
+      hints: [
+        'Run verifyKernel from @tessera/inductor-core on the kernel: it names the first violation.',
+      ],
+    },
+  );
 }

@@ -37,11 +37,18 @@ interface ReduceForm {
   /** Statements that merge state `b` into `a`. */
   merge(a: readonly string[], b: readonly string[], site: ReduceSite): readonly string[];
   /** Final values, as texts with their types. */
-  results(s: readonly string[], site: ReduceSite): readonly { readonly text: string; readonly type: ScalarType }[];
+  results(
+    s: readonly string[],
+    site: ReduceSite,
+  ): readonly { readonly text: string; readonly type: ScalarType }[];
 }
 
 function special(site: ReduceSite, name: string): string {
-  return literal(name === 'lowest' ? -Infinity : Infinity, 'f32', (helper) => `${site.helper(helper)}()`);
+  return literal(
+    name === 'lowest' ? -Infinity : Infinity,
+    'f32',
+    (helper) => `${site.helper(helper)}()`,
+  );
 }
 
 /** Smallest or largest value of a dtype; for int64 of the 32 bits it has on the device. */
@@ -63,7 +70,10 @@ function stateType(dtype: DType): StateType {
 const of = (type: ScalarType, site: ReduceSite): string => typeName(type, site.width);
 
 /** A reduction whose state is one value and whose merge is the operation itself. */
-function simple(initial: (site: ReduceSite) => string, combine: (a: string, b: string, site: ReduceSite) => string): ReduceForm {
+function simple(
+  initial: (site: ReduceSite) => string,
+  combine: (a: string, b: string, site: ReduceSite) => string,
+): ReduceForm {
   return {
     variables: (site) => [{ name: site.op, type: stateType(site.dtype), initial: initial(site) }],
     update: ([s], x, _at, site) => [`${s} = ${combine(s, x, site)};`],
@@ -79,7 +89,9 @@ function logical(initial: '0u' | '1u', symbol: '|' | '&'): ReduceForm {
     update: ([s], x, _at, site) => {
       const type = computeType(site.dtype);
       const truth = type === 'bool' ? x : `${x} != ${of(type, site)}(0)`;
-      return [`${s} = ${s} ${symbol} select(${of('u32', site)}(0u), ${of('u32', site)}(1u), ${truth});`];
+      return [
+        `${s} = ${s} ${symbol} select(${of('u32', site)}(0u), ${of('u32', site)}(1u), ${truth});`,
+      ];
     },
     merge: ([a], [b]) => [`${a} = ${a} ${symbol} ${b};`],
     results: ([s], site) => {
@@ -189,8 +201,14 @@ const ANY = logical('0u', '|');
 const ALL = logical('1u', '&');
 
 const FORMS: Readonly<Record<ReduceOp, ReduceForm>> = {
-  sum: simple((site) => (computeType(site.dtype) === 'f32' ? '0.0' : '0'), (a, b) => `${a} + ${b}`),
-  prod: simple((site) => (computeType(site.dtype) === 'f32' ? '1.0' : '1'), (a, b) => `${a} * ${b}`),
+  sum: simple(
+    (site) => (computeType(site.dtype) === 'f32' ? '0.0' : '0'),
+    (a, b) => `${a} + ${b}`,
+  ),
+  prod: simple(
+    (site) => (computeType(site.dtype) === 'f32' ? '1.0' : '1'),
+    (a, b) => `${a} * ${b}`,
+  ),
   max: simple(
     (site) => bound(site, 'lowest'),
     (a, b, site) => `${computeType(site.dtype) === 'f32' ? site.helper('max') : 'max'}(${a}, ${b})`,
@@ -208,7 +226,12 @@ const FORMS: Readonly<Record<ReduceOp, ReduceForm>> = {
 };
 
 /** Addition and the larger of bools is `or`, product and the smaller `and`. */
-const BOOL_FORMS: Partial<Record<ReduceOp, ReduceForm>> = { sum: ANY, max: ANY, prod: ALL, min: ALL };
+const BOOL_FORMS: Partial<Record<ReduceOp, ReduceForm>> = {
+  sum: ANY,
+  max: ANY,
+  prod: ALL,
+  min: ALL,
+};
 
 /** How a reduction is done. */
 export function reduceForm(site: ReduceSite): ReduceForm {

@@ -6,7 +6,14 @@
  * inner loop) put neighbouring threads on neighbouring inner elements, columns on neighbouring outer
  * points, so that a subgroup's loads fall together either way.
  */
-import { postorder, stmtRoots, type Expr, type IndexExpr, type LoopKernel, type Stmt } from '@tessera/inductor-core';
+import {
+  postorder,
+  stmtRoots,
+  type Expr,
+  type IndexExpr,
+  type LoopKernel,
+  type Stmt,
+} from '@tessera/inductor-core';
 import { laneAccess } from './lane-stride.js';
 import { extent, fastest } from './loop-vars.js';
 import type { WgslTarget } from './target.js';
@@ -46,13 +53,21 @@ function measure(kernel: LoopKernel): Traffic {
   const traffic: Traffic = { inner: 0, outer: 0, innerVectors: false, outerVectors: false };
   const inner = fastest(kernel.inner);
   const outer = fastest(kernel.outer);
-  const stmts: readonly Stmt[] = kernel.stages.filter((stage) => stage.kind === 'inner').flatMap((stage) => stage.body);
+  const stmts: readonly Stmt[] = kernel.stages
+    .filter((stage) => stage.kind === 'inner')
+    .flatMap((stage) => stage.body);
   const indices: IndexExpr[] = [];
-  for (const expr of postorder(stmts.flatMap(stmtRoots))) if (expr.kind === 'load') indices.push(expr.index);
+  for (const expr of postorder(stmts.flatMap(stmtRoots)))
+    if (expr.kind === 'load') indices.push(expr.index);
   for (const stmt of stmts) if (stmt.kind === 'store') indices.push(stmt.index);
   const none: ReadonlySet<string> = new Set();
   const nowhere: ReadonlyMap<string, number> = new Map();
-  const facts = (lane: string) => ({ lane, scattered: none, alignments: nowhere, isUniform: (_: Expr) => false });
+  const facts = (lane: string) => ({
+    lane,
+    scattered: none,
+    alignments: nowhere,
+    isUniform: (_: Expr) => false,
+  });
   for (const index of indices) {
     const along = inner === null ? null : laneAccess(index, facts(inner.name));
     const across = outer === null ? null : laneAccess(index, facts(outer.name));
@@ -72,7 +87,9 @@ function measure(kernel: LoopKernel): Traffic {
 /** Chooses the schedule of a kernel with inner stages. */
 export function chooseReductionSchedule(kernel: LoopKernel, target: WgslTarget): ReductionSchedule {
   const traffic = measure(kernel);
-  return traffic.outer > traffic.inner ? columns(kernel, traffic, target) : rows(kernel, traffic, target);
+  return traffic.outer > traffic.inner
+    ? columns(kernel, traffic, target)
+    : rows(kernel, traffic, target);
 }
 
 function rows(kernel: LoopKernel, traffic: Traffic, target: WgslTarget): ReductionSchedule {
@@ -80,12 +97,21 @@ function rows(kernel: LoopKernel, traffic: Traffic, target: WgslTarget): Reducti
   const points = extent(kernel.outer);
   const units = extent(kernel.inner) / (lanes === 'inner' ? 4 : 1);
   // Few long rows: the largest workgroup the device has.
-  const most = points < target.parallelism && units >= 2048 ? Math.min(1024, target.maxWorkgroupThreads) : THREADS;
+  const most =
+    points < target.parallelism && units >= 2048
+      ? Math.min(1024, target.maxWorkgroupThreads)
+      : THREADS;
   const innerThreads = Math.min(most, floorPower(units));
   const outerThreads = Math.max(1, Math.min(THREADS / innerThreads, ceilPower(points)));
   const steps = Math.ceil(units / innerThreads);
   const rereads = kernel.stages.filter((stage) => stage.kind === 'inner').length > 1;
-  return { lanes, fast: 'inner', outerThreads, innerThreads, steps: rereads && steps <= MAX_STEPS ? steps : 0 };
+  return {
+    lanes,
+    fast: 'inner',
+    outerThreads,
+    innerThreads,
+    steps: rereads && steps <= MAX_STEPS ? steps : 0,
+  };
 }
 
 function columns(kernel: LoopKernel, traffic: Traffic, target: WgslTarget): ReductionSchedule {

@@ -66,17 +66,31 @@ class ReductionGenerator {
     const stmts = kernel.stages.flatMap((stage) => stage.body);
     const roots = stmts.flatMap(stmtRoots);
     const { lanes } = schedule;
-    const lane = lanes === 'none' ? undefined : fastest(lanes === 'inner' ? kernel.inner : kernel.outer)!.name;
+    const lane =
+      lanes === 'none' ? undefined : fastest(lanes === 'inner' ? kernel.inner : kernel.outer)!.name;
     this.innerLane = lanes === 'inner' ? lane : undefined;
-    this.context = new LaneContext(lane === undefined ? {} : { lane, vectorAccs: lanes === 'outer' }, roots);
+    this.context = new LaneContext(
+      lane === undefined ? {} : { lane, vectorAccs: lanes === 'outer' },
+      roots,
+    );
     const scalar = new LaneContext({}, []);
     const groups = kernel.stages.map((stage) => ({
       context: lanes === 'outer' || stage.kind === 'inner' ? this.context : scalar,
       exprs: [],
       stores: stage.body,
     }));
-    this.builder = new ProgramBuilder(kernel, target, variant, variant.offsets ? new Set() : chooseVectorBuffers(groups));
-    this.emitter = new ExprEmitter(this.builder, this.context, roots, new Set(kernel.inner.map((v) => v.name)));
+    this.builder = new ProgramBuilder(
+      kernel,
+      target,
+      variant,
+      variant.offsets ? new Set() : chooseVectorBuffers(groups),
+    );
+    this.emitter = new ExprEmitter(
+      this.builder,
+      this.context,
+      roots,
+      new Set(kernel.inner.map((v) => v.name)),
+    );
     this.innerUnits = extent(kernel.inner) / (lanes === 'inner' ? 4 : 1);
     this.outerUnits = extent(kernel.outer) / (lanes === 'outer' ? 4 : 1);
     this.reducer = new WorkgroupReducer(this.builder, this.body, schedule);
@@ -87,7 +101,10 @@ class ReductionGenerator {
     const threads = schedule.outerThreads * schedule.innerThreads;
     if (this.outerUnits === 0) return builder.finish(1, body, [0, 1]);
     const grid = linearGrid(Math.ceil(this.outerUnits / schedule.outerThreads), builder.target);
-    if (grid.surplus > 0) body.line(`if (${grid.id} >= ${Math.ceil(this.outerUnits / schedule.outerThreads)}u) { return; }`);
+    if (grid.surplus > 0)
+      body.line(
+        `if (${grid.id} >= ${Math.ceil(this.outerUnits / schedule.outerThreads)}u) { return; }`,
+      );
     this.placeThread(grid.id);
     const outerLane = schedule.lanes === 'outer' ? { lane: fastest(kernel.outer)!.name } : {};
     const point = this.active === null ? 'point' : `min(point, ${this.outerUnits - 1}u)`;
@@ -130,7 +147,8 @@ class ReductionGenerator {
   /** Runs once per outer point: by the first of the threads that share it. */
   private outerStage(stage: Stage): void {
     const writes = new CodeBlock();
-    for (const stmt of stage.body) if (stmt.kind === 'store') emitStore(this.emitter, stmt, { full: writes });
+    for (const stmt of stage.body)
+      if (stmt.kind === 'store') emitStore(this.emitter, stmt, { full: writes });
     this.guarded(writes, this.schedule.innerThreads === 1 ? null : 'part == 0u');
   }
 
@@ -164,7 +182,10 @@ class ReductionGenerator {
       this.emitter.enter(loop, decompose(loop, builder.names, kernel.inner, at, this.laneOption()));
       this.accumulate(stage, partials, at, { full: loop });
       this.emitter.leave();
-      body.nest(`for (var ${at} = ${this.part}; ${at} < ${limit}; ${at} += ${schedule.innerThreads}u)`, loop);
+      body.nest(
+        `for (var ${at} = ${this.part}; ${at} < ${limit}; ${at} += ${schedule.innerThreads}u)`,
+        loop,
+      );
     }
     this.finish(partials);
   }
@@ -182,9 +203,14 @@ class ReductionGenerator {
       const name = this.builder.names.claim(v.name);
       const isLane = v.name === this.innerLane;
       heads.push(`for (var ${name} = 0u; ${name} < ${v.size}u; ${name} += ${isLane ? 4 : 1}u)`);
-      symbols.set(v.name, { text: name, width: 1, ...(isLane && { lanes: `(${name} + vec4u(0u, 1u, 2u, 3u))` }) });
+      symbols.set(v.name, {
+        text: name,
+        width: 1,
+        ...(isLane && { lanes: `(${name} + vec4u(0u, 1u, 2u, 3u))` }),
+      });
       const own = isLane ? `${name} / 4u` : name;
-      position = position === '' ? own : `(${position}) * ${isLane ? v.size / 4 : v.size}u + ${own}`;
+      position =
+        position === '' ? own : `(${position}) * ${isLane ? v.size / 4 : v.size}u + ${own}`;
     }
     return { symbols, heads, position };
   }
@@ -253,10 +279,23 @@ class ReductionGenerator {
       const { site, state } = partials[next++];
       let value = this.emitter.value(stmt.value);
       if (value.type === 'bool' && (stmt.op === 'argmax' || stmt.op === 'argmin')) {
-        value = { text: `${typeName('u32', value.width)}(${value.text})`, type: 'u32', width: value.width, atom: false };
+        value = {
+          text: `${typeName('u32', value.width)}(${value.text})`,
+          type: 'u32',
+          width: value.width,
+          atom: false,
+        };
       }
-      const x = this.emitter.atom({ ...value, text: widen(value, width), width, atom: value.atom && value.width === width });
-      const at = this.schedule.lanes === 'inner' ? `(vec4u(${position}) * 4u + vec4u(0u, 1u, 2u, 3u))` : `${typeName('u32', width)}(${position})`;
+      const x = this.emitter.atom({
+        ...value,
+        text: widen(value, width),
+        width,
+        atom: value.atom && value.width === width,
+      });
+      const at =
+        this.schedule.lanes === 'inner'
+          ? `(vec4u(${position}) * 4u + vec4u(0u, 1u, 2u, 3u))`
+          : `${typeName('u32', width)}(${position})`;
       for (const line of reduceForm(site).update(state, x.text, at, site)) updates.line(line);
     }
   }

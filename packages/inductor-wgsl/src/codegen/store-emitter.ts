@@ -5,8 +5,9 @@
  * all stores of a body share one guard.
  */
 import type { Expr, Stmt } from '@tessera/inductor-core';
+import { elementText, rawElement, vectorIndex } from './buffer-access.js';
 import type { CodeBlock } from './code-block.js';
-import { elementText, rawElement, vectorIndex, type ExprEmitter } from './expr-emitter.js';
+import type { ExprEmitter } from './expr-emitter.js';
 import { narrow } from './op-table.js';
 import type { BufferAccess } from './program.js';
 import { laneText, widen, type Value } from './value.js';
@@ -62,9 +63,16 @@ function isNarrowed(expr: Expr): boolean {
   return expr.kind === 'load' || (expr.kind === 'op' && expr.op === 'cast');
 }
 
-function toStorage(emitter: ExprEmitter, expr: Expr, value: Value, buffer: BufferAccess, width: Width): string {
+function toStorage(
+  emitter: ExprEmitter,
+  expr: Expr,
+  value: Value,
+  buffer: BufferAccess,
+  width: Width,
+): string {
   const text = widen(value, width);
-  if (buffer.param.dtype === 'bool') return `select(${typeName('u32', width)}(0u), ${typeName('u32', width)}(1u), ${text})`;
+  if (buffer.param.dtype === 'bool')
+    return `select(${typeName('u32', width)}(0u), ${typeName('u32', width)}(1u), ${text})`;
   const narrowed = isNarrowed(expr)
     ? text
     : narrow(text, buffer.param.dtype, { width, helper: (name) => emitter.helper(name, width) });

@@ -45,10 +45,17 @@ export function computeType(dtype: DType): ScalarType {
     case 'bool':
       return 'bool';
     case 'float64':
-      throw new TesseraError('dtype-unsupported', `Device 'wgpu' has no float64: WGSL has no 64-bit numbers.`, {
-        context: { dtype, device: 'wgpu' },
-        hints: ['Convert to float32 before moving to the device: x.to(float32).', `Or keep this computation on device 'cpu'.`],
-      });
+      throw new TesseraError(
+        'dtype-unsupported',
+        `Device 'wgpu' has no float64: WGSL has no 64-bit numbers.`,
+        {
+          context: { dtype, device: 'wgpu' },
+          hints: [
+            'Convert to float32 before moving to the device: x.to(float32).',
+            `Or keep this computation on device 'cpu'.`,
+          ],
+        },
+      );
     default:
       return 'i32';
   }

@@ -63,23 +63,39 @@ export class WorkgroupReducer {
 
   private get canShuffle(): boolean {
     const { subgroups } = this.builder.target;
-    return subgroups !== null && this.schedule.fast === 'inner' && this.threads % subgroups.max === 0;
+    return (
+      subgroups !== null && this.schedule.fast === 'inner' && this.threads % subgroups.max === 0
+    );
   }
 
   private foldLanes(partial: PartialResult): PartialResult {
-    const site: ReduceSite = { ...partial.site, width: 1, helper: (name) => this.builder.helpers.use(name, 1) };
+    const site: ReduceSite = {
+      ...partial.site,
+      width: 1,
+      helper: (name) => this.builder.helpers.use(name, 1),
+    };
     const state = partial.state.map((name) => {
       const scalar = this.builder.names.fresh(`${name}_`);
       this.body.line(`var ${scalar} = ${name}.x;`);
       return scalar;
     });
     for (const lane of ['y', 'z', 'w']) {
-      this.merge(this.body, site, state, partial.state.map((name) => `${name}.${lane}`));
+      this.merge(
+        this.body,
+        site,
+        state,
+        partial.state.map((name) => `${name}.${lane}`),
+      );
     }
     return { ...partial, site, state };
   }
 
-  private merge(block: CodeBlock, site: ReduceSite, a: readonly string[], b: readonly string[]): void {
+  private merge(
+    block: CodeBlock,
+    site: ReduceSite,
+    a: readonly string[],
+    b: readonly string[],
+  ): void {
     for (const line of reduceForm(site).merge(a, b, site)) block.line(line);
   }
 
@@ -144,10 +160,16 @@ export class WorkgroupReducer {
     let size = `${min}u`;
     if (min !== max) {
       size = 'subgroup_size';
-      if (this.builtins.length === 0) this.builtins.push('@builtin(subgroup_size) subgroup_size: u32');
+      if (this.builtins.length === 0)
+        this.builtins.push('@builtin(subgroup_size) subgroup_size: u32');
     }
     const mask = builder.names.fresh('mask');
-    const reach = innerThreads <= min ? `${innerThreads}u` : innerThreads >= max ? size : `min(${innerThreads}u, ${size})`;
+    const reach =
+      innerThreads <= min
+        ? `${innerThreads}u`
+        : innerThreads >= max
+          ? size
+          : `min(${innerThreads}u, ${size})`;
     const step = new CodeBlock();
     for (const { site, state } of partials) {
       const theirs = state.map((name) => {
@@ -163,7 +185,8 @@ export class WorkgroupReducer {
     const arrays = this.arrays(partials, this.threads / min);
     const write = new CodeBlock();
     for (const [i, { state }] of partials.entries()) {
-      for (const [j, name] of state.entries()) write.line(`${arrays[i][j]}[lane / ${size}] = ${name};`);
+      for (const [j, name] of state.entries())
+        write.line(`${arrays[i][j]}[lane / ${size}] = ${name};`);
     }
     body.nest(`if (lane % ${size} == 0u)`, write);
     body.line('workgroupBarrier();');
@@ -175,7 +198,12 @@ export class WorkgroupReducer {
     }
     const rest = new CodeBlock();
     for (const [i, { site, state }] of partials.entries()) {
-      this.merge(rest, site, state, arrays[i].map((array) => this.read(rest, `${array}[${first} + ${index}]`)));
+      this.merge(
+        rest,
+        site,
+        state,
+        arrays[i].map((array) => this.read(rest, `${array}[${first} + ${index}]`)),
+      );
     }
     body.nest(`for (var ${index} = 1u; ${index} < ${innerThreads}u / ${size}; ${index}++)`, rest);
   }
@@ -186,4 +214,3 @@ export class WorkgroupReducer {
     return name;
   }
 }
-

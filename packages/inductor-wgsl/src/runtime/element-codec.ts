@@ -10,7 +10,10 @@ type Bytes = Uint8Array<ArrayBuffer>;
 
 /** A typed array over bytes; copies them when they are not aligned for it. */
 function view<T>(
-  type: { new (buffer: ArrayBufferLike, byteOffset: number, length: number): T; readonly BYTES_PER_ELEMENT: number },
+  type: {
+    new (buffer: ArrayBufferLike, byteOffset: number, length: number): T;
+    readonly BYTES_PER_ELEMENT: number;
+  },
   bytes: Uint8Array,
 ): T {
   const size = type.BYTES_PER_ELEMENT;
@@ -64,10 +67,14 @@ function narrowInt64(pairs: Int32Array, words: Int32Array): void {
     const high = pairs[2 * i + 1];
     if (high !== low >> 31) {
       const value = (BigInt(high) << 32n) | BigInt(low >>> 0);
-      throw new TesseraError('invalid-argument', `int64 element ${i} is ${value}, which does not fit in the 32 bits that device 'wgpu' stores int64 in.`, {
-        context: { index: i, value: String(value) },
-        hints: ['Keep values within ±2147483647 on wgpu, or compute on device cpu.'],
-      });
+      throw new TesseraError(
+        'invalid-argument',
+        `int64 element ${i} is ${value}, which does not fit in the 32 bits that device 'wgpu' stores int64 in.`,
+        {
+          context: { index: i, value: String(value) },
+          hints: ['Keep values within ±2147483647 on wgpu, or compute on device cpu.'],
+        },
+      );
     }
     words[i] = low;
   }

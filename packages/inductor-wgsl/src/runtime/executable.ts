@@ -35,10 +35,16 @@ export class WgslExecutable implements Executable {
   ) {
     const { f16 } = runtime.context.target;
     const programs = plan.kernels.map((_, index) => generate(index));
-    this.sources = plan.kernels.map((kernel, index) => ({ kernel: kernel.name, language: 'wgsl', text: programs[index].text }));
+    this.sources = plan.kernels.map((kernel, index) => ({
+      kernel: kernel.name,
+      language: 'wgsl',
+      text: programs[index].text,
+    }));
     const { sizes, slots } = planScratch(plan, f16);
     this.scratch = sizes.map((bytes) => runtime.allocate(bytes));
-    this.constants = plan.constants.map((constant) => uploadConstant(runtime, constant.dtype, constant.values));
+    this.constants = plan.constants.map((constant) =>
+      uploadConstant(runtime, constant.dtype, constant.values),
+    );
     this.itemSizes = plan.buffers.map((buffer) => runtime.itemSize(buffer.dtype));
     const memory: WgpuMemory[] = [];
     const inputs: [number, number][] = [];
@@ -74,7 +80,8 @@ export class WgslExecutable implements Executable {
     // Compiling here rather than in the first run keeps that run's time its own.
     for (const launch of plan.launches) {
       const program = programs[launch.kernel];
-      if (program.workgroups[0] > 0) runtime.pipelines.get(program, plan.kernels[launch.kernel].name);
+      if (program.workgroups[0] > 0)
+        runtime.pipelines.get(program, plan.kernels[launch.kernel].name);
     }
   }
 
@@ -113,14 +120,22 @@ function uploadConstant(runtime: WgpuRuntime, dtype: DType, values: readonly num
 }
 
 function disposedPlan(plan: ExecutionPlan): TesseraError {
-  return new TesseraError('use-after-dispose', `Plan '${plan.name}' was disposed of and cannot run.`, {
-    hints: ['Load it again.'],
-  });
+  return new TesseraError(
+    'use-after-dispose',
+    `Plan '${plan.name}' was disposed of and cannot run.`,
+    {
+      hints: ['Load it again.'],
+    },
+  );
 }
 
 function notOnDevice(plan: ExecutionPlan, index: number, tensor: Tensor): TesseraError {
-  return new TesseraError('device-mismatch', `Argument ${index} of plan '${plan.name}' is on device '${tensor.device}'; the plan runs on 'wgpu'.`, {
-    context: { plan: plan.name, argument: index, device: tensor.device },
-    hints: [`Move it first: x.to('wgpu').`],
-  });
+  return new TesseraError(
+    'device-mismatch',
+    `Argument ${index} of plan '${plan.name}' is on device '${tensor.device}'; the plan runs on 'wgpu'.`,
+    {
+      context: { plan: plan.name, argument: index, device: tensor.device },
+      hints: [`Move it first: x.to('wgpu').`],
+    },
+  );
 }

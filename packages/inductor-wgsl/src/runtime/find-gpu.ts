@@ -23,14 +23,18 @@ export async function findGpu(dawnFlags: readonly string[]): Promise<GPU> {
     const packageName = 'webgpu';
     dawn = (await import(/* @vite-ignore */ packageName)) as DawnModule;
   } catch (cause) {
-    throw new TesseraError('device-unavailable', 'WebGPU is not available: there is no navigator.gpu, and the package `webgpu` could not be loaded.', {
-      context: { device: 'wgpu' },
-      hints: [
-        'In Node: npm install webgpu.',
-        'In a browser: use one with WebGPU, and serve the page over https or from localhost.',
-      ],
-      cause,
-    });
+    throw new TesseraError(
+      'device-unavailable',
+      'WebGPU is not available: there is no navigator.gpu, and the package `webgpu` could not be loaded.',
+      {
+        context: { device: 'wgpu' },
+        hints: [
+          'In Node: npm install webgpu.',
+          'In a browser: use one with WebGPU, and serve the page over https or from localhost.',
+        ],
+        cause,
+      },
+    );
   }
   preloadVulkan();
   return dawn.create([...dawnFlags]);

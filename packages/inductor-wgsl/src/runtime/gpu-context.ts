@@ -40,14 +40,18 @@ export class GpuContext {
     info: GPUAdapterInfo | undefined,
   ) {
     const { limits, features } = device;
-    const subgroups = features.has('subgroups' as GPUFeatureName) && info !== undefined
-      ? { min: info.subgroupMinSize ?? 4, max: info.subgroupMaxSize ?? 128 }
-      : null;
+    const subgroups =
+      features.has('subgroups' as GPUFeatureName) && info !== undefined
+        ? { min: info.subgroupMinSize ?? 4, max: info.subgroupMaxSize ?? 128 }
+        : null;
     this.target = {
       f16: features.has('shader-f16'),
       subgroups,
       maxStorageBuffers: limits.maxStorageBuffersPerShaderStage,
-      maxWorkgroupThreads: Math.min(limits.maxComputeInvocationsPerWorkgroup, limits.maxComputeWorkgroupSizeX),
+      maxWorkgroupThreads: Math.min(
+        limits.maxComputeInvocationsPerWorkgroup,
+        limits.maxComputeWorkgroupSizeX,
+      ),
       maxWorkgroupBytes: limits.maxComputeWorkgroupStorageSize,
       maxWorkgroupsPerDimension: limits.maxComputeWorkgroupsPerDimension,
       parallelism: PARALLELISM,
@@ -59,10 +63,14 @@ export class GpuContext {
     void device.lost.then((lost) => {
       if (this.disposed) return;
       this.fail(
-        new TesseraError('device-lost', `The GPU device was lost (${lost.reason}): ${lost.message}`, {
-          context: { reason: lost.reason },
-          hints: ['Tensors on the device are gone: call initWebGpu() again and recreate them.'],
-        }),
+        new TesseraError(
+          'device-lost',
+          `The GPU device was lost (${lost.reason}): ${lost.message}`,
+          {
+            context: { reason: lost.reason },
+            hints: ['Tensors on the device are gone: call initWebGpu() again and recreate them.'],
+          },
+        ),
       );
     });
   }
@@ -74,16 +82,24 @@ export class GpuContext {
 
   /** Requests a device with the adapter's own limits. @throws device-unavailable */
   static async request(gpu: GPU | null, adapter: GPUAdapter): Promise<GpuContext> {
-    const requiredFeatures = WANTED_FEATURES.filter((name) => adapter.features.has(name)) as GPUFeatureName[];
+    const requiredFeatures = WANTED_FEATURES.filter((name) =>
+      adapter.features.has(name),
+    ) as GPUFeatureName[];
     const requiredLimits: Record<string, number> = {};
     for (const name of RAISED_LIMITS) requiredLimits[name] = adapter.limits[name];
     try {
-      const device = await adapter.requestDevice({ requiredFeatures, requiredLimits, label: 'tessera' });
+      const device = await adapter.requestDevice({
+        requiredFeatures,
+        requiredLimits,
+        label: 'tessera',
+      });
       return new GpuContext(gpu, device, device.adapterInfo ?? adapter.info);
     } catch (cause) {
       throw new TesseraError('device-unavailable', 'The WebGPU adapter refused to give a device.', {
         context: { device: 'wgpu' },
-        hints: ['An adapter gives one device only: request a new adapter for each call of initWebGpu.'],
+        hints: [
+          'An adapter gives one device only: request a new adapter for each call of initWebGpu.',
+        ],
         cause,
       });
     }
@@ -92,7 +108,8 @@ export class GpuContext {
   /** Keeps an error for the next call that can throw; the first one stays, but for one that names its cause. */
   fail(error: TesseraError): void {
     const { failure } = this;
-    if (failure === null || (failure.code === 'gpu-validation' && failure.cause === undefined)) this.failure = error;
+    if (failure === null || (failure.code === 'gpu-validation' && failure.cause === undefined))
+      this.failure = error;
   }
 
   /** Runs `make` and keeps what WebGPU says against it, as `explain` puts it. */
@@ -100,13 +117,16 @@ export class GpuContext {
     const { device } = this;
     device.pushErrorScope(filter);
     const made = make();
-    const scope: Promise<void> = device.popErrorScope().then(
-      (error) => {
-        if (error !== null) this.fail(explain(error));
-      },
-      // The scope of a lost device; the loss is reported by itself.
-      () => undefined,
-    ).finally(() => this.scopes.delete(scope));
+    const scope: Promise<void> = device
+      .popErrorScope()
+      .then(
+        (error) => {
+          if (error !== null) this.fail(explain(error));
+        },
+        // The scope of a lost device; the loss is reported by itself.
+        () => undefined,
+      )
+      .finally(() => this.scopes.delete(scope));
     this.scopes.add(scope);
     return made;
   }
@@ -116,7 +136,8 @@ export class GpuContext {
     const { failure } = this;
     if (failure === null) return;
     // A consequence of something that a scope is about to explain: that call throws, which sees both.
-    if (failure.code === 'gpu-validation' && failure.cause === undefined && this.scopes.size > 0) return;
+    if (failure.code === 'gpu-validation' && failure.cause === undefined && this.scopes.size > 0)
+      return;
     if (failure.code !== 'device-lost') this.failure = null;
     throw failure;
   }
@@ -147,12 +168,18 @@ export class GpuContext {
 export function describeError(error: GPUError, what = 'a command'): TesseraError {
   // By name: in Node the error classes are not global.
   if (error.constructor.name === 'GPUOutOfMemoryError') {
-    return new TesseraError('out-of-memory', `The GPU ran out of memory in ${what}: ${error.message}`, {
-      hints: ['Dispose of tensors that are no longer needed, or use smaller batches.'],
-    });
+    return new TesseraError(
+      'out-of-memory',
+      `The GPU ran out of memory in ${what}: ${error.message}`,
+      {
+        hints: ['Dispose of tensors that are no longer needed, or use smaller batches.'],
+      },
+    );
   }
   return new TesseraError('gpu-validation', `WebGPU rejected ${what}: ${error.message}`, {
     context: { message: error.message },
-    hints: ['This is a bug of Tessera or of the driver; please report it with TESSERA_LOGS=output_code.'],
+    hints: [
+      'This is a bug of Tessera or of the driver; please report it with TESSERA_LOGS=output_code.',
+    ],
   });
 }

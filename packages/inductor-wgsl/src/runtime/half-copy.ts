@@ -12,7 +12,10 @@ import type { WgslProgram } from '../codegen/program.js';
 
 const THREADS = 64;
 
-function program(grid: { readonly id: string; readonly workgroups: readonly [number, number] }): WgslProgram {
+function program(grid: {
+  readonly id: string;
+  readonly workgroups: readonly [number, number];
+}): WgslProgram {
   return {
     text: `enable f16;
 
@@ -61,7 +64,10 @@ export function copyHalves(
   const compiled = pipelines.get(program(grid), 'copy_float16');
   const group = context.device.createBindGroup({
     layout: compiled.layout,
-    entries: [source, target].map(({ memory }, binding) => ({ binding, resource: { buffer: memory.buffer } })),
+    entries: [source, target].map(({ memory }, binding) => ({
+      binding,
+      resource: { buffer: memory.buffer },
+    })),
   });
   stream.makeRoom();
   const slot = uniforms.reserve(3);

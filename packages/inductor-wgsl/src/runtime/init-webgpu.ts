@@ -30,7 +30,9 @@ export interface WebGpuOptions {
  * SwiftShader compiles the clearing of workgroup memory as one store per element: a second for a matmul.
  * Without this extension Dawn clears in a loop.
  */
-const SWIFTSHADER_FLAGS = ['disable-dawn-features=use_vulkan_zero_initialize_workgroup_memory_extension'];
+const SWIFTSHADER_FLAGS = [
+  'disable-dawn-features=use_vulkan_zero_initialize_workgroup_memory_extension',
+];
 
 /** WebGPU as set up by {@link initWebGpu}. */
 export class WebGpu {
@@ -88,13 +90,17 @@ async function openContext(options: WebGpuOptions): Promise<GpuContext> {
     adapter = await gpu.requestAdapter({ powerPreference });
   }
   if (adapter === null) {
-    throw new TesseraError('device-unavailable', 'WebGPU is there, but it offers no adapter: no GPU driver that it can use was found.', {
-      context: { device: 'wgpu' },
-      hints: [
-        'On Linux, check that Vulkan works: `vulkaninfo --summary`.',
-        'Without a GPU, SwiftShader (part of Chromium) can stand in: set VK_ICD_FILENAMES to its vk_swiftshader_icd.json.',
-      ],
-    });
+    throw new TesseraError(
+      'device-unavailable',
+      'WebGPU is there, but it offers no adapter: no GPU driver that it can use was found.',
+      {
+        context: { device: 'wgpu' },
+        hints: [
+          'On Linux, check that Vulkan works: `vulkaninfo --summary`.',
+          'Without a GPU, SwiftShader (part of Chromium) can stand in: set VK_ICD_FILENAMES to its vk_swiftshader_icd.json.',
+        ],
+      },
+    );
   }
   return GpuContext.request(gpu, adapter);
 }

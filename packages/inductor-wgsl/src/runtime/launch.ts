@@ -77,7 +77,8 @@ export class KernelLaunch {
     search: for (let i = 0; i < this.bound.length; i++) {
       const candidate = this.bound[i];
       for (let j = 0; j < buffers.length; j++) {
-        if (memory[buffers[j]].id !== candidate.ids[j] || byte[buffers[j]] !== candidate.bytes[j]) continue search;
+        if (memory[buffers[j]].id !== candidate.ids[j] || byte[buffers[j]] !== candidate.bytes[j])
+          continue search;
       }
       return candidate;
     }
@@ -93,10 +94,13 @@ export class KernelLaunch {
     // A shared binding begins at the buffer's start: its parameters reach different places in it.
     const starts = bytes.map((at) => (shared ? 0 : at - (at % OFFSET_ALIGNMENT)));
     const offsets = bytes.map(
-      (at, i) => (at - starts[i]) / deviceItemSize(kernel.params[i].dtype, runtime.context.target.f16),
+      (at, i) =>
+        (at - starts[i]) / deviceItemSize(kernel.params[i].dtype, runtime.context.target.f16),
     );
     const variant: KernelVariant =
-      shared || offsets.some((offset) => offset !== 0) ? { offsets: true, slots } : directVariant(slots.length);
+      shared || offsets.some((offset) => offset !== 0)
+        ? { offsets: true, slots }
+        : directVariant(slots.length);
     const program = this.source(variant, variantKey(variant));
     const compiled = runtime.pipelines.get(program, kernel.name);
     const group = runtime.context.device.createBindGroup({

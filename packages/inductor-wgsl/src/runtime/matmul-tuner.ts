@@ -6,8 +6,14 @@
  * be kept per adapter and shape class.
  */
 import type { ExecutionPlan, MatmulKernel } from '@tessera/inductor-core';
-import { generateMatmul, isMatrixVector, matmulClass, matmulShape } from '../codegen/matmul.js';
-import { MATMUL_TILES, tileFits, type MatmulTile, type TileMemory } from '../codegen/matmul-tiles.js';
+import { generateMatmul } from '../codegen/matmul.js';
+import { isMatrixVector, matmulClass, matmulShape } from '../codegen/matmul-shape.js';
+import {
+  MATMUL_TILES,
+  tileFits,
+  type MatmulTile,
+  type TileMemory,
+} from '../codegen/matmul-tiles.js';
 import type { KernelVariant } from '../codegen/variant.js';
 import { KernelLaunch, type Residence } from './launch.js';
 import type { WgpuRuntime } from './wgpu-runtime.js';
@@ -26,7 +32,11 @@ const REPEATS = 8;
 const ROUNDS = 3;
 
 /** Measures all tiles for the matmul kernels of a plan and remembers the winners. */
-export async function tuneMatmuls(runtime: WgpuRuntime, plan: ExecutionPlan, memory: TileMemory): Promise<TileTiming[]> {
+export async function tuneMatmuls(
+  runtime: WgpuRuntime,
+  plan: ExecutionPlan,
+  memory: TileMemory,
+): Promise<TileTiming[]> {
   const results: TileTiming[] = [];
   const seen = new Set<string>();
   for (const launch of plan.launches) {
@@ -44,9 +54,15 @@ export async function tuneMatmuls(runtime: WgpuRuntime, plan: ExecutionPlan, mem
   return results;
 }
 
-async function timeTiles(runtime: WgpuRuntime, kernel: MatmulKernel, elements: readonly number[]): Promise<TileTiming['timings'][number][]> {
+async function timeTiles(
+  runtime: WgpuRuntime,
+  kernel: MatmulKernel,
+  elements: readonly number[],
+): Promise<TileTiming['timings'][number][]> {
   const { target } = runtime.context;
-  const memory = kernel.params.map((param, i) => runtime.allocate(elements[i] * runtime.itemSize(param.dtype)));
+  const memory = kernel.params.map((param, i) =>
+    runtime.allocate(elements[i] * runtime.itemSize(param.dtype)),
+  );
   const residence: Residence = { memory, byte: memory.map(() => 0) };
   const timings: { tile: MatmulTile; microseconds: number }[] = [];
   for (const tile of MATMUL_TILES.filter((candidate) => tileFits(candidate, target))) {
@@ -60,7 +76,11 @@ async function timeTiles(runtime: WgpuRuntime, kernel: MatmulKernel, elements: r
     );
     const run = async (count: number): Promise<number> => {
       const start = performance.now();
-      for (let i = 0; i < count; i++) launch.encode(residence, kernel.scalars.map(() => 0));
+      for (let i = 0; i < count; i++)
+        launch.encode(
+          residence,
+          kernel.scalars.map(() => 0),
+        );
       await runtime.synchronize();
       return performance.now() - start;
     };

@@ -39,7 +39,10 @@ export class PipelineCache {
       () =>
         device.createComputePipeline({
           layout: device.createPipelineLayout({ bindGroupLayouts: layouts }),
-          compute: { module: device.createShaderModule({ code: program.text, label: kernel }), entryPoint: 'main' },
+          compute: {
+            module: device.createShaderModule({ code: program.text, label: kernel }),
+            entryPoint: 'main',
+          },
           label: kernel,
         }),
       (error) => rejected(kernel, program.text, error),

@@ -35,10 +35,14 @@ export class Readback {
       // The reason is reported apart, a moment later.
       await device.queue.onSubmittedWorkDone().catch(() => undefined);
       await this.context.settle();
-      throw new TesseraError('device-lost', 'Reading back from the GPU failed: the device was lost or destroyed.', {
-        hints: ['Call initWebGpu() again and recreate the tensors.'],
-        cause,
-      });
+      throw new TesseraError(
+        'device-lost',
+        'Reading back from the GPU failed: the device was lost or destroyed.',
+        {
+          hints: ['Call initWebGpu() again and recreate the tensors.'],
+          cause,
+        },
+      );
     }
     const result = new Uint8Array(staging.getMappedRange(0, bytes).slice(0));
     staging.unmap();

@@ -6,7 +6,7 @@
  * buffers whose lifetimes do not meet share one.
  */
 import { TesseraError } from '@tessera/shared';
-import type { ExecutionPlan } from '@tessera/inductor-core';
+import { bufferLifetimes, type ExecutionPlan } from '@tessera/inductor-core';
 import { deviceItemSize } from '../codegen/wgsl-types.js';
 import { sizeClass } from './wgpu-memory.js';
 
@@ -21,42 +21,49 @@ export interface ScratchPlan {
 /** Plans scratch memory. */
 export function planScratch(plan: ExecutionPlan, f16: boolean): ScratchPlan {
   const count = plan.buffers.length;
-  const last = new Array<number>(count).fill(-1);
-  const first = new Array<number>(count).fill(-1);
   for (const [position, launch] of plan.launches.entries()) {
-    for (const buffer of launch.buffers) {
+    for (const buffer of launch.buffers)
       if (buffer < 0 || buffer >= count) throw badBuffer(plan, position, buffer);
-      last[buffer] = position;
-      if (first[buffer] < 0) first[buffer] = position;
-    }
   }
+  const lives = bufferLifetimes(plan);
   const slots = new Array<number>(count).fill(-1);
   const sizes: number[] = [];
   const freeFrom: number[] = [];
   const order = [...plan.buffers.keys()]
-    .filter((index) => plan.buffers[index].source.kind === 'arena' && first[index] >= 0)
-    .sort((a, b) => first[a] - first[b] || a - b);
+    .flatMap((index) => {
+      const life = lives[index];
+      return plan.buffers[index].source.kind === 'arena' && life !== null
+        ? [{ index, ...life }]
+        : [];
+    })
+    .sort((a, b) => a.first - b.first || a.index - b.index);
   const bySize = new Map<number, number[]>();
-  for (const index of order) {
+  for (const { index, first, last } of order) {
     const { numel, dtype } = plan.buffers[index];
     const bytes = sizeClass(numel * deviceItemSize(dtype, f16));
     const candidates = bySize.get(bytes) ?? [];
     bySize.set(bytes, candidates);
-    let slot = candidates.find((candidate) => freeFrom[candidate] <= first[index]);
+    let slot = candidates.find((candidate) => freeFrom[candidate] <= first);
     if (slot === undefined) {
       slot = sizes.length;
       sizes.push(bytes);
       candidates.push(slot);
     }
-    freeFrom[slot] = last[index] + 1;
+    freeFrom[slot] = last + 1;
     slots[index] = slot;
   }
   return { sizes, slots };
 }
 
 function badBuffer(plan: ExecutionPlan, launch: number, buffer: number): TesseraError {
-  return new TesseraError('plan-invalid', `Launch ${launch} of plan '${plan.name}' binds buffer ${buffer}; the plan has ${plan.buffers.length}.`, {
-    context: { plan: plan.name, launch, buffer },
-    hints: ['The plan was changed after it was made, or was made by another version of Tessera: compile again.'],
-  });
+  return new TesseraError(
+    'plan-invalid',
+    `Launch ${launch} of plan '${plan.name}' binds buffer ${buffer}; the plan has ${plan.buffers.length}.`,
+    {
+      context: { plan: plan.name, launch, buffer },
+      hints: [
+        'The plan was changed after it was made, or was made by another version of Tessera: compile again.',
+      ],
+    },
+  );
 }

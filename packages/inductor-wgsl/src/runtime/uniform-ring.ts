@@ -38,7 +38,13 @@ export class UniformRing {
       label: 'tessera uniforms',
     });
     this.layout = device.createBindGroupLayout({
-      entries: [{ binding: 0, visibility: STAGE_COMPUTE, buffer: { type: 'uniform', hasDynamicOffset: true } }],
+      entries: [
+        {
+          binding: 0,
+          visibility: STAGE_COMPUTE,
+          buffer: { type: 'uniform', hasDynamicOffset: true },
+        },
+      ],
     });
     this.group = device.createBindGroup({
       layout: this.layout,
@@ -51,10 +57,14 @@ export class UniformRing {
   reserve(words: number): number {
     const bytes = words * 4;
     if (bytes > BINDING_BYTES) {
-      throw new TesseraError('plan-invalid', `A kernel has ${words} runtime scalars; at most ${BINDING_BYTES / 4} are supported on wgpu.`, {
-        context: { words },
-        hints: ['Pass them as a tensor.'],
-      });
+      throw new TesseraError(
+        'plan-invalid',
+        `A kernel has ${words} runtime scalars; at most ${BINDING_BYTES / 4} are supported on wgpu.`,
+        {
+          context: { words },
+          hints: ['Pass them as a tensor.'],
+        },
+      );
     }
     if (this.used + BINDING_BYTES > RING_BYTES) this.stream.flush();
     const offset = this.used;

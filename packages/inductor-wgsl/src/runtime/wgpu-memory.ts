@@ -123,10 +123,14 @@ export class BufferPool {
   }
 
   private tooLarge(bytes: number): TesseraError {
-    return new TesseraError('out-of-memory', `${bytes} bytes are more than one WebGPU buffer of this adapter may hold (${this.largest}).`, {
-      context: { bytes, limit: this.largest },
-      hints: ['Split the tensor, or keep it on device cpu.'],
-    });
+    return new TesseraError(
+      'out-of-memory',
+      `${bytes} bytes are more than one WebGPU buffer of this adapter may hold (${this.largest}).`,
+      {
+        context: { bytes, limit: this.largest },
+        hints: ['Split the tensor, or keep it on device cpu.'],
+      },
+    );
   }
 
   private overBudget(bytes: number): TesseraError {
@@ -135,7 +139,9 @@ export class BufferPool {
       `The memory budget of device 'wgpu' is exhausted: ${bytes} more bytes were asked for, ${this.inUse} of ${this.budget} are in use.`,
       {
         context: { bytes, inUse: this.inUse, budget: this.budget },
-        hints: ['Dispose of tensors that are no longer needed (using, tidy, dispose), or raise memoryBudget in initWebGpu.'],
+        hints: [
+          'Dispose of tensors that are no longer needed (using, tidy, dispose), or raise memoryBudget in initWebGpu.',
+        ],
       },
     );
   }

@@ -32,7 +32,11 @@ export class WgpuRuntime implements DeviceRuntime {
     this.stream = new CommandStream(context);
     this.uniforms = new UniformRing(context, this.stream);
     this.pipelines = new PipelineCache(context, this.uniforms.layout);
-    this.pool = new BufferPool(context, (buffer) => this.stream.discard(buffer), options.memoryBudget);
+    this.pool = new BufferPool(
+      context,
+      (buffer) => this.stream.discard(buffer),
+      options.memoryBudget,
+    );
     this.readback = new Readback(context, this.stream);
   }
 
@@ -71,7 +75,12 @@ export class WgpuRuntime implements DeviceRuntime {
     this.pool.release(staged);
   }
 
-  async download(memory: DeviceMemory, offset: number, dtype: DType, count: number): Promise<Uint8Array> {
+  async download(
+    memory: DeviceMemory,
+    offset: number,
+    dtype: DType,
+    count: number,
+  ): Promise<Uint8Array> {
     this.context.check();
     if (count === 0) return new Uint8Array(0);
     const size = this.itemSize(dtype);
@@ -83,7 +92,13 @@ export class WgpuRuntime implements DeviceRuntime {
     return toHost(dtype, bytes, this.context.target.f16);
   }
 
-  copy(src: DeviceMemory, srcByte: number, dst: DeviceMemory, dstByte: number, bytes: number): void {
+  copy(
+    src: DeviceMemory,
+    srcByte: number,
+    dst: DeviceMemory,
+    dstByte: number,
+    bytes: number,
+  ): void {
     this.context.check();
     if (bytes === 0) return;
     const source = this.own(src);
@@ -102,7 +117,12 @@ export class WgpuRuntime implements DeviceRuntime {
       this.stream.touch(target);
       return;
     }
-    copyHalves(this, { memory: source, offset: srcByte / 2 }, { memory: target, offset: dstByte / 2 }, bytes / 2);
+    copyHalves(
+      this,
+      { memory: source, offset: srcByte / 2 },
+      { memory: target, offset: dstByte / 2 },
+      bytes / 2,
+    );
   }
 
   async synchronize(): Promise<void> {
@@ -114,9 +134,13 @@ export class WgpuRuntime implements DeviceRuntime {
   /** The memory as made by this runtime. @throws use-after-dispose */
   own(memory: DeviceMemory): WgpuMemory {
     if (memory instanceof WgpuMemory && !memory.freed) return memory;
-    throw new TesseraError('use-after-dispose', 'This memory of device wgpu was already freed, or belongs to another runtime.', {
-      hints: ['Tensors made before the last initWebGpu() belong to the device of that time.'],
-    });
+    throw new TesseraError(
+      'use-after-dispose',
+      'This memory of device wgpu was already freed, or belongs to another runtime.',
+      {
+        hints: ['Tensors made before the last initWebGpu() belong to the device of that time.'],
+      },
+    );
   }
 
   dispose(): void {

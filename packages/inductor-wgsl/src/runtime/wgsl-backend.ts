@@ -2,7 +2,13 @@
  * @file `WgslBackend`: the `KernelBackend` of device 'wgpu'.
  */
 import { log } from '@tessera/shared';
-import type { Capabilities, ExecutionPlan, FusedKernel, KernelBackend, KernelSource } from '@tessera/inductor-core';
+import type {
+  Capabilities,
+  ExecutionPlan,
+  FusedKernel,
+  KernelBackend,
+  KernelSource,
+} from '@tessera/inductor-core';
 import { generateKernel } from '../codegen/generate.js';
 import type { TileMemory } from '../codegen/matmul-tiles.js';
 import type { WgslTarget } from '../codegen/target.js';
@@ -54,7 +60,9 @@ export class WgslBackend implements KernelBackend {
     const executable = new WgslExecutable(this.runtime, plan, (index, variant) =>
       generateKernel(plan.kernels[index], target, variant, this.tiles),
     );
-    log('output_code', () => executable.sources.map(({ kernel, text }) => `// ${kernel}\n${text}`).join('\n'));
+    log('output_code', () =>
+      executable.sources.map(({ kernel, text }) => `// ${kernel}\n${text}`).join('\n'),
+    );
     return executable;
   }
 }

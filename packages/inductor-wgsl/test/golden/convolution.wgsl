@@ -25,12 +25,10 @@ fn load_a(batch: u32, along: u32, depth: u32) -> vec4f {
 }
 
 fn load_b(batch: u32, along: u32, depth: u32) -> vec4f {
-  let quad1 = along / 4u;
-  let n0 = quad1 * 4u;
   let k2_ = depth % 3u;
   let k1_ = (depth / 3u) % 3u;
   let k0_ = depth / 9u;
-  let x1 = 72u * n0 + 9u * k0_ + 3u * k1_ + k2_;
+  let x1 = 72u * along + 9u * k0_ + 3u * k1_ + k2_;
   let t5 = vec4f(weight[x1], weight[x1 + 72u], weight[x1 + 144u], weight[x1 + 216u]);
   return select(vec4f(0), t5, depth < 72u);
 }
@@ -39,10 +37,8 @@ fn store_c(batch: u32, down: u32, along: u32, product: vec4f) {
   let m2_ = down % 16u;
   let m1_ = (down / 16u) % 16u;
   let m0_ = down / 256u;
-  let quad2 = along / 4u;
-  let n0_ = quad2 * 4u;
   let t6 = product;
-  let x2 = 4096u * m0_ + 256u * n0_ + 16u * m1_ + m2_;
+  let x2 = 4096u * m0_ + 256u * along + 16u * m1_ + m2_;
   out[x2] = t6.x;
   out[x2 + 256u] = t6.y;
   out[x2 + 512u] = t6.z;

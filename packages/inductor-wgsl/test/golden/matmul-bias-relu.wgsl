@@ -16,26 +16,20 @@ fn max_vec4f(a: vec4f, b: vec4f) -> vec4f {
 }
 
 fn load_a(batch: u32, along: u32, depth: u32) -> vec4f {
-  let quad0 = along / 4u;
-  let m0 = quad0 * 4u;
-  let x0 = 1024u * m0 + depth;
+  let x0 = 1024u * along + depth;
   let t0 = vec4f(a[x0], a[x0 + 1024u], a[x0 + 2048u], a[x0 + 3072u]);
   return t0;
 }
 
 fn load_b(batch: u32, along: u32, depth: u32) -> vec4f {
-  let quad1 = along / 4u;
-  let n0 = quad1 * 4u;
-  let x1 = 1024u * n0 + depth;
+  let x1 = 1024u * along + depth;
   let t1 = vec4f(b[x1], b[x1 + 1024u], b[x1 + 2048u], b[x1 + 3072u]);
   return t1;
 }
 
 fn store_c(batch: u32, down: u32, along: u32, product: vec4f) {
-  let quad2 = along / 4u;
-  let n0_ = quad2 * 4u;
-  let t2 = bias[n0_ >> 2u];
-  out[(1024u * down + n0_) >> 2u] = max_vec4f((product + t2), vec4f(0.0));
+  let t2 = bias[along >> 2u];
+  out[(1024u * down + along) >> 2u] = max_vec4f((product + t2), vec4f(0.0));
 }
 
 @compute @workgroup_size(128)

@@ -21,24 +21,18 @@ fn round_f16_vec4f(x: vec4f) -> vec4f {
 }
 
 fn load_a(batch: u32, along: u32, depth: u32) -> vec4f {
-  let quad0 = along / 4u;
-  let m0 = quad0 * 4u;
-  let x0 = 256u * m0 + depth;
+  let x0 = 256u * along + depth;
   let t0 = vec4f(vec4h(a[x0], a[x0 + 256u], a[x0 + 512u], a[x0 + 768u]));
   return t0;
 }
 
 fn load_b(batch: u32, along: u32, depth: u32) -> vec4f {
-  let quad1 = along / 4u;
-  let n0 = quad1 * 4u;
-  let t1 = vec4f(b[(256u * depth + n0) >> 2u]);
+  let t1 = vec4f(b[(256u * depth + along) >> 2u]);
   return t1;
 }
 
 fn store_c(batch: u32, down: u32, along: u32, product: vec4f) {
-  let quad2 = along / 4u;
-  let n0_ = quad2 * 4u;
-  out[(256u * down + n0_) >> 2u] = vec4h(round_f16_vec4f(product));
+  out[(256u * down + along) >> 2u] = vec4h(round_f16_vec4f(product));
 }
 
 @compute @workgroup_size(256)

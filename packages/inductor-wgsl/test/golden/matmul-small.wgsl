@@ -17,28 +17,22 @@ fn max_vec4f(a: vec4f, b: vec4f) -> vec4f {
 }
 
 fn load_a(batch: u32, along: u32, depth: u32) -> vec4f {
-  let quad0 = along / 4u;
-  let m0 = quad0 * 4u;
-  let x0 = 784u * m0 + depth;
+  let x0 = 784u * along + depth;
   let t0 = vec4f(a[x0], a[x0 + 784u], a[x0 + 1568u], a[x0 + 2352u]);
   return select(vec4f(0), t0, depth < 784u);
 }
 
 fn load_b(batch: u32, along: u32, depth: u32) -> vec4f {
-  let quad1 = along / 4u;
-  let n0 = quad1 * 4u;
-  let x1 = 10u * depth + n0;
+  let x1 = 10u * depth + along;
   let t1 = vec4f(b[x1], b[x1 + 1u], b[x1 + 2u], b[x1 + 3u]);
   return select(vec4f(0), t1, depth < 784u);
 }
 
 fn store_c(batch: u32, down: u32, along: u32, product: vec4f) {
   if (along >= 10u) { return; }
-  let quad2 = along / 4u;
-  let n0_ = quad2 * 4u;
-  let t2 = bias[n0_ >> 2u];
+  let t2 = bias[along >> 2u];
   let t3 = max_vec4f((product + t2), vec4f(0.0));
-  let x2 = 10u * down + n0_;
+  let x2 = 10u * down + along;
   if (along + 3u < 10u) {
     out[x2] = t3.x;
     out[x2 + 1u] = t3.y;

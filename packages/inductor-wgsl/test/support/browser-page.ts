@@ -18,11 +18,19 @@ export interface BrowserResult {
   badKernel: string;
 }
 
-async function largestError(gpu: WebGpu, kernel: FusedKernel, data: Record<string, number[]>, output: string): Promise<number> {
+async function largestError(
+  gpu: WebGpu,
+  kernel: FusedKernel,
+  data: Record<string, number[]>,
+  output: string,
+): Promise<number> {
   const executable = gpu.backend.load(singlePlan(kernel, (name) => data[name].length));
   const tensors = kernel.params.map((param) => deviceTensor(gpu, param.dtype, data[param.name]));
   executable.run(tensors, [], []);
-  const actual = await readTensor(gpu, tensors[kernel.params.findIndex((param) => param.name === output)]);
+  const actual = await readTensor(
+    gpu,
+    tensors[kernel.params.findIndex((param) => param.name === output)],
+  );
   interpretKernel(kernel, data);
   return Math.max(...actual.map((value, i) => Math.abs(value - data[output][i])));
 }
@@ -30,17 +38,34 @@ async function largestError(gpu: WebGpu, kernel: FusedKernel, data: Record<strin
 async function main(result: BrowserResult): Promise<void> {
   const gpu = await initWebGpu();
   result.adapterName = gpu.adapterName;
-  result.softmaxError = await largestError(gpu, softmax(8, 300), { x: wave(2400), out: zeros(2400) }, 'out');
+  result.softmaxError = await largestError(
+    gpu,
+    softmax(8, 300),
+    { x: wave(2400), out: zeros(2400) },
+    'out',
+  );
   const spec = { m: 33, n: 20, k: 50, biasRelu: true };
   result.matmulError = await largestError(gpu, matmulKernel(spec), matmulData(spec), 'out');
-  gpu.runtime.pipelines.get({ text: 'fn main() {}', workgroups: [1, 1], slots: [], uniforms: [] }, 'broken');
+  gpu.runtime.pipelines.get(
+    { text: 'fn main() {}', workgroups: [1, 1], slots: [], uniforms: [] },
+    'broken',
+  );
   result.badKernel = await gpu.synchronize().then(
     () => 'nothing was reported',
     (error: unknown) => String(error),
   );
 }
 
-const result: BrowserResult = { error: '', adapterName: '', softmaxError: NaN, matmulError: NaN, badKernel: '' };
+const result: BrowserResult = {
+  error: '',
+  adapterName: '',
+  softmaxError: NaN,
+  matmulError: NaN,
+  badKernel: '',
+};
 main(result)
-  .catch((error: unknown) => (result.error = error instanceof Error ? (error.stack ?? error.message) : String(error)))
+  .catch(
+    (error: unknown) =>
+      (result.error = error instanceof Error ? (error.stack ?? error.message) : String(error)),
+  )
   .finally(() => Object.assign(globalThis, { tesseraResult: result }));

@@ -32,7 +32,11 @@ export function matmulKernel(spec: MatmulSpec): MatmulKernel {
   const grid = (rows: typeof vb, columns: typeof vb, height: number, width: number) =>
     e.add(e.scale(vb, height * width), e.add(e.scale(rows, width), columns));
   const accDtype = dtype === 'int32' ? 'int32' : 'float32';
-  let a: Expr = e.load(dtype, 'a', spec.transposeA === true ? grid(vk, vm, k, m) : grid(vm, vk, m, k));
+  let a: Expr = e.load(
+    dtype,
+    'a',
+    spec.transposeA === true ? grid(vk, vm, k, m) : grid(vm, vk, m, k),
+  );
   const b = e.load(dtype, 'b', spec.transposeB === true ? grid(vn, vk, n, k) : grid(vk, vn, k, n));
   a = e.cast(a, accDtype);
   if (spec.squareA === true) a = e.op('square', [a]);
@@ -58,13 +62,16 @@ export function matmulKernel(spec: MatmulSpec): MatmulKernel {
     a,
     b: e.cast(b, accDtype),
     accDtype,
-    epilogue: [{ kind: 'store', buf: 'out', index: grid(vm, vn, m, n), value: e.cast(value, dtype) }],
+    epilogue: [
+      { kind: 'store', buf: 'out', index: grid(vm, vn, m, n), value: e.cast(value, dtype) },
+    ],
   };
 }
 
 /** Data for a kernel of `matmulKernel`. */
 export function matmulData({ batch = 1, m, n, k, biasRelu }: MatmulSpec): Record<string, number[]> {
-  const fill = (count: number, step: number): number[] => Array.from({ length: count }, (_, i) => ((i * step) % 17) / 8 - 1);
+  const fill = (count: number, step: number): number[] =>
+    Array.from({ length: count }, (_, i) => ((i * step) % 17) / 8 - 1);
   return {
     a: fill(batch * m * k, 7),
     b: fill(batch * k * n, 5),
@@ -74,7 +81,14 @@ export function matmulData({ batch = 1, m, n, k, biasRelu }: MatmulSpec): Record
 }
 
 /** A convolution [N, C, H, W] * [O, C, 3, 3] with padding 1 and a stride, as an implicit-GEMM matmul. */
-export function convolutionKernel(sizes: { n: number; c: number; h: number; w: number; o: number; stride: number }): MatmulKernel {
+export function convolutionKernel(sizes: {
+  n: number;
+  c: number;
+  h: number;
+  w: number;
+  o: number;
+  stride: number;
+}): MatmulKernel {
   const { n, c, h, w, o, stride } = sizes;
   const [oh, ow] = [Math.floor((h - 1) / stride) + 1, Math.floor((w - 1) / stride) + 1];
   const e = new IrBuilder();
@@ -88,7 +102,11 @@ export function convolutionKernel(sizes: { n: number; c: number; h: number; w: n
       e.op('ge', [e.index('int32', index), e.const('int32', 0)]),
       e.op('lt', [e.index('int32', index), e.const('int32', size)]),
     ]);
-  const source = e.load('float32', 'image', e.add(e.scale(image, c * h * w), e.scale(channel, h * w), e.scale(row, w), column));
+  const source = e.load(
+    'float32',
+    'image',
+    e.add(e.scale(image, c * h * w), e.scale(channel, h * w), e.scale(row, w), column),
+  );
   return {
     kind: 'matmul',
     name: 'convolution',
@@ -99,11 +117,23 @@ export function convolutionKernel(sizes: { n: number; c: number; h: number; w: n
     ],
     scalars: [],
     batch: [],
-    m: [{ name: 'm0', size: n }, { name: 'm1', size: oh }, { name: 'm2', size: ow }],
+    m: [
+      { name: 'm0', size: n },
+      { name: 'm1', size: oh },
+      { name: 'm2', size: ow },
+    ],
     n: [{ name: 'n0', size: o }],
-    k: [{ name: 'k0', size: c }, { name: 'k1', size: 3 }, { name: 'k2', size: 3 }],
+    k: [
+      { name: 'k0', size: c },
+      { name: 'k1', size: 3 },
+      { name: 'k2', size: 3 },
+    ],
     a: e.masked(e.op('and', [within(row, h), within(column, w)]), source, 0),
-    b: e.load('float32', 'weight', e.add(e.scale(feature, c * 9), e.scale(channel, 9), e.scale(ky, 3), kx)),
+    b: e.load(
+      'float32',
+      'weight',
+      e.add(e.scale(feature, c * 9), e.scale(channel, 9), e.scale(ky, 3), kx),
+    ),
     accDtype: 'float32',
     epilogue: [
       {

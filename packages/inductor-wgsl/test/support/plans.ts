@@ -2,7 +2,15 @@
  * @file Tensors on the device from plain numbers, and plans of one launch.
  */
 import type { ExecutionPlan, FusedKernel } from '@tessera/inductor-core';
-import { bfloatToNumber, halfToNumber, itemSize, makeTensor, Storage, type DType, type Tensor } from '@tessera/tensor';
+import {
+  bfloatToNumber,
+  halfToNumber,
+  itemSize,
+  makeTensor,
+  Storage,
+  type DType,
+  type Tensor,
+} from '@tessera/tensor';
 import type { WebGpu } from '../../src/index.js';
 import { hostBytes } from '../../src/runtime/host-bytes.js';
 
@@ -42,7 +50,10 @@ export function hostNumbers(dtype: DType, bytes: Uint8Array): number[] {
 /** Elements of a tensor on the device. */
 export async function readTensor(gpu: WebGpu, tensor: Tensor): Promise<number[]> {
   const count = tensor.sizes.reduce((a, b) => a * b, 1);
-  return hostNumbers(tensor.dtype, await gpu.runtime.download(tensor.storage.memory!, tensor.storageOffset, tensor.dtype, count));
+  return hostNumbers(
+    tensor.dtype,
+    await gpu.runtime.download(tensor.storage.memory!, tensor.storageOffset, tensor.dtype, count),
+  );
 }
 
 /** A plan of one launch whose inputs are the kernel's parameters. */
@@ -62,7 +73,13 @@ export function singlePlan(kernel: FusedKernel, numel: (name: string) => number)
     scalars: kernel.scalars,
     constants: [],
     kernels: [kernel],
-    launches: [{ kernel: 0, buffers: kernel.params.map((_, i) => i), scalars: kernel.scalars.map((_, i) => i) }],
+    launches: [
+      {
+        kernel: 0,
+        buffers: kernel.params.map((_, i) => i),
+        scalars: kernel.scalars.map((_, i) => i),
+      },
+    ],
     arenaBytes: 0,
   };
 }

@@ -2,7 +2,18 @@
  * @file Seeded random loop kernels over every feature of the IR: many dtypes, strided, gathered and masked
  * loads, casts, reductions of every kind, stages that use results.
  */
-import { IrBuilder, type BufferParam, type Expr, type IndexExpr, type LoopKernel, type LoopVar, type ReduceOp, type ScalarOp, type Stage, type Stmt } from '@tessera/inductor-core';
+import {
+  IrBuilder,
+  type BufferParam,
+  type Expr,
+  type IndexExpr,
+  type LoopKernel,
+  type LoopVar,
+  type ReduceOp,
+  type ScalarOp,
+  type Stage,
+  type Stmt,
+} from '@tessera/inductor-core';
 import type { DType } from '@tessera/tensor';
 
 /** Small generator of reproducible numbers. */
@@ -41,7 +52,19 @@ export interface RandomCase {
   readonly scalars: number[];
 }
 
-const DTYPES: readonly DType[] = ['float32', 'float32', 'float32', 'int32', 'int64', 'bool', 'uint8', 'int8', 'int16', 'float16', 'bfloat16'];
+const DTYPES: readonly DType[] = [
+  'float32',
+  'float32',
+  'float32',
+  'int32',
+  'int64',
+  'bool',
+  'uint8',
+  'int8',
+  'int16',
+  'float16',
+  'bfloat16',
+];
 /** Types of intermediate values: the interpreter does not round casts to 16-bit floats, the device does. */
 const INNER_DTYPES = DTYPES.filter((dtype) => dtype !== 'float16' && dtype !== 'bfloat16');
 const SIZES = [1, 2, 3, 4, 5, 8, 12, 16, 20, 33, 64];
@@ -67,7 +90,8 @@ class Generator {
     this.outer = vars('i', r.below(3) + (reduction ? 0 : 1));
     this.inner = reduction ? vars('r', 1 + r.below(2)) : [];
     if (reduction && r.chance(0.3)) this.inner[0] = { name: 'r0', size: r.pick([100, 256, 1000]) };
-    if (r.chance(0.2) && !reduction) this.outer.splice(0, 9, { name: 'i0', size: 1 + r.below(2000) });
+    if (r.chance(0.2) && !reduction)
+      this.outer.splice(0, 9, { name: 'i0', size: 1 + r.below(2000) });
   }
 
   private data(dtype: DType, count: number): number[] {
@@ -79,7 +103,12 @@ class Generator {
     });
   }
 
-  private addBuffer(dtype: DType, count: number, access: BufferParam['access'], values = this.data(dtype, count)): string {
+  private addBuffer(
+    dtype: DType,
+    count: number,
+    access: BufferParam['access'],
+    values = this.data(dtype, count),
+  ): string {
     const name = `${access === 'read' ? 'in' : 'out'}${this.params.length}`;
     this.params.push({ name, dtype, access });
     this.buffers[name] = values;
@@ -118,7 +147,12 @@ class Generator {
     const { index, count } = this.index(vars, false);
     if (r.chance(0.1)) {
       const table = this.addBuffer(dtype, 10, 'read');
-      const chosen = this.addBuffer(r.pick(['int32', 'int64']), count, 'read', Array.from({ length: count }, () => r.below(10)));
+      const chosen = this.addBuffer(
+        r.pick(['int32', 'int64']),
+        count,
+        'read',
+        Array.from({ length: count }, () => r.below(10)),
+      );
       const dtypeOfIndex = this.params.find((p) => p.name === chosen)!.dtype;
       return b.load(dtype, table, b.value(b.load(dtypeOfIndex, chosen, index)));
     }
@@ -147,10 +181,15 @@ class Generator {
     if (roll < 0.87) {
       const name = `s${this.scalars.length}`;
       this.scalars.push({ name, dtype });
-      this.scalarValues.push(dtype === 'bool' ? r.below(2) : isFloat(dtype) ? r.below(9) / 4 : r.below(9));
+      this.scalarValues.push(
+        dtype === 'bool' ? r.below(2) : isFloat(dtype) ? r.below(9) / 4 : r.below(9),
+      );
       return b.scalar(dtype, name);
     }
-    return b.const(dtype, isFloat(dtype) ? (r.below(17) - 8) / 4 : dtype === 'bool' ? r.below(2) : r.below(9));
+    return b.const(
+      dtype,
+      isFloat(dtype) ? (r.below(17) - 8) / 4 : dtype === 'bool' ? r.below(2) : r.below(9),
+    );
   }
 
   private expr(vars: readonly LoopVar[], dtype: DType, depth: number): Expr {
@@ -165,47 +204,113 @@ class Generator {
         const type = r.pick(INNER_DTYPES);
         return b.op(r.pick<ScalarOp>(['eq', 'ne', 'lt', 'le', 'gt', 'ge']), [sub(type), sub(type)]);
       }
-      return roll < 0.9 ? b.op(r.pick<ScalarOp>(['and', 'or', 'xor']), [sub('bool'), sub('bool')]) : b.op('not', [sub('bool')]);
+      return roll < 0.9
+        ? b.op(r.pick<ScalarOp>(['and', 'or', 'xor']), [sub('bool'), sub('bool')])
+        : b.op('not', [sub('bool')]);
     }
     if (isFloat(dtype)) {
-      if (roll < 0.5) return b.op(r.pick<ScalarOp>(['neg', 'abs', 'tanh', 'sigmoid', 'floor', 'ceil', 'trunc', 'square', 'sign', 'sin', 'erf']), [sub(dtype)]);
+      if (roll < 0.5)
+        return b.op(
+          r.pick<ScalarOp>([
+            'neg',
+            'abs',
+            'tanh',
+            'sigmoid',
+            'floor',
+            'ceil',
+            'trunc',
+            'square',
+            'sign',
+            'sin',
+            'erf',
+          ]),
+          [sub(dtype)],
+        );
       if (roll < 0.55) return b.op('fma', [sub(dtype), sub(dtype), sub(dtype)]);
-      return b.op(r.pick<ScalarOp>(['add', 'sub', 'mul', 'maximum', 'minimum']), [sub(dtype), sub(dtype)]);
+      return b.op(r.pick<ScalarOp>(['add', 'sub', 'mul', 'maximum', 'minimum']), [
+        sub(dtype),
+        sub(dtype),
+      ]);
     }
     if (roll < 0.45) return b.op(r.pick<ScalarOp>(['neg', 'abs', 'sign', 'not']), [sub(dtype)]);
-    return b.op(r.pick<ScalarOp>(['add', 'sub', 'mul', 'maximum', 'minimum', 'floordiv', 'truncdiv', 'remainder', 'fmod', 'and', 'or', 'xor']), [sub(dtype), sub(dtype)]);
+    return b.op(
+      r.pick<ScalarOp>([
+        'add',
+        'sub',
+        'mul',
+        'maximum',
+        'minimum',
+        'floordiv',
+        'truncdiv',
+        'remainder',
+        'fmod',
+        'and',
+        'or',
+        'xor',
+      ]),
+      [sub(dtype), sub(dtype)],
+    );
   }
 
   private store(vars: readonly LoopVar[], depth: number): Stmt {
     const dtype = this.r.pick(DTYPES);
     const { index, count } = this.index(vars, true);
     const half = dtype === 'float16' || dtype === 'bfloat16';
-    const value = half ? this.b.cast(this.expr(vars, 'float32', depth), dtype) : this.expr(vars, dtype, depth);
+    const value = half
+      ? this.b.cast(this.expr(vars, 'float32', depth), dtype)
+      : this.expr(vars, dtype, depth);
     // Narrow integers are stored as they are computed: wrap, as lowering does.
     const wrapped = this.b.cast(this.b.cast(value, 'int32'), dtype);
     const name = this.addBuffer(dtype, count, 'write', new Array<number>(count).fill(0));
-    return { kind: 'store', buf: name, index, value: isFloat(dtype) || dtype === 'bool' ? value : wrapped };
+    return {
+      kind: 'store',
+      buf: name,
+      index,
+      value: isFloat(dtype) || dtype === 'bool' ? value : wrapped,
+    };
   }
 
   private reduce(id: number): { stmt: Stmt; results: Expr[] } {
     const { b, r } = this;
     const vars = [...this.outer, ...this.inner];
-    const op = r.pick<ReduceOp>(['sum', 'sum', 'max', 'min', 'prod', 'any', 'all', 'argmax', 'argmin', 'welford', 'online_softmax']);
+    const op = r.pick<ReduceOp>([
+      'sum',
+      'sum',
+      'max',
+      'min',
+      'prod',
+      'any',
+      'all',
+      'argmax',
+      'argmin',
+      'welford',
+      'online_softmax',
+    ]);
     if (op === 'any' || op === 'all') {
-      return { stmt: { kind: 'reduce', op, ids: [id], dtype: 'bool', value: this.expr(vars, 'bool', 1) }, results: [b.acc('bool', id)] };
+      return {
+        stmt: { kind: 'reduce', op, ids: [id], dtype: 'bool', value: this.expr(vars, 'bool', 1) },
+        results: [b.acc('bool', id)],
+      };
     }
     if (op === 'welford' || op === 'online_softmax') {
       const value = this.expr(vars, 'float32', 1);
-      return { stmt: { kind: 'reduce', op, ids: [id, id + 1], dtype: 'float32', value }, results: [b.acc('float32', id), b.acc('float32', id + 1)] };
+      return {
+        stmt: { kind: 'reduce', op, ids: [id, id + 1], dtype: 'float32', value },
+        results: [b.acc('float32', id), b.acc('float32', id + 1)],
+      };
     }
     if (op === 'argmax' || op === 'argmin') {
       const value = this.expr(vars, r.pick<DType>(['float32', 'int32', 'bool']), 1);
-      return { stmt: { kind: 'reduce', op, ids: [id], dtype: 'int64', value }, results: [b.acc('int64', id)] };
+      return {
+        stmt: { kind: 'reduce', op, ids: [id], dtype: 'int64', value },
+        results: [b.acc('int64', id)],
+      };
     }
     const dtype: DType = r.chance(0.3) ? 'int32' : 'float32';
     let value = this.expr(vars, dtype, op === 'prod' ? 1 : 2);
     // Keeps products in range.
-    if (op === 'prod') value = b.op('minimum', [b.op('maximum', [value, b.const(dtype, -1)]), b.const(dtype, 1)]);
+    if (op === 'prod')
+      value = b.op('minimum', [b.op('maximum', [value, b.const(dtype, -1)]), b.const(dtype, 1)]);
     return { stmt: { kind: 'reduce', op, ids: [id], dtype, value }, results: [b.acc(dtype, id)] };
   }
 
@@ -214,7 +319,10 @@ class Generator {
     const stages: Stage[] = [];
     const all = [...this.outer, ...this.inner];
     if (this.inner.length === 0) {
-      stages.push({ kind: 'outer', body: Array.from({ length: 1 + r.below(2) }, () => this.store(this.outer, 2 + r.below(3))) });
+      stages.push({
+        kind: 'outer',
+        body: Array.from({ length: 1 + r.below(2) }, () => this.store(this.outer, 2 + r.below(3))),
+      });
     } else {
       let id = 0;
       for (let pass = 0; pass < 1 + r.below(2); pass++) {
@@ -227,7 +335,11 @@ class Generator {
         this.accs.push(...made.flatMap(({ results }) => results));
         if (r.chance(0.5)) stages.push({ kind: 'outer', body: [this.store(this.outer, 1)] });
       }
-      stages.push(r.chance(0.5) ? { kind: 'inner', body: [this.store(all, 2)] } : { kind: 'outer', body: [this.store(this.outer, 2)] });
+      stages.push(
+        r.chance(0.5)
+          ? { kind: 'inner', body: [this.store(all, 2)] }
+          : { kind: 'outer', body: [this.store(this.outer, 2)] },
+      );
     }
     const used = new Set(JSON.stringify(stages).match(/(?:in|out)\d+|s\d+/g));
     return {

@@ -2,9 +2,21 @@
  * @file Runs one kernel on the device and by the reference interpreter, and compares.
  */
 import { interpretKernel, verifyKernel, type FusedKernel } from '@tessera/inductor-core';
-import { bfloatToNumber, halfToNumber, makeTensor, numberToBfloat, numberToHalf, type DType } from '@tessera/tensor';
+import {
+  bfloatToNumber,
+  halfToNumber,
+  makeTensor,
+  numberToBfloat,
+  numberToHalf,
+  type DType,
+} from '@tessera/tensor';
 import { expect } from 'vitest';
-import { WgslExecutable, type KernelVariant, type WebGpu, type WgslProgram } from '../../src/index.js';
+import {
+  WgslExecutable,
+  type KernelVariant,
+  type WebGpu,
+  type WgslProgram,
+} from '../../src/index.js';
 import { deviceTensor, readTensor, singlePlan } from './plans.js';
 
 /** What a buffer of this dtype keeps of a number. */
@@ -19,7 +31,13 @@ export function rounded(dtype: DType, value: number): number {
 const RTOL: Partial<Record<DType, number>> = { float32: 2e-6, float16: 1e-3, bfloat16: 1.6e-2 };
 
 /** Fails when some element differs by more than the dtype allows. */
-export function expectClose(actual: readonly number[], wanted: readonly number[], dtype: DType, what: string, scale = 1): void {
+export function expectClose(
+  actual: readonly number[],
+  wanted: readonly number[],
+  dtype: DType,
+  what: string,
+  scale = 1,
+): void {
   expect(actual.length, what).toBe(wanted.length);
   const rtol = (RTOL[dtype] ?? 0) * scale;
   const wrong: string[] = [];
@@ -29,7 +47,10 @@ export function expectClose(actual: readonly number[], wanted: readonly number[]
     if (Math.abs(a - w) <= rtol * Math.abs(w) + (rtol > 0 ? 1e-6 * scale : 0)) continue;
     wrong.push(`[${i}] ${a} instead of ${w}`);
   }
-  if (wrong.length > 0) expect.fail(`${what}: ${wrong.length} of ${actual.length} elements differ: ${wrong.slice(0, 5).join('; ')}`);
+  if (wrong.length > 0)
+    expect.fail(
+      `${what}: ${wrong.length} of ${actual.length} elements differ: ${wrong.slice(0, 5).join('; ')}`,
+    );
 }
 
 /** How a kernel is generated and fed, where it is not as usual. */
@@ -56,11 +77,19 @@ export async function runOnDevice(
   const tensors = kernel.params.map((param) => {
     const padding = new Array<number>(offset).fill(1);
     const whole = deviceTensor(gpu, param.dtype, [...padding, ...buffers[param.name], ...padding]);
-    return makeTensor(whole.storage, param.dtype, 'wgpu', [buffers[param.name].length], [1], offset);
+    return makeTensor(
+      whole.storage,
+      param.dtype,
+      'wgpu',
+      [buffers[param.name].length],
+      [1],
+      offset,
+    );
   });
   executable.run(tensors, [], scalars);
   const result: Record<string, number[]> = {};
-  for (const [i, param] of kernel.params.entries()) result[param.name] = await readTensor(gpu, tensors[i]);
+  for (const [i, param] of kernel.params.entries())
+    result[param.name] = await readTensor(gpu, tensors[i]);
   for (const tensor of tensors) tensor.storage.release();
   executable.dispose();
   return result;
@@ -74,9 +103,15 @@ export function runReference(
 ): Record<string, number[]> {
   verifyKernel(kernel);
   const data: Record<string, number[]> = {};
-  for (const param of kernel.params) data[param.name] = buffers[param.name].map((value) => rounded(param.dtype, value));
-  interpretKernel(kernel, data, Object.fromEntries(kernel.scalars.map((scalar, i) => [scalar.name, scalars[i]])));
-  for (const param of kernel.params) data[param.name] = data[param.name].map((value) => rounded(param.dtype, value));
+  for (const param of kernel.params)
+    data[param.name] = buffers[param.name].map((value) => rounded(param.dtype, value));
+  interpretKernel(
+    kernel,
+    data,
+    Object.fromEntries(kernel.scalars.map((scalar, i) => [scalar.name, scalars[i]])),
+  );
+  for (const param of kernel.params)
+    data[param.name] = data[param.name].map((value) => rounded(param.dtype, value));
   return data;
 }
 
@@ -92,6 +127,12 @@ export async function compareKernel(
   const wanted = runReference(kernel, buffers, scalars);
   const actual = await runOnDevice(gpu, kernel, buffers, scalars, options);
   for (const param of kernel.params) {
-    expectClose(actual[param.name], wanted[param.name], param.dtype, `${kernel.name}: ${param.name}`, scale);
+    expectClose(
+      actual[param.name],
+      wanted[param.name],
+      param.dtype,
+      `${kernel.name}: ${param.name}`,
+      scale,
+    );
   }
 }

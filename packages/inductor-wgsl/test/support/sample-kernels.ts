@@ -1,13 +1,37 @@
 /**
  * @file Kernels as the scheduler makes them, one for each thing the generator does.
  */
-import { IrBuilder, type BufferParam, type Expr, type IndexExpr, type LoopKernel, type LoopVar, type ReduceOp, type Stage } from '@tessera/inductor-core';
+import {
+  IrBuilder,
+  type BufferParam,
+  type Expr,
+  type IndexExpr,
+  type LoopKernel,
+  type LoopVar,
+  type ReduceOp,
+  type Stage,
+} from '@tessera/inductor-core';
 import type { DType } from '@tessera/tensor';
 
-const read = (name: string, dtype: DType = 'float32'): BufferParam => ({ name, dtype, access: 'read' });
-const write = (name: string, dtype: DType = 'float32'): BufferParam => ({ name, dtype, access: 'write' });
+const read = (name: string, dtype: DType = 'float32'): BufferParam => ({
+  name,
+  dtype,
+  access: 'read',
+});
+const write = (name: string, dtype: DType = 'float32'): BufferParam => ({
+  name,
+  dtype,
+  access: 'write',
+});
 
-function loop(name: string, params: readonly BufferParam[], outer: readonly LoopVar[], inner: readonly LoopVar[], stages: readonly Stage[], scalars: LoopKernel['scalars'] = []): LoopKernel {
+function loop(
+  name: string,
+  params: readonly BufferParam[],
+  outer: readonly LoopVar[],
+  inner: readonly LoopVar[],
+  stages: readonly Stage[],
+  scalars: LoopKernel['scalars'] = [],
+): LoopKernel {
   return { kind: 'loop', name, params, scalars, outer, inner, stages };
 }
 
@@ -17,22 +41,41 @@ export function siluAdd(n: number): LoopKernel {
   const i = b.sym('i0', n);
   const x = b.load('float32', 'x', i);
   const value = b.op('add', [b.op('mul', [x, b.op('sigmoid', [x])]), b.load('float32', 'y', i)]);
-  return loop('silu_add', [read('x'), read('y'), write('out')], [{ name: 'i0', size: n }], [], [
-    { kind: 'outer', body: [{ kind: 'store', buf: 'out', index: i, value }] },
-  ]);
+  return loop(
+    'silu_add',
+    [read('x'), read('y'), write('out')],
+    [{ name: 'i0', size: n }],
+    [],
+    [{ kind: 'outer', body: [{ kind: 'store', buf: 'out', index: i, value }] }],
+  );
 }
 
 /** `out[i, j] = gelu(x[j, i] + bias[j])`: a transposed read and a row that is broadcast. */
 export function transposedGelu(rows: number, columns: number): LoopKernel {
   const b = new IrBuilder();
   const [i, j] = [b.sym('i0', rows), b.sym('i1', columns)];
-  const x = b.op('add', [b.load('float32', 'x', b.add(b.scale(j, rows), i)), b.load('float32', 'bias', j)]);
+  const x = b.op('add', [
+    b.load('float32', 'x', b.add(b.scale(j, rows), i)),
+    b.load('float32', 'bias', j),
+  ]);
   const half = b.op('mul', [x, b.const('float32', 0.5)]);
   const erf = b.op('erf', [b.op('mul', [x, b.const('float32', Math.SQRT1_2)])]);
   const value = b.op('mul', [half, b.op('add', [erf, b.const('float32', 1)])]);
-  return loop('transposed_gelu', [read('x'), read('bias'), write('out')], [{ name: 'i0', size: rows }, { name: 'i1', size: columns }], [], [
-    { kind: 'outer', body: [{ kind: 'store', buf: 'out', index: b.add(b.scale(i, columns), j), value }] },
-  ]);
+  return loop(
+    'transposed_gelu',
+    [read('x'), read('bias'), write('out')],
+    [
+      { name: 'i0', size: rows },
+      { name: 'i1', size: columns },
+    ],
+    [],
+    [
+      {
+        kind: 'outer',
+        body: [{ kind: 'store', buf: 'out', index: b.add(b.scale(i, columns), j), value }],
+      },
+    ],
+  );
 }
 
 /** Softmax over rows: online maximum and sum, then the quotient. */
@@ -41,11 +84,23 @@ export function softmax(rows: number, columns: number): LoopKernel {
   const [i, r] = [b.sym('i0', rows), b.sym('r0', columns)];
   const at = b.add(b.scale(i, columns), r);
   const x = b.load('float32', 'x', at);
-  const value = b.op('div', [b.op('exp', [b.op('sub', [x, b.acc('float32', 0)])]), b.acc('float32', 1)]);
-  return loop('softmax', [read('x'), write('out')], [{ name: 'i0', size: rows }], [{ name: 'r0', size: columns }], [
-    { kind: 'inner', body: [{ kind: 'reduce', op: 'online_softmax', ids: [0, 1], dtype: 'float32', value: x }] },
-    { kind: 'inner', body: [{ kind: 'store', buf: 'out', index: at, value }] },
+  const value = b.op('div', [
+    b.op('exp', [b.op('sub', [x, b.acc('float32', 0)])]),
+    b.acc('float32', 1),
   ]);
+  return loop(
+    'softmax',
+    [read('x'), write('out')],
+    [{ name: 'i0', size: rows }],
+    [{ name: 'r0', size: columns }],
+    [
+      {
+        kind: 'inner',
+        body: [{ kind: 'reduce', op: 'online_softmax', ids: [0, 1], dtype: 'float32', value: x }],
+      },
+      { kind: 'inner', body: [{ kind: 'store', buf: 'out', index: at, value }] },
+    ],
+  );
 }
 
 /** Layer norm over rows with weight and bias; also stores mean and 1/σ. */
@@ -58,29 +113,68 @@ export function layerNorm(rows: number, columns: number): LoopKernel {
   const variance = b.op('div', [b.acc('float32', 1), b.const('float32', columns)]);
   const rstd = b.op('rsqrt', [b.op('add', [variance, b.const('float32', 1e-5)])]);
   const normal = b.op('mul', [b.op('sub', [x, mean]), rstd]);
-  const value = b.op('add', [b.op('mul', [normal, b.load('float32', 'weight', r)]), b.load('float32', 'bias', r)]);
-  return loop('layer_norm', [read('x'), read('weight'), read('bias'), write('mean'), write('rstd'), write('out')], [{ name: 'i0', size: rows }], [{ name: 'r0', size: columns }], [
-    { kind: 'inner', body: [{ kind: 'reduce', op: 'welford', ids: [0, 1], dtype: 'float32', value: x }] },
-    { kind: 'outer', body: [{ kind: 'store', buf: 'mean', index: i, value: mean }, { kind: 'store', buf: 'rstd', index: i, value: rstd }] },
-    { kind: 'inner', body: [{ kind: 'store', buf: 'out', index: at, value }] },
+  const value = b.op('add', [
+    b.op('mul', [normal, b.load('float32', 'weight', r)]),
+    b.load('float32', 'bias', r),
   ]);
+  return loop(
+    'layer_norm',
+    [read('x'), read('weight'), read('bias'), write('mean'), write('rstd'), write('out')],
+    [{ name: 'i0', size: rows }],
+    [{ name: 'r0', size: columns }],
+    [
+      {
+        kind: 'inner',
+        body: [{ kind: 'reduce', op: 'welford', ids: [0, 1], dtype: 'float32', value: x }],
+      },
+      {
+        kind: 'outer',
+        body: [
+          { kind: 'store', buf: 'mean', index: i, value: mean },
+          { kind: 'store', buf: 'rstd', index: i, value: rstd },
+        ],
+      },
+      { kind: 'inner', body: [{ kind: 'store', buf: 'out', index: at, value }] },
+    ],
+  );
 }
 
 /** A reduction of a matrix: over its rows' elements (`rows`), or over its columns' (`columns`). */
-export function reduceMatrix(op: ReduceOp, along: 'rows' | 'columns', rows: number, columns: number, dtype: DType = 'float32'): LoopKernel {
+export function reduceMatrix(
+  op: ReduceOp,
+  along: 'rows' | 'columns',
+  rows: number,
+  columns: number,
+  dtype: DType = 'float32',
+): LoopKernel {
   const b = new IrBuilder();
   const [outerSize, innerSize] = along === 'rows' ? [rows, columns] : [columns, rows];
   const [i, r] = [b.sym('i0', outerSize), b.sym('r0', innerSize)];
-  const at: IndexExpr = along === 'rows' ? b.add(b.scale(i, columns), r) : b.add(b.scale(r, columns), i);
+  const at: IndexExpr =
+    along === 'rows' ? b.add(b.scale(i, columns), r) : b.add(b.scale(r, columns), i);
   let value: Expr = b.load(dtype, 'x', at);
   if (op === 'any' || op === 'all') value = b.op('gt', [value, b.const(dtype, 0)]);
   const two = op === 'welford' || op === 'online_softmax';
   const resultType: DType = op.startsWith('arg') ? 'int64' : value.dtype;
   const ids = two ? [0, 1] : [0];
-  return loop(`${op}_${along}`, [read('x', dtype), ...ids.map((id) => write(`out${id}`, resultType))], [{ name: 'i0', size: outerSize }], [{ name: 'r0', size: innerSize }], [
-    { kind: 'inner', body: [{ kind: 'reduce', op, ids, dtype: resultType, value }] },
-    { kind: 'outer', body: ids.map((id) => ({ kind: 'store', buf: `out${id}`, index: i, value: b.acc(resultType, id) })) },
-  ]);
+  return loop(
+    `${op}_${along}`,
+    [read('x', dtype), ...ids.map((id) => write(`out${id}`, resultType))],
+    [{ name: 'i0', size: outerSize }],
+    [{ name: 'r0', size: innerSize }],
+    [
+      { kind: 'inner', body: [{ kind: 'reduce', op, ids, dtype: resultType, value }] },
+      {
+        kind: 'outer',
+        body: ids.map((id) => ({
+          kind: 'store',
+          buf: `out${id}`,
+          index: i,
+          value: b.acc(resultType, id),
+        })),
+      },
+    ],
+  );
 }
 
 /** `out[n, c] = Σ_h Σ_w x[n, h, w, c]`: two inner variables, contiguous along the outer one. */
@@ -88,10 +182,38 @@ export function spatialSum(n: number, h: number, w: number, c: number): LoopKern
   const b = new IrBuilder();
   const [i, j, y, x] = [b.sym('i0', n), b.sym('i1', c), b.sym('r0', h), b.sym('r1', w)];
   const at = b.add(b.scale(i, h * w * c), b.scale(y, w * c), b.scale(x, c), j);
-  return loop('spatial_sum', [read('x'), write('out')], [{ name: 'i0', size: n }, { name: 'i1', size: c }], [{ name: 'r0', size: h }, { name: 'r1', size: w }], [
-    { kind: 'inner', body: [{ kind: 'reduce', op: 'sum', ids: [0], dtype: 'float32', value: b.load('float32', 'x', at) }] },
-    { kind: 'outer', body: [{ kind: 'store', buf: 'out', index: b.add(b.scale(i, c), j), value: b.acc('float32', 0) }] },
-  ]);
+  return loop(
+    'spatial_sum',
+    [read('x'), write('out')],
+    [
+      { name: 'i0', size: n },
+      { name: 'i1', size: c },
+    ],
+    [
+      { name: 'r0', size: h },
+      { name: 'r1', size: w },
+    ],
+    [
+      {
+        kind: 'inner',
+        body: [
+          {
+            kind: 'reduce',
+            op: 'sum',
+            ids: [0],
+            dtype: 'float32',
+            value: b.load('float32', 'x', at),
+          },
+        ],
+      },
+      {
+        kind: 'outer',
+        body: [
+          { kind: 'store', buf: 'out', index: b.add(b.scale(i, c), j), value: b.acc('float32', 0) },
+        ],
+      },
+    ],
+  );
 }
 
 /** `out[i, j] = table[ids[i], j]`: an embedding. */
@@ -100,9 +222,21 @@ export function embedding(count: number, width: number): LoopKernel {
   const [i, j] = [b.sym('i0', count), b.sym('i1', width)];
   const id = b.value(b.load('int64', 'ids', i));
   const value = b.load('float32', 'table', b.add(b.mul(id, b.int(width)), j));
-  return loop('embedding', [read('ids', 'int64'), read('table'), write('out')], [{ name: 'i0', size: count }, { name: 'i1', size: width }], [], [
-    { kind: 'outer', body: [{ kind: 'store', buf: 'out', index: b.add(b.scale(i, width), j), value }] },
-  ]);
+  return loop(
+    'embedding',
+    [read('ids', 'int64'), read('table'), write('out')],
+    [
+      { name: 'i0', size: count },
+      { name: 'i1', size: width },
+    ],
+    [],
+    [
+      {
+        kind: 'outer',
+        body: [{ kind: 'store', buf: 'out', index: b.add(b.scale(i, width), j), value }],
+      },
+    ],
+  );
 }
 
 /** Concatenation of two vectors as masked loads. */
@@ -116,9 +250,13 @@ export function concatenation(first: number, second: number): LoopKernel {
     b.masked(low, b.load('float32', 'x', i), 0),
     b.masked(b.op('not', [low]), b.load('float32', 'y', b.add(i, b.int(-first))), 0),
   ]);
-  return loop('concatenation', [read('x'), read('y'), write('out')], [{ name: 'i0', size: first + second }], [], [
-    { kind: 'outer', body: [{ kind: 'store', buf: 'out', index: i, value }] },
-  ]);
+  return loop(
+    'concatenation',
+    [read('x'), read('y'), write('out')],
+    [{ name: 'i0', size: first + second }],
+    [],
+    [{ kind: 'outer', body: [{ kind: 'store', buf: 'out', index: i, value }] }],
+  );
 }
 
 /** Dropout with Philox: `x · (u >= p) / (1 - p)`, and a normal number beside it. */
@@ -128,30 +266,72 @@ export function dropout(n: number): LoopKernel {
   const [seed, offset] = [b.scalar('int64', 'seed'), b.scalar('int64', 'offset')];
   const u = b.random('float32', 'uniform', seed, offset, i);
   const keep = b.op('ge', [u, b.scalar('float32', 'p')]);
-  const scale = b.op('reciprocal', [b.op('sub', [b.const('float32', 1), b.scalar('float32', 'p')])]);
-  const value = b.op('mul', [b.op('mul', [b.load('float32', 'x', i), b.cast(keep, 'float32')]), scale]);
+  const scale = b.op('reciprocal', [
+    b.op('sub', [b.const('float32', 1), b.scalar('float32', 'p')]),
+  ]);
+  const value = b.op('mul', [
+    b.op('mul', [b.load('float32', 'x', i), b.cast(keep, 'float32')]),
+    scale,
+  ]);
   const noise = b.random('float32', 'normal', seed, b.op('add', [offset, b.const('int64', 1)]), i);
-  return loop('dropout', [read('x'), write('out'), write('noise'), write('mask', 'bool')], [{ name: 'i0', size: n }], [], [
-    {
-      kind: 'outer',
-      body: [
-        { kind: 'store', buf: 'out', index: i, value },
-        { kind: 'store', buf: 'noise', index: i, value: noise },
-        { kind: 'store', buf: 'mask', index: i, value: keep },
-      ],
-    },
-  ], [{ name: 'seed', dtype: 'int64' }, { name: 'offset', dtype: 'int64' }, { name: 'p', dtype: 'float32' }]);
+  return loop(
+    'dropout',
+    [read('x'), write('out'), write('noise'), write('mask', 'bool')],
+    [{ name: 'i0', size: n }],
+    [],
+    [
+      {
+        kind: 'outer',
+        body: [
+          { kind: 'store', buf: 'out', index: i, value },
+          { kind: 'store', buf: 'noise', index: i, value: noise },
+          { kind: 'store', buf: 'mask', index: i, value: keep },
+        ],
+      },
+    ],
+    [
+      { name: 'seed', dtype: 'int64' },
+      { name: 'offset', dtype: 'int64' },
+      { name: 'p', dtype: 'float32' },
+    ],
+  );
 }
 
 /** An SGD step with momentum, in place: `m = μ m + g; p -= lr m`. */
 export function sgdStep(n: number): LoopKernel {
   const b = new IrBuilder();
   const i = b.sym('i0', n);
-  const momentum = b.op('add', [b.op('mul', [b.scalar('float32', 'mu'), b.load('float32', 'm', i)]), b.load('float32', 'g', i)]);
-  const parameter = b.op('sub', [b.load('float32', 'p', i), b.op('mul', [b.scalar('float32', 'lr'), momentum])]);
-  return loop('sgd_step', [{ name: 'p', dtype: 'float32', access: 'readwrite' }, { name: 'm', dtype: 'float32', access: 'readwrite' }, read('g')], [{ name: 'i0', size: n }], [], [
-    { kind: 'outer', body: [{ kind: 'store', buf: 'm', index: i, value: momentum }, { kind: 'store', buf: 'p', index: i, value: parameter }] },
-  ], [{ name: 'mu', dtype: 'float32' }, { name: 'lr', dtype: 'float32' }]);
+  const momentum = b.op('add', [
+    b.op('mul', [b.scalar('float32', 'mu'), b.load('float32', 'm', i)]),
+    b.load('float32', 'g', i),
+  ]);
+  const parameter = b.op('sub', [
+    b.load('float32', 'p', i),
+    b.op('mul', [b.scalar('float32', 'lr'), momentum]),
+  ]);
+  return loop(
+    'sgd_step',
+    [
+      { name: 'p', dtype: 'float32', access: 'readwrite' },
+      { name: 'm', dtype: 'float32', access: 'readwrite' },
+      read('g'),
+    ],
+    [{ name: 'i0', size: n }],
+    [],
+    [
+      {
+        kind: 'outer',
+        body: [
+          { kind: 'store', buf: 'm', index: i, value: momentum },
+          { kind: 'store', buf: 'p', index: i, value: parameter },
+        ],
+      },
+    ],
+    [
+      { name: 'mu', dtype: 'float32' },
+      { name: 'lr', dtype: 'float32' },
+    ],
+  );
 }
 
 /** Numbers in [-2, 2) that repeat only after a prime count. */

@@ -31,7 +31,8 @@ function vectorForm(name: string, source: HelperSource): string {
   const parameters = header[1].split(', ').map((part) => part.split(': ') as [string, ScalarType]);
   const declared = parameters.map(([id, type]) => `${id}: ${typeName(type, 4)}`).join(', ');
   const calls = ['x', 'y', 'z', 'w'].map(
-    (component) => `${wgslName(name, 1)}(${parameters.map(([id]) => `${id}.${component}`).join(', ')})`,
+    (component) =>
+      `${wgslName(name, 1)}(${parameters.map(([id]) => `${id}.${component}`).join(', ')})`,
   );
   const result = typeName(header[2] as ScalarType, 4);
   return `fn ${wgslName(name, 4)}(${declared}) -> ${result} {
@@ -58,7 +59,9 @@ export class HelperLibrary {
       return result;
     }
     const text = source.text
-      .replace(/@(\w+)/g, (_, callee: string) => (callee === name ? result : this.use(callee, width)))
+      .replace(/@(\w+)/g, (_, callee: string) =>
+        callee === name ? result : this.use(callee, width),
+      )
       .replace(/\b[FIUB]\b/g, (letter) => typeName(GENERICS[letter], width));
     this.functions.push(text);
     return result;

@@ -1,0 +1,40 @@
+/**
+ * @file WGSL text of buffer elements: one at a time or in vectors of four, whatever the buffer is declared
+ * as.
+ */
+import type { BufferAccess } from './program.js';
+import { typeName, type Width } from './wgsl-types.js';
+
+/** Element of a buffer at an index text, the binding's offset included. */
+export function elementText(buffer: BufferAccess, index: string): string {
+  return rawElement(buffer, buffer.offset === null ? index : `${index} + ${buffer.offset}`);
+}
+
+/** Element at an index text that includes the offset. */
+export function rawElement(buffer: BufferAccess, index: string): string {
+  if (!buffer.vector) return `${buffer.variable}[${index}]`;
+  return `${buffer.variable}[${vectorIndex(index)}][${grouped(index)} & 3u]`;
+}
+
+/** Index of the vector that begins at a multiple of four. */
+export function vectorIndex(index: string): string {
+  return `${grouped(index)} >> 2u`;
+}
+
+/** Text that may be an operand of a shift or mask. */
+function grouped(text: string): string {
+  return /^[\w.]+$/.test(text) ? text : `(${text})`;
+}
+
+/** Index text of a lane that is `offset` elements on. */
+export function laneOffset(name: string, offset: number): string {
+  if (offset === 0) return name;
+  return offset > 0 ? `${name} + ${offset}u` : `${name} - ${-offset}u`;
+}
+
+/** Text of a stored element as a value of its compute type. */
+export function fromStorage(text: string, buffer: BufferAccess, width: Width): string {
+  if (buffer.storage === 'f16') return `${typeName('f32', width)}(${text})`;
+  if (buffer.param.dtype === 'bool') return `(${text} != ${typeName('u32', width)}(0u))`;
+  return text;
+}
