@@ -10,6 +10,8 @@
  */
 import { cpuHeap } from '../heap/cpu-heap.js';
 import { deviceRuntime } from '../device.js';
+import { setOutOfMemoryReport, setPressureHook } from '../heap/heap-hooks.js';
+import { nodeCollector } from './node-gc.js';
 import type { Storage } from './storage.js';
 
 /** One live allocation: enough to free it without the storage object. */
@@ -30,7 +32,8 @@ const live = new Set<Allocation>();
 let liveBytes = 0;
 let bytesSinceSweep = 0;
 let allocationsSinceSweep = 0;
-let forceCollection: (() => void) | null = null;
+/** Undefined until the first sweep asks the host for one. */
+let forceCollection: (() => void) | null | undefined;
 
 const registry = new FinalizationRegistry<Allocation>((allocation) => freeAllocation(allocation));
 
@@ -84,6 +87,7 @@ export function reclaimNow(): number {
   const before = liveBytes;
   bytesSinceSweep = 0;
   allocationsSinceSweep = 0;
+  if (forceCollection === undefined) forceCollection = nodeCollector();
   if (forceCollection === null) return 0;
   forceCollection();
   for (const allocation of [...live]) {
@@ -106,3 +110,12 @@ export function largestStorages(count: number): Storage[] {
   }
   return storages.sort((a, b) => b.nbytes - a.nbytes).slice(0, count);
 }
+
+setPressureHook((urgent) => {
+  if (urgent) reclaimNow();
+  else reclaimUnderPressure();
+});
+
+setOutOfMemoryReport(() =>
+  largestStorages(5).map((storage) => `storage of ${storage.nbytes} bytes on ${storage.device}`),
+);

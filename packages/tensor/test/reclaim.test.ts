@@ -1,0 +1,36 @@
+import { describe, expect, it } from 'vitest';
+import { isTesseraError } from '@tessera/shared';
+import { cpuHeap } from '../src/heap/cpu-heap.js';
+import { reclaimNow } from '../src/memory/reclaim.js';
+import { Storage } from '../src/memory/storage.js';
+
+const MIB = 1024 * 1024;
+
+describe('memory of unreachable storages', () => {
+  it('comes back within a synchronous loop that never disposes', () => {
+    for (let i = 0; i < 3000; i++) {
+      const storage = Storage.allocate('cpu', 2 * MIB);
+      cpuHeap().u8[storage.ptr] = 1;
+    }
+    // 6 GB were allocated: more than the heap can ever hold.
+    expect(cpuHeap().stats().committedBytes).toBeLessThan(600 * MIB);
+  });
+
+  it('is won back before an allocation fails, and the error names the largest that are left', () => {
+    reclaimNow();
+    const live = cpuHeap().stats().liveBytes;
+    cpuHeap().setBudget(live + 64 * MIB);
+    const kept = Storage.allocate('cpu', 40 * MIB);
+    for (let i = 0; i < 50; i++) Storage.allocate('cpu', 8 * MIB);
+    let caught: unknown;
+    try {
+      Storage.allocate('cpu', 60 * MIB);
+    } catch (error) {
+      caught = error;
+    }
+    cpuHeap().setBudget(Infinity);
+    expect(isTesseraError(caught, 'out-of-memory')).toBe(true);
+    expect((caught as Error).message).toContain(String(kept.nbytes));
+    kept.release();
+  });
+});
