@@ -26,6 +26,9 @@ export { Storage, type StorageState } from './memory/storage.js';
 export { largestStorages, liveStorageBytes, reclaimNow } from './memory/reclaim.js';
 export { keep, tidy } from './memory/tidy.js';
 
+// Files
+export { type SafetensorsSource, loadSafetensors, parseSafetensors, serializeSafetensors } from './io/safetensors.js';
+
 // Operators
 export { OpOverload, allOps, defineOp, findOp, getOp } from './op/op-overload.js';
 export { type InplaceOf, defineInplace } from './op/inplace.js';
@@ -116,10 +119,24 @@ export { argsort, sort, topk } from './ops/sort.js';
 
 // Indexing
 export { gather, scatter, scatterAdd, scatterAdd_, scatter_ } from './ops/scatter.js';
+export { embedding, indexAdd, indexAdd_, indexSelect } from './ops/index-select.js';
+export { type TensorIndices, index, indexPut, indexPut_, maskedSelect, nonzero } from './ops/indexing.js';
+export { oneHot, tril, tril_, triu, triu_ } from './ops/triangle.js';
+export { constantPad } from './ops/pad.js';
 
 // Matrix products
 export { type ProductOptions, addmm, addmm_, baddbmm, baddbmm_, bmm, dot, mm, mv } from './ops/matmul.js';
 export { linear, matmul, outer } from './ops/matmul-composite.js';
+
+// Convolution and pooling
+export { convolution } from './ops/convolution.js';
+export {
+  type ConvOptions, type ConvTransposeOptions, conv1d, conv2d, conv3d, convTranspose1d, convTranspose2d, convTranspose3d,
+} from './ops/convolution-composite.js';
+export { type MaxPoolOptions, maxPool1d, maxPool1dWithIndices, maxPool2d, maxPool2dWithIndices, maxPool3d } from './ops/pool-max.js';
+export {
+  type AvgPoolOptions, adaptiveAvgPool1d, adaptiveAvgPool2d, adaptiveAvgPool3d, avgPool1d, avgPool2d, avgPool3d,
+} from './ops/pool-average.js';
 
 // Normalization and losses
 export { type LayerNormOptions, layerNorm, nativeLayerNorm, rmsNorm } from './ops/norm-layer.js';
@@ -137,3 +154,7 @@ export {
   scalarTensor, zeros, zerosLike,
 } from './ops/factory.js';
 export { arange, eye, linspace } from './ops/factory-range.js';
+
+// Random tensors
+export { bernoulli, bernoulli_, normal_, rand, randLike, randint, randn, randnLike, randperm, uniform_ } from './ops/random.js';
+export { dropout, dropout_, nativeDropout } from './ops/dropout.js';

@@ -1,0 +1,101 @@
+/**
+ * @file The header of a safetensors file, checked.
+ *
+ * Layout: 8 bytes little-endian header length, JSON header, tensor bytes. Everything is checked before
+ * any tensor is made, so a malformed or hostile file loads nothing.
+ *
+ * @see https://github.com/huggingface/safetensors
+ */
+import { TesseraError } from '@tessera/shared';
+import { DTYPES, type DType, itemSize } from '../dtype.js';
+import { numelOf } from '../shape.js';
+
+/** Largest header accepted, as the reference implementation limits it: 100 MB. */
+const MAX_HEADER_BYTES = 100_000_000;
+
+/** One tensor of a file; `begin` and `end` are byte offsets from the start of the data section. */
+export interface SafetensorsEntry {
+  readonly name: string;
+  readonly dtype: DType;
+  readonly sizes: readonly number[];
+  readonly begin: number;
+  readonly end: number;
+}
+
+/** A checked header. */
+export interface SafetensorsHeader {
+  readonly entries: readonly SafetensorsEntry[];
+  readonly metadata: Readonly<Record<string, string>>;
+  /** Byte offset of the data section. */
+  readonly dataStart: number;
+}
+
+const BY_CODE = new Map(Object.entries(DTYPES).map(([name, info]) => [info.safetensors, name as DType]));
+
+/** Throws a `safetensors-invalid` error. */
+export function invalidFile(why: string): never {
+  throw new TesseraError('safetensors-invalid', `Not a valid safetensors file: ${why}.`, {
+    hints: ['Check that the file was downloaded completely and is a .safetensors file.'],
+  });
+}
+
+/** Length of the JSON header from the first 8 bytes. @throws safetensors-invalid */
+export function headerLength(prefix: Uint8Array): number {
+  if (prefix.byteLength < 8) invalidFile(`it has ${prefix.byteLength} bytes, too few for the header's length`);
+  const length = new DataView(prefix.buffer, prefix.byteOffset, 8).getBigUint64(0, true);
+  if (length > BigInt(MAX_HEADER_BYTES)) invalidFile(`its header claims ${length} bytes; at most ${MAX_HEADER_BYTES} are allowed`);
+  return Number(length);
+}
+
+/** Parses and checks a header. `dataBytes` is the size of the data section. @throws safetensors-invalid */
+export function parseHeader(json: Uint8Array, dataBytes: number): SafetensorsHeader {
+  let parsed: unknown;
+  try {
+    parsed = JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(json));
+  } catch (error) {
+    invalidFile(`its header is not JSON (${(error as Error).message})`);
+  }
+  if (typeof parsed !== 'object' || parsed === null || Array.isArray(parsed)) invalidFile('its header is not an object');
+  const entries: SafetensorsEntry[] = [];
+  let metadata: Record<string, string> = {};
+  for (const [name, value] of Object.entries(parsed)) {
+    if (name === '__metadata__') metadata = parseMetadata(value);
+    else entries.push(parseEntry(name, value, dataBytes));
+  }
+  checkOverlap(entries, dataBytes);
+  return { entries, metadata, dataStart: 8 + json.byteLength };
+}
+
+function parseMetadata(value: unknown): Record<string, string> {
+  if (typeof value !== 'object' || value === null || Object.values(value).some((item) => typeof item !== 'string')) {
+    invalidFile('its __metadata__ is not a record of strings');
+  }
+  return value as Record<string, string>;
+}
+
+function parseEntry(name: string, value: unknown, dataBytes: number): SafetensorsEntry {
+  const { dtype: code, shape, data_offsets: offsets } = (value ?? {}) as { dtype?: unknown; shape?: unknown; data_offsets?: unknown };
+  const dtype = typeof code === 'string' ? BY_CODE.get(code) : undefined;
+  if (dtype === undefined) invalidFile(`tensor '${name}' has dtype ${JSON.stringify(code)}; known: ${[...BY_CODE.keys()].join(', ')}`);
+  if (!Array.isArray(shape) || !shape.every((size) => Number.isSafeInteger(size) && (size as number) >= 0)) invalidFile(`tensor '${name}' has no valid shape`);
+  const sizes = shape as number[];
+  if (!Array.isArray(offsets) || offsets.length !== 2 || !offsets.every((offset) => Number.isSafeInteger(offset) && (offset as number) >= 0)) {
+    invalidFile(`tensor '${name}' has no valid data_offsets`);
+  }
+  const [begin, end] = offsets as [number, number];
+  if (begin > end || end > dataBytes) invalidFile(`tensor '${name}' lies at bytes ${begin} to ${end}, but there are ${dataBytes}`);
+  const wanted = numelOf(sizes) * itemSize(dtype);
+  if (wanted !== end - begin) invalidFile(`tensor '${name}' of shape [${sizes.join(', ')}] and ${dtype} needs ${wanted} bytes, but has ${end - begin}`);
+  return { name, dtype, sizes, begin, end };
+}
+
+/** Tensors must cover the data section without overlaps or holes. */
+function checkOverlap(entries: readonly SafetensorsEntry[], dataBytes: number): void {
+  let at = 0;
+  for (const entry of [...entries].sort((a, b) => a.begin - b.begin || a.end - b.end)) {
+    if (entry.begin < at) invalidFile(`tensor '${entry.name}' overlaps another one`);
+    if (entry.begin > at) invalidFile(`bytes ${at} to ${entry.begin} belong to no tensor`);
+    at = entry.end;
+  }
+  if (at !== dataBytes) invalidFile(`bytes ${at} to ${dataBytes} belong to no tensor (or the file is truncated)`);
+}

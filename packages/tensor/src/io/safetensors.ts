@@ -1,0 +1,74 @@
+/**
+ * @file Reading and writing safetensors, the format of PyTorch checkpoints.
+ */
+import { TesseraError } from '@tessera/shared';
+import { fromBytes } from '../create.js';
+import { DTYPES, itemSize } from '../dtype.js';
+import { cpuHeap } from '../heap/cpu-heap.js';
+import { contiguous } from '../ops/copy.js';
+import { noGrad } from '../autograd/grad-mode.js';
+import { numelOf } from '../shape.js';
+import type { Tensor } from '../tensor.js';
+import { headerLength, invalidFile, parseHeader } from './safetensors-header.js';
+
+/** Where to read from: bytes, a Blob or File, or a URL. */
+export type SafetensorsSource = Uint8Array | ArrayBuffer | Blob | URL | string;
+
+/**
+ * Tensors of a file held in memory, by name, in the file's order.
+ *
+ * @throws safetensors-invalid for anything malformed; then nothing was loaded
+ */
+export function parseSafetensors(bytes: Uint8Array): Record<string, Tensor> {
+  const length = headerLength(bytes);
+  if (8 + length > bytes.byteLength) invalidFile(`its header needs ${length} bytes, but only ${bytes.byteLength - 8} are left`);
+  const header = parseHeader(bytes.subarray(8, 8 + length), bytes.byteLength - 8 - length);
+  const result: Record<string, Tensor> = {};
+  for (const { name, dtype, sizes, begin, end } of header.entries) {
+    result[name] = fromBytes(bytes.subarray(header.dataStart + begin, header.dataStart + end), sizes, dtype);
+  }
+  return result;
+}
+
+async function readBytes(source: SafetensorsSource): Promise<Uint8Array> {
+  if (source instanceof Uint8Array) return source;
+  if (source instanceof ArrayBuffer) return new Uint8Array(source);
+  if (source instanceof Blob) return new Uint8Array(await source.arrayBuffer());
+  const response = await fetch(source);
+  if (!response.ok) {
+    throw new TesseraError('safetensors-invalid', `Could not read ${String(source)}: ${response.status} ${response.statusText}.`, { hints: ['Check the address.'] });
+  }
+  return new Uint8Array(await response.arrayBuffer());
+}
+
+/** Reads a file from memory, a Blob or a URL. @throws safetensors-invalid */
+export async function loadSafetensors(source: SafetensorsSource): Promise<Record<string, Tensor>> {
+  return parseSafetensors(await readBytes(source));
+}
+
+/** A safetensors file with the given tensors (on `cpu`) and metadata. Deterministic. */
+export function serializeSafetensors(tensors: Readonly<Record<string, Tensor>>, metadata?: Readonly<Record<string, string>>): Uint8Array {
+  const header: Record<string, unknown> = metadata === undefined ? {} : { __metadata__: metadata };
+  let offset = 0;
+  // Wider types first keeps every tensor aligned, as the reference implementation does.
+  const entries = Object.entries(tensors).sort(([a, x], [b, y]) => itemSize(y.dtype) - itemSize(x.dtype) || (a < b ? -1 : 1));
+  for (const [name, tensor] of entries) {
+    const bytes = numelOf(tensor.sizes) * itemSize(tensor.dtype);
+    header[name] = { dtype: DTYPES[tensor.dtype].safetensors, shape: tensor.sizes, data_offsets: [offset, offset + bytes] };
+    offset += bytes;
+  }
+  let json = JSON.stringify(header);
+  json += ' '.repeat((8 - (new TextEncoder().encode(json).byteLength % 8)) % 8);
+  const text = new TextEncoder().encode(json);
+  const file = new Uint8Array(8 + text.byteLength + offset);
+  new DataView(file.buffer).setBigUint64(0, BigInt(text.byteLength), true);
+  file.set(text, 8);
+  let at = 8 + text.byteLength;
+  for (const [, tensor] of entries) {
+    const packed = noGrad(() => contiguous(tensor));
+    const bytes = numelOf(packed.sizes) * itemSize(packed.dtype);
+    if (bytes > 0) file.set(cpuHeap().u8.subarray(packed.dataPtr(), packed.dataPtr() + bytes), at);
+    at += bytes;
+  }
+  return file;
+}
