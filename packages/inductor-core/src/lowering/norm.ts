@@ -13,7 +13,7 @@ import { LoweredTensor } from './lowered-tensor.js';
 import type { Lowering } from './lowering.js';
 import { accumulateDtype, reduce } from './reduce.js';
 import { countOf, momentsOf } from './reduction.js';
-import type { LoweredArg, LoweringFn } from './registry.js';
+import type { LoweredArg, LoweringCall, LoweringFn } from './registry.js';
 
 /** Coordinates of a per-channel parameter or a statistic at the canonical coordinates of the input. */
 type Project = (vars: readonly IndexExpr[]) => readonly IndexExpr[];
@@ -205,15 +205,20 @@ function batchNormForm(results: number): LoweringFn {
   return (l, [input, weight, bias, runningMean, runningVar, training, momentum, eps], call) => {
     const args = { training: training === true, momentum: Number(momentum), eps: Number(eps), running: [runningMean, runningVar] as const };
     const made = batchNorm(l, tensorArg(input!, call.op), weight, bias, args, call.dtype);
-    return [...made.results, ...made.updated].slice(0, results);
+    return asRecorded(l, [...made.results, ...made.updated].slice(0, results), call);
   };
 }
 
+/** Results in their recorded types: saved statistics differ between devices and modes. */
+function asRecorded(l: Lowering, results: readonly (LoweredTensor | null)[], call: LoweringCall): (LoweredTensor | null)[] {
+  return results.map((tensor, i) => (tensor === null || call.results[i] == null ? tensor : castTensor(l, tensor, call.results[i].dtype)));
+}
+
 const batchNormNoTraining: LoweringFn = (l, [input, weight, bias, runningMean, runningVar, momentum, eps], call) =>
-  batchNorm(l, tensorArg(input!, call.op), weight, bias, { training: false, momentum: Number(momentum), eps: Number(eps), running: [runningMean, runningVar] }, call.dtype).results;
+  asRecorded(l, batchNorm(l, tensorArg(input!, call.op), weight, bias, { training: false, momentum: Number(momentum), eps: Number(eps), running: [runningMean, runningVar] }, call.dtype).results, call);
 
 const batchNormNoStats: LoweringFn = (l, [input, weight, bias, , momentum, eps], call) =>
-  batchNorm(l, tensorArg(input!, call.op), weight, bias, { training: true, momentum: Number(momentum), eps: Number(eps), running: [null, null] }, call.dtype).results;
+  asRecorded(l, batchNorm(l, tensorArg(input!, call.op), weight, bias, { training: true, momentum: Number(momentum), eps: Number(eps), running: [null, null] }, call.dtype).results, call);
 
 const batchNormBackward: LoweringFn = (l, [grad, input, weight, runningMean, runningVar, saveMean, saveInvstd, train, eps, mask], call) => {
   const x = tensorArg(input!, call.op);

@@ -156,7 +156,7 @@ function averaged(l: Lowering, x: LoweredTensor, window: Window, sizes: readonly
     total = reducePlan(l, { op: 'sum', dtype: acc, sizes, inner, order: [...l.loopVars(sizes), ...inner], value: at(taps.map((tap) => tap.index)) })[0]!.expr;
   }
   const count = l.ir.cast(windowDivisor(l, window, x.sizes.slice(lead), vars.slice(lead), divisor), acc);
-  return l.pointwise(sizes, m.cast(m.div(total, count), x.dtype));
+  return l.pointwise(sizes, m.cast(l.ir.op(isFloatingPoint(acc) ? 'div' : 'truncdiv', [total, count]), x.dtype));
 }
 
 /** Start of window `out` of an adaptive pool, as an index. */

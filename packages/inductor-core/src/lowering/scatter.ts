@@ -124,19 +124,29 @@ function sourceOf(l: Lowering, src: Operand, dtype: LoweredTensor['dtype']): (co
   return () => value;
 }
 
+/** A 0-d tensor as one of one element. */
+function atLeast1d(x: LoweredTensor): LoweredTensor {
+  return x.sizes.length === 0 ? x.view([1], []) : x;
+}
+
+/** The result in the shape of the original, which may be 0-d. */
+function asBefore(l: Lowering, result: LoweredTensor, self: LoweredTensor): LoweredTensor {
+  return self.sizes.length === 0 ? result.view([], [l.ir.int(0)]) : result;
+}
+
 /** scatter.src, scatter.value, scatter_add: self, dim, index, src. */
 function scatter(add: boolean): LoweringFn {
   return (l, [self, dim, index, src], call) => {
-    const x = tensorArg(self!, call.op);
-    const at = readyOperand(l, tensorArg(index!, call.op));
-    if (x.sizes.length === 0) return null;
-    if (numelOf(at.sizes) === 0) return x;
+    const original = tensorArg(self!, call.op);
+    const x = atLeast1d(original);
+    const at = atLeast1d(readyOperand(l, tensorArg(index!, call.op)));
+    if (numelOf(at.sizes) === 0) return original;
     const along = wrapDim(Number(dim), x.sizes.length, call.op);
     if (!affordable(l, numelOf(x.sizes), at.sizes[along]!)) return null;
-    const from = operandArg(src!, call.op);
-    if (from instanceof LoweredTensor) readyOperand(l, from);
+    const operand = operandArg(src!, call.op);
+    const from = operand instanceof LoweredTensor ? atLeast1d(readyOperand(l, operand)) : operand;
     const sources = alongDim(l, x.sizes, along, at, sourceOf(l, from, x.dtype));
-    return add ? accumulated(l, x, sources, 1) : replaced(l, x, sources);
+    return asBefore(l, add ? accumulated(l, x, sources, 1) : replaced(l, x, sources), original);
   };
 }
 
@@ -150,15 +160,15 @@ function indexAlong(l: Lowering, index: LoweredTensor, sizes: readonly number[],
 /** index_add (alpha) and index_copy: self, dim, index, source. */
 function indexInto(add: boolean): LoweringFn {
   return (l, [self, dim, index, source, alpha], call) => {
-    const x = tensorArg(self!, call.op);
-    if (x.sizes.length === 0) return null;
+    const original = tensorArg(self!, call.op);
+    const x = atLeast1d(original);
     const along = wrapDim(Number(dim), x.sizes.length, call.op);
     const at = indexAlong(l, readyOperand(l, tensorArg(index!, call.op)), x.sizes, along);
-    if (at.sizes[along] === 0) return x;
+    if (at.sizes[along] === 0) return original;
     if (!affordable(l, numelOf(x.sizes), at.sizes[along]!)) return null;
-    const from = readyOperand(l, tensorArg(source!, call.op));
-    const sources = alongDim(l, x.sizes, along, at, (coords) => from.load(coords));
-    return add ? accumulated(l, x, sources, alpha) : replaced(l, x, sources);
+    const from = atLeast1d(readyOperand(l, tensorArg(source!, call.op)));
+    const sources = alongDim(l, x.sizes, along, at, (coords) => from.load(coords.map((coord, d) => (from.sizes[d] === 1 ? l.ir.int(0) : coord))));
+    return asBefore(l, add ? accumulated(l, x, sources, alpha) : replaced(l, x, sources), original);
   };
 }
 
@@ -167,6 +177,8 @@ const indexPut: LoweringFn = (l, [self, indices, values, accumulate], call) => {
   const x = tensorArg(self!, call.op);
   const list = indices as readonly LoweredArg[];
   const tensors = list.filter((index): index is LoweredTensor => index instanceof LoweredTensor);
+  const masked = maskedPut(l, x, list, tensorArg(values!, call.op), accumulate === true);
+  if (masked !== null) return masked;
   // A bool mask selects a number of elements known only at run time.
   if (tensors.length === 0 || tensors.some((index) => index.dtype === 'bool')) return null;
   for (const index of tensors) readyOperand(l, index);
@@ -190,6 +202,18 @@ const indexPut: LoweringFn = (l, [self, indices, values, accumulate], call) => {
   const sources: Sources = { inner: fresh.vars, hits, value: valueAt(fresh.index), order: fresh.index, valueAt };
   return accumulate === true ? accumulated(l, x, sources, 1) : replaced(l, x, sources);
 };
+
+/** One value put where a mask over the leading dimensions holds: a choice per element. */
+function maskedPut(l: Lowering, x: LoweredTensor, indices: readonly LoweredArg[], value: LoweredTensor, accumulate: boolean): LoweredTensor | null {
+  const [mask, ...others] = indices;
+  const only = mask instanceof LoweredTensor && mask.dtype === 'bool' && others.every((index) => index == null);
+  if (!only || numelOf(value.sizes) !== 1) return null;
+  const m = new ExprMath(l.ir);
+  const vars = l.vars(x.sizes);
+  const put = l.ir.cast(value.load(value.sizes.map(() => l.ir.int(0))), x.dtype);
+  const result = accumulate ? m.add(x.expr, put) : put;
+  return l.pointwise(x.sizes, m.where(mask.load(vars.slice(0, mask.sizes.length)), result, x.expr));
+}
 
 function asValue(l: Lowering, index: IndexExpr): Expr {
   return index.kind === 'value' ? index.value : l.ir.index('int64', index);
