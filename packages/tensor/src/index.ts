@@ -149,12 +149,11 @@ export {
 } from './ops/loss-pointwise.js';
 
 // Factories
-export {
-  type TensorOptions, empty, emptyLike, full, fullLike, newEmpty, newFull, newOnes, newZeros, ones, onesLike,
-  scalarTensor, zeros, zerosLike,
-} from './ops/factory.js';
+export { type TensorOptions, empty, full, ones, scalarTensor, zeros } from './ops/factory.js';
+export { emptyLike, fullLike, newEmpty, newFull, newOnes, newZeros, onesLike, zerosLike } from './ops/factory-like.js';
 export { arange, eye, linspace } from './ops/factory-range.js';
 
 // Random tensors
-export { bernoulli, bernoulli_, normal_, rand, randLike, randint, randn, randnLike, randperm, uniform_ } from './ops/random.js';
+export { rand, randint, randn, randperm } from './ops/random.js';
+export { bernoulli, bernoulli_, normal_, randLike, randnLike, uniform_ } from './ops/random-fill.js';
 export { dropout, dropout_, nativeDropout } from './ops/dropout.js';

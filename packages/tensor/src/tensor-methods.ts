@@ -9,6 +9,13 @@ import * as activation from './ops/activation.js';
 import * as activationSmooth from './ops/activation-smooth.js';
 import * as arithmetic from './ops/pointwise-arithmetic.js';
 import * as comparison from './ops/comparison.js';
+import * as dropout from './ops/dropout.js';
+import * as indexSelect from './ops/index-select.js';
+import * as indexing from './ops/indexing.js';
+import * as pad from './ops/pad.js';
+import * as triangle from './ops/triangle.js';
+import * as factoryLike from './ops/factory-like.js';
+import * as randomFill from './ops/random-fill.js';
 import * as copy from './ops/copy.js';
 import * as division from './ops/division.js';
 import * as exponential from './ops/exponential.js';
@@ -48,6 +55,13 @@ export interface TensorMethods
     MethodsOf<typeof activationSmooth>,
     MethodsOf<typeof arithmetic>,
     MethodsOf<typeof comparison>,
+    MethodsOf<typeof dropout>,
+    MethodsOf<typeof indexSelect>,
+    MethodsOf<typeof indexing>,
+    MethodsOf<typeof pad>,
+    MethodsOf<typeof triangle>,
+    MethodsOf<typeof factoryLike>,
+    MethodsOf<typeof randomFill>,
     MethodsOf<typeof copy>,
     MethodsOf<typeof division>,
     MethodsOf<typeof exponential>,
@@ -79,7 +93,7 @@ export interface TensorMethods
 
 /** The same modules at run time. */
 export const METHOD_MODULES: readonly Readonly<Record<string, unknown>>[] = [
-  activation, activationSmooth, arithmetic, comparison, copy, division, exponential, extremum, fill, fusedArithmetic,
+  activation, activationSmooth, arithmetic, comparison, dropout, factoryLike, randomFill, copy, division, exponential, extremum, fill, fusedArithmetic,
   logical, matmul, matmulComposite, power, reduction, reductionExtremum, reductionLogic, reductionNorm,
   reductionVariance, rounding, scan, scatter, softmax, sort, trigonometric, view, viewDims, viewScatter, viewSlice,
   viewSplit, viewStrided,

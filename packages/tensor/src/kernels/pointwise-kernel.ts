@@ -76,7 +76,7 @@ export function pointwiseKernel(fn: (...values: number[]) => number, options: Po
     const operands = operandsOf(args, names);
     const promoted = resultType(operands);
     const computed = DTYPES[promoted].category !== 'floating' && DTYPES[out.dtype].category === 'floating' ? out.dtype : promoted;
-    const columns = operands.map((operand) => (isTensor(operand) ? readNumbers(operand, out.sizes) : numberColumn(operand as ScalarLike, computed, options.result)));
+    const columns = operands.map((operand) => (isTensor(operand) ? readNumbers(operand, out.sizes) : roundTo(computed, scalarValue(operand as ScalarLike))));
     const n = numelOf(out.sizes);
     const values = new Float64Array(n);
     const call = new Array<number>(columns.length);
@@ -89,12 +89,6 @@ export function pointwiseKernel(fn: (...values: number[]) => number, options: Po
     }
     writeNumbers(out, values);
   };
-}
-
-/** Half-precision arithmetic keeps a number in single precision; comparisons round it to the operands' type. */
-function numberColumn(value: ScalarLike, dtype: DType, rule: ResultRule | undefined): number {
-  const half = dtype === 'float16' || dtype === 'bfloat16';
-  return roundTo(dtype, scalarValue(value));
 }
 
 /** What differs between the records of pointwise ops. */

@@ -9,7 +9,7 @@ import { type Unary, unaryFunction } from '../op/op-functions.js';
 import { defineOp } from '../op/op-overload.js';
 import type { Tensor } from '../tensor.js';
 import { ge, gt, le, lt } from './comparison.js';
-import { zerosLike } from './factory.js';
+import { zerosLike } from './factory-like.js';
 import { logicalAnd } from './logical.js';
 import { div } from './division.js';
 import { add, mul } from './pointwise-arithmetic.js';

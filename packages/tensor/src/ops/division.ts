@@ -13,7 +13,7 @@ import { defineScalarOverload } from '../op/scalar-overload.js';
 import type { NamedArgs } from '../op/op-record.js';
 import type { Tensor } from '../tensor.js';
 import { resultType } from '../type-promotion.js';
-import { zerosLike } from './factory.js';
+import { zerosLike } from './factory-like.js';
 import { mul, neg } from './pointwise-arithmetic.js';
 
 /** How a quotient is rounded: towards zero, or down. */

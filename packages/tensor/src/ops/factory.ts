@@ -1,5 +1,5 @@
 /**
- * @file Ops that make a tensor of one value: empty, zeros, ones, full, and the same like another tensor.
+ * @file Ops that make a tensor of one value: empty, zeros, ones, full.
  */
 import type { ScalarLike } from '@tessera/shared';
 import { defaultDType } from '../default-dtype.js';
@@ -7,7 +7,7 @@ import { callOp } from '../dispatch/dispatcher.js';
 import type { DType } from '../dtype.js';
 import { writeNumbers } from '../kernels/elements.js';
 import { scalarValue } from '../kernels/pointwise-kernel.js';
-import { type OpOverload, defineOp } from '../op/op-overload.js';
+import { defineOp } from '../op/op-overload.js';
 import type { NamedArgs, OpRecord, TensorMeta } from '../op/op-record.js';
 import { contiguousStrides, numelOf } from '../shape.js';
 import type { Tensor } from '../tensor.js';
@@ -34,7 +34,8 @@ export function factoryMeta(dtypeOf: (args: NamedArgs) => DType): (args: NamedAr
   });
 }
 
-function constantKernel(valueOf: (args: NamedArgs) => number): NonNullable<OpRecord['kernel']> {
+/** Kernel that fills the result with a number. */
+export function constantKernel(valueOf: (args: NamedArgs) => number): NonNullable<OpRecord['kernel']> {
   return (args, [out]) => writeNumbers(out!, new Float64Array(numelOf(out!.sizes)).fill(valueOf(args)));
 }
 
@@ -49,28 +50,22 @@ export function likeMeta(args: NamedArgs): TensorMeta {
   };
 }
 
-/** Meta rule of a factory with a new shape and the type and device of `self`. */
-function newMeta(args: NamedArgs): TensorMeta {
-  const self = args.self as Tensor;
-  const size = args.size as number[];
-  return { sizes: size, strides: contiguousStrides(size), dtype: (args.dtype as DType | null) ?? self.dtype, device: (args.device as string | null) ?? self.device };
+/** The `fill_value` of a call. */
+export function fillValue(args: NamedArgs): number {
+  return scalarValue(args.fill_value as ScalarLike);
 }
 
-const zero = (): number => 0;
-const one = (): number => 1;
-const fillValue = (args: NamedArgs): number => scalarValue(args.fill_value as ScalarLike);
-
-/** Freshly allocated memory may hold anything; nothing is written. */
-function leaveUninitialized(): void {}
+/** Kernel of uninitialised results: freshly allocated memory may hold anything. */
+export function leaveUninitialized(): void {}
 
 const emptyOp = defineOp(`aten::empty.memory_format(SymInt[] size, *, ${OPTIONS}, MemoryFormat? memory_format=None) -> Tensor`, {
   tags: ['factory', 'uninitialized'], meta: factoryMeta(defaultDType), kernel: leaveUninitialized,
 });
 const zerosOp = defineOp(`aten::zeros(SymInt[] size, *, ${OPTIONS}) -> Tensor`, {
-  tags: ['factory'], meta: factoryMeta(defaultDType), kernel: constantKernel(zero),
+  tags: ['factory'], meta: factoryMeta(defaultDType), kernel: constantKernel(() => 0),
 });
 const onesOp = defineOp(`aten::ones(SymInt[] size, *, ${OPTIONS}) -> Tensor`, {
-  tags: ['factory'], meta: factoryMeta(defaultDType), kernel: constantKernel(one),
+  tags: ['factory'], meta: factoryMeta(defaultDType), kernel: constantKernel(() => 1),
 });
 const fullOp = defineOp(`aten::full(SymInt[] size, Scalar fill_value, *, ${OPTIONS}) -> Tensor`, {
   tags: ['factory'], meta: factoryMeta((args) => numberType(args.fill_value as ScalarLike)), kernel: constantKernel(fillValue),
@@ -79,27 +74,6 @@ const scalarTensorOp = defineOp(`aten::scalar_tensor(Scalar s, *, ${OPTIONS}) ->
   tags: ['factory'],
   meta: (args) => ({ sizes: [], strides: [], dtype: (args.dtype as DType | null) ?? defaultDType(), device: (args.device as string | null) ?? 'cpu' }),
   kernel: constantKernel((args) => scalarValue(args.s as ScalarLike)),
-});
-
-function defineLike(name: string, extra: string, kernel: NonNullable<OpRecord['kernel']>, tags: OpRecord['tags'] = ['non-differentiable']): OpOverload {
-  return defineOp(`aten::${name}_like(Tensor self${extra}, *, ${OPTIONS}, MemoryFormat? memory_format=None) -> Tensor`, { tags, meta: likeMeta, kernel });
-}
-
-const emptyLikeOp = defineLike('empty', '', leaveUninitialized, ['non-differentiable', 'uninitialized']);
-const zerosLikeOp = defineLike('zeros', '', constantKernel(zero));
-const onesLikeOp = defineLike('ones', '', constantKernel(one));
-const fullLikeOp = defineLike('full', ', Scalar fill_value', constantKernel(fillValue));
-
-function defineNew(name: string, extra: string, kernel: NonNullable<OpRecord['kernel']>, tags: OpRecord['tags'] = ['non-differentiable']): OpOverload {
-  return defineOp(`aten::new_${name}(Tensor self, SymInt[] size${extra}, *, ${OPTIONS}) -> Tensor`, { tags, meta: newMeta, kernel });
-}
-
-const newEmptyOp = defineNew('empty', '', leaveUninitialized, ['non-differentiable', 'uninitialized']);
-const newZerosOp = defineNew('zeros', '', constantKernel(zero));
-const newOnesOp = defineNew('ones', '', constantKernel(one));
-const newFullOp = defineNew('full', ', Scalar fill_value', constantKernel(fillValue));
-defineOp(`aten::new_empty_strided(Tensor self, SymInt[] size, SymInt[] stride, *, ${OPTIONS}) -> Tensor`, {
-  tags: ['non-differentiable', 'uninitialized'], meta: (args) => ({ ...newMeta(args), strides: args.stride as number[] }), kernel: leaveUninitialized,
 });
 
 /** Marks a new tensor as requiring gradients if asked to. */
@@ -137,44 +111,4 @@ export function full(size: readonly number[], fillWith: ScalarLike, options: Ten
 /** A 0-d tensor of a number. */
 export function scalarTensor(value: ScalarLike, options: TensorOptions = {}): Tensor {
   return finish(callOp(scalarTensorOp, [value, ...optionArgs(options)]), options);
-}
-
-/** Uninitialised memory with the shape, layout, dtype and device of a tensor. */
-export function emptyLike(self: Tensor, options: TensorOptions = {}): Tensor {
-  return finish(callOp(emptyLikeOp, [self, ...optionArgs(options), null]), options);
-}
-
-/** Zeros with the shape, layout, dtype and device of a tensor. */
-export function zerosLike(self: Tensor, options: TensorOptions = {}): Tensor {
-  return finish(callOp(zerosLikeOp, [self, ...optionArgs(options), null]), options);
-}
-
-/** Ones with the shape, layout, dtype and device of a tensor. */
-export function onesLike(self: Tensor, options: TensorOptions = {}): Tensor {
-  return finish(callOp(onesLikeOp, [self, ...optionArgs(options), null]), options);
-}
-
-/** One number everywhere, with the shape, layout, dtype and device of a tensor. */
-export function fullLike(self: Tensor, fillWith: ScalarLike, options: TensorOptions = {}): Tensor {
-  return finish(callOp(fullLikeOp, [self, fillWith, ...optionArgs(options), null]), options);
-}
-
-/** Uninitialised memory of another shape with the dtype and device of a tensor. */
-export function newEmpty(self: Tensor, size: readonly number[], options: TensorOptions = {}): Tensor {
-  return finish(callOp(newEmptyOp, [self, size, ...optionArgs(options)]), options);
-}
-
-/** Zeros of another shape with the dtype and device of a tensor. */
-export function newZeros(self: Tensor, size: readonly number[], options: TensorOptions = {}): Tensor {
-  return finish(callOp(newZerosOp, [self, size, ...optionArgs(options)]), options);
-}
-
-/** Ones of another shape with the dtype and device of a tensor. */
-export function newOnes(self: Tensor, size: readonly number[], options: TensorOptions = {}): Tensor {
-  return finish(callOp(newOnesOp, [self, size, ...optionArgs(options)]), options);
-}
-
-/** One number in another shape with the dtype and device of a tensor. */
-export function newFull(self: Tensor, size: readonly number[], fillWith: ScalarLike, options: TensorOptions = {}): Tensor {
-  return finish(callOp(newFullOp, [self, size, fillWith, ...optionArgs(options)]), options);
 }

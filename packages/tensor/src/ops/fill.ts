@@ -11,7 +11,7 @@ import { defineOp } from '../op/op-overload.js';
 import type { NamedArgs, TensorMeta } from '../op/op-record.js';
 import { isTensor } from '../tensor-factory.js';
 import type { Tensor } from '../tensor.js';
-import { zerosLike } from './factory.js';
+import { zerosLike } from './factory-like.js';
 import { where } from './where.js';
 
 function metaOfSelf({ self }: NamedArgs): TensorMeta {

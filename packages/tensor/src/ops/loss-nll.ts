@@ -10,7 +10,7 @@ import { type OpOverload, defineOp } from '../op/op-overload.js';
 import type { NamedArgs, OpRecord, TensorMeta } from '../op/op-record.js';
 import { contiguousStrides, formatSizes, sameNumbers } from '../shape.js';
 import type { Tensor } from '../tensor.js';
-import { zerosLike } from './factory.js';
+import { zerosLike } from './factory-like.js';
 import { reshape, view } from './view.js';
 
 /** What a loss does with its elements. */

@@ -16,7 +16,7 @@ import { formatSizes } from '../shape.js';
 import type { Tensor } from '../tensor.js';
 import { clone, copy_ } from './copy.js';
 import { rsqrt } from './exponential.js';
-import { newZeros } from './factory.js';
+import { newZeros } from './factory-like.js';
 import { add, mul, sub } from './pointwise-arithmetic.js';
 import { mean, sum } from './reduction.js';
 import { reshape } from './view.js';

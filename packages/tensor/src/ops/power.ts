@@ -15,7 +15,7 @@ import type { Tensor } from '../tensor.js';
 import { resultType } from '../type-promotion.js';
 import { eq, ge } from './comparison.js';
 import { log } from './exponential.js';
-import { zerosLike } from './factory.js';
+import { zerosLike } from './factory-like.js';
 import { logicalAnd } from './logical.js';
 import { mul, sub } from './pointwise-arithmetic.js';
 import { where } from './where.js';

@@ -20,7 +20,7 @@ import { pow } from './power.js';
 import { type ReduceOptions, sum } from './reduction.js';
 import { abs, sign } from './rounding.js';
 import { type Dims, dimList, keepDims, spread } from './spread.js';
-import { zerosLike } from './factory.js';
+import { zerosLike } from './factory-like.js';
 
 const logsumexpOp = defineOp('aten::logsumexp(Tensor self, int[1] dim, bool keepdim=False) -> Tensor', {
   tags: ['reduction'],

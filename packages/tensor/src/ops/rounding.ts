@@ -8,7 +8,7 @@ import { type Unary, unaryFunction } from '../op/op-functions.js';
 import { defineOp } from '../op/op-overload.js';
 import type { Vjp } from '../op/op-record.js';
 import type { Tensor } from '../tensor.js';
-import { zerosLike } from './factory.js';
+import { zerosLike } from './factory-like.js';
 import { mul } from './pointwise-arithmetic.js';
 
 const zeroGradient: Vjp = (_args, { grad }) => ({ self: () => zerosLike(grad) });
