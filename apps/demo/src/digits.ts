@@ -7,7 +7,6 @@ import { gunzipSync } from 'node:zlib';
 import { type Tensor, parseSafetensors, tensor, toDevice } from '@tessera/tensor';
 
 const DATA = new URL('../data/', import.meta.url);
-const TRAIN_COUNT = 1500;
 
 /** What PyTorch reached with the same weights, data and optimizer. */
 export interface Recorded {
@@ -27,6 +26,7 @@ export interface DigitSet {
 export interface Digits {
   readonly train: DigitSet;
   readonly test: DigitSet;
+  readonly batchSize: number;
   /** Raw pixels 0…16 and labels of the test set, for drawing. */
   readonly testPixels: Uint8Array;
   readonly testLabels: Uint8Array;
@@ -35,28 +35,35 @@ export interface Digits {
   recorded(model: 'mlp' | 'cnn'): Recorded;
 }
 
+interface Facts {
+  readonly trainCount: number;
+  readonly batchSize: number;
+  readonly mlp: Recorded;
+  readonly cnn: Recorded;
+}
+
 /** Loads the data that ships with the demo. */
 export async function loadDigits(device: string): Promise<Digits> {
   const file = parseSafetensors(gunzipSync(await readFile(new URL('digits.safetensors.gz', DATA))));
-  const facts = JSON.parse(await readFile(new URL('digits.json', DATA), 'utf8')) as Record<string, Recorded>;
-  const pixels = file['digits/images_u8']!.toTypedArray() as Uint8Array;
-  const labels = file['digits/labels']!.toTypedArray() as Uint8Array;
-  const count = labels.length;
+  const facts = JSON.parse(await readFile(new URL('digits.json', DATA), 'utf8')) as Facts;
+  const pixels = file.images_u8!.toTypedArray() as Uint8Array;
+  const labels = file.labels!.toTypedArray() as Uint8Array;
   const set = (from: number, to: number): DigitSet => ({
     images: toDevice(tensor(Float32Array.from(pixels.subarray(from * 64, to * 64), (value) => value / 16)).view([to - from, 1, 8, 8]), device),
     labels: toDevice(tensor(Array.from(labels.subarray(from, to)), { dtype: 'int64' }), device),
     size: to - from,
   });
   return {
-    train: set(0, TRAIN_COUNT),
-    test: set(TRAIN_COUNT, count),
-    testPixels: pixels.subarray(TRAIN_COUNT * 64),
-    testLabels: labels.subarray(TRAIN_COUNT),
+    train: set(0, facts.trainCount),
+    test: set(facts.trainCount, labels.length),
+    batchSize: facts.batchSize,
+    testPixels: pixels.subarray(facts.trainCount * 64),
+    testLabels: labels.subarray(facts.trainCount),
     state(model) {
       const prefix = `digits_${model}/state/`;
       const entries = Object.entries(file).filter(([name]) => name.startsWith(prefix));
       return Object.fromEntries(entries.map(([name, value]) => [name.slice(prefix.length), value]));
     },
-    recorded: (model) => facts[`digits_${model}`]!,
+    recorded: (model) => facts[model],
   };
 }

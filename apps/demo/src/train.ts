@@ -5,9 +5,6 @@ import { Module, functional as F, type optim } from '@tessera/nn';
 import { type Tensor, noGrad } from '@tessera/tensor';
 import type { DigitSet } from './digits.js';
 
-/** Images per step. */
-export const BATCH = 100;
-
 type Model = Module & { forward(x: Tensor): Tensor };
 
 /** One training step: forward, backward, update. Compiled, it is one artifact. */
@@ -22,10 +19,10 @@ export function trainingStep(model: Model, optimizer: optim.Optimizer): (images:
 }
 
 /** Batches of an epoch in order, as views of the set. */
-export function batches(set: DigitSet): { images: Tensor; labels: Tensor }[] {
+export function batches(set: DigitSet, batchSize: number): { images: Tensor; labels: Tensor }[] {
   const list = [];
-  for (let start = 0; start < set.size; start += BATCH) {
-    list.push({ images: set.images.narrow(0, start, BATCH), labels: set.labels.narrow(0, start, BATCH) });
+  for (let start = 0; start < set.size; start += batchSize) {
+    list.push({ images: set.images.narrow(0, start, batchSize), labels: set.labels.narrow(0, start, batchSize) });
   }
   return list;
 }
@@ -51,8 +48,8 @@ export interface Timed {
 }
 
 /** Runs `count` steps over the batches (again from the start when they end) and reads every loss. */
-export async function runSteps(step: (images: Tensor, labels: Tensor) => Tensor, set: DigitSet, count: number): Promise<Timed> {
-  const all = batches(set);
+export async function runSteps(step: (images: Tensor, labels: Tensor) => Tensor, set: DigitSet, batchSize: number, count: number): Promise<Timed> {
+  const all = batches(set, batchSize);
   const losses: number[] = [];
   const start = performance.now();
   for (let i = 0; i < count; i++) {

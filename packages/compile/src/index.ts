@@ -14,5 +14,6 @@ export { type CompileOptions, compile, compiledFunctionOf, explain, reset } from
 export { listBackends, lookupBackend, registerBackend } from './backend-registry.js';
 export { kernelBackend, registerKernelBackend } from './device-backends.js';
 export { initWebGpu } from './webgpu.js';
+export { type CompilationObserver, observeCompilations } from './inductor.js';
 export { config, counters, setLogs } from '@tessera/shared';
 export { type Backend, type CompiledSegment, type Explanation, disable, graphBreak, isCompiling } from '@tessera/dynamo-trace';
