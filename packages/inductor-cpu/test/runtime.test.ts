@@ -4,7 +4,6 @@ import { IrBuilder, type ExecutionPlan, type Executable, type ExternKernel, type
 import { cpuHeap, emptyContiguous, readNumbers, writeNumbers, type Tensor } from '@tessera/tensor';
 import { generateMatmul } from '../src/matmul/generate-matmul.js';
 import { CONTROL, THREAD_STRIDE } from '../src/runtime/control-block.js';
-import { setCpuExternRunner } from '../src/runtime/extern-calls.js';
 import { loadPlan, type KernelGenerator } from '../src/runtime/load-plan.js';
 import { hasRelaxedSimd } from '../src/runtime/relaxed-simd.js';
 import { threadPool } from '../src/runtime/thread-pool.js';
@@ -287,28 +286,26 @@ describe('extern calls', () => {
     ],
   };
 
-  it('are an error that names the operator while nothing runs them', () => {
-    const executable = loadPlan(plan, generate);
-    const x = matrix(8, (i) => i);
-    const error = thrown(() => executable.run([x], [x], [1]));
-    expect(isTesseraError(error, 'kernel-missing')).toBe(true);
-    expect((error as Error).message).toContain('aten::neg');
-    executable.dispose();
-  });
-
-  it('run between generated kernels, on the addresses of this run', () => {
-    setCpuExternRunner((kernel, buffers, scalars) => {
-      const { f32 } = cpuHeap();
-      const [from, to] = ['self', 'out'].map((name) => buffers.get(name)!.ptr / 4);
-      for (let i = 0; i < 64; i++) f32[to + i] = -scalars.get('scale')! * f32[from + i];
-      expect(kernel.op).toBe('aten::neg');
-    });
+  it('run between generated kernels, on the buffers of this run', () => {
     const executable = loadPlan(plan, generate);
     expect(executable.sources[1]).toMatchObject({ kernel: 'extern_neg', language: 'extern' });
     const x = matrix(8, (i) => i);
     const out = matrix(8, () => NaN);
-    executable.run([x], [out], [1]);
-    expect([...readNumbers(out)].slice(0, 8)).toEqual([-6, -7, 0, -1, -2, -3, -4, -5]);
+    for (const scale of [1, 2]) {
+      executable.run([x], [out], [scale]);
+      const expected = [-6, -7, 0, -1, -2, -3, -4, -5].map((value) => value * scale * scale + 0);
+      expect([...readNumbers(out)].slice(0, 8)).toEqual(expected);
+    }
+    executable.dispose();
+  });
+
+  it('name the operator when there is none of that name', () => {
+    const unknown = { ...plan, kernels: [...base.kernels, { ...negate, op: 'aten::negg' }] };
+    const executable = loadPlan(unknown, generate);
+    const x = matrix(8, (i) => i);
+    const error = thrown(() => executable.run([x], [x], [1]));
+    expect(isTesseraError(error, 'op-unknown')).toBe(true);
+    expect((error as Error).message).toContain('aten::negg');
     executable.dispose();
   });
 });

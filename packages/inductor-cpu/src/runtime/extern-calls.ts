@@ -1,49 +1,94 @@
 /**
- * @file Extern calls: operators that run as reference kernels between two segments of a plan.
+ * @file Extern calls: operators without a lowering, run between two segments of a plan.
  *
- * How such a kernel is called is the business of the layers above; they register a runner.
+ * The operator's reference kernel gets tensors over the plan's own buffers; its results are copied into
+ * the output buffers.
  */
 import { TesseraError } from '@tessera/shared';
-import type { ExecutionPlan, ExternKernel, Launch } from '@tessera/inductor-core';
-import type { DType } from '@tessera/tensor';
+import type { ExecutionPlan, ExternArg, ExternKernel, Launch } from '@tessera/inductor-core';
+import {
+  Storage,
+  callOp,
+  cpuHeap,
+  getOp,
+  isTensor,
+  itemSize,
+  makeTensor,
+  noGrad,
+  readNumbers,
+  sameNumbers,
+  withoutModes,
+  writeNumbers,
+  type DType,
+  type Tensor,
+} from '@tessera/tensor';
 
-/** A buffer of an extern call, as it lies in the CPU heap. */
-export interface ExternBuffer {
+type BufferArg = Extract<ExternArg, { kind: 'buffer' }>;
+
+/** A buffer of an extern call in this run. */
+interface ExternBuffer {
   readonly dtype: DType;
-  /** Byte address of element 0. */
-  readonly ptr: number;
-  /** Elements reachable from element 0. */
-  readonly numel: number;
+  readonly storage: Storage;
 }
 
-/** Runs the operator of an extern kernel; buffers and scalars go by the names that the kernel's arguments use. */
-export type CpuExternRunner = (
-  kernel: ExternKernel,
-  buffers: ReadonlyMap<string, ExternBuffer>,
-  scalars: ReadonlyMap<string, number>,
-) => void;
-
-let runner: CpuExternRunner | null = null;
-
-/** Registers how extern kernels run on `cpu`. */
-export function setCpuExternRunner(fn: CpuExternRunner): void {
-  runner = fn;
-}
-
-/** Runs one extern launch; `addressOf` gives the address of a plan buffer in this run. @throws kernel-missing */
-export function runExtern(plan: ExecutionPlan, launch: Launch, addressOf: (buffer: number) => number, scalars: readonly number[]): void {
+/**
+ * Runs one extern launch; `addressOf` gives the address of a plan buffer in this run.
+ *
+ * @throws op-unknown, and whatever the operator throws
+ */
+export function runExtern(
+  plan: ExecutionPlan,
+  launch: Launch,
+  addressOf: (buffer: number) => number,
+  scalars: readonly number[],
+): void {
   const kernel = plan.kernels[launch.kernel] as ExternKernel;
-  if (runner === null) {
-    throw new TesseraError('kernel-missing', `cpu: ${kernel.op} has no generated kernel, and nothing runs its reference kernel.`, {
-      hints: ['Import @tessera/compile, or register a runner with setCpuExternRunner.'],
-    });
-  }
   const buffers = new Map<string, ExternBuffer>();
   kernel.params.forEach(({ name }, position) => {
     const buffer = launch.buffers[position];
     const { dtype, numel } = plan.buffers[buffer];
-    buffers.set(name, { dtype, ptr: addressOf(buffer), numel });
+    buffers.set(name, { dtype, storage: Storage.borrow(addressOf(buffer), numel * itemSize(dtype)) });
   });
   const values = new Map(kernel.scalars.map(({ name }, position) => [name, scalars[launch.scalars[position]]]));
-  runner(kernel, buffers, values);
+  const args = kernel.args.map((arg) => argumentValue(arg, buffers, values));
+  // Inside an op: nothing is recorded, and no mode sees the call.
+  const result = withoutModes(() => noGrad(() => callOp(getOp(kernel.op), args)));
+  const results = (Array.isArray(result) ? (result as unknown[]) : [result]).filter(isTensor);
+  if (results.length !== kernel.outputs.length) {
+    throw new TesseraError('plan-invalid', `${kernel.op} gave ${results.length} tensors; plan ${plan.name} expects ${kernel.outputs.length}.`, {
+      hints: ['The plan was made for another version of the operator: compile again.'],
+    });
+  }
+  kernel.outputs.forEach((output, i) => copyResult(results[i], tensorOver(output, buffers)));
+  for (const { storage } of results) storage.release();
+}
+
+function tensorOver(arg: BufferArg, buffers: ReadonlyMap<string, ExternBuffer>): Tensor {
+  const buffer = buffers.get(arg.name);
+  if (buffer === undefined) throw new TesseraError('plan-invalid', `An extern call uses buffer '${arg.name}', which is none of its parameters.`);
+  return makeTensor(buffer.storage, buffer.dtype, 'cpu', arg.sizes, arg.strides, arg.offset);
+}
+
+function argumentValue(arg: ExternArg, buffers: ReadonlyMap<string, ExternBuffer>, scalars: ReadonlyMap<string, number>): unknown {
+  switch (arg.kind) {
+    case 'buffer':
+      return tensorOver(arg, buffers);
+    case 'list':
+      return arg.items.map((item) => argumentValue(item, buffers, scalars));
+    case 'scalar':
+      return scalars.get(arg.name);
+    case 'value':
+      return arg.value;
+  }
+}
+
+/** Copies a result to its buffer: bytes where layouts agree, element by element otherwise. */
+function copyResult(from: Tensor, to: Tensor): void {
+  const isWhole = from.storageOffset === 0 && to.storageOffset === 0 && sameNumbers(from.strides, to.strides);
+  if (isWhole && from.dtype === to.dtype) {
+    const { ptr, nbytes } = from.storage;
+    cpuHeap().u8.copyWithin(to.storage.ptr, ptr, ptr + Math.min(nbytes, to.storage.nbytes));
+  } else {
+    writeNumbers(to, readNumbers(from));
+  }
 }

@@ -48,6 +48,13 @@ export class Storage {
     return storage;
   }
 
+  /** A storage over CPU heap memory that somebody else owns and keeps alive; releasing it frees nothing. */
+  static borrow(ptr: number, nbytes: number): Storage {
+    const storage = new Storage('cpu', nbytes, 'real');
+    storage.ptr = ptr;
+    return storage;
+  }
+
   /** A storage without memory, for tracing. */
   static fake(device: DeviceType, nbytes: number): Storage {
     return new Storage(device, nbytes, 'fake');
@@ -57,10 +64,12 @@ export class Storage {
   release(): void {
     if (this.state !== 'real') return;
     this.state = 'released';
-    if (this.allocation !== null) untrackAllocation(this.allocation);
-    this.allocation = null;
-    if (this.device === 'cpu') cpuHeap().free(this.ptr);
-    else if (this.memory !== null) deviceRuntime(this.device).free(this.memory);
+    if (this.allocation !== null) {
+      untrackAllocation(this.allocation);
+      this.allocation = null;
+      if (this.device === 'cpu') cpuHeap().free(this.ptr);
+      else if (this.memory !== null) deviceRuntime(this.device).free(this.memory);
+    }
     this.ptr = -1;
     this.memory = null;
   }
