@@ -211,7 +211,14 @@ export class CompiledFunction {
   private continueAsCapture(replay: Replay, roots: readonly Root[]): Capture {
     const capture = this.newCapture(replay.run, replay.segmentStart, roots);
     capture.segmentStartGradMode = replay.segmentGradMode;
-    for (const step of replay.matched) capture.adopt(step);
+    const current = gradMode.enabled;
+    // The matched steps are recorded again in the grad modes in which they ran; no mode is told.
+    gradMode.enabled = replay.segmentGradMode;
+    try {
+      for (const step of replay.matched) capture.adopt(step);
+    } finally {
+      gradMode.enabled = current;
+    }
     capture.branch = replay.cursor;
     capture.shadow = new Shadow(replay.cursor);
     return capture;

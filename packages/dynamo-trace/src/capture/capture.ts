@@ -123,7 +123,7 @@ export class Capture implements PreDispatchMode {
     if (step.kind !== 'return') this.branch = step.next;
   }
 
-  /** Feeds a step that a replay had matched. */
+  /** Feeds a step that a replay had matched; follows grad mode, which the caller restores. */
   adopt(step: Step): void {
     switch (step.kind) {
       case 'op':
@@ -131,6 +131,7 @@ export class Capture implements PreDispatchMode {
         break;
       case 'grad-mode':
         this.builder.graph.callFunction(setGradEnabledNode, [step.enabled]);
+        gradMode.enabled = step.enabled;
         this.follow(step);
         break;
       case 'backward':

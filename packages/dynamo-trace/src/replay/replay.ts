@@ -34,6 +34,8 @@ export class Replay implements PreDispatchMode {
   delegate: Capture | null = null;
   /** After divergence beyond the recompile limit: everything runs eagerly. */
   eager = false;
+  /** Inside a region that is not jumped over. */
+  private inRegion = false;
 
   constructor(
     readonly run: Run,
@@ -132,15 +134,33 @@ export class Replay implements PreDispatchMode {
 
   onRegion<R>(owner: object, name: string, inputs: RegionInputs, fn: (inputs: RegionInputs) => R): R {
     if (this.delegate !== null) return this.delegate.onRegion(owner, name, inputs, fn);
-    if (!this.eager) {
-      for (const step of this.cursor.steps) {
-        if (step.kind === 'region' && step.owner === owner && step.name === name && step.jump !== null && this.jump(step, inputs)) {
-          return step.result!.rebuild(step.result!.leaves.map((leaf) => (leaf.code === 2 ? leaf.value : this.run.slots[(leaf as { slot: number }).slot]))) as R;
-        }
+    // A region inside a region is part of it.
+    if (this.eager || this.inRegion) return fn(inputs);
+    for (const step of this.cursor.steps) {
+      if (step.kind !== 'region' || step.owner !== owner || step.name !== name) continue;
+      if (step.jump === null) {
+        if (matchAll(step.inputs, treeFlatten(inputs).leaves, this.run)) return this.enter(step, inputs, fn);
+      } else if (this.jump(step, inputs)) {
+        return step.result!.rebuild(step.result!.leaves.map((leaf) => (leaf.code === 2 ? leaf.value : this.run.slots[(leaf as { slot: number }).slot]))) as R;
       }
     }
-    // Not jumped: the body runs and its ops are matched one by one.
-    return fn(inputs);
+    // The capture makes it a region, with guards on the owner as it is now.
+    const branch = this.cursor;
+    this.takeOver(() => describeRegion(owner, name, branch));
+    const delegate = this.delegate as Capture | null;
+    return delegate === null ? fn(inputs) : delegate.onRegion(owner, name, inputs, fn);
+  }
+
+  /** A region that cannot be jumped over: its body runs and its ops are matched one by one. */
+  private enter<R>(step: RegionStep, inputs: RegionInputs, fn: (inputs: RegionInputs) => R): R {
+    this.matched.push(step);
+    this.cursor = step.next;
+    this.inRegion = true;
+    try {
+      return fn(inputs);
+    } finally {
+      this.inRegion = false;
+    }
   }
 
   private jump(step: RegionStep, inputs: RegionInputs): boolean {
@@ -221,6 +241,13 @@ function lookThrough(branch: Branch): Step[] {
     }
   }
   return found;
+}
+
+function describeRegion(owner: object, name: string, branch: Branch): string {
+  const step = branch.steps.find((candidate): candidate is RegionStep => candidate.kind === 'region' && candidate.owner === owner && candidate.name === name);
+  const what = `${owner.constructor.name}.${name}`;
+  if (step === undefined) return `the call went on with ${what} where the recorded call did not`;
+  return step.jump?.guards.reason(owner) ?? `other tensors were passed to ${what}`;
 }
 
 function describeOp(op: OpOverload, args: readonly unknown[], branch: Branch): string {
