@@ -167,12 +167,12 @@ describe('Optimizer', () => {
     expect(new optim.SGD(new Linear(1, 1).parameters(), { lr: 0.1 }).toString()).toMatchInlineSnapshot(`
       "SGD (
       Parameter Group 0
-          lr: 0.1
-          momentum: 0
           dampening: 0
+          lr: 0.1
+          maximize: False
+          momentum: 0
+          nesterov: False
           weightDecay: 0
-          nesterov: false
-          maximize: false
       )"
     `);
   });

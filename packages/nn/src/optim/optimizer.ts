@@ -11,6 +11,7 @@
  * `torch.optim.Optimizer` and its single-tensor algorithms.
  */
 import { type Tensor, enableGrad, keep, noGrad, trackClass, trustedRegion, withoutModes } from '@tessera/tensor';
+import { pythonLiteral } from '../module/module-repr.js';
 import { clearGrad } from '../module/module.js';
 import { type Bucket, type ParamState, type Plan, type Structure, makeBuckets, sameStructure } from './bucket.js';
 import { type OptimizerStateDict, exportState, importState } from './optimizer-state-dict.js';
@@ -147,8 +148,8 @@ export abstract class Optimizer<O extends CommonOptions = CommonOptions, S exten
   /** As PyTorch prints optimizers. */
   toString(): string {
     const groups = this.paramGroups.map((group, i) => {
-      const options = Object.entries(group).filter(([name]) => name !== 'params');
-      return [`Parameter Group ${i}`, ...options.map(([name, value]) => `    ${name}: ${Array.isArray(value) ? `(${value.join(', ')})` : String(value)}`)].join('\n');
+      const options = Object.entries(group).filter(([name]) => name !== 'params').sort(([a], [b]) => (a < b ? -1 : 1));
+      return [`Parameter Group ${i}`, ...options.map(([name, value]) => `    ${name}: ${pythonLiteral(value)}`)].join('\n');
     });
     return `${this.constructor.name} (\n${groups.join('\n\n')}\n)`;
   }
