@@ -3,7 +3,6 @@
  */
 import { TesseraError } from '@tessera/shared';
 import { defaultDType } from './default-dtype.js';
-import { deviceRuntime } from './device.js';
 import { type DType, itemSize } from './dtype.js';
 import { cpuHeap } from './heap/cpu-heap.js';
 import { writeNumbers } from './kernels/elements.js';
@@ -124,11 +123,4 @@ export function fromBytes(bytes: Uint8Array, sizes: readonly number[], dtype: DT
     cpuHeap().u8.set(bytes, out.dataPtr());
     return finish(out, options);
   });
-}
-
-/** Copies a CPU tensor's elements to another device's tensor of the same layout, or back; used by `_to_copy`. */
-export function uploadTo(source: Tensor, target: Tensor): void {
-  const bytes = numelOf(source.sizes) * itemSize(source.dtype);
-  const ptr = source.dataPtr();
-  deviceRuntime(target.device).upload(target.storage.memory!, target.storageOffset, target.dtype, cpuHeap().u8.slice(ptr, ptr + bytes));
 }

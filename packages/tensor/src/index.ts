@@ -9,7 +9,8 @@ export { type DeviceMemory, type DeviceRuntime, type DeviceType, deviceRuntime, 
 export { Tensor } from './tensor.js';
 export { TensorBase, type PendingValue } from './tensor-base.js';
 export { emptyContiguous, emptyFromMeta, fakeFromMeta, isFakeMode, isTensor, makeTensor, withFakeTensors } from './tensor-factory.js';
-export { type TensorData, fromBytes, fromTypedArray, tensor, uploadTo } from './create.js';
+export { type TensorData, fromBytes, fromTypedArray, tensor } from './create.js';
+export { download } from './device-copy.js';
 export { type NestedNumbers, type TypedValues } from './read-values.js';
 export { type MemoryFormat, formatStrides } from './memory-format.js';
 export { promoteTypes, resultType } from './type-promotion.js';

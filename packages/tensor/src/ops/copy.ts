@@ -1,6 +1,9 @@
 /**
  * @file Copies and conversions: clone, copy_, to, contiguous, detach.
  */
+import { TesseraError } from '@tessera/shared';
+import { deviceRuntime, isDeviceAvailable } from '../device.js';
+import { uploadTo } from '../device-copy.js';
 import { callOp } from '../dispatch/dispatcher.js';
 import type { DType } from '../dtype.js';
 import { readNumbers, writeNumbers } from '../kernels/elements.js';
@@ -41,7 +44,10 @@ const toCopyOp = defineOp(
       dtype: (dtype as DType | null) ?? self.dtype,
       device: (device as string | null) ?? self.device,
     }),
-    kernel: ({ self }, [out]) => writeNumbers(out!, readNumbers(self)),
+    kernel: ({ self }, [out]) => {
+      if (out!.device === 'cpu') writeNumbers(out!, readNumbers(self));
+      else uploadTo(self, out!);
+    },
     vjp: ({ self }, { grad }) => ({ self: () => (grad.device === self.device ? grad : toDevice(grad, self.device as string)) }),
   },
 );
@@ -89,7 +95,18 @@ export function toDtype(self: Tensor, dtype: DType): Tensor {
   return callOp(toDtypeOp, [self, dtype, false, false, null]) as Tensor;
 }
 
-/** self on another device; itself if it is there. */
+/**
+ * self on another device; itself if it is there. Values of other devices reach `cpu` only asynchronously.
+ *
+ * @throws device-unavailable, data-async-only
+ */
 export function toDevice(self: Tensor, device: string): Tensor {
-  return self.device === device ? self : (callOp(toCopyOp, [self, null, null, device, null, false, null]) as Tensor);
+  if (self.device === device) return self;
+  if (device !== 'cpu' && !isDeviceAvailable(device)) deviceRuntime(device);
+  if (self.device !== 'cpu' && !self.isFake) {
+    throw new TesseraError('data-async-only', `Values on device '${self.device}' can only be read asynchronously, so to('${device}') cannot return them now.`, {
+      hints: ['Write: await download(x), then .to() if you need another device.'],
+    });
+  }
+  return callOp(toCopyOp, [self, null, null, device, null, false, null]) as Tensor;
 }
