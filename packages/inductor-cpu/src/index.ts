@@ -1,2 +1,4 @@
-/** @file Public API of the WebAssembly backend. */
-export { assembleModule, printModule } from './emit/assemble-module.js';
+/**
+ * @file Public API of @tessera/inductor-cpu: the CPU backend.
+ */
+export { cpuBackend } from './backend.js';

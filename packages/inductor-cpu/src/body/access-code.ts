@@ -84,7 +84,7 @@ export class AccessCode {
 
   #loadUniform(buffer: BufferRef, place: Place, mask: MaskContext | undefined): Reg {
     if (mask === undefined) return loadSplat(this.vb, buffer.dtype, place.address, place.offset);
-    const inside = select(moved(place, 0).address(), buffer.pointer, anyTrue(mask.value.regs));
+    const inside = select(op('i32.add', place.address(), i32(place.offset)), buffer.pointer, anyTrue(mask.value.regs));
     const address = this.scope.f.let('at', inside);
     return loadSplat(this.vb, buffer.dtype, () => address, 0);
   }

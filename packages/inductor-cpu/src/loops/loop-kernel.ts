@@ -82,7 +82,7 @@ class LoopGenerator {
   #emit(runs: readonly Run[], workItems: number): void {
     const { scope } = this.#body;
     if (this.#shape.mode === 'row') {
-      this.#cache = new RowCache(this.#body, this.#passes, loopVars(this.#body.space, this.#inner), this.#position());
+      this.#cache = new RowCache(this.#body, this.#passes, loopVars(this.#body.space, this.#inner), this.#shape.lane, this.#position());
     }
     this.#overrideExpressions();
     scope.nest((inside) => {
@@ -112,7 +112,7 @@ class LoopGenerator {
       let length = size;
       if (across !== lane) length = name === lane ? TILE_LANE : TILE_ACROSS;
       else if (this.#inner.length > 0) length = 4 * groups;
-      else if (size > 2 * ITEM_ELEMENTS || points / size < 16) length = Math.max(ITEM_ELEMENTS, 4 * groups);
+      else if (size > 2 * ITEM_ELEMENTS || points / size < 16) length = Math.ceil(ITEM_ELEMENTS / (4 * groups)) * 4 * groups;
       return { name, size, length, count: Math.ceil(size / length) };
     });
   }
@@ -139,7 +139,6 @@ class LoopGenerator {
     const run = (name: string): Run => runs.find((each) => each.name === name) as Run;
     const bounds = (name: string): readonly [Local<'i32'> | number, Local<'i32'> | number] => {
       const { size, length, count } = run(name);
-      if (length === 1) return [0, size];
       if (count === 1) return [0, size];
       const start = this.#f.let(`${name}.start`, op('i32.mul', starts.get(name) as Local<'i32'>, i32(length)));
       const end = this.#f.let(`${name}.end`, op('i32.add', start, i32(length)));
@@ -211,7 +210,8 @@ class LoopGenerator {
     const iterations = this.#inner.reduce((n, name) => n * space.size(name), 1) / (isRow ? 4 * groups : 1);
     const settles = iterations > SETTLE_ITERATIONS;
     const lanesOutside = scope.lanes;
-    const context = { vb, groups: isRow ? groups : (lanesOutside as Lanes).groups, combine: isRow, settles };
+    const ragged = this.#inner.length > 1 && space.size(lane) % (4 * groups) !== 0;
+    const context = { vb, groups: isRow ? groups : (lanesOutside as Lanes).groups, combine: isRow, settles, ragged };
     const reducers = pass.reductions.map((reduction) => reduction.reducer(context));
     for (const reducer of reducers) reducer.start();
     const step = (lanes: Lanes): void => {

@@ -47,6 +47,8 @@ export interface ReducerContext {
   readonly combine: boolean;
   /** Whether sums keep a second level of partial results. */
   readonly settles: boolean;
+  /** Whether whole vectors may follow a partial one. */
+  readonly ragged: boolean;
 }
 
 /** Mutable registers of a reducer. */

@@ -38,18 +38,18 @@ export class RowCache {
   /** Scratch memory used, in bytes. */
   readonly bytes: number;
 
-  /** `inner` are the variables of the row, `position` the flattened index over them. */
+  /** `inner` are the variables of the row, `lane` the one along the lanes, `position` the flattened index over them. */
   constructor(
     readonly body: BodyEmitter,
     passes: readonly Pass[],
     inner: readonly LoopVar[],
+    lane: string,
     readonly position: Affine,
   ) {
     this.#access = new AccessCode(body.scope, body.vb, body.index);
     const count = inner.reduce((product, { size }) => product * size, 1);
-    const names = new Set(inner.map(({ name }) => name));
     let bytes = 0;
-    for (const [expr, pass] of candidates(body, passes, names)) {
+    for (const [expr, pass] of candidates(body, passes, lane)) {
       const dtype = storageType(expr);
       if (dtype === undefined) continue;
       const size = (count * itemSize(dtype) + 63) & ~63;
@@ -77,9 +77,9 @@ export class RowCache {
 
 /**
  * Expressions that several inner passes evaluate and that are worth keeping, with the first of those
- * passes; only outermost ones. Parts of masked expressions are left alone: their loads are conditional.
+ * passes; only outermost ones that vary along the lanes. Parts of masked expressions are left alone: their loads are conditional.
  */
-function candidates(body: BodyEmitter, passes: readonly Pass[], inner: ReadonlySet<string>): Map<Expr, number> {
+function candidates(body: BodyEmitter, passes: readonly Pass[], lane: string): Map<Expr, number> {
   const seen = new Map<Expr, number>();
   const found = new Map<Expr, number>();
   const expensive = new Set<Expr>();
@@ -91,11 +91,10 @@ function candidates(body: BodyEmitter, passes: readonly Pass[], inner: ReadonlyS
       if ((expr.kind === 'op' && EXPENSIVE_OPS.has(expr.op)) || expr.kind === 'random' || operands(expr).some((operand) => expensive.has(operand))) expensive.add(expr);
       if (expr.kind === 'masked') for (const part of postorder([expr.body])) conditional.add(part);
     }
-    const varies = (expr: Expr): boolean => [...body.deps.of(expr)].some((name) => inner.has(name));
     // Users come after operands, so backwards the outermost repeated expression is met first.
     const covered = new Set<Expr>();
     for (const expr of order.reverse()) {
-      const isRepeated = seen.has(expr) && expensive.has(expr) && varies(expr) && !conditional.has(expr);
+      const isRepeated = seen.has(expr) && expensive.has(expr) && body.deps.of(expr).has(lane) && !conditional.has(expr);
       if (covered.has(expr)) for (const operand of operands(expr)) covered.add(operand);
       else if (isRepeated) {
         if (!found.has(expr)) found.set(expr, seen.get(expr) as number);

@@ -45,7 +45,7 @@ export class WelfordReducer implements Reducer {
   }
 
   update(value: Value, { lanes }: Step): void {
-    const { vb, combine } = this.context;
+    const { vb, combine, ragged } = this.context;
     const shape = this.#kind === 'f32' ? 'f32x4' : 'f64x2';
     vb.hint = 'welford';
     const x = expand(convert(vb, value, this.#kind), lanes.groups);
@@ -53,8 +53,8 @@ export class WelfordReducer implements Reducer {
     const masks = x.map((_, i) => (combine ? laneMasks(vb, this.#kind, activeIn(lanes, Math.floor(i / perGroup)))[i % perGroup] : undefined));
     const one = this.#kind === 'f32' ? vb.f32(1) : vb.f64(1);
     const kept = (regs: Regs): Regs => regs.map((reg, i) => (masks[i] === undefined ? reg : (vb.bin('v128.and', [reg], masks[i] as Regs)[0] as Reg)));
-    const isWhole = masks.every((mask) => mask === undefined);
-    // All registers have met the same number of elements, so one division serves them.
+    // Then all registers have met the same number of elements, and one division serves them.
+    const isWhole = !(combine && ragged) && masks.every((mask) => mask === undefined);
     const before: Regs = isWhole ? [this.#count[0] as Reg] : this.#count.slice(0, x.length);
     const count = isWhole ? vb.bin(`${shape}.add`, before, one) : vb.bin(`${shape}.add`, before, kept(x.map(() => one[0] as Reg)));
     const inverse = vb.bin(`${shape}.div`, one, count);

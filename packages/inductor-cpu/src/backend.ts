@@ -1,0 +1,46 @@
+/**
+ * @file `cpuBackend`: WebAssembly with SIMD and threads, behind the `KernelBackend` contract.
+ */
+import type { Executable, ExecutionPlan, ExternKernel, FusedKernel, KernelBackend, KernelSource } from '@tessera/inductor-core';
+import { DTYPES, type DType } from '@tessera/tensor';
+import type { CodeOptions } from './body/vector-builder.js';
+import type { KernelCode } from './kernel-code.js';
+import { generateLoopKernel } from './loops/loop-kernel.js';
+import { generateMatmul } from './matmul/generate-matmul.js';
+import { cpuConfig } from './runtime/cpu-config.js';
+import { kernelSource, loadPlan } from './runtime/load-plan.js';
+import { hasRelaxedSimd } from './runtime/relaxed-simd.js';
+
+/** Pieces of a reduction with few results: enough for the threads of ordinary machines, the same on all. */
+const PARALLELISM = 8;
+/** Below this many elements per result, splitting costs more than threads gain. */
+const SPLIT_REDUCTION_THRESHOLD = 1 << 15;
+
+function codeOptions(): CodeOptions {
+  return { relaxedSimd: cpuConfig.relaxedSimd && hasRelaxedSimd() };
+}
+
+/** Code of a kernel, not yet linked. @throws kernel-missing when an operation has no form, plan-invalid */
+export function generateKernel(kernel: Exclude<FusedKernel, ExternKernel>, options: CodeOptions = codeOptions()): KernelCode {
+  return kernel.kind === 'loop' ? generateLoopKernel(kernel, options) : generateMatmul(kernel, options);
+}
+
+/** The CPU backend. */
+export const cpuBackend: KernelBackend = {
+  name: 'cpu',
+  device: 'cpu',
+  capabilities: {
+    dtypes: new Set(Object.keys(DTYPES) as DType[]),
+    int64: 'native',
+    maxBuffersPerKernel: 256,
+    extern: true,
+    parallelism: PARALLELISM,
+    splitReductionThreshold: SPLIT_REDUCTION_THRESHOLD,
+  },
+  generate(kernel: FusedKernel): KernelSource {
+    return kernelSource(kernel, kernel.kind === 'extern' ? null : generateKernel(kernel));
+  },
+  load(plan: ExecutionPlan): Executable {
+    return loadPlan(plan, (kernel) => generateKernel(kernel));
+  },
+};
