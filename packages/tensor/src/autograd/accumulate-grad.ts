@@ -6,6 +6,7 @@ import { autogradMeta } from './autograd-meta.js';
 import { GradNode } from './grad-node.js';
 import type { Tensor } from '../tensor.js';
 import { gradMode } from './grad-mode.js';
+import type { Storage } from '../memory/storage.js';
 
 /** See the file header. Holds its leaf strongly; the leaf holds it. */
 export class AccumulateGrad extends GradNode {
@@ -24,10 +25,21 @@ export class AccumulateGrad extends GradNode {
   }
 }
 
+/** Memory that somebody holds a gradient in: a leaf, or the caller who passed it in. */
+const held = new WeakSet<Storage>();
+
+/** Notes that the caller holds this gradient, so that no leaf takes its memory. */
+export function holdGradient(grad: Tensor): void {
+  if (grad.storageOrNull !== null) held.add(grad.storageOrNull);
+}
+
 /** A gradient that may be kept: one that shares memory with others is copied when recording is off. */
 function ownedGradient(grad: Tensor): Tensor {
   if (gradMode.enabled) return grad;
-  return grad.base === null && !hasZeroStride(grad) ? grad.detach() : grad.detach().clone();
+  const shared = grad.base !== null || hasZeroStride(grad) || held.has(grad.storage);
+  const own = shared ? grad.detach().clone() : grad.detach();
+  held.add(own.storage);
+  return own;
 }
 
 function hasZeroStride(tensor: Tensor): boolean {

@@ -8,7 +8,7 @@ import { TesseraError } from '@tessera/shared';
 import { formatSizes, sameNumbers } from '../shape.js';
 import type { Tensor } from '../tensor.js';
 import { withGradMode } from './grad-mode.js';
-import { AccumulateGrad } from './accumulate-grad.js';
+import { AccumulateGrad, holdGradient } from './accumulate-grad.js';
 import { isAnomalyEnabled } from './anomaly.js';
 import { applyAsCurrent } from './current-backward-node.js';
 import type { Edge, GradNode } from './grad-node.js';
@@ -49,6 +49,7 @@ function rootGradients(roots: readonly Tensor[], gradOutputs: readonly (Tensor |
         hints: ['A gradient has the shape of its output.'],
       });
     }
+    holdGradient(grad);
     return grad;
   });
 }
