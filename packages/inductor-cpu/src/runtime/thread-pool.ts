@@ -83,7 +83,7 @@ export class ThreadPool {
   configure(): void {
     if (this.#configured === cpuConfig.threads) return;
     this.#configured = cpuConfig.threads;
-    // More threads than cores would wait for each other's time slices.
+    // By default no more than cores: spinning threads would take each other's time slices.
     const wanted = Math.min(cpuConfig.threads === 0 ? coreCount() : cpuConfig.threads, MAX_THREADS);
     this.threads = 1;
     if (!cpuHeap().shared || this.#broken) return;
