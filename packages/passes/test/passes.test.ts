@@ -7,6 +7,7 @@ import {
   type Pass,
   dce,
   foldConstants,
+  foldViews,
   jointPasses,
   noopRemoval,
   removeNoops,
@@ -75,6 +76,51 @@ describe('removeNoops', () => {
       return [a, b];
     })(ones([2]));
     expect(removeNoops(chain)).toBe(1);
+  });
+});
+
+describe('foldViews', () => {
+  it.each<[string, (x: Tensor) => Tensor, number]>([
+    ['t of t', (x) => x.t().t(), 0],
+    ['transpose of t', (x) => x.t().transpose(-1, 0), 0],
+    ['permute of permute', (x) => x.unsqueeze(0).mul(1).permute([1, 2, 0]).permute([1, 0, 2]), 1],
+    ['view of view', (x) => x.mul(1).view([6]).view([3, 2]), 1],
+    ['view of view to the same shape', (x) => x.mul(1).view([6]).view([2, 3]), 0],
+    [
+      'view of a permuted value',
+      (x) => x.mul(1).permute([1, 0]).contiguous().view([2, 3]).view([6]),
+      1,
+    ],
+  ])('folds %s', (_, f, left) => {
+    const module = makeFx((x: Tensor) => f(x).neg())(ones([2, 3]));
+    const example = tensor([
+      [1, 2, 3],
+      [4, 5, 6],
+    ]);
+    const expected = (module.forward(example) as Tensor).toArray();
+    expect(foldViews(module)).toBe(1);
+    dce.run(module);
+    module.lint();
+    expect((module.forward(example) as Tensor).toArray()).toEqual(expected);
+    const isChain = (node: Node): boolean =>
+      typeof node.target === 'object' &&
+      ['t', 'permute', 'transpose', 'view'].includes(node.target.schema.name);
+    expect(
+      module.graph.nodes.filter(
+        (node) =>
+          isChain(node) &&
+          [...node.users.keys()].some((user) => user.op !== 'output' && isChain(user)),
+      ).length,
+    ).toBe(0);
+    expect(module.graph.nodes.filter((node) => isChain(node)).length).toBeGreaterThanOrEqual(left);
+  });
+
+  it('keeps views that cannot be one, and what is returned', () => {
+    expect(foldViews(makeFx((x: Tensor) => x.t().t())(ones([2, 3])))).toBe(0);
+    expect(
+      foldViews(makeFx((x: Tensor) => x.t().view([3, 1, 2]).view([3, 2]).neg())(ones([2, 3]))),
+    ).toBe(1);
+    expect(foldViews(makeFx((x: Tensor) => x.view([6]).t().neg())(ones([2, 3])))).toBe(0);
   });
 });
 
