@@ -310,7 +310,7 @@ describe('captured programs', () => {
     (call([x]) as Tensor[])[0].backward();
     expect(performance.now() - start).toBeLessThan(10_000);
     expectClose(
-      (x.grad?.toArray() as number[]).map((g) => Math.round(g * 1000)),
+      (x.grad!.toArray() as number[]).map((g) => Math.round(g * 1000)),
       [1284, 1284],
     );
   });

@@ -196,7 +196,7 @@ describe('defaultPartition', () => {
       { fwCompiler: runEagerly },
     );
     f(x, y).sum().backward();
-    expectClose((x.grad?.toArray() as number[][])[0][0], Math.fround(Math.sin(1)));
+    expectClose((x.grad!.toArray() as number[][])[0][0], Math.fround(Math.sin(1)));
   });
 
   it('has no gradient for what does not influence the results', () => {
