@@ -136,7 +136,7 @@ class GraphLowering {
     if (val !== null && val.sizes.length === tensor.sizes.length) tensor.layout ??= val.strides;
     if (tensor.isRealized || tensor.isView) return tensor;
     const cost = this.lowering.costOf(tensor.expr);
-    const shared = node.users.size > 1 && (cost.expensive || cost.loads > MOST_LOADS_SHARED);
+    const shared = node.users.size > 1 && (cost.expensive || cost.loads > MOST_LOADS_SHARED || (cost.loads > 0 && needsMemory(node)));
     if (shared || cost.loads > MOST_LOADS || cost.ops > MOST_OPS) tensor.realize();
     return tensor;
   }
@@ -162,6 +162,27 @@ class GraphLowering {
       ...(node.meta.stackTrace === undefined ? {} : { location: node.meta.stackTrace }),
     });
   }
+}
+
+/** Levels of views through which `needsMemory` looks. */
+const VIEW_LEVELS = 4;
+
+/** Whether some use gives the value memory anyway: a product, a convolution or the output, also through views. */
+function needsMemory(node: Node): boolean {
+  let level: Node[] = [node];
+  for (let depth = 0; depth <= VIEW_LEVELS && level.length > 0; depth++) {
+    const next: Node[] = [];
+    for (const value of level) {
+      for (const user of value.users.keys()) {
+        if (user.op === 'output') return true;
+        if (user.op !== 'call_function' || typeof user.target !== 'object') continue;
+        if (user.target.hasTag('compute-intensive')) return true;
+        if (user.target.isView) next.push(user);
+      }
+    }
+    level = next;
+  }
+  return false;
 }
 
 /** Facts of a recorded tensor value. */

@@ -54,7 +54,7 @@ export function fuseEpilogue(context: FusionContext, host: MatmulGroup, guest: L
       read.coords.forEach((coord, d) => equations.push({ guest: context.place(member, coord), host: place.coords[d]! }));
     }
   }
-  if (equations.length === 0 || overwritesEpilogueInput(context, host, guest)) return null;
+  if (equations.length === 0) return null;
   const order = resultOrder(host);
   for (const mapping of [solvedMapping(ir, guest.outer, order, equations), linearMapping(ir, guest.order, order)]) {
     if (mapping === null) continue;
@@ -67,20 +67,26 @@ export function fuseEpilogue(context: FusionContext, host: MatmulGroup, guest: L
       const place = places.get(read.buf);
       return place === undefined || context.indexIn(member, read) === place.index;
     }));
-    if (!agrees) continue;
+    if (!agrees || !overwritesInPlace(context, [...host.epilogue, ...moved])) continue;
     const epilogue = [...host.epilogue, ...moved].sort((x, y) => x.node.id - y.node.id);
     return { ...host, ...mergedNodes(host, guest), epilogue };
   }
   return null;
 }
 
-/** A mutation may only join readers of the same buffer if they read it at the same point; not proven here. */
-function overwritesEpilogueInput(context: FusionContext, host: MatmulGroup, guest: LoopGroup): boolean {
-  const mutated = (members: readonly Member[]): string[] => members.flatMap((member) => (member.node.kind === 'pointwise' && member.node.mutation ? [member.node.out.name] : []));
-  const read = (members: readonly Member[]): Set<string> => new Set(members.flatMap((member) => context.of(member.node).reads.map((r) => r.buf)));
-  const hostReads = read(host.epilogue);
-  const guestReads = read(guest.members);
-  return mutated(guest.members).some((buf) => hostReads.has(buf)) || mutated(host.epilogue).some((buf) => guestReads.has(buf));
+/** Whether every input that some member overwrites is read by the others only where it is overwritten. */
+function overwritesInPlace(context: FusionContext, members: readonly Member[]): boolean {
+  const targets = new Map<string, IndexExpr>();
+  for (const member of members) {
+    if (member.node.kind !== 'pointwise' || !member.node.mutation) continue;
+    const write = context.of(member.node).writes[0]!;
+    targets.set(write.buf, context.indexIn(member, write));
+  }
+  if (targets.size === 0) return true;
+  return members.every((member) => context.of(member.node).reads.every((read) => {
+    const target = targets.get(read.buf);
+    return target === undefined || (!read.indirect && context.indexIn(member, read) === target);
+  }));
 }
 
 /** Most operations of a producer that is computed again for every tile. */

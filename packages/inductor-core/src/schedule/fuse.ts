@@ -25,6 +25,9 @@ export interface Schedule {
 /** Rounds after which no graph has had anything left to fuse. */
 const MOST_ROUNDS = 10;
 
+/** Later readers of the same buffer with which a reader is paired. */
+const NEAREST_READERS = 4;
+
 type Joiner = (context: FusionContext, a: Group, b: Group) => Group | null;
 
 const joinEpilogue: Joiner = (context, a, b) => {
@@ -116,8 +119,16 @@ class Fusion {
       const readers = [...new Set(nodes.map((node) => this.dependencies.group(node)))].sort((x, y) => x.id - y.id);
       const writer = this.context.writer.get(buf);
       const bytes = this.context.bytes(buf) + 1;
-      if (writer !== undefined) for (const reader of readers) add(this.dependencies.group(writer), reader, 2 * bytes);
-      for (let i = 1; i < readers.length; i++) add(readers[i - 1]!, readers[i]!, bytes);
+      if (writer !== undefined) {
+        // With its only reader inside, the buffer need not be written either.
+        const from = this.dependencies.group(writer);
+        const others = readers.filter((reader) => reader !== from);
+        const kept = this.context.buffers.get(buf)!.output >= 0 || others.length > 1;
+        for (const reader of others) add(from, reader, kept ? bytes : 2 * bytes);
+      }
+      for (let i = 0; i < readers.length; i++) {
+        for (let j = i + 1; j < readers.length && j <= i + NEAREST_READERS; j++) add(readers[i]!, readers[j]!, bytes);
+      }
     }
     for (const node of this.context.graph.nodes) {
       if (node.kind !== 'pointwise' || !node.mutation) continue;
