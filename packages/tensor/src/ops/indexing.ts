@@ -13,7 +13,7 @@ import { defineInplace } from '../op/inplace.js';
 import { type OpOverload, defineOp } from '../op/op-overload.js';
 import type { NamedArgs } from '../op/op-record.js';
 import { broadcastShapes, contiguousStrides, expandStrides } from '../shape.js';
-import { emptyContiguous, isTensor } from '../tensor-factory.js';
+import { emptyContiguous, emptyFromMeta, isTensor } from '../tensor-factory.js';
 import type { Tensor } from '../tensor.js';
 import { zeros } from './factory.js';
 import { expand, reshape } from './view.js';
@@ -87,7 +87,8 @@ const nonzeroOp = defineOp('aten::nonzero(Tensor self) -> Tensor', {
       if (value !== 0 || Number.isNaN(value)) (self.sizes as number[]).forEach((size, d) => rows.push(Math.floor(i / strides[d]!) % size));
     });
     const count = self.ndim === 0 ? Number(readNumbers(self as Tensor)[0] !== 0) : rows.length / (self.ndim as number);
-    const out = emptyContiguous([count, self.ndim as number], 'int64', self.device as string);
+    // One column of positions per dimension, each contiguous.
+    const out = emptyFromMeta({ sizes: [count, self.ndim as number], strides: [1, Math.max(count, 1)], dtype: 'int64', device: self.device as string });
     writeNumbers(out, rows);
     return out;
   },

@@ -11,6 +11,7 @@ import { type OpOverload, defineOp } from '../op/op-overload.js';
 import type { NamedArgs, TensorMeta } from '../op/op-record.js';
 import { contiguousStrides, formatSizes } from '../shape.js';
 import type { Tensor } from '../tensor.js';
+import { zeros } from './factory.js';
 import { mean } from './reduction.js';
 import { squeeze, unsqueeze } from './view-dims.js';
 
@@ -27,6 +28,11 @@ function checkRank(op: string, rank: number, self: Tensor): void {
 
 function planesOf(tensor: Tensor, rank: number): number {
   return tensor.sizes.slice(0, -rank).reduce((a, b) => a * b, 1);
+}
+
+/** The values of the input do not matter for the gradient of the gradient. */
+function zerosOf(self: Tensor): Tensor {
+  return zeros(self.sizes, { dtype: self.dtype, device: self.device });
 }
 
 /** Geometry of a sliding call. @throws shape-mismatch, invalid-argument */
@@ -91,8 +97,9 @@ function define(rank: 2 | 3): OpOverload {
       });
       writeNumbers(out!, result);
     },
-    vjp: ({ kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override }, { grad }) => ({
+    vjp: ({ self, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override }, { grad }) => ({
       grad_output: () => callOp(forward, [grad, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override]) as Tensor,
+      self: () => zerosOf(self as Tensor),
     }),
   });
   return forward;
@@ -143,7 +150,10 @@ function defineAdaptive(rank: 2 | 3): OpOverload {
       });
       writeNumbers(out!, result);
     },
-    vjp: ({ grad_output }, { grad }) => ({ grad_output: () => callOp(forward, [grad, (grad_output as Tensor).sizes.slice(-rank)]) as Tensor }),
+    vjp: ({ grad_output, self }, { grad }) => ({
+      grad_output: () => callOp(forward, [grad, (grad_output as Tensor).sizes.slice(-rank)]) as Tensor,
+      self: () => zerosOf(self as Tensor),
+    }),
   });
   return defineOp(`aten::${op}(Tensor self, SymInt[${rank}] output_size) -> Tensor`, {
     decompose: ({ self, output_size }) => {

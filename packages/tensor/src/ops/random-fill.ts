@@ -61,7 +61,10 @@ const bernoulliPOp = defineOp('aten::bernoulli.p(Tensor self, float p, *, Genera
   },
   vjp: zeroGradient,
 });
-const bernoulliInplace = defineInplace(bernoulliPOp, 'float');
+const bernoulliInplace: OpOverload = defineOp('aten::bernoulli_.float(Tensor(a!) self, float p=0.5, *, Generator? generator=None) -> Tensor(a!)', {
+  inplaceOf: bernoulliPOp.qualifiedName,
+  tags: ['random'],
+});
 
 const uniformOp = defineOp('aten::uniform(Tensor self, float from=0, float to=1, *, Generator? generator=None) -> Tensor', {
   tags: ['random'],

@@ -6,15 +6,8 @@ import {
   fromBytes, itemSize, makeTensor, noGrad, runBackward, storageExtent, writeNumbers, readNumbers, isTensor,
 } from './tessera.js';
 import { type Tolerance, layoutDifference, valueDifference } from './compare.js';
+import type { CaseOptions } from './exceptions.js';
 import { type OracleCase, type OracleFile, type OracleTensor, type OracleValue, isOracleTensor } from './oracle-file.js';
-
-/** What to leave out or loosen for an operator. */
-export interface CaseOptions {
-  /** Outputs whose values PyTorch leaves unspecified (all: true). */
-  readonly unspecified?: boolean | readonly number[];
-  readonly tolerance?: Tolerance;
-  readonly gradTolerance?: Tolerance;
-}
 
 const FORMATS: Readonly<Record<string, string>> = { preserve_format: 'preserve', contiguous_format: 'contiguous', channels_last: 'channelsLast', channels_last_3d: 'channelsLast3d' };
 
@@ -75,8 +68,10 @@ function isUnspecified(options: CaseOptions, index: number): boolean {
   return options.unspecified === true || (Array.isArray(options.unspecified) && options.unspecified.includes(index));
 }
 
+const NO_EXCEPTION: CaseOptions = { reason: '' };
+
 /** Runs a case; returns what differed, one line each. */
-export function runCase(file: OracleFile, op: OpOverload, entry: OracleCase, options: CaseOptions = {}): string[] {
+export function runCase(file: OracleFile, op: OpOverload, entry: OracleCase, options: CaseOptions = NO_EXCEPTION): string[] {
   const failures: string[] = [];
   const attempt = (what: string, run: () => void): void => {
     try {
@@ -86,12 +81,12 @@ export function runCase(file: OracleFile, op: OpOverload, entry: OracleCase, opt
     }
   };
   const make = (reference: OracleTensor): Tensor => makeOracleTensor(file, reference);
-  const compare = (what: string, actual: unknown, expected: OracleValue, index: number, values: boolean, tolerance?: Tolerance): void => {
+  const compare = (what: string, actual: unknown, expected: OracleValue, index: number, values: boolean, tolerances?: Tolerances): void => {
     if (expected === null) return;
     if (Array.isArray(expected)) {
       const list = actual as unknown[];
       if (list.length !== expected.length) failures.push(`${what}: ${list.length} tensors, expected ${expected.length}`);
-      else expected.forEach((item, i) => compare(`${what}[${i}]`, list[i], item as OracleValue, index, values, tolerance));
+      else expected.forEach((item, i) => compare(`${what}[${i}]`, list[i], item as OracleValue, index, values, tolerances));
       return;
     }
     if (!isOracleTensor(expected)) {
@@ -100,8 +95,8 @@ export function runCase(file: OracleFile, op: OpOverload, entry: OracleCase, opt
     }
     const layout = layoutDifference(actual as Tensor, expected);
     if (layout !== null) failures.push(`${what}: ${layout}`);
-    else if (values && !isUnspecified(options, index)) {
-      const difference = valueDifference(actual as Tensor, make(expected), tolerance);
+    else if (values && options.random !== true && !isUnspecified(options, index)) {
+      const difference = valueDifference(actual as Tensor, make(expected), tolerances?.[expected.dtype]);
       if (difference !== null) failures.push(`${what}: ${difference}`);
     }
   };
@@ -130,7 +125,8 @@ function dataDependent(op: OpOverload, entry: OracleCase): boolean {
   return entry.op === 'aten.one_hot.default' && entry.args.num_classes === undefined;
 }
 
-type Compare = (what: string, actual: unknown, expected: OracleValue, index: number, values: boolean, tolerance?: Tolerance) => void;
+type Tolerances = Partial<Record<DType, Tolerance>>;
+type Compare = (what: string, actual: unknown, expected: OracleValue, index: number, values: boolean, tolerances?: Tolerances) => void;
 
 function checkGradients(op: OpOverload, entry: OracleCase, make: (reference: OracleTensor) => Tensor, compare: Compare, options: CaseOptions): void {
   const args = buildArguments(op, entry, make);
@@ -150,7 +146,7 @@ function checkGradients(op: OpOverload, entry: OracleCase, make: (reference: Ora
   });
   const grads = roots.length === 0 ? inputs.map(() => null) : runBackward(roots, seeds, { retainGraph: false, createGraph: false, inputs, accumulate: false, allowUnused: true });
   entry.grad_in!.forEach(({ arg, index, grad }, i) => {
-    if (grad === null) return;
+    if (grad === null || options.skipGradientOf?.includes(arg) === true) return;
     const name = `gradient of ${arg}${index === null ? '' : `[${index}]`}`;
     if (grads[i] === null || grads[i] === undefined) throw new Error(`${name} is missing`);
     // Layouts of gradients are not part of the contract.
