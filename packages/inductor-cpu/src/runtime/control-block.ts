@@ -40,6 +40,8 @@ export const CONTROL: Readonly<Record<ControlWord, number>> = {
   threads: 276,
   /** Set by a worker whose kernel trapped. */
   failed: 320,
+  /** Jobs for whose last items the calling thread waited longer than the whole job would have taken it. */
+  stalls: 324,
   /** Per thread: items it has claimed and not yet finished. */
   inFlight: IN_FLIGHT,
   /** Per thread: the claim word of its share. */
@@ -51,7 +53,7 @@ export const CONTROL: Readonly<Record<ControlWord, number>> = {
 type ControlWord =
   | 'sequence' | 'sleepers' | 'done' | 'mail'
   | 'plan' | 'kernel' | 'args' | 'items' | 'minChunk' | 'threads'
-  | 'failed' | 'inFlight' | 'claims' | 'bytes';
+  | 'failed' | 'stalls' | 'inFlight' | 'claims' | 'bytes';
 
 /** Plan number of a job that only wakes workers to read their mail. */
 export const NO_PLAN = -1;

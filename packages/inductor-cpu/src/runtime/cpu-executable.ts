@@ -47,7 +47,7 @@ export class CpuExecutable implements Executable {
     const { arenaBytes } = this.plan;
     this.#arena = arenaBytes > 0 ? this.#heap.alloc(arenaBytes) : 0;
     try {
-      const { layout, parallelNs } = this.#loaded;
+      const { layout, parallelNs, parallelLaunches } = this.#loaded;
       const { i32, f64 } = this.#heap;
       const { block } = this.#memory;
       writeAddresses(i32, (block + layout.inputs) >>> 2, inputs, this.#inputSizes);
@@ -58,7 +58,7 @@ export class CpuExecutable implements Executable {
       const parallel = parallelNs > 0 && threadPool().isWorthwhile(parallelNs) ? 1 : 0;
       if (this.#single !== null) this.#single(parallel);
       else this.#runSegments(parallel, scalars);
-      if (parallel === 1 && threadPool().takeFailure()) throw this.#trapped(null);
+      if (parallel === 1 && threadPool().finishRun(parallelLaunches)) throw this.#trapped(null);
     } catch (error) {
       throw this.#explain(error);
     } finally {

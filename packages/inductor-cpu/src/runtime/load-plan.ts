@@ -25,8 +25,9 @@ export interface LoadedModule {
   readonly layout: PlanLayout;
   readonly segments: readonly LoadedSegment[];
   readonly bind: () => void;
-  /** Estimated single-thread time of what can be shared, in nanoseconds. */
+  /** Estimated single-thread time of what can be shared, in nanoseconds; and in how many launches. */
   readonly parallelNs: number;
+  readonly parallelLaunches: number;
 }
 
 /** Generates code for any kernel but extern calls. */
@@ -81,6 +82,7 @@ export function loadPlan(plan: ExecutionPlan, generate: KernelGenerator): Execut
     ),
     bind: exports['bind'] as () => void,
     parallelNs: heap.shared ? functions.parallelNs : 0,
+    parallelLaunches: functions.parallelLaunches,
   };
   const executable = new CpuExecutable(plan, sources, loaded, memory);
   abandoned.register(executable, memory);

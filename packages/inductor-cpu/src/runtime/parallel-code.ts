@@ -83,9 +83,12 @@ export function workFunction(dispatch: WasmFunction): WasmFunction {
   return f;
 }
 
-/** `parallel(kernel, args, items, minChunk)`: runs a job from the calling thread and waits until it is done. */
+/**
+ * `parallel(kernel, args, items, minChunk, patience)`: runs a job from the calling thread and waits until
+ * it is done. Waiting for more than `patience` polls, about as many nanoseconds, is noted as a stall.
+ */
 export function parallelFunction(work: WasmFunction): WasmFunction {
-  const f = new WasmFunction('parallel', { kernel: 'i32', args: 'i32', items: 'i32', minChunk: 'i32' });
+  const f = new WasmFunction('parallel', { kernel: 'i32', args: 'i32', items: 'i32', minChunk: 'i32', patience: 'i32' });
   const sequence = f.let('sequence', op('i32.add', readWord(CONTROL.sequence), i32(1)));
   const threads = f.let('threads', readWord(CONTROL.threads));
   const share = f.let('share', shareOf(f.param('items'), threads));
@@ -108,7 +111,14 @@ export function parallelFunction(work: WasmFunction): WasmFunction {
     f.do(memory('memory.atomic.notify', CONTROL.sequence, CONTROL_BASE, i32(-1)));
   });
   f.do(call(work, sequence));
-  f.loop((wait) => f.brIf(wait, op('i32.ne', readWord(CONTROL.done), f.param('items'))));
+  const polls = f.let('polls', i32(0));
+  f.loop((wait) => {
+    f.set(polls, op('i32.add', polls, i32(1)));
+    f.brIf(wait, op('i32.ne', readWord(CONTROL.done), f.param('items')));
+  });
+  f.if(op('i32.gt_u', polls, f.param('patience')), () => {
+    writeWord(f, CONTROL.stalls, op('i32.add', readWord(CONTROL.stalls), i32(1)));
+  });
   return f;
 }
 

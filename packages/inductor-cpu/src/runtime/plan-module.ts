@@ -23,6 +23,9 @@ const PARALLEL_NS = 4000;
 /** Threads claim pieces of at least this much work. */
 const CHUNK_NS = 1500;
 
+/** Waiting this long for other threads is ordinary. */
+const PATIENCE_FLOOR_NS = 10_000;
+
 /** A run of launches without extern calls between them, or one extern call. */
 export type Segment =
   | { readonly kind: 'code'; readonly launches: readonly number[] }
@@ -33,8 +36,9 @@ export interface PlanFunctions {
   readonly segments: readonly Segment[];
   /** `bind`, the segments and, when anything is worth sharing, `help`. */
   readonly exports: readonly DefinedFunction[];
-  /** Estimated single-thread time of the launches that are worth sharing, in nanoseconds. */
+  /** Estimated single-thread time of the launches that are worth sharing, in nanoseconds; and how many they are. */
   readonly parallelNs: number;
+  readonly parallelLaunches: number;
 }
 
 /** Name of the function of code segment `index`. */
@@ -59,7 +63,7 @@ export function planFunctions(plan: ExecutionPlan, codes: readonly (KernelCode |
     exports.push(f);
   });
   if (work !== null) exports.push(helpFunction(work));
-  return { segments, exports, parallelNs };
+  return { segments, exports, parallelNs, parallelLaunches: shared.length };
 }
 
 function costOf(code: KernelCode): number {
@@ -104,10 +108,11 @@ function emitLaunch(
     serial();
     return;
   }
+  const patience = Math.min(2 ** 30, Math.max(PATIENCE_FLOOR_NS, Math.ceil(costOf(code))));
   const minChunk = Math.max(1, Math.ceil(CHUNK_NS / code.costPerItem));
   f.if(
     f.param('parallel'),
-    () => f.do(call(parallel, i32(launch.kernel), args(), i32(code.workItems), i32(minChunk))),
+    () => f.do(call(parallel, i32(launch.kernel), args(), i32(code.workItems), i32(minChunk), i32(patience))),
     serial,
   );
 }

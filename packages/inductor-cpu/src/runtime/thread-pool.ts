@@ -19,6 +19,12 @@ const SPIN_MS = 0.15;
 /** Work that justifies waking sleeping workers, in nanoseconds of single-thread time. */
 const WAKE_NS = 100_000;
 
+/** A run in which at least every eighth shared launch stalled did not profit from threads. */
+const STALLS_PER_LAUNCH = 8;
+/** Runs on one thread after such a run: doubles each time, shrinks with every good run. */
+const MIN_PENALTY = 4;
+const MAX_PENALTY = 256;
+
 /** A loaded plan as workers see it. */
 export interface SharedPlan {
   readonly id: number;
@@ -49,6 +55,10 @@ export class ThreadPool {
   #nextPlan = 1;
   /** Work of recent runs that were too small to wake sleeping workers for. */
   #credit = 0;
+  /** Stalls seen so far, runs left to do on one thread, and how many there will be after the next stall. */
+  #stalls = 0;
+  #serialRuns = 0;
+  #penalty = MIN_PENALTY;
   #broken = false;
 
   constructor() {
@@ -96,6 +106,10 @@ export class ThreadPool {
   isWorthwhile(parallelNs: number): boolean {
     if (this.#configured !== cpuConfig.threads) this.configure();
     if (this.threads === 1) return false;
+    if (this.#serialRuns > 0) {
+      this.#serialRuns--;
+      return false;
+    }
     if (cpuHeap().i32[(this.control + CONTROL.sleepers) >>> 2] === 0) return true;
     this.#credit += parallelNs;
     if (this.#credit < WAKE_NS) return false;
@@ -103,10 +117,21 @@ export class ThreadPool {
     return true;
   }
 
-  /** Whether a worker's kernel trapped since the last call. */
-  takeFailure(): boolean {
-    const at = (this.control + CONTROL.failed) >>> 2;
-    if (cpuHeap().i32[at] === 0) return false;
+  /**
+   * After a run of `launches` shared launches. Where threads only got in each other's way (another
+   * program needs the cores), the next runs use one thread. Returns whether a worker's kernel trapped.
+   */
+  finishRun(launches: number): boolean {
+    const { i32 } = cpuHeap();
+    const stalls = i32[(this.control + CONTROL.stalls) >>> 2];
+    if ((stalls - this.#stalls) * STALLS_PER_LAUNCH >= launches) {
+      this.#penalty = Math.min(this.#penalty * 2, MAX_PENALTY);
+      this.#serialRuns = this.#penalty;
+    } else if (this.#penalty > MIN_PENALTY) {
+      this.#penalty--;
+    }
+    this.#stalls = stalls;
+    if (i32[(this.control + CONTROL.failed) >>> 2] === 0) return false;
     this.#write(CONTROL.failed, 0);
     return true;
   }
