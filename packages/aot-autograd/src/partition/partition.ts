@@ -5,6 +5,7 @@
  * takes those saved values and the tangents and computes gradients. A partitioner decides what is saved
  * and what is computed again (`needsSaving`); the cutting is here.
  */
+import { getItem } from '@tessera/graph';
 import {
   type Argument,
   Graph,
@@ -72,6 +73,9 @@ export function assignNodes(joint: JointGraph, pinned: readonly Node[] = []): As
   const early = effects.filter((node) => !late.has(node));
   const forward = closure([...results, ...early, ...pinned], () => false);
   for (const input of joint.inputs) forward.add(input);
+  // Results of an op with several are made with it: they are what backward can save, not the list.
+  for (const node of nodes)
+    if (node.target === getItem && forward.has(node.args[0] as Node)) forward.add(node);
   const gradients = nodesOf(outputs.slice(joint.forwardOutputs));
   const backward = closure([...gradients, ...effects.filter((node) => late.has(node))], (node) =>
     forward.has(node),

@@ -72,7 +72,7 @@ export function varyingNumbers(step: OpStep, args: readonly unknown[]): Map<numb
 function liftKind(step: OpStep, i: number, pattern: Extract<Pattern, { code: 2 }>, arg: unknown, args: readonly unknown[]): 'float' | 'int' | null {
   if (typeof arg !== 'number' || typeof pattern.value !== 'number') return null;
   const formal = step.op.schema.args[i]!;
-  const liftable = formal.type.base === 'Scalar' || formal.type.base === 'float' || formal.type.base === 'Tensor';
+  const liftable = formal.type.base === 'Scalar' || formal.type.base === 'Tensor';
   if (!liftable || formal.type.list) return null;
   if (Number.isInteger(arg) && Number.isInteger(pattern.value)) return 'int';
   // A whole and a fractional number promote integer tensors differently.

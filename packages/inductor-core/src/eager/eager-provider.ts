@@ -29,6 +29,8 @@ function at(args: readonly unknown[], path: ArgPath): unknown {
 
 /** See the file header. */
 export class EagerProvider implements KernelProvider {
+  /** Ops whose numbers must be known when compiling. */
+  private readonly constantOps = new Set<OpOverload>();
   private readonly cache = new Map<OpOverload, Map<string, Entry | null>>();
 
   constructor(
@@ -53,10 +55,12 @@ export class EagerProvider implements KernelProvider {
   private lookup(op: OpOverload, args: readonly unknown[], outs: readonly Tensor[]): Entry | null {
     let entries = this.cache.get(op);
     if (entries === undefined) this.cache.set(op, (entries = new Map<string, Entry | null>()));
-    const key = opKey(op, args, outs);
+    const key = opKey(op, args, outs, !this.constantOps.has(op));
     let entry = entries.get(key);
     if (entry === undefined) {
       entry = this.compile(op, args, outs);
+      // Finding out that the op needs constants changed the key.
+      if (key !== opKey(op, args, outs, !this.constantOps.has(op))) return this.lookup(op, args, outs);
       if (entries.size >= this.limit) this.dropOldest(entries);
       entries.set(key, entry);
     }
@@ -72,13 +76,17 @@ export class EagerProvider implements KernelProvider {
   }
 
   private compile(op: OpOverload, args: readonly unknown[], outs: readonly Tensor[]): Entry | null {
-    const { module, tensors, scalars } = singleOpGraph(op, args, outs);
+    const { module, tensors, scalars } = singleOpGraph(op, args, outs, !this.constantOps.has(op));
     try {
       const plan = compileGraph(module, { backend: { device: this.backend.device, capabilities: { ...this.backend.capabilities, extern: false } }, name: op.schema.name });
       const inPlace = plan.outputs.length === 0;
       return { executable: this.backend.load(plan), tensors, scalars, inPlace };
     } catch (error) {
       // Not an error of the caller: the reference kernel takes over, or the dispatcher says that none exists.
+      if (isTesseraError(error) && error.code === 'lifted-scalar' && !this.constantOps.has(op)) {
+        this.constantOps.add(op);
+        return this.compile(op, args, outs);
+      }
       if (isTesseraError(error) && (error.code === 'kernel-missing' || error.code === 'dtype-unsupported')) return null;
       throw error;
     }

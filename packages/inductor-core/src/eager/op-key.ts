@@ -11,8 +11,8 @@ function tensorKey(tensor: Tensor): string {
   return `${tensor.dtype}[${tensor.sizes.join()}|${tensor.strides.join()}]`;
 }
 
-/** The key of a call. Tensors that occur twice are told apart from equal ones. */
-export function opKey(op: OpOverload, args: readonly unknown[], outs: readonly Tensor[]): string {
+/** The key of a call; with `lift`, numbers that are runtime scalars are left out. Tensors that occur twice are told apart from equal ones. */
+export function opKey(op: OpOverload, args: readonly unknown[], outs: readonly Tensor[], lift: boolean): string {
   const seen: Tensor[] = [];
   const visit = (arg: unknown): string => {
     if (isTensor(arg)) {
@@ -28,7 +28,7 @@ export function opKey(op: OpOverload, args: readonly unknown[], outs: readonly T
   let key = '';
   for (let i = 0; i < args.length; i++) {
     const arg = args[i];
-    key += isRuntimeScalar(op, i, arg) ? (Number.isInteger(arg) ? 'int;' : 'float;') : `${visit(arg)};`;
+    key += lift && isRuntimeScalar(op, i, arg) ? (Number.isInteger(arg) ? 'int;' : 'float;') : `${visit(arg)};`;
   }
   for (const out of outs) key += `>${visit(out)}`;
   return key;

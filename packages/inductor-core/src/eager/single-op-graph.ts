@@ -25,7 +25,7 @@ export function fakeLike(tensor: Tensor): Tensor {
 export function isRuntimeScalar(op: OpOverload, index: number, arg: unknown): arg is number {
   if (typeof arg !== 'number') return false;
   const { base, list } = op.schema.args[index]!.type;
-  return !list && (base === 'Scalar' || base === 'Tensor' || base === 'float');
+  return !list && (base === 'Scalar' || base === 'Tensor');
 }
 
 /**
@@ -46,7 +46,7 @@ export function singleOpGraph(op: OpOverload, args: readonly unknown[], outs: re
   };
   const convert = (arg: unknown, path: ArgPath): Argument => {
     if (isTensor(arg)) return inputOf.get(arg) ?? placeholderFor(arg, path);
-    if (path.length === 1 && isRuntimeScalar(op, path[0]!, arg)) {
+    if (lift && path.length === 1 && isRuntimeScalar(op, path[0]!, arg)) {
       const node = graph.placeholder(`scalar_${path[0]!}`);
       node.meta.val = arg;
       node.meta.scalar = { kind: Number.isInteger(arg) ? 'int' : 'float' };

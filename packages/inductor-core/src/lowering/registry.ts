@@ -9,14 +9,22 @@ import type { Node } from '@tessera/graph';
 import type { DType } from '@tessera/tensor';
 import type { Expr } from '../ir/expr.js';
 import type { LoweredTensor } from './lowered-tensor.js';
+import { TesseraError } from '@tessera/shared';
 import type { Lowering } from './lowering.js';
 
-/** A number that is only known at run time. */
+/** A number that is only known at run time. A lowering that computes with it as a number fails here, not silently. */
 export class RuntimeScalar {
   constructor(
     readonly expr: Expr,
     readonly kind: 'float' | 'int' | 'bool',
   ) {}
+
+  /** @throws lifted-scalar always */
+  valueOf(): never {
+    throw new TesseraError('lifted-scalar', 'A lowering needs the value of a number that is only known at run time.', {
+      hints: ['Pass this argument as a constant; if it changes between calls, make it a tensor.'],
+    });
+  }
 }
 
 /** An argument as a lowering sees it: in the order of the schema, defaults filled in. */
