@@ -32,7 +32,7 @@ export function isRuntimeScalar(op: OpOverload, index: number, arg: unknown): ar
  * Builds the graph of `op(args)`, its results laid out as `outs`. If an output is also an input (an
  * in-place op), the graph ends in a `copy_` into that input.
  */
-export function singleOpGraph(op: OpOverload, args: readonly unknown[], outs: readonly Tensor[]): SingleOpGraph {
+export function singleOpGraph(op: OpOverload, args: readonly unknown[], outs: readonly Tensor[], lift: boolean): SingleOpGraph {
   const graph = new Graph();
   const tensors: ArgPath[] = [];
   const scalars: ArgPath[] = [];
