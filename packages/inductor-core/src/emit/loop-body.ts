@@ -11,6 +11,7 @@ import { operands, postorder } from '../ir/walk.js';
 import type { FusionContext } from '../schedule/fusion-context.js';
 import type { LoopGroup } from '../schedule/group.js';
 import { type BodyReduce, type BodyStage, type BodyStore, type LoopBody, loadedBuffers } from './kernel-body.js';
+import { orderStores } from './store-order.js';
 import { onlineSoftmax } from './online-softmax.js';
 
 interface Flat {
@@ -82,7 +83,7 @@ class Depths {
 export function loopBody(context: FusionContext, group: LoopGroup): LoopBody {
   const flat = flatten(context, group);
   if (group.inner.length === 0) {
-    return { kind: 'loop', outer: group.outer, inner: [], stages: [{ kind: 'outer', reduces: [], stores: flat.stores }] };
+    return { kind: 'loop', outer: group.outer, inner: [], stages: [{ kind: 'outer', reduces: [], stores: orderStores(flat.stores) }] };
   }
   const reduces = onlineSoftmax(flat.reduces);
   const depths = new Depths();
@@ -102,12 +103,23 @@ export function loopBody(context: FusionContext, group: LoopGroup): LoopBody {
     stage(depth).reduces.push(reduce);
     reads(reduce.value, depth);
   }
-  for (const store of flat.stores) if (store.inner) reads(store.value, depths.of(store.value));
-  for (const store of flat.stores) {
-    if (store.inner) stage(Math.max(depths.of(store.value), lastRead.get(store.buffer.name) ?? 0)).stores.push(store);
+  const innerStores = flat.stores.filter((store) => store.inner);
+  const placed = new Map(innerStores.map((store) => [store, depths.of(store.value)]));
+  // A store that waits for a reader reads later itself, which may make others wait in turn.
+  for (let changed = true; changed; ) {
+    for (const [store, depth] of placed) reads(store.value, depth);
+    changed = false;
+    for (const [store, depth] of placed) {
+      const wait = store.buffer.kind === 'input' ? (lastRead.get(store.buffer.name) ?? 0) : 0;
+      if (wait > depth) {
+        placed.set(store, wait);
+        changed = true;
+      }
+    }
   }
-  const result: BodyStage[] = stages.map((s) => ({ kind: 'inner', ...s }));
+  for (const store of innerStores) stage(placed.get(store)!).stores.push(store);
+  const result: BodyStage[] = stages.map((s) => ({ kind: 'inner', reduces: s.reduces, stores: orderStores(s.stores) }));
   const outerStores = flat.stores.filter((store) => !store.inner);
-  if (outerStores.length > 0) result.push({ kind: 'outer', reduces: [], stores: outerStores });
+  if (outerStores.length > 0) result.push({ kind: 'outer', reduces: [], stores: orderStores(outerStores) });
   return { kind: 'loop', outer: group.outer, inner: group.inner, stages: result.filter((s) => s.reduces.length + s.stores.length > 0) };
 }

@@ -5,6 +5,7 @@ import type { Expr } from '../ir/expr.js';
 import type { FusionContext } from '../schedule/fusion-context.js';
 import type { MatmulGroup } from '../schedule/group.js';
 import type { BodyStore, MatmulBody } from './kernel-body.js';
+import { orderStores } from './store-order.js';
 
 /** An operand with the values of folded producers in place of their loads. */
 function withProducers(context: FusionContext, group: MatmulGroup, operand: Expr): Expr {
@@ -35,5 +36,5 @@ export function matmulBody(context: FusionContext, group: MatmulGroup): MatmulBo
     if (context.isStored(write.buf, nodes)) stores.push({ buffer: context.buffers.get(write.buf)!, index: context.indexIn(member, write), value, inner: false });
   }
   const { batch, m, n, k, accDtype } = matmul;
-  return { kind: 'matmul', batch, m, n, k, accDtype, a: withProducers(context, group, matmul.a), b: withProducers(context, group, matmul.b), stores };
+  return { kind: 'matmul', batch, m, n, k, accDtype, a: withProducers(context, group, matmul.a), b: withProducers(context, group, matmul.b), stores: orderStores(stores) };
 }

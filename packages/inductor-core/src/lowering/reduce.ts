@@ -23,6 +23,8 @@ export interface ReducePlan {
   readonly inner: readonly LoopVar[];
   readonly order: readonly LoopVar[];
   readonly value: Expr;
+  /** Never split in two: it combines partial results. */
+  readonly whole?: boolean;
 }
 
 /** Type in which a sum or mean of `dtype` accumulates. */
@@ -40,8 +42,17 @@ function identityOf(op: ReduceOp): number {
  * dimensions kept as 1). Returns one tensor per result of `op`.
  */
 export function reduce(l: Lowering, op: ReduceOp, self: LoweredTensor, dims: readonly number[], keepdim: boolean, dtype: DType = self.dtype): LoweredTensor[] {
+  return reducePlan(l, planOf(l, op, self, dims, keepdim, dtype));
+}
+
+function planOf(l: Lowering, op: ReduceOp, self: LoweredTensor, dims: readonly number[], keepdim: boolean, dtype: DType): ReducePlan {
   const view = reducedView(l, self.sizes, dims, keepdim);
-  return reducePlan(l, { op, dtype, sizes: view.sizes, inner: view.inner, order: view.order, value: l.ir.cast(self.load(view.coords), dtype) });
+  return { op, dtype, sizes: view.sizes, inner: view.inner, order: view.order, value: l.ir.cast(self.load(view.coords), dtype) };
+}
+
+/** Combines partial results, which lie along the first dimension. */
+function combine(l: Lowering, op: ReduceOp, partial: LoweredTensor, dtype: DType): LoweredTensor {
+  return reducePlan(l, { ...planOf(l, op, partial, [0], false, dtype), whole: true })[0]!;
 }
 
 /** Makes a planned reduction: nothing to reduce, one element, one pass or two. */
@@ -57,7 +68,7 @@ export function reducePlan(l: Lowering, plan: ReducePlan): LoweredTensor[] {
     return [l.pointwise(sizes, resultDtype === 'int64' && op.startsWith('arg') ? l.ir.const('int64', 0) : value)];
   }
   if (count === 1 && op === 'welford') return [l.pointwise(sizes, value), l.pointwise(sizes, l.ir.op('sub', [value, value]))];
-  const splits = count > 1 ? splitPoint(l.capabilities, numelOf(sizes), inner) : null;
+  const splits = plan.whole === true ? null : splitPoint(l.capabilities, numelOf(sizes), inner);
   if (splits === null) return l.addReduction(op, resultDtype, sizes, inner, order, value);
   switch (op) {
     case 'welford':
@@ -112,7 +123,7 @@ function neutral(op: ReduceOp, dtype: DType): number {
 
 function splitSimple(l: Lowering, plan: ReducePlan, chunks: number): LoweredTensor {
   const { partial } = partials(l, plan, chunks, plan.op);
-  return reduce(l, plan.op, partial, [0], false, plan.dtype)[0]!;
+  return combine(l, plan.op, partial, plan.dtype);
 }
 
 /** The mean first, then squared distances from it: partial variances do not add. */
@@ -129,8 +140,8 @@ function splitWelford(l: Lowering, plan: ReducePlan, count: number): LoweredTens
 function splitArg(l: Lowering, plan: ReducePlan, chunks: number): LoweredTensor {
   const best = partials(l, plan, chunks, plan.op === 'argmax' ? 'max' : 'min').partial;
   const { partial: place, chunkSize } = partials(l, plan, chunks, plan.op);
-  const [winner] = reduce(l, plan.op, best, [0], false, plan.dtype);
-  const chunk = l.ir.value(winner!.expr);
+  const winner = combine(l, plan.op, best, plan.dtype);
+  const chunk = l.ir.value(winner.expr);
   const local = place.load([chunk, ...l.vars(plan.sizes)]);
-  return l.pointwise(plan.sizes, l.ir.op('add', [local, l.ir.op('mul', [winner!.expr, l.ir.const('int64', chunkSize)])]));
+  return l.pointwise(plan.sizes, l.ir.op('add', [local, l.ir.op('mul', [winner.expr, l.ir.const('int64', chunkSize)])]));
 }

@@ -7,16 +7,17 @@
 import type { Capabilities } from '../backend/kernel-backend.js';
 import type { LoopVar } from '../ir/index-expr.js';
 
-/** Fewest elements that a piece should have. */
+/** Fewest elements that a piece has, unless the backend splits even smaller reductions. */
 const SMALLEST_PIECE = 256;
 
 /** Number of pieces for a reduction with `outer` results, or null for one pass. */
 export function splitPoint(capabilities: Capabilities, outer: number, inner: readonly LoopVar[]): number | null {
   const count = inner.reduce((n, v) => n * v.size, 1);
   if (outer >= capabilities.parallelism || count < capabilities.splitReductionThreshold) return null;
-  const wanted = Math.min(Math.ceil(capabilities.parallelism / outer), Math.floor(count / SMALLEST_PIECE));
+  const wanted = Math.min(Math.ceil(capabilities.parallelism / outer), Math.floor(count / Math.min(SMALLEST_PIECE, capabilities.splitReductionThreshold)));
   if (wanted < 2) return null;
-  return evenSplit(count, inner, wanted);
+  const pieces = evenSplit(count, inner, wanted);
+  return 2 * pieces <= count ? pieces : null;
 }
 
 /** The number of pieces nearest to `wanted` that keeps pieces equal and whole loops together. */

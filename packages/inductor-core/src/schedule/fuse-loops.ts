@@ -11,6 +11,7 @@ import { indexSymbols } from '../ir/walk.js';
 import type { Access } from './access.js';
 import type { FusionContext } from './fusion-context.js';
 import { type LoopGroup, type Member, extentOf, mergedNodes } from './group.js';
+import { canOrderOverwrites } from './overwrite-order.js';
 import { type Equation, type Mapping, linearMapping, solvedMapping } from './match-space.js';
 
 /** Most nodes in one kernel. */
@@ -163,6 +164,7 @@ export function fuseLoops(context: FusionContext, a: LoopGroup, b: LoopGroup): L
     if (verify(context, shared, mapping) <= 0) continue;
     const members = [...host.members, ...moved(context, guest.members, mapping, guest.inner.length > 0 ? null : fit.inner)];
     members.sort((x, y) => x.node.id - y.node.id);
+    if (!canOrderOverwrites(context, members)) return null;
     return { kind: 'loop', ...mergedNodes(a, b), outer: host.outer, inner: host.inner, order: host.order, members };
   }
   return null;

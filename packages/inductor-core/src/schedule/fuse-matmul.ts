@@ -7,6 +7,7 @@ import { indexSymbols } from '../ir/walk.js';
 import type { PointwiseNode } from '../lowering/ir-node.js';
 import type { FusionContext } from './fusion-context.js';
 import { type LoopGroup, type MatmulGroup, type Member, extentOf, mergedNodes } from './group.js';
+import { canOrderOverwrites } from './overwrite-order.js';
 import { type Equation, linearMapping, solvedMapping } from './match-space.js';
 
 /** Variables of the product's points in the order of the result's dimensions. */
@@ -69,6 +70,7 @@ export function fuseEpilogue(context: FusionContext, host: MatmulGroup, guest: L
     }));
     if (!agrees || !overwritesInPlace(context, [...host.epilogue, ...moved])) continue;
     const epilogue = [...host.epilogue, ...moved].sort((x, y) => x.node.id - y.node.id);
+    if (!canOrderOverwrites(context, epilogue)) return null;
     return { ...host, ...mergedNodes(host, guest), epilogue };
   }
   return null;
