@@ -1,6 +1,14 @@
 /** @file Random products: layouts, loop variables, masks, prologues and epilogues against the interpreter. */
 import { describe, expect, it } from 'vitest';
-import { IrBuilder, printKernel, type Expr, type IndexExpr, type LoopVar, type MatmulKernel, type Stmt } from '@tessera/inductor-core';
+import {
+  IrBuilder,
+  printKernel,
+  type Expr,
+  type IndexExpr,
+  type LoopVar,
+  type MatmulKernel,
+  type Stmt,
+} from '@tessera/inductor-core';
 import type { DType } from '@tessera/tensor';
 import { compareWithInterpreter } from './run-kernel.js';
 
@@ -45,11 +53,23 @@ function randomCase(seed: number): Case {
   const ir = new IrBuilder();
   const sizes: Record<string, number> = {};
   const params: MatmulKernel['params'][number][] = [];
-  const dtype = dice.pick<DType>(['float32', 'float32', 'float32', 'float64', 'int32', 'int64', 'float16', 'bfloat16']);
+  const dtype = dice.pick<DType>([
+    'float32',
+    'float32',
+    'float32',
+    'float64',
+    'int32',
+    'int64',
+    'float16',
+    'bfloat16',
+  ]);
   const accDtype = dtype.endsWith('16') ? 'float32' : dtype;
 
   const list = (role: string, count: number, largest: number): LoopVar[] =>
-    Array.from({ length: count }, (_, i) => ({ name: `${role}${i}`, size: 1 + dice.below(i === count - 1 ? largest : 3) }));
+    Array.from({ length: count }, (_, i) => ({
+      name: `${role}${i}`,
+      size: 1 + dice.below(i === count - 1 ? largest : 3),
+    }));
   const m = list('m', dice.below(3), 22);
   const n = list('n', dice.below(4), 22);
   const k = list('k', 1 + dice.below(3), 12);
@@ -58,7 +78,12 @@ function randomCase(seed: number): Case {
   for (const { name, size } of all) ir.sym(name, size);
 
   /** A buffer laid out in a random order of the variables, sometimes with gaps or broadcast. */
-  const strided = (vars: readonly LoopVar[], buf: string, constant: number, mayBroadcast: boolean): IndexExpr => {
+  const strided = (
+    vars: readonly LoopVar[],
+    buf: string,
+    constant: number,
+    mayBroadcast: boolean,
+  ): IndexExpr => {
     let stride = dice.chance(15) ? 2 : 1;
     const terms: IndexExpr[] = [ir.int(constant)];
     const kept = dice.chance(60) ? vars : dice.shuffled(vars);
@@ -83,7 +108,10 @@ function randomCase(seed: number): Case {
       const extent = Math.max(1, line.size * stride + step.size - pad - dice.below(3));
       const position = ir.add(ir.scale(ir.sym(line.name), stride), ir.sym(step.name), ir.int(-pad));
       const value = ir.index('int32', position);
-      const inside = ir.op('and', [ir.op('ge', [value, ir.const('int32', 0)]), ir.op('lt', [value, ir.const('int32', extent)])]);
+      const inside = ir.op('and', [
+        ir.op('ge', [value, ir.const('int32', 0)]),
+        ir.op('lt', [value, ir.const('int32', extent)]),
+      ]);
       let rowStride = extent;
       const terms: IndexExpr[] = [position];
       for (const { name, size } of [...batch, ...lines.slice(0, -1), ...k.slice(0, -1)]) {
@@ -96,7 +124,8 @@ function randomCase(seed: number): Case {
       expr = ir.load(dtype, buf, strided(vars, buf, dice.below(3), true));
     }
     if (dice.chance(25)) expr = ir.op('maximum', [expr, ir.const(dtype, 0)]);
-    if (dice.chance(15) && lines.length > 0) expr = ir.op('mul', [expr, ir.cast(ir.index('int32', ir.sym(lines[0].name)), dtype)]);
+    if (dice.chance(15) && lines.length > 0)
+      expr = ir.op('mul', [expr, ir.cast(ir.index('int32', ir.sym(lines[0].name)), dtype)]);
     return ir.cast(expr, accDtype);
   };
 
@@ -117,15 +146,39 @@ function randomCase(seed: number): Case {
     if (dice.chance(25) && n.length > 0) {
       const bias = `bias_${buf}`;
       params.push({ name: bias, dtype, access: 'read' });
-      value = ir.op('add', [value, ir.cast(ir.load(dtype, bias, strided(n, bias, 0, false)), accDtype)]);
+      value = ir.op('add', [
+        value,
+        ir.cast(ir.load(dtype, bias, strided(n, bias, 0, false)), accDtype),
+      ]);
     }
     params.push({ name: buf, dtype, access });
     epilogue.push({ kind: 'store', buf, index, value: ir.cast(value, dtype) });
   }
-  return { kernel: { kind: 'matmul', name: `random_${seed}`, params, scalars: [], batch, m, n, k, a, b, accDtype, epilogue }, sizes };
+  return {
+    kernel: {
+      kind: 'matmul',
+      name: `random_${seed}`,
+      params,
+      scalars: [],
+      batch,
+      m,
+      n,
+      k,
+      a,
+      b,
+      accDtype,
+      epilogue,
+    },
+    sizes,
+  };
 }
 
-const TOLERANCE: Partial<Record<DType, number>> = { float32: 1e-5, float64: 1e-12, float16: 2e-3, bfloat16: 1.6e-2 };
+const TOLERANCE: Partial<Record<DType, number>> = {
+  float32: 1e-5,
+  float64: 1e-12,
+  float16: 2e-3,
+  bfloat16: 1.6e-2,
+};
 
 describe('random matrix products', () => {
   for (let start = FIRST; start < FIRST + COUNT; start += PER_TEST) {
@@ -134,7 +187,8 @@ describe('random matrix products', () => {
         const { kernel, sizes } = randomCase(seed);
         const error = compareWithInterpreter(kernel, sizes);
         const bound = TOLERANCE[kernel.params[0].dtype] ?? 0;
-        if (!(error <= bound)) expect.fail(`seed ${seed}: differs by ${error}\n${printKernel(kernel)}`);
+        if (!(error <= bound))
+          expect.fail(`seed ${seed}: differs by ${error}\n${printKernel(kernel)}`);
       }
     });
   }

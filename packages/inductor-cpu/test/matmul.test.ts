@@ -1,13 +1,25 @@
 import { describe, expect, it } from 'vitest';
-import { IrBuilder, type Expr, type IndexExpr, type LoopVar, type MatmulKernel, type Stmt } from '@tessera/inductor-core';
+import {
+  IrBuilder,
+  type Expr,
+  type IndexExpr,
+  type LoopVar,
+  type MatmulKernel,
+  type Stmt,
+} from '@tessera/inductor-core';
+import { isTesseraError } from '@tessera/shared';
 import type { DType } from '@tessera/tensor';
+import { printFunctionWithDependencies } from '../src/emit/assemble-module.js';
+import { generateMatmul } from '../src/matmul/generate-matmul.js';
 import { compareWithInterpreter, type Sizes } from './run-kernel.js';
 
 const ir = new IrBuilder();
 
 /** `constant + Σ coefficient · variable`. */
 function at(terms: Readonly<Record<string, number>>, constant = 0): IndexExpr {
-  const parts = Object.entries(terms).map(([name, coefficient]) => ir.scale(ir.sym(name), coefficient));
+  const parts = Object.entries(terms).map(([name, coefficient]) =>
+    ir.scale(ir.sym(name), coefficient),
+  );
   return ir.add(...parts, ir.int(constant));
 }
 
@@ -32,7 +44,10 @@ interface Options {
 }
 
 /** A product of contiguous matrices `A[m, k]` and `B[k, n]` (or transposed), into `C[m, n]`. */
-function matmul({ m, n, k, batch = 1 }: Shape, options: Options = {}): { kernel: MatmulKernel; sizes: Sizes } {
+function matmul(
+  { m, n, k, batch = 1 }: Shape,
+  options: Options = {},
+): { kernel: MatmulKernel; sizes: Sizes } {
   const { dtype = 'float32', form = 'NN' } = options;
   const stored = at({ b: m * n, m: n, n: 1 });
   const acc = ir.acc(dtype, 0);
@@ -50,8 +65,16 @@ function matmul({ m, n, k, batch = 1 }: Shape, options: Options = {}): { kernel:
     m: vars({ m }),
     n: vars({ n }),
     k: vars({ k }),
-    a: ir.load(dtype, 'A', at(form[0] === 'N' ? { b: m * k, m: k, k: 1 } : { b: m * k, k: m, m: 1 })),
-    b: ir.load(dtype, 'B', at(form[1] === 'N' ? { b: n * k, k: n, n: 1 } : { b: n * k, n: k, k: 1 })),
+    a: ir.load(
+      dtype,
+      'A',
+      at(form[0] === 'N' ? { b: m * k, m: k, k: 1 } : { b: m * k, k: m, m: 1 }),
+    ),
+    b: ir.load(
+      dtype,
+      'B',
+      at(form[1] === 'N' ? { b: n * k, k: n, n: 1 } : { b: n * k, n: k, k: 1 }),
+    ),
     accDtype: dtype,
     epilogue: options.epilogue?.(acc) ?? [{ kind: 'store', buf: 'C', index: stored, value: acc }],
   };
@@ -63,11 +86,30 @@ const TOLERANCE = 2e-5;
 
 describe('matrix products', () => {
   const shapes: Shape[] = [
-    { m: 1, n: 1, k: 1 }, { m: 1, n: 33, k: 7 }, { m: 33, n: 1, k: 7 }, { m: 2, n: 3, k: 5 }, { m: 3, n: 2, k: 100 },
-    { m: 4, n: 8, k: 1 }, { m: 17, n: 19, k: 1 }, { m: 5, n: 7, k: 9 }, { m: 64, n: 64, k: 64 }, { m: 100, n: 10, k: 128 },
-    { m: 10, n: 100, k: 31 }, { m: 37, n: 41, k: 43 }, { m: 130, n: 70, k: 400 }, { m: 12, n: 300, k: 33 },
-    { m: 1, n: 500, k: 300 }, { m: 500, n: 1, k: 300 }, { m: 2, n: 130, k: 390 }, { m: 260, n: 3, k: 130 },
-    { m: 140, n: 270, k: 17 }, { m: 9, n: 12, k: 0 }, { m: 2, n: 12, k: 0 }, { m: 0, n: 12, k: 4 }, { m: 7, n: 9, k: 11, batch: 5 }, { m: 16, n: 24, k: 32, batch: 3 },
+    { m: 1, n: 1, k: 1 },
+    { m: 1, n: 33, k: 7 },
+    { m: 33, n: 1, k: 7 },
+    { m: 2, n: 3, k: 5 },
+    { m: 3, n: 2, k: 100 },
+    { m: 4, n: 8, k: 1 },
+    { m: 17, n: 19, k: 1 },
+    { m: 5, n: 7, k: 9 },
+    { m: 64, n: 64, k: 64 },
+    { m: 100, n: 10, k: 128 },
+    { m: 10, n: 100, k: 31 },
+    { m: 37, n: 41, k: 43 },
+    { m: 130, n: 70, k: 400 },
+    { m: 12, n: 300, k: 33 },
+    { m: 1, n: 500, k: 300 },
+    { m: 500, n: 1, k: 300 },
+    { m: 2, n: 130, k: 390 },
+    { m: 260, n: 3, k: 130 },
+    { m: 140, n: 270, k: 17 },
+    { m: 9, n: 12, k: 0 },
+    { m: 2, n: 12, k: 0 },
+    { m: 0, n: 12, k: 4 },
+    { m: 7, n: 9, k: 11, batch: 5 },
+    { m: 16, n: 24, k: 32, batch: 3 },
   ];
   for (const shape of shapes) {
     for (const form of ['NN', 'NT', 'TN', 'TT'] as const) {
@@ -82,9 +124,15 @@ describe('matrix products', () => {
   for (const dtype of ['float64', 'int32', 'int64'] as const) {
     for (const form of ['NN', 'NT', 'TN'] as const) {
       it(`multiplies ${dtype} ${form}`, () => {
-        for (const shape of [{ m: 13, n: 21, k: 37 }, { m: 1, n: 9, k: 12 }, { m: 8, n: 3, k: 5 }]) {
+        for (const shape of [
+          { m: 13, n: 21, k: 37 },
+          { m: 1, n: 9, k: 12 },
+          { m: 8, n: 3, k: 5 },
+        ]) {
           const { kernel, sizes } = matmul(shape, { dtype, form });
-          expect(compareWithInterpreter(kernel, sizes)).toBeLessThan(dtype === 'float64' ? 1e-12 : 1e-30);
+          expect(compareWithInterpreter(kernel, sizes)).toBeLessThan(
+            dtype === 'float64' ? 1e-12 : 1e-30,
+          );
         }
       });
     }
@@ -92,59 +140,112 @@ describe('matrix products', () => {
 
   it('accumulates half-precision operands in float32', () => {
     for (const dtype of ['float16', 'bfloat16'] as const) {
-      for (const shape of [{ m: 20, n: 30, k: 40 }, { m: 1, n: 30, k: 41 }]) {
+      for (const shape of [
+        { m: 20, n: 30, k: 40 },
+        { m: 1, n: 30, k: 41 },
+      ]) {
         const { kernel, sizes } = matmul(shape, { dtype, form: 'NT' });
         const product = ir.acc('float32', 0);
         const half: MatmulKernel = {
           ...kernel,
           accDtype: 'float32',
-          epilogue: [{ kind: 'store', buf: 'C', index: at({ m: shape.n, n: 1 }), value: ir.cast(product, dtype) }],
+          epilogue: [
+            {
+              kind: 'store',
+              buf: 'C',
+              index: at({ m: shape.n, n: 1 }),
+              value: ir.cast(product, dtype),
+            },
+          ],
         };
         // One unit in the last place of a half-precision result.
-        expect(compareWithInterpreter(half, sizes)).toBeLessThan(dtype === 'float16' ? 2e-3 : 1.6e-2);
+        expect(compareWithInterpreter(half, sizes)).toBeLessThan(
+          dtype === 'float16' ? 2e-3 : 1.6e-2,
+        );
       }
     }
   });
 });
 
 describe('epilogues', () => {
-  for (const [m, n, k] of [[37, 41, 20], [8, 3, 500], [3, 50, 500], [130, 129, 390]]) {
+  for (const [m, n, k] of [
+    [37, 41, 20],
+    [8, 3, 500],
+    [3, 50, 500],
+    [130, 129, 390],
+  ]) {
     it(`fuses bias, residual, scale and relu into [${m}, ${k}] @ [${k}, ${n}]`, () => {
-      const { kernel, sizes } = matmul({ m, n, k }, {
-        form: 'NT',
-        extra: [
-          { name: 'bias', dtype: 'float32', access: 'read' },
-          { name: 'residual', dtype: 'float32', access: 'read' },
-        ],
-        scalars: [{ name: 'alpha', dtype: 'float32' }],
-        epilogue: (acc) => {
-          const biased = ir.op('add', [ir.op('mul', [acc, ir.scalar('float32', 'alpha')]), ir.load('float32', 'bias', at({ n: 1 }))]);
-          const summed = ir.op('add', [biased, ir.load('float32', 'residual', at({ n: m, m: 1 }))]);
-          return [{ kind: 'store', buf: 'C', index: at({ m: n, n: 1 }), value: ir.op('maximum', [summed, ir.const('float32', 0)]) }];
+      const { kernel, sizes } = matmul(
+        { m, n, k },
+        {
+          form: 'NT',
+          extra: [
+            { name: 'bias', dtype: 'float32', access: 'read' },
+            { name: 'residual', dtype: 'float32', access: 'read' },
+          ],
+          scalars: [{ name: 'alpha', dtype: 'float32' }],
+          epilogue: (acc) => {
+            const biased = ir.op('add', [
+              ir.op('mul', [acc, ir.scalar('float32', 'alpha')]),
+              ir.load('float32', 'bias', at({ n: 1 })),
+            ]);
+            const summed = ir.op('add', [
+              biased,
+              ir.load('float32', 'residual', at({ n: m, m: 1 })),
+            ]);
+            return [
+              {
+                kind: 'store',
+                buf: 'C',
+                index: at({ m: n, n: 1 }),
+                value: ir.op('maximum', [summed, ir.const('float32', 0)]),
+              },
+            ];
+          },
         },
-      });
-      expect(compareWithInterpreter(kernel, { ...sizes, bias: n, residual: m * n }, [0.25])).toBeLessThan(TOLERANCE);
+      );
+      expect(
+        compareWithInterpreter(kernel, { ...sizes, bias: n, residual: m * n }, [0.25]),
+      ).toBeLessThan(TOLERANCE);
     });
 
     it(`stores twice, transposed and as a mask, from [${m}, ${k}] @ [${k}, ${n}]`, () => {
-      const { kernel, sizes } = matmul({ m, n, k }, {
-        extra: [{ name: 'positive', dtype: 'bool', access: 'write' }],
-        epilogue: (acc) => [
-          { kind: 'store', buf: 'C', index: at({ n: m, m: 1 }), value: ir.op('tanh', [acc]) },
-          { kind: 'store', buf: 'positive', index: at({ m: n, n: 1 }), value: ir.op('gt', [acc, ir.const('float32', 0)]) },
-        ],
-      });
+      const { kernel, sizes } = matmul(
+        { m, n, k },
+        {
+          extra: [{ name: 'positive', dtype: 'bool', access: 'write' }],
+          epilogue: (acc) => [
+            { kind: 'store', buf: 'C', index: at({ n: m, m: 1 }), value: ir.op('tanh', [acc]) },
+            {
+              kind: 'store',
+              buf: 'positive',
+              index: at({ m: n, n: 1 }),
+              value: ir.op('gt', [acc, ir.const('float32', 0)]),
+            },
+          ],
+        },
+      );
       expect(compareWithInterpreter(kernel, { ...sizes, positive: m * n })).toBeLessThan(TOLERANCE);
     });
   }
 
   it('adds in place to a strided slice', () => {
-    const { kernel, sizes } = matmul({ m: 9, n: 14, k: 30 }, {
-      epilogue: (acc) => {
-        const slice = at({ m: 40, n: 2 }, 3);
-        return [{ kind: 'store', buf: 'C', index: slice, value: ir.op('add', [acc, ir.load('float32', 'C', slice)]) }];
+    const { kernel, sizes } = matmul(
+      { m: 9, n: 14, k: 30 },
+      {
+        epilogue: (acc) => {
+          const slice = at({ m: 40, n: 2 }, 3);
+          return [
+            {
+              kind: 'store',
+              buf: 'C',
+              index: slice,
+              value: ir.op('add', [acc, ir.load('float32', 'C', slice)]),
+            },
+          ];
+        },
       },
-    });
+    );
     expect(compareWithInterpreter(kernel, { ...sizes, C: 400 })).toBeLessThan(TOLERANCE);
   });
 });
@@ -166,9 +267,16 @@ function imageElement({ channels, height, width, stride, pad }: Conv): Expr {
   const x = ir.add(ir.scale(ir.sym('ow'), stride), ir.sym('kw'), ir.int(-pad));
   const inside = (index: IndexExpr, size: number): Expr => {
     const value = ir.index('int64', index);
-    return ir.op('and', [ir.op('ge', [value, ir.const('int64', 0)]), ir.op('lt', [value, ir.const('int64', size)])]);
+    return ir.op('and', [
+      ir.op('ge', [value, ir.const('int64', 0)]),
+      ir.op('lt', [value, ir.const('int64', size)]),
+    ]);
   };
-  const index = ir.add(at({ img: channels * height * width, c: height * width }), ir.scale(y, width), x);
+  const index = ir.add(
+    at({ img: channels * height * width, c: height * width }),
+    ir.scale(y, width),
+    x,
+  );
   const load = ir.load('float32', 'X', index);
   return pad === 0 ? load : ir.masked(ir.op('and', [inside(y, height), inside(x, width)]), load, 0);
 }
@@ -183,18 +291,38 @@ function convForward(conv: Conv): { kernel: MatmulKernel; sizes: Sizes } {
     kernel: {
       kind: 'matmul',
       name: 'conv',
-      params: ['X', 'W', 'bias', 'Y'].map((name) => ({ name, dtype: 'float32', access: name === 'Y' ? 'write' : 'read' })),
+      params: ['X', 'W', 'bias', 'Y'].map((name) => ({
+        name,
+        dtype: 'float32',
+        access: name === 'Y' ? 'write' : 'read',
+      })),
       scalars: [],
       batch: vars({ img: batch }),
       m: vars({ oh, ow }),
       n: vars({ o: out }),
       k: vars({ c: channels, kh: size, kw: size }),
       a: imageElement(conv),
-      b: ir.load('float32', 'W', at({ o: channels * size * size, c: size * size, kh: size, kw: 1 })),
+      b: ir.load(
+        'float32',
+        'W',
+        at({ o: channels * size * size, c: size * size, kh: size, kw: 1 }),
+      ),
       accDtype: 'float32',
-      epilogue: [{ kind: 'store', buf: 'Y', index: at({ img: out * oh * ow, o: oh * ow, oh: ow, ow: 1 }), value: ir.op('maximum', [ir.op('add', [acc, bias]), ir.const('float32', 0)]) }],
+      epilogue: [
+        {
+          kind: 'store',
+          buf: 'Y',
+          index: at({ img: out * oh * ow, o: oh * ow, oh: ow, ow: 1 }),
+          value: ir.op('maximum', [ir.op('add', [acc, bias]), ir.const('float32', 0)]),
+        },
+      ],
     },
-    sizes: { X: batch * channels * height * width, W: out * channels * size * size, bias: out, Y: batch * out * oh * ow },
+    sizes: {
+      X: batch * channels * height * width,
+      W: out * channels * size * size,
+      bias: out,
+      Y: batch * out * oh * ow,
+    },
   };
 }
 
@@ -207,7 +335,11 @@ function convWeightGradient(conv: Conv): { kernel: MatmulKernel; sizes: Sizes } 
     kernel: {
       kind: 'matmul',
       name: 'conv_grad',
-      params: ['X', 'G', 'W'].map((name) => ({ name, dtype: 'float32', access: name === 'W' ? 'write' : 'read' })),
+      params: ['X', 'G', 'W'].map((name) => ({
+        name,
+        dtype: 'float32',
+        access: name === 'W' ? 'write' : 'read',
+      })),
       scalars: [],
       batch: [],
       m: vars({ o: out }),
@@ -216,9 +348,20 @@ function convWeightGradient(conv: Conv): { kernel: MatmulKernel; sizes: Sizes } 
       a: ir.load('float32', 'G', at({ img: out * oh * ow, o: oh * ow, oh: ow, ow: 1 })),
       b: imageElement(conv),
       accDtype: 'float32',
-      epilogue: [{ kind: 'store', buf: 'W', index: at({ o: channels * size * size, c: size * size, kh: size, kw: 1 }), value: ir.acc('float32', 0) }],
+      epilogue: [
+        {
+          kind: 'store',
+          buf: 'W',
+          index: at({ o: channels * size * size, c: size * size, kh: size, kw: 1 }),
+          value: ir.acc('float32', 0),
+        },
+      ],
     },
-    sizes: { X: batch * channels * height * width, G: batch * out * oh * ow, W: out * channels * size * size },
+    sizes: {
+      X: batch * channels * height * width,
+      G: batch * out * oh * ow,
+      W: out * channels * size * size,
+    },
   };
 }
 
@@ -249,7 +392,11 @@ describe('prologues', () => {
   it('evaluates an activation of an operand while packing', () => {
     for (const form of ['NN', 'NT'] as const) {
       const { kernel, sizes } = matmul({ m: 21, n: 34, k: 45 }, { form });
-      const fused: MatmulKernel = { ...kernel, a: ir.op('maximum', [kernel.a, ir.const('float32', 0)]), b: ir.op('mul', [kernel.b, ir.const('float32', 0.5)]) };
+      const fused: MatmulKernel = {
+        ...kernel,
+        a: ir.op('maximum', [kernel.a, ir.const('float32', 0)]),
+        b: ir.op('mul', [kernel.b, ir.const('float32', 0.5)]),
+      };
       expect(compareWithInterpreter(fused, sizes)).toBeLessThan(TOLERANCE);
     }
   });
@@ -266,5 +413,48 @@ describe('prologues', () => {
       values.set('rows', [3, 1, 4, 1, 5, 9, 2, 6, 5, 3]);
     });
     expect(error).toBeLessThan(TOLERANCE);
+  });
+});
+
+describe('generated code', () => {
+  it('is the same for the same kernel', () => {
+    const { kernel } = convForward({
+      batch: 2,
+      channels: 3,
+      out: 8,
+      height: 8,
+      width: 8,
+      kernel: 3,
+      stride: 1,
+      pad: 1,
+    });
+    const text = (): string =>
+      printFunctionWithDependencies(generateMatmul(kernel, { relaxedSimd: false }).func);
+    expect(text()).toBe(text());
+    expect(text()).toContain('(func $tile_4x8_float32');
+    expect(text()).toContain('(func $conv_pack_b');
+    expect(text()).toContain('(func $conv_epilogue');
+  });
+
+  it('stores a plain product without an epilogue, and vectors without packing', () => {
+    const text = (shape: Shape): string =>
+      printFunctionWithDependencies(
+        generateMatmul(matmul(shape).kernel, { relaxedSimd: false }).func,
+      );
+    expect(text({ m: 64, n: 64, k: 64 })).not.toContain('epilogue');
+    expect(text({ m: 64, n: 63, k: 64 })).toContain('epilogue');
+    expect(text({ m: 2, n: 64, k: 64 })).not.toContain('pack');
+  });
+
+  it('multiplies in types that vectors have, and names the others', () => {
+    const { kernel } = matmul({ m: 8, n: 8, k: 8 });
+    let caught: unknown;
+    try {
+      generateMatmul({ ...kernel, accDtype: 'bool' }, { relaxedSimd: false });
+    } catch (error) {
+      caught = error;
+    }
+    expect(isTesseraError(caught, 'kernel-missing')).toBe(true);
+    expect((caught as Error).message).toContain('bool');
   });
 });

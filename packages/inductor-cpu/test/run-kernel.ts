@@ -1,6 +1,7 @@
 /** @file Compares a generated matmul kernel with the reference interpreter on random numbers. */
 import { interpretKernel, type MatmulKernel } from '@tessera/inductor-core';
 import { isFloatingPoint, type DType } from '@tessera/tensor';
+import { hasRelaxedSimd } from '../src/runtime/relaxed-simd.js';
 import { generateMatmul } from '../src/matmul/generate-matmul.js';
 import { loadKernel } from './load-kernel.js';
 
@@ -30,22 +31,28 @@ export function compareWithInterpreter(
   scalars: readonly number[] = [],
   adjust: (values: Map<string, number[]>) => void = () => {},
 ): number {
-  const values = new Map(kernel.params.map(({ name, dtype }, i) => [name, fill(sizes[name] as number, dtype, i + 1)]));
+  const values = new Map(
+    kernel.params.map(({ name, dtype }, i) => [name, fill(sizes[name] as number, dtype, i + 1)]),
+  );
   adjust(values);
-  const named = Object.fromEntries(kernel.scalars.map(({ name }, i) => [name, scalars[i] as number]));
+  const named = Object.fromEntries(
+    kernel.scalars.map(({ name }, i) => [name, scalars[i] as number]),
+  );
   const expected = structuredClone(values);
   interpretKernel(kernel, expected, named);
-  const code = generateMatmul(kernel, { relaxedSimd: false });
   let worst = 0;
-  for (const parts of new Set([1, Math.min(code.workItems, 3)])) {
-    const actual = Object.fromEntries(structuredClone(values));
-    loadKernel(kernel, code).run(actual, named, parts);
-    for (const [name, wanted] of expected) {
-      const scale = wanted.reduce((max, x) => Math.max(max, Math.abs(x)), 1);
-      wanted.forEach((x, i) => {
-        const difference = Math.abs(x - (actual[name] as number[])[i]);
-        worst = Math.max(worst, Number.isNaN(difference) ? Infinity : difference / scale);
-      });
+  for (const relaxedSimd of hasRelaxedSimd() ? [false, true] : [false]) {
+    const code = generateMatmul(kernel, { relaxedSimd });
+    for (const parts of new Set([1, Math.min(code.workItems, 3)])) {
+      const actual = Object.fromEntries(structuredClone(values));
+      loadKernel(kernel, code).run(actual, named, parts);
+      for (const [name, wanted] of expected) {
+        const scale = wanted.reduce((max, x) => Math.max(max, Math.abs(x)), 1);
+        wanted.forEach((x, i) => {
+          const difference = Math.abs(x - (actual[name] as number[])[i]);
+          worst = Math.max(worst, Number.isNaN(difference) ? Infinity : difference / scale);
+        });
+      }
     }
   }
   return worst;

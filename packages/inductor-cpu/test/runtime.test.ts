@@ -1,6 +1,12 @@
 import { afterEach, describe, expect, it } from 'vitest';
 import { config, isTesseraError } from '@tessera/shared';
-import { IrBuilder, type ExecutionPlan, type Executable, type ExternKernel, type MatmulKernel } from '@tessera/inductor-core';
+import {
+  IrBuilder,
+  type ExecutionPlan,
+  type Executable,
+  type ExternKernel,
+  type MatmulKernel,
+} from '@tessera/inductor-core';
 import { cpuHeap, emptyContiguous, readNumbers, writeNumbers, type Tensor } from '@tessera/tensor';
 import { generateMatmul } from '../src/matmul/generate-matmul.js';
 import { CONTROL, THREAD_STRIDE } from '../src/runtime/control-block.js';
@@ -9,7 +15,8 @@ import { hasRelaxedSimd } from '../src/runtime/relaxed-simd.js';
 import { threadPool } from '../src/runtime/thread-pool.js';
 
 const ir = new IrBuilder();
-const generate: KernelGenerator = (kernel) => generateMatmul(kernel as MatmulKernel, { relaxedSimd: hasRelaxedSimd() });
+const generate: KernelGenerator = (kernel) =>
+  generateMatmul(kernel as MatmulKernel, { relaxedSimd: hasRelaxedSimd() });
 
 /** `C = scale · A @ B` for square matrices. */
 function squareKernel(name: string, size: number): MatmulKernel {
@@ -30,15 +37,29 @@ function squareKernel(name: string, size: number): MatmulKernel {
     a: ir.load('float32', 'A', at('m', 'k')),
     b: ir.load('float32', 'B', at('k', 'n')),
     accDtype: 'float32',
-    epilogue: [{ kind: 'store', buf: 'C', index: at('m', 'n'), value: ir.op('mul', [ir.acc('float32', 0), ir.scalar('float32', 'scale')]) }],
+    epilogue: [
+      {
+        kind: 'store',
+        buf: 'C',
+        index: at('m', 'n'),
+        value: ir.op('mul', [ir.acc('float32', 0), ir.scalar('float32', 'scale')]),
+      },
+    ],
   };
 }
 
 /** `out = (scale · x @ P) … @ P`, `steps` times, alternating between two buffers of the arena; P is a cyclic shift. */
 function shiftPlan(size: number, steps: number): ExecutionPlan {
   const numel = size * size;
-  const buffer = (name: string, source: ExecutionPlan['buffers'][number]['source']) => ({ name, dtype: 'float32' as const, numel, source });
-  const shift = Array.from({ length: numel }, (_, i) => ((Math.floor(i / size) + 1) % size === i % size ? 1 : 0));
+  const buffer = (name: string, source: ExecutionPlan['buffers'][number]['source']) => ({
+    name,
+    dtype: 'float32' as const,
+    numel,
+    source,
+  });
+  const shift = Array.from({ length: numel }, (_, i) =>
+    (Math.floor(i / size) + 1) % size === i % size ? 1 : 0,
+  );
   const source = (step: number): number => (step === 0 ? 0 : 2 + (step % 2));
   return {
     version: 1,
@@ -67,7 +88,10 @@ function shiftPlan(size: number, steps: number): ExecutionPlan {
 
 function matrix(size: number, value: (i: number) => number): Tensor {
   const made = emptyContiguous([size, size], 'float32', 'cpu') as Tensor;
-  writeNumbers(made, Array.from({ length: size * size }, (_, i) => value(i)));
+  writeNumbers(
+    made,
+    Array.from({ length: size * size }, (_, i) => value(i)),
+  );
   return made;
 }
 
@@ -144,7 +168,12 @@ describe('running a plan', () => {
     const executable = use();
     expect(cpuHeap().stats()).toEqual(before);
     const x = matrix(40, () => 0);
-    expect(isTesseraError(thrown(() => executable.run([x], [x], [1])), 'use-after-dispose')).toBe(true);
+    expect(
+      isTesseraError(
+        thrown(() => executable.run([x], [x], [1])),
+        'use-after-dispose',
+      ),
+    ).toBe(true);
   });
 
   it('refuses released arguments and plans of another device', () => {
@@ -152,11 +181,21 @@ describe('running a plan', () => {
     const x = matrix(8, () => 0);
     const gone = matrix(8, () => 0);
     gone.storage.release();
-    expect(isTesseraError(thrown(() => executable.run([gone], [x], [1])), 'use-after-dispose')).toBe(true);
+    expect(
+      isTesseraError(
+        thrown(() => executable.run([gone], [x], [1])),
+        'use-after-dispose',
+      ),
+    ).toBe(true);
     expect(shiftErrors(executable, 8, 1)).toBe(0);
     executable.dispose();
     const foreign = { ...shiftPlan(8, 1), device: 'wgpu' as const };
-    expect(isTesseraError(thrown(() => loadPlan(foreign, generate)), 'plan-invalid')).toBe(true);
+    expect(
+      isTesseraError(
+        thrown(() => loadPlan(foreign, generate)),
+        'plan-invalid',
+      ),
+    ).toBe(true);
   });
 
   it('holds the heap flat over many runs', () => {
@@ -194,10 +233,14 @@ describe('threads', () => {
 
   it('every launch sees the writes of the one before, however often', async () => {
     config.set({ 'cpu.threads': 2 });
-    const executables = [72, 80].map((size) => ({ size, executable: loadPlan(shiftPlan(size, 24), generate) }));
+    const executables = [72, 80].map((size) => ({
+      size,
+      executable: loadPlan(shiftPlan(size, 24), generate),
+    }));
     await pause(50);
     for (let round = 0; round < 150; round++) {
-      for (const { size, executable } of executables) expect(shiftErrors(executable, size, 24)).toBe(0);
+      for (const { size, executable } of executables)
+        expect(shiftErrors(executable, size, 24)).toBe(0);
     }
     for (const { executable } of executables) executable.dispose();
   });
@@ -229,7 +272,10 @@ function gatherPlan(size: number): ExecutionPlan {
     ...plan,
     name: 'gather',
     numInputs: 2,
-    buffers: [...plan.buffers, { name: 'rows', dtype: 'int64', numel: size, source: { kind: 'input', index: 1 } }],
+    buffers: [
+      ...plan.buffers,
+      { name: 'rows', dtype: 'int64', numel: size, source: { kind: 'input', index: 1 } },
+    ],
     scalars: [],
     kernels: [gathered],
     launches: [{ kernel: 0, buffers: [0, 1, 4, 5], scalars: [] }],
@@ -248,7 +294,10 @@ describe('kernels that fail', () => {
       const rows = emptyContiguous([size], 'int64', 'cpu') as Tensor;
       const order = Array.from({ length: size }, (_, i) => size - 1 - i);
       for (let round = 0; round < 30; round++) {
-        writeNumbers(rows, order.map((row) => (row === round * 4 ? 8_000_000 : row)));
+        writeNumbers(
+          rows,
+          order.map((row) => (row === round * 4 ? 8_000_000 : row)),
+        );
         const error = thrown(() => executable.run([x, rows], [out], []));
         expect(isTesseraError(error, 'kernel-trap')).toBe(true);
         expect((error as Error).message).toContain('gather');

@@ -49,7 +49,10 @@ it('runs plans on memory that cannot be shared', async () => {
   const executable = cpuBackend.load(plan);
   const x = emptyContiguous([size, size], 'float32', 'cpu');
   const out = emptyContiguous([size, size], 'float32', 'cpu');
-  writeNumbers(x, Array.from({ length: size * size }, (_, i) => (i % (size + 1) === 0 ? 3 : 0)));
+  writeNumbers(
+    x,
+    Array.from({ length: size * size }, (_, i) => (i % (size + 1) === 0 ? 3 : 0)),
+  );
   // The heap may grow between runs: then the views of unshared memory are replaced.
   for (const extra of [64, 64 * 2 ** 20]) {
     const held = cpuHeap().alloc(extra);

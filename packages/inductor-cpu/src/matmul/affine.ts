@@ -17,7 +17,9 @@ export interface AffineIndex {
 export function affineIndex(index: IndexExpr): AffineIndex | null {
   let constant = 0;
   const strides = new Map<string, number>();
-  const pending: { readonly expr: IndexExpr; readonly factor: number }[] = [{ expr: index, factor: 1 }];
+  const pending: { readonly expr: IndexExpr; readonly factor: number }[] = [
+    { expr: index, factor: 1 },
+  ];
   while (pending.length > 0) {
     const { expr, factor } = pending.pop()!;
     switch (expr.kind) {
@@ -32,7 +34,10 @@ export function affineIndex(index: IndexExpr): AffineIndex | null {
         break;
       case 'mul': {
         const variable = expr.factors.filter((each) => each.kind !== 'int');
-        const scale = expr.factors.reduce((product, each) => (each.kind === 'int' ? product * each.value : product), factor);
+        const scale = expr.factors.reduce(
+          (product, each) => (each.kind === 'int' ? product * each.value : product),
+          factor,
+        );
         if (variable.length > 1) return null;
         if (variable.length === 1) pending.push({ expr: variable[0], factor: scale });
         else constant += scale;

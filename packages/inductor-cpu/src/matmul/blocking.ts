@@ -45,11 +45,21 @@ const MIN_COLS_DIRECT = 16;
 export function chooseBlocking(problem: MatmulProblem): Blocking {
   const { type, rowCount, colCount, depthCount, batchCount } = problem;
   const grains = blockGrains(problem, TILE_VECTORS * type.lanes);
-  const depthBlock = evenBlock(Math.max(depthCount, 1), DEPTH_BLOCK_BYTES / type.bytes, grains.depth);
+  const depthBlock = evenBlock(
+    Math.max(depthCount, 1),
+    DEPTH_BLOCK_BYTES / type.bytes,
+    grains.depth,
+  );
   const fewRows = rowCount <= FEW_ROWS;
   const minCols = isAdjacentInDepth(problem) ? MIN_COLS_DIRECT : MIN_COLS_PACKED;
-  const wantedCols = fewRows ? Math.max(minCols, Math.ceil((colCount * batchCount) / WANTED_ITEMS)) : Infinity;
-  const colBlock = evenBlock(colCount, Math.min(COL_BLOCK_BYTES / type.bytes, wantedCols), grains.cols);
+  const wantedCols = fewRows
+    ? Math.max(minCols, Math.ceil((colCount * batchCount) / WANTED_ITEMS))
+    : Infinity;
+  const colBlock = evenBlock(
+    colCount,
+    Math.min(COL_BLOCK_BYTES / type.bytes, wantedCols),
+    grains.cols,
+  );
   const colItems = Math.ceil(colCount / colBlock);
   const rowsWanted = Math.ceil(rowCount / Math.ceil(WANTED_ITEMS / (colItems * batchCount)));
   const rowsPerItem = fewRows

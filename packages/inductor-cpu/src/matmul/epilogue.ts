@@ -22,7 +22,12 @@ const STEP = 8;
  * whose sums begin at `c`, rows `rowBytes` apart. `aligned`: column blocks are multiples of the
  * innermost column variable (after merging) or it is the only one.
  */
-export function epilogueFunction(problem: MatmulProblem, rowBytes: number, colBlock: number, options: CodeOptions): WasmFunction {
+export function epilogueFunction(
+  problem: MatmulProblem,
+  rowBytes: number,
+  colBlock: number,
+  options: CodeOptions,
+): WasmFunction {
   const { kernel, type } = problem;
   const f = new WasmFunction(`${kernel.name}_epilogue`, {
     args: 'i32',
@@ -33,7 +38,12 @@ export function epilogueFunction(problem: MatmulProblem, rowBytes: number, colBl
     cols: 'i32',
     c: 'i32',
   });
-  const { space, lists } = mergedSpace([problem.rows, problem.cols], problem.batch, [], kernel.epilogue);
+  const { space, lists } = mergedSpace(
+    [problem.rows, problem.cols],
+    problem.batch,
+    [],
+    kernel.epilogue,
+  );
   const [rows, cols] = lists;
   const body = new BodyEmitter(f, kernel, space, options);
   const [row, col, c] = [f.param('row'), f.param('col'), f.param('c')];
@@ -66,12 +76,20 @@ function tailOf(cols: readonly LoopVar[], colBlock: number, colCount: number): n
   return colBlock % inner.size === 0 ? inner.size % STEP : null;
 }
 
-function storeRun(body: BodyEmitter, problem: MatmulProblem, run: Run, sums: Local<'i32'>, tail: number | null): void {
+function storeRun(
+  body: BodyEmitter,
+  problem: MatmulProblem,
+  run: Run,
+  sums: Local<'i32'>,
+  tail: number | null,
+): void {
   const { f, scope } = body;
   const part = (begin: Local<'i32'>, end: Local<'i32'>, step: number, active: number): void => {
     const groups = Math.ceil(active / 4);
     scope.loop(run.inner, begin, end, step, () => {
-      scope.vectorise({ lane: run.inner, across: run.inner, groups, active }, () => storeVectors(body, problem, run, sums, groups));
+      scope.vectorise({ lane: run.inner, across: run.inner, groups, active }, () =>
+        storeVectors(body, problem, run, sums, groups),
+      );
     });
   };
   const width = tail === null ? 4 : STEP;
@@ -82,12 +100,23 @@ function storeRun(body: BodyEmitter, problem: MatmulProblem, run: Run, sums: Loc
   else if (tail > 0) part(middle, run.end, STEP, tail);
 }
 
-function storeVectors(body: BodyEmitter, problem: MatmulProblem, run: Run, sums: Local<'i32'>, groups: number): void {
+function storeVectors(
+  body: BodyEmitter,
+  problem: MatmulProblem,
+  run: Run,
+  sums: Local<'i32'>,
+  groups: number,
+): void {
   const { f, scope } = body;
   const { type, kernel } = problem;
   const kind = kindOf(type.dtype);
-  const at = f.let('at', sum(sums, scaled(op('i32.sub', scope.variable(run.inner), run.begin), type.bytes)));
-  const regs = Array.from({ length: groups * registersPerGroup(kind) }, (_, i) => f.let('product', memory('v128.load', 16 * i, at)));
+  const at = f.let(
+    'at',
+    sum(sums, scaled(op('i32.sub', scope.variable(run.inner), run.begin), type.bytes)),
+  );
+  const regs = Array.from({ length: groups * registersPerGroup(kind) }, (_, i) =>
+    f.let('product', memory('v128.load', 16 * i, at)),
+  );
   scope.bindAcc(0, { kind, uniform: false, regs });
   for (const stmt of kernel.epilogue) if (stmt.kind === 'store') body.store(stmt);
 }

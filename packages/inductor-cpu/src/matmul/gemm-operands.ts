@@ -48,11 +48,20 @@ export interface OperandAccess {
 }
 
 /** Reads a plain operand in place. */
-export function directAccess(problem: MatmulProblem, plain: PlainOperand, tileLines: number): OperandAccess {
+export function directAccess(
+  problem: MatmulProblem,
+  plain: PlainOperand,
+  tileLines: number,
+): OperandAccess {
   const { bytes } = problem.type;
   const step = plain.stepStride * bytes;
   return {
-    strides: { line: plain.lineStride * bytes, step, tailStep: step, tile: tileLines * plain.lineStride * bytes },
+    strides: {
+      line: plain.lineStride * bytes,
+      step,
+      tailStep: step,
+      tile: tileLines * plain.lineStride * bytes,
+    },
     scratchBytes: 0,
     prepare: (_f, range) => plainAddress(problem, plain, range),
   };
@@ -60,11 +69,19 @@ export function directAccess(problem: MatmulProblem, plain: PlainOperand, tileLi
 
 function plainAddress(problem: MatmulProblem, plain: PlainOperand, range: BlockRange): Code<'i32'> {
   const { bytes } = problem.type;
-  return sum(sum(range.base, scaled(range.line, plain.lineStride * bytes)), scaled(range.step, plain.stepStride * bytes));
+  return sum(
+    sum(range.base, scaled(range.line, plain.lineStride * bytes)),
+    scaled(range.step, plain.stepStride * bytes),
+  );
 }
 
 /** Packs a plain operand into panels; `pack` fills full panels and `packTail` the last one when it has fewer lines. */
-export function panelAccess(problem: MatmulProblem, operand: Operand, plain: PlainOperand, blocking: Blocking): OperandAccess {
+export function panelAccess(
+  problem: MatmulProblem,
+  operand: Operand,
+  plain: PlainOperand,
+  blocking: Blocking,
+): OperandAccess {
   const { type } = problem;
   const isA = operand.side === 'a';
   const lines = isA ? blocking.tileRows : blocking.tileVectors * type.lanes;
@@ -73,11 +90,22 @@ export function panelAccess(problem: MatmulProblem, operand: Operand, plain: Pla
   const tail = lineCount % lines;
   const tailWidth = isA ? tail : roundUp(tail, type.lanes);
   const pitch = blocking.depthBlock * lines * type.bytes + 64;
-  const shape = { type, operand: operand.side, lineStride: plain.lineStride, stepStride: plain.stepStride, pitch };
+  const shape = {
+    type,
+    operand: operand.side,
+    lineStride: plain.lineStride,
+    stepStride: plain.stepStride,
+    pitch,
+  };
   const pack = packPlain({ ...shape, lines, width: lines });
   const packTail = tail === 0 ? null : packPlain({ ...shape, lines: tail, width: tailWidth });
   return {
-    strides: { line: type.bytes, step: lines * type.bytes, tailStep: tailWidth * type.bytes, tile: pitch },
+    strides: {
+      line: type.bytes,
+      step: lines * type.bytes,
+      tailStep: tailWidth * type.bytes,
+      tile: pitch,
+    },
     scratchBytes: Math.ceil(blockLines / lines) * pitch,
     prepare(f, range, scratch) {
       const source = f.let(`${operand.side}_source`, plainAddress(problem, plain, range));
@@ -98,16 +126,30 @@ export function panelAccess(problem: MatmulProblem, operand: Operand, plain: Pla
 const ROW_PADDING = 16;
 
 /** Packs any operand into rows of adjacent lines, or of adjacent k. */
-export function expressionAccess(problem: MatmulProblem, operand: Operand, blocking: Blocking, options: CodeOptions): OperandAccess {
+export function expressionAccess(
+  problem: MatmulProblem,
+  operand: Operand,
+  blocking: Blocking,
+  options: CodeOptions,
+): OperandAccess {
   const { bytes, lanes } = problem.type;
   const isA = operand.side === 'a';
   const blockLines = isA ? blocking.rowsPerItem : blocking.colBlock;
   const tileLines = isA ? blocking.tileRows : blocking.tileVectors * lanes;
   const mode = packMode(problem, operand);
-  const [rowLength, rows] = mode === 'depth' ? [blocking.depthBlock, blockLines] : [blockLines, blocking.depthBlock];
+  const [rowLength, rows] =
+    mode === 'depth' ? [blocking.depthBlock, blockLines] : [blockLines, blocking.depthBlock];
   const rowBytes = (roundUp(rowLength, 8) + ROW_PADDING) * bytes;
   const [line, step] = mode === 'depth' ? [rowBytes, bytes] : [bytes, rowBytes];
-  const pack = packExpression({ problem, operand, mode, rowBytes, blockLines, blockDepth: blocking.depthBlock, options });
+  const pack = packExpression({
+    problem,
+    operand,
+    mode,
+    rowBytes,
+    blockLines,
+    blockDepth: blocking.depthBlock,
+    options,
+  });
   return {
     strides: { line, step, tailStep: step, tile: tileLines * line },
     scratchBytes: rows * rowBytes,

@@ -38,20 +38,30 @@ export interface GemmOutput {
 export function directOutput(problem: MatmulProblem): GemmOutput | null {
   const { kernel, type } = problem;
   const [stmt, ...others] = kernel.epilogue;
-  if (problem.depthCount === 0 || others.length > 0 || stmt?.kind !== 'store' || stmt.value.kind !== 'acc') return null;
+  if (
+    problem.depthCount === 0 ||
+    others.length > 0 ||
+    stmt?.kind !== 'store' ||
+    stmt.value.kind !== 'acc'
+  )
+    return null;
   const parameter = kernel.params.indexOf(bufferParam(kernel.params, stmt.buf));
   const index = affineIndex(stmt.index);
   if (index === null || kernel.params[parameter].dtype !== type.dtype) return null;
   const rowStride = flatStride(index, problem.rows);
   const colStride = flatStride(index, problem.cols);
-  if (rowStride === null || rowStride < 0 || colStride !== 1 || problem.colCount % type.lanes !== 0) return null;
+  if (rowStride === null || rowStride < 0 || colStride !== 1 || problem.colCount % type.lanes !== 0)
+    return null;
   const { bytes } = type;
   return {
     rowBytes: rowStride * bytes,
     scratchBytes: 0,
     reusesRows: false,
     open(f, { args, batch, row, col }) {
-      let address: Code<'i32'> = plus(memory('i32.load', parameter * 4, args), index.constant * bytes);
+      let address: Code<'i32'> = plus(
+        memory('i32.load', parameter * 4, args),
+        index.constant * bytes,
+      );
       for (const [name, local] of decodeIndex(f, problem.batch, batch)) {
         address = sum(address, scaled(local, (index.strides.get(name) ?? 0) * bytes));
       }
@@ -62,18 +72,26 @@ export function directOutput(problem: MatmulProblem): GemmOutput | null {
 }
 
 /** Tiles go to scratch, and an epilogue function stores from there. */
-export function scratchOutput(problem: MatmulProblem, blocking: Blocking, options: CodeOptions): GemmOutput {
+export function scratchOutput(
+  problem: MatmulProblem,
+  blocking: Blocking,
+  options: CodeOptions,
+): GemmOutput {
   const { type } = problem;
   const rowElements = roundUp(blocking.colBlock, 8) + (blocking.colBlock >= 128 ? 16 : 0);
   const rowBytes = rowElements * type.bytes;
   const reusesRows = problem.depthCount <= blocking.depthBlock;
-  const rows = Math.min(reusesRows ? blocking.rowsPerItem : blocking.groupRows, roundUp(problem.rowCount, blocking.tileRows));
+  const rows = Math.min(
+    reusesRows ? blocking.rowsPerItem : blocking.groupRows,
+    roundUp(problem.rowCount, blocking.tileRows),
+  );
   const epilogue = epilogueFunction(problem, rowBytes, blocking.colBlock, options);
   return {
     rowBytes,
     scratchBytes: rows * rowBytes + 64,
     reusesRows,
     open: (_f, { scratch }) => scratch,
-    finish: (f, { args, batch, row, rows: count, col, cols, c }) => f.do(call(epilogue, args, batch, row, count, col, cols, c)),
+    finish: (f, { args, batch, row, rows: count, col, cols, c }) =>
+      f.do(call(epilogue, args, batch, row, count, col, cols, c)),
   };
 }

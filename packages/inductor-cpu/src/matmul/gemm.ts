@@ -51,19 +51,49 @@ export function gemmFunction(name: string, parts: GemmParts): WasmFunction {
       const rowItem = f.let('row_item', op('i32.rem_u', item, i32(rowItems)));
       const column = f.let('column', op('i32.div_u', item, i32(rowItems)));
       const batch = f.let('batch', op('i32.div_u', column, i32(colItems)));
-      const left = minimum(f, 'items', op('i32.sub', end, item), op('i32.sub', i32(rowItems), rowItem));
+      const left = minimum(
+        f,
+        'items',
+        op('i32.sub', end, item),
+        op('i32.sub', i32(rowItems), rowItem),
+      );
       const items = minimum(f, 'group', left, i32(groupRows / rowsPerItem));
       const row0 = f.let('row', scaled(rowItem, rowsPerItem));
-      const rows = minimum(f, 'rows', scaled(items, rowsPerItem), op('i32.sub', i32(problem.rowCount), row0));
+      const rows = minimum(
+        f,
+        'rows',
+        scaled(items, rowsPerItem),
+        op('i32.sub', i32(problem.rowCount), row0),
+      );
       const col = f.let('col', scaled(op('i32.rem_u', column, i32(colItems)), colBlock));
       const cols = minimum(f, 'cols', i32(colBlock), op('i32.sub', i32(problem.colCount), col));
       const bases = operandBases(f, problem, batch);
-      const destination = output.open(f, { args, batch, row: row0, rows, col, cols, scratch: scratchC });
+      const destination = output.open(f, {
+        args,
+        batch,
+        row: row0,
+        rows,
+        col,
+        cols,
+        scratch: scratchC,
+      });
 
       const step = f.let('k', i32(0));
       f.loop((nextDepth) => {
-        const steps = minimum(f, 'steps', i32(depthBlock), op('i32.sub', i32(problem.depthCount), step));
-        const bBlock = f.let('b', b.prepare(f, { args, batch, base: bases.b, line: col, lines: cols, step, steps }, scratchB));
+        const steps = minimum(
+          f,
+          'steps',
+          i32(depthBlock),
+          op('i32.sub', i32(problem.depthCount), step),
+        );
+        const bBlock = f.let(
+          'b',
+          b.prepare(
+            f,
+            { args, batch, base: bases.b, line: col, lines: cols, step, steps },
+            scratchB,
+          ),
+        );
         const accumulate = f.let('accumulate', op('i32.ne', step, i32(0)));
         const nextStep = f.let('next_k', sum(step, steps));
         const isLast = f.let('is_last', op('i32.ge_u', nextStep, i32(problem.depthCount)));
@@ -72,10 +102,26 @@ export function gemmFunction(name: string, parts: GemmParts): WasmFunction {
         const rowsLeft = f.let('rows_left', rows);
         f.loop((nextRows) => {
           const blockRows = minimum(f, 'block_rows', rowsLeft, i32(rowsPerItem));
-          const aBlock = f.let('a', a.prepare(f, { args, batch, base: bases.a, line: row, lines: blockRows, step, steps }, scratchA));
+          const aBlock = f.let(
+            'a',
+            a.prepare(
+              f,
+              { args, batch, base: bases.a, line: row, lines: blockRows, step, steps },
+              scratchA,
+            ),
+          );
           const done = output.reusesRows ? i32(0) : op('i32.sub', row, row0);
           const c = f.let('c', sum(destination, scaled(done, output.rowBytes)));
-          if (problem.depthCount > 0) multiplyBlock(f, parts, tiles, { a: aBlock, b: bBlock, c, rows: blockRows, cols, steps, accumulate });
+          if (problem.depthCount > 0)
+            multiplyBlock(f, parts, tiles, {
+              a: aBlock,
+              b: bBlock,
+              c,
+              rows: blockRows,
+              cols,
+              steps,
+              accumulate,
+            });
           // An empty sum is zero.
           else f.do(op('memory.fill', c, i32(0), scaled(blockRows, output.rowBytes)));
           f.if(isLast, () => output.finish(f, { args, batch, row, rows: blockRows, col, cols, c }));
@@ -92,14 +138,21 @@ export function gemmFunction(name: string, parts: GemmParts): WasmFunction {
 }
 
 /** Addresses of the plain operands' elements (0, 0) in the current batch entry. */
-function operandBases(f: WasmFunction, problem: MatmulProblem, batch: Local<'i32'>): { a: Local<'i32'>; b: Local<'i32'> } {
+function operandBases(
+  f: WasmFunction,
+  problem: MatmulProblem,
+  batch: Local<'i32'>,
+): { a: Local<'i32'>; b: Local<'i32'> } {
   const vars = decodeIndex(f, problem.batch, batch);
   const base = (operand: Operand): Local<'i32'> => {
     if (operand.plain === null) return batch;
     const { buf, index } = operand.plain;
     const { bytes } = problem.type;
     const parameter = problem.kernel.params.findIndex((param) => param.name === buf);
-    let address: Code<'i32'> = plus(memory('i32.load', parameter * 4, f.param('args')), index.constant * bytes);
+    let address: Code<'i32'> = plus(
+      memory('i32.load', parameter * 4, f.param('args')),
+      index.constant * bytes,
+    );
     for (const [name, local] of vars) {
       const stride = index.strides.get(name) ?? 0;
       if (stride !== 0) address = sum(address, scaled(local, stride * bytes));
@@ -136,11 +189,20 @@ function multiplyBlock(f: WasmFunction, parts: GemmParts, tiles: Tiles, block: B
       advance(f, tileC, tileCols * bytes);
     });
   }
-  if (tailVectors > 0) f.if(left, () => multiplyColumn(f, parts, tiles, block, tileB, tileC, tailVectors));
+  if (tailVectors > 0)
+    f.if(left, () => multiplyColumn(f, parts, tiles, block, tileB, tileC, tailVectors));
 }
 
 /** The tiles of one panel of B. */
-function multiplyColumn(f: WasmFunction, parts: GemmParts, tiles: Tiles, block: Block, b: Local<'i32'>, columnC: Local<'i32'>, vectors: number): void {
+function multiplyColumn(
+  f: WasmFunction,
+  parts: GemmParts,
+  tiles: Tiles,
+  block: Block,
+  b: Local<'i32'>,
+  columnC: Local<'i32'>,
+  vectors: number,
+): void {
   const { problem, blocking, a } = parts;
   const { tileRows } = blocking;
   const tailRows = problem.rowCount % tileRows;

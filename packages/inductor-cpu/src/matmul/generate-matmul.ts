@@ -7,7 +7,12 @@ import { WasmFunction } from '../emit/wasm-function.js';
 import type { KernelCode } from '../kernel-code.js';
 import { chooseBlocking, isAdjacentInDepth, type Blocking } from './blocking.js';
 import { gemmFunction, gemmScratchBytes, type GemmParts } from './gemm.js';
-import { directAccess, expressionAccess, panelAccess, type OperandAccess } from './gemm-operands.js';
+import {
+  directAccess,
+  expressionAccess,
+  panelAccess,
+  type OperandAccess,
+} from './gemm-operands.js';
 import { directOutput, scratchOutput } from './gemm-output.js';
 import { generateSkinny, MAX_SKINNY_ROWS } from './skinny.js';
 import { matmulProblem, type MatmulProblem } from './problem.js';
@@ -30,7 +35,12 @@ export function generateMatmul(kernel: MatmulKernel, options: CodeOptions): Kern
     name: kernel.name,
     func: gemmFunction(kernel.name, parts),
     workItems: problem.batchCount * blocking.colItems * blocking.rowItems,
-    costPerItem: (2 * blocking.rowsPerItem * Math.min(blocking.colBlock, problem.colCount) * problem.depthCount) / 40,
+    costPerItem:
+      (2 *
+        blocking.rowsPerItem *
+        Math.min(blocking.colBlock, problem.colCount) *
+        problem.depthCount) /
+      40,
     scratchBytesPerThread: gemmScratchBytes(parts),
   };
 }
@@ -48,10 +58,14 @@ function accessA(problem: MatmulProblem, blocking: Blocking, options: CodeOption
   const { a } = problem;
   if (a.plain === null) return expressionAccess(problem, a, blocking, options);
   const inPlace = isAdjacentInDepth(problem) && blocking.colBlock < PACK_A_COLS;
-  return inPlace ? directAccess(problem, a.plain, blocking.tileRows) : panelAccess(problem, a, a.plain, blocking);
+  return inPlace
+    ? directAccess(problem, a.plain, blocking.tileRows)
+    : panelAccess(problem, a, a.plain, blocking);
 }
 
 function accessB(problem: MatmulProblem, blocking: Blocking, options: CodeOptions): OperandAccess {
   const { b } = problem;
-  return b.plain === null ? expressionAccess(problem, b, blocking, options) : panelAccess(problem, b, b.plain, blocking);
+  return b.plain === null
+    ? expressionAccess(problem, b, blocking, options)
+    : panelAccess(problem, b, b.plain, blocking);
 }

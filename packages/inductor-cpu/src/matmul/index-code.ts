@@ -16,7 +16,9 @@ export function scaled(a: Code<'i32'>, factor: number): Code<'i32'> {
   if (factor === 1) return a;
   if (factor === 0) return i32(0);
   const shift = Math.log2(factor);
-  return Number.isInteger(shift) && shift > 0 ? op('i32.shl', a, i32(shift)) : op('i32.mul', a, i32(factor));
+  return Number.isInteger(shift) && shift > 0
+    ? op('i32.shl', a, i32(shift))
+    : op('i32.mul', a, i32(factor));
 }
 
 /** a + b. */
@@ -25,7 +27,12 @@ export function sum(a: Code<'i32'>, b: Code<'i32'>): Code<'i32'> {
 }
 
 /** Smaller of two unsigned values that locals or constants hold. */
-export function minimum(f: WasmFunction, name: string, a: Code<'i32'>, b: Code<'i32'>): Local<'i32'> {
+export function minimum(
+  f: WasmFunction,
+  name: string,
+  a: Code<'i32'>,
+  b: Code<'i32'>,
+): Local<'i32'> {
   const result = f.let(name, a);
   const other = f.let(`${name}_limit`, b);
   f.if(op('i32.lt_u', other, result), () => f.set(result, other));
@@ -38,7 +45,12 @@ export function advance(f: WasmFunction, local: Local<'i32'>, by: number): void 
 }
 
 /** Counts `count` down by `step` while at least `step` is left; the remainder stays in `count`. */
-export function countDown(f: WasmFunction, count: Local<'i32'>, step: number, body: () => void): void {
+export function countDown(
+  f: WasmFunction,
+  count: Local<'i32'>,
+  step: number,
+  body: () => void,
+): void {
   f.while(
     () => op('i32.ge_u', count, i32(step)),
     () => {
@@ -49,7 +61,11 @@ export function countDown(f: WasmFunction, count: Local<'i32'>, step: number, bo
 }
 
 /** Splits the flat index `flat` into new locals, one per variable, by name. */
-export function decodeIndex(f: WasmFunction, vars: readonly LoopVar[], flat: Code<'i32'>): Map<string, Local<'i32'>> {
+export function decodeIndex(
+  f: WasmFunction,
+  vars: readonly LoopVar[],
+  flat: Code<'i32'>,
+): Map<string, Local<'i32'>> {
   const found = new Map<string, Local<'i32'>>();
   const rest = f.let('flat', flat);
   const outermost = vars.find((each) => each.size > 1)?.name;

@@ -6,7 +6,15 @@
  * variable with the outer ones fixed, so that vectors go along one variable and no index needs a
  * division.
  */
-import { indexOf, postorder, stmtRoots, type Expr, type IndexExpr, type LoopVar, type Stmt } from '@tessera/inductor-core';
+import {
+  indexOf,
+  postorder,
+  stmtRoots,
+  type Expr,
+  type IndexExpr,
+  type LoopVar,
+  type Stmt,
+} from '@tessera/inductor-core';
 import type { BodyEmitter } from '../body/body-emitter.js';
 import { Dependencies } from '../body/dependencies.js';
 import { LoopSpace } from '../body/loop-space.js';
@@ -29,7 +37,9 @@ export function mergedSpace(
   stores: readonly Stmt[],
 ): MergedSpace {
   // A list without extent still needs a variable to run vectors along.
-  const filled = lists.map((list, i) => (list.length === 0 ? [{ name: `unit.${i}`, size: 1 }] : list));
+  const filled = lists.map((list, i) =>
+    list.length === 0 ? [{ name: `unit.${i}`, size: 1 }] : list,
+  );
   const space = new LoopSpace([...filled.flat(), ...batch]);
   const indices = indicesOf(roots, stores);
   return { space, lists: filled.map((list) => mergeList(space, list, indices)) };
@@ -44,7 +54,11 @@ function indicesOf(roots: readonly Expr[], stores: readonly Stmt[]): IndexExpr[]
   return found;
 }
 
-function mergeList(space: LoopSpace, list: readonly LoopVar[], indices: readonly IndexExpr[]): LoopVar[] {
+function mergeList(
+  space: LoopSpace,
+  list: readonly LoopVar[],
+  indices: readonly IndexExpr[],
+): LoopVar[] {
   const [last, ...outer] = list.toReversed();
   const kept: LoopVar[] = [];
   let inner = last;
@@ -67,7 +81,12 @@ function mergeList(space: LoopSpace, list: readonly LoopVar[], indices: readonly
   return [inner, ...kept];
 }
 
-function canMerge(space: LoopSpace, outer: LoopVar, inner: LoopVar, indices: readonly IndexExpr[]): boolean {
+function canMerge(
+  space: LoopSpace,
+  outer: LoopVar,
+  inner: LoopVar,
+  indices: readonly IndexExpr[],
+): boolean {
   const deps = new Dependencies(space);
   return indices.every((index) => {
     const form = space.affine(index);
@@ -136,7 +155,11 @@ export function forEachRun(
 }
 
 /** Advances a multi-digit counter by one. */
-function carry(f: WasmFunction, vars: readonly LoopVar[], locals: ReadonlyMap<string, Local<'i32'>>): void {
+function carry(
+  f: WasmFunction,
+  vars: readonly LoopVar[],
+  locals: ReadonlyMap<string, Local<'i32'>>,
+): void {
   const { name, size } = vars[vars.length - 1];
   const local = locals.get(name)!;
   f.set(local, sum(local, i32(1)));

@@ -42,15 +42,27 @@ const UNROLL = 4;
 export function microKernel(spec: MicroKernelSpec): WasmFunction {
   const { type, relaxed, rows, vectors } = spec;
   const name = `tile_${rows}x${vectors * type.lanes}_${type.dtype}`;
-  const f = new WasmFunction(name, { a: 'i32', b: 'i32', c: 'i32', steps: 'i32', accumulate: 'i32' });
-  const [a, b, c, steps] = ['a', 'b', 'c', 'steps'].map((param) => f.param(param)) as Local<'i32'>[];
+  const f = new WasmFunction(name, {
+    a: 'i32',
+    b: 'i32',
+    c: 'i32',
+    steps: 'i32',
+    accumulate: 'i32',
+  });
+  const [a, b, c, steps] = ['a', 'b', 'c', 'steps'].map((param) =>
+    f.param(param),
+  ) as Local<'i32'>[];
   const splat = f.local('v128', 'a_splat');
   const row = Array.from({ length: vectors }, (_, v) => f.local('v128', `b_${v}`));
   const acc = Array.from({ length: rows * vectors }, (_, i) => f.local('v128', `acc_${i}`));
   const forEachAcc = (body: (local: Local<'v128'>, offset: number) => void): void =>
-    acc.forEach((local, i) => body(local, Math.floor(i / vectors) * spec.cRow + (i % vectors) * 16));
+    acc.forEach((local, i) =>
+      body(local, Math.floor(i / vectors) * spec.cRow + (i % vectors) * 16),
+    );
 
-  f.if(f.param('accumulate'), () => forEachAcc((local, offset) => f.set(local, memory('v128.load', offset, c))));
+  f.if(f.param('accumulate'), () =>
+    forEachAcc((local, offset) => f.set(local, memory('v128.load', offset, c))),
+  );
   f.block((done) => {
     f.loop((again) => {
       for (let step = 0; step < UNROLL; step++) {

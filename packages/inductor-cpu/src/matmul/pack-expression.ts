@@ -52,12 +52,19 @@ interface Dimension {
 
 /** Chooses how to pack an operand. */
 export function packMode(problem: MatmulProblem, operand: Operand): PackMode {
-  const { space, lists } = mergedSpace([operand.lines, problem.depth], problem.batch, [operand.expr], []);
+  const { space, lists } = mergedSpace(
+    [operand.lines, problem.depth],
+    problem.batch,
+    [operand.expr],
+    [],
+  );
   const [line, depth] = lists.map((list) => list[list.length - 1]);
   const alongLines = adjacency(operand.expr, space, line.name);
   const alongDepth = adjacency(operand.expr, space, depth.name);
   if (operand.side === 'b') return alongDepth > alongLines ? 'transposed' : 'lines';
-  return alongDepth > alongLines || (alongDepth === alongLines && depth.size > line.size) ? 'depth' : 'lines';
+  return alongDepth > alongLines || (alongDepth === alongLines && depth.size > line.size)
+    ? 'depth'
+    : 'lines';
 }
 
 /** The function `(args, batch, dst, line, lines, step, steps)`. */
@@ -72,10 +79,20 @@ export function packExpression(spec: ExpressionPackSpec): WasmFunction {
     step: 'i32',
     steps: 'i32',
   });
-  const { space, lists } = mergedSpace([operand.lines, problem.depth], problem.batch, [operand.expr], []);
+  const { space, lists } = mergedSpace(
+    [operand.lines, problem.depth],
+    problem.batch,
+    [operand.expr],
+    [],
+  );
   const body = new BodyEmitter(f, problem.kernel, space, spec.options);
   bindBatch(body, problem.batch, f.param('batch'));
-  const dimension = (vars: readonly LoopVar[], begin: string, count: string, block: number): Dimension => ({
+  const dimension = (
+    vars: readonly LoopVar[],
+    begin: string,
+    count: string,
+    block: number,
+  ): Dimension => ({
     vars,
     begin: f.param(begin),
     end: f.let(`${begin}_end`, sum(f.param(begin), f.param(count))),
@@ -92,7 +109,10 @@ export function packExpression(spec: ExpressionPackSpec): WasmFunction {
         const position = op('i32.sub', sum(outerRun.flat, offset), outer.begin);
         const row = f.let('row', sum(f.param('dst'), scaled(position, rowBytes)));
         forEachRun(body, inner.vars, inner.begin, inner.end, (run) => {
-          const at = f.let('at', sum(row, scaled(op('i32.sub', run.flat, inner.begin), problem.type.bytes)));
+          const at = f.let(
+            'at',
+            sum(row, scaled(op('i32.sub', run.flat, inner.begin), problem.type.bytes)),
+          );
           const length = inner.wholeRuns ? inner.vars[inner.vars.length - 1].size : null;
           packRun(body, spec, run, outerRun.inner, at, across, length);
         });
@@ -111,7 +131,15 @@ export function packExpression(spec: ExpressionPackSpec): WasmFunction {
 }
 
 /** One run of the adjacent dimension, for `across` values of the other variable; `length` when it is known. */
-function packRun(body: BodyEmitter, spec: ExpressionPackSpec, run: Run, other: string, at: Local<'i32'>, across: number, length: number | null): void {
+function packRun(
+  body: BodyEmitter,
+  spec: ExpressionPackSpec,
+  run: Run,
+  other: string,
+  at: Local<'i32'>,
+  across: number,
+  length: number | null,
+): void {
   const { f } = body;
   const wide = across === 1 ? 8 : 4;
   const pack = (along: number): void => packVectors(body, spec, run, other, at, { along, across });
@@ -121,7 +149,8 @@ function packRun(body: BodyEmitter, spec: ExpressionPackSpec, run: Run, other: s
   }
   // One level per branch: code that is hoisted out of a branch goes before all of them.
   body.scope.nest((inside) => {
-    const atLeast = (lines: number): Code<'i32'> => op('i32.ge_u', op('i32.sub', run.end, run.begin), i32(lines));
+    const atLeast = (lines: number): Code<'i32'> =>
+      op('i32.ge_u', op('i32.sub', run.end, run.begin), i32(lines));
     const branch = (lines: number) => (): void => inside(() => pack(lines));
     const narrow = (): void => f.if(atLeast(4), branch(4), branch(1));
     if (wide === 4) narrow();
@@ -130,7 +159,14 @@ function packRun(body: BodyEmitter, spec: ExpressionPackSpec, run: Run, other: s
 }
 
 /** A loop over a run of at least `shape.along` elements. The last iteration overlaps the one before. */
-function packVectors(body: BodyEmitter, spec: ExpressionPackSpec, run: Run, other: string, at: Local<'i32'>, shape: Shape): void {
+function packVectors(
+  body: BodyEmitter,
+  spec: ExpressionPackSpec,
+  run: Run,
+  other: string,
+  at: Local<'i32'>,
+  shape: Shape,
+): void {
   const { f, scope } = body;
   const { along, across } = shape;
   const last = f.let('last', op('i32.sub', run.end, i32(along)));
@@ -143,7 +179,10 @@ function packVectors(body: BodyEmitter, spec: ExpressionPackSpec, run: Run, othe
     f.loop((again) => {
       inside(() => {
         scope.bind(run.inner, x);
-        const to = f.let('to', sum(at, scaled(op('i32.sub', x, run.begin), spec.problem.type.bytes)));
+        const to = f.let(
+          'to',
+          sum(at, scaled(op('i32.sub', x, run.begin), spec.problem.type.bytes)),
+        );
         scope.vectorise(lanes, () => packElements(body, spec, shape, to));
       });
       f.if(op('i32.lt_u', x, last), () => {
@@ -156,7 +195,12 @@ function packVectors(body: BodyEmitter, spec: ExpressionPackSpec, run: Run, othe
 }
 
 /** Evaluates the operand and stores its vectors. What a partial vector writes too much is written over later, or is padding. */
-function packElements(body: BodyEmitter, spec: ExpressionPackSpec, { along, across }: Shape, to: Local<'i32'>): void {
+function packElements(
+  body: BodyEmitter,
+  spec: ExpressionPackSpec,
+  { along, across }: Shape,
+  to: Local<'i32'>,
+): void {
   const { f, vb } = body;
   const { type } = spec.problem;
   const kind = kindOf(type.dtype);

@@ -35,7 +35,12 @@ export interface PackSpec {
 /** The function `(dst, src, panels, steps)`: fills `panels` consecutive panels with `steps` values of k. */
 export function packPlain(spec: PackSpec): WasmFunction {
   const { type, operand, lines, width } = spec;
-  const f = new WasmFunction(`pack_${operand}${lines}_${type.dtype}`, { dst: 'i32', src: 'i32', panels: 'i32', steps: 'i32' });
+  const f = new WasmFunction(`pack_${operand}${lines}_${type.dtype}`, {
+    dst: 'i32',
+    src: 'i32',
+    panels: 'i32',
+    steps: 'i32',
+  });
   const wholeVectors = width % type.lanes === 0;
   if (spec.lineStride === 1 && wholeVectors) copyLines(f, spec);
   else if (spec.stepStride === 1 && wholeVectors) transposeLines(f, spec);
@@ -60,7 +65,9 @@ function copyLines(f: WasmFunction, spec: PackSpec): void {
       countDown(f, left, 1, () => {
         for (let k = 0; k < count; k++) {
           for (let byte = 0; byte < panelBytes; byte += 16) {
-            f.do(memory('v128.store', k * panelBytes + byte, to, loadAt(from, k * rowBytes + byte)));
+            f.do(
+              memory('v128.store', k * panelBytes + byte, to, loadAt(from, k * rowBytes + byte)),
+            );
           }
         }
         advance(f, from, lines * type.bytes);
@@ -74,12 +81,20 @@ function copyLines(f: WasmFunction, spec: PackSpec): void {
 
 /** A vector at `pointer + offset`; immediates cannot be negative. */
 function loadAt(pointer: Local<'i32'>, offset: number): Code<'v128'> {
-  return offset >= 0 ? memory('v128.load', offset, pointer) : memory('v128.load', 0, op('i32.add', pointer, i32(offset)));
+  return offset >= 0
+    ? memory('v128.load', offset, pointer)
+    : memory('v128.load', 0, op('i32.add', pointer, i32(offset)));
 }
 
 /** Runs `body` once per panel with the addresses of its source and destination. */
-function forEachPanel(f: WasmFunction, spec: PackSpec, body: (from: Local<'i32'>, to: Local<'i32'>, steps: Local<'i32'>) => void): void {
-  const [dst, src, panels] = ['dst', 'src', 'panels'].map((name) => f.param(name)) as Local<'i32'>[];
+function forEachPanel(
+  f: WasmFunction,
+  spec: PackSpec,
+  body: (from: Local<'i32'>, to: Local<'i32'>, steps: Local<'i32'>) => void,
+): void {
+  const [dst, src, panels] = ['dst', 'src', 'panels'].map((name) =>
+    f.param(name),
+  ) as Local<'i32'>[];
   const from = f.local('i32', 'from');
   const to = f.local('i32', 'to');
   const steps = f.local('i32', 'left');
@@ -118,7 +133,9 @@ function transposeLines(f: WasmFunction, spec: PackSpec): void {
 }
 
 function gatherLines(f: WasmFunction, spec: PackSpec): void {
-  forEachPanel(f, spec, (from, to, steps) => countDown(f, steps, 1, () => copyStep(f, spec, from, to)));
+  forEachPanel(f, spec, (from, to, steps) =>
+    countDown(f, steps, 1, () => copyStep(f, spec, from, to)),
+  );
 }
 
 /** Copies one k of every line, element by element, and advances both pointers. */
@@ -135,7 +152,11 @@ function copyStep(f: WasmFunction, spec: PackSpec, from: Local<'i32'>, to: Local
 }
 
 /** The columns of the square that `rows` hold, as trees over shuffles (4×4 words or 2×2 double words). */
-export function transpose(f: WasmFunction, lanes: 4 | 2, rows: readonly Local<'v128'>[]): Code<'v128'>[] {
+export function transpose(
+  f: WasmFunction,
+  lanes: 4 | 2,
+  rows: readonly Local<'v128'>[],
+): Code<'v128'>[] {
   if (lanes === 2) {
     const [r0, r1] = rows;
     return [words(r0, r1, 0, 1, 4, 5), words(r0, r1, 2, 3, 6, 7)];
@@ -155,5 +176,9 @@ export function transpose(f: WasmFunction, lanes: 4 | 2, rows: readonly Local<'v
 
 /** A vector of four 32-bit words picked from `a` (0–3) and `b` (4–7). */
 function words(a: Local<'v128'>, b: Local<'v128'>, ...picks: readonly number[]): Code<'v128'> {
-  return shuffle(picks.flatMap((word) => [0, 1, 2, 3].map((byte) => word * 4 + byte)), a, b);
+  return shuffle(
+    picks.flatMap((word) => [0, 1, 2, 3].map((byte) => word * 4 + byte)),
+    a,
+    b,
+  );
 }

@@ -54,9 +54,13 @@ const MIN_COLS = 8;
 export function matmulProblem(kernel: MatmulKernel): MatmulProblem {
   const type = elementType(kernel.accDtype);
   if (type === null) {
-    throw new TesseraError('kernel-missing', `cpu: kernel ${kernel.name}: matrix products in ${kernel.accDtype} are not supported.`, {
-      hints: ['Use float32, float64, int32 or int64 operands.'],
-    });
+    throw new TesseraError(
+      'kernel-missing',
+      `cpu: kernel ${kernel.name}: matrix products in ${kernel.accDtype} are not supported.`,
+      {
+        hints: ['Use float32, float64, int32 or int64 operands.'],
+      },
+    );
   }
   const transposed = shouldTranspose(kernel);
   const rows = transposed ? kernel.n : kernel.m;
@@ -82,7 +86,10 @@ function shouldTranspose(kernel: MatmulKernel): boolean {
   const n = extent(kernel.n);
   if (n < MIN_COLS || m < MIN_COLS) return n < MIN_COLS && m > n;
   if (extent(kernel.k) >= MIN_DEPTH_FOR_RUNS) {
-    const [aFits, bFits] = [fitsColumns(kernel, kernel.a, kernel.m), fitsColumns(kernel, kernel.b, kernel.n)];
+    const [aFits, bFits] = [
+      fitsColumns(kernel, kernel.a, kernel.m),
+      fitsColumns(kernel, kernel.b, kernel.n),
+    ];
     if (aFits !== bFits) return aFits;
   }
   return adjacentStores(kernel.epilogue, kernel.m) > adjacentStores(kernel.epilogue, kernel.n);
@@ -124,8 +131,14 @@ function operand(
   return { side, expr, lines, plain: plainOperand(expr, lines, kernel, type) };
 }
 
-function plainOperand(expr: Expr, lines: readonly LoopVar[], kernel: MatmulKernel, type: ElementType): PlainOperand | null {
-  if (expr.kind !== 'load' || bufferParam(kernel.params, expr.buf).dtype !== type.dtype) return null;
+function plainOperand(
+  expr: Expr,
+  lines: readonly LoopVar[],
+  kernel: MatmulKernel,
+  type: ElementType,
+): PlainOperand | null {
+  if (expr.kind !== 'load' || bufferParam(kernel.params, expr.buf).dtype !== type.dtype)
+    return null;
   const index = affineIndex(expr.index);
   if (index === null) return null;
   const lineStride = flatStride(index, lines);
@@ -137,6 +150,10 @@ function plainOperand(expr: Expr, lines: readonly LoopVar[], kernel: MatmulKerne
 /** The parameter of this name. @throws plan-invalid */
 export function bufferParam(params: readonly BufferParam[], name: string): BufferParam {
   const found = params.find((param) => param.name === name);
-  if (found === undefined) throw new TesseraError('plan-invalid', `A kernel uses buffer '${name}', which is none of its parameters.`);
+  if (found === undefined)
+    throw new TesseraError(
+      'plan-invalid',
+      `A kernel uses buffer '${name}', which is none of its parameters.`,
+    );
   return found;
 }

@@ -45,10 +45,16 @@ interface Builder {
 /** Code of a skinny product. */
 export function generateSkinny(problem: MatmulProblem, options: CodeOptions): KernelCode {
   const { kernel, type, rowCount, colCount, depthCount, batchCount } = problem;
-  const { space, lists } = mergedSpace([problem.rows, problem.cols, problem.depth], problem.batch, [problem.a.expr, problem.b.expr], []);
+  const { space, lists } = mergedSpace(
+    [problem.rows, problem.cols, problem.depth],
+    problem.batch,
+    [problem.a.expr, problem.b.expr],
+    [],
+  );
   const [rows, cols, depth] = lists;
   const [innerCol, innerDepth] = [cols[cols.length - 1].name, depth[depth.length - 1].name];
-  const alongDepth = adjacency(problem.b.expr, space, innerDepth) > adjacency(problem.b.expr, space, innerCol);
+  const alongDepth =
+    adjacency(problem.b.expr, space, innerDepth) > adjacency(problem.b.expr, space, innerCol);
   const colBlock = alongDepth
     ? Math.min(256, roundUp(Math.ceil(colCount / 16), 8))
     : Math.min(4096, Math.max(128, roundUp(Math.ceil(colCount / 4), 8)));
@@ -113,7 +119,10 @@ function sumAddress({ f, problem }: Builder, run: Run, variable: Local<'i32'>): 
 
 /** The end of the whole steps of a run. */
 function wholeSteps(f: WasmFunction, run: Run, step: number): Local<'i32'> {
-  return f.let('middle', sum(run.begin, op('i32.and', op('i32.sub', run.end, run.begin), i32(-step))));
+  return f.let(
+    'middle',
+    sum(run.begin, op('i32.and', op('i32.sub', run.end, run.begin), i32(-step))),
+  );
 }
 
 /** The flat range of the block's columns, or of all k. */
@@ -133,13 +142,23 @@ function dotProducts(builder: Builder): void {
   const range = depthRange(builder);
   forEachRun(body, cols, colBegin, colEnd, (run) => {
     const middle = wholeSteps(f, run, atOnce);
-    for (const [begin, end, columns] of [[run.begin, middle, atOnce], [middle, run.end, 1]] as const) {
-      body.scope.loop(run.inner, begin, end, columns, () => dotColumns(builder, run, range, columns));
+    for (const [begin, end, columns] of [
+      [run.begin, middle, atOnce],
+      [middle, run.end, 1],
+    ] as const) {
+      body.scope.loop(run.inner, begin, end, columns, () =>
+        dotColumns(builder, run, range, columns),
+      );
     }
   });
 }
 
-function dotColumns(builder: Builder, run: Run, [kBegin, kEnd]: [Local<'i32'>, Local<'i32'>], columns: number): void {
+function dotColumns(
+  builder: Builder,
+  run: Run,
+  [kBegin, kEnd]: [Local<'i32'>, Local<'i32'>],
+  columns: number,
+): void {
   const { f, body, depth, problem } = builder;
   const { scope } = body;
   const perGroup = registersPerGroup(kindOf(problem.type.dtype));
@@ -148,11 +167,17 @@ function dotColumns(builder: Builder, run: Run, [kBegin, kEnd]: [Local<'i32'>, L
   );
   forEachRun(body, depth, kBegin, kEnd, (kRun) => {
     const middle = wholeSteps(f, kRun, 4);
-    for (const [begin, end, active] of [[kRun.begin, middle, 4], [middle, kRun.end, 1]] as const) {
+    for (const [begin, end, active] of [
+      [kRun.begin, middle, 4],
+      [middle, kRun.end, 1],
+    ] as const) {
       scope.loop(kRun.inner, begin, end, active, () => {
         const lanes = { lane: kRun.inner, across: run.inner, active };
         let b: Regs = [];
-        scope.vectorise({ ...lanes, groups: columns }, () => (b = operandRegs(builder, problem.b, columns)));
+        scope.vectorise(
+          { ...lanes, groups: columns },
+          () => (b = operandRegs(builder, problem.b, columns)),
+        );
         // A is the same for every column: one group will do.
         scope.vectorise({ ...lanes, groups: 1 }, () => {
           forEachRow(builder, (row) => {
@@ -181,7 +206,13 @@ function accumulateFirst({ f, problem }: Builder, acc: Local<'v128'>, a: Reg, b:
 }
 
 /** Adds up the lanes of each column's registers and stores the totals next to each other. */
-function storeTotals({ f, problem }: Builder, acc: readonly Local<'v128'>[], at: Local<'i32'>, offset: number, columns: number): void {
+function storeTotals(
+  { f, problem }: Builder,
+  acc: readonly Local<'v128'>[],
+  at: Local<'i32'>,
+  offset: number,
+  columns: number,
+): void {
   const { type } = problem;
   const { lanes } = type;
   const perColumn = acc.length / columns;
@@ -191,10 +222,15 @@ function storeTotals({ f, problem }: Builder, acc: readonly Local<'v128'>[], at:
   });
   for (let c = 0; c < columns; c += lanes) {
     const square = Array.from({ length: lanes }, (_, i) => folded[Math.min(c + i, columns - 1)]);
-    const total = f.let('total', transpose(f, lanes, square).reduce((a, b) => type.add(a, b)));
+    const total = f.let(
+      'total',
+      transpose(f, lanes, square).reduce((a, b) => type.add(a, b)),
+    );
     const place = offset + c * type.bytes;
     if (columns - c >= lanes) f.do(memory('v128.store', place, at, total));
-    else for (let i = 0; c + i < columns; i++) f.do(laneMemory(type.storeLane, place + i * type.bytes, i, at, total));
+    else
+      for (let i = 0; c + i < columns; i++)
+        f.do(laneMemory(type.storeLane, place + i * type.bytes, i, at, total));
   }
 }
 
@@ -209,13 +245,24 @@ function scaledRows(builder: Builder): void {
   const atOnce = problem.rowCount === 1 ? 4 : 2;
   forEachRun(body, depth, kBegin, kEnd, (kRun) => {
     const middle = wholeSteps(f, kRun, atOnce);
-    for (const [begin, end, steps] of [[kRun.begin, middle, atOnce], [middle, kRun.end, 1]] as const) {
-      body.scope.loop(kRun.inner, begin, end, steps, () => addRows(builder, kRun.inner, steps, colBegin, colEnd));
+    for (const [begin, end, steps] of [
+      [kRun.begin, middle, atOnce],
+      [middle, kRun.end, 1],
+    ] as const) {
+      body.scope.loop(kRun.inner, begin, end, steps, () =>
+        addRows(builder, kRun.inner, steps, colBegin, colEnd),
+      );
     }
   });
 }
 
-function addRows(builder: Builder, k: string, steps: number, colBegin: Local<'i32'>, colEnd: Local<'i32'>): void {
+function addRows(
+  builder: Builder,
+  k: string,
+  steps: number,
+  colBegin: Local<'i32'>,
+  colEnd: Local<'i32'>,
+): void {
   const { f, body, cols, problem } = builder;
   const { scope } = body;
   const inner = cols[cols.length - 1];
@@ -226,17 +273,28 @@ function addRows(builder: Builder, k: string, steps: number, colBegin: Local<'i3
   forEachRun(body, cols, colBegin, colEnd, (run) => {
     const middle = wholeSteps(f, run, 4);
     const tail = cols.length === 1 ? problem.colCount % 4 : 1;
-    const parts = [[run.begin, middle, 4, 4], [middle, run.end, cols.length === 1 ? 4 : 1, tail]] as const;
+    const parts = [
+      [run.begin, middle, 4, 4],
+      [middle, run.end, cols.length === 1 ? 4 : 1, tail],
+    ] as const;
     for (const [begin, end, step, active] of parts) {
       if (active === 0) continue;
       scope.loop(run.inner, begin, end, step, () => {
-        scope.vectorise({ lane: run.inner, across: k, groups: steps, active }, () => addVector(builder, run, a, steps, step === 1));
+        scope.vectorise({ lane: run.inner, across: k, groups: steps, active }, () =>
+          addVector(builder, run, a, steps, step === 1),
+        );
       });
     }
   });
 }
 
-function addVector(builder: Builder, run: Run, a: readonly Regs[], steps: number, single: boolean): void {
+function addVector(
+  builder: Builder,
+  run: Run,
+  a: readonly Regs[],
+  steps: number,
+  single: boolean,
+): void {
   const { f, body, problem, options, rowBytes } = builder;
   const { type } = problem;
   const perGroup = registersPerGroup(kindOf(type.dtype));
@@ -251,7 +309,11 @@ function addVector(builder: Builder, run: Run, a: readonly Regs[], steps: number
         const i = g * perGroup + part;
         total = multiplyAdd(type, options.relaxedSimd, total, elements[i], b[i]);
       }
-      f.do(single ? laneMemory(type.storeLane, offset, 0, at, total) : memory('v128.store', offset, at, total));
+      f.do(
+        single
+          ? laneMemory(type.storeLane, offset, 0, at, total)
+          : memory('v128.store', offset, at, total),
+      );
     }
   });
 }

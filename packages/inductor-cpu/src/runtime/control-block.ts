@@ -51,9 +51,21 @@ export const CONTROL: Readonly<Record<ControlWord, number>> = {
 };
 
 type ControlWord =
-  | 'sequence' | 'sleepers' | 'done' | 'mail'
-  | 'plan' | 'kernel' | 'args' | 'items' | 'minChunk' | 'threads'
-  | 'failed' | 'stalls' | 'inFlight' | 'claims' | 'bytes';
+  | 'sequence'
+  | 'sleepers'
+  | 'done'
+  | 'mail'
+  | 'plan'
+  | 'kernel'
+  | 'args'
+  | 'items'
+  | 'minChunk'
+  | 'threads'
+  | 'failed'
+  | 'stalls'
+  | 'inFlight'
+  | 'claims'
+  | 'bytes';
 
 /** Plan number of a job that only wakes workers to read their mail. */
 export const NO_PLAN = -1;

@@ -32,7 +32,12 @@ export class CpuExecutable implements Executable {
   #arena = 0;
   #disposed = false;
 
-  constructor(plan: ExecutionPlan, sources: readonly KernelSource[], loaded: LoadedModule, memory: PlanMemory) {
+  constructor(
+    plan: ExecutionPlan,
+    sources: readonly KernelSource[],
+    loaded: LoadedModule,
+    memory: PlanMemory,
+  ) {
     this.plan = plan;
     this.sources = sources;
     this.#loaded = loaded;
@@ -76,7 +81,13 @@ export class CpuExecutable implements Executable {
     this.#loaded.bind();
     for (const segment of this.#loaded.segments) {
       if (segment.run !== null) segment.run(parallel);
-      else runExtern(this.plan, this.plan.launches[segment.launch], (buffer) => this.#addressOf(buffer), scalars);
+      else
+        runExtern(
+          this.plan,
+          this.plan.launches[segment.launch],
+          (buffer) => this.#addressOf(buffer),
+          scalars,
+        );
     }
   }
 
@@ -87,7 +98,8 @@ export class CpuExecutable implements Executable {
     const { block, constants } = this.#memory;
     if (source.kind === 'constant') return constants[source.index];
     if (source.kind === 'arena') return this.#arena + source.offset;
-    const slot = block + (source.kind === 'input' ? layout.inputs : layout.outputs) + 4 * source.index;
+    const slot =
+      block + (source.kind === 'input' ? layout.inputs : layout.outputs) + 4 * source.index;
     return this.#heap.i32[slot >>> 2] >>> 0;
   }
 
@@ -99,27 +111,43 @@ export class CpuExecutable implements Executable {
 
   #trapped(cause: Error | null): TesseraError {
     const detail = cause === null ? 'on a worker thread' : cause.message;
-    return new TesseraError('kernel-trap', `cpu: a kernel of ${this.plan.name} was stopped by the WebAssembly engine: ${detail}.`, {
-      hints: ['Check index tensors (gather, indexing, embedding) for values outside the dimension they index.'],
-      cause,
-    });
+    return new TesseraError(
+      'kernel-trap',
+      `cpu: a kernel of ${this.plan.name} was stopped by the WebAssembly engine: ${detail}.`,
+      {
+        hints: [
+          'Check index tensors (gather, indexing, embedding) for values outside the dimension they index.',
+        ],
+        cause,
+      },
+    );
   }
 
   #afterDispose(): TesseraError {
-    return new TesseraError('use-after-dispose', `cpu: plan ${this.plan.name} was run after dispose().`, {
-      hints: ['Load the plan again, or dispose it later.'],
-    });
+    return new TesseraError(
+      'use-after-dispose',
+      `cpu: plan ${this.plan.name} was run after dispose().`,
+      {
+        hints: ['Load the plan again, or dispose it later.'],
+      },
+    );
   }
 }
 
 /** Element size of each argument; an argument that no kernel uses has none. */
 function argumentSizes(plan: ExecutionPlan, kind: 'input' | 'output', count: number): number[] {
   const sizes = new Array<number>(count).fill(0);
-  for (const { dtype, source } of plan.buffers) if (source.kind === kind) sizes[source.index] = itemSize(dtype);
+  for (const { dtype, source } of plan.buffers)
+    if (source.kind === kind) sizes[source.index] = itemSize(dtype);
   return sizes;
 }
 
-function writeAddresses(words: Int32Array, slot: number, tensors: readonly Tensor[], sizes: readonly number[]): void {
+function writeAddresses(
+  words: Int32Array,
+  slot: number,
+  tensors: readonly Tensor[],
+  sizes: readonly number[],
+): void {
   for (let i = 0; i < sizes.length; i++) {
     const tensor = tensors[i];
     const { storage } = tensor;

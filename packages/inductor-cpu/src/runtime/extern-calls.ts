@@ -47,17 +47,26 @@ export function runExtern(
   kernel.params.forEach(({ name }, position) => {
     const buffer = launch.buffers[position];
     const { dtype, numel } = plan.buffers[buffer];
-    buffers.set(name, { dtype, storage: Storage.borrow(addressOf(buffer), numel * itemSize(dtype)) });
+    buffers.set(name, {
+      dtype,
+      storage: Storage.borrow(addressOf(buffer), numel * itemSize(dtype)),
+    });
   });
-  const values = new Map(kernel.scalars.map(({ name }, position) => [name, scalars[launch.scalars[position]]]));
+  const values = new Map(
+    kernel.scalars.map(({ name }, position) => [name, scalars[launch.scalars[position]]]),
+  );
   const args = kernel.args.map((arg) => argumentValue(arg, buffers, values));
   // Inside an op: nothing is recorded, and no mode sees the call.
   const result = withoutModes(() => noGrad(() => callOp(getOp(kernel.op), args)));
   const results = (Array.isArray(result) ? (result as unknown[]) : [result]).filter(isTensor);
   if (results.length !== kernel.outputs.length) {
-    throw new TesseraError('plan-invalid', `${kernel.op} gave ${results.length} tensors; plan ${plan.name} expects ${kernel.outputs.length}.`, {
-      hints: ['The plan was made for another version of the operator: compile again.'],
-    });
+    throw new TesseraError(
+      'plan-invalid',
+      `${kernel.op} gave ${results.length} tensors; plan ${plan.name} expects ${kernel.outputs.length}.`,
+      {
+        hints: ['The plan was made for another version of the operator: compile again.'],
+      },
+    );
   }
   kernel.outputs.forEach((output, i) => copyResult(results[i], tensorOver(output, buffers)));
   for (const { storage } of results) storage.release();
@@ -65,11 +74,19 @@ export function runExtern(
 
 function tensorOver(arg: BufferArg, buffers: ReadonlyMap<string, ExternBuffer>): Tensor {
   const buffer = buffers.get(arg.name);
-  if (buffer === undefined) throw new TesseraError('plan-invalid', `An extern call uses buffer '${arg.name}', which is none of its parameters.`);
+  if (buffer === undefined)
+    throw new TesseraError(
+      'plan-invalid',
+      `An extern call uses buffer '${arg.name}', which is none of its parameters.`,
+    );
   return makeTensor(buffer.storage, buffer.dtype, 'cpu', arg.sizes, arg.strides, arg.offset);
 }
 
-function argumentValue(arg: ExternArg, buffers: ReadonlyMap<string, ExternBuffer>, scalars: ReadonlyMap<string, number>): unknown {
+function argumentValue(
+  arg: ExternArg,
+  buffers: ReadonlyMap<string, ExternBuffer>,
+  scalars: ReadonlyMap<string, number>,
+): unknown {
   switch (arg.kind) {
     case 'buffer':
       return tensorOver(arg, buffers);
@@ -84,7 +101,8 @@ function argumentValue(arg: ExternArg, buffers: ReadonlyMap<string, ExternBuffer
 
 /** Copies a result to its buffer: bytes where layouts agree, element by element otherwise. */
 function copyResult(from: Tensor, to: Tensor): void {
-  const isWhole = from.storageOffset === 0 && to.storageOffset === 0 && sameNumbers(from.strides, to.strides);
+  const isWhole =
+    from.storageOffset === 0 && to.storageOffset === 0 && sameNumbers(from.strides, to.strides);
   if (isWhole && from.dtype === to.dtype) {
     const { ptr, nbytes } = from.storage;
     cpuHeap().u8.copyWithin(to.storage.ptr, ptr, ptr + Math.min(nbytes, to.storage.nbytes));

@@ -3,7 +3,13 @@
  * when some launch is worth sharing, on the worker threads.
  */
 import { TesseraError } from '@tessera/shared';
-import type { Executable, ExecutionPlan, ExternKernel, FusedKernel, KernelSource } from '@tessera/inductor-core';
+import type {
+  Executable,
+  ExecutionPlan,
+  ExternKernel,
+  FusedKernel,
+  KernelSource,
+} from '@tessera/inductor-core';
 import { cpuHeap } from '@tessera/tensor';
 import { assembleModule, printFunctionWithDependencies } from '../emit/assemble-module.js';
 import type { Global } from '../emit/types.js';
@@ -17,8 +23,7 @@ import { threadPool } from './thread-pool.js';
 
 /** A segment ready to run: code, or the extern launch of this number. */
 export type LoadedSegment =
-  | { readonly run: (parallel: number) => void }
-  | { readonly run: null; readonly launch: number };
+  { readonly run: (parallel: number) => void } | { readonly run: null; readonly launch: number };
 
 /** A plan's module on the calling thread. */
 export interface LoadedModule {
@@ -41,9 +46,13 @@ const abandoned = new FinalizationRegistry<PlanMemory>((memory) => memory.releas
 /** Prepares a plan to run. @throws plan-invalid, kernel-missing, out-of-memory */
 export function loadPlan(plan: ExecutionPlan, generate: KernelGenerator): Executable {
   if (plan.device !== 'cpu') {
-    throw new TesseraError('plan-invalid', `Plan ${plan.name} is for device ${plan.device}, not cpu.`, {
-      hints: ['Load it with the backend of its device, or compile for cpu.'],
-    });
+    throw new TesseraError(
+      'plan-invalid',
+      `Plan ${plan.name} is for device ${plan.device}, not cpu.`,
+      {
+        hints: ['Load it with the backend of its device, or compile for cpu.'],
+      },
+    );
   }
   const codes = plan.kernels.map((kernel) => (kernel.kind === 'extern' ? null : generate(kernel)));
   const sources = plan.kernels.map((kernel, index) => kernelSource(kernel, codes[index]));
@@ -68,10 +77,16 @@ export function loadPlan(plan: ExecutionPlan, generate: KernelGenerator): Execut
   const id = pool.nextPlanId();
   const scratchBytes = Math.max(0, ...codes.map((code) => code?.scratchBytesPerThread ?? 0));
   const memory = planMemory(plan, layout, scratchBytes, id);
-  const values = { [PLAN_BASE.name]: memory.block, [CONTROL_BASE.name]: pool.control, [PLAN.name]: id };
+  const values = {
+    [PLAN_BASE.name]: memory.block,
+    [CONTROL_BASE.name]: pool.control,
+    [PLAN.name]: id,
+  };
   const own = { ...values, [SCRATCH.name]: memory.scratch, [THREAD.name]: 0 };
-  for (const [name, value] of Object.entries(own)) (exports[name] as WebAssembly.Global).value = value | 0;
-  if (functions.parallelNs > 0 && heap.shared) pool.share({ id, module, globals: values, scratchBytes });
+  for (const [name, value] of Object.entries(own))
+    (exports[name] as WebAssembly.Global).value = value | 0;
+  if (functions.parallelNs > 0 && heap.shared)
+    pool.share({ id, module, globals: values, scratchBytes });
 
   const loaded: LoadedModule = {
     layout,
@@ -90,7 +105,12 @@ export function loadPlan(plan: ExecutionPlan, generate: KernelGenerator): Execut
 }
 
 /** Takes the plan block, constants and scratch from the heap, and writes what never changes. */
-function planMemory(plan: ExecutionPlan, layout: PlanLayout, scratchBytes: number, id: number): PlanMemory & { readonly scratch: number } {
+function planMemory(
+  plan: ExecutionPlan,
+  layout: PlanLayout,
+  scratchBytes: number,
+  id: number,
+): PlanMemory & { readonly scratch: number } {
   const heap = cpuHeap();
   const pool = threadPool();
   const constants = placeConstants(plan);
@@ -100,7 +120,8 @@ function planMemory(plan: ExecutionPlan, layout: PlanLayout, scratchBytes: numbe
   plan.launches.forEach((launch, index) => {
     launch.buffers.forEach((buffer, position) => {
       const { source } = plan.buffers[buffer];
-      if (source.kind === 'constant') heap.i32[(block + layout.launches[index] + 4 * position) >>> 2] = constants[source.index];
+      if (source.kind === 'constant')
+        heap.i32[(block + layout.launches[index] + 4 * position) >>> 2] = constants[source.index];
     });
   });
   let released = false;
@@ -117,7 +138,12 @@ function planMemory(plan: ExecutionPlan, layout: PlanLayout, scratchBytes: numbe
 
 /** Readable form of a kernel; written out when somebody reads it. */
 export function kernelSource(kernel: FusedKernel, code: KernelCode | null): KernelSource {
-  if (code === null) return { kernel: kernel.name, language: 'extern', text: `;; calls the reference kernel of ${(kernel as ExternKernel).op}` };
+  if (code === null)
+    return {
+      kernel: kernel.name,
+      language: 'extern',
+      text: `;; calls the reference kernel of ${(kernel as ExternKernel).op}`,
+    };
   let text: string | null = null;
   return {
     kernel: kernel.name,

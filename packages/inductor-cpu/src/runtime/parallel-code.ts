@@ -88,7 +88,13 @@ export function workFunction(dispatch: WasmFunction): WasmFunction {
  * it is done. Waiting for more than `patience` polls, about as many nanoseconds, is noted as a stall.
  */
 export function parallelFunction(work: WasmFunction): WasmFunction {
-  const f = new WasmFunction('parallel', { kernel: 'i32', args: 'i32', items: 'i32', minChunk: 'i32', patience: 'i32' });
+  const f = new WasmFunction('parallel', {
+    kernel: 'i32',
+    args: 'i32',
+    items: 'i32',
+    minChunk: 'i32',
+    patience: 'i32',
+  });
   const sequence = f.let('sequence', op('i32.add', readWord(CONTROL.sequence), i32(1)));
   const threads = f.let('threads', readWord(CONTROL.threads));
   const share = f.let('share', shareOf(f.param('items'), threads));
@@ -96,7 +102,9 @@ export function parallelFunction(work: WasmFunction): WasmFunction {
   const thread = f.let('thread', i32(0));
   f.loop((next) => {
     const first = op('i64.extend_i32_u', op('i32.mul', thread, share));
-    f.do(memory('i64.atomic.store', CONTROL.claims, claimAddress(thread), op('i64.or', stamp, first)));
+    f.do(
+      memory('i64.atomic.store', CONTROL.claims, claimAddress(thread), op('i64.or', stamp, first)),
+    );
     f.set(thread, op('i32.add', thread, i32(1)));
     f.brIf(next, op('i32.lt_u', thread, threads));
   });

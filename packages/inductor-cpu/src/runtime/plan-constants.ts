@@ -23,7 +23,10 @@ function writeValues(dtype: DType, ptr: number, values: readonly number[]): void
       f64.set(values, ptr / 8);
       break;
     case 'int64':
-      i64.set(values.map((value) => BigInt(value)), ptr / 8);
+      i64.set(
+        values.map((value) => BigInt(value)),
+        ptr / 8,
+      );
       break;
     case 'int32':
       i32.set(values, ptr / 4);
@@ -38,7 +41,10 @@ function writeValues(dtype: DType, ptr: number, values: readonly number[]): void
       u8.set(values, ptr);
       break;
     case 'bool':
-      u8.set(values.map((value) => (value === 0 ? 0 : 1)), ptr);
+      u8.set(
+        values.map((value) => (value === 0 ? 0 : 1)),
+        ptr,
+      );
       break;
     case 'float16':
       u16.set(values.map(numberToHalf), ptr / 2);

@@ -47,7 +47,11 @@ export function segmentName(index: number): string {
 }
 
 /** Builds the functions. `codes[i]` belongs to kernel i and is null for extern kernels. */
-export function planFunctions(plan: ExecutionPlan, codes: readonly (KernelCode | null)[], layout: PlanLayout): PlanFunctions {
+export function planFunctions(
+  plan: ExecutionPlan,
+  codes: readonly (KernelCode | null)[],
+  layout: PlanLayout,
+): PlanFunctions {
   const segments = splitSegments(plan);
   const shared = plan.launches.filter((launch) => isWorthSharing(codes[launch.kernel]));
   const parallelNs = shared.reduce((total, launch) => total + costOf(codes[launch.kernel]!), 0);
@@ -59,7 +63,8 @@ export function planFunctions(plan: ExecutionPlan, codes: readonly (KernelCode |
     if (segment.kind === 'extern') return;
     const f = new WasmFunction(segmentName(index), { parallel: 'i32' });
     if (segments.length === 1) f.do(call(bind));
-    for (const launch of segment.launches) emitLaunch(f, plan.launches[launch], layout.launches[launch], codes, parallel);
+    for (const launch of segment.launches)
+      emitLaunch(f, plan.launches[launch], layout.launches[launch], codes, parallel);
     exports.push(f);
   });
   if (work !== null) exports.push(helpFunction(work));
@@ -71,7 +76,9 @@ function costOf(code: KernelCode): number {
 }
 
 function isWorthSharing(code: KernelCode | null): boolean {
-  return code !== null && code.needsSerial !== true && code.workItems > 1 && costOf(code) >= PARALLEL_NS;
+  return (
+    code !== null && code.needsSerial !== true && code.workItems > 1 && costOf(code) >= PARALLEL_NS
+  );
 }
 
 function splitSegments(plan: ExecutionPlan): Segment[] {
@@ -112,7 +119,17 @@ function emitLaunch(
   const minChunk = Math.max(1, Math.ceil(CHUNK_NS / code.costPerItem));
   f.if(
     f.param('parallel'),
-    () => f.do(call(parallel, i32(launch.kernel), args(), i32(code.workItems), i32(minChunk), i32(patience))),
+    () =>
+      f.do(
+        call(
+          parallel,
+          i32(launch.kernel),
+          args(),
+          i32(code.workItems),
+          i32(minChunk),
+          i32(patience),
+        ),
+      ),
     serial,
   );
 }
@@ -120,8 +137,12 @@ function emitLaunch(
 /** `dispatch(kernel, args, begin, end)`: calls a kernel by number, by binary search. */
 function dispatchFunction(codes: readonly (KernelCode | null)[]): WasmFunction {
   const f = new WasmFunction('dispatch', { kernel: 'i32', args: 'i32', begin: 'i32', end: 'i32' });
-  const [kernel, args, begin, end] = ['kernel', 'args', 'begin', 'end'].map((name) => f.param(name));
-  const candidates = codes.flatMap((code, index) => (code !== null && isWorthSharing(code) ? [{ code, index }] : []));
+  const [kernel, args, begin, end] = ['kernel', 'args', 'begin', 'end'].map((name) =>
+    f.param(name),
+  );
+  const candidates = codes.flatMap((code, index) =>
+    code !== null && isWorthSharing(code) ? [{ code, index }] : [],
+  );
   const choose = (from: number, to: number): void => {
     if (to - from === 1) {
       f.do(call(candidates[from].code.func, args, begin, end));
@@ -146,7 +167,11 @@ function bindFunction(plan: ExecutionPlan, layout: PlanLayout): WasmFunction {
     const args = layout.launches[index];
     launch.buffers.forEach((buffer, position) => {
       const source = plan.buffers[buffer]?.source;
-      if (source === undefined) throw new TesseraError('plan-invalid', `Plan ${plan.name}: launch ${index} names buffer ${buffer}, which does not exist.`);
+      if (source === undefined)
+        throw new TesseraError(
+          'plan-invalid',
+          `Plan ${plan.name}: launch ${index} names buffer ${buffer}, which does not exist.`,
+        );
       const at = args + 4 * position;
       if (source.kind === 'arena') inArena.push({ at, offset: source.offset });
       if (source.kind !== 'input' && source.kind !== 'output') return;
@@ -162,7 +187,8 @@ function bindFunction(plan: ExecutionPlan, layout: PlanLayout): WasmFunction {
     const arena = f.let('arena', memory('i32.load', layout.arena, base));
     f.if(op('i32.ne', arena, memory('i32.load', layout.boundArena, base)), () => {
       f.do(memory('i32.store', layout.boundArena, base, arena));
-      for (const { at, offset } of inArena) f.do(memory('i32.store', at, base, op('i32.add', arena, i32(offset))));
+      for (const { at, offset } of inArena)
+        f.do(memory('i32.store', at, base, op('i32.add', arena, i32(offset))));
     });
   }
   return f;

@@ -11,7 +11,9 @@ let supported: boolean | null = null;
 export function hasRelaxedSimd(): boolean {
   if (supported === null) {
     const f = new WasmFunction('probe', { a: 'v128', b: 'v128', c: 'v128' });
-    f.do(op('f32x4.relaxed_madd', f.param<'v128'>('a'), f.param<'v128'>('b'), f.param<'v128'>('c')));
+    f.do(
+      op('f32x4.relaxed_madd', f.param<'v128'>('a'), f.param<'v128'>('b'), f.param<'v128'>('c')),
+    );
     supported = WebAssembly.validate(
       assembleModule({ memory: { minPages: 0, maxPages: 1, shared: false }, functions: [f] }),
     );

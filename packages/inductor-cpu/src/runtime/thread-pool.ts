@@ -97,7 +97,8 @@ export class ThreadPool {
     const wanted = Math.min(cpuConfig.threads === 0 ? coreCount() : cpuConfig.threads, MAX_THREADS);
     this.threads = 1;
     if (!cpuHeap().shared || this.#broken) return;
-    while (this.#workers.length < wanted - 1 && this.#start()) this.threads = this.#workers.length + 1;
+    while (this.#workers.length < wanted - 1 && this.#start())
+      this.threads = this.#workers.length + 1;
     this.threads = Math.min(wanted, this.#workers.length + 1);
     this.#write(CONTROL.threads, this.threads);
   }
@@ -165,7 +166,15 @@ export class ThreadPool {
     this.#workers.push(worker);
     const plans = [...this.#plans.values()].map((plan) => this.#planFor(worker, plan));
     const { memory } = cpuHeap();
-    const message: WorkerMessage = { type: 'start', mail: this.#mail, memory, control: this.control, thread, spinMs: SPIN_MS, plans };
+    const message: WorkerMessage = {
+      type: 'start',
+      mail: this.#mail,
+      memory,
+      control: this.control,
+      thread,
+      spinMs: SPIN_MS,
+      plans,
+    };
     handle.post(message);
     return true;
   }

@@ -22,9 +22,15 @@ interface NodeThreads {
 }
 
 interface HostGlobals {
-  readonly process?: { readonly versions?: { readonly node?: string }; getBuiltinModule?(name: string): unknown };
+  readonly process?: {
+    readonly versions?: { readonly node?: string };
+    getBuiltinModule?(name: string): unknown;
+  };
   readonly navigator?: { readonly hardwareConcurrency?: number };
-  readonly Worker?: new (url: string, options: { name: string }) => { postMessage(message: object): void; terminate(): void };
+  readonly Worker?: new (
+    url: string,
+    options: { name: string },
+  ) => { postMessage(message: object): void; terminate(): void };
   readonly Blob?: typeof Blob;
   readonly URL?: typeof URL;
 }
@@ -32,7 +38,8 @@ interface HostGlobals {
 const host = globalThis as HostGlobals;
 
 function builtin<T>(name: string): T | null {
-  if (host.process?.versions?.node === undefined || host.process.getBuiltinModule === undefined) return null;
+  if (host.process?.versions?.node === undefined || host.process.getBuiltinModule === undefined)
+    return null;
   return (host.process.getBuiltinModule(name) as T | undefined) ?? null;
 }
 
@@ -43,7 +50,11 @@ export function coreCount(): number {
 }
 
 /** Starts a worker with a program, or null when the host does not allow it. `failed` is told of errors that end it. */
-export function startWorker(code: string, name: string, failed: (error: Error) => void): WorkerHandle | null {
+export function startWorker(
+  code: string,
+  name: string,
+  failed: (error: Error) => void,
+): WorkerHandle | null {
   const threads = builtin<NodeThreads>('node:worker_threads');
   try {
     if (threads !== null) {
@@ -51,7 +62,10 @@ export function startWorker(code: string, name: string, failed: (error: Error) =
       worker.on('error', failed);
       // The process may end while workers wait for work.
       worker.unref();
-      return { post: (message) => worker.postMessage(message), stop: () => void worker.terminate() };
+      return {
+        post: (message) => worker.postMessage(message),
+        stop: () => void worker.terminate(),
+      };
     }
     if (host.Worker === undefined || host.Blob === undefined || host.URL === undefined) return null;
     const url = host.URL.createObjectURL(new host.Blob([code], { type: 'text/javascript' }));
