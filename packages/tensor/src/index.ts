@@ -34,6 +34,7 @@ export { type SafetensorsSource, loadSafetensors, parseSafetensors, serializeSaf
 export { OpOverload, allOps, defineOp, findOp, getOp } from './op/op-overload.js';
 export { type InplaceOf, defineInplace } from './op/inplace.js';
 export type { GradResult, NamedArgs, OpRecord, OpTag, TensorMeta, ViewMeta, Vjp, VjpContext } from './op/op-record.js';
+export { type AutogradFormula, type KernelFunction, type Library, library } from './library.js';
 export { type Schema, type SchemaArgument, type SchemaType, parseSchema } from './op/schema.js';
 export { callOp, dispatchBelowAutograd, dispatchBelowPreDispatch } from './dispatch/dispatcher.js';
 export { outputMetas } from './dispatch/kernels.js';
@@ -54,6 +55,8 @@ export { type Edge, type GradHook, type GradMeta, GradNode, peekSequenceNr } fro
 export { autogradMeta } from './autograd/autograd-meta.js';
 export { gradEdge, gradFnOf, requiresGrad, setHistory } from './autograd/history.js';
 export { attachNode } from './autograd/record.js';
+export { type GradOptions, grad, inferenceMode } from './autograd/grad.js';
+export { Function, FunctionContext, type FunctionGradients } from './autograd/function.js';
 export { isAnomalyEnabled, setDetectAnomaly } from './autograd/anomaly.js';
 export { currentBackwardNode } from './autograd/current-backward-node.js';
 

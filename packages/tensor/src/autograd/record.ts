@@ -44,7 +44,7 @@ function recordOp(op: OpOverload, args: readonly unknown[]): unknown {
   if (op.record.inplaceOf !== undefined) return recordInPlace(op, args);
   const node = OpNode.make(op, args, [], gradEdge);
   const result = dispatchBelowAutograd(op, args);
-  const outs: readonly Tensor[] = isTensor(result) ? [result] : (result as readonly Tensor[]);
+  const outs: readonly Tensor[] = isTensor(result) ? [result] : Array.isArray(result) ? (result as Tensor[]) : [];
   node.inputMetas = outs.map(metaOf);
   node.setOutputs(outs);
   node.forwardStack = anomalyStack();
@@ -56,7 +56,7 @@ function recordOp(op: OpOverload, args: readonly unknown[]): unknown {
 
 function recordInPlace(op: OpOverload, args: readonly unknown[]): Tensor {
   const self = args[0] as Tensor;
-  checkLeaf(self);
+  checkInPlaceLeaf(self);
   const functional = getOp(op.record.inplaceOf!);
   const savesSelf = functional.record.saved?.includes(functional.schema.args[0]!.name) === true;
   // The vjp wants self as it was before the op.
@@ -72,20 +72,25 @@ function recordInPlace(op: OpOverload, args: readonly unknown[]): Tensor {
 
 /** Rewrites the history of `self` (and of its base, if it is a view) after an in-place op. */
 function attachInPlace(self: Tensor, node: OpNode): void {
+  rewriteHistory(self, node, node.edgeIndex(node.op.schema.args[0]!.name));
+}
+
+/** Makes `node` the history of a tensor modified in place; `selfEdge` is the node's edge to its old value, or -1. */
+export function rewriteHistory(self: Tensor, node: GradNode, selfEdge: number): void {
   const base = self.base as Tensor | null;
   if (base === null) {
     setHistory(self, node, 0);
     return;
   }
-  const slices = new CopySlices(self, base, gradEdge(base), node, node.edgeIndex(node.op.schema.args[0]!.name));
+  const slices = new CopySlices(self, base, gradEdge(base), node, selfEdge);
   setHistory(base, slices, 0);
   // self's own history now goes through the base.
   autogradMeta(self).versionAtGradFn = -1;
   gradFnOf(self);
 }
 
-/** @throws inplace-leaf */
-function checkLeaf(self: Tensor): void {
+/** Refuses to modify a leaf that requires grad, or a view of one. @throws inplace-leaf */
+export function checkInPlaceLeaf(self: Tensor): void {
   const leaf = self.base !== null && requiresGrad(self.base) && gradFnOf(self.base) === null ? self.base : self;
   if (!requiresGrad(leaf) || gradFnOf(leaf) !== null) return;
   const what = leaf === self ? 'a leaf Variable that requires grad is being used in an in-place operation.' : 'a view of a leaf Variable that requires grad is being used in an in-place operation.';

@@ -5,9 +5,10 @@ import { TesseraError } from '@tessera/shared';
 import { type OpOverload, getOp } from '../op/op-overload.js';
 import type { TensorMeta, ViewMeta } from '../op/op-record.js';
 import { formatSizes, hasInternalOverlap, isContiguous, sameNumbers } from '../shape.js';
-import { emptyFromMeta, fakeFromMeta, isFakeMode, isTensor, makeTensor } from '../tensor-factory.js';
+import { emptyFromMeta, fakeFromMeta, isFakeMode, isTensor, makeTensor, withFakeTensors } from '../tensor-factory.js';
 import type { TensorBase } from '../tensor-base.js';
 import type { Tensor } from '../tensor.js';
+import { gradMode } from '../autograd/grad-mode.js';
 import { checkArguments } from './check-arguments.js';
 import { kernelProvider } from './kernel-provider.js';
 
@@ -15,7 +16,7 @@ import { kernelProvider } from './kernel-provider.js';
 export function runKernel(op: OpOverload, args: readonly unknown[]): unknown {
   checkArguments(op, args);
   const custom = customKernel(op, args);
-  if (custom !== undefined) return custom;
+  if (custom !== undefined) return runCustom(op, custom, args);
   if (op.record.view !== undefined) return runView(op, args);
   if (op.record.inplaceOf !== undefined) return runInPlace(op, args);
   return unwrap(op, runFunctional(op, args, null));
@@ -34,6 +35,8 @@ function isList(value: TensorMeta | ViewMeta | readonly (TensorMeta | ViewMeta)[
 export function outputMetas(op: OpOverload, args: readonly unknown[]): readonly TensorMeta[] {
   const rule = op.record.meta;
   if (rule === undefined) {
+    const kernel = op.deviceKernels.get('meta');
+    if (kernel !== undefined) return metasOfKernel(kernel as (...a: readonly unknown[]) => unknown, args);
     throw new TesseraError('fake-data-access', `Cannot access data pointer of Tensor (e.g. FakeTensor): ${op.qualifiedName} has no meta rule, so it cannot be traced.`, {
       hints: [`Register one: library('${op.schema.namespace}').impl('${op.schema.name}', 'meta', fn).`],
     });
@@ -42,15 +45,32 @@ export function outputMetas(op: OpOverload, args: readonly unknown[]): readonly 
   return isList(metas) ? (metas as readonly TensorMeta[]) : [metas as TensorMeta];
 }
 
-/** Kernels that a user registered for this op on this device. */
-function customKernel(op: OpOverload, args: readonly unknown[]): unknown {
+/** Metas from a user's `meta` kernel, which works on FakeTensors. */
+function metasOfKernel(kernel: (...args: readonly unknown[]) => unknown, args: readonly unknown[]): readonly TensorMeta[] {
+  const fake = (arg: unknown): unknown => (isTensor(arg) ? (arg.isFake ? arg : fakeFromMeta(arg)) : Array.isArray(arg) ? arg.map(fake) : arg);
+  const result = withFakeTensors(() => kernel(...args.map(fake)));
+  return (isTensor(result) ? [result] : (result as readonly Tensor[])).map(({ sizes, strides, dtype, device }) => ({ sizes, strides, dtype, device }));
+}
+
+type CustomKernel = (...args: readonly unknown[]) => unknown;
+
+/** The kernel that a user registered for this op on this device (or for FakeTensors). */
+function customKernel(op: OpOverload, args: readonly unknown[]): CustomKernel | undefined {
   if (op.deviceKernels.size === 0) return undefined;
-  const fake = anyFake(op, args);
-  const kernel = op.deviceKernels.get(fake ? 'meta' : deviceOf(op, args));
-  if (kernel === undefined) return undefined;
-  const result = (kernel as (...a: readonly unknown[]) => unknown)(...args);
-  if (op.isMutable) bumpMutated(op, args);
-  return result;
+  return op.deviceKernels.get(anyFake(op, args) ? 'meta' : deviceOf(op, args)) as CustomKernel | undefined;
+}
+
+/** A kernel is below autograd: the operators it is written in record nothing. */
+function runCustom(op: OpOverload, kernel: CustomKernel, args: readonly unknown[]): unknown {
+  const saved = gradMode.enabled;
+  gradMode.enabled = false;
+  try {
+    const result = kernel(...args);
+    if (op.isMutable) bumpMutated(op, args);
+    return result;
+  } finally {
+    gradMode.enabled = saved;
+  }
 }
 
 function bumpMutated(op: OpOverload, args: readonly unknown[]): void {
@@ -112,15 +132,21 @@ function runFunctional(op: OpOverload, args: readonly unknown[], into: readonly 
     const made = op.record.produce(op.bind(args));
     return Array.isArray(made) ? made : [made];
   }
+  const device = deviceOf(op, args);
+  if (!fake && op.record.meta === undefined) missingKernel(op, device);
   const outs = into ?? outputMetas(op, args).map(fake ? fakeFromMeta : emptyFromMeta);
   if (fake) return outs;
   assertAllReadable(op, args);
-  const device = deviceOf(op, args);
   if (kernelProvider(device)?.run(op, args, outs) === true) return outs;
   if (device === 'cpu' && op.record.kernel !== undefined) {
     op.record.kernel(op.bind(args), outs);
+    if (into === null && op.isMutable) bumpMutated(op, args);
     return outs;
   }
+  return missingKernel(op, device);
+}
+
+function missingKernel(op: OpOverload, device: string): never {
   throw new TesseraError('kernel-missing', `${op.qualifiedName} has no kernel on device '${device}'.`, {
     context: { op: op.qualifiedName, device },
     hints: device === 'cpu' ? ["Register one with library().impl(name, 'cpu', fn)."] : ["Move the tensors to 'cpu' for this op: x.to('cpu').", `Register one with library().impl(name, '${device}', fn).`],

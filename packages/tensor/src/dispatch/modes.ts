@@ -9,6 +9,7 @@
 import type { OpOverload } from '../op/op-overload.js';
 import type { Tensor } from '../tensor.js';
 import type { TensorBase } from '../tensor-base.js';
+import type { Storage } from '../memory/storage.js';
 import type { RegionInputs } from '../protocols/trusted-region.js';
 
 /** A mode below autograd. `handle` may call `redispatch` to continue to the next mode or the kernel. */
@@ -39,6 +40,8 @@ export interface PreDispatchMode {
   onRegion<R>(owner: object, name: string, inputs: RegionInputs, fn: (inputs: RegionInputs) => R): R;
   /** `tensor.grad = value` was assigned by the program. */
   onSetGrad(tensor: TensorBase, value: TensorBase | null): void;
+  /** Memory is about to be read or written outside an op; a mode that owes writes to it makes them now. */
+  onAccess?(storage: Storage): void;
 }
 
 /** The active stacks. Read by the dispatcher on every op, hence one plain object. */

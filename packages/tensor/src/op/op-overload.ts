@@ -11,7 +11,8 @@ import { type Schema, parseSchema } from './schema.js';
 /** A registered operator overload. */
 export class OpOverload {
   readonly schema: Schema;
-  readonly record: OpRecord;
+  /** Replaced only by `library().autograd`. */
+  record: OpRecord;
   /** `aten::add.Tensor`; the overload is left out when it is `default`. */
   readonly qualifiedName: string;
   /** `aten.add.Tensor`, as FX prints it. */

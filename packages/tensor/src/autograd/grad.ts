@@ -1,0 +1,70 @@
+/**
+ * @file `grad`: gradients as values, without touching `.grad`.
+ */
+import { TesseraError } from '@tessera/shared';
+import { callOp } from '../dispatch/dispatcher.js';
+import { modes } from '../dispatch/modes.js';
+import { getOp } from '../op/op-overload.js';
+import type { Tensor } from '../tensor.js';
+import { runBackward } from './engine.js';
+import { withGradMode, gradMode } from './grad-mode.js';
+
+/** Options of `grad`. */
+export interface GradOptions {
+  /** Gradients of the outputs; may be left out (null) for scalars. */
+  readonly gradOutputs?: Tensor | readonly (Tensor | null)[] | null;
+  /** Whether the gradients can be differentiated again. */
+  readonly createGraph?: boolean;
+  /** Whether the graph stays usable; defaults to createGraph. */
+  readonly retainGraph?: boolean;
+  /** Whether an input that the outputs do not depend on gives null instead of an error. */
+  readonly allowUnused?: boolean;
+}
+
+function listOf<T>(value: T | readonly T[]): readonly T[] {
+  return Array.isArray(value) ? (value as readonly T[]) : [value as T];
+}
+
+/**
+ * Gradients of (the sum of) outputs with respect to inputs, one per input.
+ *
+ * @throws no-grad-graph, grad-non-scalar, backward-twice, inplace-version, shape-mismatch
+ * @see torch.autograd.grad
+ */
+export function grad(outputs: Tensor | readonly Tensor[], inputs: Tensor | readonly Tensor[], options: GradOptions & { allowUnused: true }): (Tensor | null)[];
+export function grad(outputs: Tensor | readonly Tensor[], inputs: Tensor | readonly Tensor[], options?: GradOptions): Tensor[];
+export function grad(outputs: Tensor | readonly Tensor[], inputs: Tensor | readonly Tensor[], options: GradOptions = {}): (Tensor | null)[] {
+  const roots = listOf(outputs);
+  const wanted = listOf(inputs);
+  const seeds = options.gradOutputs == null ? roots.map(() => null) : listOf(options.gradOutputs);
+  const { createGraph = false, retainGraph = createGraph, allowUnused = false } = options;
+  if (seeds.length !== roots.length) {
+    throw new TesseraError('invalid-argument', `grad(): got ${seeds.length} gradOutputs for ${roots.length} outputs`, { hints: ['Give one gradient (or null) per output.'] });
+  }
+  if (modes.pre !== null && !createGraph) {
+    // A capture records the call as an operator.
+    const grads = callOp(getOp('tessera::autograd_grad'), [roots, seeds, wanted]) as (Tensor | null)[];
+    if (!allowUnused) checkUsed(grads);
+    return grads;
+  }
+  return runBackward(roots, seeds, { retainGraph, createGraph, inputs: wanted, accumulate: false, allowUnused });
+}
+
+function checkUsed(grads: readonly (Tensor | null)[]): void {
+  const unused = grads.indexOf(null);
+  if (unused < 0) return;
+  throw new TesseraError('no-grad-graph', `One of the differentiated Tensors (input ${unused}) appears to not have been used in the graph.`, {
+    hints: ['Set allowUnused: true if this is the desired behavior.'],
+  });
+}
+
+/** Runs `fn` without recording gradients, for code that never trains. @see torch.inference_mode */
+export function inferenceMode<R>(fn: () => R): R {
+  const saved = gradMode.inference;
+  gradMode.inference = true;
+  try {
+    return withGradMode(false, fn);
+  } finally {
+    gradMode.inference = saved;
+  }
+}
