@@ -2,7 +2,7 @@
  * @file Ways in which a cached function could go stale: each gives what eager gives.
  */
 import { describe, expect, it } from 'vitest';
-import { type Tensor, add, mul, tensor } from '@tessera/tensor';
+import { type Tensor, add, batchNorm, mul, tensor } from '@tessera/tensor';
 import { compileEager } from './compile-for-test.js';
 
 const x = tensor([1, 2]);
@@ -119,6 +119,49 @@ describe('no result goes stale', () => {
       expect(call(t).toArray()).toEqual([2 * i, 2 * i]);
       expect(t.toArray()).toEqual([i, i]);
     }
+  });
+
+  it('an argument that is read after it was mutated', () => {
+    const seen: number[] = [];
+    const { call, function: compiled } = compileEager((t: Tensor, other: Tensor) => {
+      seen.push(other.item());
+      t.add_(1);
+      seen.push(t.item(), other.item());
+      return t.mul(2);
+    });
+    const t = tensor([0]);
+    const other = tensor(9);
+    for (let i = 1; i <= 3; i++) expect(call(t, other).toArray()).toEqual([2 * i]);
+    expect(seen).toEqual([9, 1, 9, 9, 2, 9, 9, 3, 9]);
+    // Reading what nothing wrote to is no graph break.
+    expect(compiled.captures[0]!.breaks.length).toBe(1);
+    expect(compiled.captures.length).toBe(1);
+  });
+
+  it('running statistics that are read after a batch norm updated them', () => {
+    const mean = tensor([0]);
+    const variance = tensor([1]);
+    const seen: number[] = [];
+    const { call } = compileEager((t: Tensor) => {
+      const y = batchNorm(t, { runningMean: mean, runningVar: variance, training: true, momentum: 0.5 });
+      seen.push(mean.item());
+      return y;
+    });
+    for (let i = 0; i < 3; i++) call(tensor([[8], [8]]));
+    expect(seen).toEqual([4, 6, 7]);
+  });
+
+  it('a gradient that is read after it was accumulated', () => {
+    const w = tensor([1], { requiresGrad: true });
+    w.grad = tensor([0]);
+    const { grad } = w;
+    const seen: number[] = [];
+    const { call } = compileEager((t: Tensor) => {
+      w.mul(t).sum().backward();
+      seen.push(grad!.item());
+    });
+    for (let i = 0; i < 3; i++) call(tensor([5]));
+    expect(seen).toEqual([5, 10, 15]);
   });
 
   it('views keep sharing memory with what they view', () => {

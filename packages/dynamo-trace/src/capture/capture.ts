@@ -8,12 +8,12 @@
 import { type Argument, userFrame } from '@tessera/graph';
 import { SymScalar, TesseraError, isTesseraError, log } from '@tessera/shared';
 import {
-  type BackwardCall, type OpOverload, type PreDispatchMode, type RegionInputs, type Tensor, type TensorBase, dispatchBelowPreDispatch,
+  type BackwardCall, type OpOverload, type PreDispatchMode, type RegionInputs, type Storage, type Tensor, type TensorBase, dispatchBelowPreDispatch,
   gradMode, isTensor, withFakeTensors, withPreDispatchMode,
 } from '@tessera/tensor';
 import type { Backend } from '../backend.js';
 import { TensorGuard } from '../guards/tensor-guard.js';
-import { type Pattern, instantiate } from '../trace/pattern.js';
+import { type Pattern, instantiate, slotsOf } from '../trace/pattern.js';
 import type { Run } from '../trace/run.js';
 import type { Segment } from '../trace/segment.js';
 import type { Branch, OpStep, OutSpec, Step } from '../trace/step.js';
@@ -104,6 +104,10 @@ export class Capture implements PreDispatchMode {
     this.region?.noteGrad(tensor as Tensor, value as Tensor | null);
   }
 
+  onAccess(storage: Storage): void {
+    if (this.builder.writesTo(storage)) this.flush('the value of a tensor was read');
+  }
+
   // ---- steps
 
   /** Appends a step and moves behind it. */
@@ -148,6 +152,8 @@ export class Capture implements PreDispatchMode {
   recordOp(op: OpOverload, args: readonly unknown[], adopted: OpStep | null): unknown {
     const lifted = adopted === null ? this.shadow.liftedArgs(op, args) : null;
     const prepared = args.map((arg, i) => this.prepare(arg, adopted?.args[i] ?? null, lifted?.get(i) ?? null));
+    const slots = prepared.flatMap((p) => slotsOf(p.pattern));
+    const versions = slots.map((slot) => this.builder.twin(slot).storage.version);
     let result: unknown;
     try {
       result = this.runOnTwins(op, prepared.map((p) => p.twin));
@@ -156,18 +162,20 @@ export class Capture implements PreDispatchMode {
       // The op computes with this scalar while tracing: keep it a constant.
       return this.recordOp(op, args.map((arg) => (arg instanceof SymScalar ? arg.hint : arg)), null);
     }
+    // Composite ops may write without saying so in their schema (batch_norm), so the twins tell.
+    const written = slots.filter((slot, i) => this.builder.twin(slot).storage.version !== versions[i]);
     const isList = Array.isArray(result);
     const twins = (isList ? result : [result]) as (Tensor | null)[];
     const meta = { stackTrace: userFrame() ?? undefined, sourceFn: op.schema.name, originalAten: op };
     const known = twins.map((twin) => (twin === null ? -1 : (this.builder.slotOfTwin(twin) ?? -1)));
-    const unchanged = !op.isMutable && twins.every((twin, i) => twin === null || known[i]! >= 0);
+    const unchanged = written.length === 0 && !op.isMutable && twins.every((twin, i) => twin === null || known[i]! >= 0);
     const nodes = unchanged ? [] : this.builder.addOp(op, prepared.map((p) => p.node) as never[], twins, isList, meta);
     const outs = twins.map((twin, i) => (twin === null ? null : this.outSpec(twin, known[i]!, adopted?.outs[i]?.slot ?? -1)));
     const tensors = outs.map((spec, i) => (spec === null ? null : this.bindOut(spec, twins[i]!, nodes[i] ?? null)));
-    if (op.isMutable) this.noteMutations(op, args);
+    for (const slot of written) this.builder.noteMutated(slot);
     if (adopted !== null) this.follow(adopted);
     else {
-      const step: OpStep = { kind: 'op', op, args: prepared.map((p) => p.pattern), outs, isList, location: meta.stackTrace ?? null, next: { steps: [] } };
+      const step: OpStep = { kind: 'op', op, args: prepared.map((p) => p.pattern), outs, isList, written, location: meta.stackTrace ?? null, next: { steps: [] } };
       this.shadow.advance(step);
       this.push(step);
     }
@@ -215,13 +223,6 @@ export class Capture implements PreDispatchMode {
   /** Spec of a new value. */
   newSpec(twin: Tensor, slot = -1): OutSpec {
     return this.outSpec(twin, -1, slot);
-  }
-
-  private noteMutations(op: OpOverload, args: readonly unknown[]): void {
-    op.schema.args.forEach((formal, i) => {
-      const arg = args[i];
-      if (formal.alias?.isWrite === true && isTensor(arg)) this.builder.noteMutated(arg.traceSlot);
-    });
   }
 
   // ---- arguments

@@ -134,6 +134,14 @@ export class SegmentBuilder {
     return new Segment(this.graph, this.inputs, this.produced, mutatedInputs, this.hasRandom, startGradMode, backend);
   }
 
+  /** Whether an op wrote to the memory of an input. */
+  writesTo(storage: Storage): boolean {
+    const twin = this.storages.get(storage);
+    if (twin === undefined) return false;
+    for (const slot of this.mutated) if (this.twins.get(slot)!.storage === twin) return true;
+    return false;
+  }
+
   private writesStorageOf(slot: number): boolean {
     const storage = this.twins.get(slot)!.storage;
     for (const written of this.mutated) if (this.twins.get(written)!.storage === storage) return true;

@@ -8,7 +8,7 @@
  */
 import { treeFlatten } from '@tessera/shared';
 import {
-  type BackwardCall, type OpOverload, type PreDispatchMode, type RegionInputs, type TensorBase, autogradMeta, callOp,
+  type BackwardCall, type OpOverload, type PreDispatchMode, type RegionInputs, type Storage, type TensorBase, autogradMeta, callOp,
   dispatchBelowPreDispatch, gradMode, withPreDispatchMode,
 } from '@tessera/tensor';
 import type { Capture } from '../capture/capture.js';
@@ -181,6 +181,18 @@ export class Replay implements PreDispatchMode {
 
   onSetGrad(tensor: TensorBase, value: TensorBase | null): void {
     this.delegate?.onSetGrad(tensor, value);
+  }
+
+  onAccess(storage: Storage): void {
+    if (this.delegate !== null) this.delegate.onAccess(storage);
+    else if (!this.eager && this.matched.some((step) => this.writes(step, storage))) this.flush('the value of a tensor was read');
+  }
+
+  /** Whether a matched step, which has not run yet, writes to memory that exists. */
+  private writes(step: Step, storage: Storage): boolean {
+    const isIt = (slot: number): boolean => this.run.slots[slot]?.storageOrNull === storage;
+    if (step.kind === 'op') return step.written.some(isIt);
+    return step.kind === 'backward' && step.leaves.some(({ existing }) => existing !== null && isIt(existing.slot));
   }
 
   // ---- ends of segments

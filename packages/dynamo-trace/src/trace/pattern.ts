@@ -119,6 +119,12 @@ export function sameConstant(a: unknown, b: unknown): boolean {
   return Object.is(a, b);
 }
 
+/** Slots of the tensors in a pattern. */
+export function slotsOf(pattern: Pattern): number[] {
+  if (pattern.code === 0 || pattern.code === 1) return [pattern.slot];
+  return pattern.code === 3 ? pattern.items.flatMap(slotsOf) : [];
+}
+
 /** The argument that a pattern stands for in a run. */
 export function instantiate(pattern: Pattern, run: Bindings): unknown {
   switch (pattern.code) {

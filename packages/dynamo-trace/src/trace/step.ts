@@ -37,6 +37,8 @@ export interface OpStep {
   readonly outs: readonly (OutSpec | null)[];
   /** Whether the op returns a list. */
   readonly isList: boolean;
+  /** Slots of the arguments that the op writes to. */
+  readonly written: readonly number[];
   /** User's source line. */
   readonly location: string | null;
   readonly next: Branch;

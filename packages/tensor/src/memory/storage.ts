@@ -8,6 +8,7 @@
  */
 import { TesseraError } from '@tessera/shared';
 import { type DeviceMemory, type DeviceType, deviceRuntime } from '../device.js';
+import { modes } from '../dispatch/modes.js';
 import { cpuHeap } from '../heap/cpu-heap.js';
 import { trackAllocation, untrackAllocation, type Allocation } from './reclaim.js';
 
@@ -76,7 +77,10 @@ export class Storage {
 
   /** Asserts that memory is there. @throws use-after-dispose, fake-data-access */
   assertReadable(what: string): void {
-    if (this.state === 'real') return;
+    if (this.state === 'real') {
+      modes.pre?.onAccess?.(this);
+      return;
+    }
     if (this.state === 'released') {
       throw new TesseraError('use-after-dispose', `${what}: this tensor's memory was released by dispose(), using or tidy().`, {
         hints: ['Dispose a tensor only after its last use, or return it from tidy() to keep it.'],
