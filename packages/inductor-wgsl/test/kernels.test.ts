@@ -1,9 +1,9 @@
 /**
  * Each kind of kernel on the device against the interpreter, over shapes that meet every schedule.
  */
-import type { ReduceOp } from '@tessera/inductor-core';
+import type { LoopKernel, ReduceOp } from '@tessera/inductor-core';
 import { describe, expect, it } from 'vitest';
-import { generateKernel } from '../src/index.js';
+import { BASELINE_TARGET, generateKernel, type WgslTarget } from '../src/index.js';
 import {
   chooseReductionSchedule,
   type ReductionSchedule,
@@ -289,41 +289,81 @@ describe.skipIf(gpu === null)('reductions on the device', () => {
 });
 
 describe('the choice of schedules', () => {
-  const target = {
-    f16: false,
-    subgroups: null,
-    maxStorageBuffers: 8,
+  const target: WgslTarget = {
+    ...BASELINE_TARGET,
     maxWorkgroupThreads: 1024,
-    maxWorkgroupBytes: 32768,
-    maxWorkgroupsPerDimension: 65535,
-    parallelism: 128,
+    maxWorkgroupBytes: 49152,
   };
+  const choose = (kernel: LoopKernel): ReductionSchedule => chooseReductionSchedule(kernel, target);
 
   it('puts neighbouring threads on neighbouring elements', () => {
-    expect(chooseReductionSchedule(reduceMatrix('sum', 'rows', 64, 1024), target)).toMatchObject({
+    expect(choose(reduceMatrix('sum', 'rows', 64, 1024))).toMatchObject({
       fast: 'inner',
       lanes: 'inner',
     });
-    expect(chooseReductionSchedule(reduceMatrix('sum', 'columns', 1024, 64), target)).toMatchObject(
-      { fast: 'outer', lanes: 'none' },
-    );
+    expect(choose(reduceMatrix('sum', 'columns', 1024, 63))).toMatchObject({
+      fast: 'outer',
+      lanes: 'none',
+    });
+    expect(choose(reduceMatrix('sum', 'columns', 1024, 64))).toMatchObject({
+      fast: 'outer',
+      lanes: 'outer',
+    });
   });
 
-  it('gives short rows few threads and few long rows many', () => {
-    expect(chooseReductionSchedule(reduceMatrix('sum', 'rows', 1797, 10), target)).toMatchObject({
+  it('gives each thread work, and few rows many threads', () => {
+    expect(choose(reduceMatrix('sum', 'rows', 1 << 23, 16))).toMatchObject({
+      innerThreads: 1,
+      outerThreads: 256,
+    });
+    expect(choose(reduceMatrix('sum', 'rows', 1 << 20, 128))).toMatchObject({
       innerThreads: 8,
       outerThreads: 32,
     });
-    expect(chooseReductionSchedule(reduceMatrix('sum', 'rows', 4, 65536), target)).toMatchObject({
+    expect(choose(reduceMatrix('sum', 'rows', 1 << 17, 1024))).toMatchObject({
+      innerThreads: 64,
+      outerThreads: 4,
+    });
+    expect(choose(reduceMatrix('sum', 'rows', 1797, 10))).toMatchObject({
+      innerThreads: 8,
+      outerThreads: 32,
+    });
+    expect(choose(reduceMatrix('sum', 'rows', 4, 65536))).toMatchObject({
       innerThreads: 1024,
       outerThreads: 1,
     });
   });
 
+  it('gives few columns many threads, as far as workgroup memory goes', () => {
+    expect(choose(reduceMatrix('sum', 'columns', 16384, 1024))).toMatchObject({
+      innerThreads: 128,
+      outerThreads: 8,
+    });
+    expect(choose(reduceMatrix('sum', 'columns', 16, 1 << 23))).toMatchObject({
+      innerThreads: 1,
+      outerThreads: 256,
+    });
+    const crowded = chooseReductionSchedule(
+      reduceMatrix('welford', 'columns', 16384, 1024),
+      BASELINE_TARGET,
+    );
+    expect(crowded.innerThreads * crowded.outerThreads * 3 * 16).toBeLessThanOrEqual(16384);
+  });
+
   it('keeps a row in registers when it is read again', () => {
-    expect(chooseReductionSchedule(softmax(32, 2048), target)).toMatchObject({ steps: 2 });
-    expect(chooseReductionSchedule(softmax(32, 50000), target)).toMatchObject({ steps: 0 });
-    const { text } = generateKernel(softmax(32, 2048), target);
-    expect(text.match(/= x\[/g)).toHaveLength(2);
+    expect(choose(softmax(4096, 2048))).toMatchObject({ steps: 4, innerThreads: 128 });
+    expect(choose(softmax(32, 200000))).toMatchObject({ steps: 0 });
+    const { text } = generateKernel(softmax(4096, 2048), target);
+    expect(text.match(/= x\[/g)).toHaveLength(4);
+    // One exponential for each vector, shared by the sum and the quotient.
+    expect(text.match(/ exp_vec4f\(/g)).toHaveLength(5);
+  });
+});
+
+describe('the order of points', () => {
+  it('is in patches where a buffer is contiguous along another variable', () => {
+    const { text } = generateKernel(transposedGelu(64, 48), BASELINE_TARGET);
+    expect(text).toContain('patch_along');
+    expect(generateKernel(siluAdd(64), BASELINE_TARGET).text).not.toContain('patch_along');
   });
 });

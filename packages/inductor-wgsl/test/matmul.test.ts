@@ -1,3 +1,4 @@
+import { verifyKernel } from '@tessera/inductor-core';
 import { describe, expect, it } from 'vitest';
 import { generateMatmul } from '../src/codegen/matmul.js';
 import { matmulClass } from '../src/codegen/matmul-shape.js';
@@ -6,7 +7,9 @@ import {
   MATMUL_TILES,
   tileFits,
   tileThreads,
+  type MatmulTile,
 } from '../src/codegen/matmul-tiles.js';
+import { matmulPieces, splitMatmul } from '../src/codegen/split-matmul.js';
 import { directVariant } from '../src/codegen/variant.js';
 import { BASELINE_TARGET } from '../src/index.js';
 import {
@@ -16,6 +19,7 @@ import {
   type MatmulSpec,
 } from './support/matmul-kernel.js';
 import { openGpu } from './support/open-gpu.js';
+import { singlePlan } from './support/plans.js';
 import { compareKernel } from './support/run-kernel.js';
 
 const gpu = await openGpu();
@@ -125,18 +129,13 @@ describe('the choice of tiles', () => {
   const roomy = { ...BASELINE_TARGET, maxWorkgroupBytes: 49152 };
 
   it('takes large tiles for large products and small ones for small', () => {
-    expect(chooseMatmulTile({ batch: 1, m: 4096, n: 4096, k: 4096 }, roomy)).toMatchObject({
-      bm: 128,
-      bn: 128,
-    });
-    expect(chooseMatmulTile({ batch: 1, m: 1024, n: 1024, k: 1024 }, roomy)).toMatchObject({
-      bm: 64,
-      bn: 64,
-    });
-    expect(chooseMatmulTile({ batch: 1, m: 64, n: 10, k: 784 }, roomy)).toMatchObject({
-      bm: 16,
-      bn: 16,
-    });
+    const choose = (m: number, n: number, k: number): MatmulTile =>
+      chooseMatmulTile({ batch: 1, m, n, k }, roomy);
+    expect(choose(4096, 4096, 4096)).toMatchObject({ bm: 128, bn: 128 });
+    expect(choose(1024, 1024, 1024)).toMatchObject({ bm: 64, bn: 64 });
+    expect(choose(512, 512, 512)).toMatchObject({ bm: 32, bn: 32 });
+    expect(choose(100352, 64, 576)).toMatchObject({ bm: 64, bn: 64, tn: 8 });
+    expect(choose(64, 10, 784)).toMatchObject({ bm: 16, bn: 16, slices: 16 });
   });
 
   it('stays within the limits of every device', () => {
@@ -154,5 +153,35 @@ describe('the choice of tiles', () => {
     expect(matmulClass(kernel)).toBe('1x4096x4096x4096:kk:float32');
     const { workgroups } = generateMatmul(kernel, roomy, directVariant(3), undefined, memory);
     expect(workgroups).toEqual([250 * 256, 1]);
+  });
+});
+
+describe('deep, small products', () => {
+  const deep: MatmulSpec = { m: 20, n: 24, k: 4096, transposeA: true, biasRelu: true };
+
+  it('are cut in pieces that divide the sum', () => {
+    expect(matmulPieces(matmulKernel(deep), BASELINE_TARGET)).toBe(8);
+    expect(matmulPieces(matmulKernel({ m: 20, n: 24, k: 128 }), BASELINE_TARGET)).toBe(1);
+    expect(matmulPieces(matmulKernel({ m: 2048, n: 2048, k: 65536 }), BASELINE_TARGET)).toBe(1);
+    const { partial, sum, elements } = splitMatmul(matmulKernel(deep), 8);
+    for (const kernel of [partial, sum]) verifyKernel(kernel);
+    expect([partial.params, sum.params].map((params) => params.map((param) => param.name))).toEqual(
+      [
+        ['a', 'b', 'partial'],
+        ['bias', 'out', 'partial'],
+      ],
+    );
+    expect(elements).toBe(8 * 20 * 24);
+  });
+
+  it.skipIf(gpu === null)('give what the whole product gives', async () => {
+    const kernel = matmulKernel(deep);
+    const executable = gpu!.backend.load(singlePlan(kernel, () => deep.k * deep.n));
+    expect(executable.sources.map((source) => source.kernel)).toEqual([
+      'matmul_partial',
+      'matmul_sum',
+    ]);
+    executable.dispose();
+    await compareKernel(gpu!, kernel, matmulData(deep), [], 20);
   });
 });

@@ -1,19 +1,22 @@
 /**
  * @file Pointwise kernels: one thread for each outer point, or for four points along the last variable.
  */
-import { stmtRoots, type LoopKernel, type Stmt } from '@tessera/inductor-core';
+import { postorder, stmtRoots, type LoopKernel, type Stmt } from '@tessera/inductor-core';
 import { CodeBlock } from './code-block.js';
-import { linearGrid } from './dispatch.js';
 import { ExprEmitter } from './expr-emitter.js';
 import { LaneContext } from './lane-context.js';
-import { decompose, extent, fastest } from './loop-vars.js';
+import { extent, fastest } from './loop-vars.js';
 import { ProgramBuilder, type WgslProgram } from './program.js';
 import { emitStore } from './store-emitter.js';
 import type { WgslTarget } from './target.js';
+import {
+  crossingVariable,
+  placeInOrder,
+  placeInPatches,
+  POINTWISE_THREADS,
+} from './thread-patch.js';
 import type { KernelVariant } from './variant.js';
 import { chooseVectorBuffers } from './vector-buffers.js';
-
-const THREADS = 256;
 
 /** Generates a kernel that has no inner stages. */
 export function generatePointwise(
@@ -42,20 +45,18 @@ export function generatePointwise(
   const body = new CodeBlock();
   if (points === 0) return builder.finish(1, body, [0, 1]);
 
-  const quads = context.width === 4;
-  const items = quads ? Math.ceil(points / 4) : points;
-  const grid = linearGrid(Math.ceil(items / THREADS), target);
-  body.line(`let point = ${grid.id} * ${THREADS}u + lane;`);
-  if (grid.surplus > 0 || items % THREADS !== 0) body.line(`if (point >= ${items}u) { return; }`);
+  const { width } = context;
+  const ragged = width === 4 && !divisible;
+  const crossing = ragged ? null : crossingVariable(kernel.outer, postorder(roots), stmts);
+  const { grid, symbols } =
+    crossing === null
+      ? placeInOrder(body, builder.names, kernel.outer, width, target)
+      : placeInPatches(body, builder.names, kernel.outer, crossing, width, target);
   const emitter = new ExprEmitter(builder, context, roots);
-  emitter.enter(
-    body,
-    decompose(body, builder.names, kernel.outer, 'point', quads ? { lane: lane!.name } : {}),
-  );
+  emitter.enter(body, symbols);
 
   const full = new CodeBlock();
   const partial = new CodeBlock();
-  const ragged = quads && !divisible;
   for (const stmt of stmts) {
     if (stmt.kind !== 'store') continue;
     emitStore(emitter, stmt, {
@@ -71,5 +72,5 @@ export function generatePointwise(
   } else {
     body.append(full);
   }
-  return builder.finish(THREADS, body, grid.workgroups);
+  return builder.finish(POINTWISE_THREADS, body, grid.workgroups);
 }

@@ -237,3 +237,11 @@ const BOOL_FORMS: Partial<Record<ReduceOp, ReduceForm>> = {
 export function reduceForm(site: ReduceSite): ReduceForm {
   return (site.dtype === 'bool' ? BOOL_FORMS[site.op] : undefined) ?? FORMS[site.op];
 }
+
+/** Types of the state variables of a reduction. */
+export function stateTypes(op: ReduceOp, dtype: DType): StateType[] {
+  const site: ReduceSite = { op, dtype, width: 1, helper: () => '', fresh: () => '' };
+  return reduceForm(site)
+    .variables(site)
+    .map((variable) => variable.type);
+}

@@ -16,7 +16,9 @@ import {
 } from '@tessera/inductor-core';
 import { laneAccess } from './lane-stride.js';
 import { extent, fastest } from './loop-vars.js';
+import { stateTypes } from './reduce-ops.js';
 import type { WgslTarget } from './target.js';
+import type { Width } from './wgsl-types.js';
 
 /** See the file header. Thread counts are powers of two. */
 export interface ReductionSchedule {
@@ -33,9 +35,16 @@ export interface ReductionSchedule {
   readonly steps: number;
 }
 
+/** Threads of an ordinary workgroup. */
 const THREADS = 256;
+/** Threads that fill one of the device's parallel units. */
+const THREADS_PER_UNIT = 1024;
 /** Most unrolled steps; more would spill registers. */
-const MAX_STEPS = 4;
+const MAX_STEPS = 8;
+/** Elements (or vectors) that a thread should take so that starting it pays. */
+const UNITS_PER_THREAD = 4;
+/** Outer threads that make a full 128-byte access, with vectors and without. */
+const FULL_ACCESS = { vectors: 8, scalars: 32 };
 
 const floorPower = (x: number): number => 2 ** Math.max(0, Math.floor(Math.log2(Math.max(1, x))));
 const ceilPower = (x: number): number => 2 ** Math.ceil(Math.log2(Math.max(1, x)));
@@ -92,35 +101,49 @@ export function chooseReductionSchedule(kernel: LoopKernel, target: WgslTarget):
     : rows(kernel, traffic, target);
 }
 
+/** Threads for which the device has room, the state of all reductions in workgroup memory included. */
+function largestWorkgroup(kernel: LoopKernel, width: Width, target: WgslTarget): number {
+  const variables = new Map<string, number>();
+  for (const stage of kernel.stages) {
+    const counts = new Map<string, number>();
+    for (const stmt of stage.body) {
+      if (stmt.kind !== 'reduce') continue;
+      for (const type of stateTypes(stmt.op, stmt.value.dtype))
+        counts.set(type, (counts.get(type) ?? 0) + 1);
+    }
+    for (const [type, count] of counts)
+      variables.set(type, Math.max(count, variables.get(type) ?? 0));
+  }
+  const perThread = [...variables.values()].reduce((sum, count) => sum + count, 0) * 4 * width;
+  const room = perThread === 0 ? Infinity : target.maxWorkgroupBytes / perThread;
+  return floorPower(Math.min(target.maxWorkgroupThreads, THREADS_PER_UNIT, room));
+}
+
 function rows(kernel: LoopKernel, traffic: Traffic, target: WgslTarget): ReductionSchedule {
   const lanes = traffic.innerVectors ? 'inner' : 'none';
   const points = extent(kernel.outer);
   const units = extent(kernel.inner) / (lanes === 'inner' ? 4 : 1);
-  // Few long rows: the largest workgroup the device has.
-  const most =
-    points < target.parallelism && units >= 2048
-      ? Math.min(1024, target.maxWorkgroupThreads)
-      : THREADS;
-  const innerThreads = Math.min(most, floorPower(units));
-  const outerThreads = Math.max(1, Math.min(THREADS / innerThreads, ceilPower(points)));
-  const steps = Math.ceil(units / innerThreads);
   const rereads = kernel.stages.filter((stage) => stage.kind === 'inner').length > 1;
-  return {
-    lanes,
-    fast: 'inner',
-    outerThreads,
-    innerThreads,
-    steps: rereads && steps <= MAX_STEPS ? steps : 0,
-  };
+  const most = Math.min(largestWorkgroup(kernel, 1, target), floorPower(units));
+  let innerThreads = Math.min(THREADS, floorPower(units / UNITS_PER_THREAD), most);
+  // Few rows: more threads for each, until the device is full or a row has no more work to give.
+  while (innerThreads < most && points * innerThreads < target.parallelism * THREADS_PER_UNIT)
+    innerThreads *= 2;
+  const unrollable = (threads: number): boolean => units <= threads * MAX_STEPS;
+  if (rereads && unrollable(most)) while (!unrollable(innerThreads)) innerThreads *= 2;
+  const outerThreads = Math.max(1, Math.min(THREADS / innerThreads, ceilPower(points)));
+  const steps = rereads && unrollable(innerThreads) ? Math.ceil(units / innerThreads) : 0;
+  return { lanes, fast: 'inner', outerThreads, innerThreads, steps };
 }
 
 function columns(kernel: LoopKernel, traffic: Traffic, target: WgslTarget): ReductionSchedule {
   const points = extent(kernel.outer);
-  const length = extent(kernel.inner);
-  const wide = traffic.outerVectors && points >= 32 * target.parallelism;
-  const units = wide ? points / 4 : points;
-  const wanted = Math.max(1, (target.parallelism * THREADS) / units);
-  const innerThreads = Math.max(1, Math.min(16, floorPower(length / 4), ceilPower(wanted)));
-  const outerThreads = Math.max(1, Math.min(THREADS / innerThreads, ceilPower(units)));
-  return { lanes: wide ? 'outer' : 'none', fast: 'outer', outerThreads, innerThreads, steps: 0 };
+  const vectors = traffic.outerVectors;
+  const units = vectors ? points / 4 : points;
+  const access = Math.min(vectors ? FULL_ACCESS.vectors : FULL_ACCESS.scalars, ceilPower(units));
+  const wanted = ceilPower((target.parallelism * THREADS_PER_UNIT) / units);
+  const most = Math.max(1, largestWorkgroup(kernel, vectors ? 4 : 1, target) / access);
+  const innerThreads = Math.min(most, wanted, floorPower(extent(kernel.inner) / UNITS_PER_THREAD));
+  const outerThreads = Math.max(access, Math.min(THREADS / innerThreads, ceilPower(units)));
+  return { lanes: vectors ? 'outer' : 'none', fast: 'outer', outerThreads, innerThreads, steps: 0 };
 }

@@ -15,6 +15,7 @@ import { decompose, extent, fastest } from './loop-vars.js';
 import { ProgramBuilder, type WgslProgram } from './program.js';
 import { reduceForm, type ReduceSite } from './reduce-ops.js';
 import { chooseReductionSchedule, type ReductionSchedule } from './reduction-schedule.js';
+import { splitOnlineSoftmax } from './split-softmax.js';
 import { emitStore, type StoreSink } from './store-emitter.js';
 import type { WgslTarget } from './target.js';
 import type { Value } from './value.js';
@@ -31,7 +32,8 @@ export function generateReduction(
   variant: KernelVariant,
   schedule: ReductionSchedule = chooseReductionSchedule(kernel, target),
 ): WgslProgram {
-  return new ReductionGenerator(kernel, target, variant, schedule).generate();
+  const prepared = schedule.steps > 0 ? splitOnlineSoftmax(kernel) : kernel;
+  return new ReductionGenerator(prepared, target, variant, schedule).generate();
 }
 
 type Reduce = Extract<Stmt, { kind: 'reduce' }>;

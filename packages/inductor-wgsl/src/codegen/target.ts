@@ -27,5 +27,5 @@ export const BASELINE_TARGET: WgslTarget = {
   maxWorkgroupThreads: 256,
   maxWorkgroupBytes: 16384,
   maxWorkgroupsPerDimension: 65535,
-  parallelism: 128,
+  parallelism: 256,
 };

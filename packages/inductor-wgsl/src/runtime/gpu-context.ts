@@ -21,7 +21,7 @@ const RAISED_LIMITS = [
 const WANTED_FEATURES = ['shader-f16', 'subgroups', 'timestamp-query'] as const;
 
 /** Workgroups that a GPU of today needs to be busy. */
-const PARALLELISM = 128;
+const PARALLELISM = 256;
 
 /** See the file header. */
 export class GpuContext {

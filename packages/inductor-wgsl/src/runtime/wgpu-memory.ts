@@ -20,6 +20,7 @@ export class WgpuMemory {
   freed = false;
 
   constructor(
+    readonly pool: BufferPool,
     readonly buffer: GPUBuffer,
     /** Capacity in bytes, a multiple of 256. */
     readonly bytes: number,
@@ -79,7 +80,7 @@ export class BufferPool {
     if (bytes > this.largest) throw this.tooLarge(bytes);
     if (this.inUse + this.pooled + size > this.budget) this.trim(0);
     if (this.inUse + size > this.budget) throw this.overBudget(bytes);
-    const memory = new WgpuMemory(this.create(size), size);
+    const memory = new WgpuMemory(this, this.create(size), size);
     this.account(size);
     return memory;
   }

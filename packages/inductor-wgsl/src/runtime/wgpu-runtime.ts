@@ -54,7 +54,8 @@ export class WgpuRuntime implements DeviceRuntime {
   }
 
   free(memory: DeviceMemory): void {
-    this.pool.release(this.own(memory));
+    // Memory of a runtime that was replaced goes back to its own pool.
+    if (memory instanceof WgpuMemory) memory.pool.release(memory);
   }
 
   upload(memory: DeviceMemory, offset: number, dtype: DType, host: Uint8Array): void {
@@ -133,7 +134,7 @@ export class WgpuRuntime implements DeviceRuntime {
 
   /** The memory as made by this runtime. @throws use-after-dispose */
   own(memory: DeviceMemory): WgpuMemory {
-    if (memory instanceof WgpuMemory && !memory.freed) return memory;
+    if (memory instanceof WgpuMemory && !memory.freed && memory.pool === this.pool) return memory;
     throw new TesseraError(
       'use-after-dispose',
       'This memory of device wgpu was already freed, or belongs to another runtime.',

@@ -11,13 +11,15 @@ import type {
 } from '@tessera/inductor-core';
 import { generateKernel } from '../codegen/generate.js';
 import type { TileMemory } from '../codegen/matmul-tiles.js';
+import { splitDeepMatmuls } from '../codegen/split-matmul.js';
 import type { WgslTarget } from '../codegen/target.js';
 import { DEVICE_DTYPES } from '../codegen/wgsl-types.js';
 import { WgslExecutable } from './executable.js';
 import type { WgpuRuntime } from './wgpu-runtime.js';
 
-/** Reduced elements per outer point from which a second kernel for the rest pays. */
-const SPLIT_REDUCTION_THRESHOLD = 32768;
+/** Outer points of a reduction that fill a device, and reduced elements from which splitting others pays. */
+const ENOUGH_POINTS = 4096;
+const SPLIT_REDUCTION_THRESHOLD = 16384;
 
 /** What an adapter can do, in the compiler's terms. */
 export function wgslCapabilities(target: WgslTarget): Capabilities {
@@ -26,7 +28,7 @@ export function wgslCapabilities(target: WgslTarget): Capabilities {
     int64: 'i32',
     maxBuffersPerKernel: target.maxStorageBuffers,
     extern: false,
-    parallelism: target.parallelism,
+    parallelism: ENOUGH_POINTS,
     splitReductionThreshold: SPLIT_REDUCTION_THRESHOLD,
   };
 }
@@ -57,8 +59,9 @@ export class WgslBackend implements KernelBackend {
 
   load(plan: ExecutionPlan): WgslExecutable {
     const { target } = this;
-    const executable = new WgslExecutable(this.runtime, plan, (index, variant) =>
-      generateKernel(plan.kernels[index], target, variant, this.tiles),
+    const split = splitDeepMatmuls(plan, target);
+    const executable = new WgslExecutable(this.runtime, split, (index, variant) =>
+      generateKernel(split.kernels[index], target, variant, this.tiles),
     );
     log('output_code', () =>
       executable.sources.map(({ kernel, text }) => `// ${kernel}\n${text}`).join('\n'),

@@ -1,10 +1,10 @@
-// workgroups: 128 × 1
+// workgroups: 256 × 1
 
 @group(0) @binding(0) var<storage, read> a: array<f32>;
 @group(0) @binding(1) var<storage, read> b: array<f32>;
 @group(0) @binding(2) var<storage, read> bias: array<vec4f>;
 @group(0) @binding(3) var<storage, read_write> out: array<vec4f>;
-var<workgroup> slab_a0: array<vec4f, 528>;
+var<workgroup> slab_a0: array<vec4f, 272>;
 var<workgroup> slab_b0: array<vec4f, 272>;
 
 fn is_nan_vec4f(x: vec4f) -> vec4<bool> {
@@ -35,8 +35,8 @@ fn store_c(batch: u32, down: u32, along: u32, product: vec4f) {
 @compute @workgroup_size(128)
 fn main(@builtin(workgroup_id) group: vec3u, @builtin(local_invocation_index) lane: u32) {
   let tile = group.x;
-  let batch = tile / 128u;
-  let first_m = ((tile / 16u) % 8u) * 128u;
+  let batch = tile / 256u;
+  let first_m = ((tile / 16u) % 16u) * 64u;
   let first_n = (tile % 16u) * 64u;
   let column = lane % 8u;
   let row = lane / 8u;
@@ -48,45 +48,28 @@ fn main(@builtin(workgroup_id) group: vec3u, @builtin(local_invocation_index) la
   var c2_1 = vec4f(0);
   var c3_0 = vec4f(0);
   var c3_1 = vec4f(0);
-  var c4_0 = vec4f(0);
-  var c4_1 = vec4f(0);
-  var c5_0 = vec4f(0);
-  var c5_1 = vec4f(0);
-  var c6_0 = vec4f(0);
-  var c6_1 = vec4f(0);
-  var c7_0 = vec4f(0);
-  var c7_1 = vec4f(0);
   var next_a0 = vec4f(0);
   var next_a1 = vec4f(0);
-  var next_a2 = vec4f(0);
-  var next_a3 = vec4f(0);
   var next_b0 = vec4f(0);
   var next_b1 = vec4f(0);
   next_a0 = load_a(batch, first_m + (lane / 16u) * 4u, 0u + lane % 16u);
   next_a1 = load_a(batch, first_m + ((lane + 128u) / 16u) * 4u, 0u + (lane + 128u) % 16u);
-  next_a2 = load_a(batch, first_m + ((lane + 256u) / 16u) * 4u, 0u + (lane + 256u) % 16u);
-  next_a3 = load_a(batch, first_m + ((lane + 384u) / 16u) * 4u, 0u + (lane + 384u) % 16u);
   next_b0 = load_b(batch, first_n + (lane / 16u) * 4u, 0u + lane % 16u);
   next_b1 = load_b(batch, first_n + ((lane + 128u) / 16u) * 4u, 0u + (lane + 128u) % 16u);
   for (var step = 0u; step < 64u; step++) {
-    slab_a0[(lane % 16u) * 33u + lane / 16u] = next_a0;
-    slab_a0[((lane + 128u) % 16u) * 33u + (lane + 128u) / 16u] = next_a1;
-    slab_a0[((lane + 256u) % 16u) * 33u + (lane + 256u) / 16u] = next_a2;
-    slab_a0[((lane + 384u) % 16u) * 33u + (lane + 384u) / 16u] = next_a3;
+    slab_a0[(lane % 16u) * 17u + lane / 16u] = next_a0;
+    slab_a0[((lane + 128u) % 16u) * 17u + (lane + 128u) / 16u] = next_a1;
     slab_b0[(lane % 16u) * 17u + lane / 16u] = next_b0;
     slab_b0[((lane + 128u) % 16u) * 17u + (lane + 128u) / 16u] = next_b1;
     workgroupBarrier();
     if (step + 1u < 64u) {
       next_a0 = load_a(batch, first_m + (lane / 16u) * 4u, (step + 1u) * 16u + lane % 16u);
       next_a1 = load_a(batch, first_m + ((lane + 128u) / 16u) * 4u, (step + 1u) * 16u + (lane + 128u) % 16u);
-      next_a2 = load_a(batch, first_m + ((lane + 256u) / 16u) * 4u, (step + 1u) * 16u + (lane + 256u) % 16u);
-      next_a3 = load_a(batch, first_m + ((lane + 384u) / 16u) * 4u, (step + 1u) * 16u + (lane + 384u) % 16u);
       next_b0 = load_b(batch, first_n + (lane / 16u) * 4u, (step + 1u) * 16u + lane % 16u);
       next_b1 = load_b(batch, first_n + ((lane + 128u) / 16u) * 4u, (step + 1u) * 16u + (lane + 128u) % 16u);
     }
     for (var kk = 0u; kk < 16u; kk++) {
-      let a0 = slab_a0[kk * 33u + row];
-      let a1 = slab_a0[kk * 33u + row + 16u];
+      let a0 = slab_a0[kk * 17u + row];
       let b0 = slab_b0[kk * 17u + column];
       let b1 = slab_b0[kk * 17u + column + 8u];
       c0_0 += a0.x * b0;
@@ -97,14 +80,6 @@ fn main(@builtin(workgroup_id) group: vec3u, @builtin(local_invocation_index) la
       c2_1 += a0.z * b1;
       c3_0 += a0.w * b0;
       c3_1 += a0.w * b1;
-      c4_0 += a1.x * b0;
-      c4_1 += a1.x * b1;
-      c5_0 += a1.y * b0;
-      c5_1 += a1.y * b1;
-      c6_0 += a1.z * b0;
-      c6_1 += a1.z * b1;
-      c7_0 += a1.w * b0;
-      c7_1 += a1.w * b1;
     }
     workgroupBarrier();
   }
@@ -116,12 +91,4 @@ fn main(@builtin(workgroup_id) group: vec3u, @builtin(local_invocation_index) la
   store_c(batch, first_m + row * 4u + 2u, first_n + column * 4u + 32u, c2_1);
   store_c(batch, first_m + row * 4u + 3u, first_n + column * 4u, c3_0);
   store_c(batch, first_m + row * 4u + 3u, first_n + column * 4u + 32u, c3_1);
-  store_c(batch, first_m + row * 4u + 64u, first_n + column * 4u, c4_0);
-  store_c(batch, first_m + row * 4u + 64u, first_n + column * 4u + 32u, c4_1);
-  store_c(batch, first_m + row * 4u + 65u, first_n + column * 4u, c5_0);
-  store_c(batch, first_m + row * 4u + 65u, first_n + column * 4u + 32u, c5_1);
-  store_c(batch, first_m + row * 4u + 66u, first_n + column * 4u, c6_0);
-  store_c(batch, first_m + row * 4u + 66u, first_n + column * 4u + 32u, c6_1);
-  store_c(batch, first_m + row * 4u + 67u, first_n + column * 4u, c7_0);
-  store_c(batch, first_m + row * 4u + 67u, first_n + column * 4u + 32u, c7_1);
 }

@@ -1,12 +1,12 @@
-// workgroups: 128 × 1
+// workgroups: 256 × 1
 
 enable f16;
 
 @group(0) @binding(0) var<storage, read> a: array<f16>;
 @group(0) @binding(1) var<storage, read> b: array<vec4h>;
 @group(0) @binding(2) var<storage, read_write> out: array<vec4h>;
-var<workgroup> slab_a0: array<vec4f, 160>;
-var<workgroup> slab_b0: array<vec4f, 288>;
+var<workgroup> slab_a0: array<vec4f, 256>;
+var<workgroup> slab_b0: array<vec4f, 256>;
 var<workgroup> sums0: array<vec4f, 512>;
 
 fn round_f16_vec4f(x: vec4f) -> vec4f {
@@ -38,31 +38,31 @@ fn store_c(batch: u32, down: u32, along: u32, product: vec4f) {
 @compute @workgroup_size(256)
 fn main(@builtin(workgroup_id) group: vec3u, @builtin(local_invocation_index) lane: u32) {
   let tile = group.x;
-  let batch = tile / 128u;
-  let first_m = ((tile / 8u) % 16u) * 16u;
-  let first_n = (tile % 8u) * 32u;
-  let slice = lane / 32u;
-  let column = (lane % 32u) % 8u;
-  let row = (lane % 32u) / 8u;
+  let batch = tile / 256u;
+  let first_m = ((tile / 16u) % 16u) * 16u;
+  let first_n = (tile % 16u) * 16u;
+  let slice = lane / 16u;
+  let column = (lane % 16u) % 4u;
+  let row = (lane % 16u) / 4u;
   var c0_0 = vec4f(0);
   var c1_0 = vec4f(0);
   var c2_0 = vec4f(0);
   var c3_0 = vec4f(0);
   var next_a0 = vec4f(0);
   var next_b0 = vec4f(0);
-  if (lane < 128u) { next_a0 = load_a(batch, first_m + (lane / 32u) * 4u, 0u + lane % 32u); }
-  next_b0 = load_b(batch, first_n + (lane % 8u) * 4u, 0u + lane / 8u);
-  for (var step = 0u; step < 8u; step++) {
-    if (lane < 128u) { slab_a0[(lane % 32u) * 5u + lane / 32u] = next_a0; }
-    slab_b0[(lane / 8u) * 9u + lane % 8u] = next_b0;
+  next_a0 = load_a(batch, first_m + (lane / 64u) * 4u, 0u + lane % 64u);
+  next_b0 = load_b(batch, first_n + (lane % 4u) * 4u, 0u + lane / 4u);
+  for (var step = 0u; step < 4u; step++) {
+    slab_a0[(lane % 64u) * 4u + lane / 64u] = next_a0;
+    slab_b0[(lane / 4u) * 4u + lane % 4u] = next_b0;
     workgroupBarrier();
-    if (step + 1u < 8u) {
-      if (lane < 128u) { next_a0 = load_a(batch, first_m + (lane / 32u) * 4u, (step + 1u) * 32u + lane % 32u); }
-      next_b0 = load_b(batch, first_n + (lane % 8u) * 4u, (step + 1u) * 32u + lane / 8u);
+    if (step + 1u < 4u) {
+      next_a0 = load_a(batch, first_m + (lane / 64u) * 4u, (step + 1u) * 64u + lane % 64u);
+      next_b0 = load_b(batch, first_n + (lane % 4u) * 4u, (step + 1u) * 64u + lane / 4u);
     }
-    for (var kk = slice; kk < 32u; kk += 8u) {
-      let a0 = slab_a0[kk * 5u + row];
-      let b0 = slab_b0[kk * 9u + column];
+    for (var kk = slice; kk < 64u; kk += 16u) {
+      let a0 = slab_a0[kk * 4u + row];
+      let b0 = slab_b0[kk * 4u + column];
       c0_0 += a0.x * b0;
       c1_0 += a0.y * b0;
       c2_0 += a0.z * b0;
@@ -70,12 +70,12 @@ fn main(@builtin(workgroup_id) group: vec3u, @builtin(local_invocation_index) la
     }
     workgroupBarrier();
   }
-  for (var half = 4u; half > 0u; half = half >> 1u) {
+  for (var half = 8u; half > 0u; half = half >> 1u) {
     if (slice >= half && slice < half * 2u) {
-      sums0[(lane - half * 32u) * 4u + 0u] = c0_0;
-      sums0[(lane - half * 32u) * 4u + 1u] = c1_0;
-      sums0[(lane - half * 32u) * 4u + 2u] = c2_0;
-      sums0[(lane - half * 32u) * 4u + 3u] = c3_0;
+      sums0[(lane - half * 16u) * 4u + 0u] = c0_0;
+      sums0[(lane - half * 16u) * 4u + 1u] = c1_0;
+      sums0[(lane - half * 16u) * 4u + 2u] = c2_0;
+      sums0[(lane - half * 16u) * 4u + 3u] = c3_0;
     }
     workgroupBarrier();
     if (slice < half) {

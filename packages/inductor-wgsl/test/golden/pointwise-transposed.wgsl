@@ -1,15 +1,8 @@
-// workgroups: 3 × 1
+// workgroups: 4 × 1
 
 @group(0) @binding(0) var<storage, read> x: array<f32>;
 @group(0) @binding(1) var<storage, read> bias: array<vec4f>;
 @group(0) @binding(2) var<storage, read_write> out: array<vec4f>;
-
-fn scale_vec4f(x: vec4f, n: vec4i) -> vec4f {
-  let half = n >> vec4u(1u);
-  let low = bitcast<vec4f>((half + vec4i(127)) << vec4u(23u));
-  let high = bitcast<vec4f>((n - half + vec4i(127)) << vec4u(23u));
-  return x * low * high;
-}
 
 fn exp_core_vec4f(r: vec4f) -> vec4f {
   var p = vec4f(1.9875691500e-4);
@@ -21,16 +14,17 @@ fn exp_core_vec4f(r: vec4f) -> vec4f {
   return p * (r * r) + r;
 }
 
-fn is_nan_vec4f(x: vec4f) -> vec4<bool> {
-  return (bitcast<vec4u>(x) & vec4u(0x7fffffffu)) > vec4u(0x7f800000u);
+fn exp_near_vec4f(x: vec4f) -> vec4f {
+  // The low bits of x·log2(e) + 1.5·2^23 are the exponent. The `or` changes nothing, but keeps compilers
+  // from cancelling the sum against the difference.
+  let t = bitcast<vec4u>(x * vec4f(1.44269504) + vec4f(12582912.0)) | vec4u(0x4b000000u);
+  let n = bitcast<vec4f>(t) - vec4f(12582912.0);
+  let r = (x - n * vec4f(0.693359375)) - n * vec4f(-2.12194440e-4);
+  return bitcast<vec4f>(bitcast<vec4u>(exp_core_vec4f(r) + vec4f(1.0)) + (t << vec4u(23u)));
 }
 
-fn exp_vec4f(x: vec4f) -> vec4f {
-  let c = clamp(x, vec4f(-104.0), vec4f(89.0));
-  let n = round(c * vec4f(1.44269504));
-  let r = (c - n * vec4f(0.693359375)) - n * vec4f(-2.12194440e-4);
-  let y = scale_vec4f(exp_core_vec4f(r) + vec4f(1.0), vec4i(n));
-  return select(y, x, is_nan_vec4f(x));
+fn is_nan_vec4f(x: vec4f) -> vec4<bool> {
+  return (bitcast<vec4u>(x) & vec4u(0x7fffffffu)) > vec4u(0x7f800000u);
 }
 
 fn erf_vec4f(x: vec4f) -> vec4f {
@@ -41,7 +35,7 @@ fn erf_vec4f(x: vec4f) -> vec4f {
   q = q * a + vec4f(-6.34846687e-1);
   q = q * a + vec4f(-1.28717512e-1);
   q = q * a - a;
-  let far = vec4f(1.0) - exp_vec4f(q);
+  let far = vec4f(1.0) - exp_near_vec4f(q);
   var p = vec4f(-5.96761703e-4);
   p = p * s + vec4f(4.99119423e-3);
   p = p * s + vec4f(-2.67681349e-2);
@@ -55,9 +49,11 @@ fn erf_vec4f(x: vec4f) -> vec4f {
 
 @compute @workgroup_size(256)
 fn main(@builtin(workgroup_id) group: vec3u, @builtin(local_invocation_index) lane: u32) {
-  let point = group.x * 256u + lane;
-  let i1 = (point % 12u) * 4u;
-  let i0 = point / 12u;
+  let patch_along = group.x % 2u;
+  let patch_across = (group.x / 2u) % 2u;
+  let i0 = patch_across * 32u + ((lane & 7u) | ((lane >> 2u) & 24u));
+  let i1 = (patch_along * 8u + (((lane >> 3u) & 3u) | ((lane >> 5u) & 4u))) * 4u;
+  if (i0 >= 64u || i1 >= 48u) { return; }
   let t0 = bias[i1 >> 2u];
   let x0 = 64u * i1 + i0;
   let t1 = vec4f(x[x0], x[x0 + 64u], x[x0 + 128u], x[x0 + 192u]);

@@ -13,13 +13,6 @@ fn inf_vec4f() -> vec4f {
   return vec4f(bitcast<f32>(inf_bits));
 }
 
-fn scale_vec4f(x: vec4f, n: vec4i) -> vec4f {
-  let half = n >> vec4u(1u);
-  let low = bitcast<vec4f>((half + vec4i(127)) << vec4u(23u));
-  let high = bitcast<vec4f>((n - half + vec4i(127)) << vec4u(23u));
-  return x * low * high;
-}
-
 fn exp_core_vec4f(r: vec4f) -> vec4f {
   var p = vec4f(1.9875691500e-4);
   p = p * r + vec4f(1.3981999507e-3);
@@ -30,11 +23,27 @@ fn exp_core_vec4f(r: vec4f) -> vec4f {
   return p * (r * r) + r;
 }
 
+fn exp_near_vec4f(x: vec4f) -> vec4f {
+  // The low bits of x·log2(e) + 1.5·2^23 are the exponent. The `or` changes nothing, but keeps compilers
+  // from cancelling the sum against the difference.
+  let t = bitcast<vec4u>(x * vec4f(1.44269504) + vec4f(12582912.0)) | vec4u(0x4b000000u);
+  let n = bitcast<vec4f>(t) - vec4f(12582912.0);
+  let r = (x - n * vec4f(0.693359375)) - n * vec4f(-2.12194440e-4);
+  return bitcast<vec4f>(bitcast<vec4u>(exp_core_vec4f(r) + vec4f(1.0)) + (t << vec4u(23u)));
+}
+
+fn scale_vec4f(x: vec4f, n: vec4i) -> vec4f {
+  let half = n >> vec4u(1u);
+  let low = bitcast<vec4f>((half + vec4i(127)) << vec4u(23u));
+  let high = bitcast<vec4f>((n - half + vec4i(127)) << vec4u(23u));
+  return x * low * high;
+}
+
 fn is_nan_vec4f(x: vec4f) -> vec4<bool> {
   return (bitcast<vec4u>(x) & vec4u(0x7fffffffu)) > vec4u(0x7f800000u);
 }
 
-fn exp_vec4f(x: vec4f) -> vec4f {
+fn exp_far_vec4f(x: vec4f) -> vec4f {
   let c = clamp(x, vec4f(-104.0), vec4f(89.0));
   let n = round(c * vec4f(1.44269504));
   let r = (c - n * vec4f(0.693359375)) - n * vec4f(-2.12194440e-4);
@@ -42,15 +51,15 @@ fn exp_vec4f(x: vec4f) -> vec4f {
   return select(y, x, is_nan_vec4f(x));
 }
 
-fn max_vec4f(a: vec4f, b: vec4f) -> vec4f {
-  return select(select(max(a, b), b, is_nan_vec4f(b)), a, is_nan_vec4f(a));
+fn exp_vec4f(x: vec4f) -> vec4f {
+  var y = exp_near_vec4f(x);
+  let far = (bitcast<vec4u>(x) & vec4u(0x7fffffffu)) > vec4u(0x42aeac4fu);
+  if (any(far)) { y = select(y, exp_far_vec4f(x), far); }
+  return y;
 }
 
-fn scale_f32(x: f32, n: i32) -> f32 {
-  let half = n >> u32(1u);
-  let low = bitcast<f32>((half + i32(127)) << u32(23u));
-  let high = bitcast<f32>((n - half + i32(127)) << u32(23u));
-  return x * low * high;
+fn max_vec4f(a: vec4f, b: vec4f) -> vec4f {
+  return select(select(max(a, b), b, is_nan_vec4f(b)), a, is_nan_vec4f(a));
 }
 
 fn exp_core_f32(r: f32) -> f32 {
@@ -63,16 +72,39 @@ fn exp_core_f32(r: f32) -> f32 {
   return p * (r * r) + r;
 }
 
+fn exp_near_f32(x: f32) -> f32 {
+  // The low bits of x·log2(e) + 1.5·2^23 are the exponent. The `or` changes nothing, but keeps compilers
+  // from cancelling the sum against the difference.
+  let t = bitcast<u32>(x * f32(1.44269504) + f32(12582912.0)) | u32(0x4b000000u);
+  let n = bitcast<f32>(t) - f32(12582912.0);
+  let r = (x - n * f32(0.693359375)) - n * f32(-2.12194440e-4);
+  return bitcast<f32>(bitcast<u32>(exp_core_f32(r) + f32(1.0)) + (t << u32(23u)));
+}
+
+fn scale_f32(x: f32, n: i32) -> f32 {
+  let half = n >> u32(1u);
+  let low = bitcast<f32>((half + i32(127)) << u32(23u));
+  let high = bitcast<f32>((n - half + i32(127)) << u32(23u));
+  return x * low * high;
+}
+
 fn is_nan_f32(x: f32) -> bool {
   return (bitcast<u32>(x) & u32(0x7fffffffu)) > u32(0x7f800000u);
 }
 
-fn exp_f32(x: f32) -> f32 {
+fn exp_far_f32(x: f32) -> f32 {
   let c = clamp(x, f32(-104.0), f32(89.0));
   let n = round(c * f32(1.44269504));
   let r = (c - n * f32(0.693359375)) - n * f32(-2.12194440e-4);
   let y = scale_f32(exp_core_f32(r) + f32(1.0), i32(n));
   return select(y, x, is_nan_f32(x));
+}
+
+fn exp_f32(x: f32) -> f32 {
+  var y = exp_near_f32(x);
+  let far = (bitcast<u32>(x) & u32(0x7fffffffu)) > u32(0x42aeac4fu);
+  if (any(far)) { y = select(y, exp_far_f32(x), far); }
+  return y;
 }
 
 fn max_f32(a: f32, b: f32) -> f32 {

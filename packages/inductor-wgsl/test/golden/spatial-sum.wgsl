@@ -1,35 +1,35 @@
-// workgroups: 32 × 1
+// workgroups: 16 × 1
 
-@group(0) @binding(0) var<storage, read> x: array<f32>;
-@group(0) @binding(1) var<storage, read_write> out: array<f32>;
-var<workgroup> shared_0: array<f32, 256>;
+@group(0) @binding(0) var<storage, read> x: array<vec4f>;
+@group(0) @binding(1) var<storage, read_write> out: array<vec4f>;
+var<workgroup> shared_0: array<vec4f, 256>;
 
 @compute @workgroup_size(256)
 fn main(@builtin(workgroup_id) group: vec3u, @builtin(local_invocation_index) lane: u32) {
-  let point = group.x * 16u + lane % 16u;
-  let part = lane / 16u;
-  let i1 = point % 64u;
-  let i0 = point / 64u;
-  var sum0 = f32(0.0);
-  for (var r0 = part; r0 < 196u; r0 += 16u) {
+  let point = group.x * 8u + lane % 8u;
+  let part = lane / 8u;
+  let i1 = (point % 16u) * 4u;
+  let i0 = point / 16u;
+  var sum0 = vec4f(0.0);
+  for (var r0 = part; r0 < 196u; r0 += 32u) {
     let r1 = r0 % 14u;
     let r0_ = r0 / 14u;
-    let t0 = x[12544u * i0 + 896u * r0_ + 64u * r1 + i1];
+    let t0 = x[(12544u * i0 + 896u * r0_ + 64u * r1 + i1) >> 2u];
     sum0 = sum0 + t0;
   }
   shared_0[lane] = sum0;
   workgroupBarrier();
-  for (var half0 = 8u; half0 > 0u; half0 = half0 >> 1u) {
+  for (var half0 = 16u; half0 > 0u; half0 = half0 >> 1u) {
     if (part < half0) {
-      let o0 = shared_0[lane + half0 * 16u];
+      let o0 = shared_0[lane + half0 * 8u];
       sum0 = sum0 + o0;
       shared_0[lane] = sum0;
     }
     workgroupBarrier();
   }
-  sum0 = shared_0[lane - part * 16u];
+  sum0 = shared_0[lane - part * 8u];
   let acc0 = sum0;
   if (part == 0u) {
-    out[64u * i0 + i1] = acc0;
+    out[(64u * i0 + i1) >> 2u] = acc0;
   }
 }

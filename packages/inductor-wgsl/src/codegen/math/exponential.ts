@@ -33,14 +33,35 @@ export const EXPONENTIAL: HelperTable = {
   return p * (r * r) + r;
 }`,
   },
-  exp: {
+  /** exp(x) for |x| up to 87. */
+  exp_near: {
     type: 'f32',
-    text: `fn @exp(x: F) -> F {
+    text: `fn @exp_near(x: F) -> F {
+  // The low bits of x·log2(e) + 1.5·2^23 are the exponent. The \`or\` changes nothing, but keeps compilers
+  // from cancelling the sum against the difference.
+  let t = bitcast<U>(x * F(1.44269504) + F(12582912.0)) | U(0x4b000000u);
+  let n = bitcast<F>(t) - F(12582912.0);
+  let r = (x - n * F(0.693359375)) - n * F(-2.12194440e-4);
+  return bitcast<F>(bitcast<U>(@exp_core(r) + F(1.0)) + (t << U(23u)));
+}`,
+  },
+  exp_far: {
+    type: 'f32',
+    text: `fn @exp_far(x: F) -> F {
   let c = clamp(x, F(-104.0), F(89.0));
   let n = round(c * F(1.44269504));
   let r = (c - n * F(0.693359375)) - n * F(-2.12194440e-4);
   let y = @scale(@exp_core(r) + F(1.0), I(n));
   return select(y, x, @is_nan(x));
+}`,
+  },
+  exp: {
+    type: 'f32',
+    text: `fn @exp(x: F) -> F {
+  var y = @exp_near(x);
+  let far = (bitcast<U>(x) & U(0x7fffffffu)) > U(0x42aeac4fu);
+  if (any(far)) { y = select(y, @exp_far(x), far); }
+  return y;
 }`,
   },
   exp2: {

@@ -11,7 +11,7 @@ export const HYPERBOLIC: HelperTable = {
     type: 'f32',
     text: `fn @tanh(x: F) -> F {
   let a = abs(x);
-  let far = F(1.0) - F(2.0) / (@exp(min(a, F(10.0)) * F(2.0)) + F(1.0));
+  let far = F(1.0) - F(2.0) / (@exp_near(min(a, F(10.0)) * F(2.0)) + F(1.0));
   let s = x * x;
   var p = F(1.57394409e-2);
   p = p * s + F(-5.23025580e-2);
@@ -39,7 +39,7 @@ export const HYPERBOLIC: HelperTable = {
   q = q * a + F(-6.34846687e-1);
   q = q * a + F(-1.28717512e-1);
   q = q * a - a;
-  let far = F(1.0) - @exp(q);
+  let far = F(1.0) - @exp_near(q);
   var p = F(-5.96761703e-4);
   p = p * s + F(4.99119423e-3);
   p = p * s + F(-2.67681349e-2);

@@ -1,0 +1,179 @@
+/**
+ * @file Deep, small products in two kernels.
+ *
+ * A product with few results and a long sum (the weight gradient of a large batch) gives the device too few
+ * workgroups. Its sum is cut into pieces that run side by side as a batch, and a second kernel adds the
+ * pieces and runs the epilogue. A rewrite of the plan, before code is generated.
+ */
+import {
+  IrBuilder,
+  postorder,
+  stmtRoots,
+  type BufferParam,
+  type ExecutionPlan,
+  type Expr,
+  type FusedKernel,
+  type IndexExpr,
+  type Launch,
+  type LoopKernel,
+  type LoopVar,
+  type MatmulKernel,
+  type PlanBuffer,
+  type ScalarParam,
+} from '@tessera/inductor-core';
+import { isMatrixVector, matmulShape } from './matmul-shape.js';
+import { chooseMatmulTile } from './matmul-tiles.js';
+import type { WgslTarget } from './target.js';
+
+/** Fewest steps of the sum that make a piece worth a workgroup. */
+const SMALLEST_PIECE = 512;
+/** Most bytes of partial sums. */
+const MOST_BYTES = 64 * 2 ** 20;
+
+/** Pieces into which a kernel's sum should be cut; 1 to leave it whole. */
+export function matmulPieces(kernel: MatmulKernel, target: WgslTarget): number {
+  const shape = matmulShape(kernel);
+  const results = shape.batch * shape.m * shape.n;
+  if (isMatrixVector(shape) || results === 0 || kernel.k.length === 0) return 1;
+  const tile = chooseMatmulTile(shape, target);
+  const groups = Math.ceil(shape.m / tile.bm) * Math.ceil(shape.n / tile.bn) * shape.batch;
+  const wanted = Math.min(
+    Math.floor(target.parallelism / groups),
+    Math.floor(shape.k / SMALLEST_PIECE),
+    Math.floor(MOST_BYTES / (4 * results)),
+  );
+  const { size } = kernel.k[0];
+  for (let pieces = Math.min(wanted, size); pieces > 1; pieces--)
+    if (size % pieces === 0) return pieces;
+  return 1;
+}
+
+/** The plan with its deep matmuls cut; the same object when it has none. */
+export function splitDeepMatmuls(plan: ExecutionPlan, target: WgslTarget): ExecutionPlan {
+  const kernels: FusedKernel[] = [];
+  const replaced = plan.kernels.map((kernel) => {
+    const pieces = kernel.kind === 'matmul' ? matmulPieces(kernel, target) : 1;
+    if (kernel.kind !== 'matmul' || pieces === 1)
+      return { at: kernels.push(kernel) - 1, elements: 0 };
+    const { partial, sum, elements } = splitMatmul(kernel, pieces);
+    return { at: kernels.push(partial, sum) - 2, elements };
+  });
+  if (kernels.length === plan.kernels.length) return plan;
+  const buffers: PlanBuffer[] = [...plan.buffers];
+  const launches = plan.launches.flatMap((launch): Launch[] => {
+    const { at, elements } = replaced[launch.kernel];
+    if (elements === 0) return [{ ...launch, kernel: at }];
+    const kernel = plan.kernels[launch.kernel] as MatmulKernel;
+    const { accDtype: dtype, name } = kernel;
+    const partials =
+      buffers.push({
+        name: `${name}_partial`,
+        dtype,
+        numel: elements,
+        source: { kind: 'arena', offset: 0 },
+      }) - 1;
+    return [at, at + 1].map((index) => {
+      const { params, scalars } = kernels[index];
+      const find = (list: readonly { readonly name: string }[], wanted: string): number =>
+        list.findIndex((item) => item.name === wanted);
+      return {
+        kernel: index,
+        buffers: params.map((param) => launch.buffers[find(kernel.params, param.name)] ?? partials),
+        scalars: scalars.map((scalar) => launch.scalars[find(kernel.scalars, scalar.name)]),
+      };
+    });
+  });
+  return { ...plan, kernels, buffers, launches };
+}
+
+/** The two kernels, and the number of partial sums between them. */
+export function splitMatmul(
+  kernel: MatmulKernel,
+  pieces: number,
+): { readonly partial: MatmulKernel; readonly sum: LoopKernel; readonly elements: number } {
+  const e = new IrBuilder();
+  const [first, ...rest] = kernel.k;
+  const vars = [...kernel.batch, ...kernel.m, ...kernel.n];
+  const piece: LoopVar = { name: unusedName([...vars, ...kernel.k], 'piece'), size: pieces };
+  const steps: LoopVar = { name: first.name, size: first.size / pieces };
+  const place = e.add(
+    e.scale(e.sym(piece.name, pieces), steps.size),
+    e.sym(steps.name, steps.size),
+  );
+  const [a, b] = e.rewrite([kernel.a, kernel.b], {
+    symbol: (name) => (name === first.name ? place : undefined),
+  });
+  const buffer = unusedName(kernel.params, 'partial');
+  const index = linearIndex(e, [piece, ...vars]);
+  const { accDtype } = kernel;
+  const partial: MatmulKernel = {
+    ...kernel,
+    name: `${kernel.name}_partial`,
+    ...parameters(kernel, [a, b], { name: buffer, dtype: accDtype, access: 'write' }),
+    batch: [piece, ...kernel.batch],
+    k: [steps, ...rest],
+    a,
+    b,
+    epilogue: [{ kind: 'store', buf: buffer, index, value: e.acc(accDtype, 0) }],
+  };
+  const sum: LoopKernel = {
+    kind: 'loop',
+    name: `${kernel.name}_sum`,
+    ...parameters(
+      kernel,
+      kernel.epilogue.flatMap(stmtRoots),
+      { name: buffer, dtype: accDtype, access: 'read' },
+      kernel,
+    ),
+    outer: vars,
+    inner: [piece],
+    stages: [
+      {
+        kind: 'inner',
+        body: [
+          {
+            kind: 'reduce',
+            op: 'sum',
+            ids: [0],
+            dtype: accDtype,
+            value: e.load(accDtype, buffer, index),
+          },
+        ],
+      },
+      { kind: 'outer', body: kernel.epilogue },
+    ],
+  };
+  return { partial, sum, elements: vars.reduce((n, v) => n * v.size, pieces) };
+}
+
+function linearIndex(e: IrBuilder, vars: readonly LoopVar[]): IndexExpr {
+  let index = e.int(0);
+  for (const v of vars) index = e.add(e.scale(index, v.size), e.sym(v.name, v.size));
+  return index;
+}
+
+function unusedName(taken: readonly { readonly name: string }[], wanted: string): string {
+  let name = wanted;
+  while (taken.some((other) => other.name === name)) name += '_';
+  return name;
+}
+
+/** The parameters that expressions (and the stores of `storing`) use, and one more. */
+function parameters(
+  kernel: MatmulKernel,
+  roots: readonly Expr[],
+  extra: BufferParam,
+  storing?: MatmulKernel,
+): { params: BufferParam[]; scalars: ScalarParam[] } {
+  const buffers = new Set<string>();
+  const scalars = new Set<string>();
+  for (const expr of postorder(roots)) {
+    if (expr.kind === 'load') buffers.add(expr.buf);
+    else if (expr.kind === 'scalar') scalars.add(expr.name);
+  }
+  for (const stmt of storing?.epilogue ?? []) if (stmt.kind === 'store') buffers.add(stmt.buf);
+  return {
+    params: [...kernel.params.filter((param) => buffers.has(param.name)), extra],
+    scalars: kernel.scalars.filter((scalar) => scalars.has(scalar.name)),
+  };
+}
