@@ -48,7 +48,7 @@ export class EagerProvider implements KernelProvider {
     if (entry === null) return false;
     const inputs = entry.tensors.map((path) => at(args, path) as Tensor);
     const scalars = entry.scalars.map((path) => at(args, path) as number);
-    entry.executable.run(inputs, entry.inPlace ? [] : outs, scalars);
+    entry.executable.run(inputs, entry.inPlace ? [] : outs.length === 1 ? outs : outs.filter((out) => out.numel > 0), scalars);
     return true;
   }
 

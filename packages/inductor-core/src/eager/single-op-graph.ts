@@ -61,7 +61,8 @@ export function singleOpGraph(op: OpOverload, args: readonly unknown[], outs: re
   const isList = op.schema.returns.length > 1 || op.schema.returns[0]!.type.list;
   const vals = outs.map(fakeLike);
   call.meta.val = isList ? vals : vals[0]!;
-  const results = isList ? vals.map((val, i) => withVal(graph.callFunction(getItem, [call, i]), val)) : [call];
+  // A result without elements may be one that was masked out and is never computed.
+  const results = isList ? vals.flatMap((val, i) => (val.numel === 0 ? [] : [withVal(graph.callFunction(getItem, [call, i]), val)])) : [call];
   const inPlace = inputOf.get(outs[0]!);
   if (inPlace !== undefined) {
     withVal(graph.callFunction(getOp('aten::copy_'), [inPlace, results[0]!, false]), inPlace.meta.val as Tensor);
