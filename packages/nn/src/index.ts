@@ -19,6 +19,10 @@ export {
 } from './modules/activation.js';
 export { Flatten, Identity, Unflatten } from './modules/reshaping.js';
 
+export { Conv1d, Conv2d, type ConvModuleOptions } from './modules/conv.js';
+export { AdaptiveAvgPool2d, AvgPool2d, type AvgPool2dOptions, MaxPool2d, type MaxPool2dOptions } from './modules/pooling.js';
+export { Embedding, type EmbeddingOptions } from './modules/embedding.js';
+export { Dropout } from './modules/dropout.js';
 export { BatchNorm1d, BatchNorm2d, type BatchNormModuleOptions } from './modules/batch-norm.js';
 export { GroupNorm, type GroupNormOptions, LayerNorm, type LayerNormModuleOptions, RMSNorm, type RMSNormOptions } from './modules/norm.js';
 

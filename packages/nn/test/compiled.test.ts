@@ -2,9 +2,9 @@
  * @file Modules and optimizers under the tracer: what recompiles, what does not, what a replay skips.
  */
 import { describe, expect, it, vi } from 'vitest';
-import { type Tensor, ones, tensor } from '@tessera/tensor';
+import { type Tensor, manualSeed, ones, tensor } from '@tessera/tensor';
 import {
-  Flatten, Linear, Module, Parameter, ReLU, Sequential, type TensorModule, clipGradNorm_, functional, lrScheduler, optim,
+  BatchNorm1d, Dropout, Flatten, Linear, Module, Parameter, ReLU, Sequential, type TensorModule, clipGradNorm_, functional, lrScheduler, optim,
 } from '../src/index.js';
 import { type CompiledForTest, compileForTest } from './compile-for-test.js';
 import { digitBatch, initialState } from './oracle.js';
@@ -266,5 +266,44 @@ describe('a compiled module', () => {
     const compiled = compileForTest((x: Tensor) => model.call(x));
     const x = ones([1, 1]);
     for (offset of [0, 3]) expect(compiled.call(x).toArray()).toEqual(model.call(x).toArray());
+  });
+
+  it('can be loaded inside the compiled function', () => {
+    const model = new Counting(new Linear(1, 1, { bias: false }));
+    const compiled = compileForTest((weight: Tensor, x: Tensor) => {
+      model.loadStateDict({ '0.weight': weight });
+      return model.call(x);
+    });
+    for (const value of [2, 3, 5]) expect(compiled.call(tensor([[value]]), ones([1, 1])).item()).toBe(value);
+    expect((model.at(0) as Linear).weight.item()).toBe(5);
+    expect(compiled.function.captures.length).toBe(1);
+  });
+
+  it('draws new dropout masks on every call, the same as eager from the same seed', () => {
+    const model = new Counting(new Linear(4, 4), new Dropout(0.5));
+    const compiled = compileForTest((x: Tensor) => model.call(x));
+    const x = ones([8, 4]);
+    const runs = (call: (x: Tensor) => Tensor): unknown[] => {
+      manualSeed(7);
+      return [1, 2, 3].map(() => call(x).toArray());
+    };
+    const expected = runs((input) => model.call(input));
+    expect(runs(compiled.call)).toEqual(expected);
+    expect(expected[0]).not.toEqual(expected[1]);
+    expect(compiled.function.captures.length).toBe(1);
+    model.eval();
+    expect(runs(compiled.call)).toEqual(runs((input) => model.call(input)));
+    expect(compiled.function.captures.length).toBe(2);
+  });
+
+  it('breaks the graph where batch norm averages all batches, and still agrees with eager', () => {
+    const [eager, model] = [new BatchNorm1d(2, { momentum: null }), new BatchNorm1d(2, { momentum: null })];
+    const compiled = compileForTest((x: Tensor) => model.call(x.mul(2)));
+    for (let i = 0; i < 5; i++) {
+      const x = tensor([[i, 1], [2, i * i]]);
+      expect(compiled.call(x).toArray()).toEqual(eager.call(x.mul(2)).toArray());
+    }
+    expect(model.running_var!.toArray()).toEqual(eager.running_var!.toArray());
+    expect(compiled.function.captures[0]!.breaks.length).toBe(1);
   });
 });

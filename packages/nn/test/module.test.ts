@@ -95,7 +95,7 @@ describe('Module', () => {
     const [value, word] = new Two().call(tensor([2]), 3);
     expect([value.item(), word.toUpperCase()]).toEqual([6, 'DONE']);
     // @ts-expect-error forward takes a number
-    expect(() => new Two().call(tensor([2]), 'three')).toThrow();
+    expect(() => new Two().call(tensor([2]), 'three')).toThrow(/'other' must be Tensor/);
   });
 
   it('clears gradients and switches requires_grad', () => {

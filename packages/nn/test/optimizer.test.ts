@@ -34,13 +34,11 @@ function follow(make: (params: Tensor[], options: Record<string, unknown>) => An
   }
 }
 
-for (const [name, cases] of Object.entries(reference.optimizers) as [keyof typeof makers, OptimizerCase[]][]) {
-  describe(name, () => {
-    it.each(cases.map((recorded) => [JSON.stringify(recorded.options), recorded] as const))("%s: parameters and state are PyTorch's", (_, recorded) => {
-      follow(makers[name], recorded);
-    });
-  });
-}
+const optimizerCases = (Object.entries(reference.optimizers) as [keyof typeof makers, OptimizerCase[]][]).flatMap(([name, cases]) => cases.map((recorded) => [name, JSON.stringify(recorded.options), recorded] as const));
+
+describe('optimizers', () => {
+  it.each(optimizerCases)("%s %s: parameters and state are PyTorch's", (name, _, recorded) => follow(makers[name], recorded));
+});
 
 describe('Optimizer', () => {
   const withGrad = (value: number): Parameter => {

@@ -4,23 +4,16 @@
  * All initialisers write in place and record no history. The same `manualSeed` gives the same values
  * on every device (PyTorch's values differ: its generator is another one).
  */
-import { type Tensor, fill_, fromTypedArray, noGrad, philoxNormal, philoxUniform, reserveOffsets, zero_ } from '@tessera/tensor';
-
-/** Fills a tensor with numbers drawn for each element. */
-function draw(tensor: Tensor, numberAt: (seed: number, offset: number, index: number) => number): Tensor {
-  const { seed, offset } = reserveOffsets(1);
-  const values = Float64Array.from({ length: tensor.numel }, (_, index) => numberAt(seed, offset, index));
-  return noGrad(() => tensor.copy_(fromTypedArray(values, tensor.sizes, { dtype: tensor.dtype, device: tensor.device })));
-}
+import { type Tensor, normal_ as drawNormal, uniform_ as drawUniform, fill_, noGrad, zero_ } from '@tessera/tensor';
 
 /** Uniform in [from, to). */
 export function uniform_(tensor: Tensor, from = 0, to = 1): Tensor {
-  return draw(tensor, (seed, offset, index) => from + (to - from) * philoxUniform(seed, offset, index));
+  return noGrad(() => drawUniform(tensor, from, to));
 }
 
 /** Normal with a mean and a standard deviation. */
 export function normal_(tensor: Tensor, mean = 0, std = 1): Tensor {
-  return draw(tensor, (seed, offset, index) => mean + std * philoxNormal(seed, offset, index));
+  return noGrad(() => drawNormal(tensor, mean, std));
 }
 
 /** One number everywhere. */

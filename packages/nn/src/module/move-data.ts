@@ -1,7 +1,7 @@
 /**
  * @file Giving a tensor other memory, dtype or device while it stays the same object.
  */
-import { type DType, type Tensor, isDType, isFloatingPoint, keep, noGrad, withoutModes } from '@tessera/tensor';
+import { type DType, type Tensor, isDType, isFloatingPoint, keep, noGrad } from '@tessera/tensor';
 
 /** Makes `tensor` hold what `source` holds; its identity, `requiresGrad` and hooks stay. */
 function replaceData(tensor: Tensor, source: Tensor): void {
@@ -19,12 +19,10 @@ function replaceData(tensor: Tensor, source: Tensor): void {
 /** Moves a parameter or buffer, with its gradient; a dtype changes only floating-point tensors. */
 export function moveData(tensor: Tensor, target: DType | string): void {
   if (isDType(target) && !isFloatingPoint(tensor.dtype)) return;
-  withoutModes(() =>
-    noGrad(() => {
-      const moved = tensor.to(target);
-      if (moved !== tensor) replaceData(tensor, moved);
-      const { grad } = tensor;
-      if (grad !== null) tensor.grad = keep(grad.to(target));
-    }),
-  );
+  noGrad(() => {
+    const moved = tensor.to(target);
+    if (moved !== tensor) replaceData(tensor, moved);
+    const { grad } = tensor;
+    if (grad !== null) tensor.grad = keep(grad.to(target));
+  });
 }

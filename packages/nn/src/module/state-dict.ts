@@ -5,7 +5,7 @@
  * children. Loading checks everything first, so a state dict that does not fit changes nothing.
  */
 import { TesseraError } from '@tessera/shared';
-import { type Tensor, formatSizes, noGrad, sameNumbers, withoutModes } from '@tessera/tensor';
+import { type Tensor, formatSizes, noGrad, sameNumbers } from '@tessera/tensor';
 import type { Module } from './module.js';
 import { everyPath, joinName, ownBuffers, ownParameters } from './module-tree.js';
 
@@ -53,13 +53,11 @@ export function loadTensors(module: Module, values: Readonly<Record<string, Tens
       hints: mismatched.length > 0 ? ['Build the module with the sizes of the checkpoint.'] : ['Rename the keys, or pass { strict: false } to load what fits.'],
     });
   }
-  withoutModes(() =>
-    noGrad(() => {
-      for (const [name, target] of targets) {
-        const value = values[name];
-        if (value !== undefined) target.copy_(value.device === target.device ? value : value.to(target.device));
-      }
-    }),
-  );
+  noGrad(() => {
+    for (const [name, target] of targets) {
+      const value = values[name];
+      if (value !== undefined) target.copy_(value.device === target.device ? value : value.to(target.device));
+    }
+  });
   return { missingKeys, unexpectedKeys };
 }

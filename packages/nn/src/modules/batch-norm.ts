@@ -17,7 +17,10 @@ import type { FactoryOptions } from './factory-options.js';
 export interface BatchNormModuleOptions extends FactoryOptions {
   /** Added to the variance (default 1e-5). */
   readonly eps?: number;
-  /** Share of a batch in the new running statistics (default 0.1); null averages all batches. */
+  /**
+   * Share of a batch in the new running statistics (default 0.1). Null averages all batches; the share
+   * then changes with each, which breaks graphs and compiles anew while training.
+   */
   readonly momentum?: number | null;
   /** Whether there is a weight and a bias (default true). */
   readonly affine?: boolean;

@@ -3,7 +3,7 @@
  * parameter numbers.
  */
 import { TesseraError } from '@tessera/shared';
-import { type Tensor, formatSizes, isTensor, keep, noGrad, sameNumbers, withoutModes } from '@tessera/tensor';
+import { type Tensor, formatSizes, isTensor, keep, noGrad, sameNumbers } from '@tessera/tensor';
 import type { ParamState } from './bucket.js';
 import type { CommonOptions, ParamGroup } from './param-group.js';
 
@@ -63,7 +63,7 @@ function stateOf(saved: Readonly<Record<string, Tensor | number>>, param: Tensor
     if (name === 'step') step = isTensor(value) ? value.item() : value;
     else if (isTensor(value)) {
       if (!sameNumbers(value.sizes, param.sizes)) mismatch(`${name} of parameter ${number} has shape ${formatSizes(value.sizes)}, the parameter has shape ${formatSizes(param.sizes)}`);
-      tensors[name] = withoutModes(() => noGrad(() => keep(value.to(param.dtype).to(param.device).clone())));
+      tensors[name] = noGrad(() => keep(value.to(param.dtype).to(param.device).clone()));
     }
   }
   // PyTorch's SGD keeps no step count: a momentum buffer means that there was a step.
