@@ -93,8 +93,8 @@ export interface TensorMethods
 
 /** The same modules at run time. */
 export const METHOD_MODULES: readonly Readonly<Record<string, unknown>>[] = [
-  activation, activationSmooth, arithmetic, comparison, dropout, factoryLike, randomFill, copy, division, exponential, extremum, fill, fusedArithmetic,
-  logical, matmul, matmulComposite, power, reduction, reductionExtremum, reductionLogic, reductionNorm,
-  reductionVariance, rounding, scan, scatter, softmax, sort, trigonometric, view, viewDims, viewScatter, viewSlice,
-  viewSplit, viewStrided,
+  activation, activationSmooth, arithmetic, comparison, dropout, indexSelect, indexing, pad, triangle, factoryLike,
+  randomFill, copy, division, exponential, extremum, fill, fusedArithmetic, logical, matmul, matmulComposite, power,
+  reduction, reductionExtremum, reductionLogic, reductionNorm, reductionVariance, rounding, scan, scatter, softmax,
+  sort, trigonometric, view, viewDims, viewScatter, viewSlice, viewSplit, viewStrided,
 ];
