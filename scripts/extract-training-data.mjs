@@ -25,8 +25,15 @@ function writeTensors(path, rename) {
   for (const [name, info] of Object.entries(header)) {
     const renamed = name === '__metadata__' ? null : rename(name);
     if (renamed === null) continue;
-    const bytes = file.subarray(8 + headerBytes + info.data_offsets[0], 8 + headerBytes + info.data_offsets[1]);
-    entries[renamed] = { dtype: info.dtype, shape: info.shape, data_offsets: [at, at + bytes.length] };
+    const bytes = file.subarray(
+      8 + headerBytes + info.data_offsets[0],
+      8 + headerBytes + info.data_offsets[1],
+    );
+    entries[renamed] = {
+      dtype: info.dtype,
+      shape: info.shape,
+      data_offsets: [at, at + bytes.length],
+    };
     parts.push(bytes);
     at += bytes.length;
   }
@@ -38,10 +45,21 @@ function writeTensors(path, rename) {
   writeFileSync(path, gzipSync(Buffer.concat([size, text, ...parts]), { level: 9 }));
 }
 
-const digits = (name) => (name.startsWith('digits/') ? name.slice('digits/'.length) : /^digits_(mlp|cnn)\/state\//.test(name) ? name : null);
-const recorded = ({ desc, losses, test_accuracy: testAccuracy }) => ({ description: desc, losses, testAccuracy });
+const digits = (name) =>
+  name.startsWith('digits/')
+    ? name.slice('digits/'.length)
+    : /^digits_(mlp|cnn)\/state\//.test(name)
+      ? name
+      : null;
+const recorded = ({ desc, losses, test_accuracy: testAccuracy }) => ({
+  description: desc,
+  losses,
+  testAccuracy,
+});
 
-writeTensors(join(root, 'packages/nn/test/data/models.safetensors.gz'), (name) => (name.startsWith('conv_bn_') ? name : digits(name)));
+writeTensors(join(root, 'packages/nn/test/data/models.safetensors.gz'), (name) =>
+  name.startsWith('conv_bn_') ? name : digits(name),
+);
 writeFileSync(
   join(root, 'packages/nn/test/data/models.json'),
   `${JSON.stringify(Object.fromEntries(['conv_bn_eval', 'conv_bn_train', 'digits_mlp', 'digits_cnn'].map((name) => [name, models[name]])), null, 1)}\n`,

@@ -1,5 +1,12 @@
 import { describe, expect, it } from 'vitest';
-import { type RegionNumber, type Tensor, noGrad, tensor, track, trustedRegion } from '@tessera/tensor';
+import {
+  type RegionNumber,
+  type Tensor,
+  noGrad,
+  tensor,
+  track,
+  trustedRegion,
+} from '@tessera/tensor';
 import { compileEager } from './compile-for-test.js';
 
 /** A tracked object with a region: x · weight, and a constant more if `bias` is set. */
@@ -40,7 +47,9 @@ describe('trusted regions', () => {
   it('are captured as regions where the recorded call had none', () => {
     const owner = layer();
     let first = true;
-    const { call, function: compiled } = compileEager((x: Tensor) => (first ? x.neg() : owner.call(x)));
+    const { call, function: compiled } = compileEager((x: Tensor) =>
+      first ? x.neg() : owner.call(x),
+    );
     call(tensor([1, 1]));
     first = false;
     for (let i = 0; i < 3; i++) expect(call(tensor([i, 1])).toArray()).toEqual([2 * i, 3]);
@@ -58,7 +67,9 @@ describe('trusted regions', () => {
         });
       },
     });
-    const { call, function: compiled } = compileEager((x: Tensor) => owner.call(x.add(0.5)).mul(10));
+    const { call, function: compiled } = compileEager((x: Tensor) =>
+      owner.call(x.add(0.5)).mul(10),
+    );
     for (let i = 0; i < 3; i++) {
       expect(call(tensor([1])).toArray()).toEqual([40]);
       expect(call(tensor([-1])).toArray()).toEqual([-20]);

@@ -5,7 +5,17 @@
  * of its graph. Modelled on `torch.nn.utils.clip_grad_norm_`.
  */
 import { TesseraError } from '@tessera/shared';
-import { type Tensor, clamp, clamp_, isTensor, noGrad, norm, reciprocal, stack, zeros } from '@tessera/tensor';
+import {
+  type Tensor,
+  clamp,
+  clamp_,
+  isTensor,
+  noGrad,
+  norm,
+  reciprocal,
+  stack,
+  zeros,
+} from '@tessera/tensor';
 
 /** Options of `clipGradNorm_`. */
 export interface ClipGradNormOptions {
@@ -26,16 +36,26 @@ function gradientsOf(parameters: Iterable<Tensor> | Tensor): Tensor[] {
  *
  * @throws nan-gradient if the norm is not finite and `errorIfNonfinite` is set
  */
-export function clipGradNorm_(parameters: Iterable<Tensor> | Tensor, maxNorm: number, options: ClipGradNormOptions = {}): Tensor {
+export function clipGradNorm_(
+  parameters: Iterable<Tensor> | Tensor,
+  maxNorm: number,
+  options: ClipGradNormOptions = {},
+): Tensor {
   const { normType = 2, errorIfNonfinite = false } = options;
   const grads = gradientsOf(parameters);
   if (grads.length === 0) return zeros([]);
   return noGrad(() => {
     const total = norm(stack(grads.map((grad) => norm(grad, normType))), normType);
     if (errorIfNonfinite && !Number.isFinite(total.item())) {
-      throw new TesseraError('nan-gradient', `The total norm of order ${normType} for gradients from \`parameters\` is non-finite, so it cannot be clipped.`, {
-        hints: ['Look for the operation that overflows with anomaly mode, or clip without errorIfNonfinite.'],
-      });
+      throw new TesseraError(
+        'nan-gradient',
+        `The total norm of order ${normType} for gradients from \`parameters\` is non-finite, so it cannot be clipped.`,
+        {
+          hints: [
+            'Look for the operation that overflows with anomaly mode, or clip without errorIfNonfinite.',
+          ],
+        },
+      );
     }
     const factor = clamp(reciprocal(total.add(1e-6)).mul(maxNorm), null, 1);
     for (const grad of grads) grad.mul_(factor);

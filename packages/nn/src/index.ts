@@ -15,21 +15,53 @@ export { ModuleDict } from './modules/module-dict.js';
 export type { FactoryOptions } from './modules/factory-options.js';
 export { Linear, type LinearOptions } from './modules/linear.js';
 export {
-  ELU, GELU, Hardswish, type InplaceOptions, LeakyReLU, LogSoftmax, Mish, ReLU, SiLU, Sigmoid, Softmax, Softplus, Tanh,
+  ELU,
+  GELU,
+  Hardswish,
+  type InplaceOptions,
+  LeakyReLU,
+  LogSoftmax,
+  Mish,
+  ReLU,
+  SiLU,
+  Sigmoid,
+  Softmax,
+  Softplus,
+  Tanh,
 } from './modules/activation.js';
 export { Flatten, Identity, Unflatten } from './modules/reshaping.js';
 
 export { Conv1d, Conv2d, type ConvModuleOptions } from './modules/conv.js';
-export { AdaptiveAvgPool2d, AvgPool2d, type AvgPool2dOptions, MaxPool2d, type MaxPool2dOptions } from './modules/pooling.js';
+export {
+  AdaptiveAvgPool2d,
+  AvgPool2d,
+  type AvgPool2dOptions,
+  MaxPool2d,
+  type MaxPool2dOptions,
+} from './modules/pooling.js';
 export { Embedding, type EmbeddingOptions } from './modules/embedding.js';
 export { Dropout } from './modules/dropout.js';
 export { BatchNorm1d, BatchNorm2d, type BatchNormModuleOptions } from './modules/batch-norm.js';
-export { GroupNorm, type GroupNormOptions, LayerNorm, type LayerNormModuleOptions, RMSNorm, type RMSNormOptions } from './modules/norm.js';
+export {
+  GroupNorm,
+  type GroupNormOptions,
+  LayerNorm,
+  type LayerNormModuleOptions,
+  RMSNorm,
+  type RMSNormOptions,
+} from './modules/norm.js';
 
 // Losses
 export {
-  BCEWithLogitsLoss, type BCEWithLogitsLossOptions, CrossEntropyLoss, type CrossEntropyLossOptions, L1Loss, type LossOptions,
-  MSELoss, NLLLoss, type NLLLossModuleOptions,
+  BCEWithLogitsLoss,
+  type BCEWithLogitsLossOptions,
+  CrossEntropyLoss,
+  type CrossEntropyLossOptions,
+  L1Loss,
+  type LossOptions,
+  MSELoss,
+  NLLLoss,
+  type NLLLossModuleOptions,
 } from './modules/loss.js';
 
 // Gradients

@@ -13,7 +13,9 @@ export interface CompiledForTest<A extends unknown[], R> {
 }
 
 /** Compiles `fn`; the backend keeps its graphs and runs them op by op. */
-export function compileForTest<A extends unknown[], R>(fn: (...args: A) => R): CompiledForTest<A, R> {
+export function compileForTest<A extends unknown[], R>(
+  fn: (...args: A) => R,
+): CompiledForTest<A, R> {
   const graphs: GraphModule[] = [];
   const compiled = new CompiledFunction(fn, {
     backend: (module) => {

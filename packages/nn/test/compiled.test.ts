@@ -4,7 +4,19 @@
 import { describe, expect, it, vi } from 'vitest';
 import { type Tensor, manualSeed, ones, tensor } from '@tessera/tensor';
 import {
-  BatchNorm1d, Dropout, Flatten, Linear, Module, Parameter, ReLU, Sequential, type TensorModule, clipGradNorm_, functional, lrScheduler, optim,
+  BatchNorm1d,
+  Dropout,
+  Flatten,
+  Linear,
+  Module,
+  Parameter,
+  ReLU,
+  Sequential,
+  type TensorModule,
+  clipGradNorm_,
+  functional,
+  lrScheduler,
+  optim,
 } from '../src/index.js';
 import { type CompiledForTest, compileForTest } from './compile-for-test.js';
 import { digitBatch, initialState } from './oracle.js';
@@ -50,7 +62,14 @@ function run(step: Step, count: number, between: (i: number) => void = () => {})
 }
 
 /** Runs the same program eagerly and compiled; the losses must be equal. */
-function compare(make: () => { model: TensorModule; optimizer: Pick<optim.SGD, 'zeroGrad' | 'step'>; between?: (i: number) => void }, count: number): CompiledForTest<[Tensor, Tensor], Tensor> {
+function compare(
+  make: () => {
+    model: TensorModule;
+    optimizer: Pick<optim.SGD, 'zeroGrad' | 'step'>;
+    between?: (i: number) => void;
+  },
+  count: number,
+): CompiledForTest<[Tensor, Tensor], Tensor> {
   const eager = make();
   const expected = run(trainingStep(eager.model, eager.optimizer), count, eager.between);
   const { model, optimizer, between } = make();
@@ -94,16 +113,37 @@ describe('a compiled training step', () => {
     const compiled = compare(() => {
       const model = mlp();
       const optimizer = new optim.AdamW(model.parameters(), { lr: 1e-2 });
-      return { model, optimizer, between: (i) => (i === 3 ? (optimizer.paramGroups[0]!.amsgrad = true) : undefined) };
+      return {
+        model,
+        optimizer,
+        between: (i) => (i === 3 ? (optimizer.paramGroups[0]!.amsgrad = true) : undefined),
+      };
     }, 6);
     expect(compiled.function.captures.length).toBe(2);
   });
 
   it.each([
-    ['SGD with momentum and weight decay', (model: Module) => new optim.SGD(model.parameters(), { lr: 0.1, momentum: 0.9, dampening: 0.1, weightDecay: 1e-4 })],
-    ['Nesterov SGD', (model: Module) => new optim.SGD(model.parameters(), { lr: 0.1, momentum: 0.9, nesterov: true })],
+    [
+      'SGD with momentum and weight decay',
+      (model: Module) =>
+        new optim.SGD(model.parameters(), {
+          lr: 0.1,
+          momentum: 0.9,
+          dampening: 0.1,
+          weightDecay: 1e-4,
+        }),
+    ],
+    [
+      'Nesterov SGD',
+      (model: Module) =>
+        new optim.SGD(model.parameters(), { lr: 0.1, momentum: 0.9, nesterov: true }),
+    ],
     ['Adam with amsgrad', (model: Module) => new optim.Adam(model.parameters(), { amsgrad: true })],
-    ['centered RMSprop', (model: Module) => new optim.RMSprop(model.parameters(), { lr: 1e-3, centered: true, momentum: 0.5 })],
+    [
+      'centered RMSprop',
+      (model: Module) =>
+        new optim.RMSprop(model.parameters(), { lr: 1e-3, centered: true, momentum: 0.5 }),
+    ],
     ['Adagrad', (model: Module) => new optim.Adagrad(model.parameters(), { lrDecay: 0.1 })],
   ])('is captured once with %s', (_, make) => {
     const compiled = compare(() => {
@@ -118,7 +158,12 @@ describe('a compiled training step', () => {
       const model = mlp();
       const optimizer = new optim.AdamW(model.parameters(), { lr: 1e-2 });
       const first = model.at(1) as Linear;
-      return { model, optimizer, between: (i) => (i === 2 ? first.requiresGrad_(false) : i === 4 ? first.requiresGrad_() : undefined) };
+      return {
+        model,
+        optimizer,
+        between: (i) =>
+          i === 2 ? first.requiresGrad_(false) : i === 4 ? first.requiresGrad_() : undefined,
+      };
     }, 7);
     // Two layers, one layer, and two layers whose step counts differ.
     expect(compiled.function.captures.length).toBe(3);
@@ -165,7 +210,9 @@ describe('a compiled training step', () => {
     const compiled = compare(() => {
       const model = mlp();
       const optimizer = new optim.AdamW(model.parameters(), { lr: 1e-2 });
-      const start = Object.fromEntries(Object.entries(model.stateDict()).map(([name, value]) => [name, value.clone()]));
+      const start = Object.fromEntries(
+        Object.entries(model.stateDict()).map(([name, value]) => [name, value.clone()]),
+      );
       const saved = optimizer.stateDict();
       return {
         model,
@@ -203,7 +250,12 @@ describe('a compiled module', () => {
     const compiled = compileForTest((x: Tensor) => model.call(x));
     const x = ones([1, 2]);
     compiled.call(x);
-    (model.at(0) as Linear).weight = new Parameter(tensor([[1, 2], [3, 4]]));
+    (model.at(0) as Linear).weight = new Parameter(
+      tensor([
+        [1, 2],
+        [3, 4],
+      ]),
+    );
     expect(compiled.call(x).toArray()).toEqual([[3, 7]]);
     expect([compiled.function.captures.length, model._runs.count]).toEqual([1, 1]);
   });
@@ -274,7 +326,8 @@ describe('a compiled module', () => {
       model.loadStateDict({ '0.weight': weight });
       return model.call(x);
     });
-    for (const value of [2, 3, 5]) expect(compiled.call(tensor([[value]]), ones([1, 1])).item()).toBe(value);
+    for (const value of [2, 3, 5])
+      expect(compiled.call(tensor([[value]]), ones([1, 1])).item()).toBe(value);
     expect((model.at(0) as Linear).weight.item()).toBe(5);
     expect(compiled.function.captures.length).toBe(1);
   });
@@ -297,10 +350,16 @@ describe('a compiled module', () => {
   });
 
   it('breaks the graph where batch norm averages all batches, and still agrees with eager', () => {
-    const [eager, model] = [new BatchNorm1d(2, { momentum: null }), new BatchNorm1d(2, { momentum: null })];
+    const [eager, model] = [
+      new BatchNorm1d(2, { momentum: null }),
+      new BatchNorm1d(2, { momentum: null }),
+    ];
     const compiled = compileForTest((x: Tensor) => model.call(x.mul(2)));
     for (let i = 0; i < 5; i++) {
-      const x = tensor([[i, 1], [2, i * i]]);
+      const x = tensor([
+        [i, 1],
+        [2, i * i],
+      ]);
       expect(compiled.call(x).toArray()).toEqual(eager.call(x.mul(2)).toArray());
     }
     expect(model.running_var!.toArray()).toEqual(eager.running_var!.toArray());

@@ -3,7 +3,18 @@ import { describe, expect, it } from 'vitest';
 import { isTesseraError } from '@tessera/shared';
 import { Tensor, isTracked, manualSeed, ones, tensor, tidy, zeros } from '@tessera/tensor';
 import {
-  BatchNorm2d, Flatten, GELU, LayerNorm, Linear, Module, ModuleDict, ModuleList, Parameter, ReLU, Sequential, init,
+  BatchNorm2d,
+  Flatten,
+  GELU,
+  LayerNorm,
+  Linear,
+  Module,
+  ModuleDict,
+  ModuleList,
+  Parameter,
+  ReLU,
+  Sequential,
+  init,
 } from '../src/index.js';
 import { thrownBy } from './thrown-by.js';
 
@@ -36,23 +47,44 @@ class Net extends Module {
 }
 
 const NAMES = [
-  'mean', 'layers.0.scale', 'layers.0.fc.weight', 'layers.0.fc.bias', 'layers.1.scale', 'layers.1.fc.weight', 'layers.1.fc.bias', 'head.weight',
+  'mean',
+  'layers.0.scale',
+  'layers.0.fc.weight',
+  'layers.0.fc.bias',
+  'layers.1.scale',
+  'layers.1.fc.weight',
+  'layers.1.fc.bias',
+  'head.weight',
 ];
 
 describe('Module', () => {
   it('finds parameters, buffers and submodules among its fields, own ones first', () => {
     const net = new Net();
     expect(Object.keys(net.stateDict())).toEqual(NAMES);
-    expect(net.namedParameters().map(([name]) => name)).toEqual(NAMES.filter((name) => name !== 'mean'));
+    expect(net.namedParameters().map(([name]) => name)).toEqual(
+      NAMES.filter((name) => name !== 'mean'),
+    );
     expect(net.namedBuffers().map(([name]) => name)).toEqual(['mean', 'cache']);
-    expect(net.namedModules().map(([name]) => name)).toEqual(['', 'layers.0', 'layers.0.fc', 'layers.0.act', 'layers.1', 'layers.1.fc', 'layers.1.act', 'head']);
+    expect(net.namedModules().map(([name]) => name)).toEqual([
+      '',
+      'layers.0',
+      'layers.0.fc',
+      'layers.0.act',
+      'layers.1',
+      'layers.1.fc',
+      'layers.1.act',
+      'head',
+    ]);
     expect(net.namedChildren().map(([name]) => name)).toEqual(['layers.0', 'layers.1', 'head']);
     expect(net.parameters({ recurse: false })).toEqual([]);
     expect(isTracked(net)).toBe(true);
   });
 
   it('lists shared tensors once among parameters and under every name in the state dict', () => {
-    const tied = new Sequential({ embed: new Linear(2, 2), out: new Linear(2, 2, { bias: false }) });
+    const tied = new Sequential({
+      embed: new Linear(2, 2),
+      out: new Linear(2, 2, { bias: false }),
+    });
     (tied.at(1) as Linear).weight = (tied.at(0) as Linear).weight;
     expect(tied.namedParameters().map(([name]) => name)).toEqual(['embed.weight', 'embed.bias']);
     expect(Object.keys(tied.stateDict())).toEqual(['embed.weight', 'embed.bias', 'out.weight']);
@@ -63,7 +95,12 @@ describe('Module', () => {
     for (let i = 0; i < 10_000; i++) model = new Sequential(model);
     expect(model.parameters().length).toBe(2);
     expect(Object.keys(model.stateDict()).length).toBe(2);
-    expect(model.eval().modules().some((module) => module.training)).toBe(false);
+    expect(
+      model
+        .eval()
+        .modules()
+        .some((module) => module.training),
+    ).toBe(false);
   });
 
   it('says so when a module contains itself', () => {
@@ -77,12 +114,19 @@ describe('Module', () => {
   it('switches modes here and below', () => {
     const net = new Net().eval();
     expect(net.modules().every((module) => !module.training)).toBe(true);
-    expect(net.train().modules().every((module) => module.training)).toBe(true);
+    expect(
+      net
+        .train()
+        .modules()
+        .every((module) => module.training),
+    ).toBe(true);
   });
 
   it('applies to children before parents', () => {
     const order: string[] = [];
-    new Sequential(new Sequential(new ReLU()), new GELU()).apply((module) => order.push(module.constructor.name));
+    new Sequential(new Sequential(new ReLU()), new GELU()).apply((module) =>
+      order.push(module.constructor.name),
+    );
     expect(order).toEqual(['ReLU', 'Sequential', 'GELU', 'Sequential']);
   });
 
@@ -100,14 +144,22 @@ describe('Module', () => {
 
   it('clears gradients and switches requires_grad', () => {
     const net = new Net();
-    net.call(ones([1, 2])).sum().backward();
+    net
+      .call(ones([1, 2]))
+      .sum()
+      .backward();
     const { grad } = net.head.weight;
     expect(grad).not.toBeNull();
     net.zeroGrad(false);
     expect(net.head.weight.grad!.toArray()).toEqual(zeros([3, 2]).toArray());
     net.zeroGrad();
     expect(net.parameters().every((parameter) => parameter.grad === null)).toBe(true);
-    expect(net.requiresGrad_(false).parameters().some((parameter) => parameter.requiresGrad)).toBe(false);
+    expect(
+      net
+        .requiresGrad_(false)
+        .parameters()
+        .some((parameter) => parameter.requiresGrad),
+    ).toBe(false);
   });
 
   it('converts floating-point tensors in place and leaves integers', () => {
@@ -116,13 +168,26 @@ describe('Module', () => {
     weight!.grad = ones([2]);
     bn.to('float64');
     expect(bn.weight).toBe(weight);
-    expect([weight!.dtype, weight!.grad!.dtype, bn.running_mean!.dtype, bn.num_batches_tracked!.dtype]).toEqual(['float64', 'float64', 'float64', 'int64']);
-    bn.call(ones([2, 2, 1, 1], { dtype: 'float64' })).sum().backward();
+    expect([
+      weight!.dtype,
+      weight!.grad!.dtype,
+      bn.running_mean!.dtype,
+      bn.num_batches_tracked!.dtype,
+    ]).toEqual(['float64', 'float64', 'float64', 'int64']);
+    bn.call(ones([2, 2, 1, 1], { dtype: 'float64' }))
+      .sum()
+      .backward();
     expect(weight!.grad!.toArray()).toEqual([1, 1]);
   });
 
   it('refuses buffer names that are no field names', () => {
-    for (const name of ['', 'a.b', '_hidden']) expect(isTesseraError(thrownBy(() => new ReLU().registerBuffer(name, null)), 'invalid-argument')).toBe(true);
+    for (const name of ['', 'a.b', '_hidden'])
+      expect(
+        isTesseraError(
+          thrownBy(() => new ReLU().registerBuffer(name, null)),
+          'invalid-argument',
+        ),
+      ).toBe(true);
   });
 
   it('keeps its parameters when it is made inside tidy()', () => {
@@ -139,10 +204,21 @@ describe('Parameter', () => {
     const data = tensor([1, 2]);
     const parameter = new Parameter(data);
     expect(parameter).toBeInstanceOf(Tensor);
-    expect([parameter.requiresGrad, parameter.isLeaf, parameter.storage === data.storage]).toEqual([true, true, true]);
+    expect([parameter.requiresGrad, parameter.isLeaf, parameter.storage === data.storage]).toEqual([
+      true,
+      true,
+      true,
+    ]);
     expect(new Parameter(tensor([1], { dtype: 'int64' }), false).requiresGrad).toBe(false);
-    expect(isTesseraError(thrownBy(() => new Parameter(tensor([1], { dtype: 'int64' }))), 'dtype-unsupported')).toBe(true);
-    expect(String(new Parameter(ones([2])))).toBe('Parameter containing:\ntensor([1., 1.], requires_grad=True)');
+    expect(
+      isTesseraError(
+        thrownBy(() => new Parameter(tensor([1], { dtype: 'int64' }))),
+        'dtype-unsupported',
+      ),
+    ).toBe(true);
+    expect(String(new Parameter(ones([2])))).toBe(
+      'Parameter containing:\ntensor([1., 1.], requires_grad=True)',
+    );
   });
 });
 
@@ -159,14 +235,23 @@ describe('state dicts', () => {
 
   it('convert dtypes when loading', () => {
     const layer = new Linear(1, 1);
-    layer.loadStateDict({ weight: tensor([[2]], { dtype: 'float64' }), bias: tensor([1], { dtype: 'int64' }) });
-    expect([layer.weight.dtype, layer.weight.item(), layer.bias!.item()]).toEqual(['float32', 2, 1]);
+    layer.loadStateDict({
+      weight: tensor([[2]], { dtype: 'float64' }),
+      bias: tensor([1], { dtype: 'int64' }),
+    });
+    expect([layer.weight.dtype, layer.weight.item(), layer.bias!.item()]).toEqual([
+      'float32',
+      2,
+      1,
+    ]);
   });
 
   it("report everything that does not fit in PyTorch's words and load nothing", () => {
     const layer = new Linear(2, 2);
     const before = layer.weight.toArray();
-    const error = thrownBy(() => layer.loadStateDict({ weight: zeros([2, 2]), bias: zeros([3]), extra: zeros([1]) }));
+    const error = thrownBy(() =>
+      layer.loadStateDict({ weight: zeros([2, 2]), bias: zeros([3]), extra: zeros([1]) }),
+    );
     expect(isTesseraError(error, 'state-dict-mismatch')).toBe(true);
     expect(error.message).toMatchInlineSnapshot(`
       "Error(s) in loading state_dict for Linear:
@@ -182,9 +267,19 @@ describe('state dicts', () => {
 
   it('load what fits with strict: false, but never other sizes', () => {
     const layer = new Linear(2, 2);
-    expect(layer.loadStateDict({ weight: ones([2, 2]), extra: ones([1]) }, { strict: false })).toEqual({ missingKeys: ['bias'], unexpectedKeys: ['extra'] });
-    expect(layer.weight.toArray()).toEqual([[1, 1], [1, 1]]);
-    expect(isTesseraError(thrownBy(() => layer.loadStateDict({ weight: ones([1]) }, { strict: false })), 'state-dict-mismatch')).toBe(true);
+    expect(
+      layer.loadStateDict({ weight: ones([2, 2]), extra: ones([1]) }, { strict: false }),
+    ).toEqual({ missingKeys: ['bias'], unexpectedKeys: ['extra'] });
+    expect(layer.weight.toArray()).toEqual([
+      [1, 1],
+      [1, 1],
+    ]);
+    expect(
+      isTesseraError(
+        thrownBy(() => layer.loadStateDict({ weight: ones([1]) }, { strict: false })),
+        'state-dict-mismatch',
+      ),
+    ).toBe(true);
   });
 });
 
@@ -209,22 +304,60 @@ describe('containers', () => {
     const model = new Sequential({ double: new ReLU(), flat: new Flatten(0) });
     expect(model.call(tensor([[-1], [2]])).toArray()).toEqual([0, 2]);
     const grown = new Sequential(new ReLU()).append(new GELU());
-    expect([grown.length, grown.at(-1).constructor.name, grown.namedChildren().map(([name]) => name)]).toEqual([2, 'GELU', ['0', '1']]);
-    expect(isTesseraError(thrownBy(() => grown.at(2)), 'index-out-of-range')).toBe(true);
-    expect(isTesseraError(thrownBy(() => new Sequential({ forward: new ReLU() })), 'invalid-argument')).toBe(true);
-    expect(isTesseraError(thrownBy(() => new Sequential({ x: 3 as never })), 'invalid-argument')).toBe(true);
+    expect([
+      grown.length,
+      grown.at(-1).constructor.name,
+      grown.namedChildren().map(([name]) => name),
+    ]).toEqual([2, 'GELU', ['0', '1']]);
+    expect(
+      isTesseraError(
+        thrownBy(() => grown.at(2)),
+        'index-out-of-range',
+      ),
+    ).toBe(true);
+    expect(
+      isTesseraError(
+        thrownBy(() => new Sequential({ forward: new ReLU() })),
+        'invalid-argument',
+      ),
+    ).toBe(true);
+    expect(
+      isTesseraError(
+        thrownBy(() => new Sequential({ x: 3 as never })),
+        'invalid-argument',
+      ),
+    ).toBe(true);
   });
 
   it('ModuleList and ModuleDict hold modules by position and name', () => {
     const list = new ModuleList([new Linear(1, 2), new Linear(2, 3)]).append(new Linear(3, 4));
     expect([...list].map((layer) => layer.outFeatures)).toEqual([2, 3, 4]);
     expect(list.at(-1).outFeatures).toBe(4);
-    expect(isTesseraError(thrownBy(() => list.at(3)), 'index-out-of-range')).toBe(true);
-    expect(isTesseraError(thrownBy(() => list.call()), 'invalid-argument')).toBe(true);
+    expect(
+      isTesseraError(
+        thrownBy(() => list.at(3)),
+        'index-out-of-range',
+      ),
+    ).toBe(true);
+    expect(
+      isTesseraError(
+        thrownBy(() => list.call()),
+        'invalid-argument',
+      ),
+    ).toBe(true);
     const dict = new ModuleDict({ a: new Linear(1, 2) }).set('b', new Linear(2, 3));
-    expect([dict.size, dict.keys(), dict.get('b').outFeatures, dict.has('c')]).toEqual([2, ['a', 'b'], 3, false]);
+    expect([dict.size, dict.keys(), dict.get('b').outFeatures, dict.has('c')]).toEqual([
+      2,
+      ['a', 'b'],
+      3,
+      false,
+    ]);
     expect(Object.keys(dict.stateDict())).toEqual(['a.weight', 'a.bias', 'b.weight', 'b.bias']);
-    for (const fail of [() => dict.get('c'), () => dict.set('training', new Linear(1, 1)), () => dict.call()]) {
+    for (const fail of [
+      () => dict.get('c'),
+      () => dict.set('training', new Linear(1, 1)),
+      () => dict.call(),
+    ]) {
       expect(isTesseraError(thrownBy(fail), 'invalid-argument')).toBe(true);
     }
   });
@@ -257,23 +390,38 @@ describe('printing', () => {
         (empty): Sequential()
       )"
     `);
-    expect(String(new BatchNorm2d(4, { momentum: null, eps: 1e-3 }))).toBe('BatchNorm2d(4, eps=0.001, momentum=None, affine=True, track_running_stats=True)');
+    expect(String(new BatchNorm2d(4, { momentum: null, eps: 1e-3 }))).toBe(
+      'BatchNorm2d(4, eps=0.001, momentum=None, affine=True, track_running_stats=True)',
+    );
   });
 });
 
 describe('init', () => {
   it('computes fans and gains', () => {
     expect(init.calculateFanInAndFanOut(zeros([8, 4, 3, 3]))).toEqual([36, 72]);
-    expect(isTesseraError(thrownBy(() => init.calculateFanInAndFanOut(zeros([3]))), 'shape-mismatch')).toBe(true);
+    expect(
+      isTesseraError(
+        thrownBy(() => init.calculateFanInAndFanOut(zeros([3]))),
+        'shape-mismatch',
+      ),
+    ).toBe(true);
     expect(init.calculateGain('relu')).toBeCloseTo(Math.SQRT2, 15);
     expect(init.calculateGain('leaky_relu', Math.sqrt(5))).toBeCloseTo(Math.sqrt(1 / 3), 15);
-    expect(isTesseraError(thrownBy(() => init.calculateGain('square' as never)), 'invalid-argument')).toBe(true);
+    expect(
+      isTesseraError(
+        thrownBy(() => init.calculateGain('square' as never)),
+        'invalid-argument',
+      ),
+    ).toBe(true);
   });
 
   it('draws within the bounds, with the expected spread, the same for the same seed', () => {
     const moments = (values: Float32Array): [number, number] => {
       const mean = values.reduce((sum, value) => sum + value, 0) / values.length;
-      return [mean, Math.sqrt(values.reduce((sum, value) => sum + (value - mean) ** 2, 0) / values.length)];
+      return [
+        mean,
+        Math.sqrt(values.reduce((sum, value) => sum + (value - mean) ** 2, 0) / values.length),
+      ];
     };
     const drawn = (fill: (t: Tensor) => Tensor): Float32Array => {
       manualSeed(1);
@@ -282,10 +430,15 @@ describe('init', () => {
     const kaiming = drawn((t) => init.kaimingUniform_(t, { a: Math.sqrt(5) }));
     expect(Math.max(...kaiming.map(Math.abs))).toBeLessThanOrEqual(1 / Math.sqrt(200));
     expect(moments(kaiming)[1]).toBeCloseTo(1 / Math.sqrt(200) / Math.sqrt(3), 3);
-    const normal = moments(drawn((t) => init.kaimingNormal_(t, { mode: 'fan_out', nonlinearity: 'relu' })));
+    const normal = moments(
+      drawn((t) => init.kaimingNormal_(t, { mode: 'fan_out', nonlinearity: 'relu' })),
+    );
     expect(normal[1]).toBeCloseTo(Math.sqrt(2 / 100), 2);
     expect(moments(drawn((t) => init.xavierUniform_(t)))[1]).toBeCloseTo(Math.sqrt(2 / 300), 2);
-    expect(moments(drawn((t) => init.xavierNormal_(t, 2)))[1]).toBeCloseTo(2 * Math.sqrt(2 / 300), 2);
+    expect(moments(drawn((t) => init.xavierNormal_(t, 2)))[1]).toBeCloseTo(
+      2 * Math.sqrt(2 / 300),
+      2,
+    );
     const [mean, std] = moments(drawn((t) => init.normal_(t, 3, 0.5)));
     expect([mean, std].map((x) => Math.round(x * 50) / 50)).toEqual([3, 0.5]);
     expect(drawn((t) => init.uniform_(t))).toEqual(drawn((t) => init.uniform_(t)));
@@ -294,8 +447,12 @@ describe('init', () => {
 
   it('starts Linear as PyTorch does, without recording history', () => {
     const layer = new Linear(100, 50);
-    expect(Math.max(...(layer.weight.toTypedArray() as Float32Array).map(Math.abs))).toBeLessThanOrEqual(0.1);
-    expect(Math.max(...(layer.bias!.toTypedArray() as Float32Array).map(Math.abs))).toBeLessThanOrEqual(0.1);
+    expect(
+      Math.max(...(layer.weight.toTypedArray() as Float32Array).map(Math.abs)),
+    ).toBeLessThanOrEqual(0.1);
+    expect(
+      Math.max(...(layer.bias!.toTypedArray() as Float32Array).map(Math.abs)),
+    ).toBeLessThanOrEqual(0.1);
     expect(layer.weight.isLeaf).toBe(true);
   });
 });

@@ -1,13 +1,23 @@
 import { describe, expect, it } from 'vitest';
 import { isTesseraError } from '@tessera/shared';
 import { type Tensor, ones, tensor, zeros } from '@tessera/tensor';
-import { Linear, Parameter, clipGradNorm_, clipGradValue_, lrScheduler, optim } from '../src/index.js';
+import {
+  Linear,
+  Parameter,
+  clipGradNorm_,
+  clipGradValue_,
+  lrScheduler,
+  optim,
+} from '../src/index.js';
 import { type OptimizerCase, expectRecorded, reference, restore } from './reference.js';
 import { thrownBy } from './thrown-by.js';
 
 type AnyOptimizer = Pick<optim.SGD, 'paramGroups' | 'step' | 'zeroGrad' | 'stateOf'>;
 
-const makers: Record<keyof typeof reference.optimizers, (params: Tensor[], options: Record<string, unknown>) => AnyOptimizer> = {
+const makers: Record<
+  keyof typeof reference.optimizers,
+  (params: Tensor[], options: Record<string, unknown>) => AnyOptimizer
+> = {
   SGD: (params, options) => new optim.SGD(params, options),
   Adam: (params, options) => new optim.Adam(params, options) as unknown as AnyOptimizer,
   AdamW: (params, options) => new optim.AdamW(params, options) as unknown as AnyOptimizer,
@@ -18,14 +28,25 @@ const makers: Record<keyof typeof reference.optimizers, (params: Tensor[], optio
 /** One unit in the last place of float32 at the size of the values, for a few operations. */
 const RELATIVE = 5e-7;
 
-function follow(make: (params: Tensor[], options: Record<string, unknown>) => AnyOptimizer, recorded: OptimizerCase): void {
+function follow(
+  make: (params: Tensor[], options: Record<string, unknown>) => AnyOptimizer,
+  recorded: OptimizerCase,
+): void {
   const params = recorded.start.map((start) => new Parameter(restore(start)));
   const optimizer = make(params, recorded.options);
   recorded.grads.forEach((grads, step) => {
     if (step === 4) optimizer.paramGroups[0]!.lr *= 0.5;
     params.forEach((param, i) => (param.grad = restore(grads[i]!)));
     optimizer.step();
-    params.forEach((param, i) => expectRecorded(param, recorded.after[step]![i]!, `parameter ${i} after step ${step}`, RELATIVE, RELATIVE));
+    params.forEach((param, i) =>
+      expectRecorded(
+        param,
+        recorded.after[step]![i]!,
+        `parameter ${i} after step ${step}`,
+        RELATIVE,
+        RELATIVE,
+      ),
+    );
   });
   const state = optimizer.stateOf(params[0]!)!;
   for (const [name, value] of Object.entries(recorded.state)) {
@@ -34,10 +55,16 @@ function follow(make: (params: Tensor[], options: Record<string, unknown>) => An
   }
 }
 
-const optimizerCases = (Object.entries(reference.optimizers) as [keyof typeof makers, OptimizerCase[]][]).flatMap(([name, cases]) => cases.map((recorded) => [name, JSON.stringify(recorded.options), recorded] as const));
+const optimizerCases = (
+  Object.entries(reference.optimizers) as [keyof typeof makers, OptimizerCase[]][]
+).flatMap(([name, cases]) =>
+  cases.map((recorded) => [name, JSON.stringify(recorded.options), recorded] as const),
+);
 
 describe('optimizers', () => {
-  it.each(optimizerCases)("%s %s: parameters and state are PyTorch's", (name, _, recorded) => follow(makers[name], recorded));
+  it.each(optimizerCases)("%s %s: parameters and state are PyTorch's", (name, _, recorded) =>
+    follow(makers[name], recorded),
+  );
 });
 
 describe('Optimizer', () => {
@@ -117,13 +144,18 @@ describe('Optimizer', () => {
     }
     expect(b.toArray()).toEqual(a.toArray());
     expect(second.stateOf(b)!.step).toBe(4);
-    expect(second.stateOf(b)!.tensors.exp_avg!.storage).not.toBe(first.stateOf(a)!.tensors.exp_avg!.storage);
+    expect(second.stateOf(b)!.tensors.exp_avg!.storage).not.toBe(
+      first.stateOf(a)!.tensors.exp_avg!.storage,
+    );
   });
 
-  it("accepts a step count as a tensor, as PyTorch saves it", () => {
+  it('accepts a step count as a tensor, as PyTorch saves it', () => {
     const param = withGrad(1);
     const optimizer = new optim.Adam([param]);
-    optimizer.loadStateDict({ state: { 0: { step: tensor(7), exp_avg: zeros([1]), exp_avg_sq: zeros([1]) } }, paramGroups: [{ lr: 0.1, params: [0] }] });
+    optimizer.loadStateDict({
+      state: { 0: { step: tensor(7), exp_avg: zeros([1]), exp_avg_sq: zeros([1]) } },
+      paramGroups: [{ lr: 0.1, params: [0] }],
+    });
     optimizer.step();
     expect(optimizer.stateOf(param)!.step).toBe(8);
   });
@@ -133,10 +165,20 @@ describe('Optimizer', () => {
     const optimizer = new optim.Adam([param], { lr: 0.1 });
     optimizer.step();
     const groups = thrownBy(() => optimizer.loadStateDict({ state: {}, paramGroups: [] }));
-    const size = thrownBy(() => optimizer.loadStateDict({ state: {}, paramGroups: [{ lr: 1, params: [0, 1] }] }));
-    const shape = thrownBy(() => optimizer.loadStateDict({ state: { 0: { step: 1, exp_avg: zeros([2]) } }, paramGroups: [{ lr: 1, params: [0] }] }));
-    for (const error of [groups, size, shape]) expect(isTesseraError(error, 'state-dict-mismatch')).toBe(true);
-    expect(shape.message).toContain('exp_avg of parameter 0 has shape [2], the parameter has shape [1]');
+    const size = thrownBy(() =>
+      optimizer.loadStateDict({ state: {}, paramGroups: [{ lr: 1, params: [0, 1] }] }),
+    );
+    const shape = thrownBy(() =>
+      optimizer.loadStateDict({
+        state: { 0: { step: 1, exp_avg: zeros([2]) } },
+        paramGroups: [{ lr: 1, params: [0] }],
+      }),
+    );
+    for (const error of [groups, size, shape])
+      expect(isTesseraError(error, 'state-dict-mismatch')).toBe(true);
+    expect(shape.message).toContain(
+      'exp_avg of parameter 0 has shape [2], the parameter has shape [1]',
+    );
     expect(optimizer.paramGroups[0]!.lr).toBe(0.1);
     expect(optimizer.stateOf(param)!.step).toBe(1);
   });
@@ -144,9 +186,21 @@ describe('Optimizer', () => {
   it.each([
     ['an empty list', () => new optim.SGD([]), 'optimizer got an empty parameter list'],
     ['a negative rate', () => new optim.SGD([withGrad(0)], { lr: -1 }), 'Invalid lr value: -1'],
-    ['betas of one', () => new optim.Adam([withGrad(0)], { betas: [1, 0.9] }), 'Invalid betas value: [1, 0.9]'],
-    ['nesterov without momentum', () => new optim.SGD([withGrad(0)], { nesterov: true }), 'nesterov needs a momentum'],
-    ['a computed tensor', () => new optim.SGD([withGrad(0).mul(2)]), "can't optimize a non-leaf Tensor"],
+    [
+      'betas of one',
+      () => new optim.Adam([withGrad(0)], { betas: [1, 0.9] }),
+      'Invalid betas value: [1, 0.9]',
+    ],
+    [
+      'nesterov without momentum',
+      () => new optim.SGD([withGrad(0)], { nesterov: true }),
+      'nesterov needs a momentum',
+    ],
+    [
+      'a computed tensor',
+      () => new optim.SGD([withGrad(0).mul(2)]),
+      "can't optimize a non-leaf Tensor",
+    ],
     [
       'a parameter twice',
       () => {
@@ -162,7 +216,8 @@ describe('Optimizer', () => {
   });
 
   it("prints as PyTorch's do", () => {
-    expect(new optim.SGD(new Linear(1, 1).parameters(), { lr: 0.1 }).toString()).toMatchInlineSnapshot(`
+    expect(new optim.SGD(new Linear(1, 1).parameters(), { lr: 0.1 }).toString())
+      .toMatchInlineSnapshot(`
       "SGD (
       Parameter Group 0
           dampening: 0
@@ -177,7 +232,10 @@ describe('Optimizer', () => {
 });
 
 describe('clipping', () => {
-  const clipped = (recorded: (typeof reference.clip)['norm'], clip: (params: Parameter[]) => Tensor | void): void => {
+  const clipped = (
+    recorded: (typeof reference.clip)['norm'],
+    clip: (params: Parameter[]) => Tensor | void,
+  ): void => {
     const params = recorded.grads.map((grad) => {
       const param = new Parameter(zeros(grad.shape));
       param.grad = restore(grad);
@@ -185,7 +243,9 @@ describe('clipping', () => {
     });
     const total = clip(params);
     if (recorded.total !== null) expect((total as Tensor).item()).toBeCloseTo(recorded.total, 5);
-    params.forEach((param, i) => expectRecorded(param.grad!, recorded.after[i]!, `gradient ${i}`, 1e-6, 1e-6));
+    params.forEach((param, i) =>
+      expectRecorded(param.grad!, recorded.after[i]!, `gradient ${i}`, 1e-6, 1e-6),
+    );
   };
 
   it('scales gradients to a norm', () => {
@@ -194,35 +254,57 @@ describe('clipping', () => {
     clipped(reference.clip.normLoose, (params) => clipGradNorm_(params, 100));
   });
 
-  it('clamps gradients', () => clipped(reference.clip.value, (params) => clipGradValue_(params, 0.5)));
+  it('clamps gradients', () =>
+    clipped(reference.clip.value, (params) => clipGradValue_(params, 0.5)));
 
   it('does nothing without gradients, and reports a norm that is not finite if asked to', () => {
     const param = new Parameter(zeros([1]));
     expect(clipGradNorm_([param], 1).item()).toBe(0);
     param.grad = tensor([NaN]);
-    expect(isTesseraError(thrownBy(() => clipGradNorm_([param], 1, { errorIfNonfinite: true })), 'nan-gradient')).toBe(true);
+    expect(
+      isTesseraError(
+        thrownBy(() => clipGradNorm_([param], 1, { errorIfNonfinite: true })),
+        'nan-gradient',
+      ),
+    ).toBe(true);
   });
 });
 
 describe('learning-rate schedules', () => {
-  const groups = (): optim.SGD => new optim.SGD([{ params: [new Parameter(zeros([1]))] }, { params: [new Parameter(zeros([1]))], lr: 0.3 }], { lr: 0.1 });
-  const schedulers: Record<keyof typeof reference.schedules, (optimizer: optim.SGD, options: Record<string, number>) => lrScheduler.LRScheduler> = {
+  const groups = (): optim.SGD =>
+    new optim.SGD(
+      [{ params: [new Parameter(zeros([1]))] }, { params: [new Parameter(zeros([1]))], lr: 0.3 }],
+      { lr: 0.1 },
+    );
+  const schedulers: Record<
+    keyof typeof reference.schedules,
+    (optimizer: optim.SGD, options: Record<string, number>) => lrScheduler.LRScheduler
+  > = {
     StepLR: (optimizer, options) => new lrScheduler.StepLR(optimizer, options as never),
-    CosineAnnealingLR: (optimizer, options) => new lrScheduler.CosineAnnealingLR(optimizer, options as never),
+    CosineAnnealingLR: (optimizer, options) =>
+      new lrScheduler.CosineAnnealingLR(optimizer, options as never),
     LinearLR: (optimizer, options) => new lrScheduler.LinearLR(optimizer, options),
     LambdaLR: (optimizer) => new lrScheduler.LambdaLR(optimizer, (epoch) => 0.9 ** epoch),
   };
 
-  for (const [name, cases] of Object.entries(reference.schedules) as [keyof typeof schedulers, (typeof reference.schedules)['StepLR']][]) {
-    it.each(cases.map((recorded) => [JSON.stringify(recorded.options), recorded] as const))(`${name} %s: rates are PyTorch's`, (_, recorded) => {
-      const optimizer = groups();
-      const scheduler = schedulers[name](optimizer, recorded.options);
-      recorded.rates.forEach((rates, epoch) => {
-        if (epoch > 0) scheduler.step();
-        optimizer.paramGroups.forEach((group, i) => expect(group.lr, `group ${i}, epoch ${epoch}`).toBeCloseTo(rates[i]!, 12));
-      });
-      expect(scheduler.getLastLr()).toEqual(optimizer.paramGroups.map((group) => group.lr));
-    });
+  for (const [name, cases] of Object.entries(reference.schedules) as [
+    keyof typeof schedulers,
+    (typeof reference.schedules)['StepLR'],
+  ][]) {
+    it.each(cases.map((recorded) => [JSON.stringify(recorded.options), recorded] as const))(
+      `${name} %s: rates are PyTorch's`,
+      (_, recorded) => {
+        const optimizer = groups();
+        const scheduler = schedulers[name](optimizer, recorded.options);
+        recorded.rates.forEach((rates, epoch) => {
+          if (epoch > 0) scheduler.step();
+          optimizer.paramGroups.forEach((group, i) =>
+            expect(group.lr, `group ${i}, epoch ${epoch}`).toBeCloseTo(rates[i]!, 12),
+          );
+        });
+        expect(scheduler.getLastLr()).toEqual(optimizer.paramGroups.map((group) => group.lr));
+      },
+    );
   }
 
   it('continues from a saved position', () => {
@@ -239,7 +321,17 @@ describe('learning-rate schedules', () => {
   });
 
   it('refuses factors out of range and the wrong number of functions', () => {
-    expect(isTesseraError(thrownBy(() => new lrScheduler.LinearLR(groups(), { startFactor: 2 })), 'invalid-argument')).toBe(true);
-    expect(isTesseraError(thrownBy(() => new lrScheduler.LambdaLR(groups(), [() => 1])), 'invalid-argument')).toBe(true);
+    expect(
+      isTesseraError(
+        thrownBy(() => new lrScheduler.LinearLR(groups(), { startFactor: 2 })),
+        'invalid-argument',
+      ),
+    ).toBe(true);
+    expect(
+      isTesseraError(
+        thrownBy(() => new lrScheduler.LambdaLR(groups(), [() => 1])),
+        'invalid-argument',
+      ),
+    ).toBe(true);
   });
 });

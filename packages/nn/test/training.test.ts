@@ -4,7 +4,17 @@
 import { describe, expect, it } from 'vitest';
 import { type Tensor, arange } from '@tessera/tensor';
 import {
-  AdaptiveAvgPool2d, BatchNorm2d, Conv2d, Flatten, Linear, Module, ReLU, Sequential, type TensorModule, functional, optim,
+  AdaptiveAvgPool2d,
+  BatchNorm2d,
+  Conv2d,
+  Flatten,
+  Linear,
+  Module,
+  ReLU,
+  Sequential,
+  type TensorModule,
+  functional,
+  optim,
 } from '../src/index.js';
 import { compileForTest } from './compile-for-test.js';
 import { digitBatch, initialState, recorded, recordedTensor } from './oracle.js';
@@ -39,7 +49,8 @@ function digitsCnn(): DigitsCnn {
 }
 
 const adamW = (model: Module): Stepping => new optim.AdamW(model.parameters(), { lr: 1e-2 });
-const sgd = (model: Module): Stepping => new optim.SGD(model.parameters(), { lr: 0.1, momentum: 0.9, weightDecay: 1e-4 });
+const sgd = (model: Module): Stepping =>
+  new optim.SGD(model.parameters(), { lr: 0.1, momentum: 0.9, weightDecay: 1e-4 });
 
 type Stepping = Pick<optim.SGD, 'zeroGrad' | 'step'>;
 type Step = (images: Tensor, labels: Tensor) => Tensor;
@@ -61,8 +72,17 @@ function losses(step: Step, count: number, start = 0): number[] {
   });
 }
 
-function expectClose(actual: readonly number[], expected: readonly number[], relative: number): void {
-  actual.forEach((value, i) => expect(Math.abs(value - expected[i]!), `step ${i}: ${value} against ${expected[i]}`).toBeLessThanOrEqual(relative * Math.abs(expected[i]!)));
+function expectClose(
+  actual: readonly number[],
+  expected: readonly number[],
+  relative: number,
+): void {
+  actual.forEach((value, i) =>
+    expect(
+      Math.abs(value - expected[i]!),
+      `step ${i}: ${value} against ${expected[i]}`,
+    ).toBeLessThanOrEqual(relative * Math.abs(expected[i]!)),
+  );
 }
 
 describe("eager training follows PyTorch's losses", () => {
@@ -89,7 +109,12 @@ describe("eager training follows PyTorch's losses", () => {
     const largestDifference = (a: Tensor, b: Tensor): number => a.sub(b).abs().max().item();
     const model = new ConvBn();
     model.loadStateDict(initialState('conv_bn_eval'));
-    expect(largestDifference(model.eval().call(recordedTensor('conv_bn_eval/input0')), recordedTensor('conv_bn_eval/output'))).toBeLessThan(1e-5);
+    expect(
+      largestDifference(
+        model.eval().call(recordedTensor('conv_bn_eval/input0')),
+        recordedTensor('conv_bn_eval/output'),
+      ),
+    ).toBeLessThan(1e-5);
     model.train().loadStateDict(initialState('conv_bn_train'));
     const optimizer = new optim.SGD(model.parameters(), { lr: 0.05, momentum: 0.9 });
     const channels = arange(32).reshape([1, 32, 1, 1]);
@@ -97,10 +122,14 @@ describe("eager training follows PyTorch's losses", () => {
     const seen = Array.from({ length: 8 }, (_, i) => {
       optimizer.zeroGrad();
       const y = model.call(x);
-      if (i === 0) expect(largestDifference(y, recordedTensor('conv_bn_train/output'))).toBeLessThan(1e-5);
+      if (i === 0)
+        expect(largestDifference(y, recordedTensor('conv_bn_train/output'))).toBeLessThan(1e-5);
       const loss = y.mul(channels).mean();
       loss.backward();
-      if (i === 0) expect(largestDifference(model.bn.bias!.grad!, recordedTensor('conv_bn_train/grad/bn.bias'))).toBeLessThan(1e-5);
+      if (i === 0)
+        expect(
+          largestDifference(model.bn.bias!.grad!, recordedTensor('conv_bn_train/grad/bn.bias')),
+        ).toBeLessThan(1e-5);
       optimizer.step();
       return loss.item();
     });
@@ -114,16 +143,24 @@ describe('compiled training', () => {
   it.each([
     ['an MLP', digitsMlp, adamW, 6],
     ['a convolutional net with batch norm', digitsCnn, sgd, 3],
-  ] as const)('captures a whole step of %s once, with the losses and weights of eager', (_, make, optimizer, count) => {
-    const eagerModel = make();
-    const eager = losses(trainingStep(eagerModel, optimizer(eagerModel)), count);
-    const model = make();
-    const { call, function: compiled, graphs } = compileForTest(trainingStep(model, optimizer(model)));
-    expect(losses(call, count)).toEqual(eager);
-    expect([compiled.captures.length, graphs.length]).toEqual([1, 1]);
-    const [expected, actual] = [eagerModel.stateDict(), model.stateDict()];
-    for (const [name, value] of Object.entries(expected)) expect(actual[name]!.toArray(), name).toEqual(value.toArray());
-  });
+  ] as const)(
+    'captures a whole step of %s once, with the losses and weights of eager',
+    (_, make, optimizer, count) => {
+      const eagerModel = make();
+      const eager = losses(trainingStep(eagerModel, optimizer(eagerModel)), count);
+      const model = make();
+      const {
+        call,
+        function: compiled,
+        graphs,
+      } = compileForTest(trainingStep(model, optimizer(model)));
+      expect(losses(call, count)).toEqual(eager);
+      expect([compiled.captures.length, graphs.length]).toEqual([1, 1]);
+      const [expected, actual] = [eagerModel.stateDict(), model.stateDict()];
+      for (const [name, value] of Object.entries(expected))
+        expect(actual[name]!.toArray(), name).toEqual(value.toArray());
+    },
+  );
 
   it('evaluates with another graph than it trains, and both stay cached', () => {
     const model = digitsCnn();

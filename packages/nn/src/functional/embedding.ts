@@ -12,6 +12,10 @@ export interface EmbeddingLookupOptions {
 }
 
 /** Rows of `weight` [V, D] by index, […] → […, D]; the index comes first, as in PyTorch. @throws index-out-of-range @see torch.nn.functional.embedding */
-export function embedding(input: Tensor, weight: Tensor, options: EmbeddingLookupOptions = {}): Tensor {
+export function embedding(
+  input: Tensor,
+  weight: Tensor,
+  options: EmbeddingLookupOptions = {},
+): Tensor {
   return lookUp(weight, input, options);
 }

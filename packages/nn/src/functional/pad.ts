@@ -20,6 +20,9 @@ export interface PadOptions {
  */
 export function pad(input: Tensor, pads: readonly number[], options: PadOptions = {}): Tensor {
   const { mode = 'constant', value = 0 } = options;
-  if (mode !== 'constant') throw new TesseraError('invalid-argument', `pad: mode '${String(mode)}' is not supported`, { hints: ["Use mode 'constant', or build the border with cat()."] });
+  if (mode !== 'constant')
+    throw new TesseraError('invalid-argument', `pad: mode '${String(mode)}' is not supported`, {
+      hints: ["Use mode 'constant', or build the border with cat()."],
+    });
   return constantPad(input, pads, value);
 }

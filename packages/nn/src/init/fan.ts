@@ -5,13 +5,18 @@ import { TesseraError } from '@tessera/shared';
 import { type Tensor, formatSizes } from '@tessera/tensor';
 
 /** Nonlinearities with a known gain. */
-export type Nonlinearity = 'linear' | 'conv1d' | 'conv2d' | 'sigmoid' | 'tanh' | 'relu' | 'leaky_relu' | 'selu';
+export type Nonlinearity =
+  'linear' | 'conv1d' | 'conv2d' | 'sigmoid' | 'tanh' | 'relu' | 'leaky_relu' | 'selu';
 
 /** Inputs and outputs per unit of a weight [out, in, …kernel]. @throws shape-mismatch below two dimensions */
 export function calculateFanInAndFanOut(tensor: Tensor): [fanIn: number, fanOut: number] {
   const { sizes } = tensor;
   if (sizes.length < 2) {
-    throw new TesseraError('shape-mismatch', `Fan in and fan out can not be computed for tensor with fewer than 2 dimensions, not for shape ${formatSizes(sizes)}`, { hints: ['Initialise vectors with uniform_ or zeros_.'] });
+    throw new TesseraError(
+      'shape-mismatch',
+      `Fan in and fan out can not be computed for tensor with fewer than 2 dimensions, not for shape ${formatSizes(sizes)}`,
+      { hints: ['Initialise vectors with uniform_ or zeros_.'] },
+    );
   }
   const receptiveField = sizes.slice(2).reduce((product, size) => product * size, 1);
   return [sizes[1]! * receptiveField, sizes[0]! * receptiveField];
@@ -34,6 +39,14 @@ export function calculateGain(nonlinearity: Nonlinearity, param = 0.01): number 
     case 'selu':
       return 3 / 4;
     default:
-      throw new TesseraError('invalid-argument', `Unsupported nonlinearity ${String(nonlinearity)}`, { hints: ["Use 'linear', 'conv1d', 'conv2d', 'sigmoid', 'tanh', 'relu', 'leaky_relu' or 'selu'."] });
+      throw new TesseraError(
+        'invalid-argument',
+        `Unsupported nonlinearity ${String(nonlinearity)}`,
+        {
+          hints: [
+            "Use 'linear', 'conv1d', 'conv2d', 'sigmoid', 'tanh', 'relu', 'leaky_relu' or 'selu'.",
+          ],
+        },
+      );
   }
 }

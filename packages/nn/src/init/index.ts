@@ -3,4 +3,10 @@
  */
 export { type Nonlinearity, calculateFanInAndFanOut, calculateGain } from './fan.js';
 export { constant_, normal_, ones_, uniform_, zeros_ } from './fill.js';
-export { type KaimingOptions, kaimingNormal_, kaimingUniform_, xavierNormal_, xavierUniform_ } from './kaiming.js';
+export {
+  type KaimingOptions,
+  kaimingNormal_,
+  kaimingUniform_,
+  xavierNormal_,
+  xavierUniform_,
+} from './kaiming.js';

@@ -14,7 +14,10 @@ export interface KaimingOptions {
   readonly nonlinearity?: Nonlinearity;
 }
 
-function kaimingStd(tensor: Tensor, { a = 0, mode = 'fan_in', nonlinearity = 'leaky_relu' }: KaimingOptions): number {
+function kaimingStd(
+  tensor: Tensor,
+  { a = 0, mode = 'fan_in', nonlinearity = 'leaky_relu' }: KaimingOptions,
+): number {
   const [fanIn, fanOut] = calculateFanInAndFanOut(tensor);
   return calculateGain(nonlinearity, a) / Math.sqrt(mode === 'fan_in' ? fanIn : fanOut);
 }

@@ -28,8 +28,12 @@ export class CosineAnnealingLR extends LRScheduler {
     const rates = this.currentRates();
     if (epoch === 0) return rates;
     // Behind the minimum the factor below would be 0/0: the rate climbs from there by its own formula.
-    if ((epoch - 1 - tMax) % (2 * tMax) === 0) return rates.map((rate, i) => rate + ((this.baseLrs[i]! - etaMin) * (1 - Math.cos(Math.PI / tMax))) / 2);
-    const factor = (1 + Math.cos((Math.PI * epoch) / tMax)) / (1 + Math.cos((Math.PI * (epoch - 1)) / tMax));
+    if ((epoch - 1 - tMax) % (2 * tMax) === 0)
+      return rates.map(
+        (rate, i) => rate + ((this.baseLrs[i]! - etaMin) * (1 - Math.cos(Math.PI / tMax))) / 2,
+      );
+    const factor =
+      (1 + Math.cos((Math.PI * epoch) / tMax)) / (1 + Math.cos((Math.PI * (epoch - 1)) / tMax));
     return rates.map((rate) => factor * (rate - etaMin) + etaMin);
   }
 }

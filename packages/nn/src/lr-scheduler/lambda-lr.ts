@@ -15,9 +15,14 @@ export class LambdaLR extends LRScheduler {
   constructor(optimizer: ScheduledOptimizer, lrLambda: LRLambda | readonly LRLambda[]) {
     super(optimizer);
     const groups = optimizer.paramGroups.length;
-    this._lambdas = typeof lrLambda === 'function' ? optimizer.paramGroups.map(() => lrLambda) : lrLambda;
+    this._lambdas =
+      typeof lrLambda === 'function' ? optimizer.paramGroups.map(() => lrLambda) : lrLambda;
     if (this._lambdas.length !== groups) {
-      throw new TesseraError('invalid-argument', `Expected ${groups} lrLambdas, but got ${this._lambdas.length}`, { hints: ['Give one function for all groups, or one per group.'] });
+      throw new TesseraError(
+        'invalid-argument',
+        `Expected ${groups} lrLambdas, but got ${this._lambdas.length}`,
+        { hints: ['Give one function for all groups, or one per group.'] },
+      );
     }
     this.step();
   }

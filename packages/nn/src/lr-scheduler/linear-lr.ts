@@ -26,8 +26,17 @@ export class LinearLR extends LRScheduler {
     this.startFactor = options.startFactor ?? 1 / 3;
     this.endFactor = options.endFactor ?? 1;
     this.totalIters = options.totalIters ?? 5;
-    if (!(this.startFactor > 0 && this.startFactor <= 1 && this.endFactor >= 0 && this.endFactor <= 1)) {
-      throw new TesseraError('invalid-argument', `LinearLR: startFactor ${this.startFactor} must be in (0, 1] and endFactor ${this.endFactor} in [0, 1]`, { hints: ['Set the highest rate on the optimizer and scale down from it.'] });
+    if (!(
+      this.startFactor > 0 &&
+      this.startFactor <= 1 &&
+      this.endFactor >= 0 &&
+      this.endFactor <= 1
+    )) {
+      throw new TesseraError(
+        'invalid-argument',
+        `LinearLR: startFactor ${this.startFactor} must be in (0, 1] and endFactor ${this.endFactor} in [0, 1]`,
+        { hints: ['Set the highest rate on the optimizer and scale down from it.'] },
+      );
     }
     this.step();
   }
@@ -38,6 +47,8 @@ export class LinearLR extends LRScheduler {
     if (epoch === 0) return rates.map((rate) => rate * startFactor);
     if (epoch > totalIters) return rates;
     const change = endFactor - startFactor;
-    return rates.map((rate) => rate * (1 + change / (totalIters * startFactor + (epoch - 1) * change)));
+    return rates.map(
+      (rate) => rate * (1 + change / (totalIters * startFactor + (epoch - 1) * change)),
+    );
   }
 }

@@ -4,7 +4,10 @@
 import type { Module } from './module.js';
 
 /** Sees a module's arguments before forward; a returned array replaces them. */
-export type ForwardPreHook = (module: Module, args: readonly unknown[]) => readonly unknown[] | void;
+export type ForwardPreHook = (
+  module: Module,
+  args: readonly unknown[],
+) => readonly unknown[] | void;
 
 /** Sees a module's arguments and result after forward; anything returned but undefined replaces the result. */
 export type ForwardHook = (module: Module, args: readonly unknown[], output: unknown) => unknown;
@@ -33,7 +36,11 @@ export class ModuleHooks {
   }
 
   /** Runs `forward` between the hooks. */
-  run(module: Module, args: readonly unknown[], forward: (args: readonly unknown[]) => unknown): unknown {
+  run(
+    module: Module,
+    args: readonly unknown[],
+    forward: (args: readonly unknown[]) => unknown,
+  ): unknown {
     let current = args;
     for (const { hook } of [...this.before]) current = hook(module, current) ?? current;
     let output = forward(current);

@@ -10,7 +10,8 @@ export function pythonLiteral(value: unknown): string {
   if (value === false) return 'False';
   if (value === null || value === undefined) return 'None';
   if (typeof value === 'string') return `'${value}'`;
-  if (Array.isArray(value)) return `(${value.map(pythonLiteral).join(', ')}${value.length === 1 ? ',' : ''})`;
+  if (Array.isArray(value))
+    return `(${value.map(pythonLiteral).join(', ')}${value.length === 1 ? ',' : ''})`;
   return numberLiteral(value as number);
 }
 
@@ -23,11 +24,15 @@ function numberLiteral(value: number): string {
 /** Equal neighbours of a list as one line: `(0-3): 4 x Linear(…)`. */
 function folded(children: readonly [string, string][]): string[] {
   const lines: string[] = [];
-  for (let i = 0; i < children.length; ) {
+  for (let i = 0; i < children.length;) {
     let end = i + 1;
     while (end < children.length && children[end]![1] === children[i]![1]) end++;
     const [first, text] = children[i]!;
-    lines.push(end - i === 1 ? `(${first}): ${text}` : `(${first}-${children[end - 1]![0]}): ${end - i} x ${text}`);
+    lines.push(
+      end - i === 1
+        ? `(${first}): ${text}`
+        : `(${first}-${children[end - 1]![0]}): ${end - i} x ${text}`,
+    );
     i = end;
   }
   return lines;
@@ -37,8 +42,12 @@ function folded(children: readonly [string, string][]): string[] {
 export function moduleText(module: Module, foldEqual: boolean): string {
   const name = module.constructor.name;
   const extra = module.extraRepr();
-  const children = [...ownChildren(module)].map(([key, child]): [string, string] => [key, child.toString()]);
-  if (children.length === 0) return extra.includes('\n') ? `${name}(\n${indent(extra)}\n)` : `${name}(${extra})`;
+  const children = [...ownChildren(module)].map(([key, child]): [string, string] => [
+    key,
+    child.toString(),
+  ]);
+  if (children.length === 0)
+    return extra.includes('\n') ? `${name}(\n${indent(extra)}\n)` : `${name}(${extra})`;
   const lines = foldEqual ? folded(children) : children.map(([key, text]) => `(${key}): ${text}`);
   return `${name}(\n${indent([...(extra === '' ? [] : [extra]), ...lines].join('\n'))}\n)`;
 }

@@ -65,7 +65,8 @@ export function uniqueModules(root: Module, prefix: string): [string, Module][] 
     seen.add(module);
     found.push([name, module]);
     const children = [...ownChildren(module)];
-    for (let i = children.length - 1; i >= 0; i--) stack.push([joinName(name, children[i]![0]), children[i]![1]]);
+    for (let i = children.length - 1; i >= 0; i--)
+      stack.push([joinName(name, children[i]![0]), children[i]![1]]);
   }
   return found;
 }
@@ -83,7 +84,11 @@ interface Visit {
  *
  * @throws invalid-argument if a module contains itself
  */
-export function everyPath(root: Module, before: (name: string, module: Module) => void, after: (module: Module) => void = () => {}): void {
+export function everyPath(
+  root: Module,
+  before: (name: string, module: Module) => void,
+  after: (module: Module) => void = () => {},
+): void {
   const onPath = new Set<Module>();
   const stack: Visit[] = [{ name: '', module: root, leave: false }];
   while (stack.length > 0) {
@@ -94,14 +99,21 @@ export function everyPath(root: Module, before: (name: string, module: Module) =
       continue;
     }
     if (onPath.has(module)) {
-      throw new TesseraError('invalid-argument', `${module.constructor.name} contains itself as '${name}'.`, {
-        hints: ["Give a field that refers back to a parent a name that starts with an underscore: it is then no submodule."],
-      });
+      throw new TesseraError(
+        'invalid-argument',
+        `${module.constructor.name} contains itself as '${name}'.`,
+        {
+          hints: [
+            'Give a field that refers back to a parent a name that starts with an underscore: it is then no submodule.',
+          ],
+        },
+      );
     }
     onPath.add(module);
     before(name, module);
     stack.push({ name, module, leave: true });
     const children = [...ownChildren(module)];
-    for (let i = children.length - 1; i >= 0; i--) stack.push({ name: joinName(name, children[i]![0]), module: children[i]![1], leave: false });
+    for (let i = children.length - 1; i >= 0; i--)
+      stack.push({ name: joinName(name, children[i]![0]), module: children[i]![1], leave: false });
   }
 }

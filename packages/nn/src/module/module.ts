@@ -7,11 +7,27 @@
  * (`training`, a hyper-parameter, a replaced parameter) changes. Modelled on `torch.nn.Module`.
  */
 import { TesseraError } from '@tessera/shared';
-import { type DType, type Tensor, isTensor, modes, trackClass, trustedRegion, zero_ } from '@tessera/tensor';
+import {
+  type DType,
+  type Tensor,
+  isTensor,
+  modes,
+  trackClass,
+  trustedRegion,
+  zero_,
+} from '@tessera/tensor';
 import { type Parameter } from '../parameter.js';
 import { type ForwardHook, type ForwardPreHook, type HookHandle, ModuleHooks } from './hooks.js';
 import { moduleText } from './module-repr.js';
-import { MODULE_TAG, everyPath, joinName, ownBuffers, ownChildren, ownParameters, uniqueModules } from './module-tree.js';
+import {
+  MODULE_TAG,
+  everyPath,
+  joinName,
+  ownBuffers,
+  ownChildren,
+  ownParameters,
+  uniqueModules,
+} from './module-tree.js';
 import { moveData } from './move-data.js';
 import { type LoadReport, type StateDict, loadTensors, stateTensors } from './state-dict.js';
 import { isTrusted } from './trust.js';
@@ -46,9 +62,14 @@ export abstract class Module {
   /** Runs the module: hooks around `forward`. */
   call(...args: Parameters<this['forward']>): ReturnType<this['forward']> {
     const hooks = this._hooks;
-    if (hooks !== null && !hooks.isEmpty) return hooks.run(this, args, (current) => this.forward(...(current as never[]))) as ReturnType<this['forward']>;
+    if (hooks !== null && !hooks.isEmpty)
+      return hooks.run(this, args, (current) =>
+        this.forward(...(current as never[])),
+      ) as ReturnType<this['forward']>;
     if (modes.pre !== null && args.every(isTensor) && isTrusted(this)) {
-      return trustedRegion(this, 'forward', { args }, (inputs) => this.forward(...(inputs.args as never[]))) as ReturnType<this['forward']>;
+      return trustedRegion(this, 'forward', { args }, (inputs) =>
+        this.forward(...(inputs.args as never[])),
+      ) as ReturnType<this['forward']>;
     }
     return this.forward(...(args as never[])) as ReturnType<this['forward']>;
   }
@@ -73,9 +94,15 @@ export abstract class Module {
   // ---- tensors and submodules
 
   /** Makes a field a buffer: state that is no parameter. Persistent buffers belong to the state dict. */
-  registerBuffer(name: string, tensor: Tensor | null, options: { readonly persistent?: boolean } = {}): void {
+  registerBuffer(
+    name: string,
+    tensor: Tensor | null,
+    options: { readonly persistent?: boolean } = {},
+  ): void {
     if (name === '' || name.includes('.') || name.startsWith('_')) {
-      throw new TesseraError('invalid-argument', `A buffer cannot be called '${name}'.`, { hints: ['Buffer names are field names without dots that do not start with an underscore.'] });
+      throw new TesseraError('invalid-argument', `A buffer cannot be called '${name}'.`, {
+        hints: ['Buffer names are field names without dots that do not start with an underscore.'],
+      });
     }
     this._buffers.set(name, options.persistent ?? true);
     (this as unknown as Record<string, Tensor | null>)[name] = tensor;
@@ -102,7 +129,9 @@ export abstract class Module {
   }
 
   /** Parameters with their names, each once; only this module's own with `recurse: false`. */
-  namedParameters(options: { readonly prefix?: string; readonly recurse?: boolean } = {}): [string, Parameter][] {
+  namedParameters(
+    options: { readonly prefix?: string; readonly recurse?: boolean } = {},
+  ): [string, Parameter][] {
     return this.namedTensors(ownParameters, options);
   }
 
@@ -112,7 +141,9 @@ export abstract class Module {
   }
 
   /** Buffers with their names, each once. */
-  namedBuffers(options: { readonly prefix?: string; readonly recurse?: boolean } = {}): [string, Tensor][] {
+  namedBuffers(
+    options: { readonly prefix?: string; readonly recurse?: boolean } = {},
+  ): [string, Tensor][] {
     return this.namedTensors(ownBuffers, options);
   }
 
@@ -121,9 +152,13 @@ export abstract class Module {
     return this.namedBuffers(options).map(([, buffer]) => buffer);
   }
 
-  private namedTensors<T extends Tensor>(own: (module: Module) => Iterable<[string, T]>, options: { readonly prefix?: string; readonly recurse?: boolean }): [string, T][] {
+  private namedTensors<T extends Tensor>(
+    own: (module: Module) => Iterable<[string, T]>,
+    options: { readonly prefix?: string; readonly recurse?: boolean },
+  ): [string, T][] {
     const prefix = options.prefix ?? '';
-    const owners: readonly [string, Module][] = options.recurse === false ? [[prefix, this]] : uniqueModules(this, prefix);
+    const owners: readonly [string, Module][] =
+      options.recurse === false ? [[prefix, this]] : uniqueModules(this, prefix);
     const seen = new Set<Tensor>();
     const found: [string, T][] = [];
     for (const [path, module] of owners) {
@@ -176,7 +211,9 @@ export abstract class Module {
 
   /** Parameters and persistent buffers by name, detached; they share memory with the module. */
   stateDict(): StateDict {
-    return Object.fromEntries([...stateTensors(this)].map(([name, tensor]) => [name, tensor.detach()]));
+    return Object.fromEntries(
+      [...stateTensors(this)].map(([name, tensor]) => [name, tensor.detach()]),
+    );
   }
 
   /**
@@ -185,7 +222,10 @@ export abstract class Module {
    * @param options.strict whether missing and unexpected names are errors (default true)
    * @throws state-dict-mismatch, before anything is copied
    */
-  loadStateDict(values: Readonly<Record<string, Tensor>>, options: { readonly strict?: boolean } = {}): LoadReport {
+  loadStateDict(
+    values: Readonly<Record<string, Tensor>>,
+    options: { readonly strict?: boolean } = {},
+  ): LoadReport {
     return loadTensors(this, values, options.strict ?? true);
   }
 

@@ -23,7 +23,8 @@ export function stateTensors(module: Module): Map<string, Tensor> {
   const tensors = new Map<string, Tensor>();
   everyPath(module, (prefix, part) => {
     for (const [name, tensor] of ownParameters(part)) tensors.set(joinName(prefix, name), tensor);
-    for (const [name, tensor] of ownBuffers(part, true)) tensors.set(joinName(prefix, name), tensor);
+    for (const [name, tensor] of ownBuffers(part, true))
+      tensors.set(joinName(prefix, name), tensor);
   });
   return tensors;
 }
@@ -33,30 +34,46 @@ function quoted(names: readonly string[]): string {
 }
 
 /** Copies values in by name. @throws state-dict-mismatch, before anything is copied */
-export function loadTensors(module: Module, values: Readonly<Record<string, Tensor>>, strict: boolean): LoadReport {
+export function loadTensors(
+  module: Module,
+  values: Readonly<Record<string, Tensor>>,
+  strict: boolean,
+): LoadReport {
   const targets = stateTensors(module);
   const missingKeys = [...targets.keys()].filter((name) => values[name] === undefined);
   const unexpectedKeys = Object.keys(values).filter((name) => !targets.has(name));
   const problems: string[] = [];
-  if (strict && missingKeys.length > 0) problems.push(`Missing key(s) in state_dict: ${quoted(missingKeys)}. `);
-  if (strict && unexpectedKeys.length > 0) problems.push(`Unexpected key(s) in state_dict: ${quoted(unexpectedKeys)}. `);
+  if (strict && missingKeys.length > 0)
+    problems.push(`Missing key(s) in state_dict: ${quoted(missingKeys)}. `);
+  if (strict && unexpectedKeys.length > 0)
+    problems.push(`Unexpected key(s) in state_dict: ${quoted(unexpectedKeys)}. `);
   const mismatched: string[] = [];
   for (const [name, target] of targets) {
     const value = values[name];
     if (value === undefined || sameNumbers(value.sizes, target.sizes)) continue;
     mismatched.push(name);
-    problems.push(`size mismatch for ${name}: copying a param with shape ${formatSizes(value.sizes)} from checkpoint, the shape in current model is ${formatSizes(target.sizes)}.`);
+    problems.push(
+      `size mismatch for ${name}: copying a param with shape ${formatSizes(value.sizes)} from checkpoint, the shape in current model is ${formatSizes(target.sizes)}.`,
+    );
   }
   if (problems.length > 0) {
-    throw new TesseraError('state-dict-mismatch', `Error(s) in loading state_dict for ${module.constructor.name}:\n\t${problems.join('\n\t')}`, {
-      context: { missingKeys, unexpectedKeys, mismatched },
-      hints: mismatched.length > 0 ? ['Build the module with the sizes of the checkpoint.'] : ['Rename the keys, or pass { strict: false } to load what fits.'],
-    });
+    throw new TesseraError(
+      'state-dict-mismatch',
+      `Error(s) in loading state_dict for ${module.constructor.name}:\n\t${problems.join('\n\t')}`,
+      {
+        context: { missingKeys, unexpectedKeys, mismatched },
+        hints:
+          mismatched.length > 0
+            ? ['Build the module with the sizes of the checkpoint.']
+            : ['Rename the keys, or pass { strict: false } to load what fits.'],
+      },
+    );
   }
   noGrad(() => {
     for (const [name, target] of targets) {
       const value = values[name];
-      if (value !== undefined) target.copy_(value.device === target.device ? value : value.to(target.device));
+      if (value !== undefined)
+        target.copy_(value.device === target.device ? value : value.to(target.device));
     }
   });
   return { missingKeys, unexpectedKeys };

@@ -14,7 +14,10 @@ type Condition = ((module: Module) => boolean) | null;
 const trusted = new Map<unknown, Condition>();
 
 /** Trusts the forward of a built-in class; a container also gives the condition on its children. */
-export function trustForward(builtIn: { readonly prototype: { readonly forward: unknown } }, condition: Condition = null): void {
+export function trustForward(
+  builtIn: { readonly prototype: { readonly forward: unknown } },
+  condition: Condition = null,
+): void {
   trusted.set(builtIn.prototype.forward, condition);
 }
 

@@ -2,8 +2,26 @@
  * @file Activations as modules.
  */
 import {
-  type GeluApproximation, type Tensor, elu, elu_, gelu, hardswish, hardswish_, leakyRelu, leakyRelu_, logSoftmax, mish, mish_,
-  relu, relu_, sigmoid, silu, silu_, softmax, softplus, tanh,
+  type GeluApproximation,
+  type Tensor,
+  elu,
+  elu_,
+  gelu,
+  hardswish,
+  hardswish_,
+  leakyRelu,
+  leakyRelu_,
+  logSoftmax,
+  mish,
+  mish_,
+  relu,
+  relu_,
+  sigmoid,
+  silu,
+  silu_,
+  softmax,
+  softplus,
+  tanh,
 } from '@tessera/tensor';
 import { pythonLiteral } from '../module/module-repr.js';
 import { Module } from '../module/module.js';
@@ -66,7 +84,9 @@ export class LeakyReLU extends InplaceActivation {
   }
 
   override forward(input: Tensor): Tensor {
-    return this.inplace ? leakyRelu_(input, this.negativeSlope) : leakyRelu(input, this.negativeSlope);
+    return this.inplace
+      ? leakyRelu_(input, this.negativeSlope)
+      : leakyRelu(input, this.negativeSlope);
   }
 
   override extraRepr(): string {
@@ -179,4 +199,18 @@ function floatLiteral(value: number): string {
   return Number.isInteger(value) ? `${value}.0` : pythonLiteral(value);
 }
 
-for (const activation of [ReLU, SiLU, Hardswish, Mish, LeakyReLU, ELU, Softplus, GELU, Tanh, Sigmoid, Softmax, LogSoftmax]) trustForward(activation);
+for (const activation of [
+  ReLU,
+  SiLU,
+  Hardswish,
+  Mish,
+  LeakyReLU,
+  ELU,
+  Softplus,
+  GELU,
+  Tanh,
+  Sigmoid,
+  Softmax,
+  LogSoftmax,
+])
+  trustForward(activation);

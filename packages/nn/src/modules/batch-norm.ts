@@ -5,7 +5,18 @@
  * evaluation the running ones are used. Buffers have PyTorch's names, as everything in a state dict.
  */
 import { TesseraError } from '@tessera/shared';
-import { type Tensor, batchNorm, empty, fill_, formatSizes, noGrad, ones, tensor, zeros, zero_ } from '@tessera/tensor';
+import {
+  type Tensor,
+  batchNorm,
+  empty,
+  fill_,
+  formatSizes,
+  noGrad,
+  ones,
+  tensor,
+  zeros,
+  zero_,
+} from '@tessera/tensor';
 import { ones_, zeros_ } from '../init/fill.js';
 import { pythonLiteral } from '../module/module-repr.js';
 import { Module } from '../module/module.js';
@@ -47,7 +58,13 @@ abstract class BatchNorm extends Module {
     options: BatchNormModuleOptions = {},
   ) {
     super();
-    const { eps = 1e-5, momentum = 0.1, affine = true, trackRunningStats = true, ...factory } = options;
+    const {
+      eps = 1e-5,
+      momentum = 0.1,
+      affine = true,
+      trackRunningStats = true,
+      ...factory
+    } = options;
     this.eps = eps;
     this.momentum = momentum;
     this.affine = affine;
@@ -56,7 +73,10 @@ abstract class BatchNorm extends Module {
     this.bias = affine ? new Parameter(empty([numFeatures], factory)) : null;
     this.registerBuffer('running_mean', trackRunningStats ? zeros([numFeatures], factory) : null);
     this.registerBuffer('running_var', trackRunningStats ? ones([numFeatures], factory) : null);
-    this.registerBuffer('num_batches_tracked', trackRunningStats ? tensor(0, { dtype: 'int64', device: factory.device }) : null);
+    this.registerBuffer(
+      'num_batches_tracked',
+      trackRunningStats ? tensor(0, { dtype: 'int64', device: factory.device }) : null,
+    );
     this.resetParameters();
   }
 
@@ -111,14 +131,25 @@ abstract class BatchNorm extends Module {
 
 /** A variance needs more than one value. @throws shape-mismatch */
 function checkBatch(input: Tensor): void {
-  const perChannel = input.sizes.reduce((product, size, i) => (i === 1 ? product : product * size), 1);
+  const perChannel = input.sizes.reduce(
+    (product, size, i) => (i === 1 ? product : product * size),
+    1,
+  );
   if (perChannel !== 1) return;
-  throw new TesseraError('shape-mismatch', `Expected more than 1 value per channel when training, got input size ${formatSizes(input.sizes)}`, { hints: ['Use a larger batch, or call eval() for single samples.'] });
+  throw new TesseraError(
+    'shape-mismatch',
+    `Expected more than 1 value per channel when training, got input size ${formatSizes(input.sizes)}`,
+    { hints: ['Use a larger batch, or call eval() for single samples.'] },
+  );
 }
 
 function checkRank(name: string, input: Tensor, ranks: readonly number[]): void {
   if (ranks.includes(input.ndim)) return;
-  throw new TesseraError('shape-mismatch', `${name}: expected ${ranks.map((rank) => `${rank}D`).join(' or ')} input (got ${input.ndim}D input)`, { hints: ['The channel dimension is the second.'] });
+  throw new TesseraError(
+    'shape-mismatch',
+    `${name}: expected ${ranks.map((rank) => `${rank}D`).join(' or ')} input (got ${input.ndim}D input)`,
+    { hints: ['The channel dimension is the second.'] },
+  );
 }
 
 /** Batch norm of [N, C] or [N, C, L]. @see torch.nn.BatchNorm1d @see https://arxiv.org/abs/1502.03167 */

@@ -50,7 +50,11 @@ abstract class Conv extends Module {
     const perDimension = (name: string, value: number | readonly number[]): readonly number[] => {
       const list = typeof value === 'number' ? Array<number>(rank).fill(value) : [...value];
       if (list.length === rank) return list;
-      throw new TesseraError('invalid-argument', `${this.constructor.name}: ${name} must be a number or ${rank} numbers, not [${list.join(', ')}]`, { hints: [`Give one ${name} per spatial dimension.`] });
+      throw new TesseraError(
+        'invalid-argument',
+        `${this.constructor.name}: ${name} must be a number or ${rank} numbers, not [${list.join(', ')}]`,
+        { hints: [`Give one ${name} per spatial dimension.`] },
+      );
     };
     this.kernelSize = perDimension('kernelSize', kernelSize);
     this.stride = perDimension('stride', stride);
@@ -58,9 +62,15 @@ abstract class Conv extends Module {
     this.dilation = perDimension('dilation', dilation);
     this.groups = groups;
     if (!(groups > 0) || inChannels % groups !== 0 || outChannels % groups !== 0) {
-      throw new TesseraError('invalid-argument', `${this.constructor.name}: inChannels (${inChannels}) and outChannels (${outChannels}) must be divisible by groups (${groups})`, { hints: ['Choose a number of groups that divides both.'] });
+      throw new TesseraError(
+        'invalid-argument',
+        `${this.constructor.name}: inChannels (${inChannels}) and outChannels (${outChannels}) must be divisible by groups (${groups})`,
+        { hints: ['Choose a number of groups that divides both.'] },
+      );
     }
-    this.weight = new Parameter(empty([outChannels, inChannels / groups, ...this.kernelSize], factory));
+    this.weight = new Parameter(
+      empty([outChannels, inChannels / groups, ...this.kernelSize], factory),
+    );
     this.bias = bias ? new Parameter(empty([outChannels], factory)) : null;
     this.resetParameters();
   }
@@ -72,8 +82,13 @@ abstract class Conv extends Module {
   }
 
   override extraRepr(): string {
-    const differs = (list: readonly number[], from: number): boolean => list.some((value) => value !== from);
-    const parts = [`${this.inChannels}, ${this.outChannels}`, `kernel_size=${pythonLiteral(this.kernelSize)}`, `stride=${pythonLiteral(this.stride)}`];
+    const differs = (list: readonly number[], from: number): boolean =>
+      list.some((value) => value !== from);
+    const parts = [
+      `${this.inChannels}, ${this.outChannels}`,
+      `kernel_size=${pythonLiteral(this.kernelSize)}`,
+      `stride=${pythonLiteral(this.stride)}`,
+    ];
     if (typeof this.padding === 'string') parts.push(`padding=${this.padding}`);
     else if (differs(this.padding, 0)) parts.push(`padding=${pythonLiteral(this.padding)}`);
     if (differs(this.dilation, 1)) parts.push(`dilation=${pythonLiteral(this.dilation)}`);
@@ -85,25 +100,47 @@ abstract class Conv extends Module {
 
 /** Convolution of [N, C, L]. @see torch.nn.Conv1d */
 export class Conv1d extends Conv {
-  constructor(inChannels: number, outChannels: number, kernelSize: number | readonly number[], options: ConvModuleOptions = {}) {
+  constructor(
+    inChannels: number,
+    outChannels: number,
+    kernelSize: number | readonly number[],
+    options: ConvModuleOptions = {},
+  ) {
     super(inChannels, outChannels, kernelSize, options, 1);
   }
 
   /** @throws shape-mismatch, dtype-mismatch */
   override forward(input: Tensor): Tensor {
-    return conv1d(input, this.weight, { bias: this.bias, stride: this.stride, padding: this.padding, dilation: this.dilation, groups: this.groups });
+    return conv1d(input, this.weight, {
+      bias: this.bias,
+      stride: this.stride,
+      padding: this.padding,
+      dilation: this.dilation,
+      groups: this.groups,
+    });
   }
 }
 
 /** Convolution of [N, C, H, W]. @see torch.nn.Conv2d */
 export class Conv2d extends Conv {
-  constructor(inChannels: number, outChannels: number, kernelSize: number | readonly number[], options: ConvModuleOptions = {}) {
+  constructor(
+    inChannels: number,
+    outChannels: number,
+    kernelSize: number | readonly number[],
+    options: ConvModuleOptions = {},
+  ) {
     super(inChannels, outChannels, kernelSize, options, 2);
   }
 
   /** @throws shape-mismatch, dtype-mismatch */
   override forward(input: Tensor): Tensor {
-    return conv2d(input, this.weight, { bias: this.bias, stride: this.stride, padding: this.padding, dilation: this.dilation, groups: this.groups });
+    return conv2d(input, this.weight, {
+      bias: this.bias,
+      stride: this.stride,
+      padding: this.padding,
+      dilation: this.dilation,
+      groups: this.groups,
+    });
   }
 }
 

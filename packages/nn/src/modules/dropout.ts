@@ -18,12 +18,19 @@ export class Dropout extends Module {
     options: InplaceOptions = {},
   ) {
     super();
-    if (!(p >= 0 && p <= 1)) throw new TesseraError('invalid-argument', `dropout probability has to be between 0 and 1, but got ${p}`, { hints: ['p is the share of elements set to zero.'] });
+    if (!(p >= 0 && p <= 1))
+      throw new TesseraError(
+        'invalid-argument',
+        `dropout probability has to be between 0 and 1, but got ${p}`,
+        { hints: ['p is the share of elements set to zero.'] },
+      );
     this.inplace = options.inplace ?? false;
   }
 
   override forward(input: Tensor): Tensor {
-    return this.inplace ? dropout_(input, this.p, this.training) : dropout(input, this.p, this.training);
+    return this.inplace
+      ? dropout_(input, this.p, this.training)
+      : dropout(input, this.p, this.training);
   }
 
   override extraRepr(): string {

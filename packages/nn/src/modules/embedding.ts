@@ -30,9 +30,14 @@ export class Embedding extends Module {
     super();
     const { paddingIdx = null, ...factory } = options;
     if (paddingIdx !== null && !(paddingIdx >= -numEmbeddings && paddingIdx < numEmbeddings)) {
-      throw new TesseraError('index-out-of-range', `Embedding: paddingIdx ${paddingIdx} must be within numEmbeddings ${numEmbeddings}`, { hints: ['It names a row of the table.'] });
+      throw new TesseraError(
+        'index-out-of-range',
+        `Embedding: paddingIdx ${paddingIdx} must be within numEmbeddings ${numEmbeddings}`,
+        { hints: ['It names a row of the table.'] },
+      );
     }
-    this.paddingIdx = paddingIdx !== null && paddingIdx < 0 ? paddingIdx + numEmbeddings : paddingIdx;
+    this.paddingIdx =
+      paddingIdx !== null && paddingIdx < 0 ? paddingIdx + numEmbeddings : paddingIdx;
     this.weight = new Parameter(empty([numEmbeddings, embeddingDim], factory));
     this.resetParameters();
   }
@@ -46,7 +51,11 @@ export class Embedding extends Module {
 
   /** @throws index-out-of-range, dtype-mismatch */
   override forward(indices: Tensor): Tensor {
-    return embedding(this.weight, indices, this.paddingIdx === null ? {} : { paddingIdx: this.paddingIdx });
+    return embedding(
+      this.weight,
+      indices,
+      this.paddingIdx === null ? {} : { paddingIdx: this.paddingIdx },
+    );
   }
 
   override extraRepr(): string {

@@ -1,7 +1,15 @@
 /**
  * @file Losses as modules.
  */
-import { type Reduction, type Tensor, binaryCrossEntropyWithLogits, crossEntropy, l1Loss, mseLoss, nllLoss } from '@tessera/tensor';
+import {
+  type Reduction,
+  type Tensor,
+  binaryCrossEntropyWithLogits,
+  crossEntropy,
+  l1Loss,
+  mseLoss,
+  nllLoss,
+} from '@tessera/tensor';
 import { Module } from '../module/module.js';
 import { trustForward } from '../module/trust.js';
 
@@ -60,7 +68,12 @@ export class CrossEntropyLoss extends WeightedLoss {
 
   /** @throws shape-mismatch, index-out-of-range */
   override forward(input: Tensor, target: Tensor): Tensor {
-    return crossEntropy(input, target, { weight: this.weight, reduction: this.reduction, ignoreIndex: this.ignoreIndex, labelSmoothing: this.labelSmoothing });
+    return crossEntropy(input, target, {
+      weight: this.weight,
+      reduction: this.reduction,
+      ignoreIndex: this.ignoreIndex,
+      labelSmoothing: this.labelSmoothing,
+    });
   }
 }
 
@@ -75,7 +88,11 @@ export class NLLLoss extends WeightedLoss {
 
   /** @throws shape-mismatch, index-out-of-range */
   override forward(input: Tensor, target: Tensor): Tensor {
-    return nllLoss(input, target, { weight: this.weight, reduction: this.reduction, ignoreIndex: this.ignoreIndex });
+    return nllLoss(input, target, {
+      weight: this.weight,
+      reduction: this.reduction,
+      ignoreIndex: this.ignoreIndex,
+    });
   }
 }
 
@@ -114,8 +131,13 @@ export class BCEWithLogitsLoss extends WeightedLoss {
 
   /** @throws shape-mismatch */
   override forward(input: Tensor, target: Tensor): Tensor {
-    return binaryCrossEntropyWithLogits(input, target, { weight: this.weight, posWeight: this.pos_weight, reduction: this.reduction });
+    return binaryCrossEntropyWithLogits(input, target, {
+      weight: this.weight,
+      posWeight: this.pos_weight,
+      reduction: this.reduction,
+    });
   }
 }
 
-for (const loss of [CrossEntropyLoss, NLLLoss, MSELoss, L1Loss, BCEWithLogitsLoss]) trustForward(loss);
+for (const loss of [CrossEntropyLoss, NLLLoss, MSELoss, L1Loss, BCEWithLogitsLoss])
+  trustForward(loss);

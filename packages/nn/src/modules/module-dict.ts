@@ -24,14 +24,30 @@ export class ModuleDict<M extends Module = TensorModule> extends Module {
   /** The module of a name. @throws invalid-argument if there is none */
   get(name: string): M {
     const entry = this.namedChildren().find(([key]) => key === name);
-    if (entry === undefined) throw new TesseraError('invalid-argument', `ModuleDict has no module '${name}'.`, { hints: [`Its modules are: ${this.keys().join(', ')}.`] });
+    if (entry === undefined)
+      throw new TesseraError('invalid-argument', `ModuleDict has no module '${name}'.`, {
+        hints: [`Its modules are: ${this.keys().join(', ')}.`],
+      });
     return entry[1] as M;
   }
 
   /** Adds or replaces a module. @throws invalid-argument for a name that cannot be a field */
   set(name: string, module: M): this {
-    if (name === '' || name.startsWith('_') || name.includes('.') || (name in this && !this.has(name))) {
-      throw new TesseraError('invalid-argument', `ModuleDict: a module cannot be called '${name}'.`, { hints: ['Choose a name without dots that is no attribute of Module and does not start with an underscore.'] });
+    if (
+      name === '' ||
+      name.startsWith('_') ||
+      name.includes('.') ||
+      (name in this && !this.has(name))
+    ) {
+      throw new TesseraError(
+        'invalid-argument',
+        `ModuleDict: a module cannot be called '${name}'.`,
+        {
+          hints: [
+            'Choose a name without dots that is no attribute of Module and does not start with an underscore.',
+          ],
+        },
+      );
     }
     (this as unknown as Record<string, Module>)[name] = module;
     return this;
@@ -48,6 +64,8 @@ export class ModuleDict<M extends Module = TensorModule> extends Module {
 
   /** A dict is no function. @throws invalid-argument always */
   override forward(): never {
-    throw new TesseraError('invalid-argument', 'ModuleDict has no forward.', { hints: ['Call one of its modules: dict.get(name).call(x).'] });
+    throw new TesseraError('invalid-argument', 'ModuleDict has no forward.', {
+      hints: ['Call one of its modules: dict.get(name).call(x).'],
+    });
   }
 }

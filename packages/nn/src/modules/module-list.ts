@@ -25,7 +25,12 @@ export class ModuleList<M extends Module = TensorModule> extends Module {
   /** The module at a position; negative counts from the end. @throws index-out-of-range */
   at(index: number): M {
     const module = this.children().at(index);
-    if (module === undefined) throw new TesseraError('index-out-of-range', `ModuleList: index ${index} is out of range for ${this.length} modules`, { hints: ['Positions start at 0.'] });
+    if (module === undefined)
+      throw new TesseraError(
+        'index-out-of-range',
+        `ModuleList: index ${index} is out of range for ${this.length} modules`,
+        { hints: ['Positions start at 0.'] },
+      );
     return module as M;
   }
 
@@ -37,7 +42,8 @@ export class ModuleList<M extends Module = TensorModule> extends Module {
   /** Adds modules at the end. */
   extend(modules: Iterable<M>): this {
     let next = this.length;
-    for (const module of modules) (this as unknown as Record<string, Module>)[String(next++)] = module;
+    for (const module of modules)
+      (this as unknown as Record<string, Module>)[String(next++)] = module;
     return this;
   }
 
@@ -47,7 +53,9 @@ export class ModuleList<M extends Module = TensorModule> extends Module {
 
   /** A list is no function. @throws invalid-argument always */
   override forward(): never {
-    throw new TesseraError('invalid-argument', 'ModuleList has no forward.', { hints: ['Call its modules: for (const layer of layers) x = layer.call(x).'] });
+    throw new TesseraError('invalid-argument', 'ModuleList has no forward.', {
+      hints: ['Call its modules: for (const layer of layers) x = layer.call(x).'],
+    });
   }
 
   override toString(): string {

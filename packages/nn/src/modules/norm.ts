@@ -40,7 +40,8 @@ export class LayerNorm extends Module {
     this.eps = eps;
     this.elementwiseAffine = elementwiseAffine;
     this.weight = elementwiseAffine ? new Parameter(empty(this.normalizedShape, factory)) : null;
-    this.bias = elementwiseAffine && bias ? new Parameter(empty(this.normalizedShape, factory)) : null;
+    this.bias =
+      elementwiseAffine && bias ? new Parameter(empty(this.normalizedShape, factory)) : null;
     this.resetParameters();
   }
 
@@ -52,7 +53,11 @@ export class LayerNorm extends Module {
 
   /** @throws shape-mismatch */
   override forward(input: Tensor): Tensor {
-    return layerNorm(input, this.normalizedShape, { weight: this.weight, bias: this.bias, eps: this.eps });
+    return layerNorm(input, this.normalizedShape, {
+      weight: this.weight,
+      bias: this.bias,
+      eps: this.eps,
+    });
   }
 
   override extraRepr(): string {
@@ -124,7 +129,11 @@ export class GroupNorm extends Module {
   ) {
     super();
     if (numChannels % numGroups !== 0) {
-      throw new TesseraError('invalid-argument', `GroupNorm: numChannels (${numChannels}) must be divisible by numGroups (${numGroups})`, { hints: ['Choose a number of groups that divides the channels.'] });
+      throw new TesseraError(
+        'invalid-argument',
+        `GroupNorm: numChannels (${numChannels}) must be divisible by numGroups (${numGroups})`,
+        { hints: ['Choose a number of groups that divides the channels.'] },
+      );
     }
     const { eps = 1e-5, affine = true, ...factory } = options;
     this.eps = eps;
@@ -142,7 +151,11 @@ export class GroupNorm extends Module {
 
   /** @throws shape-mismatch */
   override forward(input: Tensor): Tensor {
-    return groupNorm(input, this.numGroups, { weight: this.weight, bias: this.bias, eps: this.eps });
+    return groupNorm(input, this.numGroups, {
+      weight: this.weight,
+      bias: this.bias,
+      eps: this.eps,
+    });
   }
 
   override extraRepr(): string {

@@ -39,7 +39,12 @@ export class MaxPool2d extends Module {
 
   /** @throws shape-mismatch */
   override forward(input: Tensor): Tensor {
-    return maxPool2d(input, this.kernelSize, { stride: this.stride, padding: this.padding, dilation: this.dilation, ceilMode: this.ceilMode });
+    return maxPool2d(input, this.kernelSize, {
+      stride: this.stride,
+      padding: this.padding,
+      dilation: this.dilation,
+      ceilMode: this.ceilMode,
+    });
   }
 
   override extraRepr(): string {
@@ -84,7 +89,13 @@ export class AvgPool2d extends Module {
   /** @throws shape-mismatch */
   override forward(input: Tensor): Tensor {
     const { stride, padding, ceilMode, countIncludePad, divisorOverride } = this;
-    return avgPool2d(input, this.kernelSize, { stride, padding, ceilMode, countIncludePad, divisorOverride });
+    return avgPool2d(input, this.kernelSize, {
+      stride,
+      padding,
+      ceilMode,
+      countIncludePad,
+      divisorOverride,
+    });
   }
 
   override extraRepr(): string {

@@ -14,19 +14,41 @@ import { isTrusted, trustForward } from '../module/trust.js';
  * @see torch.nn.Sequential
  */
 export class Sequential extends Module {
-  constructor(...modules: readonly TensorModule[] | readonly [Readonly<Record<string, TensorModule>>]) {
+  constructor(
+    ...modules: readonly TensorModule[] | readonly [Readonly<Record<string, TensorModule>>]
+  ) {
     super();
     const [first] = modules;
-    const named = modules.length === 1 && first !== undefined && !isModule(first) ? Object.entries(first as Readonly<Record<string, TensorModule>>) : null;
-    for (const [name, module] of named ?? (modules as readonly TensorModule[]).map((item, i): [string, TensorModule] => [String(i), item])) {
+    const named =
+      modules.length === 1 && first !== undefined && !isModule(first)
+        ? Object.entries(first as Readonly<Record<string, TensorModule>>)
+        : null;
+    for (const [name, module] of named ??
+      (modules as readonly TensorModule[]).map((item, i): [string, TensorModule] => [
+        String(i),
+        item,
+      ])) {
       this.define(name, module);
     }
   }
 
   private define(name: string, module: TensorModule): void {
-    if (!isModule(module)) throw new TesseraError('invalid-argument', `Sequential: '${name}' is ${typeof module}, not a module.`, { hints: ['Pass modules, or one record of modules.'] });
+    if (!isModule(module))
+      throw new TesseraError(
+        'invalid-argument',
+        `Sequential: '${name}' is ${typeof module}, not a module.`,
+        { hints: ['Pass modules, or one record of modules.'] },
+      );
     if (name === '' || name.startsWith('_') || name.includes('.') || name in this) {
-      throw new TesseraError('invalid-argument', `Sequential: a module cannot be called '${name}'.`, { hints: ['Choose a name without dots that is no attribute of Module and does not start with an underscore.'] });
+      throw new TesseraError(
+        'invalid-argument',
+        `Sequential: a module cannot be called '${name}'.`,
+        {
+          hints: [
+            'Choose a name without dots that is no attribute of Module and does not start with an underscore.',
+          ],
+        },
+      );
     }
     (this as unknown as Record<string, TensorModule>)[name] = module;
   }
@@ -39,7 +61,12 @@ export class Sequential extends Module {
   /** The module at a position; negative counts from the end. @throws index-out-of-range */
   at(index: number): TensorModule {
     const module = this.children().at(index);
-    if (module === undefined) throw new TesseraError('index-out-of-range', `Sequential: index ${index} is out of range for ${this.length} modules`, { hints: ['Positions start at 0.'] });
+    if (module === undefined)
+      throw new TesseraError(
+        'index-out-of-range',
+        `Sequential: index ${index} is out of range for ${this.length} modules`,
+        { hints: ['Positions start at 0.'] },
+      );
     return module as TensorModule;
   }
 

@@ -32,14 +32,26 @@ export interface AdagradScalars {
 export class Adagrad extends Optimizer<AdagradOptions, AdagradScalars> {
   /** @throws invalid-argument */
   constructor(params: OptimizerParams<AdagradOptions>, options: Partial<AdagradOptions> = {}) {
-    super(params, { lr: 1e-2, lrDecay: 0, weightDecay: 0, initialAccumulatorValue: 0, eps: 1e-10, maximize: false, ...options });
+    super(params, {
+      lr: 1e-2,
+      lrDecay: 0,
+      weightDecay: 0,
+      initialAccumulatorValue: 0,
+      eps: 1e-10,
+      maximize: false,
+      ...options,
+    });
   }
 
   protected override checkOptions(group: AdagradOptions): void {
     checkOption(group.lr >= 0, 'lr', group.lr);
     checkOption(group.lrDecay >= 0, 'lrDecay', group.lrDecay);
     checkOption(group.weightDecay >= 0, 'weightDecay', group.weightDecay);
-    checkOption(group.initialAccumulatorValue >= 0, 'initialAccumulatorValue', group.initialAccumulatorValue);
+    checkOption(
+      group.initialAccumulatorValue >= 0,
+      'initialAccumulatorValue',
+      group.initialAccumulatorValue,
+    );
     checkOption(group.eps >= 0, 'eps', group.eps);
   }
 
@@ -52,7 +64,11 @@ export class Adagrad extends Optimizer<AdagradOptions, AdagradScalars> {
   }
 
   protected override scalars(group: AdagradOptions, step: number): AdagradScalars {
-    return { negLr: -(group.lr / (1 + (step - 1) * group.lrDecay)), eps: group.eps, weightDecay: group.weightDecay };
+    return {
+      negLr: -(group.lr / (1 + (step - 1) * group.lrDecay)),
+      eps: group.eps,
+      weightDecay: group.weightDecay,
+    };
   }
 
   protected override update(bucket: Bucket<AdagradOptions>, scalars: Lifted<AdagradScalars>): void {

@@ -42,13 +42,25 @@ export interface AdamScalars {
 export class Adam extends Optimizer<AdamOptions, AdamScalars> {
   /** @throws invalid-argument */
   constructor(params: OptimizerParams<AdamOptions>, options: Partial<AdamOptions> = {}) {
-    super(params, { lr: 1e-3, betas: [0.9, 0.999], eps: 1e-8, weightDecay: 0, amsgrad: false, maximize: false, ...options });
+    super(params, {
+      lr: 1e-3,
+      betas: [0.9, 0.999],
+      eps: 1e-8,
+      weightDecay: 0,
+      amsgrad: false,
+      maximize: false,
+      ...options,
+    });
   }
 
   protected override checkOptions(group: AdamOptions): void {
     checkOption(group.lr >= 0, 'lr', group.lr);
     checkOption(group.eps >= 0, 'eps', group.eps);
-    checkOption(group.betas.every((beta) => beta >= 0 && beta < 1), 'betas', group.betas);
+    checkOption(
+      group.betas.every((beta) => beta >= 0 && beta < 1),
+      'betas',
+      group.betas,
+    );
     checkOption(group.weightDecay >= 0, 'weightDecay', group.weightDecay);
   }
 
@@ -58,7 +70,12 @@ export class Adam extends Optimizer<AdamOptions, AdamScalars> {
   }
 
   protected override structure(group: AdamOptions): Structure {
-    return { weightDecay: group.weightDecay !== 0, decoupled: this.decoupled, amsgrad: group.amsgrad, maximize: group.maximize };
+    return {
+      weightDecay: group.weightDecay !== 0,
+      decoupled: this.decoupled,
+      amsgrad: group.amsgrad,
+      maximize: group.maximize,
+    };
   }
 
   protected override stateTensors(param: Tensor, group: AdamOptions): Record<string, Tensor> {
@@ -90,7 +107,8 @@ export class Adam extends Optimizer<AdamOptions, AdamScalars> {
       let square = state.exp_avg_sq![i]!;
       lerp_(mean, grad, scalars.mix);
       addcmul_(square.mul_(scalars.beta2), grad, grad, { value: scalars.mixSquare });
-      if (structure.amsgrad) square = state.max_exp_avg_sq![i]!.copy_(maximum(state.max_exp_avg_sq![i]!, square));
+      if (structure.amsgrad)
+        square = state.max_exp_avg_sq![i]!.copy_(maximum(state.max_exp_avg_sq![i]!, square));
       const denominator = sqrt(square).div(scalars.correction2).add_(scalars.eps);
       addcdiv_(param, mean, denominator, { value: scalars.negStepSize });
     });

@@ -43,7 +43,12 @@ export function sameStructure(a: Structure, b: Structure): boolean {
 }
 
 /** Groups parameters by step count, in order of first appearance. */
-export function makeBuckets<O extends CommonOptions>(group: ParamGroup<O>, structure: Structure, params: readonly Tensor[], states: readonly ParamState[]): Bucket<O>[] {
+export function makeBuckets<O extends CommonOptions>(
+  group: ParamGroup<O>,
+  structure: Structure,
+  params: readonly Tensor[],
+  states: readonly ParamState[],
+): Bucket<O>[] {
   const byStep = new Map<number, number[]>();
   states.forEach(({ step }, i) => {
     const list = byStep.get(step);
@@ -53,10 +58,14 @@ export function makeBuckets<O extends CommonOptions>(group: ParamGroup<O>, struc
   return [...byStep.values()].map((indices) => {
     const records = indices.map((i) => states[i]!);
     // State of choices that are off now may linger on some.
-    const names = Object.keys(records[0]!.tensors).filter((name) => records.every((record) => name in record.tensors));
+    const names = Object.keys(records[0]!.tensors).filter((name) =>
+      records.every((record) => name in record.tensors),
+    );
     return {
       params: indices.map((i) => params[i]!),
-      state: Object.fromEntries(names.map((name) => [name, records.map((record) => record.tensors[name]!)])),
+      state: Object.fromEntries(
+        names.map((name) => [name, records.map((record) => record.tensors[name]!)]),
+      ),
       structure,
       _group: group,
       _records: records,

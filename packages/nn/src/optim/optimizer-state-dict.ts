@@ -12,11 +12,16 @@ export interface OptimizerStateDict {
   /** State per parameter number: tensors by PyTorch's names, and `step` as a number (a tensor is accepted). */
   readonly state: Readonly<Record<number, Readonly<Record<string, Tensor | number>>>>;
   /** Options of each group, with `params` as parameter numbers. */
-  readonly paramGroups: readonly (Readonly<Record<string, unknown>> & { readonly params: readonly number[] })[];
+  readonly paramGroups: readonly (Readonly<Record<string, unknown>> & {
+    readonly params: readonly number[];
+  })[];
 }
 
 /** The state dict of groups and their state. */
-export function exportState<O extends CommonOptions>(groups: readonly ParamGroup<O>[], states: ReadonlyMap<Tensor, ParamState>): OptimizerStateDict {
+export function exportState<O extends CommonOptions>(
+  groups: readonly ParamGroup<O>[],
+  states: ReadonlyMap<Tensor, ParamState>,
+): OptimizerStateDict {
   const state: Record<number, Record<string, Tensor | number>> = {};
   let next = 0;
   const paramGroups = groups.map(({ params, ...options }) => ({
@@ -31,17 +36,28 @@ export function exportState<O extends CommonOptions>(groups: readonly ParamGroup
 }
 
 function mismatch(message: string): never {
-  throw new TesseraError('state-dict-mismatch', message, { hints: ['Make the optimizer with the same groups of parameters as the one that was saved.'] });
+  throw new TesseraError('state-dict-mismatch', message, {
+    hints: ['Make the optimizer with the same groups of parameters as the one that was saved.'],
+  });
 }
 
 /** Replaces options and state. @throws state-dict-mismatch, before anything is changed */
-export function importState<O extends CommonOptions>(dict: OptimizerStateDict, groups: ParamGroup<O>[], states: Map<Tensor, ParamState>): void {
-  if (dict.paramGroups.length !== groups.length) mismatch(`loaded state dict has a different number of parameter groups: ${dict.paramGroups.length}, this optimizer has ${groups.length}`);
+export function importState<O extends CommonOptions>(
+  dict: OptimizerStateDict,
+  groups: ParamGroup<O>[],
+  states: Map<Tensor, ParamState>,
+): void {
+  if (dict.paramGroups.length !== groups.length)
+    mismatch(
+      `loaded state dict has a different number of parameter groups: ${dict.paramGroups.length}, this optimizer has ${groups.length}`,
+    );
   const loaded = new Map<Tensor, ParamState>();
   groups.forEach((group, i) => {
     const numbers = dict.paramGroups[i]!.params;
     if (numbers.length !== group.params.length) {
-      mismatch(`loaded state dict contains a parameter group that doesn't match the size of optimizer's group: group ${i} has ${numbers.length} parameters in it, ${group.params.length} here`);
+      mismatch(
+        `loaded state dict contains a parameter group that doesn't match the size of optimizer's group: group ${i} has ${numbers.length} parameters in it, ${group.params.length} here`,
+      );
     }
     group.params.forEach((param, at) => {
       const saved = dict.state[numbers[at]!];
@@ -56,13 +72,20 @@ export function importState<O extends CommonOptions>(dict: OptimizerStateDict, g
   for (const [param, state] of loaded) states.set(param, state);
 }
 
-function stateOf(saved: Readonly<Record<string, Tensor | number>>, param: Tensor, number: number): ParamState {
+function stateOf(
+  saved: Readonly<Record<string, Tensor | number>>,
+  param: Tensor,
+  number: number,
+): ParamState {
   const tensors: Record<string, Tensor> = {};
   let step: number | null = null;
   for (const [name, value] of Object.entries(saved)) {
     if (name === 'step') step = isTensor(value) ? value.item() : value;
     else if (isTensor(value)) {
-      if (!sameNumbers(value.sizes, param.sizes)) mismatch(`${name} of parameter ${number} has shape ${formatSizes(value.sizes)}, the parameter has shape ${formatSizes(param.sizes)}`);
+      if (!sameNumbers(value.sizes, param.sizes))
+        mismatch(
+          `${name} of parameter ${number} has shape ${formatSizes(value.sizes)}, the parameter has shape ${formatSizes(param.sizes)}`,
+        );
       tensors[name] = noGrad(() => keep(value.to(param.dtype).to(param.device).clone()));
     }
   }

@@ -10,16 +10,41 @@
  * the numbers of a step (`scalars`) and the update of one bucket (`update`). Modelled on
  * `torch.optim.Optimizer` and its single-tensor algorithms.
  */
-import { type Tensor, enableGrad, keep, noGrad, trackClass, trustedRegion, withoutModes } from '@tessera/tensor';
+import {
+  type Tensor,
+  enableGrad,
+  keep,
+  noGrad,
+  trackClass,
+  trustedRegion,
+  withoutModes,
+} from '@tessera/tensor';
 import { pythonLiteral } from '../module/module-repr.js';
 import { clearGrad } from '../module/module.js';
-import { type Bucket, type ParamState, type Plan, type Structure, makeBuckets, sameStructure } from './bucket.js';
+import {
+  type Bucket,
+  type ParamState,
+  type Plan,
+  type Structure,
+  makeBuckets,
+  sameStructure,
+} from './bucket.js';
 import { type OptimizerStateDict, exportState, importState } from './optimizer-state-dict.js';
-import { type CommonOptions, type OptimizerParams, type ParamGroup, type ParamGroupInput, checkedParams, toGroups } from './param-group.js';
+import {
+  type CommonOptions,
+  type OptimizerParams,
+  type ParamGroup,
+  type ParamGroupInput,
+  checkedParams,
+  toGroups,
+} from './param-group.js';
 import type { Lifted } from './lifted.js';
 
 /** See the file header. `O` are the options of a group, `S` the numbers of a step. */
-export abstract class Optimizer<O extends CommonOptions = CommonOptions, S extends object = object> {
+export abstract class Optimizer<
+  O extends CommonOptions = CommonOptions,
+  S extends object = object,
+> {
   /** Groups of parameters with their options, which may be changed between steps. */
   readonly paramGroups: ParamGroup<O>[] = [];
   /** Options of groups that do not set their own. */
@@ -51,7 +76,11 @@ export abstract class Optimizer<O extends CommonOptions = CommonOptions, S exten
   /** Adds a group; options left out are the defaults. @throws invalid-argument */
   addParamGroup(input: ParamGroupInput<O>): void {
     const taken = new Set(this.paramGroups.flatMap((group) => group.params));
-    const group = { ...this.defaults, ...input, params: checkedParams(input.params, taken) } as ParamGroup<O>;
+    const group = {
+      ...this.defaults,
+      ...input,
+      params: checkedParams(input.params, taken),
+    } as ParamGroup<O>;
     this.checkOptions(group);
     this.paramGroups.push(group);
   }
@@ -63,7 +92,8 @@ export abstract class Optimizer<O extends CommonOptions = CommonOptions, S exten
 
   /** Clears all gradients: sets them to null, or to zero. */
   zeroGrad(setToNone = true): void {
-    for (const group of this.paramGroups) for (const param of group.params) clearGrad(param, setToNone);
+    for (const group of this.paramGroups)
+      for (const param of group.params) clearGrad(param, setToNone);
   }
 
   // ---- steps
@@ -103,7 +133,9 @@ export abstract class Optimizer<O extends CommonOptions = CommonOptions, S exten
       }
     }
     if (at !== active.length) return false;
-    return buckets.every((bucket) => sameStructure(bucket.structure, this.structure(bucket._group)));
+    return buckets.every((bucket) =>
+      sameStructure(bucket.structure, this.structure(bucket._group)),
+    );
   }
 
   private makePlan(): Plan<O> {
@@ -111,7 +143,12 @@ export abstract class Optimizer<O extends CommonOptions = CommonOptions, S exten
     const buckets = this.paramGroups.flatMap((group) => {
       const params = group.params.filter((param) => param.grad !== null);
       active.push(...params);
-      return makeBuckets(group, this.structure(group), params, params.map((param) => this.readyState(param, group)));
+      return makeBuckets(
+        group,
+        this.structure(group),
+        params,
+        params.map((param) => this.readyState(param, group)),
+      );
     });
     return { buckets, _active: active };
   }
@@ -148,8 +185,13 @@ export abstract class Optimizer<O extends CommonOptions = CommonOptions, S exten
   /** As PyTorch prints optimizers. */
   toString(): string {
     const groups = this.paramGroups.map((group, i) => {
-      const options = Object.entries(group).filter(([name]) => name !== 'params').sort(([a], [b]) => (a < b ? -1 : 1));
-      return [`Parameter Group ${i}`, ...options.map(([name, value]) => `    ${name}: ${pythonLiteral(value)}`)].join('\n');
+      const options = Object.entries(group)
+        .filter(([name]) => name !== 'params')
+        .sort(([a], [b]) => (a < b ? -1 : 1));
+      return [
+        `Parameter Group ${i}`,
+        ...options.map(([name, value]) => `    ${name}: ${pythonLiteral(value)}`),
+      ].join('\n');
     });
     return `${this.constructor.name} (\n${groups.join('\n\n')}\n)`;
   }
@@ -157,4 +199,6 @@ export abstract class Optimizer<O extends CommonOptions = CommonOptions, S exten
 
 trackClass(Optimizer);
 // The name by which a tracer asks.
-Object.defineProperty(Optimizer.prototype, Symbol.for('tessera.trackedState'), { value: Optimizer.prototype._trackedState });
+Object.defineProperty(Optimizer.prototype, Symbol.for('tessera.trackedState'), {
+  value: Optimizer.prototype._trackedState,
+});

@@ -19,29 +19,52 @@ export type ParamGroup<O extends CommonOptions = CommonOptions> = O & {
 };
 
 /** A group as it is given to an optimizer: options left out are the optimizer's defaults. */
-export type ParamGroupInput<O extends CommonOptions> = Partial<O> & { readonly params: Iterable<Tensor> | Tensor };
+export type ParamGroupInput<O extends CommonOptions> = Partial<O> & {
+  readonly params: Iterable<Tensor> | Tensor;
+};
 
 /** What an optimizer is made from: parameters, or groups of them. */
-export type OptimizerParams<O extends CommonOptions> = Iterable<Tensor> | Iterable<ParamGroupInput<O>>;
+export type OptimizerParams<O extends CommonOptions> =
+  Iterable<Tensor> | Iterable<ParamGroupInput<O>>;
 
 /** Groups from either form. @throws invalid-argument if there is no parameter at all */
-export function toGroups<O extends CommonOptions>(params: OptimizerParams<O>): ParamGroupInput<O>[] {
+export function toGroups<O extends CommonOptions>(
+  params: OptimizerParams<O>,
+): ParamGroupInput<O>[] {
   const items = [...(params as Iterable<Tensor | ParamGroupInput<O>>)];
   if (items.length === 0) {
-    throw new TesseraError('invalid-argument', 'optimizer got an empty parameter list', { hints: ['Pass model.parameters(), or groups { params, … }.'] });
+    throw new TesseraError('invalid-argument', 'optimizer got an empty parameter list', {
+      hints: ['Pass model.parameters(), or groups { params, … }.'],
+    });
   }
   if (items.every(isTensor)) return [{ params: items } as unknown as ParamGroupInput<O>];
   return items as ParamGroupInput<O>[];
 }
 
 /** The tensors of a group input. @throws invalid-argument for anything that cannot be optimized */
-export function checkedParams(params: Iterable<Tensor> | Tensor, taken: ReadonlySet<Tensor>): Tensor[] {
+export function checkedParams(
+  params: Iterable<Tensor> | Tensor,
+  taken: ReadonlySet<Tensor>,
+): Tensor[] {
   const list = isTensor(params) ? [params] : [...params];
   const seen = new Set(taken);
   for (const param of list) {
-    if (!isTensor(param)) throw new TesseraError('invalid-argument', `optimizer can only optimize Tensors, but one of the params is ${typeof param}`, { hints: ['Pass model.parameters().'] });
-    if (!param.isLeaf) throw new TesseraError('invalid-argument', "can't optimize a non-leaf Tensor", { hints: ['Optimize the parameter itself, not something computed from it.'] });
-    if (seen.has(param)) throw new TesseraError('invalid-argument', 'some parameters appear more than once in the parameter groups', { hints: ['Name each parameter once.'] });
+    if (!isTensor(param))
+      throw new TesseraError(
+        'invalid-argument',
+        `optimizer can only optimize Tensors, but one of the params is ${typeof param}`,
+        { hints: ['Pass model.parameters().'] },
+      );
+    if (!param.isLeaf)
+      throw new TesseraError('invalid-argument', "can't optimize a non-leaf Tensor", {
+        hints: ['Optimize the parameter itself, not something computed from it.'],
+      });
+    if (seen.has(param))
+      throw new TesseraError(
+        'invalid-argument',
+        'some parameters appear more than once in the parameter groups',
+        { hints: ['Name each parameter once.'] },
+      );
     seen.add(param);
   }
   return list;
@@ -50,8 +73,12 @@ export function checkedParams(params: Iterable<Tensor> | Tensor, taken: Readonly
 /** @throws invalid-argument unless `ok` */
 export function checkOption(ok: boolean, name: string, value: number | readonly number[]): void {
   if (ok) return;
-  throw new TesseraError('invalid-argument', `Invalid ${name} value: ${typeof value === 'number' ? value : `[${value.join(', ')}]`}`, {
-    context: { option: name, value },
-    hints: [`See the range of ${name} in the documentation of the optimizer.`],
-  });
+  throw new TesseraError(
+    'invalid-argument',
+    `Invalid ${name} value: ${typeof value === 'number' ? value : `[${value.join(', ')}]`}`,
+    {
+      context: { option: name, value },
+      hints: [`See the range of ${name} in the documentation of the optimizer.`],
+    },
+  );
 }

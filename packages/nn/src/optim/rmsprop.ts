@@ -1,7 +1,16 @@
 /**
  * @file `RMSprop`: gradients divided by a running average of their magnitude.
  */
-import { type Tensor, addcdiv_, addcmul, addcmul_, lerp_, sqrt, sqrt_, zerosLike } from '@tessera/tensor';
+import {
+  type Tensor,
+  addcdiv_,
+  addcmul,
+  addcmul_,
+  lerp_,
+  sqrt,
+  sqrt_,
+  zerosLike,
+} from '@tessera/tensor';
 import type { Bucket, Structure } from './bucket.js';
 import type { Lifted } from './lifted.js';
 import { Optimizer } from './optimizer.js';
@@ -38,7 +47,16 @@ export interface RMSpropScalars {
 export class RMSprop extends Optimizer<RMSpropOptions, RMSpropScalars> {
   /** @throws invalid-argument */
   constructor(params: OptimizerParams<RMSpropOptions>, options: Partial<RMSpropOptions> = {}) {
-    super(params, { lr: 1e-2, alpha: 0.99, eps: 1e-8, weightDecay: 0, momentum: 0, centered: false, maximize: false, ...options });
+    super(params, {
+      lr: 1e-2,
+      alpha: 0.99,
+      eps: 1e-8,
+      weightDecay: 0,
+      momentum: 0,
+      centered: false,
+      maximize: false,
+      ...options,
+    });
   }
 
   protected override checkOptions(group: RMSpropOptions): void {
@@ -50,7 +68,12 @@ export class RMSprop extends Optimizer<RMSpropOptions, RMSpropScalars> {
   }
 
   protected override structure(group: RMSpropOptions): Structure {
-    return { weightDecay: group.weightDecay !== 0, momentum: group.momentum > 0, centered: group.centered, maximize: group.maximize };
+    return {
+      weightDecay: group.weightDecay !== 0,
+      momentum: group.momentum > 0,
+      centered: group.centered,
+      maximize: group.maximize,
+    };
   }
 
   protected override stateTensors(param: Tensor, group: RMSpropOptions): Record<string, Tensor> {
@@ -61,7 +84,14 @@ export class RMSprop extends Optimizer<RMSpropOptions, RMSpropScalars> {
   }
 
   protected override scalars(group: RMSpropOptions): RMSpropScalars {
-    return { negLr: -group.lr, alpha: group.alpha, mix: 1 - group.alpha, eps: group.eps, weightDecay: group.weightDecay, momentum: group.momentum };
+    return {
+      negLr: -group.lr,
+      alpha: group.alpha,
+      mix: 1 - group.alpha,
+      eps: group.eps,
+      weightDecay: group.weightDecay,
+      momentum: group.momentum,
+    };
   }
 
   protected override update(bucket: Bucket<RMSpropOptions>, scalars: Lifted<RMSpropScalars>): void {

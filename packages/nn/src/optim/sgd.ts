@@ -33,18 +33,35 @@ export interface SGDScalars {
 export class SGD extends Optimizer<SGDOptions, SGDScalars> {
   /** @throws invalid-argument */
   constructor(params: OptimizerParams<SGDOptions>, options: Partial<SGDOptions> = {}) {
-    super(params, { lr: 1e-3, momentum: 0, dampening: 0, weightDecay: 0, nesterov: false, maximize: false, ...options });
+    super(params, {
+      lr: 1e-3,
+      momentum: 0,
+      dampening: 0,
+      weightDecay: 0,
+      nesterov: false,
+      maximize: false,
+      ...options,
+    });
   }
 
   protected override checkOptions(group: SGDOptions): void {
     checkOption(group.lr >= 0, 'lr', group.lr);
     checkOption(group.momentum >= 0, 'momentum', group.momentum);
     checkOption(group.weightDecay >= 0, 'weightDecay', group.weightDecay);
-    checkOption(!group.nesterov || (group.momentum > 0 && group.dampening === 0), 'momentum and dampening (nesterov needs a momentum and zero dampening)', [group.momentum, group.dampening]);
+    checkOption(
+      !group.nesterov || (group.momentum > 0 && group.dampening === 0),
+      'momentum and dampening (nesterov needs a momentum and zero dampening)',
+      [group.momentum, group.dampening],
+    );
   }
 
   protected override structure(group: SGDOptions): Structure {
-    return { momentum: group.momentum !== 0, weightDecay: group.weightDecay !== 0, nesterov: group.nesterov, maximize: group.maximize };
+    return {
+      momentum: group.momentum !== 0,
+      weightDecay: group.weightDecay !== 0,
+      nesterov: group.nesterov,
+      maximize: group.maximize,
+    };
   }
 
   protected override stateTensors(param: Tensor, group: SGDOptions): Record<string, Tensor> {
@@ -53,7 +70,12 @@ export class SGD extends Optimizer<SGDOptions, SGDScalars> {
 
   protected override scalars(group: SGDOptions, step: number): SGDScalars {
     // PyTorch starts the buffer as a copy of the first gradient; ours starts at zero, so it is added whole.
-    return { negLr: -group.lr, momentum: group.momentum, gradScale: step === 1 ? 1 : 1 - group.dampening, weightDecay: group.weightDecay };
+    return {
+      negLr: -group.lr,
+      momentum: group.momentum,
+      gradScale: step === 1 ? 1 : 1 - group.dampening,
+      weightDecay: group.weightDecay,
+    };
   }
 
   protected override update(bucket: Bucket<SGDOptions>, scalars: Lifted<SGDScalars>): void {
