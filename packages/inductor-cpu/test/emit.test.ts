@@ -1,8 +1,7 @@
 /** @file The emitter against the engine's validator and wabt's independent text parser. */
 import { isTesseraError } from '@tessera/shared';
 import { describe, expect, it } from 'vitest';
-import loadWabt from 'wabt';
-import { assembleModule, printModule, type ModuleSpec } from '../src/emit/assemble-module.js';
+import { assembleModule } from '../src/emit/assemble-module.js';
 import {
   call,
   f32,
@@ -24,25 +23,10 @@ import {
 import { LANE_MEMORY_OPCODES, LANE_OPCODES, MEMORY_OPCODES, OPCODES } from '../src/emit/opcodes.js';
 import type { Code, ImportedFunction, ResultType, ValType } from '../src/emit/types.js';
 import { WasmFunction } from '../src/emit/wasm-function.js';
+import { expectTextEqualsBinary } from './wabt-check.js';
 
-const wabt = await loadWabt();
 const MEMORY = { minPages: 1, maxPages: 16, shared: true };
-const FEATURES = { threads: true, simd: true, bulk_memory: true, relaxed_simd: true, sat_float_to_int: true, sign_extension: true, mutable_globals: true };
 const TYPES: Record<string, ResultType> = { i: 'i32', l: 'i64', f: 'f32', d: 'f64', v: 'v128', '': 'void' };
-
-/** The text form parsed by wabt, canonicalised through its own writer. */
-function disassemble(bytes: Uint8Array): string {
-  return wabt.readWasm(bytes, { ...FEATURES, readDebugNames: false }).toText({ foldExprs: false, inlineExport: false });
-}
-
-/** Asserts that binary and text agree, and that wabt validates them. */
-function expectTextEqualsBinary(spec: ModuleSpec): void {
-  const bytes = assembleModule(spec);
-  const parsed = wabt.parseWat('module.wat', printModule(spec), FEATURES);
-  // Its declaration lacks the parameter.
-  (parsed as unknown as { validate(features: object): void }).validate(FEATURES);
-  expect(disassemble(bytes)).toBe(disassemble(parsed.toBinary({}).buffer));
-}
 
 /** One function per instruction of a table, its operands being parameters. */
 function oneFunctionEach(table: object, make: (name: string, operands: Code[]) => Code): WasmFunction<ResultType>[] {

@@ -93,6 +93,7 @@ function buildFmod(): Float64Function {
   const y = f.let('y', op('f64.abs', b));
   const bad = op('i32.or', op('i32.eqz', op('f64.lt', x, f64(Infinity))), op('i32.eqz', op('f64.gt', y, f64(0))));
   f.if(bad, () => f.return(f64(NaN)));
+  f.if(op('f64.lt', x, y), () => f.return(a));
   const power = f.let('power', y);
   f.while(
     () => op('f64.le', power, op('f64.mul', x, f64(0.5))),

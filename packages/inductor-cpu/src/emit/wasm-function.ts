@@ -122,16 +122,25 @@ export class WasmFunction<R extends ResultType = 'void'> implements DefinedFunct
     });
   }
 
-  /** Counts `i` from `begin` to below `end` (unsigned), by `step`; `begin`, `end` locals or constants. */
+  /** Counts `i` from `begin` to below `end` (unsigned), by `step`. Known bounds save the first test, and the loop if it runs once. */
   for(name: string, begin: Code<'i32'>, end: Local<'i32'> | number, step: number, body: (i: Local<'i32'>) => void): void {
+    const first = begin.node.kind === 'i32' ? begin.node.value >>> 0 : undefined;
+    const iterations = first === undefined || typeof end !== 'number' ? undefined : Math.max(0, Math.ceil((end - first) / step));
+    if (iterations === 0) return;
     const i = this.let(name, begin);
-    this.while(
-      () => op('i32.lt_u', i, typeof end === 'number' ? i32(end) : end),
-      () => {
+    if (iterations === 1) {
+      body(i);
+      return;
+    }
+    const isBelow = (): Code<'i32'> => op('i32.lt_u', i, typeof end === 'number' ? i32(end) : end);
+    const loop = (): void =>
+      this.loop((again) => {
         body(i);
         this.set(i, op('i32.add', i, i32(step)));
-      },
-    );
+        this.brIf(again, isBelow());
+      });
+    if (iterations === undefined) this.if(isBelow(), loop);
+    else loop();
   }
 
   /** Reserves a place here, for `into`. */

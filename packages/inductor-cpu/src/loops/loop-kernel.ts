@@ -122,6 +122,7 @@ class LoopGenerator {
     const starts = new Map<string, Local<'i32'>>();
     let below = workItems;
     for (const run of runs) {
+      if (run.count === 1 && run.length > 1) continue;
       const above = below;
       below /= run.count;
       const quotient = (): Code<'i32'> => (below === 1 ? item : op('i32.div_u', item, i32(below)));
