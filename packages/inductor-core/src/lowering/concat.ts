@@ -124,6 +124,31 @@ const selectBackward: LoweringFn = (l, [grad, , dim, index], call) => {
   return intoSlice(l, null, withDim(l, tensorArg(grad!, call.op), at), call.sizes, at, { start, end: start + 1, step: 1 });
 };
 
+/** `src` on a diagonal, else `base` (null: zero). */
+function intoDiagonal(l: Lowering, base: LoweredTensor | null, src: LoweredTensor, sizes: readonly number[], offset: number, dim1: number, dim2: number): LoweredTensor {
+  const vars = l.vars(sizes);
+  const [row, column] = [vars[dim1]!, vars[dim2]!];
+  const on = l.ir.op('eq', [l.ir.index('int32', l.ir.add(row, l.ir.int(offset))), l.ir.index('int32', column)]);
+  const along = offset >= 0 ? row : column;
+  const length = src.sizes[src.sizes.length - 1]!;
+  const mask = l.ir.op('and', [on, within(l, along, 0, length)]);
+  const others = vars.filter((_, d) => d !== dim1 && d !== dim2);
+  const coords = [...others, along].map((coord, d) => (src.sizes[d] === 1 ? l.ir.int(0) : coord));
+  const inner = l.ir.masked(mask, l.ir.cast(src.load(coords), base?.dtype ?? src.dtype), 0);
+  return l.pointwise(sizes, base === null ? inner : l.ir.op('where', [mask, inner, base.expr]));
+}
+
+const diagonalScatter: LoweringFn = (l, [self, src, offset, dim1, dim2], call) => {
+  const x = tensorArg(self!, call.op);
+  const dims = [wrapDim(Number(dim1 ?? 0), x.sizes.length, call.op), wrapDim(Number(dim2 ?? 1), x.sizes.length, call.op)] as const;
+  return intoDiagonal(l, x, tensorArg(src!, call.op), x.sizes, Number(offset ?? 0), ...dims);
+};
+
+const diagonalBackward: LoweringFn = (l, [grad, , offset, dim1, dim2], call) => {
+  const rank = call.sizes.length;
+  return intoDiagonal(l, null, tensorArg(grad!, call.op), call.sizes, Number(offset), wrapDim(Number(dim1), rank, call.op), wrapDim(Number(dim2), rank, call.op));
+};
+
 /** Lowerings by overload name. */
 export const concatLowerings: Readonly<Record<string, LoweringFn>> = {
   'aten::cat': cat,
@@ -131,6 +156,8 @@ export const concatLowerings: Readonly<Record<string, LoweringFn>> = {
   'aten::constant_pad_nd': constantPad,
   'aten::slice_scatter': sliceScatter,
   'aten::select_scatter': selectScatter,
+  'aten::diagonal_scatter': diagonalScatter,
+  'aten::diagonal_backward': diagonalBackward,
   'aten::slice_backward': sliceBackward,
   'aten::select_backward': selectBackward,
 };

@@ -76,6 +76,7 @@ export const factoryLowerings: Readonly<Record<string, LoweringFn>> = {
   'aten::fill.Tensor': filledWith(1),
   'aten::new_full': filledWith(2),
   'aten::scalar_tensor': filledWith(0),
+  'aten::zero': constant(0),
   'aten::zeros': constant(0),
   'aten::zeros_like': constant(0),
   'aten::new_zeros': constant(0),

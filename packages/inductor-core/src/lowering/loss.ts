@@ -113,6 +113,17 @@ function huberSlope(m: ExprMath, x: Expr, y: Expr, delta: number): Expr {
   return m.min(m.max(m.sub(x, y), -delta), delta);
 }
 
+/** Logarithms are limited to -100, so that a wrong certainty costs much but not everything. */
+const binaryCrossEntropy: LoweringFn = (l, [self, target, weight, reduction], call) => {
+  const operands = [operandArg(self!, call.op), operandArg(target!, call.op), ...(weight instanceof LoweredTensor ? [weight] : [])];
+  const loss = elementwise(l, operands, call.dtype, (x, y, w) => {
+    const m = new ExprMath(l.ir);
+    const value = m.sub(m.mul(m.sub(y, 1), m.max(m.log1p(m.neg(x)), -100)), m.mul(y, m.max(m.log(x), -100)));
+    return w === undefined ? value : m.mul(value, w);
+  }, call.op);
+  return reduced(l, loss, reduction, call.dtype);
+};
+
 const bceWithLogits: LoweringFn = (l, [self, target, weight, posWeight, reduction], call) => {
   const operands = [operandArg(self!, call.op), operandArg(target!, call.op)];
   if (weight instanceof LoweredTensor) operands.push(weight);
@@ -143,5 +154,6 @@ export const lossDecompositions: Readonly<Record<string, LoweringFn>> = {
   'aten::smooth_l1_loss': elementwiseLoss(2, (m, x, y, args) => (Number(args[3]) === 0 ? m.abs(m.sub(x, y)) : m.div(huber(m, x, y, Number(args[3])), Number(args[3])))),
   'aten::smooth_l1_loss_backward': elementwiseLossBackward(3, (m, x, y, args) =>
     Number(args[4]) === 0 ? m.ir.op('sign', [m.sub(x, y)]) : m.div(huberSlope(m, x, y, Number(args[4])), Number(args[4]))),
+  'aten::binary_cross_entropy': binaryCrossEntropy,
   'aten::binary_cross_entropy_with_logits': bceWithLogits,
 };

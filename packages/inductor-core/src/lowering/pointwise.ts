@@ -159,6 +159,13 @@ function classify(op: 'isnan' | 'isinf'): LoweringFn {
   return (l, [self], call) => scalarOp(l, op, [tensorArg(self!, call.op)], tensorArg(self!, call.op).dtype);
 }
 
+/** Neither NaN nor infinite: x - x is 0. */
+const isfinite: LoweringFn = (l, [self], call) => {
+  const x = tensorArg(self!, call.op);
+  if (!isFloatingPoint(x.dtype)) return l.pointwise(x.sizes, l.ir.const('bool', 1));
+  return l.pointwise(x.sizes, l.ir.op('lt', [l.ir.op('abs', [x.expr]), l.ir.const(x.dtype, Infinity)]));
+};
+
 const logicalNot: LoweringFn = (l, [self], call) => scalarOp(l, 'not', [tensorArg(self!, call.op)], 'bool');
 
 const toDtype: LoweringFn = (l, [self], call) => castTensor(l, tensorArg(self!, call.op), call.dtype);
@@ -219,6 +226,8 @@ export const pointwiseLowerings: Readonly<Table> = {
   ...overloads('ge', compare('ge')),
   'aten::isnan': classify('isnan'),
   'aten::isinf': classify('isinf'),
+  'aten::isfinite': isfinite,
+  'aten::erfc': formula((m, x) => m.sub(1, m.erf(x))),
   'aten::logical_and': logical('and'),
   'aten::logical_or': logical('or'),
   'aten::logical_xor': logical('xor'),

@@ -8,6 +8,7 @@
 import type { DType } from '@tessera/tensor';
 import type { Expr } from '../ir/expr.js';
 import { operandArg, operandExpr, tensorArg } from './elementwise.js';
+import { ExprMath } from './expr-math.js';
 import type { LoweredTensor } from './lowered-tensor.js';
 import type { Lowering } from './lowering.js';
 import type { LoweringCall, LoweringFn } from './registry.js';
@@ -17,46 +18,70 @@ import { linearize } from './view.js';
 export const RNG_SEED = 'rng_seed';
 export const RNG_OFFSET = 'rng_offset';
 
-/** Numbers of the next random operator, one per element in row-major order. */
-export function draw(l: Lowering, distribution: 'uniform' | 'normal', sizes: readonly number[], dtype: DType = 'float32'): Expr {
+/** Numbers of the next random operator in float32, one per element in row-major order. */
+export function draw(l: Lowering, distribution: 'uniform' | 'normal', sizes: readonly number[]): Expr {
   const seed = l.scalar(RNG_SEED, 'int64');
   const base = l.scalar(RNG_OFFSET, 'int64');
   const offset = l.randomCount === 0 ? base : l.ir.op('add', [base, l.ir.const('int64', l.randomCount)]);
   l.randomCount++;
-  const number = l.ir.random('float32', distribution, seed, offset, linearize(l, l.vars(sizes), sizes));
-  return l.ir.cast(number, dtype);
+  return l.ir.random('float32', distribution, seed, offset, linearize(l, l.vars(sizes), sizes));
+}
+
+/** Uniform numbers in [0, 1) of a dtype: 16-bit floats take only the bits they hold, to stay below 1. */
+function uniform(l: Lowering, sizes: readonly number[], dtype: DType): Expr {
+  const number = draw(l, 'uniform', sizes);
+  const levels = dtype === 'float16' ? 2 ** 11 : dtype === 'bfloat16' ? 2 ** 8 : 0;
+  if (levels === 0) return l.ir.cast(number, dtype);
+  const m = new ExprMath(l.ir);
+  return m.cast(m.mul(l.ir.op('floor', [m.mul(number, levels)]), 1 / levels), dtype);
 }
 
 /** A tensor of draws. It gets memory when read more than once, like any expensive value. */
 function drawn(distribution: 'uniform' | 'normal'): LoweringFn {
-  return (l, _args, call) => l.pointwise(call.sizes, draw(l, distribution, call.sizes, call.dtype));
+  return (l, _args, call) =>
+    l.pointwise(call.sizes, distribution === 'uniform' ? uniform(l, call.sizes, call.dtype) : l.ir.cast(draw(l, 'normal', call.sizes), call.dtype));
 }
 
-/** Whether each element is kept, with probability 1 - p. */
-function keepMask(l: Lowering, sizes: readonly number[], keep: number): LoweredTensor {
-  return l.pointwise(sizes, l.ir.op('lt', [draw(l, 'uniform', sizes), l.ir.const('float32', keep)]));
+/** self, a, b: uniform in [a, b), or normal with mean a and deviation b. */
+function scaled(distribution: 'uniform' | 'normal'): LoweringFn {
+  return (l, [, a, b], call) => {
+    const m = new ExprMath(l.ir);
+    const number = distribution === 'uniform' ? uniform(l, call.sizes, call.dtype) : l.ir.cast(draw(l, 'normal', call.sizes), call.dtype);
+    const [from, to] = [a, b].map((arg) => operandExpr(l, operandArg(arg!, call.op), call.sizes, call.dtype)) as [Expr, Expr];
+    return l.pointwise(call.sizes, m.add(from, m.mul(number, distribution === 'uniform' ? m.sub(to, from) : to)));
+  };
 }
 
-/** native_dropout: input, p, train → output, mask. */
+/** Integers in [low, high), from the 24 bits of a uniform number. */
+function integers(l: Lowering, low: number, high: number, call: LoweringCall): LoweredTensor {
+  const m = new ExprMath(l.ir);
+  const bits = m.cast(m.mul(draw(l, 'uniform', call.sizes), 2 ** 24), 'int64');
+  return l.pointwise(call.sizes, m.cast(m.add(l.ir.op('remainder', [bits, l.ir.const('int64', high - low)]), low), call.dtype));
+}
+
+/** native_dropout: input, p, train → output, mask. Training always takes one offset, as eager does. */
 const nativeDropout: LoweringFn = (l, [input, p, train], call) => {
   const x = tensorArg(input!, call.op);
   const rate = Number(p);
-  if (train === false || rate === 0) return [x, l.pointwise(x.sizes, l.ir.const('bool', 1))];
-  if (rate === 1) return [l.pointwise(x.sizes, l.ir.const(x.dtype, 0)), l.pointwise(x.sizes, l.ir.const('bool', 0))];
-  const mask = keepMask(l, x.sizes, 1 - rate);
-  const scaled = l.ir.op('mul', [l.ir.op('mul', [x.expr, l.ir.cast(mask.expr, x.dtype)]), l.ir.const(x.dtype, 1 / (1 - rate))]);
-  return [l.pointwise(x.sizes, scaled), mask];
+  if (train === false) return [x, l.pointwise(x.sizes, l.ir.const('bool', 1))];
+  const m = new ExprMath(l.ir);
+  const mask = l.pointwise(x.sizes, m.lt(draw(l, 'uniform', x.sizes), 1 - rate));
+  return [l.pointwise(x.sizes, m.where(mask.expr, m.mul(x.expr, rate === 1 ? 0 : 1 / (1 - rate)), 0)), mask];
 };
 
 const nativeDropoutBackward: LoweringFn = (l, [grad, mask, scale], call) => {
   const g = tensorArg(grad!, call.op);
+  const m = new ExprMath(l.ir);
   const keep = operandExpr(l, tensorArg(mask!, call.op), g.sizes, g.dtype);
-  const factor = operandExpr(l, operandArg(scale!, call.op), g.sizes, g.dtype);
-  return l.pointwise(g.sizes, l.ir.op('mul', [l.ir.op('mul', [g.expr, keep]), factor]));
+  return l.pointwise(g.sizes, m.mul(m.mul(g.expr, keep), operandExpr(l, operandArg(scale!, call.op), g.sizes, g.dtype)));
 };
 
+/** 1 with a probability that is compared in single precision. */
 function bernoulli(probability: (l: Lowering, args: Parameters<LoweringFn>[1], call: LoweringCall) => Expr): LoweringFn {
-  return (l, args, call) => l.pointwise(call.sizes, l.ir.cast(l.ir.op('lt', [draw(l, 'uniform', call.sizes), probability(l, args, call)]), call.dtype));
+  return (l, args, call) => {
+    const limit = probability(l, args, call);
+    return l.pointwise(call.sizes, l.ir.cast(l.ir.op('lt', [draw(l, 'uniform', call.sizes), limit]), call.dtype));
+  };
 }
 
 /** Lowerings by overload name. */
@@ -65,6 +90,10 @@ export const randomLowerings: Readonly<Record<string, LoweringFn>> = {
   'aten::rand_like': drawn('uniform'),
   'aten::randn': drawn('normal'),
   'aten::randn_like': drawn('normal'),
+  'aten::uniform': scaled('uniform'),
+  'aten::normal_functional': scaled('normal'),
+  'aten::randint': (l, [high], call) => integers(l, 0, Number(high), call),
+  'aten::randint.low': (l, [low, high], call) => integers(l, Number(low), Number(high), call),
   'aten::bernoulli': bernoulli((l, [self], call) => l.ir.cast(tensorArg(self!, call.op).expr, 'float32')),
   'aten::bernoulli.p': bernoulli((l, [, p], call) => operandExpr(l, operandArg(p!, call.op), call.sizes, 'float32')),
   'aten::native_dropout': nativeDropout,
