@@ -3,7 +3,7 @@
  */
 import { TesseraError } from '@tessera/shared';
 import type { OpOverload } from '../op/op-overload.js';
-import type { GradResult, NamedArgs, VjpContext } from '../op/op-record.js';
+import { type GradResult, type NamedArgs, type VjpContext, readsArgument } from '../op/op-record.js';
 import { sameNumbers } from '../shape.js';
 import { isTensor } from '../tensor-factory.js';
 import type { Tensor } from '../tensor.js';
@@ -54,8 +54,8 @@ export class OpNode extends GradNode {
     outMetas: readonly GradMeta[],
   ) {
     super(backwardName(op), edges, outMetas);
-    const saved = op.record.saved ?? [];
-    this.savedArgs = args.map((arg, i) => pack(arg, saved.includes(op.schema.args[i]!.name)));
+    const wants = (name: string): boolean => sources.some((source, i) => source.name === name && edges[i] !== null);
+    this.savedArgs = args.map((arg, i) => pack(arg, readsArgument(op.record, op.schema.args[i]!.name, wants)));
     this.sources = sources;
     this.targets = targets;
   }

@@ -8,6 +8,7 @@ import { TesseraError } from '@tessera/shared';
 import { bindAutograd, dispatchBelowAutograd } from '../dispatch/dispatcher.js';
 import { DTYPES, isFloatingPoint } from '../dtype.js';
 import { type OpOverload, getOp } from '../op/op-overload.js';
+import { readsArgument } from '../op/op-record.js';
 import { formatSizes } from '../shape.js';
 import { isTensor } from '../tensor-factory.js';
 import type { Tensor } from '../tensor.js';
@@ -58,7 +59,9 @@ function recordInPlace(op: OpOverload, args: readonly unknown[]): Tensor {
   const self = args[0] as Tensor;
   checkInPlaceLeaf(self);
   const functional = getOp(op.record.inplaceOf!);
-  const savesSelf = functional.record.saved?.includes(functional.schema.args[0]!.name) === true;
+  const formals = functional.schema.args;
+  const wants = (name: string): boolean => formals.some((formal, i) => formal.name === name && isTensor(args[i]) && requiresGrad(args[i]));
+  const savesSelf = readsArgument(functional.record, formals[0]!.name, wants);
   // The vjp wants self as it was before the op.
   const nodeArgs = savesSelf ? [cloneOf(self), ...args.slice(1)] : args;
   const selfEdge = gradEdge(self);

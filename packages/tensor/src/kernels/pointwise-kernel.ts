@@ -94,6 +94,7 @@ export function pointwiseKernel(fn: (...values: number[]) => number, options: Po
 /** What differs between the records of pointwise ops. */
 export interface PointwiseRecord extends PointwiseOptions {
   readonly saved?: readonly string[];
+  readonly savedFor?: OpRecord['savedFor'];
   /** Left out for ops through which no gradient flows. */
   readonly vjp?: Vjp;
 }
@@ -105,6 +106,7 @@ export function pointwise(fn: (...values: number[]) => number, options: Pointwis
     meta: pointwiseMeta(options),
     kernel: pointwiseKernel(fn, options),
     saved: options.saved,
+    savedFor: options.savedFor,
     vjp: options.vjp,
   };
 }

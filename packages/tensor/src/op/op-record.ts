@@ -90,6 +90,18 @@ export interface OpRecord {
    * arrive as shape-only FakeTensors, which must not be operands of ops.
    */
   readonly saved?: readonly string[];
+  /**
+   * The same, but only if the gradient of an argument is wanted: `{ other: ['self'] }` keeps self if the
+   * gradient of other is wanted. For vjps that compute each gradient on its own.
+   */
+  readonly savedFor?: Readonly<Record<string, readonly string[]>>;
   /** The functional overload that this in-place op is derived from. */
   readonly inplaceOf?: string;
+}
+
+/** Whether a record's vjp reads an argument, given which gradients are wanted. */
+export function readsArgument(record: OpRecord, name: string, wants: (argument: string) => boolean): boolean {
+  if (record.saved?.includes(name) === true) return true;
+  for (const argument in record.savedFor) if (record.savedFor[argument]!.includes(name) && wants(argument)) return true;
+  return false;
 }

@@ -35,7 +35,7 @@ const divOp = defineOp(
   pointwise((a, b) => a / b, {
     name: 'div',
     result: 'float',
-    saved: ['self', 'other'],
+    savedFor: { self: ['other'], other: ['self', 'other'] },
     vjp: ({ self, other }, { grad }) => ({
       self: () => div(grad, other as Tensor),
       other: () => neg(mul(grad, div(div(self as Tensor, other as Tensor), other as Tensor))),

@@ -24,7 +24,7 @@ const lerpScalarOp = defineOp('aten::lerp.Scalar(Tensor self, Tensor end, Scalar
   },
 ));
 const lerpTensorOp = defineOp('aten::lerp.Tensor(Tensor self, Tensor end, Tensor weight) -> Tensor', pointwise(interpolate, {
-  name: 'lerp', operands: ['self', 'end', 'weight'], saved: ['self', 'end', 'weight'],
+  name: 'lerp', operands: ['self', 'end', 'weight'], savedFor: { self: ['weight'], end: ['weight'], weight: ['self', 'end'] },
   vjp: ({ self, end, weight }, { grad }) => ({
     self: () => sub(grad, mul(grad, weight as Tensor)),
     end: () => mul(grad, weight as Tensor),
@@ -35,7 +35,7 @@ const lerpTensorOp = defineOp('aten::lerp.Tensor(Tensor self, Tensor end, Tensor
 const addcmulOp = defineOp('aten::addcmul(Tensor self, Tensor tensor1, Tensor tensor2, *, Scalar value=1) -> Tensor', pointwiseWith(
   ({ value }) => ((v) => (a, b, c) => a + v * b * c)(scalarValue(value as ScalarLike)),
   {
-    name: 'addcmul', operands: ['self', 'tensor1', 'tensor2'], saved: ['tensor1', 'tensor2'],
+    name: 'addcmul', operands: ['self', 'tensor1', 'tensor2'], savedFor: { tensor1: ['tensor2'], tensor2: ['tensor1'] },
     vjp: ({ tensor1, tensor2, value }, { grad }) => ({
       self: grad,
       tensor1: () => mul(grad, mul(tensor2 as Tensor, value as ScalarLike)),
@@ -46,7 +46,7 @@ const addcmulOp = defineOp('aten::addcmul(Tensor self, Tensor tensor1, Tensor te
 const addcdivOp = defineOp('aten::addcdiv(Tensor self, Tensor tensor1, Tensor tensor2, *, Scalar value=1) -> Tensor', pointwiseWith(
   ({ value }) => ((v) => (a, b, c) => a + (v * b) / c)(scalarValue(value as ScalarLike)),
   {
-    name: 'addcdiv', operands: ['self', 'tensor1', 'tensor2'], saved: ['tensor1', 'tensor2'],
+    name: 'addcdiv', operands: ['self', 'tensor1', 'tensor2'], savedFor: { tensor1: ['tensor2'], tensor2: ['tensor1', 'tensor2'] },
     vjp: ({ tensor1, tensor2, value }, { grad }) => ({
       self: grad,
       tensor1: () => mul(div(grad, tensor2 as Tensor), value as ScalarLike),

@@ -62,7 +62,7 @@ const mmOp = defineOp('aten::mm(Tensor self, Tensor mat2) -> Tensor', {
   tags: ['compute-intensive'],
   meta: ({ self, mat2 }) => productMeta('mm', self as Tensor, mat2 as Tensor, 2),
   kernel: ({ self, mat2 }, [out]) => productInto(out!, self as Tensor, mat2 as Tensor, null),
-  saved: ['self', 'mat2'],
+  savedFor: { self: ['mat2'], mat2: ['self'] },
   vjp: ({ self, mat2 }, { grad }) => ({ self: () => mm(grad, t(mat2 as Tensor)), mat2: () => mm(t(self as Tensor), grad) }),
 });
 
@@ -75,7 +75,7 @@ const addmmOp = defineOp('aten::addmm(Tensor self, Tensor mat1, Tensor mat2, *, 
     return meta;
   },
   kernel: ({ self, mat1, mat2, beta, alpha }, [out]) => productInto(out!, mat1 as Tensor, mat2 as Tensor, self as Tensor, factor(beta, out!), factor(alpha, out!)),
-  saved: ['mat1', 'mat2'],
+  savedFor: { mat1: ['mat2'], mat2: ['mat1'] },
   vjp: ({ mat1, mat2, beta, alpha }, { grad }) => ({
     self: () => scaled(grad, beta as ScalarLike),
     mat1: () => scaled(mm(grad, t(mat2 as Tensor)), alpha as ScalarLike),
@@ -88,7 +88,7 @@ const bmmOp = defineOp('aten::bmm(Tensor self, Tensor mat2) -> Tensor', {
   tags: ['compute-intensive'],
   meta: ({ self, mat2 }) => productMeta('bmm', self as Tensor, mat2 as Tensor, 3),
   kernel: ({ self, mat2 }, [out]) => productInto(out!, self as Tensor, mat2 as Tensor, null),
-  saved: ['self', 'mat2'],
+  savedFor: { self: ['mat2'], mat2: ['self'] },
   vjp: ({ self, mat2 }, { grad }) => ({
     self: () => bmm(grad, transpose(mat2 as Tensor, 1, 2)),
     mat2: () => bmm(transpose(self as Tensor, 1, 2), grad),
@@ -103,7 +103,7 @@ const baddbmmOp = defineOp('aten::baddbmm(Tensor self, Tensor batch1, Tensor bat
     return meta;
   },
   kernel: ({ self, batch1, batch2, beta, alpha }, [out]) => productInto(out!, batch1 as Tensor, batch2 as Tensor, self as Tensor, factor(beta, out!), factor(alpha, out!)),
-  saved: ['batch1', 'batch2'],
+  savedFor: { batch1: ['batch2'], batch2: ['batch1'] },
   vjp: ({ batch1, batch2, beta, alpha }, { grad }) => ({
     self: () => scaled(grad, beta as ScalarLike),
     batch1: () => scaled(bmm(grad, transpose(batch2 as Tensor, 1, 2)), alpha as ScalarLike),
@@ -124,7 +124,7 @@ const mvOp = defineOp('aten::mv(Tensor self, Tensor vec) -> Tensor', {
     multiplyAdd(readNumbers(self as Tensor), readNumbers(vec as Tensor), result, self.sizes[0], self.sizes[1], 1);
     writeNumbers(out!, result);
   },
-  saved: ['self', 'vec'],
+  savedFor: { self: ['vec'], vec: ['self'] },
   vjp: ({ self, vec }, { grad }) => ({ self: () => mul(unsqueeze(grad, 1), vec as Tensor), vec: () => mv(t(self as Tensor), grad) }),
 });
 
@@ -139,7 +139,7 @@ const dotOp = defineOp('aten::dot(Tensor self, Tensor tensor) -> Tensor', {
     const other = readNumbers(tensor as Tensor);
     writeNumbers(out!, [readNumbers(self as Tensor).reduce((total, value, i) => total + value * other[i]!, 0)]);
   },
-  saved: ['self', 'tensor'],
+  savedFor: { self: ['tensor'], tensor: ['self'] },
   vjp: ({ self, tensor }, { grad }) => ({ self: () => mul(grad, tensor as Tensor), tensor: () => mul(grad, self as Tensor) }),
 });
 

@@ -49,7 +49,7 @@ const mulOp = defineOp(
     },
     {
       name: 'mul',
-      saved: ['self', 'other'],
+      savedFor: { self: ['other'], other: ['self'] },
       vjp: ({ self, other }, { grad }) => ({ self: () => mul(grad, other as Tensor), other: () => mul(grad, self as Tensor) }),
     },
   ),

@@ -1,0 +1,205 @@
+import { describe, expect, it } from 'vitest';
+import {
+  type Tensor, enableGrad, grad, inferenceMode, isGradEnabled, noGrad, ones, randn, relu, setDetectAnomaly, setGradEnabled, tensor, zeros,
+} from '../src/index.js';
+
+describe('backward', () => {
+  it('accumulates over calls and over uses', () => {
+    const x = tensor([2], { requiresGrad: true });
+    x.mul(x).add(x).backward();
+    expect(x.grad!.item()).toBe(5);
+    x.mul(3).backward();
+    expect(x.grad!.item()).toBe(8);
+  });
+
+  it('sums gradients of broadcast operands and casts them to the dtype of the input', () => {
+    const a = ones([3], { requiresGrad: true });
+    const b = ones([2, 1], { dtype: 'float64', requiresGrad: true });
+    a.mul(b).sum().backward();
+    expect(a.grad!.toArray()).toEqual([2, 2, 2]);
+    expect(a.grad!.dtype).toBe('float32');
+    expect(b.grad!.toArray()).toEqual([[3], [3]]);
+    expect(b.grad!.dtype).toBe('float64');
+  });
+
+  it('walks graphs of ten thousand nodes', () => {
+    const x = tensor([1], { requiresGrad: true, dtype: 'float64' });
+    let y: Tensor = x;
+    for (let i = 0; i < 10_000; i++) y = y.add(x, { alpha: 1e-4 });
+    y.backward();
+    expect(x.grad!.item()).toBeCloseTo(2, 6);
+  });
+
+  it('frees the graph unless told to retain it', () => {
+    const x = tensor([3], { requiresGrad: true });
+    const y = x.mul(x);
+    y.backward(null, { retainGraph: true });
+    y.backward();
+    expect(x.grad!.item()).toBe(12);
+    expect(() => y.backward()).toThrow(/backward through the graph a second time/);
+  });
+
+  it('restricts accumulation to the inputs given', () => {
+    const a = tensor([1], { requiresGrad: true });
+    const b = tensor([2], { requiresGrad: true });
+    a.mul(b).backward(null, { inputs: [b] });
+    expect(a.grad).toBeNull();
+    expect(b.grad!.item()).toBe(1);
+  });
+
+  it('says what is wrong with its start', () => {
+    expect(() => ones([2], { requiresGrad: true }).mul(2).backward()).toThrow(/grad can be implicitly created only for scalar outputs/);
+    expect(() => ones([]).backward()).toThrow(/does not require grad/);
+    expect(() => ones([2], { requiresGrad: true }).mul(2).backward(ones([3]))).toThrow(/Mismatch in shape/);
+    expect(() => zeros([2], { dtype: 'int64', requiresGrad: true })).toThrow(/only Tensors of floating point dtype/);
+  });
+
+  it('passes no gradient through comparisons, indices and rounding', () => {
+    const x = tensor([0.2, 1.7], { requiresGrad: true });
+    expect(x.gt(1).requiresGrad).toBe(false);
+    expect(x.argmax().requiresGrad).toBe(false);
+    x.round().sum().backward();
+    expect(x.grad!.toArray()).toEqual([0, 0]);
+  });
+});
+
+describe('version counters', () => {
+  it('catch a saved tensor that was modified', () => {
+    const x = ones([2], { requiresGrad: true });
+    const y = x.mul(2);
+    const loss = y.mul(y).sum();
+    y.add_(1);
+    expect(() => loss.backward()).toThrow(/modified by an inplace operation: \[Float \[2\]\].* is at version 1; expected version 0/);
+  });
+
+  it('catch a write through a view', () => {
+    const w = ones([2, 2]);
+    const x = ones([2, 2], { requiresGrad: true });
+    const loss = x.mul(w).sum();
+    w.select(0, 0).fill_(7);
+    expect(() => loss.backward()).toThrow(/inplace-version/);
+  });
+
+  it('do not mind writes to values that the gradient does not read', () => {
+    const x = ones([2], { requiresGrad: true });
+    const y = x.add(1);
+    const loss = y.mul(3).sum();
+    y.mul_(2);
+    loss.backward();
+    expect(x.grad!.toArray()).toEqual([3, 3]);
+  });
+
+  it('allow relu_ after an op that saved only its input', () => {
+    const x = tensor([-1, 2], { requiresGrad: true });
+    const y = x.mul(2);
+    y.relu_();
+    y.sum().backward();
+    expect(x.grad!.toArray()).toEqual([0, 2]);
+  });
+});
+
+describe('hooks', () => {
+  it('see and replace gradients of leaves and intermediates', () => {
+    const x = tensor([1, 2], { requiresGrad: true });
+    const seen: unknown[] = [];
+    const y = x.mul(3);
+    y.registerHook((g) => {
+      seen.push(g.toArray());
+    });
+    const handle = x.registerHook((g) => g.mul(10));
+    y.sum().backward();
+    expect(seen).toEqual([[1, 1]]);
+    expect(x.grad!.toArray()).toEqual([30, 30]);
+    handle.remove();
+    x.grad = null;
+    x.mul(3).sum().backward();
+    expect(x.grad!.toArray()).toEqual([3, 3]);
+  });
+
+  it('keep the gradient of an intermediate that asks for it', () => {
+    const x = tensor([1, 2], { requiresGrad: true });
+    const y = x.mul(2);
+    y.retainGrad();
+    y.mul(y).sum().backward();
+    expect(y.grad!.toArray()).toEqual([4, 8]);
+  });
+
+  it('refuse tensors without gradients', () => {
+    expect(() => ones([1]).registerHook(() => undefined)).toThrow(/doesn't require gradient/);
+  });
+});
+
+describe('grad', () => {
+  it('returns gradients without touching .grad', () => {
+    const x = tensor([1, 2], { requiresGrad: true });
+    const w = tensor([3, 4], { requiresGrad: true });
+    const [gx, gw] = grad(x.mul(w).sum(), [x, w]);
+    expect(gx!.toArray()).toEqual([3, 4]);
+    expect(gw!.toArray()).toEqual([1, 2]);
+    expect(x.grad).toBeNull();
+  });
+
+  it('takes gradients with respect to intermediates', () => {
+    const x = tensor([2], { requiresGrad: true });
+    const y = x.mul(x);
+    const [gy] = grad(y.mul(5), y);
+    expect(gy!.item()).toBe(5);
+  });
+
+  it('takes seeds, several outputs, and reports unused inputs', () => {
+    const x = tensor([1, 2], { requiresGrad: true });
+    const other = tensor([1], { requiresGrad: true });
+    const [g] = grad([x.mul(2), x.mul(x).sum()], x, { gradOutputs: [tensor([1, 10]), null] });
+    expect(g!.toArray()).toEqual([4, 24]);
+    expect(() => grad(x.sum(), [x, other])).toThrow(/appears to not have been used in the graph/);
+    expect(grad(x.sum(), [x, other], { allowUnused: true })[1]).toBeNull();
+    expect(() => grad(x.sum(), [ones([1])])).toThrow(/does not require grad/);
+    expect(() => grad([x.sum()], x, { gradOutputs: [null, null] })).toThrow(/got 2 gradOutputs for 1 outputs/);
+  });
+
+  it('differentiates twice and three times with createGraph', () => {
+    const x = tensor([2], { requiresGrad: true, dtype: 'float64' });
+    const [first] = grad(x.pow(4), x, { createGraph: true });
+    const [second] = grad(first!, x, { createGraph: true });
+    const [third] = grad(second!, x);
+    expect([first!.item(), second!.item(), third!.item()]).toEqual([32, 48, 48]);
+  });
+});
+
+describe('grad mode', () => {
+  it('nests and comes back after errors and promises', async () => {
+    noGrad(() => {
+      expect(isGradEnabled()).toBe(false);
+      enableGrad(() => expect(isGradEnabled()).toBe(true));
+    });
+    expect(() => noGrad(() => { throw new Error('x'); })).toThrow('x');
+    expect(isGradEnabled()).toBe(true);
+    await noGrad(async () => {
+      await Promise.resolve();
+      expect(isGradEnabled()).toBe(false);
+    });
+    expect(isGradEnabled()).toBe(true);
+    setGradEnabled(false);
+    expect(ones([1], { requiresGrad: true }).mul(2).requiresGrad).toBe(false);
+    setGradEnabled(true);
+    expect(inferenceMode(() => ones([1], { requiresGrad: true }).mul(2)).requiresGrad).toBe(false);
+  });
+});
+
+describe('anomaly mode', () => {
+  it('names the backward node that made a NaN and the forward call', () => {
+    setDetectAnomaly(true);
+    try {
+      const x = tensor([-1], { requiresGrad: true });
+      expect(() => x.sqrt().sum().backward()).toThrow(/Function 'SqrtBackward0' returned nan values in its 0th output/);
+    } finally {
+      setDetectAnomaly(false);
+    }
+  });
+});
+
+it('a relu of random values has the gradient of its mask', () => {
+  const x = randn([50], { requiresGrad: true });
+  relu(x).sum().backward();
+  expect(x.grad!.toArray()).toEqual(x.detach().gt(0).to('float32').toArray());
+});
