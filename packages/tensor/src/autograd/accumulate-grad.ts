@@ -7,6 +7,7 @@ import { GradNode } from './grad-node.js';
 import type { Tensor } from '../tensor.js';
 import { gradMode } from './grad-mode.js';
 import type { Storage } from '../memory/storage.js';
+import { keep } from '../memory/tidy.js';
 
 /** See the file header. Holds its leaf strongly; the leaf holds it. */
 export class AccumulateGrad extends GradNode {
@@ -20,6 +21,8 @@ export class AccumulateGrad extends GradNode {
     const meta = autogradMeta(this.leaf);
     // With createGraph (grad mode on) the sum must stay differentiable; otherwise it is done in place.
     meta.grad = meta.grad === null ? ownedGradient(grad) : addGradients(meta.grad, grad, !gradMode.enabled);
+    // The leaf holds its gradient beyond the scope of this backward pass.
+    keep(meta.grad);
     for (const hook of meta.postAccumulateHooks ?? []) hook(this.leaf);
     return [];
   }

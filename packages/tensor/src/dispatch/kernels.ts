@@ -134,9 +134,9 @@ function runFunctional(op: OpOverload, args: readonly unknown[], into: readonly 
   }
   const device = deviceOf(op, args);
   if (!fake && op.record.meta === undefined) missingKernel(op, device);
+  if (!fake) assertAllReadable(op, args);
   const outs = into ?? outputMetas(op, args).map(fake ? fakeFromMeta : emptyFromMeta);
   if (fake) return outs;
-  assertAllReadable(op, args);
   if (kernelProvider(device)?.run(op, args, outs) === true) return outs;
   if (device === 'cpu' && op.record.kernel !== undefined) {
     op.record.kernel(op.bind(args), outs);

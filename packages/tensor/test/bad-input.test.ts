@@ -1,0 +1,84 @@
+/**
+ * @file Bad input: a `TesseraError` that names the operator, the shapes and the fix; nothing is corrupted.
+ */
+import { isTesseraError } from '@tessera/shared';
+import { describe, expect, it } from 'vitest';
+import {
+  arange, batchNorm, bitwiseAnd, callOp, cat, chunk, conv2d, crossEntropy, embedding, expand, gather, getOp, index, layerNorm, linear, maskedFill,
+  matmul, maxPool2d, mm, nllLoss, norm, ones, oneHot, pow, scatter, stack, tensor, topk, tril, zeros,
+} from '../src/index.js';
+
+const long = (...data: number[]) => tensor(data, { dtype: 'int64' });
+
+const cases: [what: string, call: () => unknown, code: string, message: RegExp][] = [
+  ['shapes that do not broadcast', () => ones([2, 3]).add(ones([4])), 'shape-mismatch', /add: .*\[2, 3\] and \[4\] do not broadcast/s],
+  ['matrices that do not fit', () => mm(ones([2, 3]), ones([2, 3])), 'shape-mismatch', /mat1 and mat2 shapes cannot be multiplied \(2x3 and 2x3\)/],
+  ['a matmul with a 0-d tensor', () => matmul(ones([]), ones([2])), 'shape-mismatch', /at least 1D/],
+  ['dtypes that do not fit', () => mm(ones([2, 2]), ones([2, 2], { dtype: 'float64' })), 'dtype-mismatch', /float32 != float64/],
+  ['a linear layer of the wrong width', () => linear(ones([2, 5]), ones([3, 4])), 'shape-mismatch', /has 5 features, but weight of shape \[3, 4\] takes 4/],
+  ['an impossible expand', () => expand(ones([2]), [3]), 'shape-mismatch', /expanded size of the tensor \(3\) must match the existing size \(2\)/],
+  ['a reshape to another size', () => ones([6]).reshape([4]), 'shape-mismatch', /shape '\[4\]' is invalid for input of size 6/],
+  ['a dimension that is not there', () => ones([2]).sum(1), 'invalid-dim', /expected to be in range of \[-1, 0\], but got 1/],
+  ['a dimension named twice', () => ones([2, 2]).sum([0, -2]), 'invalid-dim', /appears multiple times/],
+  ['a maximum of nothing', () => zeros([0]).amax(), 'shape-mismatch', /to have non-zero size/],
+  ['a mean of integers', () => arange(3).mean(), 'dtype-unsupported', /mean\(\).*int64/],
+  ['a norm of integers', () => norm(arange(3)), 'dtype-unsupported', /floating point/],
+  ['bits of floats', () => bitwiseAnd(ones([1]), 1), 'dtype-unsupported', /not implemented for float32/],
+  ['integers to negative powers', () => pow(arange(3), -1), 'invalid-argument', /negative integer powers/],
+  ['integer division by zero', () => arange(3).div(arange(3), { roundingMode: 'floor' }), 'invalid-argument', /division by zero/],
+  ['a mask that is not bool', () => maskedFill(ones([2]), ones([2]), 0), 'dtype-mismatch', /boolean masks/],
+  ['nothing to join', () => cat([]), 'invalid-argument', /non-empty list/],
+  ['parts that do not join', () => cat([ones([2, 2]), ones([2, 3])], 0), 'shape-mismatch', /must match except in dimension 0/],
+  ['scalars to join', () => cat([ones([]), ones([])]), 'shape-mismatch', /zero-dimensional/],
+  ['shapes that do not stack', () => stack([ones([2]), ones([3])]), 'shape-mismatch', /\[2\] at entry 0 and \[3\] at entry 1/],
+  ['no chunks', () => chunk(ones([2]), 0), 'invalid-argument', /greater than 0/],
+  ['an index out of range', () => index(ones([3]), [long(3)]), 'index-out-of-range', /index 3 is out of bounds for dimension with size 3/],
+  ['too many indices', () => index(ones([3]), [long(0), long(0)]), 'shape-mismatch', /too many indices/],
+  ['a float index', () => index(ones([3]), [ones([1])]), 'dtype-mismatch', /must be long/],
+  ['an embedding index out of range', () => embedding(ones([4, 2]), long(4)), 'index-out-of-range', /embedding: index 4/],
+  ['an index of another rank', () => gather(ones([2, 2]), 0, long(0)), 'shape-mismatch', /Expected index \[1\]/],
+  ['a scatter out of range', () => scatter(ones([2]), 0, long(5), 1), 'index-out-of-range', /scatter: index 5/],
+  ['more than there are', () => topk(ones([2]), 3), 'invalid-argument', /k = 3, dimension 0 has size 2/],
+  ['a triangle of a vector', () => tril(ones([2])), 'invalid-dim', /at least 2 dimensions/],
+  ['one-hot of floats', () => oneHot(ones([2]), 3), 'dtype-mismatch', /LongTensor/],
+  ['an endless range', () => arange(0, 5, -1), 'invalid-argument', /not reached with step -1/],
+  ['channels that do not fit', () => conv2d(ones([1, 3, 4, 4]), ones([2, 4, 3, 3])), 'shape-mismatch', /weight of size \[2, 4, 3, 3\] .*does not fit input of size \[1, 3, 4, 4\]/],
+  ['a kernel larger than the image', () => conv2d(ones([1, 1, 2, 2]), ones([1, 1, 3, 3])), 'shape-mismatch', /larger than the input/],
+  ['a stride that is not two numbers', () => conv2d(ones([1, 1, 4, 4]), ones([1, 1, 3, 3]), { stride: [1, 1, 1] }), 'invalid-argument', /stride must be a number or 2 numbers/],
+  ['too much pooling', () => maxPool2d(ones([1, 1, 2, 2]), 3), 'shape-mismatch', /Output size is too small/],
+  ['a norm of the wrong shape', () => layerNorm(ones([2, 3]), [4]), 'shape-mismatch', /expected input with shape \[\*, 4\], but got input of size \[2, 3\]/],
+  ['statistics of the wrong size', () => batchNorm(ones([2, 3]), { runningMean: ones([2]), runningVar: ones([3]) }), 'shape-mismatch', /running_mean should contain 3 elements not \[2\]/],
+  ['a target out of range', () => nllLoss(ones([2, 3]), long(0, 3)), 'index-out-of-range', /Target 3 is out of bounds for 3 classes/],
+  ['a target of another shape', () => crossEntropy(ones([2, 3]), long(0)), 'shape-mismatch', /target of shape \[1\] does not fit input of shape \[2, 3\]/],
+  ['a float target', () => crossEntropy(ones([2, 3]), ones([2])), 'dtype-mismatch', /expected scalar type Long/],
+  ['a reduction that is none', () => nllLoss(ones([2, 3]), long(0, 1), { reduction: 'avg' as 'mean' }), 'invalid-argument', /not a valid value for reduction/],
+  ['too few arguments', () => callOp(getOp('aten::mm'), [ones([2, 2])]), 'schema-arguments', /takes 2 arguments \(self, mat2\), got 1/],
+  ['an argument of the wrong kind', () => callOp(getOp('aten::mm'), [ones([2, 2]), 3]), 'schema-arguments', /argument 'mat2' must be Tensor, not number 3/],
+  ['an operator that does not exist', () => getOp('aten::ad.Tensor'), 'op-unknown', /There is no operator aten::ad\.Tensor/],
+  ['ragged nested arrays', () => tensor([[1, 2], [3]]), 'shape-mismatch', /must be rectangular/],
+];
+
+describe('bad input', () => {
+  it.each(cases)('%s is a clear error', (_what, call, code, message) => {
+    let caught: unknown;
+    try {
+      call();
+    } catch (error) {
+      caught = error;
+    }
+    expect(isTesseraError(caught)).toBe(true);
+    expect((caught as { code: string }).code).toBe(code);
+    expect((caught as Error).message).toMatch(message);
+    expect((caught as { hints: string[] }).hints.length).toBeGreaterThan(0);
+    // No input corrupts a later call.
+    expect(ones([2]).add(1).toArray()).toEqual([2, 2]);
+  });
+
+  it('lets NaN and infinity pass as values', () => {
+    const x = tensor([NaN, Infinity, -Infinity, 1]);
+    expect(x.relu().toArray()).toEqual([NaN, Infinity, 0, 1]);
+    expect(x.max().item()).toBeNaN();
+    expect(x.isfinite().toArray()).toEqual([false, false, false, true]);
+    expect(x.softmax(0).isnan().all().item()).toBe(1);
+  });
+});

@@ -1,0 +1,107 @@
+import { describe, expect, it } from 'vitest';
+import {
+  type DType, bernoulli, bernoulli_, dropout, getRngState, manualSeed, nativeDropout, normal_, ones, philoxUniform, rand, randLike,
+  randint, randn, randperm, setRngState, uniform_, zeros,
+} from '../src/index.js';
+
+function stats(values: ArrayLike<number>): { mean: number; deviation: number } {
+  const list = Array.from(values);
+  const mean = list.reduce((a, b) => a + b, 0) / list.length;
+  return { mean, deviation: Math.sqrt(list.reduce((a, b) => a + (b - mean) ** 2, 0) / list.length) };
+}
+
+const numbers = (t: { toTypedArray(): ArrayLike<number | bigint> }): number[] => Array.from(t.toTypedArray(), Number);
+
+describe('random operators', () => {
+  it('repeat from a seed, and each takes one offset', () => {
+    manualSeed(7);
+    const first = [rand([3]), randn([2]), randint(0, 10, [4])].map((t) => t.toArray());
+    expect(getRngState().offset).toBe(3);
+    manualSeed(7);
+    expect([rand([3]), randn([2]), randint(0, 10, [4])].map((t) => t.toArray())).toEqual(first);
+    manualSeed(8);
+    expect(rand([3]).toArray()).not.toEqual(first[0]);
+  });
+
+  it('make element i from Philox at (seed, offset, i), so compiled code can repeat them', () => {
+    manualSeed(123);
+    rand([5]);
+    const { seed, offset } = getRngState();
+    const x = rand([4]);
+    expect(numbers(x)).toEqual([0, 1, 2, 3].map((i) => philoxUniform(seed, offset, i)));
+  });
+
+  it('restore a saved state', () => {
+    const state = getRngState();
+    const a = randn([10]).toArray();
+    setRngState(state);
+    expect(randn([10]).toArray()).toEqual(a);
+  });
+
+  it('have the right distributions', () => {
+    manualSeed(1);
+    const uniform = stats(numbers(rand([20_000])));
+    expect(uniform.mean).toBeCloseTo(0.5, 1);
+    expect(uniform.deviation).toBeCloseTo(Math.sqrt(1 / 12), 2);
+    const normal = stats(numbers(randn([20_000])));
+    expect(Math.abs(normal.mean)).toBeLessThan(0.03);
+    expect(normal.deviation).toBeCloseTo(1, 1);
+    const shifted = stats(numbers(normal_(zeros([20_000]), 5, 2)));
+    expect(shifted.mean).toBeCloseTo(5, 0);
+    expect(shifted.deviation).toBeCloseTo(2, 0);
+    expect(stats(numbers(bernoulli_(zeros([20_000]), 0.2))).mean).toBeCloseTo(0.2, 1);
+    const dice = numbers(randint(1, 7, [12_000]));
+    for (let face = 1; face <= 6; face++) expect(dice.filter((d) => d === face).length).toBeGreaterThan(1700);
+  });
+
+  it.each<DType>(['float32', 'float64', 'float16', 'bfloat16'])('stay below 1 in %s', (dtype) => {
+    manualSeed(3);
+    const values = numbers(rand([50_000], { dtype }));
+    expect(Math.max(...values)).toBeLessThan(1);
+    expect(Math.min(...values)).toBeGreaterThanOrEqual(0);
+    expect(Math.max(...numbers(uniform_(zeros([10_000], { dtype }), -2, 2)))).toBeLessThanOrEqual(2);
+  });
+
+  it('permute without loss', () => {
+    manualSeed(5);
+    const order = numbers(randperm(100));
+    expect([...order].sort((a, b) => a - b)).toEqual(Array.from({ length: 100 }, (_, i) => i));
+    expect(order).not.toEqual([...order].sort((a, b) => a - b));
+    expect(randperm(3).dtype).toBe('int64');
+  });
+
+  it('follow the probabilities of a tensor', () => {
+    manualSeed(9);
+    expect(numbers(bernoulli(zeros([50])))).toEqual(Array(50).fill(0));
+    expect(numbers(bernoulli(ones([50])))).toEqual(Array(50).fill(1));
+    expect(() => bernoulli(ones([2]).mul(2))).toThrow(/0 <= p <= 1/);
+  });
+
+  it('keep layout and dtype in the _like forms', () => {
+    const x = zeros([2, 3], { dtype: 'float64' }).permute([1, 0]);
+    const y = randLike(x);
+    expect([y.dtype, y.strides]).toEqual(['float64', [1, 3]]);
+  });
+});
+
+describe('dropout', () => {
+  it('zeroes the share p, scales the rest, and differentiates with the same mask', () => {
+    manualSeed(11);
+    const x = ones([10_000], { requiresGrad: true });
+    const y = dropout(x, 0.25);
+    const kept = numbers(y.detach());
+    expect(new Set(kept.map((v) => Math.round(v * 1000)))).toEqual(new Set([0, 1333]));
+    expect(kept.filter((v) => v === 0).length / kept.length).toBeCloseTo(0.25, 1);
+    y.sum().backward();
+    expect(numbers(x.grad!)).toEqual(kept);
+  });
+
+  it('does nothing in evaluation or with p = 0, and everything with p = 1', () => {
+    const x = ones([5]);
+    expect(dropout(x, 0.5, false)).toBe(x);
+    expect(dropout(x, 0)).toBe(x);
+    expect(numbers(dropout(x, 1))).toEqual([0, 0, 0, 0, 0]);
+    expect(numbers(nativeDropout(x, 0.5, false)[1])).toEqual([1, 1, 1, 1, 1]);
+    expect(() => dropout(x, 1.5)).toThrow(/between 0 and 1/);
+  });
+});
