@@ -1,0 +1,159 @@
+import type { Node } from '@tessera/graph';
+import { describe, expect, it } from 'vitest';
+import { type ExecutionPlan, compileGraph, printKernel, verifyPlan } from '../src/index.js';
+import { GraphBuilder, target } from './graph-builder.js';
+
+function plan(build: (b: GraphBuilder) => readonly Node[], overrides: Parameters<typeof target>[0] = {}): ExecutionPlan {
+  const b = new GraphBuilder();
+  const outputs = build(b);
+  const compiled = compileGraph(b.done(...outputs), { backend: target(overrides), name: 'test' });
+  verifyPlan(compiled);
+  return compiled;
+}
+
+function text(p: ExecutionPlan): string {
+  return p.kernels.map(printKernel).join('\n');
+}
+
+describe('fusion', () => {
+  it('joins a reduction with its producer and consumer, also through a transposed view', () => {
+    const p = plan((b) => {
+      const x = b.op('mul.Tensor', b.input([6, 8]), 2);
+      return [b.op('sub.Tensor', b.op('permute', x, [1, 0]), b.op('sum.dim_IntList', b.op('permute', x, [1, 0]), [0], true))];
+    });
+    expect(p.launches.length).toBe(1);
+  });
+
+  it('reduces columns and feeds the result back over rows in one kernel', () => {
+    const p = plan((b) => {
+      const x = b.input([6, 8]);
+      return [b.op('div.Tensor', x, b.op('sum.dim_IntList', x, [0], true))];
+    });
+    expect(text(p)).toMatchInlineSnapshot(`
+      "loop fused_sum_div_0(in0: f32, write out0: f32)
+        for [i0:8] inner [r0:6]
+        inner:
+          t0: f32 = in0[8*r0 + i0]
+          acc0: f32 = sum(t0)
+        inner:
+          t0: f32 = in0[8*r0 + i0]
+          t1: f32 = t0 / acc0
+          out0[8*r0 + i0] = t1"
+    `);
+  });
+
+  it('keeps reductions over different dimensions apart', () => {
+    const p = plan((b) => {
+      const x = b.input([6, 8]);
+      return [b.op('sum.dim_IntList', x, [0]), b.op('sum.dim_IntList', x, [1])];
+    });
+    expect(p.launches.length).toBe(2);
+  });
+
+  it('does not close a circle: a consumer of both a kernel and its consumer stays apart', () => {
+    // total depends on every element of y, and z on y and total: y and z cannot share a kernel.
+    const p = plan((b) => {
+      const x = b.input([6, 8]);
+      const y = b.op('exp', x);
+      const total = b.op('sum.dim_IntList', b.op('permute', b.op('mm', y, b.op('permute', y, [1, 0])), [1, 0]), null);
+      return [b.op('add.Tensor', y, total), y];
+    });
+    const order = p.launches.map((launch) => p.kernels[launch.kernel]!.name);
+    expect(order.length).toBeGreaterThanOrEqual(3);
+    verifyPlan(p);
+  });
+
+  it('respects the number of buffers that one kernel may have', () => {
+    const build = (b: GraphBuilder): Node[] => {
+      const inputs = Array.from({ length: 12 }, () => b.input([32]));
+      return inputs.map((x) => b.op('add.Tensor', x, inputs[0]!));
+    };
+    for (const limit of [4, 8, 16]) {
+      const p = plan(build, { maxBuffersPerKernel: limit });
+      for (const kernel of p.kernels) expect(kernel.params.length).toBeLessThanOrEqual(limit);
+    }
+    expect(plan(build, { maxBuffersPerKernel: 64 }).launches.length).toBe(1);
+  });
+
+  it('folds a cheap producer with one use into a product, and an expensive one not', () => {
+    const cheap = plan((b) => [b.op('mm', b.op('_to_copy', b.input([8, 16], 'float16'), 'float32'), b.input([16, 4]))]);
+    expect(cheap.launches.length).toBe(1);
+    const costly = plan((b) => [b.op('mm', b.op('exp', b.input([8, 16])), b.input([16, 4]))]);
+    expect(costly.launches.length).toBe(2);
+  });
+
+  it('stores a head-splitting view of a product straight from its epilogue, without divisions', () => {
+    const p = plan((b) => {
+      const product = b.op('mm', b.input([24, 16]), b.input([16, 32]));
+      const heads = b.op('permute', b.op('view', product, [2, 12, 4, 8]), [0, 2, 1, 3]);
+      return [b.op('clone', b.op('mul.Tensor', heads, 0.5), 'contiguous')];
+    });
+    expect(p.launches.length).toBe(1);
+    expect(text(p)).toMatchInlineSnapshot(`
+      "matmul fused_mm_mul_0(in0: f32, in1: f32, write out0: f32)
+        batch [] m [m0:2, m1:12] n [n0:4, n1:8] k [k0:16] acc f32
+        a:
+          t0: f32 = in0[192*m0 + 16*m1 + k0]
+          a = t0
+        b:
+          t0: f32 = in1[32*k0 + 8*n0 + n1]
+          b = t0
+        epilogue:
+          t0: f32 = acc0 * 0.5
+          out0[384*m0 + 96*n0 + 8*m1 + n1] = t0"
+    `);
+  });
+
+  it('splits a reduction of everything into pieces for a parallel backend', () => {
+    const p = plan((b) => [b.op('sum.dim_IntList', b.input([512, 512]), null)], { parallelism: 8, splitReductionThreshold: 4096 });
+    expect(text(p)).toMatchInlineSnapshot(`
+      "loop fused_sum_0(in0: f32, write out0: f32)
+        for [i0:8] inner [r0:32768]
+        inner:
+          t0: f32 = in0[32768*i0 + r0]
+          acc0: f32 = sum(t0)
+        outer:
+          out0[i0] = acc0
+      loop fused_sum_1(in0: f32, write out0: f32)
+        for [] inner [r0:8]
+        inner:
+          t0: f32 = in0[r0]
+          acc0: f32 = sum(t0)
+        outer:
+          out0[0] = acc0"
+    `);
+  });
+
+  it('combines the places of pieces when it splits an argmax', () => {
+    const p = plan((b) => [b.op('argmax', b.input([4096]), null)], { parallelism: 4, splitReductionThreshold: 1024 });
+    expect(p.launches.length).toBeLessThanOrEqual(3);
+  });
+
+  it('orders loops so that stores are contiguous and merges what moves together', () => {
+    const p = plan((b) => [b.op('relu', b.input([4, 5, 6], 'float32', [1, 24, 4]))]);
+    expect(p.kernels[0]).toMatchObject({ outer: [{ name: 'i0', size: 120 }] });
+  });
+
+  it('puts a mutated input after all readers of its old value', () => {
+    const p = plan((b) => {
+      const [x, y] = [b.input([8, 8]), b.input([8, 8])];
+      const product = b.op('mm', x, y);
+      const next = b.op('add.Tensor', x, y);
+      b.mutate(x, next);
+      return [product];
+    });
+    const writes = p.launches.findIndex((launch) => launch.buffers.some((at, i) => p.buffers[at]!.source.kind === 'input' && p.kernels[launch.kernel]!.params[i]!.access !== 'read'));
+    const product = p.launches.findIndex((launch) => p.kernels[launch.kernel]!.kind === 'matmul');
+    expect(writes).toBeGreaterThan(product);
+  });
+
+  it('swaps two inputs through scratch memory', () => {
+    const p = plan((b) => {
+      const [x, y] = [b.input([8]), b.input([8])];
+      b.mutate(x, b.op('mul.Tensor', y, 2));
+      b.mutate(y, b.op('mul.Tensor', x, 3));
+      return [];
+    });
+    expect(p.buffers.some((buffer) => buffer.source.kind === 'arena')).toBe(true);
+  });
+});
