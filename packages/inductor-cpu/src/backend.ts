@@ -1,7 +1,14 @@
 /**
  * @file `cpuBackend`: WebAssembly with SIMD and threads, behind the `KernelBackend` contract.
  */
-import type { Executable, ExecutionPlan, ExternKernel, FusedKernel, KernelBackend, KernelSource } from '@tessera/inductor-core';
+import type {
+  Executable,
+  ExecutionPlan,
+  ExternKernel,
+  FusedKernel,
+  KernelBackend,
+  KernelSource,
+} from '@tessera/inductor-core';
 import { DTYPES, type DType } from '@tessera/tensor';
 import type { CodeOptions } from './body/vector-builder.js';
 import type { KernelCode } from './kernel-code.js';
@@ -21,8 +28,13 @@ function codeOptions(): CodeOptions {
 }
 
 /** Code of a kernel, not yet linked. @throws kernel-missing when an operation has no form, plan-invalid */
-export function generateKernel(kernel: Exclude<FusedKernel, ExternKernel>, options: CodeOptions = codeOptions()): KernelCode {
-  return kernel.kind === 'loop' ? generateLoopKernel(kernel, options) : generateMatmul(kernel, options);
+export function generateKernel(
+  kernel: Exclude<FusedKernel, ExternKernel>,
+  options: CodeOptions = codeOptions(),
+): KernelCode {
+  return kernel.kind === 'loop'
+    ? generateLoopKernel(kernel, options)
+    : generateMatmul(kernel, options);
 }
 
 /** The CPU backend. */

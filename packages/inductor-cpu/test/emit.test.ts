@@ -26,14 +26,26 @@ import { WasmFunction } from '../src/emit/wasm-function.js';
 import { expectTextEqualsBinary } from './wabt-check.js';
 
 const MEMORY = { minPages: 1, maxPages: 16, shared: true };
-const TYPES: Record<string, ResultType> = { i: 'i32', l: 'i64', f: 'f32', d: 'f64', v: 'v128', '': 'void' };
+const TYPES: Record<string, ResultType> = {
+  i: 'i32',
+  l: 'i64',
+  f: 'f32',
+  d: 'f64',
+  v: 'v128',
+  '': 'void',
+};
 
 /** One function per instruction of a table, its operands being parameters. */
-function oneFunctionEach(table: object, make: (name: string, operands: Code[]) => Code): WasmFunction<ResultType>[] {
+function oneFunctionEach(
+  table: object,
+  make: (name: string, operands: Code[]) => Code,
+): WasmFunction<ResultType>[] {
   return Object.entries(table).flatMap(([signature, group]) => {
     const [params = '', result = ''] = signature.split('>');
     return Object.keys(group as object).map((name) => {
-      const types = Object.fromEntries([...params].map((letter, i) => [`p${i}`, TYPES[letter] as ValType]));
+      const types = Object.fromEntries(
+        [...params].map((letter, i) => [`p${i}`, TYPES[letter] as ValType]),
+      );
       const f = new WasmFunction(name, types, TYPES[result] as ResultType);
       const code = make(name, [...f.params]);
       if (code.type === 'void') f.do(code);
@@ -48,7 +60,12 @@ type Loose = (...args: unknown[]) => Code;
 const TABLES: [string, WasmFunction<ResultType>[]][] = [
   ['plain', oneFunctionEach(OPCODES, (name, args) => (op as Loose)(name, ...args))],
   ['memory', oneFunctionEach(MEMORY_OPCODES, (name, args) => (memory as Loose)(name, 40, ...args))],
-  ['lane memory', oneFunctionEach(LANE_MEMORY_OPCODES, (name, args) => (laneMemory as Loose)(name, 300, 1, ...args))],
+  [
+    'lane memory',
+    oneFunctionEach(LANE_MEMORY_OPCODES, (name, args) =>
+      (laneMemory as Loose)(name, 300, 1, ...args),
+    ),
+  ],
   ['lane', oneFunctionEach(LANE_OPCODES, (name, args) => (lane as Loose)(name, 1, ...args))],
 ];
 
@@ -70,7 +87,13 @@ describe('instruction table', () => {
 
 describe('WasmFunction', () => {
   it('runs structured control flow, calls, imports and globals, and prints what it encodes', () => {
-    const log: ImportedFunction & { result: 'f64' } = { kind: 'import', module: 'math', name: 'log', params: ['f64'], result: 'f64' };
+    const log: ImportedFunction & { result: 'f64' } = {
+      kind: 'import',
+      module: 'math',
+      name: 'log',
+      params: ['f64'],
+      result: 'f64',
+    };
     const counter = global('counter', i32(5));
     const square = new WasmFunction('square', { x: 'f64' }, 'f64');
     square.return(op('f64.mul', square.param<'f64'>('x'), square.param<'f64'>('x')));
@@ -115,27 +138,39 @@ describe('WasmFunction', () => {
     f.for('i', i32(0), 4, 1, () => f.set(sum, op('i32.add', sum, x)));
     f.into(hoisted, () => f.set(x, i32(7)));
     f.return(sum);
-    const { hoist } = new WebAssembly.Instance(new WebAssembly.Module(assembleModule({ memory: MEMORY, functions: [f] })), {
-      env: { memory: new WebAssembly.Memory({ initial: 1, maximum: 16, shared: true }) },
-    }).exports as unknown as { hoist(): number };
+    const { hoist } = new WebAssembly.Instance(
+      new WebAssembly.Module(assembleModule({ memory: MEMORY, functions: [f] })),
+      {
+        env: { memory: new WebAssembly.Memory({ initial: 1, maximum: 16, shared: true }) },
+      },
+    ).exports as unknown as { hoist(): number };
     expect(hoist()).toBe(28);
   });
 
   it('encodes constants of every type exactly', () => {
     const f = new WasmFunction('constants', {});
     const address = 0;
-    for (const [i, code] of [f32x4(1, -0, NaN, Infinity), f32x4(1e-45), f64x2(Math.PI, -Infinity), i32x4(-1, 2 ** 31 - 1, -(2 ** 31), 7), i64x2(-1n, 2n ** 62n)].entries()) {
+    for (const [i, code] of [
+      f32x4(1, -0, NaN, Infinity),
+      f32x4(1e-45),
+      f64x2(Math.PI, -Infinity),
+      i32x4(-1, 2 ** 31 - 1, -(2 ** 31), 7),
+      i64x2(-1n, 2n ** 62n),
+    ].entries()) {
       f.do(memory('v128.store', 16 * i, i32(address), code));
     }
     f.do(memory('f32.store', 80, i32(address), f32(0.1)));
     f.do(memory('i32.store', 84, i32(address), i32(0xdeadbeef)));
     f.do(memory('i64.store', 88, i32(address), i64(2n ** 63n - 1n)));
-    f.do(memory('v128.store', 96, i32(address), shuffle32([3, 2, 1, 4], i32x4(0, 1, 2, 3), i32x4(9))));
+    f.do(
+      memory('v128.store', 96, i32(address), shuffle32([3, 2, 1, 4], i32x4(0, 1, 2, 3), i32x4(9))),
+    );
     const spec = { memory: MEMORY, functions: [f] };
     expectTextEqualsBinary(spec);
     const shared = new WebAssembly.Memory({ initial: 1, maximum: 16, shared: true });
-    const { constants } = new WebAssembly.Instance(new WebAssembly.Module(assembleModule(spec)), { env: { memory: shared } })
-      .exports as unknown as { constants(): void };
+    const { constants } = new WebAssembly.Instance(new WebAssembly.Module(assembleModule(spec)), {
+      env: { memory: shared },
+    }).exports as unknown as { constants(): void };
     constants();
     const floats = new Float32Array(shared.buffer);
     const ints = new Int32Array(shared.buffer);

@@ -11,7 +11,16 @@ const COUNT = Number(process.env.FUZZ_COUNT ?? 400);
 const PER_TEST = 50;
 
 const TOLERANCE: Record<DType, number> = {
-  float32: 2e-4, float64: 2e-4, float16: 2e-3, bfloat16: 2e-2, int64: 0, int32: 0, int16: 0, int8: 0, uint8: 0, bool: 0,
+  float32: 2e-4,
+  float64: 2e-4,
+  float16: 2e-3,
+  bfloat16: 2e-2,
+  int64: 0,
+  int32: 0,
+  int16: 0,
+  int8: 0,
+  uint8: 0,
+  bool: 0,
 };
 
 /** Compares one kernel; returns what differs first. */
@@ -25,8 +34,12 @@ function difference(seed: number): string | undefined {
   for (const { name, dtype } of kernel.params) {
     for (const [i, value] of (wanted[name] as number[]).entries()) {
       const x = (got[name] as number[])[i] as number;
-      const close = Object.is(x, value) || x === value || Math.abs(x - value) <= TOLERANCE[dtype] * Math.max(1, Math.abs(value));
-      if (!close) return `seed ${seed}: ${name}[${i}] is ${x}, expected ${value}\n${printKernel(kernel)}`;
+      const close =
+        Object.is(x, value) ||
+        x === value ||
+        Math.abs(x - value) <= TOLERANCE[dtype] * Math.max(1, Math.abs(value));
+      if (!close)
+        return `seed ${seed}: ${name}[${i}] is ${x}, expected ${value}\n${printKernel(kernel)}`;
     }
   }
   return undefined;
@@ -40,7 +53,10 @@ describe('random loop kernels', () => {
         try {
           found = difference(seed);
         } catch (error) {
-          throw new Error(`seed ${seed}: ${String(error)}\n${printKernel(randomKernel(seed).kernel)}`, { cause: error });
+          throw new Error(
+            `seed ${seed}: ${String(error)}\n${printKernel(randomKernel(seed).kernel)}`,
+            { cause: error },
+          );
         }
         if (found !== undefined) expect.fail(found);
       }

@@ -4,7 +4,14 @@
  * `vitest run -u` rewrites the files under `golden/`; read the difference before committing it. wabt
  * parses the text and must arrive at the bytes that are run.
  */
-import { IrBuilder, verifyKernel, type Expr, type IndexExpr, type LoopKernel, type Stage } from '@tessera/inductor-core';
+import {
+  IrBuilder,
+  verifyKernel,
+  type Expr,
+  type IndexExpr,
+  type LoopKernel,
+  type Stage,
+} from '@tessera/inductor-core';
 import { describe, expect, it } from 'vitest';
 import { generateLoopKernel } from '../src/loops/loop-kernel.js';
 import { expectTextEqualsBinary } from './wabt-check.js';
@@ -30,7 +37,19 @@ const DRAFTS: Readonly<Record<string, Draft>> = {
       const at = ir.sym('i');
       const x = ir.load('float32', 'x', at);
       const product = ir.op('mul', [ir.op('mul', [x, ir.op('sigmoid', [x])]), ir.op('tanh', [x])]);
-      return [{ kind: 'outer', body: [{ kind: 'store', buf: 'out', index: at, value: ir.op('add', [product, ir.load('float32', 'y', at)]) }] }];
+      return [
+        {
+          kind: 'outer',
+          body: [
+            {
+              kind: 'store',
+              buf: 'out',
+              index: at,
+              value: ir.op('add', [product, ir.load('float32', 'y', at)]),
+            },
+          ],
+        },
+      ];
     },
   },
   bias_relu: {
@@ -38,8 +57,23 @@ const DRAFTS: Readonly<Record<string, Draft>> = {
     reads: ['x', 'bias'],
     stages: (ir) => {
       const at = matrix(ir);
-      const sum = ir.op('add', [ir.load('float32', 'x', at), ir.load('float32', 'bias', ir.sym('j'))]);
-      return [{ kind: 'outer', body: [{ kind: 'store', buf: 'out', index: at, value: ir.op('maximum', [sum, ir.const('float32', 0)]) }] }];
+      const sum = ir.op('add', [
+        ir.load('float32', 'x', at),
+        ir.load('float32', 'bias', ir.sym('j')),
+      ]);
+      return [
+        {
+          kind: 'outer',
+          body: [
+            {
+              kind: 'store',
+              buf: 'out',
+              index: at,
+              value: ir.op('maximum', [sum, ir.const('float32', 0)]),
+            },
+          ],
+        },
+      ];
     },
   },
   softmax: {
@@ -50,8 +84,21 @@ const DRAFTS: Readonly<Record<string, Draft>> = {
       const x = ir.load('float32', 'x', matrix(ir));
       const e = ir.op('exp', [ir.op('sub', [x, ir.acc('float32', 0)])]);
       return [
-        { kind: 'inner', body: [{ kind: 'reduce', op: 'online_softmax', ids: [0, 1], dtype: 'float32', value: x }] },
-        { kind: 'inner', body: [{ kind: 'store', buf: 'out', index: matrix(ir), value: ir.op('div', [e, ir.acc('float32', 1)]) }] },
+        {
+          kind: 'inner',
+          body: [{ kind: 'reduce', op: 'online_softmax', ids: [0, 1], dtype: 'float32', value: x }],
+        },
+        {
+          kind: 'inner',
+          body: [
+            {
+              kind: 'store',
+              buf: 'out',
+              index: matrix(ir),
+              value: ir.op('div', [e, ir.acc('float32', 1)]),
+            },
+          ],
+        },
       ];
     },
   },
@@ -65,8 +112,21 @@ const DRAFTS: Readonly<Record<string, Draft>> = {
       const scale = ir.op('rsqrt', [ir.op('add', [variance, ir.const('float32', 1e-5)])]);
       const normal = ir.op('mul', [ir.op('sub', [x, ir.acc('float32', 0)]), scale]);
       return [
-        { kind: 'inner', body: [{ kind: 'reduce', op: 'welford', ids: [0, 1], dtype: 'float32', value: x }] },
-        { kind: 'inner', body: [{ kind: 'store', buf: 'out', index: matrix(ir), value: ir.op('mul', [normal, ir.load('float32', 'weight', ir.sym('j'))]) }] },
+        {
+          kind: 'inner',
+          body: [{ kind: 'reduce', op: 'welford', ids: [0, 1], dtype: 'float32', value: x }],
+        },
+        {
+          kind: 'inner',
+          body: [
+            {
+              kind: 'store',
+              buf: 'out',
+              index: matrix(ir),
+              value: ir.op('mul', [normal, ir.load('float32', 'weight', ir.sym('j'))]),
+            },
+          ],
+        },
       ];
     },
   },
@@ -79,7 +139,19 @@ const DRAFTS: Readonly<Record<string, Draft>> = {
   transpose: {
     outer: { j: COLUMNS, i: ROWS },
     reads: ['x'],
-    stages: (ir) => [{ kind: 'outer', body: [{ kind: 'store', buf: 'out', index: ir.add(ir.scale(ir.sym('j'), ROWS), ir.sym('i')), value: ir.load('float32', 'x', matrix(ir)) }] }],
+    stages: (ir) => [
+      {
+        kind: 'outer',
+        body: [
+          {
+            kind: 'store',
+            buf: 'out',
+            index: ir.add(ir.scale(ir.sym('j'), ROWS), ir.sym('i')),
+            value: ir.load('float32', 'x', matrix(ir)),
+          },
+        ],
+      },
+    ],
   },
   padded_shift: {
     outer: { i: ROWS, j: COLUMNS },
@@ -87,7 +159,11 @@ const DRAFTS: Readonly<Record<string, Draft>> = {
     stages: (ir) => {
       const left = ir.sub(ir.sym('j'), ir.int(1));
       const inside = ir.op('ge', [ir.index('int32', left), ir.const('int32', 0)]);
-      const value = ir.masked(inside, ir.load('float32', 'x', ir.add(ir.scale(ir.sym('i'), COLUMNS), left)), 0);
+      const value = ir.masked(
+        inside,
+        ir.load('float32', 'x', ir.add(ir.scale(ir.sym('i'), COLUMNS), left)),
+        0,
+      );
       return [{ kind: 'outer', body: [{ kind: 'store', buf: 'out', index: matrix(ir), value }] }];
     },
   },
@@ -107,11 +183,19 @@ function sumOf(ir: IrBuilder, value: Expr, index: IndexExpr): Stage[] {
 function kernelOf(name: string, { outer, inner = {}, reads, stages }: Draft): LoopKernel {
   const ir = new IrBuilder();
   for (const [variable, size] of Object.entries({ ...outer, ...inner })) ir.sym(variable, size);
-  const vars = (sizes: Readonly<Record<string, number>>): LoopKernel['outer'] => Object.entries(sizes).map(([variable, size]) => ({ name: variable, size }));
+  const vars = (sizes: Readonly<Record<string, number>>): LoopKernel['outer'] =>
+    Object.entries(sizes).map(([variable, size]) => ({ name: variable, size }));
   const kernel: LoopKernel = {
     kind: 'loop',
     name,
-    params: [...reads.map((buffer) => ({ name: buffer, dtype: 'float32' as const, access: 'read' as const })), { name: 'out', dtype: 'float32', access: 'write' }],
+    params: [
+      ...reads.map((buffer) => ({
+        name: buffer,
+        dtype: 'float32' as const,
+        access: 'read' as const,
+      })),
+      { name: 'out', dtype: 'float32', access: 'write' },
+    ],
     scalars: [],
     outer: vars(outer),
     inner: vars(inner),
@@ -125,20 +209,29 @@ describe('generated text', () => {
   for (const [name, draft] of Object.entries(DRAFTS)) {
     it(`of ${name} is as recorded`, async () => {
       const { func } = generateLoopKernel(kernelOf(name, draft), { relaxedSimd: false });
-      await expect(`${printFunctionWithDependencies(func)}\n`).toMatchFileSnapshot(`./golden/${name}.wat`);
+      await expect(`${printFunctionWithDependencies(func)}\n`).toMatchFileSnapshot(
+        `./golden/${name}.wat`,
+      );
     });
 
     for (const relaxedSimd of [false, true]) {
       it(`of ${name}${relaxedSimd ? ' with relaxed SIMD' : ''} assembles to the bytes that run`, () => {
         const { func } = generateLoopKernel(kernelOf(name, draft), { relaxedSimd });
-        expectTextEqualsBinary({ memory: { minPages: 1, maxPages: 65536, shared: true }, functions: [func], globals: [SCRATCH] });
+        expectTextEqualsBinary({
+          memory: { minPages: 1, maxPages: 65536, shared: true },
+          functions: [func],
+          globals: [SCRATCH],
+        });
       });
     }
   }
 
   it('is the same every time', () => {
     const draft = DRAFTS.softmax as Draft;
-    const text = (): string => printFunctionWithDependencies(generateLoopKernel(kernelOf('softmax', draft), { relaxedSimd: false }).func);
+    const text = (): string =>
+      printFunctionWithDependencies(
+        generateLoopKernel(kernelOf('softmax', draft), { relaxedSimd: false }).func,
+      );
     expect(text()).toBe(text());
   });
 });

@@ -5,7 +5,14 @@
  * is an error.
  */
 import type { FusedKernel } from '@tessera/inductor-core';
-import { bfloatToNumber, halfToNumber, itemSize, numberToBfloat, numberToHalf, type DType } from '@tessera/tensor';
+import {
+  bfloatToNumber,
+  halfToNumber,
+  itemSize,
+  numberToBfloat,
+  numberToHalf,
+  type DType,
+} from '@tessera/tensor';
 import { assembleModule } from '../src/emit/assemble-module.js';
 import { argumentBlockBytes, SCRATCH, scalarsOffset, type KernelCode } from '../src/kernel-code.js';
 
@@ -69,14 +76,22 @@ export interface LoadedKernel {
 /** Instantiates a kernel. */
 export function loadKernel(kernel: FusedKernel, code: KernelCode): LoadedKernel {
   const memory = new WebAssembly.Memory({ initial: 64, maximum: 16384, shared: true });
-  const bytes = assembleModule({ memory: { minPages: 1, maxPages: 65536, shared: true }, functions: [code.func], globals: [SCRATCH] });
-  const { exports } = new WebAssembly.Instance(new WebAssembly.Module(bytes), { env: { memory }, math: Math as unknown as WebAssembly.ModuleImports });
+  const bytes = assembleModule({
+    memory: { minPages: 1, maxPages: 65536, shared: true },
+    functions: [code.func],
+    globals: [SCRATCH],
+  });
+  const { exports } = new WebAssembly.Instance(new WebAssembly.Module(bytes), {
+    env: { memory },
+    math: Math as unknown as WebAssembly.ModuleImports,
+  });
   const entry = exports[code.name] as (args: number, begin: number, end: number) => void;
   return {
     bytes,
     run(buffers, scalars = {}, parts = 1) {
       const args = 64;
-      const scratch = args + 64 * Math.ceil(argumentBlockBytes(kernel.params.length, kernel.scalars.length) / 64);
+      const scratch =
+        args + 64 * Math.ceil(argumentBlockBytes(kernel.params.length, kernel.scalars.length) / 64);
       let top = scratch + 64 * Math.ceil(code.scratchBytesPerThread / 64);
       const places = kernel.params.map(({ name, dtype }) => {
         const address = top + GUARD_BYTES;
@@ -86,7 +101,8 @@ export function loadKernel(kernel: FusedKernel, code: KernelCode): LoadedKernel 
         return { name, dtype, address, data };
       });
       top += GUARD_BYTES;
-      if (top > memory.buffer.byteLength) memory.grow(Math.ceil((top - memory.buffer.byteLength) / 65536));
+      if (top > memory.buffer.byteLength)
+        memory.grow(Math.ceil((top - memory.buffer.byteLength) / 65536));
       const view = new DataView(memory.buffer);
       const u8 = new Uint8Array(memory.buffer);
       u8.fill(CANARY, scratch + 64 * Math.ceil(code.scratchBytesPerThread / 64), top);
@@ -94,19 +110,45 @@ export function loadKernel(kernel: FusedKernel, code: KernelCode): LoadedKernel 
         view.setUint32(args + 4 * i, address, true);
         data.forEach((value, k) => write(view, address + k * itemSize(dtype), dtype, value));
       });
-      kernel.scalars.forEach(({ name }, i) => view.setFloat64(args + scalarsOffset(kernel.params.length) + 8 * i, scalars[name] as number, true));
+      kernel.scalars.forEach(({ name }, i) =>
+        view.setFloat64(
+          args + scalarsOffset(kernel.params.length) + 8 * i,
+          scalars[name] as number,
+          true,
+        ),
+      );
       (exports[SCRATCH.name] as WebAssembly.Global).value = scratch;
       for (let part = parts - 1; part >= 0; part--) {
-        entry(args, Math.floor((code.workItems * part) / parts), Math.floor((code.workItems * (part + 1)) / parts));
+        entry(
+          args,
+          Math.floor((code.workItems * part) / parts),
+          Math.floor((code.workItems * (part + 1)) / parts),
+        );
       }
       for (const { name, dtype, address, data } of places) {
         const end = address + data.length * itemSize(dtype);
-        for (const at of [...Array(GUARD_BYTES).keys()].flatMap((i) => [address - 1 - i, end + i])) {
-          if (at < top && (at < address || at >= end) && places.every((p) => p.address === address || at < p.address || at >= p.address + p.data.length * itemSize(p.dtype)) && u8[at] !== CANARY) {
-            throw new Error(`kernel ${kernel.name} wrote outside buffer ${name}, at byte ${at - address} of ${end - address}`);
+        for (const at of [...Array(GUARD_BYTES).keys()].flatMap((i) => [
+          address - 1 - i,
+          end + i,
+        ])) {
+          if (
+            at < top &&
+            (at < address || at >= end) &&
+            places.every(
+              (p) =>
+                p.address === address ||
+                at < p.address ||
+                at >= p.address + p.data.length * itemSize(p.dtype),
+            ) &&
+            u8[at] !== CANARY
+          ) {
+            throw new Error(
+              `kernel ${kernel.name} wrote outside buffer ${name}, at byte ${at - address} of ${end - address}`,
+            );
           }
         }
-        for (let k = 0; k < data.length; k++) data[k] = read(view, address + k * itemSize(dtype), dtype);
+        for (let k = 0; k < data.length; k++)
+          data[k] = read(view, address + k * itemSize(dtype), dtype);
       }
     },
   };

@@ -1,5 +1,14 @@
 /** @file Generated loop kernels against the reference interpreter of the IR. */
-import { IrBuilder, interpretKernel, verifyKernel, type BufferParam, type Expr, type LoopKernel, type LoopVar, type Stage } from '@tessera/inductor-core';
+import {
+  IrBuilder,
+  interpretKernel,
+  verifyKernel,
+  type BufferParam,
+  type Expr,
+  type LoopKernel,
+  type LoopVar,
+  type Stage,
+} from '@tessera/inductor-core';
 import type { DType } from '@tessera/tensor';
 import { describe, expect, it } from 'vitest';
 import { generateLoopKernel } from '../src/loops/loop-kernel.js';
@@ -39,7 +48,11 @@ function kernelOf({ outer = [], inner = [], stages, params, scalars = {} }: Case
 }
 
 /** Runs both sides and compares every buffer, with a tolerance relative to the largest magnitude. */
-function expectSame(kernel: LoopKernel, buffers: Buffers, options: { tolerance?: number; scalars?: Record<string, number> } = {}): Buffers {
+function expectSame(
+  kernel: LoopKernel,
+  buffers: Buffers,
+  options: { tolerance?: number; scalars?: Record<string, number> } = {},
+): Buffers {
   const { tolerance = 2e-6, scalars = {} } = options;
   const wanted: Buffers = structuredClone(buffers);
   interpretKernel(kernel, wanted, scalars);
@@ -52,7 +65,10 @@ function expectSame(kernel: LoopKernel, buffers: Buffers, options: { tolerance?:
       const actual = got[name] as number[];
       values.forEach((value, i) => {
         const x = actual[i] as number;
-        const same = Object.is(x, value) || x === value || Math.abs(x - value) <= tolerance * Math.max(1, Math.abs(value));
+        const same =
+          Object.is(x, value) ||
+          x === value ||
+          Math.abs(x - value) <= tolerance * Math.max(1, Math.abs(value));
         if (!same) expect.fail(`${name}[${i}] is ${x}, expected ${value} (${parts} parts)`);
       });
     }
@@ -69,7 +85,10 @@ describe('pointwise kernels', () => {
       const i = ir.sym('i', n);
       const x = ir.load('float32', 'x', i);
       const y = ir.load('float32', 'y', i);
-      const value = ir.op('add', [ir.op('mul', [ir.op('mul', [x, ir.op('sigmoid', [x])]), ir.op('tanh', [x])]), y]);
+      const value = ir.op('add', [
+        ir.op('mul', [ir.op('mul', [x, ir.op('sigmoid', [x])]), ir.op('tanh', [x])]),
+        y,
+      ]);
       const kernel = kernelOf({
         outer: [v('i', n)],
         stages: [{ kind: 'outer', body: [{ kind: 'store', buf: 'out', index: i, value }] }],
@@ -84,23 +103,50 @@ describe('pointwise kernels', () => {
     const [m, n] = [13, 22];
     const [i, j] = [ir.sym('i', m), ir.sym('j', n)];
     const at = ir.add(ir.scale(i, n), j);
-    const value = ir.op('mul', [ir.op('add', [ir.load('float32', 'x', at), ir.load('float32', 'row', j)]), ir.load('float32', 'column', i)]);
+    const value = ir.op('mul', [
+      ir.op('add', [ir.load('float32', 'x', at), ir.load('float32', 'row', j)]),
+      ir.load('float32', 'column', i),
+    ]);
     const kernel = kernelOf({
       outer: [v('i', m), v('j', n)],
       stages: [{ kind: 'outer', body: [{ kind: 'store', buf: 'out', index: at, value }] }],
-      params: { x: ['float32', 'read'], row: ['float32', 'read'], column: ['float32', 'read'], out: ['float32', 'write'] },
+      params: {
+        x: ['float32', 'read'],
+        row: ['float32', 'read'],
+        column: ['float32', 'read'],
+        out: ['float32', 'write'],
+      },
     });
-    expectSame(kernel, { x: numbers(m * n), row: numbers(n, 1, 5), column: numbers(m, 1, 6), out: numbers(m * n, 1, 7) });
+    expectSame(kernel, {
+      x: numbers(m * n),
+      row: numbers(n, 1, 5),
+      column: numbers(m, 1, 6),
+      out: numbers(m * n, 1, 7),
+    });
   });
 
-  for (const [m, n] of [[4, 4], [8, 12], [33, 70], [5, 3], [150, 131]] as const) {
+  for (const [m, n] of [
+    [4, 4],
+    [8, 12],
+    [33, 70],
+    [5, 3],
+    [150, 131],
+  ] as const) {
     it(`transposes ${m}×${n}`, () => {
       const ir = new IrBuilder();
       const [i, j] = [ir.sym('i', m), ir.sym('j', n)];
-      const value = ir.op('mul', [ir.load('float32', 'x', ir.add(ir.scale(j, m), i)), ir.const('float32', 2)]);
+      const value = ir.op('mul', [
+        ir.load('float32', 'x', ir.add(ir.scale(j, m), i)),
+        ir.const('float32', 2),
+      ]);
       const kernel = kernelOf({
         outer: [v('i', m), v('j', n)],
-        stages: [{ kind: 'outer', body: [{ kind: 'store', buf: 'out', index: ir.add(ir.scale(i, n), j), value }] }],
+        stages: [
+          {
+            kind: 'outer',
+            body: [{ kind: 'store', buf: 'out', index: ir.add(ir.scale(i, n), j), value }],
+          },
+        ],
         params: { x: ['float32', 'read'], out: ['float32', 'write'] },
       });
       expectSame(kernel, { x: numbers(m * n), out: numbers(m * n, 1, 7) });
@@ -109,56 +155,145 @@ describe('pointwise kernels', () => {
 });
 
 describe('row reductions', () => {
-  const rowKernel = (m: number, n: number, build: (ir: IrBuilder, x: Expr) => Stage[], outSize: 'row' | 'matrix'): LoopKernel => {
+  const rowKernel = (
+    m: number,
+    n: number,
+    build: (ir: IrBuilder, x: Expr) => Stage[],
+    outSize: 'row' | 'matrix',
+  ): LoopKernel => {
     const ir = new IrBuilder();
     const [i, r] = [ir.sym('i', m), ir.sym('r', n)];
     const x = ir.load('float32', 'x', ir.add(ir.scale(i, n), r));
     const stages = build(ir, x);
     void outSize;
-    return kernelOf({ outer: [v('i', m)], inner: [v('r', n)], stages, params: { x: ['float32', 'read'], out: ['float32', 'write'] } });
+    return kernelOf({
+      outer: [v('i', m)],
+      inner: [v('r', n)],
+      stages,
+      params: { x: ['float32', 'read'], out: ['float32', 'write'] },
+    });
   };
 
-  for (const [m, n] of [[3, 5], [2, 16], [7, 100], [5, 1024], [1, 4099], [64, 10]] as const) {
+  for (const [m, n] of [
+    [3, 5],
+    [2, 16],
+    [7, 100],
+    [5, 1024],
+    [1, 4099],
+    [64, 10],
+  ] as const) {
     it(`sums ${m} rows of ${n}`, () => {
-      const kernel = rowKernel(m, n, (ir, x) => [
-        { kind: 'inner', body: [{ kind: 'reduce', op: 'sum', ids: [0], dtype: 'float32', value: x }] },
-        { kind: 'outer', body: [{ kind: 'store', buf: 'out', index: ir.sym('i', m), value: ir.acc('float32', 0) }] },
-      ], 'row');
+      const kernel = rowKernel(
+        m,
+        n,
+        (ir, x) => [
+          {
+            kind: 'inner',
+            body: [{ kind: 'reduce', op: 'sum', ids: [0], dtype: 'float32', value: x }],
+          },
+          {
+            kind: 'outer',
+            body: [
+              { kind: 'store', buf: 'out', index: ir.sym('i', m), value: ir.acc('float32', 0) },
+            ],
+          },
+        ],
+        'row',
+      );
       expectSame(kernel, { x: numbers(m * n), out: numbers(m, 1, 9) }, { tolerance: 1e-4 });
     });
 
     it(`takes the softmax of ${m} rows of ${n}`, () => {
-      const kernel = rowKernel(m, n, (ir, x) => {
-        const e = ir.op('exp', [ir.op('sub', [x, ir.acc('float32', 0)])]);
-        return [
-          { kind: 'inner', body: [{ kind: 'reduce', op: 'max', ids: [0], dtype: 'float32', value: x }] },
-          { kind: 'inner', body: [{ kind: 'reduce', op: 'sum', ids: [1], dtype: 'float32', value: e }] },
-          { kind: 'inner', body: [{ kind: 'store', buf: 'out', index: ir.add(ir.scale(ir.sym('i', m), n), ir.sym('r', n)), value: ir.op('div', [e, ir.acc('float32', 1)]) }] },
-        ];
-      }, 'matrix');
+      const kernel = rowKernel(
+        m,
+        n,
+        (ir, x) => {
+          const e = ir.op('exp', [ir.op('sub', [x, ir.acc('float32', 0)])]);
+          return [
+            {
+              kind: 'inner',
+              body: [{ kind: 'reduce', op: 'max', ids: [0], dtype: 'float32', value: x }],
+            },
+            {
+              kind: 'inner',
+              body: [{ kind: 'reduce', op: 'sum', ids: [1], dtype: 'float32', value: e }],
+            },
+            {
+              kind: 'inner',
+              body: [
+                {
+                  kind: 'store',
+                  buf: 'out',
+                  index: ir.add(ir.scale(ir.sym('i', m), n), ir.sym('r', n)),
+                  value: ir.op('div', [e, ir.acc('float32', 1)]),
+                },
+              ],
+            },
+          ];
+        },
+        'matrix',
+      );
       expectSame(kernel, { x: numbers(m * n), out: numbers(m * n, 1, 9) });
     });
 
     it(`takes the online softmax of ${m} rows of ${n}`, () => {
-      const kernel = rowKernel(m, n, (ir, x) => {
-        const e = ir.op('exp', [ir.op('sub', [x, ir.acc('float32', 0)])]);
-        return [
-          { kind: 'inner', body: [{ kind: 'reduce', op: 'online_softmax', ids: [0, 1], dtype: 'float32', value: x }] },
-          { kind: 'inner', body: [{ kind: 'store', buf: 'out', index: ir.add(ir.scale(ir.sym('i', m), n), ir.sym('r', n)), value: ir.op('div', [e, ir.acc('float32', 1)]) }] },
-        ];
-      }, 'matrix');
+      const kernel = rowKernel(
+        m,
+        n,
+        (ir, x) => {
+          const e = ir.op('exp', [ir.op('sub', [x, ir.acc('float32', 0)])]);
+          return [
+            {
+              kind: 'inner',
+              body: [
+                { kind: 'reduce', op: 'online_softmax', ids: [0, 1], dtype: 'float32', value: x },
+              ],
+            },
+            {
+              kind: 'inner',
+              body: [
+                {
+                  kind: 'store',
+                  buf: 'out',
+                  index: ir.add(ir.scale(ir.sym('i', m), n), ir.sym('r', n)),
+                  value: ir.op('div', [e, ir.acc('float32', 1)]),
+                },
+              ],
+            },
+          ];
+        },
+        'matrix',
+      );
       expectSame(kernel, { x: numbers(m * n), out: numbers(m * n, 1, 9) });
     });
 
     it(`normalises ${m} rows of ${n}`, () => {
-      const kernel = rowKernel(m, n, (ir, x) => {
-        const variance = ir.op('mul', [ir.acc('float32', 1), ir.const('float32', 1 / n)]);
-        const scale = ir.op('rsqrt', [ir.op('add', [variance, ir.const('float32', 1e-5)])]);
-        return [
-          { kind: 'inner', body: [{ kind: 'reduce', op: 'welford', ids: [0, 1], dtype: 'float32', value: x }] },
-          { kind: 'inner', body: [{ kind: 'store', buf: 'out', index: ir.add(ir.scale(ir.sym('i', m), n), ir.sym('r', n)), value: ir.op('mul', [ir.op('sub', [x, ir.acc('float32', 0)]), scale]) }] },
-        ];
-      }, 'matrix');
+      const kernel = rowKernel(
+        m,
+        n,
+        (ir, x) => {
+          const variance = ir.op('mul', [ir.acc('float32', 1), ir.const('float32', 1 / n)]);
+          const scale = ir.op('rsqrt', [ir.op('add', [variance, ir.const('float32', 1e-5)])]);
+          return [
+            {
+              kind: 'inner',
+              body: [{ kind: 'reduce', op: 'welford', ids: [0, 1], dtype: 'float32', value: x }],
+            },
+            {
+              kind: 'inner',
+              body: [
+                {
+                  kind: 'store',
+                  buf: 'out',
+                  index: ir.add(ir.scale(ir.sym('i', m), n), ir.sym('r', n)),
+                  value: ir.op('mul', [ir.op('sub', [x, ir.acc('float32', 0)]), scale]),
+                },
+              ],
+            },
+          ];
+        },
+        'matrix',
+      );
       expectSame(kernel, { x: numbers(m * n), out: numbers(m * n, 1, 9) }, { tolerance: 2e-5 });
     });
   }

@@ -14,15 +14,25 @@ import { loadKernel } from './load-kernel.js';
 const CHUNK = 1 << 16;
 
 /** `out = op(x)` or `op(x, y)` over CHUNK elements. */
-function functionKernel(op: ScalarOp, arity: 1 | 2, dtype: DType): (x: number[], y: number[]) => number[] {
+function functionKernel(
+  op: ScalarOp,
+  arity: 1 | 2,
+  dtype: DType,
+): (x: number[], y: number[]) => number[] {
   const ir = new IrBuilder();
   const i = ir.sym('i', CHUNK);
   const names = arity === 1 ? ['x'] : ['x', 'y'];
-  const value = ir.op(op, names.map((name) => ir.load(dtype, name, i)));
+  const value = ir.op(
+    op,
+    names.map((name) => ir.load(dtype, name, i)),
+  );
   const kernel: LoopKernel = {
     kind: 'loop',
     name: op,
-    params: [...names.map((name) => ({ name, dtype, access: 'read' as const })), { name: 'out', dtype, access: 'write' }],
+    params: [
+      ...names.map((name) => ({ name, dtype, access: 'read' as const })),
+      { name: 'out', dtype, access: 'write' },
+    ],
     scalars: [],
     outer: [{ name: 'i', size: CHUNK }],
     inner: [],
@@ -30,7 +40,11 @@ function functionKernel(op: ScalarOp, arity: 1 | 2, dtype: DType): (x: number[],
   };
   const loaded = loadKernel(kernel, generateLoopKernel(kernel, { relaxedSimd: false }));
   return (x, y) => {
-    const buffers: Record<string, number[]> = { x, ...(arity === 2 ? { y } : {}), out: x.map(() => 0) };
+    const buffers: Record<string, number[]> = {
+      x,
+      ...(arity === 2 ? { y } : {}),
+      out: x.map(() => 0),
+    };
     loaded.run(buffers);
     return buffers.out;
   };
@@ -53,19 +67,34 @@ function errorOf(got: number, exact: number): number {
   if (Number.isNaN(exact)) return Number.isNaN(got) ? 0 : Infinity;
   if (Number.isNaN(got)) return Infinity;
   const rounded = Math.fround(exact);
-  if (got === rounded) return Object.is(got, 0) === Object.is(rounded, 0) || got !== 0 ? 0 : Infinity;
+  if (got === rounded)
+    return Object.is(got, 0) === Object.is(rounded, 0) || got !== 0 ? 0 : Infinity;
   if (!Number.isFinite(got) || !Number.isFinite(rounded)) {
     // Either side of the overflow threshold counts as one step.
     const largest = 3.4028234663852886e38;
     const finite = Number.isFinite(got) ? got : exact;
-    return Math.abs(finite) >= largest * (1 - 2 ** -23) && Math.sign(got) === Math.sign(exact) ? 1 : Infinity;
+    return Math.abs(finite) >= largest * (1 - 2 ** -23) && Math.sign(got) === Math.sign(exact)
+      ? 1
+      : Infinity;
   }
   return Math.abs(got - exact) / ulp(exact);
 }
 
 const everything: number[] = [];
 for (let pattern = 0; pattern < 2 ** 32; pattern += 4099) everything.push(fromBits(pattern));
-everything.push(0, -0, Infinity, -Infinity, NaN, 1, -1, 1e-45, -1e-45, 3.4028234663852886e38, 1.1754943508222875e-38);
+everything.push(
+  0,
+  -0,
+  Infinity,
+  -Infinity,
+  NaN,
+  1,
+  -1,
+  1e-45,
+  -1e-45,
+  3.4028234663852886e38,
+  1.1754943508222875e-38,
+);
 
 function dense(low: number, high: number, count: number): number[] {
   return Array.from({ length: count }, (_, k) => Math.fround(low + ((high - low) * k) / count));
@@ -78,30 +107,133 @@ interface Spec {
 }
 
 const SPECS: Partial<Record<ScalarOp, Spec>> = {
-  exp: { reference: Math.exp, bound: 1.5, dense: [[-104, 89], [-1, 1]] },
-  exp2: { reference: (x) => 2 ** x, bound: 1, dense: [[-150, 128], [-1, 1]] },
-  expm1: { reference: Math.expm1, bound: 1, dense: [[-20, 89], [-1, 1]] },
-  log: { reference: Math.log, bound: 1, dense: [[0.5, 2], [0.99, 1.01]] },
-  log2: { reference: Math.log2, bound: 1, dense: [[0.5, 2], [0.99, 1.01]] },
-  log1p: { reference: Math.log1p, bound: 1, dense: [[-1, 1], [-1e-3, 1e-3]] },
-  sin: { reference: Math.sin, bound: 1, dense: [[-10, 10], [-1000, 1000], [-2e6, 2e6]] },
-  cos: { reference: Math.cos, bound: 1, dense: [[-10, 10], [-1000, 1000], [-2e6, 2e6]] },
-  tan: { reference: Math.tan, bound: 1, dense: [[-10, 10], [-1000, 1000]] },
+  exp: {
+    reference: Math.exp,
+    bound: 1.5,
+    dense: [
+      [-104, 89],
+      [-1, 1],
+    ],
+  },
+  exp2: {
+    reference: (x) => 2 ** x,
+    bound: 1,
+    dense: [
+      [-150, 128],
+      [-1, 1],
+    ],
+  },
+  expm1: {
+    reference: Math.expm1,
+    bound: 1,
+    dense: [
+      [-20, 89],
+      [-1, 1],
+    ],
+  },
+  log: {
+    reference: Math.log,
+    bound: 1,
+    dense: [
+      [0.5, 2],
+      [0.99, 1.01],
+    ],
+  },
+  log2: {
+    reference: Math.log2,
+    bound: 1,
+    dense: [
+      [0.5, 2],
+      [0.99, 1.01],
+    ],
+  },
+  log1p: {
+    reference: Math.log1p,
+    bound: 1,
+    dense: [
+      [-1, 1],
+      [-1e-3, 1e-3],
+    ],
+  },
+  sin: {
+    reference: Math.sin,
+    bound: 1,
+    dense: [
+      [-10, 10],
+      [-1000, 1000],
+      [-2e6, 2e6],
+    ],
+  },
+  cos: {
+    reference: Math.cos,
+    bound: 1,
+    dense: [
+      [-10, 10],
+      [-1000, 1000],
+      [-2e6, 2e6],
+    ],
+  },
+  tan: {
+    reference: Math.tan,
+    bound: 1,
+    dense: [
+      [-10, 10],
+      [-1000, 1000],
+    ],
+  },
   asin: { reference: Math.asin, bound: 1, dense: [[-1, 1]] },
-  acos: { reference: Math.acos, bound: 1, dense: [[-1, 1], [0.999, 1.0001]] },
+  acos: {
+    reference: Math.acos,
+    bound: 1,
+    dense: [
+      [-1, 1],
+      [0.999, 1.0001],
+    ],
+  },
   atan: { reference: Math.atan, bound: 1, dense: [[-4, 4]] },
-  sinh: { reference: Math.sinh, bound: 1, dense: [[-90, 90], [-1, 1]] },
+  sinh: {
+    reference: Math.sinh,
+    bound: 1,
+    dense: [
+      [-90, 90],
+      [-1, 1],
+    ],
+  },
   cosh: { reference: Math.cosh, bound: 1, dense: [[-90, 90]] },
-  tanh: { reference: Math.tanh, bound: 2, dense: [[-10, 10], [-1, 1]] },
-  sigmoid: { reference: (x) => (x >= 0 ? 1 / (1 + Math.exp(-x)) : Math.exp(x) / (1 + Math.exp(x))), bound: 2, dense: [[-104, 20], [-5, 5]] },
-  erf: { reference: erf, bound: 2, dense: [[-4, 4], [-1, 1]] },
+  tanh: {
+    reference: Math.tanh,
+    bound: 2,
+    dense: [
+      [-10, 10],
+      [-1, 1],
+    ],
+  },
+  sigmoid: {
+    reference: (x) => (x >= 0 ? 1 / (1 + Math.exp(-x)) : Math.exp(x) / (1 + Math.exp(x))),
+    bound: 2,
+    dense: [
+      [-104, 20],
+      [-5, 5],
+    ],
+  },
+  erf: {
+    reference: erf,
+    bound: 2,
+    dense: [
+      [-4, 4],
+      [-1, 1],
+    ],
+  },
 };
 
 describe('vector functions of f32', () => {
   for (const [name, spec] of Object.entries(SPECS)) {
     it(`computes ${name} within ${spec.bound} ulp over all of f32`, () => {
       const run = functionKernel(name as ScalarOp, 1, 'float32');
-      const all = [...everything, ...spec.dense.flatMap(([low, high]) => dense(low, high, 200_000))];
+      const all = [
+        ...everything,
+        ...spec.dense.flatMap(([low, high]) => dense(low, high, 200_000)),
+      ];
       let worst = 0;
       let at = 0;
       for (let start = 0; start < all.length; start += CHUNK) {

@@ -5,7 +5,16 @@
  * comparison agree to a small tolerance: floats are only compared with each other as loaded, and
  * transcendental results are never rounded to integers.
  */
-import { IrBuilder, verifyKernel, type Expr, type IndexExpr, type LoopKernel, type LoopVar, type Stage, type Stmt } from '@tessera/inductor-core';
+import {
+  IrBuilder,
+  verifyKernel,
+  type Expr,
+  type IndexExpr,
+  type LoopKernel,
+  type LoopVar,
+  type Stage,
+  type Stmt,
+} from '@tessera/inductor-core';
 import type { DType } from '@tessera/tensor';
 import type { Buffers } from './load-kernel.js';
 
@@ -68,7 +77,12 @@ class Maker {
     return dtype === 'float64' ? x : Math.round(x * 64) / 64;
   }
 
-  buffer(dtype: DType, access: 'read' | 'write' | 'readwrite', length: number, fill: () => number = () => this.value(dtype)): string {
+  buffer(
+    dtype: DType,
+    access: 'read' | 'write' | 'readwrite',
+    length: number,
+    fill: () => number = () => this.value(dtype),
+  ): string {
     const name = `b${this.params.length}`;
     this.params.push({ name, dtype, access });
     this.buffers[name] = Array.from({ length: Math.max(1, length) }, fill);
@@ -99,10 +113,16 @@ class Maker {
       // Gather of rows at loaded positions.
       const rows = 3 + dice.below(6);
       const where = this.layout(vars, true);
-      const indices = this.buffer(dice.chance(0.7) ? 'int64' : 'int32', 'read', where.length, () => dice.below(rows));
+      const indices = this.buffer(dice.chance(0.7) ? 'int64' : 'int32', 'read', where.length, () =>
+        dice.below(rows),
+      );
       const row = ir.load(this.params.at(-1)?.dtype as DType, indices, where.index);
       const inner = this.layout(vars, true);
-      return ir.load(dtype, this.buffer(dtype, 'read', rows * inner.length), ir.add(ir.scale(ir.value(row), inner.length), inner.index));
+      return ir.load(
+        dtype,
+        this.buffer(dtype, 'read', rows * inner.length),
+        ir.add(ir.scale(ir.value(row), inner.length), inner.index),
+      );
     }
     if (way < 0.18 && vars.length > 0) {
       // A shifted load inside its bounds, as padding makes.
@@ -111,17 +131,33 @@ class Maker {
       const sym = ir.sym(name, size);
       const moved = ir.add(sym, ir.int(shift));
       const at = ir.index('int32', moved);
-      const mask = ir.op('and', [ir.op('ge', [at, ir.const('int32', 0)]), ir.op('lt', [at, ir.const('int32', size)])]);
-      const rest = this.layout(vars.filter((v) => v.name !== name), true);
-      const body = ir.load(dtype, this.buffer(dtype, 'read', rest.length * size), ir.add(ir.scale(moved, dice.chance(0.7) ? 1 : 1), ir.scale(rest.index, size)));
-      return ir.masked(mask, dice.chance(0.5) ? ir.op('mul', [body, this.constant(dtype, 2)]) : body, 1);
+      const mask = ir.op('and', [
+        ir.op('ge', [at, ir.const('int32', 0)]),
+        ir.op('lt', [at, ir.const('int32', size)]),
+      ]);
+      const rest = this.layout(
+        vars.filter((v) => v.name !== name),
+        true,
+      );
+      const body = ir.load(
+        dtype,
+        this.buffer(dtype, 'read', rest.length * size),
+        ir.add(ir.scale(moved, dice.chance(0.7) ? 1 : 1), ir.scale(rest.index, size)),
+      );
+      return ir.masked(
+        mask,
+        dice.chance(0.5) ? ir.op('mul', [body, this.constant(dtype, 2)]) : body,
+        1,
+      );
     }
     if (way < 0.26 && vars.length > 0) {
       // A view that needs division.
       const { name, size } = dice.pick(vars);
       const by = 2 + dice.below(9);
       const sym = ir.sym(name, size);
-      const index = dice.chance(0.5) ? ir.div(sym, by) : ir.add(ir.scale(ir.mod(sym, by), Math.ceil(size / by)), ir.div(sym, by));
+      const index = dice.chance(0.5)
+        ? ir.div(sym, by)
+        : ir.add(ir.scale(ir.mod(sym, by), Math.ceil(size / by)), ir.div(sym, by));
       return ir.load(dtype, this.buffer(dtype, 'read', by * Math.ceil(size / by) + by), index);
     }
     const { index, length } = this.layout(vars, true);
@@ -147,10 +183,19 @@ class Maker {
       return ir.scalar(dtype, name);
     }
     if (way < 0.56 && vars.length > 0 && (dtype === 'int64' || dtype === 'int32')) {
-      return ir.index(dtype, ir.add(ir.scale(ir.sym(dice.pick(vars).name), 1 + dice.below(3)), ir.int(dice.below(3))));
+      return ir.index(
+        dtype,
+        ir.add(ir.scale(ir.sym(dice.pick(vars).name), 1 + dice.below(3)), ir.int(dice.below(3))),
+      );
     }
     if (way < 0.58 && dtype === 'float32') {
-      return ir.random('float32', dice.chance(0.5) ? 'uniform' : 'normal', ir.const('int64', dice.below(2 ** 31)), ir.const('int64', dice.below(100)), this.layout(vars, false).index);
+      return ir.random(
+        'float32',
+        dice.chance(0.5) ? 'uniform' : 'normal',
+        ir.const('int64', dice.below(2 ** 31)),
+        ir.const('int64', dice.below(100)),
+        this.layout(vars, false).index,
+      );
     }
     const expr = this.load(vars, dtype);
     this.loads.push({ scope, expr });
@@ -166,38 +211,76 @@ class Maker {
       if (way === 0) return this.leaf(vars, 'bool');
       if (way === 1) return ir.op('not', [sub()]);
       if (way === 2) return ir.op(dice.pick(['and', 'or', 'xor'] as const), [sub(), sub()]);
-      if (way === 3) return ir.op(dice.pick(['eq', 'ne', 'lt', 'le', 'gt', 'ge'] as const), [sub(), sub()]);
+      if (way === 3)
+        return ir.op(dice.pick(['eq', 'ne', 'lt', 'le', 'gt', 'ge'] as const), [sub(), sub()]);
       // Comparisons of numbers that rounding cannot have touched.
       const type = dice.pick([...INTS, 'float32', 'float64', 'float16'] as const);
-      return ir.op(dice.pick(['eq', 'ne', 'lt', 'le', 'gt', 'ge'] as const), [this.leaf(vars, type), this.leaf(vars, type)].map((e) => (e.kind === 'random' ? this.constant(type, 0) : e)));
+      return ir.op(
+        dice.pick(['eq', 'ne', 'lt', 'le', 'gt', 'ge'] as const),
+        [this.leaf(vars, type), this.leaf(vars, type)].map((e) =>
+          e.kind === 'random' ? this.constant(type, 0) : e,
+        ),
+      );
     }
     if (INTS.includes(dtype)) {
       const way = dice.below(10);
       if (way === 0) return ir.cast(this.leaf(vars, dice.pick([...INTS, 'bool'] as const)), dtype);
       if (way === 1) return ir.op('where', [sub('bool'), sub(), sub()]);
-      if (way === 2) return this.wrapped(ir.op(dice.pick(['floordiv', 'truncdiv', 'remainder', 'fmod'] as const), [sub(), sub()]));
-      if (way === 3) return this.wrapped(ir.op(dice.pick(['neg', 'abs', 'sign', 'square', 'not'] as const), [sub()]));
-      if (way === 4) return ir.op(dice.pick(['maximum', 'minimum', 'and', 'or', 'xor'] as const), [sub(), sub()]);
-      if (way === 5) return this.wrapped(ir.op(dice.pick(['shl', 'shr'] as const), [sub(), this.constant(dtype, dice.below(4))]));
+      if (way === 2)
+        return this.wrapped(
+          ir.op(dice.pick(['floordiv', 'truncdiv', 'remainder', 'fmod'] as const), [sub(), sub()]),
+        );
+      if (way === 3)
+        return this.wrapped(
+          ir.op(dice.pick(['neg', 'abs', 'sign', 'square', 'not'] as const), [sub()]),
+        );
+      if (way === 4)
+        return ir.op(dice.pick(['maximum', 'minimum', 'and', 'or', 'xor'] as const), [
+          sub(),
+          sub(),
+        ]);
+      if (way === 5)
+        return this.wrapped(
+          ir.op(dice.pick(['shl', 'shr'] as const), [sub(), this.constant(dtype, dice.below(4))]),
+        );
       if (way === 6) return this.leaf(vars, dtype);
       return this.wrapped(ir.op(dice.pick(['add', 'sub', 'mul'] as const), [sub(), sub()]));
     }
     const small = (): Expr => ir.op('tanh', [sub()]);
     const positive = (): Expr => ir.op('add', [ir.op('abs', [sub()]), this.constant(dtype, 0.5)]);
     switch (dice.below(14)) {
-      case 0: return ir.op('where', [sub('bool'), sub(), sub()]);
-      case 1: return ir.op(dice.pick(['maximum', 'minimum'] as const), [sub(), sub()]);
-      case 2: return ir.op('div', [sub(), positive()]);
-      case 3: return ir.op(dice.pick(['exp', 'exp2', 'expm1', 'sinh', 'cosh', 'atan'] as const), [small()]);
-      case 4: return ir.op(dice.pick(['sigmoid', 'tanh', 'erf', 'sin', 'cos'] as const), [sub()]);
-      case 5: return ir.op(dice.pick(['log', 'log2', 'log1p', 'sqrt', 'rsqrt', 'reciprocal'] as const), [positive()]);
-      case 6: return ir.op(dice.pick(['floor', 'ceil', 'round', 'trunc', 'sign'] as const), [this.numberLeaf(vars, dtype)]);
-      case 7: return ir.cast(this.leaf(vars, dice.pick([...INTS, ...FLOATS, 'bool'] as const)), dtype);
-      case 8: return ir.op(dice.pick(['neg', 'abs'] as const), [sub()]);
-      case 9: return ir.op('pow', [positive(), small()]);
-      case 10: return ir.op('atan2', [small(), positive()]);
-      case 11: return ir.op('fma', [small(), small(), sub()]);
-      default: return ir.op(dice.pick(['add', 'sub', 'mul'] as const), [sub(), small()]);
+      case 0:
+        return ir.op('where', [sub('bool'), sub(), sub()]);
+      case 1:
+        return ir.op(dice.pick(['maximum', 'minimum'] as const), [sub(), sub()]);
+      case 2:
+        return ir.op('div', [sub(), positive()]);
+      case 3:
+        return ir.op(dice.pick(['exp', 'exp2', 'expm1', 'sinh', 'cosh', 'atan'] as const), [
+          small(),
+        ]);
+      case 4:
+        return ir.op(dice.pick(['sigmoid', 'tanh', 'erf', 'sin', 'cos'] as const), [sub()]);
+      case 5:
+        return ir.op(dice.pick(['log', 'log2', 'log1p', 'sqrt', 'rsqrt', 'reciprocal'] as const), [
+          positive(),
+        ]);
+      case 6:
+        return ir.op(dice.pick(['floor', 'ceil', 'round', 'trunc', 'sign'] as const), [
+          this.numberLeaf(vars, dtype),
+        ]);
+      case 7:
+        return ir.cast(this.leaf(vars, dice.pick([...INTS, ...FLOATS, 'bool'] as const)), dtype);
+      case 8:
+        return ir.op(dice.pick(['neg', 'abs'] as const), [sub()]);
+      case 9:
+        return ir.op('pow', [positive(), small()]);
+      case 10:
+        return ir.op('atan2', [small(), positive()]);
+      case 11:
+        return ir.op('fma', [small(), small(), sub()]);
+      default:
+        return ir.op(dice.pick(['add', 'sub', 'mul'] as const), [sub(), small()]);
     }
   }
 
@@ -219,7 +302,16 @@ class Maker {
       const name = this.buffer(value.dtype, 'readwrite', length);
       const old = this.ir.load(value.dtype, name, index);
       const float = !INTS.includes(value.dtype) && value.dtype !== 'bool';
-      return { kind: 'store', buf: name, index, value: float ? this.ir.op('sub', [value, old]) : value.dtype === 'bool' ? this.ir.op('xor', [value, old]) : this.wrapped(this.ir.op('add', [value, old])) };
+      return {
+        kind: 'store',
+        buf: name,
+        index,
+        value: float
+          ? this.ir.op('sub', [value, old])
+          : value.dtype === 'bool'
+            ? this.ir.op('xor', [value, old])
+            : this.wrapped(this.ir.op('add', [value, old])),
+      };
     }
     return { kind: 'store', buf: this.buffer(value.dtype, 'write', length), index, value };
   }
@@ -235,19 +327,23 @@ export function randomKernel(seed: number): RandomKernel {
   const dice = new Dice(seed);
   const make = new Maker(dice);
   const { ir } = make;
-  const vars = (prefix: string, count: number): LoopVar[] => Array.from({ length: count }, (_, i) => ({ name: `${prefix}${i}`, size: dice.pick(SIZES) }));
+  const vars = (prefix: string, count: number): LoopVar[] =>
+    Array.from({ length: count }, (_, i) => ({ name: `${prefix}${i}`, size: dice.pick(SIZES) }));
   const shrink = (list: LoopVar[], limit: number): LoopVar[] => {
     let total = 1;
     return list.map((v) => {
-      const size = total * v.size > limit ? Math.min(v.size, Math.max(1, Math.floor(limit / total))) : v.size;
+      const size =
+        total * v.size > limit ? Math.min(v.size, Math.max(1, Math.floor(limit / total))) : v.size;
       total *= size;
       return { ...v, size };
     });
   };
   let outer = shrink(vars('i', dice.below(4)), 600);
   const inner = dice.chance(0.6) ? shrink(vars('r', 1 + dice.below(2)), 300) : [];
-  if (inner.length === 0 && dice.chance(0.2)) outer = [{ name: 'i0', size: dice.pick([4097, 5000, 9001]) }];
-  if (inner.length > 0 && dice.chance(0.1)) inner[0] = { name: 'r0', size: dice.pick([700, 2050, 4096]) };
+  if (inner.length === 0 && dice.chance(0.2))
+    outer = [{ name: 'i0', size: dice.pick([4097, 5000, 9001]) }];
+  if (inner.length > 0 && dice.chance(0.1))
+    inner[0] = { name: 'r0', size: dice.pick([700, 2050, 4096]) };
   const rows = inner.reduce((n, { size }) => n * size, 1);
   outer = shrink(outer, Math.max(1, Math.floor((inner.length > 0 ? 12_000 : 10_000) / rows)));
   const all = [...outer, ...inner];
@@ -258,15 +354,49 @@ export function randomKernel(seed: number): RandomKernel {
       const body: Stmt[] = [];
       const fresh: Expr[] = [];
       for (let count = 1 + dice.below(2); count > 0; count--) {
-        const op = dice.pick(['sum', 'sum', 'max', 'min', 'prod', 'any', 'all', 'argmax', 'argmin', 'welford', 'online_softmax'] as const);
-        const dtype: DType = op === 'any' || op === 'all' ? 'bool' : op === 'welford' || op === 'online_softmax' ? dice.pick(['float32', 'float32', 'float64'] as const) : dice.pick(['float32', 'float32', 'float64', 'int64', 'int32'] as const);
-        let value = make.expr(all, dtype, op === 'argmax' || op === 'argmin' ? 0 : 1 + dice.below(3));
+        const op = dice.pick([
+          'sum',
+          'sum',
+          'max',
+          'min',
+          'prod',
+          'any',
+          'all',
+          'argmax',
+          'argmin',
+          'welford',
+          'online_softmax',
+        ] as const);
+        const dtype: DType =
+          op === 'any' || op === 'all'
+            ? 'bool'
+            : op === 'welford' || op === 'online_softmax'
+              ? dice.pick(['float32', 'float32', 'float64'] as const)
+              : dice.pick(['float32', 'float32', 'float64', 'int64', 'int32'] as const);
+        let value = make.expr(
+          all,
+          dtype,
+          op === 'argmax' || op === 'argmin' ? 0 : 1 + dice.below(3),
+        );
         if (value.kind === 'random') value = make.constant(dtype, 1);
         if (accs.length > 0 && dice.chance(0.4)) {
-          const acc = dice.pick(accs.filter((a) => a.dtype === dtype).concat(make.constant(dtype, 1)));
-          if (op !== 'argmax' && op !== 'argmin' && dtype !== 'bool') value = ir.op('sub', [value, acc]);
+          const acc = dice.pick(
+            accs.filter((a) => a.dtype === dtype).concat(make.constant(dtype, 1)),
+          );
+          if (op !== 'argmax' && op !== 'argmin' && dtype !== 'bool')
+            value = ir.op('sub', [value, acc]);
         }
-        if (op === 'prod') value = dtype === 'int64' || dtype === 'int32' ? ir.op('maximum', [ir.op('minimum', [value, make.constant(dtype, 1)]), make.constant(dtype, -1)]) : ir.op('add', [ir.op('mul', [ir.op('tanh', [value]), make.constant(dtype, 0.01)]), make.constant(dtype, 1)]);
+        if (op === 'prod')
+          value =
+            dtype === 'int64' || dtype === 'int32'
+              ? ir.op('maximum', [
+                  ir.op('minimum', [value, make.constant(dtype, 1)]),
+                  make.constant(dtype, -1),
+                ])
+              : ir.op('add', [
+                  ir.op('mul', [ir.op('tanh', [value]), make.constant(dtype, 0.01)]),
+                  make.constant(dtype, 1),
+                ]);
         const isTwo = op === 'welford' || op === 'online_softmax';
         const first = 10 * stages.length + fresh.length;
         const ids = isTwo ? [first, first + 1] : [first];
@@ -274,7 +404,10 @@ export function randomKernel(seed: number): RandomKernel {
         body.push({ kind: 'reduce', op, ids, dtype: result, value });
         for (const id of ids) fresh.push(ir.acc(result, id));
         if (op === 'online_softmax' && dice.chance(0.5)) {
-          make.loads.push({ scope: 'softmax', expr: ir.op('exp', [ir.op('sub', [value, ir.acc(dtype, first)])]) });
+          make.loads.push({
+            scope: 'softmax',
+            expr: ir.op('exp', [ir.op('sub', [value, ir.acc(dtype, first)])]),
+          });
         }
       }
       if (dice.chance(0.2)) body.push(make.store(all, make.expr(all, make.dtype(), 2)));
@@ -283,19 +416,34 @@ export function randomKernel(seed: number): RandomKernel {
     }
     for (const acc of accs) stages.push({ kind: 'outer', body: [make.store(outer, acc)] });
     if (dice.chance(0.6)) {
-      const exponential = make.loads.filter((load) => load.scope === 'softmax').map((load) => load.expr);
+      const exponential = make.loads
+        .filter((load) => load.scope === 'softmax')
+        .map((load) => load.expr);
       const acc = dice.pick(accs);
       const base = exponential.length > 0 ? dice.pick(exponential) : make.expr(all, acc.dtype, 2);
-      const value = base.dtype === acc.dtype && acc.dtype !== 'bool' ? ir.op('sub', [base, acc]) : base;
+      const value =
+        base.dtype === acc.dtype && acc.dtype !== 'bool' ? ir.op('sub', [base, acc]) : base;
       stages.push({ kind: 'inner', body: [make.store(all, value)] });
     }
   } else {
-    const body = Array.from({ length: 1 + dice.below(3) }, () => make.store(outer, make.expr(outer, make.dtype(), 1 + dice.below(4))));
+    const body = Array.from({ length: 1 + dice.below(3) }, () =>
+      make.store(outer, make.expr(outer, make.dtype(), 1 + dice.below(4))),
+    );
     stages.push({ kind: 'outer', body });
   }
-  const kernel: LoopKernel = { kind: 'loop', name: `fuzz_${seed}`, params: usedOnly(make, stages), scalars: make.scalars.filter(({ name }) => JSON.stringify(stages).includes(`"${name}"`)), outer, inner, stages };
+  const kernel: LoopKernel = {
+    kind: 'loop',
+    name: `fuzz_${seed}`,
+    params: usedOnly(make, stages),
+    scalars: make.scalars.filter(({ name }) => JSON.stringify(stages).includes(`"${name}"`)),
+    outer,
+    inner,
+    stages,
+  };
   verifyKernel(kernel);
-  const buffers = Object.fromEntries(kernel.params.map(({ name }) => [name, make.buffers[name] as number[]]));
+  const buffers = Object.fromEntries(
+    kernel.params.map(({ name }) => [name, make.buffers[name] as number[]]),
+  );
   return { kernel, buffers, scalars: make.scalarValues };
 }
 

@@ -13,11 +13,17 @@ export function pointwise(
 ): { readonly kernel: LoopKernel; readonly run: (...data: readonly number[][]) => number[] } {
   const ir = new IrBuilder();
   const i = ir.sym('i', count);
-  const value = build(ir, inputs.map((dtype, k) => ir.load(dtype, `in${k}`, i)));
+  const value = build(
+    ir,
+    inputs.map((dtype, k) => ir.load(dtype, `in${k}`, i)),
+  );
   const kernel: LoopKernel = {
     kind: 'loop',
     name: 'pointwise',
-    params: [...inputs.map((dtype, k) => ({ name: `in${k}`, dtype, access: 'read' as const })), { name: 'out', dtype: out, access: 'write' as const }],
+    params: [
+      ...inputs.map((dtype, k) => ({ name: `in${k}`, dtype, access: 'read' as const })),
+      { name: 'out', dtype: out, access: 'write' as const },
+    ],
     scalars: [],
     outer: [{ name: 'i', size: count }],
     inner: [],

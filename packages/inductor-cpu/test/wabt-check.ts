@@ -4,7 +4,15 @@ import loadWabt from 'wabt';
 import { assembleModule, printModule, type ModuleSpec } from '../src/emit/assemble-module.js';
 
 const wabt = await loadWabt();
-const FEATURES = { threads: true, simd: true, bulk_memory: true, relaxed_simd: true, sat_float_to_int: true, sign_extension: true, mutable_globals: true };
+const FEATURES = {
+  threads: true,
+  simd: true,
+  bulk_memory: true,
+  relaxed_simd: true,
+  sat_float_to_int: true,
+  sign_extension: true,
+  mutable_globals: true,
+};
 
 /** Canonical listing of a binary. */
 function disassemble(bytes: Uint8Array): string {

@@ -15,7 +15,16 @@ import type { Code, Local } from '../emit/types.js';
 import { kindOf, registersPerGroup } from './element-kind.js';
 import type { IndexCode } from './index-code.js';
 import type { Affine } from './loop-space.js';
-import { decode, encode, loadGroup, loadLanes, loadSplat, storeGroup, storeLanes, type Address } from './memory-access.js';
+import {
+  decode,
+  encode,
+  loadGroup,
+  loadLanes,
+  loadSplat,
+  storeGroup,
+  storeLanes,
+  type Address,
+} from './memory-access.js';
 import type { Lanes, MaskContext, Scope } from './scope.js';
 import type { Value } from './value.js';
 import type { Reg, Regs, VectorBuilder } from './vector-builder.js';
@@ -44,7 +53,9 @@ interface Steps {
 
 /** Elements of group g that are valid. */
 export function activeIn(lanes: Lanes, g: number): number {
-  return lanes.across === lanes.lane ? Math.min(4, lanes.active - 4 * g) : Math.min(4, lanes.active);
+  return lanes.across === lanes.lane
+    ? Math.min(4, lanes.active - 4 * g)
+    : Math.min(4, lanes.active);
 }
 
 /** See the file header. */
@@ -60,16 +71,21 @@ export class AccessCode {
     const { dtype } = buffer;
     const varying = this.index.isVarying(form);
     const gather = this.#isGather(form);
-    const indices = varying && (gather || mask !== undefined) ? this.index.vector(form, mask) : undefined;
+    const indices =
+      varying && (gather || mask !== undefined) ? this.index.vector(form, mask) : undefined;
     const place = gather ? undefined : this.#place(buffer, form, mask);
     return this.scope.at(level, () => {
-      const raw = varying ? this.#loadGroups(buffer, form, place, indices, mask) : [this.#loadUniform(buffer, place as Place, mask)];
+      const raw = varying
+        ? this.#loadGroups(buffer, form, place, indices, mask)
+        : [this.#loadUniform(buffer, place as Place, mask)];
       return { kind: kindOf(dtype), uniform: !varying, regs: decode(this.vb, dtype, raw) };
     });
   }
 
   #isGather(form: Affine): boolean {
-    return form.atoms.some((atom) => this.index.isVarying({ constant: 0, terms: new Map(), atoms: [atom] }));
+    return form.atoms.some((atom) =>
+      this.index.isVarying({ constant: 0, terms: new Map(), atoms: [atom] }),
+    );
   }
 
   /** Where the first lane of the first group is. */
@@ -77,46 +93,80 @@ export class AccessCode {
     const size = itemSize(buffer.dtype);
     const base = { local: buffer.pointer, name: buffer.name };
     // An offset is added without wrap-around, so it may not make up for a negative part elsewhere.
-    const isForward = form.constant >= 0 && form.constant * size < 2 ** 30 && form.atoms.length === 0 && [...form.terms.values()].every((c) => c > 0);
-    const address = this.index.scalar(isForward ? { ...form, constant: 0 } : form, size, base, mask);
+    const isForward =
+      form.constant >= 0 &&
+      form.constant * size < 2 ** 30 &&
+      form.atoms.length === 0 &&
+      [...form.terms.values()].every((c) => c > 0);
+    const address = this.index.scalar(
+      isForward ? { ...form, constant: 0 } : form,
+      size,
+      base,
+      mask,
+    );
     return { address: () => address, offset: isForward ? form.constant * size : 0 };
   }
 
   #loadUniform(buffer: BufferRef, place: Place, mask: MaskContext | undefined): Reg {
     if (mask === undefined) return loadSplat(this.vb, buffer.dtype, place.address, place.offset);
-    const inside = select(op('i32.add', place.address(), i32(place.offset)), buffer.pointer, anyTrue(mask.value.regs));
+    const inside = select(
+      op('i32.add', place.address(), i32(place.offset)),
+      buffer.pointer,
+      anyTrue(mask.value.regs),
+    );
     const address = this.scope.f.let('at', inside);
     return loadSplat(this.vb, buffer.dtype, () => address, 0);
   }
 
-  #loadGroups(buffer: BufferRef, form: Affine, place: Place | undefined, indices: Regs | undefined, mask: MaskContext | undefined): Regs {
+  #loadGroups(
+    buffer: BufferRef,
+    form: Affine,
+    place: Place | undefined,
+    indices: Regs | undefined,
+    mask: MaskContext | undefined,
+  ): Regs {
     const { vb } = this;
     const { dtype } = buffer;
     const size = itemSize(dtype);
     const lanes = this.scope.lanes as Lanes;
     const steps = this.#steps(form, lanes);
     if (place !== undefined && mask === undefined) {
-      const at = (g: number, k: number): Place => moved(place, (g * steps.group + k * steps.lane) * size);
-      if (isTransposed(lanes, steps, size)) return this.#loadTransposed(dtype, lanes, (k) => at(0, k));
+      const at = (g: number, k: number): Place =>
+        moved(place, (g * steps.group + k * steps.lane) * size);
+      if (isTransposed(lanes, steps, size))
+        return this.#loadTransposed(dtype, lanes, (k) => at(0, k));
       return eachGroup(lanes, (g) => {
         if (steps.lane === 1) return loadGroup(vb, dtype, at(g, 0).address, at(g, 0).offset);
-        if (steps.lane === 0) return widened(dtype, loadSplat(vb, dtype, at(g, 0).address, at(g, 0).offset));
-        return loadLanes(vb, dtype, Array.from({ length: activeIn(lanes, g) }, (_, k) => at(g, k)));
+        if (steps.lane === 0)
+          return widened(dtype, loadSplat(vb, dtype, at(g, 0).address, at(g, 0).offset));
+        return loadLanes(
+          vb,
+          dtype,
+          Array.from({ length: activeIn(lanes, g) }, (_, k) => at(g, k)),
+        );
       });
     }
     const masks = mask === undefined ? undefined : mask.value;
-    const inLane = (g: number): Regs => this.#loadIndexed(buffer, indices as Regs, masks, g, activeIn(lanes, g));
+    const inLane = (g: number): Regs =>
+      this.#loadIndexed(buffer, indices as Regs, masks, g, activeIn(lanes, g));
     const isNear = 3 * Math.abs(steps.lane) * size <= NEAR_BYTES;
     if (place === undefined || !isNear || masks === undefined) return eachGroup(lanes, inLane);
     return eachGroup(lanes, (g) => {
       const at = (k: number): Place => moved(place, (g * steps.group + k * steps.lane) * size);
       const load = (): Regs => {
         if (steps.lane === 1) return loadGroup(vb, dtype, at(0).address, at(0).offset);
-        if (steps.lane === 0) return widened(dtype, loadSplat(vb, dtype, at(0).address, at(0).offset));
-        return loadLanes(vb, dtype, Array.from({ length: activeIn(lanes, g) }, (_, k) => at(k)));
+        if (steps.lane === 0)
+          return widened(dtype, loadSplat(vb, dtype, at(0).address, at(0).offset));
+        return loadLanes(
+          vb,
+          dtype,
+          Array.from({ length: activeIn(lanes, g) }, (_, k) => at(k)),
+        );
       };
       // Locals start at zero, but code may run again in a loop: lanes outside hold what was there before.
-      const result = Array.from({ length: registersPerGroup(kindOf(dtype)) }, () => this.scope.f.local('v128', vb.hint));
+      const result = Array.from({ length: registersPerGroup(kindOf(dtype)) }, () =>
+        this.scope.f.local('v128', vb.hint),
+      );
       this.scope.f.if(op('v128.any_true', masks.regs[masks.uniform ? 0 : g] as Reg), () => {
         load().forEach((reg, i) => this.scope.f.set(result[i] as Reg, reg));
       });
@@ -125,16 +175,26 @@ export class AccessCode {
   }
 
   /** Lane by lane at computed indices; lanes outside the mask read element 0. */
-  #loadIndexed(buffer: BufferRef, indices: Regs, mask: Value | undefined, g: number, count: number): Regs {
+  #loadIndexed(
+    buffer: BufferRef,
+    indices: Regs,
+    mask: Value | undefined,
+    g: number,
+    count: number,
+  ): Regs {
     const { vb } = this;
     const group: Regs = [indices[indices.length === 1 ? 0 : g] as Reg];
-    const inside = mask === undefined ? group : vb.bin('v128.and', group, [mask.regs[mask.uniform ? 0 : g] as Reg]);
+    const inside =
+      mask === undefined
+        ? group
+        : vb.bin('v128.and', group, [mask.regs[mask.uniform ? 0 : g] as Reg]);
     return loadLanes(vb, buffer.dtype, this.#indexedPlaces(buffer, inside[0] as Reg, count));
   }
 
   #indexedPlaces(buffer: BufferRef, indices: Reg, count: number): Place[] {
     const places = Math.log2(itemSize(buffer.dtype));
-    const bytes = places === 0 ? indices : (this.vb.shift('i32x4.shl', [indices], places)[0] as Reg);
+    const bytes =
+      places === 0 ? indices : (this.vb.shift('i32x4.shl', [indices], places)[0] as Reg);
     return Array.from({ length: count }, (_, k) => ({
       address: () => op('i32.add', buffer.pointer, lane('i32x4.extract_lane', k, bytes)),
       offset: 0,
@@ -153,7 +213,10 @@ export class AccessCode {
 
   #steps(form: Affine, lanes: Lanes): Steps {
     const along = form.terms.get(lanes.lane) ?? 0;
-    return { lane: along, group: lanes.across === lanes.lane ? 4 * along : (form.terms.get(lanes.across) ?? 0) };
+    return {
+      lane: along,
+      group: lanes.across === lanes.lane ? 4 * along : (form.terms.get(lanes.across) ?? 0),
+    };
   }
 
   /** Stores the value of each valid lane; emitted here. */
@@ -179,13 +242,23 @@ export class AccessCode {
     if (this.#isGather(form)) {
       const indices = this.index.vector(form, undefined);
       for (let g = 0; g < lanes.groups; g++) {
-        storeLanes(vb, dtype, this.#indexedPlaces(buffer, indices[indices.length === 1 ? 0 : g] as Reg, activeIn(lanes, g)), ofGroup(g));
+        storeLanes(
+          vb,
+          dtype,
+          this.#indexedPlaces(
+            buffer,
+            indices[indices.length === 1 ? 0 : g] as Reg,
+            activeIn(lanes, g),
+          ),
+          ofGroup(g),
+        );
       }
       return;
     }
     const steps = this.#steps(form, lanes);
     const place = this.#place(buffer, form, undefined);
-    const at = (g: number, k: number): Place => moved(place, (g * steps.group + k * steps.lane) * size);
+    const at = (g: number, k: number): Place =>
+      moved(place, (g * steps.group + k * steps.lane) * size);
     if (isTransposed(lanes, steps, size) && !value.uniform) {
       transpose(vb, regs).forEach((row, k) => {
         if (k < lanes.active) storeGroup(vb, dtype, at(0, k).address, at(0, k).offset, [row], 4);
@@ -194,9 +267,16 @@ export class AccessCode {
     }
     for (let g = 0; g < lanes.groups; g++) {
       const count = activeIn(lanes, g);
-      if (steps.lane === 1) storeGroup(vb, dtype, at(g, 0).address, at(g, 0).offset, ofGroup(g), count);
+      if (steps.lane === 1)
+        storeGroup(vb, dtype, at(g, 0).address, at(g, 0).offset, ofGroup(g), count);
       else if (steps.lane === 0) this.#storeLane(dtype, at(g, 0), ofGroup(g), count - 1);
-      else storeLanes(vb, dtype, Array.from({ length: count }, (_, k) => at(g, k)), ofGroup(g));
+      else
+        storeLanes(
+          vb,
+          dtype,
+          Array.from({ length: count }, (_, k) => at(g, k)),
+          ofGroup(g),
+        );
     }
   }
 
@@ -219,15 +299,29 @@ function shuffleToFront(regs: Regs, dtype: DType, k: number): Code<'v128'> {
 
 /** Four 4-byte lanes of four groups can be moved as vectors across the groups. */
 function isTransposed(lanes: Lanes, steps: Steps, size: number): boolean {
-  return lanes.across !== lanes.lane && lanes.groups === 4 && steps.group === 1 && steps.lane !== 1 && steps.lane !== 0 && size === 4;
+  return (
+    lanes.across !== lanes.lane &&
+    lanes.groups === 4 &&
+    steps.group === 1 &&
+    steps.lane !== 1 &&
+    steps.lane !== 0 &&
+    size === 4
+  );
 }
 
 /** Transposes a 4×4 block of 32-bit elements held in four registers. */
 function transpose(vb: VectorBuilder, rows: Regs): Regs {
   const [a, b, c, d] = rows as [Reg, Reg, Reg, Reg];
-  const pair = (low: boolean, x: Reg, y: Reg): Reg => vb.let(shuffle32(low ? [0, 4, 1, 5] : [2, 6, 3, 7], x, y));
-  const [ab, cd, ab2, cd2] = [pair(true, a, b), pair(true, c, d), pair(false, a, b), pair(false, c, d)];
-  const join = (low: boolean, x: Reg, y: Reg): Reg => vb.let(shuffle32(low ? [0, 1, 4, 5] : [2, 3, 6, 7], x, y));
+  const pair = (low: boolean, x: Reg, y: Reg): Reg =>
+    vb.let(shuffle32(low ? [0, 4, 1, 5] : [2, 6, 3, 7], x, y));
+  const [ab, cd, ab2, cd2] = [
+    pair(true, a, b),
+    pair(true, c, d),
+    pair(false, a, b),
+    pair(false, c, d),
+  ];
+  const join = (low: boolean, x: Reg, y: Reg): Reg =>
+    vb.let(shuffle32(low ? [0, 1, 4, 5] : [2, 3, 6, 7], x, y));
   return [join(true, ab, cd), join(false, ab, cd), join(true, ab2, cd2), join(false, ab2, cd2)];
 }
 
@@ -248,6 +342,8 @@ function moved(place: Place, bytes: number): Place {
 }
 
 function anyTrue(regs: Regs): Code<'i32'> {
-  return op('v128.any_true', regs.slice(1).reduce<Code<'v128'>>((a, b) => op('v128.or', a, b), regs[0] as Reg));
+  return op(
+    'v128.any_true',
+    regs.slice(1).reduce<Code<'v128'>>((a, b) => op('v128.or', a, b), regs[0] as Reg),
+  );
 }
-

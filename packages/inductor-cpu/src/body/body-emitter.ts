@@ -13,7 +13,14 @@
  * (see `Scope`). Outside of `vectorise` all values are uniform. Walks are iterative: expressions may be
  * thousands of operations deep.
  */
-import { indexValues, type Expr, type LoopKernel, type MatmulKernel, type ScalarOp, type Stmt } from '@tessera/inductor-core';
+import {
+  indexValues,
+  type Expr,
+  type LoopKernel,
+  type MatmulKernel,
+  type ScalarOp,
+  type Stmt,
+} from '@tessera/inductor-core';
 import { TesseraError } from '@tessera/shared';
 import type { DType } from '@tessera/tensor';
 import { memory, op } from '../emit/code.js';
@@ -65,7 +72,9 @@ export class BodyEmitter {
     this.scope = new Scope(f);
     this.vb = new VectorBuilder(f, this.#entry, options);
     this.deps = new Dependencies(space);
-    this.index = new IndexCode(this.scope, this.vb, this.deps, (expr, mask) => this.value(expr, mask));
+    this.index = new IndexCode(this.scope, this.vb, this.deps, (expr, mask) =>
+      this.value(expr, mask),
+    );
     this.#access = new AccessCode(this.scope, this.vb, this.index);
   }
 
@@ -74,8 +83,14 @@ export class BodyEmitter {
     let found = this.#buffers.get(name);
     if (found === undefined) {
       const position = this.kernel.params.findIndex((param) => param.name === name);
-      if (position < 0) throw new TesseraError('plan-invalid', `Kernel ${this.kernel.name} uses '${name}', which is no parameter of it.`);
-      const pointer = this.f.into(this.#entry, () => this.f.let(name, memory('i32.load', 4 * position, this.f.param('args'))));
+      if (position < 0)
+        throw new TesseraError(
+          'plan-invalid',
+          `Kernel ${this.kernel.name} uses '${name}', which is no parameter of it.`,
+        );
+      const pointer = this.f.into(this.#entry, () =>
+        this.f.let(name, memory('i32.load', 4 * position, this.f.param('args'))),
+      );
       found = { name, dtype: (this.kernel.params[position] as { dtype: DType }).dtype, pointer };
       this.#buffers.set(name, found);
     }
@@ -109,7 +124,11 @@ export class BodyEmitter {
     for (const index of indexValues(statement.index)) this.value(index);
     const value = this.value(statement.value);
     this.vb.hint = 'out';
-    this.#access.store(buffer, this.space.affine(statement.index), wrapTo(this.vb, convert(this.vb, value, kindOf(buffer.dtype)), buffer.dtype));
+    this.#access.store(
+      buffer,
+      this.space.affine(statement.index),
+      wrapTo(this.vb, convert(this.vb, value, kindOf(buffer.dtype)), buffer.dtype),
+    );
   }
 
   /** Masks matter only to expressions that read memory. */
@@ -123,7 +142,10 @@ export class BodyEmitter {
 
   #find(wanted: Pending): Value | undefined {
     const mask = this.#effective(wanted);
-    return this.scope.level(this.#level({ expr: wanted.expr, mask })).values.get(wanted.expr)?.get(mask);
+    return this.scope
+      .level(this.#level({ expr: wanted.expr, mask }))
+      .values.get(wanted.expr)
+      ?.get(mask);
   }
 
   /** Operands that are not emitted yet. */
@@ -135,9 +157,13 @@ export class BodyEmitter {
         return expr.args.map(pending).filter((each) => this.#find(each) === undefined);
       case 'load':
       case 'index':
-        return indexValues(expr.index).map(pending).filter((each) => this.#find(each) === undefined);
+        return indexValues(expr.index)
+          .map(pending)
+          .filter((each) => this.#find(each) === undefined);
       case 'random':
-        return [expr.seed, expr.offset, ...indexValues(expr.index)].map(pending).filter((each) => this.#find(each) === undefined);
+        return [expr.seed, expr.offset, ...indexValues(expr.index)]
+          .map(pending)
+          .filter((each) => this.#find(each) === undefined);
       case 'masked': {
         if (this.#find(pending(expr.mask)) === undefined) return [pending(expr.mask)];
         const inside = { expr: expr.body, mask: this.#inside(expr.mask, mask) };
@@ -155,7 +181,8 @@ export class BodyEmitter {
     const known = masks.get(condition)?.get(outer);
     if (known !== undefined) return known;
     const own = this.#find({ expr: condition, mask: outer }) as Value;
-    const value = outer === undefined ? own : this.scope.at(level, () => bothTrue(this.vb, outer.value, own));
+    const value =
+      outer === undefined ? own : this.scope.at(level, () => bothTrue(this.vb, outer.value, own));
     const made: MaskContext = { id: this.scope.nextMaskId(), value, level };
     if (!masks.has(condition)) masks.set(condition, new Map());
     masks.get(condition)?.set(outer, made);
@@ -167,7 +194,10 @@ export class BodyEmitter {
     const level = this.#level({ expr: wanted.expr, mask });
     this.vb.hint = wanted.expr.kind === 'op' ? wanted.expr.op : wanted.expr.kind;
     const replaced = this.override(wanted.expr);
-    const value = replaced === undefined ? this.#valueOf(wanted.expr, mask, wanted.mask, level) : this.scope.at(level, replaced);
+    const value =
+      replaced === undefined
+        ? this.#valueOf(wanted.expr, mask, wanted.mask, level)
+        : this.scope.at(level, replaced);
     const { values } = this.scope.level(level);
     if (!values.has(wanted.expr)) values.set(wanted.expr, new Map());
     values.get(wanted.expr)?.set(mask, value);
@@ -175,12 +205,21 @@ export class BodyEmitter {
   }
 
   /** `mask` is the effective context of the expression itself, `outer` that of its operands. */
-  #valueOf(expr: Expr, mask: MaskContext | undefined, outer: MaskContext | undefined, level: number): Value {
+  #valueOf(
+    expr: Expr,
+    mask: MaskContext | undefined,
+    outer: MaskContext | undefined,
+    level: number,
+  ): Value {
     const { vb, scope } = this;
     const operand = (each: Expr): Value => this.#find({ expr: each, mask: outer }) as Value;
     switch (expr.kind) {
       case 'const':
-        return { kind: kindOf(expr.dtype), uniform: true, regs: constantRegs(vb, expr.dtype, expr.value) };
+        return {
+          kind: kindOf(expr.dtype),
+          uniform: true,
+          regs: constantRegs(vb, expr.dtype, expr.value),
+        };
       case 'scalar':
         return scope.at(0, () => this.#scalar(expr));
       case 'acc':
@@ -189,7 +228,11 @@ export class BodyEmitter {
         return this.#access.load(this.buffer(expr.buf), this.space.affine(expr.index), mask, level);
       case 'index': {
         const form = this.space.affine(expr.index);
-        const whole: Value = { kind: 'i32', uniform: !this.index.isVarying(form), regs: this.index.vector(form, mask) };
+        const whole: Value = {
+          kind: 'i32',
+          uniform: !this.index.isVarying(form),
+          regs: this.index.vector(form, mask),
+        };
         return scope.at(level, () => convert(vb, whole, kindOf(expr.dtype)));
       }
       case 'masked': {
@@ -198,7 +241,11 @@ export class BodyEmitter {
         const own = operand(expr.mask);
         return scope.at(level, () => {
           const other = constantRegs(vb, expr.dtype, expr.other);
-          return { kind: body.kind, uniform: body.uniform && own.uniform, regs: vb.select(maskFor(vb, own, body.kind), body.regs, other) };
+          return {
+            kind: body.kind,
+            uniform: body.uniform && own.uniform,
+            regs: vb.select(maskFor(vb, own, body.kind), body.regs, other),
+          };
         });
       }
       case 'random': {
@@ -206,8 +253,18 @@ export class BodyEmitter {
         const index = this.index.vector(form, mask);
         const [seed, offset] = [operand(expr.seed), operand(expr.offset)];
         return scope.at(level, () => {
-          const regs = emitRandom(vb, expr.distribution, convert(vb, seed, 'i32').regs, convert(vb, offset, 'i32').regs, index);
-          return convert(vb, { kind: 'f32', uniform: regs.length === 1 && !this.index.isVarying(form), regs }, kindOf(expr.dtype));
+          const regs = emitRandom(
+            vb,
+            expr.distribution,
+            convert(vb, seed, 'i32').regs,
+            convert(vb, offset, 'i32').regs,
+            index,
+          );
+          return convert(
+            vb,
+            { kind: 'f32', uniform: regs.length === 1 && !this.index.isVarying(form), regs },
+            kindOf(expr.dtype),
+          );
         });
       }
       case 'op':
@@ -217,28 +274,52 @@ export class BodyEmitter {
 
   #scalar(expr: Extract<Expr, { kind: 'scalar' }>): Value {
     const position = this.kernel.scalars.findIndex((scalar) => scalar.name === expr.name);
-    if (position < 0) throw new TesseraError('plan-invalid', `Kernel ${this.kernel.name} uses the scalar '${expr.name}', which is no parameter of it.`);
+    if (position < 0)
+      throw new TesseraError(
+        'plan-invalid',
+        `Kernel ${this.kernel.name} uses the scalar '${expr.name}', which is no parameter of it.`,
+      );
     const offset = scalarsOffset(this.kernel.params.length) + 8 * position;
     const number = (): Code<'f64'> => memory('f64.load', offset, this.f.param('args'));
     const splat = (code: Code<'v128'>): Regs => [this.vb.let(code)];
     const kind = kindOf(expr.dtype);
     switch (kind) {
       case 'f32':
-        return { kind, uniform: true, regs: splat(op('f32x4.splat', op('f32.demote_f64', number()))) };
+        return {
+          kind,
+          uniform: true,
+          regs: splat(op('f32x4.splat', op('f32.demote_f64', number()))),
+        };
       case 'f64':
         return { kind, uniform: true, regs: splat(op('f64x2.splat', number())) };
       case 'i64':
-        return { kind, uniform: true, regs: splat(op('i64x2.splat', op('i64.trunc_sat_f64_s', number()))) };
+        return {
+          kind,
+          uniform: true,
+          regs: splat(op('i64x2.splat', op('i64.trunc_sat_f64_s', number()))),
+        };
       case 'i32':
-        return { kind, uniform: true, regs: splat(op('i32x4.splat', op('i32.wrap_i64', op('i64.trunc_sat_f64_s', number())))) };
+        return {
+          kind,
+          uniform: true,
+          regs: splat(op('i32x4.splat', op('i32.wrap_i64', op('i64.trunc_sat_f64_s', number())))),
+        };
       case 'bool':
-        return convert(this.vb, { kind: 'f64', uniform: true, regs: splat(op('f64x2.splat', number())) }, 'bool');
+        return convert(
+          this.vb,
+          { kind: 'f64', uniform: true, regs: splat(op('f64x2.splat', number())) },
+          'bool',
+        );
     }
   }
 }
 
 function bothTrue(vb: VectorBuilder, a: Value, b: Value): Value {
-  return { kind: 'bool', uniform: a.uniform && b.uniform, regs: vb.bin('v128.and', a.regs, b.regs) };
+  return {
+    kind: 'bool',
+    uniform: a.uniform && b.uniform,
+    regs: vb.bin('v128.and', a.regs, b.regs),
+  };
 }
 
 /** A constant of a dtype in all lanes. */

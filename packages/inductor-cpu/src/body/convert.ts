@@ -24,21 +24,74 @@ export function convert(vb: VectorBuilder, value: Value, to: ElementKind): Value
       return convert(vb, convert(vb, value, to === 'f64' ? 'f32' : 'i32'), to);
     case 'i32':
       if (to === 'f32') return result(vb.un('f32x4.convert_i32x4_s', regs));
-      if (to === 'f64') return result(widenRegs(vb, value, (x) => op('f64x2.convert_low_i32x4_s', x), (x) => op('f64x2.convert_low_i32x4_s', upper(x))));
-      return result(widenRegs(vb, value, (x) => op('i64x2.extend_low_i32x4_s', x), (x) => op('i64x2.extend_high_i32x4_s', x)));
+      if (to === 'f64')
+        return result(
+          widenRegs(
+            vb,
+            value,
+            (x) => op('f64x2.convert_low_i32x4_s', x),
+            (x) => op('f64x2.convert_low_i32x4_s', upper(x)),
+          ),
+        );
+      return result(
+        widenRegs(
+          vb,
+          value,
+          (x) => op('i64x2.extend_low_i32x4_s', x),
+          (x) => op('i64x2.extend_high_i32x4_s', x),
+        ),
+      );
     case 'f32':
       if (to === 'i32') return result(vb.un('i32x4.trunc_sat_f32x4_s', regs));
-      if (to === 'f64') return result(widenRegs(vb, value, (x) => op('f64x2.promote_low_f32x4', x), (x) => op('f64x2.promote_low_f32x4', upper(x))));
+      if (to === 'f64')
+        return result(
+          widenRegs(
+            vb,
+            value,
+            (x) => op('f64x2.promote_low_f32x4', x),
+            (x) => op('f64x2.promote_low_f32x4', upper(x)),
+          ),
+        );
       return convert(vb, convert(vb, value, 'f64'), 'i64');
     case 'f64':
-      if (to === 'f32') return result(joinRegs(vb, { ...value, regs: vb.un('f32x4.demote_f64x2_zero', regs) }, [0, 1, 4, 5]));
-      if (to === 'i32') return result(joinRegs(vb, { ...value, regs: vb.un('i32x4.trunc_sat_f64x2_s_zero', regs) }, [0, 1, 4, 5]));
-      return result(vb.map([regs], (x) => pair64((k) => op('i64.trunc_sat_f64_s', lane('f64x2.extract_lane', k, x as Reg)))));
+      if (to === 'f32')
+        return result(
+          joinRegs(vb, { ...value, regs: vb.un('f32x4.demote_f64x2_zero', regs) }, [0, 1, 4, 5]),
+        );
+      if (to === 'i32')
+        return result(
+          joinRegs(
+            vb,
+            { ...value, regs: vb.un('i32x4.trunc_sat_f64x2_s_zero', regs) },
+            [0, 1, 4, 5],
+          ),
+        );
+      return result(
+        vb.map([regs], (x) =>
+          pair64((k) => op('i64.trunc_sat_f64_s', lane('f64x2.extract_lane', k, x as Reg))),
+        ),
+      );
     case 'i64':
       if (to === 'i32') return result(narrowRegs(vb, value));
-      if (to === 'f64') return result(vb.map([regs], (x) => pairF64((k) => op('f64.convert_i64_s', lane('i64x2.extract_lane', k, x as Reg)))));
+      if (to === 'f64')
+        return result(
+          vb.map([regs], (x) =>
+            pairF64((k) => op('f64.convert_i64_s', lane('i64x2.extract_lane', k, x as Reg))),
+          ),
+        );
       // Directly, because rounding twice (through f64) is not rounding once.
-      return result(joinRegs(vb, { ...value, regs: vb.map([regs], (x) => pairF32((k) => op('f32.convert_i64_s', lane('i64x2.extract_lane', k, x as Reg)))) }, [0, 1, 4, 5]));
+      return result(
+        joinRegs(
+          vb,
+          {
+            ...value,
+            regs: vb.map([regs], (x) =>
+              pairF32((k) => op('f32.convert_i64_s', lane('i64x2.extract_lane', k, x as Reg))),
+            ),
+          },
+          [0, 1, 4, 5],
+        ),
+      );
   }
 }
 
@@ -58,7 +111,13 @@ function pairF32(make: (k: number) => Code<'f32'>): Code<'v128'> {
 function nonZero(vb: VectorBuilder, value: Value): Value {
   const { kind, uniform, regs } = value;
   const zero = vb.i32(0);
-  const compare = { f32: 'f32x4.ne', f64: 'f64x2.ne', i32: 'i32x4.ne', i64: 'i64x2.ne', bool: 'i32x4.ne' } as const;
+  const compare = {
+    f32: 'f32x4.ne',
+    f64: 'f64x2.ne',
+    i32: 'i32x4.ne',
+    i64: 'i64x2.ne',
+    bool: 'i32x4.ne',
+  } as const;
   return boolValue(vb, kind, uniform, vb.bin(compare[kind], regs, zero));
 }
 

@@ -29,7 +29,9 @@ export class Dependencies {
     const stack: Expr[] = [root];
     while (stack.length > 0) {
       const expr = stack[stack.length - 1] as Expr;
-      const missing = this.#known.has(expr) ? [] : operands(expr).filter((operand) => !this.#known.has(operand));
+      const missing = this.#known.has(expr)
+        ? []
+        : operands(expr).filter((operand) => !this.#known.has(operand));
       if (missing.length > 0) {
         stack.push(...missing);
       } else {
@@ -45,7 +47,8 @@ export class Dependencies {
     if (expr.kind === 'acc') own.push(accName(expr.id));
     if (expr.kind === 'load') own.push(READS_MEMORY);
     let names: Names = own.length === 0 ? NONE : new Set(own);
-    if (expr.kind === 'load' || expr.kind === 'index' || expr.kind === 'random') names = union(names, this.ofAffine(this.space.affine(expr.index)));
+    if (expr.kind === 'load' || expr.kind === 'index' || expr.kind === 'random')
+      names = union(names, this.ofAffine(this.space.affine(expr.index)));
     for (const operand of operands(expr)) names = union(names, this.of(operand));
     return names;
   }
@@ -55,7 +58,8 @@ export class Dependencies {
     let names: Names = form.terms.size === 0 ? NONE : new Set(form.terms.keys());
     for (const atom of form.atoms) {
       if (atom.kind === 'value') names = union(names, this.of(atom.value));
-      else if (atom.kind === 'product') for (const factor of atom.factors) names = union(names, this.ofAffine(factor));
+      else if (atom.kind === 'product')
+        for (const factor of atom.factors) names = union(names, this.ofAffine(factor));
       else names = union(names, this.ofAffine(atom.num));
     }
     return names;

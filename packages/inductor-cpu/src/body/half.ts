@@ -10,7 +10,11 @@ export function halfToFloat(vb: VectorBuilder, raw: Regs): Regs {
   const magnitude = vb.bin('v128.and', raw, vb.i32(0x7fff));
   // Scaling by 2^112 moves the exponent bias and normalises denormals at once.
   const scaled = vb.mul(vb.shift('i32x4.shl', magnitude, 13), vb.i32(0x77800000));
-  const special = vb.bin('v128.and', vb.bin('i32x4.gt_s', magnitude, vb.i32(0x7bff)), vb.i32(0x7f800000));
+  const special = vb.bin(
+    'v128.and',
+    vb.bin('i32x4.gt_s', magnitude, vb.i32(0x7bff)),
+    vb.i32(0x7f800000),
+  );
   const sign = vb.shift('i32x4.shl', vb.bin('v128.and', raw, vb.i32(0x8000)), 16);
   return vb.bin('v128.or', vb.bin('v128.or', scaled, special), sign);
 }
@@ -29,7 +33,11 @@ export function floatToHalf(vb: VectorBuilder, x: Regs): Regs {
   const isNan = vb.bin('i32x4.gt_s', magnitude, vb.i32(0x7f800000));
   const infinite = vb.select(isNan, vb.i32(0x7e00), vb.i32(0x7c00));
   const isLarge = vb.bin('i32x4.gt_s', magnitude, vb.i32(0x477fefff));
-  return vb.bin('v128.or', sign, vb.select(isLarge, infinite, vb.select(isDenormal, denormal, normal)));
+  return vb.bin(
+    'v128.or',
+    sign,
+    vb.select(isLarge, infinite, vb.select(isDenormal, denormal, normal)),
+  );
 }
 
 /** bfloat16 bits → f32. */
@@ -41,5 +49,9 @@ export function bfloatToFloat(vb: VectorBuilder, raw: Regs): Regs {
 export function floatToBfloat(vb: VectorBuilder, x: Regs): Regs {
   const odd = vb.bin('v128.and', vb.shift('i32x4.shr_u', x, 16), vb.i32(1));
   const rounded = vb.bin('i32x4.add', vb.bin('i32x4.add', x, vb.i32(0x7fff)), odd);
-  return vb.shift('i32x4.shr_u', vb.select(vb.bin('f32x4.eq', x, x), rounded, vb.i32(0x7fc00000)), 16);
+  return vb.shift(
+    'i32x4.shr_u',
+    vb.select(vb.bin('f32x4.eq', x, x), rounded, vb.i32(0x7fc00000)),
+    16,
+  );
 }

@@ -36,21 +36,37 @@ export class IndexCode {
    * `base + scale · form` as a local, for the first lane where the index varies; only variables may vary.
    * A base is a local of level 0 with a name for caching.
    */
-  scalar(form: Affine, scale: number, base: { readonly local: Local<'i32'>; readonly name: string } | undefined, mask: MaskContext | undefined): Local<'i32'> {
+  scalar(
+    form: Affine,
+    scale: number,
+    base: { readonly local: Local<'i32'>; readonly name: string } | undefined,
+    mask: MaskContext | undefined,
+  ): Local<'i32'> {
     const { scope } = this;
     const parts: { level: number; key: string; code: () => Code<'i32'> }[] = [];
     for (const [name, coefficient] of form.terms) {
       const level = scope.levelOf([name]);
-      parts.push({ level, key: `${coefficient}*${name}`, code: () => times(scope.variable(name), coefficient * scale) });
+      parts.push({
+        level,
+        key: `${coefficient}*${name}`,
+        code: () => times(scope.variable(name), coefficient * scale),
+      });
     }
     for (const atom of form.atoms) parts.push(this.#atomPart(atom, scale, mask));
     parts.sort((a, b) => a.level - b.level);
     let sum = base?.local;
     let key = `${base?.name ?? ''}*${scale}`;
-    if (form.constant !== 0) parts.unshift({ level: 0, key: String(form.constant), code: () => i32(form.constant * scale) });
+    if (form.constant !== 0)
+      parts.unshift({
+        level: 0,
+        key: String(form.constant),
+        code: () => i32(form.constant * scale),
+      });
     for (const part of parts) {
       key += `+${part.key}`;
-      sum = this.#cached(part.level, key, () => (sum === undefined ? part.code() : op('i32.add', sum, part.code())));
+      sum = this.#cached(part.level, key, () =>
+        sum === undefined ? part.code() : op('i32.add', sum, part.code()),
+      );
     }
     return sum ?? this.#cached(0, '0', () => i32(0));
   }
@@ -65,26 +81,47 @@ export class IndexCode {
     return found;
   }
 
-  #atomPart(atom: AffineAtom, scale: number, mask: MaskContext | undefined): { level: number; key: string; code: () => Code<'i32'> } {
+  #atomPart(
+    atom: AffineAtom,
+    scale: number,
+    mask: MaskContext | undefined,
+  ): { level: number; key: string; code: () => Code<'i32'> } {
     const { scope } = this;
     const factor = atom.coefficient * scale;
     if (atom.kind === 'value') {
       const value = this.evaluate(atom.value, mask);
       const level = Math.max(scope.levelOf(this.deps.of(atom.value)), mask?.level ?? 0);
       const whole = scope.at(level, () => convert(this.vb, value, 'i32').regs[0] as Reg);
-      return { level, key: `${atom.coefficient}*${atom.key}m${mask?.id ?? 0}`, code: () => times(lane('i32x4.extract_lane', 0, whole), factor) };
+      return {
+        level,
+        key: `${atom.coefficient}*${atom.key}m${mask?.id ?? 0}`,
+        code: () => times(lane('i32x4.extract_lane', 0, whole), factor),
+      };
     }
     const inner = (form: Affine): Local<'i32'> => this.scalar(form, 1, undefined, mask);
     if (atom.kind === 'product') {
       const [a, b, ...rest] = atom.factors.map(inner);
-      const level = Math.max(...atom.factors.map((form) => scope.levelOf(this.deps.ofAffine(form))), mask?.level ?? 0);
-      const product = (): Code<'i32'> => rest.reduce<Code<'i32'>>((sum, next) => op('i32.mul', sum, next), op('i32.mul', a as Local<'i32'>, b as Local<'i32'>));
-      return { level, key: `${atom.coefficient}*${atom.key}m${mask?.id ?? 0}`, code: () => op('i32.mul', product(), i32(factor)) };
+      const level = Math.max(
+        ...atom.factors.map((form) => scope.levelOf(this.deps.ofAffine(form))),
+        mask?.level ?? 0,
+      );
+      const product = (): Code<'i32'> =>
+        rest.reduce<Code<'i32'>>(
+          (sum, next) => op('i32.mul', sum, next),
+          op('i32.mul', a as Local<'i32'>, b as Local<'i32'>),
+        );
+      return {
+        level,
+        key: `${atom.coefficient}*${atom.key}m${mask?.id ?? 0}`,
+        code: () => op('i32.mul', product(), i32(factor)),
+      };
     }
     const level = Math.max(scope.levelOf(this.deps.ofAffine(atom.num)), mask?.level ?? 0);
     const key = `${atom.key}m${mask?.id ?? 0}`;
     const num = inner(atom.num);
-    const quotient = this.#cached(level, key, () => divide(atom, num, this.deps.space.bounds(atom.num).min >= 0));
+    const quotient = this.#cached(level, key, () =>
+      divide(atom, num, this.deps.space.bounds(atom.num).min >= 0),
+    );
     return { level, key: `${atom.coefficient}*${key}`, code: () => times(quotient, factor) };
   }
 
@@ -96,8 +133,13 @@ export class IndexCode {
     const key = `${affineKey(form)}m${form.atoms.length > 0 ? (mask?.id ?? 0) : 0}`;
     const known = scope.level(level).vectors.get(key);
     if (known !== undefined) return known;
-    const varyingAtoms = form.atoms.filter((atom) => scope.isVarying(this.deps.ofAffine({ ...constantAffine(0), atoms: [atom] })));
-    const plain: Affine = { ...form, atoms: form.atoms.filter((atom) => !varyingAtoms.includes(atom)) };
+    const varyingAtoms = form.atoms.filter((atom) =>
+      scope.isVarying(this.deps.ofAffine({ ...constantAffine(0), atoms: [atom] })),
+    );
+    const plain: Affine = {
+      ...form,
+      atoms: form.atoms.filter((atom) => !varyingAtoms.includes(atom)),
+    };
     const start = this.scalar(plain, 1, undefined, mask);
     const parts = varyingAtoms.map((atom): Regs => this.#atomVector(atom, mask));
     const made = scope.at(level, () => {
@@ -114,18 +156,29 @@ export class IndexCode {
   #steps(form: Affine): Regs | undefined {
     const { lanes } = this.scope;
     const alongLane = lanes === undefined ? 0 : (form.terms.get(lanes.lane) ?? 0);
-    const alongGroups = lanes === undefined ? 0 : lanes.across === lanes.lane ? 4 * alongLane : (form.terms.get(lanes.across) ?? 0);
+    const alongGroups =
+      lanes === undefined
+        ? 0
+        : lanes.across === lanes.lane
+          ? 4 * alongLane
+          : (form.terms.get(lanes.across) ?? 0);
     if (lanes === undefined || (alongLane === 0 && alongGroups === 0)) return undefined;
     return Array.from({ length: lanes.groups }, (_, g) => {
       const first = g * alongGroups;
-      return this.vb.constant(i32x4(first, first + alongLane, first + 2 * alongLane, first + 3 * alongLane))[0] as Reg;
+      return this.vb.constant(
+        i32x4(first, first + alongLane, first + 2 * alongLane, first + 3 * alongLane),
+      )[0] as Reg;
     });
   }
 
   #atomVector(atom: AffineAtom, mask: MaskContext | undefined): Regs {
     const { vb, scope } = this;
-    const level = Math.max(scope.levelOf(this.deps.ofAffine({ ...constantAffine(0), atoms: [atom] })), mask?.level ?? 0);
-    const scaled = (regs: Regs): Regs => (atom.coefficient === 1 ? regs : vb.bin('i32x4.mul', regs, vb.i32(atom.coefficient)));
+    const level = Math.max(
+      scope.levelOf(this.deps.ofAffine({ ...constantAffine(0), atoms: [atom] })),
+      mask?.level ?? 0,
+    );
+    const scaled = (regs: Regs): Regs =>
+      atom.coefficient === 1 ? regs : vb.bin('i32x4.mul', regs, vb.i32(atom.coefficient));
     if (atom.kind === 'value') {
       const value = this.evaluate(atom.value, mask);
       return scope.at(level, () => scaled(convert(vb, value, 'i32').regs));
@@ -139,12 +192,18 @@ export class IndexCode {
     return scope.at(level, () => scaled(this.#divideVector(atom, num, nonNegative)));
   }
 
-  #divideVector(atom: Extract<AffineAtom, { kind: 'div' | 'mod' }>, num: Regs, nonNegative: boolean): Regs {
+  #divideVector(
+    atom: Extract<AffineAtom, { kind: 'div' | 'mod' }>,
+    num: Regs,
+    nonNegative: boolean,
+  ): Regs {
     const { vb } = this;
     const places = Math.log2(atom.den);
     if (Number.isInteger(places)) {
       // The arithmetic shift and the mask floor negative numbers too.
-      return atom.kind === 'div' ? vb.shift('i32x4.shr_s', num, places) : vb.bin('v128.and', num, vb.i32(atom.den - 1));
+      return atom.kind === 'div'
+        ? vb.shift('i32x4.shr_s', num, places)
+        : vb.bin('v128.and', num, vb.i32(atom.den - 1));
     }
     return vb.map([num], (reg) => {
       const part = (k: number): Code<'i32'> => {
@@ -162,13 +221,20 @@ export class IndexCode {
 function times(code: Code<'i32'>, factor: number): Code<'i32'> {
   if (factor === 1) return code;
   const places = Math.log2(factor);
-  return Number.isInteger(places) ? op('i32.shl', code, i32(places)) : op('i32.mul', code, i32(factor));
+  return Number.isInteger(places)
+    ? op('i32.shl', code, i32(places))
+    : op('i32.mul', code, i32(factor));
 }
 
 /** Floor division or remainder of a local by a positive constant. */
-function divide(atom: Extract<AffineAtom, { kind: 'div' | 'mod' }>, num: Local<'i32'>, nonNegative: boolean): Code<'i32'> {
+function divide(
+  atom: Extract<AffineAtom, { kind: 'div' | 'mod' }>,
+  num: Local<'i32'>,
+  nonNegative: boolean,
+): Code<'i32'> {
   const den = i32(atom.den);
-  if (nonNegative) return atom.kind === 'div' ? op('i32.div_u', num, den) : op('i32.rem_u', num, den);
+  if (nonNegative)
+    return atom.kind === 'div' ? op('i32.div_u', num, den) : op('i32.rem_u', num, den);
   const remainder = (): Code<'i32'> => op('i32.rem_s', num, i32(atom.den));
   const negative = (): Code<'i32'> => op('i32.lt_s', remainder(), i32(0));
   if (atom.kind === 'mod') return op('i32.add', remainder(), select(den, i32(0), negative()));

@@ -19,9 +19,25 @@ export interface Affine {
 
 /** A part of an index that is no multiple of a loop variable. */
 export type AffineAtom =
-  | { readonly kind: 'div' | 'mod'; readonly num: Affine; readonly den: number; readonly coefficient: number; readonly key: string }
-  | { readonly kind: 'value'; readonly value: Expr; readonly coefficient: number; readonly key: string }
-  | { readonly kind: 'product'; readonly factors: readonly Affine[]; readonly coefficient: number; readonly key: string };
+  | {
+      readonly kind: 'div' | 'mod';
+      readonly num: Affine;
+      readonly den: number;
+      readonly coefficient: number;
+      readonly key: string;
+    }
+  | {
+      readonly kind: 'value';
+      readonly value: Expr;
+      readonly coefficient: number;
+      readonly key: string;
+    }
+  | {
+      readonly kind: 'product';
+      readonly factors: readonly Affine[];
+      readonly coefficient: number;
+      readonly key: string;
+    };
 
 /** A variable written as its digits, highest first: `v = Σ digit.unit · digit.name`. */
 interface Digit {
@@ -52,7 +68,8 @@ export function addAffine(a: Affine, b: Affine, factor = 1): Affine {
   const atoms = [...a.atoms];
   for (const atom of b.atoms) {
     const at = atoms.findIndex((other) => other.key === atom.key);
-    const coefficient = factor * atom.coefficient + (at < 0 ? 0 : (atoms[at] as AffineAtom).coefficient);
+    const coefficient =
+      factor * atom.coefficient + (at < 0 ? 0 : (atoms[at] as AffineAtom).coefficient);
     if (at >= 0) atoms.splice(at, 1);
     if (coefficient !== 0) atoms.push({ ...atom, coefficient });
   }
@@ -61,7 +78,9 @@ export function addAffine(a: Affine, b: Affine, factor = 1): Affine {
 
 /** Structural key: equal keys are equal forms. */
 export function affineKey(form: Affine): string {
-  const terms = [...form.terms].sort(([a], [b]) => (a < b ? -1 : 1)).map(([name, c]) => `${c}*${name}`);
+  const terms = [...form.terms]
+    .sort(([a], [b]) => (a < b ? -1 : 1))
+    .map(([name, c]) => `${c}*${name}`);
   const atoms = form.atoms.map((atom) => `${atom.coefficient}*${atom.key}`).sort();
   return `${form.constant}+${terms.join('+')}+${atoms.join('+')}`;
 }
@@ -114,7 +133,11 @@ export class LoopSpace {
   /** Replaces a variable by digits; `units` descend and each divides the one before. Returns the digits' names. */
   split(name: string, units: readonly number[]): readonly string[] {
     const total = this.size(name);
-    const digits = units.map((unit, i) => ({ name: `${name}.${unit}`, unit, size: (units[i - 1] ?? total) / unit }));
+    const digits = units.map((unit, i) => ({
+      name: `${name}.${unit}`,
+      unit,
+      size: (units[i - 1] ?? total) / unit,
+    }));
     for (const digit of digits) this.#sizes.set(digit.name, digit.size);
     this.#digits.set(name, digits);
     this.#memo = new Map();
@@ -126,7 +149,11 @@ export class LoopSpace {
     if (this.#fixed.has(name)) return constantAffine(0);
     const digits = this.#digits.get(name);
     if (digits === undefined) return variableAffine(name);
-    return { constant: 0, terms: new Map(digits.map((digit) => [digit.name, digit.unit])), atoms: [] };
+    return {
+      constant: 0,
+      terms: new Map(digits.map((digit) => [digit.name, digit.unit])),
+      atoms: [],
+    };
   }
 
   /** An index in terms of this space's variables. */
@@ -145,16 +172,28 @@ export class LoopSpace {
       case 'sym':
         return this.variable(index.name);
       case 'value':
-        return { constant: 0, terms: new Map(), atoms: [{ kind: 'value', value: index.value, coefficient: 1, key: `@${valueId(index.value)}` }] };
+        return {
+          constant: 0,
+          terms: new Map(),
+          atoms: [
+            { kind: 'value', value: index.value, coefficient: 1, key: `@${valueId(index.value)}` },
+          ],
+        };
       case 'add':
-        return index.terms.reduce((sum, term) => addAffine(sum, this.affine(term)), constantAffine(0));
+        return index.terms.reduce(
+          (sum, term) => addAffine(sum, this.affine(term)),
+          constantAffine(0),
+        );
       case 'mul':
         return index.factors.map((factor) => this.affine(factor)).reduce(multiply);
       case 'div':
       case 'mod': {
         const den = this.affine(index.den);
         if (den.terms.size > 0 || den.atoms.length > 0 || den.constant <= 0) {
-          throw new TesseraError('plan-invalid', `An index divides by something that is not a positive constant.`);
+          throw new TesseraError(
+            'plan-invalid',
+            `An index divides by something that is not a positive constant.`,
+          );
         }
         return this.#divide(index.kind, this.affine(index.num), den.constant);
       }
@@ -166,10 +205,12 @@ export class LoopSpace {
     let whole = constantAffine(Math.floor(num.constant / den));
     let rest = constantAffine(num.constant - whole.constant * den);
     for (const [name, coefficient] of num.terms) {
-      if (coefficient % den === 0) whole = addAffine(whole, variableAffine(name, coefficient / den));
+      if (coefficient % den === 0)
+        whole = addAffine(whole, variableAffine(name, coefficient / den));
       else rest = addAffine(rest, variableAffine(name, coefficient));
     }
-    for (const atom of num.atoms) rest = addAffine(rest, { constant: 0, terms: new Map(), atoms: [atom] });
+    for (const atom of num.atoms)
+      rest = addAffine(rest, { constant: 0, terms: new Map(), atoms: [atom] });
     const { min, max } = this.bounds(rest);
     if (min >= 0 && max < den) return kind === 'div' ? whole : rest;
     return divisionAtom(kind, num, den);
@@ -183,11 +224,13 @@ export class LoopSpace {
       min += coefficient > 0 ? coefficient * low : coefficient * high;
       max += coefficient > 0 ? coefficient * high : coefficient * low;
     };
-    for (const [name, coefficient] of form.terms) widen(coefficient, 0, Math.max(this.size(name) - 1, 0));
+    for (const [name, coefficient] of form.terms)
+      widen(coefficient, 0, Math.max(this.size(name) - 1, 0));
     for (const atom of form.atoms) {
       const inner = atom.kind === 'div' ? this.bounds(atom.num) : undefined;
       if (atom.kind === 'mod') widen(atom.coefficient, 0, atom.den - 1);
-      else if (atom.kind === 'div' && inner !== undefined) widen(atom.coefficient, Math.floor(inner.min / atom.den), Math.floor(inner.max / atom.den));
+      else if (atom.kind === 'div' && inner !== undefined)
+        widen(atom.coefficient, Math.floor(inner.min / atom.den), Math.floor(inner.max / atom.den));
       else return { min: -Infinity, max: Infinity };
     }
     return { min, max };
@@ -199,9 +242,17 @@ function multiply(a: Affine, b: Affine): Affine {
   if (plain(a)) return addAffine(constantAffine(0), b, a.constant);
   if (plain(b)) return addAffine(constantAffine(0), a, b.constant);
   const key = `(${affineKey(a)})(${affineKey(b)})`;
-  return { constant: 0, terms: new Map(), atoms: [{ kind: 'product', factors: [a, b], coefficient: 1, key }] };
+  return {
+    constant: 0,
+    terms: new Map(),
+    atoms: [{ kind: 'product', factors: [a, b], coefficient: 1, key }],
+  };
 }
 
 function divisionAtom(kind: 'div' | 'mod', num: Affine, den: number): Affine {
-  return { constant: 0, terms: new Map(), atoms: [{ kind, num, den, coefficient: 1, key: `(${affineKey(num)})${kind}${den}` }] };
+  return {
+    constant: 0,
+    terms: new Map(),
+    atoms: [{ kind, num, den, coefficient: 1, key: `(${affineKey(num)})${kind}${den}` }],
+  };
 }

@@ -19,7 +19,10 @@ export function loadGroup(vb: VectorBuilder, dtype: DType, address: Address, off
   switch (dtype) {
     case 'float64':
     case 'int64':
-      return [vb.let(memory('v128.load', offset, address())), vb.let(memory('v128.load', offset + 16, address()))];
+      return [
+        vb.let(memory('v128.load', offset, address())),
+        vb.let(memory('v128.load', offset + 16, address())),
+      ];
     case 'float32':
     case 'int32':
       return [vb.let(memory('v128.load', offset, address()))];
@@ -29,10 +32,24 @@ export function loadGroup(vb: VectorBuilder, dtype: DType, address: Address, off
     case 'int16':
       return [vb.let(memory('v128.load16x4_s', offset, address()))];
     case 'int8':
-      return [vb.let(op('i32x4.extend_low_i16x8_s', op('i16x8.extend_low_i8x16_s', memory('v128.load32_zero', offset, address()))))];
+      return [
+        vb.let(
+          op(
+            'i32x4.extend_low_i16x8_s',
+            op('i16x8.extend_low_i8x16_s', memory('v128.load32_zero', offset, address())),
+          ),
+        ),
+      ];
     case 'uint8':
     case 'bool':
-      return [vb.let(op('i32x4.extend_low_i16x8_u', op('i16x8.extend_low_i8x16_u', memory('v128.load32_zero', offset, address()))))];
+      return [
+        vb.let(
+          op(
+            'i32x4.extend_low_i16x8_u',
+            op('i16x8.extend_low_i8x16_u', memory('v128.load32_zero', offset, address())),
+          ),
+        ),
+      ];
   }
 }
 
@@ -63,7 +80,11 @@ function loadNarrow(dtype: DType, address: Address, offset: number): Code<'i32'>
 }
 
 /** Elements at up to four addresses, not decoded; lanes beyond them are 0. */
-export function loadLanes(vb: VectorBuilder, dtype: DType, places: readonly { readonly address: Address; readonly offset: number }[]): Regs {
+export function loadLanes(
+  vb: VectorBuilder,
+  dtype: DType,
+  places: readonly { readonly address: Address; readonly offset: number }[],
+): Regs {
   const [first, ...rest] = places as [(typeof places)[number], ...(typeof places)[number][]];
   switch (itemSize(dtype)) {
     case 8: {
@@ -71,7 +92,11 @@ export function loadLanes(vb: VectorBuilder, dtype: DType, places: readonly { re
         const [low, high] = pair;
         if (low === undefined) return vb.i32(0)[0] as Reg;
         const zero = memory('v128.load64_zero', low.offset, low.address());
-        return vb.let(high === undefined ? zero : laneMemory('v128.load64_lane', high.offset, 1, high.address(), zero));
+        return vb.let(
+          high === undefined
+            ? zero
+            : laneMemory('v128.load64_lane', high.offset, 1, high.address(), zero),
+        );
       };
       return [half(places.slice(0, 2)), half(places.slice(2))];
     }
@@ -85,7 +110,12 @@ export function loadLanes(vb: VectorBuilder, dtype: DType, places: readonly { re
     default: {
       let code = op('i32x4.splat', loadNarrow(dtype, first.address, first.offset));
       rest.forEach((place, k) => {
-        code = lane('i32x4.replace_lane', k + 1, code, loadNarrow(dtype, place.address, place.offset));
+        code = lane(
+          'i32x4.replace_lane',
+          k + 1,
+          code,
+          loadNarrow(dtype, place.address, place.offset),
+        );
       });
       return [vb.let(code)];
     }
@@ -112,11 +142,23 @@ const LOW_HALVES = [0, 1, 4, 5, 8, 9, 12, 13, 0, 1, 4, 5, 8, 9, 12, 13];
 const LOW_BYTES = [0, 4, 8, 12, 0, 4, 8, 12, 0, 4, 8, 12, 0, 4, 8, 12];
 
 /** Stores a group's encoded registers to four contiguous elements, or to the first `count` of them. */
-export function storeGroup(vb: VectorBuilder, dtype: DType, address: Address, offset: number, regs: Regs, count: number): void {
+export function storeGroup(
+  vb: VectorBuilder,
+  dtype: DType,
+  address: Address,
+  offset: number,
+  regs: Regs,
+  count: number,
+): void {
   const { f } = vb;
   const [low, high] = regs as [Reg, Reg];
   if (count < 4) {
-    storeLanes(vb, dtype, Array.from({ length: count }, (_, k) => ({ address, offset: offset + k * itemSize(dtype) })), regs);
+    storeLanes(
+      vb,
+      dtype,
+      Array.from({ length: count }, (_, k) => ({ address, offset: offset + k * itemSize(dtype) })),
+      regs,
+    );
     return;
   }
   switch (itemSize(dtype)) {
@@ -136,7 +178,12 @@ export function storeGroup(vb: VectorBuilder, dtype: DType, address: Address, of
 }
 
 /** Stores lane k of a group's encoded registers at place k. */
-export function storeLanes(vb: VectorBuilder, dtype: DType, places: readonly { readonly address: Address; readonly offset: number }[], regs: Regs): void {
+export function storeLanes(
+  vb: VectorBuilder,
+  dtype: DType,
+  places: readonly { readonly address: Address; readonly offset: number }[],
+  regs: Regs,
+): void {
   const { f } = vb;
   places.forEach(({ address, offset }, k) => {
     const low = regs[0] as Reg;

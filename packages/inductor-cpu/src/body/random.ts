@@ -14,7 +14,11 @@ const W0 = 0x9e3779b9;
 const W1 = 0xbb67ae85;
 
 /** Low and high 32 bits of the unsigned product with a constant. */
-function multiply(vb: VectorBuilder, a: Regs, factor: number): { readonly low: Regs; readonly high: Regs } {
+function multiply(
+  vb: VectorBuilder,
+  a: Regs,
+  factor: number,
+): { readonly low: Regs; readonly high: Regs } {
   const constant = vb.i32(factor);
   const even = vb.bin('i64x2.extmul_low_i32x4_u', a, constant);
   const odd = vb.bin('i64x2.extmul_high_i32x4_u', a, constant);
@@ -29,7 +33,10 @@ function philox(vb: VectorBuilder, seed: Regs, offset: Regs, index: Regs): reado
     const a = multiply(vb, c0 as Regs, M0);
     const b = multiply(vb, c2 as Regs, M1);
     const k1 = vb.i32(Math.imul(W1, round));
-    [c0, c2] = [vb.bin('v128.xor', vb.bin('v128.xor', b.high, c1 as Regs), k0), vb.bin('v128.xor', vb.bin('v128.xor', a.high, c3 as Regs), k1)];
+    [c0, c2] = [
+      vb.bin('v128.xor', vb.bin('v128.xor', b.high, c1 as Regs), k0),
+      vb.bin('v128.xor', vb.bin('v128.xor', a.high, c3 as Regs), k1),
+    ];
     [c1, c3] = [b.low, a.low];
     k0 = vb.bin('i32x4.add', k0, vb.i32(W0));
   }
@@ -44,7 +51,13 @@ function fraction(vb: VectorBuilder, word: Regs, extra: number): Regs {
 }
 
 /** Random f32 numbers: uniform in [0, 1), or standard normal by Box–Muller. */
-export function emitRandom(vb: VectorBuilder, distribution: 'uniform' | 'normal', seed: Regs, offset: Regs, index: Regs): Regs {
+export function emitRandom(
+  vb: VectorBuilder,
+  distribution: 'uniform' | 'normal',
+  seed: Regs,
+  offset: Regs,
+  index: Regs,
+): Regs {
   const [word0, word1] = philox(vb, seed, offset, index);
   if (distribution === 'uniform') return fraction(vb, word0, 0);
   const radius = vb.un('f32x4.sqrt', vb.mul(emitLog(vb, fraction(vb, word0, 1)), vb.f32(-2)));

@@ -11,7 +11,8 @@ import type { Code, DefinedFunction, ImportedFunction, Local } from '../emit/typ
 import { WasmFunction } from '../emit/wasm-function.js';
 
 /** Integer operations done by scalar functions. */
-export type IntegerFunction = 'floordiv' | 'truncdiv' | 'remainder' | 'fmod' | 'pow' | 'shl' | 'shr';
+export type IntegerFunction =
+  'floordiv' | 'truncdiv' | 'remainder' | 'fmod' | 'pow' | 'shl' | 'shr';
 
 type Int64Function = DefinedFunction & { readonly result: 'i64' };
 type Float64Function = DefinedFunction & { readonly result: 'f64' };
@@ -23,7 +24,8 @@ export function integerFunction(name: IntegerFunction): Int64Function {
   let found = integerFunctions.get(name);
   if (found === undefined) {
     const f = new WasmFunction(`int.${name}`, { a: 'i64', b: 'i64' }, 'i64');
-    const build = name === 'pow' ? buildPower : name === 'shl' || name === 'shr' ? buildShift : buildDivision;
+    const build =
+      name === 'pow' ? buildPower : name === 'shl' || name === 'shr' ? buildShift : buildDivision;
     build(f, name);
     found = f;
     integerFunctions.set(name, found);
@@ -39,10 +41,16 @@ function buildDivision(f: WasmFunction<'i64'>, name: IntegerFunction): void {
   f.if(op('i64.eq', b, i64(-1)), () => f.return(isQuotient ? op('i64.sub', i64(0), a) : i64(0)));
   const remainder = f.let('r', op('i64.rem_s', a, b));
   // Floor division rounds down, and its remainder has the divisor's sign: both differ where r and b disagree.
-  const disagree = (): Code<'i32'> => op('i32.and', op('i64.ne', remainder, i64(0)), op('i64.lt_s', op('i64.xor', remainder, b), i64(0)));
+  const disagree = (): Code<'i32'> =>
+    op(
+      'i32.and',
+      op('i64.ne', remainder, i64(0)),
+      op('i64.lt_s', op('i64.xor', remainder, b), i64(0)),
+    );
   if (name === 'fmod') f.return(remainder);
   else if (name === 'truncdiv') f.return(op('i64.div_s', a, b));
-  else if (name === 'remainder') f.return(select(op('i64.add', remainder, b), remainder, disagree()));
+  else if (name === 'remainder')
+    f.return(select(op('i64.add', remainder, b), remainder, disagree()));
   else f.return(op('i64.sub', op('i64.div_s', a, b), op('i64.extend_i32_u', disagree())));
 }
 
@@ -91,7 +99,11 @@ function buildFmod(): Float64Function {
   const b = f.param<'f64'>('b');
   const x = f.let('x', op('f64.abs', a));
   const y = f.let('y', op('f64.abs', b));
-  const bad = op('i32.or', op('i32.eqz', op('f64.lt', x, f64(Infinity))), op('i32.eqz', op('f64.gt', y, f64(0))));
+  const bad = op(
+    'i32.or',
+    op('i32.eqz', op('f64.lt', x, f64(Infinity))),
+    op('i32.eqz', op('f64.gt', y, f64(0))),
+  );
   f.if(bad, () => f.return(f64(NaN)));
   f.if(op('f64.lt', x, y), () => f.return(a));
   const power = f.let('power', y);
@@ -113,10 +125,19 @@ function buildFmod(): Float64Function {
 const imports = new Map<string, ImportedFunction & { readonly result: 'f64' }>();
 
 /** JavaScript's `Math[name]`. */
-export function mathImport(name: string, arity: 1 | 2): ImportedFunction & { readonly result: 'f64' } {
+export function mathImport(
+  name: string,
+  arity: 1 | 2,
+): ImportedFunction & { readonly result: 'f64' } {
   let found = imports.get(name);
   if (found === undefined) {
-    found = { kind: 'import', module: 'math', name, params: Array.from({ length: arity }, () => 'f64' as const), result: 'f64' };
+    found = {
+      kind: 'import',
+      module: 'math',
+      name,
+      params: Array.from({ length: arity }, () => 'f64' as const),
+      result: 'f64',
+    };
     imports.set(name, found);
   }
   return found;
@@ -131,7 +152,10 @@ export function floatPower(): Float64Function {
     const a = f.param<'f64'>('a');
     const b = f.param<'f64'>('b');
     f.if(op('f64.eq', a, f64(1)), () => f.return(f64(1)));
-    f.if(op('i32.and', op('f64.eq', a, f64(-1)), op('f64.eq', op('f64.abs', b), f64(Infinity))), () => f.return(f64(1)));
+    f.if(
+      op('i32.and', op('f64.eq', a, f64(-1)), op('f64.eq', op('f64.abs', b), f64(Infinity))),
+      () => f.return(f64(1)),
+    );
     f.return(call(mathImport('pow', 2), a, b));
     powFunction = f;
   }
@@ -147,15 +171,23 @@ export function erfFunction(): Float64Function {
     const x = f.param<'f64'>('x');
     const a = f.let('a', op('f64.abs', x));
     const poly = (z: Local<'f64'>, coefficients: readonly number[]): Code<'f64'> =>
-      coefficients.reduceRight<Code<'f64'> | undefined>((sum, c) => (sum === undefined ? f64(c) : op('f64.add', op('f64.mul', sum, z), f64(c))), undefined) as Code<'f64'>;
-    const ratio = (z: Local<'f64'>, [p, q]: readonly [readonly number[], readonly number[]]): Code<'f64'> => op('f64.div', poly(z, p), poly(z, [1, ...q]));
+      coefficients.reduceRight<Code<'f64'> | undefined>(
+        (sum, c) => (sum === undefined ? f64(c) : op('f64.add', op('f64.mul', sum, z), f64(c))),
+        undefined,
+      ) as Code<'f64'>;
+    const ratio = (
+      z: Local<'f64'>,
+      [p, q]: readonly [readonly number[], readonly number[]],
+    ): Code<'f64'> => op('f64.div', poly(z, p), poly(z, [1, ...q]));
     f.if(op('f64.lt', a, f64(0.84375)), () => {
       const z = f.let('z', op('f64.mul', x, x));
       f.return(op('f64.add', x, op('f64.mul', x, ratio(z, ERF_SMALL))));
     });
     f.if(op('f64.lt', a, f64(1.25)), () => {
       const s = f.let('s', op('f64.sub', a, f64(1)));
-      f.return(op('f64.copysign', op('f64.add', f64(8.45062911510467529297e-1), ratio(s, ERF_MIDDLE)), x));
+      f.return(
+        op('f64.copysign', op('f64.add', f64(8.45062911510467529297e-1), ratio(s, ERF_MIDDLE)), x),
+      );
     });
     f.if(op('f64.ge', a, f64(6)), () => f.return(op('f64.copysign', f64(1), x)));
     f.if(op('f64.ne', a, a), () => f.return(x));
@@ -167,7 +199,13 @@ export function erfFunction(): Float64Function {
       () => f.set(r, ratio(s, ERF_LARGEST)),
     );
     const exponent = op('f64.sub', op('f64.sub', r, f64(0.5625)), op('f64.mul', a, a));
-    f.return(op('f64.copysign', op('f64.sub', f64(1), op('f64.div', call(mathImport('exp', 1), exponent), a)), x));
+    f.return(
+      op(
+        'f64.copysign',
+        op('f64.sub', f64(1), op('f64.div', call(mathImport('exp', 1), exponent), a)),
+        x,
+      ),
+    );
     errorFunction = f;
   }
   return errorFunction;

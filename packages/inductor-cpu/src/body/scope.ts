@@ -46,7 +46,14 @@ export interface Level {
 }
 
 function newLevel(): Level {
-  return { section: undefined, names: [], values: new Map(), masks: new Map(), scalars: new Map(), vectors: new Map() };
+  return {
+    section: undefined,
+    names: [],
+    values: new Map(),
+    masks: new Map(),
+    scalars: new Map(),
+    vectors: new Map(),
+  };
 }
 
 /** See the file header. */
@@ -146,7 +153,13 @@ export class Scope {
   }
 
   /** Loops `name` from `begin` to below `end`, by `step`. */
-  loop(name: string, begin: Local<'i32'> | number, end: Local<'i32'> | number, step: number, body: () => void): void {
+  loop(
+    name: string,
+    begin: Local<'i32'> | number,
+    end: Local<'i32'> | number,
+    step: number,
+    body: () => void,
+  ): void {
     this.nest((inside) => {
       this.f.for(name, typeof begin === 'number' ? i32(begin) : begin, end, step, (i) => {
         inside(() => {

@@ -35,7 +35,11 @@ export function narrowRegs(vb: VectorBuilder, value: Value): Regs {
 }
 
 /** Lanes `pick` of each pair of registers (0–3 of the first, 4–7 of the second), as one register. */
-export function joinRegs(vb: VectorBuilder, value: Value, pick: readonly [number, number, number, number]): Regs {
+export function joinRegs(
+  vb: VectorBuilder,
+  value: Value,
+  pick: readonly [number, number, number, number],
+): Regs {
   const { regs, uniform } = value;
   if (uniform) return vb.map([regs], (x) => shuffle32(pick, x as Reg, x as Reg));
   const half = (parity: number): Regs => regs.filter((_, i) => i % 2 === parity);
@@ -44,7 +48,12 @@ export function joinRegs(vb: VectorBuilder, value: Value, pick: readonly [number
 
 /** A bool's mask for 64-bit lanes. */
 export function wideMask(vb: VectorBuilder, mask: Value): Regs {
-  return widenRegs(vb, mask, (x) => shuffle32([0, 0, 1, 1], x, x), (x) => shuffle32([2, 2, 3, 3], x, x));
+  return widenRegs(
+    vb,
+    mask,
+    (x) => shuffle32([0, 0, 1, 1], x, x),
+    (x) => shuffle32([2, 2, 3, 3], x, x),
+  );
 }
 
 /** The mask that fits the lanes of a kind. */
@@ -53,7 +62,12 @@ export function maskFor(vb: VectorBuilder, mask: Value, kind: ElementKind): Regs
 }
 
 /** A bool from the result of a comparison of values of a kind. */
-export function boolValue(vb: VectorBuilder, kind: ElementKind, uniform: boolean, regs: Regs): Value {
+export function boolValue(
+  vb: VectorBuilder,
+  kind: ElementKind,
+  uniform: boolean,
+  regs: Regs,
+): Value {
   const wide = kind === 'f64' || kind === 'i64';
   return { kind: 'bool', uniform, regs: wide ? narrowRegs(vb, { kind, uniform, regs }) : regs };
 }

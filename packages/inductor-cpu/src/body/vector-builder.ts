@@ -10,7 +10,19 @@
  * Constants come from module globals and are read once at function entry: engines rematerialise
  * inline `v128.const` in loops, which costs up to 1.9× on recent V8.
  */
-import { f32x4, f64x2, global, i32, i32x4, i64x2, op, shuffle, shuffle32, type BinaryVectorOp, type UnaryVectorOp } from '../emit/code.js';
+import {
+  f32x4,
+  f64x2,
+  global,
+  i32,
+  i32x4,
+  i64x2,
+  op,
+  shuffle,
+  shuffle32,
+  type BinaryVectorOp,
+  type UnaryVectorOp,
+} from '../emit/code.js';
 import type { Code, Global, Local, ResultType } from '../emit/types.js';
 import type { Section, WasmFunction } from '../emit/wasm-function.js';
 
@@ -36,7 +48,8 @@ function pooled(code: Code<'v128'>): Global<'v128'> {
 }
 
 /** Shifts of 32- and 64-bit lanes. */
-export type ShiftOp = 'i32x4.shl' | 'i32x4.shr_s' | 'i32x4.shr_u' | 'i64x2.shl' | 'i64x2.shr_s' | 'i64x2.shr_u';
+export type ShiftOp =
+  'i32x4.shl' | 'i32x4.shr_s' | 'i32x4.shr_u' | 'i64x2.shl' | 'i64x2.shr_s' | 'i64x2.shr_u';
 
 /** Engine features that generated code may use. */
 export interface CodeOptions {
@@ -48,7 +61,9 @@ export interface CodeOptions {
 export class VectorBuilder {
   /** Name hint of the locals made next; the IR operation being emitted, so that text is readable. */
   hint = 't';
-  readonly #constants = new Map<Global<'v128'>, Reg>();
+  readonly #constants = new Map<Global<'v128'>, Regs>();
+  readonly #floats = new Map<number, Regs>();
+  readonly #integers = new Map<number, Regs>();
 
   constructor(
     readonly f: WasmFunction<ResultType>,
@@ -60,16 +75,18 @@ export class VectorBuilder {
   /** A constant, as a register set at function entry. */
   constant(code: Code<'v128'>): Regs {
     const shared = pooled(code);
-    let reg = this.#constants.get(shared);
-    if (reg === undefined) {
-      reg = this.f.into(this.entry, () => this.f.let(shared.name, shared));
-      this.#constants.set(shared, reg);
+    let regs = this.#constants.get(shared);
+    if (regs === undefined) {
+      regs = [this.f.into(this.entry, () => this.f.let(shared.name, shared))];
+      this.#constants.set(shared, regs);
     }
-    return [reg];
+    return regs;
   }
 
   f32(value: number): Regs {
-    return this.constant(f32x4(value));
+    // A Map does not tell -0 from 0.
+    if (Object.is(value, -0)) return this.constant(f32x4(-0));
+    return remembered(this.#floats, value, () => this.constant(f32x4(value)));
   }
 
   f64(value: number): Regs {
@@ -77,7 +94,10 @@ export class VectorBuilder {
   }
 
   i32(...values: readonly number[]): Regs {
-    return this.constant(i32x4(...values));
+    const [value] = values as [number];
+    return values.length > 1
+      ? this.constant(i32x4(...values))
+      : remembered(this.#integers, value, () => this.constant(i32x4(value)));
   }
 
   i64(...values: readonly bigint[]): Regs {
@@ -130,13 +150,19 @@ export class VectorBuilder {
 
   /** a · b + c; one rounding or two, as the engine does. */
   madd(a: Regs, b: Regs, c: Regs): Regs {
-    if (this.options.relaxedSimd) return this.map([a, b, c], (x, y, z) => op('f32x4.relaxed_madd', x as Reg, y as Reg, z as Reg));
+    if (this.options.relaxedSimd)
+      return this.map([a, b, c], (x, y, z) =>
+        op('f32x4.relaxed_madd', x as Reg, y as Reg, z as Reg),
+      );
     return this.add(this.mul(a, b), c);
   }
 
   /** c - a · b; one rounding or two. */
   nmadd(a: Regs, b: Regs, c: Regs): Regs {
-    if (this.options.relaxedSimd) return this.map([a, b, c], (x, y, z) => op('f32x4.relaxed_nmadd', x as Reg, y as Reg, z as Reg));
+    if (this.options.relaxedSimd)
+      return this.map([a, b, c], (x, y, z) =>
+        op('f32x4.relaxed_nmadd', x as Reg, y as Reg, z as Reg),
+      );
     return this.sub(c, this.mul(a, b));
   }
 
@@ -159,8 +185,17 @@ export class VectorBuilder {
   /** Σ c[i] xⁱ by Horner's scheme: fewest operations and registers; interleaving hides its latency. */
   poly(x: Regs, coefficients: readonly number[]): Regs {
     let sum = this.f32(coefficients[coefficients.length - 1] as number);
-    for (let i = coefficients.length - 2; i >= 0; i--) sum = this.madd(sum, x, this.f32(coefficients[i] as number));
+    for (let i = coefficients.length - 2; i >= 0; i--)
+      sum = this.madd(sum, x, this.f32(coefficients[i] as number));
     return sum;
   }
 }
 
+function remembered(table: Map<number, Regs>, value: number, make: () => Regs): Regs {
+  let found = table.get(value);
+  if (found === undefined) {
+    found = make();
+    table.set(value, found);
+  }
+  return found;
+}

@@ -8,7 +8,17 @@
 import { ByteWriter } from './byte-writer.js';
 import { encodeBody, encodeConstant, TYPE_BYTES } from './encode-body.js';
 import { printFunction, printGlobal, resultText } from './print-body.js';
-import type { Callee, Code, DefinedFunction, Global, ImportedFunction, Local, ResultType, Statement, ValType } from './types.js';
+import type {
+  Callee,
+  Code,
+  DefinedFunction,
+  Global,
+  ImportedFunction,
+  Local,
+  ResultType,
+  Statement,
+  ValType,
+} from './types.js';
 
 /** The memory that a module imports; limits in 64 KiB pages. */
 export interface MemoryImport {
@@ -64,14 +74,17 @@ function link(spec: ModuleSpec): Linked {
 }
 
 function paramTypes(callee: Callee): readonly ValType[] {
-  return callee.kind === 'import' ? callee.params : (callee.params as readonly Local[]).map((param) => param.type);
+  return callee.kind === 'import'
+    ? callee.params
+    : (callee.params as readonly Local[]).map((param) => param.type);
 }
 
 /** The module in binary form. */
 export function assembleModule(spec: ModuleSpec): Uint8Array<ArrayBuffer> {
   const { imports, functions, globals } = link(spec);
   const functionIndices = new Map<Callee, number>();
-  for (const callee of [...imports, ...functions]) functionIndices.set(callee, functionIndices.size);
+  for (const callee of [...imports, ...functions])
+    functionIndices.set(callee, functionIndices.size);
   const globalIndices = new Map(globals.map((global, index) => [global, index]));
 
   const types = new TypeTable();
@@ -115,7 +128,12 @@ export function assembleModule(spec: ModuleSpec): Uint8Array<ArrayBuffer> {
   return out.finish();
 }
 
-function section<T>(out: ByteWriter, id: number, entries: readonly T[], write: (writer: ByteWriter, entry: T, index: number) => void): void {
+function section<T>(
+  out: ByteWriter,
+  id: number,
+  entries: readonly T[],
+  write: (writer: ByteWriter, entry: T, index: number) => void,
+): void {
   if (entries.length === 0) return;
   const content = new ByteWriter();
   content.unsigned(entries.length);
@@ -135,7 +153,15 @@ class TypeTable {
     if (known !== undefined) return known;
     const results = result === 'void' ? [] : [TYPE_BYTES[result]];
     this.#indices.set(key, this.entries.length);
-    this.entries.push(Uint8Array.from([0x60, params.length, ...params.map((type) => TYPE_BYTES[type]), results.length, ...results]));
+    this.entries.push(
+      Uint8Array.from([
+        0x60,
+        params.length,
+        ...params.map((type) => TYPE_BYTES[type]),
+        results.length,
+        ...results,
+      ]),
+    );
     return this.entries.length - 1;
   }
 }
@@ -144,19 +170,28 @@ class TypeTable {
 export function printModule(spec: ModuleSpec): string {
   const { imports, functions, globals } = link(spec);
   const { minPages, maxPages, shared } = spec.memory;
-  const lines = [`(import "env" "memory" (memory ${minPages} ${maxPages}${shared ? ' shared' : ''}))`];
+  const lines = [
+    `(import "env" "memory" (memory ${minPages} ${maxPages}${shared ? ' shared' : ''}))`,
+  ];
   for (const { module, name, params, result } of imports) {
     const list = params.length === 0 ? '' : ` (param ${params.join(' ')})`;
     lines.push(`(import "${module}" "${name}" (func $${name}${list}${resultText(result)}))`);
   }
   lines.push(...globals.map(printGlobal));
-  for (const global of spec.globals ?? []) lines.push(`(export "${global.name}" (global $${global.name}))`);
+  for (const global of spec.globals ?? [])
+    lines.push(`(export "${global.name}" (global $${global.name}))`);
   lines.push(...functions.map((fn) => printFunction(fn, spec.functions.includes(fn))));
   return `(module\n${lines.join('\n')}\n)`;
 }
 
 /** Everything that one function needs, as text: itself first, then its globals and callees. */
 export function printFunctionWithDependencies(fn: DefinedFunction): string {
-  const { globals, functions } = link({ memory: { minPages: 0, maxPages: 0, shared: false }, functions: [fn] });
-  return [...globals.map(printGlobal), ...functions.map((each) => printFunction(each, each === fn))].join('\n');
+  const { globals, functions } = link({
+    memory: { minPages: 0, maxPages: 0, shared: false },
+    functions: [fn],
+  });
+  return [
+    ...globals.map(printGlobal),
+    ...functions.map((each) => printFunction(each, each === fn)),
+  ].join('\n');
 }

@@ -6,7 +6,16 @@
  */
 import { ByteWriter } from './byte-writer.js';
 import { localsByType } from './types.js';
-import type { Callee, Code, DefinedFunction, Global, Label, Local, ResultType, Statement } from './types.js';
+import type {
+  Callee,
+  Code,
+  DefinedFunction,
+  Global,
+  Label,
+  Local,
+  ResultType,
+  Statement,
+} from './types.js';
 
 /** Type bytes of the binary format; `void` is the empty block type. */
 export const TYPE_BYTES: Readonly<Record<ResultType, number>> = {
@@ -204,6 +213,7 @@ class BodyEncoder {
     writeOpcode(this.out, opcode);
     // Reserved bytes: memory numbers and the fence's ordering.
     if (name === 'memory.copy') this.out.bytes([0, 0]);
-    else if (name === 'memory.fill' || name === 'memory.size' || name === 'atomic.fence') this.out.byte(0);
+    else if (name === 'memory.fill' || name === 'memory.size' || name === 'atomic.fence')
+      this.out.byte(0);
   }
 }

@@ -15,7 +15,13 @@ export function printFunction(fn: DefinedFunction, exported = false): string {
   lines.push(`(func $${fn.name}${exported ? ` (export "${fn.name}")` : ''}${params}${result}`);
   for (const [type, locals] of localsByType(fn)) {
     for (let i = 0; i < locals.length; i += 8) {
-      lines.push('  ' + locals.slice(i, i + 8).map((local) => `(local $${local.name} ${type})`).join(' '));
+      lines.push(
+        '  ' +
+          locals
+            .slice(i, i + 8)
+            .map((local) => `(local $${local.name} ${type})`)
+            .join(' '),
+      );
     }
   }
   printStatements(fn.body, '  ', lines);
@@ -39,7 +45,12 @@ function printStatements(statements: readonly Statement[], indent: string, lines
   for (const statement of statements) {
     switch (statement.kind) {
       case 'do':
-        lines.push(indent + (statement.code.type === 'void' ? printCode(statement.code) : `(drop ${printCode(statement.code)})`));
+        lines.push(
+          indent +
+            (statement.code.type === 'void'
+              ? printCode(statement.code)
+              : `(drop ${printCode(statement.code)})`),
+        );
         break;
       case 'set':
         lines.push(`${indent}(local.set $${statement.local.name} ${printCode(statement.code)})`);
@@ -65,10 +76,14 @@ function printStatements(statements: readonly Statement[], indent: string, lines
         lines.push(`${indent})`);
         break;
       case 'br':
-        lines.push(`${indent}${statement.cond === undefined ? `(br $${statement.label.name})` : `(br_if $${statement.label.name} ${printCode(statement.cond)})`}`);
+        lines.push(
+          `${indent}${statement.cond === undefined ? `(br $${statement.label.name})` : `(br_if $${statement.label.name} ${printCode(statement.cond)})`}`,
+        );
         break;
       case 'return':
-        lines.push(`${indent}(return${statement.code === undefined ? '' : ` ${printCode(statement.code)}`})`);
+        lines.push(
+          `${indent}(return${statement.code === undefined ? '' : ` ${printCode(statement.code)}`})`,
+        );
         break;
       case 'section':
         printStatements(statement.body, indent, lines);
@@ -121,7 +136,9 @@ export function printCode(code: Code): string {
 function printVector(bytes: Uint8Array): string {
   const copy = bytes.slice().buffer;
   const floats = new Float32Array(copy);
-  const plain = floats.every((x) => x === 0 ? Object.is(x, 0) : Math.abs(x) >= 1e-6 && Math.abs(x) <= 1e9);
+  const plain = floats.every((x) =>
+    x === 0 ? Object.is(x, 0) : Math.abs(x) >= 1e-6 && Math.abs(x) <= 1e9,
+  );
   if (plain) return `f32x4 ${[...floats].map(printFloat).join(' ')}`;
   return `i32x4 ${[...new Uint32Array(copy)].map((x) => `0x${x.toString(16)}`).join(' ')}`;
 }

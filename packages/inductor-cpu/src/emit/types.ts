@@ -20,11 +20,18 @@ export type ResultType = ValType | 'void';
 export interface Code<T extends ResultType = ResultType> {
   readonly type: T;
   readonly node: CodeNode;
+  /** Whether the tree has a parent already; kept by `consume`. */
+  used: boolean;
 }
 
 /** The instruction at the root of a `Code` tree with its operands. */
 export type CodeNode =
-  | { readonly kind: 'op'; readonly name: string; readonly opcode: number; readonly args: readonly Code[] }
+  | {
+      readonly kind: 'op';
+      readonly name: string;
+      readonly opcode: number;
+      readonly args: readonly Code[];
+    }
   | { readonly kind: 'i32' | 'f32' | 'f64'; readonly value: number }
   | { readonly kind: 'i64'; readonly value: bigint }
   | { readonly kind: 'v128'; readonly bytes: Uint8Array }
@@ -37,7 +44,13 @@ export type CodeNode =
       readonly lane: number | undefined;
       readonly args: readonly Code[];
     }
-  | { readonly kind: 'lane'; readonly name: string; readonly opcode: number; readonly lane: number; readonly args: readonly Code[] }
+  | {
+      readonly kind: 'lane';
+      readonly name: string;
+      readonly opcode: number;
+      readonly lane: number;
+      readonly args: readonly Code[];
+    }
   | { readonly kind: 'shuffle'; readonly lanes: readonly number[]; readonly args: readonly Code[] }
   | { readonly kind: 'select'; readonly args: readonly Code[] }
   | { readonly kind: 'local'; readonly local: Local }
@@ -77,7 +90,9 @@ export interface DefinedFunction {
 }
 
 /** Locals in the order that the binary format stores them: by type. */
-export function localsByType(fn: DefinedFunction): readonly (readonly [ValType, readonly Local[]])[] {
+export function localsByType(
+  fn: DefinedFunction,
+): readonly (readonly [ValType, readonly Local[]])[] {
   const types = ['i32', 'i64', 'f32', 'f64', 'v128'] as const;
   return types
     .map((type) => [type, fn.locals.filter((local) => local.type === type)] as const)
@@ -99,7 +114,12 @@ export type Statement =
   | { readonly kind: 'set'; readonly local: Local; readonly code: Code }
   | { readonly kind: 'set-global'; readonly global: Global; readonly code: Code }
   | { readonly kind: 'block' | 'loop'; readonly label: Label; readonly body: readonly Statement[] }
-  | { readonly kind: 'if'; readonly cond: Code; readonly then: readonly Statement[]; readonly otherwise: readonly Statement[] }
+  | {
+      readonly kind: 'if';
+      readonly cond: Code;
+      readonly then: readonly Statement[];
+      readonly otherwise: readonly Statement[];
+    }
   | { readonly kind: 'br'; readonly label: Label; readonly cond: Code | undefined }
   | { readonly kind: 'return'; readonly code: Code | undefined }
   /** A place in the code that can be filled later; see `WasmFunction.section`. */

@@ -15,7 +15,16 @@
  * A function is complete when its module is assembled; building afterwards has no effect on that module.
  */
 import { consume, i32, op } from './code.js';
-import type { Code, DefinedFunction, Global, Label, Local, ResultType, Statement, ValType } from './types.js';
+import type {
+  Code,
+  DefinedFunction,
+  Global,
+  Label,
+  Local,
+  ResultType,
+  Statement,
+  ValType,
+} from './types.js';
 
 /** A reserved place in a function body. */
 export interface Section {
@@ -36,7 +45,9 @@ export class WasmFunction<R extends ResultType = 'void'> implements DefinedFunct
   constructor(name: string, params: Readonly<Record<string, ValType>>, result: R = 'void' as R) {
     this.name = name;
     this.result = result;
-    this.params = Object.entries(params).map(([param, type]) => makeLocal(type, this.#unique(param)));
+    this.params = Object.entries(params).map(([param, type]) =>
+      makeLocal(type, this.#unique(param)),
+    );
   }
 
   /** The parameter of this name. */
@@ -66,7 +77,7 @@ export class WasmFunction<R extends ResultType = 'void'> implements DefinedFunct
   /** Sets the local and gives the value. */
   tee<T extends ValType>(local: Local<T>, code: Code<T>): Code<T> {
     consume(code);
-    return { type: local.type, node: { kind: 'tee', local, args: [code] } };
+    return { type: local.type, node: { kind: 'tee', local, args: [code] }, used: false };
   }
 
   setGlobal<T extends ValType>(global: Global<T>, code: Code<T>): void {
@@ -92,7 +103,12 @@ export class WasmFunction<R extends ResultType = 'void'> implements DefinedFunct
 
   if(cond: Code<'i32'>, then: () => void, otherwise?: () => void): void {
     consume(cond);
-    const statement = { kind: 'if' as const, cond, then: [] as Statement[], otherwise: [] as Statement[] };
+    const statement = {
+      kind: 'if' as const,
+      cond,
+      then: [] as Statement[],
+      otherwise: [] as Statement[],
+    };
     this.#current.push(statement);
     this.#inside(statement.then, then);
     if (otherwise !== undefined) this.#inside(statement.otherwise, otherwise);
@@ -123,9 +139,18 @@ export class WasmFunction<R extends ResultType = 'void'> implements DefinedFunct
   }
 
   /** Counts `i` from `begin` to below `end` (unsigned), by `step`. Known bounds save the first test, and the loop if it runs once. */
-  for(name: string, begin: Code<'i32'>, end: Local<'i32'> | number, step: number, body: (i: Local<'i32'>) => void): void {
+  for(
+    name: string,
+    begin: Code<'i32'>,
+    end: Local<'i32'> | number,
+    step: number,
+    body: (i: Local<'i32'>) => void,
+  ): void {
     const first = begin.node.kind === 'i32' ? begin.node.value >>> 0 : undefined;
-    const iterations = first === undefined || typeof end !== 'number' ? undefined : Math.max(0, Math.ceil((end - first) / step));
+    const iterations =
+      first === undefined || typeof end !== 'number'
+        ? undefined
+        : Math.max(0, Math.ceil((end - first) / step));
     if (iterations === 0) return;
     const i = this.let(name, begin);
     if (iterations === 1) {
@@ -186,7 +211,7 @@ export class WasmFunction<R extends ResultType = 'void'> implements DefinedFunct
 
 function makeLocal<T extends ValType>(type: T, name: string): Local<T> {
   const node = { kind: 'local' as const, local: undefined as unknown as Local<T> };
-  const made: Local<T> = { type, node, name };
+  const made: Local<T> = { type, node, used: false, name };
   node.local = made;
   return made;
 }

@@ -11,7 +11,17 @@ import { boolValue, maskFor, type Value } from '../body/value.js';
 import type { BinaryVectorOp } from '../emit/code.js';
 import type { Local } from '../emit/types.js';
 import type { Reg, Regs } from '../body/vector-builder.js';
-import { assign, expand, laneMasks, stateRegs, swapLanes, type Reducer, type ReducerContext, type ReduceStmt, type Step } from './reducer.js';
+import {
+  assign,
+  expand,
+  laneMasks,
+  stateRegs,
+  swapLanes,
+  type Reducer,
+  type ReducerContext,
+  type ReduceStmt,
+  type Step,
+} from './reducer.js';
 
 interface Candidate {
   readonly value: Regs;
@@ -31,7 +41,11 @@ export class ArgmaxReducer implements Reducer {
   ) {
     const kind = kindOf(statement.value.dtype);
     this.#kind = kind === 'bool' ? 'i32' : kind;
-    this.#value = stateRegs(context.vb, context.groups * registersPerGroup(this.#kind), statement.op);
+    this.#value = stateRegs(
+      context.vb,
+      context.groups * registersPerGroup(this.#kind),
+      statement.op,
+    );
     this.#position = stateRegs(context.vb, context.groups, 'position');
   }
 
@@ -47,7 +61,12 @@ export class ArgmaxReducer implements Reducer {
     };
     assign(vb, this.#value, worst[this.#kind]());
     // Where nothing is better than the start, the first element of the lane is the answer.
-    for (let g = 0; g < groups; g++) assign(vb, [this.#position[g] as Local<'v128'>], combine ? vb.i32(4 * g, 4 * g + 1, 4 * g + 2, 4 * g + 3) : vb.i32(0));
+    for (let g = 0; g < groups; g++)
+      assign(
+        vb,
+        [this.#position[g] as Local<'v128'>],
+        combine ? vb.i32(4 * g, 4 * g + 1, 4 * g + 2, 4 * g + 3) : vb.i32(0),
+      );
   }
 
   update(value: Value, { lanes, position }: Step): void {
@@ -58,13 +77,22 @@ export class ArgmaxReducer implements Reducer {
     const state = this.#value.slice(0, regs.length);
     const isBetter = this.#better(regs, state);
     const valid = isBetter.map((mask, i) => {
-      const inside = combine ? laneMasks(vb, this.#kind, activeIn(lanes, Math.floor(i / perGroup)))[i % perGroup] : undefined;
+      const inside = combine
+        ? laneMasks(vb, this.#kind, activeIn(lanes, Math.floor(i / perGroup)))[i % perGroup]
+        : undefined;
       return inside === undefined ? mask : (vb.bin('v128.and', [mask], inside)[0] as Reg);
     });
     const chosen = vb.select(valid, regs, state);
     const narrow = boolValue(vb, this.#kind, false, valid).regs;
     const at = position();
-    const places = narrow.map((mask, g) => vb.select([mask], [at[at.length === 1 ? 0 : g] as Reg], [this.#position[g] as Reg])[0] as Reg);
+    const places = narrow.map(
+      (mask, g) =>
+        vb.select(
+          [mask],
+          [at[at.length === 1 ? 0 : g] as Reg],
+          [this.#position[g] as Reg],
+        )[0] as Reg,
+    );
     chosen.forEach((reg, i) => vb.f.set(this.#value[i] as Local<'v128'>, reg));
     places.forEach((reg, g) => vb.f.set(this.#position[g] as Local<'v128'>, reg));
   }
@@ -89,12 +117,20 @@ export class ArgmaxReducer implements Reducer {
     const to = kindOf(this.statement.dtype);
     if (!combine) return [convert(vb, { kind: 'i32', uniform: false, regs: this.#position }, to)];
     const perGroup = registersPerGroup(this.#kind);
-    const group = (g: number): Candidate => ({ value: this.#value.slice(g * perGroup, (g + 1) * perGroup), position: [this.#position[g] as Reg] });
+    const group = (g: number): Candidate => ({
+      value: this.#value.slice(g * perGroup, (g + 1) * perGroup),
+      position: [this.#position[g] as Reg],
+    });
     let best = group(0);
     for (let g = 1; g < groups; g++) best = this.#merge(best, group(g));
     // Lanes exchange with the other half, then with the neighbour; the registers of a 64-bit group count as halves.
     const exchanged = (c: Candidate, distance: 1 | 2): Candidate => ({
-      value: perGroup === 1 ? swapLanes(vb, c.value, distance) : distance === 2 ? [c.value[1] as Reg, c.value[0] as Reg] : swapLanes(vb, c.value, 2),
+      value:
+        perGroup === 1
+          ? swapLanes(vb, c.value, distance)
+          : distance === 2
+            ? [c.value[1] as Reg, c.value[0] as Reg]
+            : swapLanes(vb, c.value, 2),
       position: swapLanes(vb, c.position, distance),
     });
     best = this.#merge(best, exchanged(best, 2));
@@ -111,9 +147,12 @@ export class ArgmaxReducer implements Reducer {
     const isEarlier = vb.bin('i32x4.lt_s', b.position, a.position);
     const take = vb.bin('v128.or', beats, vb.bin('v128.andnot', isEarlier, loses));
     return {
-      value: vb.select(maskFor(vb, { kind: 'bool', uniform: false, regs: take }, this.#kind), b.value, a.value),
+      value: vb.select(
+        maskFor(vb, { kind: 'bool', uniform: false, regs: take }, this.#kind),
+        b.value,
+        a.value,
+      ),
       position: vb.select(take, b.position, a.position),
     };
   }
 }
-

@@ -10,7 +10,17 @@ import { kindOf, registersPerGroup } from '../body/element-kind.js';
 import type { Value } from '../body/value.js';
 import type { Reg, Regs } from '../body/vector-builder.js';
 import type { Local } from '../emit/types.js';
-import { assign, expand, joinAll, laneMasks, stateRegs, type Reducer, type ReducerContext, type ReduceStmt, type Step } from './reducer.js';
+import {
+  assign,
+  expand,
+  joinAll,
+  laneMasks,
+  stateRegs,
+  type Reducer,
+  type ReducerContext,
+  type ReduceStmt,
+  type Step,
+} from './reducer.js';
 
 /** `max` and `min` of f32 and f64. */
 export class ExtremeReducer implements Reducer {
@@ -46,7 +56,11 @@ export class ExtremeReducer implements Reducer {
 
   /** Keeps a where the comparison with b fails, so NaN in b is ignored. */
   #join(a: Regs, b: Regs): Regs {
-    return this.context.vb.bin(`${this.#shape}.p${this.statement.op === 'max' ? 'max' : 'min'}`, a, b);
+    return this.context.vb.bin(
+      `${this.#shape}.p${this.statement.op === 'max' ? 'max' : 'min'}`,
+      a,
+      b,
+    );
   }
 
   start(): void {
@@ -61,7 +75,9 @@ export class ExtremeReducer implements Reducer {
     const regs = expand(convert(vb, value, this.#kind), lanes.groups);
     const perGroup = registersPerGroup(this.#kind);
     const taken = regs.map((reg, i) => {
-      const mask = combine ? laneMasks(vb, this.#kind, activeIn(lanes, Math.floor(i / perGroup)))[i % perGroup] : undefined;
+      const mask = combine
+        ? laneMasks(vb, this.#kind, activeIn(lanes, Math.floor(i / perGroup)))[i % perGroup]
+        : undefined;
       return mask === undefined ? reg : (vb.select(mask, [reg], this.#nothing)[0] as Reg);
     });
     const extremes = this.#join(this.#extreme.slice(0, taken.length), taken);
@@ -69,7 +85,11 @@ export class ExtremeReducer implements Reducer {
       assign(vb, this.#extreme.slice(0, taken.length), extremes);
       return;
     }
-    const nans = vb.bin('v128.or', this.#nan.slice(0, taken.length), vb.bin(`${this.#shape}.ne`, taken, taken));
+    const nans = vb.bin(
+      'v128.or',
+      this.#nan.slice(0, taken.length),
+      vb.bin(`${this.#shape}.ne`, taken, taken),
+    );
     assign(vb, this.#extreme.slice(0, taken.length), extremes);
     assign(vb, this.#nan.slice(0, taken.length), nans);
   }
@@ -83,7 +103,8 @@ export class ExtremeReducer implements Reducer {
     let [extreme, nan]: [Regs, Regs] = [this.#extreme, this.#nan];
     if (combine) {
       extreme = joinAll(vb, { kind, join: (_, a, b) => this.#join(a, b) }, extreme);
-      if (!this.ignoresNan) nan = joinAll(vb, { kind, join: (_, a, b) => vb.bin('v128.or', a, b) }, nan);
+      if (!this.ignoresNan)
+        nan = joinAll(vb, { kind, join: (_, a, b) => vb.bin('v128.or', a, b) }, nan);
     }
     const regs = this.ignoresNan ? extreme : vb.select(nan, this.#number(NaN), extreme);
     const value: Value = { kind, uniform: combine, regs };

@@ -51,7 +51,10 @@ class LoopGenerator {
     readonly kernel: LoopKernel,
     options: CodeOptions,
   ) {
-    const { space, groups } = prepareSpace({ outer: kernel.outer, inner: kernel.inner }, indicesOf(kernel));
+    const { space, groups } = prepareSpace(
+      { outer: kernel.outer, inner: kernel.inner },
+      indicesOf(kernel),
+    );
     // A kernel of one point still needs a variable for its lanes.
     if (groups.outer.length + groups.inner.length === 0) space.addUnit(UNIT);
     this.#outer = groups.outer.length + groups.inner.length === 0 ? [UNIT] : groups.outer;
@@ -60,7 +63,11 @@ class LoopGenerator {
     this.#body = new BodyEmitter(this.#f, kernel, space, options);
     this.#shape = chooseShape(kernel, space, this.#outer, this.#inner);
     const innerCount = kernel.inner.reduce((n, { size }) => n * size, 1);
-    this.#passes = passesOf(kernel, this.#shape.mode === 'row' && innerCount <= TWO_PASS_ELEMENTS, innerCount);
+    this.#passes = passesOf(
+      kernel,
+      this.#shape.mode === 'row' && innerCount <= TWO_PASS_ELEMENTS,
+      innerCount,
+    );
   }
 
   generate(): KernelCode {
@@ -82,7 +89,13 @@ class LoopGenerator {
   #emit(runs: readonly Run[], workItems: number): void {
     const { scope } = this.#body;
     if (this.#shape.mode === 'row') {
-      this.#cache = new RowCache(this.#body, this.#passes, loopVars(this.#body.space, this.#inner), this.#shape.lane, this.#position());
+      this.#cache = new RowCache(
+        this.#body,
+        this.#passes,
+        loopVars(this.#body.space, this.#inner),
+        this.#shape.lane,
+        this.#position(),
+      );
     }
     this.#overrideExpressions();
     scope.nest((inside) => {
@@ -98,7 +111,13 @@ class LoopGenerator {
 
   /** Whether some store goes to a computed place, where two items may collide. */
   #scatters(): boolean {
-    return this.kernel.stages.some((stage) => stage.body.some((stmt) => stmt.kind === 'store' && this.#body.space.affine(stmt.index).atoms.some((atom) => atom.kind === 'value')));
+    return this.kernel.stages.some((stage) =>
+      stage.body.some(
+        (stmt) =>
+          stmt.kind === 'store' &&
+          this.#body.space.affine(stmt.index).atoms.some((atom) => atom.kind === 'value'),
+      ),
+    );
   }
 
   /** How each outer variable is cut into items, outermost first. */
@@ -108,17 +127,23 @@ class LoopGenerator {
     const points = this.#outer.reduce((n, name) => n * space.size(name), 1);
     return this.#outer.map((name): Run => {
       const size = space.size(name);
-      if (mode === 'row' || (name !== lane && name !== across)) return { name, size, length: 1, count: size };
+      if (mode === 'row' || (name !== lane && name !== across))
+        return { name, size, length: 1, count: size };
       let length = size;
       if (across !== lane) length = name === lane ? TILE_LANE : TILE_ACROSS;
       else if (this.#inner.length > 0) length = 4 * groups;
-      else if (size > 2 * ITEM_ELEMENTS || points / size < 16) length = Math.ceil(ITEM_ELEMENTS / (4 * groups)) * 4 * groups;
+      else if (size > 2 * ITEM_ELEMENTS || points / size < 16)
+        length = Math.ceil(ITEM_ELEMENTS / (4 * groups)) * 4 * groups;
       return { name, size, length, count: Math.ceil(size / length) };
     });
   }
 
   /** Binds the outer variables of an item; for those cut into longer runs gives the number of the run. */
-  #decode(item: Local<'i32'>, runs: readonly Run[], workItems: number): ReadonlyMap<string, Local<'i32'>> {
+  #decode(
+    item: Local<'i32'>,
+    runs: readonly Run[],
+    workItems: number,
+  ): ReadonlyMap<string, Local<'i32'>> {
     const starts = new Map<string, Local<'i32'>>();
     let below = workItems;
     for (const run of runs) {
@@ -141,14 +166,20 @@ class LoopGenerator {
     const bounds = (name: string): readonly [Local<'i32'> | number, Local<'i32'> | number] => {
       const { size, length, count } = run(name);
       if (count === 1) return [0, size];
-      const start = this.#f.let(`${name}.start`, op('i32.mul', starts.get(name) as Local<'i32'>, i32(length)));
+      const start = this.#f.let(
+        `${name}.start`,
+        op('i32.mul', starts.get(name) as Local<'i32'>, i32(length)),
+      );
       const end = this.#f.let(`${name}.end`, op('i32.add', start, i32(length)));
-      if (size % length !== 0) this.#f.set(end, select(i32(size), end, op('i32.gt_u', end, i32(size))));
+      if (size % length !== 0)
+        this.#f.set(end, select(i32(size), end, op('i32.gt_u', end, i32(size))));
       return [start, end];
     };
     const [begin, end] = bounds(lane);
     if (lane === across) {
-      this.#vectorLoop(lane, begin, end, groups, (lanes) => this.#vectorise(lanes, () => this.#emitPasses()));
+      this.#vectorLoop(lane, begin, end, groups, (lanes) =>
+        this.#vectorise(lanes, () => this.#emitPasses()),
+      );
       return;
     }
     const [beginAcross, endAcross] = bounds(across);
@@ -164,21 +195,37 @@ class LoopGenerator {
   }
 
   /** A loop in whole vector iterations, and its tail. */
-  #vectorLoop(name: string, begin: Local<'i32'> | number, end: Local<'i32'> | number, groups: number, body: (lanes: Lanes) => void): void {
+  #vectorLoop(
+    name: string,
+    begin: Local<'i32'> | number,
+    end: Local<'i32'> | number,
+    groups: number,
+    body: (lanes: Lanes) => void,
+  ): void {
     this.#steppedLoop(name, begin, end, 4 * groups, (active) => {
       body({ lane: name, across: name, groups: Math.ceil(active / 4), active });
     });
   }
 
   /** Loops by `step`, the body told how many steps are valid: all, or in the tail what is left of the variable's size. */
-  #steppedLoop(name: string, begin: Local<'i32'> | number, end: Local<'i32'> | number, step: number, body: (valid: number) => void): void {
+  #steppedLoop(
+    name: string,
+    begin: Local<'i32'> | number,
+    end: Local<'i32'> | number,
+    step: number,
+    body: (valid: number) => void,
+  ): void {
     const { scope, space } = this.#body;
     const size = space.size(name);
     const rest = size % step;
     const whole = size - rest;
     if (whole > 0) {
       const isStatic = typeof end === 'number';
-      const stop = isStatic ? whole : rest === 0 ? end : this.#f.let('stop', select(i32(whole), end, op('i32.gt_u', end, i32(whole))));
+      const stop = isStatic
+        ? whole
+        : rest === 0
+          ? end
+          : this.#f.let('stop', select(i32(whole), end, op('i32.gt_u', end, i32(whole))));
       scope.loop(name, begin, stop, step, () => body(step));
     }
     if (rest === 0) return;
@@ -208,17 +255,27 @@ class LoopGenerator {
     const { vb, scope, space } = this.#body;
     const { mode, lane, groups } = this.#shape;
     const isRow = mode === 'row';
-    const iterations = this.#inner.reduce((n, name) => n * space.size(name), 1) / (isRow ? 4 * groups : 1);
+    const iterations =
+      this.#inner.reduce((n, name) => n * space.size(name), 1) / (isRow ? 4 * groups : 1);
     const settles = iterations > SETTLE_ITERATIONS;
     const lanesOutside = scope.lanes;
     const ragged = this.#inner.length > 1 && space.size(lane) % (4 * groups) !== 0;
-    const context = { vb, groups: isRow ? groups : (lanesOutside as Lanes).groups, combine: isRow, settles, ragged };
+    const context = {
+      vb,
+      groups: isRow ? groups : (lanesOutside as Lanes).groups,
+      combine: isRow,
+      settles,
+      ragged,
+    };
     const reducers = pass.reductions.map((reduction) => reduction.reducer(context));
     for (const reducer of reducers) reducer.start();
     const step = (lanes: Lanes): void => {
       pass.reductions.forEach((reduction, i) => {
         const value = reduction.value(this.#body);
-        (reducers[i] as Reducer).update(value, { lanes, position: () => this.#body.index.vector(this.#position(), undefined) });
+        (reducers[i] as Reducer).update(value, {
+          lanes,
+          position: () => this.#body.index.vector(this.#position(), undefined),
+        });
       });
       for (const stmt of pass.stores) this.#body.store(stmt);
     };
@@ -226,20 +283,38 @@ class LoopGenerator {
       if (settles) for (const reducer of reducers) reducer.settle();
     };
     const others = this.#inner.filter((name) => name !== lane);
-    this.#nested(others, () => {
-      if (!isRow) {
-        step(lanesOutside as Lanes);
-        return;
-      }
-      const vectors = (begin: Local<'i32'> | number, end: Local<'i32'> | number): void =>
-        this.#vectorLoop(lane, begin, end, groups, (lanes) => this.#vectorise(lanes, () => step(lanes)));
-      this.#inSegments(lane, settles ? SETTLE_ITERATIONS * 4 * groups : Infinity, vectors, settle);
-    }, isRow ? undefined : settle);
-    pass.reductions.forEach((reduction, i) => reduction.bind(this.#body, (reducers[i] as Reducer).finish()));
+    this.#nested(
+      others,
+      () => {
+        if (!isRow) {
+          step(lanesOutside as Lanes);
+          return;
+        }
+        const vectors = (begin: Local<'i32'> | number, end: Local<'i32'> | number): void =>
+          this.#vectorLoop(lane, begin, end, groups, (lanes) =>
+            this.#vectorise(lanes, () => step(lanes)),
+          );
+        this.#inSegments(
+          lane,
+          settles ? SETTLE_ITERATIONS * 4 * groups : Infinity,
+          vectors,
+          settle,
+        );
+      },
+      isRow ? undefined : settle,
+    );
+    pass.reductions.forEach((reduction, i) =>
+      reduction.bind(this.#body, (reducers[i] as Reducer).finish()),
+    );
   }
 
   /** Runs a loop over a variable in segments of some length, with `between` after each. */
-  #inSegments(name: string, length: number, loop: (begin: Local<'i32'> | number, end: Local<'i32'> | number) => void, between: () => void): void {
+  #inSegments(
+    name: string,
+    length: number,
+    loop: (begin: Local<'i32'> | number, end: Local<'i32'> | number) => void,
+    between: () => void,
+  ): void {
     const size = this.#body.space.size(name);
     if (size <= length) {
       loop(0, size);
@@ -268,7 +343,12 @@ class LoopGenerator {
       scope.loop(name, 0, space.size(name), 1, () => this.#nested(rest, body, between));
       return;
     }
-    this.#inSegments(name, SETTLE_ITERATIONS, (begin, end) => scope.loop(name, begin, end, 1, body), between);
+    this.#inSegments(
+      name,
+      SETTLE_ITERATIONS,
+      (begin, end) => scope.loop(name, begin, end, 1, body),
+      between,
+    );
   }
 
   /** The flattened index over the inner loops. */

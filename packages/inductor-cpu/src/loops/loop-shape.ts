@@ -7,7 +7,16 @@
  * transposed in registers. The choice minimises estimated vector operations: contiguous accesses cost
  * one, strided and gathered ones about one per lane.
  */
-import { EXPENSIVE_OPS, postorder, stmtRoots, type Expr, type IndexExpr, type LoopKernel, type LoopVar, type Stmt } from '@tessera/inductor-core';
+import {
+  EXPENSIVE_OPS,
+  postorder,
+  stmtRoots,
+  type Expr,
+  type IndexExpr,
+  type LoopKernel,
+  type LoopVar,
+  type Stmt,
+} from '@tessera/inductor-core';
 import { itemSize, type DType } from '@tessera/tensor';
 import { kindOf } from '../body/element-kind.js';
 import type { Affine, LoopSpace } from '../body/loop-space.js';
@@ -43,7 +52,8 @@ export function indicesOf(kernel: { readonly stages: LoopKernel['stages'] }): In
   const found = new Set<IndexExpr>();
   for (const stmt of statements) if (stmt.kind === 'store') found.add(stmt.index);
   for (const expr of postorder(statements.flatMap(stmtRoots))) {
-    if (expr.kind === 'load' || expr.kind === 'index' || expr.kind === 'random') found.add(expr.index);
+    if (expr.kind === 'load' || expr.kind === 'index' || expr.kind === 'random')
+      found.add(expr.index);
   }
   return [...found];
 }
@@ -53,16 +63,32 @@ function operationCost(expr: Expr): number {
   if (expr.kind !== 'op') return 0;
   const width = kindOf(expr.dtype) === 'f64' || kindOf(expr.dtype) === 'i64' ? 2 : 1;
   if (EXPENSIVE_OPS.has(expr.op)) return width === 2 ? 60 : 25;
-  return (expr.op === 'div' || expr.op === 'sqrt' || expr.op === 'rsqrt' || expr.op === 'reciprocal' ? 4 : 1) * width;
+  return (
+    (expr.op === 'div' || expr.op === 'sqrt' || expr.op === 'rsqrt' || expr.op === 'reciprocal'
+      ? 4
+      : 1) * width
+  );
 }
 
 function stageCosts(kernel: LoopKernel, space: LoopSpace): StageCost[] {
   return kernel.stages.map(({ kind, body }) => {
     const order = postorder(body.flatMap(stmtRoots));
     const accesses: Access[] = [];
-    for (const expr of order) if (expr.kind === 'load') accesses.push({ form: space.affine(expr.index), dtype: expr.dtype });
-    for (const stmt of body) if (stmt.kind === 'store') accesses.push({ form: space.affine(stmt.index), dtype: kernel.params.find((param) => param.name === stmt.buf)?.dtype ?? stmt.value.dtype });
-    return { kind, accesses, operations: order.reduce((sum, expr) => sum + operationCost(expr), 0), reductions: body.filter((stmt: Stmt) => stmt.kind === 'reduce').length };
+    for (const expr of order)
+      if (expr.kind === 'load')
+        accesses.push({ form: space.affine(expr.index), dtype: expr.dtype });
+    for (const stmt of body)
+      if (stmt.kind === 'store')
+        accesses.push({
+          form: space.affine(stmt.index),
+          dtype: kernel.params.find((param) => param.name === stmt.buf)?.dtype ?? stmt.value.dtype,
+        });
+    return {
+      kind,
+      accesses,
+      operations: order.reduce((sum, expr) => sum + operationCost(expr), 0),
+      reductions: body.filter((stmt: Stmt) => stmt.kind === 'reduce').length,
+    };
   });
 }
 
@@ -87,12 +113,22 @@ function accessCost({ form, dtype }: Access, name: string, across: string | unde
 }
 
 /** Picks lane variable, mode and number of groups. */
-export function chooseShape(kernel: LoopKernel, space: LoopSpace, outer: readonly string[], inner: readonly string[]): LoopShape {
+export function chooseShape(
+  kernel: LoopKernel,
+  space: LoopSpace,
+  outer: readonly string[],
+  inner: readonly string[],
+): LoopShape {
   const stages = stageCosts(kernel, space);
-  const product = (names: readonly string[]): number => names.reduce((n, name) => n * space.size(name), 1);
+  const product = (names: readonly string[]): number =>
+    names.reduce((n, name) => n * space.size(name), 1);
   const outerPoints = product(outer);
   const innerPoints = product(inner);
-  const positional = kernel.stages.some((stage) => stage.body.some((stmt) => stmt.kind === 'reduce' && (stmt.op === 'argmax' || stmt.op === 'argmin')));
+  const positional = kernel.stages.some((stage) =>
+    stage.body.some(
+      (stmt) => stmt.kind === 'reduce' && (stmt.op === 'argmax' || stmt.op === 'argmin'),
+    ),
+  );
 
   const cost = (mode: 'row' | 'outer', lane: string, across: string | undefined): number => {
     const size = Math.max(1, space.size(lane));
@@ -100,7 +136,10 @@ export function chooseShape(kernel: LoopKernel, space: LoopSpace, outer: readonl
     return stages.reduce((sum, stage) => {
       const inRow = mode === 'row' && stage.kind === 'outer';
       const points = outerPoints * (stage.kind === 'inner' ? innerPoints : 1) * (inRow ? 1 : share);
-      const accesses = stage.accesses.reduce((total, access) => total + (inRow ? 0.4 : accessCost(access, lane, across)), 0);
+      const accesses = stage.accesses.reduce(
+        (total, access) => total + (inRow ? 0.4 : accessCost(access, lane, across)),
+        0,
+      );
       // Merging lanes at the end of a row costs about a dozen operations per result.
       const merging = mode === 'row' ? outerPoints * stage.reductions * 12 : 0;
       return sum + points * (accesses + stage.operations + stage.reductions) + merging;
@@ -110,23 +149,41 @@ export function chooseShape(kernel: LoopKernel, space: LoopSpace, outer: readonl
   let best: { mode: 'row' | 'outer'; lane: string; across: string; cost: number } | undefined;
   const consider = (mode: 'row' | 'outer', lane: string, across: string): void => {
     // Rows stream memory in order, columns do not: a small handicap.
-    const total = cost(mode, lane, across === lane ? undefined : across) * (mode === 'outer' && inner.length > 0 ? 1.1 : 1);
+    const total =
+      cost(mode, lane, across === lane ? undefined : across) *
+      (mode === 'outer' && inner.length > 0 ? 1.1 : 1);
     if (best === undefined || total < best.cost * 0.999) best = { mode, lane, across, cost: total };
   };
-  for (const lane of (positional ? inner.slice(-1) : [...inner].reverse())) consider('row', lane, lane);
+  for (const lane of positional ? inner.slice(-1) : [...inner].reverse())
+    consider('row', lane, lane);
   for (const lane of [...outer].reverse()) consider('outer', lane, lane);
   if (inner.length === 0) {
     for (const lane of [...outer].reverse()) {
-      for (const across of outer) if (across !== lane && space.size(across) >= 4 && space.size(lane) >= 4) consider('outer', lane, across);
+      for (const across of outer)
+        if (across !== lane && space.size(across) >= 4 && space.size(lane) >= 4)
+          consider('outer', lane, across);
     }
   }
   const chosen = best as NonNullable<typeof best>;
-  const heaviest = Math.max(...stages.filter((stage) => inner.length === 0 || stage.kind === 'inner').map((stage) => stage.operations + stage.accesses.length), 0);
+  const heaviest = Math.max(
+    ...stages
+      .filter((stage) => inner.length === 0 || stage.kind === 'inner')
+      .map((stage) => stage.operations + stage.accesses.length),
+    0,
+  );
   return {
     mode: chosen.mode,
     lane: chosen.lane,
     across: chosen.across,
-    groups: chosen.across === chosen.lane ? groupsFor(kernel, heaviest, space.size(chosen.lane), chosen.mode === 'outer' && inner.length > 0) : 4,
+    groups:
+      chosen.across === chosen.lane
+        ? groupsFor(
+            kernel,
+            heaviest,
+            space.size(chosen.lane),
+            chosen.mode === 'outer' && inner.length > 0,
+          )
+        : 4,
     // A vector operation takes about 0.2 ns where it overlaps with others; memory sets the floor.
     nanoseconds: chosen.cost * 0.2,
   };
@@ -137,7 +194,12 @@ export function chooseShape(kernel: LoopKernel, space: LoopSpace, outer: readonl
  * fit the sixteen registers (measured: one exp four, two three). Light column reductions take eight, so
  * that each row gives two cache lines. Short loops prefer a divisor.
  */
-function groupsFor(kernel: LoopKernel, operations: number, size: number, isColumn: boolean): number {
+function groupsFor(
+  kernel: LoopKernel,
+  operations: number,
+  size: number,
+  isColumn: boolean,
+): number {
   const isWide = kernel.params.some((param) => itemSize(param.dtype) === 8);
   const light = isColumn && operations <= 6 ? 8 : 4;
   const wanted = isWide || operations > 70 ? 2 : operations > 40 ? 3 : light;

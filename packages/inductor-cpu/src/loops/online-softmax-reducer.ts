@@ -16,7 +16,17 @@ import type { Reg, Regs } from '../body/vector-builder.js';
 import { op } from '../emit/code.js';
 import type { Code, Local } from '../emit/types.js';
 import { emitExpNonPositive } from '../math/exponential.js';
-import { assign, expand, laneMasks, stateRegs, swapLanes, type Reducer, type ReducerContext, type ReduceStmt, type Step } from './reducer.js';
+import {
+  assign,
+  expand,
+  laneMasks,
+  stateRegs,
+  swapLanes,
+  type Reducer,
+  type ReducerContext,
+  type ReduceStmt,
+  type Step,
+} from './reducer.js';
 
 const LOWEST = -3.4028234663852886e38;
 
@@ -56,7 +66,9 @@ export class OnlineSoftmaxReducer implements Reducer {
     const max = this.#max.slice(0, x.length);
     const sum = this.#sum.slice(0, x.length);
     const exceeds = vb.bin('f32x4.gt', x, max);
-    const any = exceeds.slice(1).reduce<Code<'v128'>>((a, b) => op('v128.or', a, b), exceeds[0] as Reg);
+    const any = exceeds
+      .slice(1)
+      .reduce<Code<'v128'>>((a, b) => op('v128.or', a, b), exceeds[0] as Reg);
     f.if(op('v128.any_true', any), () => {
       const larger = vb.bin('f32x4.pmax', max, x);
       const scale = emitExpNonPositive(vb, vb.sub(max, larger));
@@ -74,16 +86,22 @@ export class OnlineSoftmaxReducer implements Reducer {
     let all: Partial = { max: this.#max, sum: this.#sum };
     if (combine) {
       all = { max: [this.#max[0] as Reg], sum: [this.#sum[0] as Reg] };
-      for (let g = 1; g < this.#max.length; g++) all = this.#merge(all, { max: [this.#max[g] as Reg], sum: [this.#sum[g] as Reg] });
+      for (let g = 1; g < this.#max.length; g++)
+        all = this.#merge(all, { max: [this.#max[g] as Reg], sum: [this.#sum[g] as Reg] });
       for (const distance of [2, 1] as const) {
-        all = this.#merge(all, { max: swapLanes(vb, all.max, distance), sum: swapLanes(vb, all.sum, distance) });
+        all = this.#merge(all, {
+          max: swapLanes(vb, all.max, distance),
+          sum: swapLanes(vb, all.sum, distance),
+        });
       }
     }
     const isEmpty = vb.bin('f32x4.eq', all.sum, vb.f32(0));
     const isNan = vb.bin('f32x4.ne', all.sum, all.sum);
     const max = vb.select(isEmpty, vb.f32(-Infinity), this.#keepNan(isNan, all.max));
     const results = [max, vb.select(isEmpty, vb.f32(NaN), all.sum)];
-    return results.map((regs) => convert(vb, { kind: 'f32', uniform: combine, regs }, kindOf(this.statement.dtype)));
+    return results.map((regs) =>
+      convert(vb, { kind: 'f32', uniform: combine, regs }, kindOf(this.statement.dtype)),
+    );
   }
 
   /** NaN among the elements makes the maximum NaN, +∞ among them does not. */
@@ -96,7 +114,8 @@ export class OnlineSoftmaxReducer implements Reducer {
   #merge(a: Partial, b: Partial): Partial {
     const { vb } = this.context;
     const max = vb.bin('f32x4.pmax', a.max, b.max);
-    const scaled = (part: Partial): Regs => vb.mul(part.sum, emitExpNonPositive(vb, vb.sub(part.max, max)));
+    const scaled = (part: Partial): Regs =>
+      vb.mul(part.sum, emitExpNonPositive(vb, vb.sub(part.max, max)));
     return { max, sum: vb.add(scaled(a), scaled(b)) };
   }
 }

@@ -21,7 +21,10 @@ const SHORTEST_DIGIT = 8;
  *
  * @param indices every index expression that is used with the variables
  */
-export function prepareSpace<Group extends string>(vars: Readonly<Record<Group, readonly LoopVar[]>>, indices: readonly IndexExpr[]): PreparedSpace<Group> {
+export function prepareSpace<Group extends string>(
+  vars: Readonly<Record<Group, readonly LoopVar[]>>,
+  indices: readonly IndexExpr[],
+): PreparedSpace<Group> {
   const all = Object.values<readonly LoopVar[]>(vars).flat();
   const space = new LoopSpace(all);
   for (const { name, size } of all) if (size === 1) space.fix(name);
@@ -51,12 +54,18 @@ function formsOf(space: LoopSpace, indices: readonly IndexExpr[]): Affine[] {
   return found;
 }
 
-function mergeNeighbours(space: LoopSpace, names: readonly string[], indices: readonly IndexExpr[]): string[] {
+function mergeNeighbours(
+  space: LoopSpace,
+  names: readonly string[],
+  indices: readonly IndexExpr[],
+): string[] {
   const left = [...names];
   for (let i = left.length - 2; i >= 0; i--) {
     const [outer, inner] = [left[i] as string, left[i + 1] as string];
     const size = space.size(inner);
-    const fits = formsOf(space, indices).every((form) => (form.terms.get(outer) ?? 0) === size * (form.terms.get(inner) ?? 0));
+    const fits = formsOf(space, indices).every(
+      (form) => (form.terms.get(outer) ?? 0) === size * (form.terms.get(inner) ?? 0),
+    );
     // Addresses and trip counts are unsigned 32-bit numbers.
     if (!fits || space.size(outer) * size > 2 ** 31) continue;
     space.merge(outer, inner);
@@ -66,23 +75,42 @@ function mergeNeighbours(space: LoopSpace, names: readonly string[], indices: re
 }
 
 /** Units of the digits by which indices divide a variable, highest first; undefined if it is better left whole. */
-function digitUnits(space: LoopSpace, name: string, indices: readonly IndexExpr[]): number[] | undefined {
+function digitUnits(
+  space: LoopSpace,
+  name: string,
+  indices: readonly IndexExpr[],
+): number[] | undefined {
   const units = new Set<number>();
-  const plain = (form: Affine): boolean => form.constant === 0 && form.atoms.length === 0 && form.terms.size === 1 && form.terms.get(name) === 1;
+  const plain = (form: Affine): boolean =>
+    form.constant === 0 &&
+    form.atoms.length === 0 &&
+    form.terms.size === 1 &&
+    form.terms.get(name) === 1;
   for (const form of formsOf(space, indices)) {
     for (const atom of form.atoms) {
       if (atom.kind !== 'div' && atom.kind !== 'mod') continue;
       const inner = atom.num.atoms[0];
       if (plain(atom.num)) units.add(atom.den);
-      else if (atom.num.terms.size === 0 && atom.num.constant === 0 && atom.num.atoms.length === 1 && inner?.kind === 'div' && inner.coefficient === 1 && plain(inner.num)) {
+      else if (
+        atom.num.terms.size === 0 &&
+        atom.num.constant === 0 &&
+        atom.num.atoms.length === 1 &&
+        inner?.kind === 'div' &&
+        inner.coefficient === 1 &&
+        plain(inner.num)
+      ) {
         units.add(inner.den);
         units.add(inner.den * atom.den);
       }
     }
   }
-  const rising = [...units].filter((unit) => unit > 1 && unit < space.size(name)).sort((a, b) => a - b);
+  const rising = [...units]
+    .filter((unit) => unit > 1 && unit < space.size(name))
+    .sort((a, b) => a - b);
   const total = space.size(name);
-  const isChain = rising.every((unit, i) => unit % (rising[i - 1] ?? 1) === 0) && total % (rising[rising.length - 1] ?? 1) === 0;
+  const isChain =
+    rising.every((unit, i) => unit % (rising[i - 1] ?? 1) === 0) &&
+    total % (rising[rising.length - 1] ?? 1) === 0;
   if (rising.length === 0 || !isChain || (rising[0] as number) < SHORTEST_DIGIT) return undefined;
   return [...rising.reverse(), 1];
 }

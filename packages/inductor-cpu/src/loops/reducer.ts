@@ -62,11 +62,17 @@ export function assign(vb: VectorBuilder, state: readonly Local<'v128'>[], value
 }
 
 /** Masks of the valid lanes of group g, per register; undefined where all are valid. */
-export function laneMasks(vb: VectorBuilder, kind: ElementKind, active: number): readonly (Regs | undefined)[] {
+export function laneMasks(
+  vb: VectorBuilder,
+  kind: ElementKind,
+  active: number,
+): readonly (Regs | undefined)[] {
   if (registersPerGroup(kind) === 1) {
     return [active >= 4 ? undefined : vb.i32(...[0, 1, 2, 3].map((k) => (k < active ? -1 : 0)))];
   }
-  return [0, 2].map((first) => (active >= first + 2 ? undefined : vb.i64(...[0, 1].map((k) => (first + k < active ? -1n : 0n)))));
+  return [0, 2].map((first) =>
+    active >= first + 2 ? undefined : vb.i64(...[0, 1].map((k) => (first + k < active ? -1n : 0n))),
+  );
 }
 
 /** The registers of a value for all groups, a uniform one repeated. */
@@ -77,7 +83,9 @@ export function expand(value: Value, groups: number): Regs {
 
 /** Lanes of a register exchanged: halves (distance 2) or neighbours (distance 1, 32-bit lanes only). */
 export function swapLanes(vb: VectorBuilder, regs: Regs, distance: 1 | 2): Regs {
-  return vb.map([regs], (x) => shuffle32(distance === 2 ? [2, 3, 0, 1] : [1, 0, 3, 2], x as Reg, x as Reg));
+  return vb.map([regs], (x) =>
+    shuffle32(distance === 2 ? [2, 3, 0, 1] : [1, 0, 3, 2], x as Reg, x as Reg),
+  );
 }
 
 /** How two partial results of a kind join. */
@@ -121,12 +129,25 @@ function simpleOf(statement: ReduceStmt): Simple {
       return { kind, identity: (vb) => splat(vb, kind, 1), join: joinBy(`${shape}.mul`) };
     default: {
       const larger = statement.op === 'max';
-      if (kind === 'bool') return { kind, identity: (vb) => vb.i32(larger ? 0 : -1), join: joinBy(larger ? 'v128.or' : 'v128.and') };
+      if (kind === 'bool')
+        return {
+          kind,
+          identity: (vb) => vb.i32(larger ? 0 : -1),
+          join: joinBy(larger ? 'v128.or' : 'v128.and'),
+        };
       if (kind === 'i64') {
         const limit = larger ? -(2n ** 63n) : 2n ** 63n - 1n;
-        return { kind, identity: (vb) => vb.i64(limit), join: pickBy(larger ? 'i64x2.gt_s' : 'i64x2.lt_s') };
+        return {
+          kind,
+          identity: (vb) => vb.i64(limit),
+          join: pickBy(larger ? 'i64x2.gt_s' : 'i64x2.lt_s'),
+        };
       }
-      return { kind, identity: (vb) => vb.i32(larger ? -(2 ** 31) : 2 ** 31 - 1), join: joinBy(larger ? 'i32x4.max_s' : 'i32x4.min_s') };
+      return {
+        kind,
+        identity: (vb) => vb.i32(larger ? -(2 ** 31) : 2 ** 31 - 1),
+        join: joinBy(larger ? 'i32x4.max_s' : 'i32x4.min_s'),
+      };
     }
   }
 }
@@ -136,7 +157,10 @@ export function joinAll(vb: VectorBuilder, { kind, join }: Joining, regs: Regs):
   let rest = regs;
   while (rest.length > 1) {
     const half = Math.ceil(rest.length / 2);
-    rest = [...join(vb, rest.slice(0, rest.length - half), rest.slice(half)), ...rest.slice(rest.length - half, half)];
+    rest = [
+      ...join(vb, rest.slice(0, rest.length - half), rest.slice(half)),
+      ...rest.slice(rest.length - half, half),
+    ];
   }
   const halves = join(vb, rest, swapLanes(vb, rest, 2));
   return registersPerGroup(kind) === 2 ? halves : join(vb, halves, swapLanes(vb, halves, 1));
@@ -156,7 +180,8 @@ export class SimpleReducer implements Reducer {
     this.#simple = simpleOf(statement);
     const count = groups * registersPerGroup(this.#simple.kind);
     this.#state = stateRegs(vb, count, statement.op);
-    if (settles && statement.op === 'sum' && this.#simple.kind === 'f32') this.#settled = stateRegs(vb, count, 'settled');
+    if (settles && statement.op === 'sum' && this.#simple.kind === 'f32')
+      this.#settled = stateRegs(vb, count, 'settled');
   }
 
   start(): void {
@@ -173,7 +198,9 @@ export class SimpleReducer implements Reducer {
     const regs = expand(convert(vb, value, kind), lanes.groups);
     const perGroup = registersPerGroup(kind);
     const taken = regs.map((reg, i) => {
-      const mask = combine ? laneMasks(vb, kind, activeIn(lanes, Math.floor(i / perGroup)))[i % perGroup] : undefined;
+      const mask = combine
+        ? laneMasks(vb, kind, activeIn(lanes, Math.floor(i / perGroup)))[i % perGroup]
+        : undefined;
       return mask === undefined ? reg : (vb.select(mask, [reg], identity(vb))[0] as Reg);
     });
     // Interleaved: all joins first, then all assignments.
@@ -195,13 +222,16 @@ export class SimpleReducer implements Reducer {
     this.settle();
     const regs = this.#settled ?? this.#state;
     const { kind } = this.#simple;
-    const value: Value = combine ? { kind, uniform: true, regs: joinAll(vb, this.#simple, regs) } : { kind, uniform: false, regs };
+    const value: Value = combine
+      ? { kind, uniform: true, regs: joinAll(vb, this.#simple, regs) }
+      : { kind, uniform: false, regs };
     return [convert(vb, value, kindOf(this.statement.dtype))];
   }
 }
 
 /** The first lane of a register in all lanes. */
 export function splatFirst(vb: VectorBuilder, kind: ElementKind, regs: Regs): Regs {
-  if (registersPerGroup(kind) === 2) return vb.map([regs], (x) => shuffle32([0, 1, 0, 1], x as Reg, x as Reg));
+  if (registersPerGroup(kind) === 2)
+    return vb.map([regs], (x) => shuffle32([0, 1, 0, 1], x as Reg, x as Reg));
   return vb.map([regs], (x) => op('i32x4.splat', lane('i32x4.extract_lane', 0, x as Reg)));
 }

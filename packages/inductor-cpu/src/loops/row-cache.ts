@@ -6,7 +6,13 @@
  * short enough to stay in the cache, the first pass writes it to the thread's scratch memory and later
  * passes load it.
  */
-import { EXPENSIVE_OPS, operands, postorder, type Expr, type LoopVar } from '@tessera/inductor-core';
+import {
+  EXPENSIVE_OPS,
+  operands,
+  postorder,
+  type Expr,
+  type LoopVar,
+} from '@tessera/inductor-core';
 import { itemSize, type DType } from '@tessera/tensor';
 import { AccessCode, type BufferRef } from '../body/access-code.js';
 import type { BodyEmitter } from '../body/body-emitter.js';
@@ -28,7 +34,9 @@ interface Slot {
 
 /** Dtype that holds values of an expression exactly as they are computed. */
 function storageType(expr: Expr): DType | undefined {
-  return ({ f32: 'float32', f64: 'float64', i32: 'int32', i64: 'int64', bool: undefined } as const)[kindOf(expr.dtype)];
+  return ({ f32: 'float32', f64: 'float64', i32: 'int32', i64: 'int64', bool: undefined } as const)[
+    kindOf(expr.dtype)
+  ];
 }
 
 /** See the file header. */
@@ -65,13 +73,15 @@ export class RowCache {
   load(expr: Expr, pass: number): (() => Value) | undefined {
     const slot = this.#slots.get(expr);
     if (slot === undefined || pass <= slot.pass) return undefined;
-    return () => this.#access.load(slot.buffer, this.position, undefined, this.body.scope.innermost);
+    return () =>
+      this.#access.load(slot.buffer, this.position, undefined, this.body.scope.innermost);
   }
 
   /** Stores a row element where it was computed first. */
   keep(expr: Expr, value: Value, pass: number): void {
     const slot = this.#slots.get(expr);
-    if (slot !== undefined && slot.pass === pass) this.#access.store(slot.buffer, this.position, value);
+    if (slot !== undefined && slot.pass === pass)
+      this.#access.store(slot.buffer, this.position, value);
   }
 }
 
@@ -88,13 +98,22 @@ function candidates(body: BodyEmitter, passes: readonly Pass[], lane: string): M
     if (pass.kind !== 'inner') return;
     const order = postorder(pass.roots);
     for (const expr of order) {
-      if ((expr.kind === 'op' && EXPENSIVE_OPS.has(expr.op)) || expr.kind === 'random' || operands(expr).some((operand) => expensive.has(operand))) expensive.add(expr);
+      if (
+        (expr.kind === 'op' && EXPENSIVE_OPS.has(expr.op)) ||
+        expr.kind === 'random' ||
+        operands(expr).some((operand) => expensive.has(operand))
+      )
+        expensive.add(expr);
       if (expr.kind === 'masked') for (const part of postorder([expr.body])) conditional.add(part);
     }
     // Users come after operands, so backwards the outermost repeated expression is met first.
     const covered = new Set<Expr>();
     for (const expr of order.reverse()) {
-      const isRepeated = seen.has(expr) && expensive.has(expr) && body.deps.of(expr).has(lane) && !conditional.has(expr);
+      const isRepeated =
+        seen.has(expr) &&
+        expensive.has(expr) &&
+        body.deps.of(expr).has(lane) &&
+        !conditional.has(expr);
       if (covered.has(expr)) for (const operand of operands(expr)) covered.add(operand);
       else if (isRepeated) {
         if (!found.has(expr)) found.set(expr, seen.get(expr) as number);

@@ -13,7 +13,18 @@ import { kindOf, registersPerGroup } from '../body/element-kind.js';
 import type { Value } from '../body/value.js';
 import type { Reg, Regs } from '../body/vector-builder.js';
 import type { Local } from '../emit/types.js';
-import { assign, expand, laneMasks, splatFirst, stateRegs, swapLanes, type Reducer, type ReducerContext, type ReduceStmt, type Step } from './reducer.js';
+import {
+  assign,
+  expand,
+  laneMasks,
+  splatFirst,
+  stateRegs,
+  swapLanes,
+  type Reducer,
+  type ReducerContext,
+  type ReduceStmt,
+  type Step,
+} from './reducer.js';
 
 interface Moments {
   readonly count: Regs;
@@ -41,7 +52,8 @@ export class WelfordReducer implements Reducer {
   }
 
   start(): void {
-    for (const state of [this.#count, this.#mean, this.#m2]) assign(this.context.vb, state, this.context.vb.i32(0));
+    for (const state of [this.#count, this.#mean, this.#m2])
+      assign(this.context.vb, state, this.context.vb.i32(0));
   }
 
   update(value: Value, { lanes }: Step): void {
@@ -50,18 +62,31 @@ export class WelfordReducer implements Reducer {
     vb.hint = 'welford';
     const x = expand(convert(vb, value, this.#kind), lanes.groups);
     const perGroup = registersPerGroup(this.#kind);
-    const masks = x.map((_, i) => (combine ? laneMasks(vb, this.#kind, activeIn(lanes, Math.floor(i / perGroup)))[i % perGroup] : undefined));
+    const masks = x.map((_, i) =>
+      combine
+        ? laneMasks(vb, this.#kind, activeIn(lanes, Math.floor(i / perGroup)))[i % perGroup]
+        : undefined,
+    );
     const one = this.#kind === 'f32' ? vb.f32(1) : vb.f64(1);
-    const kept = (regs: Regs): Regs => regs.map((reg, i) => (masks[i] === undefined ? reg : (vb.bin('v128.and', [reg], masks[i] as Regs)[0] as Reg)));
+    const kept = (regs: Regs): Regs =>
+      regs.map((reg, i) =>
+        masks[i] === undefined ? reg : (vb.bin('v128.and', [reg], masks[i] as Regs)[0] as Reg),
+      );
     // Then all registers have met the same number of elements, and one division serves them.
     const isWhole = !(combine && ragged) && masks.every((mask) => mask === undefined);
     const before: Regs = isWhole ? [this.#count[0] as Reg] : this.#count.slice(0, x.length);
-    const count = isWhole ? vb.bin(`${shape}.add`, before, one) : vb.bin(`${shape}.add`, before, kept(x.map(() => one[0] as Reg)));
+    const count = isWhole
+      ? vb.bin(`${shape}.add`, before, one)
+      : vb.bin(`${shape}.add`, before, kept(x.map(() => one[0] as Reg)));
     const inverse = vb.bin(`${shape}.div`, one, count);
     const mean = this.#mean.slice(0, x.length);
     const delta = vb.bin(`${shape}.sub`, x, mean);
     const newMean = vb.bin(`${shape}.add`, mean, kept(vb.bin(`${shape}.mul`, delta, inverse)));
-    const m2 = vb.bin(`${shape}.add`, this.#m2.slice(0, x.length), kept(vb.bin(`${shape}.mul`, delta, vb.bin(`${shape}.sub`, x, newMean))));
+    const m2 = vb.bin(
+      `${shape}.add`,
+      this.#m2.slice(0, x.length),
+      kept(vb.bin(`${shape}.mul`, delta, vb.bin(`${shape}.sub`, x, newMean))),
+    );
     assign(vb, isWhole ? this.#count : this.#count.slice(0, x.length), count);
     assign(vb, this.#mean.slice(0, x.length), newMean);
     assign(vb, this.#m2.slice(0, x.length), m2);
@@ -77,7 +102,11 @@ export class WelfordReducer implements Reducer {
     if (!combine) {
       return [this.#mean, this.#m2].map((regs) => convert(vb, { kind, uniform: false, regs }, to));
     }
-    const at = (i: number): Moments => ({ count: [this.#count[i] as Reg], mean: [this.#mean[i] as Reg], m2: [this.#m2[i] as Reg] });
+    const at = (i: number): Moments => ({
+      count: [this.#count[i] as Reg],
+      mean: [this.#mean[i] as Reg],
+      m2: [this.#m2[i] as Reg],
+    });
     let all = at(0);
     for (let i = 1; i < this.#mean.length; i++) all = this.#merge(all, at(i));
     const swapped = (distance: 1 | 2): Moments => ({
@@ -87,19 +116,30 @@ export class WelfordReducer implements Reducer {
     });
     all = this.#merge(all, swapped(2));
     if (kind === 'f32') all = this.#merge(all, swapped(1));
-    return [all.mean, all.m2].map((regs) => convert(vb, { kind, uniform: true, regs: splatFirst(vb, kind, regs) }, to));
+    return [all.mean, all.m2].map((regs) =>
+      convert(vb, { kind, uniform: true, regs: splatFirst(vb, kind, regs) }, to),
+    );
   }
 
   #merge(a: Moments, b: Moments): Moments {
     const { vb } = this.context;
     const shape = this.#kind === 'f32' ? 'f32x4' : 'f64x2';
-    const bin = (name: 'add' | 'sub' | 'mul' | 'div', x: Regs, y: Regs): Regs => vb.bin(`${shape}.${name}`, x, y);
+    const bin = (name: 'add' | 'sub' | 'mul' | 'div', x: Regs, y: Regs): Regs =>
+      vb.bin(`${shape}.${name}`, x, y);
     const count = bin('add', a.count, b.count);
     const delta = bin('sub', b.mean, a.mean);
     // b's share; 0 where both are empty.
-    const share = vb.bin('v128.and', bin('div', b.count, count), vb.bin(`${shape}.gt`, count, vb.i32(0)));
+    const share = vb.bin(
+      'v128.and',
+      bin('div', b.count, count),
+      vb.bin(`${shape}.gt`, count, vb.i32(0)),
+    );
     const mean = bin('add', a.mean, bin('mul', delta, share));
-    const m2 = bin('add', bin('add', a.m2, b.m2), bin('mul', bin('mul', delta, delta), bin('mul', a.count, share)));
+    const m2 = bin(
+      'add',
+      bin('add', a.m2, b.m2),
+      bin('mul', bin('mul', delta, delta), bin('mul', a.count, share)),
+    );
     return { count, mean, m2 };
   }
 }

@@ -12,14 +12,19 @@ import type { Regs, VectorBuilder } from '../body/vector-builder.js';
 const LOG2_E = Math.LOG2E;
 /** ln 2 in two parts; n · LN2_HIGH is exact for |n| < 2¹⁵. */
 const LN2_HIGH = 0.693359375;
-const LN2_LOW = -2.12194440e-4;
+const LN2_LOW = -2.1219444e-4;
 /** Adding 1.5·2²³ rounds to an integer and leaves it in the low bits. */
 const ROUNDER = 12582912;
 
 /** eʳ = 1 + r + r² P(r), relative error 3e-9 before rounding. */
-const EXP = [0.49999993413848358, 0.16666520110960072, 0.041668393942823056, 0.0083687802105051928, 0.0013814480614641471];
+const EXP = [
+  0.49999993413848358, 0.16666520110960072, 0.041668393942823056, 0.0083687802105051928,
+  0.0013814480614641471,
+];
 /** eʳ - 1 = r + r² P(r), relative error 2e-8. */
-const EXPM1 = [0.5, 0.16666576666119928, 0.04166655421298415, 0.0083632328836826182, 0.0013926250831497612];
+const EXPM1 = [
+  0.5, 0.16666576666119928, 0.04166655421298415, 0.0083632328836826182, 0.0013926250831497612,
+];
 
 interface Reduced {
   /** n + bias in the low mantissa bits, as the sum with the rounder. */
@@ -55,12 +60,19 @@ export function emitExp(vb: VectorBuilder, x: Regs): Regs {
   const rounder = vb.select(negative, vb.f32(ROUNDER + 127 + 64), vb.f32(ROUNDER + 127 - 64));
   const { biased, r } = reduce(vb, clamped, rounder);
   const p = vb.add(expm1Poly(vb, r, EXP), vb.f32(1));
-  return vb.mul(vb.mul(p, powerOfTwo(vb, biased)), vb.select(negative, vb.f32(2 ** -64), vb.f32(2 ** 64)));
+  return vb.mul(
+    vb.mul(p, powerOfTwo(vb, biased)),
+    vb.select(negative, vb.f32(2 ** -64), vb.f32(2 ** 64)),
+  );
 }
 
 /** eˣ for x ≤ 0 (and up to 40); anything above is wrong. */
 export function emitExpNonPositive(vb: VectorBuilder, x: Regs): Regs {
-  const { biased, r } = reduce(vb, vb.bin('f32x4.pmax', x, vb.f32(-104.5)), vb.f32(ROUNDER + 127 + 64));
+  const { biased, r } = reduce(
+    vb,
+    vb.bin('f32x4.pmax', x, vb.f32(-104.5)),
+    vb.f32(ROUNDER + 127 + 64),
+  );
   const p = vb.add(expm1Poly(vb, r, EXP), vb.f32(1));
   return vb.mul(vb.mul(p, powerOfTwo(vb, biased)), vb.f32(2 ** -64));
 }
@@ -87,7 +99,11 @@ export function emitTanh(vb: VectorBuilder, x: Regs): Regs {
   const s = powerOfTwo(vb, biased);
   const t = expm1Poly(vb, r, EXPM1);
   const one = vb.f32(1);
-  const quotient = vb.bin('f32x4.div', vb.nmadd(s, t, vb.sub(one, s)), vb.madd(s, t, vb.add(one, s)));
+  const quotient = vb.bin(
+    'f32x4.div',
+    vb.nmadd(s, t, vb.sub(one, s)),
+    vb.madd(s, t, vb.add(one, s)),
+  );
   return vb.bin('v128.or', quotient, vb.bin('v128.and', x, sign));
 }
 
@@ -96,7 +112,10 @@ export function emitErf(vb: VectorBuilder, x: Regs): Regs {
   const sign = vb.i32(-0x80000000);
   const t = vb.bin('v128.andnot', x, sign);
   const s = vb.mul(x, x);
-  const small = vb.poly(s, [1.28379166e-1, -3.76125336e-1, 1.12819925e-1, -2.67681349e-2, 4.99119423e-3, -5.96761703e-4]);
+  const small = vb.poly(
+    s,
+    [1.28379166e-1, -3.76125336e-1, 1.12819925e-1, -2.67681349e-2, 4.99119423e-3, -5.96761703e-4],
+  );
   const near = vb.madd(small, x, x);
   const high = vb.madd(vb.f32(-1.7285347e-5), t, vb.f32(3.83197126e-4));
   const low = vb.madd(vb.f32(-3.88396438e-3), t, vb.f32(2.42546219e-2));

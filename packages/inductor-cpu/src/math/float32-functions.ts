@@ -20,5 +20,10 @@ export const FLOAT32_FUNCTIONS: Readonly<Partial<Record<ScalarOp, VectorFunction
   tanh: (vb, x) => emitTanh(vb, x as Regs),
   erf: (vb, x) => emitErf(vb, x as Regs),
   log: (vb, x) => emitLog(vb, x as Regs),
-  ...Object.fromEntries(WIDE_NAMES.map((name) => [name, (vb: VectorBuilder, ...args: readonly Regs[]) => callWide(vb, name, ...args)])),
+  ...Object.fromEntries(
+    WIDE_NAMES.map((name) => [
+      name,
+      (vb: VectorBuilder, ...args: readonly Regs[]) => callWide(vb, name, ...args),
+    ]),
+  ),
 };

@@ -14,7 +14,20 @@ import { Wide } from './wide-core.js';
 
 /** Functions of this file. */
 export type WideName =
-  | 'exp2' | 'expm1' | 'log2' | 'log1p' | 'sin' | 'cos' | 'tan' | 'asin' | 'acos' | 'atan' | 'sinh' | 'cosh' | 'atan2' | 'pow';
+  | 'exp2'
+  | 'expm1'
+  | 'log2'
+  | 'log1p'
+  | 'sin'
+  | 'cos'
+  | 'tan'
+  | 'asin'
+  | 'acos'
+  | 'atan'
+  | 'sinh'
+  | 'cosh'
+  | 'atan2'
+  | 'pow';
 
 type Vector = DefinedFunction & { readonly result: 'v128' };
 type Build = (w: Wide, x: Regs, y: Regs) => Regs;
@@ -29,9 +42,14 @@ function wideFunction(name: WideName): Vector {
   let found = made.get(name);
   if (found === undefined) {
     const binary = name === 'pow' || name === 'atan2';
-    const f: WasmFunction<'v128'> = new WasmFunction(`f32x4.${name}`, binary ? { x: 'v128', y: 'v128' } : { x: 'v128' }, 'v128');
+    const f: WasmFunction<'v128'> = new WasmFunction(
+      `f32x4.${name}`,
+      binary ? { x: 'v128', y: 'v128' } : { x: 'v128' },
+      'v128',
+    );
     const vb = new VectorBuilder(f, f.section(), { relaxedSimd: false });
-    const widen = (param: string): Regs => convert(vb, { kind: 'f32', uniform: false, regs: [f.param<'v128'>(param)] }, 'f64').regs;
+    const widen = (param: string): Regs =>
+      convert(vb, { kind: 'f32', uniform: false, regs: [f.param<'v128'>(param)] }, 'f64').regs;
     if (name === 'sin' || name === 'cos' || name === 'tan') guardHugeAngles(f, vb, name);
     const x = widen('x');
     const result = BUILDERS[name](new Wide(vb), x, binary ? widen('y') : x);
@@ -43,11 +61,19 @@ function wideFunction(name: WideName): Vector {
 }
 
 /** Where some angle is too large for the two-part reduction, JavaScript's own function does the four lanes. */
-function guardHugeAngles(f: WasmFunction<'v128'>, vb: VectorBuilder, name: 'sin' | 'cos' | 'tan'): void {
+function guardHugeAngles(
+  f: WasmFunction<'v128'>,
+  vb: VectorBuilder,
+  name: 'sin' | 'cos' | 'tan',
+): void {
   const x = f.param<'v128'>('x');
   const tame = vb.bin('f32x4.lt', vb.un('f32x4.abs', [x]), vb.f32(HUGE_ANGLE));
   f.if(op('i32.eqz', op('i32x4.all_true', tame[0] as Reg)), () => {
-    const scalar = (k: number): Code<'f32'> => op('f32.demote_f64', call(mathImport(name, 1), op('f64.promote_f32', lane('f32x4.extract_lane', k, x))));
+    const scalar = (k: number): Code<'f32'> =>
+      op(
+        'f32.demote_f64',
+        call(mathImport(name, 1), op('f64.promote_f32', lane('f32x4.extract_lane', k, x))),
+      );
     let all = op('f32x4.splat', scalar(0));
     for (let k = 1; k < 4; k++) all = lane('f32x4.replace_lane', k, all, scalar(k));
     f.return(all);
@@ -62,7 +88,11 @@ function keepZero(w: Wide, x: Regs, y: Regs): Regs {
 /** log x with the special values of 0, negative numbers and infinity. */
 function fullLog(w: Wide, x: Regs): Regs {
   const { vb } = w;
-  const isRegular = vb.bin('v128.and', vb.bin('f64x2.gt', x, w.c(0)), vb.bin('f64x2.lt', x, w.c(Infinity)));
+  const isRegular = vb.bin(
+    'v128.and',
+    vb.bin('f64x2.gt', x, w.c(0)),
+    vb.bin('f64x2.lt', x, w.c(Infinity)),
+  );
   const special = vb.select(vb.bin('f64x2.eq', x, w.c(0)), w.c(-Infinity), w.sqrt(x));
   return vb.select(isRegular, w.log(x), special);
 }
@@ -99,7 +129,11 @@ const BUILDERS: Readonly<Record<WideName, Build>> = {
   atan2: (w, y, x) => {
     const { vb } = w;
     const bothZero = vb.bin('f64x2.eq', vb.un('f64x2.abs', vb.bin('v128.or', x, y)), w.c(0));
-    const bothInfinite = vb.bin('v128.and', vb.bin('f64x2.eq', w.abs(x), w.c(Infinity)), vb.bin('f64x2.eq', w.abs(y), w.c(Infinity)));
+    const bothInfinite = vb.bin(
+      'v128.and',
+      vb.bin('f64x2.eq', w.abs(x), w.c(Infinity)),
+      vb.bin('f64x2.eq', w.abs(y), w.c(Infinity)),
+    );
     const ratio = w.div(w.abs(y), w.abs(x));
     const tangent = vb.select(bothZero, w.c(0), vb.select(bothInfinite, w.c(1), ratio));
     const angle = w.atan(tangent);
@@ -112,20 +146,52 @@ const BUILDERS: Readonly<Record<WideName, Build>> = {
     const finite = w.exp(w.mul(y, w.log(w.abs(x)))).full;
     // |x| of 0 and ∞: 0 or ∞, by the sign of y; so does y = ±∞, by |x| against 1.
     const overflow = vb.select(vb.bin('f64x2.gt', y, w.c(0)), w.abs(x), w.div(w.c(1), w.abs(x)));
-    const isEdge = vb.bin('v128.or', vb.bin('f64x2.eq', x, w.c(0)), vb.bin('f64x2.eq', w.abs(x), w.c(Infinity)));
+    const isEdge = vb.bin(
+      'v128.or',
+      vb.bin('f64x2.eq', x, w.c(0)),
+      vb.bin('f64x2.eq', w.abs(x), w.c(Infinity)),
+    );
     const yInfinite = vb.bin('f64x2.eq', w.abs(y), w.c(Infinity));
-    const grows = vb.bin('v128.xor', vb.bin('f64x2.lt', y, w.c(0)), vb.bin('f64x2.gt', w.abs(x), w.c(1)));
-    const magnitude = vb.select(yInfinite, vb.bin('v128.and', grows, w.c(Infinity)), vb.select(isEdge, overflow, finite));
+    const grows = vb.bin(
+      'v128.xor',
+      vb.bin('f64x2.lt', y, w.c(0)),
+      vb.bin('f64x2.gt', w.abs(x), w.c(1)),
+    );
+    const magnitude = vb.select(
+      yInfinite,
+      vb.bin('v128.and', grows, w.c(Infinity)),
+      vb.select(isEdge, overflow, finite),
+    );
     // Negative x: the sign of an odd integer power; NaN for powers between integers.
     const isInteger = vb.bin('f64x2.eq', vb.un('f64x2.trunc', y), y);
     const halfway = w.mul(y, w.c(0.5));
-    const isOdd = vb.bin('v128.andnot', isInteger, vb.bin('f64x2.eq', vb.un('f64x2.trunc', halfway), halfway));
-    const signed = vb.bin('v128.or', magnitude, vb.bin('v128.and', vb.bin('v128.and', isOdd, x), vb.i64(-(2n ** 63n))));
-    const isBad = vb.bin('v128.andnot', vb.bin('v128.andnot', vb.bin('f64x2.lt', x, w.c(0)), isInteger), vb.bin('v128.or', yInfinite, isEdge));
-    const isNan = vb.bin('v128.or', isBad, vb.bin('v128.or', vb.bin('f64x2.ne', x, x), vb.bin('f64x2.ne', y, y)));
+    const isOdd = vb.bin(
+      'v128.andnot',
+      isInteger,
+      vb.bin('f64x2.eq', vb.un('f64x2.trunc', halfway), halfway),
+    );
+    const signed = vb.bin(
+      'v128.or',
+      magnitude,
+      vb.bin('v128.and', vb.bin('v128.and', isOdd, x), vb.i64(-(2n ** 63n))),
+    );
+    const isBad = vb.bin(
+      'v128.andnot',
+      vb.bin('v128.andnot', vb.bin('f64x2.lt', x, w.c(0)), isInteger),
+      vb.bin('v128.or', yInfinite, isEdge),
+    );
+    const isNan = vb.bin(
+      'v128.or',
+      isBad,
+      vb.bin('v128.or', vb.bin('f64x2.ne', x, x), vb.bin('f64x2.ne', y, y)),
+    );
     const isOne = vb.bin('v128.or', vb.bin('f64x2.eq', y, w.c(0)), vb.bin('f64x2.eq', x, w.c(1)));
     const minusOne = vb.bin('v128.and', yInfinite, vb.bin('f64x2.eq', x, w.c(-1)));
-    return vb.select(vb.bin('v128.or', isOne, minusOne), w.c(1), vb.select(isNan, w.c(NaN), signed));
+    return vb.select(
+      vb.bin('v128.or', isOne, minusOne),
+      w.c(1),
+      vb.select(isNan, w.c(NaN), signed),
+    );
   },
 };
 
