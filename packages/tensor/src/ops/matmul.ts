@@ -58,12 +58,27 @@ function scaled(x: Tensor, by: ScalarLike): Tensor {
   return by === 1 ? x : mul(x, by);
 }
 
+/** Whether a matrix lies column by column, as the transpose of a contiguous one. */
+function isColumnMajor(x: Tensor): boolean {
+  return x.strides[0] === 1 && x.strides[1] === x.sizes[0];
+}
+
+/** Gradient of the left factor, in that factor's layout. @see mm_mat1_backward */
+function gradientOfLeft(grad: Tensor, left: Tensor, right: Tensor): Tensor {
+  return isColumnMajor(left) ? t(mm(right, t(grad))) : mm(grad, t(right));
+}
+
+/** Gradient of the right factor, in that factor's layout: contiguous for a weight that is used transposed. @see mm_mat2_backward */
+function gradientOfRight(grad: Tensor, left: Tensor, right: Tensor): Tensor {
+  return isColumnMajor(right) ? t(mm(t(grad), left)) : mm(t(left), grad);
+}
+
 const mmOp = defineOp('aten::mm(Tensor self, Tensor mat2) -> Tensor', {
   tags: ['compute-intensive'],
   meta: ({ self, mat2 }) => productMeta('mm', self as Tensor, mat2 as Tensor, 2),
   kernel: ({ self, mat2 }, [out]) => productInto(out!, self as Tensor, mat2 as Tensor, null),
   savedFor: { self: ['mat2'], mat2: ['self'] },
-  vjp: ({ self, mat2 }, { grad }) => ({ self: () => mm(grad, t(mat2 as Tensor)), mat2: () => mm(t(self as Tensor), grad) }),
+  vjp: ({ self, mat2 }, { grad }) => ({ self: () => gradientOfLeft(grad, self as Tensor, mat2 as Tensor), mat2: () => gradientOfRight(grad, self as Tensor, mat2 as Tensor) }),
 });
 
 const addmmOp = defineOp('aten::addmm(Tensor self, Tensor mat1, Tensor mat2, *, Scalar beta=1, Scalar alpha=1) -> Tensor', {
@@ -78,8 +93,8 @@ const addmmOp = defineOp('aten::addmm(Tensor self, Tensor mat1, Tensor mat2, *, 
   savedFor: { mat1: ['mat2'], mat2: ['mat1'] },
   vjp: ({ mat1, mat2, beta, alpha }, { grad }) => ({
     self: () => scaled(grad, beta as ScalarLike),
-    mat1: () => scaled(mm(grad, t(mat2 as Tensor)), alpha as ScalarLike),
-    mat2: () => scaled(mm(t(mat1 as Tensor), grad), alpha as ScalarLike),
+    mat1: () => scaled(gradientOfLeft(grad, mat1 as Tensor, mat2 as Tensor), alpha as ScalarLike),
+    mat2: () => scaled(gradientOfRight(grad, mat1 as Tensor, mat2 as Tensor), alpha as ScalarLike),
   }),
 });
 const addmmInplace = defineInplace(addmmOp);
