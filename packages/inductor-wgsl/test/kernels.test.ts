@@ -127,6 +127,7 @@ describe.skipIf(gpu === null)('reductions on the device', () => {
     [40, 10],
     [2, 1000],
     [2, 4096],
+    [2, 4099],
     [300, 3],
   ];
   for (const op of REDUCTIONS) {
@@ -201,6 +202,7 @@ describe.skipIf(gpu === null)('reductions on the device', () => {
       [3, 1000],
       [2, 2048],
       [2, 5000],
+      [2, 9999],
     ]) {
       const n = rows * columns;
       await compareKernel(

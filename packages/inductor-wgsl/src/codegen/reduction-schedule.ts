@@ -22,8 +22,12 @@ import type { Width } from './wgsl-types.js';
 
 /** See the file header. Thread counts are powers of two. */
 export interface ReductionSchedule {
-  /** Variable spread over vector lanes: the fastest inner one, the fastest outer one, or none. */
-  readonly lanes: 'inner' | 'outer' | 'none';
+  /**
+   * Variable spread over vector lanes: the fastest inner one, the fastest outer one, or none. `strided`
+   * lanes are `innerThreads` elements of the one inner variable apart: rows that no vector access fits
+   * still get four independent sums.
+   */
+  readonly lanes: 'inner' | 'outer' | 'strided' | 'none';
   /** Which of the two moves fastest with the thread number. */
   readonly fast: 'inner' | 'outer';
   readonly outerThreads: number;
@@ -43,6 +47,8 @@ const THREADS_PER_UNIT = 1024;
 const MAX_STEPS = 8;
 /** Elements (or vectors) that a thread should take so that starting it pays. */
 const UNITS_PER_THREAD = 4;
+/** Elements per thread from which strided lanes pay. */
+const STRIDED_FROM = 8;
 /** Outer threads that make a full 128-byte access, with vectors and without. */
 const FULL_ACCESS = { vectors: 8, scalars: 32 };
 
@@ -73,6 +79,7 @@ function measure(kernel: LoopKernel): Traffic {
   const nowhere: ReadonlyMap<string, number> = new Map();
   const facts = (lane: string) => ({
     lane,
+    step: 1,
     scattered: none,
     alignments: nowhere,
     isUniform: (_: Expr) => false,
@@ -81,7 +88,8 @@ function measure(kernel: LoopKernel): Traffic {
     const along = inner === null ? null : laneAccess(index, facts(inner.name));
     const across = outer === null ? null : laneAccess(index, facts(outer.name));
     if (along?.stride === 1) {
-      traffic.inner++;
+      // A vector that all outer points share comes from cache: it has no say.
+      if (across?.stride !== 0) traffic.inner++;
       traffic.innerVectors ||= along.alignment === 4;
     } else if (across?.stride === 1 && along?.stride !== 0) {
       traffic.outer++;
@@ -133,7 +141,9 @@ function rows(kernel: LoopKernel, traffic: Traffic, target: WgslTarget): Reducti
   if (rereads && unrollable(most)) while (!unrollable(innerThreads)) innerThreads *= 2;
   const outerThreads = Math.max(1, Math.min(THREADS / innerThreads, ceilPower(points)));
   const steps = rereads && unrollable(innerThreads) ? Math.ceil(units / innerThreads) : 0;
-  return { lanes, fast: 'inner', outerThreads, innerThreads, steps };
+  const alone = kernel.inner.filter((v) => v.size > 1).length === 1;
+  const strided = lanes === 'none' && alone && steps === 0 && units >= STRIDED_FROM * innerThreads;
+  return { lanes: strided ? 'strided' : lanes, fast: 'inner', outerThreads, innerThreads, steps };
 }
 
 function columns(kernel: LoopKernel, traffic: Traffic, target: WgslTarget): ReductionSchedule {

@@ -69,10 +69,11 @@ class ReductionGenerator {
     const roots = stmts.flatMap(stmtRoots);
     const { lanes } = schedule;
     const lane =
-      lanes === 'none' ? undefined : fastest(lanes === 'inner' ? kernel.inner : kernel.outer)!.name;
+      lanes === 'none' ? undefined : fastest(lanes === 'outer' ? kernel.outer : kernel.inner)!.name;
     this.innerLane = lanes === 'inner' ? lane : undefined;
+    const step = lanes === 'strided' ? schedule.innerThreads : 1;
     this.context = new LaneContext(
-      lane === undefined ? {} : { lane, vectorAccs: lanes === 'outer' },
+      lane === undefined ? {} : { lane, step, vectorAccs: lanes === 'outer' },
       roots,
     );
     const scalar = new LaneContext({}, []);
@@ -115,6 +116,7 @@ class ReductionGenerator {
     for (const stage of kernel.stages) {
       if (stage.kind === 'outer') this.outerStage(stage);
       else if (steps !== null) this.unrolledStage(stage, steps);
+      else if (schedule.lanes === 'strided') this.stridedStage(stage);
       else this.loopStage(stage);
     }
     return builder.finish(threads, body, grid.workgroups, this.reducer.builtins);
@@ -169,7 +171,7 @@ class ReductionGenerator {
     if (nested) {
       const { symbols, heads, position } = this.nestedLoops();
       this.emitter.enter(loop, symbols);
-      this.accumulate(stage, partials, position, { full: loop });
+      this.accumulate(stage, partials, this.positions(position), { full: loop });
       this.emitter.leave();
       let content = loop;
       for (const head of heads.reverse()) {
@@ -182,7 +184,7 @@ class ReductionGenerator {
     } else {
       const at = builder.names.fresh('r');
       this.emitter.enter(loop, decompose(loop, builder.names, kernel.inner, at, this.laneOption()));
-      this.accumulate(stage, partials, at, { full: loop });
+      this.accumulate(stage, partials, this.positions(at), { full: loop });
       this.emitter.leave();
       body.nest(
         `for (var ${at} = ${this.part}; ${at} < ${limit}; ${at} += ${schedule.innerThreads}u)`,
@@ -190,6 +192,67 @@ class ReductionGenerator {
       );
     }
     this.finish(partials);
+  }
+
+  /** Lanes that are `innerThreads` elements apart: full rounds, then one in which some lanes are past the end. */
+  private stridedStage(stage: Stage): void {
+    const { schedule, kernel, body, builder } = this;
+    const partials = this.declarePartials(stage);
+    const step = schedule.innerThreads;
+    const { size } = fastest(kernel.inner)!;
+    const whole = size - (size % (4 * step));
+    const limit = this.active === null ? `${whole}u` : `select(0u, ${whole}u, ${this.active})`;
+    const at = builder.names.fresh('r');
+    const loop = new CodeBlock();
+    const symbols = this.stridedSymbols(at);
+    this.emitter.enter(loop, symbols.all);
+    this.accumulate(stage, partials, symbols.lanes, { full: loop });
+    this.emitter.leave();
+    body.nest(`for (var ${at} = ${this.part}; ${at} < ${limit}; ${at} += ${4 * step}u)`, loop);
+    if (whole < size) this.stridedTail(stage, partials, whole, size);
+    this.finish(partials);
+  }
+
+  private stridedTail(
+    stage: Stage,
+    partials: readonly PartialResult[],
+    whole: number,
+    size: number,
+  ): void {
+    const { builder, body, emitter, schedule } = this;
+    const at = builder.names.fresh('r');
+    const valid = builder.names.fresh('valid');
+    const tail = new CodeBlock();
+    const updates = new CodeBlock();
+    const writes = new CodeBlock();
+    const symbols = this.stridedSymbols(at);
+    tail.line(`let ${at} = ${whole}u + ${this.part};`);
+    tail.line(`let ${valid} = ${symbols.lanes} < vec4u(${size}u);`);
+    for (const name of partials.flatMap(({ state }) => state))
+      updates.line(`let ${name}_kept = ${name};`);
+    emitter.enter(tail, symbols.all);
+    const condition = (j: number): string => `${at} + ${j * schedule.innerThreads}u < ${size}u`;
+    const sink = { full: new CodeBlock(), partial: { block: writes, condition } };
+    this.accumulate(stage, partials, symbols.lanes, sink, updates);
+    emitter.leave();
+    for (const name of partials.flatMap(({ state }) => state)) {
+      updates.line(`${name} = select(${name}_kept, ${name}, ${valid});`);
+    }
+    tail.append(updates);
+    tail.append(writes);
+    if (this.active === null) body.append(tail);
+    else body.nest(`if (${this.active})`, tail);
+  }
+
+  private stridedSymbols(at: string): { all: Map<string, SymbolText>; lanes: string } {
+    const step = this.schedule.innerThreads;
+    const lanes = `(${at} + vec4u(0u, ${step}u, ${2 * step}u, ${3 * step}u))`;
+    const lane = fastest(this.kernel.inner)!;
+    const all = new Map<string, SymbolText>();
+    for (const v of this.kernel.inner) {
+      all.set(v.name, v === lane ? { text: at, width: 1, lanes } : { text: '0u', width: 1 });
+    }
+    return { all, lanes };
   }
 
   private laneOption(): { lane?: string } {
@@ -237,7 +300,7 @@ class ReductionGenerator {
       this.emitter.enter(this.body, step.symbols, step);
       const writes = new CodeBlock();
       const updates = new CodeBlock();
-      this.accumulate(stage, partials, step.position, { full: writes }, updates);
+      this.accumulate(stage, partials, this.positions(step.position), { full: writes }, updates);
       if (step.valid === null) this.body.append(updates);
       else this.body.nest(`if (${step.valid})`, updates);
       this.guarded(writes, step.valid);
@@ -263,11 +326,18 @@ class ReductionGenerator {
     };
   }
 
-  /** Emits the statements of an inner stage for one position. */
+  /** Places in the inner loop of all lanes, given the place of this thread in units of lanes. */
+  private positions(unit: string): string {
+    return this.schedule.lanes === 'inner'
+      ? `(vec4u(${unit}) * 4u + vec4u(0u, 1u, 2u, 3u))`
+      : `${typeName('u32', this.context.width)}(${unit})`;
+  }
+
+  /** Emits the statements of an inner stage for one position on each lane. */
   private accumulate(
     stage: Stage,
     partials: readonly PartialResult[],
-    position: string,
+    positions: string,
     sink: StoreSink,
     updates: CodeBlock = this.emitter.block,
   ): void {
@@ -294,16 +364,16 @@ class ReductionGenerator {
         width,
         atom: value.atom && value.width === width,
       });
-      const at =
-        this.schedule.lanes === 'inner'
-          ? `(vec4u(${position}) * 4u + vec4u(0u, 1u, 2u, 3u))`
-          : `${typeName('u32', width)}(${position})`;
-      for (const line of reduceForm(site).update(state, x.text, at, site)) updates.line(line);
+      for (const line of reduceForm(site).update(state, x.text, positions, site))
+        updates.line(line);
     }
   }
 
   private finish(partials: readonly PartialResult[]): void {
-    const results = this.reducer.finish(partials, this.schedule.lanes === 'inner');
+    const results = this.reducer.finish(
+      partials,
+      this.schedule.lanes === 'inner' || this.schedule.lanes === 'strided',
+    );
     for (const { id, value } of results) this.emitter.setAcc(id, this.named(id, value));
   }
 

@@ -54,7 +54,7 @@ export function crossingVariable(
 }
 
 function strideAlong(index: IndexExpr, v: LoopVar): number | null {
-  const none = { scattered: new Set<string>(), alignments: new Map<string, number>() };
+  const none = { step: 1, scattered: new Set<string>(), alignments: new Map<string, number>() };
   return laneAccess(index, { lane: v.name, ...none, isUniform: () => false }).stride;
 }
 

@@ -2,7 +2,8 @@
  * @file WebGPU for tests: the machine's adapter, else SwiftShader from an installed Chromium.
  *
  * Without any adapter the tests that need one are skipped, and the reason is printed, unless
- * TESSERA_REQUIRE_WEBGPU=1: then they fail.
+ * TESSERA_REQUIRE_WEBGPU=1: then they fail. TESSERA_TEST_GPU=1 prefers a real GPU to SwiftShader, and
+ * TESSERA_TEST_DAWN_FLAGS gives flags for Dawn (to test float16 where it is behind one).
  */
 import { accessSync, realpathSync } from 'node:fs';
 import { basename, delimiter, dirname, join } from 'node:path';
@@ -46,7 +47,10 @@ export async function openGpu(options: WebGpuOptions = {}): Promise<WebGpu | nul
     if (driver !== null && env.TESSERA_TEST_GPU !== '1') env.VK_ICD_FILENAMES = driver;
   }
   try {
-    return await initWebGpu(options);
+    const flags = env.TESSERA_TEST_DAWN_FLAGS;
+    return await initWebGpu(
+      flags === undefined ? options : { dawnFlags: flags.split(' '), ...options },
+    );
   } catch (error) {
     if (env.TESSERA_REQUIRE_WEBGPU === '1') throw error;
     console.warn(`WebGPU tests did not run: ${(error as Error).message}`);

@@ -89,7 +89,8 @@ class Generator {
       Array.from({ length: count }, (_, d) => ({ name: `${prefix}${d}`, size: r.pick(SIZES) }));
     this.outer = vars('i', r.below(3) + (reduction ? 0 : 1));
     this.inner = reduction ? vars('r', 1 + r.below(2)) : [];
-    if (reduction && r.chance(0.3)) this.inner[0] = { name: 'r0', size: r.pick([100, 256, 1000]) };
+    if (reduction && r.chance(0.3))
+      this.inner[0] = { name: 'r0', size: r.pick([100, 256, 1000, 2051]) };
     if (r.chance(0.2) && !reduction)
       this.outer.splice(0, 9, { name: 'i0', size: 1 + r.below(2000) });
   }

@@ -55,6 +55,16 @@ export const EXPONENTIAL: HelperTable = {
   return select(y, x, @is_nan(x));
 }`,
   },
+  /** exp(x) / 2, finite wherever that is. */
+  exp_half: {
+    type: 'f32',
+    text: `fn @exp_half(x: F) -> F {
+  let c = clamp(x, F(-104.0), F(91.0));
+  let n = round(c * F(1.44269504));
+  let r = (c - n * F(0.693359375)) - n * F(-2.12194440e-4);
+  return @scale(@exp_core(r) + F(1.0), I(n) - I(1));
+}`,
+  },
   exp: {
     type: 'f32',
     text: `fn @exp(x: F) -> F {

@@ -72,6 +72,3 @@ export class HelperLibrary {
     return [...this.modules, ...this.functions].map((text) => `${text}\n\n`).join('');
   }
 }
-
-/** Every library function, for tests that compile them all. */
-export const HELPER_NAMES: readonly string[] = Object.keys(TABLE);

@@ -56,17 +56,17 @@ export const HYPERBOLIC: HelperTable = {
     text: `fn @sinh(x: F) -> F {
   let a = abs(x);
   let e = @expm1(min(a, F(80.0)));
-  let h = @exp(F(0.5) * a);
-  let y = select(F(0.5) * (e + e / (e + F(1.0))), (F(0.5) * h) * h, a > F(80.0));
+  let y = select(F(0.5) * (e + e / (e + F(1.0))), @exp_half(a), a > F(80.0));
   return select(select(y, -y, x < F(0.0)), x, (a < F(1e-4)) | @is_nan(x));
 }`,
   },
   cosh: {
     type: 'f32',
     text: `fn @cosh(x: F) -> F {
-  let h = @exp(F(0.5) * abs(x));
-  let direct = @exp(min(abs(x), F(80.0)));
-  return select(F(0.5) * direct + F(0.5) / direct, (F(0.5) * h) * h, (abs(x) > F(80.0)) | @is_nan(x));
+  let a = abs(x);
+  let h = @exp_half(min(a, F(40.0)));
+  let y = select(h + F(0.25) / h, @exp_half(a), a > F(40.0));
+  return select(y, x, @is_nan(x));
 }`,
   },
 };

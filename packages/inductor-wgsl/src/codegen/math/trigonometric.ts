@@ -144,7 +144,9 @@ export const TRIGONOMETRIC: HelperTable = {
   let ay = abs(y);
   let swap = ay > ax;
   let both_infinite = @is_inf(x) & @is_inf(y);
-  let ratio = select(min(ax, ay) / max(ax, ay), F(1.0), both_infinite);
+  // WGSL may give 0 for a quotient by more than 2^126.
+  let shrink = select(F(1.0), F(5.421010862427522e-20), max(ax, ay) > F(1e30));
+  let ratio = select((min(ax, ay) * shrink) / (max(ax, ay) * shrink), F(1.0), both_infinite);
   let inner = @atan(select(ratio, F(0.0), (ax == F(0.0)) & (ay == F(0.0))));
   var angle = select(inner, F(1.57079633) - inner, swap);
   let left = (bitcast<U>(x) >> U(31u)) == U(1u);
