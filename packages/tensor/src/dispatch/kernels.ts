@@ -128,6 +128,9 @@ function runFunctional(op: OpOverload, args: readonly unknown[], into: readonly 
   const fake = anyFake(op, args);
   if (op.record.produce !== undefined) {
     if (fake) return outputMetas(op, args).map(fakeFromMeta);
+    // The reference kernel reads CPU memory.
+    const device = deviceOf(op, args);
+    if (device !== 'cpu') missingKernel(op, device);
     for (const i of op.tensorArgs) if (isTensor(args[i])) args[i].storage.assertReadable(op.qualifiedName);
     const made = op.record.produce(op.bind(args));
     return Array.isArray(made) ? made : [made];
@@ -149,7 +152,7 @@ function runFunctional(op: OpOverload, args: readonly unknown[], into: readonly 
 function missingKernel(op: OpOverload, device: string): never {
   throw new TesseraError('kernel-missing', `${op.qualifiedName} has no kernel on device '${device}'.`, {
     context: { op: op.qualifiedName, device },
-    hints: device === 'cpu' ? ["Register one with library().impl(name, 'cpu', fn)."] : ["Move the tensors to 'cpu' for this op: x.to('cpu').", `Register one with library().impl(name, '${device}', fn).`],
+    hints: device === 'cpu' ? ["Register one with library().impl(name, 'cpu', fn)."] : ["Copy the tensors to the CPU for this op: await download(x).", `Register one with library().impl(name, '${device}', fn).`],
   });
 }
 

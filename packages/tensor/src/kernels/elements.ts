@@ -5,6 +5,7 @@
  * (row-major) order, compute in double precision, and round once when writing. int64 values beyond
  * 2⁵³ lose precision here.
  */
+import { TesseraError } from '@tessera/shared';
 import { cpuHeap } from '../heap/cpu-heap.js';
 import type { DType } from '../dtype.js';
 import type { TensorBase } from '../tensor-base.js';
@@ -90,6 +91,11 @@ export function forEachOffset(sizes: readonly number[], strides: readonly number
 function address(tensor: TensorBase, what: string): number {
   const storage = tensor.storage;
   storage.assertReadable(what);
+  if (storage.device !== 'cpu') {
+    throw new TesseraError('data-async-only', `${what}: the values of a tensor on device '${storage.device}' can only be read asynchronously, so an operation that needs them now cannot run there.`, {
+      hints: ["Copy the values to the CPU first: await download(x)."],
+    });
+  }
   return storage.ptr + tensor.storageOffset * itemBytes(tensor.dtype);
 }
 
@@ -97,7 +103,7 @@ function itemBytes(dtype: DType): number {
   return dtype === 'float64' || dtype === 'int64' ? 8 : dtype === 'float32' || dtype === 'int32' ? 4 : dtype === 'bool' || dtype === 'int8' || dtype === 'uint8' ? 1 : 2;
 }
 
-/** Elements in row-major order, broadcast to `sizes` if given. @throws use-after-dispose, fake-data-access */
+/** Elements in row-major order, broadcast to `sizes` if given. @throws use-after-dispose, fake-data-access, data-async-only */
 export function readNumbers(tensor: TensorBase, sizes: readonly number[] = tensor.sizes): Float64Array {
   const out = new Float64Array(numelOf(sizes));
   if (out.length === 0) return out;
