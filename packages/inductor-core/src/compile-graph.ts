@@ -11,6 +11,7 @@ import { loopBody } from './emit/loop-body.js';
 import { matmulBody } from './emit/matmul-body.js';
 import type { FusedKernel } from './ir/kernel.js';
 import { printKernel } from './ir/print.js';
+import { checkDtypes } from './lowering/check-dtypes.js';
 import type { ExternNode, IrOutput, LoweredGraph } from './lowering/ir-node.js';
 import { lowerGraph } from './lowering/lower-graph.js';
 import { RNG_OFFSET, RNG_SEED } from './lowering/random.js';
@@ -102,10 +103,11 @@ function assemble(name: string, device: string, graph: LoweredGraph, built: read
   };
 }
 
-/** Compiles a functional ATen graph. @throws kernel-missing, plan-invalid */
+/** Compiles a functional ATen graph. @throws kernel-missing, dtype-unsupported, plan-invalid */
 export function compileToPlan(module: GraphModule, options: CompileOptions): CompiledPlan {
   const { backend, name = 'graph' } = options;
   const { lowering, graph } = lowerGraph(module, backend.capabilities, name);
+  checkDtypes(graph, backend.capabilities.dtypes, backend.device);
   const schedule = fuseGraph(lowering, graph);
   const kernels = schedule.groups.map((group) => ({ group, ...planned(bodyOf(schedule, group)) }));
   const memory = planStorage(kernels, schedule.context.buffers, backend.capabilities.itemSize);
@@ -116,7 +118,7 @@ export function compileToPlan(module: GraphModule, options: CompileOptions): Com
   return { plan, outputs: graph.outputs, liftedConstants: graph.liftedConstants };
 }
 
-/** Compiles a functional ATen graph to a plan. @throws kernel-missing, plan-invalid */
+/** Compiles a functional ATen graph to a plan. @throws kernel-missing, dtype-unsupported, plan-invalid */
 export function compileGraph(module: GraphModule, options: CompileOptions): ExecutionPlan {
   return compileToPlan(module, options).plan;
 }

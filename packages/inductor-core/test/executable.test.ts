@@ -120,6 +120,13 @@ describe('compileToExecutable', () => {
     }
   });
 
+  it('names the dtype that a device lacks and who makes it', () => {
+    const b = new GraphBuilder();
+    const module = b.done(b.op('_to_copy', b.input([2]), 'float64'));
+    const backend = interpreterBackend({ dtypes: new Set(['float32', 'int64', 'bool']) });
+    expect(() => compileToExecutable(module, backend)).toThrow(/no float64: .* a result of _to_copy/);
+  });
+
   it('rejects graphs that are not flat, functional and recorded', () => {
     const nested = new GraphBuilder();
     const x = nested.input([2]);
