@@ -2,7 +2,7 @@
  * @file Ways in which a cached function could go stale: each gives what eager gives.
  */
 import { describe, expect, it } from 'vitest';
-import { type Tensor, add, batchNorm, mul, tensor } from '@tessera/tensor';
+import { type Tensor, add, batchNorm, dropout, mul, tensor } from '@tessera/tensor';
 import { compileEager } from './compile-for-test.js';
 
 const x = tensor([1, 2]);
@@ -162,6 +162,20 @@ describe('no result goes stale', () => {
     });
     for (let i = 0; i < 3; i++) call(tensor([5]));
     expect(seen).toEqual([5, 10, 15]);
+  });
+
+  it('a dropout that escapes is not drawn a second time', () => {
+    const kept: Tensor[] = [];
+    let keep = false;
+    const { call } = compileEager((t: Tensor) => {
+      const dropped = dropout(t, 0.5);
+      if (keep) kept.push(dropped);
+      return mul(dropped, 2);
+    });
+    call(x);
+    keep = true;
+    call(x);
+    expect(() => kept[0]!.toArray()).toThrow(/random numbers/);
   });
 
   it('views keep sharing memory with what they view', () => {

@@ -55,6 +55,7 @@ const dropoutBackwardOp = defineOp('aten::native_dropout_backward(Tensor grad_ou
 });
 
 const dropoutOp = defineOp('aten::dropout(Tensor input, float p, bool train) -> Tensor', {
+  tags: ['random'],
   decompose: ({ input, p, train }) => {
     checkProbability(p as number);
     if (train !== true || p === 0 || input.numel === 0) return input;
@@ -62,6 +63,7 @@ const dropoutOp = defineOp('aten::dropout(Tensor input, float p, bool train) -> 
   },
 });
 const dropoutInplaceOp = defineOp('aten::dropout_(Tensor(a!) self, float p, bool train) -> Tensor(a!)', {
+  tags: ['random'],
   decompose: ({ self, p, train }) => {
     checkProbability(p as number);
     if (train !== true || p === 0) return self;
