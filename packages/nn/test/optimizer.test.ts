@@ -12,24 +12,22 @@ import {
 import { type OptimizerCase, expectRecorded, reference, restore } from './reference.js';
 import { thrownBy } from './thrown-by.js';
 
-type AnyOptimizer = Pick<optim.SGD, 'paramGroups' | 'step' | 'zeroGrad' | 'stateOf'>;
-
 const makers: Record<
   keyof typeof reference.optimizers,
-  (params: Tensor[], options: Record<string, unknown>) => AnyOptimizer
+  (params: Tensor[], options: Record<string, unknown>) => optim.Optimizer
 > = {
   SGD: (params, options) => new optim.SGD(params, options),
-  Adam: (params, options) => new optim.Adam(params, options) as unknown as AnyOptimizer,
-  AdamW: (params, options) => new optim.AdamW(params, options) as unknown as AnyOptimizer,
-  RMSprop: (params, options) => new optim.RMSprop(params, options) as unknown as AnyOptimizer,
-  Adagrad: (params, options) => new optim.Adagrad(params, options) as unknown as AnyOptimizer,
+  Adam: (params, options) => new optim.Adam(params, options),
+  AdamW: (params, options) => new optim.AdamW(params, options),
+  RMSprop: (params, options) => new optim.RMSprop(params, options),
+  Adagrad: (params, options) => new optim.Adagrad(params, options),
 };
 
 /** One unit in the last place of float32 at the size of the values, for a few operations. */
 const RELATIVE = 5e-7;
 
 function follow(
-  make: (params: Tensor[], options: Record<string, unknown>) => AnyOptimizer,
+  make: (params: Tensor[], options: Record<string, unknown>) => optim.Optimizer,
   recorded: OptimizerCase,
 ): void {
   const params = recorded.start.map((start) => new Parameter(restore(start)));

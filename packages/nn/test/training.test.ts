@@ -48,14 +48,13 @@ function digitsCnn(): DigitsCnn {
   return model;
 }
 
-const adamW = (model: Module): Stepping => new optim.AdamW(model.parameters(), { lr: 1e-2 });
-const sgd = (model: Module): Stepping =>
+const adamW = (model: Module): optim.Optimizer => new optim.AdamW(model.parameters(), { lr: 1e-2 });
+const sgd = (model: Module): optim.Optimizer =>
   new optim.SGD(model.parameters(), { lr: 0.1, momentum: 0.9, weightDecay: 1e-4 });
 
-type Stepping = Pick<optim.SGD, 'zeroGrad' | 'step'>;
 type Step = (images: Tensor, labels: Tensor) => Tensor;
 
-function trainingStep(model: TensorModule, optimizer: Stepping): Step {
+function trainingStep(model: TensorModule, optimizer: optim.Optimizer): Step {
   return function trainStep(images, labels) {
     optimizer.zeroGrad();
     const loss = functional.crossEntropy(model.call(images), labels);
