@@ -8,6 +8,7 @@ import { IrBuilder, type LoopKernel, type ScalarOp } from '@tessera/inductor-cor
 import type { DType } from '@tessera/tensor';
 import { describe, expect, it } from 'vitest';
 import { generateLoopKernel } from '../src/loops/loop-kernel.js';
+import { hasRelaxedSimd } from '../src/runtime/relaxed-simd.js';
 import { erf } from './erf.js';
 import { loadKernel } from './load-kernel.js';
 
@@ -18,6 +19,7 @@ function functionKernel(
   op: ScalarOp,
   arity: 1 | 2,
   dtype: DType,
+  relaxedSimd: boolean,
 ): (x: number[], y: number[]) => number[] {
   const ir = new IrBuilder();
   const i = ir.sym('i', CHUNK);
@@ -38,7 +40,7 @@ function functionKernel(
     inner: [],
     stages: [{ kind: 'outer', body: [{ kind: 'store', buf: 'out', index: i, value }] }],
   };
-  const loaded = loadKernel(kernel, generateLoopKernel(kernel, { relaxedSimd: false }));
+  const loaded = loadKernel(kernel, generateLoopKernel(kernel, { relaxedSimd }));
   return (x, y) => {
     const buffers: Record<string, number[]> = {
       x,
@@ -226,10 +228,10 @@ const SPECS: Partial<Record<ScalarOp, Spec>> = {
   },
 };
 
-describe('vector functions of f32', () => {
+describe.each(hasRelaxedSimd() ? [false, true] : [false])('vector functions of f32, relaxed SIMD %s', (relaxedSimd) => {
   for (const [name, spec] of Object.entries(SPECS)) {
     it(`computes ${name} within ${spec.bound} ulp over all of f32`, () => {
-      const run = functionKernel(name as ScalarOp, 1, 'float32');
+      const run = functionKernel(name as ScalarOp, 1, 'float32', relaxedSimd);
       const all = [
         ...everything,
         ...spec.dense.flatMap(([low, high]) => dense(low, high, 200_000)),
