@@ -136,7 +136,8 @@ class GraphLowering {
     if (val !== null && val.sizes.length === tensor.sizes.length) tensor.layout ??= val.strides;
     if (tensor.isRealized || tensor.isView) return tensor;
     const cost = this.lowering.costOf(tensor.expr);
-    const shared = node.users.size > 1 && (cost.expensive || cost.loads > MOST_LOADS_SHARED || (cost.loads > 0 && needsMemory(node)));
+    const uses = usesOf(node);
+    const shared = uses.count > 1 && (cost.expensive || cost.loads > MOST_LOADS_SHARED || (cost.loads > 0 && uses.needMemory));
     if (shared || cost.loads > MOST_LOADS || cost.ops > MOST_OPS) tensor.realize();
     return tensor;
   }
@@ -164,25 +165,36 @@ class GraphLowering {
   }
 }
 
-/** Levels of views through which `needsMemory` looks. */
-const VIEW_LEVELS = 4;
+/** Levels of views through which `usesOf` looks. */
+const VIEW_LEVELS = 6;
 
-/** Whether some use gives the value memory anyway: a product, a convolution or the output, also through views. */
-function needsMemory(node: Node): boolean {
+/** How a value is used, directly and through views. */
+interface Uses {
+  readonly count: number;
+  /** Some use gives it memory anyway: a product, a convolution or the output. */
+  readonly needMemory: boolean;
+}
+
+function usesOf(node: Node): Uses {
+  let count = 0;
+  let needMemory = false;
   let level: Node[] = [node];
   for (let depth = 0; depth <= VIEW_LEVELS && level.length > 0; depth++) {
     const next: Node[] = [];
     for (const value of level) {
       for (const user of value.users.keys()) {
-        if (user.op === 'output') return true;
-        if (user.op !== 'call_function' || typeof user.target !== 'object') continue;
-        if (user.target.hasTag('compute-intensive')) return true;
-        if (user.target.isView) next.push(user);
+        const op = user.op === 'call_function' && typeof user.target === 'object' ? user.target : null;
+        if (op?.isView === true && depth < VIEW_LEVELS) {
+          next.push(user);
+          continue;
+        }
+        count++;
+        if (user.op === 'output' || op?.hasTag('compute-intensive') === true) needMemory = true;
       }
     }
     level = next;
   }
-  return false;
+  return { count, needMemory };
 }
 
 /** Facts of a recorded tensor value. */
