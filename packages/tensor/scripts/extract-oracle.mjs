@@ -41,9 +41,12 @@ function caseBytes(entry) {
   return total;
 }
 
-const LEFT_OUT = /^aten\.(_?linalg_(?!vector_norm|norm|matrix_norm|cross)|qr|logdet|pinverse|matrix_exp|triangular_solve)/;
+const LEFT_OUT =
+  /^aten\.(_?linalg_(?!vector_norm|norm|matrix_norm|cross)|qr|logdet|pinverse|matrix_exp|triangular_solve)/;
 const LARGEST_CASE_BYTES = 40_000;
-const cases = source.cases.filter((entry) => !LEFT_OUT.test(entry.op) && caseBytes(entry) <= LARGEST_CASE_BYTES);
+const cases = source.cases.filter(
+  (entry) => !LEFT_OUT.test(entry.op) && caseBytes(entry) <= LARGEST_CASE_BYTES,
+);
 
 const chunks = [];
 const positions = new Map();
@@ -64,6 +67,10 @@ for (const entry of cases) {
 const json = Buffer.from(JSON.stringify({ torch: source.torch, cases }));
 const length = Buffer.alloc(4);
 length.writeUInt32LE(json.length);
-const packed = brotliCompressSync(Buffer.concat([length, json, ...chunks]), { params: { [constants.BROTLI_PARAM_LGWIN]: 24 } });
+const packed = brotliCompressSync(Buffer.concat([length, json, ...chunks]), {
+  params: { [constants.BROTLI_PARAM_LGWIN]: 24 },
+});
 writeFileSync(new URL('../test/oracle/cases.br', import.meta.url), packed);
-console.log(`${cases.length} of ${source.cases.length} cases, ${offset} tensor bytes, ${packed.length} bytes compressed`);
+console.log(
+  `${cases.length} of ${source.cases.length} cases, ${offset} tensor bytes, ${packed.length} bytes compressed`,
+);

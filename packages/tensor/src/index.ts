@@ -1,22 +1,58 @@
 /**
  * @file Public API of `@tessera/tensor`.
  */
-export { type DType, type DTypeCategory, type DTypeInfo, DTYPES, isDType, isFloatingPoint, isIntegral, itemSize } from './dtype.js';
+export {
+  type DType,
+  type DTypeCategory,
+  type DTypeInfo,
+  DTYPES,
+  isDType,
+  isFloatingPoint,
+  isIntegral,
+  itemSize,
+} from './dtype.js';
 export { defaultDType, setDefaultDType } from './default-dtype.js';
-export { type DeviceMemory, type DeviceRuntime, type DeviceType, deviceRuntime, isDeviceAvailable, registerDevice } from './device.js';
+export {
+  type DeviceMemory,
+  type DeviceRuntime,
+  type DeviceType,
+  deviceRuntime,
+  isDeviceAvailable,
+  registerDevice,
+} from './device.js';
 
 // Tensors
 export { Tensor } from './tensor.js';
 export { TensorBase, type PendingValue } from './tensor-base.js';
-export { emptyContiguous, emptyFromMeta, fakeFromMeta, isFakeMode, isTensor, makeTensor, withFakeTensors } from './tensor-factory.js';
+export {
+  emptyContiguous,
+  emptyFromMeta,
+  fakeFromMeta,
+  isFakeMode,
+  isTensor,
+  makeTensor,
+  withFakeTensors,
+} from './tensor-factory.js';
 export { type TensorData, fromBytes, fromTypedArray, tensor } from './create.js';
 export { download } from './device-copy.js';
 export { type NestedNumbers, type TypedValues } from './read-values.js';
 export { type MemoryFormat, formatStrides } from './memory-format.js';
 export { promoteTypes, resultType } from './type-promotion.js';
 export {
-  broadcastShapes, contiguousStrides, expandStrides, formatSizes, hasInternalOverlap, inferShape, isContiguous,
-  numelOf, reducedSizes, sameNumbers, storageExtent, viewStrides, wrapDim, wrapDims,
+  broadcastShapes,
+  contiguousStrides,
+  expandStrides,
+  formatSizes,
+  hasInternalOverlap,
+  inferShape,
+  isContiguous,
+  numelOf,
+  reducedSizes,
+  sameNumbers,
+  storageExtent,
+  viewStrides,
+  wrapDim,
+  wrapDims,
 } from './shape.js';
 export { readNumbers, writeNumbers } from './kernels/elements.js';
 export { bfloatToNumber, halfToNumber, numberToBfloat, numberToHalf } from './kernels/float16.js';
@@ -28,20 +64,45 @@ export { largestStorages, liveStorageBytes, reclaimNow } from './memory/reclaim.
 export { keep, tidy } from './memory/tidy.js';
 
 // Files
-export { type SafetensorsSource, loadSafetensors, parseSafetensors, serializeSafetensors } from './io/safetensors.js';
+export {
+  type SafetensorsSource,
+  loadSafetensors,
+  parseSafetensors,
+  serializeSafetensors,
+} from './io/safetensors.js';
 
 // Operators
 export { OpOverload, allOps, defineOp, findOp, getOp } from './op/op-overload.js';
 export { type InplaceOf, defineInplace } from './op/inplace.js';
-export type { GradResult, NamedArgs, OpRecord, OpTag, TensorMeta, ViewMeta, Vjp, VjpContext } from './op/op-record.js';
+export type {
+  GradResult,
+  NamedArgs,
+  OpRecord,
+  OpTag,
+  TensorMeta,
+  ViewMeta,
+  Vjp,
+  VjpContext,
+} from './op/op-record.js';
 export { type AutogradFormula, type KernelFunction, type Library, library } from './library.js';
 export { type Schema, type SchemaArgument, type SchemaType, parseSchema } from './op/schema.js';
 export { callOp, dispatchBelowAutograd, dispatchBelowPreDispatch } from './dispatch/dispatcher.js';
 export { outputMetas } from './dispatch/kernels.js';
-export { type KernelProvider, kernelProvider, registerKernelProvider } from './dispatch/kernel-provider.js';
 export {
-  type BackwardCall, type DispatchMode, type ModeState, type PreDispatchMode, modes, withDispatchMode,
-  withDispatchModes, withPreDispatchMode, withoutModes,
+  type KernelProvider,
+  kernelProvider,
+  registerKernelProvider,
+} from './dispatch/kernel-provider.js';
+export {
+  type BackwardCall,
+  type DispatchMode,
+  type ModeState,
+  type PreDispatchMode,
+  modes,
+  withDispatchMode,
+  withDispatchModes,
+  withPreDispatchMode,
+  withoutModes,
 } from './dispatch/modes.js';
 
 // Tracing protocols
@@ -49,9 +110,21 @@ export { isTracked, track, trackClass } from './protocols/track.js';
 export { type RegionInputs, type RegionNumber, trustedRegion } from './protocols/trusted-region.js';
 
 // Autograd
-export { enableGrad, gradMode, isGradEnabled, noGrad, setGradEnabled } from './autograd/grad-mode.js';
+export {
+  enableGrad,
+  gradMode,
+  isGradEnabled,
+  noGrad,
+  setGradEnabled,
+} from './autograd/grad-mode.js';
 export { type BackwardOptions, runBackward } from './autograd/engine.js';
-export { type Edge, type GradHook, type GradMeta, GradNode, peekSequenceNr } from './autograd/grad-node.js';
+export {
+  type Edge,
+  type GradHook,
+  type GradMeta,
+  GradNode,
+  peekSequenceNr,
+} from './autograd/grad-node.js';
 export { autogradMeta } from './autograd/autograd-meta.js';
 export { gradEdge, gradFnOf, requiresGrad, setHistory } from './autograd/history.js';
 export { attachNode } from './autograd/record.js';
@@ -61,27 +134,129 @@ export { isAnomalyEnabled, setDetectAnomaly } from './autograd/anomaly.js';
 export { currentBackwardNode } from './autograd/current-backward-node.js';
 
 // Random numbers
-export { type GeneratorState, getRngState, manualSeed, reserveOffsets, setRngState } from './rng/generator.js';
+export {
+  type GeneratorState,
+  getRngState,
+  manualSeed,
+  reserveOffsets,
+  setRngState,
+} from './rng/generator.js';
 export { philox, philoxNormal, philoxUniform } from './rng/philox.js';
 
 // Operator functions: arithmetic and functions of elements
 export { add, add_, mul, mul_, neg, neg_, rsub, sub, sub_ } from './ops/pointwise-arithmetic.js';
-export { type DivOptions, type RoundingMode, div, div_, floorDivide, floorDivide_, fmod, fmod_, remainder, remainder_ } from './ops/division.js';
+export {
+  type DivOptions,
+  type RoundingMode,
+  div,
+  div_,
+  floorDivide,
+  floorDivide_,
+  fmod,
+  fmod_,
+  remainder,
+  remainder_,
+} from './ops/division.js';
 export { addcdiv, addcdiv_, addcmul, addcmul_, lerp, lerp_ } from './ops/fused-arithmetic.js';
 export {
-  exp, exp2, exp2_, exp_, expm1, expm1_, log, log10, log10_, log1p, log1p_, log2, log2_, log_, reciprocal, reciprocal_,
-  rsqrt, rsqrt_, sqrt, sqrt_,
+  exp,
+  exp2,
+  exp2_,
+  exp_,
+  expm1,
+  expm1_,
+  log,
+  log10,
+  log10_,
+  log1p,
+  log1p_,
+  log2,
+  log2_,
+  log_,
+  reciprocal,
+  reciprocal_,
+  rsqrt,
+  rsqrt_,
+  sqrt,
+  sqrt_,
 } from './ops/exponential.js';
 export { pow, pow_, square, square_ } from './ops/power.js';
 export {
-  atan, atan_, cos, cos_, erf, erf_, erfc, erfc_, sigmoid, sigmoid_, sin, sin_, tan, tan_, tanh, tanh_,
+  atan,
+  atan_,
+  cos,
+  cos_,
+  erf,
+  erf_,
+  erfc,
+  erfc_,
+  sigmoid,
+  sigmoid_,
+  sin,
+  sin_,
+  tan,
+  tan_,
+  tanh,
+  tanh_,
 } from './ops/trigonometric.js';
-export { abs, abs_, ceil, ceil_, floor, floor_, round, round_, sign, sign_, trunc, trunc_ } from './ops/rounding.js';
-export { clamp, clampMax, clampMax_, clampMin, clampMin_, clamp_, maximum, minimum } from './ops/extremum.js';
-export { eq, eq_, ge, ge_, gt, gt_, isfinite, isinf, isnan, le, le_, lt, lt_, ne, ne_ } from './ops/comparison.js';
 export {
-  bitwiseAnd, bitwiseAnd_, bitwiseNot, bitwiseNot_, bitwiseOr, bitwiseOr_, bitwiseXor, bitwiseXor_, logicalAnd,
-  logicalAnd_, logicalNot, logicalNot_, logicalOr, logicalOr_, logicalXor, logicalXor_,
+  abs,
+  abs_,
+  ceil,
+  ceil_,
+  floor,
+  floor_,
+  round,
+  round_,
+  sign,
+  sign_,
+  trunc,
+  trunc_,
+} from './ops/rounding.js';
+export {
+  clamp,
+  clampMax,
+  clampMax_,
+  clampMin,
+  clampMin_,
+  clamp_,
+  maximum,
+  minimum,
+} from './ops/extremum.js';
+export {
+  eq,
+  eq_,
+  ge,
+  ge_,
+  gt,
+  gt_,
+  isfinite,
+  isinf,
+  isnan,
+  le,
+  le_,
+  lt,
+  lt_,
+  ne,
+  ne_,
+} from './ops/comparison.js';
+export {
+  bitwiseAnd,
+  bitwiseAnd_,
+  bitwiseNot,
+  bitwiseNot_,
+  bitwiseOr,
+  bitwiseOr_,
+  bitwiseXor,
+  bitwiseXor_,
+  logicalAnd,
+  logicalAnd_,
+  logicalNot,
+  logicalNot_,
+  logicalOr,
+  logicalOr_,
+  logicalXor,
+  logicalXor_,
 } from './ops/logical.js';
 export { where } from './ops/where.js';
 export { fill, fill_, maskedFill, maskedFill_, zero_ } from './ops/fill.js';
@@ -89,11 +264,32 @@ export { type Binary, type TensorBinary, type Unary } from './op/op-functions.js
 
 // Activations
 export {
-  hardsigmoid, hardsigmoid_, hardswish, hardswish_, hardtanh, hardtanh_, leakyRelu, leakyRelu_, relu, relu6, relu_,
+  hardsigmoid,
+  hardsigmoid_,
+  hardswish,
+  hardswish_,
+  hardtanh,
+  hardtanh_,
+  leakyRelu,
+  leakyRelu_,
+  relu,
+  relu6,
+  relu_,
   thresholdBackward,
 } from './ops/activation.js';
 export {
-  type GeluApproximation, elu, elu_, gelu, gelu_, logSigmoid, mish, mish_, selu, silu, silu_, softplus,
+  type GeluApproximation,
+  elu,
+  elu_,
+  gelu,
+  gelu_,
+  logSigmoid,
+  mish,
+  mish_,
+  selu,
+  silu,
+  silu_,
+  softplus,
 } from './ops/activation-smooth.js';
 export { logSoftmax, softmax } from './ops/softmax.js';
 
@@ -101,7 +297,17 @@ export { logSoftmax, softmax } from './ops/softmax.js';
 export { clone, contiguous, copy_, detach, toDevice, toDtype } from './ops/copy.js';
 export { expand, permute, reshape, view } from './ops/view.js';
 export {
-  expandAs, flatten, mT, movedim, reshapeAs, squeeze, t, transpose, unflatten, unsqueeze, viewAs,
+  expandAs,
+  flatten,
+  mT,
+  movedim,
+  reshapeAs,
+  squeeze,
+  t,
+  transpose,
+  unflatten,
+  unsqueeze,
+  viewAs,
 } from './ops/view-dims.js';
 export { diagonal, narrow, select, slice } from './ops/view-slice.js';
 export { chunk, split, unbind } from './ops/view-split.js';
@@ -113,7 +319,15 @@ export { cat, stack } from './ops/join.js';
 export { type ReduceOptions, mean, prod, sum } from './ops/reduction.js';
 export { type Dims } from './ops/spread.js';
 export {
-  type ExtremumFunction, type ExtremumMethods, type ValuesAndIndices, amax, amin, argmax, argmin, max, min,
+  type ExtremumFunction,
+  type ExtremumMethods,
+  type ValuesAndIndices,
+  amax,
+  amin,
+  argmax,
+  argmin,
+  max,
+  min,
 } from './ops/reduction-extremum.js';
 export { all, any } from './ops/reduction-logic.js';
 export { type VarianceOptions, std, stdMean, varMean, variance } from './ops/reduction-variance.js';
@@ -124,23 +338,53 @@ export { argsort, sort, topk } from './ops/sort.js';
 // Indexing
 export { gather, scatter, scatterAdd, scatterAdd_, scatter_ } from './ops/scatter.js';
 export { embedding, indexAdd, indexAdd_, indexSelect } from './ops/index-select.js';
-export { type TensorIndices, index, indexPut, indexPut_, maskedSelect, nonzero } from './ops/indexing.js';
+export {
+  type TensorIndices,
+  index,
+  indexPut,
+  indexPut_,
+  maskedSelect,
+  nonzero,
+} from './ops/indexing.js';
 export { oneHot, tril, tril_, triu, triu_ } from './ops/triangle.js';
 export { constantPad } from './ops/pad.js';
 
 // Matrix products
-export { type ProductOptions, addmm, addmm_, baddbmm, baddbmm_, bmm, dot, mm, mv } from './ops/matmul.js';
+export {
+  type ProductOptions,
+  addmm,
+  addmm_,
+  baddbmm,
+  baddbmm_,
+  bmm,
+  dot,
+  mm,
+  mv,
+} from './ops/matmul.js';
 export { linear, matmul, outer } from './ops/matmul-composite.js';
 
 // Convolution and pooling
 export { convolution } from './ops/convolution.js';
 export {
-  type ConvOptions, type ConvTransposeOptions, conv1d, conv2d, conv3d, convTranspose1d, convTranspose2d, convTranspose3d,
+  type ConvOptions,
+  type ConvTransposeOptions,
+  conv1d,
+  conv2d,
+  conv3d,
+  convTranspose1d,
+  convTranspose2d,
+  convTranspose3d,
 } from './ops/convolution-composite.js';
-export { type MaxPoolOptions, maxPool1d, maxPool1dWithIndices, maxPool2d, maxPool2dWithIndices, maxPool3d } from './ops/pool-max.js';
 export {
-  type AvgPoolOptions, adaptiveAvgPool1d, adaptiveAvgPool2d, adaptiveAvgPool3d, avgPool1d, avgPool2d, avgPool3d,
-} from './ops/pool-average.js';
+  type MaxPoolOptions,
+  maxPool1d,
+  maxPool1dWithIndices,
+  maxPool2d,
+  maxPool2dWithIndices,
+  maxPool3d,
+} from './ops/pool-max.js';
+export { type AvgPoolOptions, avgPool1d, avgPool2d, avgPool3d } from './ops/pool-average.js';
+export { adaptiveAvgPool1d, adaptiveAvgPool2d, adaptiveAvgPool3d } from './ops/pool-adaptive.js';
 
 // Normalization and losses
 export { type LayerNormOptions, layerNorm, nativeLayerNorm, rmsNorm } from './ops/norm-layer.js';
@@ -149,15 +393,37 @@ export { groupNorm } from './ops/norm-group.js';
 export { type NllLossOptions, type Reduction, nllLoss } from './ops/loss-nll.js';
 export { type CrossEntropyOptions, crossEntropy } from './ops/loss-cross-entropy.js';
 export {
-  type BinaryLossOptions, binaryCrossEntropy, binaryCrossEntropyWithLogits, huberLoss, l1Loss, mseLoss, smoothL1Loss,
+  type BinaryLossOptions,
+  binaryCrossEntropy,
+  binaryCrossEntropyWithLogits,
+  huberLoss,
+  l1Loss,
+  mseLoss,
+  smoothL1Loss,
 } from './ops/loss-pointwise.js';
 
 // Factories
 export { type TensorOptions, empty, full, ones, scalarTensor, zeros } from './ops/factory.js';
-export { emptyLike, fullLike, newEmpty, newFull, newOnes, newZeros, onesLike, zerosLike } from './ops/factory-like.js';
+export {
+  emptyLike,
+  fullLike,
+  newEmpty,
+  newFull,
+  newOnes,
+  newZeros,
+  onesLike,
+  zerosLike,
+} from './ops/factory-like.js';
 export { arange, eye, linspace } from './ops/factory-range.js';
 
 // Random tensors
 export { rand, randint, randn, randperm } from './ops/random.js';
-export { bernoulli, bernoulli_, normal_, randLike, randnLike, uniform_ } from './ops/random-fill.js';
+export {
+  bernoulli,
+  bernoulli_,
+  normal_,
+  randLike,
+  randnLike,
+  uniform_,
+} from './ops/random-fill.js';
 export { dropout, dropout_, nativeDropout } from './ops/dropout.js';

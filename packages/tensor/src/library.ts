@@ -60,9 +60,14 @@ export interface Library {
  */
 export function library(namespace: string): Library {
   if (!/^[A-Za-z_]\w*$/.test(namespace)) {
-    throw new TesseraError('invalid-argument', `'${namespace}' cannot be a namespace of operators.`, { hints: ['Use letters, digits and underscores.'] });
+    throw new TesseraError(
+      'invalid-argument',
+      `'${namespace}' cannot be a namespace of operators.`,
+      { hints: ['Use letters, digits and underscores.'] },
+    );
   }
-  const find = (name: string): OpOverload => getOp(`${namespace}::${name.replace(/\.default$/, '')}`);
+  const find = (name: string): OpOverload =>
+    getOp(`${namespace}::${name.replace(/\.default$/, '')}`);
   const self: Library = {
     namespace,
     define(schema, record = {}) {
@@ -82,7 +87,13 @@ export function library(namespace: string): Library {
     fn<F extends KernelFunction>(name: string) {
       const op = find(name);
       const formals = op.schema.args;
-      const call = (...args: unknown[]): unknown => callOp(op, args.length >= formals.length ? args : formals.map((_, i) => (args[i] === undefined ? defaultOf(op, i) : args[i])));
+      const call = (...args: unknown[]): unknown =>
+        callOp(
+          op,
+          args.length >= formals.length
+            ? args
+            : formals.map((_, i) => (args[i] === undefined ? defaultOf(op, i) : args[i])),
+        );
       return call as unknown as F;
     },
   };
@@ -92,7 +103,11 @@ export function library(namespace: string): Library {
 function defaultOf(op: OpOverload, index: number): unknown {
   const formal = op.schema.args[index]!;
   if (formal.hasDefault) return formal.default;
-  throw new TesseraError('schema-arguments', `${op.qualifiedName} needs the argument '${formal.name}'.`, { hints: [`Schema: ${op.schema.text}`] });
+  throw new TesseraError(
+    'schema-arguments',
+    `${op.qualifiedName} needs the argument '${formal.name}'.`,
+    { hints: [`Schema: ${op.schema.text}`] },
+  );
 }
 
 /** The schema with the namespace in front. @throws invalid-argument if it names another one */
@@ -100,7 +115,11 @@ function qualified(namespace: string, schema: string): string {
   const given = /^\s*(\w+)::/.exec(schema);
   if (given === null) return `${namespace}::${schema.trim()}`;
   if (given[1] !== namespace) {
-    throw new TesseraError('invalid-argument', `library('${namespace}') cannot define '${schema}': it belongs to namespace '${given[1]}'.`, { hints: [`Open library('${given[1]}'), or leave the namespace out.`] });
+    throw new TesseraError(
+      'invalid-argument',
+      `library('${namespace}') cannot define '${schema}': it belongs to namespace '${given[1]}'.`,
+      { hints: [`Open library('${given[1]}'), or leave the namespace out.`] },
+    );
   }
   return schema;
 }

@@ -46,12 +46,18 @@ import * as viewStrided from './ops/view-strided.js';
 
 /** The functions of a module as methods: without their first parameter. */
 export type MethodsOf<M> = {
-  [K in keyof M as M[K] extends (...args: never[]) => unknown ? K : never]: M[K] extends (self: infer _S, ...rest: infer R) => infer O ? (...rest: R) => O : never;
+  [K in keyof M as M[K] extends (...args: never[]) => unknown ? K : never]: M[K] extends (
+    self: infer _S,
+    ...rest: infer R
+  ) => infer O
+    ? (...rest: R) => O
+    : never;
 };
 
 /** All operator methods. */
 export interface TensorMethods
-  extends MethodsOf<typeof activation>,
+  extends
+    MethodsOf<typeof activation>,
     MethodsOf<typeof activationSmooth>,
     MethodsOf<typeof arithmetic>,
     MethodsOf<typeof comparison>,
@@ -93,8 +99,42 @@ export interface TensorMethods
 
 /** The same modules at run time. */
 export const METHOD_MODULES: readonly Readonly<Record<string, unknown>>[] = [
-  activation, activationSmooth, arithmetic, comparison, dropout, indexSelect, indexing, pad, triangle, factoryLike,
-  randomFill, copy, division, exponential, extremum, fill, fusedArithmetic, logical, matmul, matmulComposite, power,
-  reduction, reductionExtremum, reductionLogic, reductionNorm, reductionVariance, rounding, scan, scatter, softmax,
-  sort, trigonometric, view, viewDims, viewScatter, viewSlice, viewSplit, viewStrided,
+  activation,
+  activationSmooth,
+  arithmetic,
+  comparison,
+  dropout,
+  indexSelect,
+  indexing,
+  pad,
+  triangle,
+  factoryLike,
+  randomFill,
+  copy,
+  division,
+  exponential,
+  extremum,
+  fill,
+  fusedArithmetic,
+  logical,
+  matmul,
+  matmulComposite,
+  power,
+  reduction,
+  reductionExtremum,
+  reductionLogic,
+  reductionNorm,
+  reductionVariance,
+  rounding,
+  scan,
+  scatter,
+  softmax,
+  sort,
+  trigonometric,
+  view,
+  viewDims,
+  viewScatter,
+  viewSlice,
+  viewSplit,
+  viewStrided,
 ];

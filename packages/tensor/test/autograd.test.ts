@@ -1,6 +1,18 @@
 import { describe, expect, it } from 'vitest';
 import {
-  type Tensor, enableGrad, grad, inferenceMode, isGradEnabled, noGrad, ones, randn, relu, setDetectAnomaly, setGradEnabled, tensor, zeros,
+  type Tensor,
+  enableGrad,
+  grad,
+  inferenceMode,
+  isGradEnabled,
+  noGrad,
+  ones,
+  randn,
+  relu,
+  setDetectAnomaly,
+  setGradEnabled,
+  tensor,
+  zeros,
 } from '../src/index.js';
 
 describe('backward', () => {
@@ -48,10 +60,18 @@ describe('backward', () => {
   });
 
   it('says what is wrong with its start', () => {
-    expect(() => ones([2], { requiresGrad: true }).mul(2).backward()).toThrow(/grad can be implicitly created only for scalar outputs/);
+    expect(() => ones([2], { requiresGrad: true }).mul(2).backward()).toThrow(
+      /grad can be implicitly created only for scalar outputs/,
+    );
     expect(() => ones([]).backward()).toThrow(/does not require grad/);
-    expect(() => ones([2], { requiresGrad: true }).mul(2).backward(ones([3]))).toThrow(/Mismatch in shape/);
-    expect(() => zeros([2], { dtype: 'int64', requiresGrad: true })).toThrow(/only Tensors of floating point dtype/);
+    expect(() =>
+      ones([2], { requiresGrad: true })
+        .mul(2)
+        .backward(ones([3])),
+    ).toThrow(/Mismatch in shape/);
+    expect(() => zeros([2], { dtype: 'int64', requiresGrad: true })).toThrow(
+      /only Tensors of floating point dtype/,
+    );
   });
 
   it('passes no gradient through comparisons, indices and rounding', () => {
@@ -69,7 +89,9 @@ describe('version counters', () => {
     const y = x.mul(2);
     const loss = y.mul(y).sum();
     y.add_(1);
-    expect(() => loss.backward()).toThrow(/modified by an inplace operation: \[Float \[2\]\].* is at version 1; expected version 0/);
+    expect(() => loss.backward()).toThrow(
+      /modified by an inplace operation: \[Float \[2\]\].* is at version 1; expected version 0/,
+    );
   });
 
   it('catch a write through a view', () => {
@@ -154,7 +176,9 @@ describe('grad', () => {
     expect(() => grad(x.sum(), [x, other])).toThrow(/appears to not have been used in the graph/);
     expect(grad(x.sum(), [x, other], { allowUnused: true })[1]).toBeNull();
     expect(() => grad(x.sum(), [ones([1])])).toThrow(/does not require grad/);
-    expect(() => grad([x.sum()], x, { gradOutputs: [null, null] })).toThrow(/got 2 gradOutputs for 1 outputs/);
+    expect(() => grad([x.sum()], x, { gradOutputs: [null, null] })).toThrow(
+      /got 2 gradOutputs for 1 outputs/,
+    );
   });
 
   it('differentiates twice and three times with createGraph', () => {
@@ -172,7 +196,11 @@ describe('grad mode', () => {
       expect(isGradEnabled()).toBe(false);
       enableGrad(() => expect(isGradEnabled()).toBe(true));
     });
-    expect(() => noGrad(() => { throw new Error('x'); })).toThrow('x');
+    expect(() =>
+      noGrad(() => {
+        throw new Error('x');
+      }),
+    ).toThrow('x');
     expect(isGradEnabled()).toBe(true);
     await noGrad(async () => {
       await Promise.resolve();
@@ -191,7 +219,9 @@ describe('anomaly mode', () => {
     setDetectAnomaly(true);
     try {
       const x = tensor([-1], { requiresGrad: true });
-      expect(() => x.sqrt().sum().backward()).toThrow(/Function 'SqrtBackward0' returned nan values in its 0th output/);
+      expect(() => x.sqrt().sum().backward()).toThrow(
+        /Function 'SqrtBackward0' returned nan values in its 0th output/,
+      );
     } finally {
       setDetectAnomaly(false);
     }

@@ -1,5 +1,14 @@
 import { describe, expect, it } from 'vitest';
-import { Function, FunctionContext, type Tensor, grad, noGrad, ones, randn, tensor } from '../src/index.js';
+import {
+  Function,
+  type FunctionContext,
+  type Tensor,
+  grad,
+  noGrad,
+  ones,
+  randn,
+  tensor,
+} from '../src/index.js';
 
 class Exp extends Function {
   static forward(ctx: FunctionContext, x: Tensor): Tensor {
@@ -75,8 +84,13 @@ describe('custom Function', () => {
     }
     const a = ones([2], { requiresGrad: true });
     expect(noGrad(() => Probe.apply(a, ones([2]))).requiresGrad).toBe(false);
-    Probe.apply(a, ones([2])).sum().backward();
-    expect(wanted).toEqual([[false, false], [true, false]]);
+    Probe.apply(a, ones([2]))
+      .sum()
+      .backward();
+    expect(wanted).toEqual([
+      [false, false],
+      [true, false],
+    ]);
     expect(a.grad!.toArray()).toEqual([1, 1]);
   });
 
@@ -152,8 +166,14 @@ describe('custom Function', () => {
       }
     }
     const x = ones([2], { requiresGrad: true });
-    expect(() => Wrong.apply(x, ones([2])).sum().backward()).toThrow(/incorrect number of gradients \(expected 2, got 1\)/);
-    expect(() => Misshapen.apply(x).sum().backward()).toThrow(/invalid gradient at index 0 - got \[3\] but expected shape compatible with \[2\]/);
+    expect(() =>
+      Wrong.apply(x, ones([2]))
+        .sum()
+        .backward(),
+    ).toThrow(/incorrect number of gradients \(expected 2, got 1\)/);
+    expect(() => Misshapen.apply(x).sum().backward()).toThrow(
+      /invalid gradient at index 0 - got \[3\] but expected shape compatible with \[2\]/,
+    );
   });
 
   it('notices saved tensors that were modified, and a second backward', () => {

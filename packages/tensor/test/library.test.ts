@@ -1,11 +1,22 @@
 import { describe, expect, it } from 'vitest';
-import { type Tensor, fakeFromMeta, findOp, grad, library, outputMetas, tensor, zeros } from '../src/index.js';
+import {
+  type Tensor,
+  fakeFromMeta,
+  findOp,
+  grad,
+  library,
+  outputMetas,
+  tensor,
+  zeros,
+} from '../src/index.js';
 
 const lib = library('libtest')
   .define('scale(Tensor self, float factor=2.0) -> Tensor')
   .impl('scale', 'cpu', (x: Tensor, factor: number) => x.mul(factor))
   .impl('scale', 'meta', (x: Tensor) => x.emptyLike())
-  .autograd('scale', { vjp: ({ factor }, { grad: g }) => ({ self: () => g.mul(factor as number) }) });
+  .autograd('scale', {
+    vjp: ({ factor }, { grad: g }) => ({ self: () => g.mul(factor as number) }),
+  });
 const scale = lib.fn<(x: Tensor, factor?: number) => Tensor>('scale');
 
 describe('library', () => {
@@ -32,11 +43,20 @@ describe('library', () => {
 
   it('accepts a whole record, composite ops and overloads', () => {
     library('libtest2')
-      .define('libtest2::twice(Tensor self) -> Tensor', { decompose: ({ self }) => (self as Tensor).add(self as Tensor) })
+      .define('libtest2::twice(Tensor self) -> Tensor', {
+        decompose: ({ self }) => (self as Tensor).add(self as Tensor),
+      })
       .define('pick.first(Tensor a, Tensor b) -> Tensor')
       .impl('pick.first', 'cpu', (a: Tensor) => a.clone());
-    expect(library('libtest2').fn<(x: Tensor) => Tensor>('twice')(tensor([1])).toArray()).toEqual([2]);
-    expect(library('libtest2').fn('pick.first')(tensor([7]), tensor([8]))).toHaveProperty('shape', [1]);
+    expect(
+      library('libtest2')
+        .fn<(x: Tensor) => Tensor>('twice')(tensor([1]))
+        .toArray(),
+    ).toEqual([2]);
+    expect(library('libtest2').fn('pick.first')(tensor([7]), tensor([8]))).toHaveProperty(
+      'shape',
+      [1],
+    );
     expect(findOp('libtest2::pick.first')!.displayName).toBe('libtest2.pick.first');
   });
 
@@ -55,9 +75,17 @@ describe('library', () => {
     const aten = library('aten');
     const op = aten.op('logical_xor');
     aten.impl('logical_xor', 'cpu', (a: Tensor) => a.clone());
-    expect(tensor([true, false]).logicalXor(tensor([true, true])).toArray()).toEqual([true, false]);
+    expect(
+      tensor([true, false])
+        .logicalXor(tensor([true, true]))
+        .toArray(),
+    ).toEqual([true, false]);
     op.deviceKernels.delete('cpu');
-    expect(tensor([true, false]).logicalXor(tensor([true, true])).toArray()).toEqual([false, true]);
+    expect(
+      tensor([true, false])
+        .logicalXor(tensor([true, true]))
+        .toArray(),
+    ).toEqual([false, true]);
   });
 
   it('names what is missing', () => {
@@ -68,8 +96,12 @@ describe('library', () => {
     expect(() => nothing(fake)).toThrow(/Cannot access data pointer.*has no meta rule/);
     expect(() => nothing()).toThrow(/needs the argument 'self'/);
     expect(() => library('libtest4').impl('other', 'cpu', () => null)).toThrow(/op-unknown/);
-    expect(() => library('libtest4').define('aten::x(Tensor a) -> Tensor')).toThrow(/belongs to namespace 'aten'/);
-    expect(() => library('libtest4').define('nothing(Tensor self) -> Tensor')).toThrow(/already registered/);
+    expect(() => library('libtest4').define('aten::x(Tensor a) -> Tensor')).toThrow(
+      /belongs to namespace 'aten'/,
+    );
+    expect(() => library('libtest4').define('nothing(Tensor self) -> Tensor')).toThrow(
+      /already registered/,
+    );
     expect(() => library('no good')).toThrow(/invalid-argument/);
     expect(() => library('libtest4').define('bad(Tensr x) -> Tensor')).toThrow(/schema-parse/);
   });

@@ -1,5 +1,17 @@
 import { describe, expect, it } from 'vitest';
-import { type Tensor, cpuHeap, keep, largestStorages, liveStorageBytes, noGrad, ones, reclaimNow, tensor, tidy, zeros } from '../src/index.js';
+import {
+  type Tensor,
+  cpuHeap,
+  keep,
+  largestStorages,
+  liveStorageBytes,
+  noGrad,
+  ones,
+  reclaimNow,
+  tensor,
+  tidy,
+  zeros,
+} from '../src/index.js';
 
 const MIB = 1024 * 1024;
 
@@ -55,10 +67,12 @@ describe('memory', () => {
 
   it('is returned by tidy when its function throws', () => {
     const before = liveStorageBytes();
-    expect(() => tidy(() => {
-      zeros([100]);
-      throw new Error('stop');
-    })).toThrow('stop');
+    expect(() =>
+      tidy(() => {
+        zeros([100]);
+        throw new Error('stop');
+      }),
+    ).toThrow('stop');
     expect(liveStorageBytes()).toBe(before);
   });
 

@@ -12,7 +12,8 @@ const file = readOracle(new URL('./oracle/cases.br', import.meta.url));
 const byOp = new Map<string, OracleCase[]>();
 for (const entry of file.cases) {
   // The file holds operators that are still to come.
-  if (findOp(qualifiedName(entry)) !== undefined) byOp.set(entry.op, [...(byOp.get(entry.op) ?? []), entry]);
+  if (findOp(qualifiedName(entry)) !== undefined)
+    byOp.set(entry.op, [...(byOp.get(entry.op) ?? []), entry]);
 }
 
 function qualifiedName(entry: OracleCase): string {
@@ -24,7 +25,9 @@ describe('operators agree with PyTorch', () => {
     const op = findOp(qualifiedName(cases[0]!))!;
     const failures = cases.flatMap((entry) => {
       const differences = runCase(file, op, entry, EXCEPTIONS[name]);
-      return differences.length === 0 ? [] : [`${name} ${JSON.stringify(entry.args)}\n    ${differences.join('\n    ')}`];
+      return differences.length === 0
+        ? []
+        : [`${name} ${JSON.stringify(entry.args)}\n    ${differences.join('\n    ')}`];
     });
     expect(failures.join('\n')).toBe('');
   });

@@ -1,16 +1,36 @@
 import { describe, expect, it } from 'vitest';
 import {
-  type DType, bernoulli, bernoulli_, dropout, getRngState, manualSeed, nativeDropout, normal_, ones, philoxUniform, rand, randLike,
-  randint, randn, randperm, setRngState, uniform_, zeros,
+  type DType,
+  bernoulli,
+  bernoulli_,
+  dropout,
+  getRngState,
+  manualSeed,
+  nativeDropout,
+  normal_,
+  ones,
+  philoxUniform,
+  rand,
+  randLike,
+  randint,
+  randn,
+  randperm,
+  setRngState,
+  uniform_,
+  zeros,
 } from '../src/index.js';
 
 function stats(values: ArrayLike<number>): { mean: number; deviation: number } {
   const list = Array.from(values);
   const mean = list.reduce((a, b) => a + b, 0) / list.length;
-  return { mean, deviation: Math.sqrt(list.reduce((a, b) => a + (b - mean) ** 2, 0) / list.length) };
+  return {
+    mean,
+    deviation: Math.sqrt(list.reduce((a, b) => a + (b - mean) ** 2, 0) / list.length),
+  };
 }
 
-const numbers = (t: { toTypedArray(): ArrayLike<number | bigint> }): number[] => Array.from(t.toTypedArray(), Number);
+const numbers = (t: { toTypedArray(): ArrayLike<number | bigint> }): number[] =>
+  Array.from(t.toTypedArray(), Number);
 
 describe('random operators', () => {
   it('repeat from a seed, and each takes one offset', () => {
@@ -51,7 +71,8 @@ describe('random operators', () => {
     expect(shifted.deviation).toBeCloseTo(2, 0);
     expect(stats(numbers(bernoulli_(zeros([20_000]), 0.2))).mean).toBeCloseTo(0.2, 1);
     const dice = numbers(randint(1, 7, [12_000]));
-    for (let face = 1; face <= 6; face++) expect(dice.filter((d) => d === face).length).toBeGreaterThan(1700);
+    for (let face = 1; face <= 6; face++)
+      expect(dice.filter((d) => d === face).length).toBeGreaterThan(1700);
   });
 
   it.each<DType>(['float32', 'float64', 'float16', 'bfloat16'])('stay below 1 in %s', (dtype) => {
@@ -59,7 +80,9 @@ describe('random operators', () => {
     const values = numbers(rand([50_000], { dtype }));
     expect(Math.max(...values)).toBeLessThan(1);
     expect(Math.min(...values)).toBeGreaterThanOrEqual(0);
-    expect(Math.max(...numbers(uniform_(zeros([10_000], { dtype }), -2, 2)))).toBeLessThanOrEqual(2);
+    expect(Math.max(...numbers(uniform_(zeros([10_000], { dtype }), -2, 2)))).toBeLessThanOrEqual(
+      2,
+    );
   });
 
   it('permute without loss', () => {

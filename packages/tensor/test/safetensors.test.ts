@@ -3,7 +3,9 @@ import { loadSafetensors, parseSafetensors, serializeSafetensors, tensor } from 
 
 /** A file with a hand-made header. */
 function file(header: unknown, data: number): Uint8Array {
-  const text = new TextEncoder().encode(typeof header === 'string' ? header : JSON.stringify(header));
+  const text = new TextEncoder().encode(
+    typeof header === 'string' ? header : JSON.stringify(header),
+  );
   const bytes = new Uint8Array(8 + text.length + data);
   new DataView(bytes.buffer).setBigUint64(0, BigInt(text.length), true);
   bytes.set(text, 8);
@@ -15,7 +17,10 @@ const good = { a: { dtype: 'F32', shape: [2], data_offsets: [0, 8] } };
 describe('safetensors', () => {
   it('writes and reads every dtype', async () => {
     const tensors = {
-      f32: tensor([[1.5, -2], [3, 4]]),
+      f32: tensor([
+        [1.5, -2],
+        [3, 4],
+      ]),
       f16: tensor([1.5, -2], { dtype: 'float16' }),
       bf16: tensor([1.5, -2], { dtype: 'bfloat16' }),
       i64: tensor([1n, -(2n ** 60n)]),
@@ -33,23 +38,53 @@ describe('safetensors', () => {
   });
 
   it('reads what a view holds, not its base', () => {
-    const view = tensor([[1, 2], [3, 4]]).permute([1, 0]);
-    expect(parseSafetensors(serializeSafetensors({ view })).view!.toArray()).toEqual([[1, 3], [2, 4]]);
+    const view = tensor([
+      [1, 2],
+      [3, 4],
+    ]).permute([1, 0]);
+    expect(parseSafetensors(serializeSafetensors({ view })).view!.toArray()).toEqual([
+      [1, 3],
+      [2, 4],
+    ]);
   });
 
   it.each([
     ['too short for a length', new Uint8Array(4), /too few/],
-    ['an absurd header length', (() => { const b = file(good, 8); new DataView(b.buffer).setBigUint64(0, 2n ** 60n, true); return b; })(), /header claims/],
+    [
+      'an absurd header length',
+      (() => {
+        const b = file(good, 8);
+        new DataView(b.buffer).setBigUint64(0, 2n ** 60n, true);
+        return b;
+      })(),
+      /header claims/,
+    ],
     ['a header that is cut off', file(good, 8).subarray(0, 30), /header needs/],
     ['a header that is not JSON', file('{"a":', 0), /not JSON/],
     ['a header that is a list', file([], 0), /not an object/],
     ['an unknown dtype', file({ a: { ...good.a, dtype: 'F8' } }, 8), /has dtype "F8"/],
     ['a negative size', file({ a: { ...good.a, shape: [-2] } }, 8), /no valid shape/],
-    ['offsets beyond the file', file({ a: { ...good.a, data_offsets: [0, 800] } }, 8), /but there are 8/],
-    ['a size that does not fit the bytes', file({ a: { ...good.a, shape: [3] } }, 8), /needs 12 bytes/],
+    [
+      'offsets beyond the file',
+      file({ a: { ...good.a, data_offsets: [0, 800] } }, 8),
+      /but there are 8/,
+    ],
+    [
+      'a size that does not fit the bytes',
+      file({ a: { ...good.a, shape: [3] } }, 8),
+      /needs 12 bytes/,
+    ],
     ['an absurd shape', file({ a: { ...good.a, shape: [2 ** 50, 2 ** 50] } }, 8), /needs/],
-    ['overlapping tensors', file({ ...good, b: { dtype: 'F32', shape: [2], data_offsets: [4, 12] } }, 12), /overlaps/],
-    ['a hole', file({ ...good, b: { dtype: 'F32', shape: [1], data_offsets: [12, 16] } }, 16), /belong to no tensor/],
+    [
+      'overlapping tensors',
+      file({ ...good, b: { dtype: 'F32', shape: [2], data_offsets: [4, 12] } }, 12),
+      /overlaps/,
+    ],
+    [
+      'a hole',
+      file({ ...good, b: { dtype: 'F32', shape: [1], data_offsets: [12, 16] } }, 16),
+      /belong to no tensor/,
+    ],
     ['a truncated data section', file(good, 4), /but there are 4/],
   ])('rejects %s', (_name, bytes, message) => {
     expect(() => parseSafetensors(bytes)).toThrow(message);

@@ -3,28 +3,69 @@ import { mm, noGrad, tensor, tidy, zeros } from '../src/index.js';
 
 describe('tensor basics', () => {
   it('computes, broadcasts and prints', () => {
-    const x = tensor([[1, 2], [3, 4]]);
-    expect(x.add(1).mul(tensor([1, 10])).toArray()).toEqual([[2, 30], [4, 50]]);
+    const x = tensor([
+      [1, 2],
+      [3, 4],
+    ]);
+    expect(
+      x
+        .add(1)
+        .mul(tensor([1, 10]))
+        .toArray(),
+    ).toEqual([
+      [2, 30],
+      [4, 50],
+    ]);
     expect(String(x)).toBe('tensor([[1., 2.],\n        [3., 4.]])');
   });
 
   it('differentiates through views and in-place ops', () => {
-    const x = tensor([[1, 2], [3, 4]], { requiresGrad: true });
+    const x = tensor(
+      [
+        [1, 2],
+        [3, 4],
+      ],
+      { requiresGrad: true },
+    );
     const y = x.mul(2);
     const v = y.view([4]);
     v.mul_(3);
     y.sum().backward();
-    expect(x.grad!.toArray()).toEqual([[6, 6], [6, 6]]);
+    expect(x.grad!.toArray()).toEqual([
+      [6, 6],
+      [6, 6],
+    ]);
   });
 
   it('accumulates gradients of a matrix product', () => {
-    const a = tensor([[1, 2], [3, 4]], { requiresGrad: true });
-    const b = tensor([[5, 6], [7, 8]], { requiresGrad: true });
+    const a = tensor(
+      [
+        [1, 2],
+        [3, 4],
+      ],
+      { requiresGrad: true },
+    );
+    const b = tensor(
+      [
+        [5, 6],
+        [7, 8],
+      ],
+      { requiresGrad: true },
+    );
     mm(a, b).sum().backward();
-    expect(a.grad!.toArray()).toEqual([[11, 15], [11, 15]]);
-    expect(b.grad!.toArray()).toEqual([[4, 4], [6, 6]]);
+    expect(a.grad!.toArray()).toEqual([
+      [11, 15],
+      [11, 15],
+    ]);
+    expect(b.grad!.toArray()).toEqual([
+      [4, 4],
+      [6, 6],
+    ]);
     noGrad(() => a.sub_(a.grad!, { alpha: 0.5 }));
-    expect(a.toArray()).toEqual([[-4.5, -5.5], [-2.5, -3.5]]);
+    expect(a.toArray()).toEqual([
+      [-4.5, -5.5],
+      [-2.5, -3.5],
+    ]);
   });
 
   it('releases what tidy does not return', () => {

@@ -21,7 +21,8 @@ describe('operator methods', () => {
 
   it('are all functions of a tensor', () => {
     for (const module of METHOD_MODULES) {
-      for (const [name, value] of Object.entries(module)) expect(typeof value, name).toBe('function');
+      for (const [name, value] of Object.entries(module))
+        expect(typeof value, name).toBe('function');
     }
   });
 });

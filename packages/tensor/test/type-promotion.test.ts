@@ -1,5 +1,17 @@
 import { describe, expect, it } from 'vitest';
-import { type DType, add, div, eq, ones, promoteTypes, resultType, setDefaultDType, tensor, where, zeros } from '../src/index.js';
+import {
+  type DType,
+  add,
+  div,
+  eq,
+  ones,
+  promoteTypes,
+  resultType,
+  setDefaultDType,
+  tensor,
+  where,
+  zeros,
+} from '../src/index.js';
 
 const of = (dtype: DType) => zeros([2], { dtype });
 const scalar = (dtype: DType) => zeros([], { dtype });
@@ -60,15 +72,25 @@ describe('type promotion', () => {
   });
 
   it('refuses an in-place result that does not fit', () => {
-    expect(() => of('int32').add_(0.5)).toThrow(/result type float32 can't be cast to the desired output type int32/);
+    expect(() => of('int32').add_(0.5)).toThrow(
+      /result type float32 can't be cast to the desired output type int32/,
+    );
     expect(() => of('bool').add_(1)).toThrow(/dtype-mismatch/);
     expect(of('float16').add_(ones([2], { dtype: 'float64' })).dtype).toBe('float16');
   });
 
   it('wraps integers as their width does', () => {
     expect(tensor([200], { dtype: 'uint8' }).add(100).toArray()).toEqual([44]);
-    expect(tensor([2 ** 30], { dtype: 'int32' }).mul(6).toArray()).toEqual([-(2 ** 31)]);
-    expect(tensor([123456789], { dtype: 'int32' }).mul(tensor([987654321], { dtype: 'int32' })).toArray()).toEqual([-67153019]);
+    expect(
+      tensor([2 ** 30], { dtype: 'int32' })
+        .mul(6)
+        .toArray(),
+    ).toEqual([-(2 ** 31)]);
+    expect(
+      tensor([123456789], { dtype: 'int32' })
+        .mul(tensor([987654321], { dtype: 'int32' }))
+        .toArray(),
+    ).toEqual([-67153019]);
     expect(tensor([7], { dtype: 'int64' }).pow(3).toArray()).toEqual([343]);
   });
 });

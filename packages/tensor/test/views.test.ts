@@ -1,7 +1,21 @@
 import { describe, expect, it } from 'vitest';
-import { type Tensor, arange, asStrided, clone, detach, noGrad, ones, tensor, zeros } from '../src/index.js';
+import {
+  type Tensor,
+  arange,
+  asStrided,
+  clone,
+  detach,
+  noGrad,
+  ones,
+  tensor,
+  zeros,
+} from '../src/index.js';
 
-const grid = (): Tensor => tensor([[0, 1, 2], [3, 4, 5]]);
+const grid = (): Tensor =>
+  tensor([
+    [0, 1, 2],
+    [3, 4, 5],
+  ]);
 
 describe('views', () => {
   it('share memory and the version counter with their base', () => {
@@ -11,7 +25,10 @@ describe('views', () => {
     expect(cell.base).toBe(base);
     expect(cell.storage).toBe(base.storage);
     cell.fill_(50);
-    expect(base.toArray()).toEqual([[0, 1, 2], [3, 4, 50]]);
+    expect(base.toArray()).toEqual([
+      [0, 1, 2],
+      [3, 4, 50],
+    ]);
     expect(base.storage.version).toBe(1);
   });
 
@@ -37,7 +54,9 @@ describe('views', () => {
     const wide = x.expand([4, 3]);
     expect(wide.storage).toBe(x.storage);
     expect(wide.strides).toEqual([0, 1]);
-    expect(() => wide.add_(1)).toThrow(/more than one element of the written-to tensor refers to a single memory location/);
+    expect(() => wide.add_(1)).toThrow(
+      /more than one element of the written-to tensor refers to a single memory location/,
+    );
   });
 
   it('split into parts that cover the dimension', () => {
@@ -45,7 +64,15 @@ describe('views', () => {
     expect(x.split(3).map((part) => part.toArray())).toEqual([[0, 1, 2], [3, 4, 5], [6]]);
     expect(x.split([2, 5]).map((part) => part.shape[0])).toEqual([2, 5]);
     expect(x.chunk(3).map((part) => part.shape[0])).toEqual([3, 3, 1]);
-    expect(grid().unbind(1).map((part) => part.toArray())).toEqual([[0, 3], [1, 4], [2, 5]]);
+    expect(
+      grid()
+        .unbind(1)
+        .map((part) => part.toArray()),
+    ).toEqual([
+      [0, 3],
+      [1, 4],
+      [2, 5],
+    ]);
     expect(() => x.split([2, 4])).toThrow(/sum exactly to 7/);
   });
 
@@ -62,13 +89,20 @@ describe('views', () => {
 
   it('address raw memory with asStrided, inside its bounds', () => {
     const x = arange(6).to('float32');
-    expect(asStrided(x, [2, 2], [1, 2], 1).toArray()).toEqual([[1, 3], [2, 4]]);
+    expect(asStrided(x, [2, 2], [1, 2], 1).toArray()).toEqual([
+      [1, 3],
+      [2, 4],
+    ]);
     expect(() => asStrided(x, [4], [2])).toThrow(/out of bounds for storage/);
   });
 
   it('name what is out of range', () => {
-    expect(() => grid().select(1, 3)).toThrow(/index 3 out of range for tensor of size \[2, 3\] at dimension 1/);
-    expect(() => grid().narrow(1, 2, 2)).toThrow(/start \(2\) \+ length \(2\) exceeds dimension size \(3\)/);
+    expect(() => grid().select(1, 3)).toThrow(
+      /index 3 out of range for tensor of size \[2, 3\] at dimension 1/,
+    );
+    expect(() => grid().narrow(1, 2, 2)).toThrow(
+      /start \(2\) \+ length \(2\) exceeds dimension size \(3\)/,
+    );
     expect(() => grid().select(2, 0)).toThrow(/Dimension out of range/);
   });
 });
@@ -79,7 +113,10 @@ describe('in-place operators on views, differentiated', () => {
     const y = x.mul(2);
     y.select(0, 0).mul_(5);
     y.sum().backward();
-    expect(x.grad!.toArray()).toEqual([[10, 10, 10], [2, 2, 2]]);
+    expect(x.grad!.toArray()).toEqual([
+      [10, 10, 10],
+      [2, 2, 2],
+    ]);
   });
 
   it('see a write to the base through a view made before', () => {
@@ -106,7 +143,9 @@ describe('in-place operators on views, differentiated', () => {
     const x = zeros([2, 2]);
     const v = tensor([1, 2], { requiresGrad: true });
     x.select(1, 0).copy_(v);
-    x.mul(tensor([[3], [4]])).sum().backward();
+    x.mul(tensor([[3], [4]]))
+      .sum()
+      .backward();
     expect(v.grad!.toArray()).toEqual([3, 4]);
   });
 
@@ -115,12 +154,17 @@ describe('in-place operators on views, differentiated', () => {
     const y = clone(x.permute([1, 0]).contiguous().permute([1, 0]));
     y.permute([1, 0]).select(0, 2).zero_();
     y.sum().backward();
-    expect(x.grad!.toArray()).toEqual([[1, 1, 0], [1, 1, 0]]);
+    expect(x.grad!.toArray()).toEqual([
+      [1, 1, 0],
+      [1, 1, 0],
+    ]);
   });
 
   it('refuse to touch a leaf that requires grad, or a view of one', () => {
     const x = ones([3], { requiresGrad: true });
-    expect(() => x.add_(1)).toThrow(/a leaf Variable that requires grad is being used in an in-place operation/);
+    expect(() => x.add_(1)).toThrow(
+      /a leaf Variable that requires grad is being used in an in-place operation/,
+    );
     expect(() => x.view([3, 1]).add_(1)).toThrow(/a view of a leaf Variable/);
     noGrad(() => x.add_(1));
     expect(detach(x).toArray()).toEqual([2, 2, 2]);

@@ -76,8 +76,12 @@ interface FunctionClass {
 }
 
 /** Arguments of `apply`: those of `forward` without the context. */
-type ApplyArguments<F> = F extends { forward(ctx: FunctionContext, ...args: infer A): unknown } ? A : never;
-type ApplyResult<F> = F extends { forward(ctx: FunctionContext, ...args: never[]): infer R } ? R : never;
+type ApplyArguments<F> = F extends { forward(ctx: FunctionContext, ...args: infer A): unknown }
+  ? A
+  : never;
+type ApplyResult<F> = F extends { forward(ctx: FunctionContext, ...args: never[]): infer R }
+  ? R
+  : never;
 
 /** Backward node of a custom function. */
 class FunctionNode extends GradNode {
@@ -100,31 +104,56 @@ class FunctionNode extends GradNode {
 
   apply(grads: readonly (Tensor | null)[]): readonly (Tensor | null)[] {
     if (this.released) {
-      throw new TesseraError('backward-twice', `Trying to backward through the graph a second time (${this.name}): saved tensors were freed by the first backward().`, {
-        hints: ['Pass retainGraph: true to the first backward() if you need a second.'],
-      });
+      throw new TesseraError(
+        'backward-twice',
+        `Trying to backward through the graph a second time (${this.name}): saved tensors were freed by the first backward().`,
+        {
+          hints: ['Pass retainGraph: true to the first backward() if you need a second.'],
+        },
+      );
     }
-    const given = this.inputMetas.map((meta, i) => grads[i] ?? (this.context.materialize ? zerosOf(meta) : null));
-    const result = (this.owner.backward as (ctx: FunctionContext, ...grads: (Tensor | null)[]) => FunctionGradients)(this.context, ...given);
-    const list = isTensor(result) || result === null || result === undefined ? [result ?? null] : [...(result as readonly (Tensor | null)[])];
+    const given = this.inputMetas.map(
+      (meta, i) => grads[i] ?? (this.context.materialize ? zerosOf(meta) : null),
+    );
+    const result = (
+      this.owner.backward as (
+        ctx: FunctionContext,
+        ...grads: (Tensor | null)[]
+      ) => FunctionGradients
+    )(this.context, ...given);
+    const list =
+      isTensor(result) || result === null || result === undefined
+        ? [result ?? null]
+        : [...(result as readonly (Tensor | null)[])];
     const surplus = list.slice(this.args.length).some((grad) => grad != null);
     if (list.length < this.args.length || surplus) {
-      throw new TesseraError('invalid-argument', `function ${this.name} returned an incorrect number of gradients (expected ${this.args.length}, got ${list.length})`, {
-        hints: ['Return one gradient per argument of forward, null where there is none.'],
-      });
+      throw new TesseraError(
+        'invalid-argument',
+        `function ${this.name} returned an incorrect number of gradients (expected ${this.args.length}, got ${list.length})`,
+        {
+          hints: ['Return one gradient per argument of forward, null where there is none.'],
+        },
+      );
     }
-    return this.args.flatMap((meta, i) => (meta === null ? [] : [this.fit(list[i] ?? null, meta, i)]));
+    return this.args.flatMap((meta, i) =>
+      meta === null ? [] : [this.fit(list[i] ?? null, meta, i)],
+    );
   }
 
   /** Checks a gradient against its input; broadcast dims are summed. @throws shape-mismatch */
   private fit(grad: Tensor | null, meta: GradMeta, index: number): Tensor | null {
     if (grad === null) return null;
     const lead = grad.ndim - meta.sizes.length;
-    const fits = lead >= 0 && meta.sizes.every((size, i) => size === grad.sizes[lead + i] || size === 1);
+    const fits =
+      lead >= 0 && meta.sizes.every((size, i) => size === grad.sizes[lead + i] || size === 1);
     if (!fits) {
-      throw new TesseraError('shape-mismatch', `Function ${this.name} returned an invalid gradient at index ${index} - got ${formatSizes(grad.sizes)} but expected shape compatible with ${formatSizes(meta.sizes)}`, {
-        hints: ['A gradient has the shape of its input.'],
-      });
+      throw new TesseraError(
+        'shape-mismatch',
+        `Function ${this.name} returned an invalid gradient at index ${index} - got ${formatSizes(grad.sizes)} but expected shape compatible with ${formatSizes(meta.sizes)}`,
+        {
+          hints: ['A gradient has the shape of its input.'],
+        },
+      );
     }
     const shaped = sameNumbers(grad.sizes, meta.sizes) ? grad : sumToSize(grad, meta.sizes);
     return shaped.dtype === meta.dtype ? shaped : castTo(shaped, meta.dtype);
@@ -138,26 +167,40 @@ function metaOf(tensor: Tensor): GradMeta {
 function run(owner: FunctionClass, args: readonly unknown[]): unknown {
   const wanted = args.map((arg) => gradMode.enabled && isTensor(arg) && requiresGrad(arg));
   const context = new FunctionContext(wanted);
-  const result = noGrad(() => (owner.forward as (ctx: FunctionContext, ...args: unknown[]) => unknown)(context, ...args));
+  const result = noGrad(() =>
+    (owner.forward as (ctx: FunctionContext, ...args: unknown[]) => unknown)(context, ...args),
+  );
   if (!wanted.includes(true)) return result;
   const isList = Array.isArray(result);
   const inputs = new Set(args.filter(isTensor));
   // A result that is an untouched argument becomes a tensor of its own over the same memory.
-  const outs = (isList ? (result as unknown[]) : [result]).map((out) => (isTensor(out) && inputs.has(out) && !context.dirty.has(out) ? noGrad(() => callOp(getOp('aten::alias'), [out]) as Tensor) : out));
+  const outs = (isList ? (result as unknown[]) : [result]).map((out) =>
+    isTensor(out) && inputs.has(out) && !context.dirty.has(out)
+      ? noGrad(() => callOp(getOp('aten::alias'), [out]) as Tensor)
+      : out,
+  );
   attach(owner, context, args, outs);
   return isList ? outs : outs[0];
 }
 
-function attach(owner: FunctionClass, context: FunctionContext, args: readonly unknown[], outs: readonly unknown[]): void {
+function attach(
+  owner: FunctionClass,
+  context: FunctionContext,
+  args: readonly unknown[],
+  outs: readonly unknown[],
+): void {
   const tensors = args.filter(isTensor);
   for (const tensor of context.dirty) checkInPlaceLeaf(tensor);
   const metas = args.map((arg) => (isTensor(arg) ? metaOf(arg) : null));
   const results = outs.filter(isTensor);
   const node = new FunctionNode(owner, context, metas, tensors.map(gradEdge), results.map(metaOf));
-  context.saved = context.toSave.map((tensor) => (tensor === null ? null : new SavedTensor(tensor)));
+  context.saved = context.toSave.map((tensor) =>
+    tensor === null ? null : new SavedTensor(tensor),
+  );
   results.forEach((out, i) => {
     if (!isFloatingPoint(out.dtype) || context.nonDifferentiable.has(out)) return;
-    if (context.dirty.has(out) && out.base !== null) rewriteHistory(out, node, tensors.indexOf(out));
+    if (context.dirty.has(out) && out.base !== null)
+      rewriteHistory(out, node, tensors.indexOf(out));
     else {
       // A view made in forward is a plain result: its history is this node, not its base's.
       if (!context.dirty.has(out)) out.base = null;

@@ -31,31 +31,61 @@ function listOf<T>(value: T | readonly T[]): readonly T[] {
  * @throws no-grad-graph, grad-non-scalar, backward-twice, inplace-version, shape-mismatch
  * @see torch.autograd.grad
  */
-export function grad(outputs: Tensor | readonly Tensor[], inputs: Tensor | readonly Tensor[], options: GradOptions & { allowUnused: true }): (Tensor | null)[];
-export function grad(outputs: Tensor | readonly Tensor[], inputs: Tensor | readonly Tensor[], options?: GradOptions): Tensor[];
-export function grad(outputs: Tensor | readonly Tensor[], inputs: Tensor | readonly Tensor[], options: GradOptions = {}): (Tensor | null)[] {
+export function grad(
+  outputs: Tensor | readonly Tensor[],
+  inputs: Tensor | readonly Tensor[],
+  options: GradOptions & { allowUnused: true },
+): (Tensor | null)[];
+export function grad(
+  outputs: Tensor | readonly Tensor[],
+  inputs: Tensor | readonly Tensor[],
+  options?: GradOptions,
+): Tensor[];
+export function grad(
+  outputs: Tensor | readonly Tensor[],
+  inputs: Tensor | readonly Tensor[],
+  options: GradOptions = {},
+): (Tensor | null)[] {
   const roots = listOf(outputs);
   const wanted = listOf(inputs);
   const seeds = options.gradOutputs == null ? roots.map(() => null) : listOf(options.gradOutputs);
   const { createGraph = false, retainGraph = createGraph, allowUnused = false } = options;
   if (seeds.length !== roots.length) {
-    throw new TesseraError('invalid-argument', `grad(): got ${seeds.length} gradOutputs for ${roots.length} outputs`, { hints: ['Give one gradient (or null) per output.'] });
+    throw new TesseraError(
+      'invalid-argument',
+      `grad(): got ${seeds.length} gradOutputs for ${roots.length} outputs`,
+      { hints: ['Give one gradient (or null) per output.'] },
+    );
   }
   if (modes.pre !== null && !createGraph) {
     // A capture records the call as an operator.
-    const grads = callOp(getOp('tessera::autograd_grad'), [roots, seeds, wanted]) as (Tensor | null)[];
+    const grads = callOp(getOp('tessera::autograd_grad'), [
+      roots,
+      seeds,
+      wanted,
+    ]) as (Tensor | null)[];
     if (!allowUnused) checkUsed(grads);
     return grads;
   }
-  return runBackward(roots, seeds, { retainGraph, createGraph, inputs: wanted, accumulate: false, allowUnused });
+  return runBackward(roots, seeds, {
+    retainGraph,
+    createGraph,
+    inputs: wanted,
+    accumulate: false,
+    allowUnused,
+  });
 }
 
 function checkUsed(grads: readonly (Tensor | null)[]): void {
   const unused = grads.indexOf(null);
   if (unused < 0) return;
-  throw new TesseraError('no-grad-graph', `One of the differentiated Tensors (input ${unused}) appears to not have been used in the graph.`, {
-    hints: ['Set allowUnused: true if this is the desired behavior.'],
-  });
+  throw new TesseraError(
+    'no-grad-graph',
+    `One of the differentiated Tensors (input ${unused}) appears to not have been used in the graph.`,
+    {
+      hints: ['Set allowUnused: true if this is the desired behavior.'],
+    },
+  );
 }
 
 /** Runs `fn` without recording gradients, for code that never trains. @see torch.inference_mode */

@@ -36,34 +36,56 @@ function maskIndices(mask: Tensor): DimIndex[] {
   values.forEach((value, i) => {
     if (value !== 0) hits.push(i);
   });
-  return mask.sizes.map((size, d) => ({ shape: [hits.length], values: Float64Array.from(hits, (i) => Math.floor(i / strides[d]!) % size) }));
+  return mask.sizes.map((size, d) => ({
+    shape: [hits.length],
+    values: Float64Array.from(hits, (i) => Math.floor(i / strides[d]!) % size),
+  }));
 }
 
 /** The index of each dim of `sizes`, null where the whole dim is taken. @throws shape-mismatch */
-function indexPerDim(sizes: readonly number[], indices: readonly (Tensor | null)[], readable: boolean): (DimIndex | null)[] {
+function indexPerDim(
+  sizes: readonly number[],
+  indices: readonly (Tensor | null)[],
+  readable: boolean,
+): (DimIndex | null)[] {
   const perDim: (DimIndex | null)[] = [];
   for (const index of indices) {
     if (index === null) perDim.push(null);
     else if (isMask(index)) {
       const covered = sizes.slice(perDim.length, perDim.length + index.ndim);
       if (!sameNumbers(covered, index.sizes)) {
-        throw new TesseraError('shape-mismatch', `index: The shape of the mask ${formatSizes(index.sizes)} at index ${perDim.length} does not match the shape of the indexed tensor ${formatSizes(sizes)} at index ${perDim.length}`, { hints: ['A mask has the sizes of the dimensions it selects from.'] });
+        throw new TesseraError(
+          'shape-mismatch',
+          `index: The shape of the mask ${formatSizes(index.sizes)} at index ${perDim.length} does not match the shape of the indexed tensor ${formatSizes(sizes)} at index ${perDim.length}`,
+          { hints: ['A mask has the sizes of the dimensions it selects from.'] },
+        );
       }
       perDim.push(...maskIndices(index));
     } else perDim.push({ shape: index.sizes, values: readable ? readNumbers(index) : null });
   }
   if (perDim.length > sizes.length) {
-    throw new TesseraError('shape-mismatch', `index: too many indices for tensor of dimension ${sizes.length} (got ${perDim.length})`, { hints: ['Give at most one index per dimension.'] });
+    throw new TesseraError(
+      'shape-mismatch',
+      `index: too many indices for tensor of dimension ${sizes.length} (got ${perDim.length})`,
+      { hints: ['Give at most one index per dimension.'] },
+    );
   }
   while (perDim.length < sizes.length) perDim.push(null);
   return perDim;
 }
 
 /** Plans `self[indices]`; `readable` says whether index values may be read (not for FakeTensors). */
-export function planIndex(sizes: readonly number[], indices: readonly (Tensor | null)[], readable: boolean): IndexPlan {
+export function planIndex(
+  sizes: readonly number[],
+  indices: readonly (Tensor | null)[],
+  readable: boolean,
+): IndexPlan {
   const perDim = indexPerDim(sizes, indices, readable);
   const indexed = perDim.flatMap((index, d) => (index === null ? [] : [d]));
-  const shape = broadcastShapes(indexed.map((d) => perDim[d]!.shape), 'index');
+  const shape = broadcastShapes(
+    indexed.map((d) => perDim[d]!.shape),
+    'index',
+  );
   const adjacent = indexed.every((d, i) => i === 0 || d === indexed[i - 1]! + 1);
   const before = adjacent ? (indexed[0] ?? 0) : 0;
   const whole = sizes.map((_, d) => d).filter((d) => perDim[d] === null);
@@ -76,10 +98,20 @@ export function planIndex(sizes: readonly number[], indices: readonly (Tensor | 
     const base = new Int32Array(count);
     for (const d of indexed) {
       const { shape: own, values } = perDim[d]!;
-      broadcastTo(own, shape, (from, to) => (base[to]! += wrapIndex(values![from]!, sizes[d]!, 'index') * strides[d]!));
+      broadcastTo(
+        own,
+        shape,
+        (from, to) => (base[to]! += wrapIndex(values![from]!, sizes[d]!, 'index') * strides[d]!),
+      );
     }
-    const inner = offsets(tail.map((d) => sizes[d]!), tail.map((d) => strides[d]!));
-    const outer = offsets(lead.map((d) => sizes[d]!), lead.map((d) => strides[d]!));
+    const inner = offsets(
+      tail.map((d) => sizes[d]!),
+      tail.map((d) => strides[d]!),
+    );
+    const outer = offsets(
+      lead.map((d) => sizes[d]!),
+      lead.map((d) => strides[d]!),
+    );
     const out = new Int32Array(outer.length * count * inner.length);
     let at = 0;
     for (const o of outer) for (const b of base) for (const i of inner) out[at++] = o + b + i;
@@ -90,11 +122,20 @@ export function planIndex(sizes: readonly number[], indices: readonly (Tensor | 
 
 function offsets(sizes: readonly number[], strides: readonly number[]): Int32Array {
   const own = contiguousStrides(sizes);
-  return Int32Array.from({ length: numelOf(sizes) }, (_, i) => sizes.reduce((sum, size, d) => sum + (Math.floor(i / own[d]!) % size) * strides[d]!, 0));
+  return Int32Array.from({ length: numelOf(sizes) }, (_, i) =>
+    sizes.reduce((sum, size, d) => sum + (Math.floor(i / own[d]!) % size) * strides[d]!, 0),
+  );
 }
 
-function broadcastTo(own: readonly number[], shape: readonly number[], visit: (from: number, to: number) => void): void {
+function broadcastTo(
+  own: readonly number[],
+  shape: readonly number[],
+  visit: (from: number, to: number) => void,
+): void {
   const strides = contiguousStrides(own);
   const lead = shape.length - own.length;
-  offsets(shape, shape.map((_, d) => (d < lead || own[d - lead] === 1 ? 0 : strides[d - lead]!))).forEach((from, to) => visit(from, to));
+  offsets(
+    shape,
+    shape.map((_, d) => (d < lead || own[d - lead] === 1 ? 0 : strides[d - lead]!)),
+  ).forEach((from, to) => visit(from, to));
 }

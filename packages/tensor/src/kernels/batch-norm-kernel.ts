@@ -14,7 +14,10 @@ export function forEachChannel(input: Tensor, visit: (channel: number, i: number
 }
 
 /** Mean and biased variance per channel. */
-export function channelStatistics(input: Tensor, x: Float64Array): { means: Float64Array; variances: Float64Array; count: number } {
+export function channelStatistics(
+  input: Tensor,
+  x: Float64Array,
+): { means: Float64Array; variances: Float64Array; count: number } {
   const channels = input.sizes[1]!;
   const count = x.length / channels;
   const means = new Float64Array(channels);
@@ -25,11 +28,24 @@ export function channelStatistics(input: Tensor, x: Float64Array): { means: Floa
 }
 
 /** (x - mean) · invstd · weight + bias per channel. */
-export function normalizeChannels(out: Tensor, input: Tensor, x: Float64Array, means: ArrayLike<number>, scales: ArrayLike<number>, weight: Tensor | null, bias: Tensor | null): void {
+export function normalizeChannels(
+  out: Tensor,
+  input: Tensor,
+  x: Float64Array,
+  means: ArrayLike<number>,
+  scales: ArrayLike<number>,
+  weight: Tensor | null,
+  bias: Tensor | null,
+): void {
   const w = weight === null ? null : readNumbers(weight);
   const b = bias === null ? null : readNumbers(bias);
   const results = new Float64Array(x.length);
-  forEachChannel(input, (c, i) => (results[i] = (x[i]! - means[c]!) * scales[c]! * (w === null ? 1 : w[c]!) + (b === null ? 0 : b[c]!)));
+  forEachChannel(
+    input,
+    (c, i) =>
+      (results[i] =
+        (x[i]! - means[c]!) * scales[c]! * (w === null ? 1 : w[c]!) + (b === null ? 0 : b[c]!)),
+  );
   writeNumbers(out, results);
 }
 
@@ -45,7 +61,11 @@ export interface BatchNormBackward {
 }
 
 /** Gradients of input, weight and bias. */
-export function batchNormBackward(call: BatchNormBackward): { input: Float64Array; weight: Float64Array; bias: Float64Array } {
+export function batchNormBackward(call: BatchNormBackward): {
+  input: Float64Array;
+  weight: Float64Array;
+  bias: Float64Array;
+} {
   const { input, means, scales, train } = call;
   const g = readNumbers(call.gradOut);
   const x = readNumbers(input);
@@ -62,7 +82,8 @@ export function batchNormBackward(call: BatchNormBackward): { input: Float64Arra
   forEachChannel(input, (c, i) => {
     const factor = scales[c]! * (w === null ? 1 : w[c]!);
     const normal = (x[i]! - means[c]!) * scales[c]!;
-    forInput[i] = factor * (train ? g[i]! - forBias[c]! / count - (normal * forWeight[c]!) / count : g[i]!);
+    forInput[i] =
+      factor * (train ? g[i]! - forBias[c]! / count - (normal * forWeight[c]!) / count : g[i]!);
   });
   return { input: forInput, weight: forWeight, bias: forBias };
 }

@@ -25,7 +25,10 @@ export interface ConvolutionShape {
  * Calls `visit(input, output, weight, count, inputStep)` for each run of `count` taps along the last
  * dimension: input positions advance by `inputStep`, output positions by 1, the weight stays.
  */
-function forEachRun(shape: ConvolutionShape, visit: (input: number, output: number, weight: number, count: number, inputStep: number) => void): void {
+function forEachRun(
+  shape: ConvolutionShape,
+  visit: (input: number, output: number, weight: number, count: number, inputStep: number) => void,
+): void {
   const [id, ih, iw] = toThree(shape.input, 1);
   const [od, oh, ow] = toThree(shape.output, 1);
   const [kd, kh, kw] = toThree(shape.kernel, 1);
@@ -59,7 +62,13 @@ function forEachRun(shape: ConvolutionShape, visit: (input: number, output: numb
             for (let y = 0; y < oh; y++) {
               const iy = y * sh - ph + ty * dh;
               if (iy < 0 || iy >= ih) continue;
-              visit(inBase + (iz * ih + iy) * iw + first * sw + shift, outBase + (z * oh + y) * ow + first, weight, last - first + 1, sw);
+              visit(
+                inBase + (iz * ih + iy) * iw + first * sw + shift,
+                outBase + (z * oh + y) * ow + first,
+                weight,
+                last - first + 1,
+                sw,
+              );
             }
           }
         }
@@ -69,7 +78,12 @@ function forEachRun(shape: ConvolutionShape, visit: (input: number, output: numb
 }
 
 /** Adds the convolution of `input` with `weight` to `output`. */
-export function convolveForward(shape: ConvolutionShape, input: Float64Array, weight: Float64Array, output: Float64Array): void {
+export function convolveForward(
+  shape: ConvolutionShape,
+  input: Float64Array,
+  weight: Float64Array,
+  output: Float64Array,
+): void {
   forEachRun(shape, (i, o, w, count, step) => {
     const factor = weight[w]!;
     for (let j = 0; j < count; j++) output[o + j]! += factor * input[i + j * step]!;
@@ -77,7 +91,12 @@ export function convolveForward(shape: ConvolutionShape, input: Float64Array, we
 }
 
 /** Adds to `input` what reaches it from `output`: the gradient of the input, or a transposed convolution. */
-export function convolveToInput(shape: ConvolutionShape, output: Float64Array, weight: Float64Array, input: Float64Array): void {
+export function convolveToInput(
+  shape: ConvolutionShape,
+  output: Float64Array,
+  weight: Float64Array,
+  input: Float64Array,
+): void {
   forEachRun(shape, (i, o, w, count, step) => {
     const factor = weight[w]!;
     for (let j = 0; j < count; j++) input[i + j * step]! += factor * output[o + j]!;
@@ -85,7 +104,12 @@ export function convolveToInput(shape: ConvolutionShape, output: Float64Array, w
 }
 
 /** Adds to `weight` the products of input and output elements that meet through each tap. */
-export function convolveToWeight(shape: ConvolutionShape, input: Float64Array, output: Float64Array, weight: Float64Array): void {
+export function convolveToWeight(
+  shape: ConvolutionShape,
+  input: Float64Array,
+  output: Float64Array,
+  weight: Float64Array,
+): void {
   forEachRun(shape, (i, o, w, count, step) => {
     let total = 0;
     for (let j = 0; j < count; j++) total += input[i + j * step]! * output[o + j]!;

@@ -7,10 +7,14 @@ import { contiguousStrides, formatSizes } from '../shape.js';
 /** Wraps an index that may be negative. @throws index-out-of-range */
 export function wrapIndex(index: number, size: number, op: string): number {
   if (!(index >= -size && index < size)) {
-    throw new TesseraError('index-out-of-range', `${op}: index ${index} is out of bounds for dimension with size ${size}`, {
-      context: { index, size },
-      hints: [`Indices must lie between ${-size} and ${size - 1}.`],
-    });
+    throw new TesseraError(
+      'index-out-of-range',
+      `${op}: index ${index} is out of bounds for dimension with size ${size}`,
+      {
+        context: { index, size },
+        hints: [`Indices must lie between ${-size} and ${size - 1}.`],
+      },
+    );
   }
   return index < 0 ? index + size : index;
 }
@@ -21,7 +25,14 @@ export function wrapIndex(index: number, size: number, op: string): number {
  *
  * @throws index-out-of-range
  */
-export function forEachIndexed(shape: readonly number[], sizes: readonly number[], dim: number, indices: ArrayLike<number>, op: string, visit: (i: number, target: number) => void): void {
+export function forEachIndexed(
+  shape: readonly number[],
+  sizes: readonly number[],
+  dim: number,
+  indices: ArrayLike<number>,
+  op: string,
+  visit: (i: number, target: number) => void,
+): void {
   if (sizes.length === 0) {
     for (let i = 0; i < indices.length; i++) visit(i, wrapIndex(indices[i]!, 1, op));
     return;
@@ -30,7 +41,8 @@ export function forEachIndexed(shape: readonly number[], sizes: readonly number[
   const coordinate = new Array<number>(shape.length).fill(0);
   for (let i = 0; i < indices.length; i++) {
     let target = wrapIndex(indices[i]!, sizes[dim]!, op) * strides[dim]!;
-    for (let d = 0; d < coordinate.length; d++) if (d !== dim) target += coordinate[d]! * strides[d]!;
+    for (let d = 0; d < coordinate.length; d++)
+      if (d !== dim) target += coordinate[d]! * strides[d]!;
     visit(i, target);
     for (let d = coordinate.length - 1; d >= 0; d--) {
       if (++coordinate[d]! < shape[d]!) break;
@@ -40,16 +52,30 @@ export function forEachIndexed(shape: readonly number[], sizes: readonly number[
 }
 
 /** Refuses an index tensor that is larger than `sizes` in a dim other than `dim`. @throws shape-mismatch */
-export function checkIndexShape(op: string, index: readonly number[], sizes: readonly number[], dim: number | null, what: string): void {
+export function checkIndexShape(
+  op: string,
+  index: readonly number[],
+  sizes: readonly number[],
+  dim: number | null,
+  what: string,
+): void {
   const rank = Math.max(index.length, 1) !== Math.max(sizes.length, 1);
   if (!rank && !index.some((size, i) => i !== dim && size > (sizes[i] ?? 1))) return;
-  throw new TesseraError('shape-mismatch', `${op}: Expected index ${formatSizes(index)} to be no larger than ${what} ${formatSizes(sizes)}${dim === null ? '' : ` apart from dimension ${dim}`}`, {
-    hints: ['The index has the rank of the tensor; use expand() to repeat it.'],
-  });
+  throw new TesseraError(
+    'shape-mismatch',
+    `${op}: Expected index ${formatSizes(index)} to be no larger than ${what} ${formatSizes(sizes)}${dim === null ? '' : ` apart from dimension ${dim}`}`,
+    {
+      hints: ['The index has the rank of the tensor; use expand() to repeat it.'],
+    },
+  );
 }
 
 /** @throws dtype-mismatch unless the index holds integers */
 export function checkIndexType(op: string, dtype: string): void {
   if (dtype === 'int64' || dtype === 'int32') return;
-  throw new TesseraError('dtype-mismatch', `${op}(): Expected dtype int32/int64 for index, got ${dtype}`, { hints: ["Convert it: index.to('int64')."] });
+  throw new TesseraError(
+    'dtype-mismatch',
+    `${op}(): Expected dtype int32/int64 for index, got ${dtype}`,
+    { hints: ["Convert it: index.to('int64')."] },
+  );
 }

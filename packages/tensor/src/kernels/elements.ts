@@ -16,16 +16,53 @@ import { bfloatToNumber, halfToNumber, numberToBfloat, numberToHalf } from './fl
 function reader(dtype: DType, ptr: number): (i: number) => number {
   const heap = cpuHeap();
   switch (dtype) {
-    case 'float32': { const a = heap.f32; const o = ptr >>> 2; return (i) => a[o + i]!; }
-    case 'float64': { const a = heap.f64; const o = ptr / 8; return (i) => a[o + i]!; }
-    case 'int64': { const a = heap.i64; const o = ptr / 8; return (i) => Number(a[o + i]!); }
-    case 'int32': { const a = heap.i32; const o = ptr >>> 2; return (i) => a[o + i]!; }
-    case 'int16': { const a = heap.i16; const o = ptr >>> 1; return (i) => a[o + i]!; }
-    case 'int8': { const a = heap.i8; return (i) => a[ptr + i]!; }
-    case 'uint8': { const a = heap.u8; return (i) => a[ptr + i]!; }
-    case 'bool': { const a = heap.u8; return (i) => (a[ptr + i] === 0 ? 0 : 1); }
-    case 'float16': { const a = heap.u16; const o = ptr >>> 1; return (i) => halfToNumber(a[o + i]!); }
-    case 'bfloat16': { const a = heap.u16; const o = ptr >>> 1; return (i) => bfloatToNumber(a[o + i]!); }
+    case 'float32': {
+      const a = heap.f32;
+      const o = ptr >>> 2;
+      return (i) => a[o + i]!;
+    }
+    case 'float64': {
+      const a = heap.f64;
+      const o = ptr / 8;
+      return (i) => a[o + i]!;
+    }
+    case 'int64': {
+      const a = heap.i64;
+      const o = ptr / 8;
+      return (i) => Number(a[o + i]!);
+    }
+    case 'int32': {
+      const a = heap.i32;
+      const o = ptr >>> 2;
+      return (i) => a[o + i]!;
+    }
+    case 'int16': {
+      const a = heap.i16;
+      const o = ptr >>> 1;
+      return (i) => a[o + i]!;
+    }
+    case 'int8': {
+      const a = heap.i8;
+      return (i) => a[ptr + i]!;
+    }
+    case 'uint8': {
+      const a = heap.u8;
+      return (i) => a[ptr + i]!;
+    }
+    case 'bool': {
+      const a = heap.u8;
+      return (i) => (a[ptr + i] === 0 ? 0 : 1);
+    }
+    case 'float16': {
+      const a = heap.u16;
+      const o = ptr >>> 1;
+      return (i) => halfToNumber(a[o + i]!);
+    }
+    case 'bfloat16': {
+      const a = heap.u16;
+      const o = ptr >>> 1;
+      return (i) => bfloatToNumber(a[o + i]!);
+    }
   }
 }
 
@@ -39,16 +76,73 @@ function toBigInt(value: number): bigint {
 function writer(dtype: DType, ptr: number): (i: number, value: number) => void {
   const heap = cpuHeap();
   switch (dtype) {
-    case 'float32': { const a = heap.f32; const o = ptr >>> 2; return (i, v) => { a[o + i] = v; }; }
-    case 'float64': { const a = heap.f64; const o = ptr / 8; return (i, v) => { a[o + i] = v; }; }
-    case 'int64': { const a = heap.i64; const o = ptr / 8; return (i, v) => { a[o + i] = toBigInt(v); }; }
-    case 'int32': { const a = heap.i32; const o = ptr >>> 2; return (i, v) => { a[o + i] = v; }; }
-    case 'int16': { const a = heap.i16; const o = ptr >>> 1; return (i, v) => { a[o + i] = v; }; }
-    case 'int8': { const a = heap.i8; return (i, v) => { a[ptr + i] = v; }; }
-    case 'uint8': { const a = heap.u8; return (i, v) => { a[ptr + i] = v; }; }
-    case 'bool': { const a = heap.u8; return (i, v) => { a[ptr + i] = v !== 0 ? 1 : 0; }; }
-    case 'float16': { const a = heap.u16; const o = ptr >>> 1; return (i, v) => { a[o + i] = numberToHalf(v); }; }
-    case 'bfloat16': { const a = heap.u16; const o = ptr >>> 1; return (i, v) => { a[o + i] = numberToBfloat(v); }; }
+    case 'float32': {
+      const a = heap.f32;
+      const o = ptr >>> 2;
+      return (i, v) => {
+        a[o + i] = v;
+      };
+    }
+    case 'float64': {
+      const a = heap.f64;
+      const o = ptr / 8;
+      return (i, v) => {
+        a[o + i] = v;
+      };
+    }
+    case 'int64': {
+      const a = heap.i64;
+      const o = ptr / 8;
+      return (i, v) => {
+        a[o + i] = toBigInt(v);
+      };
+    }
+    case 'int32': {
+      const a = heap.i32;
+      const o = ptr >>> 2;
+      return (i, v) => {
+        a[o + i] = v;
+      };
+    }
+    case 'int16': {
+      const a = heap.i16;
+      const o = ptr >>> 1;
+      return (i, v) => {
+        a[o + i] = v;
+      };
+    }
+    case 'int8': {
+      const a = heap.i8;
+      return (i, v) => {
+        a[ptr + i] = v;
+      };
+    }
+    case 'uint8': {
+      const a = heap.u8;
+      return (i, v) => {
+        a[ptr + i] = v;
+      };
+    }
+    case 'bool': {
+      const a = heap.u8;
+      return (i, v) => {
+        a[ptr + i] = v !== 0 ? 1 : 0;
+      };
+    }
+    case 'float16': {
+      const a = heap.u16;
+      const o = ptr >>> 1;
+      return (i, v) => {
+        a[o + i] = numberToHalf(v);
+      };
+    }
+    case 'bfloat16': {
+      const a = heap.u16;
+      const o = ptr >>> 1;
+      return (i, v) => {
+        a[o + i] = numberToBfloat(v);
+      };
+    }
   }
 }
 
@@ -57,20 +151,36 @@ const scratch = new Int32Array(1);
 /** A number as an element of a dtype holds it: rounded, or wrapped. */
 export function roundTo(dtype: DType, value: number): number {
   switch (dtype) {
-    case 'float64': return value;
-    case 'float32': return Math.fround(value);
-    case 'float16': return halfToNumber(numberToHalf(value));
-    case 'bfloat16': return bfloatToNumber(numberToBfloat(value));
-    case 'bool': return value !== 0 ? 1 : 0;
-    case 'int64': return Math.trunc(value);
+    case 'float64':
+      return value;
+    case 'float32':
+      return Math.fround(value);
+    case 'float16':
+      return halfToNumber(numberToHalf(value));
+    case 'bfloat16':
+      return bfloatToNumber(numberToBfloat(value));
+    case 'bool':
+      return value !== 0 ? 1 : 0;
+    case 'int64':
+      return Math.trunc(value);
     default:
       scratch[0] = value;
-      return dtype === 'int32' ? scratch[0]! : dtype === 'int16' ? (scratch[0]! << 16) >> 16 : dtype === 'int8' ? (scratch[0]! << 24) >> 24 : scratch[0]! & 255;
+      return dtype === 'int32'
+        ? scratch[0]!
+        : dtype === 'int16'
+          ? (scratch[0]! << 16) >> 16
+          : dtype === 'int8'
+            ? (scratch[0]! << 24) >> 24
+            : scratch[0]! & 255;
   }
 }
 
 /** Calls `visit(logicalIndex, elementOffset)` for every element of a layout, in row-major order. */
-export function forEachOffset(sizes: readonly number[], strides: readonly number[], visit: (logical: number, offset: number) => void): void {
+export function forEachOffset(
+  sizes: readonly number[],
+  strides: readonly number[],
+  visit: (logical: number, offset: number) => void,
+): void {
   const numel = numelOf(sizes);
   if (numel === 0) return;
   const ndim = sizes.length;
@@ -92,25 +202,42 @@ function address(tensor: TensorBase, what: string): number {
   const storage = tensor.storage;
   storage.assertReadable(what);
   if (storage.device !== 'cpu') {
-    throw new TesseraError('data-async-only', `${what}: the values of a tensor on device '${storage.device}' can only be read asynchronously, so an operation that needs them now cannot run there.`, {
-      hints: ["Copy the values to the CPU first: await download(x)."],
-    });
+    throw new TesseraError(
+      'data-async-only',
+      `${what}: the values of a tensor on device '${storage.device}' can only be read asynchronously, so an operation that needs them now cannot run there.`,
+      {
+        hints: ['Copy the values to the CPU first: await download(x).'],
+      },
+    );
   }
   return storage.ptr + tensor.storageOffset * itemBytes(tensor.dtype);
 }
 
 function itemBytes(dtype: DType): number {
-  return dtype === 'float64' || dtype === 'int64' ? 8 : dtype === 'float32' || dtype === 'int32' ? 4 : dtype === 'bool' || dtype === 'int8' || dtype === 'uint8' ? 1 : 2;
+  return dtype === 'float64' || dtype === 'int64'
+    ? 8
+    : dtype === 'float32' || dtype === 'int32'
+      ? 4
+      : dtype === 'bool' || dtype === 'int8' || dtype === 'uint8'
+        ? 1
+        : 2;
 }
 
 /** Elements in row-major order, broadcast to `sizes` if given. @throws use-after-dispose, fake-data-access, data-async-only */
-export function readNumbers(tensor: TensorBase, sizes: readonly number[] = tensor.sizes): Float64Array {
+export function readNumbers(
+  tensor: TensorBase,
+  sizes: readonly number[] = tensor.sizes,
+): Float64Array {
   const out = new Float64Array(numelOf(sizes));
   if (out.length === 0) return out;
   const read = reader(tensor.dtype, address(tensor, 'reading values'));
-  const strides = sizes === tensor.sizes ? tensor.strides : expandStrides(tensor.sizes, tensor.strides, sizes);
+  const strides =
+    sizes === tensor.sizes ? tensor.strides : expandStrides(tensor.sizes, tensor.strides, sizes);
   if (isContiguous(sizes, strides)) for (let i = 0; i < out.length; i++) out[i] = read(i);
-  else forEachOffset(sizes, strides, (i, offset) => { out[i] = read(offset); });
+  else
+    forEachOffset(sizes, strides, (i, offset) => {
+      out[i] = read(offset);
+    });
   return out;
 }
 
@@ -118,6 +245,7 @@ export function readNumbers(tensor: TensorBase, sizes: readonly number[] = tenso
 export function writeNumbers(tensor: TensorBase, values: ArrayLike<number>): void {
   if (values.length === 0) return;
   const write = writer(tensor.dtype, address(tensor, 'writing values'));
-  if (isContiguous(tensor.sizes, tensor.strides)) for (let i = 0; i < values.length; i++) write(i, values[i]!);
+  if (isContiguous(tensor.sizes, tensor.strides))
+    for (let i = 0; i < values.length; i++) write(i, values[i]!);
   else forEachOffset(tensor.sizes, tensor.strides, (i, offset) => write(offset, values[i]!));
 }

@@ -24,7 +24,12 @@ export function numberToHalf(value: number): number {
   if (magnitude < 2 ** -14) return sign | roundHalfEven(magnitude * 2 ** 24);
   const exponent = Math.floor(Math.log2(magnitude));
   // log2 may be off by one next to a power of two.
-  const e = magnitude < 2 ** exponent ? exponent - 1 : magnitude >= 2 ** (exponent + 1) ? exponent + 1 : exponent;
+  const e =
+    magnitude < 2 ** exponent
+      ? exponent - 1
+      : magnitude >= 2 ** (exponent + 1)
+        ? exponent + 1
+        : exponent;
   const mantissa = roundHalfEven((magnitude / 2 ** e - 1) * 1024);
   return sign | (((e + 15) << 10) + mantissa);
 }

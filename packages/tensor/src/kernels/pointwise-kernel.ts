@@ -37,7 +37,9 @@ const DEFAULT_OPERANDS = ['self', 'other'];
 
 /** The operands of a call, in order, without absent ones. */
 export function operandsOf(args: NamedArgs, names: readonly string[]): Operand[] {
-  return names.map((name) => args[name] as Operand | null | undefined).filter((value): value is Operand => value !== null && value !== undefined);
+  return names
+    .map((name) => args[name] as Operand | null | undefined)
+    .filter((value): value is Operand => value !== null && value !== undefined);
 }
 
 /** Numeric value of a number-like operand; a lifted scalar gives its hint (only fakes are traced with those). */
@@ -46,10 +48,25 @@ export function scalarValue(value: ScalarLike): number {
 }
 
 /** Shape, stride and dtype of a pointwise result of given operands. @throws shape-mismatch */
-export function metaOfOperands(operands: readonly Operand[], dtype: DType, name: string): TensorMeta {
+export function metaOfOperands(
+  operands: readonly Operand[],
+  dtype: DType,
+  name: string,
+): TensorMeta {
   const tensors = operands.filter((operand): operand is Tensor => isTensor(operand));
-  const sizes = tensors.length === 1 ? tensors[0]!.sizes : broadcastShapes(tensors.map((t) => t.sizes), name);
-  return { sizes, strides: pointwiseStrides(sizes, tensors, tensors.length < operands.length), dtype, device: tensors[0]!.device };
+  const sizes =
+    tensors.length === 1
+      ? tensors[0]!.sizes
+      : broadcastShapes(
+          tensors.map((t) => t.sizes),
+          name,
+        );
+  return {
+    sizes,
+    strides: pointwiseStrides(sizes, tensors, tensors.length < operands.length),
+    dtype,
+    device: tensors[0]!.device,
+  };
 }
 
 /** Shape, stride and dtype of a pointwise op. @throws shape-mismatch */
@@ -60,7 +77,14 @@ export function pointwiseMeta(options: PointwiseOptions = {}): (args: NamedArgs)
     const operands = operandsOf(args, names);
     const promoted = resultType(operands);
     const first = operands[0]!;
-    const dtype: DType = rule === 'bool' ? 'bool' : rule === 'float' ? toFloating(promoted) : rule === 'self' && isTensor(first) ? first.dtype : promoted;
+    const dtype: DType =
+      rule === 'bool'
+        ? 'bool'
+        : rule === 'float'
+          ? toFloating(promoted)
+          : rule === 'self' && isTensor(first)
+            ? first.dtype
+            : promoted;
     return metaOfOperands(operands, dtype, options.name ?? 'pointwise');
   };
 }
@@ -69,14 +93,24 @@ export function pointwiseMeta(options: PointwiseOptions = {}): (args: NamedArgs)
  * Reference kernel: `fn` on the operands' elements in double precision, in operand order. Numbers take
  * part as the dtype that the op computes in.
  */
-export function pointwiseKernel(fn: (...values: number[]) => number, options: PointwiseOptions = {}): NonNullable<OpRecord['kernel']> {
+export function pointwiseKernel(
+  fn: (...values: number[]) => number,
+  options: PointwiseOptions = {},
+): NonNullable<OpRecord['kernel']> {
   const names = options.operands ?? DEFAULT_OPERANDS;
   return (args, outs) => {
     const out = outs[0]!;
     const operands = operandsOf(args, names);
     const promoted = resultType(operands);
-    const computed = DTYPES[promoted].category !== 'floating' && DTYPES[out.dtype].category === 'floating' ? out.dtype : promoted;
-    const columns = operands.map((operand) => (isTensor(operand) ? readNumbers(operand, out.sizes) : roundTo(computed, scalarValue(operand as ScalarLike))));
+    const computed =
+      DTYPES[promoted].category !== 'floating' && DTYPES[out.dtype].category === 'floating'
+        ? out.dtype
+        : promoted;
+    const columns = operands.map((operand) =>
+      isTensor(operand)
+        ? readNumbers(operand, out.sizes)
+        : roundTo(computed, scalarValue(operand as ScalarLike)),
+    );
     const n = numelOf(out.sizes);
     const values = new Float64Array(n);
     const call = new Array<number>(columns.length);
@@ -100,7 +134,10 @@ export interface PointwiseRecord extends PointwiseOptions {
 }
 
 /** The record of a pointwise op whose kernel reads its operands only. */
-export function pointwise(fn: (...values: number[]) => number, options: PointwiseRecord = {}): OpRecord {
+export function pointwise(
+  fn: (...values: number[]) => number,
+  options: PointwiseRecord = {},
+): OpRecord {
   return {
     tags: options.vjp === undefined ? ['pointwise', 'non-differentiable'] : ['pointwise'],
     meta: pointwiseMeta(options),
@@ -119,6 +156,12 @@ export function unary(fn: (value: number) => number, options: PointwiseRecord = 
 /**
  * The record of a pointwise op whose function needs other arguments: `fnOf` makes it once per call.
  */
-export function pointwiseWith(fnOf: (args: NamedArgs) => (...values: number[]) => number, options: PointwiseRecord = {}): OpRecord {
-  return { ...pointwise(() => 0, options), kernel: (args, outs) => pointwiseKernel(fnOf(args), options)(args, outs) };
+export function pointwiseWith(
+  fnOf: (args: NamedArgs) => (...values: number[]) => number,
+  options: PointwiseRecord = {},
+): OpRecord {
+  return {
+    ...pointwise(() => 0, options),
+    kernel: (args, outs) => pointwiseKernel(fnOf(args), options)(args, outs),
+  };
 }

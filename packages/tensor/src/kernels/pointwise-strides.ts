@@ -15,7 +15,14 @@ export interface OperandLayout {
 
 /** Strides of channels-last (NHWC or NDHWC) order. */
 export function channelsLastStrides(sizes: readonly number[]): number[] {
-  const order = [1, ...sizes.map((_, i) => i).slice(2).reverse(), 0];
+  const order = [
+    1,
+    ...sizes
+      .map((_, i) => i)
+      .slice(2)
+      .reverse(),
+    0,
+  ];
   const out = new Array<number>(sizes.length);
   let step = 1;
   for (const dim of order) {
@@ -38,7 +45,12 @@ export function isChannelsLast(sizes: readonly number[], strides: readonly numbe
 }
 
 /** Whether dim `a` belongs outside dim `b`: 1 yes, -1 no, 0 undecided by these operands. */
-function compareDims(a: number, b: number, sizes: readonly number[], columns: readonly (readonly number[])[]): number {
+function compareDims(
+  a: number,
+  b: number,
+  sizes: readonly number[],
+  columns: readonly (readonly number[])[],
+): number {
   for (const strides of columns) {
     const sa = strides[a]!;
     const sb = strides[b]!;
@@ -81,7 +93,9 @@ function stridesInOrder(sizes: readonly number[], order: readonly number[]): num
 /** Strides of an operand as part of a broadcast result of shape `sizes`. */
 function broadcastColumn(operand: OperandLayout, sizes: readonly number[]): number[] {
   const lead = sizes.length - operand.sizes.length;
-  return sizes.map((size, i) => (i < lead || (operand.sizes[i - lead] === 1 && size !== 1) ? 0 : operand.strides[i - lead]!));
+  return sizes.map((size, i) =>
+    i < lead || (operand.sizes[i - lead] === 1 && size !== 1) ? 0 : operand.strides[i - lead]!,
+  );
 }
 
 /**
@@ -89,14 +103,31 @@ function broadcastColumn(operand: OperandLayout, sizes: readonly number[]): numb
  *
  * @param withNumbers whether some operand is a number: a 0-d operand, which takes part in no layout
  */
-export function pointwiseStrides(sizes: readonly number[], operands: readonly OperandLayout[], withNumbers = false): number[] {
+export function pointwiseStrides(
+  sizes: readonly number[],
+  operands: readonly OperandLayout[],
+  withNumbers = false,
+): number[] {
   if (!withNumbers && operands.every((operand) => sameNumbers(operand.sizes, sizes))) {
-    if (operands.every((operand) => isContiguous(operand.sizes, operand.strides))) return contiguousStrides(sizes);
-    if (operands.every((operand) => isChannelsLast(operand.sizes, operand.strides))) return channelsLastStrides(sizes);
+    if (operands.every((operand) => isContiguous(operand.sizes, operand.strides)))
+      return contiguousStrides(sizes);
+    if (operands.every((operand) => isChannelsLast(operand.sizes, operand.strides)))
+      return channelsLastStrides(sizes);
     const first = operands[0]!.strides;
-    if (operands.every((operand) => isDense(operand.sizes, operand.strides) && sameNumbers(operand.strides, first))) return [...first];
+    if (
+      operands.every(
+        (operand) => isDense(operand.sizes, operand.strides) && sameNumbers(operand.strides, first),
+      )
+    )
+      return [...first];
   }
-  return stridesInOrder(sizes, dimOrder(sizes, operands.map((operand) => broadcastColumn(operand, sizes))));
+  return stridesInOrder(
+    sizes,
+    dimOrder(
+      sizes,
+      operands.map((operand) => broadcastColumn(operand, sizes)),
+    ),
+  );
 }
 
 /** Strides of a copy that keeps the layout of a tensor: its own if dense, else dense in the same order. */

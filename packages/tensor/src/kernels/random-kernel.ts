@@ -32,7 +32,10 @@ export function drawNormal(): Draw {
 
 /** Writes a number per element. */
 export function fillWith(out: Tensor, draw: Draw): void {
-  writeNumbers(out, Float64Array.from({ length: out.numel }, (_, i) => draw(i)));
+  writeNumbers(
+    out,
+    Float64Array.from({ length: out.numel }, (_, i) => draw(i)),
+  );
 }
 
 /** Kernel of uniform numbers in [0, 1). */

@@ -15,13 +15,21 @@ export function reduceDims(args: NamedArgs, op: string): number[] {
 }
 
 /** Shape of a reduction's result. */
-export function reducedMeta(self: Tensor, dims: readonly number[], keepdim: boolean, dtype: DType): TensorMeta {
+export function reducedMeta(
+  self: Tensor,
+  dims: readonly number[],
+  keepdim: boolean,
+  dtype: DType,
+): TensorMeta {
   const sizes = reducedSizes(self.sizes, dims, keepdim);
   return { sizes, strides: contiguousStrides(sizes), dtype, device: self.device };
 }
 
 /** Meta rule of a reduction over `dim` (all if null or absent), with `dtype` from the input's. */
-export function reduceMeta(op: string, dtypeOf: (self: Tensor, args: NamedArgs) => DType): (args: NamedArgs) => TensorMeta {
+export function reduceMeta(
+  op: string,
+  dtypeOf: (self: Tensor, args: NamedArgs) => DType,
+): (args: NamedArgs) => TensorMeta {
   return (args) => {
     const self = args.self as Tensor;
     return reducedMeta(self, reduceDims(args, op), args.keepdim === true, dtypeOf(self, args));
@@ -60,7 +68,11 @@ export function rowLayout(sizes: readonly number[], dims: readonly number[]): Ro
 }
 
 /** Calls `row(values, position)` for each output element, in row-major order, with the elements it reduces. */
-export function reduceRows(self: Tensor, dims: readonly number[], row: (values: Float64Array, position: number) => void): void {
+export function reduceRows(
+  self: Tensor,
+  dims: readonly number[],
+  row: (values: Float64Array, position: number) => void,
+): void {
   const { within, starts } = rowLayout(self.sizes, dims);
   const values = readNumbers(self);
   const buffer = new Float64Array(within.length);
@@ -72,7 +84,10 @@ export function reduceRows(self: Tensor, dims: readonly number[], row: (values: 
 }
 
 /** Reference kernel of a reduction to one value. */
-export function reduceKernel(op: string, fn: (values: Float64Array, args: NamedArgs) => number): (args: NamedArgs, outs: readonly Tensor[]) => void {
+export function reduceKernel(
+  op: string,
+  fn: (values: Float64Array, args: NamedArgs) => number,
+): (args: NamedArgs, outs: readonly Tensor[]) => void {
   return (args, outs) => {
     const out = outs[0]!;
     const results = new Float64Array(numelOf(out.sizes));
@@ -87,7 +102,12 @@ export function reduceKernel(op: string, fn: (values: Float64Array, args: NamedA
  * Rewrites each row along `dim`: `row(values, results)` fills `results[j]` for output `j`, all of the
  * row's length. For softmax, scans and sorts.
  */
-export function mapRows(self: Tensor, dim: number, outs: readonly Tensor[], row: (values: Float64Array, results: readonly Float64Array[]) => void): void {
+export function mapRows(
+  self: Tensor,
+  dim: number,
+  outs: readonly Tensor[],
+  row: (values: Float64Array, results: readonly Float64Array[]) => void,
+): void {
   const { within, starts } = rowLayout(self.sizes, self.ndim === 0 ? [] : [dim]);
   const values = readNumbers(self);
   const results = outs.map(() => new Float64Array(values.length));
@@ -96,7 +116,8 @@ export function mapRows(self: Tensor, dim: number, outs: readonly Tensor[], row:
   for (const start of starts) {
     for (let i = 0; i < within.length; i++) buffer[i] = values[start + within[i]!]!;
     row(buffer, rows);
-    for (let o = 0; o < outs.length; o++) for (let i = 0; i < within.length; i++) results[o]![start + within[i]!] = rows[o]![i]!;
+    for (let o = 0; o < outs.length; o++)
+      for (let i = 0; i < within.length; i++) results[o]![start + within[i]!] = rows[o]![i]!;
   }
   outs.forEach((out, o) => writeNumbers(out, results[o]!));
 }

@@ -5,7 +5,14 @@ import { TesseraError } from '@tessera/shared';
 import { formatSizes } from '../shape.js';
 
 /** Length of a windowed dimension: in + 2·pad covered by windows of dilation·(kernel-1)+1, every stride. */
-export function windowCount(size: number, kernel: number, stride: number, padding: number, dilation: number, ceil = false): number {
+export function windowCount(
+  size: number,
+  kernel: number,
+  stride: number,
+  padding: number,
+  dilation: number,
+  ceil = false,
+): number {
   const span = size + 2 * padding - dilation * (kernel - 1) - 1;
   const count = (ceil ? Math.ceil(span / stride) : Math.floor(span / stride)) + 1;
   // The last window must start inside the input or its left padding.
@@ -13,11 +20,20 @@ export function windowCount(size: number, kernel: number, stride: number, paddin
 }
 
 /** A per-dimension parameter: one number stands for all. @throws invalid-argument */
-export function perDimension(op: string, name: string, value: number | readonly number[], rank: number): readonly number[] {
+export function perDimension(
+  op: string,
+  name: string,
+  value: number | readonly number[],
+  rank: number,
+): readonly number[] {
   const list = typeof value === 'number' ? [value] : value;
   if (list.length === rank) return list;
   if (list.length === 1) return Array<number>(rank).fill(list[0]!);
-  throw new TesseraError('invalid-argument', `${op}: ${name} must be a number or ${rank} numbers, not ${formatSizes(list)}`, { hints: [`Give one ${name} per spatial dimension.`] });
+  throw new TesseraError(
+    'invalid-argument',
+    `${op}: ${name} must be a number or ${rank} numbers, not ${formatSizes(list)}`,
+    { hints: [`Give one ${name} per spatial dimension.`] },
+  );
 }
 
 /** Lists padded in front to three spatial dimensions. */

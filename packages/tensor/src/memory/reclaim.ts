@@ -37,11 +37,6 @@ let forceCollection: (() => void) | null | undefined;
 
 const registry = new FinalizationRegistry<Allocation>((allocation) => freeAllocation(allocation));
 
-/** Gives the reclaimer a way to run a full collection synchronously (see `node-gc.ts`). */
-export function setForceCollection(fn: (() => void) | null): void {
-  forceCollection = fn;
-}
-
 /** Starts watching a storage's memory. */
 export function trackAllocation(storage: Storage): Allocation {
   const allocation: Allocation = {

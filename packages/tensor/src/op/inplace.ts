@@ -10,7 +10,10 @@ import { type OpOverload, defineOp } from './op-overload.js';
  *
  * @param overload overload name, where PyTorch's differs from the functional one's
  */
-export function defineInplace(functional: OpOverload, overload: string = functional.schema.overload): OpOverload {
+export function defineInplace(
+  functional: OpOverload,
+  overload: string = functional.schema.overload,
+): OpOverload {
   const { namespace, name, text } = functional.schema;
   const suffix = overload === 'default' ? '' : `.${overload}`;
   const args = text.slice(text.indexOf('(') + 1, text.lastIndexOf(')', text.lastIndexOf('->')));
@@ -22,4 +25,6 @@ export function defineInplace(functional: OpOverload, overload: string = functio
 }
 
 /** Type of the in-place form of an operator function. */
-export type InplaceOf<F> = F extends (self: infer S, ...rest: infer R) => unknown ? (self: S, ...rest: R) => Tensor : never;
+export type InplaceOf<F> = F extends (self: infer S, ...rest: infer R) => unknown
+  ? (self: S, ...rest: R) => Tensor
+  : never;

@@ -6,8 +6,20 @@ import { callOp } from '../dispatch/dispatcher.js';
 import { type OpOverload, defineOp } from './op-overload.js';
 
 /** The overload for numbers, in terms of the one for tensors, functional and in place. */
-export function defineScalarOverload(name: string, op: OpOverload, inplace: OpOverload, tail = ''): void {
-  const decomposed = (target: OpOverload) => (args: Record<string, unknown>): unknown => callOp(target, tail === '' ? [args.self, args.other] : [args.self, args.other, args.alpha]);
-  defineOp(`aten::${name}.Scalar(Tensor self, Scalar other${tail}) -> Tensor`, { decompose: decomposed(op) });
-  defineOp(`aten::${name}_.Scalar(Tensor(a!) self, Scalar other${tail}) -> Tensor(a!)`, { decompose: decomposed(inplace) });
+export function defineScalarOverload(
+  name: string,
+  op: OpOverload,
+  inplace: OpOverload,
+  tail = '',
+): void {
+  const decomposed =
+    (target: OpOverload) =>
+    (args: Record<string, unknown>): unknown =>
+      callOp(target, tail === '' ? [args.self, args.other] : [args.self, args.other, args.alpha]);
+  defineOp(`aten::${name}.Scalar(Tensor self, Scalar other${tail}) -> Tensor`, {
+    decompose: decomposed(op),
+  });
+  defineOp(`aten::${name}_.Scalar(Tensor(a!) self, Scalar other${tail}) -> Tensor(a!)`, {
+    decompose: decomposed(inplace),
+  });
 }

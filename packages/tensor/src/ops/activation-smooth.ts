@@ -25,7 +25,9 @@ const K = Math.sqrt(2 / Math.PI);
 const C = 0.044715;
 
 function geluOf(x: number, approximate: string): number {
-  return approximate === 'tanh' ? 0.5 * x * (1 + Math.tanh(K * (x + C * x ** 3))) : 0.5 * x * (1 + erfOf(x * Math.SQRT1_2));
+  return approximate === 'tanh'
+    ? 0.5 * x * (1 + Math.tanh(K * (x + C * x ** 3)))
+    : 0.5 * x * (1 + erfOf(x * Math.SQRT1_2));
 }
 
 function geluDerivative(x: number, approximate: string): number {
@@ -33,24 +35,47 @@ function geluDerivative(x: number, approximate: string): number {
     const t = Math.tanh(K * (x + C * x ** 3));
     return 0.5 * (1 + t) + 0.5 * x * (1 - t * t) * K * (1 + 3 * C * x * x);
   }
-  return 0.5 * (1 + erfOf(x * Math.SQRT1_2)) + (x * Math.exp(-0.5 * x * x)) / Math.sqrt(2 * Math.PI);
+  return (
+    0.5 * (1 + erfOf(x * Math.SQRT1_2)) + (x * Math.exp(-0.5 * x * x)) / Math.sqrt(2 * Math.PI)
+  );
 }
 
-const geluOp = defineOp('aten::gelu(Tensor self, *, str approximate="none") -> Tensor', pointwiseWith(({ approximate }) => (x) => geluOf(x!, approximate as string), {
-  operands: ['self'], saved: ['self'],
-  vjp: ({ self, approximate }, { grad }) => ({ self: () => geluBackward(grad, self as Tensor, approximate as string) }),
-}));
+const geluOp = defineOp(
+  'aten::gelu(Tensor self, *, str approximate="none") -> Tensor',
+  pointwiseWith(
+    ({ approximate }) =>
+      (x) =>
+        geluOf(x!, approximate as string),
+    {
+      operands: ['self'],
+      saved: ['self'],
+      vjp: ({ self, approximate }, { grad }) => ({
+        self: () => geluBackward(grad, self as Tensor, approximate as string),
+      }),
+    },
+  ),
+);
 const geluInplace = defineInplace(geluOp);
-const geluBackwardOp = defineOp('aten::gelu_backward(Tensor grad_output, Tensor self, *, str approximate="none") -> Tensor', pointwiseWith(
-  ({ approximate }) => (grad, x) => grad! * geluDerivative(x!, approximate as string),
-  {
-    operands: ['grad_output', 'self'], saved: ['grad_output', 'self'],
-    vjp: ({ grad_output, self, approximate }, { grad }) => ({
-      grad_output: () => geluBackward(grad, self as Tensor, approximate as string),
-      self: () => mul(mul(grad, grad_output as Tensor), geluSecondDerivative(self as Tensor, approximate as string)),
-    }),
-  },
-));
+const geluBackwardOp = defineOp(
+  'aten::gelu_backward(Tensor grad_output, Tensor self, *, str approximate="none") -> Tensor',
+  pointwiseWith(
+    ({ approximate }) =>
+      (grad, x) =>
+        grad! * geluDerivative(x!, approximate as string),
+    {
+      operands: ['grad_output', 'self'],
+      saved: ['grad_output', 'self'],
+      vjp: ({ grad_output, self, approximate }, { grad }) => ({
+        grad_output: () => geluBackward(grad, self as Tensor, approximate as string),
+        self: () =>
+          mul(
+            mul(grad, grad_output as Tensor),
+            geluSecondDerivative(self as Tensor, approximate as string),
+          ),
+      }),
+    },
+  ),
+);
 
 function geluBackward(grad: Tensor, self: Tensor, approximate: string): Tensor {
   return callOp(geluBackwardOp, [grad, self, approximate]) as Tensor;
@@ -58,16 +83,22 @@ function geluBackward(grad: Tensor, self: Tensor, approximate: string): Tensor {
 
 function geluSecondDerivative(x: Tensor, approximate: string): Tensor {
   const square = mul(x, x);
-  if (approximate !== 'tanh') return mul(mul(exp(mul(square, -0.5)), rsub(square, 2)), 1 / Math.sqrt(2 * Math.PI));
+  if (approximate !== 'tanh')
+    return mul(mul(exp(mul(square, -0.5)), rsub(square, 2)), 1 / Math.sqrt(2 * Math.PI));
   const t = tanh(mul(add(x, mul(mul(square, x), C)), K));
   const first = mul(add(mul(square, 3 * C), 1), K);
   const bend = sub(mul(x, 6 * K * C), mul(mul(t, mul(first, first)), 2));
   return mul(rsub(mul(t, t), 1), add(first, mul(mul(x, bend), 0.5)));
 }
 
-const siluOp = defineOp('aten::silu(Tensor self) -> Tensor', unary((x) => x * logistic(x), {
-  result: 'float', saved: ['self'], vjp: ({ self }, { grad }) => ({ self: () => siluGradient(grad, self as Tensor) }),
-}));
+const siluOp = defineOp(
+  'aten::silu(Tensor self) -> Tensor',
+  unary((x) => x * logistic(x), {
+    result: 'float',
+    saved: ['self'],
+    vjp: ({ self }, { grad }) => ({ self: () => siluGradient(grad, self as Tensor) }),
+  }),
+);
 defineOp('aten::silu_backward(Tensor grad_output, Tensor self) -> Tensor', {
   decompose: ({ grad_output, self }) => siluGradient(grad_output as Tensor, self as Tensor),
 });
@@ -77,49 +108,77 @@ function siluGradient(grad: Tensor, x: Tensor): Tensor {
   return mul(grad, mul(s, add(mul(x, rsub(s, 1)), 1)));
 }
 
-const softplusOp = defineOp('aten::softplus(Tensor self, Scalar beta=1, Scalar threshold=20) -> Tensor', pointwiseWith(
-  ({ beta, threshold }) => ((b, limit) => (x) => (x * b > limit ? x : Math.log1p(Math.exp(x * b)) / b))(scalarValue(beta as ScalarLike), scalarValue(threshold as ScalarLike)),
-  {
-    operands: ['self'], saved: ['self'],
-    vjp: ({ self, beta, threshold }, { grad }) => ({
-      self: () => {
-        const scaled = mul(self as Tensor, beta as ScalarLike);
-        return where(gt(scaled, threshold as ScalarLike), grad, mul(grad, sigmoid(scaled)));
-      },
-    }),
-  },
-));
+const softplusOp = defineOp(
+  'aten::softplus(Tensor self, Scalar beta=1, Scalar threshold=20) -> Tensor',
+  pointwiseWith(
+    ({ beta, threshold }) =>
+      ((b, limit) => (x) => (x * b > limit ? x : Math.log1p(Math.exp(x * b)) / b))(
+        scalarValue(beta as ScalarLike),
+        scalarValue(threshold as ScalarLike),
+      ),
+    {
+      operands: ['self'],
+      saved: ['self'],
+      vjp: ({ self, beta, threshold }, { grad }) => ({
+        self: () => {
+          const scaled = mul(self as Tensor, beta as ScalarLike);
+          return where(gt(scaled, threshold as ScalarLike), grad, mul(grad, sigmoid(scaled)));
+        },
+      }),
+    },
+  ),
+);
 
-const eluOp = defineOp('aten::elu(Tensor self, Scalar alpha=1, Scalar scale=1, Scalar input_scale=1) -> Tensor', pointwiseWith(
-  (args) => {
-    const [alpha, scale, inputScale] = [args.alpha, args.scale, args.input_scale].map((value) => scalarValue(value as ScalarLike)) as [number, number, number];
-    return (x) => (x! > 0 ? x! * scale : Math.expm1(x! * inputScale) * alpha * scale);
-  },
-  {
-    operands: ['self'], saved: ['self'],
-    vjp: ({ self, alpha, scale, input_scale }, { grad }) => ({
-      self: () => {
-        const scaled = mul(grad, scale as ScalarLike);
-        const slope = mul(mul(exp(mul(self as Tensor, input_scale as ScalarLike)), alpha as ScalarLike), input_scale as ScalarLike);
-        return where(gt(self as Tensor, 0), scaled, mul(scaled, slope));
-      },
-    }),
-  },
-));
+const eluOp = defineOp(
+  'aten::elu(Tensor self, Scalar alpha=1, Scalar scale=1, Scalar input_scale=1) -> Tensor',
+  pointwiseWith(
+    (args) => {
+      const [alpha, scale, inputScale] = [args.alpha, args.scale, args.input_scale].map((value) =>
+        scalarValue(value as ScalarLike),
+      ) as [number, number, number];
+      return (x) => (x! > 0 ? x! * scale : Math.expm1(x! * inputScale) * alpha * scale);
+    },
+    {
+      operands: ['self'],
+      saved: ['self'],
+      vjp: ({ self, alpha, scale, input_scale }, { grad }) => ({
+        self: () => {
+          const scaled = mul(grad, scale as ScalarLike);
+          const slope = mul(
+            mul(exp(mul(self as Tensor, input_scale as ScalarLike)), alpha as ScalarLike),
+            input_scale as ScalarLike,
+          );
+          return where(gt(self as Tensor, 0), scaled, mul(scaled, slope));
+        },
+      }),
+    },
+  ),
+);
 const eluInplace = defineInplace(eluOp);
 
-const mishOp = defineOp('aten::mish(Tensor self) -> Tensor', unary((x) => x * Math.tanh(Math.log1p(Math.exp(x))), {
-  result: 'float', saved: ['self'],
-  vjp: ({ self }, { grad }) => ({
-    self: () => {
-      const t = tanh(softplus(self as Tensor));
-      return mul(grad, add(t, mul(mul(self as Tensor, sigmoid(self as Tensor)), rsub(mul(t, t), 1))));
-    },
+const mishOp = defineOp(
+  'aten::mish(Tensor self) -> Tensor',
+  unary((x) => x * Math.tanh(Math.log1p(Math.exp(x))), {
+    result: 'float',
+    saved: ['self'],
+    vjp: ({ self }, { grad }) => ({
+      self: () => {
+        const t = tanh(softplus(self as Tensor));
+        return mul(
+          grad,
+          add(t, mul(mul(self as Tensor, sigmoid(self as Tensor)), rsub(mul(t, t), 1))),
+        );
+      },
+    }),
   }),
-}));
+);
 
-const seluOp = defineOp('aten::selu(Tensor self) -> Tensor', { decompose: ({ self }) => elu(self as Tensor, 1.6732632423543772, 1.0507009873554805) });
-const logSigmoidOp = defineOp('aten::log_sigmoid(Tensor self) -> Tensor', { decompose: ({ self }) => neg(softplus(neg(self as Tensor))) });
+const seluOp = defineOp('aten::selu(Tensor self) -> Tensor', {
+  decompose: ({ self }) => elu(self as Tensor, 1.6732632423543772, 1.0507009873554805),
+});
+const logSigmoidOp = defineOp('aten::log_sigmoid(Tensor self) -> Tensor', {
+  decompose: ({ self }) => neg(softplus(neg(self as Tensor))),
+});
 
 /** Gaussian error linear unit: x · Φ(x). @see https://arxiv.org/abs/1606.08415 */
 export function gelu(self: Tensor, options: { approximate?: GeluApproximation } = {}): Tensor {
@@ -150,11 +209,21 @@ export function softplus(self: Tensor, beta: ScalarLike = 1, threshold: ScalarLi
 }
 
 /** scale · x for positive x, else scale · alpha · (exp(inputScale · x) - 1). */
-export function elu(self: Tensor, alpha: ScalarLike = 1, scale: ScalarLike = 1, inputScale: ScalarLike = 1): Tensor {
+export function elu(
+  self: Tensor,
+  alpha: ScalarLike = 1,
+  scale: ScalarLike = 1,
+  inputScale: ScalarLike = 1,
+): Tensor {
   return callOp(eluOp, [self, alpha, scale, inputScale]) as Tensor;
 }
 
 /** self = elu(self) */
-export function elu_(self: Tensor, alpha: ScalarLike = 1, scale: ScalarLike = 1, inputScale: ScalarLike = 1): Tensor {
+export function elu_(
+  self: Tensor,
+  alpha: ScalarLike = 1,
+  scale: ScalarLike = 1,
+  inputScale: ScalarLike = 1,
+): Tensor {
   return callOp(eluInplace, [self, alpha, scale, inputScale]) as Tensor;
 }

@@ -15,54 +15,101 @@ import { div } from './division.js';
 import { add, mul } from './pointwise-arithmetic.js';
 import { where } from './where.js';
 
-const reluOp = defineOp('aten::relu(Tensor self) -> Tensor', unary((x) => Math.max(x, 0), {
-  saved: ['out'], vjp: (_args, { grad, out }) => ({ self: () => thresholdBackward(grad, out, 0) }),
-}));
+const reluOp = defineOp(
+  'aten::relu(Tensor self) -> Tensor',
+  unary((x) => Math.max(x, 0), {
+    saved: ['out'],
+    vjp: (_args, { grad, out }) => ({ self: () => thresholdBackward(grad, out, 0) }),
+  }),
+);
 const reluInplace = defineInplace(reluOp);
 
-const thresholdBackwardOp = defineOp('aten::threshold_backward(Tensor grad_output, Tensor self, Scalar threshold) -> Tensor', pointwiseWith(
-  ({ threshold }) => ((limit) => (grad, x) => (x <= limit ? 0 : grad))(scalarValue(threshold as ScalarLike)),
-  {
-    operands: ['grad_output', 'self'], saved: ['self'],
-    vjp: ({ self, threshold }, { grad }) => ({
-      grad_output: () => thresholdBackward(grad, self as Tensor, threshold as ScalarLike),
-      self: () => zerosLike(grad),
-    }),
-  },
-));
+const thresholdBackwardOp = defineOp(
+  'aten::threshold_backward(Tensor grad_output, Tensor self, Scalar threshold) -> Tensor',
+  pointwiseWith(
+    ({ threshold }) =>
+      ((limit) => (grad, x) => (x <= limit ? 0 : grad))(scalarValue(threshold as ScalarLike)),
+    {
+      operands: ['grad_output', 'self'],
+      saved: ['self'],
+      vjp: ({ self, threshold }, { grad }) => ({
+        grad_output: () => thresholdBackward(grad, self as Tensor, threshold as ScalarLike),
+        self: () => zerosLike(grad),
+      }),
+    },
+  ),
+);
 
-const leakyReluOp = defineOp('aten::leaky_relu(Tensor self, Scalar negative_slope=0.01) -> Tensor', pointwiseWith(
-  ({ negative_slope }) => ((slope) => (x) => (x > 0 ? x : x * slope))(scalarValue(negative_slope as ScalarLike)),
-  {
-    operands: ['self'], saved: ['self'],
-    vjp: ({ self, negative_slope }, { grad }) => ({ self: () => where(gt(self as Tensor, 0), grad, mul(grad, negative_slope as ScalarLike)) }),
-  },
-));
+const leakyReluOp = defineOp(
+  'aten::leaky_relu(Tensor self, Scalar negative_slope=0.01) -> Tensor',
+  pointwiseWith(
+    ({ negative_slope }) =>
+      ((slope) => (x) => (x > 0 ? x : x * slope))(scalarValue(negative_slope as ScalarLike)),
+    {
+      operands: ['self'],
+      saved: ['self'],
+      vjp: ({ self, negative_slope }, { grad }) => ({
+        self: () => where(gt(self as Tensor, 0), grad, mul(grad, negative_slope as ScalarLike)),
+      }),
+    },
+  ),
+);
 const leakyReluInplace = defineInplace(leakyReluOp);
 
-const hardtanhOp = defineOp('aten::hardtanh(Tensor self, Scalar min_val=-1, Scalar max_val=1) -> Tensor', pointwiseWith(
-  ({ min_val, max_val }) => ((low, high) => (x) => Math.min(Math.max(x, low), high))(scalarValue(min_val as ScalarLike), scalarValue(max_val as ScalarLike)),
-  {
-    operands: ['self'], saved: ['self'],
-    vjp: ({ self, min_val, max_val }, { grad }) => ({
-      self: () => where(logicalAnd(gt(self as Tensor, min_val as ScalarLike), lt(self as Tensor, max_val as ScalarLike)), grad, 0),
-    }),
-  },
-));
+const hardtanhOp = defineOp(
+  'aten::hardtanh(Tensor self, Scalar min_val=-1, Scalar max_val=1) -> Tensor',
+  pointwiseWith(
+    ({ min_val, max_val }) =>
+      (
+        (low, high) => (x) =>
+          Math.min(Math.max(x, low), high)
+      )(scalarValue(min_val as ScalarLike), scalarValue(max_val as ScalarLike)),
+    {
+      operands: ['self'],
+      saved: ['self'],
+      vjp: ({ self, min_val, max_val }, { grad }) => ({
+        self: () =>
+          where(
+            logicalAnd(
+              gt(self as Tensor, min_val as ScalarLike),
+              lt(self as Tensor, max_val as ScalarLike),
+            ),
+            grad,
+            0,
+          ),
+      }),
+    },
+  ),
+);
 const hardtanhInplace = defineInplace(hardtanhOp);
 
-const relu6Op = defineOp('aten::relu6(Tensor self) -> Tensor', { decompose: ({ self }) => hardtanh(self as Tensor, 0, 6) });
+const relu6Op = defineOp('aten::relu6(Tensor self) -> Tensor', {
+  decompose: ({ self }) => hardtanh(self as Tensor, 0, 6),
+});
 
-const hardsigmoidOp = defineOp('aten::hardsigmoid(Tensor self) -> Tensor', unary((x) => Math.min(Math.max(x + 3, 0), 6) / 6, {
-  saved: ['self'],
-  vjp: ({ self }, { grad }) => ({ self: () => where(logicalAnd(gt(self as Tensor, -3), lt(self as Tensor, 3)), div(grad, 6), 0) }),
-}));
-const hardswishOp = defineOp('aten::hardswish(Tensor self) -> Tensor', unary((x) => (x * Math.min(Math.max(x + 3, 0), 6)) / 6, {
-  saved: ['self'],
-  vjp: ({ self }, { grad }) => ({
-    self: () => where(le(self as Tensor, -3), 0, where(ge(self as Tensor, 3), grad, mul(grad, add(div(self as Tensor, 3), 0.5)))),
+const hardsigmoidOp = defineOp(
+  'aten::hardsigmoid(Tensor self) -> Tensor',
+  unary((x) => Math.min(Math.max(x + 3, 0), 6) / 6, {
+    saved: ['self'],
+    vjp: ({ self }, { grad }) => ({
+      self: () => where(logicalAnd(gt(self as Tensor, -3), lt(self as Tensor, 3)), div(grad, 6), 0),
+    }),
   }),
-}));
+);
+const hardswishOp = defineOp(
+  'aten::hardswish(Tensor self) -> Tensor',
+  unary((x) => (x * Math.min(Math.max(x + 3, 0), 6)) / 6, {
+    saved: ['self'],
+    vjp: ({ self }, { grad }) => ({
+      self: () =>
+        where(
+          le(self as Tensor, -3),
+          0,
+          where(ge(self as Tensor, 3), grad, mul(grad, add(div(self as Tensor, 3), 0.5))),
+        ),
+    }),
+  }),
+);
 
 /** max(x, 0); NaN stays. */
 export const relu: Unary = unaryFunction(reluOp);

@@ -34,9 +34,18 @@ const lessEqual = define('le', (a, b) => a <= b);
 const greater = define('gt', (a, b) => a > b);
 const greaterEqual = define('ge', (a, b) => a >= b);
 
-const isnanOp = defineOp('aten::isnan(Tensor self) -> Tensor', unary((x) => (Number.isNaN(x) ? 1 : 0), { result: 'bool' }));
-const isinfOp = defineOp('aten::isinf(Tensor self) -> Tensor', unary((x) => (Math.abs(x) === Infinity ? 1 : 0), { result: 'bool' }));
-const isfiniteOp = defineOp('aten::isfinite(Tensor self) -> Tensor', unary((x) => (Number.isFinite(x) ? 1 : 0), { result: 'bool' }));
+const isnanOp = defineOp(
+  'aten::isnan(Tensor self) -> Tensor',
+  unary((x) => (Number.isNaN(x) ? 1 : 0), { result: 'bool' }),
+);
+const isinfOp = defineOp(
+  'aten::isinf(Tensor self) -> Tensor',
+  unary((x) => (Math.abs(x) === Infinity ? 1 : 0), { result: 'bool' }),
+);
+const isfiniteOp = defineOp(
+  'aten::isfinite(Tensor self) -> Tensor',
+  unary((x) => (Number.isFinite(x) ? 1 : 0), { result: 'bool' }),
+);
 
 /** Where self equals other. */
 export const eq: Binary = equal.fn;

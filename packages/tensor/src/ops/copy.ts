@@ -13,22 +13,30 @@ import { defineOp } from '../op/op-overload.js';
 import { expandStrides, isContiguous, sameNumbers } from '../shape.js';
 import type { Tensor } from '../tensor.js';
 
-const cloneOp = defineOp('aten::clone(Tensor self, *, MemoryFormat? memory_format=None) -> Tensor', {
-  meta: ({ self, memory_format }) => ({
-    sizes: self.sizes,
-    strides: formatStrides(self, memory_format as MemoryFormat | null),
-    dtype: self.dtype,
-    device: self.device,
-  }),
-  kernel: ({ self }, [out]) => writeNumbers(out!, readNumbers(self)),
-  vjp: (_args, { grad }) => ({ self: grad }),
-});
+const cloneOp = defineOp(
+  'aten::clone(Tensor self, *, MemoryFormat? memory_format=None) -> Tensor',
+  {
+    meta: ({ self, memory_format }) => ({
+      sizes: self.sizes,
+      strides: formatStrides(self, memory_format as MemoryFormat | null),
+      dtype: self.dtype,
+      device: self.device,
+    }),
+    kernel: ({ self }, [out]) => writeNumbers(out!, readNumbers(self)),
+    vjp: (_args, { grad }) => ({ self: grad }),
+  },
+);
 
 const copyOp = defineOp('aten::copy(Tensor self, Tensor src, bool non_blocking=False) -> Tensor', {
   tags: ['pointwise'],
   meta: ({ self, src }) => {
     expandStrides(src.sizes, src.strides, self.sizes);
-    return { sizes: self.sizes, strides: formatStrides(self, null), dtype: self.dtype, device: self.device };
+    return {
+      sizes: self.sizes,
+      strides: formatStrides(self, null),
+      dtype: self.dtype,
+      device: self.device,
+    };
   },
   kernel: ({ src }, [out]) => writeNumbers(out!, readNumbers(src, out!.sizes)),
   vjp: (_args, { grad }) => ({ src: grad }),
@@ -48,27 +56,40 @@ const toCopyOp = defineOp(
       if (out!.device === 'cpu') writeNumbers(out!, readNumbers(self));
       else uploadTo(self, out!);
     },
-    vjp: ({ self }, { grad }) => ({ self: () => (grad.device === self.device ? grad : toDevice(grad, self.device as string)) }),
+    vjp: ({ self }, { grad }) => ({
+      self: () => (grad.device === self.device ? grad : toDevice(grad, self.device as string)),
+    }),
   },
 );
 
-const toDtypeOp = defineOp('aten::to.dtype(Tensor(a) self, ScalarType dtype, bool non_blocking=False, bool copy=False, MemoryFormat? memory_format=None) -> Tensor(a)', {
-  decompose: ({ self, dtype, copy, memory_format }) =>
-    self.dtype === dtype && copy !== true ? self : callOp(toCopyOp, [self, dtype, null, null, null, false, memory_format]),
-});
+const toDtypeOp = defineOp(
+  'aten::to.dtype(Tensor(a) self, ScalarType dtype, bool non_blocking=False, bool copy=False, MemoryFormat? memory_format=None) -> Tensor(a)',
+  {
+    decompose: ({ self, dtype, copy, memory_format }) =>
+      self.dtype === dtype && copy !== true
+        ? self
+        : callOp(toCopyOp, [self, dtype, null, null, null, false, memory_format]),
+  },
+);
 
 const detachOp = defineOp('aten::detach(Tensor(a) self) -> Tensor(a)', {
   tags: ['non-differentiable'],
   view: ({ self }) => ({ sizes: self.sizes, strides: self.strides, offset: self.storageOffset }),
 });
 
-const contiguousOp = defineOp('aten::contiguous(Tensor(a) self, *, MemoryFormat memory_format=contiguous_format) -> Tensor(a)', {
-  decompose: ({ self, memory_format }) => {
-    const strides = formatStrides(self, memory_format as MemoryFormat);
-    const already = memory_format === 'contiguous' ? isContiguous(self.sizes, self.strides) : sameNumbers(strides, self.strides);
-    return already ? self : clone(self, { memoryFormat: memory_format as MemoryFormat });
+const contiguousOp = defineOp(
+  'aten::contiguous(Tensor(a) self, *, MemoryFormat memory_format=contiguous_format) -> Tensor(a)',
+  {
+    decompose: ({ self, memory_format }) => {
+      const strides = formatStrides(self, memory_format as MemoryFormat);
+      const already =
+        memory_format === 'contiguous'
+          ? isContiguous(self.sizes, self.strides)
+          : sameNumbers(strides, self.strides);
+      return already ? self : clone(self, { memoryFormat: memory_format as MemoryFormat });
+    },
   },
-});
+);
 
 /** A copy with its own memory; keeps a dense layout unless a format is given. */
 export function clone(self: Tensor, options: { memoryFormat?: MemoryFormat } = {}): Tensor {
@@ -104,9 +125,13 @@ export function toDevice(self: Tensor, device: string): Tensor {
   if (self.device === device) return self;
   if (device !== 'cpu' && !isDeviceAvailable(device)) deviceRuntime(device);
   if (self.device !== 'cpu' && !self.isFake) {
-    throw new TesseraError('data-async-only', `Values on device '${self.device}' can only be read asynchronously, so to('${device}') cannot return them now.`, {
-      hints: ['Write: await download(x), then .to() if you need another device.'],
-    });
+    throw new TesseraError(
+      'data-async-only',
+      `Values on device '${self.device}' can only be read asynchronously, so to('${device}') cannot return them now.`,
+      {
+        hints: ['Write: await download(x), then .to() if you need another device.'],
+      },
+    );
   }
   return callOp(toCopyOp, [self, null, null, device, null, false, null]) as Tensor;
 }

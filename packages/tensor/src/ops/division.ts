@@ -25,7 +25,10 @@ type Arithmetic = (a: number, b: number) => number;
 function checked(name: string, args: NamedArgs, fn: Arithmetic): Arithmetic {
   if (DTYPES[resultType(operandsOf(args, ['self', 'other']))].category === 'floating') return fn;
   return (a, b) => {
-    if (b === 0) throw new TesseraError('invalid-argument', `${name}: integer division by zero`, { hints: ['Divide floats, or mask the zeros first.'] });
+    if (b === 0)
+      throw new TesseraError('invalid-argument', `${name}: integer division by zero`, {
+        hints: ['Divide floats, or mask the zeros first.'],
+      });
     return fn(a, b);
   };
 }
@@ -46,30 +49,46 @@ const divInplace = defineInplace(divOp);
 defineScalarOverload('div', divOp, divInplace);
 
 function quotientFunction(args: NamedArgs): Arithmetic {
-  return checked('div', args, args.rounding_mode === 'floor' ? floorQuotient : (a, b) => Math.trunc(a / b));
+  return checked(
+    'div',
+    args,
+    args.rounding_mode === 'floor' ? floorQuotient : (a, b) => Math.trunc(a / b),
+  );
 }
 
-const roundedDivOp = defineOp('aten::div.Tensor_mode(Tensor self, Tensor other, *, str? rounding_mode) -> Tensor', {
-  ...pointwiseWith(
-    (args) => (args.rounding_mode === null ? (a, b) => a / b : quotientFunction(args)),
-    {
-      name: 'div', saved: ['self', 'other'],
-      vjp: ({ self, other, rounding_mode }, { grad }) => rounding_mode === null
-        ? { self: () => div(grad, other as Tensor), other: () => neg(mul(grad, div(div(self as Tensor, other as Tensor), other as Tensor))) }
-        : { self: () => zerosLike(grad), other: () => zerosLike(grad) },
+const roundedDivOp = defineOp(
+  'aten::div.Tensor_mode(Tensor self, Tensor other, *, str? rounding_mode) -> Tensor',
+  {
+    ...pointwiseWith(
+      (args) => (args.rounding_mode === null ? (a, b) => a / b : quotientFunction(args)),
+      {
+        name: 'div',
+        saved: ['self', 'other'],
+        vjp: ({ self, other, rounding_mode }, { grad }) =>
+          rounding_mode === null
+            ? {
+                self: () => div(grad, other as Tensor),
+                other: () =>
+                  neg(mul(grad, div(div(self as Tensor, other as Tensor), other as Tensor))),
+              }
+            : { self: () => zerosLike(grad), other: () => zerosLike(grad) },
+      },
+    ),
+    meta: (args) => {
+      const rule = args.rounding_mode === null ? 'float' : 'promote';
+      return pointwiseWith(() => () => 0, { name: 'div', result: rule }).meta!(args);
     },
-  ),
-  meta: (args) => {
-    const rule = args.rounding_mode === null ? 'float' : 'promote';
-    return pointwiseWith(() => () => 0, { name: 'div', result: rule }).meta!(args);
   },
-});
+);
 defineOp('aten::div.Scalar_mode(Tensor self, Scalar other, *, str? rounding_mode) -> Tensor', {
   decompose: ({ self, other, rounding_mode }) => callOp(roundedDivOp, [self, other, rounding_mode]),
 });
 const roundedDivInplace = defineInplace(roundedDivOp);
 
-const floorDivideOp = defineOp('aten::floor_divide(Tensor self, Tensor other) -> Tensor', pointwiseWith((args) => checked('floor_divide', args, floorQuotient), { name: 'floor_divide' }));
+const floorDivideOp = defineOp(
+  'aten::floor_divide(Tensor self, Tensor other) -> Tensor',
+  pointwiseWith((args) => checked('floor_divide', args, floorQuotient), { name: 'floor_divide' }),
+);
 const floorDivideInplace = defineInplace(floorDivideOp, 'Tensor');
 
 interface Remainder {
@@ -80,12 +99,26 @@ interface Remainder {
 /** self - other · quotient(self / other). */
 function defineRemainder(name: string, fn: Arithmetic, mode: RoundingMode): Remainder {
   const record = pointwiseWith((args) => checked(name, args, fn), {
-    name, saved: ['self', 'other'],
-    vjp: ({ self, other }, { grad }) => ({ self: grad, other: () => neg(mul(grad, div(self as Tensor, other as Tensor | ScalarLike, { roundingMode: mode }))) }),
+    name,
+    saved: ['self', 'other'],
+    vjp: ({ self, other }, { grad }) => ({
+      self: grad,
+      other: () =>
+        neg(mul(grad, div(self as Tensor, other as Tensor | ScalarLike, { roundingMode: mode }))),
+    }),
   });
-  const tensor: OpOverload = defineOp(`aten::${name}.Tensor(Tensor self, Tensor other) -> Tensor`, record);
-  const scalar: OpOverload = defineOp(`aten::${name}.Scalar(Tensor self, Scalar other) -> Tensor`, record);
-  return { fn: binaryFunctionOf(tensor, scalar), inplace: binaryFunctionOf(defineInplace(tensor), defineInplace(scalar)) };
+  const tensor: OpOverload = defineOp(
+    `aten::${name}.Tensor(Tensor self, Tensor other) -> Tensor`,
+    record,
+  );
+  const scalar: OpOverload = defineOp(
+    `aten::${name}.Scalar(Tensor self, Scalar other) -> Tensor`,
+    record,
+  );
+  return {
+    fn: binaryFunctionOf(tensor, scalar),
+    inplace: binaryFunctionOf(defineInplace(tensor), defineInplace(scalar)),
+  };
 }
 
 const python = defineRemainder('remainder', floorRemainder, 'floor');
@@ -100,13 +133,19 @@ export interface DivOptions {
 /** self / other; true division (integers give floats) unless rounded. @throws shape-mismatch, invalid-argument for rounded integer division by zero */
 export function div(self: Tensor, other: Tensor | ScalarLike, options: DivOptions = {}): Tensor {
   const mode = options.roundingMode ?? null;
-  return (mode === null ? callOp(divOp, [self, other]) : callOp(roundedDivOp, [self, other, mode])) as Tensor;
+  return (
+    mode === null ? callOp(divOp, [self, other]) : callOp(roundedDivOp, [self, other, mode])
+  ) as Tensor;
 }
 
 /** self /= other */
 export function div_(self: Tensor, other: Tensor | ScalarLike, options: DivOptions = {}): Tensor {
   const mode = options.roundingMode ?? null;
-  return (mode === null ? callOp(divInplace, [self, other]) : callOp(roundedDivInplace, [self, other, mode])) as Tensor;
+  return (
+    mode === null
+      ? callOp(divInplace, [self, other])
+      : callOp(roundedDivInplace, [self, other, mode])
+  ) as Tensor;
 }
 
 /** self / other rounded down, as Python's `//`. */

@@ -14,7 +14,11 @@ import { mul } from './pointwise-arithmetic.js';
 /** @throws invalid-argument */
 function checkProbability(p: number): void {
   if (p >= 0 && p <= 1) return;
-  throw new TesseraError('invalid-argument', `dropout probability has to be between 0 and 1, but got ${p}`, { hints: ['p is the share of elements set to zero.'] });
+  throw new TesseraError(
+    'invalid-argument',
+    `dropout probability has to be between 0 and 1, but got ${p}`,
+    { hints: ['p is the share of elements set to zero.'] },
+  );
 }
 
 /** What a kept element is multiplied by. */
@@ -22,37 +26,54 @@ function scaleOf(p: number): number {
   return p === 1 ? 0 : 1 / (1 - p);
 }
 
-const nativeDropoutOp = defineOp('aten::native_dropout(Tensor input, float p, bool? train) -> (Tensor, Tensor)', {
-  tags: ['random'],
-  meta: ({ input, p }) => {
-    checkProbability(p as number);
-    const meta = { sizes: input.sizes, strides: formatStrides(input as Tensor, null), dtype: input.dtype, device: input.device };
-    return [meta, { ...meta, dtype: 'bool' as const }];
-  },
-  kernel: ({ input, p, train }, [out, mask]) => {
-    const values = readNumbers(input as Tensor);
-    const kept = new Float64Array(values.length).fill(1);
-    if (train !== false) {
-      const { seed, offset } = reserveOffsets(1);
-      const limit = Math.fround(1 - (p as number));
-      const scale = scaleOf(p as number);
-      for (let i = 0; i < values.length; i++) {
-        kept[i] = philoxUniform(seed, offset, i) < limit ? 1 : 0;
-        values[i] = kept[i] === 1 ? values[i]! * scale : 0;
+const nativeDropoutOp = defineOp(
+  'aten::native_dropout(Tensor input, float p, bool? train) -> (Tensor, Tensor)',
+  {
+    tags: ['random'],
+    meta: ({ input, p }) => {
+      checkProbability(p as number);
+      const meta = {
+        sizes: input.sizes,
+        strides: formatStrides(input as Tensor, null),
+        dtype: input.dtype,
+        device: input.device,
+      };
+      return [meta, { ...meta, dtype: 'bool' as const }];
+    },
+    kernel: ({ input, p, train }, [out, mask]) => {
+      const values = readNumbers(input as Tensor);
+      const kept = new Float64Array(values.length).fill(1);
+      if (train !== false) {
+        const { seed, offset } = reserveOffsets(1);
+        const limit = Math.fround(1 - (p as number));
+        const scale = scaleOf(p as number);
+        for (let i = 0; i < values.length; i++) {
+          kept[i] = philoxUniform(seed, offset, i) < limit ? 1 : 0;
+          values[i] = kept[i] === 1 ? values[i]! * scale : 0;
+        }
       }
-    }
-    writeNumbers(out!, values);
-    writeNumbers(mask!, kept);
+      writeNumbers(out!, values);
+      writeNumbers(mask!, kept);
+    },
+    saved: ['out.1'],
+    vjp: ({ p, train }, { grad, outs }) => ({
+      input: () =>
+        callOp(dropoutBackwardOp, [
+          grad,
+          outs[1],
+          train === false ? 1 : scaleOf(p as number),
+        ]) as Tensor,
+    }),
   },
-  saved: ['out.1'],
-  vjp: ({ p, train }, { grad, outs }) => ({
-    input: () => callOp(dropoutBackwardOp, [grad, outs[1], train === false ? 1 : scaleOf(p as number)]) as Tensor,
-  }),
-});
+);
 
-const dropoutBackwardOp = defineOp('aten::native_dropout_backward(Tensor grad_output, Tensor mask, float scale) -> Tensor', {
-  decompose: ({ grad_output, mask, scale }) => mul(mul(grad_output as Tensor, mask as Tensor), scale as number),
-});
+const dropoutBackwardOp = defineOp(
+  'aten::native_dropout_backward(Tensor grad_output, Tensor mask, float scale) -> Tensor',
+  {
+    decompose: ({ grad_output, mask, scale }) =>
+      mul(mul(grad_output as Tensor, mask as Tensor), scale as number),
+  },
+);
 
 const dropoutOp = defineOp('aten::dropout(Tensor input, float p, bool train) -> Tensor', {
   tags: ['random'],
@@ -62,15 +83,18 @@ const dropoutOp = defineOp('aten::dropout(Tensor input, float p, bool train) -> 
     return (callOp(nativeDropoutOp, [input, p, true]) as Tensor[])[0];
   },
 });
-const dropoutInplaceOp = defineOp('aten::dropout_(Tensor(a!) self, float p, bool train) -> Tensor(a!)', {
-  tags: ['random'],
-  decompose: ({ self, p, train }) => {
-    checkProbability(p as number);
-    if (train !== true || p === 0) return self;
-    const ones = (self as Tensor).newOnes((self as Tensor).sizes);
-    return (self as Tensor).mul_((callOp(nativeDropoutOp, [ones, p, true]) as Tensor[])[0]!);
+const dropoutInplaceOp = defineOp(
+  'aten::dropout_(Tensor(a!) self, float p, bool train) -> Tensor(a!)',
+  {
+    tags: ['random'],
+    decompose: ({ self, p, train }) => {
+      checkProbability(p as number);
+      if (train !== true || p === 0) return self;
+      const ones = (self as Tensor).newOnes((self as Tensor).sizes);
+      return (self as Tensor).mul_((callOp(nativeDropoutOp, [ones, p, true]) as Tensor[])[0]!);
+    },
   },
-});
+);
 
 /** Zeroes elements with probability p and scales the rest by 1 / (1 - p) when training. @throws invalid-argument */
 export function dropout(input: Tensor, p = 0.5, train = true): Tensor {
@@ -83,6 +107,10 @@ export function dropout_(self: Tensor, p = 0.5, train = true): Tensor {
 }
 
 /** Dropout with the mask of the kept elements. @throws invalid-argument */
-export function nativeDropout(input: Tensor, p: number, train: boolean): [output: Tensor, mask: Tensor] {
+export function nativeDropout(
+  input: Tensor,
+  p: number,
+  train: boolean,
+): [output: Tensor, mask: Tensor] {
   return callOp(nativeDropoutOp, [input, p, train]) as [Tensor, Tensor];
 }

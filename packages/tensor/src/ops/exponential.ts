@@ -9,36 +9,86 @@ import type { Tensor } from '../tensor.js';
 import { div } from './division.js';
 import { add, mul, neg } from './pointwise-arithmetic.js';
 
-const expOp = defineOp('aten::exp(Tensor self) -> Tensor', unary(Math.exp, {
-  result: 'float', saved: ['out'], vjp: (_args, { grad, out }) => ({ self: () => mul(grad, out) }),
-}));
-const exp2Op = defineOp('aten::exp2(Tensor self) -> Tensor', unary((x) => 2 ** x, {
-  result: 'float', saved: ['out'], vjp: (_args, { grad, out }) => ({ self: () => mul(mul(grad, out), Math.LN2) }),
-}));
-const expm1Op = defineOp('aten::expm1(Tensor self) -> Tensor', unary(Math.expm1, {
-  result: 'float', saved: ['out'], vjp: (_args, { grad, out }) => ({ self: () => mul(grad, add(out, 1)) }),
-}));
-const logOp = defineOp('aten::log(Tensor self) -> Tensor', unary(Math.log, {
-  result: 'float', saved: ['self'], vjp: ({ self }, { grad }) => ({ self: () => div(grad, self as Tensor) }),
-}));
-const log2Op = defineOp('aten::log2(Tensor self) -> Tensor', unary(Math.log2, {
-  result: 'float', saved: ['self'], vjp: ({ self }, { grad }) => ({ self: () => div(grad, mul(self as Tensor, Math.LN2)) }),
-}));
-const log10Op = defineOp('aten::log10(Tensor self) -> Tensor', unary(Math.log10, {
-  result: 'float', saved: ['self'], vjp: ({ self }, { grad }) => ({ self: () => div(grad, mul(self as Tensor, Math.LN10)) }),
-}));
-const log1pOp = defineOp('aten::log1p(Tensor self) -> Tensor', unary(Math.log1p, {
-  result: 'float', saved: ['self'], vjp: ({ self }, { grad }) => ({ self: () => div(grad, add(self as Tensor, 1)) }),
-}));
-const sqrtOp = defineOp('aten::sqrt(Tensor self) -> Tensor', unary(Math.sqrt, {
-  result: 'float', saved: ['out'], vjp: (_args, { grad, out }) => ({ self: () => div(grad, mul(out, 2)) }),
-}));
-const rsqrtOp = defineOp('aten::rsqrt(Tensor self) -> Tensor', unary((x) => 1 / Math.sqrt(x), {
-  result: 'float', saved: ['out'], vjp: (_args, { grad, out }) => ({ self: () => mul(mul(grad, mul(mul(out, out), out)), -0.5) }),
-}));
-const reciprocalOp = defineOp('aten::reciprocal(Tensor self) -> Tensor', unary((x) => 1 / x, {
-  result: 'float', saved: ['out'], vjp: (_args, { grad, out }) => ({ self: () => neg(mul(grad, mul(out, out))) }),
-}));
+const expOp = defineOp(
+  'aten::exp(Tensor self) -> Tensor',
+  unary(Math.exp, {
+    result: 'float',
+    saved: ['out'],
+    vjp: (_args, { grad, out }) => ({ self: () => mul(grad, out) }),
+  }),
+);
+const exp2Op = defineOp(
+  'aten::exp2(Tensor self) -> Tensor',
+  unary((x) => 2 ** x, {
+    result: 'float',
+    saved: ['out'],
+    vjp: (_args, { grad, out }) => ({ self: () => mul(mul(grad, out), Math.LN2) }),
+  }),
+);
+const expm1Op = defineOp(
+  'aten::expm1(Tensor self) -> Tensor',
+  unary(Math.expm1, {
+    result: 'float',
+    saved: ['out'],
+    vjp: (_args, { grad, out }) => ({ self: () => mul(grad, add(out, 1)) }),
+  }),
+);
+const logOp = defineOp(
+  'aten::log(Tensor self) -> Tensor',
+  unary(Math.log, {
+    result: 'float',
+    saved: ['self'],
+    vjp: ({ self }, { grad }) => ({ self: () => div(grad, self as Tensor) }),
+  }),
+);
+const log2Op = defineOp(
+  'aten::log2(Tensor self) -> Tensor',
+  unary(Math.log2, {
+    result: 'float',
+    saved: ['self'],
+    vjp: ({ self }, { grad }) => ({ self: () => div(grad, mul(self as Tensor, Math.LN2)) }),
+  }),
+);
+const log10Op = defineOp(
+  'aten::log10(Tensor self) -> Tensor',
+  unary(Math.log10, {
+    result: 'float',
+    saved: ['self'],
+    vjp: ({ self }, { grad }) => ({ self: () => div(grad, mul(self as Tensor, Math.LN10)) }),
+  }),
+);
+const log1pOp = defineOp(
+  'aten::log1p(Tensor self) -> Tensor',
+  unary(Math.log1p, {
+    result: 'float',
+    saved: ['self'],
+    vjp: ({ self }, { grad }) => ({ self: () => div(grad, add(self as Tensor, 1)) }),
+  }),
+);
+const sqrtOp = defineOp(
+  'aten::sqrt(Tensor self) -> Tensor',
+  unary(Math.sqrt, {
+    result: 'float',
+    saved: ['out'],
+    vjp: (_args, { grad, out }) => ({ self: () => div(grad, mul(out, 2)) }),
+  }),
+);
+const rsqrtOp = defineOp(
+  'aten::rsqrt(Tensor self) -> Tensor',
+  unary((x) => 1 / Math.sqrt(x), {
+    result: 'float',
+    saved: ['out'],
+    vjp: (_args, { grad, out }) => ({ self: () => mul(mul(grad, mul(mul(out, out), out)), -0.5) }),
+  }),
+);
+const reciprocalOp = defineOp(
+  'aten::reciprocal(Tensor self) -> Tensor',
+  unary((x) => 1 / x, {
+    result: 'float',
+    saved: ['out'],
+    vjp: (_args, { grad, out }) => ({ self: () => neg(mul(grad, mul(out, out))) }),
+  }),
+);
 
 /** eˣ */
 export const exp: Unary = unaryFunction(expOp);

@@ -5,7 +5,12 @@ import type { ScalarLike } from '@tessera/shared';
 import { callOp } from '../dispatch/dispatcher.js';
 import { pointwise, pointwiseWith } from '../kernels/pointwise-kernel.js';
 import { defineInplace } from '../op/inplace.js';
-import { type TensorBinary, type Binary, binaryFunction, binaryFunctionOf } from '../op/op-functions.js';
+import {
+  type TensorBinary,
+  type Binary,
+  binaryFunction,
+  binaryFunctionOf,
+} from '../op/op-functions.js';
 import { type OpOverload, defineOp } from '../op/op-overload.js';
 import { isTensor } from '../tensor-factory.js';
 import type { Tensor } from '../tensor.js';
@@ -20,22 +25,54 @@ function halvedTies(grad: Tensor, self: Tensor, other: Tensor): Tensor {
   return where(eq(self, other), div(grad, 2), grad);
 }
 
-const maximumOp = defineOp('aten::maximum(Tensor self, Tensor other) -> Tensor', pointwise(Math.max, {
-  name: 'maximum', saved: ['self', 'other'],
-  vjp: ({ self, other }, { grad }) => ({
-    self: () => maskedFill(halvedTies(grad, self as Tensor, other as Tensor), lt(self as Tensor, other as Tensor), 0),
-    other: () => maskedFill(halvedTies(grad, self as Tensor, other as Tensor), gt(self as Tensor, other as Tensor), 0),
+const maximumOp = defineOp(
+  'aten::maximum(Tensor self, Tensor other) -> Tensor',
+  pointwise(Math.max, {
+    name: 'maximum',
+    saved: ['self', 'other'],
+    vjp: ({ self, other }, { grad }) => ({
+      self: () =>
+        maskedFill(
+          halvedTies(grad, self as Tensor, other as Tensor),
+          lt(self as Tensor, other as Tensor),
+          0,
+        ),
+      other: () =>
+        maskedFill(
+          halvedTies(grad, self as Tensor, other as Tensor),
+          gt(self as Tensor, other as Tensor),
+          0,
+        ),
+    }),
   }),
-}));
-const minimumOp = defineOp('aten::minimum(Tensor self, Tensor other) -> Tensor', pointwise(Math.min, {
-  name: 'minimum', saved: ['self', 'other'],
-  vjp: ({ self, other }, { grad }) => ({
-    self: () => maskedFill(halvedTies(grad, self as Tensor, other as Tensor), gt(self as Tensor, other as Tensor), 0),
-    other: () => maskedFill(halvedTies(grad, self as Tensor, other as Tensor), lt(self as Tensor, other as Tensor), 0),
+);
+const minimumOp = defineOp(
+  'aten::minimum(Tensor self, Tensor other) -> Tensor',
+  pointwise(Math.min, {
+    name: 'minimum',
+    saved: ['self', 'other'],
+    vjp: ({ self, other }, { grad }) => ({
+      self: () =>
+        maskedFill(
+          halvedTies(grad, self as Tensor, other as Tensor),
+          gt(self as Tensor, other as Tensor),
+          0,
+        ),
+      other: () =>
+        maskedFill(
+          halvedTies(grad, self as Tensor, other as Tensor),
+          lt(self as Tensor, other as Tensor),
+          0,
+        ),
+    }),
   }),
-}));
-defineOp('aten::max.other(Tensor self, Tensor other) -> Tensor', { decompose: ({ self, other }) => maximum(self as Tensor, other as Tensor) });
-defineOp('aten::min.other(Tensor self, Tensor other) -> Tensor', { decompose: ({ self, other }) => minimum(self as Tensor, other as Tensor) });
+);
+defineOp('aten::max.other(Tensor self, Tensor other) -> Tensor', {
+  decompose: ({ self, other }) => maximum(self as Tensor, other as Tensor),
+});
+defineOp('aten::min.other(Tensor self, Tensor other) -> Tensor', {
+  decompose: ({ self, other }) => minimum(self as Tensor, other as Tensor),
+});
 
 type Bound = Tensor | ScalarLike | null;
 
@@ -52,18 +89,44 @@ function clampFunction({ min, max }: Record<string, unknown>): (...values: numbe
   return (x, low, high) => Math.min(Math.max(x!, low!), high!);
 }
 
-const clampOp = defineOp('aten::clamp(Tensor self, Scalar? min=None, Scalar? max=None) -> Tensor', pointwiseWith(clampFunction, {
-  name: 'clamp', operands: ['self', 'min', 'max'], saved: ['self'],
-  vjp: ({ self, min, max }, { grad }) => ({ self: () => where(within(self as Tensor, min as Bound, max as Bound), grad, 0) }),
-}));
-const clampTensorOp = defineOp('aten::clamp.Tensor(Tensor self, Tensor? min=None, Tensor? max=None) -> Tensor', pointwiseWith(clampFunction, {
-  name: 'clamp', operands: ['self', 'min', 'max'], saved: ['self', 'min', 'max'],
-  vjp: ({ self, min, max }, { grad }) => ({
-    self: () => where(within(self as Tensor, min as Bound, max as Bound), grad, 0),
-    min: () => where(max === null ? lt(self as Tensor, min as Tensor) : logicalAnd(lt(min as Tensor, max as Tensor), lt(self as Tensor, min as Tensor)), grad, 0),
-    max: () => where(min === null ? gt(self as Tensor, max as Tensor) : logicalOr(lt(max as Tensor, min as Tensor), gt(self as Tensor, max as Tensor)), grad, 0),
+const clampOp = defineOp(
+  'aten::clamp(Tensor self, Scalar? min=None, Scalar? max=None) -> Tensor',
+  pointwiseWith(clampFunction, {
+    name: 'clamp',
+    operands: ['self', 'min', 'max'],
+    saved: ['self'],
+    vjp: ({ self, min, max }, { grad }) => ({
+      self: () => where(within(self as Tensor, min as Bound, max as Bound), grad, 0),
+    }),
   }),
-}));
+);
+const clampTensorOp = defineOp(
+  'aten::clamp.Tensor(Tensor self, Tensor? min=None, Tensor? max=None) -> Tensor',
+  pointwiseWith(clampFunction, {
+    name: 'clamp',
+    operands: ['self', 'min', 'max'],
+    saved: ['self', 'min', 'max'],
+    vjp: ({ self, min, max }, { grad }) => ({
+      self: () => where(within(self as Tensor, min as Bound, max as Bound), grad, 0),
+      min: () =>
+        where(
+          max === null
+            ? lt(self as Tensor, min as Tensor)
+            : logicalAnd(lt(min as Tensor, max as Tensor), lt(self as Tensor, min as Tensor)),
+          grad,
+          0,
+        ),
+      max: () =>
+        where(
+          min === null
+            ? gt(self as Tensor, max as Tensor)
+            : logicalOr(lt(max as Tensor, min as Tensor), gt(self as Tensor, max as Tensor)),
+          grad,
+          0,
+        ),
+    }),
+  }),
+);
 
 interface Clamps {
   readonly fn: Binary;
@@ -71,20 +134,38 @@ interface Clamps {
 }
 
 /** clamp_min and clamp_max, for numbers and tensors. */
-function oneSided(bound: 'min' | 'max', fn: (x: number, limit: number) => number, keeps: Binary, loses: Binary): Clamps {
+function oneSided(
+  bound: 'min' | 'max',
+  fn: (x: number, limit: number) => number,
+  keeps: Binary,
+  loses: Binary,
+): Clamps {
   const options = { name: `clamp_${bound}`, operands: ['self', bound] };
-  const scalar: OpOverload = defineOp(`aten::clamp_${bound}(Tensor self, Scalar ${bound}) -> Tensor`, pointwise(fn, {
-    ...options, saved: ['self'],
-    vjp: (args, { grad }) => ({ self: () => where(keeps(args.self as Tensor, args[bound] as ScalarLike), grad, 0) }),
-  }));
-  const tensor: OpOverload = defineOp(`aten::clamp_${bound}.Tensor(Tensor self, Tensor ${bound}) -> Tensor`, pointwise(fn, {
-    ...options, saved: ['self', bound],
-    vjp: (args, { grad }) => ({
-      self: () => where(keeps(args.self as Tensor, args[bound] as Tensor), grad, 0),
-      [bound]: () => where(loses(args.self as Tensor, args[bound] as Tensor), grad, 0),
+  const scalar: OpOverload = defineOp(
+    `aten::clamp_${bound}(Tensor self, Scalar ${bound}) -> Tensor`,
+    pointwise(fn, {
+      ...options,
+      saved: ['self'],
+      vjp: (args, { grad }) => ({
+        self: () => where(keeps(args.self as Tensor, args[bound] as ScalarLike), grad, 0),
+      }),
     }),
-  }));
-  return { fn: binaryFunctionOf(tensor, scalar), inplace: binaryFunctionOf(defineInplace(tensor), defineInplace(scalar)) };
+  );
+  const tensor: OpOverload = defineOp(
+    `aten::clamp_${bound}.Tensor(Tensor self, Tensor ${bound}) -> Tensor`,
+    pointwise(fn, {
+      ...options,
+      saved: ['self', bound],
+      vjp: (args, { grad }) => ({
+        self: () => where(keeps(args.self as Tensor, args[bound] as Tensor), grad, 0),
+        [bound]: () => where(loses(args.self as Tensor, args[bound] as Tensor), grad, 0),
+      }),
+    }),
+  );
+  return {
+    fn: binaryFunctionOf(tensor, scalar),
+    inplace: binaryFunctionOf(defineInplace(tensor), defineInplace(scalar)),
+  };
 }
 
 const lower = oneSided('min', Math.max, ge, lt);
@@ -98,13 +179,29 @@ export const maximum: TensorBinary = binaryFunction(maximumOp);
 export const minimum: TensorBinary = binaryFunction(minimumOp);
 
 /** self limited to [min, max]; null leaves a side open. Bounds are both numbers or both tensors. */
-export function clamp(self: Tensor, min: Tensor | ScalarLike | null, max: Tensor | ScalarLike | null = null): Tensor {
-  return callOp(isTensor(min) || isTensor(max) ? clampTensorOp : clampOp, [self, min, max]) as Tensor;
+export function clamp(
+  self: Tensor,
+  min: Tensor | ScalarLike | null,
+  max: Tensor | ScalarLike | null = null,
+): Tensor {
+  return callOp(isTensor(min) || isTensor(max) ? clampTensorOp : clampOp, [
+    self,
+    min,
+    max,
+  ]) as Tensor;
 }
 
 /** self = clamp(self, min, max) */
-export function clamp_(self: Tensor, min: Tensor | ScalarLike | null, max: Tensor | ScalarLike | null = null): Tensor {
-  return callOp(isTensor(min) || isTensor(max) ? clampTensorInplace : clampInplace, [self, min, max]) as Tensor;
+export function clamp_(
+  self: Tensor,
+  min: Tensor | ScalarLike | null,
+  max: Tensor | ScalarLike | null = null,
+): Tensor {
+  return callOp(isTensor(min) || isTensor(max) ? clampTensorInplace : clampInplace, [
+    self,
+    min,
+    max,
+  ]) as Tensor;
 }
 
 /** max(self, min) */

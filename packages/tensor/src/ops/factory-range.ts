@@ -21,13 +21,16 @@ interface Range {
 }
 
 function rangeOf(args: NamedArgs): Range {
-  const value = (name: string, otherwise: number): number => (args[name] === undefined ? otherwise : scalarValue(args[name] as ScalarLike));
+  const value = (name: string, otherwise: number): number =>
+    args[name] === undefined ? otherwise : scalarValue(args[name] as ScalarLike);
   return { start: value('start', 0), end: value('end', 0), step: value('step', 1) };
 }
 
 /** int64 if all arguments are whole, else the default float type. */
 function rangeType(args: NamedArgs): DType {
-  const numbers = ['start', 'end', 'step'].map((name) => args[name] as ScalarLike | undefined).filter((value) => value !== undefined);
+  const numbers = ['start', 'end', 'step']
+    .map((name) => args[name] as ScalarLike | undefined)
+    .filter((value) => value !== undefined);
   return numbers.every((value) => numberType(value) !== defaultDType()) ? 'int64' : defaultDType();
 }
 
@@ -37,48 +40,85 @@ const rangeRecord: OpRecord = {
     const { start, end, step } = rangeOf(args);
     const count = Math.ceil((end - start) / step);
     if (step === 0 || !(count >= 0) || count === Infinity) {
-      throw new TesseraError('invalid-argument', `arange: bounds ${start} to ${end} are not reached with step ${step}`, { hints: ['The step must be non-zero and lead from start to end.'] });
+      throw new TesseraError(
+        'invalid-argument',
+        `arange: bounds ${start} to ${end} are not reached with step ${step}`,
+        { hints: ['The step must be non-zero and lead from start to end.'] },
+      );
     }
-    return { sizes: [count], strides: [1], dtype: (args.dtype as DType | null) ?? rangeType(args), device: (args.device as string | null) ?? 'cpu' };
+    return {
+      sizes: [count],
+      strides: [1],
+      dtype: (args.dtype as DType | null) ?? rangeType(args),
+      device: (args.device as string | null) ?? 'cpu',
+    };
   },
   kernel: (args, [out]) => {
     const { start, step } = rangeOf(args);
     const integral = out!.dtype.startsWith('int') || out!.dtype === 'uint8';
     const from = integral ? Math.trunc(start) : start;
     const by = integral ? Math.trunc(step) : step;
-    writeNumbers(out!, Float64Array.from({ length: out!.numel }, (_, i) => from + i * by));
+    writeNumbers(
+      out!,
+      Float64Array.from({ length: out!.numel }, (_, i) => from + i * by),
+    );
   },
 };
 
 defineOp(`aten::arange(Scalar end, *, ${OPTIONS}) -> Tensor`, rangeRecord);
 defineOp(`aten::arange.start(Scalar start, Scalar end, *, ${OPTIONS}) -> Tensor`, rangeRecord);
-const arangeOp: OpOverload = defineOp(`aten::arange.start_step(Scalar start, Scalar end, Scalar step=1, *, ${OPTIONS}) -> Tensor`, rangeRecord);
+const arangeOp: OpOverload = defineOp(
+  `aten::arange.start_step(Scalar start, Scalar end, Scalar step=1, *, ${OPTIONS}) -> Tensor`,
+  rangeRecord,
+);
 
-const linspaceOp = defineOp(`aten::linspace(Scalar start, Scalar end, int steps, *, ${OPTIONS}) -> Tensor`, {
-  tags: ['factory'],
-  meta: (args) => {
-    if (!(args.steps >= 0)) throw new TesseraError('invalid-argument', `linspace: number of steps must be non-negative, got ${args.steps as number}`, { hints: ['Ask for zero or more steps.'] });
-    return { sizes: [args.steps as number], strides: [1], dtype: (args.dtype as DType | null) ?? defaultDType(), device: (args.device as string | null) ?? 'cpu' };
+const linspaceOp = defineOp(
+  `aten::linspace(Scalar start, Scalar end, int steps, *, ${OPTIONS}) -> Tensor`,
+  {
+    tags: ['factory'],
+    meta: (args) => {
+      if (!(args.steps >= 0))
+        throw new TesseraError(
+          'invalid-argument',
+          `linspace: number of steps must be non-negative, got ${args.steps as number}`,
+          { hints: ['Ask for zero or more steps.'] },
+        );
+      return {
+        sizes: [args.steps as number],
+        strides: [1],
+        dtype: (args.dtype as DType | null) ?? defaultDType(),
+        device: (args.device as string | null) ?? 'cpu',
+      };
+    },
+    kernel: (args, [out]) => {
+      const start = scalarValue(args.start as ScalarLike);
+      const end = scalarValue(args.end as ScalarLike);
+      const steps = args.steps as number;
+      const integral = out!.dtype.startsWith('int') || out!.dtype === 'uint8';
+      const from = integral ? Math.trunc(start) : start;
+      const to = integral ? Math.trunc(end) : end;
+      const step = steps > 1 ? (to - from) / (steps - 1) : 0;
+      // Counted from both ends, so that the last element is exact.
+      const value = (i: number): number =>
+        i < steps / 2 ? from + i * step : to - (steps - 1 - i) * step;
+      writeNumbers(
+        out!,
+        Float64Array.from({ length: steps }, (_, i) => (steps === 1 ? from : value(i))),
+      );
+    },
   },
-  kernel: (args, [out]) => {
-    const start = scalarValue(args.start as ScalarLike);
-    const end = scalarValue(args.end as ScalarLike);
-    const steps = args.steps as number;
-    const integral = out!.dtype.startsWith('int') || out!.dtype === 'uint8';
-    const from = integral ? Math.trunc(start) : start;
-    const to = integral ? Math.trunc(end) : end;
-    const step = steps > 1 ? (to - from) / (steps - 1) : 0;
-    // Counted from both ends, so that the last element is exact.
-    const value = (i: number): number => (i < steps / 2 ? from + i * step : to - (steps - 1 - i) * step);
-    writeNumbers(out!, Float64Array.from({ length: steps }, (_, i) => (steps === 1 ? from : value(i))));
-  },
-});
+);
 
 const eyeRecord: OpRecord = {
   tags: ['factory'],
   meta: (args) => {
     const sizes = [args.n as number, (args.m as number | undefined) ?? (args.n as number)];
-    return { sizes, strides: contiguousStrides(sizes), dtype: (args.dtype as DType | null) ?? defaultDType(), device: (args.device as string | null) ?? 'cpu' };
+    return {
+      sizes,
+      strides: contiguousStrides(sizes),
+      dtype: (args.dtype as DType | null) ?? defaultDType(),
+      device: (args.device as string | null) ?? 'cpu',
+    };
   },
   kernel: (_args, [out]) => {
     const [n, m] = out!.sizes as [number, number];
@@ -88,17 +128,27 @@ const eyeRecord: OpRecord = {
   },
 };
 const eyeOp = defineOp(`aten::eye(SymInt n, *, ${OPTIONS}) -> Tensor`, eyeRecord);
-const eyeRectangleOp = defineOp(`aten::eye.m(SymInt n, SymInt m, *, ${OPTIONS}) -> Tensor`, eyeRecord);
+const eyeRectangleOp = defineOp(
+  `aten::eye.m(SymInt n, SymInt m, *, ${OPTIONS}) -> Tensor`,
+  eyeRecord,
+);
 
 /** Numbers from 0 to `end`, exclusive. @throws invalid-argument */
 export function arange(end: ScalarLike, options?: TensorOptions): Tensor;
 /** Numbers from `start` to `end`, exclusive. @throws invalid-argument */
 export function arange(start: ScalarLike, end: ScalarLike, options?: TensorOptions): Tensor;
 /** Numbers from `start` to `end`, exclusive, by `step`. @throws invalid-argument */
-export function arange(start: ScalarLike, end: ScalarLike, step: ScalarLike, options?: TensorOptions): Tensor;
+export function arange(
+  start: ScalarLike,
+  end: ScalarLike,
+  step: ScalarLike,
+  options?: TensorOptions,
+): Tensor;
 export function arange(...args: readonly (ScalarLike | TensorOptions | undefined)[]): Tensor {
   const numbers = args.filter(isScalar);
-  const options = (args.find((arg) => typeof arg === 'object' && !isScalar(arg)) as TensorOptions | undefined) ?? {};
+  const options =
+    (args.find((arg) => typeof arg === 'object' && !isScalar(arg)) as TensorOptions | undefined) ??
+    {};
   const [start, end] = numbers.length === 1 ? [0, numbers[0]!] : [numbers[0]!, numbers[1]!];
   return finish(callOp(arangeOp, [start, end, numbers[2] ?? 1, ...optionArgs(options)]), options);
 }
@@ -108,11 +158,21 @@ function isScalar(value: unknown): value is ScalarLike {
 }
 
 /** `steps` numbers evenly spaced from start to end, both included. @throws invalid-argument */
-export function linspace(start: ScalarLike, end: ScalarLike, steps: number, options: TensorOptions = {}): Tensor {
+export function linspace(
+  start: ScalarLike,
+  end: ScalarLike,
+  steps: number,
+  options: TensorOptions = {},
+): Tensor {
   return finish(callOp(linspaceOp, [start, end, steps, ...optionArgs(options)]), options);
 }
 
 /** Ones on the diagonal of an [n, m] matrix (m defaults to n). */
 export function eye(n: number, m: number | null = null, options: TensorOptions = {}): Tensor {
-  return finish(m === null ? callOp(eyeOp, [n, ...optionArgs(options)]) : callOp(eyeRectangleOp, [n, m, ...optionArgs(options)]), options);
+  return finish(
+    m === null
+      ? callOp(eyeOp, [n, ...optionArgs(options)])
+      : callOp(eyeRectangleOp, [n, m, ...optionArgs(options)]),
+    options,
+  );
 }

@@ -22,7 +22,8 @@ export interface TensorOptions {
 }
 
 /** The tail of every factory schema. */
-export const OPTIONS = 'ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None';
+export const OPTIONS =
+  'ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None';
 
 /** Meta rule of a factory of shape `size`. */
 export function factoryMeta(dtypeOf: (args: NamedArgs) => DType): (args: NamedArgs) => TensorMeta {
@@ -35,8 +36,11 @@ export function factoryMeta(dtypeOf: (args: NamedArgs) => DType): (args: NamedAr
 }
 
 /** Kernel that fills the result with a number. */
-export function constantKernel(valueOf: (args: NamedArgs) => number): NonNullable<OpRecord['kernel']> {
-  return (args, [out]) => writeNumbers(out!, new Float64Array(numelOf(out!.sizes)).fill(valueOf(args)));
+export function constantKernel(
+  valueOf: (args: NamedArgs) => number,
+): NonNullable<OpRecord['kernel']> {
+  return (args, [out]) =>
+    writeNumbers(out!, new Float64Array(numelOf(out!.sizes)).fill(valueOf(args)));
 }
 
 /** Meta rule of a factory with the shape and layout of `self`. */
@@ -58,21 +62,37 @@ export function fillValue(args: NamedArgs): number {
 /** Kernel of uninitialised results: freshly allocated memory may hold anything. */
 export function leaveUninitialized(): void {}
 
-const emptyOp = defineOp(`aten::empty.memory_format(SymInt[] size, *, ${OPTIONS}, MemoryFormat? memory_format=None) -> Tensor`, {
-  tags: ['factory', 'uninitialized'], meta: factoryMeta(defaultDType), kernel: leaveUninitialized,
-});
+const emptyOp = defineOp(
+  `aten::empty.memory_format(SymInt[] size, *, ${OPTIONS}, MemoryFormat? memory_format=None) -> Tensor`,
+  {
+    tags: ['factory', 'uninitialized'],
+    meta: factoryMeta(defaultDType),
+    kernel: leaveUninitialized,
+  },
+);
 const zerosOp = defineOp(`aten::zeros(SymInt[] size, *, ${OPTIONS}) -> Tensor`, {
-  tags: ['factory'], meta: factoryMeta(defaultDType), kernel: constantKernel(() => 0),
+  tags: ['factory'],
+  meta: factoryMeta(defaultDType),
+  kernel: constantKernel(() => 0),
 });
 const onesOp = defineOp(`aten::ones(SymInt[] size, *, ${OPTIONS}) -> Tensor`, {
-  tags: ['factory'], meta: factoryMeta(defaultDType), kernel: constantKernel(() => 1),
+  tags: ['factory'],
+  meta: factoryMeta(defaultDType),
+  kernel: constantKernel(() => 1),
 });
 const fullOp = defineOp(`aten::full(SymInt[] size, Scalar fill_value, *, ${OPTIONS}) -> Tensor`, {
-  tags: ['factory'], meta: factoryMeta((args) => numberType(args.fill_value as ScalarLike)), kernel: constantKernel(fillValue),
+  tags: ['factory'],
+  meta: factoryMeta((args) => numberType(args.fill_value as ScalarLike)),
+  kernel: constantKernel(fillValue),
 });
 const scalarTensorOp = defineOp(`aten::scalar_tensor(Scalar s, *, ${OPTIONS}) -> Tensor`, {
   tags: ['factory'],
-  meta: (args) => ({ sizes: [], strides: [], dtype: (args.dtype as DType | null) ?? defaultDType(), device: (args.device as string | null) ?? 'cpu' }),
+  meta: (args) => ({
+    sizes: [],
+    strides: [],
+    dtype: (args.dtype as DType | null) ?? defaultDType(),
+    device: (args.device as string | null) ?? 'cpu',
+  }),
   kernel: constantKernel((args) => scalarValue(args.s as ScalarLike)),
 });
 
@@ -104,7 +124,11 @@ export function ones(size: readonly number[], options: TensorOptions = {}): Tens
 }
 
 /** A shape filled with a number; the dtype follows from the number. */
-export function full(size: readonly number[], fillWith: ScalarLike, options: TensorOptions = {}): Tensor {
+export function full(
+  size: readonly number[],
+  fillWith: ScalarLike,
+  options: TensorOptions = {},
+): Tensor {
   return finish(callOp(fullOp, [size, fillWith, ...optionArgs(options)]), options);
 }
 

@@ -3,7 +3,12 @@
  */
 import { TesseraError, type ScalarLike } from '@tessera/shared';
 import { callOp } from '../dispatch/dispatcher.js';
-import { metaOfOperands, pointwiseKernel, pointwiseWith, scalarValue } from '../kernels/pointwise-kernel.js';
+import {
+  metaOfOperands,
+  pointwiseKernel,
+  pointwiseWith,
+  scalarValue,
+} from '../kernels/pointwise-kernel.js';
 import { readNumbers, writeNumbers } from '../kernels/elements.js';
 import { formatStrides } from '../memory-format.js';
 import { defineInplace } from '../op/inplace.js';
@@ -15,13 +20,19 @@ import { zerosLike } from './factory-like.js';
 import { where } from './where.js';
 
 function metaOfSelf({ self }: NamedArgs): TensorMeta {
-  return { sizes: self.sizes, strides: formatStrides(self as Tensor, null), dtype: self.dtype, device: self.device };
+  return {
+    sizes: self.sizes,
+    strides: formatStrides(self as Tensor, null),
+    dtype: self.dtype,
+    device: self.device,
+  };
 }
 
 const fillOp = defineOp('aten::fill.Scalar(Tensor self, Scalar value) -> Tensor', {
   tags: ['pointwise'],
   meta: metaOfSelf,
-  kernel: ({ value }, [out]) => writeNumbers(out!, new Float64Array(out!.numel).fill(scalarValue(value as ScalarLike))),
+  kernel: ({ value }, [out]) =>
+    writeNumbers(out!, new Float64Array(out!.numel).fill(scalarValue(value as ScalarLike))),
   vjp: (_args, { grad }) => ({ self: () => zerosLike(grad) }),
 });
 const fillTensorOp = defineOp('aten::fill.Tensor(Tensor self, Tensor value) -> Tensor', {
@@ -44,25 +55,43 @@ const zeroInplace = defineInplace(zeroOp);
 /** @throws dtype-mismatch unless the mask is bool */
 function maskedMeta({ self, mask }: NamedArgs): TensorMeta {
   if (mask.dtype !== 'bool') {
-    throw new TesseraError('dtype-mismatch', `masked_fill_ only supports boolean masks, but got mask with dtype ${mask.dtype as string}`, { hints: ['Compare first, e.g. mask.ne(0).'] });
+    throw new TesseraError(
+      'dtype-mismatch',
+      `masked_fill_ only supports boolean masks, but got mask with dtype ${mask.dtype as string}`,
+      { hints: ['Compare first, e.g. mask.ne(0).'] },
+    );
   }
   return metaOfOperands([self as Tensor, mask as Tensor], self.dtype, 'masked_fill');
 }
 
-const maskedFillOp = defineOp('aten::masked_fill.Scalar(Tensor self, Tensor mask, Scalar value) -> Tensor', {
-  ...pointwiseWith(({ value }) => ((v) => (x, mask) => (mask !== 0 ? v : x))(scalarValue(value as ScalarLike)), { operands: ['self', 'mask'] }),
-  tags: ['pointwise'],
-  meta: maskedMeta,
-  saved: ['mask'],
-  vjp: ({ mask }, { grad }) => ({ self: () => maskedFill(grad, mask as Tensor, 0) }),
-});
-const maskedFillTensorOp = defineOp('aten::masked_fill.Tensor(Tensor self, Tensor mask, Tensor value) -> Tensor', {
-  tags: ['pointwise'],
-  meta: maskedMeta,
-  kernel: pointwiseKernel((x, mask, value) => (mask !== 0 ? value : x), { operands: ['self', 'mask', 'value'] }),
-  saved: ['mask'],
-  vjp: ({ mask }, { grad }) => ({ self: () => maskedFill(grad, mask as Tensor, 0), value: () => where(mask as Tensor, grad, 0) }),
-});
+const maskedFillOp = defineOp(
+  'aten::masked_fill.Scalar(Tensor self, Tensor mask, Scalar value) -> Tensor',
+  {
+    ...pointwiseWith(
+      ({ value }) => ((v) => (x, mask) => (mask !== 0 ? v : x))(scalarValue(value as ScalarLike)),
+      { operands: ['self', 'mask'] },
+    ),
+    tags: ['pointwise'],
+    meta: maskedMeta,
+    saved: ['mask'],
+    vjp: ({ mask }, { grad }) => ({ self: () => maskedFill(grad, mask as Tensor, 0) }),
+  },
+);
+const maskedFillTensorOp = defineOp(
+  'aten::masked_fill.Tensor(Tensor self, Tensor mask, Tensor value) -> Tensor',
+  {
+    tags: ['pointwise'],
+    meta: maskedMeta,
+    kernel: pointwiseKernel((x, mask, value) => (mask !== 0 ? value : x), {
+      operands: ['self', 'mask', 'value'],
+    }),
+    saved: ['mask'],
+    vjp: ({ mask }, { grad }) => ({
+      self: () => maskedFill(grad, mask as Tensor, 0),
+      value: () => where(mask as Tensor, grad, 0),
+    }),
+  },
+);
 const maskedFillInplace = defineInplace(maskedFillOp);
 const maskedFillTensorInplace = defineInplace(maskedFillTensorOp);
 
@@ -88,5 +117,9 @@ export function maskedFill(self: Tensor, mask: Tensor, value: Tensor | ScalarLik
 
 /** Writes `value` where the mask holds. @throws dtype-mismatch, shape-mismatch */
 export function maskedFill_(self: Tensor, mask: Tensor, value: Tensor | ScalarLike): Tensor {
-  return callOp(isTensor(value) ? maskedFillTensorInplace : maskedFillInplace, [self, mask, value]) as Tensor;
+  return callOp(isTensor(value) ? maskedFillTensorInplace : maskedFillInplace, [
+    self,
+    mask,
+    value,
+  ]) as Tensor;
 }

@@ -23,59 +23,107 @@ import { unbind } from './view-split.js';
 export type TensorIndices = readonly (Tensor | null)[];
 
 function anyFake(args: NamedArgs): boolean {
-  return (args.self as Tensor).isFake || (args.indices as TensorIndices).some((index) => index !== null && index.isFake);
+  return (
+    (args.self as Tensor).isFake ||
+    (args.indices as TensorIndices).some((index) => index !== null && index.isFake)
+  );
 }
 
 /** @throws dtype-mismatch unless indices are integers or masks */
 function checkIndices(op: string, indices: TensorIndices): void {
-  const odd = indices.find((index) => index !== null && !['int64', 'int32', 'bool', 'uint8'].includes(index.dtype));
+  const odd = indices.find(
+    (index) => index !== null && !['int64', 'int32', 'bool', 'uint8'].includes(index.dtype),
+  );
   if (odd == null) return;
-  throw new TesseraError('dtype-mismatch', `${op}: tensors used as indices must be long, int, byte or bool tensors, not ${odd.dtype}`, { hints: ["Convert it: index.to('int64')."] });
+  throw new TesseraError(
+    'dtype-mismatch',
+    `${op}: tensors used as indices must be long, int, byte or bool tensors, not ${odd.dtype}`,
+    { hints: ["Convert it: index.to('int64')."] },
+  );
 }
 
-const indexOp: OpOverload = defineOp('aten::index.Tensor(Tensor self, Tensor?[] indices) -> Tensor', {
-  meta: (args) => {
-    const self = args.self as Tensor;
-    checkIndices('index', args.indices as TensorIndices);
-    const { sizes } = planIndex(self.sizes, args.indices as TensorIndices, !anyFake(args));
-    return { sizes, strides: contiguousStrides(sizes), dtype: self.dtype, device: self.device };
+const indexOp: OpOverload = defineOp(
+  'aten::index.Tensor(Tensor self, Tensor?[] indices) -> Tensor',
+  {
+    meta: (args) => {
+      const self = args.self as Tensor;
+      checkIndices('index', args.indices as TensorIndices);
+      const { sizes } = planIndex(self.sizes, args.indices as TensorIndices, !anyFake(args));
+      return { sizes, strides: contiguousStrides(sizes), dtype: self.dtype, device: self.device };
+    },
+    kernel: ({ self, indices }, [out]) => {
+      const values = readNumbers(self as Tensor);
+      writeNumbers(
+        out!,
+        Float64Array.from(
+          planIndex(self.sizes as number[], indices as TensorIndices, true).positions(),
+          (at) => values[at]!,
+        ),
+      );
+    },
+    saved: ['indices'],
+    vjp: ({ self, indices }, { grad }) => ({
+      self: () =>
+        callOp(indexPutOp, [
+          zeros(self.sizes as number[], { dtype: grad.dtype, device: grad.device }),
+          indices,
+          grad,
+          true,
+        ]) as Tensor,
+    }),
   },
-  kernel: ({ self, indices }, [out]) => {
-    const values = readNumbers(self as Tensor);
-    writeNumbers(out!, Float64Array.from(planIndex(self.sizes as number[], indices as TensorIndices, true).positions(), (at) => values[at]!));
-  },
-  saved: ['indices'],
-  vjp: ({ self, indices }, { grad }) => ({
-    self: () => callOp(indexPutOp, [zeros(self.sizes as number[], { dtype: grad.dtype, device: grad.device }), indices, grad, true]) as Tensor,
-  }),
-});
+);
 
-const indexPutOp: OpOverload = defineOp('aten::index_put(Tensor self, Tensor?[] indices, Tensor values, bool accumulate=False) -> Tensor', {
-  meta: (args) => {
-    const self = args.self as Tensor;
-    checkIndices('index_put', args.indices as TensorIndices);
-    if (!anyFake(args)) {
-      const { sizes } = planIndex(self.sizes, args.indices as TensorIndices, true);
-      expandStrides(args.values.sizes as number[], args.values.strides as number[], sizes);
-    }
-    if (self.dtype !== args.values.dtype) {
-      throw new TesseraError('dtype-mismatch', `Index put requires the source and destination dtypes match, got ${self.dtype} for the destination and ${args.values.dtype as string} for the source.`, { hints: [`Convert the values: values.to('${self.dtype}').`] });
-    }
-    return { sizes: self.sizes, strides: formatStrides(self, null), dtype: self.dtype, device: self.device };
+const indexPutOp: OpOverload = defineOp(
+  'aten::index_put(Tensor self, Tensor?[] indices, Tensor values, bool accumulate=False) -> Tensor',
+  {
+    meta: (args) => {
+      const self = args.self as Tensor;
+      checkIndices('index_put', args.indices as TensorIndices);
+      if (!anyFake(args)) {
+        const { sizes } = planIndex(self.sizes, args.indices as TensorIndices, true);
+        expandStrides(args.values.sizes as number[], args.values.strides as number[], sizes);
+      }
+      if (self.dtype !== args.values.dtype) {
+        throw new TesseraError(
+          'dtype-mismatch',
+          `Index put requires the source and destination dtypes match, got ${self.dtype} for the destination and ${args.values.dtype as string} for the source.`,
+          { hints: [`Convert the values: values.to('${self.dtype}').`] },
+        );
+      }
+      return {
+        sizes: self.sizes,
+        strides: formatStrides(self, null),
+        dtype: self.dtype,
+        device: self.device,
+      };
+    },
+    kernel: ({ self, indices, values, accumulate }, [out]) => {
+      const result = readNumbers(self as Tensor);
+      const plan = planIndex(self.sizes as number[], indices as TensorIndices, true);
+      const written = readNumbers(values as Tensor, plan.sizes);
+      plan
+        .positions()
+        .forEach(
+          (at, i) => (result[at] = accumulate === true ? result[at]! + written[i]! : written[i]!),
+        );
+      writeNumbers(out!, result);
+    },
+    saved: ['indices'],
+    vjp: ({ indices, values, accumulate }, { grad }) => ({
+      self: () =>
+        accumulate === true
+          ? grad
+          : (callOp(indexPutOp, [
+              grad,
+              indices,
+              zeros(values.sizes as number[], { dtype: grad.dtype, device: grad.device }),
+              false,
+            ]) as Tensor),
+      values: () => callOp(indexOp, [grad, indices]) as Tensor,
+    }),
   },
-  kernel: ({ self, indices, values, accumulate }, [out]) => {
-    const result = readNumbers(self as Tensor);
-    const plan = planIndex(self.sizes as number[], indices as TensorIndices, true);
-    const written = readNumbers(values as Tensor, plan.sizes);
-    plan.positions().forEach((at, i) => (result[at] = accumulate === true ? result[at]! + written[i]! : written[i]!));
-    writeNumbers(out!, result);
-  },
-  saved: ['indices'],
-  vjp: ({ indices, values, accumulate }, { grad }) => ({
-    self: () => (accumulate === true ? grad : (callOp(indexPutOp, [grad, indices, zeros(values.sizes as number[], { dtype: grad.dtype, device: grad.device }), false]) as Tensor)),
-    values: () => callOp(indexOp, [grad, indices]) as Tensor,
-  }),
-});
+);
 const indexPutInplace = defineInplace(indexPutOp);
 
 const nonzeroOp = defineOp('aten::nonzero(Tensor self) -> Tensor', {
@@ -84,11 +132,22 @@ const nonzeroOp = defineOp('aten::nonzero(Tensor self) -> Tensor', {
     const strides = contiguousStrides(self.sizes as number[]);
     const rows: number[] = [];
     readNumbers(self as Tensor).forEach((value, i) => {
-      if (value !== 0 || Number.isNaN(value)) (self.sizes as number[]).forEach((size, d) => rows.push(Math.floor(i / strides[d]!) % size));
+      if (value !== 0 || Number.isNaN(value))
+        (self.sizes as number[]).forEach((size, d) =>
+          rows.push(Math.floor(i / strides[d]!) % size),
+        );
     });
-    const count = self.ndim === 0 ? Number(readNumbers(self as Tensor)[0] !== 0) : rows.length / (self.ndim as number);
+    const count =
+      self.ndim === 0
+        ? Number(readNumbers(self as Tensor)[0] !== 0)
+        : rows.length / (self.ndim as number);
     // One column of positions per dimension, each contiguous.
-    const out = emptyFromMeta({ sizes: [count, self.ndim as number], strides: [1, Math.max(count, 1)], dtype: 'int64', device: self.device as string });
+    const out = emptyFromMeta({
+      sizes: [count, self.ndim as number],
+      strides: [1, Math.max(count, 1)],
+      dtype: 'int64',
+      device: self.device as string,
+    });
     writeNumbers(out, rows);
     return out;
   },
@@ -97,7 +156,10 @@ const nonzeroOp = defineOp('aten::nonzero(Tensor self) -> Tensor', {
 const maskedSelectOp = defineOp('aten::masked_select(Tensor self, Tensor mask) -> Tensor', {
   tags: ['data-dependent'],
   produce: ({ self, mask }) => {
-    const sizes = broadcastShapes([self.sizes as number[], mask.sizes as number[]], 'masked_select');
+    const sizes = broadcastShapes(
+      [self.sizes as number[], mask.sizes as number[]],
+      'masked_select',
+    );
     const values = readNumbers(self as Tensor, sizes);
     const chosen = readNumbers(mask as Tensor, sizes);
     const picked = values.filter((_, i) => chosen[i] !== 0);
@@ -110,8 +172,22 @@ const maskedSelectOp = defineOp('aten::masked_select(Tensor self, Tensor mask) -
     self: () => {
       const sizes = broadcastShapes([self.sizes as number[], mask.sizes as number[]]);
       const blank = zeros(sizes, { dtype: grad.dtype, device: grad.device });
-      if (sizes.length === 0) return reshape(callOp(indexPutOp, [reshape(blank, [1]), positionsOf(reshape(mask as Tensor, [1])), grad, false]) as Tensor, []);
-      return callOp(indexPutOp, [blank, positionsOf(expand(mask as Tensor, sizes)), grad, false]) as Tensor;
+      if (sizes.length === 0)
+        return reshape(
+          callOp(indexPutOp, [
+            reshape(blank, [1]),
+            positionsOf(reshape(mask as Tensor, [1])),
+            grad,
+            false,
+          ]) as Tensor,
+          [],
+        );
+      return callOp(indexPutOp, [
+        blank,
+        positionsOf(expand(mask as Tensor, sizes)),
+        grad,
+        false,
+      ]) as Tensor;
     },
   }),
 });
@@ -122,7 +198,11 @@ function positionsOf(mask: Tensor): Tensor[] {
 }
 
 function withoutMasks(indices: TensorIndices): (Tensor | null)[] {
-  return indices.flatMap((index) => (isTensor(index) && (index.dtype === 'bool' || index.dtype === 'uint8') ? positionsOf(index) : [index]));
+  return indices.flatMap((index) =>
+    isTensor(index) && (index.dtype === 'bool' || index.dtype === 'uint8')
+      ? positionsOf(index)
+      : [index],
+  );
 }
 
 /** self[indices], NumPy's advanced indexing. @throws shape-mismatch, index-out-of-range, dtype-mismatch */
@@ -131,12 +211,22 @@ export function index(self: Tensor, indices: TensorIndices): Tensor {
 }
 
 /** A copy of self with `values` written (or added) at the indices. @throws shape-mismatch, index-out-of-range, dtype-mismatch */
-export function indexPut(self: Tensor, indices: TensorIndices, values: Tensor, accumulate = false): Tensor {
+export function indexPut(
+  self: Tensor,
+  indices: TensorIndices,
+  values: Tensor,
+  accumulate = false,
+): Tensor {
   return callOp(indexPutOp, [self, withoutMasks(indices), values, accumulate]) as Tensor;
 }
 
 /** self[indices] = values, or += values. */
-export function indexPut_(self: Tensor, indices: TensorIndices, values: Tensor, accumulate = false): Tensor {
+export function indexPut_(
+  self: Tensor,
+  indices: TensorIndices,
+  values: Tensor,
+  accumulate = false,
+): Tensor {
   return callOp(indexPutInplace, [self, withoutMasks(indices), values, accumulate]) as Tensor;
 }
 

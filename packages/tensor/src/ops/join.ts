@@ -31,24 +31,46 @@ function starts(tensors: readonly Tensor[], dim: number): number[] {
 const catOp = defineOp('aten::cat(Tensor[] tensors, int dim=0) -> Tensor', {
   meta: ({ tensors, dim }) => {
     const list = tensors as Tensor[];
-    if (list.length === 0) throw new TesseraError('invalid-argument', 'cat(): expected a non-empty list of Tensors', { hints: ['Pass at least one tensor.'] });
+    if (list.length === 0)
+      throw new TesseraError('invalid-argument', 'cat(): expected a non-empty list of Tensors', {
+        hints: ['Pass at least one tensor.'],
+      });
     const model = list.find((tensor) => !isEmptyVector(tensor)) ?? list[0]!;
-    if (model.ndim === 0) throw new TesseraError('shape-mismatch', 'cat(): zero-dimensional tensor cannot be concatenated', { hints: ['Use stack(), or reshape each to [1].'] });
+    if (model.ndim === 0)
+      throw new TesseraError(
+        'shape-mismatch',
+        'cat(): zero-dimensional tensor cannot be concatenated',
+        { hints: ['Use stack(), or reshape each to [1].'] },
+      );
     const at = wrapDim(dim as number, model.ndim, 'cat');
     const sizes = [...model.sizes];
     sizes[at] = 0;
     for (const tensor of list) {
       if (isEmptyVector(tensor) && model.ndim !== 1) continue;
-      if (tensor.ndim !== model.ndim || tensor.sizes.some((size, i) => i !== at && size !== model.sizes[i])) {
-        throw new TesseraError('shape-mismatch', `cat(): Sizes of tensors must match except in dimension ${at}, got ${list.map((x) => formatSizes(x.sizes)).join(' and ')}`, {
-          context: { shapes: list.map((x) => x.sizes), dim: at },
-          hints: ['Only the joined dimension may differ.'],
-        });
+      if (
+        tensor.ndim !== model.ndim ||
+        tensor.sizes.some((size, i) => i !== at && size !== model.sizes[i])
+      ) {
+        throw new TesseraError(
+          'shape-mismatch',
+          `cat(): Sizes of tensors must match except in dimension ${at}, got ${list.map((x) => formatSizes(x.sizes)).join(' and ')}`,
+          {
+            context: { shapes: list.map((x) => x.sizes), dim: at },
+            hints: ['Only the joined dimension may differ.'],
+          },
+        );
       }
       sizes[at] += tensor.sizes[at]!;
     }
-    const channelsLast = list.every((tensor) => isChannelsLast(tensor.sizes, tensor.strides)) && !list.every((tensor) => tensor.isContiguous());
-    return { sizes, strides: channelsLast ? channelsLastStrides(sizes) : contiguousStrides(sizes), dtype: resultType(list), device: model.device };
+    const channelsLast =
+      list.every((tensor) => isChannelsLast(tensor.sizes, tensor.strides)) &&
+      !list.every((tensor) => tensor.isContiguous());
+    return {
+      sizes,
+      strides: channelsLast ? channelsLastStrides(sizes) : contiguousStrides(sizes),
+      dtype: resultType(list),
+      device: model.device,
+    };
   },
   kernel: ({ tensors, dim }, [out]) => {
     const at = wrapDim(dim as number, out!.ndim);
@@ -64,21 +86,38 @@ const catOp = defineOp('aten::cat(Tensor[] tensors, int dim=0) -> Tensor', {
     const list = tensors as Tensor[];
     const at = wrapDim(dim as number, grad.ndim);
     const from = starts(list, at);
-    return { tensors: list.map((tensor, i) => () => (isEmptyVector(tensor) && grad.ndim !== 1 ? null : narrow(grad, at, from[i]!, tensor.sizes[at]!))) };
+    return {
+      tensors: list.map(
+        (tensor, i) => () =>
+          isEmptyVector(tensor) && grad.ndim !== 1
+            ? null
+            : narrow(grad, at, from[i]!, tensor.sizes[at]!),
+      ),
+    };
   },
 });
 
 const stackOp = defineOp('aten::stack(Tensor[] tensors, int dim=0) -> Tensor', {
   decompose: ({ tensors, dim }) => {
     const list = tensors as Tensor[];
-    if (list.length === 0) throw new TesseraError('invalid-argument', 'stack expects a non-empty TensorList', { hints: ['Pass at least one tensor.'] });
+    if (list.length === 0)
+      throw new TesseraError('invalid-argument', 'stack expects a non-empty TensorList', {
+        hints: ['Pass at least one tensor.'],
+      });
     const first = list[0]!;
     const odd = list.find((tensor) => formatSizes(tensor.sizes) !== formatSizes(first.sizes));
     if (odd !== undefined) {
-      throw new TesseraError('shape-mismatch', `stack expects each tensor to be equal size, but got ${formatSizes(first.sizes)} at entry 0 and ${formatSizes(odd.sizes)} at entry ${list.indexOf(odd)}`, { hints: ['Use cat() to join along an existing dimension.'] });
+      throw new TesseraError(
+        'shape-mismatch',
+        `stack expects each tensor to be equal size, but got ${formatSizes(first.sizes)} at entry 0 and ${formatSizes(odd.sizes)} at entry ${list.indexOf(odd)}`,
+        { hints: ['Use cat() to join along an existing dimension.'] },
+      );
     }
     const at = wrapDim(dim as number, first.ndim + 1, 'stack');
-    return cat(list.map((tensor) => unsqueeze(tensor, at)), at);
+    return cat(
+      list.map((tensor) => unsqueeze(tensor, at)),
+      at,
+    );
   },
 });
 

@@ -7,20 +7,35 @@ import { readNumbers, writeNumbers } from '../kernels/elements.js';
 import { TesseraError } from '@tessera/shared';
 import { DTYPES } from '../dtype.js';
 import { defineInplace } from '../op/inplace.js';
-import { type Binary, type Unary, binaryFunction, binaryFunctionOf, unaryFunction } from '../op/op-functions.js';
+import {
+  type Binary,
+  type Unary,
+  binaryFunction,
+  binaryFunctionOf,
+  unaryFunction,
+} from '../op/op-functions.js';
 import { type OpOverload, defineOp } from '../op/op-overload.js';
 import type { NamedArgs, TensorMeta } from '../op/op-record.js';
 import { isTensor } from '../tensor-factory.js';
 import type { Tensor } from '../tensor.js';
 
 function logical(name: string, test: (a: boolean, b: boolean) => boolean): OpOverload {
-  return defineOp(`aten::logical_${name}(Tensor self, Tensor other) -> Tensor`, pointwise((a, b) => (test(a !== 0, b !== 0) ? 1 : 0), { result: 'bool', name: `logical_${name}` }));
+  return defineOp(
+    `aten::logical_${name}(Tensor self, Tensor other) -> Tensor`,
+    pointwise((a, b) => (test(a !== 0, b !== 0) ? 1 : 0), {
+      result: 'bool',
+      name: `logical_${name}`,
+    }),
+  );
 }
 
 const logicalAndOp = logical('and', (a, b) => a && b);
 const logicalOrOp = logical('or', (a, b) => a || b);
 const logicalXorOp = logical('xor', (a, b) => a !== b);
-const logicalNotOp = defineOp('aten::logical_not(Tensor self) -> Tensor', unary((x) => (x === 0 ? 1 : 0), { result: 'bool' }));
+const logicalNotOp = defineOp(
+  'aten::logical_not(Tensor self) -> Tensor',
+  unary((x) => (x === 0 ? 1 : 0), { result: 'bool' }),
+);
 
 /** @throws dtype-unsupported for floats */
 function bitwiseMeta(name: string, operands: readonly string[]): (args: NamedArgs) => TensorMeta {
@@ -28,19 +43,31 @@ function bitwiseMeta(name: string, operands: readonly string[]): (args: NamedArg
   return (args) => {
     const meta = rule(args);
     if (DTYPES[meta.dtype].category === 'floating') {
-      throw new TesseraError('dtype-unsupported', `${name} is not implemented for ${meta.dtype}`, { hints: ['Bitwise operators take integers and bools.'] });
+      throw new TesseraError('dtype-unsupported', `${name} is not implemented for ${meta.dtype}`, {
+        hints: ['Bitwise operators take integers and bools.'],
+      });
     }
     return meta;
   };
 }
 
 /** Bits are combined in 64 bits where 32 would not do. */
-function bitwiseKernel(fn: (a: bigint, b: bigint) => bigint): (args: NamedArgs, outs: readonly Tensor[]) => void {
+function bitwiseKernel(
+  fn: (a: bigint, b: bigint) => bigint,
+): (args: NamedArgs, outs: readonly Tensor[]) => void {
   return ({ self, other }, [out]) => {
-    const column = (operand: unknown): ArrayLike<number> => (isTensor(operand) ? readNumbers(operand, out!.sizes) : new Float64Array(out!.numel).fill(Number(operand)));
+    const column = (operand: unknown): ArrayLike<number> =>
+      isTensor(operand)
+        ? readNumbers(operand, out!.sizes)
+        : new Float64Array(out!.numel).fill(Number(operand));
     const a = column(self);
     const b = column(other);
-    writeNumbers(out!, Float64Array.from({ length: a.length }, (_, i) => Number(BigInt.asIntN(64, fn(BigInt(a[i]!), BigInt(b[i]!))))));
+    writeNumbers(
+      out!,
+      Float64Array.from({ length: a.length }, (_, i) =>
+        Number(BigInt.asIntN(64, fn(BigInt(a[i]!), BigInt(b[i]!)))),
+      ),
+    );
   };
 }
 
@@ -50,10 +77,17 @@ interface Bitwise {
 }
 
 function bitwise(name: string, fn: (a: bigint, b: bigint) => bigint): Bitwise {
-  const record = { tags: ['pointwise', 'non-differentiable'] as const, meta: bitwiseMeta(name, ['self', 'other']), kernel: bitwiseKernel(fn) };
+  const record = {
+    tags: ['pointwise', 'non-differentiable'] as const,
+    meta: bitwiseMeta(name, ['self', 'other']),
+    kernel: bitwiseKernel(fn),
+  };
   const tensor = defineOp(`aten::${name}.Tensor(Tensor self, Tensor other) -> Tensor`, record);
   const scalar = defineOp(`aten::${name}.Scalar(Tensor self, Scalar other) -> Tensor`, record);
-  return { fn: binaryFunctionOf(tensor, scalar), inplace: binaryFunctionOf(defineInplace(tensor), defineInplace(scalar)) };
+  return {
+    fn: binaryFunctionOf(tensor, scalar),
+    inplace: binaryFunctionOf(defineInplace(tensor), defineInplace(scalar)),
+  };
 }
 
 const and = bitwise('bitwise_and', (a, b) => a & b);
@@ -62,7 +96,11 @@ const xor = bitwise('bitwise_xor', (a, b) => a ^ b);
 const bitwiseNotOp = defineOp('aten::bitwise_not(Tensor self) -> Tensor', {
   tags: ['pointwise', 'non-differentiable'],
   meta: bitwiseMeta('bitwise_not', ['self']),
-  kernel: ({ self }, [out]) => writeNumbers(out!, readNumbers(self as Tensor).map((x) => (self.dtype === 'bool' ? 1 - x : -1 - x))),
+  kernel: ({ self }, [out]) =>
+    writeNumbers(
+      out!,
+      readNumbers(self as Tensor).map((x) => (self.dtype === 'bool' ? 1 - x : -1 - x)),
+    ),
 });
 const bitwiseNotInplace = defineInplace(bitwiseNotOp);
 

@@ -26,9 +26,14 @@ function reduced(losses: Tensor, reduction: unknown): Tensor {
 }
 
 /** A loss and the function for it, from its element-wise form. */
-function defineLoss(name: string, extra: string, losses: (difference: Tensor, args: NamedArgs) => Tensor): OpOverload {
+function defineLoss(
+  name: string,
+  extra: string,
+  losses: (difference: Tensor, args: NamedArgs) => Tensor,
+): OpOverload {
   return defineOp(`aten::${name}(Tensor self, Tensor target, int reduction=1${extra}) -> Tensor`, {
-    decompose: (args) => reduced(losses(sub(args.self as Tensor, args.target as Tensor), args), args.reduction),
+    decompose: (args) =>
+      reduced(losses(sub(args.self as Tensor, args.target as Tensor), args), args.reduction),
   });
 }
 
@@ -37,80 +42,151 @@ const l1Op = defineLoss('l1_loss', '', abs);
 const smoothL1Op = defineLoss('smooth_l1_loss', ', float beta=1.0', (difference, { beta }) => {
   const size = abs(difference);
   if (beta === 0) return size;
-  return where(lt(size, beta as number), div(mul(mul(difference, difference), 0.5), beta as number), sub(size, (beta as number) * 0.5));
+  return where(
+    lt(size, beta as number),
+    div(mul(mul(difference, difference), 0.5), beta as number),
+    sub(size, (beta as number) * 0.5),
+  );
 });
 const huberOp = defineLoss('huber_loss', ', float delta=1.0', (difference, { delta }) => {
   const size = abs(difference);
-  return where(le(size, delta as number), mul(mul(difference, difference), 0.5), mul(sub(size, (delta as number) * 0.5), delta as number));
+  return where(
+    le(size, delta as number),
+    mul(mul(difference, difference), 0.5),
+    mul(sub(size, (delta as number) * 0.5), delta as number),
+  );
 });
 
 /** Gradient of a reduced element-wise loss: the slope, scaled by the incoming gradient. */
-function defineLossBackward(name: string, extra: string, slope: (difference: Tensor, args: NamedArgs) => Tensor): void {
-  defineOp(`aten::${name}_backward(Tensor grad_output, Tensor self, Tensor target, int reduction${extra}) -> Tensor`, {
-    decompose: (args) => {
-      const difference = sub(args.self as Tensor, args.target as Tensor);
-      const scaled = mul(slope(difference, args), args.grad_output as Tensor);
-      return args.reduction === 1 ? div(scaled, difference.numel) : scaled;
+function defineLossBackward(
+  name: string,
+  extra: string,
+  slope: (difference: Tensor, args: NamedArgs) => Tensor,
+): void {
+  defineOp(
+    `aten::${name}_backward(Tensor grad_output, Tensor self, Tensor target, int reduction${extra}) -> Tensor`,
+    {
+      decompose: (args) => {
+        const difference = sub(args.self as Tensor, args.target as Tensor);
+        const scaled = mul(slope(difference, args), args.grad_output as Tensor);
+        return args.reduction === 1 ? div(scaled, difference.numel) : scaled;
+      },
     },
-  });
+  );
 }
 defineLossBackward('mse_loss', '', (difference) => mul(difference, 2));
-defineLossBackward('smooth_l1_loss', ', float beta', (difference, { beta }) => where(lt(abs(difference), beta as number), div(difference, beta as number), sign(difference)));
-defineLossBackward('huber_loss', ', float delta', (difference, { delta }) => where(le(abs(difference), delta as number), difference, mul(sign(difference), delta as number)));
+defineLossBackward('smooth_l1_loss', ', float beta', (difference, { beta }) =>
+  where(lt(abs(difference), beta as number), div(difference, beta as number), sign(difference)),
+);
+defineLossBackward('huber_loss', ', float delta', (difference, { delta }) =>
+  where(le(abs(difference), delta as number), difference, mul(sign(difference), delta as number)),
+);
 
 /** @throws shape-mismatch */
 function entropyMeta({ self, target, weight, reduction }: NamedArgs): TensorMeta {
   if (!sameNumbers(self.sizes as number[], target.sizes as number[])) {
-    throw new TesseraError('shape-mismatch', `binary_cross_entropy: Using a target size (${formatSizes(target.sizes)}) that is different to the input size (${formatSizes(self.sizes)}) is deprecated.`, { hints: ['Input and target have the same shape.'] });
+    throw new TesseraError(
+      'shape-mismatch',
+      `binary_cross_entropy: Using a target size (${formatSizes(target.sizes)}) that is different to the input size (${formatSizes(self.sizes)}) is deprecated.`,
+      { hints: ['Input and target have the same shape.'] },
+    );
   }
   const operands = [self, target, ...(weight === null ? [] : [weight])] as Tensor[];
   const whole = metaOfOperands(operands, resultType([self as Tensor]), 'binary_cross_entropy');
   return reduction === 0 ? whole : { ...whole, sizes: [], strides: [] };
 }
 
-const binaryCrossEntropyOp = defineOp('aten::binary_cross_entropy(Tensor self, Tensor target, Tensor? weight=None, int reduction=1) -> Tensor', {
-  tags: ['reduction'],
-  meta: entropyMeta,
-  kernel: ({ self, target, weight, reduction }, [out]) => {
-    const x = readNumbers(self as Tensor);
-    const y = readNumbers(target as Tensor);
-    const w = weight === null ? null : readNumbers(weight as Tensor, self.sizes as number[]);
-    // Logarithms are limited to -100, so that a wrong certainty costs much but not everything.
-    const losses = x.map((p, i) => ((y[i]! - 1) * Math.max(Math.log1p(-p), -100) - y[i]! * Math.max(Math.log(p), -100)) * (w === null ? 1 : w[i]!));
-    const total = losses.reduce((a, b) => a + b, 0);
-    writeNumbers(out!, reduction === 0 ? losses : [reduction === 1 ? total / losses.length : total]);
+const binaryCrossEntropyOp = defineOp(
+  'aten::binary_cross_entropy(Tensor self, Tensor target, Tensor? weight=None, int reduction=1) -> Tensor',
+  {
+    tags: ['reduction'],
+    meta: entropyMeta,
+    kernel: ({ self, target, weight, reduction }, [out]) => {
+      const x = readNumbers(self as Tensor);
+      const y = readNumbers(target as Tensor);
+      const w = weight === null ? null : readNumbers(weight as Tensor, self.sizes as number[]);
+      // Logarithms are limited to -100, so that a wrong certainty costs much but not everything.
+      const losses = x.map(
+        (p, i) =>
+          ((y[i]! - 1) * Math.max(Math.log1p(-p), -100) - y[i]! * Math.max(Math.log(p), -100)) *
+          (w === null ? 1 : w[i]!),
+      );
+      const total = losses.reduce((a, b) => a + b, 0);
+      writeNumbers(
+        out!,
+        reduction === 0 ? losses : [reduction === 1 ? total / losses.length : total],
+      );
+    },
+    saved: ['self', 'target', 'weight'],
+    vjp: ({ self, target, weight, reduction }, { grad }) => ({
+      self: () =>
+        entropyGradient(
+          grad,
+          self as Tensor,
+          target as Tensor,
+          weight as Tensor | null,
+          reduction as number,
+        ),
+      target: () =>
+        scaledBy(
+          mul(grad, sub(log1p(neg(self as Tensor)), log(self as Tensor))),
+          self as Tensor,
+          weight as Tensor | null,
+          reduction as number,
+        ),
+    }),
   },
-  saved: ['self', 'target', 'weight'],
-  vjp: ({ self, target, weight, reduction }, { grad }) => ({
-    self: () => entropyGradient(grad, self as Tensor, target as Tensor, weight as Tensor | null, reduction as number),
-    target: () => scaledBy(mul(grad, sub(log1p(neg(self as Tensor)), log(self as Tensor))), self as Tensor, weight as Tensor | null, reduction as number),
-  }),
-});
+);
 
-function scaledBy(gradient: Tensor, self: Tensor, weight: Tensor | null, reduction: number): Tensor {
+function scaledBy(
+  gradient: Tensor,
+  self: Tensor,
+  weight: Tensor | null,
+  reduction: number,
+): Tensor {
   const weighted = weight === null ? gradient : mul(gradient, weight);
   return reduction === 1 ? div(weighted, self.numel) : weighted;
 }
 
-function entropyGradient(grad: Tensor, self: Tensor, target: Tensor, weight: Tensor | null, reduction: number): Tensor {
+function entropyGradient(
+  grad: Tensor,
+  self: Tensor,
+  target: Tensor,
+  weight: Tensor | null,
+  reduction: number,
+): Tensor {
   const slope = div(sub(self, target), clampMin(mul(rsub(self, 1), self), 1e-12));
   return scaledBy(mul(slope, grad), self, weight, reduction);
 }
 
-defineOp('aten::binary_cross_entropy_backward(Tensor grad_output, Tensor self, Tensor target, Tensor? weight=None, int reduction=1) -> Tensor', {
-  decompose: ({ grad_output, self, target, weight, reduction }) => entropyGradient(grad_output as Tensor, self as Tensor, target as Tensor, weight as Tensor | null, reduction as number),
-});
-
-const withLogitsOp = defineOp('aten::binary_cross_entropy_with_logits(Tensor self, Tensor target, Tensor? weight=None, Tensor? pos_weight=None, int reduction=1) -> Tensor', {
-  decompose: ({ self, target, weight, pos_weight, reduction }) => {
-    const x = self as Tensor;
-    const y = target as Tensor;
-    const logs = logSigmoid(x);
-    const positive = pos_weight === null ? logs : mul(logs, add(mul(sub(pos_weight as Tensor, 1), y), 1));
-    const losses = sub(mul(rsub(y, 1), x), positive);
-    return reduced(weight === null ? losses : mul(losses, weight as Tensor), reduction);
+defineOp(
+  'aten::binary_cross_entropy_backward(Tensor grad_output, Tensor self, Tensor target, Tensor? weight=None, int reduction=1) -> Tensor',
+  {
+    decompose: ({ grad_output, self, target, weight, reduction }) =>
+      entropyGradient(
+        grad_output as Tensor,
+        self as Tensor,
+        target as Tensor,
+        weight as Tensor | null,
+        reduction as number,
+      ),
   },
-});
+);
+
+const withLogitsOp = defineOp(
+  'aten::binary_cross_entropy_with_logits(Tensor self, Tensor target, Tensor? weight=None, Tensor? pos_weight=None, int reduction=1) -> Tensor',
+  {
+    decompose: ({ self, target, weight, pos_weight, reduction }) => {
+      const x = self as Tensor;
+      const y = target as Tensor;
+      const logs = logSigmoid(x);
+      const positive =
+        pos_weight === null ? logs : mul(logs, add(mul(sub(pos_weight as Tensor, 1), y), 1));
+      const losses = sub(mul(rsub(y, 1), x), positive);
+      return reduced(weight === null ? losses : mul(losses, weight as Tensor), reduction);
+    },
+  },
+);
 
 /** Mean (or sum, or each) of squared differences. @throws shape-mismatch */
 export function mseLoss(input: Tensor, target: Tensor, reduction: Reduction = 'mean'): Tensor {
@@ -123,12 +199,22 @@ export function l1Loss(input: Tensor, target: Tensor, reduction: Reduction = 'me
 }
 
 /** Squared differences below `beta`, absolute ones above. @throws shape-mismatch */
-export function smoothL1Loss(input: Tensor, target: Tensor, reduction: Reduction = 'mean', beta: ScalarLike = 1): Tensor {
+export function smoothL1Loss(
+  input: Tensor,
+  target: Tensor,
+  reduction: Reduction = 'mean',
+  beta: ScalarLike = 1,
+): Tensor {
   return callOp(smoothL1Op, [input, target, reductionNumber(reduction), beta]) as Tensor;
 }
 
 /** `smoothL1Loss` scaled by `delta`. @throws shape-mismatch */
-export function huberLoss(input: Tensor, target: Tensor, reduction: Reduction = 'mean', delta: ScalarLike = 1): Tensor {
+export function huberLoss(
+  input: Tensor,
+  target: Tensor,
+  reduction: Reduction = 'mean',
+  delta: ScalarLike = 1,
+): Tensor {
   return callOp(huberOp, [input, target, reductionNumber(reduction), delta]) as Tensor;
 }
 
@@ -139,11 +225,30 @@ export interface BinaryLossOptions {
 }
 
 /** Cross entropy of probabilities in [0, 1] with targets of the same shape. @throws shape-mismatch */
-export function binaryCrossEntropy(input: Tensor, target: Tensor, options: BinaryLossOptions = {}): Tensor {
-  return callOp(binaryCrossEntropyOp, [input, target, options.weight ?? null, reductionNumber(options.reduction ?? 'mean')]) as Tensor;
+export function binaryCrossEntropy(
+  input: Tensor,
+  target: Tensor,
+  options: BinaryLossOptions = {},
+): Tensor {
+  return callOp(binaryCrossEntropyOp, [
+    input,
+    target,
+    options.weight ?? null,
+    reductionNumber(options.reduction ?? 'mean'),
+  ]) as Tensor;
 }
 
 /** Cross entropy of logits with targets; `posWeight` weighs the positive ones. @throws shape-mismatch */
-export function binaryCrossEntropyWithLogits(input: Tensor, target: Tensor, options: BinaryLossOptions & { posWeight?: Tensor | null } = {}): Tensor {
-  return callOp(withLogitsOp, [input, target, options.weight ?? null, options.posWeight ?? null, reductionNumber(options.reduction ?? 'mean')]) as Tensor;
+export function binaryCrossEntropyWithLogits(
+  input: Tensor,
+  target: Tensor,
+  options: BinaryLossOptions & { posWeight?: Tensor | null } = {},
+): Tensor {
+  return callOp(withLogitsOp, [
+    input,
+    target,
+    options.weight ?? null,
+    options.posWeight ?? null,
+    reductionNumber(options.reduction ?? 'mean'),
+  ]) as Tensor;
 }

@@ -27,7 +27,8 @@ function shouldFold(a: Tensor, b: Tensor): boolean {
   if (isGradEnabled() && requiresGrad(small)) return true;
   if (a.ndim === 2) return false;
   if (large.numel === 0) return true;
-  for (let i = 0; i < large.ndim - 2; i++) if (large.strides[i] !== large.strides[i + 1]! * large.sizes[i + 1]!) return false;
+  for (let i = 0; i < large.ndim - 2; i++)
+    if (large.strides[i] !== large.strides[i + 1]! * large.sizes[i + 1]!) return false;
   return true;
 }
 
@@ -56,7 +57,9 @@ function batched(a: Tensor, b: Tensor): Tensor {
   const count = batch.reduce((x, y) => x * y, 1);
   const left = reshape(expand(a, [...batch, n, m1]), [count, n, m1]);
   const vector = b.ndim === 1;
-  const right = vector ? unsqueeze(reshape(expand(b, [...batch, m2]), [count, m2]), 2) : reshape(expand(b, [...batch, m2, p]), [count, m2, p]);
+  const right = vector
+    ? unsqueeze(reshape(expand(b, [...batch, m2]), [count, m2]), 2)
+    : reshape(expand(b, [...batch, m2, p]), [count, m2, p]);
   const product = bmm(left, right);
   const shape = [...batch, ...(a.ndim > 1 ? [n] : []), ...(vector ? [] : [p])];
   return view(vector ? squeeze(product, -1) : product, shape);
@@ -67,7 +70,11 @@ const matmulOp = defineOp('aten::matmul(Tensor self, Tensor other) -> Tensor', {
     const a = args.self as Tensor;
     const b = args.other as Tensor;
     if (a.ndim === 0 || b.ndim === 0) {
-      throw new TesseraError('shape-mismatch', `both arguments to matmul need to be at least 1D, but they are ${a.ndim}D and ${b.ndim}D`, { hints: ['Use mul() to scale by a 0-d tensor.'] });
+      throw new TesseraError(
+        'shape-mismatch',
+        `both arguments to matmul need to be at least 1D, but they are ${a.ndim}D and ${b.ndim}D`,
+        { hints: ['Use mul() to scale by a 0-d tensor.'] },
+      );
     }
     if (a.ndim === 1 && b.ndim === 1) return dot(a, b);
     if (a.ndim === 2 && b.ndim === 1) return mv(a, b);
@@ -77,26 +84,39 @@ const matmulOp = defineOp('aten::matmul(Tensor self, Tensor other) -> Tensor', {
   },
 });
 
-const linearOp = defineOp('aten::linear(Tensor input, Tensor weight, Tensor? bias=None) -> Tensor', {
-  decompose: (args) => {
-    const input = args.input as Tensor;
-    const weight = args.weight as Tensor;
-    const bias = args.bias as Tensor | null;
-    const features = weight.ndim === 2 ? weight.sizes[1] : undefined;
-    if (features !== undefined && input.sizes.at(-1) !== features) {
-      throw new TesseraError('shape-mismatch', `linear: input of shape [${input.sizes.join(', ')}] has ${input.sizes.at(-1) ?? 0} features, but weight of shape [${weight.sizes.join(', ')}] takes ${features}`, { hints: ['The last dimension of the input must equal in_features.'] });
-    }
-    if (bias !== null && weight.ndim === 2 && input.ndim === 2) return addmm(bias, input, t(weight));
-    if (bias !== null && weight.ndim === 2 && input.ndim > 2 && input.isContiguous()) {
-      const rows = view(input, [input.sizes.slice(0, -1).reduce((x, y) => x * y, 1), input.sizes.at(-1)!]);
-      return view(addmm(bias, rows, t(weight)), [...input.sizes.slice(0, -1), weight.sizes[0]!]);
-    }
-    const product = matmul(input, t(weight));
-    return bias === null ? product : add(product, bias);
+const linearOp = defineOp(
+  'aten::linear(Tensor input, Tensor weight, Tensor? bias=None) -> Tensor',
+  {
+    decompose: (args) => {
+      const input = args.input as Tensor;
+      const weight = args.weight as Tensor;
+      const bias = args.bias as Tensor | null;
+      const features = weight.ndim === 2 ? weight.sizes[1] : undefined;
+      if (features !== undefined && input.sizes.at(-1) !== features) {
+        throw new TesseraError(
+          'shape-mismatch',
+          `linear: input of shape [${input.sizes.join(', ')}] has ${input.sizes.at(-1) ?? 0} features, but weight of shape [${weight.sizes.join(', ')}] takes ${features}`,
+          { hints: ['The last dimension of the input must equal in_features.'] },
+        );
+      }
+      if (bias !== null && weight.ndim === 2 && input.ndim === 2)
+        return addmm(bias, input, t(weight));
+      if (bias !== null && weight.ndim === 2 && input.ndim > 2 && input.isContiguous()) {
+        const rows = view(input, [
+          input.sizes.slice(0, -1).reduce((x, y) => x * y, 1),
+          input.sizes.at(-1)!,
+        ]);
+        return view(addmm(bias, rows, t(weight)), [...input.sizes.slice(0, -1), weight.sizes[0]!]);
+      }
+      const product = matmul(input, t(weight));
+      return bias === null ? product : add(product, bias);
+    },
   },
-});
+);
 
-const outerOp = defineOp('aten::outer(Tensor self, Tensor vec2) -> Tensor', { decompose: ({ self, vec2 }) => mul(unsqueeze(self as Tensor, 1), vec2 as Tensor) });
+const outerOp = defineOp('aten::outer(Tensor self, Tensor vec2) -> Tensor', {
+  decompose: ({ self, vec2 }) => mul(unsqueeze(self as Tensor, 1), vec2 as Tensor),
+});
 
 /** Matrix product of any ranks: vectors, matrices, broadcast batches of matrices. @throws shape-mismatch, dtype-mismatch */
 export function matmul(self: Tensor, other: Tensor): Tensor {

@@ -4,156 +4,18 @@
  * The primitive is functional: it returns the updated running statistics, and `batch_norm` copies them
  * in. So graphs and functionalization see an ordinary in-place copy instead of a hidden write.
  */
-import { TesseraError } from '@tessera/shared';
-import { isGradEnabled, noGrad } from '../autograd/grad-mode.js';
+import { noGrad } from '../autograd/grad-mode.js';
 import { callOp } from '../dispatch/dispatcher.js';
-import { batchNormBackward, channelStatistics, normalizeChannels } from '../kernels/batch-norm-kernel.js';
-import { readNumbers, writeNumbers } from '../kernels/elements.js';
-import { formatStrides } from '../memory-format.js';
 import { defineOp } from '../op/op-overload.js';
-import type { NamedArgs, TensorMeta, Vjp } from '../op/op-record.js';
-import { formatSizes } from '../shape.js';
+import type { NamedArgs } from '../op/op-record.js';
 import type { Tensor } from '../tensor.js';
 import { clone, copy_ } from './copy.js';
-import { rsqrt } from './exponential.js';
 import { newZeros } from './factory-like.js';
-import { add, mul, sub } from './pointwise-arithmetic.js';
-import { mean, sum } from './reduction.js';
-import { reshape } from './view.js';
-
-type Maybe = Tensor | null;
-
-/** @throws shape-mismatch */
-function outputMeta({ input, weight, bias, running_mean, running_var }: NamedArgs): TensorMeta {
-  if (input.ndim < 2) throw new TesseraError('shape-mismatch', `batch_norm: expected at least 2D input (got ${input.ndim as number}D input)`, { hints: ['The input is [N, C, …].'] });
-  const channels = input.sizes[1] as number;
-  for (const [name, value] of Object.entries({ weight, bias, running_mean, running_var })) {
-    const tensor = value as Tensor | null | undefined;
-    if (tensor == null || (tensor.ndim === 1 && tensor.sizes[0] === channels)) continue;
-    throw new TesseraError('shape-mismatch', `batch_norm: ${name} should contain ${channels} elements not ${formatSizes(tensor.sizes)}`, { hints: [`The input ${formatSizes(input.sizes)} has ${channels} channels.`] });
-  }
-  return { sizes: input.sizes, strides: formatStrides(input as Tensor, null), dtype: input.dtype, device: input.device };
-}
-
-function vector(input: Tensor, size: number, dtype = input.dtype): TensorMeta {
-  return { sizes: [size], strides: [1], dtype, device: input.device };
-}
-
-const functionalOp = defineOp('aten::_native_batch_norm_legit_functional(Tensor input, Tensor? weight, Tensor? bias, Tensor running_mean, Tensor running_var, bool training, float momentum, float eps) -> (Tensor, Tensor, Tensor, Tensor running_mean_out, Tensor running_var_out)', {
-  tags: ['reduction'],
-  meta: (args) => {
-    const input = args.input as Tensor;
-    const out = outputMeta(args);
-    const stat = vector(input, args.training === true ? input.sizes[1]! : 0);
-    return [out, stat, stat, vector(input, input.sizes[1]!, args.running_mean.dtype), vector(input, input.sizes[1]!, args.running_var.dtype)];
-  },
-  kernel: (args, [out, saveMean, saveInvstd, meanOut, varOut]) => {
-    const input = args.input as Tensor;
-    const x = readNumbers(input);
-    const oldMean = readNumbers(args.running_mean as Tensor);
-    const oldVar = readNumbers(args.running_var as Tensor);
-    const eps = args.eps as number;
-    if (args.training !== true) {
-      normalizeChannels(out!, input, x, oldMean, oldVar.map((v) => 1 / Math.sqrt(v + eps)), args.weight as Maybe, args.bias as Maybe);
-      writeNumbers(meanOut!, oldMean);
-      writeNumbers(varOut!, oldVar);
-      return;
-    }
-    const { means, variances, count } = channelStatistics(input, x);
-    const scales = variances.map((v) => 1 / Math.sqrt(v + eps));
-    normalizeChannels(out!, input, x, means, scales, args.weight as Maybe, args.bias as Maybe);
-    writeNumbers(saveMean!, means);
-    writeNumbers(saveInvstd!, scales);
-    const momentum = args.momentum as number;
-    writeNumbers(meanOut!, oldMean.map((v, c) => (1 - momentum) * v + momentum * means[c]!));
-    // The running variance is the unbiased one.
-    writeNumbers(varOut!, oldVar.map((v, c) => (1 - momentum) * v + (momentum * variances[c]! * count) / (count - 1)));
-  },
-  // Not the running statistics themselves: they are about to be overwritten. Without training the
-  // returned ones equal them.
-  saved: ['input', 'weight', 'out.1', 'out.2', 'out.3', 'out.4'],
-  vjp: (args, context) => gradients(args, context, args.training as boolean, context.outs[3]!, context.outs[4]!),
-});
-
-const noStatsOp = defineOp('aten::_native_batch_norm_legit.no_stats(Tensor input, Tensor? weight, Tensor? bias, bool training, float momentum, float eps) -> (Tensor, Tensor, Tensor)', {
-  tags: ['reduction'],
-  meta: (args) => {
-    const input = args.input as Tensor;
-    const stat = vector(input, input.sizes[1] ?? 0);
-    return [outputMeta(args), stat, stat];
-  },
-  kernel: (args, [out, saveMean, saveInvstd]) => {
-    const input = args.input as Tensor;
-    const x = readNumbers(input);
-    const { means, variances } = channelStatistics(input, x);
-    const scales = variances.map((v) => 1 / Math.sqrt(v + (args.eps as number)));
-    normalizeChannels(out!, input, x, means, scales, args.weight as Maybe, args.bias as Maybe);
-    writeNumbers(saveMean!, means);
-    writeNumbers(saveInvstd!, scales);
-  },
-  saved: ['input', 'weight', 'out.1', 'out.2'],
-  vjp: (args, context) => gradients(args, context, true, null, null),
-});
-
-const noTrainingOp = defineOp('aten::_native_batch_norm_legit_no_training(Tensor input, Tensor? weight, Tensor? bias, Tensor running_mean, Tensor running_var, float momentum, float eps) -> (Tensor, Tensor, Tensor)', {
-  tags: ['pointwise'],
-  meta: (args) => {
-    const stat = vector(args.input as Tensor, 0);
-    return [outputMeta(args), stat, stat];
-  },
-  kernel: (args, [out]) => {
-    const input = args.input as Tensor;
-    const scales = readNumbers(args.running_var as Tensor).map((v) => 1 / Math.sqrt(v + (args.eps as number)));
-    normalizeChannels(out!, input, readNumbers(input), readNumbers(args.running_mean as Tensor), scales, args.weight as Maybe, args.bias as Maybe);
-  },
-  saved: ['input', 'weight', 'running_mean', 'running_var'],
-  vjp: (args, context) => gradients(args, context, false, args.running_mean as Tensor, args.running_var as Tensor),
-});
-
-const backwardOp = defineOp('aten::native_batch_norm_backward(Tensor grad_out, Tensor input, Tensor? weight, Tensor? running_mean, Tensor? running_var, Tensor? save_mean, Tensor? save_invstd, bool train, float eps, bool[3] output_mask) -> (Tensor, Tensor, Tensor)', {
-  tags: ['reduction'],
-  meta: (args) => {
-    const input = args.input as Tensor;
-    const mask = args.output_mask as boolean[];
-    const weight = args.weight as Maybe;
-    const channels = input.sizes[1]!;
-    return [mask[0] ? outputMeta({ ...args, bias: null }) : vector(input, 0), vector(input, mask[1] ? channels : 0, weight?.dtype), vector(input, mask[2] ? channels : 0, weight?.dtype)];
-  },
-  kernel: (args, [dInput, dWeight, dBias]) => {
-    const train = args.train as boolean;
-    const means = readNumbers((train ? args.save_mean : args.running_mean) as Tensor);
-    const scales = train ? readNumbers(args.save_invstd as Tensor) : readNumbers(args.running_var as Tensor).map((v) => 1 / Math.sqrt(v + (args.eps as number)));
-    const grads = batchNormBackward({ gradOut: args.grad_out as Tensor, input: args.input as Tensor, weight: args.weight as Maybe, means, scales, train });
-    const mask = args.output_mask as boolean[];
-    if (mask[0]) writeNumbers(dInput!, grads.input);
-    if (mask[1]) writeNumbers(dWeight!, grads.weight);
-    if (mask[2]) writeNumbers(dBias!, grads.bias);
-  },
-});
-
-function gradients({ input, weight, eps }: NamedArgs, { grad, outs, needs }: Parameters<Vjp>[1], train: boolean, runningMean: Maybe, runningVar: Maybe): ReturnType<Vjp> {
-  // A gradient that must itself be differentiable is written in primitive ops.
-  if (isGradEnabled()) return composedGradient(grad, input as Tensor, weight as Maybe, eps as number, train ? null : [runningMean!, runningVar!]);
-  const mask = [needs('input'), needs('weight'), needs('bias')];
-  const [saveMean, saveInvstd] = train ? [outs[1], outs[2]] : [null, null];
-  const [dInput, dWeight, dBias] = callOp(backwardOp, [grad, input, weight, runningMean, runningVar, saveMean, saveInvstd, train, eps, mask]) as Tensor[];
-  return { input: mask[0] ? dInput! : null, weight: mask[1] ? dWeight! : null, bias: mask[2] ? dBias! : null };
-}
-
-function composedGradient(grad: Tensor, x: Tensor, weight: Maybe, eps: number, running: readonly [Tensor, Tensor] | null): ReturnType<Vjp> {
-  const dims = x.sizes.map((_, i) => i).filter((i) => i !== 1);
-  const over = (value: Tensor): Tensor => mean(value, dims, { keepdim: true });
-  const shaped = (value: Tensor): Tensor => reshape(value, [1, value.numel, ...x.sizes.slice(2).map(() => 1)]);
-  const centred = sub(x, running === null ? over(x) : shaped(running[0]));
-  const scale = rsqrt(add(running === null ? over(mul(centred, centred)) : shaped(running[1]), eps));
-  const normal = mul(centred, scale);
-  const weighted = weight === null ? grad : mul(grad, shaped(weight));
-  return {
-    input: () => mul(scale, running === null ? sub(sub(weighted, over(weighted)), mul(normal, over(mul(weighted, normal)))) : weighted),
-    weight: () => sum(mul(grad, normal), dims),
-    bias: () => sum(grad, dims),
-  };
-}
+import {
+  batchNormFunctionalOp,
+  batchNormNoStatsOp,
+  batchNormNoTrainingOp,
+} from './norm-batch-primitive.js';
 
 /** An empty batch is returned as it is. */
 function emptyBatch(input: Tensor): Tensor[] {
@@ -162,12 +24,40 @@ function emptyBatch(input: Tensor): Tensor[] {
 }
 
 /** Normalises, and updates the running statistics in place when training. */
-function normalize({ input, weight, bias, running_mean, running_var, training, momentum, eps }: NamedArgs): Tensor[] {
+function normalize({
+  input,
+  weight,
+  bias,
+  running_mean,
+  running_var,
+  training,
+  momentum,
+  eps,
+}: NamedArgs): Tensor[] {
   if (input.numel === 0) return emptyBatch(input as Tensor);
   const hasStats = running_mean != null && running_var != null;
-  if (training !== true && hasStats) return callOp(noTrainingOp, [input, weight, bias, running_mean, running_var, momentum, eps]) as Tensor[];
-  if (!hasStats) return callOp(noStatsOp, [input, weight, bias, true, momentum, eps]) as Tensor[];
-  const [out, mean_, invstd, newMean, newVar] = callOp(functionalOp, [input, weight, bias, running_mean, running_var, true, momentum, eps]) as Tensor[];
+  if (training !== true && hasStats)
+    return callOp(batchNormNoTrainingOp, [
+      input,
+      weight,
+      bias,
+      running_mean,
+      running_var,
+      momentum,
+      eps,
+    ]) as Tensor[];
+  if (!hasStats)
+    return callOp(batchNormNoStatsOp, [input, weight, bias, true, momentum, eps]) as Tensor[];
+  const [out, mean_, invstd, newMean, newVar] = callOp(batchNormFunctionalOp, [
+    input,
+    weight,
+    bias,
+    running_mean,
+    running_var,
+    true,
+    momentum,
+    eps,
+  ]) as Tensor[];
   noGrad(() => {
     copy_(running_mean as Tensor, newMean!);
     copy_(running_var as Tensor, newVar!);
@@ -175,11 +65,20 @@ function normalize({ input, weight, bias, running_mean, running_var, training, m
   return [out!, mean_!, invstd!];
 }
 
-defineOp('aten::_native_batch_norm_legit(Tensor input, Tensor? weight, Tensor? bias, Tensor(a!) running_mean, Tensor(b!) running_var, bool training, float momentum, float eps) -> (Tensor, Tensor, Tensor)', { decompose: normalize });
-defineOp('aten::native_batch_norm(Tensor input, Tensor? weight, Tensor? bias, Tensor? running_mean, Tensor? running_var, bool training, float momentum, float eps) -> (Tensor, Tensor, Tensor)', { decompose: normalize });
-const batchNormOp = defineOp('aten::batch_norm(Tensor input, Tensor? weight, Tensor? bias, Tensor? running_mean, Tensor? running_var, bool training, float momentum, float eps, bool cudnn_enabled) -> Tensor', {
-  decompose: (args) => normalize(args)[0],
-});
+defineOp(
+  'aten::_native_batch_norm_legit(Tensor input, Tensor? weight, Tensor? bias, Tensor(a!) running_mean, Tensor(b!) running_var, bool training, float momentum, float eps) -> (Tensor, Tensor, Tensor)',
+  { decompose: normalize },
+);
+defineOp(
+  'aten::native_batch_norm(Tensor input, Tensor? weight, Tensor? bias, Tensor? running_mean, Tensor? running_var, bool training, float momentum, float eps) -> (Tensor, Tensor, Tensor)',
+  { decompose: normalize },
+);
+const batchNormOp = defineOp(
+  'aten::batch_norm(Tensor input, Tensor? weight, Tensor? bias, Tensor? running_mean, Tensor? running_var, bool training, float momentum, float eps, bool cudnn_enabled) -> Tensor',
+  {
+    decompose: (args) => normalize(args)[0],
+  },
+);
 
 /** Parameters of `batchNorm`. */
 export interface BatchNormOptions {
@@ -197,6 +96,24 @@ export interface BatchNormOptions {
 
 /** Normalises each channel of [N, C, …]. @throws shape-mismatch @see https://arxiv.org/abs/1502.03167 */
 export function batchNorm(input: Tensor, options: BatchNormOptions = {}): Tensor {
-  const { weight = null, bias = null, runningMean = null, runningVar = null, training = false, momentum = 0.1, eps = 1e-5 } = options;
-  return callOp(batchNormOp, [input, weight, bias, runningMean, runningVar, training, momentum, eps, true]) as Tensor;
+  const {
+    weight = null,
+    bias = null,
+    runningMean = null,
+    runningVar = null,
+    training = false,
+    momentum = 0.1,
+    eps = 1e-5,
+  } = options;
+  return callOp(batchNormOp, [
+    input,
+    weight,
+    bias,
+    runningMean,
+    runningVar,
+    training,
+    momentum,
+    eps,
+    true,
+  ]) as Tensor;
 }

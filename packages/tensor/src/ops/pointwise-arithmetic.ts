@@ -20,25 +20,48 @@ import type { Tensor } from '../tensor.js';
 
 const addOp = defineOp(
   'aten::add.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor',
-  pointwiseWith(({ alpha }) => ((scale) => (a, b) => a + scale * b)(scalarValue(alpha as ScalarLike)), {
-    name: 'add',
-    vjp: ({ alpha }, { grad }) => ({ self: grad, other: () => scaled(grad, alpha as ScalarLike) }),
-  }),
+  pointwiseWith(
+    ({ alpha }) =>
+      (
+        (scale) => (a, b) =>
+          a + scale * b
+      )(scalarValue(alpha as ScalarLike)),
+    {
+      name: 'add',
+      vjp: ({ alpha }, { grad }) => ({
+        self: grad,
+        other: () => scaled(grad, alpha as ScalarLike),
+      }),
+    },
+  ),
 );
 const addInplace = defineInplace(addOp);
 
 const subOp = defineOp(
   'aten::sub.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor',
-  pointwiseWith(({ alpha }) => ((scale) => (a, b) => a - scale * b)(scalarValue(alpha as ScalarLike)), {
-    name: 'sub',
-    vjp: ({ alpha }, { grad }) => ({ self: grad, other: () => neg(scaled(grad, alpha as ScalarLike)) }),
-  }),
+  pointwiseWith(
+    ({ alpha }) =>
+      (
+        (scale) => (a, b) =>
+          a - scale * b
+      )(scalarValue(alpha as ScalarLike)),
+    {
+      name: 'sub',
+      vjp: ({ alpha }, { grad }) => ({
+        self: grad,
+        other: () => neg(scaled(grad, alpha as ScalarLike)),
+      }),
+    },
+  ),
 );
 const subInplace = defineInplace(subOp);
 
-const rsubOp = defineOp('aten::rsub.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor', {
-  decompose: ({ self, other, alpha }) => callOp(subOp, [other, self, alpha]),
-});
+const rsubOp = defineOp(
+  'aten::rsub.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor',
+  {
+    decompose: ({ self, other, alpha }) => callOp(subOp, [other, self, alpha]),
+  },
+);
 
 const mulOp = defineOp(
   'aten::mul.Tensor(Tensor self, Tensor other) -> Tensor',
@@ -50,49 +73,83 @@ const mulOp = defineOp(
     {
       name: 'mul',
       savedFor: { self: ['other'], other: ['self'] },
-      vjp: ({ self, other }, { grad }) => ({ self: () => mul(grad, other as Tensor), other: () => mul(grad, self as Tensor) }),
+      vjp: ({ self, other }, { grad }) => ({
+        self: () => mul(grad, other as Tensor),
+        other: () => mul(grad, self as Tensor),
+      }),
     },
   ),
 );
 const mulInplace = defineInplace(mulOp);
 
-const negOp = defineOp('aten::neg(Tensor self) -> Tensor', unary((a) => -a, { vjp: (_args, { grad }) => ({ self: () => neg(grad) }) }));
+const negOp = defineOp(
+  'aten::neg(Tensor self) -> Tensor',
+  unary((a) => -a, { vjp: (_args, { grad }) => ({ self: () => neg(grad) }) }),
+);
 const negInplace = defineInplace(negOp);
 
 defineScalarOverload('add', addOp, addInplace, ', Scalar alpha=1');
 defineScalarOverload('sub', subOp, subInplace, ', Scalar alpha=1');
 defineScalarOverload('mul', mulOp, mulInplace);
-const rsubScalarOp = defineOp('aten::rsub.Scalar(Tensor self, Scalar other, Scalar alpha=1) -> Tensor', {
-  decompose: ({ self, other, alpha }) => add(neg(scaled(self as Tensor, alpha as ScalarLike)), other as ScalarLike),
-});
+const rsubScalarOp = defineOp(
+  'aten::rsub.Scalar(Tensor self, Scalar other, Scalar alpha=1) -> Tensor',
+  {
+    decompose: ({ self, other, alpha }) =>
+      add(neg(scaled(self as Tensor, alpha as ScalarLike)), other as ScalarLike),
+  },
+);
 
 function scaled(grad: Tensor, alpha: ScalarLike): Tensor {
   return alpha === 1 ? grad : (callOp(mulOp, [grad, alpha]) as Tensor);
 }
 
 /** self + alpha · other, broadcasting. @throws shape-mismatch @see torch.add */
-export function add(self: Tensor, other: Tensor | ScalarLike, options: { alpha?: ScalarLike } = {}): Tensor {
+export function add(
+  self: Tensor,
+  other: Tensor | ScalarLike,
+  options: { alpha?: ScalarLike } = {},
+): Tensor {
   return callOp(addOp, [self, other, options.alpha ?? 1]) as Tensor;
 }
 
 /** self += alpha · other. */
-export function add_(self: Tensor, other: Tensor | ScalarLike, options: { alpha?: ScalarLike } = {}): Tensor {
+export function add_(
+  self: Tensor,
+  other: Tensor | ScalarLike,
+  options: { alpha?: ScalarLike } = {},
+): Tensor {
   return callOp(addInplace, [self, other, options.alpha ?? 1]) as Tensor;
 }
 
 /** self - alpha · other, broadcasting. @throws shape-mismatch */
-export function sub(self: Tensor, other: Tensor | ScalarLike, options: { alpha?: ScalarLike } = {}): Tensor {
+export function sub(
+  self: Tensor,
+  other: Tensor | ScalarLike,
+  options: { alpha?: ScalarLike } = {},
+): Tensor {
   return callOp(subOp, [self, other, options.alpha ?? 1]) as Tensor;
 }
 
 /** self -= alpha · other. */
-export function sub_(self: Tensor, other: Tensor | ScalarLike, options: { alpha?: ScalarLike } = {}): Tensor {
+export function sub_(
+  self: Tensor,
+  other: Tensor | ScalarLike,
+  options: { alpha?: ScalarLike } = {},
+): Tensor {
   return callOp(subInplace, [self, other, options.alpha ?? 1]) as Tensor;
 }
 
 /** other - alpha · self. */
-export function rsub(self: Tensor, other: Tensor | ScalarLike, options: { alpha?: ScalarLike } = {}): Tensor {
-  return callOp(isTensor(other) ? rsubOp : rsubScalarOp, [self, other, options.alpha ?? 1]) as Tensor;
+export function rsub(
+  self: Tensor,
+  other: Tensor | ScalarLike,
+  options: { alpha?: ScalarLike } = {},
+): Tensor {
+  return callOp(isTensor(other) ? rsubOp : rsubScalarOp, [
+    self,
+    other,
+    options.alpha ?? 1,
+  ]) as Tensor;
 }
 
 /** self · other, broadcasting. @throws shape-mismatch */

@@ -1,45 +1,31 @@
 /**
- * @file Average pooling, sliding and adaptive.
+ * @file Average pooling over one to three spatial dimensions.
  */
 import { TesseraError } from '@tessera/shared';
 import { callOp } from '../dispatch/dispatcher.js';
 import { readNumbers, writeNumbers } from '../kernels/elements.js';
-import { type PoolShape, type Span, adaptiveSpans, forEachTap, forEachWindow, pooledSizes, slidingSpans } from '../kernels/pooling-kernel.js';
-import { channelsLastStrides, isChannelsLast } from '../kernels/pointwise-strides.js';
+import {
+  type PoolShape,
+  type Span,
+  forEachTap,
+  forEachWindow,
+  pooledSizes,
+  slidingSpans,
+} from '../kernels/pooling-kernel.js';
 import { perDimension } from '../kernels/spatial.js';
 import { type OpOverload, defineOp } from '../op/op-overload.js';
-import type { NamedArgs, TensorMeta } from '../op/op-record.js';
-import { contiguousStrides, formatSizes } from '../shape.js';
+import type { NamedArgs } from '../op/op-record.js';
+import { formatSizes } from '../shape.js';
 import type { Tensor } from '../tensor.js';
-import { zeros } from './factory.js';
-import { mean } from './reduction.js';
+import { checkPoolRank, planesOf, poolMeta, zerosOf } from './pool-shape.js';
 import { squeeze, unsqueeze } from './view-dims.js';
-
-function metaLike(self: Tensor, sizes: readonly number[]): TensorMeta {
-  const channelsLast = isChannelsLast(self.sizes, self.strides) && !self.isContiguous();
-  return { sizes, strides: channelsLast ? channelsLastStrides(sizes) : contiguousStrides(sizes), dtype: self.dtype, device: self.device };
-}
-
-/** @throws shape-mismatch */
-function checkRank(op: string, rank: number, self: Tensor): void {
-  if (self.ndim === rank + 1 || self.ndim === rank + 2) return;
-  throw new TesseraError('shape-mismatch', `${op}: Expected ${rank + 1}D or ${rank + 2}D input, but got input of size ${formatSizes(self.sizes)}`, { hints: ['The input is [N, C, …] or [C, …].'] });
-}
-
-function planesOf(tensor: Tensor, rank: number): number {
-  return tensor.sizes.slice(0, -rank).reduce((a, b) => a * b, 1);
-}
-
-/** The values of the input do not matter for the gradient of the gradient. */
-function zerosOf(self: Tensor): Tensor {
-  return zeros(self.sizes, { dtype: self.dtype, device: self.device });
-}
 
 /** Geometry of a sliding call. @throws shape-mismatch, invalid-argument */
 function shapeOf(op: string, rank: number, args: NamedArgs): PoolShape {
   const self = args.self as Tensor;
-  checkRank(op, rank, self);
-  const list = (name: string): readonly number[] => perDimension(op, name, args[name] as number[], rank);
+  checkPoolRank(op, rank, self);
+  const list = (name: string): readonly number[] =>
+    perDimension(op, name, args[name] as number[], rank);
   const kernel = list('kernel_size');
   const stride = (args.stride as number[]).length === 0 ? kernel : list('stride');
   const padding = list('padding');
@@ -47,7 +33,11 @@ function shapeOf(op: string, rank: number, args: NamedArgs): PoolShape {
   const input = self.sizes.slice(-rank);
   const output = pooledSizes(input, kernel, stride, padding, dilation, args.ceil_mode as boolean);
   if (output.some((size) => size < 1)) {
-    throw new TesseraError('shape-mismatch', `${op}: Given input size: ${formatSizes(self.sizes)}. Calculated output size: ${formatSizes(output)}. Output size is too small`, { hints: ['Use a smaller kernel or pad the input.'] });
+    throw new TesseraError(
+      'shape-mismatch',
+      `${op}: Given input size: ${formatSizes(self.sizes)}. Calculated output size: ${formatSizes(output)}. Output size is too small`,
+      { hints: ['Use a smaller kernel or pad the input.'] },
+    );
   }
   return { input, output, kernel, stride, padding, dilation };
 }
@@ -59,118 +49,113 @@ function divisorOf(shape: PoolShape, spans: readonly [Span, Span, Span], args: N
   return shape.input.reduce((count, size, d) => {
     const { start, end } = spans[d + lead]!;
     const padded = Math.min(end, size + shape.padding[d]!) - start;
-    return count * (args.count_include_pad === true ? padded : Math.min(end, size) - Math.max(start, 0));
+    return (
+      count * (args.count_include_pad === true ? padded : Math.min(end, size) - Math.max(start, 0))
+    );
   }, 1);
 }
 
 function define(rank: 2 | 3): OpOverload {
   const op = `avg_pool${rank}d`;
-  const spansOf = (shape: PoolShape): Span[][] => shape.output.map((_, d) => slidingSpans(shape, d));
-  const forward = defineOp(`aten::${op}(Tensor self, int[${rank}] kernel_size, int[${rank}] stride=[], int[${rank}] padding=0, bool ceil_mode=False, bool count_include_pad=True, int? divisor_override=None) -> Tensor`, {
-    tags: ['reduction'],
-    meta: (args) => metaLike(args.self as Tensor, [...(args.self as Tensor).sizes.slice(0, -rank), ...shapeOf(op, rank, args).output]),
-    kernel: (args, [out]) => {
-      const shape = shapeOf(op, rank, args);
-      const x = readNumbers(args.self as Tensor);
-      const result = new Float64Array(out!.numel);
-      forEachWindow(planesOf(out!, rank), shape.input, spansOf(shape), (o, base, spans) => {
-        let total = 0;
-        forEachTap(shape.input, spans, (position) => (total += x[base + position]!));
-        result[o] = total === 0 ? 0 : total / divisorOf(shape, spans, args);
-      });
-      writeNumbers(out!, result);
+  const spansOf = (shape: PoolShape): Span[][] =>
+    shape.output.map((_, d) => slidingSpans(shape, d));
+  const forward = defineOp(
+    `aten::${op}(Tensor self, int[${rank}] kernel_size, int[${rank}] stride=[], int[${rank}] padding=0, bool ceil_mode=False, bool count_include_pad=True, int? divisor_override=None) -> Tensor`,
+    {
+      tags: ['reduction'],
+      meta: (args) =>
+        poolMeta(args.self as Tensor, [
+          ...(args.self as Tensor).sizes.slice(0, -rank),
+          ...shapeOf(op, rank, args).output,
+        ]),
+      kernel: (args, [out]) => {
+        const shape = shapeOf(op, rank, args);
+        const x = readNumbers(args.self as Tensor);
+        const result = new Float64Array(out!.numel);
+        forEachWindow(planesOf(out!, rank), shape.input, spansOf(shape), (o, base, spans) => {
+          let total = 0;
+          forEachTap(shape.input, spans, (position) => (total += x[base + position]!));
+          result[o] = total === 0 ? 0 : total / divisorOf(shape, spans, args);
+        });
+        writeNumbers(out!, result);
+      },
+      saved: ['self'],
+      vjp: (
+        { self, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override },
+        { grad },
+      ) => ({
+        self: () =>
+          callOp(backward, [
+            grad,
+            self,
+            kernel_size,
+            stride,
+            padding,
+            ceil_mode,
+            count_include_pad,
+            divisor_override,
+          ]) as Tensor,
+      }),
     },
-    saved: ['self'],
-    vjp: ({ self, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override }, { grad }) => ({
-      self: () => callOp(backward, [grad, self, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override]) as Tensor,
-    }),
-  });
-  const backward: OpOverload = defineOp(`aten::${op}_backward(Tensor grad_output, Tensor self, int[${rank}] kernel_size, int[${rank}] stride, int[${rank}] padding, bool ceil_mode, bool count_include_pad, int? divisor_override) -> Tensor`, {
-    meta: ({ self }) => metaLike(self as Tensor, self.sizes as number[]),
-    kernel: (args, [out]) => {
-      const shape = shapeOf(op, rank, args);
-      const grads = readNumbers(args.grad_output as Tensor);
-      const result = new Float64Array(out!.numel);
-      forEachWindow(planesOf(out!, rank), shape.input, spansOf(shape), (o, base, spans) => {
-        const share = grads[o]! / divisorOf(shape, spans, args);
-        forEachTap(shape.input, spans, (position) => (result[base + position]! += share));
-      });
-      writeNumbers(out!, result);
+  );
+  const backward: OpOverload = defineOp(
+    `aten::${op}_backward(Tensor grad_output, Tensor self, int[${rank}] kernel_size, int[${rank}] stride, int[${rank}] padding, bool ceil_mode, bool count_include_pad, int? divisor_override) -> Tensor`,
+    {
+      meta: ({ self }) => poolMeta(self as Tensor, self.sizes as number[]),
+      kernel: (args, [out]) => {
+        const shape = shapeOf(op, rank, args);
+        const grads = readNumbers(args.grad_output as Tensor);
+        const result = new Float64Array(out!.numel);
+        forEachWindow(planesOf(out!, rank), shape.input, spansOf(shape), (o, base, spans) => {
+          const share = grads[o]! / divisorOf(shape, spans, args);
+          forEachTap(shape.input, spans, (position) => (result[base + position]! += share));
+        });
+        writeNumbers(out!, result);
+      },
+      vjp: (
+        { self, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override },
+        { grad },
+      ) => ({
+        grad_output: () =>
+          callOp(forward, [
+            grad,
+            kernel_size,
+            stride,
+            padding,
+            ceil_mode,
+            count_include_pad,
+            divisor_override,
+          ]) as Tensor,
+        self: () => zerosOf(self as Tensor),
+      }),
     },
-    vjp: ({ self, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override }, { grad }) => ({
-      grad_output: () => callOp(forward, [grad, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override]) as Tensor,
-      self: () => zerosOf(self as Tensor),
-    }),
-  });
+  );
   return forward;
 }
 
 const average2d = define(2);
 const average3d = define(3);
-const average1d = defineOp('aten::avg_pool1d(Tensor self, int[1] kernel_size, int[1] stride=[], int[1] padding=[0], bool ceil_mode=False, bool count_include_pad=True) -> Tensor', {
-  decompose: ({ self, kernel_size, stride, padding, ceil_mode, count_include_pad }) => {
-    const two = (list: number[], first: number): number[] => (list.length === 0 ? [] : [first, list[0]!]);
-    return squeeze(callOp(average2d, [unsqueeze(self as Tensor, -2), two(kernel_size as number[], 1), two(stride as number[], 1), two(padding as number[], 0), ceil_mode, count_include_pad, null]) as Tensor, -2);
+const average1d = defineOp(
+  'aten::avg_pool1d(Tensor self, int[1] kernel_size, int[1] stride=[], int[1] padding=[0], bool ceil_mode=False, bool count_include_pad=True) -> Tensor',
+  {
+    decompose: ({ self, kernel_size, stride, padding, ceil_mode, count_include_pad }) => {
+      const two = (list: number[], first: number): number[] =>
+        list.length === 0 ? [] : [first, list[0]!];
+      return squeeze(
+        callOp(average2d, [
+          unsqueeze(self as Tensor, -2),
+          two(kernel_size as number[], 1),
+          two(stride as number[], 1),
+          two(padding as number[], 0),
+          ceil_mode,
+          count_include_pad,
+          null,
+        ]) as Tensor,
+        -2,
+      );
+    },
   },
-});
-
-function defineAdaptive(rank: 2 | 3): OpOverload {
-  const op = `adaptive_avg_pool${rank}d`;
-  const spansOf = (input: readonly number[], output: readonly number[]): Span[][] => output.map((size, d) => adaptiveSpans(input[d]!, size));
-  const count = (spans: readonly Span[]): number => spans.reduce((total, { start, end }) => total * (end - start), 1);
-  const forward = defineOp(`aten::_${op}(Tensor self, SymInt[${rank}] output_size) -> Tensor`, {
-    tags: ['reduction'],
-    meta: ({ self, output_size }) => {
-      checkRank(op, rank, self as Tensor);
-      return metaLike(self as Tensor, [...(self.sizes as number[]).slice(0, -rank), ...(output_size as number[])]);
-    },
-    kernel: ({ self, output_size }, [out]) => {
-      const x = readNumbers(self as Tensor);
-      const input = (self as Tensor).sizes.slice(-rank);
-      const result = new Float64Array(out!.numel);
-      forEachWindow(planesOf(out!, rank), input, spansOf(input, output_size as number[]), (o, base, spans) => {
-        let total = 0;
-        forEachTap(input, spans, (position) => (total += x[base + position]!));
-        result[o] = total / count(spans);
-      });
-      writeNumbers(out!, result);
-    },
-    saved: ['self'],
-    vjp: ({ self }, { grad }) => ({ self: () => callOp(backward, [grad, self]) as Tensor }),
-  });
-  const backward: OpOverload = defineOp(`aten::_${op}_backward(Tensor grad_output, Tensor self) -> Tensor`, {
-    meta: ({ self }) => metaLike(self as Tensor, self.sizes as number[]),
-    kernel: ({ grad_output, self }, [out]) => {
-      const grads = readNumbers(grad_output as Tensor);
-      const input = (self as Tensor).sizes.slice(-rank);
-      const result = new Float64Array(out!.numel);
-      forEachWindow(planesOf(out!, rank), input, spansOf(input, (grad_output as Tensor).sizes.slice(-rank)), (o, base, spans) => {
-        const share = grads[o]! / count(spans);
-        forEachTap(input, spans, (position) => (result[base + position]! += share));
-      });
-      writeNumbers(out!, result);
-    },
-    vjp: ({ grad_output, self }, { grad }) => ({
-      grad_output: () => callOp(forward, [grad, (grad_output as Tensor).sizes.slice(-rank)]) as Tensor,
-      self: () => zerosOf(self as Tensor),
-    }),
-  });
-  return defineOp(`aten::${op}(Tensor self, SymInt[${rank}] output_size) -> Tensor`, {
-    decompose: ({ self, output_size }) => {
-      checkRank(op, rank, self as Tensor);
-      const sizes = perDimension(op, 'output_size', output_size as number[], rank);
-      // One window over everything is a plain mean.
-      if (sizes.every((size) => size === 1)) return mean(self as Tensor, sizes.map((_, i) => -1 - i), { keepdim: true });
-      return callOp(forward, [self, sizes]);
-    },
-  });
-}
-
-const adaptive2d = defineAdaptive(2);
-const adaptive3d = defineAdaptive(3);
-const adaptive1d = defineOp('aten::adaptive_avg_pool1d(Tensor self, int[1] output_size) -> Tensor', {
-  decompose: ({ self, output_size }) => squeeze(callOp(adaptive2d, [unsqueeze(self as Tensor, -2), [1, (output_size as number[])[0]!]]) as Tensor, -2),
-});
+);
 
 /** Parameters of average pooling; a number stands for every spatial dimension. */
 export interface AvgPoolOptions {
@@ -184,39 +169,56 @@ export interface AvgPoolOptions {
   readonly divisorOverride?: number | null;
 }
 
-function call(op: OpOverload, rank: number, self: Tensor, kernelSize: number | readonly number[], options: AvgPoolOptions): Tensor {
-  const list = (name: string, value: number | readonly number[]): readonly number[] => perDimension(op.schema.name, name, value, rank);
-  const { stride, padding = 0, ceilMode = false, countIncludePad = true, divisorOverride = null } = options;
-  const args = [self, list('kernel_size', kernelSize), stride === undefined ? [] : list('stride', stride), list('padding', padding), ceilMode, countIncludePad];
+function call(
+  op: OpOverload,
+  rank: number,
+  self: Tensor,
+  kernelSize: number | readonly number[],
+  options: AvgPoolOptions,
+): Tensor {
+  const list = (name: string, value: number | readonly number[]): readonly number[] =>
+    perDimension(op.schema.name, name, value, rank);
+  const {
+    stride,
+    padding = 0,
+    ceilMode = false,
+    countIncludePad = true,
+    divisorOverride = null,
+  } = options;
+  const args = [
+    self,
+    list('kernel_size', kernelSize),
+    stride === undefined ? [] : list('stride', stride),
+    list('padding', padding),
+    ceilMode,
+    countIncludePad,
+  ];
   return callOp(op, rank === 1 ? args : [...args, divisorOverride]) as Tensor;
 }
 
 /** Mean of each window of [N, C, L]. @throws shape-mismatch */
-export function avgPool1d(self: Tensor, kernelSize: number | readonly number[], options: AvgPoolOptions = {}): Tensor {
+export function avgPool1d(
+  self: Tensor,
+  kernelSize: number | readonly number[],
+  options: AvgPoolOptions = {},
+): Tensor {
   return call(average1d, 1, self, kernelSize, options);
 }
 
 /** Mean of each window of [N, C, H, W]. @throws shape-mismatch */
-export function avgPool2d(self: Tensor, kernelSize: number | readonly number[], options: AvgPoolOptions = {}): Tensor {
+export function avgPool2d(
+  self: Tensor,
+  kernelSize: number | readonly number[],
+  options: AvgPoolOptions = {},
+): Tensor {
   return call(average2d, 2, self, kernelSize, options);
 }
 
 /** Mean of each window of [N, C, D, H, W]. @throws shape-mismatch */
-export function avgPool3d(self: Tensor, kernelSize: number | readonly number[], options: AvgPoolOptions = {}): Tensor {
+export function avgPool3d(
+  self: Tensor,
+  kernelSize: number | readonly number[],
+  options: AvgPoolOptions = {},
+): Tensor {
   return call(average3d, 3, self, kernelSize, options);
-}
-
-/** Means of [N, C, L] cut into `outputSize` parts. @throws shape-mismatch */
-export function adaptiveAvgPool1d(self: Tensor, outputSize: number | readonly number[]): Tensor {
-  return callOp(adaptive1d, [self, perDimension('adaptive_avg_pool1d', 'output_size', outputSize, 1)]) as Tensor;
-}
-
-/** Means of [N, C, H, W] cut into a grid of `outputSize` parts. @throws shape-mismatch */
-export function adaptiveAvgPool2d(self: Tensor, outputSize: number | readonly number[]): Tensor {
-  return callOp(adaptive2d, [self, perDimension('adaptive_avg_pool2d', 'output_size', outputSize, 2)]) as Tensor;
-}
-
-/** Means of [N, C, D, H, W] cut into a grid of `outputSize` parts. @throws shape-mismatch */
-export function adaptiveAvgPool3d(self: Tensor, outputSize: number | readonly number[]): Tensor {
-  return callOp(adaptive3d, [self, perDimension('adaptive_avg_pool3d', 'output_size', outputSize, 3)]) as Tensor;
 }

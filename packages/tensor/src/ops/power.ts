@@ -32,36 +32,73 @@ function powerFunction(args: NamedArgs): (base: number, exponent: number) => num
   const dtype = resultType(operandsOf(args, OPERANDS.operands));
   if (DTYPES[dtype].category === 'floating') return power;
   if (typeof args.exponent === 'number' && args.exponent < 0) {
-    throw new TesseraError('invalid-argument', 'pow: Integers to negative integer powers are not allowed.', { hints: ["Convert the base first: x.to('float32')."] });
+    throw new TesseraError(
+      'invalid-argument',
+      'pow: Integers to negative integer powers are not allowed.',
+      { hints: ["Convert the base first: x.to('float32')."] },
+    );
   }
   return integerPower(dtype);
 }
 
-const powScalarOp = defineOp('aten::pow.Tensor_Scalar(Tensor self, Scalar exponent) -> Tensor', pointwiseWith(powerFunction, {
-  ...OPERANDS, saved: ['self'],
-  vjp: ({ self, exponent }, { grad }) => ({ self: () => powerGradient(grad, self as Tensor, exponent as ScalarLike) }),
-}));
-const powTensorOp = defineOp('aten::pow.Tensor_Tensor(Tensor self, Tensor exponent) -> Tensor', pointwiseWith(powerFunction, {
-  ...OPERANDS, saved: ['self', 'exponent', 'out'],
-  vjp: ({ self, exponent }, { grad, out }) => ({
-    self: () => where(eq(exponent as Tensor, 0), 0, mul(grad, mul(exponent as Tensor, pow(self as Tensor, sub(exponent as Tensor, 1))))),
-    exponent: () => mul(grad, where(logicalAnd(eq(self as Tensor, 0), ge(exponent as Tensor, 0)), 0, mul(out, log(self as Tensor)))),
+const powScalarOp = defineOp(
+  'aten::pow.Tensor_Scalar(Tensor self, Scalar exponent) -> Tensor',
+  pointwiseWith(powerFunction, {
+    ...OPERANDS,
+    saved: ['self'],
+    vjp: ({ self, exponent }, { grad }) => ({
+      self: () => powerGradient(grad, self as Tensor, exponent as ScalarLike),
+    }),
   }),
-}));
-const powBaseOp = defineOp('aten::pow.Scalar(Scalar self, Tensor exponent) -> Tensor', pointwiseWith(powerFunction, {
-  ...OPERANDS, saved: ['exponent', 'out'],
-  vjp: ({ self, exponent }, { grad, out }) => ({
-    exponent: () => {
-      const scaled = mul(grad, mul(out, Math.log(plain(self as ScalarLike))));
-      return plain(self as ScalarLike) === 0 ? where(ge(exponent as Tensor, 0), 0, scaled) : scaled;
-    },
+);
+const powTensorOp = defineOp(
+  'aten::pow.Tensor_Tensor(Tensor self, Tensor exponent) -> Tensor',
+  pointwiseWith(powerFunction, {
+    ...OPERANDS,
+    saved: ['self', 'exponent', 'out'],
+    vjp: ({ self, exponent }, { grad, out }) => ({
+      self: () =>
+        where(
+          eq(exponent as Tensor, 0),
+          0,
+          mul(grad, mul(exponent as Tensor, pow(self as Tensor, sub(exponent as Tensor, 1)))),
+        ),
+      exponent: () =>
+        mul(
+          grad,
+          where(
+            logicalAnd(eq(self as Tensor, 0), ge(exponent as Tensor, 0)),
+            0,
+            mul(out, log(self as Tensor)),
+          ),
+        ),
+    }),
   }),
-}));
+);
+const powBaseOp = defineOp(
+  'aten::pow.Scalar(Scalar self, Tensor exponent) -> Tensor',
+  pointwiseWith(powerFunction, {
+    ...OPERANDS,
+    saved: ['exponent', 'out'],
+    vjp: ({ self, exponent }, { grad, out }) => ({
+      exponent: () => {
+        const scaled = mul(grad, mul(out, Math.log(plain(self as ScalarLike))));
+        return plain(self as ScalarLike) === 0
+          ? where(ge(exponent as Tensor, 0), 0, scaled)
+          : scaled;
+      },
+    }),
+  }),
+);
 const powScalarInplace = defineInplace(powScalarOp, 'Scalar');
 const powTensorInplace = defineInplace(powTensorOp, 'Tensor');
 
-const squareOp = defineOp('aten::square(Tensor self) -> Tensor', { decompose: ({ self }) => pow(self as Tensor, 2) });
-const squareInplaceOp = defineOp('aten::square_(Tensor(a!) self) -> Tensor(a!)', { decompose: ({ self }) => pow_(self as Tensor, 2) });
+const squareOp = defineOp('aten::square(Tensor self) -> Tensor', {
+  decompose: ({ self }) => pow(self as Tensor, 2),
+});
+const squareInplaceOp = defineOp('aten::square_(Tensor(a!) self) -> Tensor(a!)', {
+  decompose: ({ self }) => pow_(self as Tensor, 2),
+});
 
 /** A scalar whose value the gradient depends on; throws for lifted ones. */
 function plain(value: ScalarLike): number {
@@ -83,7 +120,10 @@ export function pow(self: Tensor | ScalarLike, exponent: Tensor | ScalarLike): T
 
 /** self **= exponent */
 export function pow_(self: Tensor, exponent: Tensor | ScalarLike): Tensor {
-  return callOp(isTensor(exponent) ? powTensorInplace : powScalarInplace, [self, exponent]) as Tensor;
+  return callOp(isTensor(exponent) ? powTensorInplace : powScalarInplace, [
+    self,
+    exponent,
+  ]) as Tensor;
 }
 
 /** self² */

@@ -6,7 +6,13 @@ import { callOp } from '../dispatch/dispatcher.js';
 import { isFloatingPoint } from '../dtype.js';
 import { readNumbers } from '../kernels/elements.js';
 import { scalarValue } from '../kernels/pointwise-kernel.js';
-import { drawNormal, drawUniform, fillWith, normalKernel, uniformKernel } from '../kernels/random-kernel.js';
+import {
+  drawNormal,
+  drawUniform,
+  fillWith,
+  normalKernel,
+  uniformKernel,
+} from '../kernels/random-kernel.js';
 import { formatStrides } from '../memory-format.js';
 import { defineInplace } from '../op/inplace.js';
 import { type OpOverload, defineOp } from '../op/op-overload.js';
@@ -17,20 +23,34 @@ import { OPTIONS, type TensorOptions, finish, likeMeta, optionArgs } from './fac
 
 const LIKE = { tags: ['random', 'non-differentiable'] as const, meta: likeMeta };
 
-const randLikeOp = defineOp(`aten::rand_like(Tensor self, *, ${OPTIONS}, MemoryFormat? memory_format=None) -> Tensor`, { ...LIKE, kernel: uniformKernel });
-const randnLikeOp = defineOp(`aten::randn_like(Tensor self, *, ${OPTIONS}, MemoryFormat? memory_format=None) -> Tensor`, { ...LIKE, kernel: normalKernel });
+const randLikeOp = defineOp(
+  `aten::rand_like(Tensor self, *, ${OPTIONS}, MemoryFormat? memory_format=None) -> Tensor`,
+  { ...LIKE, kernel: uniformKernel },
+);
+const randnLikeOp = defineOp(
+  `aten::randn_like(Tensor self, *, ${OPTIONS}, MemoryFormat? memory_format=None) -> Tensor`,
+  { ...LIKE, kernel: normalKernel },
+);
 
 const zeroGradient: Vjp = (_args, { grad }) => ({ self: () => zerosLike(grad) });
 
 function selfMeta({ self }: NamedArgs): TensorMeta {
-  return { sizes: self.sizes, strides: formatStrides(self as Tensor, null), dtype: self.dtype, device: self.device };
+  return {
+    sizes: self.sizes,
+    strides: formatStrides(self as Tensor, null),
+    dtype: self.dtype,
+    device: self.device,
+  };
 }
 
 /** @throws dtype-unsupported */
 function floatingMeta(name: string): (args: NamedArgs) => TensorMeta {
   return (args) => {
     const meta = selfMeta(args);
-    if (!isFloatingPoint(meta.dtype)) throw new TesseraError('dtype-unsupported', `${name} is not implemented for ${meta.dtype}`, { hints: ['Fill a floating-point tensor and convert it.'] });
+    if (!isFloatingPoint(meta.dtype))
+      throw new TesseraError('dtype-unsupported', `${name} is not implemented for ${meta.dtype}`, {
+        hints: ['Fill a floating-point tensor and convert it.'],
+      });
     return meta;
   };
 }
@@ -38,61 +58,91 @@ function floatingMeta(name: string): (args: NamedArgs) => TensorMeta {
 /** @throws invalid-argument */
 function checkProbability(p: number): number {
   if (p >= 0 && p <= 1) return Math.fround(p);
-  throw new TesseraError('invalid-argument', `bernoulli expects 0 <= p <= 1, but got p=${p}`, { hints: ['Probabilities lie between 0 and 1.'] });
+  throw new TesseraError('invalid-argument', `bernoulli expects 0 <= p <= 1, but got p=${p}`, {
+    hints: ['Probabilities lie between 0 and 1.'],
+  });
 }
 
-const bernoulliOp = defineOp('aten::bernoulli(Tensor self, *, Generator? generator=None) -> Tensor', {
-  tags: ['random'],
-  meta: floatingMeta('bernoulli'),
-  kernel: ({ self }, [out]) => {
-    const draw = drawUniform('float32');
-    const p = readNumbers(self as Tensor);
-    fillWith(out!, (i) => (draw(i) < checkProbability(p[i]!) ? 1 : 0));
+const bernoulliOp = defineOp(
+  'aten::bernoulli(Tensor self, *, Generator? generator=None) -> Tensor',
+  {
+    tags: ['random'],
+    meta: floatingMeta('bernoulli'),
+    kernel: ({ self }, [out]) => {
+      const draw = drawUniform('float32');
+      const p = readNumbers(self as Tensor);
+      fillWith(out!, (i) => (draw(i) < checkProbability(p[i]!) ? 1 : 0));
+    },
+    vjp: zeroGradient,
   },
-  vjp: zeroGradient,
-});
-const bernoulliPOp = defineOp('aten::bernoulli.p(Tensor self, float p, *, Generator? generator=None) -> Tensor', {
-  tags: ['random'],
-  meta: selfMeta,
-  kernel: ({ p }, [out]) => {
-    const limit = checkProbability(p as number);
-    const draw = drawUniform('float32');
-    fillWith(out!, (i) => (draw(i) < limit ? 1 : 0));
+);
+const bernoulliPOp = defineOp(
+  'aten::bernoulli.p(Tensor self, float p, *, Generator? generator=None) -> Tensor',
+  {
+    tags: ['random'],
+    meta: selfMeta,
+    kernel: ({ p }, [out]) => {
+      const limit = checkProbability(scalarValue(p as ScalarLike));
+      const draw = drawUniform('float32');
+      fillWith(out!, (i) => (draw(i) < limit ? 1 : 0));
+    },
+    vjp: zeroGradient,
   },
-  vjp: zeroGradient,
-});
-const bernoulliInplace: OpOverload = defineOp('aten::bernoulli_.float(Tensor(a!) self, float p=0.5, *, Generator? generator=None) -> Tensor(a!)', {
-  inplaceOf: bernoulliPOp.qualifiedName,
-  tags: ['random'],
-});
+);
+const bernoulliInplace: OpOverload = defineOp(
+  'aten::bernoulli_.float(Tensor(a!) self, float p=0.5, *, Generator? generator=None) -> Tensor(a!)',
+  {
+    inplaceOf: bernoulliPOp.qualifiedName,
+    tags: ['random'],
+  },
+);
 
-const uniformOp = defineOp('aten::uniform(Tensor self, float from=0, float to=1, *, Generator? generator=None) -> Tensor', {
-  tags: ['random'],
-  meta: floatingMeta('uniform_'),
-  kernel: ({ from, to }, [out]) => {
-    const [low, high] = [from as number, to as number];
-    if (!(high >= low)) throw new TesseraError('invalid-argument', `uniform_ expects to return a [from, to) range, but found from=${low} > to=${high}`, { hints: ['Swap the bounds.'] });
-    const draw = drawUniform(out!.dtype);
-    fillWith(out!, (i) => low + draw(i) * (high - low));
+const uniformOp = defineOp(
+  'aten::uniform(Tensor self, float from=0, float to=1, *, Generator? generator=None) -> Tensor',
+  {
+    tags: ['random'],
+    meta: floatingMeta('uniform_'),
+    kernel: ({ from, to }, [out]) => {
+      const [low, high] = [from as number, to as number];
+      if (!(high >= low))
+        throw new TesseraError(
+          'invalid-argument',
+          `uniform_ expects to return a [from, to) range, but found from=${low} > to=${high}`,
+          { hints: ['Swap the bounds.'] },
+        );
+      const draw = drawUniform(out!.dtype);
+      fillWith(out!, (i) => low + draw(i) * (high - low));
+    },
+    vjp: zeroGradient,
   },
-  vjp: zeroGradient,
-});
+);
 const uniformInplace = defineInplace(uniformOp);
 
-const normalOp = defineOp('aten::normal_functional(Tensor self, float mean=0, float std=1, *, Generator? generator=None) -> Tensor', {
-  tags: ['random'],
-  meta: floatingMeta('normal_'),
-  kernel: ({ mean, std }, [out]) => {
-    if (!(std >= 0)) throw new TesseraError('invalid-argument', `normal expects std >= 0.0, but found std ${std as number}`, { hints: ['A standard deviation is not negative.'] });
-    const draw = drawNormal();
-    fillWith(out!, (i) => (mean as number) + (std as number) * draw(i));
+const normalOp = defineOp(
+  'aten::normal_functional(Tensor self, float mean=0, float std=1, *, Generator? generator=None) -> Tensor',
+  {
+    tags: ['random'],
+    meta: floatingMeta('normal_'),
+    kernel: ({ mean, std }, [out]) => {
+      if (!(std >= 0))
+        throw new TesseraError(
+          'invalid-argument',
+          `normal expects std >= 0.0, but found std ${std as number}`,
+          { hints: ['A standard deviation is not negative.'] },
+        );
+      const draw = drawNormal();
+      fillWith(out!, (i) => (mean as number) + (std as number) * draw(i));
+    },
+    vjp: zeroGradient,
   },
-  vjp: zeroGradient,
-});
-const normalInplace: OpOverload = defineOp('aten::normal_(Tensor(a!) self, float mean=0, float std=1, *, Generator? generator=None) -> Tensor(a!)', {
-  inplaceOf: normalOp.qualifiedName,
-  tags: ['random'],
-});
+);
+const normalInplace: OpOverload = defineOp(
+  'aten::normal_(Tensor(a!) self, float mean=0, float std=1, *, Generator? generator=None) -> Tensor(a!)',
+  {
+    inplaceOf: normalOp.qualifiedName,
+    tags: ['random'],
+  },
+);
 
 /** Uniform numbers in [0, 1), with the shape, layout, dtype and device of a tensor. */
 export function randLike(self: Tensor, options: TensorOptions = {}): Tensor {
@@ -111,7 +161,7 @@ export function bernoulli(self: Tensor): Tensor {
 
 /** Fills self with ones of probability p, else zeros. @throws invalid-argument */
 export function bernoulli_(self: Tensor, p: ScalarLike = 0.5): Tensor {
-  return callOp(bernoulliInplace, [self, scalarValue(p), null]) as Tensor;
+  return callOp(bernoulliInplace, [self, p, null]) as Tensor;
 }
 
 /** Fills self with uniform numbers in [from, to). @throws dtype-unsupported, invalid-argument */

@@ -6,7 +6,13 @@ import { defaultDType } from '../default-dtype.js';
 import { callOp } from '../dispatch/dispatcher.js';
 import type { DType } from '../dtype.js';
 import { writeNumbers } from '../kernels/elements.js';
-import { type Draw, drawUniform, fillWith, normalKernel, uniformKernel } from '../kernels/random-kernel.js';
+import {
+  type Draw,
+  drawUniform,
+  fillWith,
+  normalKernel,
+  uniformKernel,
+} from '../kernels/random-kernel.js';
 import { defineOp } from '../op/op-overload.js';
 import type { NamedArgs, TensorMeta } from '../op/op-record.js';
 import { reserveOffsets } from '../rng/generator.js';
@@ -15,31 +21,55 @@ import type { Tensor } from '../tensor.js';
 import { OPTIONS, type TensorOptions, factoryMeta, finish, optionArgs } from './factory.js';
 
 const FACTORY = { tags: ['factory', 'random'] as const, meta: factoryMeta(defaultDType) };
-const randOp = defineOp(`aten::rand(SymInt[] size, *, ${OPTIONS}) -> Tensor`, { ...FACTORY, kernel: uniformKernel });
-const randnOp = defineOp(`aten::randn(SymInt[] size, *, ${OPTIONS}) -> Tensor`, { ...FACTORY, kernel: normalKernel });
+const randOp = defineOp(`aten::rand(SymInt[] size, *, ${OPTIONS}) -> Tensor`, {
+  ...FACTORY,
+  kernel: uniformKernel,
+});
+const randnOp = defineOp(`aten::randn(SymInt[] size, *, ${OPTIONS}) -> Tensor`, {
+  ...FACTORY,
+  kernel: normalKernel,
+});
 /** @throws invalid-argument */
 function integerDraw(low: number, high: number): Draw {
-  if (!(high > low)) throw new TesseraError('invalid-argument', `randint: from(${low}) must be less than to(${high})`, { hints: ['The upper bound is exclusive.'] });
+  if (!(high > low))
+    throw new TesseraError(
+      'invalid-argument',
+      `randint: from(${low}) must be less than to(${high})`,
+      { hints: ['The upper bound is exclusive.'] },
+    );
   const { seed, offset } = reserveOffsets(1);
   return (index) => low + ((philoxUniform(seed, offset, index) * 2 ** 24) % (high - low));
 }
 
 /** PyTorch's default is written `dtype=long`. */
 function integerMeta(rule: (args: NamedArgs) => TensorMeta): (args: NamedArgs) => TensorMeta {
-  return (args) => rule({ ...args, dtype: args.dtype === null || args.dtype === 'long' ? 'int64' : args.dtype });
+  return (args) =>
+    rule({ ...args, dtype: args.dtype === null || args.dtype === 'long' ? 'int64' : args.dtype });
 }
 
 const LONG_OPTIONS = OPTIONS.replace('dtype=None', 'dtype=long');
 defineOp(`aten::randint(SymInt high, SymInt[] size, *, ${LONG_OPTIONS}) -> Tensor`, {
-  tags: ['factory', 'random'], meta: integerMeta(factoryMeta(() => 'int64')), kernel: ({ high }, [out]) => fillWith(out!, integerDraw(0, high as number)),
+  tags: ['factory', 'random'],
+  meta: integerMeta(factoryMeta(() => 'int64')),
+  kernel: ({ high }, [out]) => fillWith(out!, integerDraw(0, high as number)),
 });
-const randintOp = defineOp(`aten::randint.low(SymInt low, SymInt high, SymInt[] size, *, ${LONG_OPTIONS}) -> Tensor`, {
-  tags: ['factory', 'random'], meta: integerMeta(factoryMeta(() => 'int64')), kernel: ({ low, high }, [out]) => fillWith(out!, integerDraw(low as number, high as number)),
-});
+const randintOp = defineOp(
+  `aten::randint.low(SymInt low, SymInt high, SymInt[] size, *, ${LONG_OPTIONS}) -> Tensor`,
+  {
+    tags: ['factory', 'random'],
+    meta: integerMeta(factoryMeta(() => 'int64')),
+    kernel: ({ low, high }, [out]) => fillWith(out!, integerDraw(low as number, high as number)),
+  },
+);
 
 const randpermOp = defineOp(`aten::randperm(SymInt n, *, ${LONG_OPTIONS}) -> Tensor`, {
   tags: ['factory', 'random'],
-  meta: integerMeta((args) => ({ sizes: [args.n as number], strides: [1], dtype: args.dtype as DType, device: (args.device as string | null) ?? 'cpu' })),
+  meta: integerMeta((args) => ({
+    sizes: [args.n as number],
+    strides: [1],
+    dtype: args.dtype as DType,
+    device: (args.device as string | null) ?? 'cpu',
+  })),
   kernel: (_args, [out]) => {
     const draw = drawUniform('float32');
     const order = Float64Array.from({ length: out!.numel }, (_, i) => i);
@@ -62,7 +92,12 @@ export function randn(size: readonly number[], options: TensorOptions = {}): Ten
 }
 
 /** Uniform integers from `low` to `high`, exclusive; int64 unless a dtype is given. @throws invalid-argument */
-export function randint(low: number, high: number, size: readonly number[], options: TensorOptions = {}): Tensor {
+export function randint(
+  low: number,
+  high: number,
+  size: readonly number[],
+  options: TensorOptions = {},
+): Tensor {
   return finish(callOp(randintOp, [low, high, size, ...optionArgs(options)]), options);
 }
 

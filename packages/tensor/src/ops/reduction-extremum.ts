@@ -36,11 +36,18 @@ function checkNotEmpty(name: string, args: NamedArgs): void {
   const self = args.self as Tensor;
   const empty = reduceDims(args, name).find((d) => self.sizes[d] === 0);
   if (empty !== undefined) {
-    throw new TesseraError('shape-mismatch', `${name}(): Expected reduction dim ${empty} to have non-zero size.`, { hints: ['An empty dimension has no largest or smallest element.'] });
+    throw new TesseraError(
+      'shape-mismatch',
+      `${name}(): Expected reduction dim ${empty} to have non-zero size.`,
+      { hints: ['An empty dimension has no largest or smallest element.'] },
+    );
   }
 }
 
-function checkedMeta(name: string, dtypeOf: (self: Tensor) => Tensor['dtype']): (args: NamedArgs) => TensorMeta {
+function checkedMeta(
+  name: string,
+  dtypeOf: (self: Tensor) => Tensor['dtype'],
+): (args: NamedArgs) => TensorMeta {
   const rule = reduceMeta(name, dtypeOf);
   return (args) => {
     checkNotEmpty(name, args);
@@ -64,38 +71,53 @@ interface Extremum {
 
 function define(name: 'max' | 'min', better: (a: number, b: number) => boolean): Extremum {
   const pick = (values: Float64Array): number => values[winner(values, better)]!;
-  const over = defineOp(`aten::a${name}(Tensor self, int[1] dim=[], bool keepdim=False) -> Tensor`, {
-    tags: ['reduction'],
-    meta: checkedMeta(`a${name}`, (self) => self.dtype),
-    kernel: reduceKernel(`a${name}`, pick),
-    saved: ['self', 'out'],
-    vjp: ({ self, dim }, { grad, out }) => ({ self: () => shareGradient(grad, self as Tensor, out, dim as number[]) }),
-  });
-  const all = defineOp(`aten::${name}(Tensor self) -> Tensor`, { decompose: ({ self }) => callOp(over, [self, [], false]) });
-  const along = defineOp(`aten::${name}.dim(Tensor self, int dim, bool keepdim=False) -> (Tensor values, Tensor indices)`, {
-    tags: ['reduction'],
-    meta: (args) => {
-      const values = checkedMeta(name, (self) => self.dtype)(args);
-      return [values, { ...values, dtype: 'int64' }];
+  const over = defineOp(
+    `aten::a${name}(Tensor self, int[1] dim=[], bool keepdim=False) -> Tensor`,
+    {
+      tags: ['reduction'],
+      meta: checkedMeta(`a${name}`, (self) => self.dtype),
+      kernel: reduceKernel(`a${name}`, pick),
+      saved: ['self', 'out'],
+      vjp: ({ self, dim }, { grad, out }) => ({
+        self: () => shareGradient(grad, self as Tensor, out, dim as number[]),
+      }),
     },
-    kernel: (args, [values, indices]) => {
-      const best = new Float64Array(values!.numel);
-      const at = new Float64Array(values!.numel);
-      reduceRows(args.self as Tensor, reduceDims(args, name), (row, i) => {
-        at[i] = winner(row, better);
-        best[i] = row[at[i]!]!;
-      });
-      writeNumbers(values!, best);
-      writeNumbers(indices!, at);
+  );
+  const all = defineOp(`aten::${name}(Tensor self) -> Tensor`, {
+    decompose: ({ self }) => callOp(over, [self, [], false]),
+  });
+  const along = defineOp(
+    `aten::${name}.dim(Tensor self, int dim, bool keepdim=False) -> (Tensor values, Tensor indices)`,
+    {
+      tags: ['reduction'],
+      meta: (args) => {
+        const values = checkedMeta(name, (self) => self.dtype)(args);
+        return [values, { ...values, dtype: 'int64' }];
+      },
+      kernel: (args, [values, indices]) => {
+        const best = new Float64Array(values!.numel);
+        const at = new Float64Array(values!.numel);
+        reduceRows(args.self as Tensor, reduceDims(args, name), (row, i) => {
+          at[i] = winner(row, better);
+          best[i] = row[at[i]!]!;
+        });
+        writeNumbers(values!, best);
+        writeNumbers(indices!, at);
+      },
+      saved: ['out.1'],
+      vjp: ({ self, dim }, { grad, outs }) => ({
+        self: () => scatterBack(grad, self as Tensor, outs[1]!, dim as number),
+      }),
     },
-    saved: ['out.1'],
-    vjp: ({ self, dim }, { grad, outs }) => ({ self: () => scatterBack(grad, self as Tensor, outs[1]!, dim as number) }),
-  });
-  const position = defineOp(`aten::arg${name}(Tensor self, int? dim=None, bool keepdim=False) -> Tensor`, {
-    tags: ['reduction', 'non-differentiable'],
-    meta: checkedMeta(`arg${name}`, () => 'int64'),
-    kernel: reduceKernel(`arg${name}`, (values) => winner(values, better)),
-  });
+  );
+  const position = defineOp(
+    `aten::arg${name}(Tensor self, int? dim=None, bool keepdim=False) -> Tensor`,
+    {
+      tags: ['reduction', 'non-differentiable'],
+      meta: checkedMeta(`arg${name}`, () => 'int64'),
+      kernel: reduceKernel(`arg${name}`, (values) => winner(values, better)),
+    },
+  );
   return { all, along, over, position };
 }
 
@@ -121,7 +143,9 @@ export interface ExtremumFunction {
 function extremum(ops: Extremum, pair: (a: Tensor, b: Tensor) => Tensor): ExtremumFunction {
   const call = (self: Tensor, dimOrOther?: number | Tensor, keepdim = false): unknown => {
     if (dimOrOther === undefined) return callOp(ops.all, [self]);
-    return isTensor(dimOrOther) ? pair(self, dimOrOther) : callOp(ops.along, [self, dimOrOther, keepdim]);
+    return isTensor(dimOrOther)
+      ? pair(self, dimOrOther)
+      : callOp(ops.along, [self, dimOrOther, keepdim]);
   };
   return call as ExtremumFunction;
 }

@@ -22,22 +22,29 @@ import { abs, sign } from './rounding.js';
 import { type Dims, dimList, keepDims, spread } from './spread.js';
 import { zerosLike } from './factory-like.js';
 
-const logsumexpOp = defineOp('aten::logsumexp(Tensor self, int[1] dim, bool keepdim=False) -> Tensor', {
-  tags: ['reduction'],
-  meta: reduceMeta('logsumexp', (self) => toFloating(self.dtype)),
-  kernel: reduceKernel('logsumexp', (values) => {
-    let top = -Infinity;
-    for (const value of values) top = Math.max(top, value);
-    if (!Number.isFinite(top)) return top;
-    let total = 0;
-    for (const value of values) total += Math.exp(value - top);
-    return top + Math.log(total);
-  }),
-  saved: ['self', 'out'],
-  vjp: ({ self, dim }, { grad, out }) => ({
-    self: () => mul(spread(grad, self.sizes as number[], dim as Dims), exp(sub(self as Tensor, keepDims(out, self.sizes as number[], dim as Dims)))),
-  }),
-});
+const logsumexpOp = defineOp(
+  'aten::logsumexp(Tensor self, int[1] dim, bool keepdim=False) -> Tensor',
+  {
+    tags: ['reduction'],
+    meta: reduceMeta('logsumexp', (self) => toFloating(self.dtype)),
+    kernel: reduceKernel('logsumexp', (values) => {
+      let top = -Infinity;
+      for (const value of values) top = Math.max(top, value);
+      if (!Number.isFinite(top)) return top;
+      let total = 0;
+      for (const value of values) total += Math.exp(value - top);
+      return top + Math.log(total);
+    }),
+    saved: ['self', 'out'],
+    vjp: ({ self, dim }, { grad, out }) => ({
+      self: () =>
+        mul(
+          spread(grad, self.sizes as number[], dim as Dims),
+          exp(sub(self as Tensor, keepDims(out, self.sizes as number[], dim as Dims))),
+        ),
+    }),
+  },
+);
 
 function normOf(values: Float64Array, p: number): number {
   let total = 0;
@@ -51,7 +58,8 @@ function normOf(values: Float64Array, p: number): number {
     return least;
   }
   if (p === 0) return values.reduce((count, value) => count + (value !== 0 ? 1 : 0), 0);
-  for (const value of values) total += p === 1 ? Math.abs(value) : p === 2 ? value * value : Math.abs(value) ** p;
+  for (const value of values)
+    total += p === 1 ? Math.abs(value) : p === 2 ? value * value : Math.abs(value) ** p;
   return p === 1 ? total : p === 2 ? Math.sqrt(total) : total ** (1 / p);
 }
 
@@ -59,7 +67,11 @@ function normOf(values: Float64Array, p: number): number {
 function normType(self: Tensor, args: NamedArgs): DType {
   const dtype = (args.dtype as DType | null) ?? self.dtype;
   if (DTYPES[dtype].category !== 'floating' || DTYPES[self.dtype].category !== 'floating') {
-    throw new TesseraError('dtype-unsupported', `linalg.vector_norm: Expected a floating point or complex tensor as input. Got ${self.dtype}`, { hints: ["Convert first: x.to('float32')."] });
+    throw new TesseraError(
+      'dtype-unsupported',
+      `linalg.vector_norm: Expected a floating point or complex tensor as input. Got ${self.dtype}`,
+      { hints: ["Convert first: x.to('float32')."] },
+    );
   }
   return dtype;
 }
@@ -82,19 +94,33 @@ function normGradient(grad: Tensor, input: Tensor, out: Tensor, p: number, dim: 
     return mul(mul(sign(self), powered), mul(kept, pow(norm, 1 - p)));
   }
   const scale = maskedFill(div(kept, pow(norm, p - 1)), eq(norm, 0), 0);
-  return p < 2 ? mul(mul(sign(self), pow(abs(self), p - 1)), scale) : mul(mul(self, pow(abs(self), p - 2)), scale);
+  return p < 2
+    ? mul(mul(sign(self), pow(abs(self), p - 1)), scale)
+    : mul(mul(self, pow(abs(self), p - 2)), scale);
 }
 
-const vectorNormOp = defineOp('aten::linalg_vector_norm(Tensor self, Scalar ord=2, int[1]? dim=None, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor', {
-  tags: ['reduction'],
-  meta: reduceMeta('linalg_vector_norm', normType),
-  kernel: reduceKernel('linalg_vector_norm', (values, args) => normOf(values, scalarValue(args.ord as ScalarLike))),
-  saved: ['self', 'out'],
-  vjp: ({ self, ord, dim }, { grad, out }) => ({ self: () => normGradient(grad, self as Tensor, out, scalarValue(ord as ScalarLike), dim as Dims) }),
-});
-defineOp('aten::norm.ScalarOpt_dim(Tensor self, Scalar? p, int[1] dim, bool keepdim=False) -> Tensor', {
-  decompose: ({ self, p, dim, keepdim }) => callOp(vectorNormOp, [self, p ?? 2, dim, keepdim, null]),
-});
+const vectorNormOp = defineOp(
+  'aten::linalg_vector_norm(Tensor self, Scalar ord=2, int[1]? dim=None, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor',
+  {
+    tags: ['reduction'],
+    meta: reduceMeta('linalg_vector_norm', normType),
+    kernel: reduceKernel('linalg_vector_norm', (values, args) =>
+      normOf(values, scalarValue(args.ord as ScalarLike)),
+    ),
+    saved: ['self', 'out'],
+    vjp: ({ self, ord, dim }, { grad, out }) => ({
+      self: () =>
+        normGradient(grad, self as Tensor, out, scalarValue(ord as ScalarLike), dim as Dims),
+    }),
+  },
+);
+defineOp(
+  'aten::norm.ScalarOpt_dim(Tensor self, Scalar? p, int[1] dim, bool keepdim=False) -> Tensor',
+  {
+    decompose: ({ self, p, dim, keepdim }) =>
+      callOp(vectorNormOp, [self, p ?? 2, dim, keepdim, null]),
+  },
+);
 
 /** log Σ exp(x) over dims, without overflow. @throws invalid-dim */
 export function logsumexp(self: Tensor, dim: number | readonly number[], keepdim = false): Tensor {
@@ -102,6 +128,17 @@ export function logsumexp(self: Tensor, dim: number | readonly number[], keepdim
 }
 
 /** The p-norm over dims (all by default): `ord` 2 unless given; ±Infinity for the largest or smallest magnitude. @throws dtype-unsupported */
-export function norm(self: Tensor, ord: ScalarLike = 2, dim: Dims = null, options: ReduceOptions = {}): Tensor {
-  return callOp(vectorNormOp, [self, ord, dimList(dim), options.keepdim ?? false, options.dtype ?? null]) as Tensor;
+export function norm(
+  self: Tensor,
+  ord: ScalarLike = 2,
+  dim: Dims = null,
+  options: ReduceOptions = {},
+): Tensor {
+  return callOp(vectorNormOp, [
+    self,
+    ord,
+    dimList(dim),
+    options.keepdim ?? false,
+    options.dtype ?? null,
+  ]) as Tensor;
 }

@@ -26,7 +26,11 @@ function varianceMeta(name: string, outputs: 1 | 2): (args: NamedArgs) => readon
   const rule = reduceMeta(name, (self) => self.dtype);
   return (args) => {
     if (DTYPES[(args.self as Tensor).dtype].category !== 'floating') {
-      throw new TesseraError('dtype-unsupported', `${name} only support floating point and complex dtypes, not ${(args.self as Tensor).dtype}`, { hints: ["Convert first: x.to('float32')."] });
+      throw new TesseraError(
+        'dtype-unsupported',
+        `${name} only support floating point and complex dtypes, not ${(args.self as Tensor).dtype}`,
+        { hints: ["Convert first: x.to('float32')."] },
+      );
     }
     const meta = rule(args);
     return outputs === 1 ? [meta] : [meta, meta];
@@ -58,7 +62,10 @@ function varianceGradient(grad: Tensor, args: NamedArgs): Tensor {
   const self = args.self as Tensor;
   const dim = args.dim as Dims;
   const degrees = reducedCount(self.sizes, dim) - correctionOf(args);
-  return mul(mul(spread(grad, self.sizes, dim), 2 / degrees), sub(self, mean(self, dim, { keepdim: true })));
+  return mul(
+    mul(spread(grad, self.sizes, dim), 2 / degrees),
+    sub(self, mean(self, dim, { keepdim: true })),
+  );
 }
 
 function meanGradient(grad: Tensor, args: NamedArgs): Tensor {
@@ -90,19 +97,31 @@ function define(name: 'var' | 'std'): { single: OpOverload; withMean: OpOverload
     saved: root ? ['self', 'out.0'] : ['self'],
     vjp: (args, { grads, outs }) => ({
       self: () => {
-        const fromSpread = grads[0] == null ? null : varianceGradient(toVar(grads[0], outs[0]!), args);
+        const fromSpread =
+          grads[0] == null ? null : varianceGradient(toVar(grads[0], outs[0]!), args);
         const fromMean = grads[1] == null ? null : meanGradient(grads[1], args);
-        return fromSpread === null ? fromMean : fromMean === null ? fromSpread : add(fromSpread, fromMean);
+        return fromSpread === null
+          ? fromMean
+          : fromMean === null
+            ? fromSpread
+            : add(fromSpread, fromMean);
       },
     }),
   });
-  for (const [op, suffix, returns] of [[single, '', 'Tensor'], [withMean, '_mean', '(Tensor, Tensor)']] as const) {
+  for (const [op, suffix, returns] of [
+    [single, '', 'Tensor'],
+    [withMean, '_mean', '(Tensor, Tensor)'],
+  ] as const) {
     defineOp(`aten::${name}${suffix}(Tensor self, bool unbiased=True) -> ${returns}`, {
       decompose: ({ self, unbiased }) => callOp(op, [self, null, unbiased === true ? 1 : 0, false]),
     });
-    defineOp(`aten::${name}${suffix}.dim(Tensor self, int[1]? dim, bool unbiased=True, bool keepdim=False) -> ${returns}`, {
-      decompose: ({ self, dim, unbiased, keepdim }) => callOp(op, [self, dim, unbiased === true ? 1 : 0, keepdim]),
-    });
+    defineOp(
+      `aten::${name}${suffix}.dim(Tensor self, int[1]? dim, bool unbiased=True, bool keepdim=False) -> ${returns}`,
+      {
+        decompose: ({ self, dim, unbiased, keepdim }) =>
+          callOp(op, [self, dim, unbiased === true ? 1 : 0, keepdim]),
+      },
+    );
   }
   return { single, withMean };
 }
@@ -129,7 +148,11 @@ export function variance(self: Tensor, dim: Dims = null, options: VarianceOption
 export { variance as var };
 
 /** Variance and mean over dims. @throws invalid-dim, dtype-unsupported */
-export function varMean(self: Tensor, dim: Dims = null, options: VarianceOptions = {}): [variance: Tensor, mean: Tensor] {
+export function varMean(
+  self: Tensor,
+  dim: Dims = null,
+  options: VarianceOptions = {},
+): [variance: Tensor, mean: Tensor] {
   return call(variances.withMean, self, dim, options) as [Tensor, Tensor];
 }
 
@@ -139,6 +162,10 @@ export function std(self: Tensor, dim: Dims = null, options: VarianceOptions = {
 }
 
 /** Standard deviation and mean over dims. @throws invalid-dim, dtype-unsupported */
-export function stdMean(self: Tensor, dim: Dims = null, options: VarianceOptions = {}): [std: Tensor, mean: Tensor] {
+export function stdMean(
+  self: Tensor,
+  dim: Dims = null,
+  options: VarianceOptions = {},
+): [std: Tensor, mean: Tensor] {
   return call(deviations.withMean, self, dim, options) as [Tensor, Tensor];
 }

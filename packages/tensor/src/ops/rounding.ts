@@ -13,15 +13,30 @@ import { mul } from './pointwise-arithmetic.js';
 
 const zeroGradient: Vjp = (_args, { grad }) => ({ self: () => zerosLike(grad) });
 
-const absOp = defineOp('aten::abs(Tensor self) -> Tensor', unary(Math.abs, {
-  saved: ['self'],
-  vjp: ({ self }, { grad }) => ({ self: () => mul(grad, sign(self as Tensor)) }),
-}));
+const absOp = defineOp(
+  'aten::abs(Tensor self) -> Tensor',
+  unary(Math.abs, {
+    saved: ['self'],
+    vjp: ({ self }, { grad }) => ({ self: () => mul(grad, sign(self as Tensor)) }),
+  }),
+);
 const signOp = defineOp('aten::sign(Tensor self) -> Tensor', unary(signOf, { vjp: zeroGradient }));
-const floorOp = defineOp('aten::floor(Tensor self) -> Tensor', unary(Math.floor, { vjp: zeroGradient }));
-const ceilOp = defineOp('aten::ceil(Tensor self) -> Tensor', unary(Math.ceil, { vjp: zeroGradient }));
-const roundOp = defineOp('aten::round(Tensor self) -> Tensor', unary(roundHalfEven, { vjp: zeroGradient }));
-const truncOp = defineOp('aten::trunc(Tensor self) -> Tensor', unary(Math.trunc, { vjp: zeroGradient }));
+const floorOp = defineOp(
+  'aten::floor(Tensor self) -> Tensor',
+  unary(Math.floor, { vjp: zeroGradient }),
+);
+const ceilOp = defineOp(
+  'aten::ceil(Tensor self) -> Tensor',
+  unary(Math.ceil, { vjp: zeroGradient }),
+);
+const roundOp = defineOp(
+  'aten::round(Tensor self) -> Tensor',
+  unary(roundHalfEven, { vjp: zeroGradient }),
+);
+const truncOp = defineOp(
+  'aten::trunc(Tensor self) -> Tensor',
+  unary(Math.trunc, { vjp: zeroGradient }),
+);
 
 /** |self| */
 export const abs: Unary = unaryFunction(absOp);

@@ -12,26 +12,43 @@ import { defineOp } from '../op/op-overload.js';
 import { contiguousStrides, wrapDim, wrapDims } from '../shape.js';
 import type { Tensor } from '../tensor.js';
 
-const cumsumOp = defineOp('aten::cumsum(Tensor self, int dim, *, ScalarType? dtype=None) -> Tensor', {
-  meta: ({ self, dim, dtype }) => {
-    wrapDim(dim as number, self.ndim, 'cumsum');
-    const result = (dtype as DType | null) ?? (DTYPES[self.dtype as DType].category === 'floating' ? self.dtype : 'int64');
-    return { sizes: self.sizes, strides: formatStrides(self as Tensor, null), dtype: result, device: self.device };
+const cumsumOp = defineOp(
+  'aten::cumsum(Tensor self, int dim, *, ScalarType? dtype=None) -> Tensor',
+  {
+    meta: ({ self, dim, dtype }) => {
+      wrapDim(dim as number, self.ndim, 'cumsum');
+      const result =
+        (dtype as DType | null) ??
+        (DTYPES[self.dtype as DType].category === 'floating' ? self.dtype : 'int64');
+      return {
+        sizes: self.sizes,
+        strides: formatStrides(self as Tensor, null),
+        dtype: result,
+        device: self.device,
+      };
+    },
+    kernel: ({ self, dim }, outs) => {
+      mapRows(self as Tensor, wrapDim(dim as number, self.ndim), outs, (values, [sums]) => {
+        let total = 0;
+        values.forEach((value, i) => (sums![i] = total += value));
+      });
+    },
+    vjp: ({ dim }, { grad }) => ({
+      self: () => flip(cumsum(flip(grad, dim as number), dim as number), dim as number),
+    }),
   },
-  kernel: ({ self, dim }, outs) => {
-    mapRows(self as Tensor, wrapDim(dim as number, self.ndim), outs, (values, [sums]) => {
-      let total = 0;
-      values.forEach((value, i) => (sums![i] = total += value));
-    });
-  },
-  vjp: ({ dim }, { grad }) => ({ self: () => flip(cumsum(flip(grad, dim as number), dim as number), dim as number) }),
-});
+);
 const cumsumInplace = defineInplace(cumsumOp);
 
 const flipOp = defineOp('aten::flip(Tensor self, int[] dims) -> Tensor', {
   meta: ({ self, dims }) => {
     if ((dims as number[]).length > 0) wrapDims(dims as number[], self.ndim, 'flip');
-    return { sizes: self.sizes, strides: formatStrides(self as Tensor, null), dtype: self.dtype, device: self.device };
+    return {
+      sizes: self.sizes,
+      strides: formatStrides(self as Tensor, null),
+      dtype: self.dtype,
+      device: self.device,
+    };
   },
   kernel: ({ self, dims }, [out]) => {
     const reversed = (dims as number[]).map((dim) => wrapDim(dim, self.ndim));

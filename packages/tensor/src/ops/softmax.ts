@@ -16,12 +16,22 @@ import { sum } from './reduction.js';
 
 function forwardMeta({ self, dim }: NamedArgs): TensorMeta {
   wrapDim(dim as number, self.ndim, 'softmax');
-  return { sizes: self.sizes, strides: contiguousStrides(self.sizes as number[]), dtype: self.dtype, device: self.device };
+  return {
+    sizes: self.sizes,
+    strides: contiguousStrides(self.sizes as number[]),
+    dtype: self.dtype,
+    device: self.device,
+  };
 }
 
 function backwardMeta({ grad_output, dim, input_dtype }: NamedArgs): TensorMeta {
   wrapDim(dim as number, grad_output.ndim, 'softmax backward');
-  return { sizes: grad_output.sizes, strides: contiguousStrides(grad_output.sizes as number[]), dtype: input_dtype as DType, device: grad_output.device };
+  return {
+    sizes: grad_output.sizes,
+    strides: contiguousStrides(grad_output.sizes as number[]),
+    dtype: input_dtype as DType,
+    device: grad_output.device,
+  };
 }
 
 /** exp(x - max) of a row into `results`; returns the sum, or NaN for a row of -∞. */
@@ -36,36 +46,52 @@ function exponentials(values: Float64Array, results: Float64Array): { top: numbe
 const softmaxOp = defineOp('aten::_softmax(Tensor self, int dim, bool half_to_float) -> Tensor', {
   tags: ['reduction'],
   meta: forwardMeta,
-  kernel: ({ self, dim }, outs) => mapRows(self as Tensor, wrapDim(dim as number, self.ndim), outs, (values, [results]) => {
-    const { total } = exponentials(values, results!);
-    for (let i = 0; i < values.length; i++) results![i]! /= total;
-  }),
+  kernel: ({ self, dim }, outs) =>
+    mapRows(self as Tensor, wrapDim(dim as number, self.ndim), outs, (values, [results]) => {
+      const { total } = exponentials(values, results!);
+      for (let i = 0; i < values.length; i++) results![i]! /= total;
+    }),
   saved: ['out'],
-  vjp: ({ self, dim }, { grad, out }) => ({ self: () => callOp(softmaxBackwardOp, [grad, out, dim, self.dtype]) as Tensor }),
-});
-const logSoftmaxOp = defineOp('aten::_log_softmax(Tensor self, int dim, bool half_to_float) -> Tensor', {
-  tags: ['reduction'],
-  meta: forwardMeta,
-  kernel: ({ self, dim }, outs) => mapRows(self as Tensor, wrapDim(dim as number, self.ndim), outs, (values, [results]) => {
-    const { top, total } = exponentials(values, results!);
-    const shift = top + Math.log(total);
-    for (let i = 0; i < values.length; i++) results![i] = values[i]! - shift;
+  vjp: ({ self, dim }, { grad, out }) => ({
+    self: () => callOp(softmaxBackwardOp, [grad, out, dim, self.dtype]) as Tensor,
   }),
-  saved: ['out'],
-  vjp: ({ self, dim }, { grad, out }) => ({ self: () => callOp(logSoftmaxBackwardOp, [grad, out, dim, self.dtype]) as Tensor }),
 });
+const logSoftmaxOp = defineOp(
+  'aten::_log_softmax(Tensor self, int dim, bool half_to_float) -> Tensor',
+  {
+    tags: ['reduction'],
+    meta: forwardMeta,
+    kernel: ({ self, dim }, outs) =>
+      mapRows(self as Tensor, wrapDim(dim as number, self.ndim), outs, (values, [results]) => {
+        const { top, total } = exponentials(values, results!);
+        const shift = top + Math.log(total);
+        for (let i = 0; i < values.length; i++) results![i] = values[i]! - shift;
+      }),
+    saved: ['out'],
+    vjp: ({ self, dim }, { grad, out }) => ({
+      self: () => callOp(logSoftmaxBackwardOp, [grad, out, dim, self.dtype]) as Tensor,
+    }),
+  },
+);
 
 /** Kernel over rows of gradient and output: `fn(g, y, total)` with `total` = Σ weight(g, y). */
-function backwardKernel(weight: (g: number, y: number) => number, fn: (g: number, y: number, total: number) => number): NonNullable<OpRecord['kernel']> {
+function backwardKernel(
+  weight: (g: number, y: number) => number,
+  fn: (g: number, y: number, total: number) => number,
+): NonNullable<OpRecord['kernel']> {
   return ({ grad_output, output, dim }, [out]) => {
     const grads = readNumbers(grad_output as Tensor);
     const outputs = readNumbers(output as Tensor);
-    const { within, starts } = rowLayout(output.sizes as number[], output.ndim === 0 ? [] : [wrapDim(dim as number, output.ndim)]);
+    const { within, starts } = rowLayout(
+      output.sizes as number[],
+      output.ndim === 0 ? [] : [wrapDim(dim as number, output.ndim)],
+    );
     const results = new Float64Array(grads.length);
     for (const start of starts) {
       let total = 0;
       for (const step of within) total += weight(grads[start + step]!, outputs[start + step]!);
-      for (const step of within) results[start + step] = fn(grads[start + step]!, outputs[start + step]!, total);
+      for (const step of within)
+        results[start + step] = fn(grads[start + step]!, outputs[start + step]!, total);
     }
     writeNumbers(out!, results);
   };
@@ -76,37 +102,65 @@ function along(x: Tensor, dim: number): Tensor {
   return sum(x, dim, { keepdim: true });
 }
 
-const softmaxBackwardOp: OpOverload = defineOp('aten::_softmax_backward_data(Tensor grad_output, Tensor output, int dim, ScalarType input_dtype) -> Tensor', {
-  tags: ['reduction'],
-  meta: backwardMeta,
-  kernel: backwardKernel((g, y) => g * y, (g, y, total) => (g - total) * y),
-  saved: ['grad_output', 'output'],
-  vjp: ({ grad_output, output, dim, input_dtype }, { grad }) => ({
-    grad_output: () => callOp(softmaxBackwardOp, [grad, output, dim, input_dtype]) as Tensor,
-    output: () => sub(sub(mul(grad_output as Tensor, grad), mul(along(mul(output as Tensor, grad_output as Tensor), dim as number), grad)), mul(grad_output as Tensor, along(mul(output as Tensor, grad), dim as number))),
-  }),
-});
-const logSoftmaxBackwardOp: OpOverload = defineOp('aten::_log_softmax_backward_data(Tensor grad_output, Tensor output, int dim, ScalarType input_dtype) -> Tensor', {
-  tags: ['reduction'],
-  meta: backwardMeta,
-  kernel: backwardKernel((g) => g, (g, y, total) => g - Math.exp(y) * total),
-  saved: ['grad_output', 'output'],
-  vjp: ({ grad_output, output, dim }, { grad }) => ({
-    grad_output: () => sub(grad, along(mul(grad, exp(output as Tensor)), dim as number)),
-    output: () => neg(mul(mul(exp(output as Tensor), along(grad_output as Tensor, dim as number)), grad)),
-  }),
-});
+const softmaxBackwardOp: OpOverload = defineOp(
+  'aten::_softmax_backward_data(Tensor grad_output, Tensor output, int dim, ScalarType input_dtype) -> Tensor',
+  {
+    tags: ['reduction'],
+    meta: backwardMeta,
+    kernel: backwardKernel(
+      (g, y) => g * y,
+      (g, y, total) => (g - total) * y,
+    ),
+    saved: ['grad_output', 'output'],
+    vjp: ({ grad_output, output, dim, input_dtype }, { grad }) => ({
+      grad_output: () => callOp(softmaxBackwardOp, [grad, output, dim, input_dtype]) as Tensor,
+      output: () =>
+        sub(
+          sub(
+            mul(grad_output as Tensor, grad),
+            mul(along(mul(output as Tensor, grad_output as Tensor), dim as number), grad),
+          ),
+          mul(grad_output as Tensor, along(mul(output as Tensor, grad), dim as number)),
+        ),
+    }),
+  },
+);
+const logSoftmaxBackwardOp: OpOverload = defineOp(
+  'aten::_log_softmax_backward_data(Tensor grad_output, Tensor output, int dim, ScalarType input_dtype) -> Tensor',
+  {
+    tags: ['reduction'],
+    meta: backwardMeta,
+    kernel: backwardKernel(
+      (g) => g,
+      (g, y, total) => g - Math.exp(y) * total,
+    ),
+    saved: ['grad_output', 'output'],
+    vjp: ({ grad_output, output, dim }, { grad }) => ({
+      grad_output: () => sub(grad, along(mul(grad, exp(output as Tensor)), dim as number)),
+      output: () =>
+        neg(mul(mul(exp(output as Tensor), along(grad_output as Tensor, dim as number)), grad)),
+    }),
+  },
+);
 
 function converted(self: Tensor, dtype: DType | null): Tensor {
   return dtype === null ? self : toDtype(self, dtype);
 }
 
-const softmaxIntOp = defineOp('aten::softmax.int(Tensor self, int dim, ScalarType? dtype=None) -> Tensor', {
-  decompose: ({ self, dim, dtype }) => callOp(softmaxOp, [converted(self as Tensor, dtype as DType | null), dim, false]),
-});
-const logSoftmaxIntOp = defineOp('aten::log_softmax.int(Tensor self, int dim, ScalarType? dtype=None) -> Tensor', {
-  decompose: ({ self, dim, dtype }) => callOp(logSoftmaxOp, [converted(self as Tensor, dtype as DType | null), dim, false]),
-});
+const softmaxIntOp = defineOp(
+  'aten::softmax.int(Tensor self, int dim, ScalarType? dtype=None) -> Tensor',
+  {
+    decompose: ({ self, dim, dtype }) =>
+      callOp(softmaxOp, [converted(self as Tensor, dtype as DType | null), dim, false]),
+  },
+);
+const logSoftmaxIntOp = defineOp(
+  'aten::log_softmax.int(Tensor self, int dim, ScalarType? dtype=None) -> Tensor',
+  {
+    decompose: ({ self, dim, dtype }) =>
+      callOp(logSoftmaxOp, [converted(self as Tensor, dtype as DType | null), dim, false]),
+  },
+);
 
 /** exp(x) / Σ exp(x) along a dimension. @throws invalid-dim */
 export function softmax(self: Tensor, dim: number, options: { dtype?: DType } = {}): Tensor {

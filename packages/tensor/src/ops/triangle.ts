@@ -14,16 +14,34 @@ import { scatter } from './scatter.js';
 import { expand } from './view.js';
 import { unsqueeze } from './view-dims.js';
 
-function define(name: 'tril' | 'triu', keeps: (column: number, row: number, diagonal: number) => boolean): OpOverload {
+function define(
+  name: 'tril' | 'triu',
+  keeps: (column: number, row: number, diagonal: number) => boolean,
+): OpOverload {
   const op: OpOverload = defineOp(`aten::${name}(Tensor self, SymInt diagonal=0) -> Tensor`, {
     meta: ({ self }) => {
-      if (self.ndim < 2) throw new TesseraError('invalid-dim', `${name}: input tensor must have at least 2 dimensions`, { hints: ['Use unsqueeze() to make a matrix of a vector.'] });
-      return { sizes: self.sizes, strides: contiguousStrides(self.sizes as number[]), dtype: self.dtype, device: self.device };
+      if (self.ndim < 2)
+        throw new TesseraError(
+          'invalid-dim',
+          `${name}: input tensor must have at least 2 dimensions`,
+          { hints: ['Use unsqueeze() to make a matrix of a vector.'] },
+        );
+      return {
+        sizes: self.sizes,
+        strides: contiguousStrides(self.sizes as number[]),
+        dtype: self.dtype,
+        device: self.device,
+      };
     },
     kernel: ({ self, diagonal }, [out]) => {
       const [rows, columns] = (self.sizes as number[]).slice(-2) as [number, number];
       const values = readNumbers(self as Tensor);
-      writeNumbers(out!, values.map((value, i) => (keeps(i % columns, Math.floor(i / columns) % rows, diagonal as number) ? value : 0)));
+      writeNumbers(
+        out!,
+        values.map((value, i) =>
+          keeps(i % columns, Math.floor(i / columns) % rows, diagonal as number) ? value : 0,
+        ),
+      );
     },
     vjp: ({ diagonal }, { grad }) => ({ self: () => callOp(op, [grad, diagonal]) as Tensor }),
   });
@@ -38,12 +56,27 @@ const triuInplace = defineInplace(triuOp);
 const oneHotOp = defineOp('aten::one_hot(Tensor self, int num_classes=-1) -> Tensor', {
   decompose: ({ self, num_classes }) => {
     const labels = self as Tensor;
-    if (labels.dtype !== 'int64') throw new TesseraError('dtype-mismatch', `one_hot is only applicable to index tensor of type LongTensor, not ${labels.dtype}`, { hints: ["Convert it: labels.to('int64')."] });
+    if (labels.dtype !== 'int64')
+      throw new TesseraError(
+        'dtype-mismatch',
+        `one_hot is only applicable to index tensor of type LongTensor, not ${labels.dtype}`,
+        { hints: ["Convert it: labels.to('int64')."] },
+      );
     // Counting the classes reads the values: pass their number inside compiled functions.
-    const classes = num_classes === -1 ? (labels.numel === 0 ? 0 : max(labels).item() + 1) : (num_classes as number);
+    const classes =
+      num_classes === -1
+        ? labels.numel === 0
+          ? 0
+          : max(labels).item() + 1
+        : (num_classes as number);
     const sizes = [...labels.sizes, classes];
     const rows = unsqueeze(labels, -1);
-    return scatter(zeros(sizes, { dtype: 'int64', device: labels.device }), -1, rows, expand(ones([], { dtype: 'int64', device: labels.device }), rows.sizes));
+    return scatter(
+      zeros(sizes, { dtype: 'int64', device: labels.device }),
+      -1,
+      rows,
+      expand(ones([], { dtype: 'int64', device: labels.device }), rows.sizes),
+    );
   },
 });
 

@@ -12,49 +12,97 @@ import { exp } from './exponential.js';
 import { div } from './division.js';
 import { add, mul, neg, rsub } from './pointwise-arithmetic.js';
 
-const sinOp = defineOp('aten::sin(Tensor self) -> Tensor', unary(Math.sin, {
-  result: 'float', saved: ['self'], vjp: ({ self }, { grad }) => ({ self: () => mul(grad, cos(self as Tensor)) }),
-}));
-const cosOp = defineOp('aten::cos(Tensor self) -> Tensor', unary(Math.cos, {
-  result: 'float', saved: ['self'], vjp: ({ self }, { grad }) => ({ self: () => mul(grad, neg(sin(self as Tensor))) }),
-}));
-const tanOp = defineOp('aten::tan(Tensor self) -> Tensor', unary(Math.tan, {
-  result: 'float', saved: ['out'], vjp: (_args, { grad, out }) => ({ self: () => mul(grad, add(mul(out, out), 1)) }),
-}));
-const atanOp = defineOp('aten::atan(Tensor self) -> Tensor', unary(Math.atan, {
-  result: 'float', saved: ['self'], vjp: ({ self }, { grad }) => ({ self: () => div(grad, add(mul(self as Tensor, self as Tensor), 1)) }),
-}));
-
-const tanhOp = defineOp('aten::tanh(Tensor self) -> Tensor', unary(Math.tanh, {
-  result: 'float', saved: ['out'], vjp: (_args, { grad, out }) => ({ self: () => tanhBackward(grad, out) }),
-}));
-const sigmoidOp = defineOp('aten::sigmoid(Tensor self) -> Tensor', unary(logistic, {
-  result: 'float', saved: ['out'], vjp: (_args, { grad, out }) => ({ self: () => sigmoidBackward(grad, out) }),
-}));
-
-const tanhBackwardOp = defineOp('aten::tanh_backward(Tensor grad_output, Tensor output) -> Tensor', pointwise((g, y) => g * (1 - y * y), {
-  operands: ['grad_output', 'output'],
-  saved: ['grad_output', 'output'],
-  vjp: ({ grad_output, output }, { grad }) => ({
-    grad_output: () => tanhBackward(grad, output as Tensor),
-    output: () => mul(mul(grad, mul(grad_output as Tensor, output as Tensor)), -2),
+const sinOp = defineOp(
+  'aten::sin(Tensor self) -> Tensor',
+  unary(Math.sin, {
+    result: 'float',
+    saved: ['self'],
+    vjp: ({ self }, { grad }) => ({ self: () => mul(grad, cos(self as Tensor)) }),
   }),
-}));
-const sigmoidBackwardOp = defineOp('aten::sigmoid_backward(Tensor grad_output, Tensor output) -> Tensor', pointwise((g, y) => g * ((1 - y) * y), {
-  operands: ['grad_output', 'output'],
-  saved: ['grad_output', 'output'],
-  vjp: ({ grad_output, output }, { grad }) => ({
-    grad_output: () => sigmoidBackward(grad, output as Tensor),
-    output: () => mul(grad, mul(grad_output as Tensor, rsub(mul(output as Tensor, 2), 1))),
+);
+const cosOp = defineOp(
+  'aten::cos(Tensor self) -> Tensor',
+  unary(Math.cos, {
+    result: 'float',
+    saved: ['self'],
+    vjp: ({ self }, { grad }) => ({ self: () => mul(grad, neg(sin(self as Tensor))) }),
   }),
-}));
+);
+const tanOp = defineOp(
+  'aten::tan(Tensor self) -> Tensor',
+  unary(Math.tan, {
+    result: 'float',
+    saved: ['out'],
+    vjp: (_args, { grad, out }) => ({ self: () => mul(grad, add(mul(out, out), 1)) }),
+  }),
+);
+const atanOp = defineOp(
+  'aten::atan(Tensor self) -> Tensor',
+  unary(Math.atan, {
+    result: 'float',
+    saved: ['self'],
+    vjp: ({ self }, { grad }) => ({
+      self: () => div(grad, add(mul(self as Tensor, self as Tensor), 1)),
+    }),
+  }),
+);
 
-const erfOp = defineOp('aten::erf(Tensor self) -> Tensor', unary(erfOf, {
-  result: 'float', saved: ['self'], vjp: ({ self }, { grad }) => ({ self: () => mul(grad, gaussian(self as Tensor)) }),
-}));
-const erfcOp = defineOp('aten::erfc(Tensor self) -> Tensor', unary(erfcOf, {
-  result: 'float', saved: ['self'], vjp: ({ self }, { grad }) => ({ self: () => neg(mul(grad, gaussian(self as Tensor))) }),
-}));
+const tanhOp = defineOp(
+  'aten::tanh(Tensor self) -> Tensor',
+  unary(Math.tanh, {
+    result: 'float',
+    saved: ['out'],
+    vjp: (_args, { grad, out }) => ({ self: () => tanhBackward(grad, out) }),
+  }),
+);
+const sigmoidOp = defineOp(
+  'aten::sigmoid(Tensor self) -> Tensor',
+  unary(logistic, {
+    result: 'float',
+    saved: ['out'],
+    vjp: (_args, { grad, out }) => ({ self: () => sigmoidBackward(grad, out) }),
+  }),
+);
+
+const tanhBackwardOp = defineOp(
+  'aten::tanh_backward(Tensor grad_output, Tensor output) -> Tensor',
+  pointwise((g, y) => g * (1 - y * y), {
+    operands: ['grad_output', 'output'],
+    saved: ['grad_output', 'output'],
+    vjp: ({ grad_output, output }, { grad }) => ({
+      grad_output: () => tanhBackward(grad, output as Tensor),
+      output: () => mul(mul(grad, mul(grad_output as Tensor, output as Tensor)), -2),
+    }),
+  }),
+);
+const sigmoidBackwardOp = defineOp(
+  'aten::sigmoid_backward(Tensor grad_output, Tensor output) -> Tensor',
+  pointwise((g, y) => g * ((1 - y) * y), {
+    operands: ['grad_output', 'output'],
+    saved: ['grad_output', 'output'],
+    vjp: ({ grad_output, output }, { grad }) => ({
+      grad_output: () => sigmoidBackward(grad, output as Tensor),
+      output: () => mul(grad, mul(grad_output as Tensor, rsub(mul(output as Tensor, 2), 1))),
+    }),
+  }),
+);
+
+const erfOp = defineOp(
+  'aten::erf(Tensor self) -> Tensor',
+  unary(erfOf, {
+    result: 'float',
+    saved: ['self'],
+    vjp: ({ self }, { grad }) => ({ self: () => mul(grad, gaussian(self as Tensor)) }),
+  }),
+);
+const erfcOp = defineOp(
+  'aten::erfc(Tensor self) -> Tensor',
+  unary(erfcOf, {
+    result: 'float',
+    saved: ['self'],
+    vjp: ({ self }, { grad }) => ({ self: () => neg(mul(grad, gaussian(self as Tensor))) }),
+  }),
+);
 
 /** 2/√π · exp(-x²), the derivative of erf. */
 function gaussian(x: Tensor): Tensor {

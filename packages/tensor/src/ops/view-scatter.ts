@@ -12,7 +12,13 @@ import type { NamedArgs, OpRecord, TensorMeta, ViewMeta } from '../op/op-record.
 import { formatSizes, sameNumbers } from '../shape.js';
 import type { Tensor } from '../tensor.js';
 import { zeros } from './factory.js';
-import { type Layout, diagonalView, partOf, selectView, sliceView } from '../kernels/view-geometry.js';
+import {
+  type Layout,
+  diagonalView,
+  partOf,
+  selectView,
+  sliceView,
+} from '../kernels/view-geometry.js';
 import { diagonal, select, slice } from './view-slice.js';
 
 /** Zeros of the shape of a shape-only source. */
@@ -20,14 +26,26 @@ function zerosOf(src: Tensor): Tensor {
   return zeros(src.sizes, { dtype: src.dtype, device: src.device });
 }
 
-function scatterMeta(name: string, part: (layout: Layout, args: NamedArgs) => ViewMeta): (args: NamedArgs) => TensorMeta {
+function scatterMeta(
+  name: string,
+  part: (layout: Layout, args: NamedArgs) => ViewMeta,
+): (args: NamedArgs) => TensorMeta {
   return (args) => {
     const { self, src } = args;
     const sizes = part(self as Tensor, args).sizes;
     if (!sameNumbers(sizes, src.sizes as number[])) {
-      throw new TesseraError('shape-mismatch', `${name}: expected src to have a size equal to the part of self. src size = ${formatSizes(src.sizes)}, part size = ${formatSizes(sizes)}`, { hints: ['Reshape or expand src first.'] });
+      throw new TesseraError(
+        'shape-mismatch',
+        `${name}: expected src to have a size equal to the part of self. src size = ${formatSizes(src.sizes)}, part size = ${formatSizes(sizes)}`,
+        { hints: ['Reshape or expand src first.'] },
+      );
     }
-    return { sizes: self.sizes, strides: formatStrides(self as Tensor, null), dtype: self.dtype, device: self.device };
+    return {
+      sizes: self.sizes,
+      strides: formatStrides(self as Tensor, null),
+      dtype: self.dtype,
+      device: self.device,
+    };
   };
 }
 
@@ -43,31 +61,69 @@ function scatterRecord(
       writeNumbers(out!, readNumbers(args.self as Tensor));
       writeNumbers(partOf(out!, part(out!, args)), readNumbers(args.src as Tensor));
     },
-    vjp: (args, { grad }) => ({ self: () => scatter(grad, zerosOf(args.src as Tensor), args), src: () => gather(grad, args) }),
+    vjp: (args, { grad }) => ({
+      self: () => scatter(grad, zerosOf(args.src as Tensor), args),
+      src: () => gather(grad, args),
+    }),
   };
 }
 
-const sliceScatterOp = defineOp('aten::slice_scatter(Tensor self, Tensor src, int dim=0, SymInt? start=None, SymInt? end=None, SymInt step=1) -> Tensor', scatterRecord(
-  'slice_scatter',
-  (layout, { dim, start, end, step }) => sliceView(layout, dim as number, start as number | null, end as number | null, step as number),
-  (grad, src, { dim, start, end, step }) => sliceScatter(grad, src, dim as number, start as number | null, end as number | null, step as number),
-  (grad, { dim, start, end, step }) => slice(grad, dim as number, start as number | null, end as number | null, step as number),
-));
-const selectScatterOp = defineOp('aten::select_scatter(Tensor self, Tensor src, int dim, SymInt index) -> Tensor', scatterRecord(
-  'select_scatter',
-  (layout, { dim, index }) => selectView(layout, dim as number, index as number),
-  (grad, src, { dim, index }) => selectScatter(grad, src, dim as number, index as number),
-  (grad, { dim, index }) => select(grad, dim as number, index as number),
-));
-const diagonalScatterOp = defineOp('aten::diagonal_scatter(Tensor self, Tensor src, int offset=0, int dim1=0, int dim2=1) -> Tensor', scatterRecord(
-  'diagonal_scatter',
-  (layout, { offset, dim1, dim2 }) => diagonalView(layout, offset as number, dim1 as number, dim2 as number),
-  (grad, src, { offset, dim1, dim2 }) => diagonalScatter(grad, src, offset as number, dim1 as number, dim2 as number),
-  (grad, { offset, dim1, dim2 }) => diagonal(grad, offset as number, dim1 as number, dim2 as number),
-));
+const sliceScatterOp = defineOp(
+  'aten::slice_scatter(Tensor self, Tensor src, int dim=0, SymInt? start=None, SymInt? end=None, SymInt step=1) -> Tensor',
+  scatterRecord(
+    'slice_scatter',
+    (layout, { dim, start, end, step }) =>
+      sliceView(
+        layout,
+        dim as number,
+        start as number | null,
+        end as number | null,
+        step as number,
+      ),
+    (grad, src, { dim, start, end, step }) =>
+      sliceScatter(
+        grad,
+        src,
+        dim as number,
+        start as number | null,
+        end as number | null,
+        step as number,
+      ),
+    (grad, { dim, start, end, step }) =>
+      slice(grad, dim as number, start as number | null, end as number | null, step as number),
+  ),
+);
+const selectScatterOp = defineOp(
+  'aten::select_scatter(Tensor self, Tensor src, int dim, SymInt index) -> Tensor',
+  scatterRecord(
+    'select_scatter',
+    (layout, { dim, index }) => selectView(layout, dim as number, index as number),
+    (grad, src, { dim, index }) => selectScatter(grad, src, dim as number, index as number),
+    (grad, { dim, index }) => select(grad, dim as number, index as number),
+  ),
+);
+const diagonalScatterOp = defineOp(
+  'aten::diagonal_scatter(Tensor self, Tensor src, int offset=0, int dim1=0, int dim2=1) -> Tensor',
+  scatterRecord(
+    'diagonal_scatter',
+    (layout, { offset, dim1, dim2 }) =>
+      diagonalView(layout, offset as number, dim1 as number, dim2 as number),
+    (grad, src, { offset, dim1, dim2 }) =>
+      diagonalScatter(grad, src, offset as number, dim1 as number, dim2 as number),
+    (grad, { offset, dim1, dim2 }) =>
+      diagonal(grad, offset as number, dim1 as number, dim2 as number),
+  ),
+);
 
 /** A copy of self with a slice replaced by src. @throws shape-mismatch */
-export function sliceScatter(self: Tensor, src: Tensor, dim = 0, start: number | null = null, end: number | null = null, step = 1): Tensor {
+export function sliceScatter(
+  self: Tensor,
+  src: Tensor,
+  dim = 0,
+  start: number | null = null,
+  end: number | null = null,
+  step = 1,
+): Tensor {
   return callOp(sliceScatterOp, [self, src, dim, start, end, step]) as Tensor;
 }
 

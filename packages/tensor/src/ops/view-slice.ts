@@ -8,16 +8,30 @@ import { callOp } from '../dispatch/dispatcher.js';
 import { writeNumbers, readNumbers } from '../kernels/elements.js';
 import { defineOp } from '../op/op-overload.js';
 import type { NamedArgs, OpRecord, TensorMeta, ViewMeta } from '../op/op-record.js';
-import { SLICE_END, diagonalView, partOf, selectView, sliceView } from '../kernels/view-geometry.js';
+import {
+  SLICE_END,
+  diagonalView,
+  partOf,
+  selectView,
+  sliceView,
+} from '../kernels/view-geometry.js';
 import { contiguousStrides, wrapDim } from '../shape.js';
 import type { Tensor } from '../tensor.js';
 
 function backwardMeta({ grad_output, input_sizes }: NamedArgs): TensorMeta {
-  return { sizes: input_sizes as number[], strides: contiguousStrides(input_sizes as number[]), dtype: grad_output.dtype, device: grad_output.device };
+  return {
+    sizes: input_sizes as number[],
+    strides: contiguousStrides(input_sizes as number[]),
+    dtype: grad_output.dtype,
+    device: grad_output.device,
+  };
 }
 
 /** Record of the backward op of a partial view: zeros with the gradient in the part. */
-function backwardRecord(part: (out: Tensor, args: NamedArgs) => ViewMeta, forward: (grad: Tensor, args: NamedArgs) => Tensor): OpRecord {
+function backwardRecord(
+  part: (out: Tensor, args: NamedArgs) => ViewMeta,
+  forward: (grad: Tensor, args: NamedArgs) => Tensor,
+): OpRecord {
   return {
     meta: backwardMeta,
     kernel: (args, [out]) => {
@@ -29,43 +43,89 @@ function backwardRecord(part: (out: Tensor, args: NamedArgs) => ViewMeta, forwar
   };
 }
 
-const selectBackwardOp = defineOp('aten::select_backward(Tensor grad_output, SymInt[] input_sizes, int dim, SymInt index) -> Tensor', backwardRecord(
-  (out, { dim, index }) => selectView(out, dim as number, index as number),
-  (grad, { dim, index }) => select(grad, dim as number, index as number),
-));
-const sliceBackwardOp = defineOp('aten::slice_backward(Tensor grad_output, SymInt[] input_sizes, int dim, SymInt start, SymInt end, SymInt step) -> Tensor', backwardRecord(
-  (out, { dim, start, end, step }) => sliceView(out, dim as number, start as number, end as number, step as number),
-  (grad, { dim, start, end, step }) => slice(grad, dim as number, start as number, end as number, step as number),
-));
-const diagonalBackwardOp = defineOp('aten::diagonal_backward(Tensor grad_output, SymInt[] input_sizes, int offset, int dim1, int dim2) -> Tensor', backwardRecord(
-  (out, { offset, dim1, dim2 }) => diagonalView(out, offset as number, dim1 as number, dim2 as number),
-  (grad, { offset, dim1, dim2 }) => diagonal(grad, offset as number, dim1 as number, dim2 as number),
-));
+const selectBackwardOp = defineOp(
+  'aten::select_backward(Tensor grad_output, SymInt[] input_sizes, int dim, SymInt index) -> Tensor',
+  backwardRecord(
+    (out, { dim, index }) => selectView(out, dim as number, index as number),
+    (grad, { dim, index }) => select(grad, dim as number, index as number),
+  ),
+);
+const sliceBackwardOp = defineOp(
+  'aten::slice_backward(Tensor grad_output, SymInt[] input_sizes, int dim, SymInt start, SymInt end, SymInt step) -> Tensor',
+  backwardRecord(
+    (out, { dim, start, end, step }) =>
+      sliceView(out, dim as number, start as number, end as number, step as number),
+    (grad, { dim, start, end, step }) =>
+      slice(grad, dim as number, start as number, end as number, step as number),
+  ),
+);
+const diagonalBackwardOp = defineOp(
+  'aten::diagonal_backward(Tensor grad_output, SymInt[] input_sizes, int offset, int dim1, int dim2) -> Tensor',
+  backwardRecord(
+    (out, { offset, dim1, dim2 }) =>
+      diagonalView(out, offset as number, dim1 as number, dim2 as number),
+    (grad, { offset, dim1, dim2 }) =>
+      diagonal(grad, offset as number, dim1 as number, dim2 as number),
+  ),
+);
 
 const selectOp = defineOp('aten::select.int(Tensor(a) self, int dim, SymInt index) -> Tensor(a)', {
   view: ({ self, dim, index }) => selectView(self as Tensor, dim as number, index as number),
-  vjp: ({ self, dim, index }, { grad }) => ({ self: () => callOp(selectBackwardOp, [grad, self.sizes, dim, index]) as Tensor }),
-});
-const sliceOp = defineOp('aten::slice.Tensor(Tensor(a) self, int dim=0, SymInt? start=None, SymInt? end=None, SymInt step=1) -> Tensor(a)', {
-  view: ({ self, dim, start, end, step }) => sliceView(self as Tensor, dim as number, start as number | null, end as number | null, step as number),
-  vjp: ({ self, dim, start, end, step }, { grad }) => ({
-    self: () => callOp(sliceBackwardOp, [grad, self.sizes, dim, start ?? 0, end ?? SLICE_END, step]) as Tensor,
+  vjp: ({ self, dim, index }, { grad }) => ({
+    self: () => callOp(selectBackwardOp, [grad, self.sizes, dim, index]) as Tensor,
   }),
 });
-const diagonalOp = defineOp('aten::diagonal(Tensor(a) self, int offset=0, int dim1=0, int dim2=1) -> Tensor(a)', {
-  view: ({ self, offset, dim1, dim2 }) => diagonalView(self as Tensor, offset as number, dim1 as number, dim2 as number),
-  vjp: ({ self, offset, dim1, dim2 }, { grad }) => ({ self: () => callOp(diagonalBackwardOp, [grad, self.sizes, offset, dim1, dim2]) as Tensor }),
-});
-const narrowOp = defineOp('aten::narrow(Tensor(a) self, int dim, SymInt start, SymInt length) -> Tensor(a)', {
-  decompose: ({ self, dim, start, length }) => {
-    const size = self.sizes[wrapDim(dim as number, self.ndim, 'narrow')] as number;
-    const from = (start as number) < 0 ? (start as number) + size : (start as number);
-    if (from < 0 || length < 0 || from + (length as number) > size) {
-      throw new TesseraError('index-out-of-range', `narrow: start (${start as number}) + length (${length as number}) exceeds dimension size (${size}).`, { hints: ['Keep start + length within the dimension.'] });
-    }
-    return slice(self as Tensor, dim as number, from, from + (length as number), 1);
+const sliceOp = defineOp(
+  'aten::slice.Tensor(Tensor(a) self, int dim=0, SymInt? start=None, SymInt? end=None, SymInt step=1) -> Tensor(a)',
+  {
+    view: ({ self, dim, start, end, step }) =>
+      sliceView(
+        self as Tensor,
+        dim as number,
+        start as number | null,
+        end as number | null,
+        step as number,
+      ),
+    vjp: ({ self, dim, start, end, step }, { grad }) => ({
+      self: () =>
+        callOp(sliceBackwardOp, [
+          grad,
+          self.sizes,
+          dim,
+          start ?? 0,
+          end ?? SLICE_END,
+          step,
+        ]) as Tensor,
+    }),
   },
-});
+);
+const diagonalOp = defineOp(
+  'aten::diagonal(Tensor(a) self, int offset=0, int dim1=0, int dim2=1) -> Tensor(a)',
+  {
+    view: ({ self, offset, dim1, dim2 }) =>
+      diagonalView(self as Tensor, offset as number, dim1 as number, dim2 as number),
+    vjp: ({ self, offset, dim1, dim2 }, { grad }) => ({
+      self: () => callOp(diagonalBackwardOp, [grad, self.sizes, offset, dim1, dim2]) as Tensor,
+    }),
+  },
+);
+const narrowOp = defineOp(
+  'aten::narrow(Tensor(a) self, int dim, SymInt start, SymInt length) -> Tensor(a)',
+  {
+    decompose: ({ self, dim, start, length }) => {
+      const size = self.sizes[wrapDim(dim as number, self.ndim, 'narrow')] as number;
+      const from = (start as number) < 0 ? (start as number) + size : (start as number);
+      if (from < 0 || length < 0 || from + (length as number) > size) {
+        throw new TesseraError(
+          'index-out-of-range',
+          `narrow: start (${start as number}) + length (${length as number}) exceeds dimension size (${size}).`,
+          { hints: ['Keep start + length within the dimension.'] },
+        );
+      }
+      return slice(self as Tensor, dim as number, from, from + (length as number), 1);
+    },
+  },
+);
 
 /** The sub-tensor at one index of a dimension, which disappears. @throws index-out-of-range, invalid-dim */
 export function select(self: Tensor, dim: number, index: number): Tensor {
@@ -73,7 +133,13 @@ export function select(self: Tensor, dim: number, index: number): Tensor {
 }
 
 /** Elements start (inclusive) to end (exclusive, null: all) of a dimension, every `step`th. @throws invalid-dim */
-export function slice(self: Tensor, dim = 0, start: number | null = null, end: number | null = null, step = 1): Tensor {
+export function slice(
+  self: Tensor,
+  dim = 0,
+  start: number | null = null,
+  end: number | null = null,
+  step = 1,
+): Tensor {
   return callOp(sliceOp, [self, dim, start, end, step]) as Tensor;
 }
 

@@ -13,7 +13,9 @@ import { selectView, sliceView } from '../kernels/view-geometry.js';
 
 function partSizes(total: number, size: number): number[] {
   if (!(size > 0) && !(size === 0 && total === 0)) {
-    throw new TesseraError('invalid-argument', `split: split_size must be positive, got ${size}`, { hints: ['Give the size of each part.'] });
+    throw new TesseraError('invalid-argument', `split: split_size must be positive, got ${size}`, {
+      hints: ['Give the size of each part.'],
+    });
   }
   const count = size === 0 ? 1 : Math.max(1, Math.ceil(total / size));
   return Array.from({ length: count }, (_, i) => Math.max(0, Math.min(size, total - i * size)));
@@ -25,7 +27,12 @@ function splitViews(self: Tensor, sizes: readonly number[], dim: number): ViewMe
 }
 
 /** Gradient of parts joined again; parts without a gradient count as zeros. */
-function joined(self: Tensor, grads: readonly (Tensor | null)[], sizes: readonly number[], dim: number): Tensor {
+function joined(
+  self: Tensor,
+  grads: readonly (Tensor | null)[],
+  sizes: readonly number[],
+  dim: number,
+): Tensor {
   const parts = grads.map((grad, i) => {
     if (grad !== null) return grad;
     const shape = [...self.sizes];
@@ -35,38 +42,66 @@ function joined(self: Tensor, grads: readonly (Tensor | null)[], sizes: readonly
   return cat(parts, dim);
 }
 
-const splitOp = defineOp('aten::split.Tensor(Tensor(a -> *) self, SymInt split_size, int dim=0) -> Tensor(a)[]', {
-  view: ({ self, split_size, dim }) => {
-    const at = wrapDim(dim as number, self.ndim, 'split');
-    return splitViews(self as Tensor, partSizes(self.sizes[at] as number, split_size as number), at);
-  },
-  vjp: ({ self, split_size, dim }, { grads }) => ({
-    self: (): Tensor => {
-      const at = wrapDim(dim as number, self.ndim);
-      return joined(self as Tensor, grads, partSizes(self.sizes[at] as number, split_size as number), at);
+const splitOp = defineOp(
+  'aten::split.Tensor(Tensor(a -> *) self, SymInt split_size, int dim=0) -> Tensor(a)[]',
+  {
+    view: ({ self, split_size, dim }) => {
+      const at = wrapDim(dim as number, self.ndim, 'split');
+      return splitViews(
+        self as Tensor,
+        partSizes(self.sizes[at] as number, split_size as number),
+        at,
+      );
     },
-  }),
-});
-
-const splitSizesOp = defineOp('aten::split_with_sizes(Tensor(a -> *) self, SymInt[] split_sizes, int dim=0) -> Tensor(a)[]', {
-  view: ({ self, split_sizes, dim }) => {
-    const at = wrapDim(dim as number, self.ndim, 'split_with_sizes');
-    const sum = (split_sizes as number[]).reduce((a, b) => a + b, 0);
-    if (sum !== self.sizes[at]) {
-      throw new TesseraError('shape-mismatch', `split_with_sizes expects split_sizes to sum exactly to ${self.sizes[at] as number} (input tensor's size at dimension ${at}), but got split_sizes=[${(split_sizes as number[]).join(', ')}]`, { hints: ['The parts must cover the dimension.'] });
-    }
-    return splitViews(self as Tensor, split_sizes as number[], at);
+    vjp: ({ self, split_size, dim }, { grads }) => ({
+      self: (): Tensor => {
+        const at = wrapDim(dim as number, self.ndim);
+        return joined(
+          self as Tensor,
+          grads,
+          partSizes(self.sizes[at] as number, split_size as number),
+          at,
+        );
+      },
+    }),
   },
-  vjp: ({ self, split_sizes, dim }, { grads }) => ({ self: (): Tensor => joined(self as Tensor, grads, split_sizes as number[], wrapDim(dim as number, self.ndim)) }),
-});
+);
+
+const splitSizesOp = defineOp(
+  'aten::split_with_sizes(Tensor(a -> *) self, SymInt[] split_sizes, int dim=0) -> Tensor(a)[]',
+  {
+    view: ({ self, split_sizes, dim }) => {
+      const at = wrapDim(dim as number, self.ndim, 'split_with_sizes');
+      const sum = (split_sizes as number[]).reduce((a, b) => a + b, 0);
+      if (sum !== self.sizes[at]) {
+        throw new TesseraError(
+          'shape-mismatch',
+          `split_with_sizes expects split_sizes to sum exactly to ${self.sizes[at] as number} (input tensor's size at dimension ${at}), but got split_sizes=[${(split_sizes as number[]).join(', ')}]`,
+          { hints: ['The parts must cover the dimension.'] },
+        );
+      }
+      return splitViews(self as Tensor, split_sizes as number[], at);
+    },
+    vjp: ({ self, split_sizes, dim }, { grads }) => ({
+      self: (): Tensor =>
+        joined(self as Tensor, grads, split_sizes as number[], wrapDim(dim as number, self.ndim)),
+    }),
+  },
+);
 
 const chunkOp = defineOp('aten::chunk(Tensor(a -> *) self, int chunks, int dim=0) -> Tensor(a)[]', {
   decompose: ({ self, chunks, dim }) => {
-    if (!(chunks > 0)) throw new TesseraError('invalid-argument', `chunk expects \`chunks\` to be greater than 0, got: ${chunks as number}`, { hints: ['Ask for at least one chunk.'] });
+    if (!(chunks > 0))
+      throw new TesseraError(
+        'invalid-argument',
+        `chunk expects \`chunks\` to be greater than 0, got: ${chunks as number}`,
+        { hints: ['Ask for at least one chunk.'] },
+      );
     const at = wrapDim(dim as number, self.ndim, 'chunk');
     const size = Math.ceil(self.sizes[at] / (chunks as number));
     // An empty dimension still gives the number of chunks asked for.
-    if (size === 0) return callOp(splitSizesOp, [self, Array<number>(chunks as number).fill(0), at]);
+    if (size === 0)
+      return callOp(splitSizesOp, [self, Array<number>(chunks as number).fill(0), at]);
     return callOp(splitOp, [self, size, at]);
   },
 });
@@ -74,13 +109,18 @@ const chunkOp = defineOp('aten::chunk(Tensor(a -> *) self, int chunks, int dim=0
 const unbindOp = defineOp('aten::unbind.int(Tensor(a -> *) self, int dim=0) -> Tensor(a)[]', {
   view: ({ self, dim }) => {
     const at = wrapDim(dim as number, self.ndim, 'unbind');
-    return Array.from({ length: self.sizes[at] as number }, (_, i) => selectView(self as Tensor, at, i));
+    return Array.from({ length: self.sizes[at] as number }, (_, i) =>
+      selectView(self as Tensor, at, i),
+    );
   },
   vjp: ({ self, dim }, { grads }) => ({
     self: (): Tensor => {
       const at = wrapDim(dim as number, self.ndim);
       const shape = (self.sizes as number[]).filter((_, i) => i !== at);
-      return stack(grads.map((grad) => grad ?? zeros(shape, { dtype: self.dtype, device: self.device })), at);
+      return stack(
+        grads.map((grad) => grad ?? zeros(shape, { dtype: self.dtype, device: self.device })),
+        at,
+      );
     },
   }),
 });

@@ -7,7 +7,14 @@
 import { TesseraError } from '@tessera/shared';
 import { callOp } from '../dispatch/dispatcher.js';
 import { defineOp } from '../op/op-overload.js';
-import { expandStrides, formatSizes, inferShape, sameNumbers, viewStrides, wrapDim } from '../shape.js';
+import {
+  expandStrides,
+  formatSizes,
+  inferShape,
+  sameNumbers,
+  viewStrides,
+  wrapDim,
+} from '../shape.js';
 import type { Tensor } from '../tensor.js';
 import { clone } from './copy.js';
 
@@ -31,11 +38,19 @@ const permuteOp = defineOp('aten::permute(Tensor(a) self, int[] dims) -> Tensor(
   view: ({ self, dims }) => {
     const order = (dims as number[]).map((dim) => wrapDim(dim, self.ndim, 'permute'));
     if (order.length !== self.ndim || new Set(order).size !== order.length) {
-      throw new TesseraError('invalid-dim', `permute: dims ${formatSizes(dims)} do not name each of the ${self.ndim} dimensions once.`, {
-        hints: ['List every dimension exactly once.'],
-      });
+      throw new TesseraError(
+        'invalid-dim',
+        `permute: dims ${formatSizes(dims)} do not name each of the ${self.ndim} dimensions once.`,
+        {
+          hints: ['List every dimension exactly once.'],
+        },
+      );
     }
-    return { sizes: order.map((d) => self.sizes[d]), strides: order.map((d) => self.strides[d]), offset: self.storageOffset };
+    return {
+      sizes: order.map((d) => self.sizes[d]),
+      strides: order.map((d) => self.strides[d]),
+      offset: self.storageOffset,
+    };
   },
   vjp: ({ self, dims }, { grad }) => ({
     self: () => {
@@ -46,15 +61,24 @@ const permuteOp = defineOp('aten::permute(Tensor(a) self, int[] dims) -> Tensor(
   }),
 });
 
-const expandOp = defineOp('aten::expand(Tensor(a) self, SymInt[] size, *, bool implicit=False) -> Tensor(a)', {
-  view: ({ self, size }) => {
-    const lead = size.length - self.ndim;
-    const sizes = (size as number[]).map((s, i) => (s === -1 && i >= lead ? self.sizes[i - lead] : s));
-    return { sizes, strides: expandStrides(self.sizes, self.strides, sizes), offset: self.storageOffset };
+const expandOp = defineOp(
+  'aten::expand(Tensor(a) self, SymInt[] size, *, bool implicit=False) -> Tensor(a)',
+  {
+    view: ({ self, size }) => {
+      const lead = size.length - self.ndim;
+      const sizes = (size as number[]).map((s, i) =>
+        s === -1 && i >= lead ? self.sizes[i - lead] : s,
+      );
+      return {
+        sizes,
+        strides: expandStrides(self.sizes, self.strides, sizes),
+        offset: self.storageOffset,
+      };
+    },
+    // The engine sums the gradient to the input's shape.
+    vjp: (_args, { grad }) => ({ self: grad }),
   },
-  // The engine sums the gradient to the input's shape.
-  vjp: (_args, { grad }) => ({ self: grad }),
-});
+);
 
 /** Another shape over the same memory. @throws shape-mismatch @see torch.Tensor.view */
 export function view(self: Tensor, size: readonly number[]): Tensor {
@@ -80,8 +104,12 @@ const reshapeOp = defineOp('aten::reshape(Tensor(a) self, SymInt[] shape) -> Ten
   },
 });
 
-defineOp('aten::_unsafe_view(Tensor self, SymInt[] size) -> Tensor', { decompose: ({ self, size }) => view(self as Tensor, size as number[]) });
-defineOp('aten::broadcast_to(Tensor(a) self, SymInt[] size) -> Tensor(a)', { decompose: ({ self, size }) => expand(self as Tensor, size as number[]) });
+defineOp('aten::_unsafe_view(Tensor self, SymInt[] size) -> Tensor', {
+  decompose: ({ self, size }) => view(self as Tensor, size as number[]),
+});
+defineOp('aten::broadcast_to(Tensor(a) self, SymInt[] size) -> Tensor(a)', {
+  decompose: ({ self, size }) => expand(self as Tensor, size as number[]),
+});
 
 /** Another shape; copies only when a view is impossible. @throws shape-mismatch */
 export function reshape(self: Tensor, shape: readonly number[]): Tensor {

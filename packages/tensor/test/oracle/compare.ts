@@ -41,22 +41,30 @@ function rowMajor(shape: readonly number[]): number[] {
 
 /** Difference in shape, dtype or stride (of dims that have one), or null. */
 export function layoutDifference(actual: Tensor, expected: Expected): string | null {
-  if (!sameNumbers(actual.sizes, expected.shape)) return `shape [${actual.sizes.join(', ')}], expected [${expected.shape.join(', ')}]`;
+  if (!sameNumbers(actual.sizes, expected.shape))
+    return `shape [${actual.sizes.join(', ')}], expected [${expected.shape.join(', ')}]`;
   if (actual.dtype !== expected.dtype) return `dtype ${actual.dtype}, expected ${expected.dtype}`;
   if (expected.shape.includes(0)) return null;
   const stride = expected.stride ?? rowMajor(expected.shape);
   const differs = expected.shape.some((size, i) => size > 1 && actual.strides[i] !== stride[i]);
-  return differs ? `strides [${actual.strides.join(', ')}], expected [${stride.join(', ')}] for shape [${expected.shape.join(', ')}]` : null;
+  return differs
+    ? `strides [${actual.strides.join(', ')}], expected [${stride.join(', ')}] for shape [${expected.shape.join(', ')}]`
+    : null;
 }
 
 /** First difference beyond the tolerance in values, or null. NaN equals NaN. */
-export function valueDifference(actual: Tensor, expected: Tensor, tolerance: Tolerance = defaultTolerance(expected.dtype)): string | null {
+export function valueDifference(
+  actual: Tensor,
+  expected: Tensor,
+  tolerance: Tolerance = defaultTolerance(expected.dtype),
+): string | null {
   const a = readNumbers(actual);
   const e = readNumbers(expected);
   let worst: string | null = null;
   let count = 0;
   for (let i = 0; i < e.length; i++) {
-    if (Object.is(a[i], e[i]) || a[i] === e[i] || (Number.isNaN(a[i]) && Number.isNaN(e[i]))) continue;
+    if (Object.is(a[i], e[i]) || a[i] === e[i] || (Number.isNaN(a[i]) && Number.isNaN(e[i])))
+      continue;
     if (Math.abs(a[i]! - e[i]!) <= tolerance.atol + tolerance.rtol * Math.abs(e[i]!)) continue;
     count++;
     worst ??= `element ${i} is ${a[i]}, expected ${e[i]}`;

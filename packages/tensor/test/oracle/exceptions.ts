@@ -20,7 +20,8 @@ export interface CaseOptions {
 const UNINITIALIZED: CaseOptions = { reason: 'memory is not initialised', unspecified: true };
 const RANDOM: CaseOptions = { reason: 'random numbers come from another generator', random: true };
 const HALF_STATISTICS: CaseOptions = {
-  reason: 'PyTorch rounds the batch statistics to 16 bits before it uses them; the reference kernel does not',
+  reason:
+    'PyTorch rounds the batch statistics to 16 bits before it uses them; the reference kernel does not',
   tolerance: { float16: { rtol: 8e-3, atol: 2e-3 }, bfloat16: { rtol: 4e-2, atol: 1e-2 } },
 };
 const HALF_SOFTMAX: CaseOptions = {
@@ -32,7 +33,8 @@ const HALF_ACCUMULATION: CaseOptions = {
   tolerance: { float16: { rtol: 5e-3, atol: 3e-2 }, bfloat16: { rtol: 3e-2, atol: 1e-1 } },
 };
 const LONG_SUMS: CaseOptions = {
-  reason: 'sums of hundreds of products are accumulated in 32 bits by PyTorch, in 64 by the reference kernel',
+  reason:
+    'sums of hundreds of products are accumulated in 32 bits by PyTorch, in 64 by the reference kernel',
   tolerance: { float32: { rtol: 1e-5, atol: 5e-5 } },
   gradTolerance: { float32: { rtol: 1e-5, atol: 1e-4 } },
 };
@@ -45,7 +47,10 @@ export const EXCEPTIONS: Readonly<Record<string, CaseOptions>> = {
   'aten.new_empty_strided.default': UNINITIALIZED,
   'aten.bernoulli_.float': RANDOM,
   'aten.dropout.default': RANDOM,
-  'aten.topk.default': { reason: 'which of several equal elements is listed is unspecified', unspecified: [1] },
+  'aten.topk.default': {
+    reason: 'which of several equal elements is listed is unspecified',
+    unspecified: [1],
+  },
   'aten._log_softmax.default': HALF_SOFTMAX,
   'aten.log_softmax.int': HALF_SOFTMAX,
   'aten._native_batch_norm_legit.default': HALF_STATISTICS,
@@ -57,7 +62,10 @@ export const EXCEPTIONS: Readonly<Record<string, CaseOptions>> = {
   'aten.convolution.default': LONG_SUMS,
   'aten.conv3d.padding': LONG_SUMS,
   'aten.matmul.default': LONG_SUMS,
-  'aten.mul.Tensor': { ...LONG_SUMS, reason: 'the gradient of a broadcast operand is a sum, which PyTorch accumulates in 32 bits' },
+  'aten.mul.Tensor': {
+    ...LONG_SUMS,
+    reason: 'the gradient of a broadcast operand is a sum, which PyTorch accumulates in 32 bits',
+  },
   'aten.layer_norm.default': {
     reason: 'normalising a single element leaves only rounding noise, multiplied by 1/sqrt(eps)',
     gradTolerance: { float32: { rtol: 1.3e-6, atol: 5e-4 } },
@@ -67,7 +75,8 @@ export const EXCEPTIONS: Readonly<Record<string, CaseOptions>> = {
     tolerance: { float16: { rtol: 4e-3, atol: 4e-3 }, bfloat16: { rtol: 3e-2, atol: 3e-2 } },
   },
   'aten.as_strided_scatter.default': {
-    reason: "PyTorch's formula keeps the gradient where src replaced self and drops it elsewhere, the reverse of the derivative",
+    reason:
+      "PyTorch's formula keeps the gradient where src replaced self and drops it elsewhere, the reverse of the derivative",
     skipGradientOf: ['self'],
   },
 };

@@ -37,7 +37,11 @@ export interface OracleCase {
   readonly args: Readonly<Record<string, OracleValue>>;
   readonly out: readonly OracleValue[];
   readonly grad_out?: readonly (OracleTensor | null)[];
-  readonly grad_in?: readonly { readonly arg: string; readonly index: number | null; readonly grad: OracleTensor | null }[];
+  readonly grad_in?: readonly {
+    readonly arg: string;
+    readonly index: number | null;
+    readonly grad: OracleTensor | null;
+  }[];
   readonly args_after?: Readonly<Record<string, OracleValue>>;
 }
 
@@ -53,7 +57,10 @@ export interface OracleFile {
 export function readOracle(path: URL | string): OracleFile {
   const data = brotliDecompressSync(readFileSync(path));
   const length = data.readUInt32LE(0);
-  const { torch, cases } = JSON.parse(data.subarray(4, 4 + length).toString('utf8')) as Pick<OracleFile, 'torch' | 'cases'>;
+  const { torch, cases } = JSON.parse(data.subarray(4, 4 + length).toString('utf8')) as Pick<
+    OracleFile,
+    'torch' | 'cases'
+  >;
   return {
     torch,
     cases,

@@ -15,11 +15,16 @@ function results(fn: Differentiable, inputs: readonly Tensor[]): Tensor[] {
 
 /** Fixed pseudo-random weights that make a scalar of a tensor. */
 function weights(tensor: Tensor, salt: number): Tensor {
-  return fromTypedArray(Float64Array.from({ length: tensor.numel }, (_, i) => Math.sin(1 + salt + 3.7 * i)), tensor.sizes);
+  return fromTypedArray(
+    Float64Array.from({ length: tensor.numel }, (_, i) => Math.sin(1 + salt + 3.7 * i)),
+    tensor.sizes,
+  );
 }
 
 function weighted(tensors: readonly Tensor[], salt: number): Tensor {
-  return tensors.map((tensor, i) => tensor.mul(weights(tensor, salt + i)).sum()).reduce((a, b) => a.add(b));
+  return tensors
+    .map((tensor, i) => tensor.mul(weights(tensor, salt + i)).sum())
+    .reduce((a, b) => a.add(b));
 }
 
 /** Leaves with the values of `inputs`, element `at` of input `which` moved by `by`. */
@@ -32,10 +37,15 @@ function moved(inputs: readonly Tensor[], which: number, at: number, by: number)
 }
 
 /** Largest relative difference between analytic and numeric derivatives of a scalar function. */
-function worstDifference(scalar: (inputs: readonly Tensor[]) => Tensor, inputs: readonly Tensor[]): number {
+function worstDifference(
+  scalar: (inputs: readonly Tensor[]) => Tensor,
+  inputs: readonly Tensor[],
+): number {
   const leaves = moved(inputs, -1, 0, 0);
   const value = scalar(leaves);
-  const analytic = value.requiresGrad ? grad(value, leaves, { allowUnused: true }) : leaves.map(() => null);
+  const analytic = value.requiresGrad
+    ? grad(value, leaves, { allowUnused: true })
+    : leaves.map(() => null);
   let worst = 0;
   inputs.forEach((input, which) => {
     const exact = readNumbers(analytic[which] ?? zerosLike(input));
@@ -57,7 +67,10 @@ export function gradientError(fn: Differentiable, inputs: readonly Tensor[]): nu
 /** Worst relative error of the derivatives of the gradient. */
 export function secondGradientError(fn: Differentiable, inputs: readonly Tensor[]): number {
   return worstDifference((leaves) => {
-    const first = grad(weighted(results(fn, leaves), 0), leaves, { createGraph: true, allowUnused: true }).filter((g) => g !== null);
+    const first = grad(weighted(results(fn, leaves), 0), leaves, {
+      createGraph: true,
+      allowUnused: true,
+    }).filter((g) => g !== null);
     return weighted(first, 5);
   }, inputs);
 }

@@ -1,0 +1,100 @@
+/**
+ * @file Shapes of convolutions: checks, and the geometry that the kernels walk.
+ */
+import { TesseraError } from '@tessera/shared';
+import type { NamedArgs } from '../op/op-record.js';
+import { contiguousStrides, formatSizes } from '../shape.js';
+import type { Tensor } from '../tensor.js';
+import type { ConvolutionShape } from './convolution-kernel.js';
+import { channelsLastStrides, isChannelsLast } from './pointwise-strides.js';
+import { windowCount } from './spatial.js';
+
+/** Geometry of a call, in the untransposed direction. @throws shape-mismatch */
+export function convolutionShape(
+  args: NamedArgs,
+  input: readonly number[],
+  weight: readonly number[],
+): ConvolutionShape {
+  const rank = input.length - 2;
+  const transposed = args.transposed as boolean;
+  const groups = args.groups as number;
+  const list = (name: string): number[] => {
+    const values = args[name] as number[];
+    return values.length === 1 ? Array<number>(rank).fill(values[0]!) : values;
+  };
+  const [stride, padding, dilation, extra] = [
+    list('stride'),
+    list('padding'),
+    list('dilation'),
+    list('output_padding'),
+  ];
+  const channels = transposed ? weight[0] : weight[1]! * groups;
+  if (
+    rank < 1 ||
+    rank > 3 ||
+    weight.length !== rank + 2 ||
+    input[1] !== channels ||
+    weight[0]! % groups !== 0
+  ) {
+    throw new TesseraError(
+      'shape-mismatch',
+      `convolution: weight of size ${formatSizes(weight)} with groups=${groups} does not fit input of size ${formatSizes(input)}`,
+      {
+        context: { input, weight, groups },
+        hints: [
+          transposed
+            ? 'The weight is [C, K/groups, …] for input [N, C, …].'
+            : 'The weight is [K, C/groups, …] for input [N, C, …].',
+        ],
+      },
+    );
+  }
+  const kernel = weight.slice(2);
+  const spatial = input.slice(2);
+  const result = spatial.map((size, i) =>
+    transposed
+      ? (size - 1) * stride[i]! - 2 * padding[i]! + dilation[i]! * (kernel[i]! - 1) + extra[i]! + 1
+      : windowCount(size, kernel[i]!, stride[i]!, padding[i]!, dilation[i]!),
+  );
+  if (
+    result.some((size) => size < 0 || (size === 0 && !input.includes(0))) ||
+    stride.some((s) => s <= 0)
+  ) {
+    throw new TesseraError(
+      'shape-mismatch',
+      `convolution: kernel of size ${formatSizes(kernel)} (dilation ${formatSizes(dilation)}, stride ${formatSizes(stride)}, padding ${formatSizes(padding)}) is larger than the input ${formatSizes(input)}`,
+      { hints: ['Pad the input or use a smaller kernel.'] },
+    );
+  }
+  const outChannels = transposed ? weight[1]! * groups : weight[0]!;
+  return {
+    batch: input[0]!,
+    groups,
+    kernel,
+    stride,
+    padding,
+    dilation,
+    inputChannels: transposed ? outChannels : input[1]!,
+    outputChannels: transposed ? input[1]! : outChannels,
+    input: transposed ? result : spatial,
+    output: transposed ? spatial : result,
+  };
+}
+
+/** Sizes of the result of a call. */
+export function convolvedSizes(shape: ConvolutionShape, transposed: boolean): number[] {
+  return transposed
+    ? [shape.batch, shape.inputChannels, ...shape.input]
+    : [shape.batch, shape.outputChannels, ...shape.output];
+}
+
+/** A channels-last input or weight gives a channels-last result. */
+export function convolvedStrides(
+  sizes: readonly number[],
+  ...sources: readonly Tensor[]
+): number[] {
+  const channelsLast = sources.some(
+    (source) => isChannelsLast(source.sizes, source.strides) && !source.isContiguous(),
+  );
+  return channelsLast ? channelsLastStrides(sizes) : contiguousStrides(sizes);
+}
