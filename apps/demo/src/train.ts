@@ -1,7 +1,7 @@
 /**
  * @file The training loop.
  */
-import { Module, functional as F, type optim } from '@tessera/nn';
+import { type Module, functional as F, type optim } from '@tessera/nn';
 import { type Tensor, noGrad } from '@tessera/tensor';
 import type { DigitSet } from './digits.js';
 

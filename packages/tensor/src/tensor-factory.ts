@@ -10,7 +10,7 @@ import { TesseraError } from '@tessera/shared';
 import { type DType, itemSize } from './dtype.js';
 import { Storage } from './memory/storage.js';
 import type { TensorMeta } from './op/op-record.js';
-import { contiguousStrides, numelOf, storageExtent } from './shape.js';
+import { contiguousStrides, storageExtent } from './shape.js';
 import { TensorBase } from './tensor-base.js';
 import type { Tensor } from './tensor.js';
 
@@ -96,7 +96,3 @@ export function isFakeMode(): boolean {
   return fakeMode;
 }
 
-/** Elements of a meta. */
-export function metaNumel(meta: TensorMeta): number {
-  return numelOf(meta.sizes);
-}

@@ -18,7 +18,7 @@ import type { Run } from '../trace/run.js';
 import type { Segment } from '../trace/segment.js';
 import type { Branch, OpStep, OutSpec, Step } from '../trace/step.js';
 import { captureBackward } from './capture-backward.js';
-import { RegionCapture, captureRegion } from './capture-region.js';
+import { type RegionCapture, captureRegion } from './capture-region.js';
 import { runSegmentEagerly } from './eager-segment.js';
 import { Shadow } from './shadow.js';
 import { SegmentBuilder } from './segment-builder.js';

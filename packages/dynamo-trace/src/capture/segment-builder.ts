@@ -10,12 +10,6 @@ import { type OpOverload, Storage, type Tensor, makeTensor, requiresGrad } from 
 import type { Backend } from '../backend.js';
 import { Segment, type SegmentInputRef } from '../trace/segment.js';
 
-/** A result of an op on twins. */
-export interface TwinResult {
-  readonly node: Node;
-  readonly twin: Tensor;
-}
-
 /** See the file header. */
 export class SegmentBuilder {
   readonly graph: Graph = new Graph();

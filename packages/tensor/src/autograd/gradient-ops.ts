@@ -6,7 +6,7 @@
 import { callOp } from '../dispatch/dispatcher.js';
 import type { DType } from '../dtype.js';
 import { type OpOverload, getOp } from '../op/op-overload.js';
-import { contiguousStrides, storageExtent } from '../shape.js';
+import { storageExtent } from '../shape.js';
 import type { Tensor } from '../tensor.js';
 import type { GradMeta } from './grad-node.js';
 
@@ -88,9 +88,4 @@ export interface Geometry {
 /** Layout of a tensor on its storage. */
 export function geometryOf(tensor: Tensor): Geometry {
   return { sizes: tensor.sizes, strides: tensor.strides, offset: tensor.storageOffset };
-}
-
-/** Contiguous layout of a shape. */
-export function contiguousGeometry(sizes: readonly number[]): Geometry {
-  return { sizes, strides: contiguousStrides(sizes), offset: 0 };
 }

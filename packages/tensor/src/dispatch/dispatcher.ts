@@ -4,7 +4,7 @@
  * Order, fixed:
  *
  *   1. pre-dispatch mode (graph capture, replay)      modes.pre
- *   2. autocast                                        bindAutocast
+ *   2. autocast (comes with mixed precision; nothing happens here yet)
  *   3. composite ops decompose                         record.decompose
  *   4. autograd records a backward node                bindAutograd
  *   5. functionalization is a graph pass (aot-autograd), so nothing happens here
@@ -22,16 +22,10 @@ import { modes } from './modes.js';
 type Handler = (op: OpOverload, args: readonly unknown[]) => unknown;
 
 let autograd: Handler = dispatchBelowAutograd;
-let autocast: ((op: OpOverload, args: readonly unknown[]) => readonly unknown[]) | null = null;
 
 /** Installs the autograd step; it continues with `dispatchBelowAutograd`. Called once by autograd/record.ts. */
 export function bindAutograd(handler: Handler): void {
   autograd = handler;
-}
-
-/** Installs argument casting while autocast is on, or removes it. */
-export function bindAutocast(cast: ((op: OpOverload, args: readonly unknown[]) => readonly unknown[]) | null): void {
-  autocast = cast;
 }
 
 /** Calls an operator: step 1 on. */
@@ -43,11 +37,10 @@ export function callOp(op: OpOverload, args: readonly unknown[]): unknown {
 
 /** Step 2 on: what a pre-dispatch mode calls to run the op after all. */
 export function dispatchBelowPreDispatch(op: OpOverload, args: readonly unknown[]): unknown {
-  const cast = autocast === null ? args : autocast(op, args);
   const decompose = op.record.decompose;
-  if (decompose !== undefined) return decompose(op.bind(cast));
-  if (gradMode.enabled) return autograd(op, cast);
-  return dispatchBelowAutograd(op, cast);
+  if (decompose !== undefined) return decompose(op.bind(args));
+  if (gradMode.enabled) return autograd(op, args);
+  return dispatchBelowAutograd(op, args);
 }
 
 /** Step 6 on. A dispatch mode's `handle` calls it to continue: the mode is off meanwhile. */
