@@ -49,7 +49,15 @@ export async function loadDigits(device: string): Promise<Digits> {
   const pixels = file.images_u8!.toTypedArray() as Uint8Array;
   const labels = file.labels!.toTypedArray() as Uint8Array;
   const set = (from: number, to: number): DigitSet => ({
-    images: toDevice(tensor(Float32Array.from(pixels.subarray(from * 64, to * 64), (value) => value / 16)).view([to - from, 1, 8, 8]), device),
+    images: toDevice(
+      tensor(Float32Array.from(pixels.subarray(from * 64, to * 64), (value) => value / 16)).view([
+        to - from,
+        1,
+        8,
+        8,
+      ]),
+      device,
+    ),
     labels: toDevice(tensor(Array.from(labels.subarray(from, to)), { dtype: 'int64' }), device),
     size: to - from,
   });

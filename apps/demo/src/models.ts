@@ -1,7 +1,18 @@
 /**
  * @file The two models and their optimizers, as the recorded PyTorch runs built them.
  */
-import { AdaptiveAvgPool2d, BatchNorm2d, Conv2d, Flatten, Linear, Module, ReLU, Sequential, functional as F, optim } from '@tessera/nn';
+import {
+  AdaptiveAvgPool2d,
+  BatchNorm2d,
+  Conv2d,
+  Flatten,
+  Linear,
+  Module,
+  ReLU,
+  Sequential,
+  functional as F,
+  optim,
+} from '@tessera/nn';
 import type { Tensor } from '@tessera/tensor';
 
 /** Two convolutions with batch norm, average pooling and a linear layer; [N, 1, 8, 8] → [N, 10]. */
@@ -21,8 +32,15 @@ export class DigitsCnn extends Module {
 }
 
 /** A model of the given kind, on a device, with the given weights. */
-export function makeModel(kind: 'mlp' | 'cnn', state: Record<string, Tensor>, device: string): Module & { forward(x: Tensor): Tensor } {
-  const model = kind === 'mlp' ? new Sequential(new Flatten(), new Linear(64, 128), new ReLU(), new Linear(128, 10)) : new DigitsCnn();
+export function makeModel(
+  kind: 'mlp' | 'cnn',
+  state: Record<string, Tensor>,
+  device: string,
+): Module & { forward(x: Tensor): Tensor } {
+  const model =
+    kind === 'mlp'
+      ? new Sequential(new Flatten(), new Linear(64, 128), new ReLU(), new Linear(128, 10))
+      : new DigitsCnn();
   model.loadStateDict(state);
   model.to(device);
   return model as Module & { forward(x: Tensor): Tensor };
@@ -30,5 +48,7 @@ export function makeModel(kind: 'mlp' | 'cnn', state: Record<string, Tensor>, de
 
 /** The optimizer of the recorded run. */
 export function makeOptimizer(kind: 'mlp' | 'cnn', model: Module): optim.Optimizer {
-  return kind === 'mlp' ? new optim.AdamW(model.parameters(), { lr: 1e-2 }) : new optim.SGD(model.parameters(), { lr: 0.1, momentum: 0.9, weightDecay: 1e-4 });
+  return kind === 'mlp'
+    ? new optim.AdamW(model.parameters(), { lr: 1e-2 })
+    : new optim.SGD(model.parameters(), { lr: 0.1, momentum: 0.9, weightDecay: 1e-4 });
 }

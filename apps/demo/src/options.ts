@@ -19,7 +19,11 @@ Trains a classifier on 1,797 real handwritten digits, the whole training step co
 function oneOf<T extends string>(name: string, value: string, choices: readonly T[]): T {
   const found = choices.find((choice) => choice === value);
   if (found === undefined) {
-    throw new TesseraError('invalid-argument', `--${name} must be ${choices.join(' or ')}, not '${value}'.`, { hints: [USAGE.split('\n')[0]!] });
+    throw new TesseraError(
+      'invalid-argument',
+      `--${name} must be ${choices.join(' or ')}, not '${value}'.`,
+      { hints: [USAGE.split('\n')[0]!] },
+    );
   }
   return found;
 }
@@ -39,13 +43,24 @@ export function readOptions(argv: readonly string[]): DemoOptions | null {
       },
     }));
   } catch (error) {
-    throw new TesseraError('invalid-argument', (error as Error).message, { hints: [USAGE.split('\n')[0]!] });
+    throw new TesseraError('invalid-argument', (error as Error).message, {
+      hints: [USAGE.split('\n')[0]!],
+    });
   }
   if (values.help) return null;
   const model = oneOf('model', values.model, ['mlp', 'cnn']);
   const epochs = values.epochs === undefined ? (model === 'mlp' ? 5 : 3) : Number(values.epochs);
   if (!Number.isInteger(epochs) || epochs < 1) {
-    throw new TesseraError('invalid-argument', `--epochs must be a positive whole number, not '${values.epochs}'.`, { hints: [USAGE.split('\n')[0]!] });
+    throw new TesseraError(
+      'invalid-argument',
+      `--epochs must be a positive whole number, not '${values.epochs}'.`,
+      { hints: [USAGE.split('\n')[0]!] },
+    );
   }
-  return { device: oneOf('device', values.device, ['cpu', 'wgpu']), model, epochs, json: values.json };
+  return {
+    device: oneOf('device', values.device, ['cpu', 'wgpu']),
+    model,
+    epochs,
+    json: values.json,
+  };
 }

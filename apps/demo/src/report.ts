@@ -22,7 +22,12 @@ export function table(rows: readonly (readonly [string, string])[]): string {
 const SHADES = ' ░▒▓█';
 
 /** Some 8×8 digits side by side, with prediction and label below. */
-export function drawDigits(pixels: Uint8Array, predictions: readonly number[], labels: Uint8Array, indices: readonly number[]): string {
+export function drawDigits(
+  pixels: Uint8Array,
+  predictions: readonly number[],
+  labels: Uint8Array,
+  indices: readonly number[],
+): string {
   const lines: string[] = [];
   for (let row = 0; row < 8; row++) {
     const cells = indices.map((index) => {

@@ -8,7 +8,10 @@ import type { DigitSet } from './digits.js';
 type Model = Module & { forward(x: Tensor): Tensor };
 
 /** One training step: forward, backward, update. Compiled, it is one artifact. */
-export function trainingStep(model: Model, optimizer: optim.Optimizer): (images: Tensor, labels: Tensor) => Tensor {
+export function trainingStep(
+  model: Model,
+  optimizer: optim.Optimizer,
+): (images: Tensor, labels: Tensor) => Tensor {
   return function trainStep(images: Tensor, labels: Tensor): Tensor {
     optimizer.zeroGrad();
     const loss = F.crossEntropy(model.call(images) as Tensor, labels);
@@ -22,7 +25,10 @@ export function trainingStep(model: Model, optimizer: optim.Optimizer): (images:
 export function batches(set: DigitSet, batchSize: number): { images: Tensor; labels: Tensor }[] {
   const list = [];
   for (let start = 0; start < set.size; start += batchSize) {
-    list.push({ images: set.images.narrow(0, start, batchSize), labels: set.labels.narrow(0, start, batchSize) });
+    list.push({
+      images: set.images.narrow(0, start, batchSize),
+      labels: set.labels.narrow(0, start, batchSize),
+    });
   }
   return list;
 }
@@ -48,7 +54,12 @@ export interface Timed {
 }
 
 /** Runs `count` steps over the batches (again from the start when they end) and reads every loss. */
-export async function runSteps(step: (images: Tensor, labels: Tensor) => Tensor, set: DigitSet, batchSize: number, count: number): Promise<Timed> {
+export async function runSteps(
+  step: (images: Tensor, labels: Tensor) => Tensor,
+  set: DigitSet,
+  batchSize: number,
+  count: number,
+): Promise<Timed> {
   const all = batches(set, batchSize);
   const losses: number[] = [];
   const start = performance.now();

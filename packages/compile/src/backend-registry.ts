@@ -22,10 +22,17 @@ export function lookupBackend(backend: string | Backend): Backend {
   const found = backends.get(backend);
   if (found === undefined) {
     const near = nearestNames(backend, listBackends());
-    throw new TesseraError('unknown-backend', `There is no backend '${backend}'. Registered: ${listBackends().join(', ')}.`, {
-      context: { backend, registered: listBackends() },
-      hints: near.length > 0 ? [`Did you mean '${near[0]}'?`] : ["Pass a function, or register one with registerBackend('name', backend)."],
-    });
+    throw new TesseraError(
+      'unknown-backend',
+      `There is no backend '${backend}'. Registered: ${listBackends().join(', ')}.`,
+      {
+        context: { backend, registered: listBackends() },
+        hints:
+          near.length > 0
+            ? [`Did you mean '${near[0]}'?`]
+            : ["Pass a function, or register one with registerBackend('name', backend)."],
+      },
+    );
   }
   return found;
 }

@@ -12,7 +12,8 @@ const eager: Backend = (module) => (inputs) => module.forward(...inputs) as Tens
 
 /** AOT autograd in front of a compiler of functional graphs. */
 function withAot(compiler: GraphCompiler): Backend {
-  return (module, examples) => aotCompileCaptured(module, examples, { fwCompiler: compiler }).call as CompiledSegment;
+  return (module, examples) =>
+    aotCompileCaptured(module, examples, { fwCompiler: compiler }).call as CompiledSegment;
 }
 
 /** Registers them; called when the package is loaded. */

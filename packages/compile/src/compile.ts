@@ -1,7 +1,13 @@
 /**
  * @file `compile`: the entry point.
  */
-import { type AnyFunction, type Backend, CompiledFunction, type Explanation, explainFunction } from '@tessera/dynamo-trace';
+import {
+  type AnyFunction,
+  type Backend,
+  CompiledFunction,
+  type Explanation,
+  explainFunction,
+} from '@tessera/dynamo-trace';
 import { Module } from '@tessera/nn';
 import { TesseraError } from '@tessera/shared';
 import { lookupBackend } from './backend-registry.js';
@@ -37,9 +43,16 @@ const live = new Set<WeakRef<CompiledFunction>>();
 export function compile<F extends AnyFunction>(fn: F, options?: CompileOptions): F;
 export function compile<M extends Module>(module: M, options?: CompileOptions): M['forward'];
 export function compile(target: AnyFunction | Module, options: CompileOptions = {}): AnyFunction {
-  const fn = target instanceof Module ? (...args: unknown[]): unknown => target.call(...(args as never[])) : target;
+  const fn =
+    target instanceof Module
+      ? (...args: unknown[]): unknown => target.call(...(args as never[]))
+      : target;
   if (typeof fn !== 'function') {
-    throw new TesseraError('invalid-argument', `compile() takes a function or a Module, not ${typeof target}.`, { hints: ['Wrap it: compile((x) => …).'] });
+    throw new TesseraError(
+      'invalid-argument',
+      `compile() takes a function or a Module, not ${typeof target}.`,
+      { hints: ['Wrap it: compile((x) => …).'] },
+    );
   }
   const compiled = new CompiledFunction(fn, {
     backend: lookupBackend(options.backend ?? 'inductor'),
@@ -61,7 +74,11 @@ export function compile(target: AnyFunction | Module, options: CompileOptions = 
 export function compiledFunctionOf(fn: AnyFunction): CompiledFunction {
   const compiled = functions.get(fn);
   if (compiled === undefined) {
-    throw new TesseraError('invalid-argument', `${fn.name || 'This function'} was not made by compile().`, { hints: ['Pass what compile() returned.'] });
+    throw new TesseraError(
+      'invalid-argument',
+      `${fn.name || 'This function'} was not made by compile().`,
+      { hints: ['Pass what compile() returned.'] },
+    );
   }
   return compiled;
 }
@@ -79,7 +96,10 @@ export function reset(): void {
  * Runs a function once under capture and says what happened: graphs, breaks with reasons and lines,
  * guards. A function that `compile` made is described as it is, after the call.
  */
-export function explain<F extends AnyFunction>(fn: F, options: CompileOptions = {}): (...args: Parameters<F>) => Explanation {
+export function explain<F extends AnyFunction>(
+  fn: F,
+  options: CompileOptions = {},
+): (...args: Parameters<F>) => Explanation {
   return (...args) => {
     const known = functions.get(fn);
     if (known !== undefined) {

@@ -7,7 +7,11 @@ import { registerKernelProvider } from '@tessera/tensor';
 
 /** `config` section `eager`. */
 export const eagerConfig: { readonly kernels: string } = defineConfig('eager', {
-  kernels: option('inductor', "What eager ops on 'cpu' run: 'inductor' compiles each once, 'reference' runs the plain kernels.", oneOf(['inductor', 'reference'])),
+  kernels: option(
+    'inductor',
+    "What eager ops on 'cpu' run: 'inductor' compiles each once, 'reference' runs the plain kernels.",
+    oneOf(['inductor', 'reference']),
+  ),
 });
 
 const backends = new Map<string, KernelBackend>();
@@ -17,7 +21,10 @@ export function registerKernelBackend(backend: KernelBackend): void {
   backends.set(backend.device, backend);
   const provider = new EagerProvider(backend);
   registerKernelProvider(backend.device, {
-    run: (op, args, outs) => (eagerConfig.kernels === 'reference' && backend.device === 'cpu' ? false : provider.run(op, args, outs)),
+    run: (op, args, outs) =>
+      eagerConfig.kernels === 'reference' && backend.device === 'cpu'
+        ? false
+        : provider.run(op, args, outs),
   });
 }
 
@@ -25,10 +32,18 @@ export function registerKernelBackend(backend: KernelBackend): void {
 export function kernelBackend(device: string): KernelBackend {
   const backend = backends.get(device);
   if (backend === undefined) {
-    throw new TesseraError('device-unavailable', `No kernel backend is registered for device '${device}'. Registered: ${[...backends.keys()].join(', ')}.`, {
-      context: { device },
-      hints: [device === 'wgpu' ? 'Call `await initWebGpu()` from @tessera/compile first.' : 'Register one with registerKernelBackend(backend).'],
-    });
+    throw new TesseraError(
+      'device-unavailable',
+      `No kernel backend is registered for device '${device}'. Registered: ${[...backends.keys()].join(', ')}.`,
+      {
+        context: { device },
+        hints: [
+          device === 'wgpu'
+            ? 'Call `await initWebGpu()` from @tessera/compile first.'
+            : 'Register one with registerKernelBackend(backend).',
+        ],
+      },
+    );
   }
   return backend;
 }

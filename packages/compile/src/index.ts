@@ -16,4 +16,11 @@ export { kernelBackend, registerKernelBackend } from './device-backends.js';
 export { initWebGpu } from './webgpu.js';
 export { type CompilationObserver, observeCompilations } from './inductor.js';
 export { config, counters, setLogs } from '@tessera/shared';
-export { type Backend, type CompiledSegment, type Explanation, disable, graphBreak, isCompiling } from '@tessera/dynamo-trace';
+export {
+  type Backend,
+  type CompiledSegment,
+  type Explanation,
+  disable,
+  graphBreak,
+  isCompiling,
+} from '@tessera/dynamo-trace';

@@ -6,7 +6,10 @@ import { compile, compiledFunctionOf, config } from '../src/index.js';
 /** Repeatable values in [-1, 1]. */
 function waves(sizes: number[]): Tensor {
   const numel = sizes.reduce((a, b) => a * b, 1);
-  return fromTypedArray(Float32Array.from({ length: numel }, (_, i) => Math.sin(i * 12.9898)), sizes);
+  return fromTypedArray(
+    Float32Array.from({ length: numel }, (_, i) => Math.sin(i * 12.9898)),
+    sizes,
+  );
 }
 
 function values(t: Tensor): number[] {
@@ -17,7 +20,9 @@ function expectClose(actual: Tensor, expected: Tensor, rtol = 1e-5): void {
   const a = values(actual);
   const e = values(expected);
   expect(actual.shape).toEqual(expected.shape);
-  a.forEach((value, i) => expect(Math.abs(value - e[i]!)).toBeLessThanOrEqual(1e-5 + rtol * Math.abs(e[i]!)));
+  a.forEach((value, i) =>
+    expect(Math.abs(value - e[i]!)).toBeLessThanOrEqual(1e-5 + rtol * Math.abs(e[i]!)),
+  );
 }
 
 describe('inductor on cpu', () => {
@@ -54,9 +59,14 @@ describe('inductor on cpu', () => {
       };
     };
     const x = waves([20, 12]);
-    const t = tensor(Array.from({ length: 20 }, (_, i) => i % 5), { dtype: 'int64' });
+    const t = tensor(
+      Array.from({ length: 20 }, (_, i) => i % 5),
+      { dtype: 'int64' },
+    );
     const eager = make();
-    const expected = config.patch({ 'eager.kernels': 'reference' }, () => Array.from({ length: 6 }, () => eager.step(x, t).item()));
+    const expected = config.patch({ 'eager.kernels': 'reference' }, () =>
+      Array.from({ length: 6 }, () => eager.step(x, t).item()),
+    );
     const compiled = make();
     const step = compile(compiled.step);
     const losses = Array.from({ length: 6 }, () => step(x, t).item());

@@ -23,7 +23,10 @@ describe('memory', () => {
   it('stays flat over 100,000 compiled training steps', { timeout: 300_000 }, () => {
     const model = new Sequential(new Linear(8, 16), new ReLU(), new Linear(16, 4));
     const optimizer = new optim.AdamW(model.parameters(), { lr: 1e-3 });
-    const x = fromTypedArray(Float32Array.from({ length: 32 }, (_, i) => Math.sin(i)), [4, 8]);
+    const x = fromTypedArray(
+      Float32Array.from({ length: 32 }, (_, i) => Math.sin(i)),
+      [4, 8],
+    );
     const t = tensor([0, 1, 2, 3], { dtype: 'int64' });
     const step = compile(() => {
       optimizer.zeroGrad();

@@ -18,4 +18,7 @@ export type CompiledSegment = (inputs: readonly SegmentInput[]) => readonly Tens
  * sharing storage as the real inputs do) or `meta.scalar`; ops are as the program called them,
  * composites included; a `backward()` is a `tessera::autograd_grad` node.
  */
-export type Backend = (graphModule: GraphModule, exampleInputs: readonly SegmentInput[]) => CompiledSegment;
+export type Backend = (
+  graphModule: GraphModule,
+  exampleInputs: readonly SegmentInput[],
+) => CompiledSegment;

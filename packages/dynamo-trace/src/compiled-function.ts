@@ -76,8 +76,12 @@ export class CompiledFunction {
   call(self: unknown, args: readonly unknown[]): unknown {
     if (modes.pre !== null) return this.fn.apply(self, args as unknown[]);
     if (this.options.pure === true) {
-      const roots = this.options.captures === undefined && self === undefined ? args : this.rootValues(self, args);
-      for (const artifact of this.artifacts) if (artifact.guards.check(roots)) return artifact.run(roots);
+      const roots =
+        this.options.captures === undefined && self === undefined
+          ? args
+          : this.rootValues(self, args);
+      for (const artifact of this.artifacts)
+        if (artifact.guards.check(roots)) return artifact.run(roots);
     }
     const branch = this.startBranch();
     const run = new Run();
@@ -125,8 +129,15 @@ export class CompiledFunction {
     });
   }
 
-  private runUnder(mode: Capture | Replay, run: Run, self: unknown, args: readonly unknown[], abort: () => void): unknown {
-    const invoke = (): unknown => withPreDispatchMode(mode, () => this.fn.apply(self, args as unknown[]));
+  private runUnder(
+    mode: Capture | Replay,
+    run: Run,
+    self: unknown,
+    args: readonly unknown[],
+    abort: () => void,
+  ): unknown {
+    const invoke = (): unknown =>
+      withPreDispatchMode(mode, () => this.fn.apply(self, args as unknown[]));
     try {
       return this.options.pure === true ? withEffectTraps(this.name, invoke) : invoke();
     } catch (error) {
@@ -138,18 +149,33 @@ export class CompiledFunction {
 
   /** A TypeError of a call whose arguments are built differently from all recorded ones names the difference. */
   private explainMisuse(error: unknown, self: unknown, args: readonly unknown[]): unknown {
-    const misuse = error instanceof TypeError || (isTesseraError(error) && error.code === 'schema-arguments');
+    const misuse =
+      error instanceof TypeError || (isTesseraError(error) && error.code === 'schema-arguments');
     if (!misuse || this.captures.length === 0) return error;
     const values = this.rootValues(self, args);
     const differences = this.captures.map((record) => record.guards.structureReason(values));
     if (differences.includes(null)) return error;
-    return new TesseraError('structure-mismatch', `${this.name} was called with arguments of another structure than before and failed: ${error.message}. Expected ${differences.at(-1)!}.`, {
-      cause: error,
-      hints: ['Pass the same nesting of arrays, records and tensors, or handle the difference in the function.'],
-    });
+    return new TesseraError(
+      'structure-mismatch',
+      `${this.name} was called with arguments of another structure than before and failed: ${error.message}. Expected ${differences.at(-1)!}.`,
+      {
+        cause: error,
+        hints: [
+          'Pass the same nesting of arrays, records and tensors, or handle the difference in the function.',
+        ],
+      },
+    );
   }
 
-  private complete(capture: Capture, result: unknown, earlier: readonly Segment[], guards: EntryGuards, reason: string | null, start: number, roots: readonly Root[]): unknown {
+  private complete(
+    capture: Capture,
+    result: unknown,
+    earlier: readonly Segment[],
+    guards: EntryGuards,
+    reason: string | null,
+    start: number,
+    roots: readonly Root[],
+  ): unknown {
     const { run } = capture;
     run.flush = null;
     const last = finishCapture(capture, result, earlier);
@@ -157,16 +183,33 @@ export class CompiledFunction {
     const captureMs = now() - start - last.compileMs;
     this.captures.push({ segments, guards, breaks: capture.breaks, reason, captureMs });
     counters.inc('frames', 'captured');
-    log('guards', () => `Guards of ${this.name}:\n${guards.lines().map((line) => `  ${line}`).join('\n')}`);
+    log(
+      'guards',
+      () =>
+        `Guards of ${this.name}:\n${guards
+          .lines()
+          .map((line) => `  ${line}`)
+          .join('\n')}`,
+    );
     if (this.options.pure === true) this.addArtifact(capture, segments, guards, result, roots);
     return result;
   }
 
-  private addArtifact(capture: Capture, segments: readonly Segment[], guards: EntryGuards, result: unknown, roots: readonly Root[]): void {
+  private addArtifact(
+    capture: Capture,
+    segments: readonly Segment[],
+    guards: EntryGuards,
+    result: unknown,
+    roots: readonly Root[],
+  ): void {
     if (segments.length > 1) {
-      throw new TesseraError('pure-side-effect', `${this.name} is compiled with pure: true but breaks the graph: ${capture.breaks.map((b) => `${b.reason} (${b.location ?? 'unknown line'})`).join('; ')}.`, {
-        hints: ['Remove the read of a value from the function, or compile it without pure.'],
-      });
+      throw new TesseraError(
+        'pure-side-effect',
+        `${this.name} is compiled with pure: true but breaks the graph: ${capture.breaks.map((b) => `${b.reason} (${b.location ?? 'unknown line'})`).join('; ')}.`,
+        {
+          hints: ['Remove the read of a value from the function, or compile it without pure.'],
+        },
+      );
     }
     const artifact = PureArtifact.make(capture, segments[0]!, guards, result, roots);
     if (this.artifacts.length >= traceConfig.recompileLimit) this.artifacts.pop();
@@ -198,7 +241,8 @@ export class CompiledFunction {
       run.flush = null;
       if (replay.finish()) return result;
     }
-    if (replay.delegate !== null) return this.complete(replay.delegate, result, replay.segments, guards!, reason, start, roots);
+    if (replay.delegate !== null)
+      return this.complete(replay.delegate, result, replay.segments, guards!, reason, start, roots);
     run.flush = null;
     return result;
   }
@@ -226,7 +270,8 @@ export class CompiledFunction {
 
   private abortReplay(replay: Replay): void {
     if (replay.eager) return;
-    const capture = replay.delegate ?? (replay.matched.length > 0 ? this.continueAsCapture(replay, []) : null);
+    const capture =
+      replay.delegate ?? (replay.matched.length > 0 ? this.continueAsCapture(replay, []) : null);
     if (capture !== null) abortCapture(capture);
   }
 
@@ -265,7 +310,8 @@ export class CompiledFunction {
     const names = (this.paramNames ??= parameterNames(this.fn));
     const roots = args.map((value, i): Root => ({ name: `L['${names[i] ?? `arg${i}`}']`, value }));
     if (self !== undefined && self !== null) roots.push({ name: "L['self']", value: self });
-    if (this.options.captures !== undefined) roots.push({ name: 'G', value: this.options.captures() });
+    if (this.options.captures !== undefined)
+      roots.push({ name: 'G', value: this.options.captures() });
     return roots;
   }
 

@@ -9,7 +9,18 @@ export const traceConfig: {
   readonly replay: boolean;
   readonly verify: number;
 } = defineConfig('trace', {
-  recompileLimit: option(8, 'Traces kept per compiled function; after that it runs eagerly, with a warning.', integerIn(1)),
-  replay: option(true, 'Match cached traces by replaying the function; false captures anew on every call (for debugging).'),
-  verify: option(0, 'Development check of `pure` functions: every n-th skipped call is run again and compared; 0 never.', integerIn(0)),
+  recompileLimit: option(
+    8,
+    'Traces kept per compiled function; after that it runs eagerly, with a warning.',
+    integerIn(1),
+  ),
+  replay: option(
+    true,
+    'Match cached traces by replaying the function; false captures anew on every call (for debugging).',
+  ),
+  verify: option(
+    0,
+    'Development check of `pure` functions: every n-th skipped call is run again and compared; 0 never.',
+    integerIn(0),
+  ),
 });

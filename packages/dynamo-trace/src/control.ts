@@ -23,7 +23,8 @@ export function graphBreak(): void {
 export function disable<A extends unknown[], R>(fn: (...args: A) => R): (...args: A) => R {
   return (...args) => {
     const mode = modes.pre;
-    if (mode instanceof Capture || mode instanceof Replay) mode.flush(`${fn.name || 'a function'} is disabled`);
+    if (mode instanceof Capture || mode instanceof Replay)
+      mode.flush(`${fn.name || 'a function'} is disabled`);
     return withPreDispatchMode(null, () => fn(...args));
   };
 }

@@ -31,10 +31,18 @@ export interface Explanation {
 
 /** Describes everything a compiled function has recorded so far. */
 export function explainFunction(compiled: CompiledFunction): Explanation {
-  const segments = [...new Set(compiled.captures.flatMap((record) => record.segments))].filter((segment) => segment.produced.size > 0 || segment.mutated.length > 0);
+  const segments = [...new Set(compiled.captures.flatMap((record) => record.segments))].filter(
+    (segment) => segment.produced.size > 0 || segment.mutated.length > 0,
+  );
   const graphs = segments.map((segment): ExplainedGraph => {
     const { graph } = segment.graphModule;
-    return { code: segment.graphModule.print(), opCount: graph.nodes.filter((node) => node.op === 'call_function' && typeof node.target === 'object').length, compileMs: segment.compileMs };
+    return {
+      code: segment.graphModule.print(),
+      opCount: graph.nodes.filter(
+        (node) => node.op === 'call_function' && typeof node.target === 'object',
+      ).length,
+      compileMs: segment.compileMs,
+    };
   });
   const breaks = compiled.captures.flatMap((record) => record.breaks);
   const last = compiled.captures.at(-1);
@@ -60,10 +68,18 @@ function format(data: Omit<Explanation, 'toString'>): string {
     `${data.functionName}: ${data.graphCount} graph(s), ${data.graphBreakCount} graph break(s), ${data.opCount} ops, ${data.traceCount} trace(s)`,
     `capture ${data.captureMs.toFixed(1)} ms, backend ${data.compileMs.toFixed(1)} ms`,
   ];
-  data.breakReasons.forEach((b, i) => lines.push(`Break ${i + 1}: ${b.reason}${b.location === null ? '' : ` at ${b.location}`}`));
+  data.breakReasons.forEach((b, i) =>
+    lines.push(`Break ${i + 1}: ${b.reason}${b.location === null ? '' : ` at ${b.location}`}`),
+  );
   data.recompileReasons.forEach((reason, i) => lines.push(`Recompile ${i + 1}: ${reason}`));
-  lines.push(`Guards (${Object.entries(data.guardCounts).map(([kind, n]) => `${n} ${kind}`).join(', ')}):`);
+  lines.push(
+    `Guards (${Object.entries(data.guardCounts)
+      .map(([kind, n]) => `${n} ${kind}`)
+      .join(', ')}):`,
+  );
   lines.push(...data.guards.map((guard) => `  ${guard}`));
-  data.graphs.forEach((graph, i) => lines.push(`Graph ${i + 1} (${graph.opCount} ops):`, graph.code));
+  data.graphs.forEach((graph, i) =>
+    lines.push(`Graph ${i + 1} (${graph.opCount} ops):`, graph.code),
+  );
   return lines.join('\n');
 }

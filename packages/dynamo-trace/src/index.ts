@@ -2,7 +2,12 @@
  * @file Public API of `@tessera/dynamo-trace`: capture, guards, replay.
  */
 export type { Backend, CompiledSegment, SegmentInput } from './backend.js';
-export { type AnyFunction, type CaptureRecord, CompiledFunction, type TraceOptions } from './compiled-function.js';
+export {
+  type AnyFunction,
+  type CaptureRecord,
+  CompiledFunction,
+  type TraceOptions,
+} from './compiled-function.js';
 export { traceConfig } from './config.js';
 export { disable, graphBreak, isCompiling } from './control.js';
 export { type ExplainedGraph, type Explanation, explainFunction } from './explain.js';

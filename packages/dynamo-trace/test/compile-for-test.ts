@@ -13,7 +13,10 @@ export interface Compiled<F extends AnyFunction> {
 }
 
 /** Compiles `fn`; the backend counts graphs and runs them op by op. */
-export function compileEager<F extends AnyFunction>(fn: F, options: Partial<TraceOptions> = {}): Compiled<F> {
+export function compileEager<F extends AnyFunction>(
+  fn: F,
+  options: Partial<TraceOptions> = {},
+): Compiled<F> {
   const graphs: GraphModule[] = [];
   const compiled = new CompiledFunction(fn, {
     backend: (module) => {

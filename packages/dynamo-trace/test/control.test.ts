@@ -68,7 +68,11 @@ describe('control over tracing', () => {
     const explanation = explainFunction(compiled);
     expect(explanation.graphCount).toBe(2);
     expect(explanation.graphBreakCount).toBe(1);
-    expect(explanation.guardCounts).toEqual({ GLOBAL_STATE: 1, CONSTANT_MATCH: 1, TENSOR_MATCH: 1 });
+    expect(explanation.guardCounts).toEqual({
+      GLOBAL_STATE: 1,
+      CONSTANT_MATCH: 1,
+      TENSOR_MATCH: 1,
+    });
     expect(explanation.breakReasons[0]!.location).toContain('control.test.ts');
     expect(String(explanation)).toContain('f: 2 graph(s), 1 graph break(s), 2 ops, 1 trace(s)');
   });

@@ -18,24 +18,39 @@ const x3 = tensor([1, 2, 3]);
 
 describe('guards', () => {
   it('dtype', () => {
-    expect(reasonsOf(one, [x3], [tensor([1, 2, 3], { dtype: 'float64' })])).toEqual(["tensor 'L['x']' dtype mismatch. expected Float, actual Double"]);
+    expect(reasonsOf(one, [x3], [tensor([1, 2, 3], { dtype: 'float64' })])).toEqual([
+      "tensor 'L['x']' dtype mismatch. expected Float, actual Double",
+    ]);
   });
 
   it('rank', () => {
-    expect(reasonsOf(one, [x3], [tensor([[1, 2, 3]])])).toEqual(["tensor 'L['x']' rank mismatch. expected 1, actual 2"]);
+    expect(reasonsOf(one, [x3], [tensor([[1, 2, 3]])])).toEqual([
+      "tensor 'L['x']' rank mismatch. expected 1, actual 2",
+    ]);
   });
 
   it('size', () => {
-    expect(reasonsOf(one, [x3], [tensor([1, 2, 3, 4])])).toEqual(["tensor 'L['x']' size mismatch at index 0. expected 3, actual 4"]);
+    expect(reasonsOf(one, [x3], [tensor([1, 2, 3, 4])])).toEqual([
+      "tensor 'L['x']' size mismatch at index 0. expected 3, actual 4",
+    ]);
   });
 
   it('stride', () => {
-    const a = tensor([[1, 2, 3, 4], [5, 6, 7, 8], [1, 1, 1, 1], [2, 2, 2, 2]]);
-    expect(reasonsOf(one, [a], [a.permute([1, 0])])).toEqual(["tensor 'L['x']' stride mismatch at index 0. expected 4, actual 1"]);
+    const a = tensor([
+      [1, 2, 3, 4],
+      [5, 6, 7, 8],
+      [1, 1, 1, 1],
+      [2, 2, 2, 2],
+    ]);
+    expect(reasonsOf(one, [a], [a.permute([1, 0])])).toEqual([
+      "tensor 'L['x']' stride mismatch at index 0. expected 4, actual 1",
+    ]);
   });
 
   it('requires_grad', () => {
-    expect(reasonsOf(one, [tensor([1, 2, 3], { requiresGrad: true })], [x3])).toEqual(["tensor 'L['x']' requires_grad mismatch. expected requires_grad=1"]);
+    expect(reasonsOf(one, [tensor([1, 2, 3], { requiresGrad: true })], [x3])).toEqual([
+      "tensor 'L['x']' requires_grad mismatch. expected requires_grad=1",
+    ]);
   });
 
   it('duplicate arguments', () => {
@@ -46,7 +61,9 @@ describe('guards', () => {
   });
 
   it('an integer constant that shapes the result', () => {
-    expect(reasonsOf((x: Tensor, n: number) => x.unsqueeze(n), [x3, 0], [x3, 1])).toEqual(["L['n'] == 0"]);
+    expect(reasonsOf((x: Tensor, n: number) => x.unsqueeze(n), [x3, 0], [x3, 1])).toEqual([
+      "L['n'] == 0",
+    ]);
   });
 
   it('a float that varies becomes a runtime scalar: one reason, then none', () => {
@@ -70,24 +87,40 @@ describe('guards', () => {
   });
 
   it('the keys of a record', () => {
-    const fn = (cfg: Record<string, Tensor>): Tensor => Object.values(cfg).reduce((a, b) => add(a, b));
-    expect(reasonsOf(fn, [{ a: x3, b: tensor([0, 0, 0]) }], [{ a: x3 }])).toEqual(["list(L['cfg'].keys()) == ['a', 'b']"]);
+    const fn = (cfg: Record<string, Tensor>): Tensor =>
+      Object.values(cfg).reduce((a, b) => add(a, b));
+    expect(reasonsOf(fn, [{ a: x3, b: tensor([0, 0, 0]) }], [{ a: x3 }])).toEqual([
+      "list(L['cfg'].keys()) == ['a', 'b']",
+    ]);
   });
 
   it('a missing value', () => {
-    const fn = (x: Tensor, bias: Tensor | null): Tensor => (bias === null ? mul(x, 2) : add(x, bias));
+    const fn = (x: Tensor, bias: Tensor | null): Tensor =>
+      bias === null ? mul(x, 2) : add(x, bias);
     expect(reasonsOf(fn, [x3, null], [x3, tensor([1, 1, 1])])).toEqual(["L['bias'] is None"]);
   });
 
   it('the size of a Map', () => {
     const fn = (m: Map<string, Tensor>): Tensor => [...m.values()].reduce((a, b) => add(a, b));
     const y = tensor([1, 1, 1]);
-    expect(reasonsOf(fn, [new Map([['a', x3], ['b', y]])], [new Map([['a', x3]])])).toEqual(["len(L['m']) == 2"]);
+    expect(
+      reasonsOf(
+        fn,
+        [
+          new Map([
+            ['a', x3],
+            ['b', y],
+          ]),
+        ],
+        [new Map([['a', x3]])],
+      ),
+    ).toEqual(["len(L['m']) == 2"]);
   });
 
   it('an attribute of a tracked object', () => {
     const model = track({ training: true, weight: tensor([2, 2, 2]) });
-    const fn = (self: typeof model, x: Tensor): Tensor => (self.training ? mul(x, self.weight) : x.add(0));
+    const fn = (self: typeof model, x: Tensor): Tensor =>
+      self.training ? mul(x, self.weight) : x.add(0);
     const { call, function: compiled } = compileEager(fn);
     call(model, x3);
     model.training = false;
@@ -100,8 +133,12 @@ describe('guards', () => {
     const x = tensor([1], { requiresGrad: true });
     expect(call(x).requiresGrad).toBe(true);
     expect(noGrad(() => call(x)).requiresGrad).toBe(false);
-    expect(compiled.captures[0]!.guards.lines()[0]).toBe('GLOBAL_STATE grad_mode == True, default_dtype == float32');
-    expect(noGrad(() => compiled.captures[0]!.guards.reason([x]))).toBe('GLOBAL_STATE changed: grad_mode');
+    expect(compiled.captures[0]!.guards.lines()[0]).toBe(
+      'GLOBAL_STATE grad_mode == True, default_dtype == float32',
+    );
+    expect(noGrad(() => compiled.captures[0]!.guards.reason([x]))).toBe(
+      'GLOBAL_STATE changed: grad_mode',
+    );
   });
 
   it('the default dtype', () => {
@@ -118,7 +155,9 @@ describe('guards', () => {
   });
 
   it('distinct tensors stay distinct', () => {
-    const { call, function: compiled } = compileEager((x: Tensor, y: Tensor) => x.add_(y), { pure: true });
+    const { call, function: compiled } = compileEager((x: Tensor, y: Tensor) => x.add_(y), {
+      pure: true,
+    });
     call(tensor([1]), tensor([2]));
     const both = tensor([3]);
     expect(call(both, both).toArray()).toEqual([6]);

@@ -32,7 +32,13 @@ describe('replay', () => {
   });
 
   it('captures a whole training step', () => {
-    const w = tensor([[1, 2], [3, 4]], { requiresGrad: true });
+    const w = tensor(
+      [
+        [1, 2],
+        [3, 4],
+      ],
+      { requiresGrad: true },
+    );
     const step = (x: Tensor): Tensor => {
       w.grad = null;
       const loss = mm(x, w).mul(0.5).sum();
@@ -51,7 +57,10 @@ describe('replay', () => {
     expect(losses).toEqual(expected);
     expect(w.toArray()).toEqual(eagerW);
     expect(graphs.length).toBe(1);
-    expect(w.grad!.toArray()).toEqual([[0.5, 0.5], [1.5, 1.5]]);
+    expect(w.grad!.toArray()).toEqual([
+      [0.5, 0.5],
+      [1.5, 1.5],
+    ]);
   });
 
   it('breaks the graph at item() and takes both branches', () => {
@@ -85,6 +94,8 @@ describe('replay', () => {
     const y = tensor([1, 2]);
     call(tensor([1, 2], { requiresGrad: true }), y);
     call(tensor([1, 2]), y);
-    expect(compiled.reasons).toEqual(["tensor 'L['x']' requires_grad mismatch. expected requires_grad=1"]);
+    expect(compiled.reasons).toEqual([
+      "tensor 'L['x']' requires_grad mismatch. expected requires_grad=1",
+    ]);
   });
 });

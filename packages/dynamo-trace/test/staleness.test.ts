@@ -32,7 +32,12 @@ describe('no result goes stale', () => {
     const weights = [1, 2, 3];
     const fn = (t: Tensor): Tensor => weights.reduce((sum, w) => add(sum, mul(t, w)), t);
     const { call } = compileEager(fn);
-    for (const change of [() => undefined, () => weights.push(4), () => (weights[0] = 7), () => (weights.length = 1)]) {
+    for (const change of [
+      () => undefined,
+      () => weights.push(4),
+      () => (weights[0] = 7),
+      () => (weights.length = 1),
+    ]) {
       change();
       expect(call(x).toArray()).toEqual(fn(x).toArray());
     }
@@ -89,7 +94,12 @@ describe('no result goes stale', () => {
   it('a data-dependent branch', () => {
     const fn = (t: Tensor): Tensor => (t.sum().item() > 0 ? mul(t, 2) : mul(t, -1));
     const { call, function: compiled } = compileEager(fn);
-    for (const values of [[1, 2], [-1, -2], [3, 3], [-4, 0]]) {
+    for (const values of [
+      [1, 2],
+      [-1, -2],
+      [3, 3],
+      [-4, 0],
+    ]) {
       const t = tensor(values);
       expect(call(t).toArray()).toEqual(fn(t).toArray());
     }
@@ -143,7 +153,12 @@ describe('no result goes stale', () => {
     const variance = tensor([1]);
     const seen: number[] = [];
     const { call } = compileEager((t: Tensor) => {
-      const y = batchNorm(t, { runningMean: mean, runningVar: variance, training: true, momentum: 0.5 });
+      const y = batchNorm(t, {
+        runningMean: mean,
+        runningVar: variance,
+        training: true,
+        momentum: 0.5,
+      });
       seen.push(mean.item());
       return y;
     });
@@ -239,10 +254,13 @@ describe('no result goes stale', () => {
 describe('pure functions', () => {
   it('skip the JavaScript while guards hold', () => {
     let calls = 0;
-    const { call } = compileEager((t: Tensor, n: number) => {
-      calls++;
-      return mul(t, n);
-    }, { pure: true });
+    const { call } = compileEager(
+      (t: Tensor, n: number) => {
+        calls++;
+        return mul(t, n);
+      },
+      { pure: true },
+    );
     for (let i = 0; i < 5; i++) expect(call(x, 3).toArray()).toEqual([3, 6]);
     expect(calls).toBe(1);
     expect(call(x, 4).toArray()).toEqual([4, 8]);
@@ -254,7 +272,10 @@ describe('pure functions', () => {
   it('guard what captures() names', () => {
     let scale = 2;
     let w = tensor([1, 1]);
-    const { call } = compileEager((t: Tensor) => mul(add(t, w), scale), { pure: true, captures: () => ({ scale, w }) });
+    const { call } = compileEager((t: Tensor) => mul(add(t, w), scale), {
+      pure: true,
+      captures: () => ({ scale, w }),
+    });
     expect(call(x).toArray()).toEqual([4, 6]);
     scale = 3;
     expect(call(x).toArray()).toEqual([6, 9]);
@@ -263,8 +284,12 @@ describe('pure functions', () => {
   });
 
   it('refuse effects and graph breaks', () => {
-    expect(() => compileEager((t: Tensor) => mul(t, Math.random()), { pure: true }).call(x)).toThrow(/pure: true but calls Math.random/);
-    expect(() => compileEager((t: Tensor) => (t.sum().item() > 0 ? t.add(1) : t), { pure: true }).call(x)).toThrow(/breaks the graph/);
+    expect(() =>
+      compileEager((t: Tensor) => mul(t, Math.random()), { pure: true }).call(x),
+    ).toThrow(/pure: true but calls Math.random/);
+    expect(() =>
+      compileEager((t: Tensor) => (t.sum().item() > 0 ? t.add(1) : t), { pure: true }).call(x),
+    ).toThrow(/breaks the graph/);
   });
 });
 
@@ -277,9 +302,13 @@ describe('fullgraph', () => {
 
 describe('misuse', () => {
   it('a call with another structure of arguments names the difference', () => {
-    const { call } = compileEager((cfg: { x: Tensor; bias: Tensor }) => add(cfg.x.mul(2), cfg.bias));
+    const { call } = compileEager((cfg: { x: Tensor; bias: Tensor }) =>
+      add(cfg.x.mul(2), cfg.bias),
+    );
     call({ x, bias: x });
-    expect(() => call({ x } as never)).toThrow(/another structure.*list\(L\['cfg'\]\.keys\(\)\) == \['x', 'bias'\]/s);
+    expect(() => call({ x } as never)).toThrow(
+      /another structure.*list\(L\['cfg'\]\.keys\(\)\) == \['x', 'bias'\]/s,
+    );
     expect(call({ x, bias: x }).toArray()).toEqual([3, 6]);
   });
 

@@ -1,7 +1,14 @@
 /**
  * @file `assertClose`: PyTorch's comparison of tensors.
  */
-import { type DType, type Tensor, isFloatingPoint, isTensor, numelOf, readNumbers } from '@tessera/tensor';
+import {
+  type DType,
+  type Tensor,
+  isFloatingPoint,
+  isTensor,
+  numelOf,
+  readNumbers,
+} from '@tessera/tensor';
 
 /** Relative and absolute tolerance: |actual - expected| ≤ atol + rtol · |expected|. */
 export interface Tolerance {
@@ -39,16 +46,36 @@ async function valuesOf(tensor: Tensor): Promise<Float64Array> {
 }
 
 function checkMeta(actual: Tensor, expected: Tensor, options: CloseOptions): void {
-  if (actual.sizes.join() !== expected.sizes.join()) fail(options, `The values for attribute 'shape' do not match: [${actual.sizes.join(', ')}] != [${expected.sizes.join(', ')}].`);
-  if (options.checkDType !== false && actual.dtype !== expected.dtype) fail(options, `The values for attribute 'dtype' do not match: ${actual.dtype} != ${expected.dtype}.`);
+  if (actual.sizes.join() !== expected.sizes.join())
+    fail(
+      options,
+      `The values for attribute 'shape' do not match: [${actual.sizes.join(', ')}] != [${expected.sizes.join(', ')}].`,
+    );
+  if (options.checkDType !== false && actual.dtype !== expected.dtype)
+    fail(
+      options,
+      `The values for attribute 'dtype' do not match: ${actual.dtype} != ${expected.dtype}.`,
+    );
   if (options.checkStride === true && actual.strides.join() !== expected.strides.join()) {
-    fail(options, `The values for attribute 'stride()' do not match: (${actual.strides.join(', ')}) != (${expected.strides.join(', ')}).`);
+    fail(
+      options,
+      `The values for attribute 'stride()' do not match: (${actual.strides.join(', ')}) != (${expected.strides.join(', ')}).`,
+    );
   }
-  if (options.checkDevice === true && actual.device !== expected.device) fail(options, `The values for attribute 'device' do not match: ${actual.device} != ${expected.device}.`);
+  if (options.checkDevice === true && actual.device !== expected.device)
+    fail(
+      options,
+      `The values for attribute 'device' do not match: ${actual.device} != ${expected.device}.`,
+    );
 }
 
 /** Compares values; NaN equals NaN. Throws with counts and the worst differences. */
-export function compareValues(actual: ArrayLike<number>, expected: ArrayLike<number>, tolerance: Tolerance, options: CloseOptions = {}): void {
+export function compareValues(
+  actual: ArrayLike<number>,
+  expected: ArrayLike<number>,
+  tolerance: Tolerance,
+  options: CloseOptions = {},
+): void {
   let mismatched = 0;
   let worst = -1;
   let worstAbs = -1;
@@ -75,8 +102,10 @@ export function compareValues(actual: ArrayLike<number>, expected: ArrayLike<num
 }
 
 function toleranceOf(actual: Tensor, expected: Tensor, options: CloseOptions): Tolerance {
-  if (options.rtol !== undefined || options.atol !== undefined) return { rtol: options.rtol ?? 0, atol: options.atol ?? 0 };
-  const of = (dtype: DType): Tolerance => (isFloatingPoint(dtype) ? DEFAULT_TOLERANCES[dtype]! : EXACT);
+  if (options.rtol !== undefined || options.atol !== undefined)
+    return { rtol: options.rtol ?? 0, atol: options.atol ?? 0 };
+  const of = (dtype: DType): Tolerance =>
+    isFloatingPoint(dtype) ? DEFAULT_TOLERANCES[dtype]! : EXACT;
   const a = of(actual.dtype);
   const e = of(expected.dtype);
   return a.rtol >= e.rtol ? a : e;
@@ -91,21 +120,43 @@ function toleranceOf(actual: Tensor, expected: Tensor, options: CloseOptions): T
 export function assertClose(actual: unknown, expected: unknown, options: CloseOptions = {}): void {
   if (isTensor(actual) && isTensor(expected)) {
     checkMeta(actual, expected, options);
-    compareValues(readNumbers(actual), readNumbers(expected), toleranceOf(actual, expected, options), options);
+    compareValues(
+      readNumbers(actual),
+      readNumbers(expected),
+      toleranceOf(actual, expected, options),
+      options,
+    );
   } else if (Array.isArray(actual) && Array.isArray(expected)) {
-    if (actual.length !== expected.length) fail(options, `The length of the sequences mismatch: ${actual.length} != ${expected.length}`);
-    actual.forEach((item, i) => assertClose(item, expected[i], { ...options, message: `${options.message ?? ''}[${i}]` }));
+    if (actual.length !== expected.length)
+      fail(options, `The length of the sequences mismatch: ${actual.length} != ${expected.length}`);
+    actual.forEach((item, i) =>
+      assertClose(item, expected[i], { ...options, message: `${options.message ?? ''}[${i}]` }),
+    );
   } else if (typeof actual === 'number' && typeof expected === 'number') {
-    compareValues([actual], [expected], { rtol: options.rtol ?? 1e-7, atol: options.atol ?? 1e-7 }, options);
+    compareValues(
+      [actual],
+      [expected],
+      { rtol: options.rtol ?? 1e-7, atol: options.atol ?? 1e-7 },
+      options,
+    );
   } else if (!Object.is(actual, expected)) {
     fail(options, `${String(actual)} is not ${String(expected)}`);
   }
 }
 
 /** `assertClose` for tensors on any device. */
-export async function assertCloseAsync(actual: Tensor, expected: Tensor, options: CloseOptions = {}): Promise<void> {
+export async function assertCloseAsync(
+  actual: Tensor,
+  expected: Tensor,
+  options: CloseOptions = {},
+): Promise<void> {
   checkMeta(actual, expected, options);
-  compareValues(await valuesOf(actual), await valuesOf(expected), toleranceOf(actual, expected, options), options);
+  compareValues(
+    await valuesOf(actual),
+    await valuesOf(expected),
+    toleranceOf(actual, expected, options),
+    options,
+  );
 }
 
 /** Root-mean-square relative error, as PyTorch's accuracy checks use it. */
@@ -125,7 +176,11 @@ function rmse(reference: ArrayLike<number>, values: ArrayLike<number>): number {
  *
  * @see torch._dynamo.utils.same
  */
-export async function same(expected: Tensor, actual: Tensor, options: { fp64Ref: Tensor; tolerance?: number }): Promise<boolean> {
+export async function same(
+  expected: Tensor,
+  actual: Tensor,
+  options: { fp64Ref: Tensor; tolerance?: number },
+): Promise<boolean> {
   if (numelOf(expected.sizes) !== numelOf(actual.sizes)) return false;
   const reference = await valuesOf(options.fp64Ref);
   const eagerError = rmse(reference, await valuesOf(expected));

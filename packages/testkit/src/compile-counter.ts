@@ -17,7 +17,9 @@ export class CompileCounter {
     module.lint();
     this.frameCount++;
     this.graphs.push(module);
-    this.opCount += module.graph.nodes.filter((node) => node.op === 'call_function' && typeof node.target === 'object').length;
+    this.opCount += module.graph.nodes.filter(
+      (node) => node.op === 'call_function' && typeof node.target === 'object',
+    ).length;
     return (inputs) => module.forward(...inputs) as Tensor[];
   };
 

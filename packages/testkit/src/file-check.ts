@@ -62,7 +62,12 @@ export class FileCheck {
       }
       for (let i = 0; i < count; i++) {
         const found = source.indexOf(text, at);
-        if (found < 0) this.fail(`CHECK: '${text}'${count > 1 ? ` (${i + 1} of ${count})` : ''} not found`, source, at);
+        if (found < 0)
+          this.fail(
+            `CHECK: '${text}'${count > 1 ? ` (${i + 1} of ${count})` : ''} not found`,
+            source,
+            at,
+          );
         this.checkLine(kind, text, source, at, found);
         clearNots(found);
         at = found + text.length;
@@ -73,8 +78,10 @@ export class FileCheck {
 
   private checkLine(kind: Kind, text: string, source: string, at: number, found: number): void {
     const breaks = source.slice(at, found).split('\n').length - 1;
-    if (kind === 'same' && breaks !== 0) this.fail(`CHECK-SAME: '${text}' is not on the same line`, source, at);
-    if (kind === 'next' && breaks !== 1) this.fail(`CHECK-NEXT: '${text}' is not on the next line`, source, at);
+    if (kind === 'same' && breaks !== 0)
+      this.fail(`CHECK-SAME: '${text}' is not on the same line`, source, at);
+    if (kind === 'next' && breaks !== 1)
+      this.fail(`CHECK-NEXT: '${text}' is not on the next line`, source, at);
   }
 
   private fail(what: string, source: string, at: number): never {

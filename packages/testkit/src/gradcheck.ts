@@ -1,7 +1,15 @@
 /**
  * @file `gradcheck`: analytic gradients against central differences, in float64.
  */
-import { type Tensor, isFloatingPoint, noGrad, readNumbers, runBackward, tensor, writeNumbers } from '@tessera/tensor';
+import {
+  type Tensor,
+  isFloatingPoint,
+  noGrad,
+  readNumbers,
+  runBackward,
+  tensor,
+  writeNumbers,
+} from '@tessera/tensor';
 
 /** Step and tolerances. */
 export interface GradcheckOptions {
@@ -17,7 +25,13 @@ function listOf(outputs: Outputs): Tensor[] {
 }
 
 /** Column of the Jacobian by central differences: d outputs / d inputs[i][j]. */
-function numericColumn(fn: (...inputs: Tensor[]) => Outputs, inputs: readonly Tensor[], i: number, j: number, eps: number): Float64Array[] {
+function numericColumn(
+  fn: (...inputs: Tensor[]) => Outputs,
+  inputs: readonly Tensor[],
+  i: number,
+  j: number,
+  eps: number,
+): Float64Array[] {
   const input = inputs[i]!;
   const values = readNumbers(input);
   const saved = values[j]!;
@@ -39,12 +53,17 @@ function numericColumn(fn: (...inputs: Tensor[]) => Outputs, inputs: readonly Te
  * @throws Error naming the output, input and elements that differ
  * @see torch.autograd.gradcheck
  */
-export function gradcheck(fn: (...inputs: Tensor[]) => Outputs, inputs: readonly Tensor[], options: GradcheckOptions = {}): void {
+export function gradcheck(
+  fn: (...inputs: Tensor[]) => Outputs,
+  inputs: readonly Tensor[],
+  options: GradcheckOptions = {},
+): void {
   const eps = options.eps ?? 1e-6;
   const atol = options.atol ?? 1e-5;
   const rtol = options.rtol ?? 1e-3;
   const wanted = inputs.filter((input) => input.requiresGrad);
-  if (wanted.some((input) => input.dtype !== 'float64')) throw new Error('gradcheck: inputs that require grad must be float64');
+  if (wanted.some((input) => input.dtype !== 'float64'))
+    throw new Error('gradcheck: inputs that require grad must be float64');
   const outputs = listOf(fn(...inputs)).filter((out) => isFloatingPoint(out.dtype));
   const analytic = outputs.map((out) => analyticRows(out, wanted));
   wanted.forEach((input, w) => {
@@ -56,7 +75,9 @@ export function gradcheck(fn: (...inputs: Tensor[]) => Outputs, inputs: readonly
           const a = analytic[o]![k]![w]![j]!;
           const n = numeric[o]![k]!;
           if (!(Math.abs(a - n) <= atol + rtol * Math.abs(n))) {
-            throw new Error(`gradcheck: d output ${o}[${k}] / d input ${i}[${j}]: analytic ${a}, numeric ${n}`);
+            throw new Error(
+              `gradcheck: d output ${o}[${k}] / d input ${i}[${j}]: analytic ${a}, numeric ${n}`,
+            );
           }
         }
       });
@@ -66,24 +87,45 @@ export function gradcheck(fn: (...inputs: Tensor[]) => Outputs, inputs: readonly
 
 /** For every element of an output, the gradients of all wanted inputs. */
 function analyticRows(out: Tensor, wanted: readonly Tensor[]): Float64Array[][] {
-  if (!out.requiresGrad) return Array.from({ length: out.numel }, () => wanted.map((input) => new Float64Array(input.numel)));
+  if (!out.requiresGrad)
+    return Array.from({ length: out.numel }, () =>
+      wanted.map((input) => new Float64Array(input.numel)),
+    );
   return Array.from({ length: out.numel }, (_, k) => {
     const seed = new Float64Array(out.numel);
     seed[k] = 1;
     const cotangent = tensor(seed).view(out.sizes);
-    const grads = runBackward([out], [cotangent], { retainGraph: true, createGraph: false, inputs: wanted, accumulate: false, allowUnused: true });
-    return grads.map((grad, w) => (grad === null ? new Float64Array(wanted[w]!.numel) : readNumbers(grad)));
+    const grads = runBackward([out], [cotangent], {
+      retainGraph: true,
+      createGraph: false,
+      inputs: wanted,
+      accumulate: false,
+      allowUnused: true,
+    });
+    return grads.map((grad, w) =>
+      grad === null ? new Float64Array(wanted[w]!.numel) : readNumbers(grad),
+    );
   });
 }
 
 /** `gradcheck` of the gradient itself: second derivatives. */
-export function gradgradcheck(fn: (...inputs: Tensor[]) => Tensor, inputs: readonly Tensor[], options: GradcheckOptions = {}): void {
+export function gradgradcheck(
+  fn: (...inputs: Tensor[]) => Tensor,
+  inputs: readonly Tensor[],
+  options: GradcheckOptions = {},
+): void {
   const wanted = inputs.filter((input) => input.requiresGrad);
   gradcheck(
     (...at) => {
       const out = fn(...at);
       const sources = at.filter((_, i) => inputs[i]!.requiresGrad);
-      const grads = runBackward([out.sum()], [null], { retainGraph: true, createGraph: true, inputs: sources, accumulate: false, allowUnused: true });
+      const grads = runBackward([out.sum()], [null], {
+        retainGraph: true,
+        createGraph: true,
+        inputs: sources,
+        accumulate: false,
+        allowUnused: true,
+      });
       return grads.map((grad, i) => grad ?? wanted[i]!.mul(0));
     },
     inputs,

@@ -5,8 +5,15 @@
  * example of the contract that a third-party backend implements.
  */
 import {
-  type BufferData, type Capabilities, type Executable, type ExecutionPlan, type FusedKernel, type KernelBackend, type KernelSource,
-  interpretPlan, printKernel,
+  type BufferData,
+  type Capabilities,
+  type Executable,
+  type ExecutionPlan,
+  type FusedKernel,
+  type KernelBackend,
+  type KernelSource,
+  interpretPlan,
+  printKernel,
 } from '@tessera/inductor-core';
 import { DTYPES, type DType, type Tensor, cpuHeap, storageExtent } from '@tessera/tensor';
 
@@ -21,7 +28,8 @@ function dataOf(tensor: Tensor): BufferData {
   const heap = cpuHeap();
   const count = storageExtent(tensor.sizes, tensor.strides);
   const at = tensor.dataPtr();
-  const view = <T>(array: { subarray(begin: number, end: number): T }, width: number): T => array.subarray(at / width, at / width + count);
+  const view = <T>(array: { subarray(begin: number, end: number): T }, width: number): T =>
+    array.subarray(at / width, at / width + count);
   const dtype: DType = tensor.dtype;
   switch (dtype) {
     case 'float32':
@@ -53,7 +61,11 @@ export class RecordingBackend implements KernelBackend {
 
   constructor(capabilities: Partial<Capabilities> = {}) {
     this.capabilities = {
-      dtypes: new Set((Object.keys(DTYPES) as DType[]).filter((dtype) => dtype !== 'float16' && dtype !== 'bfloat16')),
+      dtypes: new Set(
+        (Object.keys(DTYPES) as DType[]).filter(
+          (dtype) => dtype !== 'float16' && dtype !== 'bfloat16',
+        ),
+      ),
       int64: 'native',
       maxBuffersPerKernel: 64,
       extern: false,

@@ -28,7 +28,11 @@ export interface RunAndCode<R> {
 export async function runAndGetCode<R>(fn: () => R | Promise<R>): Promise<RunAndCode<R>> {
   const compiled: CompiledCode[] = [];
   const stop = observeCompilations((graph: GraphModule, made: CompiledGraph) => {
-    compiled.push({ graph, plan: made.plan, code: made.executable.sources.map((source) => source.text) });
+    compiled.push({
+      graph,
+      plan: made.plan,
+      code: made.executable.sources.map((source) => source.text),
+    });
   });
   try {
     return { result: await fn(), compiled };
@@ -39,7 +43,9 @@ export async function runAndGetCode<R>(fn: () => R | Promise<R>): Promise<RunAnd
 
 /** Kernel launches of a plan; matmul templates are not counted, as in PyTorch's own counts. */
 export function kernelCount(plan: ExecutionPlan, options: { templates?: boolean } = {}): number {
-  return plan.launches.filter((launch) => options.templates === true || plan.kernels[launch.kernel]!.kind !== 'matmul').length;
+  return plan.launches.filter(
+    (launch) => options.templates === true || plan.kernels[launch.kernel]!.kind !== 'matmul',
+  ).length;
 }
 
 /** Asserts that a plan launches at most `limit` kernels besides templates. */
@@ -47,6 +53,8 @@ export function expectKernelCount(plan: ExecutionPlan, limit: number): void {
   const count = kernelCount(plan);
   if (count > limit) {
     const names = plan.launches.map((launch) => plan.kernels[launch.kernel]!.name).join(', ');
-    throw new Error(`Plan '${plan.name}' launches ${count} kernels besides templates, at most ${limit} are allowed: ${names}`);
+    throw new Error(
+      `Plan '${plan.name}' launches ${count} kernels besides templates, at most ${limit} are allowed: ${names}`,
+    );
   }
 }

@@ -7,7 +7,16 @@
  */
 import { type Node, getItem } from '@tessera/graph';
 import {
-  type BackwardCall, type Tensor, autogradMeta, getOp, gradFnOf, noGrad, requiresGrad, runBackward, withFakeTensors, withPreDispatchMode,
+  type BackwardCall,
+  type Tensor,
+  autogradMeta,
+  getOp,
+  gradFnOf,
+  noGrad,
+  requiresGrad,
+  runBackward,
+  withFakeTensors,
+  withPreDispatchMode,
 } from '@tessera/tensor';
 import { type Pattern, instantiate } from '../trace/pattern.js';
 import type { BackwardStep, OutSpec } from '../trace/step.js';
@@ -28,7 +37,8 @@ function candidateLeaves(capture: Capture): number[] | null {
 function isCapturable(capture: Capture, call: BackwardCall): boolean {
   if (call.createGraph) return false;
   for (const tensor of call.tensors) {
-    if (tensor.traceOwner !== capture.run.id || !tensor.isLazy || !tensor.requiresGradFlag) return false;
+    if (tensor.traceOwner !== capture.run.id || !tensor.isLazy || !tensor.requiresGradFlag)
+      return false;
   }
   return true;
 }
@@ -37,22 +47,46 @@ function isCapturable(capture: Capture, call: BackwardCall): boolean {
  * Records a backward; with `adopted`, rebuilds a recorded one. Returns false if it cannot be captured:
  * then everything before it has been computed, and the engine may run it.
  */
-export function captureBackward(capture: Capture, call: BackwardCall | null, adopted: BackwardStep | null): boolean {
+export function captureBackward(
+  capture: Capture,
+  call: BackwardCall | null,
+  adopted: BackwardStep | null,
+): boolean {
   const { run } = capture;
-  const tensors = call?.tensors ?? (adopted!.roots.map((pattern) => instantiate(pattern, run)) as Tensor[]);
-  const gradTensors = call?.gradTensors ?? (adopted!.gradTensors.map((pattern) => instantiate(pattern, run)) as (Tensor | null)[]);
-  const inputs = call === null ? ((adopted!.inputs?.map((pattern) => instantiate(pattern, run)) as Tensor[] | undefined) ?? null) : call.inputs;
+  const tensors =
+    call?.tensors ?? (adopted!.roots.map((pattern) => instantiate(pattern, run)) as Tensor[]);
+  const gradTensors =
+    call?.gradTensors ??
+    (adopted!.gradTensors.map((pattern) => instantiate(pattern, run)) as (Tensor | null)[]);
+  const inputs =
+    call === null
+      ? ((adopted!.inputs?.map((pattern) => instantiate(pattern, run)) as Tensor[] | undefined) ??
+        null)
+      : call.inputs;
   const leaves = call === null || isCapturable(capture, call) ? candidateLeaves(capture) : null;
   if (leaves === null) {
     capture.flush('backward() reaches history outside this graph');
     return false;
   }
   const roots = tensors.map((tensor) => capture.patternOf(tensor));
-  const grads = gradTensors.map((tensor): Pattern => (tensor === null ? { code: 2, value: null } : capture.patternOf(tensor)));
-  const wanted = inputs === null ? leaves : leaves.filter((slot) => inputs.includes(run.slots[slot]!));
-  const twinGrads = backwardOnTwins(capture, roots.map((p) => p.slot), grads, wanted);
+  const grads = gradTensors.map((tensor): Pattern =>
+    tensor === null ? { code: 2, value: null } : capture.patternOf(tensor),
+  );
+  const wanted =
+    inputs === null ? leaves : leaves.filter((slot) => inputs.includes(run.slots[slot]!));
+  const twinGrads = backwardOnTwins(
+    capture,
+    roots.map((p) => p.slot),
+    grads,
+    wanted,
+  );
   const used = wanted.filter((_, i) => twinGrads[i] !== null);
-  const node = backwardNode(capture, roots.map((p) => p.slot), grads, used);
+  const node = backwardNode(
+    capture,
+    roots.map((p) => p.slot),
+    grads,
+    used,
+  );
   const step: BackwardStep = adopted ?? {
     kind: 'backward',
     roots,
@@ -71,27 +105,45 @@ export function captureBackward(capture: Capture, call: BackwardCall | null, ado
   return true;
 }
 
-function backwardOnTwins(capture: Capture, roots: readonly number[], grads: readonly Pattern[], leaves: readonly number[]): (Tensor | null)[] {
+function backwardOnTwins(
+  capture: Capture,
+  roots: readonly number[],
+  grads: readonly Pattern[],
+  leaves: readonly number[],
+): (Tensor | null)[] {
   const { builder } = capture;
-  const twinGrads = grads.map((pattern) => (pattern.code === 0 || pattern.code === 1 ? builder.twin(pattern.slot) : null));
+  const twinGrads = grads.map((pattern) =>
+    pattern.code === 0 || pattern.code === 1 ? builder.twin(pattern.slot) : null,
+  );
   return withPreDispatchMode(null, () =>
     withFakeTensors(() =>
-      runBackward(roots.map((slot) => builder.twin(slot)), twinGrads, {
-        retainGraph: true,
-        createGraph: false,
-        inputs: leaves.map((slot) => builder.twin(slot)),
-        accumulate: false,
-        allowUnused: true,
-      }),
+      runBackward(
+        roots.map((slot) => builder.twin(slot)),
+        twinGrads,
+        {
+          retainGraph: true,
+          createGraph: false,
+          inputs: leaves.map((slot) => builder.twin(slot)),
+          accumulate: false,
+          allowUnused: true,
+        },
+      ),
     ),
   );
 }
 
-function backwardNode(capture: Capture, roots: readonly number[], grads: readonly Pattern[], leaves: readonly number[]): Node {
+function backwardNode(
+  capture: Capture,
+  roots: readonly number[],
+  grads: readonly Pattern[],
+  leaves: readonly number[],
+): Node {
   const { builder } = capture;
   const node = builder.graph.callFunction(getOp('tessera::autograd_grad'), [
     roots.map((slot) => builder.node(slot)),
-    grads.map((pattern) => (pattern.code === 0 || pattern.code === 1 ? builder.node(pattern.slot) : null)),
+    grads.map((pattern) =>
+      pattern.code === 0 || pattern.code === 1 ? builder.node(pattern.slot) : null,
+    ),
     leaves.map((slot) => builder.node(slot)),
   ]);
   builder.opCount++;
@@ -99,14 +151,22 @@ function backwardNode(capture: Capture, roots: readonly number[], grads: readonl
 }
 
 /** A gradient's node and twin; one that shares memory with another value is copied, as eager does. */
-function ownGradients(capture: Capture, twins: readonly Tensor[], node: Node): { node: Node; twin: Tensor }[] {
+function ownGradients(
+  capture: Capture,
+  twins: readonly Tensor[],
+  node: Node,
+): { node: Node; twin: Tensor }[] {
   const { graph } = capture.builder;
   const seen = new Set<unknown>();
   node.meta.val = twins;
   return twins.map((twin, i) => {
     const item = graph.callFunction(getItem, [node, i]);
     item.meta = { val: twin };
-    const shared = twin.base !== null || seen.has(twin.storage) || twin.strides.some((stride, d) => stride === 0 && twin.sizes[d]! > 1) || capture.builder.slotOfTwin(twin) !== undefined;
+    const shared =
+      twin.base !== null ||
+      seen.has(twin.storage) ||
+      twin.strides.some((stride, d) => stride === 0 && twin.sizes[d]! > 1) ||
+      capture.builder.slotOfTwin(twin) !== undefined;
     seen.add(twin.storage);
     if (!shared) return { node: item, twin };
     const clone = getOp('aten::clone');
@@ -121,11 +181,23 @@ function withoutHistory<R>(fn: () => R): R {
   return withPreDispatchMode(null, () => noGrad(fn));
 }
 
-function assignGradient(capture: Capture, step: BackwardStep, adopted: BackwardStep | null, leafSlot: number, index: number, value: { node: Node; twin: Tensor }): void {
+function assignGradient(
+  capture: Capture,
+  step: BackwardStep,
+  adopted: BackwardStep | null,
+  leafSlot: number,
+  index: number,
+  value: { node: Node; twin: Tensor },
+): void {
   const { run } = capture;
   const leaf = run.slots[leafSlot]!;
   const recorded = adopted?.leaves[index];
-  const existing = recorded === undefined ? leaf.grad : recorded.existing === null ? null : run.slots[recorded.existing.slot]!;
+  const existing =
+    recorded === undefined
+      ? leaf.grad
+      : recorded.existing === null
+        ? null
+        : run.slots[recorded.existing.slot]!;
   const spec: OutSpec = recorded?.grad ?? capture.newSpec(value.twin);
   const tensor = capture.bindProduced(spec, value.twin, value.node);
   if (existing === null) {
@@ -143,6 +215,10 @@ function accumulate(capture: Capture, existing: Tensor, tensor: Tensor): void {
   const add = getOp('aten::add_.Tensor');
   const { builder } = capture;
   capture.runOnTwins(add, [builder.twin(existing.traceSlot), builder.twin(tensor.traceSlot), 1]);
-  builder.graph.callFunction(add, [builder.node(existing.traceSlot), builder.node(tensor.traceSlot), 1]);
+  builder.graph.callFunction(add, [
+    builder.node(existing.traceSlot),
+    builder.node(tensor.traceSlot),
+    1,
+  ]);
   builder.noteMutated(existing.traceSlot);
 }

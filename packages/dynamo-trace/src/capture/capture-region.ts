@@ -42,7 +42,13 @@ export class RegionCapture {
 }
 
 /** Records a region; returns the body's result. */
-export function captureRegion<R>(capture: Capture, owner: object, name: string, inputs: RegionInputs, fn: (inputs: RegionInputs) => R): R {
+export function captureRegion<R>(
+  capture: Capture,
+  owner: object,
+  name: string,
+  inputs: RegionInputs,
+  fn: (inputs: RegionInputs) => R,
+): R {
   const ownerName = `G['${owner.constructor.name}']`;
   const guards = new OwnerGuards(owner, ownerName);
   capture.options.sources.addObject(owner, ownerName);
@@ -67,9 +73,19 @@ export function captureRegion<R>(capture: Capture, owner: object, name: string, 
     patterns.push({ code: 2, value: leaf });
     return leaf;
   });
-  const step: RegionStep = { kind: 'region', owner, name, inputs: patterns, result: null, jump: null, next: { steps: [] } };
+  const step: RegionStep = {
+    kind: 'region',
+    owner,
+    name,
+    inputs: patterns,
+    result: null,
+    jump: null,
+    next: { steps: [] },
+  };
   capture.push(step);
-  const inputSlots = new Set(patterns.flatMap((pattern) => (pattern.code === 0 || pattern.code === 1 ? [pattern.slot] : [])));
+  const inputSlots = new Set(
+    patterns.flatMap((pattern) => (pattern.code === 0 || pattern.code === 1 ? [pattern.slot] : [])),
+  );
   capture.region = region;
   let result: R;
   try {
@@ -81,7 +97,15 @@ export function captureRegion<R>(capture: Capture, owner: object, name: string, 
   return result;
 }
 
-function finishRegion(capture: Capture, step: RegionStep, region: RegionCapture, guards: OwnerGuards, inputSlots: ReadonlySet<number>, firstNew: number, result: unknown): void {
+function finishRegion(
+  capture: Capture,
+  step: RegionStep,
+  region: RegionCapture,
+  guards: OwnerGuards,
+  inputSlots: ReadonlySet<number>,
+  firstNew: number,
+  result: unknown,
+): void {
   const { run } = capture;
   const resultTree = treeFlatten(result);
   const leaves: Pattern[] = [];
@@ -95,8 +119,14 @@ function finishRegion(capture: Capture, step: RegionStep, region: RegionCapture,
     if (!region.produced.has(slot)) return;
     const tensor = run.slots[slot]!;
     produced.set(slot, {
-      slot, same: false, dtype: tensor.dtype, device: tensor.device, sizes: tensor.sizes, strides: tensor.strides,
-      offset: tensor.storageOffset, requiresGrad: tensor.requiresGradFlag,
+      slot,
+      same: false,
+      dtype: tensor.dtype,
+      device: tensor.device,
+      sizes: tensor.sizes,
+      strides: tensor.strides,
+      offset: tensor.storageOffset,
+      requiresGrad: tensor.requiresGradFlag,
     });
   };
   for (const leaf of leaves) if (leaf.code === 0) wantProduced(leaf.slot);
@@ -107,10 +137,16 @@ function finishRegion(capture: Capture, step: RegionStep, region: RegionCapture,
     if (value !== null) wantProduced(value.traceSlot);
     grads.push({ tensor: tensor.traceSlot, value: value === null ? -1 : value.traceSlot });
   }
-  const implicitSlots = [...region.uses].filter((slot) => !inputSlots.has(slot) && !region.produced.has(slot));
+  const implicitSlots = [...region.uses].filter(
+    (slot) => !inputSlots.has(slot) && !region.produced.has(slot),
+  );
   const paths = implicitSlots.map((slot) => guards.pathOf(run.slots[slot]!));
   if (paths.some((path) => path === undefined)) return;
-  const implicit = implicitSlots.map((slot): SlotPattern | ExternalPattern => (slot < firstNew ? { code: 0, slot } : { code: 1, slot, guard: TensorGuard.of(run.slots[slot]!) }));
+  const implicit = implicitSlots.map((slot): SlotPattern | ExternalPattern =>
+    slot < firstNew
+      ? { code: 0, slot }
+      : { code: 1, slot, guard: TensorGuard.of(run.slots[slot]!) },
+  );
   step.result = { leaves, rebuild: (values) => treeUnflatten(values, resultTree.spec) };
   const jump: RegionJump = {
     guards,

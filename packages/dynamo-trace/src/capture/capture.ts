@@ -8,8 +8,18 @@
 import { type Argument, userFrame } from '@tessera/graph';
 import { SymScalar, TesseraError, isTesseraError, log } from '@tessera/shared';
 import {
-  type BackwardCall, type OpOverload, type PreDispatchMode, type RegionInputs, type Storage, type Tensor, type TensorBase, dispatchBelowPreDispatch,
-  gradMode, isTensor, withFakeTensors, withPreDispatchMode,
+  type BackwardCall,
+  type OpOverload,
+  type PreDispatchMode,
+  type RegionInputs,
+  type Storage,
+  type Tensor,
+  type TensorBase,
+  dispatchBelowPreDispatch,
+  gradMode,
+  isTensor,
+  withFakeTensors,
+  withPreDispatchMode,
 } from '@tessera/tensor';
 import type { Backend } from '../backend.js';
 import { TensorGuard } from '../guards/tensor-guard.js';
@@ -93,7 +103,12 @@ export class Capture implements PreDispatchMode {
     return captureBackward(this, call, null);
   }
 
-  onRegion<R>(owner: object, name: string, inputs: RegionInputs, fn: (inputs: RegionInputs) => R): R {
+  onRegion<R>(
+    owner: object,
+    name: string,
+    inputs: RegionInputs,
+    fn: (inputs: RegionInputs) => R,
+  ): R {
     this.owners.add(owner);
     // A region inside a region is part of it.
     if (this.region !== null) return fn(inputs);
@@ -131,7 +146,11 @@ export class Capture implements PreDispatchMode {
   adopt(step: Step): void {
     switch (step.kind) {
       case 'op':
-        this.recordOp(step.op, step.args.map((pattern) => instantiate(pattern, this.run)), step);
+        this.recordOp(
+          step.op,
+          step.args.map((pattern) => instantiate(pattern, this.run)),
+          step,
+        );
         break;
       case 'grad-mode':
         this.builder.graph.callFunction(setGradEnabledNode, [step.enabled]);
@@ -151,31 +170,69 @@ export class Capture implements PreDispatchMode {
   /** Records one op; with `adopted`, rebuilds what that step recorded. Returns the op's result. */
   recordOp(op: OpOverload, args: readonly unknown[], adopted: OpStep | null): unknown {
     const lifted = adopted === null ? this.shadow.liftedArgs(op, args) : null;
-    const prepared = args.map((arg, i) => this.prepare(arg, adopted?.args[i] ?? null, lifted?.get(i) ?? null));
+    const prepared = args.map((arg, i) =>
+      this.prepare(arg, adopted?.args[i] ?? null, lifted?.get(i) ?? null),
+    );
     const slots = prepared.flatMap((p) => slotsOf(p.pattern));
     const versions = slots.map((slot) => this.builder.twin(slot).storage.version);
     let result: unknown;
     try {
-      result = this.runOnTwins(op, prepared.map((p) => p.twin));
+      result = this.runOnTwins(
+        op,
+        prepared.map((p) => p.twin),
+      );
     } catch (error) {
-      if (!isTesseraError(error) || error.code !== 'lifted-scalar' || !prepared.some((p) => p.pattern.code === 4)) throw error;
+      if (
+        !isTesseraError(error) ||
+        error.code !== 'lifted-scalar' ||
+        !prepared.some((p) => p.pattern.code === 4)
+      )
+        throw error;
       // The op computes with this scalar while tracing: keep it a constant.
-      return this.recordOp(op, args.map((arg) => (arg instanceof SymScalar ? arg.hint : arg)), null);
+      return this.recordOp(
+        op,
+        args.map((arg) => (arg instanceof SymScalar ? arg.hint : arg)),
+        null,
+      );
     }
     // Composite ops may write without saying so in their schema (batch_norm), so the twins tell.
-    const written = slots.filter((slot, i) => this.builder.twin(slot).storage.version !== versions[i]);
+    const written = slots.filter(
+      (slot, i) => this.builder.twin(slot).storage.version !== versions[i],
+    );
     const isList = Array.isArray(result);
     const twins = (isList ? result : [result]) as (Tensor | null)[];
-    const meta = { stackTrace: userFrame() ?? undefined, sourceFn: op.schema.name, originalAten: op };
+    const meta = {
+      stackTrace: userFrame() ?? undefined,
+      sourceFn: op.schema.name,
+      originalAten: op,
+    };
     const known = twins.map((twin) => (twin === null ? -1 : (this.builder.slotOfTwin(twin) ?? -1)));
-    const unchanged = written.length === 0 && !op.isMutable && twins.every((twin, i) => twin === null || known[i]! >= 0);
-    const nodes = unchanged ? [] : this.builder.addOp(op, prepared.map((p) => p.node) as never[], twins, isList, meta);
-    const outs = twins.map((twin, i) => (twin === null ? null : this.outSpec(twin, known[i]!, adopted?.outs[i]?.slot ?? -1)));
-    const tensors = outs.map((spec, i) => (spec === null ? null : this.bindOut(spec, twins[i]!, nodes[i] ?? null)));
+    const unchanged =
+      written.length === 0 &&
+      !op.isMutable &&
+      twins.every((twin, i) => twin === null || known[i]! >= 0);
+    const nodes = unchanged
+      ? []
+      : this.builder.addOp(op, prepared.map((p) => p.node) as never[], twins, isList, meta);
+    const outs = twins.map((twin, i) =>
+      twin === null ? null : this.outSpec(twin, known[i]!, adopted?.outs[i]?.slot ?? -1),
+    );
+    const tensors = outs.map((spec, i) =>
+      spec === null ? null : this.bindOut(spec, twins[i]!, nodes[i] ?? null),
+    );
     for (const slot of written) this.builder.noteMutated(slot);
     if (adopted !== null) this.follow(adopted);
     else {
-      const step: OpStep = { kind: 'op', op, args: prepared.map((p) => p.pattern), outs, isList, written, location: meta.stackTrace ?? null, next: { steps: [] } };
+      const step: OpStep = {
+        kind: 'op',
+        op,
+        args: prepared.map((p) => p.pattern),
+        outs,
+        isList,
+        written,
+        location: meta.stackTrace ?? null,
+        next: { steps: [] },
+      };
       this.shadow.advance(step);
       this.push(step);
     }
@@ -184,7 +241,9 @@ export class Capture implements PreDispatchMode {
 
   /** Runs an op on twins: nothing is computed. */
   runOnTwins(op: OpOverload, args: readonly unknown[]): unknown {
-    return withPreDispatchMode(null, () => withFakeTensors(() => dispatchBelowPreDispatch(op, args)));
+    return withPreDispatchMode(null, () =>
+      withFakeTensors(() => dispatchBelowPreDispatch(op, args)),
+    );
   }
 
   private outSpec(twin: Tensor, known: number, slot: number): OutSpec {
@@ -201,7 +260,11 @@ export class Capture implements PreDispatchMode {
   }
 
   /** The tensor of a result: existing, or a new lazy one. */
-  private bindOut(spec: OutSpec, twin: Tensor, node: Parameters<SegmentBuilder['bind']>[1] | null): Tensor {
+  private bindOut(
+    spec: OutSpec,
+    twin: Tensor,
+    node: Parameters<SegmentBuilder['bind']>[1] | null,
+  ): Tensor {
     if (spec.same) {
       const tensor = this.run.slots[spec.slot]!;
       if (tensor.isLazy) tensor.requiresGradFlag = spec.requiresGrad;
@@ -230,19 +293,34 @@ export class Capture implements PreDispatchMode {
   private prepare(arg: unknown, adopted: Pattern | null, lift: 'float' | 'int' | null): Prepared {
     if (isTensor(arg)) {
       const pattern = this.patternOf(arg, adopted);
-      return { pattern, node: this.builder.node(pattern.slot), twin: this.builder.twin(pattern.slot) };
+      return {
+        pattern,
+        node: this.builder.node(pattern.slot),
+        twin: this.builder.twin(pattern.slot),
+      };
     }
     if (arg instanceof SymScalar) {
       const index = this.region?.scalarIndex(arg) ?? -1;
-      if (index < 0) throw new TesseraError('lifted-scalar', 'A runtime scalar was used outside the region that it was passed to.', { hints: ['Use region inputs only inside the region.'] });
+      if (index < 0)
+        throw new TesseraError(
+          'lifted-scalar',
+          'A runtime scalar was used outside the region that it was passed to.',
+          { hints: ['Use region inputs only inside the region.'] },
+        );
       const { node } = this.builder.addScalar(index, arg.hint, arg.kind, arg.name);
       return { pattern: { code: 4, index, kind: arg.kind }, node, twin: arg };
     }
     if (adopted?.code === 4) return this.scalar(adopted.index, Number(arg), adopted.kind);
     if (lift !== null) return this.scalar(this.numbering.scalars++, Number(arg), lift);
     if (Array.isArray(arg) && arg.some((item) => isTensor(item))) {
-      const items = arg.map((item, i) => this.prepare(item, adopted?.code === 3 ? adopted.items[i]! : null, null));
-      return { pattern: { code: 3, items: items.map((p) => p.pattern) }, node: items.map((p) => p.node), twin: items.map((p) => p.twin) };
+      const items = arg.map((item, i) =>
+        this.prepare(item, adopted?.code === 3 ? adopted.items[i]! : null, null),
+      );
+      return {
+        pattern: { code: 3, items: items.map((p) => p.pattern) },
+        node: items.map((p) => p.node),
+        twin: items.map((p) => p.twin),
+      };
     }
     const value: unknown = Array.isArray(arg) ? [...(arg as unknown[])] : arg;
     return { pattern: { code: 2, value }, node: value as Argument, twin: value };
@@ -292,12 +370,20 @@ export class Capture implements PreDispatchMode {
     if (this.builder.opCount === 0) return;
     const location = userFrame() ?? null;
     if (this.options.fullgraph) {
-      throw new TesseraError('trace-full-graph', `Graph break in ${this.options.functionName} (fullgraph: true): ${reason}.`, {
-        location: location ?? undefined,
-        hints: ['Move the read out of the compiled function, or compile without fullgraph.'],
-      });
+      throw new TesseraError(
+        'trace-full-graph',
+        `Graph break in ${this.options.functionName} (fullgraph: true): ${reason}.`,
+        {
+          location: location ?? undefined,
+          hints: ['Move the read out of the compiled function, or compile without fullgraph.'],
+        },
+      );
     }
-    log('graph_breaks', () => `Graph break in ${this.options.functionName} at ${location ?? 'unknown line'}: ${reason}`);
+    log(
+      'graph_breaks',
+      () =>
+        `Graph break in ${this.options.functionName} at ${location ?? 'unknown line'}: ${reason}`,
+    );
     if (this.region !== null) this.region.broken = true;
     const segment = this.finishSegment();
     this.segments.push(segment);

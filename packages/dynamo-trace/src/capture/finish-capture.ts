@@ -14,7 +14,8 @@ function neededSlots(capture: Capture, result: unknown, segments: readonly Segme
   const note = (tensor: Tensor | null | undefined): void => {
     if (tensor != null && tensor.traceOwner === run.id) needed.add(tensor.traceSlot);
   };
-  const reachable = (value: unknown): void => walk(value, { root: '', steps: [] }, { tensor: note });
+  const reachable = (value: unknown): void =>
+    walk(value, { root: '', steps: [] }, { tensor: note });
   reachable(result);
   for (const root of capture.options.sources.roots) reachable(root.value);
   for (const owner of capture.owners) reachable(owner);
@@ -38,7 +39,11 @@ function neededSlots(capture: Capture, result: unknown, segments: readonly Segme
  *
  * @param earlier segments that the replay ran before it diverged
  */
-export function finishCapture(capture: Capture, result: unknown, earlier: readonly Segment[]): Segment {
+export function finishCapture(
+  capture: Capture,
+  result: unknown,
+  earlier: readonly Segment[],
+): Segment {
   const last = capture.finishSegment();
   const segments = [...earlier, ...capture.segments, last];
   const needed = neededSlots(capture, result, segments);

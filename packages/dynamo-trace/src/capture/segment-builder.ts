@@ -60,7 +60,12 @@ export class SegmentBuilder {
   }
 
   /** Makes runtime scalar `index` an input, once. */
-  addScalar(index: number, hint: number, kind: 'float' | 'int' | 'bool', source: string): { node: Node; scalar: SymScalar } {
+  addScalar(
+    index: number,
+    hint: number,
+    kind: 'float' | 'int' | 'bool',
+    source: string,
+  ): { node: Node; scalar: SymScalar } {
     const existing = this.scalars.get(index);
     if (existing !== undefined) return existing;
     const node = this.placeholder(`scalar_${index}`);
@@ -77,15 +82,31 @@ export class SegmentBuilder {
   private placeholder(name: string): Node {
     const create = (): Node => this.graph.placeholder(name);
     const nodes = this.lastPlaceholder === null ? this.graph.nodes : null;
-    const node = this.lastPlaceholder !== null ? this.graph.insertingAfter(this.lastPlaceholder, create) : nodes!.length > 0 ? this.graph.insertingBefore(nodes![0]!, create) : create();
+    const node =
+      this.lastPlaceholder !== null
+        ? this.graph.insertingAfter(this.lastPlaceholder, create)
+        : nodes!.length > 0
+          ? this.graph.insertingBefore(nodes![0]!, create)
+          : create();
     this.lastPlaceholder = node;
     return node;
   }
 
   private makeTwin(tensor: Tensor): Tensor {
     let storage = this.storages.get(tensor.storage);
-    if (storage === undefined) this.storages.set(tensor.storage, (storage = Storage.fake(tensor.device, tensor.storage.nbytes)));
-    const twin = makeTensor(storage, tensor.dtype, tensor.device, tensor.sizes, tensor.strides, tensor.storageOffset);
+    if (storage === undefined)
+      this.storages.set(
+        tensor.storage,
+        (storage = Storage.fake(tensor.device, tensor.storage.nbytes)),
+      );
+    const twin = makeTensor(
+      storage,
+      tensor.dtype,
+      tensor.device,
+      tensor.sizes,
+      tensor.strides,
+      tensor.storageOffset,
+    );
     twin.requiresGradFlag = requiresGrad(tensor);
     return twin;
   }
@@ -108,7 +129,13 @@ export class SegmentBuilder {
   }
 
   /** Adds the node of an op; list results get `getItem` nodes. */
-  addOp(op: OpOverload, nodeArgs: readonly never[], twins: readonly (Tensor | null)[], isList: boolean, meta: Node['meta']): (Node | null)[] {
+  addOp(
+    op: OpOverload,
+    nodeArgs: readonly never[],
+    twins: readonly (Tensor | null)[],
+    isList: boolean,
+    meta: Node['meta'],
+  ): (Node | null)[] {
     const node = this.graph.callFunction(op, nodeArgs);
     this.opCount++;
     if (op.hasTag('random')) this.hasRandom = true;
@@ -125,7 +152,15 @@ export class SegmentBuilder {
   /** The finished segment. Inputs that an op wrote to are its mutated ones. */
   finish(backend: Backend, startGradMode: boolean): Segment {
     const mutatedInputs = this.inputSlots.filter((slot) => this.writesStorageOf(slot));
-    return new Segment(this.graph, this.inputs, this.produced, mutatedInputs, this.hasRandom, startGradMode, backend);
+    return new Segment(
+      this.graph,
+      this.inputs,
+      this.produced,
+      mutatedInputs,
+      this.hasRandom,
+      startGradMode,
+      backend,
+    );
   }
 
   /** Whether an op wrote to the memory of an input. */
@@ -138,7 +173,8 @@ export class SegmentBuilder {
 
   private writesStorageOf(slot: number): boolean {
     const storage = this.twins.get(slot)!.storage;
-    for (const written of this.mutated) if (this.twins.get(written)!.storage === storage) return true;
+    for (const written of this.mutated)
+      if (this.twins.get(written)!.storage === storage) return true;
     return false;
   }
 }

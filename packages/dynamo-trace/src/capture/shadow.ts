@@ -47,14 +47,18 @@ export class Shadow {
 }
 
 /** Positions of numbers that vary between a step and new arguments; null if they differ otherwise. */
-export function varyingNumbers(step: OpStep, args: readonly unknown[]): Map<number, 'float' | 'int'> | null {
+export function varyingNumbers(
+  step: OpStep,
+  args: readonly unknown[],
+): Map<number, 'float' | 'int'> | null {
   if (step.args.length !== args.length) return null;
   const lifts = new Map<number, 'float' | 'int'>();
   for (let i = 0; i < args.length; i++) {
     const pattern = step.args[i]!;
     const arg = args[i];
     if (pattern.code === 4) {
-      if (typeof arg === 'number') lifts.set(i, pattern.kind === 'int' && Number.isInteger(arg) ? 'int' : 'float');
+      if (typeof arg === 'number')
+        lifts.set(i, pattern.kind === 'int' && Number.isInteger(arg) ? 'int' : 'float');
       else if (!(arg instanceof SymScalar)) return null;
     } else if (pattern.code === 2) {
       if (sameConstant(pattern.value, arg)) continue;
@@ -69,7 +73,13 @@ export function varyingNumbers(step: OpStep, args: readonly unknown[]): Map<numb
 }
 
 /** Whether a changed number may become a runtime scalar: only where it does not shape the result. */
-function liftKind(step: OpStep, i: number, pattern: Extract<Pattern, { code: 2 }>, arg: unknown, args: readonly unknown[]): 'float' | 'int' | null {
+function liftKind(
+  step: OpStep,
+  i: number,
+  pattern: Extract<Pattern, { code: 2 }>,
+  arg: unknown,
+  args: readonly unknown[],
+): 'float' | 'int' | null {
   if (typeof arg !== 'number' || typeof pattern.value !== 'number') return null;
   const formal = step.op.schema.args[i]!;
   const liftable = formal.type.base === 'Scalar' || formal.type.base === 'Tensor';

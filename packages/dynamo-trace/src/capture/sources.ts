@@ -14,26 +14,35 @@ export class Sources {
 
   constructor(readonly roots: readonly Root[]) {
     roots.forEach((root, index) => {
-      walk(root.value, { root: root.name, steps: [] }, {
-        tensor: (tensor, source) => {
-          if (this.byTensor.has(tensor)) return;
-          this.byTensor.set(tensor, source);
-          this.rootOf.set(tensor, index);
+      walk(
+        root.value,
+        { root: root.name, steps: [] },
+        {
+          tensor: (tensor, source) => {
+            if (this.byTensor.has(tensor)) return;
+            this.byTensor.set(tensor, source);
+            this.rootOf.set(tensor, index);
+          },
+          primitive: (value, source) => {
+            if (typeof value === 'number' && !this.numbers.has(value))
+              this.numbers.set(value, printSource(source));
+          },
         },
-        primitive: (value, source) => {
-          if (typeof value === 'number' && !this.numbers.has(value)) this.numbers.set(value, printSource(source));
-        },
-      });
+      );
     });
   }
 
   /** Adds the tensors of an object that is no argument (the owner of a region). */
   addObject(object: object, name: string): void {
-    walk(object, { root: name, steps: [] }, {
-      tensor: (tensor, source) => {
-        if (!this.byTensor.has(tensor)) this.byTensor.set(tensor, source);
+    walk(
+      object,
+      { root: name, steps: [] },
+      {
+        tensor: (tensor, source) => {
+          if (!this.byTensor.has(tensor)) this.byTensor.set(tensor, source);
+        },
       },
-    });
+    );
   }
 
   /** Root number and source of a tensor that is reachable from the roots. */
@@ -56,5 +65,11 @@ export class Sources {
 
 /** A valid identifier from a printed source: `L['x']` → `l_x`. */
 export function identifierOf(source: string): string {
-  return source.replace(/^([LG])\['(\w+)'\]/, (_, scope: string, name: string) => `${scope.toLowerCase()}_${name}`).replace(/\W+/g, '_').replace(/_+$/, '');
+  return source
+    .replace(
+      /^([LG])\['(\w+)'\]/,
+      (_, scope: string, name: string) => `${scope.toLowerCase()}_${name}`,
+    )
+    .replace(/\W+/g, '_')
+    .replace(/_+$/, '');
 }

@@ -12,7 +12,16 @@ import { TensorGuard } from './tensor-guard.js';
 import { walk } from './walk.js';
 
 /** Kinds of guard, for counts in `explain()`. */
-export type GuardKind = 'GLOBAL_STATE' | 'CONSTANT_MATCH' | 'TYPE_MATCH' | 'LENGTH_CHECK' | 'DICT_KEYS' | 'ID_MATCH' | 'TENSOR_MATCH' | 'DUPLICATE_INPUT' | 'NO_TENSOR_ALIASING';
+export type GuardKind =
+  | 'GLOBAL_STATE'
+  | 'CONSTANT_MATCH'
+  | 'TYPE_MATCH'
+  | 'LENGTH_CHECK'
+  | 'DICT_KEYS'
+  | 'ID_MATCH'
+  | 'TENSOR_MATCH'
+  | 'DUPLICATE_INPUT'
+  | 'NO_TENSOR_ALIASING';
 
 /** One guard: where, what, and its printed condition. */
 export interface Guard {
@@ -52,7 +61,11 @@ function literal(value: unknown): string {
   if (value === true) return 'True';
   if (value === false) return 'False';
   if (value === null || value === undefined) return 'None';
-  return typeof value === 'string' ? `'${value}'` : Object.is(value, -0) ? '-0.0' : String(value as number);
+  return typeof value === 'string'
+    ? `'${value}'`
+    : Object.is(value, -0)
+      ? '-0.0'
+      : String(value as number);
 }
 
 function typeName(value: unknown): string {
@@ -76,7 +89,12 @@ function constantGuard(root: number, source: Source, value: unknown): Guard {
   };
 }
 
-function containerGuard(root: number, source: Source, object: object, keys: readonly string[] | number): Guard {
+function containerGuard(
+  root: number,
+  source: Source,
+  object: object,
+  keys: readonly string[] | number,
+): Guard {
   const name = printSource(source);
   if (typeof keys === 'number') {
     const isArray = Array.isArray(object);
@@ -85,7 +103,10 @@ function containerGuard(root: number, source: Source, object: object, keys: read
       root,
       source,
       text: `len(${name}) == ${keys}`,
-      check: (now) => (isArray ? Array.isArray(now) && now.length === keys : now instanceof Map && now.size === keys),
+      check: (now) =>
+        isArray
+          ? Array.isArray(now) && now.length === keys
+          : now instanceof Map && now.size === keys,
     };
   }
   const type = object.constructor;
@@ -94,11 +115,16 @@ function containerGuard(root: number, source: Source, object: object, keys: read
     kind: plain ? 'DICT_KEYS' : 'TYPE_MATCH',
     root,
     source,
-    text: plain ? `list(${name}.keys()) == [${keys.map((key) => `'${key}'`).join(', ')}]` : `type(${name}) is ${type.name}`,
+    text: plain
+      ? `list(${name}.keys()) == [${keys.map((key) => `'${key}'`).join(', ')}]`
+      : `type(${name}) is ${type.name}`,
     check: (now) => {
       if (typeof now !== 'object' || now === null || now.constructor !== type) return false;
       if (!plain) return true;
-      const have = Object.keys(now).filter((key) => !key.startsWith('_') && typeof (now as Record<string, unknown>)[key] !== 'function');
+      const have = Object.keys(now).filter(
+        (key) =>
+          !key.startsWith('_') && typeof (now as Record<string, unknown>)[key] !== 'function',
+      );
       return have.length === keys.length && have.every((key, i) => key === keys[i]);
     },
   };
@@ -113,7 +139,10 @@ function tensorGuard(root: number, source: Source, tensor: Tensor): Guard {
     source,
     text: `${name}: ${guard.toString()}`,
     check: (now) => isTensor(now) && guard.check(now),
-    explain: (now) => (isTensor(now) ? (guard.explain(now, name) ?? '') : `type(${name}) is Tensor, actual ${typeName(now)}`),
+    explain: (now) =>
+      isTensor(now)
+        ? (guard.explain(now, name) ?? '')
+        : `type(${name}) is Tensor, actual ${typeName(now)}`,
   };
 }
 
@@ -134,28 +163,44 @@ export class EntryGuards {
     const duplicates: { index: number; of: number }[] = [];
     const first = new Map<Tensor, number>();
     roots.forEach((root, index) => {
-      walk(root.value, { root: root.name, steps: [] }, {
-        primitive: (value, source) => constants.push(constantGuard(index, source, value)),
-        container: (value, keys, source) => constants.push(containerGuard(index, source, value, keys)),
-        tensor: (tensor, source) => {
-          if (source.steps.at(-1)?.kind === 'grad') return;
-          const of = first.get(tensor);
-          if (of === undefined) first.set(tensor, tensors.length);
-          else duplicates.push({ index: tensors.length, of });
-          tensors.push(tensorGuard(index, source, tensor));
+      walk(
+        root.value,
+        { root: root.name, steps: [] },
+        {
+          primitive: (value, source) => constants.push(constantGuard(index, source, value)),
+          container: (value, keys, source) =>
+            constants.push(containerGuard(index, source, value, keys)),
+          tensor: (tensor, source) => {
+            if (source.steps.at(-1)?.kind === 'grad') return;
+            const of = first.get(tensor);
+            if (of === undefined) first.set(tensor, tensors.length);
+            else duplicates.push({ index: tensors.length, of });
+            tensors.push(tensorGuard(index, source, tensor));
+          },
+          opaque: (value, source) =>
+            constants.push({
+              kind: 'ID_MATCH',
+              root: index,
+              source,
+              text: `${printSource(source)} is the same ${typeName(value)}`,
+              check: (now) => now === value,
+            }),
         },
-        opaque: (value, source) => constants.push({ kind: 'ID_MATCH', root: index, source, text: `${printSource(source)} is the same ${typeName(value)}`, check: (now) => now === value }),
-      });
+      );
     });
     this.rootCount = roots.length;
     this.guards = [...constants, ...tensors];
     this.tensorIndices = tensors.map((_, i) => constants.length + i);
-    this.duplicates = duplicates.map(({ index, of }) => ({ index: index + constants.length, of: of + constants.length }));
+    this.duplicates = duplicates.map(({ index, of }) => ({
+      index: index + constants.length,
+      of: of + constants.length,
+    }));
   }
 
   /** Whether all guards hold: the generated function, then identities. */
   check(roots: readonly unknown[]): boolean {
-    if (gradMode.enabled !== this.state.gradMode || defaultDType() !== this.state.defaultDType) return false;
+    if (gradMode.enabled !== this.state.gradMode || defaultDType() !== this.state.defaultDType)
+      return false;
     if (roots.length !== this.rootCount) return false;
     this.compiled ??= compileGuards(this.guards);
     if (!this.compiled(roots)) return false;
@@ -207,7 +252,10 @@ export class EntryGuards {
       const expected = known.get(index) ?? index;
       const actual = first.get(value) ?? index;
       const name = (i: number): string => printSource(this.guards[i]!.source);
-      if (expected !== actual) return expected !== index ? `${name(expected)} is ${name(index)}` : `${name(actual)} is ${name(index)}`;
+      if (expected !== actual)
+        return expected !== index
+          ? `${name(expected)} is ${name(index)}`
+          : `${name(actual)} is ${name(index)}`;
       if (actual === index) first.set(value, index);
     }
     return null;
@@ -215,10 +263,15 @@ export class EntryGuards {
 
   /** Printed guards, for logs and `explain()`. */
   lines(): string[] {
-    const identities = this.duplicates.map(({ index, of }) => `DUPLICATE_INPUT ${printSource(this.guards[of]!.source)} is ${printSource(this.guards[index]!.source)}`);
+    const identities = this.duplicates.map(
+      ({ index, of }) =>
+        `DUPLICATE_INPUT ${printSource(this.guards[of]!.source)} is ${printSource(this.guards[index]!.source)}`,
+    );
     return [
       `GLOBAL_STATE grad_mode == ${literal(this.state.gradMode)}, default_dtype == ${this.state.defaultDType}`,
-      ...this.guards.map((guard) => (guard.kind === 'TENSOR_MATCH' ? guard.text : `${guard.kind} ${guard.text}`)),
+      ...this.guards.map((guard) =>
+        guard.kind === 'TENSOR_MATCH' ? guard.text : `${guard.kind} ${guard.text}`,
+      ),
       ...identities,
     ];
   }

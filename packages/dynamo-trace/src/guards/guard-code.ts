@@ -16,7 +16,8 @@ export function compileGuards(guards: readonly Guard[]): GuardCheck {
   try {
     return generate(guards);
   } catch {
-    return (roots) => guards.every((guard) => guard.check(follow(roots[guard.root], guard.source.steps)));
+    return (roots) =>
+      guards.every((guard) => guard.check(follow(roots[guard.root], guard.source.steps)));
   }
 }
 
@@ -72,25 +73,38 @@ function generate(guards: readonly Guard[]): GuardCheck {
     const name = code.variable(guard.root, guard.source.steps);
     code.lines.push(`if (!(${condition(guard, name, code.constants)})) return false;`);
   }
-  const build = new Function('c', 'isTensor', `return (roots) => {\n${code.lines.join('\n')}\nreturn true;\n};`) as (c: readonly unknown[], tensorTest: typeof isTensor) => GuardCheck;
+  const build = new Function(
+    'c',
+    'isTensor',
+    `return (roots) => {\n${code.lines.join('\n')}\nreturn true;\n};`,
+  ) as (c: readonly unknown[], tensorTest: typeof isTensor) => GuardCheck;
   return build(code.constants, isTensor);
 }
 
 function condition(guard: Guard, name: string, constants: unknown[]): string {
   if (guard.kind === 'CONSTANT_MATCH' && 'value' in guard) {
     const value = guard.value;
-    if (typeof value === 'boolean' || (typeof value === 'number' && Number.isFinite(value) && !Object.is(value, -0) && value !== 0)) return `${name} === ${String(value)}`;
+    if (
+      typeof value === 'boolean' ||
+      (typeof value === 'number' && Number.isFinite(value) && !Object.is(value, -0) && value !== 0)
+    )
+      return `${name} === ${String(value)}`;
   }
   constants.push(guard);
   return `c[${constants.length - 1}].check(${name})`;
 }
 
 /** A function that reads the values at several paths from one root, in order. */
-export function compileFetch(paths: readonly (readonly SourceStep[])[]): (root: unknown) => unknown[] {
+export function compileFetch(
+  paths: readonly (readonly SourceStep[])[],
+): (root: unknown) => unknown[] {
   try {
     const code = new PathCode();
     const names = paths.map((steps) => code.variable(0, steps));
-    const build = new Function('c', `return (root) => {\nconst roots = [root];\n${code.lines.join('\n')}\nreturn [${names.join(', ')}];\n};`) as (c: readonly unknown[]) => (root: unknown) => unknown[];
+    const build = new Function(
+      'c',
+      `return (root) => {\nconst roots = [root];\n${code.lines.join('\n')}\nreturn [${names.join(', ')}];\n};`,
+    ) as (c: readonly unknown[]) => (root: unknown) => unknown[];
     return build(code.constants);
   } catch {
     return (root) => paths.map((steps) => follow(root, steps));

@@ -13,13 +13,22 @@ export class OwnerGuards {
   private readonly paths = new Map<Tensor, readonly SourceStep[]>();
   private compiled: GuardCheck | null = null;
 
-  constructor(owner: object, readonly name: string) {
-    this.guards = new EntryGuards([{ name, value: owner }]).guards.filter((guard) => guard.kind !== 'TENSOR_MATCH');
-    walk(owner, { root: name, steps: [] }, {
-      tensor: (tensor, source) => {
-        if (!this.paths.has(tensor)) this.paths.set(tensor, source.steps);
+  constructor(
+    owner: object,
+    readonly name: string,
+  ) {
+    this.guards = new EntryGuards([{ name, value: owner }]).guards.filter(
+      (guard) => guard.kind !== 'TENSOR_MATCH',
+    );
+    walk(
+      owner,
+      { root: name, steps: [] },
+      {
+        tensor: (tensor, source) => {
+          if (!this.paths.has(tensor)) this.paths.set(tensor, source.steps);
+        },
       },
-    });
+    );
   }
 
   /** Where a tensor hangs on the owner; undefined if it does not. */
@@ -35,7 +44,8 @@ export class OwnerGuards {
 
   /** The first guard that fails, in words. */
   reason(owner: object): string | null {
-    for (const guard of this.guards) if (!guard.check(follow(owner, guard.source.steps))) return guard.text;
+    for (const guard of this.guards)
+      if (!guard.check(follow(owner, guard.source.steps))) return guard.text;
     return null;
   }
 

@@ -33,9 +33,11 @@ export function printSource(source: Source): string {
   let text = source.root;
   for (const step of source.steps) {
     if (step.kind === 'index') text += `[${step.index}]`;
-    else if (step.kind === 'map') text += `.get(${typeof step.key === 'string' ? `'${step.key}'` : String(step.key)})`;
+    else if (step.kind === 'map')
+      text += `.get(${typeof step.key === 'string' ? `'${step.key}'` : String(step.key)})`;
     else if (step.kind === 'grad') text += '.grad';
-    else if (step.kind === 'property') text += /^[A-Za-z_$][\w$]*$/.test(step.key) ? `.${step.key}` : `['${step.key}']`;
+    else if (step.kind === 'property')
+      text += /^[A-Za-z_$][\w$]*$/.test(step.key) ? `.${step.key}` : `['${step.key}']`;
   }
   return text;
 }

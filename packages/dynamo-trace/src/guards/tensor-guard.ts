@@ -20,7 +20,11 @@ export class TensorGuard {
 
   /** The guard that a tensor satisfies as it is now. */
   static of(tensor: Tensor): TensorGuard {
-    if (tensor.guardSpec instanceof TensorGuard && requiresGrad(tensor) === tensor.guardSpec.requiresGrad) return tensor.guardSpec;
+    if (
+      tensor.guardSpec instanceof TensorGuard &&
+      requiresGrad(tensor) === tensor.guardSpec.requiresGrad
+    )
+      return tensor.guardSpec;
     const grad = requiresGrad(tensor);
     const key = `${tensor.dtype}|${tensor.device}|${tensor.sizes.join()}|${tensor.strides.join()}|${grad}`;
     let guard = TensorGuard.interned.get(key);
@@ -37,7 +41,11 @@ export class TensorGuard {
     if (tensor.guardSpec === this && tensor.requiresGradFlag === this.requiresGrad) return true;
     if (tensor.dtype !== this.dtype || tensor.device !== this.device) return false;
     if (requiresGrad(tensor) !== this.requiresGrad) return false;
-    if (!sameNumbers(tensor.sizes, this.sizes) || !stridesMatch(this.sizes, tensor.strides, this.strides)) return false;
+    if (
+      !sameNumbers(tensor.sizes, this.sizes) ||
+      !stridesMatch(this.sizes, tensor.strides, this.strides)
+    )
+      return false;
     tensor.guardSpec = this;
     return true;
   }
@@ -48,7 +56,8 @@ export class TensorGuard {
     if (tensor.dtype !== this.dtype) {
       return `${subject} dtype mismatch. expected ${DTYPES[this.dtype].scalarTypeName}, actual ${DTYPES[tensor.dtype].scalarTypeName}`;
     }
-    if (tensor.device !== this.device) return `${subject} device mismatch. expected ${this.device}, actual ${tensor.device}`;
+    if (tensor.device !== this.device)
+      return `${subject} device mismatch. expected ${this.device}, actual ${tensor.device}`;
     if (requiresGrad(tensor) !== this.requiresGrad) {
       return `${subject} requires_grad mismatch. expected requires_grad=${this.requiresGrad ? 1 : 0}`;
     }
@@ -56,7 +65,8 @@ export class TensorGuard {
       return `${subject} rank mismatch. expected ${this.sizes.length}, actual ${tensor.sizes.length}`;
     }
     for (let i = 0; i < this.sizes.length; i++) {
-      if (tensor.sizes[i] !== this.sizes[i]) return `${subject} size mismatch at index ${i}. expected ${this.sizes[i]}, actual ${tensor.sizes[i]}`;
+      if (tensor.sizes[i] !== this.sizes[i])
+        return `${subject} size mismatch at index ${i}. expected ${this.sizes[i]}, actual ${tensor.sizes[i]}`;
     }
     for (let i = 0; i < this.strides.length; i++) {
       if (tensor.strides[i] !== this.strides[i] && this.sizes[i] !== 1) {
@@ -73,7 +83,11 @@ export class TensorGuard {
 }
 
 /** Strides of dims of size 1 do not matter. */
-function stridesMatch(sizes: readonly number[], a: readonly number[], b: readonly number[]): boolean {
+function stridesMatch(
+  sizes: readonly number[],
+  a: readonly number[],
+  b: readonly number[],
+): boolean {
   for (let i = 0; i < sizes.length; i++) if (a[i] !== b[i] && sizes[i] !== 1) return false;
   return true;
 }

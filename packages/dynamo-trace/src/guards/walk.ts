@@ -39,7 +39,9 @@ function kindOf(value: unknown): Kind {
 
 /** Attributes of a record or tracked object that are followed. */
 export function followedKeys(value: object): string[] {
-  return Object.keys(value).filter((key) => !key.startsWith('_') && typeof (value as Record<string, unknown>)[key] !== 'function');
+  return Object.keys(value).filter(
+    (key) => !key.startsWith('_') && typeof (value as Record<string, unknown>)[key] !== 'function',
+  );
 }
 
 /** Visits everything reachable from `root`, each object once, iteratively and in order. */
@@ -71,7 +73,13 @@ export function walk(root: unknown, source: Source, visitor: Visitor): void {
   }
 }
 
-function pushChildren(object: object, kind: Kind, at: Source, visitor: Visitor, stack: [unknown, Source][]): void {
+function pushChildren(
+  object: object,
+  kind: Kind,
+  at: Source,
+  visitor: Visitor,
+  stack: [unknown, Source][],
+): void {
   const children: [unknown, SourceStep][] = [];
   if (kind === 'array') {
     const array = object as readonly unknown[];
@@ -87,7 +95,9 @@ function pushChildren(object: object, kind: Kind, at: Source, visitor: Visitor, 
   } else {
     const keys = followedKeys(object);
     visitor.container?.(object, keys, at);
-    for (const key of keys) children.push([(object as Record<string, unknown>)[key], { kind: 'property', key }]);
+    for (const key of keys)
+      children.push([(object as Record<string, unknown>)[key], { kind: 'property', key }]);
   }
-  for (let i = children.length - 1; i >= 0; i--) stack.push([children[i]![0], extend(at, children[i]![1])]);
+  for (let i = children.length - 1; i >= 0; i--)
+    stack.push([children[i]![0], extend(at, children[i]![1])]);
 }

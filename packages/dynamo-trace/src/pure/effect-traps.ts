@@ -16,25 +16,42 @@ function traps(): Trap[] {
   const list: Trap[] = [
     { object: Math as unknown as Record<string, unknown>, key: 'random', what: 'Math.random()' },
     { object: Date as unknown as Record<string, unknown>, key: 'now', what: 'Date.now()' },
-    { object: performance as unknown as Record<string, unknown>, key: 'now', what: 'performance.now()' },
+    {
+      object: performance as unknown as Record<string, unknown>,
+      key: 'now',
+      what: 'performance.now()',
+    },
   ];
   for (const key of ['log', 'info', 'warn', 'error', 'debug']) {
-    list.push({ object: console as unknown as Record<string, unknown>, key, what: `console.${key}()` });
+    list.push({
+      object: console as unknown as Record<string, unknown>,
+      key,
+      what: `console.${key}()`,
+    });
   }
   return list;
 }
 
 /** Runs `fn` with the traps set. @throws pure-side-effect */
 export function withEffectTraps<R>(name: string, fn: () => R): R {
-  const set = traps().map((trap) => ({ ...trap, original: Object.getOwnPropertyDescriptor(trap.object, trap.key) }));
+  const set = traps().map((trap) => ({
+    ...trap,
+    original: Object.getOwnPropertyDescriptor(trap.object, trap.key),
+  }));
   for (const { object, key, what } of set) {
     Object.defineProperty(object, key, {
       configurable: true,
       writable: true,
       value: () => {
-        throw new TesseraError('pure-side-effect', `${name} is compiled with pure: true but calls ${what}, which a skipped call would not do.`, {
-          hints: ['Pass the value as an argument, or compile without pure: replay runs it on every call.'],
-        });
+        throw new TesseraError(
+          'pure-side-effect',
+          `${name} is compiled with pure: true but calls ${what}, which a skipped call would not do.`,
+          {
+            hints: [
+              'Pass the value as an argument, or compile without pure: replay runs it on every call.',
+            ],
+          },
+        );
       },
     });
   }

@@ -16,7 +16,8 @@ import type { Segment } from '../trace/segment.js';
 type InputReader = (roots: readonly unknown[]) => SegmentInput;
 
 /** A leaf of the result: output number, input number, or a constant. */
-type ResultLeaf = { readonly output: number } | { readonly input: number } | { readonly value: unknown };
+type ResultLeaf =
+  { readonly output: number } | { readonly input: number } | { readonly value: unknown };
 
 /** See the file header. */
 export class PureArtifact {
@@ -30,7 +31,13 @@ export class PureArtifact {
   ) {}
 
   /** Builds the artifact of a finished capture. @throws pure-side-effect */
-  static make(capture: Capture, segment: Segment, guards: EntryGuards, result: unknown, roots: readonly Root[]): PureArtifact {
+  static make(
+    capture: Capture,
+    segment: Segment,
+    guards: EntryGuards,
+    result: unknown,
+    roots: readonly Root[],
+  ): PureArtifact {
     const { run } = capture;
     const { sources } = capture.options;
     if (segment.inputs.some(({ slot }) => slot < 0)) {
@@ -47,7 +54,9 @@ export class PureArtifact {
       if (at === null) return () => tensor;
       const read = compileFetch([at.source.steps]);
       const { root } = at;
-      return at.source.steps.length === 0 ? (values) => values[root] as Tensor : (values) => read(values[root])[0] as Tensor;
+      return at.source.steps.length === 0
+        ? (values) => values[root] as Tensor
+        : (values) => read(values[root])[0] as Tensor;
     });
     const outputOf = new Map(segment.outputs.map((slot, i) => [slot, i]));
     const inputOf = new Map(segment.inputs.map(({ slot }, i) => [slot, i]));
@@ -64,12 +73,24 @@ export class PureArtifact {
     const grads: { input: number; output: number }[] = [];
     segment.inputs.forEach(({ slot }, input) => {
       const grad = slot < 0 ? null : run.slots[slot]!.autograd?.grad;
-      if (grad != null && grad.traceOwner === run.id && outputOf.has(grad.traceSlot)) grads.push({ input, output: outputOf.get(grad.traceSlot)! });
+      if (grad != null && grad.traceOwner === run.id && outputOf.has(grad.traceSlot))
+        grads.push({ input, output: outputOf.get(grad.traceSlot)! });
     });
     if (segment.produced.size === 0 && roots.length === 0) {
-      throw new TesseraError('pure-side-effect', 'A pure function without arguments and tensor ops has nothing to compile.', { hints: ['Compile it without pure.'] });
+      throw new TesseraError(
+        'pure-side-effect',
+        'A pure function without arguments and tensor ops has nothing to compile.',
+        { hints: ['Compile it without pure.'] },
+      );
     }
-    return new PureArtifact(guards, segment, readers, plan, (values) => treeUnflatten(values, spec), grads);
+    return new PureArtifact(
+      guards,
+      segment,
+      readers,
+      plan,
+      (values) => treeUnflatten(values, spec),
+      grads,
+    );
   }
 
   /** Runs the artifact on arguments that passed the guards. */
@@ -78,9 +99,21 @@ export class PureArtifact {
     const inputs = new Array<SegmentInput>(readers.length);
     for (let i = 0; i < readers.length; i++) inputs[i] = readers[i]!(roots);
     const outs = this.segment.call(inputs);
-    for (const { input, output } of this.grads) autogradMeta(inputs[input] as Tensor).grad = outs[output]!;
+    for (const { input, output } of this.grads)
+      autogradMeta(inputs[input] as Tensor).grad = outs[output]!;
     // One tensor is the common result.
-    if (leaves.length === 1 && 'output' in leaves[0]!) return this.rebuild([outs[leaves[0].output]]);
-    return this.rebuild(leaves.map((leaf) => ('output' in leaf ? outs[leaf.output] : 'input' in leaf ? (leaf.input >= 0 ? inputs[leaf.input] : roots[-1 - leaf.input]) : leaf.value)));
+    if (leaves.length === 1 && 'output' in leaves[0]!)
+      return this.rebuild([outs[leaves[0].output]]);
+    return this.rebuild(
+      leaves.map((leaf) =>
+        'output' in leaf
+          ? outs[leaf.output]
+          : 'input' in leaf
+            ? leaf.input >= 0
+              ? inputs[leaf.input]
+              : roots[-1 - leaf.input]
+            : leaf.value,
+      ),
+    );
   }
 }

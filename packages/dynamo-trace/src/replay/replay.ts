@@ -8,8 +8,17 @@
  */
 import { treeFlatten } from '@tessera/shared';
 import {
-  type BackwardCall, type OpOverload, type PreDispatchMode, type RegionInputs, type Storage, type TensorBase, autogradMeta, callOp,
-  dispatchBelowPreDispatch, gradMode, withPreDispatchMode,
+  type BackwardCall,
+  type OpOverload,
+  type PreDispatchMode,
+  type RegionInputs,
+  type Storage,
+  type TensorBase,
+  autogradMeta,
+  callOp,
+  dispatchBelowPreDispatch,
+  gradMode,
+  withPreDispatchMode,
 } from '@tessera/tensor';
 import type { Capture } from '../capture/capture.js';
 import { matchAll, matchPattern, unbindPatterns } from '../trace/pattern.js';
@@ -51,7 +60,13 @@ export class Replay implements PreDispatchMode {
     if (this.delegate === null && !this.eager) {
       const branch = this.cursor;
       const first = branch.steps[0];
-      if (first !== undefined && first.kind === 'op' && first.op === op && matchAll(first.args, args, this.run)) return this.accept(first);
+      if (
+        first !== undefined &&
+        first.kind === 'op' &&
+        first.op === op &&
+        matchAll(first.args, args, this.run)
+      )
+        return this.accept(first);
       return this.handleSlow(op, args, branch);
     }
     return this.forward(op, args);
@@ -63,7 +78,8 @@ export class Replay implements PreDispatchMode {
       return withPreDispatchMode(null, () => dispatchBelowPreDispatch(op, args));
     }
     for (const step of lookThrough(branch)) {
-      if (step.kind === 'op' && step.op === op && matchAll(step.args, args, this.run)) return this.accept(step);
+      if (step.kind === 'op' && step.op === op && matchAll(step.args, args, this.run))
+        return this.accept(step);
     }
     this.takeOver(() => describeOp(op, args, branch));
     return this.forward(op, args);
@@ -83,7 +99,9 @@ export class Replay implements PreDispatchMode {
       const spec = outs[0]!;
       return spec === null ? null : spec.same ? this.run.slots[spec.slot] : this.run.produce(spec);
     }
-    return outs.map((spec) => (spec === null ? null : spec.same ? this.run.slots[spec.slot] : this.run.produce(spec)));
+    return outs.map((spec) =>
+      spec === null ? null : spec.same ? this.run.slots[spec.slot] : this.run.produce(spec),
+    );
   }
 
   // ---- other events
@@ -97,7 +115,9 @@ export class Replay implements PreDispatchMode {
         this.matched.push(step);
         return;
       }
-      this.takeOver(() => `grad mode was switched ${enabled ? 'on' : 'off'} where the recorded call did not`);
+      this.takeOver(
+        () => `grad mode was switched ${enabled ? 'on' : 'off'} where the recorded call did not`,
+      );
     }
     (this.delegate as Capture | null)?.onGradMode(enabled);
   }
@@ -108,7 +128,10 @@ export class Replay implements PreDispatchMode {
       for (const step of lookThrough(this.cursor)) {
         if (step.kind === 'backward' && this.matchBackward(step, call)) return true;
       }
-      this.takeOver(() => 'backward() was called where the recorded call did not, or gradients were set differently');
+      this.takeOver(
+        () =>
+          'backward() was called where the recorded call did not, or gradients were set differently',
+      );
     }
     return (this.delegate as Capture | null)?.onBackward(call) ?? false;
   }
@@ -116,32 +139,52 @@ export class Replay implements PreDispatchMode {
   private matchBackward(step: BackwardStep, call: BackwardCall): boolean {
     const { run } = this;
     if (call.createGraph || (call.inputs === null) !== (step.inputs === null)) return false;
-    if (!matchAll(step.roots, call.tensors, run) || !matchAll(step.gradTensors, call.gradTensors, run)) return false;
+    if (
+      !matchAll(step.roots, call.tensors, run) ||
+      !matchAll(step.gradTensors, call.gradTensors, run)
+    )
+      return false;
     if (step.inputs !== null && !matchAll(step.inputs, call.inputs!, run)) return false;
     for (const { leaf, existing } of step.leaves) {
       const tensor = run.slots[leaf];
       if (tensor === undefined) return false;
       const current = tensor.autograd?.grad ?? null;
-      if (existing === null ? current !== null : current === null || !matchPattern(existing, current, run)) return false;
+      if (
+        existing === null
+          ? current !== null
+          : current === null || !matchPattern(existing, current, run)
+      )
+        return false;
     }
     for (const { leaf, grad, existing } of step.leaves) {
-      if (existing === null && grad !== null) autogradMeta(run.slots[leaf]!).grad = run.produce(grad);
+      if (existing === null && grad !== null)
+        autogradMeta(run.slots[leaf]!).grad = run.produce(grad);
     }
     this.cursor = step.exit;
     this.matched.push(step);
     return true;
   }
 
-  onRegion<R>(owner: object, name: string, inputs: RegionInputs, fn: (inputs: RegionInputs) => R): R {
+  onRegion<R>(
+    owner: object,
+    name: string,
+    inputs: RegionInputs,
+    fn: (inputs: RegionInputs) => R,
+  ): R {
     if (this.delegate !== null) return this.delegate.onRegion(owner, name, inputs, fn);
     // A region inside a region is part of it.
     if (this.eager || this.inRegion) return fn(inputs);
     for (const step of this.cursor.steps) {
       if (step.kind !== 'region' || step.owner !== owner || step.name !== name) continue;
       if (step.jump === null) {
-        if (matchAll(step.inputs, treeFlatten(inputs).leaves, this.run)) return this.enter(step, inputs, fn);
+        if (matchAll(step.inputs, treeFlatten(inputs).leaves, this.run))
+          return this.enter(step, inputs, fn);
       } else if (this.jump(step, inputs)) {
-        return step.result!.rebuild(step.result!.leaves.map((leaf) => (leaf.code === 2 ? leaf.value : this.run.slots[(leaf as { slot: number }).slot]))) as R;
+        return step.result!.rebuild(
+          step.result!.leaves.map((leaf) =>
+            leaf.code === 2 ? leaf.value : this.run.slots[(leaf as { slot: number }).slot],
+          ),
+        ) as R;
       }
     }
     // The capture makes it a region, with guards on the owner as it is now.
@@ -173,7 +216,8 @@ export class Replay implements PreDispatchMode {
       return false;
     }
     for (const spec of jump.produced) run.produce(spec);
-    for (const { tensor, value } of jump.grads) autogradMeta(run.slots[tensor]!).grad = value < 0 ? null : run.slots[value]!;
+    for (const { tensor, value } of jump.grads)
+      autogradMeta(run.slots[tensor]!).grad = value < 0 ? null : run.slots[value]!;
     this.matched.push(step, ...jump.inner);
     this.cursor = jump.exit;
     return true;
@@ -185,14 +229,18 @@ export class Replay implements PreDispatchMode {
 
   onAccess(storage: Storage): void {
     if (this.delegate !== null) this.delegate.onAccess(storage);
-    else if (!this.eager && this.matched.some((step) => this.writes(step, storage))) this.flush('the value of a tensor was read');
+    else if (!this.eager && this.matched.some((step) => this.writes(step, storage)))
+      this.flush('the value of a tensor was read');
   }
 
   /** Whether a matched step, which has not run yet, writes to memory that exists. */
   private writes(step: Step, storage: Storage): boolean {
     const isIt = (slot: number): boolean => this.run.slots[slot]?.storageOrNull === storage;
     if (step.kind === 'op') return step.written.some(isIt);
-    return step.kind === 'backward' && step.leaves.some(({ existing }) => existing !== null && isIt(existing.slot));
+    return (
+      step.kind === 'backward' &&
+      step.leaves.some(({ existing }) => existing !== null && isIt(existing.slot))
+    );
   }
 
   // ---- ends of segments
@@ -256,7 +304,10 @@ function lookThrough(branch: Branch): Step[] {
 }
 
 function describeRegion(owner: object, name: string, branch: Branch): string {
-  const step = branch.steps.find((candidate): candidate is RegionStep => candidate.kind === 'region' && candidate.owner === owner && candidate.name === name);
+  const step = branch.steps.find(
+    (candidate): candidate is RegionStep =>
+      candidate.kind === 'region' && candidate.owner === owner && candidate.name === name,
+  );
   const what = `${owner.constructor.name}.${name}`;
   if (step === undefined) return `the call went on with ${what} where the recorded call did not`;
   return step.jump?.guards.reason(owner) ?? `other tensors were passed to ${what}`;
@@ -264,9 +315,13 @@ function describeRegion(owner: object, name: string, branch: Branch): string {
 
 function describeOp(op: OpOverload, args: readonly unknown[], branch: Branch): string {
   const expected = branch.steps.find((step): step is OpStep => step.kind === 'op');
-  if (expected === undefined) return `the call went on with ${op.displayName} where the recorded call did not`;
-  if (expected.op !== op) return `expected ${expected.op.displayName}, got ${op.displayName}${expected.location === null ? '' : ` (recorded at ${expected.location})`}`;
-  const at = expected.args.findIndex((pattern, i) => pattern.code === 2 && !Object.is(pattern.value, args[i]));
+  if (expected === undefined)
+    return `the call went on with ${op.displayName} where the recorded call did not`;
+  if (expected.op !== op)
+    return `expected ${expected.op.displayName}, got ${op.displayName}${expected.location === null ? '' : ` (recorded at ${expected.location})`}`;
+  const at = expected.args.findIndex(
+    (pattern, i) => pattern.code === 2 && !Object.is(pattern.value, args[i]),
+  );
   if (at >= 0) {
     const pattern = expected.args[at] as { value: unknown };
     return `argument '${op.schema.args[at]!.name}' of ${op.displayName} == ${String(pattern.value)}, actual ${String(args[at])}`;

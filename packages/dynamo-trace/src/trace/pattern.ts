@@ -66,7 +66,12 @@ export function matchPattern(pattern: Pattern, arg: unknown, run: Bindings): boo
     case 3:
       return matchList(pattern.items, arg, run);
     case 4:
-      if (typeof arg === 'boolean' ? pattern.kind !== 'bool' : typeof arg !== 'number' || (pattern.kind === 'int' && !Number.isInteger(arg))) return false;
+      if (
+        typeof arg === 'boolean'
+          ? pattern.kind !== 'bool'
+          : typeof arg !== 'number' || (pattern.kind === 'int' && !Number.isInteger(arg))
+      )
+        return false;
       run.scalars[pattern.index] = Number(arg);
       return true;
   }
@@ -84,7 +89,11 @@ function matchList(items: readonly Pattern[], arg: unknown, run: Bindings): bool
 }
 
 /** Matches all arguments; binds nothing if one does not fit. */
-export function matchAll(patterns: readonly Pattern[], args: readonly unknown[], run: Bindings): boolean {
+export function matchAll(
+  patterns: readonly Pattern[],
+  args: readonly unknown[],
+  run: Bindings,
+): boolean {
   if (patterns.length !== args.length) return false;
   for (let i = 0; i < patterns.length; i++) {
     if (!matchPattern(patterns[i]!, args[i], run)) {

@@ -41,7 +41,9 @@ export class Run implements Bindings, PendingValue {
   /** Remembers what recomputation needs. */
   noteRan(segment: Segment): void {
     if (segment.produced.size === segment.outputs.length) return;
-    const versions = segment.inputs.map((input) => (input.slot >= 0 ? this.slots[input.slot]!.storage.version : 0));
+    const versions = segment.inputs.map((input) =>
+      input.slot >= 0 ? this.slots[input.slot]!.storage.version : 0,
+    );
     this.ran.push({ segment, versions });
   }
 
@@ -68,8 +70,15 @@ export class Run implements Bindings, PendingValue {
   }
 
   private refuse(why: string): never {
-    throw new TesseraError('trace-escape', `A tensor made inside a compiled function left it on a way that was not seen, and cannot be computed now: ${why}.`, {
-      hints: ['Return it from the function, or store it on an argument or on a tracked object (track(obj)).', 'Read it inside the function (a graph break) if you only need its value there.'],
-    });
+    throw new TesseraError(
+      'trace-escape',
+      `A tensor made inside a compiled function left it on a way that was not seen, and cannot be computed now: ${why}.`,
+      {
+        hints: [
+          'Return it from the function, or store it on an argument or on a tracked object (track(obj)).',
+          'Read it inside the function (a graph break) if you only need its value there.',
+        ],
+      },
+    );
   }
 }

@@ -14,7 +14,8 @@ import type { Backend, CompiledSegment, SegmentInput } from '../backend.js';
 import type { Bindings } from './pattern.js';
 
 /** Input of a segment: a tensor slot or a runtime scalar. */
-export type SegmentInputRef = { readonly slot: number; readonly scalar: -1 } | { readonly slot: -1; readonly scalar: number };
+export type SegmentInputRef =
+  { readonly slot: number; readonly scalar: -1 } | { readonly slot: -1; readonly scalar: number };
 
 /** See the file header. */
 export class Segment {
@@ -119,9 +120,15 @@ export class Segment {
     this.compileMs += now() - start;
     this.compileCount++;
     if (typeof compiled !== 'function') {
-      throw new TesseraError('unknown-backend', `The backend returned ${typeof compiled} instead of a function.`, {
-        hints: ['A backend takes (graphModule, exampleInputs) and returns a function of the inputs.'],
-      });
+      throw new TesseraError(
+        'unknown-backend',
+        `The backend returned ${typeof compiled} instead of a function.`,
+        {
+          hints: [
+            'A backend takes (graphModule, exampleInputs) and returns a function of the inputs.',
+          ],
+        },
+      );
     }
     return compiled;
   }
@@ -149,7 +156,11 @@ function copyGraphWithoutDeadCode(graph: Graph): Graph {
   const Constructor = graph.constructor as new () => Graph;
   const copy = new Constructor();
   const map = new Map<Node, Node>();
-  for (const node of graph.nodes) map.set(node, copy.nodeCopy(node, (input) => map.get(input)!));
+  for (const node of graph.nodes)
+    map.set(
+      node,
+      copy.nodeCopy(node, (input) => map.get(input)!),
+    );
   eliminateDeadCode(copy);
   return copy;
 }

@@ -85,7 +85,11 @@ export interface BackwardStep {
   readonly roots: readonly Pattern[];
   readonly gradTensors: readonly Pattern[];
   /** Leaves that receive a gradient: where the leaf is, and its new `.grad` (null: accumulated by the inner steps). */
-  leaves: { readonly leaf: number; readonly grad: OutSpec | null; readonly existing: SlotPattern | ExternalPattern | null }[];
+  leaves: {
+    readonly leaf: number;
+    readonly grad: OutSpec | null;
+    readonly existing: SlotPattern | ExternalPattern | null;
+  }[];
   /** Leaves given explicitly. */
   readonly inputs: readonly Pattern[] | null;
   readonly next: Branch;
