@@ -1,0 +1,53 @@
+/**
+ * @file `pnpm bench`: times workloads compiled by Tessera, side by side with peers.
+ */
+import { writeFileSync } from 'node:fs';
+import { isTesseraError } from '@tessera/shared';
+import { FIRST_CALL_PROCESS, firstCallProcess } from './harness/first-call.js';
+import { isFailure } from './harness/outcome.js';
+import { readOptions } from './options.js';
+import { formatReport } from './report/table.js';
+import { runBenchmark } from './run.js';
+
+/** A line that says what is going on, overwritten in a terminal and left out elsewhere. */
+function progress(text: string): void {
+  if (process.stderr.isTTY) process.stderr.write(`\r\x1b[2K${text}`);
+}
+
+async function main(argv: readonly string[]): Promise<number> {
+  if (argv[0] === FIRST_CALL_PROCESS) return firstCallProcess(argv[1]!);
+  const command = readOptions(argv);
+  if ('print' in command) {
+    process.stdout.write(`${command.print}\n`);
+    return 0;
+  }
+  const { json } = command.run;
+  const report = await runBenchmark(command.run, progress);
+  progress('');
+  const text = `${formatReport(report)}\n`;
+  const jsonText = `${JSON.stringify(report, null, 1)}\n`;
+  if (json === '-') {
+    process.stderr.write(text);
+    process.stdout.write(jsonText);
+  } else {
+    process.stdout.write(text);
+    if (json !== null) writeFileSync(json, jsonText);
+  }
+  return report.workloads.some(({ outcomes }) => outcomes.some(isFailure)) ? 1 : 0;
+}
+
+let code: number;
+try {
+  code = await main(process.argv.slice(2));
+} catch (error) {
+  console.error(isTesseraError(error) ? error.message : error);
+  code = 1;
+}
+// Worker threads of the engines would keep the process alive; what was written must be out first.
+process.exitCode = code;
+await Promise.all(
+  [process.stdout, process.stderr].map(
+    (s) => new Promise<void>((done) => s.write('', () => done())),
+  ),
+);
+process.exit();

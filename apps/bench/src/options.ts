@@ -1,0 +1,130 @@
+/**
+ * @file Command line of the benchmark.
+ */
+import { availableParallelism } from 'node:os';
+import { parseArgs } from 'node:util';
+import { TesseraError } from '@tessera/shared';
+import { PEERS } from './engines/index.js';
+import type { Device, Workload } from './harness/workload.js';
+import { WORKLOADS, selectWorkloads } from './workloads/index.js';
+
+/** What to run. */
+export interface BenchOptions {
+  readonly workloads: readonly Workload[];
+  readonly device: Device;
+  readonly threads: number;
+  readonly peers: readonly string[];
+  /** File for the report as JSON, `-` for stdout, or null. */
+  readonly json: string | null;
+  /** Null for the default. */
+  readonly rounds: number | null;
+  readonly quick: boolean;
+  readonly backend: string;
+  readonly dawn: string | null;
+  readonly dawnFlags: readonly string[];
+}
+
+/** What the program does with its arguments. */
+export type Command = { readonly run: BenchOptions } | { readonly print: string };
+
+const SYNOPSIS =
+  'pnpm bench [workload…] [--device cpu|wgpu] [--threads N] [--peers NAME,…] [--json FILE] [--rounds N] [--quick]';
+
+/** The help text. */
+export function usage(): string {
+  return `usage: ${SYNOPSIS}
+
+Times workloads compiled by Tessera, side by side with peers. Exits with 1 if any result is wrong.
+
+  --device cpu|wgpu   where to run; also chooses sizes (default cpu)
+  --threads N         threads of CPU engines (default: one per core)
+  --peers NAME,…      ${PEERS.map(({ name }) => name).join(', ')}, or all
+  --json FILE         writes the report as JSON; - writes it to stdout
+  --rounds N          samples for each engine (default 15)
+  --quick             small shapes and few samples: shows whether everything works
+  --backend NAME      backend of compile() (default inductor)
+  --dawn PATH         Dawn's Node binding (dawn.node), where the package webgpu is not installed
+  --dawn-flag FLAG    flag for Dawn, may be repeated
+  --list              lists workloads and peers`;
+}
+
+/** The listing of `--list`. */
+export function listing(): string {
+  const workloads = WORKLOADS.map(
+    ({ name, about, devices }) => `  ${name.padEnd(16)} ${devices.join(', ').padEnd(9)} ${about}`,
+  );
+  const peers = PEERS.map(({ name, about }) => `  ${name.padEnd(16)} ${about}`);
+  return ['workloads', ...workloads, '', 'peers', ...peers].join('\n');
+}
+
+function invalid(message: string): TesseraError {
+  return new TesseraError('invalid-argument', message, { hints: [`usage: ${SYNOPSIS}`] });
+}
+
+function positive(name: string, text: string): number {
+  const value = Number(text);
+  if (!Number.isInteger(value) || value < 1) {
+    throw invalid(`--${name} must be a positive whole number, not '${text}'.`);
+  }
+  return value;
+}
+
+function peersOf(text: string | undefined): string[] {
+  if (text === undefined || text === '') return [];
+  const known = PEERS.map(({ name }) => name);
+  if (text === 'all') return known;
+  const names = [...new Set(text.split(','))];
+  for (const name of names) {
+    if (known.includes(name)) continue;
+    throw invalid(`There is no peer '${name}'. Peers: ${known.join(', ')}.`);
+  }
+  return names;
+}
+
+/** Reads the arguments. @throws invalid-argument */
+export function readOptions(argv: readonly string[]): Command {
+  let parsed;
+  try {
+    parsed = parseArgs({
+      args: [...argv],
+      allowPositionals: true,
+      options: {
+        device: { type: 'string', default: 'cpu' },
+        threads: { type: 'string' },
+        peers: { type: 'string' },
+        json: { type: 'string' },
+        rounds: { type: 'string' },
+        quick: { type: 'boolean', default: false },
+        backend: { type: 'string', default: 'inductor' },
+        dawn: { type: 'string' },
+        'dawn-flag': { type: 'string', multiple: true, default: [] },
+        list: { type: 'boolean', default: false },
+        help: { type: 'boolean', short: 'h', default: false },
+      },
+    });
+  } catch (error) {
+    throw invalid((error as Error).message);
+  }
+  const { values, positionals } = parsed;
+  if (values.help) return { print: usage() };
+  if (values.list) return { print: listing() };
+  const { device } = values;
+  if (device !== 'cpu' && device !== 'wgpu') {
+    throw invalid(`--device must be cpu or wgpu, not '${device}'.`);
+  }
+  return {
+    run: {
+      workloads: selectWorkloads(positionals, device),
+      device,
+      threads:
+        values.threads === undefined ? availableParallelism() : positive('threads', values.threads),
+      peers: peersOf(values.peers),
+      json: values.json ?? null,
+      rounds: values.rounds === undefined ? null : positive('rounds', values.rounds),
+      quick: values.quick,
+      backend: values.backend,
+      dawn: values.dawn ?? null,
+      dawnFlags: values['dawn-flag'],
+    },
+  };
+}
