@@ -40,11 +40,15 @@ export function withBlock(document: string, name: string, contents: string): str
 }
 
 /** Fills all blocks of a document. Returns it as it is and as it should be; writes it when updating. */
-export function checkedDocument(name: string, blocks: Readonly<Record<string, string>>): { actual: string; expected: string } {
+export function checkedDocument(
+  name: string,
+  blocks: Readonly<Record<string, string>>,
+): { actual: string; expected: string } {
   const path = documentPath(name);
   const before = readFileSync(path, 'utf8');
   let expected = before;
-  for (const [block, contents] of Object.entries(blocks)) expected = withBlock(expected, block, contents);
+  for (const [block, contents] of Object.entries(blocks))
+    expected = withBlock(expected, block, contents);
   if (!updatesDocs()) return { actual: before, expected };
   writeFileSync(path, expected);
   return { actual: expected, expected };

@@ -1,0 +1,73 @@
+/**
+ * @file What an operator supports, read from its record and from the compiler's lowerings.
+ */
+import { loweredOps } from '@tessera/inductor-core';
+import { type OpOverload, getOp } from '@tessera/tensor';
+
+/** How an operator runs somewhere, or how a gradient passes it. */
+export type Mark =
+  /** Yes: its own kernel, lowering or derivative. */
+  | 'yes'
+  /** Through the operators that it is made of. */
+  | 'parts'
+  /** The reference kernel, called from compiled code. */
+  | 'reference'
+  /** Ends the graph and runs eagerly: the shape of its result depends on values. */
+  | 'break'
+  /** A gradient does not make sense for it. */
+  | 'none'
+  /** A clear error. */
+  | 'no';
+
+/** Everything the tables say about one overload. */
+export interface Support {
+  readonly grad: Mark;
+  readonly eagerCpu: Mark;
+  readonly eagerWgpu: Mark;
+  readonly cpu: Mark;
+  readonly wgpu: Mark;
+}
+
+const lowered = new Set(loweredOps());
+
+function gradient(op: OpOverload): Mark {
+  const { vjp, tags = [] } = op.record;
+  if (vjp !== undefined) return 'yes';
+  return tags.some(
+    (tag) => tag === 'non-differentiable' || tag === 'factory' || tag === 'random',
+  ) || op.tensorArgs.length === 0
+    ? 'none'
+    : 'no';
+}
+
+/** Support of one overload; an in-place one has that of the functional one it is derived from. */
+export function supportOf(overload: OpOverload): Support {
+  const { inplaceOf } = overload.record;
+  const op = inplaceOf === undefined ? overload : getOp(inplaceOf);
+  const { record } = op;
+  if (record.decompose !== undefined)
+    return { grad: 'parts', eagerCpu: 'parts', eagerWgpu: 'parts', cpu: 'parts', wgpu: 'parts' };
+  const runs =
+    record.kernel !== undefined || record.produce !== undefined || record.view !== undefined;
+  const lowers = lowered.has(op.qualifiedName);
+  const breaks = op.hasTag('data-dependent');
+  const needsNoKernel = record.view !== undefined || op.hasTag('uninitialized');
+  return {
+    grad: gradient(op),
+    eagerCpu: runs ? 'yes' : 'no',
+    // Eager kernels are compiled from the same lowerings; random operators draw in the reference kernels.
+    eagerWgpu: needsNoKernel || (lowers && !op.hasTag('random')) ? 'yes' : 'no',
+    cpu: lowers ? 'yes' : breaks ? 'break' : 'reference',
+    wgpu: lowers ? 'yes' : 'no',
+  };
+}
+
+/** Operators of a family by name: overloads together, in-place forms with their functional ones. */
+export function byName(ops: readonly OpOverload[]): Map<string, OpOverload[]> {
+  const names = new Map<string, OpOverload[]>();
+  for (const op of ops) {
+    const name = op.schema.name.replace(/(?<=[^_])_$/, '');
+    names.set(name, [...(names.get(name) ?? []), op]);
+  }
+  return names;
+}
