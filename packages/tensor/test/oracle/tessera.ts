@@ -9,7 +9,6 @@ export {
   callOp,
   contiguousStrides,
   fakeFromMeta,
-  findOp,
   fromBytes,
   isTensor,
   itemSize,

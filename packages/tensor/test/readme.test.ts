@@ -1,0 +1,32 @@
+/**
+ * @file The example of the README runs.
+ */
+import { readFileSync } from 'node:fs';
+import { describe, expect, it } from 'vitest';
+import * as tessera from '../src/index.js';
+
+const readme = readFileSync(new URL('../README.md', import.meta.url), 'utf8');
+const example = /## Ten lines\s+```ts\n(.*?)```/s.exec(readme)![1]!;
+
+describe('the README', () => {
+  it('has an example that trains', () => {
+    const imported = /import \{(.*?)\} from '@tessera\/tensor';/s
+      .exec(example)![1]!
+      .split(',')
+      .map((name) => name.trim());
+    for (const name of imported) expect(tessera).toHaveProperty(name);
+    const printed: unknown[] = [];
+    const body = example.replace(/import .*?;\n/s, '').replaceAll('!,', ',');
+    const run = new globalThis.Function(
+      ...imported,
+      'console',
+      `${body}\nreturn crossEntropy(linear(x, weight), labels).item();`,
+    ) as (...args: unknown[]) => number;
+    const loss = run(
+      ...imported.map((name) => (tessera as unknown as Record<string, unknown>)[name]),
+      { log: (value: unknown) => printed.push(value) },
+    );
+    expect(loss).toBeLessThan(1);
+    expect(String(printed[0])).toMatch(/^tensor\(\[\[/);
+  });
+});
