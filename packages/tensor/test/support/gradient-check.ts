@@ -74,3 +74,31 @@ export function secondGradientError(fn: Differentiable, inputs: readonly Tensor[
     return weighted(first, 5);
   }, inputs);
 }
+
+/**
+ * Largest difference between the gradient of an input when all want gradients and when it alone does:
+ * other tensors are saved then, and some not at all.
+ */
+export function loneGradientDifference(fn: Differentiable, inputs: readonly Tensor[]): number {
+  const leaves = moved(inputs, -1, 0, 0);
+  const all = grad(weighted(results(fn, leaves), 0), leaves, { allowUnused: true });
+  let worst = 0;
+  inputs.forEach((_, which) => {
+    const alone = inputs.map((input, i) =>
+      fromTypedArray(readNumbers(input), input.sizes, { requiresGrad: i === which }),
+    );
+    if (all[which] === null) return;
+    // Weights go by the position of a result: results that do not depend on this input keep theirs.
+    const whole = fn(...alone);
+    const list = Array.isArray(whole) ? whole : [whole];
+    const value = list
+      .flatMap((tensor, i) => (tensor.requiresGrad ? [tensor.mul(weights(tensor, i)).sum()] : []))
+      .reduce((a, b) => a.add(b));
+    const [lone] = grad(value, alone[which]!);
+    const expected = readNumbers(all[which]!);
+    readNumbers(lone!).forEach(
+      (number, i) => (worst = Math.max(worst, Math.abs(number - expected[i]!))),
+    );
+  });
+  return worst;
+}
