@@ -3,9 +3,14 @@
  * lower → fuse → cut into stages → plan memory → build kernels → assemble the plan.
  */
 import type { GraphModule } from '@tessera/graph';
-import { type DType, storageExtent } from '@tessera/tensor';
+import type { DType } from '@tessera/tensor';
 import type { Capabilities } from './backend/kernel-backend.js';
-import { type BuiltKernel, type EmitContext, buildExtern, buildKernel } from './emit/build-kernel.js';
+import {
+  type BuiltKernel,
+  type EmitContext,
+  buildExtern,
+  buildKernel,
+} from './emit/build-kernel.js';
 import { type KernelBody, loadedBuffers } from './emit/kernel-body.js';
 import { loopBody } from './emit/loop-body.js';
 import { matmulBody } from './emit/matmul-body.js';
@@ -54,18 +59,38 @@ function bodyOf(schedule: Schedule, group: Group): KernelBody | ExternNode {
 
 function planned(body: KernelBody | ExternNode): PlannedKernel {
   if (body.kind === 'extern') {
-    return { body, reads: new Set(body.reads.map((buffer) => buffer.name)), writes: new Set(body.outs.map((out) => out.name)) };
+    return {
+      body,
+      reads: new Set(body.reads.map((buffer) => buffer.name)),
+      writes: new Set(body.outs.map((out) => out.name)),
+    };
   }
-  const stores = body.kind === 'matmul' ? body.stores : body.stages.flatMap((stage) => stage.stores);
-  const reduces = body.kind === 'matmul' ? [body.a, body.b] : body.stages.flatMap((stage) => stage.reduces.map((r) => r.value));
-  return { body, reads: loadedBuffers([...reduces, ...stores.map((s) => s.value)]), writes: new Set(stores.map((s) => s.buffer.name)) };
+  const stores =
+    body.kind === 'matmul' ? body.stores : body.stages.flatMap((stage) => stage.stores);
+  const reduces =
+    body.kind === 'matmul'
+      ? [body.a, body.b]
+      : body.stages.flatMap((stage) => stage.reduces.map((r) => r.value));
+  return {
+    body,
+    reads: loadedBuffers([...reduces, ...stores.map((s) => s.value)]),
+    writes: new Set(stores.map((s) => s.buffer.name)),
+  };
 }
 
 /** Operators of a group, for its name. */
 function nameOf(group: Group): string {
-  const origins = [...new Set(group.nodes.flatMap((node) => node.origins.map((origin) => origin.replace(/^_+/, ''))))].filter((origin) => origin !== 'output' && origin !== '');
-  const listed = origins.length > 4 ? [...origins.slice(0, 3), origins[origins.length - 1]!] : origins;
-  return `${group.kind === 'extern' ? 'extern' : 'fused'}_${listed.join('_') || 'copy'}`.replace(/\W+/g, '_');
+  const origins = [
+    ...new Set(
+      group.nodes.flatMap((node) => node.origins.map((origin) => origin.replace(/^_+/, ''))),
+    ),
+  ].filter((origin) => origin !== 'output' && origin !== '');
+  const listed =
+    origins.length > 4 ? [...origins.slice(0, 3), origins[origins.length - 1]!] : origins;
+  return `${group.kind === 'extern' ? 'extern' : 'fused'}_${listed.join('_') || 'copy'}`.replace(
+    /\W+/g,
+    '_',
+  );
 }
 
 /** Kernels of a plan; equal ones are kept once. */
@@ -85,9 +110,20 @@ class KernelList {
   }
 }
 
-function assemble(name: string, device: string, graph: LoweredGraph, built: readonly { readonly kernel: BuiltKernel; readonly name: string }[], memory: StoragePlan): ExecutionPlan {
+function assemble(
+  name: string,
+  device: string,
+  graph: LoweredGraph,
+  built: readonly { readonly kernel: BuiltKernel; readonly name: string }[],
+  memory: StoragePlan,
+): ExecutionPlan {
   const slotIndex = new Map(memory.slots.map((slot, i) => [slot.key, i]));
-  const buffers = memory.slots.map((slot): PlanBuffer => ({ name: slot.key, dtype: slot.dtype, numel: slot.numel, source: slot.home }));
+  const buffers = memory.slots.map((slot): PlanBuffer => ({
+    name: slot.key,
+    dtype: slot.dtype,
+    numel: slot.numel,
+    source: slot.home,
+  }));
   const scalarIndex = new Map(graph.scalars.map((scalar, i) => [scalar.name, i]));
   const list = new KernelList();
   const launches = built.map(({ kernel, name: kernelName }): Launch => ({
@@ -95,11 +131,34 @@ function assemble(name: string, device: string, graph: LoweredGraph, built: read
     buffers: kernel.storages.map((key) => slotIndex.get(key)!),
     scalars: kernel.kernel.scalars.map((scalar) => scalarIndex.get(scalar.name)!),
   }));
-  const outputs = graph.outputs.flatMap((output): PlanOutput[] => (output.kind === 'tensor' ? [{ dtype: output.dtype, sizes: output.sizes, strides: output.strides }] : []));
-  const rng = graph.randomCount === 0 ? {} : { rng: { seed: scalarIndex.get(RNG_SEED)!, offset: scalarIndex.get(RNG_OFFSET)!, count: graph.randomCount } };
+  const outputs = graph.outputs.flatMap((output): PlanOutput[] =>
+    output.kind === 'tensor'
+      ? [{ dtype: output.dtype, sizes: output.sizes, strides: output.strides }]
+      : [],
+  );
+  const rng =
+    graph.randomCount === 0
+      ? {}
+      : {
+          rng: {
+            seed: scalarIndex.get(RNG_SEED)!,
+            offset: scalarIndex.get(RNG_OFFSET)!,
+            count: graph.randomCount,
+          },
+        };
   return {
-    version: 1, name, device, buffers, numInputs: graph.inputs.length, outputs, scalars: graph.scalars, ...rng,
-    constants: [], kernels: list.kernels, launches, arenaBytes: memory.arenaBytes,
+    version: 1,
+    name,
+    device,
+    buffers,
+    numInputs: graph.inputs.length,
+    outputs,
+    scalars: graph.scalars,
+    ...rng,
+    constants: [],
+    kernels: list.kernels,
+    launches,
+    arenaBytes: memory.arenaBytes,
   };
 }
 
@@ -111,9 +170,16 @@ export function compileToPlan(module: GraphModule, options: CompileOptions): Com
   const schedule = fuseGraph(lowering, graph);
   const kernels = schedule.groups.map((group) => ({ group, ...planned(bodyOf(schedule, group)) }));
   const memory = planStorage(kernels, schedule.context.buffers, backend.capabilities.itemSize);
-  const emit: EmitContext = { ir: lowering.ir, bufferOf: (buffer) => schedule.context.buffers.get(buffer)!, storageOf: memory.keyOf };
+  const emit: EmitContext = {
+    ir: lowering.ir,
+    bufferOf: (buffer) => schedule.context.buffers.get(buffer)!,
+    storageOf: memory.keyOf,
+  };
   const dtypeOf = (scalar: string): DType => graph.scalars.find((s) => s.name === scalar)!.dtype;
-  const built = kernels.map(({ group, body }) => ({ kernel: body.kind === 'extern' ? buildExtern(body, emit, dtypeOf) : buildKernel(body, emit), name: nameOf(group) }));
+  const built = kernels.map(({ group, body }) => ({
+    kernel: body.kind === 'extern' ? buildExtern(body, emit, dtypeOf) : buildKernel(body, emit),
+    name: nameOf(group),
+  }));
   const plan = assemble(name, backend.device, graph, built, memory);
   return { plan, outputs: graph.outputs, liftedConstants: graph.liftedConstants };
 }
@@ -121,9 +187,4 @@ export function compileToPlan(module: GraphModule, options: CompileOptions): Com
 /** Compiles a functional ATen graph to a plan. @throws kernel-missing, dtype-unsupported, plan-invalid */
 export function compileGraph(module: GraphModule, options: CompileOptions): ExecutionPlan {
   return compileToPlan(module, options).plan;
-}
-
-/** Elements of an output's memory. */
-export function outputExtent(output: PlanOutput): number {
-  return storageExtent(output.sizes, output.strides);
 }

@@ -2,7 +2,13 @@
  * @file `compileToExecutable`: a graph → a function on tensors. The last step of the `inductor` compiler.
  */
 import type { GraphModule } from '@tessera/graph';
-import { type Tensor, type TensorMeta, emptyFromMeta, isTensor, reserveOffsets } from '@tessera/tensor';
+import {
+  type Tensor,
+  type TensorMeta,
+  emptyFromMeta,
+  isTensor,
+  reserveOffsets,
+} from '@tessera/tensor';
 import { TesseraError } from '@tessera/shared';
 import type { Executable, KernelBackend } from './backend/kernel-backend.js';
 import { compileToPlan } from './compile-graph.js';
@@ -32,15 +38,21 @@ interface InputRoute {
 function routeOf(module: GraphModule): InputRoute {
   const tensors: number[] = [];
   const scalars: number[] = [];
-  module.graph.placeholders.forEach((node, position) => (isTensor(node.meta.val) ? tensors : scalars).push(position));
+  module.graph.placeholders.forEach((node, position) =>
+    (isTensor(node.meta.val) ? tensors : scalars).push(position),
+  );
   return { tensors, scalars };
 }
 
 function checkCount(plan: ExecutionPlan, wanted: number, inputs: readonly unknown[]): void {
   if (inputs.length === wanted) return;
-  throw new TesseraError('structure-mismatch', `Compiled graph '${plan.name}' takes ${wanted} inputs, got ${inputs.length}.`, {
-    hints: ['Pass one value per placeholder of the graph, tensors and numbers in their order.'],
-  });
+  throw new TesseraError(
+    'structure-mismatch',
+    `Compiled graph '${plan.name}' takes ${wanted} inputs, got ${inputs.length}.`,
+    {
+      hints: ['Pass one value per placeholder of the graph, tensors and numbers in their order.'],
+    },
+  );
 }
 
 /**
@@ -50,8 +62,15 @@ function checkCount(plan: ExecutionPlan, wanted: number, inputs: readonly unknow
  *
  * @throws kernel-missing, plan-invalid, dtype-unsupported
  */
-export function compileToExecutable(module: GraphModule, backend: KernelBackend, options: ExecutableOptions = {}): CompiledGraph {
-  const { plan, outputs, liftedConstants } = compileToPlan(module, { backend, name: options.name ?? 'graph' });
+export function compileToExecutable(
+  module: GraphModule,
+  backend: KernelBackend,
+  options: ExecutableOptions = {},
+): CompiledGraph {
+  const { plan, outputs, liftedConstants } = compileToPlan(module, {
+    backend,
+    name: options.name ?? 'graph',
+  });
   const executable = backend.load(plan);
   const route = routeOf(module);
   const count = route.tensors.length + route.scalars.length;

@@ -13,19 +13,41 @@ export type {
   ScalarParam,
   Stage,
 } from './ir/kernel.js';
-export { IndexBuilder, type Bounds } from './ir/index-build.js';
+export type { Bounds } from './ir/index-bounds.js';
+export { IndexBuilder } from './ir/index-build.js';
 export { IrBuilder, type Rewrite } from './ir/build.js';
-export { EXPENSIVE_OPS, PREDICATES, SCALAR_ARITY } from './ir/scalar-eval.js';
+export { EXPENSIVE_OPS, PREDICATES, SCALAR_ARITY } from './ir/scalar-ops.js';
 export { indexOf, indexSymbols, indexValues, operands, postorder, stmtRoots } from './ir/walk.js';
 export { printIndex, printKernel, shortDtype } from './ir/print.js';
 export { REDUCE_RESULTS, verifyKernel } from './ir/verify.js';
 export { interpretKernel, type BufferData, type ExternRunner } from './ir/interpret.js';
 
-export type { BufferSource, ExecutionPlan, Launch, PlanBuffer, PlanOutput } from './plan/execution-plan.js';
-export type { Capabilities, Executable, KernelBackend, KernelSource } from './backend/kernel-backend.js';
+export type {
+  BufferSource,
+  ExecutionPlan,
+  Launch,
+  PlanBuffer,
+  PlanOutput,
+} from './plan/execution-plan.js';
+export type {
+  Capabilities,
+  Executable,
+  KernelBackend,
+  KernelSource,
+} from './backend/kernel-backend.js';
 
-export { compileGraph, compileToPlan, type CompileOptions, type CompileTarget, type CompiledPlan } from './compile-graph.js';
-export { compileToExecutable, type CompiledGraph, type ExecutableOptions } from './compile-to-executable.js';
+export {
+  compileGraph,
+  compileToPlan,
+  type CompileOptions,
+  type CompileTarget,
+  type CompiledPlan,
+} from './compile-graph.js';
+export {
+  compileToExecutable,
+  type CompiledGraph,
+  type ExecutableOptions,
+} from './compile-to-executable.js';
 export { planFromJson, planToJson } from './plan/plan-json.js';
 export { bufferLifetimes, verifyPlan } from './plan/verify-plan.js';
 export { allocateData, interpretPlan } from './plan/interpret-plan.js';

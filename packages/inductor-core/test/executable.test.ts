@@ -1,8 +1,25 @@
-import { Node } from '@tessera/graph';
+import type { Node } from '@tessera/graph';
 import { isTesseraError } from '@tessera/shared';
-import { type Tensor, callOp, fromTypedArray, getOp, manualSeed, readNumbers, setRngState, getRngState, tensor } from '@tessera/tensor';
+import {
+  type Tensor,
+  callOp,
+  fromTypedArray,
+  getOp,
+  manualSeed,
+  readNumbers,
+  setRngState,
+  getRngState,
+  tensor,
+} from '@tessera/tensor';
 import { describe, expect, it } from 'vitest';
-import { type LoweringFn, EagerProvider, LoweredTensor, compileToExecutable, interpretKernel, registerLowering } from '../src/index.js';
+import {
+  type LoweringFn,
+  EagerProvider,
+  type LoweredTensor,
+  compileToExecutable,
+  interpretKernel,
+  registerLowering,
+} from '../src/index.js';
 import { GraphBuilder } from './graph-builder.js';
 import { interpreterBackend, readData } from './interpreter-backend.js';
 
@@ -18,7 +35,10 @@ describe('compileToExecutable', () => {
   it('takes tensors and runtime numbers in placeholder order and hands constants through', () => {
     const b = new GraphBuilder();
     const [x, lr, y] = [b.input([3]), b.scalar(0.5), b.input([3])];
-    const call = compileToExecutable(b.done(b.op('add.Tensor', y, b.op('mul.Tensor', x, lr)), null, 7), interpreterBackend());
+    const call = compileToExecutable(
+      b.done(b.op('add.Tensor', y, b.op('mul.Tensor', x, lr)), null, 7),
+      interpreterBackend(),
+    );
     const [sum, none, seven] = call([f32(1, 2, 3), 0.25, f32(10, 20, 30)]);
     expect(values(sum)).toEqual([10.25, 20.5, 30.75]);
     expect([none, seven]).toEqual([null, 7]);
@@ -71,7 +91,9 @@ describe('compileToExecutable', () => {
     manualSeed(42);
     const compiled = call([input]);
     // Eager computes in double precision; scaled draws may differ in the last bit of float32.
-    compiled.flatMap(values).forEach((value, i) => expect(value).toBeCloseTo(eager.flatMap(values)[i]!, 5));
+    compiled
+      .flatMap(values)
+      .forEach((value, i) => expect(value).toBeCloseTo(eager.flatMap(values)[i]!, 5));
     expect(getRngState()).toEqual(state);
     setRngState(state);
   });
@@ -79,11 +101,21 @@ describe('compileToExecutable', () => {
   it('lowers operators that a third party registers, before the built-in lowering', () => {
     const b = new GraphBuilder();
     const module = b.done(b.op('trunc', b.input([2])));
-    const twice: LoweringFn = (lowering, [self]) => lowering.pointwise([2], lowering.ir.op('mul', [(self as LoweredTensor).expr, lowering.ir.const('float32', 2)]));
+    const twice: LoweringFn = (lowering, [self]) =>
+      lowering.pointwise(
+        [2],
+        lowering.ir.op('mul', [(self as LoweredTensor).expr, lowering.ir.const('float32', 2)]),
+      );
     registerLowering('aten::trunc', twice);
-    expect(values(compileToExecutable(module, interpreterBackend())([f32(1.5, 2.25)])[0])).toEqual([3, 4.5]);
-    registerLowering('aten::trunc', (lowering, [self]) => lowering.pointwise([2], lowering.ir.op('trunc', [(self as LoweredTensor).expr])));
-    expect(values(compileToExecutable(module, interpreterBackend())([f32(1.5, 2.25)])[0])).toEqual([1, 2]);
+    expect(values(compileToExecutable(module, interpreterBackend())([f32(1.5, 2.25)])[0])).toEqual([
+      3, 4.5,
+    ]);
+    registerLowering('aten::trunc', (lowering, [self]) =>
+      lowering.pointwise([2], lowering.ir.op('trunc', [(self as LoweredTensor).expr])),
+    );
+    expect(values(compileToExecutable(module, interpreterBackend())([f32(1.5, 2.25)])[0])).toEqual([
+      1, 2,
+    ]);
   });
 
   it('calls the reference kernel of an operator without a lowering, on strided views', () => {
@@ -91,18 +123,26 @@ describe('compileToExecutable', () => {
     const x = b.input([3, 2]);
     const sorted = b.op('sort', b.op('permute', b.op('mul.Tensor', x, 2), [1, 0]), 1, false);
     const module = b.done(b.op('neg', b.item(sorted, 0)), b.item(sorted, 1));
-    const call = compileToExecutable(module, interpreterBackend({ extern: true }, (kernel, buffers) => {
-      const [self] = kernel.args as [Extract<(typeof kernel.args)[number], { kind: 'buffer' }>];
-      const flat = fromTypedArray(Float32Array.from(buffers.get(self.name) as Float32Array), [6]);
-      const view = callOp(getOp('aten::as_strided'), [flat, self.sizes, self.strides, self.offset]);
-      const results = callOp(getOp(kernel.op), [view, 1, false]) as Tensor[];
-      results.forEach((result, i) => {
-        const data = buffers.get(kernel.outputs[i]!.name)!;
-        readData(result).forEach((value, at) => {
-          data[at] = value as never;
+    const call = compileToExecutable(
+      module,
+      interpreterBackend({ extern: true }, (kernel, buffers) => {
+        const [self] = kernel.args as [Extract<(typeof kernel.args)[number], { kind: 'buffer' }>];
+        const flat = fromTypedArray(Float32Array.from(buffers.get(self.name) as Float32Array), [6]);
+        const view = callOp(getOp('aten::as_strided'), [
+          flat,
+          self.sizes,
+          self.strides,
+          self.offset,
+        ]);
+        const results = callOp(getOp(kernel.op), [view, 1, false]) as Tensor[];
+        results.forEach((result, i) => {
+          const data = buffers.get(kernel.outputs[i]!.name)!;
+          readData(result).forEach((value, at) => {
+            data[at] = value as never;
+          });
         });
-      });
-    }));
+      }),
+    );
     const [negated, order] = call([fromTypedArray(Float32Array.of(3, 0, 1, 5, 2, 4), [3, 2])]);
     expect(values(negated)).toEqual([-2, -4, -6, -0, -8, -10]);
     expect(values(order)).toEqual([1, 2, 0, 0, 2, 1]);
@@ -124,7 +164,9 @@ describe('compileToExecutable', () => {
     const b = new GraphBuilder();
     const module = b.done(b.op('_to_copy', b.input([2]), 'float64'));
     const backend = interpreterBackend({ dtypes: new Set(['float32', 'int64', 'bool']) });
-    expect(() => compileToExecutable(module, backend)).toThrow(/no float64: .* a result of _to_copy/);
+    expect(() => compileToExecutable(module, backend)).toThrow(
+      /no float64: .* a result of _to_copy/,
+    );
   });
 
   it('rejects graphs that are not flat, functional and recorded', () => {
@@ -134,7 +176,9 @@ describe('compileToExecutable', () => {
     const unrecorded = new GraphBuilder();
     const node = unrecorded.op('neg', unrecorded.input([2]));
     delete node.meta.val;
-    expect(() => compileToExecutable(unrecorded.done(node), interpreterBackend())).toThrow(/no recorded value/);
+    expect(() => compileToExecutable(unrecorded.done(node), interpreterBackend())).toThrow(
+      /no recorded value/,
+    );
   });
 });
 
@@ -169,6 +213,8 @@ describe('interpreter', () => {
     const b = new GraphBuilder();
     const call = compileToExecutable(b.done(b.op('neg', b.input([4]))), interpreterBackend());
     const kernel = call.plan.kernels[0]!;
-    expect(() => interpretKernel(kernel, { in0: new Float32Array(2), out0: new Float32Array(4) })).toThrow(/in0\[2\] is outside its 2 elements/);
+    expect(() =>
+      interpretKernel(kernel, { in0: new Float32Array(2), out0: new Float32Array(4) }),
+    ).toThrow(/in0\[2\] is outside its 2 elements/);
   });
 });

@@ -3,7 +3,10 @@ import { describe, expect, it } from 'vitest';
 import { type ExecutionPlan, compileGraph, printKernel, verifyPlan } from '../src/index.js';
 import { GraphBuilder, target } from './graph-builder.js';
 
-function plan(build: (b: GraphBuilder) => readonly Node[], overrides: Parameters<typeof target>[0] = {}): ExecutionPlan {
+function plan(
+  build: (b: GraphBuilder) => readonly Node[],
+  overrides: Parameters<typeof target>[0] = {},
+): ExecutionPlan {
   const b = new GraphBuilder();
   const outputs = build(b);
   const compiled = compileGraph(b.done(...outputs), { backend: target(overrides), name: 'test' });
@@ -19,7 +22,13 @@ describe('fusion', () => {
   it('joins a reduction with its producer and consumer, also through a transposed view', () => {
     const p = plan((b) => {
       const x = b.op('mul.Tensor', b.input([6, 8]), 2);
-      return [b.op('sub.Tensor', b.op('permute', x, [1, 0]), b.op('sum.dim_IntList', b.op('permute', x, [1, 0]), [0], true))];
+      return [
+        b.op(
+          'sub.Tensor',
+          b.op('permute', x, [1, 0]),
+          b.op('sum.dim_IntList', b.op('permute', x, [1, 0]), [0], true),
+        ),
+      ];
     });
     expect(p.launches.length).toBe(1);
   });
@@ -55,7 +64,11 @@ describe('fusion', () => {
     const p = plan((b) => {
       const x = b.input([6, 8]);
       const y = b.op('exp', x);
-      const total = b.op('sum.dim_IntList', b.op('permute', b.op('mm', y, b.op('permute', y, [1, 0])), [1, 0]), null);
+      const total = b.op(
+        'sum.dim_IntList',
+        b.op('permute', b.op('mm', y, b.op('permute', y, [1, 0])), [1, 0]),
+        null,
+      );
       return [b.op('add.Tensor', y, total), y];
     });
     const order = p.launches.map((launch) => p.kernels[launch.kernel]!.name);
@@ -76,7 +89,9 @@ describe('fusion', () => {
   });
 
   it('folds a cheap producer with one use into a product, and an expensive one not', () => {
-    const cheap = plan((b) => [b.op('mm', b.op('_to_copy', b.input([8, 16], 'float16'), 'float32'), b.input([16, 4]))]);
+    const cheap = plan((b) => [
+      b.op('mm', b.op('_to_copy', b.input([8, 16], 'float16'), 'float32'), b.input([16, 4])),
+    ]);
     expect(cheap.launches.length).toBe(1);
     const costly = plan((b) => [b.op('mm', b.op('exp', b.input([8, 16])), b.input([16, 4]))]);
     expect(costly.launches.length).toBe(2);
@@ -105,7 +120,10 @@ describe('fusion', () => {
   });
 
   it('splits a reduction of everything into pieces for a parallel backend', () => {
-    const p = plan((b) => [b.op('sum.dim_IntList', b.input([512, 512]), null)], { parallelism: 8, splitReductionThreshold: 4096 });
+    const p = plan((b) => [b.op('sum.dim_IntList', b.input([512, 512]), null)], {
+      parallelism: 8,
+      splitReductionThreshold: 4096,
+    });
     expect(text(p)).toMatchInlineSnapshot(`
       "loop fused_sum_0(in0: f32, write out0: f32)
         for [i0:8] inner [r0:32768]
@@ -125,7 +143,10 @@ describe('fusion', () => {
   });
 
   it('combines the places of pieces when it splits an argmax', () => {
-    const p = plan((b) => [b.op('argmax', b.input([4096]), null)], { parallelism: 4, splitReductionThreshold: 1024 });
+    const p = plan((b) => [b.op('argmax', b.input([4096]), null)], {
+      parallelism: 4,
+      splitReductionThreshold: 1024,
+    });
     expect(p.launches.length).toBeLessThanOrEqual(3);
   });
 
@@ -142,7 +163,13 @@ describe('fusion', () => {
       b.mutate(x, next);
       return [product];
     });
-    const writes = p.launches.findIndex((launch) => launch.buffers.some((at, i) => p.buffers[at]!.source.kind === 'input' && p.kernels[launch.kernel]!.params[i]!.access !== 'read'));
+    const writes = p.launches.findIndex((launch) =>
+      launch.buffers.some(
+        (at, i) =>
+          p.buffers[at]!.source.kind === 'input' &&
+          p.kernels[launch.kernel]!.params[i]!.access !== 'read',
+      ),
+    );
     const product = p.launches.findIndex((launch) => p.kernels[launch.kernel]!.kind === 'matmul');
     expect(writes).toBeGreaterThan(product);
   });

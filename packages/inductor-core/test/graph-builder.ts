@@ -2,21 +2,54 @@
  * @file Builds functional ATen graphs by hand, with recorded values inferred by the operators' own rules.
  */
 import { type Argument, Graph, GraphModule, Node, getItem } from '@tessera/graph';
-import { type DType, type Tensor, type TensorMeta, contiguousStrides, fakeFromMeta, getOp, isTensor, outputMetas } from '@tessera/tensor';
+import {
+  type DType,
+  type Tensor,
+  type TensorMeta,
+  contiguousStrides,
+  fakeFromMeta,
+  getOp,
+  isTensor,
+  outputMetas,
+} from '@tessera/tensor';
 import type { Capabilities, CompileTarget } from '../src/index.js';
 
-const ALL: readonly DType[] = ['float32', 'float64', 'float16', 'bfloat16', 'int64', 'int32', 'int16', 'int8', 'uint8', 'bool'];
+const ALL: readonly DType[] = [
+  'float32',
+  'float64',
+  'float16',
+  'bfloat16',
+  'int64',
+  'int32',
+  'int16',
+  'int8',
+  'uint8',
+  'bool',
+];
 
 /** A target without parallelism, so that no reduction is split. */
 export function target(overrides: Partial<Capabilities> = {}): CompileTarget {
   return {
     device: 'cpu',
-    capabilities: { dtypes: new Set(ALL), int64: 'native', maxBuffersPerKernel: 64, extern: false, parallelism: 1, splitReductionThreshold: 2 ** 40, ...overrides },
+    capabilities: {
+      dtypes: new Set(ALL),
+      int64: 'native',
+      maxBuffersPerKernel: 64,
+      extern: false,
+      parallelism: 1,
+      splitReductionThreshold: 2 ** 40,
+      ...overrides,
+    },
   };
 }
 
 function fake(meta: TensorMeta): Tensor {
-  return fakeFromMeta({ dtype: meta.dtype, device: 'cpu', sizes: meta.sizes, strides: meta.strides });
+  return fakeFromMeta({
+    dtype: meta.dtype,
+    device: 'cpu',
+    sizes: meta.sizes,
+    strides: meta.strides,
+  });
 }
 
 function valuesOf(arg: unknown): unknown {
@@ -28,7 +61,11 @@ function valuesOf(arg: unknown): unknown {
 export class GraphBuilder {
   readonly graph: Graph = new Graph();
 
-  input(sizes: readonly number[], dtype: DType = 'float32', strides: readonly number[] = contiguousStrides(sizes)): Node {
+  input(
+    sizes: readonly number[],
+    dtype: DType = 'float32',
+    strides: readonly number[] = contiguousStrides(sizes),
+  ): Node {
     const node = this.graph.placeholder(`x${this.graph.placeholders.length}`);
     node.meta.val = fakeFromMeta({ sizes, strides, dtype, device: 'cpu' });
     return node;
@@ -44,14 +81,18 @@ export class GraphBuilder {
   /** A call; omitted trailing arguments take the schema's defaults. */
   op(name: string, ...given: readonly Argument[]): Node {
     const op = getOp(name.includes('::') ? name : `aten::${name}`);
-    const args = op.schema.args.map((formal, i) => (i < given.length ? given[i]! : (formal.default as Argument)));
+    const args = op.schema.args.map((formal, i) =>
+      i < given.length ? given[i]! : (formal.default as Argument),
+    );
     const node = this.graph.callFunction(op, args);
     const real = args.map(valuesOf);
     const self = real[0] as Tensor;
-    const made = op.record.view === undefined ? outputMetas(op, real) : op.record.view(op.bind(real));
+    const made =
+      op.record.view === undefined ? outputMetas(op, real) : op.record.view(op.bind(real));
     const metas = (Array.isArray(made) ? made : [made]) as TensorMeta[];
     const vals = metas.map((meta) => fake({ ...meta, dtype: meta.dtype ?? self.dtype }));
-    node.meta.val = op.schema.returns.length > 1 || op.schema.returns[0]!.type.list ? vals : vals[0]!;
+    node.meta.val =
+      op.schema.returns.length > 1 || op.schema.returns[0]!.type.list ? vals : vals[0]!;
     return node;
   }
 

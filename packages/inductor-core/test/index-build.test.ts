@@ -21,7 +21,11 @@ describe('index expressions', () => {
 
   it('rejoins div and mod of one value, over several digits', () => {
     expect(ir.add(ir.scale(ir.div(x, 8), 8), ir.mod(x, 8))).toBe(x);
-    const digits = ir.add(ir.scale(ir.div(x, 16), 16), ir.scale(ir.mod(ir.div(x, 4), 4), 4), ir.mod(x, 4));
+    const digits = ir.add(
+      ir.scale(ir.div(x, 16), 16),
+      ir.scale(ir.mod(ir.div(x, 4), 4), 4),
+      ir.mod(x, 4),
+    );
     expect(digits).toBe(x);
   });
 
@@ -41,13 +45,23 @@ describe('index expressions', () => {
     };
     const evaluate = (e: ReturnType<typeof ir.int>, env: Record<string, number>): number => {
       switch (e.kind) {
-        case 'int': return e.value;
-        case 'sym': return env[e.name]!;
-        case 'add': return e.terms.reduce((s, t) => s + evaluate(t, env), 0);
-        case 'mul': return e.factors.reduce((s, t) => s * evaluate(t, env), 1);
-        case 'div': return Math.floor(evaluate(e.num, env) / evaluate(e.den, env));
-        case 'mod': { const d = evaluate(e.den, env); const n = evaluate(e.num, env); return n - Math.floor(n / d) * d; }
-        default: throw new Error('value');
+        case 'int':
+          return e.value;
+        case 'sym':
+          return env[e.name]!;
+        case 'add':
+          return e.terms.reduce((s, t) => s + evaluate(t, env), 0);
+        case 'mul':
+          return e.factors.reduce((s, t) => s * evaluate(t, env), 1);
+        case 'div':
+          return Math.floor(evaluate(e.num, env) / evaluate(e.den, env));
+        case 'mod': {
+          const d = evaluate(e.den, env);
+          const n = evaluate(e.num, env);
+          return n - Math.floor(n / d) * d;
+        }
+        default:
+          throw new Error('value');
       }
     };
     const syms = [x, y, z];
@@ -59,10 +73,22 @@ describe('index expressions', () => {
         const k = 1 + random(12);
         const s = syms[random(3)]!;
         switch (random(4)) {
-          case 0: e = ir.add(e, ir.scale(s, k)); expected += k * evaluate(s, env); break;
-          case 1: e = ir.scale(e, k); expected *= k; break;
-          case 2: e = ir.div(e, k); expected = Math.floor(expected / k); break;
-          default: { e = ir.mod(e, k); expected %= k; }
+          case 0:
+            e = ir.add(e, ir.scale(s, k));
+            expected += k * evaluate(s, env);
+            break;
+          case 1:
+            e = ir.scale(e, k);
+            expected *= k;
+            break;
+          case 2:
+            e = ir.div(e, k);
+            expected = Math.floor(expected / k);
+            break;
+          default: {
+            e = ir.mod(e, k);
+            expected %= k;
+          }
         }
         expect(evaluate(e, env), `round ${round} step ${step}: ${printIndex(e)}`).toBe(expected);
         const b = ir.bounds(e);
@@ -80,7 +106,9 @@ describe('scalar expressions', () => {
   it('folds constants in the precision of the dtype', () => {
     const sum = ir.op('add', [ir.const('float32', 0.1), ir.const('float32', 0.2)]);
     expect(sum).toBe(ir.const('float32', Math.fround(Math.fround(0.1) + Math.fround(0.2))));
-    expect(ir.op('add', [ir.const('int32', 2 ** 31 - 1), ir.const('int32', 1)])).toBe(ir.const('int32', -(2 ** 31)));
+    expect(ir.op('add', [ir.const('int32', 2 ** 31 - 1), ir.const('int32', 1)])).toBe(
+      ir.const('int32', -(2 ** 31)),
+    );
   });
 
   it('keeps x + 0 for floats, which would lose the sign of -0, but not x - 0', () => {

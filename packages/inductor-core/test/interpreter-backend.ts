@@ -1,19 +1,45 @@
 /**
  * @file A kernel backend for tests that runs plans in the reference interpreter on CPU tensors.
  */
-import { type DType, type Tensor, makeTensor, readNumbers, storageExtent, writeNumbers } from '@tessera/tensor';
-import { type BufferData, type Capabilities, type Executable, type ExecutionPlan, type ExternRunner, type KernelBackend, allocateData, interpretPlan, printKernel, verifyPlan } from '../src/index.js';
+import {
+  type DType,
+  type Tensor,
+  makeTensor,
+  readNumbers,
+  storageExtent,
+  writeNumbers,
+} from '@tessera/tensor';
+import {
+  type BufferData,
+  type Capabilities,
+  type Executable,
+  type ExecutionPlan,
+  type ExternRunner,
+  type KernelBackend,
+  allocateData,
+  interpretPlan,
+  printKernel,
+  verifyPlan,
+} from '../src/index.js';
 import { target } from './graph-builder.js';
 
 /** Elements from the tensor's element 0 to the last reachable one. */
 export function memoryOf(tensor: Tensor): Tensor {
   const extent = storageExtent(tensor.sizes, tensor.strides);
-  return makeTensor(tensor.storage, tensor.dtype, tensor.device, [extent], [1], tensor.storageOffset);
+  return makeTensor(
+    tensor.storage,
+    tensor.dtype,
+    tensor.device,
+    [extent],
+    [1],
+    tensor.storageOffset,
+  );
 }
 
 function toData(dtype: DType, values: ArrayLike<number>): BufferData {
   const data = allocateData(dtype, values.length);
-  if (data instanceof BigInt64Array) for (let i = 0; i < values.length; i++) data[i] = BigInt(values[i]!);
+  if (data instanceof BigInt64Array)
+    for (let i = 0; i < values.length; i++) data[i] = BigInt(values[i]!);
   else for (let i = 0; i < values.length; i++) data[i] = values[i]!;
   return data;
 }
@@ -29,7 +55,10 @@ export function writeData(tensor: Tensor, data: BufferData): void {
 }
 
 /** The backend; every plan is verified before it is loaded. */
-export function interpreterBackend(overrides: Partial<Capabilities> = {}, extern?: ExternRunner): KernelBackend {
+export function interpreterBackend(
+  overrides: Partial<Capabilities> = {},
+  extern?: ExternRunner,
+): KernelBackend {
   return {
     name: 'interpreter',
     device: 'cpu',
@@ -39,13 +68,24 @@ export function interpreterBackend(overrides: Partial<Capabilities> = {}, extern
       verifyPlan(plan);
       return {
         plan,
-        sources: plan.kernels.map((kernel) => ({ kernel: kernel.name, language: 'text', text: printKernel(kernel) })),
+        sources: plan.kernels.map((kernel) => ({
+          kernel: kernel.name,
+          language: 'text',
+          text: printKernel(kernel),
+        })),
         run: (inputs, outputs, scalars) => {
           const data = inputs.map(readData);
           const results = interpretPlan(plan, data, scalars, extern);
-          const written = new Set(plan.launches.flatMap((launch) => launch.buffers.filter((_, i) => plan.kernels[launch.kernel]!.params[i]!.access !== 'read')));
+          const written = new Set(
+            plan.launches.flatMap((launch) =>
+              launch.buffers.filter(
+                (_, i) => plan.kernels[launch.kernel]!.params[i]!.access !== 'read',
+              ),
+            ),
+          );
           plan.buffers.forEach((buffer, i) => {
-            if (buffer.source.kind === 'input' && written.has(i)) writeData(inputs[buffer.source.index]!, data[buffer.source.index]!);
+            if (buffer.source.kind === 'input' && written.has(i))
+              writeData(inputs[buffer.source.index]!, data[buffer.source.index]!);
           });
           outputs.forEach((output, i) => writeData(output, results[i]!));
         },
@@ -54,4 +94,3 @@ export function interpreterBackend(overrides: Partial<Capabilities> = {}, extern
     },
   };
 }
-

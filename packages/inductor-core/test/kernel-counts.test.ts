@@ -4,7 +4,10 @@ import { type ExecutionPlan, compileGraph, printKernel, verifyPlan } from '../sr
 import { GraphBuilder, target } from './graph-builder.js';
 
 /** Compiles what `build` returns as outputs. */
-function plan(build: (b: GraphBuilder) => readonly Node[], overrides: Parameters<typeof target>[0] = {}): ExecutionPlan {
+function plan(
+  build: (b: GraphBuilder) => readonly Node[],
+  overrides: Parameters<typeof target>[0] = {},
+): ExecutionPlan {
   const b = new GraphBuilder();
   const outputs = build(b);
   const compiled = compileGraph(b.done(...outputs), { backend: target(overrides), name: 'test' });
@@ -22,7 +25,11 @@ function text(p: ExecutionPlan): string {
 }
 
 function geluTanh(b: GraphBuilder, x: Node): Node {
-  const inner = b.op('mul.Tensor', b.op('mul.Tensor', x, 0.79788456), b.op('add.Tensor', b.op('mul.Tensor', b.op('mul.Tensor', x, 0.044715), x), 1));
+  const inner = b.op(
+    'mul.Tensor',
+    b.op('mul.Tensor', x, 0.79788456),
+    b.op('add.Tensor', b.op('mul.Tensor', b.op('mul.Tensor', x, 0.044715), x), 1),
+  );
   return b.op('mul.Tensor', b.op('mul.Tensor', x, 0.5), b.op('add.Tensor', b.op('tanh', inner), 1));
 }
 
@@ -30,7 +37,13 @@ describe('kernels generated, no more than PyTorch 2.11 generates', () => {
   it('pointwise_chain: 1', () => {
     const p = plan((b) => {
       const [x, y] = [b.input([64, 1024]), b.input([64, 1024])];
-      return [b.op('add.Tensor', b.op('mul.Tensor', b.op('mul.Tensor', x, b.op('sigmoid', x)), b.op('tanh', x)), y)];
+      return [
+        b.op(
+          'add.Tensor',
+          b.op('mul.Tensor', b.op('mul.Tensor', x, b.op('sigmoid', x)), b.op('tanh', x)),
+          y,
+        ),
+      ];
     });
     expect(loops(p)).toBe(1);
     expect(text(p)).toMatchInlineSnapshot(`
@@ -68,7 +81,14 @@ describe('kernels generated, no more than PyTorch 2.11 generates', () => {
 
   it('layer_norm: 1, with its statistics', () => {
     const p = plan((b) => {
-      const norm = b.op('native_layer_norm', b.input([64, 1024]), [1024], b.input([1024]), b.input([1024]), 1e-5);
+      const norm = b.op(
+        'native_layer_norm',
+        b.input([64, 1024]),
+        [1024],
+        b.input([1024]),
+        b.input([1024]),
+        1e-5,
+      );
       return [b.item(norm, 0), b.item(norm, 1), b.item(norm, 2)];
     });
     expect(loops(p)).toBe(1);
@@ -102,7 +122,10 @@ describe('kernels generated, no more than PyTorch 2.11 generates', () => {
   it('rms_norm: 1', () => {
     const p = plan((b) => {
       const [x, w] = [b.input([64, 1024]), b.input([1024])];
-      const scale = b.op('rsqrt', b.op('add.Tensor', b.op('mean.dim', b.op('pow.Tensor_Scalar', x, 2), [-1], true), 1e-6));
+      const scale = b.op(
+        'rsqrt',
+        b.op('add.Tensor', b.op('mean.dim', b.op('pow.Tensor_Scalar', x, 2), [-1], true), 1e-6),
+      );
       return [b.op('mul.Tensor', w, b.op('mul.Tensor', x, scale))];
     });
     expect(loops(p)).toBe(1);
@@ -162,13 +185,23 @@ describe('kernels generated, no more than PyTorch 2.11 generates', () => {
       return [b.op('sin', x), b.op('cos', x), b.op('tanh', x)];
     });
     expect(loops(shared)).toBe(1);
-    const apart = plan((b) => [b.op('sin', b.input([32, 64])), b.op('cos', b.input([32, 64])), b.op('tanh', b.input([32, 64]))]);
+    const apart = plan((b) => [
+      b.op('sin', b.input([32, 64])),
+      b.op('cos', b.input([32, 64])),
+      b.op('tanh', b.input([32, 64])),
+    ]);
     expect(loops(apart)).toBe(3);
   });
 
   it('linear_relu_linear: bias and activation are in the epilogue of the product', () => {
     const p = plan((b) => {
-      const [x, w1, b1, w2, b2] = [b.input([32, 64]), b.input([128, 64]), b.input([128]), b.input([16, 128]), b.input([16])];
+      const [x, w1, b1, w2, b2] = [
+        b.input([32, 64]),
+        b.input([128, 64]),
+        b.input([128]),
+        b.input([16, 128]),
+        b.input([16]),
+      ];
       const hidden = b.op('relu', b.op('addmm', b1, x, b.op('permute', w1, [1, 0])));
       return [b.op('addmm', b2, hidden, b.op('permute', w2, [1, 0]))];
     });
@@ -204,10 +237,27 @@ describe('kernels generated, no more than PyTorch 2.11 generates', () => {
 
   it('adamw_like: 1, updating parameter and moments in place', () => {
     const p = plan((b) => {
-      const [param, grad, m, v] = [b.input([64, 64]), b.input([64, 64]), b.input([64, 64]), b.input([64, 64])];
+      const [param, grad, m, v] = [
+        b.input([64, 64]),
+        b.input([64, 64]),
+        b.input([64, 64]),
+        b.input([64, 64]),
+      ];
       const m2 = b.op('lerp.Scalar', m, grad, 0.1);
-      const v2 = b.op('add.Tensor', b.op('mul.Tensor', v, 0.999), b.op('mul.Tensor', b.op('mul.Tensor', grad, grad), 0.001));
-      const p2 = b.op('sub.Tensor', param, b.op('mul.Tensor', b.op('div.Tensor', m2, b.op('add.Tensor', b.op('sqrt', v2), 1e-8)), 1e-3));
+      const v2 = b.op(
+        'add.Tensor',
+        b.op('mul.Tensor', v, 0.999),
+        b.op('mul.Tensor', b.op('mul.Tensor', grad, grad), 0.001),
+      );
+      const p2 = b.op(
+        'sub.Tensor',
+        param,
+        b.op(
+          'mul.Tensor',
+          b.op('div.Tensor', m2, b.op('add.Tensor', b.op('sqrt', v2), 1e-8)),
+          1e-3,
+        ),
+      );
       b.mutate(param, p2);
       b.mutate(m, m2);
       b.mutate(v, v2);
@@ -215,7 +265,12 @@ describe('kernels generated, no more than PyTorch 2.11 generates', () => {
     });
     expect(loops(p)).toBe(1);
     expect(p.arenaBytes).toBe(0);
-    expect(p.buffers.map((buffer) => buffer.source.kind)).toEqual(['input', 'input', 'input', 'input']);
+    expect(p.buffers.map((buffer) => buffer.source.kind)).toEqual([
+      'input',
+      'input',
+      'input',
+      'input',
+    ]);
   });
 
   it('gelu_bias: 1', () => {
@@ -227,16 +282,28 @@ describe('kernels generated, no more than PyTorch 2.11 generates', () => {
     const p = plan((b) => {
       const [q, k, v] = [b.input([2, 4, 16, 8]), b.input([2, 4, 16, 8]), b.input([2, 4, 16, 8])];
       const flat = (x: Node): Node => b.op('view', x, [8, 16, 8]);
-      const scores = b.op('mul.Tensor', b.op('view', b.op('bmm', flat(q), b.op('permute', flat(k), [0, 2, 1])), [2, 4, 16, 16]), 0.35);
+      const scores = b.op(
+        'mul.Tensor',
+        b.op('view', b.op('bmm', flat(q), b.op('permute', flat(k), [0, 2, 1])), [2, 4, 16, 16]),
+        0.35,
+      );
       return [b.op('bmm', b.op('view', b.op('_softmax', scores, -1, false), [8, 16, 16]), flat(v))];
     });
     expect(loops(p)).toBe(1);
   });
 
   it('cat_pointwise and transpose_add: 1 each', () => {
-    const joined = plan((b) => [b.op('mul.Tensor', b.op('cat', [b.op('sin', b.input([8, 16])), b.op('cos', b.input([8, 4]))], 1), 2)]);
+    const joined = plan((b) => [
+      b.op(
+        'mul.Tensor',
+        b.op('cat', [b.op('sin', b.input([8, 16])), b.op('cos', b.input([8, 4]))], 1),
+        2,
+      ),
+    ]);
     expect(loops(joined)).toBe(1);
-    const transposed = plan((b) => [b.op('add.Tensor', b.input([8, 16]), b.op('permute', b.input([16, 8]), [1, 0]))]);
+    const transposed = plan((b) => [
+      b.op('add.Tensor', b.input([8, 16]), b.op('permute', b.input([16, 8]), [1, 0])),
+    ]);
     expect(loops(transposed)).toBe(1);
   });
 
@@ -244,7 +311,16 @@ describe('kernels generated, no more than PyTorch 2.11 generates', () => {
     const p = plan((b) => {
       const [x, w] = [b.input([2, 4, 8, 8]), b.input([6, 4, 3, 3])];
       const conv = b.op('convolution', x, w, null, [1, 1], [1, 1], [1, 1], false, [0, 0], 1);
-      const norm = b.op('_native_batch_norm_legit_no_training', conv, b.input([6]), b.input([6]), b.input([6]), b.input([6]), 0.1, 1e-5);
+      const norm = b.op(
+        '_native_batch_norm_legit_no_training',
+        conv,
+        b.input([6]),
+        b.input([6]),
+        b.input([6]),
+        b.input([6]),
+        0.1,
+        1e-5,
+      );
       return [b.op('relu', b.item(norm, 0))];
     });
     expect(p.launches.length).toBe(1);

@@ -18,7 +18,8 @@ describe('arena', () => {
         expect(offsets[i]! + a.bytes, `seed ${seed}`).toBeLessThanOrEqual(total);
         intervals.forEach((c, j) => {
           if (i >= j || a.last < c.first || c.last < a.first) return;
-          const apart = offsets[i]! + a.bytes <= offsets[j]! || offsets[j]! + c.bytes <= offsets[i]!;
+          const apart =
+            offsets[i]! + a.bytes <= offsets[j]! || offsets[j]! + c.bytes <= offsets[i]!;
           expect(apart, `seed ${seed}: intervals ${i} and ${j}`).toBe(true);
         });
       });
@@ -26,7 +27,12 @@ describe('arena', () => {
   });
 
   it('reuses the memory of what has died', () => {
-    const { total } = packIntervals([{ first: 0, last: 1, bytes: 256 }, { first: 1, last: 2, bytes: 256 }, { first: 2, last: 3, bytes: 256 }, { first: 3, last: 4, bytes: 512 }]);
+    const { total } = packIntervals([
+      { first: 0, last: 1, bytes: 256 },
+      { first: 1, last: 2, bytes: 256 },
+      { first: 2, last: 3, bytes: 256 },
+      { first: 3, last: 4, bytes: 512 },
+    ]);
     expect(total).toBe(512 + 256);
   });
 });
@@ -35,10 +41,15 @@ describe('memory plan', () => {
   it('is sound for random graphs (seeded)', () => {
     for (let seed = 1; seed <= 150; seed++) {
       const { module } = randomGraph(new Dice(seed * 31), 20);
-      const plan = compileGraph(module, { backend: target({ maxBuffersPerKernel: 6 }), name: `seed${seed}` });
+      const plan = compileGraph(module, {
+        backend: target({ maxBuffersPerKernel: 6 }),
+        name: `seed${seed}`,
+      });
       verifyPlan(plan);
       const lives = bufferLifetimes(plan);
-      plan.buffers.forEach((buffer, i) => expect(lives[i], `${buffer.name} is never used`).not.toBeNull());
+      plan.buffers.forEach((buffer, i) =>
+        expect(lives[i], `${buffer.name} is never used`).not.toBeNull(),
+      );
     }
   });
 
@@ -54,7 +65,10 @@ describe('memory plan', () => {
 
   it('keeps a result in the output memory from the start', () => {
     const b = new GraphBuilder();
-    const plan = compileGraph(b.done(b.op('_softmax', b.op('mm', b.input([8, 16]), b.input([16, 4])), 1, false)), { backend: target() });
+    const plan = compileGraph(
+      b.done(b.op('_softmax', b.op('mm', b.input([8, 16]), b.input([16, 4])), 1, false)),
+      { backend: target() },
+    );
     expect(plan.arenaBytes).toBe(0);
   });
 
@@ -67,10 +81,16 @@ describe('memory plan', () => {
   it('uses the element width of the device', () => {
     const b = new GraphBuilder();
     const mask = b.op('gt.Scalar', b.op('exp', b.op('mm', b.input([8, 16]), b.input([16, 64]))), 1);
-    const columns = b.op('mm', b.op('_to_copy', b.op('permute', mask, [1, 0]), 'float32'), b.input([8, 8]));
+    const columns = b.op(
+      'mm',
+      b.op('_to_copy', b.op('permute', mask, [1, 0]), 'float32'),
+      b.input([8, 8]),
+    );
     const module = b.done(columns, b.op('sum.dim_IntList', mask, null));
     const narrow = compileGraph(module, { backend: target() });
-    const wide = compileGraph(module, { backend: target({ itemSize: (dtype) => (dtype === 'float64' || dtype === 'int64' ? 8 : 4) }) });
+    const wide = compileGraph(module, {
+      backend: target({ itemSize: (dtype) => (dtype === 'float64' || dtype === 'int64' ? 8 : 4) }),
+    });
     expect(wide.arenaBytes).toBeGreaterThan(narrow.arenaBytes);
   });
 });

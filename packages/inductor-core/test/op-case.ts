@@ -5,8 +5,25 @@
 import { readFileSync } from 'node:fs';
 import { gunzipSync } from 'node:zlib';
 import { type Argument, Graph, GraphModule, type Node, getItem } from '@tessera/graph';
-import { type DType, OpOverload, type Tensor, contiguousStrides, fakeFromMeta, hasInternalOverlap, numelOf, parseSchema, storageExtent } from '@tessera/tensor';
-import { type BufferData, type CompileTarget, allocateData, compileGraph, interpretPlan, verifyPlan } from '../src/index.js';
+import {
+  type DType,
+  OpOverload,
+  type Tensor,
+  contiguousStrides,
+  fakeFromMeta,
+  hasInternalOverlap,
+  numelOf,
+  parseSchema,
+  storageExtent,
+} from '@tessera/tensor';
+import {
+  type BufferData,
+  type CompileTarget,
+  allocateData,
+  compileGraph,
+  interpretPlan,
+  verifyPlan,
+} from '../src/index.js';
 
 /** A recorded tensor: elements in row-major order of `shape`; `stride` where the call saw another layout. */
 export interface RecordedTensor {
@@ -71,12 +88,18 @@ class CaseGraph {
     if (isTensor(value)) {
       const strides = value.stride ?? contiguousStrides(value.shape);
       const node = this.graph.placeholder('x');
-      node.meta.val = fakeFromMeta({ sizes: value.shape, strides, dtype: value.dtype, device: 'cpu' });
+      node.meta.val = fakeFromMeta({
+        sizes: value.shape,
+        strides,
+        dtype: value.dtype,
+        device: 'cpu',
+      });
       this.inputs.push(memory(value, strides));
       return node;
     }
     if (Array.isArray(value)) return value.map((item) => this.argument(item));
-    if (typeof value === 'object' && value !== null) return Number((value as { float: string }).float.replace('inf', 'Infinity'));
+    if (typeof value === 'object' && value !== null)
+      return Number((value as { float: string }).float.replace('inf', 'Infinity'));
     return value as Argument;
   }
 }
@@ -85,8 +108,16 @@ class CaseGraph {
 function fakeResult(value: unknown): Tensor | null {
   if (!isTensor(value)) return null;
   const recorded = value.stride ?? contiguousStrides(value.shape);
-  const dense = numelOf(value.shape) > 0 && storageExtent(value.shape, recorded) === numelOf(value.shape) && !hasInternalOverlap(value.shape, recorded);
-  return fakeFromMeta({ sizes: value.shape, strides: dense ? recorded : contiguousStrides(value.shape), dtype: value.dtype, device: 'cpu' });
+  const dense =
+    numelOf(value.shape) > 0 &&
+    storageExtent(value.shape, recorded) === numelOf(value.shape) &&
+    !hasInternalOverlap(value.shape, recorded);
+  return fakeFromMeta({
+    sizes: value.shape,
+    strides: dense ? recorded : contiguousStrides(value.shape),
+    dtype: value.dtype,
+    device: 'cpu',
+  });
 }
 
 /** Runs a case and returns a description of the first difference, or null. */
@@ -103,30 +134,45 @@ export function runCase(item: OpCase, backend: CompileTarget): string | null {
   const isList = schema.returns.length > 1 || schema.returns[0]!.type.list;
   node.meta.val = isList ? vals : vals[0]!;
   const kept = vals.flatMap((val, i) => (val === null ? [] : [i]));
-  built.graph.output(kept.map((i): Node => {
-    if (!isList) return node;
-    const result = built.graph.callFunction(getItem, [node, i]);
-    result.meta.val = vals[i]!;
-    return result;
-  }));
+  built.graph.output(
+    kept.map((i): Node => {
+      if (!isList) return node;
+      const result = built.graph.callFunction(getItem, [node, i]);
+      result.meta.val = vals[i]!;
+      return result;
+    }),
+  );
   const plan = compileGraph(new GraphModule([], built.graph), { backend });
   verifyPlan(plan);
   const results = interpretPlan(plan, built.inputs);
   for (const [position, i] of kept.entries()) {
-    const difference = compare(results[position]!, plan.outputs[position]!, recorded[i] as RecordedTensor);
+    const difference = compare(
+      results[position]!,
+      plan.outputs[position]!,
+      recorded[i] as RecordedTensor,
+    );
     if (difference !== null) return `result ${i}${difference}`;
   }
   return null;
 }
 
-function compare(got: BufferData, layout: { readonly dtype: DType; readonly sizes: readonly number[]; readonly strides: readonly number[] }, want: RecordedTensor): string | null {
+function compare(
+  got: BufferData,
+  layout: {
+    readonly dtype: DType;
+    readonly sizes: readonly number[];
+    readonly strides: readonly number[];
+  },
+  want: RecordedTensor,
+): string | null {
   if (layout.dtype !== want.dtype) return ` has dtype ${layout.dtype}, PyTorch gives ${want.dtype}`;
   const tolerance = TOLERANCE[want.dtype] ?? 0;
   for (const [q, raw] of want.data.entries()) {
     const expected = Number(raw);
     const actual = Number(got[offsetOf(q, layout.sizes, layout.strides)]);
     if (actual === expected || (Number.isNaN(actual) && Number.isNaN(expected))) continue;
-    if (!(Math.abs(actual - expected) <= tolerance + tolerance * Math.abs(expected))) return `[${q}] is ${actual}, PyTorch gives ${expected}`;
+    if (!(Math.abs(actual - expected) <= tolerance + tolerance * Math.abs(expected)))
+      return `[${q}] is ${actual}, PyTorch gives ${expected}`;
   }
   return null;
 }

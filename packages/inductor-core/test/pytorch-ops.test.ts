@@ -7,7 +7,12 @@ const cases = loadCases();
 
 /** Operators whose results PyTorch's samples cannot pin down, or that its samples do not call. */
 const NOT_RECORDED = [
-  /^aten::(new_)?empty/, /^aten::rand/, /^aten::(uniform|normal_functional|bernoulli)/, /^aten::native_dropout/, /Scalar/, /_copy/,
+  /^aten::(new_)?empty/,
+  /^aten::rand/,
+  /^aten::(uniform|normal_functional|bernoulli)/,
+  /^aten::native_dropout/,
+  /Scalar/,
+  /_copy/,
   /^aten::(_convolution|_reshape_alias|_unsafe_index|_unsafe_index_put|lift_fresh|copy|slice_scatter|fill)\b/,
   /^aten::(clamp|clamp_max|dot|zero|_native_batch_norm_legit(_functional|_no_training)?)$/,
 ];
@@ -17,22 +22,28 @@ describe('lowered operators compute what PyTorch computes', () => {
   it.each(ops)('%s', (op) => {
     const failures = cases.get(op)!.flatMap((item) => {
       const difference = runCase(item, target());
-      return difference === null ? [] : [`${difference}: ${JSON.stringify(item.args).slice(0, 300)}`];
+      return difference === null
+        ? []
+        : [`${difference}: ${JSON.stringify(item.args).slice(0, 300)}`];
     });
     expect(failures).toEqual([]);
   });
 
   it('also where every reduction is split', () => {
     const backend = target({ parallelism: 64, splitReductionThreshold: 2 });
-    const failures = ops.flatMap((op) => cases.get(op)!.flatMap((item) => {
-      const difference = runCase(item, backend);
-      return difference === null ? [] : [`${op}: ${difference}`];
-    }));
+    const failures = ops.flatMap((op) =>
+      cases.get(op)!.flatMap((item) => {
+        const difference = runCase(item, backend);
+        return difference === null ? [] : [`${op}: ${difference}`];
+      }),
+    );
     expect(failures).toEqual([]);
   });
 
   it('covers every lowering', () => {
-    const untested = loweredOps().filter((op) => !cases.has(op) && !NOT_RECORDED.some((pattern) => pattern.test(op)));
+    const untested = loweredOps().filter(
+      (op) => !cases.has(op) && !NOT_RECORDED.some((pattern) => pattern.test(op)),
+    );
     expect(untested).toEqual([]);
   });
 });

@@ -45,7 +45,9 @@ function step(b: GraphBuilder, dice: Dice, values: Node[]): Node {
       return b.op(dice.pick(BINARY), x, dice.pick(same));
     }
     case 5:
-      return rank === 0 ? b.op('mul.Tensor', x, 0.5) : b.op('sum.dim_IntList', x, [dice.roll(rank)], dice.roll(2) === 0);
+      return rank === 0
+        ? b.op('mul.Tensor', x, 0.5)
+        : b.op('sum.dim_IntList', x, [dice.roll(rank)], dice.roll(2) === 0);
     case 6:
       return rank === 0 ? b.op('neg', x) : b.op('amax', x, [dice.roll(rank)], dice.roll(2) === 0);
     case 7: {
@@ -53,20 +55,37 @@ function step(b: GraphBuilder, dice: Dice, values: Node[]): Node {
       return b.op('permute', x, order);
     }
     case 8:
-      return b.op('clone', b.op('view', b.op('clone', x, 'contiguous'), [sizes.reduce((a, c) => a * c, 1)]));
+      return b.op(
+        'clone',
+        b.op('view', b.op('clone', x, 'contiguous'), [sizes.reduce((a, c) => a * c, 1)]),
+      );
     case 9:
       return rank === 0 ? b.op('unsqueeze', x, 0) : b.op('_softmax', x, dice.roll(rank), false);
     case 10:
-      return rank === 2 ? b.op('mm', x, b.op('permute', x, [1, 0])) : b.op('unsqueeze', x, dice.roll(rank + 1));
+      return rank === 2
+        ? b.op('mm', x, b.op('permute', x, [1, 0]))
+        : b.op('unsqueeze', x, dice.roll(rank + 1));
     case 11:
-      return rank === 0 || sizes[0]! < 2 ? b.op('abs', x) : b.op('cat', [b.op('slice.Tensor', x, 0, 1, sizes[0]!, 1), b.op('sin', b.op('slice.Tensor', x, 0, 0, 1, 1))], 0);
+      return rank === 0 || sizes[0]! < 2
+        ? b.op('abs', x)
+        : b.op(
+            'cat',
+            [
+              b.op('slice.Tensor', x, 0, 1, sizes[0]!, 1),
+              b.op('sin', b.op('slice.Tensor', x, 0, 0, 1, 1)),
+            ],
+            0,
+          );
     default:
       return b.op('where.self', b.op('gt.Scalar', x, 0), x, b.op('mul.Tensor', x, 0.1));
   }
 }
 
 function broadcasts(from: readonly number[], to: readonly number[]): boolean {
-  return from.length <= to.length && from.every((size, d) => size === 1 || size === to[d + to.length - from.length]);
+  return (
+    from.length <= to.length &&
+    from.every((size, d) => size === 1 || size === to[d + to.length - from.length])
+  );
 }
 
 /** A graph and the sizes and strides of its inputs. */
@@ -99,18 +118,27 @@ export function randomGraph(dice: Dice, length: number): RandomGraph {
   // Mutations come last and take values computed before any of them, as functionalization makes them.
   const mutations = inputs.flatMap((input): [Node, Node][] => {
     if (dice.roll(4) !== 0) return [];
-    return [[input, b.op('clone', dice.pick(values.filter((v) => broadcasts(sizesOf(v), sizesOf(input)))))]];
+    return [
+      [
+        input,
+        b.op('clone', dice.pick(values.filter((v) => broadcasts(sizesOf(v), sizesOf(input))))),
+      ],
+    ];
   });
   for (const [input, value] of mutations) b.mutate(input, value);
   const module = b.done(...results);
   return {
     module,
-    inputs: () => inputs.map((node, k) => {
-      const val = node.meta.val;
-      if (!isTensor(val)) throw new Error('not a tensor');
-      const data = Float32Array.from({ length: val.numel }, (_, i) => Math.sin((i + 1) * (k + 1.7)) * 1.5);
-      const flat = fromTypedArray(data, [val.numel]);
-      return makeTensor(flat.storage, 'float32', 'cpu', val.sizes, val.strides);
-    }),
+    inputs: () =>
+      inputs.map((node, k) => {
+        const val = node.meta.val;
+        if (!isTensor(val)) throw new Error('not a tensor');
+        const data = Float32Array.from(
+          { length: val.numel },
+          (_, i) => Math.sin((i + 1) * (k + 1.7)) * 1.5,
+        );
+        const flat = fromTypedArray(data, [val.numel]);
+        return makeTensor(flat.storage, 'float32', 'cpu', val.sizes, val.strides);
+      }),
   };
 }

@@ -48,7 +48,11 @@ export class EagerProvider implements KernelProvider {
     if (entry === null) return false;
     const inputs = entry.tensors.map((path) => at(args, path) as Tensor);
     const scalars = entry.scalars.map((path) => at(args, path) as number);
-    entry.executable.run(inputs, entry.inPlace ? [] : outs.length === 1 ? outs : outs.filter((out) => out.numel > 0), scalars);
+    entry.executable.run(
+      inputs,
+      entry.inPlace ? [] : outs.length === 1 ? outs : outs.filter((out) => out.numel > 0),
+      scalars,
+    );
     return true;
   }
 
@@ -60,7 +64,8 @@ export class EagerProvider implements KernelProvider {
     if (entry === undefined) {
       entry = this.compile(op, args, outs);
       // Finding out that the op needs constants changed the key.
-      if (key !== opKey(op, args, outs, !this.constantOps.has(op))) return this.lookup(op, args, outs);
+      if (key !== opKey(op, args, outs, !this.constantOps.has(op)))
+        return this.lookup(op, args, outs);
       if (entries.size >= this.limit) this.dropOldest(entries);
       entries.set(key, entry);
     }
@@ -78,7 +83,13 @@ export class EagerProvider implements KernelProvider {
   private compile(op: OpOverload, args: readonly unknown[], outs: readonly Tensor[]): Entry | null {
     const { module, tensors, scalars } = singleOpGraph(op, args, outs, !this.constantOps.has(op));
     try {
-      const plan = compileGraph(module, { backend: { device: this.backend.device, capabilities: { ...this.backend.capabilities, extern: false } }, name: op.schema.name });
+      const plan = compileGraph(module, {
+        backend: {
+          device: this.backend.device,
+          capabilities: { ...this.backend.capabilities, extern: false },
+        },
+        name: op.schema.name,
+      });
       const inPlace = plan.outputs.length === 0;
       return { executable: this.backend.load(plan), tensors, scalars, inPlace };
     } catch (error) {
@@ -87,7 +98,11 @@ export class EagerProvider implements KernelProvider {
         this.constantOps.add(op);
         return this.compile(op, args, outs);
       }
-      if (isTesseraError(error) && (error.code === 'kernel-missing' || error.code === 'dtype-unsupported')) return null;
+      if (
+        isTesseraError(error) &&
+        (error.code === 'kernel-missing' || error.code === 'dtype-unsupported')
+      )
+        return null;
       throw error;
     }
   }

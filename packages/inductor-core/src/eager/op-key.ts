@@ -12,7 +12,12 @@ function tensorKey(tensor: Tensor): string {
 }
 
 /** The key of a call; with `lift`, numbers that are runtime scalars are left out. Tensors that occur twice are told apart from equal ones. */
-export function opKey(op: OpOverload, args: readonly unknown[], outs: readonly Tensor[], lift: boolean): string {
+export function opKey(
+  op: OpOverload,
+  args: readonly unknown[],
+  outs: readonly Tensor[],
+  lift: boolean,
+): string {
   const seen: Tensor[] = [];
   const visit = (arg: unknown): string => {
     if (isTensor(arg)) {
@@ -28,7 +33,12 @@ export function opKey(op: OpOverload, args: readonly unknown[], outs: readonly T
   let key = '';
   for (let i = 0; i < args.length; i++) {
     const arg = args[i];
-    key += lift && isRuntimeScalar(op, i, arg) ? (Number.isInteger(arg) ? 'int;' : 'float;') : `${visit(arg)};`;
+    key +=
+      lift && isRuntimeScalar(op, i, arg)
+        ? Number.isInteger(arg)
+          ? 'int;'
+          : 'float;'
+        : `${visit(arg)};`;
   }
   for (const out of outs) key += `>${visit(out)}`;
   return key;

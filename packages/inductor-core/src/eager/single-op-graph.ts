@@ -18,7 +18,12 @@ export interface SingleOpGraph {
 
 /** A FakeTensor with the layout of a tensor. */
 export function fakeLike(tensor: Tensor): Tensor {
-  return fakeFromMeta({ sizes: tensor.sizes, strides: tensor.strides, dtype: tensor.dtype, device: tensor.device });
+  return fakeFromMeta({
+    sizes: tensor.sizes,
+    strides: tensor.strides,
+    dtype: tensor.dtype,
+    device: tensor.device,
+  });
 }
 
 /** Whether a number at this argument is passed at run time, so that one kernel serves all values. */
@@ -32,7 +37,12 @@ export function isRuntimeScalar(op: OpOverload, index: number, arg: unknown): ar
  * Builds the graph of `op(args)`, its results laid out as `outs`. If an output is also an input (an
  * in-place op), the graph ends in a `copy_` into that input.
  */
-export function singleOpGraph(op: OpOverload, args: readonly unknown[], outs: readonly Tensor[], lift: boolean): SingleOpGraph {
+export function singleOpGraph(
+  op: OpOverload,
+  args: readonly unknown[],
+  outs: readonly Tensor[],
+  lift: boolean,
+): SingleOpGraph {
   const graph = new Graph();
   const tensors: ArgPath[] = [];
   const scalars: ArgPath[] = [];
@@ -62,10 +72,17 @@ export function singleOpGraph(op: OpOverload, args: readonly unknown[], outs: re
   const vals = outs.map(fakeLike);
   call.meta.val = isList ? vals : vals[0]!;
   // A result without elements may be one that was masked out and is never computed.
-  const results = isList ? vals.flatMap((val, i) => (val.numel === 0 ? [] : [withVal(graph.callFunction(getItem, [call, i]), val)])) : [call];
+  const results = isList
+    ? vals.flatMap((val, i) =>
+        val.numel === 0 ? [] : [withVal(graph.callFunction(getItem, [call, i]), val)],
+      )
+    : [call];
   const inPlace = inputOf.get(outs[0]!);
   if (inPlace !== undefined) {
-    withVal(graph.callFunction(getOp('aten::copy_'), [inPlace, results[0]!, false]), inPlace.meta.val as Tensor);
+    withVal(
+      graph.callFunction(getOp('aten::copy_'), [inPlace, results[0]!, false]),
+      inPlace.meta.val as Tensor,
+    );
     graph.output([]);
   } else {
     graph.output(results);

@@ -45,14 +45,22 @@ class Settler {
   settle(vars: readonly LoopVar[], prefix: string, reorder: boolean): LoopVar[] {
     const { ir } = this.context;
     const split = splitLoops(ir, vars, this.indices);
-    const indices = split.old.size === 0 ? this.indices : this.indices.map((index) => ir.substituteIndex(index, (name) => split.old.get(name)));
+    const indices =
+      split.old.size === 0
+        ? this.indices
+        : this.indices.map((index) => ir.substituteIndex(index, (name) => split.old.get(name)));
     const ordered = reorder ? orderLoops(ir, split.vars, indices) : split.vars;
     const merged = mergeLoops(ir, ordered, indices);
-    const names = new Map(merged.vars.map((v, i) => [v.name, this.target.sym(`${prefix}${i}`, v.size)]));
+    const names = new Map(
+      merged.vars.map((v, i) => [v.name, this.target.sym(`${prefix}${i}`, v.size)]),
+    );
     for (const v of vars) {
       const whole = split.old.get(v.name) ?? ir.sym(v.name, v.size);
       const joined = ir.substituteIndex(whole, (name) => merged.old.get(name));
-      this.symbols.set(v.name, this.target.substituteIndex(joined, (name) => names.get(name)));
+      this.symbols.set(
+        v.name,
+        this.target.substituteIndex(joined, (name) => names.get(name)),
+      );
     }
     return merged.vars.map((v, i) => ({ name: `${prefix}${i}`, size: v.size }));
   }
@@ -63,7 +71,12 @@ class Settler {
       [root],
       {
         symbol: (name) => this.symbols.get(name),
-        load: (load, index) => this.target.load(load.dtype, this.parameters.nameOf(this.context.bufferOf(load.buf)), index),
+        load: (load, index) =>
+          this.target.load(
+            load.dtype,
+            this.parameters.nameOf(this.context.bufferOf(load.buf)),
+            index,
+          ),
       },
       this.memo,
     )[0]!;
@@ -71,33 +84,76 @@ class Settler {
 
   store(store: BodyStore): Stmt {
     for (const value of indexValues(store.index)) this.expr(value);
-    const index = this.target.substituteIndex(store.index, (name) => this.symbols.get(name), (value) => this.memo.get(value)!);
-    return { kind: 'store', buf: this.parameters.nameOf(store.buffer), index, value: this.expr(store.value) };
+    const index = this.target.substituteIndex(
+      store.index,
+      (name) => this.symbols.get(name),
+      (value) => this.memo.get(value)!,
+    );
+    return {
+      kind: 'store',
+      buf: this.parameters.nameOf(store.buffer),
+      index,
+      value: this.expr(store.value),
+    };
   }
 }
 
-function settlerFor(context: EmitContext, stores: readonly BodyStore[], roots: readonly Expr[]): { readonly settler: Settler; readonly parameters: Parameters } {
+function settlerFor(
+  context: EmitContext,
+  stores: readonly BodyStore[],
+  roots: readonly Expr[],
+): { readonly settler: Settler; readonly parameters: Parameters } {
   const bufferOf = (name: string): IrBuffer => context.bufferOf(name);
-  const parameters = parametersOf(roots, stores.map((store) => store.buffer), bufferOf, context.storageOf);
-  return { settler: new Settler(context, rankedIndices(stores, roots, bufferOf), parameters), parameters };
+  const parameters = parametersOf(
+    roots,
+    stores.map((store) => store.buffer),
+    bufferOf,
+    context.storageOf,
+  );
+  return {
+    settler: new Settler(context, rankedIndices(stores, roots, bufferOf), parameters),
+    parameters,
+  };
 }
 
 function buildLoop(body: LoopBody, context: EmitContext): BuiltKernel {
   const stores = body.stages.flatMap((stage) => stage.stores);
-  const roots = body.stages.flatMap((stage) => [...stage.reduces.map((r) => r.value), ...stage.stores.map((s) => s.value)]);
+  const roots = body.stages.flatMap((stage) => [
+    ...stage.reduces.map((r) => r.value),
+    ...stage.stores.map((s) => s.value),
+  ]);
   const { settler, parameters } = settlerFor(context, stores, roots);
   const outer = settler.settle(body.outer, 'i', true);
   // The place that argmax reports counts points in order.
-  const positional = body.stages.some((stage) => stage.reduces.some((r) => r.op === 'argmax' || r.op === 'argmin'));
+  const positional = body.stages.some((stage) =>
+    stage.reduces.some((r) => r.op === 'argmax' || r.op === 'argmin'),
+  );
   const inner = settler.settle(body.inner, 'r', !positional);
   const stages = body.stages.map((stage): Stage => ({
     kind: stage.kind,
     body: [
-      ...stage.reduces.map((r): Stmt => ({ kind: 'reduce', op: r.op, ids: r.ids, dtype: r.dtype, value: settler.expr(r.value) })),
+      ...stage.reduces.map((r): Stmt => ({
+        kind: 'reduce',
+        op: r.op,
+        ids: r.ids,
+        dtype: r.dtype,
+        value: settler.expr(r.value),
+      })),
       ...stage.stores.map((s) => settler.store(s)),
     ],
   }));
-  return { kernel: { kind: 'loop', name: '', params: parameters.params, scalars: parameters.scalars, outer, inner, stages }, storages: parameters.storages };
+  return {
+    kernel: {
+      kind: 'loop',
+      name: '',
+      params: parameters.params,
+      scalars: parameters.scalars,
+      outer,
+      inner,
+      stages,
+    },
+    storages: parameters.storages,
+  };
 }
 
 function buildMatmul(body: MatmulBody, context: EmitContext): BuiltKernel {
@@ -108,8 +164,17 @@ function buildMatmul(body: MatmulBody, context: EmitContext): BuiltKernel {
   const n = settler.settle(body.n, 'n', false);
   const k = settler.settle(body.k, 'k', false);
   const kernel: MatmulKernel = {
-    kind: 'matmul', name: '', params: parameters.params, scalars: parameters.scalars, batch, m, n, k,
-    a: settler.expr(body.a), b: settler.expr(body.b), accDtype: body.accDtype,
+    kind: 'matmul',
+    name: '',
+    params: parameters.params,
+    scalars: parameters.scalars,
+    batch,
+    m,
+    n,
+    k,
+    a: settler.expr(body.a),
+    b: settler.expr(body.b),
+    accDtype: body.accDtype,
     epilogue: body.stores.map((s) => settler.store(s)),
   };
   return { kernel, storages: parameters.storages };
@@ -127,18 +192,48 @@ function renamed(arg: ExternArg, nameOf: (buffer: string) => string): ExternArg 
 }
 
 function externScalars(args: readonly ExternArg[]): string[] {
-  return args.flatMap((arg) => (arg.kind === 'scalar' ? [arg.name] : arg.kind === 'list' ? externScalars(arg.items) : []));
+  return args.flatMap((arg) =>
+    arg.kind === 'scalar' ? [arg.name] : arg.kind === 'list' ? externScalars(arg.items) : [],
+  );
 }
 
 /** Builds the kernel of an extern call. */
-export function buildExtern(node: ExternNode, context: EmitContext, scalarDtype: (name: string) => ExternKernel['scalars'][number]['dtype']): BuiltKernel {
-  const loads = node.reads.map((buffer) => context.ir.load(buffer.dtype, buffer.name, context.ir.int(0)));
-  const parameters = parametersOf(loads, node.outs, (name) => context.bufferOf(name), context.storageOf);
+export function buildExtern(
+  node: ExternNode,
+  context: EmitContext,
+  scalarDtype: (name: string) => ExternKernel['scalars'][number]['dtype'],
+): BuiltKernel {
+  const loads = node.reads.map((buffer) =>
+    context.ir.load(buffer.dtype, buffer.name, context.ir.int(0)),
+  );
+  const parameters = parametersOf(
+    loads,
+    node.outs,
+    (name) => context.bufferOf(name),
+    context.storageOf,
+  );
   const nameOf = (name: string): string => parameters.nameOf(context.bufferOf(name));
-  const outputs = node.outs.map((out) => ({ kind: 'buffer' as const, name: nameOf(out.name), sizes: out.sizes, strides: out.strides, offset: 0 }));
-  const scalars = [...new Set(externScalars(node.args))].map((name) => ({ name, dtype: scalarDtype(name) }));
+  const outputs = node.outs.map((out) => ({
+    kind: 'buffer' as const,
+    name: nameOf(out.name),
+    sizes: out.sizes,
+    strides: out.strides,
+    offset: 0,
+  }));
+  const scalars = [...new Set(externScalars(node.args))].map((name) => ({
+    name,
+    dtype: scalarDtype(name),
+  }));
   return {
-    kernel: { kind: 'extern', name: '', params: parameters.params, scalars, op: node.op, args: node.args.map((arg) => renamed(arg, nameOf)), outputs },
+    kernel: {
+      kind: 'extern',
+      name: '',
+      params: parameters.params,
+      scalars,
+      op: node.op,
+      args: node.args.map((arg) => renamed(arg, nameOf)),
+      outputs,
+    },
     storages: parameters.storages,
   };
 }

@@ -9,8 +9,14 @@ import type { IrBuffer } from '../lowering/ir-node.js';
 import type { BodyStore } from './kernel-body.js';
 
 /** Stores by size, then loads by size, then loop indices used as values. Each distinct index once. */
-export function rankedIndices(stores: readonly BodyStore[], roots: readonly Expr[], bufferOf: (name: string) => IrBuffer): IndexExpr[] {
-  const weighted: { readonly index: IndexExpr; readonly weight: number }[] = stores.map(({ index, buffer }) => ({ index, weight: 2 ** 52 + numelOf(buffer.sizes) }));
+export function rankedIndices(
+  stores: readonly BodyStore[],
+  roots: readonly Expr[],
+  bufferOf: (name: string) => IrBuffer,
+): IndexExpr[] {
+  const weighted: { readonly index: IndexExpr; readonly weight: number }[] = stores.map(
+    ({ index, buffer }) => ({ index, weight: 2 ** 52 + numelOf(buffer.sizes) }),
+  );
   for (const expr of postorder(roots)) {
     const index = indexOf(expr);
     if (index === null) continue;

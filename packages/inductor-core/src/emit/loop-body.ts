@@ -10,7 +10,13 @@ import type { Expr } from '../ir/expr.js';
 import { operands, postorder } from '../ir/walk.js';
 import type { FusionContext } from '../schedule/fusion-context.js';
 import type { LoopGroup } from '../schedule/group.js';
-import { type BodyReduce, type BodyStage, type BodyStore, type LoopBody, loadedBuffers } from './kernel-body.js';
+import {
+  type BodyReduce,
+  type BodyStage,
+  type BodyStore,
+  type LoopBody,
+  loadedBuffers,
+} from './kernel-body.js';
 import { orderStores } from './store-order.js';
 import { onlineSoftmax } from './online-softmax.js';
 
@@ -40,7 +46,13 @@ function flatten(context: FusionContext, group: LoopGroup): Flat {
     }) as [Expr];
     const store = (at: number, stored: Expr, inner: boolean): void => {
       const write = context.of(node).writes[at]!;
-      if (context.isStored(write.buf, nodes)) flat.stores.push({ buffer: context.buffers.get(write.buf)!, index: context.indexIn(member, write), value: stored, inner });
+      if (context.isStored(write.buf, nodes))
+        flat.stores.push({
+          buffer: context.buffers.get(write.buf)!,
+          index: context.indexIn(member, write),
+          value: stored,
+          inner,
+        });
     };
     if (node.kind === 'pointwise') {
       if (!node.mutation) values.set(node.out.name, value);
@@ -83,7 +95,12 @@ class Depths {
 export function loopBody(context: FusionContext, group: LoopGroup): LoopBody {
   const flat = flatten(context, group);
   if (group.inner.length === 0) {
-    return { kind: 'loop', outer: group.outer, inner: [], stages: [{ kind: 'outer', reduces: [], stores: orderStores(flat.stores) }] };
+    return {
+      kind: 'loop',
+      outer: group.outer,
+      inner: [],
+      stages: [{ kind: 'outer', reduces: [], stores: orderStores(flat.stores) }],
+    };
   }
   const reduces = onlineSoftmax(flat.reduces);
   const depths = new Depths();
@@ -95,7 +112,8 @@ export function loopBody(context: FusionContext, group: LoopGroup): LoopBody {
   // Last loop in which each buffer is read: what overwrites it must not run earlier.
   const lastRead = new Map<string, number>();
   const reads = (value: Expr, depth: number): void => {
-    for (const name of loadedBuffers([value])) lastRead.set(name, Math.max(lastRead.get(name) ?? 0, depth));
+    for (const name of loadedBuffers([value]))
+      lastRead.set(name, Math.max(lastRead.get(name) ?? 0, depth));
   };
   for (const reduce of reduces) {
     const depth = depths.of(reduce.value);
@@ -106,7 +124,7 @@ export function loopBody(context: FusionContext, group: LoopGroup): LoopBody {
   const innerStores = flat.stores.filter((store) => store.inner);
   const placed = new Map(innerStores.map((store) => [store, depths.of(store.value)]));
   // A store that waits for a reader reads later itself, which may make others wait in turn.
-  for (let changed = true; changed; ) {
+  for (let changed = true; changed;) {
     for (const [store, depth] of placed) reads(store.value, depth);
     changed = false;
     for (const [store, depth] of placed) {
@@ -118,8 +136,18 @@ export function loopBody(context: FusionContext, group: LoopGroup): LoopBody {
     }
   }
   for (const store of innerStores) stage(placed.get(store)!).stores.push(store);
-  const result: BodyStage[] = stages.map((s) => ({ kind: 'inner', reduces: s.reduces, stores: orderStores(s.stores) }));
+  const result: BodyStage[] = stages.map((s) => ({
+    kind: 'inner',
+    reduces: s.reduces,
+    stores: orderStores(s.stores),
+  }));
   const outerStores = flat.stores.filter((store) => !store.inner);
-  if (outerStores.length > 0) result.push({ kind: 'outer', reduces: [], stores: orderStores(outerStores) });
-  return { kind: 'loop', outer: group.outer, inner: group.inner, stages: result.filter((s) => s.reduces.length + s.stores.length > 0) };
+  if (outerStores.length > 0)
+    result.push({ kind: 'outer', reduces: [], stores: orderStores(outerStores) });
+  return {
+    kind: 'loop',
+    outer: group.outer,
+    inner: group.inner,
+    stages: result.filter((s) => s.reduces.length + s.stores.length > 0),
+  };
 }

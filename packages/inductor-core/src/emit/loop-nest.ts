@@ -34,7 +34,13 @@ function cutsOf(indices: readonly IndexExpr[]): Map<string, Set<number>> {
     else if ((e.kind === 'div' || e.kind === 'mod') && e.den.kind === 'int') {
       stack.push(e.num);
       if (e.num.kind === 'sym') add(e.num.name, e.den.value);
-      else if (e.kind === 'mod' && e.num.kind === 'div' && e.num.num.kind === 'sym' && e.num.den.kind === 'int') add(e.num.num.name, e.num.den.value * e.den.value);
+      else if (
+        e.kind === 'mod' &&
+        e.num.kind === 'div' &&
+        e.num.num.kind === 'sym' &&
+        e.num.den.kind === 'int'
+      )
+        add(e.num.num.name, e.num.den.value * e.den.value);
     }
   }
   return cuts;
@@ -44,13 +50,18 @@ function cutsOf(indices: readonly IndexExpr[]): Map<string, Set<number>> {
 function chain(cuts: ReadonlySet<number>, size: number): number[] {
   const list: number[] = [];
   for (const cut of [...cuts].sort((a, b) => a - b)) {
-    if (cut > 1 && cut < size && size % cut === 0 && cut % (list[list.length - 1] ?? 1) === 0) list.push(cut);
+    if (cut > 1 && cut < size && size % cut === 0 && cut % (list[list.length - 1] ?? 1) === 0)
+      list.push(cut);
   }
   return list;
 }
 
 /** Splits variables where indices divide them. */
-export function splitLoops(ir: IrBuilder, vars: readonly LoopVar[], indices: readonly IndexExpr[]): Nest {
+export function splitLoops(
+  ir: IrBuilder,
+  vars: readonly LoopVar[],
+  indices: readonly IndexExpr[],
+): Nest {
   const cuts = cutsOf(indices);
   const result: LoopVar[] = [];
   const old = new Map<string, IndexExpr>();
@@ -87,7 +98,11 @@ function strideOf(ir: IrBuilder, index: IndexExpr, name: string): number | null 
  * Orders loops so that the last moves with the smallest stride. `indices` come in order of importance:
  * the first that tells two loops apart decides.
  */
-export function orderLoops(ir: IrBuilder, vars: readonly LoopVar[], indices: readonly IndexExpr[]): LoopVar[] {
+export function orderLoops(
+  ir: IrBuilder,
+  vars: readonly LoopVar[],
+  indices: readonly IndexExpr[],
+): LoopVar[] {
   if (vars.length < 2) return [...vars];
   const strides = vars.map((v) => indices.map((index) => strideOf(ir, index, v.name)));
   const before = (a: number, b: number): boolean => {
@@ -108,16 +123,25 @@ export function orderLoops(ir: IrBuilder, vars: readonly LoopVar[], indices: rea
 }
 
 /** Merges neighbouring loops that every index treats as one. */
-export function mergeLoops(ir: IrBuilder, vars: readonly LoopVar[], indices: readonly IndexExpr[]): Nest {
+export function mergeLoops(
+  ir: IrBuilder,
+  vars: readonly LoopVar[],
+  indices: readonly IndexExpr[],
+): Nest {
   const result: LoopVar[] = [];
   const strides = new Map<string, (number | null)[]>();
-  const stridesOf = (v: LoopVar): (number | null)[] => indices.map((index) => strideOf(ir, index, v.name));
+  const stridesOf = (v: LoopVar): (number | null)[] =>
+    indices.map((index) => strideOf(ir, index, v.name));
   const parts = new Map<string, readonly LoopVar[]>();
   for (const v of vars) {
     const own = stridesOf(v);
     const last = result[result.length - 1];
     const above = last === undefined ? null : strides.get(last.name)!;
-    if (last !== undefined && above !== null && own.every((stride, i) => stride !== null && above[i] === stride * v.size)) {
+    if (
+      last !== undefined &&
+      above !== null &&
+      own.every((stride, i) => stride !== null && above[i] === stride * v.size)
+    ) {
       const merged = { name: `${last.name}*${v.name}`, size: last.size * v.size };
       result[result.length - 1] = merged;
       parts.set(merged.name, [...(parts.get(last.name) ?? [last]), v]);

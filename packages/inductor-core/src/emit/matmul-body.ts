@@ -15,7 +15,9 @@ function withProducers(context: FusionContext, group: MatmulGroup, operand: Expr
   return lowering.ir.rewrite([operand], {
     load: (load) => {
       const producer = producers.get(load.buf);
-      return producer === undefined ? load : lowering.at(producer.value, producer.out.sizes, lowering.coordsOf(load));
+      return producer === undefined
+        ? load
+        : lowering.at(producer.value, producer.out.sizes, lowering.coordsOf(load));
     },
   })[0]!;
 }
@@ -28,13 +30,38 @@ export function matmulBody(context: FusionContext, group: MatmulGroup): MatmulBo
   const product = ir.cast(ir.acc(matmul.accDtype, 0), matmul.out.dtype);
   const values = new Map<string, Expr>([[matmul.out.name, product]]);
   const stores: BodyStore[] = [];
-  if (context.isStored(matmul.out.name, nodes)) stores.push({ buffer: matmul.out, index: context.of(matmul).writes[0]!.index, value: product, inner: false });
+  if (context.isStored(matmul.out.name, nodes))
+    stores.push({
+      buffer: matmul.out,
+      index: context.of(matmul).writes[0]!.index,
+      value: product,
+      inner: false,
+    });
   for (const member of group.epilogue) {
-    const [value] = ir.rewrite([member.node.value], { symbol: (name) => member.place.get(name), load: (load) => values.get(load.buf) }) as [Expr];
+    const [value] = ir.rewrite([member.node.value], {
+      symbol: (name) => member.place.get(name),
+      load: (load) => values.get(load.buf),
+    }) as [Expr];
     const write = context.of(member.node).writes[0]!;
     if (!(member.node.kind === 'pointwise' && member.node.mutation)) values.set(write.buf, value);
-    if (context.isStored(write.buf, nodes)) stores.push({ buffer: context.buffers.get(write.buf)!, index: context.indexIn(member, write), value, inner: false });
+    if (context.isStored(write.buf, nodes))
+      stores.push({
+        buffer: context.buffers.get(write.buf)!,
+        index: context.indexIn(member, write),
+        value,
+        inner: false,
+      });
   }
   const { batch, m, n, k, accDtype } = matmul;
-  return { kind: 'matmul', batch, m, n, k, accDtype, a: withProducers(context, group, matmul.a), b: withProducers(context, group, matmul.b), stores: orderStores(stores) };
+  return {
+    kind: 'matmul',
+    batch,
+    m,
+    n,
+    k,
+    accDtype,
+    a: withProducers(context, group, matmul.a),
+    b: withProducers(context, group, matmul.b),
+    stores: orderStores(stores),
+  };
 }

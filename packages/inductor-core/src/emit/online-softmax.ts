@@ -17,16 +17,25 @@ function shiftedExponential(value: Expr): { readonly x: Expr; readonly id: numbe
 /** Joins matching pairs; the order of the others stays. */
 export function onlineSoftmax(reduces: readonly BodyReduce[]): BodyReduce[] {
   const peaks = new Map<number, BodyReduce>();
-  for (const reduce of reduces) if (reduce.op === 'max' && isFloat(reduce.dtype)) peaks.set(reduce.ids[0]!, reduce);
+  for (const reduce of reduces)
+    if (reduce.op === 'max' && isFloat(reduce.dtype)) peaks.set(reduce.ids[0]!, reduce);
   const joined = new Map<BodyReduce, BodyReduce>();
   const gone = new Set<BodyReduce>();
   for (const reduce of reduces) {
     if (reduce.op !== 'sum') continue;
     const shifted = shiftedExponential(reduce.value);
     const peak = shifted === null ? undefined : peaks.get(shifted.id);
-    if (shifted === null || peak === undefined || peak.value !== shifted.x || joined.has(peak)) continue;
-    joined.set(peak, { op: 'online_softmax', ids: [peak.ids[0]!, reduce.ids[0]!], dtype: peak.dtype, value: peak.value });
+    if (shifted === null || peak === undefined || peak.value !== shifted.x || joined.has(peak))
+      continue;
+    joined.set(peak, {
+      op: 'online_softmax',
+      ids: [peak.ids[0]!, reduce.ids[0]!],
+      dtype: peak.dtype,
+      value: peak.value,
+    });
     gone.add(reduce);
   }
-  return reduces.filter((reduce) => !gone.has(reduce)).map((reduce) => joined.get(reduce) ?? reduce);
+  return reduces
+    .filter((reduce) => !gone.has(reduce))
+    .map((reduce) => joined.get(reduce) ?? reduce);
 }

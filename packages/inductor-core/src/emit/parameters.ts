@@ -21,10 +21,19 @@ export interface Parameters {
   nameOf(buffer: IrBuffer): string;
 }
 
-const PREFIX: Readonly<Record<BufferParam['access'], string>> = { read: 'in', write: 'out', readwrite: 'io' };
+const PREFIX: Readonly<Record<BufferParam['access'], string>> = {
+  read: 'in',
+  write: 'out',
+  readwrite: 'io',
+};
 
 /** Parameters for expressions that load and buffers that are stored. */
-export function parametersOf(roots: readonly Expr[], stored: readonly IrBuffer[], bufferOf: (name: string) => IrBuffer, storageOf: StorageOf): Parameters {
+export function parametersOf(
+  roots: readonly Expr[],
+  stored: readonly IrBuffer[],
+  bufferOf: (name: string) => IrBuffer,
+  storageOf: StorageOf,
+): Parameters {
   const access = new Map<string, { dtype: IrBuffer['dtype']; access: BufferParam['access'] }>();
   const scalars = new Map<string, ScalarParam>();
   for (const expr of postorder(roots)) {
@@ -46,5 +55,10 @@ export function parametersOf(roots: readonly Expr[], stored: readonly IrBuffer[]
     names.set(key, name);
     return { name, dtype: p.dtype, access: p.access };
   });
-  return { params, storages: [...access.keys()], scalars: [...scalars.values()], nameOf: (buffer) => names.get(storageOf(buffer))! };
+  return {
+    params,
+    storages: [...access.keys()],
+    scalars: [...scalars.values()],
+    nameOf: (buffer) => names.get(storageOf(buffer))!,
+  };
 }

@@ -12,7 +12,9 @@ export function orderStores(stores: readonly BodyStore[]): BodyStore[] {
   const ordered = stores.filter((store) => store.buffer.kind !== 'input');
   const waiting = new Set(overwriting);
   while (waiting.size > 0) {
-    const next = [...waiting].find((store) => [...waiting].every((other) => other === store || !reads.get(other)!.has(store.buffer.name)));
+    const next = [...waiting].find((store) =>
+      [...waiting].every((other) => other === store || !reads.get(other)!.has(store.buffer.name)),
+    );
     // The scheduler does not join mutations that read each other in a circle.
     const chosen = next ?? [...waiting][0]!;
     waiting.delete(chosen);

@@ -9,7 +9,8 @@ import type { DType } from '@tessera/tensor';
 import type { Expr, ScalarOp } from './expr.js';
 import { IndexBuilder } from './index-build.js';
 import type { IndexExpr } from './index-expr.js';
-import { PREDICATES, castScalar, evalScalar, isFloat, toComputeType } from './scalar-eval.js';
+import { PREDICATES } from './scalar-ops.js';
+import { castScalar, evalScalar, isFloat, toComputeType } from './scalar-eval.js';
 import { operands, postorder } from './walk.js';
 
 /** How to rebuild expressions under changed symbols, loads or results. */
@@ -38,12 +39,23 @@ export class IrBuilder extends IndexBuilder {
 
   /** A constant, brought into the range of its dtype. */
   const(dtype: DType, value: number): Expr {
-    const fitted = isFloat(dtype) ? toComputeType(value, dtype) : castScalar(value, 'float64', dtype);
-    return this.internExpr(`c${dtype}:${Object.is(fitted, -0) ? '-0' : fitted}`, () => ({ kind: 'const', dtype, value: fitted }));
+    const fitted = isFloat(dtype)
+      ? toComputeType(value, dtype)
+      : castScalar(value, 'float64', dtype);
+    return this.internExpr(`c${dtype}:${Object.is(fitted, -0) ? '-0' : fitted}`, () => ({
+      kind: 'const',
+      dtype,
+      value: fitted,
+    }));
   }
 
   load(dtype: DType, buf: string, index: IndexExpr): Expr {
-    return this.internExpr(`l${buf}:${this.idOf(index)}`, () => ({ kind: 'load', dtype, buf, index }));
+    return this.internExpr(`l${buf}:${this.idOf(index)}`, () => ({
+      kind: 'load',
+      dtype,
+      buf,
+      index,
+    }));
   }
 
   scalar(dtype: DType, name: string): Expr {
@@ -53,7 +65,11 @@ export class IrBuilder extends IndexBuilder {
   /** A loop index as a value. */
   index(dtype: DType, index: IndexExpr): Expr {
     if (index.kind === 'int') return this.const(dtype, index.value);
-    return this.internExpr(`i${dtype}:${this.idOf(index)}`, () => ({ kind: 'index', dtype, index }));
+    return this.internExpr(`i${dtype}:${this.idOf(index)}`, () => ({
+      kind: 'index',
+      dtype,
+      index,
+    }));
   }
 
   acc(dtype: DType, id: number): Expr {
@@ -63,13 +79,27 @@ export class IrBuilder extends IndexBuilder {
   /** `body` where `mask` holds, else `other`; loads of the body do not happen elsewhere. */
   masked(mask: Expr, body: Expr, other: number): Expr {
     if (mask.kind === 'const') return mask.value !== 0 ? body : this.const(body.dtype, other);
-    if (body.kind === 'const' && Object.is(body.value, this.constantValue(body.dtype, other))) return body;
-    if (body.kind === 'masked' && Object.is(body.other, other)) return this.masked(this.op('and', [mask, body.mask]), body.body, other);
-    return this.internExpr(`m${this.idOf(mask)},${this.idOf(body)},${Object.is(other, -0) ? '-0' : other}`, () => ({ kind: 'masked', dtype: body.dtype, mask, body, other }));
+    if (body.kind === 'const' && Object.is(body.value, this.constantValue(body.dtype, other)))
+      return body;
+    if (body.kind === 'masked' && Object.is(body.other, other))
+      return this.masked(this.op('and', [mask, body.mask]), body.body, other);
+    return this.internExpr(
+      `m${this.idOf(mask)},${this.idOf(body)},${Object.is(other, -0) ? '-0' : other}`,
+      () => ({ kind: 'masked', dtype: body.dtype, mask, body, other }),
+    );
   }
 
-  random(dtype: DType, distribution: 'uniform' | 'normal', seed: Expr, offset: Expr, index: IndexExpr): Expr {
-    return this.internExpr(`r${distribution}${dtype}:${this.idOf(seed)},${this.idOf(offset)},${this.idOf(index)}`, () => ({ kind: 'random', dtype, distribution, seed, offset, index }));
+  random(
+    dtype: DType,
+    distribution: 'uniform' | 'normal',
+    seed: Expr,
+    offset: Expr,
+    index: IndexExpr,
+  ): Expr {
+    return this.internExpr(
+      `r${distribution}${dtype}:${this.idOf(seed)},${this.idOf(offset)},${this.idOf(index)}`,
+      () => ({ kind: 'random', dtype, distribution, seed, offset, index }),
+    );
   }
 
   /** Conversion; chains of exact conversions collapse. */
@@ -78,10 +108,19 @@ export class IrBuilder extends IndexBuilder {
   }
 
   /** One operation; the result type follows from the operands unless given (`cast` needs it). */
-  op(op: ScalarOp, args: readonly Expr[], dtype: DType = PREDICATES.has(op) ? 'bool' : (op === 'where' ? args[1]! : args[0]!).dtype): Expr {
+  op(
+    op: ScalarOp,
+    args: readonly Expr[],
+    dtype: DType = PREDICATES.has(op) ? 'bool' : (op === 'where' ? args[1]! : args[0]!).dtype,
+  ): Expr {
     const simple = this.simplify(op, args, dtype);
     if (simple !== null) return simple;
-    return this.internExpr(`${op}${dtype}:${args.map((arg) => this.idOf(arg)).join(',')}`, () => ({ kind: 'op', dtype, op, args }));
+    return this.internExpr(`${op}${dtype}:${args.map((arg) => this.idOf(arg)).join(',')}`, () => ({
+      kind: 'op',
+      dtype,
+      op,
+      args,
+    }));
   }
 
   /** Rebuilds expressions, operands first; shared parts are rebuilt once. */
@@ -94,7 +133,12 @@ export class IrBuilder extends IndexBuilder {
     return roots.map((root) => memo.get(root)!);
   }
 
-  private rebuild(expr: Expr, rule: Rewrite, symbol: (name: string) => IndexExpr | undefined, inner: (value: Expr) => Expr): Expr {
+  private rebuild(
+    expr: Expr,
+    rule: Rewrite,
+    symbol: (name: string) => IndexExpr | undefined,
+    inner: (value: Expr) => Expr,
+  ): Expr {
     switch (expr.kind) {
       case 'const':
         return this.const(expr.dtype, expr.value);
@@ -111,7 +155,13 @@ export class IrBuilder extends IndexBuilder {
       case 'masked':
         return this.masked(inner(expr.mask), inner(expr.body), expr.other);
       case 'random':
-        return this.random(expr.dtype, expr.distribution, inner(expr.seed), inner(expr.offset), this.substituteIndex(expr.index, symbol, inner));
+        return this.random(
+          expr.dtype,
+          expr.distribution,
+          inner(expr.seed),
+          inner(expr.offset),
+          this.substituteIndex(expr.index, symbol, inner),
+        );
       case 'op':
         return this.op(expr.op, operands(expr).map(inner), expr.dtype);
     }
@@ -126,7 +176,10 @@ export class IrBuilder extends IndexBuilder {
     if (args.every((arg) => arg.kind === 'const')) {
       const values = args.map((arg) => (arg as Extract<Expr, { kind: 'const' }>).value);
       const operand = (op === 'where' ? args[1]! : args[0]!).dtype;
-      return this.const(dtype, evalScalar(op, dtype, operand, values[0]!, values[1] ?? 0, values[2] ?? 0));
+      return this.const(
+        dtype,
+        evalScalar(op, dtype, operand, values[0]!, values[1] ?? 0, values[2] ?? 0),
+      );
     }
     const [a, b, c] = args as [Expr, Expr, Expr];
     switch (op) {
@@ -140,7 +193,9 @@ export class IrBuilder extends IndexBuilder {
         return !isFloat(dtype) && (isConst(a, 0) || isConst(b, 0)) ? this.const(dtype, 0) : null;
       case 'div':
         if (isConst(b, 1)) return a;
-        return b.kind === 'const' && isPowerOfTwo(b.value) ? this.op('mul', [a, this.const(dtype, 1 / b.value)]) : null;
+        return b.kind === 'const' && isPowerOfTwo(b.value)
+          ? this.op('mul', [a, this.const(dtype, 1 / b.value)])
+          : null;
       case 'where':
         if (a.kind === 'const') return a.value !== 0 ? b : c;
         return b === c ? b : null;
@@ -175,10 +230,13 @@ export class IrBuilder extends IndexBuilder {
 
   private simplifyCast(value: Expr, dtype: DType): Expr | null {
     if (value.dtype === dtype) return value;
-    if (value.kind === 'const') return this.const(dtype, castScalar(value.value, value.dtype, dtype));
-    if (value.kind === 'index' && (dtype === 'int32' || dtype === 'int64')) return this.index(dtype, value.index);
+    if (value.kind === 'const')
+      return this.const(dtype, castScalar(value.value, value.dtype, dtype));
+    if (value.kind === 'index' && (dtype === 'int32' || dtype === 'int64'))
+      return this.index(dtype, value.index);
     // Widening and back: the middle type holds every value of the source.
-    if (value.kind === 'op' && value.op === 'cast' && holds(value.dtype, value.args[0]!.dtype)) return this.cast(value.args[0]!, dtype);
+    if (value.kind === 'op' && value.op === 'cast' && holds(value.dtype, value.args[0]!.dtype))
+      return this.cast(value.args[0]!, dtype);
     return null;
   }
 
@@ -187,16 +245,32 @@ export class IrBuilder extends IndexBuilder {
     const [a, b] = args as [Expr, Expr];
     const isIndex = (e: Expr): boolean => e.kind === 'index' || e.kind === 'const';
     if (a.dtype !== 'int32' || !isIndex(a) || !isIndex(b) || a.kind === b.kind) return null;
-    return this.index(a.dtype, op === 'add' ? this.add(this.value(a), this.value(b)) : this.sub(this.value(a), this.value(b)));
+    return this.index(
+      a.dtype,
+      op === 'add'
+        ? this.add(this.value(a), this.value(b))
+        : this.sub(this.value(a), this.value(b)),
+    );
   }
 
   /** Decides a comparison from the ranges of loop variables. */
   private compareIndices(op: 'lt' | 'le' | 'gt' | 'ge', a: Expr, b: Expr): Expr | null {
-    const known = (e: Expr): boolean => e.kind === 'index' || (e.kind === 'const' && !isFloat(e.dtype));
+    const known = (e: Expr): boolean =>
+      e.kind === 'index' || (e.kind === 'const' && !isFloat(e.dtype));
     if (!known(a) || !known(b)) return null;
     const difference = this.bounds(this.sub(this.value(a), this.value(b)));
-    const always: Record<typeof op, boolean> = { lt: difference.max < 0, le: difference.max <= 0, gt: difference.min > 0, ge: difference.min >= 0 };
-    const never: Record<typeof op, boolean> = { lt: difference.min >= 0, le: difference.min > 0, gt: difference.max <= 0, ge: difference.max < 0 };
+    const always: Record<typeof op, boolean> = {
+      lt: difference.max < 0,
+      le: difference.max <= 0,
+      gt: difference.min > 0,
+      ge: difference.min >= 0,
+    };
+    const never: Record<typeof op, boolean> = {
+      lt: difference.min >= 0,
+      le: difference.min > 0,
+      gt: difference.max <= 0,
+      ge: difference.max < 0,
+    };
     return always[op] ? this.const('bool', 1) : never[op] ? this.const('bool', 0) : null;
   }
 }
@@ -216,13 +290,24 @@ function isPowerOfTwo(value: number): boolean {
   return Number.isInteger(exponent) && Math.abs(exponent) < 120;
 }
 
-const INT_BITS: Partial<Record<DType, number>> = { bool: 1, uint8: 8, int8: 8, int16: 16, int32: 32, int64: 64 };
+const INT_BITS: Partial<Record<DType, number>> = {
+  bool: 1,
+  uint8: 8,
+  int8: 8,
+  int16: 16,
+  int32: 32,
+  int64: 64,
+};
 
 /** Whether every value of `narrow` converts to `wide` and on without loss. */
 function holds(wide: DType, narrow: DType): boolean {
   if (narrow === 'bool') return wide !== 'bool';
   if (isFloat(narrow)) return wide === 'float64' || (wide === 'float32' && narrow !== 'float64');
-  if (isFloat(wide)) return (INT_BITS[narrow]! <= 16 && wide === 'float32') || (INT_BITS[narrow]! <= 32 && wide === 'float64');
+  if (isFloat(wide))
+    return (
+      (INT_BITS[narrow]! <= 16 && wide === 'float32') ||
+      (INT_BITS[narrow]! <= 32 && wide === 'float64')
+    );
   const signedFits = narrow === 'uint8' ? wide !== 'int8' : true;
   return signedFits && wide !== 'bool' && INT_BITS[wide]! > INT_BITS[narrow]!;
 }

@@ -15,21 +15,66 @@ import type { IndexExpr } from './index-expr.js';
 /** Operations on scalar values. Comparisons and logic give `bool`. */
 export type ScalarOp =
   // arithmetic; `div` is true division (floats) and `floordiv`/`truncdiv` exist for all
-  | 'add' | 'sub' | 'mul' | 'div' | 'floordiv' | 'truncdiv' | 'remainder' | 'fmod'
-  | 'neg' | 'abs' | 'sign' | 'reciprocal' | 'square'
+  | 'add'
+  | 'sub'
+  | 'mul'
+  | 'div'
+  | 'floordiv'
+  | 'truncdiv'
+  | 'remainder'
+  | 'fmod'
+  | 'neg'
+  | 'abs'
+  | 'sign'
+  | 'reciprocal'
+  | 'square'
   /** `maximum`/`minimum` propagate NaN as PyTorch's do. */
-  | 'maximum' | 'minimum'
+  | 'maximum'
+  | 'minimum'
   | 'fma'
   // rounding
-  | 'floor' | 'ceil' | 'round' | 'trunc'
+  | 'floor'
+  | 'ceil'
+  | 'round'
+  | 'trunc'
   // powers and transcendentals
-  | 'sqrt' | 'rsqrt' | 'exp' | 'exp2' | 'expm1' | 'log' | 'log2' | 'log1p' | 'pow'
-  | 'sin' | 'cos' | 'tan' | 'asin' | 'acos' | 'atan' | 'atan2' | 'sinh' | 'cosh'
-  | 'tanh' | 'sigmoid' | 'erf'
+  | 'sqrt'
+  | 'rsqrt'
+  | 'exp'
+  | 'exp2'
+  | 'expm1'
+  | 'log'
+  | 'log2'
+  | 'log1p'
+  | 'pow'
+  | 'sin'
+  | 'cos'
+  | 'tan'
+  | 'asin'
+  | 'acos'
+  | 'atan'
+  | 'atan2'
+  | 'sinh'
+  | 'cosh'
+  | 'tanh'
+  | 'sigmoid'
+  | 'erf'
   // comparisons (operands share a dtype) and tests
-  | 'eq' | 'ne' | 'lt' | 'le' | 'gt' | 'ge' | 'isnan' | 'isinf'
+  | 'eq'
+  | 'ne'
+  | 'lt'
+  | 'le'
+  | 'gt'
+  | 'ge'
+  | 'isnan'
+  | 'isinf'
   // logic on bool and bits on integers
-  | 'and' | 'or' | 'xor' | 'not' | 'shl' | 'shr'
+  | 'and'
+  | 'or'
+  | 'xor'
+  | 'not'
+  | 'shl'
+  | 'shr'
   /** `where(cond, a, b)`: both sides are evaluated. */
   | 'where'
   /** Conversion to `dtype`; float → int truncates, int → narrower int wraps, x → bool is x != 0. */
@@ -39,24 +84,47 @@ export type ScalarOp =
 export type Expr =
   | { readonly kind: 'const'; readonly dtype: DType; readonly value: number }
   /** Element `index` of buffer parameter `buf`, converted to the compute type of `dtype`. */
-  | { readonly kind: 'load'; readonly dtype: DType; readonly buf: string; readonly index: IndexExpr }
+  | {
+      readonly kind: 'load';
+      readonly dtype: DType;
+      readonly buf: string;
+      readonly index: IndexExpr;
+    }
   /** Runtime scalar parameter (a learning rate, a step count), uniform over the kernel. */
   | { readonly kind: 'scalar'; readonly dtype: DType; readonly name: string }
   /** A loop index as a value. */
   | { readonly kind: 'index'; readonly dtype: DType; readonly index: IndexExpr }
-  | { readonly kind: 'op'; readonly dtype: DType; readonly op: ScalarOp; readonly args: readonly Expr[] }
+  | {
+      readonly kind: 'op';
+      readonly dtype: DType;
+      readonly op: ScalarOp;
+      readonly args: readonly Expr[];
+    }
   /** The finished result `id` of a reduction of an earlier stage; in a matmul epilogue, id 0 is the product. */
   | { readonly kind: 'acc'; readonly dtype: DType; readonly id: number }
   /**
    * `body` where `mask` is true, else the constant `other`. Loads inside `body` must not be
    * performed (or must be clamped to index 0) where the mask is false: they may be out of bounds.
    */
-  | { readonly kind: 'masked'; readonly dtype: DType; readonly mask: Expr; readonly body: Expr; readonly other: number }
+  | {
+      readonly kind: 'masked';
+      readonly dtype: DType;
+      readonly mask: Expr;
+      readonly body: Expr;
+      readonly other: number;
+    }
   /**
    * Philox 4×32-10 random number. `seed` and `offset` are int64 expressions (usually scalars), `index` the
    * counter within the tensor; `uniform` is in [0, 1) with 24 bits, `normal` by Box–Muller on the first two words.
    */
-  | { readonly kind: 'random'; readonly dtype: DType; readonly distribution: 'uniform' | 'normal'; readonly seed: Expr; readonly offset: Expr; readonly index: IndexExpr };
+  | {
+      readonly kind: 'random';
+      readonly dtype: DType;
+      readonly distribution: 'uniform' | 'normal';
+      readonly seed: Expr;
+      readonly offset: Expr;
+      readonly index: IndexExpr;
+    };
 
 /**
  * How a reduction combines values. One result unless said otherwise.
@@ -64,11 +132,32 @@ export type Expr =
  * - `welford`: two results, mean and M2 (sum of squared deviations).
  * - `online_softmax`: two results, the maximum m and Σ exp(x - m); a row of only -inf gives m = -inf and NaN.
  */
-export type ReduceOp = 'sum' | 'prod' | 'max' | 'min' | 'any' | 'all' | 'argmax' | 'argmin' | 'welford' | 'online_softmax';
+export type ReduceOp =
+  | 'sum'
+  | 'prod'
+  | 'max'
+  | 'min'
+  | 'any'
+  | 'all'
+  | 'argmax'
+  | 'argmin'
+  | 'welford'
+  | 'online_softmax';
 
 /** One effect of a kernel's body. */
 export type Stmt =
   /** Writes `value`, rounded or wrapped to the buffer's dtype. */
-  | { readonly kind: 'store'; readonly buf: string; readonly index: IndexExpr; readonly value: Expr }
+  | {
+      readonly kind: 'store';
+      readonly buf: string;
+      readonly index: IndexExpr;
+      readonly value: Expr;
+    }
   /** Accumulates `value` over the inner loop into results `ids`; only in an inner stage. */
-  | { readonly kind: 'reduce'; readonly op: ReduceOp; readonly ids: readonly number[]; readonly dtype: DType; readonly value: Expr };
+  | {
+      readonly kind: 'reduce';
+      readonly op: ReduceOp;
+      readonly ids: readonly number[];
+      readonly dtype: DType;
+      readonly value: Expr;
+    };

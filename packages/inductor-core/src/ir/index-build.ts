@@ -8,15 +8,8 @@
  * are the same object. Modelled on inductor's sympy simplifications, with only the rules that views need.
  */
 import type { Expr } from './expr.js';
+import { type Bounds, IndexBounds } from './index-bounds.js';
 import type { IndexExpr } from './index-expr.js';
-
-/** A closed integer interval; infinite where nothing is known. */
-export interface Bounds {
-  readonly min: number;
-  readonly max: number;
-}
-
-const UNKNOWN: Bounds = { min: -Infinity, max: Infinity };
 
 /** `constant + Σ coefficient · atom` under construction. */
 interface Linear {
@@ -35,17 +28,12 @@ function modulo(a: number, b: number): number {
   return a - Math.floor(a / b) * b;
 }
 
-/** Multiplication that keeps 0 · ∞ = 0. */
-function times(a: number, b: number): number {
-  return a === 0 || b === 0 ? 0 : a * b;
-}
-
 /** See the file header. One builder serves one compilation. */
 export class IndexBuilder {
   private readonly table = new Map<string, IndexExpr>();
   private readonly ids = new Map<object, number>();
   private readonly sizes = new Map<string, number>();
-  private readonly boundsOf = new Map<IndexExpr, Bounds>();
+  private readonly intervals = new IndexBounds((name) => this.sizes.get(name));
 
   /** The number of an interned object, for structural keys. */
   protected idOf(object: object): number {
@@ -112,8 +100,13 @@ export class IndexBuilder {
     if (b.kind === 'int') return this.scale(a, b.value);
     const factors = [...productFactors(a), ...productFactors(b)];
     const constant = factors.reduce((acc, f) => (f.kind === 'int' ? acc * f.value : acc), 1);
-    const rest = factors.filter((f) => f.kind !== 'int').sort((x, y) => this.idOf(x) - this.idOf(y));
-    const product = this.intern(`*${rest.map((f) => this.idOf(f)).join(',')}`, () => ({ kind: 'mul', factors: rest }));
+    const rest = factors
+      .filter((f) => f.kind !== 'int')
+      .sort((x, y) => this.idOf(x) - this.idOf(y));
+    const product = this.intern(`*${rest.map((f) => this.idOf(f)).join(',')}`, () => ({
+      kind: 'mul',
+      factors: rest,
+    }));
     return this.scale(product, constant);
   }
 
@@ -123,7 +116,7 @@ export class IndexBuilder {
     if (e.kind === 'int') return this.int(Math.floor(e.value / by));
     const whole: Linear = { constant: 0, terms: new Map() };
     const rest = this.splitMultiples(e, by, whole);
-    const { min, max } = this.linearBounds(rest);
+    const { min, max } = this.intervals.ofSum(rest.constant, rest.terms);
     if (min >= 0 && max < by) return this.finish(whole);
     if (min < 0) return this.rawDiv(e, by);
     const coarse = this.coarsen(rest, by);
@@ -137,7 +130,7 @@ export class IndexBuilder {
     if (by === 1) return this.int(0);
     if (e.kind === 'int') return this.int(modulo(e.value, by));
     const rest = this.splitMultiples(e, by, { constant: 0, terms: new Map() });
-    const { min, max } = this.linearBounds(rest);
+    const { min, max } = this.intervals.ofSum(rest.constant, rest.terms);
     if (min >= 0 && max < by) return this.finish(rest);
     if (min < 0) return this.rawMod(e, by);
     const coarse = this.coarsen(rest, by);
@@ -147,23 +140,25 @@ export class IndexBuilder {
 
   /** Interval that contains every value of the expression. */
   bounds(e: IndexExpr): Bounds {
-    let found = this.boundsOf.get(e);
-    if (found === undefined) {
-      found = this.computeBounds(e);
-      this.boundsOf.set(e, found);
-    }
-    return found;
+    return this.intervals.of(e);
   }
 
   /** The expression as `constant + Σ coefficient · atom`. */
-  linear(e: IndexExpr): { readonly constant: number; readonly terms: ReadonlyMap<IndexExpr, number> } {
+  linear(e: IndexExpr): {
+    readonly constant: number;
+    readonly terms: ReadonlyMap<IndexExpr, number>;
+  } {
     const sum: Linear = { constant: 0, terms: new Map() };
     this.accumulate(sum, e, 1);
     return sum;
   }
 
   /** Replaces symbols (and run-time values, if `mapValue` is given) and simplifies again. */
-  substituteIndex(e: IndexExpr, symbol: (name: string) => IndexExpr | undefined, mapValue?: (value: Expr) => Expr): IndexExpr {
+  substituteIndex(
+    e: IndexExpr,
+    symbol: (name: string) => IndexExpr | undefined,
+    mapValue?: (value: Expr) => Expr,
+  ): IndexExpr {
     switch (e.kind) {
       case 'int':
         return this.int(e.value);
@@ -175,15 +170,21 @@ export class IndexBuilder {
         return this.add(...e.terms.map((term) => this.substituteIndex(term, symbol, mapValue)));
       case 'mul': {
         let product = this.int(1);
-        for (const factor of e.factors) product = this.mul(product, this.substituteIndex(factor, symbol, mapValue));
+        for (const factor of e.factors)
+          product = this.mul(product, this.substituteIndex(factor, symbol, mapValue));
         return product;
       }
       case 'div':
       case 'mod': {
         const num = this.substituteIndex(e.num, symbol, mapValue);
         const den = this.substituteIndex(e.den, symbol, mapValue);
-        if (den.kind === 'int') return e.kind === 'div' ? this.div(num, den.value) : this.mod(num, den.value);
-        return this.intern(`${e.kind}${this.idOf(num)},${this.idOf(den)}`, () => ({ kind: e.kind, num, den }));
+        if (den.kind === 'int')
+          return e.kind === 'div' ? this.div(num, den.value) : this.mod(num, den.value);
+        return this.intern(`${e.kind}${this.idOf(num)},${this.idOf(den)}`, () => ({
+          kind: e.kind,
+          num,
+          den,
+        }));
       }
     }
   }
@@ -196,7 +197,13 @@ export class IndexBuilder {
       for (const term of e.terms) this.accumulate(sum, term, factor);
     } else if (e.kind === 'mul' && e.factors[0]!.kind === 'int') {
       const rest = e.factors.slice(1);
-      const atom = rest.length === 1 ? rest[0]! : this.intern(`*${rest.map((f) => this.idOf(f)).join(',')}`, () => ({ kind: 'mul', factors: rest }));
+      const atom =
+        rest.length === 1
+          ? rest[0]!
+          : this.intern(`*${rest.map((f) => this.idOf(f)).join(',')}`, () => ({
+              kind: 'mul',
+              factors: rest,
+            }));
       this.accumulate(sum, atom, factor * e.factors[0]!.value);
     } else {
       const total = (sum.terms.get(e) ?? 0) + factor;
@@ -210,27 +217,39 @@ export class IndexBuilder {
     this.rejoin(sum);
     if (sum.terms.size === 0) return this.int(sum.constant);
     const terms: IndexExpr[] = [];
-    for (const [atom, coefficient] of sum.terms) terms.push(coefficient === 1 ? atom : this.scaled(atom, coefficient));
+    for (const [atom, coefficient] of sum.terms)
+      terms.push(coefficient === 1 ? atom : this.scaled(atom, coefficient));
     terms.sort((x, y) => this.idOf(x) - this.idOf(y));
     if (sum.constant !== 0) terms.push(this.int(sum.constant));
     if (terms.length === 1) return terms[0]!;
-    return this.intern(`+${terms.map((t) => this.idOf(t)).join(',')}`, () => ({ kind: 'add', terms: this.displayOrder(terms) }));
+    return this.intern(`+${terms.map((t) => this.idOf(t)).join(',')}`, () => ({
+      kind: 'add',
+      terms: this.displayOrder(terms),
+    }));
   }
 
   /** Largest coefficient first, so that printed indices read like strides; the constant stays last. */
   private displayOrder(terms: readonly IndexExpr[]): IndexExpr[] {
-    const weight = (t: IndexExpr): number => (t.kind === 'int' ? -1 : t.kind === 'mul' && t.factors[0]!.kind === 'int' ? Math.abs(t.factors[0]!.value) : 1);
+    const weight = (t: IndexExpr): number =>
+      t.kind === 'int'
+        ? -1
+        : t.kind === 'mul' && t.factors[0]!.kind === 'int'
+          ? Math.abs(t.factors[0]!.value)
+          : 1;
     return [...terms].sort((a, b) => weight(b) - weight(a));
   }
 
   private scaled(atom: IndexExpr, coefficient: number): IndexExpr {
     const factors = [this.int(coefficient), ...(atom.kind === 'mul' ? atom.factors : [atom])];
-    return this.intern(`*${factors.map((f) => this.idOf(f)).join(',')}`, () => ({ kind: 'mul', factors }));
+    return this.intern(`*${factors.map((f) => this.idOf(f)).join(',')}`, () => ({
+      kind: 'mul',
+      factors,
+    }));
   }
 
   /** Joins `c·((x div a) mod b) + c·b·((x div a·b) …)` back into one digit, until nothing changes. */
   private rejoin(sum: Linear): void {
-    for (let changed = true; changed && sum.terms.size > 1; ) {
+    for (let changed = true; changed && sum.terms.size > 1;) {
       changed = false;
       for (const [atom, coefficient] of sum.terms) {
         if (atom.kind !== 'mod' || atom.den.kind !== 'int') continue;
@@ -241,19 +260,28 @@ export class IndexBuilder {
         sum.terms.delete(partner.atom);
         const { modulus } = partner;
         const divided = this.div(low.base, low.by);
-        this.accumulate(sum, modulus === null ? divided : this.mod(divided, low.modulus * modulus), coefficient);
+        this.accumulate(
+          sum,
+          modulus === null ? divided : this.mod(divided, low.modulus * modulus),
+          coefficient,
+        );
         changed = true;
         break;
       }
     }
   }
 
-  private findPartner(sum: Linear, low: Digit, coefficient: number): { readonly atom: IndexExpr; readonly modulus: number | null } | null {
+  private findPartner(
+    sum: Linear,
+    low: Digit,
+    coefficient: number,
+  ): { readonly atom: IndexExpr; readonly modulus: number | null } | null {
     const wanted = this.div(low.base, low.by * low.modulus);
     for (const [atom, other] of sum.terms) {
       if (other !== coefficient * low.modulus) continue;
       if (atom === wanted) return { atom, modulus: null };
-      if (atom.kind === 'mod' && atom.den.kind === 'int' && atom.num === wanted) return { atom, modulus: atom.den.value };
+      if (atom.kind === 'mod' && atom.den.kind === 'int' && atom.num === wanted)
+        return { atom, modulus: atom.den.value };
     }
     return null;
   }
@@ -272,7 +300,10 @@ export class IndexBuilder {
   }
 
   /** `rest = unit · high + low` with 0 ≤ low < unit and unit a divisor of `by`, or null. */
-  private coarsen(rest: Linear, by: number): { readonly unit: number; readonly high: IndexExpr; readonly low: IndexExpr } | null {
+  private coarsen(
+    rest: Linear,
+    by: number,
+  ): { readonly unit: number; readonly high: IndexExpr; readonly low: IndexExpr } | null {
     const units = new Set<number>();
     for (const coefficient of rest.terms.values()) units.add(gcd(coefficient, by));
     for (const unit of [...units].sort((a, b) => b - a)) {
@@ -283,7 +314,7 @@ export class IndexBuilder {
         if (coefficient % unit === 0) high.terms.set(atom, coefficient / unit);
         else low.terms.set(atom, coefficient);
       }
-      const { min, max } = this.linearBounds(low);
+      const { min, max } = this.intervals.ofSum(low.constant, low.terms);
       if (min >= 0 && max < unit) return { unit, high: this.finish(high), low: this.finish(low) };
     }
     return null;
@@ -291,12 +322,14 @@ export class IndexBuilder {
 
   private divAtom(num: IndexExpr, by: number): IndexExpr {
     if (num.kind === 'div' && num.den.kind === 'int') return this.div(num.num, num.den.value * by);
-    if (num.kind === 'mod' && num.den.kind === 'int' && num.den.value % by === 0) return this.mod(this.div(num.num, by), num.den.value / by);
+    if (num.kind === 'mod' && num.den.kind === 'int' && num.den.value % by === 0)
+      return this.mod(this.div(num.num, by), num.den.value / by);
     return this.rawDiv(num, by);
   }
 
   private modAtom(num: IndexExpr, by: number): IndexExpr {
-    if (num.kind === 'mod' && num.den.kind === 'int' && num.den.value % by === 0) return this.mod(num.num, by);
+    if (num.kind === 'mod' && num.den.kind === 'int' && num.den.value % by === 0)
+      return this.mod(num.num, by);
     return this.rawMod(num, by);
   }
 
@@ -308,48 +341,6 @@ export class IndexBuilder {
   private rawMod(num: IndexExpr, by: number): IndexExpr {
     const den = this.int(by);
     return this.intern(`%${this.idOf(num)},${by}`, () => ({ kind: 'mod', num, den }));
-  }
-
-  private linearBounds(sum: Linear): Bounds {
-    let min = sum.constant;
-    let max = sum.constant;
-    for (const [atom, coefficient] of sum.terms) {
-      const b = this.bounds(atom);
-      min += coefficient > 0 ? times(coefficient, b.min) : times(coefficient, b.max);
-      max += coefficient > 0 ? times(coefficient, b.max) : times(coefficient, b.min);
-    }
-    return { min, max };
-  }
-
-  private computeBounds(e: IndexExpr): Bounds {
-    switch (e.kind) {
-      case 'int':
-        return { min: e.value, max: e.value };
-      case 'sym': {
-        const size = this.sizes.get(e.name);
-        return size === undefined ? UNKNOWN : { min: 0, max: Math.max(size - 1, 0) };
-      }
-      case 'add':
-        return this.linearBounds({ ...this.linear(e), terms: new Map(this.linear(e).terms) });
-      case 'mul': {
-        let acc: Bounds = { min: 1, max: 1 };
-        for (const factor of e.factors) {
-          const b = this.bounds(factor);
-          const corners = [times(acc.min, b.min), times(acc.min, b.max), times(acc.max, b.min), times(acc.max, b.max)];
-          acc = { min: Math.min(...corners), max: Math.max(...corners) };
-        }
-        return acc;
-      }
-      case 'div': {
-        if (e.den.kind !== 'int') return UNKNOWN;
-        const b = this.bounds(e.num);
-        return { min: Math.floor(b.min / e.den.value), max: Math.floor(b.max / e.den.value) };
-      }
-      case 'mod':
-        return e.den.kind === 'int' ? { min: 0, max: e.den.value - 1 } : UNKNOWN;
-      case 'value':
-        return UNKNOWN;
-    }
   }
 }
 
@@ -363,7 +354,8 @@ interface Digit {
 function digit(atom: Extract<IndexExpr, { kind: 'mod' }>): Digit {
   const modulus = atom.den.kind === 'int' ? atom.den.value : 1;
   const { num } = atom;
-  if (num.kind === 'div' && num.den.kind === 'int') return { base: num.num, by: num.den.value, modulus };
+  if (num.kind === 'div' && num.den.kind === 'int')
+    return { base: num.num, by: num.den.value, modulus };
   return { base: num, by: 1, modulus };
 }
 

@@ -25,17 +25,22 @@ export class Accumulator {
     this.count = 0;
     this.second = 0;
     this.first = INITIAL[this.op];
-    if (!isFloat(this.dtype) && (this.op === 'max' || this.op === 'min')) this.first = this.op === 'max' ? lowest(this.dtype) : highest(this.dtype);
+    if (!isFloat(this.dtype) && (this.op === 'max' || this.op === 'min'))
+      this.first = this.op === 'max' ? lowest(this.dtype) : highest(this.dtype);
   }
 
   add(x: number): void {
     const index = this.count++;
     switch (this.op) {
       case 'sum':
-        this.first = isFloat(this.dtype) ? this.first + x : toComputeType(this.first + x, this.dtype);
+        this.first = isFloat(this.dtype)
+          ? this.first + x
+          : toComputeType(this.first + x, this.dtype);
         break;
       case 'prod':
-        this.first = isFloat(this.dtype) ? this.first * x : evalScalar('mul', this.dtype, this.dtype, this.first, x, 0);
+        this.first = isFloat(this.dtype)
+          ? this.first * x
+          : evalScalar('mul', this.dtype, this.dtype, this.first, x, 0);
         break;
       case 'max':
         this.first = extreme(this.first, x, true);
@@ -70,10 +75,18 @@ export class Accumulator {
 
   finish(): void {
     const [first, second] = this.results;
-    first!.value = this.op === 'argmax' || this.op === 'argmin' ? this.first : toComputeType(this.first, this.dtype);
+    first!.value =
+      this.op === 'argmax' || this.op === 'argmin'
+        ? this.first
+        : toComputeType(this.first, this.dtype);
     if (second !== undefined) {
       // A row of only -inf: exp(-inf - -inf) is NaN in every term.
-      second.value = toComputeType(this.op === 'online_softmax' && this.count > 0 && this.first === -Infinity ? NaN : this.second, this.dtype);
+      second.value = toComputeType(
+        this.op === 'online_softmax' && this.count > 0 && this.first === -Infinity
+          ? NaN
+          : this.second,
+        this.dtype,
+      );
     }
   }
 
@@ -86,7 +99,16 @@ export class Accumulator {
 }
 
 const INITIAL: Readonly<Record<ReduceOp, number>> = {
-  sum: 0, prod: 1, max: -Infinity, min: Infinity, any: 0, all: 1, argmax: 0, argmin: 0, welford: 0, online_softmax: -Infinity,
+  sum: 0,
+  prod: 1,
+  max: -Infinity,
+  min: Infinity,
+  any: 0,
+  all: 1,
+  argmax: 0,
+  argmin: 0,
+  welford: 0,
+  online_softmax: -Infinity,
 };
 
 function better(x: number, best: number, larger: boolean): boolean {
@@ -103,5 +125,11 @@ export function lowest(dtype: DType): number {
 
 /** Largest value of an integer type (2^63 for int64, which is the nearest double). */
 export function highest(dtype: DType): number {
-  return dtype === 'bool' ? 1 : dtype === 'uint8' ? 255 : dtype === 'int64' ? 2 ** 63 : 2 ** INT_BITS[dtype]! - 1;
+  return dtype === 'bool'
+    ? 1
+    : dtype === 'uint8'
+      ? 255
+      : dtype === 'int64'
+        ? 2 ** 63
+        : 2 ** INT_BITS[dtype]! - 1;
 }

@@ -76,10 +76,19 @@ export interface MatmulKernel extends KernelBase {
 
 /** An argument of an extern call: a buffer with its layout, a list of those, or a plain value. */
 export type ExternArg =
-  | { readonly kind: 'buffer'; readonly name: string; readonly sizes: readonly number[]; readonly strides: readonly number[]; readonly offset: number }
+  | {
+      readonly kind: 'buffer';
+      readonly name: string;
+      readonly sizes: readonly number[];
+      readonly strides: readonly number[];
+      readonly offset: number;
+    }
   | { readonly kind: 'list'; readonly items: readonly ExternArg[] }
   | { readonly kind: 'scalar'; readonly name: string }
-  | { readonly kind: 'value'; readonly value: number | string | boolean | null | readonly number[] | readonly boolean[] };
+  | {
+      readonly kind: 'value';
+      readonly value: number | string | boolean | null | readonly number[] | readonly boolean[];
+    };
 
 /** A call of a reference kernel: `outputs` are buffer arguments that it fills. */
 export interface ExternKernel extends KernelBase {

@@ -11,12 +11,34 @@ import type { ExternArg, FusedKernel, LoopKernel, MatmulKernel } from './kernel.
 import { postorder, stmtRoots } from './walk.js';
 
 const INFIX: Partial<Record<ScalarOp, string>> = {
-  add: '+', sub: '-', mul: '*', div: '/', eq: '==', ne: '!=', lt: '<', le: '<=', gt: '>', ge: '>=',
-  and: '&', or: '|', xor: '^', shl: '<<', shr: '>>',
+  add: '+',
+  sub: '-',
+  mul: '*',
+  div: '/',
+  eq: '==',
+  ne: '!=',
+  lt: '<',
+  le: '<=',
+  gt: '>',
+  ge: '>=',
+  and: '&',
+  or: '|',
+  xor: '^',
+  shl: '<<',
+  shr: '>>',
 };
 
 const SHORT: Record<DType, string> = {
-  float32: 'f32', float64: 'f64', float16: 'f16', bfloat16: 'bf16', int64: 'i64', int32: 'i32', int16: 'i16', int8: 'i8', uint8: 'u8', bool: 'bool',
+  float32: 'f32',
+  float64: 'f64',
+  float16: 'f16',
+  bfloat16: 'bf16',
+  int64: 'i64',
+  int32: 'i32',
+  int16: 'i16',
+  int8: 'i8',
+  uint8: 'u8',
+  bool: 'bool',
 };
 
 /** `f32`, `i64`, … */
@@ -30,14 +52,20 @@ function number(value: number): string {
 
 /** An index as source text; `name` prints run-time values. */
 export function printIndex(index: IndexExpr, name: (value: Expr) => string = () => '?'): string {
-  const wrap = (e: IndexExpr): string => (e.kind === 'add' || e.kind === 'div' || e.kind === 'mod' ? `(${printIndex(e, name)})` : printIndex(e, name));
+  const wrap = (e: IndexExpr): string =>
+    e.kind === 'add' || e.kind === 'div' || e.kind === 'mod'
+      ? `(${printIndex(e, name)})`
+      : printIndex(e, name);
   switch (index.kind) {
     case 'int':
       return String(index.value);
     case 'sym':
       return index.name;
     case 'add':
-      return index.terms.map((term) => printIndex(term, name)).join(' + ').replaceAll('+ -', '- ');
+      return index.terms
+        .map((term) => printIndex(term, name))
+        .join(' + ')
+        .replaceAll('+ -', '- ');
     case 'mul':
       return index.factors.map(wrap).join('*');
     case 'div':
@@ -82,7 +110,8 @@ class ExprPrinter {
   }
 
   private atom(expr: Expr): string | null {
-    if (expr.kind === 'const') return expr.dtype === 'bool' ? String(expr.value !== 0) : number(expr.value);
+    if (expr.kind === 'const')
+      return expr.dtype === 'bool' ? String(expr.value !== 0) : number(expr.value);
     if (expr.kind === 'scalar') return expr.name;
     if (expr.kind === 'acc') return `acc${expr.id}`;
     return null;
@@ -115,8 +144,14 @@ function printBody(body: readonly Stmt[], indent: string): string[] {
   const printer = new ExprPrinter(indent);
   for (const stmt of body) {
     printer.emit(stmtRoots(stmt));
-    if (stmt.kind === 'store') printer.line(`${stmt.buf}[${printIndex(stmt.index, printer.name)}] = ${printer.name(stmt.value)}`);
-    else printer.line(`${stmt.ids.map((id) => `acc${id}`).join(', ')}: ${shortDtype(stmt.dtype)} = ${stmt.op}(${printer.name(stmt.value)})`);
+    if (stmt.kind === 'store')
+      printer.line(
+        `${stmt.buf}[${printIndex(stmt.index, printer.name)}] = ${printer.name(stmt.value)}`,
+      );
+    else
+      printer.line(
+        `${stmt.ids.map((id) => `acc${id}`).join(', ')}: ${shortDtype(stmt.dtype)} = ${stmt.op}(${printer.name(stmt.value)})`,
+      );
   }
   return printer.lines;
 }
@@ -126,14 +161,22 @@ function printVars(vars: readonly LoopVar[]): string {
 }
 
 function printLoop(kernel: LoopKernel): string[] {
-  const lines = [`  for ${printVars(kernel.outer)}${kernel.inner.length > 0 ? ` inner ${printVars(kernel.inner)}` : ''}`];
-  for (const stage of kernel.stages) lines.push(`  ${stage.kind}:`, ...printBody(stage.body, '    '));
+  const lines = [
+    `  for ${printVars(kernel.outer)}${kernel.inner.length > 0 ? ` inner ${printVars(kernel.inner)}` : ''}`,
+  ];
+  for (const stage of kernel.stages)
+    lines.push(`  ${stage.kind}:`, ...printBody(stage.body, '    '));
   return lines;
 }
 
 function printMatmul(kernel: MatmulKernel): string[] {
-  const lines = [`  batch ${printVars(kernel.batch)} m ${printVars(kernel.m)} n ${printVars(kernel.n)} k ${printVars(kernel.k)} acc ${shortDtype(kernel.accDtype)}`];
-  for (const [label, operand] of [['a', kernel.a], ['b', kernel.b]] as const) {
+  const lines = [
+    `  batch ${printVars(kernel.batch)} m ${printVars(kernel.m)} n ${printVars(kernel.n)} k ${printVars(kernel.k)} acc ${shortDtype(kernel.accDtype)}`,
+  ];
+  for (const [label, operand] of [
+    ['a', kernel.a],
+    ['b', kernel.b],
+  ] as const) {
     const printer = new ExprPrinter('    ');
     const [name] = printer.emit([operand]);
     printer.line(`${label} = ${name}`);
@@ -158,13 +201,19 @@ function printExternArg(arg: ExternArg): string {
 /** The text of one kernel. */
 export function printKernel(kernel: FusedKernel): string {
   const params = [
-    ...kernel.params.map((p) => `${p.access === 'read' ? '' : `${p.access} `}${p.name}: ${shortDtype(p.dtype)}`),
+    ...kernel.params.map(
+      (p) => `${p.access === 'read' ? '' : `${p.access} `}${p.name}: ${shortDtype(p.dtype)}`,
+    ),
     ...kernel.scalars.map((s) => `scalar ${s.name}: ${shortDtype(s.dtype)}`),
   ];
   const head = `${kernel.kind} ${kernel.name}(${params.join(', ')})`;
   const body =
-    kernel.kind === 'loop' ? printLoop(kernel)
-    : kernel.kind === 'matmul' ? printMatmul(kernel)
-    : [`  ${kernel.op}(${kernel.args.map(printExternArg).join(', ')}) -> ${kernel.outputs.map(printExternArg).join(', ')}`];
+    kernel.kind === 'loop'
+      ? printLoop(kernel)
+      : kernel.kind === 'matmul'
+        ? printMatmul(kernel)
+        : [
+            `  ${kernel.op}(${kernel.args.map(printExternArg).join(', ')}) -> ${kernel.outputs.map(printExternArg).join(', ')}`,
+          ];
   return [head, ...body].join('\n');
 }

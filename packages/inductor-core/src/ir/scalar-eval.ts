@@ -9,29 +9,6 @@
 import type { DType } from '@tessera/tensor';
 import type { ScalarOp } from './expr.js';
 
-/** Number of operands of each operation. */
-export const SCALAR_ARITY: Readonly<Record<ScalarOp, number>> = {
-  add: 2, sub: 2, mul: 2, div: 2, floordiv: 2, truncdiv: 2, remainder: 2, fmod: 2,
-  neg: 1, abs: 1, sign: 1, reciprocal: 1, square: 1,
-  maximum: 2, minimum: 2, fma: 3,
-  floor: 1, ceil: 1, round: 1, trunc: 1,
-  sqrt: 1, rsqrt: 1, exp: 1, exp2: 1, expm1: 1, log: 1, log2: 1, log1p: 1, pow: 2,
-  sin: 1, cos: 1, tan: 1, asin: 1, acos: 1, atan: 1, atan2: 2, sinh: 1, cosh: 1,
-  tanh: 1, sigmoid: 1, erf: 1,
-  eq: 2, ne: 2, lt: 2, le: 2, gt: 2, ge: 2, isnan: 1, isinf: 1,
-  and: 2, or: 2, xor: 2, not: 1, shl: 2, shr: 2,
-  where: 3, cast: 1,
-};
-
-/** Operations whose result is bool whatever they compare. */
-export const PREDICATES: ReadonlySet<ScalarOp> = new Set<ScalarOp>(['eq', 'ne', 'lt', 'le', 'gt', 'ge', 'isnan', 'isinf']);
-
-/** Operations that cost tens of instructions: not worth computing twice. */
-export const EXPENSIVE_OPS: ReadonlySet<ScalarOp> = new Set<ScalarOp>([
-  'exp', 'exp2', 'expm1', 'log', 'log2', 'log1p', 'pow', 'sin', 'cos', 'tan', 'asin', 'acos', 'atan', 'atan2',
-  'sinh', 'cosh', 'tanh', 'sigmoid', 'erf', 'fmod', 'remainder', 'floordiv', 'truncdiv',
-]);
-
 /** Whether values of a dtype are floats. */
 export function isFloat(dtype: DType): boolean {
   return dtype === 'float32' || dtype === 'float64' || dtype === 'float16' || dtype === 'bfloat16';
@@ -39,7 +16,9 @@ export function isFloat(dtype: DType): boolean {
 
 /** Wraps an integer to 64 bits; the identity on safe integers. */
 function wrap64(value: number): number {
-  return Number.isSafeInteger(value) || !Number.isFinite(value) ? value : Number(BigInt.asIntN(64, BigInt(value)));
+  return Number.isSafeInteger(value) || !Number.isFinite(value)
+    ? value
+    : Number(BigInt.asIntN(64, BigInt(value)));
 }
 
 /** Brings a number into the range and precision in which `dtype` computes. */
@@ -69,7 +48,9 @@ export function castScalar(value: number, from: DType, to: DType): number {
     case 'int64':
       return Number.isFinite(whole) ? wrap64(whole) + 0 : whole > 0 ? 2 ** 63 : -(2 ** 63);
     case 'int32':
-      return Number.isSafeInteger(whole) ? whole | 0 : Number(BigInt.asIntN(32, BigInt(Number.isFinite(whole) ? whole : 0)));
+      return Number.isSafeInteger(whole)
+        ? whole | 0
+        : Number(BigInt.asIntN(32, BigInt(Number.isFinite(whole) ? whole : 0)));
     case 'int16':
       return (whole << 16) >> 16;
     case 'int8':
@@ -115,11 +96,25 @@ export function extreme(a: number, b: number, larger: boolean): number {
   return larger ? Math.max(a, b) : Math.min(a, b);
 }
 
-function bitwise(op: 'and' | 'or' | 'xor' | 'shl' | 'shr', dtype: DType, a: number, b: number): number {
+function bitwise(
+  op: 'and' | 'or' | 'xor' | 'shl' | 'shr',
+  dtype: DType,
+  a: number,
+  b: number,
+): number {
   if (dtype === 'int64' && (!fits32(a) || !fits32(b) || op === 'shl')) {
     const x = BigInt(a);
     const y = BigInt(b);
-    const r = op === 'and' ? x & y : op === 'or' ? x | y : op === 'xor' ? x ^ y : op === 'shl' ? x << y : x >> y;
+    const r =
+      op === 'and'
+        ? x & y
+        : op === 'or'
+          ? x | y
+          : op === 'xor'
+            ? x ^ y
+            : op === 'shl'
+              ? x << y
+              : x >> y;
     return Number(BigInt.asIntN(64, r));
   }
   switch (op) {
@@ -146,62 +141,141 @@ function fits32(value: number): boolean {
  * @param dtype type of the result
  * @param operand type of the first operand (of the second for `where`)
  */
-export function evalScalar(op: ScalarOp, dtype: DType, operand: DType, a: number, b: number, c: number): number {
+export function evalScalar(
+  op: ScalarOp,
+  dtype: DType,
+  operand: DType,
+  a: number,
+  b: number,
+  c: number,
+): number {
   const float = isFloat(operand);
   switch (op) {
-    case 'add': return toComputeType(a + b, dtype);
-    case 'sub': return toComputeType(a - b, dtype);
-    case 'mul': return dtype === 'int64' ? intMul(a, b) : float ? toComputeType(a * b, dtype) : toComputeType(Math.imul(a, b), dtype);
-    case 'div': return toComputeType(a / b, dtype);
-    case 'floordiv': return float || b !== 0 ? toComputeType(Math.floor(a / b), dtype) : 0;
-    case 'truncdiv': return float || b !== 0 ? toComputeType(Math.trunc(a / b), dtype) : 0;
-    case 'remainder': return float || b !== 0 ? toComputeType(pythonRemainder(a, b), dtype) : 0;
-    case 'fmod': return float || b !== 0 ? toComputeType(a % b, dtype) : 0;
-    case 'neg': return toComputeType(float ? -a : 0 - a, dtype);
-    case 'abs': return toComputeType(Math.abs(a), dtype);
-    case 'sign': return Number(a > 0) - Number(a < 0);
-    case 'reciprocal': return toComputeType(1 / a, dtype);
-    case 'square': return dtype === 'int64' ? intMul(a, a) : float ? toComputeType(a * a, dtype) : Math.imul(a, a);
-    case 'maximum': return extreme(a, b, true);
-    case 'minimum': return extreme(a, b, false);
-    case 'fma': return toComputeType(a * b + c, dtype);
-    case 'floor': return Math.floor(a);
-    case 'ceil': return Math.ceil(a);
-    case 'round': return roundEven(a);
-    case 'trunc': return Math.trunc(a);
-    case 'sqrt': return toComputeType(Math.sqrt(a), dtype);
-    case 'rsqrt': return toComputeType(1 / Math.sqrt(a), dtype);
-    case 'exp': return toComputeType(Math.exp(a), dtype);
-    case 'exp2': return toComputeType(2 ** a, dtype);
-    case 'expm1': return toComputeType(Math.expm1(a), dtype);
-    case 'log': return toComputeType(Math.log(a), dtype);
-    case 'log2': return toComputeType(Math.log2(a), dtype);
-    case 'log1p': return toComputeType(Math.log1p(a), dtype);
-    case 'pow': return float ? toComputeType(a === 1 || b === 0 || (a === -1 && !Number.isFinite(b) && !Number.isNaN(b)) ? 1 : a ** b, dtype) : intPow(a, b, dtype);
-    case 'sin': return toComputeType(Math.sin(a), dtype);
-    case 'cos': return toComputeType(Math.cos(a), dtype);
-    case 'tan': return toComputeType(Math.tan(a), dtype);
-    case 'asin': return toComputeType(Math.asin(a), dtype);
-    case 'acos': return toComputeType(Math.acos(a), dtype);
-    case 'atan': return toComputeType(Math.atan(a), dtype);
-    case 'atan2': return toComputeType(Math.atan2(a, b), dtype);
-    case 'sinh': return toComputeType(Math.sinh(a), dtype);
-    case 'cosh': return toComputeType(Math.cosh(a), dtype);
-    case 'tanh': return toComputeType(Math.tanh(a), dtype);
-    case 'sigmoid': return toComputeType(1 / (1 + Math.exp(-a)), dtype);
-    case 'erf': return toComputeType(erf(a), dtype);
-    case 'eq': return Number(a === b);
-    case 'ne': return Number(a !== b);
-    case 'lt': return Number(a < b);
-    case 'le': return Number(a <= b);
-    case 'gt': return Number(a > b);
-    case 'ge': return Number(a >= b);
-    case 'isnan': return Number(Number.isNaN(a));
-    case 'isinf': return Number(Math.abs(a) === Infinity);
-    case 'and': case 'or': case 'xor': case 'shl': case 'shr': return bitwise(op, dtype, a, b);
-    case 'not': return dtype === 'bool' ? 1 - a : dtype === 'int64' ? -1 - a : ~a;
-    case 'where': return a !== 0 ? b : c;
-    case 'cast': return castScalar(a, operand, dtype);
+    case 'add':
+      return toComputeType(a + b, dtype);
+    case 'sub':
+      return toComputeType(a - b, dtype);
+    case 'mul':
+      return dtype === 'int64'
+        ? intMul(a, b)
+        : float
+          ? toComputeType(a * b, dtype)
+          : toComputeType(Math.imul(a, b), dtype);
+    case 'div':
+      return toComputeType(a / b, dtype);
+    case 'floordiv':
+      return float || b !== 0 ? toComputeType(Math.floor(a / b), dtype) : 0;
+    case 'truncdiv':
+      return float || b !== 0 ? toComputeType(Math.trunc(a / b), dtype) : 0;
+    case 'remainder':
+      return float || b !== 0 ? toComputeType(pythonRemainder(a, b), dtype) : 0;
+    case 'fmod':
+      return float || b !== 0 ? toComputeType(a % b, dtype) : 0;
+    case 'neg':
+      return toComputeType(float ? -a : 0 - a, dtype);
+    case 'abs':
+      return toComputeType(Math.abs(a), dtype);
+    case 'sign':
+      return Number(a > 0) - Number(a < 0);
+    case 'reciprocal':
+      return toComputeType(1 / a, dtype);
+    case 'square':
+      return dtype === 'int64'
+        ? intMul(a, a)
+        : float
+          ? toComputeType(a * a, dtype)
+          : Math.imul(a, a);
+    case 'maximum':
+      return extreme(a, b, true);
+    case 'minimum':
+      return extreme(a, b, false);
+    case 'fma':
+      return toComputeType(a * b + c, dtype);
+    case 'floor':
+      return Math.floor(a);
+    case 'ceil':
+      return Math.ceil(a);
+    case 'round':
+      return roundEven(a);
+    case 'trunc':
+      return Math.trunc(a);
+    case 'sqrt':
+      return toComputeType(Math.sqrt(a), dtype);
+    case 'rsqrt':
+      return toComputeType(1 / Math.sqrt(a), dtype);
+    case 'exp':
+      return toComputeType(Math.exp(a), dtype);
+    case 'exp2':
+      return toComputeType(2 ** a, dtype);
+    case 'expm1':
+      return toComputeType(Math.expm1(a), dtype);
+    case 'log':
+      return toComputeType(Math.log(a), dtype);
+    case 'log2':
+      return toComputeType(Math.log2(a), dtype);
+    case 'log1p':
+      return toComputeType(Math.log1p(a), dtype);
+    case 'pow':
+      return float
+        ? toComputeType(
+            a === 1 || b === 0 || (a === -1 && !Number.isFinite(b) && !Number.isNaN(b))
+              ? 1
+              : a ** b,
+            dtype,
+          )
+        : intPow(a, b, dtype);
+    case 'sin':
+      return toComputeType(Math.sin(a), dtype);
+    case 'cos':
+      return toComputeType(Math.cos(a), dtype);
+    case 'tan':
+      return toComputeType(Math.tan(a), dtype);
+    case 'asin':
+      return toComputeType(Math.asin(a), dtype);
+    case 'acos':
+      return toComputeType(Math.acos(a), dtype);
+    case 'atan':
+      return toComputeType(Math.atan(a), dtype);
+    case 'atan2':
+      return toComputeType(Math.atan2(a, b), dtype);
+    case 'sinh':
+      return toComputeType(Math.sinh(a), dtype);
+    case 'cosh':
+      return toComputeType(Math.cosh(a), dtype);
+    case 'tanh':
+      return toComputeType(Math.tanh(a), dtype);
+    case 'sigmoid':
+      return toComputeType(1 / (1 + Math.exp(-a)), dtype);
+    case 'erf':
+      return toComputeType(erf(a), dtype);
+    case 'eq':
+      return Number(a === b);
+    case 'ne':
+      return Number(a !== b);
+    case 'lt':
+      return Number(a < b);
+    case 'le':
+      return Number(a <= b);
+    case 'gt':
+      return Number(a > b);
+    case 'ge':
+      return Number(a >= b);
+    case 'isnan':
+      return Number(Number.isNaN(a));
+    case 'isinf':
+      return Number(Math.abs(a) === Infinity);
+    case 'and':
+    case 'or':
+    case 'xor':
+    case 'shl':
+    case 'shr':
+      return bitwise(op, dtype, a, b);
+    case 'not':
+      return dtype === 'bool' ? 1 - a : dtype === 'int64' ? -1 - a : ~a;
+    case 'where':
+      return a !== 0 ? b : c;
+    case 'cast':
+      return castScalar(a, operand, dtype);
   }
 }
 

@@ -9,12 +9,22 @@ import type { Expr, ReduceOp, Stmt } from './expr.js';
 import type { IndexExpr, LoopVar } from './index-expr.js';
 import type { BufferParam, ExternArg, FusedKernel, LoopKernel, MatmulKernel } from './kernel.js';
 import { printIndex, printKernel } from './print.js';
-import { PREDICATES, SCALAR_ARITY, isFloat } from './scalar-eval.js';
+import { PREDICATES, SCALAR_ARITY } from './scalar-ops.js';
+import { isFloat } from './scalar-eval.js';
 import { indexOf, indexSymbols, postorder, stmtRoots } from './walk.js';
 
 /** Results of each reduction. */
 export const REDUCE_RESULTS: Readonly<Record<ReduceOp, number>> = {
-  sum: 1, prod: 1, max: 1, min: 1, any: 1, all: 1, argmax: 1, argmin: 1, welford: 2, online_softmax: 2,
+  sum: 1,
+  prod: 1,
+  max: 1,
+  min: 1,
+  any: 1,
+  all: 1,
+  argmax: 1,
+  argmin: 1,
+  welford: 2,
+  online_softmax: 2,
 };
 
 const IDENTIFIER = /^[A-Za-z][A-Za-z0-9_]*$/;
@@ -30,21 +40,32 @@ class Verifier {
   }
 
   fail(what: string): never {
-    throw new TesseraError('plan-invalid', `Kernel '${this.kernel.name}' is malformed: ${what}.\n${printKernel(this.kernel)}`, {
-      context: { kernel: this.kernel.name },
-      hints: ['This is a bug of the lowering or scheduler that made the kernel; please report it with the graph.'],
-    });
+    throw new TesseraError(
+      'plan-invalid',
+      `Kernel '${this.kernel.name}' is malformed: ${what}.\n${printKernel(this.kernel)}`,
+      {
+        context: { kernel: this.kernel.name },
+        hints: [
+          'This is a bug of the lowering or scheduler that made the kernel; please report it with the graph.',
+        ],
+      },
+    );
   }
 
   run(): void {
     const { kernel } = this;
     if (!IDENTIFIER.test(kernel.name)) this.fail(`'${kernel.name}' is not an identifier`);
-    this.distinct([...kernel.params, ...kernel.scalars].map((p) => p.name), 'parameter');
-    for (const p of kernel.params) if (!IDENTIFIER.test(p.name)) this.fail(`parameter '${p.name}' is not an identifier`);
+    this.distinct(
+      [...kernel.params, ...kernel.scalars].map((p) => p.name),
+      'parameter',
+    );
+    for (const p of kernel.params)
+      if (!IDENTIFIER.test(p.name)) this.fail(`parameter '${p.name}' is not an identifier`);
     if (kernel.kind === 'loop') this.loop(kernel);
     else if (kernel.kind === 'matmul') this.matmul(kernel);
     else for (const arg of [...kernel.args, ...kernel.outputs]) this.externArg(arg);
-    for (const p of kernel.params) if (!this.used.has(p.name)) this.fail(`parameter '${p.name}' is not used`);
+    for (const p of kernel.params)
+      if (!this.used.has(p.name)) this.fail(`parameter '${p.name}' is not used`);
   }
 
   private loop(kernel: LoopKernel): void {
@@ -53,14 +74,16 @@ class Verifier {
     const all = new Set([...outer, ...kernel.inner.map((v) => v.name)]);
     const finished = new Set<number>();
     for (const stage of kernel.stages) {
-      if (stage.kind === 'inner' && kernel.inner.length === 0) this.fail('an inner stage needs inner variables');
+      if (stage.kind === 'inner' && kernel.inner.length === 0)
+        this.fail('an inner stage needs inner variables');
       if (stage.body.length === 0) this.fail('a stage is empty');
       const made: number[] = [];
       for (const stmt of stage.body) {
         this.stmt(stmt, stage.kind === 'inner' ? all : outer, finished);
         if (stmt.kind !== 'reduce') continue;
         if (stage.kind !== 'inner') this.fail('reductions belong to inner stages');
-        if (stmt.ids.length !== REDUCE_RESULTS[stmt.op]) this.fail(`${stmt.op} has ${REDUCE_RESULTS[stmt.op]} result(s)`);
+        if (stmt.ids.length !== REDUCE_RESULTS[stmt.op])
+          this.fail(`${stmt.op} has ${REDUCE_RESULTS[stmt.op]} result(s)`);
         made.push(...stmt.ids);
       }
       for (const id of made) {
@@ -73,10 +96,12 @@ class Verifier {
   private matmul(kernel: MatmulKernel): void {
     const { batch, m, n, k } = kernel;
     this.variables([...batch, ...m, ...n, ...k]);
-    const scope = (...lists: readonly (readonly LoopVar[])[]): Set<string> => new Set(lists.flat().map((v) => v.name));
+    const scope = (...lists: readonly (readonly LoopVar[])[]): Set<string> =>
+      new Set(lists.flat().map((v) => v.name));
     this.exprs([kernel.a], scope(batch, m, k), new Set());
     this.exprs([kernel.b], scope(batch, k, n), new Set());
-    if (kernel.a.dtype !== kernel.accDtype || kernel.b.dtype !== kernel.accDtype) this.fail('operands must be cast to the accumulator type');
+    if (kernel.a.dtype !== kernel.accDtype || kernel.b.dtype !== kernel.accDtype)
+      this.fail('operands must be cast to the accumulator type');
     for (const stmt of kernel.epilogue) {
       if (stmt.kind !== 'store') this.fail('an epilogue only stores');
       this.stmt(stmt, scope(batch, m, n), new Set([0]));
@@ -87,25 +112,37 @@ class Verifier {
     this.exprs(stmtRoots(stmt), scope, finished);
     if (stmt.kind === 'reduce') {
       const wanted = stmt.op === 'argmax' || stmt.op === 'argmin' ? 'int64' : stmt.value.dtype;
-      if (stmt.dtype !== wanted) this.fail(`${stmt.op} of ${stmt.value.dtype} gives ${wanted}, not ${stmt.dtype}`);
+      if (stmt.dtype !== wanted)
+        this.fail(`${stmt.op} of ${stmt.value.dtype} gives ${wanted}, not ${stmt.dtype}`);
       return;
     }
     const param = this.param(stmt.buf);
     if (param.access === 'read') this.fail(`'${stmt.buf}' is read-only but stored to`);
-    if (param.dtype !== stmt.value.dtype) this.fail(`a ${stmt.value.dtype} is stored to '${stmt.buf}' of ${param.dtype}`);
+    if (param.dtype !== stmt.value.dtype)
+      this.fail(`a ${stmt.value.dtype} is stored to '${stmt.buf}' of ${param.dtype}`);
     this.symbols(stmt.index, scope);
     const indices = this.stores.get(stmt.buf) ?? new Set();
     this.stores.set(stmt.buf, indices.add(stmt.index));
   }
 
-  private exprs(roots: readonly Expr[], scope: ReadonlySet<string>, finished: ReadonlySet<number>): void {
+  private exprs(
+    roots: readonly Expr[],
+    scope: ReadonlySet<string>,
+    finished: ReadonlySet<number>,
+  ): void {
     for (const expr of postorder(roots)) {
       const index = indexOf(expr);
       if (index !== null) this.symbols(index, scope);
       if (expr.kind === 'load') this.loadExpr(expr);
-      else if (expr.kind === 'acc' && !finished.has(expr.id)) this.fail(`acc ${expr.id} is read before it is finished`);
-      else if (expr.kind === 'scalar' && !this.kernel.scalars.some((s) => s.name === expr.name && s.dtype === expr.dtype)) this.fail(`scalar '${expr.name}' is not a parameter`);
-      else if (expr.kind === 'masked' && expr.mask.dtype !== 'bool') this.fail('a mask must be bool');
+      else if (expr.kind === 'acc' && !finished.has(expr.id))
+        this.fail(`acc ${expr.id} is read before it is finished`);
+      else if (
+        expr.kind === 'scalar' &&
+        !this.kernel.scalars.some((s) => s.name === expr.name && s.dtype === expr.dtype)
+      )
+        this.fail(`scalar '${expr.name}' is not a parameter`);
+      else if (expr.kind === 'masked' && expr.mask.dtype !== 'bool')
+        this.fail('a mask must be bool');
       else if (expr.kind === 'op') this.op(expr);
     }
   }
@@ -113,20 +150,27 @@ class Verifier {
   private loadExpr(expr: Extract<Expr, { kind: 'load' }>): void {
     const param = this.param(expr.buf);
     if (param.access === 'write') this.fail(`'${expr.buf}' is write-only but loaded`);
-    if (param.dtype !== expr.dtype) this.fail(`'${expr.buf}' holds ${param.dtype} but is loaded as ${expr.dtype}`);
+    if (param.dtype !== expr.dtype)
+      this.fail(`'${expr.buf}' holds ${param.dtype} but is loaded as ${expr.dtype}`);
     if (this.kernel.kind !== 'matmul' && this.stores.has(expr.buf)) {
       const stored = [...this.stores.get(expr.buf)!];
-      if (stored.some((index) => printIndex(index) !== printIndex(expr.index))) this.fail(`'${expr.buf}' is read after it was written elsewhere`);
+      if (stored.some((index) => printIndex(index) !== printIndex(expr.index)))
+        this.fail(`'${expr.buf}' is read after it was written elsewhere`);
     }
   }
 
   private op(expr: Extract<Expr, { kind: 'op' }>): void {
     const { op, args, dtype } = expr;
-    if (args.length !== SCALAR_ARITY[op]) this.fail(`${op} takes ${SCALAR_ARITY[op]} operand(s), not ${args.length}`);
+    if (args.length !== SCALAR_ARITY[op])
+      this.fail(`${op} takes ${SCALAR_ARITY[op]} operand(s), not ${args.length}`);
     if (op === 'cast') return;
     const same = op === 'where' ? args.slice(1) : args;
-    if (same.some((arg) => arg.dtype !== same[0]!.dtype)) this.fail(`the operands of ${op} have different types: ${args.map((arg) => arg.dtype).join(', ')}`);
-    if (op === 'where' && args[0]!.dtype !== 'bool') this.fail('the condition of where must be bool');
+    if (same.some((arg) => arg.dtype !== same[0]!.dtype))
+      this.fail(
+        `the operands of ${op} have different types: ${args.map((arg) => arg.dtype).join(', ')}`,
+      );
+    if (op === 'where' && args[0]!.dtype !== 'bool')
+      this.fail('the condition of where must be bool');
     const wanted = PREDICATES.has(op) ? 'bool' : same[0]!.dtype;
     if (dtype !== wanted) this.fail(`${op} gives ${wanted}, not ${dtype}`);
     if (op === 'div' && !isFloat(dtype)) this.fail('div is for floats; use floordiv or truncdiv');
@@ -135,7 +179,8 @@ class Verifier {
   private externArg(arg: ExternArg): void {
     if (arg.kind === 'buffer') this.param(arg.name);
     else if (arg.kind === 'list') for (const item of arg.items) this.externArg(item);
-    else if (arg.kind === 'scalar' && !this.kernel.scalars.some((s) => s.name === arg.name)) this.fail(`scalar '${arg.name}' is not a parameter`);
+    else if (arg.kind === 'scalar' && !this.kernel.scalars.some((s) => s.name === arg.name))
+      this.fail(`scalar '${arg.name}' is not a parameter`);
   }
 
   private param(name: string): BufferParam {
@@ -146,12 +191,18 @@ class Verifier {
   }
 
   private symbols(index: IndexExpr, scope: ReadonlySet<string>): void {
-    for (const name of indexSymbols(index)) if (!scope.has(name)) this.fail(`variable '${name}' is not in scope`);
+    for (const name of indexSymbols(index))
+      if (!scope.has(name)) this.fail(`variable '${name}' is not in scope`);
   }
 
   private variables(vars: readonly LoopVar[]): void {
-    this.distinct(vars.map((v) => v.name), 'loop variable');
-    for (const v of vars) if (!Number.isSafeInteger(v.size) || v.size < 0) this.fail(`loop '${v.name}' has size ${v.size}`);
+    this.distinct(
+      vars.map((v) => v.name),
+      'loop variable',
+    );
+    for (const v of vars)
+      if (!Number.isSafeInteger(v.size) || v.size < 0)
+        this.fail(`loop '${v.name}' has size ${v.size}`);
   }
 
   private distinct(names: readonly string[], what: string): void {

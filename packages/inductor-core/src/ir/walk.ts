@@ -37,7 +37,9 @@ export function indexSymbols(index: IndexExpr, into: Set<string> = new Set()): S
 
 /** The index of a load, loop index or random number; null for other kinds. */
 export function indexOf(expr: Expr): IndexExpr | null {
-  return expr.kind === 'load' || expr.kind === 'index' || expr.kind === 'random' ? expr.index : null;
+  return expr.kind === 'load' || expr.kind === 'index' || expr.kind === 'random'
+    ? expr.index
+    : null;
 }
 
 /** Expressions that must be known before this one, in order. */
@@ -70,7 +72,8 @@ export function postorder(roots: readonly Expr[]): Expr[] {
       if (seen === undefined) {
         state.set(expr, 'open');
         const inputs = operands(expr);
-        for (let i = inputs.length - 1; i >= 0; i--) if (!state.has(inputs[i]!)) stack.push(inputs[i]!);
+        for (let i = inputs.length - 1; i >= 0; i--)
+          if (!state.has(inputs[i]!)) stack.push(inputs[i]!);
       } else {
         stack.pop();
         if (seen === 'open') {

@@ -13,14 +13,35 @@ const KAPPA = 0.044715;
 
 /** A numeric parameter as an expression of the value's type. */
 function parameter(l: Lowering, arg: LoweredArg, like: Expr): Expr {
-  return arg instanceof RuntimeScalar ? l.ir.cast(arg.expr, like.dtype) : l.ir.const(like.dtype, Number(arg));
+  return arg instanceof RuntimeScalar
+    ? l.ir.cast(arg.expr, like.dtype)
+    : l.ir.const(like.dtype, Number(arg));
 }
 
 /** A function of the first `count` tensor arguments; the rest are parameters. */
-function activation(count: number, combine: (m: ExprMath, tensors: readonly Expr[], parameters: (index: number) => Expr, args: readonly LoweredArg[]) => Expr): LoweringFn {
+function activation(
+  count: number,
+  combine: (
+    m: ExprMath,
+    tensors: readonly Expr[],
+    parameters: (index: number) => Expr,
+    args: readonly LoweredArg[],
+  ) => Expr,
+): LoweringFn {
   return (l, args, call) =>
-    elementwise(l, args.slice(0, count).map((arg) => operandArg(arg, call.op)), call.dtype, (...tensors) =>
-      combine(new ExprMath(l.ir), tensors, (index) => parameter(l, args[index], tensors[0]!), args), call.op);
+    elementwise(
+      l,
+      args.slice(0, count).map((arg) => operandArg(arg, call.op)),
+      call.dtype,
+      (...tensors) =>
+        combine(
+          new ExprMath(l.ir),
+          tensors,
+          (index) => parameter(l, args[index], tensors[0]!),
+          args,
+        ),
+      call.op,
+    );
 }
 
 function gelu(m: ExprMath, x: Expr, tanh: boolean): Expr {
@@ -55,14 +76,22 @@ function softplus(m: ExprMath, x: Expr, beta: Expr, threshold: Expr): Expr {
   return m.where(m.gt(scaled, threshold), x, m.div(m.log1p(m.exp(scaled)), beta));
 }
 
-const relu: LoweringFn = (l, [self], call) => elementwise(l, [tensorArg(self!, call.op)], call.dtype, (x) => new ExprMath(l.ir).max(x, 0));
+const relu: LoweringFn = (l, [self], call) =>
+  elementwise(l, [tensorArg(self!, call.op)], call.dtype, (x) => new ExprMath(l.ir).max(x, 0));
 
 const thresholdBackward: LoweringFn = (l, [grad, self, threshold], call) => {
   const g = tensorArg(grad!, call.op);
   const x = tensorArg(self!, call.op);
   const m = new ExprMath(l.ir);
   const value = operandExpr(l, x, call.sizes, x.dtype);
-  return l.pointwise(call.sizes, m.where(m.le(value, parameter(l, threshold, value)), 0, operandExpr(l, g, call.sizes, call.dtype)));
+  return l.pointwise(
+    call.sizes,
+    m.where(
+      m.le(value, parameter(l, threshold, value)),
+      0,
+      operandExpr(l, g, call.sizes, call.dtype),
+    ),
+  );
 };
 
 /** Lowerings by overload name. */
@@ -73,21 +102,33 @@ export const activationLowerings: Readonly<Record<string, LoweringFn>> = {
   'aten::sigmoid_backward': activation(2, (m, [g, y]) => m.mul(g!, m.mul(m.sub(1, y!), y!))),
   'aten::tanh_backward': activation(2, (m, [g, y]) => m.mul(g!, m.sub(1, m.square(y!)))),
   'aten::gelu': activation(1, (m, [x], _, args) => gelu(m, x!, args[1] === 'tanh')),
-  'aten::gelu_backward': activation(2, (m, [g, x], _, args) => geluBackward(m, g!, x!, args[2] === 'tanh')),
+  'aten::gelu_backward': activation(2, (m, [g, x], _, args) =>
+    geluBackward(m, g!, x!, args[2] === 'tanh'),
+  ),
   'aten::silu': activation(1, (m, [x]) => m.mul(x!, m.sigmoid(x!))),
   'aten::silu_backward': activation(2, (m, [g, x]) => {
     const s = m.sigmoid(x!);
     return m.mul(g!, m.mul(s, m.add(m.mul(x!, m.sub(1, s)), 1)));
   }),
   'aten::leaky_relu': activation(1, (m, [x], p) => m.where(m.gt(x!, 0), x!, m.mul(x!, p(1)))),
-  'aten::leaky_relu_backward': activation(2, (m, [g, x], p) => m.where(m.gt(x!, 0), g!, m.mul(g!, p(2)))),
+  'aten::leaky_relu_backward': activation(2, (m, [g, x], p) =>
+    m.where(m.gt(x!, 0), g!, m.mul(g!, p(2))),
+  ),
   'aten::elu': activation(1, (m, [x], p) =>
-    m.where(m.gt(x!, 0), m.mul(x!, p(2)), m.mul(m.expm1(m.mul(x!, p(3))), m.mul(p(1), p(2))))),
+    m.where(m.gt(x!, 0), m.mul(x!, p(2)), m.mul(m.expm1(m.mul(x!, p(3))), m.mul(p(1), p(2)))),
+  ),
   'aten::elu_backward': (l, [grad, alpha, scale, inputScale, isResult, self], call) =>
     elementwise(l, [operandArg(grad!, call.op), operandArg(self!, call.op)], call.dtype, (g, x) => {
       const m = new ExprMath(l.ir);
-      const [a, s, i] = [alpha, scale, inputScale].map((arg) => parameter(l, arg, x)) as [Expr, Expr, Expr];
-      const negative = isResult === true ? m.mul(m.mul(g, i), m.add(x, m.mul(a, s))) : m.mul(m.mul(m.mul(g, i), m.mul(a, s)), m.exp(m.mul(x, i)));
+      const [a, s, i] = [alpha, scale, inputScale].map((arg) => parameter(l, arg, x)) as [
+        Expr,
+        Expr,
+        Expr,
+      ];
+      const negative =
+        isResult === true
+          ? m.mul(m.mul(g, i), m.add(x, m.mul(a, s)))
+          : m.mul(m.mul(m.mul(g, i), m.mul(a, s)), m.exp(m.mul(x, i)));
       return m.where(m.le(x, 0), negative, m.mul(g, s));
     }),
   'aten::softplus': activation(1, (m, [x], p) => softplus(m, x!, p(1), p(2))),
@@ -96,11 +137,20 @@ export const activationLowerings: Readonly<Record<string, LoweringFn>> = {
     return m.where(m.gt(m.mul(x!, p(2)), p(3)), g!, m.div(m.mul(g!, z), m.add(z, 1)));
   }),
   'aten::hardtanh': activation(1, (m, [x], p) => m.min(m.max(x!, p(1)), p(2))),
-  'aten::hardtanh_backward': activation(2, (m, [g, x], p) => gated(m, m.and(m.gt(x!, p(2)), m.lt(x!, p(3))), g!)),
+  'aten::hardtanh_backward': activation(2, (m, [g, x], p) =>
+    gated(m, m.and(m.gt(x!, p(2)), m.lt(x!, p(3))), g!),
+  ),
   'aten::hardsigmoid': activation(1, (m, [x]) => m.div(m.min(m.max(m.add(x!, 3), 0), 6), 6)),
-  'aten::hardsigmoid_backward': activation(2, (m, [g, x]) => gated(m, m.and(m.gt(x!, -3), m.lt(x!, 3)), m.div(g!, 6))),
-  'aten::hardswish': activation(1, (m, [x]) => m.div(m.mul(x!, m.min(m.max(m.add(x!, 3), 0), 6)), 6)),
+  'aten::hardsigmoid_backward': activation(2, (m, [g, x]) =>
+    gated(m, m.and(m.gt(x!, -3), m.lt(x!, 3)), m.div(g!, 6)),
+  ),
+  'aten::hardswish': activation(1, (m, [x]) =>
+    m.div(m.mul(x!, m.min(m.max(m.add(x!, 3), 0), 6)), 6),
+  ),
   'aten::hardswish_backward': activation(2, (m, [g, x]) =>
-    m.where(m.le(x!, -3), 0, m.where(m.lt(x!, 3), m.mul(g!, m.add(m.div(x!, 3), 0.5)), g!))),
-  'aten::mish': activation(1, (m, [x]) => m.mul(x!, m.tanh(softplus(m, x!, m.term(1, x!.dtype), m.term(20, x!.dtype))))),
+    m.where(m.le(x!, -3), 0, m.where(m.lt(x!, 3), m.mul(g!, m.add(m.div(x!, 3), 0.5)), g!)),
+  ),
+  'aten::mish': activation(1, (m, [x]) =>
+    m.mul(x!, m.tanh(softplus(m, x!, m.term(1, x!.dtype), m.term(20, x!.dtype)))),
+  ),
 };

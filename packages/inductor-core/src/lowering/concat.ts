@@ -10,30 +10,52 @@ import { intList, tensorArg } from './elementwise.js';
 import type { LoweredTensor } from './lowered-tensor.js';
 import type { Lowering } from './lowering.js';
 import { type LoweredArg, type LoweringFn, RuntimeScalar } from './registry.js';
-import { sliceRange } from './view.js';
+import { sliceRange } from './view-maps.js';
 
 /** `low <= index < high`, without the sides that always hold. */
 export function within(l: Lowering, index: IndexExpr, low: number, high: number): Expr {
   const value = l.ir.index('int32', index);
-  return l.ir.op('and', [l.ir.op('ge', [value, l.ir.const('int32', low)]), l.ir.op('lt', [value, l.ir.const('int32', high)])]);
+  return l.ir.op('and', [
+    l.ir.op('ge', [value, l.ir.const('int32', low)]),
+    l.ir.op('lt', [value, l.ir.const('int32', high)]),
+  ]);
 }
 
 /** Inputs beyond this many that are costly get memory, because every element evaluates all of them. */
 const INLINE_INPUTS = 4;
 
-function joined(l: Lowering, tensors: readonly LoweredTensor[], dim: number, call: { readonly sizes: readonly number[]; readonly dtype: LoweredTensor['dtype'] }): LoweredTensor {
+function joined(
+  l: Lowering,
+  tensors: readonly LoweredTensor[],
+  dim: number,
+  call: { readonly sizes: readonly number[]; readonly dtype: LoweredTensor['dtype'] },
+): LoweredTensor {
   const vars = l.vars(call.sizes);
   const position = vars[dim]!;
-  const parts = tensors.filter((t) => !(t.sizes.length === 1 && t.sizes[0] === 0 && call.sizes.length !== 1) && t.sizes[dim] !== 0);
-  if (parts.length > INLINE_INPUTS) for (const part of parts) if (!part.isRealized && l.costOf(part.expr).expensive) part.realize();
+  const parts = tensors.filter(
+    (t) =>
+      !(t.sizes.length === 1 && t.sizes[0] === 0 && call.sizes.length !== 1) && t.sizes[dim] !== 0,
+  );
+  if (parts.length > INLINE_INPUTS)
+    for (const part of parts) if (!part.isRealized && l.costOf(part.expr).expensive) part.realize();
   let end = call.sizes[dim]!;
   let value: Expr = l.ir.const(call.dtype, 0);
   for (let i = parts.length - 1; i >= 0; i--) {
     const part = parts[i]!;
     const start = end - part.sizes[dim]!;
-    const loaded = l.ir.cast(part.load(vars.map((v, d) => (d === dim ? l.ir.sub(v, l.ir.int(start)) : v))), call.dtype);
+    const loaded = l.ir.cast(
+      part.load(vars.map((v, d) => (d === dim ? l.ir.sub(v, l.ir.int(start)) : v))),
+      call.dtype,
+    );
     const masked = l.ir.masked(within(l, position, start, end), loaded, 0);
-    value = i === parts.length - 1 ? masked : l.ir.op('where', [l.ir.op('lt', [l.ir.index('int32', position), l.ir.const('int32', end)]), masked, value]);
+    value =
+      i === parts.length - 1
+        ? masked
+        : l.ir.op('where', [
+            l.ir.op('lt', [l.ir.index('int32', position), l.ir.const('int32', end)]),
+            masked,
+            value,
+          ]);
     end = start;
   }
   return l.pointwise(call.sizes, value);
@@ -50,7 +72,10 @@ const stack: LoweringFn = (l, [tensors, dim], call) => {
     const x = tensorArg(item, call.op);
     const sizes = [...x.sizes];
     sizes.splice(at, 0, 1);
-    return x.view(sizes, l.vars(sizes).filter((_, d) => d !== at));
+    return x.view(
+      sizes,
+      l.vars(sizes).filter((_, d) => d !== at),
+    );
   });
   return joined(l, list, at, call);
 };
@@ -63,14 +88,27 @@ const constantPad: LoweringFn = (l, [self, pad, value], call) => {
   const before = x.sizes.map((_, d) => amounts[2 * (rank - 1 - d)] ?? 0);
   const vars = l.vars(call.sizes);
   const coords = vars.map((v, d) => l.ir.sub(v, l.ir.int(before[d]!)));
-  const inside = coords.map((coord, d) => within(l, coord, 0, x.sizes[d]!)).reduce((a, b) => l.ir.op('and', [a, b]), l.ir.const('bool', 1));
+  const inside = coords
+    .map((coord, d) => within(l, coord, 0, x.sizes[d]!))
+    .reduce((a, b) => l.ir.op('and', [a, b]), l.ir.const('bool', 1));
   const loaded = x.load(coords.map((coord, d) => (x.sizes[d] === 1 ? l.ir.int(0) : coord)));
-  if (!(value instanceof RuntimeScalar)) return l.pointwise(call.sizes, l.ir.masked(inside, loaded, Number(value ?? 0)));
-  return l.pointwise(call.sizes, l.ir.op('where', [inside, l.ir.masked(inside, loaded, 0), l.ir.cast(value.expr, x.dtype)]));
+  if (!(value instanceof RuntimeScalar))
+    return l.pointwise(call.sizes, l.ir.masked(inside, loaded, Number(value ?? 0)));
+  return l.pointwise(
+    call.sizes,
+    l.ir.op('where', [inside, l.ir.masked(inside, loaded, 0), l.ir.cast(value.expr, x.dtype)]),
+  );
 };
 
 /** `src` where a dimension lies in a slice, else `base` (null: zero). */
-function intoSlice(l: Lowering, base: LoweredTensor | null, src: LoweredTensor, sizes: readonly number[], dim: number, range: { readonly start: number; readonly end: number; readonly step: number }): LoweredTensor {
+function intoSlice(
+  l: Lowering,
+  base: LoweredTensor | null,
+  src: LoweredTensor,
+  sizes: readonly number[],
+  dim: number,
+  range: { readonly start: number; readonly end: number; readonly step: number },
+): LoweredTensor {
   const vars = l.vars(sizes);
   const position = vars[dim]!;
   const length = src.sizes[dim]!;
@@ -78,8 +116,15 @@ function intoSlice(l: Lowering, base: LoweredTensor | null, src: LoweredTensor, 
   const last = range.start + (length - 1) * range.step;
   let mask = within(l, position, range.start, last + 1);
   // Shifted by a multiple of the step, so that the dividend is never negative.
-  const shifted = l.ir.add(position, l.ir.int(Math.ceil(range.start / range.step) * range.step - range.start));
-  if (range.step > 1) mask = l.ir.op('and', [mask, l.ir.op('eq', [l.ir.index('int32', l.ir.mod(shifted, range.step)), l.ir.const('int32', 0)])]);
+  const shifted = l.ir.add(
+    position,
+    l.ir.int(Math.ceil(range.start / range.step) * range.step - range.start),
+  );
+  if (range.step > 1)
+    mask = l.ir.op('and', [
+      mask,
+      l.ir.op('eq', [l.ir.index('int32', l.ir.mod(shifted, range.step)), l.ir.const('int32', 0)]),
+    ]);
   const at = l.ir.sub(l.ir.div(shifted, range.step), l.ir.int(Math.ceil(range.start / range.step)));
   const loaded = src.load(vars.map((v, d) => (d === dim ? (length === 1 ? l.ir.int(0) : at) : v)));
   const dtype = base?.dtype ?? src.dtype;
@@ -90,15 +135,24 @@ function intoSlice(l: Lowering, base: LoweredTensor | null, src: LoweredTensor, 
 const sliceScatter: LoweringFn = (l, [self, src, dim, start, end, step], call) => {
   const x = tensorArg(self!, call.op);
   const at = wrapDim(Number(dim ?? 0), x.sizes.length, call.op);
-  return intoSlice(l, x, tensorArg(src!, call.op), x.sizes, at, sliceRange(x.sizes[at]!, start, end, step));
+  return intoSlice(
+    l,
+    x,
+    tensorArg(src!, call.op),
+    x.sizes,
+    at,
+    sliceRange(x.sizes[at]!, start, end, step),
+  );
 };
-
 
 /** A tensor without the dimension as one with it, of size 1. */
 function withDim(l: Lowering, x: LoweredTensor, dim: number): LoweredTensor {
   const sizes = [...x.sizes];
   sizes.splice(dim, 0, 1);
-  return x.view(sizes, l.vars(sizes).filter((_, d) => d !== dim));
+  return x.view(
+    sizes,
+    l.vars(sizes).filter((_, d) => d !== dim),
+  );
 }
 
 function resolveIndex(index: LoweredArg, size: number): number {
@@ -110,25 +164,51 @@ const selectScatter: LoweringFn = (l, [self, src, dim, index], call) => {
   const x = tensorArg(self!, call.op);
   const at = wrapDim(Number(dim), x.sizes.length, call.op);
   const start = resolveIndex(index, x.sizes[at]!);
-  return intoSlice(l, x, withDim(l, tensorArg(src!, call.op), at), x.sizes, at, { start, end: start + 1, step: 1 });
+  return intoSlice(l, x, withDim(l, tensorArg(src!, call.op), at), x.sizes, at, {
+    start,
+    end: start + 1,
+    step: 1,
+  });
 };
 
 const sliceBackward: LoweringFn = (l, [grad, , dim, start, end, step], call) => {
   const at = wrapDim(Number(dim), call.sizes.length, call.op);
-  return intoSlice(l, null, tensorArg(grad!, call.op), call.sizes, at, sliceRange(call.sizes[at]!, start, end, step));
+  return intoSlice(
+    l,
+    null,
+    tensorArg(grad!, call.op),
+    call.sizes,
+    at,
+    sliceRange(call.sizes[at]!, start, end, step),
+  );
 };
 
 const selectBackward: LoweringFn = (l, [grad, , dim, index], call) => {
   const at = wrapDim(Number(dim), call.sizes.length, call.op);
   const start = resolveIndex(index, call.sizes[at]!);
-  return intoSlice(l, null, withDim(l, tensorArg(grad!, call.op), at), call.sizes, at, { start, end: start + 1, step: 1 });
+  return intoSlice(l, null, withDim(l, tensorArg(grad!, call.op), at), call.sizes, at, {
+    start,
+    end: start + 1,
+    step: 1,
+  });
 };
 
 /** `src` on a diagonal, else `base` (null: zero). */
-function intoDiagonal(l: Lowering, base: LoweredTensor | null, src: LoweredTensor, sizes: readonly number[], offset: number, dim1: number, dim2: number): LoweredTensor {
+function intoDiagonal(
+  l: Lowering,
+  base: LoweredTensor | null,
+  src: LoweredTensor,
+  sizes: readonly number[],
+  offset: number,
+  dim1: number,
+  dim2: number,
+): LoweredTensor {
   const vars = l.vars(sizes);
   const [row, column] = [vars[dim1]!, vars[dim2]!];
-  const on = l.ir.op('eq', [l.ir.index('int32', l.ir.add(row, l.ir.int(offset))), l.ir.index('int32', column)]);
+  const on = l.ir.op('eq', [
+    l.ir.index('int32', l.ir.add(row, l.ir.int(offset))),
+    l.ir.index('int32', column),
+  ]);
   const along = offset >= 0 ? row : column;
   const length = src.sizes[src.sizes.length - 1]!;
   const mask = l.ir.op('and', [on, within(l, along, 0, length)]);
@@ -140,13 +220,24 @@ function intoDiagonal(l: Lowering, base: LoweredTensor | null, src: LoweredTenso
 
 const diagonalScatter: LoweringFn = (l, [self, src, offset, dim1, dim2], call) => {
   const x = tensorArg(self!, call.op);
-  const dims = [wrapDim(Number(dim1 ?? 0), x.sizes.length, call.op), wrapDim(Number(dim2 ?? 1), x.sizes.length, call.op)] as const;
+  const dims = [
+    wrapDim(Number(dim1 ?? 0), x.sizes.length, call.op),
+    wrapDim(Number(dim2 ?? 1), x.sizes.length, call.op),
+  ] as const;
   return intoDiagonal(l, x, tensorArg(src!, call.op), x.sizes, Number(offset ?? 0), ...dims);
 };
 
 const diagonalBackward: LoweringFn = (l, [grad, , offset, dim1, dim2], call) => {
   const rank = call.sizes.length;
-  return intoDiagonal(l, null, tensorArg(grad!, call.op), call.sizes, Number(offset), wrapDim(Number(dim1), rank, call.op), wrapDim(Number(dim2), rank, call.op));
+  return intoDiagonal(
+    l,
+    null,
+    tensorArg(grad!, call.op),
+    call.sizes,
+    Number(offset),
+    wrapDim(Number(dim1), rank, call.op),
+    wrapDim(Number(dim2), rank, call.op),
+  );
 };
 
 /** Lowerings by overload name. */

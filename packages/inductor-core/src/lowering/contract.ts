@@ -29,8 +29,16 @@ export interface ContractPoint {
 /** A contraction: `out[coords(b, m, n)] = Σ_k a(b, m, k) · b(b, k, n)`. */
 export interface Contraction {
   readonly shape: ContractShape;
-  readonly a: (batch: readonly IndexExpr[], m: readonly IndexExpr[], k: readonly IndexExpr[]) => Expr;
-  readonly b: (batch: readonly IndexExpr[], k: readonly IndexExpr[], n: readonly IndexExpr[]) => Expr;
+  readonly a: (
+    batch: readonly IndexExpr[],
+    m: readonly IndexExpr[],
+    k: readonly IndexExpr[],
+  ) => Expr;
+  readonly b: (
+    batch: readonly IndexExpr[],
+    k: readonly IndexExpr[],
+    n: readonly IndexExpr[],
+  ) => Expr;
   readonly sizes: readonly number[];
   readonly dtype: DType;
   /** Strides of the result's memory; null for row-major. */
@@ -48,9 +56,14 @@ const UNROLL_LIMIT = 25;
 export function contract(l: Lowering, spec: Contraction): LoweredTensor {
   const { shape } = spec;
   const extent = (sizes: readonly number[]): number => numelOf(sizes);
-  if (numelOf(spec.sizes) === 0 || extent(shape.k) === 0) return l.pointwise(spec.sizes, l.ir.const(spec.dtype, 0));
-  if (extent(shape.m) === 1 || extent(shape.n) === 1 || extent(shape.k) === 1) return asReduction(l, spec);
-  const declare = (role: string, sizes: readonly number[]): { readonly indices: IndexExpr[]; readonly vars: LoopVar[] } => {
+  if (numelOf(spec.sizes) === 0 || extent(shape.k) === 0)
+    return l.pointwise(spec.sizes, l.ir.const(spec.dtype, 0));
+  if (extent(shape.m) === 1 || extent(shape.n) === 1 || extent(shape.k) === 1)
+    return asReduction(l, spec);
+  const declare = (
+    role: string,
+    sizes: readonly number[],
+  ): { readonly indices: IndexExpr[]; readonly vars: LoopVar[] } => {
     const fresh = sizes.map((size, i) => l.freshVar(`${role}${i}`, size));
     return { indices: fresh.map((f) => f.index), vars: fresh.flatMap((f) => f.vars) };
   };
@@ -84,7 +97,10 @@ function asReduction(l: Lowering, spec: Contraction): LoweredTensor {
   const accDtype = accumulatorOf(spec.dtype);
   const { batch, m, n } = spec.decode(l.vars(spec.sizes));
   const term = (k: readonly IndexExpr[]): Expr =>
-    l.ir.op('mul', [l.ir.cast(spec.a(batch, m, k), accDtype), l.ir.cast(spec.b(batch, k, n), accDtype)]);
+    l.ir.op('mul', [
+      l.ir.cast(spec.a(batch, m, k), accDtype),
+      l.ir.cast(spec.b(batch, k, n), accDtype),
+    ]);
   const count = numelOf(spec.shape.k);
   if (count <= UNROLL_LIMIT) {
     let total: Expr | null = null;
@@ -97,7 +113,14 @@ function asReduction(l: Lowering, spec: Contraction): LoweredTensor {
   const fresh = spec.shape.k.map((size, i) => l.freshVar(`k${i}`, size));
   const inner = fresh.flatMap((f) => f.vars);
   const order = [...l.loopVars(spec.sizes), ...inner];
-  const [sum] = reducePlan(l, { op: 'sum', dtype: accDtype, sizes: spec.sizes, inner, order, value: term(fresh.map((f) => f.index)) });
+  const [sum] = reducePlan(l, {
+    op: 'sum',
+    dtype: accDtype,
+    sizes: spec.sizes,
+    inner,
+    order,
+    value: term(fresh.map((f) => f.index)),
+  });
   return l.pointwise(spec.sizes, l.ir.cast(sum!.expr, spec.dtype));
 }
 

@@ -10,7 +10,13 @@ import { type DType, numelOf } from '@tessera/tensor';
 import type { Expr } from '../ir/expr.js';
 import type { IndexExpr } from '../ir/index-expr.js';
 import { type ContractPoint, contract } from './contract.js';
-import { type ConvGeometry, convGeometry, guardedLoad, inputPositions, outputPositions } from './conv-shape.js';
+import {
+  type ConvGeometry,
+  convGeometry,
+  guardedLoad,
+  inputPositions,
+  outputPositions,
+} from './conv-shape.js';
 import { tensorArg } from './elementwise.js';
 import type { LoweredTensor } from './lowered-tensor.js';
 import type { Lowering } from './lowering.js';
@@ -32,7 +38,12 @@ interface ImageProduct {
   readonly k: readonly number[];
   readonly target: Target;
   readonly weight: (group: IndexExpr, channel: IndexExpr, k: readonly IndexExpr[]) => Expr;
-  readonly image: (group: IndexExpr, image: IndexExpr, pixel: readonly IndexExpr[], k: readonly IndexExpr[]) => Expr;
+  readonly image: (
+    group: IndexExpr,
+    image: IndexExpr,
+    pixel: readonly IndexExpr[],
+    k: readonly IndexExpr[],
+  ) => Expr;
 }
 
 function imageProduct(l: Lowering, spec: ImageProduct): LoweredTensor {
@@ -41,16 +52,33 @@ function imageProduct(l: Lowering, spec: ImageProduct): LoweredTensor {
   const channelsLast = layout !== null && layout[1] === 1 && sizes[1]! > 1;
   const channelOf = (p: ContractPoint): IndexExpr => (channelsLast ? p.n : p.m)[0]!;
   const pixelOf = (p: ContractPoint): readonly IndexExpr[] => (channelsLast ? p.m : p.n);
-  const weight = (batch: readonly IndexExpr[], channel: readonly IndexExpr[], k: readonly IndexExpr[]): Expr => spec.weight(batch[0]!, channel[0]!, k);
-  const image = (batch: readonly IndexExpr[], k: readonly IndexExpr[], at: readonly IndexExpr[]): Expr => spec.image(batch[0]!, at[0]!, at.slice(1), k);
+  const weight = (
+    batch: readonly IndexExpr[],
+    channel: readonly IndexExpr[],
+    k: readonly IndexExpr[],
+  ): Expr => spec.weight(batch[0]!, channel[0]!, k);
+  const image = (
+    batch: readonly IndexExpr[],
+    k: readonly IndexExpr[],
+    at: readonly IndexExpr[],
+  ): Expr => spec.image(batch[0]!, at[0]!, at.slice(1), k);
   return contract(l, {
-    shape: { batch: [spec.groups], m: channelsLast ? pixels : [spec.channels], n: channelsLast ? [spec.channels] : pixels, k: spec.k },
+    shape: {
+      batch: [spec.groups],
+      m: channelsLast ? pixels : [spec.channels],
+      n: channelsLast ? [spec.channels] : pixels,
+      k: spec.k,
+    },
     a: channelsLast ? (batch, m, k) => image(batch, k, m) : weight,
     b: channelsLast ? (batch, k, n) => weight(batch, n, k) : image,
     sizes,
     dtype,
     layout,
-    coords: (p) => [pixelOf(p)[0]!, l.ir.add(l.ir.scale(p.batch[0]!, spec.channels), channelOf(p)), ...pixelOf(p).slice(1)],
+    coords: (p) => [
+      pixelOf(p)[0]!,
+      l.ir.add(l.ir.scale(p.batch[0]!, spec.channels), channelOf(p)),
+      ...pixelOf(p).slice(1),
+    ],
     decode: ([image0, channel, ...rest]) => {
       const batch = [l.ir.div(channel!, spec.channels)];
       const within = [l.ir.mod(channel!, spec.channels)];
@@ -61,7 +89,13 @@ function imageProduct(l: Lowering, spec: ImageProduct): LoweredTensor {
 }
 
 /** Σ over input channels and taps of input · weight; weight is [Cout, Cin / groups, …kernel]. */
-function convForward(l: Lowering, input: LoweredTensor, weight: LoweredTensor, geometry: ConvGeometry, target: Target): LoweredTensor {
+function convForward(
+  l: Lowering,
+  input: LoweredTensor,
+  weight: LoweredTensor,
+  geometry: ConvGeometry,
+  target: Target,
+): LoweredTensor {
   const [x, w] = [readyOperand(l, input), readyOperand(l, weight)];
   const channelsIn = w.sizes[1]!;
   const channels = w.sizes[0]! / geometry.groups;
@@ -73,13 +107,24 @@ function convForward(l: Lowering, input: LoweredTensor, weight: LoweredTensor, g
     weight: (group, channel, k) => w.load([l.ir.add(l.ir.scale(group, channels), channel), ...k]),
     image: (group, image, pixel, [c, ...tap]) => {
       const { coords, inside } = inputPositions(l, geometry, x.sizes.slice(2), pixel, tap);
-      return guardedLoad(l, x, [image, l.ir.add(l.ir.scale(group, channelsIn), c!), ...coords], inside);
+      return guardedLoad(
+        l,
+        x,
+        [image, l.ir.add(l.ir.scale(group, channelsIn), c!), ...coords],
+        inside,
+      );
     },
   });
 }
 
 /** Gradient of the input of `convForward`; also the forward of a transposed convolution. */
-function convGradInput(l: Lowering, grad: LoweredTensor, weight: LoweredTensor, geometry: ConvGeometry, target: Target): LoweredTensor {
+function convGradInput(
+  l: Lowering,
+  grad: LoweredTensor,
+  weight: LoweredTensor,
+  geometry: ConvGeometry,
+  target: Target,
+): LoweredTensor {
   const [g, w] = [readyOperand(l, grad), readyOperand(l, weight)];
   const channels = w.sizes[1]!;
   const channelsOut = w.sizes[0]! / geometry.groups;
@@ -89,59 +134,108 @@ function convGradInput(l: Lowering, grad: LoweredTensor, weight: LoweredTensor, 
     channels,
     k: [channelsOut, ...kernel],
     target,
-    weight: (group, channel, [c, ...tap]) => w.load([l.ir.add(l.ir.scale(group, channelsOut), c!), channel, ...tap]),
+    weight: (group, channel, [c, ...tap]) =>
+      w.load([l.ir.add(l.ir.scale(group, channelsOut), c!), channel, ...tap]),
     image: (group, image, pixel, [c, ...tap]) => {
       const { coords, inside } = outputPositions(l, geometry, g.sizes.slice(2), kernel, pixel, tap);
-      return guardedLoad(l, g, [image, l.ir.add(l.ir.scale(group, channelsOut), c!), ...coords], inside);
+      return guardedLoad(
+        l,
+        g,
+        [image, l.ir.add(l.ir.scale(group, channelsOut), c!), ...coords],
+        inside,
+      );
     },
   });
 }
 
 /** Gradient of the weight of `convForward`: Σ over images and pixels. */
-function convGradWeight(l: Lowering, grad: LoweredTensor, input: LoweredTensor, geometry: ConvGeometry, target: Target): LoweredTensor {
+function convGradWeight(
+  l: Lowering,
+  grad: LoweredTensor,
+  input: LoweredTensor,
+  geometry: ConvGeometry,
+  target: Target,
+): LoweredTensor {
   const [g, x] = [readyOperand(l, grad), readyOperand(l, input)];
   const channels = target.sizes[0]! / geometry.groups;
   const channelsIn = target.sizes[1]!;
   return contract(l, {
-    shape: { batch: [geometry.groups], m: [channels], n: [channelsIn, ...target.sizes.slice(2)], k: [g.sizes[0]!, ...g.sizes.slice(2)] },
-    a: ([group], [channel], [image, ...pixel]) => g.load([image!, l.ir.add(l.ir.scale(group!, channels), channel!), ...pixel]),
+    shape: {
+      batch: [geometry.groups],
+      m: [channels],
+      n: [channelsIn, ...target.sizes.slice(2)],
+      k: [g.sizes[0]!, ...g.sizes.slice(2)],
+    },
+    a: ([group], [channel], [image, ...pixel]) =>
+      g.load([image!, l.ir.add(l.ir.scale(group!, channels), channel!), ...pixel]),
     b: ([group], [image, ...pixel], [c, ...tap]) => {
       const { coords, inside } = inputPositions(l, geometry, x.sizes.slice(2), pixel, tap);
-      return guardedLoad(l, x, [image!, l.ir.add(l.ir.scale(group!, channelsIn), c!), ...coords], inside);
+      return guardedLoad(
+        l,
+        x,
+        [image!, l.ir.add(l.ir.scale(group!, channelsIn), c!), ...coords],
+        inside,
+      );
     },
     sizes: target.sizes,
     dtype: target.dtype,
     layout: target.layout,
     coords: (p) => [l.ir.add(l.ir.scale(p.batch[0]!, channels), p.m[0]!), ...p.n],
-    decode: ([channel, ...rest]) => ({ batch: [l.ir.div(channel!, channels)], m: [l.ir.mod(channel!, channels)], n: rest }),
+    decode: ([channel, ...rest]) => ({
+      batch: [l.ir.div(channel!, channels)],
+      m: [l.ir.mod(channel!, channels)],
+      n: rest,
+    }),
   });
 }
 
-const convolution: LoweringFn = (l, [input, weight, bias, stride, padding, dilation, transposed, , groups], call) => {
+const convolution: LoweringFn = (
+  l,
+  [input, weight, bias, stride, padding, dilation, transposed, , groups],
+  call,
+) => {
   const x = tensorArg(input!, call.op);
   const w = tensorArg(weight!, call.op);
   const geometry = convGeometry(x.sizes.length - 2, stride, padding, dilation, groups);
-  const target: Target = call.results[0]!.strides.length === 0 ? { sizes: call.sizes, dtype: call.dtype, layout: null } : { sizes: call.sizes, dtype: call.dtype, layout: call.results[0]!.strides };
-  const product = transposed === true ? convGradInput(l, x, w, geometry, target) : convForward(l, x, w, geometry, target);
+  const target: Target =
+    call.results[0]!.strides.length === 0
+      ? { sizes: call.sizes, dtype: call.dtype, layout: null }
+      : { sizes: call.sizes, dtype: call.dtype, layout: call.results[0]!.strides };
+  const product =
+    transposed === true
+      ? convGradInput(l, x, w, geometry, target)
+      : convForward(l, x, w, geometry, target);
   if (bias === null || bias === undefined) return product;
   const perChannel = tensorArg(bias, call.op).load([l.vars(call.sizes)[1]!]);
   return l.pointwise(call.sizes, l.ir.op('add', [product.expr, perChannel]));
 };
 
 /** Returns gradients of input, weight and bias as far as the mask asks for them. */
-const convolutionBackward: LoweringFn = (l, [grad, input, weight, , stride, padding, dilation, transposed, , groups, mask], call) => {
+const convolutionBackward: LoweringFn = (
+  l,
+  [grad, input, weight, , stride, padding, dilation, transposed, , groups, mask],
+  call,
+) => {
   const g = tensorArg(grad!, call.op);
   const x = tensorArg(input!, call.op);
   const w = tensorArg(weight!, call.op);
   const geometry = convGeometry(x.sizes.length - 2, stride, padding, dilation, groups);
   const wanted = mask as readonly boolean[];
-  const target = (like: LoweredTensor, at: number): Target => ({ sizes: like.sizes, dtype: like.dtype, layout: call.results[at]?.strides ?? null });
-  const gradInput = !wanted[0] ? null
-    : transposed === true ? convForward(l, g, w, geometry, target(x, 0))
-    : convGradInput(l, g, w, geometry, target(x, 0));
-  const gradWeight = !wanted[1] ? null
-    : transposed === true ? convGradWeight(l, x, g, geometry, target(w, 1))
-    : convGradWeight(l, g, x, geometry, target(w, 1));
+  const target = (like: LoweredTensor, at: number): Target => ({
+    sizes: like.sizes,
+    dtype: like.dtype,
+    layout: call.results[at]?.strides ?? null,
+  });
+  const gradInput = !wanted[0]
+    ? null
+    : transposed === true
+      ? convForward(l, g, w, geometry, target(x, 0))
+      : convGradInput(l, g, w, geometry, target(x, 0));
+  const gradWeight = !wanted[1]
+    ? null
+    : transposed === true
+      ? convGradWeight(l, x, g, geometry, target(w, 1))
+      : convGradWeight(l, g, x, geometry, target(w, 1));
   return [gradInput, gradWeight, wanted[2] ? biasGradient(l, g) : null];
 };
 

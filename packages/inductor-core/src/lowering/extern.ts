@@ -12,24 +12,38 @@ import { type LoweredArg, type LoweringCall, RuntimeScalar } from './registry.js
 type BufferArg = Extract<ExternArg, { kind: 'buffer' }>;
 
 /** The tensor as a strided view of a buffer; copied into one of its own if it is not. */
-function stridedArg(l: Lowering, x: LoweredTensor): { readonly buffer: IrBuffer; readonly arg: BufferArg } {
+function stridedArg(
+  l: Lowering,
+  x: LoweredTensor,
+): { readonly buffer: IrBuffer; readonly arg: BufferArg } {
   const buffer = x.realize();
   const layout = stridesOf(l, x);
-  if (layout !== null) return { buffer, arg: { kind: 'buffer', name: buffer.name, sizes: x.sizes, ...layout } };
+  if (layout !== null)
+    return { buffer, arg: { kind: 'buffer', name: buffer.name, sizes: x.sizes, ...layout } };
   const copy = l.storeValue(x.expr, x.dtype, x.sizes, null);
-  return { buffer: copy, arg: { kind: 'buffer', name: copy.name, sizes: x.sizes, strides: copy.strides, offset: 0 } };
+  return {
+    buffer: copy,
+    arg: { kind: 'buffer', name: copy.name, sizes: x.sizes, strides: copy.strides, offset: 0 },
+  };
 }
 
 /** Strides and offset of a realized tensor on its buffer, if it is a plain strided view. */
-function stridesOf(l: Lowering, x: LoweredTensor): { readonly strides: number[]; readonly offset: number } | null {
+function stridesOf(
+  l: Lowering,
+  x: LoweredTensor,
+): { readonly strides: number[]; readonly offset: number } | null {
   const { expr } = x;
   if (expr.kind !== 'load') return null;
   const { constant, terms } = l.ir.linear(expr.index);
   const vars = l.vars(x.sizes);
   const known = new Set(vars.filter((v) => v.kind === 'sym'));
-  for (const atom of terms.keys()) if (!known.has(atom as Extract<typeof atom, { kind: 'sym' }>)) return null;
+  for (const atom of terms.keys())
+    if (!known.has(atom as Extract<typeof atom, { kind: 'sym' }>)) return null;
   const fallback = contiguousStrides(x.sizes);
-  return { strides: vars.map((v, d) => (v.kind === 'sym' ? terms.get(v) ?? 0 : fallback[d]!)), offset: constant };
+  return {
+    strides: vars.map((v, d) => (v.kind === 'sym' ? (terms.get(v) ?? 0) : fallback[d]!)),
+    offset: constant,
+  };
 }
 
 function externArg(l: Lowering, arg: LoweredArg, reads: Set<IrBuffer>, op: string): ExternArg {
@@ -38,29 +52,56 @@ function externArg(l: Lowering, arg: LoweredArg, reads: Set<IrBuffer>, op: strin
     reads.add(buffer);
     return made;
   }
-  if (arg instanceof RuntimeScalar && arg.expr.kind === 'scalar') return { kind: 'scalar', name: arg.expr.name };
+  if (arg instanceof RuntimeScalar && arg.expr.kind === 'scalar')
+    return { kind: 'scalar', name: arg.expr.name };
   if (Array.isArray(arg)) {
     const items = arg as readonly LoweredArg[];
-    if (items.length > 0 && items.every((item) => typeof item === 'number')) return { kind: 'value', value: items as readonly number[] };
-    if (items.length > 0 && items.every((item) => typeof item === 'boolean')) return { kind: 'value', value: items as readonly boolean[] };
+    if (items.length > 0 && items.every((item) => typeof item === 'number'))
+      return { kind: 'value', value: items as readonly number[] };
+    if (items.length > 0 && items.every((item) => typeof item === 'boolean'))
+      return { kind: 'value', value: items as readonly boolean[] };
     return { kind: 'list', items: items.map((item) => externArg(l, item, reads, op)) };
   }
   if (arg === null || arg === undefined) return { kind: 'value', value: null };
-  if (typeof arg === 'number' || typeof arg === 'string' || typeof arg === 'boolean') return { kind: 'value', value: arg };
-  throw new TesseraError('kernel-missing', `${op}: an argument cannot be passed to a reference kernel.`, { hints: ['Register a lowering for the operator.'] });
+  if (typeof arg === 'number' || typeof arg === 'string' || typeof arg === 'boolean')
+    return { kind: 'value', value: arg };
+  throw new TesseraError(
+    'kernel-missing',
+    `${op}: an argument cannot be passed to a reference kernel.`,
+    { hints: ['Register a lowering for the operator.'] },
+  );
 }
 
 /** Calls the reference kernel of an operator. @throws kernel-missing where the backend has none */
-export function lowerExtern(l: Lowering, args: readonly LoweredArg[], call: LoweringCall, device: string): (LoweredTensor | null)[] {
+export function lowerExtern(
+  l: Lowering,
+  args: readonly LoweredArg[],
+  call: LoweringCall,
+  device: string,
+): (LoweredTensor | null)[] {
   if (!l.capabilities.extern) {
-    throw new TesseraError('kernel-missing', `${call.op} has no lowering, and device '${device}' cannot run reference kernels.`, {
-      context: { op: call.op, device },
-      hints: [`Register one: registerLowering('${call.op}', fn).`, "Or move the tensors to 'cpu' for this operator."],
-    });
+    throw new TesseraError(
+      'kernel-missing',
+      `${call.op} has no lowering, and device '${device}' cannot run reference kernels.`,
+      {
+        context: { op: call.op, device },
+        hints: [
+          `Register one: registerLowering('${call.op}', fn).`,
+          "Or move the tensors to 'cpu' for this operator.",
+        ],
+      },
+    );
   }
   const reads = new Set<IrBuffer>();
   const externArgs = args.map((arg) => externArg(l, arg, reads, call.op));
-  const outs = call.results.map((result) => (result === null ? null : l.newBuffer(result.dtype, result.sizes, result.strides)));
-  l.addExtern({ op: call.op, args: externArgs, reads: [...reads], outs: outs.filter((out) => out !== null) });
+  const outs = call.results.map((result) =>
+    result === null ? null : l.newBuffer(result.dtype, result.sizes, result.strides),
+  );
+  l.addExtern({
+    op: call.op,
+    args: externArgs,
+    reads: [...reads],
+    outs: outs.filter((out) => out !== null),
+  });
   return outs.map((out) => (out === null ? null : l.fromBuffer(out)));
 }

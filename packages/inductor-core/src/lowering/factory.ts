@@ -10,7 +10,8 @@ import type { LoweredArg, LoweringCall, LoweringFn } from './registry.js';
 
 /** A shape filled with the argument at position `at`. */
 function filledWith(at: number): LoweringFn {
-  return (l, args, call) => l.pointwise(call.sizes, operandExpr(l, operandArg(args[at]!, call.op), call.sizes, call.dtype));
+  return (l, args, call) =>
+    l.pointwise(call.sizes, operandExpr(l, operandArg(args[at]!, call.op), call.sizes, call.dtype));
 }
 
 function constant(value: number): LoweringFn {
@@ -22,13 +23,27 @@ function arange(start: LoweredArg, step: LoweredArg): LoweringFn {
   return (l, _args, call) => rangeValue(l, call, start, step);
 }
 
-function rangeValue(l: Lowering, call: LoweringCall, start: LoweredArg, step: LoweredArg): ReturnType<Lowering['pointwise']> {
+function rangeValue(
+  l: Lowering,
+  call: LoweringCall,
+  start: LoweredArg,
+  step: LoweredArg,
+): ReturnType<Lowering['pointwise']> {
   const { ir } = l;
   const [position] = l.vars(call.sizes) as [Parameters<typeof ir.index>[1]];
-  const whole = typeof start === 'number' && typeof step === 'number' && Number.isInteger(start) && Number.isInteger(step);
-  if (whole) return l.pointwise(call.sizes, ir.cast(ir.index('int64', ir.add(ir.scale(position, step), ir.int(start))), call.dtype));
+  const whole =
+    typeof start === 'number' &&
+    typeof step === 'number' &&
+    Number.isInteger(start) &&
+    Number.isInteger(step);
+  if (whole)
+    return l.pointwise(
+      call.sizes,
+      ir.cast(ir.index('int64', ir.add(ir.scale(position, step), ir.int(start))), call.dtype),
+    );
   const dtype = isFloatingPoint(call.dtype) ? call.dtype : 'float32';
-  const operand = (arg: LoweredArg): Expr => operandExpr(l, operandArg(arg, call.op), call.sizes, dtype);
+  const operand = (arg: LoweredArg): Expr =>
+    operandExpr(l, operandArg(arg, call.op), call.sizes, dtype);
   const scaled = ir.op('mul', [operand(step), ir.cast(ir.index('int32', position), dtype)]);
   return l.pointwise(call.sizes, ir.cast(ir.op('add', [operand(start), scaled]), call.dtype));
 }
@@ -44,10 +59,14 @@ const linspace: LoweringFn = (l, [start, end], call) => {
   if (steps <= 1) return l.pointwise(call.sizes, ir.cast(from, call.dtype));
   const to = operandExpr(l, operandArg(end!, call.op), call.sizes, dtype);
   const step = ir.op('div', [ir.op('sub', [to, from]), ir.const(dtype, steps - 1)]);
-  const at = (index: Parameters<typeof ir.index>[1]): Expr => ir.cast(ir.index('int32', index), dtype);
+  const at = (index: Parameters<typeof ir.index>[1]): Expr =>
+    ir.cast(ir.index('int32', index), dtype);
   const low = ir.op('add', [from, ir.op('mul', [step, at(position)])]);
   const high = ir.op('sub', [to, ir.op('mul', [step, at(ir.sub(ir.int(steps - 1), position))])]);
-  const firstHalf = ir.op('lt', [ir.index('int32', position), ir.const('int32', Math.floor(steps / 2))]);
+  const firstHalf = ir.op('lt', [
+    ir.index('int32', position),
+    ir.const('int32', Math.floor(steps / 2)),
+  ]);
   return l.pointwise(call.sizes, ir.cast(ir.op('where', [firstHalf, low, high]), call.dtype));
 };
 

@@ -5,13 +5,16 @@
  * imported for their side effects.
  */
 import { activationLowerings } from './activation.js';
+import { comparisonLowerings } from './comparison.js';
 import { concatLowerings } from './concat.js';
 import { convLowerings } from './conv.js';
 import { factoryLowerings } from './factory.js';
 import { indexingLowerings } from './indexing.js';
 import { lossDecompositions } from './loss.js';
 import { matmulLowerings } from './matmul.js';
-import { normDecompositions } from './norm.js';
+import { batchNormDecompositions } from './batch-norm.js';
+import { groupNormDecompositions } from './group-norm.js';
+import { layerNormDecompositions } from './layer-norm.js';
 import { pointwiseLowerings } from './pointwise.js';
 import { poolBackwardLowerings } from './pool-backward.js';
 import { poolLowerings } from './pool.js';
@@ -25,6 +28,7 @@ import { viewLowerings } from './view.js';
 /** Lowerings proper. */
 const LOWERINGS: Readonly<Record<string, LoweringFn>> = {
   ...pointwiseLowerings,
+  ...comparisonLowerings,
   ...activationLowerings,
   ...factoryLowerings,
   ...viewLowerings,
@@ -42,7 +46,9 @@ const LOWERINGS: Readonly<Record<string, LoweringFn>> = {
 /** Operators written in terms of others. */
 const DECOMPOSITIONS: Readonly<Record<string, LoweringFn>> = {
   ...softmaxDecompositions,
-  ...normDecompositions,
+  ...layerNormDecompositions,
+  ...batchNormDecompositions,
+  ...groupNormDecompositions,
   ...lossDecompositions,
 };
 
@@ -53,5 +59,7 @@ export function findLowering(op: string): LoweringFn | undefined {
 
 /** Names of all operators that lower, sorted. */
 export function loweredOps(): string[] {
-  return [...new Set([...registeredOps(), ...Object.keys(LOWERINGS), ...Object.keys(DECOMPOSITIONS)])].sort();
+  return [
+    ...new Set([...registeredOps(), ...Object.keys(LOWERINGS), ...Object.keys(DECOMPOSITIONS)]),
+  ].sort();
 }

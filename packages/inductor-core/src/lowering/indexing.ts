@@ -73,7 +73,12 @@ export interface AdvancedIndex {
  * Coordinates of `x[indices]`: index tensors broadcast together and stand where the first of them is,
  * or in front if they are not adjacent. @see numpy advanced indexing
  */
-export function advancedIndex(l: Lowering, x: LoweredTensor, indices: readonly LoweredArg[], sizes: readonly number[]): AdvancedIndex {
+export function advancedIndex(
+  l: Lowering,
+  x: LoweredTensor,
+  indices: readonly LoweredArg[],
+  sizes: readonly number[],
+): AdvancedIndex {
   const given = indices.map((index) => (index instanceof LoweredTensor ? index : null));
   const used = given.flatMap((index, d) => (index === null ? [] : [d]));
   const first = used[0] ?? 0;
@@ -88,14 +93,22 @@ export function advancedIndex(l: Lowering, x: LoweredTensor, indices: readonly L
     const index = given[d] ?? null;
     if (index === null) return others.shift()!;
     const lead = sharedSizes.length - index.sizes.length;
-    return position(l, index.load(index.sizes.map((s, i) => (s === 1 ? l.ir.int(0) : sharedVars[i + lead]!))), size, true);
+    return position(
+      l,
+      index.load(index.sizes.map((s, i) => (s === 1 ? l.ir.int(0) : sharedVars[i + lead]!))),
+      size,
+      true,
+    );
   });
   return { coords };
 }
 
 const indexTensor: LoweringFn = (l, [self, indices], call) => {
   const x = gatherSource(l, tensorArg(self!, call.op));
-  return l.pointwise(call.sizes, x.load(advancedIndex(l, x, indices as readonly LoweredArg[], call.sizes).coords));
+  return l.pointwise(
+    call.sizes,
+    x.load(advancedIndex(l, x, indices as readonly LoweredArg[], call.sizes).coords),
+  );
 };
 
 /** Lowerings by overload name. */

@@ -95,7 +95,13 @@ export interface IrScalar {
 
 /** How one entry of the graph's output is made. */
 export type IrOutput =
-  | { readonly kind: 'tensor'; readonly buffer: IrBuffer | null; readonly dtype: DType; readonly sizes: readonly number[]; readonly strides: readonly number[] }
+  | {
+      readonly kind: 'tensor';
+      readonly buffer: IrBuffer | null;
+      readonly dtype: DType;
+      readonly sizes: readonly number[];
+      readonly strides: readonly number[];
+    }
   /** Not computed: handed through as it is. */
   | { readonly kind: 'value'; readonly value: number | boolean | string | null };
 

@@ -17,7 +17,12 @@ import { Lowering } from './lowering.js';
 import { lowerMutations } from './mutation.js';
 import { lowerOutputs } from './outputs.js';
 import { pruneUnused } from './prune.js';
-import { type LoweredArg, type LoweringCall, type RecordedResult, RuntimeScalar } from './registry.js';
+import {
+  type LoweredArg,
+  type LoweringCall,
+  type RecordedResult,
+  RuntimeScalar,
+} from './registry.js';
 
 /** What a node's value became. */
 type Lowered = LoweredTensor | RuntimeScalar | readonly (LoweredTensor | null)[];
@@ -55,8 +60,19 @@ class GraphLowering {
       else if (node.op === 'call_module') this.unsupported(node, 'calls a submodule');
     }
     const { lowering } = this;
-    const outputs = lowerOutputs(lowering, output, (node) => this.values.get(node), (node) => recorded(node.meta.val));
-    lowerMutations(lowering, this.mutations.map(({ target, value }) => ({ target: this.tensor(target), value: this.argument(value) })));
+    const outputs = lowerOutputs(
+      lowering,
+      output,
+      (node) => this.values.get(node),
+      (node) => recorded(node.meta.val),
+    );
+    lowerMutations(
+      lowering,
+      this.mutations.map(({ target, value }) => ({
+        target: this.tensor(target),
+        value: this.argument(value),
+      })),
+    );
     return {
       name: this.name,
       nodes: pruneUnused(lowering),
@@ -74,14 +90,20 @@ class GraphLowering {
       this.values.set(node, this.input(val));
       return;
     }
-    const kind = scalar?.kind ?? (typeof val === 'number' ? 'float' : typeof val === 'boolean' ? 'bool' : null);
-    if (kind === null) this.unsupported(node, 'has neither a tensor nor a scalar as its recorded value');
-    const dtype = kind === 'float' ? (wide ? 'float64' : 'float32') : kind === 'int' ? 'int64' : 'bool';
+    const kind =
+      scalar?.kind ??
+      (typeof val === 'number' ? 'float' : typeof val === 'boolean' ? 'bool' : null);
+    if (kind === null)
+      this.unsupported(node, 'has neither a tensor nor a scalar as its recorded value');
+    const dtype =
+      kind === 'float' ? (wide ? 'float64' : 'float32') : kind === 'int' ? 'int64' : 'bool';
     this.values.set(node, new RuntimeScalar(this.lowering.scalar(node.name, dtype), kind));
   }
 
   private input(val: Tensor): LoweredTensor {
-    const tensor = this.lowering.fromBuffer(this.lowering.addInput(val.dtype, val.sizes, val.strides));
+    const tensor = this.lowering.fromBuffer(
+      this.lowering.addInput(val.dtype, val.sizes, val.strides),
+    );
     this.lowering.inputOffsets.push(val.storageOffset);
     return tensor;
   }
@@ -102,7 +124,11 @@ class GraphLowering {
       if (item != null) this.values.set(node, this.settle(node, item));
       return;
     }
-    if (typeof target !== 'object') this.unsupported(node, `calls the function '${String((target as { name?: string }).name ?? target)}'`);
+    if (typeof target !== 'object')
+      this.unsupported(
+        node,
+        `calls the function '${String((target as { name?: string }).name ?? target)}'`,
+      );
     const op = target as OpOverload;
     if (op.qualifiedName === 'aten::copy_') {
       this.mutations.push({ target: node.args[0] as Node, value: node.args[1] });
@@ -117,10 +143,18 @@ class GraphLowering {
     const results = recordedResults(node);
     const first = results.find((result) => result !== null);
     if (first == null) this.unsupported(node, 'has no recorded value (meta.val)');
-    const call: LoweringCall = { node, op: op.qualifiedName, dtype: first.dtype, sizes: first.sizes, results };
+    const call: LoweringCall = {
+      node,
+      op: op.qualifiedName,
+      dtype: first.dtype,
+      sizes: first.sizes,
+      results,
+    };
     const args = node.args.map((arg) => this.argument(arg));
     lowering.origin = op.schema.name;
-    const made = findLowering(op.qualifiedName)?.(lowering, args, call) ?? lowerExtern(lowering, args, call, deviceOf(node));
+    const made =
+      findLowering(op.qualifiedName)?.(lowering, args, call) ??
+      lowerExtern(lowering, args, call, deviceOf(node));
     if (made instanceof LoweredTensor) return this.settle(node, made);
     const list = made as readonly (LoweredTensor | null)[];
     if (isTensor(node.meta.val)) return this.settle(node, list[0]!);
@@ -137,7 +171,9 @@ class GraphLowering {
     if (tensor.isRealized || tensor.isView) return tensor;
     const cost = this.lowering.costOf(tensor.expr);
     const uses = usesOf(node);
-    const shared = uses.count > 1 && (cost.expensive || cost.loads > MOST_LOADS_SHARED || (cost.loads > 0 && uses.needMemory));
+    const shared =
+      uses.count > 1 &&
+      (cost.expensive || cost.loads > MOST_LOADS_SHARED || (cost.loads > 0 && uses.needMemory));
     if (shared || cost.loads > MOST_LOADS || cost.ops > MOST_OPS) tensor.realize();
     return tensor;
   }
@@ -145,7 +181,8 @@ class GraphLowering {
   private argument(arg: Argument): LoweredArg {
     if (arg instanceof Node) {
       const value = this.values.get(arg);
-      if (value === undefined) this.unsupported(arg, 'is used but was not computed (its op returns nothing there)');
+      if (value === undefined)
+        this.unsupported(arg, 'is used but was not computed (its op returns nothing there)');
       return value as LoweredArg;
     }
     if (Array.isArray(arg)) return (arg as readonly Argument[]).map((item) => this.argument(item));
@@ -157,11 +194,17 @@ class GraphLowering {
   }
 
   private unsupported(node: Node, why: string): never {
-    throw new TesseraError('kernel-missing', `Cannot compile graph '${this.name}': node '${node.name}' ${why}.`, {
-      context: { node: node.name },
-      hints: ['Graphs for inductor hold placeholders, constants, operators and one output; trace with fake tensors so that every node has meta.val.'],
-      ...(node.meta.stackTrace === undefined ? {} : { location: node.meta.stackTrace }),
-    });
+    throw new TesseraError(
+      'kernel-missing',
+      `Cannot compile graph '${this.name}': node '${node.name}' ${why}.`,
+      {
+        context: { node: node.name },
+        hints: [
+          'Graphs for inductor hold placeholders, constants, operators and one output; trace with fake tensors so that every node has meta.val.',
+        ],
+        ...(node.meta.stackTrace === undefined ? {} : { location: node.meta.stackTrace }),
+      },
+    );
   }
 }
 
@@ -183,7 +226,8 @@ function usesOf(node: Node): Uses {
     const next: Node[] = [];
     for (const value of level) {
       for (const user of value.users.keys()) {
-        const op = user.op === 'call_function' && typeof user.target === 'object' ? user.target : null;
+        const op =
+          user.op === 'call_function' && typeof user.target === 'object' ? user.target : null;
         if (op?.isView === true && depth < VIEW_LEVELS) {
           next.push(user);
           continue;
@@ -210,7 +254,11 @@ function recordedResults(node: Node): (RecordedResult | null)[] {
 
 function deviceOf(node: Node): string {
   const { val } = node.meta;
-  const first = isTensor(val) ? val : Array.isArray(val) ? (val as readonly unknown[]).find(isTensor) : undefined;
+  const first = isTensor(val)
+    ? val
+    : Array.isArray(val)
+      ? (val as readonly unknown[]).find(isTensor)
+      : undefined;
   return first === undefined ? 'cpu' : first.device;
 }
 
@@ -221,7 +269,11 @@ export interface LoweringResult {
 }
 
 /** Lowers a graph for a backend. @throws kernel-missing naming the operator and device */
-export function lowerGraph(module: GraphModule, capabilities: Capabilities, name = 'graph'): LoweringResult {
+export function lowerGraph(
+  module: GraphModule,
+  capabilities: Capabilities,
+  name = 'graph',
+): LoweringResult {
   const state = new GraphLowering(module, name, capabilities);
   return { graph: state.run(), lowering: state.lowering };
 }

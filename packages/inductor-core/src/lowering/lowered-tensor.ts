@@ -59,13 +59,20 @@ export class LoweredTensor {
   /** A view: its element at canonical variables is this tensor's element at `coords`. */
   view(sizes: readonly number[], coords: readonly IndexExpr[]): LoweredTensor {
     const { source, lowering } = this;
-    if (source.kind !== 'view') return new LoweredTensor(lowering, this.dtype, sizes, { kind: 'view', base: this, coords });
-    return new LoweredTensor(lowering, this.dtype, sizes, { kind: 'view', base: source.base, coords: lowering.indicesAt(source.coords, this.sizes, coords) });
+    if (source.kind !== 'view')
+      return new LoweredTensor(lowering, this.dtype, sizes, { kind: 'view', base: this, coords });
+    return new LoweredTensor(lowering, this.dtype, sizes, {
+      kind: 'view',
+      base: source.base,
+      coords: lowering.indicesAt(source.coords, this.sizes, coords),
+    });
   }
 
   /** Whether reading it needs no computation. */
   get isRealized(): boolean {
-    return this.source.kind === 'buffer' || (this.source.kind === 'view' && this.source.base.isRealized);
+    return (
+      this.source.kind === 'buffer' || (this.source.kind === 'view' && this.source.base.isRealized)
+    );
   }
 
   get isView(): boolean {

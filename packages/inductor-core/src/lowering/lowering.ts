@@ -4,12 +4,18 @@
  * Holds the builder, the buffers and nodes made so far, and the coordinates of every load. Operator
  * lowerings talk to it: `pointwise` makes a lazy value, `storeValue` and `addReduction` make nodes.
  */
-import { type DType, contiguousStrides, hasInternalOverlap, numelOf, storageExtent } from '@tessera/tensor';
+import {
+  type DType,
+  contiguousStrides,
+  hasInternalOverlap,
+  numelOf,
+  storageExtent,
+} from '@tessera/tensor';
 import type { Capabilities } from '../backend/kernel-backend.js';
 import { IrBuilder } from '../ir/build.js';
 import type { Expr, ReduceOp } from '../ir/expr.js';
 import type { IndexExpr, LoopVar } from '../ir/index-expr.js';
-import { EXPENSIVE_OPS } from '../ir/scalar-eval.js';
+import { EXPENSIVE_OPS } from '../ir/scalar-ops.js';
 import { postorder } from '../ir/walk.js';
 import type { ExternNode, IrBuffer, IrNode, IrScalar, MatmulNode } from './ir-node.js';
 import { LoweredTensor } from './lowered-tensor.js';
@@ -46,7 +52,9 @@ export class Lowering {
     const key = sizes.join(',');
     let found = this.varCache.get(key);
     if (found === undefined) {
-      found = sizes.map((size, d) => (size === 1 ? this.ir.int(0) : this.ir.sym(`i${d}_${size}`, size)));
+      found = sizes.map((size, d) =>
+        size === 1 ? this.ir.int(0) : this.ir.sym(`i${d}_${size}`, size),
+      );
       this.varCache.set(key, found);
     }
     return found;
@@ -58,7 +66,10 @@ export class Lowering {
   }
 
   /** Declares a loop variable and returns it as an index (0 if its size is 1). */
-  freshVar(name: string, size: number): { readonly index: IndexExpr; readonly vars: readonly LoopVar[] } {
+  freshVar(
+    name: string,
+    size: number,
+  ): { readonly index: IndexExpr; readonly vars: readonly LoopVar[] } {
     if (size === 1) return { index: this.ir.int(0), vars: [] };
     const unique = `${name}_${size}`;
     return { index: this.ir.sym(unique, size), vars: [{ name: unique, size }] };
@@ -72,14 +83,21 @@ export class Lowering {
   }
 
   /** Index expressions over the canonical variables of `sizes`, at other coordinates. */
-  indicesAt(indices: readonly IndexExpr[], sizes: readonly number[], coords: readonly IndexExpr[]): IndexExpr[] {
+  indicesAt(
+    indices: readonly IndexExpr[],
+    sizes: readonly number[],
+    coords: readonly IndexExpr[],
+  ): IndexExpr[] {
     const map = this.symbolMap(sizes, coords);
     if (map.size === 0) return [...indices];
     const values = new Map<Expr, Expr>();
     return indices.map((index) => this.substituteCoord(index, map, values));
   }
 
-  private symbolMap(sizes: readonly number[], coords: readonly IndexExpr[]): Map<string, IndexExpr> {
+  private symbolMap(
+    sizes: readonly number[],
+    coords: readonly IndexExpr[],
+  ): Map<string, IndexExpr> {
     const own = this.vars(sizes);
     const map = new Map<string, IndexExpr>();
     own.forEach((v, d) => {
@@ -89,7 +107,11 @@ export class Lowering {
   }
 
   /** Rebuilds an expression with symbols replaced; coordinates of loads follow. */
-  substitute(expr: Expr, map: ReadonlyMap<string, IndexExpr>, memo: Map<Expr, Expr> = new Map()): Expr {
+  substitute(
+    expr: Expr,
+    map: ReadonlyMap<string, IndexExpr>,
+    memo: Map<Expr, Expr> = new Map(),
+  ): Expr {
     const [made] = this.ir.rewrite(
       [expr],
       {
@@ -120,18 +142,33 @@ export class Lowering {
     return [...found];
   }
 
-  private substituteCoord(coord: IndexExpr, map: ReadonlyMap<string, IndexExpr>, memo: Map<Expr, Expr>): IndexExpr {
-    return this.ir.substituteIndex(coord, (name) => map.get(name), (value) => memo.get(value) ?? this.substitute(value, map, memo));
+  private substituteCoord(
+    coord: IndexExpr,
+    map: ReadonlyMap<string, IndexExpr>,
+    memo: Map<Expr, Expr>,
+  ): IndexExpr {
+    return this.ir.substituteIndex(
+      coord,
+      (name) => map.get(name),
+      (value) => memo.get(value) ?? this.substitute(value, map, memo),
+    );
   }
 
   /** A load of a buffer at coordinates. */
   loadBuffer(buffer: IrBuffer, coords: readonly IndexExpr[]): Expr {
-    return this.recordLoad(this.ir.load(buffer.dtype, buffer.name, this.address(buffer, coords)), coords);
+    return this.recordLoad(
+      this.ir.load(buffer.dtype, buffer.name, this.address(buffer, coords)),
+      coords,
+    );
   }
 
   /** Element offset of coordinates in a buffer. */
   address(buffer: IrBuffer, coords: readonly IndexExpr[]): IndexExpr {
-    return this.ir.add(...coords.map((coord, d) => (buffer.sizes[d] === 1 ? this.ir.int(0) : this.ir.scale(coord, buffer.strides[d]!))));
+    return this.ir.add(
+      ...coords.map((coord, d) =>
+        buffer.sizes[d] === 1 ? this.ir.int(0) : this.ir.scale(coord, buffer.strides[d]!),
+      ),
+    );
   }
 
   /** Coordinates of a load within its buffer. */
@@ -156,18 +193,39 @@ export class Lowering {
   }
 
   addInput(dtype: DType, sizes: readonly number[], strides: readonly number[]): IrBuffer {
-    const buffer: IrBuffer = { name: `arg${this.inputs.length}`, dtype, sizes, strides, kind: 'input', input: this.inputs.length, output: -1 };
+    const buffer: IrBuffer = {
+      name: `arg${this.inputs.length}`,
+      dtype,
+      sizes,
+      strides,
+      kind: 'input',
+      input: this.inputs.length,
+      output: -1,
+    };
     this.inputs.push(buffer);
     return buffer;
   }
 
   newBuffer(dtype: DType, sizes: readonly number[], layout: readonly number[] | null): IrBuffer {
     const strides = layout !== null && isDense(sizes, layout) ? layout : contiguousStrides(sizes);
-    return { name: `buf${this.bufferCount++}`, dtype, sizes, strides, kind: 'computed', input: -1, output: -1 };
+    return {
+      name: `buf${this.bufferCount++}`,
+      dtype,
+      sizes,
+      strides,
+      kind: 'computed',
+      input: -1,
+      output: -1,
+    };
   }
 
   /** Adds a node that stores `expr` to a new buffer. */
-  storeValue(expr: Expr, dtype: DType, sizes: readonly number[], layout: readonly number[] | null): IrBuffer {
+  storeValue(
+    expr: Expr,
+    dtype: DType,
+    sizes: readonly number[],
+    layout: readonly number[] | null,
+  ): IrBuffer {
     const out = this.newBuffer(dtype, sizes, layout);
     this.addPointwise(out, expr, false);
     return out;
@@ -176,20 +234,51 @@ export class Lowering {
   /** Adds a node that stores `expr` to `out` at the canonical variables of its sizes. */
   addPointwise(out: IrBuffer, expr: Expr, mutation: boolean): void {
     if (numelOf(out.sizes) === 0) return;
-    this.nodes.push({ kind: 'pointwise', id: this.nodes.length, out, vars: this.loopVars(out.sizes), value: this.ir.cast(expr, out.dtype), mutation, origins: this.originsOf([expr]) });
+    this.nodes.push({
+      kind: 'pointwise',
+      id: this.nodes.length,
+      out,
+      vars: this.loopVars(out.sizes),
+      value: this.ir.cast(expr, out.dtype),
+      mutation,
+      origins: this.originsOf([expr]),
+    });
   }
 
   /** Adds a reduction node over `inner`, giving one tensor per result. */
-  addReduction(op: ReduceOp, dtype: DType, sizes: readonly number[], inner: readonly LoopVar[], order: readonly LoopVar[], value: Expr): LoweredTensor[] {
+  addReduction(
+    op: ReduceOp,
+    dtype: DType,
+    sizes: readonly number[],
+    inner: readonly LoopVar[],
+    order: readonly LoopVar[],
+    value: Expr,
+  ): LoweredTensor[] {
     const results = op === 'welford' || op === 'online_softmax' ? 2 : 1;
     const outs = Array.from({ length: results }, () => this.newBuffer(dtype, sizes, null));
-    this.nodes.push({ kind: 'reduction', id: this.nodes.length, op, dtype, outs, vars: this.loopVars(sizes), inner, order, value, origins: this.originsOf([value]) });
+    this.nodes.push({
+      kind: 'reduction',
+      id: this.nodes.length,
+      op,
+      dtype,
+      outs,
+      vars: this.loopVars(sizes),
+      inner,
+      order,
+      value,
+      origins: this.originsOf([value]),
+    });
     return outs.map((out) => this.fromBuffer(out));
   }
 
   /** Adds a matrix product. */
   addMatmul(node: Omit<MatmulNode, 'kind' | 'id' | 'origins'>): void {
-    this.nodes.push({ kind: 'matmul', id: this.nodes.length, origins: this.originsOf([node.a, node.b]), ...node });
+    this.nodes.push({
+      kind: 'matmul',
+      id: this.nodes.length,
+      origins: this.originsOf([node.a, node.b]),
+      ...node,
+    });
   }
 
   /** Adds a call of a reference kernel. */

@@ -19,14 +19,23 @@ interface Mutation {
 }
 
 /** Adds the stores of all mutations. */
-export function lowerMutations(l: Lowering, mutations: readonly { readonly target: LoweredTensor; readonly value: LoweredArg }[]): void {
+export function lowerMutations(
+  l: Lowering,
+  mutations: readonly { readonly target: LoweredTensor; readonly value: LoweredArg }[],
+): void {
   l.origin = 'copy_';
   const pending: Mutation[] = [];
   for (const { target, value } of mutations) {
     if (value === target) continue;
     const buffer = target.wholeBuffer!;
-    const expr = l.ir.cast(operandExpr(l, operandArg(value, 'aten::copy_'), target.sizes, target.dtype), target.dtype);
-    pending.push({ buffer, value: readsElsewhere(l, expr, buffer) ? scratch(l, expr, buffer) : expr });
+    const expr = l.ir.cast(
+      operandExpr(l, operandArg(value, 'aten::copy_'), target.sizes, target.dtype),
+      target.dtype,
+    );
+    pending.push({
+      buffer,
+      value: readsElsewhere(l, expr, buffer) ? scratch(l, expr, buffer) : expr,
+    });
   }
   breakCircles(l, pending);
   for (const { buffer, value } of pending) l.addPointwise(buffer, value, true);
@@ -42,7 +51,9 @@ function scratch(l: Lowering, expr: Expr, buffer: IrBuffer): Expr {
 
 function readsElsewhere(l: Lowering, expr: Expr, buffer: IrBuffer): boolean {
   const own = l.address(buffer, l.vars(buffer.sizes));
-  return postorder([expr]).some((e) => e.kind === 'load' && e.buf === buffer.name && e.index !== own);
+  return postorder([expr]).some(
+    (e) => e.kind === 'load' && e.buf === buffer.name && e.index !== own,
+  );
 }
 
 function loadsOf(expr: Expr): Set<string> {
@@ -52,10 +63,18 @@ function loadsOf(expr: Expr): Set<string> {
 /** A mutation must precede the one that overwrites what it reads; values in a circle get scratch memory. */
 function breakCircles(l: Lowering, mutations: Mutation[]): void {
   const byName = new Map(mutations.map((m) => [m.buffer.name, m]));
-  const reads = new Map(mutations.map((m) => [m, [...loadsOf(m.value)].map((name) => byName.get(name)).filter((other): other is Mutation => other !== undefined && other !== m)]));
+  const reads = new Map(
+    mutations.map((m) => [
+      m,
+      [...loadsOf(m.value)]
+        .map((name) => byName.get(name))
+        .filter((other): other is Mutation => other !== undefined && other !== m),
+    ]),
+  );
   // Kahn's algorithm over "reads before overwritten"; what remains is circular.
   const readers = new Map(mutations.map((m) => [m, 0]));
-  for (const targets of reads.values()) for (const target of targets) readers.set(target, readers.get(target)! + 1);
+  for (const targets of reads.values())
+    for (const target of targets) readers.set(target, readers.get(target)! + 1);
   const ready = mutations.filter((m) => readers.get(m) === 0);
   const ordered: Mutation[] = [];
   const done = new Set<Mutation>();

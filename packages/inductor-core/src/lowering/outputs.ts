@@ -18,7 +18,12 @@ function entriesOf(output: Argument): readonly Argument[] {
 }
 
 /** Makes the outputs. @throws graph-lint for structures other than a flat list */
-export function lowerOutputs(l: Lowering, output: Argument, valueOf: (node: Node) => unknown, recordedOf: (node: Node) => RecordedResult | null): IrOutput[] {
+export function lowerOutputs(
+  l: Lowering,
+  output: Argument,
+  valueOf: (node: Node) => unknown,
+  recordedOf: (node: Node) => RecordedResult | null,
+): IrOutput[] {
   l.origin = 'output';
   let position = 0;
   return entriesOf(output).map((entry) => {
@@ -38,28 +43,46 @@ export function lowerOutputs(l: Lowering, output: Argument, valueOf: (node: Node
 }
 
 function notFlat(): TesseraError {
-  return new TesseraError('graph-lint', 'The output of a graph for inductor must be a tensor or a flat list of tensors and plain values.', {
-    hints: ['Flatten nested structures before compiling (treeFlatten) and restore them after the call.'],
-  });
+  return new TesseraError(
+    'graph-lint',
+    'The output of a graph for inductor must be a tensor or a flat list of tensors and plain values.',
+    {
+      hints: [
+        'Flatten nested structures before compiling (treeFlatten) and restore them after the call.',
+      ],
+    },
+  );
 }
 
 function outputBuffer(l: Lowering, value: LoweredTensor, strides: readonly number[]): IrBuffer {
   if (!isDense(value.sizes, strides)) {
-    throw new TesseraError('plan-invalid', `An output has sizes [${value.sizes.join(', ')}] and strides [${strides.join(', ')}], which overlap or leave gaps.`, {
-      hints: ['Outputs that alias inputs or are expanded are restored by the caller; return a dense tensor from the graph.'],
-    });
+    throw new TesseraError(
+      'plan-invalid',
+      `An output has sizes [${value.sizes.join(', ')}] and strides [${strides.join(', ')}], which overlap or leave gaps.`,
+      {
+        hints: [
+          'Outputs that alias inputs or are expanded are restored by the caller; return a dense tensor from the graph.',
+        ],
+      },
+    );
   }
   if (!value.isRealized && !value.isView) {
     value.layout = strides;
     return value.realize();
   }
   const buffer = value.realize();
-  if (buffer.kind === 'computed' && buffer.output < 0 && liesAs(l, value, buffer, strides)) return buffer;
+  if (buffer.kind === 'computed' && buffer.output < 0 && liesAs(l, value, buffer, strides))
+    return buffer;
   return l.storeValue(value.expr, value.dtype, value.sizes, strides);
 }
 
 /** Whether the buffer's memory, read with `strides`, is the value. */
-function liesAs(l: Lowering, value: LoweredTensor, buffer: IrBuffer, strides: readonly number[]): boolean {
+function liesAs(
+  l: Lowering,
+  value: LoweredTensor,
+  buffer: IrBuffer,
+  strides: readonly number[],
+): boolean {
   const { expr } = value;
   if (expr.kind !== 'load' || numelOf(buffer.sizes) !== numelOf(value.sizes)) return false;
   const wanted = l.ir.add(...l.vars(value.sizes).map((v, d) => l.ir.scale(v, strides[d]!)));

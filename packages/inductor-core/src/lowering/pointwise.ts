@@ -1,22 +1,32 @@
 /**
  * @file Lowerings of arithmetic, comparisons, logic and conversions.
  */
-import { type DType, isFloatingPoint } from '@tessera/tensor';
+import { isFloatingPoint } from '@tessera/tensor';
 import type { Expr, ScalarOp } from '../ir/expr.js';
 import {
-  type Operand, broadcastOperands, castTensor, elementwise, isOperand, operandArg, operandExpr, promoted, scalarOp, tensorArg,
+  type Operand,
+  castTensor,
+  elementwise,
+  isOperand,
+  operandArg,
+  operandExpr,
+  scalarOp,
+  tensorArg,
 } from './elementwise.js';
 import { ExprMath } from './expr-math.js';
-import type { LoweredTensor } from './lowered-tensor.js';
 import type { Lowering } from './lowering.js';
 import { type LoweredArg, type LoweringFn, RuntimeScalar } from './registry.js';
 
-type Table = Record<string, LoweringFn>;
+/** Lowerings by overload name, under construction. */
+export type Table = Record<string, LoweringFn>;
 
 /** Scales the second operand by `alpha` unless that is 1. */
 function scaledBy(lowering: Lowering, value: Expr, alpha: LoweredArg): Expr {
   if (alpha === 1 || alpha === undefined || alpha === null) return value;
-  const factor = alpha instanceof RuntimeScalar ? lowering.ir.cast(alpha.expr, value.dtype) : lowering.ir.const(value.dtype, Number(alpha));
+  const factor =
+    alpha instanceof RuntimeScalar
+      ? lowering.ir.cast(alpha.expr, value.dtype)
+      : lowering.ir.const(value.dtype, Number(alpha));
   return product(lowering, value, factor);
 }
 
@@ -31,19 +41,49 @@ function sum(lowering: Lowering, a: Expr, b: Expr): Expr {
 }
 
 const add: LoweringFn = (l, [self, other, alpha], call) =>
-  elementwise(l, [operandArg(self!, call.op), operandArg(other!, call.op)], call.dtype, (a, b) => sum(l, a, scaledBy(l, b, alpha)), call.op);
+  elementwise(
+    l,
+    [operandArg(self!, call.op), operandArg(other!, call.op)],
+    call.dtype,
+    (a, b) => sum(l, a, scaledBy(l, b, alpha)),
+    call.op,
+  );
 
 const sub: LoweringFn = (l, [self, other, alpha], call) =>
-  elementwise(l, [operandArg(self!, call.op), operandArg(other!, call.op)], call.dtype, (a, b) => l.ir.op('sub', [a, scaledBy(l, b, alpha)]), call.op);
+  elementwise(
+    l,
+    [operandArg(self!, call.op), operandArg(other!, call.op)],
+    call.dtype,
+    (a, b) => l.ir.op('sub', [a, scaledBy(l, b, alpha)]),
+    call.op,
+  );
 
 const rsub: LoweringFn = (l, [self, other, alpha], call) =>
-  elementwise(l, [operandArg(self!, call.op), operandArg(other!, call.op)], call.dtype, (a, b) => l.ir.op('sub', [b, scaledBy(l, a, alpha)]), call.op);
+  elementwise(
+    l,
+    [operandArg(self!, call.op), operandArg(other!, call.op)],
+    call.dtype,
+    (a, b) => l.ir.op('sub', [b, scaledBy(l, a, alpha)]),
+    call.op,
+  );
 
 const mul: LoweringFn = (l, [self, other], call) =>
-  elementwise(l, [operandArg(self!, call.op), operandArg(other!, call.op)], call.dtype, (a, b) => product(l, a, b), call.op);
+  elementwise(
+    l,
+    [operandArg(self!, call.op), operandArg(other!, call.op)],
+    call.dtype,
+    (a, b) => product(l, a, b),
+    call.op,
+  );
 
 const div: LoweringFn = (l, [self, other], call) =>
-  elementwise(l, [operandArg(self!, call.op), operandArg(other!, call.op)], call.dtype, (a, b) => l.ir.op('div', [a, b]), call.op);
+  elementwise(
+    l,
+    [operandArg(self!, call.op), operandArg(other!, call.op)],
+    call.dtype,
+    (a, b) => l.ir.op('div', [a, b]),
+    call.op,
+  );
 
 const divMode: LoweringFn = (l, args, call) => {
   const mode = args[2];
@@ -53,14 +93,20 @@ const divMode: LoweringFn = (l, args, call) => {
 
 /** A binary operation in the recorded dtype. */
 function binary(op: ScalarOp): LoweringFn {
-  return (l, [self, other], call) => scalarOp(l, op, [operandArg(self!, call.op), operandArg(other!, call.op)], call.dtype);
+  return (l, [self, other], call) =>
+    scalarOp(l, op, [operandArg(self!, call.op), operandArg(other!, call.op)], call.dtype);
 }
 
 /** maximum and minimum; logic for bool. */
 function extreme(op: 'maximum' | 'minimum'): LoweringFn {
   return (l, [self, other], call) => {
     const boolOp = op === 'maximum' ? 'or' : 'and';
-    return scalarOp(l, call.dtype === 'bool' ? boolOp : op, [operandArg(self!, call.op), operandArg(other!, call.op)], call.dtype);
+    return scalarOp(
+      l,
+      call.dtype === 'bool' ? boolOp : op,
+      [operandArg(self!, call.op), operandArg(other!, call.op)],
+      call.dtype,
+    );
   };
 }
 
@@ -71,29 +117,37 @@ function unary(op: ScalarOp): LoweringFn {
 
 /** A unary operation that leaves integers as they are. */
 function rounding(op: ScalarOp): LoweringFn {
-  return (l, [self], call) => (isFloatingPoint(call.dtype) ? scalarOp(l, op, [tensorArg(self!, call.op)], call.dtype) : tensorArg(self!, call.op));
-}
-
-function compare(op: ScalarOp): LoweringFn {
-  return (l, [self, other], call) => {
-    const operands = [operandArg(self!, call.op), operandArg(other!, call.op)];
-    return scalarOp(l, op, operands, promoted(operands));
-  };
-}
-
-function logical(op: 'and' | 'or' | 'xor'): LoweringFn {
-  return (l, [self, other], call) => scalarOp(l, op, [operandArg(self!, call.op), operandArg(other!, call.op)], 'bool');
+  return (l, [self], call) =>
+    isFloatingPoint(call.dtype)
+      ? scalarOp(l, op, [tensorArg(self!, call.op)], call.dtype)
+      : tensorArg(self!, call.op);
 }
 
 function formula(combine: (m: ExprMath, ...args: Expr[]) => Expr): LoweringFn {
-  return (l, args, call) => elementwise(l, args.filter(isOperand), call.dtype, (...exprs) => combine(new ExprMath(l.ir), ...exprs), call.op);
+  return (l, args, call) =>
+    elementwise(
+      l,
+      args.filter(isOperand),
+      call.dtype,
+      (...exprs) => combine(new ExprMath(l.ir), ...exprs),
+      call.op,
+    );
 }
 
 const pow: LoweringFn = (l, [self, exponent], call) => {
   const operands: Operand[] = [operandArg(self!, call.op), operandArg(exponent!, call.op)];
   const special = typeof exponent === 'number' ? EXACT_POWERS[exponent] : undefined;
-  if (special !== undefined && (isFloatingPoint(call.dtype) || exponent === 1 || exponent === 2 || exponent === 3)) {
-    return elementwise(l, [operands[0]!], call.dtype, (x) => special(new ExprMath(l.ir), x), call.op);
+  if (
+    special !== undefined &&
+    (isFloatingPoint(call.dtype) || exponent === 1 || exponent === 2 || exponent === 3)
+  ) {
+    return elementwise(
+      l,
+      [operands[0]!],
+      call.dtype,
+      (x) => special(new ExprMath(l.ir), x),
+      call.op,
+    );
   }
   return scalarOp(l, 'pow', operands, call.dtype);
 };
@@ -109,80 +163,91 @@ const EXACT_POWERS: Readonly<Record<number, (m: ExprMath, x: Expr) => Expr>> = {
   '-2': (m, x) => m.ir.op('reciprocal', [m.square(x)]),
 };
 
-const where: LoweringFn = (l, [condition, a, b], call) => {
-  const cond = tensorArg(condition!, call.op);
-  const operands = [cond, operandArg(a!, call.op), operandArg(b!, call.op)];
-  return selectInto(l, operands, call.dtype, call.op);
-};
-
-/** `where(operands[0], operands[1], operands[2])` with the condition as bool. */
-function selectInto(l: Lowering, operands: readonly Operand[], dtype: DType, op: string): LoweredTensor {
-  const sizes = broadcastOperands(operands, op);
-  const [cond, a, b] = operands as [Operand, Operand, Operand];
-  return l.pointwise(sizes, l.ir.op('where', [operandExpr(l, cond, sizes, 'bool'), operandExpr(l, a, sizes, dtype), operandExpr(l, b, sizes, dtype)]));
-}
-
-const maskedFill: LoweringFn = (l, [self, mask, value], call) =>
-  selectInto(l, [tensorArg(mask!, call.op), operandArg(value!, call.op), tensorArg(self!, call.op)], call.dtype, call.op);
-
 /** clamp with either bound missing; NaN stays NaN. */
 const clamp: LoweringFn = (l, [self, min, max], call) => {
   const bounds: [ScalarOp, Operand][] = [];
   if (isOperand(min)) bounds.push(['maximum', min]);
   if (isOperand(max)) bounds.push(['minimum', max]);
-  return elementwise(l, [operandArg(self!, call.op), ...bounds.map(([, bound]) => bound)], call.dtype, (x, ...limits) =>
-    limits.reduce((value, limit, i) => l.ir.op(bounds[i]![0], [value, limit]), x), call.op);
+  return elementwise(
+    l,
+    [operandArg(self!, call.op), ...bounds.map(([, bound]) => bound)],
+    call.dtype,
+    (x, ...limits) => limits.reduce((value, limit, i) => l.ir.op(bounds[i]![0], [value, limit]), x),
+    call.op,
+  );
 };
 
 const clampMax: LoweringFn = (l, [self, max], call) => clamp(l, [self, null, max], call);
 
 const lerp: LoweringFn = (l, [self, end, weight], call) =>
-  elementwise(l, [operandArg(self!, call.op), operandArg(end!, call.op), operandArg(weight!, call.op)], call.dtype, (a, b, w) => {
-    const m = new ExprMath(l.ir);
-    const distance = m.sub(b, a);
-    const near = m.add(a, m.mul(w, distance));
-    const far = m.sub(b, m.mul(distance, m.sub(1, w)));
-    return m.where(m.lt(m.abs(w), 0.5), near, far);
-  }, call.op);
+  elementwise(
+    l,
+    [operandArg(self!, call.op), operandArg(end!, call.op), operandArg(weight!, call.op)],
+    call.dtype,
+    (a, b, w) => {
+      const m = new ExprMath(l.ir);
+      const distance = m.sub(b, a);
+      const near = m.add(a, m.mul(w, distance));
+      const far = m.sub(b, m.mul(distance, m.sub(1, w)));
+      return m.where(m.lt(m.abs(w), 0.5), near, far);
+    },
+    call.op,
+  );
 
 function addc(divide: boolean): LoweringFn {
   return (l, [self, t1, t2, value], call) => {
-    const operands = [operandArg(self!, call.op), operandArg(t1!, call.op), operandArg(t2!, call.op)];
-    return elementwise(l, operands, call.dtype, (x, a, b) => sum(l, x, divide ? l.ir.op('div', [scaledBy(l, a, value), b]) : product(l, scaledBy(l, a, value), b)), call.op);
+    const operands = [
+      operandArg(self!, call.op),
+      operandArg(t1!, call.op),
+      operandArg(t2!, call.op),
+    ];
+    return elementwise(
+      l,
+      operands,
+      call.dtype,
+      (x, a, b) =>
+        sum(
+          l,
+          x,
+          divide
+            ? l.ir.op('div', [scaledBy(l, a, value), b])
+            : product(l, scaledBy(l, a, value), b),
+        ),
+      call.op,
+    );
   };
 }
 
-const abs: LoweringFn = (l, [self], call) => (call.dtype === 'bool' || call.dtype === 'uint8' ? tensorArg(self!, call.op) : scalarOp(l, 'abs', [tensorArg(self!, call.op)], call.dtype));
+const abs: LoweringFn = (l, [self], call) =>
+  call.dtype === 'bool' || call.dtype === 'uint8'
+    ? tensorArg(self!, call.op)
+    : scalarOp(l, 'abs', [tensorArg(self!, call.op)], call.dtype);
 
-/** isnan and isinf look at the value in its own type. */
-function classify(op: 'isnan' | 'isinf'): LoweringFn {
-  return (l, [self], call) => scalarOp(l, op, [tensorArg(self!, call.op)], tensorArg(self!, call.op).dtype);
-}
-
-/** Neither NaN nor infinite: x - x is 0. */
-const isfinite: LoweringFn = (l, [self], call) => {
-  const x = tensorArg(self!, call.op);
-  if (!isFloatingPoint(x.dtype)) return l.pointwise(x.sizes, l.ir.const('bool', 1));
-  return l.pointwise(x.sizes, l.ir.op('lt', [l.ir.op('abs', [x.expr]), l.ir.const(x.dtype, Infinity)]));
-};
-
-const logicalNot: LoweringFn = (l, [self], call) => scalarOp(l, 'not', [tensorArg(self!, call.op)], 'bool');
-
-const toDtype: LoweringFn = (l, [self], call) => castTensor(l, tensorArg(self!, call.op), call.dtype);
+const toDtype: LoweringFn = (l, [self], call) =>
+  castTensor(l, tensorArg(self!, call.op), call.dtype);
 
 /** A value of its own; the layout is the recorded one. */
-const clone: LoweringFn = (l, [self], call) => l.pointwise(tensorArg(self!, call.op).sizes, tensorArg(self!, call.op).expr);
+const clone: LoweringFn = (l, [self], call) =>
+  l.pointwise(tensorArg(self!, call.op).sizes, tensorArg(self!, call.op).expr);
 
 const copy: LoweringFn = (l, [self, src], call) => {
   const { sizes } = tensorArg(self!, call.op);
   return l.pointwise(sizes, operandExpr(l, operandArg(src!, call.op), sizes, call.dtype));
 };
 
-function overloads(name: string, fn: LoweringFn, suffixes: readonly string[] = ['.Tensor', '.Scalar']): Table {
+/** The same lowering under several overload suffixes. */
+export function overloads(
+  name: string,
+  fn: LoweringFn,
+  suffixes: readonly string[] = ['.Tensor', '.Scalar'],
+): Table {
   return Object.fromEntries(suffixes.map((suffix) => [`aten::${name}${suffix}`, fn]));
 }
 
-function table(names: Readonly<Record<string, ScalarOp>>, make: (op: ScalarOp) => LoweringFn): Table {
+function table(
+  names: Readonly<Record<string, ScalarOp>>,
+  make: (op: ScalarOp) => LoweringFn,
+): Table {
   return Object.fromEntries(Object.entries(names).map(([name, op]) => [`aten::${name}`, make(op)]));
 }
 
@@ -208,9 +273,30 @@ export const pointwiseLowerings: Readonly<Table> = {
   'aten::min.other': extreme('minimum'),
   ...table(
     {
-      neg: 'neg', exp: 'exp', exp2: 'exp2', expm1: 'expm1', log: 'log', log2: 'log2', log1p: 'log1p', sqrt: 'sqrt', rsqrt: 'rsqrt',
-      reciprocal: 'reciprocal', square: 'square', sin: 'sin', cos: 'cos', tan: 'tan', asin: 'asin', acos: 'acos', atan: 'atan',
-      sinh: 'sinh', cosh: 'cosh', tanh: 'tanh', sigmoid: 'sigmoid', erf: 'erf', sign: 'sign', sgn: 'sign',
+      neg: 'neg',
+      exp: 'exp',
+      exp2: 'exp2',
+      expm1: 'expm1',
+      log: 'log',
+      log2: 'log2',
+      log1p: 'log1p',
+      sqrt: 'sqrt',
+      rsqrt: 'rsqrt',
+      reciprocal: 'reciprocal',
+      square: 'square',
+      sin: 'sin',
+      cos: 'cos',
+      tan: 'tan',
+      asin: 'asin',
+      acos: 'acos',
+      atan: 'atan',
+      sinh: 'sinh',
+      cosh: 'cosh',
+      tanh: 'tanh',
+      sigmoid: 'sigmoid',
+      erf: 'erf',
+      sign: 'sign',
+      sgn: 'sign',
     },
     unary,
   ),
@@ -218,28 +304,13 @@ export const pointwiseLowerings: Readonly<Table> = {
   'aten::abs': abs,
   'aten::log10': formula((m, x) => m.mul(m.ir.op('log2', [x]), Math.log10(2))),
   'aten::frac': formula((m, x) => m.sub(x, m.ir.op('trunc', [x]))),
-  ...overloads('eq', compare('eq')),
-  ...overloads('ne', compare('ne')),
-  ...overloads('lt', compare('lt')),
-  ...overloads('le', compare('le')),
-  ...overloads('gt', compare('gt')),
-  ...overloads('ge', compare('ge')),
-  'aten::isnan': classify('isnan'),
-  'aten::isinf': classify('isinf'),
-  'aten::isfinite': isfinite,
   'aten::erfc': formula((m, x) => m.sub(1, m.erf(x))),
-  'aten::logical_and': logical('and'),
-  'aten::logical_or': logical('or'),
-  'aten::logical_xor': logical('xor'),
-  'aten::logical_not': logicalNot,
   ...overloads('bitwise_and', binary('and'), BIT_SUFFIXES),
   ...overloads('bitwise_or', binary('or'), BIT_SUFFIXES),
   ...overloads('bitwise_xor', binary('xor'), BIT_SUFFIXES),
   ...overloads('bitwise_left_shift', binary('shl'), BIT_SUFFIXES),
   ...overloads('bitwise_right_shift', binary('shr'), BIT_SUFFIXES),
   'aten::bitwise_not': unary('not'),
-  ...overloads('where', where, ['.self', '.ScalarSelf', '.ScalarOther', '.Scalar']),
-  ...overloads('masked_fill', maskedFill, ['.Scalar', '.Tensor']),
   ...overloads('clamp', clamp, ['', '.Tensor']),
   ...overloads('clamp_min', clamp, ['', '.Tensor']),
   ...overloads('clamp_max', clampMax, ['', '.Tensor']),

@@ -11,7 +11,14 @@ import { tensorArg } from './elementwise.js';
 import { ExprMath } from './expr-math.js';
 import type { LoweredTensor } from './lowered-tensor.js';
 import type { Lowering } from './lowering.js';
-import { UNROLLED_WINDOW, type Window, adaptiveEnd, adaptiveStart, windowDivisor, windowOf } from './pool.js';
+import {
+  UNROLLED_WINDOW,
+  type Window,
+  adaptiveEnd,
+  adaptiveStart,
+  windowDivisor,
+  windowOf,
+} from './pool.js';
 import { accumulateDtype, reducePlan } from './reduce.js';
 import type { LoweringFn } from './registry.js';
 
@@ -23,18 +30,40 @@ interface Candidate {
 }
 
 /** Σ over candidates of `term`, written out or as a reduction. */
-function sumOver(l: Lowering, sizes: readonly number[], counts: readonly number[], term: (step: readonly IndexExpr[]) => Expr): Expr {
+function sumOver(
+  l: Lowering,
+  sizes: readonly number[],
+  counts: readonly number[],
+  term: (step: readonly IndexExpr[]) => Expr,
+): Expr {
   const m = new ExprMath(l.ir);
   const total = numelOf(counts);
-  if (total <= UNROLLED_WINDOW) return Array.from({ length: total }, (_, i) => term(digits(l, i, counts))).reduce((a, b) => m.add(a, b));
+  if (total <= UNROLLED_WINDOW)
+    return Array.from({ length: total }, (_, i) => term(digits(l, i, counts))).reduce((a, b) =>
+      m.add(a, b),
+    );
   const steps = counts.map((size, s) => l.freshVar(`w${s}`, size));
   const inner = steps.flatMap((step) => step.vars);
   const value = term(steps.map((step) => step.index));
-  return reducePlan(l, { op: 'sum', dtype: value.dtype, sizes, inner, order: [...l.loopVars(sizes), ...inner], value })[0]!.expr;
+  return reducePlan(l, {
+    op: 'sum',
+    dtype: value.dtype,
+    sizes,
+    inner,
+    order: [...l.loopVars(sizes), ...inner],
+    value,
+  })[0]!.expr;
 }
 
 /** The `step`-th window, counted down from the last that may cover the element at `vars`. */
-function candidate(l: Lowering, vars: readonly IndexExpr[], lead: number, window: Window, outSizes: readonly number[], step: readonly IndexExpr[]): Candidate {
+function candidate(
+  l: Lowering,
+  vars: readonly IndexExpr[],
+  lead: number,
+  window: Window,
+  outSizes: readonly number[],
+  step: readonly IndexExpr[],
+): Candidate {
   let exists: Expr = l.ir.const('bool', 1);
   const out = vars.map((v, d) => {
     if (d < lead) return v;
@@ -49,7 +78,9 @@ function candidate(l: Lowering, vars: readonly IndexExpr[], lead: number, window
 
 /** Windows per dimension that may cover one element. */
 function covering(window: Window): number[] {
-  return window.kernel.map((size, s) => Math.ceil((window.dilation[s]! * (size - 1) + 1) / window.stride[s]!));
+  return window.kernel.map((size, s) =>
+    Math.ceil((window.dilation[s]! * (size - 1) + 1) / window.stride[s]!),
+  );
 }
 
 /** Arguments: grad_output, self, kernel, stride, padding, dilation, ceil_mode, indices. */
@@ -61,7 +92,9 @@ function maxPoolBackward(spatial: number): LoweringFn {
     const window = windowOf(spatial, kernel, stride, padding, dilation);
     const lead = x.sizes.length - spatial;
     const vars = l.vars(x.sizes);
-    const own = vars.slice(lead).reduce((flat, v, s) => l.ir.add(l.ir.scale(flat, x.sizes[lead + s]!), v), l.ir.int(0));
+    const own = vars
+      .slice(lead)
+      .reduce((flat, v, s) => l.ir.add(l.ir.scale(flat, x.sizes[lead + s]!), v), l.ir.int(0));
     const acc = accumulateDtype(g.dtype);
     const total = sumOver(l, x.sizes, covering(window), (step) => {
       const { out, exists } = candidate(l, vars, lead, window, g.sizes, step);
@@ -88,7 +121,10 @@ function avgPoolBackward(spatial: number): LoweringFn {
     const vars = l.vars(x.sizes);
     const acc = accumulateDtype(g.dtype);
     const m = new ExprMath(l.ir);
-    const divisor = { countPadding: countPadding !== false, override: (override as number | null | undefined) ?? null };
+    const divisor = {
+      countPadding: countPadding !== false,
+      override: (override as number | null | undefined) ?? null,
+    };
     const total = sumOver(l, x.sizes, covering(window), (step) => {
       const { out, exists } = candidate(l, vars, lead, window, g.sizes, step);
       let covers = exists;
@@ -96,7 +132,10 @@ function avgPoolBackward(spatial: number): LoweringFn {
         const start = l.ir.add(l.ir.scale(o, window.stride[s]!), l.ir.int(-window.padding[s]!));
         covers = m.and(covers, within(l, l.ir.sub(vars[lead + s]!, start), 0, window.kernel[s]!));
       });
-      const count = l.ir.cast(windowDivisor(l, window, x.sizes.slice(lead), out.slice(lead), divisor), acc);
+      const count = l.ir.cast(
+        windowDivisor(l, window, x.sizes.slice(lead), out.slice(lead), divisor),
+        acc,
+      );
       return l.ir.masked(covers, m.div(l.ir.cast(g.load(out), acc), count), 0);
     });
     return l.pointwise(x.sizes, l.ir.cast(total, call.dtype));
@@ -126,7 +165,10 @@ function adaptiveBackward(spatial: number): LoweringFn {
         const start = l.ir.index('int32', adaptiveStart(l, o, input[s]!, output[s]!));
         const end = l.ir.index('int32', adaptiveEnd(l, o, input[s]!, output[s]!));
         const at = l.ir.index('int32', v);
-        covers = m.and(covers, m.and(within(l, o, 0, output[s]!), m.and(m.ge(at, start), m.lt(at, end))));
+        covers = m.and(
+          covers,
+          m.and(within(l, o, 0, output[s]!), m.and(m.ge(at, start), m.lt(at, end))),
+        );
         count = m.mul(count, m.sub(end, start));
         return output[s] === 1 ? l.ir.int(0) : o;
       });

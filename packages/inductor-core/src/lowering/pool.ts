@@ -27,25 +27,54 @@ export interface Window {
 }
 
 /** Reads a window; an empty stride means the kernel's size. */
-export function windowOf(spatial: number, kernel: LoweredArg, stride: LoweredArg, padding: LoweredArg, dilation: LoweredArg = 1): Window {
+export function windowOf(
+  spatial: number,
+  kernel: LoweredArg,
+  stride: LoweredArg,
+  padding: LoweredArg,
+  dilation: LoweredArg = 1,
+): Window {
   const size = intList(kernel, spatial);
   const step = intList(stride, spatial);
-  return { kernel: size, stride: step.length === 0 ? size : step, padding: intList(padding, spatial), dilation: intList(dilation, spatial) };
+  return {
+    kernel: size,
+    stride: step.length === 0 ? size : step,
+    padding: intList(padding, spatial),
+    dilation: intList(dilation, spatial),
+  };
 }
 
 /** Input positions of a tap of the windows at `out`, and whether they exist. */
-function tapAt(l: Lowering, x: LoweredTensor, lead: number, window: Window, out: readonly IndexExpr[], tap: readonly IndexExpr[]): { readonly coords: IndexExpr[]; readonly inside: Expr } {
+function tapAt(
+  l: Lowering,
+  x: LoweredTensor,
+  lead: number,
+  window: Window,
+  out: readonly IndexExpr[],
+  tap: readonly IndexExpr[],
+): { readonly coords: IndexExpr[]; readonly inside: Expr } {
   const coords = out.map((v, d) => {
     if (d < lead) return v;
     const s = d - lead;
-    return l.ir.add(l.ir.scale(v, window.stride[s]!), l.ir.scale(tap[s]!, window.dilation[s]!), l.ir.int(-window.padding[s]!));
+    return l.ir.add(
+      l.ir.scale(v, window.stride[s]!),
+      l.ir.scale(tap[s]!, window.dilation[s]!),
+      l.ir.int(-window.padding[s]!),
+    );
   });
-  const inside = coords.slice(lead).map((coord, s) => within(l, coord, 0, x.sizes[lead + s]!)).reduce((a, b) => l.ir.op('and', [a, b]));
+  const inside = coords
+    .slice(lead)
+    .map((coord, s) => within(l, coord, 0, x.sizes[lead + s]!))
+    .reduce((a, b) => l.ir.op('and', [a, b]));
   return { coords: coords.map((coord, d) => (x.sizes[d] === 1 ? l.ir.int(0) : coord)), inside };
 }
 
 /** Flat position within the spatial dimensions. */
-function flatPosition(l: Lowering, coords: readonly IndexExpr[], sizes: readonly number[]): IndexExpr {
+function flatPosition(
+  l: Lowering,
+  coords: readonly IndexExpr[],
+  sizes: readonly number[],
+): IndexExpr {
   let flat: IndexExpr = l.ir.int(0);
   coords.forEach((coord, d) => {
     flat = l.ir.add(l.ir.scale(flat, sizes[d]!), coord);
@@ -60,7 +89,8 @@ function maxPool(spatial: number): LoweringFn {
     const window = windowOf(spatial, kernel, stride, padding, dilation);
     const lead = x.sizes.length - spatial;
     if (!x.isRealized && l.costOf(x.expr).expensive) x.realize();
-    if (numelOf(window.kernel) > UNROLLED_WINDOW) return maxPoolByReduction(l, x, window, lead, call.sizes);
+    if (numelOf(window.kernel) > UNROLLED_WINDOW)
+      return maxPoolByReduction(l, x, window, lead, call.sizes);
     const vars = l.vars(call.sizes);
     const m = new ExprMath(l.ir);
     const lowest = isFloatingPoint(x.dtype) ? -Infinity : -(2 ** 31);
@@ -84,11 +114,28 @@ function maxPool(spatial: number): LoweringFn {
   };
 }
 
-function maxPoolByReduction(l: Lowering, x: LoweredTensor, window: Window, lead: number, sizes: readonly number[]): LoweredTensor[] {
+function maxPoolByReduction(
+  l: Lowering,
+  x: LoweredTensor,
+  window: Window,
+  lead: number,
+  sizes: readonly number[],
+): LoweredTensor[] {
   const taps = window.kernel.map((size, s) => l.freshVar(`w${s}`, size));
   const inner = taps.flatMap((tap) => tap.vars);
-  const { coords, inside } = tapAt(l, x, lead, window, l.vars(sizes), taps.map((tap) => tap.index));
-  const value = l.ir.masked(inside, x.load(coords), isFloatingPoint(x.dtype) ? -Infinity : -(2 ** 31));
+  const { coords, inside } = tapAt(
+    l,
+    x,
+    lead,
+    window,
+    l.vars(sizes),
+    taps.map((tap) => tap.index),
+  );
+  const value = l.ir.masked(
+    inside,
+    x.load(coords),
+    isFloatingPoint(x.dtype) ? -Infinity : -(2 ** 31),
+  );
   const order = [...l.loopVars(sizes), ...inner];
   const plan = { dtype: x.dtype, sizes, inner, order, value };
   const [best] = reducePlan(l, { ...plan, op: 'max' });
@@ -110,7 +157,13 @@ interface Divisor {
 }
 
 /** Number by which the window at `out` divides. */
-export function windowDivisor(l: Lowering, window: Window, sizes: readonly number[], out: readonly IndexExpr[], divisor: Divisor): Expr {
+export function windowDivisor(
+  l: Lowering,
+  window: Window,
+  sizes: readonly number[],
+  out: readonly IndexExpr[],
+  divisor: Divisor,
+): Expr {
   if (divisor.override !== null) return l.ir.const('int32', divisor.override);
   const m = new ExprMath(l.ir);
   return window.kernel
@@ -133,11 +186,20 @@ export function windowDivisor(l: Lowering, window: Window, sizes: readonly numbe
 function avgPool(spatial: number): LoweringFn {
   return (l, [self, kernel, stride, padding, , countPadding, override], call) => {
     const x = tensorArg(self!, call.op);
-    return averaged(l, x, windowOf(spatial, kernel, stride, padding), call.sizes, { countPadding: countPadding !== false, override: (override as number | null | undefined) ?? null });
+    return averaged(l, x, windowOf(spatial, kernel, stride, padding), call.sizes, {
+      countPadding: countPadding !== false,
+      override: (override as number | null | undefined) ?? null,
+    });
   };
 }
 
-function averaged(l: Lowering, x: LoweredTensor, window: Window, sizes: readonly number[], divisor: Divisor): LoweredTensor {
+function averaged(
+  l: Lowering,
+  x: LoweredTensor,
+  window: Window,
+  sizes: readonly number[],
+  divisor: Divisor,
+): LoweredTensor {
   const lead = x.sizes.length - window.kernel.length;
   const acc = accumulateDtype(x.dtype);
   const m = new ExprMath(l.ir);
@@ -149,18 +211,38 @@ function averaged(l: Lowering, x: LoweredTensor, window: Window, sizes: readonly
   };
   let total: Expr;
   if (numelOf(window.kernel) <= UNROLLED_WINDOW) {
-    total = Array.from({ length: numelOf(window.kernel) }, (_, i) => at(digits(l, i, window.kernel))).reduce((a, b) => m.add(a, b));
+    total = Array.from({ length: numelOf(window.kernel) }, (_, i) =>
+      at(digits(l, i, window.kernel)),
+    ).reduce((a, b) => m.add(a, b));
   } else {
     const taps = window.kernel.map((size, s) => l.freshVar(`w${s}`, size));
     const inner = taps.flatMap((tap) => tap.vars);
-    total = reducePlan(l, { op: 'sum', dtype: acc, sizes, inner, order: [...l.loopVars(sizes), ...inner], value: at(taps.map((tap) => tap.index)) })[0]!.expr;
+    total = reducePlan(l, {
+      op: 'sum',
+      dtype: acc,
+      sizes,
+      inner,
+      order: [...l.loopVars(sizes), ...inner],
+      value: at(taps.map((tap) => tap.index)),
+    })[0]!.expr;
   }
-  const count = l.ir.cast(windowDivisor(l, window, x.sizes.slice(lead), vars.slice(lead), divisor), acc);
-  return l.pointwise(sizes, m.cast(l.ir.op(isFloatingPoint(acc) ? 'div' : 'truncdiv', [total, count]), x.dtype));
+  const count = l.ir.cast(
+    windowDivisor(l, window, x.sizes.slice(lead), vars.slice(lead), divisor),
+    acc,
+  );
+  return l.pointwise(
+    sizes,
+    m.cast(l.ir.op(isFloatingPoint(acc) ? 'div' : 'truncdiv', [total, count]), x.dtype),
+  );
 }
 
 /** Start of window `out` of an adaptive pool, as an index. */
-export function adaptiveStart(l: Lowering, out: IndexExpr, input: number, output: number): IndexExpr {
+export function adaptiveStart(
+  l: Lowering,
+  out: IndexExpr,
+  input: number,
+  output: number,
+): IndexExpr {
   return l.ir.div(l.ir.scale(out, input), output);
 }
 
@@ -176,11 +258,22 @@ function adaptiveAvgPool(spatial: number): LoweringFn {
     const input = x.sizes.slice(lead);
     const output = call.sizes.slice(lead);
     if (output.every((size) => size === 1)) {
-      return meanOf(l, x, input.map((_, s) => lead + s), true, call.dtype);
+      return meanOf(
+        l,
+        x,
+        input.map((_, s) => lead + s),
+        true,
+        call.dtype,
+      );
     }
-    if (input.every((size, s) => size % output[s]! === 0)) {
+    if (input.every((size, s) => size % (output[s] ?? 1) === 0)) {
       const kernel = input.map((size, s) => size / output[s]!);
-      const plain: Window = { kernel, stride: kernel, padding: kernel.map(() => 0), dilation: kernel.map(() => 1) };
+      const plain: Window = {
+        kernel,
+        stride: kernel,
+        padding: kernel.map(() => 0),
+        dilation: kernel.map(() => 1),
+      };
       return averaged(l, x, plain, call.sizes, { countPadding: true, override: null });
     }
     return adaptiveWindows(l, x, lead, input, output, call.sizes);
@@ -188,7 +281,14 @@ function adaptiveAvgPool(spatial: number): LoweringFn {
 }
 
 /** Windows of unequal sizes: sums over the largest, masked by each one's end. */
-function adaptiveWindows(l: Lowering, x: LoweredTensor, lead: number, input: readonly number[], output: readonly number[], sizes: readonly number[]): LoweredTensor {
+function adaptiveWindows(
+  l: Lowering,
+  x: LoweredTensor,
+  lead: number,
+  input: readonly number[],
+  output: readonly number[],
+  sizes: readonly number[],
+): LoweredTensor {
   const acc = accumulateDtype(x.dtype);
   const m = new ExprMath(l.ir);
   const vars = l.vars(sizes);
@@ -204,11 +304,21 @@ function adaptiveWindows(l: Lowering, x: LoweredTensor, lead: number, input: rea
     const position = l.ir.add(adaptiveStart(l, v, input[s]!, output[s]!), taps[s]!.index);
     const end = l.ir.index('int32', adaptiveEnd(l, v, input[s]!, output[s]!));
     inside = m.and(inside, m.lt(l.ir.index('int32', position), end));
-    count = m.mul(count, m.sub(end, l.ir.index('int32', adaptiveStart(l, v, input[s]!, output[s]!))));
+    count = m.mul(
+      count,
+      m.sub(end, l.ir.index('int32', adaptiveStart(l, v, input[s]!, output[s]!))),
+    );
     return position;
   });
   const value = l.ir.masked(inside, l.ir.cast(x.load(coords), acc), 0);
-  const [total] = reducePlan(l, { op: 'sum', dtype: acc, sizes, inner, order: [...l.loopVars(sizes), ...inner], value });
+  const [total] = reducePlan(l, {
+    op: 'sum',
+    dtype: acc,
+    sizes,
+    inner,
+    order: [...l.loopVars(sizes), ...inner],
+    value,
+  });
   return l.pointwise(sizes, m.cast(m.div(total!.expr, m.cast(count, acc)), x.dtype));
 }
 

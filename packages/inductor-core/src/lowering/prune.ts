@@ -10,7 +10,8 @@ export type Load = Extract<Expr, { kind: 'load' }>;
 
 /** Distinct loads in a node's expressions. */
 export function nodeLoads(node: IrNode): Load[] {
-  const roots = node.kind === 'matmul' ? [node.a, node.b] : node.kind === 'extern' ? [] : [node.value];
+  const roots =
+    node.kind === 'matmul' ? [node.a, node.b] : node.kind === 'extern' ? [] : [node.value];
   return postorder(roots).filter((e): e is Load => e.kind === 'load');
 }
 
@@ -26,7 +27,9 @@ export function pruneUnused(l: Lowering): IrNode[] {
   const kept: IrNode[] = [];
   for (let i = l.nodes.length - 1; i >= 0; i--) {
     const node = l.nodes[i]!;
-    const live = (node.kind === 'pointwise' && node.mutation) || nodeOutputs(node).some((out) => out.output >= 0 || needed.has(out.name));
+    const live =
+      (node.kind === 'pointwise' && node.mutation) ||
+      nodeOutputs(node).some((out) => out.output >= 0 || needed.has(out.name));
     if (!live) continue;
     kept.push(node);
     for (const name of nodeReads(node)) needed.add(name);

@@ -12,17 +12,22 @@ import { ExprMath } from './expr-math.js';
 import type { LoweredTensor } from './lowered-tensor.js';
 import type { Lowering } from './lowering.js';
 import type { LoweringCall, LoweringFn } from './registry.js';
-import { linearize } from './view.js';
+import { linearize } from './view-maps.js';
 
 /** Names of the two scalars that carry the generator's state, unsigned 32-bit values. */
 export const RNG_SEED = 'rng_seed';
 export const RNG_OFFSET = 'rng_offset';
 
 /** Numbers of the next random operator in float32, one per element in row-major order. */
-export function draw(l: Lowering, distribution: 'uniform' | 'normal', sizes: readonly number[]): Expr {
+export function draw(
+  l: Lowering,
+  distribution: 'uniform' | 'normal',
+  sizes: readonly number[],
+): Expr {
   const seed = l.scalar(RNG_SEED, 'int64');
   const base = l.scalar(RNG_OFFSET, 'int64');
-  const offset = l.randomCount === 0 ? base : l.ir.op('add', [base, l.ir.const('int64', l.randomCount)]);
+  const offset =
+    l.randomCount === 0 ? base : l.ir.op('add', [base, l.ir.const('int64', l.randomCount)]);
   l.randomCount++;
   return l.ir.random('float32', distribution, seed, offset, linearize(l, l.vars(sizes), sizes));
 }
@@ -39,16 +44,29 @@ function uniform(l: Lowering, sizes: readonly number[], dtype: DType): Expr {
 /** A tensor of draws. It gets memory when read more than once, like any expensive value. */
 function drawn(distribution: 'uniform' | 'normal'): LoweringFn {
   return (l, _args, call) =>
-    l.pointwise(call.sizes, distribution === 'uniform' ? uniform(l, call.sizes, call.dtype) : l.ir.cast(draw(l, 'normal', call.sizes), call.dtype));
+    l.pointwise(
+      call.sizes,
+      distribution === 'uniform'
+        ? uniform(l, call.sizes, call.dtype)
+        : l.ir.cast(draw(l, 'normal', call.sizes), call.dtype),
+    );
 }
 
 /** self, a, b: uniform in [a, b), or normal with mean a and deviation b. */
 function scaled(distribution: 'uniform' | 'normal'): LoweringFn {
   return (l, [, a, b], call) => {
     const m = new ExprMath(l.ir);
-    const number = distribution === 'uniform' ? uniform(l, call.sizes, call.dtype) : l.ir.cast(draw(l, 'normal', call.sizes), call.dtype);
-    const [from, to] = [a, b].map((arg) => operandExpr(l, operandArg(arg!, call.op), call.sizes, call.dtype)) as [Expr, Expr];
-    return l.pointwise(call.sizes, m.add(from, m.mul(number, distribution === 'uniform' ? m.sub(to, from) : to)));
+    const number =
+      distribution === 'uniform'
+        ? uniform(l, call.sizes, call.dtype)
+        : l.ir.cast(draw(l, 'normal', call.sizes), call.dtype);
+    const [from, to] = [a, b].map((arg) =>
+      operandExpr(l, operandArg(arg!, call.op), call.sizes, call.dtype),
+    ) as [Expr, Expr];
+    return l.pointwise(
+      call.sizes,
+      m.add(from, m.mul(number, distribution === 'uniform' ? m.sub(to, from) : to)),
+    );
   };
 }
 
@@ -56,7 +74,10 @@ function scaled(distribution: 'uniform' | 'normal'): LoweringFn {
 function integers(l: Lowering, low: number, high: number, call: LoweringCall): LoweredTensor {
   const m = new ExprMath(l.ir);
   const bits = m.cast(m.mul(draw(l, 'uniform', call.sizes), 2 ** 24), 'int64');
-  return l.pointwise(call.sizes, m.cast(m.add(l.ir.op('remainder', [bits, l.ir.const('int64', high - low)]), low), call.dtype));
+  return l.pointwise(
+    call.sizes,
+    m.cast(m.add(l.ir.op('remainder', [bits, l.ir.const('int64', high - low)]), low), call.dtype),
+  );
 }
 
 /** native_dropout: input, p, train → output, mask. Training always takes one offset, as eager does. */
@@ -66,21 +87,32 @@ const nativeDropout: LoweringFn = (l, [input, p, train], call) => {
   if (train === false) return [x, l.pointwise(x.sizes, l.ir.const('bool', 1))];
   const m = new ExprMath(l.ir);
   const mask = l.pointwise(x.sizes, m.lt(draw(l, 'uniform', x.sizes), 1 - rate));
-  return [l.pointwise(x.sizes, m.where(mask.expr, m.mul(x.expr, rate === 1 ? 0 : 1 / (1 - rate)), 0)), mask];
+  return [
+    l.pointwise(x.sizes, m.where(mask.expr, m.mul(x.expr, rate === 1 ? 0 : 1 / (1 - rate)), 0)),
+    mask,
+  ];
 };
 
 const nativeDropoutBackward: LoweringFn = (l, [grad, mask, scale], call) => {
   const g = tensorArg(grad!, call.op);
   const m = new ExprMath(l.ir);
   const keep = operandExpr(l, tensorArg(mask!, call.op), g.sizes, g.dtype);
-  return l.pointwise(g.sizes, m.mul(m.mul(g.expr, keep), operandExpr(l, operandArg(scale!, call.op), g.sizes, g.dtype)));
+  return l.pointwise(
+    g.sizes,
+    m.mul(m.mul(g.expr, keep), operandExpr(l, operandArg(scale!, call.op), g.sizes, g.dtype)),
+  );
 };
 
 /** 1 with a probability that is compared in single precision. */
-function bernoulli(probability: (l: Lowering, args: Parameters<LoweringFn>[1], call: LoweringCall) => Expr): LoweringFn {
+function bernoulli(
+  probability: (l: Lowering, args: Parameters<LoweringFn>[1], call: LoweringCall) => Expr,
+): LoweringFn {
   return (l, args, call) => {
     const limit = probability(l, args, call);
-    return l.pointwise(call.sizes, l.ir.cast(l.ir.op('lt', [draw(l, 'uniform', call.sizes), limit]), call.dtype));
+    return l.pointwise(
+      call.sizes,
+      l.ir.cast(l.ir.op('lt', [draw(l, 'uniform', call.sizes), limit]), call.dtype),
+    );
   };
 }
 
@@ -94,8 +126,12 @@ export const randomLowerings: Readonly<Record<string, LoweringFn>> = {
   'aten::normal_functional': scaled('normal'),
   'aten::randint': (l, [high], call) => integers(l, 0, Number(high), call),
   'aten::randint.low': (l, [low, high], call) => integers(l, Number(low), Number(high), call),
-  'aten::bernoulli': bernoulli((l, [self], call) => l.ir.cast(tensorArg(self!, call.op).expr, 'float32')),
-  'aten::bernoulli.p': bernoulli((l, [, p], call) => operandExpr(l, operandArg(p!, call.op), call.sizes, 'float32')),
+  'aten::bernoulli': bernoulli((l, [self], call) =>
+    l.ir.cast(tensorArg(self!, call.op).expr, 'float32'),
+  ),
+  'aten::bernoulli.p': bernoulli((l, [, p], call) =>
+    operandExpr(l, operandArg(p!, call.op), call.sizes, 'float32'),
+  ),
   'aten::native_dropout': nativeDropout,
   'aten::native_dropout_backward': nativeDropoutBackward,
 };

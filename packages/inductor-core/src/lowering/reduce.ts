@@ -41,13 +41,34 @@ function identityOf(op: ReduceOp): number {
  * Reduces `self` over `dims`. `sizes` is the shape of the result (with or without the reduced
  * dimensions kept as 1). Returns one tensor per result of `op`.
  */
-export function reduce(l: Lowering, op: ReduceOp, self: LoweredTensor, dims: readonly number[], keepdim: boolean, dtype: DType = self.dtype): LoweredTensor[] {
+export function reduce(
+  l: Lowering,
+  op: ReduceOp,
+  self: LoweredTensor,
+  dims: readonly number[],
+  keepdim: boolean,
+  dtype: DType = self.dtype,
+): LoweredTensor[] {
   return reducePlan(l, planOf(l, op, self, dims, keepdim, dtype));
 }
 
-function planOf(l: Lowering, op: ReduceOp, self: LoweredTensor, dims: readonly number[], keepdim: boolean, dtype: DType): ReducePlan {
+function planOf(
+  l: Lowering,
+  op: ReduceOp,
+  self: LoweredTensor,
+  dims: readonly number[],
+  keepdim: boolean,
+  dtype: DType,
+): ReducePlan {
   const view = reducedView(l, self.sizes, dims, keepdim);
-  return { op, dtype, sizes: view.sizes, inner: view.inner, order: view.order, value: l.ir.cast(self.load(view.coords), dtype) };
+  return {
+    op,
+    dtype,
+    sizes: view.sizes,
+    inner: view.inner,
+    order: view.order,
+    value: l.ir.cast(self.load(view.coords), dtype),
+  };
 }
 
 /** Combines partial results, which lie along the first dimension. */
@@ -62,12 +83,20 @@ export function reducePlan(l: Lowering, plan: ReducePlan): LoweredTensor[] {
   const count = inner.reduce((n, v) => n * v.size, 1);
   const results = op === 'welford' || op === 'online_softmax' ? 2 : 1;
   if (count === 0 || numelOf(sizes) === 0) {
-    return Array.from({ length: results }, () => l.pointwise(sizes, l.ir.const(resultDtype, identityOf(op))));
+    return Array.from({ length: results }, () =>
+      l.pointwise(sizes, l.ir.const(resultDtype, identityOf(op))),
+    );
   }
   if (count === 1 && results === 1) {
-    return [l.pointwise(sizes, resultDtype === 'int64' && op.startsWith('arg') ? l.ir.const('int64', 0) : value)];
+    return [
+      l.pointwise(
+        sizes,
+        resultDtype === 'int64' && op.startsWith('arg') ? l.ir.const('int64', 0) : value,
+      ),
+    ];
   }
-  if (count === 1 && op === 'welford') return [l.pointwise(sizes, value), l.pointwise(sizes, l.ir.op('sub', [value, value]))];
+  if (count === 1 && op === 'welford')
+    return [l.pointwise(sizes, value), l.pointwise(sizes, l.ir.op('sub', [value, value]))];
   const splits = plan.whole === true ? null : splitPoint(l.capabilities, numelOf(sizes), inner);
   if (splits === null) return l.addReduction(op, resultDtype, sizes, inner, order, value);
   switch (op) {
@@ -84,7 +113,12 @@ export function reducePlan(l: Lowering, plan: ReducePlan): LoweredTensor[] {
 }
 
 /** Partial results of `chunks` consecutive pieces of the reduced range, as one more leading dimension. */
-function partials(l: Lowering, plan: ReducePlan, chunks: number, op: ReduceOp): { readonly partial: LoweredTensor; readonly chunkSize: number } {
+function partials(
+  l: Lowering,
+  plan: ReducePlan,
+  chunks: number,
+  op: ReduceOp,
+): { readonly partial: LoweredTensor; readonly chunkSize: number } {
   const { inner, sizes } = plan;
   const count = inner.reduce((n, v) => n * v.size, 1);
   const chunkSize = Math.ceil(count / chunks);
@@ -105,10 +139,21 @@ function partials(l: Lowering, plan: ReducePlan, chunks: number, op: ReduceOp): 
   let value = l.substitute(plan.value, map);
   if (chunkSize * chunks !== count) {
     const inside = l.ir.op('lt', [l.ir.index('int32', flat), l.ir.const('int32', count)]);
-    value = l.ir.masked(inside, value, neutral(op === 'argmax' ? 'max' : op === 'argmin' ? 'min' : op, plan.dtype));
+    value = l.ir.masked(
+      inside,
+      value,
+      neutral(op === 'argmax' ? 'max' : op === 'argmin' ? 'min' : op, plan.dtype),
+    );
   }
   const order = [...within.vars, ...l.loopVars(wide)];
-  const [partial] = l.addReduction(op, op === 'argmax' || op === 'argmin' ? 'int64' : plan.dtype, wide, within.vars, order, value);
+  const [partial] = l.addReduction(
+    op,
+    op === 'argmax' || op === 'argmin' ? 'int64' : plan.dtype,
+    wide,
+    within.vars,
+    order,
+    value,
+  );
   return { partial: partial!, chunkSize };
 }
 
@@ -129,7 +174,10 @@ function splitSimple(l: Lowering, plan: ReducePlan, chunks: number): LoweredTens
 /** The mean first, then squared distances from it: partial variances do not add. */
 function splitWelford(l: Lowering, plan: ReducePlan, count: number): LoweredTensor[] {
   const [total] = reducePlan(l, { ...plan, op: 'sum' });
-  const mean = l.pointwise(plan.sizes, l.ir.op('div', [total!.expr, l.ir.const(plan.dtype, count)]));
+  const mean = l.pointwise(
+    plan.sizes,
+    l.ir.op('div', [total!.expr, l.ir.const(plan.dtype, count)]),
+  );
   mean.realize();
   const distance = l.ir.op('sub', [plan.value, mean.expr]);
   const [m2] = reducePlan(l, { ...plan, op: 'sum', value: l.ir.op('square', [distance]) });
@@ -143,5 +191,8 @@ function splitArg(l: Lowering, plan: ReducePlan, chunks: number): LoweredTensor 
   const winner = combine(l, plan.op, best, plan.dtype);
   const chunk = l.ir.value(winner.expr);
   const local = place.load([chunk, ...l.vars(plan.sizes)]);
-  return l.pointwise(plan.sizes, l.ir.op('add', [local, l.ir.op('mul', [winner.expr, l.ir.const('int64', chunkSize)])]));
+  return l.pointwise(
+    plan.sizes,
+    l.ir.op('add', [local, l.ir.op('mul', [winner.expr, l.ir.const('int64', chunkSize)])]),
+  );
 }

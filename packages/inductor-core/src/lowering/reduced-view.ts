@@ -16,9 +16,16 @@ export interface ReducedView {
 }
 
 /** Splits the dimensions of `sizes` into kept and reduced ones. */
-export function reducedView(l: Lowering, sizes: readonly number[], dims: readonly number[], keepdim: boolean): ReducedView {
+export function reducedView(
+  l: Lowering,
+  sizes: readonly number[],
+  dims: readonly number[],
+  keepdim: boolean,
+): ReducedView {
   const reduced = new Set(dims);
-  const result = keepdim ? sizes.map((size, d) => (reduced.has(d) ? 1 : size)) : sizes.filter((_, d) => !reduced.has(d));
+  const result = keepdim
+    ? sizes.map((size, d) => (reduced.has(d) ? 1 : size))
+    : sizes.filter((_, d) => !reduced.has(d));
   const vars = l.vars(result);
   const inner: LoopVar[] = [];
   const order: LoopVar[] = [];

@@ -22,7 +22,14 @@ export function countOf(sizes: readonly number[], dims: readonly number[]): numb
 }
 
 /** A reduction accumulated in a wide type and converted to the recorded one. */
-function reduceTo(l: Lowering, op: ReduceOp, x: LoweredTensor, dims: readonly number[], keepdim: boolean, dtype: DType): LoweredTensor {
+function reduceTo(
+  l: Lowering,
+  op: ReduceOp,
+  x: LoweredTensor,
+  dims: readonly number[],
+  keepdim: boolean,
+  dtype: DType,
+): LoweredTensor {
   const [result] = reduce(l, op, x, dims, keepdim, accumulateDtype(dtype));
   return castTensor(l, result!, dtype);
 }
@@ -37,7 +44,13 @@ function additive(op: 'sum' | 'prod', form: 'all' | 'dim'): LoweringFn {
 }
 
 /** The mean as a sum divided by the count. */
-export function meanOf(l: Lowering, x: LoweredTensor, dims: readonly number[], keepdim: boolean, dtype: DType): LoweredTensor {
+export function meanOf(
+  l: Lowering,
+  x: LoweredTensor,
+  dims: readonly number[],
+  keepdim: boolean,
+  dtype: DType,
+): LoweredTensor {
   const acc = accumulateDtype(dtype);
   const [total] = reduce(l, 'sum', x, dims, keepdim, acc);
   const quotient = l.ir.op('div', [total!.expr, l.ir.const(acc, countOf(x.sizes, dims))]);
@@ -47,7 +60,13 @@ export function meanOf(l: Lowering, x: LoweredTensor, dims: readonly number[], k
 function mean(form: 'all' | 'dim'): LoweringFn {
   return (l, args, call) => {
     const x = tensorArg(args[0]!, call.op);
-    return meanOf(l, x, dimsOf(form === 'all' ? null : args[1], x.sizes.length, call.op), form === 'dim' && args[2] === true, call.dtype);
+    return meanOf(
+      l,
+      x,
+      dimsOf(form === 'all' ? null : args[1], x.sizes.length, call.op),
+      form === 'dim' && args[2] === true,
+      call.dtype,
+    );
   };
 }
 
@@ -58,9 +77,13 @@ function extremeOp(op: 'max' | 'min', dtype: DType): ReduceOp {
 
 function rejectEmpty(x: LoweredTensor, dims: readonly number[], call: LoweringCall): void {
   if (countOf(x.sizes, dims) > 0 || call.sizes.some((size) => size === 0)) return;
-  throw new TesseraError('invalid-argument', `${call.op}: expected the reduced dimension to have elements, but the tensor is of size [${x.sizes.join(', ')}].`, {
-    hints: ['An extreme of nothing is undefined; check the size before reducing.'],
-  });
+  throw new TesseraError(
+    'invalid-argument',
+    `${call.op}: expected the reduced dimension to have elements, but the tensor is of size [${x.sizes.join(', ')}].`,
+    {
+      hints: ['An extreme of nothing is undefined; check the size before reducing.'],
+    },
+  );
 }
 
 /** amax, amin: self, dim list, keepdim. */
@@ -80,7 +103,13 @@ function extremeWithIndex(op: 'max' | 'min'): LoweringFn {
     const dims = dimsOf(dim, x.sizes.length, call.op);
     rejectEmpty(x, dims, call);
     const values = reduce(l, extremeOp(op, x.dtype), x, dims, keepdim === true)[0]!;
-    const indices = reduce(l, op === 'max' ? 'argmax' : 'argmin', comparable(l, x), dims, keepdim === true)[0]!;
+    const indices = reduce(
+      l,
+      op === 'max' ? 'argmax' : 'argmin',
+      comparable(l, x),
+      dims,
+      keepdim === true,
+    )[0]!;
     return [values, indices];
   };
 }
@@ -104,12 +133,21 @@ function logic(op: 'any' | 'all', form: 'all' | 'dim'): LoweringFn {
   return (l, args, call) => {
     const x = castTensor(l, tensorArg(args[0]!, call.op), 'bool');
     const dims = dimsOf(form === 'all' ? null : args[1], x.sizes.length, call.op);
-    return castTensor(l, reduce(l, op, x, dims, form === 'dim' && args[2] === true)[0]!, call.dtype);
+    return castTensor(
+      l,
+      reduce(l, op, x, dims, form === 'dim' && args[2] === true)[0]!,
+      call.dtype,
+    );
   };
 }
 
 /** Mean and sum of squared deviations over `dims`, by Welford's method. */
-export function momentsOf(l: Lowering, x: LoweredTensor, dims: readonly number[], keepdim: boolean): { readonly mean: LoweredTensor; readonly m2: LoweredTensor; readonly count: number } {
+export function momentsOf(
+  l: Lowering,
+  x: LoweredTensor,
+  dims: readonly number[],
+  keepdim: boolean,
+): { readonly mean: LoweredTensor; readonly m2: LoweredTensor; readonly count: number } {
   const [average, m2] = reduce(l, 'welford', x, dims, keepdim, accumulateDtype(floating(x.dtype)));
   return { mean: average!, m2: m2!, count: countOf(x.sizes, dims) };
 }
@@ -117,9 +155,15 @@ export function momentsOf(l: Lowering, x: LoweredTensor, dims: readonly number[]
 type MomentForm = 'all' | 'dim' | 'correction';
 
 /** Arguments of the three forms of var and std. */
-function momentArguments(form: MomentForm, args: readonly LoweredArg[], rank: number, op: string): { readonly dims: number[]; readonly correction: LoweredArg; readonly keepdim: boolean } {
+function momentArguments(
+  form: MomentForm,
+  args: readonly LoweredArg[],
+  rank: number,
+  op: string,
+): { readonly dims: number[]; readonly correction: LoweredArg; readonly keepdim: boolean } {
   const bessel = (unbiased: LoweredArg): number => (unbiased === false ? 0 : 1);
-  if (form === 'all') return { dims: dimsOf(null, rank, op), correction: bessel(args[1]), keepdim: false };
+  if (form === 'all')
+    return { dims: dimsOf(null, rank, op), correction: bessel(args[1]), keepdim: false };
   const dims = dimsOf(args[1], rank, op);
   if (form === 'dim') return { dims, correction: bessel(args[2]), keepdim: args[3] === true };
   return { dims, correction: args[2] ?? 1, keepdim: args[3] === true };
@@ -132,24 +176,40 @@ function moments(results: 'var' | 'std' | 'var_mean' | 'std_mean', form: MomentF
     const { mean: average, m2, count } = momentsOf(l, x, dims, keepdim);
     const m = new ExprMath(l.ir);
     const total = l.ir.const(m2.dtype, count);
-    const freedom = correction instanceof RuntimeScalar ? m.max(m.sub(total, m.cast(correction.expr, m2.dtype)), 0) : m.term(Math.max(count - Number(correction), 0), m2.dtype);
+    const freedom =
+      correction instanceof RuntimeScalar
+        ? m.max(m.sub(total, m.cast(correction.expr, m2.dtype)), 0)
+        : m.term(Math.max(count - Number(correction), 0), m2.dtype);
     const variance: Expr = m.div(m2.expr, freedom);
-    const spread = l.pointwise(m2.sizes, m.cast(results.startsWith('std') ? m.sqrt(variance) : variance, call.dtype));
+    const spread = l.pointwise(
+      m2.sizes,
+      m.cast(results.startsWith('std') ? m.sqrt(variance) : variance, call.dtype),
+    );
     return results.endsWith('mean') ? [spread, castTensor(l, average, call.dtype)] : spread;
   };
 }
 
 /** log Σ exp, stable for infinite entries. */
 const logsumexp: LoweringFn = (l, [self, dim, keepdim], call) => {
-  const x = castTensor(l, tensorArg(self!, call.op), accumulateDtype(floating(tensorArg(self!, call.op).dtype)));
+  const x = castTensor(
+    l,
+    tensorArg(self!, call.op),
+    accumulateDtype(floating(tensorArg(self!, call.op).dtype)),
+  );
   const dims = dimsOf(dim, x.sizes.length, call.op);
-  if (countOf(x.sizes, dims) === 0) return l.pointwise(call.sizes, l.ir.const(call.dtype, -Infinity));
+  if (countOf(x.sizes, dims) === 0)
+    return l.pointwise(call.sizes, l.ir.const(call.dtype, -Infinity));
   const m = new ExprMath(l.ir);
   const [peak] = reduce(l, 'max', x, dims, true);
   const finite = l.pointwise(peak!.sizes, m.where(l.ir.op('isinf', [peak!.expr]), 0, peak!.expr));
-  const shifted = m.exp(m.sub(x.expr, finite.load(l.vars(x.sizes).map((v, d) => (dims.includes(d) ? l.ir.int(0) : v)))));
+  const shifted = m.exp(
+    m.sub(x.expr, finite.load(l.vars(x.sizes).map((v, d) => (dims.includes(d) ? l.ir.int(0) : v)))),
+  );
   const [total] = reduce(l, 'sum', l.pointwise(x.sizes, shifted), dims, true);
-  const result = l.pointwise(peak!.sizes, m.cast(m.add(m.log(total!.expr), finite.expr), call.dtype));
+  const result = l.pointwise(
+    peak!.sizes,
+    m.cast(m.add(m.log(total!.expr), finite.expr), call.dtype),
+  );
   return keepdim === true ? result : dropDims(l, result, dims);
 };
 
@@ -157,7 +217,10 @@ const logsumexp: LoweringFn = (l, [self, dim, keepdim], call) => {
 function dropDims(l: Lowering, x: LoweredTensor, dims: readonly number[]): LoweredTensor {
   const sizes = x.sizes.filter((_, d) => !dims.includes(d));
   const vars = [...l.vars(sizes)];
-  return x.view(sizes, x.sizes.map((_, d) => (dims.includes(d) ? l.ir.int(0) : vars.shift()!)));
+  return x.view(
+    sizes,
+    x.sizes.map((_, d) => (dims.includes(d) ? l.ir.int(0) : vars.shift()!)),
+  );
 }
 
 /** Vector norm of any order: self, ord, dim, keepdim, dtype. */
@@ -168,14 +231,20 @@ const vectorNorm: LoweringFn = (l, [self, ord, dim, keepdim], call) => {
   const m = new ExprMath(l.ir);
   const p = Number(ord ?? 2);
   const size = m.abs(l.ir.cast(x.expr, acc));
-  const over = (op: ReduceOp, value: Expr): Expr => reduce(l, op, l.pointwise(x.sizes, value), dims, keepdim === true, acc)[0]!.expr;
+  const over = (op: ReduceOp, value: Expr): Expr =>
+    reduce(l, op, l.pointwise(x.sizes, value), dims, keepdim === true, acc)[0]!.expr;
   const result =
-    p === Infinity ? over('max', size)
-    : p === -Infinity ? over('min', size)
-    : p === 0 ? over('sum', m.cast(m.ne(size, 0), acc))
-    : p === 1 ? over('sum', size)
-    : p === 2 ? m.sqrt(over('sum', m.square(size)))
-    : m.pow(over('sum', m.pow(size, p)), 1 / p);
+    p === Infinity
+      ? over('max', size)
+      : p === -Infinity
+        ? over('min', size)
+        : p === 0
+          ? over('sum', m.cast(m.ne(size, 0), acc))
+          : p === 1
+            ? over('sum', size)
+            : p === 2
+              ? m.sqrt(over('sum', m.square(size)))
+              : m.pow(over('sum', m.pow(size, p)), 1 / p);
   return l.pointwise(call.sizes, l.ir.cast(result, call.dtype));
 };
 
@@ -199,7 +268,11 @@ const cumsum: LoweringFn = (l, [self, dim], call) => {
   return castTensor(l, reduce(l, 'sum', triangle, [square.length - 1], false, acc)[0]!, call.dtype);
 };
 
-const MOMENT_FORMS: readonly [string, MomentForm][] = [['', 'all'], ['.dim', 'dim'], ['.correction', 'correction']];
+const MOMENT_FORMS: readonly [string, MomentForm][] = [
+  ['', 'all'],
+  ['.dim', 'dim'],
+  ['.correction', 'correction'],
+];
 
 /** Lowerings by overload name. */
 export const reductionLowerings: Readonly<Record<string, LoweringFn>> = {
@@ -224,11 +297,12 @@ export const reductionLowerings: Readonly<Record<string, LoweringFn>> = {
   'aten::all.dim': logic('all', 'dim'),
   'aten::all.dims': logic('all', 'dim'),
   ...Object.fromEntries(
-    (['var', 'std', 'var_mean', 'std_mean'] as const).flatMap((name) => MOMENT_FORMS.map(([suffix, form]) => [`aten::${name}${suffix}`, moments(name, form)])),
+    (['var', 'std', 'var_mean', 'std_mean'] as const).flatMap((name) =>
+      MOMENT_FORMS.map(([suffix, form]) => [`aten::${name}${suffix}`, moments(name, form)]),
+    ),
   ),
   'aten::logsumexp': logsumexp,
   'aten::linalg_vector_norm': vectorNorm,
   'aten::norm.ScalarOpt_dim': vectorNorm,
   'aten::cumsum': cumsum,
 };
-

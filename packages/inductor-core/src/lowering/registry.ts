@@ -21,14 +21,26 @@ export class RuntimeScalar {
 
   /** @throws lifted-scalar always */
   valueOf(): never {
-    throw new TesseraError('lifted-scalar', 'A lowering needs the value of a number that is only known at run time.', {
-      hints: ['Pass this argument as a constant; if it changes between calls, make it a tensor.'],
-    });
+    throw new TesseraError(
+      'lifted-scalar',
+      'A lowering needs the value of a number that is only known at run time.',
+      {
+        hints: ['Pass this argument as a constant; if it changes between calls, make it a tensor.'],
+      },
+    );
   }
 }
 
 /** An argument as a lowering sees it: in the order of the schema, defaults filled in. */
-export type LoweredArg = LoweredTensor | RuntimeScalar | number | boolean | string | null | undefined | readonly LoweredArg[];
+export type LoweredArg =
+  | LoweredTensor
+  | RuntimeScalar
+  | number
+  | boolean
+  | string
+  | null
+  | undefined
+  | readonly LoweredArg[];
 
 /**
  * What a lowering returns: one tensor per return of the schema (null for one that is not computed), or
@@ -57,7 +69,11 @@ export interface RecordedResult {
 }
 
 /** Lowers one call. */
-export type LoweringFn = (lowering: Lowering, args: readonly LoweredArg[], call: LoweringCall) => LoweredResult;
+export type LoweringFn = (
+  lowering: Lowering,
+  args: readonly LoweredArg[],
+  call: LoweringCall,
+) => LoweredResult;
 
 const lowerings = new Map<string, LoweringFn>();
 const decompositions = new Map<string, LoweringFn>();

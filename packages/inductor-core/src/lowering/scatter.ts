@@ -17,7 +17,7 @@ import type { Lowering } from './lowering.js';
 import { readyOperand } from './matmul.js';
 import { accumulateDtype, reducePlan } from './reduce.js';
 import { type LoweredArg, type LoweringFn, RuntimeScalar } from './registry.js';
-import { delinearize, reshapeTensor } from './view.js';
+import { delinearize, reshapeTensor } from './view-maps.js';
 
 /** Comparisons beyond which a reference kernel is faster. */
 export const SCATTER_LIMIT: number = 2 ** 27;
@@ -28,7 +28,13 @@ function affordable(l: Lowering, results: number, sources: number): boolean {
 }
 
 /** Σ over positions p with index[p] = row of source[p, column], as one-hot product. */
-function oneHotSum(l: Lowering, rows: number, index: LoweredTensor, source: LoweredTensor, skip: number | null): LoweredTensor {
+function oneHotSum(
+  l: Lowering,
+  rows: number,
+  index: LoweredTensor,
+  source: LoweredTensor,
+  skip: number | null,
+): LoweredTensor {
   const [count, columns] = source.sizes as [number, number];
   const from = readyOperand(l, source);
   const at = readyOperand(l, index);
@@ -57,7 +63,13 @@ const embeddingBackward: LoweringFn = (l, [grad, indices, rows, padding, scale],
   const columns = g.sizes[g.sizes.length - 1]!;
   const count = numelOf(index.sizes);
   if (scale === true || !affordable(l, Number(rows) * columns, count)) return null;
-  return oneHotSum(l, Number(rows), reshapeTensor(l, index, [count]), reshapeTensor(l, g, [count, columns]), Number(padding) >= 0 ? Number(padding) : null);
+  return oneHotSum(
+    l,
+    Number(rows),
+    reshapeTensor(l, index, [count]),
+    reshapeTensor(l, g, [count, columns]),
+    Number(padding) >= 0 ? Number(padding) : null,
+  );
 };
 
 /** Sources that may address an element, and what they hold. */
@@ -73,14 +85,22 @@ interface Sources {
 }
 
 /** Sources of a scatter along one dimension: index and src are indexed like self but for `dim`. */
-function alongDim(l: Lowering, sizes: readonly number[], dim: number, index: LoweredTensor, src: (coords: readonly IndexExpr[]) => Expr): Sources {
+function alongDim(
+  l: Lowering,
+  sizes: readonly number[],
+  dim: number,
+  index: LoweredTensor,
+  src: (coords: readonly IndexExpr[]) => Expr,
+): Sources {
   const vars = l.vars(sizes);
   const m = new ExprMath(l.ir);
   const source = l.freshVar('s', index.sizes[dim]!);
-  const at = (p: IndexExpr): IndexExpr[] => vars.map((v, d) => (d === dim ? p : index.sizes[d] === 1 ? l.ir.int(0) : v));
+  const at = (p: IndexExpr): IndexExpr[] =>
+    vars.map((v, d) => (d === dim ? p : index.sizes[d] === 1 ? l.ir.int(0) : v));
   let reachable: Expr = l.ir.const('bool', 1);
   vars.forEach((v, d) => {
-    if (d !== dim && index.sizes[d]! < sizes[d]!) reachable = m.and(reachable, m.lt(l.ir.index('int32', v), index.sizes[d]!));
+    if (d !== dim && index.sizes[d]! < sizes[d]!)
+      reachable = m.and(reachable, m.lt(l.ir.index('int32', v), index.sizes[d]!));
   });
   const target = l.ir.masked(reachable, index.load(at(source.index)), -1);
   return {
@@ -93,16 +113,33 @@ function alongDim(l: Lowering, sizes: readonly number[], dim: number, index: Low
 }
 
 /** Reduces hits over the sources. */
-function overSources(l: Lowering, sizes: readonly number[], sources: Sources, op: ReduceOp, value: Expr): LoweredTensor {
+function overSources(
+  l: Lowering,
+  sizes: readonly number[],
+  sources: Sources,
+  op: ReduceOp,
+  value: Expr,
+): LoweredTensor {
   const order = [...l.loopVars(sizes), ...sources.inner];
   return reducePlan(l, { op, dtype: value.dtype, sizes, inner: sources.inner, order, value })[0]!;
 }
 
 /** self + Σ of the sources that address each element. */
-function accumulated(l: Lowering, self: LoweredTensor, sources: Sources, scale: LoweredArg): LoweredTensor {
+function accumulated(
+  l: Lowering,
+  self: LoweredTensor,
+  sources: Sources,
+  scale: LoweredArg,
+): LoweredTensor {
   const acc = accumulateDtype(self.dtype);
   const m = new ExprMath(l.ir);
-  const sum = overSources(l, self.sizes, sources, 'sum', m.where(sources.hits, l.ir.cast(sources.value, acc), 0));
+  const sum = overSources(
+    l,
+    self.sizes,
+    sources,
+    'sum',
+    m.where(sources.hits, l.ir.cast(sources.value, acc), 0),
+  );
   const factor = scale instanceof RuntimeScalar ? l.ir.cast(scale.expr, acc) : Number(scale ?? 1);
   const scaled = factor === 1 ? sum.expr : m.mul(sum.expr, factor);
   return l.pointwise(self.sizes, l.ir.cast(m.add(l.ir.cast(self.expr, acc), scaled), self.dtype));
@@ -111,16 +148,27 @@ function accumulated(l: Lowering, self: LoweredTensor, sources: Sources, scale: 
 /** The last source that addresses each element, or self. */
 function replaced(l: Lowering, self: LoweredTensor, sources: Sources): LoweredTensor {
   const m = new ExprMath(l.ir);
-  const last = overSources(l, self.sizes, sources, 'max', m.where(sources.hits, l.ir.index('int32', sources.order), l.ir.const('int32', -1)));
+  const last = overSources(
+    l,
+    self.sizes,
+    sources,
+    'max',
+    m.where(sources.hits, l.ir.index('int32', sources.order), l.ir.const('int32', -1)),
+  );
   const hit = m.ge(last.expr, 0);
   const value = l.ir.cast(sources.valueAt(l.ir.value(m.max(last.expr, 0))), self.dtype);
   return l.pointwise(self.sizes, m.where(hit, value, self.expr));
 }
 
 /** src as a tensor or a number. */
-function sourceOf(l: Lowering, src: Operand, dtype: LoweredTensor['dtype']): (coords: readonly IndexExpr[]) => Expr {
+function sourceOf(
+  l: Lowering,
+  src: Operand,
+  dtype: LoweredTensor['dtype'],
+): (coords: readonly IndexExpr[]) => Expr {
   if (src instanceof LoweredTensor) return (coords) => src.load(coords);
-  const value = src instanceof RuntimeScalar ? l.ir.cast(src.expr, dtype) : l.ir.const(dtype, Number(src));
+  const value =
+    src instanceof RuntimeScalar ? l.ir.cast(src.expr, dtype) : l.ir.const(dtype, Number(src));
   return () => value;
 }
 
@@ -151,7 +199,12 @@ function scatter(add: boolean): LoweringFn {
 }
 
 /** A one-dimensional index as one that is the same at every other coordinate. */
-function indexAlong(l: Lowering, index: LoweredTensor, sizes: readonly number[], dim: number): LoweredTensor {
+function indexAlong(
+  l: Lowering,
+  index: LoweredTensor,
+  sizes: readonly number[],
+  dim: number,
+): LoweredTensor {
   const count = numelOf(index.sizes);
   const wide = sizes.map((size, d) => (d === dim ? count : size));
   return index.view(wide, index.sizes.length === 0 ? [] : [l.vars(wide)[dim]!]);
@@ -167,7 +220,9 @@ function indexInto(add: boolean): LoweringFn {
     if (at.sizes[along] === 0) return original;
     if (!affordable(l, numelOf(x.sizes), at.sizes[along]!)) return null;
     const from = atLeast1d(readyOperand(l, tensorArg(source!, call.op)));
-    const sources = alongDim(l, x.sizes, along, at, (coords) => from.load(coords.map((coord, d) => (from.sizes[d] === 1 ? l.ir.int(0) : coord))));
+    const sources = alongDim(l, x.sizes, along, at, (coords) =>
+      from.load(coords.map((coord, d) => (from.sizes[d] === 1 ? l.ir.int(0) : coord))),
+    );
     return asBefore(l, add ? accumulated(l, x, sources, alpha) : replaced(l, x, sources), original);
   };
 }
@@ -193,20 +248,39 @@ const indexPut: LoweringFn = (l, [self, indices, values, accumulate], call) => {
   const vars = l.vars(x.sizes);
   const at = (order: IndexExpr): IndexExpr[] => delinearize(l, order, shape);
   const targets = l.indicesAt(coords, shape, at(fresh.index));
-  const hits = targets.map((target, d) => m.eq(l.ir.cast(asValue(l, target), 'int64'), l.ir.index('int64', vars[d]!))).reduce((a, b) => m.and(a, b));
+  const hits = targets
+    .map((target, d) => m.eq(l.ir.cast(asValue(l, target), 'int64'), l.ir.index('int64', vars[d]!)))
+    .reduce((a, b) => m.and(a, b));
   const lead = shape.length - source.sizes.length;
   const valueAt = (order: IndexExpr): Expr => {
     const point = at(order);
-    return source.load(source.sizes.map((size, d) => (size === 1 ? l.ir.int(0) : point[d + lead]!)));
+    return source.load(
+      source.sizes.map((size, d) => (size === 1 ? l.ir.int(0) : point[d + lead]!)),
+    );
   };
-  const sources: Sources = { inner: fresh.vars, hits, value: valueAt(fresh.index), order: fresh.index, valueAt };
+  const sources: Sources = {
+    inner: fresh.vars,
+    hits,
+    value: valueAt(fresh.index),
+    order: fresh.index,
+    valueAt,
+  };
   return accumulate === true ? accumulated(l, x, sources, 1) : replaced(l, x, sources);
 };
 
 /** One value put where a mask over the leading dimensions holds: a choice per element. */
-function maskedPut(l: Lowering, x: LoweredTensor, indices: readonly LoweredArg[], value: LoweredTensor, accumulate: boolean): LoweredTensor | null {
+function maskedPut(
+  l: Lowering,
+  x: LoweredTensor,
+  indices: readonly LoweredArg[],
+  value: LoweredTensor,
+  accumulate: boolean,
+): LoweredTensor | null {
   const [mask, ...others] = indices;
-  const only = mask instanceof LoweredTensor && mask.dtype === 'bool' && others.every((index) => index == null);
+  const only =
+    mask instanceof LoweredTensor &&
+    mask.dtype === 'bool' &&
+    others.every((index) => index == null);
   if (!only || numelOf(value.sizes) !== 1) return null;
   const m = new ExprMath(l.ir);
   const vars = l.vars(x.sizes);
@@ -221,7 +295,9 @@ function asValue(l: Lowering, index: IndexExpr): Expr {
 
 /** Shape of `x[indices]`. */
 function indexedSizes(sizes: readonly number[], indices: readonly LoweredArg[]): number[] {
-  const given = sizes.map((_, d) => (indices[d] instanceof LoweredTensor ? (indices[d] as LoweredTensor) : null));
+  const given = sizes.map((_, d) =>
+    indices[d] instanceof LoweredTensor ? (indices[d] as LoweredTensor) : null,
+  );
   const used = given.flatMap((index, d) => (index === null ? [] : [d]));
   const adjacent = used.every((d, i) => d === used[0]! + i);
   const rank = Math.max(...used.map((d) => given[d]!.sizes.length));

@@ -12,7 +12,12 @@ import { accumulateDtype, reduce } from './reduce.js';
 import type { LoweringFn } from './registry.js';
 
 /** A reduced value (dimension kept as 1) at every element along `dim`. */
-export function alongDim(l: Lowering, reduced: LoweredTensor, sizes: readonly number[], dim: number): Expr {
+export function alongDim(
+  l: Lowering,
+  reduced: LoweredTensor,
+  sizes: readonly number[],
+  dim: number,
+): Expr {
   return reduced.load(l.vars(sizes).map((v, d) => (d === dim ? l.ir.int(0) : v)));
 }
 
@@ -45,7 +50,9 @@ function softmaxBackward(log: boolean): LoweringFn {
     const weighted = log ? g.expr : m.mul(g.expr, y.expr);
     const [total] = reduce(l, 'sum', l.pointwise(g.sizes, weighted), dims, true);
     const sum = alongDim(l, total!, g.sizes, at);
-    const value = log ? m.sub(g.expr, m.mul(m.exp(y.expr), sum)) : m.sub(weighted, m.mul(y.expr, sum));
+    const value = log
+      ? m.sub(g.expr, m.mul(m.exp(y.expr), sum))
+      : m.sub(weighted, m.mul(y.expr, sum));
     return l.pointwise(g.sizes, m.cast(value, call.dtype));
   };
 }

@@ -11,10 +11,18 @@ import type { LoopVar } from '../ir/index-expr.js';
 const SMALLEST_PIECE = 256;
 
 /** Number of pieces for a reduction with `outer` results, or null for one pass. */
-export function splitPoint(capabilities: Capabilities, outer: number, inner: readonly LoopVar[]): number | null {
+export function splitPoint(
+  capabilities: Capabilities,
+  outer: number,
+  inner: readonly LoopVar[],
+): number | null {
   const count = inner.reduce((n, v) => n * v.size, 1);
-  if (outer >= capabilities.parallelism || count < capabilities.splitReductionThreshold) return null;
-  const wanted = Math.min(Math.ceil(capabilities.parallelism / outer), Math.floor(count / Math.min(SMALLEST_PIECE, capabilities.splitReductionThreshold)));
+  if (outer >= capabilities.parallelism || count < capabilities.splitReductionThreshold)
+    return null;
+  const wanted = Math.min(
+    Math.ceil(capabilities.parallelism / outer),
+    Math.floor(count / Math.min(SMALLEST_PIECE, capabilities.splitReductionThreshold)),
+  );
   if (wanted < 2) return null;
   const pieces = evenSplit(count, inner, wanted);
   return 2 * pieces <= count ? pieces : null;
@@ -29,7 +37,11 @@ function evenSplit(count: number, inner: readonly LoopVar[], wanted: number): nu
       whole *= size;
       continue;
     }
-    for (let pieces = Math.ceil(wanted / whole); pieces <= Math.min(size, Math.ceil((4 * wanted) / whole)); pieces++) {
+    for (
+      let pieces = Math.ceil(wanted / whole);
+      pieces <= Math.min(size, Math.ceil((4 * wanted) / whole));
+      pieces++
+    ) {
       if (size % pieces === 0) return whole * pieces;
     }
     break;

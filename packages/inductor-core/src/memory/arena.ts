@@ -70,8 +70,16 @@ class FreeList {
 }
 
 /** Offsets of intervals such that none that live together overlap, and the total size in bytes. */
-export function packIntervals(intervals: readonly Interval[]): { readonly offsets: number[]; readonly total: number } {
-  const order = intervals.map((_, i) => i).sort((a, b) => intervals[a]!.first - intervals[b]!.first || intervals[b]!.bytes - intervals[a]!.bytes);
+export function packIntervals(intervals: readonly Interval[]): {
+  readonly offsets: number[];
+  readonly total: number;
+} {
+  const order = intervals
+    .map((_, i) => i)
+    .sort(
+      (a, b) =>
+        intervals[a]!.first - intervals[b]!.first || intervals[b]!.bytes - intervals[a]!.bytes,
+    );
   const byEnd = [...order].sort((a, b) => intervals[a]!.last - intervals[b]!.last);
   const offsets = new Array<number>(intervals.length).fill(0);
   const free = new FreeList();

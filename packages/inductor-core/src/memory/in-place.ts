@@ -24,8 +24,16 @@ interface Step {
 
 /** Statements in the order in which they run at one point. */
 function stepsOf(body: KernelBody): Step[] {
-  if (body.kind === 'matmul') return [{ value: body.a, store: null }, { value: body.b, store: null }, ...body.stores.map((store) => ({ value: store.value, store }))];
-  return body.stages.flatMap((stage) => [...stage.reduces.map(({ value }) => ({ value, store: null })), ...stage.stores.map((store) => ({ value: store.value, store }))]);
+  if (body.kind === 'matmul')
+    return [
+      { value: body.a, store: null },
+      { value: body.b, store: null },
+      ...body.stores.map((store) => ({ value: store.value, store })),
+    ];
+  return body.stages.flatMap((stage) => [
+    ...stage.reduces.map(({ value }) => ({ value, store: null })),
+    ...stage.stores.map((store) => ({ value: store.value, store })),
+  ]);
 }
 
 interface Use {
@@ -56,18 +64,35 @@ function dense(buffer: IrBuffer): boolean {
 }
 
 /** Pairs of a dying input and a fresh output that may share memory; each buffer at most once. */
-export function reusableInputs(body: KernelBody, buffers: ReadonlyMap<string, IrBuffer>, dying: (name: string) => boolean, fresh: (name: string) => boolean): Reuse[] {
+export function reusableInputs(
+  body: KernelBody,
+  buffers: ReadonlyMap<string, IrBuffer>,
+  dying: (name: string) => boolean,
+  fresh: (name: string) => boolean,
+): Reuse[] {
   const steps = stepsOf(body);
   const uses = usesOf(steps);
-  const operandLoads = body.kind === 'matmul' ? new Set(usesOf(steps.slice(0, 2)).keys()) : new Set<string>();
+  const operandLoads =
+    body.kind === 'matmul' ? new Set(usesOf(steps.slice(0, 2)).keys()) : new Set<string>();
   const taken = new Set<string>();
   const result: Reuse[] = [];
   steps.forEach(({ store }, at) => {
     if (store === null || !fresh(store.buffer.name) || taken.has(store.buffer.name)) return;
     for (const [name, use] of uses) {
-      if (taken.has(name) || use.index !== store.index || use.last > at || operandLoads.has(name) || !dying(name)) continue;
+      if (
+        taken.has(name) ||
+        use.index !== store.index ||
+        use.last > at ||
+        operandLoads.has(name) ||
+        !dying(name)
+      )
+        continue;
       const input = buffers.get(name)!;
-      const same = input.dtype === store.buffer.dtype && numelOf(input.sizes) === numelOf(store.buffer.sizes) && dense(input) && dense(store.buffer);
+      const same =
+        input.dtype === store.buffer.dtype &&
+        numelOf(input.sizes) === numelOf(store.buffer.sizes) &&
+        dense(input) &&
+        dense(store.buffer);
       if (!same) continue;
       taken.add(name);
       taken.add(store.buffer.name);

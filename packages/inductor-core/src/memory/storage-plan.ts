@@ -23,7 +23,9 @@ export interface StorageSlot {
   readonly key: string;
   readonly dtype: DType;
   readonly numel: number;
-  readonly home: { readonly kind: 'input' | 'output'; readonly index: number } | { readonly kind: 'arena'; readonly offset: number };
+  readonly home:
+    | { readonly kind: 'input' | 'output'; readonly index: number }
+    | { readonly kind: 'arena'; readonly offset: number };
 }
 
 /** See the file header. */
@@ -56,7 +58,8 @@ class Planner {
   private touch(name: string, at: number): void {
     const buffer = this.buffers.get(name)!;
     const known = this.shared.get(name);
-    if (known === undefined) this.shared.set(name, { members: [buffer], first: at, last: at, output: buffer.output });
+    if (known === undefined)
+      this.shared.set(name, { members: [buffer], first: at, last: at, output: buffer.output });
     else known.last = at;
   }
 
@@ -67,38 +70,60 @@ class Planner {
       const dying = (name: string): boolean => {
         const buffer = this.buffers.get(name)!;
         const shared = this.shared.get(name)!;
-        return buffer.kind === 'computed' && buffer.output < 0 && shared.output < 0 && shared.last === at && shared.first < at;
+        return (
+          buffer.kind === 'computed' &&
+          buffer.output < 0 &&
+          shared.output < 0 &&
+          shared.last === at &&
+          shared.first < at
+        );
       };
       const fresh = (name: string): boolean => {
         const buffer = this.buffers.get(name)!;
         return buffer.kind === 'computed' && this.shared.get(name)!.first === at;
       };
-      for (const { input, output } of reusableInputs(kernel.body, this.buffers, dying, fresh)) this.join(input, output);
+      for (const { input, output } of reusableInputs(kernel.body, this.buffers, dying, fresh))
+        this.join(input, output);
     });
   }
 
   private join(input: string, output: string): void {
     const a = this.shared.get(input)!;
     const b = this.shared.get(output)!;
-    const joined: Shared = { members: [...a.members, ...b.members], first: Math.min(a.first, b.first), last: Math.max(a.last, b.last), output: b.output };
+    const joined: Shared = {
+      members: [...a.members, ...b.members],
+      first: Math.min(a.first, b.first),
+      last: Math.max(a.last, b.last),
+      output: b.output,
+    };
     for (const member of joined.members) this.shared.set(member.name, joined);
   }
 
   plan(bytesOf: (dtype: DType) => number): StoragePlan {
     const all = [...new Set(this.shared.values())];
     const local = all.filter((s) => s.output < 0 && s.members[0]!.kind === 'computed');
-    const intervals = local.map((s): Interval => ({ first: s.first, last: s.last, bytes: extent(s) * bytesOf(s.members[0]!.dtype) }));
+    const intervals = local.map((s): Interval => ({
+      first: s.first,
+      last: s.last,
+      bytes: extent(s) * bytesOf(s.members[0]!.dtype),
+    }));
     const { offsets, total } = packIntervals(intervals);
     const offsetOf = new Map(local.map((s, i) => [s, offsets[i]!]));
     const slots = all.map((s): StorageSlot => {
       const [buffer] = s.members as [IrBuffer];
       const home: StorageSlot['home'] =
-        buffer.kind === 'input' ? { kind: 'input', index: buffer.input }
-        : s.output >= 0 ? { kind: 'output', index: s.output }
-        : { kind: 'arena', offset: offsetOf.get(s)! };
+        buffer.kind === 'input'
+          ? { kind: 'input', index: buffer.input }
+          : s.output >= 0
+            ? { kind: 'output', index: s.output }
+            : { kind: 'arena', offset: offsetOf.get(s)! };
       return { key: buffer.name, dtype: buffer.dtype, numel: extent(s), home };
     });
-    return { slots, arenaBytes: total, keyOf: (buffer) => (this.shared.get(buffer.name)?.members[0] ?? buffer).name };
+    return {
+      slots,
+      arenaBytes: total,
+      keyOf: (buffer) => (this.shared.get(buffer.name)?.members[0] ?? buffer).name,
+    };
   }
 }
 
@@ -107,9 +132,12 @@ function extent(shared: Shared): number {
 }
 
 /** Plans the memory of kernels in order. `bytesOf` is the width of an element on the device. */
-export function planStorage(kernels: readonly PlannedKernel[], buffers: ReadonlyMap<string, IrBuffer>, bytesOf: (dtype: DType) => number = itemSize): StoragePlan {
+export function planStorage(
+  kernels: readonly PlannedKernel[],
+  buffers: ReadonlyMap<string, IrBuffer>,
+  bytesOf: (dtype: DType) => number = itemSize,
+): StoragePlan {
   const planner = new Planner(kernels, buffers);
   planner.reuse();
   return planner.plan(bytesOf);
 }
-

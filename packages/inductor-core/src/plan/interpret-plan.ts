@@ -28,7 +28,10 @@ export function allocateData(dtype: DType, count: number): BufferData {
 }
 
 function extentOf(sizes: readonly number[], strides: readonly number[]): number {
-  return sizes.reduce((last, size, d) => (size === 0 ? -Infinity : last + (size - 1) * strides[d]!), 1);
+  return sizes.reduce(
+    (last, size, d) => (size === 0 ? -Infinity : last + (size - 1) * strides[d]!),
+    1,
+  );
 }
 
 /**
@@ -37,11 +40,22 @@ function extentOf(sizes: readonly number[], strides: readonly number[]): number 
  *
  * @throws plan-invalid
  */
-export function interpretPlan(plan: ExecutionPlan, inputs: readonly BufferData[], scalars: readonly number[] = [], extern?: ExternRunner): BufferData[] {
+export function interpretPlan(
+  plan: ExecutionPlan,
+  inputs: readonly BufferData[],
+  scalars: readonly number[] = [],
+  extern?: ExternRunner,
+): BufferData[] {
   if (inputs.length !== plan.numInputs) {
-    throw new TesseraError('plan-invalid', `Plan '${plan.name}' takes ${plan.numInputs} inputs, got ${inputs.length}.`, { hints: ['Pass one array per plan input.'] });
+    throw new TesseraError(
+      'plan-invalid',
+      `Plan '${plan.name}' takes ${plan.numInputs} inputs, got ${inputs.length}.`,
+      { hints: ['Pass one array per plan input.'] },
+    );
   }
-  const outputs = plan.outputs.map((output) => allocateData(output.dtype, Math.max(extentOf(output.sizes, output.strides), 0)));
+  const outputs = plan.outputs.map((output) =>
+    allocateData(output.dtype, Math.max(extentOf(output.sizes, output.strides), 0)),
+  );
   const memory = plan.buffers.map((buffer) => memoryOf(plan, buffer, inputs, outputs));
   for (const launch of plan.launches) {
     const kernel = plan.kernels[launch.kernel]!;
@@ -52,7 +66,12 @@ export function interpretPlan(plan: ExecutionPlan, inputs: readonly BufferData[]
   return outputs;
 }
 
-function memoryOf(plan: ExecutionPlan, buffer: PlanBuffer, inputs: readonly BufferData[], outputs: readonly BufferData[]): BufferData {
+function memoryOf(
+  plan: ExecutionPlan,
+  buffer: PlanBuffer,
+  inputs: readonly BufferData[],
+  outputs: readonly BufferData[],
+): BufferData {
   const { source } = buffer;
   switch (source.kind) {
     case 'input':

@@ -69,9 +69,19 @@ class ExprWriter {
       case 'op':
         return { ...expr, args: expr.args.map((arg) => this.ref(arg)) };
       case 'masked':
-        return { ...expr, mask: this.ref(expr.mask), body: this.ref(expr.body), other: numberToJson(expr.other) };
+        return {
+          ...expr,
+          mask: this.ref(expr.mask),
+          body: this.ref(expr.body),
+          other: numberToJson(expr.other),
+        };
       case 'random':
-        return { ...expr, seed: this.ref(expr.seed), offset: this.ref(expr.offset), index: this.index(expr.index) };
+        return {
+          ...expr,
+          seed: this.ref(expr.seed),
+          offset: this.ref(expr.offset),
+          index: this.index(expr.index),
+        };
       default:
         return { ...expr };
     }
@@ -79,7 +89,8 @@ class ExprWriter {
 
   stmt(stmt: Stmt): Json {
     for (const root of stmtRoots(stmt)) this.ref(root);
-    if (stmt.kind === 'store') return { ...stmt, index: this.index(stmt.index), value: this.ref(stmt.value) };
+    if (stmt.kind === 'store')
+      return { ...stmt, index: this.index(stmt.index), value: this.ref(stmt.value) };
     return { ...stmt, value: this.ref(stmt.value) };
   }
 }
@@ -87,9 +98,19 @@ class ExprWriter {
 function kernelToJson(kernel: FusedKernel): Json {
   if (kernel.kind === 'extern') return kernel as unknown as Json;
   const writer = new ExprWriter();
-  const body: Fields = kernel.kind === 'loop'
-    ? { stages: kernel.stages.map((stage) => ({ kind: stage.kind, body: stage.body.map((stmt) => writer.stmt(stmt)) })) }
-    : { a: writer.ref(kernel.a), b: writer.ref(kernel.b), epilogue: kernel.epilogue.map((stmt) => writer.stmt(stmt)) };
+  const body: Fields =
+    kernel.kind === 'loop'
+      ? {
+          stages: kernel.stages.map((stage) => ({
+            kind: stage.kind,
+            body: stage.body.map((stmt) => writer.stmt(stmt)),
+          })),
+        }
+      : {
+          a: writer.ref(kernel.a),
+          b: writer.ref(kernel.b),
+          epilogue: kernel.epilogue.map((stmt) => writer.stmt(stmt)),
+        };
   return { ...(kernel as unknown as Fields), ...body, exprs: writer.list };
 }
 
@@ -135,11 +156,24 @@ class ExprReader {
       case 'index':
         return { ...fields, index: this.index(fields.index!) } as unknown as Expr;
       case 'op':
-        return { ...fields, args: (fields.args as readonly Json[]).map((id) => this.ref(id)) } as unknown as Expr;
+        return {
+          ...fields,
+          args: (fields.args as readonly Json[]).map((id) => this.ref(id)),
+        } as unknown as Expr;
       case 'masked':
-        return { ...fields, mask: this.ref(fields.mask!), body: this.ref(fields.body!), other: numberFromJson(fields.other!) } as unknown as Expr;
+        return {
+          ...fields,
+          mask: this.ref(fields.mask!),
+          body: this.ref(fields.body!),
+          other: numberFromJson(fields.other!),
+        } as unknown as Expr;
       case 'random':
-        return { ...fields, seed: this.ref(fields.seed!), offset: this.ref(fields.offset!), index: this.index(fields.index!) } as unknown as Expr;
+        return {
+          ...fields,
+          seed: this.ref(fields.seed!),
+          offset: this.ref(fields.offset!),
+          index: this.index(fields.index!),
+        } as unknown as Expr;
       case 'scalar':
       case 'acc':
         return fields as unknown as Expr;
@@ -150,7 +184,12 @@ class ExprReader {
 
   stmt(json: Json): Stmt {
     const fields = json as Fields;
-    if (fields.kind === 'store') return { ...fields, index: this.index(fields.index!), value: this.ref(fields.value!) } as unknown as Stmt;
+    if (fields.kind === 'store')
+      return {
+        ...fields,
+        index: this.index(fields.index!),
+        value: this.ref(fields.value!),
+      } as unknown as Stmt;
     return { ...fields, value: this.ref(fields.value!) } as unknown as Stmt;
   }
 }
@@ -160,11 +199,19 @@ function kernelFromJson(json: Json): FusedKernel {
   if (fields.kind === 'extern') return fields as unknown as FusedKernel;
   const reader = new ExprReader(exprs as readonly Json[]);
   if (fields.kind === 'loop') {
-    const stages = (fields.stages as readonly Fields[]).map((stage) => ({ kind: stage.kind, body: (stage.body as readonly Json[]).map((stmt) => reader.stmt(stmt)) }));
+    const stages = (fields.stages as readonly Fields[]).map((stage) => ({
+      kind: stage.kind,
+      body: (stage.body as readonly Json[]).map((stmt) => reader.stmt(stmt)),
+    }));
     return { ...fields, stages } as unknown as LoopKernel;
   }
   if (fields.kind !== 'matmul') throw invalid(`'${String(fields.kind)}' is not a kind of kernel`);
-  return { ...fields, a: reader.ref(fields.a!), b: reader.ref(fields.b!), epilogue: (fields.epilogue as readonly Json[]).map((stmt) => reader.stmt(stmt)) } as unknown as MatmulKernel;
+  return {
+    ...fields,
+    a: reader.ref(fields.a!),
+    b: reader.ref(fields.b!),
+    epilogue: (fields.epilogue as readonly Json[]).map((stmt) => reader.stmt(stmt)),
+  } as unknown as MatmulKernel;
 }
 
 function invalid(why: string, cause?: unknown): TesseraError {
@@ -176,8 +223,16 @@ function invalid(why: string, cause?: unknown): TesseraError {
 
 /** The plan as JSON text. */
 export function planToJson(plan: ExecutionPlan): string {
-  const constants = plan.constants.map((constant) => ({ dtype: constant.dtype, values: constant.values.map(numberToJson) }));
-  return JSON.stringify({ format: 'tessera-plan', ...plan, constants, kernels: plan.kernels.map(kernelToJson) });
+  const constants = plan.constants.map((constant) => ({
+    dtype: constant.dtype,
+    values: constant.values.map(numberToJson),
+  }));
+  return JSON.stringify({
+    format: 'tessera-plan',
+    ...plan,
+    constants,
+    kernels: plan.kernels.map(kernelToJson),
+  });
 }
 
 /** The plan in a JSON text, checked. @throws plan-invalid */
@@ -189,13 +244,18 @@ export function planFromJson(text: string): ExecutionPlan {
     throw invalid('it is not JSON', cause);
   }
   const { format, ...fields } = json;
-  if (format !== 'tessera-plan') throw invalid("it is not a plan (its 'format' is not 'tessera-plan')");
-  if (fields.version !== 1) throw invalid(`it has version ${String(fields.version)}, this runtime reads version 1`);
+  if (format !== 'tessera-plan')
+    throw invalid("it is not a plan (its 'format' is not 'tessera-plan')");
+  if (fields.version !== 1)
+    throw invalid(`it has version ${String(fields.version)}, this runtime reads version 1`);
   let plan: ExecutionPlan;
   try {
     plan = {
       ...(fields as unknown as ExecutionPlan),
-      constants: (fields.constants as readonly Fields[]).map((c) => ({ dtype: c.dtype, values: (c.values as readonly Json[]).map(numberFromJson) })) as unknown as ExecutionPlan['constants'],
+      constants: (fields.constants as readonly Fields[]).map((c) => ({
+        dtype: c.dtype,
+        values: (c.values as readonly Json[]).map(numberFromJson),
+      })) as unknown as ExecutionPlan['constants'],
       kernels: (fields.kernels as readonly Json[]).map(kernelFromJson),
     };
     verifyPlan(plan);

@@ -31,10 +31,20 @@ function storeAccess(l: Lowering, buffer: IrBuffer, coords: readonly IndexExpr[]
 /** Collects the accesses of a node. */
 export function accessesOf(l: Lowering, node: IrNode): NodeAccesses {
   if (node.kind === 'extern') {
-    const whole = (buffer: IrBuffer): Access => ({ buf: buffer.name, index: l.ir.int(0), coords: [], indirect: true });
+    const whole = (buffer: IrBuffer): Access => ({
+      buf: buffer.name,
+      index: l.ir.int(0),
+      coords: [],
+      indirect: true,
+    });
     return { reads: node.reads.map(whole), writes: node.outs.map(whole) };
   }
-  const reads = nodeLoads(node).map((load): Access => ({ buf: load.buf, index: load.index, coords: l.coordsOf(load), indirect: indexValues(load.index).length > 0 }));
+  const reads = nodeLoads(node).map((load): Access => ({
+    buf: load.buf,
+    index: load.index,
+    coords: l.coordsOf(load),
+    indirect: indexValues(load.index).length > 0,
+  }));
   switch (node.kind) {
     case 'pointwise':
       return { reads, writes: [storeAccess(l, node.out, l.vars(node.out.sizes))] };

@@ -25,7 +25,8 @@ export class DependencyGraph {
         const writer = context.writer.get(buf);
         if (writer !== undefined) edge(writer, node);
       }
-      if (node.kind === 'pointwise' && node.mutation) for (const reader of context.readers.get(node.out.name) ?? []) edge(reader, node);
+      if (node.kind === 'pointwise' && node.mutation)
+        for (const reader of context.readers.get(node.out.name) ?? []) edge(reader, node);
     }
   }
 

@@ -33,7 +33,8 @@ function fitOf(host: LoopGroup, guest: LoopGroup): Fit | null {
     const same = points === outer && extentOf(guest.inner) === inner;
     return same ? { hostVars: host.order, inner: true, paired: true } : null;
   }
-  if (points === outer * inner) return { hostVars: host.order, inner: host.inner.length > 0, paired: false };
+  if (points === outer * inner)
+    return { hostVars: host.order, inner: host.inner.length > 0, paired: false };
   return points === outer ? { hostVars: host.outer, inner: false, paired: false } : null;
 }
 
@@ -66,7 +67,10 @@ interface Shared {
   readonly read: readonly (readonly [readonly Site[], readonly Site[]])[];
 }
 
-function sharedBuffers(a: ReadonlyMap<string, readonly Site[]>, b: ReadonlyMap<string, readonly Site[]>): Shared {
+function sharedBuffers(
+  a: ReadonlyMap<string, readonly Site[]>,
+  b: ReadonlyMap<string, readonly Site[]>,
+): Shared {
   const dependent: (readonly [readonly Site[], readonly Site[]])[] = [];
   const read: (readonly [readonly Site[], readonly Site[]])[] = [];
   for (const [buf, sites] of a) {
@@ -86,7 +90,10 @@ function equationsOf(context: FusionContext, pairs: Shared['dependent']): Equati
     const guest = guests.find((s) => s.write) ?? guests[0]!;
     if (host.access.indirect || guest.access.indirect) continue;
     guest.access.coords.forEach((coord, d) => {
-      equations.push({ guest: context.place(guest.member, coord), host: context.place(host.member, host.access.coords[d]!) });
+      equations.push({
+        guest: context.place(guest.member, coord),
+        host: context.place(host.member, host.access.coords[d]!),
+      });
     });
   }
   return equations;
@@ -100,17 +107,27 @@ function onlyUses(index: IndexExpr, vars: readonly LoopVar[]): boolean {
 
 /** Outer variables may depend on outer ones only, inner on inner ones. */
 function separates(host: LoopGroup, guest: LoopGroup, mapping: Mapping): boolean {
-  return guest.outer.every((v) => onlyUses(mapping.get(v.name)!, host.outer)) && guest.inner.every((v) => onlyUses(mapping.get(v.name)!, host.inner));
+  return (
+    guest.outer.every((v) => onlyUses(mapping.get(v.name)!, host.outer)) &&
+    guest.inner.every((v) => onlyUses(mapping.get(v.name)!, host.inner))
+  );
 }
 
 /** The candidate mappings, likeliest first. */
-function* candidates(context: FusionContext, host: LoopGroup, guest: LoopGroup, fit: Fit, shared: Shared): Generator<Mapping> {
+function* candidates(
+  context: FusionContext,
+  host: LoopGroup,
+  guest: LoopGroup,
+  fit: Fit,
+  shared: Shared,
+): Generator<Mapping> {
   const { ir } = context.lowering;
   const guestVars = guest.order;
   for (const pairs of [shared.dependent, shared.read]) {
     if (pairs.length === 0) continue;
     const equations = equationsOf(context, pairs);
-    const mapping = equations.length === 0 ? null : solvedMapping(ir, guestVars, fit.hostVars, equations);
+    const mapping =
+      equations.length === 0 ? null : solvedMapping(ir, guestVars, fit.hostVars, equations);
     if (mapping !== null) yield mapping;
   }
   if (fit.paired) {
@@ -126,28 +143,43 @@ function* candidates(context: FusionContext, host: LoopGroup, guest: LoopGroup, 
 /** Bytes that need not be read or written again under a mapping; -1 if it is wrong. */
 function verify(context: FusionContext, shared: Shared, mapping: Mapping): number {
   const { ir } = context.lowering;
-  const guestIndex = (site: Site): IndexExpr => ir.substituteIndex(context.indexIn(site.member, site.access), (name) => mapping.get(name));
+  const guestIndex = (site: Site): IndexExpr =>
+    ir.substituteIndex(context.indexIn(site.member, site.access), (name) => mapping.get(name));
   let saved = 0;
   for (const [hosts, guests] of shared.dependent) {
     // All accesses of a buffer that is written must be at one place.
     const place = context.indexIn(hosts[0]!.member, hosts[0]!.access);
-    for (const site of hosts) if (site.access.indirect || context.indexIn(site.member, site.access) !== place) return -1;
+    for (const site of hosts)
+      if (site.access.indirect || context.indexIn(site.member, site.access) !== place) return -1;
     for (const site of guests) if (site.access.indirect || guestIndex(site) !== place) return -1;
     saved += context.bytes(hosts[0]!.access.buf);
   }
   for (const [hosts, guests] of shared.read) {
-    const places = new Set(hosts.filter((s) => !s.access.indirect).map((s) => context.indexIn(s.member, s.access)));
-    if (guests.some((s) => !s.access.indirect && places.has(guestIndex(s)))) saved += context.bytes(hosts[0]!.access.buf);
+    const places = new Set(
+      hosts.filter((s) => !s.access.indirect).map((s) => context.indexIn(s.member, s.access)),
+    );
+    if (guests.some((s) => !s.access.indirect && places.has(guestIndex(s))))
+      saved += context.bytes(hosts[0]!.access.buf);
   }
   return saved;
 }
 
 /** Members of the guest in the host's variables. */
-function moved(context: FusionContext, members: readonly Member[], mapping: Mapping, inner: boolean | null): Member[] {
+function moved(
+  context: FusionContext,
+  members: readonly Member[],
+  mapping: Mapping,
+  inner: boolean | null,
+): Member[] {
   const { ir } = context.lowering;
   return members.map((member) => ({
     node: member.node,
-    place: new Map([...member.place].map(([name, index]) => [name, ir.substituteIndex(index, (symbol) => mapping.get(symbol))])),
+    place: new Map(
+      [...member.place].map(([name, index]) => [
+        name,
+        ir.substituteIndex(index, (symbol) => mapping.get(symbol)),
+      ]),
+    ),
     inner: inner ?? member.inner,
   }));
 }
@@ -162,10 +194,20 @@ export function fuseLoops(context: FusionContext, a: LoopGroup, b: LoopGroup): L
   for (const mapping of candidates(context, host, guest, fit, shared)) {
     if (fit.paired && !separates(host, guest, mapping)) continue;
     if (verify(context, shared, mapping) <= 0) continue;
-    const members = [...host.members, ...moved(context, guest.members, mapping, guest.inner.length > 0 ? null : fit.inner)];
+    const members = [
+      ...host.members,
+      ...moved(context, guest.members, mapping, guest.inner.length > 0 ? null : fit.inner),
+    ];
     members.sort((x, y) => x.node.id - y.node.id);
     if (!canOrderOverwrites(context, members)) return null;
-    return { kind: 'loop', ...mergedNodes(a, b), outer: host.outer, inner: host.inner, order: host.order, members };
+    return {
+      kind: 'loop',
+      ...mergedNodes(a, b),
+      outer: host.outer,
+      inner: host.inner,
+      order: host.order,
+      members,
+    };
   }
   return null;
 }

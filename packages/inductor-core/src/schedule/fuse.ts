@@ -35,7 +35,8 @@ const joinEpilogue: Joiner = (context, a, b) => {
   return b.kind === 'matmul' && a.kind === 'loop' ? fuseEpilogue(context, b, a) : null;
 };
 
-const joinLoops: Joiner = (context, a, b) => (a.kind === 'loop' && b.kind === 'loop' ? fuseLoops(context, a, b) : null);
+const joinLoops: Joiner = (context, a, b) =>
+  a.kind === 'loop' && b.kind === 'loop' ? fuseLoops(context, a, b) : null;
 
 const joinPrologue: Joiner = (context, a, b) => {
   if (a.kind === 'matmul' && b.kind === 'loop') return fusePrologue(context, a, b);
@@ -76,7 +77,9 @@ class Fusion {
       for (const { a, b } of this.pairs()) {
         const [left, right] = [this.current(a), this.current(b)];
         if (left === right || this.rejected.get(left)?.has(right) === true) continue;
-        const joined = this.dependencies.wouldCircle(left, right) ? null : join(this.context, left, right);
+        const joined = this.dependencies.wouldCircle(left, right)
+          ? null
+          : join(this.context, left, right);
         if (joined === null) this.reject(left, right);
         else {
           this.replace(left, right, joined);
@@ -116,7 +119,9 @@ class Fusion {
       else pair.score += score;
     };
     for (const [buf, nodes] of this.context.readers) {
-      const readers = [...new Set(nodes.map((node) => this.dependencies.group(node)))].sort((x, y) => x.id - y.id);
+      const readers = [...new Set(nodes.map((node) => this.dependencies.group(node)))].sort(
+        (x, y) => x.id - y.id,
+      );
       const writer = this.context.writer.get(buf);
       const bytes = this.context.bytes(buf) + 1;
       if (writer !== undefined) {
@@ -127,12 +132,18 @@ class Fusion {
         for (const reader of others) add(from, reader, kept ? bytes : 2 * bytes);
       }
       for (let i = 0; i < readers.length; i++) {
-        for (let j = i + 1; j < readers.length && j <= i + NEAREST_READERS; j++) add(readers[i]!, readers[j]!, bytes);
+        for (let j = i + 1; j < readers.length && j <= i + NEAREST_READERS; j++)
+          add(readers[i]!, readers[j]!, bytes);
       }
     }
     for (const node of this.context.graph.nodes) {
       if (node.kind !== 'pointwise' || !node.mutation) continue;
-      for (const reader of this.context.readers.get(node.out.name) ?? []) add(this.dependencies.group(reader), this.dependencies.group(node), this.context.bytes(node.out.name));
+      for (const reader of this.context.readers.get(node.out.name) ?? [])
+        add(
+          this.dependencies.group(reader),
+          this.dependencies.group(node),
+          this.context.bytes(node.out.name),
+        );
     }
     const pairs = [...found.values()].flatMap((row) => [...row.values()]);
     return pairs.sort((x, y) => y.score - x.score || distance(x) - distance(y) || x.a.id - y.a.id);
@@ -142,7 +153,9 @@ class Fusion {
   private inOrder(): Group[] {
     const waiting = new Map<Group, number>();
     for (const group of this.groups.values()) waiting.set(group, 0);
-    for (const group of this.groups.values()) for (const next of this.dependencies.successors(group)) waiting.set(next, waiting.get(next)! + 1);
+    for (const group of this.groups.values())
+      for (const next of this.dependencies.successors(group))
+        waiting.set(next, waiting.get(next)! + 1);
     const heap = new ReadyHeap();
     for (const [group, count] of waiting) if (count === 0) heap.push(group);
     const order: Group[] = [];

@@ -78,13 +78,18 @@ export class FusionContext {
     const written = new Set(nodes.flatMap((node) => nodeOutputs(node).map((out) => out.name)));
     const params = new Set([...written].filter((name) => this.isStored(name, set)));
     for (const node of nodes) {
-      for (const read of this.of(node).reads) if (!written.has(read.buf) || this.buffers.get(read.buf)!.kind === 'input') params.add(read.buf);
+      for (const read of this.of(node).reads)
+        if (!written.has(read.buf) || this.buffers.get(read.buf)!.kind === 'input')
+          params.add(read.buf);
     }
     return params.size;
   }
 
   /** Whether the kernel of two groups would stay within the backend's limits. */
   fits(a: Group, b: Group): boolean {
-    return this.parameterCount([...a.nodes, ...b.nodes]) <= this.lowering.capabilities.maxBuffersPerKernel;
+    return (
+      this.parameterCount([...a.nodes, ...b.nodes]) <=
+      this.lowering.capabilities.maxBuffersPerKernel
+    );
   }
 }

@@ -5,7 +5,13 @@
  * own variables is there. A member runs once per outer point or for every inner point.
  */
 import type { IndexExpr, LoopVar } from '../ir/index-expr.js';
-import type { ExternNode, IrNode, MatmulNode, PointwiseNode, ReductionNode } from '../lowering/ir-node.js';
+import type {
+  ExternNode,
+  IrNode,
+  MatmulNode,
+  PointwiseNode,
+  ReductionNode,
+} from '../lowering/ir-node.js';
 
 /** A node inside a group. */
 export interface Member {
@@ -62,15 +68,26 @@ export function extentOf(vars: readonly LoopVar[]): number {
 export function groupOf(node: IrNode, identity: (v: LoopVar) => IndexExpr): Group {
   const base = { id: node.id, last: node.id, nodes: [node] };
   if (node.kind === 'extern') return { ...base, kind: 'extern', extern: node };
-  if (node.kind === 'matmul') return { ...base, kind: 'matmul', matmul: node, prologue: [], epilogue: [] };
+  if (node.kind === 'matmul')
+    return { ...base, kind: 'matmul', matmul: node, prologue: [], epilogue: [] };
   const inner = node.kind === 'reduction' ? node.inner : [];
   const order = node.kind === 'reduction' ? node.order : node.vars;
   const place = new Map([...node.vars, ...inner].map((v) => [v.name, identity(v)]));
-  return { ...base, kind: 'loop', outer: node.vars, inner, order, members: [{ node, place, inner: inner.length > 0 }] };
+  return {
+    ...base,
+    kind: 'loop',
+    outer: node.vars,
+    inner,
+    order,
+    members: [{ node, place, inner: inner.length > 0 }],
+  };
 }
 
 /** Nodes of two groups together, by id. */
-export function mergedNodes(a: Group, b: Group): { readonly id: number; readonly last: number; readonly nodes: IrNode[] } {
+export function mergedNodes(
+  a: Group,
+  b: Group,
+): { readonly id: number; readonly last: number; readonly nodes: IrNode[] } {
   return {
     id: Math.min(a.id, b.id),
     last: Math.max(a.last, b.last),

@@ -42,12 +42,21 @@ function rowMajor(ir: IrBuilder, vars: readonly LoopVar[]): IndexExpr {
 }
 
 /** The mapping that keeps row-major order. */
-export function linearMapping(ir: IrBuilder, guest: readonly LoopVar[], host: readonly LoopVar[]): Mapping | null {
+export function linearMapping(
+  ir: IrBuilder,
+  guest: readonly LoopVar[],
+  host: readonly LoopVar[],
+): Mapping | null {
   return extent(guest) === extent(host) ? digitsOf(ir, rowMajor(ir, host), guest) : null;
 }
 
 /** Solves coordinate equations for the guest's variables; what they leave open follows in order. */
-export function solvedMapping(ir: IrBuilder, guest: readonly LoopVar[], host: readonly LoopVar[], equations: readonly Equation[]): Mapping | null {
+export function solvedMapping(
+  ir: IrBuilder,
+  guest: readonly LoopVar[],
+  host: readonly LoopVar[],
+  equations: readonly Equation[],
+): Mapping | null {
   const sizes = new Map(guest.map((v) => [v.name, v.size]));
   const mapping: Mapping = new Map();
   for (const equation of equations) {
@@ -66,7 +75,12 @@ export function solvedMapping(ir: IrBuilder, guest: readonly LoopVar[], host: re
 }
 
 /** Reads variables off one equation if its guest side is a mixed-radix number of new variables. */
-function solveOne(ir: IrBuilder, sizes: ReadonlyMap<string, number>, mapping: Mapping, { guest, host }: Equation): void {
+function solveOne(
+  ir: IrBuilder,
+  sizes: ReadonlyMap<string, number>,
+  mapping: Mapping,
+  { guest, host }: Equation,
+): void {
   const { constant, terms } = ir.linear(guest);
   if (constant !== 0 || terms.size === 0) return;
   const found: { readonly name: string; readonly size: number; readonly unit: number }[] = [];
@@ -84,7 +98,8 @@ function solveOne(ir: IrBuilder, sizes: ReadonlyMap<string, number>, mapping: Ma
   }
   const range = ir.bounds(host);
   if (range.min < 0 || range.max >= unit) return;
-  for (const { name, size, unit: below } of found) mapping.set(name, ir.mod(ir.div(host, below), size));
+  for (const { name, size, unit: below } of found)
+    mapping.set(name, ir.mod(ir.div(host, below), size));
 }
 
 interface Digit {
@@ -93,7 +108,12 @@ interface Digit {
 }
 
 /** Whether the mapping takes the host's points one to one onto the guest's. */
-export function isBijection(ir: IrBuilder, guest: readonly LoopVar[], host: readonly LoopVar[], mapping: Mapping): boolean {
+export function isBijection(
+  ir: IrBuilder,
+  guest: readonly LoopVar[],
+  host: readonly LoopVar[],
+  mapping: Mapping,
+): boolean {
   if (extent(guest) !== extent(host)) return false;
   const sizes = new Map(host.map((v) => [v.name, v.size]));
   const digits = new Map<string, Digit[]>();
@@ -118,7 +138,12 @@ export function isBijection(ir: IrBuilder, guest: readonly LoopVar[], host: read
 }
 
 /** An index as a mixed-radix number of digits of host variables that covers [0, size). */
-function readDigits(ir: IrBuilder, index: IndexExpr, size: number, host: ReadonlyMap<string, number>): { readonly name: string; readonly digit: Digit }[] | null {
+function readDigits(
+  ir: IrBuilder,
+  index: IndexExpr,
+  size: number,
+  host: ReadonlyMap<string, number>,
+): { readonly name: string; readonly digit: Digit }[] | null {
   const { constant, terms } = ir.linear(index);
   if (constant !== 0) return null;
   const parts: { readonly name: string; readonly digit: Digit; readonly weight: number }[] = [];
@@ -137,7 +162,10 @@ function readDigits(ir: IrBuilder, index: IndexExpr, size: number, host: Readonl
 }
 
 /** `x`, `x div a`, `x mod b` or `(x div a) mod b`. */
-function readDigit(atom: IndexExpr, host: ReadonlyMap<string, number>): { readonly name: string; readonly digit: Digit } | null {
+function readDigit(
+  atom: IndexExpr,
+  host: ReadonlyMap<string, number>,
+): { readonly name: string; readonly digit: Digit } | null {
   let inner = atom;
   let modulus: number | null = null;
   if (inner.kind === 'mod') {

@@ -12,7 +12,9 @@ import type { Member } from './group.js';
 export function canOrderOverwrites(context: FusionContext, members: readonly Member[]): boolean {
   const mutations = members.filter(({ node }) => node.kind === 'pointwise' && node.mutation);
   if (mutations.length < 2) return true;
-  const overwritten = new Set(mutations.flatMap(({ node }) => context.of(node).writes.map((write) => write.buf)));
+  const overwritten = new Set(
+    mutations.flatMap(({ node }) => context.of(node).writes.map((write) => write.buf)),
+  );
   // Overwritten buffers that computing each value loads, through producers in the kernel.
   const loads = new Map<string, Set<string>>();
   const reads = new Map<string, Set<string>>();
@@ -29,7 +31,7 @@ export function canOrderOverwrites(context: FusionContext, members: readonly Mem
     }
   }
   const waiting = new Set(reads.keys());
-  for (let progress = true; progress && waiting.size > 0; ) {
+  for (let progress = true; progress && waiting.size > 0;) {
     progress = false;
     for (const name of waiting) {
       if ([...waiting].some((other) => other !== name && reads.get(other)!.has(name))) continue;
