@@ -228,26 +228,29 @@ const SPECS: Partial<Record<ScalarOp, Spec>> = {
   },
 };
 
-describe.each(hasRelaxedSimd() ? [false, true] : [false])('vector functions of f32, relaxed SIMD %s', (relaxedSimd) => {
-  for (const [name, spec] of Object.entries(SPECS)) {
-    it(`computes ${name} within ${spec.bound} ulp over all of f32`, () => {
-      const run = functionKernel(name as ScalarOp, 1, 'float32', relaxedSimd);
-      const all = [
-        ...everything,
-        ...spec.dense.flatMap(([low, high]) => dense(low, high, 200_000)),
-      ];
-      let worst = 0;
-      let at = 0;
-      for (let start = 0; start < all.length; start += CHUNK) {
-        const x = all.slice(start, start + CHUNK);
-        while (x.length < CHUNK) x.push(1);
-        run(x, []).forEach((got, k) => {
-          const error = errorOf(got, spec.reference(x[k]));
-          if (error > worst) [worst, at] = [error, x[k]];
-        });
-      }
-      if (process.env.SHOW_ULP) console.log(name, worst.toFixed(3), 'at', at);
-      expect(worst, `${name}(${at})`).toBeLessThanOrEqual(spec.bound);
-    });
-  }
-});
+describe.each(hasRelaxedSimd() ? [false, true] : [false])(
+  'vector functions of f32, relaxed SIMD %s',
+  (relaxedSimd) => {
+    for (const [name, spec] of Object.entries(SPECS)) {
+      it(`computes ${name} within ${spec.bound} ulp over all of f32`, () => {
+        const run = functionKernel(name as ScalarOp, 1, 'float32', relaxedSimd);
+        const all = [
+          ...everything,
+          ...spec.dense.flatMap(([low, high]) => dense(low, high, 200_000)),
+        ];
+        let worst = 0;
+        let at = 0;
+        for (let start = 0; start < all.length; start += CHUNK) {
+          const x = all.slice(start, start + CHUNK);
+          while (x.length < CHUNK) x.push(1);
+          run(x, []).forEach((got, k) => {
+            const error = errorOf(got, spec.reference(x[k]));
+            if (error > worst) [worst, at] = [error, x[k]];
+          });
+        }
+        if (process.env.SHOW_ULP) console.log(name, worst.toFixed(3), 'at', at);
+        expect(worst, `${name}(${at})`).toBeLessThanOrEqual(spec.bound);
+      });
+    }
+  },
+);

@@ -10,8 +10,8 @@
  * a buffer can be read. Others are loaded lane by lane, and lanes outside read element 0 of the buffer.
  */
 import { itemSize, type DType } from '@tessera/tensor';
-import { i32, lane, op, select, shuffle32 } from '../emit/code.js';
-import type { Code, Local } from '../emit/types.js';
+import { i32, lane, op, select } from '../emit/code.js';
+import type { Local } from '../emit/types.js';
 import { kindOf, registersPerGroup } from './element-kind.js';
 import type { IndexCode } from './index-code.js';
 import type { Affine } from './loop-space.js';
@@ -23,8 +23,19 @@ import {
   loadSplat,
   storeGroup,
   storeLanes,
-  type Address,
 } from './memory-access.js';
+import {
+  activeIn,
+  anyTrue,
+  eachGroup,
+  isTransposed,
+  moved,
+  shuffleToFront,
+  stepsOf,
+  transpose,
+  widened,
+  type Place,
+} from './places.js';
 import type { Lanes, MaskContext, Scope } from './scope.js';
 import type { Value } from './value.js';
 import type { Reg, Regs, VectorBuilder } from './vector-builder.js';
@@ -37,26 +48,8 @@ export interface BufferRef {
   readonly pointer: Local<'i32'>;
 }
 
-interface Place {
-  readonly address: Address;
-  readonly offset: number;
-}
-
 /** How far outside of a buffer code may read; see `kernel-code.ts`. */
 const NEAR_BYTES = 64;
-
-/** Index steps in elements: from lane to lane, and from group to group. */
-interface Steps {
-  readonly lane: number;
-  readonly group: number;
-}
-
-/** Elements of group g that are valid. */
-export function activeIn(lanes: Lanes, g: number): number {
-  return lanes.across === lanes.lane
-    ? Math.min(4, lanes.active - 4 * g)
-    : Math.min(4, lanes.active);
-}
 
 /** See the file header. */
 export class AccessCode {
@@ -70,16 +63,22 @@ export class AccessCode {
   load(buffer: BufferRef, form: Affine, mask: MaskContext | undefined, level: number): Value {
     const { dtype } = buffer;
     const varying = this.index.isVarying(form);
-    const gather = this.#isGather(form);
-    const indices =
-      varying && (gather || mask !== undefined) ? this.index.vector(form, mask) : undefined;
-    const place = gather ? undefined : this.#place(buffer, form, mask);
+    const byIndex =
+      varying && (this.#isGather(form) || (mask !== undefined && !this.#isNear(form, dtype)));
+    const indices = byIndex ? this.index.vector(form, mask) : undefined;
+    const place = byIndex ? undefined : this.#place(buffer, form, mask);
     return this.scope.at(level, () => {
       const raw = varying
         ? this.#loadGroups(buffer, form, place, indices, mask)
         : [this.#loadUniform(buffer, place as Place, mask)];
       return { kind: kindOf(dtype), uniform: !varying, regs: decode(this.vb, dtype, raw) };
     });
+  }
+
+  /** Whether the lanes of a group lie within the distance that may be read around a buffer. */
+  #isNear(form: Affine, dtype: DType): boolean {
+    const { lane } = stepsOf(form, this.scope.lanes as Lanes);
+    return 3 * Math.abs(lane) * itemSize(dtype) <= NEAR_BYTES;
   }
 
   #isGather(form: Affine): boolean {
@@ -127,51 +126,39 @@ export class AccessCode {
   ): Regs {
     const { vb } = this;
     const { dtype } = buffer;
-    const size = itemSize(dtype);
     const lanes = this.scope.lanes as Lanes;
-    const steps = this.#steps(form, lanes);
-    if (place !== undefined && mask === undefined) {
-      const at = (g: number, k: number): Place =>
-        moved(place, (g * steps.group + k * steps.lane) * size);
-      if (isTransposed(lanes, steps, size))
-        return this.#loadTransposed(dtype, lanes, (k) => at(0, k));
-      return eachGroup(lanes, (g) => {
-        if (steps.lane === 1) return loadGroup(vb, dtype, at(g, 0).address, at(g, 0).offset);
-        if (steps.lane === 0)
-          return widened(dtype, loadSplat(vb, dtype, at(g, 0).address, at(g, 0).offset));
-        return loadLanes(
-          vb,
-          dtype,
-          Array.from({ length: activeIn(lanes, g) }, (_, k) => at(g, k)),
-        );
-      });
-    }
-    const masks = mask === undefined ? undefined : mask.value;
-    const inLane = (g: number): Regs =>
-      this.#loadIndexed(buffer, indices as Regs, masks, g, activeIn(lanes, g));
-    const isNear = 3 * Math.abs(steps.lane) * size <= NEAR_BYTES;
-    if (place === undefined || !isNear || masks === undefined) return eachGroup(lanes, inLane);
-    return eachGroup(lanes, (g) => {
-      const at = (k: number): Place => moved(place, (g * steps.group + k * steps.lane) * size);
-      const load = (): Regs => {
-        if (steps.lane === 1) return loadGroup(vb, dtype, at(0).address, at(0).offset);
-        if (steps.lane === 0)
-          return widened(dtype, loadSplat(vb, dtype, at(0).address, at(0).offset));
-        return loadLanes(
-          vb,
-          dtype,
-          Array.from({ length: activeIn(lanes, g) }, (_, k) => at(k)),
-        );
-      };
-      // Locals start at zero, but code may run again in a loop: lanes outside hold what was there before.
-      const result = Array.from({ length: registersPerGroup(kindOf(dtype)) }, () =>
-        this.scope.f.local('v128', vb.hint),
+    if (place === undefined) {
+      return eachGroup(lanes, (g) =>
+        this.#loadIndexed(buffer, indices as Regs, mask?.value, g, activeIn(lanes, g)),
       );
-      this.scope.f.if(op('v128.any_true', masks.regs[masks.uniform ? 0 : g] as Reg), () => {
-        load().forEach((reg, i) => this.scope.f.set(result[i] as Reg, reg));
-      });
-      return result;
+    }
+    const steps = stepsOf(form, lanes);
+    const at = (g: number, k: number): Place =>
+      moved(place, (g * steps.group + k * steps.lane) * itemSize(dtype));
+    const loadOne = (g: number): Regs => {
+      const { address, offset } = at(g, 0);
+      if (steps.lane === 1) return loadGroup(vb, dtype, address, offset);
+      if (steps.lane === 0) return widened(dtype, loadSplat(vb, dtype, address, offset));
+      const places = Array.from({ length: activeIn(lanes, g) }, (_, k) => at(g, k));
+      return loadLanes(vb, dtype, places);
+    };
+    if (mask !== undefined)
+      return eachGroup(lanes, (g) => this.#ifAny(dtype, mask, g, () => loadOne(g)));
+    if (isTransposed(lanes, steps, itemSize(dtype)))
+      return this.#loadTransposed(dtype, lanes, (k) => at(0, k));
+    return eachGroup(lanes, loadOne);
+  }
+
+  /** Loads a group if any of its lanes is inside the mask. */
+  #ifAny(dtype: DType, { value }: MaskContext, g: number, load: () => Regs): Regs {
+    // Locals start at zero, but code may run again in a loop: lanes outside hold what was there before.
+    const result = Array.from({ length: registersPerGroup(kindOf(dtype)) }, () =>
+      this.scope.f.local('v128', this.vb.hint),
+    );
+    this.scope.f.if(op('v128.any_true', value.regs[value.uniform ? 0 : g] as Reg), () => {
+      load().forEach((reg, i) => this.scope.f.set(result[i] as Reg, reg));
     });
+    return result;
   }
 
   /** Lane by lane at computed indices; lanes outside the mask read element 0. */
@@ -211,14 +198,6 @@ export class AccessCode {
     return transpose(this.vb, rows);
   }
 
-  #steps(form: Affine, lanes: Lanes): Steps {
-    const along = form.terms.get(lanes.lane) ?? 0;
-    return {
-      lane: along,
-      group: lanes.across === lanes.lane ? 4 * along : (form.terms.get(lanes.across) ?? 0),
-    };
-  }
-
   /** Stores the value of each valid lane; emitted here. */
   store(buffer: BufferRef, form: Affine, value: Value): void {
     const { vb, scope } = this;
@@ -255,7 +234,7 @@ export class AccessCode {
       }
       return;
     }
-    const steps = this.#steps(form, lanes);
+    const steps = stepsOf(form, lanes);
     const place = this.#place(buffer, form, undefined);
     const at = (g: number, k: number): Place =>
       moved(place, (g * steps.group + k * steps.lane) * size);
@@ -282,68 +261,7 @@ export class AccessCode {
 
   /** Stores one lane of a group. */
   #storeLane(dtype: DType, place: Place, regs: Regs, k: number): void {
-    const skip = { address: place.address, offset: 0 };
-    const shifted = k === 0 ? regs : [this.vb.let(shuffleToFront(regs, dtype, k))];
-    storeLanes(this.vb, dtype, [k === 0 ? place : { ...skip, offset: place.offset }], shifted);
+    const first = k === 0 ? regs : [this.vb.let(shuffleToFront(regs, dtype, k))];
+    storeLanes(this.vb, dtype, [place], first);
   }
-}
-
-/** Brings element k of a group to the first lane. */
-function shuffleToFront(regs: Regs, dtype: DType, k: number): Code<'v128'> {
-  if (itemSize(dtype) === 8) {
-    const reg = regs[k >> 1] as Reg;
-    return k % 2 === 0 ? shuffle32([0, 1, 2, 3], reg, reg) : shuffle32([2, 3, 2, 3], reg, reg);
-  }
-  return shuffle32([k, k, k, k], regs[0] as Reg, regs[0] as Reg);
-}
-
-/** Four 4-byte lanes of four groups can be moved as vectors across the groups. */
-function isTransposed(lanes: Lanes, steps: Steps, size: number): boolean {
-  return (
-    lanes.across !== lanes.lane &&
-    lanes.groups === 4 &&
-    steps.group === 1 &&
-    steps.lane !== 1 &&
-    steps.lane !== 0 &&
-    size === 4
-  );
-}
-
-/** Transposes a 4×4 block of 32-bit elements held in four registers. */
-function transpose(vb: VectorBuilder, rows: Regs): Regs {
-  const [a, b, c, d] = rows as [Reg, Reg, Reg, Reg];
-  const pair = (low: boolean, x: Reg, y: Reg): Reg =>
-    vb.let(shuffle32(low ? [0, 4, 1, 5] : [2, 6, 3, 7], x, y));
-  const [ab, cd, ab2, cd2] = [
-    pair(true, a, b),
-    pair(true, c, d),
-    pair(false, a, b),
-    pair(false, c, d),
-  ];
-  const join = (low: boolean, x: Reg, y: Reg): Reg =>
-    vb.let(shuffle32(low ? [0, 1, 4, 5] : [2, 3, 6, 7], x, y));
-  return [join(true, ab, cd), join(false, ab, cd), join(true, ab2, cd2), join(false, ab2, cd2)];
-}
-
-/** Registers of a group whose elements are all the same. */
-function widened(dtype: DType, reg: Reg): Regs {
-  return registersPerGroup(kindOf(dtype)) === 2 ? [reg, reg] : [reg];
-}
-
-function eachGroup(lanes: Lanes, make: (g: number) => Regs): Regs {
-  return Array.from({ length: lanes.groups }, (_, g) => make(g)).flat();
-}
-
-/** A place some bytes further, which may be a negative distance. */
-function moved(place: Place, bytes: number): Place {
-  const offset = place.offset + bytes;
-  if (bytes >= 0 && offset < 2 ** 30) return { address: place.address, offset };
-  return { address: () => op('i32.add', place.address(), i32(offset)), offset: 0 };
-}
-
-function anyTrue(regs: Regs): Code<'i32'> {
-  return op(
-    'v128.any_true',
-    regs.slice(1).reduce<Code<'v128'>>((a, b) => op('v128.or', a, b), regs[0] as Reg),
-  );
 }

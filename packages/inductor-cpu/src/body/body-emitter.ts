@@ -23,8 +23,7 @@ import {
 } from '@tessera/inductor-core';
 import { TesseraError } from '@tessera/shared';
 import type { DType } from '@tessera/tensor';
-import { memory, op } from '../emit/code.js';
-import type { Code } from '../emit/types.js';
+import { memory } from '../emit/code.js';
 import type { Section, WasmFunction } from '../emit/wasm-function.js';
 import { scalarsOffset } from '../kernel-code.js';
 import { AccessCode, type BufferRef } from './access-code.js';
@@ -32,12 +31,13 @@ import { convert, wrapTo } from './convert.js';
 import { Dependencies, READS_MEMORY } from './dependencies.js';
 import { kindOf } from './element-kind.js';
 import { IndexCode } from './index-code.js';
+import { constantRegs, scalarValue } from './leaf-values.js';
 import type { LoopSpace } from './loop-space.js';
 import { applyOperator } from './operators.js';
 import { emitRandom } from './random.js';
 import { Scope, type MaskContext } from './scope.js';
 import { maskFor, type Value } from './value.js';
-import { VectorBuilder, type CodeOptions, type Regs } from './vector-builder.js';
+import { VectorBuilder, type CodeOptions } from './vector-builder.js';
 
 /** Changes how some expressions are evaluated: a cached row, a fused special case. Undefined: the usual way. */
 export type Override = (expr: Expr) => (() => Value) | undefined;
@@ -280,37 +280,7 @@ export class BodyEmitter {
         `Kernel ${this.kernel.name} uses the scalar '${expr.name}', which is no parameter of it.`,
       );
     const offset = scalarsOffset(this.kernel.params.length) + 8 * position;
-    const number = (): Code<'f64'> => memory('f64.load', offset, this.f.param('args'));
-    const splat = (code: Code<'v128'>): Regs => [this.vb.let(code)];
-    const kind = kindOf(expr.dtype);
-    switch (kind) {
-      case 'f32':
-        return {
-          kind,
-          uniform: true,
-          regs: splat(op('f32x4.splat', op('f32.demote_f64', number()))),
-        };
-      case 'f64':
-        return { kind, uniform: true, regs: splat(op('f64x2.splat', number())) };
-      case 'i64':
-        return {
-          kind,
-          uniform: true,
-          regs: splat(op('i64x2.splat', op('i64.trunc_sat_f64_s', number()))),
-        };
-      case 'i32':
-        return {
-          kind,
-          uniform: true,
-          regs: splat(op('i32x4.splat', op('i32.wrap_i64', op('i64.trunc_sat_f64_s', number())))),
-        };
-      case 'bool':
-        return convert(
-          this.vb,
-          { kind: 'f64', uniform: true, regs: splat(op('f64x2.splat', number())) },
-          'bool',
-        );
-    }
+    return scalarValue(this.vb, expr.dtype, () => memory('f64.load', offset, this.f.param('args')));
   }
 }
 
@@ -320,20 +290,4 @@ function bothTrue(vb: VectorBuilder, a: Value, b: Value): Value {
     uniform: a.uniform && b.uniform,
     regs: vb.bin('v128.and', a.regs, b.regs),
   };
-}
-
-/** A constant of a dtype in all lanes. */
-export function constantRegs(vb: VectorBuilder, dtype: DType, value: number): Regs {
-  switch (kindOf(dtype)) {
-    case 'f32':
-      return vb.f32(value);
-    case 'f64':
-      return vb.f64(value);
-    case 'i32':
-      return vb.i32(value);
-    case 'i64':
-      return vb.i64(BigInt(Math.trunc(value)));
-    case 'bool':
-      return vb.i32(value === 0 ? 0 : -1);
-  }
 }

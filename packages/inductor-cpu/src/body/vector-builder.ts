@@ -10,19 +10,8 @@
  * Constants come from module globals and are read once at function entry: engines rematerialise
  * inline `v128.const` in loops, which costs up to 1.9× on recent V8.
  */
-import {
-  f32x4,
-  f64x2,
-  global,
-  i32,
-  i32x4,
-  i64x2,
-  op,
-  shuffle,
-  shuffle32,
-  type BinaryVectorOp,
-  type UnaryVectorOp,
-} from '../emit/code.js';
+import { f32x4, f64x2, global, i32, i32x4, i64x2, op, shuffle, shuffle32 } from '../emit/code.js';
+import type { BinaryVectorOp, UnaryVectorOp } from '../emit/instructions.js';
 import type { Code, Global, Local, ResultType } from '../emit/types.js';
 import type { Section, WasmFunction } from '../emit/wasm-function.js';
 

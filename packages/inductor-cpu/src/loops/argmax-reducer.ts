@@ -6,9 +6,9 @@
  */
 import { convert } from '../body/convert.js';
 import { kindOf, registersPerGroup, SHAPES, type ElementKind } from '../body/element-kind.js';
-import { activeIn } from '../body/access-code.js';
+import { activeIn } from '../body/places.js';
 import { boolValue, maskFor, type Value } from '../body/value.js';
-import type { BinaryVectorOp } from '../emit/code.js';
+import type { BinaryVectorOp } from '../emit/instructions.js';
 import type { Local } from '../emit/types.js';
 import type { Reg, Regs } from '../body/vector-builder.js';
 import {

@@ -4,7 +4,7 @@
  * The extreme of the numbers and the presence of NaN are tracked apart: three instructions per element
  * where the NaN-propagating instruction takes about eight.
  */
-import { activeIn } from '../body/access-code.js';
+import { activeIn } from '../body/places.js';
 import { convert } from '../body/convert.js';
 import { kindOf, registersPerGroup } from '../body/element-kind.js';
 import type { Value } from '../body/value.js';

@@ -8,7 +8,7 @@
  *
  * @see Milakov, Gimelshein, "Online normalizer calculation for softmax", 2018
  */
-import { activeIn } from '../body/access-code.js';
+import { activeIn } from '../body/places.js';
 import { convert } from '../body/convert.js';
 import { kindOf } from '../body/element-kind.js';
 import type { Value } from '../body/value.js';

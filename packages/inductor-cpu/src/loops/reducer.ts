@@ -8,14 +8,15 @@
  * `argmax`, Welford and online softmax have files of their own.
  */
 import type { Stmt } from '@tessera/inductor-core';
-import { lane, op, shuffle32, type BinaryVectorOp } from '../emit/code.js';
+import { lane, op, shuffle32 } from '../emit/code.js';
+import type { BinaryVectorOp } from '../emit/instructions.js';
 import type { Local } from '../emit/types.js';
 import { convert } from '../body/convert.js';
 import { kindOf, registersPerGroup, SHAPES, type ElementKind } from '../body/element-kind.js';
 import type { Lanes } from '../body/scope.js';
 import type { Value } from '../body/value.js';
 import type { Reg, Regs, VectorBuilder } from '../body/vector-builder.js';
-import { activeIn } from '../body/access-code.js';
+import { activeIn } from '../body/places.js';
 
 /** A reduce statement. */
 export type ReduceStmt = Extract<Stmt, { kind: 'reduce' }>;

@@ -7,7 +7,7 @@
  *
  * @see Chan, Golub, LeVeque, "Updating formulae and a pairwise algorithm for computing sample variances", 1979
  */
-import { activeIn } from '../body/access-code.js';
+import { activeIn } from '../body/places.js';
 import { convert } from '../body/convert.js';
 import { kindOf, registersPerGroup } from '../body/element-kind.js';
 import type { Value } from '../body/value.js';

@@ -1,6 +1,6 @@
 (global $k.0 (mut v128) (v128.const f32x4 0 0 0 0))
 (func $column_sum (export "column_sum") (param $args i32) (param $begin i32) (param $end i32)
-  (local $item i32) (local $j i32) (local $j.start i32) (local $j.end i32) (local $j.1 i32) (local $i i32) (local $x i32) (local $at i32)
+  (local $item i32) (local $j i32) (local $j.begin i32) (local $j.end i32) (local $j.1 i32) (local $i i32) (local $x i32) (local $at i32)
   (local $at.1 i32) (local $out i32) (local $at.2 i32)
   (local $sum v128) (local $sum.1 v128) (local $sum.2 v128) (local $sum.3 v128) (local $sum.4 v128) (local $k.0 v128) (local $load v128) (local $load.1 v128)
   (local $load.2 v128) (local $load.3 v128) (local $load.4 v128) (local $sum.5 v128) (local $sum.6 v128) (local $sum.7 v128) (local $sum.8 v128) (local $sum.9 v128)
@@ -12,9 +12,9 @@
     (then
       (loop $loop
         (local.set $j (local.get $item))
-        (local.set $j.start (i32.mul (local.get $j) (i32.const 20)))
-        (local.set $j.end (i32.add (local.get $j.start) (i32.const 20)))
-        (local.set $j.1 (local.get $j.start))
+        (local.set $j.begin (i32.mul (local.get $j) (i32.const 20)))
+        (local.set $j.end (i32.add (local.get $j.begin) (i32.const 20)))
+        (local.set $j.1 (local.get $j.begin))
         (if (i32.lt_u (local.get $j.1) (local.get $j.end))
           (then
             (loop $loop.1

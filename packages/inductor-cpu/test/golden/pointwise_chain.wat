@@ -21,7 +21,7 @@
 (global $k.3e2aaa6e (mut v128) (v128.const f32x4 0.16666576266288757 0.16666576266288757 0.16666576266288757 0.16666576266288757))
 (global $k.3f000000 (mut v128) (v128.const f32x4 0.5 0.5 0.5 0.5))
 (func $pointwise_chain (export "pointwise_chain") (param $args i32) (param $begin i32) (param $end i32)
-  (local $item i32) (local $i i32) (local $i.start i32) (local $i.end i32) (local $stop i32) (local $i.1 i32) (local $out i32) (local $x i32)
+  (local $item i32) (local $i i32) (local $i.begin i32) (local $i.end i32) (local $stop i32) (local $i.1 i32) (local $out i32) (local $x i32)
   (local $at i32) (local $y i32) (local $at.1 i32) (local $at.2 i32) (local $i.2 i32) (local $at.3 i32) (local $at.4 i32) (local $at.5 i32)
   (local $load v128) (local $load.1 v128) (local $load.2 v128) (local $k.80000000 v128) (local $sigmoid v128) (local $sigmoid.1 v128) (local $sigmoid.2 v128) (local $k.c2d10000 v128)
   (local $sigmoid.3 v128) (local $sigmoid.4 v128) (local $sigmoid.5 v128) (local $k.4b4000bf v128) (local $k.3fb8aa3b v128) (local $sigmoid.6 v128) (local $sigmoid.7 v128) (local $sigmoid.8 v128)
@@ -89,11 +89,11 @@
     (then
       (loop $loop
         (local.set $i (local.get $item))
-        (local.set $i.start (i32.mul (local.get $i) (i32.const 2052)))
-        (local.set $i.end (i32.add (local.get $i.start) (i32.const 2052)))
+        (local.set $i.begin (i32.mul (local.get $i) (i32.const 2052)))
+        (local.set $i.end (i32.add (local.get $i.begin) (i32.const 2052)))
         (local.set $i.end (select (i32.const 6400) (local.get $i.end) (i32.gt_u (local.get $i.end) (i32.const 6400))))
         (local.set $stop (select (i32.const 6396) (local.get $i.end) (i32.gt_u (local.get $i.end) (i32.const 6396))))
-        (local.set $i.1 (local.get $i.start))
+        (local.set $i.1 (local.get $i.begin))
         (if (i32.lt_u (local.get $i.1) (local.get $stop))
           (then
             (loop $loop.1

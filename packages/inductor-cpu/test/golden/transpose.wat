@@ -1,5 +1,5 @@
 (func $transpose (export "transpose") (param $args i32) (param $begin i32) (param $end i32)
-  (local $item i32) (local $i i32) (local $i.start i32) (local $i.end i32) (local $j i32) (local $i.1 i32) (local $out i32) (local $x i32)
+  (local $item i32) (local $i i32) (local $i.begin i32) (local $i.end i32) (local $j i32) (local $i.1 i32) (local $out i32) (local $x i32)
   (local $at i32) (local $at.1 i32) (local $at.2 i32) (local $at.3 i32)
   (local $load v128) (local $load.1 v128) (local $load.2 v128) (local $load.3 v128) (local $load.4 v128) (local $load.5 v128) (local $load.6 v128) (local $load.7 v128)
   (local $load.8 v128) (local $load.9 v128) (local $load.10 v128) (local $load.11 v128)
@@ -10,13 +10,13 @@
     (then
       (loop $loop
         (local.set $i (local.get $item))
-        (local.set $i.start (i32.mul (local.get $i) (i32.const 16)))
-        (local.set $i.end (i32.add (local.get $i.start) (i32.const 16)))
+        (local.set $i.begin (i32.mul (local.get $i) (i32.const 16)))
+        (local.set $i.end (i32.add (local.get $i.begin) (i32.const 16)))
         (local.set $j (i32.const 0))
         (loop $loop.1
           (local.set $at (i32.add (local.get $x) (i32.shl (local.get $j) (i32.const 2))))
           (local.set $at.2 (i32.add (local.get $out) (i32.shl (local.get $j) (i32.const 8))))
-          (local.set $i.1 (local.get $i.start))
+          (local.set $i.1 (local.get $i.begin))
           (if (i32.lt_u (local.get $i.1) (local.get $i.end))
             (then
               (loop $loop.2
