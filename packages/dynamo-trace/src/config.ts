@@ -7,7 +7,6 @@ import { defineConfig, integerIn, option } from '@tessera/shared';
 export const traceConfig: {
   readonly recompileLimit: number;
   readonly replay: boolean;
-  readonly verify: number;
 } = defineConfig('trace', {
   recompileLimit: option(
     8,
@@ -17,10 +16,5 @@ export const traceConfig: {
   replay: option(
     true,
     'Match cached traces by replaying the function; false captures anew on every call (for debugging).',
-  ),
-  verify: option(
-    0,
-    'Development check of `pure` functions: every n-th skipped call is run again and compared; 0 never.',
-    integerIn(0),
   ),
 });

@@ -64,7 +64,6 @@ export const ERROR_CODES = {
   'trace-escape': 'An intermediate tensor left a compiled function and cannot be recomputed',
   'trace-full-graph': 'A graph break occurred although fullgraph is set',
   'pure-side-effect': 'A function compiled with `pure` has a side effect',
-  'pure-stale': 'A function compiled with `pure` gave a result that is out of date',
   'lifted-scalar': 'Arithmetic was attempted on a scalar that is only known at run time',
   'symint-arithmetic': 'JavaScript arithmetic was attempted on a symbolic size',
   'symint-data-dependent': 'A decision depends on a size that is only known at run time',

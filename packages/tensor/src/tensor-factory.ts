@@ -55,7 +55,9 @@ export function storageBytes(device: DeviceType, dtype: DType, numel: number): n
   if (width === 0) {
     throw new TesseraError('dtype-unsupported', `Device '${device}' cannot store ${dtype}.`, {
       context: { device, dtype },
-      hints: [dtype === 'float64' ? "Convert first: x.to('float32')." : 'Use float32 or int32 there.'],
+      hints: [
+        dtype === 'float64' ? "Convert first: x.to('float32')." : 'Use float32 or int32 there.',
+      ],
     });
   }
   return width * numel;
@@ -65,7 +67,10 @@ export function storageBytes(device: DeviceType, dtype: DType, numel: number): n
 export function emptyFromMeta(meta: TensorMeta): Tensor {
   if (fakeMode) return fakeFromMeta(meta);
   const bytes = storageBytes(meta.device, meta.dtype, storageExtent(meta.sizes, meta.strides));
-  return makeTensor(Storage.allocate(meta.device, bytes), meta.dtype, meta.device, meta.sizes, meta.strides);
+  const storage = Storage.allocate(meta.device, bytes);
+  storage.madeForDtype = meta.dtype;
+  storage.madeForSizes = meta.sizes;
+  return makeTensor(storage, meta.dtype, meta.device, meta.sizes, meta.strides);
 }
 
 /** FakeTensor: metadata and an identity, no values. */
@@ -76,7 +81,11 @@ export function fakeFromMeta(meta: TensorMeta): Tensor {
 }
 
 /** Contiguous uninitialised tensor. */
-export function emptyContiguous(sizes: readonly number[], dtype: DType, device: DeviceType): Tensor {
+export function emptyContiguous(
+  sizes: readonly number[],
+  dtype: DType,
+  device: DeviceType,
+): Tensor {
   return emptyFromMeta({ sizes, strides: contiguousStrides(sizes), dtype, device });
 }
 
@@ -95,4 +104,3 @@ export function withFakeTensors<R>(fn: () => R): R {
 export function isFakeMode(): boolean {
   return fakeMode;
 }
-

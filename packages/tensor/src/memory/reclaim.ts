@@ -11,6 +11,7 @@
 import { cpuHeap } from '../heap/cpu-heap.js';
 import { deviceRuntime } from '../device.js';
 import { setOutOfMemoryReport, setPressureHook } from '../heap/heap-hooks.js';
+import { formatBytes } from '../heap/out-of-memory.js';
 import { nodeCollector } from './node-gc.js';
 import type { Storage } from './storage.js';
 
@@ -73,7 +74,11 @@ function freeAllocation(allocation: Allocation): void {
 
 /** Sweeps if enough was allocated since the last time. Called before an allocation. */
 export function reclaimUnderPressure(): void {
-  if (allocationsSinceSweep < PRESSURE_ALLOCATIONS && bytesSinceSweep < Math.max(PRESSURE_FLOOR_BYTES, liveBytes / 2)) return;
+  if (
+    allocationsSinceSweep < PRESSURE_ALLOCATIONS &&
+    bytesSinceSweep < Math.max(PRESSURE_FLOOR_BYTES, liveBytes / 2)
+  )
+    return;
   reclaimNow();
 }
 
@@ -112,5 +117,8 @@ setPressureHook((urgent) => {
 });
 
 setOutOfMemoryReport(() =>
-  largestStorages(5).map((storage) => `storage of ${storage.nbytes} bytes on ${storage.device}`),
+  largestStorages(5).map(({ nbytes, device, madeForDtype: dtype, madeForSizes: sizes }) => {
+    const what = dtype === null || sizes === null ? 'memory' : `${dtype}[${sizes.join(', ')}]`;
+    return `${what} on ${device}: ${formatBytes(nbytes)}`;
+  }),
 );

@@ -27,6 +27,9 @@ export class Storage {
   state: StorageState;
   /** Number of mutations so far, shared by all views. */
   version = 0;
+  /** Dtype and sizes of the tensor that the memory was allocated for, for messages; null if unknown. */
+  madeForDtype: string | null = null;
+  madeForSizes: readonly number[] | null = null;
   private allocation: Allocation | null = null;
 
   private constructor(device: DeviceType, nbytes: number, state: StorageState) {
@@ -82,12 +85,22 @@ export class Storage {
       return;
     }
     if (this.state === 'released') {
-      throw new TesseraError('use-after-dispose', `${what}: this tensor's memory was released by dispose(), using or tidy().`, {
-        hints: ['Dispose a tensor only after its last use, or return it from tidy() to keep it.'],
-      });
+      throw new TesseraError(
+        'use-after-dispose',
+        `${what}: this tensor's memory was released by dispose(), using or tidy().`,
+        {
+          hints: ['Dispose a tensor only after its last use, or return it from tidy() to keep it.'],
+        },
+      );
     }
-    throw new TesseraError('fake-data-access', `Cannot access data pointer of Tensor (e.g. FakeTensor): ${what}.`, {
-      hints: ['A FakeTensor has shape, stride and dtype but no values; register a meta rule for an op that reads raw data.'],
-    });
+    throw new TesseraError(
+      'fake-data-access',
+      `Cannot access data pointer of Tensor (e.g. FakeTensor): ${what}.`,
+      {
+        hints: [
+          'A FakeTensor has shape, stride and dtype but no values; register a meta rule for an op that reads raw data.',
+        ],
+      },
+    );
   }
 }
