@@ -34,7 +34,7 @@ function step(b: GraphBuilder, dice: Dice, values: Node[]): Node {
   const x = dice.pick(values);
   const sizes = sizesOf(x);
   const rank = sizes.length;
-  switch (dice.roll(13)) {
+  switch (dice.roll(21)) {
     case 0:
     case 1:
       return b.op(dice.pick(UNARY), x);
@@ -76,8 +76,60 @@ function step(b: GraphBuilder, dice: Dice, values: Node[]): Node {
             ],
             0,
           );
-    default:
+    case 12:
       return b.op('where.self', b.op('gt.Scalar', x, 0), x, b.op('mul.Tensor', x, 0.1));
+    default:
+      return rank === 0 ? b.op('cos', x) : structured(b, dice, x);
+  }
+}
+
+/** Operators that read windows, rows or positions of a tensor with dimensions. */
+function structured(b: GraphBuilder, dice: Dice, x: Node): Node {
+  const sizes = sizesOf(x);
+  const rank = sizes.length;
+  const last = sizes[rank - 1]!;
+  switch (dice.roll(8)) {
+    case 0:
+      return b.item(b.op('native_layer_norm', x, [last], null, null, 1e-3), dice.roll(3));
+    case 1:
+      return b.op('constant_pad_nd', x, [dice.roll(2), 1], dice.roll(3));
+    case 2:
+      return b.op('expand', b.op('unsqueeze', x, 0), [2, ...sizes], false);
+    case 3:
+      return b.op(
+        'index_select',
+        x,
+        0,
+        b.op('argmax', b.op('view', b.op('clone', x, 'contiguous'), [sizes[0]!, -1]), 0),
+      );
+    case 4:
+      return b.op('var.correction', x, [dice.roll(rank)], 1, dice.roll(2) === 0);
+    case 5:
+      return rank === 3
+        ? b.op('bmm', x, b.op('permute', x, [0, 2, 1]))
+        : b.op('cumsum', x, dice.roll(rank));
+    case 6: {
+      if (rank !== 3 || sizes[1]! < 2 || last < 2) return b.op('flip', x, [dice.roll(rank)]);
+      const image = b.op('unsqueeze', x, 0);
+      const weight = b.op('slice.Tensor', b.op('slice.Tensor', image, 2, 0, 2, 1), 3, 0, 2, 1);
+      return b.op('convolution', image, weight, null, [1, 1], [1, 0], [1, 1], false, [0, 0], 1);
+    }
+    default: {
+      if (rank !== 3 || sizes[1]! < 2 || last < 2)
+        return b.op('slice.Tensor', x, rank - 1, 0, last, 2);
+      return b.item(
+        b.op(
+          'max_pool2d_with_indices',
+          b.op('unsqueeze', x, 0),
+          [2, 2],
+          [1, 2],
+          [0, 1],
+          [1, 1],
+          false,
+        ),
+        0,
+      );
+    }
   }
 }
 
