@@ -2,6 +2,7 @@
  * @file Public API of @tessera/inductor-wgsl: WGSL code generation and the WebGPU runtime.
  */
 export { initWebGpu, WebGpu, type WebGpuOptions } from './runtime/init-webgpu.js';
+export type { DeviceProfile } from './runtime/gpu-context.js';
 export { WgslBackend, wgslCapabilities } from './runtime/wgsl-backend.js';
 export { WgslExecutable } from './runtime/executable.js';
 export type { TileTiming } from './runtime/matmul-tuner.js';

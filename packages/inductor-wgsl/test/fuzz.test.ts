@@ -23,6 +23,10 @@ const modes: Readonly<Record<string, (seed: number) => RunOptions>> = {
     generate: (kernel, variant) =>
       generateKernel(kernel, { ...gpu!.backend.target, subgroups: null }, variant),
   }),
+  'for software adapters': () => ({
+    generate: (kernel, variant) =>
+      generateKernel(kernel, { ...gpu!.backend.target, software: true, parallelism: 4 }, variant),
+  }),
   'as views at odd offsets': (seed) => ({ offset: 1 + (seed % 70) }),
 };
 

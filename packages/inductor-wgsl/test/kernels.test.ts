@@ -352,6 +352,17 @@ describe('the choice of schedules', () => {
     expect(crowded.innerThreads * crowded.outerThreads * 3 * 16).toBeLessThanOrEqual(16384);
   });
 
+  it('gives software adapters no barriers', () => {
+    const software: WgslTarget = { ...target, software: true, parallelism: 4 };
+    for (const kernel of [
+      softmax(64, 512),
+      reduceMatrix('sum', 'columns', 512, 64),
+      reduceMatrix('max', 'rows', 3, 7),
+    ]) {
+      expect(generateKernel(kernel, software).text).not.toContain('workgroupBarrier');
+    }
+  });
+
   it('keeps a row in registers when it is read again', () => {
     expect(choose(softmax(4096, 2048))).toMatchObject({ steps: 4, innerThreads: 128 });
     expect(choose(softmax(32, 200000))).toMatchObject({ steps: 0 });

@@ -76,7 +76,12 @@ describe.skipIf(gpu === null)('matmul kernels on the device', () => {
     });
   }
 
-  for (const tile of MATMUL_TILES) {
+  const software: readonly MatmulTile[] = [
+    { bm: 64, bn: 64, bk: 16, tm: 8, tn: 8, slices: 1 },
+    { bm: 32, bn: 32, bk: 16, tm: 8, tn: 8, slices: 1 },
+    { bm: 16, bn: 16, bk: 16, tm: 4, tn: 4, slices: 1 },
+  ];
+  for (const tile of [...MATMUL_TILES, ...software]) {
     it(`computes the same with every tile: ${JSON.stringify(tile)}`, async () => {
       for (const spec of [
         { m: 70, n: 77, k: 45, biasRelu: true },
@@ -143,6 +148,15 @@ describe('the choice of tiles', () => {
       const tile = chooseMatmulTile({ batch: 1, m, n: m, k: 64 }, BASELINE_TARGET);
       expect(tileThreads(tile)).toBeLessThanOrEqual(256);
       expect(tileFits(tile, BASELINE_TARGET)).toBe(true);
+    }
+  });
+
+  it('gives software adapters few threads with much work', () => {
+    const software = { ...BASELINE_TARGET, software: true, parallelism: 4 };
+    for (const m of [10, 64, 500]) {
+      const tile = chooseMatmulTile({ batch: 1, m, n: m, k: 64 }, software);
+      expect(tileThreads(tile)).toBeLessThanOrEqual(64);
+      expect(tile.slices).toBe(1);
     }
   });
 

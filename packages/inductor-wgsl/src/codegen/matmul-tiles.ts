@@ -45,6 +45,13 @@ export const MATMUL_TILES: readonly MatmulTile[] = [
   { bm: 16, bn: 16, bk: 32, tm: 4, tn: 4, slices: 16 },
 ];
 
+/** Tiles for software adapters: much work for each of few threads. */
+const SOFTWARE_TILES: readonly MatmulTile[] = [
+  { bm: 64, bn: 64, bk: 16, tm: 8, tn: 8, slices: 1 },
+  { bm: 32, bn: 32, bk: 16, tm: 8, tn: 8, slices: 1 },
+  { bm: 16, bn: 16, bk: 16, tm: 4, tn: 4, slices: 1 },
+];
+
 /** Threads of a workgroup. */
 export function tileThreads(tile: MatmulTile): number {
   return (tile.bm / tile.tm) * (tile.bn / tile.tn) * tile.slices;
@@ -89,7 +96,8 @@ export function chooseMatmulTile(
   remembered?: MatmulTile,
 ): MatmulTile {
   if (remembered !== undefined && tileFits(remembered, target)) return remembered;
-  const usable = MATMUL_TILES.filter((tile) => tileFits(tile, target));
+  const table = target.software ? SOFTWARE_TILES : MATMUL_TILES;
+  const usable = table.filter((tile) => tileFits(tile, target));
   const groups = (tile: MatmulTile): number =>
     Math.ceil(shape.m / tile.bm) * Math.ceil(shape.n / tile.bn) * shape.batch;
   const waste = (tile: MatmulTile): number =>

@@ -47,6 +47,8 @@ const THREADS_PER_UNIT = 1024;
 const MAX_STEPS = 8;
 /** Elements (or vectors) that a thread should take so that starting it pays. */
 const UNITS_PER_THREAD = 4;
+/** Threads of a workgroup on a software adapter. */
+const SOFTWARE_THREADS = 16;
 /** Elements per thread from which strided lanes pay. */
 const STRIDED_FROM = 8;
 /** Outer threads that make a full 128-byte access, with vectors and without. */
@@ -131,6 +133,7 @@ function rows(kernel: LoopKernel, traffic: Traffic, target: WgslTarget): Reducti
   const lanes = traffic.innerVectors ? 'inner' : 'none';
   const points = extent(kernel.outer);
   const units = extent(kernel.inner) / (lanes === 'inner' ? 4 : 1);
+  if (target.software) return softwareSchedule(lanes, 'inner', points);
   const rereads = kernel.stages.filter((stage) => stage.kind === 'inner').length > 1;
   const most = Math.min(largestWorkgroup(kernel, 1, target), floorPower(units));
   let innerThreads = Math.min(THREADS, floorPower(units / UNITS_PER_THREAD), most);
@@ -150,10 +153,21 @@ function columns(kernel: LoopKernel, traffic: Traffic, target: WgslTarget): Redu
   const points = extent(kernel.outer);
   const vectors = traffic.outerVectors;
   const units = vectors ? points / 4 : points;
+  if (target.software) return softwareSchedule(vectors ? 'outer' : 'none', 'outer', units);
   const access = Math.min(vectors ? FULL_ACCESS.vectors : FULL_ACCESS.scalars, ceilPower(units));
   const wanted = ceilPower((target.parallelism * THREADS_PER_UNIT) / units);
   const most = Math.max(1, largestWorkgroup(kernel, vectors ? 4 : 1, target) / access);
   const innerThreads = Math.min(most, wanted, floorPower(extent(kernel.inner) / UNITS_PER_THREAD));
   const outerThreads = Math.max(access, Math.min(THREADS / innerThreads, ceilPower(units)));
   return { lanes: vectors ? 'outer' : 'none', fast: 'outer', outerThreads, innerThreads, steps: 0 };
+}
+
+/** One thread walks a whole inner loop: no barriers. */
+function softwareSchedule(
+  lanes: ReductionSchedule['lanes'],
+  fast: ReductionSchedule['fast'],
+  points: number,
+): ReductionSchedule {
+  const outerThreads = Math.min(SOFTWARE_THREADS, ceilPower(points));
+  return { lanes, fast, outerThreads, innerThreads: 1, steps: 0 };
 }

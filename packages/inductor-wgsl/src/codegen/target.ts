@@ -17,6 +17,11 @@ export interface WgslTarget {
   readonly maxWorkgroupsPerDimension: number;
   /** Workgroups that keep the device busy; tiles shrink and reductions split below it. */
   readonly parallelism: number;
+  /**
+   * The adapter is a program on the CPU (SwiftShader): threads of a workgroup take turns, so barriers and
+   * threads that wait cost time, and nothing is gained by occupying many of them.
+   */
+  readonly software: boolean;
 }
 
 /** The limits that every WebGPU device has. */
@@ -28,4 +33,5 @@ export const BASELINE_TARGET: WgslTarget = {
   maxWorkgroupBytes: 16384,
   maxWorkgroupsPerDimension: 65535,
   parallelism: 256,
+  software: false,
 };

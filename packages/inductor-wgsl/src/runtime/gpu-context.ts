@@ -20,8 +20,11 @@ const RAISED_LIMITS = [
 
 const WANTED_FEATURES = ['shader-f16', 'subgroups', 'timestamp-query'] as const;
 
-/** Workgroups that a GPU of today needs to be busy. */
-const PARALLELISM = 256;
+/** Workgroups that a GPU of today needs to be busy, and a software adapter. */
+const PARALLELISM = { gpu: 256, software: 4 };
+
+/** The kind of device that code is made for. */
+export type DeviceProfile = 'gpu' | 'software';
 
 /** See the file header. */
 export class GpuContext {
@@ -38,8 +41,11 @@ export class GpuContext {
     readonly gpu: GPU | null,
     readonly device: GPUDevice,
     info: GPUAdapterInfo | undefined,
+    profile: DeviceProfile | undefined,
   ) {
     const { limits, features } = device;
+    const detected = info?.architecture === 'swiftshader' || info?.isFallbackAdapter === true;
+    const software = profile === undefined ? detected : profile === 'software';
     const subgroups =
       features.has('subgroups' as GPUFeatureName) && info !== undefined
         ? { min: info.subgroupMinSize ?? 4, max: info.subgroupMaxSize ?? 128 }
@@ -54,7 +60,8 @@ export class GpuContext {
       ),
       maxWorkgroupBytes: limits.maxComputeWorkgroupStorageSize,
       maxWorkgroupsPerDimension: limits.maxComputeWorkgroupsPerDimension,
-      parallelism: PARALLELISM,
+      parallelism: software ? PARALLELISM.software : PARALLELISM.gpu,
+      software,
     };
     this.adapterName = [info?.vendor, info?.architecture, info?.device, info?.description]
       .filter((part) => part !== undefined && part !== '')
@@ -76,12 +83,16 @@ export class GpuContext {
   }
 
   /** Wraps a device made elsewhere. */
-  static wrap(device: GPUDevice): GpuContext {
-    return new GpuContext(null, device, device.adapterInfo);
+  static wrap(device: GPUDevice, profile?: DeviceProfile): GpuContext {
+    return new GpuContext(null, device, device.adapterInfo, profile);
   }
 
   /** Requests a device with the adapter's own limits. @throws device-unavailable */
-  static async request(gpu: GPU | null, adapter: GPUAdapter): Promise<GpuContext> {
+  static async request(
+    gpu: GPU | null,
+    adapter: GPUAdapter,
+    profile?: DeviceProfile,
+  ): Promise<GpuContext> {
     const requiredFeatures = WANTED_FEATURES.filter((name) =>
       adapter.features.has(name),
     ) as GPUFeatureName[];
@@ -93,7 +104,7 @@ export class GpuContext {
         requiredLimits,
         label: 'tessera',
       });
-      return new GpuContext(gpu, device, device.adapterInfo ?? adapter.info);
+      return new GpuContext(gpu, device, device.adapterInfo ?? adapter.info, profile);
     } catch (cause) {
       throw new TesseraError('device-unavailable', 'The WebGPU adapter refused to give a device.', {
         context: { device: 'wgpu' },

@@ -5,7 +5,7 @@ import { TesseraError } from '@tessera/shared';
 import type { ExecutionPlan } from '@tessera/inductor-core';
 import { registerDevice } from '@tessera/tensor';
 import { findGpu } from './find-gpu.js';
-import { GpuContext } from './gpu-context.js';
+import { GpuContext, type DeviceProfile } from './gpu-context.js';
 import { tuneMatmuls, type TileTiming } from './matmul-tuner.js';
 import { WgpuRuntime } from './wgpu-runtime.js';
 import { WgslBackend } from './wgsl-backend.js';
@@ -17,6 +17,8 @@ export interface WebGpuOptions {
   /** Device to use as it is, with its limits and features. */
   readonly device?: GPUDevice;
   readonly powerPreference?: GPUPowerPreference;
+  /** Makes code for GPUs or for adapters that run on the CPU; found out from the adapter if absent. */
+  readonly profile?: DeviceProfile;
   /** Most bytes that tensors and scratch memory may take. Unlimited if absent: WebGPU does not tell. */
   readonly memoryBudget?: number;
   /**
@@ -80,9 +82,9 @@ export async function initWebGpu(options: WebGpuOptions = {}): Promise<WebGpu> {
 }
 
 async function openContext(options: WebGpuOptions): Promise<GpuContext> {
-  if (options.device !== undefined) return GpuContext.wrap(options.device);
-  if (options.adapter !== undefined) return GpuContext.request(null, options.adapter);
-  const { dawnFlags, powerPreference = 'high-performance' } = options;
+  const { profile, dawnFlags, powerPreference = 'high-performance' } = options;
+  if (options.device !== undefined) return GpuContext.wrap(options.device, profile);
+  if (options.adapter !== undefined) return GpuContext.request(null, options.adapter, profile);
   let gpu = await findGpu(dawnFlags ?? []);
   let adapter = await gpu.requestAdapter({ powerPreference });
   if (adapter?.info.architecture === 'swiftshader' && dawnFlags === undefined) {
@@ -102,5 +104,5 @@ async function openContext(options: WebGpuOptions): Promise<GpuContext> {
       },
     );
   }
-  return GpuContext.request(gpu, adapter);
+  return GpuContext.request(gpu, adapter, profile);
 }

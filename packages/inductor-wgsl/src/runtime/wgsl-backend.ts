@@ -18,7 +18,7 @@ import { WgslExecutable } from './executable.js';
 import type { WgpuRuntime } from './wgpu-runtime.js';
 
 /** Outer points of a reduction that fill a device, and reduced elements from which splitting others pays. */
-const ENOUGH_POINTS = 4096;
+const ENOUGH_POINTS = { gpu: 4096, software: 16 };
 const SPLIT_REDUCTION_THRESHOLD = 16384;
 
 /** What an adapter can do, in the compiler's terms. */
@@ -28,7 +28,7 @@ export function wgslCapabilities(target: WgslTarget): Capabilities {
     int64: 'i32',
     maxBuffersPerKernel: target.maxStorageBuffers,
     extern: false,
-    parallelism: ENOUGH_POINTS,
+    parallelism: target.software ? ENOUGH_POINTS.software : ENOUGH_POINTS.gpu,
     splitReductionThreshold: SPLIT_REDUCTION_THRESHOLD,
   };
 }

@@ -40,17 +40,19 @@ function findSwiftShader(): string | null {
   return folders.map((folder) => join(folder, 'vk_swiftshader_icd.json')).find(exists) ?? null;
 }
 
-/** Opens WebGPU, or says why it cannot be. */
+/** Opens WebGPU, or says why it cannot be. Code is made as for a GPU, also on SwiftShader. */
 export async function openGpu(options: WebGpuOptions = {}): Promise<WebGpu | null> {
   if (env.VK_ICD_FILENAMES === undefined) {
     const driver = findSwiftShader();
     if (driver !== null && env.TESSERA_TEST_GPU !== '1') env.VK_ICD_FILENAMES = driver;
   }
+  const flags = env.TESSERA_TEST_DAWN_FLAGS;
   try {
-    const flags = env.TESSERA_TEST_DAWN_FLAGS;
-    return await initWebGpu(
-      flags === undefined ? options : { dawnFlags: flags.split(' '), ...options },
-    );
+    return await initWebGpu({
+      profile: 'gpu',
+      ...(flags !== undefined && { dawnFlags: flags.split(' ') }),
+      ...options,
+    });
   } catch (error) {
     if (env.TESSERA_REQUIRE_WEBGPU === '1') throw error;
     console.warn(`WebGPU tests did not run: ${(error as Error).message}`);
