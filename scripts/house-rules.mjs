@@ -30,7 +30,8 @@ const rules = [
   },
   {
     message: `at most ${MAX_LINES} lines: one concept per file`,
-    breaks: ({ lines, isSource }) => isSource && lines > MAX_LINES,
+    // An index is a list of exports, one name a line.
+    breaks: ({ lines, name, isSource }) => isSource && name !== 'index.ts' && lines > MAX_LINES,
   },
   {
     message: 'no skipped, focused or todo tests',

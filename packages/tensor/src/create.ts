@@ -40,9 +40,13 @@ function flatten(data: TensorData): { sizes: number[]; values: (number | boolean
     const next: TensorData[] = [];
     for (const item of level) {
       if (!Array.isArray(item) || item.length !== sizes[d]) {
-        throw new TesseraError('shape-mismatch', `tensor(): nested arrays must be rectangular: expected length ${sizes[d]} at dim ${d} (got ${Array.isArray(item) ? item.length : 'a number'})`, {
-          hints: ['Give every row the same length.'],
-        });
+        throw new TesseraError(
+          'shape-mismatch',
+          `tensor(): nested arrays must be rectangular: expected length ${sizes[d]} at dim ${d} (got ${Array.isArray(item) ? item.length : 'a number'})`,
+          {
+            hints: ['Give every row the same length.'],
+          },
+        );
       }
       for (const inner of item) next.push(inner as TensorData);
     }
@@ -50,7 +54,11 @@ function flatten(data: TensorData): { sizes: number[]; values: (number | boolean
   }
   for (const value of level) {
     if (typeof value !== 'number' && typeof value !== 'boolean' && typeof value !== 'bigint') {
-      throw new TesseraError('invalid-argument', `tensor(): cannot make an element from ${Array.isArray(value) ? 'a nested array' : typeof value}.`, { hints: ['Pass numbers, booleans, nested arrays of them, or a typed array.'] });
+      throw new TesseraError(
+        'invalid-argument',
+        `tensor(): cannot make an element from ${Array.isArray(value) ? 'a nested array' : typeof value}.`,
+        { hints: ['Pass numbers, booleans, nested arrays of them, or a typed array.'] },
+      );
     }
   }
   return { sizes, values: level as (number | boolean | bigint)[] };
@@ -59,11 +67,17 @@ function flatten(data: TensorData): { sizes: number[]; values: (number | boolean
 function inferDType(values: readonly (number | boolean | bigint)[]): DType {
   if (values.length === 0) return defaultDType();
   if (values.every((value) => typeof value === 'boolean')) return 'bool';
-  return values.every((value) => typeof value !== 'number' || Number.isInteger(value)) && values.some((value) => typeof value === 'bigint') ? 'int64' : defaultDType();
+  return values.every((value) => typeof value !== 'number' || Number.isInteger(value)) &&
+    values.some((value) => typeof value === 'bigint')
+    ? 'int64'
+    : defaultDType();
 }
 
 function finish(cpu: Tensor, options: TensorOptions): Tensor {
-  const tensor = options.device === undefined || options.device === 'cpu' ? cpu : noGrad(() => toDevice(cpu, options.device!));
+  const tensor =
+    options.device === undefined || options.device === 'cpu'
+      ? cpu
+      : noGrad(() => toDevice(cpu, options.device!));
   if (options.requiresGrad === true) tensor.requiresGrad_();
   return tensor;
 }
@@ -79,11 +93,15 @@ function finish(cpu: Tensor, options: TensorOptions): Tensor {
  */
 export function tensor(data: TensorData, options: TensorOptions = {}): Tensor {
   return withoutModes(() => {
-    if (ArrayBuffer.isView(data)) return fromTypedArray(data, [(data as Uint8Array).length], options);
+    if (ArrayBuffer.isView(data))
+      return fromTypedArray(data, [(data as Uint8Array).length], options);
     const { sizes, values } = flatten(data);
     const out = emptyContiguous(sizes, options.dtype ?? inferDType(values), 'cpu');
     if (out.dtype === 'int64' && values.some((value) => typeof value === 'bigint')) {
-      cpuHeap().i64.set(values.map((value) => BigInt(value)), out.dataPtr() / 8);
+      cpuHeap().i64.set(
+        values.map((value) => BigInt(value)),
+        out.dataPtr() / 8,
+      );
     } else {
       writeNumbers(out, values.map(Number));
     }
@@ -92,15 +110,31 @@ export function tensor(data: TensorData, options: TensorOptions = {}): Tensor {
 }
 
 /** A tensor of a given shape with a copy of a typed array's values. @throws shape-mismatch */
-export function fromTypedArray(data: ArrayBufferView, sizes: readonly number[], options: TensorOptions = {}): Tensor {
+export function fromTypedArray(
+  data: ArrayBufferView,
+  sizes: readonly number[],
+  options: TensorOptions = {},
+): Tensor {
   return withoutModes(() => {
     const native = VIEW_DTYPES.find(([constructor]) => data instanceof constructor)?.[1];
     const length = (data as Uint8Array).length;
     if (native === undefined || length === undefined) {
-      throw new TesseraError('invalid-argument', `Cannot make a tensor from ${data.constructor.name}.`, { hints: ['Pass a Float32Array, Float64Array, BigInt64Array, Int32Array, Int16Array, Int8Array or Uint8Array.'] });
+      throw new TesseraError(
+        'invalid-argument',
+        `Cannot make a tensor from ${data.constructor.name}.`,
+        {
+          hints: [
+            'Pass a Float32Array, Float64Array, BigInt64Array, Int32Array, Int16Array, Int8Array or Uint8Array.',
+          ],
+        },
+      );
     }
     if (numelOf(sizes) !== length) {
-      throw new TesseraError('shape-mismatch', `shape ${formatSizes(sizes)} is invalid for a typed array of length ${length}`, { hints: ['The product of the sizes must equal the length.'] });
+      throw new TesseraError(
+        'shape-mismatch',
+        `shape ${formatSizes(sizes)} is invalid for a typed array of length ${length}`,
+        { hints: ['The product of the sizes must equal the length.'] },
+      );
     }
     const out = emptyContiguous(sizes, options.dtype ?? native, 'cpu');
     if (out.dtype === native) {
@@ -114,10 +148,19 @@ export function fromTypedArray(data: ArrayBufferView, sizes: readonly number[], 
 }
 
 /** A tensor from raw little-endian bytes of a dtype (host layout), as files hold them. */
-export function fromBytes(bytes: Uint8Array, sizes: readonly number[], dtype: DType, options: TensorOptions = {}): Tensor {
+export function fromBytes(
+  bytes: Uint8Array,
+  sizes: readonly number[],
+  dtype: DType,
+  options: TensorOptions = {},
+): Tensor {
   return withoutModes(() => {
     if (bytes.byteLength !== numelOf(sizes) * itemSize(dtype)) {
-      throw new TesseraError('shape-mismatch', `${bytes.byteLength} bytes do not hold ${formatSizes(sizes)} of ${dtype}`, { hints: ['Check the shape and dtype.'] });
+      throw new TesseraError(
+        'shape-mismatch',
+        `${bytes.byteLength} bytes do not hold ${formatSizes(sizes)} of ${dtype}`,
+        { hints: ['Check the shape and dtype.'] },
+      );
     }
     const out = emptyContiguous(sizes, dtype, 'cpu');
     cpuHeap().u8.set(bytes, out.dataPtr());

@@ -13,10 +13,19 @@ export function defaultDType(): DType {
 
 /** Changes it. @throws dtype-unsupported */
 export function setDefaultDType(dtype: DType): void {
-  if (!(dtype === 'float32' || dtype === 'float64' || dtype === 'float16' || dtype === 'bfloat16')) {
-    throw new TesseraError('dtype-unsupported', `Only floating-point types are supported as the default type, not ${dtype}.`, {
-      hints: ["Use 'float32' or 'float64'."],
-    });
+  if (!(
+    dtype === 'float32' ||
+    dtype === 'float64' ||
+    dtype === 'float16' ||
+    dtype === 'bfloat16'
+  )) {
+    throw new TesseraError(
+      'dtype-unsupported',
+      `Only floating-point types are supported as the default type, not ${dtype}.`,
+      {
+        hints: ["Use 'float32' or 'float64'."],
+      },
+    );
   }
   current = dtype;
 }

@@ -49,14 +49,18 @@ export function deviceRuntime(type: DeviceType): DeviceRuntime {
   const runtime = runtimes.get(type);
   if (runtime === undefined) {
     const known = ['cpu', ...runtimes.keys()];
-    throw new TesseraError('device-unavailable', `Device '${type}' is not available. Available: ${known.join(', ')}.`, {
-      context: { device: type, known },
-      hints: [
-        type === 'wgpu'
-          ? `Import '@tessera/inductor-wgsl' and await initWebGpu() before using device 'wgpu'.`
-          : `Did you mean ${nearestNames(type, known).join(', ') || 'cpu'}?`,
-      ],
-    });
+    throw new TesseraError(
+      'device-unavailable',
+      `Device '${type}' is not available. Available: ${known.join(', ')}.`,
+      {
+        context: { device: type, known },
+        hints: [
+          type === 'wgpu'
+            ? `Import '@tessera/inductor-wgsl' and await initWebGpu() before using device 'wgpu'.`
+            : `Did you mean ${nearestNames(type, known).join(', ') || 'cpu'}?`,
+        ],
+      },
+    );
   }
   return runtime;
 }

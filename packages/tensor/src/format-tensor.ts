@@ -17,16 +17,19 @@ export function formatTensor(tensor: Tensor): string {
 
   if (state === 'fake') return `FakeTensor(..., size=${formatSizes(tensor.sizes)}${suffix})`;
   if (state === 'released') return `Tensor(disposed, size=${formatSizes(tensor.sizes)}${suffix})`;
-  if (tensor.device !== 'cpu') return `Tensor(device='${tensor.device}', size=${formatSizes(tensor.sizes)}${suffix})`;
+  if (tensor.device !== 'cpu')
+    return `Tensor(device='${tensor.device}', size=${formatSizes(tensor.sizes)}${suffix})`;
   const values = readNumbers(tensor);
   const body = formatBody(values, tensor.sizes, elementFormatter(values, tensor.dtype));
-  const empty = numelOf(tensor.sizes) === 0 && tensor.ndim > 1 ? `, size=${formatSizes(tensor.sizes)}` : '';
+  const empty =
+    numelOf(tensor.sizes) === 0 && tensor.ndim > 1 ? `, size=${formatSizes(tensor.sizes)}` : '';
   return `tensor(${body}${empty}${suffix})`;
 }
 
 function suffixOf(tensor: Tensor): string {
   let suffix = '';
-  const plain = tensor.dtype === defaultDType() || tensor.dtype === 'int64' || tensor.dtype === 'bool';
+  const plain =
+    tensor.dtype === defaultDType() || tensor.dtype === 'int64' || tensor.dtype === 'bool';
   if (!plain) suffix += `, dtype=${tensor.dtype}`;
   const fn = tensor.gradFn;
   if (fn !== null) suffix += `, grad_fn=<${fn.name}>`;
@@ -37,13 +40,18 @@ function suffixOf(tensor: Tensor): string {
 /** Picks the common notation of all elements: integers `1.`, fixed 4 digits, or scientific. */
 function elementFormatter(values: Float64Array, dtype: string): (value: number) => string {
   if (dtype === 'bool') return padded(values, (value) => (value !== 0 ? 'True' : 'False'));
-  if (!(dtype.startsWith('float') || dtype === 'bfloat16')) return padded(values, (value) => String(value));
-  const finite = Array.from(values.slice(0, THRESHOLD)).filter((value) => Number.isFinite(value) && value !== 0).map(Math.abs);
+  if (!(dtype.startsWith('float') || dtype === 'bfloat16'))
+    return padded(values, (value) => String(value));
+  const finite = Array.from(values.slice(0, THRESHOLD))
+    .filter((value) => Number.isFinite(value) && value !== 0)
+    .map(Math.abs);
   const max = finite.reduce((a, b) => Math.max(a, b), 0);
   const min = finite.reduce((a, b) => Math.min(a, b), Infinity);
   const whole = finite.every((value) => Number.isInteger(value));
-  const scientific = finite.length > 0 && (max / min > 1000 || max > 1e8 || min < 1e-4) && !(whole && max < 1e8);
-  const special = (value: number): string | null => (Number.isNaN(value) ? 'nan' : value === Infinity ? 'inf' : value === -Infinity ? '-inf' : null);
+  const scientific =
+    finite.length > 0 && (max / min > 1000 || max > 1e8 || min < 1e-4) && !(whole && max < 1e8);
+  const special = (value: number): string | null =>
+    Number.isNaN(value) ? 'nan' : value === Infinity ? 'inf' : value === -Infinity ? '-inf' : null;
   if (scientific) return padded(values, (value) => special(value) ?? exponential(value));
   if (whole) return padded(values, (value) => special(value) ?? `${value}.`);
   return padded(values, (value) => special(value) ?? value.toFixed(4));
@@ -53,14 +61,21 @@ function exponential(value: number): string {
   return value.toExponential(4).replace(/e([+-])(\d)$/, 'e$10$2');
 }
 
-function padded(values: Float64Array, format: (value: number) => string): (value: number) => string {
+function padded(
+  values: Float64Array,
+  format: (value: number) => string,
+): (value: number) => string {
   let width = 0;
   for (const value of values.slice(0, THRESHOLD)) width = Math.max(width, format(value).length);
   return (value) => format(value).padStart(width);
 }
 
 /** Nested brackets with PyTorch's line breaks and `...` for long dimensions. */
-function formatBody(values: Float64Array, sizes: readonly number[], format: (value: number) => string): string {
+function formatBody(
+  values: Float64Array,
+  sizes: readonly number[],
+  format: (value: number) => string,
+): string {
   if (sizes.length === 0) return format(values[0]!);
   const summarise = values.length > THRESHOLD;
   const walk = (dim: number, offset: number, indent: number): string => {
@@ -83,7 +98,8 @@ function wrapCells(cells: readonly string[], indent: number): string {
   const width = Math.max(1, ...cells.map((cell) => cell.length));
   const perLine = Math.max(1, Math.floor((LINE_WIDTH - indent) / (width + 2)));
   const lines: string[] = [];
-  for (let i = 0; i < cells.length; i += perLine) lines.push(cells.slice(i, i + perLine).join(', '));
+  for (let i = 0; i < cells.length; i += perLine)
+    lines.push(cells.slice(i, i + perLine).join(', '));
   return lines.join(`,\n${' '.repeat(indent)}`);
 }
 

@@ -17,18 +17,24 @@ import type { Tensor } from './tensor.js';
 export type NestedNumbers = number | boolean | NestedNumbers[];
 
 /** Typed array that holds a dtype's values. */
-export type TypedValues = Float32Array | Float64Array | BigInt64Array | Int32Array | Int16Array | Int8Array | Uint8Array;
+export type TypedValues =
+  Float32Array | Float64Array | BigInt64Array | Int32Array | Int16Array | Int8Array | Uint8Array;
 
 /** An awaitable that throws on any other use. */
 function awaitOnly<T>(promise: Promise<unknown>, what: string): T {
   const refuse = (): never => {
-    throw new TesseraError('data-async-only', `${what} of a tensor on this device is not ready: it must be awaited.`, {
-      hints: [`Write: await x.${what}`],
-    });
+    throw new TesseraError(
+      'data-async-only',
+      `${what} of a tensor on this device is not ready: it must be awaited.`,
+      {
+        hints: [`Write: await x.${what}`],
+      },
+    );
   };
   return new Proxy(promise, {
     get(target, key) {
-      if (key === 'then' || key === 'catch' || key === 'finally') return (target[key] as (...args: unknown[]) => unknown).bind(target);
+      if (key === 'then' || key === 'catch' || key === 'finally')
+        return (target[key] as (...args: unknown[]) => unknown).bind(target);
       if (key === Symbol.toStringTag) return 'Promise';
       return refuse();
     },
@@ -38,16 +44,26 @@ function awaitOnly<T>(promise: Promise<unknown>, what: string): T {
 function decode(bytes: Uint8Array, dtype: DType): (i: number) => number {
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
   switch (dtype) {
-    case 'float32': return (i) => view.getFloat32(i * 4, true);
-    case 'float64': return (i) => view.getFloat64(i * 8, true);
-    case 'int64': return (i) => Number(view.getBigInt64(i * 8, true));
-    case 'int32': return (i) => view.getInt32(i * 4, true);
-    case 'int16': return (i) => view.getInt16(i * 2, true);
-    case 'int8': return (i) => view.getInt8(i);
-    case 'uint8': return (i) => view.getUint8(i);
-    case 'bool': return (i) => (view.getUint8(i) === 0 ? 0 : 1);
-    case 'float16': return (i) => halfToNumber(view.getUint16(i * 2, true));
-    case 'bfloat16': return (i) => bfloatToNumber(view.getUint16(i * 2, true));
+    case 'float32':
+      return (i) => view.getFloat32(i * 4, true);
+    case 'float64':
+      return (i) => view.getFloat64(i * 8, true);
+    case 'int64':
+      return (i) => Number(view.getBigInt64(i * 8, true));
+    case 'int32':
+      return (i) => view.getInt32(i * 4, true);
+    case 'int16':
+      return (i) => view.getInt16(i * 2, true);
+    case 'int8':
+      return (i) => view.getInt8(i);
+    case 'uint8':
+      return (i) => view.getUint8(i);
+    case 'bool':
+      return (i) => (view.getUint8(i) === 0 ? 0 : 1);
+    case 'float16':
+      return (i) => halfToNumber(view.getUint16(i * 2, true));
+    case 'bfloat16':
+      return (i) => bfloatToNumber(view.getUint16(i * 2, true));
   }
 }
 
@@ -58,7 +74,12 @@ async function downloadNumbers(tensor: Tensor): Promise<Float64Array> {
   const out = new Float64Array(numelOf(tensor.sizes));
   const count = storageExtent(tensor.sizes, tensor.strides);
   if (count === 0) return out;
-  const bytes = await deviceRuntime(tensor.device).download(storage.memory!, tensor.storageOffset, tensor.dtype, count);
+  const bytes = await deviceRuntime(tensor.device).download(
+    storage.memory!,
+    tensor.storageOffset,
+    tensor.dtype,
+    count,
+  );
   const read = decode(bytes, tensor.dtype);
   forEachOffset(tensor.sizes, tensor.strides, (i, offset) => {
     out[i] = read(offset);
@@ -76,9 +97,13 @@ function withValues<T>(tensor: Tensor, what: string, use: (values: Float64Array)
 /** See Tensor.item. */
 export function readItem(tensor: Tensor): number {
   if (numelOf(tensor.sizes) !== 1) {
-    throw new TesseraError('invalid-argument', `item(): a Tensor with ${numelOf(tensor.sizes)} elements (shape ${formatSizes(tensor.sizes)}) cannot be converted to Scalar`, {
-      hints: ['Reduce or index to one element first, or use toArray().'],
-    });
+    throw new TesseraError(
+      'invalid-argument',
+      `item(): a Tensor with ${numelOf(tensor.sizes)} elements (shape ${formatSizes(tensor.sizes)}) cannot be converted to Scalar`,
+      {
+        hints: ['Reduce or index to one element first, or use toArray().'],
+      },
+    );
   }
   return withValues(tensor, 'item()', (values) => values[0]!);
 }
@@ -107,13 +132,20 @@ export function readTyped(tensor: Tensor): TypedValues {
 
 function typedOf(values: Float64Array, dtype: DType): TypedValues {
   switch (dtype) {
-    case 'float64': return values;
-    case 'int64': return BigInt64Array.from(values, (value) => BigInt(value));
-    case 'int32': return Int32Array.from(values);
-    case 'int16': return Int16Array.from(values);
-    case 'int8': return Int8Array.from(values);
+    case 'float64':
+      return values;
+    case 'int64':
+      return BigInt64Array.from(values, (value) => BigInt(value));
+    case 'int32':
+      return Int32Array.from(values);
+    case 'int16':
+      return Int16Array.from(values);
+    case 'int8':
+      return Int8Array.from(values);
     case 'uint8':
-    case 'bool': return Uint8Array.from(values);
-    default: return Float32Array.from(values);
+    case 'bool':
+      return Uint8Array.from(values);
+    default:
+      return Float32Array.from(values);
   }
 }

@@ -77,24 +77,36 @@ export function formatSizes(sizes: readonly number[]): string {
 export function wrapDim(dim: number, ndim: number, op = 'op'): number {
   const range = Math.max(ndim, 1);
   if (!Number.isInteger(dim) || dim < -range || dim >= range) {
-    throw new TesseraError('invalid-dim', `${op}: Dimension out of range (expected to be in range of [${-range}, ${range - 1}], but got ${dim})`, {
-      context: { dim, ndim },
-      hints: [`Use a dimension of the ${ndim}-d tensor; negative ones count from the end.`],
-    });
+    throw new TesseraError(
+      'invalid-dim',
+      `${op}: Dimension out of range (expected to be in range of [${-range}, ${range - 1}], but got ${dim})`,
+      {
+        context: { dim, ndim },
+        hints: [`Use a dimension of the ${ndim}-d tensor; negative ones count from the end.`],
+      },
+    );
   }
   return dim < 0 ? dim + range : dim;
 }
 
 /** Wraps a list of dims and rejects repeats; null or an empty list mean all dims. @throws invalid-dim */
-export function wrapDims(dims: readonly number[] | number | null | undefined, ndim: number, op = 'op'): number[] {
+export function wrapDims(
+  dims: readonly number[] | number | null | undefined,
+  ndim: number,
+  op = 'op',
+): number[] {
   if (dims === null || dims === undefined) return Array.from({ length: ndim }, (_, i) => i);
   const list = typeof dims === 'number' ? [dims] : dims;
   if (list.length === 0) return Array.from({ length: ndim }, (_, i) => i);
   const wrapped = list.map((dim) => wrapDim(dim, ndim, op));
   if (new Set(wrapped).size !== wrapped.length) {
-    throw new TesseraError('invalid-dim', `${op}: dim appears multiple times in the list of dims ${formatSizes(list)}`, {
-      hints: ['Name each dimension once.'],
-    });
+    throw new TesseraError(
+      'invalid-dim',
+      `${op}: dim appears multiple times in the list of dims ${formatSizes(list)}`,
+      {
+        hints: ['Name each dimension once.'],
+      },
+    );
   }
   return ndim === 0 ? [] : wrapped;
 }
@@ -115,7 +127,12 @@ export function broadcastShapes(shapes: readonly (readonly number[])[], op = 'op
         throw new TesseraError(
           'shape-mismatch',
           `${op}: The size of tensor a (${have}) must match the size of tensor b (${size}) at non-singleton dimension ${lead + i}: shapes ${shapes.map(formatSizes).join(' and ')} do not broadcast.`,
-          { context: { op, shapes }, hints: ['Sizes must be equal or 1, aligned from the last dimension; use unsqueeze() or reshape().'] },
+          {
+            context: { op, shapes },
+            hints: [
+              'Sizes must be equal or 1, aligned from the last dimension; use unsqueeze() or reshape().',
+            ],
+          },
         );
       }
     }
@@ -124,7 +141,11 @@ export function broadcastShapes(shapes: readonly (readonly number[])[], op = 'op
 }
 
 /** Strides that read a tensor as `target` shape: 0 along broadcast dims. @throws shape-mismatch */
-export function expandStrides(sizes: readonly number[], strides: readonly number[], target: readonly number[]): number[] {
+export function expandStrides(
+  sizes: readonly number[],
+  strides: readonly number[],
+  target: readonly number[],
+): number[] {
   const lead = target.length - sizes.length;
   return target.map((size, i) => {
     if (i < lead) return 0;
@@ -145,21 +166,34 @@ export function inferShape(shape: readonly number[], numel: number): number[] {
   let unknown = -1;
   shape.forEach((size, i) => {
     if (size === -1 && unknown < 0) unknown = i;
-    else if (size < 0) throw new TesseraError('shape-mismatch', `invalid shape dimension ${size} in ${formatSizes(shape)}`, { hints: ['Only one dimension may be -1.'] });
+    else if (size < 0)
+      throw new TesseraError(
+        'shape-mismatch',
+        `invalid shape dimension ${size} in ${formatSizes(shape)}`,
+        { hints: ['Only one dimension may be -1.'] },
+      );
     else known *= size;
   });
   const bad = unknown < 0 ? known !== numel : known === 0 ? true : numel % known !== 0;
   if (bad) {
-    throw new TesseraError('shape-mismatch', `shape '${formatSizes(shape)}' is invalid for input of size ${numel}`, {
-      context: { shape, numel },
-      hints: ['The product of the sizes must equal the number of elements.'],
-    });
+    throw new TesseraError(
+      'shape-mismatch',
+      `shape '${formatSizes(shape)}' is invalid for input of size ${numel}`,
+      {
+        context: { shape, numel },
+        hints: ['The product of the sizes must equal the number of elements.'],
+      },
+    );
   }
   return unknown < 0 ? [...shape] : shape.map((size, i) => (i === unknown ? numel / known : size));
 }
 
 /** Strides with which the same memory reads as `target`, or null if a copy is needed. @see PyTorch computeStride */
-export function viewStrides(sizes: readonly number[], strides: readonly number[], target: readonly number[]): number[] | null {
+export function viewStrides(
+  sizes: readonly number[],
+  strides: readonly number[],
+  target: readonly number[],
+): number[] | null {
   const numel = numelOf(sizes);
   if (numel === 0) return sameNumbers(sizes, target) ? [...strides] : contiguousStrides(target);
   const out = new Array<number>(target.length).fill(0);
@@ -188,7 +222,11 @@ export function viewStrides(sizes: readonly number[], strides: readonly number[]
 }
 
 /** Sizes without (or with 1 for) the reduced dims. */
-export function reducedSizes(sizes: readonly number[], dims: readonly number[], keepdim: boolean): number[] {
+export function reducedSizes(
+  sizes: readonly number[],
+  dims: readonly number[],
+  keepdim: boolean,
+): number[] {
   if (keepdim) return sizes.map((size, i) => (dims.includes(i) ? 1 : size));
   return sizes.filter((_, i) => !dims.includes(i));
 }

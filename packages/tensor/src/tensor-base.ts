@@ -82,9 +82,13 @@ export class TensorBase {
     const pending = this.pending;
     if (pending !== null) pending.resolve(this);
     if (this.storageOrNull === null) {
-      throw new TesseraError('trace-escape', 'This tensor was never computed: it left a compiled function without being one of its results.', {
-        hints: ['Return it from the compiled function.'],
-      });
+      throw new TesseraError(
+        'trace-escape',
+        'This tensor was never computed: it left a compiled function without being one of its results.',
+        {
+          hints: ['Return it from the compiled function.'],
+        },
+      );
     }
   }
 

@@ -20,7 +20,13 @@ import { isFloatingPoint } from './dtype.js';
 import { TesseraError } from '@tessera/shared';
 import { readNumbers } from './kernels/elements.js';
 import { noteAlive } from './memory/tidy.js';
-import { type NestedNumbers, type TypedValues, readItem, readNested, readTyped } from './read-values.js';
+import {
+  type NestedNumbers,
+  type TypedValues,
+  readItem,
+  readNested,
+  readTyped,
+} from './read-values.js';
 import { formatTensor } from './format-tensor.js';
 import { isContiguous, wrapDim } from './shape.js';
 import { bindTensorClass } from './tensor-factory.js';
@@ -102,10 +108,18 @@ export class Tensor extends TensorBase {
   /** Sets `requiresGrad` of a leaf. @throws dtype-unsupported, invalid-argument */
   requiresGrad_(value = true): this {
     if (value && !isFloatingPoint(this.dtype)) {
-      throw new TesseraError('dtype-unsupported', `only Tensors of floating point dtype can require gradients, not ${this.dtype}`, { hints: ["Convert first: x.to('float32')."] });
+      throw new TesseraError(
+        'dtype-unsupported',
+        `only Tensors of floating point dtype can require gradients, not ${this.dtype}`,
+        { hints: ["Convert first: x.to('float32')."] },
+      );
     }
     if (!value && !this.isLeaf) {
-      throw new TesseraError('invalid-argument', "you can only change requires_grad flags of leaf variables. If you want to use a computed variable in a subgraph that doesn't require differentiation use x.detach().", { hints: ['Use detach().'] });
+      throw new TesseraError(
+        'invalid-argument',
+        "you can only change requires_grad flags of leaf variables. If you want to use a computed variable in a subgraph that doesn't require differentiation use x.detach().",
+        { hints: ['Use detach().'] },
+      );
     }
     this.requiresGradFlag = value;
     this.guardSpec = null;
@@ -144,12 +158,30 @@ export class Tensor extends TensorBase {
    * @param gradient gradient of this tensor; may be left out for a scalar
    * @throws grad-non-scalar, no-grad-graph, backward-twice, inplace-version
    */
-  backward(gradient: Tensor | null = null, options: { retainGraph?: boolean; createGraph?: boolean; inputs?: readonly Tensor[] } = {}): void {
+  backward(
+    gradient: Tensor | null = null,
+    options: { retainGraph?: boolean; createGraph?: boolean; inputs?: readonly Tensor[] } = {},
+  ): void {
     const createGraph = options.createGraph ?? false;
     const retainGraph = options.retainGraph ?? createGraph;
     const inputs = options.inputs ?? null;
-    if (modes.pre?.onBackward({ tensors: [this], gradTensors: [gradient], retainGraph, createGraph, inputs }) === true) return;
-    runBackward([this], [gradient], { retainGraph, createGraph, inputs, accumulate: true, allowUnused: true });
+    if (
+      modes.pre?.onBackward({
+        tensors: [this],
+        gradTensors: [gradient],
+        retainGraph,
+        createGraph,
+        inputs,
+      }) === true
+    )
+      return;
+    runBackward([this], [gradient], {
+      retainGraph,
+      createGraph,
+      inputs,
+      accumulate: true,
+      allowUnused: true,
+    });
   }
 
   /** Keeps the gradient of a non-leaf in `grad`. */
@@ -164,7 +196,11 @@ export class Tensor extends TensorBase {
   registerHook(hook: GradHook): { remove(): void } {
     const edge = gradEdge(this);
     if (edge === null) {
-      throw new TesseraError('no-grad-graph', "cannot register a hook on a tensor that doesn't require gradient", { hints: ['Call requiresGrad_() first.'] });
+      throw new TesseraError(
+        'no-grad-graph',
+        "cannot register a hook on a tensor that doesn't require gradient",
+        { hints: ['Call requiresGrad_() first.'] },
+      );
     }
     return { remove: edge.node.addPreHook(edge.index, hook) };
   }
@@ -183,7 +219,9 @@ export class Tensor extends TensorBase {
   /** Raw byte address of element 0 in the CPU heap. @throws fake-data-access, use-after-dispose */
   dataPtr(): number {
     this.storage.assertReadable('dataPtr()');
-    return this.storage.ptr + this.storageOffset * (this.storage.nbytes === 0 ? 0 : bytesOf(this.dtype));
+    return (
+      this.storage.ptr + this.storageOffset * (this.storage.nbytes === 0 ? 0 : bytesOf(this.dtype))
+    );
   }
 
   /** `tensor([[1., 2.]])`, as PyTorch prints. */
@@ -200,7 +238,13 @@ Object.defineProperty(Tensor.prototype, Symbol.for('nodejs.util.inspect.custom')
 });
 
 function bytesOf(dtype: DType): number {
-  return dtype === 'float64' || dtype === 'int64' ? 8 : dtype === 'float32' || dtype === 'int32' ? 4 : dtype === 'bool' || dtype === 'int8' || dtype === 'uint8' ? 1 : 2;
+  return dtype === 'float64' || dtype === 'int64'
+    ? 8
+    : dtype === 'float32' || dtype === 'int32'
+      ? 4
+      : dtype === 'bool' || dtype === 'int8' || dtype === 'uint8'
+        ? 1
+        : 2;
 }
 
 /** Operator methods; see `tensor-methods.ts`. */

@@ -36,7 +36,8 @@ export function promoteTypes(a: DType, b: DType): DType {
 /** Default type of a number: whole numbers count as integers, as Python's literals do. */
 export function numberType(value: ScalarLike): DType {
   if (typeof value === 'boolean') return 'bool';
-  if (value instanceof SymScalar) return value.kind === 'float' ? defaultDType() : value.kind === 'int' ? 'int64' : 'bool';
+  if (value instanceof SymScalar)
+    return value.kind === 'float' ? defaultDType() : value.kind === 'int' ? 'int64' : 'bool';
   return Number.isInteger(value) ? 'int64' : defaultDType();
 }
 

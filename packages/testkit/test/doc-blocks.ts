@@ -17,7 +17,7 @@ export function updatesDocs(): boolean {
 }
 
 /** Text of a fenced code block; at most `limit` lines of it, saying how many follow. */
-export function fenced(language: string, text: string, limit = Infinity): string {
+export function fenced(language: string, text: string, limit: number = Infinity): string {
   const lines = text.trimEnd().split('\n');
   const shown = lines.slice(0, limit);
   const rest = lines.length - shown.length;

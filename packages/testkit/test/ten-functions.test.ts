@@ -5,22 +5,36 @@
 import { compile, initWebGpu, registerKernelBackend } from '@tessera/compile';
 import { type Tensor, isFloatingPoint, toDevice } from '@tessera/tensor';
 import { beforeAll, describe, expect, it } from 'vitest';
-import { type CompiledCode, assertCloseAsync, expectKernelCount, kernelCount, runAndGetCode } from '../src/index.js';
+import {
+  type CompiledCode,
+  assertCloseAsync,
+  expectKernelCount,
+  kernelCount,
+  runAndGetCode,
+} from '../src/index.js';
 import { SAMPLES } from './ten-functions.js';
 
-const wantsGpu = process.env['VK_ICD_FILENAMES'] !== undefined || process.env['TESSERA_REQUIRE_WEBGPU'] === '1';
-if (!wantsGpu) console.warn('WebGPU tests did not run: no adapter (set VK_ICD_FILENAMES, see CONTRIBUTING.md).');
+const wantsGpu =
+  process.env['VK_ICD_FILENAMES'] !== undefined || process.env['TESSERA_REQUIRE_WEBGPU'] === '1';
+if (!wantsGpu)
+  console.warn('WebGPU tests did not run: no adapter (set VK_ICD_FILENAMES, see CONTRIBUTING.md).');
 
 function listOf(result: Tensor | Tensor[]): Tensor[] {
   return Array.isArray(result) ? result : [result];
 }
 
 /** Runs forward, then backward from a fixed cotangent; returns outputs and gradients. */
-function forwardBackward(fn: (...inputs: Tensor[]) => Tensor | Tensor[], inputs: readonly Tensor[]): { outs: Tensor[]; grads: Tensor[] } {
+function forwardBackward(
+  fn: (...inputs: Tensor[]) => Tensor | Tensor[],
+  inputs: readonly Tensor[],
+): { outs: Tensor[]; grads: Tensor[] } {
   const outs = listOf(fn(...inputs));
   const total = outs.map((out) => out.mul(0.5).sum()).reduce((a, b) => a.add(b));
   total.backward();
-  return { outs, grads: inputs.filter((input) => isFloatingPoint(input.dtype)).map((input) => input.grad!) };
+  return {
+    outs,
+    grads: inputs.filter((input) => isFloatingPoint(input.dtype)).map((input) => input.grad!),
+  };
 }
 
 function onDevice(tensor: Tensor, device: string): Tensor {
@@ -40,11 +54,23 @@ describe.each(['cpu', ...(wantsGpu ? ['wgpu'] : [])])('%s', (device) => {
     const compiled = compile(sample.fn);
     const copies = inputs.map((input) => onDevice(input, device));
     const { result, compiled: code } = await runAndGetCode(() => forwardBackward(compiled, copies));
-    for (const [i, out] of result.outs.entries()) await assertCloseAsync(out, expected.outs[i]!, { rtol: 1e-4, atol: 5e-5, message: `output ${i}` });
-    for (const [i, grad] of result.grads.entries()) await assertCloseAsync(grad, expected.grads[i]!, { rtol: 1e-4, atol: 5e-5, message: `gradient ${i}` });
+    for (const [i, out] of result.outs.entries())
+      await assertCloseAsync(out, expected.outs[i]!, {
+        rtol: 1e-4,
+        atol: 5e-5,
+        message: `output ${i}`,
+      });
+    for (const [i, grad] of result.grads.entries())
+      await assertCloseAsync(grad, expected.grads[i]!, {
+        rtol: 1e-4,
+        atol: 5e-5,
+        message: `gradient ${i}`,
+      });
     const [forward, backward] = code as [CompiledCode, CompiledCode];
     expectKernelCount(forward.plan, sample.kernels);
     expect(code.length).toBe(2);
-    console.log(`${device} ${sample.name}: forward ${kernelCount(forward.plan)} kernels (PyTorch at best ${sample.kernels}), backward ${kernelCount(backward.plan)}`);
+    console.log(
+      `${device} ${sample.name}: forward ${kernelCount(forward.plan)} kernels (PyTorch at best ${sample.kernels}), backward ${kernelCount(backward.plan)}`,
+    );
   });
 });

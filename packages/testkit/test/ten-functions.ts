@@ -19,7 +19,10 @@ let seed = 0;
 function values(sizes: readonly number[]): Tensor {
   const numel = sizes.reduce((a, b) => a * b, 1);
   seed++;
-  return fromTypedArray(Float32Array.from({ length: numel }, (_, i) => Math.sin((i + 1) * 12.9898 + seed * 78.233)), sizes);
+  return fromTypedArray(
+    Float32Array.from({ length: numel }, (_, i) => Math.sin((i + 1) * 12.9898 + seed * 78.233)),
+    sizes,
+  );
 }
 
 function leaf(...sizes: number[]): Tensor {
@@ -27,7 +30,12 @@ function leaf(...sizes: number[]): Tensor {
 }
 
 export const SAMPLES: readonly Sample[] = [
-  { name: 'pointwise_chain', kernels: 1, fn: (x, y) => x.mul(x.sigmoid()).mul(x.tanh()).add(y), inputs: () => [leaf(37, 64), leaf(37, 64)] },
+  {
+    name: 'pointwise_chain',
+    kernels: 1,
+    fn: (x, y) => x.mul(x.sigmoid()).mul(x.tanh()).add(y),
+    inputs: () => [leaf(37, 64), leaf(37, 64)],
+  },
   {
     name: 'gelu_bias',
     kernels: 1,
@@ -38,16 +46,42 @@ export const SAMPLES: readonly Sample[] = [
     inputs: () => [leaf(64), leaf(32, 64)],
   },
   { name: 'softmax', kernels: 1, fn: (x) => F.softmax(x, -1), inputs: () => [leaf(32, 100)] },
-  { name: 'layer_norm', kernels: 1, fn: (x, w, b) => F.layerNorm(x, [96], { weight: w, bias: b } as never), inputs: () => [leaf(24, 96), leaf(96), leaf(96)] },
-  { name: 'rms_norm', kernels: 1, fn: (x, w) => w.mul(x.mul(rsqrt(x.pow(2).mean(-1, { keepdim: true }).add(1e-6)))), inputs: () => [leaf(4, 8, 64), leaf(64)] },
+  {
+    name: 'layer_norm',
+    kernels: 1,
+    fn: (x, w, b) => F.layerNorm(x, [96], { weight: w, bias: b } as never),
+    inputs: () => [leaf(24, 96), leaf(96), leaf(96)],
+  },
+  {
+    name: 'rms_norm',
+    kernels: 1,
+    fn: (x, w) => w.mul(x.mul(rsqrt(x.pow(2).mean(-1, { keepdim: true }).add(1e-6)))),
+    inputs: () => [leaf(4, 8, 64), leaf(64)],
+  },
   {
     name: 'cross_entropy',
     kernels: 2,
     fn: (x, t) => F.crossEntropy(x, t),
-    inputs: () => [leaf(32, 50), tensor(Array.from({ length: 32 }, (_, i) => (i * 7) % 50), { dtype: 'int64' })],
+    inputs: () => [
+      leaf(32, 50),
+      tensor(
+        Array.from({ length: 32 }, (_, i) => (i * 7) % 50),
+        { dtype: 'int64' },
+      ),
+    ],
   },
-  { name: 'two_reductions', kernels: 1, fn: (x) => [x.sum(-1), x.mul(x).sum(-1)], inputs: () => [leaf(32, 100)] },
-  { name: 'horizontal', kernels: 3, fn: (a, b, c) => [a.mul(2).add(1), b.tanh(), c.sigmoid()], inputs: () => [leaf(64), leaf(32, 8), leaf(5, 7)] },
+  {
+    name: 'two_reductions',
+    kernels: 1,
+    fn: (x) => [x.sum(-1), x.mul(x).sum(-1)],
+    inputs: () => [leaf(32, 100)],
+  },
+  {
+    name: 'horizontal',
+    kernels: 3,
+    fn: (a, b, c) => [a.mul(2).add(1), b.tanh(), c.sigmoid()],
+    inputs: () => [leaf(64), leaf(32, 8), leaf(5, 7)],
+  },
   {
     name: 'linear_relu_linear',
     kernels: 1,

@@ -240,11 +240,6 @@ export function i64x2(...values: readonly bigint[]): Code<'v128'> {
   );
 }
 
-/** v128 constant of sixteen bytes. */
-export function i8x16(values: readonly number[]): Code<'v128'> {
-  return v128(Uint8Array.from(values));
-}
-
 /** A module variable. Mutable unless said otherwise. */
 export function global<T extends ValType>(name: string, init: Code<T>, mutable = true): Global<T> {
   consume(init);

@@ -12,7 +12,12 @@ import { keep } from '../memory/tidy.js';
 /** See the file header. Holds its leaf strongly; the leaf holds it. */
 export class AccumulateGrad extends GradNode {
   constructor(readonly leaf: Tensor) {
-    super('AccumulateGrad', [], [{ sizes: leaf.sizes, dtype: leaf.dtype, device: leaf.device }], Number.MAX_SAFE_INTEGER);
+    super(
+      'AccumulateGrad',
+      [],
+      [{ sizes: leaf.sizes, dtype: leaf.dtype, device: leaf.device }],
+      Number.MAX_SAFE_INTEGER,
+    );
   }
 
   apply(grads: readonly (Tensor | null)[]): readonly (Tensor | null)[] {
@@ -20,7 +25,8 @@ export class AccumulateGrad extends GradNode {
     if (grad == null) return [];
     const meta = autogradMeta(this.leaf);
     // With createGraph (grad mode on) the sum must stay differentiable; otherwise it is done in place.
-    meta.grad = meta.grad === null ? ownedGradient(grad) : addGradients(meta.grad, grad, !gradMode.enabled);
+    meta.grad =
+      meta.grad === null ? ownedGradient(grad) : addGradients(meta.grad, grad, !gradMode.enabled);
     // The leaf holds its gradient beyond the scope of this backward pass.
     keep(meta.grad);
     for (const hook of meta.postAccumulateHooks ?? []) hook(this.leaf);

@@ -9,13 +9,16 @@ import type { Tensor } from '../tensor.js';
 import { runBackward } from './engine.js';
 
 /** Gradients of `outputs` with respect to `inputs`; null where an input was not used. */
-defineOp('tessera::autograd_grad(Tensor[] outputs, Tensor?[] grad_outputs, Tensor[] inputs) -> Tensor?[]', {
-  decompose: ({ outputs, grad_outputs, inputs }) =>
-    runBackward(outputs as Tensor[], grad_outputs as (Tensor | null)[], {
-      retainGraph: true,
-      createGraph: false,
-      inputs: inputs as Tensor[],
-      accumulate: false,
-      allowUnused: true,
-    }),
-});
+defineOp(
+  'tessera::autograd_grad(Tensor[] outputs, Tensor?[] grad_outputs, Tensor[] inputs) -> Tensor?[]',
+  {
+    decompose: ({ outputs, grad_outputs, inputs }) =>
+      runBackward(outputs as Tensor[], grad_outputs as (Tensor | null)[], {
+        retainGraph: true,
+        createGraph: false,
+        inputs: inputs as Tensor[],
+        accumulate: false,
+        allowUnused: true,
+      }),
+  },
+);

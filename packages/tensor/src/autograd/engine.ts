@@ -28,26 +28,43 @@ export interface BackwardOptions {
 }
 
 /** Fills in implicit gradients and checks shapes. @throws grad-non-scalar, no-grad-graph, shape-mismatch */
-function rootGradients(roots: readonly Tensor[], gradOutputs: readonly (Tensor | null)[]): Tensor[] {
+function rootGradients(
+  roots: readonly Tensor[],
+  gradOutputs: readonly (Tensor | null)[],
+): Tensor[] {
   return roots.map((root, i) => {
     if (!requiresGrad(root)) {
-      throw new TesseraError('no-grad-graph', `element ${i} of tensors does not require grad and does not have a grad_fn`, {
-        hints: ['Call requiresGrad_() on the leaves before the forward pass, and do not run it under noGrad().'],
-      });
+      throw new TesseraError(
+        'no-grad-graph',
+        `element ${i} of tensors does not require grad and does not have a grad_fn`,
+        {
+          hints: [
+            'Call requiresGrad_() on the leaves before the forward pass, and do not run it under noGrad().',
+          ],
+        },
+      );
     }
     const grad = gradOutputs[i];
     if (grad == null) {
       if (root.numel !== 1) {
-        throw new TesseraError('grad-non-scalar', `grad can be implicitly created only for scalar outputs, not for shape ${formatSizes(root.sizes)}`, {
-          hints: ['Reduce to a scalar (loss.mean()), or pass the gradient of the output.'],
-        });
+        throw new TesseraError(
+          'grad-non-scalar',
+          `grad can be implicitly created only for scalar outputs, not for shape ${formatSizes(root.sizes)}`,
+          {
+            hints: ['Reduce to a scalar (loss.mean()), or pass the gradient of the output.'],
+          },
+        );
       }
       return withGradMode(false, () => onesLike(root));
     }
     if (!sameNumbers(grad.sizes, root.sizes)) {
-      throw new TesseraError('shape-mismatch', `Mismatch in shape: grad_output[${i}] has a shape of ${formatSizes(grad.sizes)} and output[${i}] has a shape of ${formatSizes(root.sizes)}.`, {
-        hints: ['A gradient has the shape of its output.'],
-      });
+      throw new TesseraError(
+        'shape-mismatch',
+        `Mismatch in shape: grad_output[${i}] has a shape of ${formatSizes(grad.sizes)} and output[${i}] has a shape of ${formatSizes(root.sizes)}.`,
+        {
+          hints: ['A gradient has the shape of its output.'],
+        },
+      );
     }
     holdGradient(grad);
     return grad;
@@ -107,7 +124,11 @@ function neededNodes(roots: readonly GradNode[], wanted: readonly Edge[]): Set<G
  *
  * @throws no-grad-graph, grad-non-scalar, backward-twice, inplace-version, invalid-argument
  */
-export function runBackward(roots: readonly Tensor[], gradOutputs: readonly (Tensor | null)[], options: BackwardOptions): (Tensor | null)[] {
+export function runBackward(
+  roots: readonly Tensor[],
+  gradOutputs: readonly (Tensor | null)[],
+  options: BackwardOptions,
+): (Tensor | null)[] {
   const grads = rootGradients(roots, gradOutputs);
   return withGradMode(options.createGraph, () => new BackwardRun(options).run(roots, grads));
 }
@@ -135,7 +156,8 @@ class BackwardRun {
     const needed = this.wanted === null ? null : neededNodes(rootNodes, this.wanted);
     const dependencies = countDependencies(rootNodes);
     rootEdges.forEach((edge, i) => this.addGradient(edge, grads[i]!));
-    for (const node of new Set(rootNodes)) if ((dependencies.get(node) ?? 0) === 0) this.ready.push(node);
+    for (const node of new Set(rootNodes))
+      if ((dependencies.get(node) ?? 0) === 0) this.ready.push(node);
     for (let node = this.ready.pop(); node !== null; node = this.ready.pop()) {
       this.runNode(node, needed);
       for (const edge of node.nextEdges) {
@@ -154,7 +176,8 @@ class BackwardRun {
     this.buffers.delete(node);
     if (buffer === undefined) return;
     this.runHooks(node, buffer);
-    for (const capture of this.capturesOf.get(node) ?? []) this.captured[capture.slot] = buffer[capture.index] ?? null;
+    for (const capture of this.capturesOf.get(node) ?? [])
+      this.captured[capture.slot] = buffer[capture.index] ?? null;
     if (needed !== null && (!needed.has(node) || node instanceof AccumulateGrad)) return;
     this.ran.push(node);
     const results = applyAsCurrent(node, buffer);
@@ -180,7 +203,8 @@ class BackwardRun {
 
   private addGradient(edge: Edge, grad: Tensor): void {
     let buffer = this.buffers.get(edge.node);
-    if (buffer === undefined) this.buffers.set(edge.node, (buffer = edge.node.inputMetas.map(() => null)));
+    if (buffer === undefined)
+      this.buffers.set(edge.node, (buffer = edge.node.inputMetas.map(() => null)));
     const have = buffer[edge.index];
     buffer[edge.index] = have == null ? grad : addGradients(have, grad, false);
   }
@@ -189,9 +213,13 @@ class BackwardRun {
     if (this.wanted === null) return [];
     this.captured.forEach((grad, i) => {
       if (grad === null && !this.options.allowUnused) {
-        throw new TesseraError('no-grad-graph', `One of the differentiated Tensors (input ${i}) appears to not have been used in the graph.`, {
-          hints: ['Set allowUnused: true if this is the desired behavior.'],
-        });
+        throw new TesseraError(
+          'no-grad-graph',
+          `One of the differentiated Tensors (input ${i}) appears to not have been used in the graph.`,
+          {
+            hints: ['Set allowUnused: true if this is the desired behavior.'],
+          },
+        );
       }
       if (this.options.accumulate && grad !== null) this.options.inputs![i]!.accumulateGrad(grad);
     });
@@ -202,9 +230,13 @@ class BackwardRun {
 function wantedEdge(input: Tensor, index: number): Edge {
   const edge = gradEdge(input);
   if (edge === null) {
-    throw new TesseraError('no-grad-graph', `One of the differentiated Tensors (input ${index}) does not require grad`, {
-      hints: ['Call requiresGrad_() on it before the forward pass.'],
-    });
+    throw new TesseraError(
+      'no-grad-graph',
+      `One of the differentiated Tensors (input ${index}) does not require grad`,
+      {
+        hints: ['Call requiresGrad_() on it before the forward pass.'],
+      },
+    );
   }
   return edge;
 }
@@ -213,9 +245,17 @@ function checkFinite(node: GradNode, results: readonly (Tensor | null)[]): void 
   results.forEach((grad, i) => {
     if (grad === null || grad.isFake || grad.device !== 'cpu') return;
     if (!grad.hasNaN()) return;
-    throw new TesseraError('nan-gradient', `Function '${node.name}' returned nan values in its ${i}th output.`, {
-      context: { forwardStack: node.forwardStack },
-      hints: [node.forwardStack === null ? 'Turn anomaly mode on before the forward pass to see where it ran.' : `Forward call:\n${node.forwardStack}`],
-    });
+    throw new TesseraError(
+      'nan-gradient',
+      `Function '${node.name}' returned nan values in its ${i}th output.`,
+      {
+        context: { forwardStack: node.forwardStack },
+        hints: [
+          node.forwardStack === null
+            ? 'Turn anomaly mode on before the forward pass to see where it ran.'
+            : `Forward call:\n${node.forwardStack}`,
+        ],
+      },
+    );
   });
 }

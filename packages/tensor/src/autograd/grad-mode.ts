@@ -4,7 +4,10 @@
 import { modes } from '../dispatch/modes.js';
 
 /** Read on every op; write only through the functions below. */
-export const gradMode: { enabled: boolean; inference: boolean } = { enabled: true, inference: false };
+export const gradMode: { enabled: boolean; inference: boolean } = {
+  enabled: true,
+  inference: false,
+};
 
 /** Whether gradients are recorded. */
 export function isGradEnabled(): boolean {
@@ -19,7 +22,11 @@ export function setGradEnabled(enabled: boolean): void {
 }
 
 function isPromise(value: unknown): value is Promise<unknown> {
-  return typeof value === 'object' && value !== null && typeof (value as { then?: unknown }).then === 'function';
+  return (
+    typeof value === 'object' &&
+    value !== null &&
+    typeof (value as { then?: unknown }).then === 'function'
+  );
 }
 
 /** Runs `fn` with grad mode set; an async `fn` keeps it until its promise settles. */

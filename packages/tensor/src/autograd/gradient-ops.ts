@@ -25,7 +25,13 @@ export function addGradients(a: Tensor, b: Tensor, inPlace: boolean): Tensor {
 
 /** Zeros of a gradient's shape and type. */
 export function zerosOf(meta: GradMeta): Tensor {
-  return callOp(op('aten::zeros'), [[...meta.sizes], meta.dtype, null, meta.device, null]) as Tensor;
+  return callOp(op('aten::zeros'), [
+    [...meta.sizes],
+    meta.dtype,
+    null,
+    meta.device,
+    null,
+  ]) as Tensor;
 }
 
 /** Ones like a tensor. */
@@ -52,7 +58,13 @@ export function cloneOf(tensor: Tensor): Tensor {
 export function scatterToBase(grad: Tensor, view: Geometry, base: Geometry): Tensor {
   const extent = storageExtent(base.sizes, base.strides);
   const flat = zerosOf({ sizes: [extent], dtype: grad.dtype, device: grad.device });
-  const written = callOp(op('aten::as_strided_scatter'), [flat, grad, view.sizes, view.strides, view.offset - base.offset]) as Tensor;
+  const written = callOp(op('aten::as_strided_scatter'), [
+    flat,
+    grad,
+    view.sizes,
+    view.strides,
+    view.offset - base.offset,
+  ]) as Tensor;
   return asStrided(written, { ...base, offset: 0 });
 }
 
@@ -64,18 +76,35 @@ export function gatherFromBase(grad: Tensor, view: Geometry, base: Geometry): Te
 /** `grad` with the region of a view replaced. */
 export function replaceInBase(grad: Tensor, part: Tensor, view: Geometry, base: Geometry): Tensor {
   const flat = flattenTo(grad, base);
-  const written = callOp(op('aten::as_strided_scatter'), [flat, part, view.sizes, view.strides, view.offset - base.offset]) as Tensor;
+  const written = callOp(op('aten::as_strided_scatter'), [
+    flat,
+    part,
+    view.sizes,
+    view.strides,
+    view.offset - base.offset,
+  ]) as Tensor;
   return asStrided(written, { ...base, offset: 0 });
 }
 
 function flattenTo(grad: Tensor, base: Geometry): Tensor {
   const extent = storageExtent(base.sizes, base.strides);
   const flat = zerosOf({ sizes: [extent], dtype: grad.dtype, device: grad.device });
-  return callOp(op('aten::as_strided_scatter'), [flat, grad, base.sizes, base.strides, 0]) as Tensor;
+  return callOp(op('aten::as_strided_scatter'), [
+    flat,
+    grad,
+    base.sizes,
+    base.strides,
+    0,
+  ]) as Tensor;
 }
 
 function asStrided(tensor: Tensor, geometry: Geometry): Tensor {
-  return callOp(op('aten::as_strided'), [tensor, geometry.sizes, geometry.strides, geometry.offset]) as Tensor;
+  return callOp(op('aten::as_strided'), [
+    tensor,
+    geometry.sizes,
+    geometry.strides,
+    geometry.offset,
+  ]) as Tensor;
 }
 
 /** A layout on a storage, in elements. */

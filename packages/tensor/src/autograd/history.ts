@@ -20,14 +20,22 @@ export function requiresGrad(tensor: TensorBase): boolean {
 
 function viewIsStale(tensor: TensorBase): boolean {
   const storage = tensor.storageOrNull;
-  return storage !== null && (tensor.autograd?.versionAtGradFn ?? 0) !== storage.version && tensor.base!.autograd?.gradFn != null;
+  return (
+    storage !== null &&
+    (tensor.autograd?.versionAtGradFn ?? 0) !== storage.version &&
+    tensor.base!.autograd?.gradFn != null
+  );
 }
 
 /** The node that made a tensor, or null for leaves. A lazy tensor that has history is computed first. */
 export function gradFnOf(tensor: TensorBase): GradNode | null {
   if (tensor.storageOrNull === null && tensor.requiresGradFlag) void tensor.storage;
   if (tensor.base !== null && tensor.base.requiresGradFlag && viewIsStale(tensor)) {
-    setHistory(tensor, new ViewOfBase(tensor as Tensor, tensor.base as Tensor, gradEdge(tensor.base)), 0);
+    setHistory(
+      tensor,
+      new ViewOfBase(tensor as Tensor, tensor.base as Tensor, gradEdge(tensor.base)),
+      0,
+    );
   }
   return tensor.autograd?.gradFn ?? null;
 }

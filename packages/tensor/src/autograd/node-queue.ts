@@ -30,7 +30,8 @@ export class NodeQueue {
     while (size > 0) {
       const left = 2 * i + 1;
       if (left >= size) break;
-      const child = left + 1 < size && heap[left + 1]!.sequenceNr > heap[left]!.sequenceNr ? left + 1 : left;
+      const child =
+        left + 1 < size && heap[left + 1]!.sequenceNr > heap[left]!.sequenceNr ? left + 1 : left;
       if (heap[child]!.sequenceNr <= last.sequenceNr) break;
       heap[i] = heap[child]!;
       i = child;

@@ -3,7 +3,12 @@
  */
 import { TesseraError } from '@tessera/shared';
 import type { OpOverload } from '../op/op-overload.js';
-import { type GradResult, type NamedArgs, type VjpContext, readsArgument } from '../op/op-record.js';
+import {
+  type GradResult,
+  type NamedArgs,
+  type VjpContext,
+  readsArgument,
+} from '../op/op-record.js';
 import { sameNumbers } from '../shape.js';
 import { isTensor } from '../tensor-factory.js';
 import type { Tensor } from '../tensor.js';
@@ -21,7 +26,10 @@ interface EdgeSource {
 
 /** `aten::native_layer_norm` → `NativeLayerNormBackward0`. */
 function backwardName(op: OpOverload): string {
-  const words = op.schema.name.replace(/_$/, '').split('_').filter((word) => word !== '');
+  const words = op.schema.name
+    .replace(/_$/, '')
+    .split('_')
+    .filter((word) => word !== '');
   return `${words.map((word) => word[0]!.toUpperCase() + word.slice(1)).join('')}Backward0`;
 }
 
@@ -54,14 +62,22 @@ export class OpNode extends GradNode {
     outMetas: readonly GradMeta[],
   ) {
     super(backwardName(op), edges, outMetas);
-    const wants = (name: string): boolean => sources.some((source, i) => source.name === name && edges[i] !== null);
-    this.savedArgs = args.map((arg, i) => pack(arg, readsArgument(op.record, op.schema.args[i]!.name, wants)));
+    const wants = (name: string): boolean =>
+      sources.some((source, i) => source.name === name && edges[i] !== null);
+    this.savedArgs = args.map((arg, i) =>
+      pack(arg, readsArgument(op.record, op.schema.args[i]!.name, wants)),
+    );
     this.sources = sources;
     this.targets = targets;
   }
 
   /** Builds the node before the op runs. `edgeOf` gives the edge of a tensor input, or null. */
-  static make(op: OpOverload, args: readonly unknown[], outMetas: readonly GradMeta[], edgeOf: (tensor: Tensor) => Edge | null): OpNode {
+  static make(
+    op: OpOverload,
+    args: readonly unknown[],
+    outMetas: readonly GradMeta[],
+    edgeOf: (tensor: Tensor) => Edge | null,
+  ): OpNode {
     const edges: (Edge | null)[] = [];
     const sources: EdgeSource[] = [];
     const targets: GradMeta[] = [];
@@ -89,7 +105,9 @@ export class OpNode extends GradNode {
   setOutputs(outs: readonly Tensor[]): void {
     const saved = this.op.record.saved ?? [];
     const all = saved.includes('out');
-    this.savedOuts = outs.map((out, i) => (all || saved.includes(`out.${i}`) ? new SavedTensor(out) : new SavedMeta(out)));
+    this.savedOuts = outs.map((out, i) =>
+      all || saved.includes(`out.${i}`) ? new SavedTensor(out) : new SavedMeta(out),
+    );
   }
 
   override release(): void {
@@ -99,26 +117,39 @@ export class OpNode extends GradNode {
 
   apply(grads: readonly (Tensor | null)[]): readonly (Tensor | null)[] {
     if (this.savedArgs === null) {
-      throw new TesseraError('backward-twice', `Trying to backward through the graph a second time (${this.name}): saved tensors were freed by the first backward().`, {
-        hints: ['Pass retainGraph: true to the first backward() if you need a second.'],
-      });
+      throw new TesseraError(
+        'backward-twice',
+        `Trying to backward through the graph a second time (${this.name}): saved tensors were freed by the first backward().`,
+        {
+          hints: ['Pass retainGraph: true to the first backward() if you need a second.'],
+        },
+      );
     }
     const vjp = this.op.record.vjp;
     if (vjp === undefined) {
-      throw new TesseraError('derivative-missing', `The derivative of ${this.op.qualifiedName} is not defined.`, {
-        context: { op: this.op.qualifiedName },
-        hints: ['Detach its input, or wrap the computation in a custom Function with a backward.'],
-      });
+      throw new TesseraError(
+        'derivative-missing',
+        `The derivative of ${this.op.qualifiedName} is not defined.`,
+        {
+          context: { op: this.op.qualifiedName },
+          hints: [
+            'Detach its input, or wrap the computation in a custom Function with a backward.',
+          ],
+        },
+      );
     }
     const named: NamedArgs = {};
-    this.op.schema.args.forEach((formal, i) => (named[formal.name] = unpack(this.savedArgs![i], this.name)));
+    this.op.schema.args.forEach(
+      (formal, i) => (named[formal.name] = unpack(this.savedArgs![i], this.name)),
+    );
     const outs = (this.savedOuts ?? []).map((out) => out.unpack(this.name));
     const results = vjp(named, this.context(grads, outs));
     return this.sources.map((source, i) => this.collect(results, source, i));
   }
 
   private context(grads: readonly (Tensor | null)[], outs: readonly Tensor[]): VjpContext {
-    const needs = (name: string): boolean => this.sources.some((source, i) => source.name === name && this.nextEdges[i] !== null);
+    const needs = (name: string): boolean =>
+      this.sources.some((source, i) => source.name === name && this.nextEdges[i] !== null);
     const metas = this.inputMetas;
     return {
       get grad(): Tensor {
@@ -133,10 +164,15 @@ export class OpNode extends GradNode {
     };
   }
 
-  private collect(results: Record<string, GradResult | GradResult[]>, source: EdgeSource, edge: number): Tensor | null {
+  private collect(
+    results: Record<string, GradResult | GradResult[]>,
+    source: EdgeSource,
+    edge: number,
+  ): Tensor | null {
     if (this.nextEdges[edge] === null) return null;
     const entry = results[source.name];
-    const result = source.index >= 0 && Array.isArray(entry) ? entry[source.index] : (entry as GradResult);
+    const result =
+      source.index >= 0 && Array.isArray(entry) ? entry[source.index] : (entry as GradResult);
     const grad = typeof result === 'function' ? result() : (result ?? null);
     if (grad === null) return null;
     const target = this.targets[edge]!;

@@ -45,7 +45,11 @@ function recordOp(op: OpOverload, args: readonly unknown[]): unknown {
   if (op.record.inplaceOf !== undefined) return recordInPlace(op, args);
   const node = OpNode.make(op, args, [], gradEdge);
   const result = dispatchBelowAutograd(op, args);
-  const outs: readonly Tensor[] = isTensor(result) ? [result] : Array.isArray(result) ? (result as Tensor[]) : [];
+  const outs: readonly Tensor[] = isTensor(result)
+    ? [result]
+    : Array.isArray(result)
+      ? (result as Tensor[])
+      : [];
   node.inputMetas = outs.map(metaOf);
   node.setOutputs(outs);
   node.forwardStack = anomalyStack();
@@ -60,12 +64,15 @@ function recordInPlace(op: OpOverload, args: readonly unknown[]): Tensor {
   checkInPlaceLeaf(self);
   const functional = getOp(op.record.inplaceOf!);
   const formals = functional.schema.args;
-  const wants = (name: string): boolean => formals.some((formal, i) => formal.name === name && isTensor(args[i]) && requiresGrad(args[i]));
+  const wants = (name: string): boolean =>
+    formals.some((formal, i) => formal.name === name && isTensor(args[i]) && requiresGrad(args[i]));
   const savesSelf = readsArgument(functional.record, formals[0]!.name, wants);
   // The vjp wants self as it was before the op.
   const nodeArgs = savesSelf ? [cloneOf(self), ...args.slice(1)] : args;
   const selfEdge = gradEdge(self);
-  const node = OpNode.make(functional, nodeArgs, [metaOf(self)], (tensor) => (tensor === nodeArgs[0] ? selfEdge : gradEdge(tensor)));
+  const node = OpNode.make(functional, nodeArgs, [metaOf(self)], (tensor) =>
+    tensor === nodeArgs[0] ? selfEdge : gradEdge(tensor),
+  );
   dispatchBelowAutograd(op, args);
   node.forwardStack = anomalyStack();
   attachInPlace(self, node);
@@ -94,12 +101,22 @@ export function rewriteHistory(self: Tensor, node: GradNode, selfEdge: number): 
 
 /** Refuses to modify a leaf that requires grad, or a view of one. @throws inplace-leaf */
 export function checkInPlaceLeaf(self: Tensor): void {
-  const leaf = self.base !== null && requiresGrad(self.base) && gradFnOf(self.base) === null ? self.base : self;
+  const leaf =
+    self.base !== null && requiresGrad(self.base) && gradFnOf(self.base) === null
+      ? self.base
+      : self;
   if (!requiresGrad(leaf) || gradFnOf(leaf) !== null) return;
-  const what = leaf === self ? 'a leaf Variable that requires grad is being used in an in-place operation.' : 'a view of a leaf Variable that requires grad is being used in an in-place operation.';
-  throw new TesseraError('inplace-leaf', `${what} [${DTYPES[self.dtype].scalarTypeName} ${formatSizes(self.sizes)}]`, {
-    hints: ['Wrap the update in noGrad(() => …), or use the out-of-place op.'],
-  });
+  const what =
+    leaf === self
+      ? 'a leaf Variable that requires grad is being used in an in-place operation.'
+      : 'a view of a leaf Variable that requires grad is being used in an in-place operation.';
+  throw new TesseraError(
+    'inplace-leaf',
+    `${what} [${DTYPES[self.dtype].scalarTypeName} ${formatSizes(self.sizes)}]`,
+    {
+      hints: ['Wrap the update in noGrad(() => …), or use the out-of-place op.'],
+    },
+  );
 }
 
 /** Makes an output of a custom node. */

@@ -24,7 +24,12 @@ export class SavedTensor {
       throw new TesseraError(
         'inplace-version',
         `one of the variables needed for gradient computation has been modified by an inplace operation: [${DTYPES[this.tensor.dtype].scalarTypeName} ${formatSizes(this.tensor.sizes)}]${maker === undefined ? '' : `, which is output of ${maker},`} is at version ${now}; expected version ${this.version} instead (needed by ${nodeName}).`,
-        { hints: ['Use the out-of-place op, or clone() the tensor before modifying it.', 'setDetectAnomaly(true) shows the forward op that saved it.'] },
+        {
+          hints: [
+            'Use the out-of-place op, or clone() the tensor before modifying it.',
+            'setDetectAnomaly(true) shows the forward op that saved it.',
+          ],
+        },
       );
     }
     return this.tensor;
@@ -38,7 +43,12 @@ export class SavedMeta {
 
   constructor(tensor: Tensor) {
     this.storageOffset = tensor.storageOffset;
-    this.meta = { sizes: tensor.sizes, strides: tensor.strides, dtype: tensor.dtype, device: tensor.device };
+    this.meta = {
+      sizes: tensor.sizes,
+      strides: tensor.strides,
+      dtype: tensor.dtype,
+      device: tensor.device,
+    };
   }
 
   /** A FakeTensor of that layout. */

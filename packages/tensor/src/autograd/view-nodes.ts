@@ -2,7 +2,14 @@
  * @file Backward nodes for views and in-place operations on them.
  */
 import type { Tensor } from '../tensor.js';
-import { type Geometry, gatherFromBase, geometryOf, replaceInBase, scatterToBase, zerosOf } from './gradient-ops.js';
+import {
+  type Geometry,
+  gatherFromBase,
+  geometryOf,
+  replaceInBase,
+  scatterToBase,
+  zerosOf,
+} from './gradient-ops.js';
 import { type Edge, type GradMeta, GradNode } from './grad-node.js';
 
 function metaOf(tensor: Tensor): GradMeta {
@@ -45,7 +52,11 @@ export class CopySlices extends GradNode {
     private readonly inner: GradNode,
     private readonly selfEdge: number,
   ) {
-    super('CopySlices', [baseEdge, ...inner.nextEdges.filter((_, i) => i !== selfEdge)], [metaOf(base)]);
+    super(
+      'CopySlices',
+      [baseEdge, ...inner.nextEdges.filter((_, i) => i !== selfEdge)],
+      [metaOf(base)],
+    );
     this.view = geometryOf(view);
     this.base = geometryOf(base);
     this.meta = metaOf(view);
@@ -55,9 +66,13 @@ export class CopySlices extends GradNode {
     const grad = grads[0];
     if (grad == null) return this.nextEdges.map(() => null);
     const results = this.inner.apply([gatherFromBase(grad, this.view, this.base)]);
-    const part = this.selfEdge >= 0 ? (results[this.selfEdge] ?? zerosOf(this.meta)) : zerosOf(this.meta);
+    const part =
+      this.selfEdge >= 0 ? (results[this.selfEdge] ?? zerosOf(this.meta)) : zerosOf(this.meta);
     const rest = results.filter((_, i) => i !== this.selfEdge);
-    return [this.nextEdges[0] === null ? null : replaceInBase(grad, part, this.view, this.base), ...rest];
+    return [
+      this.nextEdges[0] === null ? null : replaceInBase(grad, part, this.view, this.base),
+      ...rest,
+    ];
   }
 
   override release(): void {

@@ -10,9 +10,13 @@ import { isTensor } from '../tensor-factory.js';
 export function checkArguments(op: OpOverload, args: readonly unknown[]): void {
   const formals = op.schema.args;
   if (args.length !== formals.length) {
-    throw new TesseraError('schema-arguments', `${op.qualifiedName} takes ${formals.length} arguments (${formals.map((f) => f.name).join(', ')}), got ${args.length}.`, {
-      hints: [`Schema: ${op.schema.text}`],
-    });
+    throw new TesseraError(
+      'schema-arguments',
+      `${op.qualifiedName} takes ${formals.length} arguments (${formals.map((f) => f.name).join(', ')}), got ${args.length}.`,
+      {
+        hints: [`Schema: ${op.schema.text}`],
+      },
+    );
   }
   const wrapsNumbers = op.hasTag('pointwise') || op.record.inplaceOf !== undefined;
   let device: string | null = null;
@@ -25,7 +29,11 @@ export function checkArguments(op: OpOverload, args: readonly unknown[]): void {
       else if (arg.device !== device) deviceMismatch(op, device, arg.device);
     } else if (formal.type.base === 'Tensor' && !formal.type.list) {
       if (arg === null && formal.type.optional) continue;
-      if (wrapsNumbers && (typeof arg === 'number' || typeof arg === 'boolean' || arg instanceof SymScalar)) continue;
+      if (
+        wrapsNumbers &&
+        (typeof arg === 'number' || typeof arg === 'boolean' || arg instanceof SymScalar)
+      )
+        continue;
       mismatch(op, formal, arg);
     } else if (!kindMatches(formal, arg)) mismatch(op, formal, arg);
   }
@@ -54,15 +62,23 @@ function describe(value: unknown): string {
 }
 
 function mismatch(op: OpOverload, formal: SchemaArgument, arg: unknown): never {
-  throw new TesseraError('schema-arguments', `${op.qualifiedName}: argument '${formal.name}' must be ${formal.type.base}${formal.type.list ? '[]' : ''}${formal.type.optional ? ' or null' : ''}, not ${describe(arg)}.`, {
-    context: { op: op.qualifiedName, argument: formal.name },
-    hints: [`Schema: ${op.schema.text}`],
-  });
+  throw new TesseraError(
+    'schema-arguments',
+    `${op.qualifiedName}: argument '${formal.name}' must be ${formal.type.base}${formal.type.list ? '[]' : ''}${formal.type.optional ? ' or null' : ''}, not ${describe(arg)}.`,
+    {
+      context: { op: op.qualifiedName, argument: formal.name },
+      hints: [`Schema: ${op.schema.text}`],
+    },
+  );
 }
 
 function deviceMismatch(op: OpOverload, first: string, second: string): never {
-  throw new TesseraError('device-mismatch', `${op.qualifiedName}: expected all tensors to be on the same device, but found at least two devices, ${first} and ${second}.`, {
-    context: { op: op.qualifiedName, devices: [first, second] },
-    hints: [`Move one of them: x.to('${first}').`],
-  });
+  throw new TesseraError(
+    'device-mismatch',
+    `${op.qualifiedName}: expected all tensors to be on the same device, but found at least two devices, ${first} and ${second}.`,
+    {
+      context: { op: op.qualifiedName, devices: [first, second] },
+      hints: [`Move one of them: x.to('${first}').`],
+    },
+  );
 }

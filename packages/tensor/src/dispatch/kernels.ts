@@ -5,7 +5,14 @@ import { TesseraError } from '@tessera/shared';
 import { type OpOverload, getOp } from '../op/op-overload.js';
 import type { TensorMeta, ViewMeta } from '../op/op-record.js';
 import { formatSizes, hasInternalOverlap, isContiguous, sameNumbers } from '../shape.js';
-import { emptyFromMeta, fakeFromMeta, isFakeMode, isTensor, makeTensor, withFakeTensors } from '../tensor-factory.js';
+import {
+  emptyFromMeta,
+  fakeFromMeta,
+  isFakeMode,
+  isTensor,
+  makeTensor,
+  withFakeTensors,
+} from '../tensor-factory.js';
 import type { TensorBase } from '../tensor-base.js';
 import type { Tensor } from '../tensor.js';
 import { gradMode } from '../autograd/grad-mode.js';
@@ -27,7 +34,9 @@ function unwrap(op: OpOverload, outs: readonly Tensor[]): unknown {
   return returns.length === 1 && !returns[0]!.type.list ? outs[0] : outs;
 }
 
-function isList(value: TensorMeta | ViewMeta | readonly (TensorMeta | ViewMeta)[]): value is readonly (TensorMeta | ViewMeta)[] {
+function isList(
+  value: TensorMeta | ViewMeta | readonly (TensorMeta | ViewMeta)[],
+): value is readonly (TensorMeta | ViewMeta)[] {
   return Array.isArray(value);
 }
 
@@ -36,20 +45,39 @@ export function outputMetas(op: OpOverload, args: readonly unknown[]): readonly 
   const rule = op.record.meta;
   if (rule === undefined) {
     const kernel = op.deviceKernels.get('meta');
-    if (kernel !== undefined) return metasOfKernel(kernel as (...a: readonly unknown[]) => unknown, args);
-    throw new TesseraError('fake-data-access', `Cannot access data pointer of Tensor (e.g. FakeTensor): ${op.qualifiedName} has no meta rule, so it cannot be traced.`, {
-      hints: [`Register one: library('${op.schema.namespace}').impl('${op.schema.name}', 'meta', fn).`],
-    });
+    if (kernel !== undefined)
+      return metasOfKernel(kernel as (...a: readonly unknown[]) => unknown, args);
+    throw new TesseraError(
+      'fake-data-access',
+      `Cannot access data pointer of Tensor (e.g. FakeTensor): ${op.qualifiedName} has no meta rule, so it cannot be traced.`,
+      {
+        hints: [
+          `Register one: library('${op.schema.namespace}').impl('${op.schema.name}', 'meta', fn).`,
+        ],
+      },
+    );
   }
   const metas = rule(op.bind(args));
   return isList(metas) ? (metas as readonly TensorMeta[]) : [metas as TensorMeta];
 }
 
 /** Metas from a user's `meta` kernel, which works on FakeTensors. */
-function metasOfKernel(kernel: (...args: readonly unknown[]) => unknown, args: readonly unknown[]): readonly TensorMeta[] {
-  const fake = (arg: unknown): unknown => (isTensor(arg) ? (arg.isFake ? arg : fakeFromMeta(arg)) : Array.isArray(arg) ? arg.map(fake) : arg);
+function metasOfKernel(
+  kernel: (...args: readonly unknown[]) => unknown,
+  args: readonly unknown[],
+): readonly TensorMeta[] {
+  const fake = (arg: unknown): unknown =>
+    isTensor(arg)
+      ? arg.isFake
+        ? arg
+        : fakeFromMeta(arg)
+      : Array.isArray(arg)
+        ? arg.map(fake)
+        : arg;
   const result = withFakeTensors(() => kernel(...args.map(fake)));
-  return (isTensor(result) ? [result] : (result as readonly Tensor[])).map(({ sizes, strides, dtype, device }) => ({ sizes, strides, dtype, device }));
+  return (isTensor(result) ? [result] : (result as readonly Tensor[])).map(
+    ({ sizes, strides, dtype, device }) => ({ sizes, strides, dtype, device }),
+  );
 }
 
 type CustomKernel = (...args: readonly unknown[]) => unknown;
@@ -57,7 +85,8 @@ type CustomKernel = (...args: readonly unknown[]) => unknown;
 /** The kernel that a user registered for this op on this device (or for FakeTensors). */
 function customKernel(op: OpOverload, args: readonly unknown[]): CustomKernel | undefined {
   if (op.deviceKernels.size === 0) return undefined;
-  return op.deviceKernels.get(anyFake(op, args) ? 'meta' : deviceOf(op, args)) as CustomKernel | undefined;
+  return op.deviceKernels.get(anyFake(op, args) ? 'meta' : deviceOf(op, args)) as
+    CustomKernel | undefined;
 }
 
 /** A kernel is below autograd: the operators it is written in record nothing. */
@@ -118,20 +147,32 @@ function runView(op: OpOverload, args: readonly unknown[]): unknown {
 }
 
 function makeView(self: Tensor, base: TensorBase | null, view: ViewMeta): Tensor {
-  const out = makeTensor(self.storage, self.dtype, self.device, view.sizes, view.strides, view.offset);
+  const out = makeTensor(
+    self.storage,
+    self.dtype,
+    self.device,
+    view.sizes,
+    view.strides,
+    view.offset,
+  );
   out.base = base;
   return out;
 }
 
 /** Runs a functional op into fresh outputs, or into `into`. */
-function runFunctional(op: OpOverload, args: readonly unknown[], into: readonly Tensor[] | null): readonly Tensor[] {
+function runFunctional(
+  op: OpOverload,
+  args: readonly unknown[],
+  into: readonly Tensor[] | null,
+): readonly Tensor[] {
   const fake = anyFake(op, args);
   if (op.record.produce !== undefined) {
     if (fake) return outputMetas(op, args).map(fakeFromMeta);
     // The reference kernel reads CPU memory.
     const device = deviceOf(op, args);
     if (device !== 'cpu') missingKernel(op, device);
-    for (const i of op.tensorArgs) if (isTensor(args[i])) args[i].storage.assertReadable(op.qualifiedName);
+    for (const i of op.tensorArgs)
+      if (isTensor(args[i])) args[i].storage.assertReadable(op.qualifiedName);
     const made = op.record.produce(op.bind(args));
     return Array.isArray(made) ? made : [made];
   }
@@ -150,10 +191,20 @@ function runFunctional(op: OpOverload, args: readonly unknown[], into: readonly 
 }
 
 function missingKernel(op: OpOverload, device: string): never {
-  throw new TesseraError('kernel-missing', `${op.qualifiedName} has no kernel on device '${device}'.`, {
-    context: { op: op.qualifiedName, device },
-    hints: device === 'cpu' ? ["Register one with library().impl(name, 'cpu', fn)."] : ["Copy the tensors to the CPU for this op: await download(x).", `Register one with library().impl(name, '${device}', fn).`],
-  });
+  throw new TesseraError(
+    'kernel-missing',
+    `${op.qualifiedName} has no kernel on device '${device}'.`,
+    {
+      context: { op: op.qualifiedName, device },
+      hints:
+        device === 'cpu'
+          ? ["Register one with library().impl(name, 'cpu', fn)."]
+          : [
+              'Copy the tensors to the CPU for this op: await download(x).',
+              `Register one with library().impl(name, '${device}', fn).`,
+            ],
+    },
+  );
 }
 
 function assertAllReadable(op: OpOverload, args: readonly unknown[]): void {
@@ -175,7 +226,8 @@ function runInPlace(op: OpOverload, args: readonly unknown[]): Tensor {
   const meta = metas[0]!;
   checkInPlace(op, self, meta);
   if (!anyFake(op, args)) {
-    const direct = meta.dtype === self.dtype && functional.hasTag('pointwise') && !overlapsOthers(self, args);
+    const direct =
+      meta.dtype === self.dtype && functional.hasTag('pointwise') && !overlapsOthers(self, args);
     if (direct) runFunctional(functional, args, [self]);
     else {
       const [value] = runFunctional(functional, args, null);
@@ -189,16 +241,31 @@ function runInPlace(op: OpOverload, args: readonly unknown[]): Tensor {
 function checkInPlace(op: OpOverload, self: Tensor, meta: TensorMeta): void {
   const name = op.schema.name;
   if (!sameNumbers(self.sizes, meta.sizes)) {
-    throw new TesseraError('shape-mismatch', `${name}: output with shape ${formatSizes(self.sizes)} doesn't match the broadcast shape ${formatSizes(meta.sizes)}`, {
-      context: { op: op.qualifiedName },
-      hints: [`Use the out-of-place ${functionalName(op)}(), or make self of shape ${formatSizes(meta.sizes)}.`],
-    });
+    throw new TesseraError(
+      'shape-mismatch',
+      `${name}: output with shape ${formatSizes(self.sizes)} doesn't match the broadcast shape ${formatSizes(meta.sizes)}`,
+      {
+        context: { op: op.qualifiedName },
+        hints: [
+          `Use the out-of-place ${functionalName(op)}(), or make self of shape ${formatSizes(meta.sizes)}.`,
+        ],
+      },
+    );
   }
   const rank = { bool: 0, integral: 1, floating: 2 };
-  if (rank[categoryOf(self.dtype)] < rank[categoryOf(meta.dtype)] && functionalName(op) !== 'copy') {
-    throw new TesseraError('dtype-mismatch', `${name}: result type ${meta.dtype} can't be cast to the desired output type ${self.dtype}`, {
-      hints: [`Use the out-of-place ${functionalName(op)}(), or convert self first: x.to('${meta.dtype}').`],
-    });
+  if (
+    rank[categoryOf(self.dtype)] < rank[categoryOf(meta.dtype)] &&
+    functionalName(op) !== 'copy'
+  ) {
+    throw new TesseraError(
+      'dtype-mismatch',
+      `${name}: result type ${meta.dtype} can't be cast to the desired output type ${self.dtype}`,
+      {
+        hints: [
+          `Use the out-of-place ${functionalName(op)}(), or convert self first: x.to('${meta.dtype}').`,
+        ],
+      },
+    );
   }
   if (!isContiguous(self.sizes, self.strides) && hasInternalOverlap(self.sizes, self.strides)) {
     throw new TesseraError(
@@ -223,7 +290,10 @@ function overlapsOthers(self: Tensor, args: readonly unknown[]): boolean {
   for (let i = 1; i < args.length; i++) {
     const arg = args[i];
     if (!isTensor(arg) || arg.storage !== self.storage) continue;
-    const same = arg.storageOffset === self.storageOffset && sameNumbers(arg.sizes, self.sizes) && sameNumbers(arg.strides, self.strides);
+    const same =
+      arg.storageOffset === self.storageOffset &&
+      sameNumbers(arg.sizes, self.sizes) &&
+      sameNumbers(arg.strides, self.strides);
     if (!same) return true;
   }
   return false;

@@ -37,7 +37,12 @@ export interface PreDispatchMode {
   /** Grad mode is about to change. */
   onGradMode(enabled: boolean): void;
   /** A trusted region is entered; the mode runs or skips `fn`. */
-  onRegion<R>(owner: object, name: string, inputs: RegionInputs, fn: (inputs: RegionInputs) => R): R;
+  onRegion<R>(
+    owner: object,
+    name: string,
+    inputs: RegionInputs,
+    fn: (inputs: RegionInputs) => R,
+  ): R;
   /** `tensor.grad = value` was assigned by the program. */
   onSetGrad(tensor: TensorBase, value: TensorBase | null): void;
   /** Memory is about to be read or written outside an op; a mode that owes writes to it makes them now. */

@@ -30,7 +30,9 @@ export interface SafetensorsHeader {
   readonly dataStart: number;
 }
 
-const BY_CODE = new Map(Object.entries(DTYPES).map(([name, info]) => [info.safetensors, name as DType]));
+const BY_CODE = new Map(
+  Object.entries(DTYPES).map(([name, info]) => [info.safetensors, name as DType]),
+);
 
 /** Throws a `safetensors-invalid` error. */
 export function invalidFile(why: string): never {
@@ -41,9 +43,11 @@ export function invalidFile(why: string): never {
 
 /** Length of the JSON header from the first 8 bytes. @throws safetensors-invalid */
 export function headerLength(prefix: Uint8Array): number {
-  if (prefix.byteLength < 8) invalidFile(`it has ${prefix.byteLength} bytes, too few for the header's length`);
+  if (prefix.byteLength < 8)
+    invalidFile(`it has ${prefix.byteLength} bytes, too few for the header's length`);
   const length = new DataView(prefix.buffer, prefix.byteOffset, 8).getBigUint64(0, true);
-  if (length > BigInt(MAX_HEADER_BYTES)) invalidFile(`its header claims ${length} bytes; at most ${MAX_HEADER_BYTES} are allowed`);
+  if (length > BigInt(MAX_HEADER_BYTES))
+    invalidFile(`its header claims ${length} bytes; at most ${MAX_HEADER_BYTES} are allowed`);
   return Number(length);
 }
 
@@ -55,7 +59,8 @@ export function parseHeader(json: Uint8Array, dataBytes: number): SafetensorsHea
   } catch (error) {
     invalidFile(`its header is not JSON (${(error as Error).message})`);
   }
-  if (typeof parsed !== 'object' || parsed === null || Array.isArray(parsed)) invalidFile('its header is not an object');
+  if (typeof parsed !== 'object' || parsed === null || Array.isArray(parsed))
+    invalidFile('its header is not an object');
   const entries: SafetensorsEntry[] = [];
   let metadata: Record<string, string> = {};
   for (const [name, value] of Object.entries(parsed)) {
@@ -67,25 +72,48 @@ export function parseHeader(json: Uint8Array, dataBytes: number): SafetensorsHea
 }
 
 function parseMetadata(value: unknown): Record<string, string> {
-  if (typeof value !== 'object' || value === null || Object.values(value).some((item) => typeof item !== 'string')) {
+  if (
+    typeof value !== 'object' ||
+    value === null ||
+    Object.values(value).some((item) => typeof item !== 'string')
+  ) {
     invalidFile('its __metadata__ is not a record of strings');
   }
   return value as Record<string, string>;
 }
 
 function parseEntry(name: string, value: unknown, dataBytes: number): SafetensorsEntry {
-  const { dtype: code, shape, data_offsets: offsets } = (value ?? {}) as { dtype?: unknown; shape?: unknown; data_offsets?: unknown };
+  const {
+    dtype: code,
+    shape,
+    data_offsets: offsets,
+  } = (value ?? {}) as { dtype?: unknown; shape?: unknown; data_offsets?: unknown };
   const dtype = typeof code === 'string' ? BY_CODE.get(code) : undefined;
-  if (dtype === undefined) invalidFile(`tensor '${name}' has dtype ${JSON.stringify(code)}; known: ${[...BY_CODE.keys()].join(', ')}`);
-  if (!Array.isArray(shape) || !shape.every((size) => Number.isSafeInteger(size) && (size as number) >= 0)) invalidFile(`tensor '${name}' has no valid shape`);
+  if (dtype === undefined)
+    invalidFile(
+      `tensor '${name}' has dtype ${JSON.stringify(code)}; known: ${[...BY_CODE.keys()].join(', ')}`,
+    );
+  if (
+    !Array.isArray(shape) ||
+    !shape.every((size) => Number.isSafeInteger(size) && (size as number) >= 0)
+  )
+    invalidFile(`tensor '${name}' has no valid shape`);
   const sizes = shape as number[];
-  if (!Array.isArray(offsets) || offsets.length !== 2 || !offsets.every((offset) => Number.isSafeInteger(offset) && (offset as number) >= 0)) {
+  if (
+    !Array.isArray(offsets) ||
+    offsets.length !== 2 ||
+    !offsets.every((offset) => Number.isSafeInteger(offset) && (offset as number) >= 0)
+  ) {
     invalidFile(`tensor '${name}' has no valid data_offsets`);
   }
   const [begin, end] = offsets as [number, number];
-  if (begin > end || end > dataBytes) invalidFile(`tensor '${name}' lies at bytes ${begin} to ${end}, but there are ${dataBytes}`);
+  if (begin > end || end > dataBytes)
+    invalidFile(`tensor '${name}' lies at bytes ${begin} to ${end}, but there are ${dataBytes}`);
   const wanted = numelOf(sizes) * itemSize(dtype);
-  if (wanted !== end - begin) invalidFile(`tensor '${name}' of shape [${sizes.join(', ')}] and ${dtype} needs ${wanted} bytes, but has ${end - begin}`);
+  if (wanted !== end - begin)
+    invalidFile(
+      `tensor '${name}' of shape [${sizes.join(', ')}] and ${dtype} needs ${wanted} bytes, but has ${end - begin}`,
+    );
   return { name, dtype, sizes, begin, end };
 }
 
@@ -97,5 +125,6 @@ function checkOverlap(entries: readonly SafetensorsEntry[], dataBytes: number): 
     if (entry.begin > at) invalidFile(`bytes ${at} to ${entry.begin} belong to no tensor`);
     at = entry.end;
   }
-  if (at !== dataBytes) invalidFile(`bytes ${at} to ${dataBytes} belong to no tensor (or the file is truncated)`);
+  if (at !== dataBytes)
+    invalidFile(`bytes ${at} to ${dataBytes} belong to no tensor (or the file is truncated)`);
 }

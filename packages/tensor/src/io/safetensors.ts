@@ -21,11 +21,16 @@ export type SafetensorsSource = Uint8Array | ArrayBuffer | Blob | URL | string;
  */
 export function parseSafetensors(bytes: Uint8Array): Record<string, Tensor> {
   const length = headerLength(bytes);
-  if (8 + length > bytes.byteLength) invalidFile(`its header needs ${length} bytes, but only ${bytes.byteLength - 8} are left`);
+  if (8 + length > bytes.byteLength)
+    invalidFile(`its header needs ${length} bytes, but only ${bytes.byteLength - 8} are left`);
   const header = parseHeader(bytes.subarray(8, 8 + length), bytes.byteLength - 8 - length);
   const result: Record<string, Tensor> = {};
   for (const { name, dtype, sizes, begin, end } of header.entries) {
-    result[name] = fromBytes(bytes.subarray(header.dataStart + begin, header.dataStart + end), sizes, dtype);
+    result[name] = fromBytes(
+      bytes.subarray(header.dataStart + begin, header.dataStart + end),
+      sizes,
+      dtype,
+    );
   }
   return result;
 }
@@ -36,7 +41,11 @@ async function readBytes(source: SafetensorsSource): Promise<Uint8Array> {
   if (source instanceof Blob) return new Uint8Array(await source.arrayBuffer());
   const response = await fetch(source);
   if (!response.ok) {
-    throw new TesseraError('safetensors-invalid', `Could not read ${String(source)}: ${response.status} ${response.statusText}.`, { hints: ['Check the address.'] });
+    throw new TesseraError(
+      'safetensors-invalid',
+      `Could not read ${String(source)}: ${response.status} ${response.statusText}.`,
+      { hints: ['Check the address.'] },
+    );
   }
   return new Uint8Array(await response.arrayBuffer());
 }
@@ -47,14 +56,23 @@ export async function loadSafetensors(source: SafetensorsSource): Promise<Record
 }
 
 /** A safetensors file with the given tensors (on `cpu`) and metadata. Deterministic. */
-export function serializeSafetensors(tensors: Readonly<Record<string, Tensor>>, metadata?: Readonly<Record<string, string>>): Uint8Array {
+export function serializeSafetensors(
+  tensors: Readonly<Record<string, Tensor>>,
+  metadata?: Readonly<Record<string, string>>,
+): Uint8Array {
   const header: Record<string, unknown> = metadata === undefined ? {} : { __metadata__: metadata };
   let offset = 0;
   // Wider types first keeps every tensor aligned, as the reference implementation does.
-  const entries = Object.entries(tensors).sort(([a, x], [b, y]) => itemSize(y.dtype) - itemSize(x.dtype) || (a < b ? -1 : 1));
+  const entries = Object.entries(tensors).sort(
+    ([a, x], [b, y]) => itemSize(y.dtype) - itemSize(x.dtype) || (a < b ? -1 : 1),
+  );
   for (const [name, tensor] of entries) {
     const bytes = numelOf(tensor.sizes) * itemSize(tensor.dtype);
-    header[name] = { dtype: DTYPES[tensor.dtype].safetensors, shape: tensor.sizes, data_offsets: [offset, offset + bytes] };
+    header[name] = {
+      dtype: DTYPES[tensor.dtype].safetensors,
+      shape: tensor.sizes,
+      data_offsets: [offset, offset + bytes],
+    };
     offset += bytes;
   }
   let json = JSON.stringify(header);

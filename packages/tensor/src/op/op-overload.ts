@@ -62,7 +62,9 @@ export function defineOp(schemaText: string, record: OpRecord): OpOverload {
   const op = new OpOverload(parseSchema(schemaText), record);
   if (registry.has(op.qualifiedName)) {
     throw new TesseraError('op-duplicate', `Operator ${op.qualifiedName} is already registered.`, {
-      hints: ['Give a custom op its own namespace, or register a device kernel with library().impl().'],
+      hints: [
+        'Give a custom op its own namespace, or register a device kernel with library().impl().',
+      ],
     });
   }
   registry.set(op.qualifiedName, op);
@@ -76,7 +78,10 @@ export function getOp(qualifiedName: string): OpOverload {
     const near = nearestNames(qualifiedName, [...registry.keys()]);
     throw new TesseraError('op-unknown', `There is no operator ${qualifiedName}.`, {
       context: { name: qualifiedName },
-      hints: near.length > 0 ? [`Nearest names: ${near.join(', ')}.`] : ["Register it with library('namespace').define(schema)."],
+      hints:
+        near.length > 0
+          ? [`Nearest names: ${near.join(', ')}.`]
+          : ["Register it with library('namespace').define(schema)."],
     });
   }
   return op;

@@ -51,7 +51,10 @@ export interface VjpContext {
  * differentiable ops, so that double backward works. Broadcast inputs need no care: the engine sums
  * a gradient to its input's shape and casts it to its dtype.
  */
-export type Vjp = (args: NamedArgs, context: VjpContext) => Record<string, GradResult | (GradResult)[]>;
+export type Vjp = (
+  args: NamedArgs,
+  context: VjpContext,
+) => Record<string, GradResult | GradResult[]>;
 
 /** Hints for passes and code generators. */
 export type OpTag =
@@ -100,8 +103,13 @@ export interface OpRecord {
 }
 
 /** Whether a record's vjp reads an argument, given which gradients are wanted. */
-export function readsArgument(record: OpRecord, name: string, wants: (argument: string) => boolean): boolean {
+export function readsArgument(
+  record: OpRecord,
+  name: string,
+  wants: (argument: string) => boolean,
+): boolean {
   if (record.saved?.includes(name) === true) return true;
-  for (const argument in record.savedFor) if (record.savedFor[argument]!.includes(name) && wants(argument)) return true;
+  for (const argument in record.savedFor)
+    if (record.savedFor[argument]!.includes(name) && wants(argument)) return true;
   return false;
 }

@@ -76,14 +76,26 @@ export interface Schema {
 }
 
 const BASES: Readonly<Record<string, SchemaBaseType>> = {
-  Tensor: 'Tensor', Scalar: 'Scalar', int: 'int', SymInt: 'int', float: 'float', bool: 'bool', str: 'str',
-  ScalarType: 'ScalarType', Device: 'Device', Layout: 'Layout', MemoryFormat: 'MemoryFormat', Generator: 'Generator',
+  Tensor: 'Tensor',
+  Scalar: 'Scalar',
+  int: 'int',
+  SymInt: 'int',
+  float: 'float',
+  bool: 'bool',
+  str: 'str',
+  ScalarType: 'ScalarType',
+  Device: 'Device',
+  Layout: 'Layout',
+  MemoryFormat: 'MemoryFormat',
+  Generator: 'Generator',
 };
 
 function fail(text: string, why: string): never {
   throw new TesseraError('schema-parse', `Cannot read the operator schema '${text}': ${why}.`, {
     context: { schema: text },
-    hints: ["Write it as PyTorch does, e.g. 'custom::scale(Tensor self, float factor=1.0) -> Tensor'."],
+    hints: [
+      "Write it as PyTorch does, e.g. 'custom::scale(Tensor self, float factor=1.0) -> Tensor'.",
+    ],
   });
 }
 
@@ -106,7 +118,8 @@ function splitTopLevel(text: string): string[] {
   return parts;
 }
 
-const TYPE = /^([A-Za-z]+)(\?)?(?:\(([a-z])(!)?(?:\s*->\s*[*a-z|]+)?\))?(\?)?(\[(\d*)\])?(?:\(([a-z])(!)?\))?(\?)?/;
+const TYPE =
+  /^([A-Za-z]+)(\?)?(?:\(([a-z])(!)?(?:\s*->\s*[*a-z|]+)?\))?(\?)?(\[(\d*)\])?(?:\(([a-z])(!)?\))?(\?)?/;
 
 interface ParsedType {
   readonly type: SchemaType;

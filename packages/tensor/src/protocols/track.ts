@@ -23,7 +23,11 @@ export function trackClass(constructor: abstract new (...args: never[]) => objec
 /** Whether an object is tracked, by itself or by its class. */
 export function isTracked(object: object): boolean {
   if (trackedObjects.has(object)) return true;
-  for (let p: object | null = Object.getPrototypeOf(object); p !== null; p = Object.getPrototypeOf(p)) {
+  for (
+    let p: object | null = Object.getPrototypeOf(object);
+    p !== null;
+    p = Object.getPrototypeOf(p)
+  ) {
     if (trackedClasses.has(p)) return true;
   }
   return false;

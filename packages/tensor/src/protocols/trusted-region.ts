@@ -24,7 +24,12 @@ export type RegionNumber = number | SymScalar;
  * @param owner tracked object (`track`) whose attributes the body may read
  * @param name what runs, for reports: `forward`, `step`
  */
-export function trustedRegion<I extends RegionInputs, R>(owner: object, name: string, inputs: I, fn: (inputs: I) => R): R {
+export function trustedRegion<I extends RegionInputs, R>(
+  owner: object,
+  name: string,
+  inputs: I,
+  fn: (inputs: I) => R,
+): R {
   const mode = modes.pre;
   if (mode === null) return fn(inputs);
   return mode.onRegion(owner, name, inputs, fn as (inputs: RegionInputs) => R);

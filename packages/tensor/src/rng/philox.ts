@@ -29,7 +29,14 @@ function mulHigh(a: number, b: number): number {
 }
 
 /** The four output words; `out` receives them as unsigned 32-bit integers. */
-export function philox(c0: number, c1: number, c2: number, c3: number, seed: number, out: Uint32Array): void {
+export function philox(
+  c0: number,
+  c1: number,
+  c2: number,
+  c3: number,
+  seed: number,
+  out: Uint32Array,
+): void {
   let k0 = seed >>> 0;
   let k1 = 0;
   for (let round = 0; round < 10; round++) {
