@@ -91,6 +91,11 @@ class Depths {
   }
 }
 
+/** Whether a backend may compute the reduction in two passes over the stage. */
+export function mayTakeTwoPasses(reduce: BodyReduce): boolean {
+  return reduce.ids.length > 1;
+}
+
 /** Cuts a loop group into stages. */
 export function loopBody(context: FusionContext, group: LoopGroup): LoopBody {
   const flat = flatten(context, group);
@@ -119,8 +124,12 @@ export function loopBody(context: FusionContext, group: LoopGroup): LoopBody {
     const depth = depths.of(reduce.value);
     for (const id of reduce.ids) depths.results.set(id, depth + 1);
     stage(depth).reduces.push(reduce);
-    reads(reduce.value, depth);
   }
+  stages.forEach((s, depth) => {
+    // A stage that may run in two passes keeps what it reduces intact.
+    const until = s.reduces.some(mayTakeTwoPasses) ? depth + 1 : depth;
+    for (const reduce of s.reduces) reads(reduce.value, until);
+  });
   const innerStores = flat.stores.filter((store) => store.inner);
   const placed = new Map(innerStores.map((store) => [store, depths.of(store.value)]));
   // A store that waits for a reader reads later itself, which may make others wait in turn.

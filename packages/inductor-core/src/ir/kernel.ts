@@ -19,7 +19,9 @@
  * Invariants (checked by `verifyKernel`): every `load`/`store` names a parameter with the right access;
  * every symbol is a loop variable in scope; an `acc` is read only in a stage after the one that
  * reduces it; within one kernel a buffer that is both read and written is read only at the index at
- * which it is written, by the same (outer, inner) point, before the write.
+ * which it is written, by the same (outer, inner) point, before the write; and an inner stage with a
+ * reduction of two results (`welford`, `online_softmax`) writes nothing that its reductions read, so that
+ * it may run in two passes.
  */
 import type { DType } from '@tessera/tensor';
 import type { Expr, Stmt } from './expr.js';

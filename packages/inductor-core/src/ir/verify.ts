@@ -86,9 +86,25 @@ class Verifier {
           this.fail(`${stmt.op} has ${REDUCE_RESULTS[stmt.op]} result(s)`);
         made.push(...stmt.ids);
       }
+      this.twoPasses(stage.body);
       for (const id of made) {
         if (finished.has(id)) this.fail(`result ${id} is reduced twice`);
         finished.add(id);
+      }
+    }
+  }
+
+  /** A stage with a reduction of two results may run in two passes. */
+  private twoPasses(body: readonly Stmt[]): void {
+    if (!body.some((stmt) => stmt.kind === 'reduce' && stmt.ids.length > 1)) return;
+    const written = new Set(body.flatMap((stmt) => (stmt.kind === 'store' ? [stmt.buf] : [])));
+    for (const stmt of body) {
+      if (stmt.kind !== 'reduce') continue;
+      for (const expr of postorder([stmt.value])) {
+        if (expr.kind === 'load' && written.has(expr.buf))
+          this.fail(
+            `'${expr.buf}' is overwritten in a stage that reduces it and may take two passes`,
+          );
       }
     }
   }

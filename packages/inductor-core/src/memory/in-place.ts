@@ -6,6 +6,7 @@
  */
 import { numelOf, storageExtent } from '@tessera/tensor';
 import type { BodyStore, KernelBody } from '../emit/kernel-body.js';
+import { mayTakeTwoPasses } from '../emit/loop-body.js';
 import type { Expr } from '../ir/expr.js';
 import type { IndexExpr } from '../ir/index-expr.js';
 import { postorder } from '../ir/walk.js';
@@ -20,6 +21,8 @@ export interface Reuse {
 interface Step {
   readonly value: Expr;
   readonly store: BodyStore | null;
+  /** Last step during which the value may be computed (again), if not this one. */
+  readonly until?: number;
 }
 
 /** Statements in the order in which they run at one point. */
@@ -30,10 +33,16 @@ function stepsOf(body: KernelBody): Step[] {
       { value: body.b, store: null },
       ...body.stores.map((store) => ({ value: store.value, store })),
     ];
-  return body.stages.flatMap((stage) => [
-    ...stage.reduces.map(({ value }) => ({ value, store: null })),
-    ...stage.stores.map((store) => ({ value: store.value, store })),
-  ]);
+  const steps: Step[] = [];
+  for (const stage of body.stages) {
+    const end = steps.length + stage.reduces.length + stage.stores.length;
+    const twice = stage.reduces.some(mayTakeTwoPasses);
+    for (const { value } of stage.reduces) {
+      steps.push({ value, store: null, ...(twice ? { until: end } : {}) });
+    }
+    for (const store of stage.stores) steps.push({ value: store.value, store });
+  }
+  return steps;
 }
 
 interface Use {
@@ -45,13 +54,14 @@ interface Use {
 
 function usesOf(steps: readonly Step[]): Map<string, Use> {
   const uses = new Map<string, Use>();
-  steps.forEach(({ value }, at) => {
+  steps.forEach(({ value, until }, at) => {
+    const last = until ?? at;
     for (const expr of postorder([value])) {
       if (expr.kind !== 'load') continue;
       const use = uses.get(expr.buf);
-      if (use === undefined) uses.set(expr.buf, { index: expr.index, last: at });
+      if (use === undefined) uses.set(expr.buf, { index: expr.index, last });
       else {
-        use.last = at;
+        use.last = Math.max(use.last, last);
         if (use.index !== expr.index) use.index = null;
       }
     }
