@@ -298,3 +298,60 @@ describe('row reductions', () => {
     });
   }
 });
+
+describe('large kernels', () => {
+  it('takes 10,000 chained operations without recursion', () => {
+    const ir = new IrBuilder();
+    const i = ir.sym('i', 8);
+    let value = ir.load('float32', 'x', i);
+    const expected = numbers(8);
+    for (let k = 0; k < 10_000; k++) {
+      const c = Math.fround(k % 2 === 0 ? 1 + (k % 7) / 64 : -(k % 5) / 16);
+      value = ir.op(k % 2 === 0 ? 'mul' : 'add', [value, ir.const('float32', c)]);
+      if (k % 50 === 0) value = ir.op('minimum', [value, ir.const('float32', 2)]);
+      expected.forEach((x, at) => {
+        const next = Math.fround(k % 2 === 0 ? x * c : x + c);
+        expected[at] = k % 50 === 0 ? Math.min(next, 2) : next;
+      });
+    }
+    const kernel = kernelOf({
+      outer: [v('i', 8)],
+      stages: [{ kind: 'outer', body: [{ kind: 'store', buf: 'out', index: i, value }] }],
+      params: { x: ['float32', 'read'], out: ['float32', 'write'] },
+    });
+    const buffers: Buffers = { x: numbers(8), out: numbers(8, 1, 3) };
+    loadKernel(kernel, generateLoopKernel(kernel, PLAIN)).run(buffers);
+    expect(buffers.out).toEqual(expected);
+  });
+
+  it('does nothing for an empty outer loop and gives identities for an empty inner one', () => {
+    const ir = new IrBuilder();
+    const index = ir.sym('i', 3);
+    const sum = (outer: number, inner: number): LoopKernel =>
+      kernelOf({
+        outer: [v('i', outer)],
+        inner: [v('r', inner)],
+        stages: [
+          {
+            kind: 'inner',
+            body: [
+              {
+                kind: 'reduce',
+                op: 'sum',
+                ids: [0],
+                dtype: 'float32',
+                value: ir.load('float32', 'x', index),
+              },
+            ],
+          },
+          {
+            kind: 'outer',
+            body: [{ kind: 'store', buf: 'out', index, value: ir.acc('float32', 0) }],
+          },
+        ],
+        params: { x: ['float32', 'read'], out: ['float32', 'write'] },
+      });
+    expect(generateLoopKernel(sum(0, 5), PLAIN).workItems).toBe(0);
+    expect(expectSame(sum(3, 0), { x: [1, 2, 3], out: [7, 7, 7] }).out).toEqual([0, 0, 0]);
+  });
+});
