@@ -93,19 +93,34 @@ function nameOf(group: Group): string {
   );
 }
 
+/** What differs between most kernels, cheap to compute: only kernels that agree in it are compared. */
+function fingerprint(kernel: FusedKernel): string {
+  const loops =
+    kernel.kind === 'loop'
+      ? [kernel.outer, kernel.inner]
+      : kernel.kind === 'matmul'
+        ? [kernel.batch, kernel.m, kernel.n, kernel.k]
+        : [];
+  const sizes = loops.map((vars) => vars.map((v) => v.size).join()).join('|');
+  return `${kernel.kind};${kernel.params.map((p) => p.name).join()};${sizes}`;
+}
+
 /** Kernels of a plan; equal ones are kept once. */
 class KernelList {
   readonly kernels: FusedKernel[] = [];
-  private readonly byText = new Map<string, number>();
+  private readonly similar = new Map<string, { readonly index: number; text: string | null }[]>();
 
   add(built: FusedKernel, name: string): number {
-    const text = printKernel(built);
-    let index = this.byText.get(text);
-    if (index === undefined) {
-      index = this.kernels.length;
-      this.byText.set(text, index);
-      this.kernels.push({ ...built, name: `${name}_${index}` });
+    const key = fingerprint(built);
+    const known = this.similar.get(key) ?? [];
+    let text: string | null = null;
+    for (const other of known) {
+      text ??= printKernel(built);
+      other.text ??= printKernel({ ...this.kernels[other.index]!, name: '' });
+      if (other.text === text) return other.index;
     }
+    const index = this.kernels.push({ ...built, name: `${name}_${this.kernels.length}` }) - 1;
+    this.similar.set(key, [...known, { index, text }]);
     return index;
   }
 }

@@ -8,8 +8,19 @@ import type { Lowering } from './lowering.js';
 
 export type Load = Extract<Expr, { kind: 'load' }>;
 
+const loadsOf = new WeakMap<IrNode, readonly Load[]>();
+
 /** Distinct loads in a node's expressions. */
-export function nodeLoads(node: IrNode): Load[] {
+export function nodeLoads(node: IrNode): readonly Load[] {
+  let found = loadsOf.get(node);
+  if (found === undefined) {
+    found = collectLoads(node);
+    loadsOf.set(node, found);
+  }
+  return found;
+}
+
+function collectLoads(node: IrNode): Load[] {
   const roots =
     node.kind === 'matmul' ? [node.a, node.b] : node.kind === 'extern' ? [] : [node.value];
   return postorder(roots).filter((e): e is Load => e.kind === 'load');
