@@ -74,3 +74,21 @@ describe('inductor on cpu', () => {
     expect(compiledFunctionOf(step).captures.length).toBe(1);
   });
 });
+
+describe('gradients of reductions', () => {
+  it.each([
+    ['sum of all', (x: Tensor) => x.sum()],
+    ['sum over dim 0', (x: Tensor) => x.sum(0)],
+    ['mean over dim 1', (x: Tensor) => x.mean(1)],
+  ])('%s has memory of its own', (_name, fn) => {
+    const expected = waves([3, 4]).requiresGrad_();
+    fn(expected).sum().backward();
+    const x = waves([3, 4]).requiresGrad_();
+    compile(fn)(x).sum().backward();
+    expect(x.grad!.toArray()).toEqual(expected.grad!.toArray());
+    x.grad!.mul_(2);
+    expect((x.grad!.toArray() as number[][])[0]![1]).toBe(
+      2 * (expected.grad!.toArray() as number[][])[0]![1]!,
+    );
+  });
+});

@@ -6,7 +6,7 @@
  */
 import { TesseraError } from '@tessera/shared';
 import { type Argument, Node } from '@tessera/graph';
-import { numelOf } from '@tessera/tensor';
+import { contiguousStrides, numelOf } from '@tessera/tensor';
 import type { IrBuffer, IrOutput } from './ir-node.js';
 import { LoweredTensor } from './lowered-tensor.js';
 import { type Lowering, isDense } from './lowering.js';
@@ -34,7 +34,9 @@ export function lowerOutputs(
     const value = valueOf(entry);
     if (!(value instanceof LoweredTensor)) throw notFlat();
     const recorded = recordedOf(entry);
-    const strides = recorded?.strides ?? value.layout ?? [];
+    const eager = recorded?.strides ?? value.layout ?? [];
+    // An expanded value (the gradient of a sum) is returned with memory of its own.
+    const strides = isDense(value.sizes, eager) ? eager : contiguousStrides(value.sizes);
     const buffer = numelOf(value.sizes) === 0 ? null : outputBuffer(l, value, strides);
     if (buffer !== null) buffer.output = position;
     position++;
@@ -55,17 +57,6 @@ function notFlat(): TesseraError {
 }
 
 function outputBuffer(l: Lowering, value: LoweredTensor, strides: readonly number[]): IrBuffer {
-  if (!isDense(value.sizes, strides)) {
-    throw new TesseraError(
-      'plan-invalid',
-      `An output has sizes [${value.sizes.join(', ')}] and strides [${strides.join(', ')}], which overlap or leave gaps.`,
-      {
-        hints: [
-          'Outputs that alias inputs or are expanded are restored by the caller; return a dense tensor from the graph.',
-        ],
-      },
-    );
-  }
   if (!value.isRealized && !value.isView) {
     value.layout = strides;
     return value.realize();
