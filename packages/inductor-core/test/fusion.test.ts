@@ -1,6 +1,14 @@
 import type { Node } from '@tessera/graph';
 import { describe, expect, it } from 'vitest';
-import { type ExecutionPlan, compileGraph, printKernel, verifyPlan } from '../src/index.js';
+import { type Tensor, full, readNumbers } from '@tessera/tensor';
+import {
+  type ExecutionPlan,
+  compileGraph,
+  compileToExecutable,
+  printKernel,
+  verifyPlan,
+} from '../src/index.js';
+import { interpreterBackend } from './interpreter-backend.js';
 import { GraphBuilder, target } from './graph-builder.js';
 
 function plan(
@@ -86,6 +94,25 @@ describe('fusion', () => {
       for (const kernel of p.kernels) expect(kernel.params.length).toBeLessThanOrEqual(limit);
     }
     expect(plan(build, { maxBuffersPerKernel: 64 }).launches.length).toBe(1);
+  });
+
+  it('joins many tensors in groups that fit into a kernel', () => {
+    const build = (b: GraphBuilder): Node[] => {
+      const inputs = Array.from({ length: 30 }, (_, i) => b.input([2, 1 + (i % 3)]));
+      const total = inputs
+        .slice(3)
+        .reduce((sum, x, i) => (i % 3 === 0 ? b.op('add.Tensor', sum, x) : sum), inputs[0]!);
+      return [b.op('cat', inputs, 1), total];
+    };
+    const b = new GraphBuilder();
+    const module = b.done(...build(b));
+    const call = compileToExecutable(module, interpreterBackend({ maxBuffersPerKernel: 8 }));
+    for (const { params } of call.plan.kernels) expect(params.length).toBeLessThanOrEqual(8);
+    const inputs = Array.from({ length: 30 }, (_, i) => full([2, 1 + (i % 3)], i + 0.5));
+    const [joined, total] = call(inputs) as [Tensor, Tensor];
+    const [expected, sum] = module.forward(...inputs) as [Tensor, Tensor];
+    expect(Array.from(readNumbers(joined))).toEqual(Array.from(readNumbers(expected)));
+    expect(Array.from(readNumbers(total))).toEqual(Array.from(readNumbers(sum)));
   });
 
   it('folds a cheap producer with one use into a product, and an expensive one not', () => {

@@ -144,6 +144,10 @@ export function runCase(item: OpCase, backend: CompileTarget): string | null {
   );
   const plan = compileGraph(new GraphModule([], built.graph), { backend });
   verifyPlan(plan);
+  const limit = backend.capabilities.maxBuffersPerKernel;
+  for (const { params, name } of plan.kernels) {
+    if (params.length > limit) return ` ${name} has ${params.length} buffers, ${limit} are allowed`;
+  }
   const results = interpretPlan(plan, built.inputs);
   for (const [position, i] of kept.entries()) {
     const difference = compare(

@@ -23,6 +23,8 @@ export function within(l: Lowering, index: IndexExpr, low: number, high: number)
 
 /** Inputs beyond this many that are costly get memory, because every element evaluates all of them. */
 const INLINE_INPUTS = 4;
+/** Most tensors that are joined at once; more are joined in groups first. */
+const MOST_INPUTS = 8;
 
 function joined(
   l: Lowering,
@@ -36,8 +38,14 @@ function joined(
     (t) =>
       !(t.sizes.length === 1 && t.sizes[0] === 0 && call.sizes.length !== 1) && t.sizes[dim] !== 0,
   );
-  if (parts.length > INLINE_INPUTS)
-    for (const part of parts) if (!part.isRealized && l.costOf(part.expr).expensive) part.realize();
+  const limit = Math.min(MOST_INPUTS, l.capabilities.maxBuffersPerKernel - 1);
+  if (parts.length > limit) return joined(l, inGroups(l, parts, dim, limit, call), dim, call);
+  const room = limit / Math.max(parts.length, 1);
+  for (const part of parts) {
+    if (part.isRealized) continue;
+    const cost = l.costOf(part.expr);
+    if (cost.buffers > room || (cost.expensive && parts.length > INLINE_INPUTS)) part.realize();
+  }
   let end = call.sizes[dim]!;
   let value: Expr = l.ir.const(call.dtype, 0);
   for (let i = parts.length - 1; i >= 0; i--) {
@@ -59,6 +67,26 @@ function joined(
     end = start;
   }
   return l.pointwise(call.sizes, value);
+}
+
+/** Neighbouring tensors joined in memory, `limit` at a time. */
+function inGroups(
+  l: Lowering,
+  parts: readonly LoweredTensor[],
+  dim: number,
+  limit: number,
+  call: { readonly sizes: readonly number[]; readonly dtype: LoweredTensor['dtype'] },
+): LoweredTensor[] {
+  const groups: LoweredTensor[] = [];
+  for (let i = 0; i < parts.length; i += limit) {
+    const group = parts.slice(i, i + limit);
+    const length = group.reduce((sum, part) => sum + part.sizes[dim]!, 0);
+    const sizes = call.sizes.map((size, d) => (d === dim ? length : size));
+    const whole = joined(l, group, dim, { sizes, dtype: call.dtype });
+    whole.realize();
+    groups.push(whole);
+  }
+  return groups;
 }
 
 const cat: LoweringFn = (l, [tensors, dim], call) => {

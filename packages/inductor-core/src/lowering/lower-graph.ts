@@ -40,12 +40,16 @@ class GraphLowering {
   readonly lifted: Tensor[] = [];
   private readonly mutations: { readonly target: Node; readonly value: Argument }[] = [];
 
+  /** Buffers beyond which a value gets memory: a kernel must have room for three such operands. */
+  private readonly mostBuffers: number;
+
   constructor(
     private readonly module: GraphModule,
     private readonly name: string,
     capabilities: Capabilities,
   ) {
     this.lowering = new Lowering(capabilities);
+    this.mostBuffers = Math.max(1, Math.floor((capabilities.maxBuffersPerKernel - 1) / 3));
   }
 
   run(): LoweredGraph {
@@ -174,7 +178,8 @@ class GraphLowering {
     const shared =
       uses.count > 1 &&
       (cost.expensive || cost.loads > MOST_LOADS_SHARED || (cost.loads > 0 && uses.needMemory));
-    if (shared || cost.loads > MOST_LOADS || cost.ops > MOST_OPS) tensor.realize();
+    const large = cost.loads > MOST_LOADS || cost.ops > MOST_OPS;
+    if (shared || large || cost.buffers > this.mostBuffers) tensor.realize();
     return tensor;
   }
 

@@ -24,6 +24,8 @@ import { LoweredTensor } from './lowered-tensor.js';
 export interface ExprCost {
   readonly ops: number;
   readonly loads: number;
+  /** Distinct buffers among the loads. */
+  readonly buffers: number;
   readonly expensive: boolean;
 }
 
@@ -298,15 +300,18 @@ export class Lowering {
     if (cost === undefined) {
       let ops = 0;
       let loads = 0;
+      const buffers = new Set<string>();
       let expensive = false;
       for (const e of postorder([expr])) {
-        if (e.kind === 'load') loads++;
-        else if (e.kind === 'op') {
+        if (e.kind === 'load') {
+          loads++;
+          buffers.add(e.buf);
+        } else if (e.kind === 'op') {
           ops++;
           if (EXPENSIVE_OPS.has(e.op)) expensive = true;
         } else if (e.kind === 'random') expensive = true;
       }
-      cost = { ops, loads, expensive };
+      cost = { ops, loads, buffers: buffers.size, expensive };
       this.costs.set(expr, cost);
     }
     return cost;
