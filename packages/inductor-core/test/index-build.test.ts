@@ -37,6 +37,12 @@ describe('index expressions', () => {
     expect(printIndex(a)).toBe('5*x + y div 2');
   });
 
+  it('keeps repeated rotations of a dimension as short as one', () => {
+    let rolled = x;
+    for (let i = 0; i < 100; i++) rolled = ir.mod(ir.add(rolled, ir.int(3)), 64);
+    expect(printIndex(rolled)).toBe('(x + 44) mod 64');
+  });
+
   it('agrees with arithmetic on random expressions (seeded)', () => {
     let seed = 12345;
     const random = (n: number): number => {

@@ -133,9 +133,26 @@ export class IndexBuilder {
     const { min, max } = this.intervals.ofSum(rest.constant, rest.terms);
     if (min >= 0 && max < by) return this.finish(rest);
     if (min < 0) return this.rawMod(e, by);
+    const unwrapped = this.unwrap(rest, by);
+    if (unwrapped !== null) return this.mod(unwrapped, by);
     const coarse = this.coarsen(rest, by);
     if (coarse === null) return this.modAtom(this.finish(rest), by);
     return this.add(this.scale(this.mod(coarse.high, by / coarse.unit), coarse.unit), coarse.low);
+  }
+
+  /** `rest` without inner remainders that make no difference modulo `by`, or null if it has none. */
+  private unwrap(rest: Linear, by: number): IndexExpr | null {
+    let found = false;
+    const sum: Linear = { constant: rest.constant, terms: new Map() };
+    for (const [atom, coefficient] of rest.terms) {
+      const inner =
+        atom.kind === 'mod' && atom.den.kind === 'int' && (coefficient * atom.den.value) % by === 0;
+      found ||= inner;
+      this.accumulate(sum, inner ? atom.num : atom, coefficient);
+    }
+    return found && this.intervals.ofSum(sum.constant, sum.terms).min >= 0
+      ? this.finish(sum)
+      : null;
   }
 
   /** Interval that contains every value of the expression. */
