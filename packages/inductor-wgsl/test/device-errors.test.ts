@@ -72,6 +72,10 @@ describe.skipIf(gpu === null)('what WebGPU reports', () => {
     expect(wrapped.backend.capabilities.maxBuffersPerKernel).toBe(
       device.limits.maxStorageBuffersPerShaderStage,
     );
+    // Somebody else ends it.
+    device.destroy();
+    await device.lost;
+    expect((await errorOf(() => wrapped.runtime.allocate(64))).code).toBe('device-lost');
     wrapped.dispose();
   });
 });

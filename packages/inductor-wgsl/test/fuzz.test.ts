@@ -4,9 +4,11 @@
 import { env } from 'node:process';
 import { printKernel } from '@tessera/inductor-core';
 import { describe, it } from 'vitest';
-import { generateKernel } from '../src/index.js';
+import { generateMatmul } from '../src/codegen/matmul.js';
+import { MATMUL_TILES, tileFits } from '../src/codegen/matmul-tiles.js';
+import { directVariant, generateKernel } from '../src/index.js';
 import { openGpu } from './support/open-gpu.js';
-import { randomKernel } from './support/random-kernel.js';
+import { randomKernel, randomMatmul } from './support/random-kernel.js';
 import { compareKernel, type RunOptions } from './support/run-kernel.js';
 
 const gpu = await openGpu();
@@ -50,4 +52,23 @@ describe.skipIf(gpu === null)('random kernels equal the interpreter', () => {
       }, 300_000);
     }
   }
+
+  it(`${seeds.length} products, each with a tile of the table`, async () => {
+    const { target } = gpu!.backend;
+    const tiles = MATMUL_TILES.filter((tile) => tileFits(tile, target));
+    const failures: string[] = [];
+    for (const seed of seeds) {
+      const { kernel, buffers } = randomMatmul(seed);
+      const tile = tiles[seed % tiles.length];
+      const generate: RunOptions['generate'] = (_, variant) =>
+        generateMatmul(kernel, target, variant ?? directVariant(kernel.params.length), tile);
+      try {
+        await compareKernel(gpu!, kernel, buffers, [], 20, { generate });
+      } catch (error) {
+        failures.push(`seed ${seed}: ${(error as Error).message}\n${printKernel(kernel)}`);
+      }
+    }
+    if (failures.length > 0)
+      throw new Error(`${failures.length} failed\n${failures.slice(0, 3).join('\n')}`);
+  }, 300_000);
 });

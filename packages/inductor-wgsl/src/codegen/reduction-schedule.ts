@@ -45,8 +45,10 @@ const THREADS = 256;
 const THREADS_PER_UNIT = 1024;
 /** Most unrolled steps; more would spill registers. */
 const MAX_STEPS = 8;
-/** Elements (or vectors) that a thread should take so that starting it pays. */
-const UNITS_PER_THREAD = 4;
+/** Elements that a thread should take so that starting it pays. */
+const ELEMENTS_PER_THREAD = 16;
+/** Steps of a column that a thread should take, each of four elements or of one. */
+const STEPS_PER_THREAD = 4;
 /** Threads of a workgroup on a software adapter. */
 const SOFTWARE_THREADS = 16;
 /** Elements per thread from which strided lanes pay. */
@@ -136,7 +138,8 @@ function rows(kernel: LoopKernel, traffic: Traffic, target: WgslTarget): Reducti
   if (target.software) return softwareSchedule(lanes, 'inner', points);
   const rereads = kernel.stages.filter((stage) => stage.kind === 'inner').length > 1;
   const most = Math.min(largestWorkgroup(kernel, 1, target), floorPower(units));
-  let innerThreads = Math.min(THREADS, floorPower(units / UNITS_PER_THREAD), most);
+  const wanted = floorPower(extent(kernel.inner) / ELEMENTS_PER_THREAD);
+  let innerThreads = Math.min(THREADS, wanted, most);
   // Few rows: more threads for each, until the device is full or a row has no more work to give.
   while (innerThreads < most && points * innerThreads < target.parallelism * THREADS_PER_UNIT)
     innerThreads *= 2;
@@ -157,7 +160,7 @@ function columns(kernel: LoopKernel, traffic: Traffic, target: WgslTarget): Redu
   const access = Math.min(vectors ? FULL_ACCESS.vectors : FULL_ACCESS.scalars, ceilPower(units));
   const wanted = ceilPower((target.parallelism * THREADS_PER_UNIT) / units);
   const most = Math.max(1, largestWorkgroup(kernel, vectors ? 4 : 1, target) / access);
-  const innerThreads = Math.min(most, wanted, floorPower(extent(kernel.inner) / UNITS_PER_THREAD));
+  const innerThreads = Math.min(most, wanted, floorPower(extent(kernel.inner) / STEPS_PER_THREAD));
   const outerThreads = Math.max(access, Math.min(THREADS / innerThreads, ceilPower(units)));
   return { lanes: vectors ? 'outer' : 'none', fast: 'outer', outerThreads, innerThreads, steps: 0 };
 }

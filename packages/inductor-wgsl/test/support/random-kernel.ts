@@ -9,6 +9,7 @@ import {
   type IndexExpr,
   type LoopKernel,
   type LoopVar,
+  type MatmulKernel,
   type ReduceOp,
   type ScalarOp,
   type Stage,
@@ -353,6 +354,69 @@ class Generator {
       stages,
     };
   }
+}
+
+/** A random product: each of batch, m, n and k is several variables in any order in memory. */
+export function randomMatmul(seed: number): {
+  kernel: MatmulKernel;
+  buffers: Record<string, number[]>;
+} {
+  const r = new Random(seed + 1_000_000);
+  const b = new IrBuilder();
+  const vars = (prefix: string, most: number): LoopVar[] =>
+    Array.from({ length: r.below(most + 1) }, (_, d) => ({
+      name: `${prefix}${d}`,
+      size: r.pick([1, 2, 3, 4, 5, 8, 12, 17]),
+    }));
+  const [batch, m, n, k] = [vars('b', 1), vars('m', 2), vars('n', 2), vars('k', 2)];
+  const buffers: Record<string, number[]> = {};
+  const place = (over: readonly LoopVar[]): { index: IndexExpr; count: number } => {
+    let index = b.int(0);
+    let count = 1;
+    const order = r.chance(0.5) ? [...over].reverse() : [...over].sort(() => r.next() - 0.5);
+    for (const v of order) {
+      index = b.add(index, b.scale(b.sym(v.name, v.size), count));
+      count *= v.size;
+    }
+    return { index, count };
+  };
+  const load = (name: string, over: readonly LoopVar[]): Expr => {
+    const { index, count } = place(over);
+    buffers[name] = Array.from({ length: count }, () => (r.below(33) - 16) / 8);
+    return b.load('float32', name, index);
+  };
+  let a = load('a', [...batch, ...m, ...k]);
+  if (r.chance(0.3)) a = b.op('maximum', [a, b.const('float32', 0)]);
+  const right = load('b', [...batch, ...k, ...n]);
+  let value = b.acc('float32', 0);
+  const bias = r.chance(0.5);
+  if (bias) value = b.op('add', [value, load('bias', r.chance(0.5) ? n : [...m, ...n])]);
+  if (r.chance(0.3))
+    value = b.op('mul', [value, b.cast(b.index('int32', place(n).index), 'float32')]);
+  const out = place([...batch, ...m, ...n]);
+  buffers.out = new Array<number>(out.count).fill(0);
+  return {
+    kernel: {
+      kind: 'matmul',
+      name: `matmul_${seed}`,
+      params: [
+        { name: 'a', dtype: 'float32', access: 'read' },
+        { name: 'b', dtype: 'float32', access: 'read' },
+        ...(bias ? [{ name: 'bias', dtype: 'float32' as const, access: 'read' as const }] : []),
+        { name: 'out', dtype: 'float32', access: 'write' },
+      ],
+      scalars: [],
+      batch,
+      m,
+      n,
+      k,
+      a,
+      b: right,
+      accDtype: 'float32',
+      epilogue: [{ kind: 'store', buf: 'out', index: out.index, value }],
+    },
+    buffers,
+  };
 }
 
 /** The random kernel of a seed. */
