@@ -46,7 +46,7 @@ const rules = [
 
 const broken = [];
 for (const member of members()) {
-  for (const part of ['src', 'test']) {
+  for (const part of ['src', 'test', 'conformance']) {
     const folder = join(root, member.dir, part);
     let entries;
     try {

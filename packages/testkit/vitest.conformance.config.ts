@@ -1,0 +1,9 @@
+import { packageTests } from '../../tooling/vitest.js';
+
+// `pnpm conformance`: the rows of the conformance list, on their own.
+export default packageTests({
+  include: ['conformance/**/*.test.ts'],
+  passWithNoTests: false,
+  testTimeout: 120_000,
+  outputFile: { json: '.test-results/conformance.json' },
+});

@@ -1,0 +1,66 @@
+/**
+ * @file `pnpm conformance [--json FILE] [filter…]`: runs the rows of the conformance list and prints how
+ * many of each file pass.
+ *
+ * Every row is one test under its exact name; a row that fails, or a file that does not load, is an
+ * exit status of 1. FILE gets vitest's JSON report.
+ */
+import { spawnSync } from 'node:child_process';
+import { existsSync, readFileSync, rmSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { basename, join, resolve } from 'node:path';
+import { parseArgs } from 'node:util';
+import { root } from './workspace.mjs';
+
+const { values, positionals } = parseArgs({
+  options: { json: { type: 'string' } },
+  allowPositionals: true,
+});
+const project = join(root, 'packages/testkit');
+const report = resolve(
+  process.env.INIT_CWD ?? process.cwd(),
+  values.json ?? join(project, '.test-results/conformance.json'),
+);
+rmSync(report, { force: true });
+
+const manifest = createRequire(import.meta.url).resolve('vitest/package.json');
+const vitest = join(manifest, '..', 'vitest.mjs');
+const run = spawnSync(
+  process.execPath,
+  [
+    vitest,
+    'run',
+    ...['--root', project, '--config', 'vitest.conformance.config.ts'],
+    ...['--reporter=dot', '--reporter=json', `--outputFile.json=${report}`],
+    ...positionals,
+  ],
+  // Stdout is the table alone.
+  { stdio: ['ignore', 2, 2] },
+);
+if (!existsSync(report)) process.exit(run.status || 1);
+
+const total = { passed: 0, failed: 0, todo: 0 };
+const failures = [];
+const rows = [];
+for (const file of JSON.parse(readFileSync(report, 'utf8')).testResults) {
+  const row = { name: basename(file.name), passed: 0, failed: 0, todo: 0 };
+  for (const { title, status } of file.assertionResults) {
+    const kind = status === 'passed' || status === 'todo' ? status : 'failed';
+    row[kind] += 1;
+    if (kind === 'failed') failures.push(`${row.name}: ${title} (${status})`);
+  }
+  if (file.assertionResults.length === 0) {
+    row.failed += 1;
+    failures.push(`${row.name}: the file did not load`);
+  }
+  rows.push(row);
+  for (const key of Object.keys(total)) total[key] += row[key];
+}
+rows.sort((a, b) => a.name.localeCompare(b.name));
+const width = Math.max(...rows.map((row) => row.name.length));
+const line = ({ passed, failed, todo }) =>
+  `${passed} passed, ${failed} failed${todo > 0 ? `, ${todo} todo` : ''}`;
+for (const row of rows) console.log(`${row.name.padEnd(width)}  ${line(row)}`);
+for (const failure of failures) console.log(`failed  ${failure}`);
+console.log(line(total));
+process.exitCode = run.status === 0 && total.failed === 0 ? 0 : 1;
