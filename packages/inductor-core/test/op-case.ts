@@ -2,7 +2,7 @@
  * @file Calls of single operators recorded from PyTorch 2.11 (its own OpInfo samples), and how to run one
  * through the compiler and the reference interpreter.
  */
-import { readFileSync } from 'node:fs';
+import { readFileSync, readdirSync } from 'node:fs';
 import { gunzipSync } from 'node:zlib';
 import { type Argument, Graph, GraphModule, type Node, getItem } from '@tessera/graph';
 import {
@@ -45,8 +45,10 @@ const TOLERANCE: Partial<Record<DType, number>> = { float64: 1e-7, float32: 2e-5
 
 /** The recorded calls by operator. */
 export function loadCases(): Map<string, OpCase[]> {
-  const bytes = readFileSync(new URL('fixtures/pytorch-ops.json.gz', import.meta.url));
-  const cases = JSON.parse(gunzipSync(bytes).toString()) as OpCase[];
+  const folder = new URL('fixtures/', import.meta.url);
+  const cases = readdirSync(folder).flatMap(
+    (name) => JSON.parse(gunzipSync(readFileSync(new URL(name, folder))).toString()) as OpCase[],
+  );
   const byOp = new Map<string, OpCase[]>();
   for (const item of cases) {
     const { qualifiedName } = new OpOverload(parseSchema(item.schema), {});

@@ -363,6 +363,9 @@ export {
 } from './ops/matmul.js';
 export { linear, matmul, outer } from './ops/matmul-composite.js';
 
+// Attention
+export { type AttentionOptions, scaledDotProductAttention } from './ops/attention.js';
+
 // Convolution and pooling
 export { convolution } from './ops/convolution.js';
 export {

@@ -5,6 +5,7 @@
  * imported for their side effects.
  */
 import { activationLowerings } from './activation.js';
+import { attentionDecompositions } from './attention.js';
 import { comparisonLowerings } from './comparison.js';
 import { concatLowerings } from './concat.js';
 import { convLowerings } from './conv.js';
@@ -50,6 +51,7 @@ const DECOMPOSITIONS: Readonly<Record<string, LoweringFn>> = {
   ...batchNormDecompositions,
   ...groupNormDecompositions,
   ...lossDecompositions,
+  ...attentionDecompositions,
 };
 
 /** How an operator is lowered, if it is. */

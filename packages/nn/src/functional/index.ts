@@ -2,6 +2,7 @@
  * @file The `functional` namespace: layers without state, over tensor's operators.
  */
 export {
+  type AttentionOptions,
   type AvgPoolOptions,
   type BatchNormOptions,
   type BinaryLossOptions,
@@ -42,6 +43,7 @@ export {
   relu,
   relu6,
   rmsNorm,
+  scaledDotProductAttention,
   selu,
   sigmoid,
   silu,
@@ -51,7 +53,6 @@ export {
   tanh,
 } from '@tessera/tensor';
 export { adaptiveAvgPool2d } from './adaptive-pool.js';
-export { type AttentionOptions, scaledDotProductAttention } from './attention.js';
 export { dropout } from './dropout.js';
 export { type EmbeddingLookupOptions, embedding } from './embedding.js';
 export { type NormalizeOptions, normalize } from './normalize.js';

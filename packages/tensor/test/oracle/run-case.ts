@@ -127,8 +127,10 @@ export function runCase(
   file: OracleFile,
   op: OpOverload,
   entry: OracleCase,
-  options: CaseOptions = NO_EXCEPTION,
+  exception: CaseOptions = NO_EXCEPTION,
 ): string[] {
+  const options =
+    exception.randomIf?.(entry.args) === true ? { ...exception, random: true } : exception;
   const failures: string[] = [];
   const attempt = (what: string, run: () => void): void => {
     try {
