@@ -21,3 +21,20 @@ export {
   kernelCount,
   runAndGetCode,
 } from './run-and-get-code.js';
+export { type CaseDeviation, KNOWN_DEVIATIONS } from './oracle/deviations.js';
+export {
+  type OracleCase,
+  type OracleFile,
+  type OracleTensor,
+  type OracleValue,
+  packOracle,
+  parseOracle,
+  qualifiedName,
+  unpackOracle,
+} from './oracle/oracle-file.js';
+export {
+  ORACLE_MODES,
+  type OracleMode,
+  appliesTo,
+  runOracleCase,
+} from './oracle/run-oracle-case.js';

@@ -301,12 +301,8 @@ export class Capture implements PreDispatchMode {
     }
     if (arg instanceof SymScalar) {
       const index = this.region?.scalarIndex(arg) ?? -1;
-      if (index < 0)
-        throw new TesseraError(
-          'lifted-scalar',
-          'A runtime scalar was used outside the region that it was passed to.',
-          { hints: ['Use region inputs only inside the region.'] },
-        );
+      // Made by the program: a number that says of itself whether it is a float.
+      if (index < 0) return this.scalar(this.numbering.scalars++, arg.hint, arg.kind);
       const { node } = this.builder.addScalar(index, arg.hint, arg.kind, arg.name);
       return { pattern: { code: 4, index, kind: arg.kind }, node, twin: arg };
     }

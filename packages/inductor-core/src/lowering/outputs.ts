@@ -32,6 +32,8 @@ export function lowerOutputs(
       return { kind: 'value', value: (entry ?? null) as number | boolean | string | null };
     }
     const value = valueOf(entry);
+    // A result that the op left out (a gradient that nobody asked for).
+    if (value === null || value === undefined) return { kind: 'value', value: null };
     if (!(value instanceof LoweredTensor)) throw notFlat();
     const recorded = recordedOf(entry);
     const eager = recorded?.strides ?? value.layout ?? [];

@@ -1,0 +1,85 @@
+/**
+ * @file Where an operator is compared otherwise than by PyTorch's default tolerances, and why.
+ */
+import type { DType } from '@tessera/tensor';
+import type { Tolerance } from '../assert-close.js';
+
+/** What to leave out or loosen for an operator. */
+export interface CaseDeviation {
+  readonly reason: string;
+  /** Outputs whose values PyTorch leaves unspecified (all: true). */
+  readonly unspecified?: boolean | readonly number[];
+  /** Draws random numbers: results and gradients are compared by shape, dtype and stride only. */
+  readonly random?: boolean;
+  readonly tolerance?: Partial<Record<DType, Tolerance>>;
+  readonly gradTolerance?: Partial<Record<DType, Tolerance>>;
+  /** Arguments whose gradient is not compared. */
+  readonly skipGradientOf?: readonly string[];
+}
+
+const UNINITIALIZED: CaseDeviation = { reason: 'memory is not initialised', unspecified: true };
+const RANDOM: CaseDeviation = {
+  reason: 'random numbers come from another generator',
+  random: true,
+};
+const HALF_STATISTICS: CaseDeviation = {
+  reason:
+    'PyTorch rounds the batch statistics to 16 bits before it uses them; the reference kernel does not',
+  tolerance: { float16: { rtol: 8e-3, atol: 2e-3 }, bfloat16: { rtol: 4e-2, atol: 1e-2 } },
+};
+const HALF_SOFTMAX: CaseDeviation = {
+  reason: 'PyTorch rounds x - max - log(sum) to 16 bits between the steps for the last dimension',
+  tolerance: { float16: { rtol: 2e-2, atol: 1e-3 }, bfloat16: { rtol: 5e-2, atol: 1e-2 } },
+};
+const HALF_ACCUMULATION: CaseDeviation = {
+  reason: 'PyTorch accumulates in 16 bits, the reference kernel in 64',
+  tolerance: { float16: { rtol: 5e-3, atol: 3e-2 }, bfloat16: { rtol: 3e-2, atol: 1e-1 } },
+};
+const LONG_SUMS: CaseDeviation = {
+  reason:
+    'sums of hundreds of products are accumulated in 32 bits by PyTorch, in 64 by the reference kernel',
+  tolerance: { float32: { rtol: 1e-5, atol: 5e-5 } },
+  gradTolerance: { float32: { rtol: 1e-5, atol: 1e-4 } },
+};
+
+/** By display name. */
+export const KNOWN_DEVIATIONS: Readonly<Record<string, CaseDeviation>> = {
+  'aten.empty.memory_format': UNINITIALIZED,
+  'aten.empty_like.default': UNINITIALIZED,
+  'aten.new_empty.default': UNINITIALIZED,
+  'aten.new_empty_strided.default': UNINITIALIZED,
+  'aten.bernoulli_.float': RANDOM,
+  'aten.dropout.default': RANDOM,
+  'aten.topk.default': {
+    reason: 'which of several equal elements is listed is unspecified',
+    unspecified: [1],
+  },
+  'aten._log_softmax.default': HALF_SOFTMAX,
+  'aten.log_softmax.int': HALF_SOFTMAX,
+  'aten._native_batch_norm_legit.default': HALF_STATISTICS,
+  'aten.native_batch_norm.default': HALF_STATISTICS,
+  'aten.batch_norm.default': HALF_STATISTICS,
+  'aten._adaptive_avg_pool3d.default': HALF_ACCUMULATION,
+  'aten.adaptive_avg_pool3d.default': HALF_ACCUMULATION,
+  'aten.conv_transpose2d.input': HALF_ACCUMULATION,
+  'aten.convolution.default': LONG_SUMS,
+  'aten.conv3d.padding': LONG_SUMS,
+  'aten.matmul.default': LONG_SUMS,
+  'aten.mul.Tensor': {
+    ...LONG_SUMS,
+    reason: 'the gradient of a broadcast operand is a sum, which PyTorch accumulates in 32 bits',
+  },
+  'aten.layer_norm.default': {
+    reason: 'normalising a single element leaves only rounding noise, multiplied by 1/sqrt(eps)',
+    gradTolerance: { float32: { rtol: 1.3e-6, atol: 5e-4 } },
+  },
+  'aten.linspace.default': {
+    reason: 'PyTorch rounds the step to 16 bits before it multiplies',
+    tolerance: { float16: { rtol: 4e-3, atol: 4e-3 }, bfloat16: { rtol: 3e-2, atol: 3e-2 } },
+  },
+  'aten.as_strided_scatter.default': {
+    reason:
+      "PyTorch's formula keeps the gradient where src replaced self and drops it elsewhere, the reverse of the derivative",
+    skipGradientOf: ['self'],
+  },
+};

@@ -1,0 +1,171 @@
+/**
+ * @file Running one oracle case in one mode: eager, gradients, FakeTensors, or compiled alone.
+ */
+import { compile } from '@tessera/compile';
+import {
+  type OpOverload,
+  type Tensor,
+  callOp,
+  download,
+  isTensor,
+  noGrad,
+  runBackward,
+  toDevice,
+} from '@tessera/tensor';
+import { OracleComparison } from './compare-outputs.js';
+import type { CaseDeviation } from './deviations.js';
+import {
+  type MakeTensor,
+  fakeOracleTensor,
+  isDataDependent,
+  oracleArguments,
+  oracleTensor,
+} from './oracle-arguments.js';
+import type { OracleCase, OracleFile, OracleTensor } from './oracle-file.js';
+
+/** What is compared: see `runOracleCase`. */
+export type OracleMode = 'eager' | 'grad' | 'fake' | 'compiled-cpu' | 'compiled-wgpu';
+
+/** All modes. */
+export const ORACLE_MODES: readonly OracleMode[] = [
+  'eager',
+  'grad',
+  'fake',
+  'compiled-cpu',
+  'compiled-wgpu',
+];
+
+/** Whether a mode has anything to check in a case. */
+export function appliesTo(
+  mode: OracleMode,
+  op: OpOverload | undefined,
+  entry: OracleCase,
+): boolean {
+  if (mode === 'grad') return entry.grad_in !== undefined;
+  return mode !== 'fake' || op === undefined || !isDataDependent(op, entry);
+}
+
+/**
+ * Runs a case and returns what differs from PyTorch, one line each.
+ *
+ * - `eager`: values, shapes, strides, dtypes of the results, and what an in-place op left in its arguments.
+ * - `grad`: gradients for the recorded cotangents.
+ * - `fake`: shapes, strides, dtypes by the meta rule alone.
+ * - `compiled-*`: the call compiled by itself for a device, with its gradients if it has any.
+ *
+ * @throws TesseraError what the call itself throws
+ */
+export async function runOracleCase(
+  file: OracleFile,
+  op: OpOverload,
+  entry: OracleCase,
+  mode: OracleMode,
+  deviation?: CaseDeviation,
+): Promise<string[]> {
+  const comparison = new OracleComparison(file, deviation);
+  const make: MakeTensor = (reference) => oracleTensor(file, reference);
+  const onGpu: MakeTensor = (reference) => toDevice(make(reference), 'wgpu');
+  switch (mode) {
+    case 'eager':
+      await checkForward(comparison, op, entry, make, (args) => callOp(op, args));
+      break;
+    case 'grad':
+      await checkGradients(comparison, op, entry, make, (args) => callOp(op, args));
+      break;
+    case 'fake': {
+      const args = oracleArguments(op, entry, fakeOracleTensor);
+      const outs = outputsOf(
+        entry,
+        noGrad(() => callOp(op, args)),
+      );
+      entry.out.forEach((expected, i) => comparison.layout(`out ${i}`, outs[i], expected));
+      break;
+    }
+    case 'compiled-cpu':
+    case 'compiled-wgpu': {
+      const place = mode === 'compiled-cpu' ? make : onGpu;
+      const compiled = compile((args: unknown[]) => callOp(op, args));
+      await checkForward(comparison, op, entry, place, compiled);
+      if (entry.grad_in !== undefined) await checkGradients(comparison, op, entry, place, compiled);
+    }
+  }
+  return comparison.differences;
+}
+
+type Call = (args: unknown[]) => unknown;
+
+/** A CPU copy of whatever tensors a result holds, layouts kept. */
+async function onCpu(value: unknown): Promise<unknown> {
+  if (isTensor(value)) return value.device === 'cpu' ? value : download(value);
+  return Array.isArray(value) ? Promise.all(value.map(onCpu)) : value;
+}
+
+function asList(result: unknown): unknown[] {
+  return isTensor(result) || !Array.isArray(result) ? [result] : result;
+}
+
+/** Results the way the oracle lists them. */
+function outputsOf(entry: OracleCase, result: unknown): unknown[] {
+  const list = asList(result);
+  return entry.out.length === 1 && Array.isArray(entry.out[0]) ? [list] : list;
+}
+
+async function checkForward(
+  comparison: OracleComparison,
+  op: OpOverload,
+  entry: OracleCase,
+  make: MakeTensor,
+  call: Call,
+): Promise<void> {
+  const args = oracleArguments(op, entry, make);
+  const outs = outputsOf(
+    entry,
+    noGrad(() => call(args)),
+  );
+  for (const [i, expected] of entry.out.entries())
+    comparison.values(`out ${i}`, await onCpu(outs[i]), expected, i);
+  for (const [name, expected] of Object.entries(entry.args_after ?? {})) {
+    const after = args[op.argIndex.get(name)!];
+    comparison.values(`${name} after`, await onCpu(after), expected, 0);
+  }
+}
+
+async function checkGradients(
+  comparison: OracleComparison,
+  op: OpOverload,
+  entry: OracleCase,
+  make: MakeTensor,
+  call: Call,
+): Promise<void> {
+  const args = oracleArguments(op, entry, make);
+  const inputs = entry.grad_in!.map(({ arg, index }) => {
+    const value = args[op.argIndex.get(arg)!];
+    return (index === null ? value : (value as unknown[])[index]) as Tensor;
+  });
+  for (const input of inputs) input.requiresGrad_();
+  // A list result counts as one output per element in grad_out.
+  const outs = asList(call(args)).flat() as Tensor[];
+  const roots: Tensor[] = [];
+  const seeds: Tensor[] = [];
+  (entry.grad_out!.flat() as (OracleTensor | null)[]).forEach((seed, i) => {
+    if (seed === null || !outs[i]!.requiresGrad) return;
+    roots.push(outs[i]!);
+    seeds.push(make(seed));
+  });
+  const grads =
+    roots.length === 0
+      ? inputs.map(() => null)
+      : runBackward(roots, seeds, {
+          retainGraph: false,
+          createGraph: false,
+          inputs,
+          accumulate: false,
+          allowUnused: true,
+        });
+  for (const [i, { arg, index, grad }] of entry.grad_in!.entries()) {
+    const name = `gradient of ${arg}${index === null ? '' : `[${index}]`}`;
+    const actual = grads[i] ?? null;
+    if (grad !== null && actual === null) comparison.differences.push(`${name} is missing`);
+    else if (grad !== null) comparison.gradient(name, await onCpu(actual), grad, arg);
+  }
+}
