@@ -32,10 +32,13 @@ export function lowerOutputs(
       return { kind: 'value', value: (entry ?? null) as number | boolean | string | null };
     }
     const value = valueOf(entry);
-    // A result that the op left out (a gradient that nobody asked for).
-    if (value === null || value === undefined) return { kind: 'value', value: null };
-    if (!(value instanceof LoweredTensor)) throw notFlat();
     const recorded = recordedOf(entry);
+    // A result that the op left out (a gradient that nobody asked for) is an empty tensor.
+    if (!(value instanceof LoweredTensor) && recorded !== null && numelOf(recorded.sizes) === 0) {
+      position++;
+      return { kind: 'tensor', buffer: null, ...recorded };
+    }
+    if (!(value instanceof LoweredTensor)) throw notFlat();
     const eager = recorded?.strides ?? value.layout ?? [];
     // An expanded value (the gradient of a sum) is returned with memory of its own.
     const strides = isDense(value.sizes, eager) ? eager : contiguousStrides(value.sizes);

@@ -191,7 +191,10 @@ const convolutionBackwardOp = defineOp(
         input: Tensor;
         weight: Tensor;
       };
-      const [forInput, forWeight, forBias] = grads;
+      // A result that was left out is an empty tensor, and so may be its gradient.
+      const [forInput, forWeight, forBias] = grads.map((grad, i) =>
+        (args.output_mask as boolean[])[i] ? grad : null,
+      );
       return {
         grad_output: () => {
           const parts: Tensor[] = [];
