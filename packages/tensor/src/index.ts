@@ -314,6 +314,42 @@ export { chunk, split, unbind } from './ops/view-split.js';
 export { alias, asStrided, asStridedScatter } from './ops/view-strided.js';
 export { diagonalScatter, selectScatter, sliceScatter } from './ops/view-scatter.js';
 export { cat, stack } from './ops/join.js';
+export { blockDiag, chunkCat, columnStack, dstack, hstack, vstack } from './ops/join-stack.js';
+export {
+  aliasCopy,
+  asStridedCopy,
+  diagonalCopy,
+  expandCopy,
+  narrowCopy,
+  permuteCopy,
+  selectCopy,
+  sliceCopy,
+  splitCopy,
+  squeezeCopy,
+  tCopy,
+  transposeCopy,
+  unbindCopy,
+  unfoldCopy,
+  unsqueezeCopy,
+  viewCopy,
+} from './ops/view-copy.js';
+export { unfold } from './ops/view-unfold.js';
+export { dsplit, hsplit, tensorSplit, vsplit } from './ops/view-split-at.js';
+export { type AtLeast, H, T, atleast1d, atleast2d, atleast3d, mH, ravel } from './ops/view-rank.js';
+export { fliplr, flipud, repeat, roll, rot90, tile } from './ops/rearrange.js';
+export { repeatInterleave } from './ops/repeat-interleave.js';
+export { channelShuffle, pixelShuffle, pixelUnshuffle } from './ops/pixel-shuffle.js';
+export {
+  type GridIndexing,
+  broadcastTensors,
+  cartesianProd,
+  combinations,
+  meshgrid,
+  trilIndices,
+  triuIndices,
+} from './ops/meshgrid.js';
+export { type GradientOptions, diff, gradient } from './ops/finite-difference.js';
+export { diag, diagEmbed, diagflat, trace } from './ops/diagonal.js';
 
 // Reductions, scans, sorting
 export { type ReduceOptions, mean, prod, sum } from './ops/reduction.js';
@@ -333,7 +369,7 @@ export { all, any } from './ops/reduction-logic.js';
 export { type VarianceOptions, std, stdMean, varMean, variance } from './ops/reduction-variance.js';
 export { logsumexp, norm } from './ops/reduction-norm.js';
 export { cumsum, cumsum_, flip } from './ops/scan.js';
-export { argsort, sort, topk } from './ops/sort.js';
+export { argsort, msort, sort, topk } from './ops/sort.js';
 
 // Indexing
 export { gather, scatter, scatterAdd, scatterAdd_, scatter_ } from './ops/scatter.js';
@@ -347,7 +383,7 @@ export {
   nonzero,
 } from './ops/indexing.js';
 export { oneHot, tril, tril_, triu, triu_ } from './ops/triangle.js';
-export { constantPad } from './ops/pad.js';
+export { type PadMode, constantPad, pad } from './ops/pad.js';
 
 // Matrix products
 export {
@@ -362,6 +398,8 @@ export {
   mv,
 } from './ops/matmul.js';
 export { linear, matmul, outer } from './ops/matmul-composite.js';
+export { bilinear, inner, kron, tensordot, vdot } from './ops/contraction.js';
+export { einsum } from './ops/einsum.js';
 
 // Attention
 export { type AttentionOptions, scaledDotProductAttention } from './ops/attention.js';

@@ -40,6 +40,16 @@ import * as trigonometric from './ops/trigonometric.js';
 import * as view from './ops/view.js';
 import * as viewDims from './ops/view-dims.js';
 import * as viewScatter from './ops/view-scatter.js';
+import * as diagonal from './ops/diagonal.js';
+import * as contraction from './ops/contraction.js';
+import * as finiteDifference from './ops/finite-difference.js';
+import * as pixelShuffle from './ops/pixel-shuffle.js';
+import * as rearrange from './ops/rearrange.js';
+import * as repeatInterleave from './ops/repeat-interleave.js';
+import * as viewCopy from './ops/view-copy.js';
+import * as viewRank from './ops/view-rank.js';
+import * as viewSplitAt from './ops/view-split-at.js';
+import * as viewUnfold from './ops/view-unfold.js';
 import * as viewSlice from './ops/view-slice.js';
 import * as viewSplit from './ops/view-split.js';
 import * as viewStrided from './ops/view-strided.js';
@@ -93,6 +103,16 @@ export interface TensorMethods
     MethodsOf<typeof view>,
     MethodsOf<typeof viewDims>,
     MethodsOf<typeof viewScatter>,
+    MethodsOf<typeof diagonal>,
+    MethodsOf<typeof contraction>,
+    MethodsOf<typeof finiteDifference>,
+    MethodsOf<typeof pixelShuffle>,
+    MethodsOf<typeof rearrange>,
+    MethodsOf<typeof repeatInterleave>,
+    MethodsOf<typeof viewCopy>,
+    MethodsOf<typeof viewRank>,
+    MethodsOf<typeof viewSplitAt>,
+    MethodsOf<typeof viewUnfold>,
     MethodsOf<typeof viewSlice>,
     MethodsOf<typeof viewSplit>,
     MethodsOf<typeof viewStrided> {}
@@ -134,6 +154,16 @@ export const METHOD_MODULES: readonly Readonly<Record<string, unknown>>[] = [
   view,
   viewDims,
   viewScatter,
+  diagonal,
+  contraction,
+  finiteDifference,
+  pixelShuffle,
+  rearrange,
+  repeatInterleave,
+  viewCopy,
+  viewRank,
+  viewSplitAt,
+  viewUnfold,
   viewSlice,
   viewSplit,
   viewStrided,
