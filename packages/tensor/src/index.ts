@@ -156,6 +156,8 @@ export {
   fmod_,
   remainder,
   remainder_,
+  trueDivide,
+  trueDivide_,
 } from './ops/division.js';
 export { addcdiv, addcdiv_, addcmul, addcmul_, lerp, lerp_ } from './ops/fused-arithmetic.js';
 export {
@@ -180,7 +182,7 @@ export {
   sqrt,
   sqrt_,
 } from './ops/exponential.js';
-export { pow, pow_, square, square_ } from './ops/power.js';
+export { floatPower, floatPower_, pow, pow_, square, square_ } from './ops/power.js';
 export {
   atan,
   atan_,
@@ -200,12 +202,15 @@ export {
   tanh_,
 } from './ops/trigonometric.js';
 export {
+  type RoundOptions,
   abs,
   abs_,
   ceil,
   ceil_,
   floor,
   floor_,
+  frac,
+  frac_,
   round,
   round_,
   sign,
@@ -220,6 +225,8 @@ export {
   clampMin,
   clampMin_,
   clamp_,
+  fmax,
+  fmin,
   maximum,
   minimum,
 } from './ops/extremum.js';
@@ -233,6 +240,8 @@ export {
   isfinite,
   isinf,
   isnan,
+  isneginf,
+  isposinf,
   le,
   le_,
   lt,
@@ -258,6 +267,84 @@ export {
   logicalXor,
   logicalXor_,
 } from './ops/logical.js';
+export {
+  acos,
+  acos_,
+  acosh,
+  acosh_,
+  angle,
+  asin,
+  asin_,
+  asinh,
+  asinh_,
+  atan2,
+  atan2_,
+  atanh,
+  atanh_,
+  cosh,
+  cosh_,
+  deg2rad,
+  deg2rad_,
+  hypot,
+  hypot_,
+  rad2deg,
+  rad2deg_,
+  sinc,
+  sinc_,
+  sinh,
+  sinh_,
+} from './ops/trigonometric-inverse.js';
+export {
+  digamma,
+  digamma_,
+  erfinv,
+  erfinv_,
+  i0,
+  i0_,
+  lgamma,
+  lgamma_,
+  specialI0e,
+  specialI1,
+  specialI1e,
+} from './ops/special.js';
+export { polygamma } from './ops/polygamma.js';
+export { logaddexp, logaddexp2, logit, logit_, xlogy, xlogy_ } from './ops/log-domain.js';
+export {
+  type NanToNumOptions,
+  copysign,
+  copysign_,
+  frexp,
+  ldexp,
+  ldexp_,
+  nanToNum,
+  nanToNum_,
+  nextafter,
+  nextafter_,
+  sgn,
+  sgn_,
+  signbit,
+} from './ops/float-parts.js';
+export {
+  conjPhysical,
+  conjPhysical_,
+  isreal,
+  positive,
+  real,
+  resolveConj,
+  resolveNeg,
+} from './ops/real.js';
+export {
+  bitwiseLeftShift,
+  bitwiseLeftShift_,
+  bitwiseRightShift,
+  bitwiseRightShift_,
+  gcd,
+  gcd_,
+  lcm,
+  lcm_,
+} from './ops/integer.js';
+export { heaviside, heaviside_ } from './ops/heaviside.js';
+export { type IscloseOptions, type IsinOptions, isclose, isin } from './ops/membership.js';
 export { where } from './ops/where.js';
 export { fill, fill_, maskedFill, maskedFill_, zero_ } from './ops/fill.js';
 export { type Binary, type TensorBinary, type Unary } from './op/op-functions.js';
@@ -275,22 +362,30 @@ export {
   relu,
   relu6,
   relu_,
-  thresholdBackward,
+  threshold,
+  threshold_,
 } from './ops/activation.js';
 export {
   type GeluApproximation,
+  celu,
+  celu_,
   elu,
   elu_,
   gelu,
   gelu_,
-  logSigmoid,
   mish,
   mish_,
   selu,
+  selu_,
   silu,
   silu_,
   softplus,
 } from './ops/activation-smooth.js';
+export { thresholdBackward } from './ops/activation-backward.js';
+export { logSigmoid } from './ops/activation-log-sigmoid.js';
+export { hardshrink, softshrink } from './ops/activation-shrink.js';
+export { glu } from './ops/activation-glu.js';
+export { prelu } from './ops/activation-prelu.js';
 export { logSoftmax, softmax } from './ops/softmax.js';
 
 // Shapes and views

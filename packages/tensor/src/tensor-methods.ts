@@ -7,6 +7,18 @@
  */
 import * as activation from './ops/activation.js';
 import * as activationSmooth from './ops/activation-smooth.js';
+import * as activationGlu from './ops/activation-glu.js';
+import * as activationLogSigmoid from './ops/activation-log-sigmoid.js';
+import * as activationPrelu from './ops/activation-prelu.js';
+import * as activationShrink from './ops/activation-shrink.js';
+import * as floatParts from './ops/float-parts.js';
+import * as heaviside from './ops/heaviside.js';
+import * as integer from './ops/integer.js';
+import * as logDomain from './ops/log-domain.js';
+import * as membership from './ops/membership.js';
+import * as real from './ops/real.js';
+import * as special from './ops/special.js';
+import * as trigonometricInverse from './ops/trigonometric-inverse.js';
 import * as arithmetic from './ops/pointwise-arithmetic.js';
 import * as comparison from './ops/comparison.js';
 import * as dropout from './ops/dropout.js';
@@ -69,6 +81,18 @@ export interface TensorMethods
   extends
     MethodsOf<typeof activation>,
     MethodsOf<typeof activationSmooth>,
+    MethodsOf<typeof activationGlu>,
+    MethodsOf<typeof activationLogSigmoid>,
+    MethodsOf<typeof activationPrelu>,
+    MethodsOf<typeof activationShrink>,
+    MethodsOf<typeof floatParts>,
+    MethodsOf<typeof heaviside>,
+    MethodsOf<typeof integer>,
+    MethodsOf<typeof logDomain>,
+    MethodsOf<typeof membership>,
+    MethodsOf<typeof real>,
+    MethodsOf<typeof special>,
+    MethodsOf<typeof trigonometricInverse>,
     MethodsOf<typeof arithmetic>,
     MethodsOf<typeof comparison>,
     MethodsOf<typeof dropout>,
@@ -121,6 +145,18 @@ export interface TensorMethods
 export const METHOD_MODULES: readonly Readonly<Record<string, unknown>>[] = [
   activation,
   activationSmooth,
+  activationGlu,
+  activationLogSigmoid,
+  activationPrelu,
+  activationShrink,
+  floatParts,
+  heaviside,
+  integer,
+  logDomain,
+  membership,
+  real,
+  special,
+  trigonometricInverse,
   arithmetic,
   comparison,
   dropout,

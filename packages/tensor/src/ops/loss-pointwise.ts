@@ -18,7 +18,7 @@ import { div } from './division.js';
 import { add, mul, neg, rsub, sub } from './pointwise-arithmetic.js';
 import { mean, sum } from './reduction.js';
 import { abs, sign } from './rounding.js';
-import { logSigmoid } from './activation-smooth.js';
+import { logSigmoid } from './activation-log-sigmoid.js';
 import { where } from './where.js';
 
 function reduced(losses: Tensor, reduction: unknown): Tensor {
