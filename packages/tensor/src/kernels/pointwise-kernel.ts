@@ -29,6 +29,8 @@ export interface PointwiseOptions {
   /** Names of the operands, tensors or numbers, in order; default `self`, `other`. Absent ones (null) are left out. */
   readonly operands?: readonly string[];
   readonly result?: ResultRule;
+  /** Whether numbers next to 16-bit floats keep float32's precision, as in PyTorch's arithmetic. */
+  readonly wideNumbers?: boolean;
   /** Name used in errors. */
   readonly name?: string;
 }
@@ -106,10 +108,12 @@ export function pointwiseKernel(
       DTYPES[promoted].category !== 'floating' && DTYPES[out.dtype].category === 'floating'
         ? out.dtype
         : promoted;
+    const isLow = computed === 'float16' || computed === 'bfloat16';
+    const numberType = isLow && options.wideNumbers === true ? 'float32' : computed;
     const columns = operands.map((operand) =>
       isTensor(operand)
         ? readNumbers(operand, out.sizes)
-        : roundTo(computed, scalarValue(operand as ScalarLike)),
+        : roundTo(numberType, scalarValue(operand as ScalarLike)),
     );
     const n = numelOf(out.sizes);
     const values = new Float64Array(n);

@@ -14,16 +14,12 @@ import { le, lt } from './comparison.js';
 import { clampMin } from './extremum.js';
 import { log, log1p } from './exponential.js';
 import { type Reduction, reductionNumber } from './loss-nll.js';
+import { reduced } from './loss-reduce.js';
 import { div } from './division.js';
 import { add, mul, neg, rsub, sub } from './pointwise-arithmetic.js';
-import { mean, sum } from './reduction.js';
 import { abs, sign } from './rounding.js';
-import { logSigmoid } from './activation-log-sigmoid.js';
+import { logSigmoid } from './activation-smooth.js';
 import { where } from './where.js';
-
-function reduced(losses: Tensor, reduction: unknown): Tensor {
-  return reduction === 0 ? losses : reduction === 1 ? mean(losses) : sum(losses);
-}
 
 /** A loss and the function for it, from its element-wise form. */
 function defineLoss(

@@ -54,6 +54,18 @@ function vector(input: Tensor, size: number, dtype = input.dtype): TensorMeta {
   return { sizes: [size], strides: [1], dtype, device: input.device };
 }
 
+/** Normalises with the saved statistics, which are rounded to their type as PyTorch's are. */
+function normalizeSaved(
+  { input, weight, bias }: NamedArgs,
+  out: Tensor,
+  x: Float64Array,
+  saveMean: Tensor,
+  saveInvstd: Tensor,
+): void {
+  const [means, scales] = [readNumbers(saveMean), readNumbers(saveInvstd)];
+  normalizeChannels(out, input as Tensor, x, means, scales, weight as Maybe, bias as Maybe);
+}
+
 /** Returns updated running statistics as well. */
 export const batchNormFunctionalOp: OpOverload = defineOp(
   'aten::_native_batch_norm_legit_functional(Tensor input, Tensor? weight, Tensor? bias, Tensor running_mean, Tensor running_var, bool training, float momentum, float eps) -> (Tensor, Tensor, Tensor, Tensor running_mean_out, Tensor running_var_out)',
@@ -93,9 +105,9 @@ export const batchNormFunctionalOp: OpOverload = defineOp(
       }
       const { means, variances, count } = channelStatistics(input, x);
       const scales = variances.map((v) => 1 / Math.sqrt(v + eps));
-      normalizeChannels(out!, input, x, means, scales, args.weight as Maybe, args.bias as Maybe);
       writeNumbers(saveMean!, means);
       writeNumbers(saveInvstd!, scales);
+      normalizeSaved(args, out!, x, saveMean!, saveInvstd!);
       const momentum = args.momentum as number;
       writeNumbers(
         meanOut!,
@@ -130,9 +142,9 @@ export const batchNormNoStatsOp: OpOverload = defineOp(
       const x = readNumbers(input);
       const { means, variances } = channelStatistics(input, x);
       const scales = variances.map((v) => 1 / Math.sqrt(v + (args.eps as number)));
-      normalizeChannels(out!, input, x, means, scales, args.weight as Maybe, args.bias as Maybe);
       writeNumbers(saveMean!, means);
       writeNumbers(saveInvstd!, scales);
+      normalizeSaved(args, out!, x, saveMean!, saveInvstd!);
     },
     saved: ['input', 'weight', 'out.1', 'out.2'],
     vjp: (args, context) => gradients(args, context, true, null, null),

@@ -73,6 +73,16 @@ defineOp(
   'aten::native_batch_norm(Tensor input, Tensor? weight, Tensor? bias, Tensor? running_mean, Tensor? running_var, bool training, float momentum, float eps) -> (Tensor, Tensor, Tensor)',
   { decompose: normalize },
 );
+// The last output is what a GPU library wants back; here it is empty.
+defineOp(
+  'aten::_batch_norm_with_update(Tensor input, Tensor? weight, Tensor? bias, Tensor(a!) running_mean, Tensor(b!) running_var, float momentum, float eps) -> (Tensor, Tensor, Tensor, Tensor)',
+  {
+    decompose: (args) => [
+      ...normalize({ ...args, training: true }),
+      newZeros(args.input as Tensor, [0], { dtype: 'uint8' }),
+    ],
+  },
+);
 const batchNormOp = defineOp(
   'aten::batch_norm(Tensor input, Tensor? weight, Tensor? bias, Tensor? running_mean, Tensor? running_var, bool training, float momentum, float eps, bool cudnn_enabled) -> Tensor',
   {

@@ -72,6 +72,7 @@ const mulOp = defineOp(
     },
     {
       name: 'mul',
+      wideNumbers: true,
       savedFor: { self: ['other'], other: ['self'] },
       vjp: ({ self, other }, { grad }) => ({
         self: () => mul(grad, other as Tensor),

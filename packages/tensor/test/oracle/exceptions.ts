@@ -21,10 +21,9 @@ export interface CaseOptions {
 
 const UNINITIALIZED: CaseOptions = { reason: 'memory is not initialised', unspecified: true };
 const RANDOM: CaseOptions = { reason: 'random numbers come from another generator', random: true };
-const HALF_STATISTICS: CaseOptions = {
-  reason:
-    'PyTorch rounds the batch statistics to 16 bits before it uses them; the reference kernel does not',
-  tolerance: { float16: { rtol: 8e-3, atol: 2e-3 }, bfloat16: { rtol: 4e-2, atol: 1e-2 } },
+const HALF_VARIANCE: CaseOptions = {
+  reason: 'PyTorch sums the squares of a bfloat16 column in 16 bits, the reference kernel in 64',
+  tolerance: { bfloat16: { rtol: 2.5e-2, atol: 1e-5 } },
 };
 const HALF_SOFTMAX: CaseOptions = {
   reason: 'PyTorch rounds x - max - log(sum) to 16 bits between the steps for the last dimension',
@@ -68,9 +67,8 @@ export const EXCEPTIONS: Readonly<Record<string, CaseOptions>> = {
   },
   'aten._log_softmax.default': HALF_SOFTMAX,
   'aten.log_softmax.int': HALF_SOFTMAX,
-  'aten._native_batch_norm_legit.default': HALF_STATISTICS,
-  'aten.native_batch_norm.default': HALF_STATISTICS,
-  'aten.batch_norm.default': HALF_STATISTICS,
+  'aten._native_batch_norm_legit.default': HALF_VARIANCE,
+  'aten.batch_norm.default': HALF_VARIANCE,
   'aten._adaptive_avg_pool3d.default': HALF_ACCUMULATION,
   'aten.adaptive_avg_pool3d.default': HALF_ACCUMULATION,
   'aten.conv_transpose2d.input': HALF_ACCUMULATION,

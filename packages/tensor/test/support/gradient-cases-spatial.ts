@@ -1,7 +1,22 @@
 /**
  * @file Calls of attention, losses and spatial operators whose derivatives are checked.
  */
-import { type Tensor, fromTypedArray, scaledDotProductAttention } from '../../src/index.js';
+import {
+  type Tensor,
+  cosineEmbeddingLoss,
+  fromTypedArray,
+  hingeEmbeddingLoss,
+  instanceNorm,
+  klDiv,
+  marginRankingLoss,
+  multiMarginLoss,
+  multilabelMarginLoss,
+  poissonNllLoss,
+  scaledDotProductAttention,
+  softMarginLoss,
+  tensor,
+  tripletMarginLoss,
+} from '../../src/index.js';
 import type { Differentiable } from './gradient-check.js';
 
 /** Distinct values away from 0 and from integers, so that kinks are not near. */
@@ -15,6 +30,8 @@ function values(...sizes: number[]): Tensor {
     sizes,
   );
 }
+
+const signs = tensor([1, -1, 1], { dtype: 'float64' });
 
 /** Name, function, inputs. */
 export const spatialCases: readonly (readonly [string, Differentiable, readonly Tensor[]])[] = [
@@ -32,5 +49,56 @@ export const spatialCases: readonly (readonly [string, Differentiable, readonly 
     'attention that keeps its scores, with a mask',
     (q, k, v, mask) => scaledDotProductAttention(q!, k!, v!, { attnMask: mask! }),
     [values(2, 2, 2), values(2, 3, 2), values(2, 3, 2).flip(2), values(2, 3)],
+  ],
+  [
+    'cosineEmbeddingLoss',
+    (a, b) => cosineEmbeddingLoss(a!, b!, signs, { margin: -0.9, reduction: 'sum' }),
+    [values(3, 4), values(3, 4).flip(1)],
+  ],
+  ['hingeEmbeddingLoss', (x) => hingeEmbeddingLoss(x!, signs, { reduction: 'none' }), [values(3)]],
+  [
+    'marginRankingLoss',
+    (a, b) => marginRankingLoss(a!, b!, signs, { margin: 0.2 }),
+    [values(3), values(3).flip(0)],
+  ],
+  ['softMarginLoss', (x) => softMarginLoss(x!, signs), [values(3)]],
+  [
+    'tripletMarginLoss',
+    (a, b, c) => tripletMarginLoss(a!, b!, c!, { swap: true, p: 3 }),
+    [values(2, 3), values(2, 3).flip(1), values(2, 3).flip(0)],
+  ],
+  [
+    'klDiv and poissonNllLoss',
+    (x, y) => [klDiv(x!, y!.exp()), klDiv(x!, y!, { logTarget: true }), poissonNllLoss(x!, y!)],
+    [values(2, 3), values(2, 3).flip(0)],
+  ],
+  [
+    'multiMarginLoss',
+    (x) =>
+      multiMarginLoss(x!, tensor([2, 0], { dtype: 'int64' }), {
+        p: 2,
+        weight: tensor([1, 2, 3], { dtype: 'float64' }),
+      }),
+    [values(2, 3)],
+  ],
+  [
+    'multilabelMarginLoss',
+    (x) =>
+      multilabelMarginLoss(
+        x!,
+        tensor(
+          [
+            [2, 0, -1],
+            [1, -1, 2],
+          ],
+          { dtype: 'int64' },
+        ),
+      ),
+    [values(2, 3)],
+  ],
+  [
+    'instanceNorm',
+    (x, w, b) => instanceNorm(x!, { weight: w!, bias: b! }),
+    [values(2, 2, 3), values(2), values(2).flip(0)],
   ],
 ];

@@ -11,6 +11,8 @@ export interface CaseDeviation {
   readonly unspecified?: boolean | readonly number[];
   /** Draws random numbers: results and gradients are compared by shape, dtype and stride only. */
   readonly random?: boolean;
+  /** The same, for calls with these arguments only. */
+  readonly randomIf?: (args: Readonly<Record<string, unknown>>) => boolean;
   readonly tolerance?: Partial<Record<DType, Tolerance>>;
   readonly gradTolerance?: Partial<Record<DType, Tolerance>>;
   /** Arguments whose gradient is not compared. */
@@ -22,10 +24,9 @@ const RANDOM: CaseDeviation = {
   reason: 'random numbers come from another generator',
   random: true,
 };
-const HALF_STATISTICS: CaseDeviation = {
-  reason:
-    'PyTorch rounds the batch statistics to 16 bits before it uses them; the reference kernel does not',
-  tolerance: { float16: { rtol: 8e-3, atol: 2e-3 }, bfloat16: { rtol: 4e-2, atol: 1e-2 } },
+const HALF_VARIANCE: CaseDeviation = {
+  reason: 'PyTorch sums the squares of a bfloat16 column in 16 bits, the reference kernel in 64',
+  tolerance: { bfloat16: { rtol: 2.5e-2, atol: 1e-5 } },
 };
 const HALF_SOFTMAX: CaseDeviation = {
   reason: 'PyTorch rounds x - max - log(sum) to 16 bits between the steps for the last dimension',
@@ -42,6 +43,13 @@ const LONG_SUMS: CaseDeviation = {
   gradTolerance: { float32: { rtol: 1e-5, atol: 1e-4 } },
 };
 
+const LARGE_SCORES: CaseDeviation = {
+  reason:
+    'scores of up to 85 are rounded to 32 bits before the exponential; gradients of both sides are up to 1.4e-5 from those in 64 bits',
+  tolerance: { float32: { rtol: 1e-5, atol: 5e-5 } },
+  gradTolerance: { float32: { rtol: 1e-5, atol: 5e-5 } },
+};
+
 /** By display name. */
 export const KNOWN_DEVIATIONS: Readonly<Record<string, CaseDeviation>> = {
   'aten.empty.memory_format': UNINITIALIZED,
@@ -54,11 +62,16 @@ export const KNOWN_DEVIATIONS: Readonly<Record<string, CaseDeviation>> = {
     reason: 'which of several equal elements is listed is unspecified',
     unspecified: [1],
   },
+  'aten._scaled_dot_product_flash_attention_for_cpu.default': LARGE_SCORES,
+  'aten._scaled_dot_product_flash_attention_for_cpu_backward.default': LARGE_SCORES,
+  'aten.scaled_dot_product_attention.default': {
+    ...LARGE_SCORES,
+    randomIf: ({ dropout_p }) => Number(dropout_p ?? 0) > 0,
+  },
   'aten._log_softmax.default': HALF_SOFTMAX,
   'aten.log_softmax.int': HALF_SOFTMAX,
-  'aten._native_batch_norm_legit.default': HALF_STATISTICS,
-  'aten.native_batch_norm.default': HALF_STATISTICS,
-  'aten.batch_norm.default': HALF_STATISTICS,
+  'aten._native_batch_norm_legit.default': HALF_VARIANCE,
+  'aten.batch_norm.default': HALF_VARIANCE,
   'aten._adaptive_avg_pool3d.default': HALF_ACCUMULATION,
   'aten.adaptive_avg_pool3d.default': HALF_ACCUMULATION,
   'aten.conv_transpose2d.input': HALF_ACCUMULATION,

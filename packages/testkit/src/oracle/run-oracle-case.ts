@@ -62,7 +62,11 @@ export async function runOracleCase(
   mode: OracleMode,
   deviation?: CaseDeviation,
 ): Promise<string[]> {
-  const comparison = new OracleComparison(file, deviation);
+  const random = deviation?.random === true || deviation?.randomIf?.(entry.args) === true;
+  const comparison = new OracleComparison(
+    file,
+    deviation === undefined ? undefined : { ...deviation, random },
+  );
   const make: MakeTensor = (reference) => oracleTensor(file, reference);
   const onGpu: MakeTensor = (reference) => toDevice(make(reference), 'wgpu');
   switch (mode) {
