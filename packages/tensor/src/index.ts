@@ -332,20 +332,58 @@ export {
 export { all, any } from './ops/reduction-logic.js';
 export { type VarianceOptions, std, stdMean, varMean, variance } from './ops/reduction-variance.js';
 export { logsumexp, norm } from './ops/reduction-norm.js';
-export { cumsum, cumsum_, flip } from './ops/scan.js';
+export { cumprod, cumprod_, cumsum, cumsum_, flip } from './ops/scan.js';
+export { cummax, cummin } from './ops/scan-extremum.js';
+export {
+  type AminmaxOptions,
+  aminmax,
+  countNonzero,
+  nanmean,
+  nansum,
+} from './ops/reduction-nan.js';
+export {
+  type MedianFunction,
+  type MedianMethods,
+  kthvalue,
+  median,
+  mode,
+  nanmedian,
+} from './ops/order-statistic.js';
+export { type Interpolation, type QuantileOptions, nanquantile, quantile } from './ops/quantile.js';
+export { type TrapezoidOptions, cumulativeTrapezoid, trapezoid } from './ops/trapezoid.js';
+export {
+  type UniqueMethods,
+  type UniqueOptions,
+  type UniqueResult,
+  unique,
+  uniqueConsecutive,
+} from './ops/unique.js';
+export {
+  type BucketOptions,
+  type SearchOptions,
+  bucketize,
+  searchsorted,
+} from './ops/search-sorted.js';
 export { argsort, sort, topk } from './ops/sort.js';
 
 // Indexing
 export { gather, scatter, scatterAdd, scatterAdd_, scatter_ } from './ops/scatter.js';
 export { embedding, indexAdd, indexAdd_, indexSelect } from './ops/index-select.js';
+export { type TensorIndices, index, indexPut, indexPut_, maskedSelect } from './ops/indexing.js';
+export { argwhere, nonzero, nonzeroNumpy, nonzeroStatic } from './ops/nonzero.js';
 export {
-  type TensorIndices,
-  index,
-  indexPut,
-  indexPut_,
-  maskedSelect,
-  nonzero,
-} from './ops/indexing.js';
+  type IndexReduction,
+  indexCopy,
+  indexCopy_,
+  indexFill,
+  indexFill_,
+  indexReduce,
+  indexReduce_,
+} from './ops/index-write.js';
+export { type ScatterReduction, scatterReduce, scatterReduce_ } from './ops/scatter-reduce.js';
+export { maskedScatter, maskedScatter_ } from './ops/masked-scatter.js';
+export { put, put_, take, takeAlongDim } from './ops/take.js';
+export { type EmbeddingBagOptions, embeddingBag, embeddingRenorm_ } from './ops/embedding-bag.js';
 export { oneHot, tril, tril_, triu, triu_ } from './ops/triangle.js';
 export { constantPad } from './ops/pad.js';
 

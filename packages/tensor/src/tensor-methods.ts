@@ -41,6 +41,16 @@ import * as view from './ops/view.js';
 import * as viewDims from './ops/view-dims.js';
 import * as viewScatter from './ops/view-scatter.js';
 import * as viewSlice from './ops/view-slice.js';
+import * as indexWrite from './ops/index-write.js';
+import * as maskedScatter from './ops/masked-scatter.js';
+import * as nonzero from './ops/nonzero.js';
+import * as orderStatistic from './ops/order-statistic.js';
+import * as quantile from './ops/quantile.js';
+import * as reductionNan from './ops/reduction-nan.js';
+import * as scanExtremum from './ops/scan-extremum.js';
+import * as scatterReduce from './ops/scatter-reduce.js';
+import * as take from './ops/take.js';
+import * as uniqueness from './ops/unique.js';
 import * as viewSplit from './ops/view-split.js';
 import * as viewStrided from './ops/view-strided.js';
 
@@ -95,6 +105,18 @@ export interface TensorMethods
     MethodsOf<typeof viewScatter>,
     MethodsOf<typeof viewSlice>,
     MethodsOf<typeof viewSplit>,
+    MethodsOf<typeof indexWrite>,
+    MethodsOf<typeof maskedScatter>,
+    MethodsOf<typeof nonzero>,
+    Omit<MethodsOf<typeof orderStatistic>, keyof orderStatistic.MedianMethods>,
+    orderStatistic.MedianMethods,
+    MethodsOf<typeof quantile>,
+    MethodsOf<typeof reductionNan>,
+    MethodsOf<typeof scanExtremum>,
+    MethodsOf<typeof scatterReduce>,
+    MethodsOf<typeof take>,
+    Omit<MethodsOf<typeof uniqueness>, keyof uniqueness.UniqueMethods>,
+    uniqueness.UniqueMethods,
     MethodsOf<typeof viewStrided> {}
 
 /** The same modules at run time. */
@@ -136,5 +158,15 @@ export const METHOD_MODULES: readonly Readonly<Record<string, unknown>>[] = [
   viewScatter,
   viewSlice,
   viewSplit,
+  indexWrite,
+  maskedScatter,
+  nonzero,
+  orderStatistic,
+  quantile,
+  reductionNan,
+  scanExtremum,
+  scatterReduce,
+  take,
+  uniqueness,
   viewStrided,
 ];

@@ -2,7 +2,7 @@
  * @file Walking positions along one dimension: what gather, scatter and index kernels share.
  */
 import { TesseraError } from '@tessera/shared';
-import { contiguousStrides, formatSizes } from '../shape.js';
+import { contiguousStrides, formatSizes, numelOf } from '../shape.js';
 
 /** Wraps an index that may be negative. @throws index-out-of-range */
 export function wrapIndex(index: number, size: number, op: string): number {
@@ -17,6 +17,33 @@ export function wrapIndex(index: number, size: number, op: string): number {
     );
   }
   return index < 0 ? index + size : index;
+}
+
+/** An index of the ops that take no negative ones. @throws index-out-of-range */
+export function strictIndex(index: number, size: number, op: string): number {
+  if (index >= 0) return wrapIndex(index, size, op);
+  throw new TesseraError(
+    'index-out-of-range',
+    `${op}: index ${index} is out of bounds for dimension with size ${size}`,
+    { context: { index, size }, hints: [`Indices must lie between 0 and ${size - 1}.`] },
+  );
+}
+
+/** A tensor as slices along a dim: `outer` blocks of `size` slices of `inner` elements. */
+export interface SliceLayout {
+  readonly outer: number;
+  readonly size: number;
+  readonly inner: number;
+}
+
+/** The slices of a shape along a dim; a 0-d tensor is one slice. */
+export function sliceLayout(sizes: readonly number[], dim: number): SliceLayout {
+  const at = dim < 0 ? dim + Math.max(sizes.length, 1) : dim;
+  return {
+    outer: numelOf(sizes.slice(0, at)),
+    size: sizes[at] ?? 1,
+    inner: numelOf(sizes.slice(at + 1)),
+  };
 }
 
 /**

@@ -1,12 +1,14 @@
 /**
  * @file In-place overloads, derived from functional ones.
  */
+import { callOp } from '../dispatch/dispatcher.js';
 import type { Tensor } from '../tensor.js';
-import { type OpOverload, defineOp } from './op-overload.js';
+import { type OpOverload, defineOp, getOp } from './op-overload.js';
 
 /**
  * Registers `name_` for a functional op whose first argument is the tensor to modify: the same
- * arguments, `Tensor(a!) self`, computing into `self` and returning it.
+ * arguments, `Tensor(a!) self`, computing into `self` and returning it. That of a composite op decomposes
+ * into it and a copy.
  *
  * @param overload overload name, where PyTorch's differs from the functional one's
  */
@@ -18,7 +20,15 @@ export function defineInplace(
   const suffix = overload === 'default' ? '' : `.${overload}`;
   const args = text.slice(text.indexOf('(') + 1, text.lastIndexOf(')', text.lastIndexOf('->')));
   const written = args.replace(/^Tensor /, 'Tensor(a!) ');
-  return defineOp(`${namespace}::${name}_${suffix}(${written}) -> Tensor(a!)`, {
+  const schema = `${namespace}::${name}_${suffix}(${written}) -> Tensor(a!)`;
+  if (functional.record.decompose !== undefined)
+    return defineOp(schema, {
+      decompose: (named) => {
+        const values = functional.schema.args.map((arg) => named[arg.name] as unknown);
+        return callOp(getOp('aten::copy_'), [named.self, callOp(functional, values), false]);
+      },
+    });
+  return defineOp(schema, {
     inplaceOf: functional.qualifiedName,
     tags: functional.record.tags?.filter((tag) => tag !== 'factory'),
   });

@@ -1,5 +1,5 @@
 /**
- * @file Advanced indexing: index, index_put, masked_select, nonzero.
+ * @file Advanced indexing: index, index_put, masked_select.
  *
  * A bool mask makes the shape of the result depend on values. `index` and `indexPut` therefore turn
  * masks into positions with `nonzero` first, so that a tracer sees the data-dependent step as such.
@@ -7,15 +7,17 @@
 import { TesseraError } from '@tessera/shared';
 import { callOp } from '../dispatch/dispatcher.js';
 import { planIndex } from '../kernels/advanced-index.js';
-import { readNumbers, writeNumbers } from '../kernels/elements.js';
+import type { DType } from '../dtype.js';
+import { readNumbers, roundTo, writeNumbers } from '../kernels/elements.js';
 import { formatStrides } from '../memory-format.js';
 import { defineInplace } from '../op/inplace.js';
 import { type OpOverload, defineOp } from '../op/op-overload.js';
 import type { NamedArgs } from '../op/op-record.js';
 import { broadcastShapes, contiguousStrides, expandStrides } from '../shape.js';
-import { emptyContiguous, emptyFromMeta, isTensor } from '../tensor-factory.js';
+import { emptyContiguous, isTensor } from '../tensor-factory.js';
 import type { Tensor } from '../tensor.js';
 import { zeros } from './factory.js';
+import { nonzero } from './nonzero.js';
 import { expand, reshape } from './view.js';
 import { unbind } from './view-split.js';
 
@@ -102,11 +104,14 @@ const indexPutOp: OpOverload = defineOp(
       const result = readNumbers(self as Tensor);
       const plan = planIndex(self.sizes as number[], indices as TensorIndices, true);
       const written = readNumbers(values as Tensor, plan.sizes);
-      plan
-        .positions()
-        .forEach(
-          (at, i) => (result[at] = accumulate === true ? result[at]! + written[i]! : written[i]!),
-        );
+      plan.positions().forEach(
+        // The running sum is an element of the result, rounded at each step.
+        (at, i) =>
+          (result[at] =
+            accumulate === true
+              ? roundTo(self.dtype as DType, result[at]! + written[i]!)
+              : written[i]!),
+      );
       writeNumbers(out!, result);
     },
     saved: ['indices'],
@@ -125,33 +130,6 @@ const indexPutOp: OpOverload = defineOp(
   },
 );
 const indexPutInplace = defineInplace(indexPutOp);
-
-const nonzeroOp = defineOp('aten::nonzero(Tensor self) -> Tensor', {
-  tags: ['data-dependent', 'non-differentiable'],
-  produce: ({ self }) => {
-    const strides = contiguousStrides(self.sizes as number[]);
-    const rows: number[] = [];
-    readNumbers(self as Tensor).forEach((value, i) => {
-      if (value !== 0 || Number.isNaN(value))
-        (self.sizes as number[]).forEach((size, d) =>
-          rows.push(Math.floor(i / strides[d]!) % size),
-        );
-    });
-    const count =
-      self.ndim === 0
-        ? Number(readNumbers(self as Tensor)[0] !== 0)
-        : rows.length / (self.ndim as number);
-    // One column of positions per dimension, each contiguous.
-    const out = emptyFromMeta({
-      sizes: [count, self.ndim as number],
-      strides: [1, Math.max(count, 1)],
-      dtype: 'int64',
-      device: self.device as string,
-    });
-    writeNumbers(out, rows);
-    return out;
-  },
-});
 
 const maskedSelectOp = defineOp('aten::masked_select(Tensor self, Tensor mask) -> Tensor', {
   tags: ['data-dependent'],
@@ -228,11 +206,6 @@ export function indexPut_(
   accumulate = false,
 ): Tensor {
   return callOp(indexPutInplace, [self, withoutMasks(indices), values, accumulate]) as Tensor;
-}
-
-/** Positions of the non-zero elements, one row of `ndim` indices each; the shape depends on the values. */
-export function nonzero(self: Tensor): Tensor {
-  return callOp(nonzeroOp, [self]) as Tensor;
 }
 
 /** The elements where a mask holds, as a vector; the shape depends on the values. @throws shape-mismatch */

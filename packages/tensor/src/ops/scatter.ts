@@ -5,11 +5,9 @@ import type { ScalarLike } from '@tessera/shared';
 import { callOp } from '../dispatch/dispatcher.js';
 import { checkIndexShape, checkIndexType, forEachIndexed } from '../kernels/coordinates.js';
 import { readNumbers, writeNumbers } from '../kernels/elements.js';
-import { scalarValue } from '../kernels/pointwise-kernel.js';
-import { formatStrides } from '../memory-format.js';
+import { scatterKernel, scatterMeta } from '../kernels/scatter-kernel.js';
 import { defineInplace } from '../op/inplace.js';
 import { defineOp } from '../op/op-overload.js';
-import type { NamedArgs, TensorMeta } from '../op/op-record.js';
 import { contiguousStrides, wrapDim } from '../shape.js';
 import { isTensor } from '../tensor-factory.js';
 import type { Tensor } from '../tensor.js';
@@ -61,69 +59,6 @@ const gatherOp = defineOp(
     }),
   },
 );
-
-function scatterMeta(op: string): (args: NamedArgs) => TensorMeta {
-  return ({ self, dim, index, src }) => {
-    const at = wrapDim(dim as number, self.ndim, op);
-    checkIndexType(op, index.dtype as string);
-    if (index.numel > 0) {
-      checkIndexShape(op, index.sizes as number[], self.sizes as number[], at, 'self');
-      if (isTensor(src)) checkIndexShape(op, index.sizes as number[], src.sizes, null, 'src');
-    }
-    return {
-      sizes: self.sizes,
-      strides: formatStrides(self as Tensor, null),
-      dtype: self.dtype,
-      device: self.device,
-    };
-  };
-}
-
-/** Kernel that combines old and new values at the indexed positions. */
-function scatterKernel(
-  op: string,
-  combine: (old: number, value: number) => number,
-): (args: NamedArgs, outs: readonly Tensor[]) => void {
-  return ({ self, dim, index, src, value }, [out]) => {
-    const results = readNumbers(self as Tensor);
-    const indices = readNumbers(index as Tensor);
-    const at = wrapDim(dim as number, self.ndim);
-    const shape = index.sizes as number[];
-    let source: (i: number) => number;
-    if (isTensor(src)) {
-      // src may be larger than the index: only the part under the index is read.
-      const values = readNumbers(src);
-      const positions = new Int32Array(indices.length);
-      forEachIndexed(
-        shape,
-        src.ndim === 0 ? [1] : src.sizes,
-        0,
-        coordinatesAlong(shape),
-        op,
-        (i, from) => (positions[i] = from),
-      );
-      source = (i) => values[positions[i]!]!;
-    } else {
-      const constant = scalarValue(value as ScalarLike);
-      source = () => constant;
-    }
-    forEachIndexed(
-      shape,
-      self.sizes as number[],
-      at,
-      indices,
-      op,
-      (i, to) => (results[to] = combine(results[to]!, source(i))),
-    );
-    writeNumbers(out!, results);
-  };
-}
-
-/** The coordinate along dim 0 of each element of a shape: an index that changes nothing. */
-function coordinatesAlong(shape: readonly number[]): Float64Array {
-  const inner = shape.slice(1).reduce((a, b) => a * b, 1);
-  return Float64Array.from({ length: (shape[0] ?? 1) * inner }, (_, i) => Math.floor(i / inner));
-}
 
 const scatterSrcOp = defineOp(
   'aten::scatter.src(Tensor self, int dim, Tensor index, Tensor src) -> Tensor',

@@ -1,0 +1,127 @@
+/**
+ * @file Reference kernels of embedding bags: rows of a table, combined bag by bag.
+ */
+import type { NamedArgs } from '../op/op-record.js';
+import { TesseraError } from '@tessera/shared';
+import type { Tensor } from '../tensor.js';
+import { wrapIndex } from './coordinates.js';
+import { readNumbers, writeNumbers } from './elements.js';
+
+/** How the rows of a bag are combined, as ATen numbers it. */
+export const BAG_MODES = { sum: 0, mean: 1, max: 2 } as const;
+
+/** Number of bags: the last offset may be the end of the last one. */
+export function bagCount({ offsets, include_last_offset }: NamedArgs): number {
+  return (offsets.numel as number) - (include_last_offset === true ? 1 : 0);
+}
+
+/** The bag of each index. @throws invalid-argument */
+export function bagOfEach(offsets: Tensor, bags: number, count: number): Int32Array {
+  const starts = readNumbers(offsets);
+  if (bags > 0 && (starts[0] !== 0 || starts[bags - 1]! > count))
+    throw new TesseraError(
+      'invalid-argument',
+      `embedding_bag: offsets must begin with 0 and not exceed the number of indices (${count}), but got [${Array.from(starts).join(', ')}]`,
+      { hints: ['Each offset is where a bag begins in the flat list of indices.'] },
+    );
+  const out = new Int32Array(count);
+  for (let bag = 0; bag < bags; bag++)
+    out.fill(bag, starts[bag], bag + 1 < bags ? starts[bag + 1] : count);
+  return out;
+}
+
+/** output, offset2bag, bag_size, maximum_indices of `_embedding_bag`. */
+export function bagKernel(args: NamedArgs, outs: readonly Tensor[]): void {
+  const [output, offset2bag, bagSize, maximum] = outs as [Tensor, Tensor, Tensor, Tensor];
+  const { weight, indices, offsets } = args as { weight: Tensor; indices: Tensor; offsets: Tensor };
+  const [rows, width] = weight.sizes as [number, number];
+  const table = readNumbers(weight);
+  const at = readNumbers(indices);
+  const scales =
+    args.per_sample_weights === null ? null : readNumbers(args.per_sample_weights as Tensor);
+  const bags = bagCount(args);
+  const bagOf = bagOfEach(offsets, bags, at.length);
+  const isMax = args.mode === BAG_MODES.max;
+  const sizes = new Float64Array(bags);
+  const result = new Float64Array(bags * width);
+  const winners = new Float64Array(isMax ? bags * width : 0);
+  at.forEach((index, i) => {
+    const row = wrapIndex(index, rows, 'embedding_bag');
+    if (row === args.padding_idx) return;
+    const bag = bagOf[i]!;
+    const first = sizes[bag]!++ === 0;
+    for (let j = 0; j < width; j++) {
+      const value = table[row * width + j]! * (scales === null ? 1 : scales[i]!);
+      const to = bag * width + j;
+      if (!isMax) result[to]! += value;
+      else if (first || value > result[to]!) {
+        result[to] = value;
+        winners[to] = row;
+      }
+    }
+  });
+  if (args.mode === BAG_MODES.mean)
+    result.forEach((total, i) => (result[i] = total / Math.max(sizes[Math.floor(i / width)]!, 1)));
+  // PyTorch counts only what the backward of the mode will read.
+  const counted = args.mode === BAG_MODES.sum ? new Float64Array(bags) : sizes;
+  writeNumbers(output, result);
+  if (offset2bag.numel > 0) writeNumbers(offset2bag, bagOf);
+  writeNumbers(bagSize, counted);
+  writeNumbers(maximum, isMax ? winners : counted);
+}
+
+/** The bags that a forward call named, or worked out again where it left them out. */
+function bagsOf({ offset2bag, offsets, indices }: NamedArgs, bags: number): ArrayLike<number> {
+  return offset2bag.numel === indices.numel
+    ? readNumbers(offset2bag as Tensor)
+    : bagOfEach(offsets as Tensor, bags, indices.numel as number);
+}
+
+/** Gradient of the table. */
+export function bagBackwardKernel(args: NamedArgs, [out]: readonly Tensor[]): void {
+  const { grad, indices, maximum_indices, bag_size } = args as Record<string, Tensor>;
+  const [bags, width] = grad!.sizes as [number, number];
+  const grads = readNumbers(grad!);
+  const sizes = readNumbers(bag_size!);
+  const result = new Float64Array(out!.numel);
+  if (args.mode === BAG_MODES.max) {
+    readNumbers(maximum_indices!).forEach((row, i) => {
+      if (sizes[Math.floor(i / width)]! > 0) result[row * width + (i % width)]! += grads[i]!;
+    });
+    writeNumbers(out!, result);
+    return;
+  }
+  const at = readNumbers(indices!);
+  const bagOf = bagsOf(args, bags);
+  const scales =
+    args.per_sample_weights === null ? null : readNumbers(args.per_sample_weights as Tensor);
+  const uses = new Float64Array(args.num_weights as number);
+  for (const row of at) uses[row]!++;
+  at.forEach((row, i) => {
+    if (row === args.padding_idx) return;
+    const bag = bagOf[i]!;
+    const share =
+      (scales === null ? 1 : scales[i]!) /
+      (args.scale_grad_by_freq === true ? uses[row]! : 1) /
+      (args.mode === BAG_MODES.mean ? sizes[bag]! : 1);
+    for (let j = 0; j < width; j++) result[row * width + j]! += grads[bag * width + j]! * share;
+  });
+  writeNumbers(out!, result);
+}
+
+/** Gradient of the weights of samples: each sample's row times the gradient of its bag. */
+export function sampleWeightsBackwardKernel(args: NamedArgs, [out]: readonly Tensor[]): void {
+  const { grad, weight, indices } = args as Record<string, Tensor>;
+  const [bags, width] = grad!.sizes as [number, number];
+  const grads = readNumbers(grad!);
+  const table = readNumbers(weight!);
+  const bagOf = bagsOf(args, bags);
+  const result = readNumbers(indices!).map((row, i) => {
+    if (row === args.padding_idx) return 0;
+    let total = 0;
+    for (let j = 0; j < width; j++)
+      total += grads[bagOf[i]! * width + j]! * table[row * width + j]!;
+    return total;
+  });
+  writeNumbers(out!, result);
+}
