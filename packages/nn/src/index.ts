@@ -1,6 +1,7 @@
 /**
  * @file Public API of `@tessera/nn`.
  */
+export { GradScaler, type GradScalerOptions, type GradScalerStateDict } from './amp/grad-scaler.js';
 export { Parameter } from './parameter.js';
 export { Module, type TensorModule } from './module/module.js';
 export type { ForwardHook, ForwardPreHook, HookHandle } from './module/hooks.js';

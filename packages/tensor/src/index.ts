@@ -2,6 +2,17 @@
  * @file Public API of `@tessera/tensor`.
  */
 export {
+  type AutocastOptions,
+  autocast,
+  getAutocastDType,
+  isAutocastEnabled,
+} from './autocast/autocast.js';
+export {
+  type AutocastDType,
+  autocastKey,
+  withAutocastSettings,
+} from './autocast/autocast-state.js';
+export {
   type DType,
   type DTypeCategory,
   type DTypeInfo,

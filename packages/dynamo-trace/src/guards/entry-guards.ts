@@ -5,7 +5,7 @@
  * words why a replay diverged or a function was compiled again. Cheap checks come first: global state,
  * then constants and structure, then tensors, then identities.
  */
-import { type Tensor, defaultDType, gradMode, isTensor } from '@tessera/tensor';
+import { autocastKey, type Tensor, defaultDType, gradMode, isTensor } from '@tessera/tensor';
 import { type GuardCheck, compileGuards } from './guard-code.js';
 import { type Source, follow, printSource } from './source.js';
 import { TensorGuard } from './tensor-guard.js';
@@ -50,10 +50,15 @@ export interface Root {
 interface GlobalState {
   readonly gradMode: boolean;
   readonly defaultDType: string;
+  readonly autocast: string;
 }
 
 function globalState(): GlobalState {
-  return { gradMode: gradMode.enabled, defaultDType: defaultDType() };
+  return {
+    gradMode: gradMode.enabled,
+    defaultDType: defaultDType(),
+    autocast: autocastKey(),
+  };
 }
 
 /** A literal as Python prints it. */
@@ -199,7 +204,11 @@ export class EntryGuards {
 
   /** Whether all guards hold: the generated function, then identities. */
   check(roots: readonly unknown[]): boolean {
-    if (gradMode.enabled !== this.state.gradMode || defaultDType() !== this.state.defaultDType)
+    if (
+      gradMode.enabled !== this.state.gradMode ||
+      defaultDType() !== this.state.defaultDType ||
+      autocastKey() !== this.state.autocast
+    )
       return false;
     if (roots.length !== this.rootCount) return false;
     this.compiled ??= compileGuards(this.guards);
@@ -221,6 +230,7 @@ export class EntryGuards {
     const now = globalState();
     if (now.gradMode !== this.state.gradMode) return 'GLOBAL_STATE changed: grad_mode';
     if (now.defaultDType !== this.state.defaultDType) return 'GLOBAL_STATE changed: default_dtype';
+    if (now.autocast !== this.state.autocast) return 'GLOBAL_STATE changed: autocast';
     if (roots.length !== this.rootCount) return `number of arguments == ${this.rootCount}`;
     for (const guard of this.guards) {
       const value = follow(roots[guard.root], guard.source.steps);

@@ -8,7 +8,7 @@
  */
 import { GraphModule, type Graph, type Node, eliminateDeadCode } from '@tessera/graph';
 import { TesseraError, log } from '@tessera/shared';
-import { type Tensor, gradMode, modes } from '@tessera/tensor';
+import { type Tensor, gradMode, modes, withAutocastSettings } from '@tessera/tensor';
 import { now } from '../clock.js';
 import type { Backend, CompiledSegment, SegmentInput } from '../backend.js';
 import type { Bindings } from './pattern.js';
@@ -99,6 +99,11 @@ export class Segment {
 
   /** Runs the compiled code; compiles it first if needed. No mode sees what it does. */
   call(inputs: readonly SegmentInput[]): readonly Tensor[] {
+    // Casts of an autocast scope are ops of the graph already.
+    return withAutocastSettings(null, () => this.callAsRecorded(inputs));
+  }
+
+  private callAsRecorded(inputs: readonly SegmentInput[]): readonly Tensor[] {
     const saved = modes.pre;
     const grad = gradMode.enabled;
     modes.pre = null;

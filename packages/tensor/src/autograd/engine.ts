@@ -4,6 +4,7 @@
  * Dependencies are counted first; a ready node with the highest sequence number runs next, so gradients
  * are complete when a node runs. `createGraph` leaves grad mode on, so vjps record their own history.
  */
+import { withAutocastSettings } from '../autocast/autocast-state.js';
 import { TesseraError } from '@tessera/shared';
 import { formatSizes, sameNumbers } from '../shape.js';
 import type { Tensor } from '../tensor.js';
@@ -130,7 +131,10 @@ export function runBackward(
   options: BackwardOptions,
 ): (Tensor | null)[] {
   const grads = rootGradients(roots, gradOutputs);
-  return withGradMode(options.createGraph, () => new BackwardRun(options).run(roots, grads));
+  // Gradients are computed in the types of the forward ops, whatever scope is open now.
+  return withAutocastSettings(null, () =>
+    withGradMode(options.createGraph, () => new BackwardRun(options).run(roots, grads)),
+  );
 }
 
 class BackwardRun {

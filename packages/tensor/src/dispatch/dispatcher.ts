@@ -3,8 +3,8 @@
  *
  * Order, fixed:
  *
- *   1. pre-dispatch mode (graph capture, replay)      modes.pre
- *   2. autocast (comes with mixed precision; nothing happens here yet)
+ *   1. autocast: casts are ops of the program         autocast/
+ *   2. pre-dispatch mode (graph capture, replay)      modes.pre
  *   3. composite ops decompose                         record.decompose
  *   4. autograd records a backward node                bindAutograd
  *   5. functionalization is a graph pass (aot-autograd), so nothing happens here
@@ -14,6 +14,7 @@
  *
  * Arguments are positional in schema order and complete. Nothing else intercepts ops.
  */
+import { type AutocastSettings, autocastState } from '../autocast/autocast-state.js';
 import { gradMode } from '../autograd/grad-mode.js';
 import type { OpOverload } from '../op/op-overload.js';
 import { runKernel } from './kernels.js';
@@ -22,20 +23,29 @@ import { modes } from './modes.js';
 type Handler = (op: OpOverload, args: readonly unknown[]) => unknown;
 
 let autograd: Handler = dispatchBelowAutograd;
+let underAutocast:
+  ((op: OpOverload, args: readonly unknown[], settings: AutocastSettings) => unknown) | null = null;
 
 /** Installs the autograd step; it continues with `dispatchBelowAutograd`. Called once by autograd/record.ts. */
 export function bindAutograd(handler: Handler): void {
   autograd = handler;
 }
 
+/** Installs the autocast step. Called once by autocast/autocast.ts. */
+export function bindAutocast(handler: NonNullable<typeof underAutocast>): void {
+  underAutocast = handler;
+}
+
 /** Calls an operator: step 1 on. */
 export function callOp(op: OpOverload, args: readonly unknown[]): unknown {
+  const settings = autocastState.active;
+  if (settings !== null) return underAutocast!(op, args, settings);
   const pre = modes.pre;
   if (pre !== null) return pre.handle(op, args);
   return dispatchBelowPreDispatch(op, args);
 }
 
-/** Step 2 on: what a pre-dispatch mode calls to run the op after all. */
+/** Step 3 on: what a pre-dispatch mode calls to run the op after all. */
 export function dispatchBelowPreDispatch(op: OpOverload, args: readonly unknown[]): unknown {
   const decompose = op.record.decompose;
   if (decompose !== undefined) return decompose(op.bind(args));

@@ -6,6 +6,7 @@
  * jump over the ops inside. Without a tracer the function simply runs.
  */
 import type { SymScalar } from '@tessera/shared';
+import { autocastKey, autocastState } from '../autocast/autocast-state.js';
 import { modes } from '../dispatch/modes.js';
 
 /**
@@ -32,5 +33,7 @@ export function trustedRegion<I extends RegionInputs, R>(
 ): R {
   const mode = modes.pre;
   if (mode === null) return fn(inputs);
-  return mode.onRegion(owner, name, inputs, fn as (inputs: RegionInputs) => R);
+  // What the body computes depends on the autocast scope, so the scope is part of the input.
+  const all = autocastState.active === null ? inputs : { ...inputs, autocast: autocastKey() };
+  return mode.onRegion(owner, name, all, fn as (inputs: RegionInputs) => R);
 }
