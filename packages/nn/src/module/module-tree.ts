@@ -49,6 +49,29 @@ export function* ownChildren(module: Module): Generator<[string, Module]> {
   for (const [name, value] of fields(module)) if (isModule(value)) yield [name, value];
 }
 
+/** What stands at a dotted path of fields and array items. @throws invalid-argument if it is nothing of the kind */
+export function memberAt<T>(
+  root: Module,
+  path: string,
+  kind: string,
+  isKind: (value: unknown, owner: unknown, name: string) => value is T,
+): T {
+  let owner: unknown = null;
+  let value: unknown = root;
+  const names = path === '' ? [] : path.split('.');
+  for (const name of names) {
+    owner = value;
+    const fits = typeof owner === 'object' && owner !== null && Object.hasOwn(owner, name);
+    value = fits ? (owner as Record<string, unknown>)[name] : undefined;
+  }
+  if (isKind(value, owner, names.at(-1) ?? '')) return value;
+  throw new TesseraError(
+    'invalid-argument',
+    `${root.constructor.name} has no ${kind} '${path}'.`,
+    { hints: ['Names are those of namedModules(), namedParameters() and namedBuffers().'] },
+  );
+}
+
 /** `prefix.name`, or the name alone at the root. */
 export function joinName(prefix: string, name: string): string {
   return prefix === '' ? name : `${prefix}.${name}`;
@@ -87,7 +110,7 @@ interface Visit {
 export function everyPath(
   root: Module,
   before: (name: string, module: Module) => void,
-  after: (module: Module) => void = () => {},
+  after: (module: Module, name: string) => void = () => {},
 ): void {
   const onPath = new Set<Module>();
   const stack: Visit[] = [{ name: '', module: root, leave: false }];
@@ -95,7 +118,7 @@ export function everyPath(
     const { name, module, leave } = stack.pop()!;
     if (leave) {
       onPath.delete(module);
-      after(module);
+      after(module, name);
       continue;
     }
     if (onPath.has(module)) {

@@ -16,20 +16,33 @@ import {
   trustedRegion,
   zero_,
 } from '@tessera/tensor';
-import { type Parameter } from '../parameter.js';
-import { type ForwardHook, type ForwardPreHook, type HookHandle, ModuleHooks } from './hooks.js';
+import { Parameter } from '../parameter.js';
+import {
+  type BackwardHook,
+  type BackwardPreHook,
+  type ForwardHook,
+  type ForwardPreHook,
+  type HookHandle,
+  type HookOptions,
+  type LoadStateDictHook,
+  ModuleHooks,
+  type StateDictHook,
+  type StateDictPreHook,
+} from './hooks.js';
 import { moduleText } from './module-repr.js';
 import {
   MODULE_TAG,
   everyPath,
+  isModule,
   joinName,
+  memberAt,
   ownBuffers,
   ownChildren,
   ownParameters,
   uniqueModules,
 } from './module-tree.js';
 import { moveData } from './move-data.js';
-import { type LoadReport, type StateDict, loadTensors, stateTensors } from './state-dict.js';
+import { type LoadReport, type StateDict, collectState, loadTensors } from './state-dict.js';
 import { isTrusted } from './trust.js';
 
 /** A module from one tensor to one tensor, as containers hold. */
@@ -54,7 +67,8 @@ export abstract class Module {
   training: boolean = true;
   /** Names of registered buffers, and whether they belong to the state dict. */
   readonly _buffers: Map<string, boolean> = new Map();
-  private _hooks: ModuleHooks | null = null;
+  /** Hooks; null while there are none. */
+  _hooks: ModuleHooks | null = null;
 
   /** Computes the module's result; called by `call`. */
   abstract forward(...args: never[]): unknown;
@@ -66,7 +80,7 @@ export abstract class Module {
       return hooks.run(this, args, (current) =>
         this.forward(...(current as never[])),
       ) as ReturnType<this['forward']>;
-    if (modes.pre !== null && args.every(isTensor) && isTrusted(this)) {
+    if (modes.pre !== null && args.every(isRegionInput) && isTrusted(this)) {
       return trustedRegion(this, 'forward', { args }, (inputs) =>
         this.forward(...(inputs.args as never[])),
       ) as ReturnType<this['forward']>;
@@ -76,17 +90,51 @@ export abstract class Module {
 
   // ---- hooks
 
+  private get hooks(): ModuleHooks {
+    return (this._hooks ??= new ModuleHooks());
+  }
+
   /** Calls `hook` before every forward; what it returns replaces the arguments. */
-  registerForwardPreHook(hook: ForwardPreHook): HookHandle {
-    return (this._hooks ??= new ModuleHooks()).addBefore(hook);
+  registerForwardPreHook(hook: ForwardPreHook, options?: HookOptions): HookHandle {
+    return this.hooks.add('before', hook, options);
   }
 
   /** Calls `hook` after every forward; what it returns replaces the result. */
-  registerForwardHook(hook: ForwardHook): HookHandle {
-    return (this._hooks ??= new ModuleHooks()).addAfter(hook);
+  registerForwardHook(hook: ForwardHook, options?: HookOptions): HookHandle {
+    return this.hooks.add('after', hook, options);
   }
 
-  /** Whether any forward hook is registered here. */
+  /** Calls `hook` when gradients of the results are known; what it returns replaces them. */
+  registerFullBackwardPreHook(hook: BackwardPreHook, options?: HookOptions): HookHandle {
+    return this.hooks.add('backwardBefore', hook, options);
+  }
+
+  /** Calls `hook` when gradients of the arguments are known; what it returns replaces them. */
+  registerFullBackwardHook(hook: BackwardHook, options?: HookOptions): HookHandle {
+    return this.hooks.add('backward', hook, options);
+  }
+
+  /** Calls `hook` before `stateDict()` collects this module's tensors. */
+  registerStateDictPreHook(hook: StateDictPreHook): HookHandle {
+    return this.hooks.add('stateDictBefore', hook);
+  }
+
+  /** Calls `hook` with what `stateDict()` collected so far, which it may change. */
+  registerStateDictPostHook(hook: StateDictHook): HookHandle {
+    return this.hooks.add('stateDict', hook);
+  }
+
+  /** Calls `hook` with the tensors that `loadStateDict()` is about to load, which it may change. */
+  registerLoadStateDictPreHook(hook: StateDictHook): HookHandle {
+    return this.hooks.add('loadBefore', hook);
+  }
+
+  /** Calls `hook` after loading, with the names that did not match. */
+  registerLoadStateDictPostHook(hook: LoadStateDictHook): HookHandle {
+    return this.hooks.add('load', hook);
+  }
+
+  /** Whether any hook sees calls of this module. */
   get hasHooks(): boolean {
     return this._hooks !== null && !this._hooks.isEmpty;
   }
@@ -106,6 +154,27 @@ export abstract class Module {
     }
     this._buffers.set(name, options.persistent ?? true);
     (this as unknown as Record<string, Tensor | null>)[name] = tensor;
+  }
+
+  /** The module at a dotted path; the empty path is this one. @throws invalid-argument if there is none */
+  getSubmodule(path: string): Module {
+    return memberAt(this, path, 'submodule', isModule);
+  }
+
+  /** The parameter at a dotted path. @throws invalid-argument if there is none */
+  getParameter(path: string): Parameter {
+    return memberAt(this, path, 'parameter', (value) => value instanceof Parameter);
+  }
+
+  /** The buffer at a dotted path. @throws invalid-argument if there is none */
+  getBuffer(path: string): Tensor {
+    return memberAt(
+      this,
+      path,
+      'buffer',
+      (value, owner, name): value is Tensor =>
+        isTensor(value) && isModule(owner) && owner._buffers.has(name),
+    );
   }
 
   /** Modules below and including this one with their names, parents first, each once. */
@@ -211,9 +280,7 @@ export abstract class Module {
 
   /** Parameters and persistent buffers by name, detached; they share memory with the module. */
   stateDict(): StateDict {
-    return Object.fromEntries(
-      [...stateTensors(this)].map(([name, tensor]) => [name, tensor.detach()]),
-    );
+    return collectState(this);
   }
 
   /**
@@ -240,6 +307,11 @@ export abstract class Module {
   toString(): string {
     return moduleText(this, false);
   }
+}
+
+/** Whether a region can be given this argument: tensors, nothing, and lists of them. */
+function isRegionInput(value: unknown): boolean {
+  return value == null || isTensor(value) || (Array.isArray(value) && value.every(isRegionInput));
 }
 
 /** Clears one gradient. */

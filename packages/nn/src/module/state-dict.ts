@@ -6,6 +6,7 @@
  */
 import { TesseraError } from '@tessera/shared';
 import { type Tensor, formatSizes, noGrad, sameNumbers } from '@tessera/tensor';
+import type { LoadStateDictHook } from './hooks.js';
 import type { Module } from './module.js';
 import { everyPath, joinName, ownBuffers, ownParameters } from './module-tree.js';
 
@@ -19,7 +20,7 @@ export interface LoadReport {
 }
 
 /** Parameters and persistent buffers by name, not detached. */
-export function stateTensors(module: Module): Map<string, Tensor> {
+function stateTensors(module: Module): Map<string, Tensor> {
   const tensors = new Map<string, Tensor>();
   everyPath(module, (prefix, part) => {
     for (const [name, tensor] of ownParameters(part)) tensors.set(joinName(prefix, name), tensor);
@@ -29,23 +30,44 @@ export function stateTensors(module: Module): Map<string, Tensor> {
   return tensors;
 }
 
+/** Parameters and persistent buffers by name, detached, after the hooks. */
+export function collectState(module: Module): StateDict {
+  const state: StateDict = {};
+  everyPath(
+    module,
+    (prefix, part) => {
+      for (const hook of part._hooks?.of('stateDictBefore') ?? []) hook(part, dotted(prefix));
+      for (const [name, tensor] of ownParameters(part))
+        state[joinName(prefix, name)] = tensor.detach();
+      for (const [name, tensor] of ownBuffers(part, true))
+        state[joinName(prefix, name)] = tensor.detach();
+    },
+    (part, prefix) => {
+      for (const hook of part._hooks?.of('stateDict') ?? []) hook(part, state, dotted(prefix));
+    },
+  );
+  return state;
+}
+
+/** A module's prefix as hooks see it: empty at the root, else with its dot. */
+function dotted(prefix: string): string {
+  return prefix === '' ? '' : `${prefix}.`;
+}
+
 function quoted(names: readonly string[]): string {
   return names.map((name) => `"${name}"`).join(', ');
 }
 
-/** Copies values in by name. @throws state-dict-mismatch, before anything is copied */
-export function loadTensors(
-  module: Module,
+/** What is wrong with a set of values, in PyTorch's words. */
+function problemsOf(
+  targets: ReadonlyMap<string, Tensor>,
   values: Readonly<Record<string, Tensor>>,
-  strict: boolean,
-): LoadReport {
-  const targets = stateTensors(module);
-  const missingKeys = [...targets.keys()].filter((name) => values[name] === undefined);
-  const unexpectedKeys = Object.keys(values).filter((name) => !targets.has(name));
+  { missingKeys, unexpectedKeys }: LoadReport,
+): { readonly problems: string[]; readonly mismatched: string[] } {
   const problems: string[] = [];
-  if (strict && missingKeys.length > 0)
+  if (missingKeys.length > 0)
     problems.push(`Missing key(s) in state_dict: ${quoted(missingKeys)}. `);
-  if (strict && unexpectedKeys.length > 0)
+  if (unexpectedKeys.length > 0)
     problems.push(`Unexpected key(s) in state_dict: ${quoted(unexpectedKeys)}. `);
   const mismatched: string[] = [];
   for (const [name, target] of targets) {
@@ -56,25 +78,61 @@ export function loadTensors(
       `size mismatch for ${name}: copying a param with shape ${formatSizes(value.sizes)} from checkpoint, the shape in current model is ${formatSizes(target.sizes)}.`,
     );
   }
-  if (problems.length > 0) {
+  return { problems, mismatched };
+}
+
+/**
+ * Copies values in by name. Everything is checked before anything is copied; only missing and
+ * unexpected names are checked afterwards when there are load hooks, which may forgive them.
+ *
+ * @throws state-dict-mismatch
+ */
+export function loadTensors(
+  module: Module,
+  values: Readonly<Record<string, Tensor>>,
+  strict: boolean,
+): LoadReport {
+  const given = { ...values };
+  const after: [LoadStateDictHook, Module][] = [];
+  everyPath(
+    module,
+    (prefix, part) => {
+      for (const hook of part._hooks?.of('loadBefore') ?? []) hook(part, given, dotted(prefix));
+    },
+    (part) => {
+      for (const hook of part._hooks?.of('load') ?? []) after.push([hook, part]);
+    },
+  );
+  const targets = stateTensors(module);
+  const keys = {
+    missingKeys: [...targets.keys()].filter((name) => given[name] === undefined),
+    unexpectedKeys: Object.keys(given).filter((name) => !targets.has(name)),
+  };
+  const none: LoadReport = { missingKeys: [], unexpectedKeys: [] };
+  const check = (report: LoadReport): void => {
+    const { problems, mismatched } = problemsOf(targets, given, report);
+    if (problems.length === 0) return;
     throw new TesseraError(
       'state-dict-mismatch',
       `Error(s) in loading state_dict for ${module.constructor.name}:\n\t${problems.join('\n\t')}`,
       {
-        context: { missingKeys, unexpectedKeys, mismatched },
+        context: { ...keys, mismatched },
         hints:
           mismatched.length > 0
             ? ['Build the module with the sizes of the checkpoint.']
             : ['Rename the keys, or pass { strict: false } to load what fits.'],
       },
     );
-  }
+  };
+  check(strict && after.length === 0 ? keys : none);
   noGrad(() => {
     for (const [name, target] of targets) {
-      const value = values[name];
+      const value = given[name];
       if (value !== undefined)
         target.copy_(value.device === target.device ? value : value.to(target.device));
     }
   });
-  return { missingKeys, unexpectedKeys };
+  for (const [hook, part] of after) hook(part, keys);
+  if (strict) check(keys);
+  return keys;
 }

@@ -1,0 +1,72 @@
+/**
+ * @file `ParameterDict`: parameters by name.
+ */
+import { TesseraError } from '@tessera/shared';
+import type { Tensor } from '@tessera/tensor';
+import { Module } from '../module/module.js';
+import type { Parameter } from '../parameter.js';
+import { asParameter, parameterText } from './parameter-list.js';
+
+/** Parameters by name; the names are those in the state dict. Other tensors become parameters. @see torch.nn.ParameterDict */
+export class ParameterDict extends Module {
+  constructor(values: Readonly<Record<string, Tensor>> = {}) {
+    super();
+    for (const [name, value] of Object.entries(values)) this.set(name, value);
+  }
+
+  /** Number of parameters. */
+  get size(): number {
+    return this.keys().length;
+  }
+
+  /** Names in order. */
+  keys(): string[] {
+    return this.namedParameters({ recurse: false }).map(([name]) => name);
+  }
+
+  /** Whether there is a parameter of this name. */
+  has(name: string): boolean {
+    return this.keys().includes(name);
+  }
+
+  /** The parameter of a name. @throws invalid-argument if there is none */
+  get(name: string): Parameter {
+    if (!this.has(name))
+      throw new TesseraError('invalid-argument', `ParameterDict has no parameter '${name}'.`, {
+        hints: [`Its parameters are: ${this.keys().join(', ')}.`],
+      });
+    return (this as unknown as Record<string, Parameter>)[name]!;
+  }
+
+  /** Adds or replaces a parameter. @throws invalid-argument for a name that cannot be a field */
+  set(name: string, value: Tensor): this {
+    const taken = name in this && !this.has(name);
+    if (name === '' || name.startsWith('_') || name.includes('.') || taken)
+      throw new TesseraError(
+        'invalid-argument',
+        `ParameterDict: a parameter cannot be called '${name}'.`,
+        {
+          hints: [
+            'Choose a name without dots that is no attribute of Module and does not start with an underscore.',
+          ],
+        },
+      );
+    (this as unknown as Record<string, Parameter>)[name] = asParameter(value);
+    return this;
+  }
+
+  *[Symbol.iterator](): Generator<[string, Parameter]> {
+    for (const name of this.keys()) yield [name, this.get(name)];
+  }
+
+  /** A dict is no function. @throws invalid-argument always */
+  override forward(): never {
+    throw new TesseraError('invalid-argument', 'ParameterDict has no forward.', {
+      hints: ["Use its parameters: dict.get('name')."],
+    });
+  }
+
+  override extraRepr(): string {
+    return [...this].map(([name, value]) => `(${name}): ${parameterText(value)}`).join('\n');
+  }
+}

@@ -1,0 +1,160 @@
+/**
+ * @file `RNNCell`, `LSTMCell` and `GRUCell`: one step of a recurrent network.
+ */
+import { TesseraError } from '@tessera/shared';
+import { type Tensor, empty, squeeze, unsqueeze, zeros } from '@tessera/tensor';
+import {
+  type CellKind,
+  type CellState,
+  type CellWeights,
+  GATES,
+  recurrentCell,
+} from '../functional/recurrent.js';
+import { uniform_ } from '../init/fill.js';
+import { Module } from '../module/module.js';
+import { trustForward } from '../module/trust.js';
+import { Parameter } from '../parameter.js';
+import type { FactoryOptions } from './factory-options.js';
+
+/** Options of recurrent cells. */
+export interface CellOptions extends FactoryOptions {
+  /** Whether there are biases (default true). */
+  readonly bias?: boolean;
+}
+
+/** What the cells have in common. */
+abstract class RNNCellBase extends Module {
+  readonly bias: boolean;
+  /** [gates · hidden, input] */
+  weight_ih: Parameter;
+  /** [gates · hidden, hidden] */
+  weight_hh: Parameter;
+  /** [gates · hidden], or null. */
+  bias_ih: Parameter | null;
+  /** [gates · hidden], or null. */
+  bias_hh: Parameter | null;
+
+  constructor(
+    protected readonly kind: CellKind,
+    readonly inputSize: number,
+    readonly hiddenSize: number,
+    options: CellOptions,
+  ) {
+    super();
+    const { bias = true, ...factory } = options;
+    const rows = GATES[kind] * hiddenSize;
+    this.bias = bias;
+    this.weight_ih = new Parameter(empty([rows, inputSize], factory));
+    this.weight_hh = new Parameter(empty([rows, hiddenSize], factory));
+    this.bias_ih = bias ? new Parameter(empty([rows], factory)) : null;
+    this.bias_hh = bias ? new Parameter(empty([rows], factory)) : null;
+    this.resetParameters();
+  }
+
+  /** Draws new values: uniform within ±1/√hiddenSize. */
+  resetParameters(): void {
+    const bound = this.hiddenSize > 0 ? 1 / Math.sqrt(this.hiddenSize) : 0;
+    for (const parameter of this.parameters({ recurse: false }))
+      uniform_(parameter, -bound, bound);
+  }
+
+  /** The next state; without a given one it starts at zero. @throws shape-mismatch */
+  protected next(input: Tensor, hidden: Tensor | null, cell: Tensor | null): CellState {
+    if (input.ndim !== 1 && input.ndim !== 2)
+      throw new TesseraError(
+        'shape-mismatch',
+        `${this.constructor.name}: Expected input to be 1D or 2D, got ${input.ndim}D instead`,
+        { hints: ['The input is [N, input] or [input].'] },
+      );
+    const batched = input.ndim === 2;
+    const rows = batched ? input : unsqueeze(input, 0);
+    const start = (state: Tensor | null): Tensor => {
+      if (state === null)
+        return zeros([rows.sizes[0]!, this.hiddenSize], {
+          dtype: input.dtype,
+          device: input.device,
+        });
+      if (state.ndim !== input.ndim)
+        throw new TesseraError(
+          'shape-mismatch',
+          `${this.constructor.name}: Expected hidden to be ${input.ndim}D, got ${state.ndim}D instead`,
+          { hints: ['The state has a batch dimension exactly when the input has one.'] },
+        );
+      return batched ? state : unsqueeze(state, 0);
+    };
+    const weights: CellWeights = {
+      weightIh: this.weight_ih,
+      weightHh: this.weight_hh,
+      biasIh: this.bias_ih,
+      biasHh: this.bias_hh,
+      weightHr: null,
+    };
+    const state = { hidden: start(hidden), cell: this.kind === 'lstm' ? start(cell) : null };
+    const result = recurrentCell(this.kind, rows, state, weights);
+    if (batched) return result;
+    return {
+      hidden: squeeze(result.hidden, 0),
+      cell: result.cell === null ? null : squeeze(result.cell, 0),
+    };
+  }
+
+  override extraRepr(): string {
+    return `${this.inputSize}, ${this.hiddenSize}${this.bias ? '' : ', bias=False'}`;
+  }
+}
+
+/** Options of `RNNCell`. */
+export interface RNNCellOptions extends CellOptions {
+  /** Default `tanh`. */
+  readonly nonlinearity?: 'tanh' | 'relu';
+}
+
+/** One step of an `RNN`: [N, input], [N, hidden] → [N, hidden]. @see torch.nn.RNNCell */
+export class RNNCell extends RNNCellBase {
+  readonly nonlinearity: 'tanh' | 'relu';
+
+  constructor(inputSize: number, hiddenSize: number, options: RNNCellOptions = {}) {
+    const { nonlinearity = 'tanh', ...shared } = options;
+    super(nonlinearity, inputSize, hiddenSize, shared);
+    this.nonlinearity = nonlinearity;
+  }
+
+  /** @throws shape-mismatch */
+  override forward(input: Tensor, hx: Tensor | null = null): Tensor {
+    return this.next(input, hx, null).hidden;
+  }
+
+  override extraRepr(): string {
+    return `${super.extraRepr()}${this.nonlinearity === 'tanh' ? '' : `, nonlinearity=${this.nonlinearity}`}`;
+  }
+}
+
+/** One step of a `GRU`: [N, input], [N, hidden] → [N, hidden]. @see torch.nn.GRUCell */
+export class GRUCell extends RNNCellBase {
+  constructor(inputSize: number, hiddenSize: number, options: CellOptions = {}) {
+    super('gru', inputSize, hiddenSize, options);
+  }
+
+  /** @throws shape-mismatch */
+  override forward(input: Tensor, hx: Tensor | null = null): Tensor {
+    return this.next(input, hx, null).hidden;
+  }
+}
+
+/** One step of an `LSTM`: the next hidden and cell state, [N, hidden] each. @see torch.nn.LSTMCell */
+export class LSTMCell extends RNNCellBase {
+  constructor(inputSize: number, hiddenSize: number, options: CellOptions = {}) {
+    super('lstm', inputSize, hiddenSize, options);
+  }
+
+  /** @throws shape-mismatch */
+  override forward(
+    input: Tensor,
+    hx: readonly [hidden: Tensor, cell: Tensor] | null = null,
+  ): [hidden: Tensor, cell: Tensor] {
+    const { hidden, cell } = this.next(input, hx?.[0] ?? null, hx?.[1] ?? null);
+    return [hidden, cell!];
+  }
+}
+
+for (const cell of [RNNCell, GRUCell, LSTMCell]) trustForward(cell);

@@ -1,0 +1,76 @@
+/**
+ * @file `RNN`, `LSTM` and `GRU`: recurrent networks over whole sequences.
+ *
+ * Sequences are [T, N, input], or [N, T, input] with `batchFirst`, or [T, input] without a batch; states
+ * are [layers · directions, N, size].
+ */
+import type { Tensor } from '@tessera/tensor';
+import { trustForward } from '../module/trust.js';
+import { RNNBase, type RecurrentOptions } from './rnn-base.js';
+
+/** Options of `RNN`. */
+export interface RNNOptions extends RecurrentOptions {
+  /** Default `tanh`. */
+  readonly nonlinearity?: 'tanh' | 'relu';
+}
+
+/** h′ = tanh(W_ih x + b_ih + W_hh h + b_hh), or relu of it. @see torch.nn.RNN */
+export class RNN extends RNNBase {
+  readonly nonlinearity: 'tanh' | 'relu';
+
+  /** @throws invalid-argument */
+  constructor(inputSize: number, hiddenSize: number, options: RNNOptions = {}) {
+    const { nonlinearity = 'tanh', ...shared } = options;
+    super(nonlinearity, inputSize, hiddenSize, shared);
+    this.nonlinearity = nonlinearity;
+  }
+
+  /** The outputs of the last layer at all steps, and every layer's last state. @throws shape-mismatch */
+  override forward(input: Tensor, hx: Tensor | null = null): [output: Tensor, hidden: Tensor] {
+    const { output, last } = this.run(input, hx === null ? null : { hidden: hx, cell: null });
+    return [output, last.hidden];
+  }
+}
+
+/** Gated recurrent units. @see torch.nn.GRU @see https://arxiv.org/abs/1406.1078 */
+export class GRU extends RNNBase {
+  /** @throws invalid-argument */
+  constructor(inputSize: number, hiddenSize: number, options: RecurrentOptions = {}) {
+    super('gru', inputSize, hiddenSize, options);
+  }
+
+  /** The outputs of the last layer at all steps, and every layer's last state. @throws shape-mismatch */
+  override forward(input: Tensor, hx: Tensor | null = null): [output: Tensor, hidden: Tensor] {
+    const { output, last } = this.run(input, hx === null ? null : { hidden: hx, cell: null });
+    return [output, last.hidden];
+  }
+}
+
+/** Options of `LSTM`. */
+export interface LSTMOptions extends RecurrentOptions {
+  /** Size that hidden states are projected to (default 0: no projection). */
+  readonly projSize?: number;
+}
+
+/** Long short-term memory. @see torch.nn.LSTM @see https://doi.org/10.1162/neco.1997.9.8.1735 */
+export class LSTM extends RNNBase {
+  /** @throws invalid-argument */
+  constructor(inputSize: number, hiddenSize: number, options: LSTMOptions = {}) {
+    const { projSize = 0, ...shared } = options;
+    super('lstm', inputSize, hiddenSize, shared, projSize);
+  }
+
+  /** The outputs of the last layer at all steps, and every layer's last hidden and cell state. @throws shape-mismatch */
+  override forward(
+    input: Tensor,
+    hx: readonly [hidden: Tensor, cell: Tensor] | null = null,
+  ): [output: Tensor, state: [hidden: Tensor, cell: Tensor]] {
+    const { output, last } = this.run(
+      input,
+      hx === null ? null : { hidden: hx[0], cell: hx[1] },
+    );
+    return [output, [last.hidden, last.cell!]];
+  }
+}
+
+for (const network of [RNN, GRU, LSTM]) trustForward(network);

@@ -1,0 +1,168 @@
+/**
+ * @file `TransformerEncoder`, `TransformerDecoder` and the whole `Transformer`.
+ */
+import { TesseraError } from '@tessera/shared';
+import { type DType, type Tensor, full, triu } from '@tessera/tensor';
+import { xavierUniform_ } from '../init/kaiming.js';
+import { cloneModule } from '../module/clone-module.js';
+import { Module, type TensorModule } from '../module/module.js';
+import { ModuleList } from './module-list.js';
+import { LayerNorm } from './norm.js';
+import {
+  type DecoderMasks,
+  type EncoderMasks,
+  TransformerDecoderLayer,
+  TransformerEncoderLayer,
+  type TransformerLayerOptions,
+} from './transformer-layer.js';
+
+/** Equal, independent layers. */
+function copies<M extends Module>(layer: M, count: number): ModuleList<M> {
+  return new ModuleList(Array.from({ length: count }, () => cloneModule(layer)));
+}
+
+/** Copies of an encoder layer, one after the other, and a norm if given. @see torch.nn.TransformerEncoder */
+export class TransformerEncoder extends Module {
+  layers: ModuleList<TransformerEncoderLayer>;
+  norm: TensorModule | null;
+
+  constructor(
+    encoderLayer: TransformerEncoderLayer,
+    readonly numLayers: number,
+    norm: TensorModule | null = null,
+  ) {
+    super();
+    this.layers = copies(encoderLayer, numLayers);
+    this.norm = norm;
+  }
+
+  /** [T, N, E] → [T, N, E] @throws shape-mismatch, dtype-mismatch */
+  override forward(src: Tensor, masks: EncoderMasks = {}): Tensor {
+    let output = src;
+    for (const layer of this.layers) output = layer.call(output, masks);
+    return this.norm === null ? output : this.norm.call(output);
+  }
+}
+
+/** Copies of a decoder layer, one after the other, and a norm if given. @see torch.nn.TransformerDecoder */
+export class TransformerDecoder extends Module {
+  layers: ModuleList<TransformerDecoderLayer>;
+  norm: TensorModule | null;
+
+  constructor(
+    decoderLayer: TransformerDecoderLayer,
+    readonly numLayers: number,
+    norm: TensorModule | null = null,
+  ) {
+    super();
+    this.layers = copies(decoderLayer, numLayers);
+    this.norm = norm;
+  }
+
+  /** [T, N, E], the encoder's [S, N, E] → [T, N, E] @throws shape-mismatch, dtype-mismatch */
+  override forward(tgt: Tensor, memory: Tensor, masks: DecoderMasks = {}): Tensor {
+    let output = tgt;
+    for (const layer of this.layers) output = layer.call(output, memory, masks);
+    return this.norm === null ? output : this.norm.call(output);
+  }
+}
+
+/** Options of `Transformer`. */
+export interface TransformerOptions extends TransformerLayerOptions {
+  /** Features (default 512). */
+  readonly dModel?: number;
+  /** Heads of every attention (default 8). */
+  readonly nhead?: number;
+  /** Default 6. */
+  readonly numEncoderLayers?: number;
+  /** Default 6. */
+  readonly numDecoderLayers?: number;
+}
+
+/** Masks of a call of a transformer. */
+export interface TransformerMasks extends DecoderMasks {
+  /** [S, S] or [N · heads, S, S] */
+  readonly srcMask?: Tensor | null;
+  /** [N, S] */
+  readonly srcKeyPaddingMask?: Tensor | null;
+  /** Hint that `srcMask` is causal (default false). */
+  readonly srcIsCausal?: boolean;
+}
+
+/** An encoder and a decoder that reads its result. @see torch.nn.Transformer @see https://arxiv.org/abs/1706.03762 */
+export class Transformer extends Module {
+  readonly dModel: number;
+  readonly nhead: number;
+  readonly batchFirst: boolean;
+  encoder: TransformerEncoder;
+  decoder: TransformerDecoder;
+
+  /** @throws invalid-argument */
+  constructor(options: TransformerOptions = {}) {
+    super();
+    const {
+      dModel = 512,
+      nhead = 8,
+      numEncoderLayers = 6,
+      numDecoderLayers = 6,
+      ...layer
+    } = options;
+    const norm = (): LayerNorm =>
+      new LayerNorm(dModel, {
+        eps: layer.layerNormEps ?? 1e-5,
+        bias: layer.bias ?? true,
+        device: layer.device,
+        dtype: layer.dtype,
+      });
+    this.dModel = dModel;
+    this.nhead = nhead;
+    this.batchFirst = layer.batchFirst ?? false;
+    this.encoder = new TransformerEncoder(
+      new TransformerEncoderLayer(dModel, nhead, layer),
+      numEncoderLayers,
+      norm(),
+    );
+    this.decoder = new TransformerDecoder(
+      new TransformerDecoderLayer(dModel, nhead, layer),
+      numDecoderLayers,
+      norm(),
+    );
+    this.resetParameters();
+  }
+
+  /** Draws new matrices: Xavier-uniform. */
+  resetParameters(): void {
+    for (const parameter of this.parameters()) if (parameter.ndim > 1) xavierUniform_(parameter);
+  }
+
+  /** [S, N, E], [T, N, E] → [T, N, E] @throws shape-mismatch, dtype-mismatch */
+  override forward(src: Tensor, tgt: Tensor, masks: TransformerMasks = {}): Tensor {
+    const batchDim = this.batchFirst ? 0 : 1;
+    if (src.ndim === 3 && src.sizes[batchDim] !== tgt.sizes[batchDim])
+      throw new TesseraError(
+        'shape-mismatch',
+        'the batch number of src and tgt must be equal',
+        { hints: ['With batchFirst the batch is the first dimension, else the second.'] },
+      );
+    if (src.sizes.at(-1) !== this.dModel || tgt.sizes.at(-1) !== this.dModel)
+      throw new TesseraError(
+        'shape-mismatch',
+        'the feature number of src and tgt must be equal to dModel',
+        { hints: [`Their last dimension must be ${this.dModel}.`] },
+      );
+    const memory = this.encoder.call(src, {
+      srcMask: masks.srcMask ?? null,
+      srcKeyPaddingMask: masks.srcKeyPaddingMask ?? null,
+      isCausal: masks.srcIsCausal ?? false,
+    });
+    return this.decoder.call(tgt, memory, masks);
+  }
+
+  /** [T, T] with -Infinity where a position would see a later one. */
+  static generateSquareSubsequentMask(
+    size: number,
+    options: { readonly dtype?: DType; readonly device?: string } = {},
+  ): Tensor {
+    return triu(full([size, size], -Infinity, options), 1);
+  }
+}
