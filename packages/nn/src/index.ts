@@ -4,13 +4,28 @@
 export { GradScaler, type GradScalerOptions, type GradScalerStateDict } from './amp/grad-scaler.js';
 export { Parameter } from './parameter.js';
 export { Module, type TensorModule } from './module/module.js';
-export type { ForwardHook, ForwardPreHook, HookHandle } from './module/hooks.js';
+export { cloneModule } from './module/clone-module.js';
+export type {
+  BackwardHook,
+  BackwardPreHook,
+  ForwardHook,
+  ForwardPreHook,
+  HookGradients,
+  HookHandle,
+  HookOptions,
+  IncompatibleKeys,
+  LoadStateDictHook,
+  StateDictHook,
+  StateDictPreHook,
+} from './module/hooks.js';
 export type { LoadReport, StateDict } from './module/state-dict.js';
 
 // Containers
 export { Sequential } from './modules/sequential.js';
 export { ModuleList } from './modules/module-list.js';
 export { ModuleDict } from './modules/module-dict.js';
+export { ParameterList } from './modules/parameter-list.js';
+export { ParameterDict } from './modules/parameter-dict.js';
 
 // Layers
 export type { FactoryOptions } from './modules/factory-options.js';
@@ -51,6 +66,38 @@ export {
   RMSNorm,
   type RMSNormOptions,
 } from './modules/norm.js';
+
+// Recurrent networks
+export type { RecurrentOptions } from './modules/rnn-base.js';
+export { GRU, LSTM, type LSTMOptions, RNN, type RNNOptions } from './modules/rnn.js';
+export {
+  type CellOptions,
+  GRUCell,
+  LSTMCell,
+  RNNCell,
+  type RNNCellOptions,
+} from './modules/rnn-cell.js';
+
+// Attention
+export {
+  type AttentionCallOptions,
+  MultiheadAttention,
+  type MultiheadAttentionOptions,
+} from './modules/multihead-attention.js';
+export {
+  type DecoderMasks,
+  type EncoderMasks,
+  TransformerDecoderLayer,
+  TransformerEncoderLayer,
+  type TransformerLayerOptions,
+} from './modules/transformer-layer.js';
+export {
+  Transformer,
+  TransformerDecoder,
+  TransformerEncoder,
+  type TransformerMasks,
+  type TransformerOptions,
+} from './modules/transformer.js';
 
 // Losses
 export {

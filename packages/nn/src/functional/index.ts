@@ -57,3 +57,4 @@ export { dropout } from './dropout.js';
 export { type EmbeddingLookupOptions, embedding } from './embedding.js';
 export { type NormalizeOptions, normalize } from './normalize.js';
 export { type PadOptions, pad } from './pad.js';
+export { type MultiHeadAttentionOptions, multiHeadAttention } from './multi-head-attention.js';

@@ -17,6 +17,7 @@ import {
   permute,
   reshape,
   sameNumbers,
+  scaledDotProductAttention,
   softmax,
   split,
   squeeze,
@@ -24,7 +25,6 @@ import {
   unsqueeze,
   zeros,
 } from '@tessera/tensor';
-import { scaledDotProductAttention } from './attention.js';
 
 /** The weights and choices of one attention layer; sequences are [T, N, E] or [T, E]. */
 export interface MultiHeadAttentionOptions {
@@ -68,7 +68,11 @@ function additive(mask: Tensor | null, name: string, like: Tensor): Tensor | nul
 }
 
 /** @throws shape-mismatch */
-function expectSizes(name: string, tensor: Tensor, ...allowed: readonly (readonly number[])[]): void {
+function expectSizes(
+  name: string,
+  tensor: Tensor,
+  ...allowed: readonly (readonly number[])[]
+): void {
   if (allowed.some((sizes) => sameNumbers(sizes, tensor.sizes))) return;
   throw new TesseraError(
     'shape-mismatch',
@@ -121,11 +125,9 @@ export function multiHeadAttention(
 ): [output: Tensor, weights: Tensor | null] {
   const { needWeights = true, averageAttnWeights = true, isCausal = false } = options;
   if (isCausal && (options.attnMask ?? null) === null)
-    throw new TesseraError(
-      'invalid-argument',
-      'Need attnMask if specifying the isCausal hint.',
-      { hints: ['isCausal says what the mask is; it does not replace it.'] },
-    );
+    throw new TesseraError('invalid-argument', 'Need attnMask if specifying the isCausal hint.', {
+      hints: ['isCausal says what the mask is; it does not replace it.'],
+    });
   if (query.ndim !== 2 && query.ndim !== 3)
     throw new TesseraError(
       'shape-mismatch',
@@ -174,11 +176,10 @@ export function multiHeadAttention(
   }
   const length = k.sizes[1]!;
   if (padding !== null) {
-    const perHead = reshape(expand(reshape(padding, [batch, 1, 1, length]), [batch, heads, 1, length]), [
-      batch * heads,
-      1,
-      length,
-    ]);
+    const perHead = reshape(
+      expand(reshape(padding, [batch, 1, 1, length]), [batch, heads, 1, length]),
+      [batch * heads, 1, length],
+    );
     mask = mask === null ? perHead : mask.add(perHead);
   }
   const dropoutP = options.training === false ? 0 : (options.dropoutP ?? 0);

@@ -45,10 +45,7 @@ function gruStep(fromInput: Tensor, state: Tensor, weights: CellWeights): Tensor
 function lstmStep(fromInput: Tensor, state: CellState, weights: CellWeights): CellState {
   const gates = linear(state.hidden, weights.weightHh, weights.biasHh).add(fromInput);
   const [input, forget, candidate, output] = chunk(gates, 4, -1) as Tensor[];
-  const cell = forget!
-    .sigmoid()
-    .mul(state.cell!)
-    .add(input!.sigmoid().mul(candidate!.tanh()));
+  const cell = forget!.sigmoid().mul(state.cell!).add(input!.sigmoid().mul(candidate!.tanh()));
   const hidden = output!.sigmoid().mul(cell.tanh());
   return {
     hidden: weights.weightHr === null ? hidden : matmul(hidden, mT(weights.weightHr)),

@@ -38,8 +38,7 @@ class HookedCall {
       const index = this.positions.indexOf(i);
       return index === -1 ? null : (grads[index] ?? null);
     });
-    for (const hook of this.after)
-      current = hook(this.module, current, this.gradOutput) ?? current;
+    for (const hook of this.after) current = hook(this.module, current, this.gradOutput) ?? current;
     return this.positions.map((position) => current[position] ?? null);
   }
 }

@@ -15,6 +15,11 @@ export function pythonLiteral(value: unknown): string {
   return numberLiteral(value as number);
 }
 
+/** A float as Python writes it, with its point: `1.0`. */
+export function floatLiteral(value: number): string {
+  return Number.isInteger(value) ? `${value}.0` : pythonLiteral(value);
+}
+
 /** Small numbers as Python prints them: `1e-05`. */
 function numberLiteral(value: number): string {
   const text = value !== 0 && Math.abs(value) < 1e-4 ? value.toExponential() : String(value);

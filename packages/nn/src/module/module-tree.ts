@@ -65,11 +65,9 @@ export function memberAt<T>(
     value = fits ? (owner as Record<string, unknown>)[name] : undefined;
   }
   if (isKind(value, owner, names.at(-1) ?? '')) return value;
-  throw new TesseraError(
-    'invalid-argument',
-    `${root.constructor.name} has no ${kind} '${path}'.`,
-    { hints: ['Names are those of namedModules(), namedParameters() and namedBuffers().'] },
-  );
+  throw new TesseraError('invalid-argument', `${root.constructor.name} has no ${kind} '${path}'.`, {
+    hints: ['Names are those of namedModules(), namedParameters() and namedBuffers().'],
+  });
 }
 
 /** `prefix.name`, or the name alone at the root. */

@@ -23,7 +23,7 @@ import {
   softplus,
   tanh,
 } from '@tessera/tensor';
-import { pythonLiteral } from '../module/module-repr.js';
+import { floatLiteral, pythonLiteral } from '../module/module-repr.js';
 import { Module } from '../module/module.js';
 import { trustForward } from '../module/trust.js';
 
@@ -192,11 +192,6 @@ export class LogSoftmax extends Module {
   override extraRepr(): string {
     return `dim=${this.dim}`;
   }
-}
-
-/** Python prints float attributes with their point: `1.0`. */
-function floatLiteral(value: number): string {
-  return Number.isInteger(value) ? `${value}.0` : pythonLiteral(value);
 }
 
 for (const activation of [

@@ -3,7 +3,7 @@
  */
 import { TesseraError } from '@tessera/shared';
 import { type Tensor, dropout, dropout_ } from '@tessera/tensor';
-import { pythonLiteral } from '../module/module-repr.js';
+import { floatLiteral, pythonLiteral } from '../module/module-repr.js';
 import { Module } from '../module/module.js';
 import { trustForward } from '../module/trust.js';
 import type { InplaceOptions } from './activation.js';
@@ -34,7 +34,7 @@ export class Dropout extends Module {
   }
 
   override extraRepr(): string {
-    return `p=${pythonLiteral(this.p)}, inplace=${pythonLiteral(this.inplace)}`;
+    return `p=${floatLiteral(this.p)}, inplace=${pythonLiteral(this.inplace)}`;
   }
 }
 

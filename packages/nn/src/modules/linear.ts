@@ -52,6 +52,9 @@ export class Linear extends Module {
   }
 }
 
+/** `Linear` under the name that PyTorch prints for the output projection of attention. */
+export class NonDynamicallyQuantizableLinear extends Linear {}
+
 /** Uniform within ±1/√fanIn, as Linear and convolutions start their biases. */
 export function resetBias(weight: Tensor, bias: Tensor): void {
   const [fanIn] = calculateFanInAndFanOut(weight);

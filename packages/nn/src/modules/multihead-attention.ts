@@ -10,7 +10,7 @@ import { Module } from '../module/module.js';
 import { trustForward } from '../module/trust.js';
 import { Parameter } from '../parameter.js';
 import type { FactoryOptions } from './factory-options.js';
-import { Linear } from './linear.js';
+import { type Linear, NonDynamicallyQuantizableLinear } from './linear.js';
 
 /** Options of `MultiheadAttention`. */
 export interface MultiheadAttentionOptions extends FactoryOptions {
@@ -101,7 +101,7 @@ export class MultiheadAttention extends Module {
     this.in_proj_bias = bias ? make(3 * embedDim) : null;
     this.bias_k = addBiasKv ? make(1, 1, embedDim) : null;
     this.bias_v = addBiasKv ? make(1, 1, embedDim) : null;
-    this.out_proj = new Linear(embedDim, embedDim, { bias, ...factory });
+    this.out_proj = new NonDynamicallyQuantizableLinear(embedDim, embedDim, { bias, ...factory });
     this.resetParameters();
   }
 

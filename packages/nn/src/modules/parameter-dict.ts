@@ -67,6 +67,6 @@ export class ParameterDict extends Module {
   }
 
   override extraRepr(): string {
-    return [...this].map(([name, value]) => `(${name}): ${parameterText(value)}`).join('\n');
+    return [...this].map(([name, value]) => `  (${name}): ${parameterText(value)}`).join('\n');
   }
 }

@@ -2,7 +2,7 @@
  * @file `ParameterList`: parameters in an array.
  */
 import { TesseraError } from '@tessera/shared';
-import { type Tensor, formatSizes } from '@tessera/tensor';
+import type { Tensor } from '@tessera/tensor';
 import { Module } from '../module/module.js';
 import { Parameter } from '../parameter.js';
 
@@ -58,7 +58,7 @@ export class ParameterList extends Module {
   }
 
   override extraRepr(): string {
-    return [...this].map((value, i) => `(${i}): ${parameterText(value)}`).join('\n');
+    return [...this].map((value, i) => `  (${i}): ${parameterText(value)}`).join('\n');
   }
 }
 
@@ -69,6 +69,5 @@ export function asParameter(value: Tensor): Parameter {
 
 /** `Parameter containing: [torch.float32 of size 2x3]`, as lists and dicts print it. */
 export function parameterText(value: Parameter): string {
-  const size = value.ndim === 0 ? '' : value.sizes.join('x');
-  return `Parameter containing: [${value.dtype} of size ${size === '' ? formatSizes([]) : size}]`;
+  return `Parameter containing: [torch.${value.dtype} of size ${value.sizes.join('x')}]`;
 }

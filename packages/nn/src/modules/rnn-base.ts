@@ -118,8 +118,7 @@ export abstract class RNNBase extends Module {
 
   private defineCell(layer: number, suffix: string, factory: FactoryOptions): void {
     const rows = GATES[this.kind] * this.hiddenSize;
-    const columns =
-      layer === 0 ? this.inputSize : this.stateSize * (this.bidirectional ? 2 : 1);
+    const columns = layer === 0 ? this.inputSize : this.stateSize * (this.bidirectional ? 2 : 1);
     const define = (name: string, sizes: readonly number[]): void => {
       (this as unknown as Record<string, Parameter>)[`${name}_${suffix}`] = new Parameter(
         empty(sizes, factory),
@@ -137,8 +136,7 @@ export abstract class RNNBase extends Module {
   /** Draws new values: uniform within ±1/√hiddenSize. */
   resetParameters(): void {
     const bound = 1 / Math.sqrt(this.hiddenSize);
-    for (const parameter of this.parameters({ recurse: false }))
-      uniform_(parameter, -bound, bound);
+    for (const parameter of this.parameters({ recurse: false })) uniform_(parameter, -bound, bound);
   }
 
   /** Does nothing: parameters need no common memory here. Present for programs that call it. */
@@ -194,7 +192,11 @@ export abstract class RNNBase extends Module {
       if (this.dropout > 0 && layer < this.numLayers - 1)
         value = dropout(value, this.dropout, this.training);
     }
-    const joined = (part: 'hidden' | 'cell'): Tensor => stack(last.map((state) => state[part]!), 0);
+    const joined = (part: 'hidden' | 'cell'): Tensor =>
+      stack(
+        last.map((state) => state[part]!),
+        0,
+      );
     return {
       output: value,
       last: { hidden: joined('hidden'), cell: this.kind === 'lstm' ? joined('cell') : null },
@@ -228,7 +230,11 @@ export abstract class RNNBase extends Module {
         { hints: ['States are [layers · directions, batch, size].'] },
       );
     };
-    const hidden = start(given?.hidden, this.stateSize, this.kind === 'lstm' ? 'hidden[0]' : 'hidden');
+    const hidden = start(
+      given?.hidden,
+      this.stateSize,
+      this.kind === 'lstm' ? 'hidden[0]' : 'hidden',
+    );
     if (this.kind !== 'lstm') return { hidden, cell: null };
     return { hidden, cell: start(given?.cell, this.hiddenSize, 'hidden[1]') };
   }

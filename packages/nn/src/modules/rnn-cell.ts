@@ -54,8 +54,7 @@ abstract class RNNCellBase extends Module {
   /** Draws new values: uniform within ±1/√hiddenSize. */
   resetParameters(): void {
     const bound = this.hiddenSize > 0 ? 1 / Math.sqrt(this.hiddenSize) : 0;
-    for (const parameter of this.parameters({ recurse: false }))
-      uniform_(parameter, -bound, bound);
+    for (const parameter of this.parameters({ recurse: false })) uniform_(parameter, -bound, bound);
   }
 
   /** The next state; without a given one it starts at zero. @throws shape-mismatch */

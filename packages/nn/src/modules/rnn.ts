@@ -65,10 +65,7 @@ export class LSTM extends RNNBase {
     input: Tensor,
     hx: readonly [hidden: Tensor, cell: Tensor] | null = null,
   ): [output: Tensor, state: [hidden: Tensor, cell: Tensor]] {
-    const { output, last } = this.run(
-      input,
-      hx === null ? null : { hidden: hx[0], cell: hx[1] },
-    );
+    const { output, last } = this.run(input, hx === null ? null : { hidden: hx[0], cell: hx[1] });
     return [output, [last.hidden, last.cell!]];
   }
 }

@@ -139,11 +139,9 @@ export class Transformer extends Module {
   override forward(src: Tensor, tgt: Tensor, masks: TransformerMasks = {}): Tensor {
     const batchDim = this.batchFirst ? 0 : 1;
     if (src.ndim === 3 && src.sizes[batchDim] !== tgt.sizes[batchDim])
-      throw new TesseraError(
-        'shape-mismatch',
-        'the batch number of src and tgt must be equal',
-        { hints: ['With batchFirst the batch is the first dimension, else the second.'] },
-      );
+      throw new TesseraError('shape-mismatch', 'the batch number of src and tgt must be equal', {
+        hints: ['With batchFirst the batch is the first dimension, else the second.'],
+      });
     if (src.sizes.at(-1) !== this.dModel || tgt.sizes.at(-1) !== this.dModel)
       throw new TesseraError(
         'shape-mismatch',
