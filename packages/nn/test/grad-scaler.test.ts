@@ -3,7 +3,7 @@
  */
 import { autocast, manualSeed, randn, tensor } from '@tessera/tensor';
 import { describe, expect, it } from 'vitest';
-import { GradScaler, Linear, Parameter, SGD } from '../src/index.js';
+import { GradScaler, Linear, Parameter, optim } from '../src/index.js';
 
 describe('GradScaler', () => {
   it('leaves the update as it would be without scaling', () => {
@@ -12,8 +12,8 @@ describe('GradScaler', () => {
     const plain = new Linear(3, 2);
     const scaled = new Linear(3, 2);
     scaled.loadStateDict(plain.stateDict());
-    const plainSgd = new SGD(plain.parameters(), { lr: 0.1 });
-    const scaledSgd = new SGD(scaled.parameters(), { lr: 0.1 });
+    const plainSgd = new optim.SGD(plain.parameters(), { lr: 0.1 });
+    const scaledSgd = new optim.SGD(scaled.parameters(), { lr: 0.1 });
     const scaler = new GradScaler({ initScale: 1024 });
     for (let i = 0; i < 3; i++) {
       plainSgd.zeroGrad();
@@ -30,7 +30,7 @@ describe('GradScaler', () => {
 
   it('leaves out a step whose gradients overflowed, and backs off', async () => {
     const p = new Parameter(tensor([1]));
-    const sgd = new SGD([p], { lr: 1 });
+    const sgd = new optim.SGD([p], { lr: 1 });
     const scaler = new GradScaler({ initScale: 8, growthInterval: 2 });
     p.grad = tensor([Infinity]);
     expect(await scaler.stepAsync(sgd)).toBe(false);
@@ -48,7 +48,7 @@ describe('GradScaler', () => {
 
   it('says what is used wrongly', () => {
     const p = new Parameter(tensor([1]));
-    const sgd = new SGD([p], { lr: 1 });
+    const sgd = new optim.SGD([p], { lr: 1 });
     const scaler = new GradScaler();
     expect(() => scaler.update()).toThrow('before any step()');
     p.grad = tensor([1]);
@@ -74,10 +74,10 @@ describe('GradScaler', () => {
   it('trains in float16', () => {
     manualSeed(0);
     const model = new Linear(4, 1);
-    const sgd = new SGD(model.parameters(), { lr: 0.05 });
+    const sgd = new optim.SGD(model.parameters(), { lr: 0.05 });
     const scaler = new GradScaler({ initScale: 256 });
     const x = randn([8, 4]);
-    const y = x.sum(1, true);
+    const y = x.sum(1, { keepdim: true });
     const losses: number[] = [];
     for (let i = 0; i < 20; i++) {
       sgd.zeroGrad();
