@@ -36,4 +36,10 @@ export {
   type SavedSource,
 } from './partition/partition.js';
 export { defaultPartition } from './partition/default-partition.js';
+export {
+  type MinCutOptions,
+  minCutPartitioner,
+  minCutRematerializationPartition,
+} from './partition/min-cut-partition.js';
+export type { RecomputeFlags } from './partition/recompute-limits.js';
 export type { RuntimePlan } from './runtime/runtime-wrapper.js';

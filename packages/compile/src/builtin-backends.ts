@@ -1,7 +1,13 @@
 /**
  * @file The built-in backends: `eager`, `aot_eager`, `inductor`.
  */
-import { aotCompileCaptured, runEagerly, type GraphCompiler } from '@tessera/aot-autograd';
+import {
+  type GraphCompiler,
+  type Partitioner,
+  aotCompileCaptured,
+  minCutRematerializationPartition,
+  runEagerly,
+} from '@tessera/aot-autograd';
 import type { Backend, CompiledSegment } from '@tessera/dynamo-trace';
 import type { Tensor } from '@tessera/tensor';
 import { registerBackend } from './backend-registry.js';
@@ -11,14 +17,14 @@ import { inductorCompiler } from './inductor.js';
 const eager: Backend = (module) => (inputs) => module.forward(...inputs) as Tensor[];
 
 /** AOT autograd in front of a compiler of functional graphs. */
-function withAot(compiler: GraphCompiler): Backend {
+function withAot(fwCompiler: GraphCompiler, partitionFn?: Partitioner): Backend {
   return (module, examples) =>
-    aotCompileCaptured(module, examples, { fwCompiler: compiler }).call as CompiledSegment;
+    aotCompileCaptured(module, examples, { fwCompiler, partitionFn }).call as CompiledSegment;
 }
 
 /** Registers them; called when the package is loaded. */
 export function registerBuiltinBackends(): void {
   registerBackend('eager', eager);
   registerBackend('aot_eager', withAot(runEagerly));
-  registerBackend('inductor', withAot(inductorCompiler));
+  registerBackend('inductor', withAot(inductorCompiler, minCutRematerializationPartition));
 }

@@ -167,6 +167,8 @@ export {
   fmod_,
   remainder,
   remainder_,
+  trueDivide,
+  trueDivide_,
 } from './ops/division.js';
 export { addcdiv, addcdiv_, addcmul, addcmul_, lerp, lerp_ } from './ops/fused-arithmetic.js';
 export {
@@ -191,7 +193,7 @@ export {
   sqrt,
   sqrt_,
 } from './ops/exponential.js';
-export { pow, pow_, square, square_ } from './ops/power.js';
+export { floatPower, floatPower_, pow, pow_, square, square_ } from './ops/power.js';
 export {
   atan,
   atan_,
@@ -211,12 +213,15 @@ export {
   tanh_,
 } from './ops/trigonometric.js';
 export {
+  type RoundOptions,
   abs,
   abs_,
   ceil,
   ceil_,
   floor,
   floor_,
+  frac,
+  frac_,
   round,
   round_,
   sign,
@@ -231,6 +236,8 @@ export {
   clampMin,
   clampMin_,
   clamp_,
+  fmax,
+  fmin,
   maximum,
   minimum,
 } from './ops/extremum.js';
@@ -244,6 +251,8 @@ export {
   isfinite,
   isinf,
   isnan,
+  isneginf,
+  isposinf,
   le,
   le_,
   lt,
@@ -269,6 +278,84 @@ export {
   logicalXor,
   logicalXor_,
 } from './ops/logical.js';
+export {
+  acos,
+  acos_,
+  acosh,
+  acosh_,
+  angle,
+  asin,
+  asin_,
+  asinh,
+  asinh_,
+  atan2,
+  atan2_,
+  atanh,
+  atanh_,
+  cosh,
+  cosh_,
+  deg2rad,
+  deg2rad_,
+  hypot,
+  hypot_,
+  rad2deg,
+  rad2deg_,
+  sinc,
+  sinc_,
+  sinh,
+  sinh_,
+} from './ops/trigonometric-inverse.js';
+export {
+  digamma,
+  digamma_,
+  erfinv,
+  erfinv_,
+  i0,
+  i0_,
+  lgamma,
+  lgamma_,
+  specialI0e,
+  specialI1,
+  specialI1e,
+} from './ops/special.js';
+export { polygamma } from './ops/polygamma.js';
+export { logaddexp, logaddexp2, logit, logit_, xlogy, xlogy_ } from './ops/log-domain.js';
+export {
+  type NanToNumOptions,
+  copysign,
+  copysign_,
+  frexp,
+  ldexp,
+  ldexp_,
+  nanToNum,
+  nanToNum_,
+  nextafter,
+  nextafter_,
+  sgn,
+  sgn_,
+  signbit,
+} from './ops/float-parts.js';
+export {
+  conjPhysical,
+  conjPhysical_,
+  isreal,
+  positive,
+  real,
+  resolveConj,
+  resolveNeg,
+} from './ops/real.js';
+export {
+  bitwiseLeftShift,
+  bitwiseLeftShift_,
+  bitwiseRightShift,
+  bitwiseRightShift_,
+  gcd,
+  gcd_,
+  lcm,
+  lcm_,
+} from './ops/integer.js';
+export { heaviside, heaviside_ } from './ops/heaviside.js';
+export { type IscloseOptions, type IsinOptions, isclose, isin } from './ops/membership.js';
 export { where } from './ops/where.js';
 export { fill, fill_, maskedFill, maskedFill_, zero_ } from './ops/fill.js';
 export { type Binary, type TensorBinary, type Unary } from './op/op-functions.js';
@@ -286,22 +373,30 @@ export {
   relu,
   relu6,
   relu_,
-  thresholdBackward,
+  threshold,
+  threshold_,
 } from './ops/activation.js';
 export {
   type GeluApproximation,
+  celu,
+  celu_,
   elu,
   elu_,
   gelu,
   gelu_,
-  logSigmoid,
   mish,
   mish_,
   selu,
+  selu_,
   silu,
   silu_,
   softplus,
 } from './ops/activation-smooth.js';
+export { thresholdBackward } from './ops/activation-backward.js';
+export { logSigmoid } from './ops/activation-log-sigmoid.js';
+export { hardshrink, softshrink } from './ops/activation-shrink.js';
+export { glu } from './ops/activation-glu.js';
+export { prelu } from './ops/activation-prelu.js';
 export { logSoftmax, softmax } from './ops/softmax.js';
 
 // Shapes and views
@@ -325,6 +420,42 @@ export { chunk, split, unbind } from './ops/view-split.js';
 export { alias, asStrided, asStridedScatter } from './ops/view-strided.js';
 export { diagonalScatter, selectScatter, sliceScatter } from './ops/view-scatter.js';
 export { cat, stack } from './ops/join.js';
+export { blockDiag, chunkCat, columnStack, dstack, hstack, vstack } from './ops/join-stack.js';
+export {
+  aliasCopy,
+  asStridedCopy,
+  diagonalCopy,
+  expandCopy,
+  narrowCopy,
+  permuteCopy,
+  selectCopy,
+  sliceCopy,
+  splitCopy,
+  squeezeCopy,
+  tCopy,
+  transposeCopy,
+  unbindCopy,
+  unfoldCopy,
+  unsqueezeCopy,
+  viewCopy,
+} from './ops/view-copy.js';
+export { unfold } from './ops/view-unfold.js';
+export { dsplit, hsplit, tensorSplit, vsplit } from './ops/view-split-at.js';
+export { type AtLeast, H, T, atleast1d, atleast2d, atleast3d, mH, ravel } from './ops/view-rank.js';
+export { fliplr, flipud, repeat, roll, rot90, tile } from './ops/rearrange.js';
+export { repeatInterleave } from './ops/repeat-interleave.js';
+export { channelShuffle, pixelShuffle, pixelUnshuffle } from './ops/pixel-shuffle.js';
+export {
+  type GridIndexing,
+  broadcastTensors,
+  cartesianProd,
+  combinations,
+  meshgrid,
+  trilIndices,
+  triuIndices,
+} from './ops/meshgrid.js';
+export { type GradientOptions, diff, gradient } from './ops/finite-difference.js';
+export { diag, diagEmbed, diagflat, trace } from './ops/diagonal.js';
 
 // Reductions, scans, sorting
 export { type ReduceOptions, mean, prod, sum } from './ops/reduction.js';
@@ -375,7 +506,7 @@ export {
   bucketize,
   searchsorted,
 } from './ops/search-sorted.js';
-export { argsort, sort, topk } from './ops/sort.js';
+export { argsort, msort, sort, topk } from './ops/sort.js';
 
 // Indexing
 export { gather, scatter, scatterAdd, scatterAdd_, scatter_ } from './ops/scatter.js';
@@ -396,7 +527,7 @@ export { maskedScatter, maskedScatter_ } from './ops/masked-scatter.js';
 export { put, put_, take, takeAlongDim } from './ops/take.js';
 export { type EmbeddingBagOptions, embeddingBag, embeddingRenorm_ } from './ops/embedding-bag.js';
 export { oneHot, tril, tril_, triu, triu_ } from './ops/triangle.js';
-export { constantPad } from './ops/pad.js';
+export { type PadMode, constantPad, pad } from './ops/pad.js';
 
 // Matrix products
 export {
@@ -411,6 +542,8 @@ export {
   mv,
 } from './ops/matmul.js';
 export { linear, matmul, outer } from './ops/matmul-composite.js';
+export { bilinear, inner, kron, tensordot, vdot } from './ops/contraction.js';
+export { einsum } from './ops/einsum.js';
 
 // Attention
 export { type AttentionOptions, scaledDotProductAttention } from './ops/attention.js';

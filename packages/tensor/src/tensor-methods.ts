@@ -7,6 +7,18 @@
  */
 import * as activation from './ops/activation.js';
 import * as activationSmooth from './ops/activation-smooth.js';
+import * as activationGlu from './ops/activation-glu.js';
+import * as activationLogSigmoid from './ops/activation-log-sigmoid.js';
+import * as activationPrelu from './ops/activation-prelu.js';
+import * as activationShrink from './ops/activation-shrink.js';
+import * as floatParts from './ops/float-parts.js';
+import * as heaviside from './ops/heaviside.js';
+import * as integer from './ops/integer.js';
+import * as logDomain from './ops/log-domain.js';
+import * as membership from './ops/membership.js';
+import * as real from './ops/real.js';
+import * as special from './ops/special.js';
+import * as trigonometricInverse from './ops/trigonometric-inverse.js';
 import * as arithmetic from './ops/pointwise-arithmetic.js';
 import * as comparison from './ops/comparison.js';
 import * as dropout from './ops/dropout.js';
@@ -40,6 +52,16 @@ import * as trigonometric from './ops/trigonometric.js';
 import * as view from './ops/view.js';
 import * as viewDims from './ops/view-dims.js';
 import * as viewScatter from './ops/view-scatter.js';
+import * as diagonal from './ops/diagonal.js';
+import * as contraction from './ops/contraction.js';
+import * as finiteDifference from './ops/finite-difference.js';
+import * as pixelShuffle from './ops/pixel-shuffle.js';
+import * as rearrange from './ops/rearrange.js';
+import * as repeatInterleave from './ops/repeat-interleave.js';
+import * as viewCopy from './ops/view-copy.js';
+import * as viewRank from './ops/view-rank.js';
+import * as viewSplitAt from './ops/view-split-at.js';
+import * as viewUnfold from './ops/view-unfold.js';
 import * as viewSlice from './ops/view-slice.js';
 import * as indexWrite from './ops/index-write.js';
 import * as maskedScatter from './ops/masked-scatter.js';
@@ -69,6 +91,18 @@ export interface TensorMethods
   extends
     MethodsOf<typeof activation>,
     MethodsOf<typeof activationSmooth>,
+    MethodsOf<typeof activationGlu>,
+    MethodsOf<typeof activationLogSigmoid>,
+    MethodsOf<typeof activationPrelu>,
+    MethodsOf<typeof activationShrink>,
+    MethodsOf<typeof floatParts>,
+    MethodsOf<typeof heaviside>,
+    MethodsOf<typeof integer>,
+    MethodsOf<typeof logDomain>,
+    MethodsOf<typeof membership>,
+    MethodsOf<typeof real>,
+    MethodsOf<typeof special>,
+    MethodsOf<typeof trigonometricInverse>,
     MethodsOf<typeof arithmetic>,
     MethodsOf<typeof comparison>,
     MethodsOf<typeof dropout>,
@@ -103,6 +137,16 @@ export interface TensorMethods
     MethodsOf<typeof view>,
     MethodsOf<typeof viewDims>,
     MethodsOf<typeof viewScatter>,
+    MethodsOf<typeof diagonal>,
+    MethodsOf<typeof contraction>,
+    MethodsOf<typeof finiteDifference>,
+    MethodsOf<typeof pixelShuffle>,
+    MethodsOf<typeof rearrange>,
+    MethodsOf<typeof repeatInterleave>,
+    MethodsOf<typeof viewCopy>,
+    MethodsOf<typeof viewRank>,
+    MethodsOf<typeof viewSplitAt>,
+    MethodsOf<typeof viewUnfold>,
     MethodsOf<typeof viewSlice>,
     MethodsOf<typeof viewSplit>,
     MethodsOf<typeof indexWrite>,
@@ -123,6 +167,18 @@ export interface TensorMethods
 export const METHOD_MODULES: readonly Readonly<Record<string, unknown>>[] = [
   activation,
   activationSmooth,
+  activationGlu,
+  activationLogSigmoid,
+  activationPrelu,
+  activationShrink,
+  floatParts,
+  heaviside,
+  integer,
+  logDomain,
+  membership,
+  real,
+  special,
+  trigonometricInverse,
   arithmetic,
   comparison,
   dropout,
@@ -156,6 +212,16 @@ export const METHOD_MODULES: readonly Readonly<Record<string, unknown>>[] = [
   view,
   viewDims,
   viewScatter,
+  diagonal,
+  contraction,
+  finiteDifference,
+  pixelShuffle,
+  rearrange,
+  repeatInterleave,
+  viewCopy,
+  viewRank,
+  viewSplitAt,
+  viewUnfold,
   viewSlice,
   viewSplit,
   indexWrite,

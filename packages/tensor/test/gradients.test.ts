@@ -2,12 +2,15 @@
  * @file First and second derivatives of the common operators against finite differences.
  */
 import { describe, expect, it } from 'vitest';
-import { cases } from './support/gradient-cases.js';
+import { cases as commonCases } from './support/gradient-cases.js';
+import { pointwiseCases } from './support/gradient-cases-pointwise.js';
 import {
   gradientError,
   loneGradientDifference,
   secondGradientError,
 } from './support/gradient-check.js';
+
+const cases = [...commonCases, ...pointwiseCases];
 
 describe('gradients', () => {
   it.each(cases)('of %s agree with finite differences', (_name, fn, inputs) => {

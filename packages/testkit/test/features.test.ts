@@ -8,14 +8,23 @@ import { operatorsByFile } from './op-families.js';
 
 /** Families, each with its files of `packages/tensor/src/ops`: `view` also stands for `view-dims`. */
 const FAMILIES: Readonly<Record<string, readonly string[]>> = {
-  Arithmetic: ['pointwise-arithmetic', 'division', 'fused-arithmetic', 'power'],
-  'Exponential, logarithm, trigonometry': ['exponential', 'trigonometric'],
-  'Rounding, extrema': ['rounding', 'extremum'],
-  'Comparison, logic, choice': ['comparison', 'logical', 'where', 'fill'],
+  Arithmetic: ['pointwise-arithmetic', 'division', 'fused-arithmetic', 'power', 'integer'],
+  'Exponential, logarithm, trigonometry': ['exponential', 'log-domain', 'trigonometric'],
+  'Special functions': ['special', 'polygamma'],
+  'Rounding, extrema': ['rounding', 'extremum', 'float-parts', 'real'],
+  'Comparison, logic, choice': [
+    'comparison',
+    'membership',
+    'logical',
+    'where',
+    'heaviside',
+    'fill',
+  ],
   Activations: ['activation', 'softmax'],
   'Copies and conversions': ['copy'],
   Views: ['view'],
   'Joining and padding': ['join', 'pad'],
+  'Repeating, turning, grids': ['diagonal', 'finite', 'meshgrid', 'pixel', 'rearrange', 'repeat'],
   Reductions: ['reduction', 'order-statistic', 'quantile', 'trapezoid'],
   'Scans and sorting': ['scan', 'sort', 'search-sorted', 'unique'],
   Indexing: [
@@ -28,8 +37,8 @@ const FAMILIES: Readonly<Record<string, readonly string[]>> = {
     'take',
     'triangle',
   ],
-  'Matrix products': ['matmul'],
   Attention: ['attention'],
+  'Matrix products': ['contraction', 'einsum', 'matmul'],
   'Convolution and pooling': ['convolution', 'pool'],
   'Resizing, sampling and patches': ['upsample', 'grid-sampler', 'im2col'],
   Normalization: ['norm'],

@@ -6,9 +6,9 @@
  * read after a write. A write through a view puts the new part into a new value of the whole.
  */
 import { type Argument, type Node, mapArgument } from '@tessera/graph';
-import type { OpOverload, Tensor } from '@tessera/tensor';
+import { type OpOverload, type Tensor, hasInternalOverlap } from '@tessera/tensor';
 import type { Emitter } from './emitter.js';
-import { inverseView } from './view-inverse.js';
+import { hasInverse, inverseView, scatterByAddress } from './view-inverse.js';
 
 /** One storage of the old graph. */
 export interface Memory {
@@ -91,13 +91,30 @@ export function read(value: Value, emitter: Emitter): Node {
 /** Gives a value new contents; every other value of the same memory sees them. */
 export function write(value: Value, node: Node, emitter: Emitter): void {
   const written: { value: Value; node: Node }[] = [{ value, node }];
-  let current = node;
-  for (let at = value; at.view !== null; at = at.view.parent) {
-    current = inverseView(emitter, at.view, read(at.view.parent, emitter), current);
-    written.push({ value: at.view.parent, node: current });
+  if (isInvertible(value)) {
+    let current = node;
+    for (let at = value; at.view !== null; at = at.view.parent) {
+      current = inverseView(emitter, at.view, read(at.view.parent, emitter), current);
+      written.push({ value: at.view.parent, node: current });
+    }
+  } else {
+    const { root } = value.memory;
+    const whole = scatterByAddress(emitter, read(root, emitter), root.val, node, value.val);
+    written.push({ value: root, node: whole });
   }
   value.memory.version++;
   for (const entry of written) entry.value.refresh(entry.node);
+}
+
+/**
+ * Whether each view on the way to the memory's owner can be undone alone: views between them that show
+ * an element several times cannot, although what is written may be one element.
+ */
+function isInvertible(value: Value): boolean {
+  for (let at = value; at.view !== null; at = at.view.parent) {
+    if (!hasInverse(at.view.op) || hasInternalOverlap(at.val.sizes, at.val.strides)) return false;
+  }
+  return true;
 }
 
 /** Emits the view of a parent's current contents. */

@@ -1,12 +1,12 @@
 /**
  * @file Inverses of views: a new whole from the old whole and a new part.
  *
- * Views that only rearrange have an exact inverse; those that select scatter the part into the whole.
- * Modelled on PyTorch's FunctionalInverses.cpp.
+ * Views that only rearrange have an exact inverse; those that select scatter the part into the whole;
+ * whatever else is there is written by address. Modelled on PyTorch's FunctionalInverses.cpp.
  */
 import type { Argument, Node } from '@tessera/graph';
 import { TesseraError } from '@tessera/shared';
-import { wrapDim } from '@tessera/tensor';
+import { type OpOverload, type Tensor, wrapDim } from '@tessera/tensor';
 import type { Emitter } from './emitter.js';
 import type { View } from './memory.js';
 
@@ -25,7 +25,7 @@ const samePlace: Inverse = (_emitter, _whole, part) => part;
 const INVERSES: ReadonlyMap<string, Inverse> = new Map<string, Inverse>([
   ['aten::detach', samePlace],
   ['aten::alias', samePlace],
-  // A written expand does not overlap, so it expands nothing but leading dims of size 1.
+  // An expand that shows no element twice adds leading dims of size 1.
   ['aten::expand', reshapeBack],
   ['aten::view', reshapeBack],
   ['aten::_unsafe_view', reshapeBack],
@@ -51,11 +51,6 @@ const INVERSES: ReadonlyMap<string, Inverse> = new Map<string, Inverse>([
     'aten::select.int',
     (emitter, whole, part, [dim, at]) =>
       emitter.emit('aten::select_scatter', [whole, part, dim, at]),
-  ],
-  [
-    'aten::as_strided',
-    (emitter, whole, part, [size, stride, offset]) =>
-      emitter.emit('aten::as_strided_scatter', [whole, part, size, stride, offset]),
   ],
   [
     'aten::diagonal',
@@ -98,26 +93,56 @@ const INVERSES: ReadonlyMap<string, Inverse> = new Map<string, Inverse>([
   ],
 ]);
 
-/** The new contents of a view's parent. @throws aot-unsupported for a view without inverse */
+/** Whether a view can be undone by itself. */
+export function hasInverse(op: OpOverload): boolean {
+  return INVERSES.has(op.qualifiedName) || op.qualifiedName === 'aten::as_strided';
+}
+
+/** The new contents of a view's parent; the view has an inverse. */
 export function inverseView(emitter: Emitter, view: View, whole: Node, part: Node): Node {
-  const inverse = INVERSES.get(view.op.qualifiedName);
-  if (inverse === undefined) {
+  const { args, op, parent } = view;
+  if (op.qualifiedName !== 'aten::as_strided')
+    return INVERSES.get(op.qualifiedName)!(emitter, whole, part, args, view.index ?? 0);
+  const geometry = args as readonly [number[], number[], number | null];
+  return scatterStrided(emitter, whole, parent.val, part, geometry);
+}
+
+/**
+ * The new contents of a memory's owner, laid out as `owner`, after the elements at the places of `view`
+ * were written: for views that have no inverse. @throws aot-unsupported when dtypes differ
+ */
+export function scatterByAddress(
+  emitter: Emitter,
+  whole: Node,
+  owner: Tensor,
+  part: Node,
+  view: Tensor,
+): Node {
+  if (owner.dtype !== view.dtype) {
     throw new TesseraError(
       'aot-unsupported',
-      `In-place update through ${view.op.qualifiedName} cannot be made functional.`,
+      `An in-place update through a view that reads ${owner.dtype} as ${view.dtype} cannot be made functional.`,
       {
-        context: { op: view.op.qualifiedName },
+        context: { from: owner.dtype, to: view.dtype },
         hints: ['Update the tensor itself instead of this view of it, or clone() the view first.'],
       },
     );
   }
-  const { args } = view;
-  if (view.op.qualifiedName !== 'aten::as_strided')
-    return inverse(emitter, whole, part, args, view.index ?? 0);
-  // The scatter counts from the first element of the whole, which must be laid out as it was.
-  const parent = view.parent.val;
-  const offset = ((args[2] as number | null) ?? parent.storageOffset) - parent.storageOffset;
-  return inverse(emitter, emitter.restride(whole, parent), part, [args[0], args[1], offset], 0);
+  const geometry = [[...view.sizes], [...view.strides], view.storageOffset] as const;
+  return scatterStrided(emitter, whole, owner, part, geometry);
+}
+
+/** The scatter counts from the first element of the whole, which must be laid out as it was. */
+function scatterStrided(
+  emitter: Emitter,
+  whole: Node,
+  like: Tensor,
+  part: Node,
+  [size, stride, offset]: readonly [readonly number[], readonly number[], number | null],
+): Node {
+  const laidOut = emitter.restride(whole, like);
+  const from = (offset ?? like.storageOffset) - like.storageOffset;
+  return emitter.emit('aten::as_strided_scatter', [laidOut, part, size, stride, from]);
 }
 
 function scatterRange(

@@ -15,6 +15,7 @@ import {
   copyUpdatedInputs,
   cut,
   isViewNode,
+  viewedNode,
 } from './partition.js';
 
 /** See the file header. */
@@ -61,11 +62,4 @@ function copySmallViews(joint: JointGraph, pinned: readonly Node[]): Node[] {
     copies.push(copy);
   }
   return copies;
-}
-
-/** The node whose memory a view shows. */
-function viewedNode(view: Node): Node {
-  let node = view;
-  while (isViewNode(node)) node = node.args[0] as Node;
-  return node;
 }

@@ -97,7 +97,7 @@ function nodesOf(args: readonly Argument[]): Node[] {
 }
 
 /** Nodes that the roots depend on, up to where `stop` says so. */
-function closure(roots: readonly Node[], stop: (node: Node) => boolean): Set<Node> {
+export function closure(roots: readonly Node[], stop: (node: Node) => boolean): Set<Node> {
   const seen = new Set<Node>();
   const stack = [...roots];
   while (stack.length > 0) {
@@ -154,37 +154,53 @@ export function isViewNode(node: Node): boolean {
   return list instanceof Node && typeof list.target === 'object' && list.target.isView;
 }
 
-/** Cuts a joint graph; `needsSaving` decides for each forward value that backward reads. */
+/** The node whose memory a view shows. */
+export function viewedNode(view: Node): Node {
+  let node = view;
+  while (isViewNode(node)) node = node.args[0] as Node;
+  return node;
+}
+
+/**
+ * Cuts a joint graph; `needsSaving` decides for each forward value that backward reads. `holders` names
+ * the forward nodes that hold a saved value in another place: copies, made before the original changes.
+ */
 export function cut(
   joint: JointGraph,
   assignment: Assignment,
   needsSaving: (node: Node) => boolean,
+  holders: ReadonlyMap<Node, Node> = new Map(),
 ): Partition {
   const nodes = joint.module.graph.nodes;
   const { forward, backward } = assignment;
-  const { saved, again } = chooseSaved(nodes, backward, needsSaving);
   const outputs = outputArguments(joint);
   const results = outputs.slice(0, joint.forwardOutputs);
+  const wanted = outputs.slice(joint.forwardOutputs);
+  const { saved, again } = chooseSaved(nodes, backward, nodesOf(wanted), needsSaving);
   const resultIndex = new Map<Argument, number>(results.map((result, index) => [result, index]));
-  const extra = saved.filter((node) => node.op !== 'placeholder' && !resultIndex.has(node));
-  const sources = saved.map((node): SavedSource => {
+  const held = saved.map((node) => holders.get(node) ?? node);
+  const extra = held.filter((node) => node.op !== 'placeholder' && !resultIndex.has(node));
+  const sources = held.map((node): SavedSource => {
     if (node.op === 'placeholder') return { kind: 'input', index: joint.inputs.indexOf(node) };
     return { kind: 'output', index: resultIndex.get(node) ?? results.length + extra.indexOf(node) };
   });
   const backwardInputs = [...saved, ...joint.tangents];
-  const { gradients, unique } = gradientSources(
-    outputs.slice(joint.forwardOutputs),
-    backwardInputs,
-  );
-  const inBackward = nodes.filter((node) => backward.has(node) || again.has(node));
+  const { gradients, unique } = gradientSources(wanted, backwardInputs);
   return {
     forward: extract(
       joint.module,
       joint.inputs,
+      joint.inputs,
       nodes.filter((node) => forward.has(node)),
       [...results, ...extra],
     ),
-    backward: extract(joint.module, backwardInputs, inBackward, unique),
+    backward: extract(
+      joint.module,
+      backwardInputs,
+      [...held, ...joint.tangents],
+      onDemand(nodes, backward, again),
+      unique,
+    ),
     saved: sources,
     gradients,
   };
@@ -194,9 +210,11 @@ export function cut(
 function chooseSaved(
   nodes: readonly Node[],
   backward: ReadonlySet<Node>,
+  gradients: readonly Node[],
   needsSaving: (node: Node) => boolean,
 ): { saved: Node[]; again: Set<Node> } {
-  const needed = new Set<Node>();
+  // A gradient may be a value of the forward pass.
+  const needed = new Set<Node>(gradients);
   const again = new Set<Node>();
   const saved: Node[] = [];
   for (let i = nodes.length - 1; i >= 0; i--) {
@@ -212,6 +230,31 @@ function chooseSaved(
     }
   }
   return { saved: saved.filter((node) => !backward.has(node)).reverse(), again };
+}
+
+/** Nodes of the backward graph; those that run again come right before what needs them first. */
+function onDemand(
+  nodes: readonly Node[],
+  backward: ReadonlySet<Node>,
+  again: ReadonlySet<Node>,
+): Node[] {
+  const order = new Map(nodes.map((node, i) => [node, i]));
+  const placed = new Set<Node>();
+  const result: Node[] = [];
+  const place = (root: Node): void => {
+    const missing = closure([root], (node) => placed.has(node) || !again.has(node));
+    for (const node of [...missing].sort((a, b) => order.get(a)! - order.get(b)!)) {
+      placed.add(node);
+      result.push(node);
+    }
+  };
+  for (const node of nodes) {
+    if (!backward.has(node)) continue;
+    for (const input of node.allInputNodes()) place(input);
+    result.push(node);
+  }
+  for (const node of again) place(node);
+  return result;
 }
 
 function gradientSources(
@@ -230,21 +273,23 @@ function gradientSources(
   return { gradients: sources, unique };
 }
 
-/** A module of some nodes of another; `inputs` become placeholders. */
+/** A module of some nodes of another; `inputs` become placeholders for values laid out as `like`. */
 function extract(
   module: GraphModule,
   inputs: readonly Node[],
+  like: readonly Node[],
   nodes: readonly Node[],
   outputs: readonly Argument[],
 ): GraphModule {
   const graph = new Graph();
   const copies = new Map<Node, Node>();
-  for (const input of inputs) {
+  inputs.forEach((input, i) => {
     const placeholder = graph.placeholder(input.name);
-    const { val, scalar, source } = input.meta;
+    const { scalar, source } = input.meta;
+    const { val } = like[i].meta;
     placeholder.meta = { val, ...(scalar && { scalar }), ...(source !== undefined && { source }) };
     copies.set(input, placeholder);
-  }
+  });
   for (const node of nodes)
     if (!copies.has(node))
       copies.set(

@@ -30,3 +30,19 @@ export function integerPower(dtype: DType): (a: number, b: number) => number {
     return result;
   };
 }
+
+/** Greatest common divisor, not negative. */
+export function greatestCommonDivisor(a: number, b: number): number {
+  let [x, y] = [Math.abs(a), Math.abs(b)];
+  while (y !== 0) [x, y] = [y, x % y];
+  return x;
+}
+
+/** Least common multiple of integers of a dtype, not negative; 0 if either is 0. */
+export function leastCommonMultiple(dtype: DType): (a: number, b: number) => number {
+  const product = integerProduct(dtype);
+  return (a, b) => {
+    const divisor = greatestCommonDivisor(a, b);
+    return divisor === 0 ? 0 : Math.abs(product(a / divisor, b));
+  };
+}

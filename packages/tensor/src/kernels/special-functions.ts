@@ -33,6 +33,35 @@ export function erfc(x: number): number {
   return x >= 2 ? erfcTail(x) : 1 - erf(x);
 }
 
+/** Horner's rule, highest coefficient first. */
+function polynomial(coefficients: readonly number[], x: number): number {
+  return coefficients.reduce((sum, c) => sum * x + c, 0);
+}
+
+// prettier-ignore
+const ERFINV_CENTRE = [2.81022636e-8, 3.43273939e-7, -3.5233877e-6, -4.39150654e-6, 2.1858087e-4, -1.25372503e-3, -4.17768164e-3, 0.246640727, 1.50140941];
+// prettier-ignore
+const ERFINV_TAIL = [-2.00214257e-4, 1.00950558e-4, 1.34934322e-3, -3.67342844e-3, 5.73950773e-3, -7.6224613e-3, 9.43887047e-3, 1.00167406, 2.83297682];
+
+/**
+ * The inverse of erf: an estimate to single precision, then Newton's steps.
+ *
+ * @see M. Giles, Approximating the erfinv function
+ */
+export function erfinv(x: number): number {
+  const size = Math.abs(x);
+  if (!(size <= 1)) return NaN;
+  if (size === 1) return x * Infinity;
+  const w = -Math.log((1 - size) * (1 + size));
+  let y =
+    size * (w < 5 ? polynomial(ERFINV_CENTRE, w - 2.5) : polynomial(ERFINV_TAIL, Math.sqrt(w) - 3));
+  for (let step = 0; step < 3; step++) {
+    const excess = size < 0.5 ? erf(y) - size : 1 - size - erfc(y);
+    y -= excess * Math.exp(y * y) * (Math.sqrt(Math.PI) / 2);
+  }
+  return x < 0 ? -y : x === 0 ? x : y;
+}
+
 /** The logistic function, without overflow for large negative x. */
 export function logistic(x: number): number {
   return 1 / (1 + Math.exp(-x));

@@ -1,10 +1,9 @@
 /**
- * @file Smooth activations: gelu, silu, softplus, elu, mish.
+ * @file Smooth activations: gelu, silu, softplus, elu, celu, selu, mish.
  *
- * Derivatives are written in primitive pointwise ops, which fuse; only gelu has a backward op of its
- * own, as in PyTorch's joint graphs.
+ * Their derivatives are ops of their own, as in PyTorch's joint graphs (activation-smooth-backward.ts).
  */
-import type { ScalarLike } from '@tessera/shared';
+import { SymScalar, TesseraError, type ScalarLike } from '@tessera/shared';
 import { callOp } from '../dispatch/dispatcher.js';
 import { pointwiseWith, scalarValue, unary } from '../kernels/pointwise-kernel.js';
 import { erf as erfOf, logistic } from '../kernels/special-functions.js';
@@ -12,11 +11,15 @@ import { defineInplace } from '../op/inplace.js';
 import { type Unary, unaryFunction } from '../op/op-functions.js';
 import { defineOp } from '../op/op-overload.js';
 import type { Tensor } from '../tensor.js';
-import { gt } from './comparison.js';
+import {
+  eluBackward,
+  mishBackward,
+  siluBackward,
+  softplusBackward,
+} from './activation-smooth-backward.js';
 import { exp } from './exponential.js';
-import { add, mul, neg, rsub, sub } from './pointwise-arithmetic.js';
-import { sigmoid, tanh } from './trigonometric.js';
-import { where } from './where.js';
+import { add, mul, rsub, sub } from './pointwise-arithmetic.js';
+import { tanh } from './trigonometric.js';
 
 /** `none` uses erf, `tanh` its usual approximation. */
 export type GeluApproximation = 'none' | 'tanh';
@@ -96,18 +99,9 @@ const siluOp = defineOp(
   unary((x) => x * logistic(x), {
     result: 'float',
     saved: ['self'],
-    vjp: ({ self }, { grad }) => ({ self: () => siluGradient(grad, self as Tensor) }),
+    vjp: ({ self }, { grad }) => ({ self: () => siluBackward(grad, self as Tensor) }),
   }),
 );
-defineOp('aten::silu_backward(Tensor grad_output, Tensor self) -> Tensor', {
-  decompose: ({ grad_output, self }) => siluGradient(grad_output as Tensor, self as Tensor),
-});
-
-function siluGradient(grad: Tensor, x: Tensor): Tensor {
-  const s = sigmoid(x);
-  return mul(grad, mul(s, add(mul(x, rsub(s, 1)), 1)));
-}
-
 const softplusOp = defineOp(
   'aten::softplus(Tensor self, Scalar beta=1, Scalar threshold=20) -> Tensor',
   pointwiseWith(
@@ -120,10 +114,8 @@ const softplusOp = defineOp(
       operands: ['self'],
       saved: ['self'],
       vjp: ({ self, beta, threshold }, { grad }) => ({
-        self: () => {
-          const scaled = mul(self as Tensor, beta as ScalarLike);
-          return where(gt(scaled, threshold as ScalarLike), grad, mul(grad, sigmoid(scaled)));
-        },
+        self: () =>
+          softplusBackward(grad, self as Tensor, beta as ScalarLike, threshold as ScalarLike),
       }),
     },
   ),
@@ -142,14 +134,14 @@ const eluOp = defineOp(
       operands: ['self'],
       saved: ['self'],
       vjp: ({ self, alpha, scale, input_scale }, { grad }) => ({
-        self: () => {
-          const scaled = mul(grad, scale as ScalarLike);
-          const slope = mul(
-            mul(exp(mul(self as Tensor, input_scale as ScalarLike)), alpha as ScalarLike),
+        self: () =>
+          eluBackward(
+            grad,
+            alpha as ScalarLike,
+            scale as ScalarLike,
             input_scale as ScalarLike,
-          );
-          return where(gt(self as Tensor, 0), scaled, mul(scaled, slope));
-        },
+            self as Tensor,
+          ),
       }),
     },
   ),
@@ -161,23 +153,35 @@ const mishOp = defineOp(
   unary((x) => x * Math.tanh(Math.log1p(Math.exp(x))), {
     result: 'float',
     saved: ['self'],
-    vjp: ({ self }, { grad }) => ({
-      self: () => {
-        const t = tanh(softplus(self as Tensor));
-        return mul(
-          grad,
-          add(t, mul(mul(self as Tensor, sigmoid(self as Tensor)), rsub(mul(t, t), 1))),
-        );
-      },
-    }),
+    vjp: ({ self }, { grad }) => ({ self: () => mishBackward(grad, self as Tensor) }),
   }),
 );
 
+const SELU_ALPHA = 1.6732632423543772;
+const SELU_SCALE = 1.0507009873554805;
 const seluOp = defineOp('aten::selu(Tensor self) -> Tensor', {
-  decompose: ({ self }) => elu(self as Tensor, 1.6732632423543772, 1.0507009873554805),
+  decompose: ({ self }) => elu(self as Tensor, SELU_ALPHA, SELU_SCALE),
 });
-const logSigmoidOp = defineOp('aten::log_sigmoid(Tensor self) -> Tensor', {
-  decompose: ({ self }) => neg(softplus(neg(self as Tensor))),
+const seluInplace = defineOp('aten::selu_(Tensor(a!) self) -> Tensor(a!)', {
+  decompose: ({ self }) => elu_(self as Tensor, SELU_ALPHA, SELU_SCALE),
+});
+
+/** What celu passes to elu. @throws invalid-argument for alpha = 0 */
+function celuScales(alpha: ScalarLike): [alpha: number, scale: number, inputScale: number] {
+  const value = alpha instanceof SymScalar ? alpha.valueOf() : Number(alpha);
+  if (value === 0) {
+    throw new TesseraError('invalid-argument', 'ZeroDivisionError: alpha cannot be 0 for CELU', {
+      hints: ['Use relu for the limit.'],
+    });
+  }
+  return [value, 1, 1 / value];
+}
+
+const celuOp = defineOp('aten::celu(Tensor self, Scalar alpha=1.) -> Tensor', {
+  decompose: ({ self, alpha }) => elu(self as Tensor, ...celuScales(alpha as ScalarLike)),
+});
+const celuInplace = defineOp('aten::celu_(Tensor(a!) self, Scalar alpha=1.) -> Tensor(a!)', {
+  decompose: ({ self, alpha }) => elu_(self as Tensor, ...celuScales(alpha as ScalarLike)),
 });
 
 /** Gaussian error linear unit: x · Φ(x). @see https://arxiv.org/abs/1606.08415 */
@@ -200,8 +204,18 @@ export const mish: Unary = unaryFunction(mishOp);
 export const mish_: Unary = unaryFunction(defineInplace(mishOp));
 /** Scaled elu with self-normalising constants. */
 export const selu: Unary = unaryFunction(seluOp);
-/** log(sigmoid(x)), without underflow. */
-export const logSigmoid: Unary = unaryFunction(logSigmoidOp);
+/** self = selu(self) */
+export const selu_: Unary = unaryFunction(seluInplace);
+
+/** elu that is continuously differentiable for every alpha: max(0, x) + min(0, alpha · (exp(x / alpha) - 1)). @throws invalid-argument */
+export function celu(self: Tensor, alpha: ScalarLike = 1): Tensor {
+  return callOp(celuOp, [self, alpha]) as Tensor;
+}
+
+/** self = celu(self) */
+export function celu_(self: Tensor, alpha: ScalarLike = 1): Tensor {
+  return callOp(celuInplace, [self, alpha]) as Tensor;
+}
 
 /** log(1 + exp(beta · x)) / beta; x itself above the threshold. */
 export function softplus(self: Tensor, beta: ScalarLike = 1, threshold: ScalarLike = 20): Tensor {

@@ -3,17 +3,19 @@
  */
 import type { ScalarLike } from '@tessera/shared';
 import { callOp } from '../dispatch/dispatcher.js';
+import { roundTo } from '../kernels/elements.js';
 import { pointwiseWith, scalarValue, unary } from '../kernels/pointwise-kernel.js';
 import { defineInplace } from '../op/inplace.js';
 import { type Unary, unaryFunction } from '../op/op-functions.js';
 import { defineOp } from '../op/op-overload.js';
 import type { Tensor } from '../tensor.js';
-import { ge, gt, le, lt } from './comparison.js';
-import { zerosLike } from './factory-like.js';
-import { logicalAnd } from './logical.js';
-import { div } from './division.js';
-import { add, mul } from './pointwise-arithmetic.js';
-import { where } from './where.js';
+import {
+  hardsigmoidBackward,
+  hardswishBackward,
+  hardtanhBackward,
+  leakyReluBackward,
+  thresholdBackward,
+} from './activation-backward.js';
 
 const reluOp = defineOp(
   'aten::relu(Tensor self) -> Tensor',
@@ -24,21 +26,24 @@ const reluOp = defineOp(
 );
 const reluInplace = defineInplace(reluOp);
 
-const thresholdBackwardOp = defineOp(
-  'aten::threshold_backward(Tensor grad_output, Tensor self, Scalar threshold) -> Tensor',
+const thresholdOp = defineOp(
+  'aten::threshold(Tensor self, Scalar threshold, Scalar value) -> Tensor',
   pointwiseWith(
-    ({ threshold }) =>
-      ((limit) => (grad, x) => (x <= limit ? 0 : grad))(scalarValue(threshold as ScalarLike)),
+    ({ self, threshold, value }) => {
+      const limit = scalarValue(threshold as ScalarLike);
+      const below = roundTo((self as Tensor).dtype, scalarValue(value as ScalarLike));
+      return (x) => (x! <= limit ? below : x!);
+    },
     {
-      operands: ['grad_output', 'self'],
+      operands: ['self'],
       saved: ['self'],
-      vjp: ({ self, threshold }, { grad }) => ({
-        grad_output: () => thresholdBackward(grad, self as Tensor, threshold as ScalarLike),
-        self: () => zerosLike(grad),
+      vjp: ({ self, threshold: limit }, { grad }) => ({
+        self: () => thresholdBackward(grad, self as Tensor, limit as ScalarLike),
       }),
     },
   ),
 );
+const thresholdInplace = defineInplace(thresholdOp);
 
 const leakyReluOp = defineOp(
   'aten::leaky_relu(Tensor self, Scalar negative_slope=0.01) -> Tensor',
@@ -49,7 +54,7 @@ const leakyReluOp = defineOp(
       operands: ['self'],
       saved: ['self'],
       vjp: ({ self, negative_slope }, { grad }) => ({
-        self: () => where(gt(self as Tensor, 0), grad, mul(grad, negative_slope as ScalarLike)),
+        self: () => leakyReluBackward(grad, self as Tensor, negative_slope as ScalarLike),
       }),
     },
   ),
@@ -69,14 +74,7 @@ const hardtanhOp = defineOp(
       saved: ['self'],
       vjp: ({ self, min_val, max_val }, { grad }) => ({
         self: () =>
-          where(
-            logicalAnd(
-              gt(self as Tensor, min_val as ScalarLike),
-              lt(self as Tensor, max_val as ScalarLike),
-            ),
-            grad,
-            0,
-          ),
+          hardtanhBackward(grad, self as Tensor, min_val as ScalarLike, max_val as ScalarLike),
       }),
     },
   ),
@@ -91,23 +89,14 @@ const hardsigmoidOp = defineOp(
   'aten::hardsigmoid(Tensor self) -> Tensor',
   unary((x) => Math.min(Math.max(x + 3, 0), 6) / 6, {
     saved: ['self'],
-    vjp: ({ self }, { grad }) => ({
-      self: () => where(logicalAnd(gt(self as Tensor, -3), lt(self as Tensor, 3)), div(grad, 6), 0),
-    }),
+    vjp: ({ self }, { grad }) => ({ self: () => hardsigmoidBackward(grad, self as Tensor) }),
   }),
 );
 const hardswishOp = defineOp(
   'aten::hardswish(Tensor self) -> Tensor',
   unary((x) => (x * Math.min(Math.max(x + 3, 0), 6)) / 6, {
     saved: ['self'],
-    vjp: ({ self }, { grad }) => ({
-      self: () =>
-        where(
-          le(self as Tensor, -3),
-          0,
-          where(ge(self as Tensor, 3), grad, mul(grad, add(div(self as Tensor, 3), 0.5))),
-        ),
-    }),
+    vjp: ({ self }, { grad }) => ({ self: () => hardswishBackward(grad, self as Tensor) }),
   }),
 );
 
@@ -126,9 +115,14 @@ export const hardswish: Unary = unaryFunction(hardswishOp);
 /** self = hardswish(self) */
 export const hardswish_: Unary = unaryFunction(defineInplace(hardswishOp));
 
-/** `gradOutput` where self exceeds the threshold, else 0. */
-export function thresholdBackward(gradOutput: Tensor, self: Tensor, threshold: ScalarLike): Tensor {
-  return callOp(thresholdBackwardOp, [gradOutput, self, threshold]) as Tensor;
+/** x where it exceeds the threshold, else `value`. */
+export function threshold(self: Tensor, limit: ScalarLike, value: ScalarLike): Tensor {
+  return callOp(thresholdOp, [self, limit, value]) as Tensor;
+}
+
+/** self = threshold(self, limit, value) */
+export function threshold_(self: Tensor, limit: ScalarLike, value: ScalarLike): Tensor {
+  return callOp(thresholdInplace, [self, limit, value]) as Tensor;
 }
 
 /** x for positive x, else negativeSlope · x. */

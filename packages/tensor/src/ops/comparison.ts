@@ -42,6 +42,14 @@ const isinfOp = defineOp(
   'aten::isinf(Tensor self) -> Tensor',
   unary((x) => (Math.abs(x) === Infinity ? 1 : 0), { result: 'bool' }),
 );
+const isposinfOp = defineOp(
+  'aten::isposinf(Tensor self) -> Tensor',
+  unary((x) => (x === Infinity ? 1 : 0), { result: 'bool' }),
+);
+const isneginfOp = defineOp(
+  'aten::isneginf(Tensor self) -> Tensor',
+  unary((x) => (x === -Infinity ? 1 : 0), { result: 'bool' }),
+);
 const isfiniteOp = defineOp(
   'aten::isfinite(Tensor self) -> Tensor',
   unary((x) => (Number.isFinite(x) ? 1 : 0), { result: 'bool' }),
@@ -75,5 +83,9 @@ export const ge_: Binary = greaterEqual.inplace;
 export const isnan: Unary = unaryFunction(isnanOp);
 /** Where self is +∞ or -∞. */
 export const isinf: Unary = unaryFunction(isinfOp);
+/** Where self is +∞. */
+export const isposinf: Unary = unaryFunction(isposinfOp);
+/** Where self is -∞. */
+export const isneginf: Unary = unaryFunction(isneginfOp);
 /** Where self is neither NaN nor infinite. */
 export const isfinite: Unary = unaryFunction(isfiniteOp);

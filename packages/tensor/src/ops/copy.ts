@@ -66,11 +66,35 @@ const toDtypeOp = defineOp(
   'aten::to.dtype(Tensor(a) self, ScalarType dtype, bool non_blocking=False, bool copy=False, MemoryFormat? memory_format=None) -> Tensor(a)',
   {
     decompose: ({ self, dtype, copy, memory_format }) =>
-      self.dtype === dtype && copy !== true
+      self.dtype === dtype &&
+      copy !== true &&
+      keepsFormat(self as Tensor, memory_format as MemoryFormat | null)
         ? self
         : callOp(toCopyOp, [self, dtype, null, null, null, false, memory_format]),
   },
 );
+
+defineOp(
+  'aten::to.device(Tensor(a) self, Device device, ScalarType dtype, bool non_blocking=False, bool copy=False, MemoryFormat? memory_format=None) -> Tensor(a)',
+  {
+    decompose: ({ self, device, dtype, copy, memory_format }) =>
+      self.dtype === dtype &&
+      self.device === device &&
+      copy !== true &&
+      keepsFormat(self as Tensor, memory_format as MemoryFormat | null)
+        ? self
+        : callOp(toCopyOp, [self, dtype, null, device, null, false, memory_format]),
+  },
+);
+
+/** Whether a tensor has the layout that a conversion asks for. */
+function keepsFormat(self: Tensor, format: MemoryFormat | null): boolean {
+  return (
+    format === null ||
+    format === 'preserve' ||
+    sameNumbers(formatStrides(self, format), self.strides)
+  );
+}
 
 const detachOp = defineOp('aten::detach(Tensor(a) self) -> Tensor(a)', {
   tags: ['non-differentiable'],

@@ -125,6 +125,15 @@ function defineRemainder(name: string, fn: Arithmetic, mode: RoundingMode): Rema
 const python = defineRemainder('remainder', floorRemainder, 'floor');
 const c = defineRemainder('fmod', (a, b) => a % b, 'trunc');
 
+const trueDivideOp = defineOp('aten::true_divide.Tensor(Tensor self, Tensor other) -> Tensor', {
+  decompose: ({ self, other }) => callOp(divOp, [self, other]),
+});
+const trueDivideInplace = defineOp(
+  'aten::true_divide_.Tensor(Tensor(a!) self, Tensor other) -> Tensor(a!)',
+  { decompose: ({ self, other }) => callOp(divInplace, [self, other]) },
+);
+defineScalarOverload('true_divide', divOp, divInplace);
+
 /** Options of `div`. */
 export interface DivOptions {
   /** Rounds the quotient; integers stay integers. */
@@ -149,6 +158,10 @@ export function div_(self: Tensor, other: Tensor | ScalarLike, options: DivOptio
   ) as Tensor;
 }
 
+/** self / other without rounding; integers give floats. @throws shape-mismatch */
+export const trueDivide: Binary = binaryFunction(trueDivideOp);
+/** self /= other */
+export const trueDivide_: Binary = binaryFunction(trueDivideInplace);
 /** self / other rounded down, as Python's `//`. */
 export const floorDivide: Binary = binaryFunction(floorDivideOp);
 /** self //= other */

@@ -14,7 +14,7 @@ import {
 import { type OpOverload, defineOp } from '../op/op-overload.js';
 import { isTensor } from '../tensor-factory.js';
 import type { Tensor } from '../tensor.js';
-import { eq, ge, gt, le, lt } from './comparison.js';
+import { eq, ge, gt, isnan, le, lt } from './comparison.js';
 import { maskedFill } from './fill.js';
 import { logicalAnd, logicalOr } from './logical.js';
 import { div } from './division.js';
@@ -67,6 +67,31 @@ const minimumOp = defineOp(
     }),
   }),
 );
+/** Maximum or minimum that passes over NaN. */
+function ignoringNan(
+  name: string,
+  fn: (a: number, b: number) => number,
+  prefers: Binary,
+): TensorBinary {
+  const choosesSelf = (self: Tensor, other: Tensor): Tensor =>
+    logicalOr(prefers(self, other), isnan(other));
+  const op: OpOverload = defineOp(
+    `aten::${name}(Tensor self, Tensor other) -> Tensor`,
+    pointwise((a, b) => (Number.isNaN(a) ? b : Number.isNaN(b) ? a : fn(a, b)), {
+      name,
+      saved: ['self', 'other'],
+      vjp: ({ self, other }, { grad }) => ({
+        self: () => where(choosesSelf(self as Tensor, other as Tensor), grad, 0),
+        other: () => where(choosesSelf(self as Tensor, other as Tensor), 0, grad),
+      }),
+    }),
+  );
+  return binaryFunction(op);
+}
+
+const largest = ignoringNan('fmax', Math.max, ge);
+const smallest = ignoringNan('fmin', Math.min, le);
+
 defineOp('aten::max.other(Tensor self, Tensor other) -> Tensor', {
   decompose: ({ self, other }) => maximum(self as Tensor, other as Tensor),
 });
@@ -177,6 +202,10 @@ const clampTensorInplace = defineInplace(clampTensorOp);
 export const maximum: TensorBinary = binaryFunction(maximumOp);
 /** The smaller of both; NaN wins. @throws shape-mismatch */
 export const minimum: TensorBinary = binaryFunction(minimumOp);
+/** The larger of both; a number wins over NaN. @throws shape-mismatch */
+export const fmax: TensorBinary = largest;
+/** The smaller of both; a number wins over NaN. @throws shape-mismatch */
+export const fmin: TensorBinary = smallest;
 
 /** self limited to [min, max]; null leaves a side open. Bounds are both numbers or both tensors. */
 export function clamp(

@@ -18,7 +18,7 @@ import { reduced } from './loss-reduce.js';
 import { div } from './division.js';
 import { add, mul, neg, rsub, sub } from './pointwise-arithmetic.js';
 import { abs, sign } from './rounding.js';
-import { logSigmoid } from './activation-smooth.js';
+import { logSigmoid } from './activation-log-sigmoid.js';
 import { where } from './where.js';
 
 /** A loss and the function for it, from its element-wise form. */

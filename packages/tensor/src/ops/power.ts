@@ -8,12 +8,13 @@ import { integerPower } from '../kernels/integer-arithmetic.js';
 import { operandsOf, pointwiseWith } from '../kernels/pointwise-kernel.js';
 import { defineInplace } from '../op/inplace.js';
 import { type Unary, unaryFunction } from '../op/op-functions.js';
-import { defineOp } from '../op/op-overload.js';
+import { type OpOverload, defineOp } from '../op/op-overload.js';
 import type { NamedArgs } from '../op/op-record.js';
 import { isTensor } from '../tensor-factory.js';
 import type { Tensor } from '../tensor.js';
 import { resultType } from '../type-promotion.js';
 import { eq, ge } from './comparison.js';
+import { toDtype } from './copy.js';
 import { log } from './exponential.js';
 import { zerosLike } from './factory-like.js';
 import { logicalAnd } from './logical.js';
@@ -100,6 +101,50 @@ const squareInplaceOp = defineOp('aten::square_(Tensor(a!) self) -> Tensor(a!)',
   decompose: ({ self }) => pow_(self as Tensor, 2),
 });
 
+type Power = Tensor | ScalarLike;
+
+/** Powers in double precision, whatever the operands are. */
+function doublePower(self: Power, exponent: Power): Tensor {
+  const double = (x: Power): Power => (isTensor(x) ? toDtype(x, 'float64') : x);
+  return pow(double(self), double(exponent));
+}
+
+function defineFloatPower(overload: string, args: string): OpOverload {
+  return defineOp(`aten::float_power.${overload}(${args}) -> Tensor`, {
+    decompose: ({ self, exponent }) => doublePower(self as Power, exponent as Power),
+  });
+}
+
+const floatPowerOps = {
+  both: defineFloatPower('Tensor_Tensor', 'Tensor self, Tensor exponent'),
+  exponent: defineFloatPower('Tensor_Scalar', 'Tensor self, Scalar exponent'),
+  base: defineFloatPower('Scalar', 'Scalar self, Tensor exponent'),
+};
+
+function defineFloatPowerInplace(overload: string, type: string): OpOverload {
+  return defineOp(
+    `aten::float_power_.${overload}(Tensor(a!) self, ${type} exponent) -> Tensor(a!)`,
+    {
+      decompose: ({ self, exponent }) => {
+        if ((self as Tensor).dtype !== 'float64') {
+          throw new TesseraError(
+            'dtype-mismatch',
+            `the base given to float_power_ has dtype ${(self as Tensor).dtype} but the operation's result requires dtype float64`,
+            { hints: ["Use floatPower, or convert the base: x.to('float64')."] },
+          );
+        }
+        const power = exponent as Power;
+        return pow_(self as Tensor, isTensor(power) ? toDtype(power, 'float64') : power);
+      },
+    },
+  );
+}
+
+const floatPowerInplaceOps = {
+  tensor: defineFloatPowerInplace('Tensor', 'Tensor'),
+  scalar: defineFloatPowerInplace('Scalar', 'Scalar'),
+};
+
 /** A scalar whose value the gradient depends on; throws for lifted ones. */
 function plain(value: ScalarLike): number {
   return value instanceof SymScalar ? value.valueOf() : Number(value);
@@ -124,6 +169,19 @@ export function pow_(self: Tensor, exponent: Tensor | ScalarLike): Tensor {
     self,
     exponent,
   ]) as Tensor;
+}
+
+/** self ** exponent in double precision; either may be a number (but not both). @throws shape-mismatch */
+export function floatPower(self: Tensor | ScalarLike, exponent: Tensor | ScalarLike): Tensor {
+  const { both, exponent: numberExponent, base } = floatPowerOps;
+  const op = isTensor(self) ? (isTensor(exponent) ? both : numberExponent) : base;
+  return callOp(op, [self, exponent]) as Tensor;
+}
+
+/** self **= exponent, for double precision only. @throws dtype-mismatch */
+export function floatPower_(self: Tensor, exponent: Tensor | ScalarLike): Tensor {
+  const { tensor, scalar } = floatPowerInplaceOps;
+  return callOp(isTensor(exponent) ? tensor : scalar, [self, exponent]) as Tensor;
 }
 
 /** self² */

@@ -87,6 +87,10 @@ defineOp(
   },
 );
 
+const msortOp = defineOp('aten::msort(Tensor self) -> Tensor', {
+  decompose: ({ self }) => (callOp(sortOp, [self, 0, false]) as Tensor[])[0],
+});
+
 const topkOp = defineOp(
   'aten::topk(Tensor self, SymInt k, int dim=-1, bool largest=True, bool sorted=True) -> (Tensor values, Tensor indices)',
   {
@@ -143,6 +147,11 @@ const topkOp = defineOp(
 /** Values sorted along a dimension, and where each came from. @throws invalid-dim */
 export function sort(self: Tensor, dim = -1, descending = false): ValuesAndIndices {
   return callOp(sortOp, [self, dim, descending]) as ValuesAndIndices;
+}
+
+/** Values sorted along the first dimension. */
+export function msort(self: Tensor): Tensor {
+  return callOp(msortOp, [self]) as Tensor;
 }
 
 /** Indices that sort a dimension. @throws invalid-dim */

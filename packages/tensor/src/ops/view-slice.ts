@@ -15,7 +15,9 @@ import {
   selectView,
   sliceView,
 } from '../kernels/view-geometry.js';
+import { type DType, isIntegral } from '../dtype.js';
 import { contiguousStrides, wrapDim } from '../shape.js';
+import { isTensor } from '../tensor-factory.js';
 import type { Tensor } from '../tensor.js';
 
 function backwardMeta({ grad_output, input_sizes }: NamedArgs): TensorMeta {
@@ -109,20 +111,49 @@ const diagonalOp = defineOp(
     }),
   },
 );
+/** @throws index-out-of-range, invalid-dim */
+function narrowed(self: Tensor, dim: number, start: number, length: number): Tensor {
+  if (self.ndim === 0)
+    throw new TesseraError('invalid-dim', 'narrow() cannot be applied to a 0-dim tensor.', {
+      hints: ['Reshape it to [1] first.'],
+    });
+  if (length < 0)
+    throw new TesseraError('invalid-argument', 'narrow(): length must be non-negative.', {
+      hints: ['Give the number of elements to keep.'],
+    });
+  const size = self.sizes[wrapDim(dim, self.ndim, 'narrow')]!;
+  const from = start < 0 ? start + size : start;
+  if (from < 0 || from + length > size) {
+    throw new TesseraError(
+      'index-out-of-range',
+      `narrow: start (${start}) + length (${length}) exceeds dimension size (${size}).`,
+      { hints: ['Keep start + length within the dimension.'] },
+    );
+  }
+  return slice(self, dim, from, from + length, 1);
+}
+
 const narrowOp = defineOp(
   'aten::narrow(Tensor(a) self, int dim, SymInt start, SymInt length) -> Tensor(a)',
   {
+    decompose: ({ self, dim, start, length }) =>
+      narrowed(self as Tensor, dim as number, start as number, length as number),
+  },
+);
+const narrowTensorOp = defineOp(
+  'aten::narrow.Tensor(Tensor(a) self, int dim, Tensor start, SymInt length) -> Tensor(a)',
+  {
+    // Where the view lies depends on a value.
+    tags: ['data-dependent'],
     decompose: ({ self, dim, start, length }) => {
-      const size = self.sizes[wrapDim(dim as number, self.ndim, 'narrow')] as number;
-      const from = (start as number) < 0 ? (start as number) + size : (start as number);
-      if (from < 0 || length < 0 || from + (length as number) > size) {
+      if (start.ndim !== 0 || !isIntegral(start.dtype as DType))
         throw new TesseraError(
-          'index-out-of-range',
-          `narrow: start (${start as number}) + length (${length as number}) exceeds dimension size (${size}).`,
-          { hints: ['Keep start + length within the dimension.'] },
+          'invalid-argument',
+          `start must be an 0-dim integral Tensor, got ${start.ndim as number} dimensions of ${start.dtype as string}.`,
+          { hints: ['Pass a number, or a 0-d integer tensor.'] },
         );
-      }
-      return slice(self as Tensor, dim as number, from, from + (length as number), 1);
+      const from = readNumbers(start as Tensor)[0]!;
+      return narrowed(self as Tensor, dim as number, from, length as number);
     },
   },
 );
@@ -143,9 +174,9 @@ export function slice(
   return callOp(sliceOp, [self, dim, start, end, step]) as Tensor;
 }
 
-/** `length` elements of a dimension from `start` on. @throws index-out-of-range, invalid-dim */
-export function narrow(self: Tensor, dim: number, start: number, length: number): Tensor {
-  return callOp(narrowOp, [self, dim, start, length]) as Tensor;
+/** `length` elements of a dimension from `start` (a number or 0-d tensor) on. @throws index-out-of-range, invalid-dim */
+export function narrow(self: Tensor, dim: number, start: number | Tensor, length: number): Tensor {
+  return callOp(isTensor(start) ? narrowTensorOp : narrowOp, [self, dim, start, length]) as Tensor;
 }
 
 /** A diagonal of two dimensions, as the last dimension. @throws invalid-dim */
