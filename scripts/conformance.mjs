@@ -23,6 +23,19 @@ const report = resolve(
 );
 rmSync(report, { force: true });
 
+/** Where Chromium brings a software WebGPU adapter, if Debian's package is installed. */
+function softwareAdapter() {
+  const listed = spawnSync('dpkg', ['-L', 'chromium', 'chromium-common'], { encoding: 'utf8' });
+  return listed.stdout?.split('\n').find((path) => path.endsWith('/vk_swiftshader_icd.json'));
+}
+
+const env = { ...process.env };
+if (env.VK_ICD_FILENAMES === undefined) {
+  const driver = softwareAdapter();
+  // Added to the drivers that the machine has, not instead of them.
+  if (driver !== undefined) env.VK_ADD_DRIVER_FILES ??= driver;
+}
+
 const manifest = createRequire(import.meta.url).resolve('vitest/package.json');
 const vitest = join(manifest, '..', 'vitest.mjs');
 const run = spawnSync(
@@ -35,7 +48,7 @@ const run = spawnSync(
     ...positionals,
   ],
   // Stdout is the table alone.
-  { stdio: ['ignore', 2, 2] },
+  { env, stdio: ['ignore', 2, 2] },
 );
 if (!existsSync(report)) process.exit(run.status || 1);
 

@@ -9,6 +9,9 @@ export {
   aotModuleSimplified,
 } from './aot-captured.js';
 export { aotFunction } from './aot-function.js';
+export { type ModuleLike, aotModule } from './aot-module.js';
+export { type ExportOptions, aotExportJointSimple } from './aot-export.js';
+export { memoryEfficientFusion } from './memory-efficient-fusion.js';
 export { type CompiledGraph, type GraphCompiler, runEagerly } from './graph-compiler.js';
 
 // The steps, for use on their own

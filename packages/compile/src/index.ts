@@ -15,6 +15,7 @@ export { listBackends, lookupBackend, registerBackend } from './backend-registry
 export { kernelBackend, registerKernelBackend } from './device-backends.js';
 export { initWebGpu } from './webgpu.js';
 export { type CompilationObserver, observeCompilations } from './inductor.js';
+export { memoryEfficientFusion } from './memory-efficient-fusion.js';
 export { config, counters, setLogs } from '@tessera/shared';
 export {
   type Backend,
