@@ -6,9 +6,10 @@
  * (the reference kernels on `cpu`).
  */
 import { isTesseraError } from '@tessera/shared';
-import type { KernelProvider, OpOverload, Tensor } from '@tessera/tensor';
+import { type KernelProvider, type OpOverload, type Tensor, reserveOffsets } from '@tessera/tensor';
 import type { Executable, KernelBackend } from '../backend/kernel-backend.js';
 import { compileGraph } from '../compile-graph.js';
+import type { ExecutionPlan } from '../plan/execution-plan.js';
 import { opKey } from './op-key.js';
 import { type ArgPath, singleOpGraph } from './single-op-graph.js';
 
@@ -17,6 +18,8 @@ interface Entry {
   readonly executable: Executable;
   readonly tensors: readonly ArgPath[];
   readonly scalars: readonly ArgPath[];
+  /** Where a random op takes the generator's state. */
+  readonly rng: ExecutionPlan['rng'];
   /** Whether the result is written into an input. */
   readonly inPlace: boolean;
 }
@@ -41,13 +44,24 @@ export class EagerProvider implements KernelProvider {
 
   run(op: OpOverload, args: readonly unknown[], outs: readonly Tensor[]): boolean {
     if (op.hasTag('uninitialized')) return true;
-    // Random ops draw from the generator in their own kernels; other devices' tensors are copied by the runtime.
-    if (op.hasTag('random') || outs.some((out) => out.device !== this.backend.device)) return false;
-    if (outs.every((out) => out.numel === 0)) return true;
+    // Other devices' tensors are copied by the runtime.
+    if (outs.some((out) => out.device !== this.backend.device)) return false;
+    const random = op.hasTag('random');
+    // The reference kernels of random ops define the numbers to the last bit: where they run, they are used.
+    if (random && this.backend.capabilities.extern) return false;
+    if (outs.every((out) => out.numel === 0)) {
+      if (random) reserveOffsets(1);
+      return true;
+    }
     const entry = this.lookup(op, args, outs);
     if (entry === null) return false;
     const inputs = entry.tensors.map((path) => at(args, path) as Tensor);
     const scalars = entry.scalars.map((path) => at(args, path) as number);
+    if (entry.rng !== undefined) {
+      const state = reserveOffsets(entry.rng.count);
+      scalars[entry.rng.seed] = state.seed;
+      scalars[entry.rng.offset] = state.offset;
+    }
     entry.executable.run(
       inputs,
       entry.inPlace ? [] : outs.length === 1 ? outs : outs.filter((out) => out.numel > 0),
@@ -91,7 +105,7 @@ export class EagerProvider implements KernelProvider {
         name: op.schema.name,
       });
       const inPlace = plan.outputs.length === 0;
-      return { executable: this.backend.load(plan), tensors, scalars, inPlace };
+      return { executable: this.backend.load(plan), tensors, scalars, rng: plan.rng, inPlace };
     } catch (error) {
       // Not an error of the caller: the reference kernel takes over, or the dispatcher says that none exists.
       if (isTesseraError(error) && error.code === 'lifted-scalar' && !this.constantOps.has(op)) {

@@ -22,6 +22,7 @@ import { poolLowerings } from './pool.js';
 import { randomLowerings } from './random.js';
 import { reductionLowerings } from './reduction.js';
 import { type LoweringFn, registeredLowering, registeredOps } from './registry.js';
+import { scanLowerings } from './scan.js';
 import { scatterLowerings } from './scatter.js';
 import { softmaxDecompositions } from './softmax.js';
 import { viewLowerings } from './view.js';
@@ -42,6 +43,7 @@ const LOWERINGS: Readonly<Record<string, LoweringFn>> = {
   ...randomLowerings,
   ...indexingLowerings,
   ...scatterLowerings,
+  ...scanLowerings,
 };
 
 /** Operators written in terms of others. */

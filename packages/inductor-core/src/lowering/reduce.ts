@@ -157,8 +157,8 @@ function partials(
   return { partial: partial!, chunkSize };
 }
 
-/** The neutral element of `op` in a type without infinities. */
-function neutral(op: ReduceOp, dtype: DType): number {
+/** The neutral element of `op` in a type, which may have no infinities. */
+export function neutral(op: ReduceOp, dtype: DType): number {
   const value = identityOf(op);
   if (Number.isFinite(value) || dtype.startsWith('float') || dtype === 'bfloat16') return value;
   if (dtype === 'bool' || dtype === 'uint8') return value < 0 ? 0 : dtype === 'bool' ? 1 : 255;

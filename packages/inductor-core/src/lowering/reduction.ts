@@ -248,26 +248,6 @@ const vectorNorm: LoweringFn = (l, [self, ord, dim, keepdim], call) => {
   return l.pointwise(call.sizes, l.ir.cast(result, call.dtype));
 };
 
-/** Dimension beyond which a running sum is left to the reference kernel. */
-const LONGEST_TRIANGLE = 4096;
-
-/** Running sums as sums over a triangle: cheap for short dimensions, and parallel. */
-const cumsum: LoweringFn = (l, [self, dim], call) => {
-  const x = tensorArg(self!, call.op);
-  if (x.sizes.length === 0) return castTensor(l, x, call.dtype);
-  const [at] = dimsOf(dim, x.sizes.length, call.op) as [number];
-  const length = x.sizes[at]!;
-  if (l.capabilities.extern && length > LONGEST_TRIANGLE) return null;
-  const square = [...x.sizes, length];
-  const vars = l.vars(square);
-  const inner = vars[square.length - 1]!;
-  const keep = l.ir.op('le', [l.ir.index('int32', inner), l.ir.index('int32', vars[at]!)]);
-  const acc = accumulateDtype(call.dtype);
-  const value = l.ir.cast(x.load(vars.slice(0, -1).map((v, d) => (d === at ? inner : v))), acc);
-  const triangle = l.pointwise(square, l.ir.op('where', [keep, value, l.ir.const(acc, 0)]));
-  return castTensor(l, reduce(l, 'sum', triangle, [square.length - 1], false, acc)[0]!, call.dtype);
-};
-
 const MOMENT_FORMS: readonly [string, MomentForm][] = [
   ['', 'all'],
   ['.dim', 'dim'],
@@ -304,5 +284,4 @@ export const reductionLowerings: Readonly<Record<string, LoweringFn>> = {
   'aten::logsumexp': logsumexp,
   'aten::linalg_vector_norm': vectorNorm,
   'aten::norm.ScalarOpt_dim': vectorNorm,
-  'aten::cumsum': cumsum,
 };

@@ -18,6 +18,7 @@ import type { NamedArgs, TensorMeta } from '../op/op-record.js';
 import { reserveOffsets } from '../rng/generator.js';
 import { philoxUniform } from '../rng/philox.js';
 import type { Tensor } from '../tensor.js';
+import { toDevice } from './copy.js';
 import { OPTIONS, type TensorOptions, factoryMeta, finish, optionArgs } from './factory.js';
 
 const FACTORY = { tags: ['factory', 'random'] as const, meta: factoryMeta(defaultDType) };
@@ -103,5 +104,8 @@ export function randint(
 
 /** The numbers 0 to n-1 in random order; int64 unless a dtype is given. */
 export function randperm(n: number, options: TensorOptions = {}): Tensor {
+  const { device = 'cpu', dtype } = options;
+  // A shuffle is one step after another: other devices get a copy.
+  if (device !== 'cpu') return finish(toDevice(randperm(n, { dtype }), device), options);
   return finish(callOp(randpermOp, [n, ...optionArgs(options)]), options);
 }
