@@ -25,6 +25,11 @@ export interface CompileOptions {
   readonly pure?: boolean;
   /** What a `pure` function reads besides its arguments: guarded on every call. */
   readonly captures?: () => Record<string, unknown>;
+  /**
+   * Symbolic sizes: `true` for all dims of arguments, `false` for none, undefined for those that changed
+   * once. See also `markDynamic` and `markStatic`.
+   */
+  readonly dynamic?: boolean;
   /** Called with the reason whenever a call fits no recorded trace. */
   readonly guardFailFn?: (reason: string) => void;
 }
@@ -60,6 +65,7 @@ export function compile(target: AnyFunction | Module, options: CompileOptions = 
     pure: options.pure,
     captures: options.captures,
     guardFailFn: options.guardFailFn,
+    dynamic: options.dynamic,
   });
   const wrapper = function (this: unknown, ...args: unknown[]): unknown {
     return compiled.call(this === globalThis ? undefined : this, args);

@@ -24,4 +24,6 @@ export {
   disable,
   graphBreak,
   isCompiling,
+  markDynamic,
+  markStatic,
 } from '@tessera/dynamo-trace';

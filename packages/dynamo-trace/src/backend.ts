@@ -21,4 +21,11 @@ export type CompiledSegment = (inputs: readonly SegmentInput[]) => readonly Tens
 export type Backend = (
   graphModule: GraphModule,
   exampleInputs: readonly SegmentInput[],
+  request?: CompileRequest,
 ) => CompiledSegment;
+
+/** Why a backend is called. */
+export interface CompileRequest {
+  /** The graph is one that the backend was given before, now for these sizes (`s0 = 5 (…)`); null for a new graph. */
+  readonly sizes: readonly string[] | null;
+}

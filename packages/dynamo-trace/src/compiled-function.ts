@@ -19,7 +19,10 @@ import { traceConfig } from './config.js';
 import { EntryGuards, type Root } from './guards/entry-guards.js';
 import { PureArtifact } from './pure/pure-artifact.js';
 import { withEffectTraps } from './pure/effect-traps.js';
+import { DynamicShapes } from './dynamic/dynamic-shapes.js';
+import { SymbolTable } from './dynamic/symbol-table.js';
 import { Replay } from './replay/replay.js';
+import { Specializer } from './replay/specializer.js';
 import { Run } from './trace/run.js';
 import type { Segment } from './trace/segment.js';
 import type { Branch } from './trace/step.js';
@@ -38,6 +41,8 @@ export interface TraceOptions {
   readonly captures?: () => Record<string, unknown>;
   /** Called with the reason when a call fits no recorded trace. */
   readonly guardFailFn?: (reason: string) => void;
+  /** Symbolic sizes: all dims of arguments, none, or (undefined) the dims that changed once. */
+  readonly dynamic?: boolean;
 }
 
 /** One capture, for `explain()` and logs. */
@@ -59,6 +64,10 @@ export class CompiledFunction {
   private readonly artifacts: PureArtifact[] = [];
   /** Numbers handed out so far, over all traces: unique in the trie. */
   private readonly numbering: Numbering = { slots: 0, scalars: 0 };
+  /** Symbols of all traces. */
+  private table = new SymbolTable();
+  /** Captured calls so far. */
+  private calls = 0;
   private warned = false;
   private paramNames: readonly (string | null)[] | null = null;
 
@@ -84,7 +93,7 @@ export class CompiledFunction {
         if (artifact.guards.check(roots)) return artifact.run(roots);
     }
     const branch = this.startBranch();
-    const run = new Run();
+    const run = new Run(this.table.tuples.root);
     if (branch.steps.length === 0 || !traceConfig.replay || this.options.pure === true)
       return this.capture(run, branch, self, args);
     return this.replay(run, branch, self, args);
@@ -102,6 +111,7 @@ export class CompiledFunction {
   /** Forgets all traces. */
   reset(): void {
     this.branches.clear();
+    this.table = new SymbolTable();
     this.artifacts.length = 0;
     this.captures.length = 0;
     this.reasons.length = 0;
@@ -114,19 +124,25 @@ export class CompiledFunction {
     const start = now();
     const roots = this.roots(self, args);
     const guards = new EntryGuards(roots);
-    const capture = this.newCapture(run, branch, roots);
+    const capture = this.newCapture(run, branch, new Sources(roots), this.calls++);
     run.flush = (reason) => capture.flush(reason);
     const result = this.runUnder(capture, run, self, args, () => abortCapture(capture));
     return this.complete(capture, result, [], guards, null, start, roots);
   }
 
-  private newCapture(run: Run, branch: Branch, roots: readonly Root[]): Capture {
-    return new Capture(run, branch, this.numbering, {
-      backend: this.options.backend,
-      fullgraph: this.options.fullgraph === true,
-      functionName: this.name,
-      sources: new Sources(roots),
-    });
+  private newCapture(run: Run, branch: Branch, sources: Sources, call: number): Capture {
+    return new Capture(
+      run,
+      branch,
+      this.numbering,
+      {
+        backend: this.options.backend,
+        fullgraph: this.options.fullgraph === true,
+        functionName: this.name,
+        sources,
+      },
+      new DynamicShapes(this.table, run, call, this.options.dynamic),
+    );
   }
 
   private runUnder(
@@ -180,6 +196,7 @@ export class CompiledFunction {
     run.flush = null;
     const last = finishCapture(capture, result, earlier);
     const segments = [...earlier, ...capture.segments, last];
+    guards.seal(capture.externals);
     const captureMs = now() - start - last.compileMs;
     this.captures.push({ segments, guards, breaks: capture.breaks, reason, captureMs });
     counters.inc('frames', 'captured');
@@ -223,18 +240,30 @@ export class CompiledFunction {
     let start = 0;
     let roots: Root[] = [];
     let guards: EntryGuards | null = null;
-    const replay = new Replay(run, branch, (diverged, describe) => {
-      start = now();
-      roots = this.roots(self, args);
-      reason = this.failureReason(roots, describe);
-      if (this.pathCount() >= traceConfig.recompileLimit) {
-        this.warnLimit(reason);
-        this.runPrefixEagerly(diverged, roots);
-        return null;
-      }
-      guards = new EntryGuards(roots);
-      return this.continueAsCapture(diverged, roots);
-    });
+    const specializer: Specializer = new Specializer(
+      run,
+      this.table,
+      () => this.rebuild(replay, new Sources(this.roots(self, args))),
+      () => traceConfig.sizeLimit,
+      this.name,
+    );
+    const replay: Replay = new Replay(
+      run,
+      branch,
+      (diverged, describe) => {
+        start = now();
+        roots = this.roots(self, args);
+        reason = this.failureReason(roots, describe);
+        if (this.pathCount() >= traceConfig.recompileLimit) {
+          this.warnLimit(reason);
+          this.runPrefixEagerly(diverged, roots);
+          return null;
+        }
+        guards = new EntryGuards(roots);
+        return this.continueAsCapture(diverged, new Sources(roots));
+      },
+      specializer,
+    );
     run.flush = (why) => replay.flush(why);
     const result = this.runUnder(replay, run, self, args, () => this.abortReplay(replay));
     if (replay.delegate === null && !replay.eager) {
@@ -252,8 +281,17 @@ export class CompiledFunction {
     return this.captures.length;
   }
 
-  private continueAsCapture(replay: Replay, roots: readonly Root[]): Capture {
-    const capture = this.newCapture(replay.run, replay.segmentStart, roots);
+  /** A capture that goes on where a replay diverged. */
+  private continueAsCapture(replay: Replay, sources: Sources): Capture {
+    const capture = this.rebuild(replay, sources, this.calls++);
+    capture.branch = replay.cursor;
+    capture.shadow = new Shadow(replay.cursor, this.options.dynamic);
+    return capture;
+  }
+
+  /** A capture of the matched steps of the current segment; one without a number only specialises them. */
+  private rebuild(replay: Replay, sources: Sources, call = -1): Capture {
+    const capture = this.newCapture(replay.run, replay.segmentStart, sources, call);
     capture.segmentStartGradMode = replay.segmentGradMode;
     const current = gradMode.enabled;
     // The matched steps are recorded again in the grad modes in which they ran; no mode is told.
@@ -263,21 +301,19 @@ export class CompiledFunction {
     } finally {
       gradMode.enabled = current;
     }
-    capture.branch = replay.cursor;
-    capture.shadow = new Shadow(replay.cursor);
     return capture;
   }
 
   private abortReplay(replay: Replay): void {
     if (replay.eager) return;
     const capture =
-      replay.delegate ?? (replay.matched.length > 0 ? this.continueAsCapture(replay, []) : null);
+      replay.delegate ?? (replay.matched.length > 0 ? this.rebuild(replay, new Sources([])) : null);
     if (capture !== null) abortCapture(capture);
   }
 
   /** Beyond the recompile limit: computes what was matched, op by op. */
   private runPrefixEagerly(replay: Replay, roots: readonly Root[]): void {
-    const capture = this.continueAsCapture(replay, roots);
+    const capture = this.rebuild(replay, new Sources(roots));
     if (capture.builder.opCount > 0) runSegmentEagerly(capture.finishSegment(), replay.run);
   }
 
@@ -287,7 +323,8 @@ export class CompiledFunction {
   private failureReason(roots: readonly Root[], describe: () => string): string {
     const values = roots.map((root) => root.value);
     const reasons = this.captures.map((record) => record.guards.reason(values));
-    const reason = reasons.reverse().find((words) => words !== null) ?? describe();
+    // Where the guards of a trace hold, what the program did made the difference.
+    const reason = reasons.includes(null) ? describe() : (reasons.at(-1) ?? describe());
     this.reasons.push(reason);
     this.options.guardFailFn?.(reason);
     counters.inc('recompiles', this.name);

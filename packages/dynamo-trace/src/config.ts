@@ -7,10 +7,16 @@ import { defineConfig, integerIn, option } from '@tessera/shared';
 export const traceConfig: {
   readonly recompileLimit: number;
   readonly replay: boolean;
+  readonly sizeLimit: number;
 } = defineConfig('trace', {
   recompileLimit: option(
     8,
     'Traces kept per compiled function; after that it runs eagerly, with a warning.',
+    integerIn(1),
+  ),
+  sizeLimit: option(
+    32,
+    'Size tuples of dynamic shapes whose compiled code is kept, per compiled function; the oldest is dropped.',
     integerIn(1),
   ),
   replay: option(

@@ -10,6 +10,11 @@ export interface ExplainedGraph {
   readonly code: string;
   readonly opCount: number;
   readonly compileMs: number;
+  /** Sizes that it was compiled for besides those of the capture; the oldest may be dropped. */
+  readonly specializations: readonly {
+    readonly sizes: readonly string[];
+    readonly compileMs: number;
+  }[];
 }
 
 /** See `CompiledFunction`; one entry per recorded trace is folded into totals. */
@@ -42,6 +47,10 @@ export function explainFunction(compiled: CompiledFunction): Explanation {
         (node) => node.op === 'call_function' && typeof node.target === 'object',
       ).length,
       compileMs: segment.compileMs,
+      specializations: segment.specializations.map((other) => ({
+        sizes: other.sizes,
+        compileMs: other.segment.compileMs,
+      })),
     };
   });
   const breaks = compiled.captures.flatMap((record) => record.breaks);
@@ -78,8 +87,10 @@ function format(data: Omit<Explanation, 'toString'>): string {
       .join(', ')}):`,
   );
   lines.push(...data.guards.map((guard) => `  ${guard}`));
-  data.graphs.forEach((graph, i) =>
-    lines.push(`Graph ${i + 1} (${graph.opCount} ops):`, graph.code),
-  );
+  data.graphs.forEach((graph, i) => {
+    lines.push(`Graph ${i + 1} (${graph.opCount} ops):`, graph.code);
+    for (const { sizes, compileMs } of graph.specializations)
+      lines.push(`  also compiled for ${sizes.join(', ')} in ${compileMs.toFixed(1)} ms`);
+  });
   return lines.join('\n');
 }

@@ -1,7 +1,7 @@
 /**
  * @file Public API of `@tessera/dynamo-trace`: capture, guards, replay.
  */
-export type { Backend, CompiledSegment, SegmentInput } from './backend.js';
+export type { Backend, CompileRequest, CompiledSegment, SegmentInput } from './backend.js';
 export {
   type AnyFunction,
   type CaptureRecord,
@@ -10,6 +10,7 @@ export {
 } from './compiled-function.js';
 export { traceConfig } from './config.js';
 export { disable, graphBreak, isCompiling } from './control.js';
+export { markDynamic, markStatic } from './dynamic/dynamic-marks.js';
 export { type ExplainedGraph, type Explanation, explainFunction } from './explain.js';
 export { EntryGuards, type Guard, type GuardKind, type Root } from './guards/entry-guards.js';
 export { TensorGuard } from './guards/tensor-guard.js';

@@ -7,14 +7,15 @@ import type { Tensor } from '@tessera/tensor';
 
 /** Pass `counter.backend` to `compile`. */
 export class CompileCounter {
-  /** Graphs compiled. */
+  /** Graphs compiled; the same graph for other sizes (dynamic shapes) counts once. */
   frameCount = 0;
   /** Operator calls in all of them. */
   opCount = 0;
   readonly graphs: GraphModule[] = [];
 
-  readonly backend: Backend = (module) => {
+  readonly backend: Backend = (module, _examples, request) => {
     module.lint();
+    if (request?.sizes != null) return (inputs) => module.forward(...inputs) as Tensor[];
     this.frameCount++;
     this.graphs.push(module);
     this.opCount += module.graph.nodes.filter(

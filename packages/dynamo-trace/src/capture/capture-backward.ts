@@ -96,11 +96,14 @@ export function captureBackward(
     next: { steps: [] },
     exit: { steps: [] },
   };
+  capture.shadow.pass('backward');
   if (adopted === null) capture.push(step);
   else capture.follow(step);
   const twinsOfUsed = twinGrads.filter((grad): grad is Tensor => grad !== null);
   const owned = ownGradients(capture, twinsOfUsed, node);
-  used.forEach((slot, i) => assignGradient(capture, step, adopted, slot, i, owned[i]!));
+  const specs = used.map((slot, i) => assignGradient(capture, step, adopted, slot, i, owned[i]!));
+  capture.lastOuts = specs;
+  if (adopted === null) capture.run.remember(step, specs);
   step.exit = capture.branch;
   return true;
 }
@@ -188,7 +191,7 @@ function assignGradient(
   leafSlot: number,
   index: number,
   value: { node: Node; twin: Tensor },
-): void {
+): OutSpec {
   const { run } = capture;
   const leaf = run.slots[leafSlot]!;
   const recorded = adopted?.leaves[index];
@@ -198,16 +201,18 @@ function assignGradient(
       : recorded.existing === null
         ? null
         : run.slots[recorded.existing.slot]!;
-  const spec: OutSpec = recorded?.grad ?? capture.newSpec(value.twin);
+  const spec = capture.newSpec(value.twin, recorded?.grad?.slot);
   const tensor = capture.bindProduced(spec, value.twin, value.node);
   if (existing === null) {
-    autogradMeta(leaf).grad = tensor;
+    // A replay has set, and the program perhaps replaced, the gradients of adopted steps.
+    if (adopted === null) autogradMeta(leaf).grad = tensor;
     if (adopted === null) step.leaves.push({ leaf: leafSlot, grad: spec, existing: null });
-    return;
+    return spec;
   }
   const pattern = capture.patternOf(existing);
   if (adopted === null) step.leaves.push({ leaf: leafSlot, grad: spec, existing: pattern });
   accumulate(capture, existing, tensor);
+  return spec;
 }
 
 /** `existing += tensor` in the graph; the backward step stands for it in replays. */

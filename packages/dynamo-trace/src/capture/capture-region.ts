@@ -8,9 +8,9 @@
 import { SymScalar, treeFlatten, treeUnflatten } from '@tessera/shared';
 import { type RegionInputs, type Tensor, isTensor } from '@tessera/tensor';
 import { OwnerGuards, fetchPaths } from '../guards/owner-guards.js';
-import { TensorGuard } from '../guards/tensor-guard.js';
 import type { ExternalPattern, Pattern, SlotPattern } from '../trace/pattern.js';
 import type { OutSpec, RegionJump, RegionStep, Step } from '../trace/step.js';
+import type { SizeTuple } from '../dynamic/size-tuple.js';
 import type { Capture } from './capture.js';
 
 /** What is noted while a region's body runs. */
@@ -54,11 +54,19 @@ export function captureRegion<R>(
   capture.options.sources.addObject(owner, ownerName);
   const { leaves, spec } = treeFlatten(inputs);
   const region = new RegionCapture();
+  const older = capture.shadow.enterRegion(owner, name);
   const firstNew = capture.numbering.slots;
   const patterns: Pattern[] = [];
   const values = leaves.map((leaf) => {
     if (isTensor(leaf)) {
-      patterns.push(capture.patternOf(leaf));
+      const like = older?.inputs[patterns.length];
+      patterns.push(
+        capture.patternOf(
+          leaf,
+          null,
+          like === undefined ? null : { pattern: like, calls: older!.calls },
+        ),
+      );
       return leaf;
     }
     if (typeof leaf === 'number') {
@@ -80,6 +88,7 @@ export function captureRegion<R>(
     inputs: patterns,
     result: null,
     jump: null,
+    calls: [capture.shapes.call],
     next: { steps: [] },
   };
   capture.push(step);
@@ -87,13 +96,15 @@ export function captureRegion<R>(
     patterns.flatMap((pattern) => (pattern.code === 0 || pattern.code === 1 ? [pattern.slot] : [])),
   );
   capture.region = region;
+  const bound = capture.run.tuple;
   let result: R;
   try {
     result = fn(treeUnflatten(values, spec) as RegionInputs);
   } finally {
     capture.region = null;
   }
-  if (!region.broken) finishRegion(capture, step, region, guards, inputSlots, firstNew, result);
+  if (!region.broken)
+    finishRegion(capture, step, region, guards, inputSlots, firstNew, bound, result);
   return result;
 }
 
@@ -104,6 +115,7 @@ function finishRegion(
   guards: OwnerGuards,
   inputSlots: ReadonlySet<number>,
   firstNew: number,
+  bound: SizeTuple,
   result: unknown,
 ): void {
   const { run } = capture;
@@ -143,10 +155,9 @@ function finishRegion(
   const paths = implicitSlots.map((slot) => guards.pathOf(run.slots[slot]!));
   if (paths.some((path) => path === undefined)) return;
   const implicit = implicitSlots.map((slot): SlotPattern | ExternalPattern =>
-    slot < firstNew
-      ? { code: 0, slot }
-      : { code: 1, slot, guard: TensorGuard.of(run.slots[slot]!) },
+    slot < firstNew ? { code: 0, slot } : { code: 1, slot, guard: capture.guards.get(slot)! },
   );
+  if (run.tuple !== bound && !bindsAll(implicit, bound, run.tuple)) return;
   step.result = { leaves, rebuild: (values) => treeUnflatten(values, resultTree.spec) };
   const jump: RegionJump = {
     guards,
@@ -158,5 +169,25 @@ function finishRegion(
     exit: capture.branch,
   };
   step.jump = jump;
+  run.remember(step, jump.produced);
   for (const slot of produced.keys()) capture.visible.push(slot);
+}
+
+/** Whether a jump binds every symbol that the body bound: those of the owner's tensors. */
+function bindsAll(
+  implicit: readonly (SlotPattern | ExternalPattern)[],
+  before: SizeTuple,
+  after: SizeTuple,
+): boolean {
+  const jumped = new Set(
+    implicit.flatMap((pattern) =>
+      pattern.code === 1
+        ? [...pattern.guard.sizes, ...pattern.guard.strides].map((int) =>
+            typeof int === 'number' ? -1 : int.bind,
+          )
+        : [],
+    ),
+  );
+  for (let at = after; at !== before; at = at.parent!) if (!jumped.has(at.symbol)) return false;
+  return true;
 }

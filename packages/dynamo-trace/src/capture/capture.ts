@@ -5,7 +5,7 @@
  * (segment-builder.ts). It continues from any branch, so a replay that diverged hands over in the
  * middle: `adopt` feeds it the steps matched so far, and it goes on recording behind them.
  */
-import { type Argument, userFrame } from '@tessera/graph';
+import { userFrame } from '@tessera/graph';
 import { SymScalar, TesseraError, isTesseraError, log } from '@tessera/shared';
 import {
   type BackwardCall,
@@ -17,16 +17,18 @@ import {
   type TensorBase,
   dispatchBelowPreDispatch,
   gradMode,
-  isTensor,
   withFakeTensors,
   withPreDispatchMode,
 } from '@tessera/tensor';
 import type { Backend } from '../backend.js';
-import { TensorGuard } from '../guards/tensor-guard.js';
-import { type Pattern, instantiate, slotsOf } from '../trace/pattern.js';
+import type { DynamicShapes, Older } from '../dynamic/dynamic-shapes.js';
+import type { DynamicTensorGuard } from '../guards/dynamic-tensor-guard.js';
+import type { TensorGuard } from '../guards/tensor-guard.js';
+import { type Pattern, instantiate, observePattern, slotsOf } from '../trace/pattern.js';
 import type { Run } from '../trace/run.js';
 import type { Segment } from '../trace/segment.js';
-import type { Branch, OpStep, OutSpec, Step } from '../trace/step.js';
+import type { Branch, OpStep, OutSpec, RegionStep, Step } from '../trace/step.js';
+import { prepareArguments } from './arguments.js';
 import { captureBackward } from './capture-backward.js';
 import { type RegionCapture, captureRegion } from './capture-region.js';
 import { runSegmentEagerly } from './eager-segment.js';
@@ -49,13 +51,6 @@ export interface CaptureOptions {
   readonly sources: Sources;
 }
 
-/** A prepared argument: what to match next time, what the graph and the twin op get. */
-interface Prepared {
-  readonly pattern: Pattern;
-  readonly node: Argument;
-  readonly twin: unknown;
-}
-
 /** See the file header. */
 export class Capture implements PreDispatchMode {
   readonly name = 'capture';
@@ -69,6 +64,10 @@ export class Capture implements PreDispatchMode {
   region: RegionCapture | null = null;
   shadow: Shadow = new Shadow(null);
   readonly breaks: { readonly reason: string; readonly location: string | null }[] = [];
+  /** Guards of the tensors from outside, by slot. */
+  readonly guards: Map<number, TensorGuard | DynamicTensorGuard> = new Map();
+  /** Results of the op recorded last. */
+  lastOuts: readonly (OutSpec | null)[] = [];
   /** Grad mode in force when the current segment began. */
   segmentStartGradMode: boolean = gradMode.enabled;
 
@@ -77,6 +76,7 @@ export class Capture implements PreDispatchMode {
     public branch: Branch,
     readonly numbering: Numbering,
     readonly options: CaptureOptions,
+    readonly shapes: DynamicShapes,
   ) {}
 
   private resetSegment(): void {
@@ -95,6 +95,7 @@ export class Capture implements PreDispatchMode {
   }
 
   onGradMode(enabled: boolean): void {
+    this.shadow.pass('grad-mode');
     this.builder.graph.callFunction(setGradEnabledNode, [enabled]);
     this.push({ kind: 'grad-mode', enabled, next: { steps: [] } });
   }
@@ -146,6 +147,7 @@ export class Capture implements PreDispatchMode {
   adopt(step: Step): void {
     switch (step.kind) {
       case 'op':
+        this.observeStep(step);
         this.recordOp(
           step.op,
           step.args.map((pattern) => instantiate(pattern, this.run)),
@@ -160,19 +162,39 @@ export class Capture implements PreDispatchMode {
       case 'backward':
         captureBackward(this, null, step);
         break;
+      case 'region':
+        this.observeStep(step);
+        this.follow(step);
+        break;
       default:
         this.follow(step);
     }
   }
 
+  /** Notes what the integers of a matched step were in this call, if it goes on recording. */
+  private observeStep(step: OpStep | RegionStep): void {
+    const { call } = this.shapes;
+    if (call < 0 || step.calls.includes(call)) return;
+    step.calls.push(call);
+    const patterns = step.kind === 'op' ? step.args : step.inputs;
+    for (const pattern of patterns) observePattern(pattern, call, this.run);
+  }
+
   // ---- ops
 
-  /** Records one op; with `adopted`, rebuilds what that step recorded. Returns the op's result. */
-  recordOp(op: OpOverload, args: readonly unknown[], adopted: OpStep | null): unknown {
-    const lifted = adopted === null ? this.shadow.liftedArgs(op, args) : null;
-    const prepared = args.map((arg, i) =>
-      this.prepare(arg, adopted?.args[i] ?? null, lifted?.get(i) ?? null),
-    );
+  /**
+   * Records one op; with `adopted`, rebuilds what that step recorded. Returns the op's result.
+   *
+   * @param computed the op computes with its scalars while tracing, so none may be a runtime scalar
+   */
+  recordOp(
+    op: OpOverload,
+    args: readonly unknown[],
+    adopted: OpStep | null,
+    computed = false,
+  ): unknown {
+    const alignment = adopted === null ? this.shadow.align(op, args) : null;
+    const prepared = prepareArguments(this, op, args, adopted, alignment, computed);
     const slots = prepared.flatMap((p) => slotsOf(p.pattern));
     const versions = slots.map((slot) => this.builder.twin(slot).storage.version);
     let result: unknown;
@@ -188,11 +210,12 @@ export class Capture implements PreDispatchMode {
         !prepared.some((p) => p.pattern.code === 4)
       )
         throw error;
-      // The op computes with this scalar while tracing: keep it a constant.
+      // The op computes with this scalar while tracing: a symbol or a constant will do.
       return this.recordOp(
         op,
         args.map((arg) => (arg instanceof SymScalar ? arg.hint : arg)),
         null,
+        true,
       );
     }
     // Composite ops may write without saying so in their schema (batch_norm), so the twins tell.
@@ -221,6 +244,7 @@ export class Capture implements PreDispatchMode {
       spec === null ? null : this.bindOut(spec, twins[i]!, nodes[i] ?? null),
     );
     for (const slot of written) this.builder.noteMutated(slot);
+    this.lastOuts = outs;
     if (adopted !== null) this.follow(adopted);
     else {
       const step: OpStep = {
@@ -231,10 +255,12 @@ export class Capture implements PreDispatchMode {
         isList,
         written,
         location: meta.stackTrace ?? null,
+        calls: [this.shapes.call],
         next: { steps: [] },
       };
       this.shadow.advance(step);
       this.push(step);
+      this.run.remember(step, outs);
     }
     return isList ? tensors : tensors[0];
   }
@@ -283,6 +309,11 @@ export class Capture implements PreDispatchMode {
     return this.bindOut(spec, twin, node);
   }
 
+  /** Tensors from outside with their guards. */
+  get externals(): [Tensor, TensorGuard | DynamicTensorGuard][] {
+    return [...this.guards].map(([slot, guard]) => [this.run.slots[slot]!, guard]);
+  }
+
   /** Spec of a new value. */
   newSpec(twin: Tensor, slot = -1): OutSpec {
     return this.outSpec(twin, -1, slot);
@@ -290,53 +321,20 @@ export class Capture implements PreDispatchMode {
 
   // ---- arguments
 
-  private prepare(arg: unknown, adopted: Pattern | null, lift: 'float' | 'int' | null): Prepared {
-    if (isTensor(arg)) {
-      const pattern = this.patternOf(arg, adopted);
-      return {
-        pattern,
-        node: this.builder.node(pattern.slot),
-        twin: this.builder.twin(pattern.slot),
-      };
-    }
-    if (arg instanceof SymScalar) {
-      const index = this.region?.scalarIndex(arg) ?? -1;
-      // Made by the program: a number that says of itself whether it is a float.
-      if (index < 0) return this.scalar(this.numbering.scalars++, arg.hint, arg.kind);
-      const { node } = this.builder.addScalar(index, arg.hint, arg.kind, arg.name);
-      return { pattern: { code: 4, index, kind: arg.kind }, node, twin: arg };
-    }
-    if (adopted?.code === 4) return this.scalar(adopted.index, Number(arg), adopted.kind);
-    if (lift !== null) return this.scalar(this.numbering.scalars++, Number(arg), lift);
-    if (Array.isArray(arg) && arg.some((item) => isTensor(item))) {
-      const items = arg.map((item, i) =>
-        this.prepare(item, adopted?.code === 3 ? adopted.items[i]! : null, null),
-      );
-      return {
-        pattern: { code: 3, items: items.map((p) => p.pattern) },
-        node: items.map((p) => p.node),
-        twin: items.map((p) => p.twin),
-      };
-    }
-    const value: unknown = Array.isArray(arg) ? [...(arg as unknown[])] : arg;
-    return { pattern: { code: 2, value }, node: value as Argument, twin: value };
-  }
-
-  private scalar(index: number, value: number, kind: 'float' | 'int' | 'bool'): Prepared {
-    this.run.scalars[index] = value;
-    const source = this.options.sources.nameOfNumber(value) ?? `scalar ${index}`;
-    const { node, scalar } = this.builder.addScalar(index, value, kind, source);
-    return { pattern: { code: 4, index, kind }, node, twin: scalar };
-  }
-
   /** The pattern of a tensor argument; makes it an input of the segment if it is none yet. */
-  patternOf(tensor: Tensor, adopted: Pattern | null = null): Extract<Pattern, { code: 0 | 1 }> {
+  patternOf(
+    tensor: Tensor,
+    adopted: Pattern | null = null,
+    older: Older<Pattern> | null = null,
+  ): Extract<Pattern, { code: 0 | 1 }> {
     const { run, builder } = this;
     if (tensor.traceOwner === run.id) {
       const slot = tensor.traceSlot;
       if (!builder.has(slot)) this.addInput(slot, tensor);
       this.region?.uses.add(slot);
-      return adopted?.code === 1 ? adopted : { code: 0, slot };
+      if (adopted?.code !== 1) return { code: 0, slot };
+      this.guards.set(slot, adopted.guard);
+      return adopted;
     }
     // Reading the storage computes a value that another compiled call owes.
     void tensor.storage;
@@ -346,7 +344,15 @@ export class Capture implements PreDispatchMode {
     run.slots[slot] = tensor;
     this.addInput(slot, tensor);
     this.region?.uses.add(slot);
-    return { code: 1, slot, guard: TensorGuard.of(tensor) };
+    const { sources } = this.options;
+    const guard = this.shapes.tensorGuard(
+      tensor,
+      older?.pattern.code === 1 ? { pattern: older.pattern.guard, calls: older.calls } : null,
+      sources.nameOf(tensor),
+      sources.isArgument(tensor),
+    );
+    this.guards.set(slot, guard);
+    return { code: 1, slot, guard };
   }
 
   private addInput(slot: number, tensor: Tensor): void {
@@ -385,8 +391,8 @@ export class Capture implements PreDispatchMode {
     this.segments.push(segment);
     this.breaks.push({ reason, location });
     runSegmentEagerly(segment, this.run);
+    this.shadow.pass('flush');
     this.push({ kind: 'flush', segment, reason, location, next: { steps: [] } });
-    this.shadow = new Shadow(null);
     this.resetSegment();
   }
 }

@@ -10,7 +10,7 @@ import { runSegmentEagerly } from './eager-segment.js';
 /** Slots that outlive the call or are read by a later segment. */
 function neededSlots(capture: Capture, result: unknown, segments: readonly Segment[]): Set<number> {
   const { run } = capture;
-  const needed = new Set<number>();
+  const needed = new Set<number>(run.reads);
   const note = (tensor: Tensor | null | undefined): void => {
     if (tensor != null && tensor.traceOwner === run.id) needed.add(tensor.traceSlot);
   };

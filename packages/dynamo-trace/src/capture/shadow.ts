@@ -2,16 +2,24 @@
  * @file `Shadow`: an older path that a capture runs along, to find which numbers vary.
  *
  * When a replay fails only because a number changed, the new path is recorded with that number as a
- * runtime scalar, and every later number that differs from the older path is lifted too, so a function
- * with several changing numbers is compiled once more, not once per number (anti-unification).
+ * runtime scalar or a symbol, and every later number that differs from the older path is lifted too, so
+ * a function with several changing numbers is compiled once more, not once per number (anti-unification).
  */
 import { SymScalar } from '@tessera/shared';
 import { type OpOverload, isFloatingPoint, isTensor } from '@tessera/tensor';
+import type { DynamicOption, Older } from '../dynamic/dynamic-shapes.js';
+import type { IntPattern } from '../trace/int-pattern.js';
 import { type Pattern, sameConstant } from '../trace/pattern.js';
-import type { Branch, OpStep, Step } from '../trace/step.js';
+import type { Branch, OpStep, RegionStep, Step } from '../trace/step.js';
 
-/** Kinds of the arguments to lift, by position. */
-export type Lifts = ReadonlyMap<number, 'float' | 'int'>;
+/** How the arguments of an op differ from the older path: which numbers to lift, by position. */
+export interface Alignment {
+  readonly step: OpStep;
+  readonly lifts: ReadonlyMap<number, Lift>;
+}
+
+/** A runtime scalar of a kind, or an integer that becomes a symbol. */
+export type Lift = 'float' | 'int' | 'symbol';
 
 /** See the file header. */
 export class Shadow {
@@ -19,18 +27,21 @@ export class Shadow {
   /** The step that the next pushed one subsumes. */
   replaces: Step | null = null;
 
-  constructor(private branch: Branch | null) {}
+  constructor(
+    private branch: Branch | null,
+    private readonly dynamic: DynamicOption = undefined,
+  ) {}
 
-  /** Which arguments of the next op to lift: those whose number differs from the older path's. */
-  liftedArgs(op: OpOverload, args: readonly unknown[]): Lifts | null {
+  /** The step of the older path that a new op corresponds to; null if there is none. */
+  align(op: OpOverload, args: readonly unknown[]): Alignment | null {
     this.matched = null;
     this.replaces = null;
     for (const step of this.branch?.steps ?? []) {
       if (step.kind !== 'op' || step.op !== op) continue;
-      const lifts = varyingNumbers(step, args);
+      const lifts = varyingNumbers(step, args, this.dynamic);
       if (lifts === null) continue;
       this.matched = step;
-      return lifts;
+      return { step, lifts };
     }
     return null;
   }
@@ -41,8 +52,29 @@ export class Shadow {
       this.branch = null;
       return;
     }
-    if (step.args.some((pattern) => pattern.code === 4)) this.replaces = this.matched;
+    if (subsumes(step, this.matched)) this.replaces = this.matched;
     this.branch = this.matched.next;
+  }
+
+  /** Moves into the region that corresponds to one that begins; returns it. */
+  enterRegion(owner: object, name: string): RegionStep | null {
+    const step = this.branch?.steps.find(
+      (candidate): candidate is RegionStep =>
+        candidate.kind === 'region' && candidate.owner === owner && candidate.name === name,
+    );
+    this.branch = step?.next ?? null;
+    return step ?? null;
+  }
+
+  /** Moves behind a step that is no op. */
+  pass(kind: 'grad-mode' | 'backward' | 'flush'): void {
+    const step = this.branch?.steps.find((candidate) => candidate.kind === kind);
+    this.branch =
+      step === undefined || step.kind === 'return'
+        ? null
+        : step.kind === 'backward'
+          ? step.exit
+          : step.next;
   }
 }
 
@@ -50,9 +82,10 @@ export class Shadow {
 export function varyingNumbers(
   step: OpStep,
   args: readonly unknown[],
-): Map<number, 'float' | 'int'> | null {
+  dynamic: DynamicOption,
+): Map<number, Lift> | null {
   if (step.args.length !== args.length) return null;
-  const lifts = new Map<number, 'float' | 'int'>();
+  const lifts = new Map<number, Lift>();
   for (let i = 0; i < args.length; i++) {
     const pattern = step.args[i]!;
     const arg = args[i];
@@ -60,32 +93,88 @@ export function varyingNumbers(
       if (typeof arg === 'number')
         lifts.set(i, pattern.kind === 'int' && Number.isInteger(arg) ? 'int' : 'float');
       else if (!(arg instanceof SymScalar)) return null;
+    } else if (pattern.code === 5) {
+      if (!Number.isInteger(arg)) return null;
+      lifts.set(i, 'symbol');
     } else if (pattern.code === 2) {
       if (sameConstant(pattern.value, arg)) continue;
-      const kind = liftKind(step, i, pattern, arg, args);
+      if (dynamic !== false && isIntList(pattern.value) && isIntList(arg)) {
+        if (pattern.value.length !== arg.length) return null;
+        continue;
+      }
+      const kind = liftKind(step, i, pattern, arg, args, dynamic);
       if (kind === null) return null;
       lifts.set(i, kind);
-    } else if (!isTensor(arg) && !Array.isArray(arg)) {
+    } else if (pattern.code === 3) {
+      if (!Array.isArray(arg) || arg.length !== pattern.items.length) return null;
+    } else if (!isTensor(arg)) {
       return null;
     }
   }
   return lifts;
 }
 
-/** Whether a changed number may become a runtime scalar: only where it does not shape the result. */
+function isIntList(value: unknown): value is readonly number[] {
+  return Array.isArray(value) && value.every((item) => Number.isInteger(item));
+}
+
+/** What a changed number becomes: a runtime scalar only where it does not shape the result. */
 function liftKind(
   step: OpStep,
   i: number,
   pattern: Extract<Pattern, { code: 2 }>,
   arg: unknown,
   args: readonly unknown[],
-): 'float' | 'int' | null {
+  dynamic: DynamicOption,
+): Lift | null {
   if (typeof arg !== 'number' || typeof pattern.value !== 'number') return null;
-  const formal = step.op.schema.args[i]!;
-  const liftable = formal.type.base === 'Scalar' || formal.type.base === 'Tensor';
-  if (!liftable || formal.type.list) return null;
-  if (Number.isInteger(arg) && Number.isInteger(pattern.value)) return 'int';
+  const { type } = step.op.schema.args[i]!;
+  if (type.list) return null;
+  const integers = Number.isInteger(arg) && Number.isInteger(pattern.value);
+  if (type.base === 'int') return integers && dynamic !== false ? 'symbol' : null;
+  if (type.base !== 'Scalar' && type.base !== 'Tensor') return null;
+  if (integers) return 'int';
   // A whole and a fractional number promote integer tensors differently.
   const allFloat = args.every((other) => !isTensor(other) || isFloatingPoint(other.dtype));
   return allFloat ? 'float' : null;
+}
+
+/** Whether everything that the older step accepts, the newer accepts too. */
+function subsumes(newer: OpStep, older: OpStep): boolean {
+  let wider = false;
+  const covers = (a: Pattern, b: Pattern): boolean => {
+    if (a.code === 4) {
+      wider = true;
+      return true;
+    }
+    if (a.code === 5) {
+      wider = true;
+      return b.code !== 2 || coversInt(a, b.value as number);
+    }
+    if (a.code === 1) {
+      if (b.code !== 1 || a.guard === b.guard) return true;
+      wider = true;
+      return a.guard.sizes.every((size, d) => coversInt(size, b.guard.sizes[d] ?? -1));
+    }
+    if (a.code === 3) {
+      const items = b.code === 3 ? b.items : null;
+      const values = b.code === 2 ? (b.value as readonly unknown[]) : [];
+      return a.items.every((item, i) => covers(item, items?.[i] ?? { code: 2, value: values[i] }));
+    }
+    return true;
+  };
+  return newer.args.every((pattern, i) => covers(pattern, older.args[i]!)) && wider;
+}
+
+function coversInt(pattern: IntPattern, older: IntPattern): boolean {
+  if (typeof pattern === 'number') return pattern === older;
+  if (typeof older !== 'number') return pattern.min <= older.min && pattern.max >= older.max;
+  return pattern.bind < 0 || (older >= pattern.min && older <= pattern.max);
+}
+
+/** Pattern of an argument on the older path. */
+export function olderArgument(alignment: Alignment | null, i: number): Older<Pattern> | null {
+  return alignment === null
+    ? null
+    : { pattern: alignment.step.args[i]!, calls: alignment.step.calls };
 }

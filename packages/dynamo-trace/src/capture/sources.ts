@@ -51,6 +51,15 @@ export class Sources {
     return root === undefined ? null : { root, source: this.byTensor.get(tensor)! };
   }
 
+  /** Whether an argument holds the tensor other than as an attribute of a tracked object (a parameter). */
+  isArgument(tensor: Tensor): boolean {
+    const root = this.rootOf.get(tensor);
+    return (
+      root !== undefined &&
+      this.byTensor.get(tensor)!.steps.every((step) => step.kind !== 'property' || !step.tracked)
+    );
+  }
+
   /** Printed source; captured tensors are `G['tensor']`. */
   nameOf(tensor: Tensor): string {
     const source = this.byTensor.get(tensor);

@@ -7,6 +7,8 @@
  */
 import { autocastKey, type Tensor, defaultDType, gradMode, isTensor } from '@tessera/tensor';
 import { type GuardCheck, compileGuards } from './guard-code.js';
+import type { DynamicTensorGuard } from './dynamic-tensor-guard.js';
+import { ShapeGuards, type ShapedSource } from './shape-guards.js';
 import { type Source, follow, printSource } from './source.js';
 import { TensorGuard } from './tensor-guard.js';
 import { walk } from './walk.js';
@@ -21,7 +23,8 @@ export type GuardKind =
   | 'ID_MATCH'
   | 'TENSOR_MATCH'
   | 'DUPLICATE_INPUT'
-  | 'NO_TENSOR_ALIASING';
+  | 'NO_TENSOR_ALIASING'
+  | 'SHAPE_ENV';
 
 /** One guard: where, what, and its printed condition. */
 export interface Guard {
@@ -151,6 +154,21 @@ function tensorGuard(root: number, source: Source, tensor: Tensor): Guard {
   };
 }
 
+function dynamicGuard(root: number, source: Source, guard: DynamicTensorGuard): Guard {
+  const name = printSource(source);
+  return {
+    kind: 'TENSOR_MATCH',
+    root,
+    source,
+    text: `${name}: ${guard.toString()}`,
+    check: (now) => isTensor(now) && guard.explain(now, name) === null,
+    explain: (now) =>
+      isTensor(now)
+        ? (guard.explain(now, name) ?? '')
+        : `type(${name}) is Tensor, actual ${typeName(now)}`,
+  };
+}
+
 /** See the file header. */
 export class EntryGuards {
   readonly guards: readonly Guard[];
@@ -160,6 +178,9 @@ export class EntryGuards {
   private readonly duplicates: readonly { readonly index: number; readonly of: number }[];
   private readonly tensorIndices: readonly number[];
   private compiled: GuardCheck | null = null;
+  private shapes: ShapeGuards | null = null;
+  /** Which guard a tensor has, until the capture is over. */
+  private indexOf: Map<Tensor, number> | null;
 
   /** Records the guards that the roots satisfy now. */
   constructor(roots: readonly Root[]) {
@@ -194,12 +215,32 @@ export class EntryGuards {
       );
     });
     this.rootCount = roots.length;
+    this.indexOf = new Map([...first].map(([tensor, i]) => [tensor, constants.length + i]));
     this.guards = [...constants, ...tensors];
     this.tensorIndices = tensors.map((_, i) => constants.length + i);
     this.duplicates = duplicates.map(({ index, of }) => ({
       index: index + constants.length,
       of: of + constants.length,
     }));
+  }
+
+  /** Ends the capture: tensors found to have symbolic sizes are guarded by those from now on. */
+  seal(tensors: Iterable<readonly [Tensor, TensorGuard | DynamicTensorGuard]>): void {
+    const sources: ShapedSource[] = [];
+    const guards = this.guards as Guard[];
+    for (const [tensor, dynamic] of tensors) {
+      const index = this.indexOf?.get(tensor);
+      if (index === undefined || dynamic instanceof TensorGuard) continue;
+      const { root, source } = guards[index]!;
+      guards[index] = dynamicGuard(root, source, dynamic);
+      sources.push({
+        name: printSource(source),
+        sizes: dynamic.sizes,
+        read: (roots) => follow(roots[root], source.steps),
+      });
+    }
+    if (sources.length > 0) this.shapes = new ShapeGuards(sources);
+    this.indexOf = null;
   }
 
   /** Whether all guards hold: the generated function, then identities. */
@@ -236,7 +277,7 @@ export class EntryGuards {
       const value = follow(roots[guard.root], guard.source.steps);
       if (!guard.check(value)) return guard.explain?.(value) ?? guard.text;
     }
-    return this.identityReason(this.tensorValues(roots));
+    return this.identityReason(this.tensorValues(roots)) ?? this.shapes?.reason(roots) ?? null;
   }
 
   /** The first difference in structure (containers, missing values, what is a tensor), in words; null if there is none. */
@@ -283,6 +324,7 @@ export class EntryGuards {
         guard.kind === 'TENSOR_MATCH' ? guard.text : `${guard.kind} ${guard.text}`,
       ),
       ...identities,
+      ...(this.shapes?.lines.map((line) => `SHAPE_ENV ${line}`) ?? []),
     ];
   }
 
@@ -291,6 +333,7 @@ export class EntryGuards {
     const counts: Partial<Record<GuardKind, number>> = { GLOBAL_STATE: 1 };
     for (const guard of this.guards) counts[guard.kind] = (counts[guard.kind] ?? 0) + 1;
     if (this.duplicates.length > 0) counts.DUPLICATE_INPUT = this.duplicates.length;
+    if (this.shapes !== null) counts.SHAPE_ENV = this.shapes.lines.length;
     return counts;
   }
 }

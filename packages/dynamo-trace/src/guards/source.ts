@@ -7,7 +7,8 @@
 
 /** One step from a container to an element. */
 export type SourceStep =
-  | { readonly kind: 'property'; readonly key: string }
+  /** `tracked`: of a tracked object. */
+  | { readonly kind: 'property'; readonly key: string; readonly tracked?: boolean }
   | { readonly kind: 'index'; readonly index: number }
   /** Key of a Map, by position of insertion. */
   | { readonly kind: 'map'; readonly index: number; readonly key: unknown }

@@ -96,7 +96,10 @@ function pushChildren(
     const keys = followedKeys(object);
     visitor.container?.(object, keys, at);
     for (const key of keys)
-      children.push([(object as Record<string, unknown>)[key], { kind: 'property', key }]);
+      children.push([
+        (object as Record<string, unknown>)[key],
+        { kind: 'property', key, tracked: kind === 'tracked' },
+      ]);
   }
   for (let i = children.length - 1; i >= 0; i--)
     stack.push([children[i]![0], extend(at, children[i]![1])]);

@@ -13,6 +13,7 @@ import {
   type PreDispatchMode,
   type RegionInputs,
   type Storage,
+  type Tensor,
   type TensorBase,
   autogradMeta,
   callOp,
@@ -21,10 +22,13 @@ import {
   withPreDispatchMode,
 } from '@tessera/tensor';
 import type { Capture } from '../capture/capture.js';
+import { SizeTuple } from '../dynamic/size-tuple.js';
 import { matchAll, matchPattern, unbindPatterns } from '../trace/pattern.js';
 import type { Run } from '../trace/run.js';
 import type { Segment } from '../trace/segment.js';
-import type { BackwardStep, Branch, OpStep, RegionStep, Step } from '../trace/step.js';
+import type { BackwardStep, Branch, OpStep, OutSpec, RegionStep, Step } from '../trace/step.js';
+import { describeOp, describeRegion } from './describe-divergence.js';
+import type { Specializer } from './specializer.js';
 
 /** Makes the capture that continues a diverged replay; null if the function may not be compiled again. */
 export type Diverge = (replay: Replay, describe: () => string) => Capture | null;
@@ -50,6 +54,7 @@ export class Replay implements PreDispatchMode {
     readonly run: Run,
     public cursor: Branch,
     private readonly diverge: Diverge,
+    private readonly specializer: Specializer,
   ) {
     this.segmentStart = cursor;
   }
@@ -92,6 +97,7 @@ export class Replay implements PreDispatchMode {
 
   /** Moves behind a matched op and makes its results. */
   private accept(step: OpStep): unknown {
+    if (this.run.tuple.parent !== null) return this.acceptSymbolic(step);
     this.cursor = step.next;
     this.matched.push(step);
     const { outs, isList } = step;
@@ -104,6 +110,22 @@ export class Replay implements PreDispatchMode {
     );
   }
 
+  /** The same where sizes are symbols: the results are those of the present sizes. */
+  private acceptSymbolic(step: OpStep): unknown {
+    const { run, specializer } = this;
+    const outs = specializer.produce(step);
+    this.cursor = step.next;
+    this.matched.push(step);
+    const tensors = outs.map((spec) =>
+      spec === null
+        ? null
+        : spec.same || specializer.rebuilding
+          ? run.slots[spec.slot]
+          : run.produce(spec),
+    );
+    return step.isList ? tensors : tensors[0];
+  }
+
   // ---- other events
 
   onGradMode(enabled: boolean): void {
@@ -113,6 +135,7 @@ export class Replay implements PreDispatchMode {
         if (step.kind !== 'grad-mode' || step.enabled !== enabled) continue;
         this.cursor = step.next;
         this.matched.push(step);
+        this.specializer.follow(step);
         return;
       }
       this.takeOver(
@@ -156,10 +179,13 @@ export class Replay implements PreDispatchMode {
       )
         return false;
     }
-    for (const { leaf, grad, existing } of step.leaves) {
-      if (existing === null && grad !== null)
-        autogradMeta(run.slots[leaf]!).grad = run.produce(grad);
-    }
+    const specs = run.tuple.parent === null ? null : this.specializer.produce(step);
+    step.leaves.forEach(({ leaf, grad, existing }, i) => {
+      if (existing !== null || grad === null) return;
+      autogradMeta(run.slots[leaf]!).grad = this.specializer.rebuilding
+        ? run.slots[grad.slot]!
+        : run.produce(specs?.[i] ?? grad);
+    });
     this.cursor = step.exit;
     this.matched.push(step);
     return true;
@@ -179,7 +205,10 @@ export class Replay implements PreDispatchMode {
       if (step.jump === null) {
         if (matchAll(step.inputs, treeFlatten(inputs).leaves, this.run))
           return this.enter(step, inputs, fn);
-      } else if (this.jump(step, inputs)) {
+      }
+      const jumped = step.jump === null ? false : this.jump(step, inputs);
+      if (jumped instanceof SizeTuple) return this.enterNewSizes(step, jumped, inputs, fn);
+      if (jumped) {
         return step.result!.rebuild(
           step.result!.leaves.map((leaf) =>
             leaf.code === 2 ? leaf.value : this.run.slots[(leaf as { slot: number }).slot],
@@ -197,6 +226,7 @@ export class Replay implements PreDispatchMode {
   /** A region that cannot be jumped over: its body runs and its ops are matched one by one. */
   private enter<R>(step: RegionStep, inputs: RegionInputs, fn: (inputs: RegionInputs) => R): R {
     this.matched.push(step);
+    this.specializer.follow(step);
     this.cursor = step.next;
     this.inRegion = true;
     try {
@@ -206,16 +236,51 @@ export class Replay implements PreDispatchMode {
     }
   }
 
-  private jump(step: RegionStep, inputs: RegionInputs): boolean {
+  /** A region met with new sizes: its body runs once more, and what it makes is noted for these sizes. */
+  private enterNewSizes<R>(
+    step: RegionStep,
+    tuple: SizeTuple,
+    inputs: RegionInputs,
+    fn: (inputs: RegionInputs) => R,
+  ): R {
+    const result = this.enter(step, inputs, fn);
+    const { exit, produced } = step.jump!;
+    if (this.delegate === null && this.cursor === exit)
+      tuple.specs.set(
+        step,
+        produced.map(({ slot }) => ({ ...specOf(this.run.slots[slot]!), slot })),
+      );
+    return result;
+  }
+
+  /** Jumps over a region if it matches; a `SizeTuple` says that it matches, with sizes not met before. */
+  private jump(step: RegionStep, inputs: RegionInputs): boolean | SizeTuple {
     const { run } = this;
     const jump = step.jump!;
+    const { tuple } = run;
     if (!jump.guards.check(step.owner)) return false;
     if (!matchAll(step.inputs, treeFlatten(inputs).leaves, run)) return false;
+    const withInputs = run.tuple;
     if (!matchAll(jump.implicit, jump.fetch(step.owner), run)) {
       unbindPatterns(step.inputs, step.inputs.length, run);
+      run.unbindSymbols(tuple);
       return false;
     }
-    for (const spec of jump.produced) run.produce(spec);
+    let { produced } = jump;
+    const symbolic = run.tuple;
+    if (symbolic.parent !== null) {
+      const known = symbolic.specs.get(step) as readonly OutSpec[] | undefined;
+      if (known === undefined) {
+        // The body binds what it reads itself; its inputs stay bound.
+        unbindPatterns(jump.implicit, jump.implicit.length, run);
+        run.unbindSymbols(withInputs);
+        return symbolic;
+      }
+      produced = known;
+    }
+    this.specializer.follow(step, ...jump.inner);
+    for (const spec of produced)
+      if (run.slots[spec.slot] === undefined || !this.specializer.rebuilding) run.produce(spec);
     for (const { tensor, value } of jump.grads)
       autogradMeta(run.slots[tensor]!).grad = value < 0 ? null : run.slots[value]!;
     this.matched.push(step, ...jump.inner);
@@ -259,16 +324,20 @@ export class Replay implements PreDispatchMode {
     (this.delegate as Capture | null)?.flush(reason);
   }
 
-  private runSegment(segment: Segment): void {
+  private runSegment(template: Segment): void {
+    if (this.run.reads.size > 0) template.addOutputs(this.run.reads);
+    const segment =
+      this.run.tuple.parent === null ? template : this.specializer.segmentFor(template);
     this.run.noteRan(segment);
     segment.run(this.run);
-    this.segments.push(segment);
+    this.segments.push(template);
   }
 
   private startSegment(branch: Branch): void {
     this.cursor = branch;
     this.segmentStart = branch;
     this.matched = [];
+    this.specializer.reset();
     this.segmentGradMode = gradMode.enabled;
   }
 
@@ -303,28 +372,16 @@ function lookThrough(branch: Branch): Step[] {
   return found;
 }
 
-function describeRegion(owner: object, name: string, branch: Branch): string {
-  const step = branch.steps.find(
-    (candidate): candidate is RegionStep =>
-      candidate.kind === 'region' && candidate.owner === owner && candidate.name === name,
-  );
-  const what = `${owner.constructor.name}.${name}`;
-  if (step === undefined) return `the call went on with ${what} where the recorded call did not`;
-  return step.jump?.guards.reason(owner) ?? `other tensors were passed to ${what}`;
-}
-
-function describeOp(op: OpOverload, args: readonly unknown[], branch: Branch): string {
-  const expected = branch.steps.find((step): step is OpStep => step.kind === 'op');
-  if (expected === undefined)
-    return `the call went on with ${op.displayName} where the recorded call did not`;
-  if (expected.op !== op)
-    return `expected ${expected.op.displayName}, got ${op.displayName}${expected.location === null ? '' : ` (recorded at ${expected.location})`}`;
-  const at = expected.args.findIndex(
-    (pattern, i) => pattern.code === 2 && !Object.is(pattern.value, args[i]),
-  );
-  if (at >= 0) {
-    const pattern = expected.args[at] as { value: unknown };
-    return `argument '${op.schema.args[at]!.name}' of ${op.displayName} == ${String(pattern.value)}, actual ${String(args[at])}`;
-  }
-  return `another tensor was passed to ${op.displayName}`;
+/** Metadata of a tensor as a result. */
+function specOf(tensor: Tensor): OutSpec {
+  return {
+    slot: tensor.traceSlot,
+    same: false,
+    dtype: tensor.dtype,
+    device: tensor.device,
+    sizes: tensor.sizes,
+    strides: tensor.strides,
+    offset: tensor.storageOffset,
+    requiresGrad: tensor.requiresGradFlag,
+  };
 }

@@ -5,10 +5,13 @@
  * in the run. Matching allocates nothing.
  */
 import { type Tensor, isTensor } from '@tessera/tensor';
+import type { DynamicTensorGuard } from '../guards/dynamic-tensor-guard.js';
 import type { TensorGuard } from '../guards/tensor-guard.js';
+import { type SymPattern, type SymbolBindings, matchSymbol } from './int-pattern.js';
 
 /** See the members. `code` selects, for speed. */
-export type Pattern = SlotPattern | ExternalPattern | ConstPattern | ListPattern | ScalarPattern;
+export type Pattern =
+  SlotPattern | ExternalPattern | ConstPattern | ListPattern | ScalarPattern | SymPattern;
 
 /** A value of this trace: the same object. */
 export interface SlotPattern {
@@ -20,7 +23,7 @@ export interface SlotPattern {
 export interface ExternalPattern {
   readonly code: 1;
   readonly slot: number;
-  readonly guard: TensorGuard;
+  readonly guard: TensorGuard | DynamicTensorGuard;
 }
 
 /** The same number, string, boolean, null, or list of those. */
@@ -29,7 +32,7 @@ export interface ConstPattern {
   readonly value: unknown;
 }
 
-/** A list that holds tensors. */
+/** A list that holds tensors or symbolic integers. */
 export interface ListPattern {
   readonly code: 3;
   readonly items: readonly Pattern[];
@@ -43,7 +46,7 @@ export interface ScalarPattern {
 }
 
 /** What a pattern binds into: values of the current call. */
-export interface Bindings {
+export interface Bindings extends SymbolBindings {
   /** Number of this call; tensors bound in it carry it as `traceOwner`. */
   readonly id: number;
   readonly slots: (Tensor | undefined)[];
@@ -56,7 +59,8 @@ export function matchPattern(pattern: Pattern, arg: unknown, run: Bindings): boo
     case 0:
       return run.slots[pattern.slot] === arg && arg !== undefined;
     case 1:
-      if (!isTensor(arg) || arg.traceOwner === run.id || !pattern.guard.check(arg)) return false;
+      if (!isTensor(arg) || arg.traceOwner === run.id || !pattern.guard.check(arg, run))
+        return false;
       arg.traceOwner = run.id;
       arg.traceSlot = pattern.slot;
       run.slots[pattern.slot] = arg;
@@ -74,6 +78,8 @@ export function matchPattern(pattern: Pattern, arg: unknown, run: Bindings): boo
         return false;
       run.scalars[pattern.index] = Number(arg);
       return true;
+    case 5:
+      return matchSymbol(pattern, arg, run);
   }
 }
 
@@ -95,9 +101,11 @@ export function matchAll(
   run: Bindings,
 ): boolean {
   if (patterns.length !== args.length) return false;
+  const { tuple } = run;
   for (let i = 0; i < patterns.length; i++) {
     if (!matchPattern(patterns[i]!, args[i], run)) {
       unbindPatterns(patterns, i, run);
+      if (run.tuple !== tuple) run.unbindSymbols(tuple);
       return false;
     }
   }
@@ -146,5 +154,17 @@ export function instantiate(pattern: Pattern, run: Bindings): unknown {
       return pattern.items.map((item) => instantiate(item, run));
     case 4:
       return run.scalars[pattern.index];
+    case 5:
+      return pattern.evaluate(run.symbols);
+  }
+}
+
+/** Notes what the integers of a matched pattern are in a captured call. */
+export function observePattern(pattern: Pattern, call: number, run: Bindings): void {
+  if (pattern.code === 5) pattern.values.set(call, pattern.evaluate(run.symbols));
+  else if (pattern.code === 3) for (const item of pattern.items) observePattern(item, call, run);
+  else if (pattern.code === 1) {
+    for (const int of [...pattern.guard.sizes, ...pattern.guard.strides])
+      if (typeof int !== 'number') int.values.set(call, int.evaluate(run.symbols));
   }
 }

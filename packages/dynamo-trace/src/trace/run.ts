@@ -6,9 +6,10 @@
  */
 import { TesseraError } from '@tessera/shared';
 import { type PendingValue, type Tensor, type TensorBase, makeTensor } from '@tessera/tensor';
+import type { SizeTuple } from '../dynamic/size-tuple.js';
 import type { Bindings } from './pattern.js';
 import type { Segment } from './segment.js';
-import type { OutSpec } from './step.js';
+import type { OutSpec, Step } from './step.js';
 
 let nextId = 1;
 
@@ -23,9 +24,34 @@ export class Run implements Bindings, PendingValue {
   readonly id: number = nextId++;
   readonly slots: (Tensor | undefined)[] = [];
   readonly scalars: number[] = [];
+  readonly symbols: (number | undefined)[] = [];
   /** Computes everything recorded so far; set while the call is active. */
   flush: ((reason: string) => void) | null = null;
+  /** Slots whose values the program read. */
+  readonly reads: Set<number> = new Set();
   private readonly ran: Ran[] = [];
+
+  /** @param tuple the root of the function's tree of symbol values */
+  constructor(public tuple: SizeTuple) {}
+
+  /** Gives a symbol its value for this call. */
+  bindSymbol(index: number, value: number): void {
+    this.symbols[index] = value;
+    this.tuple = this.tuple.child(index, value);
+  }
+
+  /** Remembers the results of a step at the present sizes. */
+  remember(step: Step, outs: readonly (OutSpec | null)[]): void {
+    if (this.tuple.parent !== null) this.tuple.specs.set(step, outs);
+  }
+
+  /** Takes back what was bound since `tuple` was current. */
+  unbindSymbols(tuple: SizeTuple): void {
+    while (this.tuple !== tuple) {
+      this.symbols[this.tuple.symbol] = undefined;
+      this.tuple = this.tuple.parent!;
+    }
+  }
 
   /** A new lazy tensor for a result. */
   produce(spec: OutSpec): Tensor {
@@ -49,7 +75,10 @@ export class Run implements Bindings, PendingValue {
 
   /** Called when a lazy tensor's storage is read. */
   resolve(tensor: TensorBase): void {
-    if (this.flush !== null) this.flush('the value of a tensor was read');
+    if (this.flush !== null) {
+      this.reads.add(tensor.traceSlot);
+      this.flush('the value of a tensor was read');
+    }
     if (tensor.storageOrNull === null) this.recompute(tensor as Tensor);
   }
 

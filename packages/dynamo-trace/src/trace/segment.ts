@@ -17,6 +17,9 @@ import type { Bindings } from './pattern.js';
 export type SegmentInputRef =
   { readonly slot: number; readonly scalar: -1 } | { readonly slot: -1; readonly scalar: number };
 
+/** Specializations that reports list. */
+const SPECIALIZATIONS_LISTED = 16;
+
 /** See the file header. */
 export class Segment {
   /** Slots that the compiled code returns, in order. */
@@ -24,6 +27,16 @@ export class Segment {
   private readonly outputSet = new Set<number>();
   private compiled: CompiledSegment | null = null;
   private module: GraphModule | null = null;
+  /** The segment of another call that this one is for other sizes. */
+  private template: Segment | null = null;
+  /** The sizes it is for, if it has a template. */
+  private sizes: readonly string[] | null = null;
+  /** Whether the backend was given this graph, for whatever sizes. */
+  private submitted = false;
+  /** Runs still to be made op by op before it is compiled. */
+  uncompiledRuns = 0;
+  /** Versions for other sizes, oldest first; not all may still be held. */
+  readonly specializations: { readonly sizes: readonly string[]; readonly segment: Segment }[] = [];
   /** Milliseconds spent in the backend so far. */
   compileMs = 0;
   compileCount = 0;
@@ -69,10 +82,20 @@ export class Segment {
       this.outputSet.add(slot);
       changed = true;
     }
+    this.template?.addOutputs(this.outputSet);
     if (!changed) return;
     this.outputSlots = [...this.outputSet].sort((a, b) => a - b);
     this.compiled = null;
     this.module = null;
+  }
+
+  /** Registers the same ops for other sizes; they return what this segment returns. */
+  addSpecialization(sizes: readonly string[], segment: Segment): void {
+    segment.template = this;
+    segment.sizes = sizes;
+    segment.addOutputs(this.outputSet);
+    if (this.specializations.length >= SPECIALIZATIONS_LISTED) this.specializations.shift();
+    this.specializations.push({ sizes, segment });
   }
 
   /** Inputs of a run in the graph's order. */
@@ -87,6 +110,7 @@ export class Segment {
 
   /** Runs the segment and gives the lazy tensors of `run` their values. */
   run(run: Bindings): void {
+    if (this.template !== null) this.addOutputs(this.template.outputSet);
     // Nothing to compute and nothing to change: a function that only returned its arguments.
     if (this.outputSlots.length === 0 && this.mutated.length === 0) return;
     const inputs = this.gather(run);
@@ -109,6 +133,10 @@ export class Segment {
     modes.pre = null;
     gradMode.enabled = this.startGradMode;
     try {
+      if (this.uncompiledRuns > 0 && this.compiled === null) {
+        this.uncompiledRuns--;
+        return this.graphModule.forward(...inputs) as Tensor[];
+      }
       this.compiled ??= this.compile(inputs);
       return this.compiled(inputs);
     } finally {
@@ -121,7 +149,11 @@ export class Segment {
     const module = this.graphModule;
     log('graph', () => module.print());
     const start = now();
-    const compiled = this.backend(module, inputs);
+    const original = this.template ?? this;
+    const compiled = this.backend(module, inputs, {
+      sizes: original.submitted ? this.sizes : null,
+    });
+    original.submitted = true;
     this.compileMs += now() - start;
     this.compileCount++;
     if (typeof compiled !== 'function') {

@@ -41,6 +41,8 @@ export interface OpStep {
   readonly written: readonly number[];
   /** User's source line. */
   readonly location: string | null;
+  /** Numbers of the captured calls that walked here. */
+  readonly calls: number[];
   readonly next: Branch;
 }
 
@@ -76,6 +78,8 @@ export interface RegionStep {
   /** Leaves of the result, and how to rebuild it. */
   result: { readonly leaves: readonly Pattern[]; rebuild(leaves: unknown[]): unknown } | null;
   jump: RegionJump | null;
+  /** Numbers of the captured calls that walked here. */
+  readonly calls: number[];
   readonly next: Branch;
 }
 

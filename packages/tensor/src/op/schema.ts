@@ -31,6 +31,8 @@ export interface SchemaType {
   readonly elementOptional: boolean;
   /** Fixed list length (`int[2]`), which a single number may stand for; null otherwise. */
   readonly length: number | null;
+  /** Written `SymInt`: a size or offset, which may vary while the program stays the same. */
+  readonly symbolic: boolean;
 }
 
 /** `(a!)`: alias set `a`, written to. */
@@ -141,6 +143,7 @@ function parseType(text: string, whole: string): ParsedType {
       optional: isList ? m[10] !== undefined : early || m[10] !== undefined,
       elementOptional: isList && early,
       length: m[7] === undefined || m[7] === '' ? null : Number(m[7]),
+      symbolic: m[1] === 'SymInt',
     },
     alias: set === undefined ? null : { set, isWrite: (m[4] ?? m[9]) !== undefined },
     rest: text.slice(m[0].length).trim(),

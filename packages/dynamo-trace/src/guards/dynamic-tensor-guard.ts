@@ -1,0 +1,69 @@
+/**
+ * @file Guards on tensors some of whose sizes are symbols.
+ */
+import { DTYPES, type DType, type Tensor, requiresGrad } from '@tessera/tensor';
+import { type IntPattern, type SymbolBindings, matchInt, printInt } from '../trace/int-pattern.js';
+
+/** As `TensorGuard`, with sizes and strides that may be expressions of symbols. Checking binds the symbols. */
+export class DynamicTensorGuard {
+  private constructor(
+    readonly dtype: DType,
+    readonly device: string,
+    readonly sizes: readonly IntPattern[],
+    readonly strides: readonly IntPattern[],
+    readonly requiresGrad: boolean,
+  ) {}
+
+  /** The guard that a tensor satisfies as it is now, with the given sizes and strides. */
+  static of(
+    tensor: Tensor,
+    sizes: readonly IntPattern[],
+    strides: readonly IntPattern[],
+  ): DynamicTensorGuard {
+    return new DynamicTensorGuard(
+      tensor.dtype,
+      tensor.device,
+      sizes,
+      strides,
+      requiresGrad(tensor),
+    );
+  }
+
+  /** Whether the tensor is as assumed; symbols bound on a failed check are for the caller to take back. */
+  check(tensor: Tensor, run: SymbolBindings): boolean {
+    if (tensor.dtype !== this.dtype || tensor.device !== this.device) return false;
+    if (requiresGrad(tensor) !== this.requiresGrad || tensor.ndim !== this.sizes.length)
+      return false;
+    for (let i = 0; i < this.sizes.length; i++)
+      if (!matchInt(this.sizes[i]!, tensor.sizes[i], run)) return false;
+    for (let i = 0; i < this.strides.length; i++)
+      if (tensor.sizes[i] !== 1 && !matchInt(this.strides[i]!, tensor.strides[i], run))
+        return false;
+    return true;
+  }
+
+  /** Why a tensor fails on what is not symbolic, in PyTorch's words; null if it passes. */
+  explain(tensor: Tensor, name: string): string | null {
+    const subject = `tensor '${name}'`;
+    if (tensor.dtype !== this.dtype)
+      return `${subject} dtype mismatch. expected ${DTYPES[this.dtype].scalarTypeName}, actual ${DTYPES[tensor.dtype].scalarTypeName}`;
+    if (tensor.device !== this.device)
+      return `${subject} device mismatch. expected ${this.device}, actual ${tensor.device}`;
+    if (requiresGrad(tensor) !== this.requiresGrad)
+      return `${subject} requires_grad mismatch. expected requires_grad=${this.requiresGrad ? 1 : 0}`;
+    if (tensor.ndim !== this.sizes.length)
+      return `${subject} rank mismatch. expected ${this.sizes.length}, actual ${tensor.ndim}`;
+    for (let i = 0; i < this.sizes.length; i++) {
+      const size = this.sizes[i]!;
+      if (typeof size === 'number' && tensor.sizes[i] !== size)
+        return `${subject} size mismatch at index ${i}. expected ${size}, actual ${tensor.sizes[i]}`;
+    }
+    return null;
+  }
+
+  /** `TENSOR_MATCH float32 cpu [s0, 3] strides [3, 1] requires_grad` */
+  toString(): string {
+    const list = (ints: readonly IntPattern[]): string => ints.map(printInt).join(', ');
+    return `TENSOR_MATCH ${this.dtype} ${this.device} [${list(this.sizes)}] strides [${list(this.strides)}]${this.requiresGrad ? ' requires_grad' : ''}`;
+  }
+}

@@ -1,0 +1,45 @@
+/**
+ * @file Why a replay left its trace, in words: for the cases that no guard of the call's arguments explains.
+ */
+import type { OpOverload } from '@tessera/tensor';
+import { printInt } from '../trace/int-pattern.js';
+import { type Pattern, sameConstant } from '../trace/pattern.js';
+import type { Branch, OpStep, RegionStep } from '../trace/step.js';
+
+/** A region that no recorded trace has here, or whose owner or inputs changed. */
+export function describeRegion(owner: object, name: string, branch: Branch): string {
+  const step = branch.steps.find(
+    (candidate): candidate is RegionStep =>
+      candidate.kind === 'region' && candidate.owner === owner && candidate.name === name,
+  );
+  const what = `${owner.constructor.name}.${name}`;
+  if (step === undefined) return `the call went on with ${what} where the recorded call did not`;
+  return step.jump?.guards.reason(owner) ?? `other tensors were passed to ${what}`;
+}
+
+/** An op that no recorded trace has here, or with other arguments. */
+export function describeOp(op: OpOverload, args: readonly unknown[], branch: Branch): string {
+  const expected = branch.steps.find((step): step is OpStep => step.kind === 'op');
+  if (expected === undefined)
+    return `the call went on with ${op.displayName} where the recorded call did not`;
+  if (expected.op !== op)
+    return `expected ${expected.op.displayName}, got ${op.displayName}${expected.location === null ? '' : ` (recorded at ${expected.location})`}`;
+  const at = expected.args.findIndex((pattern, i) => !sameNumber(pattern, args[i]));
+  if (at >= 0)
+    return `argument '${op.schema.args[at]!.name}' of ${op.displayName} == ${printPattern(expected.args[at]!)}, actual ${String(args[at])}`;
+  return `another tensor was passed to ${op.displayName}`;
+}
+
+/** False for a number, or a list of numbers, that differs for sure; symbols are not evaluated. */
+function sameNumber(pattern: Pattern, arg: unknown): boolean {
+  if (pattern.code === 2) return sameConstant(pattern.value, arg);
+  if (pattern.code === 3 && Array.isArray(arg))
+    return pattern.items.every((item, i) => item.code !== 2 || sameConstant(item.value, arg[i]));
+  return true;
+}
+
+function printPattern(pattern: Pattern): string {
+  if (pattern.code === 2) return String(pattern.value);
+  if (pattern.code === 3) return pattern.items.map(printPattern).join();
+  return pattern.code === 5 ? printInt(pattern) : '…';
+}

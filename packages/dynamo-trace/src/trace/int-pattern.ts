@@ -1,0 +1,57 @@
+/**
+ * @file Patterns of integers: a number, or an expression of the symbols of the trace.
+ */
+import type { Size } from '@tessera/shared';
+import type { SizeTuple } from '../dynamic/size-tuple.js';
+
+/** An integer that the symbols determine; where it is a symbol that has no value yet, it binds it. */
+export interface SymPattern {
+  readonly code: 5;
+  readonly expression: Size;
+  /** Number of the symbol that the expression is, or -1. */
+  readonly bind: number;
+  /** Bounds of that symbol. */
+  readonly min: number;
+  readonly max: number;
+  evaluate(symbols: readonly (number | undefined)[]): number;
+  /** What it was in captured calls, by their number. */
+  readonly values: Map<number, number>;
+}
+
+/** See the file header. */
+export type IntPattern = number | SymPattern;
+
+/** Values of symbols in a call. */
+export interface SymbolBindings {
+  /** By number of the symbol; undefined while unbound. */
+  readonly symbols: readonly (number | undefined)[];
+  readonly tuple: SizeTuple;
+  bindSymbol(index: number, value: number): void;
+  /** Takes back what was bound since `tuple` was current. */
+  unbindSymbols(tuple: SizeTuple): void;
+}
+
+/** Whether an integer fits. */
+export function matchInt(pattern: IntPattern, value: unknown, run: SymbolBindings): boolean {
+  return typeof pattern === 'number' ? pattern === value : matchSymbol(pattern, value, run);
+}
+
+/** Whether a value is what the symbols say; binds a symbol that is new. */
+export function matchSymbol(pattern: SymPattern, value: unknown, run: SymbolBindings): boolean {
+  const { bind } = pattern;
+  if (bind < 0 || run.symbols[bind] !== undefined) return pattern.evaluate(run.symbols) === value;
+  if (typeof value !== 'number' || !Number.isSafeInteger(value)) return false;
+  if (value < pattern.min || value > pattern.max) return false;
+  run.bindSymbol(bind, value);
+  return true;
+}
+
+/** The integer in a run. */
+export function instantiateInt(pattern: IntPattern, run: SymbolBindings): number {
+  return typeof pattern === 'number' ? pattern : pattern.evaluate(run.symbols);
+}
+
+/** Printed form: `8`, `s0`, `4*s0`. */
+export function printInt(pattern: IntPattern): string {
+  return typeof pattern === 'number' ? String(pattern) : String(pattern.expression);
+}
