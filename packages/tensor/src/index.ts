@@ -528,6 +528,7 @@ export { put, put_, take, takeAlongDim } from './ops/take.js';
 export { type EmbeddingBagOptions, embeddingBag, embeddingRenorm_ } from './ops/embedding-bag.js';
 export { oneHot, tril, tril_, triu, triu_ } from './ops/triangle.js';
 export { type PadMode, constantPad, pad } from './ops/pad.js';
+export { reflectionPad, replicationPad } from './ops/pad-edge.js';
 
 // Matrix products
 export {
@@ -570,6 +571,9 @@ export {
 } from './ops/pool-max.js';
 export { type AvgPoolOptions, avgPool1d, avgPool2d, avgPool3d } from './ops/pool-average.js';
 export { adaptiveAvgPool1d, adaptiveAvgPool2d, adaptiveAvgPool3d } from './ops/pool-adaptive.js';
+
+// Resizing, sampling and patches
+export { type UpsampleMode, type UpsampleOptions, upsample } from './ops/upsample.js';
 
 // Normalization and losses
 export { type LayerNormOptions, layerNorm, nativeLayerNorm, rmsNorm } from './ops/norm-layer.js';

@@ -12,10 +12,13 @@ import {
   multiMarginLoss,
   multilabelMarginLoss,
   poissonNllLoss,
+  reflectionPad,
+  replicationPad,
   scaledDotProductAttention,
   softMarginLoss,
   tensor,
   tripletMarginLoss,
+  upsample,
 } from '../../src/index.js';
 import type { Differentiable } from './gradient-check.js';
 
@@ -100,5 +103,30 @@ export const spatialCases: readonly (readonly [string, Differentiable, readonly 
     'instanceNorm',
     (x, w, b) => instanceNorm(x!, { weight: w!, bias: b! }),
     [values(2, 2, 3), values(2), values(2).flip(0)],
+  ],
+  [
+    'reflectionPad and replicationPad',
+    (x) => [reflectionPad(x!.mul(x!), [2, 1, 1, -1]), replicationPad(x!.mul(x!), [3, -1])],
+    [values(1, 2, 3)],
+  ],
+  ...(['nearest', 'nearest-exact', 'linear', 'bicubic'] as const).map(
+    (mode) =>
+      [
+        `upsample, ${mode}`,
+        (x: Tensor): Tensor[] => [
+          upsample(x.mul(x), { mode, scaleFactors: [1.7, 0.7] }),
+          upsample(x, { mode, outputSize: [3, 5], alignCorners: true }),
+        ],
+        [values(1, 1, 2, 3)],
+      ] as const,
+  ),
+  [
+    'upsample, linear in one and three dimensions, antialiased in two',
+    (x) => [
+      upsample(x!.mul(x!), { mode: 'linear', outputSize: [5] }),
+      upsample(x!.unsqueeze(0).unsqueeze(0), { mode: 'linear', outputSize: [3, 1, 2] }),
+      upsample(x!.unsqueeze(0), { mode: 'linear', outputSize: [1, 2], antialias: true }),
+    ],
+    [values(2, 1, 3)],
   ],
 ];
