@@ -1,6 +1,21 @@
 /**
  * @file The `lrScheduler` namespace.
  */
+export { ConstantLR, type ConstantLROptions } from './constant-lr.js';
+export {
+  CosineAnnealingWarmRestarts,
+  type CosineAnnealingWarmRestartsOptions,
+} from './cosine-annealing-warm-restarts.js';
+export { ExponentialLR, type ExponentialLROptions } from './exponential-lr.js';
+export { MultiStepLR, type MultiStepLROptions } from './multi-step-lr.js';
+export { OneCycleLR, type OneCycleLROptions } from './one-cycle-lr.js';
+export { PolynomialLR, type PolynomialLROptions } from './polynomial-lr.js';
+export {
+  ReduceLROnPlateau,
+  type ReduceLROnPlateauOptions,
+  type ReduceLROnPlateauState,
+} from './reduce-lr-on-plateau.js';
+export { SequentialLR, type SequentialLROptions, type SequentialLRState } from './sequential-lr.js';
 export { CosineAnnealingLR, type CosineAnnealingLROptions } from './cosine-annealing-lr.js';
 export { LambdaLR, type LRLambda } from './lambda-lr.js';
 export { LinearLR, type LinearLROptions } from './linear-lr.js';

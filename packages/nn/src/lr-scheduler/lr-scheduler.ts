@@ -43,6 +43,17 @@ export abstract class LRScheduler {
     this.optimizer.paramGroups.forEach((group, i) => (group.lr = this._lastLr[i]!));
   }
 
+  /** Begins again at epoch 0 from the current rates; for schedulers made of others. */
+  restart(): void {
+    this.lastEpoch = -1;
+    this.step();
+  }
+
+  /** Sets what `getLastLr()` returns, for schedulers that leave the rates to others. */
+  protected noteRates(rates: readonly number[]): void {
+    this._lastLr = [...rates];
+  }
+
   /** Learning rates that the last `step()` set. */
   getLastLr(): number[] {
     return [...this._lastLr];

@@ -1,6 +1,11 @@
 /**
  * @file The `optim` namespace.
  */
+export { Adadelta, type AdadeltaOptions, type AdadeltaScalars } from './adadelta.js';
+export { Adamax, type AdamaxOptions, type AdamaxScalars } from './adamax.js';
+export { LBFGS, type LBFGSOptions } from './lbfgs.js';
+export { NAdam, type NAdamOptions, type NAdamScalars } from './nadam.js';
+export { RAdam, type RAdamOptions, type RAdamScalars } from './radam.js';
 export { Adagrad, type AdagradOptions, type AdagradScalars } from './adagrad.js';
 export { Adam, type AdamOptions, type AdamScalars, AdamW } from './adam.js';
 export type { Bucket, ParamState, Structure } from './bucket.js';

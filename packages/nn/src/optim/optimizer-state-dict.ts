@@ -21,17 +21,22 @@ export interface OptimizerStateDict {
 export function exportState<O extends CommonOptions>(
   groups: readonly ParamGroup<O>[],
   states: ReadonlyMap<Tensor, ParamState>,
+  hostState: (group: ParamGroup<O>, step: number) => Readonly<Record<string, number>>,
 ): OptimizerStateDict {
   const state: Record<number, Record<string, Tensor | number>> = {};
   let next = 0;
-  const paramGroups = groups.map(({ params, ...options }) => ({
-    ...options,
-    params: params.map((param) => {
-      const own = states.get(param);
-      if (own !== undefined) state[next] = { step: own.step, ...own.tensors };
-      return next++;
-    }),
-  }));
+  const paramGroups = groups.map((group) => {
+    const { params, ...options } = group;
+    return {
+      ...options,
+      params: params.map((param) => {
+        const own = states.get(param);
+        if (own !== undefined)
+          state[next] = { step: own.step, ...hostState(group, own.step), ...own.tensors };
+        return next++;
+      }),
+    };
+  });
   return { state, paramGroups };
 }
 
@@ -81,7 +86,8 @@ function stateOf(
   let step: number | null = null;
   for (const [name, value] of Object.entries(saved)) {
     if (name === 'step') step = isTensor(value) ? value.item() : value;
-    else if (isTensor(value)) {
+    // A single number (NAdam's product of momenta) follows from the step count.
+    else if (isTensor(value) && (value.ndim > 0 || param.ndim === 0)) {
       if (!sameNumbers(value.sizes, param.sizes))
         mismatch(
           `${name} of parameter ${number} has shape ${formatSizes(value.sizes)}, the parameter has shape ${formatSizes(param.sizes)}`,

@@ -68,6 +68,10 @@ export abstract class Optimizer<
   protected abstract stateTensors(param: Tensor, group: O): Record<string, Tensor>;
   /** Numbers of update number `step` (from 1), computed on the host. */
   protected abstract scalars(group: O, step: number): S;
+  /** State in PyTorch's form that follows from options and step count: saved, and ignored when loaded. */
+  protected hostState(_group: O, _step: number): Record<string, number> {
+    return {};
+  }
   /** Updates one bucket in place; the numbers may only be arguments of ops. */
   protected abstract update(bucket: Bucket<O>, scalars: Lifted<S>): void;
 
@@ -173,7 +177,9 @@ export abstract class Optimizer<
 
   /** Options and state by parameter number, in PyTorch's form; shares memory with the optimizer. */
   stateDict(): OptimizerStateDict {
-    return exportState(this.paramGroups, this._states);
+    return exportState(this.paramGroups, this._states, (group, step) =>
+      this.hostState(group, step),
+    );
   }
 
   /** Takes over options and copies state. @throws state-dict-mismatch, before anything is changed */

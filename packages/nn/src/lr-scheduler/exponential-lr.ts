@@ -1,0 +1,26 @@
+/**
+ * @file `ExponentialLR`: the rate falls by a factor every epoch.
+ */
+import { LRScheduler, type ScheduledOptimizer } from './lr-scheduler.js';
+
+/** Options of `ExponentialLR`. */
+export interface ExponentialLROptions {
+  /** Factor of an epoch. */
+  readonly gamma: number;
+}
+
+/** @see torch.optim.lr_scheduler.ExponentialLR */
+export class ExponentialLR extends LRScheduler {
+  readonly gamma: number;
+
+  constructor(optimizer: ScheduledOptimizer, options: ExponentialLROptions) {
+    super(optimizer);
+    this.gamma = options.gamma;
+    this.step();
+  }
+
+  protected override rates(): number[] {
+    const rates = this.currentRates();
+    return this.lastEpoch === 0 ? rates : rates.map((rate) => rate * this.gamma);
+  }
+}

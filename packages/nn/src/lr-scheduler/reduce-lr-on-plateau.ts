@@ -1,0 +1,121 @@
+/**
+ * @file `ReduceLROnPlateau`: the rate falls when a metric stops improving.
+ */
+import { TesseraError } from '@tessera/shared';
+import { trackClass } from '@tessera/tensor';
+import type { ScheduledOptimizer } from './lr-scheduler.js';
+
+/** Options of `ReduceLROnPlateau`. */
+export interface ReduceLROnPlateauOptions {
+  /** Whether a lower or a higher metric is better (default `min`). */
+  readonly mode?: 'min' | 'max';
+  /** Factor of a reduction (default 0.1). */
+  readonly factor?: number;
+  /** Epochs without improvement that are allowed (default 10). */
+  readonly patience?: number;
+  /** Smallest improvement that counts (default 1e-4). */
+  readonly threshold?: number;
+  /** Whether the threshold is relative to the best so far (default `rel`). */
+  readonly thresholdMode?: 'rel' | 'abs';
+  /** Epochs after a reduction before counting again (default 0). */
+  readonly cooldown?: number;
+  /** Lowest rate (default 0). */
+  readonly minLr?: number;
+  /** A reduction smaller than this is left out (default 1e-8). */
+  readonly eps?: number;
+}
+
+/** Position of the schedule. */
+export interface ReduceLROnPlateauState {
+  readonly best: number;
+  readonly numBadEpochs: number;
+  readonly cooldownCounter: number;
+  readonly lastEpoch: number;
+}
+
+/** Call `step(metric)` after every epoch. @see torch.optim.lr_scheduler.ReduceLROnPlateau */
+export class ReduceLROnPlateau {
+  private readonly options: Required<ReduceLROnPlateauOptions>;
+  /** Best metric so far. */
+  best: number;
+  /** Epochs without improvement. */
+  numBadEpochs = 0;
+  cooldownCounter = 0;
+  lastEpoch = 0;
+
+  /** @throws invalid-argument for a factor that does not reduce */
+  constructor(
+    readonly optimizer: ScheduledOptimizer,
+    options: ReduceLROnPlateauOptions = {},
+  ) {
+    this.options = {
+      mode: 'min',
+      factor: 0.1,
+      patience: 10,
+      threshold: 1e-4,
+      thresholdMode: 'rel',
+      cooldown: 0,
+      minLr: 0,
+      eps: 1e-8,
+      ...options,
+    };
+    if (!(this.options.factor < 1)) {
+      throw new TesseraError('invalid-argument', 'Factor should be < 1.0.', {
+        hints: ['The rate is multiplied by it.'],
+      });
+    }
+    this.best = this.options.mode === 'min' ? Infinity : -Infinity;
+  }
+
+  private isBetter(metric: number): boolean {
+    const { mode, threshold, thresholdMode } = this.options;
+    const sign = mode === 'min' ? -1 : 1;
+    const bar =
+      thresholdMode === 'rel' ? this.best * (1 + sign * threshold) : this.best + sign * threshold;
+    return mode === 'min' ? metric < bar : metric > bar;
+  }
+
+  /** Takes the metric of an epoch. */
+  step(metric: number): void {
+    this.lastEpoch++;
+    if (this.isBetter(metric)) {
+      this.best = metric;
+      this.numBadEpochs = 0;
+    } else this.numBadEpochs++;
+    if (this.cooldownCounter > 0) {
+      this.cooldownCounter--;
+      this.numBadEpochs = 0;
+    }
+    if (this.numBadEpochs > this.options.patience) {
+      this.reduce();
+      this.cooldownCounter = this.options.cooldown;
+      this.numBadEpochs = 0;
+    }
+  }
+
+  private reduce(): void {
+    const { factor, minLr, eps } = this.options;
+    for (const group of this.optimizer.paramGroups) {
+      const rate = Math.max(group.lr * factor, minLr);
+      if (group.lr - rate > eps) group.lr = rate;
+    }
+  }
+
+  /** Learning rates of the groups. */
+  getLastLr(): number[] {
+    return this.optimizer.paramGroups.map((group) => group.lr);
+  }
+
+  /** Position of the schedule. */
+  stateDict(): ReduceLROnPlateauState {
+    const { best, numBadEpochs, cooldownCounter, lastEpoch } = this;
+    return { best, numBadEpochs, cooldownCounter, lastEpoch };
+  }
+
+  /** Continues from a saved position. */
+  loadStateDict(state: ReduceLROnPlateauState): void {
+    Object.assign(this, state);
+  }
+}
+
+trackClass(ReduceLROnPlateau);

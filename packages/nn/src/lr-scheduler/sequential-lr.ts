@@ -1,0 +1,77 @@
+/**
+ * @file `SequentialLR`: one schedule after another.
+ */
+import { TesseraError } from '@tessera/shared';
+import { LRScheduler, type LRSchedulerState, type ScheduledOptimizer } from './lr-scheduler.js';
+
+/** Options of `SequentialLR`. */
+export interface SequentialLROptions {
+  /** In order; each counts its epochs from its own start. */
+  readonly schedulers: readonly LRScheduler[];
+  /** Epochs at which the next one takes over. */
+  readonly milestones: readonly number[];
+}
+
+/** Position of the schedule, and of those it is made of. */
+export interface SequentialLRState extends LRSchedulerState {
+  readonly schedulers: readonly LRSchedulerState[];
+}
+
+/** @see torch.optim.lr_scheduler.SequentialLR */
+export class SequentialLR extends LRScheduler {
+  private readonly _schedulers: readonly LRScheduler[];
+  private readonly _milestones: readonly number[];
+
+  /** @throws invalid-argument unless there is one milestone between any two schedulers */
+  constructor(optimizer: ScheduledOptimizer, { schedulers, milestones }: SequentialLROptions) {
+    super(optimizer);
+    if (schedulers.length === 0 || milestones.length !== schedulers.length - 1) {
+      throw new TesseraError(
+        'invalid-argument',
+        `SequentialLR got ${schedulers.length} schedulers and ${milestones.length} milestones.`,
+        { hints: ['Give one milestone less than schedulers: the epochs where the next begins.'] },
+      );
+    }
+    if (schedulers.some((scheduler) => scheduler.optimizer !== optimizer)) {
+      throw new TesseraError(
+        'invalid-argument',
+        'SequentialLR expects all schedulers to belong to the same optimizer.',
+        { hints: ['Make them with the optimizer that SequentialLR is given.'] },
+      );
+    }
+    this._schedulers = schedulers;
+    this._milestones = milestones;
+    // Each of them has set the rates by being made: the first begins again from the initial ones.
+    for (const group of optimizer.paramGroups) group.lr = group.initialLr!;
+    this.lastEpoch = 0;
+    schedulers[0]!.restart();
+    this.noteRates(schedulers[0]!.getLastLr());
+  }
+
+  override step(): void {
+    this.lastEpoch++;
+    const at = this._milestones.filter((milestone) => milestone <= this.lastEpoch).length;
+    const scheduler = this._schedulers[at]!;
+    if (at > 0 && this._milestones[at - 1] === this.lastEpoch) {
+      for (const group of this.optimizer.paramGroups) group.lr = group.initialLr!;
+      scheduler.restart();
+    } else scheduler.step();
+    this.noteRates(scheduler.getLastLr());
+  }
+
+  protected override rates(): number[] {
+    return this.currentRates();
+  }
+
+  override stateDict(): SequentialLRState {
+    return {
+      ...super.stateDict(),
+      schedulers: this._schedulers.map((scheduler) => scheduler.stateDict()),
+    };
+  }
+
+  override loadStateDict(state: SequentialLRState): void {
+    super.loadStateDict(state);
+    this._schedulers.forEach((scheduler, i) => scheduler.loadStateDict(state.schedulers[i]!));
+  }
+}

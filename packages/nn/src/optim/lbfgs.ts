@@ -1,0 +1,213 @@
+/**
+ * @file `LBFGS`: a quasi-Newton method with limited memory.
+ *
+ * How many times it evaluates the loss depends on the losses, so it reads values on every iteration: a
+ * compiled function around it has a graph break there, and parameters must be on `cpu`. Modelled on
+ * `torch.optim.LBFGS`.
+ */
+import { TesseraError } from '@tessera/shared';
+import { type Tensor, cat, enableGrad, keep, noGrad, zeros } from '@tessera/tensor';
+import { clearGrad } from '../module/module.js';
+import { type CommonOptions, type ParamGroup, checkOption, checkedParams } from './param-group.js';
+import { type Evaluation, strongWolfe } from './strong-wolfe.js';
+
+/** Options of `LBFGS`. */
+export interface LBFGSOptions extends CommonOptions {
+  /** Iterations per step (default 20). */
+  maxIter: number;
+  /** Evaluations of the closure per step (default 1.25 · maxIter). */
+  maxEval: number;
+  /** Stops when no gradient is larger (default 1e-7). */
+  toleranceGrad: number;
+  /** Stops when parameters or loss change less (default 1e-9). */
+  toleranceChange: number;
+  /** Updates remembered (default 100). */
+  historySize: number;
+  /** `strong_wolfe`, or null for steps of length `lr` (default). */
+  lineSearchFn: 'strong_wolfe' | null;
+}
+
+/** What is remembered between steps. */
+interface Memory {
+  direction: Tensor;
+  t: number;
+  gradDifferences: Tensor[];
+  steps: Tensor[];
+  /** 1 / (y · s) */
+  inverses: number[];
+  scale: number;
+  previousGrad: Tensor;
+  previousLoss: number;
+}
+
+/** L-BFGS; the default rate is 1. Takes one group of parameters. @see torch.optim.LBFGS */
+export class LBFGS {
+  /** Its one group. */
+  readonly paramGroups: [ParamGroup<LBFGSOptions>];
+  /** Iterations of all steps so far. */
+  iterations = 0;
+  /** Evaluations of the closure so far. */
+  evaluations = 0;
+  private _memory: Memory | null = null;
+
+  /** @throws invalid-argument */
+  constructor(params: Iterable<Tensor>, options: Partial<LBFGSOptions> = {}) {
+    const maxIter = options.maxIter ?? 20;
+    const group: ParamGroup<LBFGSOptions> = {
+      lr: 1,
+      maxIter,
+      maxEval: Math.floor((maxIter * 5) / 4),
+      toleranceGrad: 1e-7,
+      toleranceChange: 1e-9,
+      historySize: 100,
+      lineSearchFn: null,
+      ...options,
+      params: checkedParams(params, new Set()),
+    };
+    checkOption(group.lr >= 0, 'lr', group.lr);
+    this.paramGroups = [group];
+  }
+
+  /** Sets all gradients to null, or to zero. */
+  zeroGrad(setToNone = true): void {
+    for (const param of this.paramGroups[0].params) clearGrad(param, setToNone);
+  }
+
+  /**
+   * Takes up to `maxIter` iterations; returns the loss before the first.
+   *
+   * @param closure clears the gradients, computes the loss, calls `backward()` and returns the loss
+   * @throws invalid-argument without a closure
+   */
+  step(closure: () => Tensor): Tensor {
+    if (typeof closure !== 'function') {
+      throw new TesseraError('invalid-argument', 'LBFGS.step() needs a closure.', {
+        hints: [
+          'It evaluates the loss several times: step(() => { zeroGrad; loss.backward(); return loss; }).',
+        ],
+      });
+    }
+    let first: Tensor | null = null;
+    const evaluate = (): Evaluation => {
+      this.evaluations++;
+      const loss = enableGrad(closure);
+      first ??= loss;
+      return { loss: loss.item(), grad: this.flatGrad() };
+    };
+    noGrad(() => this.minimize(evaluate));
+    return first!;
+  }
+
+  private minimize(evaluate: () => Evaluation): void {
+    const [group] = this.paramGroups;
+    const before = this.evaluations;
+    let { loss, grad } = evaluate();
+    if (largest(grad) <= group.toleranceGrad) return;
+    for (let iteration = 1; ; iteration++) {
+      this.iterations++;
+      const memory = this.direct(group, grad);
+      memory.previousGrad = keep(grad.clone());
+      memory.previousLoss = loss;
+      const { direction } = memory;
+      memory.t =
+        this.iterations === 1 ? Math.min(1, 1 / grad.abs().sum().item()) * group.lr : group.lr;
+      const slope = grad.dot(direction).item();
+      if (slope > -group.toleranceChange) return;
+      if (group.lineSearchFn === 'strong_wolfe') {
+        const start = group.params.map((param) => param.clone());
+        const found = strongWolfe(
+          (t) => {
+            this.move(t, direction);
+            const result = evaluate();
+            group.params.forEach((param, i) => param.copy_(start[i]!));
+            return result;
+          },
+          direction,
+          { loss, grad: grad.clone(), slope },
+          memory.t,
+          largest(direction),
+          group.toleranceChange,
+        );
+        ({ loss, grad, t: memory.t } = found);
+        this.move(memory.t, direction);
+      } else {
+        this.move(memory.t, direction);
+        if (iteration !== group.maxIter) ({ loss, grad } = evaluate());
+      }
+      if (
+        iteration === group.maxIter ||
+        this.evaluations - before >= group.maxEval ||
+        largest(grad) <= group.toleranceGrad ||
+        largest(direction.mul(memory.t)) <= group.toleranceChange ||
+        Math.abs(loss - memory.previousLoss) < group.toleranceChange
+      )
+        return;
+    }
+  }
+
+  /** The next direction, from the gradient and what is remembered. */
+  private direct(group: LBFGSOptions, grad: Tensor): Memory {
+    if (this._memory === null) {
+      return (this._memory = {
+        direction: keep(grad.neg()),
+        t: group.lr,
+        gradDifferences: [],
+        steps: [],
+        inverses: [],
+        scale: 1,
+        previousGrad: grad,
+        previousLoss: 0,
+      });
+    }
+    const memory = this._memory;
+    const { gradDifferences, steps, inverses } = memory;
+    const y = grad.sub(memory.previousGrad);
+    const s = memory.direction.mul(memory.t);
+    const ys = y.dot(s).item();
+    if (ys > 1e-10) {
+      if (steps.length === group.historySize) {
+        gradDifferences.shift();
+        steps.shift();
+        inverses.shift();
+      }
+      gradDifferences.push(keep(y));
+      steps.push(keep(s));
+      inverses.push(1 / ys);
+      memory.scale = ys / y.dot(y).item();
+    }
+    const weights: number[] = [];
+    const direction = grad.neg();
+    for (let i = steps.length - 1; i >= 0; i--) {
+      weights[i] = steps[i]!.dot(direction).item() * inverses[i]!;
+      direction.add_(gradDifferences[i]!, { alpha: -weights[i]! });
+    }
+    direction.mul_(memory.scale);
+    for (let i = 0; i < steps.length; i++) {
+      const correction = gradDifferences[i]!.dot(direction).item() * inverses[i]!;
+      direction.add_(steps[i]!, { alpha: weights[i]! - correction });
+    }
+    memory.direction = keep(direction);
+    return memory;
+  }
+
+  /** Gradients of all parameters, one after another. */
+  private flatGrad(): Tensor {
+    return cat(
+      this.paramGroups[0].params.map(
+        (param) => param.grad?.reshape([-1]) ?? zeros([param.numel], { dtype: param.dtype }),
+      ),
+    );
+  }
+
+  private move(t: number, direction: Tensor): void {
+    let at = 0;
+    for (const param of this.paramGroups[0].params) {
+      param.add_(direction.narrow(0, at, param.numel).reshape(param.shape), { alpha: t });
+      at += param.numel;
+    }
+  }
+}
+
+function largest(tensor: Tensor): number {
+  return tensor.abs().max().item();
+}
