@@ -6,8 +6,8 @@
  * of that trace.
  */
 import { parameterNames } from '@tessera/graph';
-import { TesseraError, counters, isTesseraError, log } from '@tessera/shared';
-import { type DType, defaultDType, gradMode, modes, withPreDispatchMode } from '@tessera/tensor';
+import { TesseraError, counters, log } from '@tessera/shared';
+import { type DType, activeMode, defaultDType, gradMode } from '@tessera/tensor';
 import type { Backend } from './backend.js';
 import { Capture, type Numbering } from './capture/capture.js';
 import { abortCapture, finishCapture } from './capture/finish-capture.js';
@@ -23,6 +23,9 @@ import { DynamicShapes } from './dynamic/dynamic-shapes.js';
 import { SymbolTable } from './dynamic/symbol-table.js';
 import { Replay } from './replay/replay.js';
 import { Specializer } from './replay/specializer.js';
+import { explainMisuse, whyNoTraceFits } from './recompile-reasons.js';
+import { runToEnd } from './suspended/outcome.js';
+import type { SuspendedCall } from './suspended/suspended-calls.js';
 import { Run } from './trace/run.js';
 import type { Segment } from './trace/segment.js';
 import type { Branch } from './trace/step.js';
@@ -69,12 +72,16 @@ export class CompiledFunction {
   /** Captured calls so far. */
   private calls = 0;
   private warned = false;
+  /** Whether the function is async, so that its continuations must be recognised. */
+  private waits: boolean;
   private paramNames: readonly (string | null)[] | null = null;
 
   constructor(
     readonly fn: AnyFunction,
     readonly options: TraceOptions,
-  ) {}
+  ) {
+    this.waits = fn.constructor.name === 'AsyncFunction';
+  }
 
   /** Name of the function, for messages. */
   get name(): string {
@@ -83,7 +90,7 @@ export class CompiledFunction {
 
   /** Calls the function. */
   call(self: unknown, args: readonly unknown[]): unknown {
-    if (modes.pre !== null) return this.fn.apply(self, args as unknown[]);
+    if (activeMode(args) !== null) return this.fn.apply(self, args as unknown[]);
     if (this.options.pure === true) {
       const roots =
         this.options.captures === undefined && self === undefined
@@ -126,8 +133,14 @@ export class CompiledFunction {
     const guards = new EntryGuards(roots);
     const capture = this.newCapture(run, branch, new Sources(roots), this.calls++);
     run.flush = (reason) => capture.flush(reason);
-    const result = this.runUnder(capture, run, self, args, () => abortCapture(capture));
-    return this.complete(capture, result, [], guards, null, start, roots);
+    return this.runUnder(
+      capture,
+      run,
+      self,
+      args,
+      (result) => this.complete(capture, result, [], guards, null, start, roots),
+      () => abortCapture(capture),
+    );
   }
 
   private newCapture(run: Run, branch: Branch, sources: Sources, call: number): Capture {
@@ -145,42 +158,42 @@ export class CompiledFunction {
     );
   }
 
+  /** Runs the function under a mode to its end, which for an async function comes later. */
   private runUnder(
     mode: Capture | Replay,
     run: Run,
     self: unknown,
     args: readonly unknown[],
+    finish: (result: unknown) => unknown,
     abort: () => void,
   ): unknown {
-    const invoke = (): unknown =>
-      withPreDispatchMode(mode, () => this.fn.apply(self, args as unknown[]));
+    const call: SuspendedCall = { run, mode, open: false };
+    const body = (): unknown => this.fn.apply(self, args as unknown[]);
+    const outer = Run.current;
+    Run.current = run;
     try {
-      return this.options.pure === true ? withEffectTraps(this.name, invoke) : invoke();
-    } catch (error) {
-      run.flush = null;
-      abort();
-      throw this.explainMisuse(error, self, args);
+      return runToEnd(
+        call,
+        this.waits,
+        this.options.pure === true ? () => withEffectTraps(this.name, body) : body,
+        {
+          finish: (result) => {
+            if (result instanceof Promise) this.waits = true;
+            return finish(result);
+          },
+          fail: (error) => {
+            run.flush = null;
+            abort();
+            return explainMisuse(error, this.name, this.captures, () =>
+              this.rootValues(self, args),
+            );
+          },
+        },
+      );
+    } finally {
+      Run.current = outer;
+      outer?.claim();
     }
-  }
-
-  /** A TypeError of a call whose arguments are built differently from all recorded ones names the difference. */
-  private explainMisuse(error: unknown, self: unknown, args: readonly unknown[]): unknown {
-    const misuse =
-      error instanceof TypeError || (isTesseraError(error) && error.code === 'schema-arguments');
-    if (!misuse || this.captures.length === 0) return error;
-    const values = this.rootValues(self, args);
-    const differences = this.captures.map((record) => record.guards.structureReason(values));
-    if (differences.includes(null)) return error;
-    return new TesseraError(
-      'structure-mismatch',
-      `${this.name} was called with arguments of another structure than before and failed: ${error.message}. Expected ${differences.at(-1)!}.`,
-      {
-        cause: error,
-        hints: [
-          'Pass the same nesting of arrays, records and tensors, or handle the difference in the function.',
-        ],
-      },
-    );
   }
 
   private complete(
@@ -265,15 +278,30 @@ export class CompiledFunction {
       specializer,
     );
     run.flush = (why) => replay.flush(why);
-    const result = this.runUnder(replay, run, self, args, () => this.abortReplay(replay));
-    if (replay.delegate === null && !replay.eager) {
-      run.flush = null;
-      if (replay.finish()) return result;
-    }
-    if (replay.delegate !== null)
-      return this.complete(replay.delegate, result, replay.segments, guards!, reason, start, roots);
-    run.flush = null;
-    return result;
+    return this.runUnder(
+      replay,
+      run,
+      self,
+      args,
+      (result) => {
+        if (replay.delegate === null && !replay.eager) {
+          run.flush = null;
+          if (replay.finish()) return result;
+        }
+        run.flush = null;
+        if (replay.delegate === null) return result;
+        return this.complete(
+          replay.delegate,
+          result,
+          replay.segments,
+          guards!,
+          reason,
+          start,
+          roots,
+        );
+      },
+      () => this.abortReplay(replay),
+    );
   }
 
   /** Number of paths recorded so far. */
@@ -319,12 +347,8 @@ export class CompiledFunction {
 
   // ---- reasons
 
-  /** Why a call fits no recorded trace: a guard in PyTorch's words, or the op where it diverged. */
   private failureReason(roots: readonly Root[], describe: () => string): string {
-    const values = roots.map((root) => root.value);
-    const reasons = this.captures.map((record) => record.guards.reason(values));
-    // Where the guards of a trace hold, what the program did made the difference.
-    const reason = reasons.includes(null) ? describe() : (reasons.at(-1) ?? describe());
+    const reason = whyNoTraceFits(this.captures, roots, describe);
     this.reasons.push(reason);
     this.options.guardFailFn?.(reason);
     counters.inc('recompiles', this.name);

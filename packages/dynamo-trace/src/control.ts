@@ -1,18 +1,18 @@
 /**
  * @file Control over tracing from inside a program.
  */
-import { modes, withPreDispatchMode } from '@tessera/tensor';
+import { activeMode, withPreDispatchMode } from '@tessera/tensor';
 import { Capture } from './capture/capture.js';
 import { Replay } from './replay/replay.js';
 
 /** Whether a compiled function is running (captured or replayed). */
 export function isCompiling(): boolean {
-  return modes.pre !== null;
+  return activeMode() !== null;
 }
 
 /** Ends the current graph here: everything recorded so far is computed. Does nothing outside compiled code. */
 export function graphBreak(): void {
-  const mode = modes.pre;
+  const mode = activeMode();
   if (mode instanceof Capture || mode instanceof Replay) mode.flush('graphBreak() was called');
 }
 
@@ -22,7 +22,7 @@ export function graphBreak(): void {
  */
 export function disable<A extends unknown[], R>(fn: (...args: A) => R): (...args: A) => R {
   return (...args) => {
-    const mode = modes.pre;
+    const mode = activeMode(args);
     if (mode instanceof Capture || mode instanceof Replay)
       mode.flush(`${fn.name || 'a function'} is disabled`);
     return withPreDispatchMode(null, () => fn(...args));

@@ -109,6 +109,8 @@ export {
   type DispatchMode,
   type ModeState,
   type PreDispatchMode,
+  type Resume,
+  activeMode,
   modes,
   withDispatchMode,
   withDispatchModes,

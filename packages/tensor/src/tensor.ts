@@ -5,7 +5,7 @@
  * the tensor is a method here too, derived from the modules listed below (types by `MethodsOf`, code by
  * `installMethods`). Written by hand here: reading values, autograd, memory.
  */
-import { modes } from './dispatch/modes.js';
+import { activeMode } from './dispatch/modes.js';
 import { runBackward } from './autograd/engine.js';
 import { autogradMeta } from './autograd/autograd-meta.js';
 import type { GradHook, GradNode } from './autograd/grad-node.js';
@@ -142,7 +142,7 @@ export class Tensor extends TensorBase {
   }
 
   set grad(value: Tensor | null) {
-    modes.pre?.onSetGrad(this, value);
+    activeMode([this])?.onSetGrad(this, value);
     autogradMeta(this).grad = value;
   }
 
@@ -166,7 +166,7 @@ export class Tensor extends TensorBase {
     const retainGraph = options.retainGraph ?? createGraph;
     const inputs = options.inputs ?? null;
     if (
-      modes.pre?.onBackward({
+      activeMode([this])?.onBackward({
         tensors: [this],
         gradTensors: [gradient],
         retainGraph,

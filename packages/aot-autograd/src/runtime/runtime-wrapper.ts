@@ -85,15 +85,17 @@ const NO_MODES: typeof modes.stack = [];
 
 /** Runs compiled code without recording anything: one frame, since this is on every call's path. */
 function runUnrecorded(compiled: CompiledGraph, inputs: readonly unknown[]): readonly unknown[] {
-  const { pre, stack } = modes;
+  const { pre, resume, stack } = modes;
   const { enabled } = gradMode;
   modes.pre = null;
+  modes.resume = null;
   modes.stack = NO_MODES;
   gradMode.enabled = false;
   try {
     return compiled(inputs);
   } finally {
     modes.pre = pre;
+    modes.resume = resume;
     modes.stack = stack;
     gradMode.enabled = enabled;
   }

@@ -17,7 +17,11 @@ export function runSegmentEagerly(segment: Segment, run: Run): void {
   try {
     const values = withPreDispatchMode(null, () => {
       gradMode.enabled = segment.startGradMode;
-      return new GraphModule([], segment.graph).forward(...segment.gather(run)) as Tensor[];
+      const inputs = segment.gather(run);
+      return run.execute(
+        inputs,
+        () => new GraphModule([], segment.graph).forward(...inputs) as Tensor[],
+      );
     });
     slots.forEach((slot, i) => {
       const lazy = run.slots[slot];

@@ -47,7 +47,10 @@ export function finishCapture(
   const last = capture.finishSegment();
   const segments = [...earlier, ...capture.segments, last];
   const needed = neededSlots(capture, result, segments);
-  for (const segment of segments) segment.addOutputs(needed);
+  for (const segment of segments) {
+    segment.addOutputs(needed);
+    segment.sealed = true;
+  }
   capture.push({ kind: 'return', segment: last });
   capture.run.noteRan(last);
   last.run(capture.run);

@@ -315,7 +315,8 @@ export class Replay implements PreDispatchMode {
     if (this.delegate !== null) return this.delegate.flush(reason);
     if (this.eager || this.matched.length === 0) return;
     for (const step of this.cursor.steps) {
-      if (step.kind !== 'flush') continue;
+      // Of a call that is suspended or failed, it is not known what must be returned.
+      if (step.kind !== 'flush' || !step.segment.sealed) continue;
       this.runSegment(step.segment);
       this.startSegment(step.next);
       return;

@@ -5,7 +5,13 @@
  * computes a value that was not among the outputs, if its inputs are unchanged.
  */
 import { TesseraError } from '@tessera/shared';
-import { type PendingValue, type Tensor, type TensorBase, makeTensor } from '@tessera/tensor';
+import {
+  type PendingValue,
+  type Tensor,
+  type TensorBase,
+  makeTensor,
+  modes,
+} from '@tessera/tensor';
 import type { SizeTuple } from '../dynamic/size-tuple.js';
 import type { Bindings } from './pattern.js';
 import type { Segment } from './segment.js';
@@ -21,12 +27,16 @@ interface Ran {
 
 /** See the file header. */
 export class Run implements Bindings, PendingValue {
+  /** The innermost call whose function runs now. */
+  static current: Run | null = null;
   readonly id: number = nextId++;
   readonly slots: (Tensor | undefined)[] = [];
   readonly scalars: number[] = [];
   readonly symbols: (number | undefined)[] = [];
   /** Computes everything recorded so far; set while the call is active. */
   flush: ((reason: string) => void) | null = null;
+  /** Compiled code of this call runs: what it reads is no access by the program. */
+  busy = false;
   /** Slots whose values the program read. */
   readonly reads: Set<number> = new Set();
   private readonly ran: Ran[] = [];
@@ -38,6 +48,29 @@ export class Run implements Bindings, PendingValue {
   bindSymbol(index: number, value: number): void {
     this.symbols[index] = value;
     this.tuple = this.tuple.child(index, value);
+  }
+
+  /** Numbers the call's tensors as its own again, after another call may have done so. */
+  claim(): void {
+    this.slots.forEach((tensor, slot) => {
+      if (tensor === undefined) return;
+      tensor.traceOwner = this.id;
+      tensor.traceSlot = slot;
+    });
+  }
+
+  /** Runs compiled code on inputs; writes that suspended calls owe to them are made first. */
+  execute<R>(inputs: readonly (Tensor | number)[], fn: () => R): R {
+    if (modes.suspended === null) return fn();
+    const outer = this.busy;
+    this.busy = true;
+    try {
+      for (const input of inputs)
+        if (typeof input !== 'number') modes.suspended.onAccess(input.storage);
+      return fn();
+    } finally {
+      this.busy = outer;
+    }
   }
 
   /** Remembers the results of a step at the present sizes. */

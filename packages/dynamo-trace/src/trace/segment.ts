@@ -12,6 +12,7 @@ import { type Tensor, gradMode, modes, withAutocastSettings } from '@tessera/ten
 import { now } from '../clock.js';
 import type { Backend, CompiledSegment, SegmentInput } from '../backend.js';
 import type { Bindings } from './pattern.js';
+import type { Run } from './run.js';
 
 /** Input of a segment: a tensor slot or a runtime scalar. */
 export type SegmentInputRef =
@@ -33,6 +34,8 @@ export class Segment {
   private sizes: readonly string[] | null = null;
   /** Whether the backend was given this graph, for whatever sizes. */
   private submitted = false;
+  /** Whether the call that captured it has ended, so that its outputs are known. */
+  sealed = false;
   /** Runs still to be made op by op before it is compiled. */
   uncompiledRuns = 0;
   /** Versions for other sizes, oldest first; not all may still be held. */
@@ -93,6 +96,7 @@ export class Segment {
   addSpecialization(sizes: readonly string[], segment: Segment): void {
     segment.template = this;
     segment.sizes = sizes;
+    segment.sealed = true;
     segment.addOutputs(this.outputSet);
     if (this.specializations.length >= SPECIALIZATIONS_LISTED) this.specializations.shift();
     this.specializations.push({ sizes, segment });
@@ -109,12 +113,12 @@ export class Segment {
   }
 
   /** Runs the segment and gives the lazy tensors of `run` their values. */
-  run(run: Bindings): void {
+  run(run: Run): void {
     if (this.template !== null) this.addOutputs(this.template.outputSet);
     // Nothing to compute and nothing to change: a function that only returned its arguments.
     if (this.outputSlots.length === 0 && this.mutated.length === 0) return;
     const inputs = this.gather(run);
-    const outs = this.call(inputs);
+    const outs = run.execute(inputs, () => this.call(inputs));
     for (let i = 0; i < this.outputSlots.length; i++) {
       const lazy = run.slots[this.outputSlots[i]!];
       if (lazy !== undefined && lazy.storageOrNull === null) settle(lazy, outs[i]!);
@@ -128,9 +132,10 @@ export class Segment {
   }
 
   private callAsRecorded(inputs: readonly SegmentInput[]): readonly Tensor[] {
-    const saved = modes.pre;
+    const { pre, resume } = modes;
     const grad = gradMode.enabled;
     modes.pre = null;
+    modes.resume = null;
     gradMode.enabled = this.startGradMode;
     try {
       if (this.uncompiledRuns > 0 && this.compiled === null) {
@@ -140,7 +145,8 @@ export class Segment {
       this.compiled ??= this.compile(inputs);
       return this.compiled(inputs);
     } finally {
-      modes.pre = saved;
+      modes.pre = pre;
+      modes.resume = resume;
       gradMode.enabled = grad;
     }
   }

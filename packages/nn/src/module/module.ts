@@ -11,7 +11,7 @@ import {
   type DType,
   type Tensor,
   isTensor,
-  modes,
+  activeMode,
   trackClass,
   trustedRegion,
   zero_,
@@ -80,7 +80,7 @@ export abstract class Module {
       return hooks.run(this, args, (current) =>
         this.forward(...(current as never[])),
       ) as ReturnType<this['forward']>;
-    if (modes.pre !== null && args.every(isRegionInput) && isTrusted(this)) {
+    if (activeMode(args) !== null && args.every(isRegionInput) && isTrusted(this)) {
       return trustedRegion(this, 'forward', { args }, (inputs) =>
         this.forward(...(inputs.args as never[])),
       ) as ReturnType<this['forward']>;

@@ -7,7 +7,7 @@
  */
 import { TesseraError } from '@tessera/shared';
 import { callOp } from '../dispatch/dispatcher.js';
-import { modes } from '../dispatch/modes.js';
+import { activeMode } from '../dispatch/modes.js';
 import { isFloatingPoint } from '../dtype.js';
 import { defineOp, getOp } from '../op/op-overload.js';
 import { formatSizes, sameNumbers } from '../shape.js';
@@ -240,7 +240,7 @@ export abstract class Function {
   /** Runs `forward` and records `backward`. @throws what forward throws, inplace-leaf */
   static apply<F extends FunctionClass>(this: F, ...args: ApplyArguments<F>): ApplyResult<F> {
     const call = (): unknown => run(this, args);
-    if (modes.pre === null) return call() as ApplyResult<F>;
+    if (activeMode(args) === null) return call() as ApplyResult<F>;
     pending = call;
     return callOp(opaqueCall, []) as ApplyResult<F>;
   }

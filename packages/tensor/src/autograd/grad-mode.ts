@@ -1,7 +1,7 @@
 /**
  * @file Grad mode: whether ops record a backward graph.
  */
-import { modes } from '../dispatch/modes.js';
+import { activeMode } from '../dispatch/modes.js';
 
 /** Read on every op; write only through the functions below. */
 export const gradMode: { enabled: boolean; inference: boolean } = {
@@ -17,7 +17,7 @@ export function isGradEnabled(): boolean {
 /** Turns recording on or off until changed again. */
 export function setGradEnabled(enabled: boolean): void {
   if (gradMode.enabled === enabled) return;
-  modes.pre?.onGradMode(enabled);
+  activeMode()?.onGradMode(enabled);
   gradMode.enabled = enabled;
 }
 

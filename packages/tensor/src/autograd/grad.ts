@@ -3,7 +3,7 @@
  */
 import { TesseraError } from '@tessera/shared';
 import { callOp } from '../dispatch/dispatcher.js';
-import { modes } from '../dispatch/modes.js';
+import { activeMode } from '../dispatch/modes.js';
 import { getOp } from '../op/op-overload.js';
 import type { Tensor } from '../tensor.js';
 import { runBackward } from './engine.js';
@@ -57,7 +57,7 @@ export function grad(
       { hints: ['Give one gradient (or null) per output.'] },
     );
   }
-  if (modes.pre !== null && !createGraph) {
+  if (activeMode(roots) !== null && !createGraph) {
     // A capture records the call as an operator.
     const grads = callOp(getOp('tessera::autograd_grad'), [
       roots,

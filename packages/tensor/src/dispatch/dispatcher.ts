@@ -40,8 +40,12 @@ export function bindAutocast(handler: NonNullable<typeof underAutocast>): void {
 export function callOp(op: OpOverload, args: readonly unknown[]): unknown {
   const settings = autocastState.active;
   if (settings !== null) return underAutocast!(op, args, settings);
-  const pre = modes.pre;
+  const { pre } = modes;
   if (pre !== null) return pre.handle(op, args);
+  if (modes.resume !== null) {
+    const mode = modes.resume.modeOf(args);
+    if (mode !== null) return mode.handle(op, args);
+  }
   return dispatchBelowPreDispatch(op, args);
 }
 

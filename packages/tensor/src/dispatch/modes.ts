@@ -55,18 +55,37 @@ export interface ModeState {
   pre: PreDispatchMode | null;
   /** Dispatch modes, innermost last. */
   stack: readonly DispatchMode[];
+  /** Finds the mode that the running code belongs to, while traced async functions are suspended; else null. */
+  resume: Resume | null;
+  /** The tracer that has suspended async functions, also where no mode is to be resumed. */
+  suspended: Resume | null;
 }
 
-export const modes: ModeState = { pre: null, stack: [] };
+/** A tracer with suspended async functions. */
+export interface Resume {
+  /** The mode of the code that runs now; `values` are what it works on. */
+  modeOf(values: readonly unknown[]): PreDispatchMode | null;
+  /** Memory is about to be accessed: suspended modes make the writes that they owe to it. */
+  onAccess(storage: Storage): void;
+}
+
+export const modes: ModeState = { pre: null, stack: [], resume: null, suspended: null };
+
+/** The pre-dispatch mode of the running code: the active one, or that of the async function it continues. */
+export function activeMode(values: readonly unknown[] = []): PreDispatchMode | null {
+  return modes.pre ?? (modes.resume === null ? null : modes.resume.modeOf(values));
+}
 
 /** Runs `fn` with the pre-dispatch mode replaced (null turns capture off). */
 export function withPreDispatchMode<R>(mode: PreDispatchMode | null, fn: () => R): R {
-  const saved = modes.pre;
+  const { pre, resume } = modes;
   modes.pre = mode;
+  modes.resume = null;
   try {
     return fn();
   } finally {
-    modes.pre = saved;
+    modes.pre = pre;
+    modes.resume = resume;
   }
 }
 

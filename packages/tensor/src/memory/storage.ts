@@ -82,6 +82,7 @@ export class Storage {
   assertReadable(what: string): void {
     if (this.state === 'real') {
       modes.pre?.onAccess?.(this);
+      modes.suspended?.onAccess(this);
       return;
     }
     if (this.state === 'released') {
