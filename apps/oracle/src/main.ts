@@ -1,5 +1,5 @@
 /**
- * @file `pnpm oracle`: operators against what PyTorch computed.
+ * @file `pnpm oracle`: operators against what PyTorch computed; `pnpm oracle:models`: whole models.
  *
  * Ends with one JSON line: {mode, total, passed, failed, unsupported, worst}.
  */
@@ -8,6 +8,7 @@ import { brotliCompressSync, constants } from 'node:zlib';
 import { config, initWebGpu, registerKernelBackend } from '@tessera/compile';
 import { isTesseraError } from '@tessera/shared';
 import { packOracle } from '@tessera/testkit';
+import { runModels } from './models.js';
 import { type OracleOptions, USAGE, readOptions } from './options.js';
 import { RECORDED, readOracleFile } from './read-file.js';
 import { type Failure, runFile } from './run.js';
@@ -35,6 +36,11 @@ async function run(options: OracleOptions): Promise<void> {
 }
 
 async function main(): Promise<void> {
+  const [program, ...rest] = process.argv.slice(2);
+  if (program === 'models') {
+    runModels(rest);
+    return;
+  }
   const options = readOptions(process.argv.slice(2));
   if (options === null) console.log(USAGE);
   else await run(options);

@@ -104,12 +104,11 @@ class Head extends Module {
 }
 
 class ConvNeXt extends Module {
-  stem = new Sequential(
-    new Conv2d(3, CHANNELS[0], 4, { stride: 4 }),
-    new LayerNorm2d(CHANNELS[0]),
-  );
+  stem = new Sequential(new Conv2d(3, CHANNELS[0], 4, { stride: 4 }), new LayerNorm2d(CHANNELS[0]));
   stages = new Sequential(
-    ...CHANNELS.map((channels, i) => new Stage(CHANNELS[Math.max(0, i - 1)]!, channels, DEPTHS[i]!)),
+    ...CHANNELS.map(
+      (channels, i) => new Stage(CHANNELS[Math.max(0, i - 1)]!, channels, DEPTHS[i]!),
+    ),
   );
   head = new Head();
 

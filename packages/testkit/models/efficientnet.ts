@@ -145,7 +145,9 @@ class EfficientNet extends Module {
   /** [N, 3, H, W] → [N, 10] */
   override forward(x: Tensor): Tensor {
     const features = this.blocks.call(this.bn1.call(this.conv_stem.call(x)));
-    return this.classifier.call(this.global_pool.call(this.bn2.call(this.conv_head.call(features))));
+    return this.classifier.call(
+      this.global_pool.call(this.bn2.call(this.conv_head.call(features))),
+    );
   }
 }
 

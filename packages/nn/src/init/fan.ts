@@ -6,7 +6,18 @@ import { type Tensor, formatSizes } from '@tessera/tensor';
 
 /** Nonlinearities with a known gain. */
 export type Nonlinearity =
-  'linear' | 'conv1d' | 'conv2d' | 'sigmoid' | 'tanh' | 'relu' | 'leaky_relu' | 'selu';
+  | 'linear'
+  | 'conv1d'
+  | 'conv2d'
+  | 'conv3d'
+  | 'conv_transpose1d'
+  | 'conv_transpose2d'
+  | 'conv_transpose3d'
+  | 'sigmoid'
+  | 'tanh'
+  | 'relu'
+  | 'leaky_relu'
+  | 'selu';
 
 /** Inputs and outputs per unit of a weight [out, in, …kernel]. @throws shape-mismatch below two dimensions */
 export function calculateFanInAndFanOut(tensor: Tensor): [fanIn: number, fanOut: number] {
@@ -28,6 +39,10 @@ export function calculateGain(nonlinearity: Nonlinearity, param = 0.01): number 
     case 'linear':
     case 'conv1d':
     case 'conv2d':
+    case 'conv3d':
+    case 'conv_transpose1d':
+    case 'conv_transpose2d':
+    case 'conv_transpose3d':
     case 'sigmoid':
       return 1;
     case 'tanh':

@@ -10,3 +10,6 @@ export {
   xavierNormal_,
   xavierUniform_,
 } from './kaiming.js';
+export { orthogonal_ } from './orthogonal.js';
+export { dirac_, eye_, sparse_ } from './structured.js';
+export { type TruncNormalOptions, truncNormal_ } from './truncated-normal.js';

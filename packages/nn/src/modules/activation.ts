@@ -33,7 +33,7 @@ export interface InplaceOptions {
 }
 
 /** Base of those activations. */
-abstract class InplaceActivation extends Module {
+export abstract class InplaceActivation extends Module {
   readonly inplace: boolean;
 
   constructor(options: InplaceOptions = {}) {

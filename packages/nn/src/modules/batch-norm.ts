@@ -1,5 +1,5 @@
 /**
- * @file `BatchNorm1d` and `BatchNorm2d`: each channel normalised over the batch.
+ * @file `BatchNorm1d`, `BatchNorm2d` and `BatchNorm3d`: each channel normalised over the batch.
  *
  * In training the statistics of the batch are used and the running ones are updated in place; in
  * evaluation the running ones are used. Buffers have PyTorch's names, as everything in a state dict.
@@ -39,8 +39,8 @@ export interface BatchNormModuleOptions extends FactoryOptions {
   readonly trackRunningStats?: boolean;
 }
 
-/** What both have in common. */
-abstract class BatchNorm extends Module {
+/** What they have in common. */
+export abstract class BatchNorm extends Module {
   readonly eps: number;
   readonly momentum: number | null;
   readonly affine: boolean;
@@ -143,7 +143,8 @@ function checkBatch(input: Tensor): void {
   );
 }
 
-function checkRank(name: string, input: Tensor, ranks: readonly number[]): void {
+/** @throws shape-mismatch unless the input has one of the ranks */
+export function checkRank(name: string, input: Tensor, ranks: readonly number[]): void {
   if (ranks.includes(input.ndim)) return;
   throw new TesseraError(
     'shape-mismatch',
@@ -163,6 +164,13 @@ export class BatchNorm1d extends BatchNorm {
 export class BatchNorm2d extends BatchNorm {
   protected override checkInput(input: Tensor): void {
     checkRank('BatchNorm2d', input, [4]);
+  }
+}
+
+/** Batch norm of [N, C, D, H, W]. @see torch.nn.BatchNorm3d @see https://arxiv.org/abs/1502.03167 */
+export class BatchNorm3d extends BatchNorm {
+  protected override checkInput(input: Tensor): void {
+    checkRank('BatchNorm3d', input, [5]);
   }
 }
 

@@ -2,8 +2,10 @@
  * @file `Embedding`: rows of a table by index.
  */
 import { TesseraError } from '@tessera/shared';
-import { type Tensor, embedding, empty, noGrad, select, zero_ } from '@tessera/tensor';
+import { type Tensor, empty, noGrad, select, zero_ } from '@tessera/tensor';
+import { embedding } from '../functional/embedding.js';
 import { normal_ } from '../init/fill.js';
+import { floatLiteral } from '../module/module-repr.js';
 import { Module } from '../module/module.js';
 import { trustForward } from '../module/trust.js';
 import { Parameter } from '../parameter.js';
@@ -13,11 +15,36 @@ import type { FactoryOptions } from './factory-options.js';
 export interface EmbeddingOptions extends FactoryOptions {
   /** Row that is zero at first and receives no gradient; negative counts from the end. */
   readonly paddingIdx?: number | null;
+  /** Rows that are used are scaled down to this norm, in place. */
+  readonly maxNorm?: number | null;
+  /** Order of that norm (default 2). */
+  readonly normType?: number;
+  /** Whether gradients are divided by how often a row was used (default false). */
+  readonly scaleGradByFreq?: boolean;
+}
+
+/** The padding row counted from the start. @throws index-out-of-range if it is none */
+export function paddingRow(
+  module: string,
+  paddingIdx: number | null,
+  numEmbeddings: number,
+): number | null {
+  if (paddingIdx === null) return null;
+  if (paddingIdx >= -numEmbeddings && paddingIdx < numEmbeddings)
+    return paddingIdx < 0 ? paddingIdx + numEmbeddings : paddingIdx;
+  throw new TesseraError(
+    'index-out-of-range',
+    `${module}: paddingIdx ${paddingIdx} must be within numEmbeddings ${numEmbeddings}`,
+    { hints: ['It names a row of the table.'] },
+  );
 }
 
 /** Rows of `weight` by index, […] → […, embeddingDim]. @see torch.nn.Embedding */
 export class Embedding extends Module {
   readonly paddingIdx: number | null;
+  readonly maxNorm: number | null;
+  readonly normType: number;
+  readonly scaleGradByFreq: boolean;
   /** [numEmbeddings, embeddingDim] */
   weight: Parameter;
 
@@ -28,18 +55,31 @@ export class Embedding extends Module {
     options: EmbeddingOptions = {},
   ) {
     super();
-    const { paddingIdx = null, ...factory } = options;
-    if (paddingIdx !== null && !(paddingIdx >= -numEmbeddings && paddingIdx < numEmbeddings)) {
-      throw new TesseraError(
-        'index-out-of-range',
-        `Embedding: paddingIdx ${paddingIdx} must be within numEmbeddings ${numEmbeddings}`,
-        { hints: ['It names a row of the table.'] },
-      );
-    }
-    this.paddingIdx =
-      paddingIdx !== null && paddingIdx < 0 ? paddingIdx + numEmbeddings : paddingIdx;
+    const {
+      paddingIdx = null,
+      maxNorm = null,
+      normType = 2,
+      scaleGradByFreq = false,
+      ...factory
+    } = options;
+    this.paddingIdx = paddingRow('Embedding', paddingIdx, numEmbeddings);
+    this.maxNorm = maxNorm;
+    this.normType = normType;
+    this.scaleGradByFreq = scaleGradByFreq;
     this.weight = new Parameter(empty([numEmbeddings, embeddingDim], factory));
     this.resetParameters();
+  }
+
+  /** A module over a given table, which does not train unless `freeze` is false. @see torch.nn.Embedding.from_pretrained */
+  static fromPretrained(
+    table: Tensor,
+    options: Omit<EmbeddingOptions, 'device' | 'dtype'> & { readonly freeze?: boolean } = {},
+  ): Embedding {
+    const { freeze = true, ...rest } = options;
+    const [rows, width] = table.sizes as [number, number];
+    const module = new Embedding(rows, width, { ...rest, dtype: table.dtype });
+    module.weight = new Parameter(table, !freeze);
+    return module;
   }
 
   /** Draws new values: standard normal; the padding row zero. */
@@ -51,15 +91,21 @@ export class Embedding extends Module {
 
   /** @throws index-out-of-range, dtype-mismatch */
   override forward(indices: Tensor): Tensor {
-    return embedding(
-      this.weight,
-      indices,
-      this.paddingIdx === null ? {} : { paddingIdx: this.paddingIdx },
-    );
+    return embedding(indices, this.weight, {
+      paddingIdx: this.paddingIdx,
+      maxNorm: this.maxNorm,
+      normType: this.normType,
+      scaleGradByFreq: this.scaleGradByFreq,
+    });
   }
 
   override extraRepr(): string {
-    return `${this.numEmbeddings}, ${this.embeddingDim}${this.paddingIdx === null ? '' : `, padding_idx=${this.paddingIdx}`}`;
+    const parts = [`${this.numEmbeddings}, ${this.embeddingDim}`];
+    if (this.paddingIdx !== null) parts.push(`padding_idx=${this.paddingIdx}`);
+    if (this.maxNorm !== null) parts.push(`max_norm=${floatLiteral(this.maxNorm)}`);
+    if (this.normType !== 2) parts.push(`norm_type=${floatLiteral(this.normType)}`);
+    if (this.scaleGradByFreq) parts.push('scale_grad_by_freq=True');
+    return parts.join(', ');
   }
 }
 

@@ -1,0 +1,55 @@
+/**
+ * @file Activations along a dimension, as modules.
+ */
+import { TesseraError } from '@tessera/shared';
+import { type Tensor, glu, neg, softmax } from '@tessera/tensor';
+import { Module } from '../module/module.js';
+import { trustForward } from '../module/trust.js';
+
+/** Softmax of -x. @see torch.nn.Softmin */
+export class Softmin extends Module {
+  constructor(readonly dim: number) {
+    super();
+  }
+
+  /** @throws invalid-dim */
+  override forward(input: Tensor): Tensor {
+    return softmax(neg(input), this.dim);
+  }
+
+  override extraRepr(): string {
+    return `dim=${this.dim}`;
+  }
+}
+
+/** Softmax over the channels of [N, C, H, W] or [C, H, W]. @see torch.nn.Softmax2d */
+export class Softmax2d extends Module {
+  /** @throws shape-mismatch */
+  override forward(input: Tensor): Tensor {
+    if (input.ndim !== 3 && input.ndim !== 4)
+      throw new TesseraError(
+        'shape-mismatch',
+        `Softmax2d: expected input to be 3D or 4D, got ${input.ndim}D instead`,
+        { hints: ['The input is [N, C, H, W] or [C, H, W].'] },
+      );
+    return softmax(input, -3);
+  }
+}
+
+/** First half times the sigmoid of the second. @see torch.nn.GLU @see https://arxiv.org/abs/1612.08083 */
+export class GLU extends Module {
+  constructor(readonly dim = -1) {
+    super();
+  }
+
+  /** @throws shape-mismatch, invalid-dim */
+  override forward(input: Tensor): Tensor {
+    return glu(input, this.dim);
+  }
+
+  override extraRepr(): string {
+    return `dim=${this.dim}`;
+  }
+}
+
+for (const activation of [Softmin, Softmax2d, GLU]) trustForward(activation);

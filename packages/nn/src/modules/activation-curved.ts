@@ -1,0 +1,103 @@
+/**
+ * @file More smooth activations, and the learned slope, as modules.
+ */
+import {
+  type Tensor,
+  celu,
+  celu_,
+  div,
+  full,
+  logSigmoid,
+  prelu,
+  selu,
+  selu_,
+  sub,
+  tanh,
+} from '@tessera/tensor';
+import { floatLiteral } from '../module/module-repr.js';
+import { Module } from '../module/module.js';
+import { trustForward } from '../module/trust.js';
+import { Parameter } from '../parameter.js';
+import { InplaceActivation, type InplaceOptions } from './activation.js';
+import type { FactoryOptions } from './factory-options.js';
+
+/** x, or α (e^{x/α} - 1) below zero. @see torch.nn.CELU */
+export class CELU extends InplaceActivation {
+  constructor(
+    readonly alpha = 1,
+    options: InplaceOptions = {},
+  ) {
+    super(options);
+  }
+
+  override forward(input: Tensor): Tensor {
+    return this.inplace ? celu_(input, this.alpha) : celu(input, this.alpha);
+  }
+
+  override extraRepr(): string {
+    return `alpha=${floatLiteral(this.alpha)}${this.inplace ? ', inplace=True' : ''}`;
+  }
+}
+
+/** A scaled ELU that keeps mean 0 and variance 1. @see torch.nn.SELU @see https://arxiv.org/abs/1706.02515 */
+export class SELU extends InplaceActivation {
+  override forward(input: Tensor): Tensor {
+    return this.inplace ? selu_(input) : selu(input);
+  }
+}
+
+/** log σ(x) @see torch.nn.LogSigmoid */
+export class LogSigmoid extends Module {
+  override forward(input: Tensor): Tensor {
+    return logSigmoid(input);
+  }
+}
+
+/** x / (1 + |x|) @see torch.nn.Softsign */
+export class Softsign extends Module {
+  override forward(input: Tensor): Tensor {
+    return div(input, input.abs().add(1));
+  }
+}
+
+/** x - tanh x @see torch.nn.Tanhshrink */
+export class Tanhshrink extends Module {
+  override forward(input: Tensor): Tensor {
+    return sub(input, tanh(input));
+  }
+}
+
+/** Options of `PReLU`. */
+export interface PReLUOptions extends FactoryOptions {
+  /** Slope at first (default 0.25). */
+  readonly init?: number;
+}
+
+/** x, or a learned slope below zero, one for all or one per channel. @see torch.nn.PReLU */
+export class PReLU extends Module {
+  readonly init: number;
+  /** [numParameters] */
+  weight: Parameter;
+
+  constructor(
+    readonly numParameters = 1,
+    options: PReLUOptions = {},
+  ) {
+    super();
+    const { init = 0.25, ...factory } = options;
+    this.init = init;
+    this.weight = new Parameter(full([numParameters], init, { dtype: 'float32', ...factory }));
+  }
+
+  /** @throws shape-mismatch */
+  override forward(input: Tensor): Tensor {
+    return prelu(input, this.weight);
+  }
+
+  override extraRepr(): string {
+    return `num_parameters=${this.numParameters}`;
+  }
+}
+
+for (const activation of [CELU, SELU, LogSigmoid, Softsign, Tanhshrink, PReLU])
+  trustForward(activation);
