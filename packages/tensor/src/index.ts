@@ -75,12 +75,19 @@ export { largestStorages, liveStorageBytes, reclaimNow } from './memory/reclaim.
 export { keep, tidy } from './memory/tidy.js';
 
 // Files
+export type { ByteSource } from './io/byte-stream.js';
 export {
-  type SafetensorsSource,
-  loadSafetensors,
-  parseSafetensors,
-  serializeSafetensors,
-} from './io/safetensors.js';
+  type LoadCheckpointOptions,
+  type SaveCheckpointOptions,
+  loadCheckpoint,
+  saveCheckpoint,
+} from './io/checkpoint.js';
+export { parseSafetensors, serializeSafetensors } from './io/safetensors.js';
+export {
+  type LoadedTensor,
+  type StreamOptions,
+  streamSafetensors,
+} from './io/safetensors-stream.js';
 
 // Operators
 export { OpOverload, allOps, defineOp, findOp, getOp } from './op/op-overload.js';

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { loadSafetensors, parseSafetensors, serializeSafetensors, tensor } from '../src/index.js';
+import { loadCheckpoint, parseSafetensors, serializeSafetensors, tensor } from '../src/index.js';
 
 /** A file with a hand-made header. */
 function file(header: unknown, data: number): Uint8Array {
@@ -29,7 +29,7 @@ describe('safetensors', () => {
       empty: tensor([], { dtype: 'float64' }),
     };
     const bytes = serializeSafetensors(tensors, { format: 'pt' });
-    const back = await loadSafetensors(new Blob([bytes as BlobPart]));
+    const back = await loadCheckpoint(new Blob([bytes as BlobPart]));
     for (const [name, value] of Object.entries(tensors)) {
       expect(back[name]!.dtype).toBe(value.dtype);
       expect(back[name]!.shape).toEqual(value.shape);

@@ -51,8 +51,8 @@ export function headerLength(prefix: Uint8Array): number {
   return Number(length);
 }
 
-/** Parses and checks a header. `dataBytes` is the size of the data section. @throws safetensors-invalid */
-export function parseHeader(json: Uint8Array, dataBytes: number): SafetensorsHeader {
+/** Parses and checks a header. `dataBytes` is the size of the data section, null if unknown. @throws safetensors-invalid */
+export function parseHeader(json: Uint8Array, dataBytes: number | null): SafetensorsHeader {
   let parsed: unknown;
   try {
     parsed = JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(json));
@@ -64,6 +64,7 @@ export function parseHeader(json: Uint8Array, dataBytes: number): SafetensorsHea
   const entries: SafetensorsEntry[] = [];
   let metadata: Record<string, string> = {};
   for (const [name, value] of Object.entries(parsed)) {
+    if (name === '__proto__') invalidFile(`a tensor cannot be named '${name}'`);
     if (name === '__metadata__') metadata = parseMetadata(value);
     else entries.push(parseEntry(name, value, dataBytes));
   }
@@ -82,7 +83,7 @@ function parseMetadata(value: unknown): Record<string, string> {
   return value as Record<string, string>;
 }
 
-function parseEntry(name: string, value: unknown, dataBytes: number): SafetensorsEntry {
+function parseEntry(name: string, value: unknown, dataBytes: number | null): SafetensorsEntry {
   const {
     dtype: code,
     shape,
@@ -107,8 +108,11 @@ function parseEntry(name: string, value: unknown, dataBytes: number): Safetensor
     invalidFile(`tensor '${name}' has no valid data_offsets`);
   }
   const [begin, end] = offsets as [number, number];
-  if (begin > end || end > dataBytes)
-    invalidFile(`tensor '${name}' lies at bytes ${begin} to ${end}, but there are ${dataBytes}`);
+  if (begin > end || end > (dataBytes ?? Infinity)) {
+    invalidFile(
+      `tensor '${name}' lies at bytes ${begin} to ${end}, but there are ${dataBytes ?? 'unknown'}`,
+    );
+  }
   const wanted = numelOf(sizes) * itemSize(dtype);
   if (wanted !== end - begin)
     invalidFile(
@@ -118,13 +122,13 @@ function parseEntry(name: string, value: unknown, dataBytes: number): Safetensor
 }
 
 /** Tensors must cover the data section without overlaps or holes. */
-function checkOverlap(entries: readonly SafetensorsEntry[], dataBytes: number): void {
+function checkOverlap(entries: readonly SafetensorsEntry[], dataBytes: number | null): void {
   let at = 0;
   for (const entry of [...entries].sort((a, b) => a.begin - b.begin || a.end - b.end)) {
     if (entry.begin < at) invalidFile(`tensor '${entry.name}' overlaps another one`);
     if (entry.begin > at) invalidFile(`bytes ${at} to ${entry.begin} belong to no tensor`);
     at = entry.end;
   }
-  if (at !== dataBytes)
+  if (dataBytes !== null && at !== dataBytes)
     invalidFile(`bytes ${at} to ${dataBytes} belong to no tensor (or the file is truncated)`);
 }

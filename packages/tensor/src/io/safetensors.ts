@@ -1,7 +1,6 @@
 /**
- * @file Reading and writing safetensors, the format of PyTorch checkpoints.
+ * @file safetensors in memory: the format of PyTorch checkpoints, as bytes.
  */
-import { TesseraError } from '@tessera/shared';
 import { fromBytes } from '../create.js';
 import { DTYPES, itemSize } from '../dtype.js';
 import { cpuHeap } from '../heap/cpu-heap.js';
@@ -10,9 +9,6 @@ import { noGrad } from '../autograd/grad-mode.js';
 import { numelOf } from '../shape.js';
 import type { Tensor } from '../tensor.js';
 import { headerLength, invalidFile, parseHeader } from './safetensors-header.js';
-
-/** Where to read from: bytes, a Blob or File, or a URL. */
-export type SafetensorsSource = Uint8Array | ArrayBuffer | Blob | URL | string;
 
 /**
  * Tensors of a file held in memory, by name, in the file's order.
@@ -33,26 +29,6 @@ export function parseSafetensors(bytes: Uint8Array): Record<string, Tensor> {
     );
   }
   return result;
-}
-
-async function readBytes(source: SafetensorsSource): Promise<Uint8Array> {
-  if (source instanceof Uint8Array) return source;
-  if (source instanceof ArrayBuffer) return new Uint8Array(source);
-  if (source instanceof Blob) return new Uint8Array(await source.arrayBuffer());
-  const response = await fetch(source);
-  if (!response.ok) {
-    throw new TesseraError(
-      'safetensors-invalid',
-      `Could not read ${String(source)}: ${response.status} ${response.statusText}.`,
-      { hints: ['Check the address.'] },
-    );
-  }
-  return new Uint8Array(await response.arrayBuffer());
-}
-
-/** Reads a file from memory, a Blob or a URL. @throws safetensors-invalid */
-export async function loadSafetensors(source: SafetensorsSource): Promise<Record<string, Tensor>> {
-  return parseSafetensors(await readBytes(source));
 }
 
 /** A safetensors file with the given tensors (on `cpu`) and metadata. Deterministic. */

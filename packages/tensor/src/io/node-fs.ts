@@ -1,0 +1,26 @@
+/**
+ * @file Node's file system where there is one; browsers have none, and bundles must not ask for it.
+ */
+
+/** What is used of `node:fs`. */
+export interface NodeFs {
+  readonly promises: {
+    stat(path: URL | string): Promise<{ size: number; isDirectory(): boolean }>;
+    readFile(path: URL | string): Promise<Uint8Array>;
+    writeFile(path: URL | string, data: Uint8Array | string): Promise<void>;
+    rename(from: URL | string, to: URL | string): Promise<void>;
+    rm(path: URL | string, options: { force: boolean }): Promise<void>;
+  };
+  createReadStream(
+    path: URL | string,
+    options: { highWaterMark: number },
+  ): AsyncIterable<Uint8Array>;
+}
+
+/** `node:fs`, or null outside Node. */
+export function nodeFs(): NodeFs | null {
+  const { process } = globalThis as {
+    process?: { getBuiltinModule?(name: string): unknown };
+  };
+  return (process?.getBuiltinModule?.('node:fs') as NodeFs | undefined) ?? null;
+}
