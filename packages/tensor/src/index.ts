@@ -580,9 +580,16 @@ export {
 } from './ops/pool-max.js';
 export { type AvgPoolOptions, avgPool1d, avgPool2d, avgPool3d } from './ops/pool-average.js';
 export { adaptiveAvgPool1d, adaptiveAvgPool2d, adaptiveAvgPool3d } from './ops/pool-adaptive.js';
+export {
+  adaptiveMaxPool1d,
+  adaptiveMaxPool2d,
+  adaptiveMaxPool3d,
+} from './ops/pool-adaptive-max.js';
 
 // Resizing, sampling and patches
 export { type UpsampleMode, type UpsampleOptions, upsample } from './ops/upsample.js';
+export { type GridSampleOptions, gridSample } from './ops/grid-sampler.js';
+export { type PatchOptions, col2im, im2col } from './ops/im2col.js';
 
 // Normalization and losses
 export { type LayerNormOptions, layerNorm, nativeLayerNorm, rmsNorm } from './ops/norm-layer.js';

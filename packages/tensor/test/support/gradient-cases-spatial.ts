@@ -3,9 +3,15 @@
  */
 import {
   type Tensor,
+  adaptiveMaxPool1d,
+  adaptiveMaxPool2d,
+  adaptiveMaxPool3d,
+  col2im,
   cosineEmbeddingLoss,
   fromTypedArray,
   hingeEmbeddingLoss,
+  gridSample,
+  im2col,
   instanceNorm,
   klDiv,
   marginRankingLoss,
@@ -129,4 +135,43 @@ export const spatialCases: readonly (readonly [string, Differentiable, readonly 
     ],
     [values(2, 1, 3)],
   ],
+  [
+    'adaptiveMaxPool',
+    (x) => [
+      adaptiveMaxPool1d(x!.select(0, 0), 2)[0],
+      adaptiveMaxPool2d(x!.mul(x!), [2, 3])[0],
+      adaptiveMaxPool3d(x!.unsqueeze(0), [1, 2, 3])[0],
+    ],
+    [values(2, 3, 4)],
+  ],
+  [
+    'im2col and col2im',
+    (x) => {
+      const options = { padding: 1, stride: [2, 1], dilation: [1, 2] };
+      const columns = im2col(x!.mul(x!), [2, 2], options);
+      return [columns, col2im(columns.mul(columns), [3, 4], [2, 2], options)];
+    },
+    [values(1, 2, 3, 4)],
+  ],
 ];
+
+/** The same, of operators whose gradient has no gradient. */
+export const firstOrderCases: typeof spatialCases = (
+  ['bilinear', 'nearest', 'bicubic'] as const
+).flatMap((mode) =>
+  (['zeros', 'border', 'reflection'] as const).flatMap((paddingMode) =>
+    [true, false].map(
+      (alignCorners) =>
+        [
+          `gridSample, ${mode}, ${paddingMode}, ${alignCorners ? 'corners' : 'edges'} at 1`,
+          (x: Tensor, grid: Tensor, volume: Tensor, points: Tensor): Tensor[] => [
+            gridSample(x, grid, { mode, paddingMode, alignCorners }),
+            ...(mode === 'bicubic'
+              ? []
+              : [gridSample(volume, points, { mode, paddingMode, alignCorners })]),
+          ],
+          [values(1, 2, 3, 4), values(1, 2, 3, 2), values(1, 1, 2, 3, 2), values(1, 1, 2, 2, 3)],
+        ] as const,
+    ),
+  ),
+);
