@@ -554,6 +554,12 @@ export {
 export { linear, matmul, outer } from './ops/matmul-composite.js';
 export { bilinear, inner, kron, tensordot, vdot } from './ops/contraction.js';
 export { einsum } from './ops/einsum.js';
+export { addbmm, addbmm_, addmv, addmv_, addr, addr_ } from './ops/matmul-added.js';
+export { corrcoef, cov, cross, linalgCross } from './ops/cross.js';
+export { cdist, pdist } from './ops/distance.js';
+export { cosineSimilarity, dist, pairwiseDistance, renorm, renorm_ } from './ops/similarity.js';
+export { type MatrixOrder, linalgMatrixNorm, linalgNorm } from './ops/norm-matrix.js';
+export { linalgSvd, linalgSvdvals } from './ops/linalg-svd.js';
 
 // Attention
 export { type AttentionOptions, scaledDotProductAttention } from './ops/attention.js';
@@ -641,7 +647,8 @@ export {
   onesLike,
   zerosLike,
 } from './ops/factory-like.js';
-export { arange, eye, linspace } from './ops/factory-range.js';
+export { arange, eye } from './ops/factory-range.js';
+export { type Bound, linspace, logspace } from './ops/factory-space.js';
 
 // Random tensors
 export { rand, randint, randn, randperm } from './ops/random.js';

@@ -58,6 +58,12 @@ import * as finiteDifference from './ops/finite-difference.js';
 import * as pixelShuffle from './ops/pixel-shuffle.js';
 import * as rearrange from './ops/rearrange.js';
 import * as repeatInterleave from './ops/repeat-interleave.js';
+import * as cross from './ops/cross.js';
+import * as distance from './ops/distance.js';
+import * as linalgSvd from './ops/linalg-svd.js';
+import * as matmulAdded from './ops/matmul-added.js';
+import * as normMatrix from './ops/norm-matrix.js';
+import * as similarity from './ops/similarity.js';
 import * as viewCopy from './ops/view-copy.js';
 import * as viewRank from './ops/view-rank.js';
 import * as viewSplitAt from './ops/view-split-at.js';
@@ -143,6 +149,12 @@ export interface TensorMethods
     MethodsOf<typeof pixelShuffle>,
     MethodsOf<typeof rearrange>,
     MethodsOf<typeof repeatInterleave>,
+    MethodsOf<typeof cross>,
+    MethodsOf<typeof distance>,
+    MethodsOf<typeof linalgSvd>,
+    MethodsOf<typeof matmulAdded>,
+    MethodsOf<typeof normMatrix>,
+    MethodsOf<typeof similarity>,
     MethodsOf<typeof viewCopy>,
     MethodsOf<typeof viewRank>,
     MethodsOf<typeof viewSplitAt>,
@@ -218,6 +230,12 @@ export const METHOD_MODULES: readonly Readonly<Record<string, unknown>>[] = [
   pixelShuffle,
   rearrange,
   repeatInterleave,
+  cross,
+  distance,
+  linalgSvd,
+  matmulAdded,
+  normMatrix,
+  similarity,
   viewCopy,
   viewRank,
   viewSplitAt,

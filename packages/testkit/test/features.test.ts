@@ -39,6 +39,7 @@ const FAMILIES: Readonly<Record<string, readonly string[]>> = {
   ],
   Attention: ['attention'],
   'Matrix products': ['contraction', 'einsum', 'matmul'],
+  'Distances, statistics, linear algebra': ['cross', 'distance', 'linalg', 'similarity'],
   'Convolution and pooling': ['convolution', 'pool'],
   'Resizing, sampling and patches': ['upsample', 'grid-sampler', 'im2col'],
   Normalization: ['norm'],

@@ -238,7 +238,12 @@ function runInPlace(op: OpOverload, args: readonly unknown[]): Tensor {
   return self;
 }
 
-function checkInPlace(op: OpOverload, self: Tensor, meta: TensorMeta): void {
+/** Whether `self` can hold a result of `op`. @throws shape-mismatch, dtype-mismatch, inplace-overlap */
+export function checkInPlace(
+  op: OpOverload,
+  self: Tensor,
+  meta: Pick<TensorMeta, 'sizes' | 'dtype'>,
+): void {
   const name = op.schema.name;
   if (!sameNumbers(self.sizes, meta.sizes)) {
     throw new TesseraError(

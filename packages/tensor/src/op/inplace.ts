@@ -1,9 +1,13 @@
 /**
  * @file In-place overloads, derived from functional ones.
  */
+import { gradMode } from '../autograd/grad-mode.js';
+import { requiresGrad } from '../autograd/history.js';
 import { callOp } from '../dispatch/dispatcher.js';
+import { checkInPlace } from '../dispatch/kernels.js';
 import type { Tensor } from '../tensor.js';
 import { type OpOverload, defineOp, getOp } from './op-overload.js';
+import type { NamedArgs, OpRecord } from './op-record.js';
 
 /**
  * Registers `name_` for a functional op whose first argument is the tensor to modify: the same
@@ -21,17 +25,27 @@ export function defineInplace(
   const args = text.slice(text.indexOf('(') + 1, text.lastIndexOf(')', text.lastIndexOf('->')));
   const written = args.replace(/^Tensor /, 'Tensor(a!) ');
   const schema = `${namespace}::${name}_${suffix}(${written}) -> Tensor(a!)`;
-  if (functional.record.decompose !== undefined)
-    return defineOp(schema, {
-      decompose: (named) => {
-        const values = functional.schema.args.map((arg) => named[arg.name] as unknown);
-        return callOp(getOp('aten::copy_'), [named.self, callOp(functional, values), false]);
-      },
-    });
+  const { decompose } = functional.record;
+  if (decompose !== undefined)
+    return defineOp(schema, { decompose: (args) => composedInto(functional, decompose, args) });
   return defineOp(schema, {
     inplaceOf: functional.qualifiedName,
     tags: functional.record.tags?.filter((tag) => tag !== 'factory'),
   });
+}
+
+/** A composite op computed and copied into `self`, whose old value its gradient may still need. */
+function composedInto(
+  functional: OpOverload,
+  decompose: NonNullable<OpRecord['decompose']>,
+  args: NamedArgs,
+): unknown {
+  const self = args.self as Tensor;
+  const kept = gradMode.enabled && requiresGrad(self);
+  const before = kept ? callOp(getOp('aten::clone'), [self, null]) : self;
+  const value = decompose({ ...args, self: before }) as Tensor;
+  checkInPlace(functional, self, value);
+  return callOp(getOp('aten::copy_'), [self, value, false]);
 }
 
 /** Type of the in-place form of an operator function. */

@@ -72,43 +72,6 @@ const arangeOp: OpOverload = defineOp(
   rangeRecord,
 );
 
-const linspaceOp = defineOp(
-  `aten::linspace(Scalar start, Scalar end, int steps, *, ${OPTIONS}) -> Tensor`,
-  {
-    tags: ['factory'],
-    meta: (args) => {
-      if (!(args.steps >= 0))
-        throw new TesseraError(
-          'invalid-argument',
-          `linspace: number of steps must be non-negative, got ${args.steps as number}`,
-          { hints: ['Ask for zero or more steps.'] },
-        );
-      return {
-        sizes: [args.steps as number],
-        strides: [1],
-        dtype: (args.dtype as DType | null) ?? defaultDType(),
-        device: (args.device as string | null) ?? 'cpu',
-      };
-    },
-    kernel: (args, [out]) => {
-      const start = scalarValue(args.start as ScalarLike);
-      const end = scalarValue(args.end as ScalarLike);
-      const steps = args.steps as number;
-      const integral = out!.dtype.startsWith('int') || out!.dtype === 'uint8';
-      const from = integral ? Math.trunc(start) : start;
-      const to = integral ? Math.trunc(end) : end;
-      const step = steps > 1 ? (to - from) / (steps - 1) : 0;
-      // Counted from both ends, so that the last element is exact.
-      const value = (i: number): number =>
-        i < steps / 2 ? from + i * step : to - (steps - 1 - i) * step;
-      writeNumbers(
-        out!,
-        Float64Array.from({ length: steps }, (_, i) => (steps === 1 ? from : value(i))),
-      );
-    },
-  },
-);
-
 const eyeRecord: OpRecord = {
   tags: ['factory'],
   meta: (args) => {
@@ -155,16 +118,6 @@ export function arange(...args: readonly (ScalarLike | TensorOptions | undefined
 
 function isScalar(value: unknown): value is ScalarLike {
   return typeof value === 'number' || typeof value === 'boolean' || value instanceof SymScalar;
-}
-
-/** `steps` numbers evenly spaced from start to end, both included. @throws invalid-argument */
-export function linspace(
-  start: ScalarLike,
-  end: ScalarLike,
-  steps: number,
-  options: TensorOptions = {},
-): Tensor {
-  return finish(callOp(linspaceOp, [start, end, steps, ...optionArgs(options)]), options);
 }
 
 /** Ones on the diagonal of an [n, m] matrix (m defaults to n). */

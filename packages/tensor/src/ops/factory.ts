@@ -75,6 +75,12 @@ const zerosOp = defineOp(`aten::zeros(SymInt[] size, *, ${OPTIONS}) -> Tensor`, 
   meta: factoryMeta(defaultDType),
   kernel: constantKernel(() => 0),
 });
+// A tensor that is known to be zero is one of zeros here.
+defineOp(`aten::_efficientzerotensor(SymInt[] size, *, ${OPTIONS}) -> Tensor`, {
+  tags: ['factory'],
+  meta: factoryMeta(defaultDType),
+  kernel: constantKernel(() => 0),
+});
 const onesOp = defineOp(`aten::ones(SymInt[] size, *, ${OPTIONS}) -> Tensor`, {
   tags: ['factory'],
   meta: factoryMeta(defaultDType),

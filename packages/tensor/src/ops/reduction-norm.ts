@@ -5,6 +5,7 @@ import { TesseraError, type ScalarLike } from '@tessera/shared';
 import { callOp } from '../dispatch/dispatcher.js';
 import { DTYPES, type DType } from '../dtype.js';
 import { scalarValue } from '../kernels/pointwise-kernel.js';
+import { normOf } from '../kernels/norm-kernel.js';
 import { reduceKernel, reduceMeta } from '../kernels/reduce-kernel.js';
 import { defineOp } from '../op/op-overload.js';
 import type { NamedArgs } from '../op/op-record.js';
@@ -45,23 +46,6 @@ const logsumexpOp = defineOp(
     }),
   },
 );
-
-function normOf(values: Float64Array, p: number): number {
-  let total = 0;
-  if (p === Infinity) {
-    for (const value of values) total = Math.max(total, Math.abs(value));
-    return total;
-  }
-  if (p === -Infinity) {
-    let least = Infinity;
-    for (const value of values) least = Math.min(least, Math.abs(value));
-    return least;
-  }
-  if (p === 0) return values.reduce((count, value) => count + (value !== 0 ? 1 : 0), 0);
-  for (const value of values)
-    total += p === 1 ? Math.abs(value) : p === 2 ? value * value : Math.abs(value) ** p;
-  return p === 1 ? total : p === 2 ? Math.sqrt(total) : total ** (1 / p);
-}
 
 /** @throws dtype-unsupported for integers */
 function normType(self: Tensor, args: NamedArgs): DType {

@@ -100,10 +100,6 @@ export const KNOWN_DEVIATIONS: Readonly<Record<string, CaseDeviation>> = {
     reason: 'normalising a single element leaves only rounding noise, multiplied by 1/sqrt(eps)',
     gradTolerance: { float32: { rtol: 1.3e-6, atol: 5e-4 } },
   },
-  'aten.linspace.default': {
-    reason: 'PyTorch rounds the step to 16 bits before it multiplies',
-    tolerance: { float16: { rtol: 4e-3, atol: 4e-3 }, bfloat16: { rtol: 3e-2, atol: 3e-2 } },
-  },
   'aten.as_strided_scatter.default': {
     reason:
       "PyTorch's formula keeps the gradient where src replaced self and drops it elsewhere, the reverse of the derivative",
