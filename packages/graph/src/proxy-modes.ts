@@ -12,6 +12,7 @@ import {
   type RegionInputs,
   dispatchBelowAutograd,
   dispatchBelowPreDispatch,
+  getOp,
   setGradEnabled,
   withDispatchMode,
   withPreDispatchMode,
@@ -20,6 +21,12 @@ import type { TraceRecorder } from './trace-recorder.js';
 
 /** Replacements of operators by other operators while tracing; undefined keeps the op. */
 export type DecompositionTable = ReadonlyMap<OpOverload, (args: readonly unknown[]) => unknown>;
+
+/** What the graph calls: a tensor that changes its layout in place stands for the view from then on. */
+function recordedOp(op: OpOverload): OpOverload {
+  const { layoutOf } = op.record;
+  return layoutOf === undefined ? op : getOp(layoutOf);
+}
 
 /** Records primitive operators. */
 export class ProxyMode implements DispatchMode {
@@ -41,7 +48,7 @@ export class ProxyMode implements DispatchMode {
     // Converted first: an in-place op makes its tensor stand for the new value.
     const recorded = args.map((arg) => this.recorder.argument(arg));
     const result = dispatchBelowAutograd(op, args);
-    this.recorder.recordCall(op, recorded, result, this.decomposing);
+    this.recorder.recordCall(recordedOp(op), recorded, result, this.decomposing);
     return result;
   }
 
@@ -65,7 +72,7 @@ export class PreDispatchProxyMode implements PreDispatchMode {
   handle(op: OpOverload, args: readonly unknown[]): unknown {
     const recorded = args.map((arg) => this.recorder.argument(arg));
     const result = withPreDispatchMode(null, () => dispatchBelowPreDispatch(op, args));
-    this.recorder.recordCall(op, recorded, result);
+    this.recorder.recordCall(recordedOp(op), recorded, result);
     return result;
   }
 

@@ -449,6 +449,7 @@ export {
   viewCopy,
 } from './ops/view-copy.js';
 export { unfold } from './ops/view-unfold.js';
+export { asStrided_, detach_, squeeze_, t_, transpose_, unsqueeze_ } from './ops/view-inplace.js';
 export { dsplit, hsplit, tensorSplit, vsplit } from './ops/view-split-at.js';
 export { type AtLeast, H, T, atleast1d, atleast2d, atleast3d, mH, ravel } from './ops/view-rank.js';
 export { fliplr, flipud, repeat, roll, rot90, tile } from './ops/rearrange.js';

@@ -64,6 +64,7 @@ import * as linalgSvd from './ops/linalg-svd.js';
 import * as matmulAdded from './ops/matmul-added.js';
 import * as normMatrix from './ops/norm-matrix.js';
 import * as similarity from './ops/similarity.js';
+import * as viewInplace from './ops/view-inplace.js';
 import * as viewCopy from './ops/view-copy.js';
 import * as viewRank from './ops/view-rank.js';
 import * as viewSplitAt from './ops/view-split-at.js';
@@ -155,6 +156,7 @@ export interface TensorMethods
     MethodsOf<typeof matmulAdded>,
     MethodsOf<typeof normMatrix>,
     MethodsOf<typeof similarity>,
+    MethodsOf<typeof viewInplace>,
     MethodsOf<typeof viewCopy>,
     MethodsOf<typeof viewRank>,
     MethodsOf<typeof viewSplitAt>,
@@ -236,6 +238,7 @@ export const METHOD_MODULES: readonly Readonly<Record<string, unknown>>[] = [
   matmulAdded,
   normMatrix,
   similarity,
+  viewInplace,
   viewCopy,
   viewRank,
   viewSplitAt,

@@ -24,6 +24,7 @@ import type { Backend } from '../backend.js';
 import type { DynamicShapes, Older } from '../dynamic/dynamic-shapes.js';
 import type { DynamicTensorGuard } from '../guards/dynamic-tensor-guard.js';
 import type { TensorGuard } from '../guards/tensor-guard.js';
+import { layoutBreak } from '../trace/layout-break.js';
 import { type Pattern, instantiate, observePattern, slotsOf } from '../trace/pattern.js';
 import type { Run } from '../trace/run.js';
 import type { Segment } from '../trace/segment.js';
@@ -89,6 +90,10 @@ export class Capture implements PreDispatchMode {
   handle(op: OpOverload, args: readonly unknown[]): unknown {
     if (op.hasTag('data-dependent')) {
       this.flush(`the shape of ${op.qualifiedName} depends on values`);
+      return withPreDispatchMode(null, () => dispatchBelowPreDispatch(op, args));
+    }
+    if (op.isMutable && op.changesLayout(args)) {
+      this.flush(layoutBreak(op));
       return withPreDispatchMode(null, () => dispatchBelowPreDispatch(op, args));
     }
     return this.recordOp(op, args, null);

@@ -43,6 +43,7 @@ function differentiable(op: OpOverload): boolean {
 function recordOp(op: OpOverload, args: readonly unknown[]): unknown {
   if (!anyRequiresGrad(op, args) || !differentiable(op)) return dispatchBelowAutograd(op, args);
   if (op.record.inplaceOf !== undefined) return recordInPlace(op, args);
+  if (op.record.layoutOf !== undefined) return recordLayout(op, args);
   const node = OpNode.make(op, args, [], gradEdge);
   const result = dispatchBelowAutograd(op, args);
   const outs: readonly Tensor[] = isTensor(result)
@@ -77,6 +78,21 @@ function recordInPlace(op: OpOverload, args: readonly unknown[]): Tensor {
   node.forwardStack = anomalyStack();
   attachInPlace(self, node);
   node.setOutputs([self]);
+  return self;
+}
+
+/** `t_` and its kin: self becomes what the view of its old layout would be. */
+function recordLayout(op: OpOverload, args: readonly unknown[]): Tensor {
+  const self = args[0] as Tensor;
+  const view = getOp(op.record.layoutOf!);
+  if (!differentiable(view)) return dispatchBelowAutograd(op, args) as Tensor;
+  checkInPlaceLeaf(self);
+  const node = OpNode.make(view, args, [], gradEdge);
+  dispatchBelowAutograd(op, args);
+  node.inputMetas = [metaOf(self)];
+  node.setOutputs([self]);
+  node.forwardStack = anomalyStack();
+  setHistory(self, node, 0);
   return self;
 }
 

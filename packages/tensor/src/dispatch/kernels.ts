@@ -18,6 +18,7 @@ import type { Tensor } from '../tensor.js';
 import { gradMode } from '../autograd/grad-mode.js';
 import { checkArguments } from './check-arguments.js';
 import { kernelProvider } from './kernel-provider.js';
+import { updateLayout } from './layout-update.js';
 
 /** Runs a primitive op: no autograd, no modes. @throws kernel-missing, shape-mismatch, … */
 export function runKernel(op: OpOverload, args: readonly unknown[]): unknown {
@@ -26,6 +27,7 @@ export function runKernel(op: OpOverload, args: readonly unknown[]): unknown {
   if (custom !== undefined) return runCustom(op, custom, args);
   if (op.record.view !== undefined) return runView(op, args);
   if (op.record.inplaceOf !== undefined) return runInPlace(op, args);
+  if (op.record.layoutOf !== undefined) return updateLayout(op, args);
   return unwrap(op, runFunctional(op, args, null));
 }
 

@@ -42,6 +42,12 @@ export class OpOverload {
     return this.record.tags?.includes(tag) ?? false;
   }
 
+  /** Whether a call changes the sizes, strides or history of its tensor in place: a graph break. */
+  changesLayout(args: readonly unknown[]): boolean {
+    const { layoutOf, resizes } = this.record;
+    return layoutOf !== undefined || resizes?.(this.bind(args)) === true;
+  }
+
   /** Positional arguments as an object keyed by schema names. */
   bind(args: readonly unknown[]): NamedArgs {
     const named: NamedArgs = {};

@@ -100,6 +100,10 @@ export interface OpRecord {
   readonly savedFor?: Readonly<Record<string, readonly string[]>>;
   /** The functional overload that this in-place op is derived from. */
   readonly inplaceOf?: string;
+  /** The view whose layout this in-place op gives to `self` (`t_`: `aten::t`). */
+  readonly layoutOf?: string;
+  /** Whether a call of the in-place form gives `self` the result's size, which tracers cannot follow. */
+  readonly resizes?: (args: NamedArgs) => boolean;
 }
 
 /** Whether a record's vjp reads an argument, given which gradients are wanted. */

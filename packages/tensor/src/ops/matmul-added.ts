@@ -4,10 +4,11 @@
 import { TesseraError, type ScalarLike } from '@tessera/shared';
 import { callOp } from '../dispatch/dispatcher.js';
 import { DTYPES, type DType, isFloatingPoint } from '../dtype.js';
+import { roundTo } from '../kernels/elements.js';
 import { scalarValue } from '../kernels/pointwise-kernel.js';
 import { defineInplace } from '../op/inplace.js';
 import { type OpOverload, defineOp } from '../op/op-overload.js';
-import { formatSizes } from '../shape.js';
+import { formatSizes, sameNumbers } from '../shape.js';
 import type { Tensor } from '../tensor.js';
 import { promoteTypes } from '../type-promotion.js';
 import { toDtype } from './copy.js';
@@ -32,6 +33,11 @@ function refuse(name: string, ...operands: readonly Tensor[]): never {
 const addbmmOp = defineOp(
   'aten::addbmm(Tensor self, Tensor batch1, Tensor batch2, *, Scalar beta=1, Scalar alpha=1) -> Tensor',
   {
+    // As PyTorch's, addbmm_ grows a self that would broadcast.
+    resizes: ({ self, batch1, batch2 }) =>
+      batch1.ndim === 3 &&
+      batch2.ndim === 3 &&
+      !sameNumbers(self.sizes as number[], [batch1.sizes[1], batch2.sizes[2]] as number[]),
     decompose: ({ self, batch1, batch2, beta, alpha }) => {
       const [a, b] = [batch1 as Tensor, batch2 as Tensor];
       if (a.ndim !== 3 || b.ndim !== 3 || a.sizes[0] !== b.sizes[0] || a.sizes[2] !== b.sizes[1])
@@ -110,7 +116,10 @@ const addrOp = defineOp(
       const start = toDtype(expand(self as Tensor, [a.numel, b.numel]), dtype);
       const column = unsqueeze(toDtype(a, dtype), 1);
       const row = toDtype(b, dtype);
-      const [scale, weight] = [scalarValue(beta as ScalarLike), scalarValue(alpha as ScalarLike)];
+      // The factors take part in the result's type.
+      const [scale, weight] = [beta, alpha].map((factor) =>
+        roundTo(dtype, scalarValue(factor as ScalarLike)),
+      ) as [number, number];
       if (dtype === 'bool') {
         const outer = weight === 0 ? mul(logicalAnd(column, row), false) : logicalAnd(column, row);
         return scale === 0 ? outer : logicalOr(start, outer);
