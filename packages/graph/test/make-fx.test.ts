@@ -236,3 +236,21 @@ describe('makeFx', () => {
     expect(trace(10_000)).toBeLessThan(3000);
   });
 });
+
+describe('layouts changed in place', () => {
+  it('are recorded as views that the tensor stands for afterwards', () => {
+    const module = makeFx((x: Tensor) => {
+      const y = x.mul(2);
+      y.t_().unsqueeze_(0);
+      return y.add(1);
+    })(ones([2, 3]));
+    expect(module.graph.nodes.map((node) => String(node.target)).slice(1, -1)).toEqual([
+      'aten.mul.Tensor',
+      'aten.t.default',
+      'aten.unsqueeze.default',
+      'aten.add.Tensor',
+    ]);
+    expect(tensorVal(module.graph.nodes[1]!)!.sizes).toEqual([2, 3]);
+    expect(module.graph.nodes.at(-2)!.meta.val).toMatchObject({ sizes: [1, 3, 2] });
+  });
+});
