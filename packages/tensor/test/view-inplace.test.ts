@@ -119,7 +119,9 @@ describe('ops made of others, in place', () => {
     expect(() => zeros([1]).addr_(ones([2]), ones([3]))).toThrow(
       "doesn't match the broadcast shape",
     );
-    expect(() => zeros([2], { dtype: 'int64' }).addmv_(ones([2, 2]), ones([2]))).toThrow();
+    expect(() => zeros([2], { dtype: 'int64' }).addmv_(ones([2, 2]), ones([2]))).toThrow(
+      'same dtype',
+    );
     const x = zeros([1]);
     x.addbmm_(ones([2, 1, 2]), ones([2, 2, 3]));
     expect(x.toArray()).toEqual([[4, 4, 4]]);

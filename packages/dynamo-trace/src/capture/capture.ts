@@ -24,7 +24,7 @@ import type { Backend } from '../backend.js';
 import type { DynamicShapes, Older } from '../dynamic/dynamic-shapes.js';
 import type { DynamicTensorGuard } from '../guards/dynamic-tensor-guard.js';
 import type { TensorGuard } from '../guards/tensor-guard.js';
-import { layoutBreak } from '../trace/layout-break.js';
+import { breakReason } from '../trace/break-reason.js';
 import { type Pattern, instantiate, observePattern, slotsOf } from '../trace/pattern.js';
 import type { Run } from '../trace/run.js';
 import type { Segment } from '../trace/segment.js';
@@ -88,12 +88,9 @@ export class Capture implements PreDispatchMode {
   // ---- events
 
   handle(op: OpOverload, args: readonly unknown[]): unknown {
-    if (op.hasTag('data-dependent')) {
-      this.flush(`the shape of ${op.qualifiedName} depends on values`);
-      return withPreDispatchMode(null, () => dispatchBelowPreDispatch(op, args));
-    }
-    if (op.isMutable && op.changesLayout(args)) {
-      this.flush(layoutBreak(op));
+    const reason = breakReason(op, args);
+    if (reason !== null) {
+      this.flush(reason);
       return withPreDispatchMode(null, () => dispatchBelowPreDispatch(op, args));
     }
     return this.recordOp(op, args, null);

@@ -23,7 +23,7 @@ import {
 } from '@tessera/tensor';
 import type { Capture } from '../capture/capture.js';
 import { SizeTuple } from '../dynamic/size-tuple.js';
-import { layoutBreak } from '../trace/layout-break.js';
+import { breakReason } from '../trace/break-reason.js';
 import { matchAll, matchPattern, unbindPatterns } from '../trace/pattern.js';
 import type { Run } from '../trace/run.js';
 import type { Segment } from '../trace/segment.js';
@@ -79,12 +79,9 @@ export class Replay implements PreDispatchMode {
   }
 
   private handleSlow(op: OpOverload, args: readonly unknown[], branch: Branch): unknown {
-    if (op.hasTag('data-dependent')) {
-      this.flush(`the shape of ${op.qualifiedName} depends on values`);
-      return withPreDispatchMode(null, () => dispatchBelowPreDispatch(op, args));
-    }
-    if (op.isMutable && op.changesLayout(args)) {
-      this.flush(layoutBreak(op));
+    const reason = breakReason(op, args);
+    if (reason !== null) {
+      this.flush(reason);
       return withPreDispatchMode(null, () => dispatchBelowPreDispatch(op, args));
     }
     for (const step of lookThrough(branch)) {
