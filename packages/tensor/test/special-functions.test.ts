@@ -24,10 +24,11 @@ const POLYGAMMA: readonly (readonly [n: number, x: number, y: number])[] = [[1, 
 type Name = 'lgamma' | 'digamma' | 'erfinv' | 'i0' | 'specialI1' | 'signbit';
 
 const double = (...data: number[]): Tensor => tensor(data, { dtype: 'float64' });
-const apply = (name: string, ...data: number[]): unknown =>
-  double(...data)
-    [name as Name]()
-    .toArray();
+/** A method by name, on values. */
+function apply(name: string, ...data: number[]): unknown {
+  const x = double(...data);
+  return x[name as Name]().toArray();
+}
 
 /** Error relative to the value, absolute below 1: near zeros of a function that is what rounding leaves. */
 function error(actual: number, expected: number): number {

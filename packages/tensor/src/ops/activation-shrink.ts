@@ -52,8 +52,7 @@ const hardshrinkOp = define(
 );
 const softshrinkOp = define(
   'softshrink',
-  // The product keeps NaN.
-  (limit) => (x) => (x > limit ? x - limit : x < -limit ? x + limit : x * 0),
+  (limit) => (x) => (x > limit ? x - limit : x < -limit ? x + limit : Number.isNaN(x) ? x : 0),
   backwardOf('softshrink', 'grad_output'),
 );
 
