@@ -244,9 +244,12 @@ describe('functions of two arguments', () => {
   const y = specials.flatMap(() => specials);
   const pow = (a: number, b: number): number =>
     a === 1 || b === 0 || (a === -1 && Math.abs(b) === Infinity) ? 1 : a ** b;
+  const isNegative = (a: number): boolean => a < 0 || Object.is(a, -0);
+  const copySign = (a: number, b: number): number => (isNegative(a) === isNegative(b) ? a : -a);
   for (const [name, reference] of [
     ['pow', pow],
     ['atan2', Math.atan2],
+    ['copysign', copySign],
   ] as const) {
     for (const dtype of ['float32', 'float64'] as const) {
       it(`${name} of ${dtype} on all pairs of special values`, () => {

@@ -38,20 +38,23 @@ function worst(actual: readonly number[], wanted: readonly number[]): { ulps: nu
   return result;
 }
 
-function kernelOf(op: ScalarOp, arity: number, sizes: readonly number[]): LoopKernel {
+function kernelOf(
+  op: ScalarOp,
+  arity: number,
+  sizes: readonly number[],
+  dtype: 'float32' | 'int32' = 'float32',
+): LoopKernel {
   const b = new IrBuilder();
   const vars = sizes.map((size, d) => ({ name: `i${d}`, size }));
   let index = b.int(0);
   for (const v of vars) index = b.add(b.scale(index, v.size), b.sym(v.name, v.size));
-  const args = ['x', 'y'].slice(0, arity).map((name) => b.load('float32', name, index));
+  const args = ['x', 'y'].slice(0, arity).map((name) => b.load(dtype, name, index));
   return {
     kind: 'loop',
     name: `${op}_${sizes.length}`,
     params: [
-      ...['x', 'y']
-        .slice(0, arity)
-        .map((name) => ({ name, dtype: 'float32' as const, access: 'read' as const })),
-      { name: 'out', dtype: 'float32', access: 'write' },
+      ...['x', 'y'].slice(0, arity).map((name) => ({ name, dtype, access: 'read' as const })),
+      { name: 'out', dtype, access: 'write' },
     ],
     scalars: [],
     outer: vars,
@@ -170,7 +173,21 @@ const pythonRemainder = (a: number, b: number): number => {
 const pow = (a: number, b: number): number =>
   a === 1 || b === 0 || (a === -1 && Math.abs(b) === Infinity) ? 1 : a ** b;
 
+const isNegative = (x: number): boolean => x < 0 || Object.is(x, -0);
+const copySign = (a: number, b: number): number => (isNegative(a) === isNegative(b) ? a : -a);
+/** The neighbouring float32. */
+const nextAfter = (a: number, b: number): number => {
+  if (Number.isNaN(a) || Number.isNaN(b)) return NaN;
+  if (a === b) return b;
+  if (a === 0) return b > 0 ? 2 ** -149 : -(2 ** -149);
+  scratch.setFloat32(0, a);
+  return fromBits(scratch.getUint32(0) + (b > a === a > 0 ? 1 : -1));
+};
+
 const BINARY: readonly BinaryCase[] = [
+  // NaN has no sign that JavaScript shows.
+  { op: 'copysign', exact: copySign, x: [1e-30, 1e30], y: [1e-30, 1e30], ulps: 0 },
+  { op: 'nextafter', exact: nextAfter, x: [1e-30, 1e30], y: [1e-30, 1e30], ulps: 0 },
   { op: 'pow', exact: pow, x: [1e-30, 1e30], y: [0.01, 10], ulps: 2 },
   { op: 'pow', exact: pow, x: [0.9, 1.1], y: [1, 1000], ulps: 2 },
   { op: 'atan2', exact: Math.atan2, x: [1e-3, 1e3], y: [1e-3, 1e3], ulps: 4 },
@@ -213,6 +230,17 @@ describe.skipIf(gpu === null)('binary operations', () => {
       ).toBeLessThanOrEqual(ulps);
     });
   }
+
+  it('the greatest common divisor is exact', async () => {
+    const x = [12, -12, 0, 7, 1071, 2147483647, 0];
+    const y = [18, 18, 5, 0, -462, 46341, 0];
+    const { out } = await runOnDevice(gpu!, kernelOf('gcd', 2, [x.length], 'int32'), {
+      x,
+      y,
+      out: x,
+    });
+    expect(out).toEqual([6, 6, 5, 7, 21, 1, 0]);
+  });
 
   it('floordiv rounds down as PyTorch does', async () => {
     const x = [7, -7, 7, -7, 1, 0, 5.5, -5.5, 1e6, 6, -6];

@@ -32,6 +32,12 @@ export type ScalarOp =
   | 'maximum'
   | 'minimum'
   | 'fma'
+  /** Greatest common divisor of integers, not negative. */
+  | 'gcd'
+  /** The magnitude of the first float with the sign bit of the second. */
+  | 'copysign'
+  /** The neighbour of the first float in its compute type, towards the second. */
+  | 'nextafter'
   // rounding
   | 'floor'
   | 'ceil'

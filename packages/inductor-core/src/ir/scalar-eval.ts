@@ -4,7 +4,8 @@
  * The constant folder of `build.ts` and the interpreter share these definitions; backends must agree
  * with them up to rounding of transcendentals. Numbers hold every dtype: float32 and narrower floats
  * are rounded to f32 after each operation, int64 is exact to 2^53 and wraps at 64 bits beyond, other
- * integers wrap at 32 bits. Integer division and remainder by zero give 0 (kernels must not trap).
+ * integers wrap at 32 bits. Integer division and remainder by zero give 0 (kernels must not trap);
+ * shifts by negative counts are as shifts by the whole width.
  */
 import type { DType } from '@tessera/tensor';
 import type { ScalarOp } from './expr.js';
@@ -103,8 +104,9 @@ function bitwise(
   b: number,
 ): number {
   if (dtype === 'int64' && (!fits32(a) || !fits32(b) || op === 'shl')) {
+    const isShift = op === 'shl' || op === 'shr';
     const x = BigInt(a);
-    const y = BigInt(b);
+    const y = BigInt(isShift && (b < 0 || b > 64) ? 64 : b);
     const r =
       op === 'and'
         ? x & y
@@ -125,9 +127,9 @@ function bitwise(
     case 'xor':
       return a ^ b;
     case 'shl':
-      return b > 31 ? 0 : a << b;
+      return b < 0 || b > 31 ? 0 : a << b;
     case 'shr':
-      return a >> Math.min(b, 31);
+      return a >> (b < 0 ? 31 : Math.min(b, 31));
   }
 }
 
@@ -191,6 +193,12 @@ export function evalScalar(
       return extreme(a, b, false);
     case 'fma':
       return toComputeType(a * b + c, dtype);
+    case 'gcd':
+      return greatestCommonDivisor(a, b);
+    case 'copysign':
+      return isNegative(b) === isNegative(a) ? a : -a;
+    case 'nextafter':
+      return dtype === 'float64' ? neighbour64(a, b) : neighbour32(a, b);
     case 'floor':
       return Math.floor(a);
     case 'ceil':
@@ -277,6 +285,41 @@ export function evalScalar(
     case 'cast':
       return castScalar(a, operand, dtype);
   }
+}
+
+function isNegative(value: number): boolean {
+  return value < 0 || Object.is(value, -0);
+}
+
+function greatestCommonDivisor(a: number, b: number): number {
+  let [x, y] = [Math.abs(a), Math.abs(b)];
+  while (y !== 0) [x, y] = [y, x % y];
+  return x;
+}
+
+const bits = new DataView(new ArrayBuffer(8));
+
+/** Steps of a magnitude's bits from `from` towards `to`; NaN and equal operands are settled before. */
+function isOutwards(from: number, to: number): boolean {
+  return to > from === from > 0;
+}
+
+function neighbour64(from: number, to: number): number {
+  if (Number.isNaN(from) || Number.isNaN(to)) return NaN;
+  if (from === to) return to;
+  if (from === 0) return to > 0 ? Number.MIN_VALUE : -Number.MIN_VALUE;
+  bits.setFloat64(0, from);
+  bits.setBigInt64(0, bits.getBigInt64(0) + (isOutwards(from, to) ? 1n : -1n));
+  return bits.getFloat64(0);
+}
+
+function neighbour32(from: number, to: number): number {
+  if (Number.isNaN(from) || Number.isNaN(to)) return NaN;
+  if (from === to) return to;
+  if (from === 0) return to > 0 ? 2 ** -149 : -(2 ** -149);
+  bits.setFloat32(0, from);
+  bits.setInt32(0, bits.getInt32(0) + (isOutwards(from, to) ? 1 : -1));
+  return bits.getFloat32(0);
 }
 
 function intPow(base: number, exponent: number, dtype: DType): number {

@@ -19,7 +19,7 @@ function parameter(l: Lowering, arg: LoweredArg, like: Expr): Expr {
 }
 
 /** A function of the first `count` tensor arguments; the rest are parameters. */
-function activation(
+export function activation(
   count: number,
   combine: (
     m: ExprMath,

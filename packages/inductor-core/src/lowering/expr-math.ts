@@ -111,6 +111,36 @@ export class ExprMath {
   isnan(a: Expr): Expr {
     return this.ir.op('isnan', [a]);
   }
+  isinf(a: Expr): Expr {
+    return this.ir.op('isinf', [a]);
+  }
+  floor(a: Expr): Expr {
+    return this.ir.op('floor', [a]);
+  }
+  round(a: Expr): Expr {
+    return this.ir.op('round', [a]);
+  }
+  trunc(a: Expr): Expr {
+    return this.ir.op('trunc', [a]);
+  }
+  exp2(a: Expr): Expr {
+    return this.ir.op('exp2', [a]);
+  }
+  log2(a: Expr): Expr {
+    return this.ir.op('log2', [a]);
+  }
+  sin(a: Expr): Expr {
+    return this.ir.op('sin', [a]);
+  }
+  tan(a: Expr): Expr {
+    return this.ir.op('tan', [a]);
+  }
+  reciprocal(a: Expr): Expr {
+    return this.ir.op('reciprocal', [a]);
+  }
+  copysign(a: Expr, b: Expr): Expr {
+    return this.ir.op('copysign', [a, b]);
+  }
   cast(a: Expr, dtype: DType): Expr {
     return this.ir.cast(a, dtype);
   }

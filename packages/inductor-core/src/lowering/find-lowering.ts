@@ -5,11 +5,14 @@
  * imported for their side effects.
  */
 import { activationLowerings } from './activation.js';
+import { activationGateLowerings } from './activation-gate.js';
 import { attentionDecompositions } from './attention.js';
 import { comparisonLowerings } from './comparison.js';
 import { concatLowerings } from './concat.js';
 import { convLowerings } from './conv.js';
+import { elementaryLowerings } from './elementary.js';
 import { factoryLowerings } from './factory.js';
+import { floatPartLowerings } from './float-parts.js';
 import { indexingLowerings } from './indexing.js';
 import { lossDecompositions } from './loss.js';
 import { matmulLowerings } from './matmul.js';
@@ -25,13 +28,18 @@ import { type LoweringFn, registeredLowering, registeredOps } from './registry.j
 import { scanLowerings } from './scan.js';
 import { scatterLowerings } from './scatter.js';
 import { softmaxDecompositions } from './softmax.js';
+import { specialLowerings } from './special.js';
 import { viewLowerings } from './view.js';
 
 /** Lowerings proper. */
 const LOWERINGS: Readonly<Record<string, LoweringFn>> = {
   ...pointwiseLowerings,
   ...comparisonLowerings,
+  ...elementaryLowerings,
+  ...floatPartLowerings,
+  ...specialLowerings,
   ...activationLowerings,
+  ...activationGateLowerings,
   ...factoryLowerings,
   ...viewLowerings,
   ...concatLowerings,

@@ -92,7 +92,7 @@ const divMode: LoweringFn = (l, args, call) => {
 };
 
 /** A binary operation in the recorded dtype. */
-function binary(op: ScalarOp): LoweringFn {
+export function binary(op: ScalarOp): LoweringFn {
   return (l, [self, other], call) =>
     scalarOp(l, op, [operandArg(self!, call.op), operandArg(other!, call.op)], call.dtype);
 }
@@ -123,7 +123,8 @@ function rounding(op: ScalarOp): LoweringFn {
       : tensorArg(self!, call.op);
 }
 
-function formula(combine: (m: ExprMath, ...args: Expr[]) => Expr): LoweringFn {
+/** A formula over the operands, in the recorded dtype. */
+export function formula(combine: (m: ExprMath, ...args: Expr[]) => Expr): LoweringFn {
   return (l, args, call) =>
     elementwise(
       l,
@@ -295,8 +296,6 @@ export const pointwiseLowerings: Readonly<Table> = {
       tanh: 'tanh',
       sigmoid: 'sigmoid',
       erf: 'erf',
-      sign: 'sign',
-      sgn: 'sign',
     },
     unary,
   ),

@@ -45,6 +45,44 @@ const floatSign =
     );
   };
 
+/** The magnitude of a with the sign bit of b. */
+const copySign =
+  (shape: FloatShape): Operator =>
+  (vb, [a, b]) =>
+    vb.select(signBit(vb, shape), (b as Value).regs, (a as Value).regs);
+
+/** The next float: bits below the sign count magnitudes up. */
+const nextAfter =
+  (shape: FloatShape): Operator =>
+  (vb, [a, b]) => {
+    const [x, y] = [(a as Value).regs, (b as Value).regs];
+    const whole = shape === 'f32x4' ? 'i32x4' : 'i64x2';
+    const sign = signBit(vb, shape);
+    const size = vb.bin('v128.andnot', x, sign);
+    // -1 (all ones) where the step leads towards zero, else 0; with its lowest bit set, the step itself.
+    const inwards = vb.bin(
+      'v128.xor',
+      vb.bin(`${shape}.gt`, y, x),
+      vb.bin(`${shape}.gt`, x, vb.i32(0)),
+    );
+    const unit = shape === 'f32x4' ? vb.i32(1) : vb.i64(1n);
+    const delta = vb.bin('v128.or', inwards, unit);
+    const step = vb.bin(
+      'v128.or',
+      vb.bin(`${whole}.add`, size, delta),
+      vb.bin('v128.and', x, sign),
+    );
+    const tiny = vb.bin('v128.or', unit, vb.bin('v128.and', y, sign));
+    const moved = vb.select(vb.bin(`${shape}.eq`, x, vb.i32(0)), tiny, step);
+    const settled = vb.select(vb.bin(`${shape}.eq`, x, y), y, moved);
+    const ordered = vb.bin('v128.and', vb.bin(`${shape}.eq`, x, x), vb.bin(`${shape}.eq`, y, y));
+    return vb.select(ordered, settled, vb.bin(`${shape}.add`, x, y));
+  };
+
+function signBit(vb: VectorBuilder, shape: FloatShape): Regs {
+  return shape === 'f32x4' ? vb.f32(-0) : vb.i64(-(2n ** 63n));
+}
+
 /** f32 division and rounding through f64, where the quotient of f32 numbers never rounds across an integer. */
 const floatDivision =
   (rounding: 'floor' | 'trunc'): Operator =>
@@ -121,6 +159,8 @@ function floatOperators(shape: FloatShape): Operators {
     neg: unary(`${shape}.neg`),
     abs: unary(`${shape}.abs`),
     sign: floatSign(shape),
+    copysign: copySign(shape),
+    nextafter: nextAfter(shape),
     sqrt: unary(`${shape}.sqrt`),
     floor: unary(`${shape}.floor`),
     ceil: unary(`${shape}.ceil`),

@@ -72,6 +72,7 @@ export function integerOperators(kind: 'i32' | 'i64'): Operators {
     'remainder',
     'fmod',
     'pow',
+    'gcd',
     'shl',
     'shr',
   ];

@@ -12,7 +12,7 @@ import { WasmFunction } from '../emit/wasm-function.js';
 
 /** Integer operations done by scalar functions. */
 export type IntegerFunction =
-  'floordiv' | 'truncdiv' | 'remainder' | 'fmod' | 'pow' | 'shl' | 'shr';
+  'floordiv' | 'truncdiv' | 'remainder' | 'fmod' | 'pow' | 'gcd' | 'shl' | 'shr';
 
 type Int64Function = DefinedFunction & { readonly result: 'i64' };
 type Float64Function = DefinedFunction & { readonly result: 'f64' };
@@ -24,13 +24,41 @@ export function integerFunction(name: IntegerFunction): Int64Function {
   let found = integerFunctions.get(name);
   if (found === undefined) {
     const f = new WasmFunction(`int.${name}`, { a: 'i64', b: 'i64' }, 'i64');
-    const build =
-      name === 'pow' ? buildPower : name === 'shl' || name === 'shr' ? buildShift : buildDivision;
-    build(f, name);
+    (BUILDERS[name] ?? buildDivision)(f, name);
     found = f;
     integerFunctions.set(name, found);
   }
   return found;
+}
+
+type BuildInteger = (f: WasmFunction<'i64'>, name: IntegerFunction) => void;
+
+/** How functions other than divisions are built. */
+const BUILDERS: Readonly<Partial<Record<IntegerFunction, BuildInteger>>> = {
+  pow: buildPower,
+  gcd: buildGcd,
+  shl: buildShift,
+  shr: buildShift,
+};
+
+/** Euclid's algorithm on magnitudes. */
+function buildGcd(f: WasmFunction<'i64'>): void {
+  const a = f.param<'i64'>('a');
+  const b = f.param<'i64'>('b');
+  const magnitude = (x: Code<'i64'>): Code<'i64'> =>
+    select(op('i64.sub', i64(0), x), x, op('i64.lt_s', x, i64(0)));
+  const x = f.let('x', magnitude(a));
+  const y = f.let('y', magnitude(b));
+  const rest = f.local('i64', 'rest');
+  f.while(
+    () => op('i64.ne', y, i64(0)),
+    () => {
+      f.set(rest, op('i64.rem_u', x, y));
+      f.set(x, y);
+      f.set(y, rest);
+    },
+  );
+  f.return(x);
 }
 
 function buildDivision(f: WasmFunction<'i64'>, name: IntegerFunction): void {

@@ -9,10 +9,13 @@ import type { ScalarType } from './wgsl-types.js';
 
 const I32_MIN = -2147483648;
 const I32_MAX = 2147483647;
+const F32_MAX = 3.4028234663852886e38;
 
 /** Shortest decimal that rounds to the same float32. */
 function shortestF32(value: number): string {
   const rounded = Math.fround(value);
+  // Shorter decimals lie beyond it, which WGSL rejects although they round to it.
+  if (Math.abs(rounded) === F32_MAX) return `${rounded < 0 ? '-' : ''}0x1.fffffep+127`;
   for (let digits = 1; digits < 9; digits++) {
     const text = rounded.toPrecision(digits);
     if (Math.fround(Number(text)) === rounded) return normalise(String(Number(text)));

@@ -98,17 +98,31 @@ export const DIVISION: HelperTable = {
   return result;
 }`,
   },
-  /** Shifts by 32 and more leave nothing but the sign. */
+  gcd_int: {
+    type: 'i32',
+    lanewise: true,
+    text: `fn @gcd_int(a: i32, b: i32) -> i32 {
+  var x = abs(a);
+  var y = abs(b);
+  while (y != 0) {
+    let rest = x % y;
+    x = y;
+    y = rest;
+  }
+  return x;
+}`,
+  },
+  /** Shifts by negative counts, or 32 and more, leave nothing but the sign. */
   shl_int: {
     type: 'i32',
     text: `fn @shl_int(a: I, b: I) -> I {
-  return select(a << U(b & I(31)), I(0), b > I(31));
+  return select(a << U(b & I(31)), I(0), (b > I(31)) | (b < I(0)));
 }`,
   },
   shr_int: {
     type: 'i32',
     text: `fn @shr_int(a: I, b: I) -> I {
-  return a >> U(min(b, I(31)));
+  return a >> U(select(min(b, I(31)), I(31), b < I(0)));
 }`,
   },
   sign: {

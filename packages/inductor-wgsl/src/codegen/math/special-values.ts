@@ -31,6 +31,25 @@ export const SPECIAL_VALUES: HelperTable = {
   return F(bitcast<f32>(nan_bits));
 }`,
   },
+  copysign: {
+    type: 'f32',
+    text: `fn @copysign(a: F, b: F) -> F {
+  return bitcast<F>((bitcast<U>(a) & U(0x7fffffffu)) | (bitcast<U>(b) & U(0x80000000u)));
+}`,
+  },
+  /** Bits of a sign count magnitudes up. */
+  nextafter: {
+    type: 'f32',
+    text: `fn @nextafter(a: F, b: F) -> F {
+  let size = bitcast<U>(a) & U(0x7fffffffu);
+  let sign = bitcast<U>(a) & U(0x80000000u);
+  let outwards = (b > a) == (a > F(0.0));
+  let step = bitcast<F>(select(size - U(1u), size + U(1u), outwards) | sign);
+  let tiny = bitcast<F>(U(1u) | (bitcast<U>(b) & U(0x80000000u)));
+  let y = select(select(step, tiny, size == U(0u)), b, a == b);
+  return select(select(y, b, @is_nan(b)), a, @is_nan(a));
+}`,
+  },
   /** PyTorch's maximum: NaN if either is. */
   max: {
     type: 'f32',
