@@ -122,3 +122,10 @@ import * as lrScheduler from './lr-scheduler/index.js';
 import * as optim from './optim/index.js';
 
 export { functional, init, lrScheduler, optim };
+
+// Data
+export { DataLoader, type DataLoaderOptions } from './data/data-loader.js';
+export { type Collated, defaultCollate } from './data/collate.js';
+export { type Dataset, type IterableDataset, Subset, TensorDataset } from './data/dataset.js';
+export { type Sampler, randomSampler, sequentialSampler } from './data/sampler.js';
+export type { WorkerOptions } from './data/worker-pool.js';
