@@ -14,6 +14,8 @@ const NOT_RECORDED = [
   /^aten::(uniform|normal_functional|bernoulli)/,
   /^aten::native_dropout/,
   /Scalar/,
+  // Which of several equal elements they name is open.
+  /^aten::(topk|kthvalue)$/,
   /_copy/,
   /^aten::(_convolution|_reshape_alias|_unsafe_index|_unsafe_index_put|lift_fresh|copy|slice_scatter|fill)\b/,
   /^aten::(clamp|clamp_max|dot|zero|_native_batch_norm_legit(_functional|_no_training)?)$/,

@@ -18,6 +18,8 @@ export interface Capabilities {
   readonly maxBuffersPerKernel: number;
   /** Whether `ExternKernel`s (reference kernels) can run. */
   readonly extern: boolean;
+  /** Whether a graph that does not compile runs otherwise: lowerings that would be slow then decline. Default `extern`. */
+  readonly fallback?: boolean;
   /** Parallel workers (threads or workgroups) worth feeding; a reduction with fewer outer points than this is split in two. */
   readonly parallelism: number;
   /** Smallest number of reduced elements per outer point for which splitting a reduction pays. */

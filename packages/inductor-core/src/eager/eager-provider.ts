@@ -100,7 +100,11 @@ export class EagerProvider implements KernelProvider {
       const plan = compileGraph(module, {
         backend: {
           device: this.backend.device,
-          capabilities: { ...this.backend.capabilities, extern: false },
+          capabilities: {
+            ...this.backend.capabilities,
+            extern: false,
+            fallback: this.backend.capabilities.extern,
+          },
         },
         name: op.schema.name,
       });

@@ -20,13 +20,16 @@ import { batchNormDecompositions } from './batch-norm.js';
 import { groupNormDecompositions } from './group-norm.js';
 import { layerNormDecompositions } from './layer-norm.js';
 import { pointwiseLowerings } from './pointwise.js';
+import { orderLowerings } from './order.js';
 import { poolBackwardLowerings } from './pool-backward.js';
 import { poolLowerings } from './pool.js';
 import { randomLowerings } from './random.js';
 import { reductionLowerings } from './reduction.js';
 import { type LoweringFn, registeredLowering, registeredOps } from './registry.js';
 import { scanLowerings } from './scan.js';
+import { scatterReduceLowerings } from './scatter-reduce.js';
 import { scatterLowerings } from './scatter.js';
+import { searchLowerings } from './search.js';
 import { softmaxDecompositions } from './softmax.js';
 import { specialLowerings } from './special.js';
 import { viewLowerings } from './view.js';
@@ -51,7 +54,10 @@ const LOWERINGS: Readonly<Record<string, LoweringFn>> = {
   ...randomLowerings,
   ...indexingLowerings,
   ...scatterLowerings,
+  ...scatterReduceLowerings,
   ...scanLowerings,
+  ...searchLowerings,
+  ...orderLowerings,
 };
 
 /** Operators written in terms of others. */

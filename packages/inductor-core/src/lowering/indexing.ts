@@ -59,7 +59,7 @@ const gather: LoweringFn = (l, [self, dim, index], call) => {
   const at = tensorArg(index!, call.op);
   if (x.sizes.length === 0) return l.pointwise(call.sizes, x.load([]));
   const along = wrapDim(Number(dim), x.sizes.length, call.op);
-  const chosen = position(l, at.expr, x.sizes[along]!);
+  const chosen = position(l, at.expr, x.sizes[along]!, true);
   return l.pointwise(call.sizes, x.load(gatherCoords(l.vars(call.sizes), along, chosen)));
 };
 

@@ -49,6 +49,11 @@ export class Lowering {
 
   constructor(readonly capabilities: Capabilities) {}
 
+  /** Whether an operator whose lowering declines runs otherwise, on a reference kernel. */
+  get hasFallback(): boolean {
+    return this.capabilities.fallback ?? this.capabilities.extern;
+  }
+
   /** Canonical coordinates of a shape: one variable per dimension, 0 where the size is 1. */
   vars(sizes: readonly number[]): readonly IndexExpr[] {
     const key = sizes.join(',');

@@ -7,7 +7,7 @@
  * is reductions over independent points, which threads, vectors and workgroups share. The cost is a few
  * launches: one more level per factor of `BLOCK`. @see Blelloch, "Prefix sums and their applications"
  */
-import type { DType } from '@tessera/tensor';
+import { type DType, isFloatingPoint } from '@tessera/tensor';
 import type { Expr, ScalarOp } from '../ir/expr.js';
 import type { IndexExpr } from '../ir/index-expr.js';
 import { castTensor, tensorArg } from './elementwise.js';
@@ -137,14 +137,12 @@ function runningExtreme(op: 'max' | 'min'): LoweringFn {
     const m = new ExprMath(l.ir);
     const here = elements.expr;
     const same = m.eq(here, best.expr);
-    const floats = compared.startsWith('float') || compared === 'bfloat16';
-    const holds = floats ? l.ir.op('or', [same, l.ir.op('isnan', [here])]) : same;
+    const holds = isFloatingPoint(compared)
+      ? l.ir.op('or', [same, l.ir.op('isnan', [here])])
+      : same;
     const position = l.ir.index('int32', l.vars(x.sizes)[at]!);
     const places = l.pointwise(x.sizes, m.where(holds, position, -1));
-    return [
-      castTensor(l, best, x.dtype),
-      castTensor(l, scanAlong(l, 'max', places, at), 'int64' as DType),
-    ];
+    return [castTensor(l, best, x.dtype), castTensor(l, scanAlong(l, 'max', places, at), 'int64')];
   };
 }
 

@@ -23,8 +23,8 @@ import { delinearize, reshapeTensor } from './view-maps.js';
 export const SCATTER_LIMIT: number = 2 ** 27;
 
 /** Whether the gather form is worth its comparisons. */
-function affordable(l: Lowering, results: number, sources: number): boolean {
-  return !l.capabilities.extern || results * sources <= SCATTER_LIMIT;
+export function affordable(l: Lowering, results: number, sources: number): boolean {
+  return !l.hasFallback || results * sources <= SCATTER_LIMIT;
 }
 
 /** Σ over positions p with index[p] = row of source[p, column], as one-hot product. */
@@ -73,7 +73,7 @@ const embeddingBackward: LoweringFn = (l, [grad, indices, rows, padding, scale],
 };
 
 /** Sources that may address an element, and what they hold. */
-interface Sources {
+export interface Sources {
   readonly inner: readonly LoopVar[];
   /** Whether the source at (element, inner) addresses the element. */
   readonly hits: Expr;
@@ -85,7 +85,7 @@ interface Sources {
 }
 
 /** Sources of a scatter along one dimension: index and src are indexed like self but for `dim`. */
-function alongDim(
+export function alongDim(
   l: Lowering,
   sizes: readonly number[],
   dim: number,
@@ -102,7 +102,8 @@ function alongDim(
     if (d !== dim && index.sizes[d]! < sizes[d]!)
       reachable = m.and(reachable, m.lt(l.ir.index('int32', v), index.sizes[d]!));
   });
-  const target = l.ir.masked(reachable, index.load(at(source.index)), -1);
+  const given = l.ir.masked(reachable, index.load(at(source.index)), 0);
+  const target = m.where(m.lt(given, 0), m.add(given, sizes[dim]!), given);
   return {
     inner: source.vars,
     hits: m.and(reachable, m.eq(target, l.ir.index(index.dtype, vars[dim]!))),
@@ -113,7 +114,7 @@ function alongDim(
 }
 
 /** Reduces hits over the sources. */
-function overSources(
+export function overSources(
   l: Lowering,
   sizes: readonly number[],
   sources: Sources,
@@ -131,7 +132,8 @@ function accumulated(
   sources: Sources,
   scale: LoweredArg,
 ): LoweredTensor {
-  const acc = accumulateDtype(self.dtype);
+  // Of bools, it is counted how many hold.
+  const acc = self.dtype === 'bool' ? 'int32' : accumulateDtype(self.dtype);
   const m = new ExprMath(l.ir);
   const sum = overSources(
     l,
@@ -161,7 +163,7 @@ function replaced(l: Lowering, self: LoweredTensor, sources: Sources): LoweredTe
 }
 
 /** src as a tensor or a number. */
-function sourceOf(
+export function sourceOf(
   l: Lowering,
   src: Operand,
   dtype: LoweredTensor['dtype'],
@@ -173,12 +175,12 @@ function sourceOf(
 }
 
 /** A 0-d tensor as one of one element. */
-function atLeast1d(x: LoweredTensor): LoweredTensor {
+export function atLeast1d(x: LoweredTensor): LoweredTensor {
   return x.sizes.length === 0 ? x.view([1], []) : x;
 }
 
 /** The result in the shape of the original, which may be 0-d. */
-function asBefore(l: Lowering, result: LoweredTensor, self: LoweredTensor): LoweredTensor {
+export function asBefore(l: Lowering, result: LoweredTensor, self: LoweredTensor): LoweredTensor {
   return self.sizes.length === 0 ? result.view([], [l.ir.int(0)]) : result;
 }
 

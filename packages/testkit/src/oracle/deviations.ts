@@ -61,6 +61,12 @@ const BICUBIC_SAMPLING: CaseDeviation = {
   gradTolerance: { float32: { rtol: 1e-5, atol: 1e-4 } },
 };
 
+const HALF_SCATTER: CaseDeviation = {
+  reason:
+    'elements that meet are added in 16 bits one after the other by PyTorch, in 32 by compiled code, which rounds once',
+  tolerance: { float16: { rtol: 1e-2, atol: 3e-2 }, bfloat16: { rtol: 8e-2, atol: 1e-1 } },
+};
+
 /** By display name. */
 export const KNOWN_DEVIATIONS: Readonly<Record<string, CaseDeviation>> = {
   'aten.empty.memory_format': UNINITIALIZED,
@@ -69,6 +75,15 @@ export const KNOWN_DEVIATIONS: Readonly<Record<string, CaseDeviation>> = {
   'aten.new_empty_strided.default': UNINITIALIZED,
   'aten.bernoulli_.float': RANDOM,
   'aten.dropout.default': RANDOM,
+  'aten._unsafe_masked_index_put_accumulate.default': HALF_SCATTER,
+  'aten.kthvalue.default': {
+    reason: 'which of several equal elements is named depends on the algorithm of the device',
+    unspecified: [1],
+  },
+  'aten.cumulative_trapezoid.dx': {
+    reason: 'PyTorch rounds the areas to 16 bits before it adds them; fused code keeps 32',
+    tolerance: { float16: { rtol: 2e-3, atol: 1e-3 } },
+  },
   'aten.topk.default': {
     reason: 'which of several equal elements is listed is unspecified',
     unspecified: [1],
