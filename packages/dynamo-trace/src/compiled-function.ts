@@ -9,7 +9,7 @@ import { parameterNames } from '@tessera/graph';
 import { TesseraError, counters, log } from '@tessera/shared';
 import { type DType, activeMode, defaultDType, gradMode } from '@tessera/tensor';
 import type { Backend } from './backend.js';
-import { Capture, type Numbering } from './capture/capture.js';
+import { Capture, type CapturedBreak } from './capture/capture.js';
 import { abortCapture, finishCapture } from './capture/finish-capture.js';
 import { runSegmentEagerly } from './capture/eager-segment.js';
 import { Shadow } from './capture/shadow.js';
@@ -28,7 +28,7 @@ import { runToEnd } from './suspended/outcome.js';
 import type { SuspendedCall } from './suspended/suspended-calls.js';
 import { Run } from './trace/run.js';
 import type { Segment } from './trace/segment.js';
-import type { Branch } from './trace/step.js';
+import type { Branch, Numbering } from './trace/step.js';
 
 // eslint-disable-next-line @typescript-eslint/no-explicit-any -- functions of any signature are compiled
 export type AnyFunction = (...args: any[]) => any;
@@ -52,7 +52,7 @@ export interface TraceOptions {
 export interface CaptureRecord {
   readonly segments: readonly Segment[];
   readonly guards: EntryGuards;
-  readonly breaks: readonly { readonly reason: string; readonly location: string | null }[];
+  readonly breaks: readonly CapturedBreak[];
   /** Why it was made; null for the first. */
   readonly reason: string | null;
   readonly captureMs: number;
@@ -99,6 +99,10 @@ export class CompiledFunction {
       for (const artifact of this.artifacts)
         if (artifact.guards.check(roots)) return artifact.run(roots);
     }
+    if (!traceConfig.replay && this.captures.length >= traceConfig.recompileLimit) {
+      this.warnLimit('trace.replay is off');
+      return this.fn.apply(self, args as unknown[]);
+    }
     const branch = this.startBranch();
     const run = new Run(this.table.tuples.root);
     if (branch.steps.length === 0 || !traceConfig.replay || this.options.pure === true)
@@ -108,7 +112,7 @@ export class CompiledFunction {
 
   /** The branch for the current global state; `pure` functions start anew, since their artifacts hold constants. */
   private startBranch(): Branch {
-    if (this.options.pure === true) return { steps: [] };
+    if (this.options.pure === true || !traceConfig.replay) return { steps: [] };
     const dtype = defaultDType();
     let pair = this.branches.get(dtype);
     if (pair === undefined) this.branches.set(dtype, (pair = [{ steps: [] }, { steps: [] }]));

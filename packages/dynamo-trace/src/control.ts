@@ -2,6 +2,7 @@
  * @file Control over tracing from inside a program.
  */
 import { activeMode, withPreDispatchMode } from '@tessera/tensor';
+import { breakReason } from './breaks/graph-breaks.js';
 import { Capture } from './capture/capture.js';
 import { Replay } from './replay/replay.js';
 
@@ -13,7 +14,8 @@ export function isCompiling(): boolean {
 /** Ends the current graph here: everything recorded so far is computed. Does nothing outside compiled code. */
 export function graphBreak(): void {
   const mode = activeMode();
-  if (mode instanceof Capture || mode instanceof Replay) mode.flush('graphBreak() was called');
+  if (mode instanceof Capture || mode instanceof Replay)
+    mode.flush(breakReason('GB0003', 'graphBreak() was called'));
 }
 
 /**
@@ -24,7 +26,7 @@ export function disable<A extends unknown[], R>(fn: (...args: A) => R): (...args
   return (...args) => {
     const mode = activeMode(args);
     if (mode instanceof Capture || mode instanceof Replay)
-      mode.flush(`${fn.name || 'a function'} is disabled`);
+      mode.flush(breakReason('GB0004', `${fn.name || 'a function'} is disabled`));
     return withPreDispatchMode(null, () => fn(...args));
   };
 }

@@ -1,6 +1,8 @@
 /**
  * @file What compiling a function did, as data and as text.
  */
+import { GRAPH_BREAKS } from './breaks/graph-breaks.js';
+import type { CapturedBreak } from './capture/capture.js';
 import type { CompiledFunction } from './compiled-function.js';
 import type { GuardKind } from './guards/entry-guards.js';
 
@@ -25,7 +27,7 @@ export interface Explanation {
   readonly graphBreakCount: number;
   readonly opCount: number;
   readonly graphs: readonly ExplainedGraph[];
-  readonly breakReasons: readonly { readonly reason: string; readonly location: string | null }[];
+  readonly breakReasons: readonly CapturedBreak[];
   readonly guards: readonly string[];
   readonly guardCounts: Readonly<Partial<Record<GuardKind, number>>>;
   readonly recompileReasons: readonly string[];
@@ -78,7 +80,10 @@ function format(data: Omit<Explanation, 'toString'>): string {
     `capture ${data.captureMs.toFixed(1)} ms, backend ${data.compileMs.toFixed(1)} ms`,
   ];
   data.breakReasons.forEach((b, i) =>
-    lines.push(`Break ${i + 1}: ${b.reason}${b.location === null ? '' : ` at ${b.location}`}`),
+    lines.push(
+      `Break ${i + 1}: ${b.reason} (${b.code})${b.location === null ? '' : ` at ${b.location}`}`,
+      `  hint: ${GRAPH_BREAKS[b.code].hint}`,
+    ),
   );
   data.recompileReasons.forEach((reason, i) => lines.push(`Recompile ${i + 1}: ${reason}`));
   lines.push(

@@ -3,6 +3,14 @@
  */
 export type { Backend, CompileRequest, CompiledSegment, SegmentInput } from './backend.js';
 export {
+  type BreakReason,
+  GRAPH_BREAKS,
+  type GraphBreakCode,
+  type GraphBreakEntry,
+  graphBreaksPage,
+} from './breaks/graph-breaks.js';
+export type { CapturedBreak } from './capture/capture.js';
+export {
   type AnyFunction,
   type CaptureRecord,
   CompiledFunction,

@@ -18,9 +18,11 @@ import {
   withFakeTensors,
   withPreDispatchMode,
 } from '@tessera/tensor';
+import { BACKWARD_OUTSIDE } from '../breaks/graph-breaks.js';
 import { type Pattern, instantiate } from '../trace/pattern.js';
 import type { BackwardStep, OutSpec } from '../trace/step.js';
 import type { Capture } from './capture.js';
+import { runBackwardEagerly } from './eager-backward.js';
 
 /** Leaves of the current segment that may receive a gradient; null if some history lies outside it. */
 function candidateLeaves(capture: Capture): number[] | null {
@@ -44,8 +46,8 @@ function isCapturable(capture: Capture, call: BackwardCall): boolean {
 }
 
 /**
- * Records a backward; with `adopted`, rebuilds a recorded one. Returns false if it cannot be captured:
- * then everything before it has been computed, and the engine may run it.
+ * Records a backward; with `adopted`, rebuilds a recorded one. One that cannot be captured ends the graph
+ * and is run by the engine. Returns true: it is done.
  */
 export function captureBackward(
   capture: Capture,
@@ -65,8 +67,9 @@ export function captureBackward(
       : call.inputs;
   const leaves = call === null || isCapturable(capture, call) ? candidateLeaves(capture) : null;
   if (leaves === null) {
-    capture.flush('backward() reaches history outside this graph');
-    return false;
+    capture.flush(BACKWARD_OUTSIDE);
+    if (call !== null) runBackwardEagerly(call);
+    return true;
   }
   const roots = tensors.map((tensor) => capture.patternOf(tensor));
   const grads = gradTensors.map((tensor): Pattern =>

@@ -9,7 +9,13 @@ import { SymScalar, treeFlatten, treeUnflatten } from '@tessera/shared';
 import { type RegionInputs, type Tensor, isTensor } from '@tessera/tensor';
 import { OwnerGuards, fetchPaths } from '../guards/owner-guards.js';
 import type { ExternalPattern, Pattern, SlotPattern } from '../trace/pattern.js';
-import type { OutSpec, RegionJump, RegionStep, Step } from '../trace/step.js';
+import {
+  type OutSpec,
+  type RegionJump,
+  type RegionStep,
+  type Step,
+  specOf,
+} from '../trace/step.js';
 import type { SizeTuple } from '../dynamic/size-tuple.js';
 import type { Capture } from './capture.js';
 
@@ -129,17 +135,7 @@ function finishRegion(
   const produced = new Map<number, OutSpec>();
   const wantProduced = (slot: number): void => {
     if (!region.produced.has(slot)) return;
-    const tensor = run.slots[slot]!;
-    produced.set(slot, {
-      slot,
-      same: false,
-      dtype: tensor.dtype,
-      device: tensor.device,
-      sizes: tensor.sizes,
-      strides: tensor.strides,
-      offset: tensor.storageOffset,
-      requiresGrad: tensor.requiresGradFlag,
-    });
+    produced.set(slot, specOf(run.slots[slot]!));
   };
   for (const leaf of leaves) if (leaf.code === 0) wantProduced(leaf.slot);
   const grads: { tensor: number; value: number }[] = [];

@@ -6,7 +6,7 @@
  * middle: `adopt` feeds it the steps matched so far, and it goes on recording behind them.
  */
 import { userFrame } from '@tessera/graph';
-import { SymScalar, TesseraError, isTesseraError, log } from '@tessera/shared';
+import { SymScalar, isTesseraError } from '@tessera/shared';
 import {
   type BackwardCall,
   type OpOverload,
@@ -21,14 +21,16 @@ import {
   withPreDispatchMode,
 } from '@tessera/tensor';
 import type { Backend } from '../backend.js';
+import { type BreakReason, type GraphBreakCode, VALUE_READ } from '../breaks/graph-breaks.js';
+import { opBreak } from '../breaks/op-break.js';
+import { reportBreak } from '../breaks/report-break.js';
 import type { DynamicShapes, Older } from '../dynamic/dynamic-shapes.js';
 import type { DynamicTensorGuard } from '../guards/dynamic-tensor-guard.js';
 import type { TensorGuard } from '../guards/tensor-guard.js';
-import { breakReason } from '../trace/break-reason.js';
 import { type Pattern, instantiate, observePattern, slotsOf } from '../trace/pattern.js';
 import type { Run } from '../trace/run.js';
 import type { Segment } from '../trace/segment.js';
-import type { Branch, OpStep, OutSpec, RegionStep, Step } from '../trace/step.js';
+import type { Branch, Numbering, OpStep, OutSpec, RegionStep, Step } from '../trace/step.js';
 import { prepareArguments } from './arguments.js';
 import { captureBackward } from './capture-backward.js';
 import { type RegionCapture, captureRegion } from './capture-region.js';
@@ -38,10 +40,13 @@ import { SegmentBuilder } from './segment-builder.js';
 import { setGradEnabledNode } from './set-grad-enabled.js';
 import { type Sources, identifierOf } from './sources.js';
 
-/** How many slots and runtime scalars the traces of a function use; each new one takes the next number. */
-export interface Numbering {
-  slots: number;
-  scalars: number;
+/** A graph break of a capture. */
+export interface CapturedBreak {
+  readonly code: GraphBreakCode;
+  /** What happened. */
+  readonly reason: string;
+  /** The user's source line. */
+  readonly location: string | null;
 }
 
 /** What a capture needs from its function. */
@@ -64,7 +69,7 @@ export class Capture implements PreDispatchMode {
   readonly visible: number[] = [];
   region: RegionCapture | null = null;
   shadow: Shadow = new Shadow(null);
-  readonly breaks: { readonly reason: string; readonly location: string | null }[] = [];
+  readonly breaks: CapturedBreak[] = [];
   /** Guards of the tensors from outside, by slot. */
   readonly guards: Map<number, TensorGuard | DynamicTensorGuard> = new Map();
   /** Results of the op recorded last. */
@@ -88,7 +93,7 @@ export class Capture implements PreDispatchMode {
   // ---- events
 
   handle(op: OpOverload, args: readonly unknown[]): unknown {
-    const reason = breakReason(op, args);
+    const reason = opBreak(op, args);
     if (reason !== null) {
       this.flush(reason);
       return withPreDispatchMode(null, () => dispatchBelowPreDispatch(op, args));
@@ -123,7 +128,7 @@ export class Capture implements PreDispatchMode {
   }
 
   onAccess(storage: Storage): void {
-    if (this.builder.writesTo(storage)) this.flush('the value of a tensor was read');
+    if (this.builder.writesTo(storage)) this.flush(VALUE_READ);
   }
 
   // ---- steps
@@ -370,28 +375,15 @@ export class Capture implements PreDispatchMode {
   }
 
   /** Ends the segment here and computes it. @throws trace-full-graph */
-  flush(reason: string): void {
+  flush(reason: BreakReason): void {
     if (this.builder.opCount === 0) return;
     const location = userFrame() ?? null;
-    if (this.options.fullgraph) {
-      throw new TesseraError(
-        'trace-full-graph',
-        `Graph break in ${this.options.functionName} (fullgraph: true): ${reason}.`,
-        {
-          location: location ?? undefined,
-          hints: ['Move the read out of the compiled function, or compile without fullgraph.'],
-        },
-      );
-    }
-    log(
-      'graph_breaks',
-      () =>
-        `Graph break in ${this.options.functionName} at ${location ?? 'unknown line'}: ${reason}`,
-    );
+    const { functionName, fullgraph } = this.options;
+    reportBreak(reason, functionName, location, fullgraph);
     if (this.region !== null) this.region.broken = true;
     const segment = this.finishSegment();
     this.segments.push(segment);
-    this.breaks.push({ reason, location });
+    this.breaks.push({ code: reason.code, reason: reason.text, location });
     runSegmentEagerly(segment, this.run);
     this.shadow.pass('flush');
     this.push({ kind: 'flush', segment, reason, location, next: { steps: [] } });

@@ -13,7 +13,6 @@ import {
   type PreDispatchMode,
   type RegionInputs,
   type Storage,
-  type Tensor,
   type TensorBase,
   autogradMeta,
   callOp,
@@ -21,13 +20,24 @@ import {
   gradMode,
   withPreDispatchMode,
 } from '@tessera/tensor';
+import { BACKWARD_OUTSIDE, type BreakReason, VALUE_READ } from '../breaks/graph-breaks.js';
+import { opBreak } from '../breaks/op-break.js';
 import type { Capture } from '../capture/capture.js';
+import { runBackwardEagerly } from '../capture/eager-backward.js';
 import { SizeTuple } from '../dynamic/size-tuple.js';
-import { breakReason } from '../trace/break-reason.js';
 import { matchAll, matchPattern, unbindPatterns } from '../trace/pattern.js';
 import type { Run } from '../trace/run.js';
 import type { Segment } from '../trace/segment.js';
-import type { BackwardStep, Branch, OpStep, OutSpec, RegionStep, Step } from '../trace/step.js';
+import {
+  type BackwardStep,
+  type Branch,
+  type OpStep,
+  type OutSpec,
+  type RegionStep,
+  type Step,
+  lookThrough,
+  specOf,
+} from '../trace/step.js';
 import { describeOp, describeRegion } from './describe-divergence.js';
 import type { Specializer } from './specializer.js';
 
@@ -79,7 +89,7 @@ export class Replay implements PreDispatchMode {
   }
 
   private handleSlow(op: OpOverload, args: readonly unknown[], branch: Branch): unknown {
-    const reason = breakReason(op, args);
+    const reason = opBreak(op, args);
     if (reason !== null) {
       this.flush(reason);
       return withPreDispatchMode(null, () => dispatchBelowPreDispatch(op, args));
@@ -153,12 +163,26 @@ export class Replay implements PreDispatchMode {
       for (const step of lookThrough(this.cursor)) {
         if (step.kind === 'backward' && this.matchBackward(step, call)) return true;
       }
+      if (this.leavesGraph(call)) {
+        this.flush(BACKWARD_OUTSIDE);
+        runBackwardEagerly(call);
+        return true;
+      }
       this.takeOver(
         () =>
           'backward() was called where the recorded call did not, or gradients were set differently',
       );
     }
     return (this.delegate as Capture | null)?.onBackward(call) ?? false;
+  }
+
+  /** Whether the engine must run a backward: it was so when captured, or the roots are computed already. */
+  private leavesGraph(call: BackwardCall): boolean {
+    if (call.createGraph) return true;
+    if (call.tensors.some((root) => root.traceOwner !== this.run.id || !root.isLazy)) return true;
+    return this.cursor.steps.some(
+      (step) => step.kind === 'flush' && step.reason.code === BACKWARD_OUTSIDE.code,
+    );
   }
 
   private matchBackward(step: BackwardStep, call: BackwardCall): boolean {
@@ -297,7 +321,7 @@ export class Replay implements PreDispatchMode {
   onAccess(storage: Storage): void {
     if (this.delegate !== null) this.delegate.onAccess(storage);
     else if (!this.eager && this.matched.some((step) => this.writes(step, storage)))
-      this.flush('the value of a tensor was read');
+      this.flush(VALUE_READ);
   }
 
   /** Whether a matched step, which has not run yet, writes to memory that exists. */
@@ -313,7 +337,7 @@ export class Replay implements PreDispatchMode {
   // ---- ends of segments
 
   /** A value is needed now: runs the compiled segment. */
-  flush(reason: string): void {
+  flush(reason: BreakReason): void {
     if (this.delegate !== null) return this.delegate.flush(reason);
     if (this.eager || this.matched.length === 0) return;
     for (const step of this.cursor.steps) {
@@ -323,7 +347,7 @@ export class Replay implements PreDispatchMode {
       this.startSegment(step.next);
       return;
     }
-    this.takeOver(() => `${reason} where the recorded call did not`);
+    this.takeOver(() => `${reason.text} where the recorded call did not`);
     (this.delegate as Capture | null)?.flush(reason);
   }
 
@@ -360,31 +384,4 @@ export class Replay implements PreDispatchMode {
     this.delegate = this.diverge(this, describe);
     if (this.delegate === null) this.eager = true;
   }
-}
-
-/** Steps that may come next, looking into regions that are not jumped. */
-function lookThrough(branch: Branch): Step[] {
-  const found: Step[] = [];
-  const branches = [branch];
-  while (branches.length > 0) {
-    for (const step of branches.pop()!.steps) {
-      if (step.kind === 'region') branches.push(step.next);
-      found.push(step);
-    }
-  }
-  return found;
-}
-
-/** Metadata of a tensor as a result. */
-function specOf(tensor: Tensor): OutSpec {
-  return {
-    slot: tensor.traceSlot,
-    same: false,
-    dtype: tensor.dtype,
-    device: tensor.device,
-    sizes: tensor.sizes,
-    strides: tensor.strides,
-    offset: tensor.storageOffset,
-    requiresGrad: tensor.requiresGradFlag,
-  };
 }

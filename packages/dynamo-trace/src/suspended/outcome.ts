@@ -2,6 +2,7 @@
  * @file What a call of a function ends with: a value now, or later for async functions and generators.
  */
 import { withPreDispatchMode } from '@tessera/tensor';
+import { breakReason } from '../breaks/graph-breaks.js';
 import { type SuspendedCall, beginCall, endCall, suspendCall } from './suspended-calls.js';
 
 /** What to do at the end of a call. */
@@ -85,7 +86,7 @@ function driveGenerator(call: SuspendedCall, body: Generator, ending: Ending): G
     }
     // Between two steps its tensors are the caller's: what the body asked for so far is computed.
     if (item.done !== true) {
-      call.run.flush?.('a generator yielded');
+      call.run.flush?.(breakReason('GB0006', 'a generator yielded'));
       return item;
     }
     ended = true;

@@ -12,6 +12,7 @@ import {
   makeTensor,
   modes,
 } from '@tessera/tensor';
+import { type BreakReason, VALUE_READ } from '../breaks/graph-breaks.js';
 import type { SizeTuple } from '../dynamic/size-tuple.js';
 import type { Bindings } from './pattern.js';
 import type { Segment } from './segment.js';
@@ -34,7 +35,7 @@ export class Run implements Bindings, PendingValue {
   readonly scalars: number[] = [];
   readonly symbols: (number | undefined)[] = [];
   /** Computes everything recorded so far; set while the call is active. */
-  flush: ((reason: string) => void) | null = null;
+  flush: ((reason: BreakReason) => void) | null = null;
   /** Compiled code of this call runs: what it reads is no access by the program. */
   busy = false;
   /** Slots whose values the program read. */
@@ -110,7 +111,7 @@ export class Run implements Bindings, PendingValue {
   resolve(tensor: TensorBase): void {
     if (this.flush !== null) {
       this.reads.add(tensor.traceSlot);
-      this.flush('the value of a tensor was read');
+      this.flush(VALUE_READ);
     }
     if (tensor.storageOrNull === null) this.recompute(tensor as Tensor);
   }

@@ -5,10 +5,17 @@
  * replay holds a branch as its cursor. Slots number the tensors of a path: inputs from outside and
  * results of ops; scalars number its runtime scalars.
  */
-import type { DType, OpOverload } from '@tessera/tensor';
+import type { DType, OpOverload, Tensor } from '@tessera/tensor';
+import type { BreakReason } from '../breaks/graph-breaks.js';
 import type { Fetch, OwnerGuards } from '../guards/owner-guards.js';
 import type { Segment } from './segment.js';
 import type { ExternalPattern, Pattern, SlotPattern } from './pattern.js';
+
+/** How many slots and runtime scalars the traces of a function use; each new one takes the next number. */
+export interface Numbering {
+  slots: number;
+  scalars: number;
+}
 
 /** The steps that may come next. */
 export interface Branch {
@@ -105,7 +112,7 @@ export interface BackwardStep {
 export interface FlushStep {
   readonly kind: 'flush';
   readonly segment: Segment;
-  readonly reason: string;
+  readonly reason: BreakReason;
   readonly location: string | null;
   readonly next: Branch;
 }
@@ -118,3 +125,30 @@ export interface ReturnStep {
 
 /** See the file header. */
 export type Step = OpStep | GradModeStep | RegionStep | BackwardStep | FlushStep | ReturnStep;
+
+/** Steps that may come next, looking into regions that are not jumped. */
+export function lookThrough(branch: Branch): Step[] {
+  const found: Step[] = [];
+  const branches = [branch];
+  while (branches.length > 0) {
+    for (const step of branches.pop()!.steps) {
+      if (step.kind === 'region') branches.push(step.next);
+      found.push(step);
+    }
+  }
+  return found;
+}
+
+/** Metadata of a tensor of this trace as a result. */
+export function specOf(tensor: Tensor): OutSpec {
+  return {
+    slot: tensor.traceSlot,
+    same: false,
+    dtype: tensor.dtype,
+    device: tensor.device,
+    sizes: tensor.sizes,
+    strides: tensor.strides,
+    offset: tensor.storageOffset,
+    requiresGrad: tensor.requiresGradFlag,
+  };
+}

@@ -1,0 +1,109 @@
+/**
+ * @file The registry of graph breaks: every reason for which a capture ends a graph early.
+ *
+ * Each has a code that stays, an explanation and a hint; docs/graph-breaks.md is this table.
+ */
+
+/** Code of a graph break. */
+export type GraphBreakCode =
+  'GB0001' | 'GB0002' | 'GB0003' | 'GB0004' | 'GB0005' | 'GB0006' | 'GB0007' | 'GB0008';
+
+/** What is known about a kind of graph break. */
+export interface GraphBreakEntry {
+  readonly title: string;
+  readonly explanation: string;
+  readonly hint: string;
+}
+
+/** All kinds of graph break. */
+export const GRAPH_BREAKS: Readonly<Record<GraphBreakCode, GraphBreakEntry>> = {
+  GB0001: {
+    title: 'The value of a tensor was read',
+    explanation:
+      'The program asked for numbers (`item()`, `toArray()`, printing, an index or a branch that depends on them), so everything recorded so far had to be computed.',
+    hint: 'Read values after the compiled function, or express the choice with tensor operators such as `where`.',
+  },
+  GB0002: {
+    title: 'A shape depends on values',
+    explanation:
+      'The size of the result of this operator (`nonzero`, `maskedSelect`, `unique`, an index by a mask) is known only once its input is computed, and later operators need it.',
+    hint: 'Keep the full shape and mask instead (`where`, `mul` by the mask), or move the operator out of the compiled function.',
+  },
+  GB0003: {
+    title: '`graphBreak()` was called',
+    explanation: 'The program asked for the graph to end here.',
+    hint: 'Remove the call to get one graph.',
+  },
+  GB0004: {
+    title: 'A disabled function was called',
+    explanation:
+      'A function under `disable()` is never traced: what it is given must be computed before it runs.',
+    hint: 'Remove `disable`, or call the function before or after the part that should be one graph.',
+  },
+  GB0005: {
+    title: '`backward()` reaches history outside the graph',
+    explanation:
+      'The backward pass goes through operators that ran before this graph began, or needs `createGraph`, so the eager engine runs it.',
+    hint: 'Run the forward pass that made the loss inside the same compiled function, without a break between.',
+  },
+  GB0006: {
+    title: 'A generator yielded',
+    explanation: 'Between two steps of a generator its tensors belong to the caller.',
+    hint: 'Collect the results in an array and return it.',
+  },
+  GB0007: {
+    title: 'A custom autograd function cannot be recorded',
+    explanation:
+      'The `forward` of a `Function` read values or broke the graph, so the function runs as ordinary JavaScript in both directions.',
+    hint: 'Write `forward` and `backward` with tensor operators only.',
+  },
+  GB0008: {
+    title: 'A layout was changed in place',
+    explanation:
+      'An operator such as `t_`, `squeeze_` or `detach_` changes what a tensor is, not only its values, for everybody who holds it.',
+    hint: 'Use the form that returns a view: `t()`, `squeeze()`, `detach()`.',
+  },
+};
+
+/** One graph break: its kind, and what happened in words. */
+export interface BreakReason {
+  readonly code: GraphBreakCode;
+  readonly text: string;
+}
+
+/** A reason; `text` says what happened. */
+export function breakReason(code: GraphBreakCode, text: string): BreakReason {
+  return { code, text };
+}
+
+/** The reason of every read. */
+export const VALUE_READ: BreakReason = breakReason('GB0001', 'the value of a tensor was read');
+
+/** The reason of a `backward()` that the engine runs. */
+export const BACKWARD_OUTSIDE: BreakReason = breakReason(
+  'GB0005',
+  'backward() reaches history outside this graph',
+);
+
+/** The table as a page of the documentation. */
+export function graphBreaksPage(): string {
+  const lines = [
+    '# Graph breaks',
+    '',
+    'Where a compiled function cannot go on recording, the graph ends, is computed, and a new one begins.',
+    'Results are the same; each graph is compiled alone. `explain(fn)(...args)` lists the breaks of a',
+    'function with the line of your source, `TESSERA_LOGS=graph_breaks` prints them as they happen, and with',
+    '`fullgraph: true` a break is an error that carries its code. Lines are those of your sources where the',
+    'host maps stack traces (`node --enable-source-maps`).',
+  ];
+  for (const [code, entry] of Object.entries(GRAPH_BREAKS))
+    lines.push(
+      '',
+      `## ${code}: ${entry.title}`,
+      '',
+      entry.explanation,
+      '',
+      `**Hint.** ${entry.hint}`,
+    );
+  return `${lines.join('\n')}\n`;
+}
