@@ -5,7 +5,7 @@
  * whole path is here on one screen; every step is a file of its own.
  */
 import type { DecompositionTable, GraphModule, Node } from '@tessera/graph';
-import { jointPasses, postGradPasses, runPasses } from '@tessera/passes';
+import { type Pass, jointPasses, postGradPasses, runPasses } from '@tessera/passes';
 import { log } from '@tessera/shared';
 import type { TensorMeta } from '@tessera/tensor';
 import { type FunctionalGraph, functionalize } from './functionalize/functionalize.js';
@@ -25,6 +25,10 @@ export interface AotOptions {
   readonly inferenceCompiler?: GraphCompiler;
   /** Default: `defaultPartition`. */
   readonly partitionFn?: Partitioner;
+  /** Passes on the joint graph; default `jointPasses`. */
+  readonly jointPasses?: readonly Pass[];
+  /** Passes on the forward and the backward graph before they are compiled; default `postGradPasses`. */
+  readonly postGradPasses?: readonly Pass[];
   /** Replacements of primitive ops while tracing. */
   readonly decompositions?: DecompositionTable;
 }
@@ -48,11 +52,12 @@ export function compileProgram(
 ): AotCompiled {
   const trace = traceJoint({ ...request, decompositions: options.decompositions });
   const functional = functionalizeJoint(trace);
-  runPasses(functional.module, jointPasses);
+  runPasses(functional.module, options.jointPasses ?? jointPasses);
   log('aot_joint', () => functional.module.print());
   if (trace.tangents.length === 0) return compileInference(trace, functional, options);
   const partition = (options.partitionFn ?? defaultPartition)(jointGraph(trace, functional));
-  for (const part of [partition.forward, partition.backward]) runPasses(part, postGradPasses);
+  for (const part of [partition.forward, partition.backward])
+    runPasses(part, options.postGradPasses ?? postGradPasses);
   log(
     'aot_graphs',
     () =>
@@ -85,6 +90,7 @@ function compileInference(
   options: AotOptions,
 ): AotCompiled {
   const { module } = functional;
+  markReturned(trace, functional);
   log('aot_graphs', () => module.print());
   const compiled = (options.inferenceCompiler ?? options.fwCompiler)(module, exampleInputs(module));
   const plan = runtimePlan(trace, functional, null);
@@ -95,6 +101,16 @@ function compileInference(
     backward: null,
     duplicates: trace.primals.duplicates,
   };
+}
+
+/** Marks inputs that the program returns, whole or as views: their memory stays the caller's. */
+function markReturned(trace: JointTrace, functional: FunctionalGraph): void {
+  for (const plan of trace.plans) {
+    if (plan.kind !== 'input' && plan.kind !== 'input-view') continue;
+    const primal = trace.primals.byPosition[plan.position];
+    const node = functional.placeholders.get(primal.node);
+    if (node !== undefined) node.meta.returned = true;
+  }
 }
 
 function jointGraph(trace: JointTrace, functional: FunctionalGraph): JointGraph {

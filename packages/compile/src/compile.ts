@@ -9,6 +9,7 @@ import {
   explainFunction,
 } from '@tessera/dynamo-trace';
 import { Module } from '@tessera/nn';
+import { discardFrozen } from '@tessera/passes';
 import { TesseraError } from '@tessera/shared';
 import { lookupBackend } from './backend-registry.js';
 
@@ -68,7 +69,11 @@ export function compile(target: AnyFunction | Module, options: CompileOptions = 
     dynamic: options.dynamic,
   });
   const wrapper = function (this: unknown, ...args: unknown[]): unknown {
-    return compiled.call(this === globalThis ? undefined : this, args);
+    try {
+      return compiled.call(this === globalThis ? undefined : this, args);
+    } finally {
+      discardFrozen();
+    }
   };
   Object.defineProperty(wrapper, 'name', { value: fn.name });
   functions.set(wrapper, compiled);

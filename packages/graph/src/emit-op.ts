@@ -45,7 +45,8 @@ export function emitGetItem(graph: Graph, list: Node, index: number): Node {
   return node;
 }
 
-function inferVal(op: OpOverload, args: readonly Argument[]): NodeMeta['val'] {
+/** What an op's meta rule says of the recorded values of its arguments. @throws graph-lint when one has none */
+export function inferVal(op: OpOverload, args: readonly Argument[]): NodeMeta['val'] {
   const values = args.map(exampleOf);
   const result = withoutModes(() => noGrad(() => withFakeTensors(() => callOp(op, values))));
   return result as NodeMeta['val'];

@@ -23,6 +23,7 @@ export {
   registerHostFunction,
 } from './host-functions.js';
 export { type PrintOptions, printArgument, printGraph, printNode } from './print-graph.js';
+export { copyModule } from './copy-module.js';
 export { type AttributeSource, lintGraph } from './lint.js';
 export { Interpreter } from './interpreter.js';
 export { type Program, compileGraph } from './program.js';
@@ -31,7 +32,7 @@ export { eliminateDeadCode, isImpure, isPureOp } from './dead-code.js';
 export { type MakeFxOptions, makeFx } from './make-fx.js';
 export { type DecompositionTable, ProxyMode } from './proxy-modes.js';
 export { TraceRecorder } from './trace-recorder.js';
-export { emitGetItem, emitOp } from './emit-op.js';
+export { emitGetItem, emitOp, inferVal } from './emit-op.js';
 export { FakeConverter } from './fake-inputs.js';
 export { currentNode, withCurrentNode } from './current-node.js';
 export { symbolicTrace } from './symbolic-trace.js';

@@ -58,6 +58,8 @@ export interface NodeMeta {
   sourceFn?: string;
   /** Where a placeholder's value comes from: `L['x']`, `L['self'].layers[0].weight`. */
   source?: string;
+  /** A placeholder whose own memory the program returns, besides what the graph computes. */
+  returned?: boolean;
   /** A placeholder that is a runtime scalar, not a tensor. */
   scalar?: { readonly kind: 'float' | 'int' | 'bool' };
   /** Free space for passes, under their own names. */

@@ -18,6 +18,7 @@ export type {
   StateDictHook,
   StateDictPreHook,
 } from './module/hooks.js';
+export { isModuleState } from './module/module-state.js';
 export type { LoadReport, StateDict } from './module/state-dict.js';
 
 // Containers

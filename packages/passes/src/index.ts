@@ -3,7 +3,50 @@
  */
 export type { Pass } from './pass.js';
 export { runPasses } from './run-passes.js';
-export { jointPasses, postGradPasses } from './pipeline.js';
+export {
+  freezingPipeline,
+  jointPasses,
+  jointPipeline,
+  postGradPasses,
+  postGradPipeline,
+  preGradPipeline,
+} from './pipeline.js';
+export { type CustomPass, type PassesConfig, passesConfig } from './config.js';
+export { inferMissingVals } from './infer-vals.js';
+
+// Pattern matcher
+export {
+  Arg,
+  CallFunction,
+  CallPattern,
+  Ignored,
+  KeywordArg,
+  ListOf,
+  MultiOutput,
+  Pattern,
+  type PatternArgument,
+  type PatternTarget,
+  type UserCount,
+  matchAt,
+} from './pattern/pattern.js';
+export { MatchState } from './pattern/match-state.js';
+export { Match } from './pattern/match.js';
+export {
+  type ExtraCheck,
+  type PatternEntry,
+  PatternMatcherPass,
+  type PatternOptions,
+  registerGraphPattern,
+} from './pattern/pattern-matcher-pass.js';
+export {
+  type LoweringHandler,
+  type PatternLowering,
+  loweringOf,
+  registerLoweringPattern,
+} from './pattern/lowering-pattern.js';
+export { type ReplacementOptions, registerReplacement } from './pattern/replacement.js';
+
+// Passes
 export { cse, fxGraphCse } from './cse.js';
 export { dce } from './dce.js';
 export { type ConstantFoldingOptions, constantFolding, foldConstants } from './constant-folding.js';
@@ -11,3 +54,19 @@ export { noopRemoval, removeNoops } from './noop-removal.js';
 export { foldViews, viewFolding } from './view-folding.js';
 export { AliasSets, aliasedInputs, writtenInputs } from './alias-sets.js';
 export { hashCall, sameArgument, sameCall, sameLayout } from './structural-key.js';
+export { layoutPropagation, propagateLayouts } from './layout-propagation.js';
+
+// Freezing
+export { discardFrozen } from './freezing/discard.js';
+export {
+  type FreezeOptions,
+  type GraphFunction,
+  freezeFunction,
+} from './freezing/frozen-function.js';
+export { convBnFolding, foldConvBn } from './freezing/conv-bn-folding.js';
+export { convBinaryFolding, foldConvBinary } from './freezing/conv-binary-folding.js';
+export { weightPrepacking } from './freezing/weight-prepacking.js';
+
+// Operators that passes emit
+export { activationOf, convolutionPointwise } from './ops/convolution-pointwise.js';
+export { forceStrideOrder } from './ops/force-stride-order.js';

@@ -1,9 +1,15 @@
 /**
  * @file The order of the built-in passes, on one screen.
  */
+import { passesConfig } from './config.js';
 import { constantFolding } from './constant-folding.js';
 import { cse } from './cse.js';
+import { customPass } from './custom-pass.js';
 import { dce } from './dce.js';
+import { convBinaryFolding } from './freezing/conv-binary-folding.js';
+import { convBnFolding } from './freezing/conv-bn-folding.js';
+import { weightPrepacking } from './freezing/weight-prepacking.js';
+import { layoutPropagation } from './layout-propagation.js';
 import { noopRemoval } from './noop-removal.js';
 import type { Pass } from './pass.js';
 import { viewFolding } from './view-folding.js';
@@ -23,3 +29,43 @@ export const postGradPasses: readonly Pass[] = [
   cse,
   dce,
 ];
+
+/** On captured graphs of ops as the program called them. */
+export function preGradPipeline(): readonly Pass[] {
+  return customPass('preGradCustomPass', passesConfig.preGradCustomPass);
+}
+
+/** `jointPasses` with the user's. */
+export function jointPipeline(): readonly Pass[] {
+  return [
+    ...customPass('jointCustomPrePass', passesConfig.jointCustomPrePass),
+    ...jointPasses,
+    ...customPass('jointCustomPostPass', passesConfig.jointCustomPostPass),
+  ];
+}
+
+/** On graphs whose parameters have become constants. */
+export function freezingPipeline(): readonly Pass[] {
+  return [
+    frozenConstants, //   what depends on parameters alone
+    convBnFolding, //     batch norm behind a convolution
+    convBinaryFolding, // and arithmetic with constants
+    frozenConstants, //   the constants that these made
+    weightPrepacking, //  convolution weights in the layout that they are read in
+    frozenConstants,
+    ...(passesConfig.layoutOptimization ? [layoutPropagation] : []),
+    dce, //               parameters that nobody reads any more
+  ];
+}
+
+/** On each graph that a code generator gets: `postGradPasses` with the user's. */
+export function postGradPipeline(): readonly Pass[] {
+  return [
+    ...customPass('postGradCustomPrePass', passesConfig.postGradCustomPrePass),
+    ...postGradPasses,
+    ...customPass('postGradCustomPostPass', passesConfig.postGradCustomPostPass),
+  ];
+}
+
+/** Parameters are large, and folding them saves their computation on every call. */
+const frozenConstants = constantFolding({ maxElements: 2 ** 27 });

@@ -33,6 +33,7 @@ export const ERROR_CODES = {
   'device-unavailable': 'The device does not exist on this machine or was not registered',
   'device-lost': 'The GPU device was lost while work was pending',
   'gpu-validation': 'WebGPU rejected a kernel or command that Tessera made',
+  'frozen-parameter': 'A parameter was used after freezing had released it',
   'data-async-only': 'The data of this device can only be read asynchronously',
   'fake-data-access': 'The data of a fake tensor was read, but it has none',
 

@@ -189,7 +189,8 @@ function convGradWeight(
   });
 }
 
-const convolution: LoweringFn = (
+/** A convolution, transposed or not, with its bias. */
+export const convolution: LoweringFn = (
   l,
   [input, weight, bias, stride, padding, dilation, transposed, , groups],
   call,

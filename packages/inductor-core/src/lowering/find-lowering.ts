@@ -14,6 +14,7 @@ import { elementaryLowerings } from './elementary.js';
 import { factoryLowerings } from './factory.js';
 import { floatPartLowerings } from './float-parts.js';
 import { indexingLowerings } from './indexing.js';
+import { layoutLowerings } from './force-stride-order.js';
 import { lossDecompositions } from './loss.js';
 import { matmulLowerings } from './matmul.js';
 import { batchNormDecompositions } from './batch-norm.js';
@@ -21,6 +22,7 @@ import { groupNormDecompositions } from './group-norm.js';
 import { layerNormDecompositions } from './layer-norm.js';
 import { pointwiseLowerings } from './pointwise.js';
 import { orderLowerings } from './order.js';
+import { packedConvLowerings } from './packed-conv.js';
 import { poolBackwardLowerings } from './pool-backward.js';
 import { poolLowerings } from './pool.js';
 import { randomLowerings } from './random.js';
@@ -49,6 +51,8 @@ const LOWERINGS: Readonly<Record<string, LoweringFn>> = {
   ...reductionLowerings,
   ...matmulLowerings,
   ...convLowerings,
+  ...packedConvLowerings,
+  ...layoutLowerings,
   ...poolLowerings,
   ...poolBackwardLowerings,
   ...randomLowerings,

@@ -7,7 +7,8 @@
  */
 import { TesseraError } from '@tessera/shared';
 import { type Argument, type GraphModule, Node, getItem } from '@tessera/graph';
-import { type OpOverload, type Tensor, isTensor } from '@tessera/tensor';
+import { type LoweringHandler, loweringOf } from '@tessera/passes';
+import { type OpOverload, type Tensor, getOp, isTensor } from '@tessera/tensor';
 import type { Capabilities } from '../backend/kernel-backend.js';
 import { lowerExtern } from './extern.js';
 import { findLowering } from './find-lowering.js';
@@ -128,6 +129,11 @@ class GraphLowering {
       if (item != null) this.values.set(node, this.settle(node, item));
       return;
     }
+    const handler = typeof target === 'function' ? loweringOf(target) : undefined;
+    if (handler !== undefined) {
+      this.values.set(node, this.lowerPattern(node, handler));
+      return;
+    }
     if (typeof target !== 'object')
       this.unsupported(
         node,
@@ -142,7 +148,29 @@ class GraphLowering {
     this.values.set(node, this.lower(node, op));
   }
 
+  /** A node that stands for a pattern: its handler puts together what operators lower to. */
+  private lowerPattern(node: Node, handler: LoweringHandler): Lowered {
+    const [args, kwargs] = node.args as readonly [readonly Argument[], Record<string, Argument>];
+    const made = handler(
+      {
+        call: (name, values) => this.lowerCall(node, getOp(name), values as readonly LoweredArg[]),
+      },
+      args.map((arg) => this.argument(arg)),
+      Object.fromEntries(Object.entries(kwargs).map(([key, arg]) => [key, this.argument(arg)])),
+    );
+    return made instanceof LoweredTensor ? this.settle(node, made) : (made as Lowered);
+  }
+
   private lower(node: Node, op: OpOverload): Lowered {
+    return this.lowerCall(
+      node,
+      op,
+      node.args.map((arg) => this.argument(arg)),
+    );
+  }
+
+  /** What an operator on lowered values becomes, in the place of a node. */
+  private lowerCall(node: Node, op: OpOverload, args: readonly LoweredArg[]): Lowered {
     const { lowering } = this;
     const results = recordedResults(node);
     const first = results.find((result) => result !== null);
@@ -154,7 +182,6 @@ class GraphLowering {
       sizes: first.sizes,
       results,
     };
-    const args = node.args.map((arg) => this.argument(arg));
     lowering.origin = op.schema.name;
     const made =
       findLowering(op.qualifiedName)?.(lowering, args, call) ??

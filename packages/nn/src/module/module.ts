@@ -41,6 +41,7 @@ import {
   ownParameters,
   uniqueModules,
 } from './module-tree.js';
+import { noteBuffer } from './module-state.js';
 import { moveData } from './move-data.js';
 import { type LoadReport, type StateDict, collectState, loadTensors } from './state-dict.js';
 import { isTrusted } from './trust.js';
@@ -153,6 +154,7 @@ export abstract class Module {
       });
     }
     this._buffers.set(name, options.persistent ?? true);
+    if (tensor !== null) noteBuffer(tensor);
     (this as unknown as Record<string, Tensor | null>)[name] = tensor;
   }
 

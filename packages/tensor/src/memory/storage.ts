@@ -31,6 +31,8 @@ export class Storage {
   madeForDtype: string | null = null;
   madeForSizes: readonly number[] | null = null;
   private allocation: Allocation | null = null;
+  /** What use of a withdrawn storage throws; see `withdrawn`. */
+  private reason: ((what: string) => TesseraError) | null = null;
 
   private constructor(device: DeviceType, nbytes: number, state: StorageState) {
     this.device = device;
@@ -64,6 +66,22 @@ export class Storage {
     return new Storage(device, nbytes, 'fake');
   }
 
+  /** A storage whose memory was taken away: every access throws what `reason` says. */
+  static withdrawn(
+    device: DeviceType,
+    nbytes: number,
+    reason: (what: string) => TesseraError,
+  ): Storage {
+    const storage = new Storage(device, nbytes, 'released');
+    storage.reason = reason;
+    return storage;
+  }
+
+  /** Whether this is a storage made by `withdrawn`. */
+  get isWithdrawn(): boolean {
+    return this.reason !== null;
+  }
+
   /** Frees the memory now; later use is an error. Releasing twice is harmless. */
   release(): void {
     if (this.state !== 'real') return;
@@ -85,6 +103,7 @@ export class Storage {
       modes.suspended?.onAccess(this);
       return;
     }
+    if (this.reason !== null) throw this.reason(what);
     if (this.state === 'released') {
       throw new TesseraError(
         'use-after-dispose',

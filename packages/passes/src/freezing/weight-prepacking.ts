@@ -1,0 +1,52 @@
+/**
+ * @file Weight prepacking: frozen convolutions become `tessera::convolution_pointwise` with their weight in
+ * the layout that it is read in.
+ *
+ * With `config.layoutOptimization` weights of images are stored channels last, and then so are results
+ * (see layout-propagation). Counted by the pattern matcher: one match and one node per convolution.
+ */
+import { type Argument, type GraphModule, Node, emitOp, tensorVal } from '@tessera/graph';
+import { getOp } from '@tessera/tensor';
+import { passesConfig } from '../config.js';
+import { convolutionPointwise } from '../ops/convolution-pointwise.js';
+import type { Match } from '../pattern/match.js';
+import { PatternMatcherPass, registerGraphPattern } from '../pattern/pattern-matcher-pass.js';
+import { CallFunction, Ignored, KeywordArg } from '../pattern/pattern.js';
+import { isConstantNode } from './constant-nodes.js';
+
+/** The pass. */
+export const weightPrepacking: PatternMatcherPass = new PatternMatcherPass('weight-prepacking');
+
+registerGraphPattern(
+  CallFunction(
+    'aten::convolution',
+    KeywordArg('input'),
+    KeywordArg('weight'),
+    KeywordArg('bias'),
+    KeywordArg('stride'),
+    KeywordArg('padding'),
+    KeywordArg('dilation'),
+    false,
+    Ignored(),
+    KeywordArg('groups'),
+  ),
+  pack,
+  { passes: weightPrepacking, extraCheck: ({ kwargs }) => isConstantNode(kwargs.weight) },
+);
+
+function pack({ graph, output, kwargs }: Match): void {
+  const { input, weight, bias, stride, padding, dilation, groups } = kwargs;
+  const packed = graph.insertingBefore(output, () => packedWeight(graph, weight as Node));
+  const args: Argument[] = [input, packed, bias, stride, padding, dilation, groups, 'none'];
+  const node = graph.insertingBefore(output, () =>
+    graph.callFunction(convolutionPointwise, args, 'convolution'),
+  );
+  node.meta = { ...output.meta };
+  output.replaceAllUsesWith(node);
+  graph.eraseNode(output);
+}
+
+function packedWeight(graph: GraphModule['graph'], weight: Node): Node {
+  if (!passesConfig.layoutOptimization || tensorVal(weight)?.ndim !== 4) return weight;
+  return emitOp(graph, getOp('aten::clone'), [weight, 'channelsLast']);
+}

@@ -1,0 +1,22 @@
+/**
+ * @file `prims::inductor_force_stride_order`: the same values with given strides, copied only if needed.
+ *
+ * Marks where a layout is promised: outputs of a graph keep their eager strides whatever layout the
+ * inside works with.
+ */
+import { type OpOverload, type Tensor, defineOp, readNumbers, writeNumbers } from '@tessera/tensor';
+
+/** The op. Strides in elements. */
+export const forceStrideOrder: OpOverload = defineOp(
+  'prims::inductor_force_stride_order(Tensor input, SymInt[] stride) -> Tensor',
+  {
+    tags: ['pointwise'],
+    meta: ({ input, stride }) => ({
+      sizes: input.sizes,
+      strides: stride as number[],
+      dtype: input.dtype,
+      device: input.device,
+    }),
+    kernel: ({ input }, [out]) => writeNumbers(out!, readNumbers(input as Tensor)),
+  },
+);

@@ -1,0 +1,254 @@
+/**
+ * @file Freezing of convolutions with batch norm behind them: folded where that is right, and only there.
+ */
+import { compile, config } from '@tessera/compile';
+import { BatchNorm2d, Conv2d, Module, functional as F } from '@tessera/nn';
+import { type Tensor, mean, noGrad, ones, rand, randn, variance, zeros } from '@tessera/tensor';
+import { expect } from 'vitest';
+import { FileCheck, runAndGetCode } from '../../src/index.js';
+import { type Device, expectClose, openDevice } from '../support/devices.js';
+import { frozen } from './frozen.js';
+
+const COARSE = { atol: 1e-2, rtol: 1e-2 };
+
+interface ConvShape {
+  readonly bias?: boolean;
+  readonly kernelSize?: number;
+  readonly stride?: number;
+}
+
+/** A convolution and a batch norm. */
+export class ConvBN extends Module {
+  conv: Conv2d;
+  bn: BatchNorm2d;
+
+  constructor(inChannels: number, outChannels: number, shape: ConvShape = {}) {
+    super();
+    const { bias = false, kernelSize = 3, stride = 2 } = shape;
+    this.conv = new Conv2d(inChannels, outChannels, kernelSize, { bias, stride });
+    this.bn = new BatchNorm2d(outChannels, { eps: 0.001 });
+  }
+
+  override forward(x: Tensor): Tensor {
+    return this.bn.call(this.conv.call(x));
+  }
+}
+
+class ConvMultiBN extends ConvBN {
+  bn2: BatchNorm2d;
+
+  constructor(inChannels: number, outChannels: number, shape: ConvShape) {
+    super(inChannels, outChannels, shape);
+    this.bn2 = new BatchNorm2d(outChannels, { eps: 0.1 });
+  }
+
+  override forward(x: Tensor): Tensor {
+    return this.bn.call(this.conv.call(x)).add(this.bn2.call(this.conv.call(x)));
+  }
+}
+
+/** A convolution with one functional batch norm per running mean. */
+class ConvFunctionalBN extends Module {
+  conv: Conv2d;
+  weight: Tensor;
+  bias: Tensor;
+
+  constructor(
+    readonly means: readonly Tensor[],
+    readonly runningVar: Tensor,
+  ) {
+    super();
+    this.conv = new Conv2d(32, 32, 3, { bias: true, stride: 2 });
+    this.weight = ones([32], { device: runningVar.device });
+    this.bias = zeros([32], { device: runningVar.device });
+  }
+
+  override forward(x: Tensor): Tensor {
+    return this.means
+      .map((runningMean) =>
+        F.batchNorm(this.conv.call(x), {
+          runningMean,
+          runningVar: this.runningVar,
+          weight: this.weight,
+          bias: this.bias,
+          training: false,
+          momentum: 0.1,
+          eps: 1e-5,
+        }),
+      )
+      .reduce((a, b) => a.add(b));
+  }
+}
+
+function functionalModel(x: Tensor, means: number): ConvFunctionalBN {
+  const average = mean(x, [0, 2, 3]);
+  const model = new ConvFunctionalBN(
+    Array.from({ length: means }, () => average),
+    variance(x, [0, 2, 3]),
+  );
+  return model.eval().to(x.device);
+}
+
+/** Runs the module a few times in training, so that the running statistics say something. */
+function trained<M extends ConvBN>(model: M, device: Device): M {
+  model.to(device);
+  noGrad(() => {
+    for (let i = 0; i < 10; i++) model.call(rand([3, 32, 32, 32], { device }));
+  });
+  return model.eval() as M;
+}
+
+async function expectSame(run: (x: Tensor) => Tensor, x: Tensor): Promise<void> {
+  await frozen({ layoutOptimization: false }, async () => {
+    const expected = noGrad(() => run(x));
+    const compiled = compile(run);
+    await expectClose(
+      noGrad(() => compiled(x)),
+      expected,
+      COARSE,
+    );
+  });
+}
+
+/** One convolution whose result is used with batch norm, and another with the same weights without. */
+export async function convMultipleUses(device: Device): Promise<void> {
+  class Toy extends Module {
+    conv1 = new Conv2d(1, 1, 1);
+    bn1 = new BatchNorm2d(1);
+
+    override forward(x: Tensor, y: Tensor): Tensor {
+      return this.conv1.call(x).add(this.bn1.call(this.conv1.call(y)));
+    }
+  }
+  await openDevice(device);
+  const model = new Toy();
+  noGrad(() => model.bn1.weight!.normal_());
+  model.eval().to(device);
+  const [a, b] = [1, 2].map(() => rand([64, 1, 32, 32], { device })) as [Tensor, Tensor];
+  const expected = model.call(a, b);
+  await frozen({}, () =>
+    expectClose(
+      noGrad(() => compile(model)(a, b)),
+      expected,
+    ),
+  );
+}
+
+/** A batch norm without a convolution. */
+export async function unfoldedBn(device: Device): Promise<void> {
+  await openDevice(device);
+  const x = rand([3, 32, 15, 15], { device });
+  const model = new BatchNorm2d(32, { eps: 0.001 }).eval().to(device);
+  const apply = (m: BatchNorm2d, input: Tensor): Tensor => m.call(input).add(10);
+  await frozen({}, async () => {
+    const compiled = compile(apply);
+    const expected = compiled(model, x);
+    await expectClose(
+      noGrad(() => compiled(model, x)),
+      expected,
+    );
+  });
+}
+
+/** Folded whatever the dtype, with and without a bias: one kernel holds the convolution and all of it. */
+export async function foldedConvBn(device: Device): Promise<void> {
+  await openDevice(device);
+  // Half precision on wgpu is there where the adapter has it.
+  const dtypes =
+    device === 'cpu' ? (['float16', 'bfloat16', 'float32'] as const) : (['float32'] as const);
+  for (const bias of [true, false]) {
+    for (const dtype of dtypes) {
+      const model = new ConvBN(3, 32, { bias }).eval().to(device).to(dtype);
+      const x = rand([3, 3, 32, 32], { device }).to(dtype);
+      await frozen({ layoutOptimization: false }, async () => {
+        const expected = noGrad(() => model.call(x));
+        const fast = compile((m: ConvBN, input: Tensor) => m.call(input));
+        const { result, compiled } = await runAndGetCode(() => noGrad(() => fast(model, x)));
+        await expectClose(result, expected, COARSE);
+        expect(compiled).toHaveLength(1);
+        const [{ graph, plan }] = compiled as [(typeof compiled)[0]];
+        FileCheck()
+          .check('convolution')
+          .checkNot('batch_norm')
+          .checkNot('convolution')
+          .check('return')
+          .run(graph.print());
+        expect(plan.launches.map(({ kernel }) => plan.kernels[kernel]!.kind)).toEqual(['matmul']);
+      });
+    }
+  }
+}
+
+/** The same module called twice. */
+export async function foldedConvBnWithModuleSharing(device: Device): Promise<void> {
+  await openDevice(device);
+  const model = trained(new ConvBN(32, 32, { bias: true }), device);
+  const twice = (x: Tensor): Tensor => {
+    model.call(x);
+    return model.call(x);
+  };
+  await expectSame(twice, rand([3, 32, 32, 32], { device }));
+}
+
+/** The same, with a functional batch norm. */
+export async function foldedConvFunctionalBnWithModuleSharing(device: Device): Promise<void> {
+  await openDevice(device);
+  const x = rand([3, 32, 32, 32], { device });
+  const model = functionalModel(x, 1);
+  const twice = (input: Tensor): Tensor => {
+    model.call(input);
+    return model.call(input);
+  };
+  await expectSame(twice, x);
+}
+
+/** Two batch norms behind one convolution. */
+export async function convBnWithMultiBnShareConv(device: Device): Promise<void> {
+  await openDevice(device);
+  const model = trained(new ConvMultiBN(32, 32, { bias: true }), device);
+  await expectSame((x) => model.call(x), rand([3, 32, 32, 32], { device }));
+}
+
+/** The same, with functional batch norms. */
+export async function convFunctionalBnWithMultiBnShareConv(device: Device): Promise<void> {
+  await openDevice(device);
+  const x = rand([3, 32, 32, 32], { device });
+  const model = functionalModel(x, 2);
+  await expectSame((input) => model.call(input), x);
+}
+
+/** The plan runs as one call into compiled code, or one submission, twice. */
+export async function cppWrapper(device: Device): Promise<void> {
+  await openDevice(device);
+  const model = new ConvBN(3, 32).eval().to(device);
+  const x = rand([3, 3, 32, 32], { device });
+  const expected = noGrad(() => model.call(x));
+  await frozen({}, async () => {
+    const fast = compile((m: ConvBN, input: Tensor) => m.call(input), {
+      options: { nativeWrapper: true },
+    });
+    for (let i = 0; i < 2; i++)
+      await expectClose(
+        noGrad(() => fast(model, x)),
+        expected,
+      );
+  });
+  expect(config.get('nativeWrapper')).toBe(false);
+}
+
+/** A half convolution times a constant: the product has the dtype it has in eager. */
+export async function dontChangeDtypeFolding(device: Device): Promise<void> {
+  await openDevice(device);
+  const dtype = device === 'cpu' ? 'bfloat16' : 'float32';
+  const model = new Conv2d(3, 32, 3, { bias: false, stride: 2 }).eval().to(device).to(dtype);
+  const x = randn([3, 3, 32, 32], { device }).to(dtype);
+  const { full } = await import('@tessera/tensor');
+  const apply = (m: Conv2d, input: Tensor): Tensor => m.call(input).mul(full([1], 2, { device }));
+  await frozen({ layoutOptimization: false }, async () => {
+    const expected = noGrad(() => apply(model, x));
+    const compiled = compile(apply);
+    const result = noGrad(() => compiled(model, x));
+    expect(result.dtype).toBe(expected.dtype);
+    await expectClose(result, expected);
+  });
+}

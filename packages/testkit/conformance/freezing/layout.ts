@@ -1,0 +1,146 @@
+/**
+ * @file Freezing and layouts: channels last inside, eager strides at the boundary.
+ */
+import { compile, observeCompilations } from '@tessera/compile';
+import { tensorVal, type Node } from '@tessera/graph';
+import { overrideLowering } from '@tessera/inductor-core';
+import { BatchNorm2d, Conv2d, Module } from '@tessera/nn';
+import {
+  type Tensor,
+  asStrided,
+  constantPadNd,
+  flatten,
+  formatStrides,
+  isTensor,
+  noGrad,
+  rand,
+  randn,
+} from '@tessera/tensor';
+import { expect } from 'vitest';
+import { type Device, expectClose, openDevice } from '../support/devices.js';
+import { frozen } from './frozen.js';
+
+class Conv extends Module {
+  conv = new Conv2d(3, 128, 3, { padding: 1, stride: 1, bias: false });
+
+  override forward(x: Tensor): Tensor {
+    return this.conv.call(x);
+  }
+}
+
+/** Views that count from the storage see the eager layout. */
+export async function convWithAsStrided(device: Device): Promise<void> {
+  class Strided extends Module {
+    kv: Conv2d;
+
+    constructor(groups: number) {
+      super();
+      this.kv = new Conv2d(256, 384, 1, { stride: 1, bias: false, groups });
+    }
+
+    override forward(x: Tensor): Tensor {
+      const padded = constantPadNd(this.kv.call(x), [2, 2, 2, 2], 0);
+      const windows = asStrided(padded, [8, 384, 2, 20, 12], [153600, 400, 160, 1, 20]);
+      const blocks = asStrided(windows, [8, 384, 2, 2, 12, 12], [153600, 400, 160, 8, 20, 1]);
+      return blocks.clone({ memoryFormat: 'contiguous' });
+    }
+  }
+  await openDevice(device);
+  const x = randn([8, 256, 16, 16], { device });
+  const run = compile((m: Strided, input: Tensor) => m.call(input));
+  for (const groups of [1, 2]) {
+    const model = new Strided(groups).eval().to(device);
+    const expected = noGrad(() => model.call(x));
+    await expectClose(
+      frozen({}, () => noGrad(() => run(model, x))),
+      expected,
+      { rtol: 1e-4, atol: 1e-4 },
+    );
+  }
+}
+
+/** A view across channels behind a convolution. */
+export async function convLayoutConvertWithView(device: Device): Promise<void> {
+  class Flattening extends Conv {
+    bn = new BatchNorm2d(3);
+
+    override forward(x: Tensor): Tensor {
+      return flatten(this.conv.call(this.bn.call(x)), 1);
+    }
+  }
+  await openDevice(device);
+  const model = new Flattening().eval().to(device);
+  const x = rand([2, 3, 5, 5], { device });
+  const expected = noGrad(() => model.call(x));
+  const run = compile((m: Flattening, input: Tensor) => m.call(input));
+  await expectClose(
+    frozen({}, () => noGrad(() => run(model, x))),
+    expected,
+    { atol: 1e-5, rtol: 1e-4 },
+  );
+}
+
+const CONVOLUTIONS: readonly string[] = ['aten::convolution', 'tessera::convolution_pointwise'];
+
+/** The frozen weight lies channels last, and so its recorded value says. */
+export async function convWeightLayoutConvert(device: Device): Promise<void> {
+  await openDevice(device);
+  const run = compile(new Conv().eval().to(device));
+  let convolutions = 0;
+  const stop = observeCompilations((module) => {
+    for (const node of module.graph.nodes) {
+      if (typeof node.target !== 'object' || !CONVOLUTIONS.includes(node.target.qualifiedName))
+        continue;
+      convolutions++;
+      const weight = node.args[1] as Node;
+      const value = module.getAttribute(weight.target as string);
+      expect(isTensor(value) && isChannelsLast(value)).toBe(true);
+      expect(isChannelsLast(tensorVal(weight)!)).toBe(true);
+    }
+  });
+  try {
+    frozen({}, () => noGrad(() => run(rand([2, 3, 5, 5], { device }))));
+  } finally {
+    stop();
+  }
+  expect(convolutions).toBe(1);
+}
+
+function isChannelsLast(value: Tensor): boolean {
+  return value.strides.join() === formatStrides(value, 'channelsLast').join();
+}
+
+/** Of two outputs only the convolution's is laid out anew. */
+export async function redundantCloneForLayoutConvert(device: Device): Promise<void> {
+  class TwoResults extends Conv {
+    override forward(x: Tensor): never {
+      return [this.conv.call(x), x.add(1)] as never;
+    }
+  }
+  await openDevice(device);
+  const model = new TwoResults().eval().to(device);
+  const x = rand([2, 3, 5, 5], { device });
+  const expected = noGrad(() => model.call(x)) as Tensor[];
+  let same = 0;
+  let different = 0;
+  const restore = overrideLowering(
+    'prims::inductor_force_stride_order',
+    (original) => (lowering, args, call) => {
+      const [input, strides] = args as [{ realize(): { strides: readonly number[] } }, number[]];
+      if (input.realize().strides.join() === strides.join()) same++;
+      else different++;
+      return original(lowering, args, call);
+    },
+  );
+  const run = compile(model);
+  let actual: Tensor[];
+  try {
+    actual = frozen({}, () => noGrad(() => run(x))) as Tensor[];
+  } finally {
+    restore();
+  }
+  expect(actual).toHaveLength(2);
+  await expectClose(actual, expected, { atol: 1e-4, rtol: 1e-4 });
+  for (const output of actual) expect(output.isContiguous()).toBe(true);
+  expect({ same, different }).toEqual({ same: 1, different: 1 });
+}

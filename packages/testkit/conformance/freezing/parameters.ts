@@ -1,0 +1,158 @@
+/**
+ * @file What freezing does with parameters: mutated and returned ones stay, others are folded and released.
+ */
+import { compile } from '@tessera/compile';
+import { Linear, Module, Parameter, functional as F } from '@tessera/nn';
+import { type Tensor, noGrad, rand, reclaimNow, tensor, zeros } from '@tessera/tensor';
+import { expect } from 'vitest';
+import { type Device, expectClose, openDevice } from '../support/devices.js';
+import { ConvBN } from './conv-bn.js';
+import { frozen } from './frozen.js';
+
+/** A parameter that forward changes in place. */
+export async function mutation(device: Device): Promise<void> {
+  class Mutating extends Module {
+    mutated = new Parameter(zeros([10, 10], { device }));
+
+    override forward(): Tensor {
+      this.mutated.add_(10);
+      return this.mutated;
+    }
+  }
+  await openDevice(device);
+  await frozen({}, () =>
+    noGrad(async () => {
+      const eager = new Mutating();
+      const expected = [eager.call().clone(), eager.call().clone()];
+      const model = new Mutating();
+      const run = compile((m: Mutating) => m.call());
+      const actual = [run(model).clone(), run(model).clone()];
+      await expectClose(actual, expected);
+    }),
+  );
+}
+
+/** A parameter and a slice of it are returned: they stay the caller's. */
+export async function aliasedParamReturn(device: Device): Promise<void> {
+  class Aliasing extends Module {
+    aliased = new Parameter(zeros([10, 10], { device }));
+
+    override forward(): Tensor[] {
+      return [this.aliased.slice(0, 1), this.aliased];
+    }
+  }
+  await openDevice(device);
+  const model = new Aliasing().eval();
+  const expected = noGrad(() => model.call());
+  const run = compile((m: Aliasing) => m.call());
+  const actual = frozen({}, () => noGrad(() => run(model)));
+  await expectClose(actual, expected);
+  expect(actual[1]).toBe(model.aliased);
+}
+
+/** The eager module says that it was frozen. */
+export async function errorOnEager(device: Device): Promise<void> {
+  await openDevice(device);
+  const model = new ConvBN(3, 32).eval().to(device);
+  const x = rand([3, 3, 32, 32], { device });
+  const run = compile((m: ConvBN, input: Tensor) => m.call(input));
+  frozen({}, () => noGrad(() => run(model, x)));
+  expect(() => model.call(x)).toThrow(/Trying to run .* Eager Module after .* Freezing/);
+  // Compiled, it goes on.
+  frozen({}, () => noGrad(() => run(model, x)));
+}
+
+/** The memory of a folded parameter is released, and nothing holds it. */
+export async function paramDeallocated(device: Device): Promise<void> {
+  class Adding extends Module {
+    param = new Parameter(zeros([10, 10], { device }));
+
+    override forward(x: Tensor): Tensor {
+      return this.param.add(10).add(x);
+    }
+  }
+  await openDevice(device);
+  const model = new Adding().eval();
+  const input = rand([10], { device });
+  const expected = noGrad(() => model.call(input));
+  const storage = new WeakRef(model.param.storage);
+  const { nbytes } = model.param.storage;
+  const run = compile((m: Adding, x: Tensor) => m.call(x));
+  const actual = frozen({}, () => noGrad(() => run(model, input)));
+  await expectClose(actual, expected);
+  expect(nbytes).toBe(400);
+  expect(model.param.storage.state).toBe('released');
+  await collect();
+  expect(storage.deref()).toBeUndefined();
+}
+
+/** Collects garbage in tasks of their own, where no frame of the test holds anything. */
+async function collect(): Promise<void> {
+  for (let i = 0; i < 5; i++) {
+    await new Promise((resolve) => setTimeout(resolve, 10));
+    reclaimNow();
+  }
+}
+
+/** Linear layers over one input whose biases have different shapes are not merged into a wrong one. */
+export async function unequalBiasHorizontalAddmmFusion(device: Device): Promise<void> {
+  class ThreeLinears extends Module {
+    w1 = parameter(
+      [
+        [1, 1, 1],
+        [1, 1, 1],
+        [1, 1, 1],
+      ],
+      device,
+    );
+    b1 = parameter([0, 0, 0], device);
+    w2 = parameter(
+      [
+        [0, 0, 1],
+        [0, 0, 1],
+        [0, 0, 1],
+      ],
+      device,
+    );
+    b2 = parameter([[-1, -1, -1]], device);
+    w3 = parameter(
+      [
+        [1, 0, 0],
+        [0, 1, 0],
+        [0, 0, 1],
+      ],
+      device,
+    );
+    b3 = parameter([1, 2, 3], device);
+
+    override forward(x: Tensor): Tensor[] {
+      return [
+        F.linear(x, this.w1, this.b1),
+        F.linear(x, this.w2, this.b2),
+        F.linear(x, this.w3, this.b3),
+      ];
+    }
+  }
+  await openDevice(device);
+  const model = new ThreeLinears().eval();
+  const x = tensor(
+    [
+      [1, 2, 3],
+      [4, 5, 6],
+    ],
+    { device },
+  );
+  const expected = noGrad(() => model.call(x.clone()));
+  const run = compile(model);
+  const actual = frozen({}, () => noGrad(() => run(x.clone())));
+  await expectClose(actual, expected);
+}
+
+function parameter(values: number[] | number[][], device: Device): Parameter {
+  return new Parameter(tensor(values, { device, dtype: 'float32' }));
+}
+
+/** A linear layer, for the autocast row. */
+export function linearLayer(device: Device): Linear {
+  return new Linear(10, 10).eval().to(device);
+}
