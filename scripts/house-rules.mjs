@@ -34,9 +34,11 @@ const rules = [
     breaks: ({ lines, name, isSource }) => isSource && name !== 'index.ts' && lines > MAX_LINES,
   },
   {
-    message: 'no skipped, focused or todo tests',
-    breaks: ({ text, name }) =>
-      name.endsWith('.test.ts') && /\b(?:it|test|describe)\.(?:todo|skip|only)\b/.test(text),
+    message: 'no skipped, focused or todo tests (the conformance list names what is to come)',
+    breaks: ({ text, name, part }) =>
+      name.endsWith('.test.ts') &&
+      (/\b(?:it|test|describe)\.(?:skip|only)\b/.test(text) ||
+        (part !== 'conformance' && /\b(?:it|test|describe)\.todo\b/.test(text))),
   },
   {
     message: 'no TODO or FIXME left behind',
@@ -59,6 +61,7 @@ for (const member of members()) {
       const text = readFileSync(path, 'utf8');
       const file = {
         text,
+        part,
         name: basename(path),
         isSource: part === 'src',
         lines: text.split('\n').length - 1,

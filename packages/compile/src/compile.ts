@@ -10,8 +10,9 @@ import {
 } from '@tessera/dynamo-trace';
 import { Module } from '@tessera/nn';
 import { discardFrozen } from '@tessera/passes';
-import { TesseraError } from '@tessera/shared';
+import { type ConfigValues, TesseraError } from '@tessera/shared';
 import { lookupBackend } from './backend-registry.js';
+import { withOptions } from './compile-options.js';
 
 /** Options of `compile`. */
 export interface CompileOptions {
@@ -31,6 +32,8 @@ export interface CompileOptions {
    * once. See also `markDynamic` and `markStatic`.
    */
   readonly dynamic?: boolean;
+  /** Configuration for what this function compiles: `{ freezing: true }`. */
+  readonly options?: ConfigValues;
   /** Called with the reason whenever a call fits no recorded trace. */
   readonly guardFailFn?: (reason: string) => void;
 }
@@ -61,7 +64,7 @@ export function compile(target: AnyFunction | Module, options: CompileOptions = 
     );
   }
   const compiled = new CompiledFunction(fn, {
-    backend: lookupBackend(options.backend ?? 'inductor'),
+    backend: withOptions(lookupBackend(options.backend ?? 'inductor'), options.options),
     fullgraph: options.fullgraph,
     pure: options.pure,
     captures: options.captures,

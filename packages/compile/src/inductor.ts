@@ -24,6 +24,7 @@ import {
 import { counters } from '@tessera/shared';
 import { gradMode, isTensor } from '@tessera/tensor';
 import { kernelBackend } from './device-backends.js';
+import { checkNative } from './native-wrapper.js';
 
 /** Called for every graph that `inductor` compiles. */
 export type CompilationObserver = (graph: GraphModule, compiled: CompiledGraph) => void;
@@ -46,6 +47,7 @@ function deviceOf(module: GraphModule): string {
 export const inductorCompiler: GraphCompiler = (module) => {
   runPasses(module, postGradPipeline());
   const compiled = compileToExecutable(module, kernelBackend(deviceOf(module)));
+  checkNative(compiled.plan);
   counters.inc('inductor', 'graphs');
   counters.inc('inductor', 'kernels', compiled.plan.launches.length);
   for (const observer of observers) observer(module, compiled);

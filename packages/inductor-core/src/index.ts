@@ -63,6 +63,7 @@ export {
   registerDecomposition,
   registerLowering,
 } from './lowering/registry.js';
+export { overrideLowering } from './lowering/override-lowering.js';
 export { loweredOps } from './lowering/find-lowering.js';
 export { Lowering } from './lowering/lowering.js';
 export { LoweredTensor } from './lowering/lowered-tensor.js';

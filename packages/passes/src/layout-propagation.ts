@@ -6,8 +6,10 @@
  * strides (a view across channels, `as_strided`) gets its input in the eager ones. Every output goes
  * through `prims::inductor_force_stride_order`, which costs nothing where strides are right already.
  */
-import { type GraphModule, Node, emitOp, getItem, inferVal, tensorVal, tensorVals } from '@tessera/graph';
+import type { Node } from '@tessera/graph';
+import { type GraphModule, emitOp, getItem, inferVal, tensorVal, tensorVals } from '@tessera/graph';
 import { type Tensor, isTensor, sameNumbers } from '@tessera/tensor';
+import { convolutionPointwise } from './ops/convolution-pointwise.js';
 import { forceStrideOrder } from './ops/force-stride-order.js';
 import type { Pass } from './pass.js';
 
@@ -26,7 +28,8 @@ export function propagateLayouts(module: GraphModule): number {
     if (after === 'keep') continue;
     if (after === 'refuse') {
       for (const input of node.allInputNodes())
-        if (changed.has(input)) node.replaceInputWith(input, forceStrides(module, input, eager, forced));
+        if (changed.has(input))
+          node.replaceInputWith(input, forceStrides(module, input, eager, forced));
       continue;
     }
     node.meta.val = after;
@@ -52,8 +55,10 @@ function revised(
   if (node.op === 'get_attr') return attributeVal(module, node);
   if (node.op !== 'call_function') return 'keep';
   const inputs = node.allInputNodes();
-  if (!inputs.some((input) => changed.has(input))) return 'keep';
   const { target } = node;
+  // Prepacking laid out its weight anew, which decides its result.
+  const packed = target === convolutionPointwise;
+  if (!packed && !inputs.some((input) => changed.has(input))) return 'keep';
   if (target === getItem)
     return (inputs[0]!.meta.val as readonly (Tensor | null)[])[node.args[1] as number];
   if (typeof target !== 'object' || target.isMutable) return 'keep';

@@ -75,12 +75,13 @@ export type LoweringFn = (
   call: LoweringCall,
 ) => LoweredResult;
 
-const lowerings = new Map<string, LoweringFn>();
+/** What third parties registered, by operator. */
+export const registeredLowerings: Map<string, LoweringFn> = new Map<string, LoweringFn>();
 const decompositions = new Map<string, LoweringFn>();
 
 /** Registers (or replaces) the lowering of an operator, `aten::add.Tensor`. */
 export function registerLowering(op: string, fn: LoweringFn): void {
-  lowerings.set(op, fn);
+  registeredLowerings.set(op, fn);
 }
 
 /** Registers (or replaces) the decomposition of an operator. */
@@ -90,10 +91,10 @@ export function registerDecomposition(op: string, fn: LoweringFn): void {
 
 /** What third parties registered for an operator, if anything. */
 export function registeredLowering(op: string): LoweringFn | undefined {
-  return lowerings.get(op) ?? decompositions.get(op);
+  return registeredLowerings.get(op) ?? decompositions.get(op);
 }
 
 /** Operators with a registered lowering or decomposition. */
 export function registeredOps(): string[] {
-  return [...lowerings.keys(), ...decompositions.keys()];
+  return [...registeredLowerings.keys(), ...decompositions.keys()];
 }

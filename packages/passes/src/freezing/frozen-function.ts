@@ -32,7 +32,7 @@ const MOST_VARIANTS = 4;
 interface FrozenInput {
   readonly position: number;
   storage: Storage;
-  readonly version: number;
+  version: number;
 }
 
 interface Variant {
@@ -89,6 +89,7 @@ function makeVariant(
     if (meta.returned === true) continue;
     requestDiscard(inputs[input.position] as Tensor, meta.source ?? name, ({ storage }) => {
       input.storage = storage;
+      input.version = storage.version;
     });
   }
   return variant;

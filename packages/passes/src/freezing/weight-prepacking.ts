@@ -5,7 +5,8 @@
  * With `config.layoutOptimization` weights of images are stored channels last, and then so are results
  * (see layout-propagation). Counted by the pattern matcher: one match and one node per convolution.
  */
-import { type Argument, type GraphModule, Node, emitOp, tensorVal } from '@tessera/graph';
+import type { Node } from '@tessera/graph';
+import { type Argument, type GraphModule, emitOp, tensorVal } from '@tessera/graph';
 import { getOp } from '@tessera/tensor';
 import { passesConfig } from '../config.js';
 import { convolutionPointwise } from '../ops/convolution-pointwise.js';

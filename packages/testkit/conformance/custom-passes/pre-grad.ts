@@ -2,7 +2,8 @@
  * @file A user's pass on the captured graph: products with the same right operand become one.
  */
 import { compile, config } from '@tessera/compile';
-import { type Graph, Node, getItem, tensorVal } from '@tessera/graph';
+import type { Node} from '@tessera/graph';
+import { type Graph, getItem, tensorVal } from '@tessera/graph';
 import { type Tensor, getOp, randn } from '@tessera/tensor';
 import { expect } from 'vitest';
 import { assertClose } from '../../src/index.js';

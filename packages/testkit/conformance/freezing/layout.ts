@@ -4,11 +4,10 @@
 import { compile, observeCompilations } from '@tessera/compile';
 import { tensorVal, type Node } from '@tessera/graph';
 import { overrideLowering } from '@tessera/inductor-core';
-import { BatchNorm2d, Conv2d, Module } from '@tessera/nn';
+import { BatchNorm2d, Conv2d, Module, functional as F } from '@tessera/nn';
 import {
   type Tensor,
   asStrided,
-  constantPadNd,
   flatten,
   formatStrides,
   isTensor,
@@ -39,7 +38,7 @@ export async function convWithAsStrided(device: Device): Promise<void> {
     }
 
     override forward(x: Tensor): Tensor {
-      const padded = constantPadNd(this.kv.call(x), [2, 2, 2, 2], 0);
+      const padded = F.pad(this.kv.call(x), [2, 2, 2, 2]);
       const windows = asStrided(padded, [8, 384, 2, 20, 12], [153600, 400, 160, 1, 20]);
       const blocks = asStrided(windows, [8, 384, 2, 2, 12, 12], [153600, 400, 160, 8, 20, 1]);
       return blocks.clone({ memoryFormat: 'contiguous' });

@@ -19,7 +19,8 @@ export async function rngOp(device: Device): Promise<void> {
 export async function symintNotFolded(device: Device): Promise<void> {
   await openDevice(device);
   const apply = (a: Tensor): Tensor[] => [a.cos(), zeros([a.size(0), a.size(1)], { device })];
-  const run = compile(apply, { dynamic: true });
+  const options = { fullgraph: true, dynamic: true };
+  const run = compile(apply, options);
   for (const sizes of [
     [2, 4, 6],
     [3, 5, 6],

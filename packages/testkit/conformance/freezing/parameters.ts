@@ -3,8 +3,9 @@
  */
 import { compile } from '@tessera/compile';
 import { Linear, Module, Parameter, functional as F } from '@tessera/nn';
-import { type Tensor, noGrad, rand, reclaimNow, tensor, zeros } from '@tessera/tensor';
+import { type Tensor, autocast, noGrad, rand, reclaimNow, tensor, zeros } from '@tessera/tensor';
 import { expect } from 'vitest';
+import { runAndGetCode } from '../../src/index.js';
 import { type Device, expectClose, openDevice } from '../support/devices.js';
 import { ConvBN } from './conv-bn.js';
 import { frozen } from './frozen.js';
@@ -152,7 +153,20 @@ function parameter(values: number[] | number[][], device: Device): Parameter {
   return new Parameter(tensor(values, { device, dtype: 'float32' }));
 }
 
-/** A linear layer, for the autocast row. */
-export function linearLayer(device: Device): Linear {
-  return new Linear(10, 10).eval().to(device);
+/** Under autocast the frozen weights are converted once: no kernel is left that only converts. */
+export async function autocastLinear(device: Device): Promise<void> {
+  await openDevice(device);
+  const dtype = device === 'cpu' ? 'bfloat16' : 'float16';
+  const model = new Linear(10, 10).eval().to(device);
+  const x = rand([10, 10], { device }).to(dtype);
+  const run = compile((m: Linear, input: Tensor) => m.call(input));
+  await frozen({}, async () => {
+    const within = <R>(fn: () => R): R => noGrad(() => autocast({ device, dtype }, fn));
+    const expected = within(() => model.call(x));
+    const { result, compiled } = await runAndGetCode(() => within(() => run(model, x)));
+    expect(result.dtype).toBe(dtype);
+    await expectClose(result, expected);
+    for (const { plan } of compiled)
+      expect(plan.kernels.filter((kernel) => kernel.kind === 'loop')).toEqual([]);
+  });
 }

@@ -1,0 +1,34 @@
+/**
+ * @file `config.nativeWrapper`: compiled plans must run without JavaScript between their kernels.
+ *
+ * Plans run that way by themselves (one call into WebAssembly on `cpu`, one command buffer on `wgpu`)
+ * unless an operator falls back to its reference kernel, which is JavaScript. With the option on, such a
+ * plan is an error that names the operators instead of a slower run.
+ */
+import type { ExecutionPlan } from '@tessera/inductor-core';
+import { TesseraError, defineConfig, option } from '@tessera/shared';
+
+const config = defineConfig('', {
+  nativeWrapper: option(false, 'refuse plans that need JavaScript between their kernels'),
+});
+
+/** Checks a plan if the option is on. @throws kernel-missing */
+export function checkNative(plan: ExecutionPlan): void {
+  if (!config.nativeWrapper) return;
+  const externs = new Set(
+    plan.launches.flatMap(({ kernel: index }) => {
+      const kernel = plan.kernels[index]!;
+      return kernel.kind === 'extern' ? [kernel.op] : [];
+    }),
+  );
+  if (externs.size === 0) return;
+  const names = [...externs].join(', ');
+  throw new TesseraError(
+    'kernel-missing',
+    `nativeWrapper: plan '${plan.name}' runs reference kernels, which are JavaScript: ${names}.`,
+    {
+      context: { ops: [...externs] },
+      hints: ['Register lowerings for them, or compile without nativeWrapper.'],
+    },
+  );
+}
