@@ -48,17 +48,112 @@ export {
 } from './modules/activation.js';
 export { Flatten, Identity, Unflatten } from './modules/reshaping.js';
 
-export { Conv1d, Conv2d, type ConvModuleOptions } from './modules/conv.js';
 export {
-  AdaptiveAvgPool2d,
-  AvgPool2d,
-  type AvgPool2dOptions,
+  CELU,
+  LogSigmoid,
+  PReLU,
+  type PReLUOptions,
+  SELU,
+  Softsign,
+  Tanhshrink,
+} from './modules/activation-curved.js';
+export {
+  Hardshrink,
+  Hardsigmoid,
+  Hardtanh,
+  RReLU,
+  ReLU6,
+  Softshrink,
+  Threshold,
+} from './modules/activation-piecewise.js';
+export { GLU, Softmax2d, Softmin } from './modules/activation-along.js';
+export { Bilinear } from './modules/bilinear.js';
+
+export {
+  Conv1d,
+  Conv2d,
+  Conv3d,
+  type ConvModuleOptions,
+  type PaddingMode,
+} from './modules/conv.js';
+export {
+  ConvTranspose1d,
+  ConvTranspose2d,
+  ConvTranspose3d,
+  type ConvTransposeModuleOptions,
+} from './modules/conv-transpose.js';
+export { Fold, Unfold } from './modules/folding.js';
+export {
+  MaxPool1d,
   MaxPool2d,
-  type MaxPool2dOptions,
+  MaxPool3d,
+  type MaxPoolModuleOptions,
+  type Pooled,
 } from './modules/pooling.js';
+export {
+  AvgPool1d,
+  AvgPool2d,
+  AvgPool3d,
+  type AvgPoolModuleOptions,
+} from './modules/pooling-average.js';
+export {
+  AdaptiveAvgPool1d,
+  AdaptiveAvgPool2d,
+  AdaptiveAvgPool3d,
+  type AdaptiveSize,
+} from './modules/pooling-adaptive.js';
+export { LPPool1d, LPPool2d, LPPool3d } from './modules/pooling-lp.js';
+export {
+  ChannelShuffle,
+  PixelShuffle,
+  PixelUnshuffle,
+  Upsample,
+  type UpsampleModuleOptions,
+  UpsamplingBilinear2d,
+  UpsamplingNearest2d,
+} from './modules/resizing.js';
+export {
+  CircularPad1d,
+  CircularPad2d,
+  CircularPad3d,
+  ConstantPad1d,
+  ConstantPad2d,
+  ConstantPad3d,
+  type Padding,
+  ReflectionPad1d,
+  ReflectionPad2d,
+  ReflectionPad3d,
+  ReplicationPad1d,
+  ReplicationPad2d,
+  ReplicationPad3d,
+  ZeroPad1d,
+  ZeroPad2d,
+  ZeroPad3d,
+} from './modules/padding.js';
 export { Embedding, type EmbeddingOptions } from './modules/embedding.js';
-export { Dropout } from './modules/dropout.js';
-export { BatchNorm1d, BatchNorm2d, type BatchNormModuleOptions } from './modules/batch-norm.js';
+export { EmbeddingBag, type EmbeddingBagModuleOptions } from './modules/embedding-bag.js';
+export { CosineSimilarity, PairwiseDistance } from './modules/distance.js';
+export {
+  AlphaDropout,
+  Dropout,
+  Dropout1d,
+  Dropout2d,
+  Dropout3d,
+  FeatureAlphaDropout,
+} from './modules/dropout.js';
+export {
+  BatchNorm1d,
+  BatchNorm2d,
+  BatchNorm3d,
+  type BatchNormModuleOptions,
+} from './modules/batch-norm.js';
+export {
+  InstanceNorm1d,
+  InstanceNorm2d,
+  InstanceNorm3d,
+  type InstanceNormModuleOptions,
+} from './modules/instance-norm.js';
+export { LocalResponseNorm, type LocalResponseNormOptions } from './modules/local-response-norm.js';
 export {
   GroupNorm,
   type GroupNormOptions,
@@ -102,6 +197,7 @@ export {
 
 // Losses
 export {
+  BCELoss,
   BCEWithLogitsLoss,
   type BCEWithLogitsLossOptions,
   CrossEntropyLoss,
@@ -112,6 +208,28 @@ export {
   NLLLoss,
   type NLLLossModuleOptions,
 } from './modules/loss.js';
+
+export {
+  GaussianNLLLoss,
+  HuberLoss,
+  KLDivLoss,
+  PoissonNLLLoss,
+  SmoothL1Loss,
+} from './modules/loss-distribution.js';
+export {
+  CosineEmbeddingLoss,
+  type DistanceModule,
+  HingeEmbeddingLoss,
+  MarginRankingLoss,
+  MultiLabelMarginLoss,
+  MultiLabelSoftMarginLoss,
+  MultiMarginLoss,
+  SoftMarginLoss,
+  TripletMarginLoss,
+  TripletMarginWithDistanceLoss,
+  type TripletMarginWithDistanceLossModuleOptions,
+} from './modules/loss-margin.js';
+export { CTCLoss } from './modules/loss-ctc.js';
 
 // Gradients
 export { type ClipGradNormOptions, clipGradNorm_, clipGradValue_ } from './clip-grad.js';

@@ -125,7 +125,7 @@ describe('functional', () => {
     );
     expect(
       isTesseraError(
-        thrownBy(() => functional.pad(restore(pad.x), [1, 1], { mode: 'reflect' as never })),
+        thrownBy(() => functional.pad(restore(pad.x), [1, 1], { mode: 'mirror' as never })),
         'invalid-argument',
       ),
     ).toBe(true);

@@ -584,6 +584,7 @@ export {
   maxPool2d,
   maxPool2dWithIndices,
   maxPool3d,
+  maxPool3dWithIndices,
 } from './ops/pool-max.js';
 export { type AvgPoolOptions, avgPool1d, avgPool2d, avgPool3d } from './ops/pool-average.js';
 export { adaptiveAvgPool1d, adaptiveAvgPool2d, adaptiveAvgPool3d } from './ops/pool-adaptive.js';

@@ -51,10 +51,79 @@ export {
   softmax,
   softplus,
   tanh,
+  avgPool3d,
+  bilinear,
+  celu,
+  channelShuffle,
+  conv3d,
+  convTranspose1d,
+  convTranspose2d,
+  convTranspose3d,
+  cosineEmbeddingLoss,
+  glu,
+  hardshrink,
+  hingeEmbeddingLoss,
+  instanceNorm,
+  marginRankingLoss,
+  maxPool1dWithIndices,
+  maxPool2dWithIndices,
+  maxPool3d,
+  maxPool3dWithIndices,
+  multiMarginLoss,
+  multilabelMarginLoss,
+  pad,
+  pixelShuffle,
+  pixelUnshuffle,
+  poissonNllLoss,
+  prelu,
+  softMarginLoss,
+  softshrink,
+  threshold,
+  tripletMarginLoss,
+  type PadMode,
+  type ConvTransposeOptions,
+  type MarginLossOptions,
+  type MultiMarginLossOptions,
+  type PoissonNllLossOptions,
+  type TripletMarginLossOptions,
 } from '@tessera/tensor';
-export { adaptiveAvgPool2d } from './adaptive-pool.js';
-export { dropout } from './dropout.js';
-export { type EmbeddingLookupOptions, embedding } from './embedding.js';
+export { adaptiveAvgPool1d, adaptiveAvgPool2d, adaptiveAvgPool3d } from './adaptive-pool.js';
+export { type CtcLossOptions, ctcLoss } from './ctc-loss.js';
+export {
+  type CosineSimilarityOptions,
+  type PairwiseDistanceOptions,
+  cosineSimilarity,
+  pairwiseDistance,
+} from './distance.js';
+export {
+  type DropoutOptions,
+  alphaDropout,
+  dropout,
+  dropout1d,
+  dropout2d,
+  dropout3d,
+  featureAlphaDropout,
+  featureDropout,
+} from './dropout.js';
+export {
+  type EmbeddingBagLookupOptions,
+  type EmbeddingLookupOptions,
+  embedding,
+  embeddingBag,
+} from './embedding.js';
+export { type FoldOptions, fold, unfold } from './fold.js';
+export { type InterpolateOptions, type InterpolationMode, interpolate } from './interpolate.js';
+export {
+  type DistanceFunction,
+  type GaussianNllLossOptions,
+  type KlDivLossOptions,
+  type MultilabelSoftMarginLossOptions,
+  type TripletMarginWithDistanceLossOptions,
+  gaussianNllLoss,
+  klDiv,
+  multilabelSoftMarginLoss,
+  tripletMarginWithDistanceLoss,
+} from './losses.js';
+export { type LpPoolOptions, lpPool1d, lpPool2d, lpPool3d } from './lp-pool.js';
 export { type NormalizeOptions, normalize } from './normalize.js';
-export { type PadOptions, pad } from './pad.js';
 export { type MultiHeadAttentionOptions, multiHeadAttention } from './multi-head-attention.js';

@@ -1,15 +1,24 @@
 /**
- * @file `Dropout`: random elements set to zero in training.
+ * @file The dropout family as modules: nothing happens in evaluation.
  */
 import { TesseraError } from '@tessera/shared';
-import { type Tensor, dropout, dropout_ } from '@tessera/tensor';
+import type { Tensor } from '@tessera/tensor';
+import {
+  type DropoutOptions,
+  alphaDropout,
+  dropout,
+  dropout1d,
+  dropout2d,
+  dropout3d,
+  featureAlphaDropout,
+} from '../functional/dropout.js';
 import { floatLiteral, pythonLiteral } from '../module/module-repr.js';
 import { Module } from '../module/module.js';
 import { trustForward } from '../module/trust.js';
 import type { InplaceOptions } from './activation.js';
 
-/** Zeroes elements with probability p and scales the rest by 1 / (1 - p). @see torch.nn.Dropout */
-export class Dropout extends Module {
+/** What they have in common. */
+abstract class DropoutModule extends Module {
   readonly inplace: boolean;
 
   /** @throws invalid-argument unless 0 ≤ p ≤ 1 */
@@ -27,10 +36,10 @@ export class Dropout extends Module {
     this.inplace = options.inplace ?? false;
   }
 
-  override forward(input: Tensor): Tensor {
-    return this.inplace
-      ? dropout_(input, this.p, this.training)
-      : dropout(input, this.p, this.training);
+  abstract override forward(input: Tensor): Tensor;
+
+  protected get options(): DropoutOptions {
+    return { p: this.p, training: this.training, inplace: this.inplace };
   }
 
   override extraRepr(): string {
@@ -38,4 +47,47 @@ export class Dropout extends Module {
   }
 }
 
-trustForward(Dropout);
+/** Zeroes elements with probability p and scales the rest by 1 / (1 - p). @see torch.nn.Dropout */
+export class Dropout extends DropoutModule {
+  override forward(input: Tensor): Tensor {
+    return dropout(input, this.options);
+  }
+}
+
+/** Zeroes whole channels of [N, C, L] or [C, L]. @see torch.nn.Dropout1d */
+export class Dropout1d extends DropoutModule {
+  override forward(input: Tensor): Tensor {
+    return dropout1d(input, this.options);
+  }
+}
+
+/** Zeroes whole channels of [N, C, H, W]. @see torch.nn.Dropout2d */
+export class Dropout2d extends DropoutModule {
+  override forward(input: Tensor): Tensor {
+    return dropout2d(input, this.options);
+  }
+}
+
+/** Zeroes whole channels of [N, C, D, H, W] or [C, D, H, W]. @see torch.nn.Dropout3d */
+export class Dropout3d extends DropoutModule {
+  override forward(input: Tensor): Tensor {
+    return dropout3d(input, this.options);
+  }
+}
+
+/** Dropout that keeps mean 0 and variance 1, for SELU. @see torch.nn.AlphaDropout */
+export class AlphaDropout extends DropoutModule {
+  override forward(input: Tensor): Tensor {
+    return alphaDropout(input, this.options);
+  }
+}
+
+/** The same for whole channels of [N, C, …]. @see torch.nn.FeatureAlphaDropout */
+export class FeatureAlphaDropout extends DropoutModule {
+  override forward(input: Tensor): Tensor {
+    return featureAlphaDropout(input, this.options);
+  }
+}
+
+for (const module of [Dropout, Dropout1d, Dropout2d, Dropout3d, AlphaDropout, FeatureAlphaDropout])
+  trustForward(module);

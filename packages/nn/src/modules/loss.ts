@@ -4,6 +4,7 @@
 import {
   type Reduction,
   type Tensor,
+  binaryCrossEntropy,
   binaryCrossEntropyWithLogits,
   crossEntropy,
   l1Loss,
@@ -20,7 +21,7 @@ export interface LossOptions {
 }
 
 /** Base of losses. */
-abstract class Loss extends Module {
+export abstract class Loss extends Module {
   readonly reduction: Reduction;
 
   constructor(options: LossOptions = {}) {
@@ -28,11 +29,11 @@ abstract class Loss extends Module {
     this.reduction = options.reduction ?? 'mean';
   }
 
-  abstract override forward(input: Tensor, target: Tensor): Tensor;
+  abstract override forward(...inputs: Tensor[]): Tensor;
 }
 
 /** Base of losses with class weights, a buffer as in PyTorch. */
-abstract class WeightedLoss extends Loss {
+export abstract class WeightedLoss extends Loss {
   declare weight: Tensor | null;
 
   constructor(options: LossOptions & { readonly weight?: Tensor | null }) {
@@ -139,5 +140,17 @@ export class BCEWithLogitsLoss extends WeightedLoss {
   }
 }
 
-for (const loss of [CrossEntropyLoss, NLLLoss, MSELoss, L1Loss, BCEWithLogitsLoss])
+/** Binary cross entropy of probabilities. @see torch.nn.BCELoss */
+export class BCELoss extends WeightedLoss {
+  constructor(options: LossOptions & { readonly weight?: Tensor | null } = {}) {
+    super(options);
+  }
+
+  /** @throws shape-mismatch */
+  override forward(input: Tensor, target: Tensor): Tensor {
+    return binaryCrossEntropy(input, target, { weight: this.weight, reduction: this.reduction });
+  }
+}
+
+for (const loss of [CrossEntropyLoss, NLLLoss, MSELoss, L1Loss, BCEWithLogitsLoss, BCELoss])
   trustForward(loss);

@@ -1,14 +1,23 @@
 /**
- * @file `MaxPool2d`, `AvgPool2d` and `AdaptiveAvgPool2d`.
+ * @file Max pooling as modules.
+ *
+ * With `returnIndices` a module gives the result and where each element came from.
  */
-import { type Tensor, avgPool2d, maxPool2d } from '@tessera/tensor';
-import { adaptiveAvgPool2d } from '../functional/adaptive-pool.js';
+import {
+  type Tensor,
+  maxPool1d,
+  maxPool1dWithIndices,
+  maxPool2d,
+  maxPool2dWithIndices,
+  maxPool3d,
+  maxPool3dWithIndices,
+} from '@tessera/tensor';
 import { pythonLiteral } from '../module/module-repr.js';
 import { Module } from '../module/module.js';
 import { trustForward } from '../module/trust.js';
 
-/** Options of `MaxPool2d`; a number stands for both spatial dimensions. */
-export interface MaxPool2dOptions {
+/** Options of max pooling; a number stands for every spatial dimension. */
+export interface MaxPoolModuleOptions<R extends boolean = boolean> {
   /** Step of the window (default: its size). */
   readonly stride?: number | readonly number[];
   /** Border that never wins (default 0). */
@@ -17,34 +26,41 @@ export interface MaxPool2dOptions {
   readonly dilation?: number | readonly number[];
   /** Whether windows may hang over the end (default false). */
   readonly ceilMode?: boolean;
+  /** Whether indices are returned too (default false). */
+  readonly returnIndices?: R;
 }
 
-/** Largest element of each window. @see torch.nn.MaxPool2d */
-export class MaxPool2d extends Module {
+/** The pooled tensor, with the indices if they are wanted. */
+export type Pooled<R extends boolean> = R extends true ? [output: Tensor, indices: Tensor] : Tensor;
+
+/** What they have in common. */
+abstract class MaxPool<R extends boolean> extends Module {
   readonly stride: number | readonly number[];
   readonly padding: number | readonly number[];
   readonly dilation: number | readonly number[];
   readonly ceilMode: boolean;
+  readonly returnIndices: boolean;
 
   constructor(
     readonly kernelSize: number | readonly number[],
-    options: MaxPool2dOptions = {},
+    options: MaxPoolModuleOptions<R> = {},
   ) {
     super();
     this.stride = options.stride ?? kernelSize;
     this.padding = options.padding ?? 0;
     this.dilation = options.dilation ?? 1;
     this.ceilMode = options.ceilMode ?? false;
+    this.returnIndices = options.returnIndices ?? false;
   }
 
-  /** @throws shape-mismatch */
-  override forward(input: Tensor): Tensor {
-    return maxPool2d(input, this.kernelSize, {
-      stride: this.stride,
-      padding: this.padding,
-      dilation: this.dilation,
-      ceilMode: this.ceilMode,
-    });
+  protected get options(): {
+    stride: number | readonly number[];
+    padding: number | readonly number[];
+    dilation: number | readonly number[];
+    ceilMode: boolean;
+  } {
+    const { stride, padding, dilation, ceilMode } = this;
+    return { stride, padding, dilation, ceilMode };
   }
 
   override extraRepr(): string {
@@ -52,72 +68,31 @@ export class MaxPool2d extends Module {
   }
 }
 
-/** Options of `AvgPool2d`; a number stands for both spatial dimensions. */
-export interface AvgPool2dOptions {
-  /** Step of the window (default: its size). */
-  readonly stride?: number | readonly number[];
-  /** Zeros around the input (default 0). */
-  readonly padding?: number | readonly number[];
-  /** Whether windows may hang over the end (default false). */
-  readonly ceilMode?: boolean;
-  /** Whether the border counts in the mean (default true). */
-  readonly countIncludePad?: boolean;
-  /** Divides by this instead of the window's size. */
-  readonly divisorOverride?: number | null;
-}
-
-/** Mean of each window. @see torch.nn.AvgPool2d */
-export class AvgPool2d extends Module {
-  readonly stride: number | readonly number[];
-  readonly padding: number | readonly number[];
-  readonly ceilMode: boolean;
-  readonly countIncludePad: boolean;
-  readonly divisorOverride: number | null;
-
-  constructor(
-    readonly kernelSize: number | readonly number[],
-    options: AvgPool2dOptions = {},
-  ) {
-    super();
-    this.stride = options.stride ?? kernelSize;
-    this.padding = options.padding ?? 0;
-    this.ceilMode = options.ceilMode ?? false;
-    this.countIncludePad = options.countIncludePad ?? true;
-    this.divisorOverride = options.divisorOverride ?? null;
-  }
-
-  /** @throws shape-mismatch */
-  override forward(input: Tensor): Tensor {
-    const { stride, padding, ceilMode, countIncludePad, divisorOverride } = this;
-    return avgPool2d(input, this.kernelSize, {
-      stride,
-      padding,
-      ceilMode,
-      countIncludePad,
-      divisorOverride,
-    });
-  }
-
-  override extraRepr(): string {
-    return `kernel_size=${pythonLiteral(this.kernelSize)}, stride=${pythonLiteral(this.stride)}, padding=${pythonLiteral(this.padding)}`;
+/** Largest element of each window of [N, C, L]. @see torch.nn.MaxPool1d */
+export class MaxPool1d<R extends boolean = false> extends MaxPool<R> {
+  /** @throws shape-mismatch, invalid-argument */
+  override forward(input: Tensor): Pooled<R> {
+    const pool = this.returnIndices ? maxPool1dWithIndices : maxPool1d;
+    return pool(input, this.kernelSize, this.options) as Pooled<R>;
   }
 }
 
-/** Means of a grid of parts, whatever the input's size. @see torch.nn.AdaptiveAvgPool2d */
-export class AdaptiveAvgPool2d extends Module {
-  /** @param outputSize parts per spatial dimension; null keeps a size */
-  constructor(readonly outputSize: number | readonly [number | null, number | null]) {
-    super();
-  }
-
-  /** @throws shape-mismatch */
-  override forward(input: Tensor): Tensor {
-    return adaptiveAvgPool2d(input, this.outputSize);
-  }
-
-  override extraRepr(): string {
-    return `output_size=${pythonLiteral(this.outputSize)}`;
+/** Largest element of each window of [N, C, H, W]. @see torch.nn.MaxPool2d */
+export class MaxPool2d<R extends boolean = false> extends MaxPool<R> {
+  /** @throws shape-mismatch, invalid-argument */
+  override forward(input: Tensor): Pooled<R> {
+    const pool = this.returnIndices ? maxPool2dWithIndices : maxPool2d;
+    return pool(input, this.kernelSize, this.options) as Pooled<R>;
   }
 }
 
-for (const pool of [MaxPool2d, AvgPool2d, AdaptiveAvgPool2d]) trustForward(pool);
+/** Largest element of each window of [N, C, D, H, W]. @see torch.nn.MaxPool3d */
+export class MaxPool3d<R extends boolean = false> extends MaxPool<R> {
+  /** @throws shape-mismatch, invalid-argument */
+  override forward(input: Tensor): Pooled<R> {
+    const pool = this.returnIndices ? maxPool3dWithIndices : maxPool3d;
+    return pool(input, this.kernelSize, this.options) as Pooled<R>;
+  }
+}
+
+for (const pool of [MaxPool1d, MaxPool2d, MaxPool3d]) trustForward(pool);

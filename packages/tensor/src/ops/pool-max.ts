@@ -268,3 +268,12 @@ export function maxPool1dWithIndices(
 ): [values: Tensor, indices: Tensor] {
   return call(pool1dIndices, 1, self, kernelSize, options) as [Tensor, Tensor];
 }
+
+/** maxPool3d with the flat position of each winner within its volume. @throws shape-mismatch, invalid-argument */
+export function maxPool3dWithIndices(
+  self: Tensor,
+  kernelSize: number | readonly number[],
+  options: MaxPoolOptions = {},
+): [values: Tensor, indices: Tensor] {
+  return call(pools[3].withIndices, 3, self, kernelSize, options) as [Tensor, Tensor];
+}

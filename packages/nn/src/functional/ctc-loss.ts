@@ -1,0 +1,150 @@
+/**
+ * @file Connectionist temporal classification: the likelihood of a label sequence over all alignments.
+ *
+ * The forward variables of all samples advance together, step by step. As PyTorch's, the gradient is
+ * that for logits: it holds a term exp(logProbs) that log-softmax's backward takes away.
+ */
+import { TesseraError } from '@tessera/shared';
+import {
+  type Reduction,
+  type Tensor,
+  arange,
+  cat,
+  clamp,
+  clampMin,
+  constantPad,
+  eq,
+  fromTypedArray,
+  full,
+  gather,
+  gt,
+  isTensor,
+  logicalAnd,
+  logsumexp,
+  lt,
+  mean,
+  ne,
+  reshape,
+  select,
+  slice,
+  stack,
+  sum,
+  tensor,
+  toDtype,
+  unsqueeze,
+  where,
+} from '@tessera/tensor';
+
+/** Options of `ctcLoss`. */
+export interface CtcLossOptions {
+  /** Class that stands for no label (default 0). */
+  readonly blank?: number;
+  /** Whether losses of impossible labels count as zero (default false). */
+  readonly zeroInfinity?: boolean;
+  readonly reduction?: Reduction;
+}
+
+/** Logarithm of an impossible event; finite, so that gradients stay numbers. */
+const NEVER = -1e30;
+
+function lengthsOf(lengths: Tensor | readonly number[], device: string): Tensor {
+  const given = isTensor(lengths) ? lengths : tensor([...lengths], { dtype: 'int64' });
+  return toDtype(given, 'int64').to(device);
+}
+
+/** Labels one after the other as rows; reads the lengths. */
+function asRows(targets: Tensor, lengths: Tensor): Tensor {
+  const counts = Array.from(lengths.contiguous().toTypedArray() as BigInt64Array, Number);
+  const labels = Array.from(
+    toDtype(targets, 'int64').contiguous().toTypedArray() as BigInt64Array,
+    Number,
+  );
+  const width = Math.max(1, ...counts);
+  const rows = new Float64Array(counts.length * width);
+  let at = 0;
+  counts.forEach((count, i) => {
+    rows.set(labels.slice(at, at + count), i * width);
+    at += count;
+  });
+  return fromTypedArray(rows, [counts.length, width], { dtype: 'int64' });
+}
+
+/** Values of the neighbour `by` places before, impossible at the start. */
+function shifted(alpha: Tensor, by: number): Tensor {
+  return constantPad(slice(alpha, 1, 0, alpha.sizes[1]! - by), [by, 0], NEVER);
+}
+
+/**
+ * Log-probabilities [T, N, C] against labels [N, S], or one row of all labels; without a batch [T, C].
+ *
+ * @throws shape-mismatch
+ * @see torch.nn.functional.ctc_loss
+ * @see Graves et al., Connectionist Temporal Classification, ICML 2006
+ */
+export function ctcLoss(
+  logProbs: Tensor,
+  targets: Tensor,
+  inputLengths: Tensor | readonly number[],
+  targetLengths: Tensor | readonly number[],
+  options: CtcLossOptions = {},
+): Tensor {
+  const { blank = 0, zeroInfinity = false, reduction = 'mean' } = options;
+  if (logProbs.ndim === 2) {
+    const one = (lengths: Tensor | readonly number[]): Tensor =>
+      reshape(lengthsOf(lengths, logProbs.device), [1]);
+    const losses = ctcLoss(
+      unsqueeze(logProbs, 1),
+      unsqueeze(targets, 0),
+      one(inputLengths),
+      one(targetLengths),
+      options,
+    );
+    return losses.ndim === 0 ? losses : losses.squeeze(0);
+  }
+  if (logProbs.ndim !== 3)
+    throw new TesseraError(
+      'shape-mismatch',
+      `ctcLoss: Expected log-probabilities to be 2D or 3D, got ${logProbs.ndim}D instead`,
+      { hints: ['They are [T, N, C] or [T, C].'] },
+    );
+  const [steps, n, classes] = logProbs.sizes as [number, number, number];
+  const inputs = lengthsOf(inputLengths, logProbs.device);
+  const lengths = lengthsOf(targetLengths, logProbs.device);
+  const rows = targets.ndim === 1 ? asRows(targets, lengths) : toDtype(targets, 'int64');
+  // What lies behind a sample's labels may be anything; it is never reached.
+  const labels = clamp(rows.to(logProbs.device), 0, classes - 1);
+  const blanks = full([n, labels.sizes[1]!], blank, { dtype: 'int64', device: logProbs.device });
+  const first = slice(blanks, 1, 0, 1);
+  const states = cat([first, reshape(stack([labels, blanks], 2), [n, -1])], 1);
+  const width = states.sizes[1]!;
+  // A blank between two labels may be left out, unless they are equal.
+  const before = constantPad(slice(states, 1, 0, Math.max(width - 2, 0)), [2, 0], blank);
+  const skips = logicalAnd(ne(states, blank), ne(states, before));
+  const at = (t: number): Tensor => gather(select(logProbs, 0, t), 1, states);
+  const place = arange(width, { device: logProbs.device });
+  let alpha = where(lt(place, 2), at(0), NEVER);
+  for (let t = 1; t < steps; t++) {
+    const skipped = where(skips, shifted(alpha, 2), NEVER);
+    const sums = logsumexp(stack([alpha, shifted(alpha, 1), skipped], 0), 0).add(at(t));
+    alpha = where(unsqueeze(gt(inputs, t), 1), sums, alpha);
+  }
+  const end = unsqueeze(lengths.mul(2), 1);
+  const last = gather(alpha, 1, end);
+  const previous = where(gt(end, 0), gather(alpha, 1, clampMin(end.sub(1), 0)), NEVER);
+  const likelihood = logsumexp(cat([last, previous], 1), 1);
+  const impossible = lt(likelihood, NEVER / 2);
+  const known = logProbs.detach();
+  const counted = lt(
+    reshape(arange(steps, { device: logProbs.device }), [-1, 1, 1]),
+    reshape(inputs, [1, -1, 1]),
+  );
+  // Zero in value; its gradient is exp(logProbs).
+  const forLogits = sum(where(counted, logProbs.sub(known).mul(known.exp()), 0), [0, 2]);
+  const losses = where(
+    impossible,
+    zeroInfinity ? 0 : Infinity,
+    where(eq(inputs, 0), 0, likelihood.neg().add(forLogits)),
+  );
+  if (reduction === 'none') return losses;
+  return reduction === 'sum' ? sum(losses) : mean(losses.div(clampMin(lengths, 1)));
+}

@@ -1,0 +1,43 @@
+/**
+ * @file Similarity and distance of vectors.
+ */
+import { type Tensor, add, clampMin, div, mul, norm, sub, sum } from '@tessera/tensor';
+
+/** Options of `cosineSimilarity`. */
+export interface CosineSimilarityOptions {
+  /** Dimension of the vectors (default 1). */
+  readonly dim?: number;
+  /** Smallest norm that is divided by (default 1e-8). */
+  readonly eps?: number;
+}
+
+/** x₁ · x₂ / (max(‖x₁‖, eps) max(‖x₂‖, eps)) along a dimension. @throws shape-mismatch @see torch.nn.functional.cosine_similarity */
+export function cosineSimilarity(
+  x1: Tensor,
+  x2: Tensor,
+  options: CosineSimilarityOptions = {},
+): Tensor {
+  const { dim = 1, eps = 1e-8 } = options;
+  const unit = (x: Tensor): Tensor => div(x, clampMin(norm(x, 2, dim, { keepdim: true }), eps));
+  return sum(mul(unit(x1), unit(x2)), dim);
+}
+
+/** Options of `pairwiseDistance`. */
+export interface PairwiseDistanceOptions {
+  /** Order of the norm (default 2). */
+  readonly p?: number;
+  /** Added to differences (default 1e-6). */
+  readonly eps?: number;
+  /** Whether the last dimension stays, with size 1 (default false). */
+  readonly keepdim?: boolean;
+}
+
+/** ‖x₁ - x₂ + eps‖ along the last dimension. @throws shape-mismatch @see torch.nn.functional.pairwise_distance */
+export function pairwiseDistance(
+  x1: Tensor,
+  x2: Tensor,
+  options: PairwiseDistanceOptions = {},
+): Tensor {
+  const { p = 2, eps = 1e-6, keepdim = false } = options;
+  return norm(add(sub(x1, x2), eps), p, -1, { keepdim });
+}

@@ -1,0 +1,133 @@
+/**
+ * @file Losses that are compositions of operators.
+ */
+import { TesseraError } from '@tessera/shared';
+import {
+  type KlDivOptions,
+  type Reduction,
+  type Tensor,
+  type TripletMarginLossOptions,
+  clampMin,
+  klDiv as divergence,
+  formatSizes,
+  log,
+  logSigmoid,
+  mean,
+  minimum,
+  neg,
+  noGrad,
+  relu,
+  sameNumbers,
+  sum,
+} from '@tessera/tensor';
+import { pairwiseDistance } from './distance.js';
+
+/** The elements, their mean or their sum. */
+function reduce(losses: Tensor, reduction: Reduction): Tensor {
+  return reduction === 'none' ? losses : reduction === 'sum' ? sum(losses) : mean(losses);
+}
+
+/** Options of `klDiv`; `batchmean` divides by the batch, as the definition does. */
+export interface KlDivLossOptions extends Omit<KlDivOptions, 'reduction'> {
+  readonly reduction?: Reduction | 'batchmean';
+}
+
+/** target (log target - input) of log-probabilities. @throws shape-mismatch @see torch.nn.functional.kl_div */
+export function klDiv(input: Tensor, target: Tensor, options: KlDivLossOptions = {}): Tensor {
+  const { reduction = 'mean', logTarget = false } = options;
+  if (reduction !== 'batchmean') return divergence(input, target, { reduction, logTarget });
+  const total = divergence(input, target, { reduction: 'sum', logTarget });
+  return input.ndim === 0 ? total : total.div(input.sizes[0]!);
+}
+
+/** Options of `gaussianNllLoss`. */
+export interface GaussianNllLossOptions {
+  /** Whether the constant term is added (default false). */
+  readonly full?: boolean;
+  /** Smallest variance (default 1e-6). */
+  readonly eps?: number;
+  readonly reduction?: Reduction;
+}
+
+/**
+ * Negative log-likelihood of targets under normal distributions; one variance may stand for the last dimension.
+ *
+ * @throws shape-mismatch
+ * @see torch.nn.functional.gaussian_nll_loss
+ */
+export function gaussianNllLoss(
+  input: Tensor,
+  target: Tensor,
+  variance: Tensor,
+  options: GaussianNllLossOptions = {},
+): Tensor {
+  const { full = false, eps = 1e-6, reduction = 'mean' } = options;
+  const { sizes } = input;
+  const fits =
+    sameNumbers(variance.sizes, sizes) ||
+    sameNumbers(variance.sizes, sizes.slice(0, -1)) ||
+    sameNumbers(variance.sizes, [...sizes.slice(0, -1), 1]);
+  if (!fits)
+    throw new TesseraError(
+      'shape-mismatch',
+      `gaussianNllLoss: var is of incorrect size: ${formatSizes(variance.sizes)} for an input of ${formatSizes(sizes)}`,
+      { hints: ['It has the sizes of the input, or those with 1 or nothing in the last place.'] },
+    );
+  const matched =
+    variance.ndim === input.ndim - 1 && !sameNumbers(variance.sizes, sizes)
+      ? variance.unsqueeze(-1)
+      : variance;
+  // The variance's own gradient ignores that it is limited.
+  const limited = matched.add(noGrad(() => clampMin(matched, eps).sub(matched)));
+  const losses = log(limited).add(input.sub(target).square().div(limited)).mul(0.5);
+  return reduce(full ? losses.add(0.5 * Math.log(2 * Math.PI)) : losses, reduction);
+}
+
+/** Options of `multilabelSoftMarginLoss`. */
+export interface MultilabelSoftMarginLossOptions {
+  /** One weight per class. */
+  readonly weight?: Tensor | null;
+  readonly reduction?: Reduction;
+}
+
+/** Mean over classes of the binary cross entropy of logits [N, C]. @throws shape-mismatch @see torch.nn.functional.multilabel_soft_margin_loss */
+export function multilabelSoftMarginLoss(
+  input: Tensor,
+  target: Tensor,
+  options: MultilabelSoftMarginLossOptions = {},
+): Tensor {
+  const { weight = null, reduction = 'mean' } = options;
+  const negative = target
+    .neg()
+    .add(1)
+    .mul(logSigmoid(neg(input)));
+  const losses = neg(target.mul(logSigmoid(input)).add(negative));
+  return reduce(mean(weight === null ? losses : losses.mul(weight), -1), reduction);
+}
+
+/** Distance of two tensors of vectors [N, D] → [N]. */
+export type DistanceFunction = (x1: Tensor, x2: Tensor) => Tensor;
+
+/** Options of `tripletMarginWithDistanceLoss`. */
+export interface TripletMarginWithDistanceLossOptions extends Pick<
+  TripletMarginLossOptions,
+  'margin' | 'swap' | 'reduction'
+> {
+  /** Default `pairwiseDistance`. */
+  readonly distanceFunction?: DistanceFunction | null;
+}
+
+/** max(d(anchor, positive) - d(anchor, negative) + margin, 0). @throws shape-mismatch @see torch.nn.functional.triplet_margin_with_distance_loss */
+export function tripletMarginWithDistanceLoss(
+  anchor: Tensor,
+  positive: Tensor,
+  negative: Tensor,
+  options: TripletMarginWithDistanceLossOptions = {},
+): Tensor {
+  const { margin = 1, swap = false, reduction = 'mean' } = options;
+  const distance = options.distanceFunction ?? pairwiseDistance;
+  const near = distance(anchor, positive);
+  let far = distance(anchor, negative);
+  if (swap) far = minimum(far, distance(positive, negative));
+  return reduce(relu(near.sub(far).add(margin)), reduction);
+}

@@ -1,0 +1,73 @@
+/**
+ * @file Power-average pooling: (Σ xᵖ)^{1/p} of each window.
+ */
+import {
+  type Tensor,
+  abs,
+  avgPool1d,
+  avgPool2d,
+  avgPool3d,
+  mul,
+  pow,
+  relu,
+  sign,
+} from '@tessera/tensor';
+
+/** Options of power-average pooling. */
+export interface LpPoolOptions {
+  /** Step of the window (default: its size). */
+  readonly stride?: number | readonly number[] | null;
+  /** Whether windows may hang over the end (default false). */
+  readonly ceilMode?: boolean;
+}
+
+const AVERAGES = [avgPool1d, avgPool2d, avgPool3d] as const;
+
+function lpPool(
+  input: Tensor,
+  normType: number,
+  kernelSize: number | readonly number[],
+  options: LpPoolOptions,
+  rank: 1 | 2 | 3,
+): Tensor {
+  const taps =
+    typeof kernelSize === 'number'
+      ? kernelSize ** rank
+      : kernelSize.reduce((product, size) => product * size, 1);
+  const means = AVERAGES[rank - 1]!(pow(input, normType), kernelSize, {
+    stride: options.stride ?? kernelSize,
+    ceilMode: options.ceilMode ?? false,
+  });
+  // Sums of odd powers below zero give no root.
+  return pow(mul(mul(sign(means), relu(abs(means))), taps), 1 / normType);
+}
+
+/** (Σ xᵖ)^{1/p} of windows of [N, C, L]. @throws shape-mismatch @see torch.nn.functional.lp_pool1d */
+export function lpPool1d(
+  input: Tensor,
+  normType: number,
+  kernelSize: number | readonly number[],
+  options: LpPoolOptions = {},
+): Tensor {
+  return lpPool(input, normType, kernelSize, options, 1);
+}
+
+/** (Σ xᵖ)^{1/p} of windows of [N, C, H, W]. @throws shape-mismatch @see torch.nn.functional.lp_pool2d */
+export function lpPool2d(
+  input: Tensor,
+  normType: number,
+  kernelSize: number | readonly number[],
+  options: LpPoolOptions = {},
+): Tensor {
+  return lpPool(input, normType, kernelSize, options, 2);
+}
+
+/** (Σ xᵖ)^{1/p} of windows of [N, C, D, H, W]. @throws shape-mismatch @see torch.nn.functional.lp_pool3d */
+export function lpPool3d(
+  input: Tensor,
+  normType: number,
+  kernelSize: number | readonly number[],
+  options: LpPoolOptions = {},
+): Tensor {
+  return lpPool(input, normType, kernelSize, options, 3);
+}

@@ -1,0 +1,50 @@
+/**
+ * @file `CosineSimilarity` and `PairwiseDistance`.
+ */
+import type { Tensor } from '@tessera/tensor';
+import {
+  type CosineSimilarityOptions,
+  type PairwiseDistanceOptions,
+  cosineSimilarity,
+  pairwiseDistance,
+} from '../functional/distance.js';
+import { Module } from '../module/module.js';
+import { trustForward } from '../module/trust.js';
+
+/** Cosine of the angle between vectors along a dimension. @see torch.nn.CosineSimilarity */
+export class CosineSimilarity extends Module {
+  readonly dim: number;
+  readonly eps: number;
+
+  constructor(options: CosineSimilarityOptions = {}) {
+    super();
+    this.dim = options.dim ?? 1;
+    this.eps = options.eps ?? 1e-8;
+  }
+
+  /** @throws shape-mismatch */
+  override forward(x1: Tensor, x2: Tensor): Tensor {
+    return cosineSimilarity(x1, x2, { dim: this.dim, eps: this.eps });
+  }
+}
+
+/** Norm of the difference of vectors. @see torch.nn.PairwiseDistance */
+export class PairwiseDistance extends Module {
+  readonly p: number;
+  readonly eps: number;
+  readonly keepdim: boolean;
+
+  constructor(options: PairwiseDistanceOptions = {}) {
+    super();
+    this.p = options.p ?? 2;
+    this.eps = options.eps ?? 1e-6;
+    this.keepdim = options.keepdim ?? false;
+  }
+
+  /** @throws shape-mismatch */
+  override forward(x1: Tensor, x2: Tensor): Tensor {
+    return pairwiseDistance(x1, x2, { p: this.p, eps: this.eps, keepdim: this.keepdim });
+  }
+}
+
+for (const module of [CosineSimilarity, PairwiseDistance]) trustForward(module);

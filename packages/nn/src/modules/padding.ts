@@ -1,0 +1,187 @@
+/**
+ * @file Padding as modules: a border of zeros, a constant, the mirrored inside, the edge, or the other end.
+ */
+import { type PadMode, type Tensor, pad } from '@tessera/tensor';
+import { pythonLiteral } from '../module/module-repr.js';
+import { Module } from '../module/module.js';
+import { trustForward } from '../module/trust.js';
+
+/** One number for all sides, or (before, after) per dimension, the last dimension first. */
+export type Padding = number | readonly number[];
+
+/** What they have in common. */
+abstract class PaddingModule extends Module {
+  readonly padding: readonly number[];
+
+  constructor(padding: Padding, rank: number) {
+    super();
+    this.padding =
+      typeof padding === 'number' ? Array<number>(2 * rank).fill(padding) : [...padding];
+  }
+
+  /** @throws invalid-argument, shape-mismatch */
+  override forward(input: Tensor): Tensor {
+    return pad(input, this.padding, this.filling);
+  }
+
+  /** What the border holds. */
+  protected abstract get filling(): { readonly mode: PadMode; readonly value?: number };
+
+  override extraRepr(): string {
+    return pythonLiteral(this.padding);
+  }
+}
+
+trustForward(PaddingModule);
+
+/** A border of one number. */
+abstract class ConstantPad extends PaddingModule {
+  constructor(
+    padding: Padding,
+    readonly value: number,
+    rank: number,
+  ) {
+    super(padding, rank);
+  }
+
+  protected override get filling(): { readonly mode: PadMode; readonly value: number } {
+    return { mode: 'constant', value: this.value };
+  }
+
+  override extraRepr(): string {
+    return `padding=${pythonLiteral(this.padding)}, value=${pythonLiteral(this.value)}`;
+  }
+}
+
+/** A border of zeros. */
+abstract class ZeroPad extends PaddingModule {
+  protected override get filling(): { readonly mode: PadMode } {
+    return { mode: 'constant' };
+  }
+}
+
+/** A border that mirrors the inside. */
+abstract class ReflectionPad extends PaddingModule {
+  protected override get filling(): { readonly mode: PadMode } {
+    return { mode: 'reflect' };
+  }
+}
+
+/** A border that repeats the edge. */
+abstract class ReplicationPad extends PaddingModule {
+  protected override get filling(): { readonly mode: PadMode } {
+    return { mode: 'replicate' };
+  }
+}
+
+/** A border that continues from the other end. */
+abstract class CircularPad extends PaddingModule {
+  protected override get filling(): { readonly mode: PadMode } {
+    return { mode: 'circular' };
+  }
+}
+
+/** Pads the last dimension with zeros. @see torch.nn.ZeroPad1d */
+export class ZeroPad1d extends ZeroPad {
+  constructor(padding: Padding) {
+    super(padding, 1);
+  }
+}
+
+/** Pads the last two dimensions with zeros. @see torch.nn.ZeroPad2d */
+export class ZeroPad2d extends ZeroPad {
+  constructor(padding: Padding) {
+    super(padding, 2);
+  }
+}
+
+/** Pads the last three dimensions with zeros. @see torch.nn.ZeroPad3d */
+export class ZeroPad3d extends ZeroPad {
+  constructor(padding: Padding) {
+    super(padding, 3);
+  }
+}
+
+/** Pads the last dimension with the mirrored inside. @see torch.nn.ReflectionPad1d */
+export class ReflectionPad1d extends ReflectionPad {
+  constructor(padding: Padding) {
+    super(padding, 1);
+  }
+}
+
+/** Pads the last two dimensions with the mirrored inside. @see torch.nn.ReflectionPad2d */
+export class ReflectionPad2d extends ReflectionPad {
+  constructor(padding: Padding) {
+    super(padding, 2);
+  }
+}
+
+/** Pads the last three dimensions with the mirrored inside. @see torch.nn.ReflectionPad3d */
+export class ReflectionPad3d extends ReflectionPad {
+  constructor(padding: Padding) {
+    super(padding, 3);
+  }
+}
+
+/** Pads the last dimension with the edge. @see torch.nn.ReplicationPad1d */
+export class ReplicationPad1d extends ReplicationPad {
+  constructor(padding: Padding) {
+    super(padding, 1);
+  }
+}
+
+/** Pads the last two dimensions with the edge. @see torch.nn.ReplicationPad2d */
+export class ReplicationPad2d extends ReplicationPad {
+  constructor(padding: Padding) {
+    super(padding, 2);
+  }
+}
+
+/** Pads the last three dimensions with the edge. @see torch.nn.ReplicationPad3d */
+export class ReplicationPad3d extends ReplicationPad {
+  constructor(padding: Padding) {
+    super(padding, 3);
+  }
+}
+
+/** Pads the last dimension with the other end. @see torch.nn.CircularPad1d */
+export class CircularPad1d extends CircularPad {
+  constructor(padding: Padding) {
+    super(padding, 1);
+  }
+}
+
+/** Pads the last two dimensions with the other end. @see torch.nn.CircularPad2d */
+export class CircularPad2d extends CircularPad {
+  constructor(padding: Padding) {
+    super(padding, 2);
+  }
+}
+
+/** Pads the last three dimensions with the other end. @see torch.nn.CircularPad3d */
+export class CircularPad3d extends CircularPad {
+  constructor(padding: Padding) {
+    super(padding, 3);
+  }
+}
+
+/** Pads the last dimension with a number. @see torch.nn.ConstantPad1d */
+export class ConstantPad1d extends ConstantPad {
+  constructor(padding: Padding, value: number) {
+    super(padding, value, 1);
+  }
+}
+
+/** Pads the last two dimensions with a number. @see torch.nn.ConstantPad2d */
+export class ConstantPad2d extends ConstantPad {
+  constructor(padding: Padding, value: number) {
+    super(padding, value, 2);
+  }
+}
+
+/** Pads the last three dimensions with a number. @see torch.nn.ConstantPad3d */
+export class ConstantPad3d extends ConstantPad {
+  constructor(padding: Padding, value: number) {
+    super(padding, value, 3);
+  }
+}
