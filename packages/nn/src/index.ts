@@ -100,6 +100,10 @@ export {
   AdaptiveAvgPool1d,
   AdaptiveAvgPool2d,
   AdaptiveAvgPool3d,
+  AdaptiveMaxPool1d,
+  AdaptiveMaxPool2d,
+  AdaptiveMaxPool3d,
+  type AdaptiveMaxPoolOptions,
   type AdaptiveSize,
 } from './modules/pooling-adaptive.js';
 export { LPPool1d, LPPool2d, LPPool3d } from './modules/pooling-lp.js';

@@ -33,7 +33,8 @@ export function defaultCollate<T>(samples: readonly T[]): Collated<T> {
 function collate(samples: readonly unknown[]): unknown {
   const [first] = samples;
   const alike = samples.every((sample) => describe(sample) === describe(first));
-  if (!alike) mismatch(`samples of different types: ${[...new Set(samples.map(describe))].join(', ')}`);
+  if (!alike)
+    mismatch(`samples of different types: ${[...new Set(samples.map(describe))].join(', ')}`);
   if (isTensor(first)) return stack(samples as Tensor[]);
   if (ArrayBuffer.isView(first))
     return stack(
@@ -62,13 +63,16 @@ function collate(samples: readonly unknown[]): unknown {
   if (first === null) mismatch('null, which cannot be batched');
   if (Array.isArray(first)) {
     const lists = samples as unknown[][];
-    if (lists.some((list) => list.length !== first.length))
-      mismatch('lists of different lengths');
+    if (lists.some((list) => list.length !== first.length)) mismatch('lists of different lengths');
     return first.map((_, i) => collate(lists.map((list) => list[i])));
   }
   const records = samples as Record<string, unknown>[];
   const keys = Object.keys(first as object);
-  if (records.some((record) => Object.keys(record).length !== keys.length || !keys.every((key) => key in record)))
+  if (
+    records.some(
+      (record) => Object.keys(record).length !== keys.length || !keys.every((key) => key in record),
+    )
+  )
     mismatch('records with different keys');
   return Object.fromEntries(
     keys.map((key) => [key, collate(records.map((record) => record[key]))]),

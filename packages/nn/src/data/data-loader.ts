@@ -56,7 +56,10 @@ export class DataLoader<T, B = Collated<T>> {
   ) {
     this.batchSize = options.batchSize ?? 1;
     if (!Number.isInteger(this.batchSize) || this.batchSize < 1)
-      refuse(`batchSize must be a positive whole number, not ${this.batchSize}`, 'Leave it out for 1.');
+      refuse(
+        `batchSize must be a positive whole number, not ${this.batchSize}`,
+        'Leave it out for 1.',
+      );
     const { shuffle = false, sampler } = options;
     if (shuffle && sampler !== undefined)
       refuse('both shuffle and a sampler were given', 'The sampler decides the order.');
@@ -71,8 +74,7 @@ export class DataLoader<T, B = Collated<T>> {
         refuse('an iterable dataset has an order of its own', 'Shuffle what it iterates over.');
       this.sampler = null;
     }
-    this.collate =
-      options.collate ?? (defaultCollate as unknown as (samples: readonly T[]) => B);
+    this.collate = options.collate ?? (defaultCollate as unknown as (samples: readonly T[]) => B);
   }
 
   /** Batches per epoch. @throws invalid-argument for an iterable dataset */
@@ -165,6 +167,7 @@ export class DataLoader<T, B = Collated<T>> {
       yield { samples: Promise.all(samples) };
       samples = [];
     }
-    if (samples.length > 0 && this.options.dropLast !== true) yield { samples: Promise.all(samples) };
+    if (samples.length > 0 && this.options.dropLast !== true)
+      yield { samples: Promise.all(samples) };
   }
 }

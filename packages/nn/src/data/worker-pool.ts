@@ -122,7 +122,9 @@ export class WorkerPool {
 
   private failure(message: string): TesseraError {
     return new TesseraError('invalid-argument', `A DataLoader worker failed: ${message}`, {
-      hints: [`The default export of ${this.module} is called with a sample and returns what is batched.`],
+      hints: [
+        `The default export of ${this.module} is called with a sample and returns what is batched.`,
+      ],
     });
   }
 

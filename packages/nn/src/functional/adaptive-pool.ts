@@ -6,6 +6,9 @@ import {
   adaptiveAvgPool1d as pool1d,
   adaptiveAvgPool2d as pool2d,
   adaptiveAvgPool3d as pool3d,
+  adaptiveMaxPool1d as max1d,
+  adaptiveMaxPool2d as max2d,
+  adaptiveMaxPool3d as max3d,
 } from '@tessera/tensor';
 
 /** Parts per spatial dimension: one number for all, or one each where null keeps a size. */
@@ -30,4 +33,43 @@ export function adaptiveAvgPool2d(input: Tensor, outputSize: AdaptiveSize): Tens
 /** Means of [N, C, D, H, W] cut into `outputSize` parts; null keeps a size. @throws shape-mismatch @see torch.nn.functional.adaptive_avg_pool3d */
 export function adaptiveAvgPool3d(input: Tensor, outputSize: AdaptiveSize): Tensor {
   return pool3d(input, sizesFor(input, outputSize, 3));
+}
+
+/** Largest elements of [N, C, L] cut into `outputSize` parts, and where they were. @throws shape-mismatch @see torch.nn.functional.adaptive_max_pool1d */
+export function adaptiveMaxPool1dWithIndices(
+  input: Tensor,
+  outputSize: AdaptiveSize,
+): [values: Tensor, indices: Tensor] {
+  return max1d(input, sizesFor(input, outputSize, 1));
+}
+
+/** Largest elements of [N, C, L] cut into `outputSize` parts; null keeps a size. @throws shape-mismatch @see torch.nn.functional.adaptive_max_pool1d */
+export function adaptiveMaxPool1d(input: Tensor, outputSize: AdaptiveSize): Tensor {
+  return adaptiveMaxPool1dWithIndices(input, outputSize)[0];
+}
+
+/** Largest elements of [N, C, H, W] cut into `outputSize` parts, and where they were. @throws shape-mismatch @see torch.nn.functional.adaptive_max_pool2d */
+export function adaptiveMaxPool2dWithIndices(
+  input: Tensor,
+  outputSize: AdaptiveSize,
+): [values: Tensor, indices: Tensor] {
+  return max2d(input, sizesFor(input, outputSize, 2));
+}
+
+/** Largest elements of [N, C, H, W] cut into `outputSize` parts; null keeps a size. @throws shape-mismatch @see torch.nn.functional.adaptive_max_pool2d */
+export function adaptiveMaxPool2d(input: Tensor, outputSize: AdaptiveSize): Tensor {
+  return adaptiveMaxPool2dWithIndices(input, outputSize)[0];
+}
+
+/** Largest elements of [N, C, D, H, W] cut into `outputSize` parts, and where they were. @throws shape-mismatch @see torch.nn.functional.adaptive_max_pool3d */
+export function adaptiveMaxPool3dWithIndices(
+  input: Tensor,
+  outputSize: AdaptiveSize,
+): [values: Tensor, indices: Tensor] {
+  return max3d(input, sizesFor(input, outputSize, 3));
+}
+
+/** Largest elements of [N, C, D, H, W] cut into `outputSize` parts; null keeps a size. @throws shape-mismatch @see torch.nn.functional.adaptive_max_pool3d */
+export function adaptiveMaxPool3d(input: Tensor, outputSize: AdaptiveSize): Tensor {
+  return adaptiveMaxPool3dWithIndices(input, outputSize)[0];
 }

@@ -87,7 +87,17 @@ export {
   type PoissonNllLossOptions,
   type TripletMarginLossOptions,
 } from '@tessera/tensor';
-export { adaptiveAvgPool1d, adaptiveAvgPool2d, adaptiveAvgPool3d } from './adaptive-pool.js';
+export {
+  adaptiveAvgPool1d,
+  adaptiveAvgPool2d,
+  adaptiveAvgPool3d,
+  adaptiveMaxPool1d,
+  adaptiveMaxPool1dWithIndices,
+  adaptiveMaxPool2d,
+  adaptiveMaxPool2dWithIndices,
+  adaptiveMaxPool3d,
+  adaptiveMaxPool3dWithIndices,
+} from './adaptive-pool.js';
 export { type CtcLossOptions, ctcLoss } from './ctc-loss.js';
 export {
   type CosineSimilarityOptions,

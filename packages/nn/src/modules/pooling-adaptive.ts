@@ -1,15 +1,19 @@
 /**
- * @file Adaptive average pooling as modules: a grid of parts, whatever the input's size.
+ * @file Adaptive pooling as modules: a grid of parts, whatever the input's size.
  */
 import type { Tensor } from '@tessera/tensor';
 import {
   adaptiveAvgPool1d,
   adaptiveAvgPool2d,
   adaptiveAvgPool3d,
+  adaptiveMaxPool1dWithIndices,
+  adaptiveMaxPool2dWithIndices,
+  adaptiveMaxPool3dWithIndices,
 } from '../functional/adaptive-pool.js';
 import { pythonLiteral } from '../module/module-repr.js';
 import { Module } from '../module/module.js';
 import { trustForward } from '../module/trust.js';
+import type { Pooled } from './pooling.js';
 
 /** Parts per spatial dimension: one number for all, or one each where null keeps a size. */
 export type AdaptiveSize = number | readonly (number | null)[];
@@ -49,4 +53,56 @@ export class AdaptiveAvgPool3d extends AdaptivePool {
   }
 }
 
-for (const pool of [AdaptiveAvgPool1d, AdaptiveAvgPool2d, AdaptiveAvgPool3d]) trustForward(pool);
+/** Options of adaptive max pooling. */
+export interface AdaptiveMaxPoolOptions<R extends boolean = boolean> {
+  /** Whether indices are returned too (default false). */
+  readonly returnIndices?: R;
+}
+
+/** What the ones of largest elements have in common. */
+abstract class AdaptiveMaxPool<R extends boolean> extends AdaptivePool {
+  readonly returnIndices: boolean;
+
+  constructor(outputSize: AdaptiveSize, options: AdaptiveMaxPoolOptions<R> = {}) {
+    super(outputSize);
+    this.returnIndices = options.returnIndices ?? false;
+  }
+
+  protected wanted(results: [output: Tensor, indices: Tensor]): Pooled<R> {
+    return (this.returnIndices ? results : results[0]) as Pooled<R>;
+  }
+}
+
+/** Largest elements of parts of [N, C, L]. @see torch.nn.AdaptiveMaxPool1d */
+export class AdaptiveMaxPool1d<R extends boolean = false> extends AdaptiveMaxPool<R> {
+  /** @throws shape-mismatch */
+  override forward(input: Tensor): Pooled<R> {
+    return this.wanted(adaptiveMaxPool1dWithIndices(input, this.outputSize));
+  }
+}
+
+/** Largest elements of parts of [N, C, H, W]. @see torch.nn.AdaptiveMaxPool2d */
+export class AdaptiveMaxPool2d<R extends boolean = false> extends AdaptiveMaxPool<R> {
+  /** @throws shape-mismatch */
+  override forward(input: Tensor): Pooled<R> {
+    return this.wanted(adaptiveMaxPool2dWithIndices(input, this.outputSize));
+  }
+}
+
+/** Largest elements of parts of [N, C, D, H, W]. @see torch.nn.AdaptiveMaxPool3d */
+export class AdaptiveMaxPool3d<R extends boolean = false> extends AdaptiveMaxPool<R> {
+  /** @throws shape-mismatch */
+  override forward(input: Tensor): Pooled<R> {
+    return this.wanted(adaptiveMaxPool3dWithIndices(input, this.outputSize));
+  }
+}
+
+for (const pool of [
+  AdaptiveAvgPool1d,
+  AdaptiveAvgPool2d,
+  AdaptiveAvgPool3d,
+  AdaptiveMaxPool1d,
+  AdaptiveMaxPool2d,
+  AdaptiveMaxPool3d,
+])
+  trustForward(pool);
