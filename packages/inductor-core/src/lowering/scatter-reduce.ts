@@ -44,7 +44,7 @@ const scatterReduce: LoweringFn = (l, [self, dim, index, src, name, includeSelf]
   if (numelOf(at.sizes) === 0) return original;
   const own = atLeast1d(original);
   const along = wrapDim(Number(dim), own.sizes.length, call.op);
-  if (!affordable(l, numelOf(own.sizes), at.sizes[along]!)) return null;
+  if (!affordable(l, numelOf(own.sizes), at.sizes[along]!, numelOf(at.sizes))) return null;
   const reduce = String(name) as Reduction;
   // Logic is arithmetic on 0 and 1.
   const type = own.dtype === 'bool' ? 'int32' : accumulateDtype(own.dtype);

@@ -2,8 +2,8 @@
  * @file Scatters as gathers: each element of the result looks for the sources that address it.
  *
  * That needs no atomics, gives the same sum every time, and costs (result × sources) comparisons: fine
- * for the sizes of embeddings' gradients and small scatters, where it runs as a matrix product with a
- * one-hot operand. Beyond `SCATTER_LIMIT` steps the reference kernel takes over where the backend has it.
+ * for the gradients of small tables, where it runs as a matrix product with a one-hot operand, and for
+ * small scatters. Beyond that the reference kernel, which walks the sources once, takes over where there is one.
  */
 import { numelOf, wrapDim } from '@tessera/tensor';
 import type { Expr, ReduceOp } from '../ir/expr.js';
@@ -19,12 +19,21 @@ import { accumulateDtype, reducePlan } from './reduce.js';
 import { type LoweredArg, type LoweringFn, RuntimeScalar } from './registry.js';
 import { delinearize, reshapeTensor } from './view-maps.js';
 
-/** Comparisons beyond which a reference kernel is faster. */
-export const SCATTER_LIMIT: number = 2 ** 27;
+/** Comparisons that take as long as the reference kernel needs for an element (measured): of loops, of products. */
+const PER_ELEMENT = { loop: 64, product: 32 } as const;
+/** Fewer than this are always worth it: no call, and what comes before and after is fused. */
+const FEW_COMPARISONS = 2 ** 18;
 
-/** Whether the gather form is worth its comparisons. */
-export function affordable(l: Lowering, results: number, sources: number): boolean {
-  return !l.hasFallback || results * sources <= SCATTER_LIMIT;
+/** Whether each of `results` elements looking at `each` of all `sources` is worth its comparisons. */
+export function affordable(
+  l: Lowering,
+  results: number,
+  each: number,
+  sources: number,
+  form: keyof typeof PER_ELEMENT = 'loop',
+): boolean {
+  const limit = Math.max(FEW_COMPARISONS, PER_ELEMENT[form] * (results + sources));
+  return !l.hasFallback || results * each <= limit;
 }
 
 /** Σ over positions p with index[p] = row of source[p, column], as one-hot product. */
@@ -62,7 +71,8 @@ const embeddingBackward: LoweringFn = (l, [grad, indices, rows, padding, scale],
   const index = tensorArg(indices!, call.op);
   const columns = g.sizes[g.sizes.length - 1]!;
   const count = numelOf(index.sizes);
-  if (scale === true || !affordable(l, Number(rows) * columns, count)) return null;
+  if (scale === true || !affordable(l, Number(rows) * columns, count, count * columns, 'product'))
+    return null;
   return oneHotSum(
     l,
     Number(rows),
@@ -192,7 +202,7 @@ function scatter(add: boolean): LoweringFn {
     const at = atLeast1d(readyOperand(l, tensorArg(index!, call.op)));
     if (numelOf(at.sizes) === 0) return original;
     const along = wrapDim(Number(dim), x.sizes.length, call.op);
-    if (!affordable(l, numelOf(x.sizes), at.sizes[along]!)) return null;
+    if (!affordable(l, numelOf(x.sizes), at.sizes[along]!, numelOf(at.sizes))) return null;
     const operand = operandArg(src!, call.op);
     const from = operand instanceof LoweredTensor ? atLeast1d(readyOperand(l, operand)) : operand;
     const sources = alongDim(l, x.sizes, along, at, sourceOf(l, from, x.dtype));
@@ -220,7 +230,7 @@ function indexInto(add: boolean): LoweringFn {
     const along = wrapDim(Number(dim), x.sizes.length, call.op);
     const at = indexAlong(l, readyOperand(l, tensorArg(index!, call.op)), x.sizes, along);
     if (at.sizes[along] === 0) return original;
-    if (!affordable(l, numelOf(x.sizes), at.sizes[along]!)) return null;
+    if (!affordable(l, numelOf(x.sizes), at.sizes[along]!, numelOf(at.sizes))) return null;
     const from = atLeast1d(readyOperand(l, tensorArg(source!, call.op)));
     const sources = alongDim(l, x.sizes, along, at, (coords) =>
       from.load(coords.map((coord, d) => (from.sizes[d] === 1 ? l.ir.int(0) : coord))),
@@ -243,7 +253,7 @@ const indexPut: LoweringFn = (l, [self, indices, values, accumulate], call) => {
   const shape = indexedSizes(x.sizes, list);
   const count = numelOf(shape);
   if (count === 0) return x;
-  if (!affordable(l, numelOf(x.sizes), count)) return null;
+  if (!affordable(l, numelOf(x.sizes), count, count)) return null;
   const m = new ExprMath(l.ir);
   const { coords } = advancedIndex(l, x, list, shape);
   const fresh = l.freshVar('s', count);

@@ -249,3 +249,16 @@ export function writeNumbers(tensor: TensorBase, values: ArrayLike<number>): voi
     for (let i = 0; i < values.length; i++) write(i, values[i]!);
   else forEachOffset(tensor.sizes, tensor.strides, (i, offset) => write(offset, values[i]!));
 }
+
+/**
+ * The elements of a row-major float32 or float64 tensor where they lie, for kernels whose work is small
+ * against that of copying them; null for others.
+ */
+export function floatsInPlace(tensor: TensorBase): Float32Array | Float64Array | null {
+  const { dtype } = tensor;
+  if (dtype !== 'float32' && dtype !== 'float64') return null;
+  if (!isContiguous(tensor.sizes, tensor.strides)) return null;
+  const at = address(tensor, 'accessing values') / itemBytes(dtype);
+  const heap = cpuHeap();
+  return (dtype === 'float32' ? heap.f32 : heap.f64).subarray(at, at + numelOf(tensor.sizes));
+}

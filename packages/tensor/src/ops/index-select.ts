@@ -4,7 +4,7 @@
 import { TesseraError, type ScalarLike } from '@tessera/shared';
 import { callOp } from '../dispatch/dispatcher.js';
 import { checkIndexType, wrapIndex } from '../kernels/coordinates.js';
-import { readNumbers, writeNumbers } from '../kernels/elements.js';
+import { floatsInPlace, readNumbers, writeNumbers } from '../kernels/elements.js';
 import { scalarValue } from '../kernels/pointwise-kernel.js';
 import { formatStrides } from '../memory-format.js';
 import { defineInplace } from '../op/inplace.js';
@@ -174,17 +174,19 @@ const embeddingBackwardOp: OpOverload = defineOp(
     },
     kernel: ({ grad_output, indices, num_weights, padding_idx, scale_grad_by_freq }, [out]) => {
       const width = out!.sizes[1]!;
-      const grads = readNumbers(grad_output as Tensor);
+      const grads = floatsInPlace(grad_output as Tensor) ?? readNumbers(grad_output as Tensor);
       const rows = readNumbers(indices as Tensor);
       const counts = new Float64Array(num_weights as number);
       for (const row of rows) counts[row]!++;
-      const result = new Float64Array(out!.numel);
+      // The table is large and few of its rows are named: those alone are touched.
+      const direct = floatsInPlace(out!);
+      const result = direct?.fill(0) ?? new Float64Array(out!.numel);
       rows.forEach((row, i) => {
         if (row === padding_idx) return;
         const share = scale_grad_by_freq === true ? counts[row]! : 1;
         for (let j = 0; j < width; j++) result[row * width + j]! += grads[i * width + j]! / share;
       });
-      writeNumbers(out!, result);
+      if (direct === null) writeNumbers(out!, result);
     },
     saved: ['indices'],
     vjp: ({ grad_output, indices, padding_idx }, { grad }) => ({
