@@ -3,7 +3,7 @@
  * special values.
  */
 import { describe, expect, it } from 'vitest';
-import { type Tensor, polygamma, readNumbers, tensor } from '@tessera/tensor';
+import { type Tensor, isin, polygamma, readNumbers, tensor, zeros } from '@tessera/tensor';
 import { compile, config } from '../src/index.js';
 
 const SPECIALS = [0, -0, 1, -1, 2, -2, 0.5, -0.5, Infinity, -Infinity, NaN, 1e-30, -1e-30, 88, 700];
@@ -163,3 +163,52 @@ describe.each(['int64', 'int32', 'int16', 'int8', 'uint8'] as const)(
     });
   },
 );
+
+describe('compiled membership equals eager:', () => {
+  const x = tensor([
+    [1, 2, NaN],
+    [4, 5, 3],
+  ]);
+  const tests = tensor([
+    [1, 3],
+    [NaN, 9],
+  ]);
+
+  it.each([
+    ['of tensors', () => isin(x, tests)],
+    ['inverted', () => isin(x, tests, { invert: true })],
+    ['in a number', () => isin(x, 4)],
+    ['of a number', () => isin(4, x)],
+    ['of another dtype, 0-d', () => isin(x, tensor(3, { dtype: 'int64' }))],
+    ['in nothing', () => isin(x, zeros([0]))],
+    ['of nothing', () => isin(zeros([0]), x)],
+  ])('%s', (_name, fn) => {
+    const got = compile(fn, { fullgraph: true })();
+    againstReference(() => expect(got.toArray()).toEqual(fn().toArray()));
+    expect(got.shape).toEqual(fn().shape);
+  });
+});
+
+describe('parameters that change between calls', () => {
+  it('of logit, nanToNum and isin stay parameters', () => {
+    const x = tensor([-1, 0.1, 0.45, 0.9, NaN, Infinity]);
+    const fn = (eps: number, high: number): Tensor[] => [
+      x.logit(eps),
+      x.nanToNum({ posinf: high }),
+      isin(x, high),
+    ];
+    const run = compile(fn, { fullgraph: true });
+    for (const [eps, high] of [
+      [0.05, 2.5],
+      [0.2, 0.45],
+      [0.3, 7.25],
+      [0.4, 0.5],
+    ] as const) {
+      const [got, wanted] = [run(eps, high), fn(eps, high)];
+      const at = readNumbers(x);
+      got.forEach((value, i) =>
+        expect(differences(value, wanted[i]!, 3e-6, at), `${eps}, ${high}`).toEqual([]),
+      );
+    }
+  });
+});

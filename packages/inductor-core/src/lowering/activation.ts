@@ -12,7 +12,7 @@ const SQRT_2_OVER_PI = Math.sqrt(2 / Math.PI);
 const KAPPA = 0.044715;
 
 /** A numeric parameter as an expression of the value's type. */
-function parameter(l: Lowering, arg: LoweredArg, like: Expr): Expr {
+export function parameter(l: Lowering, arg: LoweredArg, like: Expr): Expr {
   return arg instanceof RuntimeScalar
     ? l.ir.cast(arg.expr, like.dtype)
     : l.ir.const(like.dtype, Number(arg));

@@ -3,11 +3,13 @@
  * of sums and odds, lengths and angles.
  */
 import type { Expr } from '../ir/expr.js';
+import { parameter } from './activation.js';
 import { operandArg, elementwise } from './elementwise.js';
 import { ExprMath } from './expr-math.js';
 import { roundHalf } from './half-rounding.js';
 import { formula, overloads } from './pointwise.js';
-import type { LoweringFn } from './registry.js';
+import type { Lowering } from './lowering.js';
+import type { LoweredArg, LoweringFn } from './registry.js';
 
 /** From here on x² swamps 1 in either type. */
 const HUGE = 2 ** 28;
@@ -59,6 +61,11 @@ function xlogy(m: ExprMath, x: Expr, y: Expr): Expr {
   return m.where(m.isnan(y), y, m.where(m.eq(x, 0), 0, m.mul(x, m.log(y))));
 }
 
+/** How far from 0 and 1 a probability is kept; null where it is not. */
+function limit(l: Lowering, eps: LoweredArg, like: Expr): Expr | null {
+  return eps === null || eps === undefined ? null : parameter(l, eps, like);
+}
+
 const logit: LoweringFn = (l, [self, eps], call) =>
   elementwise(
     l,
@@ -66,7 +73,8 @@ const logit: LoweringFn = (l, [self, eps], call) =>
     call.dtype,
     (x) => {
       const m = new ExprMath(l.ir);
-      const z = typeof eps === 'number' ? m.min(m.max(x, eps), 1 - eps) : x;
+      const low = limit(l, eps, x);
+      const z = low === null ? x : m.min(m.max(x, low), m.sub(1, low));
       return m.log(roundHalf(m, m.div(z, roundHalf(m, m.sub(1, z)))));
     },
     call.op,
@@ -79,10 +87,10 @@ const logitBackward: LoweringFn = (l, [grad, self, eps], call) =>
     call.dtype,
     (g, x) => {
       const m = new ExprMath(l.ir);
-      const low = typeof eps === 'number' ? eps : 0;
-      const outside = m.or(m.lt(x, low), m.gt(x, 1 - low));
+      const low = limit(l, eps, x);
+      const outside = m.or(m.lt(x, low ?? 0), m.gt(x, low === null ? 1 : m.sub(1, low)));
       const value = m.div(g, m.mul(x, m.sub(1, x)));
-      return m.where(outside, typeof eps === 'number' ? 0 : NaN, value);
+      return m.where(outside, low === null ? NaN : 0, value);
     },
     call.op,
   );

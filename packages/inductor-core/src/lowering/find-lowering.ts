@@ -17,6 +17,7 @@ import { indexingLowerings } from './indexing.js';
 import { layoutLowerings } from './force-stride-order.js';
 import { lossDecompositions } from './loss.js';
 import { matmulLowerings } from './matmul.js';
+import { membershipLowerings } from './membership.js';
 import { batchNormDecompositions } from './batch-norm.js';
 import { groupNormDecompositions } from './group-norm.js';
 import { layerNormDecompositions } from './layer-norm.js';
@@ -43,6 +44,7 @@ const LOWERINGS: Readonly<Record<string, LoweringFn>> = {
   ...elementaryLowerings,
   ...floatPartLowerings,
   ...specialLowerings,
+  ...membershipLowerings,
   ...activationLowerings,
   ...activationGateLowerings,
   ...factoryLowerings,

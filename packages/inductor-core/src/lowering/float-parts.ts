@@ -3,11 +3,12 @@
  */
 import { type DType, isFloatingPoint } from '@tessera/tensor';
 import type { Expr } from '../ir/expr.js';
+import { parameter } from './activation.js';
 import { elementwise, operandArg, scalarOp, tensorArg } from './elementwise.js';
 import { ExprMath } from './expr-math.js';
 import { roundHalf } from './half-rounding.js';
 import { binary, formula, overloads } from './pointwise.js';
-import { type LoweringFn } from './registry.js';
+import type { LoweredArg, LoweringFn } from './registry.js';
 
 /** A test of a value in its own type; `none` where the type has no such value. */
 function test(holds: (m: ExprMath, x: Expr) => Expr, integers: 'none' | 'same'): LoweringFn {
@@ -45,9 +46,9 @@ const nanToNum: LoweringFn = (l, [self, nan, posinf, neginf], call) => {
   const largest = LARGEST[call.dtype];
   if (largest === undefined) return tensor;
   const m = new ExprMath(l.ir);
-  const given = (value: unknown, absent: number): Expr =>
-    l.ir.const(call.dtype, typeof value === 'number' ? value : absent);
   const x = tensor.expr;
+  const given = (value: LoweredArg, absent: number): Expr =>
+    parameter(l, value === null || value === undefined ? absent : value, x);
   const bounded = m.where(
     m.isinf(x),
     m.where(m.gt(x, 0), given(posinf, largest), given(neginf, -largest)),

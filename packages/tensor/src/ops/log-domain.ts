@@ -16,6 +16,7 @@ import { toFloating } from '../type-promotion.js';
 import { eq, ge, le } from './comparison.js';
 import { div } from './division.js';
 import { exp, exp2 } from './exponential.js';
+import { zerosLike } from './factory-like.js';
 import { maskedFill } from './fill.js';
 import { logicalAnd } from './logical.js';
 import { add, mul, rsub, sub } from './pointwise-arithmetic.js';
@@ -133,8 +134,9 @@ const xlogyOp = defineOp(
       self: () => {
         const slope = xlogy(grad, other as Tensor | ScalarLike);
         const isZero = eq(self as Tensor, 0);
-        if (isTensor(other)) return maskedFill(slope, logicalAnd(isZero, le(other, 0)), 0);
-        return scalarValue(other as ScalarLike) > 0 ? slope : maskedFill(slope, isZero, 0);
+        // A number as a tensor: a lifted one must not be read.
+        const bound = isTensor(other) ? other : add(zerosLike(slope), other as ScalarLike);
+        return maskedFill(slope, logicalAnd(isZero, le(bound, 0)), 0);
       },
       other: () => div(mul(grad, self as Tensor), other as Tensor),
     }),
