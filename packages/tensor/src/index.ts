@@ -561,6 +561,13 @@ export { cdist, pdist } from './ops/distance.js';
 export { cosineSimilarity, dist, pairwiseDistance, renorm, renorm_ } from './ops/similarity.js';
 export { type MatrixOrder, linalgMatrixNorm, linalgNorm } from './ops/norm-matrix.js';
 export { linalgSvd, linalgSvdvals } from './ops/linalg-svd.js';
+export { type QrMode, linalgQr, qr } from './ops/linalg-qr.js';
+export {
+  type TriangularOptions,
+  linalgSolveTriangular,
+  triangularSolve,
+} from './ops/linalg-solve.js';
+export { linalgMatrixExp, linalgPinv, pinverse } from './ops/linalg-function.js';
 
 // Attention
 export { type AttentionOptions, scaledDotProductAttention } from './ops/attention.js';

@@ -60,6 +60,9 @@ import * as rearrange from './ops/rearrange.js';
 import * as repeatInterleave from './ops/repeat-interleave.js';
 import * as cross from './ops/cross.js';
 import * as distance from './ops/distance.js';
+import * as linalgFunction from './ops/linalg-function.js';
+import * as linalgQr from './ops/linalg-qr.js';
+import * as linalgSolve from './ops/linalg-solve.js';
 import * as linalgSvd from './ops/linalg-svd.js';
 import * as matmulAdded from './ops/matmul-added.js';
 import * as normMatrix from './ops/norm-matrix.js';
@@ -152,6 +155,9 @@ export interface TensorMethods
     MethodsOf<typeof repeatInterleave>,
     MethodsOf<typeof cross>,
     MethodsOf<typeof distance>,
+    MethodsOf<typeof linalgFunction>,
+    MethodsOf<typeof linalgQr>,
+    MethodsOf<typeof linalgSolve>,
     MethodsOf<typeof linalgSvd>,
     MethodsOf<typeof matmulAdded>,
     MethodsOf<typeof normMatrix>,
@@ -234,6 +240,9 @@ export const METHOD_MODULES: readonly Readonly<Record<string, unknown>>[] = [
   repeatInterleave,
   cross,
   distance,
+  linalgFunction,
+  linalgQr,
+  linalgSolve,
   linalgSvd,
   matmulAdded,
   normMatrix,

@@ -130,4 +130,16 @@ export const shapeCases: readonly (readonly [string, Differentiable, readonly Te
     [values(2, 3)],
   ],
   ['singular values', (x) => x!.linalgSvdvals(), [values(2, 3, 2)]],
+  ['qr, tall', (x) => [...x!.linalgQr()], [values(3, 2)]],
+  ['qr, wide', (x) => [...x!.linalgQr()], [values(2, 4)]],
+  [
+    'solveTriangular',
+    (a, b) => [
+      a!.linalgSolveTriangular(b!, { upper: true }),
+      a!.linalgSolveTriangular(b!, { upper: false, left: false, unitriangular: true }),
+    ],
+    [values(2, 2).add(2), values(2, 2)],
+  ],
+  ['matrixExp', (x) => x!.linalgMatrixExp(), [values(2, 2)]],
+  ['pinv', (x) => [x!.linalgPinv(), x!.mT().linalgPinv()], [values(2, 3)]],
 ];
