@@ -4,11 +4,17 @@
 import { describe, expect, it } from 'vitest';
 import {
   type Tensor,
+  adaptiveMaxPool2d,
+  col2im,
   fromTypedArray,
   grad,
+  im2col,
   readNumbers,
+  reflectionPad,
+  replicationPad,
   scaledDotProductAttention,
   tensor,
+  upsample,
 } from '@tessera/tensor';
 import { compile, config } from '../src/index.js';
 
@@ -55,6 +61,42 @@ const CASES: readonly Case[] = [
     'attention with an additive mask that wants a gradient',
     (q, k, v, mask) => scaledDotProductAttention(q!, k!, v!, { attnMask: mask! }),
     [waves(1, 2, 3, 4), waves(1, 2, 5, 4), waves(1, 2, 5, 4), waves(3, 5)],
+  ],
+  ['reflectionPad', (x) => reflectionPad(x!, [2, 1, -1, 2]), [waves(1, 2, 3, 4)]],
+  ['reflectionPad of volumes', (x) => reflectionPad(x!, [1, 1, 0, 1, 2, 1]), [waves(1, 3, 2, 3)]],
+  ['replicationPad', (x) => replicationPad(x!, [5, -1, 0, 2]), [waves(1, 2, 3, 4)]],
+  ['adaptiveMaxPool2d', (x) => adaptiveMaxPool2d(x!, [2, 3])[0], [waves(2, 2, 5, 7)]],
+  [
+    'adaptiveMaxPool2d of large windows',
+    (x) => adaptiveMaxPool2d(x!, [2, 2])[0],
+    [waves(1, 2, 13, 11)],
+  ],
+  [
+    'im2col',
+    (x) => im2col(x!, [2, 3], { padding: 1, stride: [2, 1], dilation: [1, 2] }),
+    [waves(2, 2, 5, 6)],
+  ],
+  [
+    'col2im',
+    (x) => col2im(x!, [5, 6], [2, 3], { padding: 1, stride: [2, 1], dilation: [1, 2] }),
+    [waves(2, 12, 12)],
+  ],
+  ...(['nearest', 'nearest-exact', 'linear', 'bicubic'] as const).flatMap((mode) =>
+    [true, false].map((alignCorners): Case => [
+      `upsample, ${mode}, ${alignCorners ? 'corners' : 'edges'} aligned`,
+      (x) =>
+        upsample(upsample(x!, { mode, scaleFactors: [2, 1.7], alignCorners }), {
+          mode,
+          outputSize: [3, 2],
+          alignCorners,
+        }),
+      [waves(1, 2, 4, 5)],
+    ]),
+  ),
+  [
+    'upsample of volumes',
+    (x) => upsample(x!, { mode: 'linear', outputSize: [3, 2, 5] }),
+    [waves(1, 2, 2, 3, 4)],
   ],
 ];
 

@@ -602,6 +602,13 @@ export {
 } from './ops/pool-adaptive-max.js';
 
 // Resizing, sampling and patches
+export { type TapTable, type Taps } from './kernels/resample-kernel.js';
+export {
+  type Interpolation as ResizeInterpolation,
+  type Resize,
+  resizeRatio,
+  upsampleTaps,
+} from './kernels/upsample-taps.js';
 export { type UpsampleMode, type UpsampleOptions, upsample } from './ops/upsample.js';
 export { type GridSampleOptions, gridSample } from './ops/grid-sampler.js';
 export { type PatchOptions, col2im, im2col } from './ops/im2col.js';

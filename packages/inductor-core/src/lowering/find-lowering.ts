@@ -6,6 +6,7 @@
  */
 import { activationLowerings } from './activation.js';
 import { activationGateLowerings } from './activation-gate.js';
+import { adaptiveMaxPoolLowerings } from './adaptive-max-pool.js';
 import { attentionDecompositions } from './attention.js';
 import { comparisonLowerings } from './comparison.js';
 import { concatLowerings } from './concat.js';
@@ -13,6 +14,7 @@ import { convLowerings } from './conv.js';
 import { elementaryLowerings } from './elementary.js';
 import { factoryLowerings } from './factory.js';
 import { floatPartLowerings } from './float-parts.js';
+import { im2colLowerings } from './im2col.js';
 import { indexingLowerings } from './indexing.js';
 import { layoutLowerings } from './force-stride-order.js';
 import { lossDecompositions } from './loss.js';
@@ -21,6 +23,7 @@ import { membershipLowerings } from './membership.js';
 import { batchNormDecompositions } from './batch-norm.js';
 import { groupNormDecompositions } from './group-norm.js';
 import { layerNormDecompositions } from './layer-norm.js';
+import { padEdgeLowerings } from './pad-edge.js';
 import { pointwiseLowerings } from './pointwise.js';
 import { orderLowerings } from './order.js';
 import { packedConvLowerings } from './packed-conv.js';
@@ -35,6 +38,7 @@ import { scatterLowerings } from './scatter.js';
 import { searchLowerings } from './search.js';
 import { softmaxDecompositions } from './softmax.js';
 import { specialLowerings } from './special.js';
+import { upsampleLowerings } from './upsample.js';
 import { viewLowerings } from './view.js';
 
 /** Lowerings proper. */
@@ -57,6 +61,10 @@ const LOWERINGS: Readonly<Record<string, LoweringFn>> = {
   ...layoutLowerings,
   ...poolLowerings,
   ...poolBackwardLowerings,
+  ...adaptiveMaxPoolLowerings,
+  ...im2colLowerings,
+  ...padEdgeLowerings,
+  ...upsampleLowerings,
   ...randomLowerings,
   ...indexingLowerings,
   ...scatterLowerings,

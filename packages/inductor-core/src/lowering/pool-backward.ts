@@ -30,7 +30,7 @@ interface Candidate {
 }
 
 /** Σ over candidates of `term`, written out or as a reduction. */
-function sumOver(
+export function sumOver(
   l: Lowering,
   sizes: readonly number[],
   counts: readonly number[],
@@ -106,7 +106,8 @@ function maxPoolBackward(spatial: number): LoweringFn {
   };
 }
 
-function ready(l: Lowering, x: LoweredTensor): LoweredTensor {
+/** Gives memory to a value that is costly to read many times. */
+export function ready(l: Lowering, x: LoweredTensor): LoweredTensor {
   if (!x.isRealized && (l.costOf(x.expr).expensive || l.costOf(x.expr).loads > 1)) x.realize();
   return x;
 }

@@ -70,7 +70,7 @@ function tapAt(
 }
 
 /** Flat position within the spatial dimensions. */
-function flatPosition(
+export function flatPosition(
   l: Lowering,
   coords: readonly IndexExpr[],
   sizes: readonly number[],
@@ -83,7 +83,7 @@ function flatPosition(
 }
 
 /** Values and flat indices of the maxima of windows. */
-function maxPool(spatial: number): LoweringFn {
+export function maxPool(spatial: number): LoweringFn {
   return (l, [self, kernel, stride, padding, dilation], call) => {
     const x = tensorArg(self!, call.op);
     const window = windowOf(spatial, kernel, stride, padding, dilation);
