@@ -567,6 +567,7 @@ export {
   linalgSolveTriangular,
   triangularSolve,
 } from './ops/linalg-solve.js';
+export { linalgSlogdet, logdet } from './ops/linalg-det.js';
 export { linalgMatrixExp, linalgPinv, pinverse } from './ops/linalg-function.js';
 
 // Attention

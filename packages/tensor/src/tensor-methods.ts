@@ -60,6 +60,7 @@ import * as rearrange from './ops/rearrange.js';
 import * as repeatInterleave from './ops/repeat-interleave.js';
 import * as cross from './ops/cross.js';
 import * as distance from './ops/distance.js';
+import * as linalgDet from './ops/linalg-det.js';
 import * as linalgFunction from './ops/linalg-function.js';
 import * as linalgQr from './ops/linalg-qr.js';
 import * as linalgSolve from './ops/linalg-solve.js';
@@ -155,6 +156,7 @@ export interface TensorMethods
     MethodsOf<typeof repeatInterleave>,
     MethodsOf<typeof cross>,
     MethodsOf<typeof distance>,
+    MethodsOf<typeof linalgDet>,
     MethodsOf<typeof linalgFunction>,
     MethodsOf<typeof linalgQr>,
     MethodsOf<typeof linalgSolve>,
@@ -240,6 +242,7 @@ export const METHOD_MODULES: readonly Readonly<Record<string, unknown>>[] = [
   repeatInterleave,
   cross,
   distance,
+  linalgDet,
   linalgFunction,
   linalgQr,
   linalgSolve,

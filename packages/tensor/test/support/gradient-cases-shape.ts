@@ -140,6 +140,7 @@ export const shapeCases: readonly (readonly [string, Differentiable, readonly Te
     ],
     [values(2, 2).add(2), values(2, 2)],
   ],
+  ['logdet', (x) => x!.linalgSlogdet()[1], [values(2, 2).add(1)]],
   ['matrixExp', (x) => x!.linalgMatrixExp(), [values(2, 2)]],
   ['pinv', (x) => [x!.linalgPinv(), x!.mT().linalgPinv()], [values(2, 3)]],
 ];
