@@ -1,108 +1,149 @@
 /**
- * @file Printing tensors as PyTorch does.
+ * @file Printing tensors exactly as PyTorch does, but for the `torch.` of dtypes.
+ *
+ * @see torch/_tensor_str.py
  */
 import { defaultDType } from './default-dtype.js';
+import { type DType, isFloatingPoint } from './dtype.js';
+import { formatExponential, formatFixed } from './format-number.js';
 import { readNumbers } from './kernels/elements.js';
 import { formatSizes, numelOf } from './shape.js';
 import type { Tensor } from './tensor.js';
 
+/** More elements than this are summarised. */
 const THRESHOLD = 1000;
+/** Elements shown at either end of a summarised dimension. */
 const EDGE = 3;
 const LINE_WIDTH = 80;
+const PREFIX = 'tensor(';
 
 /** `tensor([[1., 2.]], requires_grad=True)`. A lazy tensor is computed; values of other devices are not fetched. */
 export function formatTensor(tensor: Tensor): string {
-  const suffix = suffixOf(tensor);
   const { state } = tensor.storage;
-
-  if (state === 'fake') return `FakeTensor(..., size=${formatSizes(tensor.sizes)}${suffix})`;
-  if (state === 'released') return `Tensor(disposed, size=${formatSizes(tensor.sizes)}${suffix})`;
+  const sizes = formatSizes(tensor.sizes);
+  if (state === 'fake') return withSuffixes(`FakeTensor(..., size=${sizes}`, suffixesOf(tensor));
+  if (state === 'released')
+    return withSuffixes(`Tensor(disposed, size=${sizes}`, suffixesOf(tensor));
   if (tensor.device !== 'cpu')
-    return `Tensor(device='${tensor.device}', size=${formatSizes(tensor.sizes)}${suffix})`;
-  const values = readNumbers(tensor);
-  const body = formatBody(values, tensor.sizes, elementFormatter(values, tensor.dtype));
-  const empty =
-    numelOf(tensor.sizes) === 0 && tensor.ndim > 1 ? `, size=${formatSizes(tensor.sizes)}` : '';
-  return `tensor(${body}${empty}${suffix})`;
+    return withSuffixes(`Tensor(device='${tensor.device}', size=${sizes}`, suffixesOf(tensor));
+  const suffixes = suffixesOf(tensor);
+  if (numelOf(tensor.sizes) === 0) {
+    if (tensor.ndim !== 1) suffixes.unshift(`size=(${tensor.sizes.join(', ')})`);
+    return withSuffixes(`${PREFIX}[]`, suffixes);
+  }
+  return withSuffixes(PREFIX + formatBody(tensor), suffixes);
 }
 
-function suffixOf(tensor: Tensor): string {
-  let suffix = '';
-  const plain =
-    tensor.dtype === defaultDType() || tensor.dtype === 'int64' || tensor.dtype === 'bool';
-  if (!plain) suffix += `, dtype=${tensor.dtype}`;
+function suffixesOf(tensor: Tensor): string[] {
+  const { dtype } = tensor;
+  const suffixes: string[] = [];
+  // An empty tensor does not show what it holds.
+  const obvious =
+    dtype === defaultDType() ||
+    (numelOf(tensor.sizes) > 0 && (dtype === 'int64' || dtype === 'bool'));
+  if (!obvious) suffixes.push(`dtype=${dtype}`);
   const fn = tensor.gradFn;
-  if (fn !== null) suffix += `, grad_fn=<${fn.name}>`;
-  else if (tensor.requiresGrad) suffix += ', requires_grad=True';
-  return suffix;
+  if (fn !== null) suffixes.push(`grad_fn=<${fn.name}>`);
+  else if (tensor.requiresGrad) suffixes.push('requires_grad=True');
+  return suffixes;
 }
 
-/** Picks the common notation of all elements: integers `1.`, fixed 4 digits, or scientific. */
-function elementFormatter(values: Float64Array, dtype: string): (value: number) => string {
-  if (dtype === 'bool') return padded(values, (value) => (value !== 0 ? 'True' : 'False'));
-  if (!(dtype.startsWith('float') || dtype === 'bfloat16'))
-    return padded(values, (value) => String(value));
-  const finite = Array.from(values.slice(0, THRESHOLD))
-    .filter((value) => Number.isFinite(value) && value !== 0)
-    .map(Math.abs);
-  const max = finite.reduce((a, b) => Math.max(a, b), 0);
-  const min = finite.reduce((a, b) => Math.min(a, b), Infinity);
-  const whole = finite.every((value) => Number.isInteger(value));
-  const scientific =
-    finite.length > 0 && (max / min > 1000 || max > 1e8 || min < 1e-4) && !(whole && max < 1e8);
-  const special = (value: number): string | null =>
-    Number.isNaN(value) ? 'nan' : value === Infinity ? 'inf' : value === -Infinity ? '-inf' : null;
-  if (scientific) return padded(values, (value) => special(value) ?? exponential(value));
-  if (whole) return padded(values, (value) => special(value) ?? `${value}.`);
-  return padded(values, (value) => special(value) ?? value.toFixed(4));
-}
-
-function exponential(value: number): string {
-  return value.toExponential(4).replace(/e([+-])(\d)$/, 'e$10$2');
-}
-
-function padded(
-  values: Float64Array,
-  format: (value: number) => string,
-): (value: number) => string {
-  let width = 0;
-  for (const value of values.slice(0, THRESHOLD)) width = Math.max(width, format(value).length);
-  return (value) => format(value).padStart(width);
-}
-
-/** Nested brackets with PyTorch's line breaks and `...` for long dimensions. */
-function formatBody(
-  values: Float64Array,
-  sizes: readonly number[],
-  format: (value: number) => string,
-): string {
-  if (sizes.length === 0) return format(values[0]!);
-  const summarise = values.length > THRESHOLD;
-  const walk = (dim: number, offset: number, indent: number): string => {
-    const size = sizes[dim]!;
-    const step = numelOf(sizes.slice(dim + 1));
-    const cut = summarise && size > 2 * EDGE;
-    const indices = cut ? [...range(0, EDGE), -1, ...range(size - EDGE, size)] : range(0, size);
-    if (dim === sizes.length - 1) {
-      const cells = indices.map((i) => (i < 0 ? '...' : format(values[offset + i]!)));
-      return `[${wrapCells(cells, indent)}]`;
+/** Appends suffixes, on a new line where the last one is full. */
+function withSuffixes(body: string, suffixes: readonly string[]): string {
+  let text = body;
+  let used = body.length - body.lastIndexOf('\n') + 1;
+  for (const suffix of suffixes) {
+    if (used + suffix.length + 2 > LINE_WIDTH) {
+      text += `,\n${' '.repeat(PREFIX.length)}${suffix}`;
+      used = PREFIX.length + suffix.length;
+    } else {
+      text += `, ${suffix}`;
+      used += suffix.length + 2;
     }
-    const rows = indices.map((i) => (i < 0 ? '...' : walk(dim + 1, offset + i * step, indent + 1)));
-    const gap = `,${'\n'.repeat(sizes.length - dim - 1)}${' '.repeat(indent)}`;
-    return `[${rows.join(gap)}]`;
+  }
+  return `${text})`;
+}
+
+/** Positions of a dimension that are shown; -1 stands for those left out. */
+function shownIndices(size: number, summarise: boolean): number[] {
+  const all = (from: number, to: number): number[] =>
+    Array.from({ length: to - from }, (_, i) => from + i);
+  return summarise && size > 2 * EDGE
+    ? [...all(0, EDGE), -1, ...all(size - EDGE, size)]
+    : all(0, size);
+}
+
+/** Nested brackets with PyTorch's line breaks and `...` for what is left out. */
+function formatBody(tensor: Tensor): string {
+  const { sizes, dtype } = tensor;
+  const values = readNumbers(tensor);
+  const summarise = values.length > THRESHOLD;
+  const shown: number[] = [];
+  const collect = (dim: number, offset: number): void => {
+    if (dim === sizes.length) {
+      shown.push(values[offset]!);
+      return;
+    }
+    const step = numelOf(sizes.slice(dim + 1));
+    for (const i of shownIndices(sizes[dim]!, summarise))
+      if (i >= 0) collect(dim + 1, offset + i * step);
   };
-  return walk(0, 0, 'tensor('.length + 1);
+  collect(0, 0);
+  const { width, format } = elementFormat(shown, dtype);
+  if (sizes.length === 0) return format(values[0]!);
+
+  const walk = (dim: number, offset: number, indent: number): string => {
+    const indices = shownIndices(sizes[dim]!, summarise);
+    if (dim === sizes.length - 1) {
+      const cells = indices.map((i) => (i < 0 ? ' ...' : format(values[offset + i]!)));
+      const perLine = Math.max(1, Math.floor((LINE_WIDTH - indent) / (width + 2)));
+      const lines: string[] = [];
+      for (let i = 0; i < cells.length; i += perLine)
+        lines.push(cells.slice(i, i + perLine).join(', '));
+      return `[${lines.join(`,\n${' '.repeat(indent + 1)}`)}]`;
+    }
+    const step = numelOf(sizes.slice(dim + 1));
+    const rows = indices.map((i) => (i < 0 ? '...' : walk(dim + 1, offset + i * step, indent + 1)));
+    return `[${rows.join(`,${'\n'.repeat(sizes.length - dim - 1)}${' '.repeat(indent + 1)}`)}]`;
+  };
+  return walk(0, 0, PREFIX.length);
 }
 
-function wrapCells(cells: readonly string[], indent: number): string {
-  const width = Math.max(1, ...cells.map((cell) => cell.length));
-  const perLine = Math.max(1, Math.floor((LINE_WIDTH - indent) / (width + 2)));
-  const lines: string[] = [];
-  for (let i = 0; i < cells.length; i += perLine)
-    lines.push(cells.slice(i, i + perLine).join(', '));
-  return lines.join(`,\n${' '.repeat(indent)}`);
+interface ElementFormat {
+  readonly width: number;
+  format(value: number): string;
 }
 
-function range(from: number, to: number): number[] {
-  return Array.from({ length: to - from }, (_, i) => from + i);
+/** The common notation of all elements: whole numbers `1.`, four decimals, or scientific. */
+function elementFormat(values: readonly number[], dtype: DType): ElementFormat {
+  if (!isFloatingPoint(dtype)) {
+    const plain = (value: number): string =>
+      dtype === 'bool' ? (value !== 0 ? 'True' : 'False') : String(value);
+    return padded(
+      values.map((value) => plain(value).length),
+      plain,
+    );
+  }
+  const regular = values.filter((value) => Number.isFinite(value) && value !== 0);
+  const sizes = regular.map(Math.abs);
+  const max = sizes.reduce((a, b) => Math.max(a, b), 0);
+  const min = sizes.reduce((a, b) => Math.min(a, b), Infinity);
+  const whole = regular.every(Number.isInteger);
+  const scientific =
+    regular.length > 0 && (max / min > 1000 || max > 1e8 || (!whole && min < 1e-4));
+  const notation = (value: number): string =>
+    scientific
+      ? formatExponential(value, 4)
+      : whole
+        ? `${formatFixed(value, 0)}${Number.isFinite(value) ? '.' : ''}`
+        : formatFixed(value, 4);
+  return padded(
+    regular.map((value) => notation(value).length),
+    notation,
+  );
+}
+
+function padded(lengths: readonly number[], format: (value: number) => string): ElementFormat {
+  const width = lengths.reduce((a, b) => Math.max(a, b), 1);
+  return { width, format: (value) => format(value).padStart(width) };
 }
