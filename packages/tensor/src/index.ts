@@ -521,7 +521,9 @@ export { argsort, msort, sort, topk } from './ops/sort.js';
 // Indexing
 export { gather, scatter, scatterAdd, scatterAdd_, scatter_ } from './ops/scatter.js';
 export { embedding, indexAdd, indexAdd_, indexSelect } from './ops/index-select.js';
-export { type TensorIndices, index, indexPut, indexPut_, maskedSelect } from './ops/indexing.js';
+export type { IndexItem } from './ops/index-items.js';
+export type { TensorIndices } from './ops/indexing.js';
+export { index, indexPut, indexPut_, maskedSelect } from './ops/subscript.js';
 export { argwhere, nonzero, nonzeroNumpy, nonzeroStatic } from './ops/nonzero.js';
 export {
   type IndexReduction,

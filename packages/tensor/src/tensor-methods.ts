@@ -23,7 +23,7 @@ import * as arithmetic from './ops/pointwise-arithmetic.js';
 import * as comparison from './ops/comparison.js';
 import * as dropout from './ops/dropout.js';
 import * as indexSelect from './ops/index-select.js';
-import * as indexing from './ops/indexing.js';
+import * as subscript from './ops/subscript.js';
 import * as pad from './ops/pad.js';
 import * as triangle from './ops/triangle.js';
 import * as factoryLike from './ops/factory-like.js';
@@ -118,7 +118,7 @@ export interface TensorMethods
     MethodsOf<typeof comparison>,
     MethodsOf<typeof dropout>,
     MethodsOf<typeof indexSelect>,
-    MethodsOf<typeof indexing>,
+    MethodsOf<typeof subscript>,
     MethodsOf<typeof pad>,
     MethodsOf<typeof triangle>,
     MethodsOf<typeof factoryLike>,
@@ -205,7 +205,7 @@ export const METHOD_MODULES: readonly Readonly<Record<string, unknown>>[] = [
   comparison,
   dropout,
   indexSelect,
-  indexing,
+  subscript,
   pad,
   triangle,
   factoryLike,

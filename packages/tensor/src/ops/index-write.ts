@@ -15,7 +15,7 @@ import { toDtype } from './copy.js';
 import { scalarTensor, zeros } from './factory.js';
 import { maskedFill } from './fill.js';
 import { indexSelect } from './index-select.js';
-import { indexPut } from './indexing.js';
+import { indexPutWith } from './indexing.js';
 import { type ScatterReduction, scatterReduce } from './scatter-reduce.js';
 import { expand, reshape } from './view.js';
 
@@ -102,7 +102,7 @@ function filled({ self, dim, index, value }: NamedArgs): Tensor {
   const size = x.ndim === 0 ? 1 : x.sizes[at]!;
   const named = zeros([size], { dtype: 'bool', device: x.device });
   const holds = scalarTensor(true, { dtype: 'bool', device: x.device });
-  const rows = indexPut(named, [reshape(index as Tensor, [-1])], holds);
+  const rows = indexPutWith(named, [reshape(index as Tensor, [-1])], holds);
   // A slice named twice is filled once, and so is its gradient.
   const mask = reshape(
     rows,

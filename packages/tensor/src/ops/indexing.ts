@@ -1,5 +1,5 @@
 /**
- * @file Advanced indexing: index, index_put, masked_select.
+ * @file Advanced indexing in ATen's form: index, index_put, masked_select.
  *
  * A bool mask makes the shape of the result depend on values. `index` and `indexPut` therefore turn
  * masks into positions with `nonzero` first, so that a tracer sees the data-dependent step as such.
@@ -131,44 +131,47 @@ const indexPutOp: OpOverload = defineOp(
 );
 const indexPutInplace = defineInplace(indexPutOp);
 
-const maskedSelectOp = defineOp('aten::masked_select(Tensor self, Tensor mask) -> Tensor', {
-  tags: ['data-dependent'],
-  produce: ({ self, mask }) => {
-    const sizes = broadcastShapes(
-      [self.sizes as number[], mask.sizes as number[]],
-      'masked_select',
-    );
-    const values = readNumbers(self as Tensor, sizes);
-    const chosen = readNumbers(mask as Tensor, sizes);
-    const picked = values.filter((_, i) => chosen[i] !== 0);
-    const out = emptyContiguous([picked.length], self.dtype, self.device as string);
-    writeNumbers(out, picked);
-    return out;
-  },
-  saved: ['mask'],
-  vjp: ({ self, mask }, { grad }) => ({
-    self: () => {
-      const sizes = broadcastShapes([self.sizes as number[], mask.sizes as number[]]);
-      const blank = zeros(sizes, { dtype: grad.dtype, device: grad.device });
-      if (sizes.length === 0)
-        return reshape(
-          callOp(indexPutOp, [
-            reshape(blank, [1]),
-            positionsOf(reshape(mask as Tensor, [1])),
-            grad,
-            false,
-          ]) as Tensor,
-          [],
-        );
-      return callOp(indexPutOp, [
-        blank,
-        positionsOf(expand(mask as Tensor, sizes)),
-        grad,
-        false,
-      ]) as Tensor;
+export const maskedSelectOp: OpOverload = defineOp(
+  'aten::masked_select(Tensor self, Tensor mask) -> Tensor',
+  {
+    tags: ['data-dependent'],
+    produce: ({ self, mask }) => {
+      const sizes = broadcastShapes(
+        [self.sizes as number[], mask.sizes as number[]],
+        'masked_select',
+      );
+      const values = readNumbers(self as Tensor, sizes);
+      const chosen = readNumbers(mask as Tensor, sizes);
+      const picked = values.filter((_, i) => chosen[i] !== 0);
+      const out = emptyContiguous([picked.length], self.dtype, self.device as string);
+      writeNumbers(out, picked);
+      return out;
     },
-  }),
-});
+    saved: ['mask'],
+    vjp: ({ self, mask }, { grad }) => ({
+      self: () => {
+        const sizes = broadcastShapes([self.sizes as number[], mask.sizes as number[]]);
+        const blank = zeros(sizes, { dtype: grad.dtype, device: grad.device });
+        if (sizes.length === 0)
+          return reshape(
+            callOp(indexPutOp, [
+              reshape(blank, [1]),
+              positionsOf(reshape(mask as Tensor, [1])),
+              grad,
+              false,
+            ]) as Tensor,
+            [],
+          );
+        return callOp(indexPutOp, [
+          blank,
+          positionsOf(expand(mask as Tensor, sizes)),
+          grad,
+          false,
+        ]) as Tensor;
+      },
+    }),
+  },
+);
 
 /** A mask as one index per dimension. */
 function positionsOf(mask: Tensor): Tensor[] {
@@ -184,12 +187,12 @@ function withoutMasks(indices: TensorIndices): (Tensor | null)[] {
 }
 
 /** self[indices], NumPy's advanced indexing. @throws shape-mismatch, index-out-of-range, dtype-mismatch */
-export function index(self: Tensor, indices: TensorIndices): Tensor {
+export function indexWith(self: Tensor, indices: TensorIndices): Tensor {
   return callOp(indexOp, [self, withoutMasks(indices)]) as Tensor;
 }
 
 /** A copy of self with `values` written (or added) at the indices. @throws shape-mismatch, index-out-of-range, dtype-mismatch */
-export function indexPut(
+export function indexPutWith(
   self: Tensor,
   indices: TensorIndices,
   values: Tensor,
@@ -199,16 +202,11 @@ export function indexPut(
 }
 
 /** self[indices] = values, or += values. */
-export function indexPut_(
+export function indexPutWith_(
   self: Tensor,
   indices: TensorIndices,
   values: Tensor,
   accumulate = false,
 ): Tensor {
   return callOp(indexPutInplace, [self, withoutMasks(indices), values, accumulate]) as Tensor;
-}
-
-/** The elements where a mask holds, as a vector; the shape depends on the values. @throws shape-mismatch */
-export function maskedSelect(self: Tensor, mask: Tensor): Tensor {
-  return callOp(maskedSelectOp, [self, mask]) as Tensor;
 }

@@ -15,7 +15,7 @@ import { clamp, clampMin } from './extremum.js';
 import { zeros } from './factory.js';
 import { newFull } from './factory-like.js';
 import { maskedFill } from './fill.js';
-import { type TensorIndices, index as indexWith, indexPut } from './indexing.js';
+import { type TensorIndices, indexWith, indexPutWith } from './indexing.js';
 import { logicalNot } from './logical.js';
 import { sub } from './pointwise-arithmetic.js';
 import { cumsum } from './scan.js';
@@ -104,7 +104,7 @@ defineOp(
       const x = self as Tensor;
       if (x.numel === 0) return clone(x);
       const added = maskedFill(values as Tensor, logicalNot(mask as Tensor), 0);
-      return indexPut(x, bounded(x, indices as TensorIndices), added, true);
+      return indexPutWith(x, bounded(x, indices as TensorIndices), added, true);
     },
   },
 );

@@ -8,7 +8,7 @@ import { defineInplace } from '../op/inplace.js';
 import { defineOp } from '../op/op-overload.js';
 import { broadcastShapes, formatSizes, wrapDim } from '../shape.js';
 import type { Tensor } from '../tensor.js';
-import { index as indexWith, indexPut } from './indexing.js';
+import { indexWith, indexPutWith } from './indexing.js';
 import { gather } from './scatter.js';
 import { expand, reshape } from './view.js';
 
@@ -47,7 +47,7 @@ const putOp = defineOp(
         );
       const values = reshape(source as Tensor, [-1]);
       const at = [reshape(index as Tensor, [-1])];
-      return reshape(indexPut(reshape(x, [-1]), at, values, accumulate as boolean), x.sizes);
+      return reshape(indexPutWith(reshape(x, [-1]), at, values, accumulate as boolean), x.sizes);
     },
   },
 );
