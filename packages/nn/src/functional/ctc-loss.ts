@@ -14,6 +14,7 @@ import {
   clampMin,
   constantPad,
   eq,
+  expand,
   fromTypedArray,
   full,
   gather,
@@ -70,8 +71,8 @@ function asRows(targets: Tensor, lengths: Tensor): Tensor {
 }
 
 /** Values of the neighbour `by` places before, impossible at the start. */
-function shifted(alpha: Tensor, by: number): Tensor {
-  return constantPad(slice(alpha, 1, 0, alpha.sizes[1]! - by), [by, 0], NEVER);
+function shifted(alpha: Tensor, by: number, never: Tensor): Tensor {
+  return cat([expand(never, [alpha.sizes[0]!, by]), slice(alpha, 1, 0, alpha.sizes[1]! - by)], 1);
 }
 
 /**
@@ -120,19 +121,21 @@ export function ctcLoss(
   // A blank between two labels may be left out, unless they are equal.
   const before = constantPad(slice(states, 1, 0, Math.max(width - 2, 0)), [2, 0], blank);
   const skips = logicalAnd(ne(states, blank), ne(states, before));
+  // A tensor: as a plain number it would count as an integer, which it is too large for.
+  const never = full([], NEVER, { dtype: logProbs.dtype, device: logProbs.device });
   const at = (t: number): Tensor => gather(select(logProbs, 0, t), 1, states);
   const place = arange(width, { device: logProbs.device });
-  let alpha = where(lt(place, 2), at(0), NEVER);
+  let alpha = where(lt(place, 2), at(0), never);
   for (let t = 1; t < steps; t++) {
-    const skipped = where(skips, shifted(alpha, 2), NEVER);
-    const sums = logsumexp(stack([alpha, shifted(alpha, 1), skipped], 0), 0).add(at(t));
+    const skipped = where(skips, shifted(alpha, 2, never), never);
+    const sums = logsumexp(stack([alpha, shifted(alpha, 1, never), skipped], 0), 0).add(at(t));
     alpha = where(unsqueeze(gt(inputs, t), 1), sums, alpha);
   }
   const end = unsqueeze(lengths.mul(2), 1);
   const last = gather(alpha, 1, end);
-  const previous = where(gt(end, 0), gather(alpha, 1, clampMin(end.sub(1), 0)), NEVER);
+  const previous = where(gt(end, 0), gather(alpha, 1, clampMin(end.sub(1), 0)), never);
   const likelihood = logsumexp(cat([last, previous], 1), 1);
-  const impossible = lt(likelihood, NEVER / 2);
+  const impossible = lt(likelihood, never.div(2));
   const known = logProbs.detach();
   const counted = lt(
     reshape(arange(steps, { device: logProbs.device }), [-1, 1, 1]),
