@@ -2,6 +2,10 @@
  * @file AOT autograd: one test per row of the conformance list, each in the file of its topic.
  */
 import { test } from 'vitest';
+import { gradientIsInput } from './aot-autograd/aliased-gradients.js';
+import { backwardDataAccess, copiesFakes, forwardDataAccess } from './aot-autograd/data-pointer.js';
+import { doubleBackwardErrors } from './aot-autograd/double-backward.js';
+import { exportsForwardOnly } from './aot-autograd/export.js';
 import {
   addsToLeafUnderNoGrad,
   addsToSine,
@@ -13,6 +17,12 @@ import {
   expandMutationError,
   expandMutationFunctionalizes,
 } from './aot-autograd/expanded-memory.js';
+import { setOfLeaf } from './aot-autograd/leaf-set.js';
+import { bidirectionalLstm } from './aot-autograd/recurrent.js';
+import { jointTable, noMetadataIsLeft } from './aot-autograd/sequence-numbers.js';
+import { duplicatesBetweenHalves } from './aot-autograd/split-graph.js';
+
+test('test_LSTM', bidirectionalLstm);
 
 test('test_mutation', addsToLeafUnderNoGrad);
 test('test_mutation1', assignsSliceOfInput);
@@ -22,3 +32,17 @@ test('test_negative_testing', addsToSine);
 test('test_aot_autograd_expand_mutation_functionalizes', expandMutationFunctionalizes);
 test('test_aot_autograd_expand_mutation_backwards', expandMutationBackwards);
 test('test_aot_autograd_expand_mutation_error', expandMutationError);
+test('test_aot_autograd_raises_invalid_leaf_set', setOfLeaf);
+
+test('test_double_backward_errors', doubleBackwardErrors);
+test('test_grad_inputs_alias_inputs', gradientIsInput);
+
+test('test_multiple_aot_autograd_calls_dupe_args', duplicatesBetweenHalves);
+test('test_aot_export_joint_simple_repro', exportsForwardOnly);
+
+test('test_aot_sequence_nr', jointTable);
+test('test_split_with_sizes_aot_autograd_cleans_up_traceback_meta', noMetadataIsLeft);
+
+test('test_data_ptr_access_copy', copiesFakes);
+test('test_data_ptr_access_fails_in_forward', forwardDataAccess);
+test('test_data_ptr_access_fails_in_backward', backwardDataAccess);

@@ -1,0 +1,27 @@
+/**
+ * @file The row about a recurrent network on an input that is not contiguous.
+ */
+import { compile } from '@tessera/compile';
+import { Module, nn } from '@tessera/nn';
+import { type Tensor, asStrided, manualSeed, randn } from '@tessera/tensor';
+import { expect } from 'vitest';
+import { same } from '../../src/index.js';
+
+class Wrapper extends Module {
+  readonly lstm: nn.LSTM = new nn.LSTM(64, 64, { numLayers: 2, bidirectional: true });
+
+  override forward(input: Tensor): unknown[] {
+    return [this.lstm.call(input)];
+  }
+}
+
+/** A bidirectional two-layer LSTM whose input has strides (1, 5888, 92). */
+export function bidirectionalLstm(): void {
+  manualSeed(21);
+  const module = new Wrapper();
+  const input = asStrided(randn([23552]), [92, 4, 64], [1, 5888, 92]);
+  expect(input.strides).toEqual([1, 5888, 92]);
+  const expected = module.call(input);
+  const actual = compile(module, { backend: 'aot_eager' })(input);
+  expect(same(expected as never, actual as never)).toBe(true);
+}
