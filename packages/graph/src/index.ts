@@ -40,5 +40,6 @@ export { splitModule } from './split-module.js';
 export { type JsonGraph, graphFromJson, graphToJson } from './graph-json.js';
 export type { JsonArgument } from './argument-json.js';
 export { parameterNames } from './parameter-names.js';
+export { moduleStack } from './module-stack.js';
 export { userFrame } from './user-frame.js';
 export { describeTensor, describeVal, tensorVal, tensorVals, ValSnapshots } from './value-meta.js';

@@ -20,6 +20,7 @@ import { graphError } from './graph-error.js';
 import { GraphModule } from './graph-module.js';
 import { Graph } from './graph.js';
 import type { Argument, HostFunction, Node, NodeMeta } from './node.js';
+import { moduleStack } from './module-stack.js';
 import { userFrame } from './user-frame.js';
 import { ValSnapshots } from './value-meta.js';
 
@@ -179,6 +180,8 @@ export class TraceRecorder {
     if (interpreted === null) {
       const frame = this.frames ? userFrame() : undefined;
       if (frame !== undefined) meta.stackTrace = frame;
+      const stack = moduleStack();
+      if (stack !== undefined) meta.nnModuleStack = stack;
       meta.originalAten = originalAten ?? op;
     } else {
       copyOrigin(interpreted.meta, meta);

@@ -127,6 +127,7 @@ export {
 
 // Tracing protocols
 export { isTracked, track, trackClass } from './protocols/track.js';
+export { moduleScope, runningModules } from './protocols/module-scope.js';
 export { type RegionInputs, type RegionNumber, trustedRegion } from './protocols/trusted-region.js';
 
 // Autograd
@@ -146,6 +147,7 @@ export {
   peekSequenceNr,
 } from './autograd/grad-node.js';
 export { autogradMeta } from './autograd/autograd-meta.js';
+export { holdGradient } from './autograd/accumulate-grad.js';
 export { gradEdge, gradFnOf, requiresGrad, setHistory } from './autograd/history.js';
 export { attachNode } from './autograd/record.js';
 export { type GradOptions, grad, inferenceMode } from './autograd/grad.js';

@@ -51,6 +51,7 @@ import * as sort from './ops/sort.js';
 import * as trigonometric from './ops/trigonometric.js';
 import * as view from './ops/view.js';
 import * as viewDims from './ops/view-dims.js';
+import * as setStorage from './ops/set-storage.js';
 import * as viewScatter from './ops/view-scatter.js';
 import * as diagonal from './ops/diagonal.js';
 import * as contraction from './ops/contraction.js';
@@ -147,6 +148,7 @@ export interface TensorMethods
     MethodsOf<typeof trigonometric>,
     MethodsOf<typeof view>,
     MethodsOf<typeof viewDims>,
+    MethodsOf<typeof setStorage>,
     MethodsOf<typeof viewScatter>,
     MethodsOf<typeof diagonal>,
     MethodsOf<typeof contraction>,
@@ -233,6 +235,7 @@ export const METHOD_MODULES: readonly Readonly<Record<string, unknown>>[] = [
   trigonometric,
   view,
   viewDims,
+  setStorage,
   viewScatter,
   diagonal,
   contraction,

@@ -12,6 +12,7 @@ import {
   type Tensor,
   type TensorMeta,
   gradMode,
+  holdGradient,
   isTensor,
   noGrad,
   setHistory,
@@ -66,7 +67,12 @@ export class CompiledFunctionBackward extends GradNode {
       if (source === null) return null;
       if (source.kind === 'output') return outputs[source.index] as Tensor;
       // A tangent that is a gradient too: the one that came in, with its history.
-      return grads[source.index - saved.length] ?? (inputs[source.index] as Tensor);
+      if (source.index >= saved.length)
+        return grads[source.index - saved.length] ?? (inputs[source.index] as Tensor);
+      // A saved value that is a gradient too: others hold it, so no leaf may take its memory.
+      const value = saved[source.index] as Tensor;
+      holdGradient(value);
+      return value;
     });
     if (gradMode.enabled) this.forbidDoubleBackward(results, grads);
     return results;

@@ -5,7 +5,7 @@
  * (segment-builder.ts). It continues from any branch, so a replay that diverged hands over in the
  * middle: `adopt` feeds it the steps matched so far, and it goes on recording behind them.
  */
-import { userFrame } from '@tessera/graph';
+import { moduleStack, userFrame } from '@tessera/graph';
 import { SymScalar, isTesseraError } from '@tessera/shared';
 import {
   type BackwardCall,
@@ -233,6 +233,7 @@ export class Capture implements PreDispatchMode {
     const twins = (isList ? result : [result]) as (Tensor | null)[];
     const meta = {
       stackTrace: userFrame() ?? undefined,
+      nnModuleStack: moduleStack(),
       sourceFn: op.schema.name,
       originalAten: op,
     };

@@ -12,6 +12,8 @@ import {
   type Tensor,
   isTensor,
   activeMode,
+  modes,
+  moduleScope,
   trackClass,
   trustedRegion,
   zero_,
@@ -78,15 +80,19 @@ export abstract class Module {
   call(...args: Parameters<this['forward']>): ReturnType<this['forward']> {
     const hooks = this._hooks;
     if (hooks !== null && !hooks.isEmpty)
-      return hooks.run(this, args, (current) =>
-        this.forward(...(current as never[])),
-      ) as ReturnType<this['forward']>;
+      return hooks.run(this, args, (current) => this._run(current)) as ReturnType<this['forward']>;
     if (activeMode(args) !== null && args.every(isRegionInput) && isTrusted(this)) {
       return trustedRegion(this, 'forward', { args }, (inputs) =>
-        this.forward(...(inputs.args as never[])),
+        this._run(inputs.args as readonly unknown[]),
       ) as ReturnType<this['forward']>;
     }
-    return this.forward(...(args as never[])) as ReturnType<this['forward']>;
+    return this._run(args) as ReturnType<this['forward']>;
+  }
+
+  /** Runs forward; a tracer is told which module that is. */
+  private _run(args: readonly unknown[]): unknown {
+    if (modes.pre === null && modes.stack.length === 0) return this.forward(...(args as never[]));
+    return moduleScope(this, () => this.forward(...(args as never[])));
   }
 
   // ---- hooks

@@ -13,6 +13,7 @@ import { defineOp, getOp } from '../op/op-overload.js';
 import { formatSizes, sameNumbers } from '../shape.js';
 import { isTensor } from '../tensor-factory.js';
 import type { Tensor } from '../tensor.js';
+import { holdGradient } from './accumulate-grad.js';
 import { gradMode, noGrad } from './grad-mode.js';
 import { type GradMeta, GradNode } from './grad-node.js';
 import { castTo, sumToSize, zerosOf } from './gradient-ops.js';
@@ -112,6 +113,8 @@ class FunctionNode extends GradNode {
         },
       );
     }
+    // A gradient may be one of these: then no leaf may take its memory.
+    for (const tensor of this.context.toSave) if (tensor !== null) holdGradient(tensor);
     const given = this.inputMetas.map(
       (meta, i) => grads[i] ?? (this.context.materialize ? zerosOf(meta) : null),
     );

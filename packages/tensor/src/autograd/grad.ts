@@ -8,6 +8,7 @@ import { getOp } from '../op/op-overload.js';
 import type { Tensor } from '../tensor.js';
 import { runBackward } from './engine.js';
 import { withGradMode, gradMode } from './grad-mode.js';
+import { gradFnOf } from './history.js';
 
 /** Options of `grad`. */
 export interface GradOptions {
@@ -57,7 +58,7 @@ export function grad(
       { hints: ['Give one gradient (or null) per output.'] },
     );
   }
-  if (activeMode(roots) !== null && !createGraph) {
+  if (activeMode(roots) !== null && !createGraph && roots.every(isRecorded)) {
     // A capture records the call as an operator.
     const grads = callOp(getOp('tessera::autograd_grad'), [
       roots,
@@ -74,6 +75,11 @@ export function grad(
     accumulate: false,
     allowUnused,
   });
+}
+
+/** Whether a capture knows how a tensor was computed; the history of any other lies outside of it. */
+function isRecorded(root: Tensor): boolean {
+  return root.isLazy || gradFnOf(root) === null;
 }
 
 function checkUsed(grads: readonly (Tensor | null)[]): void {

@@ -11,7 +11,7 @@ import {
   manualSeed,
   rand,
   randn,
-  splitWithSizes,
+  split,
   tensor,
 } from '@tessera/tensor';
 import { expect } from 'vitest';
@@ -92,7 +92,7 @@ export function jointTable(): void {
 export function noMetadataIsLeft(): void {
   const result = randn([32]).requiresGrad_();
   const sizes = tensor([7, 16, 9], { dtype: 'int64' });
-  const outs = splitWithSizes(result, sizes.toArray() as number[]);
+  const outs = split(result, sizes.toArray() as number[]);
   const seen: (number | undefined)[] = [];
   for (const out of outs) {
     out.registerHook((grad: Tensor) => {

@@ -4,7 +4,7 @@
 import { aotModuleSimplified, runEagerly } from '@tessera/aot-autograd';
 import { compile } from '@tessera/compile';
 import { type GraphModule, splitModule } from '@tessera/graph';
-import { type Tensor, isTensor, library, ones } from '@tessera/tensor';
+import { type Tensor, library, ones } from '@tessera/tensor';
 import { expect } from 'vitest';
 
 /** x + 1 and x + 2; for fewer than five elements x + 1 twice, the same tensor. */
@@ -19,24 +19,23 @@ const lib = library('conformance')
   .impl('maybe_dupe_op', 'meta', maybeDupe);
 const maybeDupeOp = lib.fn<(x: Tensor) => [Tensor, Tensor]>('maybe_dupe_op');
 
-type Call = (...inputs: unknown[]) => unknown;
-
-/** Cuts the graph before its products and compiles both parts with AOT autograd. */
-function splitting(module: GraphModule, examples: readonly unknown[], parts: string[]): Call {
+/** Cuts the graph at its products and compiles both parts with AOT autograd. */
+function splitting(
+  module: GraphModule,
+  examples: readonly unknown[],
+  parts: string[],
+): GraphModule {
   const split = splitModule(module, (node) => (node.name.includes('mul') ? 1 : 0));
-  const compiled = new Map<string, Call>();
-  let values = examples;
-  for (const name of ['submod_0', 'submod_1']) {
+  const compilePart = (name: string, inputs: readonly unknown[]): void => {
     const part = split.getAttribute(name) as GraphModule;
+    const compiled = aotModuleSimplified(part, inputs as never, { fwCompiler: runEagerly });
+    split.setAttribute(name, compiled);
     parts.push(name);
-    compiled.set(name, aotModuleSimplified(part, values as never, { fwCompiler: runEagerly }));
-    const result = part.forward(...values);
-    values = (Array.isArray(result) ? result : [result]) as unknown[];
-  }
-  return (...inputs) => {
-    const middle = compiled.get('submod_0')!(...inputs);
-    return compiled.get('submod_1')!(...(Array.isArray(middle) ? (middle as unknown[]) : [middle]));
   };
+  const first = (split.getAttribute('submod_0') as GraphModule).forward(...examples);
+  compilePart('submod_0', examples);
+  compilePart('submod_1', [first].flat());
+  return split;
 }
 
 /** An opaque op returns the same tensor twice for small inputs; the product then writes to both. */
@@ -48,11 +47,8 @@ export function duplicatesBetweenHalves(): void {
   };
   const compiled = compile(fn, {
     backend: (module, examples) => {
-      const run = splitting(module, examples, parts);
-      return (inputs) => {
-        const result = run(...inputs);
-        return (isTensor(result) ? [result] : result) as Tensor[];
-      };
+      const split = splitting(module, examples, parts);
+      return (inputs) => split.forward(...inputs) as Tensor[];
     },
   });
   expect(compiled(ones([4]))[0]!.toArray()).toEqual(fn(ones([4]))[0]!.toArray());
