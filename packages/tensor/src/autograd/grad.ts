@@ -6,6 +6,7 @@ import { callOp } from '../dispatch/dispatcher.js';
 import { activeMode } from '../dispatch/modes.js';
 import { getOp } from '../op/op-overload.js';
 import type { Tensor } from '../tensor.js';
+import { withCreateGraph } from './create-graph.js';
 import { runBackward } from './engine.js';
 import { withGradMode, gradMode } from './grad-mode.js';
 import { gradFnOf } from './history.js';
@@ -68,13 +69,15 @@ export function grad(
     if (!allowUnused) checkUsed(grads);
     return grads;
   }
-  return runBackward(roots, seeds, {
-    retainGraph,
-    createGraph,
-    inputs: wanted,
-    accumulate: false,
-    allowUnused,
-  });
+  const run = (recording: boolean): (Tensor | null)[] =>
+    runBackward(roots, seeds, {
+      retainGraph,
+      createGraph: recording,
+      inputs: wanted,
+      accumulate: false,
+      allowUnused,
+    });
+  return createGraph ? withCreateGraph(run, [...roots, ...seeds, ...wanted]) : run(false);
 }
 
 /** Whether a capture knows how a tensor was computed; the history of any other lies outside of it. */

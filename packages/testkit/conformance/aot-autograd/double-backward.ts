@@ -1,7 +1,7 @@
 /**
  * @file The row about differentiating gradients of compiled functions.
  */
-import { compile } from '@tessera/compile';
+import { compile, config } from '@tessera/compile';
 import { type Tensor, grad, tensor } from '@tessera/tensor';
 import { expect } from 'vitest';
 import { assertClose } from '../../src/index.js';
@@ -24,6 +24,11 @@ export function doubleBackwardErrors(): void {
     };
     assertClose(inside(x), tensor(expected));
     expect(() => compile(inside, { backend: 'aot_eager' })(x)).toThrow(MESSAGE);
+
+    // Captured on request, both are part of the graph, whose backward is the third derivative's business.
+    config.patch({ 'autograd.captureCreateGraph': true }, () => {
+      assertClose(compile(inside, { backend: 'aot_eager' })(x), tensor(expected));
+    });
 
     // The second one outside.
     const gx = compile(first, { backend: 'aot_eager' })(x);

@@ -82,7 +82,7 @@ export function jointTable(): void {
   expect(moduleFor('aten.native_batch_norm_backward')).toBe('bn1');
   expect(moduleFor('aten.threshold_backward')).toBe('relu1');
   expect(moduleFor('aten.mm')).toBe('fc1');
-  expect(moduleFor('aten.sgn')).toBe('lossFn');
+  expect(moduleFor('aten.sign')).toBe('lossFn');
   // Backward goes from the largest number to the smallest.
   const order = tableOf(backward).filter((row) => !row.op.startsWith('aten.add'));
   expect(order.at(-1)!.seqNr).toBe(numbers[0]);
