@@ -8,7 +8,7 @@
  */
 import { TesseraError, defineConfig, option } from '@tessera/shared';
 import { callOp } from '../dispatch/dispatcher.js';
-import { modes } from '../dispatch/modes.js';
+import { activeMode } from '../dispatch/modes.js';
 import { defineOp } from '../op/op-overload.js';
 import type { Tensor } from '../tensor.js';
 import { gradMode } from './grad-mode.js';
@@ -61,7 +61,7 @@ export function withCreateGraph(
   run: (createGraph: boolean) => (Tensor | null)[],
   sources: readonly (Tensor | null)[],
 ): (Tensor | null)[] {
-  if (modes.pre === null || settings.captureCreateGraph) return run(true);
+  if (activeMode(sources) === null || settings.captureCreateGraph) return run(true);
   pending = () => {
     // Fresh tensors: what comes back may be somebody's own.
     const grads = run(false).map((grad) => grad?.detach() ?? null);
