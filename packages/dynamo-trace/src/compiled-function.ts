@@ -44,6 +44,8 @@ export interface TraceOptions {
   readonly captures?: () => Record<string, unknown>;
   /** Called with the reason when a call fits no recorded trace. */
   readonly guardFailFn?: (reason: string) => void;
+  /** Called at the end of a `pure` capture. */
+  readonly onCapture?: (capture: Capture, segment: Segment, result: unknown) => void;
   /** Symbolic sizes: all dims of arguments, none, or (undefined) the dims that changed once. */
   readonly dynamic?: boolean;
 }
@@ -245,6 +247,7 @@ export class CompiledFunction {
         },
       );
     }
+    this.options.onCapture?.(capture, segments[0]!, result);
     const artifact = PureArtifact.make(capture, segments[0]!, guards, result, roots);
     if (this.artifacts.length >= traceConfig.recompileLimit) this.artifacts.pop();
     this.artifacts.unshift(artifact);

@@ -18,6 +18,19 @@ export {
 } from './compiled-function.js';
 export { traceConfig } from './config.js';
 export { disable, graphBreak, isCompiling } from './control.js';
+export { exportGraph } from './export/export-graph.js';
+export {
+  type ExportedConstant,
+  ExportedGraph,
+  type ExportedInput,
+  type ExportedLeaf,
+} from './export/exported-graph.js';
+export {
+  type JsonExport,
+  type JsonInput,
+  exportFromJson,
+  exportToJson,
+} from './export/export-json.js';
 export { markDynamic, markStatic } from './dynamic/dynamic-marks.js';
 export { type ExplainedGraph, type Explanation, explainFunction } from './explain.js';
 export { EntryGuards, type Guard, type GuardKind, type Root } from './guards/entry-guards.js';

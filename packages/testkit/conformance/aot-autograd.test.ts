@@ -13,6 +13,15 @@ import {
   assignsSliceOfIntermediate,
 } from './aot-autograd/in-place.js';
 import {
+  fourArguments,
+  requiresGradOfArgument,
+  twoArguments,
+  withGlobal,
+  withLists,
+  withNumbers,
+  withParameter,
+} from './aot-autograd/duplicate-arguments.js';
+import {
   expandMutationBackwards,
   expandMutationError,
   expandMutationFunctionalizes,
@@ -21,6 +30,15 @@ import { setOfLeaf } from './aot-autograd/leaf-set.js';
 import { bidirectionalLstm } from './aot-autograd/recurrent.js';
 import { jointTable, noMetadataIsLeft } from './aot-autograd/sequence-numbers.js';
 import { duplicatesBetweenHalves } from './aot-autograd/split-graph.js';
+
+import {
+  aliasesAcrossBranch,
+  changesGradMode,
+  exportedControlFlow,
+  exportedConvolution,
+  exportedUnsafeWrite,
+  makesParameter,
+} from './aot-autograd/tracer.js';
 
 test('test_LSTM', bidirectionalLstm);
 
@@ -46,3 +64,18 @@ test('test_split_with_sizes_aot_autograd_cleans_up_traceback_meta', noMetadataIs
 test('test_data_ptr_access_copy', copiesFakes);
 test('test_data_ptr_access_fails_in_forward', forwardDataAccess);
 test('test_data_ptr_access_fails_in_backward', backwardDataAccess);
+
+test('test_arg_dupe_via_dynamo_recompiles', twoArguments);
+test('test_arg_dupe_via_dynamo_recompiles_many_args', fourArguments);
+test('test_arg_dupe_via_dynamo_recompiles_many_args_param', withParameter);
+test('test_arg_dupe_via_dynamo_recompiles_many_args_param_non_tensor_arg', withNumbers);
+test('test_arg_dupe_via_dynamo_recompiles_many_args_param_non_tensor_arg_list', withLists);
+test('test_arg_dupe_via_dynamo_recompiles_many_with_global', withGlobal);
+test('test_requires_grad_fake_via_dynamo_recompiles', requiresGradOfArgument);
+
+test('test_call_fn_with_non_const_inputs_aot_safe', exportedConvolution);
+test('test_call_fn_with_non_const_inputs_aot_unsafe', exportedUnsafeWrite);
+test('test_call_fn_with_non_const_inputs_aot_unsafe_control_flow', exportedControlFlow);
+test('test_alias_inputs', aliasesAcrossBranch);
+test('test_nn_parameter_construction', makesParameter);
+test('test_aot_grad_mode_mutation', changesGradMode);

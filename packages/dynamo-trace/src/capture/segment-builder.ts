@@ -6,9 +6,29 @@
  */
 import { Graph, type Node, getItem } from '@tessera/graph';
 import { SymScalar } from '@tessera/shared';
-import { type OpOverload, Storage, type Tensor, makeTensor, requiresGrad } from '@tessera/tensor';
+import {
+  GradNode,
+  type OpOverload,
+  Storage,
+  type Tensor,
+  gradFnOf,
+  makeTensor,
+  requiresGrad,
+  setHistory,
+} from '@tessera/tensor';
 import type { Backend } from '../backend.js';
 import { Segment, type SegmentInputRef } from '../trace/segment.js';
+
+/** Stands for the history that a tensor has when it comes into a segment. */
+class ComputedBefore extends GradNode {
+  constructor({ sizes, dtype, device }: Tensor) {
+    super('ComputedBefore', [], [{ sizes, dtype, device }]);
+  }
+
+  apply(): readonly (Tensor | null)[] {
+    return [];
+  }
+}
 
 /** See the file header. */
 export class SegmentBuilder {
@@ -108,6 +128,9 @@ export class SegmentBuilder {
       tensor.storageOffset,
     );
     twin.requiresGradFlag = requiresGrad(tensor);
+    // What was computed before is no leaf: the program may modify it in place.
+    if (twin.requiresGradFlag && !tensor.isLazy && gradFnOf(tensor) !== null)
+      setHistory(twin, new ComputedBefore(twin), 0);
     return twin;
   }
 

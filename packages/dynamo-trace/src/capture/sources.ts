@@ -6,11 +6,19 @@ import type { Root } from '../guards/entry-guards.js';
 import { type Source, printSource } from '../guards/source.js';
 import { walk } from '../guards/walk.js';
 
+/** A primitive of an argument. */
+export interface ConstantSource {
+  readonly root: number;
+  readonly source: Source;
+  readonly value: unknown;
+}
+
 /** See the file header. Built lazily: only capture and reports need names. */
 export class Sources {
   private readonly byTensor = new Map<Tensor, Source>();
   private readonly rootOf = new Map<Tensor, number>();
   private readonly numbers = new Map<number, string>();
+  private readonly primitives: ConstantSource[] = [];
 
   constructor(readonly roots: readonly Root[]) {
     roots.forEach((root, index) => {
@@ -24,6 +32,7 @@ export class Sources {
             this.rootOf.set(tensor, index);
           },
           primitive: (value, source) => {
+            this.primitives.push({ root: index, source, value });
             if (typeof value === 'number' && !this.numbers.has(value))
               this.numbers.set(value, printSource(source));
           },
@@ -57,6 +66,13 @@ export class Sources {
     return (
       root !== undefined &&
       this.byTensor.get(tensor)!.steps.every((step) => step.kind !== 'property' || !step.tracked)
+    );
+  }
+
+  /** Primitives that arguments hold, other than attributes of tracked objects. */
+  constants(): readonly ConstantSource[] {
+    return this.primitives.filter(({ source }) =>
+      source.steps.every((step) => step.kind !== 'property' || step.tracked !== true),
     );
   }
 

@@ -1,7 +1,14 @@
 /**
  * @file Guards on the metadata of a tensor, with PyTorch's words when they fail.
  */
-import { DTYPES, type DType, type Tensor, requiresGrad, sameNumbers } from '@tessera/tensor';
+import {
+  DTYPES,
+  type DType,
+  type DeviceType,
+  type Tensor,
+  requiresGrad,
+  sameNumbers,
+} from '@tessera/tensor';
 
 /**
  * What compiled code assumes of a tensor. Guards are interned: equal ones are one object, so a tensor
@@ -10,7 +17,7 @@ import { DTYPES, type DType, type Tensor, requiresGrad, sameNumbers } from '@tes
 export class TensorGuard {
   private constructor(
     readonly dtype: DType,
-    readonly device: string,
+    readonly device: DeviceType,
     readonly sizes: readonly number[],
     readonly strides: readonly number[],
     readonly requiresGrad: boolean,

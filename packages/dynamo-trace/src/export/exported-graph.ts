@@ -1,0 +1,99 @@
+/**
+ * @file `ExportedGraph`: a graph with the conditions under which it stands for a function.
+ */
+import type { GraphModule } from '@tessera/graph';
+import { TesseraError, treeFlatten, treeUnflatten } from '@tessera/shared';
+import { isTensor } from '@tessera/tensor';
+import { type Source, follow, printSource } from '../guards/source.js';
+import type { TensorGuard } from '../guards/tensor-guard.js';
+
+/** An input of the graph: which argument it is, and what it must be. */
+export interface ExportedInput {
+  readonly root: number;
+  readonly source: Source;
+  readonly guard: TensorGuard;
+}
+
+/** A leaf of the result: output number, input number, or a constant. */
+export type ExportedLeaf =
+  { readonly output: number } | { readonly input: number } | { readonly value: unknown };
+
+/** A constant argument, as it was. */
+export interface ExportedConstant {
+  readonly root: number;
+  readonly source: Source;
+  readonly value: unknown;
+}
+
+/** See the file header. */
+export class ExportedGraph {
+  constructor(
+    readonly graphModule: GraphModule,
+    readonly inputs: readonly ExportedInput[],
+    readonly constants: readonly ExportedConstant[],
+    /** The result with leaves replaced. */
+    readonly result: unknown,
+  ) {}
+
+  /** The conditions on arguments, printed. */
+  get guards(): string[] {
+    return [
+      ...this.constants.map(({ source, value }) => `${printSource(source)} == ${String(value)}`),
+      ...this.inputs.map(({ source, guard }) => `${printSource(source)}: ${guard.toString()}`),
+    ];
+  }
+
+  /** Runs the graph. @throws export-guard if the arguments are not as they were at export */
+  readonly call = (...args: readonly unknown[]): unknown => {
+    const failed = this.failedGuard(args);
+    if (failed !== null) {
+      throw new TesseraError(
+        'export-guard',
+        `The exported graph does not hold for these arguments: ${failed}.`,
+        {
+          context: { guards: this.guards },
+          hints: ['Export the function again with arguments like these.'],
+        },
+      );
+    }
+    const inputs = this.inputs.map(({ root, source }) => follow(args[root], source.steps));
+    const outs = this.graphModule.forward(...inputs) as unknown[];
+    const { leaves, spec } = treeFlatten(this.result, isLeaf);
+    return treeUnflatten(
+      leaves.map((leaf) => {
+        const at = (leaf as Wrapped).leaf;
+        return 'output' in at ? outs[at.output] : 'input' in at ? inputs[at.input] : at.value;
+      }),
+      spec,
+    );
+  };
+
+  /** The first guard that fails, in words. */
+  private failedGuard(args: readonly unknown[]): string | null {
+    for (const { root, source, value } of this.constants)
+      if (!Object.is(follow(args[root], source.steps), value))
+        return `${printSource(source)} == ${String(value)}`;
+    const seen = new Map<unknown, string>();
+    for (const { root, source, guard } of this.inputs) {
+      const name = printSource(source);
+      const tensor = follow(args[root], source.steps);
+      if (!isTensor(tensor)) return `type(${name}) is Tensor`;
+      const words = guard.explain(tensor, name);
+      if (words !== null) return words;
+      const other = seen.get(tensor);
+      if (other !== undefined) return `${other} is ${name}`;
+      seen.set(tensor, name);
+    }
+    return null;
+  }
+}
+
+/** Marks a leaf of a result template. */
+export class Wrapped {
+  constructor(readonly leaf: ExportedLeaf) {}
+}
+
+/** Whether a value of a template is a leaf. */
+export function isLeaf(value: unknown): boolean {
+  return value instanceof Wrapped;
+}

@@ -1,0 +1,156 @@
+/**
+ * @file Rows about what the tracer in front of AOT autograd sees: exported graphs, branches on data,
+ * grad mode, parameters made inside.
+ */
+import { compile, exportGraph } from '@tessera/compile';
+import { Conv2d, Module, Parameter } from '@tessera/nn';
+import {
+  type Tensor,
+  add,
+  isGradEnabled,
+  manualSeed,
+  mul,
+  ones,
+  rand,
+  randn,
+  setGradEnabled,
+  slice,
+  tensor,
+} from '@tessera/tensor';
+import { expect } from 'vitest';
+import { CompileCounter, assertClose } from '../../src/index.js';
+
+/** A module that calls its convolution on its own terms, exported and compiled. */
+export function exportedConvolution(): void {
+  manualSeed(1);
+  class Special extends Module {
+    readonly conv: Conv2d = new Conv2d(3, 20, [5, 5]);
+    forward(x: Tensor): Tensor {
+      return this.conv.forward(x);
+    }
+  }
+  const module = new Special();
+  const x = randn([3, 10, 10]);
+  const real = module.call(x);
+  const exported = exportGraph((input: Tensor) => module.call(input), [x]);
+  assertClose(exported.call(x) as Tensor, real);
+  const compiled = compile((input: Tensor) => exported.call(input) as Tensor, {
+    backend: 'aot_eager',
+  });
+  for (let i = 0; i < 2; i++) assertClose(compiled(x), real);
+}
+
+/** Writes a leaf parameter under no-grad: no error, exported and compiled. */
+export function exportedUnsafeWrite(): void {
+  manualSeed(2);
+  const fn = (param: Tensor, y: Tensor): Tensor => {
+    const before = isGradEnabled();
+    try {
+      setGradEnabled(false);
+      param.add_(y);
+    } finally {
+      setGradEnabled(before);
+    }
+    return y;
+  };
+  const x = new Parameter(randn([4]));
+  const y = randn([4]);
+  const start = x.detach().clone();
+  const exported = exportGraph(fn, [x, y]);
+  assertClose(exported.call(x, y) as Tensor, y);
+  const compiled = compile((a: Tensor, b: Tensor) => exported.call(a, b) as Tensor, {
+    backend: 'aot_eager',
+  });
+  assertClose(compiled(x, y), y);
+  assertClose(x.detach(), start.add(y).add(y).add(y));
+}
+
+/** A branch on data between two parts. */
+function branches(x: Tensor, y: Tensor): Tensor {
+  const a = mul(x, y);
+  const lower = a.select(0, 0).select(0, 0).lt(3).item() !== 0;
+  const chosen = lower ? add(a, a) : mul(a, a);
+  return mul(chosen, add(x, y));
+}
+
+/** Both branches are right, in several graphs with seven operators. */
+export function exportedControlFlow(): void {
+  const x = new Parameter(
+    tensor([
+      [1, 2],
+      [3, 4],
+    ]),
+  );
+  const small = tensor([
+    [1, -1],
+    [2, 0.5],
+  ]);
+  const large = tensor([
+    [9, -1],
+    [2, 0.5],
+  ]);
+  const counter = new CompileCounter();
+  const compiled = compile(branches, { backend: counter.backend });
+  assertClose(compiled(x, small), branches(x, small));
+  assertClose(compiled(x, small), branches(x, small));
+  expect(counter.opCount).toBe(7);
+  expect(counter.frameCount).toBeGreaterThan(1);
+  for (const y of [large, small, large]) assertClose(compiled(x, y), branches(x, y));
+  const aot = compile(branches, { backend: 'aot_eager' });
+  for (const y of [small, large, small]) assertClose(aot(x, y), branches(x, y));
+}
+
+/** A view of a view sees what is assigned through the other, across a branch on data. */
+export function aliasesAcrossBranch(): void {
+  const fn = (): Tensor => {
+    const a = slice(tensor([1]), 0, 0, 1);
+    const b = a.squeeze();
+    a.select(0, 0).fill_(0);
+    if (a.select(0, 0).item() < 1e5) a.select(0, 0).fill_(2);
+    return b;
+  };
+  const compiled = compile(fn, { backend: 'aot_eager' });
+  for (let i = 0; i < 3; i++) expect(compiled().item()).toBe(fn().item());
+}
+
+/** A parameter made inside the compiled function. */
+export function makesParameter(): void {
+  const fn = (x: Tensor): Tensor => add(x.sin(), new Parameter(ones([1])));
+  const compiled = compile(fn, { backend: 'aot_eager' });
+  const x = rand([4, 4]);
+  for (let i = 0; i < 2; i++) assertClose(compiled(x), fn(x));
+}
+
+/** A change of grad mode inside is visible outside, and decides which results have history. */
+export function changesGradMode(): void {
+  const fn = (x: Tensor): [Tensor, Tensor] => {
+    const y = mul(x, x);
+    setGradEnabled(false);
+    return [y.clone(), y];
+  };
+  for (const backend of ['aot_eager', 'inductor']) {
+    const compiled = compile(fn, { backend, fullgraph: true });
+    for (let i = 0; i < 2; i++) {
+      const x = ones([3], { requiresGrad: true }).mul(3);
+      const results = [fn, compiled].map((run) => {
+        const result = run(x);
+        expect(isGradEnabled()).toBe(false);
+        setGradEnabled(true);
+        expect(result[0].gradFn).toBe(null);
+        expect(result[1].gradFn).not.toBe(null);
+        return result;
+      });
+      const [reference, actual] = results as [[Tensor, Tensor], [Tensor, Tensor]];
+      assertClose(actual[0], reference[0]);
+      assertClose(actual[1], reference[1]);
+      const seed = tensor([-1, 2, 0]);
+      const sums = [reference, actual].map(([, y]) =>
+        y
+          .gradFn!.apply([seed])
+          .filter((grad): grad is Tensor => grad !== null)
+          .reduce((total, grad) => add(total, grad)),
+      );
+      assertClose(sums[1]!, sums[0]!);
+    }
+  }
+}
