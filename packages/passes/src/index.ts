@@ -54,6 +54,10 @@ export { noopRemoval, removeNoops } from './noop-removal.js';
 export { foldViews, viewFolding } from './view-folding.js';
 export { AliasSets, aliasedInputs, writtenInputs } from './alias-sets.js';
 export { hashCall, sameArgument, sameCall, sameLayout } from './structural-key.js';
+export { addmmFusion } from './addmm-fusion.js';
+export { attentionFusion } from './attention.js';
+export { catSplit, simplifyCatSplit } from './cat-split.js';
+export { matmulEpilogue } from './matmul-epilogue.js';
 export { layoutPropagation, propagateLayouts } from './layout-propagation.js';
 
 // Freezing
@@ -65,6 +69,7 @@ export {
 } from './freezing/frozen-function.js';
 export { convBnFolding, foldConvBn } from './freezing/conv-bn-folding.js';
 export { convBinaryFolding, foldConvBinary } from './freezing/conv-binary-folding.js';
+export { horizontalMerging, mergeProducts } from './freezing/horizontal-merging.js';
 export { weightPrepacking } from './freezing/weight-prepacking.js';
 
 // Operators that passes emit

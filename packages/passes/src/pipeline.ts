@@ -1,6 +1,9 @@
 /**
  * @file The order of the built-in passes, on one screen.
  */
+import { addmmFusion } from './addmm-fusion.js';
+import { attentionFusion } from './attention.js';
+import { catSplit } from './cat-split.js';
 import { passesConfig } from './config.js';
 import { constantFolding } from './constant-folding.js';
 import { cse } from './cse.js';
@@ -8,8 +11,10 @@ import { customPass } from './custom-pass.js';
 import { dce } from './dce.js';
 import { convBinaryFolding } from './freezing/conv-binary-folding.js';
 import { convBnFolding } from './freezing/conv-bn-folding.js';
+import { horizontalMerging } from './freezing/horizontal-merging.js';
 import { weightPrepacking } from './freezing/weight-prepacking.js';
 import { layoutPropagation } from './layout-propagation.js';
+import { matmulEpilogue } from './matmul-epilogue.js';
 import { noopRemoval } from './noop-removal.js';
 import type { Pass } from './pass.js';
 import { viewFolding } from './view-folding.js';
@@ -30,6 +35,20 @@ export const postGradPasses: readonly Pass[] = [
   dce,
 ];
 
+/** Patterns on the joint graph: what needs the user's whole expression. */
+const jointPatterns: readonly Pass[] = [
+  attentionFusion, //   softmax(q kᵀ · c) v as one operator
+  dce,
+];
+
+/** Patterns on each graph that goes to a backend. */
+const postGradPatterns: readonly Pass[] = [
+  catSplit, //          joins that are cut again, and the reverse
+  addmmFusion, //       products plus a bias
+  matmulEpilogue, //    scaled products plus something
+  dce,
+];
+
 /** On captured graphs of ops as the program called them. */
 export function preGradPipeline(): readonly Pass[] {
   return customPass('preGradCustomPass', passesConfig.preGradCustomPass);
@@ -40,6 +59,7 @@ export function jointPipeline(): readonly Pass[] {
   return [
     ...customPass('jointCustomPrePass', passesConfig.jointCustomPrePass),
     ...jointPasses,
+    ...(passesConfig.patternMatcher ? jointPatterns : []),
     ...customPass('jointCustomPostPass', passesConfig.jointCustomPostPass),
   ];
 }
@@ -51,6 +71,7 @@ export function freezingPipeline(): readonly Pass[] {
     convBnFolding, //     batch norm behind a convolution
     convBinaryFolding, // and arithmetic with constants
     frozenConstants, //   the constants that these made
+    horizontalMerging, // products of one value with several weights
     weightPrepacking, //  convolution weights in the layout that they are read in
     frozenConstants,
     ...(passesConfig.layoutOptimization ? [layoutPropagation] : []),
@@ -63,6 +84,7 @@ export function postGradPipeline(): readonly Pass[] {
   return [
     ...customPass('postGradCustomPrePass', passesConfig.postGradCustomPrePass),
     ...postGradPasses,
+    ...(passesConfig.patternMatcher ? postGradPatterns : []),
     ...customPass('postGradCustomPostPass', passesConfig.postGradCustomPostPass),
   ];
 }

@@ -8,7 +8,7 @@ import { type Argument, type GraphModule, Node, tensorVal } from '@tessera/graph
 import { getOp } from '@tessera/tensor';
 import type { Pass } from '../pass.js';
 import { sameLayout } from '../structural-key.js';
-import { ConstantMath, along, isConstantNode } from './constant-nodes.js';
+import { ConstantMath, along, hoistConstants, isConstantNode } from './constant-nodes.js';
 
 type Kind = 'add' | 'sub' | 'mul' | 'div';
 
@@ -22,13 +22,14 @@ const KINDS: ReadonlyMap<unknown, Kind> = new Map<unknown, Kind>([
 
 /** Folds arithmetic behind convolutions; returns how many nodes it removed. */
 export function foldConvBinary(module: GraphModule): number {
+  hoistConstants(module.graph);
   let folded = 0;
   for (const node of module.graph.nodes) {
     const kind = KINDS.get(node.target);
     if (node.op !== 'call_function' || kind === undefined) continue;
     const [conv, operand, alpha] = operandsOf(node, kind);
     if (conv === null || !isFoldable(node, conv, operand)) continue;
-    fold(node, conv, kind, operand, alpha);
+    fold(conv, kind, operand, alpha);
     node.replaceAllUsesWith(conv);
     module.graph.eraseNode(node);
     folded++;
@@ -74,8 +75,8 @@ function isFoldable(node: Node, conv: Node, operand: Argument): boolean {
   });
 }
 
-function fold(node: Node, conv: Node, kind: Kind, operand: Argument, alpha: number): void {
-  const math = new ConstantMath(node.graph, conv);
+function fold(conv: Node, kind: Kind, operand: Argument, alpha: number): void {
+  const math = new ConstantMath(conv.graph, conv);
   const [input, weight, bias, ...geometry] = conv.args as readonly [
     Node,
     Node,
@@ -84,9 +85,6 @@ function fold(node: Node, conv: Node, kind: Kind, operand: Argument, alpha: numb
   ];
   const val = tensorVal(conv)!;
   const { dtype } = val;
-  // A constant of the graph may stand behind the convolution: bring it to the front.
-  if (operand instanceof Node && operand.op === 'call_function')
-    node.graph.moveBefore(operand, conv);
   const perChannel = (): Argument => {
     if (!(operand instanceof Node)) return operand;
     const vector = math.reshape(operand, [-1]);

@@ -8,13 +8,14 @@
 import { type Argument, type GraphModule, Node, getItem, tensorVal } from '@tessera/graph';
 import { getOp } from '@tessera/tensor';
 import type { Pass } from '../pass.js';
-import { ConstantMath, along, isConstantNode } from './constant-nodes.js';
+import { ConstantMath, along, hoistConstants, isConstantNode } from './constant-nodes.js';
 
 const CONVOLUTION = getOp('aten::convolution');
 const BATCH_NORM = getOp('aten::_native_batch_norm_legit_no_training');
 
 /** Folds batch norms; returns how many. */
 export function foldConvBn(module: GraphModule): number {
+  hoistConstants(module.graph);
   let folded = 0;
   for (const node of module.graph.nodes) {
     const conv = foldableConvolution(node);
@@ -41,7 +42,7 @@ function foldableConvolution(bn: Node): Node | null {
   const constants = [weight, bias, ...statistics].filter(
     (arg) => arg !== null && arg !== undefined,
   );
-  if (!constants.every(isConstantNode)) return null;
+  if (!constants.every((constant) => isConstantNode(constant))) return null;
   if (tensorVal(conv)?.dtype !== (bn.meta.val as { dtype?: string }[] | undefined)?.[0]?.dtype)
     return null;
   return [...bn.users.keys()].every((user) => user.target === getItem && user.args[1] === 0)

@@ -7,6 +7,8 @@
  */
 import { type Argument, type GraphModule, Node } from '@tessera/graph';
 import { type Tensor, isTensor } from '@tessera/tensor';
+import { removeNoops } from '../noop-removal.js';
+import { foldViews } from '../view-folding.js';
 import { graphToPattern } from './graph-to-pattern.js';
 import { type Match, traceOn } from './match.js';
 import { matchAt } from './pattern.js';
@@ -39,7 +41,7 @@ export function registerReplacement(
   const tensorNames = exampleInputs.map((_, i) => `arg${i}`);
   const scalarNames = scalars.map((_, i) => `scalar${i}`);
   const names = [...tensorNames, ...scalarNames];
-  const traced = traceExamples(search, exampleInputs, scalars);
+  const traced = canonical(traceExamples(search, exampleInputs, scalars));
   const pattern = graphToPattern(traced, {
     names: tensorNames,
     scalars: Object.fromEntries(scalarNames.map((name, i) => [name, scalars[i]!])),
@@ -73,6 +75,13 @@ function traceExamples(
   );
 }
 
+/** The trace as the graphs are that it is searched in: without no-ops. */
+function canonical(module: GraphModule): GraphModule {
+  removeNoops(module);
+  foldViews(module);
+  return module;
+}
+
 /** Whether the searched function, traced on the actual values, is what stands in the graph. */
 function fitsExactly(
   match: Match,
@@ -84,7 +93,7 @@ function fitsExactly(
   if (!tensors.every((value) => value instanceof Node && isTensor(value.meta.val))) return false;
   let traced: GraphModule;
   try {
-    traced = traceOn(search, values);
+    traced = canonical(traceOn(search, values));
   } catch {
     // The searched function refuses these shapes: then it is not what stands there.
     return false;

@@ -253,7 +253,8 @@ export async function dontChangeDtypeFolding(device: Device): Promise<void> {
   const dtype = device === 'cpu' ? 'bfloat16' : 'float16';
   const model = new Conv2d(3, 32, 3, { bias: false, stride: 2 }).eval().to(device).to(dtype);
   const x = randn([3, 3, 32, 32], { device }).to(dtype);
-  const apply = (m: Conv2d, input: Tensor): Tensor => m.call(input).mul(full([1], 2, { device }));
+  const apply = (m: Conv2d, input: Tensor): Tensor =>
+    m.call(input).mul(full([1], 2, { device, dtype: 'float32' }));
   await frozen({ layoutOptimization: false }, async () => {
     const expected = noGrad(() => apply(model, x));
     const compiled = compile(apply);

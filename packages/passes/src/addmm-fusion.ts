@@ -1,0 +1,58 @@
+/**
+ * @file Sums of a product and a bias become `addmm`, also where a view stands between them (a linear layer
+ * on more than two dimensions).
+ */
+import { Node, type Argument, tensorVal } from '@tessera/graph';
+import { type Tensor, broadcastShapes, getOp, sameNumbers } from '@tessera/tensor';
+import { emitOp } from '@tessera/graph';
+import type { Match } from './pattern/match.js';
+import { PatternMatcherPass, registerGraphPattern } from './pattern/pattern-matcher-pass.js';
+import { CallFunction, KeywordArg, type Pattern } from './pattern/pattern.js';
+
+/** The pass. */
+export const addmmFusion: PatternMatcherPass = new PatternMatcherPass('addmm-fusion');
+
+const product = (): Pattern => CallFunction('aten::mm', KeywordArg('a'), KeywordArg('b'));
+const viewed = (): Pattern => CallFunction('aten::view', product(), KeywordArg('sizes'));
+
+for (const term of [product, viewed]) {
+  const bias = KeywordArg('bias');
+  for (const pattern of [
+    CallFunction('aten::add.Tensor', term(), bias),
+    CallFunction('aten::add.Tensor', bias, term()),
+  ])
+    registerGraphPattern(pattern, fuse, { passes: addmmFusion, extraCheck: isFusible });
+}
+
+function isFusible(match: Match): boolean {
+  const { a, b, bias, sizes } = match.kwargs;
+  const values = [a, b, bias].map((arg) => (arg instanceof Node ? tensorVal(arg) : null));
+  const result = tensorVal(match.output);
+  if (result === null || values.some((value) => value === null)) return false;
+  const [left, right, added] = values as [Tensor, Tensor, Tensor];
+  if (values.some((value) => value!.dtype !== result.dtype)) return false;
+  const shape = [left.sizes[0]!, right.sizes[1]!];
+  // Behind a view only what varies along the last dimension stays what it is.
+  if (sizes !== undefined)
+    return (
+      added.ndim === 1 &&
+      (added.sizes[0] === shape[1] || added.sizes[0] === 1) &&
+      result.sizes.at(-1) === shape[1] &&
+      sameNumbers(result.sizes, sizes as readonly number[])
+    );
+  return added.ndim <= 2 && sameNumbers(broadcastShapes([added.sizes, shape]), shape);
+}
+
+function fuse(match: Match): void {
+  const { graph, output, kwargs } = match;
+  const args = [kwargs.bias, kwargs.a, kwargs.b, 1, 1] as readonly Argument[];
+  const { val: _, ...origin } = output.meta;
+  const made = graph.insertingBefore(output, () => {
+    const sum = emitOp(graph, getOp('aten::addmm'), args, origin);
+    return kwargs.sizes === undefined
+      ? sum
+      : emitOp(graph, getOp('aten::view'), [sum, kwargs.sizes], origin);
+  });
+  output.replaceAllUsesWith(made);
+  match.eraseNodes();
+}

@@ -1,0 +1,104 @@
+/**
+ * @file Simplifies joins and cuts: a cut undoes the join before it, a join the cut, and joins of joins are one.
+ *
+ * Results that become an earlier value share its memory, so they are replaced only where nobody can tell
+ * (`AliasSets.mayShare`).
+ */
+import { type GraphModule, Node, getItem, tensorVal } from '@tessera/graph';
+import { getOp, isTensor } from '@tessera/tensor';
+import { AliasSets } from './alias-sets.js';
+import type { Pass } from './pass.js';
+import { sameLayout } from './structural-key.js';
+
+const CAT = getOp('aten::cat');
+const SPLITS: ReadonlySet<unknown> = new Set([
+  getOp('aten::split_with_sizes'),
+  getOp('aten::split.Tensor'),
+  getOp('aten::chunk'),
+]);
+
+/** Simplifies joins and cuts; returns how many nodes it replaced or changed. */
+export function simplifyCatSplit(module: GraphModule): number {
+  let changed = 0;
+  const sets = new AliasSets(module.graph);
+  for (const node of module.graph.nodes) {
+    if (node.op !== 'call_function') continue;
+    if (node.target === CAT && flattenJoin(node)) changed++;
+    const same = node.target === CAT ? joinedWhole(node) : cutPart(node);
+    if (same === null || !agree(node, same) || !sets.mayShare(node, same)) continue;
+    node.replaceAllUsesWith(same);
+    sets.merge(node, same);
+    module.graph.eraseNode(node);
+    changed++;
+  }
+  return changed;
+}
+
+/** The pass. */
+export const catSplit: Pass = { name: 'cat-split', run: (module) => simplifyCatSplit(module) > 0 };
+
+/** cat([cat([a, b]), c]) → cat([a, b, c]) where nobody else reads the inner join. */
+function flattenJoin(join: Node): boolean {
+  const [items, dim] = join.args as readonly [readonly Node[], number];
+  const isInner = (item: Node): boolean =>
+    item.target === CAT &&
+    item.users.size === 1 &&
+    items.indexOf(item) === items.lastIndexOf(item) &&
+    wrapped(item) === wrapped(join) &&
+    tensorVal(item)?.dtype === tensorVal(join)?.dtype;
+  if (!items.some(isInner)) return false;
+  const inner = items.filter(isInner);
+  join.args = [items.flatMap((item) => (isInner(item) ? (item.args[0] as Node[]) : [item])), dim];
+  for (const item of inner) join.graph.eraseNode(item);
+  return true;
+}
+
+/** What a join of all parts of a cut, in order, was before. */
+function joinedWhole(join: Node): Node | null {
+  const items = join.args[0] as readonly Node[];
+  if (items.length === 1) return items[0]!;
+  const cut = items[0]!.args[0];
+  if (!(cut instanceof Node) || !SPLITS.has(cut.target)) return null;
+  if (!Array.isArray(cut.meta.val) || cut.meta.val.length !== items.length) return null;
+  if (cutDim(cut) !== wrapped(join)) return null;
+  const inOrder = items.every(
+    (item, i) => item.target === getItem && item.args[0] === cut && item.args[1] === i,
+  );
+  return inOrder ? (cut.args[0] as Node) : null;
+}
+
+/** The part of a join that a cut takes out again. */
+function cutPart(part: Node): Node | null {
+  const [cut, index] = part.args as readonly [Node, number];
+  if (part.target !== getItem || !SPLITS.has(cut.target)) return null;
+  const join = cut.args[0] as Node;
+  if (join.target !== CAT || cutDim(cut) !== wrapped(join)) return null;
+  const items = join.args[0] as readonly Node[];
+  const parts = cut.meta.val;
+  if (!Array.isArray(parts) || parts.length !== items.length) return null;
+  const dim = wrapped(join);
+  const fits = items.every((item, i) => {
+    const val: unknown = parts[i];
+    return isTensor(val) && tensorVal(item)?.sizes[dim] === val.sizes[dim];
+  });
+  return fits ? items[index]! : null;
+}
+
+/** Same dtype and sizes; strides too if the caller sees the value. */
+function agree(node: Node, same: Node): boolean {
+  const [a, b] = [tensorVal(node), tensorVal(same)];
+  if (a === null || b === null) return false;
+  const returned = [...node.users.keys()].some((user) => user.op === 'output');
+  if (returned) return sameLayout(a, b);
+  return a.dtype === b.dtype && a.sizes.join() === b.sizes.join();
+}
+
+function wrapped(join: Node): number {
+  const dim = join.args[1] as number;
+  return dim < 0 ? dim + tensorVal(join)!.ndim : dim;
+}
+
+function cutDim(cut: Node): number {
+  const dim = cut.args[2] as number;
+  return dim < 0 ? dim + tensorVal(cut.args[0] as Node)!.ndim : dim;
+}
