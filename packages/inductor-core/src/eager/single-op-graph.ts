@@ -29,6 +29,8 @@ export function fakeLike(tensor: Tensor): Tensor {
 /** Whether a number at this argument is passed at run time, so that one kernel serves all values. */
 export function isRuntimeScalar(op: OpOverload, index: number, arg: unknown): arg is number {
   if (typeof arg !== 'number') return false;
+  // A whole number beyond 64 bits (masks use -1e30) would be clamped as an integer parameter.
+  if (Number.isInteger(arg) && Math.abs(arg) >= 2 ** 63) return false;
   const { base, list } = op.schema.args[index]!.type;
   return !list && (base === 'Scalar' || base === 'Tensor');
 }
