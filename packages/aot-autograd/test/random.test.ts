@@ -1,6 +1,6 @@
 import { type Tensor, getRngState, manualSeed, ones, tensor } from '@tessera/tensor';
 import { describe, expect, it } from 'vitest';
-import { aotFunction, runEagerly } from '../src/index.js';
+import { aotFunction, minCutPartitioner, runEagerly } from '../src/index.js';
 import { op, recording } from './support/compare.js';
 
 /** Three draws, of which one is not used, and a mask that backward needs. */
@@ -44,5 +44,36 @@ describe('random ops', () => {
       fwCompiler: runEagerly,
     });
     expect(f(ones([4])).toArray()).not.toEqual(f(ones([4])).toArray());
+  });
+
+  it('are repeated in backward on request: the same mask, nothing saved, nothing drawn', () => {
+    const dropped = (x: Tensor): Tensor => {
+      op('rand_like', x, null, null, null, null, null);
+      const [a] = op('native_dropout', x, 0.5, true) as unknown as Tensor[];
+      const [b] = op('native_dropout', a, 0.25, true) as unknown as Tensor[];
+      return op('sin', b);
+    };
+    const observe = (fn: typeof dropped): unknown => {
+      manualSeed(11);
+      const x = ones([64]).requiresGrad_();
+      const [first, second] = [fn(x), fn(x)];
+      const drawn = getRngState();
+      first.mul(second).sum().backward();
+      expect(getRngState()).toEqual(drawn);
+      return [first.toArray(), second.toArray(), x.grad!.toArray(), drawn];
+    };
+    const { compiler, modules } = recording();
+    const partitionFn = minCutPartitioner({ allow: { random: true } });
+    expect(observe(aotFunction(dropped, { fwCompiler: compiler, partitionFn }))).toEqual(
+      observe(dropped),
+    );
+    expect(modules[1].graph.placeholders.map((node) => node.name)).toEqual([
+      'x',
+      'replay_seed',
+      'replay_offset',
+      'tangents_0',
+    ]);
+    const draws = modules[1].graph.nodes.filter((n) => String(n.target).includes('replay_'));
+    expect(draws.filter((n) => n.op === 'call_function').map((n) => n.args[2])).toEqual([1, 2]);
   });
 });

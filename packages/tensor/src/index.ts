@@ -682,3 +682,4 @@ export {
   uniform_,
 } from './ops/random-fill.js';
 export { dropout, dropout_, nativeDropout } from './ops/dropout.js';
+export { replayOf, replayedOp } from './rng/replay.js';

@@ -16,6 +16,7 @@ import {
   tensorVals,
 } from '@tessera/graph';
 import { getOp, itemSize } from '@tessera/tensor';
+import { replayRandom } from './replay-random.js';
 
 /** A functional joint graph. */
 export interface JointGraph {
@@ -32,7 +33,9 @@ export interface JointGraph {
 /** Where the forward pass finds a value that the backward graph reads. */
 export type SavedSource =
   | { readonly kind: 'input'; readonly index: number }
-  | { readonly kind: 'output'; readonly index: number };
+  | { readonly kind: 'output'; readonly index: number }
+  /** The generator's state when the forward graph starts: 0 its seed, 1 its offset. */
+  | { readonly kind: 'generator'; readonly index: 0 | 1 };
 
 /** Where a gradient comes from; `input` counts the backward graph's inputs. */
 export type GradientSource =
@@ -186,23 +189,29 @@ export function cut(
   });
   const backwardInputs = [...saved, ...joint.tangents];
   const { gradients, unique } = gradientSources(wanted, backwardInputs);
+  const early = nodes.filter((node) => forward.has(node));
+  const backwardModule = extract(
+    joint.module,
+    backwardInputs,
+    [...held, ...joint.tangents],
+    onDemand(nodes, backward, again),
+    unique,
+  );
+  const replays = replayRandom(backwardModule, early, saved.length);
   return {
-    forward: extract(
-      joint.module,
-      joint.inputs,
-      joint.inputs,
-      nodes.filter((node) => forward.has(node)),
-      [...results, ...extra],
-    ),
-    backward: extract(
-      joint.module,
-      backwardInputs,
-      [...held, ...joint.tangents],
-      onDemand(nodes, backward, again),
-      unique,
-    ),
-    saved: sources,
-    gradients,
+    forward: extract(joint.module, joint.inputs, joint.inputs, early, [...results, ...extra]),
+    backward: backwardModule,
+    saved: replays
+      ? [...sources, { kind: 'generator', index: 0 }, { kind: 'generator', index: 1 }]
+      : sources,
+    // Two more inputs come before the tangents.
+    gradients: replays
+      ? gradients.map((source) =>
+          source?.kind === 'input' && source.index >= saved.length
+            ? { kind: 'input', index: source.index + 2 }
+            : source,
+        )
+      : gradients,
   };
 }
 

@@ -6,6 +6,7 @@
  * partitioners.
  */
 import { type Node, getItem } from '@tessera/graph';
+import { type OpOverload, replayOf } from '@tessera/tensor';
 import { writtenInputs } from '@tessera/passes';
 import type { NodeRoles } from './node-roles.js';
 import { bytesOf, isViewNode, viewedNode } from './partition.js';
@@ -79,7 +80,7 @@ function allows(node: Node, roles: NodeRoles, flags: RecomputeFlags): boolean {
     case 'never':
       return false;
     case 'random':
-      return flags.random;
+      return flags.random && replayOf(node.target as OpOverload) !== null;
     case 'expensive':
       return flags.expensive;
     case 'reduction':

@@ -8,9 +8,11 @@
  */
 import { TesseraError } from '@tessera/shared';
 import {
+  type GeneratorState,
   type GradMeta,
   type Tensor,
   enableGrad,
+  getRngState,
   gradEdge,
   gradMode,
   itemSize,
@@ -65,10 +67,11 @@ export function wrapRuntime(
   return (inputs) => {
     if (inputs.length !== plan.inputCount) throw countError(inputs, plan);
     const graphInputs = gather(inputs);
+    const generator = getRngState();
     const values = runUnrecorded(forward, graphInputs);
     for (const position of plan.mutatedPositions) (inputs[position] as Tensor).storage.version++;
     if (plan.saved !== null && backward !== null && gradMode.enabled) {
-      attach(plan, backward, inputs, graphInputs, values);
+      attach(plan, backward, inputs, graphInputs, values, generator);
     }
     for (const i of consumed) {
       setHistory(values[i] as Tensor, new ConsumedBackward(values[i] as Tensor), 0);
@@ -148,11 +151,13 @@ function attach(
   inputs: readonly unknown[],
   graphInputs: readonly unknown[],
   values: readonly unknown[],
+  generator: GeneratorState,
 ): void {
   const edges = plan.gradPositions.map((position) => gradEdge(inputs[position] as Tensor));
   if (edges.every((edge) => edge === null)) return;
+  const state = [generator.seed, generator.offset];
   const saved = plan.saved!.map(
-    (source) => (source.kind === 'input' ? graphInputs : values)[source.index],
+    ({ kind, index }) => ({ input: graphInputs, output: values, generator: state })[kind][index],
   );
   const targets: Tensor[] = new Array<Tensor>(program.tangents.length);
   plan.valueGrads.forEach((grad, i) => {

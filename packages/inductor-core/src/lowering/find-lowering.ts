@@ -4,6 +4,8 @@
  * The built-in tables are plain values, looked up here, so that nothing depends on modules being
  * imported for their side effects.
  */
+import { findOp, replayedOp } from '@tessera/tensor';
+import type { Expr } from '../ir/expr.js';
 import { activationLowerings } from './activation.js';
 import { activationGateLowerings } from './activation-gate.js';
 import { adaptiveMaxPoolLowerings } from './adaptive-max-pool.js';
@@ -11,6 +13,7 @@ import { attentionDecompositions } from './attention.js';
 import { comparisonLowerings } from './comparison.js';
 import { concatLowerings } from './concat.js';
 import { convLowerings } from './conv.js';
+import { operandArg, operandExpr } from './elementwise.js';
 import { elementaryLowerings } from './elementary.js';
 import { factoryLowerings } from './factory.js';
 import { floatPartLowerings } from './float-parts.js';
@@ -86,7 +89,30 @@ const DECOMPOSITIONS: Readonly<Record<string, LoweringFn>> = {
 
 /** How an operator is lowered, if it is. */
 export function findLowering(op: string): LoweringFn | undefined {
+  return knownLowering(op) ?? replayLowering(op);
+}
+
+function knownLowering(op: string): LoweringFn | undefined {
   return registeredLowering(op) ?? LOWERINGS[op] ?? DECOMPOSITIONS[op];
+}
+
+/** A random op that repeats an earlier draw lowers like the op, with the state that it is given. */
+function replayLowering(op: string): LoweringFn | undefined {
+  const replay = findOp(op);
+  const original = replay === undefined ? undefined : replayedOp(replay)?.qualifiedName;
+  const lower = original === undefined ? undefined : knownLowering(original);
+  if (lower === undefined) return undefined;
+  return (l, [seed, offset, draw, ...args], call) => {
+    const scalar = (arg: typeof seed): Expr =>
+      operandExpr(l, operandArg(arg!, call.op), [], 'int64');
+    const number = l.ir.const('int64', Number(draw));
+    l.replay = { seed: scalar(seed), offset: l.ir.op('add', [scalar(offset), number]) };
+    try {
+      return lower(l, args, { ...call, op: original! });
+    } finally {
+      l.replay = null;
+    }
+  };
 }
 
 /** Names of all operators that lower, sorted. */

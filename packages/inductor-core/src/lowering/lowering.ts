@@ -39,6 +39,8 @@ export class Lowering {
   readonly scalars: IrScalar[] = [];
   /** Offsets drawn from the random generator so far. */
   randomCount = 0;
+  /** The generator's state for a random op that repeats an earlier draw; null draws a new one. */
+  replay: { readonly seed: Expr; readonly offset: Expr } | null = null;
   /** Operator being lowered, for kernel names. */
   origin = '';
   private readonly origins = new Map<Expr, string>();

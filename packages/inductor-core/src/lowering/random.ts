@@ -24,6 +24,10 @@ export function draw(
   distribution: 'uniform' | 'normal',
   sizes: readonly number[],
 ): Expr {
+  if (l.replay !== null) {
+    const { seed, offset } = l.replay;
+    return l.ir.random('float32', distribution, seed, offset, linearize(l, l.vars(sizes), sizes));
+  }
   const seed = l.scalar(RNG_SEED, 'int64');
   const base = l.scalar(RNG_OFFSET, 'int64');
   const offset =

@@ -91,7 +91,8 @@ export abstract class Module {
 
   /** Runs forward; a tracer is told which module that is. */
   private _run(args: readonly unknown[]): unknown {
-    if (activeMode(args) === null && modes.stack.length === 0) return this.forward(...(args as never[]));
+    if (activeMode(args) === null && modes.stack.length === 0)
+      return this.forward(...(args as never[]));
     return moduleScope(this, () => this.forward(...(args as never[])));
   }
 
