@@ -2,7 +2,17 @@
  * @file Ways in which a cached function could go stale: each gives what eager gives.
  */
 import { describe, expect, it } from 'vitest';
-import { type Tensor, add, batchNorm, dropout, mul, tensor } from '@tessera/tensor';
+import {
+  type Tensor,
+  add,
+  batchNorm,
+  dropout,
+  mul,
+  noGrad,
+  setDefaultDType,
+  tensor,
+  track,
+} from '@tessera/tensor';
 import { compileEager } from './compile-for-test.js';
 
 const x = tensor([1, 2]);
@@ -208,6 +218,29 @@ describe('no result goes stale', () => {
     }
   });
 
+  it('arguments that overlap in memory, modified through one of them', () => {
+    const fn = (a: Tensor, b: Tensor): Tensor => {
+      a.add_(1);
+      return mul(b, 2);
+    };
+    const { call, function: compiled } = compileEager(fn);
+    const inputs = [
+      (): [Tensor, Tensor] => [tensor([1, 2]), tensor([3, 4])],
+      (): [Tensor, Tensor] => {
+        const base = tensor([1, 2, 3]);
+        return [base.narrow(0, 0, 2), base.narrow(0, 1, 2)];
+      },
+      (): [Tensor, Tensor] => {
+        const base = tensor([1, 2]);
+        return [base.view([2]), base.view([2])];
+      },
+    ];
+    for (let round = 0; round < 2; round++)
+      for (const make of inputs) expect(call(...make()).toArray()).toEqual(fn(...make()).toArray());
+    expect(compiled.captures.length).toBe(3);
+    expect(compiled.reasons[0]).toContain('share memory in another way');
+  });
+
   it('an exception leaves the state that eager leaves', () => {
     let fail = false;
     const state = tensor([0]);
@@ -236,6 +269,69 @@ describe('no result goes stale', () => {
       call(x, log);
       expect(log.count).toBe(i);
       expect(log.last!.toArray()).toEqual([i, 2 * i]);
+    }
+  });
+
+  it('a module switched between training and evaluation', () => {
+    const model = track({ training: true, weight: tensor([2, 3]) });
+    const fn = (t: Tensor): Tensor =>
+      model.training ? mul(t, model.weight).add(1) : mul(t, model.weight);
+    const { call, function: compiled } = compileEager(fn);
+    for (const training of [true, false, true, false]) {
+      model.training = training;
+      expect(call(x).toArray()).toEqual(fn(x).toArray());
+    }
+    expect(compiled.captures.length).toBe(2);
+  });
+
+  it('grad mode around the call', () => {
+    const w = tensor([1, 2], { requiresGrad: true });
+    const { call } = compileEager((t: Tensor) => mul(t, w));
+    for (let i = 0; i < 2; i++) {
+      expect(call(x).requiresGrad).toBe(true);
+      expect(noGrad(() => call(x)).requiresGrad).toBe(false);
+    }
+  });
+
+  it('the default dtype', () => {
+    const { call } = compileEager((t: Tensor) => t.add(0.5));
+    const ints = tensor([1, 2], { dtype: 'int64' });
+    try {
+      for (const dtype of ['float32', 'float64', 'float32'] as const) {
+        setDefaultDType(dtype);
+        expect(call(ints).dtype).toBe(dtype);
+      }
+    } finally {
+      setDefaultDType('float32');
+    }
+  });
+
+  it('requires_grad of an argument, switched on and off', () => {
+    const { call } = compileEager((t: Tensor) => mul(t, 3).sum());
+    const t = tensor([1, 2]);
+    for (const flag of [false, true, false, true]) {
+      t.requiresGrad_(flag);
+      const y = call(t);
+      expect(y.requiresGrad).toBe(flag);
+      if (flag) {
+        y.backward();
+        expect(t.grad!.toArray()).toEqual([3, 3]);
+        t.grad = null;
+      }
+    }
+  });
+
+  it('the dtype and the layout of an argument', () => {
+    const fn = (t: Tensor): Tensor => add(t, 1).view([-1]);
+    const { call } = compileEager((t: Tensor) => add(t, 1).contiguous().view([-1]));
+    const a = tensor([
+      [1, 2, 3],
+      [4, 5, 6],
+    ]);
+    for (const t of [a, a.to('float64'), a.t().contiguous(), a.contiguous().t(), a]) {
+      const y = call(t);
+      expect(y.dtype).toBe(t.dtype);
+      expect(y.toArray()).toEqual(fn(t.contiguous()).toArray());
     }
   });
 

@@ -17,6 +17,7 @@ import {
   setHistory,
 } from '@tessera/tensor';
 import type { Backend } from '../backend.js';
+import { sharingOf } from '../trace/sharing.js';
 import { Segment, type SegmentInputRef } from '../trace/segment.js';
 
 /** Stands for the history that a tensor has when it comes into a segment. */
@@ -183,6 +184,9 @@ export class SegmentBuilder {
       this.hasRandom,
       startGradMode,
       backend,
+      mutatedInputs.length === 0 || this.inputs.length < 2
+        ? null
+        : sharingOf(this.inputs.map(({ slot }) => (slot < 0 ? null : this.twin(slot)))),
     );
   }
 

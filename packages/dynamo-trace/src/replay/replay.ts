@@ -342,7 +342,7 @@ export class Replay implements PreDispatchMode {
     if (this.eager || this.matched.length === 0) return;
     for (const step of this.cursor.steps) {
       // Of a call that is suspended or failed, it is not known what must be returned.
-      if (step.kind !== 'flush' || !step.segment.sealed) continue;
+      if (step.kind !== 'flush' || !step.segment.sealed || !step.segment.fits(this.run)) continue;
       this.runSegment(step.segment);
       this.startSegment(step.next);
       return;
@@ -371,11 +371,16 @@ export class Replay implements PreDispatchMode {
   /** The function returned; true if a recorded trace ended here too. */
   finish(): boolean {
     for (const step of this.cursor.steps) {
-      if (step.kind !== 'return') continue;
+      if (step.kind !== 'return' || !step.segment.fits(this.run)) continue;
       this.runSegment(step.segment);
       return true;
     }
-    this.takeOver(() => 'the function returned earlier than the recorded call');
+    const ended = this.cursor.steps.some((step) => step.kind === 'return');
+    this.takeOver(() =>
+      ended
+        ? 'tensors that the function modifies share memory in another way than in the recorded call'
+        : 'the function returned earlier than the recorded call',
+    );
     return false;
   }
 

@@ -63,7 +63,7 @@ export class Specializer {
   segmentFor(template: Segment): Segment {
     const { tuple } = this.run;
     let segment = tuple.segments.get(template);
-    if (segment === undefined) {
+    if (segment === undefined || !segment.fits(this.run)) {
       const sizes = tuple.values.map(([index, value]) => {
         const entry = this.table.entries[index]!;
         return `${entry.symbol.name} = ${value} (${entry.source})`;

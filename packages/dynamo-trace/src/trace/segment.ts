@@ -13,6 +13,7 @@ import { now } from '../clock.js';
 import type { Backend, CompiledSegment, SegmentInput } from '../backend.js';
 import type { Bindings } from './pattern.js';
 import type { Run } from './run.js';
+import { type Shared, sameSharing } from './sharing.js';
 
 /** Input of a segment: a tensor slot or a runtime scalar. */
 export type SegmentInputRef =
@@ -55,7 +56,18 @@ export class Segment {
     /** Grad mode in force where the segment begins. */
     readonly startGradMode: boolean,
     private readonly backend: Backend,
+    /** How inputs share memory, where an input is modified. */
+    private readonly sharing: readonly Shared[] | null,
   ) {}
+
+  /** Whether the tensors of a call share memory as the code assumes. */
+  fits(run: Bindings): boolean {
+    if (this.sharing === null) return true;
+    const inputs = this.inputs.map(({ slot }) => (slot < 0 ? null : run.slots[slot]!));
+    // With symbolic sizes, offsets are the business of the specialised segments.
+    const offsets = this.template !== null || run.tuple.parent === null;
+    return sameSharing(this.sharing, inputs, offsets);
+  }
 
   /** Slots that it returns. */
   get outputs(): readonly number[] {
