@@ -1,12 +1,8 @@
 /**
  * @file The digits: 1,797 real 8×8 images, the weights the models start from, and the losses that
- * PyTorch recorded with them.
+ * PyTorch recorded with them. Reads no files, so a page can use it.
  */
-import { readFile } from 'node:fs/promises';
-import { gunzipSync } from 'node:zlib';
 import { type Tensor, parseSafetensors, tensor, toDevice } from '@tessera/tensor';
-
-const DATA = new URL('../data/', import.meta.url);
 
 /** What PyTorch reached with the same weights, data and optimizer. */
 export interface Recorded {
@@ -35,17 +31,17 @@ export interface Digits {
   recorded(model: 'mlp' | 'cnn'): Recorded;
 }
 
-interface Facts {
+/** What `digits.json` holds. */
+export interface DigitFacts {
   readonly trainCount: number;
   readonly batchSize: number;
   readonly mlp: Recorded;
   readonly cnn: Recorded;
 }
 
-/** Loads the data that ships with the demo. */
-export async function loadDigits(device: string): Promise<Digits> {
-  const file = parseSafetensors(gunzipSync(await readFile(new URL('digits.safetensors.gz', DATA))));
-  const facts = JSON.parse(await readFile(new URL('digits.json', DATA), 'utf8')) as Facts;
+/** The data on a device, from the content of the two files. */
+export function readDigits(safetensors: Uint8Array, facts: DigitFacts, device: string): Digits {
+  const file = parseSafetensors(safetensors);
   const pixels = file.images_u8!.toTypedArray() as Uint8Array;
   const labels = file.labels!.toTypedArray() as Uint8Array;
   const set = (from: number, to: number): DigitSet => ({

@@ -10,7 +10,8 @@ import {
   observeCompilations,
 } from '@tessera/compile';
 import { isTesseraError } from '@tessera/shared';
-import { type Digits, loadDigits } from './digits.js';
+import type { Digits } from './digits.js';
+import { loadDigits } from './load-digits.js';
 import { makeModel, makeOptimizer } from './models.js';
 import { type DemoOptions, USAGE, readOptions } from './options.js';
 import { bar, drawDigits, progress, table } from './report.js';
