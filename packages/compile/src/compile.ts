@@ -12,6 +12,7 @@ import { Module } from '@tessera/nn';
 import { discardFrozen } from '@tessera/passes';
 import { type ConfigValues, TesseraError } from '@tessera/shared';
 import { lookupBackend } from './backend-registry.js';
+import { finishDebugFolders } from './debug/debug-folder.js';
 import { withOptions } from './compile-options.js';
 
 /** Options of `compile`. */
@@ -76,12 +77,19 @@ export function compile(target: AnyFunction | Module, options: CompileOptions = 
       return compiled.call(this === globalThis ? undefined : this, args);
     } finally {
       discardFrozen();
+      finishDebugFolders(() => guardsOf(compiled));
     }
   };
   Object.defineProperty(wrapper, 'name', { value: fn.name });
   functions.set(wrapper, compiled);
   live.add(new WeakRef(compiled));
   return wrapper;
+}
+
+/** The guards of the newest capture, as text. */
+function guardsOf(compiled: CompiledFunction): string[] {
+  const capture = compiled.captures.at(-1);
+  return capture === undefined ? [] : capture.guards.guards.map((guard) => guard.text);
 }
 
 /** The traces of a compiled function. @throws invalid-argument if it is not one */

@@ -23,6 +23,7 @@ import {
 } from '@tessera/passes';
 import { counters } from '@tessera/shared';
 import { gradMode, isTensor } from '@tessera/tensor';
+import { DebugFolder } from './debug/debug-folder.js';
 import { kernelBackend } from './device-backends.js';
 import { checkNative } from './native-wrapper.js';
 
@@ -44,39 +45,59 @@ function deviceOf(module: GraphModule): string {
 }
 
 /** Compiles with the kernel backend of the graph's device. */
-export const inductorCompiler: GraphCompiler = (module) => {
+function compileGraph(module: GraphModule, folder: DebugFolder | null): CompiledGraph {
   runPasses(module, postGradPipeline());
   const compiled = compileToExecutable(module, kernelBackend(deviceOf(module)));
   checkNative(compiled.plan);
   counters.inc('inductor', 'graphs');
   counters.inc('inductor', 'kernels', compiled.plan.launches.length);
+  folder?.addCompiled(module, compiled);
   for (const observer of observers) observer(module, compiled);
   return compiled;
-};
+}
+
+/** Compiles functional graphs on their own. */
+export const inductorCompiler: GraphCompiler = (module) => compileGraph(module, null);
 
 /** Takes parameters as constants first. */
-const freezingCompiler: GraphCompiler = (module) =>
-  freezeFunction(module, {
+function compileFrozen(
+  module: GraphModule,
+  folder: DebugFolder | null,
+): (inputs: readonly unknown[]) => readonly unknown[] {
+  return freezeFunction(module, {
     isConstant: isModuleState,
     discard: passesConfig.freezingDiscardParameters,
-    compile: (frozen) => {
-      runPasses(frozen, freezingPipeline());
-      return inductorCompiler(frozen, []);
-    },
-    compilePlain: (plain) => inductorCompiler(plain, []),
+    compile: (frozen) =>
+      within(folder, () => {
+        runPasses(frozen, freezingPipeline());
+        return compileGraph(frozen, folder);
+      }),
+    compilePlain: (plain) => within(folder, () => compileGraph(plain, folder)),
   });
+}
+
+/** Runs a part of the compile under its debug folder. */
+function within<R>(folder: DebugFolder | null, fn: () => R): R {
+  return folder === null ? fn() : folder.during(fn);
+}
 
 /** See the file header. */
 export const inductor: Backend = (captured, examples) => {
-  const preGrad = preGradPipeline();
-  const module = preGrad.length > 0 ? copyModule(captured) : captured;
-  runPasses(module, preGrad);
-  const freezes = passesConfig.freezing && !gradMode.enabled;
-  return aotCompileCaptured(module, examples, {
-    fwCompiler: inductorCompiler,
-    inferenceCompiler: freezes ? freezingCompiler : inductorCompiler,
-    partitionFn: minCutRematerializationPartition,
-    jointPasses: jointPipeline(),
-    postGradPasses: [],
-  }).call as CompiledSegment;
+  const folder = DebugFolder.open(captured);
+  const fwCompiler: GraphCompiler = (module) => compileGraph(module, folder);
+  return within(folder, () => {
+    const preGrad = preGradPipeline();
+    const module = preGrad.length > 0 ? copyModule(captured) : captured;
+    runPasses(module, preGrad);
+    const freezes = passesConfig.freezing && !gradMode.enabled;
+    return aotCompileCaptured(module, examples, {
+      fwCompiler,
+      // The backward graph is compiled when it first runs.
+      bwCompiler: (backward) => within(folder, () => compileGraph(backward, folder)),
+      inferenceCompiler: freezes ? (inference) => compileFrozen(inference, folder) : fwCompiler,
+      partitionFn: minCutRematerializationPartition,
+      jointPasses: jointPipeline(),
+      postGradPasses: [],
+    }).call as CompiledSegment;
+  });
 };

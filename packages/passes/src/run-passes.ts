@@ -27,6 +27,17 @@ registerLogArtifact(
   'every graph pass that ran and the graph after those that changed it',
 );
 
+/** Sees a pass that ran: the graph as it was, as text, and as it is. */
+export type PassObserver = (pass: Pass, before: string, module: GraphModule) => void;
+
+const observers = new Set<PassObserver>();
+
+/** Watches passes until the returned function is called: for debug folders and tools. */
+export function observePasses(observer: PassObserver): () => void {
+  observers.add(observer);
+  return () => observers.delete(observer);
+}
+
 /**
  * Runs passes on a module, in order; returns whether anything changed.
  *
@@ -36,8 +47,10 @@ export function runPasses(module: GraphModule, passes: readonly Pass[]): boolean
   let changed = false;
   for (const pass of passes) {
     const before = module.graph.size;
+    const textBefore = observers.size > 0 ? module.print() : '';
     const did = pass.run(module);
     counters.inc('passes', pass.name, did ? 1 : 0);
+    for (const observer of observers) observer(pass, textBefore, module);
     log(
       'passes:run',
       () =>

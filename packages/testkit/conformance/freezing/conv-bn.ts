@@ -260,6 +260,7 @@ export async function dontChangeDtypeFolding(device: Device): Promise<void> {
     const compiled = compile(apply);
     const result = noGrad(() => compiled(model, x));
     expect(result.dtype).toBe(expected.dtype);
-    await expectClose(result, expected);
+    // Eager rounds the convolution to its 16 bits before the product, fused code does not.
+    await expectClose(result, expected, COARSE);
   });
 }

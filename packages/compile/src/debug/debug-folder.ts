@@ -1,0 +1,110 @@
+/**
+ * @file `TESSERA_DEBUG_DIR`: one folder per compile, with everything that happened in it.
+ *
+ * - `captured.ts`: the graph as the tracer recorded it; `graph.json` and `repro.mjs` compile it again;
+ * - `passes/NN-name.before.ts` and `.after.ts`: the graph around every named pass that changed it;
+ * - `graph-N.ts` and `kernels/N-name.wgsl|.wat`: what went to the code generator, and what it made;
+ * - `guards.txt`: the guards of the trace, once the call that compiled has returned;
+ * - `index.html`: all of it on one page.
+ *
+ * In browsers there are no files, so nothing is written.
+ */
+import type { GraphModule } from '@tessera/graph';
+import type { CompiledGraph } from '@tessera/inductor-core';
+import { observePasses } from '@tessera/passes';
+import { defineConfig, option } from '@tessera/shared';
+import { indexPage } from './index-page.js';
+import { type FileSystem, environmentVariable, nodeFiles } from './node-files.js';
+import { reproFiles } from './repro.js';
+
+const config = defineConfig('', {
+  debugDir: option(
+    environmentVariable('TESSERA_DEBUG_DIR'),
+    'folder that gets one folder per compile (TESSERA_DEBUG_DIR); empty for none',
+  ),
+});
+
+/** File extension of generated code by language. */
+const EXTENSIONS: Readonly<Record<string, string>> = { wgsl: 'wgsl', wasm: 'wat' };
+
+/** Folders whose trace is not finished. */
+const unfinished: DebugFolder[] = [];
+let compilations = 0;
+
+/** See the file header. */
+export class DebugFolder {
+  private readonly files = new Map<string, string>();
+  private passes = 0;
+  private graphs = 0;
+
+  private constructor(
+    private readonly fs: FileSystem,
+    readonly path: string,
+  ) {}
+
+  /** The folder of a compile that begins, or null if none is wanted or possible. */
+  static open(captured: GraphModule): DebugFolder | null {
+    const fs = config.debugDir === '' ? null : nodeFiles();
+    if (fs === null) return null;
+    let path: string;
+    do path = `${config.debugDir}/compile-${String(compilations++).padStart(3, '0')}`;
+    while (fs.existsSync(path));
+    const folder = new DebugFolder(fs, path);
+    folder.write('captured.ts', captured.print({ source: true }));
+    for (const [name, text] of Object.entries(reproFiles(captured))) folder.write(name, text);
+    unfinished.push(folder);
+    return folder;
+  }
+
+  /** Runs a part of the compile; its passes are written here. */
+  during<R>(fn: () => R): R {
+    const stop = observePasses(({ name }, before, module) => {
+      const after = module.print();
+      const number = String(this.passes++).padStart(2, '0');
+      // The first pass shows what the pipeline begins with, also if it has nothing to do.
+      if (after === before && this.passes > 1) return;
+      this.write(`passes/${number}-${name}.before.ts`, before);
+      this.write(`passes/${number}-${name}.after.ts`, after);
+    });
+    try {
+      return fn();
+    } finally {
+      stop();
+      this.writeIndex();
+    }
+  }
+
+  /** Writes what the code generator got and made. */
+  addCompiled(module: GraphModule, compiled: CompiledGraph): void {
+    const number = this.graphs++;
+    this.write(`graph-${number}.ts`, module.print());
+    compiled.executable.sources.forEach(({ kernel, language, text }) => {
+      this.write(`kernels/${number}-${kernel}.${EXTENSIONS[language] ?? 'txt'}`, text);
+    });
+  }
+
+  /** Writes the guards of the trace. */
+  addGuards(guards: readonly string[]): void {
+    this.write('guards.txt', `${guards.join('\n')}\n`);
+    this.writeIndex();
+  }
+
+  private write(name: string, text: string): void {
+    const slash = name.lastIndexOf('/');
+    const folder = slash < 0 ? this.path : `${this.path}/${name.slice(0, slash)}`;
+    this.fs.mkdirSync(folder, { recursive: true });
+    this.fs.writeFileSync(`${this.path}/${name}`, text);
+    this.files.set(name, text);
+  }
+
+  private writeIndex(): void {
+    this.fs.writeFileSync(`${this.path}/index.html`, indexPage(this.path, this.files));
+  }
+}
+
+/** Gives the folders of a call that has returned the guards of its trace. */
+export function finishDebugFolders(guards: () => readonly string[]): void {
+  if (unfinished.length === 0) return;
+  const texts = guards();
+  for (const folder of unfinished.splice(0)) folder.addGuards(texts);
+}

@@ -1,0 +1,67 @@
+import { mkdtempSync, readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { Linear } from '@tessera/nn';
+import { type Tensor, ones, randn } from '@tessera/tensor';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { compile, config } from '../src/index.js';
+
+let folder = '';
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), 'tessera-debug-'));
+});
+afterEach(() => rmSync(folder, { recursive: true }));
+
+const read = (...path: string[]): string => readFileSync(join(folder, ...path), 'utf8');
+
+describe('TESSERA_DEBUG_DIR', () => {
+  it('has a folder per compile with graphs around passes, kernels, guards and a page', () => {
+    const model = new Linear(4, 3);
+    config.patch({ debugDir: folder }, () => {
+      const loss = compile((x: Tensor) => model.call(x.mul(1)).relu().sum())(randn([2, 4]));
+      loss.backward();
+    });
+    const [name, ...rest] = readdirSync(folder);
+    expect(rest).toEqual([]);
+    const files = readdirSync(join(folder, name!), { recursive: true, encoding: 'utf8' });
+    const passes = files.filter((file) => file.startsWith('passes/'));
+    expect(passes.some((file) => /^passes\/\d\d-noop-removal\.before\.ts$/.test(file))).toBe(true);
+    expect(passes.filter((file) => file.endsWith('.after.ts'))).toHaveLength(passes.length / 2);
+    // Forward, and the backward graph, which is compiled later.
+    expect(files).toContain('graph-0.ts');
+    expect(files).toContain('graph-1.ts');
+    expect(files.some((file) => /^kernels\/0-.*\.wat$/.test(file))).toBe(true);
+    expect(read(name!, 'captured.ts')).toContain('aten.linear.default(');
+    expect(read(name!, 'guards.txt')).toContain("L['x']");
+    const page = read(name!, 'index.html');
+    for (const file of ['captured.ts', 'guards.txt', 'repro.mjs', ...passes])
+      expect(page).toContain(file);
+  });
+
+  it('writes a repro that runs', async () => {
+    config.patch({ debugDir: folder }, () => {
+      compile((x: Tensor, y: Tensor) => x.mm(y).relu().sum(1))(ones([3, 4]), ones([4, 5]));
+    });
+    const [name] = readdirSync(folder);
+    // The packages are found from here, as they are from a project.
+    const script = join(import.meta.dirname, `repro-${name!}.mjs`);
+    const graph = JSON.stringify(join(folder, name!, 'graph.json'));
+    const text = read(name!, 'repro.mjs');
+    writeFileSync(script, text.replace("new URL('./graph.json', import.meta.url)", graph));
+    const log = vi.spyOn(console, 'log');
+    try {
+      await import(/* @vite-ignore */ script);
+      expect(log).toHaveBeenCalledExactlyOnceWith(
+        expect.stringMatching(/^output 0: \[3\] largest difference [\d.e-]+$/),
+      );
+    } finally {
+      log.mockRestore();
+      rmSync(script);
+    }
+  });
+
+  it('writes nothing unless asked', () => {
+    compile((x: Tensor) => x.add(1))(ones([2]));
+    expect(readdirSync(folder)).toEqual([]);
+  });
+});
