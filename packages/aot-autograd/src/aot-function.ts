@@ -18,6 +18,7 @@ import { type Tensor, gradMode, isTensor, requiresGrad, sameNumbers } from '@tes
 import { type AotCompiled, type AotOptions, compileProgram } from './aot-compile.js';
 import { ConsumedGraph } from './joint/joint-interpreter.js';
 import type { InputInfo } from './joint/primals.js';
+import { isDense } from './layout.js';
 
 interface Entry {
   readonly key: Signature;
@@ -41,6 +42,8 @@ interface TensorKey {
   /** Number of the first argument with the same memory, and with the same tensor. */
   readonly storage: number;
   readonly same: number;
+  /** First element and bytes of the memory, where graphs may address it: if it is shared or has gaps. */
+  readonly place: readonly number[];
 }
 
 /**
@@ -135,8 +138,14 @@ function keysOf(leaves: readonly unknown[]): unknown[] {
       requiresGrad: requiresGrad(leaf),
       storage: tensors.findIndex((other) => other.storage === leaf.storage),
       same: tensors.indexOf(leaf),
+      place: isAddressable(leaf, tensors) ? [leaf.storageOffset, leaf.storage.nbytes] : [],
     } satisfies TensorKey;
   });
+}
+
+function isAddressable(tensor: Tensor, all: readonly Tensor[]): boolean {
+  if (!isDense(tensor.sizes, tensor.strides)) return true;
+  return all.some((other) => other !== tensor && other.storage === tensor.storage);
 }
 
 function sameSignature(a: Signature, b: Signature): boolean {
@@ -156,7 +165,8 @@ function sameLeaf(a: unknown, b: unknown): boolean {
     sameNumbers(a.strides, b.strides) &&
     a.requiresGrad === b.requiresGrad &&
     a.storage === b.storage &&
-    a.same === b.same
+    a.same === b.same &&
+    sameNumbers(a.place, b.place)
   );
 }
 

@@ -264,6 +264,47 @@ describe('aliasing and identity', () => {
     `);
   });
 
+  it('compiles again when inputs overlap elsewhere', () => {
+    const part = (base: Tensor, at: number): Tensor => op('slice.Tensor', base, 0, at, at + 3, 1);
+    const fn = (a: Tensor, b: Tensor): Tensor => {
+      a.mul_(10);
+      return b.add(0);
+    };
+    const compiled = aotFunction(fn, { fwCompiler: runEagerly });
+    for (const at of [1, 2, 0]) {
+      const [base, eager] = [tensor([1, 2, 3, 4, 5]), tensor([1, 2, 3, 4, 5])];
+      expect(compiled(part(base, 0), part(base, at)).toArray()).toEqual(
+        fn(part(eager, 0), part(eager, at)).toArray(),
+      );
+      expect(base.toArray()).toEqual(eager.toArray());
+    }
+  });
+
+  it.each<[string, (a: Tensor) => void]>([
+    [
+      'an element of an expand',
+      (a) =>
+        op('select.int', op('select.int', op('expand', a, [2, 2, 3], false), 0, 0), 0, 1).mul_(5),
+    ],
+    ['as_strided', (a) => op('as_strided', a, [2], [1], a.storageOffset + 4).mul_(5)],
+  ])('writes through %s of an input with gaps in memory', (_, update) => {
+    const make = (): Tensor[] => {
+      const base = tensor([
+        [1, 2, 3, 4],
+        [5, 6, 7, 8],
+      ]);
+      return [base, op('slice.Tensor', base, 1, 0, 3, 1)];
+    };
+    const fn = (a: Tensor): Tensor => {
+      update(a);
+      return a.add(1);
+    };
+    const [[base, view], [eagerBase, eagerView]] = [make(), make()];
+    const result = aotFunction(fn, { fwCompiler: runEagerly })(view);
+    expect(result.toArray()).toEqual(fn(eagerView).toArray());
+    expect(base.toArray()).toEqual(eagerBase.toArray());
+  });
+
   it('takes a tensor that is given twice once', () => {
     const { compiler, modules } = recording();
     const f = aotFunction((a: Tensor, b: Tensor) => a.mul_(2).add(b), { fwCompiler: compiler });

@@ -114,7 +114,7 @@ class Functionalizer {
         node,
         this.graph.nodeCopy(node, (input) => input),
       );
-    const shared = sharedWrittenInputs(old, new AliasSets(graph));
+    const shared = sharedWrittenInputs(old, graph.nodes, new AliasSets(graph));
     this.bases = syntheticBases(this.graph, shared, this.emitter);
     const baseOf = new Map<Storage, Value>(this.bases.map((base) => [base.storage, base.value]));
     for (const node of old) {

@@ -5,12 +5,21 @@
  * the inputs become views of it, and the update goes to the base. Modelled on PyTorch's
  * `merge_view_inputs`.
  */
-import { type Graph, type Node, tensorVal } from '@tessera/graph';
+import { type Graph, type Node, tensorVal, tensorVals } from '@tessera/graph';
 import type { AliasSets } from '@tessera/passes';
 import { TesseraError } from '@tessera/shared';
-import { type DType, type DeviceType, type Storage, itemSize, makeTensor } from '@tessera/tensor';
+import {
+  type DType,
+  type DeviceType,
+  type Storage,
+  hasInternalOverlap,
+  itemSize,
+  makeTensor,
+} from '@tessera/tensor';
+import { isDense } from '../layout.js';
 import type { Emitter } from './emitter.js';
 import { Value } from './memory.js';
+import { hasInverse } from './view-inverse.js';
 
 /** A flat input over the memory of several inputs. */
 export interface SyntheticBase {
@@ -24,9 +33,13 @@ export interface SyntheticBase {
   readonly of: Node;
 }
 
-/** Groups of placeholders that share memory which the graph writes. */
+/**
+ * Groups of placeholders that share memory which the graph writes; also single ones with gaps or overlaps
+ * in memory that views address directly, since a value of their own would be laid out otherwise.
+ */
 export function sharedWrittenInputs(
   placeholders: readonly Node[],
+  nodes: readonly Node[],
   sets: AliasSets,
 ): (readonly Node[])[] {
   const groups = new Map<Storage, Node[]>();
@@ -38,7 +51,24 @@ export function sharedWrittenInputs(
     else group.push(node);
   }
   return [...groups.values()].filter(
-    (group) => group.length > 1 && group.some((node) => sets.isWritten(node)),
+    (group) =>
+      group.some((node) => sets.isWritten(node)) &&
+      (group.length > 1 || isAddressed(group[0], nodes, sets)),
+  );
+}
+
+/** Whether an input that is not dense has views that are written by address. */
+function isAddressed(input: Node, nodes: readonly Node[], sets: AliasSets): boolean {
+  const { sizes, strides } = tensorVal(input)!;
+  if (isDense(sizes, strides)) return false;
+  const root = sets.root(input);
+  return nodes.some(
+    (node) =>
+      sets.root(node) === root &&
+      (tensorVals(node).some((val) => hasInternalOverlap(val.sizes, val.strides)) ||
+        (typeof node.target === 'object' &&
+          node.target.isView &&
+          (node.target.qualifiedName === 'aten::as_strided' || !hasInverse(node.target)))),
   );
 }
 
