@@ -8,6 +8,7 @@ import { isFailure } from './harness/outcome.js';
 import { readOptions } from './options.js';
 import { formatReport } from './report/table.js';
 import { runBenchmark } from './run.js';
+import { asksForTracer, tracerReport } from './tracer/index.js';
 
 /** A line that says what is going on, overwritten in a terminal and left out elsewhere. */
 function progress(text: string): void {
@@ -16,6 +17,10 @@ function progress(text: string): void {
 
 async function main(argv: readonly string[]): Promise<number> {
   if (argv[0] === FIRST_CALL_PROCESS) return firstCallProcess(argv[1]!);
+  if (asksForTracer(argv)) {
+    process.stdout.write(`${JSON.stringify(tracerReport(argv), null, 1)}\n`);
+    return 0;
+  }
   const command = readOptions(argv);
   if ('print' in command) {
     process.stdout.write(`${command.print}\n`);

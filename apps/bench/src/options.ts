@@ -6,6 +6,7 @@ import { parseArgs } from 'node:util';
 import { TesseraError } from '@tessera/shared';
 import { PEERS } from './engines/index.js';
 import type { Device, Workload } from './harness/workload.js';
+import { TRACER_BENCHES } from './tracer/index.js';
 import { WORKLOADS, selectWorkloads } from './workloads/index.js';
 
 /** What to run. */
@@ -45,7 +46,9 @@ Times workloads compiled by Tessera, side by side with peers. Exits with 1 if an
   --backend NAME      backend of compile() (default inductor)
   --dawn PATH         Dawn's Node binding (dawn.node), where the package webgpu is not installed
   --dawn-flag FLAG    flag for Dawn, may be repeated
-  --list              lists workloads and peers`;
+  --list              lists workloads and peers
+
+${TRACER_BENCHES.join(' ')}: what the tracer costs, in µs, as JSON (no options)`;
 }
 
 /** The listing of `--list`. */

@@ -10,6 +10,7 @@ import { type GuardCheck, compileGuards } from './guard-code.js';
 import type { DynamicTensorGuard } from './dynamic-tensor-guard.js';
 import { ShapeGuards, type ShapedSource } from './shape-guards.js';
 import { type Source, follow, printSource } from './source.js';
+import { sameIdentities } from './same-identities.js';
 import { TensorGuard } from './tensor-guard.js';
 import { walk } from './walk.js';
 
@@ -36,11 +37,20 @@ export interface Guard {
   readonly text: string;
   /** The expected value of a CONSTANT_MATCH. */
   readonly value?: unknown;
+  /** What generated code compares instead of calling `check`, where that is the same. */
+  readonly inline?: InlineCheck;
   /** Whether the value is as it was. */
   check(value: unknown): boolean;
   /** Words for a failure, if they differ from `text`. */
   explain?(value: unknown): string;
 }
+
+/** A check that is one comparison. */
+export type InlineCheck =
+  | { readonly kind: 'value'; readonly value: unknown }
+  | { readonly kind: 'type'; readonly type: unknown }
+  | { readonly kind: 'length'; readonly length: number }
+  | { readonly kind: 'tensor'; readonly spec: TensorGuard };
 
 /** A named root of the guarded values. */
 export interface Root {
@@ -93,6 +103,7 @@ function constantGuard(root: number, source: Source, value: unknown): Guard {
     source,
     text: none ? `${name} is None` : `${name} == ${literal(value)}`,
     value,
+    inline: { kind: 'value', value },
     check: (now) => Object.is(now, value),
   };
 }
@@ -111,6 +122,7 @@ function containerGuard(
       root,
       source,
       text: `len(${name}) == ${keys}`,
+      ...(isArray ? { inline: { kind: 'length', length: keys } as const } : {}),
       check: (now) =>
         isArray
           ? Array.isArray(now) && now.length === keys
@@ -126,6 +138,7 @@ function containerGuard(
     text: plain
       ? `list(${name}.keys()) == [${keys.map((key) => `'${key}'`).join(', ')}]`
       : `type(${name}) is ${type.name}`,
+    ...(plain ? {} : { inline: { kind: 'type', type } as const }),
     check: (now) => {
       if (typeof now !== 'object' || now === null || now.constructor !== type) return false;
       if (!plain) return true;
@@ -146,6 +159,7 @@ function tensorGuard(root: number, source: Source, tensor: Tensor): Guard {
     root,
     source,
     text: `${name}: ${guard.toString()}`,
+    inline: { kind: 'tensor', spec: guard },
     check: (now) => isTensor(now) && guard.check(now),
     explain: (now) =>
       isTensor(now)
@@ -178,6 +192,9 @@ export class EntryGuards {
   private readonly duplicates: readonly { readonly index: number; readonly of: number }[];
   private readonly tensorIndices: readonly number[];
   private compiled: GuardCheck | null = null;
+  /** Tensors of the call that is checked, in the order of the guards. */
+  private readonly values: unknown[] = [];
+  private firsts: Int32Array | null = null;
   private shapes: ShapeGuards | null = null;
   /** Which guard a tensor has, until the capture is over. */
   private indexOf: Map<Tensor, number> | null;
@@ -253,8 +270,19 @@ export class EntryGuards {
       return false;
     if (roots.length !== this.rootCount) return false;
     this.compiled ??= compileGuards(this.guards);
-    if (!this.compiled(roots)) return false;
-    return this.tensorIndices.length < 2 || this.identityReason(this.tensorValues(roots)) === null;
+    const tensors = this.values;
+    if (!this.compiled(roots, tensors)) return false;
+    if (tensors.length < 2) return true;
+    this.firsts ??= this.firstOccurrences();
+    return sameIdentities(tensors as Tensor[], this.firsts);
+  }
+
+  /** For each tensor guard, the first one that found the same tensor. */
+  private firstOccurrences(): Int32Array {
+    const offset = this.guards.length - this.tensorIndices.length;
+    const firsts = Int32Array.from(this.tensorIndices, (_, i) => i);
+    for (const { index, of } of this.duplicates) firsts[index - offset] = of - offset;
+    return firsts;
   }
 
   private tensorValues(roots: readonly unknown[]): Map<number, unknown> {

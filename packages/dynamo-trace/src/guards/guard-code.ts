@@ -4,21 +4,32 @@
  * Paths share their common prefixes, constants are compared inline, and the function returns at the
  * first failure. Where a content security policy forbids `new Function`, the guards are interpreted.
  */
-import { isTensor } from '@tessera/tensor';
 import type { Guard } from './entry-guards.js';
 import { type SourceStep, follow } from './source.js';
 
-/** Whether all guards hold for the given roots. */
-export type GuardCheck = (roots: readonly unknown[]) => boolean;
+/** Whether all guards hold for the given roots; puts the tensors that it met into `tensors`, in order. */
+export type GuardCheck = (roots: readonly unknown[], tensors: unknown[]) => boolean;
 
 /** Compiles guards into one function. */
 export function compileGuards(guards: readonly Guard[]): GuardCheck {
   try {
     return generate(guards);
   } catch {
-    return (roots) =>
-      guards.every((guard) => guard.check(follow(roots[guard.root], guard.source.steps)));
+    return interpretGuards(guards);
   }
+}
+
+/** The same without generated code. */
+export function interpretGuards(guards: readonly Guard[]): GuardCheck {
+  return (roots, tensors) => {
+    let count = 0;
+    for (const guard of guards) {
+      const value = follow(roots[guard.root], guard.source.steps);
+      if (!guard.check(value)) return false;
+      if (guard.kind === 'TENSOR_MATCH') tensors[count++] = value;
+    }
+    return true;
+  };
 }
 
 function accessor(step: SourceStep, from: string, constants: unknown[]): string {
@@ -67,31 +78,66 @@ class PathCode {
   }
 }
 
+/** Guards per generated function: engines do not optimise very long ones. */
+const GUARDS_PER_FUNCTION = 120;
+
 function generate(guards: readonly Guard[]): GuardCheck {
+  if (guards.length > GUARDS_PER_FUNCTION) return generateParts(guards);
   const code = new PathCode();
+  let count = 0;
   for (const guard of guards) {
     const name = code.variable(guard.root, guard.source.steps);
     code.lines.push(`if (!(${condition(guard, name, code.constants)})) return false;`);
+    if (guard.kind === 'TENSOR_MATCH') code.lines.push(`tensors[at + ${count++}] = ${name};`);
   }
   const build = new Function(
     'c',
-    'isTensor',
-    `return (roots) => {\n${code.lines.join('\n')}\nreturn true;\n};`,
-  ) as (c: readonly unknown[], tensorTest: typeof isTensor) => GuardCheck;
-  return build(code.constants, isTensor);
+    `return (roots, tensors, at = 0) => {\n${code.lines.join('\n')}\nreturn true;\n};`,
+  ) as (c: readonly unknown[]) => GuardCheck;
+  return build(code.constants);
 }
 
-function condition(guard: Guard, name: string, constants: unknown[]): string {
-  if (guard.kind === 'CONSTANT_MATCH' && 'value' in guard) {
-    const value = guard.value;
-    if (
-      typeof value === 'boolean' ||
-      (typeof value === 'number' && Number.isFinite(value) && !Object.is(value, -0) && value !== 0)
-    )
-      return `${name} === ${String(value)}`;
+function generateParts(guards: readonly Guard[]): GuardCheck {
+  const parts: {
+    check: (roots: readonly unknown[], tensors: unknown[], at: number) => boolean;
+    at: number;
+  }[] = [];
+  let at = 0;
+  for (let i = 0; i < guards.length; i += GUARDS_PER_FUNCTION) {
+    const slice = guards.slice(i, i + GUARDS_PER_FUNCTION);
+    parts.push({ check: generate(slice), at });
+    at += slice.filter((guard) => guard.kind === 'TENSOR_MATCH').length;
   }
+  return (roots, tensors) => {
+    for (let i = 0; i < parts.length; i++)
+      if (!parts[i]!.check(roots, tensors, parts[i]!.at)) return false;
+    return true;
+  };
+}
+
+/** The check of one guard as an expression: inline where it is a comparison. */
+function condition(guard: Guard, name: string, constants: unknown[]): string {
   constants.push(guard);
-  return `c[${constants.length - 1}].check(${name})`;
+  const general = `c[${constants.length - 1}].check(${name})`;
+  const { inline } = guard;
+  if (inline === undefined) return general;
+  if (inline.kind === 'value') return literalTest(name, inline.value) ?? general;
+  if (inline.kind === 'length')
+    return `Array.isArray(${name}) && ${name}.length === ${inline.length}`;
+  constants.push(inline.kind === 'type' ? inline.type : inline.spec);
+  const constant = `c[${constants.length - 1}]`;
+  if (inline.kind === 'type') return `${name}?.constructor === ${constant}`;
+  // A tensor that passed this guard once carries it.
+  return `(${name} != null && ${name}.guardSpec === ${constant} && ${name}.requiresGradFlag === ${inline.spec.requiresGrad}) || ${general}`;
+}
+
+function literalTest(name: string, value: unknown): string | null {
+  if (value === null || value === undefined || typeof value === 'boolean')
+    return `${name} === ${String(value)}`;
+  if (typeof value === 'string') return `${name} === ${JSON.stringify(value)}`;
+  if (typeof value !== 'number' || !Number.isFinite(value)) return null;
+  if (value === 0) return `Object.is(${name}, ${Object.is(value, -0) ? '-0' : '0'})`;
+  return `${name} === ${String(value)}`;
 }
 
 /** A function that reads the values at several paths from one root, in order. */

@@ -7,6 +7,8 @@ import { type GuardCheck, compileFetch, compileGuards } from './guard-code.js';
 import { follow, type SourceStep } from './source.js';
 import { walk } from './walk.js';
 
+const NO_TENSORS: unknown[] = [];
+
 /** What a region's owner looked like when the region was captured. */
 export class OwnerGuards {
   private readonly guards: readonly Guard[];
@@ -39,7 +41,7 @@ export class OwnerGuards {
   /** Whether constants and structure are as they were. */
   check(owner: object): boolean {
     this.compiled ??= compileGuards(this.guards);
-    return this.compiled([owner]);
+    return this.compiled([owner], NO_TENSORS);
   }
 
   /** The first guard that fails, in words. */
