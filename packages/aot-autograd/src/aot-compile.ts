@@ -43,6 +43,8 @@ export interface AotCompiled {
   readonly backward: GraphModule | null;
   /** Pairs of inputs that were the same tensor and must be so in every call: [later, first]. */
   readonly duplicates: JointTrace['primals']['duplicates'];
+  /** Grad mode when the program ended; the caller sets it. */
+  readonly gradEnabledAfter: boolean;
 }
 
 /** Compiles a program. @throws aot-unsupported, graph-lint, and what its ops throw */
@@ -72,6 +74,7 @@ export function compileProgram(
     forward: partition.forward,
     backward: partition.backward,
     duplicates: trace.primals.duplicates,
+    gradEnabledAfter: trace.gradEnabledAfter,
   };
 }
 
@@ -100,6 +103,7 @@ function compileInference(
     forward: module,
     backward: null,
     duplicates: trace.primals.duplicates,
+    gradEnabledAfter: trace.gradEnabledAfter,
   };
 }
 

@@ -14,7 +14,14 @@ import {
   treeSpecEqual,
   treeUnflatten,
 } from '@tessera/shared';
-import { type Tensor, gradMode, isTensor, requiresGrad, sameNumbers } from '@tessera/tensor';
+import {
+  type Tensor,
+  gradMode,
+  isTensor,
+  requiresGrad,
+  sameNumbers,
+  setGradEnabled,
+} from '@tessera/tensor';
 import { type AotCompiled, type AotOptions, compileProgram } from './aot-compile.js';
 import { ConsumedGraph } from './joint/joint-interpreter.js';
 import type { InputInfo } from './joint/primals.js';
@@ -66,10 +73,10 @@ export function aotFunction<A extends readonly unknown[], R>(
       entry = compileEntry(fn, key, leaves, spec, options);
       entries.push(entry);
     }
-    return treeUnflatten(
-      entry.compiled.call(leaves.filter(isInput).map(runtimeValue)),
-      entry.structure,
-    ) as R;
+    const { compiled, structure } = entry;
+    const results = compiled.call(leaves.filter(isInput).map(runtimeValue));
+    if (compiled.gradEnabledAfter !== key.gradEnabled) setGradEnabled(compiled.gradEnabledAfter);
+    return treeUnflatten(results, structure) as R;
   };
 }
 

@@ -1,5 +1,13 @@
 import { isTesseraError } from '@tessera/shared';
-import { type Tensor, enableGrad, noGrad, ones, setGradEnabled, tensor } from '@tessera/tensor';
+import {
+  type Tensor,
+  enableGrad,
+  gradMode,
+  noGrad,
+  ones,
+  setGradEnabled,
+  tensor,
+} from '@tessera/tensor';
 import { describe, expect, it } from 'vitest';
 import { aotFunction, runEagerly } from '../src/index.js';
 import { compare, op, recording } from './support/compare.js';
@@ -402,17 +410,25 @@ describe('history', () => {
     expect(modules.length).toBe(2);
   });
 
-  it('leaves grad mode as the caller had it', () => {
-    const f = aotFunction(
-      (a: Tensor) => {
-        setGradEnabled(false);
-        return a.mul(2);
-      },
-      { fwCompiler: runEagerly },
-    );
-    const out = f(tensor([1]).requiresGrad_());
-    expect(out.requiresGrad).toBe(false);
-    expect(tensor([1]).requiresGrad_().mul(1).requiresGrad).toBe(true);
+  it('switches grad mode as the function does, on every call', () => {
+    const fn = (a: Tensor): Tensor[] => {
+      const y = a.mul(a);
+      setGradEnabled(false);
+      return [y.clone(), y];
+    };
+    const compiled = aotFunction(fn, { fwCompiler: runEagerly });
+    for (let i = 0; i < 2; i++) {
+      try {
+        const [cloned, y] = compiled(ones([2]).requiresGrad_());
+        expect([gradMode.enabled, cloned.requiresGrad, y.requiresGrad]).toEqual([
+          false,
+          false,
+          true,
+        ]);
+      } finally {
+        setGradEnabled(true);
+      }
+    }
   });
 });
 
