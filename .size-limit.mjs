@@ -14,7 +14,7 @@ const budgets = {
   graph: '14 kB',
   passes: '7 kB',
   'aot-autograd': '14 kB',
-  'dynamo-trace': '20 kB',
+  'dynamo-trace': '28 kB',
   'inductor-core': '60 kB',
   'inductor-cpu': '56 kB',
   'inductor-wgsl': '40 kB',

@@ -32,20 +32,20 @@ export class SizeTuple {
 
   /** Bound values by symbol number, outermost first. */
   get values(): [symbol: number, value: number][] {
-    const values: [number, number][] = [];
-    for (let at: SizeTuple | null = this; at !== null && at.symbol >= 0; at = at.parent)
-      values.unshift([at.symbol, at.value]);
-    return values;
+    return this.parent === null ? [] : [...this.parent.values, [this.symbol, this.value]];
   }
 
   /** Drops what was worked out here, and the node itself where nothing hangs on it. */
   forget(): void {
     this.specs.clear();
     this.segments.clear();
-    for (let at: SizeTuple | null = this; at !== null && at.parent !== null; at = at.parent) {
-      if (at.children.size > 0 || at.segments.size > 0) return;
-      at.parent.children.delete(`${at.symbol}:${at.value}`);
-    }
+    this.prune();
+  }
+
+  private prune(): void {
+    if (this.parent === null || this.children.size > 0 || this.segments.size > 0) return;
+    this.parent.children.delete(`${this.symbol}:${this.value}`);
+    this.parent.prune();
   }
 }
 

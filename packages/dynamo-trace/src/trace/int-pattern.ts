@@ -46,11 +46,6 @@ export function matchSymbol(pattern: SymPattern, value: unknown, run: SymbolBind
   return true;
 }
 
-/** The integer in a run. */
-export function instantiateInt(pattern: IntPattern, run: SymbolBindings): number {
-  return typeof pattern === 'number' ? pattern : pattern.evaluate(run.symbols);
-}
-
 /** Printed form: `8`, `s0`, `4*s0`. */
 export function printInt(pattern: IntPattern): string {
   return typeof pattern === 'number' ? String(pattern) : String(pattern.expression);
