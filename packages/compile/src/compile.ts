@@ -9,7 +9,7 @@ import {
   explainFunction,
 } from '@tessera/dynamo-trace';
 import { Module } from '@tessera/nn';
-import { discardFrozen } from '@tessera/passes';
+import { discardFor, discardFrozen } from '@tessera/passes';
 import { type ConfigValues, TesseraError } from '@tessera/shared';
 import { lookupBackend } from './backend-registry.js';
 import { finishDebugFolders } from './debug/debug-folder.js';
@@ -73,10 +73,12 @@ export function compile(target: AnyFunction | Module, options: CompileOptions = 
     dynamic: options.dynamic,
   });
   const wrapper = function (this: unknown, ...args: unknown[]): unknown {
+    const outer = discardFor(compiled);
     try {
       return compiled.call(this === globalThis ? undefined : this, args);
     } finally {
-      discardFrozen();
+      discardFor(outer);
+      discardFrozen(compiled, () => isCompiled(compiled));
       finishDebugFolders(() => guardsOf(compiled));
     }
   };
@@ -84,6 +86,16 @@ export function compile(target: AnyFunction | Module, options: CompileOptions = 
   functions.set(wrapper, compiled);
   live.add(new WeakRef(compiled));
   return wrapper;
+}
+
+/** Whether every graph of its traces was compiled: those before a graph break are on the second call. */
+function isCompiled({ captures }: CompiledFunction): boolean {
+  return captures.every(({ segments }) =>
+    segments.every(
+      ({ compileCount, outputs, mutated }) =>
+        compileCount > 0 || (outputs.length === 0 && mutated.length === 0),
+    ),
+  );
 }
 
 /** The guards of the newest capture, as text. */

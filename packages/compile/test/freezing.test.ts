@@ -1,7 +1,7 @@
 import { BatchNorm2d, Conv2d, Linear, Sequential } from '@tessera/nn';
 import { type Tensor, emptyLike, fill_, library, mm, noGrad, ones, randn } from '@tessera/tensor';
 import { describe, expect, it } from 'vitest';
-import { compile, config, counters, observeCompilations } from '../src/index.js';
+import { compile, config, counters, graphBreak, observeCompilations } from '../src/index.js';
 
 /** Prints of the graphs that are compiled while `fn` runs. */
 function graphsOf(fn: () => void): string[] {
@@ -92,6 +92,24 @@ describe('freezing', () => {
         expect(() => run(ones([3, 4]))).toThrow(/Trying to run .* after .* Freezing/);
       }),
     );
+  });
+
+  it('lets the graphs of one call share parameters before they are released', () => {
+    const model = new Linear(4, 4).eval();
+    const run = compile((x: Tensor) => {
+      const y = model.call(x);
+      graphBreak();
+      return model.call(y);
+    });
+    const x = ones([2, 4]);
+    const expected = noGrad(() => model.call(model.call(x)));
+    config.patch({ freezing: true, freezingDiscardParameters: true }, () =>
+      noGrad(() => {
+        expectClose(run(x), expected);
+        expectClose(run(x), expected);
+      }),
+    );
+    expect(() => model.call(x)).toThrow(/after .* Freezing/);
   });
 
   it('takes options for one function', () => {

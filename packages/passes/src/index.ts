@@ -61,7 +61,7 @@ export { matmulEpilogue } from './matmul-epilogue.js';
 export { layoutPropagation, propagateLayouts } from './layout-propagation.js';
 
 // Freezing
-export { discardFrozen } from './freezing/discard.js';
+export { discardFor, discardFrozen } from './freezing/discard.js';
 export {
   type FreezeOptions,
   type GraphFunction,

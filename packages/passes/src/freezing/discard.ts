@@ -2,8 +2,8 @@
  * @file Releasing frozen parameters.
  *
  * A discarded parameter keeps its shape, dtype and identity, which compiled code still checks, but not
- * its memory: any other use says that the module was frozen. Requests are collected and carried out
- * together, so that several graphs of one compiled call may freeze the same parameter.
+ * its memory: any other use says that the module was frozen. Requests are collected per compiled function
+ * and carried out together, so that its graphs may freeze the same parameter.
  */
 import { TesseraError } from '@tessera/shared';
 import { Storage, type Tensor } from '@tessera/tensor';
@@ -16,20 +16,32 @@ interface Request {
   readonly listeners: Set<OnDiscard>;
 }
 
-const requests = new Map<Tensor, Request>();
+/** Whoever is called now; graphs outside any compiled function share one owner. */
+let owner: object = {};
+const requests = new Map<object, Map<Tensor, Request>>();
+
+/** Makes what is frozen from now on wait for `next`; returns the owner before. */
+export function discardFor(next: object): object {
+  const before = owner;
+  owner = next;
+  return before;
+}
 
 /** Asks for a parameter to be released at the next `discardFrozen`. */
 export function requestDiscard(tensor: Tensor, name: string, listener: OnDiscard): void {
-  const known = requests.get(tensor);
-  if (known === undefined) requests.set(tensor, { name, listeners: new Set([listener]) });
+  let own = requests.get(owner);
+  if (own === undefined) requests.set(owner, (own = new Map()));
+  const known = own.get(tensor);
+  if (known === undefined) own.set(tensor, { name, listeners: new Set([listener]) });
   else known.listeners.add(listener);
 }
 
-/** Releases what was asked for; called when a compiled function has run. */
-export function discardFrozen(): void {
+/** Releases what was asked for under an owner, once `isReady`: all its graphs are compiled. */
+export function discardFrozen(from: object, isReady: () => boolean): void {
   if (requests.size === 0) return;
-  const batch = [...requests];
-  requests.clear();
+  const batch = requests.get(from);
+  if (batch === undefined || !isReady()) return;
+  requests.delete(from);
   for (const [tensor, { name, listeners }] of batch) {
     if (tensor.storage.isWithdrawn) continue;
     const { device, nbytes } = tensor.storage;
