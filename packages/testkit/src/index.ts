@@ -21,6 +21,13 @@ export {
   kernelCount,
   runAndGetCode,
 } from './run-and-get-code.js';
+export { gradcheckCase } from './oracle/gradcheck-case.js';
+export {
+  type GradcheckOpOptions,
+  type OpGradients,
+  type OpInput,
+  gradcheckOp,
+} from './oracle/gradcheck-op.js';
 export { type CaseDeviation, KNOWN_DEVIATIONS } from './oracle/deviations.js';
 export {
   type OracleCase,

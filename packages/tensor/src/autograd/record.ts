@@ -54,8 +54,9 @@ function recordOp(op: OpOverload, args: readonly unknown[]): unknown {
   node.inputMetas = outs.map(metaOf);
   node.setOutputs(outs);
   node.forwardStack = anomalyStack();
+  const constant = op.record.constantOutputs;
   outs.forEach((out, i) => {
-    if (isFloatingPoint(out.dtype)) setHistory(out, node, i);
+    if (isFloatingPoint(out.dtype) && constant?.includes(i) !== true) setHistory(out, node, i);
   });
   return result;
 }

@@ -88,6 +88,8 @@ export interface OpRecord {
   /** The op in terms of others (CompositeImplicitAutograd). */
   readonly decompose?: (args: NamedArgs) => unknown;
   readonly vjp?: Vjp;
+  /** Numbers of the floating-point outputs that gradients do not flow through, as saved statistics. */
+  readonly constantOutputs?: readonly number[];
   /**
    * Tensor arguments whose values the vjp reads, and outputs: 'out' for all, 'out.1' for one. Others
    * arrive as shape-only FakeTensors, which must not be operands of ops.

@@ -30,6 +30,7 @@ const forwardOp = defineOp(
       writeNumbers(buffer!, decay);
     },
     saved: ['self', 'out.1'],
+    constantOutputs: [1],
     vjp: ({ self }, { grad, outs }) => ({
       self: () => logSigmoidBackward(grad, self as Tensor, outs[1]!),
     }),

@@ -77,6 +77,7 @@ const flashOp: OpOverload = defineOp(
       writeNumbers(logSumExp!, results.logSumExp);
     },
     saved: ['query', 'key', 'value', 'attn_mask', 'out'],
+    constantOutputs: [1],
     vjp: (args, context) => gradients(args, context),
   },
 );

@@ -58,6 +58,7 @@ const slogdetOp = defineOp(
       [signs, logs, factors, swaps].forEach((list, i) => writeNumbers(outs[i]!, list));
     },
     saved: ['A'],
+    constantOutputs: [2],
     // Only the logarithm has a derivative: the transposed inverse.
     vjp: ({ A }, { grads }) => ({
       A: () => {

@@ -130,6 +130,7 @@ function forwardRecord(backward: () => OpOverload): OpRecord {
       writeNumbers(totalWeight!, [args.reduction === 0 ? 0 : weightSum]);
     },
     saved: ['self', 'target', 'weight', 'out.1'],
+    constantOutputs: [1],
     vjp: ({ self, target, weight, reduction, ignore_index }, { grad, outs }) => ({
       self: () =>
         callOp(backward(), [

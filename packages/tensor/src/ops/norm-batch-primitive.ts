@@ -4,6 +4,7 @@
  * They are functional: the one for training returns the updated running statistics (see norm-batch.ts).
  */
 import { TesseraError } from '@tessera/shared';
+import { composedGradients } from '../autograd/composed-gradient.js';
 import { isGradEnabled } from '../autograd/grad-mode.js';
 import { callOp } from '../dispatch/dispatcher.js';
 import {
@@ -122,6 +123,7 @@ export const batchNormFunctionalOp: OpOverload = defineOp(
     // Not the running statistics themselves: they are about to be overwritten. Without training the
     // returned ones equal them.
     saved: ['input', 'weight', 'out.1', 'out.2', 'out.3', 'out.4'],
+    constantOutputs: [1, 2, 3, 4],
     vjp: (args, context) =>
       gradients(args, context, args.training as boolean, context.outs[3]!, context.outs[4]!),
   },
@@ -147,6 +149,7 @@ export const batchNormNoStatsOp: OpOverload = defineOp(
       normalizeSaved(args, out!, x, saveMean!, saveInvstd!);
     },
     saved: ['input', 'weight', 'out.1', 'out.2'],
+    constantOutputs: [1, 2],
     vjp: (args, context) => gradients(args, context, true, null, null),
   },
 );
@@ -176,6 +179,7 @@ export const batchNormNoTrainingOp: OpOverload = defineOp(
       );
     },
     saved: ['input', 'weight', 'running_mean', 'running_var'],
+    constantOutputs: [1, 2],
     vjp: (args, context) =>
       gradients(args, context, false, args.running_mean as Tensor, args.running_var as Tensor),
   },
@@ -217,6 +221,28 @@ const backwardOp: OpOverload = defineOp(
       if (mask[1]) writeNumbers(dWeight!, grads.weight);
       if (mask[2]) writeNumbers(dBias!, grads.bias);
     },
+    saved: ['grad_out', 'input', 'weight', 'running_mean', 'running_var'],
+    // With respect to what the statistics were computed from, as PyTorch's batchnorm_double_backward.
+    vjp: (args, { grads }) =>
+      composedGradients(
+        {
+          grad_out: args.grad_out as Tensor,
+          input: args.input as Tensor,
+          weight: args.weight as Maybe,
+        },
+        grads,
+        (at) => {
+          const running = [args.running_mean as Tensor, args.running_var as Tensor] as const;
+          const first = composedGradient(
+            at.grad_out!,
+            at.input!,
+            at.weight,
+            args.eps as number,
+            args.train === true ? null : running,
+          );
+          return [first.input(), first.weight(), first.bias()];
+        },
+      ),
   },
 );
 
@@ -263,7 +289,7 @@ function composedGradient(
   weight: Maybe,
   eps: number,
   running: readonly [Tensor, Tensor] | null,
-): ReturnType<Vjp> {
+): Record<'input' | 'weight' | 'bias', () => Tensor> {
   const dims = x.sizes.map((_, i) => i).filter((i) => i !== 1);
   const over = (value: Tensor): Tensor => mean(value, dims, { keepdim: true });
   const shaped = (value: Tensor): Tensor =>

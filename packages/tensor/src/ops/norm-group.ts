@@ -2,18 +2,22 @@
  * @file Group norm.
  */
 import { TesseraError } from '@tessera/shared';
+import { composedGradients } from '../autograd/composed-gradient.js';
 import { isGradEnabled } from '../autograd/grad-mode.js';
 import { callOp } from '../dispatch/dispatcher.js';
 import { readNumbers, writeNumbers } from '../kernels/elements.js';
 import { defineOp } from '../op/op-overload.js';
-import type { TensorMeta, Vjp } from '../op/op-record.js';
+import type { TensorMeta } from '../op/op-record.js';
 import { contiguousStrides, formatSizes } from '../shape.js';
 import type { Tensor } from '../tensor.js';
+import { detach } from './copy.js';
 import { rsqrt } from './exponential.js';
 import { div } from './division.js';
 import { add, mul, sub } from './pointwise-arithmetic.js';
+import { pow } from './power.js';
 import { mean, sum } from './reduction.js';
 import { reshape } from './view.js';
+import { unsqueeze } from './view-dims.js';
 
 type Maybe = Tensor | null;
 
@@ -65,7 +69,7 @@ const groupNormOp = defineOp(
           input as Tensor,
           weight as Maybe,
           group as number,
-          eps as number,
+          () => eps as number,
         );
       const mask = [needs('input'), needs('weight'), needs('bias')];
       const [dInput, dWeight, dBias] = callOp(backwardOp, [
@@ -150,6 +154,24 @@ const backwardOp = defineOp(
       if (mask[1]) writeNumbers(dWeight!, forWeight);
       if (mask[2]) writeNumbers(dBias!, forBias);
     },
+    saved: ['grad_out', 'input', 'rstd', 'weight'],
+    // With respect to what the statistics were computed from.
+    vjp: ({ grad_out, input, rstd, weight, group }, { grads }) =>
+      composedGradients(
+        { grad_out: grad_out as Tensor, input: input as Tensor, weight: weight as Maybe },
+        grads,
+        (at) => {
+          const first = composedGradient(
+            at.grad_out!,
+            [],
+            at.input!,
+            at.weight,
+            group as number,
+            (variance) => sub(unsqueeze(pow(detach(rstd as Tensor), -2), -1), detach(variance)),
+          );
+          return [first.input(), first.weight(), first.bias()];
+        },
+      ),
   },
 );
 
@@ -159,15 +181,17 @@ function composedGradient(
   x: Tensor,
   weight: Maybe,
   groups: number,
-  eps: number,
-): ReturnType<Vjp> {
+  /** What is added to the variance. */
+  eps: (variance: Tensor) => Tensor | number,
+): Record<'input' | 'weight' | 'bias', () => Tensor> {
   const [batch, channels] = x.sizes as [number, number];
   const length = x.sizes.slice(1).reduce((a, b) => a * b, 1) / groups;
   const grouped = (value: Tensor): Tensor =>
     reshape(value, [batch, groups, value.numel === batch * groups ? 1 : length]);
   const over = (value: Tensor): Tensor => mean(value, -1, { keepdim: true });
   const centred = sub(grouped(x), over(grouped(x)));
-  const scale = rsqrt(add(over(mul(centred, centred)), eps));
+  const variance = over(mul(centred, centred));
+  const scale = rsqrt(add(variance, eps(variance)));
   const normal = mul(centred, scale);
   const shaped =
     weight === null ? null : reshape(weight, [1, channels, ...x.sizes.slice(2).map(() => 1)]);

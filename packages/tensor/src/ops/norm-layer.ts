@@ -2,6 +2,7 @@
  * @file Layer norm and RMS norm.
  */
 import { TesseraError } from '@tessera/shared';
+import { composedGradients } from '../autograd/composed-gradient.js';
 import { isGradEnabled } from '../autograd/grad-mode.js';
 import { callOp } from '../dispatch/dispatcher.js';
 import type { DType } from '../dtype.js';
@@ -10,9 +11,10 @@ import { defineOp } from '../op/op-overload.js';
 import type { TensorMeta } from '../op/op-record.js';
 import { contiguousStrides, formatSizes, numelOf, sameNumbers } from '../shape.js';
 import type { Tensor } from '../tensor.js';
-import { toDtype } from './copy.js';
+import { detach, toDtype } from './copy.js';
 import { rsqrt } from './exponential.js';
 import { add, mul, sub } from './pointwise-arithmetic.js';
+import { pow } from './power.js';
 import { mean, sum } from './reduction.js';
 
 /** First normalised dim. @throws shape-mismatch */
@@ -88,6 +90,7 @@ const layerNormOp = defineOp(
       writeNumbers(rstd!, scales);
     },
     saved: ['input', 'weight', 'out.1', 'out.2'],
+    constantOutputs: [1, 2],
     vjp: ({ input, normalized_shape, weight, bias, eps }, { grad, outs, needs }) => {
       // A gradient that must itself be differentiable is written in primitive ops.
       if (isGradEnabled())
@@ -96,7 +99,7 @@ const layerNormOp = defineOp(
           input as Tensor,
           normalized_shape as number[],
           weight as Tensor | null,
-          eps as number,
+          () => eps as number,
         );
       const mask = [needs('input'), needs('weight'), needs('bias')];
       // The backward op reads only the shape of the bias, which is the weight's.
@@ -167,6 +170,23 @@ const layerNormBackwardOp = defineOp(
       if (mask[1]) writeNumbers(dWeight!, forWeight);
       if (mask[2]) writeNumbers(dBias!, forBias);
     },
+    saved: ['grad_out', 'input', 'rstd', 'weight'],
+    // With respect to what the statistics were computed from, as PyTorch's layer_norm_double_backward.
+    vjp: ({ grad_out, input, normalized_shape, rstd, weight }, { grads }) =>
+      composedGradients(
+        { grad_out: grad_out as Tensor, input: input as Tensor, weight: weight as Tensor | null },
+        grads,
+        (at) => {
+          const first = composedGradient(
+            at.grad_out!,
+            at.input!,
+            normalized_shape as number[],
+            at.weight,
+            (variance) => sub(pow(detach(rstd as Tensor), -2), detach(variance)),
+          );
+          return [first.input(), first.weight(), first.bias()];
+        },
+      ),
   },
 );
 
@@ -175,14 +195,16 @@ function composedGradient(
   x: Tensor,
   shape: readonly number[],
   weight: Tensor | null,
-  eps: number,
-): Record<string, Tensor | (() => Tensor)> {
+  /** What is added to the variance. */
+  eps: (variance: Tensor) => Tensor | number,
+): Record<'input' | 'weight' | 'bias', () => Tensor> {
   const axis = x.ndim - shape.length;
   const inner = x.sizes.map((_, i) => i).slice(axis);
   const outer = x.sizes.map((_, i) => i).slice(0, axis);
   const over = (value: Tensor): Tensor => mean(value, inner, { keepdim: true });
   const centred = sub(x, over(x));
-  const scale = rsqrt(add(over(mul(centred, centred)), eps));
+  const variance = over(mul(centred, centred));
+  const scale = rsqrt(add(variance, eps(variance)));
   const normal = mul(centred, scale);
   const weighted = weight === null ? grad : mul(grad, weight);
   const reduced = (value: Tensor): Tensor => (outer.length === 0 ? value : sum(value, outer));
