@@ -7,7 +7,7 @@ import { env } from 'node:process';
 import { type Browser, chromium } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { TrainingResult } from './support/browser-page.js';
-import { bundlePage, servePage } from './support/serve-page.js';
+import { type PageFiles, bundlePage, servePage } from './support/serve-page.js';
 
 /** Relative distance to PyTorch's losses. */
 const TOLERANCE = 1e-3;
@@ -36,10 +36,10 @@ if (executablePath === null) {
 
 describe.skipIf(executablePath === null)('the training job in a browser', () => {
   let browser: Browser;
-  let script = '';
+  let files: PageFiles;
 
   beforeAll(async () => {
-    script = await bundlePage();
+    files = await bundlePage();
     browser = await chromium.launch({
       executablePath: executablePath!,
       args: ['--no-sandbox', '--enable-unsafe-webgpu', '--use-webgpu-adapter=swiftshader'],
@@ -48,8 +48,10 @@ describe.skipIf(executablePath === null)('the training job in a browser', () => 
 
   afterAll(() => browser?.close());
 
-  async function train(device: 'cpu' | 'wgpu', isolated: boolean): Promise<TrainingResult> {
-    await using server = await servePage(script, isolated);
+  type Trained = TrainingResult & { readonly scriptBytes: number };
+
+  async function train(device: 'cpu' | 'wgpu', isolated: boolean): Promise<Trained> {
+    await using server = await servePage(files, isolated);
     const page = await browser.newPage();
     const messages: string[] = [];
     page.on('pageerror', (error) => messages.push(String(error)));
@@ -63,7 +65,7 @@ describe.skipIf(executablePath === null)('the training job in a browser', () => 
     )) as TrainingResult;
     await page.close();
     expect(result.error, messages.join('\n')).toBe('');
-    return result;
+    return { ...result, scriptBytes: server.scriptBytes };
   }
 
   function expectRecordedLosses({ losses, recorded, captures }: TrainingResult): void {
@@ -86,7 +88,10 @@ describe.skipIf(executablePath === null)('the training job in a browser', () => 
     expectRecordedLosses(result);
   }, 180_000);
 
-  it('trains through navigator.gpu', async () => {
-    expectRecordedLosses(await train('wgpu', true));
+  it('trains through navigator.gpu, for which more is loaded', async () => {
+    const result = await train('wgpu', true);
+    expectRecordedLosses(result);
+    const onCpu = await train('cpu', true);
+    expect(result.scriptBytes).toBeGreaterThan(onCpu.scriptBytes);
   }, 180_000);
 });

@@ -1,7 +1,10 @@
 /**
  * @file WebGPU for compiled and eager tensors.
+ *
+ * The WGSL backend is loaded here and nowhere else, so that a page that computes on the CPU never
+ * downloads it: bundlers make it a file of its own.
  */
-import { type WebGpu, type WebGpuOptions, initWebGpu as initRuntime } from '@tessera/inductor-wgsl';
+import type { WebGpu, WebGpuOptions } from '@tessera/inductor-wgsl';
 import { registerKernelBackend } from './device-backends.js';
 
 /**
@@ -11,7 +14,8 @@ import { registerKernelBackend } from './device-backends.js';
  * @throws device-unavailable when there is no WebGPU or no adapter
  */
 export async function initWebGpu(options: WebGpuOptions = {}): Promise<WebGpu> {
-  const gpu = await initRuntime(options);
+  const backend = await import('@tessera/inductor-wgsl');
+  const gpu = await backend.initWebGpu(options);
   registerKernelBackend(gpu.backend);
   return gpu;
 }

@@ -216,9 +216,11 @@ function lastClaimOf(thread: number): number {
 }
 
 describe('threads', () => {
-  it('workers take part, and results are the same as on one thread', async () => {
+  it('workers start when there has been work to share, and results are the same as on one thread', async () => {
     config.set({ 'cpu.threads': 2 });
     const executable = loadPlan(shiftPlan(160, 3), generate);
+    expect(shiftErrors(executable, 160, 3)).toBe(0);
+    expect(threadPool().threads).toBe(1);
     for (let i = 0; i < 200 && lastClaimOf(1) === 0; i++) {
       expect(shiftErrors(executable, 160, 3)).toBe(0);
       await pause(1);

@@ -5,8 +5,7 @@
  * Only where nobody else reads scores or weights: a graph that records gradients keeps what its backward
  * reads. Modelled on inductor's fuse_attention.
  */
-import type { Node } from '@tessera/graph';
-import { tensorVal } from '@tessera/graph';
+import { type GraphModule, type Node, tensorVal } from '@tessera/graph';
 import {
   type Tensor,
   fakeFromMeta,
@@ -24,9 +23,16 @@ let matcher: PatternMatcherPass | null = null;
 /** The pass. */
 export const attentionFusion: Pass = {
   name: 'attention-fusion',
-  // Patterns are traced when the first graph comes: loading the package must cost nothing.
-  run: (module) => (matcher ??= registered()).run(module),
+  // Patterns are traced when the first graph comes that may have one: tracing them takes longer than
+  // compiling a small function.
+  run: (module) => hasSoftmax(module) && (matcher ??= registered()).run(module),
 };
+
+function hasSoftmax({ graph }: GraphModule): boolean {
+  for (const { target } of graph.nodes)
+    if (typeof target === 'object' && target.schema.name.endsWith('softmax')) return true;
+  return false;
+}
 
 function registered(): PatternMatcherPass {
   const passes = new PatternMatcherPass('attention-fusion');

@@ -9,6 +9,7 @@ import { TesseraError } from '@tessera/shared';
 import { callOp } from './dispatch/dispatcher.js';
 import { type OpOverload, defineOp, getOp } from './op/op-overload.js';
 import type { OpRecord, Vjp } from './op/op-record.js';
+import { parseSchema } from './op/schema.js';
 
 /** Kernel of a custom op: positional arguments in schema order, result as the schema says. */
 export type KernelFunction = (...args: never[]) => unknown;
@@ -71,7 +72,10 @@ export function library(namespace: string): Library {
   const self: Library = {
     namespace,
     define(schema, record = {}) {
-      defineOp(qualified(namespace, schema), record);
+      const text = qualified(namespace, schema);
+      // The author of the schema hears of a mistake here, not when the operator is first called.
+      parseSchema(text);
+      defineOp(text, record);
       return self;
     },
     impl(name, device, kernel) {

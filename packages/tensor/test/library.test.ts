@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import {
   type Tensor,
+  allOps,
   fakeFromMeta,
   findOp,
   grad,
@@ -86,6 +87,22 @@ describe('library', () => {
         .logicalXor(tensor([true, true]))
         .toArray(),
     ).toEqual([false, true]);
+  });
+
+  it('refuses a signature that cannot be read when it is defined, not when it is called', () => {
+    const broken = library('libtest_broken');
+    expect(() => broken.define('scale(Tensor self, factor) -> Tensor')).toThrow(/'factor'/);
+  });
+
+  it('every built-in signature can be read, and says what its name promises', () => {
+    for (const op of allOps()) {
+      const { args, returns, isMutable } = op.schema;
+      expect(args.length + returns.length, op.qualifiedName).toBeGreaterThan(0);
+      expect(
+        args.some(({ alias }) => alias?.isWrite === true),
+        op.qualifiedName,
+      ).toBe(isMutable);
+    }
   });
 
   it('names what is missing', () => {

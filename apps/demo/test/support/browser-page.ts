@@ -9,8 +9,8 @@ import { readDigits } from '../../src/digits.js';
 import { makeModel, makeOptimizer } from '../../src/models.js';
 import { runSteps, trainingStep } from '../../src/train.js';
 
-/** Steps that are run: enough for the update to matter and for calls to be replayed. */
-const STEPS = 6;
+/** Steps that are run: as many as the program compares, and enough work to start threads. */
+const STEPS = 15;
 
 /** What the page found. */
 export interface TrainingResult {

@@ -1,9 +1,10 @@
 /**
  * @file The thread pool: worker threads on the CPU heap's shared memory.
  *
- * The calling thread is thread 0. Workers start when the first plan that can use them is loaded, and
- * get every plan's module by message; until a worker has it, the others do its share. Whether a run
- * uses the pool is decided per run: workers that spin cost 0.3 µs to reach, sleeping ones 40 µs.
+ * The calling thread is thread 0. Workers start when there has been enough work to share, so that a
+ * program of small tensors never has any, and get every plan's module by message; until a worker has it,
+ * the others do its share. Whether a run uses the pool is decided per run: workers that spin cost 0.3 µs
+ * to reach, sleeping ones 40 µs.
  */
 import { cpuHeap } from '@tessera/tensor';
 import { SCRATCH } from '../kernel-code.js';
@@ -16,6 +17,8 @@ import { WORKER_PROGRAM, type WorkerMessage, type WorkerPlan } from './worker-pr
 
 /** How long an idle worker spins before it sleeps, in milliseconds. */
 const SPIN_MS = 0.15;
+/** Work after which workers are started, in nanoseconds of single-thread time: what starting one costs. */
+const START_NS = 1_000_000;
 /** Work that justifies waking sleeping workers, in nanoseconds of single-thread time. */
 const WAKE_NS = 100_000;
 
@@ -51,6 +54,9 @@ export class ThreadPool {
   readonly #workers: PoolWorker[] = [];
   readonly #plans = new Map<number, SharedPlan>();
   #configured = -1;
+  /** Threads that there should be, and the work so far that they could have shared. */
+  #wanted = 1;
+  #sharableNs = 0;
   #mail = 0;
   #nextPlan = 1;
   /** Work of recent runs that were too small to wake sleeping workers for. */
@@ -71,9 +77,8 @@ export class ThreadPool {
     return this.#nextPlan++;
   }
 
-  /** Makes a plan known to all workers, starting them if need be. */
+  /** Makes a plan known to all workers. */
   share(plan: SharedPlan): void {
-    this.configure();
     this.#plans.set(plan.id, plan);
     this.#deliver((worker, mail) => ({ type: 'plan', mail, plan: this.#planFor(worker, plan) }));
   }
@@ -90,22 +95,33 @@ export class ThreadPool {
   }
 
   /** Follows a change of `config.cpu.threads`. */
-  configure(): void {
-    if (this.#configured === cpuConfig.threads) return;
+  #configure(): void {
     this.#configured = cpuConfig.threads;
     // By default no more than cores: spinning threads would take each other's time slices.
-    const wanted = Math.min(cpuConfig.threads === 0 ? coreCount() : cpuConfig.threads, MAX_THREADS);
-    this.threads = 1;
-    if (!cpuHeap().shared || this.#broken) return;
-    while (this.#workers.length < wanted - 1 && this.#start())
-      this.threads = this.#workers.length + 1;
-    this.threads = Math.min(wanted, this.#workers.length + 1);
+    const threads = cpuConfig.threads === 0 ? coreCount() : cpuConfig.threads;
+    this.#wanted = cpuHeap().shared && !this.#broken ? Math.min(threads, MAX_THREADS) : 1;
+    this.#useWorkers();
+  }
+
+  /** Starts the workers that are wanted and missing, unless the host refuses. */
+  #startWorkers(): void {
+    while (this.#workers.length < this.#wanted - 1)
+      if (!this.#start()) this.#wanted = this.#workers.length + 1;
+    this.#useWorkers();
+  }
+
+  #useWorkers(): void {
+    this.threads = Math.min(this.#wanted, this.#workers.length + 1);
     this.#write(CONTROL.threads, this.threads);
   }
 
   /** Whether a run with this much sharable work should use the pool. */
   isWorthwhile(parallelNs: number): boolean {
-    if (this.#configured !== cpuConfig.threads) this.configure();
+    if (this.#configured !== cpuConfig.threads) this.#configure();
+    if (this.threads < this.#wanted) {
+      this.#sharableNs += parallelNs;
+      if (this.#sharableNs >= START_NS) this.#startWorkers();
+    }
     if (this.threads === 1) return false;
     if (this.#serialRuns > 0) {
       this.#serialRuns--;
@@ -182,6 +198,7 @@ export class ThreadPool {
   /** Workers only end by error (say, the host ran out of memory for one): go on without any. */
   #workerLost(): void {
     this.#broken = true;
+    this.#wanted = 1;
     this.threads = 1;
     for (const worker of this.#workers.splice(0)) worker.handle.stop();
   }

@@ -6,7 +6,7 @@
  */
 import { TesseraError, nearestNames } from '@tessera/shared';
 import type { NamedArgs, OpRecord, OpTag } from './op-record.js';
-import { type Schema, parseSchema } from './schema.js';
+import { type Schema, readSchema } from './schema.js';
 
 /** A registered operator overload. */
 export class OpOverload {
@@ -19,12 +19,10 @@ export class OpOverload {
   readonly displayName: string;
   readonly isMutable: boolean;
   readonly isView: boolean;
-  /** Position of each argument by name. */
-  readonly argIndex: ReadonlyMap<string, number>;
-  /** Positions of arguments that hold tensors or lists of tensors. */
-  readonly tensorArgs: readonly number[];
   /** Kernels registered per device by `library().impl`; they precede the record's own. */
   readonly deviceKernels: Map<string, (...args: never[]) => unknown> = new Map();
+  #argIndex: ReadonlyMap<string, number> | null = null;
+  #tensorArgs: readonly number[] | null = null;
 
   constructor(schema: Schema, record: OpRecord) {
     this.schema = schema;
@@ -33,8 +31,18 @@ export class OpOverload {
     this.displayName = `${schema.namespace}.${schema.name}.${schema.overload}`;
     this.isMutable = schema.isMutable;
     this.isView = record.view !== undefined;
-    this.argIndex = new Map(schema.args.map((arg, i) => [arg.name, i]));
-    this.tensorArgs = schema.args.flatMap((arg, i) => (arg.type.base === 'Tensor' ? [i] : []));
+  }
+
+  /** Position of each argument by name. */
+  get argIndex(): ReadonlyMap<string, number> {
+    return (this.#argIndex ??= new Map(this.schema.args.map((arg, i) => [arg.name, i])));
+  }
+
+  /** Positions of arguments that hold tensors or lists of tensors. */
+  get tensorArgs(): readonly number[] {
+    return (this.#tensorArgs ??= this.schema.args.flatMap((arg, i) =>
+      arg.type.base === 'Tensor' ? [i] : [],
+    ));
   }
 
   /** Whether the record carries a tag. */
@@ -63,9 +71,9 @@ export class OpOverload {
 
 const registry = new Map<string, OpOverload>();
 
-/** Registers an operator. @throws schema-parse, op-duplicate */
+/** Registers an operator. @throws op-duplicate; schema-parse, for the signature on first use */
 export function defineOp(schemaText: string, record: OpRecord): OpOverload {
-  const op = new OpOverload(parseSchema(schemaText), record);
+  const op = new OpOverload(readSchema(schemaText), record);
   if (registry.has(op.qualifiedName)) {
     throw new TesseraError('op-duplicate', `Operator ${op.qualifiedName} is already registered.`, {
       hints: [

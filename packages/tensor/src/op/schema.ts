@@ -182,30 +182,78 @@ function parseArgument(text: string, kwargOnly: boolean, whole: string): SchemaA
   };
 }
 
-/** Parses a schema string. @throws schema-parse */
-export function parseSchema(text: string): Schema {
-  const head = /^\s*(\w+)::(\w+)(?:\.(\w+))?\((.*)\)\s*->\s*(.+?)\s*$/s.exec(text);
-  if (head === null) fail(text, "expected 'namespace::name.overload(args) -> returns'");
-  const [, namespace, name, overload, argText, returnText] = head as unknown as string[];
+interface Signature {
+  readonly args: readonly SchemaArgument[];
+  readonly returns: readonly SchemaReturn[];
+}
+
+function parseSignature(argText: string, returnText: string, whole: string): Signature {
   const args: SchemaArgument[] = [];
   let kwargOnly = false;
-  for (const part of splitTopLevel(argText!)) {
+  for (const part of splitTopLevel(argText)) {
     if (part === '*') kwargOnly = true;
-    else args.push(parseArgument(part, kwargOnly, text));
+    else args.push(parseArgument(part, kwargOnly, whole));
   }
-  const inner = returnText!.startsWith('(') ? returnText!.slice(1, -1) : returnText!;
+  const inner = returnText.startsWith('(') ? returnText.slice(1, -1) : returnText;
   const returns = splitTopLevel(inner).map((part): SchemaReturn => {
-    const { type, alias, rest } = parseType(part, text);
+    const { type, alias, rest } = parseType(part, whole);
     return { name: rest === '' ? null : rest, type, alias };
   });
-  return {
-    text,
-    namespace: namespace!,
-    name: name!,
-    overload: overload ?? 'default',
-    args,
-    returns,
-    isMutable: args.some((arg) => arg.alias?.isWrite === true),
-    isView: returns.some((ret) => ret.alias !== null && !ret.alias.isWrite),
-  };
+  return { args, returns };
+}
+
+/** A schema whose name is read at once and whose signature when somebody asks for it. */
+class LazySchema implements Schema {
+  readonly text: string;
+  readonly namespace: string;
+  readonly name: string;
+  readonly overload: string;
+  readonly isMutable: boolean;
+  readonly #argText: string;
+  readonly #returnText: string;
+  #signature: Signature | null = null;
+
+  constructor(text: string) {
+    const head = /^\s*(\w+)::(\w+)(?:\.(\w+))?\((.*)\)\s*->\s*(.+?)\s*$/s.exec(text);
+    if (head === null) fail(text, "expected 'namespace::name.overload(args) -> returns'");
+    const [, namespace, name, overload, argText, returnText] = head as unknown as string[];
+    this.text = text;
+    this.namespace = namespace!;
+    this.name = name!;
+    this.overload = overload ?? 'default';
+    this.isMutable = /\([a-z]!/.test(argText!);
+    this.#argText = argText!;
+    this.#returnText = returnText!;
+  }
+
+  get args(): readonly SchemaArgument[] {
+    return this.#parsed().args;
+  }
+
+  get returns(): readonly SchemaReturn[] {
+    return this.#parsed().returns;
+  }
+
+  get isView(): boolean {
+    return this.returns.some(({ alias }) => alias !== null && !alias.isWrite);
+  }
+
+  #parsed(): Signature {
+    return (this.#signature ??= parseSignature(this.#argText, this.#returnText, this.text));
+  }
+}
+
+/**
+ * Reads the name of a schema string now and its signature on first use: of the hundreds of operators, a
+ * program uses a few. @throws schema-parse, for the signature when it is used
+ */
+export function readSchema(text: string): Schema {
+  return new LazySchema(text);
+}
+
+/** Parses a schema string. @throws schema-parse */
+export function parseSchema(text: string): Schema {
+  const schema = new LazySchema(text);
+  void schema.args;
+  return schema;
 }
