@@ -674,8 +674,10 @@ export { type Bound, linspace, logspace } from './ops/factory-space.js';
 // Random tensors
 export { rand, randint, randn, randperm } from './ops/random.js';
 export {
+  type MultinomialOptions,
   bernoulli,
   bernoulli_,
+  multinomial,
   normal_,
   randLike,
   randnLike,

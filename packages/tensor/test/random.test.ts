@@ -6,6 +6,7 @@ import {
   dropout,
   getRngState,
   manualSeed,
+  multinomial,
   nativeDropout,
   normal_,
   ones,
@@ -16,6 +17,7 @@ import {
   randn,
   randperm,
   setRngState,
+  tensor,
   uniform_,
   zeros,
 } from '../src/index.js';
@@ -126,5 +128,47 @@ describe('dropout', () => {
     expect(numbers(dropout(x, 1))).toEqual([0, 0, 0, 0, 0]);
     expect(numbers(nativeDropout(x, 0.5, false)[1])).toEqual([1, 1, 1, 1, 1]);
     expect(() => dropout(x, 1.5)).toThrow(/between 0 and 1/);
+  });
+});
+
+describe('multinomial', () => {
+  it('draws categories as often as their weights say, in rows, from one offset', () => {
+    manualSeed(3);
+    const weights = tensor([
+      [1, 3, 0, 4],
+      [0, 0, 5, 0],
+    ]);
+    const before = getRngState().offset;
+    const drawn = multinomial(weights, 8000, { replacement: true });
+    expect(getRngState().offset).toBe(before + 1);
+    expect([drawn.dtype, drawn.shape]).toEqual(['int64', [2, 8000]]);
+    const counts = [0, 0, 0, 0];
+    for (const i of drawn.select(0, 0).toArray() as number[]) counts[i]!++;
+    expect(counts[2]).toBe(0);
+    [1000, 3000, 0, 4000].forEach((n, i) => expect(Math.abs(counts[i]! - n)).toBeLessThan(150));
+    expect(new Set(drawn.select(0, 1).toArray() as number[])).toEqual(new Set([2]));
+  });
+
+  it('draws each category once without replacement, likely ones first', () => {
+    manualSeed(4);
+    const rows = ones([4000, 1]).mul(tensor([1, 0, 6, 3]));
+    const drawn = rows.multinomial(3).toArray() as number[][];
+    for (const row of drawn) expect([...row].sort()).toEqual([0, 2, 3]);
+    const first = drawn.filter((row) => row[0] === 2).length;
+    expect(Math.abs(first / 4000 - 0.6)).toBeLessThan(0.03);
+    manualSeed(4);
+    expect(rows.multinomial(3).toArray()).toEqual(drawn);
+  });
+
+  it('refuses what PyTorch refuses', () => {
+    const p = ones([3]);
+    expect(() => multinomial(p, 4)).toThrow('n_sample > prob_dist.size(-1)');
+    expect(() => multinomial(p, 0)).toThrow('n_sample <= 0');
+    expect(() => multinomial(ones([1, 1, 1]), 1)).toThrow('1 or 2 dim');
+    expect(() => multinomial(tensor([1, 2], { dtype: 'int64' }), 1)).toThrow('floating-point');
+    expect(() => multinomial(tensor([1, -1]), 1)).toThrow('element < 0');
+    expect(() => multinomial(tensor([1, NaN]), 1)).toThrow('nan');
+    expect(() => multinomial(zeros([2]), 1)).toThrow('sum of probabilities <= 0');
+    expect(() => multinomial(p, 0)).toThrow(expect.objectContaining({ code: 'invalid-argument' }));
   });
 });

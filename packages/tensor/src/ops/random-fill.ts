@@ -1,10 +1,11 @@
 /**
- * @file Random numbers in the shape of a tensor, new or in place; see kernels/random-kernel.ts.
+ * @file Random numbers after a tensor: in its shape, new or in place, and indices drawn by its weights; see
+ * kernels/random-kernel.ts.
  */
 import { TesseraError, type ScalarLike } from '@tessera/shared';
 import { callOp } from '../dispatch/dispatcher.js';
 import { isFloatingPoint } from '../dtype.js';
-import { readNumbers } from '../kernels/elements.js';
+import { readNumbers, writeNumbers } from '../kernels/elements.js';
 import { scalarValue } from '../kernels/pointwise-kernel.js';
 import {
   drawNormal,
@@ -143,6 +144,105 @@ const normalInplace: OpOverload = defineOp(
     tags: ['random'],
   },
 );
+
+function refuseMultinomial(why: string, hint: string): never {
+  throw new TesseraError('invalid-argument', `multinomial: ${why}`, { hints: [hint] });
+}
+
+/** Weights of a row. @throws invalid-argument */
+function checkWeights(weights: Float64Array): Float64Array {
+  if (weights.some((weight) => !(weight >= 0 && weight < Infinity)))
+    refuseMultinomial(
+      'probability tensor contains either `inf`, `nan` or element < 0',
+      'Weights are finite and not negative; they need not sum to 1.',
+    );
+  if (!(weights.reduce((sum, weight) => sum + weight, 0) > 0))
+    refuseMultinomial(
+      'invalid multinomial distribution (sum of probabilities <= 0)',
+      'Give at least one category a weight.',
+    );
+  return weights;
+}
+
+const multinomialOp = defineOp(
+  'aten::multinomial(Tensor self, SymInt num_samples, bool replacement=False, *, Generator? generator=None) -> Tensor',
+  {
+    tags: ['random', 'non-differentiable'],
+    meta: ({ self, num_samples, replacement }) => {
+      const sizes = self.sizes as readonly number[];
+      const count = num_samples as number;
+      if (sizes.length !== 1 && sizes.length !== 2)
+        refuseMultinomial('prob_dist must be 1 or 2 dim', 'Reshape the weights to rows.');
+      if (!isFloatingPoint(self.dtype))
+        refuseMultinomial(
+          `only supports floating-point dtypes for input, got: ${self.dtype as string}`,
+          "Convert first: weights.to('float32').",
+        );
+      if (!(count > 0))
+        refuseMultinomial('cannot sample n_sample <= 0 samples', 'Draw at least one.');
+      if (replacement !== true && count > sizes.at(-1)!)
+        refuseMultinomial(
+          'cannot sample n_sample > prob_dist.size(-1) samples without replacement',
+          'Draw fewer, or pass { replacement: true }.',
+        );
+      const drawn = [...sizes.slice(0, -1), count];
+      return {
+        sizes: drawn,
+        strides: drawn.length === 1 ? [1] : [count, 1],
+        dtype: 'int64',
+        device: self.device,
+      };
+    },
+    kernel: ({ self, num_samples, replacement }, [out]) => {
+      const weights = Float64Array.from(readNumbers(self as Tensor));
+      const categories = (self as Tensor).sizes.at(-1)!;
+      const count = num_samples as number;
+      const draw = drawUniform('float32');
+      const drawn = new Float64Array(out!.numel);
+      for (let row = 0; row * count < drawn.length; row++) {
+        const start = row * categories;
+        const own = checkWeights(weights.subarray(start, start + categories));
+        if (replacement === true && count > 1) {
+          const total = own.reduce((sum, weight) => sum + weight, 0);
+          for (let i = row * count; i < (row + 1) * count; i++) {
+            let rest = draw(i) * total;
+            let at = own.findIndex((weight) => (rest -= weight) < 0);
+            if (at < 0) at = own.findLastIndex((weight) => weight > 0);
+            drawn[i] = at;
+          }
+        } else {
+          // A race of exponential clocks: the first to ring is a draw, the next one without it, and so on.
+          const rings = own.map((weight, j) => -Math.log1p(-draw(start + j)) / weight);
+          const order = Array.from(own.keys()).sort((a, b) =>
+            own[a]! > 0 && own[b]! > 0 ? rings[a]! - rings[b]! : own[b]! - own[a]!,
+          );
+          for (let i = 0; i < count; i++) drawn[row * count + i] = order[i]!;
+        }
+      }
+      writeNumbers(out!, drawn);
+    },
+  },
+);
+
+/** Options of `multinomial`. */
+export interface MultinomialOptions {
+  /** Whether a category can be drawn again (default false). */
+  readonly replacement?: boolean;
+}
+
+/**
+ * Indices drawn by the weights of each row: [C] → [numSamples] or [N, C] → [N, numSamples], int64.
+ *
+ * @throws invalid-argument
+ * @see torch.multinomial
+ */
+export function multinomial(
+  self: Tensor,
+  numSamples: number,
+  options: MultinomialOptions = {},
+): Tensor {
+  return callOp(multinomialOp, [self, numSamples, options.replacement ?? false, null]) as Tensor;
+}
 
 /** Uniform numbers in [0, 1), with the shape, layout, dtype and device of a tensor. */
 export function randLike(self: Tensor, options: TensorOptions = {}): Tensor {
