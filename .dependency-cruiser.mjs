@@ -15,7 +15,7 @@ const layerRules = Object.entries(layers).map(([name, above]) => ({
   severity: 'error',
   comment: `@tessera/${name} may import only: ${above.join(', ') || 'nothing'}.`,
   from: { path: `^packages/${name}/src/` },
-  to: { path: '^(?:packages|apps)/', pathNot: `^packages/${any([name, ...above])}/` },
+  to: { path: '^(?:packages|apps|examples)/', pathNot: `^packages/${any([name, ...above])}/` },
 }));
 
 /** @type {import('dependency-cruiser').IConfiguration} */
@@ -40,7 +40,7 @@ export default {
       name: 'no-deep-import',
       severity: 'error',
       comment: 'Another package is reached only as @tessera/<name>, that is, its src/index.ts.',
-      from: { path: '^(?:packages|apps)/([^/]+)/' },
+      from: { path: '^(?:packages|apps|examples)/([^/]+)/' },
       to: {
         path: '^packages/[^/]+/(?:src|test|dist)/',
         pathNot: ['^packages/$1/', '^packages/[^/]+/src/index\\.ts$'],
@@ -50,10 +50,10 @@ export default {
       name: 'no-relative-import-of-another-package',
       severity: 'error',
       comment: 'Write @tessera/<name>, not a path into the folder next door.',
-      from: { path: '^(?:packages|apps)/([^/]+)/' },
+      from: { path: '^(?:packages|apps|examples)/([^/]+)/' },
       to: {
-        path: '^(?:packages|apps)/',
-        pathNot: '^(?:packages|apps)/$1/',
+        path: '^(?:packages|apps|examples)/',
+        pathNot: '^(?:packages|apps|examples)/$1/',
         dependencyTypes: ['local'],
       },
     },

@@ -11,7 +11,7 @@ import { root } from './workspace.mjs';
 const checks = {
   prettier: { run: 'prettier --check --log-level warn .' },
   oxlint: { run: 'oxlint --deny-warnings' },
-  layers: { run: 'depcruise --config .dependency-cruiser.mjs packages apps' },
+  layers: { run: 'depcruise --config .dependency-cruiser.mjs packages apps examples' },
   'house-rules': { run: 'node scripts/house-rules.mjs' },
   'package-diagram': { run: 'node scripts/package-diagram.mjs --check' },
   'error-pages': { run: 'node scripts/error-pages.mjs' },

@@ -29,13 +29,13 @@ layers.compile = Object.keys(layers);
 layers.testkit = Object.keys(layers);
 
 /**
- * Every workspace folder under `packages/` and `apps/`.
+ * Every workspace folder under `packages/`, `apps/` and `examples/`.
  * @typedef {{ dir: string, short: string, manifest: Record<string, any>, isApp: boolean, built: boolean }} Member
  * @returns {Member[]}
  */
 export function members() {
   const found = [];
-  for (const group of ['packages', 'apps']) {
+  for (const group of ['packages', 'apps', 'examples']) {
     for (const short of readdirSync(join(root, group)).sort()) {
       const dir = `${group}/${short}`;
       const manifestPath = join(root, dir, 'package.json');
@@ -44,7 +44,7 @@ export function members() {
         dir,
         short,
         manifest: JSON.parse(readFileSync(manifestPath, 'utf8')),
-        isApp: group === 'apps',
+        isApp: group !== 'packages',
         built: existsSync(join(root, dir, 'dist')),
       });
     }
