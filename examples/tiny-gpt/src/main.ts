@@ -6,6 +6,7 @@ import { manualSeed } from '@tessera/tensor';
 import { resume, save } from './checkpoint.js';
 import { GPT, generate } from './model.js';
 import { USAGE, readOptions } from './options.js';
+import { summary } from './summary.js';
 import { Text, getBatch } from './text.js';
 import { configure, evaluate, trainingStep } from './train.js';
 
@@ -65,7 +66,7 @@ for (let i = first; i < options.steps; i++) {
 if (options.save !== null) await save(options.save, training, options.steps);
 if (options.explain) {
   const [x, y] = getBatch(text.train, config.batchSize, model.config.blockSize);
-  console.log(`\n${explain(step)(x, y).toString()}`);
+  console.log(`\n${summary(explain(step)(x, y))}`);
 }
 
 console.log(`\nvalidation loss ${evaluate(model, text, config.batchSize).toFixed(4)}\n`);

@@ -6,7 +6,7 @@
  */
 import type { DecompositionTable, GraphModule, Node } from '@tessera/graph';
 import { type Pass, jointPasses, postGradPasses, runPasses } from '@tessera/passes';
-import { log } from '@tessera/shared';
+import { currentReport, log, reportTo, stage } from '@tessera/shared';
 import type { TensorMeta } from '@tessera/tensor';
 import { type FunctionalGraph, functionalize } from './functionalize/functionalize.js';
 import { type CompiledGraph, type GraphCompiler, exampleInputs } from './graph-compiler.js';
@@ -52,14 +52,18 @@ export function compileProgram(
   request: Omit<JointRequest, 'decompositions'>,
   options: AotOptions,
 ): AotCompiled {
-  const trace = traceJoint({ ...request, decompositions: options.decompositions });
-  const functional = functionalizeJoint(trace);
-  runPasses(functional.module, options.jointPasses ?? jointPasses);
+  const trace = stage('joint graph', () =>
+    traceJoint({ ...request, decompositions: options.decompositions }),
+  );
+  const functional = stage('functionalize', () => functionalizeJoint(trace));
+  stage('joint passes', () => runPasses(functional.module, options.jointPasses ?? jointPasses));
   log('aot_joint', () => functional.module.print());
   if (trace.tangents.length === 0) return compileInference(trace, functional, options);
-  const partition = (options.partitionFn ?? defaultPartition)(jointGraph(trace, functional));
+  const partition = stage('partition', () =>
+    (options.partitionFn ?? defaultPartition)(jointGraph(trace, functional)),
+  );
   for (const part of [partition.forward, partition.backward])
-    runPasses(part, options.postGradPasses ?? postGradPasses);
+    stage('post-grad passes', () => runPasses(part, options.postGradPasses ?? postGradPasses));
   log(
     'aot_graphs',
     () =>
@@ -163,10 +167,13 @@ function backwardProgram(
   options: AotOptions,
 ): BackwardProgram {
   let compiled: CompiledGraph | null = null;
+  const report = currentReport();
   return {
     compiled: () => {
       const compiler = options.bwCompiler ?? options.fwCompiler;
-      compiled ??= compiler(partition.backward, exampleInputs(partition.backward));
+      compiled ??= reportTo(report, () =>
+        compiler(partition.backward, exampleInputs(partition.backward)),
+      );
       return compiled;
     },
     tangents: trace.tangents.map((node) => node.meta.val as TensorMeta),

@@ -21,7 +21,7 @@ import {
   preGradPipeline,
   runPasses,
 } from '@tessera/passes';
-import { counters } from '@tessera/shared';
+import { counters, reportKernels, stage } from '@tessera/shared';
 import { gradMode, isTensor } from '@tessera/tensor';
 import { DebugFolder } from './debug/debug-folder.js';
 import { kernelBackend } from './device-backends.js';
@@ -46,9 +46,10 @@ function deviceOf(module: GraphModule): string {
 
 /** Compiles with the kernel backend of the graph's device. */
 function compileGraph(module: GraphModule, folder: DebugFolder | null): CompiledGraph {
-  runPasses(module, postGradPipeline());
+  stage('post-grad passes', () => runPasses(module, postGradPipeline()));
   const compiled = compileToExecutable(module, kernelBackend(deviceOf(module)));
   checkNative(compiled.plan);
+  reportKernels(compiled.plan.launches.length);
   counters.inc('inductor', 'graphs');
   counters.inc('inductor', 'kernels', compiled.plan.launches.length);
   folder?.addCompiled(module, compiled);
@@ -88,7 +89,7 @@ export const inductor: Backend = (captured, examples) => {
   return within(folder, () => {
     const preGrad = preGradPipeline();
     const module = preGrad.length > 0 ? copyModule(captured) : captured;
-    runPasses(module, preGrad);
+    stage('pre-grad passes', () => runPasses(module, preGrad));
     const freezes = passesConfig.freezing && !gradMode.enabled;
     return aotCompileCaptured(module, examples, {
       fwCompiler,

@@ -216,7 +216,11 @@ export class CompiledFunction {
     const last = finishCapture(capture, result, earlier);
     const segments = [...earlier, ...capture.segments, last];
     guards.seal(capture.externals);
-    const captureMs = now() - start - last.compileMs;
+    // Segments of this capture were compiled, and ran for the first time, meanwhile.
+    const captureMs = [...capture.segments, last].reduce(
+      (ms, segment) => ms - segment.compileMs - segment.firstRunMs,
+      now() - start,
+    );
     this.captures.push({ segments, guards, breaks: capture.breaks, reason, captureMs });
     counters.inc('frames', 'captured');
     log(

@@ -1,6 +1,7 @@
 /**
  * @file What compiling a function did, as data and as text.
  */
+import { addReport, emptyReport } from '@tessera/shared';
 import { GRAPH_BREAKS } from './breaks/graph-breaks.js';
 import type { CapturedBreak } from './capture/capture.js';
 import type { CompiledFunction } from './compiled-function.js';
@@ -31,8 +32,13 @@ export interface Explanation {
   readonly guards: readonly string[];
   readonly guardCounts: Readonly<Partial<Record<GuardKind, number>>>;
   readonly recompileReasons: readonly string[];
+  /** Kernel launches in all graphs; 0 where the backend has no kernels. */
+  readonly kernelCount: number;
   readonly captureMs: number;
+  /** Milliseconds in the backend. */
   readonly compileMs: number;
+  /** Milliseconds by stage of the compiler, in order; each without the stages inside it. */
+  readonly stages: Readonly<Record<string, number>>;
   toString(): string;
 }
 
@@ -57,6 +63,12 @@ export function explainFunction(compiled: CompiledFunction): Explanation {
   });
   const breaks = compiled.captures.flatMap((record) => record.breaks);
   const last = compiled.captures.at(-1);
+  const report = emptyReport();
+  for (const segment of segments) {
+    addReport(report, segment.report);
+    for (const other of segment.specializations) addReport(report, other.segment.report);
+  }
+  const captureMs = compiled.captures.reduce((total, record) => total + record.captureMs, 0);
   const data = {
     functionName: compiled.name,
     traceCount: compiled.captures.length,
@@ -68,8 +80,10 @@ export function explainFunction(compiled: CompiledFunction): Explanation {
     guards: last?.guards.lines() ?? [],
     guardCounts: last?.guards.counts() ?? {},
     recompileReasons: [...compiled.reasons],
-    captureMs: compiled.captures.reduce((total, record) => total + record.captureMs, 0),
+    kernelCount: report.kernels,
+    captureMs,
     compileMs: segments.reduce((total, segment) => total + segment.compileMs, 0),
+    stages: { capture: captureMs, ...Object.fromEntries(report.stages) },
   };
   return { ...data, toString: () => format(data) };
 }
@@ -77,7 +91,10 @@ export function explainFunction(compiled: CompiledFunction): Explanation {
 function format(data: Omit<Explanation, 'toString'>): string {
   const lines = [
     `${data.functionName}: ${data.graphCount} graph(s), ${data.graphBreakCount} graph break(s), ${data.opCount} ops, ${data.traceCount} trace(s)`,
-    `capture ${data.captureMs.toFixed(1)} ms, backend ${data.compileMs.toFixed(1)} ms`,
+    `capture ${data.captureMs.toFixed(1)} ms, backend ${data.compileMs.toFixed(1)} ms, ${data.kernelCount} kernel(s)`,
+    `stages: ${Object.entries(data.stages)
+      .map(([name, ms]) => `${name} ${ms.toFixed(1)} ms`)
+      .join(', ')}`,
   ];
   data.breakReasons.forEach((b, i) =>
     lines.push(

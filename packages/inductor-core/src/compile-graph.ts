@@ -3,6 +3,7 @@
  * lower → fuse → cut into stages → plan memory → build kernels → assemble the plan.
  */
 import type { GraphModule } from '@tessera/graph';
+import { stage } from '@tessera/shared';
 import type { DType } from '@tessera/tensor';
 import type { Capabilities } from './backend/kernel-backend.js';
 import {
@@ -180,22 +181,27 @@ function assemble(
 /** Compiles a functional ATen graph. @throws kernel-missing, dtype-unsupported, plan-invalid */
 export function compileToPlan(module: GraphModule, options: CompileOptions): CompiledPlan {
   const { backend, name = 'graph' } = options;
-  const { lowering, graph } = lowerGraph(module, backend.capabilities, name);
+  const { lowering, graph } = stage('lower', () => lowerGraph(module, backend.capabilities, name));
   checkDtypes(graph, backend.capabilities.dtypes, backend.device);
-  const schedule = fuseGraph(lowering, graph);
-  const kernels = schedule.groups.map((group) => ({ group, ...planned(bodyOf(schedule, group)) }));
-  const memory = planStorage(kernels, schedule.context.buffers, backend.capabilities.itemSize);
-  const emit: EmitContext = {
-    ir: lowering.ir,
-    bufferOf: (buffer) => schedule.context.buffers.get(buffer)!,
-    storageOf: memory.keyOf,
-  };
-  const dtypeOf = (scalar: string): DType => graph.scalars.find((s) => s.name === scalar)!.dtype;
-  const built = kernels.map(({ group, body }) => ({
-    kernel: body.kind === 'extern' ? buildExtern(body, emit, dtypeOf) : buildKernel(body, emit),
-    name: nameOf(group),
-  }));
-  const plan = assemble(name, backend.device, graph, built, memory);
+  const schedule = stage('fuse', () => fuseGraph(lowering, graph));
+  const plan = stage('build kernels', () => {
+    const kernels = schedule.groups.map((group) => ({
+      group,
+      ...planned(bodyOf(schedule, group)),
+    }));
+    const memory = planStorage(kernels, schedule.context.buffers, backend.capabilities.itemSize);
+    const emit: EmitContext = {
+      ir: lowering.ir,
+      bufferOf: (buffer) => schedule.context.buffers.get(buffer)!,
+      storageOf: memory.keyOf,
+    };
+    const dtypeOf = (scalar: string): DType => graph.scalars.find((s) => s.name === scalar)!.dtype;
+    const built = kernels.map(({ group, body }) => ({
+      kernel: body.kind === 'extern' ? buildExtern(body, emit, dtypeOf) : buildKernel(body, emit),
+      name: nameOf(group),
+    }));
+    return assemble(name, backend.device, graph, built, memory);
+  });
   return { plan, outputs: graph.outputs, liftedConstants: graph.liftedConstants };
 }
 

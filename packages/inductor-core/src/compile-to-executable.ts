@@ -9,7 +9,7 @@ import {
   isTensor,
   reserveOffsets,
 } from '@tessera/tensor';
-import { TesseraError } from '@tessera/shared';
+import { TesseraError, stage } from '@tessera/shared';
 import type { Executable, KernelBackend } from './backend/kernel-backend.js';
 import { compileToPlan } from './compile-graph.js';
 import type { ExecutionPlan } from './plan/execution-plan.js';
@@ -71,7 +71,7 @@ export function compileToExecutable(
     backend,
     name: options.name ?? 'graph',
   });
-  const executable = backend.load(plan);
+  const executable = stage('generate and load code', () => backend.load(plan));
   const route = routeOf(module);
   const count = route.tensors.length + route.scalars.length;
   const { rng } = plan;

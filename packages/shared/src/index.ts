@@ -82,4 +82,13 @@ export type { Scalar, ScalarKind, ScalarLike } from './sym-scalar.js';
 // Program-wide registries
 export { counters } from './counters.js';
 export type { Counters } from './counters.js';
+export {
+  addReport,
+  currentReport,
+  emptyReport,
+  reportKernels,
+  reportTo,
+  stage,
+} from './compile-report.js';
+export type { CompileReport } from './compile-report.js';
 export { registerPackageCopy } from './package-copy.js';

@@ -7,7 +7,7 @@
  * that value among its outputs, for good.
  */
 import { GraphModule, type Graph, type Node, eliminateDeadCode } from '@tessera/graph';
-import { TesseraError, log } from '@tessera/shared';
+import { type CompileReport, TesseraError, emptyReport, log, reportTo } from '@tessera/shared';
 import { type Tensor, gradMode, modes, withAutocastSettings } from '@tessera/tensor';
 import { now } from '../clock.js';
 import type { Backend, CompiledSegment, SegmentInput } from '../backend.js';
@@ -43,7 +43,11 @@ export class Segment {
   readonly specializations: { readonly sizes: readonly string[]; readonly segment: Segment }[] = [];
   /** Milliseconds spent in the backend so far. */
   compileMs = 0;
+  /** Milliseconds of its first compiled run. */
+  firstRunMs = 0;
   compileCount = 0;
+  /** Stages and kernels of its compilations. */
+  readonly report: CompileReport = emptyReport();
 
   constructor(
     readonly graph: Graph,
@@ -154,8 +158,14 @@ export class Segment {
         this.uncompiledRuns--;
         return this.graphModule.forward(...inputs) as Tensor[];
       }
-      this.compiled ??= this.compile(inputs);
-      return this.compiled(inputs);
+      if (this.compiled !== null) return this.compiled(inputs);
+      this.compiled = this.compile(inputs);
+      const start = now();
+      try {
+        return this.compiled(inputs);
+      } finally {
+        this.firstRunMs += now() - start;
+      }
     } finally {
       modes.pre = pre;
       modes.resume = resume;
@@ -168,9 +178,9 @@ export class Segment {
     log('graph', () => module.print());
     const start = now();
     const original = this.template ?? this;
-    const compiled = this.backend(module, inputs, {
-      sizes: original.submitted ? this.sizes : null,
-    });
+    const compiled = reportTo(this.report, () =>
+      this.backend(module, inputs, { sizes: original.submitted ? this.sizes : null }),
+    );
     original.submitted = true;
     this.compileMs += now() - start;
     this.compileCount++;

@@ -5,7 +5,7 @@
  * cached; numbers are runtime scalars. Ops that the backend cannot compile are left to the next provider
  * (the reference kernels on `cpu`).
  */
-import { isTesseraError } from '@tessera/shared';
+import { isTesseraError, reportTo } from '@tessera/shared';
 import { type KernelProvider, type OpOverload, type Tensor, reserveOffsets } from '@tessera/tensor';
 import type { Executable, KernelBackend } from '../backend/kernel-backend.js';
 import { compileGraph } from '../compile-graph.js';
@@ -76,7 +76,8 @@ export class EagerProvider implements KernelProvider {
     const key = opKey(op, args, outs, !this.constantOps.has(op));
     let entry = entries.get(key);
     if (entry === undefined) {
-      entry = this.compile(op, args, outs);
+      // Not a part of a compilation that happens to need a value: its stages are not reported.
+      entry = reportTo(null, () => this.compile(op, args, outs));
       // Finding out that the op needs constants changed the key.
       if (key !== opKey(op, args, outs, !this.constantOps.has(op)))
         return this.lookup(op, args, outs);

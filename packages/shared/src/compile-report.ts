@@ -1,0 +1,72 @@
+/**
+ * @file What a compilation cost: time per stage and kernels, gathered while it runs.
+ *
+ * Whoever asks for a compilation gives it a report; the parts of the compiler, whatever their package,
+ * name the stages that they are. A stage's time is its own: that of stages inside it is theirs. Without
+ * a report nothing is measured.
+ */
+
+// Bound now: a `pure` capture watches the clock of the user's code.
+const now = performance.now.bind(performance);
+
+/** Totals of one or several compilations. */
+export interface CompileReport {
+  /** Milliseconds by stage, in the order in which stages were first entered. */
+  readonly stages: Map<string, number>;
+  /** Kernel launches of the plans that were made. */
+  kernels: number;
+}
+
+let current: CompileReport | null = null;
+/** Milliseconds of finished stages inside the running one. */
+let inside = 0;
+
+/** A report of nothing yet. */
+export function emptyReport(): CompileReport {
+  return { stages: new Map(), kernels: 0 };
+}
+
+/** The report of the compilation under way, for parts of it that run later. */
+export function currentReport(): CompileReport | null {
+  return current;
+}
+
+/** Runs (part of) a compilation that belongs to a report. */
+export function reportTo<R>(report: CompileReport | null, compile: () => R): R {
+  const outer = current;
+  current = report;
+  try {
+    return compile();
+  } finally {
+    current = outer;
+  }
+}
+
+/** Runs a stage of the compilation under way and adds its time to the report. */
+export function stage<R>(name: string, run: () => R): R {
+  const report = current;
+  if (report === null) return run();
+  const before = inside;
+  const start = now();
+  inside = 0;
+  // In the order of entering, not of leaving.
+  if (!report.stages.has(name)) report.stages.set(name, 0);
+  try {
+    return run();
+  } finally {
+    const total = now() - start;
+    report.stages.set(name, report.stages.get(name)! + total - inside);
+    inside = before + total;
+  }
+}
+
+/** Adds kernel launches of a plan to the report. */
+export function reportKernels(launches: number): void {
+  if (current !== null) current.kernels += launches;
+}
+
+/** Adds one report to another. */
+export function addReport(into: CompileReport, from: CompileReport): void {
+  into.kernels += from.kernels;
+  for (const [name, ms] of from.stages) into.stages.set(name, (into.stages.get(name) ?? 0) + ms);
+}
