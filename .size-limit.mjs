@@ -1,36 +1,38 @@
 /**
- * @file Gzip budgets. One per package, counting its own code only; one for everything that compiles
- * programs, taken whole; and one for what a training program loads after tree-shaking.
+ * @file Gzip budgets, measured on the sources: what a page downloads that trains a model on the CPU and
+ * what it loads besides for WebGPU, everything that compiles programs taken whole, and each package's own
+ * code. The goal for all that compiles is 120 kB; why it is not reached, and what the kilobytes are, is in
+ * docs/adr/0040-what-a-page-downloads.md.
  */
-import { mkdirSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { members, root } from './scripts/workspace.mjs';
+import { root } from './scripts/workspace.mjs';
 
-/** Minified gzip size of the package's own code. */
+/** The training job as a page loads it, tree-shaken. The goal is 120 kB. */
+const PAGE = '320 kB';
+/** The same with the file that `initWebGpu()` loads. */
+const PAGE_WITH_WEBGPU = '360 kB';
+/** Everything that compiles programs with all that is exported: printers, checkers, JSON forms. */
+const EVERYTHING = '370 kB';
+
+/** Minified gzip size of each package's own code. */
 const budgets = {
-  shared: '17 kB',
-  tensor: '75 kB',
-  nn: '16 kB',
-  graph: '14 kB',
-  passes: '7 kB',
-  'aot-autograd': '14 kB',
+  shared: '16 kB',
+  tensor: '135 kB',
+  nn: '39 kB',
+  graph: '12 kB',
+  passes: '15 kB',
+  'aot-autograd': '17 kB',
   'dynamo-trace': '28 kB',
-  'inductor-core': '60 kB',
-  'inductor-cpu': '56 kB',
-  'inductor-wgsl': '40 kB',
-  compile: '4 kB',
-  testkit: '12 kB',
+  'inductor-core': '67 kB',
+  'inductor-cpu': '49 kB',
+  'inductor-wgsl': '37 kB',
+  compile: '5 kB',
+  testkit: '16 kB',
 };
 
-/**
- * The goal for everything that compiles programs is 120 kB. The first complete system is at about twice
- * that: reference kernels for every operator (tensor), one lowering per operator (inductor-core) and two
- * code generators. This limit keeps it from growing while it is brought down.
- */
-const EVERYTHING = '270 kB';
-
-/** What `compile` brings into a page: eager tensors, the tracer, AOT, the core and both backends. */
-const together = [
+/** What `compile` brings into a program. */
+const compiler = [
   'tensor',
   'graph',
   'passes',
@@ -42,55 +44,70 @@ const together = [
   'compile',
 ];
 
-/** What a training program imports; printers, checkers and JSON forms that it never calls drop out. */
-const imported = ['tensor', 'nn', 'compile'];
-
 const outside = ['node:*', 'webgpu'];
-const built = new Set(members().flatMap((m) => (m.built && !m.isApp ? [m.short] : [])));
-const entry = (name) => `packages/${name}/dist/index.js`;
-const present = together.filter((name) => built.has(name));
-const program = imported.filter((name) => built.has(name));
+const source = (name) => `packages/${name}/src/index.ts`;
 
-/**
- * Writes one entry that imports several packages, and returns its path. Separate entries would count
- * shared code once per entry.
- */
-function entryFor(file, names) {
-  const folder = join(root, 'node_modules/.cache/size-limit');
+const folder = join(root, 'node_modules/.cache/size-limit');
+
+/** Writes an entry with these export lines, and returns its path. */
+function entry(name, lines) {
   mkdirSync(folder, { recursive: true });
-  const lines = names.map((name, i) => `export * as p${i} from '${join(root, entry(name))}';\n`);
-  writeFileSync(join(folder, file), lines.join(''));
-  return join(folder, file);
+  writeFileSync(join(folder, name), lines.join(''));
+  return join(folder, name);
 }
 
-/** Bundled as a page would load it. */
-const modifyEsbuildConfig = (config) => ({ ...config, format: 'esm', target: 'es2022' });
+/** All that the demo computes, without its terminal: data, models, training step. */
+const page = entry('page.js', [
+  ...['digits', 'models', 'train'].map(
+    (file, i) => `export * as p${i} from '${join(root, `apps/demo/src/${file}.ts`)}';\n`,
+  ),
+  `export { compile, initWebGpu } from '${join(root, source('compile'))}';\n`,
+]);
+const together = entry(
+  'together.js',
+  compiler.map((name, i) => `export * as p${i} from '${join(root, source(name))}';\n`),
+);
+
+const common = {
+  gzip: true,
+  /** Bundled as a page would load it. */
+  modifyEsbuildConfig: (config) => ({
+    ...config,
+    format: 'esm',
+    target: 'es2022',
+    conditions: ['@tessera/source'],
+  }),
+};
 
 export default [
+  {
+    name: 'page: the digits trained on the CPU',
+    path: page,
+    limit: PAGE,
+    ignore: [...outside, '@tessera/inductor-wgsl'],
+    ...common,
+  },
+  {
+    name: 'page: the same with WebGPU',
+    path: page,
+    limit: PAGE_WITH_WEBGPU,
+    ignore: outside,
+    ...common,
+  },
+  {
+    name: `together: ${compiler.join(' + ')}`,
+    path: together,
+    limit: EVERYTHING,
+    ignore: outside,
+    ...common,
+  },
   ...Object.entries(budgets)
-    .filter(([name]) => built.has(name))
+    .filter(([name]) => existsSync(join(root, source(name))))
     .map(([name, limit]) => ({
       name: `@tessera/${name}`,
-      path: entry(name),
+      path: source(name),
       limit,
-      gzip: true,
       ignore: [...outside, '@tessera/*'],
-      modifyEsbuildConfig,
+      ...common,
     })),
-  {
-    name: `together: ${present.join(' + ')}`,
-    path: entryFor('together.js', present),
-    limit: EVERYTHING,
-    gzip: true,
-    ignore: outside,
-    modifyEsbuildConfig,
-  },
-  {
-    name: `program: ${program.join(' + ')}, only what they reach`,
-    path: entryFor('program.js', program),
-    limit: EVERYTHING,
-    gzip: true,
-    ignore: outside,
-    modifyEsbuildConfig,
-  },
 ];

@@ -7,7 +7,7 @@ import { spawn } from 'node:child_process';
 import { delimiter, join } from 'node:path';
 import { root } from './workspace.mjs';
 
-/** In the order they are reported; those marked `built` read `dist` and wait for the build. */
+/** In the order they are reported. All of them read sources, so nothing must be built first. */
 const checks = {
   prettier: { run: 'prettier --check --log-level warn .' },
   oxlint: { run: 'oxlint --deny-warnings' },
@@ -17,7 +17,7 @@ const checks = {
   'error-pages': { run: 'node scripts/error-pages.mjs' },
   knip: { run: 'knip --no-progress' },
   sherif: { run: 'sherif' },
-  'size-limit': { run: 'node scripts/sizes.mjs', built: true },
+  'size-limit': { run: 'node scripts/sizes.mjs' },
 };
 
 const chosen = process.argv.slice(2);
@@ -42,21 +42,12 @@ function run(command) {
   });
 }
 
-let build;
-/** Builds the packages once, for the checks that read `dist`. */
-function built() {
-  build ??= run('node scripts/tasks.mjs build --filter=./packages/*');
-  return build;
-}
-
 const results = new Map();
 const queue = [...names];
 async function worker() {
   for (let name = queue.shift(); name !== undefined; name = queue.shift()) {
     const started = performance.now();
-    const check = checks[name];
-    const ready = check.built ? await built() : { ok: true, output: '' };
-    const result = ready.ok ? await run(check.run) : ready;
+    const result = await run(checks[name].run);
     results.set(name, { ...result, seconds: (performance.now() - started) / 1000 });
   }
 }

@@ -1,5 +1,5 @@
 /**
- * @file Runs size-limit on the built packages and prints one line per budget.
+ * @file Runs size-limit and prints one line per budget.
  */
 import { spawnSync } from 'node:child_process';
 import { createRequire } from 'node:module';
