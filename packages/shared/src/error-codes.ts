@@ -52,6 +52,8 @@ export const ERROR_CODES = {
   'backward-twice': 'backward() ran a second time through a freed graph',
   'grad-non-scalar': 'A gradient was requested for a non-scalar output without a seed',
   'derivative-missing': 'An operator has no derivative formula',
+  'inference-tensor': 'A tensor made in inference mode was used where gradients may be recorded',
+  'checkpoint-mismatch': 'A checkpointed region did something else when it ran again for backward',
   'nan-gradient': 'A backward node returned NaN while anomaly mode is on',
   'aot-unsupported': 'A program cannot be turned into a functional graph',
   'double-backward-compiled': 'Double backward through a compiled function is not supported',

@@ -144,15 +144,43 @@ export {
   type GradHook,
   type GradMeta,
   GradNode,
+  type HookHandle,
+  type NodeHook,
+  type NodePreHook,
   peekSequenceNr,
 } from './autograd/grad-node.js';
 export { autogradMeta } from './autograd/autograd-meta.js';
 export { holdGradient } from './autograd/accumulate-grad.js';
 export { gradEdge, gradFnOf, requiresGrad, setHistory } from './autograd/history.js';
 export { attachNode } from './autograd/record.js';
-export { type GradOptions, grad, inferenceMode } from './autograd/grad.js';
+export { type GradOptions, grad } from './autograd/grad.js';
+export {
+  inferenceMode,
+  isInferenceModeEnabled,
+  isInferenceTensor,
+} from './autograd/inference-mode.js';
+export {
+  type FunctionalOptions,
+  hessian,
+  hvp,
+  jacobian,
+  jvp,
+  type Like,
+  type TensorOrList,
+  vhp,
+  vjp,
+} from './autograd/functional.js';
+export {
+  type CheckpointOptions,
+  type CheckpointStep,
+  checkpoint,
+  checkpointSequential,
+  checkpointWith,
+} from './autograd/activation-checkpoint.js';
+export { type SavedTensorHooks, withSavedTensorHooks } from './autograd/saved-tensor-hooks.js';
+export { onceDifferentiable } from './autograd/once-differentiable.js';
 export { Function, FunctionContext, type FunctionGradients } from './autograd/function.js';
-export { isAnomalyEnabled, setDetectAnomaly } from './autograd/anomaly.js';
+export { detectAnomaly, isAnomalyEnabled, setDetectAnomaly } from './autograd/anomaly.js';
 export { currentBackwardNode } from './autograd/current-backward-node.js';
 
 // Random numbers

@@ -4,6 +4,7 @@
  * The class is bound late (`bindTensorClass`, called by tensor.ts), so that this file and all operators
  * need not import it.
  */
+import { gradMode } from './autograd/grad-mode.js';
 import type { DeviceType } from './device.js';
 import { deviceRuntime } from './device.js';
 import { TesseraError } from '@tessera/shared';
@@ -70,6 +71,7 @@ export function emptyFromMeta(meta: TensorMeta): Tensor {
   const storage = Storage.allocate(meta.device, bytes);
   storage.madeForDtype = meta.dtype;
   storage.madeForSizes = meta.sizes;
+  storage.isInference = gradMode.inference;
   return makeTensor(storage, meta.dtype, meta.device, meta.sizes, meta.strides);
 }
 

@@ -8,9 +8,12 @@
 import { activeMode } from './dispatch/modes.js';
 import { runBackward } from './autograd/engine.js';
 import { autogradMeta } from './autograd/autograd-meta.js';
-import type { GradHook, GradNode } from './autograd/grad-node.js';
+import { checkAssignedGrad } from './autograd/assigned-grad.js';
+import { gradMode } from './autograd/grad-mode.js';
+import type { GradHook, GradNode, HookHandle } from './autograd/grad-node.js';
 import { gradEdge, gradFnOf, requiresGrad } from './autograd/history.js';
 import { addGradients } from './autograd/gradient-ops.js';
+import { isInferenceTensor, refuseInferenceTensor } from './autograd/inference-mode.js';
 import './autograd/autograd-grad-op.js';
 import './autograd/record.js';
 import type { DeviceType } from './device.js';
@@ -121,6 +124,10 @@ export class Tensor extends TensorBase {
         { hints: ['Use detach().'] },
       );
     }
+    if (value && isInferenceTensor(this) && !gradMode.inference)
+      refuseInferenceTensor(
+        'Setting requires_grad=True on inference tensor outside InferenceMode is not allowed.',
+      );
     this.requiresGradFlag = value;
     this.guardSpec = null;
     return this;
@@ -141,7 +148,9 @@ export class Tensor extends TensorBase {
     return this.autograd?.grad ?? null;
   }
 
+  /** @throws shape-mismatch, dtype-mismatch, device-mismatch */
   set grad(value: Tensor | null) {
+    if (value !== null) checkAssignedGrad(this, value);
     activeMode([this])?.onSetGrad(this, value);
     autogradMeta(this).grad = value;
   }
@@ -184,16 +193,33 @@ export class Tensor extends TensorBase {
     });
   }
 
-  /** Keeps the gradient of a non-leaf in `grad`. */
+  /** Whether this is a non-leaf that keeps its gradient in `grad`. */
+  get retainsGrad(): boolean {
+    return this.autograd?.retainsGrad ?? false;
+  }
+
+  /** Whether the tensor was made in inference mode. */
+  isInference(): boolean {
+    return isInferenceTensor(this);
+  }
+
+  /** Keeps the gradient of a non-leaf in `grad`. @throws no-grad-graph */
   retainGrad(): void {
     const fn = gradFnOf(this);
+    if (!requiresGrad(this)) {
+      throw new TesseraError(
+        'no-grad-graph',
+        "can't retain_grad on Tensor that has requires_grad=False",
+        { hints: ['Call requiresGrad_() on the leaves before the forward pass.'] },
+      );
+    }
     if (fn === null) return;
     autogradMeta(this).retainsGrad = true;
     (fn.retained ??= new Map()).set(this.autograd!.outputNr, this);
   }
 
   /** Calls `hook` with the gradient of this tensor in every backward; a returned tensor replaces it. Returns a remover. */
-  registerHook(hook: GradHook): { remove(): void } {
+  registerHook(hook: GradHook): HookHandle {
     const edge = gradEdge(this);
     if (edge === null) {
       throw new TesseraError(
@@ -203,6 +229,32 @@ export class Tensor extends TensorBase {
       );
     }
     return { remove: edge.node.addPreHook(edge.index, hook) };
+  }
+
+  /** Calls `hook` with this leaf after a backward has added to its `grad`. @throws no-grad-graph, invalid-argument */
+  registerPostAccumulateGradHook(hook: (leaf: Tensor) => void): HookHandle {
+    if (!requiresGrad(this)) {
+      throw new TesseraError(
+        'no-grad-graph',
+        "cannot register a hook on a tensor that doesn't require gradient",
+        { hints: ['Call requiresGrad_() first.'] },
+      );
+    }
+    if (gradFnOf(this) !== null) {
+      throw new TesseraError(
+        'invalid-argument',
+        'post accumulate grad hooks cannot be registered on non-leaf tensors',
+        { hints: ['Use registerHook() there.'] },
+      );
+    }
+    const list = (autogradMeta(this).postAccumulateHooks ??= []);
+    list.push(hook);
+    return {
+      remove: () => {
+        const at = list.indexOf(hook);
+        if (at >= 0) list.splice(at, 1);
+      },
+    };
   }
 
   // ---- memory

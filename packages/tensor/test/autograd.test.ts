@@ -1,9 +1,11 @@
 import { describe, expect, it } from 'vitest';
 import {
   type Tensor,
+  detectAnomaly,
   enableGrad,
   grad,
   inferenceMode,
+  isAnomalyEnabled,
   isGradEnabled,
   noGrad,
   ones,
@@ -215,16 +217,58 @@ describe('grad mode', () => {
 });
 
 describe('anomaly mode', () => {
+  function brokenSquareRoot(x: Tensor): Tensor {
+    return x.sqrt().sum();
+  }
+
   it('names the backward node that made a NaN and the forward call', () => {
-    setDetectAnomaly(true);
-    try {
+    detectAnomaly(() => {
       const x = tensor([-1], { requiresGrad: true });
-      expect(() => x.sqrt().sum().backward()).toThrow(
+      const loss = brokenSquareRoot(x);
+      expect(() => loss.backward()).toThrow(
         /Function 'SqrtBackward0' returned nan values in its 0th output/,
       );
+      expect(() => brokenSquareRoot(x).backward()).toThrow(
+        /Traceback of forward call that caused the error:\n(?:.*\n)*.*brokenSquareRoot.*autograd\.test/,
+      );
+    });
+    expect(isAnomalyEnabled()).toBe(false);
+  });
+
+  it('lets NaN pass if told to', () => {
+    setDetectAnomaly(true, { checkNaN: false });
+    try {
+      const x = tensor([-1], { requiresGrad: true });
+      brokenSquareRoot(x).backward();
+      expect(x.grad!.item()).toBeNaN();
     } finally {
       setDetectAnomaly(false);
     }
+  });
+
+  it('shows the forward call of a node that fails otherwise', () => {
+    detectAnomaly(() => {
+      const y = ones([2], { requiresGrad: true }).exp();
+      y.add_(1);
+      expect(() => y.sum().backward()).toThrow(
+        /modified by an inplace operation: \[Float \[2\]\], which is output 0 of ExpBackward0, is at version 1.*Error detected in ExpBackward0.*Traceback of forward call/s,
+      );
+    });
+  });
+
+  it('notes which backward node made a node', () => {
+    detectAnomaly(() => {
+      const y = tensor([2], { requiresGrad: true });
+      const [slope] = grad(y.exp().sum(), y, { createGraph: true });
+      expect(slope!.gradFn!.anomalyParent!.name).toBe('ExpBackward0');
+    });
+  });
+
+  it('needs the forward pass too', () => {
+    const y = tensor([-1], { requiresGrad: true }).sqrt();
+    detectAnomaly(() =>
+      expect(() => y.sum().backward()).toThrow(/No forward pass information available/),
+    );
   });
 });
 

@@ -5,6 +5,7 @@ import {
   type Tensor,
   grad,
   noGrad,
+  onceDifferentiable,
   ones,
   randn,
   tensor,
@@ -184,5 +185,56 @@ describe('custom Function', () => {
     const z = Exp.apply(randn([2], { requiresGrad: true })).sum();
     z.backward();
     expect(() => z.backward()).toThrow(/backward-twice/);
+  });
+
+  it('gets null for results without a gradient if it asks for that', () => {
+    const seen: (Tensor | null)[][] = [];
+    class Pair extends Function {
+      static forward(ctx: FunctionContext, x: Tensor): [Tensor, Tensor] {
+        ctx.setMaterializeGrads(false);
+        return [x.mul(2), x.mul(3)];
+      }
+      static backward(_ctx: FunctionContext, a: Tensor | null, b: Tensor | null): Tensor | null {
+        seen.push([a, b]);
+        return b;
+      }
+    }
+    const x = ones([2], { requiresGrad: true });
+    Pair.apply(x)[1].sum().backward();
+    expect(seen[0]![0]).toBeNull();
+    expect(seen[0]![1]!.toArray()).toEqual([1, 1]);
+  });
+
+  it('gives floating results without history where they are marked so', () => {
+    class Parts extends Function {
+      static forward(ctx: FunctionContext, x: Tensor): [Tensor, Tensor] {
+        const rounded = x.round();
+        ctx.markNonDifferentiable(rounded);
+        return [x.mul(2), rounded];
+      }
+      static backward(_ctx: FunctionContext, a: Tensor | null): Tensor {
+        return a!.mul(2);
+      }
+    }
+    const [value, rounded] = Parts.apply(ones([2], { requiresGrad: true }));
+    expect([value.requiresGrad, rounded.requiresGrad]).toEqual([true, false]);
+  });
+
+  it('refuses a second derivative of a backward that may run once', () => {
+    class Square extends Function {
+      static forward(ctx: FunctionContext, x: Tensor): Tensor {
+        ctx.saveForBackward(x);
+        return x.mul(x);
+      }
+      static backward = onceDifferentiable((ctx: FunctionContext, g: Tensor) =>
+        g.mul(ctx.savedTensors[0]!).mul(2),
+      );
+    }
+    const x = tensor([3], { requiresGrad: true });
+    expect(grad(Square.apply(x), x)[0]!.item()).toBe(6);
+    const g = tensor([1], { requiresGrad: true });
+    const [first] = grad(Square.apply(x), x, { gradOutputs: g, createGraph: true });
+    expect([first!.item(), first!.requiresGrad]).toEqual([6, true]);
+    expect(() => first!.backward()).toThrow(/trying to differentiate twice a function/);
   });
 });

@@ -1,7 +1,8 @@
 /**
  * @file `AccumulateGrad`: the end of the backward graph, adding into a leaf's `.grad`.
  */
-import { addGradients } from './gradient-ops.js';
+import { addGradients, inLayoutOf } from './gradient-ops.js';
+import { contiguousStrides, isDense } from '../shape.js';
 import { autogradMeta } from './autograd-meta.js';
 import { GradNode } from './grad-node.js';
 import type { Tensor } from '../tensor.js';
@@ -26,7 +27,9 @@ export class AccumulateGrad extends GradNode {
     const meta = autogradMeta(this.leaf);
     // With createGraph (grad mode on) the sum must stay differentiable; otherwise it is done in place.
     meta.grad =
-      meta.grad === null ? ownedGradient(grad) : addGradients(meta.grad, grad, !gradMode.enabled);
+      meta.grad === null
+        ? ownedGradient(grad, this.leaf)
+        : addGradients(meta.grad, grad, !gradMode.enabled);
     // The leaf holds its gradient beyond the scope of this backward pass.
     keep(meta.grad);
     for (const hook of meta.postAccumulateHooks ?? []) hook(this.leaf);
@@ -42,13 +45,28 @@ export function holdGradient(grad: Tensor): void {
   if (grad.storageOrNull !== null) held.add(grad.storageOrNull);
 }
 
-/** A gradient that may be kept: one that shares memory with others is copied when recording is off. */
-function ownedGradient(grad: Tensor): Tensor {
+/**
+ * A gradient that may be kept, in the layout of its leaf where that is dense, else row-major: optimizers run over
+ * both as one block. One that shares memory with others is copied when recording is off.
+ */
+function ownedGradient(grad: Tensor, leaf: Tensor): Tensor {
+  if (!obeysLayout(grad, leaf)) {
+    const own = inLayoutOf(leaf, grad);
+    if (!gradMode.enabled) held.add(own.storage);
+    return own;
+  }
   if (gradMode.enabled) return grad;
   const shared = grad.base !== null || hasZeroStride(grad) || held.has(grad.storage);
   const own = shared ? grad.detach().clone() : grad.detach();
   held.add(own.storage);
   return own;
+}
+
+/** @see AccumulateGrad's gradient layout contract in PyTorch */
+function obeysLayout(grad: Tensor, leaf: Tensor): boolean {
+  const { sizes } = leaf;
+  const wanted = isDense(sizes, leaf.strides) ? leaf.strides : contiguousStrides(sizes);
+  return sizes.every((size, i) => size <= 1 || grad.strides[i] === wanted[i]) || grad.numel === 0;
 }
 
 function hasZeroStride(tensor: Tensor): boolean {

@@ -1,12 +1,26 @@
 /**
  * @file Anomaly mode: backward nodes remember where the forward op was called, and NaN gradients are errors.
  */
+import { currentBackwardNode } from './current-backward-node.js';
+import type { GradNode } from './grad-node.js';
+import { scoped } from './scope.js';
+
+const FRAMES = 24;
 
 let enabled = false;
+let checkNaN = true;
 
-/** Turns anomaly mode on or off. It slows every op. */
-export function setDetectAnomaly(on: boolean): void {
+/** Turns anomaly mode on or off; `checkNaN` false keeps stacks but lets NaN pass. It slows every op. */
+export function setDetectAnomaly(on: boolean, options: { readonly checkNaN?: boolean } = {}): void {
   enabled = on;
+  checkNaN = options.checkNaN ?? true;
+}
+
+/** Runs `fn` in anomaly mode. @see torch.autograd.detect_anomaly */
+export function detectAnomaly<R>(fn: () => R, options: { readonly checkNaN?: boolean } = {}): R {
+  const saved = [enabled, checkNaN] as const;
+  setDetectAnomaly(true, options);
+  return scoped(fn, () => ([enabled, checkNaN] = saved));
 }
 
 /** Whether anomaly mode is on. */
@@ -14,7 +28,17 @@ export function isAnomalyEnabled(): boolean {
   return enabled;
 }
 
-/** The current stack, if anomaly mode is on. */
-export function anomalyStack(): string | null {
-  return enabled ? (new Error('forward').stack ?? null) : null;
+/** Whether anomaly mode refuses NaN. */
+export function checksNaN(): boolean {
+  return checkNaN;
+}
+
+/** In anomaly mode, notes the current stack in a new node. */
+export function noteForwardCall(node: GradNode): void {
+  if (!enabled) return;
+  const limit = Error.stackTraceLimit;
+  Error.stackTraceLimit = FRAMES;
+  node.forwardStack = new Error('forward').stack?.split('\n').slice(2).join('\n') ?? null;
+  Error.stackTraceLimit = limit;
+  node.anomalyParent = currentBackwardNode();
 }

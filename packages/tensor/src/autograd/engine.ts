@@ -10,7 +10,8 @@ import { formatSizes, sameNumbers } from '../shape.js';
 import type { Tensor } from '../tensor.js';
 import { withGradMode } from './grad-mode.js';
 import { AccumulateGrad, holdGradient } from './accumulate-grad.js';
-import { isAnomalyEnabled } from './anomaly.js';
+import { checksNaN, isAnomalyEnabled } from './anomaly.js';
+import { checkFinite, withForwardStack } from './anomaly-report.js';
 import { applyAsCurrent } from './current-backward-node.js';
 import type { Edge, GradNode } from './grad-node.js';
 import { addGradients, onesLike } from './gradient-ops.js';
@@ -184,12 +185,24 @@ class BackwardRun {
       this.captured[capture.slot] = buffer[capture.index] ?? null;
     if (needed !== null && (!needed.has(node) || node instanceof AccumulateGrad)) return;
     this.ran.push(node);
-    const results = applyAsCurrent(node, buffer);
-    if (isAnomalyEnabled()) checkFinite(node, results);
+    const results = this.apply(node, buffer);
     node.nextEdges.forEach((edge, i) => {
       const grad = results[i];
       if (edge !== null && grad != null) this.addGradient(edge, grad);
     });
+  }
+
+  private apply(node: GradNode, buffer: readonly (Tensor | null)[]): readonly (Tensor | null)[] {
+    let grads = buffer;
+    for (const hook of [...(node.nodePreHooks ?? [])]) grads = replaced(node, grads, hook(grads));
+    const anomaly = isAnomalyEnabled();
+    let results = anomaly
+      ? withForwardStack(node, () => applyAsCurrent(node, grads))
+      : applyAsCurrent(node, grads);
+    if (anomaly && checksNaN()) checkFinite(node, results);
+    for (const hook of [...(node.nodeHooks ?? [])])
+      results = replaced(node, results, hook(results, grads));
+    return results;
   }
 
   private runHooks(node: GradNode, buffer: (Tensor | null)[]): void {
@@ -225,7 +238,10 @@ class BackwardRun {
           },
         );
       }
-      if (this.options.accumulate && grad !== null) this.options.inputs![i]!.accumulateGrad(grad);
+      if (!this.options.accumulate || grad === null) return;
+      const { node } = this.wanted![i]!;
+      if (node instanceof AccumulateGrad) node.apply([grad]);
+      else this.options.inputs![i]!.accumulateGrad(grad);
     });
     return this.captured;
   }
@@ -245,21 +261,17 @@ function wantedEdge(input: Tensor, index: number): Edge {
   return edge;
 }
 
-function checkFinite(node: GradNode, results: readonly (Tensor | null)[]): void {
-  results.forEach((grad, i) => {
-    if (grad === null || grad.isFake || grad.device !== 'cpu') return;
-    if (!grad.hasNaN()) return;
-    throw new TesseraError(
-      'nan-gradient',
-      `Function '${node.name}' returned nan values in its ${i}th output.`,
-      {
-        context: { forwardStack: node.forwardStack },
-        hints: [
-          node.forwardStack === null
-            ? 'Turn anomaly mode on before the forward pass to see where it ran.'
-            : `Forward call:\n${node.forwardStack}`,
-        ],
-      },
-    );
-  });
+/** What a hook returned, if anything. @throws invalid-argument */
+function replaced(
+  node: GradNode,
+  grads: readonly (Tensor | null)[],
+  result: readonly (Tensor | null)[] | void,
+): readonly (Tensor | null)[] {
+  if (result === undefined) return grads;
+  if (result.length === grads.length) return result;
+  throw new TesseraError(
+    'invalid-argument',
+    `hook of ${node.name} has returned an incorrect number of values (got ${result.length}, but expected ${grads.length})`,
+    { hints: ['Return one value per gradient, null where there is none, or nothing.'] },
+  );
 }

@@ -14,6 +14,7 @@ import { formatSizes, sameNumbers } from '../shape.js';
 import { isTensor } from '../tensor-factory.js';
 import type { Tensor } from '../tensor.js';
 import { holdGradient } from './accumulate-grad.js';
+import { noteForwardCall } from './anomaly.js';
 import { gradMode, noGrad } from './grad-mode.js';
 import { type GradMeta, GradNode } from './grad-node.js';
 import { castTo, sumToSize, zerosOf } from './gradient-ops.js';
@@ -197,9 +198,12 @@ function attach(
   const metas = args.map((arg) => (isTensor(arg) ? metaOf(arg) : null));
   const results = outs.filter(isTensor);
   const node = new FunctionNode(owner, context, metas, tensors.map(gradEdge), results.map(metaOf));
-  context.saved = context.toSave.map((tensor) =>
-    tensor === null ? null : new SavedTensor(tensor),
-  );
+  noteForwardCall(node);
+  context.saved = context.toSave.map((tensor) => {
+    if (tensor === null) return null;
+    const output = context.dirty.has(tensor) ? -1 : results.indexOf(tensor);
+    return output < 0 ? new SavedTensor(tensor) : new SavedTensor(tensor, node, output);
+  });
   results.forEach((out, i) => {
     if (!isFloatingPoint(out.dtype) || context.nonDifferentiable.has(out)) return;
     if (context.dirty.has(out) && out.base !== null)

@@ -2,6 +2,7 @@
  * @file Grad mode: whether ops record a backward graph.
  */
 import { activeMode } from '../dispatch/modes.js';
+import { scoped } from './scope.js';
 
 /** Read on every op; write only through the functions below. */
 export const gradMode: { enabled: boolean; inference: boolean } = {
@@ -21,28 +22,11 @@ export function setGradEnabled(enabled: boolean): void {
   gradMode.enabled = enabled;
 }
 
-function isPromise(value: unknown): value is Promise<unknown> {
-  return (
-    typeof value === 'object' &&
-    value !== null &&
-    typeof (value as { then?: unknown }).then === 'function'
-  );
-}
-
 /** Runs `fn` with grad mode set; an async `fn` keeps it until its promise settles. */
 export function withGradMode<R>(enabled: boolean, fn: () => R): R {
   const saved = gradMode.enabled;
   setGradEnabled(enabled);
-  let result: R;
-  try {
-    result = fn();
-  } catch (error) {
-    setGradEnabled(saved);
-    throw error;
-  }
-  if (isPromise(result)) return result.finally(() => setGradEnabled(saved)) as R;
-  setGradEnabled(saved);
-  return result;
+  return scoped(fn, () => setGradEnabled(saved));
 }
 
 /** Runs `fn` without recording gradients. */

@@ -21,6 +21,22 @@ export interface GradMeta {
 /** Called with a gradient; may return a replacement. */
 export type GradHook = (grad: Tensor) => Tensor | void;
 
+/** Called with the gradients that arrive at a node; may return replacements. */
+export type NodePreHook = (
+  gradOutputs: readonly (Tensor | null)[],
+) => readonly (Tensor | null)[] | void;
+
+/** Called with the gradients that a node computed and those that arrived; may return replacements of the former. */
+export type NodeHook = (
+  gradInputs: readonly (Tensor | null)[],
+  gradOutputs: readonly (Tensor | null)[],
+) => readonly (Tensor | null)[] | void;
+
+/** Takes a hook off again. */
+export interface HookHandle {
+  remove(): void;
+}
+
 let nextSequenceNr = 0;
 
 /** The sequence number that the next node will get. */
@@ -36,6 +52,12 @@ export abstract class GradNode {
   forwardStack: string | null = null;
   /** Hooks on the gradient of output `index`, by index. */
   preHooks: Map<number, GradHook[]> | null = null;
+  /** Hooks that run before `apply`, after those of tensors. */
+  nodePreHooks: NodePreHook[] | null = null;
+  /** Hooks that run after `apply`. */
+  nodeHooks: NodeHook[] | null = null;
+  /** The backward node during whose run this node was made (anomaly mode, createGraph). */
+  anomalyParent: GradNode | null = null;
   /** Tensors (by output index) that keep their gradient though they are not leaves. */
   retained: Map<number, Tensor> | null = null;
 
@@ -61,11 +83,27 @@ export abstract class GradNode {
   addPreHook(index: number, hook: GradHook): () => void {
     this.preHooks ??= new Map();
     const list = this.preHooks.get(index) ?? [];
-    list.push(hook);
     this.preHooks.set(index, list);
-    return () => {
+    return added(list, hook).remove;
+  }
+
+  /** Calls `hook` before every run of this node. @see torch.autograd.graph.Node.register_prehook */
+  registerPrehook(hook: NodePreHook): HookHandle {
+    return added((this.nodePreHooks ??= []), hook);
+  }
+
+  /** Calls `hook` after every run of this node. @see torch.autograd.graph.Node.register_hook */
+  registerHook(hook: NodeHook): HookHandle {
+    return added((this.nodeHooks ??= []), hook);
+  }
+}
+
+function added<T>(list: T[], hook: T): HookHandle {
+  list.push(hook);
+  return {
+    remove: () => {
       const at = list.indexOf(hook);
       if (at >= 0) list.splice(at, 1);
-    };
-  }
+    },
+  };
 }

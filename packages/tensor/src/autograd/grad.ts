@@ -8,7 +8,8 @@ import { getOp } from '../op/op-overload.js';
 import type { Tensor } from '../tensor.js';
 import { withCreateGraph } from './create-graph.js';
 import { runBackward } from './engine.js';
-import { withGradMode, gradMode } from './grad-mode.js';
+import { withGradMode } from './grad-mode.js';
+import { zerosOf } from './gradient-ops.js';
 import { gradFnOf } from './history.js';
 
 /** Options of `grad`. */
@@ -21,6 +22,10 @@ export interface GradOptions {
   readonly retainGraph?: boolean;
   /** Whether an input that the outputs do not depend on gives null instead of an error. */
   readonly allowUnused?: boolean;
+  /** Whether such an input gives zeros instead. */
+  readonly materializeGrads?: boolean;
+  /** Not supported: one call for a batch of gradOutputs. */
+  readonly isGradsBatched?: boolean;
 }
 
 function listOf<T>(value: T | readonly T[]): readonly T[] {
@@ -30,13 +35,13 @@ function listOf<T>(value: T | readonly T[]): readonly T[] {
 /**
  * Gradients of (the sum of) outputs with respect to inputs, one per input.
  *
- * @throws no-grad-graph, grad-non-scalar, backward-twice, inplace-version, shape-mismatch
+ * @throws no-grad-graph, grad-non-scalar, backward-twice, inplace-version, shape-mismatch, invalid-argument
  * @see torch.autograd.grad
  */
 export function grad(
   outputs: Tensor | readonly Tensor[],
   inputs: Tensor | readonly Tensor[],
-  options: GradOptions & { allowUnused: true },
+  options: GradOptions & { allowUnused: true; materializeGrads?: false },
 ): (Tensor | null)[];
 export function grad(
   outputs: Tensor | readonly Tensor[],
@@ -51,7 +56,9 @@ export function grad(
   const roots = listOf(outputs);
   const wanted = listOf(inputs);
   const seeds = options.gradOutputs == null ? roots.map(() => null) : listOf(options.gradOutputs);
-  const { createGraph = false, retainGraph = createGraph, allowUnused = false } = options;
+  const { createGraph = false, retainGraph = createGraph, materializeGrads = false } = options;
+  const { allowUnused = materializeGrads } = options;
+  checkOptions(options);
   if (seeds.length !== roots.length) {
     throw new TesseraError(
       'invalid-argument',
@@ -67,7 +74,7 @@ export function grad(
       wanted,
     ]) as (Tensor | null)[];
     if (!allowUnused) checkUsed(grads);
-    return grads;
+    return materializeGrads ? materialized(grads, wanted) : grads;
   }
   const run = (recording: boolean): (Tensor | null)[] =>
     runBackward(roots, seeds, {
@@ -77,12 +84,34 @@ export function grad(
       accumulate: false,
       allowUnused,
     });
-  return createGraph ? withCreateGraph(run, [...roots, ...seeds, ...wanted]) : run(false);
+  const grads = createGraph ? withCreateGraph(run, [...roots, ...seeds, ...wanted]) : run(false);
+  return materializeGrads ? materialized(grads, wanted) : grads;
 }
 
 /** Whether a capture knows how a tensor was computed; the history of any other lies outside of it. */
 function isRecorded(root: Tensor): boolean {
   return root.isLazy || gradFnOf(root) === null;
+}
+
+function materialized(grads: readonly (Tensor | null)[], inputs: readonly Tensor[]): Tensor[] {
+  return grads.map((grad, i) => grad ?? withGradMode(false, () => zerosOf(inputs[i]!)));
+}
+
+function checkOptions(options: GradOptions): void {
+  if (options.isGradsBatched === true) {
+    throw new TesseraError(
+      'invalid-argument',
+      'grad(): isGradsBatched is not supported, since there is no vmap.',
+      { hints: ['Call grad() once for each of the gradOutputs, with retainGraph: true.'] },
+    );
+  }
+  if (options.materializeGrads === true && options.allowUnused === false) {
+    throw new TesseraError(
+      'invalid-argument',
+      'Expected allowUnused to be true or not passed when materializeGrads=true, but got: allowUnused=false.',
+      { hints: ['Leave allowUnused out.'] },
+    );
+  }
 }
 
 function checkUsed(grads: readonly (Tensor | null)[]): void {
@@ -95,15 +124,4 @@ function checkUsed(grads: readonly (Tensor | null)[]): void {
       hints: ['Set allowUnused: true if this is the desired behavior.'],
     },
   );
-}
-
-/** Runs `fn` without recording gradients, for code that never trains. @see torch.inference_mode */
-export function inferenceMode<R>(fn: () => R): R {
-  const saved = gradMode.inference;
-  gradMode.inference = true;
-  try {
-    return withGradMode(false, fn);
-  } finally {
-    gradMode.inference = saved;
-  }
 }

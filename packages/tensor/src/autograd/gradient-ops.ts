@@ -6,7 +6,7 @@
 import { callOp } from '../dispatch/dispatcher.js';
 import type { DType } from '../dtype.js';
 import { type OpOverload, getOp } from '../op/op-overload.js';
-import { storageExtent } from '../shape.js';
+import { isDense, storageExtent } from '../shape.js';
 import type { Tensor } from '../tensor.js';
 import type { GradMeta } from './grad-node.js';
 
@@ -47,6 +47,22 @@ export function sumToSize(grad: Tensor, sizes: readonly number[]): Tensor {
 /** Converts a gradient to its input's dtype. */
 export function castTo(grad: Tensor, dtype: DType): Tensor {
   return callOp(op('aten::to.dtype'), [grad, dtype, false, false, null]) as Tensor;
+}
+
+/** A copy with the strides of a dense tensor; row-major if it is not dense. */
+export function inLayoutOf(like: Tensor, value: Tensor): Tensor {
+  const { sizes, strides, dtype, device } = like;
+  if (!isDense(sizes, strides)) return callOp(op('aten::clone'), [value, 'contiguous']) as Tensor;
+  const out = callOp(op('aten::new_empty_strided'), [
+    value,
+    [...sizes],
+    [...strides],
+    dtype,
+    null,
+    device,
+    null,
+  ]);
+  return callOp(op('aten::copy_'), [out, value, false]) as Tensor;
 }
 
 /** Copy with its own memory. */

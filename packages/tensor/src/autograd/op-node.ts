@@ -106,7 +106,7 @@ export class OpNode extends GradNode {
     const saved = this.op.record.saved ?? [];
     const all = saved.includes('out');
     this.savedOuts = outs.map((out, i) =>
-      all || saved.includes(`out.${i}`) ? new SavedTensor(out) : new SavedMeta(out),
+      all || saved.includes(`out.${i}`) ? new SavedTensor(out, this, i) : new SavedMeta(out),
     );
   }
 

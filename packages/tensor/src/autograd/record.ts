@@ -12,7 +12,7 @@ import { readsArgument } from '../op/op-record.js';
 import { formatSizes } from '../shape.js';
 import { isTensor } from '../tensor-factory.js';
 import type { Tensor } from '../tensor.js';
-import { anomalyStack } from './anomaly.js';
+import { noteForwardCall } from './anomaly.js';
 import { autogradMeta } from './autograd-meta.js';
 import type { GradMeta, GradNode } from './grad-node.js';
 import { cloneOf } from './gradient-ops.js';
@@ -53,7 +53,7 @@ function recordOp(op: OpOverload, args: readonly unknown[]): unknown {
       : [];
   node.inputMetas = outs.map(metaOf);
   node.setOutputs(outs);
-  node.forwardStack = anomalyStack();
+  noteForwardCall(node);
   const constant = op.record.constantOutputs;
   outs.forEach((out, i) => {
     if (isFloatingPoint(out.dtype) && constant?.includes(i) !== true) setHistory(out, node, i);
@@ -76,7 +76,7 @@ function recordInPlace(op: OpOverload, args: readonly unknown[]): Tensor {
     tensor === nodeArgs[0] ? selfEdge : gradEdge(tensor),
   );
   dispatchBelowAutograd(op, args);
-  node.forwardStack = anomalyStack();
+  noteForwardCall(node);
   attachInPlace(self, node);
   node.setOutputs([self]);
   return self;
@@ -92,7 +92,7 @@ function recordLayout(op: OpOverload, args: readonly unknown[]): Tensor {
   dispatchBelowAutograd(op, args);
   node.inputMetas = [metaOf(self)];
   node.setOutputs([self]);
-  node.forwardStack = anomalyStack();
+  noteForwardCall(node);
   setHistory(self, node, 0);
   return self;
 }

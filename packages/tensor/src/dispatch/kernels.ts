@@ -16,6 +16,7 @@ import {
 import type { TensorBase } from '../tensor-base.js';
 import type { Tensor } from '../tensor.js';
 import { gradMode } from '../autograd/grad-mode.js';
+import { checkInferenceWrite } from '../autograd/inference-mode.js';
 import { checkArguments } from './check-arguments.js';
 import { kernelProvider } from './kernel-provider.js';
 import { updateLayout } from './layout-update.js';
@@ -226,6 +227,7 @@ function runInPlace(op: OpOverload, args: readonly unknown[]): Tensor {
   const self = args[0] as Tensor;
   const metas = outputMetas(functional, args);
   const meta = metas[0]!;
+  checkInferenceWrite(self);
   checkInPlace(op, self, meta);
   if (!anyFake(op, args)) {
     const direct =

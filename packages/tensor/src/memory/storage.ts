@@ -27,6 +27,8 @@ export class Storage {
   state: StorageState;
   /** Number of mutations so far, shared by all views. */
   version = 0;
+  /** Whether a tensor of inference mode was made with this memory. */
+  isInference = false;
   /** Dtype and sizes of the tensor that the memory was allocated for, for messages; null if unknown. */
   madeForDtype: string | null = null;
   madeForSizes: readonly number[] | null = null;

@@ -1,0 +1,49 @@
+/**
+ * @file Inference mode: nothing is recorded, and tensors made in it can never take part in a backward graph.
+ */
+import { TesseraError } from '@tessera/shared';
+import type { TensorBase } from '../tensor-base.js';
+import { gradMode, withGradMode } from './grad-mode.js';
+import { scoped } from './scope.js';
+
+/**
+ * Runs `fn` without recording gradients, for code that never trains; `enabled` false leaves such a scope. Tensors
+ * made inside are inference tensors: outside they may be read, but not modified in place or saved for backward.
+ *
+ * @see torch.inference_mode
+ */
+export function inferenceMode<R>(fn: () => R, enabled = true): R {
+  const saved = gradMode.inference;
+  gradMode.inference = enabled;
+  return scoped(
+    () => withGradMode(!enabled, fn),
+    () => (gradMode.inference = saved),
+  );
+}
+
+/** Whether inference mode is on. */
+export function isInferenceModeEnabled(): boolean {
+  return gradMode.inference;
+}
+
+/** Whether a tensor was made in inference mode. */
+export function isInferenceTensor(tensor: TensorBase): boolean {
+  return tensor.storageOrNull?.isInference === true;
+}
+
+/** Refuses what only a normal tensor allows. @throws inference-tensor */
+export function refuseInferenceTensor(what: string): never {
+  throw new TesseraError('inference-tensor', what, {
+    hints: [
+      'Make a clone() outside of inferenceMode() to get a normal tensor, or use noGrad() instead.',
+    ],
+  });
+}
+
+/** Refuses to write to an inference tensor where gradients may be recorded. @throws inference-tensor */
+export function checkInferenceWrite(self: TensorBase): void {
+  if (isInferenceTensor(self) && !gradMode.inference)
+    refuseInferenceTensor(
+      'Inplace update to inference tensor outside InferenceMode is not allowed. You can make a clone to get a normal tensor before doing inplace update.',
+    );
+}

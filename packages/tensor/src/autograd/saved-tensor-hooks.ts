@@ -1,0 +1,33 @@
+/**
+ * @file Hooks on what the backward graph saves: pack it when the forward pass saves it, unpack it when backward
+ * reads it.
+ */
+import type { Tensor } from '../tensor.js';
+import { scoped } from './scope.js';
+
+/** What to keep instead of a saved tensor, and how to get it back. */
+export interface SavedTensorHooks<P = unknown> {
+  /** Called with each tensor that an operator saves; what it returns is kept. */
+  pack(tensor: Tensor): P;
+  /** Makes the tensor again: its values; its place in the graph comes back by itself. */
+  unpack(packed: P): Tensor;
+}
+
+/** The hooks in force; read whenever a tensor is saved. */
+export const savedTensorHooks: { active: SavedTensorHooks | null } = { active: null };
+
+/**
+ * Runs `fn`; operators recorded meanwhile save their tensors through `hooks`. The innermost scope counts.
+ *
+ * @see torch.autograd.graph.saved_tensors_hooks
+ * @example
+ * withSavedTensorHooks(
+ *   { pack: (t) => t.to('float16'), unpack: (t) => t.to('float32') },
+ *   () => model.forward(x),
+ * );
+ */
+export function withSavedTensorHooks<P, R>(hooks: SavedTensorHooks<P> | null, fn: () => R): R {
+  const saved = savedTensorHooks.active;
+  savedTensorHooks.active = hooks as SavedTensorHooks | null;
+  return scoped(fn, () => (savedTensorHooks.active = saved));
+}
