@@ -80,6 +80,8 @@ export class Node {
   erased = false;
   private targetValue: Target;
   private argValues: readonly Argument[] = [];
+  /** The nodes among `argValues`; kept, as every pass asks for them. */
+  private inputs: readonly Node[] = [];
 
   constructor(graph: Graph, name: string, op: Opcode, target: Target) {
     this.graph = graph;
@@ -106,25 +108,16 @@ export class Node {
 
   /** Replaces the arguments and keeps uses exact. */
   set args(args: readonly Argument[]) {
-    for (const input of this.allInputNodes()) input.users.delete(this);
+    for (const input of this.inputs) input.users.delete(this);
     this.argValues = args;
-    for (const input of this.allInputNodes()) input.users.set(this, null);
+    this.inputs = nodesIn(args);
+    for (const input of this.inputs) input.users.set(this, null);
     this.graph.revision++;
   }
 
   /** Nodes among the arguments, each once, in order. */
-  allInputNodes(): Node[] {
-    const found = new Set<Node>();
-    const stack: Argument[] = [...this.argValues].reverse();
-    while (stack.length > 0) {
-      const arg = stack.pop();
-      if (arg instanceof Node) found.add(arg);
-      else if (Array.isArray(arg))
-        for (let i = arg.length - 1; i >= 0; i--) stack.push(arg[i] as Argument);
-      else if (typeof arg === 'object' && arg !== null)
-        stack.push(...Object.values(arg as Record<string, Argument>).reverse());
-    }
-    return [...found];
+  allInputNodes(): readonly Node[] {
+    return this.inputs;
   }
 
   /** Replaces one argument position. */
@@ -155,6 +148,24 @@ export class Node {
   toString(): string {
     return this.name;
   }
+}
+
+/** Nodes inside arguments, each once, in order. */
+function nodesIn(args: readonly Argument[]): Node[] {
+  const found: Node[] = [];
+  // Lists of operands grow to hundreds; most nodes have one to three.
+  const seen = args.length > 3 || args.some(Array.isArray) ? new Set<Node>() : null;
+  const visit = (arg: Argument): void => {
+    if (arg instanceof Node) {
+      if (seen === null ? found.includes(arg) : seen.has(arg)) return;
+      seen?.add(arg);
+      found.push(arg);
+    } else if (Array.isArray(arg)) for (const item of arg as readonly Argument[]) visit(item);
+    else if (typeof arg === 'object' && arg !== null)
+      for (const item of Object.values(arg as Record<string, Argument>)) visit(item);
+  };
+  for (const arg of args) visit(arg);
+  return found;
 }
 
 /** Rebuilds an argument with every Node mapped. */

@@ -81,8 +81,7 @@ export function aliasedInputs(node: Node): readonly Node[] {
   if (node.op === 'placeholder' || node.op === 'get_attr' || node.op === 'output') return [];
   const { target } = node;
   if (typeof target !== 'object') return node.allInputNodes();
-  if (!target.schema.returns.some((value) => value.alias !== null)) return [];
-  return inputsWhere(node, target, (i) => target.schema.args[i].alias !== null);
+  return inputsAt(node, effectsOf(target).aliased);
 }
 
 /** Inputs whose memory a node writes. */
@@ -92,11 +91,34 @@ export function writtenInputs(node: Node): readonly Node[] {
   const { target } = node;
   if (typeof target === 'function') return isPureHostFunction(target) ? [] : node.allInputNodes();
   if (typeof target === 'string' || !target.isMutable) return [];
-  return inputsWhere(node, target, (i) => target.schema.args[i].alias?.isWrite === true);
+  return inputsAt(node, effectsOf(target).written);
 }
 
-function inputsWhere(node: Node, op: OpOverload, wanted: (index: number) => boolean): Node[] {
-  const positions = op.schema.args.map((_, i) => i).filter(wanted);
+/** Positions of arguments with which an operator's results may share memory, and that it writes. */
+interface Effects {
+  readonly aliased: readonly number[];
+  readonly written: readonly number[];
+}
+
+const effects = new WeakMap<OpOverload, Effects>();
+
+function effectsOf(op: OpOverload): Effects {
+  let found = effects.get(op);
+  if (found === undefined) {
+    const { args, returns } = op.schema;
+    const positions = args.map((_, i) => i);
+    const returnsAlias = returns.some((value) => value.alias !== null);
+    found = {
+      aliased: returnsAlias ? positions.filter((i) => args[i].alias !== null) : [],
+      written: positions.filter((i) => args[i].alias?.isWrite === true),
+    };
+    effects.set(op, found);
+  }
+  return found;
+}
+
+function inputsAt(node: Node, positions: readonly number[]): readonly Node[] {
+  if (positions.length === 0) return [];
   const values = new Set<unknown>(positions.flatMap((i) => node.args[i]));
   return node.allInputNodes().filter((input) => values.has(input));
 }

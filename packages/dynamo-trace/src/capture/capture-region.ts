@@ -5,6 +5,7 @@
  * made and which gradients it set, so that a replay can check the owner once and jump over it. If it
  * read something that cannot be found on its owner again, or broke the graph, it is not jumped over.
  */
+import { userFrame } from '@tessera/graph';
 import { SymScalar, treeFlatten, treeUnflatten } from '@tessera/shared';
 import { type RegionInputs, type Tensor, isTensor } from '@tessera/tensor';
 import { OwnerGuards, fetchPaths } from '../guards/owner-guards.js';
@@ -30,6 +31,8 @@ export class RegionCapture {
   readonly steps: Step[] = [];
   /** A graph break happened inside. */
   broken = false;
+  /** The user's source line: one for all, as no code of the user runs inside. */
+  readonly frame: string | undefined = userFrame();
   private readonly scalars = new Map<SymScalar, number>();
 
   /** Notes `tensor.grad = value`. */

@@ -232,7 +232,7 @@ export class Capture implements PreDispatchMode {
     const isList = Array.isArray(result);
     const twins = (isList ? result : [result]) as (Tensor | null)[];
     const meta = {
-      stackTrace: userFrame() ?? undefined,
+      stackTrace: this.region === null ? userFrame() : this.region.frame,
       nnModuleStack: moduleStack(),
       sourceFn: op.schema.name,
       originalAten: op,

@@ -9,16 +9,22 @@ import type { Group } from './group.js';
 
 /** See the file header. */
 export class DependencyGraph {
-  private readonly after = new Map<IrNode, IrNode[]>();
   private readonly groupOf = new Map<IrNode, Group>();
+  /** Groups that must run after, and before, each group; kept up to date by `merge`. */
+  private readonly after = new Map<Group, Set<Group>>();
+  private readonly before = new Map<Group, Set<Group>>();
 
   constructor(context: FusionContext, groups: readonly Group[]) {
-    for (const group of groups) this.assign(group);
+    for (const group of groups) {
+      for (const node of group.nodes) this.groupOf.set(node, group);
+      this.after.set(group, new Set());
+      this.before.set(group, new Set());
+    }
     const edge = (from: IrNode, to: IrNode): void => {
-      if (from === to) return;
-      const list = this.after.get(from) ?? [];
-      list.push(to);
-      this.after.set(from, list);
+      const [first, second] = [this.group(from), this.group(to)];
+      if (first === second) return;
+      this.after.get(first)!.add(second);
+      this.before.get(second)!.add(first);
     };
     for (const node of context.graph.nodes) {
       for (const buf of new Set(context.of(node).reads.map((read) => read.buf))) {
@@ -30,9 +36,15 @@ export class DependencyGraph {
     }
   }
 
-  /** Records that the nodes of a group now belong to it. */
-  assign(group: Group): void {
-    for (const node of group.nodes) this.groupOf.set(node, group);
+  /** Records that two groups are one now. */
+  merge(a: Group, b: Group, joined: Group): void {
+    for (const node of joined.nodes) this.groupOf.set(node, joined);
+    this.after.set(joined, replaced(this.after, this.before, a, b, joined));
+    this.before.set(joined, replaced(this.before, this.after, a, b, joined));
+    for (const group of [a, b]) {
+      this.after.delete(group);
+      this.before.delete(group);
+    }
   }
 
   /** The group that a node belongs to now. */
@@ -41,15 +53,8 @@ export class DependencyGraph {
   }
 
   /** Groups that must run after this one. */
-  successors(group: Group): Set<Group> {
-    const result = new Set<Group>();
-    for (const node of group.nodes) {
-      for (const next of this.after.get(node) ?? []) {
-        const other = this.groupOf.get(next)!;
-        if (other !== group) result.add(other);
-      }
-    }
-    return result;
+  successors(group: Group): ReadonlySet<Group> {
+    return this.after.get(group)!;
   }
 
   /** Whether a path leads from one to the other through a third group. */
@@ -58,6 +63,9 @@ export class DependencyGraph {
   }
 
   private reachesIndirectly(from: Group, to: Group): boolean {
+    // What leads to `to` is in one of these.
+    const last = this.before.get(to)!;
+    if (last.size === 0 || (last.size === 1 && last.has(from))) return false;
     const seen = new Set<Group>([from]);
     const stack: Group[] = [];
     for (const next of this.successors(from)) if (next !== to) stack.push(next);
@@ -65,12 +73,30 @@ export class DependencyGraph {
       const group = stack.pop()!;
       // Nodes are in execution order: a group that starts after `to` ends cannot lead to it.
       if (seen.has(group) || group.id > to.last) continue;
+      if (last.has(group)) return true;
       seen.add(group);
-      for (const next of this.successors(group)) {
-        if (next === to) return true;
-        stack.push(next);
-      }
+      for (const next of this.successors(group)) stack.push(next);
     }
     return false;
   }
+}
+
+/** Neighbours of the joined group in one direction; their way back leads to it. */
+function replaced(
+  forth: ReadonlyMap<Group, ReadonlySet<Group>>,
+  back: ReadonlyMap<Group, Set<Group>>,
+  a: Group,
+  b: Group,
+  joined: Group,
+): Set<Group> {
+  const neighbours = new Set([...forth.get(a)!, ...forth.get(b)!]);
+  neighbours.delete(a);
+  neighbours.delete(b);
+  for (const other of neighbours) {
+    const list = back.get(other)!;
+    list.delete(a);
+    list.delete(b);
+    list.add(joined);
+  }
+  return neighbours;
 }

@@ -186,10 +186,10 @@ function moved(
 
 /** The group of both, or null if they cannot or should not share a kernel. */
 export function fuseLoops(context: FusionContext, a: LoopGroup, b: LoopGroup): LoopGroup | null {
-  if (a.nodes.length + b.nodes.length > MOST_NODES || !context.fits(a, b)) return null;
+  if (a.nodes.length + b.nodes.length > MOST_NODES) return null;
   const [host, guest] = a.inner.length === 0 && b.inner.length > 0 ? [b, a] : [a, b];
   const fit = fitOf(host, guest);
-  if (fit === null) return null;
+  if (fit === null || !context.fits(a, b)) return null;
   const shared = sharedBuffers(sitesOf(context, host.members), sitesOf(context, guest.members));
   for (const mapping of candidates(context, host, guest, fit, shared)) {
     if (fit.paired && !separates(host, guest, mapping)) continue;

@@ -7,13 +7,13 @@
  * that are neighbours at some buffer are paired, so the work grows linearly with the graph. Modelled
  * on inductor's scheduler.
  */
-import type { LoweredGraph } from '../lowering/ir-node.js';
+import type { IrNode, LoweredGraph } from '../lowering/ir-node.js';
 import type { Lowering } from '../lowering/lowering.js';
 import { DependencyGraph } from './dependency-graph.js';
 import { fuseLoops } from './fuse-loops.js';
 import { fuseEpilogue, fusePrologue } from './fuse-matmul.js';
 import { FusionContext } from './fusion-context.js';
-import { type Group, groupOf } from './group.js';
+import { type Group, type LoopGroup, type MatmulGroup, groupOf } from './group.js';
 
 /** A graph cut into kernels. */
 export interface Schedule {
@@ -28,19 +28,35 @@ const MOST_ROUNDS = 10;
 /** Later readers of the same buffer with which a reader is paired. */
 const NEAREST_READERS = 4;
 
-type Joiner = (context: FusionContext, a: Group, b: Group) => Group | null;
+/** One way to join two groups. */
+interface Joiner {
+  /** Whether groups of these kinds may join at all; asked first, as it costs nothing. */
+  readonly takes: (a: Group, b: Group) => boolean;
+  readonly join: (context: FusionContext, a: Group, b: Group) => Group | null;
+}
 
-const joinEpilogue: Joiner = (context, a, b) => {
-  if (a.kind === 'matmul' && b.kind === 'loop') return fuseEpilogue(context, a, b);
-  return b.kind === 'matmul' && a.kind === 'loop' ? fuseEpilogue(context, b, a) : null;
+const productAndLoop: Joiner['takes'] = (a, b) =>
+  a.kind === 'matmul' ? b.kind === 'loop' : a.kind === 'loop' && b.kind === 'matmul';
+
+const epilogues: Joiner = {
+  takes: productAndLoop,
+  join: (context, a, b) =>
+    a.kind === 'matmul'
+      ? fuseEpilogue(context, a, b as LoopGroup)
+      : fuseEpilogue(context, b as MatmulGroup, a as LoopGroup),
 };
 
-const joinLoops: Joiner = (context, a, b) =>
-  a.kind === 'loop' && b.kind === 'loop' ? fuseLoops(context, a, b) : null;
+const loops: Joiner = {
+  takes: (a, b) => a.kind === 'loop' && b.kind === 'loop',
+  join: (context, a, b) => fuseLoops(context, a as LoopGroup, b as LoopGroup),
+};
 
-const joinPrologue: Joiner = (context, a, b) => {
-  if (a.kind === 'matmul' && b.kind === 'loop') return fusePrologue(context, a, b);
-  return b.kind === 'matmul' && a.kind === 'loop' ? fusePrologue(context, b, a) : null;
+const prologues: Joiner = {
+  takes: productAndLoop,
+  join: (context, a, b) =>
+    a.kind === 'matmul'
+      ? fusePrologue(context, a, b as LoopGroup)
+      : fusePrologue(context, b as MatmulGroup, a as LoopGroup),
 };
 
 interface Pair {
@@ -63,30 +79,36 @@ class Fusion {
   }
 
   run(): Group[] {
-    this.rounds(joinEpilogue);
-    this.rounds(joinLoops);
-    this.rounds(joinEpilogue);
-    this.rounds(joinPrologue);
+    this.rounds(epilogues);
+    this.rounds(loops);
+    this.rounds(epilogues);
+    this.rounds(prologues);
     return this.inOrder();
   }
 
-  private rounds(join: Joiner): void {
+  private rounds({ takes, join }: Joiner): void {
     this.rejected.clear();
+    // What did not change in the last round was tried there.
+    let changed: ReadonlySet<Group> | null = null;
     for (let round = 0; round < MOST_ROUNDS && this.groups.size > 1; round++) {
-      let changed = false;
-      for (const { a, b } of this.pairs()) {
+      const joinedNow = new Set<Group>();
+      for (const { a, b } of this.pairs(changed)) {
         const [left, right] = [this.current(a), this.current(b)];
-        if (left === right || this.rejected.get(left)?.has(right) === true) continue;
+        if (left === right || !takes(left, right) || this.rejected.get(left)?.has(right) === true)
+          continue;
         const joined = this.dependencies.wouldCircle(left, right)
           ? null
           : join(this.context, left, right);
         if (joined === null) this.reject(left, right);
         else {
           this.replace(left, right, joined);
-          changed = true;
+          joinedNow.delete(left);
+          joinedNow.delete(right);
+          joinedNow.add(joined);
         }
       }
-      if (!changed) return;
+      if (joinedNow.size === 0) return;
+      changed = joinedNow;
     }
   }
 
@@ -103,30 +125,34 @@ class Fusion {
     this.groups.delete(a.id);
     this.groups.delete(b.id);
     this.groups.set(joined.id, joined);
-    this.dependencies.assign(joined);
+    this.dependencies.merge(a, b, joined);
   }
 
-  /** Neighbouring groups, most bytes in common first, then nearest. */
-  private pairs(): Pair[] {
+  /** Groups that are neighbours at some buffer, of `among` if given; most bytes in common first, then nearest. */
+  private pairs(among: ReadonlySet<Group> | null): Pair[] {
     const found = new Map<Group, Map<Group, Pair>>();
     const add = (a: Group, b: Group, score: number): void => {
       if (a === b) return;
       const [first, second] = a.id < b.id ? [a, b] : [b, a];
-      const row = found.get(first) ?? new Map<Group, Pair>();
-      found.set(first, row);
+      let row = found.get(first);
+      if (row === undefined) found.set(first, (row = new Map<Group, Pair>()));
       const pair = row.get(second);
       if (pair === undefined) row.set(second, { a: first, b: second, score });
       else pair.score += score;
     };
     for (const [buf, nodes] of this.context.readers) {
-      const readers = [...new Set(nodes.map((node) => this.dependencies.group(node)))].sort(
-        (x, y) => x.id - y.id,
-      );
       const writer = this.context.writer.get(buf);
+      const from = writer === undefined ? null : this.dependencies.group(writer);
+      const readers = this.groupsOf(nodes);
+      if (readers.length === 1 && (from === null || from === readers[0])) continue;
+      const isTouched =
+        among === null ||
+        (from !== null && among.has(from)) ||
+        readers.some((reader) => among.has(reader));
+      if (!isTouched) continue;
       const bytes = this.context.bytes(buf) + 1;
-      if (writer !== undefined) {
+      if (from !== null) {
         // With its only reader inside, the buffer need not be written either.
-        const from = this.dependencies.group(writer);
         const others = readers.filter((reader) => reader !== from);
         const kept = this.context.buffers.get(buf)!.output >= 0 || others.length > 1;
         for (const reader of others) add(from, reader, kept ? bytes : 2 * bytes);
@@ -147,6 +173,14 @@ class Fusion {
     }
     const pairs = [...found.values()].flatMap((row) => [...row.values()]);
     return pairs.sort((x, y) => y.score - x.score || distance(x) - distance(y) || x.a.id - y.a.id);
+  }
+
+  /** The groups of nodes, each once, in order. */
+  private groupsOf(nodes: readonly IrNode[]): Group[] {
+    if (nodes.length === 1) return [this.dependencies.group(nodes[0]!)];
+    const groups = new Set<Group>();
+    for (const node of nodes) groups.add(this.dependencies.group(node));
+    return [...groups].sort((x, y) => x.id - y.id);
   }
 
   /** Topological order, earliest node first among those that are ready. */

@@ -87,9 +87,13 @@ export class FusionContext {
 
   /** Whether the kernel of two groups would stay within the backend's limits. */
   fits(a: Group, b: Group): boolean {
-    return (
-      this.parameterCount([...a.nodes, ...b.nodes]) <=
-      this.lowering.capabilities.maxBuffersPerKernel
-    );
+    const most = this.lowering.capabilities.maxBuffersPerKernel;
+    const nodes = [...a.nodes, ...b.nodes];
+    let accesses = 0;
+    for (const node of nodes) {
+      const { reads, writes } = this.of(node);
+      accesses += reads.length + writes.length;
+    }
+    return accesses <= most || this.parameterCount(nodes) <= most;
   }
 }
