@@ -38,7 +38,9 @@ const rangeRecord: OpRecord = {
   tags: ['factory'],
   meta: (args) => {
     const { start, end, step } = rangeOf(args);
-    const count = Math.ceil((end - start) / step);
+    // As int64 the bounds are cut to whole numbers first.
+    const exact = (value: number): number => (args.dtype === 'int64' ? Math.trunc(value) : value);
+    const count = Math.ceil((exact(end) - exact(start)) / exact(step));
     if (step === 0 || !(count >= 0) || count === Infinity) {
       throw new TesseraError(
         'invalid-argument',

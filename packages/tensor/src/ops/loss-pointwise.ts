@@ -4,7 +4,7 @@
 import { TesseraError, type ScalarLike } from '@tessera/shared';
 import { callOp } from '../dispatch/dispatcher.js';
 import { metaOfOperands } from '../kernels/pointwise-kernel.js';
-import { readNumbers, writeNumbers } from '../kernels/elements.js';
+import { readNumbers, roundTo, writeNumbers } from '../kernels/elements.js';
 import { type OpOverload, defineOp } from '../op/op-overload.js';
 import type { NamedArgs, TensorMeta } from '../op/op-record.js';
 import { formatSizes, sameNumbers } from '../shape.js';
@@ -46,10 +46,12 @@ const smoothL1Op = defineLoss('smooth_l1_loss', ', float beta=1.0', (difference,
 });
 const huberOp = defineLoss('huber_loss', ', float delta=1.0', (difference, { delta }) => {
   const size = abs(difference);
+  // As PyTorch's kernel, which holds the bound in the type of its elements.
+  const bound = roundTo(difference.dtype, delta as number);
   return where(
-    le(size, delta as number),
+    le(size, bound),
     mul(mul(difference, difference), 0.5),
-    mul(sub(size, (delta as number) * 0.5), delta as number),
+    mul(sub(size, roundTo(difference.dtype, bound * 0.5)), bound),
   );
 });
 

@@ -17,7 +17,8 @@ import { newFull } from './factory-like.js';
 import { maskedFill } from './fill.js';
 import { type TensorIndices, indexWith, indexPutWith } from './indexing.js';
 import { logicalNot } from './logical.js';
-import { sub } from './pointwise-arithmetic.js';
+import { add, sub } from './pointwise-arithmetic.js';
+import { sum } from './reduction.js';
 import { cumsum } from './scan.js';
 import { scatterAdd } from './scatter.js';
 import { expand, reshape } from './view.js';
@@ -53,7 +54,9 @@ const maskedScatterOp = defineOp(
         );
       const sizes = broadcastShapes([self.sizes, mask.sizes], 'masked_scatter');
       const into = expand(self, sizes);
-      if (source.numel === 0 || numelOf(sizes) === 0) return clone(into);
+      // The sum of no elements: nothing is written, but the gradient of source is zero, not absent.
+      if (source.numel === 0 || numelOf(sizes) === 0)
+        return source.requiresGrad && source.numel === 0 ? add(into, sum(source)) : clone(into);
       const holds = expand(mask, sizes);
       const at = clampMin(rankUnder(reshape(holds, [-1])), 0);
       const values = indexWith(reshape(source, [-1]), [at]);

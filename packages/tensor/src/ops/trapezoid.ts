@@ -1,7 +1,7 @@
 /**
  * @file The trapezoidal rule, in whole and as a running integral.
  */
-import { TesseraError } from '@tessera/shared';
+import { type ScalarLike, TesseraError } from '@tessera/shared';
 import { callOp } from '../dispatch/dispatcher.js';
 import { isFloatingPoint } from '../dtype.js';
 import { defaultDType } from '../default-dtype.js';
@@ -115,7 +115,11 @@ const cumulativeDx = defineOp(
       const at = wrapDim(dim as number, y.ndim, 'cumulative_trapezoid');
       checkTypes('cumulative_trapezoid', y as Tensor);
       const pairs = add(lefts(y as Tensor, at), rights(y as Tensor, at));
-      return cumsum(mul(floating(pairs), (dx as number) / 2), at);
+      const areas =
+        typeof dx === 'number'
+          ? mul(floating(pairs), dx / 2)
+          : mul(mul(floating(pairs), dx as ScalarLike), 0.5);
+      return cumsum(areas, at);
     },
   },
 );
