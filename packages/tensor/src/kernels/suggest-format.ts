@@ -23,6 +23,11 @@ export function suggestsChannelsLast({ sizes, strides }: Tensor): boolean {
   return true;
 }
 
+/** Meta of a row-major image made from `self`. */
+export function denseMeta(self: Tensor, sizes: readonly number[]): TensorMeta {
+  return { sizes, strides: contiguousStrides(sizes), dtype: self.dtype, device: self.device };
+}
+
 /** Meta of an image made from `self`: of another size, in the format that `self` suggests. */
 export function imageMeta(self: Tensor, sizes: readonly number[]): TensorMeta {
   return {

@@ -1,6 +1,7 @@
 /**
  * @file Division, true and rounded, and remainders.
  */
+import { roundTo } from '../kernels/elements.js';
 import { TesseraError, type ScalarLike } from '@tessera/shared';
 import { callOp } from '../dispatch/dispatcher.js';
 import { DTYPES } from '../dtype.js';
@@ -50,11 +51,10 @@ const divInplace = defineInplace(divOp);
 defineScalarOverload('div', divOp, divInplace);
 
 function quotientFunction(args: NamedArgs): Arithmetic {
-  return checked(
-    'div',
-    args,
-    args.rounding_mode === 'floor' ? floorQuotient : (a, b) => Math.trunc(a / b),
-  );
+  if (args.rounding_mode === 'floor') return checked('div', args, floorQuotient);
+  const dtype = resultType(operandsOf(args, ['self', 'other']));
+  // PyTorch cuts the quotient after it was rounded to 16 bits.
+  return checked('div', args, (a, b) => Math.trunc(roundTo(dtype, a / b)));
 }
 
 const roundedDivOp = defineOp(

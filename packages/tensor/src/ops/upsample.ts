@@ -6,7 +6,7 @@ import { callOp } from '../dispatch/dispatcher.js';
 import { readNumbers, writeNumbers } from '../kernels/elements.js';
 import { type TapTable, resample, resampleBackward } from '../kernels/resample-kernel.js';
 import { resampleBytes } from '../kernels/resample-uint8.js';
-import { imageMeta } from '../kernels/suggest-format.js';
+import { denseMeta, imageMeta } from '../kernels/suggest-format.js';
 import { type Interpolation, upsampleTaps } from '../kernels/upsample-taps.js';
 import { type OpOverload, defineOp } from '../op/op-overload.js';
 import type { NamedArgs } from '../op/op-record.js';
@@ -120,7 +120,10 @@ function define(family: Family): OpOverload {
             `${op}_backward: Expected grad_output to have the same shape as output; output has shape ${formatSizes(expected)} but got grad_output of shape ${formatSizes(given)}`,
             { hints: ['input_size is [N, C, …], output_size the spatial sizes.'] },
           );
-        return imageMeta(grad_output as Tensor, input);
+        // PyTorch keeps channels last for images, not for volumes.
+        return rank === 3
+          ? denseMeta(grad_output as Tensor, input)
+          : imageMeta(grad_output as Tensor, input);
       },
       kernel: (args, [out]) => {
         const grad = args.grad_output as Tensor;
