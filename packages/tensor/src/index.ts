@@ -594,6 +594,7 @@ export { cosineSimilarity, dist, pairwiseDistance, renorm, renorm_ } from './ops
 export { type MatrixOrder, linalgMatrixNorm, linalgNorm } from './ops/norm-matrix.js';
 export { linalgSvd, linalgSvdvals } from './ops/linalg-svd.js';
 export { type QrMode, linalgQr, qr } from './ops/linalg-qr.js';
+export { linalgLuSolve } from './ops/linalg-lu-solve.js';
 export {
   type TriangularOptions,
   linalgSolveTriangular,
