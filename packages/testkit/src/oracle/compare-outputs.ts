@@ -93,6 +93,7 @@ export class OracleComparison {
     let count = 0;
     for (let i = 0; i < e.length; i++) {
       if (a[i] === e[i] || (Number.isNaN(a[i]) && Number.isNaN(e[i]))) continue;
+      if (Number.isNaN(e[i]) && this.deviation?.lostAsNaN === true) continue;
       if (Math.abs(a[i]! - e[i]!) <= tolerance.atol + tolerance.rtol * Math.abs(e[i]!)) continue;
       count++;
       first ??= `element ${i} is ${a[i]}, expected ${e[i]}`;

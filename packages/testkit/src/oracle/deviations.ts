@@ -9,6 +9,8 @@ export interface CaseDeviation {
   readonly reason: string;
   /** Outputs whose values PyTorch leaves unspecified (all: true). */
   readonly unspecified?: boolean | readonly number[];
+  /** PyTorch lost elements itself: where it has NaN, any value will do. */
+  readonly lostAsNaN?: boolean;
   /** Draws random numbers: results and gradients are compared by shape, dtype and stride only. */
   readonly random?: boolean;
   /** The same, for calls with these arguments only. */
@@ -101,7 +103,8 @@ const HALF_SCATTER: CaseDeviation = {
 };
 const MATRIX_SERIES: CaseDeviation = {
   reason:
-    'PyTorch sums the series of the exponential in 32 bits, the reference kernel in 64; elements are up to 5,000',
+    'PyTorch sums the series of the exponential in 32 bits (in 16 for 16-bit types, where it ends in NaN), the reference kernel in 64; elements are up to 5,000',
+  lostAsNaN: true,
   tolerance: { float32: { rtol: 1e-5, atol: 1e-3 } },
   gradTolerance: { float32: { rtol: 1e-5, atol: 1e-3 } },
 };
@@ -110,6 +113,12 @@ const MATRIX_SERIES: CaseDeviation = {
 export const KNOWN_DEVIATIONS: Readonly<Record<string, CaseDeviation>> = {
   'aten.linalg_matrix_exp.default': MATRIX_SERIES,
   'aten.matrix_exp.default': MATRIX_SERIES,
+  'aten._linalg_svd.default': {
+    reason:
+      'the signs of singular vectors are whatever the algorithm leaves: the bidiagonal QR of LAPACK there, Jacobi rotations here; tests check that the factors are orthogonal and give the matrix',
+    unspecified: [0, 2],
+    skipGradientOf: ['A'],
+  },
   'aten.empty.memory_format': UNINITIALIZED,
   'aten.empty_like.default': UNINITIALIZED,
   'aten.new_empty.default': UNINITIALIZED,
