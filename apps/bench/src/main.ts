@@ -3,12 +3,12 @@
  */
 import { writeFileSync } from 'node:fs';
 import { isTesseraError } from '@tessera/shared';
+import { asksForCompiler, compilerReport } from './compiler/index.js';
 import { FIRST_CALL_PROCESS, firstCallProcess } from './harness/first-call.js';
 import { isFailure } from './harness/outcome.js';
 import { readOptions } from './options.js';
 import { formatReport } from './report/table.js';
 import { runBenchmark } from './run.js';
-import { asksForTracer, tracerReport } from './tracer/index.js';
 
 /** A line that says what is going on, overwritten in a terminal and left out elsewhere. */
 function progress(text: string): void {
@@ -17,8 +17,8 @@ function progress(text: string): void {
 
 async function main(argv: readonly string[]): Promise<number> {
   if (argv[0] === FIRST_CALL_PROCESS) return firstCallProcess(argv[1]!);
-  if (asksForTracer(argv)) {
-    process.stdout.write(`${JSON.stringify(tracerReport(argv), null, 1)}\n`);
+  if (asksForCompiler(argv)) {
+    process.stdout.write(`${JSON.stringify(compilerReport(argv), null, 1)}\n`);
     return 0;
   }
   const command = readOptions(argv);

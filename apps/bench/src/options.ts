@@ -4,9 +4,9 @@
 import { availableParallelism } from 'node:os';
 import { parseArgs } from 'node:util';
 import { TesseraError } from '@tessera/shared';
+import { COMPILER_BENCHES } from './compiler/index.js';
 import { PEERS } from './engines/index.js';
 import type { Device, Workload } from './harness/workload.js';
-import { TRACER_BENCHES } from './tracer/index.js';
 import { WORKLOADS, selectWorkloads } from './workloads/index.js';
 
 /** What to run. */
@@ -48,7 +48,7 @@ Times workloads compiled by Tessera, side by side with peers. Exits with 1 if an
   --dawn-flag FLAG    flag for Dawn, may be repeated
   --list              lists workloads and peers
 
-${TRACER_BENCHES.join(' ')}: what the tracer costs, in µs, as JSON (no options)`;
+${COMPILER_BENCHES.join(' ')}: the compiler's own costs and decisions, as JSON (no options)`;
 }
 
 /** The listing of `--list`. */

@@ -27,7 +27,7 @@ describe('freezing', () => {
     const model = new Sequential(new Conv2d(3, 8, 3), new BatchNorm2d(8)).eval();
     const x = randn([1, 3, 6, 6]);
     const graphs = graphsOf(() => {
-      config.patch({ freezing: true }, () => {
+      config.patch({ freezing: true, forceLayoutOptimization: true }, () => {
         const expected = noGrad(() => model.call(x)) as Tensor;
         const actual = noGrad(() => compile(model)(x)) as Tensor;
         expectClose(actual, expected);

@@ -14,6 +14,7 @@ export interface PassesConfig {
   readonly freezing: boolean;
   readonly freezingDiscardParameters: boolean;
   readonly layoutOptimization: boolean;
+  readonly forceLayoutOptimization: boolean;
   readonly preGradCustomPass: CustomPass | null;
   readonly jointCustomPrePass: CustomPass | null;
   readonly jointCustomPostPass: CustomPass | null;
@@ -41,7 +42,11 @@ export const passesConfig: PassesConfig = defineConfig<PassesConfig>('', {
   ),
   layoutOptimization: option(
     true,
-    'let frozen convolutions and what lies between them work with channels last',
+    'let frozen convolutions and what lies between them work with channels last on devices where that is faster',
+  ),
+  forceLayoutOptimization: option(
+    false,
+    'lay out frozen convolutions channels last on every device, also where it was not measured faster',
   ),
   preGradCustomPass: option<CustomPass | null>(
     null,

@@ -74,7 +74,9 @@ export function freezingPipeline(): readonly Pass[] {
     horizontalMerging, // products of one value with several weights
     weightPrepacking, //  convolution weights in the layout that they are read in
     frozenConstants,
-    ...(passesConfig.layoutOptimization ? [layoutPropagation] : []),
+    ...(passesConfig.layoutOptimization || passesConfig.forceLayoutOptimization
+      ? [layoutPropagation] // what follows them
+      : []),
     dce, //               parameters that nobody reads any more
   ];
 }

@@ -99,18 +99,27 @@ function convForward(
   const [x, w] = [readyOperand(l, input), readyOperand(l, weight)];
   const channelsIn = w.sizes[1]!;
   const channels = w.sizes[0]! / geometry.groups;
+  const taps = w.sizes.slice(2);
+  // Terms are summed in the order in which the image's memory runs: long runs fill whole vectors.
+  const channelsInner = channelsIn > 1 && x.wholeBuffer?.strides[1] === 1;
+  const parts = (k: readonly IndexExpr[]): readonly [IndexExpr, readonly IndexExpr[]] =>
+    channelsInner ? [k[taps.length]!, k.slice(0, -1)] : [k[0]!, k.slice(1)];
   return imageProduct(l, {
     groups: geometry.groups,
     channels,
-    k: [channelsIn, ...w.sizes.slice(2)],
+    k: channelsInner ? [...taps, channelsIn] : [channelsIn, ...taps],
     target,
-    weight: (group, channel, k) => w.load([l.ir.add(l.ir.scale(group, channels), channel), ...k]),
-    image: (group, image, pixel, [c, ...tap]) => {
+    weight: (group, channel, k) => {
+      const [c, tap] = parts(k);
+      return w.load([l.ir.add(l.ir.scale(group, channels), channel), c, ...tap]);
+    },
+    image: (group, image, pixel, k) => {
+      const [c, tap] = parts(k);
       const { coords, inside } = inputPositions(l, geometry, x.sizes.slice(2), pixel, tap);
       return guardedLoad(
         l,
         x,
-        [image, l.ir.add(l.ir.scale(group, channelsIn), c!), ...coords],
+        [image, l.ir.add(l.ir.scale(group, channelsIn), c), ...coords],
         inside,
       );
     },

@@ -22,7 +22,9 @@ export async function keepOutputLayoutInfer(device: Device): Promise<void> {
 
 /** The same with freezing. */
 export async function keepOutputLayoutWithFreezing(device: Device): Promise<void> {
-  await config.patch({ freezing: true }, () => keepOutputLayoutInfer(device));
+  await config.patch({ freezing: true, forceLayoutOptimization: true }, () =>
+    keepOutputLayoutInfer(device),
+  );
 }
 
 /** A view is modified: the input changes. */

@@ -1,0 +1,38 @@
+/**
+ * @file Benches of the compiler itself: `pnpm bench guards replay partition freezing` prints them as JSON.
+ */
+import { guardCosts } from '../tracer/guards.js';
+import type { Cost } from '../tracer/measure.js';
+import { replayCosts } from '../tracer/replay.js';
+import { type FreezingTime, freezingTimes } from './freezing.js';
+import { type PartitionRow, partitionRows } from './partition.js';
+
+/** What was asked for. */
+export interface CompilerReport {
+  /** What the tracer costs per call, op and region. */
+  readonly costs?: readonly Cost[];
+  /** Bytes saved for backward, beside PyTorch's. */
+  readonly partition?: readonly PartitionRow[];
+  /** Inference with parameters as inputs and as constants. */
+  readonly freezing?: readonly FreezingTime[];
+}
+
+const BENCHES: Readonly<Record<string, (report: CompilerReport) => CompilerReport>> = {
+  guards: (report) => ({ ...report, costs: [...(report.costs ?? []), ...guardCosts()] }),
+  replay: (report) => ({ ...report, costs: [...(report.costs ?? []), ...replayCosts()] }),
+  partition: (report) => ({ ...report, partition: partitionRows() }),
+  freezing: (report) => ({ ...report, freezing: freezingTimes() }),
+};
+
+/** Names of the benches. */
+export const COMPILER_BENCHES: readonly string[] = Object.keys(BENCHES);
+
+/** Whether the arguments ask for these benches and nothing else. */
+export function asksForCompiler(argv: readonly string[]): boolean {
+  return argv.length > 0 && argv.every((name) => COMPILER_BENCHES.includes(name));
+}
+
+/** Measures what was asked for. */
+export function compilerReport(names: readonly string[]): CompilerReport {
+  return names.reduce<CompilerReport>((report, name) => BENCHES[name]!(report), {});
+}

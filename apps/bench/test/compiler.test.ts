@@ -1,0 +1,41 @@
+/**
+ * @file The compiler's own benches run and report what was asked for.
+ */
+import { describe, expect, it } from 'vitest';
+import { freezingTimes } from '../src/compiler/freezing.js';
+import { asksForCompiler, compilerReport } from '../src/compiler/index.js';
+
+describe('pnpm bench guards replay partition freezing', () => {
+  it('takes the names of benches and nothing else', () => {
+    expect(asksForCompiler(['guards', 'replay', 'partition', 'freezing'])).toBe(true);
+    expect(asksForCompiler(['guards', '--quick'])).toBe(false);
+    expect(asksForCompiler([])).toBe(false);
+  });
+
+  it('measures guards and replay', () => {
+    const { costs, partition, freezing } = compilerReport(['guards', 'replay']);
+    expect(costs!.map(({ name }) => name)).toEqual([
+      'guards_two_tensors',
+      'guards_100_modules',
+      'replay_matched_op',
+      'replay_trusted_region',
+      'replay_trusted_region_of_100_modules',
+    ]);
+    for (const { microseconds } of costs!) expect(microseconds).toBeGreaterThan(0);
+    expect([partition, freezing]).toEqual([undefined, undefined]);
+  });
+
+  it('puts bytes saved for backward beside those of PyTorch, and no more of them under min-cut', () => {
+    const { partition } = compilerReport(['partition']);
+    expect(partition).toHaveLength(20);
+    for (const { name, partitioner, tessera, torch } of partition!)
+      if (partitioner === 'min_cut')
+        expect(tessera.savedBytes, name).toBeLessThanOrEqual(torch.savedBytes);
+  });
+
+  it('times inference plain, frozen and with channels last', () => {
+    const times = freezingTimes(1);
+    expect(times.map(({ name }) => name)).toEqual(['plain', 'frozen', 'frozen, channels last']);
+    for (const { wallMs, cpuMs } of times) expect(Math.min(wallMs, cpuMs)).toBeGreaterThan(0);
+  });
+});
