@@ -27,6 +27,9 @@ const recorded = JSON.parse(
 /** A few units in the last place of float32, for updates of about ten operations. */
 const RELATIVE = 2e-6;
 
+const { Adadelta, Adamax, NAdam, RAdam } = optim;
+const OPTIMIZERS = { Adadelta, Adamax, NAdam, RAdam };
+
 const cases = Object.entries(recorded.optimizers).flatMap(([name, list]) =>
   list.map((entry) => [name as keyof typeof recorded.optimizers, entry] as const),
 );
@@ -38,7 +41,7 @@ function follow(
   compiled: boolean,
 ): number {
   const params = entry.start.map((start) => new Parameter(restore(start)));
-  const optimizer = new optim[name](params, entry.options);
+  const optimizer = new OPTIMIZERS[name](params, entry.options);
   const plain = (): void => void optimizer.step();
   const counted = compiled ? compileForTest(plain) : null;
   entry.grads.forEach((grads, step) => {

@@ -4,7 +4,7 @@
 import { inspect } from 'node:util';
 import { describe, expect, it } from 'vitest';
 import { type DType, add, fromTypedArray, tensor } from '../src/index.js';
-import recorded from './printed-by-pytorch.json' with { type: 'json' };
+import recorded from './data/printed-by-pytorch.json' with { type: 'json' };
 
 function parse(value: number | string): number {
   return typeof value === 'number' ? value : Number(value.replace('inf', 'Infinity'));

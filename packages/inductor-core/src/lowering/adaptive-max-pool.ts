@@ -19,7 +19,7 @@ function adaptiveMaxPool(spatial: number): LoweringFn {
     const lead = x.sizes.length - spatial;
     const input = x.sizes.slice(lead);
     const output = call.sizes.slice(lead);
-    if (input.every((size, s) => size % output[s]! === 0)) {
+    if (input.every((size, s) => Number.isInteger(size / output[s]!))) {
       const kernel = input.map((size, s) => size / output[s]!);
       const zeros = kernel.map(() => 0);
       const ones = kernel.map(() => 1);

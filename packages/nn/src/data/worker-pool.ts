@@ -84,8 +84,8 @@ function startThread(onReply: (reply: Reply) => void, onError: (error: Error) =>
   }
   const url = URL.createObjectURL(new Blob([BROWSER_PROGRAM], { type: 'text/javascript' }));
   const worker = new Worker(url, { type: 'module' });
-  worker.onmessage = (event) => onReply(event.data as Reply);
-  worker.onerror = (event) => onError(new Error(event.message));
+  worker.addEventListener('message', (event) => onReply(event.data as Reply));
+  worker.addEventListener('error', (event) => onError(new Error(event.message)));
   return {
     post: (message) => worker.postMessage(message),
     stop: () => {

@@ -10,8 +10,7 @@ import type { Tensor } from '../tensor.js';
 import { readNumbers, roundTo } from './elements.js';
 import { toThree } from './spatial.js';
 
-/** ATen's numbers of the modes. */
-export const BILINEAR = 0;
+/** ATen's numbers of the modes that are not bilinear, 0. */
 export const NEAREST = 1;
 export const BICUBIC = 2;
 const BORDER = 1;

@@ -73,7 +73,7 @@ function isFlash({ query, key, value, attn_mask, dropout_p, enable_gqa }: NamedA
   const [batch, heads, length, width] = query.sizes as [number, number, number, number];
   if (dropout_p !== 0 || operands.some((x) => x.ndim !== 4)) return false;
   const shared = (x: Tensor): boolean =>
-    x.sizes[1] === heads || (enable_gqa === true && heads % x.sizes[1]! === 0);
+    x.sizes[1] === heads || (enable_gqa === true && Number.isInteger(heads / x.sizes[1]!));
   return (
     operands.every((x) => x.sizes[0] === batch && x.sizes[3] === width && shared(x)) &&
     operands.every((x) => x.sizes[2]! > 0 && (x.strides[3] === 1 || x.sizes[3] === 1)) &&

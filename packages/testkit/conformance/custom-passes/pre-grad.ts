@@ -2,7 +2,7 @@
  * @file A user's pass on the captured graph: products with the same right operand become one.
  */
 import { compile, config } from '@tessera/compile';
-import type { Node} from '@tessera/graph';
+import type { Node } from '@tessera/graph';
 import { type Graph, getItem, tensorVal } from '@tessera/graph';
 import { type Tensor, getOp, randn } from '@tessera/tensor';
 import { expect } from 'vitest';
