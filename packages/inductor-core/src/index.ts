@@ -50,7 +50,8 @@ export {
 } from './compile-to-executable.js';
 export { planFromJson, planToJson } from './plan/plan-json.js';
 export { bufferLifetimes, verifyPlan } from './plan/verify-plan.js';
-export { allocateData, interpretPlan } from './plan/interpret-plan.js';
+export { allocateData, bindPlan, hostData } from './plan/bind-plan.js';
+export { interpretPlan } from './plan/interpret-plan.js';
 export { EagerProvider } from './eager/eager-provider.js';
 
 export {

@@ -10,6 +10,15 @@ export {
   compareValues,
   same,
 } from './assert-close.js';
+export {
+  type ConformanceOptions,
+  type ConformanceReport,
+  runBackendConformance,
+  testBackendConformance,
+} from './backend-conformance/run-backend-conformance.js';
+export type { ConformanceCase } from './backend-conformance/conformance-case.js';
+export type { JudgedBackend } from './backend-conformance/run-case.js';
+export { BACKEND_CONFORMANCE_CASES } from './backend-conformance/suite.js';
 export { CompileCounter } from './compile-counter.js';
 export { FileCheck } from './file-check.js';
 export { type GradcheckOptions, gradcheck, gradgradcheck } from './gradcheck.js';

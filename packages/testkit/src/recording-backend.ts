@@ -5,52 +5,23 @@
  * example of the contract that a third-party backend implements.
  */
 import {
-  type BufferData,
   type Capabilities,
   type Executable,
   type ExecutionPlan,
   type FusedKernel,
   type KernelBackend,
   type KernelSource,
+  hostData,
   interpretPlan,
   printKernel,
 } from '@tessera/inductor-core';
-import { DTYPES, type DType, type Tensor, cpuHeap, storageExtent } from '@tessera/tensor';
+import { DTYPES, type DType } from '@tessera/tensor';
 
 /** What happened, in order. */
 export type BackendEvent =
   | { readonly kind: 'generate'; readonly kernel: string }
   | { readonly kind: 'load'; readonly plan: ExecutionPlan }
   | { readonly kind: 'run'; readonly plan: string; readonly scalars: readonly number[] };
-
-/** Memory of a CPU tensor as the interpreter's array, or a copy for 16-bit floats. */
-function dataOf(tensor: Tensor): BufferData {
-  const heap = cpuHeap();
-  const count = storageExtent(tensor.sizes, tensor.strides);
-  const at = tensor.dataPtr();
-  const view = <T>(array: { subarray(begin: number, end: number): T }, width: number): T =>
-    array.subarray(at / width, at / width + count);
-  const dtype: DType = tensor.dtype;
-  switch (dtype) {
-    case 'float32':
-      return view(heap.f32, 4);
-    case 'float64':
-      return view(heap.f64, 8);
-    case 'int64':
-      return view(heap.i64, 8);
-    case 'int32':
-      return view(heap.i32, 4);
-    case 'int16':
-      return view(heap.i16, 2);
-    case 'int8':
-      return view(heap.i8, 1);
-    case 'uint8':
-    case 'bool':
-      return view(heap.u8, 1);
-    default:
-      throw new Error(`The recording backend does not run ${dtype}; use float32.`);
-  }
-}
 
 /** See the file header. */
 export class RecordingBackend implements KernelBackend {
@@ -88,9 +59,9 @@ export class RecordingBackend implements KernelBackend {
       sources,
       run: (inputs, outputs, scalars) => {
         this.events.push({ kind: 'run', plan: plan.name, scalars: [...scalars] });
-        const values = interpretPlan(plan, inputs.map(dataOf), scalars);
+        const values = interpretPlan(plan, inputs.map(hostData), scalars);
         values.forEach((value, i) => {
-          const target = dataOf(outputs[i]!);
+          const target = hostData(outputs[i]!);
           for (let k = 0; k < target.length; k++) target[k] = value[k]!;
         });
       },

@@ -1,0 +1,55 @@
+/**
+ * @file The backend passes the conformance suite that testkit publishes, and its kernels are JavaScript.
+ */
+import { compile, kernelBackend, registerKernelBackend } from '@tessera/compile';
+import { type Tensor, randn } from '@tessera/tensor';
+import {
+  assertClose,
+  runAndGetCode,
+  runBackendConformance,
+  testBackendConformance,
+} from '@tessera/testkit';
+import { describe, expect, it } from 'vitest';
+import { javascriptBackend, register } from '../src/index.js';
+
+describe('javascript backend', () => {
+  testBackendConformance(it, javascriptBackend);
+
+  it('has nothing to say to the suite', async () => {
+    const { failed, notApplicable } = await runBackendConformance(javascriptBackend, {
+      only: 'dtypes',
+    });
+    expect(failed).toEqual([]);
+    expect(notApplicable.flatMap(({ missing }) => missing)).toEqual(['float16', 'bfloat16']);
+  });
+
+  it('registers itself; a fused kernel is one loop of JavaScript', async () => {
+    const before = kernelBackend('cpu');
+    register();
+    try {
+      const f = (x: Tensor, y: Tensor) => x.mul(2).add(y).tanh();
+      const inputs = [randn([3, 4]), randn([4])] as const;
+      const { result, compiled } = await runAndGetCode(() => compile(f)(...inputs));
+      assertClose(result, f(...inputs));
+      expect(compiled.map(({ code }) => code)).toMatchInlineSnapshot(`
+        [
+          [
+            "for (let i0 = 0; i0 < 3; i0++)
+        for (let i1 = 0; i1 < 4; i1++)
+        {
+        const v0 = in0[((4 * i0) + i1)];
+        const v1 = 2;
+        const v2 = Math.fround(v0 * v1);
+        const v3 = in1[i1];
+        const v4 = Math.fround(v2 + v3);
+        const v5 = Math.fround(Math.tanh(v4));
+        out0[((4 * i0) + i1)] = v5;
+        }",
+          ],
+        ]
+      `);
+    } finally {
+      registerKernelBackend(before);
+    }
+  });
+});

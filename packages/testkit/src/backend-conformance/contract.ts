@@ -1,0 +1,87 @@
+/**
+ * @file What the contract of kernel backends says beside results: pure generation, plans as data, executables
+ * that live by themselves.
+ */
+import { type KernelBackend, compileGraph, planFromJson, planToJson } from '@tessera/inductor-core';
+import { makeFx } from '@tessera/graph';
+import { type Tensor, type TensorMeta, emptyFromMeta, toDevice } from '@tessera/tensor';
+import { assertCloseAsync } from '../assert-close.js';
+import { ramp } from './conformance-case.js';
+
+/** A check by name. */
+export interface ContractCheck {
+  readonly name: string;
+  readonly run: (backend: KernelBackend) => void | Promise<void>;
+}
+
+const program = (x: Tensor, y: Tensor): Tensor =>
+  x
+    .matmul(y)
+    .relu()
+    .add(x.sum(1, { keepdim: true }));
+
+function planFor(backend: KernelBackend, name: string) {
+  const examples = [ramp([4, 4], 0), ramp([4, 4], 1)].map((x) => toDevice(x, backend.device));
+  const module = makeFx(program, { tracingMode: 'fake' })(...(examples as [Tensor, Tensor]));
+  return compileGraph(module, { backend, name });
+}
+
+/** Runs a plan of `program` and compares it with eager. */
+async function check(backend: KernelBackend, run: ReturnType<KernelBackend['load']>, seed: number) {
+  const inputs = [ramp([4, 4], seed), ramp([4, 4], seed + 1)] as const;
+  const outputs = run.plan.outputs.map((output) =>
+    emptyFromMeta({ ...output, device: backend.device } as TensorMeta),
+  );
+  run.run(
+    inputs.map((x) => toDevice(x, backend.device)),
+    outputs,
+    [],
+  );
+  await assertCloseAsync(outputs[0]!, program(...inputs), { rtol: 1e-4, atol: 1e-4 });
+}
+
+/** See the file header. */
+export const CONTRACT_CHECKS: readonly ContractCheck[] = [
+  {
+    name: 'contract: generated code follows from the kernel alone, and names it',
+    run: (backend) => {
+      for (const kernel of planFor(backend, 'generated').kernels) {
+        const [first, second] = [backend.generate(kernel), backend.generate(kernel)];
+        if (first.text !== second.text) throw new Error(`${kernel.name}: two texts of one kernel`);
+        if (first.kernel !== kernel.name || first.text === '')
+          throw new Error(`${kernel.name}: its source says '${first.kernel}': ${first.text}`);
+      }
+    },
+  },
+  {
+    name: 'contract: an executable lists the source of each kernel of its plan',
+    run: (backend) => {
+      const run = backend.load(planFor(backend, 'listed'));
+      const names = run.sources.map((source) => source.kernel);
+      const wanted = run.plan.kernels.map((kernel) => kernel.name);
+      run.dispose();
+      if (names.join() !== wanted.join()) throw new Error(`${names.join()} for ${wanted.join()}`);
+    },
+  },
+  {
+    name: 'contract: a plan from JSON runs as the plan did',
+    run: async (backend) => {
+      const run = backend.load(planFromJson(planToJson(planFor(backend, 'from_json'))));
+      await check(backend, run, 3);
+      run.dispose();
+    },
+  },
+  {
+    name: 'contract: executables run in turns, and go on when others are disposed',
+    run: async (backend) => {
+      const plan = planFor(backend, 'in_turns');
+      const [a, b] = [backend.load(plan), backend.load(plan)];
+      await check(backend, a, 1);
+      await check(backend, b, 2);
+      await check(backend, a, 3);
+      a.dispose();
+      await check(backend, b, 4);
+      b.dispose();
+    },
+  },
+];

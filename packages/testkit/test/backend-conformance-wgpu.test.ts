@@ -1,0 +1,20 @@
+/**
+ * @file The WebGPU backend passes the suite that other backends run on themselves.
+ */
+import { initWebGpu } from '@tessera/compile';
+import { describe, expect, it } from 'vitest';
+import { testBackendConformance } from '../src/index.js';
+
+const wanted =
+  process.env['VK_ICD_FILENAMES'] !== undefined || process.env['TESSERA_REQUIRE_WEBGPU'] === '1';
+if (!wanted)
+  console.warn('WebGPU tests did not run: no adapter (set VK_ICD_FILENAMES, see CONTRIBUTING.md).');
+const gpu = wanted ? await initWebGpu() : null;
+
+describe('wgpu', () => {
+  if (gpu !== null) testBackendConformance((name, run) => it(name, run, 60_000), gpu.backend);
+
+  it('was there to be judged where it must be', () => {
+    expect(gpu !== null || process.env['TESSERA_REQUIRE_WEBGPU'] !== '1').toBe(true);
+  });
+});
