@@ -1,6 +1,15 @@
-import { Function, type FunctionContext, type Tensor, grad, tensor } from '@tessera/tensor';
+import {
+  Function,
+  type FunctionContext,
+  type Tensor,
+  grad,
+  library,
+  tensor,
+} from '@tessera/tensor';
 import { describe, expect, it } from 'vitest';
-import { compile } from '../src/index.js';
+import { compile, compiledFunctionOf, explain } from '../src/index.js';
+
+let factor = 10;
 
 /** exp with ten times its gradient, so that it is seen which backward ran. */
 class Exp extends Function {
@@ -10,13 +19,50 @@ class Exp extends Function {
     return y;
   }
   static backward(ctx: FunctionContext, g: Tensor): Tensor {
-    return g.mul(ctx.savedTensors[0]!).mul(10);
+    return g.mul(ctx.savedTensors[0]!).mul(factor);
   }
 }
 
-describe('autograd inside compiled functions', () => {
-  it('runs a custom Function as a graph break, with its own backward', () => {
-    const f = compile((x: Tensor) => Exp.apply(x.mul(2)).add(1).sum(), { backend: 'eager' });
+/** Several results and constants, a property that is a tensor, and an argument handed through. */
+class Mix extends Function {
+  static forward(ctx: FunctionContext, x: Tensor, y: Tensor, scale: number): [Tensor, Tensor] {
+    ctx.scale = scale;
+    ctx.held = { x };
+    const bits = x.gt(0);
+    ctx.markNonDifferentiable(bits);
+    return [y, bits];
+  }
+  static backward(ctx: FunctionContext, g: Tensor): (Tensor | null)[] {
+    const { x } = ctx.held as { x: Tensor };
+    return [g.mul(x).mul(ctx.scale as number), g.neg(), null];
+  }
+}
+
+class AddOne_ extends Function {
+  static forward(ctx: FunctionContext, x: Tensor): Tensor {
+    ctx.markDirty(x);
+    return x.add_(1);
+  }
+  static backward(_: FunctionContext, g: Tensor): Tensor {
+    return g.mul(7);
+  }
+}
+
+/** A backward that looks at values. */
+class Reading extends Function {
+  static forward(_: FunctionContext, x: Tensor): Tensor {
+    return x.mul(2);
+  }
+  static backward(_: FunctionContext, g: Tensor): Tensor {
+    return g.mul((g.max().item() as number) > 0 ? 3 : 5);
+  }
+}
+
+describe.each(['eager', 'aot_eager', 'inductor'])('a custom Function with %s', (backend) => {
+  const options = { backend, fullgraph: true };
+
+  it('is one graph with its own backward, for results that go back to eager', () => {
+    const f = compile((x: Tensor) => Exp.apply(x.mul(2)).add(1).sum(), options);
     for (const value of [0, 0.5, 1]) {
       const x = tensor([0, value], { requiresGrad: true });
       const y = f(x);
@@ -25,12 +71,118 @@ describe('autograd inside compiled functions', () => {
       expect(x.grad!.select(0, 0).item()).toBeCloseTo(20, 4);
       expect(x.grad!.select(0, 1).item()).toBeCloseTo(20 * Math.exp(2 * value), 3);
     }
+    expect(compiledFunctionOf(f).captures).toHaveLength(1);
   });
 
+  it('is part of a graph with backward() inside', () => {
+    const step = compile((x: Tensor) => {
+      const loss = Exp.apply(x).sum();
+      loss.backward();
+      return loss;
+    }, options);
+    for (const value of [0, 1, 2]) {
+      const x = tensor([value], { requiresGrad: true });
+      step(x);
+      expect(x.grad!.item()).toBeCloseTo(10 * Math.exp(value), 3);
+    }
+    expect(compiledFunctionOf(step).captures).toHaveLength(1);
+  });
+
+  it('may hand arguments through, keep tensors as properties, and mark results', () => {
+    const run = (fn: typeof body): unknown[] => {
+      const x = tensor([1, -2], { requiresGrad: true });
+      const y = tensor([3, 4], { requiresGrad: true });
+      const [out, bits] = fn(x, y, 2);
+      out
+        .mul(tensor([1, 10]))
+        .sum()
+        .backward();
+      return [out, bits, x.grad, y.grad].map((t) => t!.toArray());
+    };
+    const body = (x: Tensor, y: Tensor, scale: number): [Tensor, Tensor] => {
+      const [out, bits] = Mix.apply(x, y, scale);
+      return [out.add(1), bits];
+    };
+    const compiled = compile(body, options);
+    expect(run(compiled)).toEqual(run(body));
+    expect(run(compiled)).toEqual([
+      [4, 5],
+      [true, false],
+      [2, -40],
+      [-1, -10],
+    ]);
+  });
+
+  it('may modify its argument', () => {
+    const f = compile((x: Tensor) => {
+      const y = x.mul(2);
+      return [AddOne_.apply(y), y.requiresGrad] as const;
+    }, options);
+    for (let i = 0; i < 3; i++) {
+      const x = tensor([i], { requiresGrad: true });
+      const [out, requiresGrad] = f(x);
+      out.backward(tensor([1]));
+      expect([out.item(), x.grad!.item(), requiresGrad]).toEqual([2 * i + 1, 14, true]);
+    }
+  });
+
+  it('is captured anew when its backward computes something else', () => {
+    const f = compile((x: Tensor) => Exp.apply(x).sum(), options);
+    const gradient = (): number => {
+      const x = tensor([0], { requiresGrad: true });
+      f(x).backward();
+      return x.grad!.item() as number;
+    };
+    try {
+      expect([gradient(), gradient()]).toEqual([10, 10]);
+      factor = 20;
+      expect([gradient(), gradient()]).toEqual([20, 20]);
+    } finally {
+      factor = 10;
+    }
+    expect(compiledFunctionOf(f).captures).toHaveLength(2);
+    expect(gradient()).toBe(10);
+    expect(compiledFunctionOf(f).captures).toHaveLength(2);
+  });
+
+  it('is a graph break where its backward reads values', () => {
+    const f = compile((x: Tensor) => Reading.apply(x.add(1)).sum(), { backend });
+    for (let i = 0; i < 3; i++) {
+      const x = tensor([1, 2], { requiresGrad: true });
+      f(x).backward(tensor(i === 1 ? -1 : 1));
+      expect(x.grad!.toArray()).toEqual(i === 1 ? [-5, -5] : [3, 3]);
+    }
+    const x = tensor([1, 2], { requiresGrad: true });
+    expect(explain(f)(x).breakReasons.map(({ code }) => code)).toEqual(['GB0007']);
+  });
+});
+
+describe('autograd inside compiled functions', () => {
   it('captures grad()', () => {
     const f = compile((x: Tensor) => grad(x.mul(x).sum(), x)[0]!, { backend: 'eager' });
     for (const value of [2, 3, 4]) {
       expect(f(tensor([1, value], { requiresGrad: true })).toArray()).toEqual([2, 2 * value]);
     }
+  });
+});
+
+describe.each(['eager', 'aot_eager', 'inductor'])('a custom operator with %s', (backend) => {
+  it('stays a single node, with its own gradient', () => {
+    const lib = library(`opaque_${backend}`)
+      .define('cube(Tensor x) -> Tensor')
+      .impl('cube', 'cpu', (x: Tensor) => x.mul(x).mul(x))
+      .impl('cube', 'meta', (x: Tensor) => x.emptyLike())
+      .autograd('cube', { vjp: ({ x }, { grad: g }) => ({ x: g.mul(x).mul(100) }), saved: ['x'] });
+    const cube = lib.fn<(x: Tensor) => Tensor>('cube');
+    const f = compile((x: Tensor) => cube(x.add(1)).mul(2), { backend, fullgraph: true });
+    for (const value of [1, 2, 3]) {
+      const x = tensor([value], { requiresGrad: true });
+      const y = f(x);
+      y.backward(tensor([1]));
+      expect([y.item(), x.grad!.item()]).toEqual([2 * (value + 1) ** 3, 200 * (value + 1)]);
+    }
+    const { graphs, graphCount } = explain(f)(tensor([1], { requiresGrad: true }));
+    expect([graphCount, graphs[0]!.opCount]).toEqual([1, 3]);
+    expect(graphs[0]!.code).toContain(`opaque_${backend}.cube`);
   });
 });

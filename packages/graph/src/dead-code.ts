@@ -6,9 +6,9 @@ import type { Graph } from './graph.js';
 import { isPureHostFunction } from './host-functions.js';
 import type { Node } from './node.js';
 
-/** Whether an operator only computes its results: it writes nothing and advances no generator. */
+/** Whether an operator only computes its results: it writes nothing, advances no generator, has no effects. */
 export function isPureOp(op: OpOverload): boolean {
-  return !op.isMutable && !op.hasTag('random');
+  return !op.isMutable && !op.hasTag('random') && !op.hasTag('effect');
 }
 
 /** Whether a node must stay although nobody uses its value. */

@@ -179,7 +179,14 @@ export {
 } from './autograd/activation-checkpoint.js';
 export { type SavedTensorHooks, withSavedTensorHooks } from './autograd/saved-tensor-hooks.js';
 export { onceDifferentiable } from './autograd/once-differentiable.js';
-export { Function, FunctionContext, type FunctionGradients } from './autograd/function.js';
+export { type HostCode, hostCall } from './autograd/host-call.js';
+export { Function } from './autograd/function.js';
+export { FunctionContext } from './autograd/function-context.js';
+export {
+  type FunctionClass,
+  type FunctionGradients,
+  FunctionNode,
+} from './autograd/function-node.js';
 export { detectAnomaly, isAnomalyEnabled, setDetectAnomaly } from './autograd/anomaly.js';
 export { currentBackwardNode } from './autograd/current-backward-node.js';
 

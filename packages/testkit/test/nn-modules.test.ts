@@ -153,3 +153,55 @@ describe('random modules', () => {
     }
   });
 });
+
+describe.each(['eager', 'aot_eager', 'inductor'])('backward hooks with %s', (backend) => {
+  it('run with real gradients whenever the backward of the one graph does', () => {
+    const outcome = (compiled: boolean): unknown[] => {
+      const layer = new nn.Linear(2, 3);
+      layer.loadStateDict({
+        weight: fromTypedArray(Float32Array.of(1, 2, 3, 4, 5, 6), [3, 2]),
+        bias: fromTypedArray(Float32Array.of(1, 2, 3), [3]),
+      });
+      const model = new nn.Sequential(layer, new nn.ReLU());
+      const seen: unknown[] = [];
+      layer.registerFullBackwardPreHook((_, gradOutput) => [gradOutput[0]!.mul(2)]);
+      const handle = layer.registerFullBackwardHook((_, gradInput, gradOutput) => {
+        seen.push(gradOutput[0]);
+        return [gradInput[0]!.mul(gradInput[0]!.sum().item() as number)];
+      });
+      const forward = (x: Tensor): Tensor => model.call(x.mul(2));
+      const call = compiled ? compile(forward, { backend, fullgraph: true }) : forward;
+      const result: unknown[] = [];
+      for (const value of [1, 2, 3, 4]) {
+        if (value === 4) handle.remove();
+        const x = fromTypedArray(Float32Array.of(value, 1), [1, 2]).requiresGrad_();
+        call(x).mul(value).sum().backward();
+        result.push(x.grad!.toArray(), layer.weight.grad!.toArray());
+      }
+      return [...result, ...seen.map((grad) => (grad as Tensor).toArray())];
+    };
+    expect(outcome(true)).toEqual(outcome(false));
+  });
+
+  it('run inside a captured training step', () => {
+    const layer = new nn.Linear(2, 1);
+    let sum = 0;
+    layer.registerFullBackwardHook((_, __, gradOutput) => {
+      sum += gradOutput[0]!.sum().item() as number;
+    });
+    const step = compile(
+      (x: Tensor) => {
+        layer.zeroGrad();
+        const loss = layer.call(x).sum();
+        loss.backward();
+        return loss;
+      },
+      { backend, fullgraph: true },
+    );
+    for (let i = 1; i <= 3; i++) {
+      step(fromTypedArray(Float32Array.of(i, 1, 1, 1), [2, 2]));
+      expect(sum).toBe(2 * i);
+      expect(layer.weight.grad!.toArray()).toEqual([[i + 1, 2]]);
+    }
+  });
+});

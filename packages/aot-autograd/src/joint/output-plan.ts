@@ -6,7 +6,14 @@
  */
 import type { Node, TraceRecorder } from '@tessera/graph';
 import { SymScalar, TesseraError } from '@tessera/shared';
-import { type Storage, type Tensor, isTensor, requiresGrad } from '@tessera/tensor';
+import {
+  FunctionNode,
+  type Storage,
+  type Tensor,
+  gradFnOf,
+  isTensor,
+  requiresGrad,
+} from '@tessera/tensor';
 import { isDense } from '../layout.js';
 import type { Primals } from './primals.js';
 import { type ViewStep, stridedStep, viewOrigin } from './view-steps.js';
@@ -31,8 +38,13 @@ export type OutputPlan =
       readonly steps: readonly ViewStep[];
       readonly differentiable: boolean;
     }
+  /** A view without history, `of`, that has the history of value `index`: a custom function made it. */
+  | { readonly kind: 'custom-view'; readonly index: number; readonly of: AliasPlan }
   /** Something that is no tensor, or a tensor that is a constant of the program. */
   | { readonly kind: 'constant'; readonly value: unknown };
+
+/** A result that shares memory with an input or a value. */
+export type AliasPlan = Extract<OutputPlan, { kind: 'value-view' | 'input-view' }>;
 
 /** Plans of all results, and the tensors that the compiled graph must compute for them. */
 export interface OutputPlans {
@@ -89,8 +101,7 @@ class OutputPlanner {
     const index = this.value(base);
     if (base === output) return { kind: 'value', index };
     const { steps } = viewOrigin(this.nodeOf(output));
-    rejectDetachedHistory(output, steps);
-    return { kind: 'value-view', index, steps, differentiable: requiresGrad(output) };
+    return this.alias(output, { kind: 'value-view', index, steps, differentiable: false });
   }
 
   private planInputAlias(
@@ -101,12 +112,21 @@ class OutputPlanner {
     if (itself !== undefined) return { kind: 'input', position: itself.position };
     const { root, steps } = viewOrigin(this.nodeOf(output));
     const source = sharing.find((input) => input.node === root);
-    const differentiable = requiresGrad(output);
-    rejectDetachedHistory(output, steps);
-    if (source !== undefined)
-      return { kind: 'input-view', position: source.position, steps, differentiable };
-    const { position, value } = sharing[0];
-    return { kind: 'input-view', position, steps: [stridedStep(output, value)], differentiable };
+    const { position, value } = source ?? sharing[0]!;
+    return this.alias(output, {
+      kind: 'input-view',
+      position,
+      steps: source === undefined ? [stridedStep(output, value)] : steps,
+      differentiable: false,
+    });
+  }
+
+  /** The plan of an alias with the history that it has. */
+  private alias(output: Tensor, of: AliasPlan): OutputPlan {
+    if (gradFnOf(output) instanceof FunctionNode)
+      return { kind: 'custom-view', index: this.value(output), of };
+    rejectDetachedHistory(output, of.steps);
+    return { ...of, differentiable: requiresGrad(output) };
   }
 
   private value(tensor: Tensor): number {

@@ -63,7 +63,7 @@ export function recomputeKind(node: Node): RecomputeKind {
   const { target } = node;
   if (typeof target !== 'object') return isImpure(node) ? 'never' : 'expensive';
   if (target.hasTag('random')) return target.isMutable ? 'never' : 'random';
-  if (target.isMutable) return 'never';
+  if (target.isMutable || target.hasTag('effect')) return 'never';
   if (isViewNode(node)) return 'free';
   if (target.hasTag('uninitialized')) return 'never';
   if (target.hasTag('factory')) return node.allInputNodes().length === 0 ? 'free' : 'fusible';

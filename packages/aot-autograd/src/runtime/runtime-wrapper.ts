@@ -14,6 +14,7 @@ import {
   enableGrad,
   getRngState,
   gradEdge,
+  gradFnOf,
   gradMode,
   itemSize,
   makeTensor,
@@ -23,7 +24,7 @@ import {
   withoutModes,
 } from '@tessera/tensor';
 import type { CompiledGraph } from '../graph-compiler.js';
-import type { OutputPlan } from '../joint/output-plan.js';
+import type { AliasPlan, OutputPlan } from '../joint/output-plan.js';
 import type { DifferentiableUpdate, ValueGrad } from '../joint/trace-joint.js';
 import { replayView } from '../joint/view-steps.js';
 import type { SavedSource } from '../partition/partition.js';
@@ -185,15 +186,25 @@ function makeOutput(
       return inputs[output.position];
     case 'input-view':
       return view(inputs[output.position] as Tensor, output);
+    case 'custom-view':
+      return withHistoryOf(
+        values[output.index] as Tensor,
+        makeOutput(output.of, inputs, values) as Tensor,
+      );
     case 'constant':
       return output.value;
   }
 }
 
-function view(
-  base: Tensor,
-  plan: Extract<OutputPlan, { kind: 'value-view' | 'input-view' }>,
-): Tensor {
+/** Makes an alias a result of the node that made `value`. */
+function withHistoryOf(value: Tensor, alias: Tensor): Tensor {
+  const node = gradFnOf(value);
+  alias.base = null;
+  if (node !== null) setHistory(alias, node, value.autograd!.outputNr);
+  return alias;
+}
+
+function view(base: Tensor, plan: AliasPlan): Tensor {
   const make = (): Tensor => withoutModes(() => replayView(base, plan.steps));
   return plan.differentiable ? make() : noGrad(make);
 }

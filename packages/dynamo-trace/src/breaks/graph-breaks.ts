@@ -54,8 +54,8 @@ export const GRAPH_BREAKS: Readonly<Record<GraphBreakCode, GraphBreakEntry>> = {
   GB0007: {
     title: 'A custom autograd function cannot be recorded',
     explanation:
-      'The `forward` of a `Function` read values or broke the graph, so the function runs as ordinary JavaScript in both directions.',
-    hint: 'Write `forward` and `backward` with tensor operators only.',
+      'The `backward` of a `Function` reads values, or uses tensors that its context does not hold, so it runs as ordinary JavaScript.',
+    hint: 'Write `backward` with tensor operators only, and give it every tensor through `saveForBackward` or as a property of the context.',
   },
   GB0008: {
     title: 'A layout was changed in place',

@@ -7,7 +7,7 @@ import { type BreakReason, breakReason } from './graph-breaks.js';
 /** Why a call cannot be recorded; null if it can. */
 export function opBreak(op: OpOverload, args: readonly unknown[]): BreakReason | null {
   if (op.qualifiedName === 'tessera::custom_function')
-    return breakReason('GB0007', 'a custom autograd function was called');
+    return breakReason('GB0007', 'the backward of a custom autograd function cannot be recorded');
   if (op.hasTag('data-dependent'))
     return breakReason('GB0002', `the shape of ${op.qualifiedName} depends on values`);
   if (op.isMutable && op.changesLayout(args))

@@ -13,6 +13,7 @@ import {
   type PreDispatchMode,
   type RegionInputs,
   type Storage,
+  type Tensor,
   type TensorBase,
   autogradMeta,
   callOp,
@@ -115,11 +116,18 @@ export class Replay implements PreDispatchMode {
     const { outs, isList } = step;
     if (!isList) {
       const spec = outs[0]!;
-      return spec === null ? null : spec.same ? this.run.slots[spec.slot] : this.run.produce(spec);
+      return spec === null ? null : spec.same ? this.existing(spec) : this.run.produce(spec);
     }
     return outs.map((spec) =>
-      spec === null ? null : spec.same ? this.run.slots[spec.slot] : this.run.produce(spec),
+      spec === null ? null : spec.same ? this.existing(spec) : this.run.produce(spec),
     );
+  }
+
+  /** A tensor that an op returned itself; it may require grad from now on. */
+  private existing(spec: OutSpec): Tensor {
+    const tensor = this.run.slots[spec.slot]!;
+    if (tensor.isLazy) tensor.requiresGradFlag = spec.requiresGrad;
+    return tensor;
   }
 
   /** The same where sizes are symbols: the results are those of the present sizes. */
@@ -132,7 +140,7 @@ export class Replay implements PreDispatchMode {
       spec === null
         ? null
         : spec.same || specializer.rebuilding
-          ? run.slots[spec.slot]
+          ? this.existing(spec)
           : run.produce(spec),
     );
     return step.isList ? tensors : tensors[0];

@@ -2,15 +2,26 @@
  * @file Backward hooks of a module.
  *
  * Two identities are put around the forward: one on the results, whose backward knows the gradients of
- * the results, and one on the arguments, whose backward runs the hooks. Modelled on
- * `torch.utils.hooks.BackwardHook`.
+ * the results, and one on the arguments, whose backward runs the hooks. In a trace they are calls of host
+ * code: the hooks run whenever the backward does. Modelled on `torch.utils.hooks.BackwardHook`.
  */
-import { Function, type FunctionContext, type Tensor, isTensor } from '@tessera/tensor';
+import {
+  Function,
+  type FunctionContext,
+  type HostCode,
+  type Tensor,
+  activeMode,
+  hostCall,
+  isTensor,
+} from '@tessera/tensor';
 import type { BackwardHook, BackwardPreHook, HookGradients } from './hooks.js';
 import type { Module } from './module.js';
 
 /** What both identities know of one call. */
 class HookedCall {
+  /** `enter` and `leave` as host code. */
+  readonly onResults: HostCode = (grads) => this.enter(grads);
+  readonly onArguments: HostCode = (grads) => this.leave(grads);
   private gradOutput: HookGradients = [];
 
   constructor(
@@ -21,6 +32,21 @@ class HookedCall {
     private readonly positions: readonly number[],
     private readonly argumentCount: number,
   ) {}
+
+  /** Whether it stands for a call with these. */
+  isFor(
+    before: readonly BackwardPreHook[],
+    after: readonly BackwardHook[],
+    positions: readonly number[],
+    argumentCount: number,
+  ): boolean {
+    return (
+      argumentCount === this.argumentCount &&
+      sameItems(before, this.before) &&
+      sameItems(after, this.after) &&
+      sameItems(positions, this.positions)
+    );
+  }
 
   /** Gradients of the results arrive. */
   enter(grads: HookGradients): HookGradients {
@@ -43,14 +69,33 @@ class HookedCall {
   }
 }
 
+function sameItems(a: readonly unknown[], b: readonly unknown[]): boolean {
+  return a.length === b.length && a.every((item, i) => item === b[i]);
+}
+
+/** Calls that traces hold, per module: equal ones must be the same object to be found again. */
+const tracedCalls = new WeakMap<Module, HookedCall[]>();
+
+function tracedCall(module: Module, ...rest: Parameters<HookedCall['isFor']>): HookedCall {
+  let calls = tracedCalls.get(module);
+  if (calls === undefined) tracedCalls.set(module, (calls = []));
+  let call = calls.find((candidate) => candidate.isFor(...rest));
+  if (call === undefined) {
+    const [before, after, positions, argumentCount] = rest;
+    call = new HookedCall(module, [...before], [...after], positions, argumentCount);
+    calls.push(call);
+  }
+  return call;
+}
+
 class HookedArguments extends Function {
   static forward(ctx: FunctionContext, call: HookedCall, ...tensors: Tensor[]): Tensor[] {
     ctx.call = call;
     return tensors;
   }
 
-  static backward(ctx: FunctionContext, ...grads: (Tensor | null)[]): (Tensor | null)[] {
-    return [null, ...(ctx.call as HookedCall).leave(grads)];
+  static backward(ctx: FunctionContext, ...grads: Tensor[]): (Tensor | null)[] {
+    return [null, ...hostCall((ctx.call as HookedCall).onArguments, grads)];
   }
 }
 
@@ -60,8 +105,8 @@ class HookedResults extends Function {
     return tensors;
   }
 
-  static backward(ctx: FunctionContext, ...grads: (Tensor | null)[]): (Tensor | null)[] {
-    return [null, ...(ctx.call as HookedCall).enter(grads)];
+  static backward(ctx: FunctionContext, ...grads: Tensor[]): (Tensor | null)[] {
+    return [null, ...hostCall((ctx.call as HookedCall).onResults, grads)];
   }
 }
 
@@ -89,7 +134,10 @@ export function runWithBackwardHooks(
   forward: (args: readonly unknown[]) => unknown,
 ): unknown {
   const positions = args.flatMap((value, i) => (differentiable(value) ? [i] : []));
-  const call = new HookedCall(module, before, after, positions, args.length);
+  const call =
+    activeMode(args) === null
+      ? new HookedCall(module, before, after, positions, args.length)
+      : tracedCall(module, before, after, positions, args.length);
   const inner =
     positions.length === 0
       ? args

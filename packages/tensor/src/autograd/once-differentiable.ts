@@ -4,7 +4,8 @@
 import { TesseraError } from '@tessera/shared';
 import { isTensor } from '../tensor-factory.js';
 import type { Tensor } from '../tensor.js';
-import type { FunctionContext, FunctionGradients } from './function.js';
+import type { FunctionContext } from './function-context.js';
+import type { FunctionGradients } from './function-node.js';
 import { gradMode, noGrad } from './grad-mode.js';
 import { GradNode } from './grad-node.js';
 import { gradEdge, requiresGrad, setHistory } from './history.js';

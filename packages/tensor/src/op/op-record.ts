@@ -63,6 +63,8 @@ export type OpTag =
   | 'reduction'
   /** Draws random numbers: never merged, folded or removed when its generator state matters. */
   | 'random'
+  /** Runs code of the program: never removed, merged or run again. */
+  | 'effect'
   /** Output shape depends on values: a graph break. */
   | 'data-dependent'
   /** Makes a tensor from no tensor. */

@@ -1,0 +1,113 @@
+/**
+ * @file What the `backward` of a custom `Function` computes, as text: its ops and constants, with tensors
+ * by order of appearance. Two calls with equal texts have interchangeable backward graphs.
+ */
+import { dispatchBelowPreDispatch } from '../dispatch/dispatcher.js';
+import { type PreDispatchMode, withDispatchModes, withPreDispatchMode } from '../dispatch/modes.js';
+import type { OpOverload } from '../op/op-overload.js';
+import { fakeFromMeta, isTensor, withFakeTensors } from '../tensor-factory.js';
+import type { Tensor } from '../tensor.js';
+import { withAutocastSettings } from '../autocast/autocast-state.js';
+import type { FunctionContext } from './function-context.js';
+import { type FunctionClass, FunctionNode, metaOf } from './function-node.js';
+import { gradMode } from './grad-mode.js';
+import { withSavedTensorHooks } from './saved-tensor-hooks.js';
+
+const identities = new WeakMap<object, number>();
+let identityCount = 0;
+
+/** Text that is equal for equal primitives and for the same object. */
+export function identityOf(value: unknown): string {
+  if ((typeof value !== 'object' || value === null) && typeof value !== 'function')
+    return `${typeof value} ${Object.is(value, -0) ? '-0' : String(value)}`;
+  let number = identities.get(value);
+  if (number === undefined) identities.set(value, (number = identityCount++));
+  return `object ${number}`;
+}
+
+/** Thrown for a tensor from outside. */
+class ForeignTensor extends Error {}
+
+/** Writes down the ops of a backward while they run on FakeTensors. */
+class Recorder implements PreDispatchMode {
+  readonly name = 'backward-fingerprint';
+  readonly text: string[] = [];
+  private readonly numbers = new Map<Tensor, number>();
+
+  add(tensor: Tensor): void {
+    if (!this.numbers.has(tensor)) this.numbers.set(tensor, this.numbers.size);
+  }
+
+  print(value: unknown): string {
+    if (Array.isArray(value)) return `[${value.map((item) => this.print(item)).join()}]`;
+    if (!isTensor(value)) return identityOf(value);
+    const number = this.numbers.get(value);
+    if (number === undefined) throw new ForeignTensor();
+    return `%${number}`;
+  }
+
+  handle(op: OpOverload, args: readonly unknown[]): unknown {
+    this.text.push(`${op.displayName}(${args.map((arg) => this.print(arg)).join()})`);
+    const result = withPreDispatchMode(null, () => dispatchBelowPreDispatch(op, args));
+    for (const out of Array.isArray(result) ? (result as unknown[]) : [result])
+      if (isTensor(out)) this.add(out);
+    return result;
+  }
+
+  onBackward(): boolean {
+    throw new ForeignTensor();
+  }
+
+  onGradMode(enabled: boolean): void {
+    this.text.push(`grad mode ${enabled}`);
+  }
+
+  onRegion<R>(_: object, __: string, inputs: never, fn: (inputs: never) => R): R {
+    return fn(inputs);
+  }
+
+  onSetGrad(): void {
+    throw new ForeignTensor();
+  }
+}
+
+/**
+ * Runs a backward on FakeTensors and writes down what it does; null if that fails, or if it uses tensors
+ * that it was not given.
+ *
+ * @param args per argument of forward, its number among `tensors`, or -1
+ * @param contextOf the function's context over fakes of `tensors`
+ */
+export function backwardFingerprint(
+  owner: FunctionClass,
+  args: readonly number[],
+  tensors: readonly Tensor[],
+  results: readonly Tensor[],
+  contextOf: (fakes: readonly Tensor[]) => FunctionContext,
+): string | null {
+  const recorder = new Recorder();
+  const saved = gradMode.enabled;
+  gradMode.enabled = false;
+  try {
+    const run = (): void => {
+      const fakes = tensors.map(fakeFromMeta);
+      const grads = results.map(fakeFromMeta);
+      for (const fake of [...fakes, ...grads]) recorder.add(fake);
+      const metas = args.map((i) => (i < 0 ? null : metaOf(tensors[i]!)));
+      const node = new FunctionNode(owner, contextOf(fakes), metas, [], results.map(metaOf), -1);
+      const gradients = node.apply(grads);
+      recorder.text.push(recorder.print(gradients));
+    };
+    withPreDispatchMode(recorder, () =>
+      withDispatchModes([], () =>
+        withAutocastSettings(null, () => withSavedTensorHooks(null, () => withFakeTensors(run))),
+      ),
+    );
+    return recorder.text.join('\n');
+  } catch {
+    // What is wrong shows when the backward runs.
+    return null;
+  } finally {
+    gradMode.enabled = saved;
+  }
+}

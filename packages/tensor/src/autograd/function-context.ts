@@ -1,0 +1,51 @@
+/**
+ * @file `FunctionContext`: what the two directions of a custom `Function` share.
+ */
+import type { Tensor } from '../tensor.js';
+import type { SavedTensor } from './saved-tensor.js';
+
+/** What `forward` and `backward` share. Other values may be kept as properties. */
+export class FunctionContext {
+  [key: string]: unknown;
+  /** Whether a gradient is wanted, per argument of `forward`. */
+  readonly needsInputGrad: readonly boolean[];
+  /** @internal */
+  saved: (SavedTensor | null)[] = [];
+  /** @internal */
+  toSave: readonly (Tensor | null)[] = [];
+  /** @internal */
+  readonly dirty: Set<Tensor> = new Set();
+  /** @internal */
+  readonly nonDifferentiable: Set<Tensor> = new Set();
+  /** @internal */
+  materialize = true;
+
+  constructor(needsInputGrad: readonly boolean[]) {
+    this.needsInputGrad = needsInputGrad;
+  }
+
+  /** Keeps tensors for `backward`, where `savedTensors` gives them back unless they were modified since. */
+  saveForBackward(...tensors: (Tensor | null)[]): void {
+    this.toSave = tensors;
+  }
+
+  /** The tensors given to `saveForBackward`. @throws inplace-version, backward-twice */
+  get savedTensors(): (Tensor | null)[] {
+    return this.saved.map((tensor) => tensor?.unpack('custom Function') ?? null);
+  }
+
+  /** Says that `forward` modified these arguments in place; they must be among its results. */
+  markDirty(...tensors: Tensor[]): void {
+    for (const tensor of tensors) this.dirty.add(tensor);
+  }
+
+  /** Says that no gradient flows through these results. */
+  markNonDifferentiable(...tensors: Tensor[]): void {
+    for (const tensor of tensors) this.nonDifferentiable.add(tensor);
+  }
+
+  /** Whether `backward` gets zeros (default) or null for results that received no gradient. */
+  setMaterializeGrads(value: boolean): void {
+    this.materialize = value;
+  }
+}

@@ -1,0 +1,65 @@
+/**
+ * @file `hostCall`: JavaScript of the user in the middle of a graph, as an operator.
+ *
+ * A hook on gradients may do anything: print, keep what it sees, compute with numbers. So a trace holds a
+ * call of it, which runs whenever the graph runs, with tensors of its own. Compare `Function`, whose code
+ * is traced.
+ */
+import { TesseraError } from '@tessera/shared';
+import { callOp } from '../dispatch/dispatcher.js';
+import { activeMode, modes } from '../dispatch/modes.js';
+import { defineOp } from '../op/op-overload.js';
+import type { TensorMeta } from '../op/op-record.js';
+import { contiguousStrides, formatSizes, sameNumbers } from '../shape.js';
+import type { Tensor } from '../tensor.js';
+import { isFakeMode, isTensor } from '../tensor-factory.js';
+
+/** Code that maps tensors to as many tensors of the same shapes and dtypes. */
+export type HostCode = (tensors: readonly Tensor[]) => readonly (Tensor | null)[];
+
+const codes = new Map<string, HostCode>();
+const handles = new WeakMap<HostCode, string>();
+
+function contiguousMeta({ sizes, dtype, device }: Tensor): TensorMeta {
+  return { sizes, dtype, device, strides: contiguousStrides(sizes) };
+}
+
+/** Compiled code reuses the memory of both sides, and the code may keep them: each gets its own. */
+function runOnCopies(inputs: readonly Tensor[], handle: string): Tensor[] {
+  const results = codes.get(handle)!(inputs.map((input) => input.contiguous().clone()));
+  return inputs.map((input, i) => {
+    const result = results[i] ?? null;
+    if (result === null) return input.zerosLike().contiguous();
+    if (!isTensor(result) || !sameNumbers(result.sizes, input.sizes)) {
+      throw new TesseraError(
+        'shape-mismatch',
+        `A hook returned a gradient of shape ${formatSizes(result.sizes)} where ${formatSizes(input.sizes)} was expected.`,
+        { hints: ['A hook returns gradients of the shapes that it was given.'] },
+      );
+    }
+    return result.to(input.dtype).contiguous().clone();
+  });
+}
+
+const op = defineOp('tessera::host_call(Tensor[] inputs, str handle) -> Tensor[]', {
+  tags: ['effect', 'non-differentiable'],
+  meta: ({ inputs }) => (inputs as Tensor[]).map(contiguousMeta),
+});
+for (const device of ['cpu', 'wgpu']) op.deviceKernels.set(device, runOnCopies as never);
+
+/** Runs `code`; while tracing, records that it is to run. */
+export function hostCall(code: HostCode, tensors: readonly Tensor[]): readonly (Tensor | null)[] {
+  const traced =
+    activeMode(tensors) !== null ||
+    modes.stack.length > 0 ||
+    isFakeMode() ||
+    tensors.some((tensor) => tensor.isFake);
+  if (!traced || tensors.length === 0) return code(tensors);
+  let handle = handles.get(code);
+  if (handle === undefined) {
+    handle = `host#${codes.size}`;
+    handles.set(code, handle);
+    codes.set(handle, code);
+  }
+  return callOp(op, [tensors, handle]) as Tensor[];
+}

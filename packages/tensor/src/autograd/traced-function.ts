@@ -1,0 +1,143 @@
+/**
+ * @file A custom `Function` under a tracer: both directions become part of the graph.
+ *
+ * `forward` has been recorded as the ops it is made of; `tessera::attach_function` then gives its results
+ * the history of the function, wherever the graph is run or traced again, so AOT autograd traces the
+ * user's `backward` like any vjp. All that this op needs besides tensors is a `FunctionPlan`: equal calls
+ * share one. What `backward` computes is part of the plan: it is run on FakeTensors at every call, so a
+ * value that it reads from elsewhere and that has changed makes another plan, and the call is captured anew.
+ */
+import { treeFlatten, treeUnflatten } from '@tessera/shared';
+import { callOp } from '../dispatch/dispatcher.js';
+import { defineOp } from '../op/op-overload.js';
+import { isTensor } from '../tensor-factory.js';
+import type { Tensor } from '../tensor.js';
+import { backwardFingerprint, identityOf } from './backward-fingerprint.js';
+import { FunctionContext } from './function-context.js';
+import { type FunctionClass, attachFunction } from './function-node.js';
+import { SavedTensor } from './saved-tensor.js';
+
+/** A value kept on the context: a tensor by number, or itself. */
+type Kept = { readonly tensor: number } | { readonly value: unknown };
+
+/** A call of a custom function without its tensors. */
+interface FunctionPlan {
+  readonly handle: string;
+  readonly owner: FunctionClass;
+  readonly needs: readonly boolean[];
+  /** Per argument, which of the tensors it is; -1 if none. */
+  readonly args: readonly number[];
+  /** Per saved tensor, its number; -1 for null. */
+  readonly saved: readonly number[];
+  readonly kept: readonly Kept[];
+  readonly rebuild: (leaves: unknown[]) => Record<string, unknown>;
+  /** Numbers of the arguments that forward modified, and of the results without gradient. */
+  readonly dirty: readonly number[];
+  readonly nonDifferentiable: readonly number[];
+  readonly materialize: boolean;
+}
+
+/** Calls of one function that differ in more than tensors; beyond that they are not recorded. */
+const PLAN_LIMIT = 256;
+
+const plans = new Map<string, FunctionPlan>();
+const plansOf = new WeakMap<object, Map<string, FunctionPlan>>();
+
+/** The context of a planned call over other tensors. */
+function contextOf(plan: FunctionPlan, tensors: readonly Tensor[]): FunctionContext {
+  const context = new FunctionContext(plan.needs);
+  const leaves = plan.kept.map((leaf) => ('tensor' in leaf ? tensors[leaf.tensor]! : leaf.value));
+  Object.assign(context, plan.rebuild(leaves));
+  context.toSave = plan.saved.map((i) => (i < 0 ? null : tensors[i]!));
+  context.setMaterializeGrads(plan.materialize);
+  return context;
+}
+
+const attach = defineOp(
+  'tessera::attach_function(Tensor[] tensors, Tensor(a!)[] outs, str handle) -> Tensor(a!)[]',
+  {
+    decompose: ({ tensors, outs, handle }) => {
+      const plan = plans.get(handle as string)!;
+      const given = tensors as Tensor[];
+      const results = outs as Tensor[];
+      const context = contextOf(plan, given);
+      for (const i of plan.dirty) context.markDirty(given[i]!);
+      for (const i of plan.nonDifferentiable) context.markNonDifferentiable(results[i]!);
+      const args = plan.args.map((i) => (i < 0 ? null : given[i]!));
+      attachFunction(plan.owner, context, args, results);
+      return results;
+    },
+  },
+);
+
+/** What belongs to the context itself. */
+const OWN_KEYS: ReadonlySet<string> = new Set(Object.keys(new FunctionContext([])));
+
+/**
+ * Records that `outs` are results of a custom function whose forward was just recorded. Returns false if
+ * its backward cannot be recorded: it reads values, or uses tensors that the context does not hold.
+ */
+export function recordFunction(
+  owner: FunctionClass,
+  context: FunctionContext,
+  args: readonly unknown[],
+  outs: readonly unknown[],
+): boolean {
+  const tensors: Tensor[] = [];
+  const numberOf = (tensor: Tensor): number => {
+    const known = tensors.indexOf(tensor);
+    return known >= 0 ? known : tensors.push(tensor) - 1;
+  };
+  const properties = Object.fromEntries(
+    Object.entries(context).filter(([name]) => !OWN_KEYS.has(name)),
+  );
+  const { leaves, spec } = treeFlatten(properties, (value) => value instanceof Map);
+  const results = outs.filter(isTensor);
+  const plan: Omit<FunctionPlan, 'handle'> = {
+    owner,
+    needs: context.needsInputGrad,
+    args: args.map((arg) => (isTensor(arg) ? numberOf(arg) : -1)),
+    saved: context.toSave.map((tensor) => (tensor === null ? -1 : numberOf(tensor))),
+    kept: leaves.map((leaf) => (isTensor(leaf) ? { tensor: numberOf(leaf) } : { value: leaf })),
+    rebuild: (values) => treeUnflatten(values, spec) as Record<string, unknown>,
+    dirty: [...context.dirty].map(numberOf),
+    nonDifferentiable: results.flatMap((out, i) => (context.nonDifferentiable.has(out) ? [i] : [])),
+    materialize: context.materialize,
+  };
+  const backward = backwardFingerprint(owner, plan.args, tensors, results, (fakes) => {
+    const fake = contextOf({ ...plan, handle: '' }, fakes);
+    fake.saved = fake.toSave.map((tensor) => (tensor === null ? null : new SavedTensor(tensor)));
+    return fake;
+  });
+  if (backward === null) return false;
+  const known = internPlan(plan, `${JSON.stringify(spec)} ${backward}`);
+  if (known === null) return false;
+  callOp(attach, [tensors, results, known.handle]);
+  return true;
+}
+
+/** The plan equal to this one; null if the function has too many. */
+function internPlan(plan: Omit<FunctionPlan, 'handle'>, text: string): FunctionPlan | null {
+  const { owner, needs, args, saved, kept, dirty, nonDifferentiable, materialize } = plan;
+  const constants = kept.map((leaf) =>
+    'tensor' in leaf ? `t${leaf.tensor}` : identityOf(leaf.value),
+  );
+  const key = JSON.stringify([
+    needs,
+    args,
+    saved,
+    constants,
+    dirty,
+    nonDifferentiable,
+    materialize,
+  ]);
+  let own = plansOf.get(owner);
+  if (own === undefined) plansOf.set(owner, (own = new Map()));
+  let known = own.get(key + text);
+  if (known === undefined && own.size < PLAN_LIMIT) {
+    known = { ...plan, handle: `${owner.name}#${plans.size}` };
+    own.set(key + text, known);
+    plans.set(known.handle, known);
+  }
+  return known ?? null;
+}
