@@ -4,6 +4,7 @@
 import { writeFileSync } from 'node:fs';
 import { isTesseraError } from '@tessera/shared';
 import { asksForCompiler, compilerReport } from './compiler/index.js';
+import { COMPILE_TIME_PROCESS, compileTimeProcess } from './compile-time/measure.js';
 import { FIRST_CALL_PROCESS, firstCallProcess } from './harness/first-call.js';
 import { isFailure } from './harness/outcome.js';
 import { readOptions } from './options.js';
@@ -21,6 +22,7 @@ async function main(argv: readonly string[]): Promise<number> {
     process.stdout.write(`${JSON.stringify(compilerReport(argv), null, 1)}\n`);
     return 0;
   }
+  if (argv[0] === COMPILE_TIME_PROCESS) return compileTimeProcess(argv[1]!);
   const command = readOptions(argv);
   if ('print' in command) {
     process.stdout.write(`${command.print}\n`);

@@ -5,6 +5,7 @@ import { availableParallelism } from 'node:os';
 import { parseArgs } from 'node:util';
 import { TesseraError } from '@tessera/shared';
 import { COMPILER_BENCHES } from './compiler/index.js';
+import { COMPILE_SUBJECTS, COMPILE_TIME, type CompileSubject } from './compile-time/subjects.js';
 import { PEERS } from './engines/index.js';
 import type { Device, Workload } from './harness/workload.js';
 import { WORKLOADS, selectWorkloads } from './workloads/index.js';
@@ -12,6 +13,8 @@ import { WORKLOADS, selectWorkloads } from './workloads/index.js';
 /** What to run. */
 export interface BenchOptions {
   readonly workloads: readonly Workload[];
+  /** Models whose compilation is timed. */
+  readonly compilations: readonly CompileSubject[];
   readonly device: Device;
   readonly threads: number;
   readonly peers: readonly string[];
@@ -57,7 +60,17 @@ export function listing(): string {
     ({ name, about, devices }) => `  ${name.padEnd(16)} ${devices.join(', ').padEnd(9)} ${about}`,
   );
   const peers = PEERS.map(({ name, about }) => `  ${name.padEnd(16)} ${about}`);
-  return ['workloads', ...workloads, '', 'peers', ...peers].join('\n');
+  const models = COMPILE_SUBJECTS.map(({ name, about }) => `  ${name.padEnd(26)} ${about}`);
+  return [
+    'workloads',
+    ...workloads,
+    '',
+    `compile times (${COMPILE_TIME}: all of them)`,
+    ...models,
+    '',
+    'peers',
+    ...peers,
+  ].join('\n');
 }
 
 function invalid(message: string): TesseraError {
@@ -115,9 +128,17 @@ export function readOptions(argv: readonly string[]): Command {
   if (device !== 'cpu' && device !== 'wgpu') {
     throw invalid(`--device must be cpu or wgpu, not '${device}'.`);
   }
+  const compilations = COMPILE_SUBJECTS.filter(
+    ({ name }) => positionals.includes(name) || positionals.includes(COMPILE_TIME),
+  );
+  const others = positionals.filter(
+    (name) => name !== COMPILE_TIME && !compilations.some((subject) => subject.name === name),
+  );
+  const onlyCompiles = others.length === 0 && compilations.length > 0;
   return {
     run: {
-      workloads: selectWorkloads(positionals, device),
+      workloads: onlyCompiles ? [] : selectWorkloads(others, device),
+      compilations,
       device,
       threads:
         values.threads === undefined ? availableParallelism() : positive('threads', values.threads),

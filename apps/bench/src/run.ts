@@ -1,6 +1,7 @@
 /**
  * @file Runs what the options ask for: loads the engines, runs every workload, makes the report.
  */
+import { type CompileOutcome, runCompilations } from './compile-time/measure.js';
 import { BASELINE, findEngine } from './engines/index.js';
 import type { EngineOptions } from './harness/engine.js';
 import { describeEnvironment } from './harness/environment.js';
@@ -65,6 +66,11 @@ export async function runBenchmark(
     }
   }
   for (const { engine } of loaded) await engine.close?.();
+  const compilations: CompileOutcome[] = [];
+  for (const subject of options.compilations) {
+    const processes = rounds ?? (quick ? QUICK_FIRST_CALL_ROUNDS : FIRST_CALL_ROUNDS);
+    compilations.push(await runCompilations(subject, processes, progress));
+  }
   return {
     benchmark: 'tessera',
     date: new Date().toISOString(),
@@ -76,5 +82,6 @@ export async function runBenchmark(
     environment: describeEnvironment(),
     engines: reports,
     workloads,
+    compilations,
   };
 }

@@ -5,10 +5,9 @@
  * first call ever (`cold`: the library's own code runs for the first time, in the slow tiers of V8), and
  * first calls of fresh functions of other shapes after it (`warm`).
  */
-import { fork } from 'node:child_process';
-import { fileURLToPath } from 'node:url';
 import { findEngine } from '../engines/index.js';
 import { selectWorkloads } from '../workloads/index.js';
+import { startChild } from './child.js';
 import type { EngineOptions } from './engine.js';
 import type { Outcome, WorkloadOutcome } from './outcome.js';
 import type { NamedEngine } from './run-workload.js';
@@ -70,18 +69,10 @@ export async function firstCallProcess(request: string): Promise<never> {
 }
 
 /** Runs one sample in a process of its own. */
-function sample(request: FirstCallRequest, program: string): Promise<FirstCallAnswer> {
-  return new Promise((done) => {
-    const child = fork(program, [FIRST_CALL_PROCESS, JSON.stringify(request)], {
-      stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
-    });
-    let answer: FirstCallAnswer = {
-      status: 'failed',
-      reason: 'the process ended without an answer',
-    };
-    child.on('message', (message) => (answer = message as FirstCallAnswer));
-    child.on('close', () => done(answer));
-  });
+function sample(request: FirstCallRequest): Promise<FirstCallAnswer> {
+  return startChild<FirstCallAnswer>([FIRST_CALL_PROCESS, JSON.stringify(request)]).catch(
+    (error: unknown) => ({ status: 'failed', reason: messageOf(error) }),
+  );
 }
 
 /** Runs a workload of kind `first-call`; gives two results, cold and warm. */
@@ -92,7 +83,6 @@ export async function runFirstCalls(
   effort: { readonly quick: boolean; readonly rounds: number },
   progress: (text: string) => void,
 ): Promise<WorkloadOutcome[]> {
-  const program = fileURLToPath(import.meta.url);
   const { quick, rounds } = effort;
   const answers = new Map<string, FirstCallAnswer[]>(engines.map(({ name }) => [name, []]));
   for (let round = 0; round < rounds; round++) {
@@ -100,7 +90,7 @@ export async function runFirstCalls(
       progress(`${workload.name}: ${name}: process ${round + 1} of ${rounds}`);
       const list = answers.get(name)!;
       if (list.some((answer) => 'status' in answer)) continue;
-      list.push(await sample({ workload: workload.name, engine: name, options, quick }, program));
+      list.push(await sample({ workload: workload.name, engine: name, options, quick }));
     }
   }
   const { shapes } = workload.make({ device: options.device, quick, variant: 0 });

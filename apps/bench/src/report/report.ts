@@ -1,6 +1,7 @@
 /**
  * @file `Report`: everything a run found out; the JSON file is this value.
  */
+import type { CompileOutcome } from '../compile-time/measure.js';
 import type { Environment } from '../harness/environment.js';
 import type { WorkloadOutcome } from '../harness/outcome.js';
 import type { Device } from '../harness/workload.js';
@@ -29,4 +30,5 @@ export interface Report {
   readonly environment: Environment;
   readonly engines: readonly EngineReport[];
   readonly workloads: readonly WorkloadOutcome[];
+  readonly compilations: readonly CompileOutcome[];
 }

@@ -3,6 +3,7 @@
  */
 import type { Outcome, WorkloadOutcome } from '../harness/outcome.js';
 import type { Work } from '../harness/workload.js';
+import { formatCompilations } from './compile-table.js';
 import type { Report } from './report.js';
 
 /** Marks figures from another machine. */
@@ -108,7 +109,8 @@ export function formatReport(report: Report): string {
     `device ${device}, ${threads} ${threads === 1 ? 'thread' : 'threads'}, ${rounds} rounds${quick ? ', quick: small shapes, not for comparison' : ''}`,
     ...engines.map(engineLine),
     '',
-    formatWorkloads(report.workloads),
+    ...(report.workloads.length > 0 ? [formatWorkloads(report.workloads)] : []),
+    ...(report.compilations.length > 0 ? [formatCompilations(report.compilations)] : []),
   ];
   if (
     report.workloads.some(({ outcomes }) => outcomes.some(({ status }) => status === 'recorded'))
