@@ -11,9 +11,9 @@ import { root } from './scripts/workspace.mjs';
 /** The training job as a page loads it, tree-shaken. The goal is 120 kB. */
 const PAGE = '320 kB';
 /** The same with the file that `initWebGpu()` loads. */
-const PAGE_WITH_WEBGPU = '360 kB';
+const PAGE_WITH_WEBGPU = '366 kB';
 /** Everything that compiles programs with all that is exported: printers, checkers, JSON forms. */
-const EVERYTHING = '370 kB';
+const EVERYTHING = '376 kB';
 
 /** Minified gzip size of each package's own code. */
 const budgets = {

@@ -127,7 +127,8 @@ describe('a damaged checkpoint loads nothing', () => {
       (caught: Error) => caught,
     );
     expect(error).toMatchObject({ code: 'safetensors-invalid' });
-    expect(cpuHeap().stats().liveBytes).toBe(before);
+    // Less where the collector took tensors of earlier tests meanwhile.
+    expect(cpuHeap().stats().liveBytes).toBeLessThanOrEqual(before);
     return error!.message;
   };
 
