@@ -9,16 +9,16 @@ import { join } from 'node:path';
 import { root } from './scripts/workspace.mjs';
 
 /** The training job as a page loads it, tree-shaken. The goal is 120 kB. */
-const PAGE = '320 kB';
+const PAGE = '325 kB';
 /** The same with the file that `initWebGpu()` loads. */
-const PAGE_WITH_WEBGPU = '366 kB';
+const PAGE_WITH_WEBGPU = '370 kB';
 /** Everything that compiles programs with all that is exported: printers, checkers, JSON forms. */
-const EVERYTHING = '376 kB';
+const EVERYTHING = '385 kB';
 
 /** Minified gzip size of each package's own code. */
 const budgets = {
   shared: '16 kB',
-  tensor: '135 kB',
+  tensor: '140 kB',
   nn: '39 kB',
   graph: '12 kB',
   passes: '15 kB',
@@ -28,7 +28,7 @@ const budgets = {
   'inductor-cpu': '49 kB',
   'inductor-wgsl': '37 kB',
   compile: '5 kB',
-  testkit: '16 kB',
+  testkit: '21 kB',
 };
 
 /** What `compile` brings into a program. */
