@@ -7,7 +7,13 @@
  * integers wrap at 32 bits. Integer division and remainder by zero give 0 (kernels must not trap);
  * shifts by negative counts are as shifts by the whole width.
  */
-import type { DType } from '@tessera/tensor';
+import {
+  type DType,
+  bfloatToNumber,
+  halfToNumber,
+  numberToBfloat,
+  numberToHalf,
+} from '@tessera/tensor';
 import type { ScalarOp } from './expr.js';
 
 /** Whether values of a dtype are floats. */
@@ -40,9 +46,15 @@ export function toComputeType(value: number, dtype: DType): number {
   }
 }
 
-/** Conversion of `value` (of type `from`) to `to`, wrapping narrow integers. */
+/** A number rounded to the precision of a 16-bit float type; others keep theirs. */
+export function roundToHalf(value: number, dtype: DType): number {
+  if (dtype === 'float16') return halfToNumber(numberToHalf(value));
+  return dtype === 'bfloat16' ? bfloatToNumber(numberToBfloat(value)) : value;
+}
+
+/** Conversion of `value` (of type `from`) to `to`, rounding to 16-bit floats and wrapping narrow integers. */
 export function castScalar(value: number, from: DType, to: DType): number {
-  if (isFloat(to)) return toComputeType(value, to);
+  if (isFloat(to)) return roundToHalf(toComputeType(value, to), to);
   if (to === 'bool') return value !== 0 ? 1 : 0;
   const whole = isFloat(from) ? (Number.isNaN(value) ? 0 : Math.trunc(value)) : value;
   switch (to) {

@@ -122,7 +122,7 @@ export class BodyEmitter {
   store(statement: Extract<Stmt, { kind: 'store' }>): void {
     const buffer = this.buffer(statement.buf);
     for (const index of indexValues(statement.index)) this.value(index);
-    const value = this.value(statement.value);
+    const value = this.value(roundedByStore(statement.value));
     this.vb.hint = 'out';
     this.#access.store(
       buffer,
@@ -282,6 +282,12 @@ export class BodyEmitter {
     const offset = scalarsOffset(this.kernel.params.length) + 8 * position;
     return scalarValue(this.vb, expr.dtype, () => memory('f64.load', offset, this.f.param('args')));
   }
+}
+
+/** What a store converts: a cast to 16-bit floats would round what the store rounds again. */
+function roundedByStore(value: Expr): Expr {
+  const isHalf = value.dtype === 'float16' || value.dtype === 'bfloat16';
+  return value.kind === 'op' && value.op === 'cast' && isHalf ? value.args[0]! : value;
 }
 
 function bothTrue(vb: VectorBuilder, a: Value, b: Value): Value {

@@ -7,6 +7,7 @@ import type { DType } from '@tessera/tensor';
 import { lane, op, shuffle32 } from '../emit/code.js';
 import type { Code } from '../emit/types.js';
 import { kindOf, type ElementKind } from './element-kind.js';
+import { bfloatToFloat, floatToBfloat, floatToHalf, halfToFloat } from './half.js';
 import { boolValue, joinRegs, narrowRegs, widenRegs, type Value } from './value.js';
 import type { Reg, Regs, VectorBuilder } from './vector-builder.js';
 
@@ -121,11 +122,20 @@ function nonZero(vb: VectorBuilder, value: Value): Value {
   return boolValue(vb, kind, uniform, vb.bin(compare[kind], regs, zero));
 }
 
-/** `cast` of the IR: converts and brings an integer into the range of `to`. */
+/** `cast` of the IR: converts and brings the result into the range and precision of `to`. */
 export function castTo(vb: VectorBuilder, value: Value, to: DType): Value {
   // A float far outside int32 keeps its low bits when it goes through int64.
   const through = value.kind === 'f64' && kindOf(to) === 'i32' ? convert(vb, value, 'i64') : value;
-  return wrapTo(vb, convert(vb, through, kindOf(to)), to);
+  const converted = wrapTo(vb, convert(vb, through, kindOf(to)), to);
+  return value.kind === 'bool' ? converted : rounded(vb, converted, to);
+}
+
+/** Floats rounded to 16 bits, still held in 32. */
+function rounded(vb: VectorBuilder, value: Value, to: DType): Value {
+  if (to === 'float16') return { ...value, regs: halfToFloat(vb, floatToHalf(vb, value.regs)) };
+  if (to === 'bfloat16')
+    return { ...value, regs: bfloatToFloat(vb, floatToBfloat(vb, value.regs)) };
+  return value;
 }
 
 /** Wraps integers to 8 or 16 bits; other values are in range already. */
