@@ -109,6 +109,37 @@ const MATRIX_SERIES: CaseDeviation = {
   gradTolerance: { float32: { rtol: 1e-5, atol: 1e-3 } },
 };
 
+/**
+ * Compiled code keeps 32 bits between the operations that it fuses, where eager code (and so the record) rounds
+ * to 16 after each; PyTorch's own compiler does the same and allows as much.
+ */
+const FUSED_HALF: Readonly<Partial<Record<DType, Tolerance>>> = {
+  float16: { rtol: 1e-2, atol: 2e-3 },
+  bfloat16: { rtol: 2e-2, atol: 2e-2 },
+};
+
+/** The deviation of a call in a compiled mode: the wider of its own tolerance and what fusing needs. */
+export function fusedDeviation(deviation: CaseDeviation | undefined): CaseDeviation {
+  const widened = (own: CaseDeviation['tolerance']): CaseDeviation['tolerance'] => {
+    const result = { ...own };
+    for (const [key, fused] of Object.entries(FUSED_HALF)) {
+      const known = own?.[key as DType];
+      result[key as DType] = {
+        rtol: Math.max(known?.rtol ?? 0, fused.rtol),
+        atol: Math.max(known?.atol ?? 0, fused.atol),
+      };
+    }
+    return result;
+  };
+  const { tolerance, gradTolerance } = deviation ?? {};
+  return {
+    reason: 'fused code rounds to 16 bits once',
+    ...deviation,
+    tolerance: widened(tolerance),
+    gradTolerance: widened(gradTolerance ?? tolerance),
+  };
+}
+
 /** By display name. */
 export const KNOWN_DEVIATIONS: Readonly<Record<string, CaseDeviation>> = {
   'aten.linalg_matrix_exp.default': MATRIX_SERIES,

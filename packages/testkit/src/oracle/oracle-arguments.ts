@@ -14,6 +14,7 @@ import {
   makeTensor,
   readNumbers,
   storageExtent,
+  toDevice,
   writeNumbers,
 } from '@tessera/tensor';
 import {
@@ -45,6 +46,14 @@ export function oracleTensor(file: OracleFile, reference: OracleTensor): Tensor 
   return out;
 }
 
+/** A tensor of a case on another device, in the same layout: a copy would make an expanded one dense. */
+export function oracleTensorOn(file: OracleFile, reference: OracleTensor, device: string): Tensor {
+  const source = oracleTensor(file, reference);
+  const { sizes, strides, dtype } = source;
+  const whole = makeTensor(source.storage, dtype, 'cpu', [storageExtent(sizes, strides)], [1]);
+  return makeTensor(toDevice(whole, device).storage, dtype, device, sizes, strides);
+}
+
 /** A FakeTensor of a case. */
 export function fakeOracleTensor({ shape, stride, dtype }: OracleTensor): Tensor {
   return fakeFromMeta({
@@ -61,11 +70,21 @@ export function tensorsIn(value: unknown): OracleTensor[] {
   return Array.isArray(value) ? value.flatMap(tensorsIn) : [];
 }
 
-/** Positional arguments of a case: defaults filled in, single numbers widened to fixed-length lists. */
-export function oracleArguments(op: OpOverload, entry: OracleCase, make: MakeTensor): unknown[] {
+/**
+ * Positional arguments of a case: defaults filled in, single numbers widened to fixed-length lists, results
+ * wanted on `device` instead of the recorded one.
+ */
+export function oracleArguments(
+  op: OpOverload,
+  entry: OracleCase,
+  make: MakeTensor,
+  device?: string,
+): unknown[] {
   const floats = readsFloats(entry);
   return op.schema.args.map((formal) => {
     const { base, list, length } = formal.type;
+    // A factory makes its result on the device that is checked.
+    if (base === 'Device' && device !== undefined) return device;
     const given = entry.args[formal.name];
     const value = given === undefined ? formal.default : decode(given, make);
     if (base === 'MemoryFormat' && (value === 0 || value === 'contiguous_format'))

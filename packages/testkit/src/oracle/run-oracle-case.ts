@@ -10,16 +10,16 @@ import {
   isTensor,
   noGrad,
   runBackward,
-  toDevice,
 } from '@tessera/tensor';
 import { OracleComparison } from './compare-outputs.js';
-import type { CaseDeviation } from './deviations.js';
+import { type CaseDeviation, fusedDeviation } from './deviations.js';
 import {
   type MakeTensor,
   fakeOracleTensor,
   isDataDependent,
   oracleArguments,
   oracleTensor,
+  oracleTensorOn,
 } from './oracle-arguments.js';
 import type { OracleCase, OracleFile, OracleTensor } from './oracle-file.js';
 
@@ -63,12 +63,13 @@ export async function runOracleCase(
   deviation?: CaseDeviation,
 ): Promise<string[]> {
   const random = deviation?.random === true || deviation?.randomIf?.(entry.args) === true;
+  const known = mode.startsWith('compiled') ? fusedDeviation(deviation) : deviation;
   const comparison = new OracleComparison(
     file,
-    deviation === undefined ? undefined : { ...deviation, random },
+    known === undefined ? undefined : { ...known, random },
   );
   const make: MakeTensor = (reference) => oracleTensor(file, reference);
-  const onGpu: MakeTensor = (reference) => toDevice(make(reference), 'wgpu');
+  const onGpu: MakeTensor = (reference) => oracleTensorOn(file, reference, 'wgpu');
   switch (mode) {
     case 'eager':
       await checkForward(comparison, op, entry, make, (args) => callOp(op, args));
@@ -89,8 +90,10 @@ export async function runOracleCase(
     case 'compiled-wgpu': {
       const place = mode === 'compiled-cpu' ? make : onGpu;
       const compiled = compile((args: unknown[]) => callOp(op, args));
-      await checkForward(comparison, op, entry, place, compiled);
-      if (entry.grad_in !== undefined) await checkGradients(comparison, op, entry, place, compiled);
+      const device = mode === 'compiled-wgpu' ? 'wgpu' : undefined;
+      await checkForward(comparison, op, entry, place, compiled, device);
+      if (entry.grad_in !== undefined)
+        await checkGradients(comparison, op, entry, place, compiled, device);
     }
   }
   return comparison.differences;
@@ -120,8 +123,9 @@ async function checkForward(
   entry: OracleCase,
   make: MakeTensor,
   call: Call,
+  device?: string,
 ): Promise<void> {
-  const args = oracleArguments(op, entry, make);
+  const args = oracleArguments(op, entry, make, device);
   const outs = outputsOf(
     entry,
     noGrad(() => call(args)),
@@ -140,8 +144,9 @@ async function checkGradients(
   entry: OracleCase,
   make: MakeTensor,
   call: Call,
+  device?: string,
 ): Promise<void> {
-  const args = oracleArguments(op, entry, make);
+  const args = oracleArguments(op, entry, make, device);
   const inputs = entry.grad_in!.map(({ arg, index }) => {
     const value = args[op.argIndex.get(arg)!];
     return (index === null ? value : (value as unknown[])[index]) as Tensor;
