@@ -27,12 +27,14 @@ const safeSoftmaxOp = defineOp(
   'aten::_safe_softmax(Tensor self, int dim, ScalarType? dtype=None) -> Tensor',
   {
     decompose: ({ self, dim, dtype }) => {
-      const weights = softmax(self as Tensor, dim as number, {
+      const hidden = all(eq(self as Tensor, -Infinity), dim as number, true);
+      const zero = ({ dtype, device }: Tensor): Tensor => scalarTensor(0, { dtype, device });
+      // The weights of a hidden row would be NaN, and so would their gradient be, even times 0.
+      const scores = where(hidden, zero(self as Tensor), self as Tensor);
+      const weights = softmax(scores, dim as number, {
         dtype: (dtype ?? undefined) as DType | undefined,
       });
-      const hidden = all(eq(self as Tensor, -Infinity), dim as number, true);
-      const zero = scalarTensor(0, { dtype: weights.dtype, device: weights.device });
-      return where(hidden, zero, weights);
+      return where(hidden, zero(weights), weights);
     },
   },
 );

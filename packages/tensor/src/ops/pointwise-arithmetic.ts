@@ -8,24 +8,35 @@
 import type { ScalarLike } from '@tessera/shared';
 import { callOp } from '../dispatch/dispatcher.js';
 import { DTYPES } from '../dtype.js';
+import { roundTo } from '../kernels/elements.js';
 import { integerProduct } from '../kernels/integer-arithmetic.js';
 import { operandsOf, pointwiseWith, scalarValue, unary } from '../kernels/pointwise-kernel.js';
 import { defineInplace } from '../op/inplace.js';
 import { type Binary, type Unary, binaryFunction, unaryFunction } from '../op/op-functions.js';
 import { defineOp } from '../op/op-overload.js';
+import type { NamedArgs } from '../op/op-record.js';
 import { defineScalarOverload } from '../op/scalar-overload.js';
 import { resultType } from '../type-promotion.js';
 import { isTensor } from '../tensor-factory.js';
 import type { Tensor } from '../tensor.js';
 
+/** alpha · other as PyTorch's loop over elements has it: 16-bit floats are rounded before they are added. */
+function scaledOther(args: NamedArgs): (b: number) => number {
+  const alpha = scalarValue(args.alpha as ScalarLike);
+  if (alpha === 1) return (b) => b;
+  const dtype = resultType(operandsOf(args, ['self', 'other']));
+  if (dtype !== 'float16' && dtype !== 'bfloat16') return (b) => alpha * b;
+  const factor = roundTo(dtype, alpha);
+  return (b) => roundTo(dtype, factor * b);
+}
+
 const addOp = defineOp(
   'aten::add.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor',
   pointwiseWith(
-    ({ alpha }) =>
-      (
-        (scale) => (a, b) =>
-          a + scale * b
-      )(scalarValue(alpha as ScalarLike)),
+    (args) => {
+      const scale = scaledOther(args);
+      return (a, b) => a + scale(b);
+    },
     {
       name: 'add',
       vjp: ({ alpha }, { grad }) => ({
@@ -40,11 +51,10 @@ const addInplace = defineInplace(addOp);
 const subOp = defineOp(
   'aten::sub.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor',
   pointwiseWith(
-    ({ alpha }) =>
-      (
-        (scale) => (a, b) =>
-          a - scale * b
-      )(scalarValue(alpha as ScalarLike)),
+    (args) => {
+      const scale = scaledOther(args);
+      return (a, b) => a - scale(b);
+    },
     {
       name: 'sub',
       vjp: ({ alpha }, { grad }) => ({
