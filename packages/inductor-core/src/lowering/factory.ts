@@ -48,28 +48,6 @@ function rangeValue(
   return l.pointwise(call.sizes, ir.cast(ir.op('add', [operand(start), scaled]), call.dtype));
 }
 
-/** Evenly spaced numbers, symmetric around the middle as PyTorch computes them. */
-const linspace: LoweringFn = (l, [start, end], call) => {
-  const { ir } = l;
-  const steps = call.sizes[0]!;
-  const wide = l.capabilities.dtypes.has('float64') ? 'float64' : 'float32';
-  const dtype = isFloatingPoint(call.dtype) ? call.dtype : wide;
-  const [position] = l.vars(call.sizes) as [Parameters<typeof ir.index>[1]];
-  const from = operandExpr(l, operandArg(start!, call.op), call.sizes, dtype);
-  if (steps <= 1) return l.pointwise(call.sizes, ir.cast(from, call.dtype));
-  const to = operandExpr(l, operandArg(end!, call.op), call.sizes, dtype);
-  const step = ir.op('div', [ir.op('sub', [to, from]), ir.const(dtype, steps - 1)]);
-  const at = (index: Parameters<typeof ir.index>[1]): Expr =>
-    ir.cast(ir.index('int32', index), dtype);
-  const low = ir.op('add', [from, ir.op('mul', [step, at(position)])]);
-  const high = ir.op('sub', [to, ir.op('mul', [step, at(ir.sub(ir.int(steps - 1), position))])]);
-  const firstHalf = ir.op('lt', [
-    ir.index('int32', position),
-    ir.const('int32', Math.floor(steps / 2)),
-  ]);
-  return l.pointwise(call.sizes, ir.cast(ir.op('where', [firstHalf, low, high]), call.dtype));
-};
-
 const eye: LoweringFn = (l, _args, call) => {
   const [row, column] = l.vars(call.sizes).map((v) => l.ir.index('int32', v)) as [Expr, Expr];
   return l.pointwise(call.sizes, l.ir.cast(l.ir.op('eq', [row, column]), call.dtype));
@@ -111,7 +89,6 @@ export const factoryLowerings: Readonly<Record<string, LoweringFn>> = {
   'aten::arange': arange(0, 1),
   'aten::arange.start': (l, args, call) => rangeValue(l, call, args[0], 1),
   'aten::arange.start_step': (l, args, call) => rangeValue(l, call, args[0], args[2]),
-  'aten::linspace': linspace,
   'aten::eye': eye,
   'aten::eye.m': eye,
   'aten::tril': triangle(false),

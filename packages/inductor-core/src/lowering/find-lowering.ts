@@ -15,6 +15,12 @@ import { concatLowerings } from './concat.js';
 import { convLowerings } from './conv.js';
 import { operandArg, operandExpr } from './elementwise.js';
 import { elementaryLowerings } from './elementary.js';
+import { distanceLowerings } from './distance.js';
+import { embeddingBagLowerings } from './embedding-bag.js';
+import { spaceLowerings } from './factory-space.js';
+import { gridSampleLowerings } from './grid-sample.js';
+import { stridedScatterLowerings } from './strided-scatter.js';
+import { triangleLowerings } from './triangle.js';
 import { factoryLowerings } from './factory.js';
 import { floatPartLowerings } from './float-parts.js';
 import { im2colLowerings } from './im2col.js';
@@ -55,6 +61,12 @@ const LOWERINGS: Readonly<Record<string, LoweringFn>> = {
   ...activationLowerings,
   ...activationGateLowerings,
   ...factoryLowerings,
+  ...spaceLowerings,
+  ...triangleLowerings,
+  ...distanceLowerings,
+  ...gridSampleLowerings,
+  ...stridedScatterLowerings,
+  ...embeddingBagLowerings,
   ...viewLowerings,
   ...concatLowerings,
   ...reductionLowerings,

@@ -71,16 +71,38 @@ const embeddingBackward: LoweringFn = (l, [grad, indices, rows, padding, scale],
   const index = tensorArg(indices!, call.op);
   const columns = g.sizes[g.sizes.length - 1]!;
   const count = numelOf(index.sizes);
-  if (scale === true || !affordable(l, Number(rows) * columns, count, count * columns, 'product'))
-    return null;
-  return oneHotSum(
+  if (!affordable(l, Number(rows) * columns, count, count * columns, 'product')) return null;
+  const at = reshapeTensor(l, readyOperand(l, index), [count]);
+  const sum = oneHotSum(
     l,
     Number(rows),
-    reshapeTensor(l, index, [count]),
+    at,
     reshapeTensor(l, g, [count, columns]),
     Number(padding) >= 0 ? Number(padding) : null,
   );
+  if (scale !== true || count === 0) return sum;
+  const m = new ExprMath(l.ir);
+  const acc = accumulateDtype(sum.dtype);
+  const uses = usesOfRows(l, at, Number(rows)).load([l.vars(call.sizes)[0]!]);
+  const average = m.div(m.cast(sum.expr, acc), m.cast(m.max(uses, 1), acc));
+  return l.pointwise(call.sizes, m.cast(average, sum.dtype));
 };
+
+/** How often each row is named, as float32. */
+export function usesOfRows(l: Lowering, index: LoweredTensor, rows: number): LoweredTensor {
+  const m = new ExprMath(l.ir);
+  const each = l.freshVar('p', index.sizes[0]!);
+  const value = index.load([each.index]);
+  const own = l.ir.index(value.dtype, l.vars([rows])[0]!);
+  return reducePlan(l, {
+    op: 'sum',
+    dtype: 'float32',
+    sizes: [rows],
+    inner: each.vars,
+    order: [...l.loopVars([rows]), ...each.vars],
+    value: m.cast(m.eq(value, own), 'float32'),
+  })[0]!;
+}
 
 /** Sources that may address an element, and what they hold. */
 export interface Sources {
@@ -158,7 +180,7 @@ function accumulated(
 }
 
 /** The last source that addresses each element, or self. */
-function replaced(l: Lowering, self: LoweredTensor, sources: Sources): LoweredTensor {
+export function replaced(l: Lowering, self: LoweredTensor, sources: Sources): LoweredTensor {
   const m = new ExprMath(l.ir);
   const last = overSources(
     l,
