@@ -134,6 +134,17 @@ describe('minCutRematerializationPartition', () => {
     expect(names(partition)).toEqual(['x', 'w', 'gt']);
   });
 
+  it('saves a whole value rather than all parts of it, which would be copied', () => {
+    const gated = (x: Tensor, w: Tensor): Tensor => {
+      const y = x.mm(w);
+      return y
+        .narrow(1, 0, 2)
+        .t()
+        .mm(y.narrow(1, 2, 2));
+    };
+    expect(names(of(gated, [param(4, 3), param(3, 4)]))).toEqual(['x', 'w', 'mm']);
+  });
+
   it('saves the small result of a reduction, unless reductions may run again', () => {
     const norm = (x: Tensor): Tensor =>
       x.mul(op('rsqrt', op('mean.dim', x.mul(x), [-1], true, null).add(1e-6)));

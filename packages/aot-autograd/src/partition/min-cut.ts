@@ -12,6 +12,7 @@
 import type { Node } from '@tessera/graph';
 import { FlowNetwork } from './max-flow.js';
 import type { NodeRoles } from './node-roles.js';
+import { isViewNode } from './partition.js';
 import { fusesWith, recomputeKind } from './recompute-kind.js';
 import { savedBytes } from './recompute-limits.js';
 
@@ -56,7 +57,8 @@ function capacity(node: Node, roles: NodeRoles): number {
 
 /** Whether the forward pass writes the value to memory also if it is not saved. */
 function isInMemory(node: Node, { forward }: NodeRoles): boolean {
-  if (!forward.has(node)) return false;
+  // A part of a larger value is copied to be saved; the larger value is there already.
+  if (!forward.has(node) || isViewNode(node)) return false;
   if (node.op === 'placeholder' || recomputeKind(node) === 'expensive') return true;
   return [...node.users.keys()].some(
     (user) => user.op === 'output' || (forward.has(user) && !fusesWith(node, user)),
