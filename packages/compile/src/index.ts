@@ -16,7 +16,15 @@ export { kernelBackend, registerKernelBackend } from './device-backends.js';
 export { initWebGpu } from './webgpu.js';
 export { type CompilationObserver, observeCompilations } from './inductor.js';
 export { memoryEfficientFusion } from './memory-efficient-fusion.js';
-export { config, counters, setLogs } from '@tessera/shared';
+export {
+  type Profile,
+  type ProfileCategory,
+  type ProfileEvent,
+  config,
+  counters,
+  profile,
+  setLogs,
+} from '@tessera/shared';
 export {
   type Backend,
   type CompiledSegment,

@@ -5,11 +5,12 @@ import type { GraphModule } from '@tessera/graph';
 import {
   type Tensor,
   type TensorMeta,
+  currentBackwardNode,
   emptyFromMeta,
   isTensor,
   reserveOffsets,
 } from '@tessera/tensor';
-import { TesseraError, stage } from '@tessera/shared';
+import { TesseraError, profiling, stage } from '@tessera/shared';
 import type { Executable, KernelBackend } from './backend/kernel-backend.js';
 import { compileToPlan } from './compile-graph.js';
 import type { ExecutionPlan } from './plan/execution-plan.js';
@@ -89,7 +90,16 @@ export function compileToExecutable(
       scalars[rng.offset] = state.offset;
     }
     const made = metas.map(emptyFromMeta);
-    if (plan.launches.length > 0) executable.run(tensors, made, scalars);
+    if (plan.launches.length > 0) {
+      const profiler = profiling.active;
+      const open = profiler?.begin();
+      executable.run(tensors, made, scalars);
+      if (open !== undefined) {
+        const seq = currentBackwardNode()?.sequenceNr ?? -1;
+        const sizes = tensors.map((tensor) => tensor.sizes);
+        profiler!.end(open, 'kernel', `${plan.name} (${plan.launches.length})`, seq, sizes);
+      }
+    }
     let next = 0;
     return outputs.map((output) => (output.kind === 'value' ? output.value : made[next++]!));
   };

@@ -6,6 +6,8 @@
  * a report nothing is measured.
  */
 
+import { profiling } from './profile.js';
+
 // Bound now: a `pure` capture watches the clock of the user's code.
 const now = performance.now.bind(performance);
 
@@ -45,7 +47,19 @@ export function reportTo<R>(report: CompileReport | null, compile: () => R): R {
 /** Runs a stage of the compilation under way and adds its time to the report. */
 export function stage<R>(name: string, run: () => R): R {
   const report = current;
-  if (report === null) return run();
+  const profiler = profiling.active;
+  if (profiler !== null) {
+    const open = profiler.begin();
+    try {
+      return report === null ? run() : timed(report, name, run);
+    } finally {
+      profiler.end(open, 'compile', name);
+    }
+  }
+  return report === null ? run() : timed(report, name, run);
+}
+
+function timed<R>(report: CompileReport, name: string, run: () => R): R {
   const before = inside;
   const start = now();
   inside = 0;

@@ -91,4 +91,6 @@ export {
   stage,
 } from './compile-report.js';
 export type { CompileReport } from './compile-report.js';
+export { ProfileRecorder, profile, profiling } from './profile.js';
+export type { Profile, ProfileCategory, ProfileEvent } from './profile.js';
 export { registerPackageCopy } from './package-copy.js';

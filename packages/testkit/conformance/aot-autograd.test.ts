@@ -28,6 +28,7 @@ import {
 } from './aot-autograd/expanded-memory.js';
 import { setOfLeaf } from './aot-autograd/leaf-set.js';
 import { bidirectionalLstm } from './aot-autograd/recurrent.js';
+import { profiledSequenceNumbers } from './aot-autograd/profile.js';
 import { jointTable, noMetadataIsLeft } from './aot-autograd/sequence-numbers.js';
 import { duplicatesBetweenHalves } from './aot-autograd/split-graph.js';
 
@@ -59,6 +60,7 @@ test('test_multiple_aot_autograd_calls_dupe_args', duplicatesBetweenHalves);
 test('test_aot_export_joint_simple_repro', exportsForwardOnly);
 
 test('test_aot_sequence_nr', jointTable);
+test('test_eager_sequence_nr', profiledSequenceNumbers);
 test('test_split_with_sizes_aot_autograd_cleans_up_traceback_meta', noMetadataIsLeft);
 
 test('test_data_ptr_access_copy', copiesFakes);

@@ -1,6 +1,8 @@
 /**
  * @file The backward node that the engine is running, for whoever traces a backward pass.
  */
+import { profiling } from '@tessera/shared';
+import { profileNode } from '../dispatch/profile-op.js';
 import type { GradNode } from './grad-node.js';
 
 let current: GradNode | null = null;
@@ -18,7 +20,9 @@ export function applyAsCurrent(
   const saved = current;
   current = node;
   try {
-    return node.apply(grads);
+    return profiling.active === null
+      ? node.apply(grads)
+      : profileNode(node, grads, () => node.apply(grads));
   } finally {
     current = saved;
   }

@@ -14,11 +14,13 @@
  *
  * Arguments are positional in schema order and complete. Nothing else intercepts ops.
  */
+import { profiling } from '@tessera/shared';
 import { type AutocastSettings, autocastState } from '../autocast/autocast-state.js';
 import { gradMode } from '../autograd/grad-mode.js';
 import type { OpOverload } from '../op/op-overload.js';
 import { runKernel } from './kernels.js';
 import { modes } from './modes.js';
+import { profileOp } from './profile-op.js';
 
 type Handler = (op: OpOverload, args: readonly unknown[]) => unknown;
 
@@ -51,6 +53,13 @@ export function callOp(op: OpOverload, args: readonly unknown[]): unknown {
 
 /** Step 3 on: what a pre-dispatch mode calls to run the op after all. */
 export function dispatchBelowPreDispatch(op: OpOverload, args: readonly unknown[]): unknown {
+  const profiler = profiling.active;
+  return profiler === null
+    ? dispatchUnprofiled(op, args)
+    : profileOp(profiler, op, args, () => dispatchUnprofiled(op, args));
+}
+
+function dispatchUnprofiled(op: OpOverload, args: readonly unknown[]): unknown {
   const decompose = op.record.decompose;
   if (decompose !== undefined) return decompose(op.bind(args));
   if (gradMode.enabled) return autograd(op, args);
