@@ -9,7 +9,9 @@ import { turbo } from './turbo.mjs';
 import { members } from './workspace.mjs';
 
 const [app, ...args] = process.argv.slice(2);
-const { dir, manifest } = members().find((member) => member.short === app);
+const member = members().find(({ short }) => short === app);
+if (member === undefined) throw new Error(`There is no app or example '${app}'.`);
+const { dir, manifest } = member;
 
 const built = turbo(['run', 'build', `--filter=${manifest.name}`, '--output-logs=errors-only'], {
   stdio: ['ignore', 2, 2],
