@@ -11,7 +11,7 @@ import { TesseraError } from '@tessera/shared';
 import { type DType, itemSize } from './dtype.js';
 import { Storage } from './memory/storage.js';
 import type { TensorMeta } from './op/op-record.js';
-import { contiguousStrides, storageExtent } from './shape.js';
+import { contiguousStrides, formatSizes, storageExtent } from './shape.js';
 import { TensorBase } from './tensor-base.js';
 import type { Tensor } from './tensor.js';
 
@@ -64,8 +64,9 @@ export function storageBytes(device: DeviceType, dtype: DType, numel: number): n
   return width * numel;
 }
 
-/** Uninitialised tensor with the given layout. Fake inside `withFakeTensors`. @throws out-of-memory */
+/** Uninitialised tensor with the given layout. Fake inside `withFakeTensors`. @throws out-of-memory, shape-mismatch */
 export function emptyFromMeta(meta: TensorMeta): Tensor {
+  for (const size of meta.sizes) if (size < 0) negativeSize(meta.sizes, size);
   if (fakeMode) return fakeFromMeta(meta);
   const bytes = storageBytes(meta.device, meta.dtype, storageExtent(meta.sizes, meta.strides));
   const storage = Storage.allocate(meta.device, bytes);
@@ -73,6 +74,14 @@ export function emptyFromMeta(meta: TensorMeta): Tensor {
   storage.madeForSizes = meta.sizes;
   storage.isInference = gradMode.inference;
   return makeTensor(storage, meta.dtype, meta.device, meta.sizes, meta.strides);
+}
+
+function negativeSize(sizes: readonly number[], size: number): never {
+  throw new TesseraError(
+    'shape-mismatch',
+    `Trying to create tensor with negative dimension ${size}: ${formatSizes(sizes)}`,
+    { hints: ['Sizes are zero or positive.'] },
+  );
 }
 
 /** FakeTensor: metadata and an identity, no values. */

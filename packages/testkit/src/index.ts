@@ -30,6 +30,7 @@ export {
   kernelCount,
   runAndGetCode,
 } from './run-and-get-code.js';
+export { oracleArguments, oracleTensor } from './oracle/oracle-arguments.js';
 export { gradcheckCase } from './oracle/gradcheck-case.js';
 export {
   type GradcheckOpOptions,

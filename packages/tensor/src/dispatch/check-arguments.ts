@@ -2,6 +2,7 @@
  * @file Checks of an op's arguments against its schema, before anything runs.
  */
 import { SymScalar, TesseraError } from '@tessera/shared';
+import { isDType } from '../dtype.js';
 import type { OpOverload } from '../op/op-overload.js';
 import type { SchemaArgument } from '../op/schema.js';
 import { isTensor } from '../tensor-factory.js';
@@ -39,25 +40,75 @@ export function checkArguments(op: OpOverload, args: readonly unknown[]): void {
   }
 }
 
+/**
+ * Checks the arguments of a composite op, which may be left out where there is a default, before its
+ * decomposition reads them. A number may stand for a tensor or a list: what it decomposes into decides.
+ *
+ * @throws schema-arguments
+ */
+export function checkComposite(op: OpOverload, args: readonly unknown[]): void {
+  const formals = op.schema.args;
+  for (let i = 0; i < formals.length; i++) {
+    const arg = args[i];
+    const formal = formals[i]!;
+    const { base, list, optional } = formal.type;
+    if (arg === null || arg === undefined) {
+      if (!optional && !formal.hasDefault) mismatch(op, formal, arg);
+    } else if (isTensor(arg)) {
+      if (list || (base !== 'Tensor' && base !== 'Scalar')) mismatch(op, formal, arg);
+    } else if (isNumeric(arg) && (base === 'Tensor' ? !list : list)) {
+      if (base === 'int' && !isWhole(arg)) mismatch(op, formal, arg);
+    } else if (base === 'Tensor' && !list) mismatch(op, formal, arg);
+    else if (!kindMatches(formal, arg)) mismatch(op, formal, arg);
+  }
+}
+
+function isNumeric(arg: unknown): boolean {
+  return typeof arg === 'number' || typeof arg === 'boolean' || arg instanceof SymScalar;
+}
+
+/** Not a fraction and not NaN. Infinity stands for an open end. */
+function isWhole(arg: unknown): boolean {
+  return typeof arg !== 'number' || Number.isInteger(arg) || Math.abs(arg) === Infinity;
+}
+
 function kindMatches(formal: SchemaArgument, arg: unknown): boolean {
-  if (arg === null || arg === undefined) return formal.type.optional;
-  if (formal.type.list) return Array.isArray(arg);
-  switch (formal.type.base) {
+  const { base, list, optional, elementOptional } = formal.type;
+  if (arg === null || arg === undefined) return optional;
+  if (list) {
+    if (!Array.isArray(arg)) return false;
+    for (const item of arg as unknown[]) {
+      if (base === 'Tensor' ? !isTensor(item) && !(elementOptional && item === null) : isText(item))
+        return false;
+      if (base === 'int' && !isWhole(item)) return false;
+    }
+    return true;
+  }
+  switch (base) {
     case 'Scalar':
     case 'float':
+      return isNumeric(arg);
     case 'int':
-      return typeof arg === 'number' || typeof arg === 'boolean' || arg instanceof SymScalar;
+      return isNumeric(arg) && isWhole(arg);
     case 'bool':
       return typeof arg === 'boolean';
+    case 'str':
+      return typeof arg === 'string';
+    case 'ScalarType':
+      return typeof arg === 'string' && isDType(arg);
     default:
       return true;
   }
 }
 
+function isText(item: unknown): boolean {
+  return typeof item === 'string' || item === null || item === undefined;
+}
+
 function describe(value: unknown): string {
   if (isTensor(value)) return `a ${value.dtype} tensor of shape [${value.sizes.join(', ')}]`;
   if (value === null || value === undefined) return String(value);
-  if (Array.isArray(value)) return 'an array';
+  if (Array.isArray(value)) return value.some(isTensor) ? 'an array' : `[${value.join(', ')}]`;
   return `${typeof value} ${String(value as number)}`;
 }
 

@@ -18,6 +18,7 @@ import { profiling } from '@tessera/shared';
 import { type AutocastSettings, autocastState } from '../autocast/autocast-state.js';
 import { gradMode } from '../autograd/grad-mode.js';
 import type { OpOverload } from '../op/op-overload.js';
+import { checkComposite } from './check-arguments.js';
 import { runKernel } from './kernels.js';
 import { modes } from './modes.js';
 import { profileOp } from './profile-op.js';
@@ -61,7 +62,10 @@ export function dispatchBelowPreDispatch(op: OpOverload, args: readonly unknown[
 
 function dispatchUnprofiled(op: OpOverload, args: readonly unknown[]): unknown {
   const decompose = op.record.decompose;
-  if (decompose !== undefined) return decompose(op.bind(args));
+  if (decompose !== undefined) {
+    checkComposite(op, args);
+    return decompose(op.bind(args));
+  }
   if (gradMode.enabled) return autograd(op, args);
   return dispatchBelowAutograd(op, args);
 }

@@ -20,7 +20,8 @@ export function convolutionShape(
   const groups = args.groups as number;
   const list = (name: string): number[] => {
     const values = args[name] as number[];
-    return values.length === 1 ? Array<number>(rank).fill(values[0]!) : values;
+    if (values.length !== 1 || rank < 1) return values;
+    return Array<number>(rank).fill(values[0]!);
   };
   const [stride, padding, dilation, extra] = [
     list('stride'),
@@ -47,6 +48,14 @@ export function convolutionShape(
             : 'The weight is [K, C/groups, …] for input [N, C, …].',
         ],
       },
+    );
+  }
+  for (const [name, values] of Object.entries({ stride, padding, dilation })) {
+    if (values.length === rank) continue;
+    throw new TesseraError(
+      'invalid-argument',
+      `convolution: expected ${name} to be a single integer value or a list of ${rank} values to match the convolution dimensions, but got ${name}=${formatSizes(values)}`,
+      { hints: [`Give one ${name} per spatial dimension.`] },
     );
   }
   const kernel = weight.slice(2);
