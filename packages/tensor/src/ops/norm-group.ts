@@ -98,6 +98,12 @@ const backwardOp = defineOp(
   {
     tags: ['reduction'],
     meta: ({ input, C, output_mask }) => {
+      if (input.sizes[1] !== C)
+        throw new TesseraError(
+          'shape-mismatch',
+          `native_group_norm_backward: input of shape ${formatSizes(input.sizes as number[])} does not have ${C as number} channels`,
+          { hints: ['C is the size of dimension 1.'] },
+        );
       const mask = output_mask as boolean[];
       const part = (wanted: boolean, sizes: readonly number[]): TensorMeta =>
         dense(wanted ? sizes : [0], input as Tensor);

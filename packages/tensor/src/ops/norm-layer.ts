@@ -124,6 +124,13 @@ const layerNormBackwardOp = defineOp(
   {
     tags: ['reduction'],
     meta: ({ input, normalized_shape, output_mask }) => {
+      axisOf(
+        'native_layer_norm_backward',
+        input as Tensor,
+        normalized_shape as number[],
+        null,
+        null,
+      );
       const mask = output_mask as boolean[];
       const part = (wanted: boolean, sizes: readonly number[]): TensorMeta =>
         dense(wanted ? sizes : [0], input as Tensor);
