@@ -95,7 +95,8 @@ function kindMatches(formal: SchemaArgument, arg: unknown): boolean {
     case 'str':
       return typeof arg === 'string';
     case 'ScalarType':
-      return typeof arg === 'string' && isDType(arg);
+      // Schemas write a default as PyTorch's number of the dtype.
+      return arg === formal.default || (typeof arg === 'string' && isDType(arg));
     default:
       return true;
   }
