@@ -6,12 +6,8 @@ import type { GraphModule } from '@tessera/graph';
 import { stage } from '@tessera/shared';
 import type { DType } from '@tessera/tensor';
 import type { Capabilities } from './backend/kernel-backend.js';
-import {
-  type BuiltKernel,
-  type EmitContext,
-  buildExtern,
-  buildKernel,
-} from './emit/build-kernel.js';
+import { type BuiltKernel, KernelBuilder, buildExtern } from './emit/build-kernel.js';
+import type { EmitContext } from './emit/emit-context.js';
 import { type KernelBody, loadedBuffers } from './emit/kernel-body.js';
 import { loopBody } from './emit/loop-body.js';
 import { matmulBody } from './emit/matmul-body.js';
@@ -109,9 +105,17 @@ function fingerprint(kernel: FusedKernel): string {
 /** Kernels of a plan; equal ones are kept once. */
 class KernelList {
   readonly kernels: FusedKernel[] = [];
+  /** Where the kernels are that were added as the same object. */
+  private readonly known = new Map<FusedKernel, number>();
   private readonly similar = new Map<string, { readonly index: number; text: string | null }[]>();
 
   add(built: FusedKernel, name: string): number {
+    let index = this.known.get(built);
+    if (index === undefined) this.known.set(built, (index = this.find(built, name)));
+    return index;
+  }
+
+  private find(built: FusedKernel, name: string): number {
     const key = fingerprint(built);
     const known = this.similar.get(key) ?? [];
     let text: string | null = null;
@@ -196,8 +200,9 @@ export function compileToPlan(module: GraphModule, options: CompileOptions): Com
       storageOf: memory.keyOf,
     };
     const dtypeOf = (scalar: string): DType => graph.scalars.find((s) => s.name === scalar)!.dtype;
+    const builder = new KernelBuilder(emit);
     const built = kernels.map(({ group, body }) => ({
-      kernel: body.kind === 'extern' ? buildExtern(body, emit, dtypeOf) : buildKernel(body, emit),
+      kernel: body.kind === 'extern' ? buildExtern(body, emit, dtypeOf) : builder.build(body),
       name: nameOf(group),
     }));
     return assemble(name, backend.device, graph, built, memory);

@@ -10,18 +10,19 @@ import type { IndexExpr, LoopVar } from '../ir/index-expr.js';
 import type { ExternArg, ExternKernel, LoopKernel, MatmulKernel, Stage } from '../ir/kernel.js';
 import type { ExternNode, IrBuffer } from '../lowering/ir-node.js';
 import { indexValues } from '../ir/walk.js';
-import type { BodyStore, KernelBody, LoopBody, MatmulBody } from './kernel-body.js';
+import { bodyKey } from './body-key.js';
+import type { EmitContext } from './emit-context.js';
+import {
+  type BodyStore,
+  type KernelBody,
+  type LoopBody,
+  type MatmulBody,
+  bodyRoots,
+  bodyStores,
+} from './kernel-body.js';
 import { rankedIndices } from './kernel-indices.js';
 import { mergeLoops, orderLoops, splitLoops } from './loop-nest.js';
-import { type Parameters, type StorageOf, parametersOf } from './parameters.js';
-
-/** What building a kernel needs to know about the graph. */
-export interface EmitContext {
-  /** The builder that the body's expressions belong to. */
-  readonly ir: IrBuilder;
-  bufferOf(name: string): IrBuffer;
-  readonly storageOf: StorageOf;
-}
+import { type Parameters, parametersOf } from './parameters.js';
 
 /** A kernel without its name, and the memory of each parameter. */
 export interface BuiltKernel {
@@ -100,10 +101,10 @@ class Settler {
 
 function settlerFor(
   context: EmitContext,
-  stores: readonly BodyStore[],
-  roots: readonly Expr[],
+  body: KernelBody,
 ): { readonly settler: Settler; readonly parameters: Parameters } {
   const bufferOf = (name: string): IrBuffer => context.bufferOf(name);
+  const [stores, roots] = [bodyStores(body), bodyRoots(body)];
   const parameters = parametersOf(
     roots,
     stores.map((store) => store.buffer),
@@ -117,12 +118,7 @@ function settlerFor(
 }
 
 function buildLoop(body: LoopBody, context: EmitContext): BuiltKernel {
-  const stores = body.stages.flatMap((stage) => stage.stores);
-  const roots = body.stages.flatMap((stage) => [
-    ...stage.reduces.map((r) => r.value),
-    ...stage.stores.map((s) => s.value),
-  ]);
-  const { settler, parameters } = settlerFor(context, stores, roots);
+  const { settler, parameters } = settlerFor(context, body);
   const outer = settler.settle(body.outer, 'i', true);
   // The place that argmax reports counts points in order.
   const positional = body.stages.some((stage) =>
@@ -157,8 +153,7 @@ function buildLoop(body: LoopBody, context: EmitContext): BuiltKernel {
 }
 
 function buildMatmul(body: MatmulBody, context: EmitContext): BuiltKernel {
-  const roots = [body.a, body.b, ...body.stores.map((s) => s.value)];
-  const { settler, parameters } = settlerFor(context, body.stores, roots);
+  const { settler, parameters } = settlerFor(context, body);
   const batch = settler.settle(body.batch, 'b', false);
   const m = settler.settle(body.m, 'm', false);
   const n = settler.settle(body.n, 'n', false);
@@ -180,9 +175,21 @@ function buildMatmul(body: MatmulBody, context: EmitContext): BuiltKernel {
   return { kernel, storages: parameters.storages };
 }
 
-/** Builds the kernel of a body. */
-export function buildKernel(body: KernelBody, context: EmitContext): BuiltKernel {
-  return body.kind === 'loop' ? buildLoop(body, context) : buildMatmul(body, context);
+/** Builds kernels of bodies; those that differ in their buffers alone get one kernel. */
+export class KernelBuilder {
+  private readonly known = new Map<string, BuiltKernel['kernel']>();
+
+  constructor(private readonly context: EmitContext) {}
+
+  build(body: KernelBody): BuiltKernel {
+    const { text, storages } = bodyKey(body, this.context);
+    const kernel = this.known.get(text);
+    if (kernel !== undefined) return { kernel, storages };
+    const built =
+      body.kind === 'loop' ? buildLoop(body, this.context) : buildMatmul(body, this.context);
+    this.known.set(text, built.kernel);
+    return built;
+  }
 }
 
 function renamed(arg: ExternArg, nameOf: (buffer: string) => string): ExternArg {

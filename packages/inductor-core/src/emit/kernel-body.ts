@@ -58,6 +58,20 @@ export interface MatmulBody {
 /** See the file header. */
 export type KernelBody = LoopBody | MatmulBody;
 
+/** Stores of a body in order. */
+export function bodyStores(body: KernelBody): readonly BodyStore[] {
+  return body.kind === 'matmul' ? body.stores : body.stages.flatMap((stage) => stage.stores);
+}
+
+/** Values that a body computes, in the order in which its parameters are numbered. */
+export function bodyRoots(body: KernelBody): Expr[] {
+  if (body.kind === 'matmul') return [body.a, body.b, ...body.stores.map((store) => store.value)];
+  return body.stages.flatMap((stage) => [
+    ...stage.reduces.map((reduce) => reduce.value),
+    ...stage.stores.map((store) => store.value),
+  ]);
+}
+
 /** Names of the buffers that expressions load. */
 export function loadedBuffers(roots: readonly Expr[]): Set<string> {
   const names = new Set<string>();

@@ -36,7 +36,7 @@ export class IndexBuilder {
   private readonly intervals = new IndexBounds((name) => this.sizes.get(name));
 
   /** The number of an interned object, for structural keys. */
-  protected idOf(object: object): number {
+  idOf(object: object): number {
     let id = this.ids.get(object);
     if (id === undefined) {
       id = this.ids.size;
