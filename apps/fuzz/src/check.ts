@@ -1,0 +1,145 @@
+/**
+ * @file Running a program eagerly and compiled, and what differs.
+ */
+import { compile, config, reset } from '@tessera/compile';
+import { isTesseraError } from '@tessera/shared';
+import { type Tensor, isFloatingPoint, noGrad, readNumbers, writeNumbers } from '@tessera/tensor';
+import { EPSILON, type Spread, compareSeen, spreadKey } from './compare.js';
+import { Dice } from './dice.js';
+import { Stop, type Observer, packArguments, programFunction } from './interpret.js';
+import { type Seen, observe } from './observe.js';
+import type { CallSpec, Program } from './program.js';
+import { World } from './world.js';
+
+/** A program whose compiled run differs from the eager one. */
+export interface Mismatch {
+  readonly program: Program;
+  readonly backend: string;
+  /** What differs, and where. */
+  readonly text: string;
+}
+
+/** An error as something to compare: its code, or what it says. */
+function nameOf(error: unknown): string {
+  if (error instanceof Stop) return 'stop';
+  if (isTesseraError(error)) return `${error.code}: ${error.message.split('\n')[0]}`;
+  return error instanceof Error ? (error.stack ?? error.message) : String(error);
+}
+
+type Function = (...args: unknown[]) => Tensor[];
+
+/** One call in a world, the backward pass behind it, and what is seen then. */
+function runCall(program: Program, world: World, fn: Function, call: CallSpec): Seen[] {
+  let outputs: Tensor[] = [];
+  let thrown: string | null = null;
+  world.prepare(call);
+  const run = (): Tensor[] => fn(...packArguments(program, world));
+  try {
+    outputs = call.noGrad ? noGrad(run) : run();
+    if (call.backward) {
+      const losses = [...new Set(outputs)]
+        .filter((t) => t.requiresGrad)
+        .map((t, i) =>
+          t
+            .sum()
+            .mul(i + 1)
+            .to('float64'),
+        );
+      if (losses.length > 0) losses.reduce((a, b) => a.add(b)).backward();
+    }
+  } catch (error) {
+    thrown = nameOf(error);
+  }
+  return observe(world, outputs, thrown);
+}
+
+/** Eager observations of each call. */
+export function runEager(program: Program, noise: Observer | null = null): Seen[][] {
+  const world = new World(program);
+  const fn = programFunction(program, world, noise);
+  return program.calls.map((call) => runCall(program, world, fn, call));
+}
+
+/** The error of the first call that threw anything but `stop`, or null. */
+export function eagerError(seen: readonly (readonly Seen[])[]): string | null {
+  for (const [first] of seen) {
+    if (first?.kind === 'value' && first.value !== null && first.value !== 'stop')
+      return String(first.value);
+  }
+  return null;
+}
+
+/** Changes the values of floats by about a rounding. */
+function addNoise(dice: Dice): Observer {
+  return (t) => {
+    const epsilon = EPSILON[t.dtype];
+    if (epsilon === undefined || !isFloatingPoint(t.dtype) || t.strides.includes(0)) return;
+    const values = readNumbers(t);
+    for (let i = 0; i < values.length; i++)
+      values[i]! += (dice.next() - 0.5) * 4 * epsilon * (Math.abs(values[i]!) + 2 ** -6);
+    writeNumbers(t, values);
+  };
+}
+
+/** How far results are apart when every intermediate is off by a rounding; null if even shapes change. */
+function spreadOf(program: Program, want: readonly (readonly Seen[])[]): Spread | null {
+  const spread = new Map<string, Float64Array>();
+  for (let run = 0; run < 4; run++) {
+    const seen = runEager(program, addNoise(new Dice(run)));
+    for (const [call, list] of want.entries()) {
+      for (const [i, w] of list.entries()) {
+        if (w.kind !== 'tensor') continue;
+        const g = seen[call]![i];
+        if (g?.kind !== 'tensor' || g.values.length !== w.values.length) return null;
+        const key = spreadKey(call, w.path);
+        const widest = spread.get(key) ?? new Float64Array(w.values.length);
+        w.values.forEach((value, k) => {
+          const off = Math.abs(g.values[k]! - value);
+          widest[k] = Math.max(widest[k]!, Number.isNaN(off) ? Infinity : off * 20);
+        });
+        spread.set(key, widest);
+      }
+    }
+  }
+  return spread;
+}
+
+function runCompiled(program: Program, backend: string, want: readonly Seen[][]): string | null {
+  const world = new World(program);
+  const fn = compile(programFunction(program, world), {
+    backend,
+    ...(program.dynamic === null ? {} : { dynamic: program.dynamic }),
+  });
+  let spread: Spread | null | undefined;
+  for (const [i, call] of program.calls.entries()) {
+    let got: Seen[];
+    try {
+      got = runCall(program, world, fn, call);
+    } catch (error) {
+      return `call ${i}: ${nameOf(error)}`;
+    }
+    if (compareSeen(i, got, want[i]!, null) === null) continue;
+    if (spread === undefined) spread = spreadOf(program, want);
+    // A program that a rounding sends another way says nothing.
+    if (spread === null) return null;
+    const found = compareSeen(i, got, want[i]!, spread);
+    if (found !== null) return found;
+  }
+  return null;
+}
+
+/** Compares a program's compiled runs with its eager one: the first difference, or null. */
+export function checkProgram(program: Program, backends: readonly string[]): Mismatch | null {
+  return config.patch({ 'eager.kernels': 'reference' }, () => {
+    const want = runEager(program);
+    for (const backend of backends) {
+      try {
+        const text = runCompiled(program, backend, want);
+        if (text !== null) return { program, backend, text };
+      } finally {
+        reset();
+      }
+    }
+    return null;
+  });
+}

@@ -1,0 +1,236 @@
+/**
+ * @file Drawing a random program from a seed.
+ *
+ * A candidate statement is executed at once, on tensors of the first call, and kept if it runs; so the
+ * generator knows no shape rules. A program that fails in a later call is drawn again.
+ */
+import { config } from '@tessera/compile';
+import { type Tensor, isTensor, readNumbers } from '@tessera/tensor';
+import { eagerError, runEager } from './check.js';
+import { Dice } from './dice.js';
+import { fillForm, randomCalls, randomForm } from './generate-inputs.js';
+import { type Call, randomCall, randomInplace } from './generate-op.js';
+import { Interpreter } from './interpret.js';
+import { type Arg, NETS, type Program, type Stmt } from './program.js';
+import { World } from './world.js';
+
+/** Largest result, elements. */
+const MAX_NUMEL = 96;
+/** Largest value: functions stay in ranges where rounding stays small. */
+const MAX_VALUE = 1e4;
+
+/** Puts the receiver's name where a size of it was asked for. */
+function named(arg: Arg, receiver: string): Arg {
+  if (arg === null || typeof arg !== 'object') return arg;
+  if (Array.isArray(arg)) return (arg as readonly Arg[]).map((item) => named(item, receiver));
+  return 'size' in arg && arg.size === '' ? { ...arg, size: receiver } : arg;
+}
+
+class Generator {
+  private readonly interpreter: Interpreter;
+  private names = 0;
+
+  constructor(
+    private readonly dice: Dice,
+    world: World,
+    private readonly program: Program,
+  ) {
+    this.interpreter = new Interpreter(world, world.store);
+    world.args.forEach((t, i) => this.interpreter.scope.declare(`a${i}`, t));
+  }
+
+  private name(prefix: string): string {
+    return `${prefix}${this.names++}`;
+  }
+
+  private tensor(): readonly [string, Tensor] {
+    const all = this.interpreter.tensors();
+    // Recent results are used more often, so that chains grow.
+    return this.dice.chance(0.5)
+      ? all[Math.max(0, all.length - 1 - this.dice.below(4))]!
+      : this.dice.pick(all);
+  }
+
+  private op(call: Call, receiver: string, out: string, rebind: boolean): Stmt {
+    return {
+      do: 'op',
+      out,
+      on: call.free === true ? null : receiver,
+      name: call.name,
+      args: call.args.map((arg) => named(arg, receiver)),
+      ...(call.pick === undefined ? {} : { pick: call.pick }),
+      ...(rebind ? { rebind } : {}),
+    };
+  }
+
+  private randomOp(): Stmt {
+    const { dice, interpreter } = this;
+    const [name, t] = this.tensor();
+    const pool = { dice, tensors: interpreter.tensors(), numbers: interpreter.numbers() };
+    const call = dice.chance(0.25) ? randomInplace(pool, t) : randomCall(pool, name, t);
+    const locals = interpreter
+      .tensors()
+      .filter(([n, u]) => n.startsWith('t') && u.shape.join() === t.shape.join());
+    if (dice.chance(0.1) && locals.length > 0)
+      return this.op(call, name, dice.pick(locals)[0], true);
+    return this.op(call, name, this.name('t'), false);
+  }
+
+  private candidate(depth: number): Stmt {
+    const { dice, program } = this;
+    const [of] = this.tensor();
+    const roll = dice.next();
+    if (roll < 0.72) return this.randomOp();
+    if (roll < 0.75) return { do: 'item', out: this.name('n'), of };
+    if (roll < 0.82) {
+      if (depth === 0) return this.randomOp();
+      return this.nested(depth);
+    }
+    if (roll < 0.86)
+      return dice.chance(0.6)
+        ? ({ do: 'effect', kind: dice.pick(['push', 'set', 'map'] as const), of } as Stmt)
+        : { do: 'effect', kind: dice.chance(0.7) ? 'count' : 'pop' };
+    if (roll < 0.88)
+      return {
+        do: 'read',
+        out: this.name('t'),
+        from: dice.pick(['last', 'list', 'map'] as const),
+        otherwise: of,
+      };
+    if (roll < 0.92) {
+      if (program.net === null) return this.randomOp();
+      return { do: 'module', out: this.name('t'), of };
+    }
+    if (roll < 0.94) return { do: 'backward', of };
+    if (roll < 0.96) return program.optimizer === null ? this.randomOp() : { do: 'step' };
+    if (roll < 0.965) return { do: 'clearGrad', of };
+    if (roll < 0.975) return { do: 'break' };
+    if (roll < 0.98) return { do: 'disabled', out: this.name('t'), of };
+    if (roll < 0.985) return { do: 'throw' };
+    if (roll < 0.99 && depth < 2) return { do: 'return', of: [of] };
+    const captured = Object.keys(program.captured);
+    return captured.length === 0
+      ? this.randomOp()
+      : { do: 'capture', name: dice.pick(captured), of };
+  }
+
+  private nested(depth: number): Stmt {
+    const { dice } = this;
+    const [of, t] = this.tensor();
+    const inner = (): Stmt[] =>
+      this.interpreter.inScope(() => this.body(1 + dice.below(3), depth - 1));
+    return this.interpreter.inScope((): Stmt => {
+      switch (dice.below(4)) {
+        case 0:
+        case 1: {
+          const byNumber = dice.chance(0.3);
+          const above = byNumber
+            ? 1.5
+            : readNumbers(t).reduce((a, b) => a + b, 0) - dice.pick([0.31, -0.31, 2.3]);
+          return {
+            do: 'if',
+            of: byNumber ? dice.pick(this.interpreter.numbers()) : of,
+            above: Math.round(above * 100) / 100 + 0.003,
+            then: inner(),
+            else: dice.chance(0.6) ? inner() : [],
+          };
+        }
+        case 2: {
+          const index = this.name('i');
+          this.interpreter.scope.declare(index, 0);
+          const times = dice.chance(0.4)
+            ? { n: dice.pick(['captured.k', 'store.count'] as const) }
+            : 1 + dice.below(3);
+          return {
+            do: 'for',
+            index,
+            times,
+            while: dice.chance(0.25) ? { of, below: 3.003 } : null,
+            body: inner(),
+          };
+        }
+        default:
+          return { do: 'noGrad', body: inner() };
+      }
+    });
+  }
+
+  /** Executes a candidate; whether it may stay. */
+  private accept(stmt: Stmt): boolean {
+    try {
+      if (this.interpreter.run(stmt) !== null) return true;
+    } catch {
+      return false;
+    }
+    if (!('out' in stmt)) return true;
+    const made = this.interpreter.scope.find(stmt.out);
+    if (typeof made === 'number') return Math.abs(made) < 1e6;
+    if (!isTensor(made)) return false;
+    const t = made as Tensor;
+    return t.numel <= MAX_NUMEL && readNumbers(t).every((v) => Math.abs(v) < MAX_VALUE);
+  }
+
+  /** Statements that run one after the other. */
+  body(length: number, depth: number): Stmt[] {
+    const kept: Stmt[] = [];
+    for (let tries = 0; kept.length < length && tries < length * 6; tries++) {
+      const stmt = this.candidate(depth);
+      if (!this.accept(stmt)) continue;
+      kept.push(stmt);
+      if (stmt.do === 'return') break;
+    }
+    return kept;
+  }
+
+  /** A function's body, which returns up to three tensors. */
+  function(length: number): Stmt[] {
+    const body = this.body(length, 2);
+    const names = this.interpreter.tensors().map(([name]) => name);
+    const results = Array.from({ length: 1 + this.dice.below(3) }, () =>
+      this.dice.chance(0.7)
+        ? names[Math.max(0, names.length - 1 - this.dice.below(5))]!
+        : this.dice.pick(names),
+    );
+    return [...body, { do: 'return', of: results }];
+  }
+}
+
+function draw(seed: number, dice: Dice): Program {
+  const forms = Array.from({ length: 1 + dice.below(3) }, () => randomForm(dice));
+  const capturedForms = Array.from({ length: dice.below(3) }, () => randomForm(dice));
+  const captured = Object.fromEntries(
+    capturedForms.map((form, i) => [`w${i}`, fillForm(dice, form, 4)]),
+  );
+  const frame: Program = {
+    seed,
+    net: dice.chance(0.4) ? dice.pick(NETS) : null,
+    optimizer: dice.chance(0.35) ? dice.pick(['sgd', 'momentum', 'adam'] as const) : null,
+    form: dice.chance(0.7) ? 'positional' : dice.pick(['record', 'list'] as const),
+    storeIsArgument: dice.chance(0.6),
+    dynamic: dice.chance(0.8) ? null : dice.chance(0.5),
+    captured,
+    body: [],
+    calls: randomCalls(dice, forms, capturedForms),
+  };
+  const world = new World(frame);
+  world.prepare(frame.calls[0]!);
+  return { ...frame, body: new Generator(dice, world, frame).function(2 + dice.below(9)) };
+}
+
+/** The program of a seed; one whose three calls run eagerly. */
+export function generateProgram(seed: number): Program {
+  const dice = new Dice(seed);
+  return config.patch({ 'eager.kernels': 'reference' }, () => {
+    for (;;) {
+      const program = draw(seed, dice);
+      if (eagerError(runEager(program)) === null) return program;
+      const [first] = program.calls;
+      // What changed between the calls may be at fault.
+      const steady = {
+        ...program,
+        calls: program.calls.map((call) => ({ ...call, args: first!.args, replace: {} })),
+      };
+      if (eagerError(runEager(steady)) === null) return steady;
+    }
+  });
+}

@@ -1,0 +1,269 @@
+/**
+ * @file Running a program's statements: each calls an ordinary method of a tensor.
+ *
+ * The interpreter is what gets compiled. It keeps its names in scopes, as the printed function would.
+ */
+import { disable, graphBreak } from '@tessera/compile';
+import { TesseraError } from '@tessera/shared';
+import * as tensors from '@tessera/tensor';
+import { type Tensor, isTensor, noGrad } from '@tessera/tensor';
+import { isNumberName } from './print-body.js';
+import type { Arg, Program, Stmt } from './program.js';
+import type { Captured, Store, World } from './world.js';
+
+/** What a run does besides: every result is shown to it as it is made. */
+export type Observer = (result: Tensor) => void;
+
+/** Thrown by `throw` statements. */
+export class Stop extends Error {}
+
+type Value = Tensor | number;
+
+/** Names of one block. */
+class Scope {
+  private readonly values = new Map<string, Value>();
+
+  constructor(private readonly parent: Scope | null) {}
+
+  find(name: string): Value | undefined {
+    return this.values.get(name) ?? this.parent?.find(name);
+  }
+
+  declare(name: string, value: Value): void {
+    this.values.set(name, value);
+  }
+
+  assign(name: string, value: Value): void {
+    if (this.values.has(name) || this.parent === null) this.values.set(name, value);
+    else this.parent.assign(name, value);
+  }
+
+  *names(): Generator<[string, Value]> {
+    if (this.parent !== null) yield* this.parent.names();
+    yield* this.values;
+  }
+}
+
+type Functions = Record<string, (...args: readonly unknown[]) => unknown>;
+
+const doubled = disable((t: Tensor): Tensor => t.mul(2));
+
+function unknownName(name: string): never {
+  throw new TesseraError('invalid-argument', `The program has no value named ${name}.`, {
+    hints: ['Statements may only read what statements before them made.'],
+  });
+}
+
+/** Executes statements; the generator uses it a statement at a time. */
+export class Interpreter {
+  scope: Scope = new Scope(null);
+
+  constructor(
+    private readonly world: World,
+    private readonly store: Store,
+    private readonly observe: Observer | null = null,
+  ) {}
+
+  private get captured(): Captured {
+    return this.world.captured;
+  }
+
+  tensor(name: string): Tensor {
+    const value = name.startsWith('captured.')
+      ? this.captured.tensors[name.slice('captured.'.length)]
+      : this.scope.find(name);
+    return isTensor(value) ? (value as Tensor) : unknownName(name);
+  }
+
+  number(name: string): number {
+    if (name === 'captured.k') return this.captured.k;
+    if (name === 'store.count') return this.store.count;
+    if (name.startsWith('captured.ks')) {
+      const value = this.captured.ks[Number(name.slice('captured.ks['.length, -1))];
+      return value ?? unknownName(name);
+    }
+    const value = this.scope.find(name);
+    return typeof value === 'number' ? value : unknownName(name);
+  }
+
+  /** Tensors that can be named now. */
+  tensors(): [string, Tensor][] {
+    const locals = [...this.scope.names()].filter((entry): entry is [string, Tensor] =>
+      isTensor(entry[1]),
+    );
+    return [
+      ...locals,
+      ...Object.entries(this.captured.tensors).map(([name, t]): [string, Tensor] => [
+        `captured.${name}`,
+        t,
+      ]),
+    ];
+  }
+
+  /** Numbers that can be named now. */
+  numbers(): string[] {
+    const locals = [...this.scope.names()].filter(([, value]) => typeof value === 'number');
+    return [...locals.map(([name]) => name), 'captured.k', 'captured.ks[0]', 'store.count'];
+  }
+
+  private arg(arg: Arg): unknown {
+    if (arg === null || typeof arg !== 'object') return arg;
+    if (Array.isArray(arg)) return (arg as readonly Arg[]).map((item) => this.arg(item));
+    const named = arg as Exclude<Arg, null | number | string | boolean | readonly Arg[]>;
+    if ('t' in named) return this.tensor(named.t);
+    if ('n' in named) return this.number(named.n);
+    if ('size' in named) return this.tensor(named.size).shape[named.dim] ?? unknownName(named.size);
+    return Object.fromEntries(
+      Object.entries(named.options).map(([key, value]) => [key, this.arg(value)]),
+    );
+  }
+
+  private bind(name: string, value: Tensor, rebind = false): void {
+    this.observe?.(value);
+    if (rebind) this.scope.assign(name, value);
+    else this.scope.declare(name, value);
+  }
+
+  /** Calls a function in a scope of its own. */
+  inScope<T>(fn: () => T): T {
+    const outer = this.scope;
+    this.scope = new Scope(outer);
+    try {
+      return fn();
+    } finally {
+      this.scope = outer;
+    }
+  }
+
+  /** Runs statements in a scope of their own; what `return` gave, or null. */
+  block(stmts: readonly Stmt[]): Tensor[] | null {
+    return this.inScope(() => {
+      for (const stmt of stmts) {
+        const returned = this.run(stmt);
+        if (returned !== null) return returned;
+      }
+      return null;
+    });
+  }
+
+  /** Runs one statement; what it returned from the function, or null. */
+  run(stmt: Stmt): Tensor[] | null {
+    switch (stmt.do) {
+      case 'op': {
+        const receiver: unknown = stmt.on === null ? tensors : this.tensor(stmt.on);
+        const fn = (receiver as Functions)[stmt.name];
+        if (fn === undefined) return unknownName(stmt.name);
+        const args = stmt.args.map((arg) => this.arg(arg));
+        const all = stmt.on === null ? fn(...args) : (receiver as Functions)[stmt.name]!(...args);
+        const result =
+          stmt.pick === undefined ? all : (all as Record<number | string, unknown>)[stmt.pick];
+        if (!isTensor(result)) return unknownName(`${stmt.name}[${stmt.pick}]`);
+        this.bind(stmt.out, result as Tensor, stmt.rebind);
+        return null;
+      }
+      case 'item':
+        this.scope.declare(stmt.out, this.tensor(stmt.of).sum().item());
+        return null;
+      case 'if':
+        return this.block(this.sum(stmt.of) > stmt.above ? stmt.then : stmt.else);
+      case 'for':
+        return this.loop(stmt);
+      case 'noGrad':
+        return noGrad(() => this.block(stmt.body));
+      case 'backward': {
+        const loss = this.tensor(stmt.of).sum();
+        if (loss.requiresGrad) loss.backward();
+        return null;
+      }
+      case 'module':
+        this.bind(stmt.out, (this.world.net ?? unknownName('net')).call(this.tensor(stmt.of)));
+        return null;
+      case 'step':
+        this.world.optimizer?.step();
+        return null;
+      case 'clearGrad':
+        this.tensor(stmt.of).grad = null;
+        return null;
+      case 'effect':
+        this.effect(stmt);
+        return null;
+      case 'read': {
+        const { list, map, last } = this.store;
+        const found =
+          stmt.from === 'last' ? last : stmt.from === 'list' ? list.at(-1) : map.get('key');
+        this.scope.declare(stmt.out, found ?? this.tensor(stmt.otherwise));
+        return null;
+      }
+      case 'capture':
+        this.captured.tensors[stmt.name] = this.tensor(stmt.of);
+        return null;
+      case 'break':
+        graphBreak();
+        return null;
+      case 'disabled':
+        this.bind(stmt.out, doubled(this.tensor(stmt.of)));
+        return null;
+      case 'throw':
+        if (this.captured.fail) throw new Stop('stop');
+        return null;
+      case 'return':
+        return stmt.of.map((name) => this.tensor(name));
+    }
+  }
+
+  /** A number, or the sum of a tensor, which is read. */
+  private sum(name: string): number {
+    return isNumberName(name) ? this.number(name) : this.tensor(name).sum().item();
+  }
+
+  private loop(stmt: Stmt & { do: 'for' }): Tensor[] | null {
+    const times = typeof stmt.times === 'number' ? stmt.times : this.number(stmt.times.n);
+    for (let i = 0; i < Math.min(times, 5); i++) {
+      if (stmt.while !== null && !(this.sum(stmt.while.of) < stmt.while.below)) break;
+      const returned = this.inScope(() => {
+        this.scope.declare(stmt.index, i);
+        return this.block(stmt.body);
+      });
+      if (returned !== null) return returned;
+    }
+    return null;
+  }
+
+  private effect(stmt: Stmt & { do: 'effect' }): void {
+    const { store } = this;
+    if (stmt.kind === 'count') store.count++;
+    else if (stmt.kind === 'pop') store.list.pop();
+    else if (stmt.kind === 'push') store.list.push(this.tensor(stmt.of));
+    else if (stmt.kind === 'set') store.last = this.tensor(stmt.of);
+    else if (stmt.kind === 'map') store.map.set('key', this.tensor(stmt.of));
+  }
+}
+
+/** How a program's function is called: the arguments in the program's form, then the store if it is one. */
+export function packArguments({ form, storeIsArgument }: Program, world: World): unknown[] {
+  const { args } = world;
+  const packed: unknown[] =
+    form === 'positional'
+      ? args
+      : form === 'list'
+        ? [args]
+        : [Object.fromEntries(args.map((t, i) => [`a${i}`, t]))];
+  return storeIsArgument ? [...packed, world.store] : [...packed];
+}
+
+/** The function of a program in a world; `observe` sees every result as it is made. */
+export function programFunction(
+  program: Program,
+  world: World,
+  observe: Observer | null = null,
+): (...args: unknown[]) => Tensor[] {
+  const { form, storeIsArgument, body } = program;
+  return function program(...packed: unknown[]): Tensor[] {
+    const store = storeIsArgument ? (packed.at(-1) as Store) : world.store;
+    const args = storeIsArgument ? packed.slice(0, -1) : packed;
+    const values = (form === 'positional' ? args : Object.values(args[0] as object)) as Tensor[];
+    const interpreter = new Interpreter(world, store, observe);
+    values.forEach((t, i) => interpreter.scope.declare(`a${i}`, t));
+    return interpreter.block(body) ?? [];
+  };
+}

@@ -1,0 +1,38 @@
+/**
+ * @file `pnpm fuzz`: random programs, eager and compiled.
+ *
+ * A program that differs is printed as a TypeScript file, minimised. Ends with one JSON line:
+ * {seed, n, backends, mismatches, failed, seconds}.
+ */
+import { isTesseraError } from '@tessera/shared';
+import type { Mismatch } from './check.js';
+import { USAGE, readOptions } from './options.js';
+import { printProgram } from './print-program.js';
+import { runFuzz } from './run.js';
+
+function printMismatch(mismatch: Mismatch): void {
+  console.log(printProgram(mismatch));
+}
+
+function main(): void {
+  const options = readOptions(process.argv.slice(2));
+  if (options === null) {
+    console.log(USAGE);
+    return;
+  }
+  if (!options.json) console.log(`seed ${options.seed}`);
+  const result = runFuzz(options, options.json ? () => {} : printMismatch);
+  console.log(JSON.stringify(result));
+  process.exitCode = result.mismatches > 0 ? 1 : 0;
+}
+
+try {
+  main();
+} catch (error) {
+  if (!isTesseraError(error)) throw error;
+  console.error(error.message);
+  for (const hint of error.hints) console.error(`  ${hint}`);
+  process.exitCode = 2;
+}
+// Kernel workers keep the process alive.
+process.exit();

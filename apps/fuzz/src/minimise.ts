@@ -1,0 +1,169 @@
+/**
+ * @file Delta debugging: the smallest program that still fails.
+ *
+ * Tries to take away statements, bodies, calls, changes between calls, and what surrounds the function, until
+ * nothing can go.
+ */
+import { config } from '@tessera/compile';
+import { type Mismatch, checkProgram, eagerError, runEager } from './check.js';
+import {
+  type Arg,
+  type CallSpec,
+  type Program,
+  type Stmt,
+  bodiesOf,
+  withBodies,
+} from './program.js';
+
+/** Shorter versions of a list of statements, big steps first. */
+function* shorterBodies(body: readonly Stmt[]): Generator<readonly Stmt[]> {
+  for (let size = body.length >> 1; size >= 1; size >>= 1) {
+    for (let at = 0; at + size <= body.length; at += size)
+      yield [...body.slice(0, at), ...body.slice(at + size)];
+  }
+  for (const [i, stmt] of body.entries()) {
+    const put = (...stmts: readonly Stmt[]): readonly Stmt[] => [
+      ...body.slice(0, i),
+      ...stmts,
+      ...body.slice(i + 1),
+    ];
+    const bodies = bodiesOf(stmt);
+    for (const inner of bodies) if (inner.length > 0) yield put(...inner);
+    for (const [b, inner] of bodies.entries()) {
+      for (const shorter of shorterBodies(inner))
+        yield put(
+          withBodies(
+            stmt,
+            bodies.map((old, j) => (j === b ? shorter : old)),
+          ),
+        );
+    }
+    if (stmt.do === 'return' && stmt.of.length > 1) {
+      for (const skip of stmt.of.keys())
+        yield put({ ...stmt, of: stmt.of.filter((_, j) => j !== skip) });
+    }
+    // An op whose result is replaced by what it was called on.
+    if (stmt.do === 'op' && stmt.on !== null && stmt.rebind !== true)
+      yield renameIn([...body.slice(0, i), ...body.slice(i + 1)], stmt.out, stmt.on);
+    if ((stmt.do === 'module' || stmt.do === 'disabled') && stmt.out !== stmt.of)
+      yield renameIn([...body.slice(0, i), ...body.slice(i + 1)], stmt.out, stmt.of);
+    if (stmt.do === 'op') {
+      for (const [j, arg] of stmt.args.entries()) {
+        if (arg !== null && typeof arg === 'object' && 'n' in arg)
+          yield put({ ...stmt, args: stmt.args.map((old, k) => (k === j ? 2 : old)) });
+      }
+    }
+  }
+}
+
+function renameArg(arg: Arg, from: string, to: string): Arg {
+  if (arg === null || typeof arg !== 'object') return arg;
+  if (Array.isArray(arg)) return (arg as readonly Arg[]).map((item) => renameArg(item, from, to));
+  if ('t' in arg && arg.t === from) return { t: to };
+  return 'size' in arg && arg.size === from ? { ...arg, size: to } : arg;
+}
+
+function renameIn(body: readonly Stmt[], from: string, to: string): Stmt[] {
+  const name = (old: string): string => (old === from ? to : old);
+  return body.map((stmt): Stmt => {
+    const inner = withBodies(
+      stmt,
+      bodiesOf(stmt).map((stmts) => renameIn(stmts, from, to)),
+    );
+    if (inner.do === 'op')
+      return {
+        ...inner,
+        on: inner.on === null ? null : name(inner.on),
+        args: inner.args.map((arg) => renameArg(arg, from, to)),
+        out: name(inner.out),
+      };
+    if (inner.do === 'return') return { ...inner, of: inner.of.map(name) };
+    if (inner.do === 'read') return { ...inner, otherwise: name(inner.otherwise) };
+    if (inner.do === 'for' && inner.while !== null)
+      return { ...inner, while: { ...inner.while, of: name(inner.while.of) } };
+    return 'of' in inner ? ({ ...inner, of: name(inner.of) } as Stmt) : inner;
+  });
+}
+
+/** The same call with one thing made plain. */
+function* plainerCalls(call: CallSpec, first: CallSpec): Generator<CallSpec> {
+  if (call !== first) {
+    yield { ...call, args: first.args };
+    yield { ...first, args: call.args };
+    for (const [i, arg] of first.args.entries())
+      yield { ...call, args: call.args.map((old, j) => (j === i ? arg : old)) };
+  }
+  if (Object.keys(call.replace).length > 0) yield { ...call, replace: {} };
+  if (call.fail) yield { ...call, fail: false };
+  if (call.backward) yield { ...call, backward: false };
+  if (call.noGrad) yield { ...call, noGrad: false };
+  if (!call.training) yield { ...call, training: true };
+  if (call.frozen) yield { ...call, frozen: false };
+  for (const [i, arg] of call.args.entries()) {
+    if (arg.kind !== 'new' || !arg.tensor.requiresGrad) continue;
+    const put = (tensor: typeof arg.tensor): CallSpec => ({
+      ...call,
+      args: call.args.map((old, j) => (j === i ? { kind: 'new', tensor } : old)),
+    });
+    yield put({ ...arg.tensor, requiresGrad: false });
+    if (!arg.tensor.leaf) yield put({ ...arg.tensor, leaf: true });
+  }
+}
+
+/** Programs with less in them. */
+function* smaller(program: Program): Generator<Program> {
+  for (const skip of program.calls.keys()) {
+    if (program.calls.length > 1)
+      yield { ...program, calls: program.calls.filter((_, i) => i !== skip) };
+  }
+  for (const body of shorterBodies(program.body)) yield { ...program, body };
+  if (program.optimizer !== null) yield { ...program, optimizer: null };
+  if (program.net !== null) yield { ...program, net: null };
+  if (program.form !== 'positional') yield { ...program, form: 'positional' };
+  if (program.dynamic !== null) yield { ...program, dynamic: null };
+  if (!program.storeIsArgument) yield { ...program, storeIsArgument: true };
+  for (const name of Object.keys(program.captured)) {
+    const { [name]: _, ...captured } = program.captured;
+    yield { ...program, captured };
+  }
+  const count = program.calls[0]!.args.length;
+  const used = program.calls.every((call) => call.args.at(-1)!.kind === 'new');
+  if (count > 1 && used)
+    yield {
+      ...program,
+      calls: program.calls.map((call) => ({ ...call, args: call.args.slice(0, -1) })),
+    };
+  for (const [i, call] of program.calls.entries()) {
+    for (const plain of plainerCalls(call, program.calls[0]!))
+      yield { ...program, calls: program.calls.map((old, j) => (j === i ? plain : old)) };
+  }
+}
+
+/** Programs tried at most. */
+const MAX_TRIES = 1500;
+
+/** The smallest program found that still differs on the same backend. */
+export function minimise(mismatch: Mismatch): Mismatch {
+  const stillFails = (program: Program): Mismatch | null => {
+    try {
+      const ran = config.patch({ 'eager.kernels': 'reference' }, () => runEager(program));
+      return eagerError(ran) === null ? checkProgram(program, [mismatch.backend]) : null;
+    } catch {
+      return null;
+    }
+  };
+  let best = mismatch;
+  let tries = 0;
+  for (let found = true; found;) {
+    found = false;
+    for (const candidate of smaller(best.program)) {
+      if (tries++ > MAX_TRIES) return best;
+      const failing = stillFails(candidate);
+      if (failing === null) continue;
+      best = failing;
+      found = true;
+      break;
+    }
+  }
+  return best;
+}

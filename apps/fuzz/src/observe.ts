@@ -1,0 +1,94 @@
+/**
+ * @file What can be seen of a world after a call: a flat list of records that two runs can be compared by.
+ */
+import { type Storage, type Tensor, isTensor, numelOf, readNumbers } from '@tessera/tensor';
+import type { World } from './world.js';
+
+/** One thing seen. */
+export type Seen =
+  | { readonly path: string; readonly kind: 'value'; readonly value: unknown }
+  | {
+      readonly path: string;
+      readonly kind: 'tensor';
+      readonly dtype: Tensor['dtype'];
+      readonly shape: readonly number[];
+      readonly strides: readonly number[];
+      readonly requiresGrad: boolean;
+      readonly leaf: boolean;
+      /** First path that shows the same tensor object. */
+      readonly same: string;
+      /** First path that shows a tensor in the same memory. */
+      readonly memory: string;
+      readonly values: Float64Array;
+    };
+
+/** Strides as far as they can be told apart: those of dimensions with several elements. */
+function visibleStrides(t: Tensor): number[] {
+  const empty = t.numel === 0;
+  return t.strides.map((stride, d) => (empty || t.shape[d] === 1 ? 0 : stride));
+}
+
+class Watcher {
+  readonly seen: Seen[] = [];
+  private readonly objects = new Map<Tensor, string>();
+  private readonly memories = new Map<Storage, string>();
+
+  value(path: string, value: unknown): void {
+    this.seen.push({ path, kind: 'value', value });
+  }
+
+  tensor(path: string, t: Tensor | null | undefined): void {
+    if (!isTensor(t)) {
+      this.value(path, null);
+      return;
+    }
+    const tensor = t as Tensor;
+    const values = readNumbers(tensor);
+    const same = this.objects.get(tensor) ?? path;
+    this.objects.set(tensor, same);
+    const memory = numelOf(tensor.shape) === 0 ? '' : (this.memories.get(tensor.storage) ?? path);
+    if (memory !== '') this.memories.set(tensor.storage, memory);
+    this.seen.push({
+      path,
+      kind: 'tensor',
+      dtype: tensor.dtype,
+      shape: [...tensor.shape],
+      strides: visibleStrides(tensor),
+      requiresGrad: tensor.requiresGrad,
+      leaf: tensor.isLeaf,
+      same,
+      memory,
+      values,
+    });
+  }
+
+  withGrad(path: string, t: Tensor): void {
+    this.tensor(path, t);
+    if (t.isLeaf) this.tensor(`${path}.grad`, t.grad);
+  }
+}
+
+/** Everything visible after a call that returned `outputs`, or threw. */
+export function observe(world: World, outputs: readonly Tensor[], thrown: string | null): Seen[] {
+  const watcher = new Watcher();
+  watcher.value('thrown', thrown);
+  watcher.value('outputs.length', outputs.length);
+  world.args.forEach((t, i) => watcher.withGrad(`a${i}`, t));
+  world.leaves.forEach((t, i) => {
+    if (t !== world.args[i]) watcher.withGrad(`leaf of a${i}`, t);
+  });
+  for (const [name, t] of Object.entries(world.captured.tensors))
+    watcher.withGrad(`captured.${name}`, t);
+  if (world.net !== null) {
+    for (const [name, t] of world.net.namedParameters()) watcher.withGrad(`net.${name}`, t);
+    for (const [name, t] of world.net.namedBuffers()) watcher.tensor(`net.${name}`, t);
+  }
+  outputs.forEach((t, i) => watcher.tensor(`output ${i}`, t));
+  const { store } = world;
+  watcher.value('store.count', store.count);
+  watcher.tensor('store.last', store.last);
+  watcher.value('store.list.length', store.list.length);
+  store.list.forEach((t, i) => watcher.tensor(`store.list[${i}]`, t));
+  watcher.tensor('store.map', store.map.get('key'));
+  return watcher.seen;
+}

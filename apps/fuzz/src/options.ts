@@ -1,0 +1,73 @@
+/**
+ * @file Command line of the fuzzer.
+ */
+import { parseArgs } from 'node:util';
+import { listBackends } from '@tessera/compile';
+import { TesseraError } from '@tessera/shared';
+
+/** What to run. */
+export interface FuzzOptions {
+  /** How many programs. */
+  readonly n: number;
+  /** Seed of the first program; the others follow. */
+  readonly seed: number;
+  readonly backends: readonly string[];
+  /** Print only the JSON line. */
+  readonly json: boolean;
+}
+
+/** Backends that run without other options. */
+export const DEFAULT_BACKENDS: readonly string[] = ['eager', 'aot_eager', 'inductor'];
+
+export const USAGE: string = `usage: pnpm fuzz [--n N] [--seed S] [--backends ${DEFAULT_BACKENDS.join(',')}] [--json]
+
+Runs random programs eagerly and compiled, three calls each, and compares all that can be seen.
+  --n N         how many programs (default 200)
+  --seed S      seed of the first program (default: a fresh one, printed)
+  --backends L  backends, separated by commas
+  --json        print only the last line`;
+
+function refuse(message: string): never {
+  throw new TesseraError('invalid-argument', message, { hints: [USAGE.split('\n')[0]!] });
+}
+
+function wholeNumber(option: string, text: string): number {
+  const value = Number(text);
+  if (!Number.isSafeInteger(value) || value < 0)
+    refuse(`--${option} must be a whole number, not '${text}'.`);
+  return value;
+}
+
+/** Reads the arguments; null asks for the usage text. @throws invalid-argument */
+export function readOptions(argv: readonly string[]): FuzzOptions | null {
+  let values;
+  try {
+    ({ values } = parseArgs({
+      args: [...argv],
+      options: {
+        n: { type: 'string', default: '200' },
+        seed: { type: 'string' },
+        backends: { type: 'string', default: DEFAULT_BACKENDS.join() },
+        json: { type: 'boolean', default: false },
+        help: { type: 'boolean', short: 'h', default: false },
+      },
+    }));
+  } catch (error) {
+    refuse((error as Error).message);
+  }
+  if (values.help) return null;
+  const backends = values.backends.split(',');
+  const known = listBackends();
+  const unknown = backends.find((name) => !known.includes(name));
+  if (unknown !== undefined)
+    refuse(`--backends: there is no backend '${unknown}'; there are ${known.join(', ')}.`);
+  return {
+    n: wholeNumber('n', values.n),
+    seed:
+      values.seed === undefined
+        ? Math.floor(Math.random() * 2 ** 31)
+        : wholeNumber('seed', values.seed),
+    backends,
+    json: values.json,
+  };
+}

@@ -1,0 +1,123 @@
+/**
+ * @file Statements of a program as lines of TypeScript.
+ */
+import type { Arg, Stmt, TensorSpec } from './program.js';
+
+/** An argument of a call. */
+export function printArg(arg: Arg): string {
+  if (arg === null || typeof arg !== 'object') return JSON.stringify(arg);
+  if (Array.isArray(arg)) return `[${(arg as readonly Arg[]).map(printArg).join(', ')}]`;
+  const named = arg as Exclude<Arg, null | number | string | boolean | readonly Arg[]>;
+  if ('t' in named) return named.t;
+  if ('n' in named) return named.n;
+  if ('size' in named) return `${named.size}.shape[${named.dim}]!`;
+  const entries = Object.entries(named.options).map(([key, value]) => `${key}: ${printArg(value)}`);
+  return `{ ${entries.join(', ')} }`;
+}
+
+/** Method calls behind a tensor. */
+export function printViews(views: TensorSpec['views']): string {
+  return views.map(({ name, args }) => `.${name}(${args.map(printArg).join(', ')})`).join('');
+}
+
+/** A tensor's values and views. */
+export function printTensor({ dtype, data, views }: TensorSpec): string {
+  return `T.tensor([${data.join(', ')}], { dtype: '${dtype}' })${printViews(views)}`;
+}
+
+function printOp(stmt: Stmt & { do: 'op' }): string {
+  const call = `${stmt.on ?? 'T'}.${stmt.name}(${stmt.args.map(printArg).join(', ')})`;
+  const picked =
+    stmt.pick === undefined
+      ? call
+      : `${call}${typeof stmt.pick === 'number' ? `[${stmt.pick}]!` : `.${stmt.pick}`}`;
+  return `${stmt.rebind === true ? '' : 'let '}${stmt.out} = ${picked};`;
+}
+
+/** Whether a condition names a number instead of a tensor. */
+export function isNumberName(name: string): boolean {
+  return /^captured\.k|^store\.count|^[ni]\d/.test(name);
+}
+
+function sumOf(name: string): string {
+  return isNumberName(name) ? name : `${name}.sum().item()`;
+}
+
+const EFFECTS = {
+  push: (of: string): string => `store.list.push(${of});`,
+  set: (of: string): string => `store.last = ${of};`,
+  map: (of: string): string => `store.map.set('key', ${of});`,
+};
+
+const FOUND = { last: 'store.last', list: 'store.list.at(-1)', map: "store.map.get('key')" };
+
+function block(head: string, body: readonly Stmt[], tail = '}'): string[] {
+  return [head, ...printBody(body).map((line) => `  ${line}`), tail];
+}
+
+function printStmt(stmt: Stmt): string[] {
+  switch (stmt.do) {
+    case 'op':
+      return [printOp(stmt)];
+    case 'item':
+      return [`const ${stmt.out} = ${stmt.of}.sum().item();`];
+    case 'if':
+      return [
+        ...block(
+          `if (${sumOf(stmt.of)} > ${stmt.above}) {`,
+          stmt.then,
+          stmt.else.length > 0 ? '} else {' : '}',
+        ),
+        ...(stmt.else.length > 0 ? block('', stmt.else).slice(1) : []),
+      ];
+    case 'for': {
+      const { index: i, times } = stmt;
+      const until = typeof times === 'number' ? times : `Math.min(${times.n}, 5)`;
+      const bound = stmt.while === null ? '' : ` && ${sumOf(stmt.while.of)} < ${stmt.while.below}`;
+      return block(`for (let ${i} = 0; ${i} < ${until}${bound}; ${i}++) {`, stmt.body);
+    }
+    case 'noGrad': {
+      const returns = JSON.stringify(stmt.body).includes('"do":"return"');
+      return returns
+        ? [
+            ...block(
+              'const early = T.noGrad((): T.Tensor[] | null => {',
+              stmt.body,
+              '  return null;',
+            ),
+            '});',
+            'if (early !== null) return early;',
+          ]
+        : block('T.noGrad(() => {', stmt.body, '});');
+    }
+    case 'backward':
+      return [`backward(${stmt.of});`];
+    case 'module':
+      return [`let ${stmt.out} = net.call(${stmt.of});`];
+    case 'step':
+      return ['optimizer.step();'];
+    case 'clearGrad':
+      return [`${stmt.of}.grad = null;`];
+    case 'effect':
+      if (stmt.kind === 'count') return ['store.count++;'];
+      if (stmt.kind === 'pop') return ['store.list.pop();'];
+      return [EFFECTS[stmt.kind](stmt.of)];
+    case 'read':
+      return [`let ${stmt.out} = ${FOUND[stmt.from]} ?? ${stmt.otherwise};`];
+    case 'capture':
+      return [`captured.${stmt.name} = ${stmt.of};`];
+    case 'break':
+      return ['graphBreak();'];
+    case 'disabled':
+      return [`let ${stmt.out} = doubled(${stmt.of});`];
+    case 'throw':
+      return ["if (captured.fail) throw new Error('stop');"];
+    case 'return':
+      return [`return [${stmt.of.join(', ')}];`];
+  }
+}
+
+/** Lines of statements. */
+export function printBody(body: readonly Stmt[]): string[] {
+  return body.flatMap(printStmt);
+}

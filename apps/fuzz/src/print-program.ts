@@ -1,0 +1,166 @@
+/**
+ * @file A program that differs as a TypeScript file of its own, which runs it and prints what differs.
+ */
+import type { Mismatch } from './check.js';
+import { printBody, printTensor, printViews } from './print-body.js';
+import type { ArgSpec, CallSpec, NetKind, Program, TensorSpec } from './program.js';
+
+const NET_TEXT: Readonly<Record<NetKind, string>> = {
+  linear: 'new nn.Linear(3, 3)',
+  mlp: 'new nn.Sequential(new nn.Linear(3, 4), new nn.Tanh(), new nn.Linear(4, 3))',
+  batchNorm: 'new nn.BatchNorm1d(3)',
+  layerNorm: 'new nn.LayerNorm(3)',
+  dropout: 'new nn.Sequential(new nn.Linear(3, 3), new nn.Dropout())',
+};
+
+const OPTIMIZER_TEXT = {
+  sgd: 'new nn.optim.SGD(params, { lr: 0.1 })',
+  momentum: 'new nn.optim.SGD(params, { lr: 0.1, momentum: 0.9 })',
+  adam: 'new nn.optim.Adam(params, { lr: 0.1 })',
+} as const;
+
+/** Lines that make a tensor and its leaf. */
+function make(name: string, leaf: string | null, spec: TensorSpec): string[] {
+  const text = printTensor(spec);
+  if (!spec.requiresGrad) return [`${name} = ${leaf === null ? '' : `${leaf} = `}${text};`];
+  const grad = `${leaf ?? name} = ${text}.requiresGrad_();`;
+  if (spec.leaf) return leaf === null ? [grad] : [grad, `${name} = ${leaf};`];
+  return leaf === null
+    ? [`${name} = ${text}.requiresGrad_().mul(1);`]
+    : [grad, `${name} = ${leaf}.mul(1);`];
+}
+
+function makeArg(arg: ArgSpec, i: number): string[] {
+  if (arg.kind === 'again') return [];
+  if (arg.kind === 'new') return make(`a${i}`, `leaf${i}`, arg.tensor);
+  return [`a${i} = a${arg.of}${printViews(arg.views)};`, `leaf${i} = leaf${arg.of};`];
+}
+
+function printCall(program: Program, call: CallSpec): string[] {
+  const args = call.args.map((_, i) => `a${i}`);
+  const packed =
+    program.form === 'positional'
+      ? args
+      : [program.form === 'list' ? `[${args.join(', ')}]` : `{ ${args.join(', ')} }`];
+  const run = `fn(${[...packed, ...(program.storeIsArgument ? ['store'] : [])].join(', ')})`;
+  return [
+    ...call.args.flatMap(makeArg),
+    `Object.assign(captured, { k: ${call.k}, ks: [${call.ks.join(', ')}], fail: ${call.fail} });`,
+    ...Object.entries(call.replace).flatMap(([name, spec]) => make(`captured.${name}`, null, spec)),
+    ...(program.net === null
+      ? []
+      : [`net.train(${call.training});`, `net.parameters()[0]!.requiresGrad = ${!call.frozen};`]),
+    ...(program.optimizer === null
+      ? []
+      : [`for (const group of optimizer.paramGroups) group.lr = ${call.lr};`]),
+    'T.manualSeed(11);',
+    `observe(() => ${call.noGrad ? `T.noGrad(() => ${run})` : run}, ${call.backward}, [`,
+    `  ${[...args, ...args.map((_, i) => `leaf${i}`)].join(', ')},`,
+    ']);',
+  ];
+}
+
+function header({ program, backend, text }: Mismatch): string[] {
+  return [
+    `// Found by \`pnpm fuzz --seed ${program.seed} --n 1 --backends ${backend}\`:`,
+    ...text.split('\n').map((line) => `// ${line}`),
+    "import { compile, config, disable, graphBreak } from '@tessera/compile';",
+    "import * as nn from '@tessera/nn';",
+    "import * as T from '@tessera/tensor';",
+    '',
+    'const doubled = disable((t: T.Tensor): T.Tensor => t.mul(2));',
+    'function backward(t: T.Tensor): void {',
+    '  const loss = t.sum();',
+    '  if (loss.requiresGrad) loss.backward();',
+    '}',
+    'void [doubled, backward, graphBreak];',
+    '',
+    '/** Runs the calls; what can be seen after each. */',
+    'function play(wrap: <F extends (...args: never[]) => unknown>(fn: F) => F): string[] {',
+  ];
+}
+
+const OBSERVE = [
+  'const seen: string[] = [];',
+  'const show = (t: T.Tensor | null | undefined): string =>',
+  '  t == null',
+  "    ? 'none'",
+  "    : `${t.dtype} [${t.shape.join()}] strides [${t.strides.join()}] requiresGrad ${t.requiresGrad}: ${Array.from(t.toTypedArray() as ArrayLike<number | bigint>, (v) => Number(v).toPrecision(4)).join(' ')}`;",
+  'const observe = (run: () => T.Tensor[], backward: boolean, args: T.Tensor[]): void => {',
+  "  let thrown = 'nothing';",
+  '  let outputs: T.Tensor[] = [];',
+  '  try {',
+  '    outputs = run();',
+  '    const losses = outputs',
+  '      .filter((t, i) => t.requiresGrad && outputs.indexOf(t) === i)',
+  "      .map((t, i) => t.sum().mul(i + 1).to('float64'));",
+  '    if (backward && losses.length > 0) losses.reduce((a, b) => a.add(b)).backward();',
+  '  } catch (error) {',
+  "    thrown = (error as Error).message.split('\\n')[0]!;",
+  '  }',
+  '  seen.push(`thrown ${thrown}`);',
+  '  outputs.forEach((t, i) => seen.push(`output ${i} ${show(t)}`));',
+  '  args.forEach((t, i) => seen.push(`argument ${i} ${show(t)} grad ${show(t.grad)}`));',
+  '  for (const [name, t] of Object.entries(captured))',
+  '    if (t instanceof T.Tensor) seen.push(`captured.${name} ${show(t)} grad ${show(t.grad)}`);',
+  '  for (const t of params) seen.push(`parameter ${show(t)} grad ${show(t.grad)}`);',
+  '  seen.push(`store ${store.count} ${show(store.last)} ${store.list.map(show).join()} ${[...store.map.values()].map(show).join()}`);',
+  '};',
+];
+
+/** The file's text. */
+export function printProgram(mismatch: Mismatch): string {
+  const { program, backend } = mismatch;
+  const count = program.calls[0]!.args.length;
+  const args = Array.from({ length: count }, (_, i) => `a${i}`);
+  const names = args.flatMap((name, i) => [`${name}!: T.Tensor`, `leaf${i}!: T.Tensor`]);
+  const params =
+    program.form === 'positional'
+      ? args.map((name) => `${name}: T.Tensor`)
+      : program.form === 'list'
+        ? [`[${args.join(', ')}]: T.Tensor[]`]
+        : [`{ ${args.join(', ')} }: Record<string, T.Tensor>`];
+  if (program.storeIsArgument) params.push('store: Store');
+  const captured = Object.entries(program.captured);
+  const options = [
+    `backend: '${backend}'`,
+    ...(program.dynamic === null ? [] : [`dynamic: ${program.dynamic}`]),
+  ];
+  const inner = [
+    'interface Store { count: number; last: T.Tensor | null; list: T.Tensor[]; map: Map<string, T.Tensor> }',
+    'const store: Store = { count: 0, last: null, list: [], map: new Map() };',
+    'T.manualSeed(7);',
+    ...(program.net === null ? [] : [`const net = ${NET_TEXT[program.net]};`]),
+    `const captured = { k: 0, ks: [0], fail: false${captured.map(([name]) => `, ${name}: T.zeros([])`).join('')} };`,
+    ...captured.flatMap(([name, spec]) => make(`captured.${name}`, null, spec)),
+    `const params: T.Tensor[] = [${[
+      ...(program.net === null ? [] : ['...net.parameters()']),
+      ...captured
+        .filter(([, spec]) => spec.requiresGrad && spec.leaf)
+        .map(([name]) => `captured.${name}`),
+    ].join(', ')}];`,
+    ...(program.optimizer === null
+      ? []
+      : [`const optimizer = ${OPTIMIZER_TEXT[program.optimizer]};`]),
+    ...(names.length > 0 ? [`let ${names.join(', ')};`] : []),
+    ...OBSERVE,
+    `const fn = wrap((${params.join(', ')}): T.Tensor[] => {`,
+    ...printBody(program.body).map((line) => `  ${line}`),
+    '});',
+    ...program.calls.flatMap((call, i) => [`// call ${i}`, ...printCall(program, call)]),
+    'return seen;',
+  ];
+  return [
+    ...header(mismatch),
+    ...inner.map((line) => `  ${line}`),
+    '}',
+    '',
+    "config.patch({ 'eager.kernels': 'reference' }, () => {",
+    '  const want = play((fn) => fn);',
+    `  const got = play((fn) => compile(fn, { ${options.join(', ')} }));`,
+    '  const different = want.flatMap((line, i) => (line === got[i] ? [] : [`${got[i]}\\n  instead of\\n${line}`]));',
+    "  console.log(different.join('\\n') || 'no difference');",
+    '});',
+    '',
+  ].join('\n');
+}

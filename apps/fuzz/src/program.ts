@@ -1,0 +1,158 @@
+/**
+ * @file Random programs as data: a function's statements, what it closes over, and three calls of it.
+ *
+ * The interpreter runs them, the printer writes them as TypeScript, the minimiser takes parts away.
+ * Tensor names are `a0` (arguments), `t3` (locals) and `captured.w0`; number names are `n1` (locals),
+ * `captured.k`, `captured.ks[0]` and `store.count`.
+ */
+import type { DType } from '@tessera/tensor';
+
+/** What an operator is called with. */
+export type Arg =
+  | number
+  | string
+  | boolean
+  | null
+  | readonly Arg[]
+  /** A tensor by name. */
+  | { readonly t: string }
+  /** A number by name. */
+  | { readonly n: string }
+  /** One size of a tensor. */
+  | { readonly size: string; readonly dim: number }
+  | { readonly options: Readonly<Record<string, Arg>> };
+
+/** One statement. */
+export type Stmt =
+  | {
+      /** `out = on.name(...args)`, or a function of the tensor package without `on`. */
+      readonly do: 'op';
+      readonly out: string;
+      readonly on: string | null;
+      readonly name: string;
+      readonly args: readonly Arg[];
+      /** Which part of the result. */
+      readonly pick?: number | string;
+      /** `out` exists already and is bound anew. */
+      readonly rebind?: boolean;
+    }
+  /** out = of.sum().item() */
+  | { readonly do: 'item'; readonly out: string; readonly of: string }
+  | {
+      readonly do: 'if';
+      /** `above`: the sum of a tensor is read; else a number is compared. */
+      readonly of: string;
+      readonly above: number;
+      readonly then: readonly Stmt[];
+      readonly else: readonly Stmt[];
+    }
+  /** `while` names a tensor whose sum must stay under a bound. */
+  | {
+      readonly do: 'for';
+      readonly index: string;
+      readonly times: number | { readonly n: string };
+      readonly while: { readonly of: string; readonly below: number } | null;
+      readonly body: readonly Stmt[];
+    }
+  | { readonly do: 'noGrad'; readonly body: readonly Stmt[] }
+  /** of.sum().backward() if it requires a gradient */
+  | { readonly do: 'backward'; readonly of: string }
+  | { readonly do: 'module'; readonly out: string; readonly of: string }
+  | { readonly do: 'step' }
+  | { readonly do: 'clearGrad'; readonly of: string }
+  /** Side effects on `store`. */
+  | { readonly do: 'effect'; readonly kind: 'push'; readonly of: string }
+  | { readonly do: 'effect'; readonly kind: 'set'; readonly of: string }
+  | { readonly do: 'effect'; readonly kind: 'map'; readonly of: string }
+  | { readonly do: 'effect'; readonly kind: 'count' | 'pop' }
+  /** A tensor of `store`, or another if there is none. */
+  | {
+      readonly do: 'read';
+      readonly out: string;
+      readonly from: 'last' | 'list' | 'map';
+      readonly otherwise: string;
+    }
+  /** captured.name = of */
+  | { readonly do: 'capture'; readonly name: string; readonly of: string }
+  | { readonly do: 'break' }
+  /** out = a function under disable() */
+  | { readonly do: 'disabled'; readonly out: string; readonly of: string }
+  | { readonly do: 'throw' }
+  | { readonly do: 'return'; readonly of: readonly string[] };
+
+/** A tensor to make: values, then views of them. */
+export interface TensorSpec {
+  readonly dtype: DType;
+  readonly data: readonly number[];
+  /** Methods called on the flat tensor, in order. */
+  readonly views: readonly { readonly name: string; readonly args: readonly Arg[] }[];
+  readonly requiresGrad: boolean;
+  /** A leaf, or the product of a leaf and 1. */
+  readonly leaf: boolean;
+}
+
+/** What an argument is in one call. */
+export type ArgSpec =
+  | { readonly kind: 'new'; readonly tensor: TensorSpec }
+  /** The tensor of the call before. */
+  | { readonly kind: 'again' }
+  /** Another argument of this call, or a view of it. */
+  | {
+      readonly kind: 'alias';
+      readonly of: number;
+      readonly views: TensorSpec['views'];
+    };
+
+/** One call. */
+export interface CallSpec {
+  readonly args: readonly ArgSpec[];
+  /** Numbers that the function closes over. */
+  readonly k: number;
+  readonly ks: readonly number[];
+  /** Captured tensors that are replaced before the call. */
+  readonly replace: Readonly<Record<string, TensorSpec>>;
+  /** Whether `throw` statements throw. */
+  readonly fail: boolean;
+  readonly training: boolean;
+  /** The module's first parameter takes no gradient. */
+  readonly frozen: boolean;
+  /** Learning rate. */
+  readonly lr: number;
+  /** The call happens without gradients. */
+  readonly noGrad: boolean;
+  /** The sum of the outputs is differentiated after the call. */
+  readonly backward: boolean;
+}
+
+/** Modules that programs use, each from [n, 3] to [n, 3]. */
+export const NETS = ['linear', 'mlp', 'batchNorm', 'layerNorm', 'dropout'] as const;
+
+/** A module's name. */
+export type NetKind = (typeof NETS)[number];
+
+/** A random program. */
+export interface Program {
+  readonly seed: number;
+  readonly net: NetKind | null;
+  readonly optimizer: 'sgd' | 'momentum' | 'adam' | null;
+  /** How arguments are passed. */
+  readonly form: 'positional' | 'record' | 'list';
+  /** Whether `store` is an argument or closed over. */
+  readonly storeIsArgument: boolean;
+  readonly dynamic: boolean | null;
+  readonly captured: Readonly<Record<string, TensorSpec>>;
+  readonly body: readonly Stmt[];
+  readonly calls: readonly CallSpec[];
+}
+
+/** The statements inside a statement, a list for each of its bodies. */
+export function bodiesOf(stmt: Stmt): readonly (readonly Stmt[])[] {
+  if (stmt.do === 'if') return [stmt.then, stmt.else];
+  return stmt.do === 'for' || stmt.do === 'noGrad' ? [stmt.body] : [];
+}
+
+/** A statement with other bodies. */
+export function withBodies(stmt: Stmt, bodies: readonly (readonly Stmt[])[]): Stmt {
+  if (stmt.do === 'if') return { ...stmt, then: bodies[0]!, else: bodies[1]! };
+  return stmt.do === 'for' || stmt.do === 'noGrad' ? { ...stmt, body: bodies[0]! } : stmt;
+}

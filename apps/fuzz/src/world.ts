@@ -1,0 +1,128 @@
+/**
+ * @file Everything around a program's function: arguments, captured values, a module, an optimizer, a store.
+ *
+ * The eager and each compiled run have a world of their own, made alike.
+ */
+import {
+  BatchNorm1d,
+  Dropout,
+  LayerNorm,
+  Linear,
+  type Module,
+  Sequential,
+  Tanh,
+  type TensorModule,
+  optim,
+} from '@tessera/nn';
+import { Tensor, manualSeed, noGrad, tensor } from '@tessera/tensor';
+import type { CallSpec, NetKind, Program, TensorSpec } from './program.js';
+
+/** What side effects write to. */
+export interface Store {
+  count: number;
+  last: Tensor | null;
+  list: Tensor[];
+  map: Map<string, Tensor>;
+}
+
+/** Values that the function closes over; tensors are `w0`, `w1`, … */
+export interface Captured {
+  k: number;
+  ks: number[];
+  fail: boolean;
+  readonly tensors: Record<string, Tensor>;
+}
+
+/** The module of a kind, [n, 3] → [n, 3]. */
+export function makeNet(kind: NetKind): Module & TensorModule {
+  manualSeed(7);
+  if (kind === 'linear') return new Linear(3, 3);
+  if (kind === 'mlp') return new Sequential(new Linear(3, 4), new Tanh(), new Linear(4, 3));
+  if (kind === 'batchNorm') return new BatchNorm1d(3);
+  return kind === 'layerNorm' ? new LayerNorm(3) : new Sequential(new Linear(3, 3), new Dropout());
+}
+
+type Optimizer = optim.SGD | optim.Adam;
+
+function makeOptimizer(kind: Program['optimizer'], params: Tensor[]): Optimizer | null {
+  if (kind === null || params.length === 0) return null;
+  if (kind === 'adam') return new optim.Adam(params, { lr: 0.1 });
+  return new optim.SGD(params, { lr: 0.1, momentum: kind === 'momentum' ? 0.9 : 0 });
+}
+
+type Methods = Record<string, (...args: readonly unknown[]) => Tensor>;
+
+function applyViews(base: Tensor, views: TensorSpec['views']): Tensor {
+  return views.reduce(
+    (t, { name, args }) => (t as unknown as Methods)[name]!(...(args as readonly unknown[])),
+    base,
+  );
+}
+
+/** An argument, and the leaf that its gradient goes to. */
+interface Made {
+  readonly value: Tensor;
+  readonly leaf: Tensor;
+}
+
+/** Makes a tensor. */
+export function makeTensor(spec: TensorSpec): Made {
+  const flat = noGrad(() => {
+    const data = tensor([...spec.data], { dtype: spec.dtype });
+    return applyViews(data, spec.views);
+  });
+  if (!spec.requiresGrad) return { value: flat, leaf: flat };
+  flat.requiresGrad = true;
+  return { value: spec.leaf ? flat : flat.mul(1), leaf: flat };
+}
+
+/** See the file header. */
+export class World {
+  readonly captured: Captured = { k: 0, ks: [], fail: false, tensors: {} };
+  readonly store: Store = { count: 0, last: null, list: [], map: new Map() };
+  readonly net: (Module & TensorModule) | null;
+  readonly optimizer: Optimizer | null;
+  args: Tensor[] = [];
+  leaves: Tensor[] = [];
+
+  constructor(readonly program: Program) {
+    this.net = program.net === null ? null : makeNet(program.net);
+    for (const [name, spec] of Object.entries(program.captured))
+      this.captured.tensors[name] = makeTensor(spec).value;
+    const params = this.net === null ? [] : [...this.net.parameters()];
+    const own = Object.values(this.captured.tensors).filter((t) => t.requiresGrad && t.isLeaf);
+    this.optimizer = makeOptimizer(program.optimizer, [...params, ...own]);
+  }
+
+  /** Makes what a call needs. */
+  prepare(call: CallSpec): void {
+    const before = [this.args, this.leaves] as const;
+    this.args = [];
+    this.leaves = [];
+    call.args.forEach((spec, i) => {
+      if (spec.kind === 'new') {
+        const made = makeTensor(spec.tensor);
+        this.args.push(made.value);
+        this.leaves.push(made.leaf);
+      } else if (spec.kind === 'again') {
+        this.args.push(before[0][i]!);
+        this.leaves.push(before[1][i]!);
+      } else {
+        this.args.push(applyViews(this.args[spec.of]!, spec.views));
+        this.leaves.push(this.leaves[spec.of]!);
+      }
+    });
+    this.captured.k = call.k;
+    this.captured.ks = [...call.ks];
+    this.captured.fail = call.fail;
+    for (const [name, spec] of Object.entries(call.replace))
+      this.captured.tensors[name] = makeTensor(spec).value;
+    if (this.net !== null) {
+      this.net.train(call.training);
+      const [first] = this.net.parameters();
+      if (first !== undefined) first.requiresGrad = !call.frozen;
+    }
+    if (this.optimizer !== null) for (const group of this.optimizer.paramGroups) group.lr = call.lr;
+    manualSeed(11);
+  }
+}
