@@ -1,5 +1,5 @@
 /**
- * @file `pnpm demo`, `pnpm bench`, `pnpm example:…`: builds what one app or example needs, then runs it with
+ * @file `pnpm demo`, `pnpm fuzz`, `pnpm example:…`: builds what one app or example needs, then runs it with
  * the given arguments.
  *
  * Turbo's own output goes to stderr, so that stdout is exactly what the program prints.

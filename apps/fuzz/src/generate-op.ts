@@ -24,7 +24,9 @@ export interface Pool {
 const UNARY = 'sin cos tanh sigmoid relu neg abs square exp erf silu gelu sign floor round isnan'
   .concat(' zerosLike onesLike clone detach contiguous logicalNot softplus ceil')
   .split(' ');
-const BINARY = 'add sub mul div maximum minimum atan2 remainder pow'.split(' ');
+/** Only floats have these. */
+const FLOAT_ONLY = new Set('silu gelu softplus softmax'.split(' '));
+const BINARY = 'add sub mul div maximum minimum remainder pow'.split(' ');
 const COMPARE = 'gt lt eq ne ge le'.split(' ');
 const LOGIC = 'logicalAnd logicalOr bitwiseAnd bitwiseXor'.split(' ');
 const CASTS: readonly DType[] = [
@@ -50,8 +52,8 @@ function scalar({ dice, numbers }: Pool, t: Tensor): Arg {
     : dice.pick([1, 2, 3, -1]);
 }
 
-function other(pool: Pool, t: Tensor): Arg {
-  if (pool.dice.chance(0.35)) return scalar(pool, t);
+function other(pool: Pool, t: Tensor, allowsNumber = true): Arg {
+  if (allowsNumber && pool.dice.chance(0.35)) return scalar(pool, t);
   const fitting = pool.tensors.filter(([, u]) =>
     u.shape.every((size, d) => {
       const at = d + t.ndim - u.ndim;
@@ -176,7 +178,7 @@ function structural(pool: Pool, name: string, t: Tensor): Call {
     case 7:
       return { name: 'pad', args: [[1, 0]] };
     case 8:
-      return { name: 'matmul', args: [other(pool, t)] };
+      return { name: 'matmul', args: [other(pool, t, false)] };
     case 9:
       return { name: 'indexSelect', args: [dim, same('int64', [t.shape[dim] ?? 1])] };
     case 10:
@@ -192,17 +194,29 @@ function structural(pool: Pool, name: string, t: Tensor): Call {
   }
 }
 
+/** Whether a call is defined for a dtype: the generator asks of no operator what PyTorch refuses. */
+export function isDefinedFor({ name, args }: Call, dtype: DType): boolean {
+  if (FLOAT_ONLY.has(name)) return isFloatingPoint(dtype);
+  if (dtype === 'bool' && /^(neg|sub)_?$/.test(name)) return false;
+  // A power of a tensor has gradients of zero times infinity for results that nobody differentiates.
+  const power = args[0];
+  return name !== 'pow' || (dtype !== 'bool' && (typeof power === 'number' || power === undefined));
+}
+
 /** A call that makes a new tensor or a view. */
 export function randomCall(pool: Pool, name: string, t: Tensor): Call {
   const { dice } = pool;
   const roll = dice.next();
   if (roll < 0.2) return { name: dice.pick(UNARY), args: [] };
-  if (roll < 0.42) return { name: dice.pick(BINARY), args: [other(pool, t)] };
+  if (roll < 0.42) {
+    const binary = dice.pick(BINARY);
+    return { name: binary, args: [other(pool, t, !/^m..imum/.test(binary))] };
+  }
   if (roll < 0.68) return view(pool, t);
   if (roll < 0.8) return reduction(pool, t);
   if (roll < 0.9) return structural(pool, name, t);
   if (roll < 0.93) return { name: dice.pick(COMPARE), args: [other(pool, t)] };
-  if (roll < 0.95) return { name: dice.pick(LOGIC), args: [other(pool, t)] };
+  if (roll < 0.95) return { name: dice.pick(LOGIC), args: [other(pool, t, false)] };
   if (roll < 0.96)
     return { name: 'full', args: [[2, { size: name, dim: 0 }], scalar(pool, t)], free: true };
   if (roll < 0.97) return { name: 'arange', args: [{ size: name, dim: 0 }], free: true };

@@ -9,7 +9,7 @@ import { type Tensor, isTensor, readNumbers } from '@tessera/tensor';
 import { eagerError, runEager } from './check.js';
 import { Dice } from './dice.js';
 import { fillForm, randomCalls, randomForm } from './generate-inputs.js';
-import { type Call, randomCall, randomInplace } from './generate-op.js';
+import { type Call, isDefinedFor, randomCall, randomInplace } from './generate-op.js';
 import { Interpreter } from './interpret.js';
 import { type Arg, NETS, type Program, type Stmt } from './program.js';
 import { World } from './world.js';
@@ -68,6 +68,7 @@ class Generator {
     const [name, t] = this.tensor();
     const pool = { dice, tensors: interpreter.tensors(), numbers: interpreter.numbers() };
     const call = dice.chance(0.25) ? randomInplace(pool, t) : randomCall(pool, name, t);
+    if (!isDefinedFor(call, t.dtype)) return this.randomOp();
     const locals = interpreter
       .tensors()
       .filter(([n, u]) => n.startsWith('t') && u.shape.join() === t.shape.join());
@@ -98,7 +99,8 @@ class Generator {
         otherwise: of,
       };
     if (roll < 0.92) {
-      if (program.net === null) return this.randomOp();
+      if (program.net === null || this.interpreter.tensor(of).dtype !== 'float32')
+        return this.randomOp();
       return { do: 'module', out: this.name('t'), of };
     }
     if (roll < 0.94) return { do: 'backward', of };

@@ -53,7 +53,8 @@ class Watcher {
       kind: 'tensor',
       dtype: tensor.dtype,
       shape: [...tensor.shape],
-      strides: visibleStrides(tensor),
+      // Of a gradient, the layout is nobody's promise.
+      strides: path.endsWith('.grad') ? [] : visibleStrides(tensor),
       requiresGrad: tensor.requiresGrad,
       leaf: tensor.isLeaf,
       same,

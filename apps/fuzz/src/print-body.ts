@@ -101,7 +101,7 @@ function printStmt(stmt: Stmt): string[] {
     case 'effect':
       if (stmt.kind === 'count') return ['store.count++;'];
       if (stmt.kind === 'pop') return ['store.list.pop();'];
-      return [EFFECTS[stmt.kind](stmt.of)];
+      return [EFFECTS[stmt.kind as keyof typeof EFFECTS]((stmt as { of: string }).of)];
     case 'read':
       return [`let ${stmt.out} = ${FOUND[stmt.from]} ?? ${stmt.otherwise};`];
     case 'capture':

@@ -23,10 +23,10 @@ const OPTIMIZER_TEXT = {
 function make(name: string, leaf: string | null, spec: TensorSpec): string[] {
   const text = printTensor(spec);
   if (!spec.requiresGrad) return [`${name} = ${leaf === null ? '' : `${leaf} = `}${text};`];
-  const grad = `${leaf ?? name} = ${text}.requiresGrad_();`;
+  const grad = `${leaf ?? name} = ${text}.detach().requiresGrad_();`;
   if (spec.leaf) return leaf === null ? [grad] : [grad, `${name} = ${leaf};`];
   return leaf === null
-    ? [`${name} = ${text}.requiresGrad_().mul(1);`]
+    ? [`${name} = ${text}.detach().requiresGrad_().mul(1);`]
     : [grad, `${name} = ${leaf}.mul(1);`];
 }
 

@@ -69,7 +69,9 @@ interface Made {
 export function makeTensor(spec: TensorSpec): Made {
   const flat = noGrad(() => {
     const data = tensor([...spec.data], { dtype: spec.dtype });
-    return applyViews(data, spec.views);
+    const shaped = applyViews(data, spec.views);
+    // A leaf that is a view of something else is nothing a program would make.
+    return spec.requiresGrad ? shaped.detach() : shaped;
   });
   if (!spec.requiresGrad) return { value: flat, leaf: flat };
   flat.requiresGrad = true;

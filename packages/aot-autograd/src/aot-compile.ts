@@ -11,6 +11,7 @@ import type { TensorMeta } from '@tessera/tensor';
 import { type FunctionalGraph, functionalize } from './functionalize/functionalize.js';
 import { type CompiledGraph, type GraphCompiler, exampleInputs } from './graph-compiler.js';
 import { type JointRequest, type JointTrace, traceJoint } from './joint/trace-joint.js';
+import { tangentsOfGradients } from './joint/tangent-use.js';
 import { defaultPartition } from './partition/default-partition.js';
 import type { JointGraph, Partition, Partitioner } from './partition/partition.js';
 import type { BackwardProgram } from './runtime/compiled-backward.js';
@@ -56,9 +57,11 @@ export function compileProgram(
     traceJoint({ ...request, decompositions: options.decompositions }),
   );
   const functional = stage('functionalize', () => functionalizeJoint(trace));
+  const tangentsOf = gradientTangents(trace, functional);
   stage('joint passes', () => runPasses(functional.module, options.jointPasses ?? jointPasses));
   log('aot_joint', () => functional.module.print());
-  if (trace.tangents.length === 0) return compileInference(trace, functional, options);
+  if (trace.tangents.length === 0)
+    return compileInference(trace, functional, request.gradEnabled, options);
   const partition = stage('partition', () =>
     (options.partitionFn ?? defaultPartition)(jointGraph(trace, functional)),
   );
@@ -70,8 +73,8 @@ export function compileProgram(
       `${partition.forward.print({ name: 'forward' })}\n${partition.backward.print({ name: 'backward' })}`,
   );
   const forward = options.fwCompiler(partition.forward, exampleInputs(partition.forward));
-  const plan = runtimePlan(trace, functional, partition);
-  const program = backwardProgram(trace, partition, options);
+  const plan = runtimePlan(trace, functional, partition, request.gradEnabled);
+  const program = backwardProgram(trace, partition, tangentsOf, options);
   return {
     call: wrapRuntime(plan, forward, program),
     plan,
@@ -94,13 +97,14 @@ function functionalizeJoint(trace: JointTrace): FunctionalGraph {
 function compileInference(
   trace: JointTrace,
   functional: FunctionalGraph,
+  gradEnabled: boolean,
   options: AotOptions,
 ): AotCompiled {
   const { module } = functional;
   markReturned(trace, functional);
   log('aot_graphs', () => module.print());
   const compiled = (options.inferenceCompiler ?? options.fwCompiler)(module, exampleInputs(module));
-  const plan = runtimePlan(trace, functional, null);
+  const plan = runtimePlan(trace, functional, null, gradEnabled);
   return {
     call: wrapRuntime(plan, compiled, null),
     plan,
@@ -146,6 +150,7 @@ function runtimePlan(
   trace: JointTrace,
   functional: FunctionalGraph,
   partition: Partition | null,
+  gradEnabled: boolean,
 ): RuntimePlan {
   const positionOf = new Map(trace.primals.list.map((primal) => [primal.node, primal.position]));
   return {
@@ -156,14 +161,25 @@ function runtimePlan(
     outputs: trace.plans,
     valueGrads: trace.valueGrads,
     updates: trace.updates,
+    gradEnabled,
     gradPositions: trace.gradPositions,
     saved: partition?.saved ?? null,
   };
 }
 
+/** Read before passes: one may replace what comes from a tangent by a constant. */
+function gradientTangents(
+  trace: JointTrace,
+  { module, placeholders }: FunctionalGraph,
+): BackwardProgram['tangentsOf'] {
+  const tangents = trace.tangents.map((node) => placeholders.get(node)!);
+  return tangentsOfGradients(module, tangents, trace.valueGrads.length + trace.updates.length);
+}
+
 function backwardProgram(
   trace: JointTrace,
   partition: Partition,
+  tangentsOf: BackwardProgram['tangentsOf'],
   options: AotOptions,
 ): BackwardProgram {
   let compiled: CompiledGraph | null = null;
@@ -178,5 +194,6 @@ function backwardProgram(
     },
     tangents: trace.tangents.map((node) => node.meta.val as TensorMeta),
     gradients: partition.gradients,
+    tangentsOf,
   };
 }

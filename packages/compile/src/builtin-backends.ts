@@ -5,6 +5,7 @@ import { aotCompileCaptured, runEagerly } from '@tessera/aot-autograd';
 import type { Backend, CompiledSegment } from '@tessera/dynamo-trace';
 import type { Tensor } from '@tessera/tensor';
 import { registerBackend } from './backend-registry.js';
+import { withEagerFallback } from './eager-fallback.js';
 import { inductor } from './inductor.js';
 
 /** Runs the captured graph op by op: shows whether capture alone is right. */
@@ -17,6 +18,6 @@ const aotEager: Backend = (module, examples) =>
 /** Registers them; called when the package is loaded. */
 export function registerBuiltinBackends(): void {
   registerBackend('eager', eager);
-  registerBackend('aot_eager', aotEager);
-  registerBackend('inductor', inductor);
+  registerBackend('aot_eager', withEagerFallback(aotEager));
+  registerBackend('inductor', withEagerFallback(inductor));
 }

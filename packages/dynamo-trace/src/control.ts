@@ -25,8 +25,10 @@ export function graphBreak(): void {
 export function disable<A extends unknown[], R>(fn: (...args: A) => R): (...args: A) => R {
   return (...args) => {
     const mode = activeMode(args);
-    if (mode instanceof Capture || mode instanceof Replay)
+    if (mode instanceof Capture || mode instanceof Replay) {
+      mode.run.noteReads(args);
       mode.flush(breakReason('GB0004', `${fn.name || 'a function'} is disabled`));
+    }
     return withPreDispatchMode(null, () => fn(...args));
   };
 }

@@ -147,6 +147,13 @@ export function expandStrides(
   target: readonly number[],
 ): number[] {
   const lead = target.length - sizes.length;
+  if (lead < 0) {
+    throw new TesseraError(
+      'shape-mismatch',
+      `expand: The number of sizes provided (${target.length}) must be greater or equal to the number of dimensions in the tensor (${sizes.length}). Target sizes: ${formatSizes(target)}. Tensor sizes: ${formatSizes(sizes)}`,
+      { hints: ['Take dimensions away first: reshape() or squeeze().'] },
+    );
+  }
   return target.map((size, i) => {
     if (i < lead) return 0;
     const have = sizes[i - lead]!;

@@ -128,6 +128,7 @@ export class Tensor extends TensorBase {
       refuseInferenceTensor(
         'Setting requires_grad=True on inference tensor outside InferenceMode is not allowed.',
       );
+    if (value !== this.requiresGradFlag) activeMode([this])?.onSetRequiresGrad?.();
     this.requiresGradFlag = value;
     this.guardSpec = null;
     return this;

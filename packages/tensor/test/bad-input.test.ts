@@ -70,6 +70,30 @@ const cases: [what: string, call: () => unknown, code: string, message: RegExp][
     /has 5 features, but weight of shape \[3, 4\] takes 4/,
   ],
   [
+    'copy_ from more dimensions than there are',
+    () => zeros([3]).copy_(zeros([2, 3])),
+    'shape-mismatch',
+    /number of sizes provided \(1\) must be greater or equal to the number of dimensions in the tensor \(2\)/,
+  ],
+  [
+    'a difference of bools',
+    () => ones([2], { dtype: 'bool' }).sub(ones([2], { dtype: 'bool' })),
+    'dtype-unsupported',
+    /sub is not supported for bool tensors/,
+  ],
+  [
+    'softmax of integers',
+    () => long(1, 2).softmax(0),
+    'dtype-unsupported',
+    /softmax is not implemented for int64/,
+  ],
+  [
+    'a power of bools',
+    () => pow(ones([2], { dtype: 'bool' }), ones([2], { dtype: 'bool' })),
+    'dtype-unsupported',
+    /pow is not implemented for bool/,
+  ],
+  [
     'an impossible expand',
     () => expand(ones([2]), [3]),
     'shape-mismatch',

@@ -32,6 +32,8 @@ export interface BackwardProgram {
   readonly tangents: readonly TensorMeta[];
   /** Per gradient. */
   readonly gradients: readonly (GradientSource | null)[];
+  /** Per gradient: the tangents it comes from; null for all of them. */
+  readonly tangentsOf: readonly (readonly number[] | null)[];
 }
 
 /** See the file header. Output `i` of the node is the value of tangent `i`. */
@@ -63,8 +65,10 @@ export class CompiledFunctionBackward extends GradNode {
       ]),
     );
     const outputs = withoutModes(() => noGrad(() => this.program.compiled()(inputs)));
-    const results = this.program.gradients.map((source) => {
+    const results = this.program.gradients.map((source, i) => {
       if (source === null) return null;
+      if (this.program.tangentsOf[i]?.every((tangent) => grads[tangent] == null) === true)
+        return null;
       if (source.kind === 'output') return outputs[source.index] as Tensor;
       // A tangent that is a gradient too: the one that came in, with its history.
       if (source.index >= saved.length)

@@ -45,6 +45,8 @@ export interface RuntimePlan {
   readonly valueGrads: readonly ValueGrad[];
   /** Their values follow those of `valueGrads` in the graph's outputs. */
   readonly updates: readonly DifferentiableUpdate[];
+  /** Grad mode when the program began. */
+  readonly gradEnabled: boolean;
   /** Positions of inputs that receive gradients. */
   readonly gradPositions: readonly number[];
   /** Values saved for backward, out of the graph's inputs and outputs; null without backward. */
@@ -65,7 +67,7 @@ export function wrapRuntime(
   }
   const gather = inputGatherer(plan);
   const consumed = plan.valueGrads.flatMap((grad, i) => (grad.kind === 'consumed' ? [i] : []));
-  return (inputs) => {
+  const call: CompiledGraph = (inputs) => {
     if (inputs.length !== plan.inputCount) throw countError(inputs, plan);
     const graphInputs = gather(inputs);
     const generator = getRngState();
@@ -83,6 +85,8 @@ export function wrapRuntime(
     });
     return plan.outputs.map((output) => makeOutput(output, inputs, values));
   };
+  // What has history although the program began without gradients got it after it switched them on.
+  return plan.gradEnabled ? call : (inputs) => enableGrad(() => call(inputs));
 }
 
 const NO_MODES: typeof modes.stack = [];

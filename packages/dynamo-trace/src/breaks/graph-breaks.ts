@@ -76,6 +76,12 @@ export function breakReason(code: GraphBreakCode, text: string): BreakReason {
   return { code, text };
 }
 
+/** The reason of `requiresGrad_()`. */
+export const REQUIRES_GRAD_SET: BreakReason = breakReason(
+  'GB0008',
+  'requiresGrad_() changed whether a tensor takes gradients',
+);
+
 /** The reason of every read. */
 export const VALUE_READ: BreakReason = breakReason('GB0001', 'the value of a tensor was read');
 

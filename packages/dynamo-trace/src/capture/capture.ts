@@ -21,7 +21,12 @@ import {
   withPreDispatchMode,
 } from '@tessera/tensor';
 import type { Backend } from '../backend.js';
-import { type BreakReason, type GraphBreakCode, VALUE_READ } from '../breaks/graph-breaks.js';
+import {
+  type BreakReason,
+  type GraphBreakCode,
+  REQUIRES_GRAD_SET,
+  VALUE_READ,
+} from '../breaks/graph-breaks.js';
 import { opBreak } from '../breaks/op-break.js';
 import { reportBreak } from '../breaks/report-break.js';
 import type { DynamicShapes, Older } from '../dynamic/dynamic-shapes.js';
@@ -90,11 +95,10 @@ export class Capture implements PreDispatchMode {
     this.segmentStartGradMode = gradMode.enabled;
   }
 
-  // ---- events
-
   handle(op: OpOverload, args: readonly unknown[]): unknown {
     const reason = opBreak(op, args);
     if (reason !== null) {
+      this.run.noteReads(args);
       this.flush(reason);
       return withPreDispatchMode(null, () => dispatchBelowPreDispatch(op, args));
     }
@@ -127,11 +131,13 @@ export class Capture implements PreDispatchMode {
     this.region?.noteGrad(tensor as Tensor, value as Tensor | null);
   }
 
+  onSetRequiresGrad(): void {
+    this.flush(REQUIRES_GRAD_SET);
+  }
+
   onAccess(storage: Storage): void {
     if (this.builder.writesTo(storage)) this.flush(VALUE_READ);
   }
-
-  // ---- steps
 
   /** Appends a step and moves behind it. */
   push(step: Step): void {

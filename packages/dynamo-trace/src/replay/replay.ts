@@ -21,13 +21,18 @@ import {
   gradMode,
   withPreDispatchMode,
 } from '@tessera/tensor';
-import { BACKWARD_OUTSIDE, type BreakReason, VALUE_READ } from '../breaks/graph-breaks.js';
+import {
+  BACKWARD_OUTSIDE,
+  type BreakReason,
+  REQUIRES_GRAD_SET,
+  VALUE_READ,
+} from '../breaks/graph-breaks.js';
 import { opBreak } from '../breaks/op-break.js';
 import type { Capture } from '../capture/capture.js';
 import { runBackwardEagerly } from '../capture/eager-backward.js';
 import { SizeTuple } from '../dynamic/size-tuple.js';
 import { matchAll, matchPattern, unbindPatterns } from '../trace/pattern.js';
-import type { Run } from '../trace/run.js';
+import { type Run, writesTo } from '../trace/run.js';
 import type { Segment } from '../trace/segment.js';
 import {
   type BackwardStep,
@@ -92,6 +97,7 @@ export class Replay implements PreDispatchMode {
   private handleSlow(op: OpOverload, args: readonly unknown[], branch: Branch): unknown {
     const reason = opBreak(op, args);
     if (reason !== null) {
+      this.run.noteReads(args);
       this.flush(reason);
       return withPreDispatchMode(null, () => dispatchBelowPreDispatch(op, args));
     }
@@ -146,8 +152,6 @@ export class Replay implements PreDispatchMode {
     return step.isList ? tensors : tensors[0];
   }
 
-  // ---- other events
-
   onGradMode(enabled: boolean): void {
     if (this.eager) return;
     if (this.delegate === null) {
@@ -172,6 +176,7 @@ export class Replay implements PreDispatchMode {
         if (step.kind === 'backward' && this.matchBackward(step, call)) return true;
       }
       if (this.leavesGraph(call)) {
+        this.run.noteReads([call.tensors, call.gradTensors]);
         this.flush(BACKWARD_OUTSIDE);
         runBackwardEagerly(call);
         return true;
@@ -326,23 +331,15 @@ export class Replay implements PreDispatchMode {
     this.delegate?.onSetGrad(tensor, value);
   }
 
+  onSetRequiresGrad(): void {
+    this.flush(REQUIRES_GRAD_SET);
+  }
+
   onAccess(storage: Storage): void {
     if (this.delegate !== null) this.delegate.onAccess(storage);
-    else if (!this.eager && this.matched.some((step) => this.writes(step, storage)))
+    else if (!this.eager && this.matched.some((step) => writesTo(step, storage, this.run)))
       this.flush(VALUE_READ);
   }
-
-  /** Whether a matched step, which has not run yet, writes to memory that exists. */
-  private writes(step: Step, storage: Storage): boolean {
-    const isIt = (slot: number): boolean => this.run.slots[slot]?.storageOrNull === storage;
-    if (step.kind === 'op') return step.written.some(isIt);
-    return (
-      step.kind === 'backward' &&
-      step.leaves.some(({ existing }) => existing !== null && isIt(existing.slot))
-    );
-  }
-
-  // ---- ends of segments
 
   /** A value is needed now: runs the compiled segment. */
   flush(reason: BreakReason): void {

@@ -7,8 +7,10 @@
 import { TesseraError } from '@tessera/shared';
 import {
   type PendingValue,
+  type Storage,
   type Tensor,
   type TensorBase,
+  isTensor,
   makeTensor,
   modes,
 } from '@tessera/tensor';
@@ -109,16 +111,30 @@ export class Run implements Bindings, PendingValue {
 
   /** Called when a lazy tensor's storage is read. */
   resolve(tensor: TensorBase): void {
-    if (this.flush !== null) {
+    // What an earlier segment left out is computed from its inputs; the present one goes on.
+    if (this.flush !== null && this.ranWith(tensor.traceSlot) === undefined) {
       this.reads.add(tensor.traceSlot);
       this.flush(VALUE_READ);
     }
     if (tensor.storageOrNull === null) this.recompute(tensor as Tensor);
   }
 
+  /** Code that is not recorded is about to read these; nested lists of them are looked through. */
+  noteReads(values: readonly unknown[]): void {
+    for (const value of values) {
+      if (Array.isArray(value)) this.noteReads(value);
+      else if (isTensor(value) && value.traceOwner === this.id && value.isLazy)
+        this.reads.add(value.traceSlot);
+    }
+  }
+
+  private ranWith(slot: number): Ran | undefined {
+    return this.ran.find((entry) => entry.segment.produced.has(slot));
+  }
+
   private recompute(tensor: Tensor): void {
     const slot = tensor.traceSlot;
-    const ran = this.ran.find((entry) => entry.segment.produced.has(slot));
+    const ran = this.ranWith(slot);
     if (ran === undefined) this.refuse('it was never computed (the call that made it failed)');
     const { segment, versions } = ran;
     if (segment.hasRandom) this.refuse('it depends on random numbers that were drawn then');
@@ -144,4 +160,14 @@ export class Run implements Bindings, PendingValue {
       },
     );
   }
+}
+
+/** Whether a matched step, which has not run yet, writes to memory that exists. */
+export function writesTo(step: Step, storage: Storage, { slots }: Run): boolean {
+  const isIt = (slot: number): boolean => slots[slot]?.storageOrNull === storage;
+  if (step.kind === 'op') return step.written.some(isIt);
+  return (
+    step.kind === 'backward' &&
+    step.leaves.some(({ existing }) => existing !== null && isIt(existing.slot))
+  );
 }

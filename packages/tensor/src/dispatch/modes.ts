@@ -45,6 +45,8 @@ export interface PreDispatchMode {
   ): R;
   /** `tensor.grad = value` was assigned by the program. */
   onSetGrad(tensor: TensorBase, value: TensorBase | null): void;
+  /** `requiresGrad` of a tensor is about to change: what was computed before has the history it had. */
+  onSetRequiresGrad?(): void;
   /** Memory is about to be read or written outside an op; a mode that owes writes to it makes them now. */
   onAccess?(storage: Storage): void;
 }

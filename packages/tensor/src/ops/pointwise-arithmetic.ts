@@ -5,7 +5,7 @@
  * functions. Numbers may stand for the second operand and are promoted as PyTorch's wrapped numbers;
  * the `.Scalar` overloads exist for graphs that name them and decompose into the same ops.
  */
-import type { ScalarLike } from '@tessera/shared';
+import { type ScalarLike, TesseraError } from '@tessera/shared';
 import { callOp } from '../dispatch/dispatcher.js';
 import { DTYPES } from '../dtype.js';
 import { roundTo } from '../kernels/elements.js';
@@ -48,10 +48,19 @@ const addOp = defineOp(
 );
 const addInplace = defineInplace(addOp);
 
+/** @throws dtype-unsupported if all operands are bools */
+function refuseBools(name: string, ...operands: readonly unknown[]): void {
+  if (!operands.every((operand) => isTensor(operand) && operand.dtype === 'bool')) return;
+  throw new TesseraError('dtype-unsupported', `${name} is not supported for bool tensors`, {
+    hints: ['Use logicalXor() for a difference of masks, logicalNot() to invert one.'],
+  });
+}
+
 const subOp = defineOp(
   'aten::sub.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor',
   pointwiseWith(
     (args) => {
+      refuseBools('sub', args.self, args.other);
       const scale = scaledOther(args);
       return (a, b) => a - scale(b);
     },

@@ -32,6 +32,11 @@ function power(base: number, exponent: number): number {
 function powerFunction(args: NamedArgs): (base: number, exponent: number) => number {
   const dtype = resultType(operandsOf(args, OPERANDS.operands));
   if (DTYPES[dtype].category === 'floating') return power;
+  if (dtype === 'bool') {
+    throw new TesseraError('dtype-unsupported', 'pow is not implemented for bool', {
+      hints: ["Convert first: x.to('int64'), or use logicalOr with the inverted exponent."],
+    });
+  }
   if (typeof args.exponent === 'number' && args.exponent < 0) {
     throw new TesseraError(
       'invalid-argument',

@@ -1,8 +1,9 @@
 /**
  * @file softmax and log_softmax.
  */
+import { TesseraError } from '@tessera/shared';
 import { callOp } from '../dispatch/dispatcher.js';
-import type { DType } from '../dtype.js';
+import { type DType, isFloatingPoint } from '../dtype.js';
 import { mapRows, rowLayout } from '../kernels/reduce-kernel.js';
 import { readNumbers, writeNumbers } from '../kernels/elements.js';
 import { type OpOverload, defineOp } from '../op/op-overload.js';
@@ -14,7 +15,13 @@ import { exp } from './exponential.js';
 import { mul, neg, sub } from './pointwise-arithmetic.js';
 import { sum } from './reduction.js';
 
+/** @throws invalid-dim, dtype-unsupported */
 function forwardMeta({ self, dim }: NamedArgs): TensorMeta {
+  if (!isFloatingPoint(self.dtype)) {
+    throw new TesseraError('dtype-unsupported', `softmax is not implemented for ${self.dtype}`, {
+      hints: ["Convert first: x.to('float32'), or pass { dtype: 'float32' }."],
+    });
+  }
   wrapDim(dim as number, self.ndim, 'softmax');
   return {
     sizes: self.sizes,

@@ -1,0 +1,92 @@
+/**
+ * @file A short run of the fuzzer, and its parts: what it draws, minimises and prints.
+ */
+import { writeFileSync, mkdtempSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { registerBackend } from '@tessera/compile';
+import { type Tensor, isFloatingPoint } from '@tessera/tensor';
+import { describe, expect, it, vi } from 'vitest';
+import { type Mismatch, checkProgram } from '../src/check.js';
+import { generateProgram } from '../src/generate.js';
+import { minimise } from '../src/minimise.js';
+import { DEFAULT_BACKENDS, readOptions } from '../src/options.js';
+import { printProgram } from '../src/print-program.js';
+import { runFuzz } from '../src/run.js';
+
+describe('pnpm fuzz', () => {
+  it.each([20261121, 7_000_000])(
+    '30 programs from seed %i behave compiled as they do eagerly',
+    { timeout: 240_000 },
+    (seed) => {
+      const found: Mismatch[] = [];
+      const { mismatches } = runFuzz({ n: 30, seed, backends: DEFAULT_BACKENDS }, (mismatch) =>
+        found.push(mismatch),
+      );
+      expect(found.map(printProgram).join('\n')).toBe('');
+      expect(mismatches).toBe(0);
+    },
+  );
+
+  it('draws the same program from the same seed', () => {
+    expect(generateProgram(5)).toEqual(generateProgram(5));
+    expect(generateProgram(5).body).not.toEqual(generateProgram(6).body);
+  });
+
+  it('draws programs with everything in them', () => {
+    const text = Array.from({ length: 150 }, (_, i) => JSON.stringify(generateProgram(i))).join();
+    const statements =
+      'op item if for noGrad backward module step clearGrad effect read capture break disabled throw return'.split(
+        ' ',
+      );
+    for (const name of statements) expect(text).toContain(`"do":"${name}"`);
+    for (const part of ['add_', 'transpose', 'again', 'alias', 'captured.k', 'store.count'])
+      expect(text).toContain(part);
+  });
+
+  it('refuses bad arguments and reads good ones', () => {
+    expect(() => readOptions(['--n', 'many'])).toThrow(/whole number/);
+    expect(() => readOptions(['--backends', 'nowhere'])).toThrow(/no backend 'nowhere'/);
+    expect(readOptions(['--n', '3', '--seed', '9', '--backends', 'eager'])).toEqual({
+      n: 3,
+      seed: 9,
+      backends: ['eager'],
+      json: false,
+    });
+  });
+});
+
+describe('a backend with a bug', () => {
+  // Results of one column are off by one.
+  registerBackend('off_by_one', (module) => (inputs) => {
+    const outputs = module.forward(...inputs) as Tensor[];
+    return outputs.map((t) =>
+      t.shape.at(-1) === 1 && isFloatingPoint(t.dtype) ? t.add(1).detach() : t,
+    );
+  });
+
+  function firstMismatch(): Mismatch {
+    for (let seed = 0; ; seed++) {
+      const mismatch = checkProgram(generateProgram(seed), ['off_by_one']);
+      if (mismatch !== null) return mismatch;
+    }
+  }
+
+  it('is found, minimised, and printed as a file that shows it', { timeout: 120_000 }, async () => {
+    const found = firstMismatch();
+    const small = minimise(found);
+    expect(small.program.body.length).toBeLessThanOrEqual(3);
+    expect(small.program.calls.length).toBeLessThanOrEqual(found.program.calls.length);
+    const folder = mkdtempSync(join(import.meta.dirname, 'printed-'));
+    const lines: string[] = [];
+    const log = vi.spyOn(console, 'log').mockImplementation((line: string) => lines.push(line));
+    try {
+      const file = join(folder, 'program.ts');
+      writeFileSync(file, printProgram(small));
+      await import(file);
+    } finally {
+      log.mockRestore();
+      rmSync(folder, { recursive: true });
+    }
+    expect(lines.join('\n')).toContain('instead of');
+  });
+});

@@ -1,0 +1,32 @@
+/**
+ * @file Graphs that AOT autograd refuses run op by op.
+ *
+ * Some programs are right in eager mode and have no functional form with one backward graph: inputs that share
+ * memory and are updated differentiably, saved values that are modified although nobody differentiates. Run
+ * op by op they give what eager gives, errors included.
+ */
+import type { Backend } from '@tessera/dynamo-trace';
+import { type ErrorCode, counters, isTesseraError, log } from '@tessera/shared';
+import type { Tensor } from '@tessera/tensor';
+
+const REFUSALS: readonly ErrorCode[] = [
+  'aot-unsupported',
+  'inplace-version',
+  'inplace-leaf',
+  'inplace-overlap',
+  'backward-twice',
+];
+
+/** A backend that runs what it refuses to compile as captured; counted as `aot_autograd.eager_fallback`. */
+export function withEagerFallback(backend: Backend): Backend {
+  return (module, examples, ...rest) => {
+    try {
+      return backend(module, examples, ...rest);
+    } catch (error) {
+      if (!REFUSALS.some((code) => isTesseraError(error, code))) throw error;
+      counters.inc('aot_autograd', 'eager_fallback');
+      log('aot_graphs', () => `The graph runs op by op: ${(error as Error).message}`);
+      return (inputs) => module.forward(...inputs) as Tensor[];
+    }
+  };
+}

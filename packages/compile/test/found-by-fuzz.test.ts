@@ -1,0 +1,91 @@
+/**
+ * @file Programs in which the fuzzer found that a compiled function differed from eager mode.
+ */
+import { counters } from '@tessera/shared';
+import { type Tensor, noGrad, tensor } from '@tessera/tensor';
+import { describe, expect, it } from 'vitest';
+import { compile } from '../src/index.js';
+
+describe.each(['aot_eager', 'inductor'])('found by pnpm fuzz: %s', (backend) => {
+  it('an input that only an undifferentiated result depends on gets no gradient', () => {
+    const fn = compile((x: Tensor, y: Tensor) => [x.mul(2), y.mul(3)], { backend });
+    for (let i = 0; i < 3; i++) {
+      const [x, y] = [tensor([1, 2]).requiresGrad_(), tensor([3]).requiresGrad_()];
+      fn(x, y)[0]!.sum().backward();
+      expect(x.grad!.toArray()).toEqual([2, 2]);
+      expect(y.grad).toBeNull();
+    }
+  });
+
+  it('gradients switched on again behind a break without gradients', () => {
+    const w = tensor([[1, 2]]).requiresGrad_();
+    const fn = compile(
+      (x: Tensor) => {
+        noGrad(() => x.sum().item());
+        return [w.transpose(0, 1), w.mul(x)];
+      },
+      { backend },
+    );
+    for (let i = 0; i < 3; i++) {
+      const [view, product] = fn(tensor([3]));
+      expect([view!.requiresGrad, product!.requiresGrad]).toEqual([true, true]);
+      w.grad = null;
+      view!.sum().add(product!.sum()).backward();
+      expect(w.grad!.toArray()).toEqual([[4, 4]]);
+    }
+  });
+
+  it('gradients switched on again in a graph that began without them', () => {
+    const w = tensor([1, 2]).requiresGrad_();
+    const fn = compile(
+      (x: Tensor) => {
+        const y = noGrad(() => (x.sum().item() > 0 ? x.mul(2) : x.neg()));
+        return [w.view([2, 1]), w.mul(y)];
+      },
+      { backend },
+    );
+    for (let i = 0; i < 3; i++) {
+      const [view, product] = fn(tensor([3]));
+      expect([view!.requiresGrad, product!.requiresGrad]).toEqual([true, true]);
+      w.grad = null;
+      view!.sum().add(product!.sum()).backward();
+      expect(w.grad!.toArray()).toEqual([7, 7]);
+    }
+  });
+
+  it('arguments that share memory and are updated differentiably run op by op', () => {
+    const before = counters.get('aot_autograd', 'eager_fallback');
+    const fn = compile((a: Tensor, b: Tensor) => b.copy_(a.mul(2)), { backend });
+    for (let i = 0; i < 3; i++) {
+      const leaf = tensor([1, 2, 3]).requiresGrad_();
+      const a = leaf.mul(1);
+      const b = a.flip(0);
+      const overlapping = a.view([3]);
+      fn(b, overlapping).sum().backward();
+      expect(a.toArray()).toEqual([6, 4, 2]);
+      expect(leaf.grad!.toArray()).toEqual([2, 2, 2]);
+      expect(fn(a, a.slice(0, 0, 3)).toArray()).toEqual([12, 8, 4]);
+    }
+    expect(counters.get('aot_autograd', 'eager_fallback')).toBeGreaterThan(before);
+  });
+
+  it('a saved value that is modified is no error while nobody differentiates', () => {
+    const fn = compile(
+      (x: Tensor, n: Tensor) => {
+        const y = x.minimum(n);
+        n.add_(1);
+        return y;
+      },
+      { backend },
+    );
+    for (let i = 0; i < 3; i++) {
+      const n = tensor([0, 5], { dtype: 'int64' });
+      const y = fn(tensor([1, 2]).requiresGrad_(), n);
+      expect([y.toArray(), n.toArray()]).toEqual([
+        [0, 2],
+        [1, 6],
+      ]);
+      expect(() => y.sum().backward()).toThrow(/modified by an inplace operation/);
+    }
+  });
+});

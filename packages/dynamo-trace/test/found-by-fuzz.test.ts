@@ -1,0 +1,66 @@
+/**
+ * @file Programs in which the fuzzer found that tracing differed from eager mode.
+ */
+import { type Tensor, noGrad, tensor } from '@tessera/tensor';
+import { describe, expect, it } from 'vitest';
+import { compileEager } from './compile-for-test.js';
+
+describe('found by pnpm fuzz', () => {
+  it('requiresGrad_() on an argument leaves what was computed before without history', () => {
+    const { call } = compileEager((x: Tensor) => {
+      const before = x.mul(2);
+      x.requiresGrad_();
+      return [before, x.mul(3)];
+    });
+    for (let i = 0; i < 3; i++) {
+      const [before, after] = call(tensor([1, 2]));
+      expect([before!.requiresGrad, after!.requiresGrad]).toEqual([false, true]);
+      expect([before!.toArray(), after!.toArray()]).toEqual([
+        [2, 4],
+        [3, 6],
+      ]);
+    }
+  });
+
+  it('requiresGrad_() on a result gives it gradients', () => {
+    const { call } = compileEager((x: Tensor) => {
+      const leaf = x.mul(2).requiresGrad_();
+      leaf.mul(leaf).sum().backward();
+      return leaf.grad!;
+    });
+    for (let i = 1; i < 4; i++) expect(call(tensor([i])).toArray()).toEqual([4 * i]);
+  });
+
+  it('a path that diverges behind a break may use what the graph before it did not return', () => {
+    let reads = 0;
+    const w = tensor([0, 0]);
+    const fn = (x: Tensor): Tensor => {
+      const hidden = w.cos();
+      let y = x;
+      reads++;
+      for (let i = 0; i < reads; i++) {
+        expect(hidden.sum().item()).toBe(2);
+        y = y.add(w.add(1));
+      }
+      return y;
+    };
+    const { call } = compileEager(fn);
+    noGrad(() => {
+      for (let i = 1; i < 5; i++) expect(call(tensor([1, 2])).toArray()).toEqual([1 + i, 2 + i]);
+    });
+  });
+
+  it('an op that breaks the graph gets its arguments, although an input was modified', () => {
+    const { call } = compileEager((x: Tensor) => {
+      x.add_(1);
+      const y = x.mul(2);
+      return [y.transpose_(0, 1), y.maskedSelect(y.gt(5))];
+    });
+    for (let i = 0; i < 3; i++) {
+      const x = tensor([[i, 2]]);
+      const [turned, picked] = call(x);
+      expect(turned!.toArray()).toEqual([[2 * i + 2], [6]]);
+      expect(picked!.toArray()).toEqual(i > 1 ? [2 * i + 2, 6] : [6]);
+    }
+  });
+});
