@@ -292,6 +292,15 @@ describe('kernels generated, no more than PyTorch 2.11 generates', () => {
     expect(loops(p)).toBe(1);
   });
 
+  it('dropout: 1 with its mask, which is drawn once', () => {
+    const p = plan((b) => {
+      const dropped = b.op('native_dropout', b.op('sin', b.input([8, 16])), 0.5, true);
+      return [b.item(dropped, 0), b.item(dropped, 1)];
+    });
+    expect(loops(p)).toBe(1);
+    expect(text(p).match(/uniform/g)).toHaveLength(1);
+  });
+
   it('cat_pointwise and transpose_add: 1 each', () => {
     const joined = plan((b) => [
       b.op(

@@ -5,6 +5,7 @@
  * A graph takes the generator's seed and offset as runtime scalars; its n-th random operator, in program
  * order, uses offset + n.
  */
+import { type Node, getItem } from '@tessera/graph';
 import type { DType } from '@tessera/tensor';
 import type { Expr } from '../ir/expr.js';
 import { operandArg, operandExpr, tensorArg } from './elementwise.js';
@@ -91,11 +92,19 @@ const nativeDropout: LoweringFn = (l, [input, p, train], call) => {
   if (train === false) return [x, l.pointwise(x.sizes, l.ir.const('bool', 1))];
   const m = new ExprMath(l.ir);
   const mask = l.pointwise(x.sizes, m.lt(draw(l, 'uniform', x.sizes), 1 - rate));
+  // Where both are wanted the product reads the mask: one kernel, which draws once.
+  if (isRead(call.node, 1)) mask.realize();
   return [
     l.pointwise(x.sizes, m.where(mask.expr, m.mul(x.expr, rate === 1 ? 0 : 1 / (1 - rate)), 0)),
     mask,
   ];
 };
+
+function isRead(node: Node, item: number): boolean {
+  return [...node.users.keys()].some(
+    (user) => user.target === getItem && user.args[1] === item && user.users.size > 0,
+  );
+}
 
 const nativeDropoutBackward: LoweringFn = (l, [grad, mask, scale], call) => {
   const g = tensorArg(grad!, call.op);
