@@ -118,8 +118,43 @@ const FUSED_HALF: Readonly<Partial<Record<DType, Tolerance>>> = {
   bfloat16: { rtol: 2e-2, atol: 2e-2 },
 };
 
+const CANCELLING_PRODUCTS: CaseDeviation = {
+  reason:
+    'differences of products of up to 80, which eager code rounds to 16 bits and fused code does not',
+  tolerance: { bfloat16: { rtol: 2e-2, atol: 1e-1 } },
+};
+const BATCHES_IN_ONE_SUM: CaseDeviation = {
+  reason:
+    'eager code rounds the sum after every batch, compiled code sums the products of all batches',
+  tolerance: {
+    float32: { rtol: 1e-5, atol: 5e-5 },
+    float16: { rtol: 1e-2, atol: 6e-2 },
+    bfloat16: { rtol: 3e-2, atol: 5e-1 },
+  },
+};
+const TERMS_IN_HALF: CaseDeviation = {
+  reason: 'eager code rounds each of 8 weighted terms to 16 bits, fused code their sum',
+  tolerance: { float16: { rtol: 1e-2, atol: 3e-2 }, bfloat16: { rtol: 2e-2, atol: 3e-2 } },
+};
+
+/** What applies to compiled modes only, by display name. */
+const COMPILED_DEVIATIONS: Readonly<Record<string, CaseDeviation>> = {
+  'aten.cross.default': CANCELLING_PRODUCTS,
+  'aten.linalg_cross.default': CANCELLING_PRODUCTS,
+  'aten.addbmm.default': BATCHES_IN_ONE_SUM,
+  'aten.addbmm_.default': BATCHES_IN_ONE_SUM,
+  'aten.convolution_backward.default': {
+    reason:
+      'sums of hundreds of products are accumulated in 32 bits, in another order than PyTorch',
+    tolerance: { float32: { rtol: 1e-5, atol: 5e-5 } },
+  },
+  'aten.upsample_trilinear3d.default': TERMS_IN_HALF,
+  'aten.upsample_trilinear3d.vec': TERMS_IN_HALF,
+};
+
 /** The deviation of a call in a compiled mode: the wider of its own tolerance and what fusing needs. */
-export function fusedDeviation(deviation: CaseDeviation | undefined): CaseDeviation {
+export function fusedDeviation(op: string, known: CaseDeviation | undefined): CaseDeviation {
+  const deviation: CaseDeviation | undefined = COMPILED_DEVIATIONS[op] ?? known;
   const widened = (own: CaseDeviation['tolerance']): CaseDeviation['tolerance'] => {
     const result = { ...own };
     for (const [key, fused] of Object.entries(FUSED_HALF)) {

@@ -63,7 +63,7 @@ export async function runOracleCase(
   deviation?: CaseDeviation,
 ): Promise<string[]> {
   const random = deviation?.random === true || deviation?.randomIf?.(entry.args) === true;
-  const known = mode.startsWith('compiled') ? fusedDeviation(deviation) : deviation;
+  const known = mode.startsWith('compiled') ? fusedDeviation(entry.op, deviation) : deviation;
   const comparison = new OracleComparison(
     file,
     known === undefined ? undefined : { ...known, random },
