@@ -13,7 +13,7 @@ import {
   Sequential,
   functional as F,
 } from '@tessera/nn';
-import { type Tensor, cat, fromTypedArray, randn, rsqrt, softmax, tensor } from '@tessera/tensor';
+import { type Tensor, cat, randn, rsqrt, softmax, tensor } from '@tessera/tensor';
 
 /** A function, what it runs on, and how many kernels it may take. */
 export interface KernelFunction {
