@@ -168,8 +168,8 @@ export function fusedDeviation(op: string, known: CaseDeviation | undefined): Ca
   };
   const { tolerance, gradTolerance } = deviation ?? {};
   return {
-    reason: 'fused code rounds to 16 bits once',
     ...deviation,
+    reason: deviation?.reason ?? 'fused code rounds to 16 bits once',
     tolerance: widened(tolerance),
     gradTolerance: widened(gradTolerance ?? tolerance),
   };
