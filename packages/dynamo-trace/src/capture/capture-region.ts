@@ -157,14 +157,18 @@ function finishRegion(
     slot < firstNew ? { code: 0, slot } : { code: 1, slot, guard: capture.guards.get(slot)! },
   );
   if (run.tuple !== bound && !bindsAll(implicit, bound, run.tuple)) return;
-  step.result = { leaves, rebuild: (values) => treeUnflatten(values, resultTree.spec) };
+  const { spec } = resultTree;
+  step.result = {
+    leaves,
+    rebuild: isTensor(result) ? (values) => values[0] : (values) => treeUnflatten(values, spec),
+  };
   const jump: RegionJump = {
     guards,
     fetch: fetchPaths(paths as NonNullable<(typeof paths)[number]>[]),
     implicit,
     produced: [...produced.values()],
     grads,
-    inner: region.steps.filter((inner) => inner !== step),
+    steps: [step, ...region.steps.filter((inner) => inner !== step)],
     exit: capture.branch,
   };
   step.jump = jump;

@@ -6,7 +6,6 @@
  * natively, and an op that no recorded trace expects ends the replay: a `Capture` takes over, is fed
  * the steps matched so far, and records the new path from there.
  */
-import { treeFlatten } from '@tessera/shared';
 import {
   type BackwardCall,
   type OpOverload,
@@ -31,7 +30,7 @@ import { opBreak } from '../breaks/op-break.js';
 import type { Capture } from '../capture/capture.js';
 import { runBackwardEagerly } from '../capture/eager-backward.js';
 import { SizeTuple } from '../dynamic/size-tuple.js';
-import { matchAll, matchPattern, unbindPatterns } from '../trace/pattern.js';
+import { instantiate, matchAll, matchPattern, unbindPatterns } from '../trace/pattern.js';
 import { type Run, writesTo } from '../trace/run.js';
 import type { Segment } from '../trace/segment.js';
 import {
@@ -45,6 +44,7 @@ import {
   specOf,
 } from '../trace/step.js';
 import { describeOp, describeRegion } from './describe-divergence.js';
+import { regionLeaves } from './region-leaves.js';
 import type { Specializer } from './specializer.js';
 
 /** Makes the capture that continues a diverged replay; null if the function may not be compiled again. */
@@ -53,8 +53,8 @@ export type Diverge = (replay: Replay, describe: () => string) => Capture | null
 /** See the file header. */
 export class Replay implements PreDispatchMode {
   readonly name = 'replay';
-  /** Steps matched since the last graph break. */
-  matched: Step[] = [];
+  /** Steps matched since the last graph break; those of a region that was jumped over are one entry. */
+  private path: (Step | readonly Step[])[] = [];
   /** Branch at which the current segment began, and its grad mode. */
   segmentStart: Branch;
   segmentGradMode: boolean = gradMode.enabled;
@@ -74,6 +74,11 @@ export class Replay implements PreDispatchMode {
     private readonly specializer: Specializer,
   ) {
     this.segmentStart = cursor;
+  }
+
+  /** Steps matched since the last graph break. */
+  get matched(): readonly Step[] {
+    return this.path.flat();
   }
 
   // ---- ops
@@ -118,7 +123,7 @@ export class Replay implements PreDispatchMode {
   private accept(step: OpStep): unknown {
     if (this.run.tuple.parent !== null) return this.acceptSymbolic(step);
     this.cursor = step.next;
-    this.matched.push(step);
+    this.path.push(step);
     const { outs, isList } = step;
     if (!isList) {
       const spec = outs[0]!;
@@ -141,7 +146,7 @@ export class Replay implements PreDispatchMode {
     const { run, specializer } = this;
     const outs = specializer.produce(step);
     this.cursor = step.next;
-    this.matched.push(step);
+    this.path.push(step);
     const tensors = outs.map((spec) =>
       spec === null
         ? null
@@ -158,7 +163,7 @@ export class Replay implements PreDispatchMode {
       for (const step of lookThrough(this.cursor)) {
         if (step.kind !== 'grad-mode' || step.enabled !== enabled) continue;
         this.cursor = step.next;
-        this.matched.push(step);
+        this.path.push(step);
         this.specializer.follow(step);
         return;
       }
@@ -226,7 +231,7 @@ export class Replay implements PreDispatchMode {
         : run.produce(specs?.[i] ?? grad);
     });
     this.cursor = step.exit;
-    this.matched.push(step);
+    this.path.push(step);
     return true;
   }
 
@@ -242,17 +247,14 @@ export class Replay implements PreDispatchMode {
     for (const step of this.cursor.steps) {
       if (step.kind !== 'region' || step.owner !== owner || step.name !== name) continue;
       if (step.jump === null) {
-        if (matchAll(step.inputs, treeFlatten(inputs).leaves, this.run))
+        if (matchAll(step.inputs, regionLeaves(inputs), this.run))
           return this.enter(step, inputs, fn);
       }
       const jumped = step.jump === null ? false : this.jump(step, inputs);
       if (jumped instanceof SizeTuple) return this.enterNewSizes(step, jumped, inputs, fn);
       if (jumped) {
-        return step.result!.rebuild(
-          step.result!.leaves.map((leaf) =>
-            leaf.code === 2 ? leaf.value : this.run.slots[(leaf as { slot: number }).slot],
-          ),
-        ) as R;
+        const { leaves, rebuild } = step.result!;
+        return rebuild(leaves.map((leaf) => instantiate(leaf, this.run))) as R;
       }
     }
     // The capture makes it a region, with guards on the owner as it is now.
@@ -264,7 +266,7 @@ export class Replay implements PreDispatchMode {
 
   /** A region that cannot be jumped over: its body runs and its ops are matched one by one. */
   private enter<R>(step: RegionStep, inputs: RegionInputs, fn: (inputs: RegionInputs) => R): R {
-    this.matched.push(step);
+    this.path.push(step);
     this.specializer.follow(step);
     this.cursor = step.next;
     this.inRegion = true;
@@ -298,7 +300,7 @@ export class Replay implements PreDispatchMode {
     const jump = step.jump!;
     const { tuple } = run;
     if (!jump.guards.check(step.owner)) return false;
-    if (!matchAll(step.inputs, treeFlatten(inputs).leaves, run)) return false;
+    if (!matchAll(step.inputs, regionLeaves(inputs), run)) return false;
     const withInputs = run.tuple;
     if (!matchAll(jump.implicit, jump.fetch(step.owner), run)) {
       unbindPatterns(step.inputs, step.inputs.length, run);
@@ -317,12 +319,12 @@ export class Replay implements PreDispatchMode {
       }
       produced = known;
     }
-    this.specializer.follow(step, ...jump.inner);
+    if (this.specializer.rebuilding) this.specializer.follow(...jump.steps);
     for (const spec of produced)
       if (run.slots[spec.slot] === undefined || !this.specializer.rebuilding) run.produce(spec);
     for (const { tensor, value } of jump.grads)
       autogradMeta(run.slots[tensor]!).grad = value < 0 ? null : run.slots[value]!;
-    this.matched.push(step, ...jump.inner);
+    this.path.push(jump.steps);
     this.cursor = jump.exit;
     return true;
   }
@@ -344,7 +346,7 @@ export class Replay implements PreDispatchMode {
   /** A value is needed now: runs the compiled segment. */
   flush(reason: BreakReason): void {
     if (this.delegate !== null) return this.delegate.flush(reason);
-    if (this.eager || this.matched.length === 0) return;
+    if (this.eager || this.path.length === 0) return;
     for (const step of this.cursor.steps) {
       // Of a call that is suspended or failed, it is not known what must be returned.
       if (step.kind !== 'flush' || !step.segment.sealed || !step.segment.fits(this.run)) continue;
@@ -368,7 +370,7 @@ export class Replay implements PreDispatchMode {
   private startSegment(branch: Branch): void {
     this.cursor = branch;
     this.segmentStart = branch;
-    this.matched = [];
+    this.path = [];
     this.specializer.reset();
     this.segmentGradMode = gradMode.enabled;
   }

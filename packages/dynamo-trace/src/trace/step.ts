@@ -70,8 +70,8 @@ export interface RegionJump {
   readonly produced: readonly OutSpec[];
   /** `.grad` assignments in order: tensor slot, value slot (-1: null). */
   readonly grads: readonly { readonly tensor: number; readonly value: number }[];
-  /** The steps inside, for handing a diverged replay to a capture. */
-  readonly inner: readonly Step[];
+  /** The region and the steps inside, for handing a diverged replay to a capture. */
+  readonly steps: readonly Step[];
   readonly exit: Branch;
 }
 

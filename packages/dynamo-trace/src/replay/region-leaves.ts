@@ -1,0 +1,23 @@
+/**
+ * @file The leaves of a region's inputs, as `treeFlatten` gives them, without the structure.
+ */
+import { treeFlatten } from '@tessera/shared';
+import { type RegionInputs, isTensor } from '@tessera/tensor';
+
+/** Tensors and primitives: whatever else there is, the general walk decides. */
+function isLeaf(value: unknown): boolean {
+  return typeof value !== 'object' || value === null || isTensor(value);
+}
+
+/** Leaves in flattening order. */
+export function regionLeaves(inputs: RegionInputs): unknown[] {
+  const leaves: unknown[] = [];
+  for (const key in inputs) {
+    const value = inputs[key];
+    if (isLeaf(value)) leaves.push(value);
+    else if (Array.isArray(value) && value.every(isLeaf)) {
+      for (const item of value) leaves.push(item);
+    } else return treeFlatten(inputs).leaves;
+  }
+  return leaves;
+}
