@@ -14,6 +14,13 @@ const NOT_RECORDED = [
   /^aten::(uniform|normal_functional|bernoulli)/,
   /^aten::native_dropout/,
   /Scalar/,
+  // Recorded calls of these run compiled in apps/oracle/test/compiled.test.ts.
+  /^aten::(_cdist_forward|_euclidean_dist|_pdist_forward|_?embedding_bag|as_strided_scatter)/,
+  /^aten::_embedding_bag/,
+  /^aten::(grid_sampler|linspace|logspace|tril_indices|triu_indices)/,
+  // Made by passes; compared in packages/compile/test/freezing.test.ts.
+  /^prims::inductor_force_stride_order$/,
+  /^tessera::convolution_pointwise$/,
   // Which of several equal elements they name is open.
   /^aten::(topk|kthvalue)$/,
   /_copy/,

@@ -22,7 +22,7 @@ const FAMILIES: Readonly<Record<string, readonly string[]>> = {
   ],
   Activations: ['activation', 'softmax'],
   'Copies and conversions': ['copy'],
-  Views: ['view'],
+  Views: ['view', 'set-storage'],
   'Joining and padding': ['join', 'pad'],
   'Repeating, turning, grids': ['diagonal', 'finite', 'meshgrid', 'pixel', 'rearrange', 'repeat'],
   Reductions: ['reduction', 'order-statistic', 'quantile', 'trapezoid'],
@@ -90,7 +90,8 @@ function opsOf(family: string): NonNullable<ReturnType<typeof files.get>> {
   const own = [...files.keys()]
     .filter((file) => stems.some((stem) => file === stem || file.startsWith(`${stem}-`)))
     .sort();
-  return own.flatMap((file) => files.get(file)!);
+  // Helpers of other namespaces are not in the tables.
+  return own.flatMap((file) => files.get(file)!).filter((op) => op.schema.namespace === 'aten');
 }
 
 function familyRow(family: string): string[] {

@@ -17,7 +17,7 @@ export async function operatorsByFile(): Promise<Map<string, OpOverload[]>> {
   const entries: { key: string; file: string }[] = [];
   prototype.set = function (this: Map<unknown, unknown>, key: unknown, value: unknown) {
     if (typeof key === 'string' && /^\w+::\w/.test(key)) {
-      const file = /\/tensor\/src\/ops\/([a-z-]+)\.ts/.exec(new Error().stack ?? '')?.[1];
+      const file = /\/tensor\/src\/ops\/([a-z0-9-]+)\.ts/.exec(new Error().stack ?? '')?.[1];
       if (file !== undefined) entries.push({ key, file });
     }
     return original.call(this, key, value);

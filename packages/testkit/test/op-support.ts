@@ -51,12 +51,15 @@ export function supportOf(overload: OpOverload): Support {
     record.kernel !== undefined || record.produce !== undefined || record.view !== undefined;
   const lowers = lowered.has(op.qualifiedName);
   const breaks = op.hasTag('data-dependent');
+  // Changes where a tensor's elements are, not the elements: a graph cannot hold that.
+  if (record.layoutOf !== undefined || op.qualifiedName.startsWith('aten::set_.'))
+    return { grad: gradient(op), eagerCpu: 'yes', eagerWgpu: 'yes', cpu: 'break', wgpu: 'break' };
   const needsNoKernel = record.view !== undefined || op.hasTag('uninitialized');
   return {
     grad: gradient(op),
     eagerCpu: runs ? 'yes' : 'no',
-    // Eager kernels are compiled from the same lowerings; random operators draw in the reference kernels.
-    eagerWgpu: needsNoKernel || (lowers && !op.hasTag('random')) ? 'yes' : 'no',
+    // Eager kernels are compiled from the same lowerings.
+    eagerWgpu: needsNoKernel || lowers ? 'yes' : 'no',
     cpu: lowers ? 'yes' : breaks ? 'break' : 'reference',
     wgpu: lowers ? 'yes' : 'no',
   };
