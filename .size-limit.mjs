@@ -2,7 +2,7 @@
  * @file Gzip budgets, measured on the sources: what a page downloads that trains a model on the CPU and
  * what it loads besides for WebGPU, everything that compiles programs taken whole, and each package's own
  * code. The goal for all that compiles is 120 kB; why it is not reached, and what the kilobytes are, is in
- * docs/adr/0040-what-a-page-downloads.md.
+ * docs/adr/0016-what-a-page-downloads.md.
  */
 import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -11,20 +11,20 @@ import { root } from './scripts/workspace.mjs';
 /** The training job as a page loads it, tree-shaken. The goal is 120 kB. */
 const PAGE = '325 kB';
 /** The same with the file that `initWebGpu()` loads. */
-const PAGE_WITH_WEBGPU = '370 kB';
+const PAGE_WITH_WEBGPU = '375 kB';
 /** Everything that compiles programs with all that is exported: printers, checkers, JSON forms. */
 const EVERYTHING = '385 kB';
 
 /** Minified gzip size of each package's own code. */
 const budgets = {
-  shared: '16 kB',
+  shared: '17 kB',
   tensor: '140 kB',
   nn: '39 kB',
   graph: '12 kB',
   passes: '15 kB',
   'aot-autograd': '17 kB',
   'dynamo-trace': '28 kB',
-  'inductor-core': '67 kB',
+  'inductor-core': '72 kB',
   'inductor-cpu': '49 kB',
   'inductor-wgsl': '37 kB',
   compile: '5 kB',

@@ -14,7 +14,7 @@ import {
   type TensorModule,
   optim,
 } from '@tessera/nn';
-import { Tensor, manualSeed, noGrad, tensor } from '@tessera/tensor';
+import { type Tensor, manualSeed, noGrad, tensor } from '@tessera/tensor';
 import type { CallSpec, NetKind, Program, TensorSpec } from './program.js';
 
 /** What side effects write to. */

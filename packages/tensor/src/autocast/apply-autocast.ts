@@ -2,7 +2,7 @@
  * @file The autocast step of the dispatcher: casts an operator's inputs as its policy says.
  *
  * It runs before graph capture, not after it as in PyTorch: a capture records the casts as ops of the
- * program, so that a compiled function needs no guard on the scope (docs/adr/0020). For the same reason
+ * program, so that a compiled function needs no guard on the scope (docs/adr/0014). For the same reason
  * composite operators without a policy are taken apart here, where the scope is known.
  */
 import { TesseraError } from '@tessera/shared';

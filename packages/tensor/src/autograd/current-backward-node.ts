@@ -2,8 +2,8 @@
  * @file The backward node that the engine is running, for whoever traces a backward pass.
  */
 import { profiling } from '@tessera/shared';
-import { profileNode } from '../dispatch/profile-op.js';
 import type { GradNode } from './grad-node.js';
+import { profileNode } from './profile-node.js';
 
 let current: GradNode | null = null;
 

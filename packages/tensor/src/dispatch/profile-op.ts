@@ -1,17 +1,12 @@
 /**
- * @file Events of a profile: operators and backward nodes.
+ * @file Events of a profile: operators.
  */
-import { type ProfileRecorder, profiling } from '@tessera/shared';
+import type { ProfileRecorder } from '@tessera/shared';
 import { currentBackwardNode } from '../autograd/current-backward-node.js';
-import { type GradNode, peekSequenceNr } from '../autograd/grad-node.js';
+import { peekSequenceNr } from '../autograd/grad-node.js';
+import { tensorsOf } from '../autograd/profile-node.js';
 import type { OpOverload } from '../op/op-overload.js';
-import { isFakeMode, isTensor } from '../tensor-factory.js';
-
-function tensorsOf(values: readonly unknown[]): { sizes: readonly number[]; isFake: boolean }[] {
-  return values.flatMap((value) =>
-    isTensor(value) ? [value] : Array.isArray(value) ? (value as unknown[]).filter(isTensor) : [],
-  );
-}
+import { isFakeMode } from '../tensor-factory.js';
 
 /** Runs an op as an event, unless it only works on FakeTensors. */
 export function profileOp(
@@ -37,19 +32,5 @@ export function profileOp(
       node?.sequenceNr ?? made,
       tensors.map(({ sizes }) => sizes),
     );
-  }
-}
-
-/** Runs a backward node as an event, if a profile is being made. */
-export function profileNode<R>(node: GradNode, grads: readonly (object | null)[], run: () => R): R {
-  const recorder = profiling.active;
-  const tensors = tensorsOf(grads);
-  if (recorder === null || isFakeMode() || tensors.some((tensor) => tensor.isFake)) return run();
-  const open = recorder.begin();
-  try {
-    return run();
-  } finally {
-    const shapes = tensors.map(({ sizes }) => sizes);
-    recorder.end(open, 'backward', node.name, node.sequenceNr, shapes);
   }
 }
