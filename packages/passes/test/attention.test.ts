@@ -32,9 +32,7 @@ describe('attentionFusion', () => {
     const out = hand.call('bmm', flat(weights, [3, 3]), flat(v!, [3, 4]));
     const module = hand.output(hand.call('view', out, [1, 2, 3, 4]));
     const args = [0, 1, 2].map(() => randn([1, 2, 3, 4]));
-    expect(
-      after(module, [noopRemoval, viewFolding, attentionFusion], args),
-    ).toMatchInlineSnapshot(`
+    expect(after(module, [noopRemoval, viewFolding, attentionFusion], args)).toMatchInlineSnapshot(`
       "export function forward(q: Tensor /* f32[1, 2, 3, 4] */, k: Tensor /* f32[1, 2, 3, 4] */, v: Tensor /* f32[1, 2, 3, 4] */) {
         const _scaled_dot_product_flash_attention_for_cpu = aten._scaled_dot_product_flash_attention_for_cpu.default(q, k, v, 0, false, null, 0.5); // [f32[1, 2, 3, 4], f32[1, 2, 3] strides [6, 1, 2]]
         const getitem = getItem(_scaled_dot_product_flash_attention_for_cpu, 0); // f32[1, 2, 3, 4]
