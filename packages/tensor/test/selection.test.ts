@@ -197,3 +197,10 @@ describe('refuses', () => {
     expect(isTesseraError(caught) ? caught.code : caught).toBe(code);
   });
 });
+
+it('takes an empty index of any type: nothing is picked or written', () => {
+  const x = tensor([1, 2, 3]);
+  const none = zeros([2, 0], { dtype: 'uint8' });
+  expect(x.gather(0, none).shape).toEqual([2, 0]);
+  expect(x.scatterAdd(0, none, zeros([2, 0])).toArray()).toEqual([1, 2, 3]);
+});

@@ -15,8 +15,8 @@ import { scalarValue } from './pointwise-kernel.js';
 export function scatterMeta(op: string): (args: NamedArgs) => TensorMeta {
   return ({ self, dim, index, src }) => {
     const at = wrapDim(dim as number, self.ndim, op);
-    checkIndexType(op, index.dtype as string);
     if (index.numel > 0) {
+      checkIndexType(op, index.dtype as string);
       checkIndexShape(op, index.sizes as number[], self.sizes as number[], at, 'self');
       if (isTensor(src)) checkIndexShape(op, index.sizes as number[], src.sizes, null, 'src');
     }

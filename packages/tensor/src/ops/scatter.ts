@@ -17,14 +17,12 @@ const gatherOp = defineOp(
   'aten::gather(Tensor self, int dim, Tensor index, *, bool sparse_grad=False) -> Tensor',
   {
     meta: ({ self, dim, index }) => {
-      checkIndexType('gather', index.dtype as string);
-      checkIndexShape(
-        'gather',
-        index.sizes as number[],
-        self.sizes as number[],
-        wrapDim(dim as number, self.ndim, 'gather'),
-        'self',
-      );
+      const at = wrapDim(dim as number, self.ndim, 'gather');
+      // An empty index picks nothing, whatever its type and rank are.
+      if (index.numel > 0) {
+        checkIndexType('gather', index.dtype as string);
+        checkIndexShape('gather', index.sizes as number[], self.sizes as number[], at, 'self');
+      }
       return {
         sizes: index.sizes,
         strides: contiguousStrides(index.sizes as number[]),
