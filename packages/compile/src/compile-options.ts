@@ -12,8 +12,8 @@ export function withOptions(backend: Backend, options: ConfigValues = {}): Backe
   if (Object.keys(options).length === 0) return backend;
   // Says now what is wrong with them, not at the first call.
   config.patch(options, () => {});
-  return (module, examples) => {
-    const segment = config.patch(options, () => backend(module, examples));
+  return (module, examples, ...rest) => {
+    const segment = config.patch(options, () => backend(module, examples, ...rest));
     return (inputs) => config.patch(options, () => segment(inputs));
   };
 }

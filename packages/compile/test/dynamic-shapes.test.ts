@@ -3,8 +3,8 @@
  */
 import { describe, expect, it } from 'vitest';
 import { Linear, ReLU, Sequential, optim } from '@tessera/nn';
-import { type Tensor, manualSeed, randn, softmax } from '@tessera/tensor';
-import { compile, compiledFunctionOf, explain } from '../src/index.js';
+import { type Tensor, manualSeed, ones, randn, softmax } from '@tessera/tensor';
+import { type Backend, compile, compiledFunctionOf, explain } from '../src/index.js';
 
 describe.each(['eager', 'aot_eager', 'inductor'])('dynamic shapes with backend %s', (backend) => {
   it('a training step whose last batch is smaller compiles twice', () => {
@@ -72,4 +72,19 @@ describe.each(['eager', 'aot_eager', 'inductor'])('dynamic shapes with backend %
     expect(explanation.graphs.at(-1)!.specializations.length).toBeGreaterThan(0);
     expect(String(explanation)).toMatch(/also compiled for s\d+ = /);
   });
+});
+
+it('a backend under options is told for which sizes a graph comes again', () => {
+  const asked: (readonly string[] | null | undefined)[] = [];
+  const backend: Backend = (module, _examples, request) => {
+    asked.push(request?.sizes);
+    return (inputs) => module.forward(...inputs) as Tensor[];
+  };
+  const run = (x: Tensor): Tensor => x.mul(2);
+  for (const options of [undefined, { freezing: true }]) {
+    asked.length = 0;
+    const fn = compile(run, { backend, dynamic: true, ...(options && { options }) });
+    for (const n of [4, 6, 6]) expect(fn(ones([n])).toArray()).toEqual(Array(n).fill(2));
+    expect(asked).toEqual([null, [expect.stringMatching(/^s\d+ = 6/)]]);
+  }
 });
