@@ -25,7 +25,9 @@ export function withEagerFallback(backend: Backend): Backend {
     } catch (error) {
       if (!REFUSALS.some((code) => isTesseraError(error, code))) throw error;
       counters.inc('aot_autograd', 'eager_fallback');
-      log('aot_graphs', () => `The graph runs op by op: ${(error as Error).message}`);
+      for (const artifact of ['aot_graphs', 'perf']) {
+        log(artifact, () => `The graph runs op by op: ${(error as Error).message}`);
+      }
       return (inputs) => module.forward(...inputs) as Tensor[];
     }
   };

@@ -1,7 +1,7 @@
 /**
  * @file Programs in which the fuzzer found that a compiled function differed from eager mode.
  */
-import { counters } from '@tessera/shared';
+import { counters, setLogSink, setLogs } from '@tessera/shared';
 import { type Tensor, noGrad, tensor } from '@tessera/tensor';
 import { describe, expect, it } from 'vitest';
 import { compile } from '../src/index.js';
@@ -67,6 +67,22 @@ describe.each(['aot_eager', 'inductor'])('found by pnpm fuzz: %s', (backend) => 
       expect(fn(a, a.slice(0, 0, 3)).toArray()).toEqual([12, 8, 4]);
     }
     expect(counters.get('aot_autograd', 'eager_fallback')).toBeGreaterThan(before);
+  });
+
+  it('says under `perf` that a graph runs op by op', () => {
+    const said: string[] = [];
+    const sink = setLogSink((artifact, text) => said.push(`${artifact}: ${text}`));
+    setLogs({ perf: true });
+    try {
+      const a = tensor([1, 2, 3]).requiresGrad_().mul(1);
+      const fn = compile((x: Tensor, y: Tensor) => x.copy_(y.mul(2)), { backend });
+      fn(a.flip(0), a);
+      fn(a, a.slice(0, 0, 3));
+    } finally {
+      setLogs({ perf: false });
+      setLogSink(sink);
+    }
+    expect(said.filter((text) => /^perf: .*runs op by op/.test(text))).not.toHaveLength(0);
   });
 
   it('a saved value that is modified is no error while nobody differentiates', () => {
