@@ -79,6 +79,11 @@ export type { ShapeCheck, ShapeGuardCode } from './symint/guard-code.js';
 export { SymScalar, scalarHint, sizeToScalar } from './sym-scalar.js';
 export type { Scalar, ScalarKind, ScalarLike } from './sym-scalar.js';
 
+// The host
+export { nodeBuiltin } from './host/node-builtin.js';
+export { startWorker } from './host/worker.js';
+export type { WorkerHandle, WorkerStart } from './host/worker.js';
+
 // Program-wide registries
 export { counters } from './counters.js';
 export type { Counters } from './counters.js';

@@ -1,8 +1,7 @@
 /**
  * @file Writing files where the host is Node; null elsewhere.
- *
- * The module is looked up at run time, so that bundles for browsers import nothing of Node.
  */
+import { nodeBuiltin } from '@tessera/shared';
 
 /** The part of `node:fs` that debug folders need. */
 export interface FileSystem {
@@ -11,16 +10,15 @@ export interface FileSystem {
   writeFileSync(path: string, text: string): void;
 }
 
-interface NodeProcess {
+interface HostProcess {
   readonly env?: Readonly<Record<string, string | undefined>>;
-  getBuiltinModule?(name: string): unknown;
 }
 
-const process = (globalThis as { readonly process?: NodeProcess }).process;
+const { process } = globalThis as { readonly process?: HostProcess };
 
 /** The file system, or null. */
 export function nodeFiles(): FileSystem | null {
-  return (process?.getBuiltinModule?.('node:fs') as FileSystem | undefined) ?? null;
+  return nodeBuiltin('node:fs');
 }
 
 /** A variable of the environment; empty where there is none. */

@@ -4,6 +4,7 @@
  * Node: `AsyncLocalStorage`. Browsers have none yet (the AsyncContext proposal); there, suspended calls
  * are found by the tensors that they work on.
  */
+import { nodeBuiltin } from '@tessera/shared';
 
 /** A value that follows the control flow. */
 export interface AsyncContext<T> {
@@ -11,14 +12,12 @@ export interface AsyncContext<T> {
   getStore(): T | undefined;
 }
 
-interface HostProcess {
-  getBuiltinModule?(name: string): unknown;
+interface AsyncHooks {
+  readonly AsyncLocalStorage: new <T>() => AsyncContext<T>;
 }
 
 /** A new context, or null where the host has none. */
 export function createAsyncContext<T>(): AsyncContext<T> | null {
-  const { process } = globalThis as { process?: HostProcess };
-  const hooks = process?.getBuiltinModule?.('node:async_hooks') as
-    { AsyncLocalStorage: new () => AsyncContext<T> } | undefined;
-  return hooks === undefined ? null : new hooks.AsyncLocalStorage();
+  const hooks = nodeBuiltin<AsyncHooks>('node:async_hooks');
+  return hooks === null ? null : new hooks.AsyncLocalStorage<T>();
 }

@@ -6,13 +6,14 @@
  * the others do its share. Whether a run uses the pool is decided per run: workers that spin cost 0.3 µs
  * to reach, sleeping ones 40 µs.
  */
+import { type WorkerHandle, startWorker } from '@tessera/shared';
 import { cpuHeap } from '@tessera/tensor';
 import { SCRATCH } from '../kernel-code.js';
+import { coreCount } from './core-count.js';
 import { CONTROL, MAX_THREADS, NO_PLAN, THREAD_STRIDE } from './control-block.js';
 import { cpuConfig } from './cpu-config.js';
 import { THREAD } from './parallel-code.js';
 import { ScratchMemory, type ScratchBlock } from './scratch-memory.js';
-import { coreCount, startWorker, type WorkerHandle } from './worker-host.js';
 import { WORKER_PROGRAM, type WorkerMessage, type WorkerPlan } from './worker-program.js';
 
 /** How long an idle worker spins before it sleeps, in milliseconds. */
@@ -176,7 +177,13 @@ export class ThreadPool {
 
   #start(): boolean {
     const thread = this.#workers.length + 1;
-    const handle = startWorker(WORKER_PROGRAM, `tessera-cpu-${thread}`, () => this.#workerLost());
+    const handle = startWorker({
+      program: WORKER_PROGRAM,
+      name: `tessera-cpu-${thread}`,
+      failed: () => this.#workerLost(),
+      // The process may end while workers wait for work.
+      background: true,
+    });
     if (handle === null) return false;
     const worker: PoolWorker = { handle, thread, scratch: new ScratchMemory(), blocks: new Map() };
     this.#workers.push(worker);

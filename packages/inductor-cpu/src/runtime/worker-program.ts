@@ -30,10 +30,8 @@ export type WorkerMessage = { readonly mail: number } & (
 /** Word index of a control word, relative to the control block. */
 const word = (offset: number): number => offset / 4;
 
-/** Source text; runs as a classic script in Node workers (`eval`) and browser workers. */
-export const WORKER_PROGRAM: string = `'use strict';
-const port = typeof process === 'object' && process.versions && process.versions.node
-  ? require('node:worker_threads').parentPort : null;
+/** Source text for `startWorker`. */
+export const WORKER_PROGRAM: string = `
 const plans = new Map();
 let memory, words, base, thread, spinMs, received = 0, last = 0;
 const at = (offset) => base + offset;
@@ -89,7 +87,4 @@ function help(sequence) {
     Atomics.add(words, at(${word(CONTROL.done)}), Atomics.exchange(words, claimed, 0));
   }
 }
-
-if (port) port.on('message', receive);
-else self.onmessage = (event) => receive(event.data);
 `;

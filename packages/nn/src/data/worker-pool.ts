@@ -4,7 +4,7 @@
  * Samples and results cross threads as structured clones; buffers of typed arrays in a result are handed
  * over without a copy.
  */
-import { TesseraError } from '@tessera/shared';
+import { TesseraError, type WorkerHandle, startWorker } from '@tessera/shared';
 
 /** What a pool is made from. */
 export interface WorkerOptions {
@@ -20,12 +20,7 @@ interface Reply {
   readonly error?: string;
 }
 
-interface Thread {
-  post(message: object): void;
-  stop(): void;
-}
-
-/** Both kinds of worker run this; `answer` is what differs. */
+/** What each thread runs; the decoder is loaded with the first sample. */
 const PROGRAM = `
 const buffers = (value, found = []) => {
   if (ArrayBuffer.isView(value)) { if (value.buffer instanceof ArrayBuffer) found.push(value.buffer); }
@@ -33,71 +28,21 @@ const buffers = (value, found = []) => {
   else if (value !== null && typeof value === 'object') for (const item of Object.values(value)) buffers(item, found);
   return found;
 };
-const serve = (answer) => {
-  let decode = null;
-  return async ({ module, id, sample }) => {
-    try {
-      decode ??= (await import(module)).default;
-      const value = await decode(sample);
-      answer({ id, value }, [...new Set(buffers(value))]);
-    } catch (error) {
-      answer({ id, error: String((error && error.stack) || error) }, []);
-    }
-  };
-};
-`;
-
-const NODE_PROGRAM = `${PROGRAM}
-const { parentPort } = require('node:worker_threads');
-parentPort.on('message', serve((reply, transfer) => parentPort.postMessage(reply, transfer)));
-`;
-
-const BROWSER_PROGRAM = `${PROGRAM}
-const handle = serve((reply, transfer) => postMessage(reply, transfer));
-onmessage = (event) => handle(event.data);
-`;
-
-interface NodeThreads {
-  readonly Worker: new (
-    code: string,
-    options: { eval: true },
-  ) => {
-    postMessage(message: object): void;
-    terminate(): unknown;
-    on(event: string, listener: (value: never) => void): void;
-  };
-}
-
-function startThread(onReply: (reply: Reply) => void, onError: (error: Error) => void): Thread {
-  const { process } = globalThis as {
-    process?: { getBuiltinModule?(name: string): unknown };
-  };
-  const threads = process?.getBuiltinModule?.('node:worker_threads') as NodeThreads | undefined;
-  if (threads !== undefined) {
-    const worker = new threads.Worker(NODE_PROGRAM, { eval: true });
-    worker.on('message', onReply);
-    worker.on('error', onError);
-    return {
-      post: (message) => worker.postMessage(message),
-      stop: () => void worker.terminate(),
-    };
+let decode = null;
+async function receive({ module, id, sample }) {
+  try {
+    decode ??= (await import(module)).default;
+    const value = await decode(sample);
+    answer({ id, value }, [...new Set(buffers(value))]);
+  } catch (error) {
+    answer({ id, error: String((error && error.stack) || error) }, []);
   }
-  const url = URL.createObjectURL(new Blob([BROWSER_PROGRAM], { type: 'text/javascript' }));
-  const worker = new Worker(url, { type: 'module' });
-  worker.addEventListener('message', (event) => onReply(event.data as Reply));
-  worker.addEventListener('error', (event) => onError(new Error(event.message)));
-  return {
-    post: (message) => worker.postMessage(message),
-    stop: () => {
-      worker.terminate();
-      URL.revokeObjectURL(url);
-    },
-  };
 }
+`;
 
 /** See the file header. */
 export class WorkerPool {
-  private readonly threads: Thread[];
+  private readonly threads: WorkerHandle[];
   private readonly module: string;
   private readonly waiting: Map<
     number,
@@ -117,7 +62,14 @@ export class WorkerPool {
       if (error === undefined) entry?.resolve(value);
       else entry?.reject(this.failure(error));
     };
-    this.threads = Array.from({ length: count }, () => startThread(settle, fail));
+    this.threads = Array.from({ length: count }, (_, i) => {
+      const name = `tessera-data-${i}`;
+      const thread = startWorker({ program: PROGRAM, name, answered: settle, failed: fail });
+      if (thread !== null) return thread;
+      throw new TesseraError('invalid-argument', 'This host starts no workers.', {
+        hints: ['Leave `workers` out: samples are then decoded on the calling thread.'],
+      });
+    });
   }
 
   private failure(message: string): TesseraError {

@@ -1,6 +1,7 @@
 /**
  * @file Node's file system where there is one; browsers have none, and bundles must not ask for it.
  */
+import { nodeBuiltin } from '@tessera/shared';
 
 /** What is used of `node:fs`. */
 export interface NodeFs {
@@ -19,8 +20,5 @@ export interface NodeFs {
 
 /** `node:fs`, or null outside Node. */
 export function nodeFs(): NodeFs | null {
-  const { process } = globalThis as {
-    process?: { getBuiltinModule?(name: string): unknown };
-  };
-  return (process?.getBuiltinModule?.('node:fs') as NodeFs | undefined) ?? null;
+  return nodeBuiltin('node:fs');
 }

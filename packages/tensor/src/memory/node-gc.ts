@@ -3,10 +3,10 @@
  *
  * Returns null where the host offers none (browsers): there, memory comes back between tasks.
  */
+import { nodeBuiltin } from '@tessera/shared';
 
-interface NodeProcess {
-  readonly versions?: { readonly node?: string };
-  getBuiltinModule?(name: string): unknown;
+interface V8Module {
+  setFlagsFromString(flag: string): void;
 }
 
 interface VmModule {
@@ -17,11 +17,10 @@ interface VmModule {
 
 /** Builds the collector, or null. */
 export function nodeCollector(): (() => void) | null {
-  const process = (globalThis as { process?: NodeProcess }).process;
-  if (process?.versions?.node === undefined || process.getBuiltinModule === undefined) return null;
+  const v8 = nodeBuiltin<V8Module>('node:v8');
+  const vm = nodeBuiltin<VmModule>('node:vm');
+  if (v8 === null || vm === null) return null;
   try {
-    const v8 = process.getBuiltinModule('node:v8') as { setFlagsFromString(flag: string): void };
-    const vm = process.getBuiltinModule('node:vm') as VmModule;
     const existing = (globalThis as { gc?: () => void }).gc;
     if (existing === undefined) v8.setFlagsFromString('--expose-gc');
     const gc = existing ?? (vm.runInNewContext('gc') as () => void);
