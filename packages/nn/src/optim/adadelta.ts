@@ -5,7 +5,9 @@ import { type Tensor, addcmul_, sqrt_, zerosLike } from '@tessera/tensor';
 import type { Bucket, Structure } from './bucket.js';
 import type { Lifted } from './lifted.js';
 import { Optimizer } from './optimizer.js';
-import { type CommonOptions, type OptimizerParams, checkOption } from './param-group.js';
+import { checkNonNegative, checkOption } from './option-checks.js';
+import type { CommonOptions, OptimizerParams } from './param-group.js';
+import { stepGradient } from './step-gradient.js';
 
 /** Options of `Adadelta`. */
 export interface AdadeltaOptions extends CommonOptions {
@@ -37,10 +39,8 @@ export class Adadelta extends Optimizer<AdadeltaOptions, AdadeltaScalars> {
   }
 
   protected override checkOptions(group: AdadeltaOptions): void {
-    checkOption(group.lr >= 0, 'lr', group.lr);
+    checkNonNegative(group, 'lr', 'eps', 'weightDecay');
     checkOption(group.rho >= 0 && group.rho <= 1, 'rho', group.rho);
-    checkOption(group.eps >= 0, 'eps', group.eps);
-    checkOption(group.weightDecay >= 0, 'weightDecay', group.weightDecay);
   }
 
   protected override structure(group: AdadeltaOptions): Structure {
@@ -62,8 +62,7 @@ export class Adadelta extends Optimizer<AdadeltaOptions, AdadeltaScalars> {
   ): void {
     const { params, state, structure } = bucket;
     params.forEach((param, i) => {
-      let grad = structure.maximize ? param.grad!.neg() : param.grad!;
-      if (structure.weightDecay) grad = grad.add(param, { alpha: scalars.weightDecay });
+      const grad = stepGradient(param, structure, scalars);
       const square = state.square_avg![i]!;
       const accumulated = state.acc_delta![i]!;
       addcmul_(square.mul_(scalars.rho), grad, grad, { value: scalars.mix });

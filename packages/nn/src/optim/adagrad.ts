@@ -5,7 +5,9 @@ import { type Tensor, addcdiv_, addcmul_, fullLike, sqrt } from '@tessera/tensor
 import type { Bucket, Structure } from './bucket.js';
 import type { Lifted } from './lifted.js';
 import { Optimizer } from './optimizer.js';
-import { type CommonOptions, type OptimizerParams, checkOption } from './param-group.js';
+import { checkNonNegative } from './option-checks.js';
+import type { CommonOptions, OptimizerParams } from './param-group.js';
+import { stepGradient } from './step-gradient.js';
 
 /** Options of `Adagrad`. */
 export interface AdagradOptions extends CommonOptions {
@@ -44,15 +46,7 @@ export class Adagrad extends Optimizer<AdagradOptions, AdagradScalars> {
   }
 
   protected override checkOptions(group: AdagradOptions): void {
-    checkOption(group.lr >= 0, 'lr', group.lr);
-    checkOption(group.lrDecay >= 0, 'lrDecay', group.lrDecay);
-    checkOption(group.weightDecay >= 0, 'weightDecay', group.weightDecay);
-    checkOption(
-      group.initialAccumulatorValue >= 0,
-      'initialAccumulatorValue',
-      group.initialAccumulatorValue,
-    );
-    checkOption(group.eps >= 0, 'eps', group.eps);
+    checkNonNegative(group, 'lr', 'lrDecay', 'weightDecay', 'eps', 'initialAccumulatorValue');
   }
 
   protected override structure(group: AdagradOptions): Structure {
@@ -74,8 +68,7 @@ export class Adagrad extends Optimizer<AdagradOptions, AdagradScalars> {
   protected override update(bucket: Bucket<AdagradOptions>, scalars: Lifted<AdagradScalars>): void {
     const { params, state, structure } = bucket;
     params.forEach((param, i) => {
-      let grad = structure.maximize ? param.grad!.neg() : param.grad!;
-      if (structure.weightDecay) grad = grad.add(param, { alpha: scalars.weightDecay });
+      const grad = stepGradient(param, structure, scalars);
       const sum = addcmul_(state.sum![i]!, grad, grad, { value: 1 });
       addcdiv_(param, grad, sqrt(sum).add_(scalars.eps), { value: scalars.negLr });
     });

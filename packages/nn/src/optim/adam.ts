@@ -5,7 +5,9 @@ import { type Tensor, addcdiv_, addcmul_, lerp_, maximum, sqrt, zerosLike } from
 import type { Bucket, Structure } from './bucket.js';
 import type { Lifted } from './lifted.js';
 import { Optimizer } from './optimizer.js';
-import { type CommonOptions, type OptimizerParams, checkOption } from './param-group.js';
+import { checkAdaptive } from './option-checks.js';
+import type { CommonOptions, OptimizerParams } from './param-group.js';
+import { stepGradient } from './step-gradient.js';
 
 /** Options of `Adam` and `AdamW`. */
 export interface AdamOptions extends CommonOptions {
@@ -54,14 +56,7 @@ export class Adam extends Optimizer<AdamOptions, AdamScalars> {
   }
 
   protected override checkOptions(group: AdamOptions): void {
-    checkOption(group.lr >= 0, 'lr', group.lr);
-    checkOption(group.eps >= 0, 'eps', group.eps);
-    checkOption(
-      group.betas.every((beta) => beta >= 0 && beta < 1),
-      'betas',
-      group.betas,
-    );
-    checkOption(group.weightDecay >= 0, 'weightDecay', group.weightDecay);
+    checkAdaptive(group);
   }
 
   /** Whether weight decay shrinks the parameters instead of entering the gradient. */
@@ -100,9 +95,7 @@ export class Adam extends Optimizer<AdamOptions, AdamScalars> {
   protected override update(bucket: Bucket<AdamOptions>, scalars: Lifted<AdamScalars>): void {
     const { params, state, structure } = bucket;
     params.forEach((param, i) => {
-      let grad = structure.maximize ? param.grad!.neg() : param.grad!;
-      if (structure.weightDecay && structure.decoupled) param.mul_(scalars.shrink);
-      else if (structure.weightDecay) grad = grad.add(param, { alpha: scalars.weightDecay });
+      const grad = stepGradient(param, structure, scalars);
       const mean = state.exp_avg![i]!;
       let square = state.exp_avg_sq![i]!;
       lerp_(mean, grad, scalars.mix);

@@ -5,7 +5,9 @@ import { type Tensor, addcdiv_, lerp_, maximum, zerosLike } from '@tessera/tenso
 import type { Bucket, Structure } from './bucket.js';
 import type { Lifted } from './lifted.js';
 import { Optimizer } from './optimizer.js';
-import { type CommonOptions, type OptimizerParams, checkOption } from './param-group.js';
+import { checkAdaptive } from './option-checks.js';
+import type { CommonOptions, OptimizerParams } from './param-group.js';
+import { stepGradient } from './step-gradient.js';
 
 /** Options of `Adamax`. */
 export interface AdamaxOptions extends CommonOptions {
@@ -45,14 +47,7 @@ export class Adamax extends Optimizer<AdamaxOptions, AdamaxScalars> {
   }
 
   protected override checkOptions(group: AdamaxOptions): void {
-    checkOption(group.lr >= 0, 'lr', group.lr);
-    checkOption(group.eps >= 0, 'eps', group.eps);
-    checkOption(
-      group.betas.every((beta) => beta >= 0 && beta < 1),
-      'betas',
-      group.betas,
-    );
-    checkOption(group.weightDecay >= 0, 'weightDecay', group.weightDecay);
+    checkAdaptive(group);
   }
 
   protected override structure(group: AdamaxOptions): Structure {
@@ -77,8 +72,7 @@ export class Adamax extends Optimizer<AdamaxOptions, AdamaxScalars> {
   protected override update(bucket: Bucket<AdamaxOptions>, scalars: Lifted<AdamaxScalars>): void {
     const { params, state, structure } = bucket;
     params.forEach((param, i) => {
-      let grad = structure.maximize ? param.grad!.neg() : param.grad!;
-      if (structure.weightDecay) grad = grad.add(param, { alpha: scalars.weightDecay });
+      const grad = stepGradient(param, structure, scalars);
       const mean = lerp_(state.exp_avg![i]!, grad, scalars.mix);
       const norm = state.exp_inf![i]!;
       norm.copy_(maximum(norm.mul(scalars.beta2), grad.abs().add_(scalars.eps)));

@@ -8,7 +8,8 @@
 import { TesseraError } from '@tessera/shared';
 import { type Tensor, cat, enableGrad, keep, noGrad, zeros } from '@tessera/tensor';
 import { clearGrad } from '../module/module.js';
-import { type CommonOptions, type ParamGroup, checkOption, checkedParams } from './param-group.js';
+import { checkOption } from './option-checks.js';
+import { type CommonOptions, type ParamGroup, checkedParams } from './param-group.js';
 import { type Evaluation, strongWolfe } from './strong-wolfe.js';
 
 /** Options of `LBFGS`. */

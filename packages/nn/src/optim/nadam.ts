@@ -5,7 +5,9 @@ import { type Tensor, addcdiv_, addcmul_, lerp_, sqrt_, zerosLike } from '@tesse
 import type { Bucket, Structure } from './bucket.js';
 import type { Lifted } from './lifted.js';
 import { Optimizer } from './optimizer.js';
-import { type CommonOptions, type OptimizerParams, checkOption } from './param-group.js';
+import { checkAdaptive, checkNonNegative } from './option-checks.js';
+import type { CommonOptions, OptimizerParams } from './param-group.js';
+import { stepGradient } from './step-gradient.js';
 
 /** Options of `NAdam`. */
 export interface NAdamOptions extends CommonOptions {
@@ -67,15 +69,8 @@ export class NAdam extends Optimizer<NAdamOptions, NAdamScalars> {
   }
 
   protected override checkOptions(group: NAdamOptions): void {
-    checkOption(group.lr >= 0, 'lr', group.lr);
-    checkOption(group.eps >= 0, 'eps', group.eps);
-    checkOption(
-      group.betas.every((beta) => beta >= 0 && beta < 1),
-      'betas',
-      group.betas,
-    );
-    checkOption(group.weightDecay >= 0, 'weightDecay', group.weightDecay);
-    checkOption(group.momentumDecay >= 0, 'momentumDecay', group.momentumDecay);
+    checkAdaptive(group);
+    checkNonNegative(group, 'momentumDecay');
   }
 
   protected override structure(group: NAdamOptions): Structure {
@@ -125,9 +120,7 @@ export class NAdam extends Optimizer<NAdamOptions, NAdamScalars> {
   protected override update(bucket: Bucket<NAdamOptions>, scalars: Lifted<NAdamScalars>): void {
     const { params, state, structure } = bucket;
     params.forEach((param, i) => {
-      let grad = structure.maximize ? param.grad!.neg() : param.grad!;
-      if (structure.weightDecay && structure.decoupled) param.mul_(scalars.shrink);
-      else if (structure.weightDecay) grad = grad.add(param, { alpha: scalars.weightDecay });
+      const grad = stepGradient(param, structure, scalars);
       const mean = lerp_(state.exp_avg![i]!, grad, scalars.mix);
       const square = state.exp_avg_sq![i]!;
       addcmul_(square.mul_(scalars.beta2), grad, grad, { value: scalars.mixSquare });

@@ -69,16 +69,3 @@ export function checkedParams(
   }
   return list;
 }
-
-/** @throws invalid-argument unless `ok` */
-export function checkOption(ok: boolean, name: string, value: number | readonly number[]): void {
-  if (ok) return;
-  throw new TesseraError(
-    'invalid-argument',
-    `Invalid ${name} value: ${typeof value === 'number' ? value : `[${value.join(', ')}]`}`,
-    {
-      context: { option: name, value },
-      hints: [`See the range of ${name} in the documentation of the optimizer.`],
-    },
-  );
-}

@@ -5,7 +5,9 @@ import { type Tensor, addcmul_, lerp_, reciprocal, sqrt, zerosLike } from '@tess
 import type { Bucket, Structure } from './bucket.js';
 import type { Lifted } from './lifted.js';
 import { Optimizer } from './optimizer.js';
-import { type CommonOptions, type OptimizerParams, checkOption } from './param-group.js';
+import { checkAdaptive } from './option-checks.js';
+import type { CommonOptions, OptimizerParams } from './param-group.js';
+import { stepGradient } from './step-gradient.js';
 
 /** Options of `RAdam`. */
 export interface RAdamOptions extends CommonOptions {
@@ -56,14 +58,7 @@ export class RAdam extends Optimizer<RAdamOptions, RAdamScalars> {
   }
 
   protected override checkOptions(group: RAdamOptions): void {
-    checkOption(group.lr >= 0, 'lr', group.lr);
-    checkOption(group.eps >= 0, 'eps', group.eps);
-    checkOption(
-      group.betas.every((beta) => beta >= 0 && beta < 1),
-      'betas',
-      group.betas,
-    );
-    checkOption(group.weightDecay >= 0, 'weightDecay', group.weightDecay);
+    checkAdaptive(group);
   }
 
   protected override structure(group: RAdamOptions): Structure {
@@ -105,9 +100,7 @@ export class RAdam extends Optimizer<RAdamOptions, RAdamScalars> {
   protected override update(bucket: Bucket<RAdamOptions>, scalars: Lifted<RAdamScalars>): void {
     const { params, state, structure } = bucket;
     params.forEach((param, i) => {
-      let grad = structure.maximize ? param.grad!.neg() : param.grad!;
-      if (structure.weightDecay && structure.decoupled) param.mul_(scalars.shrink);
-      else if (structure.weightDecay) grad = grad.add(param, { alpha: scalars.weightDecay });
+      const grad = stepGradient(param, structure, scalars);
       const mean = lerp_(state.exp_avg![i]!, grad, scalars.mix);
       const square = state.exp_avg_sq![i]!;
       addcmul_(square.mul_(scalars.beta2), grad, grad, { value: scalars.mixSquare });

@@ -14,7 +14,9 @@ import {
 import type { Bucket, Structure } from './bucket.js';
 import type { Lifted } from './lifted.js';
 import { Optimizer } from './optimizer.js';
-import { type CommonOptions, type OptimizerParams, checkOption } from './param-group.js';
+import { checkNonNegative } from './option-checks.js';
+import type { CommonOptions, OptimizerParams } from './param-group.js';
+import { stepGradient } from './step-gradient.js';
 
 /** Options of `RMSprop`. */
 export interface RMSpropOptions extends CommonOptions {
@@ -60,11 +62,7 @@ export class RMSprop extends Optimizer<RMSpropOptions, RMSpropScalars> {
   }
 
   protected override checkOptions(group: RMSpropOptions): void {
-    checkOption(group.lr >= 0, 'lr', group.lr);
-    checkOption(group.eps >= 0, 'eps', group.eps);
-    checkOption(group.momentum >= 0, 'momentum', group.momentum);
-    checkOption(group.weightDecay >= 0, 'weightDecay', group.weightDecay);
-    checkOption(group.alpha >= 0, 'alpha', group.alpha);
+    checkNonNegative(group, 'lr', 'eps', 'momentum', 'weightDecay', 'alpha');
   }
 
   protected override structure(group: RMSpropOptions): Structure {
@@ -97,8 +95,7 @@ export class RMSprop extends Optimizer<RMSpropOptions, RMSpropScalars> {
   protected override update(bucket: Bucket<RMSpropOptions>, scalars: Lifted<RMSpropScalars>): void {
     const { params, state, structure } = bucket;
     params.forEach((param, i) => {
-      let grad = structure.maximize ? param.grad!.neg() : param.grad!;
-      if (structure.weightDecay) grad = grad.add(param, { alpha: scalars.weightDecay });
+      const grad = stepGradient(param, structure, scalars);
       const square = state.square_avg![i]!;
       addcmul_(square.mul_(scalars.alpha), grad, grad, { value: scalars.mix });
       let average: Tensor;

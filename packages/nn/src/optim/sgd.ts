@@ -5,7 +5,9 @@ import { type Tensor, zerosLike } from '@tessera/tensor';
 import type { Bucket, Structure } from './bucket.js';
 import type { Lifted } from './lifted.js';
 import { Optimizer } from './optimizer.js';
-import { type CommonOptions, type OptimizerParams, checkOption } from './param-group.js';
+import { checkNonNegative, checkOption } from './option-checks.js';
+import type { CommonOptions, OptimizerParams } from './param-group.js';
+import { stepGradient } from './step-gradient.js';
 
 /** Options of `SGD`. */
 export interface SGDOptions extends CommonOptions {
@@ -45,9 +47,7 @@ export class SGD extends Optimizer<SGDOptions, SGDScalars> {
   }
 
   protected override checkOptions(group: SGDOptions): void {
-    checkOption(group.lr >= 0, 'lr', group.lr);
-    checkOption(group.momentum >= 0, 'momentum', group.momentum);
-    checkOption(group.weightDecay >= 0, 'weightDecay', group.weightDecay);
+    checkNonNegative(group, 'lr', 'momentum', 'weightDecay');
     checkOption(
       !group.nesterov || (group.momentum > 0 && group.dampening === 0),
       'momentum and dampening (nesterov needs a momentum and zero dampening)',
@@ -81,8 +81,7 @@ export class SGD extends Optimizer<SGDOptions, SGDScalars> {
   protected override update(bucket: Bucket<SGDOptions>, scalars: Lifted<SGDScalars>): void {
     const { params, state, structure } = bucket;
     params.forEach((param, i) => {
-      let grad = structure.maximize ? param.grad!.neg() : param.grad!;
-      if (structure.weightDecay) grad = grad.add(param, { alpha: scalars.weightDecay });
+      let grad = stepGradient(param, structure, scalars);
       if (structure.momentum) {
         const buffer = state.momentum_buffer![i]!;
         buffer.mul_(scalars.momentum).add_(grad, { alpha: scalars.gradScale });
