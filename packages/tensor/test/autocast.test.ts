@@ -7,8 +7,10 @@ import {
   add,
   autocast,
   bmm,
+  callOp,
   cat,
   getAutocastDType,
+  getOp,
   isAutocastEnabled,
   linear,
   manualSeed,
@@ -94,5 +96,31 @@ describe('autocast', () => {
       'autocast cannot compute in float32',
     );
     expect(() => autocast({}, async () => 0)).toThrow('asynchronous');
+  });
+
+  it('leaves no rejection unhandled when it refuses an asynchronous function', async () => {
+    const unhandled: unknown[] = [];
+    const listen = (reason: unknown): void => void unhandled.push(reason);
+    process.on('unhandledRejection', listen);
+    const failing = async (): Promise<never> => {
+      throw new Error('later');
+    };
+    expect(() => autocast({}, failing)).toThrow('asynchronous');
+    await new Promise((resolve) => setTimeout(resolve, 10));
+    process.off('unhandledRejection', listen);
+    expect(unhandled).toEqual([]);
+  });
+
+  it('checks the arguments of composite operators as they are checked outside', () => {
+    const wrong: [string, unknown[]][] = [
+      ['aten::celu', [ones([2]), 'wide']],
+      ['aten::reshape', [ones([2]), 'flat']],
+      ['aten::narrow', [ones([4]), 0.5, 0, 1]],
+    ];
+    for (const [name, args] of wrong) {
+      const call = (): unknown => callOp(getOp(name), args);
+      for (const run of [call, () => autocast({}, call)])
+        expect(run).toThrow(expect.objectContaining({ code: 'schema-arguments' }));
+    }
   });
 });

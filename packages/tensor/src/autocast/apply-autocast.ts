@@ -8,6 +8,7 @@
 import { TesseraError } from '@tessera/shared';
 import { gradMode } from '../autograd/grad-mode.js';
 import type { DeviceType } from '../device.js';
+import { checkComposite } from '../dispatch/check-arguments.js';
 import { callOp } from '../dispatch/dispatcher.js';
 import { modes } from '../dispatch/modes.js';
 import { type DType, isFloatingPoint } from '../dtype.js';
@@ -30,7 +31,10 @@ export function callUnderAutocast(
   if (policy === undefined) {
     const { decompose } = op.record;
     // Its own ops come back here one by one.
-    if (decompose !== undefined && lower !== undefined) return decompose(op.bind(args));
+    if (decompose !== undefined && lower !== undefined) {
+      checkComposite(op, args);
+      return decompose(op.bind(args));
+    }
     return withAutocastSettings(null, () => callOp(op, args));
   }
   return withAutocastSettings(null, () =>

@@ -61,6 +61,8 @@ export function autocast<R>(options: AutocastOptions, fn: () => R): R {
 function scoped<R>(settings: AutocastSettings | null, fn: () => R): R {
   const result = withAutocastSettings(settings, fn);
   if (!(result instanceof Promise)) return result;
+  // Nobody will wait for it.
+  result.catch(() => {});
   throw new TesseraError(
     'invalid-argument',
     'autocast: the function is asynchronous, and what it does after its first await would run outside the scope.',
