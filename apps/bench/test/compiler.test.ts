@@ -27,7 +27,7 @@ describe('pnpm bench guards replay partition freezing', () => {
 
   it('puts bytes saved for backward beside those of PyTorch, and no more of them under min-cut', () => {
     const { partition } = compilerReport(['partition']);
-    expect(partition).toHaveLength(20);
+    expect(partition!.length).toBeGreaterThan(100);
     for (const { name, partitioner, tessera, torch } of partition!)
       if (partitioner === 'min_cut')
         expect(tessera.savedBytes, name).toBeLessThanOrEqual(torch.savedBytes);

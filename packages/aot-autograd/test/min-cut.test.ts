@@ -1,5 +1,5 @@
 import { config } from '@tessera/shared';
-import { type Tensor, isTensor, itemSize, ones } from '@tessera/tensor';
+import { type Tensor, isTensor, itemSize, max, ones } from '@tessera/tensor';
 import { describe, expect, it } from 'vitest';
 import {
   type MinCutOptions,
@@ -153,6 +153,19 @@ describe('minCutRematerializationPartition', () => {
     const again = of(norm, [param(8, 32)], { allow: { reductions: true } });
     expect(names(again)).toEqual(['x']);
     expect(ops(again)).toContain('aten.mean.dim');
+  });
+
+  it('computes reductions along short dimensions again, and what is made from inputs behind a product', () => {
+    const peaks = (x: Tensor): Tensor => op('exp', max(op('sin', x), -1)[0]);
+    const short = of(peaks, [param(16, 4)], {});
+    expect(names(short)).toEqual(['x']);
+    expect(ops(short)).toContain('aten.max.dim');
+    expect(ops(of(peaks, [param(16, 64)], {}))).not.toContain('aten.max.dim');
+    const gated = (h: Tensor, w: Tensor): Tensor => {
+      const fresh = op('tanh', h.mm(w));
+      return op('sigmoid', h.mm(w)).mul(h.sub(fresh));
+    };
+    expect(names(of(gated, [param(8, 8), param(8, 8)]))).not.toContain('sub');
   });
 
   it('keeps chains of recomputation short', () => {

@@ -1,6 +1,6 @@
 /**
  * @file `pnpm bench partition`: bytes saved for backward by the default and the min-cut partitioner, beside
- * what PyTorch's partitioners saved for the same ten functions.
+ * what PyTorch's partitioners saved for the same functions.
  */
 import {
   type Partitioner,
@@ -11,7 +11,8 @@ import {
 } from '@tessera/aot-autograd';
 import { type Tensor, isTensor, itemSize } from '@tessera/tensor';
 import recorded from '../../data/torch-partition.json' with { type: 'json' };
-import { PARTITION_FUNCTIONS, type PartitionFunction, leavesOf } from './partition-functions.js';
+import { type PartitionFunction, leavesOf } from './partition-function.js';
+import { PARTITION_FUNCTIONS } from './partition-functions.js';
 
 /** One side: bytes saved for backward, and calls in the two graphs. */
 interface Saved {

@@ -91,11 +91,29 @@ function allows(node: Node, roles: NodeRoles, flags: RecomputeFlags): boolean {
   return flags.materialized || !isMaterializedIn(node, roles);
 }
 
+/** Reductions that read everything once, for which only the size of what they give counts. */
+const SINGLE_PASS: ReadonlySet<string> = new Set([
+  'all',
+  'amax',
+  'amin',
+  'any',
+  'argmax',
+  'argmin',
+  'max',
+  'mean',
+  'min',
+  'std',
+  'sum',
+  'var',
+  'var_mean',
+]);
+
 /** Whether a node reads much more than it gives, or reads everything twice. */
 function isRealReduction(node: Node): boolean {
   const read = node.allInputNodes().reduce((bytes, input) => bytes + bytesOf(input), 0);
-  const several = node.meta.val !== undefined && Array.isArray(node.meta.val);
-  return several || bytesOf(node) * SMALL_RESULT < read || bytesOf(node) >= read;
+  if (bytesOf(node) * SMALL_RESULT < read) return true;
+  if (SINGLE_PASS.has((node.target as OpOverload).schema.name)) return false;
+  return Array.isArray(node.meta.val) || bytesOf(node) >= read;
 }
 
 /** Whether backward reads the value with an op that does not fuse. */
@@ -128,6 +146,8 @@ function keepLongChains({ nodes, forward }: NodeRoles, keep: (node: Node) => voi
 /** Keeps what is made from a value after an op that does not fuse has read it: the value would stay alive. */
 function keepFarReads({ forward, order }: NodeRoles, keep: (node: Node) => void): void {
   for (const node of forward) {
+    // Inputs are the caller's, and alive as long as it likes.
+    if (node.op === 'placeholder' || node.op === 'get_attr') continue;
     const readers = [...node.users.keys()].filter((user) => forward.has(user));
     const last = Math.max(-1, ...readers.map((reader) => order.get(reader)!));
     const barrier = firstUnfusedRead(readers, last, forward, order);

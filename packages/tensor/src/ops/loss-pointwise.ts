@@ -7,7 +7,7 @@ import { metaOfOperands } from '../kernels/pointwise-kernel.js';
 import { readNumbers, roundTo, writeNumbers } from '../kernels/elements.js';
 import { type OpOverload, defineOp } from '../op/op-overload.js';
 import type { NamedArgs, TensorMeta } from '../op/op-record.js';
-import { formatSizes, sameNumbers } from '../shape.js';
+import { broadcastShapes, formatSizes, sameNumbers } from '../shape.js';
 import type { Tensor } from '../tensor.js';
 import { resultType } from '../type-promotion.js';
 import { le, lt } from './comparison.js';
@@ -19,6 +19,7 @@ import { div } from './division.js';
 import { add, mul, neg, rsub, sub } from './pointwise-arithmetic.js';
 import { abs, sign } from './rounding.js';
 import { logSigmoid } from './activation-log-sigmoid.js';
+import { sigmoid } from './trigonometric.js';
 import { where } from './where.js';
 
 /** A loss and the function for it, from its element-wise form. */
@@ -171,17 +172,62 @@ defineOp(
   },
 );
 
+/** What a positive target weighs, less one, times the target; with it the slope is σ(x)·(1 + e) - y - e. */
+function extraWeight(target: Tensor, positive: Tensor | null): Tensor | null {
+  return positive === null ? null : mul(sub(positive, 1), target);
+}
+
 const withLogitsOp = defineOp(
   'aten::binary_cross_entropy_with_logits(Tensor self, Tensor target, Tensor? weight=None, Tensor? pos_weight=None, int reduction=1) -> Tensor',
   {
-    decompose: ({ self, target, weight, pos_weight, reduction }) => {
-      const x = self as Tensor;
-      const y = target as Tensor;
-      const logs = logSigmoid(x);
-      const positive =
-        pos_weight === null ? logs : mul(logs, add(mul(sub(pos_weight as Tensor, 1), y), 1));
-      const losses = sub(mul(rsub(y, 1), x), positive);
-      return reduced(weight === null ? losses : mul(losses, weight as Tensor), reduction);
+    tags: ['reduction'],
+    meta: ({ self, target, weight, pos_weight, reduction }) => {
+      const operands = [self, target, weight, pos_weight].filter((arg) => arg !== null) as Tensor[];
+      const name = 'binary_cross_entropy_with_logits';
+      const whole = metaOfOperands(operands, resultType(operands), name);
+      return reduction === 0 ? whole : { ...whole, sizes: [], strides: [] };
+    },
+    kernel: ({ self, target, weight, pos_weight, reduction }, [out]) => {
+      const operands = [self, target, weight, pos_weight].filter((arg) => arg !== null) as Tensor[];
+      const sizes = broadcastShapes(operands.map((operand) => operand.sizes));
+      const read = (arg: unknown): Float64Array | null =>
+        arg === null ? null : readNumbers(arg as Tensor, sizes);
+      const [x, y, w, p] = [self, target, weight, pos_weight].map(read);
+      // Rounded after every step, as PyTorch's, which takes one operator for each.
+      const r = (value: number): number => roundTo(out!.dtype, value);
+      const losses = Array.from(x!, (value, i) => {
+        const logs = r(-Math.log1p(Math.exp(-Math.abs(value))) - Math.max(-value, 0));
+        const scaled = p === null ? logs : r(r(r(r(p[i]! - 1) * y![i]!) + 1) * logs);
+        const loss = r(r(r(1 - y![i]!) * value) - scaled);
+        return w === null ? loss : r(loss * w[i]!);
+      });
+      const total = losses.reduce((a, b) => a + b, 0);
+      writeNumbers(
+        out!,
+        reduction === 0 ? losses : [reduction === 1 ? total / losses.length : total],
+      );
+    },
+    saved: ['self', 'target', 'weight', 'pos_weight'],
+    vjp: ({ self, target, weight, pos_weight, reduction }, { grad }) => {
+      const [x, y] = [self as Tensor, target as Tensor];
+      const positive = pos_weight as Tensor | null;
+      const reduce = (slope: Tensor): Tensor => {
+        const gradient = mul(slope, grad);
+        const weighted = weight === null ? gradient : mul(gradient, weight as Tensor);
+        return reduction === 1 ? div(weighted, weighted.numel) : weighted;
+      };
+      return {
+        self: () => {
+          const extra = extraWeight(y, positive);
+          // Without weights of positives, what is left of both operands is one value to save.
+          if (extra === null) return reduce(sub(sigmoid(x), y));
+          return reduce(sub(mul(sigmoid(x), add(extra, 1)), add(y, extra)));
+        },
+        target: () => {
+          const certain = positive === null ? null : mul(sub(positive, 1), logSigmoid(x));
+          return reduce(certain === null ? neg(x) : sub(neg(x), certain));
+        },
+      };
     },
   },
 );
