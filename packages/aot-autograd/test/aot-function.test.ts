@@ -32,8 +32,8 @@ describe('aotFunction', () => {
     const out = f(x, w);
     expect(graphs.length).toBe(1);
     expect(graphs[0]).toMatchInlineSnapshot(`
-      "export function forward(x2: Tensor /* f32[2, 2] */, w3: Tensor /* f32[2, 2] */) {
-        const mm = aten.mm.default(x2, w3); // f32[2, 2]
+      "export function forward(x: Tensor /* f32[2, 2] */, w: Tensor /* f32[2, 2] */) {
+        const mm = aten.mm.default(x, w); // f32[2, 2]
         const tanh = aten.tanh.default(mm); // f32[2, 2]
         const mul = aten.mul.Tensor(tanh, 2); // f32[2, 2]
         return [mul, tanh];
@@ -42,10 +42,10 @@ describe('aotFunction', () => {
     `);
     out.sum().backward();
     expect(graphs[1]).toMatchInlineSnapshot(`
-      "export function forward(x2: Tensor /* f32[2, 2] */, tanh: Tensor /* f32[2, 2] */, tangents_0: Tensor /* f32[2, 2] */) {
+      "export function forward(x: Tensor /* f32[2, 2] */, tanh: Tensor /* f32[2, 2] */, tangents_0: Tensor /* f32[2, 2] */) {
         const mul_1 = aten.mul.Tensor(tangents_0, 2); // f32[2, 2]
         const tanh_backward = aten.tanh_backward.default(mul_1, tanh); // f32[2, 2]
-        const t = aten.t.default(x2); // f32[2, 2] strides [1, 2]
+        const t = aten.t.default(x); // f32[2, 2] strides [1, 2]
         const mm_1 = aten.mm.default(t, tanh_backward); // f32[2, 2]
         return [mm_1];
       }

@@ -6,11 +6,14 @@ import {
   type Backend,
   CompiledFunction,
   type Explanation,
+  type ExportedGraph,
   explainFunction,
 } from '@tessera/dynamo-trace';
-import { Module } from '@tessera/nn';
+import type { GraphModule } from '@tessera/graph';
+import type { Module } from '@tessera/nn';
 import { discardFor, discardFrozen } from '@tessera/passes';
 import { type ConfigValues, TesseraError } from '@tessera/shared';
+import { type Compilable, callableOf } from './callable.js';
 import { lookupBackend } from './backend-registry.js';
 import { finishDebugFolders } from './debug/debug-folder.js';
 import { withOptions } from './compile-options.js';
@@ -51,20 +54,15 @@ const live = new Set<WeakRef<CompiledFunction>>();
  * @see torch.compile
  */
 export function compile<F extends AnyFunction>(fn: F, options?: CompileOptions): F;
-export function compile<M extends Module>(module: M, options?: CompileOptions): M['forward'];
-export function compile(target: AnyFunction | Module, options: CompileOptions = {}): AnyFunction {
-  const fn =
-    target instanceof Module
-      ? (...args: unknown[]): unknown => target.call(...(args as never[]))
-      : target;
-  if (typeof fn !== 'function') {
-    throw new TesseraError(
-      'invalid-argument',
-      `compile() takes a function or a Module, not ${typeof target}.`,
-      { hints: ['Wrap it: compile((x) => …).'] },
-    );
-  }
+export function compile<M extends Module | GraphModule>(
+  module: M,
+  options?: CompileOptions,
+): M['forward'];
+export function compile(graph: ExportedGraph, options?: CompileOptions): ExportedGraph['call'];
+export function compile(target: Compilable, options: CompileOptions = {}): AnyFunction {
+  const { fn, self, signature } = callableOf(target);
   const compiled = new CompiledFunction(fn, {
+    signature,
     backend: withOptions(lookupBackend(options.backend ?? 'inductor'), options.options),
     fullgraph: options.fullgraph,
     pure: options.pure,
@@ -75,10 +73,10 @@ export function compile(target: AnyFunction | Module, options: CompileOptions = 
   const wrapper = function (this: unknown, ...args: unknown[]): unknown {
     const outer = discardFor(compiled);
     try {
-      return compiled.call(this === globalThis ? undefined : this, args);
+      return compiled.call(self ?? (this === globalThis ? undefined : this), args);
     } finally {
       discardFor(outer);
-      discardFrozen(compiled, () => isCompiled(compiled));
+      discardFrozen(compiled, () => hasRunCompiled(compiled));
       finishDebugFolders(() => guardsOf(compiled));
     }
   };
@@ -88,12 +86,11 @@ export function compile(target: AnyFunction | Module, options: CompileOptions = 
   return wrapper;
 }
 
-/** Whether every graph of its traces was compiled: those before a graph break are on the second call. */
-function isCompiled({ captures }: CompiledFunction): boolean {
+/** Whether every graph of its traces ran compiled: those before a graph break do on the second call. */
+function hasRunCompiled({ captures }: CompiledFunction): boolean {
   return captures.every(({ segments }) =>
     segments.every(
-      ({ compileCount, outputs, mutated }) =>
-        compileCount > 0 || (outputs.length === 0 && mutated.length === 0),
+      ({ runs, outputs, mutated }) => runs > 0 || (outputs.length === 0 && mutated.length === 0),
     ),
   );
 }
@@ -132,15 +129,23 @@ export function reset(): void {
  */
 export function explain<F extends AnyFunction>(
   fn: F,
+  options?: CompileOptions,
+): (...args: Parameters<F>) => Explanation;
+export function explain<M extends Module>(
+  module: M,
+  options?: CompileOptions,
+): (...args: Parameters<M['forward']>) => Explanation;
+export function explain(
+  target: AnyFunction | Module,
   options: CompileOptions = {},
-): (...args: Parameters<F>) => Explanation {
+): (...args: unknown[]) => Explanation {
   return (...args) => {
-    const known = functions.get(fn);
+    const known = functions.get(target);
     if (known !== undefined) {
-      fn(...args);
+      (target as AnyFunction)(...args);
       return explainFunction(known);
     }
-    const wrapper = compile(fn as AnyFunction, { backend: 'eager', ...options });
+    const wrapper = compile(target as AnyFunction, { backend: 'eager', ...options });
     wrapper(...args);
     return explainFunction(compiledFunctionOf(wrapper));
   };

@@ -5,11 +5,11 @@
  * JavaScript when the guards of an artifact hold. Inside another compiled function it is simply part
  * of that trace.
  */
-import { parameterNames } from '@tessera/graph';
 import { TesseraError, counters, log } from '@tessera/shared';
 import { type DType, activeMode, defaultDType, gradMode } from '@tessera/tensor';
 import type { Backend } from './backend.js';
 import { Capture, type CapturedBreak } from './capture/capture.js';
+import { argumentNames } from './capture/argument-names.js';
 import { abortCapture, finishCapture } from './capture/finish-capture.js';
 import { runSegmentEagerly } from './capture/eager-segment.js';
 import { Shadow } from './capture/shadow.js';
@@ -36,6 +36,8 @@ export type AnyFunction = (...args: any[]) => any;
 /** Options of a compiled function. */
 export interface TraceOptions {
   readonly backend: Backend;
+  /** The function whose parameter names arguments have; default the function itself. */
+  readonly signature?: AnyFunction;
   /** Graph breaks are errors. */
   readonly fullgraph?: boolean;
   /** Skip the JavaScript when arguments (and `captures`) are as before. */
@@ -76,7 +78,7 @@ export class CompiledFunction {
   private warned = false;
   /** Whether the function is async, so that its continuations must be recognised. */
   private waits: boolean;
-  private paramNames: readonly (string | null)[] | null = null;
+  private paramNames: ((index: number) => string) | null = null;
 
   constructor(
     readonly fn: AnyFunction,
@@ -379,8 +381,8 @@ export class CompiledFunction {
   // ---- roots
 
   private roots(self: unknown, args: readonly unknown[]): Root[] {
-    const names = (this.paramNames ??= parameterNames(this.fn));
-    const roots = args.map((value, i): Root => ({ name: `L['${names[i] ?? `arg${i}`}']`, value }));
+    const names = (this.paramNames ??= argumentNames(this.options.signature ?? this.fn));
+    const roots = args.map((value, i): Root => ({ name: names(i), value }));
     if (self !== undefined && self !== null) roots.push({ name: "L['self']", value: self });
     if (this.options.captures !== undefined)
       roots.push({ name: 'G', value: this.options.captures() });

@@ -18,7 +18,7 @@ export {
 } from './compiled-function.js';
 export { traceConfig } from './config.js';
 export { disable, graphBreak, isCompiling } from './control.js';
-export { exportGraph } from './export/export-graph.js';
+export { type ExportableModule, exportGraph } from './export/export-graph.js';
 export {
   type ExportedConstant,
   ExportedGraph,

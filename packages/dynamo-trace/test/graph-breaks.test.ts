@@ -53,6 +53,33 @@ describe('graph breaks', () => {
     expect(codesOf((t: Tensor) => maskedSelect(mul(t, 2), t.gt(1)).sum(), x)).toEqual(['GB0002']);
   });
 
+  it('compiles the graphs on both sides of a break in the first call', () => {
+    const fn = (t: Tensor): Tensor => {
+      const y = mul(t, 2);
+      return y.sum().item() > 0 ? add(y, 1) : add(y, -1);
+    };
+    const { call, graphs } = compileEager(fn);
+    expect(call(x).toArray()).toEqual([3, 5]);
+    expect(graphs).toHaveLength(2);
+    expect(call(x).toArray()).toEqual([3, 5]);
+    expect(graphs).toHaveLength(2);
+  });
+
+  it('compiles a graph before a break later if its inputs have become others meanwhile', () => {
+    const fn = (t: Tensor): Tensor => {
+      const y = t.unsqueeze_(0).mul(2);
+      graphBreak();
+      return add(y, 1);
+    };
+    const { call, graphs } = compileEager(fn);
+    for (let i = 0; i < 3; i++) {
+      const t = tensor([1, 2]);
+      expect(call(t).toArray()).toEqual([[3, 5]]);
+      expect(t.shape).toEqual([1, 2]);
+    }
+    expect(graphs).toHaveLength(2);
+  });
+
   it('graphBreak() and disabled functions', () => {
     const opaque = disable((t: Tensor) => mul(t, 3));
     const fn = (t: Tensor): Tensor => {

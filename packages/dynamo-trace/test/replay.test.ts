@@ -10,8 +10,8 @@ describe('replay', () => {
     expect(call(tensor([3, 4]), y).toArray()).toEqual([8, 10]);
     expect(graphs.length).toBe(1);
     expect(graphs[0]!.print()).toMatchInlineSnapshot(`
-      "export function forward(l_x: Tensor /* f32[2] */, l_y2: Tensor /* f32[2] */) {
-        const add = aten.add.Tensor(l_x, l_y2, 1); // f32[2]
+      "export function forward(l_x: Tensor /* f32[2] */, l_y: Tensor /* f32[2] */) {
+        const add = aten.add.Tensor(l_x, l_y, 1); // f32[2]
         const mul = aten.mul.Tensor(add, 2); // f32[2]
         return [mul];
       }

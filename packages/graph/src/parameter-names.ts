@@ -4,15 +4,16 @@
  * Used to name graph inputs as the user named them. Best effort: a parameter that is destructured, or a
  * function whose text is not available (native, bound), gives null in that place.
  */
+import { undoShadowRenames } from './shadow-renames.js';
 
 /** The parameter names in order; null where a parameter has none. A rest parameter is the last, as `...name`. */
 export function parameterNames(fn: (...args: never[]) => unknown): (string | null)[] {
   const text = Function.prototype.toString.call(fn);
   const single = /^(?:async\s+)?([A-Za-z_$][\w$]*)\s*=>/.exec(text);
-  if (single !== null) return [single[1]];
+  if (single !== null) return undoShadowRenames([single[1]], text);
   const open = text.indexOf('(');
   if (open < 0 || text.includes('[native code]')) return [];
-  return splitParameters(text, open + 1).map(nameOf);
+  return undoShadowRenames(splitParameters(text, open + 1).map(nameOf), text);
 }
 
 function nameOf(parameter: string): string | null {

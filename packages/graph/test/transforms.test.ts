@@ -150,4 +150,23 @@ describe('parameterNames', () => {
   ])('reads %s', (_, fn, expected) => {
     expect(parameterNames(fn)).toEqual(expected);
   });
+
+  it('gives a parameter that shadows an outer name the name it has in the source', () => {
+    const x = 1;
+    const rows = [2];
+    const fn = (x: number, ...rows: number[]): number => x + rows.length;
+    const keyed = (x: number): { x: number } => ({ x });
+    expect(x + rows.length).toBe(2);
+    expect(parameterNames(fn)).toEqual(['x', '...rows']);
+    expect(parameterNames(keyed)).toEqual(['x']);
+  });
+
+  it.each([
+    ['(x1, x2) => x1 + x2', ['x1', 'x2']],
+    ['(x2) => x + x2', ['x2']],
+    ['(w2, b) => w2', ['w', 'b']],
+    ['(conv10) => conv10.conv', ['conv']],
+  ])('takes names of %s for renamed only where they can be', (text, expected) => {
+    expect(parameterNames(new Function(`return ${text}`)() as () => unknown)).toEqual(expected);
+  });
 });

@@ -54,6 +54,8 @@ export function finishCapture(
   capture.push({ kind: 'return', segment: last });
   capture.run.noteRan(last);
   last.run(capture.run);
+  // Those before a break ran op by op; the next call finds them compiled.
+  for (const segment of capture.segments) segment.prepare(capture.run);
   return last;
 }
 

@@ -17,6 +17,7 @@ import {
   setHistory,
 } from '@tessera/tensor';
 import type { Backend } from '../backend.js';
+import { inputMetaOf } from '../trace/input-meta.js';
 import { sharingOf } from '../trace/sharing.js';
 import { Segment, type SegmentInputRef } from '../trace/segment.js';
 
@@ -76,7 +77,7 @@ export class SegmentBuilder {
     const node = this.placeholder(name);
     node.meta.val = twin;
     node.meta.source = source;
-    this.inputs.push({ slot, scalar: -1 });
+    this.inputs.push({ slot, scalar: -1, meta: inputMetaOf(tensor) });
     this.bind(slot, node, twin);
   }
 

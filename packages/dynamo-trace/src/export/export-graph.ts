@@ -14,15 +14,32 @@ import type { Capture } from '../capture/capture.js';
 import { TensorGuard } from '../guards/tensor-guard.js';
 import { ExportedGraph, type ExportedInput, type ExportedLeaf, Wrapped } from './exported-graph.js';
 
+/** A module, as far as exporting goes. */
+export interface ExportableModule {
+  readonly forward: AnyFunction;
+  call(...args: never[]): unknown;
+}
+
 /**
- * Captures `fn` on `args` as one graph.
+ * Captures a function, or the forward of a module, on `args` as one graph.
  *
  * @throws trace-full-graph for a graph break, pure-side-effect for an effect that the graph would not have
  * @see torch.export, torch._dynamo.export
  */
-export function exportGraph<F extends AnyFunction>(fn: F, args: Parameters<F>): ExportedGraph {
+export function exportGraph<F extends AnyFunction>(fn: F, args: Parameters<F>): ExportedGraph;
+export function exportGraph<M extends ExportableModule>(
+  module: M,
+  args: Parameters<M['forward']>,
+): ExportedGraph;
+export function exportGraph(
+  target: AnyFunction | ExportableModule,
+  args: readonly unknown[],
+): ExportedGraph {
+  const isFunction = typeof target === 'function';
+  const fn = isFunction ? target : (...inputs: never[]): unknown => target.call(...inputs);
   let exported: ExportedGraph | null = null;
   const compiled = new CompiledFunction(fn, {
+    signature: isFunction ? target : target.forward,
     backend: (module) => (inputs) => module.forward(...inputs) as Tensor[],
     fullgraph: true,
     pure: true,

@@ -11,13 +11,15 @@ import { type CompileReport, TesseraError, emptyReport, log, reportTo } from '@t
 import { type Tensor, gradMode, modes, withAutocastSettings } from '@tessera/tensor';
 import { now } from '../clock.js';
 import type { Backend, CompiledSegment, SegmentInput } from '../backend.js';
+import { type InputMeta, isStill } from './input-meta.js';
 import type { Bindings } from './pattern.js';
 import type { Run } from './run.js';
 import { type Shared, sameSharing } from './sharing.js';
 
 /** Input of a segment: a tensor slot or a runtime scalar. */
 export type SegmentInputRef =
-  { readonly slot: number; readonly scalar: -1 } | { readonly slot: -1; readonly scalar: number };
+  | { readonly slot: number; readonly scalar: -1; readonly meta: InputMeta }
+  | { readonly slot: -1; readonly scalar: number; readonly meta?: undefined };
 
 /** Specializations that reports list. */
 const SPECIALIZATIONS_LISTED = 16;
@@ -46,6 +48,8 @@ export class Segment {
   /** Milliseconds of its first compiled run. */
   firstRunMs = 0;
   compileCount = 0;
+  /** How often the compiled code ran. */
+  runs = 0;
   /** Stages and kernels of its compilations. */
   readonly report: CompileReport = emptyReport();
 
@@ -141,31 +145,50 @@ export class Segment {
     }
   }
 
-  /** Runs the compiled code; compiles it first if needed. No mode sees what it does. */
-  call(inputs: readonly SegmentInput[]): readonly Tensor[] {
-    // Casts of an autocast scope are ops of the graph already.
-    return withAutocastSettings(null, () => this.callAsRecorded(inputs));
+  /**
+   * Compiles the segment although it does not run now. Not one whose inputs have become others since they
+   * were recorded: it waits for inputs of its own.
+   */
+  prepare(run: Run): void {
+    if (this.compiled !== null || (this.outputSlots.length === 0 && this.mutated.length === 0))
+      return;
+    for (const { slot, meta } of this.inputs)
+      if (slot >= 0 && !isStill(run.slots[slot]!, meta!)) return;
+    this.asRecorded(() => (this.compiled = this.compile(this.gather(run))));
   }
 
-  private callAsRecorded(inputs: readonly SegmentInput[]): readonly Tensor[] {
-    const { pre, resume } = modes;
-    const grad = gradMode.enabled;
-    modes.pre = null;
-    modes.resume = null;
-    gradMode.enabled = this.startGradMode;
-    try {
+  /** Runs the compiled code; compiles it first if needed. No mode sees what it does. */
+  call(inputs: readonly SegmentInput[]): readonly Tensor[] {
+    return this.asRecorded(() => {
+      this.runs++;
       if (this.uncompiledRuns > 0 && this.compiled === null) {
         this.uncompiledRuns--;
         return this.graphModule.forward(...inputs) as Tensor[];
       }
-      if (this.compiled !== null) return this.compiled(inputs);
-      this.compiled = this.compile(inputs);
+      this.compiled ??= this.compile(inputs);
+      if (this.runs > 1) return this.compiled(inputs);
       const start = now();
       try {
         return this.compiled(inputs);
       } finally {
         this.firstRunMs += now() - start;
       }
+    });
+  }
+
+  /** Under no mode, in the grad mode of the segment; casts of an autocast scope are ops of the graph already. */
+  private asRecorded<R>(fn: () => R): R {
+    return withAutocastSettings(null, () => this.withoutModes(fn));
+  }
+
+  private withoutModes<R>(fn: () => R): R {
+    const { pre, resume } = modes;
+    const grad = gradMode.enabled;
+    modes.pre = null;
+    modes.resume = null;
+    gradMode.enabled = this.startGradMode;
+    try {
+      return fn();
     } finally {
       modes.pre = pre;
       modes.resume = resume;
