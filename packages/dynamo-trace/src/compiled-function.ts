@@ -7,7 +7,6 @@
  */
 import { TesseraError, counters, log } from '@tessera/shared';
 import { type DType, activeMode, defaultDType, gradMode } from '@tessera/tensor';
-import type { Backend } from './backend.js';
 import { Capture, type CapturedBreak } from './capture/capture.js';
 import { argumentNames } from './capture/argument-names.js';
 import { abortCapture, finishCapture } from './capture/finish-capture.js';
@@ -16,7 +15,7 @@ import { Shadow } from './capture/shadow.js';
 import { Sources } from './capture/sources.js';
 import { now } from './clock.js';
 import { traceConfig } from './config.js';
-import { EntryGuards, type Root } from './guards/entry-guards.js';
+import { EntryGuards, type Root, globalState } from './guards/entry-guards.js';
 import { PureArtifact } from './pure/pure-artifact.js';
 import { withEffectTraps } from './pure/effect-traps.js';
 import { DynamicShapes } from './dynamic/dynamic-shapes.js';
@@ -24,33 +23,12 @@ import { SymbolTable } from './dynamic/symbol-table.js';
 import { Replay } from './replay/replay.js';
 import { Specializer } from './replay/specializer.js';
 import { explainMisuse, whyNoTraceFits } from './recompile-reasons.js';
+import type { AnyFunction, TraceOptions } from './trace-options.js';
 import { runToEnd } from './suspended/outcome.js';
 import type { SuspendedCall } from './suspended/suspended-calls.js';
 import { Run } from './trace/run.js';
 import type { Segment } from './trace/segment.js';
 import type { Branch, Numbering } from './trace/step.js';
-
-// eslint-disable-next-line @typescript-eslint/no-explicit-any -- functions of any signature are compiled
-export type AnyFunction = (...args: any[]) => any;
-
-/** Options of a compiled function. */
-export interface TraceOptions {
-  readonly backend: Backend;
-  /** The function whose parameter names arguments have; default the function itself. */
-  readonly signature?: AnyFunction;
-  /** Graph breaks are errors. */
-  readonly fullgraph?: boolean;
-  /** Skip the JavaScript when arguments (and `captures`) are as before. */
-  readonly pure?: boolean;
-  /** What a `pure` function reads besides its arguments. */
-  readonly captures?: () => Record<string, unknown>;
-  /** Called with the reason when a call fits no recorded trace. */
-  readonly guardFailFn?: (reason: string) => void;
-  /** Called at the end of a `pure` capture. */
-  readonly onCapture?: (capture: Capture, segment: Segment, result: unknown) => void;
-  /** Symbolic sizes: all dims of arguments, none, or (undefined) the dims that changed once. */
-  readonly dynamic?: boolean;
-}
 
 /** One capture, for `explain()` and logs. */
 export interface CaptureRecord {
@@ -102,6 +80,15 @@ export class CompiledFunction {
           : this.rootValues(self, args);
       for (const artifact of this.artifacts)
         if (artifact.guards.check(roots)) return artifact.run(roots);
+      if (this.artifacts.length > 0) {
+        const reason = this.failureReason(
+          this.artifacts[0]!.guards.reason(roots) ?? 'other arguments',
+        );
+        if (this.artifacts.length >= traceConfig.recompileLimit) {
+          this.warnLimit(reason);
+          return this.fn.apply(self, args as unknown[]);
+        }
+      }
     }
     if (!traceConfig.replay && this.captures.length >= traceConfig.recompileLimit) {
       this.warnLimit('trace.replay is off');
@@ -255,7 +242,6 @@ export class CompiledFunction {
     }
     this.options.onCapture?.(capture, segments[0]!, result);
     const artifact = PureArtifact.make(capture, segments[0]!, guards, result, roots);
-    if (this.artifacts.length >= traceConfig.recompileLimit) this.artifacts.pop();
     this.artifacts.unshift(artifact);
   }
 
@@ -266,6 +252,7 @@ export class CompiledFunction {
     let start = 0;
     let roots: Root[] = [];
     let guards: EntryGuards | null = null;
+    const entry = globalState();
     const specializer: Specializer = new Specializer(
       run,
       this.table,
@@ -279,13 +266,13 @@ export class CompiledFunction {
       (diverged, describe) => {
         start = now();
         roots = this.roots(self, args);
-        reason = this.failureReason(roots, describe);
+        reason = this.failureReason(whyNoTraceFits(this.captures, roots, entry, describe));
         if (this.pathCount() >= traceConfig.recompileLimit) {
           this.warnLimit(reason);
           this.runPrefixEagerly(diverged, roots);
           return null;
         }
-        guards = new EntryGuards(roots);
+        guards = new EntryGuards(roots, entry);
         return this.continueAsCapture(diverged, new Sources(roots));
       },
       specializer,
@@ -360,8 +347,7 @@ export class CompiledFunction {
 
   // ---- reasons
 
-  private failureReason(roots: readonly Root[], describe: () => string): string {
-    const reason = whyNoTraceFits(this.captures, roots, describe);
+  private failureReason(reason: string): string {
     this.reasons.push(reason);
     this.options.guardFailFn?.(reason);
     counters.inc('recompiles', this.name);

@@ -10,12 +10,8 @@ export {
   graphBreaksPage,
 } from './breaks/graph-breaks.js';
 export type { CapturedBreak } from './capture/capture.js';
-export {
-  type AnyFunction,
-  type CaptureRecord,
-  CompiledFunction,
-  type TraceOptions,
-} from './compiled-function.js';
+export { type CaptureRecord, CompiledFunction } from './compiled-function.js';
+export type { AnyFunction, TraceOptions } from './trace-options.js';
 export { traceConfig } from './config.js';
 export { disable, graphBreak, isCompiling } from './control.js';
 export { type ExportableModule, exportGraph } from './export/export-graph.js';

@@ -3,16 +3,17 @@
  */
 import { TesseraError, isTesseraError } from '@tessera/shared';
 import type { CaptureRecord } from './compiled-function.js';
-import type { Root } from './guards/entry-guards.js';
+import type { GlobalState, Root } from './guards/entry-guards.js';
 
 /** A guard in PyTorch's words, or, where the guards of a trace hold, the op at which the call differed. */
 export function whyNoTraceFits(
   captures: readonly CaptureRecord[],
   roots: readonly Root[],
+  entry: GlobalState,
   describe: () => string,
 ): string {
   const values = roots.map((root) => root.value);
-  const reasons = captures.map((record) => record.guards.reason(values));
+  const reasons = captures.map((record) => record.guards.reason(values, entry, false));
   return reasons.includes(null) ? describe() : (reasons.at(-1) ?? describe());
 }
 

@@ -64,8 +64,10 @@ function prepare(
   }
   if (arg instanceof SymScalar) return regionScalar(capture, arg);
   if (adopted?.code === 4) return scalar(capture, adopted.index, Number(arg), adopted.kind);
-  if (place.lift !== null && place.lift !== 'symbol')
+  if (place.lift !== null && place.lift !== 'symbol') {
+    if (capture.region !== null) capture.region.broken = true;
     return scalar(capture, capture.numbering.scalars++, Number(arg), place.lift);
+  }
   if (adopted !== null && adopted.code !== 3)
     return { pattern: adopted, node: arg as Argument, twin: arg };
   if (Array.isArray(arg)) return list(capture, arg, adopted, older, place);
@@ -124,6 +126,7 @@ function olderInt(older: Older<Pattern> | null): Older<IntPattern> | null {
 function regionScalar(capture: Capture, arg: SymScalar): Prepared {
   const index = capture.region?.scalarIndex(arg) ?? -1;
   // Made by the program: a number that says of itself whether it is a float.
+  if (index < 0 && capture.region !== null) capture.region.broken = true;
   if (index < 0) return scalar(capture, capture.numbering.scalars++, arg.hint, arg.kind);
   const { node } = capture.builder.addScalar(index, arg.hint, arg.kind, arg.name);
   return { pattern: { code: 4, index, kind: arg.kind }, node, twin: arg };

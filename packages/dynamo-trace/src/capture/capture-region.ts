@@ -29,7 +29,7 @@ export class RegionCapture {
   readonly grads: { tensor: Tensor; value: Tensor | null }[] = [];
   /** Steps recorded inside, in order. */
   readonly steps: Step[] = [];
-  /** A graph break happened inside. */
+  /** A graph break happened inside, or a number of the body became a runtime scalar: a jump would not set it. */
   broken = false;
   /** The user's source line: one for all, as no code of the user runs inside. */
   readonly frame: string | undefined = userFrame();

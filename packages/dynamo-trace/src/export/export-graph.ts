@@ -9,7 +9,8 @@
 import { type Argument, Graph, GraphModule, type Node } from '@tessera/graph';
 import { treeFlatten, treeUnflatten } from '@tessera/shared';
 import { type Tensor, isTensor } from '@tessera/tensor';
-import { type AnyFunction, CompiledFunction } from '../compiled-function.js';
+import { CompiledFunction } from '../compiled-function.js';
+import type { AnyFunction } from '../trace-options.js';
 import type { Capture } from '../capture/capture.js';
 import { TensorGuard } from '../guards/tensor-guard.js';
 import { ExportedGraph, type ExportedInput, type ExportedLeaf, Wrapped } from './exported-graph.js';

@@ -35,6 +35,8 @@ export interface Guard {
   readonly root: number;
   /** The printed condition, which is also the reason when it fails (tensors explain themselves). */
   readonly text: string;
+  /** Whether it asks for the same function, or object that is not seen through. */
+  readonly opaque?: boolean;
   /** The expected value of a CONSTANT_MATCH. */
   readonly value?: unknown;
   /** What generated code compares instead of calling `check`, where that is the same. */
@@ -60,13 +62,14 @@ export interface Root {
 }
 
 /** Global state that changes what ops do. */
-interface GlobalState {
+export interface GlobalState {
   readonly gradMode: boolean;
   readonly defaultDType: string;
   readonly autocast: string;
 }
 
-function globalState(): GlobalState {
+/** The state in force now. */
+export function globalState(): GlobalState {
   return {
     gradMode: gradMode.enabled,
     defaultDType: defaultDType(),
@@ -186,7 +189,6 @@ function dynamicGuard(root: number, source: Source, guard: DynamicTensorGuard): 
 /** See the file header. */
 export class EntryGuards {
   readonly guards: readonly Guard[];
-  private readonly state: GlobalState = globalState();
   private readonly rootCount: number;
   /** Tensor guards that found the same object: indices into `guards`, and which earlier one. */
   private readonly duplicates: readonly { readonly index: number; readonly of: number }[];
@@ -199,8 +201,11 @@ export class EntryGuards {
   /** Which guard a tensor has, until the capture is over. */
   private indexOf: Map<Tensor, number> | null;
 
-  /** Records the guards that the roots satisfy now. */
-  constructor(roots: readonly Root[]) {
+  /** Records the guards that the roots satisfy now; `state` is that of the beginning of the call. */
+  constructor(
+    roots: readonly Root[],
+    private readonly state: GlobalState = globalState(),
+  ) {
     const constants: Guard[] = [];
     const tensors: Guard[] = [];
     const duplicates: { index: number; of: number }[] = [];
@@ -226,6 +231,7 @@ export class EntryGuards {
               root: index,
               source,
               text: `${printSource(source)} is the same ${typeName(value)}`,
+              opaque: true,
               check: (now) => now === value,
             }),
         },
@@ -294,18 +300,31 @@ export class EntryGuards {
     return values;
   }
 
-  /** The first guard that fails, in words; null if all hold. */
-  reason(roots: readonly unknown[]): string | null {
-    const now = globalState();
+  /**
+   * The first guard that fails, in words; null if all hold. A function or an object that is not seen
+   * through comes last: only a skipped call depends on which one it is.
+   */
+  reason(
+    roots: readonly unknown[],
+    now: GlobalState = globalState(),
+    skipped = true,
+  ): string | null {
     if (now.gradMode !== this.state.gradMode) return 'GLOBAL_STATE changed: grad_mode';
     if (now.defaultDType !== this.state.defaultDType) return 'GLOBAL_STATE changed: default_dtype';
     if (now.autocast !== this.state.autocast) return 'GLOBAL_STATE changed: autocast';
     if (roots.length !== this.rootCount) return `number of arguments == ${this.rootCount}`;
+    let opaque: string | null = null;
     for (const guard of this.guards) {
       const value = follow(roots[guard.root], guard.source.steps);
-      if (!guard.check(value)) return guard.explain?.(value) ?? guard.text;
+      if (guard.check(value)) continue;
+      if (guard.opaque !== true) return guard.explain?.(value) ?? guard.text;
+      opaque ??= guard.text;
     }
-    return this.identityReason(this.tensorValues(roots)) ?? this.shapes?.reason(roots) ?? null;
+    return (
+      this.identityReason(this.tensorValues(roots)) ??
+      this.shapes?.reason(roots) ??
+      (skipped ? opaque : null)
+    );
   }
 
   /** The first difference in structure (containers, missing values, what is a tensor), in words; null if there is none. */

@@ -46,7 +46,8 @@ import {
 import { noteBuffer } from './module-state.js';
 import { moveData } from './move-data.js';
 import { type LoadReport, type StateDict, collectState, loadTensors } from './state-dict.js';
-import { isTrusted } from './trust.js';
+import { callInputs } from './region-inputs.js';
+import { trustKey } from './trust.js';
 
 /** A module from one tensor to one tensor, as containers hold. */
 export interface TensorModule extends Module {
@@ -81,12 +82,12 @@ export abstract class Module {
     const hooks = this._hooks;
     if (hooks !== null && !hooks.isEmpty)
       return hooks.run(this, args, (current) => this._run(current)) as ReturnType<this['forward']>;
-    if (activeMode(args) !== null && args.every(isRegionInput) && isTrusted(this)) {
-      return trustedRegion(this, 'forward', { args }, (inputs) =>
-        this._run(inputs.args as readonly unknown[]),
-      ) as ReturnType<this['forward']>;
-    }
-    return this._run(args) as ReturnType<this['forward']>;
+    const key = activeMode(args) === null ? null : trustKey(this);
+    const region = key === null ? null : callInputs(args, key);
+    if (region === null) return this._run(args) as ReturnType<this['forward']>;
+    return trustedRegion(this, 'forward', region.inputs, (inputs) =>
+      this._run(region.direct ? (inputs.args as readonly unknown[]) : args),
+    ) as ReturnType<this['forward']>;
   }
 
   /** Runs forward; a tracer is told which module that is. */
@@ -316,11 +317,6 @@ export abstract class Module {
   toString(): string {
     return moduleText(this, false);
   }
-}
-
-/** Whether a region can be given this argument: tensors, nothing, and lists of them. */
-function isRegionInput(value: unknown): boolean {
-  return value == null || isTensor(value) || (Array.isArray(value) && value.every(isRegionInput));
 }
 
 /** Clears one gradient. */

@@ -52,4 +52,4 @@ export class GLU extends Module {
   }
 }
 
-for (const activation of [Softmin, Softmax2d, GLU]) trustForward(activation);
+trustForward([Softmin, Softmax2d, GLU]);

@@ -99,5 +99,4 @@ export class PReLU extends Module {
   }
 }
 
-for (const activation of [CELU, SELU, LogSigmoid, Softsign, Tanhshrink, PReLU])
-  trustForward(activation);
+trustForward([CELU, SELU, LogSigmoid, Softsign, Tanhshrink, PReLU]);

@@ -144,5 +144,4 @@ export class RReLU extends InplaceActivation {
   }
 }
 
-for (const activation of [Hardtanh, Hardsigmoid, Hardshrink, Softshrink, Threshold, RReLU])
-  trustForward(activation);
+trustForward([Hardtanh, ReLU6, Hardsigmoid, Hardshrink, Softshrink, Threshold, RReLU]);

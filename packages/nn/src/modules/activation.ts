@@ -194,7 +194,7 @@ export class LogSoftmax extends Module {
   }
 }
 
-for (const activation of [
+trustForward([
   ReLU,
   SiLU,
   Hardswish,
@@ -207,5 +207,4 @@ for (const activation of [
   Sigmoid,
   Softmax,
   LogSoftmax,
-])
-  trustForward(activation);
+]);

@@ -174,4 +174,4 @@ export class BatchNorm3d extends BatchNorm {
   }
 }
 
-trustForward(BatchNorm);
+trustForward([BatchNorm1d, BatchNorm2d, BatchNorm3d]);

@@ -46,4 +46,4 @@ export class Bilinear extends Module {
   }
 }
 
-trustForward(Bilinear);
+trustForward([Bilinear]);

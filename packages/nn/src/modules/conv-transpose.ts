@@ -190,4 +190,4 @@ export class ConvTranspose3d extends ConvTranspose {
   }
 }
 
-for (const conv of [ConvTranspose1d, ConvTranspose2d, ConvTranspose3d]) trustForward(conv);
+trustForward([ConvTranspose1d, ConvTranspose2d, ConvTranspose3d]);

@@ -218,4 +218,4 @@ export class Conv3d extends Conv {
   }
 }
 
-for (const conv of [Conv1d, Conv2d, Conv3d]) trustForward(conv);
+trustForward([Conv1d, Conv2d, Conv3d]);

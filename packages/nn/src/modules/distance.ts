@@ -47,4 +47,4 @@ export class PairwiseDistance extends Module {
   }
 }
 
-for (const module of [CosineSimilarity, PairwiseDistance]) trustForward(module);
+trustForward([CosineSimilarity, PairwiseDistance]);

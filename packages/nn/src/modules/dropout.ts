@@ -89,5 +89,4 @@ export class FeatureAlphaDropout extends DropoutModule {
   }
 }
 
-for (const module of [Dropout, Dropout1d, Dropout2d, Dropout3d, AlphaDropout, FeatureAlphaDropout])
-  trustForward(module);
+trustForward([Dropout, Dropout1d, Dropout2d, Dropout3d, AlphaDropout, FeatureAlphaDropout]);

@@ -91,4 +91,4 @@ export class EmbeddingBag extends Module {
   }
 }
 
-trustForward(EmbeddingBag);
+trustForward([EmbeddingBag]);

@@ -109,4 +109,4 @@ export class Embedding extends Module {
   }
 }
 
-trustForward(Embedding);
+trustForward([Embedding]);

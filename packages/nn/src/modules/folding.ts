@@ -64,4 +64,4 @@ export class Fold extends Blocks {
   }
 }
 
-for (const module of [Unfold, Fold]) trustForward(module);
+trustForward([Unfold, Fold]);

@@ -70,4 +70,4 @@ export class InstanceNorm3d extends InstanceNorm {
   }
 }
 
-trustForward(InstanceNorm);
+trustForward([InstanceNorm1d, InstanceNorm2d, InstanceNorm3d]);

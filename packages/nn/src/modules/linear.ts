@@ -62,4 +62,4 @@ export function resetBias(weight: Tensor, bias: Tensor): void {
   uniform_(bias, -bound, bound);
 }
 
-trustForward(Linear);
+trustForward([Linear, NonDynamicallyQuantizableLinear]);

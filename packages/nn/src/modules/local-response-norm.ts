@@ -55,4 +55,4 @@ export class LocalResponseNorm extends Module {
   }
 }
 
-trustForward(LocalResponseNorm);
+trustForward([LocalResponseNorm]);

@@ -4,6 +4,7 @@
 import type { Reduction, Tensor } from '@tessera/tensor';
 import { type CtcLossOptions, ctcLoss } from '../functional/ctc-loss.js';
 import { Module } from '../module/module.js';
+import { trustForward } from '../module/trust.js';
 
 /** Likelihood of label sequences over all their alignments with longer inputs. @see torch.nn.CTCLoss */
 export class CTCLoss extends Module {
@@ -30,3 +31,5 @@ export class CTCLoss extends Module {
     return ctcLoss(logProbs, targets, inputLengths, targetLengths, options);
   }
 }
+
+trustForward([CTCLoss]);

@@ -179,7 +179,7 @@ export class TripletMarginWithDistanceLoss extends Loss {
   }
 }
 
-for (const loss of [
+trustForward([
   SoftMarginLoss,
   HingeEmbeddingLoss,
   MarginRankingLoss,
@@ -188,5 +188,4 @@ for (const loss of [
   MultiLabelMarginLoss,
   MultiLabelSoftMarginLoss,
   TripletMarginLoss,
-])
-  trustForward(loss);
+]);

@@ -152,5 +152,4 @@ export class BCELoss extends WeightedLoss {
   }
 }
 
-for (const loss of [CrossEntropyLoss, NLLLoss, MSELoss, L1Loss, BCEWithLogitsLoss, BCELoss])
-  trustForward(loss);
+trustForward([CrossEntropyLoss, NLLLoss, MSELoss, L1Loss, BCEWithLogitsLoss, BCELoss]);

@@ -4,6 +4,7 @@
 import { TesseraError } from '@tessera/shared';
 import { moduleText } from '../module/module-repr.js';
 import { Module, type TensorModule } from '../module/module.js';
+import { trustList } from '../module/trust.js';
 
 /**
  * Modules by position; their names in the state dict are numbers. A plain array in a field works the
@@ -62,3 +63,5 @@ export class ModuleList<M extends Module = TensorModule> extends Module {
     return moduleText(this, true);
   }
 }
+
+trustList(ModuleList);

@@ -156,4 +156,4 @@ export class MultiheadAttention extends Module {
   }
 }
 
-trustForward(MultiheadAttention);
+trustForward([MultiheadAttention]);

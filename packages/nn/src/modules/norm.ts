@@ -163,4 +163,4 @@ export class GroupNorm extends Module {
   }
 }
 
-for (const norm of [LayerNorm, RMSNorm, GroupNorm]) trustForward(norm);
+trustForward([LayerNorm, RMSNorm, GroupNorm]);

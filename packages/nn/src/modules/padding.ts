@@ -32,8 +32,6 @@ abstract class PaddingModule extends Module {
   }
 }
 
-trustForward(PaddingModule);
-
 /** A border of one number. */
 abstract class ConstantPad extends PaddingModule {
   constructor(
@@ -185,3 +183,21 @@ export class ConstantPad3d extends ConstantPad {
     super(padding, value, 3);
   }
 }
+
+trustForward([
+  ZeroPad1d,
+  ZeroPad2d,
+  ZeroPad3d,
+  ReflectionPad1d,
+  ReflectionPad2d,
+  ReflectionPad3d,
+  ReplicationPad1d,
+  ReplicationPad2d,
+  ReplicationPad3d,
+  CircularPad1d,
+  CircularPad2d,
+  CircularPad3d,
+  ConstantPad1d,
+  ConstantPad2d,
+  ConstantPad3d,
+]);

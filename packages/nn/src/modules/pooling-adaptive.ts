@@ -97,12 +97,11 @@ export class AdaptiveMaxPool3d<R extends boolean = false> extends AdaptiveMaxPoo
   }
 }
 
-for (const pool of [
+trustForward([
   AdaptiveAvgPool1d,
   AdaptiveAvgPool2d,
   AdaptiveAvgPool3d,
   AdaptiveMaxPool1d,
   AdaptiveMaxPool2d,
   AdaptiveMaxPool3d,
-])
-  trustForward(pool);
+]);

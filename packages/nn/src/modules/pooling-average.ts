@@ -81,4 +81,4 @@ export class AvgPool3d extends AvgPool {
   }
 }
 
-for (const pool of [AvgPool1d, AvgPool2d, AvgPool3d]) trustForward(pool);
+trustForward([AvgPool1d, AvgPool2d, AvgPool3d]);

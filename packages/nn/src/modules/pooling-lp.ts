@@ -55,4 +55,4 @@ export class LPPool3d extends LPPool {
   }
 }
 
-for (const pool of [LPPool1d, LPPool2d, LPPool3d]) trustForward(pool);
+trustForward([LPPool1d, LPPool2d, LPPool3d]);

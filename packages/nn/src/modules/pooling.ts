@@ -95,4 +95,4 @@ export class MaxPool3d<R extends boolean = false> extends MaxPool<R> {
   }
 }
 
-for (const pool of [MaxPool1d, MaxPool2d, MaxPool3d]) trustForward(pool);
+trustForward([MaxPool1d, MaxPool2d, MaxPool3d]);

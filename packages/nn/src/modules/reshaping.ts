@@ -51,4 +51,4 @@ export class Identity extends Module {
   }
 }
 
-for (const module of [Flatten, Unflatten, Identity]) trustForward(module);
+trustForward([Flatten, Unflatten, Identity]);

@@ -117,4 +117,11 @@ export class ChannelShuffle extends Module {
   }
 }
 
-for (const module of [Upsample, PixelShuffle, PixelUnshuffle, ChannelShuffle]) trustForward(module);
+trustForward([
+  Upsample,
+  UpsamplingNearest2d,
+  UpsamplingBilinear2d,
+  PixelShuffle,
+  PixelUnshuffle,
+  ChannelShuffle,
+]);

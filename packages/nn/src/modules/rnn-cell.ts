@@ -156,4 +156,4 @@ export class LSTMCell extends RNNCellBase {
   }
 }
 
-for (const cell of [RNNCell, GRUCell, LSTMCell]) trustForward(cell);
+trustForward([RNNCell, GRUCell, LSTMCell]);

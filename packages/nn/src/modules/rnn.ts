@@ -70,4 +70,4 @@ export class LSTM extends RNNBase {
   }
 }
 
-for (const network of [RNN, GRU, LSTM]) trustForward(network);
+trustForward([RNN, GRU, LSTM]);

@@ -5,7 +5,7 @@ import { TesseraError } from '@tessera/shared';
 import type { Tensor } from '@tessera/tensor';
 import { isModule } from '../module/module-tree.js';
 import { Module, type TensorModule } from '../module/module.js';
-import { isTrusted, trustForward } from '../module/trust.js';
+import { trustChildren, trustForward } from '../module/trust.js';
 
 /**
  * Chains modules, numbered (`new Sequential(a, b)`) or named (`new Sequential({ conv: a, act: b })`).
@@ -87,4 +87,4 @@ export class Sequential extends Module {
   }
 }
 
-trustForward(Sequential, (module) => module.children().every(isTrusted));
+trustForward([Sequential], trustChildren);

@@ -6,6 +6,7 @@ import { type DType, type Tensor, full, triu } from '@tessera/tensor';
 import { xavierUniform_ } from '../init/kaiming.js';
 import { cloneModule } from '../module/clone-module.js';
 import { Module, type TensorModule } from '../module/module.js';
+import { trustChildren, trustForward } from '../module/trust.js';
 import { ModuleList } from './module-list.js';
 import { LayerNorm } from './norm.js';
 import {
@@ -164,3 +165,5 @@ export class Transformer extends Module {
     return triu(full([size, size], -Infinity, options), 1);
   }
 }
+
+trustForward([TransformerEncoder, TransformerDecoder, Transformer], trustChildren);

@@ -2,6 +2,7 @@
  * @file `Adadelta`: step sizes from the ratio of two running averages.
  */
 import { type Tensor, addcmul_, sqrt_, zerosLike } from '@tessera/tensor';
+import { trustUpdate } from '../module/trust.js';
 import type { Bucket, Structure } from './bucket.js';
 import type { Lifted } from './lifted.js';
 import { Optimizer } from './optimizer.js';
@@ -73,3 +74,5 @@ export class Adadelta extends Optimizer<AdadeltaOptions, AdadeltaScalars> {
     });
   }
 }
+
+trustUpdate(Adadelta);

@@ -2,6 +2,7 @@
  * @file `Adagrad`: gradients divided by the root of the sum of their squares so far.
  */
 import { type Tensor, addcdiv_, addcmul_, fullLike, sqrt } from '@tessera/tensor';
+import { trustUpdate } from '../module/trust.js';
 import type { Bucket, Structure } from './bucket.js';
 import type { Lifted } from './lifted.js';
 import { Optimizer } from './optimizer.js';
@@ -74,3 +75,5 @@ export class Adagrad extends Optimizer<AdagradOptions, AdagradScalars> {
     });
   }
 }
+
+trustUpdate(Adagrad);

@@ -2,6 +2,7 @@
  * @file `Adam` and `AdamW`: adaptive moments, with weight decay in the gradient or apart from it.
  */
 import { type Tensor, addcdiv_, addcmul_, lerp_, maximum, sqrt, zerosLike } from '@tessera/tensor';
+import { trustUpdate } from '../module/trust.js';
 import type { Bucket, Structure } from './bucket.js';
 import type { Lifted } from './lifted.js';
 import { Optimizer } from './optimizer.js';
@@ -119,3 +120,5 @@ export class AdamW extends Adam {
     return true;
   }
 }
+
+trustUpdate(Adam);

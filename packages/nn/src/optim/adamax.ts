@@ -2,6 +2,7 @@
  * @file `Adamax`: Adam with the infinity norm in place of the second moment.
  */
 import { type Tensor, addcdiv_, lerp_, maximum, zerosLike } from '@tessera/tensor';
+import { trustUpdate } from '../module/trust.js';
 import type { Bucket, Structure } from './bucket.js';
 import type { Lifted } from './lifted.js';
 import { Optimizer } from './optimizer.js';
@@ -80,3 +81,5 @@ export class Adamax extends Optimizer<AdamaxOptions, AdamaxScalars> {
     });
   }
 }
+
+trustUpdate(Adamax);

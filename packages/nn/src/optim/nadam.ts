@@ -2,6 +2,7 @@
  * @file `NAdam`: Adam with Nesterov momentum.
  */
 import { type Tensor, addcdiv_, addcmul_, lerp_, sqrt_, zerosLike } from '@tessera/tensor';
+import { trustUpdate } from '../module/trust.js';
 import type { Bucket, Structure } from './bucket.js';
 import type { Lifted } from './lifted.js';
 import { Optimizer } from './optimizer.js';
@@ -130,3 +131,5 @@ export class NAdam extends Optimizer<NAdamOptions, NAdamScalars> {
     });
   }
 }
+
+trustUpdate(NAdam);

@@ -21,6 +21,7 @@ import {
 } from '@tessera/tensor';
 import { pythonLiteral } from '../module/module-repr.js';
 import { clearGrad } from '../module/module.js';
+import { isTrustedUpdate } from '../module/trust.js';
 import {
   type Bucket,
   type ParamState,
@@ -111,10 +112,13 @@ export abstract class Optimizer<
     const loss = closure === null ? null : enableGrad(closure);
     const { buckets } = this.prepare();
     const scalars = buckets.map((bucket) => this.scalars(bucket._group, bucket._records[0]!.step));
-    trustedRegion(this, 'step', { scalars }, (inputs) => {
+    const update = (inputs: { readonly scalars: readonly S[] }): void => {
       const lifted = inputs.scalars as unknown as Lifted<S>[];
       noGrad(() => buckets.forEach((bucket, i) => this.update(bucket, lifted[i]!)));
-    });
+    };
+    // An update of the user's own may read anything.
+    if (isTrustedUpdate(this.update)) trustedRegion(this, 'step', { scalars }, update);
+    else update({ scalars });
     return loss;
   }
 

@@ -2,6 +2,7 @@
  * @file `RAdam`: Adam that leaves out its denominator while the second moment is too uncertain.
  */
 import { type Tensor, addcmul_, lerp_, reciprocal, sqrt, zerosLike } from '@tessera/tensor';
+import { trustUpdate } from '../module/trust.js';
 import type { Bucket, Structure } from './bucket.js';
 import type { Lifted } from './lifted.js';
 import { Optimizer } from './optimizer.js';
@@ -111,3 +112,5 @@ export class RAdam extends Optimizer<RAdamOptions, RAdamScalars> {
     });
   }
 }
+
+trustUpdate(RAdam);

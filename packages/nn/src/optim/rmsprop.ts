@@ -11,6 +11,7 @@ import {
   sqrt_,
   zerosLike,
 } from '@tessera/tensor';
+import { trustUpdate } from '../module/trust.js';
 import type { Bucket, Structure } from './bucket.js';
 import type { Lifted } from './lifted.js';
 import { Optimizer } from './optimizer.js';
@@ -115,3 +116,5 @@ export class RMSprop extends Optimizer<RMSpropOptions, RMSpropScalars> {
     });
   }
 }
+
+trustUpdate(RMSprop);
