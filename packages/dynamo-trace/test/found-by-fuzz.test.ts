@@ -63,4 +63,25 @@ describe('found by pnpm fuzz', () => {
       expect(picked!.toArray()).toEqual(i > 1 ? [2 * i + 2, 6] : [6]);
     }
   });
+
+  it('an in-place op on a view of a leaf is refused in the same words', () => {
+    const fn = (x: Tensor, flat: boolean): Tensor => (flat ? x.reshape([4]) : x).add_(1);
+    const { call } = compileEager(fn);
+    const refusal = (f: typeof fn, x: Tensor, flat: boolean): string => {
+      try {
+        f(x, flat);
+      } catch (error) {
+        return (error as Error).message;
+      }
+      return 'none';
+    };
+    for (const flat of [false, true, false]) {
+      for (const make of [
+        () => tensor([1, 2, 3, 4]).view([2, 2]).requiresGrad_(),
+        () => tensor([1, 2, 3, 4]).requiresGrad_(),
+        () => tensor([1, 2, 3, 4]).requiresGrad_().view([2, 2]),
+      ])
+        expect(refusal(call, make(), flat)).toBe(refusal(fn, make(), flat));
+    }
+  });
 });

@@ -166,6 +166,10 @@ describe('in-place operators on views, differentiated', () => {
       /a leaf Variable that requires grad is being used in an in-place operation/,
     );
     expect(() => x.view([3, 1]).add_(1)).toThrow(/a view of a leaf Variable/);
+    // It does not matter whether the leaf itself takes gradients.
+    const view = ones([6]).view([2, 3]).requiresGrad_();
+    expect(() => view.add_(1)).toThrow(/a view of a leaf Variable/);
+    expect(() => view.reshape([6]).add_(1)).toThrow(/a view of a leaf Variable/);
     noGrad(() => x.add_(1));
     expect(detach(x).toArray()).toEqual([2, 2, 2]);
   });

@@ -133,7 +133,22 @@ export class SegmentBuilder {
     // What was computed before is no leaf: the program may modify it in place.
     if (twin.requiresGradFlag && !tensor.isLazy && gradFnOf(tensor) !== null)
       setHistory(twin, new ComputedBefore(twin), 0);
+    else if (twin.requiresGradFlag) twin.base = this.leafBase(tensor, storage);
     return twin;
+  }
+
+  /** What a leaf that requires grad is a view of, if that is a leaf too: then it may not be modified. */
+  private leafBase(tensor: Tensor, storage: Storage): Tensor | null {
+    const { base } = tensor;
+    if (base === null || gradFnOf(base as Tensor) !== null) return null;
+    return makeTensor(
+      storage,
+      base.dtype,
+      base.device,
+      base.sizes,
+      base.strides,
+      base.storageOffset,
+    );
   }
 
   /** Gives a slot its node and twin. */

@@ -116,17 +116,14 @@ export function rewriteHistory(self: Tensor, node: GradNode, selfEdge: number): 
   gradFnOf(self);
 }
 
-/** Refuses to modify a leaf that requires grad, or a view of one. @throws inplace-leaf */
+/** Refuses to modify a leaf that requires grad, or a view of a leaf, even of one that does not. @throws inplace-leaf */
 export function checkInPlaceLeaf(self: Tensor): void {
-  const leaf =
-    self.base !== null && requiresGrad(self.base) && gradFnOf(self.base) === null
-      ? self.base
-      : self;
-  if (!requiresGrad(leaf) || gradFnOf(leaf) !== null) return;
-  const what =
-    leaf === self
-      ? 'a leaf Variable that requires grad is being used in an in-place operation.'
-      : 'a view of a leaf Variable that requires grad is being used in an in-place operation.';
+  if (!requiresGrad(self)) return;
+  const ofLeaf = self.base !== null && gradFnOf(self.base) === null;
+  if (!ofLeaf && gradFnOf(self) !== null) return;
+  const what = ofLeaf
+    ? 'a view of a leaf Variable that requires grad is being used in an in-place operation.'
+    : 'a leaf Variable that requires grad is being used in an in-place operation.';
   throw new TesseraError(
     'inplace-leaf',
     `${what} [${DTYPES[self.dtype].scalarTypeName} ${formatSizes(self.sizes)}]`,

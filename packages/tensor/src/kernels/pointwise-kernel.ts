@@ -49,6 +49,15 @@ export function scalarValue(value: ScalarLike): number {
   return value instanceof SymScalar ? value.hint : Number(value);
 }
 
+/**
+ * The value of a scalar that decides what is computed: a size, or which operators.
+ *
+ * @throws lifted-scalar for one that is only known at run time
+ */
+export function fixedScalar(value: ScalarLike): number {
+  return value instanceof SymScalar ? value.valueOf() : Number(value);
+}
+
 /** Shape, stride and dtype of a pointwise result of given operands. @throws shape-mismatch */
 export function metaOfOperands(
   operands: readonly Operand[],

@@ -6,7 +6,7 @@ import { defaultDType } from '../default-dtype.js';
 import { callOp } from '../dispatch/dispatcher.js';
 import type { DType } from '../dtype.js';
 import { writeNumbers } from '../kernels/elements.js';
-import { scalarValue } from '../kernels/pointwise-kernel.js';
+import { fixedScalar, scalarValue } from '../kernels/pointwise-kernel.js';
 import { type OpOverload, defineOp } from '../op/op-overload.js';
 import type { NamedArgs, OpRecord } from '../op/op-record.js';
 import { contiguousStrides } from '../shape.js';
@@ -20,9 +20,9 @@ interface Range {
   readonly step: number;
 }
 
-function rangeOf(args: NamedArgs): Range {
+function rangeOf(args: NamedArgs, read = scalarValue): Range {
   const value = (name: string, otherwise: number): number =>
-    args[name] === undefined ? otherwise : scalarValue(args[name] as ScalarLike);
+    args[name] === undefined ? otherwise : read(args[name] as ScalarLike);
   return { start: value('start', 0), end: value('end', 0), step: value('step', 1) };
 }
 
@@ -37,7 +37,7 @@ function rangeType(args: NamedArgs): DType {
 const rangeRecord: OpRecord = {
   tags: ['factory'],
   meta: (args) => {
-    const { start, end, step } = rangeOf(args);
+    const { start, end, step } = rangeOf(args, fixedScalar);
     // As int64 the bounds are cut to whole numbers first.
     const exact = (value: number): number => (args.dtype === 'int64' ? Math.trunc(value) : value);
     const count = Math.ceil((exact(end) - exact(start)) / exact(step));

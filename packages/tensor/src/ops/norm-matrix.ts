@@ -4,7 +4,7 @@
 import { TesseraError, type ScalarLike } from '@tessera/shared';
 import { callOp } from '../dispatch/dispatcher.js';
 import { DTYPES, type DType } from '../dtype.js';
-import { scalarValue } from '../kernels/pointwise-kernel.js';
+import { fixedScalar } from '../kernels/pointwise-kernel.js';
 import { type OpOverload, defineOp } from '../op/op-overload.js';
 import { wrapDim } from '../shape.js';
 import type { Tensor } from '../tensor.js';
@@ -86,7 +86,7 @@ function defineMatrixNorm(signature: string, orderOf: (ord: unknown) => MatrixOr
 }
 
 const matrixNormOp = defineMatrixNorm('(Tensor self, Scalar ord, ', (ord) =>
-  scalarValue(ord as ScalarLike),
+  fixedScalar(ord as ScalarLike),
 );
 const matrixNormStringOp = defineMatrixNorm('.str_ord(Tensor self, str ord="fro", ', namedOrder);
 
@@ -111,7 +111,7 @@ const linalgNormOp = defineOp(`aten::linalg_norm(Tensor self, Scalar? ord=None, 
       );
     if (dims === null && x.ndim !== 1 && x.ndim !== 2)
       refuse('linalg.norm: If dim is not specified but ord is, the input must be 1D or 2D.');
-    const order = scalarValue(ord as ScalarLike);
+    const order = fixedScalar(ord as ScalarLike);
     const vector = dims === null ? x.ndim === 1 : dims.length === 1;
     if (vector) return norm(x, order, dims, options);
     return matrixNorm(

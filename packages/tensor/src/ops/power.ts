@@ -16,6 +16,7 @@ import { resultType } from '../type-promotion.js';
 import { eq, ge } from './comparison.js';
 import { toDtype } from './copy.js';
 import { log } from './exponential.js';
+import { scalarTensor } from './factory.js';
 import { zerosLike } from './factory-like.js';
 import { logicalAnd } from './logical.js';
 import { mul, sub } from './pointwise-arithmetic.js';
@@ -87,12 +88,7 @@ const powBaseOp = defineOp(
     ...OPERANDS,
     saved: ['exponent', 'out'],
     vjp: ({ self, exponent }, { grad, out }) => ({
-      exponent: () => {
-        const scaled = mul(grad, mul(out, Math.log(plain(self as ScalarLike))));
-        return plain(self as ScalarLike) === 0
-          ? where(ge(exponent as Tensor, 0), 0, scaled)
-          : scaled;
-      },
+      exponent: () => baseGradient(grad, self as ScalarLike, exponent as Tensor, out),
     }),
   }),
 );
@@ -150,13 +146,28 @@ const floatPowerInplaceOps = {
   scalar: defineFloatPowerInplace('Scalar', 'Scalar'),
 };
 
-/** A scalar whose value the gradient depends on; throws for lifted ones. */
-function plain(value: ScalarLike): number {
-  return value instanceof SymScalar ? value.valueOf() : Number(value);
+/** A number known only at run time, to compute with beside `like`, whose dtype it does not change. */
+function runtimeNumber(value: SymScalar, { dtype, device }: Tensor): Tensor {
+  return scalarTensor(value, { dtype: dtype === 'float64' ? dtype : 'float32', device });
+}
+
+/** The gradient of the exponent of a number to a power. */
+function baseGradient(grad: Tensor, base: ScalarLike, exponent: Tensor, out: Tensor): Tensor {
+  if (base instanceof SymScalar) {
+    const value = runtimeNumber(base, out);
+    const unreached = logicalAnd(eq(value, 0), ge(exponent, 0));
+    return mul(grad, where(unreached, 0, mul(out, log(value))));
+  }
+  const scaled = mul(grad, mul(out, Math.log(Number(base))));
+  return Number(base) === 0 ? where(ge(exponent, 0), 0, scaled) : scaled;
 }
 
 function powerGradient(grad: Tensor, self: Tensor, exponent: ScalarLike): Tensor {
-  const e = plain(exponent);
+  if (exponent instanceof SymScalar) {
+    const value = runtimeNumber(exponent, self);
+    return where(eq(value, 0), 0, mul(grad, mul(pow(self, sub(value, 1)), value)));
+  }
+  const e = Number(exponent);
   if (e === 0) return zerosLike(grad);
   if (e === 1) return grad;
   return mul(grad, mul(e === 2 ? self : pow(self, e - 1), e));

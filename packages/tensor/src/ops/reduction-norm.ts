@@ -4,7 +4,7 @@
 import { TesseraError, type ScalarLike } from '@tessera/shared';
 import { callOp } from '../dispatch/dispatcher.js';
 import { DTYPES, type DType } from '../dtype.js';
-import { scalarValue } from '../kernels/pointwise-kernel.js';
+import { fixedScalar, scalarValue } from '../kernels/pointwise-kernel.js';
 import { normOf } from '../kernels/norm-kernel.js';
 import { reduceKernel, reduceMeta } from '../kernels/reduce-kernel.js';
 import { defineOp } from '../op/op-overload.js';
@@ -83,11 +83,17 @@ function normGradient(grad: Tensor, input: Tensor, out: Tensor, p: number, dim: 
     : mul(mul(self, pow(abs(self), p - 2)), scale);
 }
 
+const vectorNormMeta = reduceMeta('linalg_vector_norm', normType);
+
 const vectorNormOp = defineOp(
   'aten::linalg_vector_norm(Tensor self, Scalar ord=2, int[1]? dim=None, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor',
   {
     tags: ['reduction'],
-    meta: reduceMeta('linalg_vector_norm', normType),
+    // The gradient is another sum of operators for each order.
+    meta: (args) => {
+      fixedScalar(args.ord as ScalarLike);
+      return vectorNormMeta(args);
+    },
     kernel: reduceKernel('linalg_vector_norm', (values, args) =>
       normOf(values, scalarValue(args.ord as ScalarLike)),
     ),

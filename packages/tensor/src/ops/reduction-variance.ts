@@ -5,7 +5,7 @@ import { TesseraError, type ScalarLike } from '@tessera/shared';
 import { callOp } from '../dispatch/dispatcher.js';
 import { DTYPES } from '../dtype.js';
 import { writeNumbers } from '../kernels/elements.js';
-import { scalarValue } from '../kernels/pointwise-kernel.js';
+import { fixedScalar, scalarValue } from '../kernels/pointwise-kernel.js';
 import { reduceDims, reduceMeta, reduceRows } from '../kernels/reduce-kernel.js';
 import { type OpOverload, defineOp } from '../op/op-overload.js';
 import type { NamedArgs, OpRecord, TensorMeta } from '../op/op-record.js';
@@ -18,8 +18,8 @@ import { mean } from './reduction.js';
 import { type Dims, dimList, reducedCount, spread } from './spread.js';
 
 /** Bessel's correction by default. */
-function correctionOf(args: NamedArgs): number {
-  return args.correction === null ? 1 : scalarValue(args.correction as ScalarLike);
+function correctionOf(args: NamedArgs, read = scalarValue): number {
+  return args.correction === null ? 1 : read(args.correction as ScalarLike);
 }
 
 function varianceMeta(name: string, outputs: 1 | 2): (args: NamedArgs) => readonly TensorMeta[] {
@@ -32,6 +32,8 @@ function varianceMeta(name: string, outputs: 1 | 2): (args: NamedArgs) => readon
         { hints: ["Convert first: x.to('float32')."] },
       );
     }
+    // The gradient divides by a number made of it.
+    correctionOf(args, fixedScalar);
     const meta = rule(args);
     return outputs === 1 ? [meta] : [meta, meta];
   };

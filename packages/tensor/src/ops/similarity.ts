@@ -4,7 +4,7 @@
 import { TesseraError, type ScalarLike } from '@tessera/shared';
 import { callOp } from '../dispatch/dispatcher.js';
 import { isFloatingPoint } from '../dtype.js';
-import { scalarValue } from '../kernels/pointwise-kernel.js';
+import { fixedScalar, scalarValue } from '../kernels/pointwise-kernel.js';
 import { defineInplace } from '../op/inplace.js';
 import { defineOp } from '../op/op-overload.js';
 import { broadcastShapes, wrapDim } from '../shape.js';
@@ -22,7 +22,7 @@ import { where } from './where.js';
 
 const distOp = defineOp('aten::dist(Tensor self, Tensor other, Scalar p=2) -> Tensor', {
   decompose: ({ self, other, p }) =>
-    norm(sub(self as Tensor, other as Tensor), scalarValue(p as ScalarLike)),
+    norm(sub(self as Tensor, other as Tensor), fixedScalar(p as ScalarLike)),
 });
 
 const pairwiseOp = defineOp(
