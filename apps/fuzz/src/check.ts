@@ -116,9 +116,7 @@ function runCompiled(program: Program, backend: string, want: readonly Seen[][])
     try {
       got = runCall(program, world, fn, call);
     } catch (error) {
-      // What a store outside the arguments keeps may be refused afterwards, with a reason.
-      const refused = isTesseraError(error, 'trace-escape') && !program.storeIsArgument;
-      return refused ? null : `call ${i}: ${nameOf(error)}`;
+      return `call ${i}: ${nameOf(error)}`;
     }
     if (compareSeen(i, got, want[i]!, null) === null) continue;
     if (spread === undefined) spread = spreadOf(program, want);

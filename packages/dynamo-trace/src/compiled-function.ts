@@ -7,10 +7,11 @@
  */
 import { TesseraError, counters, log } from '@tessera/shared';
 import { type DType, activeMode, defaultDType, gradMode } from '@tessera/tensor';
-import { Capture, type CapturedBreak } from './capture/capture.js';
+import { Capture } from './capture/capture.js';
+import type { CapturedBreak } from './capture/capture-options.js';
 import { argumentNames } from './capture/argument-names.js';
 import { abortCapture, finishCapture } from './capture/finish-capture.js';
-import { runSegmentEagerly } from './capture/eager-segment.js';
+import { runSegmentEagerly } from './trace/eager-segment.js';
 import { Shadow } from './capture/shadow.js';
 import { Sources } from './capture/sources.js';
 import { now } from './clock.js';

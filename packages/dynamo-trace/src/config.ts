@@ -8,6 +8,7 @@ export const traceConfig: {
   readonly recompileLimit: number;
   readonly replay: boolean;
   readonly sizeLimit: number;
+  readonly keepOverwritten: number;
 } = defineConfig('trace', {
   recompileLimit: option(
     8,
@@ -18,6 +19,11 @@ export const traceConfig: {
     32,
     'Size tuples of dynamic shapes whose compiled code is kept, per compiled function; the oldest is dropped.',
     integerIn(1),
+  ),
+  keepOverwritten: option(
+    16 * 2 ** 20,
+    'Bytes of overwritten inputs kept per call, for values that the program kept and compiled code did not return.',
+    integerIn(0),
   ),
   replay: option(
     true,

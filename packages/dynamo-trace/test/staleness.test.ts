@@ -9,6 +9,7 @@ import {
   dropout,
   mul,
   noGrad,
+  rand,
   setDefaultDType,
   tensor,
   track,
@@ -74,7 +75,7 @@ describe('no result goes stale', () => {
     }
   });
 
-  it('an intermediate that was pushed out, read after its inputs changed, is a clear error', () => {
+  it('an intermediate that was pushed out, read after its inputs changed', () => {
     const kept: Tensor[] = [];
     const w = tensor([2, 2]);
     const { call } = compileEager((t: Tensor) => {
@@ -85,7 +86,7 @@ describe('no result goes stale', () => {
     call(x);
     call(x);
     w.add_(1);
-    expect(() => kept[1]!.toArray()).toThrow(/left it on a way that was not seen.*modified since/s);
+    expect(kept[1]!.toArray()).toEqual([2, 4]);
   });
 
   it('a pushed-out intermediate', () => {
@@ -199,8 +200,9 @@ describe('no result goes stale', () => {
     });
     call(x);
     keep = true;
-    call(x);
-    expect(() => kept[0]!.toArray()).toThrow(/random numbers/);
+    const twice = call(x);
+    rand([1]);
+    expect(kept[0]!.mul(2).toArray()).toEqual(twice.toArray());
   });
 
   it('views keep sharing memory with what they view', () => {

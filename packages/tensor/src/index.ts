@@ -70,6 +70,7 @@ export { bfloatToNumber, halfToNumber, numberToBfloat, numberToHalf } from './ke
 
 // Memory
 export { cpuHeap, type CpuHeap, type HeapStats } from './heap/cpu-heap.js';
+export { Snapshot, type SnapshotBudget } from './memory/snapshot.js';
 export { Storage, type StorageState } from './memory/storage.js';
 export { largestStorages, liveStorageBytes, reclaimNow } from './memory/reclaim.js';
 export { keep, tidy } from './memory/tidy.js';

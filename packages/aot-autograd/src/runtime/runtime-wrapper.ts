@@ -71,6 +71,8 @@ export function wrapRuntime(
     if (inputs.length !== plan.inputCount) throw countError(inputs, plan);
     const graphInputs = gather(inputs);
     const generator = getRngState();
+    for (const position of plan.mutatedPositions)
+      (inputs[position] as Tensor).storage.keepContents();
     const values = runUnrecorded(forward, graphInputs);
     for (const position of plan.mutatedPositions) (inputs[position] as Tensor).storage.version++;
     if (plan.saved !== null && backward !== null && gradMode.enabled) {

@@ -114,6 +114,8 @@ export function captureRegion<R>(
   }
   if (!region.broken)
     finishRegion(capture, step, region, guards, inputSlots, firstNew, bound, result);
+  const given = step.jump === null ? region.produced : step.jump.produced.map(({ slot }) => slot);
+  for (const slot of given) capture.visible.push(slot);
   return result;
 }
 
@@ -173,7 +175,6 @@ function finishRegion(
   };
   step.jump = jump;
   run.remember(step, jump.produced);
-  for (const slot of produced.keys()) capture.visible.push(slot);
 }
 
 /** Whether a jump binds every symbol that the body bound: those of the owner's tensors. */

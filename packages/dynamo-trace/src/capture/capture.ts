@@ -20,47 +20,33 @@ import {
   withFakeTensors,
   withPreDispatchMode,
 } from '@tessera/tensor';
-import type { Backend } from '../backend.js';
-import {
-  type BreakReason,
-  type GraphBreakCode,
-  REQUIRES_GRAD_SET,
-  VALUE_READ,
-} from '../breaks/graph-breaks.js';
+import { type BreakReason, REQUIRES_GRAD_SET, VALUE_READ } from '../breaks/graph-breaks.js';
 import { opBreak } from '../breaks/op-break.js';
 import { reportBreak } from '../breaks/report-break.js';
 import type { DynamicShapes, Older } from '../dynamic/dynamic-shapes.js';
 import type { DynamicTensorGuard } from '../guards/dynamic-tensor-guard.js';
 import type { TensorGuard } from '../guards/tensor-guard.js';
-import { type Pattern, instantiate, observePattern, slotsOf } from '../trace/pattern.js';
+import { type Pattern, instantiate, slotsOf } from '../trace/pattern.js';
 import type { Run } from '../trace/run.js';
 import type { Segment } from '../trace/segment.js';
-import type { Branch, Numbering, OpStep, OutSpec, RegionStep, Step } from '../trace/step.js';
+import {
+  type Branch,
+  type Numbering,
+  type OpStep,
+  type OutSpec,
+  type RegionStep,
+  type Step,
+  observeStep,
+} from '../trace/step.js';
 import { prepareArguments } from './arguments.js';
 import { captureBackward } from './capture-backward.js';
+import type { CaptureOptions, CapturedBreak } from './capture-options.js';
 import { type RegionCapture, captureRegion } from './capture-region.js';
-import { runSegmentEagerly } from './eager-segment.js';
+import { runSegmentEagerly } from '../trace/eager-segment.js';
 import { Shadow } from './shadow.js';
 import { SegmentBuilder } from './segment-builder.js';
 import { setGradEnabledNode } from './set-grad-enabled.js';
-import { type Sources, identifierOf } from './sources.js';
-
-/** A graph break of a capture. */
-export interface CapturedBreak {
-  readonly code: GraphBreakCode;
-  /** What happened. */
-  readonly reason: string;
-  /** The user's source line. */
-  readonly location: string | null;
-}
-
-/** What a capture needs from its function. */
-export interface CaptureOptions {
-  readonly backend: Backend;
-  readonly fullgraph: boolean;
-  readonly functionName: string;
-  readonly sources: Sources;
-}
+import { identifierOf } from './sources.js';
 
 /** See the file header. */
 export class Capture implements PreDispatchMode {
@@ -70,8 +56,10 @@ export class Capture implements PreDispatchMode {
   readonly segments: Segment[] = [];
   /** Objects whose regions ran: they can hold results. */
   readonly owners: Set<object> = new Set();
-  /** Slots of results made outside regions, in order. */
+  /** Slots of results that the program was given, in order. */
   readonly visible: number[] = [];
+  /** Adopted steps inside regions. */
+  private readonly innerSteps = new Set<Step>();
   region: RegionCapture | null = null;
   shadow: Shadow = new Shadow(null);
   readonly breaks: CapturedBreak[] = [];
@@ -160,7 +148,7 @@ export class Capture implements PreDispatchMode {
   adopt(step: Step): void {
     switch (step.kind) {
       case 'op':
-        this.observeStep(step);
+        observeStep(step, this.shapes.call, this.run);
         this.recordOp(
           step.op,
           step.args.map((pattern) => instantiate(pattern, this.run)),
@@ -176,21 +164,20 @@ export class Capture implements PreDispatchMode {
         captureBackward(this, null, step);
         break;
       case 'region':
-        this.observeStep(step);
+        observeStep(step, this.shapes.call, this.run);
         this.follow(step);
+        this.adoptJump(step);
         break;
       default:
         this.follow(step);
     }
   }
 
-  /** Notes what the integers of a matched step were in this call, if it goes on recording. */
-  private observeStep(step: OpStep | RegionStep): void {
-    const { call } = this.shapes;
-    if (call < 0 || step.calls.includes(call)) return;
-    step.calls.push(call);
-    const patterns = step.kind === 'op' ? step.args : step.inputs;
-    for (const pattern of patterns) observePattern(pattern, call, this.run);
+  /** What a region makes inside stays there. */
+  private adoptJump({ jump }: RegionStep): void {
+    if (jump === null) return;
+    for (const inner of jump.steps) this.innerSteps.add(inner);
+    for (const { slot } of jump.produced) this.visible.push(slot);
   }
 
   // ---- ops
@@ -255,7 +242,14 @@ export class Capture implements PreDispatchMode {
       twin === null ? null : this.outSpec(twin, known[i]!, adopted?.outs[i]?.slot ?? -1),
     );
     const tensors = outs.map((spec, i) =>
-      spec === null ? null : this.bindOut(spec, twins[i]!, nodes[i] ?? null),
+      spec === null
+        ? null
+        : this.bindOut(
+            spec,
+            twins[i]!,
+            nodes[i] ?? null,
+            adopted !== null && this.innerSteps.has(adopted),
+          ),
     );
     for (const slot of written) this.builder.noteMutated(slot);
     this.lastOuts = outs;
@@ -304,6 +298,7 @@ export class Capture implements PreDispatchMode {
     spec: OutSpec,
     twin: Tensor,
     node: Parameters<SegmentBuilder['bind']>[1] | null,
+    inner = false,
   ): Tensor {
     if (spec.same) {
       const tensor = this.run.slots[spec.slot]!;
@@ -313,8 +308,8 @@ export class Capture implements PreDispatchMode {
     const tensor = this.run.slots[spec.slot] ?? this.run.produce(spec);
     this.builder.bind(spec.slot, node!, twin);
     this.builder.noteProduced(spec.slot);
-    if (this.region === null) this.visible.push(spec.slot);
-    else this.region.produced.add(spec.slot);
+    if (this.region !== null) this.region.produced.add(spec.slot);
+    else if (!inner) this.visible.push(spec.slot);
     return tensor;
   }
 
@@ -378,7 +373,7 @@ export class Capture implements PreDispatchMode {
 
   /** Everything recorded since the last break. */
   finishSegment(): Segment {
-    return this.builder.finish(this.options.backend, this.segmentStartGradMode);
+    return this.builder.finish(this.options.backend, this.segmentStartGradMode, this.visible);
   }
 
   /** Ends the segment here and computes it. @throws trace-full-graph */

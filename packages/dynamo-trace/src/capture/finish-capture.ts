@@ -5,7 +5,7 @@ import type { Tensor } from '@tessera/tensor';
 import { walk } from '../guards/walk.js';
 import type { Segment } from '../trace/segment.js';
 import type { Capture } from './capture.js';
-import { runSegmentEagerly } from './eager-segment.js';
+import { runSegmentEagerly } from '../trace/eager-segment.js';
 
 /** Slots that outlive the call or are read by a later segment. */
 function neededSlots(capture: Capture, result: unknown, segments: readonly Segment[]): Set<number> {

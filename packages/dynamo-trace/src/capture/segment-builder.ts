@@ -190,7 +190,7 @@ export class SegmentBuilder {
   }
 
   /** The finished segment. Inputs that an op wrote to are its mutated ones. */
-  finish(backend: Backend, startGradMode: boolean): Segment {
+  finish(backend: Backend, startGradMode: boolean, visible: Iterable<number>): Segment {
     const mutatedInputs = this.inputSlots.filter((slot) => this.writesStorageOf(slot));
     return new Segment(
       this.graph,
@@ -203,6 +203,7 @@ export class SegmentBuilder {
       mutatedInputs.length === 0 || this.inputs.length < 2
         ? null
         : sharingOf(this.inputs.map(({ slot }) => (slot < 0 ? null : this.twin(slot)))),
+      new Set(visible),
     );
   }
 

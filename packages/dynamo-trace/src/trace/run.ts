@@ -1,12 +1,13 @@
 /**
  * @file `Run`: the values of one call of a compiled function.
  *
- * It is the `pending` of lazy tensors: reading one asks the active mode to flush, or, after the call,
- * computes a value that was not among the outputs, if its inputs are unchanged.
+ * It is the `pending` of lazy tensors: reading one asks the active mode to flush, or computes a value that
+ * was not among the outputs from the inputs as they were (ran-segment.ts).
  */
 import { TesseraError } from '@tessera/shared';
 import {
   type PendingValue,
+  type SnapshotBudget,
   type Storage,
   type Tensor,
   type TensorBase,
@@ -15,18 +16,14 @@ import {
   modes,
 } from '@tessera/tensor';
 import { type BreakReason, VALUE_READ } from '../breaks/graph-breaks.js';
+import { traceConfig } from '../config.js';
 import type { SizeTuple } from '../dynamic/size-tuple.js';
 import type { Bindings } from './pattern.js';
+import { RanSegment } from './ran-segment.js';
 import type { Segment } from './segment.js';
 import type { OutSpec, Step } from './step.js';
 
 let nextId = 1;
-
-/** Input versions of a segment that ran, for recomputing what it did not return. */
-interface Ran {
-  readonly segment: Segment;
-  readonly versions: readonly number[];
-}
 
 /** See the file header. */
 export class Run implements Bindings, PendingValue {
@@ -42,7 +39,9 @@ export class Run implements Bindings, PendingValue {
   busy = false;
   /** Slots whose values the program read. */
   readonly reads: Set<number> = new Set();
-  private readonly ran: Ran[] = [];
+  private readonly ran: RanSegment[] = [];
+  /** For inputs that are overwritten. */
+  private readonly budget: SnapshotBudget = { left: traceConfig.keepOverwritten };
 
   /** @param tuple the root of the function's tree of symbol values */
   constructor(public tuple: SizeTuple) {}
@@ -100,13 +99,9 @@ export class Run implements Bindings, PendingValue {
     return tensor;
   }
 
-  /** Remembers what recomputation needs. */
+  /** A segment is about to run: remembers what it takes to compute later what it does not return. */
   noteRan(segment: Segment): void {
-    if (segment.produced.size === segment.outputs.length) return;
-    const versions = segment.inputs.map((input) =>
-      input.slot >= 0 ? this.slots[input.slot]!.storage.version : 0,
-    );
-    this.ran.push({ segment, versions });
+    if (segment.leavesOut) this.ran.push(new RanSegment(segment, this, this.budget));
   }
 
   /** Called when a lazy tensor's storage is read. */
@@ -128,7 +123,7 @@ export class Run implements Bindings, PendingValue {
     }
   }
 
-  private ranWith(slot: number): Ran | undefined {
+  private ranWith(slot: number): RanSegment | undefined {
     return this.ran.find((entry) => entry.segment.produced.has(slot));
   }
 
@@ -136,16 +131,13 @@ export class Run implements Bindings, PendingValue {
     const slot = tensor.traceSlot;
     const ran = this.ranWith(slot);
     if (ran === undefined) this.refuse('it was never computed (the call that made it failed)');
-    const { segment, versions } = ran;
-    if (segment.hasRandom) this.refuse('it depends on random numbers that were drawn then');
-    segment.inputs.forEach((input, i) => {
-      if (input.slot < 0) return;
-      const storage = this.slots[input.slot]!.storage;
-      if (storage.state === 'released') this.refuse('an input of the call was disposed since');
-      if (storage.version !== versions[i]) this.refuse('an input of the call was modified since');
-    });
-    segment.addOutputs([slot]);
-    segment.run(this);
+    // From the next call on it is there.
+    ran.segment.addOutputs([slot]);
+    if (!ran.computable)
+      this.refuse(
+        'what it is made of was overwritten or disposed since, and is too large to be kept',
+      );
+    ran.compute();
   }
 
   private refuse(why: string): never {
@@ -155,7 +147,7 @@ export class Run implements Bindings, PendingValue {
       {
         hints: [
           'Return it from the function, or store it on an argument or on a tracked object (track(obj)).',
-          'Read it inside the function (a graph break) if you only need its value there.',
+          'Raise config trace.keepOverwritten, the bytes that are kept of overwritten inputs.',
         ],
       },
     );

@@ -31,6 +31,8 @@ export class Segment {
   private readonly outputSet = new Set<number>();
   private compiled: CompiledSegment | null = null;
   private module: GraphModule | null = null;
+  /** `leavesOut`, once known. */
+  private omits: boolean | null = null;
   /** The segment of another call that this one is for other sizes. */
   private template: Segment | null = null;
   /** The sizes it is for, if it has a template. */
@@ -66,7 +68,17 @@ export class Segment {
     private readonly backend: Backend,
     /** How inputs share memory, where an input is modified. */
     private readonly sharing: readonly Shared[] | null,
+    /** Slots that the program was given; the others were made inside trusted regions. */
+    private readonly visible: ReadonlySet<number>,
   ) {}
+
+  /** Whether the program was given values that are not returned. */
+  get leavesOut(): boolean {
+    this.omits ??= [...(this.template ?? this).visible].some(
+      (slot) => this.produced.has(slot) && !this.outputSet.has(slot),
+    );
+    return this.omits;
+  }
 
   /** Whether the tensors of a call share memory as the code assumes. */
   fits(run: Bindings): boolean {
@@ -110,6 +122,7 @@ export class Segment {
     this.outputSlots = [...this.outputSet].sort((a, b) => a - b);
     this.compiled = null;
     this.module = null;
+    this.omits = null;
   }
 
   /** Registers the same ops for other sizes; they return what this segment returns. */

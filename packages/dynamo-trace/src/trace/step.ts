@@ -9,7 +9,13 @@ import type { DType, OpOverload, Tensor } from '@tessera/tensor';
 import type { BreakReason } from '../breaks/graph-breaks.js';
 import type { Fetch, OwnerGuards } from '../guards/owner-guards.js';
 import type { Segment } from './segment.js';
-import type { ExternalPattern, Pattern, SlotPattern } from './pattern.js';
+import {
+  type Bindings,
+  type ExternalPattern,
+  type Pattern,
+  type SlotPattern,
+  observePattern,
+} from './pattern.js';
 
 /** How many slots and runtime scalars the traces of a function use; each new one takes the next number. */
 export interface Numbering {
@@ -137,6 +143,14 @@ export function lookThrough(branch: Branch): Step[] {
     }
   }
   return found;
+}
+
+/** Notes what the integers of a matched step were in a captured call; -1: in none. */
+export function observeStep(step: OpStep | RegionStep, call: number, run: Bindings): void {
+  if (call < 0 || step.calls.includes(call)) return;
+  step.calls.push(call);
+  const patterns = step.kind === 'op' ? step.args : step.inputs;
+  for (const pattern of patterns) observePattern(pattern, call, run);
 }
 
 /** Metadata of a tensor of this trace as a result. */

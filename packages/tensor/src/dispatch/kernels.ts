@@ -97,19 +97,22 @@ function runCustom(op: OpOverload, kernel: CustomKernel, args: readonly unknown[
   const saved = gradMode.enabled;
   gradMode.enabled = false;
   try {
+    if (op.isMutable) for (const written of writtenBy(op, args)) written.storage.keepContents();
     const result = kernel(...args);
-    if (op.isMutable) bumpMutated(op, args);
+    if (op.isMutable) for (const written of writtenBy(op, args)) written.storage.version++;
     return result;
   } finally {
     gradMode.enabled = saved;
   }
 }
 
-function bumpMutated(op: OpOverload, args: readonly unknown[]): void {
-  op.schema.args.forEach((formal, i) => {
-    const arg = args[i];
-    if (formal.alias?.isWrite === true && isTensor(arg)) arg.storage.version++;
-  });
+const NONE: readonly Tensor[] = [];
+
+/** The arguments that an op modifies. */
+function writtenBy(op: OpOverload, args: readonly unknown[]): Tensor[] {
+  return args.filter(
+    (arg, i): arg is Tensor => op.schema.args[i]?.alias?.isWrite === true && isTensor(arg),
+  );
 }
 
 /** Whether the op must only compute metadata. */
@@ -184,10 +187,12 @@ function runFunctional(
   if (!fake) assertAllReadable(op, args);
   const outs = into ?? outputMetas(op, args).map(fake ? fakeFromMeta : emptyFromMeta);
   if (fake) return outs;
+  const written = into === null && op.isMutable ? writtenBy(op, args) : NONE;
+  for (const tensor of written) tensor.storage.keepContents();
   if (kernelProvider(device)?.run(op, args, outs) === true) return outs;
   if (device === 'cpu' && op.record.kernel !== undefined) {
     op.record.kernel(op.bind(args), outs);
-    if (into === null && op.isMutable) bumpMutated(op, args);
+    for (const tensor of written) tensor.storage.version++;
     return outs;
   }
   return missingKernel(op, device);
@@ -230,6 +235,7 @@ function runInPlace(op: OpOverload, args: readonly unknown[]): Tensor {
   checkInferenceWrite(self);
   checkInPlace(op, self, meta);
   if (!anyFake(op, args)) {
+    self.storage.keepContents();
     const direct =
       meta.dtype === self.dtype && functional.hasTag('pointwise') && !overlapsOthers(self, args);
     if (direct) runFunctional(functional, args, [self]);

@@ -10,6 +10,7 @@ import { TesseraError } from '@tessera/shared';
 import { type DeviceMemory, type DeviceType, deviceRuntime } from '../device.js';
 import { modes } from '../dispatch/modes.js';
 import { cpuHeap } from '../heap/cpu-heap.js';
+import { Snapshot, type SnapshotBudget } from './snapshot.js';
 import { trackAllocation, untrackAllocation, type Allocation } from './reclaim.js';
 
 /** State of a storage: `fake` has no memory, `released` had. */
@@ -33,6 +34,8 @@ export class Storage {
   madeForDtype: string | null = null;
   madeForSizes: readonly number[] | null = null;
   private allocation: Allocation | null = null;
+  /** Whoever wants the present contents later; null if nobody does. */
+  private taken: Snapshot | null = null;
   /** What use of a withdrawn storage throws; see `withdrawn`. */
   private reason: ((what: string) => TesseraError) | null = null;
 
@@ -84,9 +87,35 @@ export class Storage {
     return this.reason !== null;
   }
 
+  /** The present contents, for later; copied before they change if `budget` allows it. */
+  snapshot(budget: SnapshotBudget): Snapshot {
+    return (this.taken ??= new Snapshot(budget));
+  }
+
+  /** The contents are about to change: copies them for whoever took a snapshot. */
+  keepContents(): void {
+    const { taken } = this;
+    if (taken === null) return;
+    this.taken = null;
+    taken.state = 'lost';
+    if (this.state !== 'real' || this.nbytes > taken.budget.left) return;
+    taken.budget.left -= this.nbytes;
+    taken.copy = this.clone();
+    taken.state = 'kept';
+  }
+
+  /** A new storage with the same contents. @throws out-of-memory */
+  clone(): Storage {
+    const copy = Storage.allocate(this.device, this.nbytes);
+    if (this.device === 'cpu') cpuHeap().u8.copyWithin(copy.ptr, this.ptr, this.ptr + this.nbytes);
+    else deviceRuntime(this.device).copy(this.memory!, 0, copy.memory!, 0, this.nbytes);
+    return copy;
+  }
+
   /** Frees the memory now; later use is an error. Releasing twice is harmless. */
   release(): void {
     if (this.state !== 'real') return;
+    this.keepContents();
     this.state = 'released';
     if (this.allocation !== null) {
       untrackAllocation(this.allocation);

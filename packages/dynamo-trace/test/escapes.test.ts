@@ -1,0 +1,143 @@
+/**
+ * @file Values that the program keeps although compiled code was not seen to need them.
+ */
+import { type Tensor, manualSeed, noGrad, ones, rand, tensor } from '@tessera/tensor';
+import { config } from '@tessera/shared';
+import { describe, expect, it } from 'vitest';
+import { compileEager } from './compile-for-test.js';
+
+/** A function that keeps an intermediate in every call but the first. */
+function keeping(make: (x: Tensor, w: Tensor) => { kept: Tensor; result: Tensor }): {
+  call: (x: Tensor, w: Tensor) => Tensor;
+  kept: Tensor[];
+} {
+  const kept: Tensor[] = [];
+  let calls = 0;
+  const { call } = compileEager((x: Tensor, w: Tensor) => {
+    const made = make(x, w);
+    if (calls++ > 0) kept.push(made.kept);
+    return made.result;
+  });
+  call(ones([2]), ones([2]));
+  return { call, kept };
+}
+
+describe('a value that was kept', () => {
+  it('is what it was when the call itself overwrites its inputs', () => {
+    const { call, kept } = keeping((x, w) => {
+      const h = x.mul(w);
+      const result = h.add(1);
+      w.add_(10);
+      return { kept: h, result };
+    });
+    const w = tensor([2, 3]);
+    for (let i = 0; i < 3; i++) call(tensor([1, 2]), w);
+    expect(kept.map((t) => t.toArray())).toEqual([
+      [2, 6],
+      [12, 26],
+      [22, 46],
+    ]);
+    expect(w.toArray()).toEqual([32, 33]);
+  });
+
+  it('is what it was when somebody overwrites or disposes its inputs afterwards', () => {
+    const { call, kept } = keeping((x, w) => {
+      const h = x.mul(w);
+      return { kept: h, result: h.add(1) };
+    });
+    const [x, w] = [tensor([1, 2]), tensor([2, 3])];
+    call(x, w);
+    w.zero_();
+    call(x, w);
+    w.fill_(5).unsqueeze_(0);
+    x.dispose();
+    expect(kept.map((t) => t.toArray())).toEqual([
+      [2, 6],
+      [0, 0],
+    ]);
+  });
+
+  it('is found on a path that the call takes for the first time', () => {
+    const { call } = compileEager((x: Tensor) => {
+      x.mul_(2);
+      const y = x.add(1);
+      const total = y.sum().item();
+      return total > 10 ? y.mul(3) : x;
+    });
+    expect(call(tensor([1, 2])).toArray()).toEqual([2, 4]);
+    expect(call(tensor([3, 4])).toArray()).toEqual([21, 27]);
+  });
+
+  it('shares the memory that it is a view of', () => {
+    const { call, kept } = keeping((x, w) => {
+      const view = x.view([2, 1]);
+      const sum = view.add(w.sum());
+      const part = sum.select(0, 0);
+      x.add_(part.sum());
+      return { kept: view, result: sum };
+    });
+    const x = tensor([1, 2]);
+    call(x, ones([2]));
+    expect(kept[0]!.toArray()).toEqual([[4], [5]]);
+    x.zero_();
+    expect(kept[0]!.toArray()).toEqual([[0], [0]]);
+    kept[0]!.fill_(7);
+    expect(x.toArray()).toEqual([7, 7]);
+  });
+
+  it('shares the memory of a result', () => {
+    const { call, kept } = keeping((x, w) => {
+      const result = x.mul(w);
+      const part = result.narrow(0, 1, 1);
+      const more = part.add(1);
+      return { kept: part, result: more.sum().item() > 0 ? result : more };
+    });
+    const result = call(tensor([1, 2]), ones([2]));
+    result.mul_(10);
+    expect(kept[0]!.toArray()).toEqual([20]);
+  });
+
+  it('has its history', () => {
+    const { call, kept } = keeping((x, w) => {
+      const h = x.mul(3);
+      const result = h.mul(w);
+      noGrad(() => x.add_(10));
+      return { kept: h, result };
+    });
+    const x = tensor([1, 2]).requiresGrad_();
+    call(x, ones([2]));
+    kept[0]!.sum().backward();
+    expect(kept[0]!.toArray()).toEqual([3, 6]);
+    expect(x.grad!.toArray()).toEqual([3, 3]);
+  });
+
+  it('has the random numbers that were drawn', () => {
+    manualSeed(3);
+    const { call, kept } = keeping((x) => {
+      const noise = rand([2]);
+      return { kept: noise, result: noise.mul(2).add(x) };
+    });
+    const result = call(tensor([0, 0]), ones([2]));
+    const after = rand([2]);
+    expect(kept[0]!.mul(2).toArray()).toEqual(result.toArray());
+    manualSeed(3);
+    for (let draws = 0; draws < 2; draws++) rand([2]);
+    expect(rand([2]).toArray()).toEqual(after.toArray());
+  });
+
+  it('that is too large for its inputs to be kept is a clear error once', () => {
+    config.patch({ 'trace.keepOverwritten': 4 }, () => {
+      const { call, kept } = keeping((x, w) => {
+        const h = x.mul(w);
+        const result = h.add(1);
+        w.add_(10);
+        return { kept: h, result };
+      });
+      const w = ones([2]);
+      call(ones([2]), w);
+      expect(() => kept[0]!.toArray()).toThrow(/overwritten or disposed since, and is too large/);
+      call(ones([2]), w);
+      expect(kept[1]!.toArray()).toEqual([11, 11]);
+    });
+  });
+});
