@@ -161,6 +161,7 @@ function runtimePlan(
     outputs: trace.plans,
     valueGrads: trace.valueGrads,
     updates: trace.updates,
+    layouts: trace.layouts,
     gradEnabled,
     gradPositions: trace.gradPositions,
     saved: partition?.saved ?? null,

@@ -46,8 +46,9 @@ export function aotExportJointSimple(
     throw unsupported('no input requires grad', 'Export it with traceJoint: false.');
   rejectAliases(trace);
   const { module, mutated, bases } = functionalize(trace.module);
-  if (mutated.length + bases.length + trace.updates.length > 0) {
-    const names = [...mutated, ...trace.updates.map((update) => nodeAt(trace, update.position))];
+  const updates = [...trace.updates, ...trace.layouts];
+  if (mutated.length + bases.length + updates.length > 0) {
+    const names = [...mutated, ...updates.map((update) => nodeAt(trace, update.position))];
     throw unsupported(
       `it modifies ${names.map((node) => `'${node.name}'`).join(', ')} in place`,
       'Return the new value instead.',

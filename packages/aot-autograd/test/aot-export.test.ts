@@ -42,6 +42,7 @@ describe('aotExportJointSimple', () => {
 
   it.each<[string, (x: Tensor) => Tensor[], Tensor[]]>([
     ['modifies an input', (x) => [x.add_(1).mul(2)], [ones([2])]],
+    ['changes the layout of an input', (x) => [x.unsqueeze_(0).mul(2)], [ones([2])]],
     ['returns an input', (x) => [x], [ones([2])]],
     ['returns a view of an input', (x) => [x.view([1, 2])], [ones([2])]],
     ['returns the same memory twice', (x) => ((y) => [y, y.view([1, 2])])(x.mul(2)), [ones([2])]],

@@ -5,6 +5,7 @@ import {
   gradMode,
   noGrad,
   ones,
+  requiresGrad,
   setGradEnabled,
   tensor,
 } from '@tessera/tensor';
@@ -201,6 +202,86 @@ describe('compiled equals eager', () => {
     ],
   ])('%s', (_, fn, specs) => {
     compare(fn, specs);
+  });
+});
+
+describe('inputs whose layout changes in place', () => {
+  /** What a caller sees of an input and the results after a call. */
+  const seen = (
+    fn: (...inputs: Tensor[]) => Tensor[],
+    make: () => Tensor,
+  ): Record<string, unknown> => {
+    const input = make();
+    const before = input.storage.version;
+    const outputs = fn(input);
+    const values = [input, ...outputs];
+    const requires = values.map((value) => requiresGrad(value));
+    const total = values
+      .filter((value) => requiresGrad(value))
+      .map((value, i) =>
+        value
+          .mul(value)
+          .mul(i + 1)
+          .sum(),
+      )
+      .reduce<Tensor | null>((sum, part) => sum?.add(part) ?? part, null);
+    const leaf = leaves.get(input);
+    total?.backward();
+    return {
+      values: values.map((value) => value.toArray()),
+      layouts: values.map(({ sizes, strides, storageOffset }) => [sizes, strides, storageOffset]),
+      memory: values.map((value) => value.storage === input.storage),
+      written: input.storage.version > before,
+      requires,
+      grad: leaf?.grad?.toArray() ?? null,
+    };
+  };
+  const leaves = new WeakMap<Tensor, Tensor>();
+  const plain = (): Tensor => tensor(M);
+  const result = (): Tensor => {
+    const leaf = tensor(M).requiresGrad_();
+    const made = leaf.mul(1);
+    leaves.set(made, leaf);
+    return made;
+  };
+  const part = (): Tensor => tensor([...M, ...M]).narrow(0, 1, 2);
+
+  it.each<[string, (a: Tensor) => Tensor[], () => Tensor]>([
+    ['transposed', (a) => [a.t_().mul(2)], plain],
+    ['transposed and written', (a) => [a.t_().add_(1).sum(0)], plain],
+    ['given a dimension', (a) => [a.unsqueeze_(1).mul(2), a], plain],
+    ['transposed, with views of it', (a) => [a.t_().narrow(0, 1, 2), a.view([3, 2, 1])], plain],
+    ['a part of memory elsewhere', (a) => [a.asStrided_([2, 2], [3, 1], 4).mul(2)], part],
+    ['with history', (a) => [a.t_().mul(2)], result],
+    ['with history, and written', (a) => [a.t_().mul_(2).sum(0), a], result],
+    [
+      'a leaf, without recording',
+      (a) => [noGrad(() => a.t_()).mul(2)],
+      () => plain().requiresGrad_(),
+    ],
+  ])('%s', (_, fn, make) => {
+    const compiled = aotFunction(fn, { fwCompiler: runEagerly });
+    expect(seen(compiled, make)).toEqual(seen(fn, make));
+    expect(seen(compiled, make)).toEqual(seen(fn, make));
+  });
+});
+
+describe('tensors written down in a function', () => {
+  it('are constants that every call starts with', () => {
+    const compiled = aotFunction(
+      (a: Tensor) => {
+        const counts = tensor([1, 2, 3]).add_(a.detach());
+        return [a.mul(counts), counts];
+      },
+      { fwCompiler: runEagerly },
+    );
+    for (let call = 0; call < 2; call++) {
+      const [product, counts] = compiled(tensor([1, 1, 1]).requiresGrad_()) as [Tensor, Tensor];
+      expect([product.toArray(), counts.toArray()]).toEqual([
+        [2, 3, 4],
+        [2, 3, 4],
+      ]);
+    }
   });
 });
 

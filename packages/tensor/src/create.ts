@@ -8,8 +8,8 @@ import { cpuHeap } from './heap/cpu-heap.js';
 import { writeNumbers } from './kernels/elements.js';
 import type { TensorOptions } from './ops/factory.js';
 import { formatSizes, numelOf } from './shape.js';
-import { emptyContiguous } from './tensor-factory.js';
-import { toDevice } from './ops/copy.js';
+import { emptyContiguous, isFakeMode, withRealTensors } from './tensor-factory.js';
+import { clone, toDevice } from './ops/copy.js';
 import { withoutModes } from './dispatch/modes.js';
 import type { Tensor } from './tensor.js';
 import { noGrad } from './autograd/grad-mode.js';
@@ -73,6 +73,12 @@ function inferDType(values: readonly (number | boolean | bigint)[]): DType {
     : defaultDType();
 }
 
+/** What is written down holds data also in a trace of FakeTensors, which works on a copy that it may modify. */
+function literal(make: () => Tensor): Tensor {
+  const made = withRealTensors(() => withoutModes(make));
+  return isFakeMode() ? clone(made) : made;
+}
+
 function finish(cpu: Tensor, options: TensorOptions): Tensor {
   const tensor =
     options.device === undefined || options.device === 'cpu'
@@ -92,7 +98,7 @@ function finish(cpu: Tensor, options: TensorOptions): Tensor {
  * @example tensor([[1, 2], [3, 4]], { dtype: 'int64' })
  */
 export function tensor(data: TensorData, options: TensorOptions = {}): Tensor {
-  return withoutModes(() => {
+  return literal(() => {
     if (ArrayBuffer.isView(data))
       return fromTypedArray(data, [(data as Uint8Array).length], options);
     const { sizes, values } = flatten(data);
@@ -115,7 +121,7 @@ export function fromTypedArray(
   sizes: readonly number[],
   options: TensorOptions = {},
 ): Tensor {
-  return withoutModes(() => {
+  return literal(() => {
     const native = VIEW_DTYPES.find(([constructor]) => data instanceof constructor)?.[1];
     const length = (data as Uint8Array).length;
     if (native === undefined || length === undefined) {
@@ -154,7 +160,7 @@ export function fromBytes(
   dtype: DType,
   options: TensorOptions = {},
 ): Tensor {
-  return withoutModes(() => {
+  return literal(() => {
     if (bytes.byteLength !== numelOf(sizes) * itemSize(dtype)) {
       throw new TesseraError(
         'shape-mismatch',

@@ -111,6 +111,17 @@ export function withFakeTensors<R>(fn: () => R): R {
   }
 }
 
+/** Runs `fn` with factory ops giving tensors that hold data. */
+export function withRealTensors<R>(fn: () => R): R {
+  const saved = fakeMode;
+  fakeMode = false;
+  try {
+    return fn();
+  } finally {
+    fakeMode = saved;
+  }
+}
+
 /** Whether factories give FakeTensors now. */
 export function isFakeMode(): boolean {
   return fakeMode;

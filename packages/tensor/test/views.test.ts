@@ -149,6 +149,16 @@ describe('in-place operators on views, differentiated', () => {
     expect(v.grad!.toArray()).toEqual([3, 4]);
   });
 
+  it('add up gradients of elements that an older view shows several times', () => {
+    const x = ones([3, 1]).requiresGrad_();
+    const base = x.mul(1);
+    const wide = base.expand([3, 2]);
+    const windows = asStrided(base, [2, 2], [1, 1], 0);
+    base.add_(1);
+    wide.sum().add(windows.sum()).backward();
+    expect(x.grad!.toArray()).toEqual([[3], [4], [3]]);
+  });
+
   it('keep a transposed base intact', () => {
     const x = ones([2, 3], { requiresGrad: true });
     const y = clone(x.permute([1, 0]).contiguous().permute([1, 0]));

@@ -15,7 +15,7 @@ import {
   requiresGrad,
 } from '@tessera/tensor';
 import { isDense } from '../layout.js';
-import type { Primals } from './primals.js';
+import { type PrimalTensor, type Primals, hasNewLayout } from './primals.js';
 import { type ViewStep, stridedStep, viewOrigin } from './view-steps.js';
 
 /** How a result is made at run time. */
@@ -64,7 +64,7 @@ export function planOutputs(
 class OutputPlanner {
   private readonly values: Tensor[] = [];
   private readonly indexOf = new Map<Tensor, number>();
-  private readonly inputs = new Map<Storage, { position: number; value: Tensor; node: Node }[]>();
+  private readonly inputs = new Map<Storage, PrimalTensor[]>();
   private readonly byScalar = new Map<SymScalar, number>();
 
   constructor(
@@ -104,19 +104,17 @@ class OutputPlanner {
     return this.alias(output, { kind: 'value-view', index, steps, differentiable: false });
   }
 
-  private planInputAlias(
-    output: Tensor,
-    sharing: readonly { position: number; value: Tensor; node: Node }[],
-  ): OutputPlan {
+  private planInputAlias(output: Tensor, sharing: readonly PrimalTensor[]): OutputPlan {
     const itself = sharing.find((input) => input.value === output);
     if (itself !== undefined) return { kind: 'input', position: itself.position };
     const { root, steps } = viewOrigin(this.nodeOf(output));
-    const source = sharing.find((input) => input.node === root);
-    const { position, value } = source ?? sharing[0]!;
+    const source = sharing.find((input) => input.node === root) ?? sharing[0]!;
+    // The steps start at the input as it was; it may lie otherwise when they are replayed.
+    const isReplayable = source.node === root && !hasNewLayout(source);
     return this.alias(output, {
       kind: 'input-view',
-      position,
-      steps: source === undefined ? [stridedStep(output, value)] : steps,
+      position: source.position,
+      steps: isReplayable ? steps : [stridedStep(output, source.value)],
       differentiable: false,
     });
   }

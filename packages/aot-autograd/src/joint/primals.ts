@@ -15,6 +15,7 @@ import {
   isTensor,
   makeTensor,
   requiresGrad,
+  sameNumbers,
   setHistory,
 } from '@tessera/tensor';
 
@@ -26,10 +27,20 @@ export interface PrimalTensor {
   readonly node: Node;
   /** Receives the gradient; never modified. */
   readonly leaf: Tensor;
-  /** What the program works on. */
+  /** What the program works on; its layout changes with `t_()` and its kin. */
   readonly value: Tensor;
+  /** Its layout before the program ran. */
+  readonly layout: Layout;
   /** The backward node of `value` before the program ran; null if it requires no grad. */
   readonly entry: GradNode | null;
+}
+
+/** Where a tensor's elements are in its memory. */
+export interface Layout {
+  readonly sizes: readonly number[];
+  readonly strides: readonly number[];
+  /** Elements. */
+  readonly storageOffset: number;
 }
 
 /** A run-time scalar. */
@@ -136,7 +147,10 @@ function tensorPrimal(
   leaf.requiresGradFlag = requiresGrad(example);
   const node = recorder.addInput(leaf, name);
   const edge = gradEdge(leaf);
-  if (edge === null) return { kind: 'tensor', position, node, leaf, value: leaf, entry: null };
+  const { sizes, strides, storageOffset } = leaf;
+  const layout = { sizes, strides, storageOffset };
+  if (edge === null)
+    return { kind: 'tensor', position, node, leaf, value: leaf, layout, entry: null };
   const value = makeTensor(
     leaf.storage,
     leaf.dtype,
@@ -148,5 +162,14 @@ function tensorPrimal(
   const entry = new ProgramInput(edge, leaf);
   setHistory(value, entry, 0);
   recorder.alias(value, node);
-  return { kind: 'tensor', position, node, leaf, value, entry };
+  return { kind: 'tensor', position, node, leaf, value, layout, entry };
+}
+
+/** Whether the program changed how an input lies in its memory. */
+export function hasNewLayout({ value, layout }: PrimalTensor): boolean {
+  return (
+    value.storageOffset !== layout.storageOffset ||
+    !sameNumbers(value.sizes, layout.sizes) ||
+    !sameNumbers(value.strides, layout.strides)
+  );
 }

@@ -39,6 +39,7 @@ import {
   type InputInfo,
   type PrimalTensor,
   type Primals,
+  hasNewLayout,
   makePrimals,
 } from './primals.js';
 
@@ -68,6 +69,17 @@ export interface DifferentiableUpdate {
   readonly tangent: number | null;
 }
 
+/** An input to which the program gave another layout. */
+export interface LayoutUpdate {
+  readonly position: number;
+  readonly sizes: readonly number[];
+  readonly strides: readonly number[];
+  /** Elements from where its first element was to where it is now. */
+  readonly distance: number;
+  /** Whether gradients flow through the change. */
+  readonly differentiable: boolean;
+}
+
 /** A traced program. */
 export interface JointTrace {
   /** Placeholders: primals, tangents. Outputs: values, updates, gradients. */
@@ -77,6 +89,7 @@ export interface JointTrace {
   readonly plans: readonly OutputPlan[];
   readonly valueGrads: readonly ValueGrad[];
   readonly updates: readonly DifferentiableUpdate[];
+  readonly layouts: readonly LayoutUpdate[];
   /** Positions of the inputs whose gradient follows, in order of the graph's last outputs. */
   readonly gradPositions: readonly number[];
   /** Grad mode when the program ended. */
@@ -123,6 +136,7 @@ class JointTracer {
       plans,
       valueGrads,
       updates,
+      layouts: layoutUpdates(primals),
       gradPositions: positions,
       gradEnabledAfter,
     };
@@ -200,4 +214,16 @@ class JointTracer {
       grads: grads.map((grad) => (isTensor(grad) ? grad : null)),
     };
   }
+}
+
+/** Inputs whose sizes, strides or offset are not what they were. */
+function layoutUpdates(primals: Primals): LayoutUpdate[] {
+  return primals.list.flatMap((primal): LayoutUpdate[] => {
+    if (primal.kind !== 'tensor' || !hasNewLayout(primal)) return [];
+    const { position, value, layout, entry } = primal;
+    const { sizes, strides } = value;
+    const distance = value.storageOffset - layout.storageOffset;
+    const differentiable = requiresGrad(value) && gradFnOf(value) !== entry;
+    return [{ position, sizes, strides, distance, differentiable }];
+  });
 }

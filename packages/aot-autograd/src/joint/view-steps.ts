@@ -13,6 +13,8 @@ export interface ViewStep {
   readonly args: readonly unknown[];
   /** Position in the result list, or null. */
   readonly index: number | null;
+  /** For `as_strided` without an offset: elements from the first element of the tensor that it views. */
+  readonly distance?: number;
 }
 
 /** The node that owns the memory of a value, and the views from there to the value. */
@@ -52,16 +54,18 @@ function constant(arg: Argument): unknown {
 export function stridedStep(view: Tensor, base: Tensor): ViewStep {
   return {
     op: getOp('aten::as_strided'),
-    args: [[...view.sizes], [...view.strides], view.storageOffset - base.storageOffset],
+    args: [[...view.sizes], [...view.strides]],
     index: null,
+    distance: view.storageOffset - base.storageOffset,
   };
 }
 
 /** Makes the view of a real tensor. */
 export function replayView(base: Tensor, steps: readonly ViewStep[]): Tensor {
   let tensor = base;
-  for (const { op, args, index } of steps) {
-    const result = callOp(op, [tensor, ...args]);
+  for (const { op, args, index, distance } of steps) {
+    const place = distance === undefined ? [] : [tensor.storageOffset + distance];
+    const result = callOp(op, [tensor, ...args, ...place]);
     tensor = (index === null ? result : (result as readonly Tensor[])[index]) as Tensor;
   }
   return tensor;

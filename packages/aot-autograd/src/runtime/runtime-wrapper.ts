@@ -11,6 +11,7 @@ import {
   type GeneratorState,
   type GradMeta,
   type Tensor,
+  asStrided_,
   enableGrad,
   getRngState,
   gradEdge,
@@ -25,7 +26,7 @@ import {
 } from '@tessera/tensor';
 import type { CompiledGraph } from '../graph-compiler.js';
 import type { AliasPlan, OutputPlan } from '../joint/output-plan.js';
-import type { DifferentiableUpdate, ValueGrad } from '../joint/trace-joint.js';
+import type { DifferentiableUpdate, LayoutUpdate, ValueGrad } from '../joint/trace-joint.js';
 import { replayView } from '../joint/view-steps.js';
 import type { SavedSource } from '../partition/partition.js';
 import { type BackwardProgram, CompiledFunctionBackward } from './compiled-backward.js';
@@ -45,6 +46,8 @@ export interface RuntimePlan {
   readonly valueGrads: readonly ValueGrad[];
   /** Their values follow those of `valueGrads` in the graph's outputs. */
   readonly updates: readonly DifferentiableUpdate[];
+  /** Inputs to which the program gave another layout. */
+  readonly layouts: readonly LayoutUpdate[];
   /** Grad mode when the program began. */
   readonly gradEnabled: boolean;
   /** Positions of inputs that receive gradients. */
@@ -81,6 +84,7 @@ export function wrapRuntime(
     for (const i of consumed) {
       setHistory(values[i] as Tensor, new ConsumedBackward(values[i] as Tensor), 0);
     }
+    for (const layout of plan.layouts) layOut(inputs[layout.position] as Tensor, layout);
     plan.updates.forEach(({ position }, i) => {
       const update = values[plan.valueGrads.length + i] as Tensor;
       withoutModes(() => enableGrad(() => (inputs[position] as Tensor).copy_(update)));
@@ -89,6 +93,12 @@ export function wrapRuntime(
   };
   // What has history although the program began without gradients got it after it switched them on.
   return plan.gradEnabled ? call : (inputs) => enableGrad(() => call(inputs));
+}
+
+/** Gives an input the layout that it has after the program. */
+function layOut(input: Tensor, { sizes, strides, distance, differentiable }: LayoutUpdate): void {
+  const apply = (): Tensor => asStrided_(input, sizes, strides, input.storageOffset + distance);
+  withoutModes(() => (differentiable ? enableGrad(apply) : noGrad(apply)));
 }
 
 const NO_MODES: typeof modes.stack = [];
@@ -118,6 +128,7 @@ function isPlain(plan: RuntimePlan): boolean {
     plan.basePositions.length === 0 &&
     plan.mutatedPositions.length === 0 &&
     plan.updates.length === 0 &&
+    plan.layouts.length === 0 &&
     plan.inputPositions.length === plan.inputCount &&
     plan.valueGrads.every((grad) => grad.kind === 'none') &&
     plan.outputs.every((output, i) => output.kind === 'value' && output.index === i)

@@ -6,7 +6,7 @@
 import { callOp } from '../dispatch/dispatcher.js';
 import type { DType } from '../dtype.js';
 import { type OpOverload, getOp } from '../op/op-overload.js';
-import { isDense, storageExtent } from '../shape.js';
+import { isDense, hasInternalOverlap, storageExtent } from '../shape.js';
 import type { Tensor } from '../tensor.js';
 import type { GradMeta } from './grad-node.js';
 
@@ -74,14 +74,26 @@ export function cloneOf(tensor: Tensor): Tensor {
 export function scatterToBase(grad: Tensor, view: Geometry, base: Geometry): Tensor {
   const extent = storageExtent(base.sizes, base.strides);
   const flat = zerosOf({ sizes: [extent], dtype: grad.dtype, device: grad.device });
-  const written = callOp(op('aten::as_strided_scatter'), [
-    flat,
-    grad,
-    view.sizes,
-    view.strides,
-    view.offset - base.offset,
-  ]) as Tensor;
+  const place = { ...view, offset: view.offset - base.offset };
+  const written = hasInternalOverlap(view.sizes, view.strides)
+    ? addedAt(flat, grad, place)
+    : (callOp(op('aten::as_strided_scatter'), [
+        flat,
+        grad,
+        place.sizes,
+        place.strides,
+        place.offset,
+      ]) as Tensor);
   return asStrided(written, { ...base, offset: 0 });
+}
+
+/** `flat` with gradients added at the elements that a view shows, some of them several times. */
+function addedAt(flat: Tensor, grad: Tensor, view: Geometry): Tensor {
+  const { device } = flat;
+  const numbers = callOp(op('aten::arange'), [flat.numel, 'int64', null, device, null]) as Tensor;
+  const positions = callOp(op('aten::reshape'), [asStrided(numbers, view), [-1]]);
+  const values = callOp(op('aten::reshape'), [grad, [-1]]);
+  return callOp(op('aten::scatter_add'), [flat, 0, positions, values]) as Tensor;
 }
 
 /** Reads `grad` (laid out as `base`) through a view's geometry. */
