@@ -28,7 +28,11 @@ export {
 export {
   type Backend,
   type CompiledSegment,
+  type DimSpec,
   type Explanation,
+  type ExportOptions,
+  type ExportedGraph,
+  type ShapeSpec,
   disable,
   exportFromJson,
   exportGraph,

@@ -10,7 +10,7 @@ import { type DType, activeMode, defaultDType, gradMode } from '@tessera/tensor'
 import { Capture } from './capture/capture.js';
 import type { CapturedBreak } from './capture/capture-options.js';
 import { argumentNames } from './capture/argument-names.js';
-import { abortCapture, finishCapture } from './capture/finish-capture.js';
+import { abortCapture, dropGradients, finishCapture } from './capture/finish-capture.js';
 import { runSegmentEagerly } from './trace/eager-segment.js';
 import { Shadow } from './capture/shadow.js';
 import { Sources } from './capture/sources.js';
@@ -135,7 +135,7 @@ export class CompiledFunction {
       self,
       args,
       (result) => this.complete(capture, result, [], guards, null, start, roots),
-      () => abortCapture(capture),
+      () => (this.options.probe === true ? dropGradients(capture) : abortCapture(capture)),
     );
   }
 
@@ -212,6 +212,11 @@ export class CompiledFunction {
       now() - start,
     );
     this.captures.push({ segments, guards, breaks: capture.breaks, reason, captureMs });
+    if (this.options.probe === true) {
+      this.addArtifact(capture, segments, guards, result, roots);
+      dropGradients(capture);
+      return result;
+    }
     counters.inc('frames', 'captured');
     log(
       'guards',

@@ -14,6 +14,7 @@ export { type CaptureRecord, CompiledFunction } from './compiled-function.js';
 export type { AnyFunction, TraceOptions } from './trace-options.js';
 export { traceConfig } from './config.js';
 export { disable, graphBreak, isCompiling } from './control.js';
+export type { DimSpec, ExportOptions, ShapeSpec } from './export/dynamic-option.js';
 export { type ExportableModule, exportGraph } from './export/export-graph.js';
 export {
   type ExportedConstant,
@@ -30,6 +31,7 @@ export {
 export { markDynamic, markStatic } from './dynamic/dynamic-marks.js';
 export { type ExplainedGraph, type Explanation, explainFunction } from './explain.js';
 export { EntryGuards, type Guard, type GuardKind, type Root } from './guards/entry-guards.js';
+export { SymbolicTensorGuard } from './guards/symbolic-tensor-guard.js';
 export { TensorGuard } from './guards/tensor-guard.js';
 export { type Source, type SourceStep, printSource } from './guards/source.js';
 export { Segment, type SegmentInputRef } from './trace/segment.js';

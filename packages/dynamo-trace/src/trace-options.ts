@@ -23,6 +23,8 @@ export interface TraceOptions {
   readonly guardFailFn?: (reason: string) => void;
   /** Called at the end of a `pure` capture. */
   readonly onCapture?: (capture: Capture, segment: Segment, result: unknown) => void;
+  /** Nothing is computed: somebody only wants to see what the function does on FakeTensors. */
+  readonly probe?: boolean;
   /** Symbolic sizes: all dims of arguments, none, or (undefined) the dims that changed once. */
   readonly dynamic?: boolean;
 }

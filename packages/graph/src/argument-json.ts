@@ -1,6 +1,7 @@
 /**
  * @file Arguments of nodes as JSON and back: nodes by name, numbers exactly.
  */
+import { type JsonSize, SymInt, decodeSize, encodeSize } from '@tessera/shared';
 import { graphError } from './graph-error.js';
 import { type Argument, Node } from './node.js';
 
@@ -15,11 +16,13 @@ export type JsonArgument =
   | { readonly number: 'NaN' | 'Infinity' | '-Infinity' | '-0' }
   | { readonly bigint: string }
   | { readonly undefined: true }
+  | { readonly size: JsonSize }
   | { readonly record: Readonly<Record<string, JsonArgument>> };
 
 /** Writes an argument. */
 export function encodeArgument(arg: Argument): JsonArgument {
   if (arg instanceof Node) return { node: arg.name };
+  if (arg instanceof SymInt) return { size: encodeSize(arg) };
   if (Array.isArray(arg)) return (arg as readonly Argument[]).map(encodeArgument);
   if (typeof arg === 'number') {
     if (Object.is(arg, -0)) return { number: '-0' };
@@ -39,9 +42,13 @@ export function encodeArgument(arg: Argument): JsonArgument {
 }
 
 /** Reads an argument. @throws graph-lint when it names a node that is not there */
-export function decodeArgument(json: JsonArgument, nodes: ReadonlyMap<string, Node>): Argument {
+export function decodeArgument(
+  json: JsonArgument,
+  nodes: ReadonlyMap<string, Node>,
+  symbols: ReadonlyMap<string, SymInt> = new Map(),
+): Argument {
   if (json === null || typeof json !== 'object') return json;
-  if (isList(json)) return json.map((item) => decodeArgument(item, nodes));
+  if (isList(json)) return json.map((item) => decodeArgument(item, nodes, symbols));
   if ('node' in json) {
     const node = nodes.get(json.node);
     if (node === undefined)
@@ -51,11 +58,12 @@ export function decodeArgument(json: JsonArgument, nodes: ReadonlyMap<string, No
       );
     return node;
   }
+  if ('size' in json) return decodeSize(json.size, symbols);
   if ('number' in json) return Number(json.number);
   if ('bigint' in json) return BigInt(json.bigint);
   if ('undefined' in json) return undefined;
   return Object.fromEntries(
-    Object.entries(json.record).map(([key, value]) => [key, decodeArgument(value, nodes)]),
+    Object.entries(json.record).map(([key, value]) => [key, decodeArgument(value, nodes, symbols)]),
   );
 }
 

@@ -8,6 +8,7 @@ import type { Node } from './node.js';
 /** Copies graph and attribute table; tensors, submodules and recorded values are shared. */
 export function copyModule(module: GraphModule): GraphModule {
   const graph = new Graph();
+  graph.symbols = module.graph.symbols;
   const copies = new Map<Node, Node>();
   for (const node of module.graph.nodes)
     copies.set(

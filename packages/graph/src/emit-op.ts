@@ -1,7 +1,7 @@
 /**
  * @file Adding operator calls to a graph with their `meta.val` inferred, for passes that rewrite.
  */
-import { SymScalar } from '@tessera/shared';
+import { SymInt, SymScalar, sizeHint } from '@tessera/shared';
 import {
   type OpOverload,
   type Tensor,
@@ -65,5 +65,6 @@ function exampleOf(arg: Argument): unknown {
     }
     return isTensor(val) || !Array.isArray(val) ? val : [...(val as unknown[])];
   }
+  if (arg instanceof SymInt) return sizeHint(arg);
   return Array.isArray(arg) ? (arg as readonly Argument[]).map(exampleOf) : arg;
 }

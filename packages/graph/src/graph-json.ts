@@ -14,10 +14,13 @@ import {
   isTensor,
   makeTensor,
 } from '@tessera/tensor';
+import { type JsonSize, type SymInt, decodeSize, encodeSize } from '@tessera/shared';
 import { type JsonArgument, decodeArgument, encodeArgument } from './argument-json.js';
 import { graphError } from './graph-error.js';
 import { Graph } from './graph.js';
 import { hostFunction, hostFunctionName } from './host-functions.js';
+import { GraphSymbols, type JsonSymbols } from './symbolic/graph-symbols.js';
+import type { SymbolicShape, SymbolicVal } from './symbolic/symbolic-shape.js';
 import type { HostFunction, Node, NodeMeta, Opcode, Target } from './node.js';
 
 type JsonTarget = string | { readonly op: string } | { readonly host: string };
@@ -30,6 +33,11 @@ interface JsonTensor {
   /** Index into `storages`. */
   readonly storage: number;
   readonly requiresGrad?: true;
+}
+
+interface JsonShape {
+  readonly sizes: readonly JsonSize[];
+  readonly strides: readonly (JsonSize | null)[];
 }
 
 type JsonVal = number | boolean | null | JsonTensor | readonly (JsonTensor | null)[];
@@ -54,7 +62,11 @@ interface JsonNode {
   readonly op: Opcode;
   readonly target: JsonTarget;
   readonly args: readonly JsonArgument[];
-  readonly meta: PlainMeta & { val?: JsonVal; originalAten?: string };
+  readonly meta: PlainMeta & {
+    val?: JsonVal;
+    shape?: JsonShape | readonly (JsonShape | null)[];
+    originalAten?: string;
+  };
 }
 
 /** A graph as plain data. */
@@ -62,6 +74,8 @@ export interface JsonGraph {
   readonly version: 1;
   readonly nodes: readonly JsonNode[];
   readonly storages: readonly { readonly device: DeviceType; readonly nbytes: number }[];
+  /** Sizes that vary, if any. */
+  readonly symbols?: JsonSymbols;
 }
 
 /** Writes a graph. @throws graph-lint when it calls a function that is not registered */
@@ -78,6 +92,7 @@ export function graphToJson(graph: Graph): JsonGraph {
     version: 1,
     nodes,
     storages: [...storages.keys()].map(({ device, nbytes }) => ({ device, nbytes })),
+    ...(graph.symbols === null ? {} : { symbols: graph.symbols.toJSON() }),
   };
 }
 
@@ -89,13 +104,15 @@ export function graphFromJson(json: JsonGraph): Graph {
       'Write the graph with this version of the package.',
     );
   const graph = new Graph();
+  if (json.symbols !== undefined) graph.symbols = GraphSymbols.fromJSON(json.symbols);
+  const symbols = graph.symbols?.byName ?? new Map<string, SymInt>();
   const storages = json.storages.map(({ device, nbytes }) => Storage.fake(device, nbytes));
   const nodes = new Map<string, Node>();
   for (const item of json.nodes) {
     const node = graph.createNode(
       item.op,
       targetFromJson(item.target),
-      item.args.map((arg) => decodeArgument(arg, nodes)),
+      item.args.map((arg) => decodeArgument(arg, nodes, symbols)),
       item.name,
     );
     if (node.name !== item.name)
@@ -104,6 +121,8 @@ export function graphFromJson(json: JsonGraph): Graph {
         'The file was not written by graphToJson.',
       );
     node.meta = metaFromJson(item.meta, storages);
+    if (item.meta.shape !== undefined)
+      node.meta.symbolicVal = shapeFromJson(item.meta.shape, symbols);
     nodes.set(item.name, node);
   }
   graph.lint();
@@ -132,6 +151,7 @@ function metaToJson(meta: NodeMeta, storages: Map<Storage, number>): JsonNode['m
   for (const key of PLAIN_KEYS) if (meta[key] !== undefined) out[key] = meta[key];
   if (meta.originalAten !== undefined) out.originalAten = meta.originalAten.qualifiedName;
   if (meta.val !== undefined) out.val = valToJson(meta.val, storages);
+  if (meta.symbolicVal !== undefined) out.shape = shapeToJson(meta.symbolicVal);
   return out as JsonNode['meta'];
 }
 
@@ -144,6 +164,25 @@ function valToJson(
   return (val as readonly (Tensor | null)[]).map((item) =>
     item === null ? null : tensorToJson(item, storages),
   );
+}
+
+function shapeToJson(val: SymbolicVal): JsonShape | (JsonShape | null)[] {
+  const one = ({ sizes, strides }: SymbolicShape): JsonShape => ({
+    sizes: sizes.map(encodeSize),
+    strides: strides.map((stride) => (stride === null ? null : encodeSize(stride))),
+  });
+  return 'sizes' in val ? one(val) : val.map((shape) => (shape === null ? null : one(shape)));
+}
+
+function shapeFromJson(
+  json: JsonShape | readonly (JsonShape | null)[],
+  symbols: ReadonlyMap<string, SymInt>,
+): SymbolicVal {
+  const one = ({ sizes, strides }: JsonShape): SymbolicShape => ({
+    sizes: sizes.map((size) => decodeSize(size, symbols)),
+    strides: strides.map((stride) => (stride === null ? null : decodeSize(stride, symbols))),
+  });
+  return 'sizes' in json ? one(json) : json.map((shape) => (shape === null ? null : one(shape)));
 }
 
 function tensorToJson(tensor: Tensor, storages: Map<Storage, number>): JsonTensor {
@@ -160,7 +199,7 @@ function tensorToJson(tensor: Tensor, storages: Map<Storage, number>): JsonTenso
 }
 
 function metaFromJson(json: JsonNode['meta'], storages: readonly Storage[]): NodeMeta {
-  const { val, originalAten, ...plain } = json;
+  const { val, originalAten, shape: _shape, ...plain } = json;
   const meta: NodeMeta = { ...plain };
   if (originalAten !== undefined) meta.originalAten = getOp(originalAten);
   if (val !== undefined) meta.val = valFromJson(val, storages);

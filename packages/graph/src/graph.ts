@@ -16,6 +16,7 @@ import {
 import { graphError } from './graph-error.js';
 import { lintGraph } from './lint.js';
 import { NameSpace } from './name-space.js';
+import type { GraphSymbols } from './symbolic/graph-symbols.js';
 
 /** See the file header. */
 export class Graph {
@@ -26,6 +27,8 @@ export class Graph {
   private count = 0;
   /** Grows with every edit: whoever caches something derived from the graph compares it. */
   revision = 0;
+  /** The sizes that vary; null for a graph of fixed sizes. */
+  symbols: GraphSymbols | null = null;
 
   constructor() {
     this.root = new Node(this, '', 'output', 'root');

@@ -25,6 +25,29 @@ export {
 export { type PrintOptions, printArgument, printGraph, printNode } from './print-graph.js';
 export { copyModule } from './copy-module.js';
 export { type AttributeSource, lintGraph } from './lint.js';
+export {
+  type JsonSymbols,
+  GraphSymbols,
+  type SymbolRelation,
+  type SymbolSpec,
+  placeName,
+} from './symbolic/graph-symbols.js';
+export {
+  type SymbolicShape,
+  type SymbolicVal,
+  symbolicStrides,
+} from './symbolic/symbolic-shape.js';
+export { holdsSymbol, mapSymbols } from './symbolic/symbolic-argument.js';
+export { numbersIn } from './symbolic/explore-sizes.js';
+export { sameConstant } from './symbolic/same-program.js';
+export { type SizedInput, fakesAt } from './symbolic/sized-inputs.js';
+export {
+  type DeclaredSize,
+  type SizedTrace,
+  type TraceSizesRequest,
+  type TracedSizes,
+  traceSizes,
+} from './symbolic/trace-sizes.js';
 export { Interpreter } from './interpreter.js';
 export { type Program, compileGraph } from './program.js';
 export { lastUses } from './last-uses.js';

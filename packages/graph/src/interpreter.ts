@@ -5,6 +5,7 @@
  * dropped after their last use. For plain running, `GraphModule.forward` is faster. Modelled on
  * torch.fx.Interpreter.
  */
+import { SymInt } from '@tessera/shared';
 import { type OpOverload, callOp } from '@tessera/tensor';
 import { withCurrentNode } from './current-node.js';
 import { graphError } from './graph-error.js';
@@ -12,6 +13,7 @@ import type { GraphModule } from './graph-module.js';
 import { lastUses } from './last-uses.js';
 import { callSubmodule } from './submodule.js';
 import { type Argument, type HostFunction, Node } from './node.js';
+import { resultCheck } from './symbolic/check-result.js';
 
 /** See the file header. */
 export class Interpreter {
@@ -19,6 +21,8 @@ export class Interpreter {
   protected readonly env: Map<Node, unknown> = new Map();
   private inputs: readonly unknown[] = [];
   private nextInput = 0;
+  /** Values of the graph's symbols in this run. */
+  private sizes: readonly number[] = [];
 
   constructor(readonly module: GraphModule) {}
 
@@ -29,8 +33,11 @@ export class Interpreter {
     this.env.clear();
     this.inputs = inputs;
     this.nextInput = 0;
+    const { symbols } = this.module.graph;
+    if (symbols !== null) this.sizes = symbols.binder(this.module.graph.placeholders)(inputs);
     for (const node of nodes) {
       const value = withCurrentNode(node, () => this.runNode(node));
+      if (symbols !== null) resultCheck(node, symbols)?.(value, this.sizes);
       if (node.op === 'output') {
         this.env.clear();
         return value;
@@ -100,6 +107,7 @@ export class Interpreter {
 
   private load(arg: Argument): unknown {
     if (arg instanceof Node) return this.env.get(arg);
+    if (arg instanceof SymInt) return this.module.graph.symbols!.compile(arg)(this.sizes);
     if (Array.isArray(arg)) return (arg as readonly Argument[]).map((item) => this.load(item));
     if (typeof arg === 'object' && arg !== null) {
       return Object.fromEntries(

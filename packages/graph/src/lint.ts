@@ -5,10 +5,12 @@
  * same graph and come before it; `users` is exact; placeholders come first; there is one output and it
  * is last; arguments of an operator fit its schema in number and kind; attribute paths exist.
  */
+import { SymInt } from '@tessera/shared';
 import type { OpOverload, SchemaArgument } from '@tessera/tensor';
 import { graphError } from './graph-error.js';
 import type { Graph } from './graph.js';
 import { type Argument, Node } from './node.js';
+import { holdsSymbol } from './symbolic/symbolic-argument.js';
 
 /** Looks up an attribute of the owning module. */
 export interface AttributeSource {
@@ -55,6 +57,12 @@ function checkName(node: Node, names: Set<string>): void {
 function checkInputs(node: Node, graph: Graph, seen: Set<Node>, uses: Map<Node, Set<Node>>): void {
   if (node.graph !== graph || node.erased)
     fail(node, 'does not belong to this graph', 'Copy it with graph.nodeCopy.');
+  if (node.args.some((arg) => holdsSymbol(arg, (size) => graph.symbols?.owns(size) !== true)))
+    fail(
+      node,
+      'has a size of another graph among its arguments',
+      'Copy the symbols too: graph.symbols = other.symbols.',
+    );
   for (const input of node.allInputNodes()) {
     if (input.graph !== graph)
       fail(node, `uses '${input.name}' of another graph`, 'Map arguments when copying nodes.');
@@ -153,7 +161,7 @@ function kindMatches(formal: SchemaArgument, arg: Argument): boolean {
   const { type } = formal;
   if (arg === null || arg === undefined) return type.optional || type.base === 'Generator';
   // A node may stand for a list too: an operator that returns a list feeds one that takes it.
-  if (arg instanceof Node) return scalarMatches(type.base, arg);
+  if (arg instanceof Node || arg instanceof SymInt) return scalarMatches(type.base, arg);
   if (!type.list) return scalarMatches(type.base, arg);
   if (!Array.isArray(arg)) return type.length !== null && scalarMatches(type.base, arg);
   return (arg as readonly Argument[]).every((item) =>
@@ -162,7 +170,7 @@ function kindMatches(formal: SchemaArgument, arg: Argument): boolean {
 }
 
 function scalarMatches(base: SchemaArgument['type']['base'], arg: Argument): boolean {
-  const isNode = arg instanceof Node;
+  const isNode = arg instanceof Node || arg instanceof SymInt;
   switch (base) {
     case 'Tensor':
       // Numbers stand for wrapped numbers, as in mul.Tensor(x, 2).

@@ -6,7 +6,7 @@
  * `SymScalar`s among the arguments (nested ones too) become placeholders, in order; tensors from
  * elsewhere become constants. Modelled on torch.fx.experimental.proxy_tensor.make_fx.
  */
-import { SymScalar, TesseraError, treeFlatten, treePaths, treeUnflatten } from '@tessera/shared';
+import { SymScalar, treeFlatten, treePaths, treeUnflatten } from '@tessera/shared';
 import {
   type Tensor,
   isTensor,
@@ -19,13 +19,17 @@ import { FakeConverter } from './fake-inputs.js';
 import type { GraphModule } from './graph-module.js';
 import { parameterNames } from './parameter-names.js';
 import { type DecompositionTable, PreDispatchProxyMode, ProxyMode } from './proxy-modes.js';
+import { numbersIn } from './symbolic/explore-sizes.js';
+import type { SizedInput } from './symbolic/sized-inputs.js';
+import { type DeclaredSize, traceSizes } from './symbolic/trace-sizes.js';
 import { TraceRecorder } from './trace-recorder.js';
 
 /** How `makeFx` traces. */
 export interface MakeFxOptions {
   /**
-   * `real` computes on the given tensors; `fake` (default) only on their metadata. `symbolic`, with
-   * sizes as symbols, is not available yet.
+   * `real` computes on the given tensors; `fake` (default) only on their metadata, so the graph is for
+   * these sizes. `symbolic` traces at several sizes and gives a graph whose sizes from 2 on are symbols,
+   * those that are equal in the example one symbol; it runs at all sizes that its guards allow.
    */
   readonly tracingMode?: 'real' | 'fake' | 'symbolic';
   /** Record ops as called, composite ones included, instead of primitive ops below autograd. */
@@ -41,37 +45,87 @@ export interface MakeFxOptions {
 /**
  * A function that traces `fn` on the arguments it is given.
  *
- * @throws invalid-argument for `symbolic`; graph-lint when a value cannot stand in a graph
+ * @throws graph-lint when a value cannot stand in a graph
  */
 export function makeFx<A extends readonly unknown[]>(
   fn: (...args: A) => unknown,
   options: MakeFxOptions = {},
 ): (...args: A) => GraphModule {
-  const { tracingMode = 'fake' } = options;
-  if (tracingMode === 'symbolic') {
-    throw new TesseraError('invalid-argument', `makeFx: tracingMode 'symbolic' is not available.`, {
-      hints: [`Use 'fake' (sizes are fixed to those of the example) or 'real'.`],
+  return (...args) =>
+    options.tracingMode === 'symbolic'
+      ? traceSymbolic(fn, args, options)
+      : trace(fn, args, options, fakeInputs(options.tracingMode !== 'real'));
+}
+
+type Convert = (tensor: Tensor) => Tensor;
+
+function fakeInputs(fake: boolean): Convert {
+  const converter = new FakeConverter();
+  return (tensor) => (fake ? converter.convert(tensor) : tensor);
+}
+
+/** Traces at the sizes of the arguments and at others. */
+function traceSymbolic<A extends readonly unknown[]>(
+  fn: (...args: A) => unknown,
+  args: A,
+  options: MakeFxOptions,
+): GraphModule {
+  const leaves = treeFlatten(args).leaves.filter(isInput);
+  const tensors = [...new Set(leaves.filter(isTensor))];
+  const names = namesOf(fn, args, options);
+  const sizes = new Map<number, DeclaredSize>();
+  const inputs = tensors.map((tensor): SizedInput => {
+    const name = names[leaves.indexOf(tensor)] ?? 'arg';
+    const dims = tensor.sizes.map((hint, dim) => {
+      if (hint < 2) return -1;
+      if (!sizes.has(hint)) {
+        const source = `${name}.size()[${dim}]`;
+        const open = { min: 2, max: Infinity, declared: false, bounded: false };
+        sizes.set(hint, { hint, source, ...open });
+      }
+      return [...sizes.keys()].indexOf(hint);
     });
-  }
-  return (...args) => trace(fn, args, options);
+    return { tensor, dims };
+  });
+  const placeholders = leaves.map((leaf) => (isTensor(leaf) ? tensors.indexOf(leaf) : -1));
+  const traced = traceSizes({
+    inputs,
+    sizes: [...sizes.values()],
+    suspects: () => numbersIn(fn),
+    trace: (fakes) => {
+      const convert: Convert = (tensor) => fakes[tensors.indexOf(tensor)];
+      return { module: trace(fn, args, options, convert), placeholders };
+    },
+  });
+  return traced.trace.module;
+}
+
+function namesOf<A extends readonly unknown[]>(
+  fn: (...args: A) => unknown,
+  args: A,
+  options: MakeFxOptions,
+): readonly string[] {
+  const { leaves, spec } = treeFlatten(args);
+  return (
+    options.inputNames ??
+    inputNames(parameterNames(fn as (...args: never[]) => unknown), treePaths(spec), leaves)
+  );
 }
 
 function trace<A extends readonly unknown[]>(
   fn: (...args: A) => unknown,
   args: A,
   options: MakeFxOptions,
+  convert: Convert,
 ): GraphModule {
   const fake = options.tracingMode !== 'real';
   const recorder = new TraceRecorder(options.stackTraces ?? true);
   const { leaves, spec } = treeFlatten(args);
-  const names =
-    options.inputNames ??
-    inputNames(parameterNames(fn as (...args: never[]) => unknown), treePaths(spec), leaves);
-  const converter = new FakeConverter();
+  const names = namesOf(fn, args, options);
   let count = 0;
   const traced = leaves.map((leaf) => {
     if (!isInput(leaf)) return leaf;
-    const value = fake && isTensor(leaf) ? converter.convert(leaf) : leaf;
+    const value = isTensor(leaf) ? convert(leaf) : leaf;
     recorder.addInput(value, names[count] ?? `arg${count}`);
     count++;
     return value;

@@ -10,12 +10,14 @@
  *
  * `args` are positional in the order of the target's schema and complete (defaults filled in), so that
  * passes match by position alone; there are no keyword arguments for ops. Arguments may be Nodes,
- * numbers, booleans, strings, null, dtypes, or arrays of these. Ops with several results are followed
+ * numbers, booleans, strings, null, dtypes, expressions of the graph's symbols, or arrays of these. Ops with several results are followed
  * by `getItem(node, i)` nodes. Uses are tracked: `users` is exact after every edit made through the
  * methods of Node and Graph.
  */
+import { SymInt } from '@tessera/shared';
 import type { OpOverload, Tensor } from '@tessera/tensor';
 import type { Graph } from './graph.js';
+import type { SymbolicVal } from './symbolic/symbolic-shape.js';
 
 /** What a node does. */
 export type Opcode = 'placeholder' | 'get_attr' | 'call_function' | 'call_module' | 'output';
@@ -29,6 +31,7 @@ export type Target = OpOverload | HostFunction | string;
 /** An argument: nodes inside nested arrays and records are uses. */
 export type Argument =
   | Node
+  | SymInt
   | number
   | bigint
   | boolean
@@ -42,6 +45,10 @@ export type Argument =
 export interface NodeMeta {
   /** FakeTensor(s) or example scalar of the value: shape, stride, dtype, and storage identity for aliasing. */
   val?: Tensor | readonly (Tensor | null)[] | number | boolean | null;
+  /** Sizes and strides of the value as expressions, where they depend on symbols. */
+  symbolicVal?: SymbolicVal;
+  /** The arguments as expressions, where a graph for given sizes has numbers that depend on symbols. */
+  symbolicArgs?: readonly Argument[];
   /** Real value seen while tracing, where kept. */
   exampleValue?: unknown;
   /** The user's source line, `file:line:column function`. */
@@ -161,7 +168,7 @@ function nodesIn(args: readonly Argument[]): Node[] {
       seen?.add(arg);
       found.push(arg);
     } else if (Array.isArray(arg)) for (const item of arg as readonly Argument[]) visit(item);
-    else if (typeof arg === 'object' && arg !== null)
+    else if (typeof arg === 'object' && arg !== null && !(arg instanceof SymInt))
       for (const item of Object.values(arg as Record<string, Argument>)) visit(item);
   };
   for (const arg of args) visit(arg);
@@ -171,6 +178,7 @@ function nodesIn(args: readonly Argument[]): Node[] {
 /** Rebuilds an argument with every Node mapped. */
 export function mapArgument(arg: Argument, fn: (node: Node) => Argument): Argument {
   if (arg instanceof Node) return fn(arg);
+  if (arg instanceof SymInt) return arg;
   if (Array.isArray(arg)) return arg.map((item) => mapArgument(item as Argument, fn));
   if (typeof arg === 'object' && arg !== null) {
     return Object.fromEntries(

@@ -1,9 +1,11 @@
 /**
  * @file Prints a graph as TypeScript, one line per node, with dtypes and shapes as comments.
  *
- * The text depends on the graph alone, so it serves inline snapshots and logs. Operators print as
+ * Symbolic sizes print as expressions of `s0`, `s1`, …, which are read from the inputs first. The text
+ * depends on the graph alone, so it serves inline snapshots and logs. Operators print as
  * `aten.mul.Tensor(…)`, attributes and submodules of the GraphModule as `self.…`.
  */
+import { SymInt } from '@tessera/shared';
 import type { Graph } from './graph.js';
 import { type Argument, Node, type Target } from './node.js';
 import { describeVal } from './value-meta.js';
@@ -25,7 +27,7 @@ export function printGraph(graph: Graph, options: PrintOptions = {}): string {
   const params = nodes
     .filter((node) => node.op === 'placeholder')
     .map((node) => parameter(node, shapes));
-  const lines: string[] = [];
+  const lines: string[] = sizeReads(graph);
   let lastSource: string | undefined;
   for (const node of nodes) {
     if (node.op === 'placeholder') continue;
@@ -38,6 +40,20 @@ export function printGraph(graph: Graph, options: PrintOptions = {}): string {
   return `export function ${name}(${params.join(', ')}) {\n${lines.join('\n')}\n}\n`;
 }
 
+/** Statements that give symbols their names: `const s0 = l_x.size(0); // 4`. */
+function sizeReads(graph: Graph): string[] {
+  const read = new Set<SymInt>();
+  return graph.placeholders.flatMap((node) => {
+    const shape = node.meta.symbolicVal;
+    if (shape === undefined || !('sizes' in shape)) return [];
+    return shape.sizes.flatMap((size, dim) => {
+      if (typeof size === 'number' || size.kind !== 'symbol' || read.has(size)) return [];
+      read.add(size);
+      return [`  const ${size.name} = ${node.name}.size(${dim}); // ${size.hint}`];
+    });
+  });
+}
+
 /** One node as it stands in the printed graph. */
 export function printNode(node: Node, shapes = true): string {
   return node.op === 'placeholder' ? parameter(node, shapes) : statement(node, shapes);
@@ -48,13 +64,13 @@ function parameter(node: Node, shapes: boolean): string {
   if (scalar !== undefined) {
     return `${node.name}: ${scalar.kind === 'bool' ? 'boolean' : 'number'}${shapes ? ` /* ${scalar.kind} */` : ''}`;
   }
-  const described = shapes ? describeVal(val) : null;
+  const described = shapes ? describeVal(val, node.meta.symbolicVal) : null;
   return `${node.name}: Tensor${described === null ? '' : ` /* ${described} */`}`;
 }
 
 function statement(node: Node, shapes: boolean): string {
   if (node.op === 'output') return `return ${printArgument(node.args[0])};`;
-  const described = shapes ? describeVal(node.meta.val) : null;
+  const described = shapes ? describeVal(node.meta.val, node.meta.symbolicVal) : null;
   return `const ${node.name} = ${expression(node)};${described === null ? '' : ` // ${described}`}`;
 }
 
@@ -62,7 +78,8 @@ function expression(node: Node): string {
   if (node.op === 'get_attr') return attribute(node.target as string);
   const callee =
     node.op === 'call_module' ? attribute(node.target as string) : callable(node.target);
-  return `${callee}(${node.args.map(printArgument).join(', ')})`;
+  const args = node.meta.symbolicArgs ?? node.args;
+  return `${callee}(${args.map(printArgument).join(', ')})`;
 }
 
 function attribute(path: string): string {
@@ -80,6 +97,7 @@ function callable(target: Target): string {
 /** An argument as TypeScript. */
 export function printArgument(arg: Argument): string {
   if (arg instanceof Node) return arg.name;
+  if (arg instanceof SymInt) return String(arg);
   if (Array.isArray(arg)) return `[${(arg as readonly Argument[]).map(printArgument).join(', ')}]`;
   if (typeof arg === 'object' && arg !== null) {
     const entries = Object.entries(arg as Record<string, Argument>);

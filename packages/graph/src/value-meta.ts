@@ -14,6 +14,7 @@ import {
   makeTensor,
 } from '@tessera/tensor';
 import type { Node, NodeMeta } from './node.js';
+import type { SymbolicShape, SymbolicVal } from './symbolic/symbolic-shape.js';
 
 type Val = NonNullable<NodeMeta['val']>;
 
@@ -42,21 +43,28 @@ export function tensorVals(node: Node): readonly Tensor[] {
   return Array.isArray(val) ? (val as readonly unknown[]).filter(isTensor) : [];
 }
 
-/** `f32[2, 3]`; strides where the layout is not row-major; the device where it is not `cpu`. */
-export function describeTensor(tensor: Tensor): string {
+/**
+ * `f32[2, 3]`; strides where the layout is not row-major; the device where it is not `cpu`.
+ *
+ * @param shape sizes and strides as expressions, where they depend on symbols: `f32[s0, 3]`
+ */
+export function describeTensor(tensor: Tensor, shape: SymbolicShape | null = null): string {
   const device = tensor.device === 'cpu' ? '' : `${tensor.device}:`;
-  const strides = isContiguous(tensor.sizes, tensor.strides)
+  const { sizes, strides } = shape ?? tensor;
+  const layout = isContiguous(tensor.sizes, tensor.strides)
     ? ''
-    : ` strides [${tensor.strides.join(', ')}]`;
-  return `${device}${SHORT[tensor.dtype]}[${tensor.sizes.join(', ')}]${strides}`;
+    : ` strides [${strides.map((stride) => (stride === null ? '?' : String(stride))).join(', ')}]`;
+  return `${device}${SHORT[tensor.dtype]}[${sizes.map(String).join(', ')}]${layout}`;
 }
 
 /** The value in words, or null when nothing is known. */
-export function describeVal(val: NodeMeta['val']): string | null {
+export function describeVal(val: NodeMeta['val'], symbolic?: SymbolicVal): string | null {
   if (val === undefined || val === null) return null;
-  if (isTensor(val)) return describeTensor(val);
+  const shapes = symbolic === undefined || 'sizes' in symbolic ? null : symbolic;
+  if (isTensor(val))
+    return describeTensor(val, shapes === null ? (symbolic as SymbolicShape | undefined) : null);
   if (typeof val !== 'object') return String(val);
-  return `[${(val as readonly (Tensor | null)[]).map((item) => (item === null ? 'null' : describeTensor(item))).join(', ')}]`;
+  return `[${(val as readonly (Tensor | null)[]).map((item, i) => (item === null ? 'null' : describeTensor(item, shapes?.[i]))).join(', ')}]`;
 }
 
 /** Makes `meta.val` of traced values, keeping which of them share storage. One per trace. */

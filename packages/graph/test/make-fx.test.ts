@@ -207,12 +207,6 @@ describe('makeFx', () => {
     expect(module.graph.nodes[1].meta.stackTrace).toMatch(/make-fx\.test\.ts:\d+:\d+/);
   });
 
-  it('says that symbolic tracing is not available', () => {
-    expect(() => makeFx((x: Tensor) => x, { tracingMode: 'symbolic' })).toThrow(
-      /'symbolic' is not available/,
-    );
-  });
-
   it('rejects values that cannot stand in a graph', () => {
     expect(() => makeFx((x: Tensor) => [x, new Date()])(tensor([1]))).toThrow(
       /A Date cannot stand in a graph/,

@@ -2,10 +2,17 @@
  * @file Constant folding: what depends on attributes alone is computed now.
  *
  * Runs the reference kernels (whatever device the attribute is on). Never folds random or uninitialised
- * ops, values that depend on run-time scalars, attributes that the graph writes, or results of factory
+ * ops, values that depend on run-time scalars or symbolic sizes, attributes that the graph writes, or results of factory
  * ops alone (a code generator makes those better itself). Results above a size limit stay computed.
  */
-import { type Argument, type GraphModule, Node, getItem, isImpure } from '@tessera/graph';
+import {
+  type Argument,
+  type GraphModule,
+  Node,
+  getItem,
+  holdsSymbol,
+  isImpure,
+} from '@tessera/graph';
 import {
   type OpOverload,
   type Tensor,
@@ -81,6 +88,7 @@ function evaluate(
   maxElements: number,
 ): Folded | null {
   if (node.op !== 'call_function' || isImpure(node)) return null;
+  if (node.args.some((arg) => holdsSymbol(arg))) return null;
   const { target } = node;
   const inputs = node.allInputNodes().map((input) => folded.get(input));
   if (inputs.includes(undefined)) return null;

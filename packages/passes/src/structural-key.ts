@@ -6,6 +6,7 @@
  * from 1.0, calls with known results must also agree in dtype and layout.
  */
 import { type Argument, Node, type Target, tensorVals } from '@tessera/graph';
+import { SymInt } from '@tessera/shared';
 import { type Tensor, sameNumbers } from '@tessera/tensor';
 
 const ids = new WeakMap<object, number>();
@@ -31,7 +32,7 @@ function hashText(hash: number, text: string): number {
 }
 
 function hashArgument(hash: number, arg: Argument): number {
-  if (arg instanceof Node) return mix(mix(hash, 1), idOf(arg));
+  if (arg instanceof Node || arg instanceof SymInt) return mix(mix(hash, 1), idOf(arg));
   if (typeof arg === 'number') {
     float[0] = arg;
     return mix(mix(mix(hash, 2), words[0]), words[1]);
@@ -61,6 +62,7 @@ export function sameArgument(a: Argument, b: Argument): boolean {
   if (a instanceof Node || b instanceof Node || typeof a !== 'object' || typeof b !== 'object') {
     return Object.is(a, b);
   }
+  if (a instanceof SymInt || b instanceof SymInt) return a === b;
   if (a === null || b === null || Array.isArray(a) !== Array.isArray(b)) return a === b;
   const left = Object.entries(a as Record<string, Argument>);
   const right = Object.entries(b as Record<string, Argument>);

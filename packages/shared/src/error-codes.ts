@@ -66,6 +66,8 @@ export const ERROR_CODES = {
   'graph-lint': 'A graph violates the rules of the graph IR',
   'trace-escape': 'An intermediate tensor left a compiled function and cannot be recomputed',
   'export-guard': 'An exported graph was called with arguments for which it does not hold',
+  'constraint-violation': 'A size that was declared to vary cannot',
+  'symbolic-guard': 'A graph with symbolic sizes was run at sizes for which it does not hold',
   'trace-full-graph': 'A graph break occurred although fullgraph is set',
   'pure-side-effect': 'A function compiled with `pure` has a side effect',
   'lifted-scalar': 'Arithmetic was attempted on a scalar that is only known at run time',

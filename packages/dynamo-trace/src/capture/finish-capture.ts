@@ -64,3 +64,11 @@ export function abortCapture(capture: Capture): void {
   if (capture.builder.opCount === 0) return;
   runSegmentEagerly(capture.finishSegment(), capture.run);
 }
+
+/** Takes back gradients that a probed `backward()` gave to tensors from outside: they have no values. */
+export function dropGradients(capture: Capture): void {
+  for (const [tensor] of capture.externals) {
+    const { autograd } = tensor;
+    if (autograd?.grad?.traceOwner === capture.run.id) autograd.grad = null;
+  }
+}

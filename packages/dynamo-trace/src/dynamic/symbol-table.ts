@@ -4,7 +4,7 @@
  * A symbol stands for a size or an integer argument that may vary. The values seen in real calls are
  * the points through which expressions of symbols are fitted (fit.ts).
  */
-import { ShapeEnv, type Size, type SymInt } from '@tessera/shared';
+import { ShapeEnv, type Size, type SizeFunction, type SymInt, compileSize } from '@tessera/shared';
 import { SizeTuples } from './size-tuple.js';
 
 /** A symbol of a trace. */
@@ -64,28 +64,7 @@ export class SymbolTable {
   }
 
   /** A function that computes an expression from the bound values. */
-  evaluator(expression: Size): (symbols: readonly (number | undefined)[]) => number {
-    if (typeof expression === 'number') return () => expression;
-    if (expression.kind === 'symbol') {
-      const index = this.indexOf(expression);
-      return (symbols) => symbols[index]!;
-    }
-    const args = expression.args.map((arg) => this.evaluator(arg));
-    const { coeffs, constant } = expression;
-    const [first, second] = args;
-    switch (expression.kind) {
-      case 'sum':
-        return (s) => args.reduce((total, arg, i) => total + coeffs[i]! * arg(s), constant);
-      case 'product':
-        return (s) => args.reduce((total, arg) => total * arg(s), 1);
-      case 'floordiv':
-        return (s) => Math.floor(first!(s) / second!(s));
-      case 'mod':
-        return (s) => first!(s) - second!(s) * Math.floor(first!(s) / second!(s));
-      case 'min':
-        return (s) => Math.min(...args.map((arg) => arg(s)));
-      case 'max':
-        return (s) => Math.max(...args.map((arg) => arg(s)));
-    }
+  evaluator(expression: Size): SizeFunction {
+    return compileSize(expression, (symbol) => this.indexOf(symbol));
   }
 }

@@ -1,19 +1,35 @@
 /**
  * @file `exportGraph`: one standalone graph for a whole function, with the guards under which it holds.
  *
- * The function is captured once, in one graph. Tensors that arguments hold are its placeholders; all
- * others (parameters, captured tensors) become attributes of the GraphModule. Calling the result checks
- * the guards and runs the graph; the function's JavaScript is not needed any more.
- * Modelled on `torch._dynamo.export`.
+ * The function is captured in one graph. Tensors that arguments hold are its placeholders; all others
+ * (parameters, captured tensors) become attributes of the GraphModule. Calling the result checks the
+ * guards and runs the graph; the function's JavaScript is not needed any more. With sizes that vary, the
+ * function is captured on FakeTensors at several sizes, and what differs becomes expressions of symbols.
+ * Modelled on `torch.export` and `torch._dynamo.export`.
  */
-import { type Argument, Graph, GraphModule, type Node } from '@tessera/graph';
+import {
+  type Argument,
+  Graph,
+  GraphModule,
+  type Node,
+  type SizedTrace,
+  numbersIn,
+  traceSizes,
+} from '@tessera/graph';
 import { treeFlatten, treeUnflatten } from '@tessera/shared';
 import { type Tensor, isTensor } from '@tessera/tensor';
+import type { Backend } from '../backend.js';
 import { CompiledFunction } from '../compiled-function.js';
 import type { AnyFunction } from '../trace-options.js';
 import type { Capture } from '../capture/capture.js';
+import { identifierOf } from '../capture/sources.js';
+import { printSource } from '../guards/source.js';
+import { walk } from '../guards/walk.js';
+import { SymbolicTensorGuard } from '../guards/symbolic-tensor-guard.js';
 import { TensorGuard } from '../guards/tensor-guard.js';
+import { type ExportOptions, dynamicInputs } from './dynamic-option.js';
 import { ExportedGraph, type ExportedInput, type ExportedLeaf, Wrapped } from './exported-graph.js';
+import { sameExport } from './same-export.js';
 
 /** A module, as far as exporting goes. */
 export interface ExportableModule {
@@ -22,35 +38,131 @@ export interface ExportableModule {
 }
 
 /**
- * Captures a function, or the forward of a module, on `args` as one graph.
+ * Captures a function, or the forward of a module, on `args` as one graph. Sizes are numbers but for
+ * those that `options` or `markDynamic` declare to vary; to find out what depends on those, the function
+ * runs several times, on FakeTensors.
  *
- * @throws trace-full-graph for a graph break, pure-side-effect for an effect that the graph would not have
+ * @throws trace-full-graph for a graph break; pure-side-effect for an effect that the graph would not
+ *   have; constraint-violation for a declared size that cannot vary
  * @see torch.export, torch._dynamo.export
  */
-export function exportGraph<F extends AnyFunction>(fn: F, args: Parameters<F>): ExportedGraph;
+export function exportGraph<F extends AnyFunction>(
+  fn: F,
+  args: Parameters<F>,
+  options?: ExportOptions,
+): ExportedGraph;
 export function exportGraph<M extends ExportableModule>(
   module: M,
   args: Parameters<M['forward']>,
+  options?: ExportOptions,
 ): ExportedGraph;
 export function exportGraph(
   target: AnyFunction | ExportableModule,
   args: readonly unknown[],
+  options: ExportOptions = {},
 ): ExportedGraph {
   const isFunction = typeof target === 'function';
   const fn = isFunction ? target : (...inputs: never[]): unknown => target.call(...inputs);
-  let exported: ExportedGraph | null = null;
+  const signature = isFunction ? target : target.forward;
+  const { inputs, sizes } = dynamicInputs(signature, args, options);
+  if (sizes.length === 0) return captureOnce({ fn, signature }, args, RUN, null).exported;
+  const { leaves, spec } = treeFlatten(args);
+  const tensors = inputs.map(({ tensor }) => tensor);
+  const symbolic = inputs.map(({ dims }) => dims.some((dim) => dim >= 0));
+  const { trace } = traceSizes<Captured>({
+    inputs,
+    sizes,
+    suspects: ({ numbers }) => [...new Set([...numbersIn(signature), ...numbers])].slice(0, 16),
+    trace: (fakes) => {
+      const at = leaves.map((leaf) => (isTensor(leaf) ? fakes[tensors.indexOf(leaf)]! : leaf));
+      const sized = treeUnflatten(at, spec) as unknown[];
+      return captureOnce(
+        { fn, signature },
+        sized,
+        PROBE,
+        fakes.filter((_, i) => symbolic[i]),
+        fakes,
+      );
+    },
+    difference: (a, b) => sameExport(a.exported, b.exported),
+  });
+  return withSymbolicGuards(trace.exported);
+}
+
+/** Runs the graph as it is. */
+const RUN: Backend = (module) => (inputs) => module.forward(...inputs) as Tensor[];
+/** Gives results without values. */
+const PROBE: Backend = (module) => () =>
+  (module.graph.outputNode!.args[0] as readonly Node[]).map((node) => node.meta.val as Tensor);
+
+/** One capture. */
+interface Captured extends SizedTrace {
+  readonly exported: ExportedGraph;
+  /** Numbers among the arguments and in the objects that the function used. */
+  readonly numbers: readonly number[];
+}
+
+/**
+ * @param kept tensors that are inputs even if no operator reads them; null for a graph of fixed sizes
+ * @param numbered the tensors whose numbers `placeholders` has
+ */
+function captureOnce(
+  { fn, signature }: { readonly fn: AnyFunction; readonly signature: AnyFunction },
+  args: readonly unknown[],
+  backend: Backend,
+  kept: readonly Tensor[] | null,
+  numbered: readonly Tensor[] = [],
+): Captured {
+  let captured: Captured | null = null;
   const compiled = new CompiledFunction(fn, {
-    signature: isFunction ? target : target.forward,
-    backend: (module) => (inputs) => module.forward(...inputs) as Tensor[],
+    signature,
+    backend,
     fullgraph: true,
     pure: true,
     dynamic: false,
+    probe: kept !== null,
     onCapture: (capture, segment, result) => {
-      exported = build(capture, segment.graphModule, segment.inputs, segment.outputs, result);
+      const built = build(
+        capture,
+        segment.graphModule,
+        segment.inputs,
+        segment.outputs,
+        result,
+        kept,
+      );
+      captured = {
+        exported: built.exported,
+        module: built.exported.graphModule,
+        placeholders: built.tensors.map((tensor) => numbered.indexOf(tensor)),
+        numbers: numbersOf(capture),
+      };
     },
   });
   compiled.call(undefined, args);
-  return exported!;
+  return captured!;
+}
+
+/** Sizes at which the function may branch: integers in its arguments and in objects that it used. */
+function numbersOf({ options, owners }: Capture): number[] {
+  const found: unknown[] = [];
+  const primitive = (value: unknown): void => void found.push(value);
+  for (const value of [...options.sources.roots.map((root) => root.value), ...owners])
+    walk(value, { root: '', steps: [] }, { primitive });
+  return found.filter((n): n is number => Number.isInteger(n) && (n as number) > 1);
+}
+
+/** The exported graph with the guards of its symbolic inputs. */
+function withSymbolicGuards(exported: ExportedGraph): ExportedGraph {
+  const { graphModule, inputs, constants, result } = exported;
+  const guarded = graphModule.graph.placeholders.map((node, i): ExportedInput => {
+    const input = inputs[i]!;
+    const shape = node.meta.symbolicVal;
+    if (shape === undefined || !('sizes' in shape)) return input;
+    const { dtype, device, requiresGrad } = input.guard;
+    return { ...input, guard: new SymbolicTensorGuard(dtype, device, shape, requiresGrad) };
+  });
+  graphModule.lint();
+  return new ExportedGraph(graphModule, guarded, constants, result);
 }
 
 function build(
@@ -59,13 +171,15 @@ function build(
   slots: readonly { readonly slot: number; readonly scalar: number }[],
   outputs: readonly number[],
   result: unknown,
-): ExportedGraph {
+  kept: readonly Tensor[] | null,
+): { exported: ExportedGraph; tensors: readonly Tensor[] } {
   const { run } = capture;
   const { sources } = capture.options;
   const graph = new Graph();
   const copied = new GraphModule([], graph);
   const nodes = new Map<Node, Node>();
   const inputs: ExportedInput[] = [];
+  const tensors: Tensor[] = [];
   const inputOf = new Map<number, number>();
   const copy = (node: Node): void => {
     nodes.set(
@@ -85,18 +199,35 @@ function build(
     }
     inputOf.set(slot, inputs.length);
     inputs.push({ root: at.root, source: at.source, guard: TensorGuard.of(tensor) });
+    tensors.push(tensor);
     copy(node);
   });
+  // Sizes are read from inputs, so their tensors are inputs even where no operator uses them.
+  for (const tensor of kept ?? []) {
+    if (tensors.includes(tensor)) continue;
+    const at = sources.locate(tensor);
+    if (at === null) continue;
+    const { root, source } = at;
+    const node = graph.placeholder(identifierOf(printSource(source)));
+    node.meta = { val: tensor, source: printSource(source) };
+    inputs.push({ root, source, guard: TensorGuard.of(tensor) });
+    tensors.push(tensor);
+  }
   for (const [node, tensor] of lifted) {
     const attribute = graph.getAttr(copied.addAttribute('lifted', tensor));
     attribute.meta = { ...node.meta };
     nodes.set(node, attribute);
   }
   for (const node of module.graph.nodes) if (node.op !== 'placeholder') copy(node);
-  copied.lint();
   const { leaves, spec } = treeFlatten(result);
   const template = leaves.map((leaf) => new Wrapped(leafOf(leaf, run.id, outputs, inputOf)));
-  return new ExportedGraph(copied, inputs, sources.constants(), treeUnflatten(template, spec));
+  if (kept !== null) returnIntegers(graph, template);
+  copied.lint();
+  const constants = sources.constants();
+  return {
+    exported: new ExportedGraph(copied, inputs, constants, treeUnflatten(template, spec)),
+    tensors,
+  };
 }
 
 function leafOf(
@@ -110,4 +241,16 @@ function leafOf(
   if (output >= 0) return { output };
   const input = inputOf.get(leaf.traceSlot);
   return input === undefined ? { value: leaf } : { input };
+}
+
+/** Integers of the result may be sizes: the graph returns them, so they are found like its arguments. */
+function returnIntegers(graph: Graph, template: Wrapped[]): void {
+  const output = graph.outputNode!;
+  const values = [...(output.args[0] as readonly Argument[])];
+  template.forEach(({ leaf }, i) => {
+    if (!('value' in leaf) || !Number.isSafeInteger(leaf.value)) return;
+    template[i] = new Wrapped({ output: values.length });
+    values.push(leaf.value as number);
+  });
+  output.args = [values];
 }

@@ -5,7 +5,7 @@
  * small. Results may be arrays and records of tensors and primitives.
  */
 import { GraphModule, type JsonGraph, graphFromJson, graphToJson } from '@tessera/graph';
-import { TesseraError } from '@tessera/shared';
+import { type JsonSize, type SymInt, TesseraError, decodeSize, encodeSize } from '@tessera/shared';
 import {
   type DType,
   type DeviceType,
@@ -15,6 +15,7 @@ import {
   tensor as makeFromValues,
 } from '@tessera/tensor';
 import type { Source } from '../guards/source.js';
+import { SymbolicTensorGuard } from '../guards/symbolic-tensor-guard.js';
 import { TensorGuard } from '../guards/tensor-guard.js';
 import { ExportedGraph, Wrapped } from './exported-graph.js';
 
@@ -24,8 +25,9 @@ export interface JsonInput {
   readonly source: Source;
   readonly dtype: DType;
   readonly device: DeviceType;
-  readonly sizes: readonly number[];
-  readonly strides: readonly number[];
+  /** Numbers, and expressions of the graph's symbols. */
+  readonly sizes: readonly JsonSize[];
+  readonly strides: readonly (JsonSize | null)[];
   readonly requiresGrad: boolean;
 }
 
@@ -67,8 +69,7 @@ export function exportToJson(exported: ExportedGraph): JsonExport {
       source,
       dtype: guard.dtype,
       device: guard.device,
-      sizes: guard.sizes,
-      strides: guard.strides,
+      ...layoutToJson(guard),
       requiresGrad: guard.requiresGrad,
     })),
     constants: exported.constants.map(({ root, source, value }) => ({ root, source, value })),
@@ -90,21 +91,44 @@ export function exportFromJson(json: JsonExport): ExportedGraph {
     ([path, { dtype, requiresGrad, values }]) =>
       [path, makeFromValues(values as number[], { dtype, requiresGrad })] as const,
   );
+  const graph = graphFromJson(json.graph);
+  const symbols = graph.symbols?.byName ?? new Map<string, SymInt>();
   return new ExportedGraph(
-    new GraphModule(attributes, graphFromJson(json.graph)),
+    new GraphModule(attributes, graph),
     json.inputs.map((input) => ({
       root: input.root,
       source: input.source,
-      guard: guardOf(input),
+      guard: guardOf(input, symbols),
     })),
     json.constants,
     templateFromJson(json.result),
   );
 }
 
-function guardOf(input: JsonInput): TensorGuard {
-  const storage = Storage.fake(input.device, 0);
-  const example = makeTensor(storage, input.dtype, input.device, input.sizes, input.strides, 0);
+function layoutToJson(
+  guard: TensorGuard | SymbolicTensorGuard,
+): Pick<JsonInput, 'sizes' | 'strides'> {
+  if (guard instanceof TensorGuard) return { sizes: guard.sizes, strides: guard.strides };
+  const { sizes, strides } = guard.shape;
+  return {
+    sizes: sizes.map(encodeSize),
+    strides: strides.map((stride) => (stride === null ? null : encodeSize(stride))),
+  };
+}
+
+function guardOf(
+  input: JsonInput,
+  symbols: ReadonlyMap<string, SymInt>,
+): TensorGuard | SymbolicTensorGuard {
+  const { dtype, device } = input;
+  const sizes = input.sizes.map((size) => decodeSize(size, symbols));
+  const strides = input.strides.map((stride) =>
+    stride === null ? null : decodeSize(stride, symbols),
+  );
+  if ([...sizes, ...strides].some((size) => typeof size !== 'number'))
+    return new SymbolicTensorGuard(dtype, device, { sizes, strides }, input.requiresGrad);
+  const storage = Storage.fake(device, 0);
+  const example = makeTensor(storage, dtype, device, sizes as number[], strides as number[], 0);
   example.requiresGradFlag = input.requiresGrad;
   return TensorGuard.of(example);
 }

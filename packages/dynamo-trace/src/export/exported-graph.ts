@@ -1,17 +1,18 @@
 /**
  * @file `ExportedGraph`: a graph with the conditions under which it stands for a function.
  */
-import type { GraphModule } from '@tessera/graph';
+import type { GraphModule, GraphSymbols, Node } from '@tessera/graph';
 import { TesseraError, treeFlatten, treeUnflatten } from '@tessera/shared';
-import { isTensor } from '@tessera/tensor';
+import { type Tensor, isTensor } from '@tessera/tensor';
 import { type Source, follow, printSource } from '../guards/source.js';
+import { SymbolicTensorGuard } from '../guards/symbolic-tensor-guard.js';
 import type { TensorGuard } from '../guards/tensor-guard.js';
 
 /** An input of the graph: which argument it is, and what it must be. */
 export interface ExportedInput {
   readonly root: number;
   readonly source: Source;
-  readonly guard: TensorGuard;
+  readonly guard: TensorGuard | SymbolicTensorGuard;
 }
 
 /** A leaf of the result: output number, input number, or a constant. */
@@ -27,6 +28,8 @@ export interface ExportedConstant {
 
 /** See the file header. */
 export class ExportedGraph {
+  private sizesFailure: ReturnType<GraphSymbols['failure']> | null = null;
+
   constructor(
     readonly graphModule: GraphModule,
     readonly inputs: readonly ExportedInput[],
@@ -40,7 +43,22 @@ export class ExportedGraph {
     return [
       ...this.constants.map(({ source, value }) => `${printSource(source)} == ${String(value)}`),
       ...this.inputs.map(({ source, guard }) => `${printSource(source)}: ${guard.toString()}`),
+      ...(this.symbols?.guards(this.placeholders) ?? []),
     ];
+  }
+
+  /** The sizes that vary; null if none does. */
+  get symbols(): GraphSymbols | null {
+    return this.graphModule.graph.symbols;
+  }
+
+  private get placeholders(): readonly Node[] {
+    return this.graphModule.graph.placeholders;
+  }
+
+  /** The graph as TypeScript. */
+  print(): string {
+    return this.graphModule.print();
   }
 
   /** Runs the graph. @throws export-guard if the arguments are not as they were at export */
@@ -83,6 +101,25 @@ export class ExportedGraph {
       const other = seen.get(tensor);
       if (other !== undefined) return `${other} is ${name}`;
       seen.set(tensor, name);
+    }
+    return this.failedSize(args);
+  }
+
+  /** The first condition on symbolic sizes that fails, in words. */
+  private failedSize(args: readonly unknown[]): string | null {
+    const { symbols } = this;
+    if (symbols === null) return null;
+    const tensors = this.inputs.map(
+      ({ root, source }) => follow(args[root], source.steps) as Tensor,
+    );
+    const values: number[] = [];
+    this.sizesFailure ??= symbols.failure(this.placeholders);
+    const failed = this.sizesFailure(tensors, values);
+    if (failed !== null) return failed;
+    for (const [i, { source, guard }] of this.inputs.entries()) {
+      if (!(guard instanceof SymbolicTensorGuard)) continue;
+      const words = guard.explainStrides(tensors[i]!, printSource(source), symbols, values);
+      if (words !== null) return words;
     }
     return null;
   }

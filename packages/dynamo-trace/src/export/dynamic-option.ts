@@ -1,0 +1,165 @@
+/**
+ * @file Which sizes of an exported function's arguments vary: `dynamic`, `dynamicShapes` and marks.
+ */
+import { type DeclaredSize, type SizedInput, parameterNames } from '@tessera/graph';
+import { TesseraError, treeFlatten, treePaths } from '@tessera/shared';
+import { type Tensor, isTensor } from '@tessera/tensor';
+import { argumentNames } from '../capture/argument-names.js';
+import { dimMark } from '../dynamic/dynamic-marks.js';
+
+/** What is said of a dim: it varies (in a range; dims of one name are equal), or it does not. */
+export type DimSpec =
+  boolean | { readonly name?: string; readonly min?: number; readonly max?: number };
+
+/** Dims of a tensor by number; for arrays and records of tensors, the same nesting. */
+export type ShapeSpec =
+  | null
+  | undefined
+  | readonly (ShapeSpec | DimSpec)[]
+  | { readonly [key: string | number]: ShapeSpec | DimSpec };
+
+/** Options of `exportGraph`. */
+export interface ExportOptions {
+  /**
+   * Sizes are symbols where the program allows it: all from 2 on, of all tensors in the arguments.
+   * A size that turns out to be fixed stays a number.
+   */
+  readonly dynamic?: boolean;
+  /**
+   * Sizes that vary, per argument, in order or by parameter name: `[{ 0: true }]`,
+   * `{ x: { 0: { min: 4, max: 64 } } }`, `{ x: { 0: { name: 'batch' } }, y: [{ name: 'batch' }] }`.
+   * One that cannot vary is an error.
+   */
+  readonly dynamicShapes?: readonly ShapeSpec[] | { readonly [parameter: string]: ShapeSpec };
+}
+
+interface MutableSize {
+  hint: number;
+  min: number;
+  max: number;
+  source: string;
+  declared: boolean;
+  bounded: boolean;
+}
+
+/** The tensors of the arguments and the sizes among theirs that vary. */
+export function dynamicInputs(
+  fn: (...args: never[]) => unknown,
+  args: readonly unknown[],
+  options: ExportOptions,
+): { readonly inputs: SizedInput[]; readonly sizes: DeclaredSize[] } {
+  const { leaves, spec } = treeFlatten(args);
+  const paths = treePaths(spec);
+  const names = parameterNames(fn);
+  const declared = new Map<Tensor, Map<number, DimSpec>>();
+  const shapes = options.dynamicShapes ?? [];
+  args.forEach((arg, i) => {
+    const own = Array.isArray(shapes)
+      ? (shapes as readonly ShapeSpec[])[i]
+      : (shapes as Readonly<Record<string, ShapeSpec>>)[names[i] ?? `arg${i}`];
+    collect(arg, own, `argument ${i}`, declared);
+  });
+  const sizes = new Map<string, MutableSize>();
+  const seen = new Set<Tensor>();
+  const inputs: SizedInput[] = [];
+  leaves.forEach((tensor, at) => {
+    if (!isTensor(tensor) || seen.has(tensor)) return;
+    seen.add(tensor);
+    const [, position, rest] = /^\[(\d+)\](.*)$/s.exec(paths[at]!)!;
+    const name = `${argumentNames(fn)(Number(position))}${rest}`;
+    const dims = tensor.sizes.map((hint, dim) => {
+      const wanted = wantedSize(tensor, dim, declared.get(tensor)?.get(dim), options);
+      if (wanted === null) return -1;
+      const { key, ...size } = wanted;
+      const known = sizes.get(key);
+      if (known === undefined) sizes.set(key, { ...size, hint, source: `${name}.size()[${dim}]` });
+      else join(known, size, hint, `${name}.size()[${dim}]`);
+      return [...sizes.keys()].indexOf(key);
+    });
+    inputs.push({ tensor, dims });
+  });
+  return { inputs, sizes: [...sizes.values()] };
+}
+
+type Wanted = Pick<MutableSize, 'min' | 'max' | 'declared' | 'bounded'> & { key: string };
+
+/** What is wanted of a dim; null for a number. */
+function wantedSize(
+  tensor: Tensor,
+  dim: number,
+  spec: DimSpec | undefined,
+  { dynamic }: ExportOptions,
+): Wanted | null {
+  const hint = tensor.sizes[dim]!;
+  const mark = dimMark(tensor, dim);
+  if (spec === false || (spec === undefined && mark === 'static')) return null;
+  const range = spec === undefined ? mark : spec === true ? {} : spec;
+  if (range === undefined || range === 'static') {
+    if (dynamic !== true || hint < 2) return null;
+    return { key: `${hint}`, min: 2, max: Infinity, declared: false, bounded: false };
+  }
+  const min = Math.max(2, range.min ?? 2);
+  const max = range.max ?? Infinity;
+  if (hint < min || hint > max) {
+    throw new TesseraError(
+      'invalid-argument',
+      `exportGraph: dim ${dim} is declared dynamic but has size ${hint}, which is not from ${min} to ${max}.`,
+      { hints: ['Sizes 0 and 1 are always specialised. Export with an example in the range.'] },
+    );
+  }
+  const name = 'name' in range ? range.name : undefined;
+  const key = name === undefined ? `${hint}` : `name ${name}`;
+  return { key, min, max, declared: true, bounded: min > 2 || max < Infinity };
+}
+
+/** Dims that are one size: all that was said of them holds. */
+function join(size: MutableSize, other: Omit<Wanted, 'key'>, hint: number, source: string): void {
+  if (size.hint !== hint) {
+    throw new TesseraError(
+      'invalid-argument',
+      `exportGraph: ${size.source} and ${source} have one name, but are ${size.hint} and ${hint}.`,
+      { hints: ['Give dims that may differ different names.'] },
+    );
+  }
+  size.min = Math.max(size.min, other.min);
+  size.max = Math.min(size.max, other.max);
+  size.declared ||= other.declared;
+  size.bounded ||= other.bounded;
+}
+
+function collect(
+  value: unknown,
+  spec: ShapeSpec | DimSpec,
+  where: string,
+  found: Map<Tensor, Map<number, DimSpec>>,
+): void {
+  if (spec === null || spec === undefined) return;
+  if (isTensor(value)) {
+    const dims = new Map<number, DimSpec>();
+    for (const [key, dim] of Object.entries(spec)) {
+      if (dim === null || dim === undefined) continue;
+      const at = Number(key) < 0 ? Number(key) + value.ndim : Number(key);
+      if (!Number.isInteger(at) || at < 0 || at >= value.ndim || !isDimSpec(dim))
+        throw misfit(`${where} has no dim '${key}' to declare`);
+      dims.set(at, dim);
+    }
+    found.set(value, dims);
+    return;
+  }
+  if (typeof spec !== 'object' || typeof value !== 'object' || value === null)
+    throw misfit(`${where} is no tensor`);
+  for (const [key, inner] of Object.entries(spec)) {
+    if (!(key in value)) throw misfit(`${where} has no '${key}'`);
+    collect((value as Record<string, unknown>)[key], inner as ShapeSpec, `${where}.${key}`, found);
+  }
+}
+
+function isDimSpec(value: unknown): value is DimSpec {
+  return typeof value === 'boolean' || (typeof value === 'object' && !Array.isArray(value));
+}
+
+function misfit(what: string): TesseraError {
+  return new TesseraError('invalid-argument', `exportGraph: dynamicShapes does not fit: ${what}.`, {
+    hints: ['Write it in the nesting of the arguments, with { dim: true } for a tensor.'],
+  });
+}

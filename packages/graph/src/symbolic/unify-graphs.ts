@@ -1,0 +1,142 @@
+/**
+ * @file `unifyGraphs`: one graph with symbolic sizes from traces of the same program at several sizes.
+ *
+ * Every number that differs between the traces becomes the expression of the symbols that it is in all
+ * of them (anti-unification); so do the sizes and strides of values. An expression is a conjecture: a
+ * run of the graph compares every result's sizes with it, and operators check their own arguments.
+ */
+import { type FitTerm, type Size, SizeFitter } from '@tessera/shared';
+import { type Tensor, isTensor } from '@tessera/tensor';
+import type { GraphModule } from '../graph-module.js';
+import { type Argument, Node } from '../node.js';
+import { printNode } from '../print-graph.js';
+import type { SizeRun } from './explore-sizes.js';
+import type { GraphSymbols } from './graph-symbols.js';
+import { holdsSymbol } from './symbolic-argument.js';
+import { type SymbolicShape, type SymbolicVal, isSymbolicShape } from './symbolic-shape.js';
+
+/** A number that follows no expression of the symbols. */
+export interface Unfit {
+  readonly node: Node;
+  readonly what: string;
+  readonly values: readonly number[];
+}
+
+/** Fits numbers of traces; remembers the first that fits nothing. */
+export class GraphUnifier {
+  unfit: Unfit | null = null;
+  private readonly fitter: SizeFitter;
+
+  /** @param symbolValues per symbol, its value in each run */
+  constructor(
+    private readonly runs: readonly SizeRun<GraphModule>[],
+    private readonly symbols: GraphSymbols,
+    symbolValues: readonly (readonly number[])[],
+  ) {
+    this.fitter = new SizeFitter(
+      symbols.symbols.map((symbol, i): FitTerm => ({ size: symbol, at: symbolValues[i] })),
+    );
+  }
+
+  /** Makes the graph of the first run symbolic, unless something fits no expression. */
+  unify(): boolean {
+    const lists = this.runs.map(({ result }) => result.graph.nodes);
+    const shapes = new Map<Node, SymbolicVal>();
+    const args = new Map<Node, readonly Argument[]>();
+    lists[0].forEach((node, n) => {
+      const nodes = lists.map((list) => list[n]);
+      const shape = this.shapeOf(node, nodes);
+      if (shape !== null) shapes.set(node, shape);
+      const unified = node.args.map((_, i) =>
+        this.argument(
+          node,
+          i,
+          nodes.map((other) => other.args[i]),
+        ),
+      );
+      args.set(node, unified);
+    });
+    if (this.unfit !== null) return false;
+    const { graph } = this.runs[0].result;
+    graph.symbols = this.symbols;
+    for (const [node, shape] of shapes) node.meta.symbolicVal = shape;
+    for (const [node, unified] of args)
+      if (unified.some((arg) => holdsSymbol(arg))) node.args = unified;
+    return true;
+  }
+
+  /** The expression of a number; notes one that has none. */
+  fit(node: Node, what: string, values: readonly number[]): Size {
+    const found = this.fitter.fit(values);
+    if (found !== null) return found;
+    this.unfit ??= { node, what, values };
+    return values[0];
+  }
+
+  private shapeOf(node: Node, nodes: readonly Node[]): SymbolicVal | null {
+    const vals = nodes.map((other) => other.meta.val);
+    const first = vals[0];
+    if (isTensor(first)) return this.tensorShape(node, vals as Tensor[]);
+    if (!Array.isArray(first)) return null;
+    const list = (first as readonly (Tensor | null)[]).map((item, i) =>
+      item === null
+        ? null
+        : this.tensorShape(
+            node,
+            vals.map((val) => (val as readonly Tensor[])[i]),
+          ),
+    );
+    return list.some((item) => item !== null) ? list : null;
+  }
+
+  private tensorShape(node: Node, tensors: readonly Tensor[]): SymbolicShape | null {
+    const sizes = tensors[0].sizes.map((_, dim) =>
+      this.fit(
+        node,
+        `size ${dim} of its value`,
+        tensors.map((tensor) => tensor.sizes[dim]),
+      ),
+    );
+    const strides = tensors[0].strides.map((_, dim) =>
+      this.fitter.fit(tensors.map((tensor) => tensor.strides[dim])),
+    );
+    const shape = { sizes, strides };
+    return isSymbolicShape(shape) ? shape : null;
+  }
+
+  private argument(node: Node, i: number, values: readonly Argument[]): Argument {
+    const first = values[0];
+    if (first instanceof Node) return first;
+    if (typeof first === 'number') {
+      if (values.every((value) => Object.is(value, first))) return first;
+      const formal = typeof node.target === 'object' ? node.target.schema.args[i].name : `${i}`;
+      return this.fit(node, `argument '${formal}'`, values as number[]);
+    }
+    if (Array.isArray(first)) {
+      return (first as readonly Argument[]).map((_, k) =>
+        this.argument(
+          node,
+          i,
+          values.map((value) => (value as readonly Argument[])[k]),
+        ),
+      );
+    }
+    if (typeof first !== 'object' || first === null) return first;
+    return Object.fromEntries(
+      Object.keys(first).map((key) => [
+        key,
+        this.argument(
+          node,
+          i,
+          values.map((value) => (value as Record<string, Argument>)[key]),
+        ),
+      ]),
+    );
+  }
+}
+
+/** What was wrong, with the values at the sizes tried. */
+export function describeUnfit({ node, what, values }: Unfit, sizes: readonly string[]): string {
+  const shown = values.slice(0, 4).map((value, i) => `${value} at ${sizes[i]}`);
+  return `${what} in \`${printNode(node, false)}\` is ${shown.join(', ')}, which is no expression of the sizes that was found`;
+}
