@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { type Tensor, add, mul, tensor } from '@tessera/tensor';
-import { explainFunction } from '../src/index.js';
+import { disable, explainFunction } from '../src/index.js';
 import { compileEager } from './compile-for-test.js';
 
 const grid = (): Tensor =>
@@ -68,5 +68,45 @@ describe('layouts changed in place inside a compiled function', () => {
         [80, 100, 120],
       ]);
     }
+  });
+
+  it('are seen by code behind them, whichever tensor they changed', () => {
+    const { call } = compileEager((a: Tensor, b: Tensor, dim: number) => {
+      const filled = a.fill_(2);
+      b.unsqueeze_(dim);
+      return filled.add(1);
+    });
+    expect(call(grid(), grid(), 0).shape).toEqual([2, 3]);
+    const same = grid();
+    expect(call(same, same, 0).shape).toEqual([1, 2, 3]);
+    const last = grid();
+    expect(call(last, last, -1).shape).toEqual([2, 3, 1]);
+    expect(call(grid(), grid(), 0).shape).toEqual([2, 3]);
+  });
+
+  it('are seen behind a disabled function', () => {
+    let turn = false;
+    const maybe = disable((t: Tensor) => (turn ? t.t_() : t));
+    const { call } = compileEager((a: Tensor) => {
+      const y = a.mul(2);
+      maybe(y);
+      return y.add(1);
+    });
+    for (const now of [false, true, false, true]) {
+      turn = now;
+      expect(call(grid()).shape).toEqual(now ? [3, 2] : [2, 3]);
+    }
+  });
+
+  it('requiresGrad_() is seen by code behind it, whichever tensor it changed', () => {
+    const { call } = compileEager((a: Tensor, b: Tensor) => {
+      const filled = a.fill_(2);
+      b.requiresGrad_();
+      return filled.mul(2);
+    });
+    expect(call(grid(), grid()).requiresGrad).toBe(false);
+    const same = grid();
+    expect(call(same, same).requiresGrad).toBe(true);
+    expect(call(grid(), grid()).requiresGrad).toBe(false);
   });
 });

@@ -134,7 +134,8 @@ function finishRegion(
   const leaves: Pattern[] = [];
   for (const leaf of resultTree.leaves) {
     if (!isTensor(leaf)) leaves.push({ code: 2, value: leaf });
-    else if (leaf.traceOwner === run.id) leaves.push({ code: 0, slot: leaf.traceSlot });
+    else if (leaf.traceOwner === run.id)
+      leaves.push({ code: 0, slot: leaf.traceSlot, guard: null });
     else return;
   }
   const produced = new Map<number, OutSpec>();
@@ -156,7 +157,9 @@ function finishRegion(
   const paths = implicitSlots.map((slot) => guards.pathOf(run.slots[slot]!));
   if (paths.some((path) => path === undefined)) return;
   const implicit = implicitSlots.map((slot): SlotPattern | ExternalPattern =>
-    slot < firstNew ? { code: 0, slot } : { code: 1, slot, guard: capture.guards.get(slot)! },
+    slot < firstNew
+      ? { code: 0, slot, guard: capture.layouts.get(slot) ?? null }
+      : { code: 1, slot, guard: capture.guards.get(slot)! },
   );
   if (run.tuple !== bound && !bindsAll(implicit, bound, run.tuple)) return;
   const { spec } = resultTree;

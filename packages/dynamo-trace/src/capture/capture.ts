@@ -26,7 +26,13 @@ import { reportBreak } from '../breaks/report-break.js';
 import type { DynamicShapes, Older } from '../dynamic/dynamic-shapes.js';
 import type { DynamicTensorGuard } from '../guards/dynamic-tensor-guard.js';
 import type { TensorGuard } from '../guards/tensor-guard.js';
-import { type Pattern, instantiate, slotsOf } from '../trace/pattern.js';
+import {
+  type ExternalPattern,
+  type Pattern,
+  type SlotPattern,
+  instantiate,
+  slotsOf,
+} from '../trace/pattern.js';
 import type { Run } from '../trace/run.js';
 import type { Segment } from '../trace/segment.js';
 import {
@@ -46,7 +52,7 @@ import { runSegmentEagerly } from '../trace/eager-segment.js';
 import { Shadow } from './shadow.js';
 import { SegmentBuilder } from './segment-builder.js';
 import { setGradEnabledNode } from './set-grad-enabled.js';
-import { identifierOf } from './sources.js';
+import { tensorPattern } from './tensor-pattern.js';
 
 /** See the file header. */
 export class Capture implements PreDispatchMode {
@@ -65,6 +71,8 @@ export class Capture implements PreDispatchMode {
   readonly breaks: CapturedBreak[] = [];
   /** Guards of the tensors from outside, by slot. */
   readonly guards: Map<number, TensorGuard | DynamicTensorGuard> = new Map();
+  /** Guards of values made before the current segment, by slot. */
+  readonly layouts: Map<number, TensorGuard | DynamicTensorGuard> = new Map();
   /** Results of the op recorded last. */
   lastOuts: readonly (OutSpec | null)[] = [];
   /** Grad mode in force when the current segment began. */
@@ -80,6 +88,7 @@ export class Capture implements PreDispatchMode {
 
   private resetSegment(): void {
     this.builder = new SegmentBuilder();
+    this.layouts.clear();
     this.segmentStartGradMode = gradMode.enabled;
   }
 
@@ -335,38 +344,8 @@ export class Capture implements PreDispatchMode {
     tensor: Tensor,
     adopted: Pattern | null = null,
     older: Older<Pattern> | null = null,
-  ): Extract<Pattern, { code: 0 | 1 }> {
-    const { run, builder } = this;
-    if (tensor.traceOwner === run.id) {
-      const slot = tensor.traceSlot;
-      if (!builder.has(slot)) this.addInput(slot, tensor);
-      this.region?.uses.add(slot);
-      if (adopted?.code !== 1) return { code: 0, slot };
-      this.guards.set(slot, adopted.guard);
-      return adopted;
-    }
-    // Reading the storage computes a value that another compiled call owes.
-    void tensor.storage;
-    const slot = this.numbering.slots++;
-    tensor.traceOwner = run.id;
-    tensor.traceSlot = slot;
-    run.slots[slot] = tensor;
-    this.addInput(slot, tensor);
-    this.region?.uses.add(slot);
-    const { sources } = this.options;
-    const guard = this.shapes.tensorGuard(
-      tensor,
-      older?.pattern.code === 1 ? { pattern: older.pattern.guard, calls: older.calls } : null,
-      sources.nameOf(tensor),
-      sources.isArgument(tensor),
-    );
-    this.guards.set(slot, guard);
-    return { code: 1, slot, guard };
-  }
-
-  private addInput(slot: number, tensor: Tensor): void {
-    const source = this.options.sources.nameOf(tensor);
-    this.builder.addInput(slot, tensor, identifierOf(source), source);
+  ): SlotPattern | ExternalPattern {
+    return tensorPattern(this, tensor, adopted, older);
   }
 
   // ---- graph breaks

@@ -151,10 +151,11 @@ function subsumes(newer: OpStep, older: OpStep): boolean {
       wider = true;
       return b.code !== 2 || coversInt(a, b.value as number);
     }
-    if (a.code === 1) {
-      if (b.code !== 1 || a.guard === b.guard) return true;
+    if (a.code === 0 || a.code === 1) {
+      const older = b.code === 0 || b.code === 1 ? b.guard : null;
+      if (a.guard === null || older === null || a.guard === older) return true;
       wider = true;
-      return a.guard.sizes.every((size, d) => coversInt(size, b.guard.sizes[d] ?? -1));
+      return a.guard.sizes.every((size, d) => coversInt(size, older.sizes[d] ?? -1));
     }
     if (a.code === 3) {
       const items = b.code === 3 ? b.items : null;

@@ -17,6 +17,8 @@ export type Pattern =
 export interface SlotPattern {
   readonly code: 0;
   readonly slot: number;
+  /** What it must look like, at its first use behind a graph break: code in between may have changed its layout. */
+  readonly guard: TensorGuard | DynamicTensorGuard | null;
 }
 
 /** A tensor from outside, seen for the first time; any tensor that passes the guard. */
@@ -57,7 +59,11 @@ export interface Bindings extends SymbolBindings {
 export function matchPattern(pattern: Pattern, arg: unknown, run: Bindings): boolean {
   switch (pattern.code) {
     case 0:
-      return run.slots[pattern.slot] === arg && arg !== undefined;
+      return (
+        run.slots[pattern.slot] === arg &&
+        arg !== undefined &&
+        (pattern.guard === null || pattern.guard.check(arg as Tensor, run))
+      );
     case 1:
       if (!isTensor(arg) || arg.traceOwner === run.id || !pattern.guard.check(arg, run))
         return false;
@@ -163,7 +169,7 @@ export function instantiate(pattern: Pattern, run: Bindings): unknown {
 export function observePattern(pattern: Pattern, call: number, run: Bindings): void {
   if (pattern.code === 5) pattern.values.set(call, pattern.evaluate(run.symbols));
   else if (pattern.code === 3) for (const item of pattern.items) observePattern(item, call, run);
-  else if (pattern.code === 1) {
+  else if ((pattern.code === 0 || pattern.code === 1) && pattern.guard !== null) {
     for (const int of [...pattern.guard.sizes, ...pattern.guard.strides])
       if (typeof int !== 'number') int.values.set(call, int.evaluate(run.symbols));
   }
