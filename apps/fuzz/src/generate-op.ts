@@ -195,12 +195,10 @@ function structural(pool: Pool, name: string, t: Tensor): Call {
 }
 
 /** Whether a call is defined for a dtype: the generator asks of no operator what PyTorch refuses. */
-export function isDefinedFor({ name, args }: Call, dtype: DType): boolean {
+export function isDefinedFor({ name }: Call, dtype: DType): boolean {
   if (FLOAT_ONLY.has(name)) return isFloatingPoint(dtype);
   if (dtype === 'bool' && /^(neg|sub)_?$/.test(name)) return false;
-  // A power of a tensor has gradients of zero times infinity for results that nobody differentiates.
-  const power = args[0];
-  return name !== 'pow' || (dtype !== 'bool' && (typeof power === 'number' || power === undefined));
+  return name !== 'pow' || dtype !== 'bool';
 }
 
 /** A call that makes a new tensor or a view. */

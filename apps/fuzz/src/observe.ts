@@ -53,8 +53,7 @@ class Watcher {
       kind: 'tensor',
       dtype: tensor.dtype,
       shape: [...tensor.shape],
-      // Of a gradient, the layout is nobody's promise.
-      strides: path.endsWith('.grad') ? [] : visibleStrides(tensor),
+      strides: visibleStrides(tensor),
       requiresGrad: tensor.requiresGrad,
       leaf: tensor.isLeaf,
       same,

@@ -1,11 +1,10 @@
 /**
  * @file Compiling captured graphs: the door for the tracer, and for anyone who has a GraphModule.
  */
-import type { GraphModule } from '@tessera/graph';
+import { type GraphModule, Interpreter } from '@tessera/graph';
 import { LEAF_SPEC, type TreeSpec, treeFlatten, treeUnflatten } from '@tessera/shared';
 import { gradMode } from '@tessera/tensor';
 import { type AotCompiled, type AotOptions, compileProgram } from './aot-compile.js';
-import { ConsumedGraph, JointInterpreter } from './joint/joint-interpreter.js';
 import type { ExampleInput, InputInfo } from './joint/primals.js';
 
 /** Options for a captured graph. */
@@ -32,7 +31,6 @@ export function aotCompileCaptured(
   examples: readonly ExampleInput[],
   options: AotCapturedOptions,
 ): AotCaptured {
-  let consumed = new ConsumedGraph();
   let structure: TreeSpec = LEAF_SPEC;
   const infos = module.graph.placeholders.map((node): InputInfo => ({
     name: node.name,
@@ -40,17 +38,12 @@ export function aotCompileCaptured(
     source: node.meta.source,
   }));
   const run = (inputs: readonly unknown[]): readonly unknown[] => {
-    const interpreter = new JointInterpreter(module);
-    consumed = interpreter.consumed;
-    const { leaves, spec } = treeFlatten(interpreter.run(...inputs));
+    const { leaves, spec } = treeFlatten(new Interpreter(module).run(...inputs));
     structure = spec;
     return leaves;
   };
   const gradEnabled = options.gradEnabled ?? gradMode.enabled;
-  const compiled = compileProgram(
-    { run, examples, infos, consumed: () => consumed, gradEnabled },
-    options,
-  );
+  const compiled = compileProgram({ run, examples, infos, gradEnabled }, options);
   return { ...compiled, structure };
 }
 

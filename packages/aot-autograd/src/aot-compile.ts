@@ -6,15 +6,14 @@
  */
 import type { DecompositionTable, GraphModule, Node } from '@tessera/graph';
 import { type Pass, jointPasses, postGradPasses, runPasses } from '@tessera/passes';
-import { currentReport, log, reportTo, stage } from '@tessera/shared';
-import type { TensorMeta } from '@tessera/tensor';
+import { log, stage } from '@tessera/shared';
+import { type BackwardRequest, backwardProgram } from './backward-program.js';
 import { type FunctionalGraph, functionalize } from './functionalize/functionalize.js';
 import { type CompiledGraph, type GraphCompiler, exampleInputs } from './graph-compiler.js';
 import { type JointRequest, type JointTrace, traceJoint } from './joint/trace-joint.js';
 import { tangentsOfGradients } from './joint/tangent-use.js';
 import { defaultPartition } from './partition/default-partition.js';
 import type { JointGraph, Partition, Partitioner } from './partition/partition.js';
-import type { BackwardProgram } from './runtime/compiled-backward.js';
 import { type RuntimePlan, wrapRuntime } from './runtime/runtime-wrapper.js';
 
 /** How a program is compiled. */
@@ -74,7 +73,13 @@ export function compileProgram(
   );
   const forward = options.fwCompiler(partition.forward, exampleInputs(partition.forward));
   const plan = runtimePlan(trace, functional, partition, request.gradEnabled);
-  const program = backwardProgram(trace, partition, tangentsOf, options);
+  const program = backwardProgram({
+    trace,
+    partition,
+    tangentsOf,
+    compiler: options.bwCompiler ?? options.fwCompiler,
+    passes: options.postGradPasses ?? postGradPasses,
+  });
   return {
     call: wrapRuntime(plan, forward, program),
     plan,
@@ -172,29 +177,7 @@ function runtimePlan(
 function gradientTangents(
   trace: JointTrace,
   { module, placeholders }: FunctionalGraph,
-): BackwardProgram['tangentsOf'] {
+): BackwardRequest['tangentsOf'] {
   const tangents = trace.tangents.map((node) => placeholders.get(node)!);
   return tangentsOfGradients(module, tangents, trace.valueGrads.length + trace.updates.length);
-}
-
-function backwardProgram(
-  trace: JointTrace,
-  partition: Partition,
-  tangentsOf: BackwardProgram['tangentsOf'],
-  options: AotOptions,
-): BackwardProgram {
-  let compiled: CompiledGraph | null = null;
-  const report = currentReport();
-  return {
-    compiled: () => {
-      const compiler = options.bwCompiler ?? options.fwCompiler;
-      compiled ??= reportTo(report, () =>
-        compiler(partition.backward, exampleInputs(partition.backward)),
-      );
-      return compiled;
-    },
-    tangents: trace.tangents.map((node) => node.meta.val as TensorMeta),
-    gradients: partition.gradients,
-    tangentsOf,
-  };
 }

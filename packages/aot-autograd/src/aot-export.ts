@@ -6,7 +6,6 @@ import { jointPasses, runPasses } from '@tessera/passes';
 import { TesseraError } from '@tessera/shared';
 import { type Tensor, gradMode } from '@tessera/tensor';
 import { functionalize } from './functionalize/functionalize.js';
-import { ConsumedGraph } from './joint/joint-interpreter.js';
 import type { InputInfo } from './joint/primals.js';
 import { type JointTrace, traceJoint } from './joint/trace-joint.js';
 
@@ -39,7 +38,6 @@ export function aotExportJointSimple(
         : program(...(inputs as Tensor[]))) as readonly unknown[],
     examples,
     infos: inputInfos(program, examples),
-    consumed: () => new ConsumedGraph(),
     gradEnabled: isJoint && gradMode.enabled,
   });
   if (isJoint && trace.tangents.length === 0)

@@ -23,7 +23,6 @@ import {
   setGradEnabled,
 } from '@tessera/tensor';
 import { type AotCompiled, type AotOptions, compileProgram } from './aot-compile.js';
-import { ConsumedGraph } from './joint/joint-interpreter.js';
 import type { InputInfo } from './joint/primals.js';
 import { isDense } from './layout.js';
 
@@ -95,13 +94,11 @@ function compileEntry<A extends readonly unknown[], R>(
     structure = result.spec;
     return result.leaves;
   };
-  const consumed = new ConsumedGraph();
   const compiled = compileProgram(
     {
       run,
       examples: leaves.filter(isInput),
       infos: inputInfos(fn, spec, leaves),
-      consumed: () => consumed,
       gradEnabled: key.gradEnabled,
     },
     options,

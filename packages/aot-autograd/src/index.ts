@@ -23,7 +23,6 @@ export {
   type ValueGrad,
   traceJoint,
 } from './joint/trace-joint.js';
-export { ConsumedGraph } from './joint/joint-interpreter.js';
 export type { OutputPlan } from './joint/output-plan.js';
 export type { ViewStep } from './joint/view-steps.js';
 export {

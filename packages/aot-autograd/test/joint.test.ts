@@ -2,7 +2,6 @@ import { type GraphModule, Interpreter } from '@tessera/graph';
 import { type Tensor, gradMode, noGrad, ones, requiresGrad, tensor } from '@tessera/tensor';
 import { describe, expect, it } from 'vitest';
 import {
-  ConsumedGraph,
   type JointTrace,
   type Partition,
   type Partitioner,
@@ -15,12 +14,10 @@ import {
 import { expectClose, op } from './support/compare.js';
 
 function joint(fn: (...inputs: Tensor[]) => unknown[], ...examples: Tensor[]): JointTrace {
-  const consumed = new ConsumedGraph();
   return traceJoint({
     run: (inputs) => fn(...(inputs as Tensor[])),
     examples,
     infos: examples.map((_, i) => ({ name: 'xyzw'[i] })),
-    consumed: () => consumed,
     gradEnabled: gradMode.enabled,
   });
 }

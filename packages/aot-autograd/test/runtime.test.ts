@@ -425,6 +425,13 @@ describe('history', () => {
     expect(() => y.backward()).toThrow(expect.objectContaining({ code: 'inplace-version' }));
   });
 
+  it('gives results history of their own, though the graph made them as views', () => {
+    const f = aotFunction((a: Tensor) => a.exp().view([4]), { fwCompiler: runEagerly });
+    const y = f(ones([2, 2]).requiresGrad_());
+    expect(y.base).toBeNull();
+    expect(y.add_(1).requiresGrad).toBe(true);
+  });
+
   it('frees what it saved after backward, unless asked to keep it', () => {
     const f = aotFunction(square, { fwCompiler: runEagerly });
     const a = tensor([1, 2]).requiresGrad_();

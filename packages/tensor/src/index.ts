@@ -71,7 +71,7 @@ export { bfloatToNumber, halfToNumber, numberToBfloat, numberToHalf } from './ke
 // Memory
 export { cpuHeap, type CpuHeap, type HeapStats } from './heap/cpu-heap.js';
 export { Snapshot, type SnapshotBudget } from './memory/snapshot.js';
-export { Storage, type StorageState } from './memory/storage.js';
+export { Storage, type StorageKeeper, type StorageState } from './memory/storage.js';
 export { largestStorages, liveStorageBytes, reclaimNow } from './memory/reclaim.js';
 export { keep, tidy } from './memory/tidy.js';
 
@@ -151,6 +151,7 @@ export {
   peekSequenceNr,
 } from './autograd/grad-node.js';
 export { autogradMeta } from './autograd/autograd-meta.js';
+export { backwardTwice } from './autograd/backward-twice.js';
 export { holdGradient } from './autograd/accumulate-grad.js';
 export { gradEdge, gradFnOf, requiresGrad, setHistory } from './autograd/history.js';
 export { attachNode } from './autograd/record.js';

@@ -53,6 +53,29 @@ describe('backward', () => {
     expect(() => y.backward()).toThrow(/backward through the graph a second time/);
   });
 
+  it('runs nodes that keep no tensors as often as one likes', () => {
+    const x = tensor([1, 2], { requiresGrad: true });
+    const y = x.add(1);
+    y.sum().backward();
+    y.mean().backward();
+    expect(x.grad!.toArray()).toEqual([1.5, 1.5]);
+    // A number that is multiplied with is kept as a tensor, and CopySlices goes as a whole.
+    const z = x.mul(2);
+    z.sum().backward();
+    expect(() => z.sum().backward()).toThrow(/backward-twice/);
+    const w = x.add(0);
+    w.select(0, 0).add_(1);
+    w.sum().backward();
+    expect(() => w.sum().backward()).toThrow(/backward-twice/);
+  });
+
+  it('refuses to modify a view in place whose base was detached', () => {
+    const y = tensor([1, 2], { requiresGrad: true }).exp();
+    const view = y.unsqueeze(0);
+    y.detach_();
+    expect(() => view.zero_()).toThrow(/a view of a leaf Variable that requires grad/);
+  });
+
   it('restricts accumulation to the inputs given', () => {
     const a = tensor([1], { requiresGrad: true });
     const b = tensor([2], { requiresGrad: true });

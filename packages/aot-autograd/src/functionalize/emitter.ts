@@ -60,7 +60,7 @@ export class Emitter {
   }
 
   /** The value with the strides of `like`; itself if it has them. @throws aot-unsupported for strides that are not dense */
-  restride(node: Node, like: Tensor): Node {
+  restride(node: Node, like: Pick<Tensor, 'sizes' | 'strides'>): Node {
     const val = this.val(node);
     if (sameStrides(val.sizes, val.strides, like.strides)) return node;
     if (!isDense(like.sizes, like.strides)) {

@@ -16,6 +16,7 @@ import {
 } from '@tessera/graph';
 import { TesseraError } from '@tessera/shared';
 import {
+  type Storage,
   type Tensor,
   contiguousStrides,
   enableGrad,
@@ -32,7 +33,7 @@ import {
   withPreDispatchMode,
 } from '@tessera/tensor';
 import { isDense } from '../layout.js';
-import type { ConsumedGraph } from './joint-interpreter.js';
+import { type EagerHistory, eagerHistories, isUsedUp } from './eager-history.js';
 import { type OutputPlan, planOutputs } from './output-plan.js';
 import {
   type ExampleInput,
@@ -49,8 +50,6 @@ export interface JointRequest {
   readonly run: (inputs: readonly unknown[]) => readonly unknown[];
   readonly examples: readonly ExampleInput[];
   readonly infos: readonly InputInfo[];
-  /** Parts of the backward graph that the program used up; read after `run`. */
-  readonly consumed: () => ConsumedGraph;
   readonly gradEnabled: boolean;
   readonly decompositions?: DecompositionTable;
 }
@@ -92,6 +91,10 @@ export interface JointTrace {
   readonly layouts: readonly LayoutUpdate[];
   /** Positions of the inputs whose gradient follows, in order of the graph's last outputs. */
   readonly gradPositions: readonly number[];
+  /** Per tangent. */
+  readonly histories: readonly EagerHistory[];
+  /** Memory of the values, then of the updated inputs, in the program as it was called. */
+  readonly storages: readonly Storage[];
   /** Grad mode when the program ended. */
   readonly gradEnabledAfter: boolean;
 }
@@ -125,8 +128,11 @@ class JointTracer {
     const { plans, values } = planOutputs(outputs, primals, recorder);
     const valueGrads = values.map((value) => this.gradOf(value));
     const updates = this.differentiableUpdates();
+    const histories = eagerHistories(this.roots);
     const { positions, grads } = this.backward();
-    const updated = updates.map(({ position }) => primals.byPosition[position].value);
+    const updated = updates.map(
+      ({ position }) => (primals.byPosition[position] as PrimalTensor).value,
+    );
     recorder.graph.output(recorder.argument([...values, ...updated, ...grads]));
     eliminateDeadCode(recorder.graph);
     return {
@@ -138,6 +144,8 @@ class JointTracer {
       updates,
       layouts: layoutUpdates(primals),
       gradPositions: positions,
+      histories,
+      storages: [...values, ...updated].map((value) => value.storage),
       gradEnabledAfter,
     };
   }
@@ -152,7 +160,7 @@ class JointTracer {
 
   private gradOf(value: Tensor): ValueGrad {
     if (!requiresGrad(value)) return { kind: 'none' };
-    if (this.request.consumed().covers(value)) return { kind: 'consumed' };
+    if (isUsedUp(value)) return { kind: 'consumed' };
     return { kind: 'tangent', index: this.addTangent(value) };
   }
 
@@ -172,7 +180,7 @@ class JointTracer {
       if (primal.kind !== 'tensor' || !requiresGrad(primal.value)) continue;
       if (gradFnOf(primal.value) === primal.entry) continue;
       this.rejectSharedUpdate(primal);
-      const consumed = this.request.consumed().covers(primal.value);
+      const consumed = isUsedUp(primal.value);
       updates.push({
         position: primal.position,
         tangent: consumed ? null : this.addTangent(primal.value),

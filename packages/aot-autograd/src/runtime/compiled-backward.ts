@@ -9,37 +9,67 @@ import {
   type Edge,
   type GradMeta,
   GradNode,
+  type Storage,
+  type StorageKeeper,
   type Tensor,
   type TensorMeta,
   gradMode,
   holdGradient,
   isTensor,
+  backwardTwice,
+  emptyFromMeta,
   noGrad,
   setHistory,
   withoutModes,
-  zeros,
 } from '@tessera/tensor';
 import type { CompiledGraph } from '../graph-compiler.js';
 import type { GradientSource } from '../partition/partition.js';
 import { CompiledDoubleBackward } from './double-backward.js';
 import { withLayout } from './layout-copy.js';
 
+/** A backward graph for some of the tangents. */
+export interface BackwardVariant {
+  readonly compiled: CompiledGraph;
+  /** What it takes of the saved values and, behind them, the tangents. */
+  readonly inputs: readonly number[];
+  /** Saved values that it reads. */
+  readonly reads: readonly number[];
+  /** Per gradient; an input is a saved value or, behind them, a tangent. */
+  readonly gradients: readonly (GradientSource | null)[];
+}
+
+/** A saved value that somebody else has too. */
+export interface WatchedValue {
+  /** Its number among the saved values. */
+  readonly index: number;
+  /** Tangents for which eager autograd keeps it, so modifying it is an error. */
+  readonly keptFor: ReadonlySet<number>;
+}
+
 /** What all calls of one compiled function share. */
 export interface BackwardProgram {
-  /** Compiles on first use. */
-  readonly compiled: () => CompiledGraph;
+  /** What runs if gradients arrived for these tangents alone; compiled on first use. */
+  readonly variant: (arrived: readonly boolean[]) => BackwardVariant;
   /** What the backward graph expects of each tangent. */
   readonly tangents: readonly TensorMeta[];
-  /** Per gradient. */
-  readonly gradients: readonly (GradientSource | null)[];
-  /** Per gradient: the tangents it comes from; null for all of them. */
-  readonly tangentsOf: readonly (readonly number[] | null)[];
+  /** Per tangent: those whose eager graph has nodes in common with its own that run once. */
+  readonly sharing: readonly ReadonlySet<number>[];
+  /** Saved values that others can modify although eager autograd does not keep them. */
+  readonly watched: readonly WatchedValue[];
+  /** Per tangent: the saved values that its gradients are computed from. */
+  readonly readsOf: () => readonly ReadonlySet<number>[];
 }
 
 /** See the file header. Output `i` of the node is the value of tangent `i`. */
-export class CompiledFunctionBackward extends GradNode {
-  private saved: readonly unknown[] | null;
+export class CompiledFunctionBackward extends GradNode implements StorageKeeper {
+  private saved: readonly unknown[];
   private readonly versions: readonly number[];
+  /** Watched values as they were, of those that have changed. */
+  private readonly copies = new Map<number, Tensor>();
+  /** Tangents of the last run. */
+  private arrived: readonly boolean[] = [];
+  /** Tangents whose nodes would be used up in the eager graph. */
+  private readonly usedUp = new Set<number>();
 
   constructor(
     private readonly program: BackwardProgram,
@@ -50,29 +80,62 @@ export class CompiledFunctionBackward extends GradNode {
     super('CompiledFunctionBackward', edges, metas);
     this.saved = saved;
     this.versions = saved.map((value) => (isTensor(value) ? value.storage.version : 0));
+    for (const { index } of program.watched) (saved[index] as Tensor).storage.addKeeper(this);
   }
 
+  /** Copies what the caller is about to modify: eager autograd would not miss it. */
+  beforeChange(storage: Storage): void {
+    for (const { index } of this.program.watched) {
+      const value = this.saved[index] as Tensor | null | undefined;
+      if (value?.storage !== storage || this.copies.has(index)) continue;
+      const copy = withoutModes(() => noGrad(() => emptyFromMeta(value).copy_(value)));
+      this.copies.set(index, copy);
+    }
+  }
+
+  override get keepsTensors(): boolean {
+    return true;
+  }
+
+  /** Drops what only the tangents of the last run, and those that share nodes with them, need. */
   override release(): void {
-    this.saved = null;
+    const { program, usedUp, arrived } = this;
+    arrived.forEach((has, i) => {
+      if (has) for (const other of program.sharing[i]!) usedUp.add(other);
+    });
+    if (usedUp.size === program.tangents.length) {
+      this.saved = [];
+      this.copies.clear();
+      return;
+    }
+    const needed = program.readsOf().filter((_, i) => !usedUp.has(i));
+    this.saved = this.saved.map((value, i) =>
+      needed.some((reads) => reads.has(i)) ? value : null,
+    );
   }
 
   override apply(grads: readonly (Tensor | null)[]): readonly (Tensor | null)[] {
-    const saved = this.checkedSaved();
+    const { program } = this;
+    const arrived = program.tangents.map((_, i) => grads[i] != null);
+    if (arrived.some((has, i) => has && this.usedUp.has(i))) throw backwardTwice(this.name);
+    this.arrived = arrived;
+    const variant = program.variant(arrived);
+    const saved = this.savedAsThen(variant.reads);
     const inputs = withoutModes(() =>
-      noGrad(() => [
-        ...saved,
-        ...this.program.tangents.map((meta, i) => tangentFor(grads[i], meta)),
-      ]),
+      noGrad(() =>
+        variant.inputs.map((i) =>
+          i < saved.length
+            ? saved[i]
+            : withLayout(grads[i - saved.length]!, program.tangents[i - saved.length]!),
+        ),
+      ),
     );
-    const outputs = withoutModes(() => noGrad(() => this.program.compiled()(inputs)));
-    const results = this.program.gradients.map((source, i) => {
+    const outputs = withoutModes(() => noGrad(() => variant.compiled(inputs)));
+    const results = variant.gradients.map((source) => {
       if (source === null) return null;
-      if (this.program.tangentsOf[i]?.every((tangent) => grads[tangent] == null) === true)
-        return null;
       if (source.kind === 'output') return outputs[source.index] as Tensor;
       // A tangent that is a gradient too: the one that came in, with its history.
-      if (source.index >= saved.length)
-        return grads[source.index - saved.length] ?? (inputs[source.index] as Tensor);
+      if (source.index >= saved.length) return grads[source.index - saved.length]!;
       // A saved value that is a gradient too: others hold it, so no leaf may take its memory.
       const value = saved[source.index] as Tensor;
       holdGradient(value);
@@ -82,25 +145,27 @@ export class CompiledFunctionBackward extends GradNode {
     return results;
   }
 
-  private checkedSaved(): readonly unknown[] {
-    if (this.saved === null) {
-      throw new TesseraError(
-        'backward-twice',
-        'Trying to backward through the graph a second time (CompiledFunctionBackward): saved tensors were freed by the first backward().',
-        {
-          hints: ['Pass retainGraph: true to the first backward() if you need a second.'],
-        },
-      );
-    }
-    this.saved.forEach((value, i) => {
-      if (!isTensor(value) || value.storage.version === this.versions[i]) return;
-      throw new TesseraError(
-        'inplace-version',
-        `one of the variables needed for gradient computation has been modified by an inplace operation: a tensor of shape [${value.sizes.join(', ')}] that a compiled function saved for backward is at version ${value.storage.version}; expected version ${this.versions[i]} instead.`,
-        { hints: ['Use the out-of-place op, or clone() the tensor before modifying it.'] },
-      );
+  /** The saved values, those that are read as they were. @throws inplace-version */
+  private savedAsThen(reads: readonly number[]): readonly unknown[] {
+    const changed = reads.filter((i) => {
+      const value = this.saved[i];
+      return isTensor(value) && value.storage.version !== this.versions[i];
     });
-    return this.saved;
+    if (changed.length === 0) return this.saved;
+    const saved = [...this.saved];
+    for (const i of changed) {
+      const value = saved[i] as Tensor;
+      const copy = this.copies.get(i);
+      const keptFor = this.program.watched.find(({ index }) => index === i)?.keptFor;
+      if (copy === undefined || this.arrived.some((has, t) => has && keptFor!.has(t)))
+        throw new TesseraError(
+          'inplace-version',
+          `one of the variables needed for gradient computation has been modified by an inplace operation: a tensor of shape [${value.sizes.join(', ')}] that a compiled function saved for backward is at version ${value.storage.version}; expected version ${this.versions[i]} instead.`,
+          { hints: ['Use the out-of-place op, or clone() the tensor before modifying it.'] },
+        );
+      saved[i] = copy;
+    }
+    return saved;
   }
 
   /** With createGraph the results look differentiable; differentiating them is an error. */
@@ -113,10 +178,4 @@ export class CompiledFunctionBackward extends GradNode {
       if (result !== null && !grads.includes(result)) setHistory(result, node, i);
     });
   }
-}
-
-/** A gradient as the backward graph expects it: zeros if none came, in the dtype and layout it was traced with. */
-function tangentFor(grad: Tensor | null, meta: TensorMeta): Tensor {
-  if (grad == null) return zeros([...meta.sizes], { dtype: meta.dtype, device: meta.device });
-  return withLayout(grad, meta);
 }

@@ -186,7 +186,11 @@ function attach(
   });
   const metas = targets.map(({ sizes, dtype, device }): GradMeta => ({ sizes, dtype, device }));
   const node = new CompiledFunctionBackward(program, edges, metas, saved);
-  targets.forEach((target, i) => setHistory(target, node, i));
+  targets.forEach((target, i) => {
+    // The graph may have made it as a view of a tensor that nobody else has.
+    target.base = null;
+    setHistory(target, node, i);
+  });
 }
 
 function makeOutput(

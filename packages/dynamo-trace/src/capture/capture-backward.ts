@@ -65,6 +65,7 @@ export function captureBackward(
       ? ((adopted!.inputs?.map((pattern) => instantiate(pattern, run)) as Tensor[] | undefined) ??
         null)
       : call.inputs;
+  const retainGraph = call?.retainGraph ?? adopted!.retainGraph;
   const leaves = call === null || isCapturable(capture, call) ? candidateLeaves(capture) : null;
   if (leaves === null) {
     capture.flush(BACKWARD_OUTSIDE);
@@ -82,6 +83,7 @@ export function captureBackward(
     roots.map((p) => p.slot),
     grads,
     wanted,
+    retainGraph,
   );
   const used = wanted.filter((_, i) => twinGrads[i] !== null);
   const node = backwardNode(
@@ -89,12 +91,14 @@ export function captureBackward(
     roots.map((p) => p.slot),
     grads,
     used,
+    retainGraph,
   );
   const step: BackwardStep = adopted ?? {
     kind: 'backward',
     roots,
     gradTensors: grads,
     inputs: inputs === null ? null : inputs.map((tensor) => capture.patternOf(tensor)),
+    retainGraph,
     leaves: [],
     next: { steps: [] },
     exit: { steps: [] },
@@ -116,6 +120,7 @@ function backwardOnTwins(
   roots: readonly number[],
   grads: readonly Pattern[],
   leaves: readonly number[],
+  retainGraph: boolean,
 ): (Tensor | null)[] {
   const { builder } = capture;
   const twinGrads = grads.map((pattern) =>
@@ -127,7 +132,7 @@ function backwardOnTwins(
         roots.map((slot) => builder.twin(slot)),
         twinGrads,
         {
-          retainGraph: true,
+          retainGraph,
           createGraph: false,
           inputs: leaves.map((slot) => builder.twin(slot)),
           accumulate: false,
@@ -143,6 +148,7 @@ function backwardNode(
   roots: readonly number[],
   grads: readonly Pattern[],
   leaves: readonly number[],
+  retainGraph: boolean,
 ): Node {
   const { builder } = capture;
   const node = builder.graph.callFunction(getOp('tessera::autograd_grad'), [
@@ -151,6 +157,7 @@ function backwardNode(
       pattern.code === 0 || pattern.code === 1 ? builder.node(pattern.slot) : null,
     ),
     leaves.map((slot) => builder.node(slot)),
+    retainGraph,
   ]);
   builder.opCount++;
   return node;

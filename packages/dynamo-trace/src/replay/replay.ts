@@ -206,6 +206,7 @@ export class Replay implements PreDispatchMode {
   private matchBackward(step: BackwardStep, call: BackwardCall): boolean {
     const { run } = this;
     if (call.createGraph || (call.inputs === null) !== (step.inputs === null)) return false;
+    if (call.retainGraph !== step.retainGraph) return false;
     if (
       !matchAll(step.roots, call.tensors, run) ||
       !matchAll(step.gradTensors, call.gradTensors, run)

@@ -10,11 +10,11 @@ import { runBackward } from './engine.js';
 
 /** Gradients of `outputs` with respect to `inputs`; null where an input was not used. */
 defineOp(
-  'tessera::autograd_grad(Tensor[] outputs, Tensor?[] grad_outputs, Tensor[] inputs) -> Tensor?[]',
+  'tessera::autograd_grad(Tensor[] outputs, Tensor?[] grad_outputs, Tensor[] inputs, bool retain_graph=False) -> Tensor?[]',
   {
-    decompose: ({ outputs, grad_outputs, inputs }) =>
+    decompose: ({ outputs, grad_outputs, inputs, retain_graph }) =>
       runBackward(outputs as Tensor[], grad_outputs as (Tensor | null)[], {
-        retainGraph: true,
+        retainGraph: retain_graph === true,
         createGraph: false,
         inputs: inputs as Tensor[],
         accumulate: false,

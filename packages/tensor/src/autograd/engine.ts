@@ -172,7 +172,12 @@ class BackwardRun {
         if (left === 0) this.ready.push(edge.node);
       }
     }
-    if (!this.options.retainGraph) for (const node of this.ran) node.release();
+    if (!this.options.retainGraph) {
+      for (const node of this.ran) {
+        node.release();
+        node.released = true;
+      }
+    }
     return this.finish();
   }
 

@@ -2,6 +2,7 @@
  * @file `FunctionContext`: what the two directions of a custom `Function` share.
  */
 import type { Tensor } from '../tensor.js';
+import { backwardTwice } from './backward-twice.js';
 import type { SavedTensor } from './saved-tensor.js';
 
 /** What `forward` and `backward` share. Other values may be kept as properties. */
@@ -9,8 +10,8 @@ export class FunctionContext {
   [key: string]: unknown;
   /** Whether a gradient is wanted, per argument of `forward`. */
   readonly needsInputGrad: readonly boolean[];
-  /** @internal */
-  saved: (SavedTensor | null)[] = [];
+  /** Null after a backward without `retainGraph`. @internal */
+  saved: (SavedTensor | null)[] | null = [];
   /** @internal */
   toSave: readonly (Tensor | null)[] = [];
   /** @internal */
@@ -31,6 +32,7 @@ export class FunctionContext {
 
   /** The tensors given to `saveForBackward`. @throws inplace-version, backward-twice */
   get savedTensors(): (Tensor | null)[] {
+    if (this.saved === null) throw backwardTwice('custom Function');
     return this.saved.map((tensor) => tensor?.unpack('custom Function') ?? null);
   }
 

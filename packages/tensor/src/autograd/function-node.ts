@@ -3,6 +3,7 @@
  */
 import { TesseraError } from '@tessera/shared';
 import { isFloatingPoint } from '../dtype.js';
+import type { Storage } from '../memory/storage.js';
 import { formatSizes, sameNumbers } from '../shape.js';
 import { isTensor } from '../tensor-factory.js';
 import type { Tensor } from '../tensor.js';
@@ -27,8 +28,6 @@ export interface FunctionClass {
 
 /** Backward node of a custom function. */
 export class FunctionNode extends GradNode {
-  private released = false;
-
   constructor(
     private readonly owner: FunctionClass,
     private readonly context: FunctionContext,
@@ -40,21 +39,19 @@ export class FunctionNode extends GradNode {
     super(`${owner.name}Backward`, edges, outMetas, sequenceNr);
   }
 
+  override get keepsTensors(): boolean {
+    return this.context.toSave.length > 0;
+  }
+
+  override savedStorages(): Storage[] {
+    return (this.context.saved ?? []).flatMap((tensor) => tensor?.storages ?? []);
+  }
+
   override release(): void {
-    this.context.saved = [];
-    this.released = true;
+    this.context.saved = null;
   }
 
   apply(grads: readonly (Tensor | null)[]): readonly (Tensor | null)[] {
-    if (this.released) {
-      throw new TesseraError(
-        'backward-twice',
-        `Trying to backward through the graph a second time (${this.name}): saved tensors were freed by the first backward().`,
-        {
-          hints: ['Pass retainGraph: true to the first backward() if you need a second.'],
-        },
-      );
-    }
     // A gradient may be one of these: then no leaf may take its memory.
     for (const tensor of this.context.toSave) if (tensor !== null) holdGradient(tensor);
     const given = this.inputMetas.map(

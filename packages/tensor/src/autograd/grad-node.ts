@@ -3,6 +3,7 @@
  */
 import type { DeviceType } from '../device.js';
 import type { DType } from '../dtype.js';
+import type { Storage } from '../memory/storage.js';
 import type { Tensor } from '../tensor.js';
 
 /** An input of a node: gradient number `index` of `node` flows here. */
@@ -60,6 +61,8 @@ export abstract class GradNode {
   anomalyParent: GradNode | null = null;
   /** Tensors (by output index) that keep their gradient though they are not leaves. */
   retained: Map<number, Tensor> | null = null;
+  /** Whether a backward without `retainGraph` ran it. */
+  released = false;
 
   constructor(
     /** PyTorch's name, `MulBackward0`. */
@@ -75,6 +78,16 @@ export abstract class GradNode {
 
   /** Gradients of the forward inputs, one per edge, from gradients of its outputs (null: none arrived). */
   abstract apply(grads: readonly (Tensor | null)[]): readonly (Tensor | null)[];
+
+  /** Whether it keeps tensors that `release` drops: then it runs once. Others may run again, as in PyTorch. */
+  get keepsTensors(): boolean {
+    return false;
+  }
+
+  /** Memory whose modification makes a run of this node an error. */
+  savedStorages(): readonly Storage[] {
+    return [];
+  }
 
   /** Drops saved tensors after a backward without `retainGraph`. */
   release(): void {}

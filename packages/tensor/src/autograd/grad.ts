@@ -72,6 +72,7 @@ export function grad(
       roots,
       seeds,
       wanted,
+      retainGraph,
     ]) as (Tensor | null)[];
     if (!allowUnused) checkUsed(grads);
     return materializeGrads ? materialized(grads, wanted) : grads;

@@ -9,9 +9,11 @@ import {
   type VjpContext,
   readsArgument,
 } from '../op/op-record.js';
+import type { Storage } from '../memory/storage.js';
 import { sameNumbers } from '../shape.js';
 import { isTensor } from '../tensor-factory.js';
 import type { Tensor } from '../tensor.js';
+import { backwardTwice } from './backward-twice.js';
 import { type Edge, type GradMeta, GradNode } from './grad-node.js';
 import { castTo, sumToSize, zerosOf } from './gradient-ops.js';
 import { SavedMeta, SavedTensor } from './saved-tensor.js';
@@ -46,10 +48,16 @@ function unpack(value: SavedValue, node: string): unknown {
   return value;
 }
 
+function storagesOf(value: SavedValue): Storage[] {
+  if (Array.isArray(value)) return value.flatMap(storagesOf);
+  return value instanceof SavedTensor ? value.storages : [];
+}
+
 /** See the file header. */
 export class OpNode extends GradNode {
   private savedArgs: SavedValue[] | null;
   private savedOuts: (SavedTensor | SavedMeta)[] | null = null;
+  private savesTensors = false;
   private readonly sources: readonly EdgeSource[];
   private readonly targets: readonly GradMeta[];
 
@@ -64,9 +72,13 @@ export class OpNode extends GradNode {
     super(backwardName(op), edges, outMetas);
     const wants = (name: string): boolean =>
       sources.some((source, i) => source.name === name && edges[i] !== null);
-    this.savedArgs = args.map((arg, i) =>
-      pack(arg, readsArgument(op.record, op.schema.args[i]!.name, wants)),
-    );
+    this.savedArgs = args.map((arg, i) => {
+      const { name, type } = op.schema.args[i]!;
+      const keep = readsArgument(op.record, name, wants);
+      // A number in place of a tensor is a tensor too: PyTorch wraps it.
+      if (keep && type.base === 'Tensor' && arg != null) this.savesTensors = true;
+      return pack(arg, keep);
+    });
     this.sources = sources;
     this.targets = targets;
   }
@@ -105,26 +117,29 @@ export class OpNode extends GradNode {
   setOutputs(outs: readonly Tensor[]): void {
     const saved = this.op.record.saved ?? [];
     const all = saved.includes('out');
-    this.savedOuts = outs.map((out, i) =>
-      all || saved.includes(`out.${i}`) ? new SavedTensor(out, this, i) : new SavedMeta(out),
-    );
+    this.savedOuts = outs.map((out, i) => {
+      if (!all && !saved.includes(`out.${i}`)) return new SavedMeta(out);
+      this.savesTensors = true;
+      return new SavedTensor(out, this, i);
+    });
+  }
+
+  override get keepsTensors(): boolean {
+    return this.savesTensors;
+  }
+
+  override savedStorages(): Storage[] {
+    return [...(this.savedArgs ?? []), ...(this.savedOuts ?? [])].flatMap(storagesOf);
   }
 
   override release(): void {
+    if (!this.savesTensors) return;
     this.savedArgs = null;
     this.savedOuts = null;
   }
 
   apply(grads: readonly (Tensor | null)[]): readonly (Tensor | null)[] {
-    if (this.savedArgs === null) {
-      throw new TesseraError(
-        'backward-twice',
-        `Trying to backward through the graph a second time (${this.name}): saved tensors were freed by the first backward().`,
-        {
-          hints: ['Pass retainGraph: true to the first backward() if you need a second.'],
-        },
-      );
-    }
+    if (this.savedArgs === null) throw backwardTwice(this.name);
     const vjp = this.op.record.vjp;
     if (vjp === undefined) {
       throw new TesseraError(

@@ -8,6 +8,7 @@ import { getOp } from '../op/op-overload.js';
 import { fakeFromMeta } from '../tensor-factory.js';
 import type { Tensor } from '../tensor.js';
 import type { TensorMeta } from '../op/op-record.js';
+import type { Storage } from '../memory/storage.js';
 import { formatSizes } from '../shape.js';
 import { autogradMeta } from './autograd-meta.js';
 import { AccumulateGrad } from './accumulate-grad.js';
@@ -56,6 +57,11 @@ export class SavedTensor {
     const edge = owner === null ? gradEdge(tensor) : { node: owner, index: this.outputNr };
     const value = withSavedTensorHooks(null, () => noGrad(() => hooks.pack(tensor)));
     return { value, hooks, edge };
+  }
+
+  /** Its memory, unless a hook packed it. */
+  get storages(): Storage[] {
+    return this.tensor === null ? [] : [this.tensor.storage];
   }
 
   /** The tensor, if nobody modified it. @throws inplace-version */

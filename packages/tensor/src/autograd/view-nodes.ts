@@ -1,6 +1,7 @@
 /**
  * @file Backward nodes for views and in-place operations on them.
  */
+import type { Storage } from '../memory/storage.js';
 import type { Tensor } from '../tensor.js';
 import {
   type Geometry,
@@ -10,6 +11,7 @@ import {
   scatterToBase,
   zerosOf,
 } from './gradient-ops.js';
+import { backwardTwice } from './backward-twice.js';
 import { type Edge, type GradMeta, GradNode } from './grad-node.js';
 
 function metaOf(tensor: Tensor): GradMeta {
@@ -43,13 +45,15 @@ export class CopySlices extends GradNode {
   private readonly view: Geometry;
   private readonly base: Geometry;
   private readonly meta: GradMeta;
+  /** Null once released. */
+  private inner: GradNode | null;
 
   /** `inner` is the op's node; its edge `selfEdge` is the one to the view's old value. */
   constructor(
     view: Tensor,
     base: Tensor,
     baseEdge: Edge | null,
-    private readonly inner: GradNode,
+    inner: GradNode,
     private readonly selfEdge: number,
   ) {
     super(
@@ -57,6 +61,7 @@ export class CopySlices extends GradNode {
       [baseEdge, ...inner.nextEdges.filter((_, i) => i !== selfEdge)],
       [metaOf(base)],
     );
+    this.inner = inner;
     this.view = geometryOf(view);
     this.base = geometryOf(base);
     this.meta = metaOf(view);
@@ -65,6 +70,7 @@ export class CopySlices extends GradNode {
   apply(grads: readonly (Tensor | null)[]): readonly (Tensor | null)[] {
     const grad = grads[0];
     if (grad == null) return this.nextEdges.map(() => null);
+    if (this.inner === null) throw backwardTwice(this.name);
     const results = this.inner.apply([gatherFromBase(grad, this.view, this.base)]);
     const part =
       this.selfEdge >= 0 ? (results[this.selfEdge] ?? zerosOf(this.meta)) : zerosOf(this.meta);
@@ -75,7 +81,16 @@ export class CopySlices extends GradNode {
     ];
   }
 
+  /** The inner node goes as a whole. */
+  override get keepsTensors(): boolean {
+    return true;
+  }
+
+  override savedStorages(): readonly Storage[] {
+    return this.inner?.savedStorages() ?? [];
+  }
+
   override release(): void {
-    this.inner.release();
+    this.inner = null;
   }
 }

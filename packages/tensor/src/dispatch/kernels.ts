@@ -189,13 +189,12 @@ function runFunctional(
   if (fake) return outs;
   const written = into === null && op.isMutable ? writtenBy(op, args) : NONE;
   for (const tensor of written) tensor.storage.keepContents();
-  if (kernelProvider(device)?.run(op, args, outs) === true) return outs;
-  if (device === 'cpu' && op.record.kernel !== undefined) {
+  if (kernelProvider(device)?.run(op, args, outs) !== true) {
+    if (device !== 'cpu' || op.record.kernel === undefined) return missingKernel(op, device);
     op.record.kernel(op.bind(args), outs);
-    for (const tensor of written) tensor.storage.version++;
-    return outs;
   }
-  return missingKernel(op, device);
+  for (const tensor of written) tensor.storage.version++;
+  return outs;
 }
 
 function missingKernel(op: OpOverload, device: string): never {

@@ -18,6 +18,7 @@ export function updateLayout(op: OpOverload, args: readonly unknown[]): Tensor {
     return self;
   }
   const layout = view.record.view!(view.bind(args)) as ViewMeta;
+  self.storage.tellKeepers();
   self.sizes = layout.sizes;
   self.strides = layout.strides;
   self.storageOffset = layout.offset;

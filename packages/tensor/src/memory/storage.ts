@@ -16,6 +16,12 @@ import { trackAllocation, untrackAllocation, type Allocation } from './reclaim.j
 /** State of a storage: `fake` has no memory, `released` had. */
 export type StorageState = 'real' | 'fake' | 'released';
 
+/** Somebody who may need the contents of a memory after it has changed. */
+export interface StorageKeeper {
+  /** The memory is about to be written, or a tensor on it to be laid out anew. */
+  beforeChange(storage: Storage): void;
+}
+
 /** See the file header. */
 export class Storage {
   readonly device: DeviceType;
@@ -36,6 +42,8 @@ export class Storage {
   private allocation: Allocation | null = null;
   /** Whoever wants the present contents later; null if nobody does. */
   private taken: Snapshot | null = null;
+  private keepers: WeakRef<StorageKeeper>[] | null = null;
+  private keeperLimit = 16;
   /** What use of a withdrawn storage throws; see `withdrawn`. */
   private reason: ((what: string) => TesseraError) | null = null;
 
@@ -92,8 +100,13 @@ export class Storage {
     return (this.taken ??= new Snapshot(budget));
   }
 
-  /** The contents are about to change: copies them for whoever took a snapshot. */
+  /** The contents are about to change: copies them for whoever took a snapshot or keeps them. */
   keepContents(): void {
+    this.tellKeepers();
+    this.keepSnapshot();
+  }
+
+  private keepSnapshot(): void {
     const { taken } = this;
     if (taken === null) return;
     this.taken = null;
@@ -112,10 +125,29 @@ export class Storage {
     return copy;
   }
 
+  /** Notes somebody who copies the contents before they change; held weakly, told once. */
+  addKeeper(keeper: StorageKeeper): void {
+    this.keepers ??= [];
+    // Those that are gone are dropped whenever the list has doubled.
+    if (this.keepers.length >= this.keeperLimit) {
+      this.keepers = this.keepers.filter((ref) => ref.deref() !== undefined);
+      this.keeperLimit = Math.max(16, 2 * this.keepers.length);
+    }
+    this.keepers.push(new WeakRef(keeper));
+  }
+
+  /** To be called by whoever is about to lay out a tensor on this memory anew. */
+  tellKeepers(): void {
+    if (this.keepers === null) return;
+    const keepers = this.keepers;
+    this.keepers = null;
+    for (const ref of keepers) ref.deref()?.beforeChange(this);
+  }
+
   /** Frees the memory now; later use is an error. Releasing twice is harmless. */
   release(): void {
     if (this.state !== 'real') return;
-    this.keepContents();
+    this.keepSnapshot();
     this.state = 'released';
     if (this.allocation !== null) {
       untrackAllocation(this.allocation);

@@ -1,0 +1,50 @@
+/**
+ * @file What eager autograd would keep for the results of a program, and what a `backward()` has dropped of it.
+ */
+import { type GradNode, type Storage, type Tensor, gradFnOf } from '@tessera/tensor';
+
+/** Nodes that keep tensors, and so run once, on the way from a tensor to the leaves. */
+function singleUseNodes(tensor: Tensor): Set<GradNode> {
+  const seen = new Set<GradNode>();
+  const root = gradFnOf(tensor);
+  const stack = root === null ? [] : [root];
+  while (stack.length > 0) {
+    const node = stack.pop()!;
+    if (seen.has(node)) continue;
+    seen.add(node);
+    for (const edge of node.nextEdges) if (edge !== null) stack.push(edge.node);
+  }
+  for (const node of seen) if (!node.keepsTensors) seen.delete(node);
+  return seen;
+}
+
+/** Whether differentiating the tensor would run into a node that a `backward()` of the program has used up. */
+export function isUsedUp(tensor: Tensor): boolean {
+  for (const node of singleUseNodes(tensor)) if (node.released) return true;
+  return false;
+}
+
+/** What eager autograd keeps to differentiate a tensor of several. */
+export interface EagerHistory {
+  /** The tensors that it has single-use nodes in common with, by number. */
+  readonly sharing: ReadonlySet<number>;
+  /** Memory that must not be modified before. */
+  readonly storages: ReadonlySet<Storage>;
+}
+
+/** The history of each tensor. */
+export function eagerHistories(tensors: readonly Tensor[]): EagerHistory[] {
+  const owners = new Map<GradNode, number[]>();
+  const nodes = tensors.map(singleUseNodes);
+  nodes.forEach((set, i) => {
+    for (const node of set) {
+      const list = owners.get(node);
+      if (list === undefined) owners.set(node, [i]);
+      else list.push(i);
+    }
+  });
+  return nodes.map((set) => ({
+    sharing: new Set([...set].flatMap((node) => owners.get(node)!)),
+    storages: new Set([...set].flatMap((node) => node.savedStorages())),
+  }));
+}
