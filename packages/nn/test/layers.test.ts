@@ -207,7 +207,7 @@ describe('layers', () => {
     [
       'a kernel of another rank',
       () => new Conv1d(3, 4, [3, 3]),
-      'kernelSize must be a number or 1 numbers',
+      'kernelSize must be an integer or a list of 1',
     ],
     [
       'norm groups that do not divide',
@@ -249,6 +249,8 @@ describe('layers', () => {
     for (const value of [1, 2, 6]) bn.call(tensor([[value], [value]]));
     expect(bn.running_mean!.item()).toBeCloseTo(3, 5);
     expect(bn.num_batches_tracked!.item()).toBe(3);
+    // The variance of each batch is 0, and that of the start counts for nothing.
+    expect(bn.running_var!.item()).toBe(0);
     bn.resetRunningStats();
     expect([bn.running_mean!.item(), bn.num_batches_tracked!.item()]).toEqual([0, 0]);
   });

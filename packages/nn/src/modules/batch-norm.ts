@@ -13,9 +13,12 @@ import {
   formatSizes,
   noGrad,
   ones,
+  reciprocal,
+  rsub,
   tensor,
-  zeros,
   zero_,
+  zeros,
+  zerosLike,
 } from '@tessera/tensor';
 import { ones_, zeros_ } from '../init/fill.js';
 import { pythonLiteral } from '../module/module-repr.js';
@@ -29,8 +32,7 @@ export interface BatchNormModuleOptions extends FactoryOptions {
   /** Added to the variance (default 1e-5). */
   readonly eps?: number;
   /**
-   * Share of a batch in the new running statistics (default 0.1). Null averages all batches; the share
-   * then changes with each, which breaks graphs and compiles anew while training.
+   * Share of a batch in the new running statistics (default 0.1). Null averages all batches.
    */
   readonly momentum?: number | null;
   /** Whether there is a weight and a bias (default true). */
@@ -104,24 +106,38 @@ export abstract class BatchNorm extends Module {
     this.checkInput(input);
     const usesBatch = this.training || this.running_mean === null;
     if (usesBatch) checkBatch(input);
+    const { running_mean: mean, running_var: variance, momentum } = this;
     const keepsStats = !this.training || this.trackRunningStats;
-    return batchNorm(input, {
-      weight: this.weight,
-      bias: this.bias,
-      runningMean: keepsStats ? this.running_mean : null,
-      runningVar: keepsStats ? this.running_var : null,
-      training: usesBatch,
-      momentum: this.countBatch(),
-      eps: this.eps,
-    });
+    const count = this.training && keepsStats ? this.num_batches_tracked : null;
+    count?.add_(1);
+    if (momentum === null && count !== null && mean !== null && variance !== null)
+      return this.averageBatches(input, mean, variance, count);
+    const [runningMean, runningVar] = keepsStats ? [mean, variance] : [null, null];
+    return this.normalize(input, usesBatch, runningMean, runningVar, momentum ?? 0);
   }
 
-  /** Counts the batch; returns its share in the running statistics. */
-  private countBatch(): number {
-    const count = this.num_batches_tracked;
-    if (!this.training || count === null) return this.momentum ?? 0;
-    count.add_(1);
-    return this.momentum ?? 1 / count.item();
+  private normalize(
+    input: Tensor,
+    training: boolean,
+    runningMean: Tensor | null,
+    runningVar: Tensor | null,
+    momentum: number,
+  ): Tensor {
+    const { weight, bias, eps } = this;
+    return batchNorm(input, { weight, bias, runningMean, runningVar, training, momentum, eps });
+  }
+
+  /** The share of this batch stays a tensor: as a number it would be another constant in every call. */
+  private averageBatches(input: Tensor, mean: Tensor, variance: Tensor, count: Tensor): Tensor {
+    const batch = [zerosLike(mean), zerosLike(variance)] as const;
+    const result = this.normalize(input, true, ...batch, 1);
+    noGrad(() => {
+      const share = reciprocal(count.to(mean.dtype === 'float64' ? 'float64' : 'float32'));
+      const rest = rsub(share, 1);
+      mean.mul_(rest).add_(batch[0].mul(share));
+      variance.mul_(rest).add_(batch[1].mul(share));
+    });
+    return result;
   }
 
   override extraRepr(): string {

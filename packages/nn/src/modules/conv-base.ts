@@ -85,7 +85,7 @@ export abstract class ConvBase<P extends readonly number[] | string> extends Mod
     const given = Array.isArray(value) ? `[${value.join(', ')}]` : String(value);
     throw new TesseraError(
       'invalid-argument',
-      `${this.constructor.name}: ${name} must be an integer or ${rank} integers, not ${given}`,
+      `${this.constructor.name}: ${name} must be an integer or a list of ${rank}, not ${given}`,
       { hints: [`Give one ${name} for all spatial dimensions, or one for each.`] },
     );
   }
