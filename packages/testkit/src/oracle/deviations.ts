@@ -1,5 +1,8 @@
 /**
  * @file Where an operator is compared otherwise than by PyTorch's default tolerances, and why.
+ *
+ * A tolerance is at most about twice what the recorded calls of its operators need in any mode: where the
+ * largest need is not plain from the reason, it is given.
  */
 import type { DType } from '@tessera/tensor';
 import type { Tolerance } from '../assert-close.js';
@@ -32,74 +35,68 @@ const HALF_VARIANCE: CaseDeviation = {
 };
 const HALF_SOFTMAX: CaseDeviation = {
   reason: 'PyTorch rounds x - max - log(sum) to 16 bits between the steps for the last dimension',
-  tolerance: { float16: { rtol: 2e-2, atol: 1e-3 }, bfloat16: { rtol: 5e-2, atol: 1e-2 } },
+  tolerance: { float16: { rtol: 1e-3, atol: 6e-4 }, bfloat16: { rtol: 1.6e-2, atol: 6e-3 } },
 };
-const HALF_ACCUMULATION: CaseDeviation = {
-  reason: 'PyTorch accumulates in 16 bits, the reference kernel in 64',
-  tolerance: { float16: { rtol: 5e-3, atol: 3e-2 }, bfloat16: { rtol: 3e-2, atol: 1e-1 } },
+const ACCUMULATED_IN_HALF = 'PyTorch accumulates in 16 bits, the reference kernel in 64';
+const HALF_POOLING: CaseDeviation = {
+  reason: ACCUMULATED_IN_HALF,
+  tolerance: { float16: { rtol: 1e-3, atol: 4e-3 }, bfloat16: { rtol: 1.6e-2, atol: 2e-2 } },
 };
 const LONG_SUMS: CaseDeviation = {
   reason:
-    'sums of hundreds of products are accumulated in 32 bits by PyTorch, in 64 by the reference kernel',
-  tolerance: { float32: { rtol: 1e-5, atol: 5e-5 } },
-  gradTolerance: { float32: { rtol: 1e-5, atol: 1e-4 } },
+    'sums of hundreds of products are accumulated in 32 bits by PyTorch, in 64 by the reference kernel, in another order by compiled code',
+  tolerance: { float32: { rtol: 1e-5, atol: 2e-5 } },
+  gradTolerance: { float32: { rtol: 1e-5, atol: 4e-5 } },
+};
+const PADDED_3D: CaseDeviation = {
+  ...LONG_SUMS,
+  reason: `${LONG_SUMS.reason}; its weight gradient, a sum over the whole image, is off by 8.9e-5`,
+  gradTolerance: { float32: { rtol: 1e-5, atol: 1.2e-4 } },
+};
+const TRANSPOSED_CONVOLUTION: CaseDeviation = {
+  ...LONG_SUMS,
+  reason: `${LONG_SUMS.reason}; ${ACCUMULATED_IN_HALF}: off by 0.02 in float16, by 0.08 in bfloat16`,
+  tolerance: {
+    ...LONG_SUMS.tolerance,
+    float16: { rtol: 5e-3, atol: 3e-2 },
+    bfloat16: { rtol: 3e-2, atol: 1e-1 },
+  },
 };
 
-/** Operators that are sums of products. */
+/** Operators whose recorded calls have long sums of products. */
 const PRODUCTS = [
-  'mm.default',
-  'mv.default',
-  'bmm.default',
-  'addmm.default',
-  'addmv.default',
   'addbmm.default',
-  'baddbmm.default',
-  'linear.default',
   'matmul.default',
-  'einsum.default',
-  'tensordot.default',
-  'conv1d.default',
-  'conv1d.padding',
   'conv2d.default',
   'conv2d.padding',
   'conv3d.default',
-  'conv3d.padding',
   'convolution.default',
   'convolution_backward.default',
 ];
-const TRANSPOSED_CONVOLUTION: CaseDeviation = {
-  reason: `${LONG_SUMS.reason}; ${HALF_ACCUMULATION.reason}`,
-  tolerance: { ...HALF_ACCUMULATION.tolerance, ...LONG_SUMS.tolerance },
-  gradTolerance: LONG_SUMS.gradTolerance,
-};
 const ROUNDING_NOISE: CaseDeviation = {
-  reason: 'normalising a single element leaves only rounding noise, multiplied by 1/sqrt(eps)',
-  tolerance: { float32: { rtol: 1.3e-6, atol: 5e-4 }, bfloat16: { rtol: 1.6e-2, atol: 2e-3 } },
+  reason:
+    'the gradient of a single normalised element is only rounding noise, multiplied by 1/sqrt(eps): 2.4e-4',
   gradTolerance: { float32: { rtol: 1.3e-6, atol: 5e-4 } },
 };
 
 const LARGE_SCORES: CaseDeviation = {
   reason:
-    'scores of up to 85 are rounded to 32 bits before the exponential; gradients of both sides are up to 1.4e-5 from those in 64 bits, and 16-bit results are rounded in other places',
-  tolerance: { float32: { rtol: 1e-5, atol: 1e-4 }, float16: { rtol: 5e-3, atol: 1e-3 } },
-  gradTolerance: { float32: { rtol: 1e-5, atol: 1e-4 } },
+    'scores of up to 85 are rounded to 32 bits before the exponential; gradients of both sides are up to 1.4e-5 from those in 64 bits',
+  tolerance: { float32: { rtol: 1e-5, atol: 2e-5 } },
+  gradTolerance: { float32: { rtol: 1e-5, atol: 4e-5 } },
 };
 
 const BICUBIC_SAMPLING: CaseDeviation = {
   reason:
     'bicubic: PyTorch rounds each of 16 terms of alternating sign to the type of the image, where the result is small against them',
-  tolerance: {
-    float32: { rtol: 1e-5, atol: 5e-5 },
-    float16: { rtol: 1e-2, atol: 5e-2 },
-    bfloat16: { rtol: 5e-2, atol: 3e-1 },
-  },
-  gradTolerance: { float32: { rtol: 1e-5, atol: 1e-4 } },
+  tolerance: { float16: { rtol: 1e-3, atol: 4e-2 }, bfloat16: { rtol: 1.6e-2, atol: 2e-1 } },
+  gradTolerance: { float32: { rtol: 1e-5, atol: 3e-5 } },
 };
 
 const HALF_SCATTER: CaseDeviation = {
   reason:
     'elements that meet are added in 16 bits one after the other by PyTorch, in 32 by compiled code, which rounds once',
-  tolerance: { float16: { rtol: 1e-2, atol: 3e-2 }, bfloat16: { rtol: 8e-2, atol: 1e-1 } },
+  tolerance: { float16: { rtol: 1e-2, atol: 1e-3 }, bfloat16: { rtol: 8e-2, atol: 1e-2 } },
 };
 const MATRIX_SERIES: CaseDeviation = {
   reason:
@@ -121,20 +118,20 @@ const FUSED_HALF: Readonly<Partial<Record<DType, Tolerance>>> = {
 const CANCELLING_PRODUCTS: CaseDeviation = {
   reason:
     'differences of products of up to 80, which eager code rounds to 16 bits and fused code does not',
-  tolerance: { bfloat16: { rtol: 2e-2, atol: 1e-1 } },
+  tolerance: { bfloat16: { rtol: 2e-2, atol: 4e-2 } },
 };
 const BATCHES_IN_ONE_SUM: CaseDeviation = {
   reason:
-    'eager code rounds the sum after every batch, compiled code sums the products of all batches',
+    'eager code rounds the sum to 16 bits after every batch, compiled code once: with sums of up to 416 on the way it is off by 0.33 in bfloat16, where PyTorch is 0.45 from float64 and compiled code 0.16',
   tolerance: {
-    float32: { rtol: 1e-5, atol: 5e-5 },
-    float16: { rtol: 1e-2, atol: 6e-2 },
-    bfloat16: { rtol: 3e-2, atol: 5e-1 },
+    ...LONG_SUMS.tolerance,
+    float16: { rtol: 1e-2, atol: 5e-2 },
+    bfloat16: { rtol: 3e-2, atol: 4e-1 },
   },
 };
 const TERMS_IN_HALF: CaseDeviation = {
   reason: 'eager code rounds each of 8 weighted terms to 16 bits, fused code their sum',
-  tolerance: { float16: { rtol: 1e-2, atol: 3e-2 }, bfloat16: { rtol: 2e-2, atol: 3e-2 } },
+  tolerance: { float16: { rtol: 1e-2, atol: 4e-3 }, bfloat16: { rtol: 2e-2, atol: 3e-2 } },
 };
 
 /** What applies to compiled modes only, by display name. */
@@ -143,11 +140,6 @@ const COMPILED_DEVIATIONS: Readonly<Record<string, CaseDeviation>> = {
   'aten.linalg_cross.default': CANCELLING_PRODUCTS,
   'aten.addbmm.default': BATCHES_IN_ONE_SUM,
   'aten.addbmm_.default': BATCHES_IN_ONE_SUM,
-  'aten.convolution_backward.default': {
-    reason:
-      'sums of hundreds of products are accumulated in 32 bits, in another order than PyTorch',
-    tolerance: { float32: { rtol: 1e-5, atol: 5e-5 } },
-  },
   'aten.upsample_trilinear3d.default': TERMS_IN_HALF,
   'aten.upsample_trilinear3d.vec': TERMS_IN_HALF,
 };
@@ -196,40 +188,46 @@ export const KNOWN_DEVIATIONS: Readonly<Record<string, CaseDeviation>> = {
     reason: 'which of several equal elements is named depends on the algorithm of the device',
     unspecified: [1],
   },
-  'aten.cumulative_trapezoid.dx': {
-    reason: 'PyTorch rounds the areas to 16 bits before it adds them; fused code keeps 32',
-    tolerance: { float16: { rtol: 2e-3, atol: 1e-3 } },
-  },
   'aten.topk.default': {
     reason: 'which of several equal elements is listed is unspecified',
     unspecified: [1],
   },
   'aten._scaled_dot_product_flash_attention_for_cpu.default': LARGE_SCORES,
-  'aten._scaled_dot_product_flash_attention_for_cpu_backward.default': LARGE_SCORES,
+  'aten._scaled_dot_product_flash_attention_for_cpu_backward.default': {
+    ...LARGE_SCORES,
+    tolerance: LARGE_SCORES.gradTolerance,
+  },
   'aten.scaled_dot_product_attention.default': {
     ...LARGE_SCORES,
     randomIf: ({ dropout_p }) => Number(dropout_p ?? 0) > 0,
   },
   'aten.grid_sampler.default': BICUBIC_SAMPLING,
   'aten.grid_sampler_2d.default': BICUBIC_SAMPLING,
-  'aten.grid_sampler_2d_backward.default': BICUBIC_SAMPLING,
+  'aten.grid_sampler_2d_backward.default': {
+    ...BICUBIC_SAMPLING,
+    tolerance: { ...BICUBIC_SAMPLING.tolerance, ...BICUBIC_SAMPLING.gradTolerance },
+  },
   'aten._log_softmax.default': HALF_SOFTMAX,
   'aten.log_softmax.int': HALF_SOFTMAX,
   'aten._native_batch_norm_legit.default': HALF_VARIANCE,
   'aten.batch_norm.default': HALF_VARIANCE,
-  'aten._adaptive_avg_pool3d.default': HALF_ACCUMULATION,
-  'aten.adaptive_avg_pool3d.default': HALF_ACCUMULATION,
+  'aten._adaptive_avg_pool3d.default': HALF_POOLING,
+  'aten.adaptive_avg_pool3d.default': HALF_POOLING,
   'aten.conv_transpose2d.input': TRANSPOSED_CONVOLUTION,
   'aten.conv_transpose3d.input': TRANSPOSED_CONVOLUTION,
   ...Object.fromEntries(PRODUCTS.map((name) => [`aten.${name}`, LONG_SUMS])),
+  'aten.conv3d.padding': PADDED_3D,
   'aten.conv_transpose1d.default': TRANSPOSED_CONVOLUTION,
   'aten.mul.Tensor': {
-    ...LONG_SUMS,
     reason: 'the gradient of a broadcast operand is a sum, which PyTorch accumulates in 32 bits',
+    gradTolerance: { float32: { rtol: 1e-5, atol: 1e-5 } },
   },
   'aten.layer_norm.default': ROUNDING_NOISE,
   'aten.native_layer_norm.default': ROUNDING_NOISE,
-  'aten.native_layer_norm_backward.default': ROUNDING_NOISE,
+  'aten.native_layer_norm_backward.default': {
+    ...ROUNDING_NOISE,
+    tolerance: ROUNDING_NOISE.gradTolerance,
+  },
   'aten.as_strided_scatter.default': {
     reason:
       "PyTorch's formula keeps the gradient where src replaced self and drops it elsewhere, the reverse of the derivative",
