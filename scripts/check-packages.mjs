@@ -1,12 +1,14 @@
 /**
  * @file `pnpm check:packages`: packs each published package as `pnpm publish` would and runs
- * publint and attw on the tarball, so what is checked is what a user installs.
+ * publint and attw on the tarball, so what is checked is what a user installs. Then a third party's package
+ * is installed from the tarballs and run.
  */
 import { execFile } from 'node:child_process';
 import { existsSync, mkdtempSync, readdirSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
+import { checkThirdParty } from './third-party.mjs';
 import { turbo } from './turbo.mjs';
 import { members, root } from './workspace.mjs';
 
@@ -27,13 +29,20 @@ async function run(file, args, cwd = root) {
   }
 }
 
-/** Packs one package and checks the tarball. Returns what is wrong with it, in words. */
-async function check(member, folder) {
-  const problems = [];
+/** Packs one package into a new folder; remembers the tarball by the package's name. */
+async function pack(member) {
+  const folder = mkdtempSync(join(scratch, `${member.short}-`));
   const packed = await run('pnpm', ['pack', '--pack-destination', folder], join(root, member.dir));
   if (!packed.ok) return [`pnpm pack\n${packed.output}`];
-  const [file] = readdirSync(folder);
-  const tarball = join(folder, file);
+  tarballs.set(member.manifest.name, join(folder, readdirSync(folder)[0]));
+  return [];
+}
+
+/** Packs one package and checks the tarball. Returns what is wrong with it, in words. */
+async function check(member) {
+  const problems = await pack(member);
+  if (problems.length > 0) return problems;
+  const tarball = tarballs.get(member.manifest.name);
 
   const { output: listing } = await run('tar', ['-tzf', tarball]);
   for (const needed of ['dist/index.js', 'dist/index.d.ts', 'README.md']) {
@@ -54,20 +63,28 @@ async function check(member, folder) {
   return problems;
 }
 
-if (turbo(['run', 'build', '--filter=./packages/*', '--output-logs=errors-only']) !== 0) {
-  process.exit(1);
-}
+const OUTSIDER = '@tessera/third-party-backend';
+const built = ['--filter=./packages/*', `--filter=${OUTSIDER}`];
+if (turbo(['run', 'build', ...built, '--output-logs=errors-only']) !== 0) process.exit(1);
 
 const scratch = mkdtempSync(join(tmpdir(), 'tessera-pack-'));
 const packages = members().filter((m) => !m.isApp && existsSync(join(root, m.dir, 'src/index.ts')));
+/** @type {Map<string, string>} */
+const tarballs = new Map();
 const found = new Map();
 const queue = [...packages];
 async function worker() {
   for (let member = queue.shift(); member !== undefined; member = queue.shift()) {
-    found.set(member, await check(member, mkdtempSync(join(scratch, `${member.short}-`))));
+    found.set(member, await check(member));
   }
 }
 await Promise.all([worker(), worker()]);
+
+const [outsider] = members().filter(({ manifest }) => manifest.name === OUTSIDER);
+found.set(outsider, await pack(outsider));
+packages.push(outsider);
+if (tarballs.size === packages.length)
+  found.get(outsider).push(...(await checkThirdParty(tarballs, join(scratch, 'outsider'), run)));
 rmSync(scratch, { recursive: true });
 
 for (const member of packages) {

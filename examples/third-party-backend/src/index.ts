@@ -8,93 +8,48 @@ import * as core from '@tessera/inductor-core';
 
 const INFIX: Record<string, string> = { add: ' + ', sub: ' - ', mul: ' * ', div: ' / ' };
 const MATH = ['exp', 'log', 'sin', 'cos', 'tanh', 'sqrt', 'abs', 'floor', 'ceil'];
+const DIVISION: core.IndexDivision = {
+  div: (num, den) => `Math.floor(${num} / ${den})`,
+  mod: (num, den) => `${num} % ${den}`,
+};
 
-/** JavaScript of where to load or store. @throws for what it leaves to the interpreter */
-function index(e: core.IndexExpr): string {
-  if (e.kind === 'int') return String(e.value);
-  if (e.kind === 'sym') return e.name;
-  if (e.kind === 'add') return `(${e.terms.map(index).join(' + ')})`;
-  if (e.kind === 'mul') return `(${e.factors.map(index).join(' * ')})`;
-  if (e.kind === 'div') return `Math.floor(${index(e.num)} / ${index(e.den)})`;
-  if (e.kind === 'mod') return `(${index(e.num)} % ${index(e.den)})`;
-  throw new Error('a gather');
-}
-
-/** JavaScript of a value, given the names of its operands. @throws for what it leaves to the interpreter */
-function value(e: core.Expr, nameOf: (operand: core.Expr) => string): string {
-  if (e.kind === 'load') return `${e.buf}[${index(e.index)}]`;
+/** JavaScript of a value, given the names of its operands; null for what it leaves to the interpreter. */
+function value(e: core.Expr, nameOf: (operand: core.Expr) => string): string | null {
+  if (e.dtype !== 'float32') return null;
+  if (e.kind === 'load') return `${e.buf}[${core.printIndex(e.index, nameOf, DIVISION)}]`;
   if (e.kind === 'scalar') return `Math.fround(${e.name})`;
   if (e.kind === 'const') return Object.is(e.value, -0) ? '-0' : String(e.value);
-  if (e.kind !== 'op' || e.dtype !== 'float32') throw new Error(`no JavaScript for ${e.kind}`);
+  if (e.kind !== 'op') return null;
   const args = e.args.map(nameOf);
   if (e.op in INFIX) return `Math.fround(${args.join(INFIX[e.op])})`;
-  if (MATH.includes(e.op)) return `Math.fround(Math.${e.op}(${args}))`;
-  throw new Error(`no JavaScript for ${e.op}`);
+  return MATH.includes(e.op) ? `Math.fround(Math.${e.op}(${args}))` : null;
 }
 
-/** JavaScript of a kernel, as the body of a function of its buffers and scalars. */
-function source(kernel: core.FusedKernel): string {
-  const params = [...kernel.params, ...kernel.scalars];
-  if (kernel.kind !== 'loop' || kernel.inner.length > 0) throw new Error('no pointwise kernel');
-  if (params.some((param) => param.dtype !== 'float32')) throw new Error('not float32');
-  const body = kernel.stages.flatMap((stage) => stage.body) as Extract<
-    core.Stmt,
-    { kind: 'store' }
-  >[];
-  const values = core.postorder(body.flatMap(core.stmtRoots));
-  const nameOf = (e: core.Expr): string => `v${values.indexOf(e)}`;
+/** JavaScript of a kernel, as the body of a function of its buffers and scalars; null as above. */
+function generate(kernel: core.FusedKernel): string | null {
+  const body = core.pointwiseBody(kernel);
+  if (body === null) return null;
+  const nameOf = (e: core.Expr): string => `v${body.values.indexOf(e)}`;
+  const values = body.values.map((e) => value(e, nameOf));
+  if (values.includes(null)) return null;
   return [
-    ...kernel.outer.map(({ name, size }) => `for (let ${name} = 0; ${name} < ${size}; ${name}++)`),
-    `{\n${values.map((e) => `const ${nameOf(e)} = ${value(e, nameOf)};`).join('\n')}`,
-    ...body.map((store) => `${store.buf}[${index(store.index)}] = ${nameOf(store.value)};`),
+    ...body.loops.map(({ name, size }) => `for (let ${name} = 0; ${name} < ${size}; ${name}++)`),
+    '{',
+    ...values.map((text, i) => `const v${i} = ${text};`),
+    ...body.stores.map(({ buf, index, value: stored }) => {
+      return `${buf}[${core.printIndex(index, nameOf, DIVISION)}] = ${nameOf(stored)};`;
+    }),
     '}',
   ].join('\n');
 }
 
 /** The backend. */
-export const javascriptBackend: core.KernelBackend = {
+export const javascriptBackend: core.KernelBackend = core.hostBackend({
   name: 'javascript',
-  device: 'cpu',
-  capabilities: {
-    dtypes: new Set(['float32', 'float64', 'int64', 'int32', 'int16', 'int8', 'uint8', 'bool']),
-    int64: 'native',
-    maxBuffersPerKernel: 256,
-    extern: false,
-    parallelism: 1,
-    splitReductionThreshold: Infinity,
-  },
-  generate(kernel) {
-    try {
-      return { kernel: kernel.name, language: 'javascript', text: source(kernel) };
-    } catch {
-      return { kernel: kernel.name, language: 'loop-ir', text: core.printKernel(kernel) };
-    }
-  },
-  load(plan) {
-    const sources = plan.kernels.map((kernel) => javascriptBackend.generate(kernel));
-    const kernels = plan.kernels.map((kernel, i) => {
-      const names = [...kernel.params, ...kernel.scalars].map((param) => param.name);
-      if (sources[i]!.language === 'javascript') return new Function(...names, sources[i]!.text);
-      return (...args: never[]) => {
-        const named = new Map(names.map((name, at) => [name, args[at]!]));
-        core.interpretKernel(kernel, named, named);
-      };
-    });
-    const run: core.Executable['run'] = (inputs, outputs, scalars) => {
-      const memory = core.bindPlan(plan, inputs.map(core.hostData), outputs.map(core.hostData));
-      for (const launch of plan.launches)
-        kernels[launch.kernel]!(
-          ...([
-            ...launch.buffers.map((i) => memory[i]),
-            ...launch.scalars.map((i) => scalars[i]),
-          ] as never[]),
-        );
-    };
-    return { plan, sources, run, dispose() {} };
-  },
-};
+  language: 'javascript',
+  generate,
+  instantiate: (text, parameters) => new Function(...parameters, text) as core.HostKernel,
+});
 
 /** Makes it the backend of `cpu`, for compiled functions and eager operators. */
-export function register(): void {
-  registerKernelBackend(javascriptBackend);
-}
+export const register = (): void => registerKernelBackend(javascriptBackend);

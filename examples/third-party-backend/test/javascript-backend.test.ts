@@ -37,13 +37,13 @@ describe('javascript backend', () => {
             "for (let i0 = 0; i0 < 3; i0++)
         for (let i1 = 0; i1 < 4; i1++)
         {
-        const v0 = in0[((4 * i0) + i1)];
+        const v0 = in0[4*i0 + i1];
         const v1 = 2;
         const v2 = Math.fround(v0 * v1);
         const v3 = in1[i1];
         const v4 = Math.fround(v2 + v3);
         const v5 = Math.fround(Math.tanh(v4));
-        out0[((4 * i0) + i1)] = v5;
+        out0[4*i0 + i1] = v5;
         }",
           ],
         ]

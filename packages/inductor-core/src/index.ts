@@ -18,7 +18,8 @@ export { IndexBuilder } from './ir/index-build.js';
 export { IrBuilder, type Rewrite } from './ir/build.js';
 export { EXPENSIVE_OPS, PREDICATES, SCALAR_ARITY } from './ir/scalar-ops.js';
 export { indexOf, indexSymbols, indexValues, operands, postorder, stmtRoots } from './ir/walk.js';
-export { printIndex, printKernel, shortDtype } from './ir/print.js';
+export { type IndexDivision, printIndex, printKernel, shortDtype } from './ir/print.js';
+export { type PointwiseBody, pointwiseBody } from './ir/pointwise-body.js';
 export { REDUCE_RESULTS, verifyKernel } from './ir/verify.js';
 export { interpretKernel, type BufferData, type ExternRunner } from './ir/interpret.js';
 
@@ -35,6 +36,7 @@ export type {
   KernelBackend,
   KernelSource,
 } from './backend/kernel-backend.js';
+export { hostBackend, type HostBackendParts, type HostKernel } from './backend/host-backend.js';
 
 export {
   compileGraph,

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { IrBuilder, printIndex } from '../src/index.js';
+import { type IndexDivision, IrBuilder, printIndex } from '../src/index.js';
 
 describe('index expressions', () => {
   const ir = new IrBuilder();
@@ -41,6 +41,18 @@ describe('index expressions', () => {
     let rolled = x;
     for (let i = 0; i < 100; i++) rolled = ir.mod(ir.add(rolled, ir.int(3)), 64);
     expect(printIndex(rolled)).toBe('(x + 44) mod 64');
+  });
+
+  it('prints in the words of another language', () => {
+    const division: IndexDivision = {
+      div: (num, den) => `Math.floor(${num} / ${den})`,
+      mod: (num, den) => `${num} % ${den}`,
+    };
+    const e = ir.add(ir.scale(ir.div(ir.add(ir.scale(x, 5), y), 3), -2), ir.mod(ir.add(x, y), 4));
+    const text = printIndex(e, undefined, division);
+    expect(text).toBe('-2*(Math.floor((5*x + y) / 3)) + (x + y) % 4');
+    const value = new Function('x', 'y', `return ${text};`) as (...n: number[]) => number;
+    expect(value(7, 8)).toBe((15 % 4) - 2 * 14);
   });
 
   it('agrees with arithmetic on random expressions (seeded)', () => {

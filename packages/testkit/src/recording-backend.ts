@@ -11,11 +11,8 @@ import {
   type FusedKernel,
   type KernelBackend,
   type KernelSource,
-  hostData,
-  interpretPlan,
-  printKernel,
+  hostBackend,
 } from '@tessera/inductor-core';
-import { DTYPES, type DType } from '@tessera/tensor';
 
 /** What happened, in order. */
 export type BackendEvent =
@@ -29,43 +26,33 @@ export class RecordingBackend implements KernelBackend {
   readonly device = 'cpu';
   readonly events: BackendEvent[] = [];
   readonly capabilities: Capabilities;
+  readonly #host: KernelBackend;
 
   constructor(capabilities: Partial<Capabilities> = {}) {
-    this.capabilities = {
-      dtypes: new Set(
-        (Object.keys(DTYPES) as DType[]).filter(
-          (dtype) => dtype !== 'float16' && dtype !== 'bfloat16',
-        ),
-      ),
-      int64: 'native',
-      maxBuffersPerKernel: 64,
-      extern: false,
-      parallelism: 1,
-      splitReductionThreshold: 1 << 30,
-      ...capabilities,
-    };
+    this.#host = hostBackend({
+      name: this.name,
+      language: 'loop-ir',
+      generate: () => null,
+      instantiate: () => () => {},
+      capabilities: { maxBuffersPerKernel: 64, splitReductionThreshold: 1 << 30, ...capabilities },
+    });
+    this.capabilities = this.#host.capabilities;
   }
 
   generate(kernel: FusedKernel): KernelSource {
     this.events.push({ kind: 'generate', kernel: kernel.name });
-    return { kernel: kernel.name, language: 'loop-ir', text: printKernel(kernel) };
+    return this.#host.generate(kernel);
   }
 
   load(plan: ExecutionPlan): Executable {
     this.events.push({ kind: 'load', plan });
-    const sources = plan.kernels.map((kernel) => this.generate(kernel));
+    const loaded = this.#host.load(plan);
     return {
-      plan,
-      sources,
+      ...loaded,
       run: (inputs, outputs, scalars) => {
         this.events.push({ kind: 'run', plan: plan.name, scalars: [...scalars] });
-        const values = interpretPlan(plan, inputs.map(hostData), scalars);
-        values.forEach((value, i) => {
-          const target = hostData(outputs[i]!);
-          for (let k = 0; k < target.length; k++) target[k] = value[k]!;
-        });
+        loaded.run(inputs, outputs, scalars);
       },
-      dispose: () => undefined,
     };
   }
 }

@@ -50,28 +50,39 @@ function number(value: number): string {
   return Object.is(value, -0) ? '-0' : String(value);
 }
 
-/** An index as source text; `name` prints run-time values. */
-export function printIndex(index: IndexExpr, name: (value: Expr) => string = () => '?'): string {
-  const wrap = (e: IndexExpr): string =>
-    e.kind === 'add' || e.kind === 'div' || e.kind === 'mod'
-      ? `(${printIndex(e, name)})`
-      : printIndex(e, name);
+/** How a language writes floor division and remainder of operands that are not negative. */
+export interface IndexDivision {
+  readonly div: (num: string, den: string) => string;
+  readonly mod: (num: string, den: string) => string;
+}
+
+const IN_WORDS: IndexDivision = {
+  div: (num, den) => `${num} div ${den}`,
+  mod: (num, den) => `${num} mod ${den}`,
+};
+
+/** An index as source text of a language like C; `name` prints run-time values. */
+export function printIndex(
+  index: IndexExpr,
+  name: (value: Expr) => string = () => '?',
+  division: IndexDivision = IN_WORDS,
+): string {
+  const print = (e: IndexExpr): string => printIndex(e, name, division);
+  const factor = (e: IndexExpr): string =>
+    e.kind === 'add' || e.kind === 'div' || e.kind === 'mod' ? `(${print(e)})` : print(e);
+  const divisor = (e: IndexExpr): string => (e.kind === 'mul' ? `(${print(e)})` : factor(e));
   switch (index.kind) {
     case 'int':
       return String(index.value);
     case 'sym':
       return index.name;
     case 'add':
-      return index.terms
-        .map((term) => printIndex(term, name))
-        .join(' + ')
-        .replaceAll('+ -', '- ');
+      return index.terms.map(print).join(' + ').replaceAll('+ -', '- ');
     case 'mul':
-      return index.factors.map(wrap).join('*');
+      return index.factors.map(factor).join('*');
     case 'div':
-      return `${wrap(index.num)} div ${wrap(index.den)}`;
     case 'mod':
-      return `${wrap(index.num)} mod ${wrap(index.den)}`;
+      return division[index.kind](factor(index.num), divisor(index.den));
     case 'value':
       return name(index.value);
   }

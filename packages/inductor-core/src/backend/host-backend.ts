@@ -1,0 +1,102 @@
+/**
+ * @file A kernel backend of `cpu` from its two essential parts: text for kernels, and functions from text.
+ *
+ * For backends whose kernels work on arrays of the host. Memory, launches and every kernel that the backend
+ * has no text for (they run in the reference interpreter) are dealt with here, so a backend may begin with
+ * one kind of kernel and be right for all.
+ */
+import { DTYPES, type DType } from '@tessera/tensor';
+import { type BufferData, interpretKernel } from '../ir/interpret.js';
+import type { FusedKernel } from '../ir/kernel.js';
+import { printKernel } from '../ir/print.js';
+import { bindPlan, hostData } from '../plan/bind-plan.js';
+import type { ExecutionPlan } from '../plan/execution-plan.js';
+import type { Capabilities, Executable, KernelBackend, KernelSource } from './kernel-backend.js';
+
+/** A kernel that runs: takes its buffers, then its scalars, in the order of the kernel's parameters. */
+export type HostKernel = (...args: (BufferData | number)[]) => void;
+
+/** What a backend brings along. */
+export interface HostBackendParts {
+  readonly name: string;
+  /** Of the texts it generates. */
+  readonly language: string;
+  /** Text of a kernel, or null to leave it to the reference interpreter. Pure. */
+  readonly generate: (kernel: FusedKernel) => string | null;
+  /** Makes a generated text run; `parameters` are the names of the kernel's buffers and scalars. */
+  readonly instantiate: (text: string, parameters: readonly string[]) => HostKernel;
+  /** Where it differs from one thread on arrays of JavaScript. */
+  readonly capabilities?: Partial<Capabilities>;
+}
+
+/** Types that JavaScript has arrays of. */
+const HOST_DTYPES: ReadonlySet<DType> = new Set(
+  (Object.keys(DTYPES) as DType[]).filter((dtype) => dtype !== 'float16' && dtype !== 'bfloat16'),
+);
+
+/** Language of kernels that the interpreter runs. */
+const INTERPRETED = 'loop-ir';
+
+/**
+ * See the file header.
+ *
+ * @example registerKernelBackend(hostBackend({ name: 'mine', language: 'javascript', generate, instantiate }));
+ */
+export function hostBackend(parts: HostBackendParts): KernelBackend {
+  const generate = (kernel: FusedKernel): KernelSource => {
+    const text = parts.generate(kernel);
+    return text === null
+      ? { kernel: kernel.name, language: INTERPRETED, text: printKernel(kernel) }
+      : { kernel: kernel.name, language: parts.language, text };
+  };
+  return {
+    name: parts.name,
+    device: 'cpu',
+    capabilities: {
+      dtypes: HOST_DTYPES,
+      int64: 'native',
+      maxBuffersPerKernel: 256,
+      extern: false,
+      parallelism: 1,
+      splitReductionThreshold: Infinity,
+      ...parts.capabilities,
+    },
+    generate,
+    load(plan) {
+      const sources = plan.kernels.map(generate);
+      const kernels = plan.kernels.map((kernel, i) => runnable(kernel, sources[i]!, parts));
+      return { plan, sources, run: (...args) => run(plan, kernels, ...args), dispose() {} };
+    },
+  };
+}
+
+function runnable(
+  kernel: FusedKernel,
+  source: KernelSource,
+  { instantiate }: HostBackendParts,
+): HostKernel {
+  const names = [...kernel.params, ...kernel.scalars].map(({ name }) => name);
+  if (source.language !== INTERPRETED) return instantiate(source.text, names);
+  const count = kernel.params.length;
+  return (...args) => {
+    const named = names.map((name, i) => [name, args[i]!] as const);
+    interpretKernel(
+      kernel,
+      new Map(named.slice(0, count) as [string, BufferData][]),
+      new Map(named.slice(count) as [string, number][]),
+    );
+  };
+}
+
+function run(
+  plan: ExecutionPlan,
+  kernels: readonly HostKernel[],
+  ...[inputs, outputs, scalars]: Parameters<Executable['run']>
+): void {
+  const memory = bindPlan(plan, inputs.map(hostData), outputs.map(hostData));
+  for (const launch of plan.launches)
+    kernels[launch.kernel]!(
+      ...launch.buffers.map((i) => memory[i]!),
+      ...launch.scalars.map((i) => scalars[i]!),
+    );
+}
