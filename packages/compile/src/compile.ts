@@ -98,7 +98,7 @@ function hasRunCompiled({ captures }: CompiledFunction): boolean {
 /** The guards of the newest capture, as text. */
 function guardsOf(compiled: CompiledFunction): string[] {
   const capture = compiled.captures.at(-1);
-  return capture === undefined ? [] : capture.guards.guards.map((guard) => guard.text);
+  return capture === undefined ? [] : capture.guards.lines();
 }
 
 /** The traces of a compiled function. @throws invalid-argument if it is not one */

@@ -20,7 +20,7 @@ import { EntryGuards, type Root, globalState } from './guards/entry-guards.js';
 import { PureArtifact } from './pure/pure-artifact.js';
 import { withEffectTraps } from './pure/effect-traps.js';
 import { DynamicShapes } from './dynamic/dynamic-shapes.js';
-import { SymbolTable } from './dynamic/symbol-table.js';
+import { type SymbolEntry, SymbolTable } from './dynamic/symbol-table.js';
 import { Replay } from './replay/replay.js';
 import { Specializer } from './replay/specializer.js';
 import { explainMisuse, whyNoTraceFits } from './recompile-reasons.js';
@@ -109,6 +109,11 @@ export class CompiledFunction {
     let pair = this.branches.get(dtype);
     if (pair === undefined) this.branches.set(dtype, (pair = [{ steps: [] }, { steps: [] }]));
     return pair[gradMode.enabled ? 1 : 0];
+  }
+
+  /** Symbols of all traces, with the values that they had. */
+  get symbols(): readonly SymbolEntry[] {
+    return this.table.entries;
   }
 
   /** Forgets all traces. */

@@ -20,6 +20,15 @@ export interface ExplainedGraph {
   }[];
 }
 
+/** A symbol that graphs and guards name. */
+export interface ExplainedSymbol {
+  readonly name: string;
+  readonly source: string;
+  readonly hint: number;
+  readonly min: number;
+  readonly max: number;
+}
+
 /** See `CompiledFunction`; one entry per recorded trace is folded into totals. */
 export interface Explanation {
   readonly functionName: string;
@@ -30,6 +39,8 @@ export interface Explanation {
   readonly graphs: readonly ExplainedGraph[];
   readonly breakReasons: readonly CapturedBreak[];
   readonly guards: readonly string[];
+  /** Sizes and integers that may vary: what they are read from, what they were first, their range. */
+  readonly symbols: readonly ExplainedSymbol[];
   readonly guardCounts: Readonly<Partial<Record<GuardKind, number>>>;
   readonly recompileReasons: readonly string[];
   /** Kernel launches in all graphs; 0 where the backend has no kernels. */
@@ -78,6 +89,13 @@ export function explainFunction(compiled: CompiledFunction): Explanation {
     graphs,
     breakReasons: breaks,
     guards: last?.guards.lines() ?? [],
+    symbols: compiled.symbols.map(({ symbol, source, min, max }) => ({
+      name: symbol.name,
+      source,
+      hint: symbol.hint!,
+      min,
+      max,
+    })),
     guardCounts: last?.guards.counts() ?? {},
     recompileReasons: [...compiled.reasons],
     kernelCount: report.kernels,
@@ -109,10 +127,16 @@ function format(data: Omit<Explanation, 'toString'>): string {
       .join(', ')}):`,
   );
   lines.push(...data.guards.map((guard) => `  ${guard}`));
+  if (data.symbols.length > 0) lines.push('Symbols:', ...data.symbols.map(describeSymbol));
   data.graphs.forEach((graph, i) => {
     lines.push(`Graph ${i + 1} (${graph.opCount} ops):`, graph.code);
     for (const { sizes, compileMs } of graph.specializations)
       lines.push(`  also compiled for ${sizes.join(', ')} in ${compileMs.toFixed(1)} ms`);
   });
   return lines.join('\n');
+}
+
+function describeSymbol({ name, source, hint, min, max }: ExplainedSymbol): string {
+  const range = Number.isFinite(min) ? `, from ${min}${max === Infinity ? '' : ` to ${max}`}` : '';
+  return `  ${name} = ${hint} (${source}${range})`;
 }

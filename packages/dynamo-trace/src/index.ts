@@ -29,7 +29,12 @@ export {
   exportToJson,
 } from './export/export-json.js';
 export { markDynamic, markStatic } from './dynamic/dynamic-marks.js';
-export { type ExplainedGraph, type Explanation, explainFunction } from './explain.js';
+export {
+  type ExplainedGraph,
+  type ExplainedSymbol,
+  type Explanation,
+  explainFunction,
+} from './explain.js';
 export { EntryGuards, type Guard, type GuardKind, type Root } from './guards/entry-guards.js';
 export { SymbolicTensorGuard } from './guards/symbolic-tensor-guard.js';
 export { TensorGuard } from './guards/tensor-guard.js';

@@ -15,7 +15,7 @@ import {
   tensor,
   zeros,
 } from '@tessera/tensor';
-import { markDynamic, markStatic } from '../src/index.js';
+import { explainFunction, markDynamic, markStatic } from '../src/index.js';
 import { compileEager } from './compile-for-test.js';
 
 /** `[rows, cols]` with values that differ everywhere. */
@@ -234,5 +234,70 @@ describe('dynamic: true, false, marks', () => {
     expect(() => markDynamic(ones([1]), 0)).toThrow(/dim 0 has size 1/);
     expect(() => markDynamic(ones([2]), 3)).toThrow(/Dimension out of range/);
     expect(() => markStatic(tensor(1), 0)).toThrow(/Dimension out of range/);
+  });
+});
+
+describe('what people see of symbols', () => {
+  it('graphs, symbols and guards name them', () => {
+    let rows = 1;
+    const fn = (x: Tensor, w: Tensor): Tensor => {
+      const flat = matmul(x, w).view([x.shape[0]! * w.shape[1]!]);
+      return cat([flat, zeros([rows])]);
+    };
+    const { call, function: compiled, graphs } = compileEager(fn);
+    for (const n of [4, 7, 9]) {
+      call(matrix(n, 2), matrix(2, 3));
+      rows += n % 5;
+    }
+    expect(graphs.at(-1)!.print()).toMatchInlineSnapshot(`
+      "export function forward(l_x: Tensor /* f32[s0, 2] */, l_w: Tensor /* f32[2, 3] */) {
+        const s0 = l_x.size(0); // 9
+        const s1 = 7;
+        const matmul = aten.matmul.default(l_x, l_w); // f32[s0, 3]
+        const view = aten.view.default(matmul, [3 * s0]); // f32[3 * s0]
+        const zeros = aten.zeros.default([s1], null, null, null, null); // f32[s1]
+        const cat = aten.cat.default([view, zeros], 0); // f32[3 * s0 + s1]
+        return [cat];
+      }
+      "
+    `);
+    const text = String(explainFunction(compiled));
+    expect(text.slice(text.indexOf('Guards'), text.indexOf('Graph 1'))).toMatchInlineSnapshot(`
+      "Guards (1 GLOBAL_STATE, 2 TENSOR_MATCH, 1 SHAPE_ENV):
+        GLOBAL_STATE grad_mode == True, default_dtype == float32
+        L['x']: TENSOR_MATCH float32 cpu [s0, 2] strides [2, 1]
+        L['w']: TENSOR_MATCH float32 cpu [2, 3] strides [3, 1]
+        SHAPE_ENV 2 <= L['x'].size()[0]
+      Symbols:
+        s0 = 7 (L['x'].size()[0], from 2)
+        s1 = 7 (size)
+      "
+    `);
+    expect(explainFunction(compiled).symbols[0]).toEqual({
+      name: 's0',
+      source: "L['x'].size()[0]",
+      hint: 7,
+      min: 2,
+      max: Infinity,
+    });
+  });
+
+  it('a graph that was captured once with dynamic: true', () => {
+    const fn = (x: Tensor): Tensor => mul(x, 2).view([-1]).sum();
+    const { call, graphs } = compileEager(fn, { dynamic: true });
+    call(matrix(4, 6));
+    expect(graphs[0]!.print()).toMatchInlineSnapshot(`
+      "export function forward(l_x: Tensor /* f32[s0, s1] */) {
+        const s0 = l_x.size(0); // 4
+        const s1 = l_x.size(1); // 6
+        const mul = aten.mul.Tensor(l_x, 2); // f32[s0, s1]
+        const view = aten.view.default(mul, [-1]); // f32[s0 * s1]
+        const sum = aten.sum.dim_IntList(view, null, false, null); // f32[]
+        return [sum];
+      }
+      "
+    `);
+    call(matrix(5, 6));
+    expect(graphs[1]!.print()).toContain('const s0 = l_x.size(0); // 5');
   });
 });

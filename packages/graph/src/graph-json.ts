@@ -86,7 +86,7 @@ export function graphToJson(graph: Graph): JsonGraph {
     op: node.op,
     target: targetToJson(node),
     args: node.args.map(encodeArgument),
-    meta: metaToJson(node.meta, storages),
+    meta: metaToJson(node.meta, storages, graph.symbols !== null),
   }));
   return {
     version: 1,
@@ -146,12 +146,16 @@ function targetFromJson(target: JsonTarget): Target {
   return 'op' in target ? getOp(target.op) : hostFunction(target.host);
 }
 
-function metaToJson(meta: NodeMeta, storages: Map<Storage, number>): JsonNode['meta'] {
+function metaToJson(
+  meta: NodeMeta,
+  storages: Map<Storage, number>,
+  symbolic: boolean,
+): JsonNode['meta'] {
   const out: Record<string, unknown> = {};
   for (const key of PLAIN_KEYS) if (meta[key] !== undefined) out[key] = meta[key];
   if (meta.originalAten !== undefined) out.originalAten = meta.originalAten.qualifiedName;
   if (meta.val !== undefined) out.val = valToJson(meta.val, storages);
-  if (meta.symbolicVal !== undefined) out.shape = shapeToJson(meta.symbolicVal);
+  if (symbolic && meta.symbolicVal !== undefined) out.shape = shapeToJson(meta.symbolicVal);
   return out as JsonNode['meta'];
 }
 

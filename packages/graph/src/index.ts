@@ -37,6 +37,7 @@ export {
   type SymbolicVal,
   symbolicStrides,
 } from './symbolic/symbolic-shape.js';
+export { annotateSizes } from './symbolic/annotate-sizes.js';
 export { holdsSymbol, mapSymbols } from './symbolic/symbolic-argument.js';
 export { numbersIn } from './symbolic/explore-sizes.js';
 export { sameConstant } from './symbolic/same-program.js';

@@ -6,6 +6,8 @@
  * `aten.mul.Tensor(…)`, attributes and submodules of the GraphModule as `self.…`.
  */
 import { SymInt } from '@tessera/shared';
+import { annotateSizes } from './symbolic/annotate-sizes.js';
+import { symbolPlaces, symbolValues, withSymbols } from './symbolic/symbol-places.js';
 import type { Graph } from './graph.js';
 import { type Argument, Node, type Target } from './node.js';
 import { describeVal } from './value-meta.js';
@@ -23,6 +25,7 @@ export interface PrintOptions {
 /** See the file header. */
 export function printGraph(graph: Graph, options: PrintOptions = {}): string {
   const { name = 'forward', shapes = true, source = false } = options;
+  annotateSizes(graph);
   const nodes = graph.nodes;
   const params = nodes
     .filter((node) => node.op === 'placeholder')
@@ -42,16 +45,16 @@ export function printGraph(graph: Graph, options: PrintOptions = {}): string {
 
 /** Statements that give symbols their names: `const s0 = l_x.size(0); // 4`. */
 function sizeReads(graph: Graph): string[] {
-  const read = new Set<SymInt>();
-  return graph.placeholders.flatMap((node) => {
-    const shape = node.meta.symbolicVal;
-    if (shape === undefined || !('sizes' in shape)) return [];
-    return shape.sizes.flatMap((size, dim) => {
-      if (typeof size === 'number' || size.kind !== 'symbol' || read.has(size)) return [];
-      read.add(size);
-      return [`  const ${size.name} = ${node.name}.size(${dim}); // ${size.hint}`];
-    });
-  });
+  const places = symbolPlaces(graph);
+  const integers = [...symbolValues(graph)].filter(([symbol]) => !places.has(symbol));
+  return [
+    ...[...places].map(
+      ([symbol, { node, dim, value }]) =>
+        `  const ${symbol.name} = ${node.name}.size(${dim}); // ${value}`,
+    ),
+    // A loop counter or another integer of the program, which is no size.
+    ...integers.map(([symbol, value]) => `  const ${symbol.name} = ${value};`),
+  ];
 }
 
 /** One node as it stands in the printed graph. */
@@ -78,8 +81,9 @@ function expression(node: Node): string {
   if (node.op === 'get_attr') return attribute(node.target as string);
   const callee =
     node.op === 'call_module' ? attribute(node.target as string) : callable(node.target);
-  const args = node.meta.symbolicArgs ?? node.args;
-  return `${callee}(${args.map(printArgument).join(', ')})`;
+  const { symbolicArgs } = node.meta;
+  const args = node.args.map((arg, i) => printArgument(withSymbols(arg, symbolicArgs?.[i])));
+  return `${callee}(${args.join(', ')})`;
 }
 
 function attribute(path: string): string {

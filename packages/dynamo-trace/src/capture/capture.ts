@@ -244,9 +244,7 @@ export class Capture implements PreDispatchMode {
       written.length === 0 &&
       !op.isMutable &&
       twins.every((twin, i) => twin === null || known[i]! >= 0);
-    const nodes = unchanged
-      ? []
-      : this.builder.addOp(op, prepared.map((p) => p.node) as never[], twins, isList, meta);
+    const nodes = unchanged ? [] : this.builder.addOp(op, prepared, twins, isList, meta);
     const outs = twins.map((twin, i) =>
       twin === null ? null : this.outSpec(twin, known[i]!, adopted?.outs[i]?.slot ?? -1),
     );

@@ -18,6 +18,8 @@ import {
 } from '@tessera/tensor';
 import type { Backend } from '../backend.js';
 import { inputMetaOf } from '../trace/input-meta.js';
+import { noteSymbolicArgs } from '../dynamic/symbolic-meta.js';
+import type { Prepared } from './arguments.js';
 import { sharingOf } from '../trace/sharing.js';
 import { Segment, type SegmentInputRef } from '../trace/segment.js';
 
@@ -171,15 +173,19 @@ export class SegmentBuilder {
   /** Adds the node of an op; list results get `getItem` nodes. */
   addOp(
     op: OpOverload,
-    nodeArgs: readonly never[],
+    args: readonly Prepared[],
     twins: readonly (Tensor | null)[],
     isList: boolean,
     meta: Node['meta'],
   ): (Node | null)[] {
-    const node = this.graph.callFunction(op, nodeArgs);
+    const node = this.graph.callFunction(
+      op,
+      args.map((arg) => arg.node),
+    );
     this.opCount++;
     if (op.hasTag('random')) this.hasRandom = true;
     node.meta = { ...node.meta, ...meta, val: isList ? twins : (twins[0] ?? null) };
+    noteSymbolicArgs(node, args);
     if (!isList) return [node];
     return twins.map((twin, i) => {
       if (twin === null) return null;

@@ -6,6 +6,7 @@
  */
 import type { Tensor } from '@tessera/tensor';
 import type { Older } from '../dynamic/dynamic-shapes.js';
+import { symbolicShapeOf } from '../dynamic/symbolic-meta.js';
 import type { DynamicTensorGuard } from '../guards/dynamic-tensor-guard.js';
 import type { TensorGuard } from '../guards/tensor-guard.js';
 import type { ExternalPattern, Pattern, SlotPattern } from '../trace/pattern.js';
@@ -50,6 +51,8 @@ function noteGuard(
   guard: TensorGuard | DynamicTensorGuard,
 ): void {
   (code === 0 ? capture.layouts : capture.guards).set(slot, guard);
+  const node = capture.builder.node(slot);
+  if (node.op === 'placeholder') node.meta.symbolicVal = symbolicShapeOf(guard);
 }
 
 function addInput(capture: Capture, slot: number, tensor: Tensor): void {

@@ -211,7 +211,9 @@ export class Segment {
 
   private compile(inputs: readonly SegmentInput[]): CompiledSegment {
     const module = this.graphModule;
-    log('graph', () => module.print());
+    log('graph', () =>
+      this.sizes === null ? module.print() : `// ${this.sizes.join(', ')}\n${module.print()}`,
+    );
     const start = now();
     const original = this.template ?? this;
     const compiled = reportTo(this.report, () =>

@@ -52,7 +52,8 @@ export function forwardDataAccess(): void {
     const onIntermediate = (x: Tensor): Tensor => custom(x.clone());
     expect(custom(randn([3])).sizes).toEqual([3]);
     for (const fn of [onInput, onIntermediate]) {
-      expect(() => makeFx(fn, { tracingMode: 'fake' })(randn([3]))).toThrow(MESSAGE);
+      for (const tracingMode of ['fake', 'symbolic'] as const)
+        expect(() => makeFx(fn, { tracingMode })(randn([3]))).toThrow(MESSAGE);
       expect(() => compile(fn, { backend: 'eager', fullgraph: true })(randn([3]))).toThrow(MESSAGE);
     }
   }
