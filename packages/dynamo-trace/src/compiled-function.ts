@@ -5,7 +5,7 @@
  * JavaScript when the guards of an artifact hold. Inside another compiled function it is simply part
  * of that trace.
  */
-import { TesseraError, counters, log } from '@tessera/shared';
+import { counters, log } from '@tessera/shared';
 import { type DType, activeMode, defaultDType, gradMode } from '@tessera/tensor';
 import { Capture } from './capture/capture.js';
 import type { CapturedBreak } from './capture/capture-options.js';
@@ -17,8 +17,9 @@ import { Sources } from './capture/sources.js';
 import { now } from './clock.js';
 import { traceConfig } from './config.js';
 import { EntryGuards, type Root, globalState } from './guards/entry-guards.js';
-import { PureArtifact } from './pure/pure-artifact.js';
-import { withEffectTraps } from './pure/effect-traps.js';
+import { makeArtifact, onlySegment, runPure } from './pure/make-artifact.js';
+import { MISSED, type PureArtifact } from './pure/pure-artifact.js';
+import { PureCapture } from './pure/pure-capture.js';
 import { DynamicShapes } from './dynamic/dynamic-shapes.js';
 import { type SymbolEntry, SymbolTable } from './dynamic/symbol-table.js';
 import { Replay } from './replay/replay.js';
@@ -79,8 +80,10 @@ export class CompiledFunction {
         this.options.captures === undefined && self === undefined
           ? args
           : this.rootValues(self, args);
-      for (const artifact of this.artifacts)
-        if (artifact.guards.check(roots)) return artifact.run(roots);
+      for (const artifact of this.artifacts) {
+        const result = artifact.tryRun(roots);
+        if (result !== MISSED) return result;
+      }
       if (this.artifacts.length > 0) {
         const reason = this.failureReason(
           this.artifacts[0]!.guards.reason(roots) ?? 'other arguments',
@@ -145,7 +148,8 @@ export class CompiledFunction {
   }
 
   private newCapture(run: Run, branch: Branch, sources: Sources, call: number): Capture {
-    return new Capture(
+    const pure = this.options.pure === true && this.options.dynamic !== false;
+    return new (pure && call >= 0 ? PureCapture : Capture)(
       run,
       branch,
       this.numbering,
@@ -155,7 +159,7 @@ export class CompiledFunction {
         functionName: this.name,
         sources,
       },
-      new DynamicShapes(this.table, run, call, this.options.dynamic),
+      new DynamicShapes(this.table, run, call, this.options.dynamic, !pure),
     );
   }
 
@@ -176,7 +180,7 @@ export class CompiledFunction {
       return runToEnd(
         call,
         this.waits,
-        this.options.pure === true ? () => withEffectTraps(this.name, body) : body,
+        this.options.pure === true ? () => runPure(mode, this.name, body) : body,
         {
           finish: (result) => {
             if (result instanceof Promise) this.waits = true;
@@ -242,17 +246,14 @@ export class CompiledFunction {
     result: unknown,
     roots: readonly Root[],
   ): void {
-    if (segments.length > 1) {
-      throw new TesseraError(
-        'pure-side-effect',
-        `${this.name} is compiled with pure: true but breaks the graph: ${capture.breaks.map((b) => `${b.reason} (${b.location ?? 'unknown line'})`).join('; ')}.`,
-        {
-          hints: ['Remove the read of a value from the function, or compile it without pure.'],
-        },
-      );
-    }
-    this.options.onCapture?.(capture, segments[0]!, result);
-    const artifact = PureArtifact.make(capture, segments[0]!, guards, result, roots);
+    const segment = onlySegment(capture, segments, this.name);
+    this.options.onCapture?.(capture, segment, result);
+    const artifact = makeArtifact(capture, segment, guards, result, roots, {
+      name: this.name,
+      table: this.table,
+      sizeLimit: () => traceConfig.sizeLimit,
+      newCapture: (run) => this.newCapture(run, { steps: [] }, new Sources([]), -1),
+    });
     this.artifacts.unshift(artifact);
   }
 

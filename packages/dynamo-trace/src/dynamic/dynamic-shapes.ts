@@ -51,6 +51,8 @@ export class DynamicShapes {
     /** Number of the call that is captured. */
     readonly call: number,
     readonly option: DynamicOption,
+    /** Whether integers that equal a size may be taken for it. */
+    private readonly guesses = true,
   ) {
     if (call >= 0)
       for (const entry of this.bound) entry.values.set(call, run.symbols[entry.index]!);
@@ -183,7 +185,7 @@ export class DynamicShapes {
    */
   int(value: number, older: Older<IntPattern> | null, name: string, guess: boolean): IntPattern {
     if (this.option === false || !Number.isSafeInteger(value)) return value;
-    if (older === null) return guess ? this.guess(value) : value;
+    if (older === null) return guess && this.guesses ? this.guess(value) : value;
     if (older.pattern === value) return value;
     const seen = new Map(observe(older)).set(this.call, value);
     const fitted = fitExpression(seen, this.bound);

@@ -2,7 +2,8 @@
  * @file `PureArtifact`: compiled code that stands for a whole call.
  *
  * When its guards hold, inputs are read from arguments and captures by their sources, the compiled
- * segment runs, and the result is rebuilt; the function's JavaScript does not run.
+ * segment runs, and the result is rebuilt; the function's JavaScript does not run. With symbolic sizes it
+ * runs the code for the present ones (pure-sizes.ts).
  */
 import { TesseraError, treeFlatten, treeUnflatten } from '@tessera/shared';
 import { type Tensor, autogradMeta, isTensor } from '@tessera/tensor';
@@ -11,6 +12,10 @@ import type { Capture } from '../capture/capture.js';
 import type { EntryGuards, Root } from '../guards/entry-guards.js';
 import { compileFetch } from '../guards/guard-code.js';
 import type { Segment } from '../trace/segment.js';
+import type { PureSizes } from './pure-sizes.js';
+
+/** No artifact is for these arguments. */
+export const MISSED: unique symbol = Symbol('missed');
 
 /** Where an input comes from on a skipped call. */
 type InputReader = (roots: readonly unknown[]) => SegmentInput;
@@ -28,6 +33,7 @@ export class PureArtifact {
     private readonly leaves: readonly ResultLeaf[],
     private readonly rebuild: (leaves: unknown[]) => unknown,
     private readonly grads: readonly { readonly input: number; readonly output: number }[],
+    private readonly sizes: PureSizes | null,
   ) {}
 
   /** Builds the artifact of a finished capture. @throws pure-side-effect */
@@ -37,6 +43,7 @@ export class PureArtifact {
     guards: EntryGuards,
     result: unknown,
     roots: readonly Root[],
+    sizes: PureSizes | null,
   ): PureArtifact {
     const { run } = capture;
     const { sources } = capture.options;
@@ -90,15 +97,19 @@ export class PureArtifact {
       plan,
       (values) => treeUnflatten(values, spec),
       grads,
+      sizes,
     );
   }
 
-  /** Runs the artifact on arguments that passed the guards. */
-  run(roots: readonly unknown[]): unknown {
+  /** Runs the artifact if it is for these arguments; `MISSED` if not. */
+  tryRun(roots: readonly unknown[]): unknown {
+    if (!this.guards.check(roots)) return MISSED;
     const { readers, leaves } = this;
     const inputs = new Array<SegmentInput>(readers.length);
     for (let i = 0; i < readers.length; i++) inputs[i] = readers[i]!(roots);
-    const outs = this.segment.call(inputs);
+    const segment = this.sizes === null ? this.segment : this.sizes.segmentFor(inputs);
+    if (segment === null) return MISSED;
+    const outs = segment.call(inputs);
     for (const { input, output } of this.grads)
       autogradMeta(inputs[input] as Tensor).grad = outs[output]!;
     // One tensor is the common result.

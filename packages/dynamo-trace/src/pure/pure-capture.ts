@@ -1,0 +1,74 @@
+/**
+ * @file `PureCapture`: a capture that also finds out whether the function looks at sizes.
+ */
+import {
+  type BackwardCall,
+  type OpOverload,
+  type RegionInputs,
+  type Tensor,
+  isTensor,
+} from '@tessera/tensor';
+import { Capture } from '../capture/capture.js';
+import type { DynamicTensorGuard } from '../guards/dynamic-tensor-guard.js';
+import { TensorGuard } from '../guards/tensor-guard.js';
+import { walk } from '../guards/walk.js';
+import type { Branch } from '../trace/step.js';
+import { SizeWatch } from './size-watch.js';
+
+/** See the file header. */
+export class PureCapture extends Capture {
+  /** Where its steps begin. */
+  readonly start: Branch = this.branch;
+  private readonly sizes = new SizeWatch();
+
+  /** Whether the function's result may depend on sizes in a way that the trace does not show. */
+  get readsSizes(): boolean {
+    return this.sizes.noticed;
+  }
+
+  /** What looked at sizes is good for these sizes only. */
+  override get externals(): [Tensor, TensorGuard | DynamicTensorGuard][] {
+    const externals = super.externals;
+    if (!this.readsSizes) return externals;
+    return externals.map(([tensor]) => [tensor, TensorGuard.of(tensor)]);
+  }
+
+  /** Runs the function with its arguments watched. */
+  watching<R>(fn: () => R): R {
+    const tensor = (value: Tensor): void => this.sizes.watch(value);
+    for (const { value } of this.options.sources.roots)
+      walk(value, { root: '', steps: [] }, { tensor });
+    try {
+      const result = fn();
+      // What comes after the first wait is not watched.
+      if (result instanceof Promise) this.sizes.noticed = true;
+      return result;
+    } finally {
+      this.sizes.stop();
+    }
+  }
+
+  override handle(op: OpOverload, args: readonly unknown[]): unknown {
+    const result = this.sizes.pause(() => super.handle(op, args));
+    for (const value of Array.isArray(result) ? result : [result])
+      if (isTensor(value)) this.sizes.watch(value);
+    return result;
+  }
+
+  override onBackward(call: BackwardCall): boolean {
+    // Gradients are tensors that nobody watches.
+    this.sizes.noticed = true;
+    return this.sizes.pause(() => super.onBackward(call));
+  }
+
+  override onRegion<R>(
+    owner: object,
+    name: string,
+    inputs: RegionInputs,
+    fn: (inputs: RegionInputs) => R,
+  ): R {
+    return this.sizes.pause(() =>
+      super.onRegion(owner, name, inputs, (given) => this.sizes.resume(() => fn(given))),
+    );
+  }
+}

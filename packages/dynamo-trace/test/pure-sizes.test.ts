@@ -1,0 +1,234 @@
+/**
+ * @file Pure functions at other sizes: the JavaScript is skipped where it did not look at any.
+ */
+import {
+  type Tensor,
+  add,
+  arange,
+  cat,
+  grad,
+  layerNorm,
+  linear,
+  matmul,
+  mul,
+  ones,
+  relu,
+  softmax,
+  tensor,
+} from '@tessera/tensor';
+import { describe, expect, it } from 'vitest';
+import { type TraceOptions, markDynamic } from '../src/index.js';
+import { compileEager } from './compile-for-test.js';
+
+function numbers(...sizes: number[]): Tensor {
+  return arange(
+    sizes.reduce((a, b) => a * b, 1),
+    { dtype: 'float32' },
+  )
+    .add(1)
+    .view(sizes)
+    .div(7);
+}
+
+/** Runs at several sizes; says how often the JavaScript ran until each. */
+function runs(
+  fn: (x: Tensor) => Tensor,
+  sizes: readonly (readonly number[])[],
+  options: Partial<TraceOptions> = {},
+): number[] {
+  let calls = 0;
+  const { call } = compileEager(
+    (x: Tensor) => {
+      calls++;
+      return fn(x);
+    },
+    { pure: true, ...options },
+  );
+  return sizes.map((size) => {
+    const x = numbers(...size);
+    const expected = fn(x).toArray();
+    expect(call(x).toArray()).toEqual(expected);
+    return calls;
+  });
+}
+
+const w = numbers(3, 4);
+const b = numbers(4);
+const ROWS = [
+  [6, 3],
+  [4, 3],
+  [5, 3],
+  [9, 3],
+  [4, 3],
+  [5, 3],
+] as const;
+
+describe('pure functions that look at no size', () => {
+  it('run their code for new sizes without JavaScript', () => {
+    const fn = (x: Tensor): Tensor => softmax(relu(linear(x, w.t(), b)), -1).sum(0);
+    expect(runs(fn, ROWS, { dynamic: true })).toEqual([1, 1, 1, 1, 1, 1]);
+    expect(runs(fn, ROWS)).toEqual([1, 2, 2, 2, 2, 2]);
+    expect(runs(fn, ROWS, { dynamic: false })).toEqual([1, 2, 3, 4, 4, 4]);
+  });
+
+  it('constants that equal a size stay constants', () => {
+    const fn = (x: Tensor): Tensor => mul(x, 3).view([3, -1]).sum(1);
+    expect(
+      runs(
+        fn,
+        [
+          [3, 3],
+          [6, 2],
+          [2, 9],
+        ],
+        { dynamic: true },
+      ),
+    ).toEqual([1, 1, 1]);
+  });
+
+  it('the rank may be asked, and 0 and 1 are other functions', () => {
+    const fn = (x: Tensor): Tensor => (x.ndim === 2 ? layerNorm(x, [3]) : x);
+    expect(
+      runs(
+        fn,
+        [
+          [4, 3],
+          [5, 3],
+          [1, 3],
+          [1, 3],
+          [7, 3],
+          [2, 2, 3],
+        ],
+        { dynamic: true },
+      ),
+    ).toEqual([1, 1, 2, 2, 2, 3]);
+  });
+
+  it('marks are enough', () => {
+    let calls = 0;
+    const { call } = compileEager(
+      (x: Tensor, y: Tensor) => {
+        calls++;
+        return matmul(x, y);
+      },
+      { pure: true },
+    );
+    const first = numbers(4, 3);
+    markDynamic(first, 0);
+    call(first, w);
+    for (const n of [5, 6, 7])
+      expect(call(numbers(n, 3), w).toArray()).toEqual(matmul(numbers(n, 3), w).toArray());
+    expect(calls).toBe(1);
+  });
+
+  it('dims that were equal must be', () => {
+    let calls = 0;
+    const { call } = compileEager(
+      (x: Tensor, y: Tensor) => {
+        calls++;
+        return cat([mul(x, 2), y]);
+      },
+      { pure: true, dynamic: true },
+    );
+    const check = (n: number, m: number): void =>
+      expect(call(numbers(n), numbers(m)).toArray()).toEqual(
+        cat([mul(numbers(n), 2), numbers(m)]).toArray(),
+      );
+    check(3, 3);
+    check(5, 5);
+    expect(calls).toBe(1);
+    check(5, 6);
+    expect(calls).toBe(2);
+    check(7, 9);
+    expect(calls).toBe(2);
+  });
+
+  it('gradients of results', () => {
+    let calls = 0;
+    const fn = (x: Tensor): Tensor => {
+      calls++;
+      return matmul(x, w).pow(2).sum();
+    };
+    const { call } = compileEager(fn, { pure: true, dynamic: true });
+    for (const n of [4, 5, 6]) {
+      const x = numbers(n, 3).detach().requiresGrad_(true);
+      const got = grad(call(x), [x])[0]!.toArray();
+      expect(calls).toBe(1);
+      calls = 0;
+      expect(got).toEqual(grad(fn(x), [x])[0]!.toArray());
+      calls = 1;
+    }
+  });
+
+  it('an error of the present sizes is that of the function', () => {
+    const fn = (x: Tensor): Tensor => add(x.view([-1, 2]), 1);
+    const { call } = compileEager(fn, { pure: true, dynamic: true });
+    for (const n of [4, 6]) call(numbers(n));
+    expect(() => call(numbers(7))).toThrow(expect.objectContaining({ code: 'shape-mismatch' }));
+    expect(call(numbers(8)).toArray()).toEqual(fn(numbers(8)).toArray());
+  });
+
+  it('inputs that are written to', () => {
+    let calls = 0;
+    const { call } = compileEager(
+      (x: Tensor) => {
+        calls++;
+        return x.add_(1).mul(2);
+      },
+      { pure: true, dynamic: true },
+    );
+    for (const n of [3, 4, 5]) {
+      const x = numbers(n);
+      expect(call(x).toArray()).toEqual(numbers(n).add(1).mul(2).toArray());
+      expect(x.toArray()).toEqual(numbers(n).add(1).toArray());
+    }
+    expect(calls).toBe(1);
+  });
+});
+
+describe('pure functions that look at sizes', () => {
+  const readers: Record<string, (x: Tensor) => Tensor> = {
+    'a size as a factor': (x) => mul(x, x.shape[0]!),
+    'a branch': (x) => (x.size(0) > 4 ? mul(x, 2) : add(x, 1)),
+    'the sizes of a result': (x) => {
+      const y = cat([x, x]);
+      return y.shape[0] === 8 ? mul(y, 2) : y;
+    },
+    'a count of elements': (x) => mul(x, x.numel),
+    'a loop': (x) => {
+      let y = x;
+      for (const size of x.sizes) y = add(y, size);
+      return y;
+    },
+    strides: (x) => mul(x, x.t().strides[1]!),
+  };
+  for (const [name, fn] of Object.entries(readers)) {
+    it(`run again for new sizes: ${name}`, () => {
+      for (const dynamic of [true, undefined])
+        expect(runs(fn, ROWS, { dynamic })).toEqual([1, 2, 3, 4, 4, 4]);
+    });
+  }
+
+  it('lists as long as a size are not for other sizes', () => {
+    const fn = (x: Tensor): Tensor => x.unbind(0).reduce((a, item) => add(mul(a, 2), item));
+    expect(runs(fn, ROWS, { dynamic: true })).toEqual([1, 2, 3, 4, 4, 4]);
+  });
+
+  it('leave their arguments as they were', () => {
+    const { call } = compileEager((x: Tensor) => mul(x, x.shape[0]!), { pure: true });
+    const x = numbers(4);
+    call(x);
+    expect(Object.getOwnPropertyDescriptor(x, 'sizes')).toMatchObject({
+      value: [4],
+      writable: true,
+    });
+    expect(() =>
+      call(
+        tensor(2)
+          .view([1, 1])
+          .expand([3, 3])
+          .add(ones([2, 2])),
+      ),
+    ).toThrow();
+  });
+});
