@@ -79,7 +79,7 @@ const cases: [what: string, call: () => unknown, code: string, message: RegExp][
     'a difference of bools',
     () => ones([2], { dtype: 'bool' }).sub(ones([2], { dtype: 'bool' })),
     'dtype-unsupported',
-    /sub is not supported for bool tensors/,
+    /Subtraction, the `-` operator, with two bool tensors is not supported/,
   ],
   [
     'softmax of integers',
@@ -91,7 +91,7 @@ const cases: [what: string, call: () => unknown, code: string, message: RegExp][
     'a power of bools',
     () => pow(ones([2], { dtype: 'bool' }), ones([2], { dtype: 'bool' })),
     'dtype-unsupported',
-    /pow is not implemented for bool/,
+    /"pow" not implemented for .bool./,
   ],
   [
     'an impossible expand',

@@ -2,7 +2,8 @@
  * @file Refusing dtypes that PyTorch has no kernel for.
  */
 import { TesseraError } from '@tessera/shared';
-import { DTYPES, type DTypeCategory } from '../dtype.js';
+import { DTYPES, type DType, type DTypeCategory } from '../dtype.js';
+import type { Tensor } from '../tensor.js';
 import type { OpRecord, TensorMeta } from '../op/op-record.js';
 
 const NAMES: Readonly<Record<DTypeCategory, string>> = {
@@ -11,19 +12,40 @@ const NAMES: Readonly<Record<DTypeCategory, string>> = {
   bool: 'bool tensors',
 };
 
-/** The record of an op that exists only where the result is of one category. */
-export function restrictedTo(category: DTypeCategory, name: string, record: OpRecord): OpRecord {
+/** @throws dtype-unsupported for a tensor that holds no floats */
+export function checkFloating(name: string, tensor: Tensor): void {
+  check(name, tensor.dtype, ['floating']);
+}
+
+/** @throws dtype-unsupported for a tensor of bools */
+export function checkNumbers(name: string, tensor: Tensor): void {
+  check(name, tensor.dtype, NUMBERS);
+}
+
+function check(name: string, dtype: DType, allowed: readonly DTypeCategory[]): void {
+  if (allowed.includes(DTYPES[dtype].category)) return;
+  throw new TesseraError('dtype-unsupported', `"${name}" not implemented for '${dtype}'`, {
+    context: { op: name, dtype },
+    hints: [`${name} takes ${allowed.map((each) => NAMES[each]).join(' and ')}.`],
+  });
+}
+
+/** What most arithmetic is defined for. */
+export const NUMBERS: readonly DTypeCategory[] = ['floating', 'integral'];
+
+/** The record of an op that exists only where the result is of one of these categories. */
+export function restrictedTo(
+  category: DTypeCategory | readonly DTypeCategory[],
+  name: string,
+  record: OpRecord,
+): OpRecord {
+  const allowed = typeof category === 'string' ? [category] : category;
   return {
     ...record,
     meta: (args) => {
       const metas = record.meta!(args);
       const { dtype } = (Array.isArray(metas) ? metas[0] : metas) as TensorMeta;
-      if (DTYPES[dtype].category !== category) {
-        throw new TesseraError('dtype-unsupported', `"${name}" not implemented for '${dtype}'`, {
-          context: { op: name, dtype },
-          hints: [`${name} takes ${NAMES[category]}.`],
-        });
-      }
+      check(name, dtype, allowed);
       return metas;
     },
   };

@@ -7,6 +7,7 @@ import { SymScalar, TesseraError, type ScalarLike } from '@tessera/shared';
 import { callOp } from '../dispatch/dispatcher.js';
 import { pointwiseWith, scalarValue, unary } from '../kernels/pointwise-kernel.js';
 import { erf as erfOf, logistic } from '../kernels/special-functions.js';
+import { restrictedTo } from '../kernels/restrict-dtypes.js';
 import { defineInplace } from '../op/inplace.js';
 import { type Unary, unaryFunction } from '../op/op-functions.js';
 import { defineOp } from '../op/op-overload.js';
@@ -45,17 +46,21 @@ function geluDerivative(x: number, approximate: string): number {
 
 const geluOp = defineOp(
   'aten::gelu(Tensor self, *, str approximate="none") -> Tensor',
-  pointwiseWith(
-    ({ approximate }) =>
-      (x) =>
-        geluOf(x!, approximate as string),
-    {
-      operands: ['self'],
-      saved: ['self'],
-      vjp: ({ self, approximate }, { grad }) => ({
-        self: () => geluBackward(grad, self as Tensor, approximate as string),
-      }),
-    },
+  restrictedTo(
+    'floating',
+    'gelu',
+    pointwiseWith(
+      ({ approximate }) =>
+        (x) =>
+          geluOf(x!, approximate as string),
+      {
+        operands: ['self'],
+        saved: ['self'],
+        vjp: ({ self, approximate }, { grad }) => ({
+          self: () => geluBackward(grad, self as Tensor, approximate as string),
+        }),
+      },
+    ),
   ),
 );
 const geluInplace = defineInplace(geluOp);
@@ -96,65 +101,79 @@ function geluSecondDerivative(x: Tensor, approximate: string): Tensor {
 
 const siluOp = defineOp(
   'aten::silu(Tensor self) -> Tensor',
-  unary((x) => x * logistic(x), {
-    result: 'float',
-    saved: ['self'],
-    vjp: ({ self }, { grad }) => ({ self: () => siluBackward(grad, self as Tensor) }),
-  }),
+  restrictedTo(
+    'floating',
+    'silu',
+    unary((x) => x * logistic(x), {
+      saved: ['self'],
+      vjp: ({ self }, { grad }) => ({ self: () => siluBackward(grad, self as Tensor) }),
+    }),
+  ),
 );
 const softplusOp = defineOp(
   'aten::softplus(Tensor self, Scalar beta=1, Scalar threshold=20) -> Tensor',
-  pointwiseWith(
-    ({ beta, threshold }) =>
-      ((b, limit) => (x) => (x * b > limit ? x : Math.log1p(Math.exp(x * b)) / b))(
-        scalarValue(beta as ScalarLike),
-        scalarValue(threshold as ScalarLike),
-      ),
-    {
-      operands: ['self'],
-      saved: ['self'],
-      vjp: ({ self, beta, threshold }, { grad }) => ({
-        self: () =>
-          softplusBackward(grad, self as Tensor, beta as ScalarLike, threshold as ScalarLike),
-      }),
-    },
+  restrictedTo(
+    'floating',
+    'softplus',
+    pointwiseWith(
+      ({ beta, threshold }) =>
+        ((b, limit) => (x) => (x * b > limit ? x : Math.log1p(Math.exp(x * b)) / b))(
+          scalarValue(beta as ScalarLike),
+          scalarValue(threshold as ScalarLike),
+        ),
+      {
+        operands: ['self'],
+        saved: ['self'],
+        vjp: ({ self, beta, threshold }, { grad }) => ({
+          self: () =>
+            softplusBackward(grad, self as Tensor, beta as ScalarLike, threshold as ScalarLike),
+        }),
+      },
+    ),
   ),
 );
 
 const eluOp = defineOp(
   'aten::elu(Tensor self, Scalar alpha=1, Scalar scale=1, Scalar input_scale=1) -> Tensor',
-  pointwiseWith(
-    (args) => {
-      const [alpha, scale, inputScale] = [args.alpha, args.scale, args.input_scale].map((value) =>
-        scalarValue(value as ScalarLike),
-      ) as [number, number, number];
-      return (x) => (x! > 0 ? x! * scale : Math.expm1(x! * inputScale) * alpha * scale);
-    },
-    {
-      operands: ['self'],
-      saved: ['self'],
-      vjp: ({ self, alpha, scale, input_scale }, { grad }) => ({
-        self: () =>
-          eluBackward(
-            grad,
-            alpha as ScalarLike,
-            scale as ScalarLike,
-            input_scale as ScalarLike,
-            self as Tensor,
-          ),
-      }),
-    },
+  restrictedTo(
+    'floating',
+    'elu',
+    pointwiseWith(
+      (args) => {
+        const [alpha, scale, inputScale] = [args.alpha, args.scale, args.input_scale].map((value) =>
+          scalarValue(value as ScalarLike),
+        ) as [number, number, number];
+        return (x) => (x! > 0 ? x! * scale : Math.expm1(x! * inputScale) * alpha * scale);
+      },
+      {
+        operands: ['self'],
+        saved: ['self'],
+        vjp: ({ self, alpha, scale, input_scale }, { grad }) => ({
+          self: () =>
+            eluBackward(
+              grad,
+              alpha as ScalarLike,
+              scale as ScalarLike,
+              input_scale as ScalarLike,
+              self as Tensor,
+            ),
+        }),
+      },
+    ),
   ),
 );
 const eluInplace = defineInplace(eluOp);
 
 const mishOp = defineOp(
   'aten::mish(Tensor self) -> Tensor',
-  unary((x) => x * Math.tanh(Math.log1p(Math.exp(x))), {
-    result: 'float',
-    saved: ['self'],
-    vjp: ({ self }, { grad }) => ({ self: () => mishBackward(grad, self as Tensor) }),
-  }),
+  restrictedTo(
+    'floating',
+    'mish',
+    unary((x) => x * Math.tanh(Math.log1p(Math.exp(x))), {
+      saved: ['self'],
+      vjp: ({ self }, { grad }) => ({ self: () => mishBackward(grad, self as Tensor) }),
+    }),
+  ),
 );
 
 const SELU_ALPHA = 1.6732632423543772;

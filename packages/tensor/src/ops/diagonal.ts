@@ -3,6 +3,7 @@
  */
 import { TesseraError } from '@tessera/shared';
 import { callOp } from '../dispatch/dispatcher.js';
+import { checkNumbers } from '../kernels/restrict-dtypes.js';
 import { defineOp } from '../op/op-overload.js';
 import { wrapDim } from '../shape.js';
 import type { Tensor } from '../tensor.js';
@@ -57,6 +58,7 @@ const traceOp = defineOp('aten::trace(Tensor self) -> Tensor', {
         `trace: expected a matrix, but got tensor with dim ${self.ndim as number}`,
         { hints: ['Sum diagonal() for batches of matrices.'] },
       );
+    checkNumbers('trace', self as Tensor);
     return sum(diagonal(self as Tensor));
   },
 });

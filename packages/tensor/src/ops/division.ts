@@ -7,6 +7,7 @@ import { callOp } from '../dispatch/dispatcher.js';
 import { DTYPES } from '../dtype.js';
 import { floorQuotient, floorRemainder } from '../kernels/special-functions.js';
 import { operandsOf, pointwise, pointwiseWith } from '../kernels/pointwise-kernel.js';
+import { NUMBERS, restrictedTo } from '../kernels/restrict-dtypes.js';
 import { defineInplace } from '../op/inplace.js';
 import { type Binary, binaryFunction, binaryFunctionOf } from '../op/op-functions.js';
 import { type OpOverload, defineOp } from '../op/op-overload.js';
@@ -88,7 +89,17 @@ const roundedDivInplace = defineInplace(roundedDivOp);
 
 const floorDivideOp = defineOp(
   'aten::floor_divide(Tensor self, Tensor other) -> Tensor',
-  pointwiseWith((args) => checked('floor_divide', args, floorQuotient), { name: 'floor_divide' }),
+  restrictedTo(
+    NUMBERS,
+    'floor_divide',
+    restrictedTo(
+      NUMBERS,
+      'floor_divide',
+      pointwiseWith((args) => checked('floor_divide', args, floorQuotient), {
+        name: 'floor_divide',
+      }),
+    ),
+  ),
 );
 const floorDivideInplace = defineInplace(floorDivideOp, 'Tensor');
 
@@ -99,15 +110,19 @@ interface Remainder {
 
 /** self - other · quotient(self / other). */
 function defineRemainder(name: string, fn: Arithmetic, mode: RoundingMode): Remainder {
-  const record = pointwiseWith((args) => checked(name, args, fn), {
+  const record = restrictedTo(
+    NUMBERS,
     name,
-    saved: ['self', 'other'],
-    vjp: ({ self, other }, { grad }) => ({
-      self: grad,
-      other: () =>
-        neg(mul(grad, div(self as Tensor, other as Tensor | ScalarLike, { roundingMode: mode }))),
+    pointwiseWith((args) => checked(name, args, fn), {
+      name,
+      saved: ['self', 'other'],
+      vjp: ({ self, other }, { grad }) => ({
+        self: grad,
+        other: () =>
+          neg(mul(grad, div(self as Tensor, other as Tensor | ScalarLike, { roundingMode: mode }))),
+      }),
     }),
-  });
+  );
   const tensor: OpOverload = defineOp(
     `aten::${name}.Tensor(Tensor self, Tensor other) -> Tensor`,
     record,

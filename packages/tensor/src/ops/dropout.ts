@@ -4,6 +4,7 @@
 import { TesseraError } from '@tessera/shared';
 import { callOp } from '../dispatch/dispatcher.js';
 import { readNumbers, writeNumbers } from '../kernels/elements.js';
+import { checkFloating } from '../kernels/restrict-dtypes.js';
 import { formatStrides } from '../memory-format.js';
 import { defineOp } from '../op/op-overload.js';
 import { reserveOffsets } from '../rng/generator.js';
@@ -32,6 +33,7 @@ const nativeDropoutOp = defineOp(
     tags: ['random'],
     meta: ({ input, p }) => {
       checkProbability(p as number);
+      checkFloating('dropout', input as Tensor);
       const meta = {
         sizes: input.sizes,
         strides: formatStrides(input as Tensor, null),

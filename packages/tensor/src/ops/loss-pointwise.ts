@@ -5,6 +5,7 @@ import { TesseraError, type ScalarLike } from '@tessera/shared';
 import { callOp } from '../dispatch/dispatcher.js';
 import { metaOfOperands } from '../kernels/pointwise-kernel.js';
 import { readNumbers, roundTo, writeNumbers } from '../kernels/elements.js';
+import { checkFloating } from '../kernels/restrict-dtypes.js';
 import { type OpOverload, defineOp } from '../op/op-overload.js';
 import type { NamedArgs, TensorMeta } from '../op/op-record.js';
 import { broadcastShapes, formatSizes, sameNumbers } from '../shape.js';
@@ -37,6 +38,7 @@ function defineLoss(
 const mseOp = defineLoss('mse_loss', '', (difference) => mul(difference, difference));
 const l1Op = defineLoss('l1_loss', '', abs);
 const smoothL1Op = defineLoss('smooth_l1_loss', ', float beta=1.0', (difference, { beta }) => {
+  checkFloating('smooth_l1_loss', difference);
   const size = abs(difference);
   if (beta === 0) return size;
   return where(

@@ -7,6 +7,7 @@ import { isFloatingPoint } from '../dtype.js';
 import { readNumbers, writeNumbers } from '../kernels/elements.js';
 import { multiplyAdd } from '../kernels/matmul-kernel.js';
 import { scalarValue } from '../kernels/pointwise-kernel.js';
+import { checkNumbers } from '../kernels/restrict-dtypes.js';
 import { defineInplace } from '../op/inplace.js';
 import { defineOp } from '../op/op-overload.js';
 import type { TensorMeta } from '../op/op-record.js';
@@ -39,7 +40,7 @@ function productMeta(op: string, a: Tensor, b: Tensor, rank: 2 | 3): TensorMeta 
 }
 
 function checkTypes(op: string, a: Tensor, b: Tensor): void {
-  if (a.dtype === b.dtype) return;
+  if (a.dtype === b.dtype) return checkNumbers(op, a);
   throw new TesseraError(
     'dtype-mismatch',
     `${op}: expected mat1 and mat2 to have the same dtype, but got: ${a.dtype} != ${b.dtype}`,

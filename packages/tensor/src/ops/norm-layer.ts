@@ -7,6 +7,7 @@ import { isGradEnabled } from '../autograd/grad-mode.js';
 import { callOp } from '../dispatch/dispatcher.js';
 import type { DType } from '../dtype.js';
 import { readNumbers, writeNumbers } from '../kernels/elements.js';
+import { checkFloating } from '../kernels/restrict-dtypes.js';
 import { defineOp } from '../op/op-overload.js';
 import type { TensorMeta } from '../op/op-record.js';
 import { contiguousStrides, formatSizes, numelOf, sameNumbers } from '../shape.js';
@@ -54,6 +55,7 @@ const layerNormOp = defineOp(
   {
     tags: ['reduction'],
     meta: ({ input, normalized_shape, weight, bias }) => {
+      checkFloating('layer_norm', input as Tensor);
       const axis = axisOf(
         'layer_norm',
         input as Tensor,

@@ -11,6 +11,7 @@ import { DTYPES } from '../dtype.js';
 import { roundTo } from '../kernels/elements.js';
 import { integerProduct } from '../kernels/integer-arithmetic.js';
 import { operandsOf, pointwiseWith, scalarValue, unary } from '../kernels/pointwise-kernel.js';
+import { NUMBERS, restrictedTo } from '../kernels/restrict-dtypes.js';
 import { defineInplace } from '../op/inplace.js';
 import { type Binary, type Unary, binaryFunction, unaryFunction } from '../op/op-functions.js';
 import { defineOp } from '../op/op-overload.js';
@@ -48,31 +49,41 @@ const addOp = defineOp(
 );
 const addInplace = defineInplace(addOp);
 
-/** @throws dtype-unsupported if all operands are bools */
-function refuseBools(name: string, ...operands: readonly unknown[]): void {
-  if (!operands.every((operand) => isTensor(operand) && operand.dtype === 'bool')) return;
-  throw new TesseraError('dtype-unsupported', `${name} is not supported for bool tensors`, {
-    hints: ['Use logicalXor() for a difference of masks, logicalNot() to invert one.'],
-  });
+/** @throws dtype-unsupported if an operand is a bool */
+function refuseBools(...operands: readonly unknown[]): void {
+  const bools = operands.filter(
+    (operand) =>
+      operand === true || operand === false || (isTensor(operand) && operand.dtype === 'bool'),
+  );
+  if (bools.length === 0) return;
+  const what = bools.length === operands.length ? 'two bool tensors' : 'a bool tensor';
+  throw new TesseraError(
+    'dtype-unsupported',
+    `Subtraction, the \`-\` operator, with ${what} is not supported.`,
+    { hints: ['Use logicalXor() for a difference of masks, logicalNot() to invert one.'] },
+  );
 }
 
-const subOp = defineOp(
-  'aten::sub.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor',
-  pointwiseWith(
-    (args) => {
-      refuseBools('sub', args.self, args.other);
-      const scale = scaledOther(args);
-      return (a, b) => a - scale(b);
-    },
-    {
-      name: 'sub',
-      vjp: ({ alpha }, { grad }) => ({
-        self: grad,
-        other: () => neg(scaled(grad, alpha as ScalarLike)),
-      }),
-    },
-  ),
+const subRecord = pointwiseWith(
+  (args) => {
+    const scale = scaledOther(args);
+    return (a, b) => a - scale(b);
+  },
+  {
+    name: 'sub',
+    vjp: ({ alpha }, { grad }) => ({
+      self: grad,
+      other: () => neg(scaled(grad, alpha as ScalarLike)),
+    }),
+  },
 );
+const subOp = defineOp('aten::sub.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor', {
+  ...subRecord,
+  meta: (args) => {
+    refuseBools(args.self, args.other);
+    return subRecord.meta!(args);
+  },
+});
 const subInplace = defineInplace(subOp);
 
 const rsubOp = defineOp(
@@ -104,7 +115,11 @@ const mulInplace = defineInplace(mulOp);
 
 const negOp = defineOp(
   'aten::neg(Tensor self) -> Tensor',
-  unary((a) => -a, { vjp: (_args, { grad }) => ({ self: () => neg(grad) }) }),
+  restrictedTo(
+    NUMBERS,
+    'neg',
+    unary((a) => -a, { vjp: (_args, { grad }) => ({ self: () => neg(grad) }) }),
+  ),
 );
 const negInplace = defineInplace(negOp);
 

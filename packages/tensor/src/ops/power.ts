@@ -5,11 +5,12 @@ import { SymScalar, TesseraError, type ScalarLike } from '@tessera/shared';
 import { callOp } from '../dispatch/dispatcher.js';
 import { DTYPES } from '../dtype.js';
 import { integerPower } from '../kernels/integer-arithmetic.js';
-import { operandsOf, pointwiseWith } from '../kernels/pointwise-kernel.js';
+import { fixedScalar, operandsOf, pointwiseWith } from '../kernels/pointwise-kernel.js';
+import { NUMBERS, restrictedTo } from '../kernels/restrict-dtypes.js';
 import { defineInplace } from '../op/inplace.js';
 import { type Unary, unaryFunction } from '../op/op-functions.js';
 import { type OpOverload, defineOp } from '../op/op-overload.js';
-import type { NamedArgs } from '../op/op-record.js';
+import type { NamedArgs, OpRecord, TensorMeta } from '../op/op-record.js';
 import { isTensor } from '../tensor-factory.js';
 import type { Tensor } from '../tensor.js';
 import { resultType } from '../type-promotion.js';
@@ -32,65 +33,79 @@ function power(base: number, exponent: number): number {
 
 function powerFunction(args: NamedArgs): (base: number, exponent: number) => number {
   const dtype = resultType(operandsOf(args, OPERANDS.operands));
-  if (DTYPES[dtype].category === 'floating') return power;
-  if (dtype === 'bool') {
-    throw new TesseraError('dtype-unsupported', 'pow is not implemented for bool', {
-      hints: ["Convert first: x.to('int64'), or use logicalOr with the inverted exponent."],
-    });
-  }
-  if (typeof args.exponent === 'number' && args.exponent < 0) {
-    throw new TesseraError(
-      'invalid-argument',
-      'pow: Integers to negative integer powers are not allowed.',
-      { hints: ["Convert the base first: x.to('float32')."] },
-    );
-  }
-  return integerPower(dtype);
+  return DTYPES[dtype].category === 'floating' ? power : integerPower(dtype);
+}
+
+/** A power of numbers; of whole numbers, the exponent is known and not negative. */
+function defined(record: OpRecord): OpRecord {
+  const numeric = restrictedTo(NUMBERS, 'pow', record);
+  return {
+    ...numeric,
+    meta: (args) => {
+      const meta = numeric.meta!(args) as TensorMeta;
+      const { exponent } = args;
+      if (DTYPES[meta.dtype].category === 'integral' && !isTensor(exponent)) {
+        if (fixedScalar(exponent as ScalarLike) < 0)
+          throw new TesseraError(
+            'invalid-argument',
+            'pow: Integers to negative integer powers are not allowed.',
+            { hints: ["Convert the base first: x.to('float32')."] },
+          );
+      }
+      return meta;
+    },
+  };
 }
 
 const powScalarOp = defineOp(
   'aten::pow.Tensor_Scalar(Tensor self, Scalar exponent) -> Tensor',
-  pointwiseWith(powerFunction, {
-    ...OPERANDS,
-    saved: ['self'],
-    vjp: ({ self, exponent }, { grad }) => ({
-      self: () => powerGradient(grad, self as Tensor, exponent as ScalarLike),
+  defined(
+    pointwiseWith(powerFunction, {
+      ...OPERANDS,
+      saved: ['self'],
+      vjp: ({ self, exponent }, { grad }) => ({
+        self: () => powerGradient(grad, self as Tensor, exponent as ScalarLike),
+      }),
     }),
-  }),
+  ),
 );
 const powTensorOp = defineOp(
   'aten::pow.Tensor_Tensor(Tensor self, Tensor exponent) -> Tensor',
-  pointwiseWith(powerFunction, {
-    ...OPERANDS,
-    saved: ['self', 'exponent', 'out'],
-    vjp: ({ self, exponent }, { grad, out }) => ({
-      self: () =>
-        where(
-          eq(exponent as Tensor, 0),
-          0,
-          mul(grad, mul(exponent as Tensor, pow(self as Tensor, sub(exponent as Tensor, 1)))),
-        ),
-      exponent: () =>
-        mul(
-          grad,
+  defined(
+    pointwiseWith(powerFunction, {
+      ...OPERANDS,
+      saved: ['self', 'exponent', 'out'],
+      vjp: ({ self, exponent }, { grad, out }) => ({
+        self: () =>
           where(
-            logicalAnd(eq(self as Tensor, 0), ge(exponent as Tensor, 0)),
+            eq(exponent as Tensor, 0),
             0,
-            mul(out, log(self as Tensor)),
+            mul(grad, mul(exponent as Tensor, pow(self as Tensor, sub(exponent as Tensor, 1)))),
           ),
-        ),
+        exponent: () =>
+          mul(
+            grad,
+            where(
+              logicalAnd(eq(self as Tensor, 0), ge(exponent as Tensor, 0)),
+              0,
+              mul(out, log(self as Tensor)),
+            ),
+          ),
+      }),
     }),
-  }),
+  ),
 );
 const powBaseOp = defineOp(
   'aten::pow.Scalar(Scalar self, Tensor exponent) -> Tensor',
-  pointwiseWith(powerFunction, {
-    ...OPERANDS,
-    saved: ['exponent', 'out'],
-    vjp: ({ self, exponent }, { grad, out }) => ({
-      exponent: () => baseGradient(grad, self as ScalarLike, exponent as Tensor, out),
+  defined(
+    pointwiseWith(powerFunction, {
+      ...OPERANDS,
+      saved: ['exponent', 'out'],
+      vjp: ({ self, exponent }, { grad, out }) => ({
+        exponent: () => baseGradient(grad, self as ScalarLike, exponent as Tensor, out),
+      }),
     }),
-  }),
+  ),
 );
 const powScalarInplace = defineInplace(powScalarOp, 'Scalar');
 const powTensorInplace = defineInplace(powTensorOp, 'Tensor');

@@ -4,6 +4,7 @@
 import { TesseraError } from '@tessera/shared';
 import { callOp } from '../dispatch/dispatcher.js';
 import { writeNumbers } from '../kernels/elements.js';
+import { checkNumbers } from '../kernels/restrict-dtypes.js';
 import { reduceDims, reduceKernel, reduceMeta, reduceRows } from '../kernels/reduce-kernel.js';
 import { type OpOverload, defineOp } from '../op/op-overload.js';
 import type { NamedArgs, TensorMeta } from '../op/op-record.js';
@@ -114,7 +115,10 @@ function define(name: 'max' | 'min', better: (a: number, b: number) => boolean):
     `aten::arg${name}(Tensor self, int? dim=None, bool keepdim=False) -> Tensor`,
     {
       tags: ['reduction', 'non-differentiable'],
-      meta: checkedMeta(`arg${name}`, () => 'int64'),
+      meta: checkedMeta(`arg${name}`, (self) => {
+        checkNumbers(`arg${name}`, self);
+        return 'int64';
+      }),
       kernel: reduceKernel(`arg${name}`, (values) => winner(values, better)),
     },
   );

@@ -3,7 +3,7 @@
  */
 import { callOp } from '../dispatch/dispatcher.js';
 import { roundTo } from '../kernels/elements.js';
-import { restrictedTo } from '../kernels/restrict-dtypes.js';
+import { NUMBERS, restrictedTo } from '../kernels/restrict-dtypes.js';
 import { signOf, roundHalfEven } from '../kernels/special-functions.js';
 import { pointwiseWith, unary } from '../kernels/pointwise-kernel.js';
 import { defineInplace } from '../op/inplace.js';
@@ -18,23 +18,27 @@ const zeroGradient: Vjp = (_args, { grad }) => ({ self: () => zerosLike(grad) })
 
 const absOp = defineOp(
   'aten::abs(Tensor self) -> Tensor',
-  unary(Math.abs, {
-    saved: ['self'],
-    vjp: ({ self }, { grad }) => ({ self: () => mul(grad, sign(self as Tensor)) }),
-  }),
+  restrictedTo(
+    NUMBERS,
+    'abs',
+    unary(Math.abs, {
+      saved: ['self'],
+      vjp: ({ self }, { grad }) => ({ self: () => mul(grad, sign(self as Tensor)) }),
+    }),
+  ),
 );
 const signOp = defineOp('aten::sign(Tensor self) -> Tensor', unary(signOf, { vjp: zeroGradient }));
 const floorOp = defineOp(
   'aten::floor(Tensor self) -> Tensor',
-  unary(Math.floor, { vjp: zeroGradient }),
+  restrictedTo(NUMBERS, 'floor', unary(Math.floor, { vjp: zeroGradient })),
 );
 const ceilOp = defineOp(
   'aten::ceil(Tensor self) -> Tensor',
-  unary(Math.ceil, { vjp: zeroGradient }),
+  restrictedTo(NUMBERS, 'ceil', unary(Math.ceil, { vjp: zeroGradient })),
 );
 const roundOp = defineOp(
   'aten::round(Tensor self) -> Tensor',
-  unary(roundHalfEven, { vjp: zeroGradient }),
+  restrictedTo(NUMBERS, 'round', unary(roundHalfEven, { vjp: zeroGradient })),
 );
 const roundDecimalsOp = defineOp(
   'aten::round.decimals(Tensor self, *, int decimals) -> Tensor',
@@ -67,7 +71,7 @@ const fracOp = defineOp(
 );
 const truncOp = defineOp(
   'aten::trunc(Tensor self) -> Tensor',
-  unary(Math.trunc, { vjp: zeroGradient }),
+  restrictedTo(NUMBERS, 'trunc', unary(Math.trunc, { vjp: zeroGradient })),
 );
 
 /** |self| */

@@ -5,6 +5,7 @@ import { TesseraError } from '@tessera/shared';
 import { callOp } from '../dispatch/dispatcher.js';
 import { writeNumbers } from '../kernels/elements.js';
 import { mapRows, reduceRows } from '../kernels/reduce-kernel.js';
+import { checkNumbers } from '../kernels/restrict-dtypes.js';
 import { formatStrides } from '../memory-format.js';
 import { defineOp } from '../op/op-overload.js';
 import type { OpRecord, Vjp } from '../op/op-record.js';
@@ -95,6 +96,7 @@ const topkOp = defineOp(
   'aten::topk(Tensor self, SymInt k, int dim=-1, bool largest=True, bool sorted=True) -> (Tensor values, Tensor indices)',
   {
     meta: ({ self, k, dim }) => {
+      checkNumbers('topk', self as Tensor);
       const at = wrapDim(dim as number, self.ndim, 'topk');
       const size = self.ndim === 0 ? 1 : (self.sizes[at] as number);
       if (!(k >= 0 && k <= size)) {

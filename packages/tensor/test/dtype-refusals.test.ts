@@ -1,0 +1,94 @@
+/**
+ * @file Dtypes that PyTorch has no kernel for are refused, with one code, before anything is computed.
+ */
+import { describe, expect, it } from 'vitest';
+import * as T from '../src/index.js';
+import { type DType, type Tensor, tensor } from '../src/index.js';
+
+type Op = (x: Tensor) => unknown;
+
+const INTEGERS: readonly DType[] = ['int64', 'int32', 'int16', 'int8', 'uint8'];
+
+const FLOATS_ONLY: Readonly<Record<string, Op>> = {
+  silu: (x) => x.silu(),
+  gelu: (x) => x.gelu(),
+  softplus: (x) => x.softplus(),
+  elu: (x) => x.elu(),
+  celu: (x) => x.celu(),
+  selu: (x) => x.selu(),
+  leakyRelu: (x) => x.leakyRelu(),
+  hardsigmoid: (x) => x.hardsigmoid(),
+  hardswish: (x) => x.hardswish(),
+  mish: (x) => x.mish(),
+  dropout: (x) => x.dropout(0.5, true),
+  layerNorm: (x) => T.layerNorm(x, [2]),
+  smoothL1Loss: (x) => T.smoothL1Loss(x, x),
+};
+
+const NUMBERS_ONLY: Readonly<Record<string, Op>> = {
+  neg: (x) => x.neg(),
+  neg_: (x) => x.neg_(),
+  abs: (x) => x.abs(),
+  floor: (x) => x.floor(),
+  ceil: (x) => x.ceil(),
+  round: (x) => x.round(),
+  trunc: (x) => x.trunc(),
+  relu: (x) => x.relu(),
+  hardtanh: (x) => x.hardtanh(0, 1),
+  'sub of a number': (x) => x.sub(1),
+  'sub of bools': (x) => x.sub(x),
+  'sub from a float': (x) => T.ones([2, 2]).sub(x),
+  'remainder of bools': (x) => x.remainder(x.ge(0).to(x.dtype)),
+  'fmod of bools': (x) => x.fmod(x.ge(0).to(x.dtype)),
+  'floorDivide of bools': (x) => x.floorDivide(x.ge(0).to(x.dtype)),
+  'pow of bools': (x) => x.pow(x),
+  mm: (x) => x.mm(x),
+  matmul: (x) => x.matmul(x),
+  argmax: (x) => x.argmax(0),
+  topk: (x) => x.topk(1, 0),
+  trace: (x) => x.trace(),
+};
+
+const make = (dtype: DType): Tensor =>
+  tensor(
+    [
+      [1, 0],
+      [1, 1],
+    ],
+    { dtype },
+  );
+const refused = expect.objectContaining({ code: 'dtype-unsupported' }) as Error;
+
+describe('refused dtypes', () => {
+  for (const [name, op] of Object.entries(FLOATS_ONLY)) {
+    it(`${name} takes floats`, () => {
+      expect(() => op(make('float32'))).not.toThrow();
+      for (const dtype of [...INTEGERS, 'bool' as const])
+        expect(() => op(make(dtype)), dtype).toThrow(refused);
+    });
+  }
+
+  for (const [name, op] of Object.entries(NUMBERS_ONLY)) {
+    it(`${name} takes no bools`, () => {
+      expect(() => op(make('bool'))).toThrow(refused);
+      if (name !== 'sub from a float') expect(() => op(make('int32'))).not.toThrow();
+    });
+  }
+
+  it('hardtanh takes unsigned numbers with limits that they have', () => {
+    expect(make('uint8').hardtanh(0, 1).toArray()).toEqual([
+      [1, 0],
+      [1, 1],
+    ]);
+    expect(() => make('uint8').hardtanh()).toThrow(refused);
+  });
+
+  it('whole numbers have no negative powers', () => {
+    const error = expect.objectContaining({ code: 'invalid-argument' }) as Error;
+    expect(() => make('int64').pow(-1)).toThrow(error);
+    expect(make('float64').pow(-1).toArray()).toEqual([
+      [1, Infinity],
+      [1, 1],
+    ]);
+  });
+});
