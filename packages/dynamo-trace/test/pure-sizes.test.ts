@@ -77,7 +77,7 @@ describe('pure functions that look at no size', () => {
       runs(
         fn,
         [
-          [3, 3],
+          [5, 3],
           [6, 2],
           [2, 9],
         ],
