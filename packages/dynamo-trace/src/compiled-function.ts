@@ -143,7 +143,8 @@ export class CompiledFunction {
       self,
       args,
       (result) => this.complete(capture, result, [], guards, null, start, roots),
-      () => (this.options.probe === true ? dropGradients(capture) : abortCapture(capture)),
+      (error) =>
+        this.options.probe === true ? dropGradients(capture) : abortCapture(capture, error),
     );
   }
 
@@ -170,7 +171,7 @@ export class CompiledFunction {
     self: unknown,
     args: readonly unknown[],
     finish: (result: unknown) => unknown,
-    abort: () => void,
+    abort: (error: unknown) => void,
   ): unknown {
     const call: SuspendedCall = { run, mode, open: false };
     const body = (): unknown => this.fn.apply(self, args as unknown[]);
@@ -188,7 +189,7 @@ export class CompiledFunction {
           },
           fail: (error) => {
             run.flush = null;
-            abort();
+            abort(error);
             return explainMisuse(error, this.name, this.captures, () =>
               this.rootValues(self, args),
             );
@@ -312,7 +313,7 @@ export class CompiledFunction {
           roots,
         );
       },
-      () => this.abortReplay(replay),
+      (error) => this.abortReplay(replay, error),
     );
   }
 
@@ -344,11 +345,11 @@ export class CompiledFunction {
     return capture;
   }
 
-  private abortReplay(replay: Replay): void {
+  private abortReplay(replay: Replay, error: unknown): void {
     if (replay.eager) return;
     const capture =
       replay.delegate ?? (replay.matched.length > 0 ? this.rebuild(replay, new Sources([])) : null);
-    if (capture !== null) abortCapture(capture);
+    if (capture !== null) abortCapture(capture, error, replay.segments);
   }
 
   /** Beyond the recompile limit: computes what was matched, op by op. */

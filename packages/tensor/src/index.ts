@@ -153,7 +153,13 @@ export {
 export { autogradMeta } from './autograd/autograd-meta.js';
 export { backwardTwice } from './autograd/backward-twice.js';
 export { holdGradient } from './autograd/accumulate-grad.js';
-export { gradEdge, gradFnOf, requiresGrad, setHistory } from './autograd/history.js';
+export {
+  gradEdge,
+  gradFnOf,
+  hasGradientHooks,
+  requiresGrad,
+  setHistory,
+} from './autograd/history.js';
 export { attachNode } from './autograd/record.js';
 export { type GradOptions, grad } from './autograd/grad.js';
 export {

@@ -271,7 +271,7 @@ export class Tensor extends TensorBase {
 
   /** Raw byte address of element 0 in the CPU heap. @throws fake-data-access, use-after-dispose */
   dataPtr(): number {
-    this.storage.assertReadable('dataPtr()');
+    this.storage.assertReadable('dataPtr()', true);
     return (
       this.storage.ptr + this.storageOffset * (this.storage.nbytes === 0 ? 0 : bytesOf(this.dtype))
     );

@@ -6,7 +6,16 @@
 
 /** Code of a graph break. */
 export type GraphBreakCode =
-  'GB0001' | 'GB0002' | 'GB0003' | 'GB0004' | 'GB0005' | 'GB0006' | 'GB0007' | 'GB0008';
+  | 'GB0001'
+  | 'GB0002'
+  | 'GB0003'
+  | 'GB0004'
+  | 'GB0005'
+  | 'GB0006'
+  | 'GB0007'
+  | 'GB0008'
+  | 'GB0009'
+  | 'GB0010';
 
 /** What is known about a kind of graph break. */
 export interface GraphBreakEntry {
@@ -63,6 +72,18 @@ export const GRAPH_BREAKS: Readonly<Record<GraphBreakCode, GraphBreakEntry>> = {
       'An operator such as `t_`, `squeeze_` or `detach_` changes what a tensor is, not only its values, for everybody who holds it.',
     hint: 'Use the form that returns a view: `t()`, `squeeze()`, `detach()`.',
   },
+  GB0009: {
+    title: 'Memory was changed outside the graph',
+    explanation:
+      'Memory that recorded operators read was about to be written or released by something that is not recorded: `dispose()`, raw values, or code that runs while an async function waits.',
+    hint: 'Write with operators (`copy_`, `fill_`), and change the arguments of a pending async call only after it.',
+  },
+  GB0010: {
+    title: 'A hook sees the gradient of a leaf',
+    explanation:
+      'Code of the user runs in the middle of `backward()` (`registerHook`, `registerPostAccumulateGradHook`), so the engine runs it over the compiled forward pass.',
+    hint: 'Change gradients after `backward()` instead of in a hook.',
+  },
 };
 
 /** One graph break: its kind, and what happened in words. */
@@ -85,10 +106,22 @@ export const REQUIRES_GRAD_SET: BreakReason = breakReason(
 /** The reason of every read. */
 export const VALUE_READ: BreakReason = breakReason('GB0001', 'the value of a tensor was read');
 
+/** The reason of a write, or a release, of memory that recorded operators read. */
+export const MEMORY_CHANGED: BreakReason = breakReason(
+  'GB0009',
+  'memory that recorded operators read was about to be changed outside the graph',
+);
+
 /** The reason of a `backward()` that the engine runs. */
 export const BACKWARD_OUTSIDE: BreakReason = breakReason(
   'GB0005',
   'backward() reaches history outside this graph',
+);
+
+/** The reason of a `backward()` that calls hooks. */
+export const HOOKED_LEAF: BreakReason = breakReason(
+  'GB0010',
+  'backward() calls a hook on the gradient of a leaf',
 );
 
 /** The table as a page of the documentation. */

@@ -12,13 +12,14 @@ import {
   autogradMeta,
   getOp,
   gradFnOf,
+  hasGradientHooks,
   noGrad,
   requiresGrad,
   runBackward,
   withFakeTensors,
   withPreDispatchMode,
 } from '@tessera/tensor';
-import { BACKWARD_OUTSIDE } from '../breaks/graph-breaks.js';
+import { BACKWARD_OUTSIDE, HOOKED_LEAF } from '../breaks/graph-breaks.js';
 import { type Pattern, instantiate } from '../trace/pattern.js';
 import type { BackwardStep, OutSpec } from '../trace/step.js';
 import type { Capture } from './capture.js';
@@ -67,8 +68,10 @@ export function captureBackward(
       : call.inputs;
   const retainGraph = call?.retainGraph ?? adopted!.retainGraph;
   const leaves = call === null || isCapturable(capture, call) ? candidateLeaves(capture) : null;
-  if (leaves === null) {
-    capture.flush(BACKWARD_OUTSIDE);
+  const hooked =
+    call !== null && leaves?.some((slot) => hasGradientHooks(run.slots[slot]!)) === true;
+  if (leaves === null || hooked) {
+    capture.flush(hooked ? HOOKED_LEAF : BACKWARD_OUTSIDE);
     if (call !== null) runBackwardEagerly(call);
     return true;
   }
@@ -112,6 +115,7 @@ export function captureBackward(
   capture.lastOuts = specs;
   if (adopted === null) capture.run.remember(step, specs);
   step.exit = capture.branch;
+  capture.run.announce(step);
   return true;
 }
 
@@ -132,6 +136,7 @@ function backwardOnTwins(
         roots.map((slot) => builder.twin(slot)),
         twinGrads,
         {
+          // A second backward is the error that it is in eager.
           retainGraph,
           createGraph: false,
           inputs: leaves.map((slot) => builder.twin(slot)),

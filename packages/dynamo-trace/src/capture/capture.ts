@@ -20,7 +20,12 @@ import {
   withFakeTensors,
   withPreDispatchMode,
 } from '@tessera/tensor';
-import { type BreakReason, REQUIRES_GRAD_SET, VALUE_READ } from '../breaks/graph-breaks.js';
+import {
+  type BreakReason,
+  MEMORY_CHANGED,
+  REQUIRES_GRAD_SET,
+  VALUE_READ,
+} from '../breaks/graph-breaks.js';
 import { opBreak } from '../breaks/op-break.js';
 import { reportBreak } from '../breaks/report-break.js';
 import type { DynamicShapes, Older } from '../dynamic/dynamic-shapes.js';
@@ -132,8 +137,15 @@ export class Capture implements PreDispatchMode {
     this.flush(REQUIRES_GRAD_SET);
   }
 
-  onAccess(storage: Storage): void {
-    if (this.builder.writesTo(storage)) this.flush(VALUE_READ);
+  onAccess(storage: Storage, writes: boolean): void {
+    const reason = this.dueBefore(storage, writes);
+    if (reason !== null) this.flush(reason);
+  }
+
+  /** Why what is recorded must run before memory is read, or written; null if it need not. */
+  dueBefore(storage: Storage, writes: boolean): BreakReason | null {
+    if (this.builder.writesTo(storage)) return VALUE_READ;
+    return writes && this.builder.uses(storage) ? MEMORY_CHANGED : null;
   }
 
   /** Appends a step and moves behind it. */
@@ -228,9 +240,12 @@ export class Capture implements PreDispatchMode {
       );
     }
     // Composite ops may write without saying so in their schema (batch_norm), so the twins tell.
-    const written = slots.filter(
+    const writtenArguments = slots.filter(
       (slot, i) => this.builder.twin(slot).storage.version !== versions[i],
     );
+    const written = [
+      ...new Set(writtenArguments.flatMap((slot) => [slot, ...this.builder.inputsSharing(slot)])),
+    ];
     const isList = Array.isArray(result);
     const twins = (isList ? result : [result]) as (Tensor | null)[];
     const meta = {
@@ -258,7 +273,7 @@ export class Capture implements PreDispatchMode {
             adopted !== null && this.innerSteps.has(adopted),
           ),
     );
-    for (const slot of written) this.builder.noteMutated(slot);
+    for (const slot of writtenArguments) this.builder.noteMutated(slot);
     this.lastOuts = outs;
     if (adopted !== null) this.follow(adopted);
     else {
@@ -276,6 +291,7 @@ export class Capture implements PreDispatchMode {
       this.shadow.advance(step);
       this.push(step);
       this.run.remember(step, outs);
+      this.run.announce(step);
     }
     return isList ? tensors : tensors[0];
   }

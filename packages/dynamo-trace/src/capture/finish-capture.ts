@@ -59,10 +59,25 @@ export function finishCapture(
   return last;
 }
 
-/** After an exception of the program: what it had asked for so far happens, as in eager. */
-export function abortCapture(capture: Capture): void {
-  if (capture.builder.opCount === 0) return;
-  runSegmentEagerly(capture.finishSegment(), capture.run);
+/**
+ * After an exception of the program: what it had asked for so far happens, as in eager. The segments that
+ * ran before it are complete, so that the next call finds them.
+ *
+ * @param earlier segments that the replay ran before it diverged
+ */
+export function abortCapture(
+  capture: Capture,
+  error: unknown = undefined,
+  earlier: readonly Segment[] = [],
+): void {
+  const last = capture.finishSegment();
+  if (capture.builder.opCount > 0) runSegmentEagerly(last, capture.run);
+  const before = [...earlier, ...capture.segments];
+  const needed = neededSlots(capture, error, [...before, last]);
+  for (const segment of before) {
+    segment.addOutputs(needed);
+    segment.sealed = true;
+  }
 }
 
 /** Takes back gradients that a probed `backward()` gave to tensors from outside: they have no values. */

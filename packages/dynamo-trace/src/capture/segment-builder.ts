@@ -213,6 +213,17 @@ export class SegmentBuilder {
     );
   }
 
+  /** Whether the memory is that of an input. */
+  uses(storage: Storage): boolean {
+    return this.storages.has(storage);
+  }
+
+  /** Slots of inputs that share memory with a slot. */
+  inputsSharing(slot: number): number[] {
+    const { storage } = this.twin(slot);
+    return this.inputSlots.filter((input) => this.twin(input).storage === storage);
+  }
+
   /** Whether an op wrote to the memory of an input. */
   writesTo(storage: Storage): boolean {
     const twin = this.storages.get(storage);

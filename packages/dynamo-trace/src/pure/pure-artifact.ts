@@ -6,7 +6,7 @@
  * runs the code for the present ones (pure-sizes.ts).
  */
 import { TesseraError, treeFlatten, treeUnflatten } from '@tessera/shared';
-import { type Tensor, autogradMeta, isTensor } from '@tessera/tensor';
+import { type Resume, type Tensor, autogradMeta, isTensor, modes } from '@tessera/tensor';
 import type { SegmentInput } from '../backend.js';
 import type { Capture } from '../capture/capture.js';
 import type { EntryGuards, Root } from '../guards/entry-guards.js';
@@ -109,6 +109,7 @@ export class PureArtifact {
     for (let i = 0; i < readers.length; i++) inputs[i] = readers[i]!(roots);
     const segment = this.sizes === null ? this.segment : this.sizes.segmentFor(inputs);
     if (segment === null) return MISSED;
+    if (modes.suspended !== null) announceInputs(segment, inputs, modes.suspended);
     const outs = segment.call(inputs);
     for (const { input, output } of this.grads)
       autogradMeta(inputs[input] as Tensor).grad = outs[output]!;
@@ -127,4 +128,15 @@ export class PureArtifact {
       ),
     );
   }
+}
+
+/** Suspended calls first do what they recorded on the memory of the inputs. */
+function announceInputs(
+  { inputs: refs, mutated }: Segment,
+  inputs: readonly SegmentInput[],
+  suspended: Resume,
+): void {
+  inputs.forEach((input, i) => {
+    if (isTensor(input)) suspended.onAccess(input.storage, mutated.includes(refs[i]!.slot));
+  });
 }

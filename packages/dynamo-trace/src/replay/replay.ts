@@ -18,11 +18,12 @@ import {
   callOp,
   dispatchBelowPreDispatch,
   gradMode,
+  modes,
   withPreDispatchMode,
 } from '@tessera/tensor';
 import {
-  BACKWARD_OUTSIDE,
   type BreakReason,
+  MEMORY_CHANGED,
   REQUIRES_GRAD_SET,
   VALUE_READ,
 } from '../breaks/graph-breaks.js';
@@ -30,8 +31,8 @@ import { opBreak } from '../breaks/op-break.js';
 import type { Capture } from '../capture/capture.js';
 import { runBackwardEagerly } from '../capture/eager-backward.js';
 import { SizeTuple } from '../dynamic/size-tuple.js';
-import { instantiate, matchAll, matchPattern, unbindPatterns } from '../trace/pattern.js';
-import { type Run, writesTo } from '../trace/run.js';
+import { instantiate, matchAll, unbindPatterns } from '../trace/pattern.js';
+import { type Run, isDueBefore } from '../trace/run.js';
 import type { Segment } from '../trace/segment.js';
 import {
   type BackwardStep,
@@ -43,6 +44,7 @@ import {
   lookThrough,
   specOf,
 } from '../trace/step.js';
+import { backwardBreak, fitsBackward } from './match-backward.js';
 import { describeOp, describeRegion } from './describe-divergence.js';
 import { regionLeaves } from './region-leaves.js';
 import type { Specializer } from './specializer.js';
@@ -121,6 +123,7 @@ export class Replay implements PreDispatchMode {
 
   /** Moves behind a matched op and makes its results. */
   private accept(step: OpStep): unknown {
+    if (modes.suspended !== null) this.run.announce(step);
     if (this.run.tuple.parent !== null) return this.acceptSymbolic(step);
     this.cursor = step.next;
     this.path.push(step);
@@ -180,9 +183,10 @@ export class Replay implements PreDispatchMode {
       for (const step of lookThrough(this.cursor)) {
         if (step.kind === 'backward' && this.matchBackward(step, call)) return true;
       }
-      if (this.leavesGraph(call)) {
+      const reason = backwardBreak(this.cursor, call, this.run);
+      if (reason !== null) {
         this.run.noteReads([call.tensors, call.gradTensors]);
-        this.flush(BACKWARD_OUTSIDE);
+        this.flush(reason);
         runBackwardEagerly(call);
         return true;
       }
@@ -194,36 +198,9 @@ export class Replay implements PreDispatchMode {
     return (this.delegate as Capture | null)?.onBackward(call) ?? false;
   }
 
-  /** Whether the engine must run a backward: it was so when captured, or the roots are computed already. */
-  private leavesGraph(call: BackwardCall): boolean {
-    if (call.createGraph) return true;
-    if (call.tensors.some((root) => root.traceOwner !== this.run.id || !root.isLazy)) return true;
-    return this.cursor.steps.some(
-      (step) => step.kind === 'flush' && step.reason.code === BACKWARD_OUTSIDE.code,
-    );
-  }
-
   private matchBackward(step: BackwardStep, call: BackwardCall): boolean {
     const { run } = this;
-    if (call.createGraph || (call.inputs === null) !== (step.inputs === null)) return false;
-    if (call.retainGraph !== step.retainGraph) return false;
-    if (
-      !matchAll(step.roots, call.tensors, run) ||
-      !matchAll(step.gradTensors, call.gradTensors, run)
-    )
-      return false;
-    if (step.inputs !== null && !matchAll(step.inputs, call.inputs!, run)) return false;
-    for (const { leaf, existing } of step.leaves) {
-      const tensor = run.slots[leaf];
-      if (tensor === undefined) return false;
-      const current = tensor.autograd?.grad ?? null;
-      if (
-        existing === null
-          ? current !== null
-          : current === null || !matchPattern(existing, current, run)
-      )
-        return false;
-    }
+    if (!fitsBackward(step, call, run)) return false;
     const specs = run.tuple.parent === null ? null : this.specializer.produce(step);
     step.leaves.forEach(({ leaf, grad, existing }, i) => {
       if (existing !== null || grad === null) return;
@@ -233,6 +210,7 @@ export class Replay implements PreDispatchMode {
     });
     this.cursor = step.exit;
     this.path.push(step);
+    if (modes.suspended !== null) this.run.announce(step);
     return true;
   }
 
@@ -327,6 +305,7 @@ export class Replay implements PreDispatchMode {
       autogradMeta(run.slots[tensor]!).grad = value < 0 ? null : run.slots[value]!;
     this.path.push(jump.steps);
     this.cursor = jump.exit;
+    if (modes.suspended !== null) this.run.announce(...jump.steps);
     return true;
   }
 
@@ -338,10 +317,19 @@ export class Replay implements PreDispatchMode {
     this.flush(REQUIRES_GRAD_SET);
   }
 
-  onAccess(storage: Storage): void {
-    if (this.delegate !== null) this.delegate.onAccess(storage);
-    else if (!this.eager && this.matched.some((step) => writesTo(step, storage, this.run)))
-      this.flush(VALUE_READ);
+  onAccess(storage: Storage, writes: boolean): void {
+    const reason = this.dueBefore(storage, writes);
+    if (reason !== null) this.flush(reason);
+  }
+
+  /** See `Capture.dueBefore`. */
+  dueBefore(storage: Storage, writes: boolean): BreakReason | null {
+    if (this.delegate !== null) return this.delegate.dueBefore(storage, writes);
+    if (this.eager) return null;
+    const isDue = (wanted: boolean): boolean =>
+      this.matched.some((step) => isDueBefore(step, storage, wanted, this.run));
+    if (isDue(false)) return VALUE_READ;
+    return writes && isDue(true) ? MEMORY_CHANGED : null;
   }
 
   /** A value is needed now: runs the compiled segment. */

@@ -6,14 +6,21 @@
  * call, and leaves everything else alone. In Node the async context tells which call code belongs to;
  * elsewhere the tensors do: an op on a tensor of a suspended call is part of that call.
  */
-import { type PreDispatchMode, type Resume, isTensor, modes } from '@tessera/tensor';
-import type { Run } from '../trace/run.js';
+import { type PreDispatchMode, type Resume, type Storage, isTensor, modes } from '@tessera/tensor';
+import type { BreakReason } from '../breaks/graph-breaks.js';
+import { Run } from '../trace/run.js';
 import { type AsyncContext, createAsyncContext } from './async-context.js';
+
+/** A mode whose recorded ops may have to run before somebody else goes on. */
+interface TracingMode extends PreDispatchMode {
+  dueBefore(storage: Storage, writes: boolean): BreakReason | null;
+  flush(reason: BreakReason): void;
+}
 
 /** One call from its first suspension on. */
 export interface SuspendedCall {
   readonly run: Run;
-  readonly mode: PreDispatchMode;
+  readonly mode: TracingMode;
   /** Between the first suspension and the end. */
   open: boolean;
 }
@@ -31,8 +38,15 @@ const resume: Resume = {
     last = call;
     return call.mode;
   },
-  onAccess(storage) {
-    for (const call of calls.values()) if (!call.run.busy) call.mode.onAccess?.(storage);
+  onAccess(storage, writes) {
+    for (const { run, mode } of calls.values()) {
+      const reason = run.busy ? null : mode.dueBefore(storage, writes);
+      if (reason === null) continue;
+      // The call that runs now takes its tensors back.
+      run.claim();
+      mode.flush(reason);
+      Run.current?.claim();
+    }
   },
 };
 

@@ -18,7 +18,7 @@ import {
 import { type BreakReason, VALUE_READ } from '../breaks/graph-breaks.js';
 import { traceConfig } from '../config.js';
 import type { SizeTuple } from '../dynamic/size-tuple.js';
-import type { Bindings } from './pattern.js';
+import { type Bindings, slotsOf } from './pattern.js';
 import { RanSegment } from './ran-segment.js';
 import type { Segment } from './segment.js';
 import type { OutSpec, Step } from './step.js';
@@ -68,8 +68,25 @@ export class Run implements Bindings, PendingValue {
     this.busy = true;
     try {
       for (const input of inputs)
-        if (typeof input !== 'number') modes.suspended.onAccess(input.storage);
+        if (typeof input !== 'number') modes.suspended.onAccess(input.storage, false);
       return fn();
+    } finally {
+      this.busy = outer;
+    }
+  }
+
+  /** Steps were recorded or matched: what suspended calls have recorded on the same memory comes first. */
+  announce(...steps: readonly Step[]): void {
+    const { suspended } = modes;
+    if (suspended === null) return;
+    const outer = this.busy;
+    this.busy = true;
+    try {
+      for (const step of steps)
+        for (const [slot, writes] of accesses(step)) {
+          const storage = this.slots[slot]?.storageOrNull;
+          if (storage != null) suspended.onAccess(storage, writes);
+        }
     } finally {
       this.busy = outer;
     }
@@ -154,12 +171,19 @@ export class Run implements Bindings, PendingValue {
   }
 }
 
-/** Whether a matched step, which has not run yet, writes to memory that exists. */
-export function writesTo(step: Step, storage: Storage, { slots }: Run): boolean {
-  const isIt = (slot: number): boolean => slots[slot]?.storageOrNull === storage;
-  if (step.kind === 'op') return step.written.some(isIt);
-  return (
-    step.kind === 'backward' &&
-    step.leaves.some(({ existing }) => existing !== null && isIt(existing.slot))
-  );
+/** Slots whose memory a step accesses, and whether it writes to it. */
+function* accesses(step: Step): Iterable<readonly [slot: number, writes: boolean]> {
+  if (step.kind === 'op') {
+    for (const slot of step.written) yield [slot, true];
+    for (const pattern of step.args) for (const slot of slotsOf(pattern)) yield [slot, false];
+  } else if (step.kind === 'backward') {
+    for (const { existing } of step.leaves) if (existing !== null) yield [existing.slot, true];
+  }
+}
+
+/** Whether a matched step, which has not run yet, must do so before memory is read, or written. */
+export function isDueBefore(step: Step, storage: Storage, writes: boolean, run: Run): boolean {
+  for (const [slot, wrote] of accesses(step))
+    if ((wrote || writes) && run.slots[slot]?.storageOrNull === storage) return true;
+  return false;
 }

@@ -10,7 +10,7 @@ import { withCreateGraph } from './create-graph.js';
 import { runBackward } from './engine.js';
 import { withGradMode } from './grad-mode.js';
 import { zerosOf } from './gradient-ops.js';
-import { gradFnOf } from './history.js';
+import { gradFnOf, hasGradientHooks } from './history.js';
 
 /** Options of `grad`. */
 export interface GradOptions {
@@ -66,7 +66,8 @@ export function grad(
       { hints: ['Give one gradient (or null) per output.'] },
     );
   }
-  if (activeMode(roots) !== null && !createGraph && roots.every(isRecorded)) {
+  const recorded = roots.every(isRecorded) && !wanted.some(hasGradientHooks);
+  if (activeMode(roots) !== null && !createGraph && recorded) {
     // A capture records the call as an operator.
     const grads = callOp(getOp('tessera::autograd_grad'), [
       roots,

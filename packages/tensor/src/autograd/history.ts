@@ -59,3 +59,14 @@ export function setHistory(tensor: TensorBase, node: GradNode, outputNr: number)
   tensor.requiresGradFlag = true;
   tensor.guardSpec = null;
 }
+
+/** Whether code of the user sees the gradient of a leaf: hooks on it, before or after it is accumulated. */
+export function hasGradientHooks(leaf: TensorBase): boolean {
+  const meta = leaf.autograd;
+  if (meta === null || meta.gradFn !== null) return false;
+  if ((meta.postAccumulateHooks?.length ?? 0) > 0) return true;
+  const node = meta.accumulator;
+  if (node === null) return false;
+  if ((node.nodePreHooks?.length ?? 0) > 0 || (node.nodeHooks?.length ?? 0) > 0) return true;
+  return [...(node.preHooks?.values() ?? [])].some((hooks) => hooks.length > 0);
+}

@@ -40,6 +40,9 @@ interface FunctionPlan {
 /** Calls of one function that differ in more than tensors; beyond that they are not recorded. */
 const PLAN_LIMIT = 256;
 
+/** Functions whose backward computes something else on every call. */
+const unsteady = new WeakSet<object>();
+
 const plans = new Map<string, FunctionPlan>();
 const plansOf = new WeakMap<object, Map<string, FunctionPlan>>();
 
@@ -104,20 +107,31 @@ export function recordFunction(
     nonDifferentiable: results.flatMap((out, i) => (context.nonDifferentiable.has(out) ? [i] : [])),
     materialize: context.materialize,
   };
-  const backward = backwardFingerprint(owner, plan.args, tensors, results, (fakes) => {
-    const fake = contextOf({ ...plan, handle: '' }, fakes);
-    fake.saved = fake.toSave.map((tensor) => (tensor === null ? null : new SavedTensor(tensor)));
-    return fake;
-  });
+  const fingerprint = (): string | null =>
+    backwardFingerprint(owner, plan.args, tensors, results, (fakes) => {
+      const fake = contextOf({ ...plan, handle: '' }, fakes);
+      fake.saved = fake.toSave.map((tensor) => (tensor === null ? null : new SavedTensor(tensor)));
+      return fake;
+    });
+  const backward = unsteady.has(owner) ? null : fingerprint();
   if (backward === null) return false;
-  const known = internPlan(plan, `${JSON.stringify(spec)} ${backward}`);
+  const known = internPlan(plan, `${JSON.stringify(spec)} ${backward}`, () => {
+    // What it computes changes although nothing else did: a counter, or a random choice.
+    if (fingerprint() === backward) return true;
+    unsteady.add(owner);
+    return false;
+  });
   if (known === null) return false;
   callOp(attach, [tensors, results, known.handle]);
   return true;
 }
 
-/** The plan equal to this one; null if the function has too many. */
-function internPlan(plan: Omit<FunctionPlan, 'handle'>, text: string): FunctionPlan | null {
+/** The plan equal to this one; null if the function has too many, or a new one is not steady. */
+function internPlan(
+  plan: Omit<FunctionPlan, 'handle'>,
+  text: string,
+  isSteady: () => boolean,
+): FunctionPlan | null {
   const { owner, needs, args, saved, kept, dirty, nonDifferentiable, materialize } = plan;
   const constants = kept.map((leaf) =>
     'tensor' in leaf ? `t${leaf.tensor}` : identityOf(leaf.value),
@@ -134,7 +148,7 @@ function internPlan(plan: Omit<FunctionPlan, 'handle'>, text: string): FunctionP
   let own = plansOf.get(owner);
   if (own === undefined) plansOf.set(owner, (own = new Map()));
   let known = own.get(key + text);
-  if (known === undefined && own.size < PLAN_LIMIT) {
+  if (known === undefined && own.size < PLAN_LIMIT && isSteady()) {
     known = { ...plan, handle: `${owner.name}#${plans.size}` };
     own.set(key + text, known);
     plans.set(known.handle, known);

@@ -19,17 +19,32 @@ import { gradMode } from '../autograd/grad-mode.js';
 import { checkInferenceWrite } from '../autograd/inference-mode.js';
 import { checkArguments } from './check-arguments.js';
 import { kernelProvider } from './kernel-provider.js';
+import { type Resume, modes } from './modes.js';
 import { updateLayout } from './layout-update.js';
 
 /** Runs a primitive op: no autograd, no modes. @throws kernel-missing, shape-mismatch, … */
 export function runKernel(op: OpOverload, args: readonly unknown[]): unknown {
   checkArguments(op, args);
   const custom = customKernel(op, args);
-  if (custom !== undefined) return runCustom(op, custom, args);
+  if (custom !== undefined) {
+    if (modes.suspended !== null) announceArguments(op, args, modes.suspended);
+    return runCustom(op, custom, args);
+  }
   if (op.record.view !== undefined) return runView(op, args);
+  if (modes.suspended !== null) announceArguments(op, args, modes.suspended);
   if (op.record.inplaceOf !== undefined) return runInPlace(op, args);
   if (op.record.layoutOf !== undefined) return updateLayout(op, args);
   return unwrap(op, runFunctional(op, args, null));
+}
+
+/** Kernels access memory without asking: suspended traces must have done before what they recorded on it. */
+function announceArguments(op: OpOverload, args: readonly unknown[], suspended: Resume): void {
+  const announce = (value: unknown): void => {
+    if (Array.isArray(value)) value.forEach(announce);
+    else if (isTensor(value) && value.storage.state === 'real')
+      suspended.onAccess(value.storage, op.isMutable);
+  };
+  for (const i of op.tensorArgs) announce(args[i]);
 }
 
 function unwrap(op: OpOverload, outs: readonly Tensor[]): unknown {

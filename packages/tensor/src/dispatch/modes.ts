@@ -47,8 +47,11 @@ export interface PreDispatchMode {
   onSetGrad(tensor: TensorBase, value: TensorBase | null): void;
   /** `requiresGrad` of a tensor is about to change: what was computed before has the history it had. */
   onSetRequiresGrad?(): void;
-  /** Memory is about to be read or written outside an op; a mode that owes writes to it makes them now. */
-  onAccess?(storage: Storage): void;
+  /**
+   * Memory is about to be read, or written, outside an op: a mode makes the writes that it owes to it, and
+   * the reads that come before a write.
+   */
+  onAccess?(storage: Storage, writes: boolean): void;
 }
 
 /** The active stacks. Read by the dispatcher on every op, hence one plain object. */
@@ -67,8 +70,8 @@ export interface ModeState {
 export interface Resume {
   /** The mode of the code that runs now; `values` are what it works on. */
   modeOf(values: readonly unknown[]): PreDispatchMode | null;
-  /** Memory is about to be accessed: suspended modes make the writes that they owe to it. */
-  onAccess(storage: Storage): void;
+  /** Memory is about to be accessed: suspended modes first do what they have recorded on it. */
+  onAccess(storage: Storage, writes: boolean): void;
 }
 
 export const modes: ModeState = { pre: null, stack: [], resume: null, suspended: null };

@@ -198,9 +198,9 @@ export function forEachOffset(
   }
 }
 
-function address(tensor: TensorBase, what: string): number {
+function address(tensor: TensorBase, what: string, writes = false): number {
   const storage = tensor.storage;
-  storage.assertReadable(what);
+  storage.assertReadable(what, writes);
   if (storage.device !== 'cpu') {
     throw new TesseraError(
       'data-async-only',
@@ -244,7 +244,7 @@ export function readNumbers(
 /** Writes elements in row-major order, rounding to the tensor's dtype. */
 export function writeNumbers(tensor: TensorBase, values: ArrayLike<number>): void {
   if (values.length === 0) return;
-  const write = writer(tensor.dtype, address(tensor, 'writing values'));
+  const write = writer(tensor.dtype, address(tensor, 'writing values', true));
   if (isContiguous(tensor.sizes, tensor.strides))
     for (let i = 0; i < values.length; i++) write(i, values[i]!);
   else forEachOffset(tensor.sizes, tensor.strides, (i, offset) => write(offset, values[i]!));

@@ -147,6 +147,7 @@ export class Storage {
   /** Frees the memory now; later use is an error. Releasing twice is harmless. */
   release(): void {
     if (this.state !== 'real') return;
+    this.announce(true);
     this.keepSnapshot();
     this.state = 'released';
     if (this.allocation !== null) {
@@ -159,11 +160,16 @@ export class Storage {
     this.memory = null;
   }
 
-  /** Asserts that memory is there. @throws use-after-dispose, fake-data-access */
-  assertReadable(what: string): void {
+  /** Tells tracers that the memory is about to be read, or written. */
+  private announce(writes: boolean): void {
+    modes.pre?.onAccess?.(this, writes);
+    modes.suspended?.onAccess(this, writes);
+  }
+
+  /** Asserts that memory is there, to be read or written. @throws use-after-dispose, fake-data-access */
+  assertReadable(what: string, writes = false): void {
     if (this.state === 'real') {
-      modes.pre?.onAccess?.(this);
-      modes.suspended?.onAccess(this);
+      this.announce(writes);
       return;
     }
     if (this.reason !== null) throw this.reason(what);

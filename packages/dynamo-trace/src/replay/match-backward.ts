@@ -1,0 +1,45 @@
+/**
+ * @file Whether a `backward()` is the recorded one, or one that the engine runs.
+ */
+import { type BackwardCall, hasGradientHooks } from '@tessera/tensor';
+import { BACKWARD_OUTSIDE, type BreakReason, HOOKED_LEAF } from '../breaks/graph-breaks.js';
+import { matchAll, matchPattern } from '../trace/pattern.js';
+import type { Run } from '../trace/run.js';
+import type { BackwardStep, Branch } from '../trace/step.js';
+
+/** Whether a call is the recorded one: the same roots, leaves with the same gradients, and no hooks. */
+export function fitsBackward(step: BackwardStep, call: BackwardCall, run: Run): boolean {
+  if (call.createGraph || call.retainGraph !== step.retainGraph) return false;
+  if ((call.inputs === null) !== (step.inputs === null)) return false;
+  if (
+    !matchAll(step.roots, call.tensors, run) ||
+    !matchAll(step.gradTensors, call.gradTensors, run)
+  )
+    return false;
+  if (step.inputs !== null && !matchAll(step.inputs, call.inputs!, run)) return false;
+  for (const { leaf, existing } of step.leaves) {
+    const tensor = run.slots[leaf];
+    if (tensor === undefined || hasGradientHooks(tensor)) return false;
+    const current = tensor.autograd?.grad ?? null;
+    if (
+      existing === null
+        ? current !== null
+        : current === null || !matchPattern(existing, current, run)
+    )
+      return false;
+  }
+  return true;
+}
+
+/** Why the engine must run a backward: it was so when captured, or the roots are computed already. */
+export function backwardBreak(cursor: Branch, call: BackwardCall, run: Run): BreakReason | null {
+  if (call.createGraph) return BACKWARD_OUTSIDE;
+  if (call.tensors.some((root) => root.traceOwner !== run.id || !root.isLazy))
+    return BACKWARD_OUTSIDE;
+  for (const step of cursor.steps) {
+    if (step.kind !== 'flush') continue;
+    for (const reason of [BACKWARD_OUTSIDE, HOOKED_LEAF])
+      if (step.reason.code === reason.code) return reason;
+  }
+  return null;
+}

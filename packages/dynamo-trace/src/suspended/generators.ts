@@ -1,0 +1,147 @@
+/**
+ * @file Generators of compiled functions, sync and async: their bodies run under the mode of the call.
+ *
+ * Between two steps the tensors belong to the caller, so what the body asked for is computed at every
+ * `yield`. The objects look like those that the function made: same prototype, other methods.
+ */
+import { withPreDispatchMode } from '@tessera/tensor';
+import { breakReason } from '../breaks/graph-breaks.js';
+import { Run } from '../trace/run.js';
+import type { Ending } from './ending.js';
+import { type SuspendedCall, beginCall, endCall, suspendCall } from './suspended-calls.js';
+
+const GENERATOR: object = Object.getPrototypeOf(
+  (function* () {
+    // Only its prototype matters.
+  })(),
+) as object;
+const ASYNC_GENERATOR: object = Object.getPrototypeOf(
+  (async function* () {
+    // Only its prototype matters.
+  })(),
+) as object;
+
+/** Whether `value` was made by a function of the kind that made the sample. */
+function isMadeLike(value: unknown, sample: object): value is object {
+  const all: unknown = Object.getPrototypeOf(Object.getPrototypeOf(sample));
+  return (
+    typeof value === 'object' &&
+    value !== null &&
+    Object.prototype.isPrototypeOf.call(all as object, value)
+  );
+}
+
+/** Whether a function returned a generator. */
+export function isGenerator(value: unknown): value is Generator {
+  return (
+    isMadeLike(value, GENERATOR) &&
+    typeof (value as Generator).next === 'function' &&
+    Symbol.iterator in value
+  );
+}
+
+/** Whether a function returned an async generator. */
+export function isAsyncGenerator(value: unknown): value is AsyncGenerator {
+  return (
+    isMadeLike(value, ASYNC_GENERATOR) &&
+    typeof (value as AsyncGenerator).next === 'function' &&
+    Symbol.asyncIterator in value
+  );
+}
+
+/** An object of the same class with methods of its own. */
+function like<T extends object>(body: T, methods: object): T {
+  const descriptors = Object.getOwnPropertyDescriptors(methods);
+  for (const key of Reflect.ownKeys(descriptors))
+    (descriptors as Record<PropertyKey, PropertyDescriptor>)[key]!.enumerable = false;
+  return Object.create(Object.getPrototypeOf(body) as object, descriptors) as T;
+}
+
+function flushAtYield({ run }: SuspendedCall): void {
+  run.flush?.(breakReason('GB0006', 'a generator yielded'));
+}
+
+/** A generator whose body runs under the call's mode, step by step. */
+export function driveGenerator(call: SuspendedCall, body: Generator, ending: Ending): Generator {
+  let ended = false;
+  const step = (advance: () => IteratorResult<unknown>): IteratorResult<unknown> => {
+    if (ended) return advance();
+    call.run.claim();
+    let item: IteratorResult<unknown>;
+    const outer = Run.current;
+    Run.current = call.run;
+    try {
+      item = withPreDispatchMode(call.mode, advance);
+    } catch (error) {
+      ended = true;
+      throw ending.fail(error);
+    } finally {
+      Run.current = outer;
+      outer?.claim();
+    }
+    if (item.done !== true) {
+      flushAtYield(call);
+      return item;
+    }
+    ended = true;
+    return { value: ending.finish(item.value), done: true };
+  };
+  const driven: Generator = like(body, {
+    next: (...args: [] | [unknown]) => step(() => body.next(...(args as [unknown]))),
+    return: (value: unknown) => step(() => body.return(value)),
+    throw: (error: unknown) => step(() => body.throw(error)),
+    [Symbol.iterator]: () => driven,
+    [Symbol.dispose]: () => void driven.return(undefined),
+  });
+  return driven;
+}
+
+/** An async generator whose body runs under the call's mode, across its waits. */
+export function driveAsyncGenerator(
+  call: SuspendedCall,
+  body: AsyncGenerator,
+  ending: Ending,
+): AsyncGenerator {
+  let ended = false;
+  /** Steps that were asked for and have not ended; the body takes them one after the other. */
+  let pending = 0;
+  let last: Promise<unknown> = Promise.resolve();
+  type Item = IteratorResult<unknown>;
+  const run = async (advance: () => Promise<Item>): Promise<Item> => {
+    if (ended) return advance();
+    call.run.claim();
+    let item: Item;
+    try {
+      const step = withPreDispatchMode(call.mode, () => beginCall(call, advance));
+      suspendCall(call);
+      item = await step;
+      endCall(call);
+      call.run.claim();
+    } catch (error) {
+      endCall(call);
+      call.run.claim();
+      ended = true;
+      throw ending.fail(error);
+    }
+    if (item.done !== true) {
+      flushAtYield(call);
+      return item;
+    }
+    ended = true;
+    return { value: ending.finish(item.value), done: true };
+  };
+  const step = (advance: () => Promise<Item>): Promise<Item> => {
+    const result = pending === 0 ? run(advance) : last.then(() => run(advance));
+    pending++;
+    const done = (): void => void pending--;
+    last = result.then(done, done);
+    return result;
+  };
+  const driven: AsyncGenerator = like(body, {
+    next: (...args: [] | [unknown]) => step(() => body.next(...(args as [unknown]))),
+    return: (value: unknown) => step(() => body.return(value)),
+    throw: (error: unknown) => step(() => body.throw(error)),
+    [Symbol.asyncIterator]: () => driven,
+  });
+  return driven;
+}
