@@ -2,7 +2,8 @@
  * @file `aotFunction`: compiles a function without the tracer, once per signature.
  *
  * The function is traced by running it on FakeTensors. Everything but tensors and run-time scalars is
- * part of the signature, as are dtypes, layouts, requires_grad, aliasing of the inputs and grad mode;
+ * part of the signature, as are dtypes, layouts, requires_grad, aliasing of the inputs, grad mode,
+ * autocast and the default dtype;
  * what the function reads from elsewhere is frozen. Modelled on functorch's aot_function.
  */
 import { parameterNames } from '@tessera/graph';
@@ -16,6 +17,8 @@ import {
 } from '@tessera/shared';
 import {
   type Tensor,
+  autocastKey,
+  defaultDType,
   gradMode,
   isTensor,
   requiresGrad,
@@ -36,6 +39,8 @@ interface Signature {
   readonly spec: TreeSpec;
   readonly leaves: readonly unknown[];
   readonly gradEnabled: boolean;
+  readonly autocast: string;
+  readonly defaultDType: string;
 }
 
 /** What is compared of a tensor. */
@@ -66,7 +71,13 @@ export function aotFunction<A extends readonly unknown[], R>(
   const entries: Entry[] = [];
   return (...args) => {
     const { leaves, spec } = treeFlatten(args);
-    const key: Signature = { spec, leaves: keysOf(leaves), gradEnabled: gradMode.enabled };
+    const key: Signature = {
+      spec,
+      leaves: keysOf(leaves),
+      gradEnabled: gradMode.enabled,
+      autocast: autocastKey(),
+      defaultDType: defaultDType(),
+    };
     let entry = entries.find((candidate) => sameSignature(candidate.key, key));
     if (entry === undefined) {
       entry = compileEntry(fn, key, leaves, spec, options);
@@ -155,6 +166,8 @@ function isAddressable(tensor: Tensor, all: readonly Tensor[]): boolean {
 function sameSignature(a: Signature, b: Signature): boolean {
   return (
     a.gradEnabled === b.gradEnabled &&
+    a.autocast === b.autocast &&
+    a.defaultDType === b.defaultDType &&
     treeSpecEqual(a.spec, b.spec) &&
     a.leaves.every((leaf, i) => sameLeaf(leaf, b.leaves[i]))
   );

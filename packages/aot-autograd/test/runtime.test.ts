@@ -1,11 +1,13 @@
 import { isTesseraError } from '@tessera/shared';
 import {
   type Tensor,
+  autocast,
   enableGrad,
   gradMode,
   noGrad,
   ones,
   requiresGrad,
+  setDefaultDType,
   setGradEnabled,
   tensor,
 } from '@tessera/tensor';
@@ -487,6 +489,32 @@ describe('history', () => {
       [2, 6, 10],
       [4, 8, 12],
     ]);
+  });
+
+  it('compiles per autocast setting and default dtype', () => {
+    const graphs = recording();
+    const compiled = aotFunction((a: Tensor) => a.mm(ones([2, 2])), {
+      fwCompiler: graphs.compiler,
+    });
+    const input = ones([2, 2]);
+    const half = (): Tensor =>
+      autocast({ device: 'cpu', dtype: 'bfloat16' }, () => compiled(input));
+    expect([compiled(input), half(), compiled(input), half()].map(({ dtype }) => dtype)).toEqual([
+      'float32',
+      'bfloat16',
+      'float32',
+      'bfloat16',
+    ]);
+    expect(graphs.modules).toHaveLength(2);
+    const scaled = aotFunction((a: Tensor) => a.mul(ones([2])), { fwCompiler: runEagerly });
+    const whole = tensor([1, 2], { dtype: 'int64' });
+    expect(scaled(whole).dtype).toBe('float32');
+    setDefaultDType('float64');
+    try {
+      expect(scaled(whole).dtype).toBe('float64');
+    } finally {
+      setDefaultDType('float32');
+    }
   });
 
   it('compiles per grad mode', () => {
