@@ -5,8 +5,10 @@
  * (`AliasSets.mayShare`).
  */
 import { type GraphModule, Node, getItem, tensorVal } from '@tessera/graph';
-import { getOp, isTensor } from '@tessera/tensor';
+import { contiguousStrides, getOp, isTensor, sameNumbers } from '@tessera/tensor';
+import { isAddressed } from './addressed.js';
 import { AliasSets } from './alias-sets.js';
+import { reinferVals } from './infer-vals.js';
 import type { Pass } from './pass.js';
 import { sameLayout } from './structural-key.js';
 
@@ -21,16 +23,19 @@ const SPLITS: ReadonlySet<unknown> = new Set([
 export function simplifyCatSplit(module: GraphModule): number {
   let changed = 0;
   const sets = new AliasSets(module.graph);
+  const moved = new Set<Node>();
   for (const node of module.graph.nodes) {
     if (node.op !== 'call_function') continue;
-    if (node.target === CAT && flattenJoin(node)) changed++;
+    if (node.target === CAT && flattenJoin(node, sets)) changed++;
     const same = node.target === CAT ? joinedWhole(node) : cutPart(node);
-    if (same === null || !agree(node, same) || !sets.mayShare(node, same)) continue;
+    if (same === null || !agree(node, same, sets) || !sets.mayShare(node, same)) continue;
+    if (!sameLayout(tensorVal(node)!, tensorVal(same)!)) moved.add(same);
     node.replaceAllUsesWith(same);
     sets.merge(node, same);
     module.graph.eraseNode(node);
     changed++;
   }
+  if (moved.size > 0) reinferVals(module, moved);
   return changed;
 }
 
@@ -38,13 +43,15 @@ export function simplifyCatSplit(module: GraphModule): number {
 export const catSplit: Pass = { name: 'cat-split', run: (module) => simplifyCatSplit(module) > 0 };
 
 /** cat([cat([a, b]), c]) → cat([a, b, c]) where nobody else reads the inner join. */
-function flattenJoin(join: Node): boolean {
+function flattenJoin(join: Node, sets: AliasSets): boolean {
   const [items, dim] = join.args as readonly [readonly Node[], number];
   const isInner = (item: Node): boolean =>
     item.target === CAT &&
     item.users.size === 1 &&
     items.indexOf(item) === items.lastIndexOf(item) &&
     wrapped(item) === wrapped(join) &&
+    // The outer join reads later than the inner one did.
+    !(item.args[0] as readonly Node[]).some((part) => sets.isWritten(part)) &&
     tensorVal(item)?.dtype === tensorVal(join)?.dtype;
   if (!items.some(isInner)) return false;
   const inner = items.filter(isInner);
@@ -84,13 +91,18 @@ function cutPart(part: Node): Node | null {
   return fits ? items[index]! : null;
 }
 
-/** Same dtype and sizes; strides too if the caller sees the value. */
-function agree(node: Node, same: Node): boolean {
+/**
+ * Whether a value may be another one with the same contents: nobody counts in its memory or gets it as a part
+ * of something else, and views of it are views of the other one too.
+ */
+function agree(node: Node, same: Node, sets: AliasSets): boolean {
   const [a, b] = [tensorVal(node), tensorVal(same)];
-  if (a === null || b === null) return false;
-  const returned = [...node.users.keys()].some((user) => user.op === 'output');
-  if (returned) return sameLayout(a, b);
-  return a.dtype === b.dtype && a.sizes.join() === b.sizes.join();
+  if (a === null || b === null || isAddressed(node)) return false;
+  const isPart = node.target === getItem;
+  if (isPart && sets.escapes(node)) return false;
+  if (sameLayout(a, b)) return true;
+  const lines = a.dtype === b.dtype && sameNumbers(a.sizes, b.sizes);
+  return isPart && lines && sameNumbers(b.strides, contiguousStrides(b.sizes));
 }
 
 function wrapped(join: Node): number {

@@ -40,6 +40,8 @@ export function fxGraphCse(module: GraphModule): number {
       rememberStorages(node, same.node, moved);
       node.replaceAllUsesWith(same.node);
       module.graph.eraseNode(node);
+      // What stays leaves the graph now if what it stands for did.
+      sets.merge(node, same.node);
       removed++;
     } else if (bucket === undefined) buckets.set(hash, [{ node, versions: seen }]);
     else if (same === undefined) bucket.push({ node, versions: seen });

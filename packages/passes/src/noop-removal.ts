@@ -7,6 +7,7 @@
  * shape and strides stay. As in PyTorch's remove_noop_ops, x + 0 is x although -0 + 0 is 0.
  */
 import { type GraphModule, Node, tensorVal } from '@tessera/graph';
+import { isAddressed } from './addressed.js';
 import { AliasSets } from './alias-sets.js';
 import type { Pass } from './pass.js';
 import { sameLayout } from './structural-key.js';
@@ -36,7 +37,11 @@ const RULES: ReadonlyMap<string, Rule> = new Map([
   ['aten::pow.Tensor_Scalar', secondIs(1)],
   ['aten::_to_copy', always],
   ['aten::clone', always],
-  ['aten::constant_pad_nd', always],
+  // Widths may be negative: what is taken away elsewhere leaves the shape.
+  [
+    'aten::constant_pad_nd',
+    ({ args }) => (args[1] as readonly number[]).every((width) => width === 0),
+  ],
   // Views.
   ['aten::to.dtype', always],
   ['aten::contiguous', always],
@@ -77,7 +82,8 @@ function noopSource(node: Node): Node | null {
   if (rule === undefined || !(source instanceof Node) || !rule(node)) return null;
   const before = tensorVal(source);
   const after = tensorVal(node);
-  return before !== null && after !== null && sameLayout(before, after) ? source : null;
+  if (before === null || after === null || !sameLayout(before, after)) return null;
+  return before.storageOffset === after.storageOffset || !isAddressed(node) ? source : null;
 }
 
 function mayRemove(node: Node, source: Node, sets: AliasSets): boolean {

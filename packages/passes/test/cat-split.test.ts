@@ -38,6 +38,27 @@ describe('catSplit', () => {
     expect(after(whole, [catSplit], [randn([3])])).not.toContain('cat');
   });
 
+  it('does not let a join read what was written after an inner one', () => {
+    const module = makeFx((a: Tensor, b: Tensor) => {
+      const inner = cat([a, b], 0);
+      a.mul_(2);
+      return cat([inner, b], 0);
+    })(randn([2]), randn([2]));
+    expect(catSplit.run(module)).toBe(false);
+  });
+
+  it('lets views of what stays be recorded as they are', () => {
+    const args = [randn([2, 3]), randn([2, 3])] as const;
+    const module = makeFx((a: Tensor, b: Tensor) =>
+      split(cat([a.neg(), b], 1), [3, 3], 1)[0]!
+        .t()
+        .sin(),
+    )(...args);
+    expect(after(module, [catSplit], args)).toContain(
+      't = aten.t.default(neg); // f32[3, 2] strides [1, 3]',
+    );
+  });
+
   it('keeps cuts at other places, along other dims, and what the caller could tell apart', () => {
     const keeps = (f: (a: Tensor, b: Tensor) => unknown): void => {
       const args = [randn([2, 2]), randn([2, 2])] as const;
@@ -46,5 +67,16 @@ describe('catSplit', () => {
     keeps((a, b) => split(cat([a, b], 1), [1, 3], 1).map((part) => part.neg()));
     keeps((a, b) => split(cat([a, b], 1), [1, 1], 0).map((part) => part.neg()));
     keeps((a) => cat([a], 0));
+    // A part that is returned shares memory with the whole.
+    keeps((a, b) => {
+      const whole = cat([a.neg(), b], 0);
+      return [whole, split(whole, [2, 2], 0)[0]];
+    });
+    // What is transposed lies otherwise than the part of the join, of which a view is taken.
+    keeps((a, b) =>
+      split(cat([a.t(), b], 0), [2, 2], 0)[0]!
+        .view([4])
+        .neg(),
+    );
   });
 });

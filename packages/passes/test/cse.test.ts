@@ -141,6 +141,16 @@ describe('fxGraphCse', () => {
     expect(removedFrom(viewed)).toBe(0);
   });
 
+  it('does not make two returned tensors one by way of a third', () => {
+    const module = moduleOf((g, x) => {
+      g.callFunction(mul, [g.callFunction(neg, [x]), 2]);
+      return [g.callFunction(neg, [x]), g.callFunction(neg, [x])];
+    });
+    expect(removedFrom(module)).toBe(1);
+    const [a, b] = module.forward(ones([2])) as [Tensor, Tensor];
+    expect(a.storage).not.toBe(b.storage);
+  });
+
   it('merges a returned value with one used inside', () => {
     const module = moduleOf((g, x) => [
       g.callFunction(neg, [x]),

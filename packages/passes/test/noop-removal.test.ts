@@ -1,5 +1,5 @@
 import { type GraphModule, makeFx } from '@tessera/graph';
-import { type Tensor, ones, tensor, zeros } from '@tessera/tensor';
+import { ones, pad, tensor, type Tensor, zeros } from '@tessera/tensor';
 import { describe, expect, it } from 'vitest';
 import { noopRemoval, removeNoops } from '../src/index.js';
 import { Hand, after } from './graph-tools.js';
@@ -36,6 +36,7 @@ describe('removeNoops', () => {
     keeps((x) => x.add(zeros([3, 2])), ones([2]));
     keeps((x) => x.permute([1, 0]).clone({ memoryFormat: 'contiguous' }), ones([2, 3]));
     keeps((x) => x.add(1), ones([2]));
+    keeps((x) => pad(x, [1, -1]), ones([2]));
   });
 
   it('keeps a copy of an input that is returned, and a view of it', () => {

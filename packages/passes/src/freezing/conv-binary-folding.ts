@@ -28,7 +28,7 @@ export function foldConvBinary(module: GraphModule): number {
     const kind = KINDS.get(node.target);
     if (node.op !== 'call_function' || kind === undefined) continue;
     const [conv, operand, alpha] = operandsOf(node, kind);
-    if (conv === null || !isFoldable(node, conv, operand)) continue;
+    if (conv === null || !isFoldable(node, conv, operand, kind)) continue;
     fold(conv, kind, operand, alpha);
     node.replaceAllUsesWith(conv);
     module.graph.eraseNode(node);
@@ -56,15 +56,18 @@ function isOnlyUse(arg: Argument): arg is Node {
   return arg instanceof Node && arg.target === CONVOLUTION && arg.users.size === 1;
 }
 
-function isFoldable(node: Node, conv: Node, operand: Argument): boolean {
-  const [, weight, bias, , , , transposed, , groups] = conv.args;
+function isFoldable(node: Node, conv: Node, operand: Argument, kind: Kind): boolean {
+  const [input, weight, bias, , , , transposed, , groups] = conv.args;
+  // A convolution of constants is one; what follows it need not be known before it.
+  if (isConstantNode(input)) return false;
   if (!isConstantNode(weight) || (bias !== null && bias !== undefined && !isConstantNode(bias)))
     return false;
   if (transposed === true && groups !== 1) return false;
   const before = tensorVal(conv);
   const after = tensorVal(node);
   if (before === null || after === null || !sameLayout(before, after)) return false;
-  if (typeof operand === 'number') return true;
+  // 0 · ∞ in a sum of products is not what it is behind the sum.
+  if (typeof operand === 'number') return Number.isFinite(kind === 'div' ? 1 / operand : operand);
   if (!isConstantNode(operand)) return false;
   const sizes = tensorVal(operand)?.sizes ?? null;
   if (sizes === null || sizes.length > before.ndim) return false;

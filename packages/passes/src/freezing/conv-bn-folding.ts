@@ -36,7 +36,9 @@ function foldableConvolution(bn: Node): Node | null {
   if (bn.op !== 'call_function' || bn.target !== BATCH_NORM) return null;
   const [conv, ...statistics] = bn.args.slice(0, 5);
   if (!(conv instanceof Node) || conv.target !== CONVOLUTION || conv.users.size !== 1) return null;
-  const [, weight, bias, , , , transposed, , groups] = conv.args;
+  const [input, weight, bias, , , , transposed, , groups] = conv.args;
+  // A convolution of constants is one; what follows it need not be known before it.
+  if (isConstantNode(input)) return null;
   // The channels of a grouped transposed weight are not one dimension.
   if (transposed === true && groups !== 1) return null;
   const constants = [weight, bias, ...statistics].filter(

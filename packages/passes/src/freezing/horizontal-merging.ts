@@ -13,6 +13,9 @@ import {
   tensorVal,
 } from '@tessera/graph';
 import { getOp, sameNumbers } from '@tessera/tensor';
+import { isAddressed } from '../addressed.js';
+import { AliasSets } from '../alias-sets.js';
+import { reinferVals } from '../infer-vals.js';
 import type { Pass } from '../pass.js';
 import { hoistConstants, isConstantNode } from './constant-nodes.js';
 
@@ -40,13 +43,17 @@ export function mergeProducts(module: GraphModule): number {
     groups.set(product.input, byKey);
     byKey.set(product.key, [...(byKey.get(product.key) ?? []), product]);
   }
+  const sets = new AliasSets(module.graph);
+  const parts = new Set<Node>();
   let merged = 0;
   for (const byKey of groups.values())
     for (const group of byKey.values()) {
       if (group.length < 2) continue;
-      merge(module, group);
+      for (const part of merge(module, group, sets)) parts.add(part);
       merged += group.length;
     }
+  // A part has gaps between its rows, which a product of its own had not.
+  if (parts.size > 0) reinferVals(module, parts);
   return merged;
 }
 
@@ -62,6 +69,8 @@ function productOf(node: Node): Product | null {
   const [input, weight] = (plain ? node.args : node.args.slice(1)) as readonly [Node, Node];
   const bias = plain ? null : (node.args[0] as Node);
   if (!isConstantNode(weight) || (bias !== null && !isConstantNode(bias))) return null;
+  // A product of constants is one; its weight need not stand before the others of the group.
+  if (isConstantNode(input)) return null;
   const columns = tensorVal(weight)!.sizes[1]!;
   const biasVal = bias === null ? null : tensorVal(bias)!;
   if (biasVal !== null && !sameNumbers(biasVal.sizes, [columns])) return null;
@@ -69,7 +78,9 @@ function productOf(node: Node): Product | null {
   return { node, input, weight, bias, key: [...parts, ...node.args.slice(3)].join('|') };
 }
 
-function merge(module: GraphModule, group: readonly Product[]): void {
+/** Merges products; returns the parts of the merged one. */
+function merge(module: GraphModule, group: readonly Product[], sets: AliasSets): Node[] {
+  const made: Node[] = [];
   const { graph } = module;
   const first = group[0]!;
   const { val: _, ...origin } = first.node.meta;
@@ -90,10 +101,13 @@ function merge(module: GraphModule, group: readonly Product[]): void {
     const parts = emit('aten::split_with_sizes', [whole, columns, 1]);
     group.forEach(({ node }, i) => {
       const part = emitGetItem(graph, parts, i);
-      // What the caller gets has memory and strides of its own.
-      const returned = [...node.users.keys()].some((user) => user.op === 'output');
-      node.replaceAllUsesWith(returned ? emit('aten::clone', [part, 'contiguous']) : part);
+      made.push(part);
+      // What the caller gets, or somebody counts in, has memory and strides of its own.
+      node.replaceAllUsesWith(
+        sets.escapes(node) || isAddressed(node) ? emit('aten::clone', [part, 'contiguous']) : part,
+      );
     });
   });
   for (const { node } of group) graph.eraseNode(node);
+  return made;
 }

@@ -53,5 +53,8 @@ describe('convBinaryFolding', () => {
     const wide = randn([4, 3, 3, 3]);
     const row = randn([4]);
     expect(foldConvBinary(trace((t) => conv2d(t, wide).mul(row), image()))).toBe(0);
+    // Division by zero gives infinities behind a sum, NaN inside.
+    expect(foldConvBinary(trace((t) => conv2d(t, wide).div(0), image()))).toBe(0);
+    expect(foldConvBinary(trace((t) => conv2d(t, wide).mul(Infinity), image()))).toBe(0);
   });
 });

@@ -61,4 +61,24 @@ describe('horizontalMerging', () => {
     // The two with biases [3] are one product; the one with [1, 3] stays.
     expect(mergeProducts(three)).toBe(2);
   });
+
+  it('gives results that leave as views memory of their own, and views what they can take', () => {
+    const [w1, w2] = [randn([3, 4]), randn([3, 4])];
+    const module = trace(
+      (x) => [x.mm(w1).view([2, 1, 4]), x.mm(w2).view([8]).sin()],
+      randn([2, 3]),
+    );
+    expect(after(module, [horizontalMerging], [randn([2, 3])])).toContain('split_with_sizes');
+    const results = module.forward(randn([2, 3])) as Tensor[];
+    expect(results.map(({ strides }) => strides)).toEqual([[4, 4, 1], [1]]);
+  });
+
+  it('leaves products of constants, which folding computes', () => {
+    const constant = randn([2, 2]);
+    const module = trace(
+      () => constant.mm(constant.neg()).add(constant.mm(constant.sin())),
+      randn([1]),
+    );
+    expect(mergeProducts(module)).toBe(0);
+  });
 });
