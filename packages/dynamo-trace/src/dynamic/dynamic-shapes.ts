@@ -2,8 +2,8 @@
  * @file `DynamicShapes`: decides, while a call is captured, which sizes and integers are symbols.
  *
  * A dim is symbolic when it was declared so (`dynamic: true`, `markDynamic`), or when it differs from an
- * older call that the capture runs along. Dims that had equal values in all those calls share a symbol
- * (duck sizing). Integer arguments that differ from the older call become expressions of the symbols,
+ * older call that the capture runs along. With `dynamic: true`, dims with equal values share a symbol (duck
+ * sizing); a dim of an argument that was found to vary, or declared to, has its own, as in PyTorch. Integer arguments that differ from the older call become expressions of the symbols,
  * or symbols of their own (a loop counter).
  */
 import { type Size, sizeMul } from '@tessera/shared';
@@ -100,25 +100,32 @@ export class DynamicShapes {
     const source = `${name}.size()[${dim}]`;
     const named = isArgument ? this.table.noteSize(source, this.call, size) : NOTHING;
     const seen = older === null ? named : observe(older);
-    if (declared !== undefined) return this.symbolFor(size, seen, source, declared);
+    const alone = isArgument && this.option !== true ? source : null;
+    if (declared !== undefined) return this.symbolFor(size, seen, source, declared, alone);
     if (this.option === false || size < 2) return size;
     const changed = [...seen.values()].some((other) => other !== size);
     if (!changed && !(this.option === true && isArgument)) return size;
-    return this.symbolFor(size, seen, source, SIZE_RANGE);
+    return this.symbolFor(size, seen, source, SIZE_RANGE, alone);
   }
 
-  /** The symbol that had the same values everywhere, or a new one. */
+  /**
+   * The symbol that had the same values everywhere, or a new one.
+   *
+   * @param of only a symbol that is read there; null for any
+   */
   private symbolFor(
     value: number,
     older: Observations,
     source: string,
     range: SymbolRange,
+    of: string | null = null,
   ): SymPattern {
     const seen = new Map(older).set(this.call, value);
     const same = this.bound.find(
       (entry) =>
         entry.min === range.min &&
         entry.max === range.max &&
+        (of === null || entry.source === of) &&
         [...seen].every(([call, at]) => entry.values.get(call) === at),
     );
     const entry = same ?? this.table.create(value, source, range);
