@@ -152,7 +152,7 @@ export {
 } from './autograd/grad-node.js';
 export { autogradMeta } from './autograd/autograd-meta.js';
 export { backwardTwice } from './autograd/backward-twice.js';
-export { holdGradient } from './autograd/accumulate-grad.js';
+export { gradientStrides, holdGradient, obeysLayout } from './autograd/accumulate-grad.js';
 export {
   gradEdge,
   gradFnOf,

@@ -5,15 +5,17 @@
  * like; the graph gets one `tessera::autograd_grad` node, and each leaf's `.grad` a lazy tensor. A leaf
  * that has a gradient already gets an in-place addition, as in eager.
  */
-import { type Node, getItem } from '@tessera/graph';
+import { type Argument, type Node, getItem } from '@tessera/graph';
 import {
   type BackwardCall,
   type Tensor,
   autogradMeta,
   getOp,
   gradFnOf,
+  gradientStrides,
   hasGradientHooks,
   noGrad,
+  obeysLayout,
   requiresGrad,
   runBackward,
   withFakeTensors,
@@ -110,7 +112,8 @@ export function captureBackward(
   if (adopted === null) capture.push(step);
   else capture.follow(step);
   const twinsOfUsed = twinGrads.filter((grad): grad is Tensor => grad !== null);
-  const owned = ownGradients(capture, twinsOfUsed, node);
+  const leafTwins = used.map((slot) => capture.builder.twin(slot));
+  const owned = ownGradients(capture, twinsOfUsed, leafTwins, node);
   const specs = used.map((slot, i) => assignGradient(capture, step, adopted, slot, i, owned[i]!));
   capture.lastOuts = specs;
   if (adopted === null) capture.run.remember(step, specs);
@@ -168,10 +171,11 @@ function backwardNode(
   return node;
 }
 
-/** A gradient's node and twin; one that shares memory with another value is copied, as eager does. */
+/** A gradient's node and twin; one that shares memory or is laid out unlike its leaf is copied, as eager does. */
 function ownGradients(
   capture: Capture,
   twins: readonly Tensor[],
+  leaves: readonly Tensor[],
   node: Node,
 ): { node: Node; twin: Tensor }[] {
   const { graph } = capture.builder;
@@ -186,13 +190,36 @@ function ownGradients(
       twin.strides.some((stride, d) => stride === 0 && twin.sizes[d]! > 1) ||
       capture.builder.slotOfTwin(twin) !== undefined;
     seen.add(twin.storage);
-    if (!shared) return { node: item, twin };
-    const clone = getOp('aten::clone');
-    const copy = graph.callFunction(clone, [item, null]);
-    const copyTwin = withoutHistory(() => capture.runOnTwins(clone, [twin, null]) as Tensor);
-    copy.meta = { val: copyTwin };
-    return { node: copy, twin: copyTwin };
+    const leaf = leaves[i]!;
+    if (!obeysLayout(twin, leaf)) {
+      const strides = [...gradientStrides(leaf)];
+      const layout = [[...leaf.sizes], strides, leaf.dtype, null, leaf.device, null];
+      const empty = emit(capture, 'aten::new_empty_strided', [{ node: item, twin }, ...layout]);
+      return emit(capture, 'aten::copy_', [empty, { node: item, twin }, false]);
+    }
+    return shared ? emit(capture, 'aten::clone', [{ node: item, twin }, null]) : { node: item, twin };
   });
+}
+
+/** A value of the graph and its twin. */
+interface Emitted {
+  readonly node: Node;
+  readonly twin: Tensor;
+}
+
+/** Adds an op that records no history; its first arguments may be values. */
+function emit(capture: Capture, name: string, args: readonly (Emitted | Argument)[]): Emitted {
+  const op = getOp(name);
+  const isEmitted = (arg: Emitted | Argument): arg is Emitted =>
+    typeof arg === 'object' && arg !== null && 'twin' in arg;
+  const node = capture.builder.graph.callFunction(
+    op,
+    args.map((arg) => (isEmitted(arg) ? arg.node : arg)),
+  );
+  const twins = args.map((arg) => (isEmitted(arg) ? arg.twin : arg));
+  const twin = withoutHistory(() => capture.runOnTwins(op, twins) as Tensor);
+  node.meta = { val: twin };
+  return { node, twin };
 }
 
 function withoutHistory<R>(fn: () => R): R {

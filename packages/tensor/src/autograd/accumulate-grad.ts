@@ -62,10 +62,19 @@ function ownedGradient(grad: Tensor, leaf: Tensor): Tensor {
   return own;
 }
 
-/** @see AccumulateGrad's gradient layout contract in PyTorch */
-function obeysLayout(grad: Tensor, leaf: Tensor): boolean {
+/**
+ * The strides that a leaf's gradient gets.
+ *
+ * @see AccumulateGrad's gradient layout contract in PyTorch
+ */
+export function gradientStrides({ sizes, strides }: Tensor): readonly number[] {
+  return isDense(sizes, strides) ? strides : contiguousStrides(sizes);
+}
+
+/** Whether a gradient has the strides that its leaf wants. */
+export function obeysLayout(grad: Tensor, leaf: Tensor): boolean {
   const { sizes } = leaf;
-  const wanted = isDense(sizes, leaf.strides) ? leaf.strides : contiguousStrides(sizes);
+  const wanted = gradientStrides(leaf);
   return sizes.every((size, i) => size <= 1 || grad.strides[i] === wanted[i]) || grad.numel === 0;
 }
 
