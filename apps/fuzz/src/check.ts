@@ -3,12 +3,19 @@
  */
 import { compile, config, reset } from '@tessera/compile';
 import { isTesseraError } from '@tessera/shared';
-import { type Tensor, isFloatingPoint, noGrad, readNumbers, writeNumbers } from '@tessera/tensor';
+import {
+  type Tensor,
+  grad,
+  isFloatingPoint,
+  noGrad,
+  readNumbers,
+  writeNumbers,
+} from '@tessera/tensor';
 import { EPSILON, type Spread, compareSeen, spreadKey } from './compare.js';
 import { Dice } from './dice.js';
 import { Stop, type Observer, packArguments, programFunction } from './interpret.js';
 import { type Seen, observe } from './observe.js';
-import type { CallSpec, Program } from './program.js';
+import type { BackwardKind, CallSpec, Program } from './program.js';
 import { World } from './world.js';
 
 /** A program whose compiled run differs from the eager one. */
@@ -31,26 +38,47 @@ type Function = (...args: unknown[]) => Tensor[];
 /** One call in a world, the backward pass behind it, and what is seen then. */
 function runCall(program: Program, world: World, fn: Function, call: CallSpec): Seen[] {
   let outputs: Tensor[] = [];
+  let gradients: (Tensor | null)[] = [];
   let thrown: string | null = null;
   world.prepare(call);
   const run = (): Tensor[] => fn(...packArguments(program, world));
   try {
     outputs = call.noGrad ? noGrad(run) : run();
-    if (call.backward) {
-      const losses = [...new Set(outputs)]
-        .filter((t) => t.requiresGrad)
-        .map((t, i) =>
-          t
-            .sum()
-            .mul(i + 1)
-            .to('float64'),
-        );
-      if (losses.length > 0) losses.reduce((a, b) => a.add(b)).backward();
-    }
+    if (call.backward !== null) gradients = differentiate(world, outputs, call.backward);
   } catch (error) {
     thrown = nameOf(error);
   }
-  return observe(world, outputs, thrown);
+  return observe(world, outputs, gradients, thrown);
+}
+
+/** Differentiates what a call returned; gradients that were asked for. */
+function differentiate(
+  world: World,
+  outputs: readonly Tensor[],
+  kind: BackwardKind,
+): (Tensor | null)[] {
+  const losses = [...new Set(outputs)]
+    .filter((t) => t.requiresGrad)
+    .map((t, i) =>
+      t
+        .sum()
+        .mul(i + 1)
+        .to('float64'),
+    );
+  if (losses.length === 0) return [];
+  const total = (): Tensor => losses.reduce((a, b) => a.add(b));
+  if (kind === 'sum') total().backward();
+  else if (kind === 'first') losses[0]!.backward();
+  else if (kind === 'grad') {
+    const by = [...new Set([...world.leaves, ...Object.values(world.captured.tensors)])];
+    // An argument that the function modified is a result as well: compiled, no other result depends on it.
+    return grad(
+      total(),
+      by.filter((t) => t.requiresGrad && t.isLeaf),
+      { allowUnused: true },
+    );
+  } else for (const loss of losses) loss.backward(null, { retainGraph: kind === 'retained' });
+  return [];
 }
 
 /** Eager observations of each call. */

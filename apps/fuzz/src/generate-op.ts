@@ -25,7 +25,7 @@ const UNARY = 'sin cos tanh sigmoid relu neg abs square exp erf silu gelu sign f
   .concat(' zerosLike onesLike clone detach contiguous logicalNot softplus ceil')
   .split(' ');
 /** Only floats have these. */
-const FLOAT_ONLY = new Set('silu gelu softplus softmax'.split(' '));
+const FLOAT_ONLY = new Set('silu gelu softplus softmax randLike uniform_'.split(' '));
 const BINARY = 'add sub mul div maximum minimum remainder pow'.split(' ');
 const COMPARE = 'gt lt eq ne ge le'.split(' ');
 const LOGIC = 'logicalAnd logicalOr bitwiseAnd bitwiseXor'.split(' ');
@@ -218,7 +218,10 @@ export function randomCall(pool: Pool, name: string, t: Tensor): Call {
   if (roll < 0.96)
     return { name: 'full', args: [[2, { size: name, dim: 0 }], scalar(pool, t)], free: true };
   if (roll < 0.97) return { name: 'arange', args: [{ size: name, dim: 0 }], free: true };
-  if (roll < 0.98) return { name: 'dropout', args: [0.5, true] };
+  if (roll < 0.98)
+    return dice.chance(0.7)
+      ? { name: 'dropout', args: [0.5, true] }
+      : { name: 'randLike', args: [{ t: name }], free: true };
   return { name: 'to', args: [dice.pick(CASTS)] };
 }
 
@@ -254,7 +257,9 @@ export function randomInplace(pool: Pool, t: Tensor): Call {
       return { name: 'maskedFill_', args: [{ t: dice.pick(masks)[0] }, scalar(pool, t)] };
     }
     case 10:
-      return { name: 'requiresGrad_', args: [] };
+      return dice.chance(0.6)
+        ? { name: 'requiresGrad_', args: [dice.chance(0.7)] }
+        : { name: 'uniform_', args: [] };
     default:
       return { name: dice.pick(['add_', 'mul_', 'sub_', 'add_', 'mul_']), args: [other(pool, t)] };
   }

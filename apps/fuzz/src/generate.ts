@@ -103,17 +103,37 @@ class Generator {
         return this.randomOp();
       return { do: 'module', out: this.name('t'), of };
     }
-    if (roll < 0.94) return { do: 'backward', of };
+    if (roll < 0.934) return { do: 'backward', of, retain: dice.chance(0.3) };
+    if (roll < 0.948) return this.differentiation(of);
     if (roll < 0.96) return program.optimizer === null ? this.randomOp() : { do: 'step' };
     if (roll < 0.965) return { do: 'clearGrad', of };
     if (roll < 0.975) return { do: 'break' };
-    if (roll < 0.98) return { do: 'disabled', out: this.name('t'), of };
+    if (roll < 0.98)
+      return {
+        do: 'disabled',
+        out: this.name('t'),
+        of,
+        kind: dice.pick(['doubled', 'doubled', 'curvature'] as const),
+      };
     if (roll < 0.985) return { do: 'throw' };
     if (roll < 0.99 && depth < 2) return { do: 'return', of: [of] };
     const captured = Object.keys(program.captured);
     return captured.length === 0
       ? this.randomOp()
       : { do: 'capture', name: dice.pick(captured), of };
+  }
+
+  /** Statements about gradients. */
+  private differentiation(of: string): Stmt {
+    const { dice } = this;
+    switch (dice.below(4)) {
+      case 0:
+        return { do: 'grad', out: this.name('t'), of, by: this.tensor()[0] };
+      case 1:
+        return { do: 'hook', of, kind: dice.pick(['scale', 'retain'] as const) };
+      default:
+        return { do: 'custom', out: this.name('t'), of };
+    }
   }
 
   private nested(depth: number): Stmt {
@@ -152,7 +172,7 @@ class Generator {
           };
         }
         default:
-          return { do: 'noGrad', body: inner() };
+          return { do: dice.pick(['noGrad', 'noGrad', 'enableGrad'] as const), body: inner() };
       }
     });
   }

@@ -6,7 +6,16 @@
 import { disable, graphBreak } from '@tessera/compile';
 import { TesseraError } from '@tessera/shared';
 import * as tensors from '@tessera/tensor';
-import { type Tensor, isTensor, noGrad } from '@tessera/tensor';
+import {
+  Function,
+  type FunctionContext,
+  type Tensor,
+  enableGrad,
+  grad,
+  isFloatingPoint,
+  isTensor,
+  noGrad,
+} from '@tessera/tensor';
 import { isNumberName } from './print-body.js';
 import type { Arg, Program, Stmt } from './program.js';
 import type { Captured, Store, World } from './world.js';
@@ -47,6 +56,36 @@ class Scope {
 type Functions = Record<string, (...args: readonly unknown[]) => unknown>;
 
 const doubled = disable((t: Tensor): Tensor => t.mul(2));
+
+const curvature = disable((t: Tensor): Tensor => {
+  const leaf = t.detach().requiresGrad_();
+  const [slope] = grad(leaf.tanh().mul(leaf).sum(), [leaf], { createGraph: true });
+  return grad(slope!.mul(slope!).sum(), [leaf])[0]!;
+});
+
+/** A sine whose gradient is doubled, so that it can be told from an ordinary one. */
+class Wave extends Function {
+  static forward(ctx: FunctionContext, t: Tensor): Tensor {
+    ctx.saveForBackward(t);
+    return t.sin();
+  }
+
+  static backward(ctx: FunctionContext, slope: Tensor): Tensor {
+    return slope.mul(ctx.savedTensors[0]!.cos()).mul(2);
+  }
+}
+
+function gradient(of: Tensor, by: Tensor): Tensor {
+  const sum = of.sum();
+  if (!sum.requiresGrad || !by.requiresGrad) return by;
+  return grad(sum, [by], { retainGraph: true, materializeGrads: true })[0]!;
+}
+
+function hook(of: Tensor, kind: 'scale' | 'retain'): void {
+  if (!of.requiresGrad) return;
+  if (kind === 'retain') of.retainGrad();
+  else of.registerHook((slope) => slope.mul(0.5));
+}
 
 function unknownName(name: string): never {
   throw new TesseraError('invalid-argument', `The program has no value named ${name}.`, {
@@ -170,9 +209,22 @@ export class Interpreter {
         return this.loop(stmt);
       case 'noGrad':
         return noGrad(() => this.block(stmt.body));
+      case 'enableGrad':
+        return enableGrad(() => this.block(stmt.body));
       case 'backward': {
         const loss = this.tensor(stmt.of).sum();
-        if (loss.requiresGrad) loss.backward();
+        if (loss.requiresGrad) loss.backward(null, { retainGraph: stmt.retain });
+        return null;
+      }
+      case 'grad':
+        this.bind(stmt.out, gradient(this.tensor(stmt.of), this.tensor(stmt.by)));
+        return null;
+      case 'hook':
+        hook(this.tensor(stmt.of), stmt.kind);
+        return null;
+      case 'custom': {
+        const of = this.tensor(stmt.of);
+        this.bind(stmt.out, isFloatingPoint(of.dtype) ? Wave.apply(of) : of.sin());
         return null;
       }
       case 'module':
@@ -201,7 +253,7 @@ export class Interpreter {
         graphBreak();
         return null;
       case 'disabled':
-        this.bind(stmt.out, doubled(this.tensor(stmt.of)));
+        this.bind(stmt.out, (stmt.kind === 'doubled' ? doubled : curvature)(this.tensor(stmt.of)));
         return null;
       case 'throw':
         if (this.captured.fail) throw new Stop('stop');

@@ -45,7 +45,7 @@ function* shorterBodies(body: readonly Stmt[]): Generator<readonly Stmt[]> {
     // An op whose result is replaced by what it was called on.
     if (stmt.do === 'op' && stmt.on !== null && stmt.rebind !== true)
       yield renameIn([...body.slice(0, i), ...body.slice(i + 1)], stmt.out, stmt.on);
-    if ((stmt.do === 'module' || stmt.do === 'disabled') && stmt.out !== stmt.of)
+    if ('out' in stmt && stmt.do !== 'op' && 'of' in stmt && stmt.do !== 'item')
       yield renameIn([...body.slice(0, i), ...body.slice(i + 1)], stmt.out, stmt.of);
     if (stmt.do === 'op') {
       for (const [j, arg] of stmt.args.entries()) {
@@ -79,6 +79,7 @@ function renameIn(body: readonly Stmt[], from: string, to: string): Stmt[] {
       };
     if (inner.do === 'return') return { ...inner, of: inner.of.map(name) };
     if (inner.do === 'read') return { ...inner, otherwise: name(inner.otherwise) };
+    if (inner.do === 'grad') return { ...inner, of: name(inner.of), by: name(inner.by) };
     if (inner.do === 'for' && inner.while !== null)
       return { ...inner, while: { ...inner.while, of: name(inner.while.of) } };
     return 'of' in inner ? ({ ...inner, of: name(inner.of) } as Stmt) : inner;
@@ -95,7 +96,8 @@ function* plainerCalls(call: CallSpec, first: CallSpec): Generator<CallSpec> {
   }
   if (Object.keys(call.replace).length > 0) yield { ...call, replace: {} };
   if (call.fail) yield { ...call, fail: false };
-  if (call.backward) yield { ...call, backward: false };
+  if (call.backward !== null) yield { ...call, backward: null };
+  if (call.backward !== null && call.backward !== 'sum') yield { ...call, backward: 'sum' };
   if (call.noGrad) yield { ...call, noGrad: false };
   if (!call.training) yield { ...call, training: true };
   if (call.frozen) yield { ...call, frozen: false };

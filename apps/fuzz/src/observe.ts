@@ -68,8 +68,13 @@ class Watcher {
   }
 }
 
-/** Everything visible after a call that returned `outputs`, or threw. */
-export function observe(world: World, outputs: readonly Tensor[], thrown: string | null): Seen[] {
+/** Everything visible after a call that returned `outputs`, whose `gradients` were asked for, or threw. */
+export function observe(
+  world: World,
+  outputs: readonly Tensor[],
+  gradients: readonly (Tensor | null)[],
+  thrown: string | null,
+): Seen[] {
   const watcher = new Watcher();
   watcher.value('thrown', thrown);
   watcher.value('outputs.length', outputs.length);
@@ -83,7 +88,11 @@ export function observe(world: World, outputs: readonly Tensor[], thrown: string
     for (const [name, t] of world.net.namedParameters()) watcher.withGrad(`net.${name}`, t);
     for (const [name, t] of world.net.namedBuffers()) watcher.tensor(`net.${name}`, t);
   }
-  outputs.forEach((t, i) => watcher.tensor(`output ${i}`, t));
+  outputs.forEach((t, i) => {
+    watcher.tensor(`output ${i}`, t);
+    watcher.tensor(`output ${i}.grad`, t.grad);
+  });
+  gradients.forEach((t, i) => watcher.tensor(`gradient ${i}`, t));
   const { store } = world;
   watcher.value('store.count', store.count);
   watcher.tensor('store.last', store.last);

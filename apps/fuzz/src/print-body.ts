@@ -76,22 +76,33 @@ function printStmt(stmt: Stmt): string[] {
       const bound = stmt.while === null ? '' : ` && ${sumOf(stmt.while.of)} < ${stmt.while.below}`;
       return block(`for (let ${i} = 0; ${i} < ${until}${bound}; ${i}++) {`, stmt.body);
     }
-    case 'noGrad': {
+    case 'noGrad':
+    case 'enableGrad': {
       const returns = JSON.stringify(stmt.body).includes('"do":"return"');
       return returns
         ? [
             ...block(
-              'const early = T.noGrad((): T.Tensor[] | null => {',
+              `const early = T.${stmt.do}((): T.Tensor[] | null => {`,
               stmt.body,
               '  return null;',
             ),
             '});',
             'if (early !== null) return early;',
           ]
-        : block('T.noGrad(() => {', stmt.body, '});');
+        : block(`T.${stmt.do}(() => {`, stmt.body, '});');
     }
     case 'backward':
-      return [`backward(${stmt.of});`];
+      return [`backward(${stmt.of}, ${stmt.retain});`];
+    case 'grad':
+      return [`let ${stmt.out} = gradient(${stmt.of}, ${stmt.by});`];
+    case 'hook':
+      return stmt.kind === 'retain'
+        ? [`if (${stmt.of}.requiresGrad) ${stmt.of}.retainGrad();`]
+        : [`if (${stmt.of}.requiresGrad) ${stmt.of}.registerHook((slope) => slope.mul(0.5));`];
+    case 'custom':
+      return [
+        `let ${stmt.out} = T.isFloatingPoint(${stmt.of}.dtype) ? Wave.apply(${stmt.of}) : ${stmt.of}.sin();`,
+      ];
     case 'module':
       return [`let ${stmt.out} = net.call(${stmt.of});`];
     case 'step':
@@ -109,7 +120,7 @@ function printStmt(stmt: Stmt): string[] {
     case 'break':
       return ['graphBreak();'];
     case 'disabled':
-      return [`let ${stmt.out} = doubled(${stmt.of});`];
+      return [`let ${stmt.out} = ${stmt.kind}(${stmt.of});`];
     case 'throw':
       return ["if (captured.fail) throw new Error('stop');"];
     case 'return':

@@ -54,9 +54,15 @@ export type Stmt =
       readonly while: { readonly of: string; readonly below: number } | null;
       readonly body: readonly Stmt[];
     }
-  | { readonly do: 'noGrad'; readonly body: readonly Stmt[] }
-  /** of.sum().backward() if it requires a gradient */
-  | { readonly do: 'backward'; readonly of: string }
+  | { readonly do: 'noGrad' | 'enableGrad'; readonly body: readonly Stmt[] }
+  /** of.sum().backward({ retainGraph: retain }) if it requires a gradient */
+  | { readonly do: 'backward'; readonly of: string; readonly retain: boolean }
+  /** out = the gradient of of.sum() by another tensor, or that tensor if there is none */
+  | { readonly do: 'grad'; readonly out: string; readonly of: string; readonly by: string }
+  /** What happens to a tensor's gradient, if it requires one: it is scaled by a hook, or kept. */
+  | { readonly do: 'hook'; readonly of: string; readonly kind: 'scale' | 'retain' }
+  /** out = a custom autograd function of a tensor */
+  | { readonly do: 'custom'; readonly out: string; readonly of: string }
   | { readonly do: 'module'; readonly out: string; readonly of: string }
   | { readonly do: 'step' }
   | { readonly do: 'clearGrad'; readonly of: string }
@@ -75,8 +81,13 @@ export type Stmt =
   /** captured.name = of */
   | { readonly do: 'capture'; readonly name: string; readonly of: string }
   | { readonly do: 'break' }
-  /** out = a function under disable() */
-  | { readonly do: 'disabled'; readonly out: string; readonly of: string }
+  /** out = a function under disable(): twice the tensor, or a second derivative */
+  | {
+      readonly do: 'disabled';
+      readonly out: string;
+      readonly of: string;
+      readonly kind: 'doubled' | 'curvature';
+    }
   | { readonly do: 'throw' }
   | { readonly do: 'return'; readonly of: readonly string[] };
 
@@ -120,9 +131,18 @@ export interface CallSpec {
   readonly lr: number;
   /** The call happens without gradients. */
   readonly noGrad: boolean;
-  /** The sum of the outputs is differentiated after the call. */
-  readonly backward: boolean;
+  /** How the outputs are differentiated after the call; null if they are not. */
+  readonly backward: BackwardKind | null;
 }
+
+/**
+ * The sum of all outputs; the first alone; one after the other, with `retainGraph` or without; or the sum by `grad()`
+ * for all leaves.
+ */
+export const BACKWARDS = ['sum', 'first', 'each', 'retained', 'grad'] as const;
+
+/** One of `BACKWARDS`. */
+export type BackwardKind = (typeof BACKWARDS)[number];
 
 /** Modules that programs use, each from [n, 3] to [n, 3]. */
 export const NETS = ['linear', 'mlp', 'batchNorm', 'layerNorm', 'dropout'] as const;
@@ -148,11 +168,11 @@ export interface Program {
 /** The statements inside a statement, a list for each of its bodies. */
 export function bodiesOf(stmt: Stmt): readonly (readonly Stmt[])[] {
   if (stmt.do === 'if') return [stmt.then, stmt.else];
-  return stmt.do === 'for' || stmt.do === 'noGrad' ? [stmt.body] : [];
+  return 'body' in stmt ? [stmt.body] : [];
 }
 
 /** A statement with other bodies. */
 export function withBodies(stmt: Stmt, bodies: readonly (readonly Stmt[])[]): Stmt {
   if (stmt.do === 'if') return { ...stmt, then: bodies[0]!, else: bodies[1]! };
-  return stmt.do === 'for' || stmt.do === 'noGrad' ? { ...stmt, body: bodies[0]! } : stmt;
+  return 'body' in stmt ? { ...stmt, body: bodies[0]! } : stmt;
 }

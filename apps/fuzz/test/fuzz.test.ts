@@ -35,7 +35,7 @@ describe('pnpm fuzz', () => {
   it('draws programs with everything in them', () => {
     const text = Array.from({ length: 150 }, (_, i) => JSON.stringify(generateProgram(i))).join();
     const statements =
-      'op item if for noGrad backward module step clearGrad effect read capture break disabled throw return'.split(
+      'op item if for noGrad enableGrad backward grad hook custom module step clearGrad effect read capture break disabled throw return'.split(
         ' ',
       );
     for (const name of statements) expect(text).toContain(`"do":"${name}"`);
