@@ -69,6 +69,13 @@ describe('backward', () => {
     expect(() => w.sum().backward()).toThrow(/backward-twice/);
   });
 
+  it('gives integers no history that were copied from a tensor with gradients', () => {
+    const x = tensor([1.5, 2], { requiresGrad: true });
+    const y = zeros([2], { dtype: 'int64' });
+    y.copy_(x);
+    expect([y.requiresGrad, y.view([2, 1]).requiresGrad]).toEqual([false, false]);
+  });
+
   it('refuses to modify a view in place whose base was detached', () => {
     const y = tensor([1, 2], { requiresGrad: true }).exp();
     const view = y.unsqueeze(0);

@@ -115,7 +115,7 @@ export const MEMORY_CHANGED: BreakReason = breakReason(
 /** The reason of a `backward()` that the engine runs. */
 export const BACKWARD_OUTSIDE: BreakReason = breakReason(
   'GB0005',
-  'backward() reaches history outside this graph',
+  'backward() or grad() reaches history outside this graph',
 );
 
 /** The reason of a `backward()` that calls hooks. */

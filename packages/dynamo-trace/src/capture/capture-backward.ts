@@ -8,6 +8,7 @@
 import { type Argument, type Node, getItem } from '@tessera/graph';
 import {
   type BackwardCall,
+  type OpOverload,
   type Tensor,
   autogradMeta,
   getOp,
@@ -37,6 +38,20 @@ function candidateLeaves(capture: Capture): number[] | null {
     leaves.push(slot);
   }
   return leaves;
+}
+
+/** `grad()` inside a captured program. */
+export const autogradGrad: OpOverload = getOp('tessera::autograd_grad');
+
+/** Whether a recorded `grad()` may miss a way to its inputs: one that leads through history outside the segment. */
+export function leavesSegment({ builder, run }: Capture, wanted: readonly Tensor[]): boolean {
+  const outside = wanted.filter((tensor) => !tensor.isLazy);
+  if (outside.length === 0) return false;
+  return builder.inputSlots.some((slot) => {
+    const tensor = run.slots[slot]!;
+    const isOnlyOne = outside.length === 1 && outside[0] === tensor;
+    return !isOnlyOne && requiresGrad(tensor) && gradFnOf(tensor) !== null;
+  });
 }
 
 function isCapturable(capture: Capture, call: BackwardCall): boolean {
@@ -159,7 +174,7 @@ function backwardNode(
   retainGraph: boolean,
 ): Node {
   const { builder } = capture;
-  const node = builder.graph.callFunction(getOp('tessera::autograd_grad'), [
+  const node = builder.graph.callFunction(autogradGrad, [
     roots.map((slot) => builder.node(slot)),
     grads.map((pattern) =>
       pattern.code === 0 || pattern.code === 1 ? builder.node(pattern.slot) : null,
@@ -197,7 +212,9 @@ function ownGradients(
       const empty = emit(capture, 'aten::new_empty_strided', [{ node: item, twin }, ...layout]);
       return emit(capture, 'aten::copy_', [empty, { node: item, twin }, false]);
     }
-    return shared ? emit(capture, 'aten::clone', [{ node: item, twin }, null]) : { node: item, twin };
+    return shared
+      ? emit(capture, 'aten::clone', [{ node: item, twin }, null])
+      : { node: item, twin };
   });
 }
 

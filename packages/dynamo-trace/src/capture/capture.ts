@@ -21,6 +21,7 @@ import {
   withPreDispatchMode,
 } from '@tessera/tensor';
 import {
+  BACKWARD_OUTSIDE,
   type BreakReason,
   MEMORY_CHANGED,
   REQUIRES_GRAD_SET,
@@ -50,7 +51,7 @@ import {
   observeStep,
 } from '../trace/step.js';
 import { prepareArguments } from './arguments.js';
-import { captureBackward } from './capture-backward.js';
+import { autogradGrad, captureBackward, leavesSegment } from './capture-backward.js';
 import type { CaptureOptions, CapturedBreak } from './capture-options.js';
 import { type RegionCapture, captureRegion } from './capture-region.js';
 import { runSegmentEagerly } from '../trace/eager-segment.js';
@@ -98,7 +99,8 @@ export class Capture implements PreDispatchMode {
   }
 
   handle(op: OpOverload, args: readonly unknown[]): unknown {
-    const reason = opBreak(op, args);
+    const isGrad = op === autogradGrad && leavesSegment(this, args[2] as readonly Tensor[]);
+    const reason = isGrad ? BACKWARD_OUTSIDE : opBreak(op, args);
     if (reason !== null) {
       this.run.noteReads(args);
       this.flush(reason);

@@ -1,8 +1,9 @@
 /**
  * @file Whether a `backward()` is the recorded one, or one that the engine runs.
  */
-import { type BackwardCall, hasGradientHooks } from '@tessera/tensor';
+import { type BackwardCall, type OpOverload, hasGradientHooks } from '@tessera/tensor';
 import { BACKWARD_OUTSIDE, type BreakReason, HOOKED_LEAF } from '../breaks/graph-breaks.js';
+import { autogradGrad } from '../capture/capture-backward.js';
 import { matchAll, matchPattern } from '../trace/pattern.js';
 import type { Run } from '../trace/run.js';
 import type { BackwardStep, Branch } from '../trace/step.js';
@@ -36,10 +37,15 @@ export function backwardBreak(cursor: Branch, call: BackwardCall, run: Run): Bre
   if (call.createGraph) return BACKWARD_OUTSIDE;
   if (call.tensors.some((root) => root.traceOwner !== run.id || !root.isLazy))
     return BACKWARD_OUTSIDE;
-  for (const step of cursor.steps) {
-    if (step.kind !== 'flush') continue;
-    for (const reason of [BACKWARD_OUTSIDE, HOOKED_LEAF])
-      if (step.reason.code === reason.code) return reason;
-  }
-  return null;
+  return [BACKWARD_OUTSIDE, HOOKED_LEAF].find(({ code }) => endsWith(cursor, code)) ?? null;
+}
+
+/** Why the engine must run a `grad()`: it was so when captured. */
+export function gradBreak(cursor: Branch, op: OpOverload): BreakReason | null {
+  return op === autogradGrad && endsWith(cursor, BACKWARD_OUTSIDE.code) ? BACKWARD_OUTSIDE : null;
+}
+
+/** Whether the graph ends here for the reason of that code. */
+function endsWith(cursor: Branch, code: string): boolean {
+  return cursor.steps.some((step) => step.kind === 'flush' && step.reason.code === code);
 }

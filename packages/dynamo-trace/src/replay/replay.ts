@@ -44,7 +44,7 @@ import {
   lookThrough,
   specOf,
 } from '../trace/step.js';
-import { backwardBreak, fitsBackward } from './match-backward.js';
+import { backwardBreak, fitsBackward, gradBreak } from './match-backward.js';
 import { describeOp, describeRegion } from './describe-divergence.js';
 import { regionLeaves } from './region-leaves.js';
 import type { Specializer } from './specializer.js';
@@ -89,12 +89,7 @@ export class Replay implements PreDispatchMode {
     if (this.delegate === null && !this.eager) {
       const branch = this.cursor;
       const first = branch.steps[0];
-      if (
-        first !== undefined &&
-        first.kind === 'op' &&
-        first.op === op &&
-        matchAll(first.args, args, this.run)
-      )
+      if (first?.kind === 'op' && first.op === op && matchAll(first.args, args, this.run))
         return this.accept(first);
       return this.handleSlow(op, args, branch);
     }
@@ -102,7 +97,7 @@ export class Replay implements PreDispatchMode {
   }
 
   private handleSlow(op: OpOverload, args: readonly unknown[], branch: Branch): unknown {
-    const reason = opBreak(op, args);
+    const reason = gradBreak(branch, op) ?? opBreak(op, args);
     if (reason !== null) {
       this.run.noteReads(args);
       this.flush(reason);

@@ -63,6 +63,8 @@ function recordOp(op: OpOverload, args: readonly unknown[]): unknown {
 
 function recordInPlace(op: OpOverload, args: readonly unknown[]): Tensor {
   const self = args[0] as Tensor;
+  // Integers that were copied from a tensor with gradients have none.
+  if (!isFloatingPoint(self.dtype)) return dispatchBelowAutograd(op, args) as Tensor;
   checkInPlaceLeaf(self);
   const functional = getOp(op.record.inplaceOf!);
   const formals = functional.schema.args;
