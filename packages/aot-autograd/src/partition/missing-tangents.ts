@@ -111,7 +111,7 @@ class Pruner {
     const val = tensorVal(node)!;
     const { sizes, strides, dtype, device } = val;
     const distinct = sizes.map((size, d) => (strides[d] === 0 ? 1 : size));
-    const full = emitter.emit('aten::full', [distinct, 0, dtype, null, device]);
+    const full = emitter.emit('aten::full', [distinct, 0, dtype, null, device, null]);
     const laid = isDense(distinct, strides)
       ? emitter.restride(full, { sizes: distinct, strides })
       : full;
