@@ -3,10 +3,11 @@
  * many of each file pass.
  *
  * Every row is one test under its exact name; a row that fails, or a file that does not load, is an
- * exit status of 1. FILE gets vitest's JSON report.
+ * exit status of 1. FILE gets vitest's JSON report, with one entry of `rows` per test: file, name, device
+ * (`cpu` for rows that are not per device), status, duration in ms and, of a failure, the message.
  */
 import { spawnSync } from 'node:child_process';
-import { existsSync, readFileSync, rmSync } from 'node:fs';
+import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { basename, join, resolve } from 'node:path';
 import { parseArgs } from 'node:util';
@@ -55,20 +56,41 @@ if (!existsSync(report)) process.exit(run.status || 1);
 const total = { passed: 0, failed: 0, todo: 0 };
 const failures = [];
 const rows = [];
-for (const file of JSON.parse(readFileSync(report, 'utf8')).testResults) {
+const results = JSON.parse(readFileSync(report, 'utf8'));
+const tests = [];
+for (const file of results.testResults) {
   const row = { name: basename(file.name), passed: 0, failed: 0, todo: 0 };
-  for (const { title, status } of file.assertionResults) {
+  for (const { title, status, duration, failureMessages } of file.assertionResults) {
     const kind = status === 'passed' || status === 'todo' ? status : 'failed';
     row[kind] += 1;
+    const [, name = title, device = 'cpu'] = /^(\S+) \((cpu|wgpu)\)$/.exec(title) ?? [];
+    tests.push({
+      file: row.name,
+      name,
+      device,
+      status,
+      duration: Math.round(duration ?? 0),
+      message: (failureMessages ?? []).join('\n'),
+    });
     if (kind === 'failed') failures.push(`${row.name}: ${title} (${status})`);
   }
   if (file.assertionResults.length === 0) {
     row.failed += 1;
     failures.push(`${row.name}: the file did not load`);
+    const message = file.message ?? 'the file did not load';
+    tests.push({
+      file: row.name,
+      name: row.name,
+      device: 'cpu',
+      status: 'failed',
+      duration: 0,
+      message,
+    });
   }
   rows.push(row);
   for (const key of Object.keys(total)) total[key] += row[key];
 }
+writeFileSync(report, JSON.stringify({ ...results, rows: tests }));
 rows.sort((a, b) => a.name.localeCompare(b.name));
 const width = Math.max(...rows.map((row) => row.name.length));
 const line = ({ passed, failed, todo }) =>

@@ -1,8 +1,22 @@
 /**
  * @file Backends by name.
  */
-import type { Backend } from '@tessera/dynamo-trace';
+import type { Backend, CompileRequest, CompiledSegment, SegmentInput } from '@tessera/dynamo-trace';
+import { GraphModule } from '@tessera/graph';
+import type { Tensor } from '@tessera/tensor';
 import { TesseraError, nearestNames } from '@tessera/shared';
+
+/**
+ * What `compile` takes as a backend besides names: a function of the captured graph, which may also return
+ * a graph to run, or an object that has one (`CompileCounter`).
+ */
+export type BackendLike =
+  | ((
+      graphModule: GraphModule,
+      exampleInputs: readonly SegmentInput[],
+      request?: CompileRequest,
+    ) => CompiledSegment | GraphModule)
+  | { readonly backend: Backend };
 
 const backends = new Map<string, Backend>();
 
@@ -17,8 +31,9 @@ export function listBackends(): string[] {
 }
 
 /** The backend of a name; a function is a backend itself. @throws unknown-backend */
-export function lookupBackend(backend: string | Backend): Backend {
-  if (typeof backend === 'function') return backend;
+export function lookupBackend(backend: string | BackendLike): Backend {
+  if (typeof backend === 'function') return running(backend);
+  if (typeof backend === 'object') return backend.backend;
   const found = backends.get(backend);
   if (found === undefined) {
     const near = nearestNames(backend, listBackends());
@@ -35,4 +50,13 @@ export function lookupBackend(backend: string | Backend): Backend {
     );
   }
   return found;
+}
+
+/** Runs the graph that a backend returned instead of code. */
+function running(backend: Exclude<BackendLike, { readonly backend: Backend }>): Backend {
+  return (module, examples, request) => {
+    const result = backend(module, examples, request);
+    if (!(result instanceof GraphModule)) return result;
+    return (inputs) => [result.forward(...inputs)].flat() as Tensor[];
+  };
 }

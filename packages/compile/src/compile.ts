@@ -3,7 +3,6 @@
  */
 import {
   type AnyFunction,
-  type Backend,
   CompiledFunction,
   type Explanation,
   type ExportedGraph,
@@ -14,14 +13,14 @@ import type { Module } from '@tessera/nn';
 import { discardFor, discardFrozen } from '@tessera/passes';
 import { type ConfigValues, TesseraError } from '@tessera/shared';
 import { type Compilable, callableOf } from './callable.js';
-import { lookupBackend } from './backend-registry.js';
+import { type BackendLike, lookupBackend } from './backend-registry.js';
 import { finishDebugFolders } from './debug/debug-folder.js';
 import { withOptions } from './compile-options.js';
 
 /** Options of `compile`. */
 export interface CompileOptions {
-  /** `inductor` (default), `aot_eager`, `eager`, another registered name, or a function. */
-  readonly backend?: string | Backend;
+  /** `inductor` (default), `aot_eager`, `eager`, another registered name, or a backend itself. */
+  readonly backend?: string | BackendLike;
   /** Make graph breaks errors. */
   readonly fullgraph?: boolean;
   /**

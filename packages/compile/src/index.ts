@@ -11,10 +11,22 @@ registerBuiltinBackends();
 registerKernelBackend(cpuBackend);
 
 export { type CompileOptions, compile, compiledFunctionOf, explain, reset } from './compile.js';
-export { listBackends, lookupBackend, registerBackend } from './backend-registry.js';
+export {
+  type BackendLike,
+  listBackends,
+  lookupBackend,
+  registerBackend,
+} from './backend-registry.js';
 export { kernelBackend, registerKernelBackend } from './device-backends.js';
 export { initWebGpu } from './webgpu.js';
-export { type CompilationObserver, observeCompilations } from './inductor.js';
+export {
+  type CompilationObserver,
+  type CompileFxOptions,
+  type InnerCompile,
+  compileFx,
+  compileFxInner,
+  observeCompilations,
+} from './inductor.js';
 export { memoryEfficientFusion } from './memory-efficient-fusion.js';
 export {
   type Profile,

@@ -8,11 +8,13 @@ import {
   aotCompileCaptured,
   minCutRematerializationPartition,
 } from '@tessera/aot-autograd';
-import type { Backend, CompiledSegment } from '@tessera/dynamo-trace';
+import type { Backend, CompiledSegment, SegmentInput } from '@tessera/dynamo-trace';
 import { type GraphModule, copyModule } from '@tessera/graph';
 import { type CompiledGraph, compileToExecutable } from '@tessera/inductor-core';
 import { isModuleState } from '@tessera/nn';
 import {
+  type GraphFunction,
+  type Pass,
   freezeFunction,
   freezingPipeline,
   jointPipeline,
@@ -44,61 +46,99 @@ function deviceOf(module: GraphModule): string {
   return 'cpu';
 }
 
-/** Compiles with the kernel backend of the graph's device. */
-function compileGraph(module: GraphModule, folder: DebugFolder | null): CompiledGraph {
+/** Compiles a functional graph: the inner part of `compileFx`. */
+export type InnerCompile = GraphCompiler;
+
+/**
+ * Compiles a functional graph with the kernel backend of its device: post-grad passes, which change
+ * `module`, and code.
+ *
+ * @see torch._inductor.compile_fx.compile_fx_inner
+ */
+export const compileFxInner: InnerCompile = (module) => {
   stage('post-grad passes', () => runPasses(module, postGradPipeline()));
   const compiled = compileToExecutable(module, kernelBackend(deviceOf(module)));
   checkNative(compiled.plan);
   reportKernels(compiled.plan.launches.length);
   counters.inc('inductor', 'graphs');
   counters.inc('inductor', 'kernels', compiled.plan.launches.length);
-  folder?.addCompiled(module, compiled);
+  DebugFolder.current?.addCompiled(module, compiled);
   for (const observer of observers) observer(module, compiled);
   return compiled;
-}
-
-/** Compiles functional graphs on their own. */
-export const inductorCompiler: GraphCompiler = (module) => compileGraph(module, null);
+};
 
 /** Takes parameters as constants first. */
 function compileFrozen(
   module: GraphModule,
-  folder: DebugFolder | null,
-): (inputs: readonly unknown[]) => readonly unknown[] {
+  inner: GraphCompiler,
+  within: <R>(fn: () => R) => R,
+): GraphFunction {
+  const compile = (graph: GraphModule, passes: readonly Pass[]): GraphFunction =>
+    within(() => {
+      runPasses(graph, passes);
+      const { placeholders } = graph.graph;
+      return inner(
+        graph,
+        placeholders.map((node) => node.meta.val),
+      );
+    });
   return freezeFunction(module, {
     isConstant: isModuleState,
     discard: passesConfig.freezingDiscardParameters,
-    compile: (frozen) =>
-      within(folder, () => {
-        runPasses(frozen, freezingPipeline());
-        return compileGraph(frozen, folder);
-      }),
-    compilePlain: (plain) => within(folder, () => compileGraph(plain, folder)),
+    compile: (frozen) => compile(frozen, freezingPipeline()),
+    compilePlain: (plain) => compile(plain, []),
   });
 }
 
-/** Runs a part of the compile under its debug folder. */
-function within<R>(folder: DebugFolder | null, fn: () => R): R {
-  return folder === null ? fn() : folder.during(fn);
+/** Options of `compileFx`. */
+export interface CompileFxOptions {
+  /** Called instead of `compileFxInner` for every functional graph; it may call that itself. */
+  readonly innerCompile?: InnerCompile;
 }
 
-/** See the file header. */
-export const inductor: Backend = (captured, examples) => {
+/**
+ * The `inductor` backend as a function, for backends that look at what it compiles.
+ *
+ * @example
+ * const seen: GraphModule[] = [];
+ * compile(model, {
+ *   backend: (graph, examples) =>
+ *     compileFx(graph, examples, {
+ *       innerCompile: (inner, values) => {
+ *         seen.push(inner);
+ *         return compileFxInner(inner, values);
+ *       },
+ *     }),
+ * });
+ * @see torch._inductor.compile_fx.compile_fx
+ */
+export function compileFx(
+  captured: GraphModule,
+  examples: readonly SegmentInput[],
+  options: CompileFxOptions = {},
+): CompiledSegment {
   const folder = DebugFolder.open(captured);
-  const fwCompiler: GraphCompiler = (module) => compileGraph(module, folder);
-  return within(folder, () => {
+  const within = <R>(fn: () => R): R => (folder === null ? fn() : folder.during(fn));
+  const inner = options.innerCompile ?? compileFxInner;
+  // The backward graph, and frozen ones, are compiled when they first run.
+  const fwCompiler: GraphCompiler = (module, values) => within(() => inner(module, values));
+  return within(() => {
     const preGrad = preGradPipeline();
     const module = preGrad.length > 0 ? copyModule(captured) : captured;
     stage('pre-grad passes', () => runPasses(module, preGrad));
     const freezes = passesConfig.freezing && !gradMode.enabled;
+    const inferenceCompiler: GraphCompiler = freezes
+      ? (inference) => compileFrozen(inference, inner, within)
+      : fwCompiler;
     return aotCompileCaptured(module, examples, {
       fwCompiler,
-      // The backward graph is compiled when it first runs.
-      bwCompiler: (backward) => within(folder, () => compileGraph(backward, folder)),
-      inferenceCompiler: freezes ? (inference) => compileFrozen(inference, folder) : fwCompiler,
+      inferenceCompiler,
       partitionFn: minCutRematerializationPartition,
       jointPasses: jointPipeline(),
       postGradPasses: [],
     }).call as CompiledSegment;
   });
-};
+}
+
+/** See the file header. */
+export const inductor: Backend = (captured, examples) => compileFx(captured, examples);

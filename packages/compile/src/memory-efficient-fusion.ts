@@ -6,7 +6,7 @@ import {
   type ModuleLike,
   memoryEfficientFusion as fuse,
 } from '@tessera/aot-autograd';
-import { inductorCompiler } from './inductor.js';
+import { compileFxInner } from './inductor.js';
 
 type AnyFunction = (...args: never[]) => unknown;
 
@@ -30,6 +30,6 @@ export function memoryEfficientFusion(
   target: AnyFunction | ModuleLike,
   options: Partial<AotOptions> = {},
 ): AnyFunction {
-  const all: AotOptions = { fwCompiler: inductorCompiler, ...options };
+  const all: AotOptions = { fwCompiler: compileFxInner, ...options };
   return typeof target === 'function' ? fuse(target, all) : fuse(target, all);
 }

@@ -158,6 +158,7 @@ export class CompiledFunction {
         backend: this.options.backend,
         fullgraph: this.options.fullgraph === true,
         functionName: this.name,
+        recordOnly: this.options.recordOnly === true,
         sources,
       },
       new DynamicShapes(this.table, run, call, this.options.dynamic, !pure),

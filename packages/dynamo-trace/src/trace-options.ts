@@ -21,6 +21,8 @@ export interface TraceOptions {
   readonly captures?: () => Record<string, unknown>;
   /** Called with the reason when a call fits no recorded trace. */
   readonly guardFailFn?: (reason: string) => void;
+  /** Compute nothing at the end of a capture: the graph is all that is wanted. */
+  readonly recordOnly?: boolean;
   /** Called at the end of a `pure` capture. */
   readonly onCapture?: (capture: Capture, segment: Segment, result: unknown) => void;
   /** Nothing is computed: somebody only wants to see what the function does on FakeTensors. */

@@ -2,7 +2,6 @@
  * @file Memory-efficient fusion and common subexpressions: one test per row of the conformance list.
  */
 import { test } from 'vitest';
-import { DEVICES } from './devices.js';
 import { ACTIVATIONS, matchesEager } from './memory-efficient-fusion/activations.js';
 import {
   drawsLikeTensor,
@@ -16,13 +15,14 @@ import {
   randomProgramsNeverGrow,
   sameArgumentsMerge,
 } from './memory-efficient-fusion/common-subexpressions.js';
+import { devices } from './support/devices.js';
 
 const rows = ACTIVATIONS.flatMap((row) =>
-  DEVICES.map((device) => [row.name, device, row] as const),
+  devices.map((device) => [row.name, device, row] as const),
 );
 // The largest row moves gigabytes.
 const timeout = 300_000;
-test.each(rows)('%s %s', { timeout }, async (_name, device, row) => matchesEager(row, device));
+test.each(rows)('%s (%s)', { timeout }, async (_name, device, row) => matchesEager(row, device));
 
 test('test_nochange', nothingToMerge);
 test('test_empty', emptyFunction);

@@ -1,14 +1,7 @@
 /**
  * @file `assertClose`: PyTorch's comparison of tensors.
  */
-import {
-  type DType,
-  type Tensor,
-  isFloatingPoint,
-  isTensor,
-  numelOf,
-  readNumbers,
-} from '@tessera/tensor';
+import { type DType, type Tensor, isFloatingPoint, isTensor, readNumbers } from '@tessera/tensor';
 
 /** Relative and absolute tolerance: |actual - expected| ≤ atol + rtol · |expected|. */
 export interface Tolerance {
@@ -40,7 +33,7 @@ function fail(options: CloseOptions, text: string): never {
 }
 
 /** Values of a CPU tensor, or of a device tensor after a download. */
-async function valuesOf(tensor: Tensor): Promise<Float64Array> {
+export async function valuesOf(tensor: Tensor): Promise<Float64Array> {
   if (tensor.device === 'cpu') return readNumbers(tensor);
   return Float64Array.from((await tensor.toTypedArray()) as ArrayLike<number>, Number);
 }
@@ -111,27 +104,30 @@ function toleranceOf(actual: Tensor, expected: Tensor, options: CloseOptions): T
   return a.rtol >= e.rtol ? a : e;
 }
 
-/**
- * Asserts that two tensors (or equally nested arrays of tensors and numbers) are close, with PyTorch's
- * default tolerances per dtype. Tensors on `cpu` only; see `assertCloseAsync`.
- *
- * @see torch.testing.assert_close
- */
-export function assertClose(actual: unknown, expected: unknown, options: CloseOptions = {}): void {
+/** Called for each pair of tensors. */
+type TensorCheck = (actual: Tensor, expected: Tensor, options: CloseOptions) => void;
+
+/** Compares structures; tensors with `check`. */
+function compareTrees(
+  actual: unknown,
+  expected: unknown,
+  options: CloseOptions,
+  check: TensorCheck,
+): void {
+  const inner = (a: unknown, e: unknown, at: string): void =>
+    compareTrees(a, e, { ...options, message: `${options.message ?? ''}${at}` }, check);
   if (isTensor(actual) && isTensor(expected)) {
     checkMeta(actual, expected, options);
-    compareValues(
-      readNumbers(actual),
-      readNumbers(expected),
-      toleranceOf(actual, expected, options),
-      options,
-    );
+    check(actual, expected, options);
   } else if (Array.isArray(actual) && Array.isArray(expected)) {
     if (actual.length !== expected.length)
       fail(options, `The length of the sequences mismatch: ${actual.length} != ${expected.length}`);
-    actual.forEach((item, i) =>
-      assertClose(item, expected[i], { ...options, message: `${options.message ?? ''}[${i}]` }),
-    );
+    actual.forEach((item, i) => inner(item, expected[i], `[${i}]`));
+  } else if (isRecord(actual) && isRecord(expected)) {
+    const [keys, wanted] = [actual, expected].map((record) => Object.keys(record).sort().join());
+    if (keys !== wanted)
+      fail(options, `The keys of the mappings do not match: ${keys} != ${wanted}`);
+    for (const key of Object.keys(actual)) inner(actual[key], expected[key], `['${key}']`);
   } else if (typeof actual === 'number' && typeof expected === 'number') {
     compareValues(
       [actual],
@@ -144,46 +140,32 @@ export function assertClose(actual: unknown, expected: unknown, options: CloseOp
   }
 }
 
-/** `assertClose` for tensors on any device. */
-export async function assertCloseAsync(
-  actual: Tensor,
-  expected: Tensor,
-  options: CloseOptions = {},
-): Promise<void> {
-  checkMeta(actual, expected, options);
-  compareValues(
-    await valuesOf(actual),
-    await valuesOf(expected),
-    toleranceOf(actual, expected, options),
-    options,
-  );
-}
-
-/** Root-mean-square relative error, as PyTorch's accuracy checks use it. */
-function rmse(reference: ArrayLike<number>, values: ArrayLike<number>): number {
-  let error = 0;
-  let norm = 0;
-  for (let i = 0; i < reference.length; i++) {
-    error += (reference[i]! - values[i]!) ** 2;
-    norm += reference[i]! ** 2;
-  }
-  return Math.sqrt(error / Math.max(norm, Number.MIN_VALUE));
+function isRecord(value: unknown): value is Record<string, unknown> {
+  if (value === null || typeof value !== 'object') return false;
+  const proto: unknown = Object.getPrototypeOf(value);
+  return proto === Object.prototype || proto === null;
 }
 
 /**
- * Whether a compiled result is as good as eager's, judged against float64: its error may be a little
- * larger than eager's own.
+ * Asserts that two tensors (or equally nested arrays and records of tensors and numbers) are close, with
+ * PyTorch's default tolerances per dtype. Tensors on `cpu` only; see `assertCloseAsync`.
  *
- * @see torch._dynamo.utils.same
+ * @see torch.testing.assert_close
  */
-export async function same(
-  expected: Tensor,
-  actual: Tensor,
-  options: { fp64Ref: Tensor; tolerance?: number },
-): Promise<boolean> {
-  if (numelOf(expected.sizes) !== numelOf(actual.sizes)) return false;
-  const reference = await valuesOf(options.fp64Ref);
-  const eagerError = rmse(reference, await valuesOf(expected));
-  const actualError = rmse(reference, await valuesOf(actual));
-  return actualError <= 2 * eagerError + (options.tolerance ?? 1e-4) / 10;
+export function assertClose(actual: unknown, expected: unknown, options: CloseOptions = {}): void {
+  compareTrees(actual, expected, options, (a, e, at) =>
+    compareValues(readNumbers(a), readNumbers(e), toleranceOf(a, e, at), at),
+  );
+}
+
+/** `assertClose` for tensors on any device, on one or on both sides. */
+export async function assertCloseAsync(
+  actual: unknown,
+  expected: unknown,
+  options: CloseOptions = {},
+): Promise<void> {
+  const pairs: [Tensor, Tensor, CloseOptions][] = [];
+  compareTrees(actual, expected, options, (...pair) => void pairs.push(pair));
+  for (const [a, e, at] of pairs)
+    compareValues(await valuesOf(a), await valuesOf(e), toleranceOf(a, e, at), at);
 }

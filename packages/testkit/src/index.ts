@@ -8,8 +8,10 @@ export {
   assertClose,
   assertCloseAsync,
   compareValues,
-  same,
 } from './assert-close.js';
+export { type SameOptions, same } from './same.js';
+export { compareEqualOutsAndGrads } from './compare-gradients.js';
+export { type RandStridedOptions, randStrided } from './rand-strided.js';
 export {
   type ConformanceOptions,
   type ConformanceReport,
@@ -19,7 +21,7 @@ export {
 export type { ConformanceCase } from './backend-conformance/conformance-case.js';
 export type { JudgedBackend } from './backend-conformance/run-case.js';
 export { BACKEND_CONFORMANCE_CASES } from './backend-conformance/suite.js';
-export { CompileCounter } from './compile-counter.js';
+export { CompileCounter, CompileCounterWithBackend } from './compile-counter.js';
 export { FileCheck } from './file-check.js';
 export { type GradcheckOptions, gradcheck, gradgradcheck } from './gradcheck.js';
 export { type BackendEvent, RecordingBackend } from './recording-backend.js';

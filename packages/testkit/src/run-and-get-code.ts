@@ -23,9 +23,13 @@ export interface RunAndCode<R> {
 /**
  * Runs `fn` and collects what `inductor` compiled meanwhile (an async `fn` is awaited).
  *
+ * @example const { result, compiled } = await runAndGetCode(compile(fn), x);
  * @see torch._inductor.utils.run_and_get_code
  */
-export async function runAndGetCode<R>(fn: () => R | Promise<R>): Promise<RunAndCode<R>> {
+export async function runAndGetCode<A extends readonly unknown[], R>(
+  fn: (...args: A) => R | Promise<R>,
+  ...args: A
+): Promise<RunAndCode<R>> {
   const compiled: CompiledCode[] = [];
   const stop = observeCompilations((graph: GraphModule, made: CompiledGraph) => {
     compiled.push({
@@ -35,7 +39,7 @@ export async function runAndGetCode<R>(fn: () => R | Promise<R>): Promise<RunAnd
     });
   });
   try {
-    return { result: await fn(), compiled };
+    return { result: await fn(...args), compiled };
   } finally {
     stop();
   }

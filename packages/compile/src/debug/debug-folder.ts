@@ -33,6 +33,8 @@ let compilations = 0;
 
 /** See the file header. */
 export class DebugFolder {
+  /** The folder of the compile that goes on now. */
+  static current: DebugFolder | null = null;
   private readonly files = new Map<string, string>();
   private passes = 0;
   private graphs = 0;
@@ -66,9 +68,12 @@ export class DebugFolder {
       this.write(`passes/${number}-${name}.before.ts`, before);
       this.write(`passes/${number}-${name}.after.ts`, after);
     });
+    const outer = DebugFolder.current;
+    DebugFolder.current = this;
     try {
       return fn();
     } finally {
+      DebugFolder.current = outer;
       stop();
       this.writeIndex();
     }

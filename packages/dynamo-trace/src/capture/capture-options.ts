@@ -19,5 +19,7 @@ export interface CaptureOptions {
   readonly backend: Backend;
   readonly fullgraph: boolean;
   readonly functionName: string;
+  /** Compute nothing at the end of the call. */
+  readonly recordOnly: boolean;
   readonly sources: Sources;
 }

@@ -53,6 +53,7 @@ export function finishCapture(
   }
   capture.push({ kind: 'return', segment: last });
   capture.run.noteRan(last);
+  if (capture.options.recordOnly) return last;
   last.run(capture.run);
   // Those before a break ran op by op; the next call finds them compiled.
   for (const segment of capture.segments) segment.prepare(capture.run);

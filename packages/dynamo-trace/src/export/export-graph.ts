@@ -38,7 +38,8 @@ export interface ExportableModule {
 }
 
 /**
- * Captures a function, or the forward of a module, on `args` as one graph. Sizes are numbers but for
+ * Captures a function, or the forward of a module, on `args` as one graph. Nothing is computed: what the
+ * function writes to tensors happens when the graph is called. Sizes are numbers but for
  * those that `options` or `markDynamic` declare to vary; to find out what depends on those, the function
  * runs several times, on FakeTensors.
  *
@@ -121,6 +122,7 @@ function captureOnce(
     pure: true,
     dynamic: false,
     probe: kept !== null,
+    recordOnly: kept === null,
     onCapture: (capture, segment, result) => {
       const built = build(
         capture,

@@ -54,7 +54,8 @@ export function forwardDataAccess(): void {
     for (const fn of [onInput, onIntermediate]) {
       for (const tracingMode of ['fake', 'symbolic'] as const)
         expect(() => makeFx(fn, { tracingMode })(randn([3]))).toThrow(MESSAGE);
-      expect(() => compile(fn, { backend: 'eager', fullgraph: true })(randn([3]))).toThrow(MESSAGE);
+      for (const backend of ['eager', 'aot_eager', 'inductor'])
+        expect(() => compile(fn, { backend, fullgraph: true })(randn([3]))).toThrow(MESSAGE);
     }
   }
 }

@@ -2,6 +2,7 @@
  * @file Rows about in-place ops: on leaves, on slices of inputs and of intermediates.
  */
 import { compile } from '@tessera/compile';
+import { Parameter } from '@tessera/nn';
 import { type Tensor, manualSeed, noGrad, randn, setGradEnabled, slice } from '@tessera/tensor';
 import { expect } from 'vitest';
 import { assertClose } from '../../src/index.js';
@@ -19,7 +20,7 @@ export function addsToLeafUnderNoGrad(): void {
     return y;
   };
   const y = randn([4]);
-  const param = randn([4]).requiresGrad_();
+  const param = new Parameter(randn([4]));
   const before = param.detach().clone();
   const compiled = compile(fn, { backend: 'aot_eager' });
   expect(compiled(param, y)).toBe(y);

@@ -2,8 +2,9 @@
  * @file Rows about what the tracer in front of AOT autograd sees: exported graphs, branches on data,
  * grad mode, parameters made inside.
  */
-import { compile, exportGraph } from '@tessera/compile';
-import { Conv2d, Module, Parameter } from '@tessera/nn';
+import { compile, exportGraph, reset } from '@tessera/compile';
+import type { GraphModule } from '@tessera/graph';
+import { Conv2d, Module, Parameter, functional as F } from '@tessera/nn';
 import {
   type Tensor,
   add,
@@ -18,63 +19,77 @@ import {
   tensor,
 } from '@tessera/tensor';
 import { expect } from 'vitest';
-import { CompileCounter, assertClose } from '../../src/index.js';
+import { CompileCounter, assertClose, same } from '../../src/index.js';
 
 /** A module that calls its convolution on its own terms, exported and compiled. */
-export function exportedConvolution(): void {
+export async function exportedConvolution(): Promise<void> {
   manualSeed(1);
   class Special extends Module {
     readonly conv: Conv2d = new Conv2d(3, 20, [5, 5]);
-    forward(x: Tensor): Tensor {
-      return this.conv.forward(x);
+
+    convForward(x: Tensor): Tensor {
+      return F.conv2d(x, this.conv.weight, { bias: this.conv.bias });
+    }
+
+    override forward(x: Tensor): Tensor {
+      return this.convForward(x);
     }
   }
   const module = new Special();
   const x = randn([3, 10, 10]);
   const real = module.call(x);
-  const exported = exportGraph((input: Tensor) => module.call(input), [x]);
-  assertClose(exported.call(x) as Tensor, real);
-  const compiled = compile((input: Tensor) => exported.call(input) as Tensor, {
-    backend: 'aot_eager',
-  });
+  const exported = exportGraph(module, [x]);
+  expect(await same(real, exported.call(x))).toBe(true);
+  const compiled = compile(exported, { backend: 'aot_eager' });
   for (let i = 0; i < 2; i++) assertClose(compiled(x), real);
 }
 
 /** Writes a leaf parameter under no-grad: no error, exported and compiled. */
 export function exportedUnsafeWrite(): void {
   manualSeed(2);
-  const fn = (param: Tensor, y: Tensor): Tensor => {
-    const before = isGradEnabled();
-    try {
-      setGradEnabled(false);
-      param.add_(y);
-    } finally {
-      setGradEnabled(before);
+  class Special extends Module {
+    badForward(param: Tensor, y: Tensor): Tensor {
+      const before = isGradEnabled();
+      try {
+        setGradEnabled(false);
+        param.add_(y);
+      } finally {
+        setGradEnabled(before);
+      }
+      return y;
     }
-    return y;
-  };
+
+    override forward(x: Tensor, y: Tensor): Tensor {
+      return this.badForward(x, y);
+    }
+  }
+  const module = new Special();
   const x = new Parameter(randn([4]));
   const y = randn([4]);
   const start = x.detach().clone();
-  const exported = exportGraph(fn, [x, y]);
-  assertClose(exported.call(x, y) as Tensor, y);
-  const compiled = compile((a: Tensor, b: Tensor) => exported.call(a, b) as Tensor, {
-    backend: 'aot_eager',
-  });
-  assertClose(compiled(x, y), y);
-  assertClose(x.detach(), start.add(y).add(y).add(y));
+  const exported = exportGraph(module, [x, y]);
+  // Exporting computes nothing.
+  assertClose(x.detach(), start);
+  assertClose(exported.call(x, y), module.call(x, y));
+  assertClose(compile(exported, { backend: 'aot_eager' })(x, y), y);
+  assertClose(x.detach(), start.add(y.mul(3)));
 }
 
 /** A branch on data between two parts. */
-function branches(x: Tensor, y: Tensor): Tensor {
-  const a = mul(x, y);
-  const lower = a.select(0, 0).select(0, 0).lt(3).item() !== 0;
-  const chosen = lower ? add(a, a) : mul(a, a);
-  return mul(chosen, add(x, y));
+class Branching extends Module {
+  private choose(param: Tensor, y: Tensor): Tensor {
+    return y.select(0, 0).select(0, 0).lt(3).item() !== 0 ? y.add(param) : param.mul(y);
+  }
+
+  override forward(x: Tensor, y: Tensor): Tensor {
+    const a = x.mul(y);
+    return this.choose(a, a).mul(x.add(y));
+  }
 }
 
-/** Both branches are right, in several graphs with seven operators. */
+/** Both branches are right, in several graphs with seven operators from the first call on. */
 export function exportedControlFlow(): void {
+  const module = new Branching();
   const x = new Parameter(
     tensor([
       [1, 2],
@@ -90,14 +105,23 @@ export function exportedControlFlow(): void {
     [2, 0.5],
   ]);
   const counter = new CompileCounter();
-  const compiled = compile(branches, { backend: counter.backend });
-  assertClose(compiled(x, small), branches(x, small));
-  assertClose(compiled(x, small), branches(x, small));
+  const graphs: GraphModule[] = [];
+  const compiled = compile(module, {
+    backend: (graph, examples, request) => {
+      graphs.push(graph);
+      return counter.backend(graph, examples, request);
+    },
+  });
+  assertClose(compiled(x, small), module.call(x, small));
   expect(counter.opCount).toBe(7);
   expect(counter.frameCount).toBeGreaterThan(1);
-  for (const y of [large, small, large]) assertClose(compiled(x, y), branches(x, y));
-  const aot = compile(branches, { backend: 'aot_eager' });
-  for (const y of [small, large, small]) assertClose(aot(x, y), branches(x, y));
+  expect(graphs).toHaveLength(counter.frameCount);
+  assertClose(compiled(x, small), module.call(x, small));
+  expect(counter.opCount).toBe(7);
+  for (const y of [large, small, large]) assertClose(compiled(x, y), module.call(x, y));
+  reset();
+  for (const again of [compile(compiled, { backend: 'aot_eager' }), compile(module)])
+    for (const y of [small, large, small]) assertClose(again(x, y), module.call(x, y));
 }
 
 /** A view of a view sees what is assigned through the other, across a branch on data. */

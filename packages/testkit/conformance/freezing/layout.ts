@@ -1,7 +1,7 @@
 /**
  * @file Freezing and layouts: channels last inside, eager strides at the boundary.
  */
-import { compile, observeCompilations } from '@tessera/compile';
+import { type InnerCompile, compile, compileFx, compileFxInner } from '@tessera/compile';
 import { tensorVal, type Node } from '@tessera/graph';
 import { overrideLowering } from '@tessera/inductor-core';
 import { BatchNorm2d, Conv2d, Module, functional as F } from '@tessera/nn';
@@ -84,12 +84,12 @@ export async function convLayoutConvertWithView(device: Device): Promise<void> {
 
 const CONVOLUTIONS: readonly string[] = ['aten::convolution', 'tessera::convolution_pointwise'];
 
-/** The frozen weight lies channels last, and so its recorded value says. */
+/** The frozen weight lies channels last, and so its recorded value says; seen from inside the compiler. */
 export async function convWeightLayoutConvert(device: Device): Promise<void> {
   await openDevice(device);
-  const run = compile(new Conv().eval().to(device));
   let convolutions = 0;
-  const stop = observeCompilations((module) => {
+  const innerCompile: InnerCompile = (module, values) => {
+    const compiled = compileFxInner(module, values);
     for (const node of module.graph.nodes) {
       if (typeof node.target !== 'object' || !CONVOLUTIONS.includes(node.target.qualifiedName))
         continue;
@@ -99,13 +99,18 @@ export async function convWeightLayoutConvert(device: Device): Promise<void> {
       expect(isTensor(value) && isChannelsLast(value)).toBe(true);
       expect(isChannelsLast(tensorVal(weight)!)).toBe(true);
     }
+    return compiled;
+  };
+  const model = new Conv().eval().to(device);
+  const x = rand([2, 3, 5, 5], { device });
+  const expected = noGrad(() => model.call(x));
+  const run = compile(model, {
+    backend: (graph, examples) => compileFx(graph, examples, { innerCompile }),
   });
-  try {
-    frozen(FORCED, () => noGrad(() => run(rand([2, 3, 5, 5], { device }))));
-  } finally {
-    stop();
-  }
+  const actual = frozen(FORCED, () => noGrad(() => run(x)));
   expect(convolutions).toBe(1);
+  expect(actual.strides).toEqual(expected.strides);
+  await expectClose(actual, expected, { atol: 1e-5, rtol: 1e-4 });
 }
 
 function isChannelsLast(value: Tensor): boolean {

@@ -5,6 +5,7 @@ import { compile, config } from '@tessera/compile';
 import { Conv2d, Linear, Module, cloneModule, functional as F } from '@tessera/nn';
 import { type Tensor, noGrad, ones, randint, randn } from '@tessera/tensor';
 import { expect } from 'vitest';
+import { CompileCounter } from '../../src/index.js';
 import { type Device, expectClose, numbersOf, openDevice } from '../support/devices.js';
 
 /** A compiled convolution's output can be viewed as in eager. */
@@ -46,8 +47,11 @@ export async function mutateBase(device: Device): Promise<void> {
     x.mul_(2);
     return y;
   });
-  const y = f(ones([2, 3], { device }));
+  const x = ones([2, 3], { device });
+  const y = f(x);
   expect(y.sizes).toEqual([3, 2]);
+  expect(y.storage).toBe(x.storage);
+  expect(await numbersOf(x)).toEqual([2, 2, 2, 2, 2, 2]);
   expect(await numbersOf(y)).toEqual([2, 2, 2, 2, 2, 2]);
 }
 
@@ -64,6 +68,14 @@ export async function dynamicShapeSpecialization(device: Device): Promise<void> 
     actual.sum().backward();
     await expectClose(a.grad, a.detach().cos());
   }
+  // One function for all sizes is traced once.
+  const counter = new CompileCounter();
+  const g = compile(f, { ...options, backend: counter });
+  for (const size of [4, 8, 16]) {
+    const [a, b] = [randn([2, size], { device }), randn([2, size], { device })];
+    await expectClose(g(a, b), f(a, b));
+  }
+  expect(counter.frameCount).toBe(1);
 }
 
 /** Cross entropy behind a convolution and a linear layer. */

@@ -6,7 +6,7 @@ import { Module, Parameter, functional as F } from '@tessera/nn';
 import { type Tensor, manualSeed, ones, randn, rsqrt } from '@tessera/tensor';
 import { expect } from 'vitest';
 import { assertCloseAsync } from '../../src/index.js';
-import { type Device, initDevice, leafOn } from '../devices.js';
+import { type Device, leafOn, openDevice } from '../support/devices.js';
 
 type Activation = (...inputs: Tensor[]) => Tensor;
 
@@ -81,7 +81,7 @@ export const ACTIVATIONS: readonly ActivationRow[] = [
 
 /** Runs a row on a device. */
 export async function matchesEager(row: ActivationRow, device: Device): Promise<void> {
-  await initDevice(device);
+  await openDevice(device);
   manualSeed(11);
   const inputs = row.shapes(device).map((shape) => randn(shape).requiresGrad_());
   const leaves = inputs.map((input) => leafOn(device, input));

@@ -9,7 +9,7 @@ import { basename, delimiter, dirname, join } from 'node:path';
 import { env } from 'node:process';
 import { initWebGpu } from '@tessera/compile';
 import { type Tensor, download, isTensor } from '@tessera/tensor';
-import { assertClose, type CloseOptions } from '../../src/index.js';
+import { assertCloseAsync, type CloseOptions } from '../../src/index.js';
 
 /** A device of the list. */
 export type Device = 'cpu' | 'wgpu';
@@ -17,23 +17,32 @@ export type Device = 'cpu' | 'wgpu';
 /** Devices for `test.each`: the row's name comes first, then the device. */
 export const devices: readonly Device[] = ['cpu', 'wgpu'];
 
-let opened: Promise<unknown> | null = null;
+let opened: ReturnType<typeof initWebGpu> | null = null;
 
 /** Makes a device usable. @throws device-unavailable */
 export async function openDevice(device: Device): Promise<void> {
-  if (device === 'cpu') return;
-  env.VK_ICD_FILENAMES ??= softwareDriver() ?? undefined;
-  opened ??= initWebGpu();
-  await opened;
+  if (device === 'wgpu') await openWebGpu();
 }
 
-/** Compares tensors of any device by value, with `assertClose`. */
-export async function expectClose(
+/** WebGPU on whatever adapter there is. @throws device-unavailable */
+export function openWebGpu(): ReturnType<typeof initWebGpu> {
+  env.VK_ICD_FILENAMES ??= softwareDriver() ?? undefined;
+  return (opened ??= initWebGpu());
+}
+
+/** A leaf on a device with the values of another tensor, which requires grad if that does. */
+export function leafOn(device: Device, tensor: Tensor): Tensor {
+  const moved = tensor.detach().clone().to(device);
+  return tensor.requiresGrad ? moved.requiresGrad_() : moved;
+}
+
+/** Compares values on any device, which must be the same one. */
+export function expectClose(
   actual: unknown,
   expected: unknown,
   options: CloseOptions = {},
 ): Promise<void> {
-  assertClose(await onCpu(actual), await onCpu(expected), options);
+  return assertCloseAsync(actual, expected, options);
 }
 
 /** The value with its tensors downloaded. */
