@@ -14,6 +14,7 @@ import {
   functional as F,
 } from '@tessera/nn';
 import { type Tensor, cat, randn, rsqrt, softmax, tensor } from '@tessera/tensor';
+import { moreKernelFunctions } from './kernel-functions-more.js';
 
 /** A function, what it runs on, and how many kernels it may take. */
 export interface KernelFunction {
@@ -220,4 +221,5 @@ export const KERNEL_FUNCTIONS: readonly KernelFunction[] = [
   },
   { name: 'transformer_block', torch: 4, training: false, make: blockOf },
   { name: 'transformer_block_train', torch: 12, training: true, make: blockOf },
+  ...moreKernelFunctions(x),
 ];

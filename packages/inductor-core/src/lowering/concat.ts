@@ -32,20 +32,32 @@ function joined(
   dim: number,
   call: { readonly sizes: readonly number[]; readonly dtype: LoweredTensor['dtype'] },
 ): LoweredTensor {
-  const vars = l.vars(call.sizes);
-  const position = vars[dim]!;
   const parts = tensors.filter(
     (t) =>
       !(t.sizes.length === 1 && t.sizes[0] === 0 && call.sizes.length !== 1) && t.sizes[dim] !== 0,
   );
   const limit = Math.min(MOST_INPUTS, l.capabilities.maxBuffersPerKernel - 1);
   if (parts.length > limit) return joined(l, inGroups(l, parts, dim, limit, call), dim, call);
+  for (const part of parts)
+    if (!part.isRealized && parts.length > INLINE_INPUTS && l.costOf(part.expr).expensive)
+      part.realize();
+  const whole = choice(l, parts, dim, call);
+  if (l.costOf(whole).buffers <= limit) return l.pointwise(call.sizes, whole);
   const room = limit / Math.max(parts.length, 1);
-  for (const part of parts) {
-    if (part.isRealized) continue;
-    const cost = l.costOf(part.expr);
-    if (cost.buffers > room || (cost.expensive && parts.length > INLINE_INPUTS)) part.realize();
-  }
+  for (const part of parts)
+    if (!part.isRealized && l.costOf(part.expr).buffers > room) part.realize();
+  return l.pointwise(call.sizes, choice(l, parts, dim, call));
+}
+
+/** The element of the part in which a position lies. */
+function choice(
+  l: Lowering,
+  parts: readonly LoweredTensor[],
+  dim: number,
+  call: { readonly sizes: readonly number[]; readonly dtype: LoweredTensor['dtype'] },
+): Expr {
+  const vars = l.vars(call.sizes);
+  const position = vars[dim]!;
   let end = call.sizes[dim]!;
   let value: Expr = l.ir.const(call.dtype, 0);
   for (let i = parts.length - 1; i >= 0; i--) {
@@ -66,7 +78,7 @@ function joined(
           ]);
     end = start;
   }
-  return l.pointwise(call.sizes, value);
+  return value;
 }
 
 /** Neighbouring tensors joined in memory, `limit` at a time. */

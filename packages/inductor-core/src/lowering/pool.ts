@@ -18,6 +18,9 @@ import type { LoweredArg, LoweringFn } from './registry.js';
 /** Largest window that is written out. */
 export const UNROLLED_WINDOW = 25;
 
+/** A costly element is computed at most this often rather than stored: as for windows of 3 × 3 at every other one. */
+const MOST_TIMES = 2.25;
+
 /** Window parameters per spatial dimension. */
 export interface Window {
   readonly kernel: readonly number[];
@@ -82,13 +85,19 @@ export function flatPosition(
   return flat;
 }
 
+/** Windows that overlap read an element several times: then a costly one gets memory. */
+function keepForTaps(l: Lowering, x: LoweredTensor, { kernel, stride }: Window): void {
+  const times = numelOf(kernel) / numelOf(kernel.map((size, s) => Math.min(size, stride[s]!)));
+  if (!x.isRealized && times > MOST_TIMES && l.costOf(x.expr).expensive) x.realize();
+}
+
 /** Values and flat indices of the maxima of windows. */
 export function maxPool(spatial: number): LoweringFn {
   return (l, [self, kernel, stride, padding, dilation], call) => {
     const x = tensorArg(self!, call.op);
     const window = windowOf(spatial, kernel, stride, padding, dilation);
     const lead = x.sizes.length - spatial;
-    if (!x.isRealized && l.costOf(x.expr).expensive) x.realize();
+    keepForTaps(l, x, window);
     if (numelOf(window.kernel) > UNROLLED_WINDOW)
       return maxPoolByReduction(l, x, window, lead, call.sizes);
     const vars = l.vars(call.sizes);
@@ -204,7 +213,7 @@ function averaged(
   const acc = accumulateDtype(x.dtype);
   const m = new ExprMath(l.ir);
   const vars = l.vars(sizes);
-  if (!x.isRealized && l.costOf(x.expr).expensive) x.realize();
+  keepForTaps(l, x, window);
   const at = (tap: readonly IndexExpr[]): Expr => {
     const { coords, inside } = tapAt(l, x, lead, window, vars, tap);
     return l.ir.masked(inside, l.ir.cast(x.load(coords), acc), 0);
