@@ -9,14 +9,15 @@ import { counters, log } from '@tessera/shared';
 import { type DType, activeMode, defaultDType, gradMode } from '@tessera/tensor';
 import { Capture } from './capture/capture.js';
 import type { CapturedBreak } from './capture/capture-options.js';
-import { argumentNames } from './capture/argument-names.js';
+import { argumentCount, argumentNames } from './capture/argument-names.js';
 import { abortCapture, dropGradients, finishCapture } from './capture/finish-capture.js';
 import { runSegmentEagerly } from './trace/eager-segment.js';
 import { Shadow } from './capture/shadow.js';
 import { Sources } from './capture/sources.js';
 import { now } from './clock.js';
 import { traceConfig } from './config.js';
-import { EntryGuards, type Root, globalState } from './guards/entry-guards.js';
+import { EntryGuards, type Root } from './guards/entry-guards.js';
+import { globalState } from './guards/global-state.js';
 import { makeArtifact, onlySegment, runPure } from './pure/make-artifact.js';
 import { MISSED, type PureArtifact } from './pure/pure-artifact.js';
 import { PureCapture } from './pure/pure-capture.js';
@@ -134,7 +135,7 @@ export class CompiledFunction {
   private capture(run: Run, branch: Branch, self: unknown, args: readonly unknown[]): unknown {
     const start = now();
     const roots = this.roots(self, args);
-    const guards = new EntryGuards(roots);
+    const guards = new EntryGuards(roots, globalState(), this.countText(args));
     const capture = this.newCapture(run, branch, new Sources(roots), this.calls++);
     run.flush = (reason) => capture.flush(reason);
     return this.runUnder(
@@ -281,12 +282,12 @@ export class CompiledFunction {
         start = now();
         roots = this.roots(self, args);
         reason = this.failureReason(whyNoTraceFits(this.captures, roots, entry, describe));
-        if (this.pathCount() >= traceConfig.recompileLimit) {
+        if (this.captures.length >= traceConfig.recompileLimit) {
           this.warnLimit(reason);
           this.runPrefixEagerly(diverged, roots);
           return null;
         }
-        guards = new EntryGuards(roots, entry);
+        guards = new EntryGuards(roots, entry, this.countText(args));
         return this.continueAsCapture(diverged, new Sources(roots));
       },
       specializer,
@@ -316,11 +317,6 @@ export class CompiledFunction {
       },
       (error) => this.abortReplay(replay, error),
     );
-  }
-
-  /** Number of paths recorded so far. */
-  private pathCount(): number {
-    return this.captures.length;
   }
 
   /** A capture that goes on where a replay diverged. */
@@ -379,6 +375,10 @@ export class CompiledFunction {
   }
 
   // ---- roots
+
+  private countText(args: readonly unknown[]): string {
+    return argumentCount(this.options.signature ?? this.fn, args.length);
+  }
 
   private roots(self: unknown, args: readonly unknown[]): Root[] {
     const names = (this.paramNames ??= argumentNames(this.options.signature ?? this.fn));

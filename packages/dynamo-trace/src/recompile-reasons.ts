@@ -3,7 +3,8 @@
  */
 import { TesseraError, isTesseraError } from '@tessera/shared';
 import type { CaptureRecord } from './compiled-function.js';
-import type { GlobalState, Root } from './guards/entry-guards.js';
+import type { Root } from './guards/entry-guards.js';
+import type { GlobalState } from './guards/global-state.js';
 
 /** A guard in PyTorch's words, or, where the guards of a trace hold, the op at which the call differed. */
 export function whyNoTraceFits(

@@ -229,7 +229,7 @@ describe('dynamic: true, false, marks', () => {
     expect(compiled.captures.length).toBe(1);
     call(ones([9, 3]));
     expect(compiled.captures.length).toBe(2);
-    expect(compiled.reasons).toEqual(["L['x'].size()[0] <= 8"]);
+    expect(compiled.reasons).toEqual(["2 <= L['x'].size()[0] <= 8"]);
     const two = compileEager(fn);
     for (const n of [3, 4, 5]) {
       const t = ones([n]);

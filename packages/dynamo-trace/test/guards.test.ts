@@ -162,6 +162,8 @@ describe('guards', () => {
     const both = tensor([3]);
     expect(call(both, both).toArray()).toEqual([6]);
     expect(compiled.captures.length).toBe(2);
-    expect(compiled.captures[0]!.guards.reason([both, both])).toBe("L['x'] is L['y']");
+    expect(compiled.captures[0]!.guards.reason([both, both])).toBe(
+      `Duplicate tensors found: ["L['x']", "L['y']"]`,
+    );
   });
 });

@@ -2,10 +2,15 @@
  * @file The reason of a recompilation is what differed, not what else is different.
  */
 import { afterEach, describe, expect, it, vi } from 'vitest';
-import { type Tensor, add, mul, noGrad, tensor } from '@tessera/tensor';
+import { type Tensor, add, autocast, mul, noGrad, tensor } from '@tessera/tensor';
+import { globalState } from '../src/guards/global-state.js';
 import { compileEager } from './compile-for-test.js';
 
 const x = tensor([1, 2]);
+const stateOf = (autocastKey: string): ReturnType<typeof globalState> => ({
+  ...globalState(),
+  autocast: autocastKey,
+});
 
 afterEach(() => vi.restoreAllMocks());
 
@@ -50,5 +55,118 @@ describe('reasons for recompiling', () => {
     expect(seen.slice(0, 2)).toEqual(["L['n'] == 0", "L['n'] == 1"]);
     expect(warn).toHaveBeenCalledTimes(1);
     expect(call(x, 3).toArray()).toEqual([3, 6]);
+  });
+});
+
+describe('words', () => {
+  /** The reasons of calls of a function that adds up what it is given. */
+  const reasons = (fn: (...args: never[]) => Tensor, ...calls: unknown[][]): string[] => {
+    const { call, function: compiled } = compileEager(fn);
+    for (const args of calls)
+      expect(call(...(args as never[])).toArray()).toEqual(fn(...(args as never[])).toArray());
+    return compiled.reasons;
+  };
+  const y = tensor([3, 4]);
+
+  it('a tensor that becomes something else', () => {
+    const fn = (a: Tensor, b: Tensor | number | null): Tensor =>
+      b === null ? mul(a, 2) : add(a, b);
+    expect(reasons(fn, [x, y], [x, null])).toEqual([
+      "expected type of 'L['b']' to be a tensor type, ' but found <class 'NoneType'>",
+    ]);
+    expect(reasons(fn, [x, y], [x, 2])).toEqual([
+      "expected type of 'L['b']' to be a tensor type, ' but found <class 'int'>",
+    ]);
+  });
+
+  it('the length of a rest parameter', () => {
+    const fn = (...xs: Tensor[]): Tensor => xs.reduce((a, b) => add(a, b));
+    expect(reasons(fn, [x, y], [x, y, tensor([1, 1])])).toEqual(["len(L['xs']) == 2"]);
+  });
+
+  it('a dimension of size one', () => {
+    const sizes = [3, 4, 1].map((n) => [tensor(Array.from({ length: n }, () => 1))]);
+    expect(reasons((a: Tensor) => mul(a, 2), ...sizes)).toEqual([
+      "tensor 'L['a']' size mismatch at index 0. expected 3, actual 4",
+      "2 <= L['a'].size()[0]",
+    ]);
+  });
+
+  it('an autocast scope', () => {
+    const { call, function: compiled } = compileEager((a: Tensor) => a.matmul(a));
+    const square = tensor([
+      [1, 2],
+      [3, 4],
+    ]);
+    call(square);
+    autocast({ device: 'cpu', dtype: 'bfloat16' }, () => call(square));
+    autocast({ device: 'cpu', dtype: 'float16' }, () => call(square));
+    expect(compiled.reasons[0]).toBe('GLOBAL_STATE changed: autocast(cpu)_enabled');
+    expect(compiled.captures[1]!.guards.reason([square], stateOf('cpu=float16'))).toBe(
+      'GLOBAL_STATE changed: autocast(cpu)_dtype',
+    );
+  });
+
+  it('attributes of instances, and elements of Sets', () => {
+    class Options {
+      scale = 2;
+      readonly names: Set<string> = new Set(['a']);
+    }
+    const options = new Options();
+    const { call, function: compiled } = compileEager((o: Options, a: Tensor) =>
+      o.names.has('a') ? a.reshape([o.scale, -1]) : mul(a, 2),
+    );
+    const six = tensor([1, 2, 3, 4, 5, 6]);
+    call(options, six);
+    options.scale = 3;
+    expect(call(options, six).shape).toEqual([3, 2]);
+    options.names.clear();
+    expect(call(options, six).shape).toEqual([6]);
+    expect(compiled.reasons).toEqual(["L['o'].scale == 2", "len(L['o'].names) == 1"]);
+  });
+});
+
+describe('pure functions notice what changes inside their arguments', () => {
+  class Options {
+    scale = 2;
+    act: (t: Tensor) => Tensor = (t) => t;
+  }
+  const cases: Record<string, [unknown, (value: never) => void, (value: never) => number]> = {
+    'an attribute of an instance': [
+      new Options(),
+      (o: Options) => (o.scale = 5),
+      (o: Options) => o.scale,
+    ],
+    'a function in a record': [
+      { scale: (): number => 2 },
+      (o: { scale: () => number }) => (o.scale = () => 5),
+      (o: { scale: () => number }) => o.scale(),
+    ],
+    'a key with an underscore': [
+      { _scale: 2 },
+      (o: { _scale: number }) => (o._scale = 5),
+      (o: { _scale: number }) => o._scale,
+    ],
+    'an element of a Set': [
+      new Set([2]),
+      (s: Set<number>) => s.add(3),
+      (s: Set<number>) => [...s].reduce((a, b) => a + b),
+    ],
+    'a Date': [new Date(2000, 0), (d: Date) => d.setFullYear(2001), (d: Date) => d.getFullYear()],
+    'a typed array': [
+      Float32Array.of(2),
+      (a: Float32Array) => (a[0] = 5),
+      (a: Float32Array) => a[0]!,
+    ],
+  };
+
+  it.each(Object.entries(cases))('%s', (_, [value, change, read]) => {
+    const fn = (t: Tensor, v: unknown): Tensor => mul(t, read(v as never));
+    const { call, function: compiled } = compileEager(fn, { pure: true });
+    for (let i = 0; i < 4; i++) {
+      if (i === 2) change(value as never);
+      expect(call(x, value).toArray()).toEqual(fn(x, value).toArray());
+    }
+    expect(compiled.captures.length).toBe(2);
   });
 });

@@ -12,3 +12,12 @@ export function argumentNames(fn: (...args: never[]) => unknown): (index: number
     return `L['${names[index] ?? `arg${index}`}']`;
   };
 }
+
+/** The guard on the number of arguments: the length of a rest parameter, if there is one. */
+export function argumentCount(fn: (...args: never[]) => unknown, count: number): string {
+  const names = parameterNames(fn);
+  const rest = names.findIndex((name) => name?.startsWith('...') === true);
+  return rest < 0 || count < rest
+    ? `number of arguments == ${count}`
+    : `len(L['${names[rest]!.slice(3)}']) == ${count - rest}`;
+}

@@ -6,13 +6,16 @@
  * then constants and structure, then tensors, then identities.
  */
 import { autocastKey, type Tensor, defaultDType, gradMode, isTensor } from '@tessera/tensor';
+import { type GlobalState, globalState, stateChange } from './global-state.js';
+import { literal, noTensor, typeName } from './guard-words.js';
 import { type GuardCheck, compileGuards } from './guard-code.js';
 import type { DynamicTensorGuard } from './dynamic-tensor-guard.js';
 import { ShapeGuards, type ShapedSource } from './shape-guards.js';
 import { type Source, follow, printSource } from './source.js';
+import { sameOpaque } from './same-opaque.js';
 import { sameIdentities } from './same-identities.js';
 import { TensorGuard } from './tensor-guard.js';
-import { walk } from './walk.js';
+import { followedKeys, walk } from './walk.js';
 
 /** Kinds of guard, for counts in `explain()`. */
 export type GuardKind =
@@ -61,42 +64,6 @@ export interface Root {
   readonly value: unknown;
 }
 
-/** Global state that changes what ops do. */
-export interface GlobalState {
-  readonly gradMode: boolean;
-  readonly defaultDType: string;
-  readonly autocast: string;
-}
-
-/** The state in force now. */
-export function globalState(): GlobalState {
-  return {
-    gradMode: gradMode.enabled,
-    defaultDType: defaultDType(),
-    autocast: autocastKey(),
-  };
-}
-
-/** A literal as Python prints it. */
-function literal(value: unknown): string {
-  if (value === true) return 'True';
-  if (value === false) return 'False';
-  if (value === null || value === undefined) return 'None';
-  return typeof value === 'string'
-    ? `'${value}'`
-    : Object.is(value, -0)
-      ? '-0.0'
-      : String(value as number);
-}
-
-function typeName(value: unknown): string {
-  if (value === null || value === undefined) return 'None';
-  if (isTensor(value)) return 'Tensor';
-  if (Array.isArray(value)) return 'list';
-  if (typeof value === 'object') return value.constructor?.name ?? 'object';
-  return typeof value;
-}
-
 function constantGuard(root: number, source: Source, value: unknown): Guard {
   const name = printSource(source);
   const none = value === null || value === undefined;
@@ -129,7 +96,7 @@ function containerGuard(
       check: (now) =>
         isArray
           ? Array.isArray(now) && now.length === keys
-          : now instanceof Map && now.size === keys,
+          : now instanceof (object.constructor as typeof Map) && now.size === keys,
     };
   }
   const type = object.constructor;
@@ -145,10 +112,7 @@ function containerGuard(
     check: (now) => {
       if (typeof now !== 'object' || now === null || now.constructor !== type) return false;
       if (!plain) return true;
-      const have = Object.keys(now).filter(
-        (key) =>
-          !key.startsWith('_') && typeof (now as Record<string, unknown>)[key] !== 'function',
-      );
+      const have = followedKeys(now, source);
       return have.length === keys.length && have.every((key, i) => key === keys[i]);
     },
   };
@@ -164,10 +128,7 @@ function tensorGuard(root: number, source: Source, tensor: Tensor): Guard {
     text: `${name}: ${guard.toString()}`,
     inline: { kind: 'tensor', spec: guard },
     check: (now) => isTensor(now) && guard.check(now),
-    explain: (now) =>
-      isTensor(now)
-        ? (guard.explain(now, name) ?? '')
-        : `type(${name}) is Tensor, actual ${typeName(now)}`,
+    explain: (now) => (isTensor(now) ? (guard.explain(now, name) ?? '') : noTensor(now, name)),
   };
 }
 
@@ -179,10 +140,7 @@ function dynamicGuard(root: number, source: Source, guard: DynamicTensorGuard): 
     source,
     text: `${name}: ${guard.toString()}`,
     check: (now) => isTensor(now) && guard.explain(now, name) === null,
-    explain: (now) =>
-      isTensor(now)
-        ? (guard.explain(now, name) ?? '')
-        : `type(${name}) is Tensor, actual ${typeName(now)}`,
+    explain: (now) => (isTensor(now) ? (guard.explain(now, name) ?? '') : noTensor(now, name)),
   };
 }
 
@@ -205,6 +163,7 @@ export class EntryGuards {
   constructor(
     roots: readonly Root[],
     private readonly state: GlobalState = globalState(),
+    private readonly countText: string = `number of arguments == ${roots.length}`,
   ) {
     const constants: Guard[] = [];
     const tensors: Guard[] = [];
@@ -232,7 +191,7 @@ export class EntryGuards {
               source,
               text: `${printSource(source)} is the same ${typeName(value)}`,
               opaque: true,
-              check: (now) => now === value,
+              check: sameOpaque(value),
             }),
         },
       );
@@ -309,10 +268,9 @@ export class EntryGuards {
     now: GlobalState = globalState(),
     skipped = true,
   ): string | null {
-    if (now.gradMode !== this.state.gradMode) return 'GLOBAL_STATE changed: grad_mode';
-    if (now.defaultDType !== this.state.defaultDType) return 'GLOBAL_STATE changed: default_dtype';
-    if (now.autocast !== this.state.autocast) return 'GLOBAL_STATE changed: autocast';
-    if (roots.length !== this.rootCount) return `number of arguments == ${this.rootCount}`;
+    const changed = stateChange(this.state, now);
+    if (changed !== null) return changed;
+    if (roots.length !== this.rootCount) return this.countText;
     let opaque: string | null = null;
     for (const guard of this.guards) {
       const value = follow(roots[guard.root], guard.source.steps);
@@ -329,11 +287,12 @@ export class EntryGuards {
 
   /** The first difference in structure (containers, missing values, what is a tensor), in words; null if there is none. */
   structureReason(roots: readonly unknown[]): string | null {
-    if (roots.length !== this.rootCount) return `number of arguments == ${this.rootCount}`;
+    if (roots.length !== this.rootCount) return this.countText;
     for (const guard of this.guards) {
       const value = follow(roots[guard.root], guard.source.steps);
       if (guard.kind === 'TENSOR_MATCH') {
-        if (!isTensor(value)) return guard.explain!(value);
+        if (!isTensor(value))
+          return `type(${printSource(guard.source)}) is Tensor, actual ${typeName(value)}`;
       } else if (guard.kind === 'CONSTANT_MATCH') {
         if (typeof value !== typeof guard.value) return guard.text;
       } else if (!guard.check(value)) return guard.text;
@@ -353,7 +312,7 @@ export class EntryGuards {
       if (expected !== actual)
         return expected !== index
           ? `${name(expected)} is ${name(index)}`
-          : `${name(actual)} is ${name(index)}`;
+          : `Duplicate tensors found: ["${name(actual)}", "${name(index)}"]`;
       if (actual === index) first.set(value, index);
     }
     return null;

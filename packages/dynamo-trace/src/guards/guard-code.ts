@@ -38,6 +38,8 @@ function accessor(step: SourceStep, from: string, constants: unknown[]): string 
       return `${from}?.[${JSON.stringify(step.key)}]`;
     case 'index':
       return `${from}?.[${step.index}]`;
+    case 'item':
+      return `(${from} instanceof Set ? [...${from}][${step.index}] : undefined)`;
     case 'map':
       constants.push(step.key);
       return `${from}?.get?.(c[${constants.length - 1}])`;
@@ -65,7 +67,7 @@ class PathCode {
       this.lines.push(`const ${name} = roots[${root}];`);
     }
     for (const step of steps) {
-      key += `|${step.kind}:${step.kind === 'property' ? step.key : step.kind === 'index' || step.kind === 'map' ? step.index : ''}`;
+      key += `|${step.kind}:${step.kind === 'property' ? step.key : step.kind === 'index' || step.kind === 'map' || step.kind === 'item' ? step.index : ''}`;
       let next = this.names.get(key);
       if (next === undefined) {
         next = `v${this.names.size}`;

@@ -56,8 +56,7 @@ export class ShapeGuards {
       if (differs > 0) return equality(places[differs]!, places[0]!);
       if (first === undefined) continue;
       const name = printPlace(places[0]!);
-      if (first < pattern.min) return `${pattern.min} <= ${name}`;
-      if (first > pattern.max) return `${name} <= ${pattern.max}`;
+      if (first < pattern.min || first > pattern.max) return range(pattern, name);
     }
     return null;
   }

@@ -12,6 +12,8 @@ export type SourceStep =
   | { readonly kind: 'index'; readonly index: number }
   /** Key of a Map, by position of insertion. */
   | { readonly kind: 'map'; readonly index: number; readonly key: unknown }
+  /** Element of a Set, by position of insertion. */
+  | { readonly kind: 'item'; readonly index: number }
   /** Result of the object's own `[trackedState]()`. */
   | { readonly kind: 'state' }
   /** `.grad` of a tensor. */
@@ -34,6 +36,7 @@ export function printSource(source: Source): string {
   let text = source.root;
   for (const step of source.steps) {
     if (step.kind === 'index') text += `[${step.index}]`;
+    else if (step.kind === 'item') text = `list(${text})[${step.index}]`;
     else if (step.kind === 'map')
       text += `.get(${typeof step.key === 'string' ? `'${step.key}'` : String(step.key)})`;
     else if (step.kind === 'grad') text += '.grad';
@@ -59,6 +62,8 @@ function stepInto(value: object, step: SourceStep): unknown {
       return (value as Record<string, unknown>)[step.key];
     case 'index':
       return (value as readonly unknown[])[step.index];
+    case 'item':
+      return value instanceof Set ? [...(value as Set<unknown>)][step.index] : undefined;
     case 'map':
       return (value as Map<unknown, unknown>).get(step.key);
     case 'grad':

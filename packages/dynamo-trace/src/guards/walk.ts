@@ -1,10 +1,11 @@
 /**
  * @file Walking arguments and tracked objects: every tensor and primitive that a trace may depend on.
  *
- * Followed: arrays, plain records, Maps, tensors (also their `.grad`) and tracked objects. Of a tracked
- * object the own enumerable attributes are followed, except functions and names starting with an
- * underscore; an object with a `[Symbol.for('tessera.trackedState')]()` method is followed through what
- * that returns instead. Other class instances, functions and promises are opaque leaves.
+ * Followed: arrays, plain records, Maps, Sets, tensors (also their `.grad`), instances of the program's
+ * classes and tracked objects. Of a tracked object the own enumerable attributes are followed, except
+ * functions and names starting with an underscore, of an instance all but the latter; an object with a
+ * `[Symbol.for('tessera.trackedState')]()` method is followed through what that returns instead. Objects
+ * of the host (dates, promises, typed arrays), functions and long arrays of instances are opaque leaves.
  */
 import { type Tensor, isTensor, isTracked } from '@tessera/tensor';
 import { type Source, type SourceStep, extend } from './source.js';
@@ -23,7 +24,20 @@ export interface Visitor {
   opaque?(value: unknown, source: Source): void;
 }
 
-type Kind = 'tensor' | 'array' | 'map' | 'record' | 'tracked' | 'state' | 'primitive' | 'opaque';
+type Kind =
+  | 'tensor'
+  | 'array'
+  | 'map'
+  | 'set'
+  | 'record'
+  | 'instance'
+  | 'tracked'
+  | 'state'
+  | 'primitive'
+  | 'opaque';
+
+/** Arrays of an instance that are longer hold data rather than settings. */
+const LONG = 256;
 
 function kindOf(value: unknown): Kind {
   if (typeof value === 'function' || typeof value === 'symbol') return 'opaque';
@@ -31,17 +45,46 @@ function kindOf(value: unknown): Kind {
   if (isTensor(value)) return 'tensor';
   if (Array.isArray(value)) return 'array';
   if (value instanceof Map) return 'map';
+  if (value instanceof Set) return 'set';
   if (TRACKED_STATE in value) return 'state';
   if (isTracked(value)) return 'tracked';
   const proto: unknown = Object.getPrototypeOf(value);
-  return proto === Object.prototype || proto === null ? 'record' : 'opaque';
+  if (proto === Object.prototype || proto === null) return 'record';
+  return isOfProgram(proto as object) ? 'instance' : 'opaque';
 }
 
-/** Attributes of a record or tracked object that are followed. */
-export function followedKeys(value: object): string[] {
-  return Object.keys(value).filter(
-    (key) => !key.startsWith('_') && typeof (value as Record<string, unknown>)[key] !== 'function',
-  );
+const ofProgram = new WeakMap<object, boolean>();
+
+/** Whether a class, and all that it extends, is written in JavaScript. */
+function isOfProgram(proto: object): boolean {
+  let known = ofProgram.get(proto);
+  if (known !== undefined) return known;
+  const made: unknown = Object.hasOwn(proto, 'constructor') ? proto.constructor : null;
+  const above = Object.getPrototypeOf(proto) as object | null;
+  known =
+    typeof made === 'function' &&
+    !Function.prototype.toString.call(made).includes('[native code]') &&
+    (above === Object.prototype || (above !== null && isOfProgram(above)));
+  ofProgram.set(proto, known);
+  return known;
+}
+
+/** Whether everything of a record is followed: not where an object says itself what is. */
+function followsAll({ steps }: Source): boolean {
+  return !steps.some((step) => step.kind === 'state' || (step.kind === 'property' && step.tracked));
+}
+
+/** Attributes of a record, an instance or a tracked object at `source` that are followed. */
+export function followedKeys(value: object, source: Source): string[] {
+  const kind = kindOf(value);
+  const all = followsAll(source);
+  if (kind === 'record' && all) return Object.keys(value);
+  return Object.keys(value).filter((key) => {
+    if (key.startsWith('_')) return false;
+    if (kind === 'instance' && all)
+      return Object.getOwnPropertyDescriptor(value, key)?.get === undefined;
+    return typeof (value as Record<string, unknown>)[key] !== 'function';
+  });
 }
 
 /** Visits everything reachable from `root`, each object once, iteratively and in order. */
@@ -90,16 +133,23 @@ function pushChildren(
     visitor.container?.(object, map.size, at);
     let index = 0;
     for (const [key, item] of map) children.push([item, { kind: 'map', index: index++, key }]);
+  } else if (kind === 'set') {
+    const set = object as ReadonlySet<unknown>;
+    visitor.container?.(object, set.size, at);
+    let index = 0;
+    for (const item of set) children.push([item, { kind: 'item', index: index++ }]);
   } else if (kind === 'state') {
     children.push([(object as { [TRACKED_STATE](): unknown })[TRACKED_STATE](), { kind: 'state' }]);
   } else {
-    const keys = followedKeys(object);
+    const keys = followedKeys(object, at);
     visitor.container?.(object, keys, at);
-    for (const key of keys)
-      children.push([
-        (object as Record<string, unknown>)[key],
-        { kind: 'property', key, tracked: kind === 'tracked' },
-      ]);
+    for (const key of keys) {
+      const value = (object as Record<string, unknown>)[key];
+      const step: SourceStep = { kind: 'property', key, tracked: kind === 'tracked' };
+      if (kind === 'instance' && Array.isArray(value) && value.length > LONG)
+        visitor.opaque?.(value, extend(at, step));
+      else children.push([value, step]);
+    }
   }
   for (let i = children.length - 1; i >= 0; i--)
     stack.push([children[i]![0], extend(at, children[i]![1])]);
