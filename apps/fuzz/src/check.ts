@@ -97,14 +97,18 @@ export function eagerError(seen: readonly (readonly Seen[])[]): string | null {
   return null;
 }
 
-/** Changes the values of floats by about a rounding. */
+/** Changes the values of floats by one or two roundings: enough to reach the next number of the dtype. */
 function addNoise(dice: Dice): Observer {
   return (t) => {
     const epsilon = EPSILON[t.dtype];
     if (epsilon === undefined || !isFloatingPoint(t.dtype) || t.strides.includes(0)) return;
     const values = readNumbers(t);
     for (let i = 0; i < values.length; i++)
-      values[i]! += (dice.next() - 0.5) * 4 * epsilon * (Math.abs(values[i]!) + 2 ** -6);
+      values[i]! +=
+        (dice.chance(0.5) ? 2 : -2) *
+        (1 + dice.next()) *
+        epsilon *
+        (Math.abs(values[i]!) + 2 ** -6);
     writeNumbers(t, values);
   };
 }
@@ -123,7 +127,7 @@ function spreadOf(program: Program, want: readonly (readonly Seen[])[]): Spread 
         const widest = spread.get(key) ?? new Float64Array(w.values.length);
         w.values.forEach((value, k) => {
           const off = Math.abs(g.values[k]! - value);
-          widest[k] = Math.max(widest[k]!, Number.isNaN(off) ? Infinity : off * 20);
+          widest[k] = Math.max(widest[k]!, Number.isNaN(off) ? Infinity : off * 10);
         });
         spread.set(key, widest);
       }

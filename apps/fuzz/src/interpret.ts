@@ -214,6 +214,8 @@ export class Interpreter {
       case 'backward': {
         const loss = this.tensor(stmt.of).sum();
         if (loss.requiresGrad) loss.backward(null, { retainGraph: stmt.retain });
+        if (this.observe !== null)
+          for (const leaf of this.leaves()) if (leaf.grad !== null) this.observe(leaf.grad);
         return null;
       }
       case 'grad':
@@ -232,6 +234,9 @@ export class Interpreter {
         return null;
       case 'step':
         this.world.optimizer?.step();
+        if (this.observe !== null)
+          for (const group of this.world.optimizer?.paramGroups ?? [])
+            group.params.forEach(this.observe);
         return null;
       case 'clearGrad':
         this.tensor(stmt.of).grad = null;
@@ -261,6 +266,13 @@ export class Interpreter {
       case 'return':
         return stmt.of.map((name) => this.tensor(name));
     }
+  }
+
+  /** What may have been given a gradient. */
+  private leaves(): Set<Tensor> {
+    const { captured, leaves, net } = this.world;
+    const own = Object.values(captured.tensors).filter((t) => t.isLeaf);
+    return new Set([...leaves, ...own, ...(net === null ? [] : net.parameters())]);
   }
 
   /** A number, or the sum of a tensor, which is read. */

@@ -84,4 +84,57 @@ describe('found by pnpm fuzz', () => {
         expect(refusal(call, make(), flat)).toBe(refusal(fn, make(), flat));
     }
   });
+
+  it('an argument that is its own result may change its layout', () => {
+    const { call } = compileEager((x: Tensor) => {
+      x.contiguous();
+      x.unsqueeze_(0);
+      return x.add(1);
+    });
+    for (let i = 0; i < 3; i++) expect(call(tensor([1, 2])).toArray()).toEqual([[2, 3]]);
+  });
+
+  it('a view has history although what it is a view of changes its layout', () => {
+    const { call } = compileEager((x: Tensor) => {
+      const y = x.mul(3);
+      const view = y.narrow(1, 0, 1);
+      y.transpose_(0, 1);
+      return view;
+    });
+    for (let i = 0; i < 3; i++) {
+      const x = tensor([
+        [1, 2, 3],
+        [4, 5, 6],
+      ]).requiresGrad_();
+      call(x).sum().backward();
+      expect(x.grad!.toArray()).toEqual([
+        [3, 0, 0],
+        [3, 0, 0],
+      ]);
+    }
+  });
+
+  it('a value kept outside is what it was although an argument was transposed in place', () => {
+    const kept: Tensor[] = [];
+    const { call } = compileEager((x: Tensor) => {
+      const y = x.add(1);
+      const more = y.mul(2);
+      kept.push(y);
+      x.transpose_(0, 1);
+      return more;
+    });
+    for (let i = 0; i < 3; i++) {
+      call(
+        tensor([
+          [1, 2],
+          [3, 4],
+        ]),
+      );
+      expect(kept[i]!.strides).toEqual([2, 1]);
+      expect(kept[i]!.toArray()).toEqual([
+        [2, 3],
+        [4, 5],
+      ]);
+    }
+  });
 });

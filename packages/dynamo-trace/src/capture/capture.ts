@@ -373,7 +373,9 @@ export class Capture implements PreDispatchMode {
 
   /** Ends the segment here and computes it. @throws trace-full-graph */
   flush(reason: BreakReason): void {
-    if (this.builder.opCount === 0) return;
+    // What was only looked at may change its layout.
+    const unseen = reason.code !== 'GB0008' || this.builder.inputSlots.length === 0;
+    if (this.builder.opCount === 0 && unseen) return;
     const location = userFrame() ?? null;
     const { functionName, fullgraph } = this.options;
     reportBreak(reason, functionName, location, fullgraph);

@@ -37,6 +37,6 @@ export function evaluateSegment(
 export function runSegmentEagerly(segment: Segment, run: Run): void {
   for (const [slot, value] of evaluateSegment(segment, run, segment.gather(run))) {
     const lazy = run.slots[slot];
-    if (lazy !== undefined && lazy.isLazy) settle(lazy, value);
+    if (lazy !== undefined && lazy.isLazy) settle(lazy, value, segment.baseOf(slot, run));
   }
 }

@@ -16,12 +16,15 @@ import {
   type Tensor,
   getRngState,
   gradEdge,
+  itemSize,
   makeTensor,
   modes,
+  noGrad,
   sameNumbers,
   setHistory,
   setRngState,
   withAutocastSettings,
+  withoutModes,
 } from '@tessera/tensor';
 import type { SegmentInput } from '../backend.js';
 import { evaluateSegment } from './eager-segment.js';
@@ -82,9 +85,9 @@ export class RanSegment {
     for (const [at, value] of values) {
       const lazy = run.slots[at];
       if (lazy === undefined || !lazy.isLazy) continue;
-      settle(lazy, value);
+      settle(lazy, value, segment.baseOf(at, run));
       const pair = pairs.get(this.memoryOf(at)!);
-      if (pair !== undefined) moveTo(lazy, pair);
+      if (pair !== undefined) share(lazy, pair);
     }
   }
 
@@ -165,7 +168,7 @@ export class RanSegment {
 
   private hasOldLayout(i: number): boolean {
     const { slot } = this.segment.inputs[i]!;
-    return slot < 0 || sameNumbers(this.run.slots[slot]!.sizes, this.twin(i).sizes);
+    return slot < 0 || sameLayout(this.run.slots[slot]!, this.twin(i));
   }
 
   /** Stands for the memory of a value. */
@@ -193,10 +196,33 @@ export class RanSegment {
   }
 }
 
-/** Moves a tensor computed again into the memory that it shares with one that exists. */
-function moveTo(tensor: Tensor, { real, again }: Pair): void {
+function sameLayout(a: Tensor, b: Tensor): boolean {
+  return (
+    sameNumbers(a.sizes, b.sizes) &&
+    a.strides.every((stride, d) => stride === b.strides[d] || a.sizes[d] === 1)
+  );
+}
+
+/** Makes a tensor computed again share memory with one that exists. */
+function share(tensor: Tensor, { real, again }: Pair): void {
   if (tensor.storage !== again.storage) return;
-  tensor.setStorage(real.storage, tensor.storageOffset - again.storageOffset + real.storageOffset);
-  tensor.base = real.base ?? real;
-  if (tensor.autograd !== null) tensor.autograd.versionAtGradFn = real.storage.version;
+  const offset = tensor.storageOffset - again.storageOffset + real.storageOffset;
+  if (sameLayout(real, again) && holds(real.storage, tensor, offset)) {
+    tensor.setStorage(real.storage, offset);
+    tensor.base = real.base ?? real;
+  } else {
+    // Compiled code gave the part that it returned memory of its own.
+    withoutModes(() => noGrad(() => again.copy_(real)));
+    real.setStorage(again.storage, again.storageOffset);
+    real.strides = again.strides;
+    real.guardSpec = null;
+    if (real.autograd !== null) real.autograd.versionAtGradFn = real.storage.version;
+  }
+  if (tensor.autograd !== null) tensor.autograd.versionAtGradFn = tensor.storage.version;
+}
+
+/** Whether a storage has room for a tensor at an offset (elements). */
+function holds(storage: Storage, tensor: Tensor, offset: number): boolean {
+  const last = tensor.sizes.reduce((at, size, d) => at + (size - 1) * tensor.strides[d]!, offset);
+  return offset >= 0 && (last + 1) * itemSize(tensor.dtype) <= storage.nbytes;
 }

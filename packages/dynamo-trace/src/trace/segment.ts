@@ -31,6 +31,8 @@ export class Segment {
   private readonly outputSet = new Set<number>();
   private compiled: CompiledSegment | null = null;
   private module: GraphModule | null = null;
+  /** Slots that values are views of (null: none), once known. */
+  private bases: Map<number, number | null> | null = null;
   /** `leavesOut`, once known. */
   private omits: boolean | null = null;
   /** The segment of another call that this one is for other sizes. */
@@ -145,6 +147,15 @@ export class Segment {
     return values;
   }
 
+  /** The tensor of a call that the value in `slot` is a view of: null for none, undefined if it is not there. */
+  baseOf(slot: number, run: Bindings): Tensor | null | undefined {
+    this.bases ??= basesOf(this);
+    const base = this.bases.get(slot);
+    if (base === undefined || base === null) return base;
+    const tensor = run.slots[base];
+    return tensor?.storageOrNull === null ? undefined : tensor;
+  }
+
   /** Runs the segment and gives the lazy tensors of `run` their values. */
   run(run: Run): void {
     if (this.template !== null) this.addOutputs(this.template.outputSet);
@@ -154,7 +165,8 @@ export class Segment {
     const outs = run.execute(inputs, () => this.call(inputs));
     for (let i = 0; i < this.outputSlots.length; i++) {
       const lazy = run.slots[this.outputSlots[i]!];
-      if (lazy !== undefined && lazy.storageOrNull === null) settle(lazy, outs[i]!);
+      if (lazy !== undefined && lazy.storageOrNull === null)
+        settle(lazy, outs[i]!, this.baseOf(this.outputSlots[i]!, run));
     }
   }
 
@@ -237,11 +249,12 @@ export class Segment {
   }
 }
 
-/** Gives a lazy tensor the value computed for it. */
-export function settle(lazy: Tensor, value: Tensor): void {
+/** Gives a lazy tensor the value computed for it; `base`: what it is a view of, undefined if only the value knows. */
+export function settle(lazy: Tensor, value: Tensor, base: Tensor | null | undefined): void {
   lazy.setStorage(value.storage, value.storageOffset);
   lazy.strides = value.strides;
-  lazy.base = value.base;
+  const isBase = base === null || base?.storageOrNull === value.storage;
+  lazy.base = isBase ? base : value.base;
   lazy.requiresGradFlag = value.requiresGradFlag;
   lazy.guardSpec = null;
   const history = value.autograd;
@@ -253,6 +266,20 @@ export function settle(lazy: Tensor, value: Tensor): void {
       lazy.autograd.versionAtGradFn = history.versionAtGradFn;
     }
   }
+}
+
+/** Per value that is a view of another with a slot, that slot; null for what is no view. */
+function basesOf({ graph, inputs, produced }: Segment): Map<number, number | null> {
+  const slots = new Map<unknown, number>();
+  inputs.forEach(({ slot }, i) => slots.set(graph.nodes[i]!.meta.val, slot));
+  for (const [slot, { meta }] of produced) slots.set(meta.val, slot);
+  const bases = new Map<number, number | null>();
+  for (const [slot, { meta }] of produced) {
+    const { base } = meta.val as Tensor;
+    const at = base === null ? null : slots.get(base);
+    if (at !== undefined) bases.set(slot, at);
+  }
+  return bases;
 }
 
 function copyGraphWithoutDeadCode(graph: Graph): Graph {

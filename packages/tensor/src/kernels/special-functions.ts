@@ -76,9 +76,9 @@ export function roundHalfEven(x: number): number {
   return floor % 2 === 0 ? floor : floor + 1;
 }
 
-/** Sign, with 0 for 0 and NaN for NaN. */
+/** Sign, with 0 for 0 and, as in PyTorch, for NaN. */
 export function signOf(x: number): number {
-  return x > 0 ? 1 : x < 0 ? -1 : x;
+  return x > 0 ? 1 : x < 0 ? -1 : 0;
 }
 
 /** Quotient rounded down, as Python's `//`: exact also where a / b rounds up to a whole number. */

@@ -1,0 +1,53 @@
+/**
+ * @file Values that a program keeps, where compiled code shares or splits memory in its own way.
+ */
+import { type Tensor, tensor } from '@tessera/tensor';
+import { describe, expect, it } from 'vitest';
+import { compile } from '../src/index.js';
+
+describe.each(['aot_eager', 'inductor'])('a kept value (%s)', (backend) => {
+  it('and a part of it that was returned are one memory', () => {
+    const kept: Tensor[] = [];
+    const parts: Tensor[] = [];
+    const f = compile(
+      (x: Tensor) => {
+        const square = x.mul(x);
+        kept.push(square);
+        parts.push(square.narrow(0, 1, 2));
+      },
+      { backend },
+    );
+    for (let i = 0; i < 3; i++) {
+      f(tensor([1, 2, 3]));
+      parts[i]!.add_(1);
+      expect(kept[i]!.toArray()).toEqual([1, 5, 10]);
+      kept[i]!.zero_();
+      expect(parts[i]!.toArray()).toEqual([0, 0]);
+    }
+  });
+
+  it('is no view because it shares memory with one', () => {
+    const f = compile(
+      (x: Tensor) => {
+        const y = x.mul(3);
+        const flat = y.reshape([4]);
+        flat.copy_(flat);
+        y.detach_();
+        return [y, flat];
+      },
+      { backend },
+    );
+    for (let i = 0; i < 3; i++) {
+      const [y] = f(
+        tensor([
+          [1, 2],
+          [3, 4],
+        ]),
+      );
+      expect(y!.toArray()).toEqual([
+        [3, 6],
+        [9, 12],
+      ]);
+    }
+  });
+});
