@@ -137,4 +137,19 @@ describe('found by pnpm fuzz', () => {
       ]);
     }
   });
+
+  it('a view made before its base took gradients gives the base history', () => {
+    const fn = (x: Tensor): Tensor => {
+      const view = x.view([2]);
+      const leaf = x.requiresGrad_();
+      view.mul_(leaf);
+      return x.fill_(2).mul(3);
+    };
+    const { call } = compileEager(fn);
+    for (let i = 0; i < 3; i++) {
+      const [eager, compiled] = [fn(tensor([1, 2])), call(tensor([1, 2]))];
+      expect(compiled.toArray()).toEqual(eager.toArray());
+      expect(compiled.requiresGrad).toBe(eager.requiresGrad);
+    }
+  });
 });

@@ -42,6 +42,8 @@ export class SegmentBuilder {
   private readonly nodes = new Map<number, Node>();
   private readonly twins = new Map<number, Tensor>();
   private readonly slots = new Map<Tensor, number>();
+  /** Twins of tensors made before the segment, and of their bases. */
+  private readonly outside = new Map<Tensor, Tensor>();
   private readonly storages = new Map<Storage, Storage>();
   private readonly inputs: SegmentInputRef[] = [];
   private readonly scalars = new Map<number, { node: Node; scalar: SymScalar }>();
@@ -75,7 +77,7 @@ export class SegmentBuilder {
 
   /** Makes a tensor an input. */
   addInput(slot: number, tensor: Tensor, name: string, source: string): void {
-    const twin = this.makeTwin(tensor);
+    const twin = this.twinOf(tensor);
     const node = this.placeholder(name);
     node.meta.val = twin;
     node.meta.source = source;
@@ -116,6 +118,16 @@ export class SegmentBuilder {
     return node;
   }
 
+  /** The twin of a tensor from outside, with that of what it is a view of. */
+  private twinOf(tensor: Tensor): Tensor {
+    let twin = this.outside.get(tensor);
+    if (twin !== undefined) return twin;
+    twin = this.makeTwin(tensor);
+    this.outside.set(tensor, twin);
+    if (tensor.base !== null && !tensor.isLazy) twin.base = this.twinOf(tensor.base as Tensor);
+    return twin;
+  }
+
   private makeTwin(tensor: Tensor): Tensor {
     let storage = this.storages.get(tensor.storage);
     if (storage === undefined)
@@ -135,22 +147,7 @@ export class SegmentBuilder {
     // What was computed before is no leaf: the program may modify it in place.
     if (twin.requiresGradFlag && !tensor.isLazy && gradFnOf(tensor) !== null)
       setHistory(twin, new ComputedBefore(twin), 0);
-    else if (twin.requiresGradFlag) twin.base = this.leafBase(tensor, storage);
     return twin;
-  }
-
-  /** What a leaf that requires grad is a view of, if that is a leaf too: then it may not be modified. */
-  private leafBase(tensor: Tensor, storage: Storage): Tensor | null {
-    const { base } = tensor;
-    if (base === null || gradFnOf(base as Tensor) !== null) return null;
-    return makeTensor(
-      storage,
-      base.dtype,
-      base.device,
-      base.sizes,
-      base.strides,
-      base.storageOffset,
-    );
   }
 
   /** Gives a slot its node and twin. */
