@@ -2,10 +2,13 @@
  * @file The user's passes as passes of a pipeline.
  *
  * A function says nothing about whether it changed the graph, so the graph's revision does. Values of
- * nodes that it added are inferred where they are missing.
+ * nodes that it added are inferred where they are missing. What comes after relies on the graph, so it is
+ * checked here in any case: it must be whole, with the inputs and as many results as before.
  */
+import { type Argument, type GraphModule, graphError } from '@tessera/graph';
 import type { CustomPass } from './config.js';
 import { inferMissingVals } from './infer-vals.js';
+import { lintAfter } from './lint-after.js';
 import type { Pass } from './pass.js';
 
 /** The pass of a hook, under the hook's name; nothing if the hook is empty. */
@@ -16,11 +19,28 @@ export function customPass(hook: string, pass: CustomPass | null): readonly Pass
       name: hook,
       run(module) {
         const { revision } = module.graph;
+        const before = boundary(module);
         if (typeof pass === 'function') pass(module.graph, module);
         else pass.run(module);
+        if (module.graph.revision === revision) return false;
+        lintAfter(module, hook);
+        const after = boundary(module);
+        if (after !== before)
+          throw graphError(
+            `Pass '${hook}' changed what goes in or comes out: from ${before} to ${after}.`,
+            'Keep placeholders, and give a value for every result.',
+          );
         inferMissingVals(module);
-        return module.graph.revision !== revision;
+        return true;
       },
     },
   ];
+}
+
+/** Names of the inputs and number of the results, in words. */
+function boundary({ graph }: GraphModule): string {
+  const inputs = graph.placeholders.map((node) => node.name);
+  const result = graph.outputNode?.args[0] as Argument;
+  const results = Array.isArray(result) ? result.length : 1;
+  return `(${inputs.join(', ')}) → ${results} results`;
 }

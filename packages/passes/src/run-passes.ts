@@ -2,14 +2,8 @@
  * @file Runs passes in order, with logs, counters and checks.
  */
 import type { GraphModule } from '@tessera/graph';
-import {
-  TesseraError,
-  counters,
-  defineConfig,
-  log,
-  option,
-  registerLogArtifact,
-} from '@tessera/shared';
+import { counters, defineConfig, log, option, registerLogArtifact } from '@tessera/shared';
+import { lintAfter } from './lint-after.js';
 import type { Pass } from './pass.js';
 
 interface TestEnvironment {
@@ -56,26 +50,8 @@ export function runPasses(module: GraphModule, passes: readonly Pass[]): boolean
       () =>
         `${pass.name}: ${before} → ${module.graph.size} nodes${did ? `\n${module.print()}` : ', no change'}`,
     );
-    if (passesConfig.lint) lintAfter(module, pass);
+    if (passesConfig.lint) lintAfter(module, pass.name);
     changed ||= did;
   }
   return changed;
-}
-
-function lintAfter(module: GraphModule, pass: Pass): void {
-  try {
-    module.lint();
-  } catch (error) {
-    throw new TesseraError(
-      'graph-lint',
-      `Pass '${pass.name}' left a broken graph: ${String(error)}`,
-      {
-        context: { pass: pass.name },
-        hints: [
-          'Change arguments through Node and Graph methods, and erase nodes after their users.',
-        ],
-        cause: error,
-      },
-    );
-  }
 }
