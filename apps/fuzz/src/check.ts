@@ -138,10 +138,12 @@ function spreadOf(program: Program, want: readonly (readonly Seen[])[]): Spread 
 
 function runCompiled(program: Program, backend: string, want: readonly Seen[][]): string | null {
   const world = new World(program);
-  const fn = compile(programFunction(program, world), {
+  const options = {
     backend,
     ...(program.dynamic === null ? {} : { dynamic: program.dynamic }),
-  });
+  };
+  world.inner = compile(world.inner, options);
+  const fn = compile(programFunction(program, world), options);
   let spread: Spread | null | undefined;
   for (const [i, call] of program.calls.entries()) {
     let got: Seen[];

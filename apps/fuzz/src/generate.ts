@@ -9,7 +9,8 @@ import { type Tensor, isTensor, readNumbers } from '@tessera/tensor';
 import { eagerError, runEager } from './check.js';
 import { Dice } from './dice.js';
 import { fillForm, randomCalls, randomForm } from './generate-inputs.js';
-import { type Call, isDefinedFor, randomCall, randomInplace } from './generate-op.js';
+import { type Call, randomCall, randomInplace } from './generate-op.js';
+import { CALLS } from './language.js';
 import { Interpreter } from './interpret.js';
 import { type Arg, NETS, type Program, type Stmt } from './program.js';
 import { World } from './world.js';
@@ -68,7 +69,6 @@ class Generator {
     const [name, t] = this.tensor();
     const pool = { dice, tensors: interpreter.tensors(), numbers: interpreter.numbers() };
     const call = dice.chance(0.25) ? randomInplace(pool, t) : randomCall(pool, name, t);
-    if (!isDefinedFor(call, t.dtype)) return this.randomOp();
     const locals = interpreter
       .tensors()
       .filter(([n, u]) => n.startsWith('t') && u.shape.join() === t.shape.join());
@@ -82,7 +82,8 @@ class Generator {
     const [of] = this.tensor();
     const roll = dice.next();
     if (roll < 0.72) return this.randomOp();
-    if (roll < 0.75) return { do: 'item', out: this.name('n'), of };
+    if (roll < 0.74) return { do: 'item', out: this.name('n'), of };
+    if (roll < 0.755) return { do: 'call', out: this.name('t'), of, kind: dice.pick(CALLS) };
     if (roll < 0.82) {
       if (depth === 0) return this.randomOp();
       return this.nested(depth);
@@ -107,7 +108,8 @@ class Generator {
     if (roll < 0.948) return this.differentiation(of);
     if (roll < 0.96) return program.optimizer === null ? this.randomOp() : { do: 'step' };
     if (roll < 0.965) return { do: 'clearGrad', of };
-    if (roll < 0.975) return { do: 'break' };
+    if (roll < 0.972) return { do: 'break' };
+    if (roll < 0.975) return { do: 'toggle' };
     if (roll < 0.98)
       return {
         do: 'disabled',
@@ -142,7 +144,9 @@ class Generator {
     const inner = (): Stmt[] =>
       this.interpreter.inScope(() => this.body(1 + dice.below(3), depth - 1));
     return this.interpreter.inScope((): Stmt => {
-      switch (dice.below(4)) {
+      switch (dice.below(5)) {
+        case 4:
+          return { do: 'caught', body: [...inner(), { do: 'throw' }] };
         case 0:
         case 1: {
           const byNumber = dice.chance(0.3);

@@ -16,6 +16,7 @@ import {
   isTensor,
   noGrad,
 } from '@tessera/tensor';
+import { type CallKind, halved, parts } from './language.js';
 import { isNumberName } from './print-body.js';
 import type { Arg, Program, Stmt } from './program.js';
 import type { Captured, Store, World } from './world.js';
@@ -257,6 +258,14 @@ export class Interpreter {
       case 'break':
         graphBreak();
         return null;
+      case 'caught':
+        return this.caught(stmt.body);
+      case 'call':
+        this.bind(stmt.out, this.call(stmt.kind, this.tensor(stmt.of)));
+        return null;
+      case 'toggle':
+        this.world.net?.train(!this.world.net.training);
+        return null;
       case 'disabled':
         this.bind(stmt.out, (stmt.kind === 'doubled' ? doubled : curvature)(this.tensor(stmt.of)));
         return null;
@@ -291,6 +300,23 @@ export class Interpreter {
       if (returned !== null) return returned;
     }
     return null;
+  }
+
+  private caught(body: readonly Stmt[]): Tensor[] | null {
+    try {
+      return this.block(body);
+    } catch (error) {
+      if (!(error instanceof Stop)) throw error;
+      return null;
+    }
+  }
+
+  private call(kind: CallKind, t: Tensor): Tensor {
+    if (kind === 'recursion') return halved(t, Math.min(this.captured.k, 3));
+    if (kind === 'method') return this.world.layer.apply(t);
+    if (kind === 'nested') return this.world.inner(t);
+    const [first, second] = [...parts(t)];
+    return first!.add(second!);
   }
 
   private effect(stmt: Stmt & { do: 'effect' }): void {

@@ -94,6 +94,7 @@ export function observe(
   });
   gradients.forEach((t, i) => watcher.tensor(`gradient ${i}`, t));
   const { store } = world;
+  watcher.value('layer.count', world.layer.count);
   watcher.value('store.count', store.count);
   watcher.tensor('store.last', store.last);
   watcher.value('store.list.length', store.list.length);

@@ -1,6 +1,7 @@
 /**
  * @file Statements of a program as lines of TypeScript.
  */
+import type { CallKind } from './language.js';
 import type { Arg, Stmt, TensorSpec } from './program.js';
 
 /** An argument of a call. */
@@ -47,6 +48,13 @@ const EFFECTS = {
   push: (of: string): string => `store.list.push(${of});`,
   set: (of: string): string => `store.last = ${of};`,
   map: (of: string): string => `store.map.set('key', ${of});`,
+};
+
+const CALL_TEXT: Readonly<Record<CallKind, (of: string) => string>> = {
+  recursion: (of) => `halved(${of}, Math.min(captured.k, 3))`,
+  generator: (of) => `[...parts(${of})].reduce((a, b) => a.add(b))`,
+  method: (of) => `layer.apply(${of})`,
+  nested: (of) => `inner(${of})`,
 };
 
 const FOUND = { last: 'store.last', list: 'store.list.at(-1)', map: "store.map.get('key')" };
@@ -119,6 +127,16 @@ function printStmt(stmt: Stmt): string[] {
       return [`captured.${stmt.name} = ${stmt.of};`];
     case 'break':
       return ['graphBreak();'];
+    case 'caught':
+      return block(
+        'try {',
+        stmt.body,
+        "} catch (error) { if ((error as Error).message !== 'stop') throw error; }",
+      );
+    case 'call':
+      return [`let ${stmt.out} = ${CALL_TEXT[stmt.kind](stmt.of)};`];
+    case 'toggle':
+      return ['net.train(!net.training);'];
     case 'disabled':
       return [`let ${stmt.out} = ${stmt.kind}(${stmt.of});`];
     case 'throw':

@@ -2,6 +2,7 @@
  * @file A program that differs as a TypeScript file of its own, which runs it and prints what differs.
  */
 import type { Mismatch } from './check.js';
+import { LANGUAGE_TEXT } from './language.js';
 import { printBody, printTensor, printViews } from './print-body.js';
 import type { ArgSpec, CallSpec, NetKind, Program, TensorSpec } from './program.js';
 
@@ -69,6 +70,7 @@ function header({ program, backend, text }: Mismatch): string[] {
     "import * as T from '@tessera/tensor';",
     '',
     ...HELPERS,
+    ...LANGUAGE_TEXT,
     '',
     '/** Runs the calls; what can be seen after each. */',
     'function play(wrap: <F extends (...args: never[]) => unknown>(fn: F) => F): string[] {',
@@ -176,6 +178,8 @@ export function printProgram(mismatch: Mismatch): string {
       : [`const optimizer = ${OPTIMIZER_TEXT[program.optimizer]};`]),
     ...(names.length > 0 ? [`let ${names.join(', ')};`] : []),
     ...OBSERVE,
+    'const layer = new Layer();',
+    'const inner = wrap((t: T.Tensor): T.Tensor => t.sin().mul(captured.k));',
     `const fn = wrap((${params.join(', ')}): T.Tensor[] => {`,
     ...printBody(program.body).map((line) => `  ${line}`),
     '});',

@@ -6,6 +6,7 @@
  * `captured.k`, `captured.ks[0]` and `store.count`.
  */
 import type { DType } from '@tessera/tensor';
+import type { CallKind } from './language.js';
 
 /** What an operator is called with. */
 export type Arg =
@@ -81,6 +82,12 @@ export type Stmt =
   /** captured.name = of */
   | { readonly do: 'capture'; readonly name: string; readonly of: string }
   | { readonly do: 'break' }
+  /** A body whose `throw` is caught. */
+  | { readonly do: 'caught'; readonly body: readonly Stmt[] }
+  /** out = what ordinary JavaScript makes of a tensor */
+  | { readonly do: 'call'; readonly out: string; readonly of: string; readonly kind: CallKind }
+  /** The module changes between training and evaluation. */
+  | { readonly do: 'toggle' }
   /** out = a function under disable(): twice the tensor, or a second derivative */
   | {
       readonly do: 'disabled';

@@ -15,6 +15,7 @@ import {
   optim,
 } from '@tessera/nn';
 import { type Tensor, manualSeed, noGrad, tensor } from '@tessera/tensor';
+import { Layer } from './language.js';
 import type { CallSpec, NetKind, Program, TensorSpec } from './program.js';
 
 /** What side effects write to. */
@@ -84,6 +85,9 @@ export class World {
   readonly store: Store = { count: 0, last: null, list: [], map: new Map() };
   readonly net: (Module & TensorModule) | null;
   readonly optimizer: Optimizer | null;
+  readonly layer: Layer = new Layer();
+  /** Compiled on its own in compiled runs. */
+  inner: (t: Tensor) => Tensor = (t) => t.sin().mul(this.captured.k);
   args: Tensor[] = [];
   leaves: Tensor[] = [];
 
