@@ -185,6 +185,20 @@ describe('automatic dynamic shapes', () => {
     expect(compiled.captures.length).toBe(2);
   });
 
+  it('lists as long as a size, longer and shorter than when captured', () => {
+    const fold = (x: Tensor): Tensor => x.unbind(0).reduce((a, b) => add(mul(a, 2), b));
+    const parts = (x: Tensor): Tensor[] => x.unbind(0);
+    for (const dynamic of [undefined, true]) {
+      const one = compileEager(fold, { dynamic });
+      const two = compileEager(parts, { dynamic });
+      for (const rows of [3, 4, 5, 9, 2, 3, 9]) {
+        const x = matrix(rows, 2);
+        expect(one.call(x).toArray()).toEqual(fold(x).toArray());
+        expect(two.call(x).map((part) => part.toArray())).toEqual(x.toArray());
+      }
+    }
+  });
+
   it('user errors at one size are those of eager, and later calls work', () => {
     const fn = (x: Tensor): Tensor => x.view([-1, 2]).sum(1);
     const { call } = compileEager(fn);

@@ -33,6 +33,7 @@ export {
   placeName,
 } from './symbolic/graph-symbols.js';
 export {
+  isSymbolicShape,
   type SymbolicShape,
   type SymbolicVal,
   symbolicStrides,

@@ -108,6 +108,16 @@ describe('makeFx with symbolic sizes', () => {
     expect(() => fixed.forward(numbers(9, 3))).toThrow('x.size()[0] == 8 (it is 9)');
   });
 
+  it('sizes that no symbol has are guarded too', () => {
+    const module = makeFx((x: Tensor, w: Tensor) => matmul(x, w.view([3, 2])), symbolic)(
+      numbers(4, 3),
+      numbers(6),
+    );
+    expect(() => module.forward(numbers(5, 3), numbers(9))).toThrow('w.size()[0] == 6 (it is 9)');
+    const loop = makeFx((x: Tensor) => x.unbind(0).reduce((a, b) => add(a, b)), symbolic);
+    expect(() => loop(numbers(3)).forward(numbers(4))).toThrow('x.size()[0] == 3 (it is 4)');
+  });
+
   it('equal sizes share a symbol, and must stay equal', () => {
     const module = makeFx((x: Tensor, y: Tensor) => cat([x, y]), symbolic)(numbers(5), numbers(5));
     expect(module.print()).toContain('// f32[2 * s0]');

@@ -263,7 +263,7 @@ export class Capture implements PreDispatchMode {
       twins.every((twin, i) => twin === null || known[i]! >= 0);
     const nodes = unchanged ? [] : this.builder.addOp(op, prepared, twins, isList, meta);
     const outs = twins.map((twin, i) =>
-      twin === null ? null : this.outSpec(twin, known[i]!, adopted?.outs[i]?.slot ?? -1),
+      twin === null ? null : this.outSpec(twin, known[i]!, this.slotFor(adopted, i)),
     );
     const tensors = outs.map((spec, i) =>
       spec === null
@@ -288,6 +288,7 @@ export class Capture implements PreDispatchMode {
         written,
         location: meta.stackTrace ?? null,
         calls: [this.shapes.call],
+        spare: [],
         next: { steps: [] },
       };
       this.shadow.advance(step);
@@ -303,6 +304,12 @@ export class Capture implements PreDispatchMode {
     return withPreDispatchMode(null, () =>
       withFakeTensors(() => dispatchBelowPreDispatch(op, args)),
     );
+  }
+
+  /** The slot of a result of a step that is recorded again; -1 for a new step. */
+  private slotFor(adopted: OpStep | null, i: number): number {
+    if (adopted === null) return -1;
+    return adopted.outs[i]?.slot ?? (adopted.spare[i] ??= this.numbering.slots++);
   }
 
   private outSpec(twin: Tensor, known: number, slot: number): OutSpec {

@@ -13,6 +13,7 @@ import {
   GraphModule,
   type Node,
   type SizedTrace,
+  isSymbolicShape,
   numbersIn,
   traceSizes,
 } from '@tessera/graph';
@@ -159,7 +160,7 @@ function withSymbolicGuards(exported: ExportedGraph): ExportedGraph {
   const guarded = graphModule.graph.placeholders.map((node, i): ExportedInput => {
     const input = inputs[i]!;
     const shape = node.meta.symbolicVal;
-    if (shape === undefined || !('sizes' in shape)) return input;
+    if (shape === undefined || !('sizes' in shape) || !isSymbolicShape(shape)) return input;
     const { dtype, device, requiresGrad } = input.guard;
     return { ...input, guard: new SymbolicTensorGuard(dtype, device, shape, requiresGrad) };
   });

@@ -369,7 +369,9 @@ export class Replay implements PreDispatchMode {
     const ended = this.cursor.steps.some((step) => step.kind === 'return');
     this.takeOver(() =>
       ended
-        ? 'tensors that the function modifies share memory in another way than in the recorded call'
+        ? this.run.spares.size > 0
+          ? 'an operator gave a longer list than in the recorded call'
+          : 'tensors that the function modifies share memory in another way than in the recorded call'
         : 'the function returned earlier than the recorded call',
     );
     return false;

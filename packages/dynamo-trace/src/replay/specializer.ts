@@ -34,6 +34,7 @@ export class Specializer {
   /** A new segment begins. */
   reset(): void {
     this.capture = null;
+    this.run.spares.clear();
   }
 
   /** Makes the results of a matched step that is not yet among the matched ones. */
@@ -46,6 +47,8 @@ export class Specializer {
       outs = this.capture.lastOuts;
       run.tuple.specs.set(step, outs);
     }
+    if (step.kind === 'op')
+      for (let i = step.outs.length; i < outs.length; i++) run.spares.add(outs[i]!.slot);
     return outs;
   }
 

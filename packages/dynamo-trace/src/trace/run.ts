@@ -33,6 +33,8 @@ export class Run implements Bindings, PendingValue {
   readonly slots: (Tensor | undefined)[] = [];
   readonly scalars: number[] = [];
   readonly symbols: (number | undefined)[] = [];
+  /** Slots of results of the current segment that were not there at the sizes of its capture: items of longer lists. */
+  readonly spares: Set<number> = new Set();
   /** Computes everything recorded so far; set while the call is active. */
   flush: ((reason: BreakReason) => void) | null = null;
   /** Compiled code of this call runs: what it reads is no access by the program. */

@@ -82,8 +82,9 @@ export class Segment {
     return this.omits;
   }
 
-  /** Whether the tensors of a call share memory as the code assumes. */
-  fits(run: Bindings): boolean {
+  /** Whether the tensors of a call share memory as the code assumes, and are no more than it has. */
+  fits(run: Run): boolean {
+    for (const slot of run.spares) if (!this.produced.has(slot)) return false;
     if (this.sharing === null) return true;
     const inputs = this.inputs.map(({ slot }) => (slot < 0 ? null : run.slots[slot]!));
     // With symbolic sizes, offsets are the business of the specialised segments.

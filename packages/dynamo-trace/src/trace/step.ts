@@ -50,6 +50,8 @@ export interface OpStep {
   readonly outs: readonly (OutSpec | null)[];
   /** Whether the op returns a list. */
   readonly isList: boolean;
+  /** Slots of results that it has at other sizes only: a list may be longer there. */
+  readonly spare: number[];
   /** Slots of the arguments that the op writes to. */
   readonly written: readonly number[];
   /** User's source line. */

@@ -7,7 +7,7 @@
  * values, or that the program works at the example's size only.
  */
 import { isTesseraError } from '@tessera/shared';
-import { type SizeDomain, domainOf, inDomain, membersOf, nearestIn } from './size-domain.js';
+import { type SizeDomain, gcd, domainOf, inDomain, membersOf, nearestIn } from './size-domain.js';
 
 /** A size that may vary. */
 export interface SizeRequest {
@@ -42,6 +42,8 @@ export interface Exploration<T> {
   readonly joint: Refusal | null;
 }
 
+/** Sizes at which programs branch when no text says where. */
+const SMALL = [2, 3, 4, 5, 6, 7, 8, 9, 10, 12, 16, 32, 64, 128];
 const FIRST_RUNS = 8;
 const RUNS_PER_SIZE = 2;
 const MOST_RUNS = 16;
@@ -146,11 +148,12 @@ export class SizeExplorer<T> {
     const generic = Array.from({ length: count }, (_, run) =>
       assign((k) => {
         const list = members[k];
+        if (list.length === 0) return hints[free[k].i];
         // Different strides through the lists keep the sizes independent of each other.
-        return list.length === 0 ? hints[free[k].i] : list[(run * (2 * k + 1) + k) % list.length];
+        return list[(run * strideThrough(list.length, k) + k) % list.length];
       }),
     );
-    const alike = [...this.suspects.flatMap((n) => [n - 1, n, n + 1]), 6, 12].map((n) =>
+    const alike = [...SMALL, ...this.suspects.flatMap((n) => [n - 1, n, n + 1])].map((n) =>
       assign((k) => nearestIn(free[k].domain, hints[free[k].i], n)),
     );
     const seen = new Set([hints.join()]);
@@ -159,6 +162,13 @@ export class SizeExplorer<T> {
       return inside && !seen.has(sizes.join()) && seen.add(sizes.join());
     });
   }
+}
+
+/** A step through a list of a length that meets all of it; another one for each size. */
+function strideThrough(length: number, k: number): number {
+  let stride = 2 * k + 1;
+  while (gcd(stride, length) !== 1) stride++;
+  return stride;
 }
 
 /** Numbers in a function's text: where it may branch on a size. */

@@ -131,7 +131,8 @@ export function nearestIn(domain: SizeDomain, hint: number, value: number): numb
   return inDomain(domain, hint, near) ? near : hint;
 }
 
-function gcd(a: number, b: number): number {
+/** The greatest common divisor. */
+export function gcd(a: number, b: number): number {
   let [x, y] = [a, b];
   while (y !== 0) [x, y] = [y, x % y];
   return x;

@@ -10,6 +10,7 @@ import { type Exploration, SizeExplorer, type SizeRequest } from './explore-size
 import { GraphSymbols } from './graph-symbols.js';
 import { programDifference } from './same-program.js';
 import type { SizeDomain } from './size-domain.js';
+import type { SymbolicShape } from './symbolic-shape.js';
 import { type SizedInput, fakesAt } from './sized-inputs.js';
 import { GraphUnifier, describeUnfit } from './unify-graphs.js';
 
@@ -109,12 +110,13 @@ class SizesTracer<T extends SizedTrace> {
     }
     const bySize = sizes.map((_, i) => symbols.symbols[free.indexOf(i)] ?? null);
     const trace = found.runs[0].result;
+    trace.module.graph.symbols = symbols;
     shapeInputs(trace, inputs, bySize);
     return { trace, symbols: bySize };
   }
 }
 
-/** Sizes of placeholders are what they were declared to be, not what fits. */
+/** Sizes of placeholders are what they were declared to be, not what fits; those that are numbers are guarded too. */
 function shapeInputs(
   { module, placeholders }: SizedTrace,
   inputs: readonly SizedInput[],
@@ -122,10 +124,10 @@ function shapeInputs(
 ): void {
   module.graph.placeholders.forEach((node, i) => {
     const input = inputs[placeholders[i]];
-    const shape = node.meta.symbolicVal;
-    if (input === undefined || shape === undefined || !('sizes' in shape)) return;
-    const sizes = shape.sizes.map((size, dim) => symbols[input.dims[dim]] ?? size);
-    node.meta.symbolicVal = { ...shape, sizes };
+    if (input === undefined) return;
+    const { strides } = (node.meta.symbolicVal as SymbolicShape | undefined) ?? input.tensor;
+    const sizes = input.tensor.sizes.map((size, dim) => symbols[input.dims[dim]] ?? size);
+    node.meta.symbolicVal = { sizes, strides };
   });
 }
 

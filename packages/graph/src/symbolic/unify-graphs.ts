@@ -30,7 +30,7 @@ export class GraphUnifier {
   /** @param symbolValues per symbol, its value in each run */
   constructor(
     private readonly runs: readonly SizeRun<GraphModule>[],
-    private readonly symbols: GraphSymbols,
+    symbols: GraphSymbols,
     symbolValues: readonly (readonly number[])[],
   ) {
     this.fitter = new SizeFitter(
@@ -57,8 +57,6 @@ export class GraphUnifier {
       args.set(node, unified);
     });
     if (this.unfit !== null) return false;
-    const { graph } = this.runs[0].result;
-    graph.symbols = this.symbols;
     for (const [node, shape] of shapes) node.meta.symbolicVal = shape;
     for (const [node, unified] of args)
       if (unified.some((arg) => holdsSymbol(arg))) node.args = unified;
