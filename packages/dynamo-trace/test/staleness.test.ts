@@ -309,7 +309,7 @@ describe('no result goes stale', () => {
   });
 
   it('requires_grad of an argument, switched on and off', () => {
-    const { call } = compileEager((t: Tensor) => mul(t, 3).sum());
+    const { call, graphs } = compileEager((t: Tensor) => mul(t, 3).sum());
     const t = tensor([1, 2]);
     for (const flag of [false, true, false, true]) {
       t.requiresGrad_(flag);
@@ -321,11 +321,15 @@ describe('no result goes stale', () => {
         t.grad = null;
       }
     }
+    // Code that was made for no gradient keeps nothing for one.
+    expect(graphs).toHaveLength(2);
   });
 
   it('the dtype and the layout of an argument', () => {
     const fn = (t: Tensor): Tensor => add(t, 1).view([-1]);
-    const { call } = compileEager((t: Tensor) => add(t, 1).contiguous().view([-1]));
+    const { call, graphs } = compileEager((t: Tensor) => add(t, 1).contiguous().view([-1]), {
+      dynamic: false,
+    });
     const a = tensor([
       [1, 2, 3],
       [4, 5, 6],
@@ -335,6 +339,8 @@ describe('no result goes stale', () => {
       expect(y.dtype).toBe(t.dtype);
       expect(y.toArray()).toEqual(fn(t.contiguous()).toArray());
     }
+    // One each for the dtypes and layouts; the first is still there at the end.
+    expect(graphs).toHaveLength(4);
   });
 
   it('stops recompiling at the limit and still gives what eager gives', () => {

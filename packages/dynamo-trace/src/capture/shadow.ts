@@ -8,6 +8,8 @@
 import { SymScalar } from '@tessera/shared';
 import { type OpOverload, isFloatingPoint, isTensor } from '@tessera/tensor';
 import type { DynamicOption, Older } from '../dynamic/dynamic-shapes.js';
+import type { DynamicTensorGuard } from '../guards/dynamic-tensor-guard.js';
+import type { TensorGuard } from '../guards/tensor-guard.js';
 import type { IntPattern } from '../trace/int-pattern.js';
 import { type Pattern, sameConstant } from '../trace/pattern.js';
 import type { Branch, OpStep, RegionStep, Step } from '../trace/step.js';
@@ -139,6 +141,8 @@ function liftKind(
   return allFloat ? 'float' : null;
 }
 
+type AnyTensorGuard = TensorGuard | DynamicTensorGuard;
+
 /** Whether everything that the older step accepts, the newer accepts too. */
 function subsumes(newer: OpStep, older: OpStep): boolean {
   let wider = false;
@@ -155,7 +159,7 @@ function subsumes(newer: OpStep, older: OpStep): boolean {
       const older = b.code === 0 || b.code === 1 ? b.guard : null;
       if (a.guard === null || older === null || a.guard === older) return true;
       wider = true;
-      return a.guard.sizes.every((size, d) => coversInt(size, older.sizes[d] ?? -1));
+      return coversTensor(a.guard, older);
     }
     if (a.code === 3) {
       const items = b.code === 3 ? b.items : null;
@@ -165,6 +169,18 @@ function subsumes(newer: OpStep, older: OpStep): boolean {
     return true;
   };
   return newer.args.every((pattern, i) => covers(pattern, older.args[i]!)) && wider;
+}
+
+/** Tensors that differ in more than sizes need both guards, or the function would be traced back and forth. */
+function coversTensor(newer: AnyTensorGuard, older: AnyTensorGuard): boolean {
+  return (
+    newer.dtype === older.dtype &&
+    newer.device === older.device &&
+    newer.requiresGrad === older.requiresGrad &&
+    newer.sizes.length === older.sizes.length &&
+    newer.sizes.every((size, d) => coversInt(size, older.sizes[d]!)) &&
+    newer.strides.every((stride, d) => older.sizes[d] === 1 || coversInt(stride, older.strides[d]!))
+  );
 }
 
 function coversInt(pattern: IntPattern, older: IntPattern): boolean {
