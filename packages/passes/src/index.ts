@@ -56,6 +56,7 @@ export { AliasSets, aliasedInputs, writtenInputs } from './alias-sets.js';
 export { hashCall, sameArgument, sameCall, sameLayout } from './structural-key.js';
 export { addmmFusion } from './addmm-fusion.js';
 export { attentionFusion } from './attention.js';
+export { capturedAttention } from './attention-captured.js';
 export { catSplit, simplifyCatSplit } from './cat-split.js';
 export { matmulEpilogue } from './matmul-epilogue.js';
 export { layoutPropagation, propagateLayouts } from './layout-propagation.js';

@@ -3,6 +3,7 @@
  */
 import { addmmFusion } from './addmm-fusion.js';
 import { attentionFusion } from './attention.js';
+import { capturedAttention } from './attention-captured.js';
 import { catSplit } from './cat-split.js';
 import { passesConfig } from './config.js';
 import { constantFolding } from './constant-folding.js';
@@ -35,6 +36,11 @@ export const postGradPasses: readonly Pass[] = [
   dce,
 ];
 
+/** Patterns on captured graphs: what is differentiated otherwise than its parts. */
+const preGradPatterns: readonly Pass[] = [
+  capturedAttention, // softmax(q kᵀ · c) v as one operator
+];
+
 /** Patterns on the joint graph: what needs the user's whole expression. */
 const jointPatterns: readonly Pass[] = [
   attentionFusion, //   softmax(q kᵀ · c) v as one operator
@@ -51,7 +57,10 @@ const postGradPatterns: readonly Pass[] = [
 
 /** On captured graphs of ops as the program called them. */
 export function preGradPipeline(): readonly Pass[] {
-  return customPass('preGradCustomPass', passesConfig.preGradCustomPass);
+  return [
+    ...customPass('preGradCustomPass', passesConfig.preGradCustomPass),
+    ...(passesConfig.patternMatcher ? preGradPatterns : []),
+  ];
 }
 
 /** `jointPasses` with the user's. */

@@ -1,0 +1,86 @@
+/**
+ * @file Attention written out in a captured graph, before it is differentiated: `softmax(q kᵀ · c) v` becomes the
+ * operator for it, whose backward computes the weights again instead of saving all of them.
+ *
+ * Only where nobody else reads scores or weights, in float32 and without a mask: where a mask hides a whole row
+ * the gradients of a softmax are NaN and those of the operator are not. On joint graphs, where weights may be
+ * read by backward, see attention.ts. Modelled on the training patterns of inductor's fuse_attention.
+ */
+import { type Argument, Node, emitOp, tensorVal } from '@tessera/graph';
+import { type Tensor, getOp, sameNumbers } from '@tessera/tensor';
+import type { Match } from './pattern/match.js';
+import { PatternMatcherPass, registerGraphPattern } from './pattern/pattern-matcher-pass.js';
+import { CallFunction, KeywordArg, type Pattern } from './pattern/pattern.js';
+
+/** The pass. */
+export const capturedAttention: PatternMatcherPass = new PatternMatcherPass('captured-attention');
+
+const products = (): Pattern =>
+  CallFunction('aten::matmul', KeywordArg('query'), KeywordArg('turned'));
+
+/** Scores as they enter the softmax, and the factor that their scaling is. */
+const SCORES: readonly {
+  readonly pattern: () => Pattern;
+  readonly factor: (by: number) => number;
+}[] = [
+  { pattern: products, factor: () => 1 },
+  {
+    pattern: () => CallFunction('aten::mul.Tensor', products(), KeywordArg('by')),
+    factor: (by) => by,
+  },
+  {
+    pattern: () => CallFunction('aten::div.Tensor', products(), KeywordArg('by')),
+    factor: (by) => 1 / by,
+  },
+];
+
+for (const { pattern, factor } of SCORES)
+  registerGraphPattern(
+    CallFunction(
+      'aten::matmul',
+      CallFunction('aten::softmax.int', pattern(), KeywordArg('dim')),
+      KeywordArg('value'),
+    ),
+    (match) => fuse(match, factor(typeof match.kwargs.by === 'number' ? match.kwargs.by : 1)),
+    { passes: capturedAttention, extraCheck: isAttention },
+  );
+
+function isAttention({ kwargs, output }: Match): boolean {
+  const { query, turned, value, dim, by = 1 } = kwargs;
+  if (typeof by !== 'number' || (dim !== -1 && dim !== 3)) return false;
+  const key = keyOf(turned);
+  if (key === null) return false;
+  const vals = [query, key, value, output].map((arg) =>
+    arg instanceof Node ? tensorVal(arg) : null,
+  );
+  if (vals.some((val) => val?.ndim !== 4 || val.dtype !== 'float32')) return false;
+  const [q, k, v] = vals as [Tensor, Tensor, Tensor];
+  const heads = q.sizes.slice(0, 2);
+  return (
+    [k, v].every((val) => sameNumbers(val.sizes.slice(0, 2), heads)) &&
+    q.sizes[3] === v.sizes[3] &&
+    [q, k, v].every((val) => val.sizes.every((size) => size > 0))
+  );
+}
+
+/** What a value is the transpose of; null for others. */
+function keyOf(turned: Argument): Node | null {
+  if (!(turned instanceof Node) || turned.target !== getOp('aten::transpose.int')) return null;
+  const [key, a, b] = turned.args as readonly [Node, number, number];
+  const last = [a, b].map((dim) => (dim < 0 ? dim + 4 : dim)).sort((x, y) => x - y);
+  return last[0] === 2 && last[1] === 3 ? key : null;
+}
+
+function fuse(match: Match, scale: number): void {
+  const { graph, output, kwargs } = match;
+  const { query, turned, value } = kwargs;
+  const { val: _, ...origin } = output.meta;
+  const args = [query, keyOf(turned), value, null, 0, false, scale, false];
+  const made = graph.insertingBefore(output, () =>
+    emitOp(graph, getOp('aten::scaled_dot_product_attention'), args, origin),
+  );
+  output.replaceAllUsesWith(made);
+  match.eraseNodes();
+  const view = turned as Node;
+  if (view.users.size === 0) graph.eraseNode(view);
+}
