@@ -12,6 +12,13 @@ const RESERVED = (
   'self aten tessera getItem forward Tensor'
 ).split(' ');
 
+const VALID = /^[A-Za-z_]\w*$/;
+
+function validName(candidate: string): string {
+  const name = candidate.replace(/\W/g, '_');
+  return name === '' || /^\d/.test(name) ? `_${name}` : name;
+}
+
 /** Hands out each name once: `mul`, `mul_1`, `mul_2`. */
 export class NameSpace {
   private readonly used = new Set<string>(RESERVED);
@@ -19,8 +26,8 @@ export class NameSpace {
 
   /** A name not given out before, made from `candidate`. */
   unique(candidate: string): string {
-    let base = candidate.replace(/\W/g, '_');
-    if (base === '' || /^\d/.test(base)) base = `_${base}`;
+    // Most candidates are names of another graph.
+    const base = VALID.test(candidate) ? candidate : validName(candidate);
     let name = base;
     let n = this.next.get(base) ?? 0;
     while (this.used.has(name)) name = `${base}_${++n}`;

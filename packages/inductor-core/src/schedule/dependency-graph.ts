@@ -62,20 +62,29 @@ export class DependencyGraph {
     return this.reachesIndirectly(a, b) || this.reachesIndirectly(b, a);
   }
 
+  /** Searches from both ends in turns: where the groups are far apart, one end often has little around it. */
   private reachesIndirectly(from: Group, to: Group): boolean {
-    // What leads to `to` is in one of these.
+    const first = this.after.get(from)!;
     const last = this.before.get(to)!;
-    if (last.size === 0 || (last.size === 1 && last.has(from))) return false;
-    const seen = new Set<Group>([from]);
-    const stack: Group[] = [];
-    for (const next of this.successors(from)) if (next !== to) stack.push(next);
-    while (stack.length > 0) {
-      const group = stack.pop()!;
+    if (first.size <= Number(first.has(to)) || last.size <= Number(last.has(from))) return false;
+    const [reached, leading] = [new Set<Group>(), new Set<Group>()];
+    const forwards = [...first].filter((group) => group !== to);
+    const backwards = [...last].filter((group) => group !== from);
+    while (forwards.length > 0 && backwards.length > 0) {
+      const next = forwards.pop()!;
+      if (leading.has(next)) return true;
       // Nodes are in execution order: a group that starts after `to` ends cannot lead to it.
-      if (seen.has(group) || group.id > to.last) continue;
-      if (last.has(group)) return true;
-      seen.add(group);
-      for (const next of this.successors(group)) stack.push(next);
+      if (!reached.has(next) && next.id <= to.last) {
+        if (last.has(next)) return true;
+        reached.add(next);
+        forwards.push(...this.after.get(next)!);
+      }
+      const previous = backwards.pop()!;
+      if (reached.has(previous)) return true;
+      if (leading.has(previous) || previous.last < from.id) continue;
+      if (first.has(previous)) return true;
+      leading.add(previous);
+      backwards.push(...this.before.get(previous)!);
     }
     return false;
   }

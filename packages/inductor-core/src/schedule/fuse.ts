@@ -7,7 +7,7 @@
  * that are neighbours at some buffer are paired, so the work grows linearly with the graph. Modelled
  * on inductor's scheduler.
  */
-import type { IrNode, LoweredGraph } from '../lowering/ir-node.js';
+import type { IrNode, LoweredGraph, PointwiseNode } from '../lowering/ir-node.js';
 import type { Lowering } from '../lowering/lowering.js';
 import { DependencyGraph } from './dependency-graph.js';
 import { fuseLoops } from './fuse-loops.js';
@@ -68,11 +68,14 @@ interface Pair {
 class Fusion {
   private readonly groups = new Map<number, Group>();
   private readonly dependencies: DependencyGraph;
+  private readonly mutations: PointwiseNode[] = [];
   /** Pairs found impossible; they stay so until one of them changes. */
   private readonly rejected = new Map<Group, Set<Group>>();
 
   constructor(private readonly context: FusionContext) {
     const { ir } = context.lowering;
+    for (const node of context.graph.nodes)
+      if (node.kind === 'pointwise' && node.mutation) this.mutations.push(node);
     const initial = context.graph.nodes.map((node) => groupOf(node, (v) => ir.sym(v.name, v.size)));
     for (const group of initial) this.groups.set(group.id, group);
     this.dependencies = new DependencyGraph(context, initial);
@@ -128,6 +131,19 @@ class Fusion {
     this.dependencies.merge(a, b, joined);
   }
 
+  /** The buffers that groups read or write; all that are read, if null. */
+  private buffersOf(groups: ReadonlySet<Group> | null): Iterable<string> {
+    const { context } = this;
+    if (groups === null) return context.readers.keys();
+    const found = new Set<string>();
+    for (const group of groups)
+      for (const node of group.nodes) {
+        const { reads, writes } = context.of(node);
+        for (const { buf } of [...reads, ...writes]) found.add(buf);
+      }
+    return found;
+  }
+
   /** Groups that are neighbours at some buffer, of `among` if given; most bytes in common first, then nearest. */
   private pairs(among: ReadonlySet<Group> | null): Pair[] {
     const found = new Map<Group, Map<Group, Pair>>();
@@ -140,7 +156,9 @@ class Fusion {
       if (pair === undefined) row.set(second, { a: first, b: second, score });
       else pair.score += score;
     };
-    for (const [buf, nodes] of this.context.readers) {
+    for (const buf of this.buffersOf(among)) {
+      const nodes = this.context.readers.get(buf);
+      if (nodes === undefined) continue;
       const writer = this.context.writer.get(buf);
       const from = writer === undefined ? null : this.dependencies.group(writer);
       const readers = this.groupsOf(nodes);
@@ -162,8 +180,7 @@ class Fusion {
           add(readers[i]!, readers[j]!, bytes);
       }
     }
-    for (const node of this.context.graph.nodes) {
-      if (node.kind !== 'pointwise' || !node.mutation) continue;
+    for (const node of this.mutations) {
       for (const reader of this.context.readers.get(node.out.name) ?? [])
         add(
           this.dependencies.group(reader),

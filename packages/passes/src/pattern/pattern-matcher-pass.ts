@@ -52,16 +52,19 @@ export class PatternMatcherPass implements Pass {
 
   /** Replaces what it finds; returns how many matches that were. */
   apply(module: GraphModule): number {
-    if (this.entries.size === 0) return 0;
-    const regions = writeRegions(module);
+    const { nodes } = module.graph;
+    if (!nodes.some(({ target }) => this.entries.has(target))) return 0;
+    let regions: ReadonlyMap<Node, number> | null = null;
     let count = 0;
-    for (const node of module.graph.nodes.toReversed()) {
+    for (const node of nodes.reverse()) {
       if (node.op !== 'call_function') continue;
       for (const entry of this.entries.get(node.target) ?? []) {
         if (node.erased) break;
         const state = matchAt(entry.pattern, node);
         if (state === null) continue;
-        if (new Set(state.nodes.map((found) => regions.get(found) ?? 0)).size > 1) continue;
+        // Nothing was replaced before the first match.
+        regions ??= writeRegions(module);
+        if (new Set(state.nodes.map((found) => regions!.get(found) ?? 0)).size > 1) continue;
         const match = new Match(module, entry.pattern, state);
         if (!entry.extraCheck(match)) continue;
         count++;
