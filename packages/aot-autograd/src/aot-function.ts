@@ -10,6 +10,7 @@ import { parameterNames } from '@tessera/graph';
 import {
   SymScalar,
   type TreeSpec,
+  checkFunction,
   treeFlatten,
   treePaths,
   treeSpecEqual,
@@ -62,12 +63,13 @@ interface TensorKey {
  *
  * Arguments and results may be nested. `backward()` inside `fn` needs the tracer (`compile`).
  *
- * @throws aot-unsupported, graph-lint when called with arguments that cannot be compiled
+ * @throws invalid-argument; aot-unsupported, graph-lint when called with arguments that cannot be compiled
  */
 export function aotFunction<A extends readonly unknown[], R>(
   fn: (...args: A) => R,
   options: AotOptions,
 ): (...args: A) => R {
+  checkFunction('aotFunction', fn);
   const entries: Entry[] = [];
   return (...args) => {
     const { leaves, spec } = treeFlatten(args);

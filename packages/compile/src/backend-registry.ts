@@ -20,8 +20,15 @@ export type BackendLike =
 
 const backends = new Map<string, Backend>();
 
-/** Registers a backend under a name, or replaces it. */
+/** Registers a backend under a name, or replaces it. @throws invalid-argument */
 export function registerBackend(name: string, backend: Backend): void {
+  if (typeof name !== 'string' || name === '' || typeof backend !== 'function') {
+    throw new TesseraError(
+      'invalid-argument',
+      `registerBackend() takes a name and a function, not '${String(name)}' and ${typeof backend}.`,
+      { hints: ["registerBackend('mine', (graphModule, exampleInputs) => (inputs) => outputs)"] },
+    );
+  }
   backends.set(name, backend);
 }
 
@@ -39,7 +46,7 @@ export function lookupBackend(backend: string | BackendLike): Backend {
     const near = nearestNames(backend, listBackends());
     throw new TesseraError(
       'unknown-backend',
-      `There is no backend '${backend}'. Registered: ${listBackends().join(', ')}.`,
+      `There is no backend '${String(backend)}'. Registered: ${listBackends().join(', ')}.`,
       {
         context: { backend, registered: listBackends() },
         hints:

@@ -15,7 +15,7 @@ import { type ConfigValues, TesseraError } from '@tessera/shared';
 import { type Compilable, callableOf } from './callable.js';
 import { type BackendLike, lookupBackend } from './backend-registry.js';
 import { finishDebugFolders } from './debug/debug-folder.js';
-import { withOptions } from './compile-options.js';
+import { checkCompileOptions, withOptions } from './compile-options.js';
 
 /** Options of `compile`. */
 export interface CompileOptions {
@@ -60,6 +60,7 @@ export function compile<M extends Module | GraphModule>(
 export function compile(graph: ExportedGraph, options?: CompileOptions): ExportedGraph['call'];
 export function compile(target: Compilable, options: CompileOptions = {}): AnyFunction {
   const { fn, self, signature } = callableOf(target);
+  checkCompileOptions(options);
   const compiled = new CompiledFunction(fn, {
     signature,
     backend: withOptions(lookupBackend(options.backend ?? 'inductor'), options.options),

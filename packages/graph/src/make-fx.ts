@@ -6,7 +6,14 @@
  * `SymScalar`s among the arguments (nested ones too) become placeholders, in order; tensors from
  * elsewhere become constants. Modelled on torch.fx.experimental.proxy_tensor.make_fx.
  */
-import { SymScalar, treeFlatten, treePaths, treeUnflatten } from '@tessera/shared';
+import {
+  SymScalar,
+  TesseraError,
+  checkFunction,
+  treeFlatten,
+  treePaths,
+  treeUnflatten,
+} from '@tessera/shared';
 import {
   type Tensor,
   isTensor,
@@ -51,11 +58,22 @@ export function makeFx<A extends readonly unknown[]>(
   fn: (...args: A) => unknown,
   options: MakeFxOptions = {},
 ): (...args: A) => GraphModule {
+  checkFunction('makeFx', fn);
+  const { tracingMode = 'fake' } = options;
+  if (!TRACING_MODES.includes(tracingMode)) {
+    throw new TesseraError(
+      'invalid-argument',
+      `makeFx: tracingMode must be one of ${TRACING_MODES.join(', ')}, not '${String(tracingMode)}'.`,
+      { hints: ["Leave it out for 'fake': nothing is computed."] },
+    );
+  }
   return (...args) =>
     options.tracingMode === 'symbolic'
       ? traceSymbolic(fn, args, options)
       : trace(fn, args, options, fakeInputs(options.tracingMode !== 'real'));
 }
+
+const TRACING_MODES: readonly string[] = ['real', 'fake', 'symbolic'];
 
 type Convert = (tensor: Tensor) => Tensor;
 

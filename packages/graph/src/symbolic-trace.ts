@@ -5,6 +5,7 @@
  * recorded as called. So the graph is valid for all shapes, and a function that looks at a shape or a
  * value is an error. Modelled on torch.fx.symbolic_trace.
  */
+import { checkFunction } from '@tessera/shared';
 import {
   type BackwardCall,
   type OpOverload,
@@ -28,6 +29,7 @@ import { parameterNames } from './parameter-names.js';
  * @throws graph-lint when the function looks at a shape, a dtype or a value
  */
 export function symbolicTrace(fn: (...args: Tensor[]) => unknown): GraphModule {
+  checkFunction('symbolicTrace', fn);
   const tracer = new SymbolicTracer();
   const names = parameterNames(fn as (...args: never[]) => unknown).filter(
     (name) => name?.startsWith('...') !== true,

@@ -11,6 +11,7 @@ export type { TesseraErrorOptions } from './errors.js';
 export { ERROR_CODES } from './error-codes.js';
 export type { ErrorCode } from './error-codes.js';
 export { assertNever } from './assert-never.js';
+export { checkFunction } from './check-function.js';
 export { nearestNames } from './nearest-names.js';
 
 // Logs

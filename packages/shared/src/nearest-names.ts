@@ -29,7 +29,9 @@ export function nearestNames(name: string, candidates: Iterable<string>, limit =
 }
 
 function fold(name: string): string {
-  return name.toLowerCase().replace(/[-_\s]/g, '');
+  return String(name)
+    .toLowerCase()
+    .replace(/[-_\s]/g, '');
 }
 
 /** Damerau–Levenshtein distance, restricted form: insert, delete, replace, swap neighbours. */

@@ -6,6 +6,7 @@
  * an event. Times are those of the host: work that a GPU does later is in none of them. Modelled on
  * `torch.profiler`.
  */
+import { checkFunction } from './check-function.js';
 
 // Bound now: a `pure` capture watches the clock of the user's code.
 const now = performance.now.bind(performance);
@@ -113,6 +114,7 @@ function chromeTrace(events: readonly ProfileEvent[]): string {
 export function profile<R>(fn: () => Promise<R>): Promise<Profile<R>>;
 export function profile<R>(fn: () => R): Profile<R>;
 export function profile<R>(fn: () => R | Promise<R>): Profile<R> | Promise<Profile<R>> {
+  checkFunction('profile', fn);
   const outer = profiling.active;
   const recorder = new ProfileRecorder();
   const finish = (result: R): Profile<R> => {

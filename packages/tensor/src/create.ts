@@ -56,7 +56,7 @@ function flatten(data: TensorData): { sizes: number[]; values: (number | boolean
     if (typeof value !== 'number' && typeof value !== 'boolean' && typeof value !== 'bigint') {
       throw new TesseraError(
         'invalid-argument',
-        `tensor(): cannot make an element from ${Array.isArray(value) ? 'a nested array' : typeof value}.`,
+        `tensor(): cannot make an element from ${Array.isArray(value) ? 'a nested array' : value === null ? 'null' : typeof value}.`,
         { hints: ['Pass numbers, booleans, nested arrays of them, or a typed array.'] },
       );
     }

@@ -2,7 +2,7 @@
  * @file Dims that people declare to vary, or not to.
  */
 import { TesseraError } from '@tessera/shared';
-import { type Tensor, formatSizes } from '@tessera/tensor';
+import { type Tensor, formatSizes, isTensor } from '@tessera/tensor';
 import type { SymbolRange } from './symbol-table.js';
 
 /** What was said about a dim. */
@@ -26,6 +26,13 @@ function mark(tensor: Tensor, dims: readonly number[], value: DimMark): void {
   }
 }
 
+function checkTensor(what: string, value: unknown): void {
+  if (isTensor(value)) return;
+  throw new TesseraError('invalid-argument', `${what}() marks a tensor, not ${String(value)}.`, {
+    hints: [`Mark an argument before the call: ${what}(x, 0).`],
+  });
+}
+
 /**
  * Declares that a dim of a tensor varies between calls, so the first capture already serves every size
  * from `min` (at least 2) to `max`.
@@ -38,6 +45,7 @@ export function markDynamic(
   dims: number | readonly number[],
   range: { readonly min?: number; readonly max?: number } = {},
 ): void {
+  checkTensor('markDynamic', tensor);
   const list = typeof dims === 'number' ? [dims] : dims;
   const bounds = { min: Math.max(2, range.min ?? 2), max: range.max ?? Infinity };
   for (const dim of list) {

@@ -54,6 +54,11 @@ export class DataLoader<T, B = Collated<T>> {
     readonly dataset: Dataset<T> | IterableDataset<T>,
     private readonly options: DataLoaderOptions<T, B> = {},
   ) {
+    if (typeof dataset !== 'object' || dataset === null)
+      refuse(
+        `a dataset is an object, not ${String(dataset)}`,
+        'Pass one with get(index) and length, or an iterable.',
+      );
     this.batchSize = options.batchSize ?? 1;
     if (!Number.isInteger(this.batchSize) || this.batchSize < 1)
       refuse(

@@ -5,6 +5,7 @@
  * as a run-time number, so a schedule never causes a recompilation. Formulas are PyTorch's chainable
  * ones, which continue from the current rate. Modelled on `torch.optim.lr_scheduler`.
  */
+import { TesseraError } from '@tessera/shared';
 import { trackClass } from '@tessera/tensor';
 import type { CommonOptions, ParamGroup } from '../optim/param-group.js';
 
@@ -28,7 +29,15 @@ export abstract class LRScheduler {
   baseLrs: number[];
   private _lastLr: number[] = [];
 
+  /** @throws invalid-argument */
   constructor(readonly optimizer: ScheduledOptimizer) {
+    if (!Array.isArray(optimizer?.paramGroups)) {
+      throw new TesseraError(
+        'invalid-argument',
+        `${this.constructor.name} schedules an optimizer, not ${String(optimizer)}.`,
+        { hints: ['Pass the optimizer first, the options second.'] },
+      );
+    }
     for (const group of optimizer.paramGroups) group.initialLr ??= group.lr;
     this.baseLrs = optimizer.paramGroups.map((group) => group.initialLr!);
   }

@@ -1,6 +1,7 @@
 /**
  * @file `StepLR`: the rate falls by a factor every so many epochs.
  */
+import { TesseraError } from '@tessera/shared';
 import { LRScheduler, type ScheduledOptimizer } from './lr-scheduler.js';
 
 /** Options of `StepLR`. */
@@ -16,9 +17,17 @@ export class StepLR extends LRScheduler {
   readonly stepSize: number;
   readonly gamma: number;
 
+  /** @throws invalid-argument */
   constructor(optimizer: ScheduledOptimizer, options: StepLROptions) {
     super(optimizer);
     this.stepSize = options.stepSize;
+    if (!Number.isInteger(this.stepSize) || this.stepSize < 1) {
+      throw new TesseraError(
+        'invalid-argument',
+        `StepLR: stepSize must be a positive whole number, not ${this.stepSize}.`,
+        { hints: ['It is the number of epochs between two drops.'] },
+      );
+    }
     this.gamma = options.gamma ?? 0.1;
     this.step();
   }

@@ -332,4 +332,15 @@ Object.defineProperty(Module.prototype, Symbol.for('nodejs.util.inspect.custom')
     return this.toString();
   },
 });
+Object.defineProperty(Module.prototype, 'forward', {
+  configurable: true,
+  writable: true,
+  value(this: Module): never {
+    throw new TesseraError(
+      'invalid-argument',
+      `${this.constructor.name} has no forward() of its own.`,
+      { hints: ['Define forward(…): it computes what call(…) returns.'] },
+    );
+  },
+});
 trackClass(Module);

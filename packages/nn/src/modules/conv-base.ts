@@ -82,7 +82,7 @@ export abstract class ConvBase<P extends readonly number[] | string> extends Mod
     const list = typeof value === 'number' ? Array<number>(rank).fill(value) : value;
     if (Array.isArray(list) && list.length === rank && list.every((item) => Number.isInteger(item)))
       return [...(list as readonly number[])];
-    const given = Array.isArray(value) ? `[${value.join(', ')}]` : String(value);
+    const given = Array.isArray(value) ? `[${value.join(', ')}]` : `'${String(value)}'`;
     throw new TesseraError(
       'invalid-argument',
       `${this.constructor.name}: ${name} must be an integer or a list of ${rank}, not ${given}`,

@@ -1,6 +1,7 @@
 /**
  * @file `Conv1d`, `Conv2d` and `Conv3d`.
  */
+import { TesseraError } from '@tessera/shared';
 import { type PadMode, type Tensor, conv1d, conv2d, conv3d, pad } from '@tessera/tensor';
 import { trustForward } from '../module/trust.js';
 import { ConvBase, type ConvBaseOptions, type PerDimension } from './conv-base.js';
@@ -16,6 +17,8 @@ export interface ConvModuleOptions extends ConvBaseOptions {
 /** What the border of a convolution holds. */
 export type PaddingMode = 'zeros' | 'reflect' | 'replicate' | 'circular';
 
+const PADDING_MODES: readonly string[] = ['zeros', 'reflect', 'replicate', 'circular'];
+
 /** What they have in common. */
 abstract class Conv extends ConvBase<readonly number[] | 'same' | 'valid'> {
   readonly paddingMode: PaddingMode;
@@ -29,6 +32,13 @@ abstract class Conv extends ConvBase<readonly number[] | 'same' | 'valid'> {
   ) {
     const { paddingMode = 'zeros', ...rest } = options;
     super(inChannels, outChannels, kernelSize, { ...rest, transposed: false });
+    if (!PADDING_MODES.includes(paddingMode)) {
+      throw new TesseraError(
+        'invalid-argument',
+        `${this.constructor.name}: paddingMode must be one of ${PADDING_MODES.join(', ')}, not '${String(paddingMode)}'`,
+        { hints: ["Leave it out for 'zeros'."] },
+      );
+    }
     this.paddingMode = paddingMode;
   }
 

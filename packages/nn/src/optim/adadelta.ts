@@ -36,7 +36,7 @@ export interface AdadeltaScalars {
 export class Adadelta extends Optimizer<AdadeltaOptions, AdadeltaScalars> {
   /** @throws invalid-argument */
   constructor(params: OptimizerParams<AdadeltaOptions>, options: Partial<AdadeltaOptions> = {}) {
-    super(params, { lr: 1, rho: 0.9, eps: 1e-6, weightDecay: 0, maximize: false, ...options });
+    super(params, { lr: 1, rho: 0.9, eps: 1e-6, weightDecay: 0, maximize: false }, options);
   }
 
   protected override checkOptions(group: AdadeltaOptions): void {

@@ -35,15 +35,18 @@ export interface AdagradScalars {
 export class Adagrad extends Optimizer<AdagradOptions, AdagradScalars> {
   /** @throws invalid-argument */
   constructor(params: OptimizerParams<AdagradOptions>, options: Partial<AdagradOptions> = {}) {
-    super(params, {
-      lr: 1e-2,
-      lrDecay: 0,
-      weightDecay: 0,
-      initialAccumulatorValue: 0,
-      eps: 1e-10,
-      maximize: false,
-      ...options,
-    });
+    super(
+      params,
+      {
+        lr: 1e-2,
+        lrDecay: 0,
+        weightDecay: 0,
+        initialAccumulatorValue: 0,
+        eps: 1e-10,
+        maximize: false,
+      },
+      options,
+    );
   }
 
   protected override checkOptions(group: AdagradOptions): void {

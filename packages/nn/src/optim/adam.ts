@@ -45,15 +45,18 @@ export interface AdamScalars {
 export class Adam extends Optimizer<AdamOptions, AdamScalars> {
   /** @throws invalid-argument */
   constructor(params: OptimizerParams<AdamOptions>, options: Partial<AdamOptions> = {}) {
-    super(params, {
-      lr: 1e-3,
-      betas: [0.9, 0.999],
-      eps: 1e-8,
-      weightDecay: 0,
-      amsgrad: false,
-      maximize: false,
-      ...options,
-    });
+    super(
+      params,
+      {
+        lr: 1e-3,
+        betas: [0.9, 0.999],
+        eps: 1e-8,
+        weightDecay: 0,
+        amsgrad: false,
+        maximize: false,
+      },
+      options,
+    );
   }
 
   protected override checkOptions(group: AdamOptions): void {

@@ -37,14 +37,17 @@ export interface AdamaxScalars {
 export class Adamax extends Optimizer<AdamaxOptions, AdamaxScalars> {
   /** @throws invalid-argument */
   constructor(params: OptimizerParams<AdamaxOptions>, options: Partial<AdamaxOptions> = {}) {
-    super(params, {
-      lr: 2e-3,
-      betas: [0.9, 0.999],
-      eps: 1e-8,
-      weightDecay: 0,
-      maximize: false,
-      ...options,
-    });
+    super(
+      params,
+      {
+        lr: 2e-3,
+        betas: [0.9, 0.999],
+        eps: 1e-8,
+        weightDecay: 0,
+        maximize: false,
+      },
+      options,
+    );
   }
 
   protected override checkOptions(group: AdamaxOptions): void {

@@ -57,16 +57,19 @@ export class NAdam extends Optimizer<NAdamOptions, NAdamScalars> {
 
   /** @throws invalid-argument */
   constructor(params: OptimizerParams<NAdamOptions>, options: Partial<NAdamOptions> = {}) {
-    super(params, {
-      lr: 2e-3,
-      betas: [0.9, 0.999],
-      eps: 1e-8,
-      weightDecay: 0,
-      momentumDecay: 4e-3,
-      decoupledWeightDecay: false,
-      maximize: false,
-      ...options,
-    });
+    super(
+      params,
+      {
+        lr: 2e-3,
+        betas: [0.9, 0.999],
+        eps: 1e-8,
+        weightDecay: 0,
+        momentumDecay: 4e-3,
+        decoupledWeightDecay: false,
+        maximize: false,
+      },
+      options,
+    );
   }
 
   protected override checkOptions(group: NAdamOptions): void {

@@ -30,6 +30,7 @@ import {
   makeBuckets,
   sameStructure,
 } from './bucket.js';
+import { checkKnown } from './option-checks.js';
 import { type OptimizerStateDict, exportState, importState } from './optimizer-state-dict.js';
 import {
   type CommonOptions,
@@ -53,9 +54,10 @@ export abstract class Optimizer<
   private readonly _states: Map<Tensor, ParamState> = new Map();
   private _plan: Plan<O> = { buckets: [], _active: [] };
 
-  /** @throws invalid-argument */
-  constructor(params: OptimizerParams<O>, defaults: O) {
-    this.defaults = defaults;
+  /** `options` replace the defaults of the same names. @throws invalid-argument */
+  constructor(params: OptimizerParams<O>, defaults: O, options: Partial<O> = {}) {
+    checkKnown(this.constructor.name, options, defaults);
+    this.defaults = { ...defaults, ...options };
     for (const group of toGroups(params)) this.addParamGroup(group);
   }
 

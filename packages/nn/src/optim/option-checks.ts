@@ -1,20 +1,21 @@
 /**
  * @file Ranges of optimizer options.
  */
-import { TesseraError } from '@tessera/shared';
+import { TesseraError, nearestNames } from '@tessera/shared';
 import type { CommonOptions } from './param-group.js';
+
+function describe(value: unknown): string {
+  if (typeof value === 'string') return `'${value}'`;
+  return Array.isArray(value) ? `[${value.join(', ')}]` : String(value);
+}
 
 /** @throws invalid-argument unless `ok` */
 export function checkOption(ok: boolean, name: string, value: unknown): void {
   if (ok) return;
-  throw new TesseraError(
-    'invalid-argument',
-    `Invalid ${name} value: ${Array.isArray(value) ? `[${value.join(', ')}]` : String(value)}`,
-    {
-      context: { option: name, value },
-      hints: [`See the range of ${name} in the documentation of the optimizer.`],
-    },
-  );
+  throw new TesseraError('invalid-argument', `Invalid ${name} value: ${describe(value)}`, {
+    context: { option: name, value },
+    hints: [`See the range of ${name} in the documentation of the optimizer.`],
+  });
 }
 
 /** @throws invalid-argument unless these options are numbers of at least 0 */
@@ -24,6 +25,20 @@ export function checkNonNegative<K extends string>(
 ): void {
   for (const name of names)
     checkOption(typeof group[name] === 'number' && group[name] >= 0, name, group[name]);
+}
+
+/** @throws invalid-argument for an option that the optimizer does not have */
+export function checkKnown(optimizer: string, options: object, defaults: object): void {
+  const known = Object.keys(defaults);
+  const unknown = Object.keys(options).find((name) => !known.includes(name));
+  if (unknown === undefined) return;
+  const near = nearestNames(unknown, known);
+  throw new TesseraError('invalid-argument', `${optimizer} has no option '${unknown}'.`, {
+    context: { option: unknown, known },
+    hints: [
+      near.length > 0 ? `Did you mean '${near[0]}'?` : `Its options are: ${known.join(', ')}.`,
+    ],
+  });
 }
 
 /** Options of Adam and its relatives. */

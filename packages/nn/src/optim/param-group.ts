@@ -27,10 +27,22 @@ export type ParamGroupInput<O extends CommonOptions> = Partial<O> & {
 export type OptimizerParams<O extends CommonOptions> =
   Iterable<Tensor> | Iterable<ParamGroupInput<O>>;
 
+function describe(value: unknown): string {
+  if (typeof value !== 'object' || value === null) return String(value);
+  return `a ${value.constructor?.name ?? 'plain object'}`;
+}
+
 /** Groups from either form. @throws invalid-argument if there is no parameter at all */
 export function toGroups<O extends CommonOptions>(
   params: OptimizerParams<O>,
 ): ParamGroupInput<O>[] {
+  if (typeof params !== 'object' || params === null || !(Symbol.iterator in params)) {
+    throw new TesseraError(
+      'invalid-argument',
+      `an optimizer takes parameters or groups of them, not ${describe(params)}`,
+      { hints: ['Pass model.parameters(), or groups { params, … }.'] },
+    );
+  }
   const items = [...(params as Iterable<Tensor | ParamGroupInput<O>>)];
   if (items.length === 0) {
     throw new TesseraError('invalid-argument', 'optimizer got an empty parameter list', {

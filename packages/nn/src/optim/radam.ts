@@ -47,15 +47,18 @@ export interface RAdamScalars {
 export class RAdam extends Optimizer<RAdamOptions, RAdamScalars> {
   /** @throws invalid-argument */
   constructor(params: OptimizerParams<RAdamOptions>, options: Partial<RAdamOptions> = {}) {
-    super(params, {
-      lr: 1e-3,
-      betas: [0.9, 0.999],
-      eps: 1e-8,
-      weightDecay: 0,
-      decoupledWeightDecay: false,
-      maximize: false,
-      ...options,
-    });
+    super(
+      params,
+      {
+        lr: 1e-3,
+        betas: [0.9, 0.999],
+        eps: 1e-8,
+        weightDecay: 0,
+        decoupledWeightDecay: false,
+        maximize: false,
+      },
+      options,
+    );
   }
 
   protected override checkOptions(group: RAdamOptions): void {

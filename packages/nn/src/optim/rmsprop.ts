@@ -50,16 +50,19 @@ export interface RMSpropScalars {
 export class RMSprop extends Optimizer<RMSpropOptions, RMSpropScalars> {
   /** @throws invalid-argument */
   constructor(params: OptimizerParams<RMSpropOptions>, options: Partial<RMSpropOptions> = {}) {
-    super(params, {
-      lr: 1e-2,
-      alpha: 0.99,
-      eps: 1e-8,
-      weightDecay: 0,
-      momentum: 0,
-      centered: false,
-      maximize: false,
-      ...options,
-    });
+    super(
+      params,
+      {
+        lr: 1e-2,
+        alpha: 0.99,
+        eps: 1e-8,
+        weightDecay: 0,
+        momentum: 0,
+        centered: false,
+        maximize: false,
+      },
+      options,
+    );
   }
 
   protected override checkOptions(group: RMSpropOptions): void {

@@ -36,15 +36,18 @@ export interface SGDScalars {
 export class SGD extends Optimizer<SGDOptions, SGDScalars> {
   /** @throws invalid-argument */
   constructor(params: OptimizerParams<SGDOptions>, options: Partial<SGDOptions> = {}) {
-    super(params, {
-      lr: 1e-3,
-      momentum: 0,
-      dampening: 0,
-      weightDecay: 0,
-      nesterov: false,
-      maximize: false,
-      ...options,
-    });
+    super(
+      params,
+      {
+        lr: 1e-3,
+        momentum: 0,
+        dampening: 0,
+        weightDecay: 0,
+        nesterov: false,
+        maximize: false,
+      },
+      options,
+    );
   }
 
   protected override checkOptions(group: SGDOptions): void {

@@ -2,7 +2,7 @@
  * @file Checks of an op's arguments against its schema, before anything runs.
  */
 import { SymScalar, TesseraError } from '@tessera/shared';
-import { isDType } from '../dtype.js';
+import { DTYPES, isDType } from '../dtype.js';
 import type { OpOverload } from '../op/op-overload.js';
 import type { SchemaArgument } from '../op/schema.js';
 import { isTensor } from '../tensor-factory.js';
@@ -109,7 +109,10 @@ function isText(item: unknown): boolean {
 function describe(value: unknown): string {
   if (isTensor(value)) return `a ${value.dtype} tensor of shape [${value.sizes.join(', ')}]`;
   if (value === null || value === undefined) return String(value);
-  if (Array.isArray(value)) return value.some(isTensor) ? 'an array' : `[${value.join(', ')}]`;
+  if (Array.isArray(value)) {
+    const quoted = value.map((item) => (typeof item === 'string' ? `'${item}'` : String(item)));
+    return value.some(isTensor) ? 'an array' : `[${quoted.join(', ')}]`;
+  }
   return `${typeof value} ${String(value as number)}`;
 }
 
@@ -119,10 +122,27 @@ function mismatch(op: OpOverload, formal: SchemaArgument, arg: unknown): never {
     `${op.qualifiedName}: argument '${formal.name}' must be ${formal.type.base}${formal.type.list ? '[]' : ''}${formal.type.optional ? ' or null' : ''}, not ${describe(arg)}.`,
     {
       context: { op: op.qualifiedName, argument: formal.name },
-      hints: [`Schema: ${op.schema.text}`],
+      hints: [advice(formal), `Schema: ${op.schema.text}`],
     },
   );
 }
+
+/** What to pass. */
+function advice({ name, type: { base, list } }: SchemaArgument): string {
+  if (base === 'ScalarType') return `A dtype is one of ${Object.keys(DTYPES).join(', ')}.`;
+  const wanted = WANTED[base];
+  if (wanted === undefined) return `The schema says what '${name}' may be.`;
+  return list ? `Pass an array of ${wanted[1]}.` : `Pass ${wanted[0]}.`;
+}
+
+const WANTED: Readonly<Record<string, readonly [one: string, many: string]>> = {
+  Tensor: ['a tensor', 'tensors'],
+  int: ['a whole number', 'whole numbers'],
+  float: ['a number', 'numbers'],
+  Scalar: ['a number', 'numbers'],
+  bool: ['true or false', 'true and false'],
+  str: ['a string', 'strings'],
+};
 
 function deviceMismatch(op: OpOverload, first: string, second: string): never {
   throw new TesseraError(

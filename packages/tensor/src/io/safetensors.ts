@@ -1,6 +1,7 @@
 /**
  * @file safetensors in memory: the format of PyTorch checkpoints, as bytes.
  */
+import { TesseraError } from '@tessera/shared';
 import { fromBytes } from '../create.js';
 import { DTYPES, itemSize } from '../dtype.js';
 import { cpuHeap } from '../heap/cpu-heap.js';
@@ -13,9 +14,16 @@ import { headerLength, invalidFile, parseHeader } from './safetensors-header.js'
 /**
  * Tensors of a file held in memory, by name, in the file's order.
  *
- * @throws safetensors-invalid for anything malformed; then nothing was loaded
+ * @throws safetensors-invalid for anything malformed; then nothing was loaded; invalid-argument
  */
 export function parseSafetensors(bytes: Uint8Array): Record<string, Tensor> {
+  if (!ArrayBuffer.isView(bytes)) {
+    throw new TesseraError(
+      'invalid-argument',
+      `parseSafetensors() takes the bytes of a file, not ${bytes === null ? 'null' : typeof bytes}.`,
+      { hints: ['Pass a Uint8Array; loadCheckpoint(path) reads a file.'] },
+    );
+  }
   const length = headerLength(bytes);
   if (8 + length > bytes.byteLength)
     invalidFile(`its header needs ${length} bytes, but only ${bytes.byteLength - 8} are left`);

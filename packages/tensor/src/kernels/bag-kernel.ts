@@ -4,7 +4,7 @@
 import type { NamedArgs } from '../op/op-record.js';
 import { TesseraError } from '@tessera/shared';
 import type { Tensor } from '../tensor.js';
-import { wrapIndex } from './coordinates.js';
+import { strictIndex } from './coordinates.js';
 import { readNumbers, writeNumbers } from './elements.js';
 
 /** How the rows of a bag are combined, as ATen numbers it. */
@@ -46,7 +46,7 @@ export function bagKernel(args: NamedArgs, outs: readonly Tensor[]): void {
   const result = new Float64Array(bags * width);
   const winners = new Float64Array(isMax ? bags * width : 0);
   at.forEach((index, i) => {
-    const row = wrapIndex(index, rows, 'embedding_bag');
+    const row = strictIndex(index, rows, 'embedding_bag');
     if (row === args.padding_idx) return;
     const bag = bagOf[i]!;
     const first = sizes[bag]!++ === 0;

@@ -21,7 +21,7 @@ export function wrapIndex(index: number, size: number, op: string): number {
 
 /** An index of the ops that take no negative ones. @throws index-out-of-range */
 export function strictIndex(index: number, size: number, op: string): number {
-  if (index >= 0) return wrapIndex(index, size, op);
+  if (index >= 0 && index < size) return index;
   throw new TesseraError(
     'index-out-of-range',
     `${op}: index ${index} is out of bounds for dimension with size ${size}`,
@@ -61,13 +61,13 @@ export function forEachIndexed(
   visit: (i: number, target: number) => void,
 ): void {
   if (sizes.length === 0) {
-    for (let i = 0; i < indices.length; i++) visit(i, wrapIndex(indices[i]!, 1, op));
+    for (let i = 0; i < indices.length; i++) visit(i, strictIndex(indices[i]!, 1, op));
     return;
   }
   const strides = contiguousStrides(sizes);
   const coordinate = new Array<number>(shape.length).fill(0);
   for (let i = 0; i < indices.length; i++) {
-    let target = wrapIndex(indices[i]!, sizes[dim]!, op) * strides[dim]!;
+    let target = strictIndex(indices[i]!, sizes[dim]!, op) * strides[dim]!;
     for (let d = 0; d < coordinate.length; d++)
       if (d !== dim) target += coordinate[d]! * strides[d]!;
     visit(i, target);

@@ -10,7 +10,7 @@ import {
   bagKernel,
   sampleWeightsBackwardKernel,
 } from '../kernels/bag-kernel.js';
-import { checkIndexType, wrapIndex } from '../kernels/coordinates.js';
+import { checkIndexType, strictIndex } from '../kernels/coordinates.js';
 import { readNumbers, writeNumbers } from '../kernels/elements.js';
 import { formatStrides } from '../memory-format.js';
 import { defineInplace } from '../op/inplace.js';
@@ -197,7 +197,7 @@ const renormOp = defineOp(
       const table = readNumbers(self as Tensor);
       const p = norm_type as number;
       for (const index of new Set(readNumbers(indices as Tensor))) {
-        const start = wrapIndex(index, rows, 'embedding_renorm_') * width;
+        const start = strictIndex(index, rows, 'embedding_renorm_') * width;
         const row = table.subarray(start, start + width);
         const sizes = row.map(Math.abs);
         const norm =

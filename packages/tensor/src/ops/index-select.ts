@@ -3,7 +3,7 @@
  */
 import { TesseraError, type ScalarLike } from '@tessera/shared';
 import { callOp } from '../dispatch/dispatcher.js';
-import { checkIndexType, wrapIndex } from '../kernels/coordinates.js';
+import { checkIndexType, strictIndex } from '../kernels/coordinates.js';
 import { floatsInPlace, readNumbers, writeNumbers } from '../kernels/elements.js';
 import { scalarValue } from '../kernels/pointwise-kernel.js';
 import { formatStrides } from '../memory-format.js';
@@ -50,7 +50,7 @@ const indexSelectOp = defineOp('aten::index_select(Tensor self, int dim, Tensor 
     const result = new Float64Array(out!.numel);
     for (let o = 0; o < outer; o++) {
       rows.forEach((row, r) => {
-        const from = (o * sizes[at]! + wrapIndex(row, sizes[at]!, 'index_select')) * inner;
+        const from = (o * sizes[at]! + strictIndex(row, sizes[at]!, 'index_select')) * inner;
         result.set(values.subarray(from, from + inner), (o * rows.length + r) * inner);
       });
     }
@@ -98,7 +98,7 @@ const indexAddOp = defineOp(
       const factor = scalarValue(alpha as ScalarLike);
       for (let o = 0; o < outer; o++) {
         rows.forEach((row, r) => {
-          const to = (o * sizes[at]! + wrapIndex(row, sizes[at]!, 'index_add')) * inner;
+          const to = (o * sizes[at]! + strictIndex(row, sizes[at]!, 'index_add')) * inner;
           for (let i = 0; i < inner; i++)
             result[to + i]! += factor * added[(o * rows.length + r) * inner + i]!;
         });
@@ -141,7 +141,7 @@ const embeddingOp = defineOp(
       const values = readNumbers(weight as Tensor);
       const result = new Float64Array(out!.numel);
       readNumbers(indices as Tensor).forEach((row, i) => {
-        const from = wrapIndex(row, rows, 'embedding') * width;
+        const from = strictIndex(row, rows, 'embedding') * width;
         result.set(values.subarray(from, from + width), i * width);
       });
       writeNumbers(out!, result);

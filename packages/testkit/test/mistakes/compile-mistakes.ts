@@ -1,0 +1,285 @@
+/**
+ * @file Mistakes with compile(), its configuration, graphs and backends.
+ */
+import {
+  compile,
+  compiledFunctionOf,
+  config,
+  exportFromJson,
+  exportGraph,
+  graphBreak,
+  kernelBackend,
+  lookupBackend,
+  markDynamic,
+  profile,
+  registerBackend,
+  setLogs,
+} from '@tessera/compile';
+import { aotFunction } from '@tessera/aot-autograd';
+import { Graph, Interpreter, lintGraph, makeFx, symbolicTrace } from '@tessera/graph';
+import { planFromJson } from '@tessera/inductor-core';
+import { type Tensor, getOp, ones } from '@tessera/tensor';
+import type { Mistake } from './mistake.js';
+
+const any = (value: unknown): never => value as never;
+const double = (x: Tensor): Tensor => x.mul(2);
+
+export const COMPILE_MISTAKES: readonly Mistake[] = [
+  [
+    'something that is no function',
+    () => compile(any(3)),
+    'invalid-argument',
+    'number',
+    'Wrap it: compile((x) => …).',
+  ],
+  [
+    'nothing to compile',
+    () => compile(any(undefined)),
+    'invalid-argument',
+    'undefined',
+    'Wrap it: compile((x) => …).',
+  ],
+  [
+    'a misspelt backend',
+    () => compile(double, { backend: 'inducter' }),
+    'unknown-backend',
+    'inducter',
+    "Did you mean 'inductor'?",
+  ],
+  [
+    'a backend that is a number',
+    () => compile(double, { backend: any(3) }),
+    'unknown-backend',
+    '3',
+    'Pass a function, or register one',
+  ],
+  [
+    'a misspelt option of the compiler',
+    () => compile(double, { options: { freezin: true } }),
+    'unknown-config-key',
+    'freezin',
+    "Did you mean 'freezing' or",
+  ],
+  [
+    'a misspelt option of compile',
+    () => compile(double, any({ fullGraph: true })),
+    'invalid-argument',
+    'fullGraph',
+    "Did you mean 'fullgraph'?",
+  ],
+  [
+    'an option of the wrong type',
+    () => compile(double, { dynamic: any('yes') }),
+    'invalid-argument',
+    'dynamic',
+    'Leave it out for the default.',
+  ],
+  [
+    'a misspelt configuration key',
+    () => config.patch(any({ 'trace.recompileLimt': 1 }), () => 0),
+    'unknown-config-key',
+    'recompileLimt',
+    'Did you mean',
+  ],
+  [
+    'a wrong configuration value',
+    () => config.patch(any({ 'eager.kernels': 'fast' }), () => 0),
+    'invalid-config-value',
+    'fast',
+    'eager.kernels: What eager ops on',
+  ],
+  [
+    'a log that does not exist',
+    () => setLogs(any({ guard: true })),
+    'unknown-log-artifact',
+    'guard',
+    "Did you mean 'guards'?",
+  ],
+  [
+    'a function that compile did not make',
+    () => compiledFunctionOf(double),
+    'invalid-argument',
+    'double',
+    'Pass what compile() returned.',
+  ],
+  [
+    'a graph break under fullgraph',
+    () =>
+      compile(
+        (x: Tensor) => {
+          const y = x.mul(2);
+          graphBreak();
+          return y.add(1);
+        },
+        { fullgraph: true },
+      )(ones([2])),
+    'trace-full-graph',
+    'graphBreak() was called',
+    'Remove the call to get one graph.',
+  ],
+  [
+    'item() under fullgraph',
+    () =>
+      compile((x: Tensor) => x.mul(x.sum().item()), { fullgraph: true, backend: 'eager' })(
+        ones([2]),
+      ),
+    'trace-full-graph',
+    'the value of a tensor was read',
+    'Read values after the compiled',
+  ],
+  [
+    'wrong shapes inside a compiled function',
+    () => compile((x: Tensor) => x.add(ones([4])), { backend: 'eager' })(ones([3])),
+    'shape-mismatch',
+    '[3]',
+    'Sizes must be equal or 1, aligned',
+  ],
+  [
+    'a wrong argument inside a compiled function',
+    () => compile((x: Tensor) => x.sum(any('x')), { backend: 'eager' })(ones([3])),
+    'schema-arguments',
+    'dim',
+    'Pass an array of whole numbers.',
+  ],
+  [
+    'a backend that returns nothing',
+    () => compile(double, { backend: any(() => null) })(ones([2])),
+    'unknown-backend',
+    'object',
+    'A backend takes (graphModule,',
+  ],
+  [
+    'a dimension to mark that is not there',
+    () => markDynamic(ones([2]), 3),
+    'invalid-argument',
+    '3',
+    'The tensor has shape [2].',
+  ],
+  [
+    'something to mark that is no tensor',
+    () => markDynamic(any(3), 0),
+    'invalid-argument',
+    '3',
+    'Mark an argument before the call:',
+  ],
+  [
+    'an exported graph of another size',
+    () => exportGraph(double, [ones([2])]).call(ones([3])),
+    'export-guard',
+    '3',
+    'Export the function again with',
+  ],
+  [
+    'an exported graph that is none',
+    () => exportFromJson(any('{}')),
+    'invalid-argument',
+    'Version undefined',
+    'Export the function again.',
+  ],
+  [
+    'JSON that is none',
+    () => exportFromJson(any('not json')),
+    'invalid-argument',
+    'Version undefined',
+    'Export the function again.',
+  ],
+  [
+    'a device without kernels',
+    () => kernelBackend('tpu'),
+    'device-unavailable',
+    'tpu',
+    'Register one with',
+  ],
+  [
+    'a backend without a name',
+    () => registerBackend('', any(double)),
+    'invalid-argument',
+    'name',
+    "registerBackend('mine',",
+  ],
+  [
+    'a backend that is no function',
+    () => registerBackend('mine', any(3)),
+    'invalid-argument',
+    'mine',
+    "registerBackend('mine',",
+  ],
+  [
+    'a backend looked up by nothing',
+    () => lookupBackend(any(undefined)),
+    'unknown-backend',
+    'undefined',
+    'Pass a function, or register one',
+  ],
+  [
+    'a graph without output',
+    () => {
+      const graph = new Graph();
+      graph.placeholder('x');
+      lintGraph(graph);
+    },
+    'graph-lint',
+    'output',
+    'End it with graph.output(value).',
+  ],
+  [
+    'a graph run with too few inputs',
+    () => new Interpreter(makeFx(double)(ones([2]))).run(),
+    'graph-lint',
+    "'x'",
+    'It takes: x.',
+  ],
+  [
+    'a trace of nothing',
+    () => symbolicTrace(any(3)),
+    'invalid-argument',
+    '3',
+    'Wrap what is to run:',
+  ],
+  [
+    'a trace in an unknown mode',
+    () => makeFx(double, { tracingMode: any('fast') })(ones([2])),
+    'invalid-argument',
+    'fast',
+    "Leave it out for 'fake': nothing",
+  ],
+  [
+    'a call of what is no operator',
+    () => {
+      const graph = new Graph();
+      graph.output(graph.callFunction(any('aten::nothing'), []));
+      lintGraph(graph);
+    },
+    'graph-lint',
+    'nothing',
+    'The target of call_function is an',
+  ],
+  [
+    'a plan that is none',
+    () => planFromJson(any('{}')),
+    'plan-invalid',
+    'format',
+    'Compile it again with the',
+  ],
+  [
+    'AOT of something that is no function',
+    () => aotFunction(any(3), any({})),
+    'invalid-argument',
+    'aotFunction() takes a function, not 3',
+    'Wrap what is to run:',
+  ],
+  [
+    'a profile of nothing',
+    () => profile(any(3)),
+    'invalid-argument',
+    '3',
+    'Wrap what is to run: profile(()',
+  ],
+  [
+    'an operator on a graph node',
+    () => getOp('aten::add'),
+    'op-unknown',
+    'aten::add',
+    'Nearest names: aten::addr,',
+  ],
+];

@@ -1,0 +1,35 @@
+/**
+ * @file What users get wrong: every mistake is a `TesseraError` with its code, that names what was wrong and says
+ * what to do. Eager operators run compiled kernels here, as they do in programs.
+ */
+import { isTesseraError } from '@tessera/shared';
+import { describe, expect, it } from 'vitest';
+import { COMPILE_MISTAKES } from './mistakes/compile-mistakes.js';
+import { NN_MISTAKES } from './mistakes/nn-mistakes.js';
+import { STATE_MISTAKES } from './mistakes/state-mistakes.js';
+import { TENSOR_MISTAKES } from './mistakes/tensor-mistakes.js';
+
+const ALL = [...TENSOR_MISTAKES, ...STATE_MISTAKES, ...NN_MISTAKES, ...COMPILE_MISTAKES];
+
+async function thrownBy(call: () => unknown): Promise<unknown> {
+  try {
+    await call();
+  } catch (error) {
+    return error;
+  }
+  throw new Error('Nothing was thrown.');
+}
+
+describe('user mistakes', () => {
+  it.each(ALL)('%s', async (_name, call, code, names, hint) => {
+    const error = await thrownBy(call);
+    if (!isTesseraError(error)) throw error;
+    expect(error.code).toBe(code);
+    // The message without its hints, which come after it.
+    const [message] = error.message.split('\n→ ') as [string];
+    expect(names).not.toBe('');
+    expect(message).toContain(names);
+    expect(hint).not.toBe('');
+    expect(error.hints.join(' ')).toContain(hint);
+  });
+});
