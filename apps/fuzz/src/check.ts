@@ -97,9 +97,9 @@ export function eagerError(seen: readonly (readonly Seen[])[]): string | null {
   return null;
 }
 
-/** Changes the values of floats by one or two roundings: enough to reach the next number of the dtype. */
+/** Changes the values of floats by one or two roundings: enough to reach the next number of the dtype; those of gradients too. */
 function addNoise(dice: Dice): Observer {
-  return (t) => {
+  const disturb = (t: Tensor): void => {
     const epsilon = EPSILON[t.dtype];
     if (epsilon === undefined || !isFloatingPoint(t.dtype) || t.strides.includes(0)) return;
     const values = readNumbers(t);
@@ -110,6 +110,16 @@ function addNoise(dice: Dice): Observer {
         epsilon *
         (Math.abs(values[i]!) + 2 ** -6);
     writeNumbers(t, values);
+  };
+  return (t) => {
+    disturb(t);
+    // A compiled graph keeps what it computes in passing in float32, where eager rounds to a smaller type.
+    if (!t.requiresGrad || t.isLeaf) return;
+    t.registerHook((grad) => {
+      const own = grad.clone();
+      disturb(own);
+      return own;
+    });
   };
 }
 

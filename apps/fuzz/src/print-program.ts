@@ -115,7 +115,7 @@ const OBSERVE = [
   "  let thrown = 'nothing';",
   '  let outputs: T.Tensor[] = [];',
   '  try {',
-  '    outputs = run();',
+  '    outputs = run() ?? [];',
   '    const losses = outputs',
   '      .filter((t, i) => t.requiresGrad && outputs.indexOf(t) === i)',
   "      .map((t, i) => t.sum().mul(i + 1).to('float64'));",

@@ -44,6 +44,41 @@ describe('gradients in compiled functions, found by pnpm fuzz', () => {
     }
   });
 
+  it('find the base of a view after it was laid out anew', () => {
+    const { call } = compileEager((x: Tensor) => {
+      const y = x.neg();
+      const part = y.slice(1, 0, null, 2);
+      y.transpose_(0, 1);
+      return part;
+    });
+    for (let i = 0; i < 3; i++) {
+      const x = tensor([[1, 2, 3]]).requiresGrad_();
+      call(x).sum().backward();
+      expect(x.grad!.toArray()).toEqual([[-1, -0, -1]]);
+    }
+  });
+
+  it('go to the leaves of history that a later call brings', () => {
+    const { call } = compileEager((x: Tensor) => {
+      x.sum().backward();
+    });
+    const leaf = tensor([1, 2]).requiresGrad_();
+    for (const x of [leaf, leaf.mul(3), leaf.mul(4)]) call(x);
+    expect(leaf.grad!.toArray()).toEqual([8, 8]);
+  });
+
+  it('used up inside leave what was modified with history', () => {
+    const { call } = compileEager((x: Tensor, w: Tensor) => {
+      const y = x.mul_(w);
+      y.sum().backward();
+      return y;
+    });
+    for (let i = 0; i < 3; i++) {
+      const y = call(tensor([1, 2]), tensor([3, 4]).requiresGrad_());
+      expect(y.requiresGrad).toBe(true);
+    }
+  });
+
   it('cannot be asked for twice otherwise', () => {
     const { call } = compileEager((x: Tensor) => {
       const y = x.exp();

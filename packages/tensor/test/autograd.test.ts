@@ -76,6 +76,14 @@ describe('backward', () => {
     expect([y.requiresGrad, y.view([2, 1]).requiresGrad]).toEqual([false, false]);
   });
 
+  it('reduces a gradient to the shape that a result had before its layout changed unrecorded', () => {
+    const x = ones([4, 1], { requiresGrad: true });
+    const y = x.sum([1]);
+    noGrad(() => y.unsqueeze_(0));
+    y.sum().backward();
+    expect(x.grad!.toArray()).toEqual([[1], [1], [1], [1]]);
+  });
+
   it('refuses to modify a view in place whose base was detached', () => {
     const y = tensor([1, 2], { requiresGrad: true }).exp();
     const view = y.unsqueeze(0);

@@ -69,7 +69,12 @@ export function wrapRuntime(
     };
   }
   const gather = inputGatherer(plan);
-  const consumed = plan.valueGrads.flatMap((grad, i) => (grad.kind === 'consumed' ? [i] : []));
+  const consumed = [
+    ...plan.valueGrads.flatMap((grad, i) => (grad.kind === 'consumed' ? [i] : [])),
+    ...plan.updates.flatMap(({ tangent }, i) =>
+      tangent === null ? [plan.valueGrads.length + i] : [],
+    ),
+  ];
   const call: CompiledGraph = (inputs) => {
     if (inputs.length !== plan.inputCount) throw countError(inputs, plan);
     const graphInputs = gather(inputs);

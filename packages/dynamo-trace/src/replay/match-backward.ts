@@ -1,7 +1,7 @@
 /**
  * @file Whether a `backward()` is the recorded one, or one that the engine runs.
  */
-import { type BackwardCall, type OpOverload, hasGradientHooks } from '@tessera/tensor';
+import { type BackwardCall, type OpOverload, gradFnOf, hasGradientHooks } from '@tessera/tensor';
 import { BACKWARD_OUTSIDE, type BreakReason, HOOKED_LEAF } from '../breaks/graph-breaks.js';
 import { autogradGrad } from '../capture/capture-backward.js';
 import { matchAll, matchPattern } from '../trace/pattern.js';
@@ -20,7 +20,7 @@ export function fitsBackward(step: BackwardStep, call: BackwardCall, run: Run): 
   if (step.inputs !== null && !matchAll(step.inputs, call.inputs!, run)) return false;
   for (const { leaf, existing } of step.leaves) {
     const tensor = run.slots[leaf];
-    if (tensor === undefined || hasGradientHooks(tensor)) return false;
+    if (tensor === undefined || hasGradientHooks(tensor) || gradFnOf(tensor) !== null) return false;
     const current = tensor.autograd?.grad ?? null;
     if (
       existing === null

@@ -14,7 +14,7 @@ import { checksNaN, isAnomalyEnabled } from './anomaly.js';
 import { checkFinite, withForwardStack } from './anomaly-report.js';
 import { applyAsCurrent } from './current-backward-node.js';
 import type { Edge, GradNode } from './grad-node.js';
-import { addGradients, onesLike } from './gradient-ops.js';
+import { addGradients, onesLike, sumToSize } from './gradient-ops.js';
 import { gradEdge, requiresGrad } from './history.js';
 import { NodeQueue } from './node-queue.js';
 
@@ -228,7 +228,8 @@ class BackwardRun {
     if (buffer === undefined)
       this.buffers.set(edge.node, (buffer = edge.node.inputMetas.map(() => null)));
     const have = buffer[edge.index];
-    buffer[edge.index] = have == null ? grad : addGradients(have, grad, false);
+    const fit = fitted(edge, grad);
+    buffer[edge.index] = have == null ? fit : addGradients(have, fit, false);
   }
 
   private finish(): (Tensor | null)[] {
@@ -250,6 +251,15 @@ class BackwardRun {
     });
     return this.captured;
   }
+}
+
+/** A gradient in the shape of the result that it is for, which may have been laid out anew without recording. */
+function fitted({ node, index }: Edge, grad: Tensor): Tensor {
+  const { sizes } = node.inputMetas[index]!;
+  if (sameNumbers(grad.sizes, sizes)) return grad;
+  const lead = grad.sizes.length - sizes.length;
+  const fits = lead >= 0 && sizes.every((size, d) => size === 1 || size === grad.sizes[lead + d]);
+  return fits ? sumToSize(grad, sizes) : grad;
 }
 
 function wantedEdge(input: Tensor, index: number): Edge {
