@@ -8,13 +8,7 @@
  */
 import { GraphModule, type Graph, type Node, eliminateDeadCode } from '@tessera/graph';
 import { type CompileReport, TesseraError, emptyReport, log, reportTo } from '@tessera/shared';
-import {
-  type Tensor,
-  type TensorBase,
-  gradMode,
-  modes,
-  withAutocastSettings,
-} from '@tessera/tensor';
+import { type Tensor, gradMode, modes, withAutocastSettings } from '@tessera/tensor';
 import { now } from '../clock.js';
 import type { Backend, CompiledSegment, SegmentInput } from '../backend.js';
 import { type InputMeta, isStill } from './input-meta.js';
