@@ -2,6 +2,7 @@ import { mkdtempSync, readFileSync, readdirSync, rmSync, writeFileSync } from 'n
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Linear } from '@tessera/nn';
+import { jointPipeline, postGradPipeline } from '@tessera/passes';
 import { type Tensor, ones, randn } from '@tessera/tensor';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { compile, config } from '../src/index.js';
@@ -27,6 +28,9 @@ describe('TESSERA_DEBUG_DIR', () => {
     const passes = files.filter((file) => file.startsWith('passes/'));
     expect(passes.some((file) => /^passes\/\d\d-noop-removal\.before\.ts$/.test(file))).toBe(true);
     expect(passes.filter((file) => file.endsWith('.after.ts'))).toHaveLength(passes.length / 2);
+    // Every named pass, also one that has nothing to do.
+    for (const { name: pass } of [...jointPipeline(), ...postGradPipeline()])
+      expect(passes.some((file) => file.endsWith(`-${pass}.before.ts`))).toBe(true);
     // Forward, and the backward graph, which is compiled later.
     expect(files).toContain('graph-0.ts');
     expect(files).toContain('graph-1.ts');

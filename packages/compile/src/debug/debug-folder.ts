@@ -2,7 +2,7 @@
  * @file `TESSERA_DEBUG_DIR`: one folder per compile, with everything that happened in it.
  *
  * - `captured.ts`: the graph as the tracer recorded it; `graph.json` and `repro.mjs` compile it again;
- * - `passes/NN-name.before.ts` and `.after.ts`: the graph around every named pass that changed it;
+ * - `passes/NN-name.before.ts` and `.after.ts`: the graph around every named pass; the page shows what changed;
  * - `graph-N.ts` and `kernels/N-name.wgsl|.wat`: what went to the code generator, and what it made;
  * - `guards.txt`: the guards of the trace, once the call that compiled has returned;
  * - `index.html`: all of it on one page.
@@ -26,6 +26,9 @@ const config = defineConfig('', {
 
 /** File extension of generated code by language. */
 const EXTENSIONS: Readonly<Record<string, string>> = { wgsl: 'wgsl', wasm: 'wat' };
+
+/** What the page says of a pass that had nothing to do. */
+const UNCHANGED = 'This pass changed nothing.';
 
 /** Folders whose trace is not finished. */
 const unfinished: DebugFolder[] = [];
@@ -64,9 +67,9 @@ export class DebugFolder {
       const after = module.print();
       const number = String(this.passes++).padStart(2, '0');
       // The first pass shows what the pipeline begins with, also if it has nothing to do.
-      if (after === before && this.passes > 1) return;
-      this.write(`passes/${number}-${name}.before.ts`, before);
-      this.write(`passes/${number}-${name}.after.ts`, after);
+      const shown = after !== before || this.passes === 1;
+      this.write(`passes/${number}-${name}.before.ts`, before, shown ? before : UNCHANGED);
+      this.write(`passes/${number}-${name}.after.ts`, after, after === before ? UNCHANGED : after);
     });
     const outer = DebugFolder.current;
     DebugFolder.current = this;
@@ -94,12 +97,13 @@ export class DebugFolder {
     this.writeIndex();
   }
 
-  private write(name: string, text: string): void {
+  /** @param shown on the page, if that is not the file's text */
+  private write(name: string, text: string, shown: string = text): void {
     const slash = name.lastIndexOf('/');
     const folder = slash < 0 ? this.path : `${this.path}/${name.slice(0, slash)}`;
     this.fs.mkdirSync(folder, { recursive: true });
     this.fs.writeFileSync(`${this.path}/${name}`, text);
-    this.files.set(name, text);
+    this.files.set(name, shown);
   }
 
   private writeIndex(): void {
