@@ -229,6 +229,6 @@ describe('pure functions that look at sizes', () => {
           .expand([3, 3])
           .add(ones([2, 2])),
       ),
-    ).toThrow();
+    ).toThrow('must match');
   });
 });

@@ -179,7 +179,7 @@ describe('makeFx with symbolic sizes', () => {
   it('a result of other sizes than expected is an error', () => {
     // A branch that no probed size took: the text of the function does not show the number.
     const limit = Number('1001');
-    const fn = (x: Tensor): Tensor => x.narrow(0, 0, x.shape[0]! === limit ? 5 : x.shape[0]!);
+    const fn = (x: Tensor): Tensor => x.narrow(0, 0, x.size(0) === limit ? 5 : x.size(0));
     const module = makeFx(fn, symbolic)(numbers(8));
     const [narrow] = module.graph.nodes.filter((node) => node.op === 'call_function');
     narrow!.updateArg(3, 4);

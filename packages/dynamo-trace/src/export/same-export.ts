@@ -5,7 +5,7 @@ import { sameConstant } from '@tessera/graph';
 import { treeFlatten, treePaths } from '@tessera/shared';
 import { isTensor } from '@tessera/tensor';
 import { printSource } from '../guards/source.js';
-import { type ExportedGraph, type ExportedLeaf, Wrapped, isLeaf } from './exported-graph.js';
+import { type ExportedGraph, type ExportedLeaf, type Wrapped, isLeaf } from './exported-graph.js';
 
 /** The first difference in words; null if there is none. */
 export function sameExport(example: ExportedGraph, other: ExportedGraph): string | null {

@@ -35,8 +35,12 @@ export class PureCapture extends Capture {
 
   /** Runs the function with its arguments watched. */
   watching<R>(fn: () => R): R {
-    const tensor = (value: Tensor): void => this.sizes.watch(value);
-    for (const { value } of this.options.sources.roots)
+    const { sources } = this.options;
+    // Sizes of parameters are numbers.
+    const tensor = (value: Tensor): void => {
+      if (sources.isArgument(value)) this.sizes.watch(value);
+    };
+    for (const { value } of sources.roots)
       walk(value, { root: '', steps: [] }, { tensor });
     try {
       const result = fn();

@@ -11,7 +11,7 @@ import {
   ShapeEnv,
   type Size,
   type SizeFunction,
-  SymInt,
+  type SymInt,
   TesseraError,
   compareNumbers,
   compileSize,

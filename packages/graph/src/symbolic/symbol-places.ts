@@ -3,7 +3,7 @@
  */
 import { SymInt } from '@tessera/shared';
 import type { Graph } from '../graph.js';
-import { type Argument, Node } from '../node.js';
+import type { Argument, Node } from '../node.js';
 import { tensorVal } from '../value-meta.js';
 
 /** A dim of an input. */
