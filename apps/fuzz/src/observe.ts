@@ -75,6 +75,9 @@ export function observe(
   gradients: readonly (Tensor | null)[],
   thrown: string | null,
 ): Seen[] {
+  const { last, list, map } = world.store;
+  // A kept value is computed when it is asked for, which may move what shares its memory.
+  for (const t of [last, ...list, ...map.values()]) void t?.storage;
   const watcher = new Watcher();
   watcher.value('thrown', thrown);
   watcher.value('outputs.length', outputs.length);

@@ -140,4 +140,18 @@ describe('a value that was kept', () => {
       expect(kept[1]!.toArray()).toEqual([11, 11]);
     });
   });
+
+  it('shares memory with a result whose layout was changed in place', () => {
+    const { call, kept } = keeping((x, w) => {
+      const mask = x.gt(w);
+      const part = mask.view([2, 1]);
+      part.transpose_(0, 1);
+      return { kept: mask, result: part };
+    });
+    const result = call(tensor([1, 2]), tensor([1, 1]));
+    expect(result.shape).toEqual([1, 2]);
+    expect(kept[0]!.toArray()).toEqual([false, true]);
+    result.fill_(true);
+    expect(kept[0]!.toArray()).toEqual([true, true]);
+  });
 });

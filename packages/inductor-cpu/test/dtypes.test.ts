@@ -110,13 +110,15 @@ describe('conversions', () => {
       });
     }
   }
-  it('truncates floats to integers, NaN to 0', () => {
+  it('truncates floats to integers; NaN becomes the least one', () => {
     const data = [0, -0, 1.9, -1.9, 1e9, -1e9, 2147483520, NaN, 0.5, -0.5, 255.99];
     for (const from of ['float32', 'float64'] as const) {
       for (const to of ['int64', 'int32'] as const) {
         const { run } = pointwise(data.length, [from], to, (ir, [x]) => ir.cast(x!, to));
         const wanted = data.map((x) =>
-          Number.isNaN(x) ? 0 : Math.trunc(from === 'float32' ? Math.fround(x) : x) + 0,
+          Number.isNaN(x)
+            ? -(2 ** (to === 'int64' ? 63 : 31))
+            : Math.trunc(from === 'float32' ? Math.fround(x) : x) + 0,
         );
         expectEqual(run(data), wanted, (i) => `${from} ${data[i]} to ${to}`);
       }

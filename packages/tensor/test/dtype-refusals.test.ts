@@ -91,4 +91,14 @@ describe('refused dtypes', () => {
       [1, 1],
     ]);
   });
+
+  it('powers of int64 wrap, and a mask is an exponent with a gradient for the base', () => {
+    const big = tensor([7], { dtype: 'int64' }).pow(100);
+    expect(T.readNumbers(big)).toEqual(Float64Array.of(Number(BigInt.asIntN(64, 7n ** 100n))));
+    const x = tensor([2, 3]).requiresGrad_();
+    x.pow(tensor([1, 0], { dtype: 'bool' }))
+      .sum()
+      .backward();
+    expect(x.grad!.toArray()).toEqual([1, 0]);
+  });
 });

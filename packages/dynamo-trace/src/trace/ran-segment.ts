@@ -203,14 +203,25 @@ function sameLayout(a: Tensor, b: Tensor): boolean {
   );
 }
 
+/** Whether tensors lie in memory alike, in whatever order their dimensions are. */
+function sameMemory(a: Tensor, b: Tensor): boolean {
+  const dims = ({ sizes, strides }: Tensor): string =>
+    strides
+      .map((stride, d) => `${stride}x${sizes[d]!}`)
+      .filter((_, d) => sizes[d] !== 1)
+      .sort()
+      .join();
+  return dims(a) === dims(b);
+}
+
 /** Makes a tensor computed again share memory with one that exists. */
 function share(tensor: Tensor, { real, again }: Pair): void {
   if (tensor.storage !== again.storage) return;
   const offset = tensor.storageOffset - again.storageOffset + real.storageOffset;
-  if (sameLayout(real, again) && holds(real.storage, tensor, offset)) {
+  if (sameMemory(real, again) && holds(real.storage, tensor, offset)) {
     tensor.setStorage(real.storage, offset);
     tensor.base = real.base ?? real;
-  } else {
+  } else if (sameNumbers(real.sizes, again.sizes)) {
     // Compiled code gave the part that it returned memory of its own.
     withoutModes(() => noGrad(() => again.copy_(real)));
     real.setStorage(again.storage, again.storageOffset);

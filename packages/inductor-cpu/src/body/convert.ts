@@ -11,7 +11,7 @@ import { bfloatToFloat, floatToBfloat, floatToHalf, halfToFloat } from './half.j
 import { boolValue, joinRegs, narrowRegs, widenRegs, type Value } from './value.js';
 import type { Reg, Regs, VectorBuilder } from './vector-builder.js';
 
-/** The same number in another kind: floats truncate towards zero and saturate, `bool` is x != 0. */
+/** The same number in another kind: floats truncate towards zero, and become the least integer where they have none; `bool` is x != 0. */
 export function convert(vb: VectorBuilder, value: Value, to: ElementKind): Value {
   const { kind: from, uniform, regs } = value;
   const result = (made: Regs): Value => ({ kind: to, uniform, regs: made });
@@ -43,7 +43,13 @@ export function convert(vb: VectorBuilder, value: Value, to: ElementKind): Value
         ),
       );
     case 'f32':
-      if (to === 'i32') return result(vb.un('i32x4.trunc_sat_f32x4_s', regs));
+      if (to === 'i32')
+        return result(
+          vb.un(
+            'i32x4.trunc_sat_f32x4_s',
+            vb.select(vb.bin('f32x4.lt', regs, vb.f32(2 ** 31)), regs, vb.f32(-(2 ** 31))),
+          ),
+        );
       if (to === 'f64')
         return result(
           widenRegs(
@@ -63,12 +69,12 @@ export function convert(vb: VectorBuilder, value: Value, to: ElementKind): Value
         return result(
           joinRegs(
             vb,
-            { ...value, regs: vb.un('i32x4.trunc_sat_f64x2_s_zero', regs) },
+            { ...value, regs: vb.un('i32x4.trunc_sat_f64x2_s_zero', withinInt32(vb, regs)) },
             [0, 1, 4, 5],
           ),
         );
       return result(
-        vb.map([regs], (x) =>
+        vb.map([withinInt64(vb, regs)], (x) =>
           pair64((k) => op('i64.trunc_sat_f64_s', lane('f64x2.extract_lane', k, x as Reg))),
         ),
       );
@@ -94,6 +100,21 @@ export function convert(vb: VectorBuilder, value: Value, to: ElementKind): Value
         ),
       );
   }
+}
+
+/** Doubles that an int32 can hold when truncated; the others, and NaN, as the least of them. */
+function withinInt32(vb: VectorBuilder, regs: Regs): Regs {
+  const fits = vb.bin(
+    'v128.and',
+    vb.bin('f64x2.gt', regs, vb.f64(-(2 ** 31) - 1)),
+    vb.bin('f64x2.lt', regs, vb.f64(2 ** 31)),
+  );
+  return vb.select(fits, regs, vb.f64(-(2 ** 31)));
+}
+
+/** The same for int64, whose least number is what smaller ones saturate to. */
+function withinInt64(vb: VectorBuilder, regs: Regs): Regs {
+  return vb.select(vb.bin('f64x2.lt', regs, vb.f64(2 ** 63)), regs, vb.f64(-(2 ** 63)));
 }
 
 function pair64(make: (k: number) => Code<'i64'>): Code<'v128'> {
@@ -124,9 +145,7 @@ function nonZero(vb: VectorBuilder, value: Value): Value {
 
 /** `cast` of the IR: converts and brings the result into the range and precision of `to`. */
 export function castTo(vb: VectorBuilder, value: Value, to: DType): Value {
-  // A float far outside int32 keeps its low bits when it goes through int64.
-  const through = value.kind === 'f64' && kindOf(to) === 'i32' ? convert(vb, value, 'i64') : value;
-  const converted = wrapTo(vb, convert(vb, through, kindOf(to)), to);
+  const converted = wrapTo(vb, convert(vb, value, kindOf(to)), to);
   return value.kind === 'bool' ? converted : rounded(vb, converted, to);
 }
 

@@ -21,6 +21,9 @@ export function integerPower(dtype: DType): (a: number, b: number) => number {
   const product = integerProduct(dtype);
   return (a, b) => {
     if (b < 0) return a === 1 ? 1 : a === -1 ? (b % 2 === 0 ? 1 : -1) : 0;
+    // Squares of large numbers wrap in bits that a double does not have.
+    if (dtype === 'int64' && Math.abs(a) ** b > Number.MAX_SAFE_INTEGER)
+      return Number(wrappedPower(BigInt(a), b));
     let result = 1;
     let base = a;
     for (let rest = b; rest > 0; rest = Math.floor(rest / 2)) {
@@ -29,6 +32,16 @@ export function integerPower(dtype: DType): (a: number, b: number) => number {
     }
     return result;
   };
+}
+
+function wrappedPower(a: bigint, b: number): bigint {
+  let result = 1n;
+  let base = a;
+  for (let rest = b; rest > 0; rest = Math.floor(rest / 2)) {
+    if (rest % 2 === 1) result = BigInt.asIntN(64, result * base);
+    base = BigInt.asIntN(64, base * base);
+  }
+  return result;
 }
 
 /** Greatest common divisor, not negative. */

@@ -5,7 +5,7 @@ import { TesseraError } from '@tessera/shared';
 import { deviceRuntime, isDeviceAvailable } from '../device.js';
 import { uploadTo } from '../device-copy.js';
 import { callOp } from '../dispatch/dispatcher.js';
-import type { DType } from '../dtype.js';
+import { DTYPES, type DType, isFloatingPoint } from '../dtype.js';
 import { readNumbers, writeNumbers } from '../kernels/elements.js';
 import { type MemoryFormat, formatStrides } from '../memory-format.js';
 import { defineInplace } from '../op/inplace.js';
@@ -27,6 +27,18 @@ const cloneOp = defineOp(
   },
 );
 
+/** Values to write to `out`: a float that its integers cannot hold is their least, as the processor has it. */
+function converted(src: Tensor, out: Tensor): Float64Array {
+  const values = readNumbers(src, out.sizes);
+  if (!isFloatingPoint(src.dtype) || DTYPES[out.dtype].category !== 'integral') return values;
+  // Narrow integers are cut from 32 bits.
+  const limit = out.dtype === 'int64' ? 2 ** 63 : 2 ** 31;
+  return values.map((value) => {
+    const whole = Math.trunc(value);
+    return whole >= -limit && whole < limit ? whole : -limit;
+  });
+}
+
 const copyOp = defineOp('aten::copy(Tensor self, Tensor src, bool non_blocking=False) -> Tensor', {
   tags: ['pointwise'],
   meta: ({ self, src }) => {
@@ -38,7 +50,7 @@ const copyOp = defineOp('aten::copy(Tensor self, Tensor src, bool non_blocking=F
       device: self.device,
     };
   },
-  kernel: ({ src }, [out]) => writeNumbers(out!, readNumbers(src, out!.sizes)),
+  kernel: ({ src }, [out]) => writeNumbers(out!, converted(src, out!)),
   vjp: (_args, { grad }) => ({ src: grad }),
 });
 const copyInplace = defineInplace(copyOp);
@@ -53,7 +65,7 @@ const toCopyOp = defineOp(
       device: (device as string | null) ?? self.device,
     }),
     kernel: ({ self }, [out]) => {
-      if (out!.device === 'cpu') writeNumbers(out!, readNumbers(self));
+      if (out!.device === 'cpu') writeNumbers(out!, converted(self, out!));
       else uploadTo(self, out!);
     },
     vjp: ({ self }, { grad }) => ({

@@ -20,7 +20,7 @@ import { log } from './exponential.js';
 import { scalarTensor } from './factory.js';
 import { zerosLike } from './factory-like.js';
 import { logicalAnd } from './logical.js';
-import { mul, sub } from './pointwise-arithmetic.js';
+import { add, mul, sub } from './pointwise-arithmetic.js';
 import { where } from './where.js';
 
 const OPERANDS = { operands: ['self', 'exponent'], name: 'pow' };
@@ -80,7 +80,7 @@ const powTensorOp = defineOp(
           where(
             eq(exponent as Tensor, 0),
             0,
-            mul(grad, mul(exponent as Tensor, pow(self as Tensor, sub(exponent as Tensor, 1)))),
+            mul(grad, mul(exponent as Tensor, pow(self as Tensor, add(exponent as Tensor, -1)))),
           ),
         exponent: () =>
           mul(
