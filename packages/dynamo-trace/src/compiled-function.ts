@@ -150,7 +150,8 @@ export class CompiledFunction {
   }
 
   private newCapture(run: Run, branch: Branch, sources: Sources, call: number): Capture {
-    const pure = this.options.pure === true && this.options.dynamic !== false;
+    const { pure: isPure, dynamic, probe } = this.options;
+    const pure = isPure === true && (dynamic !== false || probe === true);
     return new (pure && call >= 0 ? PureCapture : Capture)(
       run,
       branch,

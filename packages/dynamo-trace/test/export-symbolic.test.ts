@@ -248,6 +248,14 @@ describe('exportGraph with symbolic sizes', () => {
     expect(() => exportGraph(read, [numbers(3)], { dynamic: true })).toThrow('(GB0001)');
   });
 
+  it('says whether the function looked at sizes', () => {
+    const options = { dynamicShapes: [[true]] };
+    const blind = exportGraph((x: Tensor) => softmax(mul(x, 2).t(), -1), [numbers(4, 3)], options);
+    const reader = exportGraph((x: Tensor) => mul(x, x.shape[0]!), [numbers(4, 3)], options);
+    for (const form of [(graph: ExportedGraph) => graph, throughJson])
+      expect([blind, reader].map((graph) => form(graph).readsSizes)).toEqual([false, true]);
+  });
+
   it('bad declarations are named', () => {
     const fn = (x: Tensor, cfg: { y: Tensor }): Tensor => add(x, cfg.y.sum());
     const args: Parameters<typeof fn> = [numbers(1, 3), { y: numbers(2) }];

@@ -26,6 +26,7 @@ import type { Capture } from '../capture/capture.js';
 import { identifierOf } from '../capture/sources.js';
 import { printSource } from '../guards/source.js';
 import { walk } from '../guards/walk.js';
+import { PureCapture } from '../pure/pure-capture.js';
 import { SymbolicTensorGuard } from '../guards/symbolic-tensor-guard.js';
 import { TensorGuard } from '../guards/tensor-guard.js';
 import { type ExportOptions, dynamicInputs } from './dynamic-option.js';
@@ -156,7 +157,7 @@ function numbersOf({ options, owners }: Capture): number[] {
 
 /** The exported graph with the guards of its symbolic inputs. */
 function withSymbolicGuards(exported: ExportedGraph): ExportedGraph {
-  const { graphModule, inputs, constants, result } = exported;
+  const { graphModule, inputs, constants, result, readsSizes } = exported;
   const guarded = graphModule.graph.placeholders.map((node, i): ExportedInput => {
     const input = inputs[i]!;
     const shape = node.meta.symbolicVal;
@@ -165,7 +166,7 @@ function withSymbolicGuards(exported: ExportedGraph): ExportedGraph {
     return { ...input, guard: new SymbolicTensorGuard(dtype, device, shape, requiresGrad) };
   });
   graphModule.lint();
-  return new ExportedGraph(graphModule, guarded, constants, result);
+  return new ExportedGraph(graphModule, guarded, constants, result, readsSizes);
 }
 
 function build(
@@ -228,7 +229,13 @@ function build(
   copied.lint();
   const constants = sources.constants();
   return {
-    exported: new ExportedGraph(copied, inputs, constants, treeUnflatten(template, spec)),
+    exported: new ExportedGraph(
+      copied,
+      inputs,
+      constants,
+      treeUnflatten(template, spec),
+      capture instanceof PureCapture && capture.readsSizes,
+    ),
     tensors,
   };
 }

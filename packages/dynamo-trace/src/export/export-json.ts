@@ -48,6 +48,7 @@ export interface JsonExport {
     >
   >;
   readonly result: unknown;
+  readonly readsSizes?: boolean;
 }
 
 /** See `ExportedGraph.toJSON`. */
@@ -75,6 +76,7 @@ export function exportToJson(exported: ExportedGraph): JsonExport {
     constants: exported.constants.map(({ root, source, value }) => ({ root, source, value })),
     attributes,
     result: templateToJson(exported.result),
+    readsSizes: exported.readsSizes,
   };
 }
 
@@ -102,6 +104,7 @@ export function exportFromJson(json: JsonExport): ExportedGraph {
     })),
     json.constants,
     templateFromJson(json.result),
+    json.readsSizes,
   );
 }
 

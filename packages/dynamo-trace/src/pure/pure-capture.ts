@@ -40,8 +40,7 @@ export class PureCapture extends Capture {
     const tensor = (value: Tensor): void => {
       if (sources.isArgument(value)) this.sizes.watch(value);
     };
-    for (const { value } of sources.roots)
-      walk(value, { root: '', steps: [] }, { tensor });
+    for (const { value } of sources.roots) walk(value, { root: '', steps: [] }, { tensor });
     try {
       const result = fn();
       // What comes after the first wait is not watched.
