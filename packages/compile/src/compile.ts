@@ -16,6 +16,7 @@ import { type Compilable, callableOf } from './callable.js';
 import { type BackendLike, lookupBackend } from './backend-registry.js';
 import { finishDebugFolders } from './debug/debug-folder.js';
 import { checkCompileOptions, withOptions } from './compile-options.js';
+import { type Explained, whenFinished } from './when-finished.js';
 
 /** Options of `compile`. */
 export interface CompileOptions {
@@ -42,7 +43,9 @@ export interface CompileOptions {
 }
 
 const functions = new WeakMap<object, CompiledFunction>();
+/** Compiled functions that somebody still holds, for `reset()`. */
 const live = new Set<WeakRef<CompiledFunction>>();
+const dropped = new FinalizationRegistry<WeakRef<CompiledFunction>>((ref) => live.delete(ref));
 
 /**
  * Compiles a function of tensors, or a module's forward. Calls behave as those of the original;
@@ -82,7 +85,9 @@ export function compile(target: Compilable, options: CompileOptions = {}): AnyFu
   };
   Object.defineProperty(wrapper, 'name', { value: fn.name });
   functions.set(wrapper, compiled);
-  live.add(new WeakRef(compiled));
+  const ref = new WeakRef(compiled);
+  live.add(ref);
+  dropped.register(compiled, ref);
   return wrapper;
 }
 
@@ -130,7 +135,7 @@ export function reset(): void {
 export function explain<F extends AnyFunction>(
   fn: F,
   options?: CompileOptions,
-): (...args: Parameters<F>) => Explanation;
+): (...args: Parameters<F>) => Explained<ReturnType<F>>;
 export function explain<M extends Module>(
   module: M,
   options?: CompileOptions,
@@ -138,15 +143,11 @@ export function explain<M extends Module>(
 export function explain(
   target: AnyFunction | Module,
   options: CompileOptions = {},
-): (...args: unknown[]) => Explanation {
+): (...args: unknown[]) => Explanation | Promise<Explanation> {
   return (...args) => {
-    const known = functions.get(target);
-    if (known !== undefined) {
-      (target as AnyFunction)(...args);
-      return explainFunction(known);
-    }
-    const wrapper = compile(target as AnyFunction, { backend: 'eager', ...options });
-    wrapper(...args);
-    return explainFunction(compiledFunctionOf(wrapper));
+    const wrapper = functions.has(target)
+      ? (target as AnyFunction)
+      : compile(target as AnyFunction, { backend: 'eager', ...options });
+    return whenFinished(wrapper(...args), () => explainFunction(compiledFunctionOf(wrapper)));
   };
 }

@@ -30,6 +30,11 @@ export function encodeArgument(arg: Argument): JsonArgument {
   }
   if (typeof arg === 'bigint') return { bigint: String(arg) };
   if (arg === undefined) return { undefined: true };
+  if (typeof arg === 'function')
+    throw graphError(
+      `${String(arg as unknown)} is code of the program.`,
+      'A graph that calls a custom autograd function cannot be written as text.',
+    );
   if (typeof arg !== 'object' || arg === null) return arg;
   return {
     record: Object.fromEntries(

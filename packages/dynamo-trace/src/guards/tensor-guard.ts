@@ -23,7 +23,10 @@ export class TensorGuard {
     readonly requiresGrad: boolean,
   ) {}
 
-  private static readonly interned = new Map<string, TensorGuard>();
+  private static readonly interned = new Map<string, WeakRef<TensorGuard>>();
+  private static readonly forgotten = new FinalizationRegistry<string>((key) => {
+    if (TensorGuard.interned.get(key)?.deref() === undefined) TensorGuard.interned.delete(key);
+  });
 
   /** The guard that a tensor satisfies as it is now. */
   static of(tensor: Tensor): TensorGuard {
@@ -34,10 +37,11 @@ export class TensorGuard {
       return tensor.guardSpec;
     const grad = requiresGrad(tensor);
     const key = `${tensor.dtype}|${tensor.device}|${tensor.sizes.join()}|${tensor.strides.join()}|${grad}`;
-    let guard = TensorGuard.interned.get(key);
+    let guard = TensorGuard.interned.get(key)?.deref();
     if (guard === undefined) {
       guard = new TensorGuard(tensor.dtype, tensor.device, tensor.sizes, tensor.strides, grad);
-      TensorGuard.interned.set(key, guard);
+      TensorGuard.interned.set(key, new WeakRef(guard));
+      TensorGuard.forgotten.register(guard, key);
     }
     tensor.guardSpec = guard;
     return guard;

@@ -17,8 +17,11 @@ import { isFakeMode, isTensor } from '../tensor-factory.js';
 /** Code that maps tensors to as many tensors of the same shapes and dtypes. */
 export type HostCode = (tensors: readonly Tensor[]) => readonly (Tensor | null)[];
 
-const codes = new Map<string, HostCode>();
+/** Code by handle, as long as somebody else holds it: the graphs that call it do. */
+const codes = new Map<string, WeakRef<HostCode>>();
 const handles = new WeakMap<HostCode, string>();
+const forgotten = new FinalizationRegistry<string>((handle) => codes.delete(handle));
+let codeCount = 0;
 
 function contiguousMeta({ sizes, dtype, device }: Tensor): TensorMeta {
   return { sizes, dtype, device, strides: contiguousStrides(sizes) };
@@ -26,7 +29,7 @@ function contiguousMeta({ sizes, dtype, device }: Tensor): TensorMeta {
 
 /** Compiled code reuses the memory of both sides, and the code may keep them: each gets its own. */
 function runOnCopies(inputs: readonly Tensor[], handle: string): Tensor[] {
-  const results = codes.get(handle)!(inputs.map((input) => input.contiguous().clone()));
+  const results = codes.get(handle)!.deref()!(inputs.map((input) => input.contiguous().clone()));
   return inputs.map((input, i) => {
     const result = results[i] ?? null;
     if (result === null) return input.zerosLike().contiguous();
@@ -57,9 +60,10 @@ export function hostCall(code: HostCode, tensors: readonly Tensor[]): readonly (
   if (!traced || tensors.length === 0) return code(tensors);
   let handle = handles.get(code);
   if (handle === undefined) {
-    handle = `host#${codes.size}`;
+    handle = `host#${codeCount++}`;
     handles.set(code, handle);
-    codes.set(handle, code);
+    codes.set(handle, new WeakRef(code));
+    forgotten.register(code, handle);
   }
   return callOp(op, [tensors, handle]) as Tensor[];
 }

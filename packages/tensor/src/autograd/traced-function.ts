@@ -7,7 +7,7 @@
  * share one. What `backward` computes is part of the plan: it is run on FakeTensors at every call, so a
  * value that it reads from elsewhere and that has changed makes another plan, and the call is captured anew.
  */
-import { treeFlatten, treeUnflatten } from '@tessera/shared';
+import { TesseraError, treeFlatten, treeUnflatten } from '@tessera/shared';
 import { callOp } from '../dispatch/dispatcher.js';
 import { defineOp } from '../op/op-overload.js';
 import { isTensor } from '../tensor-factory.js';
@@ -22,7 +22,7 @@ type Kept = { readonly tensor: number } | { readonly value: unknown };
 
 /** A call of a custom function without its tensors. */
 interface FunctionPlan {
-  readonly handle: string;
+  readonly handle: PlanHandle;
   readonly owner: FunctionClass;
   readonly needs: readonly boolean[];
   /** Per argument, which of the tensors it is; -1 if none. */
@@ -43,11 +43,31 @@ const PLAN_LIMIT = 256;
 /** Functions whose backward computes something else on every call. */
 const unsteady = new WeakSet<object>();
 
-const plans = new Map<string, FunctionPlan>();
-const plansOf = new WeakMap<object, Map<string, FunctionPlan>>();
+/**
+ * What a graph holds of a plan. A plan lives as long as its handle: as the graphs that call it, so that
+ * functions, and what their contexts hold, go with the last compiled function that used them.
+ */
+type PlanHandle = () => never;
+
+const plans = new WeakMap<PlanHandle, FunctionPlan>();
+const plansOf = new WeakMap<object, Map<string, WeakRef<PlanHandle>>>();
+let planCount = 0;
+
+function newHandle(owner: FunctionClass): PlanHandle {
+  const text = `${owner.name}#${planCount++}`;
+  const handle: PlanHandle = () => {
+    throw new TesseraError('invalid-argument', `${text} stands for a custom function in a graph.`, {
+      hints: ['Run the graph instead.'],
+    });
+  };
+  return Object.defineProperty(handle, 'toString', { value: () => JSON.stringify(text) });
+}
 
 /** The context of a planned call over other tensors. */
-function contextOf(plan: FunctionPlan, tensors: readonly Tensor[]): FunctionContext {
+function contextOf(
+  plan: Omit<FunctionPlan, 'handle'>,
+  tensors: readonly Tensor[],
+): FunctionContext {
   const context = new FunctionContext(plan.needs);
   const leaves = plan.kept.map((leaf) => ('tensor' in leaf ? tensors[leaf.tensor]! : leaf.value));
   Object.assign(context, plan.rebuild(leaves));
@@ -57,10 +77,10 @@ function contextOf(plan: FunctionPlan, tensors: readonly Tensor[]): FunctionCont
 }
 
 const attach = defineOp(
-  'tessera::attach_function(Tensor[] tensors, Tensor(a!)[] outs, str handle) -> Tensor(a!)[]',
+  'tessera::attach_function(Tensor[] tensors, Tensor(a!)[] outs, Handle handle) -> Tensor(a!)[]',
   {
     decompose: ({ tensors, outs, handle }) => {
-      const plan = plans.get(handle as string)!;
+      const plan = plans.get(handle as PlanHandle)!;
       const given = tensors as Tensor[];
       const results = outs as Tensor[];
       const context = contextOf(plan, given);
@@ -109,7 +129,7 @@ export function recordFunction(
   };
   const fingerprint = (): string | null =>
     backwardFingerprint(owner, plan.args, tensors, results, (fakes) => {
-      const fake = contextOf({ ...plan, handle: '' }, fakes);
+      const fake = contextOf(plan, fakes);
       fake.saved = fake.toSave.map((tensor) => (tensor === null ? null : new SavedTensor(tensor)));
       return fake;
     });
@@ -147,11 +167,15 @@ function internPlan(
   ]);
   let own = plansOf.get(owner);
   if (own === undefined) plansOf.set(owner, (own = new Map()));
-  let known = own.get(key + text);
-  if (known === undefined && own.size < PLAN_LIMIT && isSteady()) {
-    known = { ...plan, handle: `${owner.name}#${plans.size}` };
-    own.set(key + text, known);
-    plans.set(known.handle, known);
+  const handle = own.get(key + text)?.deref();
+  if (handle !== undefined) return plans.get(handle)!;
+  if (own.size >= PLAN_LIMIT) {
+    for (const [name, ref] of own) if (ref.deref() === undefined) own.delete(name);
+    if (own.size >= PLAN_LIMIT) return null;
   }
-  return known ?? null;
+  if (!isSteady()) return null;
+  const made = { ...plan, handle: newHandle(owner) };
+  own.set(key + text, new WeakRef(made.handle));
+  plans.set(made.handle, made);
+  return made;
 }

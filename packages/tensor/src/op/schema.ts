@@ -15,6 +15,7 @@ export type SchemaBaseType =
   | 'float'
   | 'bool'
   | 'str'
+  | 'Handle'
   | 'ScalarType'
   | 'Device'
   | 'Layout'
@@ -85,6 +86,7 @@ const BASES: Readonly<Record<string, SchemaBaseType>> = {
   float: 'float',
   bool: 'bool',
   str: 'str',
+  Handle: 'Handle',
   ScalarType: 'ScalarType',
   Device: 'Device',
   Layout: 'Layout',
