@@ -199,7 +199,12 @@ export function randomCall(pool: Pool, name: string, t: Tensor): Call {
   if (roll < 0.2) return { name: dice.pick(UNARY), args: [] };
   if (roll < 0.42) {
     const binary = dice.pick(BINARY);
-    return { name: binary, args: [other(pool, t, !/^m..imum/.test(binary))] };
+    // The derivative of a power subtracts 1 from the exponent, which booleans refuse.
+    const tensors =
+      binary === 'pow'
+        ? pool.tensors.filter(([, u]) => u === t || u.dtype !== 'bool')
+        : pool.tensors;
+    return { name: binary, args: [other({ ...pool, tensors }, t, !/^m..imum/.test(binary))] };
   }
   if (roll < 0.68) return view(pool, t);
   if (roll < 0.8) return reduction(pool, t);

@@ -37,7 +37,7 @@ class Watcher {
     this.seen.push({ path, kind: 'value', value });
   }
 
-  tensor(path: string, t: Tensor | null | undefined): void {
+  tensor(path: string, t: Tensor | null | undefined, laidOut = true): void {
     if (!isTensor(t)) {
       this.value(path, null);
       return;
@@ -53,13 +53,21 @@ class Watcher {
       kind: 'tensor',
       dtype: tensor.dtype,
       shape: [...tensor.shape],
-      strides: visibleStrides(tensor),
+      strides: laidOut ? visibleStrides(tensor) : [],
       requiresGrad: tensor.requiresGrad,
       leaf: tensor.isLeaf,
       same,
       memory,
       values,
     });
+  }
+
+  /**
+   * A gradient that no leaf accumulated: of a kept one, or one from `grad()`. PyTorch says how gradients of leaves
+   * are laid out; that of these follows from how the backward formulas are written, and compiled from the graph.
+   */
+  gradient(path: string, t: Tensor | null): void {
+    this.tensor(path, t, false);
   }
 
   withGrad(path: string, t: Tensor): void {
@@ -93,9 +101,10 @@ export function observe(
   }
   outputs.forEach((t, i) => {
     watcher.tensor(`output ${i}`, t);
-    watcher.tensor(`output ${i}.grad`, t.grad);
+    if (t.isLeaf) watcher.tensor(`output ${i}.grad`, t.grad);
+    else watcher.gradient(`output ${i}.grad`, t.grad);
   });
-  gradients.forEach((t, i) => watcher.tensor(`gradient ${i}`, t));
+  gradients.forEach((t, i) => watcher.gradient(`gradient ${i}`, t));
   const { store } = world;
   watcher.value('layer.count', world.layer.count);
   watcher.value('store.count', store.count);
