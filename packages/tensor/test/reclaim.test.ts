@@ -1,7 +1,9 @@
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
 import { describe, expect, it } from 'vitest';
 import { isTesseraError } from '@tessera/shared';
 import { cpuHeap } from '../src/heap/cpu-heap.js';
-import { reclaimNow } from '../src/memory/reclaim.js';
+import { liveStorageBytes, reclaimNow } from '../src/memory/reclaim.js';
 import { Storage } from '../src/memory/storage.js';
 
 const MIB = 1024 * 1024;
@@ -14,6 +16,24 @@ describe('memory of unreachable storages', () => {
     }
     // 6 GB were allocated: more than the heap can ever hold.
     expect(cpuHeap().stats().committedBytes).toBeLessThan(600 * MIB);
+  });
+
+  it('comes back between tasks after a collection that nobody asked for', async () => {
+    setFlagsFromString('--expose-gc');
+    const collect = runInNewContext('gc') as () => void;
+    reclaimNow();
+    const before = liveStorageBytes();
+    for (let round = 0; round < 2; round++) {
+      (() => {
+        for (let i = 0; i < 20; i++) Storage.allocate('cpu', MIB);
+      })();
+      expect(liveStorageBytes()).toBeGreaterThanOrEqual(before + 20 * MIB);
+      for (let i = 0; i < 40 && liveStorageBytes() > before; i++) {
+        await new Promise((resolve) => setTimeout(resolve, 5));
+        collect();
+      }
+      expect(liveStorageBytes()).toBeLessThanOrEqual(before);
+    }
   });
 
   it('is won back before an allocation fails, and the error names the largest that are left', () => {
