@@ -1,10 +1,10 @@
 /**
  * @file What `explain()` says of a compiled step, without the graph itself.
  */
-import type { explain } from '@tessera/compile';
+import type { Explanation } from '@tessera/compile';
 
 /** Graphs, guards by kind, kernels and time per stage, as text. */
-export function summary(told: ReturnType<ReturnType<typeof explain>>): string {
+export function summary(told: Explanation): string {
   const ms = (value: number): string => `${value.toFixed(0).padStart(6)} ms`;
   const recompiles = told.traceCount - 1;
   return [
