@@ -427,6 +427,17 @@ describe('history', () => {
     expect(() => y.backward()).toThrow(expect.objectContaining({ code: 'inplace-version' }));
   });
 
+  it('gives views of a leaf no history because it was modified without recording', () => {
+    const f = aotFunction(
+      (a: Tensor) => {
+        a.zero_();
+        return a.view([4]);
+      },
+      { fwCompiler: runEagerly },
+    );
+    expect(noGrad(() => f(ones([2, 2]).requiresGrad_())).requiresGrad).toBe(false);
+  });
+
   it('gives results history of their own, though the graph made them as views', () => {
     const f = aotFunction((a: Tensor) => a.exp().view([4]), { fwCompiler: runEagerly });
     const y = f(ones([2, 2]).requiresGrad_());

@@ -12,6 +12,7 @@ import {
   GradNode,
   type Tensor,
   gradEdge,
+  gradFnOf,
   isTensor,
   makeTensor,
   requiresGrad,
@@ -160,6 +161,7 @@ function tensorPrimal(
     leaf.storageOffset,
   );
   const entry = new ProgramInput(edge, leaf);
+  entry.standsForLeaf = gradFnOf(example) === null;
   setHistory(value, entry, 0);
   recorder.alias(value, node);
   return { kind: 'tensor', position, node, leaf, value, layout, entry };

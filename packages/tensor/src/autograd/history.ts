@@ -20,11 +20,9 @@ export function requiresGrad(tensor: TensorBase): boolean {
 
 function viewIsStale(tensor: TensorBase): boolean {
   const storage = tensor.storageOrNull;
-  return (
-    storage !== null &&
-    (tensor.autograd?.versionAtGradFn ?? 0) !== storage.version &&
-    tensor.base!.autograd?.gradFn != null
-  );
+  if (storage === null || (tensor.autograd?.versionAtGradFn ?? 0) === storage.version) return false;
+  const made = tensor.base!.autograd?.gradFn ?? null;
+  return made !== null && !made.standsForLeaf;
 }
 
 /** The node that made a tensor, or null for leaves. A lazy tensor that has history is computed first. */
