@@ -16,6 +16,7 @@ import {
   isTensor,
   noGrad,
 } from '@tessera/tensor';
+import { EPSILON } from './compare.js';
 import { type CallKind, halved, parts } from './language.js';
 import { isNumberName } from './print-body.js';
 import type { Arg, Program, Stmt } from './program.js';
@@ -193,7 +194,7 @@ export class Interpreter {
         const receiver: unknown = stmt.on === null ? tensors : this.tensor(stmt.on);
         const fn = (receiver as Functions)[stmt.name];
         if (fn === undefined) return unknownName(stmt.name);
-        const args = stmt.args.map((arg) => this.arg(arg));
+        const args = stmt.args.map((arg) => this.rounded(this.arg(arg), receiver));
         const all = stmt.on === null ? fn(...args) : (receiver as Functions)[stmt.name]!(...args);
         const result =
           stmt.pick === undefined ? all : (all as Record<number | string, unknown>)[stmt.pick];
@@ -300,6 +301,16 @@ export class Interpreter {
       if (returned !== null) return returned;
     }
     return null;
+  }
+
+  /** Beside a tensor of lower precision a number in a tensor is rounded first, which an observer is shown too. */
+  private rounded(arg: unknown, receiver: unknown): unknown {
+    if (this.observe === null || !isTensor(arg) || !isTensor(receiver)) return arg;
+    const isNumber = arg.ndim === 0 && receiver.ndim > 0;
+    if (!isNumber || (EPSILON[arg.dtype] ?? 1) >= (EPSILON[receiver.dtype] ?? 0)) return arg;
+    const value = (arg as Tensor).to(receiver.dtype);
+    this.observe(value);
+    return value;
   }
 
   private caught(body: readonly Stmt[]): Tensor[] | null {
