@@ -9,7 +9,7 @@ import { counters, log } from '@tessera/shared';
 import { type DType, activeMode, defaultDType, gradMode } from '@tessera/tensor';
 import { Capture } from './capture/capture.js';
 import type { CapturedBreak } from './capture/capture-options.js';
-import { argumentCount, argumentNames } from './capture/argument-names.js';
+import { CallRoots } from './capture/call-roots.js';
 import { abortCapture, dropGradients, finishCapture } from './capture/finish-capture.js';
 import { runSegmentEagerly } from './trace/eager-segment.js';
 import { Shadow } from './capture/shadow.js';
@@ -19,8 +19,9 @@ import { traceConfig } from './config.js';
 import { EntryGuards, type Root } from './guards/entry-guards.js';
 import { globalState } from './guards/global-state.js';
 import { makeArtifact, onlySegment, runPure } from './pure/make-artifact.js';
-import { MISSED, type PureArtifact } from './pure/pure-artifact.js';
+import { MISSED, type PureArtifact, UNCHECKED } from './pure/pure-artifact.js';
 import { PureCapture } from './pure/pure-capture.js';
+import { PureCheck } from './pure/pure-check.js';
 import { DynamicShapes } from './dynamic/dynamic-shapes.js';
 import { type SymbolEntry, SymbolTable } from './dynamic/symbol-table.js';
 import { Replay } from './replay/replay.js';
@@ -59,13 +60,14 @@ export class CompiledFunction {
   private warned = false;
   /** Whether the function is async, so that its continuations must be recognised. */
   private waits: boolean;
-  private paramNames: ((index: number) => string) | null = null;
+  private readonly roots: CallRoots;
 
   constructor(
     readonly fn: AnyFunction,
     readonly options: TraceOptions,
   ) {
     this.waits = fn.constructor.name === 'AsyncFunction';
+    this.roots = new CallRoots(fn, options);
   }
 
   /** Name of the function, for messages. */
@@ -77,12 +79,10 @@ export class CompiledFunction {
   call(self: unknown, args: readonly unknown[]): unknown {
     if (activeMode(args) !== null) return this.fn.apply(self, args as unknown[]);
     if (this.options.pure === true) {
-      const roots =
-        this.options.captures === undefined && self === undefined
-          ? args
-          : this.rootValues(self, args);
+      const roots = this.roots.values(self, args);
       for (const artifact of this.artifacts) {
         const result = artifact.tryRun(roots);
+        if (result === UNCHECKED) return this.verify(artifact, self, args);
         if (result !== MISSED) return result;
       }
       if (this.artifacts.length > 0) {
@@ -134,8 +134,8 @@ export class CompiledFunction {
 
   private capture(run: Run, branch: Branch, self: unknown, args: readonly unknown[]): unknown {
     const start = now();
-    const roots = this.roots(self, args);
-    const guards = new EntryGuards(roots, globalState(), this.countText(args));
+    const roots = this.roots.named(self, args);
+    const guards = new EntryGuards(roots, globalState(), this.roots.count(args));
     const capture = this.newCapture(run, branch, new Sources(roots), this.calls++);
     run.flush = (reason) => capture.flush(reason);
     return this.runUnder(
@@ -152,7 +152,7 @@ export class CompiledFunction {
   private newCapture(run: Run, branch: Branch, sources: Sources, call: number): Capture {
     const { pure: isPure, dynamic, probe } = this.options;
     const pure = isPure === true && (dynamic !== false || probe === true);
-    return new (pure && call >= 0 ? PureCapture : Capture)(
+    return new (isPure === true && call >= 0 ? PureCapture : Capture)(
       run,
       branch,
       this.numbering,
@@ -194,7 +194,7 @@ export class CompiledFunction {
             run.flush = null;
             abort(error);
             return explainMisuse(error, this.name, this.captures, () =>
-              this.rootValues(self, args),
+              this.roots.values(self, args),
             );
           },
         },
@@ -225,8 +225,8 @@ export class CompiledFunction {
       now() - start,
     );
     this.captures.push({ segments, guards, breaks: capture.breaks, reason, captureMs });
+    if (capture instanceof PureCapture) this.addArtifact(capture, segments, guards, result, roots);
     if (this.options.probe === true) {
-      this.addArtifact(capture, segments, guards, result, roots);
       dropGradients(capture);
       return result;
     }
@@ -239,12 +239,11 @@ export class CompiledFunction {
           .map((line) => `  ${line}`)
           .join('\n')}`,
     );
-    if (this.options.pure === true) this.addArtifact(capture, segments, guards, result, roots);
     return result;
   }
 
   private addArtifact(
-    capture: Capture,
+    capture: PureCapture,
     segments: readonly Segment[],
     guards: EntryGuards,
     result: unknown,
@@ -263,7 +262,22 @@ export class CompiledFunction {
 
   // ---- replay
 
-  private replay(run: Run, branch: Branch, self: unknown, args: readonly unknown[]): unknown {
+  /** Runs the JavaScript of a call that could be skipped. @throws pure-stale */
+  private verify(artifact: PureArtifact, self: unknown, args: readonly unknown[]): unknown {
+    const run = new Run(this.table.tuples.root);
+    const check = new PureCheck(artifact, this.name, () => {
+      this.artifacts.length = 0;
+    });
+    return this.replay(run, artifact.start, self, args, check);
+  }
+
+  private replay(
+    run: Run,
+    branch: Branch,
+    self: unknown,
+    args: readonly unknown[],
+    check: PureCheck | null = null,
+  ): unknown {
     let reason: string | null = null;
     let start = 0;
     let roots: Root[] = [];
@@ -272,7 +286,7 @@ export class CompiledFunction {
     const specializer: Specializer = new Specializer(
       run,
       this.table,
-      () => this.rebuild(replay, new Sources(this.roots(self, args))),
+      () => this.rebuild(replay, new Sources(this.roots.named(self, args))),
       () => traceConfig.sizeLimit,
       this.name,
     );
@@ -280,15 +294,16 @@ export class CompiledFunction {
       run,
       branch,
       (diverged, describe) => {
+        check?.diverged(describe);
         start = now();
-        roots = this.roots(self, args);
+        roots = this.roots.named(self, args);
         reason = this.failureReason(whyNoTraceFits(this.captures, roots, entry, describe));
         if (this.captures.length >= traceConfig.recompileLimit) {
           this.warnLimit(reason);
           this.runPrefixEagerly(diverged, roots);
           return null;
         }
-        guards = new EntryGuards(roots, entry, this.countText(args));
+        guards = new EntryGuards(roots, entry, this.roots.count(args));
         return this.continueAsCapture(diverged, new Sources(roots));
       },
       specializer,
@@ -302,6 +317,7 @@ export class CompiledFunction {
       (result) => {
         if (replay.delegate === null && !replay.eager) {
           run.flush = null;
+          check?.finished(replay, result);
           if (replay.finish()) return result;
         }
         run.flush = null;
@@ -373,27 +389,5 @@ export class CompiledFunction {
       `tessera: ${this.name} hit trace.recompileLimit (${traceConfig.recompileLimit}) and runs eagerly from where it diverges. Last reason: ${reason}. ` +
         'Set TESSERA_LOGS=recompiles to see every reason, or raise config trace.recompileLimit.',
     );
-  }
-
-  // ---- roots
-
-  private countText(args: readonly unknown[]): string {
-    return argumentCount(this.options.signature ?? this.fn, args.length);
-  }
-
-  private roots(self: unknown, args: readonly unknown[]): Root[] {
-    const names = (this.paramNames ??= argumentNames(this.options.signature ?? this.fn));
-    const roots = args.map((value, i): Root => ({ name: names(i), value }));
-    if (self !== undefined && self !== null) roots.push({ name: "L['self']", value: self });
-    if (this.options.captures !== undefined)
-      roots.push({ name: 'G', value: this.options.captures() });
-    return roots;
-  }
-
-  private rootValues(self: unknown, args: readonly unknown[]): unknown[] {
-    const values = [...args];
-    if (self !== undefined && self !== null) values.push(self);
-    if (this.options.captures !== undefined) values.push(this.options.captures());
-    return values;
   }
 }

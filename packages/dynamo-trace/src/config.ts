@@ -9,6 +9,7 @@ export const traceConfig: {
   readonly replay: boolean;
   readonly sizeLimit: number;
   readonly keepOverwritten: number;
+  readonly verify: number;
 } = defineConfig('trace', {
   recompileLimit: option(
     8,
@@ -23,6 +24,11 @@ export const traceConfig: {
   keepOverwritten: option(
     16 * 2 ** 20,
     'Bytes of overwritten inputs kept per call, for values that the program kept and compiled code did not return.',
+    integerIn(0),
+  ),
+  verify: option(
+    0,
+    'Every so many skipped calls of a pure function its JavaScript runs all the same, and a difference is an error (for development); 0 for never.',
     integerIn(0),
   ),
   replay: option(

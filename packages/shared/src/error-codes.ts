@@ -70,6 +70,7 @@ export const ERROR_CODES = {
   'symbolic-guard': 'A graph with symbolic sizes was run at sizes for which it does not hold',
   'trace-full-graph': 'A graph break occurred although fullgraph is set',
   'pure-side-effect': 'A function compiled with `pure` has a side effect',
+  'pure-stale': 'A function compiled with `pure` would no longer do what was compiled',
   'lifted-scalar': 'Arithmetic was attempted on a scalar that is only known at run time',
   'symint-arithmetic': 'JavaScript arithmetic was attempted on a symbolic size',
   'symint-data-dependent': 'A decision depends on a size that is only known at run time',

@@ -24,17 +24,16 @@ export function onlySegment(capture: Capture, segments: readonly Segment[], name
 
 /** The artifact; for all sizes that fit if the function did not look at any. @throws pure-side-effect */
 export function makeArtifact(
-  capture: Capture,
+  capture: PureCapture,
   segment: Segment,
   guards: EntryGuards,
   result: unknown,
   roots: readonly Root[],
   source: PureSource,
 ): PureArtifact {
-  const sizes =
-    capture instanceof PureCapture && !capture.readsSizes
-      ? PureSizes.of(source, segment, capture.guards, capture.start)
-      : null;
+  const sizes = !capture.readsSizes
+    ? PureSizes.of(source, segment, capture.guards, capture.start)
+    : null;
   return PureArtifact.make(capture, segment, guards, result, roots, sizes);
 }
 

@@ -8,29 +8,39 @@
 import { TesseraError, treeFlatten, treeUnflatten } from '@tessera/shared';
 import { type Resume, type Tensor, autogradMeta, isTensor, modes } from '@tessera/tensor';
 import type { SegmentInput } from '../backend.js';
-import type { Capture } from '../capture/capture.js';
+import { traceConfig } from '../config.js';
 import type { EntryGuards, Root } from '../guards/entry-guards.js';
 import { compileFetch } from '../guards/guard-code.js';
 import type { Segment } from '../trace/segment.js';
+import type { Branch } from '../trace/step.js';
+import type { PureCapture } from './pure-capture.js';
 import type { PureSizes } from './pure-sizes.js';
 
 /** No artifact is for these arguments. */
 export const MISSED: unique symbol = Symbol('missed');
 
+/** The artifact is for these arguments, but it is time to see whether it still does what the function does. */
+export const UNCHECKED: unique symbol = Symbol('unchecked');
+
 /** Where an input comes from on a skipped call. */
 type InputReader = (roots: readonly unknown[]) => SegmentInput;
 
 /** A leaf of the result: output number, input number, or a constant. */
-type ResultLeaf =
+export type ResultLeaf =
   { readonly output: number } | { readonly input: number } | { readonly value: unknown };
 
 /** See the file header. */
 export class PureArtifact {
+  /** Calls skipped since the last check. */
+  private skipped = 0;
+
   private constructor(
     readonly guards: EntryGuards,
-    private readonly segment: Segment,
+    readonly segment: Segment,
+    /** Where the steps of its trace begin. */
+    readonly start: Branch,
     private readonly readers: readonly InputReader[],
-    private readonly leaves: readonly ResultLeaf[],
+    readonly leaves: readonly ResultLeaf[],
     private readonly rebuild: (leaves: unknown[]) => unknown,
     private readonly grads: readonly { readonly input: number; readonly output: number }[],
     private readonly sizes: PureSizes | null,
@@ -38,7 +48,7 @@ export class PureArtifact {
 
   /** Builds the artifact of a finished capture. @throws pure-side-effect */
   static make(
-    capture: Capture,
+    capture: PureCapture,
     segment: Segment,
     guards: EntryGuards,
     result: unknown,
@@ -58,7 +68,7 @@ export class PureArtifact {
       const tensor = run.slots[slot]!;
       const at = sources.locate(tensor);
       // A tensor that no argument or capture holds belongs to the closure: pure promises it stays.
-      if (at === null) return () => tensor;
+      if (at === null) return Object.assign(() => tensor, { tensor });
       const read = compileFetch([at.source.steps]);
       const { root } = at;
       return at.source.steps.length === 0
@@ -93,6 +103,7 @@ export class PureArtifact {
     return new PureArtifact(
       guards,
       segment,
+      capture.start,
       readers,
       plan,
       (values) => treeUnflatten(values, spec),
@@ -101,9 +112,19 @@ export class PureArtifact {
     );
   }
 
-  /** Runs the artifact if it is for these arguments; `MISSED` if not. */
+  /** The tensor that the closure holds and input `i` is; undefined for one found through a source. */
+  closureTensor(i: number): Tensor | undefined {
+    const reader = this.readers[i]!;
+    return 'tensor' in reader ? (reader.tensor as Tensor) : undefined;
+  }
+
+  /** Runs the artifact if it is for these arguments; `MISSED` if not, `UNCHECKED` every now and then. */
   tryRun(roots: readonly unknown[]): unknown {
     if (!this.guards.check(roots)) return MISSED;
+    if (traceConfig.verify > 0 && ++this.skipped >= traceConfig.verify) {
+      this.skipped = 0;
+      return UNCHECKED;
+    }
     const { readers, leaves } = this;
     const inputs = new Array<SegmentInput>(readers.length);
     for (let i = 0; i < readers.length; i++) inputs[i] = readers[i]!(roots);
