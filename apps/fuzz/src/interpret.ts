@@ -77,10 +77,11 @@ class Wave extends Function {
   }
 }
 
+/** A gradient; how one that no leaf accumulates is laid out is not promised. */
 function gradient(of: Tensor, by: Tensor): Tensor {
   const sum = of.sum();
   if (!sum.requiresGrad || !by.requiresGrad) return by;
-  return grad(sum, [by], { retainGraph: true, materializeGrads: true })[0]!;
+  return grad(sum, [by], { retainGraph: true, materializeGrads: true })[0]!.contiguous().clone();
 }
 
 function hook(of: Tensor, kind: 'scale' | 'retain'): void {

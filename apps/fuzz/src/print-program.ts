@@ -100,7 +100,7 @@ const HELPERS = [
   'function gradient(of: T.Tensor, by: T.Tensor): T.Tensor {',
   '  const sum = of.sum();',
   '  if (!sum.requiresGrad || !by.requiresGrad) return by;',
-  '  return T.grad(sum, [by], { retainGraph: true, materializeGrads: true })[0]!;',
+  '  return T.grad(sum, [by], { retainGraph: true, materializeGrads: true })[0]!.contiguous().clone();',
   '}',
   'void [doubled, curvature, Wave, backward, gradient, graphBreak];',
 ];

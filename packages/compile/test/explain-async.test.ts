@@ -28,7 +28,7 @@ describe('explain()', () => {
     }
     async function* asyncSteps(t: Tensor): AsyncGenerator<Tensor> {
       yield t.mul(2);
-      await null;
+      await Promise.resolve();
       yield t.mul(3);
     }
     expect(explain(steps)(x).graphCount).toBe(2);

@@ -10,9 +10,16 @@
 
 const NUMBERED = /^([A-Za-z_$][\w$]*?)(?<!\d)([2-9]|[1-9]\d+)$/;
 
+/** What of Node's `process` is read; other hosts have none. */
+interface NodeProcess {
+  readonly env?: { readonly VITEST?: string };
+  readonly execArgv?: readonly string[];
+}
+
 /** Whether functions of this process are what esbuild made of them. */
 function isTranspiled(): boolean {
-  if (typeof process === 'undefined') return false;
+  const { process } = globalThis as { readonly process?: NodeProcess };
+  if (process === undefined) return false;
   const { env, execArgv = [] } = process;
   return env?.VITEST !== undefined || execArgv.some((arg) => arg.includes('tsx'));
 }

@@ -206,6 +206,7 @@ export class Tensor extends TensorBase {
 
   /** Keeps the gradient of a non-leaf in `grad`. @throws no-grad-graph */
   retainGrad(): void {
+    this.beforeWatching();
     const fn = gradFnOf(this);
     if (!requiresGrad(this)) {
       throw new TesseraError(
@@ -221,6 +222,7 @@ export class Tensor extends TensorBase {
 
   /** Calls `hook` with the gradient of this tensor in every backward; a returned tensor replaces it. Returns a remover. */
   registerHook(hook: GradHook): HookHandle {
+    this.beforeWatching();
     const edge = gradEdge(this);
     if (edge === null) {
       throw new TesseraError(
@@ -232,8 +234,14 @@ export class Tensor extends TensorBase {
     return { remove: edge.node.addPreHook(edge.index, hook) };
   }
 
+  /** A tracer gives the tensor the history that it has by now. */
+  private beforeWatching(): void {
+    if (!this.isLazy) activeMode([this])?.onSetRequiresGrad?.(this);
+  }
+
   /** Calls `hook` with this leaf after a backward has added to its `grad`. @throws no-grad-graph, invalid-argument */
   registerPostAccumulateGradHook(hook: (leaf: Tensor) => void): HookHandle {
+    this.beforeWatching();
     if (!requiresGrad(this)) {
       throw new TesseraError(
         'no-grad-graph',

@@ -79,9 +79,9 @@ export const GRAPH_BREAKS: Readonly<Record<GraphBreakCode, GraphBreakEntry>> = {
     hint: 'Write with operators (`copy_`, `fill_`), and change the arguments of a pending async call only after it.',
   },
   GB0010: {
-    title: 'A hook sees the gradient of a leaf',
+    title: 'A hook sees a gradient',
     explanation:
-      'Code of the user runs in the middle of `backward()` (`registerHook`, `registerPostAccumulateGradHook`), so the engine runs it over the compiled forward pass.',
+      'Code of the user runs in the middle of `backward()` (`registerHook`, `registerPostAccumulateGradHook`), so the engine runs it over the compiled forward pass. A hook that is set on an input of the graph ends the graph, so that it belongs to the history that the input has by then.',
     hint: 'Change gradients after `backward()` instead of in a hook.',
   },
 };
@@ -116,6 +116,12 @@ export const MEMORY_CHANGED: BreakReason = breakReason(
 export const BACKWARD_OUTSIDE: BreakReason = breakReason(
   'GB0005',
   'backward() or grad() reaches history outside this graph',
+);
+
+/** The reason of a hook on a tensor that recorded operators use. */
+export const HOOK_SET: BreakReason = breakReason(
+  'GB0010',
+  'a hook was set on the gradient of a tensor after recorded operators used it',
 );
 
 /** The reason of a `backward()` that calls hooks. */

@@ -23,6 +23,7 @@ import {
 import {
   BACKWARD_OUTSIDE,
   type BreakReason,
+  HOOK_SET,
   MEMORY_CHANGED,
   REQUIRES_GRAD_SET,
   VALUE_READ,
@@ -135,8 +136,9 @@ export class Capture implements PreDispatchMode {
     this.region?.noteGrad(tensor as Tensor, value as Tensor | null);
   }
 
-  onSetRequiresGrad(): void {
-    this.flush(REQUIRES_GRAD_SET);
+  onSetRequiresGrad(watched?: TensorBase): void {
+    if (watched === undefined) this.flush(REQUIRES_GRAD_SET);
+    else if (this.builder.uses(watched.storage)) this.flush(HOOK_SET);
   }
 
   onAccess(storage: Storage, writes: boolean): void {

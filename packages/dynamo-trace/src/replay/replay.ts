@@ -23,6 +23,7 @@ import {
 } from '@tessera/tensor';
 import {
   type BreakReason,
+  HOOK_SET,
   MEMORY_CHANGED,
   REQUIRES_GRAD_SET,
   VALUE_READ,
@@ -308,8 +309,10 @@ export class Replay implements PreDispatchMode {
     this.delegate?.onSetGrad(tensor, value);
   }
 
-  onSetRequiresGrad(): void {
-    this.flush(REQUIRES_GRAD_SET);
+  onSetRequiresGrad(watched?: TensorBase): void {
+    if (watched === undefined) this.flush(REQUIRES_GRAD_SET);
+    else if (this.delegate !== null) this.delegate.onSetRequiresGrad(watched);
+    else if (this.dueBefore(watched.storage, true) !== null) this.flush(HOOK_SET);
   }
 
   onAccess(storage: Storage, writes: boolean): void {

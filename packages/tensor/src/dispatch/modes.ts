@@ -45,8 +45,11 @@ export interface PreDispatchMode {
   ): R;
   /** `tensor.grad = value` was assigned by the program. */
   onSetGrad(tensor: TensorBase, value: TensorBase | null): void;
-  /** `requiresGrad` of a tensor is about to change: what was computed before has the history it had. */
-  onSetRequiresGrad?(): void;
+  /**
+   * `requiresGrad` of a tensor is about to change, or somebody asks for the gradient of the one that is
+   * given (a hook, `retainGrad()`): what was computed before has the history it had.
+   */
+  onSetRequiresGrad?(watched?: TensorBase): void;
   /**
    * Memory is about to be read, or written, outside an op: a mode makes the writes that it owes to it, and
    * the reads that come before a write.
