@@ -27,7 +27,7 @@ const budgets = {
   'inductor-core': '72 kB',
   'inductor-cpu': '49 kB',
   'inductor-wgsl': '37 kB',
-  compile: '5 kB',
+  compile: '5.5 kB',
   testkit: '22 kB',
 };
 
