@@ -1,4 +1,4 @@
-import { type Tensor, noGrad, tensor } from '@tessera/tensor';
+import { type Tensor, grad, noGrad, tensor } from '@tessera/tensor';
 import { describe, expect, it } from 'vitest';
 import { aotFunction, minCutRematerializationPartition } from '../src/index.js';
 import { expectClose, op, recording } from './support/compare.js';
@@ -128,6 +128,21 @@ describe('values that were saved', () => {
     [1, 2],
     [3, 4],
   ];
+
+  it('are not given up for inputs that have no part in the result', () => {
+    const inputs = [
+      [1, 2],
+      [3, 4],
+    ];
+    expectAsEager(
+      (x, y) => [x.mul(0.5), y.mul(3)],
+      inputs,
+      ([z], [, y]) => {
+        expect(grad(z!.sum(), [y!], { allowUnused: true })).toEqual([null]);
+        z!.sum().backward();
+      },
+    );
+  });
 
   it('are those of the forward pass, if eager autograd would not have kept what was modified', () => {
     expectAsEager(quotient, data, ([z]) => {

@@ -114,9 +114,21 @@ export class CompiledFunctionBackward extends GradNode implements StorageKeeper 
     );
   }
 
+  /** One node stands for the nodes of all results: what leads to an input may not start at a result. */
+  override leadsTo(grads: readonly (Tensor | null)[], isWanted: (edge: Edge) => boolean): boolean {
+    const { gradients } = this.program.variant(this.arrivals(grads));
+    return this.nextEdges.some(
+      (edge, i) => edge !== null && gradients[i] !== null && isWanted(edge),
+    );
+  }
+
+  private arrivals(grads: readonly (Tensor | null)[]): boolean[] {
+    return this.program.tangents.map((_, i) => grads[i] != null);
+  }
+
   override apply(grads: readonly (Tensor | null)[]): readonly (Tensor | null)[] {
     const { program } = this;
-    const arrived = program.tangents.map((_, i) => grads[i] != null);
+    const arrived = this.arrivals(grads);
     if (arrived.some((has, i) => has && this.usedUp.has(i))) throw backwardTwice(this.name);
     this.arrived = arrived;
     const variant = program.variant(arrived);

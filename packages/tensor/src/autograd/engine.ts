@@ -189,6 +189,7 @@ class BackwardRun {
     for (const capture of this.capturesOf.get(node) ?? [])
       this.captured[capture.slot] = buffer[capture.index] ?? null;
     if (needed !== null && (!needed.has(node) || node instanceof AccumulateGrad)) return;
+    if (needed !== null && !node.leadsTo(buffer, (edge) => needed.has(edge.node))) return;
     this.ran.push(node);
     const results = this.apply(node, buffer);
     node.nextEdges.forEach((edge, i) => {

@@ -86,6 +86,11 @@ export abstract class GradNode {
     return false;
   }
 
+  /** Whether these gradients give any along an edge that is wanted. If not, a search for gradients passes the node by. */
+  leadsTo(_grads: readonly (Tensor | null)[], _isWanted: (edge: Edge) => boolean): boolean {
+    return true;
+  }
+
   /** Memory whose modification makes a run of this node an error. */
   savedStorages(): readonly Storage[] {
     return [];
