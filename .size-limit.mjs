@@ -9,25 +9,25 @@ import { join } from 'node:path';
 import { root } from './scripts/workspace.mjs';
 
 /** The training job as a page loads it, tree-shaken. The goal is 120 kB. */
-const PAGE = '325 kB';
+const PAGE = '352 kB';
 /** The same with the file that `initWebGpu()` loads. */
-const PAGE_WITH_WEBGPU = '375 kB';
+const PAGE_WITH_WEBGPU = '400 kB';
 /** Everything that compiles programs with all that is exported: printers, checkers, JSON forms. */
-const EVERYTHING = '385 kB';
+const EVERYTHING = '415 kB';
 
 /** Minified gzip size of each package's own code. */
 const budgets = {
-  shared: '17 kB',
-  tensor: '140 kB',
-  nn: '39 kB',
-  graph: '12 kB',
-  passes: '15 kB',
-  'aot-autograd': '17 kB',
-  'dynamo-trace': '28 kB',
+  shared: '19 kB',
+  tensor: '143 kB',
+  nn: '40 kB',
+  graph: '21 kB',
+  passes: '16 kB',
+  'aot-autograd': '19 kB',
+  'dynamo-trace': '37 kB',
   'inductor-core': '72 kB',
   'inductor-cpu': '49 kB',
   'inductor-wgsl': '37 kB',
-  compile: '5.5 kB',
+  compile: '6 kB',
   testkit: '22 kB',
 };
 

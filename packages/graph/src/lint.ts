@@ -183,6 +183,9 @@ function scalarMatches(base: SchemaArgument['type']['base'], arg: Argument): boo
       );
     case 'bool':
       return isNode || typeof arg === 'boolean';
+    case 'Handle':
+      // Stands for something of the host: a function that is never called.
+      return typeof (arg as unknown) === 'function';
     default:
       return typeof arg === 'string' || typeof arg === 'number';
   }
