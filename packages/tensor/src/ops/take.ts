@@ -8,6 +8,7 @@ import { defineInplace } from '../op/inplace.js';
 import { defineOp } from '../op/op-overload.js';
 import { broadcastShapes, formatSizes, wrapDim } from '../shape.js';
 import type { Tensor } from '../tensor.js';
+import { remainder } from './division.js';
 import { indexWith, indexPutWith } from './indexing.js';
 import { gather } from './scatter.js';
 import { expand, reshape } from './view.js';
@@ -76,7 +77,9 @@ const takeAlongOp = defineOp(
           t,
           shape.map((size, d) => (d === at ? t.sizes[d]! : size)),
         );
-      return gather(along(x), at, along(index));
+      // Places count round and round, unlike those of gather.
+      const size = x.sizes[at] ?? 1;
+      return gather(along(x), at, size === 0 ? along(index) : remainder(along(index), size));
     },
   },
 );
