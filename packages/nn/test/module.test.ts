@@ -300,6 +300,15 @@ describe('hooks', () => {
 });
 
 describe('containers', () => {
+  it('counts a module that stands in it twice twice, and lists it once as a child', () => {
+    const act = new ReLU();
+    const model = new Sequential(act, new GELU(), act);
+    expect([model.length, model.children().length, model.at(2) === act]).toEqual([3, 2, true]);
+    expect(model.namedChildren().map(([name]) => name)).toEqual(['0', '1']);
+    const dict = new ModuleDict({ first: act, second: act });
+    expect([dict.size, dict.children().length, dict.get('second') === act]).toEqual([2, 1, true]);
+  });
+
   it('Sequential runs numbered and named modules', () => {
     const model = new Sequential({ double: new ReLU(), flat: new Flatten(0) });
     expect(model.call(tensor([[-1], [2]])).toArray()).toEqual([0, 2]);

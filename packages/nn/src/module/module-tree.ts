@@ -49,6 +49,18 @@ export function* ownChildren(module: Module): Generator<[string, Module]> {
   for (const [name, value] of fields(module)) if (isModule(value)) yield [name, value];
 }
 
+/** The same without names: nothing is built for each of them, since replays ask at every call. */
+export function childrenOf(module: Module): Module[] {
+  const found: Module[] = [];
+  for (const key of Object.keys(module)) {
+    if (key.startsWith('_')) continue;
+    const value: unknown = (module as unknown as Record<string, unknown>)[key];
+    if (Array.isArray(value)) for (const item of value) if (isModule(item)) found.push(item);
+    if (isModule(value)) found.push(value);
+  }
+  return found;
+}
+
 /** What stands at a dotted path of fields and array items. @throws invalid-argument if it is nothing of the kind */
 export function memberAt<T>(
   root: Module,

@@ -34,6 +34,7 @@ import {
 import { moduleText } from './module-repr.js';
 import {
   MODULE_TAG,
+  childrenOf,
   everyPath,
   isModule,
   joinName,
@@ -197,14 +198,16 @@ export abstract class Module {
     return this.namedModules().map(([, module]) => module);
   }
 
-  /** Direct submodules with their names. */
+  /** Direct submodules with their names, each once. */
   namedChildren(): [string, Module][] {
-    return [...ownChildren(this)];
+    const names = new Map<Module, string>();
+    for (const [name, module] of ownChildren(this)) if (!names.has(module)) names.set(module, name);
+    return Array.from(names, ([module, name]) => [name, module]);
   }
 
-  /** Direct submodules. */
+  /** Direct submodules, each once. */
   children(): Module[] {
-    return this.namedChildren().map(([, module]) => module);
+    return [...new Set(childrenOf(this))];
   }
 
   /** Parameters with their names, each once; only this module's own with `recurse: false`. */

@@ -6,6 +6,7 @@
  * optimizer with the update of a built-in rule. Trust belongs to the code that runs: a subclass that
  * inherits a built-in forward is trusted, one that overrides it, or a method that it may call, is not.
  */
+import { childrenOf } from './module-tree.js';
 import type { Module } from './module.js';
 
 /** What a container's forward depends on besides attributes, as text; null if it may not be trusted now. */
@@ -72,7 +73,7 @@ export function trustKey(module: Module): string | null {
 /** The condition of a container that calls its children, or lists of them. */
 export function trustChildren(module: Module): string | null {
   const keys: string[] = [];
-  for (const child of module.children()) {
+  for (const child of childrenOf(module)) {
     const key = isList(child) ? trustChildren(child) : trustKey(child);
     if (key === null) return null;
     if (key !== '') keys.push(key);

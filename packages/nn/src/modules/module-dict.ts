@@ -2,6 +2,7 @@
  * @file `ModuleDict`: modules by name.
  */
 import { TesseraError } from '@tessera/shared';
+import { childrenOf, ownChildren } from '../module/module-tree.js';
 import { Module, type TensorModule } from '../module/module.js';
 
 /** Modules by name; the names are those in the state dict. @see torch.nn.ModuleDict */
@@ -13,17 +14,17 @@ export class ModuleDict<M extends Module = TensorModule> extends Module {
 
   /** Number of modules. */
   get size(): number {
-    return this.children().length;
+    return childrenOf(this).length;
   }
 
   /** Whether there is a module of this name. */
   has(name: string): boolean {
-    return this.namedChildren().some(([key]) => key === name);
+    return [...ownChildren(this)].some(([key]) => key === name);
   }
 
   /** The module of a name. @throws invalid-argument if there is none */
   get(name: string): M {
-    const entry = this.namedChildren().find(([key]) => key === name);
+    const entry = [...ownChildren(this)].find(([key]) => key === name);
     if (entry === undefined)
       throw new TesseraError('invalid-argument', `ModuleDict has no module '${name}'.`, {
         hints: [`Its modules are: ${this.keys().join(', ')}.`],
@@ -55,11 +56,11 @@ export class ModuleDict<M extends Module = TensorModule> extends Module {
 
   /** Names in order. */
   keys(): string[] {
-    return this.namedChildren().map(([name]) => name);
+    return [...ownChildren(this)].map(([name]) => name);
   }
 
   *[Symbol.iterator](): Generator<[string, M]> {
-    yield* this.namedChildren() as [string, M][];
+    yield* [...ownChildren(this)] as [string, M][];
   }
 
   /** A dict is no function. @throws invalid-argument always */

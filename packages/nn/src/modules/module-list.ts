@@ -3,6 +3,7 @@
  */
 import { TesseraError } from '@tessera/shared';
 import { moduleText } from '../module/module-repr.js';
+import { childrenOf } from '../module/module-tree.js';
 import { Module, type TensorModule } from '../module/module.js';
 import { trustList } from '../module/trust.js';
 
@@ -20,12 +21,12 @@ export class ModuleList<M extends Module = TensorModule> extends Module {
 
   /** Number of modules. */
   get length(): number {
-    return this.children().length;
+    return childrenOf(this).length;
   }
 
   /** The module at a position; negative counts from the end. @throws index-out-of-range */
   at(index: number): M {
-    const module = this.children().at(index);
+    const module = childrenOf(this).at(index);
     if (module === undefined)
       throw new TesseraError(
         'index-out-of-range',
@@ -49,7 +50,7 @@ export class ModuleList<M extends Module = TensorModule> extends Module {
   }
 
   *[Symbol.iterator](): Generator<M> {
-    yield* this.children() as M[];
+    yield* childrenOf(this) as M[];
   }
 
   /** A list is no function. @throws invalid-argument always */

@@ -3,7 +3,7 @@
  */
 import { TesseraError } from '@tessera/shared';
 import type { Tensor } from '@tessera/tensor';
-import { isModule } from '../module/module-tree.js';
+import { childrenOf, isModule } from '../module/module-tree.js';
 import { Module, type TensorModule } from '../module/module.js';
 import { trustChildren, trustForward } from '../module/trust.js';
 
@@ -55,12 +55,12 @@ export class Sequential extends Module {
 
   /** Number of modules. */
   get length(): number {
-    return this.children().length;
+    return childrenOf(this).length;
   }
 
   /** The module at a position; negative counts from the end. @throws index-out-of-range */
   at(index: number): TensorModule {
-    const module = this.children().at(index);
+    const module = childrenOf(this).at(index);
     if (module === undefined)
       throw new TesseraError(
         'index-out-of-range',
@@ -77,7 +77,7 @@ export class Sequential extends Module {
   }
 
   *[Symbol.iterator](): Generator<TensorModule> {
-    yield* this.children() as TensorModule[];
+    yield* childrenOf(this) as TensorModule[];
   }
 
   override forward(input: Tensor): Tensor {
