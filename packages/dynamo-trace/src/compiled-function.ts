@@ -8,6 +8,7 @@
 import { counters, log } from '@tessera/shared';
 import { type DType, activeMode, defaultDType, gradMode } from '@tessera/tensor';
 import { Capture } from './capture/capture.js';
+import { refuseBreak } from './breaks/report-break.js';
 import type { CapturedBreak } from './capture/capture-options.js';
 import { CallRoots } from './capture/call-roots.js';
 import { abortCapture, dropGradients, finishCapture } from './capture/finish-capture.js';
@@ -307,6 +308,9 @@ export class CompiledFunction {
         return this.continueAsCapture(diverged, new Sources(roots));
       },
       specializer,
+      (why) => {
+        if (this.options.fullgraph === true) refuseBreak(why, this.name);
+      },
     );
     run.flush = (why) => replay.flush(why);
     return this.runUnder(

@@ -15,7 +15,7 @@ export function isCompiling(): boolean {
 export function graphBreak(): void {
   const mode = activeMode();
   if (mode instanceof Capture || mode instanceof Replay)
-    mode.flush(breakReason('GB0003', 'graphBreak() was called'));
+    mode.breakGraph(breakReason('GB0003', 'graphBreak() was called'));
 }
 
 /**
@@ -27,7 +27,7 @@ export function disable<A extends unknown[], R>(fn: (...args: A) => R): (...args
     const mode = activeMode(args);
     if (mode instanceof Capture || mode instanceof Replay) {
       mode.run.noteReads(args);
-      mode.flush(breakReason('GB0004', `${fn.name || 'a function'} is disabled`));
+      mode.breakGraph(breakReason('GB0004', `${fn.name || 'a function'} is disabled`));
     }
     return withPreDispatchMode(null, () => fn(...args));
   };

@@ -1,29 +1,37 @@
 /**
- * @file Telling the user of a graph break: in the log, or as an error where none is allowed.
+ * @file Telling the user of a graph break: in the log and in `explain()`, or as an error where none is allowed.
  */
+import { userFrame } from '@tessera/graph';
 import { TesseraError, log } from '@tessera/shared';
+import type { CaptureOptions, CapturedBreak } from '../capture/capture-options.js';
 import { type BreakReason, GRAPH_BREAKS } from './graph-breaks.js';
 
-/** Logs a break. @throws trace-full-graph where the whole function must be one graph */
+/** Notes a break where the program is now; returns that line. @throws trace-full-graph where the whole function must be one graph */
 export function reportBreak(
-  { code, text }: BreakReason,
-  functionName: string,
-  location: string | null,
-  fullgraph: boolean,
-): void {
-  if (fullgraph) {
-    throw new TesseraError(
-      'trace-full-graph',
-      `Graph break in ${functionName} (fullgraph: true): ${text} (${code}).`,
-      {
-        location: location ?? undefined,
-        context: { code },
-        hints: [GRAPH_BREAKS[code].hint, 'Or compile without fullgraph.'],
-      },
-    );
-  }
+  reason: BreakReason,
+  { options, breaks }: { readonly options: CaptureOptions; readonly breaks: CapturedBreak[] },
+): string | null {
+  const { code, text } = reason;
+  const { functionName } = options;
+  if (options.fullgraph) refuseBreak(reason, functionName);
+  const location = userFrame() ?? null;
   log(
     'graph_breaks',
     () => `Graph break in ${functionName} at ${location ?? 'unknown line'}: ${text} (${code})`,
+  );
+  breaks.push({ code, reason: text, location });
+  return location;
+}
+
+/** The error of a break where none is allowed. @throws trace-full-graph */
+export function refuseBreak({ code, text }: BreakReason, functionName: string): never {
+  throw new TesseraError(
+    'trace-full-graph',
+    `Graph break in ${functionName} (fullgraph: true): ${text} (${code}).`,
+    {
+      location: userFrame(),
+      context: { code },
+      hints: [GRAPH_BREAKS[code].hint, 'Or compile without fullgraph.'],
+    },
   );
 }

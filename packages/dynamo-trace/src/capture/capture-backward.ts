@@ -27,6 +27,7 @@ import { type Pattern, instantiate } from '../trace/pattern.js';
 import type { BackwardStep, OutSpec } from '../trace/step.js';
 import type { Capture } from './capture.js';
 import { runBackwardEagerly } from './eager-backward.js';
+import { runOnTwins } from './run-on-twins.js';
 
 /** Leaves of the current segment that may receive a gradient; null if some history lies outside it. */
 function candidateLeaves(capture: Capture): number[] | null {
@@ -88,7 +89,7 @@ export function captureBackward(
   const hooked =
     call !== null && leaves?.some((slot) => hasGradientHooks(run.slots[slot]!)) === true;
   if (leaves === null || hooked) {
-    capture.flush(hooked ? HOOKED_LEAF : BACKWARD_OUTSIDE);
+    capture.breakGraph(hooked ? HOOKED_LEAF : BACKWARD_OUTSIDE);
     if (call !== null) runBackwardEagerly(call);
     return true;
   }
@@ -234,7 +235,7 @@ function emit(capture: Capture, name: string, args: readonly (Emitted | Argument
     args.map((arg) => (isEmitted(arg) ? arg.node : arg)),
   );
   const twins = args.map((arg) => (isEmitted(arg) ? arg.twin : arg));
-  const twin = withoutHistory(() => capture.runOnTwins(op, twins) as Tensor);
+  const twin = withoutHistory(() => runOnTwins(op, twins) as Tensor);
   node.meta = { val: twin };
   return { node, twin };
 }
@@ -260,8 +261,8 @@ function assignGradient(
       : recorded.existing === null
         ? null
         : run.slots[recorded.existing.slot]!;
-  const spec = capture.newSpec(value.twin, recorded?.grad?.slot);
-  const tensor = capture.bindProduced(spec, value.twin, value.node);
+  const spec = capture.outSpec(value.twin, -1, recorded?.grad?.slot ?? -1);
+  const tensor = capture.bindOut(spec, value.twin, value.node);
   if (existing === null) {
     // A replay has set, and the program perhaps replaced, the gradients of adopted steps.
     if (adopted === null) autogradMeta(leaf).grad = tensor;
@@ -278,7 +279,7 @@ function assignGradient(
 function accumulate(capture: Capture, existing: Tensor, tensor: Tensor): void {
   const add = getOp('aten::add_.Tensor');
   const { builder } = capture;
-  capture.runOnTwins(add, [builder.twin(existing.traceSlot), builder.twin(tensor.traceSlot), 1]);
+  runOnTwins(add, [builder.twin(existing.traceSlot), builder.twin(tensor.traceSlot), 1]);
   builder.graph.callFunction(add, [
     builder.node(existing.traceSlot),
     builder.node(tensor.traceSlot),

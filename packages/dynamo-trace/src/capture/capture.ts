@@ -17,7 +17,6 @@ import {
   type TensorBase,
   dispatchBelowPreDispatch,
   gradMode,
-  withFakeTensors,
   withPreDispatchMode,
 } from '@tessera/tensor';
 import {
@@ -50,11 +49,13 @@ import {
   type RegionStep,
   type Step,
   observeStep,
+  specOf,
 } from '../trace/step.js';
 import { prepareArguments } from './arguments.js';
 import { autogradGrad, captureBackward, leavesSegment } from './capture-backward.js';
 import type { CaptureOptions, CapturedBreak } from './capture-options.js';
 import { type RegionCapture, captureRegion } from './capture-region.js';
+import { runOnTwins } from './run-on-twins.js';
 import { runSegmentEagerly } from '../trace/eager-segment.js';
 import { Shadow } from './shadow.js';
 import { SegmentBuilder } from './segment-builder.js';
@@ -84,6 +85,8 @@ export class Capture implements PreDispatchMode {
   lastOuts: readonly (OutSpec | null)[] = [];
   /** Grad mode in force when the current segment began. */
   segmentStartGradMode: boolean = gradMode.enabled;
+  /** Branch at which the current segment began. */
+  private segmentStart: Branch;
 
   constructor(
     readonly run: Run,
@@ -91,12 +94,15 @@ export class Capture implements PreDispatchMode {
     readonly numbering: Numbering,
     readonly options: CaptureOptions,
     readonly shapes: DynamicShapes,
-  ) {}
+  ) {
+    this.segmentStart = branch;
+  }
 
   private resetSegment(): void {
     this.builder = new SegmentBuilder();
     this.layouts.clear();
     this.segmentStartGradMode = gradMode.enabled;
+    this.segmentStart = this.branch;
   }
 
   handle(op: OpOverload, args: readonly unknown[]): unknown {
@@ -104,7 +110,7 @@ export class Capture implements PreDispatchMode {
     const reason = isGrad ? BACKWARD_OUTSIDE : opBreak(op, args);
     if (reason !== null) {
       this.run.noteReads(args);
-      this.flush(reason);
+      this.breakGraph(reason);
       return withPreDispatchMode(null, () => dispatchBelowPreDispatch(op, args));
     }
     return this.recordOp(op, args, null);
@@ -137,7 +143,7 @@ export class Capture implements PreDispatchMode {
   }
 
   onSetRequiresGrad(watched?: TensorBase): void {
-    if (watched === undefined) this.flush(REQUIRES_GRAD_SET);
+    if (watched === undefined) this.breakGraph(REQUIRES_GRAD_SET);
     else if (this.builder.uses(watched.storage)) this.flush(HOOK_SET);
   }
 
@@ -224,7 +230,7 @@ export class Capture implements PreDispatchMode {
     const versions = slots.map((slot) => this.builder.twin(slot).storage.version);
     let result: unknown;
     try {
-      result = this.runOnTwins(
+      result = runOnTwins(
         op,
         prepared.map((p) => p.twin),
       );
@@ -301,34 +307,24 @@ export class Capture implements PreDispatchMode {
     return isList ? tensors : tensors[0];
   }
 
-  /** Runs an op on twins: nothing is computed. */
-  runOnTwins(op: OpOverload, args: readonly unknown[]): unknown {
-    return withPreDispatchMode(null, () =>
-      withFakeTensors(() => dispatchBelowPreDispatch(op, args)),
-    );
-  }
-
   /** The slot of a result of a step that is recorded again; -1 for a new step. */
   private slotFor(adopted: OpStep | null, i: number): number {
     if (adopted === null) return -1;
     return adopted.outs[i]?.slot ?? (adopted.spare[i] ??= this.numbering.slots++);
   }
 
-  private outSpec(twin: Tensor, known: number, slot: number): OutSpec {
+  /** Spec of a result: in a slot that is known, in a given one, or in a new one (-1). */
+  outSpec(twin: Tensor, known: number, slot: number): OutSpec {
     return {
+      ...specOf(twin),
       slot: known >= 0 ? known : slot >= 0 ? slot : this.numbering.slots++,
       same: known >= 0,
-      dtype: twin.dtype,
-      device: twin.device,
-      sizes: twin.sizes,
-      strides: twin.strides,
-      offset: twin.storageOffset,
       requiresGrad: twin.requiresGrad,
     };
   }
 
   /** The tensor of a result: existing, or a new lazy one. */
-  private bindOut(
+  bindOut(
     spec: OutSpec,
     twin: Tensor,
     node: Parameters<SegmentBuilder['bind']>[1] | null,
@@ -347,19 +343,9 @@ export class Capture implements PreDispatchMode {
     return tensor;
   }
 
-  /** A result that no op step made (a gradient): its lazy tensor. */
-  bindProduced(spec: OutSpec, twin: Tensor, node: Parameters<SegmentBuilder['bind']>[1]): Tensor {
-    return this.bindOut(spec, twin, node);
-  }
-
   /** Tensors from outside with their guards. */
   get externals(): [Tensor, TensorGuard | DynamicTensorGuard][] {
     return [...this.guards].map(([slot, guard]) => [this.run.slots[slot]!, guard]);
-  }
-
-  /** Spec of a new value. */
-  newSpec(twin: Tensor, slot = -1): OutSpec {
-    return this.outSpec(twin, -1, slot);
   }
 
   // ---- arguments
@@ -380,18 +366,26 @@ export class Capture implements PreDispatchMode {
     return this.builder.finish(this.options.backend, this.segmentStartGradMode, this.visible);
   }
 
-  /** Ends the segment here and computes it. @throws trace-full-graph */
+  /** Ends the segment here and computes it; nothing to do where nothing is recorded. @throws trace-full-graph */
   flush(reason: BreakReason): void {
+    if (this.branch === this.segmentStart) return;
     // What was only looked at may change its layout.
-    const unseen = reason.code !== 'GB0008' || this.builder.inputSlots.length === 0;
-    if (this.builder.opCount === 0 && unseen) return;
-    const location = userFrame() ?? null;
-    const { functionName, fullgraph } = this.options;
-    reportBreak(reason, functionName, location, fullgraph);
+    const isTold =
+      this.builder.opCount > 0 || (reason.code === 'GB0008' && this.builder.inputSlots.length > 0);
+    this.endSegment(reason, isTold ? reportBreak(reason, this) : null);
+  }
+
+  /** The same for what no graph can hold: told even where nothing is recorded yet. @throws trace-full-graph */
+  breakGraph(reason: BreakReason): void {
+    if (this.region !== null) this.region.broken = true;
+    const location = reportBreak(reason, this);
+    if (this.branch !== this.segmentStart) this.endSegment(reason, location);
+  }
+
+  private endSegment(reason: BreakReason, location: string | null): void {
     if (this.region !== null) this.region.broken = true;
     const segment = this.finishSegment();
     this.segments.push(segment);
-    this.breaks.push({ code: reason.code, reason: reason.text, location });
     runSegmentEagerly(segment, this.run);
     this.shadow.pass('flush');
     this.push({ kind: 'flush', segment, reason, location, next: { steps: [] } });

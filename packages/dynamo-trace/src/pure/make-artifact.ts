@@ -12,7 +12,7 @@ import { PureSizes, type PureSource } from './pure-sizes.js';
 
 /** The function's one graph. @throws pure-side-effect for a function that breaks it */
 export function onlySegment(capture: Capture, segments: readonly Segment[], name: string): Segment {
-  if (segments.length === 1) return segments[0]!;
+  if (segments.length === 1 && capture.breaks.length === 0) return segments[0]!;
   throw new TesseraError(
     'pure-side-effect',
     `${name} is compiled with pure: true but breaks the graph: ${capture.breaks.map((b) => `${b.reason} (${b.location ?? 'unknown line'})`).join('; ')}.`,

@@ -32,6 +32,15 @@ export function describeOp(op: OpOverload, args: readonly unknown[], branch: Bra
   return `another tensor was passed to ${op.displayName}`;
 }
 
+/** The function returned where no recorded trace ends so; `longer`: an operator gave a longer list. */
+export function describeEnd(branch: Branch, longer: boolean): string {
+  if (!branch.steps.some((step) => step.kind === 'return'))
+    return 'the function returned earlier than the recorded call';
+  return longer
+    ? 'an operator gave a longer list than in the recorded call'
+    : 'tensors that the function modifies share memory in another way than in the recorded call';
+}
+
 /** False for a number, or a list of numbers, that differs for sure; symbols are not evaluated. */
 function sameNumber(pattern: Pattern, arg: unknown): boolean {
   if (pattern.code === 2) return sameConstant(pattern.value, arg);

@@ -46,7 +46,7 @@ import {
   specOf,
 } from '../trace/step.js';
 import { backwardBreak, fitsBackward, gradBreak } from './match-backward.js';
-import { describeOp, describeRegion } from './describe-divergence.js';
+import { describeEnd, describeOp, describeRegion } from './describe-divergence.js';
 import { regionLeaves } from './region-leaves.js';
 import type { Specializer } from './specializer.js';
 
@@ -75,6 +75,8 @@ export class Replay implements PreDispatchMode {
     public cursor: Branch,
     private readonly diverge: Diverge,
     private readonly specializer: Specializer,
+    /** Told of a break where nothing is matched since the last one. */
+    private readonly onBreakBetween: (reason: BreakReason) => void,
   ) {
     this.segmentStart = cursor;
   }
@@ -101,7 +103,7 @@ export class Replay implements PreDispatchMode {
     const reason = gradBreak(branch, op) ?? opBreak(op, args);
     if (reason !== null) {
       this.run.noteReads(args);
-      this.flush(reason);
+      this.breakGraph(reason);
       return withPreDispatchMode(null, () => dispatchBelowPreDispatch(op, args));
     }
     for (const step of lookThrough(branch)) {
@@ -182,7 +184,7 @@ export class Replay implements PreDispatchMode {
       const reason = backwardBreak(this.cursor, call, this.run);
       if (reason !== null) {
         this.run.noteReads([call.tensors, call.gradTensors]);
-        this.flush(reason);
+        this.breakGraph(reason);
         runBackwardEagerly(call);
         return true;
       }
@@ -310,7 +312,7 @@ export class Replay implements PreDispatchMode {
   }
 
   onSetRequiresGrad(watched?: TensorBase): void {
-    if (watched === undefined) this.flush(REQUIRES_GRAD_SET);
+    if (watched === undefined) this.breakGraph(REQUIRES_GRAD_SET);
     else if (this.delegate !== null) this.delegate.onSetRequiresGrad(watched);
     else if (this.dueBefore(watched.storage, true) !== null) this.flush(HOOK_SET);
   }
@@ -332,17 +334,32 @@ export class Replay implements PreDispatchMode {
 
   /** A value is needed now: runs the compiled segment. */
   flush(reason: BreakReason): void {
-    if (this.delegate !== null) return this.delegate.flush(reason);
-    if (this.eager || this.path.length === 0) return;
+    if (this.delegate === null && (this.eager || this.endsSegment(reason))) return;
+    this.delegate?.flush(reason);
+  }
+
+  /** The same for what no graph can hold. @throws trace-full-graph */
+  breakGraph(reason: BreakReason): void {
+    if (this.delegate === null) {
+      if (this.eager) return;
+      if (this.path.length === 0) this.onBreakBetween(reason);
+      if (this.endsSegment(reason)) return;
+    }
+    this.delegate?.breakGraph(reason);
+  }
+
+  /** Whether nothing is matched since the last break, or a recorded call had a break here too; else a capture takes over. */
+  private endsSegment(reason: BreakReason): boolean {
+    if (this.path.length === 0) return true;
     for (const step of this.cursor.steps) {
       // Of a call that is suspended or failed, it is not known what must be returned.
       if (step.kind !== 'flush' || !step.segment.sealed || !step.segment.fits(this.run)) continue;
       this.runSegment(step.segment);
       this.startSegment(step.next);
-      return;
+      return true;
     }
     this.takeOver(() => `${reason.text} where the recorded call did not`);
-    (this.delegate as Capture | null)?.flush(reason);
+    return false;
   }
 
   private runSegment(template: Segment): void {
@@ -369,14 +386,8 @@ export class Replay implements PreDispatchMode {
       this.runSegment(step.segment);
       return true;
     }
-    const ended = this.cursor.steps.some((step) => step.kind === 'return');
-    this.takeOver(() =>
-      ended
-        ? this.run.spares.size > 0
-          ? 'an operator gave a longer list than in the recorded call'
-          : 'tensors that the function modifies share memory in another way than in the recorded call'
-        : 'the function returned earlier than the recorded call',
-    );
+    const { cursor, run } = this;
+    this.takeOver(() => describeEnd(cursor, run.spares.size > 0));
     return false;
   }
 
