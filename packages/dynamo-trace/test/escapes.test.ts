@@ -1,7 +1,7 @@
 /**
  * @file Values that the program keeps although compiled code was not seen to need them.
  */
-import { type Tensor, manualSeed, noGrad, ones, rand, tensor } from '@tessera/tensor';
+import { type Tensor, cat, manualSeed, noGrad, ones, rand, tensor } from '@tessera/tensor';
 import { config } from '@tessera/shared';
 import { describe, expect, it } from 'vitest';
 import { compileEager } from './compile-for-test.js';
@@ -66,6 +66,25 @@ describe('a value that was kept', () => {
     });
     expect(call(tensor([1, 2])).toArray()).toEqual([2, 4]);
     expect(call(tensor([3, 4])).toArray()).toEqual([21, 27]);
+  });
+
+  it('is there for the next call, whose sizes are others (a cache that grows)', () => {
+    const grow = (): ((x: Tensor) => number[]) => {
+      const cache: { keys: Tensor | null } = { keys: null };
+      const { call } = compileEager((x: Tensor) => {
+        const key = x.mul(2);
+        cache.keys = cache.keys === null ? key : cat([cache.keys, key], 1);
+        return cache.keys.sum(1);
+      });
+      return (x) => {
+        const sum = (call(x) as Tensor).item() as number;
+        return [sum, cache.keys!.shape[1]!];
+      };
+    };
+    const step = grow();
+    expect(Array.from({ length: 8 }, () => step(ones([1, 1])))).toEqual(
+      Array.from({ length: 8 }, (_, i) => [2 * (i + 1), i + 1]),
+    );
   });
 
   it('shares the memory that it is a view of', () => {

@@ -126,11 +126,17 @@ export class Run implements Bindings, PendingValue {
   /** Called when a lazy tensor's storage is read. */
   resolve(tensor: TensorBase): void {
     // What an earlier segment left out is computed from its inputs; the present one goes on.
-    if (this.flush !== null && this.ranWith(tensor.traceSlot) === undefined) {
-      this.reads.add(tensor.traceSlot);
+    const slot = this.slotOf(tensor);
+    if (this.flush !== null && this.ranWith(slot) === undefined) {
+      this.reads.add(slot);
       this.flush(VALUE_READ);
     }
-    if (tensor.storageOrNull === null) this.recompute(tensor as Tensor);
+    if (tensor.storageOrNull === null) this.recompute(slot);
+  }
+
+  /** The slot of one of the call's tensors, which another call may have numbered as its own since. */
+  private slotOf(tensor: TensorBase): number {
+    return tensor.traceOwner === this.id ? tensor.traceSlot : this.slots.indexOf(tensor as Tensor);
   }
 
   /** Code that is not recorded is about to read these; nested lists of them are looked through. */
@@ -146,8 +152,7 @@ export class Run implements Bindings, PendingValue {
     return this.ran.find((entry) => entry.segment.produced.has(slot));
   }
 
-  private recompute(tensor: Tensor): void {
-    const slot = tensor.traceSlot;
+  private recompute(slot: number): void {
     const ran = this.ranWith(slot);
     if (ran === undefined) this.refuse('it was never computed (the call that made it failed)');
     // From the next call on it is there.
