@@ -9,7 +9,7 @@ import type { DType } from '@tessera/tensor';
 import type { Expr, ScalarOp } from './expr.js';
 import { IndexBuilder } from './index-build.js';
 import type { IndexExpr } from './index-expr.js';
-import { PREDICATES } from './scalar-ops.js';
+import { NARROW_INTEGERS, OVERFLOWING_OPS, PREDICATES } from './scalar-ops.js';
 import { castScalar, evalScalar, isFloat, toComputeType } from './scalar-eval.js';
 import { operands, postorder } from './walk.js';
 
@@ -107,7 +107,10 @@ export class IrBuilder extends IndexBuilder {
     return this.op('cast', [value], dtype);
   }
 
-  /** One operation; the result type follows from the operands unless given (`cast` needs it). */
+  /**
+   * One operation; the result type follows from the operands unless given (`cast` needs it). Narrow integers that may
+   * leave their range are wrapped at once, because later operations see the value that eager has in memory.
+   */
   op(
     op: ScalarOp,
     args: readonly Expr[],
@@ -115,6 +118,14 @@ export class IrBuilder extends IndexBuilder {
   ): Expr {
     const simple = this.simplify(op, args, dtype);
     if (simple !== null) return simple;
+    if (NARROW_INTEGERS.has(dtype) && OVERFLOWING_OPS.has(op))
+      return this.cast(
+        this.op(
+          op,
+          args.map((arg) => this.cast(arg, 'int32')),
+        ),
+        dtype,
+      );
     return this.internExpr(`${op}${dtype}:${args.map((arg) => this.idOf(arg)).join(',')}`, () => ({
       kind: 'op',
       dtype,

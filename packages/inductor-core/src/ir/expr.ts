@@ -6,7 +6,8 @@
  * subexpressions are shared by identity). `dtype` is the logical element type of the value.
  *
  * Compute types: `float16` and `bfloat16` values are computed in f32 and rounded when stored;
- * `int8`/`int16`/`uint8` are computed in i32 and wrapped by an explicit `cast`; `bool` is 0 or 1.
+ * `int8`/`int16`/`uint8` are computed in i32, and what may overflow is an int32 operation under a `cast` that
+ * wraps it (the builder sees to it), so their values are always in range; `bool` is 0 or 1.
  * On devices without 64-bit integers (`Capabilities.int64 === 'i32'`) int64 is computed in i32.
  */
 import type { DType } from '@tessera/tensor';

@@ -1,6 +1,7 @@
 /**
- * @file Facts about each `ScalarOp`: operands, whether it is a test, whether it is costly.
+ * @file Facts about each `ScalarOp`: operands, whether it is a test, whether it may overflow, whether it is costly.
  */
+import type { DType } from '@tessera/tensor';
 import type { ScalarOp } from './expr.js';
 
 /** Number of operands of each operation. */
@@ -77,6 +78,26 @@ export const PREDICATES: ReadonlySet<ScalarOp> = new Set<ScalarOp>([
   'ge',
   'isnan',
   'isinf',
+]);
+
+/** Integer types that are computed in a wider one. */
+export const NARROW_INTEGERS: ReadonlySet<DType> = new Set<DType>(['int8', 'int16', 'uint8']);
+
+/** Operations on integers whose result may be out of the range of the operands' type. */
+export const OVERFLOWING_OPS: ReadonlySet<ScalarOp> = new Set<ScalarOp>([
+  'add',
+  'sub',
+  'mul',
+  'floordiv',
+  'truncdiv',
+  'neg',
+  'abs',
+  'square',
+  'fma',
+  'gcd',
+  'pow',
+  'not',
+  'shl',
 ]);
 
 /** Operations that cost tens of instructions: not worth computing twice. */

@@ -4,7 +4,7 @@
  * Products with one row or one column are memory-bound and become reductions (or plain expressions
  * when few terms are summed), which fuse with their neighbours; the others become matmul kernels.
  */
-import { type DType, isFloatingPoint, numelOf } from '@tessera/tensor';
+import { type DType, numelOf } from '@tessera/tensor';
 import type { Expr } from '../ir/expr.js';
 import type { IndexExpr, LoopVar } from '../ir/index-expr.js';
 import type { LoweredTensor } from './lowered-tensor.js';
@@ -89,8 +89,7 @@ export function contract(l: Lowering, spec: Contraction): LoweredTensor {
 
 /** Type in which products of `dtype` are summed. */
 function accumulatorOf(dtype: DType): DType {
-  if (isFloatingPoint(dtype)) return accumulateDtype(dtype);
-  return dtype === 'int64' ? 'int64' : 'int32';
+  return dtype === 'bool' ? 'int32' : accumulateDtype(dtype);
 }
 
 function asReduction(l: Lowering, spec: Contraction): LoweredTensor {

@@ -3,6 +3,7 @@
  */
 import { type DType, isFloatingPoint } from '@tessera/tensor';
 import type { Expr } from '../ir/expr.js';
+import { NARROW_INTEGERS } from '../ir/scalar-ops.js';
 import { parameter } from './activation.js';
 import { elementwise, operandArg, scalarOp, tensorArg } from './elementwise.js';
 import { ExprMath } from './expr-math.js';
@@ -126,10 +127,13 @@ function ignoringNan(op: 'maximum' | 'minimum'): LoweringFn {
   });
 }
 
-const lcm = formula((m, a, b) => {
+/** Narrow integers wrap at the end, when the sign is lost. */
+const lcm = formula((m, self, other) => {
+  const dtype = NARROW_INTEGERS.has(self.dtype) ? 'int32' : self.dtype;
+  const [a, b] = [m.cast(self, dtype), m.cast(other, dtype)];
   const divisor = m.ir.op('gcd', [a, b]);
   const quotient = m.ir.op('truncdiv', [a, m.max(divisor, 1)]);
-  return m.abs(m.mul(quotient, b));
+  return m.cast(m.abs(m.mul(quotient, b)), self.dtype);
 });
 
 /** Lowerings by overload name. */

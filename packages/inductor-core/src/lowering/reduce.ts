@@ -7,6 +7,7 @@
  */
 import { type DType, numelOf } from '@tessera/tensor';
 import type { Expr, ReduceOp } from '../ir/expr.js';
+import { NARROW_INTEGERS } from '../ir/scalar-ops.js';
 import type { IndexExpr, LoopVar } from '../ir/index-expr.js';
 import { reducedView } from './reduced-view.js';
 import type { LoweredTensor } from './lowered-tensor.js';
@@ -27,8 +28,9 @@ export interface ReducePlan {
   readonly whole?: boolean;
 }
 
-/** Type in which a sum or mean of `dtype` accumulates. */
+/** Type in which a sum or mean of `dtype` accumulates; what it makes is cast back, which wraps narrow integers. */
 export function accumulateDtype(dtype: DType): DType {
+  if (NARROW_INTEGERS.has(dtype)) return 'int32';
   return dtype === 'float16' || dtype === 'bfloat16' ? 'float32' : dtype;
 }
 

@@ -21,7 +21,7 @@ export function countOf(sizes: readonly number[], dims: readonly number[]): numb
   return dims.reduce((n, d) => n * sizes[d]!, 1);
 }
 
-/** A reduction accumulated in a wide type and converted to the recorded one. */
+/** A reduction of elements as the recorded type holds them, accumulated in a wide one and converted back. */
 function reduceTo(
   l: Lowering,
   op: ReduceOp,
@@ -30,7 +30,8 @@ function reduceTo(
   keepdim: boolean,
   dtype: DType,
 ): LoweredTensor {
-  const [result] = reduce(l, op, x, dims, keepdim, accumulateDtype(dtype));
+  const entered = castTensor(l, x, dtype);
+  const [result] = reduce(l, op, entered, dims, keepdim, accumulateDtype(dtype));
   return castTensor(l, result!, dtype);
 }
 

@@ -16,6 +16,17 @@ export function integerProduct(dtype: DType): (a: number, b: number) => number {
   };
 }
 
+/** Product of many integers of a dtype. */
+export function productOfIntegers(values: Float64Array, dtype: DType): number {
+  const product = values.reduce((a, b) => a * b, 1);
+  // A product that a double holds was in its range all the way.
+  if (Number.isSafeInteger(product)) return product;
+  return wrap(
+    values.reduce((a, b) => BigInt.asIntN(64, a * BigInt(b)), 1n),
+    dtype,
+  );
+}
+
 /** a ** b of integers of a dtype, b ≥ 0; negative exponents give 0 except for bases 1 and -1. */
 export function integerPower(dtype: DType): (a: number, b: number) => number {
   const product = integerProduct(dtype);
@@ -51,11 +62,13 @@ export function greatestCommonDivisor(a: number, b: number): number {
   return x;
 }
 
-/** Least common multiple of integers of a dtype, not negative; 0 if either is 0. */
+/** Least common multiple of integers of a dtype; 0 if either is 0. Its sign is lost before narrow types wrap. */
 export function leastCommonMultiple(dtype: DType): (a: number, b: number) => number {
   const product = integerProduct(dtype);
   return (a, b) => {
     const divisor = greatestCommonDivisor(a, b);
-    return divisor === 0 ? 0 : Math.abs(product(a / divisor, b));
+    if (divisor === 0) return 0;
+    const multiple = product(a / divisor, b);
+    return Math.abs(dtype === 'int32' ? multiple | 0 : multiple);
   };
 }

@@ -5,6 +5,8 @@ import { TesseraError } from '@tessera/shared';
 import { callOp } from '../dispatch/dispatcher.js';
 import type { DType } from '../dtype.js';
 import { DTYPES } from '../dtype.js';
+import { roundTo } from '../kernels/elements.js';
+import { productOfIntegers } from '../kernels/integer-arithmetic.js';
 import { reduceKernel, reduceMeta } from '../kernels/reduce-kernel.js';
 import { defineOp } from '../op/op-overload.js';
 import type { NamedArgs } from '../op/op-record.js';
@@ -37,6 +39,25 @@ function meanType(self: Tensor, args: NamedArgs): DType {
   return dtype;
 }
 
+/** The sum behind a mean in 16 bits is one in float32. */
+function meanAccumulator(self: Tensor, args: NamedArgs): DType {
+  const dtype = meanType(self, args);
+  return dtype === 'float16' || dtype === 'bfloat16' ? 'float32' : dtype;
+}
+
+/** A reduction in the type of its result, to which the elements are converted first. */
+function reduceIn(
+  name: string,
+  join: (values: Float64Array, dtype: DType) => number,
+  typeOf: (self: Tensor, args: NamedArgs) => DType,
+): ReturnType<typeof reduceKernel> {
+  return reduceKernel(name, (values, args) => {
+    const self = args.self as Tensor;
+    const dtype = typeOf(self, args);
+    return join(dtype === self.dtype ? values : values.map((v) => roundTo(dtype, v)), dtype);
+  });
+}
+
 function total(values: Float64Array): number {
   let sum = 0;
   for (const value of values) sum += value;
@@ -48,7 +69,7 @@ const sumOp = defineOp(
   {
     tags: ['reduction'],
     meta: reduceMeta('sum', sumType),
-    kernel: reduceKernel('sum', total),
+    kernel: reduceIn('sum', total, sumType),
     vjp: ({ self, dim }, { grad }) => ({
       self: () => spread(grad, self.sizes as number[], dim as Dims),
     }),
@@ -77,7 +98,7 @@ const meanOp = defineOp(
   {
     tags: ['reduction'],
     meta: reduceMeta('mean', meanType),
-    kernel: reduceKernel('mean', (values) => total(values) / values.length),
+    kernel: reduceIn('mean', (values) => total(values) / values.length, meanAccumulator),
     vjp: ({ self, dim }, { grad }) => ({
       self: () =>
         div(
@@ -91,10 +112,9 @@ defineOp('aten::mean(Tensor self, *, ScalarType? dtype=None) -> Tensor', {
   decompose: ({ self, dtype }) => callOp(meanOp, [self, null, false, dtype]),
 });
 
-function product(values: Float64Array): number {
-  let result = 1;
-  for (const value of values) result *= value;
-  return result;
+function product(values: Float64Array, dtype: DType): number {
+  if (DTYPES[dtype].category === 'integral') return productOfIntegers(values, dtype);
+  return values.reduce((a, b) => a * b, 1);
 }
 
 /** Exact also where factors are zero: there the gradient is the product of the other factors. */
@@ -114,7 +134,7 @@ function productGradient(grad: Tensor, self: Tensor, out: Tensor, dim: Dims): Te
 const prodOp = defineOp('aten::prod(Tensor self, *, ScalarType? dtype=None) -> Tensor', {
   tags: ['reduction'],
   meta: reduceMeta('prod', sumType),
-  kernel: reduceKernel('prod', product),
+  kernel: reduceIn('prod', product, sumType),
   saved: ['self', 'out'],
   vjp: ({ self }, { grad, out }) => ({
     self: () => productGradient(grad, self as Tensor, out, null),
@@ -125,7 +145,7 @@ const prodDimOp = defineOp(
   {
     tags: ['reduction'],
     meta: reduceMeta('prod', sumType),
-    kernel: reduceKernel('prod', product),
+    kernel: reduceIn('prod', product, sumType),
     saved: ['self', 'out'],
     vjp: ({ self, dim }, { grad, out }) => ({
       self: () => productGradient(grad, self as Tensor, out, dim as number),

@@ -1,6 +1,7 @@
 /**
  * @file Cumulative sums and products, and flip, which reverses them.
  */
+import { TesseraError } from '@tessera/shared';
 import { callOp } from '../dispatch/dispatcher.js';
 import type { DType } from '../dtype.js';
 import { DTYPES } from '../dtype.js';
@@ -22,6 +23,10 @@ import { where } from './where.js';
 function scanMeta(name: string): (args: NamedArgs) => TensorMeta {
   return ({ self, dim, dtype }) => {
     wrapDim(dim as number, self.ndim, name);
+    if (dtype === 'bool')
+      throw new TesseraError('dtype-unsupported', `${name}: not implemented for bool.`, {
+        hints: ["Take running values of integers and convert: x.cumsum(0).to('bool')."],
+      });
     return {
       sizes: self.sizes,
       strides: contiguousStrides(self.sizes as number[]),
