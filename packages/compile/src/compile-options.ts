@@ -14,6 +14,7 @@ const KINDS: Readonly<Record<string, readonly string[]>> = {
   pure: ['boolean'],
   captures: ['function'],
   dynamic: ['boolean'],
+  mode: ['string'],
   options: ['object'],
   guardFailFn: ['function'],
 };

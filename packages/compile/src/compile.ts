@@ -16,6 +16,7 @@ import { type Compilable, callableOf } from './callable.js';
 import { type BackendLike, lookupBackend } from './backend-registry.js';
 import { finishDebugFolders } from './debug/debug-folder.js';
 import { checkCompileOptions, withOptions } from './compile-options.js';
+import { type CompileMode, configOf } from './compile-mode.js';
 import { type Explained, whenFinished } from './when-finished.js';
 
 /** Options of `compile`. */
@@ -36,6 +37,11 @@ export interface CompileOptions {
    * once. See also `markDynamic` and `markStatic`.
    */
   readonly dynamic?: boolean;
+  /**
+   * A preset of options: `default`, or `max-autotune`, which measures kernels on the device (`wgpu`: tiles of
+   * matrix products) and keeps the fastest. Not together with `options`.
+   */
+  readonly mode?: CompileMode;
   /** Configuration for what this function compiles: `{ freezing: true }`. */
   readonly options?: ConfigValues;
   /** Called with the reason whenever a call fits no recorded trace. */
@@ -66,7 +72,7 @@ export function compile(target: Compilable, options: CompileOptions = {}): AnyFu
   checkCompileOptions(options);
   const compiled = new CompiledFunction(fn, {
     signature,
-    backend: withOptions(lookupBackend(options.backend ?? 'inductor'), options.options),
+    backend: withOptions(lookupBackend(options.backend ?? 'inductor'), configOf(options)),
     fullgraph: options.fullgraph,
     pure: options.pure,
     captures: options.captures,

@@ -10,6 +10,7 @@ import { registerKernelBackend } from './device-backends.js';
 registerBuiltinBackends();
 registerKernelBackend(cpuBackend);
 
+export type { CompileMode } from './compile-mode.js';
 export { type CompileOptions, compile, compiledFunctionOf, explain, reset } from './compile.js';
 export {
   type BackendLike,

@@ -12,6 +12,7 @@ import {
 } from '@tessera/tensor';
 import { TesseraError, profiling, stage } from '@tessera/shared';
 import type { Executable, KernelBackend } from './backend/kernel-backend.js';
+import { loadExecutable } from './backend/tuned-executable.js';
 import { compileToPlan } from './compile-graph.js';
 import type { ExecutionPlan } from './plan/execution-plan.js';
 
@@ -72,7 +73,7 @@ export function compileToExecutable(
     backend,
     name: options.name ?? 'graph',
   });
-  const executable = stage('generate and load code', () => backend.load(plan));
+  const executable = stage('generate and load code', () => loadExecutable(backend, plan));
   const route = routeOf(module);
   const count = route.tensors.length + route.scalars.length;
   const { rng } = plan;

@@ -63,4 +63,9 @@ export interface KernelBackend {
   generate(kernel: FusedKernel): KernelSource;
   /** Prepares a plan to run. */
   load(plan: ExecutionPlan): Executable;
+  /**
+   * Measures the ways to run a plan that were not measured yet; resolves to whether `load` gives other code
+   * from then on. Absent where there is nothing to choose by measuring.
+   */
+  tune?(plan: ExecutionPlan): Promise<boolean>;
 }

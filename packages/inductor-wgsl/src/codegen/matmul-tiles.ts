@@ -52,6 +52,12 @@ const SOFTWARE_TILES: readonly MatmulTile[] = [
   { bm: 16, bn: 16, bk: 16, tm: 4, tn: 4, slices: 1 },
 ];
 
+/** The tiles among which those for a device are chosen, and measured. */
+export function tilesFor(target: WgslTarget): readonly MatmulTile[] {
+  const table = target.software ? SOFTWARE_TILES : MATMUL_TILES;
+  return table.filter((tile) => tileFits(tile, target));
+}
+
 /** Threads of a workgroup. */
 export function tileThreads(tile: MatmulTile): number {
   return (tile.bm / tile.tm) * (tile.bn / tile.tn) * tile.slices;
@@ -96,8 +102,7 @@ export function chooseMatmulTile(
   remembered?: MatmulTile,
 ): MatmulTile {
   if (remembered !== undefined && tileFits(remembered, target)) return remembered;
-  const table = target.software ? SOFTWARE_TILES : MATMUL_TILES;
-  const usable = table.filter((tile) => tileFits(tile, target));
+  const usable = tilesFor(target);
   const groups = (tile: MatmulTile): number =>
     Math.ceil(shape.m / tile.bm) * Math.ceil(shape.n / tile.bn) * shape.batch;
   const waste = (tile: MatmulTile): number =>

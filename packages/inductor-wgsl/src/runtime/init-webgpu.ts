@@ -58,6 +58,11 @@ export class WebGpu {
     return tuneMatmuls(this.runtime, plan, this.backend.tiles);
   }
 
+  /** Resolves when what `mode: 'max-autotune'` measures for the functions compiled so far is known. */
+  tuned(): Promise<void> {
+    return this.backend.tuned();
+  }
+
   /** Resolves when all enqueued work is done. @throws what WebGPU reported since the last check */
   synchronize(): Promise<void> {
     return this.runtime.synchronize();

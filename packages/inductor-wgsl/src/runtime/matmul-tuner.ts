@@ -5,12 +5,12 @@
  * to the backend's tile memory, which later loads of plans ask first. The memory is plain data, so it can
  * be kept per adapter and shape class.
  */
-import type { ExecutionPlan, MatmulKernel } from '@tessera/inductor-core';
+import type { ExecutionPlan, Launch, MatmulKernel } from '@tessera/inductor-core';
 import { generateMatmul } from '../codegen/matmul.js';
 import { isMatrixVector, matmulClass, matmulShape } from '../codegen/matmul-shape.js';
 import {
-  MATMUL_TILES,
-  tileFits,
+  chooseMatmulTile,
+  tilesFor,
   type MatmulTile,
   type TileMemory,
 } from '../codegen/matmul-tiles.js';
@@ -38,13 +38,7 @@ export async function tuneMatmuls(
   memory: TileMemory,
 ): Promise<TileTiming[]> {
   const results: TileTiming[] = [];
-  const seen = new Set<string>();
-  for (const launch of plan.launches) {
-    const kernel = plan.kernels[launch.kernel];
-    if (kernel.kind !== 'matmul' || isMatrixVector(matmulShape(kernel))) continue;
-    const shapeClass = matmulClass(kernel);
-    if (seen.has(shapeClass)) continue;
-    seen.add(shapeClass);
+  for (const [shapeClass, { launch, kernel }] of tunableProducts(plan)) {
     const elements = launch.buffers.map((index) => plan.buffers[index].numel);
     const timings = await timeTiles(runtime, kernel, elements);
     if (timings.length === 0) continue;
@@ -52,6 +46,40 @@ export async function tuneMatmuls(
     results.push({ shapeClass, best: timings[0].tile, timings });
   }
   return results;
+}
+
+/** Measures the products of a plan that nobody measured yet; resolves to whether other tiles are best than would be taken. */
+export async function tuneUnmeasured(
+  runtime: WgpuRuntime,
+  plan: ExecutionPlan,
+  memory: TileMemory,
+  after: Promise<unknown>,
+): Promise<boolean> {
+  const products = [...tunableProducts(plan)].filter(([shapeClass]) => !memory.has(shapeClass));
+  if (products.length === 0) return false;
+  await after;
+  const { target } = runtime.context;
+  // Another plan may have measured some meanwhile.
+  const launches = products.flatMap(([name, { launch }]) => (memory.has(name) ? [] : [launch]));
+  await tuneMatmuls(runtime, { ...plan, launches }, memory);
+  return products.some(([name, { kernel }]) => {
+    const best = memory.get(name);
+    return best !== undefined && best !== chooseMatmulTile(matmulShape(kernel), target);
+  });
+}
+
+/** A launch of each shape class of products that are made tile by tile. */
+function tunableProducts(
+  plan: ExecutionPlan,
+): Map<string, { readonly launch: Launch; readonly kernel: MatmulKernel }> {
+  const products = new Map<string, { launch: Launch; kernel: MatmulKernel }>();
+  for (const launch of plan.launches) {
+    const kernel = plan.kernels[launch.kernel];
+    if (kernel.kind !== 'matmul' || isMatrixVector(matmulShape(kernel))) continue;
+    const shapeClass = matmulClass(kernel);
+    if (!products.has(shapeClass)) products.set(shapeClass, { launch, kernel });
+  }
+  return products;
 }
 
 async function timeTiles(
@@ -65,7 +93,7 @@ async function timeTiles(
   );
   const residence: Residence = { memory, byte: memory.map(() => 0) };
   const timings: { tile: MatmulTile; microseconds: number }[] = [];
-  for (const tile of MATMUL_TILES.filter((candidate) => tileFits(candidate, target))) {
+  for (const tile of tilesFor(target)) {
     const generate = (variant: KernelVariant) => generateMatmul(kernel, target, variant, tile);
     const launch = new KernelLaunch(
       runtime,

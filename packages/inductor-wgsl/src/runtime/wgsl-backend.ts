@@ -15,6 +15,7 @@ import { splitDeepMatmuls } from '../codegen/split-matmul.js';
 import type { WgslTarget } from '../codegen/target.js';
 import { DEVICE_DTYPES } from '../codegen/wgsl-types.js';
 import { WgslExecutable } from './executable.js';
+import { tuneUnmeasured } from './matmul-tuner.js';
 import type { WgpuRuntime } from './wgpu-runtime.js';
 
 /** Outer points of a reduction that fill a device, and reduced elements from which splitting others pays. */
@@ -38,6 +39,8 @@ export class WgslBackend implements KernelBackend {
   readonly name = 'wgsl';
   readonly device = 'wgpu';
   readonly capabilities: Capabilities;
+  /** Ends with the last measurement that was asked for. */
+  private tuning: Promise<unknown> = Promise.resolve();
 
   constructor(
     private readonly runtime: WgpuRuntime,
@@ -67,5 +70,18 @@ export class WgslBackend implements KernelBackend {
       executable.sources.map(({ kernel, text }) => `// ${kernel}\n${text}`).join('\n'),
     );
     return executable;
+  }
+
+  /** One measurement at a time: two would disturb each other. */
+  tune(plan: ExecutionPlan): Promise<boolean> {
+    const split = splitDeepMatmuls(plan, this.target);
+    const result = tuneUnmeasured(this.runtime, split, this.tiles, this.tuning);
+    this.tuning = result.catch(() => undefined);
+    return result;
+  }
+
+  /** Resolves when the measurements asked for so far are done. */
+  async tuned(): Promise<void> {
+    await this.tuning;
   }
 }

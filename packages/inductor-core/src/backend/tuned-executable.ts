@@ -1,0 +1,61 @@
+/**
+ * @file `config.maxAutotune`: plans whose code is chosen by measuring on the device.
+ *
+ * Measuring a device that works asynchronously takes time that nobody may wait for, so a plan runs at once
+ * with the code that the backend would choose anyway. When the backend has measured, the plan is loaded
+ * again, and later runs take the faster code.
+ */
+import { defineConfig, log, option } from '@tessera/shared';
+import type { Tensor } from '@tessera/tensor';
+import type { ExecutionPlan } from '../plan/execution-plan.js';
+import type { Executable, KernelBackend, KernelSource } from './kernel-backend.js';
+
+const config = defineConfig('', {
+  maxAutotune: option(
+    false,
+    'measure ways to run kernels on the device, where the backend has several, and keep the fastest',
+  ),
+});
+
+/** Loads a plan; under `maxAutotune` with code that is measured. */
+export function loadExecutable(backend: KernelBackend, plan: ExecutionPlan): Executable {
+  if (!config.maxAutotune || backend.tune === undefined) return backend.load(plan);
+  return new TunedExecutable(backend, plan);
+}
+
+/** See the file header. */
+class TunedExecutable implements Executable {
+  private current: Executable;
+  private disposed = false;
+
+  constructor(
+    backend: KernelBackend,
+    readonly plan: ExecutionPlan,
+  ) {
+    this.current = backend.load(plan);
+    backend.tune!(plan).then(
+      (isFaster) => {
+        if (!isFaster || this.disposed) return;
+        const previous = this.current;
+        this.current = backend.load(plan);
+        previous.dispose();
+        log('perf', () => `Loaded ${plan.name} again with the kernels measured fastest`);
+      },
+      // A measurement that fails (a lost device, no memory) changes nothing.
+      (error: unknown) => log('perf', () => `Could not measure ${plan.name}: ${String(error)}`),
+    );
+  }
+
+  get sources(): readonly KernelSource[] {
+    return this.current.sources;
+  }
+
+  run(inputs: readonly Tensor[], outputs: readonly Tensor[], scalars: readonly number[]): void {
+    this.current.run(inputs, outputs, scalars);
+  }
+
+  dispose(): void {
+    this.disposed = true;
+    this.current.dispose();
+  }
+}
