@@ -11,7 +11,7 @@ import { autogradMeta } from './autograd/autograd-meta.js';
 import { checkAssignedGrad } from './autograd/assigned-grad.js';
 import { gradMode } from './autograd/grad-mode.js';
 import type { GradHook, GradNode, HookHandle } from './autograd/grad-node.js';
-import { gradEdge, gradFnOf, requiresGrad } from './autograd/history.js';
+import { gradEdge, gradFnOf, requiresGrad, seemsToRequireGrad } from './autograd/history.js';
 import { addGradients } from './autograd/gradient-ops.js';
 import { isInferenceTensor, refuseInferenceTensor } from './autograd/inference-mode.js';
 import './autograd/autograd-grad-op.js';
@@ -101,7 +101,7 @@ export class Tensor extends TensorBase {
 
   /** Whether gradients flow into this tensor. */
   get requiresGrad(): boolean {
-    return requiresGrad(this);
+    return seemsToRequireGrad(this);
   }
 
   set requiresGrad(value: boolean) {
@@ -136,11 +136,12 @@ export class Tensor extends TensorBase {
 
   /** Whether the tensor was not made by a recorded op. */
   get isLeaf(): boolean {
-    return gradFnOf(this) === null;
+    return gradFnOf(this) === null && activeMode([this])?.givesGradients?.(this) !== true;
   }
 
   /** The backward node that made this tensor, or null for leaves. */
   get gradFn(): GradNode | null {
+    if (!this.isLazy) activeMode([this])?.onAccess?.(this.storage, false);
     return gradFnOf(this);
   }
 

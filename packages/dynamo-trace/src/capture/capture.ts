@@ -55,9 +55,10 @@ import { prepareArguments } from './arguments.js';
 import { autogradGrad, captureBackward, leavesSegment } from './capture-backward.js';
 import type { CaptureOptions, CapturedBreak } from './capture-options.js';
 import { type RegionCapture, captureRegion } from './capture-region.js';
-import { runOnTwins } from './run-on-twins.js';
 import { runSegmentEagerly } from '../trace/eager-segment.js';
 import { Shadow } from './shadow.js';
+import { gainingGradients } from './gaining-gradients.js';
+import { runOnTwins } from './run-on-twins.js';
 import { SegmentBuilder } from './segment-builder.js';
 import { setGradEnabledNode } from './set-grad-enabled.js';
 import { tensorPattern } from './tensor-pattern.js';
@@ -103,6 +104,7 @@ export class Capture implements PreDispatchMode {
     this.layouts.clear();
     this.segmentStartGradMode = gradMode.enabled;
     this.segmentStart = this.branch;
+    this.run.gaining.clear();
   }
 
   handle(op: OpOverload, args: readonly unknown[]): unknown {
@@ -145,6 +147,10 @@ export class Capture implements PreDispatchMode {
   onSetRequiresGrad(watched?: TensorBase): void {
     if (watched === undefined) this.breakGraph(REQUIRES_GRAD_SET);
     else if (this.builder.uses(watched.storage)) this.flush(HOOK_SET);
+  }
+
+  givesGradients(tensor: TensorBase): boolean {
+    return this.run.givesGradients(tensor);
   }
 
   onAccess(storage: Storage, writes: boolean): void {
@@ -228,12 +234,10 @@ export class Capture implements PreDispatchMode {
     const prepared = prepareArguments(this, op, args, adopted, alignment, computed);
     const slots = prepared.flatMap((p) => slotsOf(p.pattern));
     const versions = slots.map((slot) => this.builder.twin(slot).storage.version);
+    const twinArgs = prepared.map((p) => p.twin);
     let result: unknown;
     try {
-      result = runOnTwins(
-        op,
-        prepared.map((p) => p.twin),
-      );
+      result = runOnTwins(op, twinArgs);
     } catch (error) {
       if (
         !isTesseraError(error) ||
@@ -269,6 +273,7 @@ export class Capture implements PreDispatchMode {
       written.length === 0 &&
       !op.isMutable &&
       twins.every((twin, i) => twin === null || known[i]! >= 0);
+    const gaining = gainingGradients(this, twins, known);
     const nodes = unchanged ? [] : this.builder.addOp(op, prepared, twins, isList, meta);
     const outs = twins.map((twin, i) =>
       twin === null ? null : this.outSpec(twin, known[i]!, this.slotFor(adopted, i)),
@@ -294,6 +299,7 @@ export class Capture implements PreDispatchMode {
         outs,
         isList,
         written,
+        gaining,
         location: meta.stackTrace ?? null,
         calls: [this.shapes.call],
         spare: [],

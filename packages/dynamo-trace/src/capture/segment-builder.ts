@@ -221,6 +221,15 @@ export class SegmentBuilder {
     return this.inputSlots.filter((input) => this.twin(input).storage === storage);
   }
 
+  /** Slots of values that share memory with one of these twins and take gradients. */
+  slotsWithGradients(twins: readonly (Tensor | null)[]): number[] {
+    const storages = new Set(twins.flatMap((twin) => (twin === null ? [] : [twin.storage])));
+    if (storages.size === 0) return [];
+    return [...this.twins].flatMap(([slot, twin]) =>
+      storages.has(twin.storage) && requiresGrad(twin) ? [slot] : [],
+    );
+  }
+
   /** Whether an op wrote to the memory of an input. */
   writesTo(storage: Storage): boolean {
     const twin = this.storages.get(storage);

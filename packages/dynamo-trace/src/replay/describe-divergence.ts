@@ -32,6 +32,16 @@ export function describeOp(op: OpOverload, args: readonly unknown[], branch: Bra
   return `another tensor was passed to ${op.displayName}`;
 }
 
+/** A `backward()` that no recorded trace has here. */
+export function describeBackward(): string {
+  return 'backward() was called where the recorded call did not, or gradients were set differently';
+}
+
+/** A change of grad mode that no recorded trace has here. */
+export function describeGradMode(enabled: boolean): string {
+  return `grad mode was switched ${enabled ? 'on' : 'off'} where the recorded call did not`;
+}
+
 /** The function returned where no recorded trace ends so; `longer`: an operator gave a longer list. */
 export function describeEnd(branch: Branch, longer: boolean): string {
   if (!branch.steps.some((step) => step.kind === 'return'))

@@ -46,7 +46,13 @@ import {
   specOf,
 } from '../trace/step.js';
 import { backwardBreak, fitsBackward, gradBreak } from './match-backward.js';
-import { describeEnd, describeOp, describeRegion } from './describe-divergence.js';
+import {
+  describeBackward,
+  describeEnd,
+  describeGradMode,
+  describeOp,
+  describeRegion,
+} from './describe-divergence.js';
 import { regionLeaves } from './region-leaves.js';
 import type { Specializer } from './specializer.js';
 
@@ -122,21 +128,17 @@ export class Replay implements PreDispatchMode {
   /** Moves behind a matched op and makes its results. */
   private accept(step: OpStep): unknown {
     if (modes.suspended !== null) this.run.announce(step);
+    if (step.gaining.length > 0) this.run.noteGradients(step.gaining);
     if (this.run.tuple.parent !== null) return this.acceptSymbolic(step);
     this.cursor = step.next;
     this.path.push(step);
-    const { outs, isList } = step;
-    if (!isList) {
-      const spec = outs[0]!;
-      return spec === null ? null : spec.same ? this.existing(spec) : this.run.produce(spec);
-    }
-    return outs.map((spec) =>
-      spec === null ? null : spec.same ? this.existing(spec) : this.run.produce(spec),
-    );
+    return step.isList ? step.outs.map((spec) => this.result(spec)) : this.result(step.outs[0]!);
   }
 
-  /** A tensor that an op returned itself; it may require grad from now on. */
-  private existing(spec: OutSpec): Tensor {
+  /** A result of an op; one that exists may require grad from now on. */
+  private result(spec: OutSpec | null, exists: boolean | undefined = spec?.same): Tensor | null {
+    if (spec === null) return null;
+    if (exists !== true) return this.run.produce(spec);
     const tensor = this.run.slots[spec.slot]!;
     if (tensor.isLazy) tensor.requiresGradFlag = spec.requiresGrad;
     return tensor;
@@ -144,17 +146,11 @@ export class Replay implements PreDispatchMode {
 
   /** The same where sizes are symbols: the results are those of the present sizes. */
   private acceptSymbolic(step: OpStep): unknown {
-    const { run, specializer } = this;
+    const { specializer } = this;
     const outs = specializer.produce(step);
     this.cursor = step.next;
     this.path.push(step);
-    const tensors = outs.map((spec) =>
-      spec === null
-        ? null
-        : spec.same || specializer.rebuilding
-          ? this.existing(spec)
-          : run.produce(spec),
-    );
+    const tensors = outs.map((spec) => this.result(spec, specializer.rebuilding || spec?.same));
     return step.isList ? tensors : tensors[0];
   }
 
@@ -168,9 +164,7 @@ export class Replay implements PreDispatchMode {
         this.specializer.follow(step);
         return;
       }
-      this.takeOver(
-        () => `grad mode was switched ${enabled ? 'on' : 'off'} where the recorded call did not`,
-      );
+      this.takeOver(() => describeGradMode(enabled));
     }
     (this.delegate as Capture | null)?.onGradMode(enabled);
   }
@@ -188,10 +182,7 @@ export class Replay implements PreDispatchMode {
         runBackwardEagerly(call);
         return true;
       }
-      this.takeOver(
-        () =>
-          'backward() was called where the recorded call did not, or gradients were set differently',
-      );
+      this.takeOver(describeBackward);
     }
     return (this.delegate as Capture | null)?.onBackward(call) ?? false;
   }
@@ -317,6 +308,10 @@ export class Replay implements PreDispatchMode {
     else if (this.dueBefore(watched.storage, true) !== null) this.flush(HOOK_SET);
   }
 
+  givesGradients(tensor: TensorBase): boolean {
+    return this.run.givesGradients(tensor);
+  }
+
   onAccess(storage: Storage, writes: boolean): void {
     const reason = this.dueBefore(storage, writes);
     if (reason !== null) this.flush(reason);
@@ -376,6 +371,7 @@ export class Replay implements PreDispatchMode {
     this.segmentStart = branch;
     this.path = [];
     this.specializer.reset();
+    this.run.gaining.clear();
     this.segmentGradMode = gradMode.enabled;
   }
 

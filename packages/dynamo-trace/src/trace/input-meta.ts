@@ -4,7 +4,7 @@
  * A segment that ran op by op is compiled when the call is over; by then the program may have made its
  * inputs others (`unsqueeze_`, a gradient's history, memory that was released).
  */
-import { type DType, type Tensor, sameNumbers } from '@tessera/tensor';
+import { type DType, type Tensor, gradFnOf, requiresGrad, sameNumbers } from '@tessera/tensor';
 
 /** See the file header. */
 export interface InputMeta {
@@ -18,8 +18,15 @@ export interface InputMeta {
 
 /** What a tensor is now. */
 export function inputMetaOf(tensor: Tensor): InputMeta {
-  const { dtype, sizes, strides, storageOffset, requiresGrad, isLeaf } = tensor;
-  return { dtype, sizes, strides, offset: storageOffset, requiresGrad, isLeaf };
+  const { dtype, sizes, strides, storageOffset } = tensor;
+  return {
+    dtype,
+    sizes,
+    strides,
+    offset: storageOffset,
+    requiresGrad: requiresGrad(tensor),
+    isLeaf: gradFnOf(tensor) === null,
+  };
 }
 
 /** Whether a tensor has a value and is still what it was. */
@@ -29,8 +36,8 @@ export function isStill(tensor: Tensor, meta: InputMeta): boolean {
   return (
     tensor.dtype === meta.dtype &&
     tensor.storageOffset === meta.offset &&
-    tensor.requiresGrad === meta.requiresGrad &&
-    tensor.isLeaf === meta.isLeaf &&
+    requiresGrad(tensor) === meta.requiresGrad &&
+    (gradFnOf(tensor) === null) === meta.isLeaf &&
     sameNumbers(tensor.sizes, meta.sizes) &&
     sameNumbers(tensor.strides, meta.strides)
   );

@@ -41,6 +41,8 @@ export class Run implements Bindings, PendingValue {
   busy = false;
   /** Slots whose values the program read. */
   readonly reads: Set<number> = new Set();
+  /** Tensors that exist, no views, that take gradients with their views once the present segment has run. */
+  readonly gaining: Set<TensorBase> = new Set();
   private readonly ran: RanSegment[] = [];
   /** For inputs that are overwritten. */
   private readonly budget: SnapshotBudget = { left: traceConfig.keepOverwritten };
@@ -52,6 +54,20 @@ export class Run implements Bindings, PendingValue {
   bindSymbol(index: number, value: number): void {
     this.symbols[index] = value;
     this.tuple = this.tuple.child(index, value);
+  }
+
+  /** Recorded ops let gradients flow into values that exist. */
+  noteGradients(slots: readonly number[]): void {
+    for (const slot of slots) {
+      const tensor = this.slots[slot]!;
+      if (tensor.isLazy) tensor.requiresGradFlag = true;
+      else this.gaining.add(tensor.base ?? tensor);
+    }
+  }
+
+  /** Whether a tensor that exists takes gradients once the present segment has run. */
+  givesGradients(tensor: TensorBase): boolean {
+    return this.gaining.has(tensor.base ?? tensor);
   }
 
   /** Numbers the call's tensors as its own again, after another call may have done so. */

@@ -54,6 +54,8 @@ export interface OpStep {
   readonly spare: number[];
   /** Slots of the arguments that the op writes to. */
   readonly written: readonly number[];
+  /** Slots of existing values that take gradients from here on. */
+  readonly gaining: readonly number[];
   /** User's source line. */
   readonly location: string | null;
   /** Numbers of the captured calls that walked here. */

@@ -13,7 +13,7 @@ import type { Tensor } from '../tensor.js';
 import { FunctionContext } from './function-context.js';
 import { type FunctionClass, attachFunction } from './function-node.js';
 import { gradMode, noGrad } from './grad-mode.js';
-import { requiresGrad } from './history.js';
+import { seemsToRequireGrad } from './history.js';
 import { recordFunction } from './traced-function.js';
 
 /** Arguments of `apply`: those of `forward` without the context. */
@@ -25,7 +25,7 @@ type ApplyResult<F> = F extends { forward(ctx: FunctionContext, ...args: never[]
   : never;
 
 function run(owner: FunctionClass, args: readonly unknown[]): unknown {
-  const wanted = args.map((arg) => gradMode.enabled && isTensor(arg) && requiresGrad(arg));
+  const wanted = args.map((arg) => gradMode.enabled && isTensor(arg) && seemsToRequireGrad(arg));
   const context = new FunctionContext(wanted);
   const result = noGrad(() =>
     (owner.forward as (ctx: FunctionContext, ...args: unknown[]) => unknown)(context, ...args),

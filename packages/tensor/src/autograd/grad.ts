@@ -78,6 +78,8 @@ export function grad(
     if (!allowUnused) checkUsed(grads);
     return materializeGrads ? materialized(grads, wanted) : grads;
   }
+  // What a capture has recorded so far is part of the histories that the engine reads.
+  if (!recorded) for (const tensor of [...roots, ...wanted]) void tensor.gradFn;
   const run = (recording: boolean): (Tensor | null)[] =>
     runBackward(roots, seeds, {
       retainGraph,

@@ -4,6 +4,7 @@
  * A view of a tensor that was modified in place after the view was made has a stale gradFn: reading it
  * regenerates one that goes through the base (as PyTorch's CopySlices protocol does).
  */
+import { activeMode } from '../dispatch/modes.js';
 import type { Tensor } from '../tensor.js';
 import type { TensorBase } from '../tensor-base.js';
 import { AccumulateGrad } from './accumulate-grad.js';
@@ -16,6 +17,11 @@ export function requiresGrad(tensor: TensorBase): boolean {
   if (tensor.requiresGradFlag) return true;
   const base = tensor.base;
   return base !== null && base.requiresGradFlag && viewIsStale(tensor);
+}
+
+/** The same as the program sees it: also after writes that a tracer has recorded and not run yet. */
+export function seemsToRequireGrad(tensor: TensorBase): boolean {
+  return requiresGrad(tensor) || activeMode([tensor])?.givesGradients?.(tensor) === true;
 }
 
 function viewIsStale(tensor: TensorBase): boolean {

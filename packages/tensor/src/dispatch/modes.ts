@@ -50,6 +50,8 @@ export interface PreDispatchMode {
    * given (a hook, `retainGrad()`): what was computed before has the history it had.
    */
   onSetRequiresGrad?(watched?: TensorBase): void;
+  /** Whether a write that is recorded, and has not run yet, lets gradients flow into a tensor. */
+  givesGradients?(tensor: TensorBase): boolean;
   /**
    * Memory is about to be read, or written, outside an op: a mode makes the writes that it owes to it, and
    * the reads that come before a write.
