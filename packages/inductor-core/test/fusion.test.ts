@@ -41,6 +41,23 @@ describe('fusion', () => {
     expect(p.launches.length).toBe(1);
   });
 
+  it('closes no circle through a kernel that holds nodes from far apart', () => {
+    const p = plan((b) => {
+      const [z, r, places] = [b.input([3, 2]), b.input([3]), b.input([3], 'int64')];
+      const difference = b.op('sub.Tensor', r, b.op('mean.dim', r, null));
+      const advantage = b.op('div.Tensor', difference, b.op('std.correction', r, null));
+      const logs = b.op('_log_softmax', z, -1, false);
+      const index = b.op('unsqueeze', places, 1);
+      const chosen = b.op('squeeze.dim', b.op('gather', logs, 1, index), 1);
+      const loss = b.op('mean.dim', b.op('mul.Tensor', chosen, advantage), null);
+      const slope = b.op('view', b.op('div.Tensor', advantage, 3), [3, 1]);
+      const zeros = b.op('zeros', [3, 2], 'float32', null, 'cpu');
+      const spread = b.op('scatter_add', zeros, 1, index, slope);
+      return [b.op('_log_softmax_backward_data', spread, logs, -1, 'float32'), b.op('neg', loss)];
+    });
+    expect(p.launches.length).toBeGreaterThan(0);
+  });
+
   it('reduces columns and feeds the result back over rows in one kernel', () => {
     const p = plan((b) => {
       const x = b.input([6, 8]);

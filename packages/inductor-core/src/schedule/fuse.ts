@@ -7,6 +7,7 @@
  * that are neighbours at some buffer are paired, so the work grows linearly with the graph. Modelled
  * on inductor's scheduler.
  */
+import { TesseraError } from '@tessera/shared';
 import type { IrNode, LoweredGraph, PointwiseNode } from '../lowering/ir-node.js';
 import type { Lowering } from '../lowering/lowering.js';
 import { DependencyGraph } from './dependency-graph.js';
@@ -218,6 +219,10 @@ class Fusion {
         if (left === 0) heap.push(next);
       }
     }
+    if (order.length < this.groups.size)
+      throw new TesseraError('plan-invalid', 'Fusion left kernels that wait for each other.', {
+        hints: ['This is a bug of Tessera; please report it with TESSERA_LOGS=graph.'],
+      });
     return order;
   }
 }

@@ -25,8 +25,6 @@ export interface Member {
 interface GroupBase {
   /** Smallest id of a node inside; groups are known by it. */
   readonly id: number;
-  /** Largest id of a node inside. */
-  readonly last: number;
   readonly nodes: readonly IrNode[];
 }
 
@@ -66,7 +64,7 @@ export function extentOf(vars: readonly LoopVar[]): number {
 
 /** The group of one node; `identity` makes a symbol into an index. */
 export function groupOf(node: IrNode, identity: (v: LoopVar) => IndexExpr): Group {
-  const base = { id: node.id, last: node.id, nodes: [node] };
+  const base = { id: node.id, nodes: [node] };
   if (node.kind === 'extern') return { ...base, kind: 'extern', extern: node };
   if (node.kind === 'matmul')
     return { ...base, kind: 'matmul', matmul: node, prologue: [], epilogue: [] };
@@ -87,10 +85,9 @@ export function groupOf(node: IrNode, identity: (v: LoopVar) => IndexExpr): Grou
 export function mergedNodes(
   a: Group,
   b: Group,
-): { readonly id: number; readonly last: number; readonly nodes: IrNode[] } {
+): { readonly id: number; readonly nodes: IrNode[] } {
   return {
     id: Math.min(a.id, b.id),
-    last: Math.max(a.last, b.last),
     nodes: [...a.nodes, ...b.nodes].sort((x, y) => x.id - y.id),
   };
 }
