@@ -82,10 +82,7 @@ export function groupOf(node: IrNode, identity: (v: LoopVar) => IndexExpr): Grou
 }
 
 /** Nodes of two groups together, by id. */
-export function mergedNodes(
-  a: Group,
-  b: Group,
-): { readonly id: number; readonly nodes: IrNode[] } {
+export function mergedNodes(a: Group, b: Group): { readonly id: number; readonly nodes: IrNode[] } {
   return {
     id: Math.min(a.id, b.id),
     nodes: [...a.nodes, ...b.nodes].sort((x, y) => x.id - y.id),
