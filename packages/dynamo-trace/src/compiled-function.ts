@@ -7,6 +7,7 @@
  */
 import { counters, log } from '@tessera/shared';
 import { type DType, activeMode, defaultDType, gradMode } from '@tessera/tensor';
+import { adoptStep } from './capture/adopt-step.js';
 import { Capture } from './capture/capture.js';
 import { refuseBreak } from './breaks/report-break.js';
 import type { CapturedBreak } from './capture/capture-options.js';
@@ -144,7 +145,7 @@ export class CompiledFunction {
       run,
       self,
       args,
-      (result) => this.complete(capture, result, [], guards, null, start, roots),
+      (result) => this.complete(capture, result, guards, null, start, roots),
       (error) =>
         this.options.probe === true ? dropGradients(capture) : abortCapture(capture, error),
     );
@@ -209,7 +210,6 @@ export class CompiledFunction {
   private complete(
     capture: Capture,
     result: unknown,
-    earlier: readonly Segment[],
     guards: EntryGuards,
     reason: string | null,
     start: number,
@@ -217,8 +217,8 @@ export class CompiledFunction {
   ): unknown {
     const { run } = capture;
     run.flush = null;
-    const last = finishCapture(capture, result, earlier);
-    const segments = [...earlier, ...capture.segments, last];
+    const last = finishCapture(capture, result);
+    const segments = run.finished;
     guards.seal(capture.externals);
     // Segments of this capture were compiled, and ran for the first time, meanwhile.
     const captureMs = [...capture.segments, last].reduce(
@@ -326,15 +326,7 @@ export class CompiledFunction {
         }
         run.flush = null;
         if (replay.delegate === null) return result;
-        return this.complete(
-          replay.delegate,
-          result,
-          replay.segments,
-          guards!,
-          reason,
-          start,
-          roots,
-        );
+        return this.complete(replay.delegate, result, guards!, reason, start, roots);
       },
       (error) => this.abortReplay(replay, error),
     );
@@ -356,7 +348,7 @@ export class CompiledFunction {
     // The matched steps are recorded again in the grad modes in which they ran; no mode is told.
     gradMode.enabled = replay.segmentGradMode;
     try {
-      for (const step of replay.matched) capture.adopt(step);
+      for (const step of replay.matched) adoptStep(capture, step);
     } finally {
       gradMode.enabled = current;
     }
@@ -367,7 +359,7 @@ export class CompiledFunction {
     if (replay.eager) return;
     const capture =
       replay.delegate ?? (replay.matched.length > 0 ? this.rebuild(replay, new Sources([])) : null);
-    if (capture !== null) abortCapture(capture, error, replay.segments);
+    if (capture !== null) abortCapture(capture, error);
   }
 
   /** Beyond the recompile limit: computes what was matched, op by op. */

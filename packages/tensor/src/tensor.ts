@@ -237,7 +237,9 @@ export class Tensor extends TensorBase {
 
   /** A tracer gives the tensor the history that it has by now. */
   private beforeWatching(): void {
-    if (!this.isLazy) activeMode([this])?.onSetRequiresGrad?.(this);
+    const mode = activeMode([this]);
+    mode?.onWatch?.([this]);
+    if (!this.isLazy) mode?.onSetRequiresGrad?.(this);
   }
 
   /** Calls `hook` with this leaf after a backward has added to its `grad`. @throws no-grad-graph, invalid-argument */

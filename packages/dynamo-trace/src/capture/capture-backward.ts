@@ -89,6 +89,8 @@ export function captureBackward(
   const hooked =
     call !== null && leaves?.some((slot) => hasGradientHooks(run.slots[slot]!)) === true;
   if (leaves === null || hooked) {
+    run.noteReads([tensors, gradTensors]);
+    capture.onWatch(inputs ?? []);
     capture.breakGraph(hooked ? HOOKED_LEAF : BACKWARD_OUTSIDE);
     if (call !== null) runBackwardEagerly(call);
     return true;
@@ -280,10 +282,10 @@ function accumulate(capture: Capture, existing: Tensor, tensor: Tensor): void {
   const add = getOp('aten::add_.Tensor');
   const { builder } = capture;
   runOnTwins(add, [builder.twin(existing.traceSlot), builder.twin(tensor.traceSlot), 1]);
-  builder.graph.callFunction(add, [
+  const node = builder.graph.callFunction(add, [
     builder.node(existing.traceSlot),
     builder.node(tensor.traceSlot),
     1,
   ]);
-  builder.noteMutated(existing.traceSlot);
+  builder.noteMutated(existing.traceSlot, node);
 }

@@ -3,7 +3,7 @@
  *
  * Ops are recorded, not run: results are lazy tensors whose metadata comes from twins
  * (segment-builder.ts). It continues from any branch, so a replay that diverged hands over in the
- * middle: `adopt` feeds it the steps matched so far, and it goes on recording behind them.
+ * middle: `adoptStep` feeds it the steps matched so far, and it goes on recording behind them.
  */
 import { moduleStack, userFrame } from '@tessera/graph';
 import { SymScalar, isTesseraError } from '@tessera/shared';
@@ -32,13 +32,7 @@ import { reportBreak } from '../breaks/report-break.js';
 import type { DynamicShapes, Older } from '../dynamic/dynamic-shapes.js';
 import type { DynamicTensorGuard } from '../guards/dynamic-tensor-guard.js';
 import type { TensorGuard } from '../guards/tensor-guard.js';
-import {
-  type ExternalPattern,
-  type Pattern,
-  type SlotPattern,
-  instantiate,
-  slotsOf,
-} from '../trace/pattern.js';
+import { type ExternalPattern, type Pattern, type SlotPattern, slotsOf } from '../trace/pattern.js';
 import type { Run } from '../trace/run.js';
 import type { Segment } from '../trace/segment.js';
 import {
@@ -46,9 +40,7 @@ import {
   type Numbering,
   type OpStep,
   type OutSpec,
-  type RegionStep,
   type Step,
-  observeStep,
   specOf,
 } from '../trace/step.js';
 import { prepareArguments } from './arguments.js';
@@ -74,7 +66,7 @@ export class Capture implements PreDispatchMode {
   /** Slots of results that the program was given, in order. */
   readonly visible: number[] = [];
   /** Adopted steps inside regions. */
-  private readonly innerSteps = new Set<Step>();
+  readonly innerSteps: Set<Step> = new Set();
   region: RegionCapture | null = null;
   shadow: Shadow = new Shadow(null);
   readonly breaks: CapturedBreak[] = [];
@@ -112,6 +104,7 @@ export class Capture implements PreDispatchMode {
     const reason = isGrad ? BACKWARD_OUTSIDE : opBreak(op, args);
     if (reason !== null) {
       this.run.noteReads(args);
+      if (isGrad) this.onWatch(args[2] as readonly Tensor[]);
       this.breakGraph(reason);
       return withPreDispatchMode(null, () => dispatchBelowPreDispatch(op, args));
     }
@@ -153,6 +146,10 @@ export class Capture implements PreDispatchMode {
     return this.run.givesGradients(tensor);
   }
 
+  onWatch(tensors: readonly TensorBase[]): void {
+    this.run.watch(tensors, (storage) => this.builder.writesTo(storage));
+  }
+
   onAccess(storage: Storage, writes: boolean): void {
     const reason = this.dueBefore(storage, writes);
     if (reason !== null) this.flush(reason);
@@ -179,42 +176,6 @@ export class Capture implements PreDispatchMode {
   follow(step: Step): void {
     this.region?.steps.push(step);
     if (step.kind !== 'return') this.branch = step.next;
-  }
-
-  /** Feeds a step that a replay had matched; follows grad mode, which the caller restores. */
-  adopt(step: Step): void {
-    switch (step.kind) {
-      case 'op':
-        observeStep(step, this.shapes.call, this.run);
-        this.recordOp(
-          step.op,
-          step.args.map((pattern) => instantiate(pattern, this.run)),
-          step,
-        );
-        break;
-      case 'grad-mode':
-        this.builder.graph.callFunction(setGradEnabledNode, [step.enabled]);
-        gradMode.enabled = step.enabled;
-        this.follow(step);
-        break;
-      case 'backward':
-        captureBackward(this, null, step);
-        break;
-      case 'region':
-        observeStep(step, this.shapes.call, this.run);
-        this.follow(step);
-        this.adoptJump(step);
-        break;
-      default:
-        this.follow(step);
-    }
-  }
-
-  /** What a region makes inside stays there. */
-  private adoptJump({ jump }: RegionStep): void {
-    if (jump === null) return;
-    for (const inner of jump.steps) this.innerSteps.add(inner);
-    for (const { slot } of jump.produced) this.visible.push(slot);
   }
 
   // ---- ops
@@ -369,7 +330,8 @@ export class Capture implements PreDispatchMode {
 
   /** Everything recorded since the last break. */
   finishSegment(): Segment {
-    return this.builder.finish(this.options.backend, this.segmentStartGradMode, this.visible);
+    const { builder, options, segmentStartGradMode, visible } = this;
+    return builder.finish(options.backend, segmentStartGradMode, visible);
   }
 
   /** Ends the segment here and computes it; nothing to do where nothing is recorded. @throws trace-full-graph */
@@ -391,6 +353,7 @@ export class Capture implements PreDispatchMode {
   private endSegment(reason: BreakReason, location: string | null): void {
     if (this.region !== null) this.region.broken = true;
     const segment = this.finishSegment();
+    this.run.noteFinished(segment);
     this.segments.push(segment);
     runSegmentEagerly(segment, this.run);
     this.shadow.pass('flush');

@@ -34,18 +34,11 @@ function neededSlots(capture: Capture, result: unknown, segments: readonly Segme
   return needed;
 }
 
-/**
- * Ends a capture: decides the outputs of all segments of the path, compiles and runs the last one.
- *
- * @param earlier segments that the replay ran before it diverged
- */
-export function finishCapture(
-  capture: Capture,
-  result: unknown,
-  earlier: readonly Segment[],
-): Segment {
+/** Ends a capture: decides the outputs of all segments of the path, compiles and runs the last one. */
+export function finishCapture(capture: Capture, result: unknown): Segment {
   const last = capture.finishSegment();
-  const segments = [...earlier, ...capture.segments, last];
+  capture.run.noteFinished(last);
+  const segments = capture.run.finished;
   const needed = neededSlots(capture, result, segments);
   for (const segment of segments) {
     segment.addOutputs(needed);
@@ -63,17 +56,11 @@ export function finishCapture(
 /**
  * After an exception of the program: what it had asked for so far happens, as in eager. The segments that
  * ran before it are complete, so that the next call finds them.
- *
- * @param earlier segments that the replay ran before it diverged
  */
-export function abortCapture(
-  capture: Capture,
-  error: unknown = undefined,
-  earlier: readonly Segment[] = [],
-): void {
+export function abortCapture(capture: Capture, error: unknown = undefined): void {
   const last = capture.finishSegment();
   if (capture.builder.opCount > 0) runSegmentEagerly(last, capture.run);
-  const before = [...earlier, ...capture.segments];
+  const before = capture.run.finished;
   const needed = neededSlots(capture, error, [...before, last]);
   for (const segment of before) {
     segment.addOutputs(needed);

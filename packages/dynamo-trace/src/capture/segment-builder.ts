@@ -49,8 +49,11 @@ export class SegmentBuilder {
   private readonly scalars = new Map<number, { node: Node; scalar: SymScalar }>();
   private readonly produced = new Map<number, Node>();
   private readonly mutated = new Set<number>();
+  /** The node that wrote to some memory last. */
+  private readonly writers = new Map<Storage, Node>();
   private hasRandom = false;
   private lastPlaceholder: Node | null = null;
+  private lastOp: Node | null = null;
 
   /** Whether the slot has a value in this segment. */
   has(slot: number): boolean {
@@ -162,9 +165,10 @@ export class SegmentBuilder {
     this.produced.set(slot, this.nodes.get(slot)!);
   }
 
-  /** Notes that an op writes to a slot. */
-  noteMutated(slot: number): void {
+  /** Notes that a node, by default that of the last op, writes to a slot. */
+  noteMutated(slot: number, writer: Node = this.lastOp!): void {
     this.mutated.add(slot);
+    this.writers.set(this.twin(slot).storage, writer);
   }
 
   /** Adds the node of an op; list results get `getItem` nodes. */
@@ -180,6 +184,7 @@ export class SegmentBuilder {
       args.map((arg) => arg.node),
     );
     this.opCount++;
+    this.lastOp = node;
     if (op.hasTag('random')) this.hasRandom = true;
     node.meta = { ...node.meta, ...meta, val: isList ? twins : (twins[0] ?? null) };
     noteSymbolicArgs(node, args);
@@ -207,6 +212,8 @@ export class SegmentBuilder {
         ? null
         : sharingOf(this.inputs.map(({ slot }) => (slot < 0 ? null : this.twin(slot)))),
       new Set(visible),
+      this.twins,
+      this.writers,
     );
   }
 

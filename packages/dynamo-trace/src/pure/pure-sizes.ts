@@ -9,6 +9,7 @@
 import { isTesseraError } from '@tessera/shared';
 import { type Tensor, gradMode } from '@tessera/tensor';
 import type { SegmentInput } from '../backend.js';
+import { adoptStep } from '../capture/adopt-step.js';
 import type { Capture } from '../capture/capture.js';
 import type { SizeTuple } from '../dynamic/size-tuple.js';
 import type { SymbolTable } from '../dynamic/symbol-table.js';
@@ -92,7 +93,7 @@ export class PureSizes {
     gradMode.enabled = this.template.startGradMode;
     try {
       for (const step of this.steps) {
-        capture.adopt(step);
+        adoptStep(capture, step);
         if (step.kind === 'op' && !sameResults(step.outs, capture.lastOuts)) throw new OtherSteps();
       }
     } finally {

@@ -29,6 +29,7 @@ import {
   VALUE_READ,
 } from '../breaks/graph-breaks.js';
 import { opBreak } from '../breaks/op-break.js';
+import { autogradGrad } from '../capture/capture-backward.js';
 import type { Capture } from '../capture/capture.js';
 import { runBackwardEagerly } from '../capture/eager-backward.js';
 import { SizeTuple } from '../dynamic/size-tuple.js';
@@ -67,8 +68,6 @@ export class Replay implements PreDispatchMode {
   /** Branch at which the current segment began, and its grad mode. */
   segmentStart: Branch;
   segmentGradMode: boolean = gradMode.enabled;
-  /** Segments run so far. */
-  readonly segments: Segment[] = [];
   /** Takes over after divergence. */
   delegate: Capture | null = null;
   /** After divergence beyond the recompile limit: everything runs eagerly. */
@@ -109,6 +108,7 @@ export class Replay implements PreDispatchMode {
     const reason = gradBreak(branch, op) ?? opBreak(op, args);
     if (reason !== null) {
       this.run.noteReads(args);
+      if (op === autogradGrad) this.onWatch(args[2] as readonly Tensor[]);
       this.breakGraph(reason);
       return withPreDispatchMode(null, () => dispatchBelowPreDispatch(op, args));
     }
@@ -178,6 +178,7 @@ export class Replay implements PreDispatchMode {
       const reason = backwardBreak(this.cursor, call, this.run);
       if (reason !== null) {
         this.run.noteReads([call.tensors, call.gradTensors]);
+        this.onWatch(call.inputs ?? []);
         this.breakGraph(reason);
         runBackwardEagerly(call);
         return true;
@@ -312,6 +313,10 @@ export class Replay implements PreDispatchMode {
     return this.run.givesGradients(tensor);
   }
 
+  onWatch(tensors: readonly TensorBase[]): void {
+    this.run.watch(tensors, (storage) => this.dueBefore(storage, false) !== null);
+  }
+
   onAccess(storage: Storage, writes: boolean): void {
     const reason = this.dueBefore(storage, writes);
     if (reason !== null) this.flush(reason);
@@ -361,9 +366,9 @@ export class Replay implements PreDispatchMode {
     if (this.run.reads.size > 0) template.addOutputs(this.run.reads);
     const segment =
       this.run.tuple.parent === null ? template : this.specializer.segmentFor(template);
+    this.run.noteFinished(template);
     this.run.noteRan(segment);
     segment.run(this.run);
-    this.segments.push(template);
   }
 
   private startSegment(branch: Branch): void {

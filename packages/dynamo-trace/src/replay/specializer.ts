@@ -8,6 +8,7 @@
  * function is not traced again: its steps are.
  */
 import { log } from '@tessera/shared';
+import { adoptStep } from '../capture/adopt-step.js';
 import type { Capture } from '../capture/capture.js';
 import type { SymbolTable } from '../dynamic/symbol-table.js';
 import type { Run } from '../trace/run.js';
@@ -43,7 +44,7 @@ export class Specializer {
     let outs = run.tuple.specs.get(step);
     if (outs === undefined || this.capture !== null) {
       this.capture ??= this.rebuild();
-      this.capture.adopt(step);
+      adoptStep(this.capture, step);
       outs = this.capture.lastOuts;
       run.tuple.specs.set(step, outs);
     }
@@ -59,7 +60,7 @@ export class Specializer {
 
   /** Follows steps that were matched without making results. */
   follow(...steps: readonly Step[]): void {
-    if (this.capture !== null) for (const step of steps) this.capture.adopt(step);
+    if (this.capture !== null) for (const step of steps) adoptStep(this.capture, step);
   }
 
   /** The code of a segment for the sizes of this call. */

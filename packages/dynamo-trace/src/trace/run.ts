@@ -43,6 +43,10 @@ export class Run implements Bindings, PendingValue {
   readonly reads: Set<number> = new Set();
   /** Tensors that exist, no views, that take gradients with their views once the present segment has run. */
   readonly gaining: Set<TensorBase> = new Set();
+  /** Segments of this call that ran, compiled or not. */
+  readonly finished: Segment[] = [];
+  /** Slots of the current segment whose gradients the program watches. */
+  private readonly watched: Set<number> = new Set();
   private readonly ran: RanSegment[] = [];
   /** For inputs that are overwritten. */
   private readonly budget: SnapshotBudget = { left: traceConfig.keepOverwritten };
@@ -159,9 +163,29 @@ export class Run implements Bindings, PendingValue {
   noteReads(values: readonly unknown[]): void {
     for (const value of values) {
       if (Array.isArray(value)) this.noteReads(value);
-      else if (isTensor(value) && value.traceOwner === this.id && value.isLazy)
-        this.reads.add(value.traceSlot);
+      else if (isTensor(value) && value.traceOwner === this.id) this.reads.add(value.traceSlot);
     }
+  }
+
+  /**
+   * The engine is about to be asked for the gradients of these (see pieces.ts).
+   *
+   * @param isChanged whether the current segment writes to memory
+   */
+  watch(tensors: readonly TensorBase[], isChanged: (storage: Storage) => boolean): void {
+    this.noteReads(tensors);
+    for (const { traceOwner, traceSlot, storageOrNull } of tensors) {
+      if (traceOwner !== this.id) continue;
+      for (const segment of this.finished) segment.watch([traceSlot]);
+      if (storageOrNull === null || isChanged(storageOrNull)) this.watched.add(traceSlot);
+    }
+  }
+
+  /** The current segment is complete. */
+  noteFinished(segment: Segment): void {
+    segment.watch(this.watched);
+    this.watched.clear();
+    this.finished.push(segment);
   }
 
   private ranWith(slot: number): RanSegment | undefined {

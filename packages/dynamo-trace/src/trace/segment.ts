@@ -8,11 +8,12 @@
  */
 import { GraphModule, type Graph, type Node, eliminateDeadCode } from '@tessera/graph';
 import { type CompileReport, TesseraError, emptyReport, log, reportTo } from '@tessera/shared';
-import { type Tensor, gradMode, modes, withAutocastSettings } from '@tessera/tensor';
+import { type Storage, type Tensor, gradMode, modes, withAutocastSettings } from '@tessera/tensor';
 import { now } from '../clock.js';
 import type { Backend, CompiledSegment, SegmentInput } from '../backend.js';
 import { type InputMeta, isStill } from './input-meta.js';
 import type { Bindings } from './pattern.js';
+import { endPiece, inPieces } from './pieces.js';
 import type { Run } from './run.js';
 import { type Shared, sameSharing } from './sharing.js';
 
@@ -29,6 +30,8 @@ export class Segment {
   /** Slots that the compiled code returns, in order. */
   private outputSlots: number[] = [];
   private readonly outputSet = new Set<number>();
+  /** Slots whose gradients programs watch. */
+  private readonly watched = new Set<number>();
   private compiled: CompiledSegment | null = null;
   private module: GraphModule | null = null;
   /** Slots that values are views of (null: none), once known. */
@@ -72,6 +75,10 @@ export class Segment {
     private readonly sharing: readonly Shared[] | null,
     /** Slots that the program was given; the others were made inside trusted regions. */
     private readonly visible: ReadonlySet<number>,
+    /** Fake values by slot. */
+    private readonly twins: ReadonlyMap<number, Tensor>,
+    /** The node that wrote to some memory last. */
+    private readonly writers: ReadonlyMap<Storage, Node>,
   ) {}
 
   /** Whether the program was given values that are not returned. */
@@ -128,6 +135,21 @@ export class Segment {
     this.omits = null;
   }
 
+  /** The gradients of slots are asked for: the graph is cut behind what makes them, or changes them last. */
+  watch(slots: Iterable<number>): void {
+    for (const slot of slots) {
+      const twin = this.twins.get(slot);
+      if (twin === undefined || this.watched.has(slot)) continue;
+      const made = [this.produced.get(slot), this.writers.get(twin.storage)];
+      const last = this.graph.nodes.findLast((node) => made.includes(node));
+      if (last === undefined) continue;
+      this.watched.add(slot);
+      endPiece(last, twin.storage);
+      this.compiled = null;
+      this.module = null;
+    }
+  }
+
   /** Registers the same ops for other sizes; they return what this segment returns. */
   addSpecialization(sizes: readonly string[], segment: Segment): void {
     segment.template = this;
@@ -159,7 +181,10 @@ export class Segment {
 
   /** Runs the segment and gives the lazy tensors of `run` their values. */
   run(run: Run): void {
-    if (this.template !== null) this.addOutputs(this.template.outputSet);
+    if (this.template !== null) {
+      this.addOutputs(this.template.outputSet);
+      this.watch(this.template.watched);
+    }
     // Nothing to compute and nothing to change: a function that only returned its arguments.
     if (this.outputSlots.length === 0 && this.mutated.length === 0) return;
     const inputs = this.gather(run);
@@ -227,6 +252,12 @@ export class Segment {
     log('graph', () =>
       this.sizes === null ? module.print() : `// ${this.sizes.join(', ')}\n${module.print()}`,
     );
+    const submit = (part: GraphModule, examples: readonly SegmentInput[]): CompiledSegment =>
+      this.submit(part, examples);
+    return inPieces(module, this.startGradMode, submit) ?? submit(module, inputs);
+  }
+
+  private submit(module: GraphModule, inputs: readonly SegmentInput[]): CompiledSegment {
     const start = now();
     const original = this.template ?? this;
     const compiled = reportTo(this.report, () =>

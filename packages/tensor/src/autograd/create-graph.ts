@@ -61,7 +61,9 @@ export function withCreateGraph(
   run: (createGraph: boolean) => (Tensor | null)[],
   sources: readonly (Tensor | null)[],
 ): (Tensor | null)[] {
-  if (activeMode(sources) === null || settings.captureCreateGraph) return run(true);
+  const mode = activeMode(sources);
+  if (mode === null || settings.captureCreateGraph) return run(true);
+  mode.onWatch?.(sources.filter((source) => source !== null));
   pending = () => {
     // Fresh tensors: what comes back may be somebody's own.
     const grads = run(false).map((grad) => grad?.detach() ?? null);

@@ -88,6 +88,7 @@ export function grad(
       accumulate: false,
       allowUnused,
     });
+  if (!createGraph) activeMode(roots)?.onWatch?.([...wanted, ...roots]);
   const grads = createGraph ? withCreateGraph(run, [...roots, ...seeds, ...wanted]) : run(false);
   return materializeGrads ? materialized(grads, wanted) : grads;
 }

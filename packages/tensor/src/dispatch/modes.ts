@@ -53,6 +53,11 @@ export interface PreDispatchMode {
   /** Whether a write that is recorded, and has not run yet, lets gradients flow into a tensor. */
   givesGradients?(tensor: TensorBase): boolean;
   /**
+   * The engine is about to be asked for the gradients of these tensors: by a hook, `retainGrad()`, `grad()` or
+   * `backward({ inputs })`. What is differentiated may be among them.
+   */
+  onWatch?(tensors: readonly TensorBase[]): void;
+  /**
    * Memory is about to be read, or written, outside an op: a mode makes the writes that it owes to it, and
    * the reads that come before a write.
    */
