@@ -16,14 +16,10 @@ import {
   isTensor,
   noGrad,
 } from '@tessera/tensor';
-import { EPSILON } from './compare.js';
 import { type CallKind, halved, parts } from './language.js';
 import { isNumberName } from './print-body.js';
 import type { Arg, Program, Stmt } from './program.js';
 import type { Captured, Store, World } from './world.js';
-
-/** What a run does besides: every result is shown to it as it is made. */
-export type Observer = (result: Tensor) => void;
 
 /** Thrown by `throw` statements. */
 export class Stop extends Error {}
@@ -103,7 +99,6 @@ export class Interpreter {
   constructor(
     private readonly world: World,
     private readonly store: Store,
-    private readonly observe: Observer | null = null,
   ) {}
 
   private get captured(): Captured {
@@ -161,7 +156,6 @@ export class Interpreter {
   }
 
   private bind(name: string, value: Tensor, rebind = false): void {
-    this.observe?.(value);
     if (rebind) this.scope.assign(name, value);
     else this.scope.declare(name, value);
   }
@@ -195,7 +189,7 @@ export class Interpreter {
         const receiver: unknown = stmt.on === null ? tensors : this.tensor(stmt.on);
         const fn = (receiver as Functions)[stmt.name];
         if (fn === undefined) return unknownName(stmt.name);
-        const args = stmt.args.map((arg) => this.rounded(this.arg(arg), receiver));
+        const args = stmt.args.map((arg) => this.arg(arg));
         const all = stmt.on === null ? fn(...args) : (receiver as Functions)[stmt.name]!(...args);
         const result =
           stmt.pick === undefined ? all : (all as Record<number | string, unknown>)[stmt.pick];
@@ -217,8 +211,6 @@ export class Interpreter {
       case 'backward': {
         const loss = this.tensor(stmt.of).sum();
         if (loss.requiresGrad) loss.backward(null, { retainGraph: stmt.retain });
-        if (this.observe !== null)
-          for (const leaf of this.leaves()) if (leaf.grad !== null) this.observe(leaf.grad);
         return null;
       }
       case 'grad':
@@ -237,9 +229,6 @@ export class Interpreter {
         return null;
       case 'step':
         this.world.optimizer?.step();
-        if (this.observe !== null)
-          for (const group of this.world.optimizer?.paramGroups ?? [])
-            group.params.forEach(this.observe);
         return null;
       case 'clearGrad':
         this.tensor(stmt.of).grad = null;
@@ -279,13 +268,6 @@ export class Interpreter {
     }
   }
 
-  /** What may have been given a gradient. */
-  private leaves(): Set<Tensor> {
-    const { captured, leaves, net } = this.world;
-    const own = Object.values(captured.tensors).filter((t) => t.isLeaf);
-    return new Set([...leaves, ...own, ...(net === null ? [] : net.parameters())]);
-  }
-
   /** A number, or the sum of a tensor, which is read. */
   private sum(name: string): number {
     return isNumberName(name) ? this.number(name) : this.tensor(name).sum().item();
@@ -302,16 +284,6 @@ export class Interpreter {
       if (returned !== null) return returned;
     }
     return null;
-  }
-
-  /** Beside a tensor of lower precision a number in a tensor is rounded first, which an observer is shown too. */
-  private rounded(arg: unknown, receiver: unknown): unknown {
-    if (this.observe === null || !isTensor(arg) || !isTensor(receiver)) return arg;
-    const isNumber = arg.ndim === 0 && receiver.ndim > 0;
-    if (!isNumber || (EPSILON[arg.dtype] ?? 1) >= (EPSILON[receiver.dtype] ?? 0)) return arg;
-    const value = (arg as Tensor).to(receiver.dtype);
-    this.observe(value);
-    return value;
   }
 
   private caught(body: readonly Stmt[]): Tensor[] | null {
@@ -353,18 +325,14 @@ export function packArguments({ form, storeIsArgument }: Program, world: World):
   return storeIsArgument ? [...packed, world.store] : [...packed];
 }
 
-/** The function of a program in a world; `observe` sees every result as it is made. */
-export function programFunction(
-  program: Program,
-  world: World,
-  observe: Observer | null = null,
-): (...args: unknown[]) => Tensor[] {
+/** The function of a program in a world. */
+export function programFunction(program: Program, world: World): (...args: unknown[]) => Tensor[] {
   const { form, storeIsArgument, body } = program;
   return function program(...packed: unknown[]): Tensor[] {
     const store = storeIsArgument ? (packed.at(-1) as Store) : world.store;
     const args = storeIsArgument ? packed.slice(0, -1) : packed;
     const values = (form === 'positional' ? args : Object.values(args[0] as object)) as Tensor[];
-    const interpreter = new Interpreter(world, store, observe);
+    const interpreter = new Interpreter(world, store);
     values.forEach((t, i) => interpreter.scope.declare(`a${i}`, t));
     return interpreter.block(body) ?? [];
   };

@@ -17,7 +17,7 @@ export type Seen =
       readonly leaf: boolean;
       /** First path that shows the same tensor object. */
       readonly same: string;
-      /** First path that shows a tensor in the same memory. */
+      /** First path that shows a tensor in the same memory; '' where nothing is promised. */
       readonly memory: string;
       readonly values: Float64Array;
     };
@@ -37,37 +37,44 @@ class Watcher {
     this.seen.push({ path, kind: 'value', value });
   }
 
-  tensor(path: string, t: Tensor | null | undefined, laidOut = true): void {
+  tensor(path: string, t: Tensor | null | undefined): void {
     if (!isTensor(t)) {
       this.value(path, null);
       return;
     }
     const tensor = t as Tensor;
-    const values = readNumbers(tensor);
     const same = this.objects.get(tensor) ?? path;
     this.objects.set(tensor, same);
     const memory = numelOf(tensor.shape) === 0 ? '' : (this.memories.get(tensor.storage) ?? path);
     if (memory !== '') this.memories.set(tensor.storage, memory);
-    this.seen.push({
-      path,
-      kind: 'tensor',
-      dtype: tensor.dtype,
-      shape: [...tensor.shape],
-      strides: laidOut ? visibleStrides(tensor) : [],
-      requiresGrad: tensor.requiresGrad,
-      leaf: tensor.isLeaf,
-      same,
-      memory,
-      values,
-    });
+    this.push(path, tensor, { strides: visibleStrides(tensor), same, memory });
   }
 
   /**
-   * A gradient that no leaf accumulated: of a kept one, or one from `grad()`. PyTorch says how gradients of leaves
-   * are laid out; that of these follows from how the backward formulas are written, and compiled from the graph.
+   * A gradient that no leaf accumulated: of a kept one, or one from `grad()`. PyTorch promises a layout and memory of
+   * its own to the gradient of a leaf. Those of these, and whether two of them are one tensor, follow from how the
+   * backward formulas are written (both gradients of a sum are the same one), and compiled from the graph.
    */
   gradient(path: string, t: Tensor | null): void {
-    this.tensor(path, t, false);
+    if (t === null) this.value(path, null);
+    else this.push(path, t, { strides: [], same: path, memory: '' });
+  }
+
+  private push(
+    path: string,
+    t: Tensor,
+    place: Pick<Seen & { kind: 'tensor' }, 'strides' | 'same' | 'memory'>,
+  ): void {
+    this.seen.push({
+      path,
+      kind: 'tensor',
+      dtype: t.dtype,
+      shape: [...t.shape],
+      requiresGrad: t.requiresGrad,
+      leaf: t.isLeaf,
+      values: readNumbers(t),
+      ...place,
+    });
   }
 
   withGrad(path: string, t: Tensor): void {
