@@ -20,7 +20,7 @@ import { RNG_OFFSET, RNG_SEED } from './lowering/random.js';
 import { type PlannedKernel, type StoragePlan, planStorage } from './memory/storage-plan.js';
 import type { ExecutionPlan, Launch, PlanBuffer, PlanOutput } from './plan/execution-plan.js';
 import { type Schedule, fuseGraph } from './schedule/fuse.js';
-import type { Group } from './schedule/group.js';
+import { type Group, groupName } from './schedule/group.js';
 
 /** For whom to compile. */
 export interface CompileTarget {
@@ -73,21 +73,6 @@ function planned(body: KernelBody | ExternNode): PlannedKernel {
     reads: loadedBuffers([...reduces, ...stores.map((s) => s.value)]),
     writes: new Set(stores.map((s) => s.buffer.name)),
   };
-}
-
-/** Operators of a group, for its name. */
-function nameOf(group: Group): string {
-  const origins = [
-    ...new Set(
-      group.nodes.flatMap((node) => node.origins.map((origin) => origin.replace(/^_+/, ''))),
-    ),
-  ].filter((origin) => origin !== 'output' && origin !== '');
-  const listed =
-    origins.length > 4 ? [...origins.slice(0, 3), origins[origins.length - 1]!] : origins;
-  return `${group.kind === 'extern' ? 'extern' : 'fused'}_${listed.join('_') || 'copy'}`.replace(
-    /\W+/g,
-    '_',
-  );
 }
 
 /** What differs between most kernels, cheap to compute: only kernels that agree in it are compared. */
@@ -203,7 +188,7 @@ export function compileToPlan(module: GraphModule, options: CompileOptions): Com
     const builder = new KernelBuilder(emit);
     const built = kernels.map(({ group, body }) => ({
       kernel: body.kind === 'extern' ? buildExtern(body, emit, dtypeOf) : builder.build(body),
-      name: nameOf(group),
+      name: groupName(group),
     }));
     return assemble(name, backend.device, graph, built, memory);
   });

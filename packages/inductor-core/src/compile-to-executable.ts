@@ -10,11 +10,12 @@ import {
   isTensor,
   reserveOffsets,
 } from '@tessera/tensor';
-import { TesseraError, profiling, stage } from '@tessera/shared';
+import { TesseraError, log, profiling, stage } from '@tessera/shared';
 import type { Executable, KernelBackend } from './backend/kernel-backend.js';
 import { loadExecutable } from './backend/tuned-executable.js';
 import { compileToPlan } from './compile-graph.js';
 import type { ExecutionPlan } from './plan/execution-plan.js';
+import { printPlan } from './plan/print-plan.js';
 
 /** A compiled graph: values of the placeholders in (tensors and numbers), values of the output list out. */
 export interface CompiledGraph {
@@ -57,6 +58,13 @@ function checkCount(plan: ExecutionPlan, wanted: number, inputs: readonly unknow
   );
 }
 
+function logPlan(plan: ExecutionPlan): void {
+  log('schedule', () => printPlan(plan));
+  for (const kernel of plan.kernels)
+    if (kernel.kind === 'extern')
+      log('perf', () => `${plan.name}: ${kernel.op} has no generated code; its eager kernel runs`);
+}
+
 /**
  * Compiles a functional ATen graph for a backend and loads it. The caller guarantees that inputs have the
  * recorded dtypes, layouts and device (guards check that); outputs are freshly allocated with the recorded
@@ -73,6 +81,7 @@ export function compileToExecutable(
     backend,
     name: options.name ?? 'graph',
   });
+  logPlan(plan);
   const executable = stage('generate and load code', () => loadExecutable(backend, plan));
   const route = routeOf(module);
   const count = route.tensors.length + route.scalars.length;

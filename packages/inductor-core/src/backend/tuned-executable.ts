@@ -17,9 +17,17 @@ const config = defineConfig('', {
   ),
 });
 
+function load(backend: KernelBackend, plan: ExecutionPlan): Executable {
+  const executable = backend.load(plan);
+  log('output_code', () =>
+    executable.sources.map(({ kernel, text }) => `// ${kernel}\n${text}`).join('\n'),
+  );
+  return executable;
+}
+
 /** Loads a plan; under `maxAutotune` with code that is measured. */
 export function loadExecutable(backend: KernelBackend, plan: ExecutionPlan): Executable {
-  if (!config.maxAutotune || backend.tune === undefined) return backend.load(plan);
+  if (!config.maxAutotune || backend.tune === undefined) return load(backend, plan);
   return new TunedExecutable(backend, plan);
 }
 
@@ -32,12 +40,12 @@ class TunedExecutable implements Executable {
     backend: KernelBackend,
     readonly plan: ExecutionPlan,
   ) {
-    this.current = backend.load(plan);
+    this.current = load(backend, plan);
     backend.tune!(plan).then(
       (isFaster) => {
         if (!isFaster || this.disposed) return;
         const previous = this.current;
-        this.current = backend.load(plan);
+        this.current = load(backend, plan);
         previous.dispose();
         log('perf', () => `Loaded ${plan.name} again with the kernels measured fastest`);
       },

@@ -7,14 +7,14 @@
  * that are neighbours at some buffer are paired, so the work grows linearly with the graph. Modelled
  * on inductor's scheduler.
  */
-import { TesseraError } from '@tessera/shared';
+import { TesseraError, log } from '@tessera/shared';
 import type { IrNode, LoweredGraph, PointwiseNode } from '../lowering/ir-node.js';
 import type { Lowering } from '../lowering/lowering.js';
 import { DependencyGraph } from './dependency-graph.js';
 import { fuseLoops } from './fuse-loops.js';
 import { fuseEpilogue, fusePrologue } from './fuse-matmul.js';
 import { FusionContext } from './fusion-context.js';
-import { type Group, type LoopGroup, type MatmulGroup, groupOf } from './group.js';
+import { type Group, type LoopGroup, type MatmulGroup, describeGroup, groupOf } from './group.js';
 
 /** A graph cut into kernels. */
 export interface Schedule {
@@ -28,6 +28,9 @@ const MOST_ROUNDS = 10;
 
 /** Later readers of the same buffer with which a reader is paired. */
 const NEAREST_READERS = 4;
+
+const CIRCLE = 'stay apart, as a third kernel stands between them';
+const UNLIKE = 'stay apart, as their loops differ or the kernel would be too large';
 
 /** One way to join two groups. */
 interface Joiner {
@@ -100,11 +103,13 @@ class Fusion {
         const [left, right] = [this.current(a), this.current(b)];
         if (left === right || !takes(left, right) || this.rejected.get(left)?.has(right) === true)
           continue;
-        const joined = this.dependencies.wouldCircle(left, right)
-          ? null
-          : join(this.context, left, right);
-        if (joined === null) this.reject(left, right);
-        else {
+        const circle = this.dependencies.wouldCircle(left, right);
+        const joined = circle ? null : join(this.context, left, right);
+        if (joined === null) {
+          this.reject(left, right);
+          log('fusion', () => `${pairText(left, right)} ${circle ? CIRCLE : UNLIKE}`);
+        } else {
+          log('fusion', () => `${pairText(left, right)} become one kernel`);
           this.replace(left, right, joined);
           joinedNow.delete(left);
           joinedNow.delete(right);
@@ -225,6 +230,10 @@ class Fusion {
       });
     return order;
   }
+}
+
+function pairText(a: Group, b: Group): string {
+  return `${describeGroup(a)} and ${describeGroup(b)}`;
 }
 
 function distance(pair: Pair): number {

@@ -12,6 +12,7 @@ import type {
   PointwiseNode,
   ReductionNode,
 } from '../lowering/ir-node.js';
+import { nodeOutputs } from '../lowering/ir-node.js';
 
 /** A node inside a group. */
 export interface Member {
@@ -87,4 +88,23 @@ export function mergedNodes(a: Group, b: Group): { readonly id: number; readonly
     id: Math.min(a.id, b.id),
     nodes: [...a.nodes, ...b.nodes].sort((x, y) => x.id - y.id),
   };
+}
+
+/** Operators of a group, for the name of its kernel. */
+export function groupName({ kind, nodes }: Group): string {
+  const origins = [
+    ...new Set(nodes.flatMap((node) => node.origins.map((origin) => origin.replace(/^_+/, '')))),
+  ].filter((origin) => origin !== 'output' && origin !== '');
+  const listed =
+    origins.length > 4 ? [...origins.slice(0, 3), origins[origins.length - 1]!] : origins;
+  return `${kind === 'extern' ? 'extern' : 'fused'}_${listed.join('_') || 'copy'}`.replace(
+    /\W+/g,
+    '_',
+  );
+}
+
+/** A group by its name and the buffers that it writes, for logs. */
+export function describeGroup(group: Group): string {
+  const written = group.nodes.flatMap((node) => nodeOutputs(node).map((out) => out.name));
+  return `${groupName(group)} [${written.join()}]`;
 }

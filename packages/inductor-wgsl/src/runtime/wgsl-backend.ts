@@ -1,7 +1,6 @@
 /**
  * @file `WgslBackend`: the `KernelBackend` of device 'wgpu'.
  */
-import { log } from '@tessera/shared';
 import type {
   Capabilities,
   ExecutionPlan,
@@ -63,13 +62,9 @@ export class WgslBackend implements KernelBackend {
   load(plan: ExecutionPlan): WgslExecutable {
     const { target } = this;
     const split = splitDeepMatmuls(plan, target);
-    const executable = new WgslExecutable(this.runtime, split, (index, variant) =>
+    return new WgslExecutable(this.runtime, split, (index, variant) =>
       generateKernel(split.kernels[index], target, variant, this.tiles),
     );
-    log('output_code', () =>
-      executable.sources.map(({ kernel, text }) => `// ${kernel}\n${text}`).join('\n'),
-    );
-    return executable;
   }
 
   /** One measurement at a time: two would disturb each other. */
