@@ -57,6 +57,7 @@ export { hashCall, sameArgument, sameCall, sameLayout } from './structural-key.j
 export { addmmFusion } from './addmm-fusion.js';
 export { attentionFusion } from './attention.js';
 export { capturedAttention } from './attention-captured.js';
+export { shareHeads, sharedHeads } from './shared-heads.js';
 export { catSplit, simplifyCatSplit } from './cat-split.js';
 export { matmulEpilogue } from './matmul-epilogue.js';
 export { layoutPropagation, propagateLayouts } from './layout-propagation.js';

@@ -18,6 +18,7 @@ import { layoutPropagation } from './layout-propagation.js';
 import { matmulEpilogue } from './matmul-epilogue.js';
 import { noopRemoval } from './noop-removal.js';
 import type { Pass } from './pass.js';
+import { sharedHeads } from './shared-heads.js';
 import { viewFolding } from './view-folding.js';
 
 /** On the joint graph, before it is partitioned: what saves work in forward and backward alike. */
@@ -39,6 +40,7 @@ export const postGradPasses: readonly Pass[] = [
 /** Patterns on captured graphs: what is differentiated otherwise than its parts. */
 const preGradPatterns: readonly Pass[] = [
   capturedAttention, // softmax(q kᵀ · c) v as one operator
+  sharedHeads, //       its keys and values read where they are, not repeated
 ];
 
 /** Patterns on the joint graph: what needs the user's whole expression. */

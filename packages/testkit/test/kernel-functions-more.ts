@@ -39,8 +39,15 @@ function gated(value: Tensor, wide: Tensor, narrow: Tensor): Tensor {
   return F.linear(a.mul(F.gelu(b)), narrow);
 }
 
+/** Attention written out, whose keys and values each serve two heads of the query. */
+function sharedHeads(q: Tensor, k: Tensor, v: Tensor): Tensor {
+  const [keys, values] = [k, v].map((x) => x.repeatInterleave(2, 1)) as [Tensor, Tensor];
+  return q.matmul(keys.transpose(-2, -1)).mul(0.35).softmax(-1).matmul(values);
+}
+
 /** The functions, made on tensors of given sizes. */
 export function moreKernelFunctions(x: (...sizes: number[]) => Tensor): readonly KernelFunction[] {
+  const headInputs = (): Inputs => [x(2, 4, 16, 8), x(2, 2, 16, 8), x(2, 2, 16, 8)];
   return [
     sample(
       'avg_pool',
@@ -86,5 +93,7 @@ export function moreKernelFunctions(x: (...sizes: number[]) => Tensor): readonly
       (a, b) => a.unsqueeze(1).add(b.unsqueeze(0)).tanh().sum(),
       () => [x(16), x(32)],
     ),
+    sample('shared_heads', 2, false, sharedHeads, headInputs),
+    sample('shared_heads_train', 5, true, sharedHeads, headInputs),
   ];
 }

@@ -7,8 +7,8 @@
  */
 import type { GraphModule, Node, Target } from '@tessera/graph';
 import { counters } from '@tessera/shared';
-import { writtenInputs } from '../alias-sets.js';
 import type { Pass } from '../pass.js';
+import { writeRegions } from '../write-regions.js';
 import { Match } from './match.js';
 import { type Pattern, matchAt } from './pattern.js';
 
@@ -75,17 +75,6 @@ export class PatternMatcherPass implements Pass {
     }
     return count;
   }
-}
-
-/** Number of writes before each node. */
-function writeRegions(module: GraphModule): ReadonlyMap<Node, number> {
-  const regions = new Map<Node, number>();
-  let region = 0;
-  for (const node of module.graph.nodes) {
-    if (writtenInputs(node).length > 0) region++;
-    regions.set(node, region);
-  }
-  return regions;
 }
 
 /**
