@@ -132,6 +132,44 @@ describe('fusion', () => {
     expect(Array.from(readNumbers(total))).toEqual(Array.from(readNumbers(sum)));
   });
 
+  it('writes the equal parts of a join each to its place, in one kernel with what they share', () => {
+    const p = plan((b) => {
+      const x = b.input([4, 8]);
+      const shared = b.op('exp', x);
+      return [b.op('cat', [b.op('mul.Tensor', shared, 2), b.op('neg', shared)], 1)];
+    });
+    expect(text(p)).toMatchInlineSnapshot(`
+      "loop fused_exp_mul_neg_0(in0: f32, write out0: f32)
+        for [i0:4, i1:8]
+        outer:
+          t0: f32 = in0[8*i0 + i1]
+          t1: f32 = exp(t0)
+          t2: f32 = t1 * 2
+          out0[16*i0 + i1] = t2
+          t4: f32 = neg(t1)
+          out0[16*i0 + i1 + 8] = t4"
+    `);
+  });
+
+  it('chooses by position where a join is read once, or where its parts only lie elsewhere', () => {
+    const joins = (cat: (b: GraphBuilder, x: Node) => Node): number =>
+      plan((b) => [cat(b, b.input([4, 8]))]).kernels.filter((kernel) =>
+        printKernel(kernel).includes('where'),
+      ).length;
+    expect(joins((b, x) => b.op('cat', [x, b.op('slice.Tensor', x, 1, 0, 8, 1)], 1))).toBe(1);
+    expect(joins((b, x) => b.op('abs', b.op('cat', [b.op('sin', x), x], 1)))).toBe(1);
+    expect(joins((b, x) => b.op('cat', [b.op('sin', x), b.op('cos', x)], 1))).toBe(0);
+  });
+
+  it('does not read a join in a kernel that fills a part of it', () => {
+    const p = plan((b) => {
+      const x = b.input([4, 8]);
+      const whole = b.op('cat', [b.op('sin', x), b.op('cos', x)], 1);
+      return [whole, b.op('mul.Tensor', b.op('slice.Tensor', whole, 1, 0, 8, 1), 2)];
+    });
+    expect(p.launches.length).toBe(2);
+  });
+
   it('folds a cheap producer with one use into a product, and an expensive one not', () => {
     const cheap = plan((b) => [
       b.op('mm', b.op('_to_copy', b.input([8, 16], 'float16'), 'float32'), b.input([16, 4])),

@@ -78,6 +78,11 @@ function step(b: GraphBuilder, dice: Dice, values: Node[]): Node {
           );
     case 12:
       return b.op('where.self', b.op('gt.Scalar', x, 0), x, b.op('mul.Tensor', x, 0.1));
+    case 13:
+      // Equal parts: written each to its place where the join gets memory.
+      return rank === 0 || sizes.some((size) => size > 16)
+        ? b.op('cos', x)
+        : b.op('cat', [b.op('sin', x), x, b.op('mul.Tensor', x, 2)], dice.roll(rank));
     default:
       return rank === 0 ? b.op('cos', x) : structured(b, dice, x);
   }

@@ -39,6 +39,12 @@ function gated(value: Tensor, wide: Tensor, narrow: Tensor): Tensor {
   return F.linear(a.mul(F.gelu(b)), narrow);
 }
 
+/** A costly value whose gradient goes to two of four parts. */
+function quarters(value: Tensor): Tensor {
+  const [a, b, c, d] = value.split(16, 1) as [Tensor, Tensor, Tensor, Tensor];
+  return a.sin().mul(b.cos()).add(c.exp().mul(d));
+}
+
 /** Attention written out, whose keys and values each serve two heads of the query. */
 function sharedHeads(q: Tensor, k: Tensor, v: Tensor): Tensor {
   const [keys, values] = [k, v].map((x) => x.repeatInterleave(2, 1)) as [Tensor, Tensor];
@@ -70,6 +76,7 @@ export function moreKernelFunctions(x: (...sizes: number[]) => Tensor): readonly
       (a) => cat([a.narrow(1, 0, 1).exp(), a.narrow(1, 1, 7).sin()], 1),
       () => [x(8, 8)],
     ),
+    sample('split_train', 2, true, quarters, () => [x(8, 64)]),
     sample('lstm_cell_train', 3, true, lstmCell, () => [
       x(8, 16),
       x(8, 12),

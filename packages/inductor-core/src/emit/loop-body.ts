@@ -55,7 +55,7 @@ function flatten(context: FusionContext, group: LoopGroup): Flat {
         });
     };
     if (node.kind === 'pointwise') {
-      if (!node.mutation) values.set(node.out.name, value);
+      if (!node.mutation && node.part === null) values.set(node.out.name, value);
       store(0, value, member.inner);
       continue;
     }

@@ -1,7 +1,9 @@
 /**
  * @file Lowerings that put tensors side by side: cat, stack, pad, and writes into a slice.
  *
- * Each is a pointwise value that chooses by position; a load outside its tensor is masked away.
+ * Each is a pointwise value that chooses by position; a load outside its tensor is masked away. A join of
+ * equal parts that gets memory anyway is written part by part instead: nothing is chosen, and what several
+ * parts need is computed once. The scheduler puts the parts into one kernel. @see torch._inductor.ir.ConcatKernel
  */
 import { wrapDim } from '@tessera/tensor';
 import type { Expr } from '../ir/expr.js';
@@ -9,6 +11,7 @@ import type { IndexExpr } from '../ir/index-expr.js';
 import { intList, tensorArg } from './elementwise.js';
 import type { LoweredTensor } from './lowered-tensor.js';
 import type { Lowering } from './lowering.js';
+import { usesOf } from './node-uses.js';
 import { type LoweredArg, type LoweringFn, RuntimeScalar } from './registry.js';
 import { sliceRange } from './view-maps.js';
 
@@ -26,16 +29,29 @@ const INLINE_INPUTS = 4;
 /** Most tensors that are joined at once; more are joined in groups first. */
 const MOST_INPUTS = 8;
 
-function joined(
-  l: Lowering,
+/** What a join gives. */
+interface Joined {
+  readonly sizes: readonly number[];
+  readonly dtype: LoweredTensor['dtype'];
+}
+
+function nonEmpty(
   tensors: readonly LoweredTensor[],
   dim: number,
-  call: { readonly sizes: readonly number[]; readonly dtype: LoweredTensor['dtype'] },
-): LoweredTensor {
-  const parts = tensors.filter(
+  call: Joined,
+): readonly LoweredTensor[] {
+  return tensors.filter(
     (t) =>
       !(t.sizes.length === 1 && t.sizes[0] === 0 && call.sizes.length !== 1) && t.sizes[dim] !== 0,
   );
+}
+
+function joined(
+  l: Lowering,
+  parts: readonly LoweredTensor[],
+  dim: number,
+  call: Joined,
+): LoweredTensor {
   const limit = Math.min(MOST_INPUTS, l.capabilities.maxBuffersPerKernel - 1);
   if (parts.length > limit) return joined(l, inGroups(l, parts, dim, limit, call), dim, call);
   for (const part of parts)
@@ -50,12 +66,7 @@ function joined(
 }
 
 /** The element of the part in which a position lies. */
-function choice(
-  l: Lowering,
-  parts: readonly LoweredTensor[],
-  dim: number,
-  call: { readonly sizes: readonly number[]; readonly dtype: LoweredTensor['dtype'] },
-): Expr {
+function choice(l: Lowering, parts: readonly LoweredTensor[], dim: number, call: Joined): Expr {
   const vars = l.vars(call.sizes);
   const position = vars[dim]!;
   let end = call.sizes[dim]!;
@@ -87,7 +98,7 @@ function inGroups(
   parts: readonly LoweredTensor[],
   dim: number,
   limit: number,
-  call: { readonly sizes: readonly number[]; readonly dtype: LoweredTensor['dtype'] },
+  call: Joined,
 ): LoweredTensor[] {
   const groups: LoweredTensor[] = [];
   for (let i = 0; i < parts.length; i += limit) {
@@ -101,9 +112,50 @@ function inGroups(
   return groups;
 }
 
+/** Elements along the last dimension below which parts are not written apart: vectors would be short. */
+const SHORTEST_PART = 8;
+
+/** Whether parts that are still to be computed are better written each to its place. */
+function isWrittenInParts(
+  l: Lowering,
+  parts: readonly LoweredTensor[],
+  dim: number,
+  { sizes }: Joined,
+): boolean {
+  const length = parts[0]?.sizes[dim] ?? 0;
+  if (parts.length < 2 || parts.some((part) => part.sizes[dim] !== length)) return false;
+  if (dim === sizes.length - 1 && length < SHORTEST_PART) return false;
+  const costs = parts.map((part) => l.costOf(part.expr));
+  const buffers = new Set(parts.flatMap((part) => [...l.buffersOf(part.expr)]));
+  return costs.some(({ ops }) => ops > 0) && buffers.size < l.capabilities.maxBuffersPerKernel;
+}
+
+/** Memory that each part fills its share of. */
+function writtenInParts(
+  l: Lowering,
+  parts: readonly LoweredTensor[],
+  dim: number,
+  { sizes, dtype }: Joined,
+  layout: readonly number[] | null,
+): LoweredTensor {
+  const whole = l.newBuffer(dtype, sizes, layout);
+  let start = 0;
+  for (const part of parts) {
+    const at = l.ir.int(start);
+    const coords = l.vars(part.sizes).map((v, d) => (d === dim ? l.ir.add(v, at) : v));
+    l.addPart(whole, part.sizes, part.expr, coords);
+    start += part.sizes[dim]!;
+  }
+  return l.fromBuffer(whole);
+}
+
 const cat: LoweringFn = (l, [tensors, dim], call) => {
   const list = (tensors as readonly LoweredArg[]).map((item) => tensorArg(item, call.op));
-  return joined(l, list, wrapDim(Number(dim ?? 0), call.sizes.length, call.op), call);
+  const at = wrapDim(Number(dim ?? 0), call.sizes.length, call.op);
+  const parts = nonEmpty(list, at, call);
+  if (usesOf(call.node).needMemory && isWrittenInParts(l, parts, at, call))
+    return writtenInParts(l, parts, at, call, call.results[0]?.strides ?? null);
+  return joined(l, parts, at, call);
 };
 
 const stack: LoweringFn = (l, [tensors, dim], call) => {

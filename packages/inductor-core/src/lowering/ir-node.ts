@@ -25,11 +25,13 @@ export interface IrBuffer {
   output: number;
 }
 
-/** `out[vars] = value`. The loop variables are the canonical ones of the buffer's sizes. */
+/** `out[vars] = value`. The loop variables are the canonical ones of the buffer's sizes, or of a part's. */
 export interface PointwiseNode {
   readonly kind: 'pointwise';
   readonly id: number;
   readonly out: IrBuffer;
+  /** Where an element goes if the node fills a part of the buffer, beside other nodes; null: all of it. */
+  readonly part: readonly IndexExpr[] | null;
   readonly vars: readonly LoopVar[];
   readonly value: Expr;
   /** The buffer is an argument that is overwritten; every other access reads its old contents. */

@@ -16,6 +16,7 @@ import type { LoweredGraph } from './ir-node.js';
 import { LoweredTensor } from './lowered-tensor.js';
 import { Lowering } from './lowering.js';
 import { lowerMutations } from './mutation.js';
+import { usesOf } from './node-uses.js';
 import { lowerOutputs } from './outputs.js';
 import { pruneUnused } from './prune.js';
 import {
@@ -238,39 +239,6 @@ class GraphLowering {
       },
     );
   }
-}
-
-/** Levels of views through which `usesOf` looks. */
-const VIEW_LEVELS = 6;
-
-/** How a value is used, directly and through views. */
-interface Uses {
-  readonly count: number;
-  /** Some use gives it memory anyway: a product, a convolution or the output. */
-  readonly needMemory: boolean;
-}
-
-function usesOf(node: Node): Uses {
-  let count = 0;
-  let needMemory = false;
-  let level: Node[] = [node];
-  for (let depth = 0; depth <= VIEW_LEVELS && level.length > 0; depth++) {
-    const next: Node[] = [];
-    for (const value of level) {
-      for (const user of value.users.keys()) {
-        const op =
-          user.op === 'call_function' && typeof user.target === 'object' ? user.target : null;
-        if (op?.isView === true && depth < VIEW_LEVELS) {
-          next.push(user);
-          continue;
-        }
-        count++;
-        if (user.op === 'output' || op?.hasTag('compute-intensive') === true) needMemory = true;
-      }
-    }
-    level = next;
-  }
-  return { count, needMemory };
 }
 
 /** Facts of a recorded tensor value. */

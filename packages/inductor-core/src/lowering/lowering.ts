@@ -247,9 +247,24 @@ export class Lowering {
       kind: 'pointwise',
       id: this.nodes.length,
       out,
+      part: null,
       vars: this.loopVars(out.sizes),
       value: this.ir.cast(expr, out.dtype),
       mutation,
+      origins: this.originsOf([expr]),
+    });
+  }
+
+  /** Adds a node that stores `expr`, over the canonical variables of `sizes`, to a part of `out`. */
+  addPart(out: IrBuffer, sizes: readonly number[], expr: Expr, part: readonly IndexExpr[]): void {
+    this.nodes.push({
+      kind: 'pointwise',
+      id: this.nodes.length,
+      out,
+      part,
+      vars: this.loopVars(sizes),
+      value: this.ir.cast(expr, out.dtype),
+      mutation: false,
       origins: this.originsOf([expr]),
     });
   }
@@ -322,6 +337,11 @@ export class Lowering {
       this.costs.set(expr, cost);
     }
     return cost;
+  }
+
+  /** Names of the buffers that computing an expression loads. */
+  buffersOf(expr: Expr): Set<string> {
+    return new Set(postorder([expr]).flatMap((e) => (e.kind === 'load' ? [e.buf] : [])));
   }
 }
 

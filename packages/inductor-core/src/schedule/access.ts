@@ -47,7 +47,7 @@ export function accessesOf(l: Lowering, node: IrNode): NodeAccesses {
   }));
   switch (node.kind) {
     case 'pointwise':
-      return { reads, writes: [storeAccess(l, node.out, l.vars(node.out.sizes))] };
+      return { reads, writes: [storeAccess(l, node.out, node.part ?? l.vars(node.out.sizes))] };
     case 'reduction':
       return { reads, writes: node.outs.map((out) => storeAccess(l, out, l.vars(out.sizes))) };
     case 'matmul':

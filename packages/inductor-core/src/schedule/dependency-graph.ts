@@ -35,8 +35,7 @@ export class DependencyGraph {
     };
     for (const node of context.graph.nodes) {
       for (const buf of new Set(context.of(node).reads.map((read) => read.buf))) {
-        const writer = context.writer.get(buf);
-        if (writer !== undefined) edge(writer, node);
+        for (const writer of context.writers.get(buf) ?? []) edge(writer, node);
       }
       if (node.kind === 'pointwise' && node.mutation)
         for (const reader of context.readers.get(node.out.name) ?? []) edge(reader, node);

@@ -65,21 +65,29 @@ function sitesOf(context: FusionContext, members: readonly Member[]): Map<string
 interface Shared {
   readonly dependent: readonly (readonly [readonly Site[], readonly Site[]])[];
   readonly read: readonly (readonly [readonly Site[], readonly Site[]])[];
+  /** How many buffers both fill parts of. */
+  readonly joined: number;
 }
 
+/** Null if one group reads what the other fills a part of. */
 function sharedBuffers(
+  context: FusionContext,
   a: ReadonlyMap<string, readonly Site[]>,
   b: ReadonlyMap<string, readonly Site[]>,
-): Shared {
+): Shared | null {
   const dependent: (readonly [readonly Site[], readonly Site[]])[] = [];
   const read: (readonly [readonly Site[], readonly Site[]])[] = [];
+  let joined = 0;
   for (const [buf, sites] of a) {
     const others = b.get(buf);
     if (others === undefined) continue;
-    const written = sites.some((s) => s.write) || others.some((s) => s.write);
-    (written ? dependent : read).push([sites, others]);
+    const isWrite = ({ write }: Site): boolean => write;
+    const written = sites.some(isWrite) || others.some(isWrite);
+    if (!written || !context.isInParts(buf)) (written ? dependent : read).push([sites, others]);
+    else if (sites.every(isWrite) && others.every(isWrite)) joined++;
+    else return null;
   }
-  return { dependent, read };
+  return { dependent, read, joined };
 }
 
 /** Coordinate equations from pairs of sites; a few are enough, all are verified later. */
@@ -140,12 +148,12 @@ function* candidates(
   if (linear !== null) yield linear;
 }
 
-/** Bytes that need not be read or written again under a mapping; -1 if it is wrong. */
+/** Bytes that need not be read or written again under a mapping, and buffers filled together; -1 if it is wrong. */
 function verify(context: FusionContext, shared: Shared, mapping: Mapping): number {
   const { ir } = context.lowering;
   const guestIndex = (site: Site): IndexExpr =>
     ir.substituteIndex(context.indexIn(site.member, site.access), (name) => mapping.get(name));
-  let saved = 0;
+  let saved = shared.joined;
   for (const [hosts, guests] of shared.dependent) {
     // All accesses of a buffer that is written must be at one place.
     const place = context.indexIn(hosts[0]!.member, hosts[0]!.access);
@@ -190,7 +198,12 @@ export function fuseLoops(context: FusionContext, a: LoopGroup, b: LoopGroup): L
   const [host, guest] = a.inner.length === 0 && b.inner.length > 0 ? [b, a] : [a, b];
   const fit = fitOf(host, guest);
   if (fit === null || !context.fits(a, b)) return null;
-  const shared = sharedBuffers(sitesOf(context, host.members), sitesOf(context, guest.members));
+  const shared = sharedBuffers(
+    context,
+    sitesOf(context, host.members),
+    sitesOf(context, guest.members),
+  );
+  if (shared === null) return null;
   for (const mapping of candidates(context, host, guest, fit, shared)) {
     if (fit.paired && !separates(host, guest, mapping)) continue;
     if (verify(context, shared, mapping) <= 0) continue;

@@ -33,6 +33,7 @@ function producedPlaces(
   const places = new Map([[write.buf, { index: write.index, coords: write.coords }]]);
   for (const member of group.epilogue) {
     for (const access of context.of(member.node).writes) {
+      if (context.isInParts(access.buf)) continue;
       places.set(access.buf, {
         index: context.indexIn(member, access),
         coords: access.coords.map((coord) => context.place(member, coord)),
@@ -59,11 +60,16 @@ export function fuseEpilogue(
   const operands = new Set(context.of(host.matmul).reads.map((read) => read.buf));
   for (const p of host.prologue) for (const read of context.of(p).reads) operands.add(read.buf);
   const places = producedPlaces(context, host);
+  const parts = new Set(
+    host.epilogue.flatMap(({ node }) => context.of(node).writes.map((write) => write.buf)),
+  );
+  for (const name of parts) if (!context.isInParts(name)) parts.delete(name);
   const equations: Equation[] = [];
   for (const member of guest.members) {
     // Operands are read at other points while the epilogue already stores.
     for (const write of context.of(member.node).writes) if (operands.has(write.buf)) return null;
     for (const read of context.of(member.node).reads) {
+      if (parts.has(read.buf)) return null;
       const place = places.get(read.buf);
       if (place === undefined) continue;
       if (read.indirect) return null;
@@ -132,7 +138,8 @@ function cheapProducer(
 ): PointwiseNode | null {
   if (guest.members.length !== 1) return null;
   const { node } = guest.members[0]!;
-  if (node.kind !== 'pointwise' || node.mutation || node.out.output >= 0) return null;
+  if (node.kind !== 'pointwise' || node.mutation || node.part !== null || node.out.output >= 0)
+    return null;
   const readers = context.readers.get(node.out.name) ?? [];
   if (readers.length !== 1 || readers[0] !== host.matmul) return null;
   const cost = context.lowering.costOf(node.value);

@@ -73,6 +73,8 @@ class Fusion {
   private readonly groups = new Map<number, Group>();
   private readonly dependencies: DependencyGraph;
   private readonly mutations: PointwiseNode[] = [];
+  /** For each buffer that several nodes fill: those nodes. They save a launch, so they are paired last. */
+  private readonly parts: readonly (readonly IrNode[])[];
   /** Pairs found impossible; they stay so until one of them changes. */
   private readonly rejected = new Map<Group, Set<Group>>();
 
@@ -80,6 +82,7 @@ class Fusion {
     const { ir } = context.lowering;
     for (const node of context.graph.nodes)
       if (node.kind === 'pointwise' && node.mutation) this.mutations.push(node);
+    this.parts = [...context.writers.values()].filter((writers) => writers.length > 1);
     const initial = context.graph.nodes.map((node) => groupOf(node, (v) => ir.sym(v.name, v.size)));
     for (const group of initial) this.groups.set(group.id, group);
     this.dependencies = new DependencyGraph(context, initial);
@@ -165,8 +168,9 @@ class Fusion {
     for (const buf of this.buffersOf(among)) {
       const nodes = this.context.readers.get(buf);
       if (nodes === undefined) continue;
-      const writer = this.context.writer.get(buf);
-      const from = writer === undefined ? null : this.dependencies.group(writer);
+      const writers = this.context.writers.get(buf);
+      // Nobody reads a joined buffer in a kernel that fills a part of it.
+      const from = writers?.length === 1 ? this.dependencies.group(writers[0]!) : null;
       const readers = this.groupsOf(nodes);
       if (readers.length === 1 && (from === null || from === readers[0])) continue;
       const isTouched =
@@ -193,6 +197,10 @@ class Fusion {
           this.dependencies.group(node),
           this.context.bytes(node.out.name),
         );
+    }
+    for (const parts of this.parts) {
+      const groups = this.groupsOf(parts);
+      for (let i = 1; i < groups.length; i++) add(groups[i - 1]!, groups[i]!, 1);
     }
     const pairs = [...found.values()].flatMap((row) => [...row.values()]);
     return pairs.sort((x, y) => y.score - x.score || distance(x) - distance(y) || x.a.id - y.a.id);

@@ -11,8 +11,8 @@ import type { Group, Member } from './group.js';
 /** See the file header. */
 export class FusionContext {
   readonly buffers: Map<string, IrBuffer> = new Map();
-  /** Node that fills each computed buffer. */
-  readonly writer: Map<string, IrNode> = new Map();
+  /** Nodes that fill each computed buffer: one, or one for each part. */
+  readonly writers: Map<string, IrNode[]> = new Map();
   /** Nodes that read each buffer, in order. */
   readonly readers: Map<string, IrNode[]> = new Map();
   private readonly accesses = new Map<IrNode, NodeAccesses>();
@@ -28,7 +28,10 @@ export class FusionContext {
       this.accesses.set(node, found);
       for (const out of nodeOutputs(node)) {
         this.buffers.set(out.name, out);
-        if (out.kind === 'computed') this.writer.set(out.name, node);
+        if (out.kind !== 'computed') continue;
+        const others = this.writers.get(out.name);
+        if (others === undefined) this.writers.set(out.name, [node]);
+        else others.push(node);
       }
       for (const buf of new Set(found.reads.map((read) => read.buf))) {
         const list = this.readers.get(buf) ?? [];
@@ -57,6 +60,11 @@ export class FusionContext {
   /** An index over a node's variables in its group's variables. */
   place(member: Member, index: IndexExpr): IndexExpr {
     return this.lowering.ir.substituteIndex(index, (name) => member.place.get(name));
+  }
+
+  /** Whether several nodes fill a buffer, each a part of it. */
+  isInParts(name: string): boolean {
+    return (this.writers.get(name)?.length ?? 0) > 1;
   }
 
   /** Bytes of a buffer. */
