@@ -1,0 +1,90 @@
+/**
+ * @file Programs that differ only in what PyTorch leaves open are no mismatches.
+ */
+import type { DType } from '@tessera/tensor';
+import { describe, expect, it } from 'vitest';
+import { checkProgram } from '../src/check.js';
+import type { Arg, BackwardKind, Program, Stmt, TensorSpec } from '../src/program.js';
+
+function made(dtype: DType, data: readonly number[], requiresGrad = false): TensorSpec {
+  return { dtype, data, views: [], requiresGrad, leaf: true };
+}
+
+/** A program of one call. */
+function programOf(
+  args: readonly TensorSpec[],
+  body: readonly Stmt[],
+  backward: BackwardKind | null,
+): Program {
+  return {
+    seed: 0,
+    net: null,
+    optimizer: null,
+    form: 'positional',
+    storeIsArgument: true,
+    dynamic: null,
+    captured: {},
+    body,
+    calls: [
+      {
+        args: args.map((tensor) => ({ kind: 'new', tensor })),
+        k: 1,
+        ks: [],
+        replace: {},
+        fail: false,
+        training: true,
+        frozen: false,
+        lr: 0.1,
+        noGrad: false,
+        backward,
+      },
+    ],
+  };
+}
+
+function op(out: string, on: string | null, name: string, ...args: readonly Arg[]): Stmt {
+  return { do: 'op', out, on, name, args };
+}
+
+describe('a difference that PyTorch leaves open', () => {
+  it('a rounding to 16 bits on the way, where few runs with noise happen to agree', () => {
+    const body = [
+      op('t0', 'a0', 'cos'),
+      op('t1', 't0', 'mul_', 1),
+      op('t2', 'a1', 'sub_', { t: 't0' }),
+    ];
+    const args = Array.from({ length: 12 }, (_, start) => {
+      const data = Array.from(
+        { length: 96 },
+        (_, i) => (((start * 96 + i) * 37) % 401) / 128 - 1.5,
+      );
+      return [
+        made('bfloat16', data),
+        made(
+          'float32',
+          data.map((x) => -x),
+        ),
+      ];
+    });
+    for (const pair of args)
+      expect(checkProgram(programOf(pair, body, null), ['inductor'])).toBeNull();
+  });
+
+  it('a rounding to 16 bits within a derivative', () => {
+    const args = [
+      made('bfloat16', [1.20703125, 0.8203125, 0.20703125]),
+      made('float32', [0.09765625, 1.1015625, -0.3359375], true),
+    ];
+    const body: Stmt[] = [op('t0', 'a0', 'pow', { t: 'a1' }), { do: 'return', of: ['t0'] }];
+    expect(checkProgram(programOf(args, body, 'sum'), ['inductor'])).toBeNull();
+  });
+
+  it('whether gradients that grad() returns share memory', () => {
+    const args = [made('float32', [1, 2], true), made('float32', [3, 4], true)];
+    const body: Stmt[] = [
+      op('t0', null, 'stack', [{ t: 'a0' }, { t: 'a1' }], 0),
+      { do: 'return', of: ['t0'] },
+    ];
+    expect(checkProgram(programOf(args, body, 'grad'), ['inductor'])).toBeNull();
+  });
+});
