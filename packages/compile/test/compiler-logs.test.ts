@@ -47,6 +47,8 @@ describe('logs of the kernel compiler', () => {
 
   it('says where the kernel of eager mode runs', () => {
     const texts = logsOf((x) => linalgSvdvals(x).mul(2), eye(3));
-    expect(texts['perf']).toMatch(/\w+: aten::_?linalg_\w+ has no generated code; its eager kernel runs/);
+    expect(texts['perf']).toMatch(
+      /\w+: aten::_?linalg_\w+ has no generated code; its eager kernel runs/,
+    );
   });
 });
