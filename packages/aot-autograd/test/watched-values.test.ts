@@ -24,7 +24,7 @@ const makers: Record<string, () => Tensor> = {
 const changes: Record<string, (x: Tensor) => void> = {
   'is laid out anew': (x) => void x.transpose_(0, 1),
   'gets another dimension': (x) => void x.unsqueeze_(0),
-  'is modified through its memory': (x) => void (x.base ?? x).mul_(2),
+  'is modified through its memory': (x) => void ((x.base ?? x) as Tensor).mul_(2),
 };
 
 describe.each(Object.entries(makers))('%s whose converted copy eager saves', (_, make) => {

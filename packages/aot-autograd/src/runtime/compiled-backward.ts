@@ -17,7 +17,6 @@ import {
   holdGradient,
   isTensor,
   backwardTwice,
-  emptyFromMeta,
   noGrad,
   setHistory,
   withoutModes,
@@ -25,7 +24,7 @@ import {
 import type { CompiledGraph } from '../graph-compiler.js';
 import type { GradientSource } from '../partition/partition.js';
 import { CompiledDoubleBackward } from './double-backward.js';
-import { withLayout } from './layout-copy.js';
+import { copyWithStrides, withLayout } from './layout-copy.js';
 
 /** A backward graph for some of the tangents. */
 export interface BackwardVariant {
@@ -88,7 +87,7 @@ export class CompiledFunctionBackward extends GradNode implements StorageKeeper 
     for (const { index } of this.program.watched) {
       const value = this.saved[index] as Tensor | null | undefined;
       if (value?.storage !== storage || this.copies.has(index)) continue;
-      const copy = withoutModes(() => noGrad(() => emptyFromMeta(value).copy_(value)));
+      const copy = withoutModes(() => noGrad(() => copyWithStrides(value)));
       this.copies.set(index, copy);
     }
   }
