@@ -160,4 +160,38 @@ describe.each(BACKENDS)('%s', (backend) => {
     };
     expect(run((fn) => compile(fn, { backend }))).toEqual(run((fn) => fn));
   });
+
+  it('keeps the gradient of what an in-place operation makes of a value', () => {
+    expectEager(
+      (x) => {
+        const a = x.mul(2);
+        a.retainGrad();
+        a.mul_(3);
+        return [a, a.mul(5)];
+      },
+      ([a, b], leaf) => {
+        b!.sum().backward();
+        return [a!.grad!.toArray(), leaf.grad!.toArray()];
+      },
+    );
+  });
+
+  it('leads the gradient of a modified view around the hooks that it had', () => {
+    expectEager((x) => {
+      const a = x.mul(1).view([2, 2]).transpose(0, 1);
+      a.registerHook((slope) => slope.mul(0.5));
+      a.relu_();
+      return a;
+    }, gradOf);
+  });
+
+  it('leads the gradients of what read a view before it was modified through its hooks', () => {
+    expectEager((x) => {
+      const a = x.mul(1).view([2, 2]).transpose(0, 1);
+      a.registerHook((slope) => slope.mul(0.5));
+      const before = a.mul(7);
+      a.relu_();
+      return a.add(before);
+    }, gradOf);
+  });
 });

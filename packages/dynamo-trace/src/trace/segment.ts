@@ -8,7 +8,14 @@
  */
 import { GraphModule, type Graph, type Node, eliminateDeadCode } from '@tessera/graph';
 import { type CompileReport, TesseraError, emptyReport, log, reportTo } from '@tessera/shared';
-import { type Storage, type Tensor, gradMode, modes, withAutocastSettings } from '@tessera/tensor';
+import {
+  type Storage,
+  type Tensor,
+  gradMode,
+  isHooked,
+  modes,
+  withAutocastSettings,
+} from '@tessera/tensor';
 import { now } from '../clock.js';
 import type { Backend, CompiledSegment, SegmentInput } from '../backend.js';
 import { type InputMeta, isStill } from './input-meta.js';
@@ -144,6 +151,9 @@ export class Segment {
       const last = this.graph.nodes.findLast((node) => made.includes(node));
       if (last === undefined) continue;
       this.watched.add(slot);
+      // A view stays one: what is modified in place has another history then.
+      const base = this.baseSlot(slot);
+      if (base != null) this.addOutputs([base]);
       endPiece(last, twin.storage);
       this.compiled = null;
       this.module = null;
@@ -172,11 +182,15 @@ export class Segment {
 
   /** The tensor of a call that the value in `slot` is a view of: null for none, undefined if it is not there. */
   baseOf(slot: number, run: Bindings): Tensor | null | undefined {
-    this.bases ??= basesOf(this);
-    const base = this.bases.get(slot);
+    const base = this.baseSlot(slot);
     if (base === undefined || base === null) return base;
     const tensor = run.slots[base];
     return tensor?.storageOrNull === null ? undefined : tensor;
+  }
+
+  private baseSlot(slot: number): number | null | undefined {
+    this.bases ??= basesOf(this);
+    return this.bases.get(slot);
   }
 
   /** Runs the segment and gives the lazy tensors of `run` their values. */
@@ -185,6 +199,7 @@ export class Segment {
       this.addOutputs(this.template.outputSet);
       this.watch(this.template.watched);
     }
+    for (const slot of this.mutated) if (run.slots[slot]!.retainsGrad) this.watch([slot]);
     // Nothing to compute and nothing to change: a function that only returned its arguments.
     if (this.outputSlots.length === 0 && this.mutated.length === 0) return;
     const inputs = this.gather(run);
@@ -212,6 +227,7 @@ export class Segment {
   call(inputs: readonly SegmentInput[]): readonly Tensor[] {
     return this.asRecorded(() => {
       this.runs++;
+      if (this.changesHooked(inputs)) return this.graphModule.forward(...inputs) as Tensor[];
       if (this.uncompiledRuns > 0 && this.compiled === null) {
         this.uncompiledRuns--;
         return this.graphModule.forward(...inputs) as Tensor[];
@@ -224,6 +240,18 @@ export class Segment {
       } finally {
         this.firstRunMs += now() - start;
       }
+    });
+  }
+
+  /**
+   * Whether a view is modified whose gradient a hook sees: eager autograd leads what is modified around the view's
+   * own node, and what read it before through it.
+   */
+  private changesHooked(inputs: readonly SegmentInput[]): boolean {
+    return this.inputs.some(({ slot }, i) => {
+      if (slot < 0 || !this.mutated.includes(slot)) return false;
+      const tensor = inputs[i] as Tensor;
+      return tensor.base !== null && isHooked(tensor);
     });
   }
 

@@ -57,11 +57,27 @@ export function gradEdge(tensor: TensorBase): Edge | null {
 /** Makes `tensor` output number `outputNr` of `node`. */
 export function setHistory(tensor: TensorBase, node: GradNode, outputNr: number): void {
   const meta = autogradMeta(tensor);
+  if (meta.retainsGrad) moveRetained(tensor, node, outputNr);
   meta.gradFn = node;
   meta.outputNr = outputNr;
   meta.versionAtGradFn = tensor.storageOrNull?.version ?? 0;
   tensor.requiresGradFlag = true;
   tensor.guardSpec = null;
+}
+
+/** A tensor that keeps its gradient keeps that of what it has become. */
+function moveRetained(tensor: TensorBase, node: GradNode, outputNr: number): void {
+  const { gradFn, outputNr: old } = tensor.autograd!;
+  if (gradFn?.retained?.get(old) === tensor) gradFn.retained.delete(old);
+  (node.retained ??= new Map()).set(outputNr, tensor as Tensor);
+}
+
+/** Whether code of the user sees the gradient that arrives at the node that made a tensor, or what the node makes of it. */
+export function isHooked(tensor: TensorBase): boolean {
+  const node = gradFnOf(tensor);
+  if (node === null) return false;
+  const hooks = [node.nodePreHooks, node.nodeHooks, node.preHooks?.get(tensor.autograd!.outputNr)];
+  return hooks.some((list) => (list?.length ?? 0) > 0);
 }
 
 /** Whether code of the user sees the gradient of a leaf: hooks on it, before or after it is accumulated. */
