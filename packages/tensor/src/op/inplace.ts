@@ -50,7 +50,12 @@ export function defineInplace(
     });
   return defineOp(schema, {
     inplaceOf: functional.qualifiedName,
-    tags: functional.record.tags?.filter((tag) => tag !== 'factory'),
+    tags: functional.record.tags?.filter(
+      (tag) =>
+        tag !== 'factory' &&
+        // A comparison has no gradient, but the floats that one overwrites have.
+        (tag !== 'non-differentiable' || functional.record.vjp === undefined),
+    ),
   });
 }
 

@@ -1,5 +1,5 @@
 /**
- * @file Comparisons and tests: bool results, no gradients.
+ * @file Comparisons and tests: bool results, no gradients; floats that one overwrites have a gradient of zero.
  *
  * A comparison with a number is the `.Scalar` overload, as in PyTorch's graphs.
  */
@@ -7,6 +7,8 @@ import { pointwise, unary } from '../kernels/pointwise-kernel.js';
 import { defineInplace } from '../op/inplace.js';
 import { type Binary, type Unary, binaryFunctionOf, unaryFunction } from '../op/op-functions.js';
 import { type OpOverload, defineOp } from '../op/op-overload.js';
+import type { OpRecord } from '../op/op-record.js';
+import { zerosLike } from './factory-like.js';
 
 interface Comparison {
   readonly tensor: OpOverload;
@@ -16,7 +18,11 @@ interface Comparison {
 }
 
 function define(name: string, test: (a: number, b: number) => boolean): Comparison {
-  const record = pointwise((a, b) => (test(a, b) ? 1 : 0), { result: 'bool', name });
+  const record: OpRecord = {
+    ...pointwise((a, b) => (test(a, b) ? 1 : 0), { result: 'bool', name }),
+    // In place on floats.
+    vjp: (_args, { grad }) => ({ self: () => zerosLike(grad), other: () => zerosLike(grad) }),
+  };
   const tensor = defineOp(`aten::${name}.Tensor(Tensor self, Tensor other) -> Tensor`, record);
   const scalar = defineOp(`aten::${name}.Scalar(Tensor self, Scalar other) -> Tensor`, record);
   return {

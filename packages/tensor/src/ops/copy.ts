@@ -12,6 +12,7 @@ import { defineInplace } from '../op/inplace.js';
 import { defineOp } from '../op/op-overload.js';
 import { expandStrides, isContiguous, sameNumbers } from '../shape.js';
 import type { Tensor } from '../tensor.js';
+import { zerosLike } from './factory-like.js';
 
 const cloneOp = defineOp(
   'aten::clone(Tensor self, *, MemoryFormat? memory_format=None) -> Tensor',
@@ -51,7 +52,8 @@ const copyOp = defineOp('aten::copy(Tensor self, Tensor src, bool non_blocking=F
     };
   },
   kernel: ({ src }, [out]) => writeNumbers(out!, converted(src, out!)),
-  vjp: (_args, { grad }) => ({ src: grad }),
+  // What self was is differentiated too: its nodes run, and run only once.
+  vjp: (_args, { grad }) => ({ self: () => zerosLike(grad), src: grad }),
 });
 const copyInplace = defineInplace(copyOp);
 
