@@ -173,4 +173,37 @@ describe('a value that was kept', () => {
     result.fill_(true);
     expect(kept[0]!.toArray()).toEqual([true, true]);
   });
+
+  it('takes gradients if it was told to, although only a closure has it', () => {
+    let kept: Tensor | null = null;
+    const { call, graphs } = compileEager((x: Tensor) => {
+      const h = x.mul(2);
+      const result = h.exp();
+      kept = h.requiresGrad_();
+      return result;
+    });
+    for (let i = 0; i < 3; i++) {
+      call(tensor([1, 2]));
+      expect(kept!.toArray()).toEqual([2, 4]);
+      expect([kept!.requiresGrad, kept!.isLeaf]).toEqual([true, true]);
+      kept!.mul(3).sum().backward();
+      expect(kept!.grad!.toArray()).toEqual([3, 3]);
+    }
+    expect(graphs).toHaveLength(1);
+  });
+
+  it('takes gradients if it was told to after the call', () => {
+    let keep = false;
+    let kept: Tensor | null = null;
+    const { call } = compileEager((x: Tensor) => {
+      const h = x.mul(2);
+      if (keep) kept = h;
+      return h.exp();
+    });
+    for (keep of [false, true, true]) call(tensor([1, 2]));
+    kept!.requiresGrad_();
+    expect(kept!.toArray()).toEqual([2, 4]);
+    kept!.sum().backward();
+    expect(kept!.grad!.toArray()).toEqual([1, 1]);
+  });
 });

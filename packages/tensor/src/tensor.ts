@@ -128,7 +128,9 @@ export class Tensor extends TensorBase {
       refuseInferenceTensor(
         'Setting requires_grad=True on inference tensor outside InferenceMode is not allowed.',
       );
-    if (value !== this.requiresGradFlag) activeMode([this])?.onSetRequiresGrad?.();
+    if (value !== this.requiresGradFlag) activeMode([this])?.onSetRequiresGrad?.(this);
+    // Its own value would come with the flag that it was recorded with.
+    if (this.isLazy) void this.storage;
     this.requiresGradFlag = value;
     this.guardSpec = null;
     return this;
@@ -239,7 +241,7 @@ export class Tensor extends TensorBase {
   private beforeWatching(): void {
     const mode = activeMode([this]);
     mode?.onWatch?.([this]);
-    if (!this.isLazy) mode?.onSetRequiresGrad?.(this);
+    if (!this.isLazy) mode?.onSetHook?.(this);
   }
 
   /** Calls `hook` with this leaf after a backward has added to its `grad`. @throws no-grad-graph, invalid-argument */

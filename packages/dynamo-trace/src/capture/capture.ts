@@ -137,9 +137,13 @@ export class Capture implements PreDispatchMode {
     this.region?.noteGrad(tensor as Tensor, value as Tensor | null);
   }
 
-  onSetRequiresGrad(watched?: TensorBase): void {
-    if (watched === undefined) this.breakGraph(REQUIRES_GRAD_SET);
-    else if (this.builder.uses(watched.storage)) this.flush(HOOK_SET);
+  onSetRequiresGrad(tensor: TensorBase): void {
+    this.run.noteReads([tensor]);
+    this.breakGraph(REQUIRES_GRAD_SET);
+  }
+
+  onSetHook(tensor: TensorBase): void {
+    if (this.builder.uses(tensor.storage)) this.flush(HOOK_SET);
   }
 
   givesGradients(tensor: TensorBase): boolean {

@@ -33,7 +33,7 @@ import { autogradGrad } from '../capture/capture-backward.js';
 import type { Capture } from '../capture/capture.js';
 import { runBackwardEagerly } from '../capture/eager-backward.js';
 import { SizeTuple } from '../dynamic/size-tuple.js';
-import { instantiate, matchAll, unbindPatterns } from '../trace/pattern.js';
+import { instantiate, matchAll } from '../trace/pattern.js';
 import { type Run, isDueBefore } from '../trace/run.js';
 import type { Segment } from '../trace/segment.js';
 import {
@@ -54,6 +54,7 @@ import {
   describeOp,
   describeRegion,
 } from './describe-divergence.js';
+import { matchJump } from './match-jump.js';
 import { regionLeaves } from './region-leaves.js';
 import type { Specializer } from './specializer.js';
 
@@ -267,27 +268,9 @@ export class Replay implements PreDispatchMode {
   private jump(step: RegionStep, inputs: RegionInputs): boolean | SizeTuple {
     const { run } = this;
     const jump = step.jump!;
-    const { tuple } = run;
-    if (!jump.guards.check(step.owner)) return false;
-    if (!matchAll(step.inputs, regionLeaves(inputs), run)) return false;
-    const withInputs = run.tuple;
-    if (!matchAll(jump.implicit, jump.fetch(step.owner), run)) {
-      unbindPatterns(step.inputs, step.inputs.length, run);
-      run.unbindSymbols(tuple);
-      return false;
-    }
-    let { produced } = jump;
-    const symbolic = run.tuple;
-    if (symbolic.parent !== null) {
-      const known = symbolic.specs.get(step) as readonly OutSpec[] | undefined;
-      if (known === undefined) {
-        // The body binds what it reads itself; its inputs stay bound.
-        unbindPatterns(jump.implicit, jump.implicit.length, run);
-        run.unbindSymbols(withInputs);
-        return symbolic;
-      }
-      produced = known;
-    }
+    const produced = matchJump(step, jump, inputs, run);
+    if (produced === null) return false;
+    if (produced instanceof SizeTuple) return produced;
     if (this.specializer.rebuilding) this.specializer.follow(...jump.steps);
     for (const spec of produced)
       if (run.slots[spec.slot] === undefined || !this.specializer.rebuilding) run.produce(spec);
@@ -303,10 +286,14 @@ export class Replay implements PreDispatchMode {
     this.delegate?.onSetGrad(tensor, value);
   }
 
-  onSetRequiresGrad(watched?: TensorBase): void {
-    if (watched === undefined) this.breakGraph(REQUIRES_GRAD_SET);
-    else if (this.delegate !== null) this.delegate.onSetRequiresGrad(watched);
-    else if (this.dueBefore(watched.storage, true) !== null) this.flush(HOOK_SET);
+  onSetRequiresGrad(tensor: TensorBase): void {
+    this.run.noteReads([tensor]);
+    this.breakGraph(REQUIRES_GRAD_SET);
+  }
+
+  onSetHook(tensor: TensorBase): void {
+    if (this.delegate !== null) this.delegate.onSetHook(tensor);
+    else if (this.dueBefore(tensor.storage, true) !== null) this.flush(HOOK_SET);
   }
 
   givesGradients(tensor: TensorBase): boolean {

@@ -45,11 +45,10 @@ export interface PreDispatchMode {
   ): R;
   /** `tensor.grad = value` was assigned by the program. */
   onSetGrad(tensor: TensorBase, value: TensorBase | null): void;
-  /**
-   * `requiresGrad` of a tensor is about to change, or somebody asks for the gradient of the one that is
-   * given (a hook, `retainGrad()`): what was computed before has the history it had.
-   */
-  onSetRequiresGrad?(watched?: TensorBase): void;
+  /** `requiresGrad` of a tensor is about to change: what was computed before has the history it had. */
+  onSetRequiresGrad?(tensor: TensorBase): void;
+  /** A hook, or `retainGrad()`, is about to be set on a tensor that exists: it belongs to the history by now. */
+  onSetHook?(tensor: TensorBase): void;
   /** Whether a write that is recorded, and has not run yet, lets gradients flow into a tensor. */
   givesGradients?(tensor: TensorBase): boolean;
   /**
