@@ -27,6 +27,8 @@ const shapes: [sizes: number[], dim: number][] = [
   [[2, 1000, 2], 1],
   [[1031], 0],
   [[2, 2500], 1],
+  [[20003], 0],
+  [[3, 9001], 1],
 ];
 
 function expectSame(actual: readonly Tensor[], expected: readonly Tensor[]): void {
@@ -48,6 +50,25 @@ describe('compiled scans', () => {
       const eager = config.patch({ 'eager.kernels': 'reference' }, () => fn(x, dim));
       expectSame(compile((y: Tensor) => fn(y, dim))(x), eager);
     }
+  });
+
+  it('in one kernel with reductions of the same rows, and with writes to what they read', () => {
+    const nucleus = (x: Tensor): Tensor => {
+      const weights = x.softmax(-1);
+      const reached = weights.cumsum(-1);
+      return weights.mul(reached.lt(0.9)).div(reached.amax(-1, true));
+    };
+    const x = waves([5, 133]);
+    const eager = config.patch({ 'eager.kernels': 'reference' }, () => nucleus(x));
+    expectSame([compile(nucleus)(x)], [eager]);
+    const shift = (y: Tensor): Tensor => {
+      const running = y.cumsum(0);
+      y.add_(running);
+      return running.sub(y);
+    };
+    const [mine, theirs] = [waves([40, 7]), waves([40, 7])];
+    const left = config.patch({ 'eager.kernels': 'reference' }, () => shift(theirs));
+    expectSame([compile(shift)(mine), mine], [left, theirs]);
   });
 
   it('NaN stays once met, from one block to the next', () => {

@@ -292,6 +292,60 @@ describe('kernels generated, no more than PyTorch 2.11 generates', () => {
     expect(loops(p)).toBe(1);
   });
 
+  it('cumsum: 1 with what it reads and what reads it, where kernels can scan', () => {
+    const running = plan(
+      (b) => [b.op('tanh', b.op('cumsum', b.op('sin', b.input([4, 300])), 1, null))],
+      { scans: true },
+    );
+    expect(running.launches.length).toBe(1);
+    expect(text(running)).toMatchInlineSnapshot(`
+      "loop fused_sin_tanh_0(in0: f32, write out0: f32)
+        for [i0:4] inner [r0:300]
+        inner:
+          t0: f32 = in0[300*i0 + r0]
+          t1: f32 = sin(t0)
+          acc0: f32 = running_sum(t1)
+          t3: f32 = tanh(acc0)
+          out0[300*i0 + r0] = t3"
+    `);
+    const maxima = plan(
+      (b) => {
+        const found = b.op('cummax', b.input([4, 300]), 1);
+        return [b.item(found, 0), b.item(found, 1)];
+      },
+      { scans: true },
+    );
+    expect(maxima.launches.length).toBe(1);
+    const long = plan((b) => [b.op('cumsum', b.input([20000]), 0, null)], {
+      scans: true,
+      parallelism: 4,
+    });
+    expect(long.launches.length).toBe(3);
+  });
+
+  it('a share of the running sum: the scan runs again behind the total', () => {
+    const p = plan(
+      (b) => {
+        const x = b.input([4, 300]);
+        const total = b.op('sum.dim_IntList', x, [1], true);
+        return [b.op('div.Tensor', b.op('cumsum', x, 1, null), total)];
+      },
+      { scans: true },
+    );
+    expect(text(p)).toMatchInlineSnapshot(`
+      "loop fused_sum_cumsum_div_0(in0: f32, write out0: f32)
+        for [i0:4] inner [r0:300]
+        inner:
+          t0: f32 = in0[300*i0 + r0]
+          acc0: f32 = sum(t0)
+        inner:
+          t0: f32 = in0[300*i0 + r0]
+          acc1: f32 = running_sum(t0)
+          t2: f32 = acc1 / acc0
+          out0[300*i0 + r0] = t2"
+    `);
+  });
+
   it('dropout: 1 with its mask, which is drawn once', () => {
     const p = plan((b) => {
       const dropped = b.op('native_dropout', b.op('sin', b.input([8, 16])), 0.5, true);

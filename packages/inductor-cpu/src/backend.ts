@@ -48,6 +48,7 @@ export const cpuBackend: KernelBackend = {
     extern: true,
     parallelism: PARALLELISM,
     splitReductionThreshold: SPLIT_REDUCTION_THRESHOLD,
+    scans: true,
   },
   generate(kernel: FusedKernel): KernelSource {
     return kernelSource(kernel, kernel.kind === 'extern' ? null : generateKernel(kernel));

@@ -76,6 +76,23 @@ const DRAFTS: Readonly<Record<string, Draft>> = {
       ];
     },
   },
+  running_sum: {
+    outer: { i: ROWS },
+    inner: { j: COLUMNS },
+    reads: ['x'],
+    stages: (ir) => {
+      const value = ir.load('float32', 'x', matrix(ir));
+      return [
+        {
+          kind: 'inner',
+          body: [
+            { kind: 'reduce', op: 'sum', ids: [0], dtype: 'float32', value, running: true },
+            { kind: 'store', buf: 'out', index: matrix(ir), value: ir.acc('float32', 0) },
+          ],
+        },
+      ];
+    },
+  },
   softmax: {
     outer: { i: ROWS },
     inner: { j: COLUMNS },

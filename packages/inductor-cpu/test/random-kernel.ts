@@ -411,6 +411,18 @@ export function randomKernel(seed: number): RandomKernel {
         }
       }
       if (dice.chance(0.2)) body.push(make.store(all, make.expr(all, make.dtype(), 2)));
+      if (dice.chance(0.3)) {
+        // Half a pair: the second scan is of what the first gives.
+        const dtype = dice.pick(['float32', 'float32', 'float64', 'int64', 'int32'] as const);
+        let value: Expr = ir.op('maximum', [make.expr(all, dtype, 1), make.constant(dtype, -2)]);
+        for (const id of [100 * (stages.length + 1), 100 * (stages.length + 1) + 1]) {
+          const op = dice.pick(['sum', 'max', 'min'] as const);
+          body.push({ kind: 'reduce', op, ids: [id], dtype, value, running: true });
+          body.push(make.store(all, ir.acc(dtype, id)));
+          value = ir.op('sub', [ir.acc(dtype, id), value]);
+          if (dice.chance(0.5)) break;
+        }
+      }
       stages.push({ kind: 'inner', body });
       accs.push(...fresh);
     }

@@ -24,6 +24,8 @@ export interface Capabilities {
   readonly parallelism: number;
   /** Smallest number of reduced elements per outer point for which splitting a reduction pays. */
   readonly splitReductionThreshold: number;
+  /** Whether running reductions (scans) can be generated; where not, they are made of reductions of short blocks. */
+  readonly scans?: boolean;
   /** Bytes per element in device memory where they differ from the host's (`itemSize`); for the arena. */
   readonly itemSize?: (dtype: DType) => number;
 }

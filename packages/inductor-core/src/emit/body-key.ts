@@ -91,7 +91,7 @@ export function bodyKey(body: KernelBody, context: EmitContext): BodyKey {
       : `${loops(body.outer, body.inner)} ${body.stages
           .map(
             ({ kind, reduces, stores: { length } }) =>
-              `${kind} ${reduces.map((r) => `${r.op} ${r.ids.join()} ${r.dtype} ${writer.of(r.value)}`).join('+')} ${length}`,
+              `${kind} ${reduces.map((r) => `${r.running ? '~' : ''}${r.op} ${r.ids.join()} ${r.dtype} ${writer.of(r.value)}`).join('+')} ${length}`,
           )
           .join('/')}`;
   return {

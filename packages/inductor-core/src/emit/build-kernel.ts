@@ -120,9 +120,9 @@ function settlerFor(
 function buildLoop(body: LoopBody, context: EmitContext): BuiltKernel {
   const { settler, parameters } = settlerFor(context, body);
   const outer = settler.settle(body.outer, 'i', true);
-  // The place that argmax reports counts points in order.
+  // The place that argmax reports counts points in order, and a scan meets them in order.
   const positional = body.stages.some((stage) =>
-    stage.reduces.some((r) => r.op === 'argmax' || r.op === 'argmin'),
+    stage.reduces.some((r) => r.running || r.op === 'argmax' || r.op === 'argmin'),
   );
   const inner = settler.settle(body.inner, 'r', !positional);
   const stages = body.stages.map((stage): Stage => ({
@@ -134,6 +134,7 @@ function buildLoop(body: LoopBody, context: EmitContext): BuiltKernel {
         ids: r.ids,
         dtype: r.dtype,
         value: settler.expr(r.value),
+        ...(r.running ? { running: true } : {}),
       })),
       ...stage.stores.map((s) => settler.store(s)),
     ],

@@ -19,12 +19,13 @@ export interface BodyStore {
   readonly inner: boolean;
 }
 
-/** A reduction over the inner points into results `ids`. */
+/** A reduction over the inner points into results `ids`, or a scan over them. */
 export interface BodyReduce {
   readonly op: ReduceOp;
   readonly ids: readonly number[];
   readonly dtype: DType;
   readonly value: Expr;
+  readonly running: boolean;
 }
 
 /** Stages in order, each with its statements in order. */

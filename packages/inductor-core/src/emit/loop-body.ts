@@ -4,7 +4,8 @@
  * A value's depth is the number of inner loops that must have finished before it is known. Reductions
  * run in the loop of their value's depth; a store runs there too, or later if the buffer it overwrites
  * is still read. Reductions of the same value are shared, and a maximum followed by a sum of
- * exponentials becomes one `online_softmax` loop.
+ * exponentials becomes one `online_softmax` loop. A running reduction is known in its own loop, and is
+ * computed again in each later one that needs it.
  */
 import type { Expr } from '../ir/expr.js';
 import { operands, postorder } from '../ir/walk.js';
@@ -59,17 +60,17 @@ function flatten(context: FusionContext, group: LoopGroup): Flat {
       store(0, value, member.inner);
       continue;
     }
-    const key = `${node.op}:${node.dtype}:${numberOf(value)}`;
+    const key = `${node.op}:${node.running}:${node.dtype}:${numberOf(value)}`;
     let ids = made.get(key);
     if (ids === undefined) {
       ids = node.outs.map(() => nextId++);
       made.set(key, ids);
-      flat.reduces.push({ op: node.op, ids, dtype: node.dtype, value });
+      flat.reduces.push({ op: node.op, ids, dtype: node.dtype, value, running: node.running });
     }
     node.outs.forEach((out, i) => {
       const result = ir.acc(node.dtype, ids[i]!);
       values.set(out.name, result);
-      store(i, result, false);
+      store(i, result, node.running);
     });
   }
   return flat;
@@ -96,6 +97,24 @@ export function mayTakeTwoPasses(reduce: BodyReduce): boolean {
   return reduce.ids.length > 1;
 }
 
+/** The scans that statements of a stage need, in the order in which they can be computed. */
+function neededScans(
+  running: readonly BodyReduce[],
+  statements: readonly { readonly value: Expr }[],
+): BodyReduce[] {
+  const needed = new Set<BodyReduce>();
+  const need = (root: Expr): void => {
+    for (const expr of postorder([root])) {
+      const scan = running.find(({ ids }) => expr.kind === 'acc' && ids[0] === expr.id);
+      if (scan === undefined || needed.has(scan)) continue;
+      needed.add(scan);
+      need(scan.value);
+    }
+  };
+  if (running.length > 0) for (const { value } of statements) need(value);
+  return running.filter((scan) => needed.has(scan));
+}
+
 /** Cuts a loop group into stages. */
 export function loopBody(context: FusionContext, group: LoopGroup): LoopBody {
   const flat = flatten(context, group);
@@ -107,7 +126,8 @@ export function loopBody(context: FusionContext, group: LoopGroup): LoopBody {
       stages: [{ kind: 'outer', reduces: [], stores: orderStores(flat.stores) }],
     };
   }
-  const reduces = onlineSoftmax(flat.reduces);
+  const running = flat.reduces.filter((reduce) => reduce.running);
+  const reduces = onlineSoftmax(flat.reduces.filter((reduce) => !reduce.running));
   const depths = new Depths();
   const stages: { reduces: BodyReduce[]; stores: BodyStore[] }[] = [];
   const stage = (depth: number): { reduces: BodyReduce[]; stores: BodyStore[] } => {
@@ -120,10 +140,11 @@ export function loopBody(context: FusionContext, group: LoopGroup): LoopBody {
     for (const name of loadedBuffers([value]))
       lastRead.set(name, Math.max(lastRead.get(name) ?? 0, depth));
   };
-  for (const reduce of reduces) {
+  // Results are numbered in the order in which they can be computed.
+  for (const reduce of [...reduces, ...running].sort((a, b) => a.ids[0]! - b.ids[0]!)) {
     const depth = depths.of(reduce.value);
-    for (const id of reduce.ids) depths.results.set(id, depth + 1);
-    stage(depth).reduces.push(reduce);
+    for (const id of reduce.ids) depths.results.set(id, reduce.running ? depth : depth + 1);
+    if (!reduce.running) stage(depth).reduces.push(reduce);
   }
   stages.forEach((s, depth) => {
     // A stage that may run in two passes keeps what it reduces intact.
@@ -132,6 +153,9 @@ export function loopBody(context: FusionContext, group: LoopGroup): LoopBody {
   });
   const innerStores = flat.stores.filter((store) => store.inner);
   const placed = new Map(innerStores.map((store) => [store, depths.of(store.value)]));
+  const deepest = Math.max(stages.length - 1, ...placed.values());
+  const until = deepest + Number(reduces.some(mayTakeTwoPasses));
+  for (const scan of running) reads(scan.value, until);
   // A store that waits for a reader reads later itself, which may make others wait in turn.
   for (let changed = true; changed;) {
     for (const [store, depth] of placed) reads(store.value, depth);
@@ -147,7 +171,7 @@ export function loopBody(context: FusionContext, group: LoopGroup): LoopBody {
   for (const store of innerStores) stage(placed.get(store)!).stores.push(store);
   const result: BodyStage[] = stages.map((s) => ({
     kind: 'inner',
-    reduces: s.reduces,
+    reduces: [...neededScans(running, [...s.reduces, ...s.stores]), ...s.reduces],
     stores: orderStores(s.stores),
   }));
   const outerStores = flat.stores.filter((store) => !store.inner);

@@ -32,6 +32,7 @@ export function onlineSoftmax(reduces: readonly BodyReduce[]): BodyReduce[] {
       ids: [peak.ids[0]!, reduce.ids[0]!],
       dtype: peak.dtype,
       value: peak.value,
+      running: false,
     });
     gone.add(reduce);
   }

@@ -107,7 +107,10 @@ export type Expr =
       readonly op: ScalarOp;
       readonly args: readonly Expr[];
     }
-  /** The finished result `id` of a reduction of an earlier stage; in a matmul epilogue, id 0 is the product. */
+  /**
+   * The finished result `id` of a reduction of an earlier stage, or of a running one of this stage; in a matmul
+   * epilogue, id 0 is the product.
+   */
   | { readonly kind: 'acc'; readonly dtype: DType; readonly id: number }
   /**
    * `body` where `mask` is true, else the constant `other`. Loads inside `body` must not be
@@ -167,4 +170,9 @@ export type Stmt =
       readonly ids: readonly number[];
       readonly dtype: DType;
       readonly value: Expr;
+      /**
+       * A scan: the result is known at every inner point, to the statements that follow in this stage alone, and is
+       * what the points up to this one give (the last variable moves fastest). For sum, prod, max and min.
+       */
+      readonly running?: true;
     };

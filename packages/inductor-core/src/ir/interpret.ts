@@ -89,7 +89,11 @@ function runLoop(kernel: LoopKernel, frame: Frame): void {
         stmt.ids.map((id) => frame.acc(id)),
       );
       reductions.push(accumulator);
-      return () => accumulator.add(value());
+      if (stmt.running !== true) return () => accumulator.add(value());
+      return () => {
+        accumulator.add(value());
+        accumulator.finish();
+      };
     });
     return { kind: stage.kind, run, reductions };
   });

@@ -161,7 +161,7 @@ function printBody(body: readonly Stmt[], indent: string): string[] {
       );
     else
       printer.line(
-        `${stmt.ids.map((id) => `acc${id}`).join(', ')}: ${shortDtype(stmt.dtype)} = ${stmt.op}(${printer.name(stmt.value)})`,
+        `${stmt.ids.map((id) => `acc${id}`).join(', ')}: ${shortDtype(stmt.dtype)} = ${stmt.running === true ? 'running_' : ''}${stmt.op}(${printer.name(stmt.value)})`,
       );
   }
   return printer.lines;

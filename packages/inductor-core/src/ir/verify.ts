@@ -78,13 +78,15 @@ class Verifier {
         this.fail('an inner stage needs inner variables');
       if (stage.body.length === 0) this.fail('a stage is empty');
       const made: number[] = [];
+      const running = new Set<number>();
       for (const stmt of stage.body) {
-        this.stmt(stmt, stage.kind === 'inner' ? all : outer, finished);
+        this.stmt(stmt, stage.kind === 'inner' ? all : outer, new Set([...finished, ...running]));
         if (stmt.kind !== 'reduce') continue;
         if (stage.kind !== 'inner') this.fail('reductions belong to inner stages');
         if (stmt.ids.length !== REDUCE_RESULTS[stmt.op])
           this.fail(`${stmt.op} has ${REDUCE_RESULTS[stmt.op]} result(s)`);
-        made.push(...stmt.ids);
+        if (stmt.running === true) this.running(stmt.op, stmt.ids[0]!, finished, running);
+        else made.push(...stmt.ids);
       }
       this.twoPasses(stage.body);
       for (const id of made) {
@@ -92,6 +94,19 @@ class Verifier {
         finished.add(id);
       }
     }
+  }
+
+  /** A running result is known in its stage alone; a later one may compute it again. */
+  private running(
+    op: ReduceOp,
+    id: number,
+    finished: ReadonlySet<number>,
+    running: Set<number>,
+  ): void {
+    if (op !== 'sum' && op !== 'prod' && op !== 'max' && op !== 'min')
+      this.fail(`${op} has no running result`);
+    if (finished.has(id) || running.has(id)) this.fail(`result ${id} is reduced twice`);
+    running.add(id);
   }
 
   /** A stage with a reduction of two results may run in two passes. */

@@ -40,11 +40,15 @@ export interface PointwiseNode {
   readonly origins: readonly string[];
 }
 
-/** `outs[vars] = reduce over inner of value`; `welford` and `online_softmax` fill two buffers. */
+/**
+ * `outs[vars] = reduce over inner of value`; `welford` and `online_softmax` fill two buffers. A running one fills
+ * a buffer at every point: what the points up to it give, in the order of `inner`.
+ */
 export interface ReductionNode {
   readonly kind: 'reduction';
   readonly id: number;
   readonly op: ReduceOp;
+  readonly running: boolean;
   /** Type of the results. */
   readonly dtype: DType;
   readonly outs: readonly IrBuffer[];

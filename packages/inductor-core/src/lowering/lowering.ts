@@ -284,6 +284,7 @@ export class Lowering {
       kind: 'reduction',
       id: this.nodes.length,
       op,
+      running: false,
       dtype,
       outs,
       vars: this.loopVars(sizes),
@@ -293,6 +294,33 @@ export class Lowering {
       origins: this.originsOf([value]),
     });
     return outs.map((out) => this.fromBuffer(out));
+  }
+
+  /** Adds a scan of `value`, over the canonical variables of `sizes`, along dimension `at`. */
+  addScan(
+    op: ReduceOp,
+    sizes: readonly number[],
+    at: number,
+    value: Expr,
+    layout: readonly number[] | null,
+  ): LoweredTensor {
+    const out = this.newBuffer(value.dtype, sizes, layout);
+    const order = this.loopVars(sizes);
+    const along = `i${at}_${sizes[at]!}`;
+    this.nodes.push({
+      kind: 'reduction',
+      id: this.nodes.length,
+      op,
+      running: true,
+      dtype: value.dtype,
+      outs: [out],
+      vars: order.filter((v) => v.name !== along),
+      inner: order.filter((v) => v.name === along),
+      order,
+      value,
+      origins: this.originsOf([value]),
+    });
+    return this.fromBuffer(out);
   }
 
   /** Adds a matrix product. */

@@ -1,13 +1,16 @@
 /**
  * @file Scans along a dimension in linear work: running sums, products and extremes.
  *
- * A row is cut into short blocks. Every position reduces its own block up to itself, the last position of
+ * Where kernels can have running reductions a scan is one, in the kernel of its producers and consumers; with
+ * fewer rows than workers each row is cut into long pieces, whose totals are scanned in turn.
+ *
+ * Elsewhere a row is cut into short blocks. Every position reduces its own block up to itself, the last position of
  * each block gives the block's total, the totals are scanned in the same way, and each position joins the
  * total of the blocks before it. That is `BLOCK` steps per element however long the row is, and all of it
  * is reductions over independent points, which threads, vectors and workgroups share. The cost is a few
  * launches: one more level per factor of `BLOCK`. @see Blelloch, "Prefix sums and their applications"
  */
-import { type DType, isFloatingPoint } from '@tessera/tensor';
+import { type DType, isFloatingPoint, numelOf } from '@tessera/tensor';
 import type { Expr, ScalarOp } from '../ir/expr.js';
 import type { IndexExpr } from '../ir/index-expr.js';
 import { castTensor, tensorArg } from './elementwise.js';
@@ -39,12 +42,30 @@ function blockOf(length: number): number {
   return BLOCKS.find((size) => length % size === 0) ?? BLOCK;
 }
 
-/** Running values along dimension `at`, of the dtype of `x`. Reads `x` many times: it is given memory. */
-export function scanAlong(l: Lowering, op: ScanOp, x: LoweredTensor, at: number): LoweredTensor {
+/** Fewest elements of a piece of a row for which another worker is worth two more passes. */
+const SHORTEST_PIECE = 4096;
+
+/** Length of the pieces that a row is cut into so that workers have something to do. */
+function pieceOf(l: Lowering, rows: number, length: number): number {
+  const wanted = Math.ceil(l.capabilities.parallelism / Math.max(rows, 1));
+  const count = Math.min(wanted, Math.floor(length / SHORTEST_PIECE));
+  return count < 2 ? length : Math.ceil(length / count);
+}
+
+/** Running values along dimension `at`, of the dtype of `x`. Blocks are read many times: `x` is given memory then. */
+export function scanAlong(
+  l: Lowering,
+  op: ScanOp,
+  x: LoweredTensor,
+  at: number,
+  layout: readonly number[] | null = null,
+): LoweredTensor {
   const length = x.sizes[at]!;
-  if (length <= 1) return x;
-  if (!x.isRealized && l.costOf(x.expr).loads > 0) x.realize();
-  const size = blockOf(length);
+  if (length <= 1 || numelOf(x.sizes) === 0) return x;
+  const isRunning = l.capabilities.scans === true;
+  const size = isRunning ? pieceOf(l, numelOf(x.sizes) / length, length) : blockOf(length);
+  if (isRunning && size === length) return l.addScan(op, x.sizes, at, x.expr, layout);
+  if (!isRunning && !x.isRealized && l.costOf(x.expr).loads > 0) x.realize();
   const count = Math.ceil(length / size);
   const within = scanBlocks(l, op, x, at, size, count);
   const vars = l.vars(x.sizes);
@@ -89,14 +110,21 @@ function scanBlocks(
 ): LoweredTensor {
   const sizes = [...x.sizes.slice(0, at), count, size, ...x.sizes.slice(at + 1)];
   const vars = l.vars(sizes);
+  const length = x.sizes[at]!;
+  const start = neutral(op, x.dtype);
+  if (l.capabilities.scans === true) {
+    const place = l.ir.add(l.ir.scale(vars[at]!, size), vars[at + 1]!);
+    const own = x.load([...vars.slice(0, at), place, ...vars.slice(at + 2)]);
+    const inside = l.ir.op('lt', [l.ir.index('int32', place), l.ir.const('int32', length)]);
+    const element = count * size === length ? own : l.ir.masked(inside, own, start);
+    return l.addScan(op, sizes, at + 1, element, null);
+  }
   const earlier = l.freshVar('t', size);
   const from = l.ir.add(l.ir.scale(vars[at]!, size), earlier.index);
   const m = new ExprMath(l.ir);
   const index = (e: IndexExpr): Expr => l.ir.index('int32', e);
   const reached = m.le(index(earlier.index), index(vars[at + 1]!));
   const element = x.load([...vars.slice(0, at), from, ...vars.slice(at + 2)]);
-  const length = x.sizes[at]!;
-  const start = neutral(op, x.dtype);
   const value =
     count * size === length
       ? m.where(reached, element, start)
@@ -120,7 +148,7 @@ function running(op: 'sum' | 'prod'): LoweringFn {
     const [at] = dimsOf(dim, x.sizes.length, call.op) as [number];
     // A sum in another type adds elements of that type.
     const entered = castTensor(l, castTensor(l, x, call.dtype), accumulateDtype(call.dtype));
-    return castTensor(l, scanAlong(l, op, entered, at), call.dtype);
+    return castTensor(l, scanAlong(l, op, entered, at, call.results[0]?.strides), call.dtype);
   };
 }
 
@@ -132,7 +160,7 @@ function runningExtreme(op: 'max' | 'min'): LoweringFn {
     const [at] = dimsOf(dim, x.sizes.length, call.op) as [number];
     const compared: DType = x.dtype === 'bool' ? 'int32' : x.dtype;
     const elements = castTensor(l, x, compared);
-    const best = scanAlong(l, op, elements, at);
+    const best = scanAlong(l, op, elements, at, call.results[0]?.strides);
     if (!best.isRealized && best.sizes[at]! > 1) best.realize();
     const m = new ExprMath(l.ir);
     const here = elements.expr;

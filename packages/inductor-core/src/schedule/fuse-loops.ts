@@ -121,6 +121,25 @@ function separates(host: LoopGroup, guest: LoopGroup, mapping: Mapping): boolean
   );
 }
 
+/** Whether a node counts its inner points in order. */
+function isOrdered({ node }: Member): boolean {
+  return (
+    node.kind === 'reduction' && (node.running || node.op === 'argmax' || node.op === 'argmin')
+  );
+}
+
+/** Whether what counts its points in the guest meets them in the same order in the host. */
+function keepsOrder(
+  context: FusionContext,
+  host: LoopGroup,
+  guest: LoopGroup,
+  mapping: Mapping,
+): boolean {
+  if (!guest.members.some(isOrdered)) return true;
+  const same = linearMapping(context.lowering.ir, guest.inner, host.inner);
+  return guest.inner.every((v) => mapping.get(v.name) === same?.get(v.name));
+}
+
 /** The candidate mappings, likeliest first. */
 function* candidates(
   context: FusionContext,
@@ -206,6 +225,7 @@ export function fuseLoops(context: FusionContext, a: LoopGroup, b: LoopGroup): L
   if (shared === null) return null;
   for (const mapping of candidates(context, host, guest, fit, shared)) {
     if (fit.paired && !separates(host, guest, mapping)) continue;
+    if (fit.paired && !keepsOrder(context, host, guest, mapping)) continue;
     if (verify(context, shared, mapping) <= 0) continue;
     const members = [
       ...host.members,

@@ -22,6 +22,7 @@ import { nonPositiveExponentials, passesOf, type Pass } from './passes.js';
 import { prepareSpace } from './prepare-space.js';
 import type { Reducer } from './reducer.js';
 import { RowCache } from './row-cache.js';
+import { ScanState } from './scan-state.js';
 import { WorkItems } from './work-items.js';
 
 /** Rows up to this many elements take two passes for Welford and online softmax. */
@@ -154,9 +155,14 @@ class LoopGenerator {
       ragged: this.#inner.length > 1 && space.size(lane) % (4 * groups) !== 0,
     };
     const reducers = pass.reductions.map((reduction) => reduction.reducer(context));
-    for (const reducer of reducers) reducer.start();
+    const scans = pass.scans.map((scan) => new ScanState(this.#body, scan, context.groups, isRow));
+    for (const state of [...scans, ...reducers]) state.start();
     const step = (lanes: Lanes): void => {
       const position = this.#position();
+      for (const scan of scans) {
+        const { value, ids } = scan.statement;
+        scope.bindAcc(ids[0]!, scan.update(this.#body.value(value), lanes));
+      }
       pass.reductions.forEach((reduction, i) => {
         (reducers[i] as Reducer).update(reduction.value(this.#body), {
           lanes,

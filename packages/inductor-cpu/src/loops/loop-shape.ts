@@ -44,6 +44,8 @@ interface StageCost {
   /** Operations, a transcendental one counting as 35. */
   readonly operations: number;
   readonly reductions: number;
+  /** Those of the reductions that are running ones. */
+  readonly scans: number;
 }
 
 /** Index expressions of a kernel with the dtype of what they access (undefined: used as a value). */
@@ -88,6 +90,7 @@ function stageCosts(kernel: LoopKernel, space: LoopSpace): StageCost[] {
       accesses,
       operations: order.reduce((sum, expr) => sum + operationCost(expr), 0),
       reductions: body.filter((stmt: Stmt) => stmt.kind === 'reduce').length,
+      scans: body.filter((stmt: Stmt) => stmt.kind === 'reduce' && stmt.running === true).length,
     };
   });
 }
@@ -112,6 +115,9 @@ function accessCost({ form, dtype }: Access, name: string, across: string | unde
   return 6;
 }
 
+/** Operations on a vector of a scan along its lanes. */
+const SCAN_OPERATIONS = 12;
+
 /** Picks lane variable, mode and number of groups. */
 export function chooseShape(
   kernel: LoopKernel,
@@ -126,7 +132,9 @@ export function chooseShape(
   const innerPoints = product(inner);
   const positional = kernel.stages.some((stage) =>
     stage.body.some(
-      (stmt) => stmt.kind === 'reduce' && (stmt.op === 'argmax' || stmt.op === 'argmin'),
+      (stmt) =>
+        stmt.kind === 'reduce' &&
+        (stmt.running === true || stmt.op === 'argmax' || stmt.op === 'argmin'),
     ),
   );
 
@@ -142,7 +150,9 @@ export function chooseShape(
       );
       // Merging lanes at the end of a row costs about a dozen operations per result.
       const merging = mode === 'row' ? outerPoints * stage.reductions * 12 : 0;
-      return sum + points * (accesses + stage.operations + stage.reductions) + merging;
+      // A scan along the lanes moves values between them.
+      const scanning = stage.scans * (mode === 'row' ? SCAN_OPERATIONS : 1);
+      return sum + points * (accesses + stage.operations + stage.reductions + scanning) + merging;
     }, 0);
   };
 

@@ -37,6 +37,8 @@ export interface PassReduction {
 export interface Pass {
   readonly kind: 'outer' | 'inner';
   readonly stores: readonly Extract<Stmt, { kind: 'store' }>[];
+  /** Running reductions, which what follows them in the pass may use. */
+  readonly scans: readonly ReduceStmt[];
   readonly reductions: readonly PassReduction[];
   /** Every expression evaluated in the pass. */
   readonly roots: readonly Expr[];
@@ -46,12 +48,15 @@ export interface Pass {
 export function passesOf(kernel: LoopKernel, split: boolean, count: number): readonly Pass[] {
   return kernel.stages.flatMap((stage): Pass[] => {
     const stores = stage.body.filter((stmt) => stmt.kind === 'store');
-    const reduces = stage.body.filter((stmt) => stmt.kind === 'reduce');
+    const all = stage.body.filter((stmt) => stmt.kind === 'reduce');
+    const reduces = all.filter((stmt) => stmt.running !== true);
+    const scans = all.filter((stmt) => stmt.running === true);
     const roots = stage.body.flatMap(stmtRoots);
     const parts = reduces.map((stmt) => reductionsOf(kernel, stmt, split, count));
     const first: Pass = {
       kind: stage.kind,
       stores,
+      scans,
       reductions: parts.map((part) => part.first),
       roots,
     };
@@ -62,8 +67,9 @@ export function passesOf(kernel: LoopKernel, split: boolean, count: number): rea
       {
         kind: stage.kind,
         stores: [],
+        scans,
         reductions: seconds,
-        roots: parts.flatMap((part) => part.secondRoots),
+        roots: [...scans.map(({ value }) => value), ...parts.flatMap((part) => part.secondRoots)],
       },
     ];
   });
@@ -187,6 +193,7 @@ export function nonPositiveExponentials(kernel: LoopKernel): ReadonlySet<Expr> {
     .filter(
       (stmt) =>
         stmt.kind === 'reduce' &&
+        stmt.running !== true &&
         (stmt.op === 'max' || stmt.op === 'online_softmax') &&
         kindOf(stmt.dtype) === 'f32',
     );
