@@ -157,6 +157,114 @@ describe.each(['eager', 'aot_eager', 'inductor'])('a custom Function with %s', (
   });
 });
 
+/** What a backward may keep: where it puts a gradient, what is kept there, and whether that is the program's. */
+const KEEPING: Record<
+  string,
+  () => { readonly put: (g: Tensor) => void; readonly kept: () => readonly Tensor[] }
+> = {
+  'an array': () => {
+    const list: Tensor[] = [];
+    return { put: (g) => list.push(g.mul(2)), kept: () => list };
+  },
+  'a Map that had another value': () => {
+    const map = new Map([['g', tensor([0, 0])]]);
+    return { put: (g) => map.set('g', g.mul(2)), kept: () => [...map.values()] };
+  },
+  'a Set': () => {
+    const set = new Set<Tensor>();
+    return { put: (g) => set.add(g.mul(2)), kept: () => [...set] };
+  },
+};
+
+describe.each(['eager', 'aot_eager', 'inductor'])(
+  'a backward that keeps tensors, %s',
+  (backend) => {
+    const run = (fn: (x: Tensor) => Tensor, kept: () => readonly Tensor[]): unknown[] =>
+      [1, 2, 3].map((slope) => {
+        const x = tensor([1, 2], { requiresGrad: true });
+        const out = fn(x);
+        const before = kept().length;
+        out.backward(tensor(slope));
+        out.dispose();
+        return [before, kept().map((t) => t.toArray()), x.grad!.toArray()];
+      });
+
+    it.each(Object.keys(KEEPING))('in %s of the program keeps what eager keeps', (name) => {
+      const make = (): [(x: Tensor) => Tensor, () => readonly Tensor[]] => {
+        const { put, kept } = KEEPING[name]!();
+        class Keeps extends Function {
+          static forward(_: FunctionContext, x: Tensor): Tensor {
+            return x.mul(2);
+          }
+          static backward(_: FunctionContext, g: Tensor): Tensor {
+            put(g);
+            return g.mul(3);
+          }
+        }
+        return [(x) => Keeps.apply(x.add(1)).sum(), kept];
+      };
+      const [eager, keptByEager] = make();
+      const [fn, kept] = make();
+      const compiled = compile(fn, { backend });
+      expect(run(compiled, kept)).toEqual(run(eager, keptByEager));
+      expect(compiledFunctionOf(compiled).captures[0]!.breaks.map(({ code }) => code)).toEqual([
+        'GB0007',
+      ]);
+    });
+
+    it('on its class, or in an array that its context was given, keeps what eager keeps', () => {
+      const make = (): [(x: Tensor) => Tensor, () => readonly Tensor[]] => {
+        const list: Tensor[] = [];
+        class Keeps extends Function {
+          static count = 0;
+          static forward(ctx: FunctionContext, x: Tensor, log: Tensor[]): Tensor {
+            ctx.log = log;
+            return x.mul(2);
+          }
+          static backward(ctx: FunctionContext, g: Tensor): (Tensor | null)[] {
+            (ctx.log as Tensor[]).push(g.mul(2));
+            return [g.mul(3), null];
+          }
+        }
+        class Counts extends Function {
+          static count = 0;
+          static forward(_: FunctionContext, x: Tensor): Tensor {
+            return x.mul(2);
+          }
+          static backward(_: FunctionContext, g: Tensor): Tensor {
+            list.push(tensor(++Counts.count));
+            return g;
+          }
+        }
+        return [(x) => Counts.apply(Keeps.apply(x.add(1), list)).sum(), () => list];
+      };
+      const [eager, keptByEager] = make();
+      const [fn, kept] = make();
+      expect(run(compile(fn, { backend }), kept)).toEqual(run(eager, keptByEager));
+    });
+
+    it('in a list of its own is part of the graph', () => {
+      class Own extends Function {
+        static forward(_: FunctionContext, x: Tensor): Tensor {
+          return x.mul(2);
+        }
+        static backward(_: FunctionContext, g: Tensor): Tensor {
+          const parts: Tensor[] = [];
+          parts.push(g.mul(2), g);
+          return new Set(new Map([['sum', parts[0]!.add(parts[1]!)]]).values()).values().next()
+            .value as Tensor;
+        }
+      }
+      const f = compile((x: Tensor) => Own.apply(x).sum(), { backend, fullgraph: true });
+      for (let i = 0; i < 2; i++) {
+        const x = tensor([1, 2], { requiresGrad: true });
+        f(x).backward();
+        expect(x.grad!.toArray()).toEqual([3, 3]);
+      }
+    });
+  },
+);
+
 describe('autograd inside compiled functions', () => {
   it('captures grad()', () => {
     const f = compile((x: Tensor) => grad(x.mul(x).sum(), x)[0]!, { backend: 'eager' });

@@ -63,8 +63,8 @@ export const GRAPH_BREAKS: Readonly<Record<GraphBreakCode, GraphBreakEntry>> = {
   GB0007: {
     title: 'A custom autograd function cannot be recorded',
     explanation:
-      'The `backward` of a `Function` reads values, or uses tensors that its context does not hold, so it runs as ordinary JavaScript.',
-    hint: 'Write `backward` with tensor operators only, and give it every tensor through `saveForBackward` or as a property of the context.',
+      'The `backward` of a `Function` reads values, uses tensors that its context does not hold, or keeps tensors in an array, Map or Set of the program or on its class, so it runs as ordinary JavaScript.',
+    hint: 'Write `backward` with tensor operators only, give it every tensor through `saveForBackward` or as a property of the context, and look at gradients with hooks.',
   },
   GB0008: {
     title: 'A layout was changed in place',

@@ -94,7 +94,7 @@ export class Capture implements PreDispatchMode {
   private resetSegment(): void {
     this.builder = new SegmentBuilder();
     this.layouts.clear();
-    this.segmentStartGradMode = gradMode.enabled;
+    this.segmentStartGradMode = this.run.gradMode;
     this.segmentStart = this.branch;
     this.run.gaining.clear();
   }
@@ -112,6 +112,7 @@ export class Capture implements PreDispatchMode {
   }
 
   onGradMode(enabled: boolean): void {
+    this.run.gradMode = enabled;
     this.shadow.pass('grad-mode');
     this.builder.graph.callFunction(setGradEnabledNode, [enabled]);
     this.push({ kind: 'grad-mode', enabled, next: { steps: [] } });

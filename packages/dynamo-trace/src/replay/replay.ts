@@ -156,6 +156,7 @@ export class Replay implements PreDispatchMode {
   }
 
   onGradMode(enabled: boolean): void {
+    this.run.gradMode = enabled;
     if (this.eager) return;
     if (this.delegate === null) {
       for (const step of lookThrough(this.cursor)) {
@@ -364,7 +365,7 @@ export class Replay implements PreDispatchMode {
     this.path = [];
     this.specializer.reset();
     this.run.gaining.clear();
-    this.segmentGradMode = gradMode.enabled;
+    this.segmentGradMode = this.run.gradMode;
   }
 
   /** The function returned; true if a recorded trace ended here too. */

@@ -8,7 +8,13 @@ import { withPreDispatchMode } from '@tessera/tensor';
 import { breakReason } from '../breaks/graph-breaks.js';
 import { Run } from '../trace/run.js';
 import type { Ending } from './ending.js';
-import { type SuspendedCall, beginCall, endCall, suspendCall } from './suspended-calls.js';
+import {
+  type SuspendedCall,
+  beginCall,
+  endCall,
+  resumeGradMode,
+  suspendCall,
+} from './suspended-calls.js';
 
 const GENERATOR: object = Object.getPrototypeOf(
   (function* () {
@@ -67,6 +73,7 @@ export function driveGenerator(call: SuspendedCall, body: Generator, ending: End
   const step = (advance: () => IteratorResult<unknown>): IteratorResult<unknown> => {
     if (ended) return advance();
     call.run.claim();
+    resumeGradMode(call);
     let item: IteratorResult<unknown>;
     const outer = Run.current;
     Run.current = call.run;
@@ -110,6 +117,7 @@ export function driveAsyncGenerator(
   const run = async (advance: () => Promise<Item>): Promise<Item> => {
     if (ended) return advance();
     call.run.claim();
+    resumeGradMode(call);
     let item: Item;
     try {
       const step = withPreDispatchMode(call.mode, () => beginCall(call, advance));

@@ -6,7 +6,14 @@
  * call, and leaves everything else alone. In Node the async context tells which call code belongs to;
  * elsewhere the tensors do: an op on a tensor of a suspended call is part of that call.
  */
-import { type PreDispatchMode, type Resume, type Storage, isTensor, modes } from '@tessera/tensor';
+import {
+  type PreDispatchMode,
+  type Resume,
+  type Storage,
+  gradMode,
+  isTensor,
+  modes,
+} from '@tessera/tensor';
 import type { BreakReason } from '../breaks/graph-breaks.js';
 import { Run } from '../trace/run.js';
 import { type AsyncContext, createAsyncContext } from './async-context.js';
@@ -36,6 +43,7 @@ const resume: Resume = {
     // Other calls may have numbered shared tensors as theirs meanwhile.
     if (last !== call || calls.size > 1) call.run.claim();
     last = call;
+    resumeGradMode(call);
     return call.mode;
   },
   onAccess(storage, writes) {
@@ -49,6 +57,11 @@ const resume: Resume = {
     }
   },
 };
+
+/** The call goes on: tells its trace that code of others has left another grad mode. */
+export function resumeGradMode({ run, mode }: SuspendedCall): void {
+  if (run.gradMode !== gradMode.enabled) mode.onGradMode(gradMode.enabled);
+}
 
 function callOfTensors(values: readonly unknown[]): SuspendedCall | undefined {
   for (const value of values) {

@@ -11,6 +11,7 @@ import {
   type Storage,
   type Tensor,
   type TensorBase,
+  gradMode,
   isTensor,
   makeTensor,
   modes,
@@ -37,6 +38,8 @@ export class Run implements Bindings, PendingValue {
   readonly spares: Set<number> = new Set();
   /** Computes everything recorded so far; set while the call is active. */
   flush: ((reason: BreakReason) => void) | null = null;
+  /** Grad mode as the trace has it: another one holds while code of others runs. */
+  gradMode: boolean = gradMode.enabled;
   /** Compiled code of this call runs: what it reads is no access by the program. */
   busy = false;
   /** Slots whose values the program read. */

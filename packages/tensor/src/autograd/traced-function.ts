@@ -15,6 +15,7 @@ import type { Tensor } from '../tensor.js';
 import { backwardFingerprint, identityOf } from './backward-fingerprint.js';
 import { FunctionContext } from './function-context.js';
 import { type FunctionClass, attachFunction } from './function-node.js';
+import { tryTwice } from './kept-tensors.js';
 import { SavedTensor } from './saved-tensor.js';
 
 /** A value kept on the context: a tensor by number, or itself. */
@@ -40,8 +41,11 @@ interface FunctionPlan {
 /** Calls of one function that differ in more than tensors; beyond that they are not recorded. */
 const PLAN_LIMIT = 256;
 
-/** Functions whose backward computes something else on every call. */
+/** Functions whose backward computes something else on every call, or keeps what it computes. */
 const unsteady = new WeakSet<object>();
+
+/** Functions that were tried before. */
+const tried = new WeakSet<object>();
 
 /**
  * What a graph holds of a plan. A plan lives as long as its handle: as the graphs that call it, so that
@@ -96,6 +100,17 @@ const attach = defineOp(
 /** What belongs to the context itself. */
 const OWN_KEYS: ReadonlySet<string> = new Set(Object.keys(new FunctionContext([])));
 
+/** What a context holds under names. */
+function heldBy(context: FunctionContext, names: readonly string[]): unknown[] {
+  if (names.length === 0) return [];
+  const held = names.map((name) => context[name]);
+  return treeFlatten(held, (value) => value instanceof Map).leaves;
+}
+
+function sameItems(a: readonly unknown[], b: readonly unknown[]): boolean {
+  return a.length === b.length && a.every((item, i) => Object.is(item, b[i]));
+}
+
 /**
  * Records that `outs` are results of a custom function whose forward was just recorded. Returns false if
  * its backward cannot be recorded: it reads values, or uses tensors that the context does not hold.
@@ -127,20 +142,35 @@ export function recordFunction(
     nonDifferentiable: results.flatMap((out, i) => (context.nonDifferentiable.has(out) ? [i] : [])),
     materialize: context.materialize,
   };
-  const fingerprint = (): string | null =>
-    backwardFingerprint(owner, plan.args, tensors, results, (fakes) => {
+  const fingerprint = (): string | null => {
+    let holdsOthers = (): boolean => false;
+    const text = backwardFingerprint(owner, plan.args, tensors, results, (fakes) => {
       const fake = contextOf(plan, fakes);
       fake.saved = fake.toSave.map((tensor) => (tensor === null ? null : new SavedTensor(tensor)));
+      const held = (): unknown[] => heldBy(fake, Object.keys(properties));
+      const before = held();
+      holdsOthers = () => !sameItems(before, held());
       return fake;
     });
-  const backward = unsteady.has(owner) ? null : fingerprint();
+    // The context has copies of the program's arrays.
+    return holdsOthers() ? null : text;
+  };
+  // What it computes may change although nothing else did (a counter, a random choice), or be kept.
+  const steadyFingerprint = (): string | null => {
+    if (unsteady.has(owner)) return null;
+    const { result, isSteady } = tryTwice(fingerprint, owner);
+    if (!isSteady) unsteady.add(owner);
+    return isSteady ? result : null;
+  };
+  const isNew = !tried.has(owner);
+  tried.add(owner);
+  const backward = isNew ? steadyFingerprint() : unsteady.has(owner) ? null : fingerprint();
   if (backward === null) return false;
-  const known = internPlan(plan, `${JSON.stringify(spec)} ${backward}`, () => {
-    // What it computes changes although nothing else did: a counter, or a random choice.
-    if (fingerprint() === backward) return true;
-    unsteady.add(owner);
-    return false;
-  });
+  const known = internPlan(
+    plan,
+    `${JSON.stringify(spec)} ${backward}`,
+    () => isNew || steadyFingerprint() === backward,
+  );
   if (known === null) return false;
   callOp(attach, [tensors, results, known.handle]);
   return true;
