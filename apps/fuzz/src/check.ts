@@ -6,10 +6,11 @@ import { isTesseraError } from '@tessera/shared';
 import { type Tensor, grad, noGrad } from '@tessera/tensor';
 import { type Spread, compareSeen, spreadKey } from './compare.js';
 import { Dice } from './dice.js';
-import { Stop, packArguments, programFunction } from './interpret.js';
+import { Stop } from './interpret.js';
 import { withNoise } from './noise.js';
 import { type Seen, observe } from './observe.js';
 import type { BackwardKind, CallSpec, Program } from './program.js';
+import { type ProgramFunction, packArguments, programFunction } from './program-function.js';
 import { World } from './world.js';
 
 /** A program whose compiled run differs from the eager one. */
@@ -27,32 +28,68 @@ function nameOf(error: unknown): string {
   return error instanceof Error ? (error.stack ?? error.message) : String(error);
 }
 
-type Function = (...args: unknown[]) => Tensor[];
-
 /** One call in a world, the backward pass behind it, and what is seen then. */
-function runCall(
+async function runCall(
   program: Program,
   world: World,
-  fn: Function,
+  fn: ProgramFunction,
   call: CallSpec,
   noise: Dice | null = null,
-): Seen[] {
+): Promise<Seen[]> {
   let outputs: Tensor[] = [];
   let gradients: (Tensor | null)[] = [];
   let thrown: string | null = null;
   world.prepare(call);
-  const run = (): Tensor[] => fn(...packArguments(program, world));
-  const play = (): void => {
-    outputs = call.noGrad ? noGrad(run) : run();
+  const run = (): Tensor[] | Promise<Tensor[]> => fn(...packArguments(program, world));
+  world.again = callAgain(run, world);
+  const play = async (): Promise<void> => {
+    const started = call.noGrad ? noGrad(run) : run();
+    outputs = started instanceof Promise ? await meanwhile(call, world, started, run) : started;
     if (call.backward !== null) gradients = differentiate(world, outputs, call.backward);
   };
   try {
-    if (noise === null) play();
-    else withNoise(noise, play);
+    await (noise === null ? play() : withNoise(noise, play));
   } catch (error) {
     thrown = nameOf(error);
   }
   return observe(world, outputs, gradients, thrown);
+}
+
+/** What a hook does that calls the function: once, and not for what that call differentiates itself. */
+function callAgain(run: () => Tensor[] | Promise<Tensor[]>, { store }: World): () => void {
+  let called = false;
+  return () => {
+    if (called) return;
+    called = true;
+    const result = run();
+    if (!(result instanceof Promise)) store.list.push(...result.map((t) => t.detach()));
+    else result.catch(() => undefined);
+  };
+}
+
+/** Does what the caller does while an async call waits; everything that was returned. */
+async function meanwhile(
+  call: CallSpec,
+  { args, store }: World,
+  started: Promise<Tensor[]>,
+  run: () => Tensor[] | Promise<Tensor[]>,
+): Promise<Tensor[]> {
+  let second: Tensor[] | Promise<Tensor[]> = [];
+  let failed: { readonly error: unknown } | null = null;
+  try {
+    if (call.meanwhile === 'read') store.count += args[0]!.sum().item() > 0 ? 1 : 2;
+    else if (call.meanwhile === 'write') noGrad(() => args[0]!.add_(1));
+    else if (call.meanwhile === 'call') second = run();
+  } catch (error) {
+    failed = { error };
+  }
+  // Both run to their ends, whatever becomes of the other.
+  const results = await Promise.allSettled([started, second]);
+  if (failed !== null) throw failed.error;
+  return results.flatMap((result) => {
+    if (result.status === 'rejected') throw result.reason;
+    return result.value;
+  });
 }
 
 /** Differentiates what a call returned; gradients that were asked for. */
@@ -86,10 +123,12 @@ function differentiate(
 }
 
 /** Eager observations of each call. */
-export function runEager(program: Program, noise: Dice | null = null): Seen[][] {
+export async function runEager(program: Program, noise: Dice | null = null): Promise<Seen[][]> {
   const world = new World(program);
   const fn = programFunction(program, world);
-  return program.calls.map((call) => runCall(program, world, fn, call, noise));
+  const seen: Seen[][] = [];
+  for (const call of program.calls) seen.push(await runCall(program, world, fn, call, noise));
+  return seen;
 }
 
 /** The error of the first call that threw anything but `stop`, or null. */
@@ -105,14 +144,14 @@ export function eagerError(seen: readonly (readonly Seen[])[]): string | null {
 const NOISY_RUNS: readonly number[] = [4, 32];
 
 /** How far results are apart in `runs` runs with rounding noise; null if even shapes change. */
-function spreadOf(
+async function spreadOf(
   program: Program,
   want: readonly (readonly Seen[])[],
   runs: number,
-): Spread | null {
+): Promise<Spread | null> {
   const spread = new Map<string, Float64Array>();
   for (let run = 0; run < runs; run++) {
-    const seen = runEager(program, new Dice(run));
+    const seen = await runEager(program, new Dice(run));
     for (const [call, list] of want.entries()) {
       for (const [i, w] of list.entries()) {
         if (w.kind !== 'tensor') continue;
@@ -131,7 +170,11 @@ function spreadOf(
   return spread;
 }
 
-function runCompiled(program: Program, backend: string, want: readonly Seen[][]): string | null {
+async function runCompiled(
+  program: Program,
+  backend: string,
+  want: readonly Seen[][],
+): Promise<string | null> {
   const world = new World(program);
   const options = {
     backend,
@@ -139,22 +182,22 @@ function runCompiled(program: Program, backend: string, want: readonly Seen[][])
   };
   world.inner = compile(world.inner, options);
   const fn = compile(programFunction(program, world), options);
-  const spreads = new Map<number, Spread | null>();
-  const spreadIn = (runs: number): Spread | null => {
+  const spreads = new Map<number, Promise<Spread | null>>();
+  const spreadIn = (runs: number): Promise<Spread | null> => {
     if (!spreads.has(runs)) spreads.set(runs, spreadOf(program, want, runs));
     return spreads.get(runs)!;
   };
   for (const [i, call] of program.calls.entries()) {
     let got: Seen[];
     try {
-      got = runCall(program, world, fn, call);
+      got = await runCall(program, world, fn, call);
     } catch (error) {
       return `call ${i}: ${nameOf(error)}`;
     }
     let found = compareSeen(i, got, want[i]!, null);
     for (const runs of NOISY_RUNS) {
       if (found === null) break;
-      const spread = spreadIn(runs);
+      const spread = await spreadIn(runs);
       // A program that a rounding sends another way says nothing.
       if (spread === null) return null;
       found = compareSeen(i, got, want[i]!, spread);
@@ -165,12 +208,15 @@ function runCompiled(program: Program, backend: string, want: readonly Seen[][])
 }
 
 /** Compares a program's compiled runs with its eager one: the first difference, or null. */
-export function checkProgram(program: Program, backends: readonly string[]): Mismatch | null {
-  return config.patch({ 'eager.kernels': 'reference' }, () => {
-    const want = runEager(program);
+export function checkProgram(
+  program: Program,
+  backends: readonly string[],
+): Promise<Mismatch | null> {
+  return config.patch({ 'eager.kernels': 'reference' }, async () => {
+    const want = await runEager(program);
     for (const backend of backends) {
       try {
-        const text = runCompiled(program, backend, want);
+        const text = await runCompiled(program, backend, want);
         if (text !== null) return { program, backend, text };
       } finally {
         reset();

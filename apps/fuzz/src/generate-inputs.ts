@@ -4,7 +4,7 @@
  */
 import { type DType, isFloatingPoint } from '@tessera/tensor';
 import type { Dice } from './dice.js';
-import { type ArgSpec, BACKWARDS, type CallSpec, type TensorSpec } from './program.js';
+import { type ArgSpec, BACKWARDS, type CallSpec, MEANWHILES, type TensorSpec } from './program.js';
 
 /** Sizes are the batch (which may vary from call to call), 3, 1 and 2. */
 const SHAPES: readonly (readonly ('B' | number)[])[] = [
@@ -145,6 +145,7 @@ export function randomCalls(
       frozen: toggles && c === 2,
       lr: constants.numbersChange ? 0.1 / (c + 1) : 0.1,
       noGrad: toggles && dice.chance(0.2),
+      meanwhile: dice.chance(0.5) ? dice.pick(MEANWHILES) : null,
       backward:
         backward && dice.chance(0.9) ? (dice.chance(0.5) ? 'sum' : dice.pick(BACKWARDS)) : null,
     };

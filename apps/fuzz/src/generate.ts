@@ -11,7 +11,7 @@ import { Dice } from './dice.js';
 import { fillForm, randomCalls, randomForm } from './generate-inputs.js';
 import { type Call, randomCall, randomInplace } from './generate-op.js';
 import { CALLS } from './language.js';
-import { Interpreter } from './interpret.js';
+import { Interpreter, drain } from './interpret.js';
 import { type Arg, NETS, type Program, type Stmt } from './program.js';
 import { World } from './world.js';
 
@@ -30,12 +30,18 @@ function named(arg: Arg, receiver: string): Arg {
 class Generator {
   private readonly interpreter: Interpreter;
   private names = 0;
+  /** Whether an `await` may stand here: not in the callback of a grad mode. */
+  private waits: boolean;
+  /** Whether a hook calls the function again. */
+  private readonly reenters: boolean;
 
   constructor(
     private readonly dice: Dice,
     world: World,
     private readonly program: Program,
   ) {
+    this.waits = program.async;
+    this.reenters = dice.chance(0.2);
     this.interpreter = new Interpreter(world, world.store);
     world.args.forEach((t, i) => this.interpreter.scope.declare(`a${i}`, t));
   }
@@ -80,9 +86,19 @@ class Generator {
   private candidate(depth: number): Stmt {
     const { dice, program } = this;
     const [of] = this.tensor();
+    if (this.waits && dice.chance(0.15))
+      return dice.chance(0.6)
+        ? { do: 'await' }
+        : { do: 'item', out: this.name('n'), of, waits: true };
+    if (this.reenters && dice.chance(0.3)) {
+      const differentiable = this.interpreter.tensors().filter(([, t]) => t.requiresGrad);
+      if (differentiable.length > 0)
+        return { do: 'hook', of: dice.pick(differentiable)[0], kind: 'again' };
+    }
     const roll = dice.next();
     if (roll < 0.72) return this.randomOp();
-    if (roll < 0.74) return { do: 'item', out: this.name('n'), of };
+    if (roll < 0.74)
+      return { do: 'item', out: this.name('n'), of, ...(this.waits ? { waits: true } : {}) };
     if (roll < 0.755) return { do: 'call', out: this.name('t'), of, kind: dice.pick(CALLS) };
     if (roll < 0.82) {
       if (depth === 0) return this.randomOp();
@@ -175,8 +191,13 @@ class Generator {
             body: inner(),
           };
         }
-        default:
-          return { do: dice.pick(['noGrad', 'noGrad', 'enableGrad'] as const), body: inner() };
+        default: {
+          const { waits } = this;
+          this.waits = false;
+          const body = inner();
+          this.waits = waits;
+          return { do: dice.pick(['noGrad', 'noGrad', 'enableGrad'] as const), body };
+        }
       }
     });
   }
@@ -184,7 +205,7 @@ class Generator {
   /** Executes a candidate; whether it may stay. */
   private accept(stmt: Stmt): boolean {
     try {
-      if (this.interpreter.run(stmt) !== null) return true;
+      if (drain(this.interpreter.run(stmt)) !== null) return true;
     } catch {
       return false;
     }
@@ -234,6 +255,7 @@ function draw(seed: number, dice: Dice): Program {
     form: dice.chance(0.7) ? 'positional' : dice.pick(['record', 'list'] as const),
     storeIsArgument: dice.chance(0.6),
     dynamic: dice.chance(0.8) ? null : dice.chance(0.5),
+    async: dice.chance(0.2),
     captured,
     body: [],
     calls: randomCalls(dice, forms, capturedForms),
@@ -244,19 +266,19 @@ function draw(seed: number, dice: Dice): Program {
 }
 
 /** The program of a seed; one whose three calls run eagerly. */
-export function generateProgram(seed: number): Program {
+export function generateProgram(seed: number): Promise<Program> {
   const dice = new Dice(seed);
-  return config.patch({ 'eager.kernels': 'reference' }, () => {
+  return config.patch({ 'eager.kernels': 'reference' }, async () => {
     for (;;) {
       const program = draw(seed, dice);
-      if (eagerError(runEager(program)) === null) return program;
+      if (eagerError(await runEager(program)) === null) return program;
       const [first] = program.calls;
       // What changed between the calls may be at fault.
       const steady = {
         ...program,
         calls: program.calls.map((call) => ({ ...call, args: first!.args, replace: {} })),
       };
-      if (eagerError(runEager(steady)) === null) return steady;
+      if (eagerError(await runEager(steady)) === null) return steady;
     }
   });
 }

@@ -1,7 +1,8 @@
 /**
  * @file Running a program's statements: each calls an ordinary method of a tensor.
  *
- * The interpreter is what gets compiled. It keeps its names in scopes, as the printed function would.
+ * The interpreter is what gets compiled. It keeps its names in scopes, as the printed function would. Statements
+ * are generators that yield where an async function waits.
  */
 import { disable, graphBreak } from '@tessera/compile';
 import { TesseraError } from '@tessera/shared';
@@ -18,7 +19,7 @@ import {
 } from '@tessera/tensor';
 import { type CallKind, halved, parts } from './language.js';
 import { isNumberName } from './print-body.js';
-import type { Arg, Program, Stmt } from './program.js';
+import type { Arg, Stmt } from './program.js';
 import type { Captured, Store, World } from './world.js';
 
 /** Thrown by `throw` statements. */
@@ -80,16 +81,21 @@ function gradient(of: Tensor, by: Tensor): Tensor {
   return grad(sum, [by], { retainGraph: true, materializeGrads: true })[0]!.contiguous().clone();
 }
 
-function hook(of: Tensor, kind: 'scale' | 'retain'): void {
-  if (!of.requiresGrad) return;
-  if (kind === 'retain') of.retainGrad();
-  else of.registerHook((slope) => slope.mul(0.5));
-}
-
 function unknownName(name: string): never {
   throw new TesseraError('invalid-argument', `The program has no value named ${name}.`, {
     hints: ['Statements may only read what statements before them made.'],
   });
+}
+
+/** A computation that waits now and then. */
+export type Steps<T> = Generator<void, T>;
+
+/** Runs to the end without waiting. */
+export function drain<T>(steps: Steps<T>): T {
+  for (;;) {
+    const { done, value } = steps.next();
+    if (done === true) return value;
+  }
 }
 
 /** Executes statements; the generator uses it a statement at a time. */
@@ -172,18 +178,22 @@ export class Interpreter {
   }
 
   /** Runs statements in a scope of their own; what `return` gave, or null. */
-  block(stmts: readonly Stmt[]): Tensor[] | null {
-    return this.inScope(() => {
+  *block(stmts: readonly Stmt[]): Steps<Tensor[] | null> {
+    const outer = this.scope;
+    this.scope = new Scope(outer);
+    try {
       for (const stmt of stmts) {
-        const returned = this.run(stmt);
+        const returned = yield* this.run(stmt);
         if (returned !== null) return returned;
       }
       return null;
-    });
+    } finally {
+      this.scope = outer;
+    }
   }
 
   /** Runs one statement; what it returned from the function, or null. */
-  run(stmt: Stmt): Tensor[] | null {
+  *run(stmt: Stmt): Steps<Tensor[] | null> {
     switch (stmt.do) {
       case 'op': {
         const receiver: unknown = stmt.on === null ? tensors : this.tensor(stmt.on);
@@ -199,15 +209,19 @@ export class Interpreter {
       }
       case 'item':
         this.scope.declare(stmt.out, this.tensor(stmt.of).sum().item());
+        if (stmt.waits === true) yield;
+        return null;
+      case 'await':
+        yield;
         return null;
       case 'if':
-        return this.block(this.sum(stmt.of) > stmt.above ? stmt.then : stmt.else);
+        return yield* this.block(this.sum(stmt.of) > stmt.above ? stmt.then : stmt.else);
       case 'for':
-        return this.loop(stmt);
+        return yield* this.loop(stmt);
       case 'noGrad':
-        return noGrad(() => this.block(stmt.body));
+        return noGrad(() => drain(this.block(stmt.body)));
       case 'enableGrad':
-        return enableGrad(() => this.block(stmt.body));
+        return enableGrad(() => drain(this.block(stmt.body)));
       case 'backward': {
         const loss = this.tensor(stmt.of).sum();
         if (loss.requiresGrad) loss.backward(null, { retainGraph: stmt.retain });
@@ -217,7 +231,7 @@ export class Interpreter {
         this.bind(stmt.out, gradient(this.tensor(stmt.of), this.tensor(stmt.by)));
         return null;
       case 'hook':
-        hook(this.tensor(stmt.of), stmt.kind);
+        this.hook(this.tensor(stmt.of), stmt.kind);
         return null;
       case 'custom': {
         const of = this.tensor(stmt.of);
@@ -250,7 +264,7 @@ export class Interpreter {
         graphBreak();
         return null;
       case 'caught':
-        return this.caught(stmt.body);
+        return yield* this.caught(stmt.body);
       case 'call':
         this.bind(stmt.out, this.call(stmt.kind, this.tensor(stmt.of)));
         return null;
@@ -273,22 +287,31 @@ export class Interpreter {
     return isNumberName(name) ? this.number(name) : this.tensor(name).sum().item();
   }
 
-  private loop(stmt: Stmt & { do: 'for' }): Tensor[] | null {
+  private *loop(stmt: Stmt & { do: 'for' }): Steps<Tensor[] | null> {
     const times = typeof stmt.times === 'number' ? stmt.times : this.number(stmt.times.n);
     for (let i = 0; i < Math.min(times, 5); i++) {
       if (stmt.while !== null && !(this.sum(stmt.while.of) < stmt.while.below)) break;
-      const returned = this.inScope(() => {
-        this.scope.declare(stmt.index, i);
-        return this.block(stmt.body);
-      });
+      const outer = this.scope;
+      this.scope = new Scope(outer);
+      this.scope.declare(stmt.index, i);
+      const returned = yield* this.block(stmt.body);
+      this.scope = outer;
       if (returned !== null) return returned;
     }
     return null;
   }
 
-  private caught(body: readonly Stmt[]): Tensor[] | null {
+  private hook(of: Tensor, kind: 'scale' | 'retain' | 'again'): void {
+    if (!of.requiresGrad) return;
+    const { world } = this;
+    if (kind === 'retain') of.retainGrad();
+    else if (kind === 'scale') of.registerHook((slope) => slope.mul(0.5));
+    else of.registerHook(() => world.again?.());
+  }
+
+  private *caught(body: readonly Stmt[]): Steps<Tensor[] | null> {
     try {
-      return this.block(body);
+      return yield* this.block(body);
     } catch (error) {
       if (!(error instanceof Stop)) throw error;
       return null;
@@ -311,29 +334,4 @@ export class Interpreter {
     else if (stmt.kind === 'set') store.last = this.tensor(stmt.of);
     else if (stmt.kind === 'map') store.map.set('key', this.tensor(stmt.of));
   }
-}
-
-/** How a program's function is called: the arguments in the program's form, then the store if it is one. */
-export function packArguments({ form, storeIsArgument }: Program, world: World): unknown[] {
-  const { args } = world;
-  const packed: unknown[] =
-    form === 'positional'
-      ? args
-      : form === 'list'
-        ? [args]
-        : [Object.fromEntries(args.map((t, i) => [`a${i}`, t]))];
-  return storeIsArgument ? [...packed, world.store] : [...packed];
-}
-
-/** The function of a program in a world. */
-export function programFunction(program: Program, world: World): (...args: unknown[]) => Tensor[] {
-  const { form, storeIsArgument, body } = program;
-  return function program(...packed: unknown[]): Tensor[] {
-    const store = storeIsArgument ? (packed.at(-1) as Store) : world.store;
-    const args = storeIsArgument ? packed.slice(0, -1) : packed;
-    const values = (form === 'positional' ? args : Object.values(args[0] as object)) as Tensor[];
-    const interpreter = new Interpreter(world, store);
-    values.forEach((t, i) => interpreter.scope.declare(`a${i}`, t));
-    return interpreter.block(body) ?? [];
-  };
 }

@@ -14,20 +14,20 @@ function printMismatch(mismatch: Mismatch): void {
   console.log(printProgram(mismatch));
 }
 
-function main(): void {
+async function main(): Promise<void> {
   const options = readOptions(process.argv.slice(2));
   if (options === null) {
     console.log(USAGE);
     return;
   }
   if (!options.json) console.log(`seed ${options.seed}`);
-  const result = runFuzz(options, options.json ? () => {} : printMismatch);
+  const result = await runFuzz(options, options.json ? () => {} : printMismatch);
   console.log(JSON.stringify(result));
   process.exitCode = result.mismatches > 0 ? 1 : 0;
 }
 
 try {
-  main();
+  await main();
 } catch (error) {
   if (!isTesseraError(error)) throw error;
   console.error(error.message);

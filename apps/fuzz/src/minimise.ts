@@ -99,6 +99,7 @@ function* plainerCalls(call: CallSpec, first: CallSpec): Generator<CallSpec> {
   if (call.backward !== null) yield { ...call, backward: null };
   if (call.backward !== null && call.backward !== 'sum') yield { ...call, backward: 'sum' };
   if (call.noGrad) yield { ...call, noGrad: false };
+  if (call.meanwhile !== null) yield { ...call, meanwhile: null };
   if (!call.training) yield { ...call, training: true };
   if (call.frozen) yield { ...call, frozen: false };
   for (const [i, arg] of call.args.entries()) {
@@ -112,6 +113,15 @@ function* plainerCalls(call: CallSpec, first: CallSpec): Generator<CallSpec> {
   }
 }
 
+/** The same statements in a function that is not async. */
+function withoutWaits(body: readonly Stmt[]): Stmt[] {
+  return body.flatMap((stmt): Stmt[] => {
+    if (stmt.do === 'await') return [];
+    if (stmt.do === 'item') return [{ ...stmt, waits: false }];
+    return [withBodies(stmt, bodiesOf(stmt).map(withoutWaits))];
+  });
+}
+
 /** Programs with less in them. */
 function* smaller(program: Program): Generator<Program> {
   for (const skip of program.calls.keys()) {
@@ -123,6 +133,7 @@ function* smaller(program: Program): Generator<Program> {
   if (program.net !== null) yield { ...program, net: null };
   if (program.form !== 'positional') yield { ...program, form: 'positional' };
   if (program.dynamic !== null) yield { ...program, dynamic: null };
+  if (program.async) yield { ...program, async: false, body: withoutWaits(program.body) };
   if (!program.storeIsArgument) yield { ...program, storeIsArgument: true };
   for (const name of Object.keys(program.captured)) {
     const { [name]: _, ...captured } = program.captured;
@@ -145,11 +156,11 @@ function* smaller(program: Program): Generator<Program> {
 const MAX_TRIES = 1500;
 
 /** The smallest program found that still differs on the same backend. */
-export function minimise(mismatch: Mismatch): Mismatch {
-  const stillFails = (program: Program): Mismatch | null => {
+export async function minimise(mismatch: Mismatch): Promise<Mismatch> {
+  const stillFails = async (program: Program): Promise<Mismatch | null> => {
     try {
-      const ran = config.patch({ 'eager.kernels': 'reference' }, () => runEager(program));
-      return eagerError(ran) === null ? checkProgram(program, [mismatch.backend]) : null;
+      const ran = await config.patch({ 'eager.kernels': 'reference' }, () => runEager(program));
+      return eagerError(ran) === null ? await checkProgram(program, [mismatch.backend]) : null;
     } catch {
       return null;
     }
@@ -160,7 +171,7 @@ export function minimise(mismatch: Mismatch): Mismatch {
     found = false;
     for (const candidate of smaller(best.program)) {
       if (tries++ > MAX_TRIES) return best;
-      const failing = stillFails(candidate);
+      const failing = await stillFails(candidate);
       if (failing === null) continue;
       best = failing;
       found = true;

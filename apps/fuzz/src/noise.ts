@@ -13,8 +13,8 @@ import {
   dispatchBelowAutograd,
   isFloatingPoint,
   isTensor,
+  modes,
   readNumbers,
-  withDispatchMode,
   writeNumbers,
 } from '@tessera/tensor';
 import { EPSILON } from './compare.js';
@@ -67,7 +67,13 @@ class Noise implements DispatchMode {
   }
 }
 
-/** Runs `fn` with noise. */
-export function withNoise<T>(dice: Dice, fn: () => T): T {
-  return withDispatchMode(new Noise(dice), fn);
+/** Runs `fn` with noise, to its end. */
+export async function withNoise<T>(dice: Dice, fn: () => Promise<T>): Promise<T> {
+  const { stack } = modes;
+  modes.stack = [...stack, new Noise(dice)];
+  try {
+    return await fn();
+  } finally {
+    modes.stack = stack;
+  }
 }

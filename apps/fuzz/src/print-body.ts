@@ -44,6 +44,12 @@ function sumOf(name: string): string {
   return isNumberName(name) ? name : `${name}.sum().item()`;
 }
 
+const HOOKS = {
+  scale: 'registerHook((slope) => slope.mul(0.5))',
+  retain: 'retainGrad()',
+  again: 'registerHook(() => again?.())',
+};
+
 const EFFECTS = {
   push: (of: string): string => `store.list.push(${of});`,
   set: (of: string): string => `store.last = ${of};`,
@@ -68,7 +74,9 @@ function printStmt(stmt: Stmt): string[] {
     case 'op':
       return [printOp(stmt)];
     case 'item':
-      return [`const ${stmt.out} = ${stmt.of}.sum().item();`];
+      return [`const ${stmt.out} = ${stmt.waits === true ? 'await ' : ''}${stmt.of}.sum().item();`];
+    case 'await':
+      return ['await undefined;'];
     case 'if':
       return [
         ...block(
@@ -104,9 +112,7 @@ function printStmt(stmt: Stmt): string[] {
     case 'grad':
       return [`let ${stmt.out} = gradient(${stmt.of}, ${stmt.by});`];
     case 'hook':
-      return stmt.kind === 'retain'
-        ? [`if (${stmt.of}.requiresGrad) ${stmt.of}.retainGrad();`]
-        : [`if (${stmt.of}.requiresGrad) ${stmt.of}.registerHook((slope) => slope.mul(0.5));`];
+      return [`if (${stmt.of}.requiresGrad) ${stmt.of}.${HOOKS[stmt.kind]};`];
     case 'custom':
       return [
         `let ${stmt.out} = T.isFloatingPoint(${stmt.of}.dtype) ? Wave.apply(${stmt.of}) : ${stmt.of}.sin();`,

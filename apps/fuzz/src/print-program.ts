@@ -44,6 +44,8 @@ function printCall(program: Program, call: CallSpec): string[] {
       ? args
       : [program.form === 'list' ? `[${args.join(', ')}]` : `{ ${args.join(', ')} }`];
   const run = `fn(${[...packed, ...(program.storeIsArgument ? ['store'] : [])].join(', ')})`;
+  const { noGrad, backward } = call;
+  const meanwhile = program.async ? call.meanwhile : null;
   return [
     ...call.args.flatMap(makeArg),
     `Object.assign(captured, { k: ${call.k}, ks: [${call.ks.join(', ')}], fail: ${call.fail} });`,
@@ -55,7 +57,7 @@ function printCall(program: Program, call: CallSpec): string[] {
       ? []
       : [`for (const group of optimizer.paramGroups) group.lr = ${call.lr};`]),
     'T.manualSeed(11);',
-    `observe(() => ${call.noGrad ? `T.noGrad(() => ${run})` : run}, ${call.backward === null ? null : `'${call.backward}'`}, [`,
+    `await observe(() => ${run}, ${JSON.stringify({ noGrad, backward, meanwhile })}, [`,
     `  ${[...args, ...args.map((_, i) => `leaf${i}`)].join(', ')},`,
     ']);',
   ];
@@ -73,7 +75,7 @@ function header({ program, backend, text }: Mismatch): string[] {
     ...LANGUAGE_TEXT,
     '',
     '/** Runs the calls; what can be seen after each. */',
-    'function play(wrap: <F extends (...args: never[]) => unknown>(fn: F) => F): string[] {',
+    'async function play(wrap: <F extends (...args: never[]) => unknown>(fn: F) => F): Promise<string[]> {',
   ];
 }
 
@@ -111,11 +113,25 @@ const OBSERVE = [
   '  t == null',
   "    ? 'none'",
   "    : `${t.dtype} [${t.shape.join()}] strides [${t.strides.join()}] requiresGrad ${t.requiresGrad}: ${Array.from(t.toTypedArray() as ArrayLike<number | bigint>, (v) => Number(v).toPrecision(4)).join(' ')}`;",
-  'const observe = (run: () => T.Tensor[], backward: string | null, args: T.Tensor[]): void => {',
+  'type Result = T.Tensor[] | Promise<T.Tensor[]>;',
+  'interface Call { noGrad: boolean; backward: string | null; meanwhile: string | null }',
+  'const observe = async (run: () => Result, { noGrad, backward, meanwhile }: Call, args: T.Tensor[]): Promise<void> => {',
   "  let thrown = 'nothing';",
   '  let outputs: T.Tensor[] = [];',
+  '  let called = false;',
+  '  again = () => {',
+  '    if (called) return;',
+  '    called = true;',
+  '    const result = run();',
+  '    if (!(result instanceof Promise)) store.list.push(...result.map((t) => t.detach()));',
+  '    else result.catch(() => undefined);',
+  '  };',
   '  try {',
-  '    outputs = run() ?? [];',
+  '    const results: Result[] = [noGrad ? T.noGrad(run) : run()];',
+  "    if (meanwhile === 'read') store.count += args[0]!.sum().item() > 0 ? 1 : 2;",
+  "    if (meanwhile === 'write') T.noGrad(() => args[0]!.add_(1));",
+  "    if (meanwhile === 'call') results.push(run());",
+  '    outputs = (await Promise.all(results)).flat();',
   '    const losses = outputs',
   '      .filter((t, i) => t.requiresGrad && outputs.indexOf(t) === i)',
   "      .map((t, i) => t.sum().mul(i + 1).to('float64'));",
@@ -178,9 +194,10 @@ export function printProgram(mismatch: Mismatch): string {
       : [`const optimizer = ${OPTIMIZER_TEXT[program.optimizer]};`]),
     ...(names.length > 0 ? [`let ${names.join(', ')};`] : []),
     ...OBSERVE,
+    'let again: (() => void) | null = null;',
     'const layer = new Layer();',
     'const inner = wrap((t: T.Tensor): T.Tensor => t.sin().mul(captured.k));',
-    `const fn = wrap((${params.join(', ')}): T.Tensor[] => {`,
+    `const fn = wrap(${program.async ? 'async ' : ''}(${params.join(', ')}): ${program.async ? 'Promise<T.Tensor[]>' : 'T.Tensor[]'} => {`,
     ...printBody(program.body).map((line) => `  ${line}`),
     '});',
     ...program.calls.flatMap((call, i) => [`// call ${i}`, ...printCall(program, call)]),
@@ -191,9 +208,9 @@ export function printProgram(mismatch: Mismatch): string {
     ...inner.map((line) => `  ${line}`),
     '}',
     '',
-    "config.patch({ 'eager.kernels': 'reference' }, () => {",
-    '  const want = play((fn) => fn);',
-    `  const got = play((fn) => compile(fn, { ${options.join(', ')} }));`,
+    "await config.patch({ 'eager.kernels': 'reference' }, async () => {",
+    '  const want = await play((fn) => fn);',
+    `  const got = await play((fn) => compile(fn, { ${options.join(', ')} }));`,
     '  const different = want.flatMap((line, i) => (line === got[i] ? [] : [`${got[i]}\\n  instead of\\n${line}`]));',
     "  console.log(different.join('\\n') || 'no difference');",
     '});',

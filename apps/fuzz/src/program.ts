@@ -37,8 +37,15 @@ export type Stmt =
       /** `out` exists already and is bound anew. */
       readonly rebind?: boolean;
     }
-  /** out = of.sum().item() */
-  | { readonly do: 'item'; readonly out: string; readonly of: string }
+  /** out = of.sum().item(), which an async function awaits */
+  | {
+      readonly do: 'item';
+      readonly out: string;
+      readonly of: string;
+      readonly waits?: boolean;
+    }
+  /** Something else may run; in an async function only. */
+  | { readonly do: 'await' }
   | {
       readonly do: 'if';
       /** `above`: the sum of a tensor is read; else a number is compared. */
@@ -60,8 +67,11 @@ export type Stmt =
   | { readonly do: 'backward'; readonly of: string; readonly retain: boolean }
   /** out = the gradient of of.sum() by another tensor, or that tensor if there is none */
   | { readonly do: 'grad'; readonly out: string; readonly of: string; readonly by: string }
-  /** What happens to a tensor's gradient, if it requires one: it is scaled by a hook, or kept. */
-  | { readonly do: 'hook'; readonly of: string; readonly kind: 'scale' | 'retain' }
+  /**
+   * What happens to a tensor's gradient, if it requires one: it is scaled by a hook, or kept, or a hook calls the
+   * function again.
+   */
+  | { readonly do: 'hook'; readonly of: string; readonly kind: 'scale' | 'retain' | 'again' }
   /** out = a custom autograd function of a tensor */
   | { readonly do: 'custom'; readonly out: string; readonly of: string }
   | { readonly do: 'module'; readonly out: string; readonly of: string }
@@ -138,6 +148,8 @@ export interface CallSpec {
   readonly lr: number;
   /** The call happens without gradients. */
   readonly noGrad: boolean;
+  /** What the caller of an async function does while it waits for the first time. */
+  readonly meanwhile: MeanwhileKind | null;
   /** How the outputs are differentiated after the call; null if they are not. */
   readonly backward: BackwardKind | null;
 }
@@ -150,6 +162,12 @@ export const BACKWARDS = ['sum', 'first', 'each', 'retained', 'grad'] as const;
 
 /** One of `BACKWARDS`. */
 export type BackwardKind = (typeof BACKWARDS)[number];
+
+/** Reads the first argument, writes to it, or calls the function once more. */
+export const MEANWHILES = ['read', 'write', 'call'] as const;
+
+/** One of `MEANWHILES`. */
+export type MeanwhileKind = (typeof MEANWHILES)[number];
 
 /** Modules that programs use, each from [n, 3] to [n, 3]. */
 export const NETS = ['linear', 'mlp', 'batchNorm', 'layerNorm', 'dropout'] as const;
@@ -167,6 +185,7 @@ export interface Program {
   /** Whether `store` is an argument or closed over. */
   readonly storeIsArgument: boolean;
   readonly dynamic: boolean | null;
+  readonly async: boolean;
   readonly captured: Readonly<Record<string, TensorSpec>>;
   readonly body: readonly Stmt[];
   readonly calls: readonly CallSpec[];

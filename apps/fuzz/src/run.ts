@@ -21,17 +21,17 @@ export interface FuzzResult {
 const MINIMISED = 5;
 
 /** Runs programs `seed`, `seed + 1`, …; each that differs is minimised and told. */
-export function runFuzz(
+export async function runFuzz(
   { n, seed, backends }: Pick<FuzzOptions, 'n' | 'seed' | 'backends'>,
   onMismatch: (mismatch: Mismatch) => void,
-): FuzzResult {
+): Promise<FuzzResult> {
   const start = performance.now();
   const failed: number[] = [];
   for (let i = 0; i < n; i++) {
-    const mismatch = checkProgram(generateProgram(seed + i), backends);
+    const mismatch = await checkProgram(await generateProgram(seed + i), backends);
     if (mismatch === null) continue;
     failed.push(seed + i);
-    onMismatch(failed.length <= MINIMISED ? minimise(mismatch) : mismatch);
+    onMismatch(failed.length <= MINIMISED ? await minimise(mismatch) : mismatch);
   }
   const seconds = Math.round((performance.now() - start) / 100) / 10;
   return { seed, n, backends, mismatches: failed.length, failed, seconds };

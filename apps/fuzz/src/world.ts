@@ -88,6 +88,8 @@ export class World {
   readonly layer: Layer = new Layer();
   /** Compiled on its own in compiled runs. */
   inner: (t: Tensor) => Tensor = (t) => t.sin().mul(this.captured.k);
+  /** Calls the program's function with the arguments of this call, unless a hook does so already; null while it is drawn. */
+  again: (() => void) | null = null;
   args: Tensor[] = [];
   leaves: Tensor[] = [];
 

@@ -17,30 +17,43 @@ describe('pnpm fuzz', () => {
   it.each([20261121, 7_000_000])(
     '30 programs from seed %i behave compiled as they do eagerly',
     { timeout: 240_000 },
-    (seed) => {
+    async (seed) => {
       const found: Mismatch[] = [];
-      const { mismatches } = runFuzz({ n: 30, seed, backends: DEFAULT_BACKENDS }, (mismatch) =>
-        found.push(mismatch),
+      const { mismatches } = await runFuzz(
+        { n: 30, seed, backends: DEFAULT_BACKENDS },
+        (mismatch) => found.push(mismatch),
       );
       expect(found.map(printProgram).join('\n')).toBe('');
       expect(mismatches).toBe(0);
     },
   );
 
-  it('draws the same program from the same seed', () => {
-    expect(generateProgram(5)).toEqual(generateProgram(5));
-    expect(generateProgram(5).body).not.toEqual(generateProgram(6).body);
+  it('draws the same program from the same seed', async () => {
+    const five = await generateProgram(5);
+    expect(await generateProgram(5)).toEqual(five);
+    expect((await generateProgram(6)).body).not.toEqual(five.body);
   });
 
-  it('draws programs with everything in them', () => {
-    const text = Array.from({ length: 150 }, (_, i) => JSON.stringify(generateProgram(i))).join();
+  it('draws programs with everything in them', { timeout: 60_000 }, async () => {
+    let text = '';
+    for (let i = 0; i < 150; i++) text += JSON.stringify(await generateProgram(i));
     const statements =
-      'op item if for noGrad enableGrad backward grad hook custom module step clearGrad effect read capture break disabled throw return'.split(
+      'op item await if for noGrad enableGrad backward grad hook custom module step clearGrad effect read capture break disabled throw return'.split(
         ' ',
       );
     for (const name of statements) expect(text).toContain(`"do":"${name}"`);
-    for (const part of ['add_', 'transpose', 'again', 'alias', 'captured.k', 'store.count'])
+    for (const part of [
+      'add_',
+      'transpose',
+      '"kind":"again"',
+      'alias',
+      'captured.k',
+      'store.count',
+      '"waits":true',
+      '"meanwhile":"call"',
+    ])
       expect(text).toContain(part);
+    expect(text).toMatch(/"do":"hook","of":"[\w.]+","kind":"again"/);
   });
 
   it('refuses bad arguments and reads good ones', () => {
@@ -64,16 +77,16 @@ describe('a backend with a bug', () => {
     );
   });
 
-  function firstMismatch(): Mismatch {
+  async function firstMismatch(): Promise<Mismatch> {
     for (let seed = 0; ; seed++) {
-      const mismatch = checkProgram(generateProgram(seed), ['off_by_one']);
+      const mismatch = await checkProgram(await generateProgram(seed), ['off_by_one']);
       if (mismatch !== null) return mismatch;
     }
   }
 
   it('is found, minimised, and printed as a file that shows it', { timeout: 120_000 }, async () => {
-    const found = firstMismatch();
-    const small = minimise(found);
+    const found = await firstMismatch();
+    const small = await minimise(found);
     expect(small.program.body.length).toBeLessThanOrEqual(3);
     expect(small.program.calls.length).toBeLessThanOrEqual(found.program.calls.length);
     const folder = mkdtempSync(join(import.meta.dirname, 'printed-'));

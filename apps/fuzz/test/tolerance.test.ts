@@ -23,6 +23,7 @@ function programOf(
     form: 'positional',
     storeIsArgument: true,
     dynamic: null,
+    async: false,
     captured: {},
     body,
     calls: [
@@ -36,6 +37,7 @@ function programOf(
         frozen: false,
         lr: 0.1,
         noGrad: false,
+        meanwhile: null,
         backward,
       },
     ],
@@ -47,7 +49,7 @@ function op(out: string, on: string | null, name: string, ...args: readonly Arg[
 }
 
 describe('a difference that PyTorch leaves open', () => {
-  it('a rounding to 16 bits on the way, where few runs with noise happen to agree', () => {
+  it('a rounding to 16 bits on the way, where few runs with noise happen to agree', async () => {
     const body = [
       op('t0', 'a0', 'cos'),
       op('t1', 't0', 'mul_', 1),
@@ -67,24 +69,24 @@ describe('a difference that PyTorch leaves open', () => {
       ];
     });
     for (const pair of args)
-      expect(checkProgram(programOf(pair, body, null), ['inductor'])).toBeNull();
+      expect(await checkProgram(programOf(pair, body, null), ['inductor'])).toBeNull();
   });
 
-  it('a rounding to 16 bits within a derivative', () => {
+  it('a rounding to 16 bits within a derivative', async () => {
     const args = [
       made('bfloat16', [1.20703125, 0.8203125, 0.20703125]),
       made('float32', [0.09765625, 1.1015625, -0.3359375], true),
     ];
     const body: Stmt[] = [op('t0', 'a0', 'pow', { t: 'a1' }), { do: 'return', of: ['t0'] }];
-    expect(checkProgram(programOf(args, body, 'sum'), ['inductor'])).toBeNull();
+    expect(await checkProgram(programOf(args, body, 'sum'), ['inductor'])).toBeNull();
   });
 
-  it('whether gradients that grad() returns share memory', () => {
+  it('whether gradients that grad() returns share memory', async () => {
     const args = [made('float32', [1, 2], true), made('float32', [3, 4], true)];
     const body: Stmt[] = [
       op('t0', null, 'stack', [{ t: 'a0' }, { t: 'a1' }], 0),
       { do: 'return', of: ['t0'] },
     ];
-    expect(checkProgram(programOf(args, body, 'grad'), ['inductor'])).toBeNull();
+    expect(await checkProgram(programOf(args, body, 'grad'), ['inductor'])).toBeNull();
   });
 });

@@ -54,6 +54,19 @@ describe.each([true, false])('async functions (host follows await: %s)', (follow
     expect(compiled.captures.length).toBe(1);
   });
 
+  it('concurrent calls that accumulate into one gradient', async () => {
+    setUp();
+    const { call } = compileEager(async (t: Tensor): Promise<void> => {
+      t.sum().backward();
+      return Promise.resolve();
+    });
+    for (const times of [1, 2, 2, 3]) {
+      const t = tensor([1, 2], { requiresGrad: true });
+      await Promise.all(Array.from({ length: times }, () => call(t)));
+      expect(t.grad!.toArray()).toEqual([times, times]);
+    }
+  });
+
   it('concurrent calls of one function', async () => {
     setUp();
     const w = tensor([10, 20]);

@@ -43,6 +43,7 @@ const resume: Resume = {
     // Other calls may have numbered shared tensors as theirs meanwhile.
     if (last !== call || calls.size > 1) call.run.claim();
     last = call;
+    Run.resumed = call.run;
     resumeGradMode(call);
     return call.mode;
   },
@@ -99,6 +100,7 @@ export function endCall(call: SuspendedCall): void {
   call.open = false;
   calls.delete(call.run.id);
   if (last === call) last = null;
+  if (Run.resumed === call.run) Run.resumed = null;
   if (calls.size > 0) return;
   modes.resume = null;
   modes.suspended = null;

@@ -30,6 +30,8 @@ let nextId = 1;
 export class Run implements Bindings, PendingValue {
   /** The innermost call whose function runs now. */
   static current: Run | null = null;
+  /** The suspended call that went on last. */
+  static resumed: Run | null = null;
   readonly id: number = nextId++;
   readonly slots: (Tensor | undefined)[] = [];
   readonly scalars: number[] = [];
@@ -152,7 +154,11 @@ export class Run implements Bindings, PendingValue {
     const slot = this.slotOf(tensor);
     if (this.flush !== null && this.ranWith(slot) === undefined) {
       this.reads.add(slot);
+      // Where another call reads, that one takes its tensors back.
+      const reader = Run.current ?? Run.resumed;
+      if (reader !== this) this.claim();
       this.flush(VALUE_READ);
+      if (reader !== this) reader?.claim();
     }
     if (tensor.storageOrNull === null) this.recompute(slot);
   }
