@@ -46,7 +46,7 @@ export function backwardProgram(request: BackwardRequest): BackwardProgram {
       return variant;
     },
     tangents: trace.tangents.map((node) => node.meta.val as TensorMeta),
-    sharing: trace.histories.map((history) => history.sharing),
+    histories: trace.histories,
     watched: watchedValues(trace, partition),
     readsOf: () => (reads ??= readsOfTangents(partition.backward, tangentInputs(partition))),
   };

@@ -106,6 +106,39 @@ describe('a backward pass through some of the results', () => {
     }
   });
 
+  it('for some inputs leaves the nodes of the others to later passes where eager does', () => {
+    const apart = (x: Tensor, y: Tensor): Results => [x.exp().mul(y.sin())];
+    const behind = (x: Tensor, y: Tensor): Results => [x.exp().sin().mul(y)];
+    const updated = (x: Tensor, y: Tensor): Results => {
+      x.mul_(0.25);
+      return [x.mul(y), x];
+    };
+    const towards =
+      (...order: number[]) =>
+      (results: Results, inputs: readonly Tensor[]): void => {
+        for (const i of order) {
+          const loss = results.at(i < 0 ? -1 : 0)!.sum();
+          if (i < 0) loss.backward();
+          else grad(loss, [inputs[i]!]);
+        }
+      };
+    const data = [
+      [1, 2],
+      [3, 4],
+    ];
+    for (const fn of [apart, behind, updated])
+      for (const order of [
+        [0, 1],
+        [1, 0],
+        [0, 0],
+        [1, 1],
+        [1, -1],
+        [0, -1],
+        [-1, 0],
+      ])
+        expectAsEager(fn, data, towards(...order));
+  });
+
   it('compiles a graph for each set of results, once', () => {
     const { compiler, modules } = recording();
     const f = aotFunction((x: Tensor): Results => [x.sin(), x.exp()], { fwCompiler: compiler });

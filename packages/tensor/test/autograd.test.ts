@@ -231,6 +231,18 @@ describe('grad', () => {
 });
 
 describe('grad mode', () => {
+  it('gives a view no history without it, however often the base was modified before', () => {
+    const leaf = ones([3]).requiresGrad_();
+    const base = leaf.mul(1);
+    const view = noGrad(() => base.mul_(2).narrow(0, 1, 2));
+    expect(view.gradFn).toBeNull();
+    view
+      .mul(leaf.narrow(0, 0, 2))
+      .sum()
+      .backward();
+    expect(leaf.grad!.toArray()).toEqual([2, 2, 0]);
+  });
+
   it('nests and comes back after errors and promises', async () => {
     noGrad(() => {
       expect(isGradEnabled()).toBe(false);

@@ -30,10 +30,37 @@ export interface EagerHistory {
   readonly sharing: ReadonlySet<number>;
   /** Memory that must not be modified before. */
   readonly storages: ReadonlySet<Storage>;
+  /** The single-use nodes that run for the gradients of some inputs, by number. */
+  readonly nodesTowards: (inputs: ReadonlySet<number>) => ReadonlySet<GradNode>;
 }
 
-/** The history of each tensor. */
-export function eagerHistories(tensors: readonly Tensor[]): EagerHistory[] {
+/** Nodes from which one of others can be reached. */
+function leadingTo(nodes: ReadonlySet<GradNode>, ends: ReadonlySet<GradNode>): Set<GradNode> {
+  const leading = new Set<GradNode>();
+  const leads = new Map<GradNode, boolean>();
+  for (const start of nodes) {
+    const stack = [start];
+    while (stack.length > 0) {
+      const node = stack.at(-1)!;
+      const next = node.nextEdges.flatMap((edge) => (edge === null ? [] : [edge.node]));
+      const open = leads.has(node) ? [] : next.filter((other) => !leads.has(other));
+      if (open.length > 0 && !ends.has(node)) {
+        stack.push(...open);
+        continue;
+      }
+      leads.set(node, ends.has(node) || next.some((other) => leads.get(other) === true));
+      stack.pop();
+    }
+    if (leads.get(start) === true) leading.add(start);
+  }
+  return leading;
+}
+
+/** The history of each tensor; `inputs`: the nodes at which the gradients of inputs arrive. */
+export function eagerHistories(
+  tensors: readonly Tensor[],
+  inputs: readonly GradNode[],
+): EagerHistory[] {
   const owners = new Map<GradNode, number[]>();
   const nodes = tensors.map(singleUseNodes);
   nodes.forEach((set, i) => {
@@ -46,5 +73,6 @@ export function eagerHistories(tensors: readonly Tensor[]): EagerHistory[] {
   return nodes.map((set) => ({
     sharing: new Set([...set].flatMap((node) => owners.get(node)!)),
     storages: new Set([...set].flatMap((node) => node.savedStorages())),
+    nodesTowards: (wanted) => leadingTo(set, new Set(inputs.filter((_, i) => wanted.has(i)))),
   }));
 }

@@ -110,6 +110,9 @@ export function traceJoint(request: JointRequest): JointTrace {
   return record(() => (request.gradEnabled ? enableGrad(trace) : noGrad(trace)));
 }
 
+/** An input that may receive a gradient. */
+type Leaf = PrimalTensor & { readonly entry: NonNullable<PrimalTensor['entry']> };
+
 class JointTracer {
   private readonly tangents: Tensor[] = [];
   private readonly tangentNodes: Node[] = [];
@@ -128,8 +131,12 @@ class JointTracer {
     const { plans, values } = planOutputs(outputs, primals, recorder);
     const valueGrads = values.map((value) => this.gradOf(value));
     const updates = this.differentiableUpdates();
-    const histories = eagerHistories(this.roots);
-    const { positions, grads } = this.backward();
+    const leaves = primals.list.filter((p): p is Leaf => p.kind === 'tensor' && p.entry !== null);
+    const histories = eagerHistories(
+      this.roots,
+      leaves.map((leaf) => leaf.entry),
+    );
+    const grads = this.backward(leaves);
     const updated = updates.map(
       ({ position }) => (primals.byPosition[position] as PrimalTensor).value,
     );
@@ -143,7 +150,7 @@ class JointTracer {
       valueGrads,
       updates,
       layouts: layoutUpdates(primals),
-      gradPositions: positions,
+      gradPositions: this.roots.length === 0 ? [] : leaves.map((leaf) => leaf.position),
       histories,
       storages: [...values, ...updated].map((value) => value.storage),
       gradEnabledAfter,
@@ -205,11 +212,8 @@ class JointTracer {
     );
   }
 
-  private backward(): { positions: number[]; grads: (Tensor | null)[] } {
-    if (this.roots.length === 0) return { positions: [], grads: [] };
-    const leaves = this.primals.list.filter(
-      (p): p is PrimalTensor => p.kind === 'tensor' && p.entry !== null,
-    );
+  private backward(leaves: readonly Leaf[]): (Tensor | null)[] {
+    if (this.roots.length === 0) return [];
     const grads = runBackward(this.roots, this.tangents, {
       retainGraph: true,
       createGraph: false,
@@ -217,10 +221,7 @@ class JointTracer {
       accumulate: false,
       allowUnused: true,
     });
-    return {
-      positions: leaves.map((primal) => primal.position),
-      grads: grads.map((grad) => (isTensor(grad) ? grad : null)),
-    };
+    return grads.map((grad) => (isTensor(grad) ? grad : null));
   }
 }
 

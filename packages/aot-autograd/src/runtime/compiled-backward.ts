@@ -22,6 +22,7 @@ import {
   withoutModes,
 } from '@tessera/tensor';
 import type { CompiledGraph } from '../graph-compiler.js';
+import type { EagerHistory } from '../joint/eager-history.js';
 import type { GradientSource } from '../partition/partition.js';
 import { CompiledDoubleBackward } from './double-backward.js';
 import { copyWithStrides, withLayout } from './layout-copy.js';
@@ -51,8 +52,8 @@ export interface BackwardProgram {
   readonly variant: (arrived: readonly boolean[]) => BackwardVariant;
   /** What the backward graph expects of each tangent. */
   readonly tangents: readonly TensorMeta[];
-  /** Per tangent: those whose eager graph has nodes in common with its own that run once. */
-  readonly sharing: readonly ReadonlySet<number>[];
+  /** Per tangent, what eager autograd would keep. */
+  readonly histories: readonly EagerHistory[];
   /** Saved values that others can modify although eager autograd does not keep them. */
   readonly watched: readonly WatchedValue[];
   /** Per tangent: the saved values that its gradients are computed from. */
@@ -67,8 +68,13 @@ export class CompiledFunctionBackward extends GradNode implements StorageKeeper 
   private readonly copies = new Map<number, Tensor>();
   /** Tangents of the last run. */
   private arrived: readonly boolean[] = [];
+  /** Edges along which the last, or the coming, run was asked for gradients; null for all. */
+  private wanted: ReadonlySet<number> | null = null;
+  private isAsked = false;
   /** Tangents whose nodes would be used up in the eager graph. */
   private readonly usedUp = new Set<number>();
+  /** Nodes of the eager graph that runs for some gradients only would have used up. */
+  private readonly usedNodes = new Set<GradNode>();
 
   constructor(
     private readonly program: BackwardProgram,
@@ -98,9 +104,13 @@ export class CompiledFunctionBackward extends GradNode implements StorageKeeper 
 
   /** Drops what only the tangents of the last run, and those that share nodes with them, need. */
   override release(): void {
-    const { program, usedUp, arrived } = this;
+    const { program, usedUp, arrived, wanted } = this;
+    if (wanted !== null) {
+      for (const node of this.eagerNodes(arrived, wanted)) this.usedNodes.add(node);
+      return;
+    }
     arrived.forEach((has, i) => {
-      if (has) for (const other of program.sharing[i]!) usedUp.add(other);
+      if (has) for (const other of program.histories[i]!.sharing) usedUp.add(other);
     });
     if (usedUp.size === program.tangents.length) {
       this.saved = [];
@@ -116,9 +126,26 @@ export class CompiledFunctionBackward extends GradNode implements StorageKeeper 
   /** One node stands for the nodes of all results: what leads to an input may not start at a result. */
   override leadsTo(grads: readonly (Tensor | null)[], isWanted: (edge: Edge) => boolean): boolean {
     const { gradients } = this.program.variant(this.arrivals(grads));
-    return this.nextEdges.some(
-      (edge, i) => edge !== null && gradients[i] !== null && isWanted(edge),
+    const edges = this.nextEdges.flatMap((edge, i) => (edge === null ? [] : [i]));
+    const wanted = edges.filter((i) => isWanted(this.nextEdges[i]!));
+    this.wanted = wanted.length < edges.length ? new Set(wanted) : null;
+    this.isAsked = true;
+    return wanted.some((i) => gradients[i] !== null);
+  }
+
+  /** Single-use nodes of the eager graph that such a run would go through. */
+  private eagerNodes(arrived: readonly boolean[], wanted: ReadonlySet<number>): GradNode[] {
+    return this.program.histories.flatMap(({ nodesTowards }, i) =>
+      arrived[i] === true ? [...nodesTowards(wanted)] : [],
     );
+  }
+
+  private isRepeated(arrived: readonly boolean[]): boolean {
+    const { usedUp, usedNodes, nextEdges } = this;
+    if (arrived.some((has, i) => has && usedUp.has(i))) return true;
+    if (usedNodes.size === 0) return false;
+    const wanted = this.wanted ?? new Set(nextEdges.keys());
+    return this.eagerNodes(arrived, wanted).some((node) => usedNodes.has(node));
   }
 
   private arrivals(grads: readonly (Tensor | null)[]): boolean[] {
@@ -128,7 +155,9 @@ export class CompiledFunctionBackward extends GradNode implements StorageKeeper 
   override apply(grads: readonly (Tensor | null)[]): readonly (Tensor | null)[] {
     const { program } = this;
     const arrived = this.arrivals(grads);
-    if (arrived.some((has, i) => has && this.usedUp.has(i))) throw backwardTwice(this.name);
+    if (!this.isAsked) this.wanted = null;
+    this.isAsked = false;
+    if (this.isRepeated(arrived)) throw backwardTwice(this.name);
     this.arrived = arrived;
     const variant = program.variant(arrived);
     const saved = this.savedAsThen(variant.reads);

@@ -15,6 +15,7 @@ import {
 } from '../tensor-factory.js';
 import type { TensorBase } from '../tensor-base.js';
 import type { Tensor } from '../tensor.js';
+import { autogradMeta } from '../autograd/autograd-meta.js';
 import { gradMode } from '../autograd/grad-mode.js';
 import { checkInferenceWrite } from '../autograd/inference-mode.js';
 import { checkArguments } from './check-arguments.js';
@@ -177,6 +178,10 @@ function makeView(self: Tensor, base: TensorBase | null, view: ViewMeta): Tensor
     view.offset,
   );
   out.base = base;
+  const { version } = self.storage;
+  // Without grad mode a view has no history; only later updates of the base may give it one.
+  if (version !== 0 && base?.requiresGradFlag === true && !gradMode.enabled)
+    autogradMeta(out).versionAtGradFn = version;
   return out;
 }
 
