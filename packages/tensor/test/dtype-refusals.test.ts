@@ -22,6 +22,19 @@ const FLOATS_ONLY: Readonly<Record<string, Op>> = {
   mish: (x) => x.mish(),
   dropout: (x) => x.dropout(0.5, true),
   layerNorm: (x) => T.layerNorm(x, [2]),
+  'batchNorm in training': (x) => T.batchNorm(x, { training: true }),
+  'batchNorm with statistics': (x) =>
+    T.batchNorm(x, { runningMean: T.zeros([2]), runningVar: T.ones([2]) }),
+  'batchNorm updating statistics': (x) =>
+    T.batchNorm(x, { runningMean: T.zeros([2]), runningVar: T.ones([2]), training: true }),
+  instanceNorm: (x) => T.instanceNorm(x.unsqueeze(0)),
+  groupNorm: (x) => T.groupNorm(x, 1),
+  lerp: (x) => T.lerp(x, x, 0.5),
+  addcdiv: (x) => T.addcdiv(T.ones([2, 2]), x, x.add(1)),
+  adaptiveMaxPool2d: (x) => T.adaptiveMaxPool2d(x.unsqueeze(0), [1, 1]),
+  binaryCrossEntropy: (x) => T.binaryCrossEntropy(x, x),
+  huberLoss: (x) => T.huberLoss(x, x),
+  klDiv: (x) => T.klDiv(T.ones([2, 2]), x),
   smoothL1Loss: (x) => T.smoothL1Loss(x, x),
 };
 
@@ -47,6 +60,10 @@ const NUMBERS_ONLY: Readonly<Record<string, Op>> = {
   argmax: (x) => x.argmax(0),
   topk: (x) => x.topk(1, 0),
   trace: (x) => x.trace(),
+  threshold: (x) => T.threshold(x, 0, 1),
+  addcmul: (x) => x.addcmul(x, x),
+  conv2d: (x) => T.conv2d(x.view([1, 1, 2, 2]), x.view([1, 1, 2, 2])),
+  maxPool2d: (x) => T.maxPool2d(x.unsqueeze(0), 2),
 };
 
 const make = (dtype: DType): Tensor =>
@@ -74,6 +91,13 @@ describe('refused dtypes', () => {
       if (name !== 'sub from a float') expect(() => op(make('int32'))).not.toThrow();
     });
   }
+
+  it('avgPool2d takes floats and int64', () => {
+    for (const dtype of ['float32', 'float16', 'int64'] as const)
+      expect(T.avgPool2d(make(dtype).unsqueeze(0), 2).item()).toBe(dtype === 'int64' ? 0 : 0.75);
+    for (const dtype of ['int32', 'uint8', 'bool'] as const)
+      expect(() => T.avgPool2d(make(dtype).unsqueeze(0), 2), dtype).toThrow(refused);
+  });
 
   it('hardtanh takes unsigned numbers with limits that they have', () => {
     expect(make('uint8').hardtanh(0, 1).toArray()).toEqual([

@@ -33,19 +33,23 @@ const reluInplace = defineInplace(reluOp);
 
 const thresholdOp = defineOp(
   'aten::threshold(Tensor self, Scalar threshold, Scalar value) -> Tensor',
-  pointwiseWith(
-    ({ self, threshold, value }) => {
-      const limit = scalarValue(threshold as ScalarLike);
-      const below = roundTo((self as Tensor).dtype, scalarValue(value as ScalarLike));
-      return (x) => (x! <= limit ? below : x!);
-    },
-    {
-      operands: ['self'],
-      saved: ['self'],
-      vjp: ({ self, threshold: limit }, { grad }) => ({
-        self: () => thresholdBackward(grad, self as Tensor, limit as ScalarLike),
-      }),
-    },
+  restrictedTo(
+    NUMBERS,
+    'threshold',
+    pointwiseWith(
+      ({ self, threshold, value }) => {
+        const limit = scalarValue(threshold as ScalarLike);
+        const below = roundTo((self as Tensor).dtype, scalarValue(value as ScalarLike));
+        return (x) => (x! <= limit ? below : x!);
+      },
+      {
+        operands: ['self'],
+        saved: ['self'],
+        vjp: ({ self, threshold: limit }, { grad }) => ({
+          self: () => thresholdBackward(grad, self as Tensor, limit as ScalarLike),
+        }),
+      },
+    ),
   ),
 );
 const thresholdInplace = defineInplace(thresholdOp);

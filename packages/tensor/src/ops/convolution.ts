@@ -14,6 +14,7 @@ import {
   convolvedSizes,
   convolvedStrides,
 } from '../kernels/convolution-shape.js';
+import { checkNumbers } from '../kernels/restrict-dtypes.js';
 import { defineOp } from '../op/op-overload.js';
 import type { NamedArgs, TensorMeta } from '../op/op-record.js';
 import { contiguousStrides, formatSizes } from '../shape.js';
@@ -38,6 +39,7 @@ const convolutionOp = defineOp(
     meta: (args) => {
       const input = args.input as Tensor;
       const weight = args.weight as Tensor;
+      checkNumbers('convolution', input);
       checkTypes(input, weight, args.bias as Tensor | null);
       const sizes = convolvedSizes(
         convolutionShape(args, input.sizes, weight.sizes),

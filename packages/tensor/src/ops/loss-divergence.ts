@@ -2,6 +2,7 @@
  * @file Losses between distributions: Kullback-Leibler divergence, Poisson likelihood.
  */
 import { callOp } from '../dispatch/dispatcher.js';
+import { checkFloating } from '../kernels/restrict-dtypes.js';
 import { defineOp } from '../op/op-overload.js';
 import type { Tensor } from '../tensor.js';
 import { eq, le } from './comparison.js';
@@ -20,6 +21,7 @@ const divergenceOp = defineOp(
   {
     decompose: ({ self, target, reduction, log_target }) => {
       const [x, y] = [self, target] as [Tensor, Tensor];
+      for (const t of [x, y]) checkFloating('kl_div', t);
       return reduced(
         log_target === true ? mul(exp(y), sub(y, x)) : sub(selfInformation(y), mul(y, x)),
         reduction,

@@ -48,6 +48,7 @@ const smoothL1Op = defineLoss('smooth_l1_loss', ', float beta=1.0', (difference,
   );
 });
 const huberOp = defineLoss('huber_loss', ', float delta=1.0', (difference, { delta }) => {
+  checkFloating('huber_loss', difference);
   const size = abs(difference);
   // As PyTorch's kernel, which holds the bound in the type of its elements.
   const bound = roundTo(difference.dtype, delta as number);
@@ -85,6 +86,7 @@ defineLossBackward('huber_loss', ', float delta', (difference, { delta }) =>
 
 /** @throws shape-mismatch */
 function entropyMeta({ self, target, weight, reduction }: NamedArgs): TensorMeta {
+  checkFloating('binary_cross_entropy', self as Tensor);
   if (!sameNumbers(self.sizes as number[], target.sizes as number[])) {
     throw new TesseraError(
       'shape-mismatch',

@@ -13,6 +13,7 @@ import {
   normalizeChannels,
 } from '../kernels/batch-norm-kernel.js';
 import { readNumbers, writeNumbers } from '../kernels/elements.js';
+import { checkFloating } from '../kernels/restrict-dtypes.js';
 import { formatStrides } from '../memory-format.js';
 import { type OpOverload, defineOp } from '../op/op-overload.js';
 import type { NamedArgs, TensorMeta, Vjp } from '../op/op-record.js';
@@ -25,8 +26,9 @@ import { reshape } from './view.js';
 
 type Maybe = Tensor | null;
 
-/** @throws shape-mismatch */
+/** @throws shape-mismatch, dtype-unsupported */
 function outputMeta({ input, weight, bias, running_mean, running_var }: NamedArgs): TensorMeta {
+  checkFloating('batch_norm', input as Tensor);
   if (input.ndim < 2)
     throw new TesseraError(
       'shape-mismatch',

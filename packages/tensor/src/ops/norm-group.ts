@@ -6,6 +6,7 @@ import { composedGradients } from '../autograd/composed-gradient.js';
 import { isGradEnabled } from '../autograd/grad-mode.js';
 import { callOp } from '../dispatch/dispatcher.js';
 import { readNumbers, writeNumbers } from '../kernels/elements.js';
+import { checkFloating } from '../kernels/restrict-dtypes.js';
 import { defineOp } from '../op/op-overload.js';
 import type { TensorMeta } from '../op/op-record.js';
 import { contiguousStrides, formatSizes } from '../shape.js';
@@ -30,6 +31,7 @@ const groupNormOp = defineOp(
   {
     tags: ['reduction'],
     meta: ({ input, N, group }) => {
+      checkFloating('group_norm', input as Tensor);
       const stat = dense([N as number, group as number], input as Tensor);
       return [dense(input.sizes as number[], input as Tensor), stat, stat];
     },

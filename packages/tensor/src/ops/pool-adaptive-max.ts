@@ -7,6 +7,7 @@ import { readNumbers, writeNumbers } from '../kernels/elements.js';
 import { adaptiveSpans, forEachTap, forEachWindow } from '../kernels/pooling-kernel.js';
 import { perDimension } from '../kernels/spatial.js';
 import { imageMeta } from '../kernels/suggest-format.js';
+import { checkFloating } from '../kernels/restrict-dtypes.js';
 import { type OpOverload, defineOp } from '../op/op-overload.js';
 import { formatSizes } from '../shape.js';
 import type { Tensor } from '../tensor.js';
@@ -23,6 +24,7 @@ function define(rank: 2 | 3): OpOverload {
       tags: ['reduction'],
       meta: ({ self, output_size }) => {
         const x = self as Tensor;
+        checkFloating(op, x);
         checkPoolRank(op, rank, x);
         const inner = x.sizes.slice(x.ndim === rank + 2 ? 1 : 0);
         if (inner.includes(0))

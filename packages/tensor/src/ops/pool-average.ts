@@ -13,6 +13,7 @@ import {
   slidingSpans,
 } from '../kernels/pooling-kernel.js';
 import { perDimension } from '../kernels/spatial.js';
+import { checkFloating } from '../kernels/restrict-dtypes.js';
 import { type OpOverload, defineOp } from '../op/op-overload.js';
 import type { NamedArgs } from '../op/op-record.js';
 import { formatSizes } from '../shape.js';
@@ -63,11 +64,11 @@ function define(rank: 2 | 3): OpOverload {
     `aten::${op}(Tensor self, int[${rank}] kernel_size, int[${rank}] stride=[], int[${rank}] padding=0, bool ceil_mode=False, bool count_include_pad=True, int? divisor_override=None) -> Tensor`,
     {
       tags: ['reduction'],
-      meta: (args) =>
-        poolMeta(args.self as Tensor, [
-          ...(args.self as Tensor).sizes.slice(0, -rank),
-          ...shapeOf(op, rank, args).output,
-        ]),
+      meta: (args) => {
+        const self = args.self as Tensor;
+        if (self.dtype !== 'int64') checkFloating(op, self);
+        return poolMeta(self, [...self.sizes.slice(0, -rank), ...shapeOf(op, rank, args).output]);
+      },
       kernel: (args, [out]) => {
         const shape = shapeOf(op, rank, args);
         const x = readNumbers(args.self as Tensor);

@@ -13,6 +13,7 @@ import {
 } from '../kernels/pooling-kernel.js';
 import { channelsLastStrides, isChannelsLast } from '../kernels/pointwise-strides.js';
 import { perDimension } from '../kernels/spatial.js';
+import { checkNumbers } from '../kernels/restrict-dtypes.js';
 import { type OpOverload, defineOp } from '../op/op-overload.js';
 import type { NamedArgs } from '../op/op-record.js';
 import { contiguousStrides, formatSizes } from '../shape.js';
@@ -70,6 +71,7 @@ function define(rank: 2 | 3): MaxPool {
       tags: ['reduction'],
       meta: (args) => {
         const self = args.self as Tensor;
+        checkNumbers(op, self);
         const sizes = [...self.sizes.slice(0, -rank), ...shapeOf(op, rank, args).output];
         const strides =
           isChannelsLast(self.sizes, self.strides) && !self.isContiguous()
