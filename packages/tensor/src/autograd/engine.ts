@@ -13,7 +13,7 @@ import { AccumulateGrad, holdGradient } from './accumulate-grad.js';
 import { checksNaN, isAnomalyEnabled } from './anomaly.js';
 import { checkFinite, withForwardStack } from './anomaly-report.js';
 import { applyAsCurrent } from './current-backward-node.js';
-import type { Edge, GradNode } from './grad-node.js';
+import type { Edge, GradHook, GradNode } from './grad-node.js';
 import { addGradients, onesLike, sumToSize } from './gradient-ops.js';
 import { gradEdge, requiresGrad } from './history.js';
 import { NodeQueue } from './node-queue.js';
@@ -160,7 +160,7 @@ class BackwardRun {
     this.captured = (this.wanted ?? []).map(() => null);
     const needed = this.wanted === null ? null : neededNodes(rootNodes, this.wanted);
     const dependencies = countDependencies(rootNodes);
-    rootEdges.forEach((edge, i) => this.addGradient(edge, grads[i]!));
+    rootEdges.forEach((edge, i) => this.addGradient(edge, fitted(edge, grads[i]!, null, i)));
     for (const node of new Set(rootNodes))
       if ((dependencies.get(node) ?? 0) === 0) this.ready.push(node);
     for (let node = this.ready.pop(); node !== null; node = this.ready.pop()) {
@@ -194,7 +194,7 @@ class BackwardRun {
     const results = this.apply(node, buffer);
     node.nextEdges.forEach((edge, i) => {
       const grad = results[i];
-      if (edge !== null && grad != null) this.addGradient(edge, grad);
+      if (edge !== null && grad != null) this.addGradient(edge, fitted(edge, grad, node, i));
     });
   }
 
@@ -215,7 +215,7 @@ class BackwardRun {
     for (const [index, hooks] of node.preHooks ?? []) {
       for (const hook of [...hooks]) {
         const grad = buffer[index];
-        if (grad != null) buffer[index] = hook(grad) ?? grad;
+        if (grad != null) buffer[index] = afterHook(hook, grad);
       }
     }
     for (const [index, tensor] of node.retained ?? []) {
@@ -229,8 +229,7 @@ class BackwardRun {
     if (buffer === undefined)
       this.buffers.set(edge.node, (buffer = edge.node.inputMetas.map(() => null)));
     const have = buffer[edge.index];
-    const fit = fitted(edge, grad);
-    buffer[edge.index] = have == null ? fit : addGradients(have, fit, false);
+    buffer[edge.index] = have == null ? grad : addGradients(have, grad, false);
   }
 
   private finish(): (Tensor | null)[] {
@@ -254,13 +253,29 @@ class BackwardRun {
   }
 }
 
-/** A gradient in the shape of the result that it is for, which may have been laid out anew without recording. */
-function fitted({ node, index }: Edge, grad: Tensor): Tensor {
-  const { sizes } = node.inputMetas[index]!;
+/**
+ * A gradient in the shape of the result that it is for, which may have been laid out anew without recording.
+ *
+ * @param from the node that returned it as number `at`; null for that of a root
+ * @throws shape-mismatch
+ */
+function fitted({ node, index }: Edge, grad: Tensor, from: GradNode | null, at: number): Tensor {
+  const { sizes } = node instanceof AccumulateGrad ? node.leaf : node.inputMetas[index]!;
   if (sameNumbers(grad.sizes, sizes)) return grad;
   const lead = grad.sizes.length - sizes.length;
   const fits = lead >= 0 && sizes.every((size, d) => size === 1 || size === grad.sizes[lead + d]);
-  return fits ? sumToSize(grad, sizes) : grad;
+  if (fits) return sumToSize(grad, sizes);
+  // A leaf of a traced program knows itself what it has become.
+  if (node.standsForLeaf || from?.standsForLeaf === true) return grad;
+  throw new TesseraError(
+    'shape-mismatch',
+    `${from === null ? '' : `Function ${from.name} returned an `}invalid gradient at index ${at} - got ${formatSizes(grad.sizes)} but expected shape compatible with ${formatSizes(sizes)}`,
+    {
+      hints: [
+        'A tensor with history whose shape is changed in place under noGrad() has no gradient: use the form that returns a view.',
+      ],
+    },
+  );
 }
 
 function wantedEdge(input: Tensor, index: number): Edge {
@@ -275,6 +290,25 @@ function wantedEdge(input: Tensor, index: number): Edge {
     );
   }
   return edge;
+}
+
+/** The gradient after a hook saw it. @throws dtype-mismatch, shape-mismatch */
+function afterHook(hook: GradHook, grad: Tensor): Tensor {
+  const result = hook(grad) ?? grad;
+  if (result.dtype !== grad.dtype) {
+    throw new TesseraError(
+      'dtype-mismatch',
+      `hook '${hook.name}' has changed the type of value (was ${grad.dtype} got ${result.dtype})`,
+      { hints: [`Return a gradient of the same dtype: .to('${grad.dtype}').`] },
+    );
+  }
+  if (!sameNumbers(result.sizes, grad.sizes)) {
+    throw new TesseraError('shape-mismatch', `hook '${hook.name}' has changed the size of value`, {
+      context: { got: result.sizes, expected: grad.sizes },
+      hints: ['Return a gradient of the same shape.'],
+    });
+  }
+  return result;
 }
 
 /** What a hook returned, if anything. @throws invalid-argument */
