@@ -194,4 +194,56 @@ describe.each(BACKENDS)('%s', (backend) => {
       return a.add(before);
     }, gradOf);
   });
+
+  it('gives the gradient of a value that backward({ inputs }) asks for in the same graph', () => {
+    expectEager(
+      (x) => {
+        const a = x.t();
+        a.abs()
+          .sum()
+          .backward(null, { inputs: [a] });
+        return a;
+      },
+      (a, leaf) => [a.grad!.toArray(), leaf.grad],
+    );
+  });
+
+  it('applies hooks to what grad() gives', () => {
+    expectEager(
+      (x) => {
+        const a = x.mul(2);
+        a.registerHook((slope) => slope.mul(0.5));
+        return grad(a.sin().sum(), [a])[0]!;
+      },
+      (slope) => slope.toArray(),
+    );
+  });
+
+  it('retains gradients that grad() asks for', () => {
+    expectEager(
+      (x) => {
+        const a = x.mul(2);
+        a.retainGrad();
+        const slope = grad(a.sin().sum(), [a])[0]!;
+        return [a, slope];
+      },
+      ([a, slope]) => [a!.grad!.toArray(), slope!.toArray()],
+    );
+  });
+
+  it('differentiates within a graph that is cut', () => {
+    expectEager(
+      (x) => {
+        const a = cat([x, x], 0);
+        const b = a.mul(a);
+        const slope = grad(b.sum(), [a], { retainGraph: true })[0]!;
+        b.retainGrad();
+        return [b, slope];
+      },
+      ([b, slope]) => {
+        b!.sum().backward();
+        return [b!.grad!.toArray(), slope!.toArray()];
+      },
+    );
+  });
 });

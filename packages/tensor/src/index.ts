@@ -155,7 +155,6 @@ export { backwardTwice } from './autograd/backward-twice.js';
 export { gradientStrides, holdGradient, obeysLayout } from './autograd/accumulate-grad.js';
 export {
   gradEdge,
-  isHooked,
   gradFnOf,
   hasGradientHooks,
   requiresGrad,

@@ -2,7 +2,7 @@
  * @file `retainGrad()` and hooks of tensors that are modified in place afterwards, as in PyTorch.
  */
 import { describe, expect, it } from 'vitest';
-import { type Tensor, ones } from '../src/index.js';
+import { type Tensor, grad, ones } from '../src/index.js';
 
 const inputs = (): [leaf: Tensor, x: Tensor] => {
   const leaf = ones([2, 2]).requiresGrad_();
@@ -66,5 +66,35 @@ describe('a hook before an in-place operation', () => {
     view.mul_(3);
     view.sum().backward();
     expect(leaf.grad!.toArray()).toEqual(FULL(3));
+  });
+});
+
+describe('a search for the gradient of a computed tensor', () => {
+  it('goes no further: what the tensor was computed from keeps and sees none', () => {
+    const [, x] = inputs();
+    const seen: unknown[] = [];
+    x.retainGrad();
+    x.registerHook((slope) => void seen.push(slope));
+    const y = x.abs();
+    grad(y.sum(), [y], { retainGraph: true });
+    y.sum().backward(null, { inputs: [y] });
+    expect([x.grad, seen, y.grad!.toArray()]).toEqual([null, [], FULL(1)]);
+  });
+
+  it('does not see what else the tensors between were computed from', () => {
+    const [, x] = inputs();
+    const [, other] = inputs();
+    const seen: unknown[] = [];
+    other.retainGrad();
+    other.registerHook((slope) => void seen.push(slope));
+    grad(x.add(other).sum(), [x]);
+    expect([other.grad, seen]).toEqual([null, []]);
+  });
+
+  it('goes on to what is wanted besides', () => {
+    const [leaf, x] = inputs();
+    const y = x.mul(3);
+    const slopes = grad(y.sum(), [y, x, leaf]);
+    expect(slopes.map((slope) => slope.toArray())).toEqual([FULL(1), FULL(3), FULL(3)]);
   });
 });

@@ -57,6 +57,8 @@ export function leavesSegment({ builder, run }: Capture, wanted: readonly Tensor
 
 function isCapturable(capture: Capture, call: BackwardCall): boolean {
   if (call.createGraph) return false;
+  // Only leaves take gradients from a recorded backward.
+  if (call.inputs?.some((tensor) => tensor.isLazy || gradFnOf(tensor) !== null)) return false;
   for (const tensor of call.tensors) {
     if (tensor.traceOwner !== capture.run.id || !tensor.isLazy || !tensor.requiresGradFlag)
       return false;

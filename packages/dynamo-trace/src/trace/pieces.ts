@@ -18,8 +18,6 @@ interface Piece {
   readonly outputs: readonly Node[];
   /** Grad mode where it begins. */
   readonly gradEnabled: boolean;
-  /** Whether it differentiates what an earlier piece computed, which only the engine can. */
-  readonly runsEngine: boolean;
 }
 
 /** Marks a node behind which a graph is cut if what follows reads `memory`. */
@@ -44,15 +42,13 @@ export function inPieces(
   const { placeholders, outputNode } = module.graph;
   const groups = cutNodes(module.graph);
   if (groups.length < 2) return null;
+  // What differentiates through several pieces is left to the engine.
+  if (groups.slice(1).flat().some(isBackward))
+    return (inputs) => module.forward(...inputs) as Tensor[];
   const results = outputNode!.args[0] as readonly Node[];
   let gradEnabled = startGradMode;
   const pieces = groups.map((nodes, i): Piece => {
-    const piece = makePiece(
-      nodes,
-      [...groups.slice(i + 1).flat(), outputNode!],
-      gradEnabled,
-      i > 0,
-    );
+    const piece = makePiece(nodes, [...groups.slice(i + 1).flat(), outputNode!], gradEnabled);
     for (const { target, args } of nodes)
       if (target === setGradEnabledNode) gradEnabled = args[0] as boolean;
     return piece;
@@ -63,9 +59,7 @@ export function inPieces(
     pieces.forEach((piece, i) => {
       const given = piece.inputs.map((node) => values.get(node)!);
       gradMode.enabled = piece.gradEnabled;
-      compiled[i] ??= piece.runsEngine
-        ? (again) => piece.module.forward(...again) as Tensor[]
-        : compile(piece.module, given);
+      compiled[i] ??= compile(piece.module, given);
       const made = compiled[i]!(given);
       piece.outputs.forEach((node, k) => values.set(node, made[k]!));
     });
@@ -97,12 +91,11 @@ function reads(node: Node, memory: readonly Storage[]): boolean {
     );
 }
 
-function makePiece(
-  nodes: readonly Node[],
-  later: readonly Node[],
-  gradEnabled: boolean,
-  followsOthers: boolean,
-): Piece {
+function isBackward({ target }: Node): boolean {
+  return typeof target === 'object' && target.qualifiedName === 'tessera::autograd_grad';
+}
+
+function makePiece(nodes: readonly Node[], later: readonly Node[], gradEnabled: boolean): Piece {
   const own = new Set(nodes);
   const inputs = [
     ...new Set(nodes.flatMap((node) => node.allInputNodes()).filter((node) => !own.has(node))),
@@ -123,11 +116,5 @@ function makePiece(
       graph.nodeCopy(node, (input) => copies.get(input)!),
     );
   graph.output(outputs.map((node) => copies.get(node)!));
-  const runsEngine =
-    followsOthers &&
-    nodes.some(
-      ({ target }) =>
-        typeof target === 'object' && target.qualifiedName === 'tessera::autograd_grad',
-    );
-  return { module: new GraphModule([], graph), inputs, outputs, gradEnabled, runsEngine };
+  return { module: new GraphModule([], graph), inputs, outputs, gradEnabled };
 }

@@ -11,8 +11,9 @@ import { type CompileReport, TesseraError, emptyReport, log, reportTo } from '@t
 import {
   type Storage,
   type Tensor,
+  gradFnOf,
   gradMode,
-  isHooked,
+  hasGradientHooks,
   modes,
   withAutocastSettings,
 } from '@tessera/tensor';
@@ -251,7 +252,7 @@ export class Segment {
     return this.inputs.some(({ slot }, i) => {
       if (slot < 0 || !this.mutated.includes(slot)) return false;
       const tensor = inputs[i] as Tensor;
-      return tensor.base !== null && isHooked(tensor);
+      return tensor.base !== null && gradFnOf(tensor) !== null && hasGradientHooks(tensor);
     });
   }
 

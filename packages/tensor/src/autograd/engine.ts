@@ -92,7 +92,7 @@ function countDependencies(roots: readonly GradNode[]): Map<GradNode, number> {
   return counts;
 }
 
-/** Nodes from which one of the wanted edges can be reached; others need not run. */
+/** Nodes from which one of the wanted edges can be reached; others, even where a gradient is wanted, do not run. */
 function neededNodes(roots: readonly GradNode[], wanted: readonly Edge[]): Set<GradNode> {
   const parents = new Map<GradNode, GradNode[]>();
   const seen = new Set<GradNode>(roots);
@@ -111,7 +111,7 @@ function neededNodes(roots: readonly GradNode[], wanted: readonly Edge[]): Set<G
     }
   }
   const needed = new Set<GradNode>();
-  const up = wanted.map((edge) => edge.node).filter((node) => seen.has(node));
+  const up = wanted.flatMap((edge) => parents.get(edge.node) ?? []);
   while (up.length > 0) {
     const node = up.pop()!;
     if (needed.has(node)) continue;
@@ -185,17 +185,29 @@ class BackwardRun {
     const buffer = this.buffers.get(node);
     this.buffers.delete(node);
     if (buffer === undefined) return;
+    const captures = this.capturesOf.get(node);
+    const runs = needed === null || this.leadsOn(node, buffer, needed);
+    if (!runs && captures === undefined) return;
     this.runHooks(node, buffer);
-    for (const capture of this.capturesOf.get(node) ?? [])
+    for (const capture of captures ?? [])
       this.captured[capture.slot] = buffer[capture.index] ?? null;
-    if (needed !== null && (!needed.has(node) || node instanceof AccumulateGrad)) return;
-    if (needed !== null && !node.leadsTo(buffer, (edge) => needed.has(edge.node))) return;
+    if (!runs) return;
     this.ran.push(node);
     const results = this.apply(node, buffer);
     node.nextEdges.forEach((edge, i) => {
       const grad = results[i];
       if (edge !== null && grad != null) this.addGradient(edge, fitted(edge, grad, node, i));
     });
+  }
+
+  /** Whether what arrived at a node leads to a gradient that is wanted. */
+  private leadsOn(
+    node: GradNode,
+    buffer: readonly (Tensor | null)[],
+    needed: ReadonlySet<GradNode>,
+  ): boolean {
+    if (!needed.has(node) || node instanceof AccumulateGrad) return false;
+    return node.leadsTo(buffer, (edge) => needed.has(edge.node) || this.capturesOf.has(edge.node));
   }
 
   private apply(node: GradNode, buffer: readonly (Tensor | null)[]): readonly (Tensor | null)[] {

@@ -72,21 +72,13 @@ function moveRetained(tensor: TensorBase, node: GradNode, outputNr: number): voi
   (node.retained ??= new Map()).set(outputNr, tensor as Tensor);
 }
 
-/** Whether code of the user sees the gradient that arrives at the node that made a tensor, or what the node makes of it. */
-export function isHooked(tensor: TensorBase): boolean {
-  const node = gradFnOf(tensor);
+/** Whether code of the user sees the gradient of a tensor: its hooks, those of its node, or `grad` of one that retains it. */
+export function hasGradientHooks(tensor: TensorBase): boolean {
+  const meta = tensor.autograd;
+  if (meta === null) return false;
+  if (meta.retainsGrad || (meta.postAccumulateHooks?.length ?? 0) > 0) return true;
+  const node = meta.gradFn ?? meta.accumulator;
   if (node === null) return false;
-  const hooks = [node.nodePreHooks, node.nodeHooks, node.preHooks?.get(tensor.autograd!.outputNr)];
+  const hooks = [node.nodePreHooks, node.nodeHooks, node.preHooks?.get(meta.outputNr)];
   return hooks.some((list) => (list?.length ?? 0) > 0);
-}
-
-/** Whether code of the user sees the gradient of a leaf: hooks on it, before or after it is accumulated. */
-export function hasGradientHooks(leaf: TensorBase): boolean {
-  const meta = leaf.autograd;
-  if (meta === null || meta.gradFn !== null) return false;
-  if ((meta.postAccumulateHooks?.length ?? 0) > 0) return true;
-  const node = meta.accumulator;
-  if (node === null) return false;
-  if ((node.nodePreHooks?.length ?? 0) > 0 || (node.nodeHooks?.length ?? 0) > 0) return true;
-  return [...(node.preHooks?.values() ?? [])].some((hooks) => hooks.length > 0);
 }
