@@ -137,8 +137,10 @@ export class CompiledFunction {
   private capture(run: Run, branch: Branch, self: unknown, args: readonly unknown[]): unknown {
     const start = now();
     const roots = this.roots.named(self, args);
-    const guards = new EntryGuards(roots, globalState(), this.roots.count(args));
-    const capture = this.newCapture(run, branch, new Sources(roots), this.calls++);
+    // A skipped call does not run what reads getters.
+    const getters = this.options.pure === true;
+    const guards = new EntryGuards(roots, globalState(), this.roots.count(args), getters);
+    const capture = this.newCapture(run, branch, new Sources(roots, getters), this.calls++);
     run.flush = (reason) => capture.flush(reason);
     return this.runUnder(
       capture,

@@ -20,7 +20,11 @@ export class Sources {
   private readonly numbers = new Map<number, string>();
   private readonly primitives: ConstantSource[] = [];
 
-  constructor(readonly roots: readonly Root[]) {
+  /** @param getters as for `walk` */
+  constructor(
+    readonly roots: readonly Root[],
+    getters = false,
+  ) {
     roots.forEach((root, index) => {
       walk(
         root.value,
@@ -37,6 +41,7 @@ export class Sources {
               this.numbers.set(value, printSource(source));
           },
         },
+        getters,
       );
     });
   }

@@ -11,6 +11,7 @@ import { literal, noTensor, typeName } from './guard-words.js';
 import { type GuardCheck, compileGuards } from './guard-code.js';
 import type { DynamicTensorGuard } from './dynamic-tensor-guard.js';
 import { ShapeGuards, type ShapedSource } from './shape-guards.js';
+import type { Key } from './followed-keys.js';
 import { type Source, follow, printSource } from './source.js';
 import { sameOpaque } from './same-opaque.js';
 import { sameIdentities } from './same-identities.js';
@@ -82,7 +83,7 @@ function containerGuard(
   root: number,
   source: Source,
   object: object,
-  keys: readonly string[] | number,
+  keys: readonly Key[] | number,
 ): Guard {
   const name = printSource(source);
   if (typeof keys === 'number') {
@@ -106,7 +107,7 @@ function containerGuard(
     root,
     source,
     text: plain
-      ? `list(${name}.keys()) == [${keys.map((key) => `'${key}'`).join(', ')}]`
+      ? `list(${name}.keys()) == [${keys.map((key) => (typeof key === 'symbol' ? String(key) : `'${key}'`)).join(', ')}]`
       : `type(${name}) is ${type.name}`,
     ...(plain ? {} : { inline: { kind: 'type', type } as const }),
     check: (now) => {
@@ -159,11 +160,12 @@ export class EntryGuards {
   /** Which guard a tensor has, until the capture is over. */
   private indexOf: Map<Tensor, number> | null;
 
-  /** Records the guards that the roots satisfy now; `state` is that of the beginning of the call. */
+  /** Records the guards that the roots satisfy now; `state` is that of the beginning of the call, `getters` as for `walk`. */
   constructor(
     roots: readonly Root[],
     private readonly state: GlobalState = globalState(),
     private readonly countText: string = `number of arguments == ${roots.length}`,
+    getters = false,
   ) {
     const constants: Guard[] = [];
     const tensors: Guard[] = [];
@@ -194,6 +196,7 @@ export class EntryGuards {
               check: sameOpaque(value),
             }),
         },
+        getters,
       );
     });
     this.rootCount = roots.length;

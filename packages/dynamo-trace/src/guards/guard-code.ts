@@ -5,6 +5,7 @@
  * first failure. Where a content security policy forbids `new Function`, the guards are interpreted.
  */
 import type { Guard } from './entry-guards.js';
+import { readGetter } from './followed-keys.js';
 import { type SourceStep, follow } from './source.js';
 
 /** Whether all guards hold for the given roots; puts the tensors that it met into `tensors`, in order. */
@@ -35,7 +36,12 @@ export function interpretGuards(guards: readonly Guard[]): GuardCheck {
 function accessor(step: SourceStep, from: string, constants: unknown[]): string {
   switch (step.kind) {
     case 'property':
-      return `${from}?.[${JSON.stringify(step.key)}]`;
+      if (typeof step.key === 'string') return `${from}?.[${JSON.stringify(step.key)}]`;
+      constants.push(step.key);
+      return `${from}?.[c[${constants.length - 1}]]`;
+    case 'getter':
+      constants.push(readGetter, step.key);
+      return `c[${constants.length - 2}](${from}, c[${constants.length - 1}])`;
     case 'index':
       return `${from}?.[${step.index}]`;
     case 'item':
@@ -56,6 +62,7 @@ class PathCode {
   readonly lines: string[] = [];
   readonly constants: unknown[] = [];
   private readonly names = new Map<string, string>();
+  private readonly symbols = new Map<symbol, number>();
 
   /** Name of the variable that holds a path's value. */
   variable(root: number, steps: readonly SourceStep[]): string {
@@ -67,7 +74,7 @@ class PathCode {
       this.lines.push(`const ${name} = roots[${root}];`);
     }
     for (const step of steps) {
-      key += `|${step.kind}:${step.kind === 'property' ? step.key : step.kind === 'index' || step.kind === 'map' || step.kind === 'item' ? step.index : ''}`;
+      key += `|${step.kind}:${this.keyOf(step)}`;
       let next = this.names.get(key);
       if (next === undefined) {
         next = `v${this.names.size}`;
@@ -77,6 +84,16 @@ class PathCode {
       name = next;
     }
     return name;
+  }
+
+  /** What tells a step from others of its kind. */
+  private keyOf(step: SourceStep): string | number {
+    if (step.kind === 'index' || step.kind === 'map' || step.kind === 'item') return step.index;
+    if (step.kind !== 'property' && step.kind !== 'getter') return '';
+    if (typeof step.key === 'string') return step.key;
+    let number = this.symbols.get(step.key);
+    if (number === undefined) this.symbols.set(step.key, (number = this.symbols.size));
+    return `symbol ${number}`;
   }
 }
 

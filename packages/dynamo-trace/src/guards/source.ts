@@ -5,10 +5,14 @@
  * an object that the function closes over.
  */
 
+import { type Key, readGetter } from './followed-keys.js';
+
 /** One step from a container to an element. */
 export type SourceStep =
   /** `tracked`: of a tracked object. */
-  | { readonly kind: 'property'; readonly key: string; readonly tracked?: boolean }
+  | { readonly kind: 'property'; readonly key: Key; readonly tracked?: boolean }
+  /** What a getter that is no enumerable property gives. */
+  | { readonly kind: 'getter'; readonly key: Key }
   | { readonly kind: 'index'; readonly index: number }
   /** Key of a Map, by position of insertion. */
   | { readonly kind: 'map'; readonly index: number; readonly key: unknown }
@@ -40,10 +44,14 @@ export function printSource(source: Source): string {
     else if (step.kind === 'map')
       text += `.get(${typeof step.key === 'string' ? `'${step.key}'` : String(step.key)})`;
     else if (step.kind === 'grad') text += '.grad';
-    else if (step.kind === 'property')
-      text += /^[A-Za-z_$][\w$]*$/.test(step.key) ? `.${step.key}` : `['${step.key}']`;
+    else if (step.kind === 'property' || step.kind === 'getter') text += printKey(step.key);
   }
   return text;
+}
+
+function printKey(key: Key): string {
+  if (typeof key === 'symbol') return `[${String(key)}]`;
+  return /^[A-Za-z_$][\w$]*$/.test(key) ? `.${key}` : `['${key}']`;
 }
 
 /** Follows steps from an object; undefined where the path no longer exists. */
@@ -59,7 +67,9 @@ export function follow(root: unknown, steps: readonly SourceStep[]): unknown {
 function stepInto(value: object, step: SourceStep): unknown {
   switch (step.kind) {
     case 'property':
-      return (value as Record<string, unknown>)[step.key];
+      return (value as Record<Key, unknown>)[step.key];
+    case 'getter':
+      return readGetter(value, step.key);
     case 'index':
       return (value as readonly unknown[])[step.index];
     case 'item':

@@ -6,8 +6,10 @@
  * functions and names starting with an underscore, of an instance all but the latter; an object with a
  * `[Symbol.for('tessera.trackedState')]()` method is followed through what that returns instead. Objects
  * of the host (dates, promises, typed arrays), functions and long arrays of instances are opaque leaves.
+ * With `getters`, what getters give is followed too, but for objects of classes, which may be others each time.
  */
 import { type Tensor, isTensor, isTracked } from '@tessera/tensor';
+import { type Key, getterKeys, isOwnGetter, ownKeys, readGetter } from './followed-keys.js';
 import { type Source, type SourceStep, extend } from './source.js';
 
 /** Protocol of objects that say themselves what a tracer guards. */
@@ -19,7 +21,7 @@ export interface Visitor {
   /** A number, string, boolean, null or undefined. */
   primitive?(value: unknown, source: Source): void;
   /** A container, before its elements; `keys` are those followed. */
-  container?(value: object, keys: readonly string[] | number, source: Source): void;
+  container?(value: object, keys: readonly Key[] | number, source: Source): void;
   /** An object that is not followed. */
   opaque?(value: unknown, source: Source): void;
 }
@@ -75,20 +77,20 @@ function followsAll({ steps }: Source): boolean {
 }
 
 /** Attributes of a record, an instance or a tracked object at `source` that are followed. */
-export function followedKeys(value: object, source: Source): string[] {
+export function followedKeys(value: object, source: Source): Key[] {
   const kind = kindOf(value);
   const all = followsAll(source);
-  if (kind === 'record' && all) return Object.keys(value);
-  return Object.keys(value).filter((key) => {
-    if (key.startsWith('_')) return false;
-    if (kind === 'instance' && all)
-      return Object.getOwnPropertyDescriptor(value, key)?.get === undefined;
-    return typeof (value as Record<string, unknown>)[key] !== 'function';
+  const keys = ownKeys(value, kind !== 'tracked' && all);
+  if (kind === 'record' && all) return keys;
+  return keys.filter((key) => {
+    if (typeof key === 'string' && key.startsWith('_')) return false;
+    if (kind === 'instance' && all) return !isOwnGetter(value, key);
+    return typeof (value as Record<Key, unknown>)[key] !== 'function';
   });
 }
 
 /** Visits everything reachable from `root`, each object once, iteratively and in order. */
-export function walk(root: unknown, source: Source, visitor: Visitor): void {
+export function walk(root: unknown, source: Source, visitor: Visitor, getters = false): void {
   const seen = new Set<object>();
   const stack: [unknown, Source][] = [[root, source]];
   while (stack.length > 0) {
@@ -112,7 +114,7 @@ export function walk(root: unknown, source: Source, visitor: Visitor): void {
     }
     if (seen.has(object)) continue;
     seen.add(object);
-    pushChildren(object, kind, at, visitor, stack);
+    pushChildren(object, kind, at, visitor, stack, getters);
   }
 }
 
@@ -122,6 +124,7 @@ function pushChildren(
   at: Source,
   visitor: Visitor,
   stack: [unknown, Source][],
+  getters: boolean,
 ): void {
   const children: [unknown, SourceStep][] = [];
   if (kind === 'array') {
@@ -144,12 +147,19 @@ function pushChildren(
     const keys = followedKeys(object, at);
     visitor.container?.(object, keys, at);
     for (const key of keys) {
-      const value = (object as Record<string, unknown>)[key];
+      const value = (object as Record<Key, unknown>)[key];
       const step: SourceStep = { kind: 'property', key, tracked: kind === 'tracked' };
       if (kind === 'instance' && Array.isArray(value) && value.length > LONG)
         visitor.opaque?.(value, extend(at, step));
       else children.push([value, step]);
     }
+    if (getters && kind !== 'tracked')
+      for (const key of getterKeys(object, keys)) {
+        const value = readGetter(object, key);
+        const step: SourceStep = { kind: 'getter', key };
+        if (kindOf(value) === 'instance') visitor.opaque?.(value, extend(at, step));
+        else children.push([value, step]);
+      }
   }
   for (let i = children.length - 1; i >= 0; i--)
     stack.push([children[i]![0], extend(at, children[i]![1])]);

@@ -1,10 +1,13 @@
 /**
  * @file `PureCapture`: a capture that also finds out whether the function looks at sizes.
  */
+import { userFrame } from '@tessera/graph';
+import { TesseraError } from '@tessera/shared';
 import {
   type BackwardCall,
   type OpOverload,
   type RegionInputs,
+  type Storage,
   type Tensor,
   isTensor,
 } from '@tessera/tensor';
@@ -56,6 +59,22 @@ export class PureCapture extends Capture {
     for (const value of Array.isArray(result) ? result : [result])
       if (isTensor(value)) this.sizes.watch(value);
     return result;
+  }
+
+  /** @throws pure-side-effect: no guard knows values, so a skipped call would go by those of this one */
+  override onAccess(storage: Storage, writes: boolean): void {
+    super.onAccess(storage, writes);
+    if (writes || this.breaks.length > 0) return;
+    throw new TesseraError(
+      'pure-side-effect',
+      `${this.options.functionName} is compiled with pure: true but reads the values of a tensor, which a skipped call would not do.`,
+      {
+        location: userFrame(),
+        hints: [
+          'Express the choice with tensor operators such as where, or compile it without pure.',
+        ],
+      },
+    );
   }
 
   override onBackward(call: BackwardCall): boolean {

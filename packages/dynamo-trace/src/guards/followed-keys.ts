@@ -1,0 +1,52 @@
+/**
+ * @file Which properties of an object a walk follows: what it owns, and what getters compute.
+ */
+
+/** A property's name, or its symbol. */
+export type Key = string | symbol;
+
+/** Own keys: enumerable names as `Object.keys` gives them, then symbols and, with `hidden`, other names that hold values. */
+export function ownKeys(object: object, hidden: boolean): Key[] {
+  const names: Key[] = Object.keys(object);
+  const all = Reflect.ownKeys(object);
+  if (all.length === names.length) return names;
+  for (const key of all) {
+    const { enumerable, get } = Object.getOwnPropertyDescriptor(object, key)!;
+    const isName = typeof key === 'string';
+    if (isName && (enumerable === true || !hidden)) continue;
+    if (get === undefined && (hidden || enumerable === true)) names.push(key);
+  }
+  return names;
+}
+
+/** Whether a key is of a getter that the object itself has. */
+export function isOwnGetter(object: object, key: Key): boolean {
+  return Object.getOwnPropertyDescriptor(object, key)?.get !== undefined;
+}
+
+/** Keys of the getters of an object and of its classes, other than `followed` ones. */
+export function getterKeys(object: object, followed: readonly Key[]): Key[] {
+  const known = new Set<Key>(followed);
+  const found: Key[] = [];
+  for (
+    let at: object | null = object;
+    at !== null && at !== Object.prototype;
+    at = Object.getPrototypeOf(at) as object | null
+  ) {
+    for (const key of Reflect.ownKeys(at)) {
+      if (known.has(key)) continue;
+      known.add(key);
+      if (isOwnGetter(at, key)) found.push(key);
+    }
+  }
+  return found;
+}
+
+/** What a getter gives; undefined where it throws. */
+export function readGetter(object: unknown, key: Key): unknown {
+  try {
+    return (object as Record<Key, unknown> | null | undefined)?.[key];
+  } catch {
+    return undefined;
+  }
+}
