@@ -31,7 +31,6 @@ try {
 } catch (error) {
   if (!isTesseraError(error)) throw error;
   console.error(error.message);
-  for (const hint of error.hints) console.error(`  ${hint}`);
   process.exitCode = 2;
 }
 // Kernel workers keep the process alive.

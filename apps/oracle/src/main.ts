@@ -51,7 +51,6 @@ try {
 } catch (error) {
   if (!isTesseraError(error)) throw error;
   console.error(error.message);
-  for (const hint of error.hints) console.error(`  ${hint}`);
   process.exitCode = 2;
 }
 // Dawn's device keeps the process alive.
