@@ -41,8 +41,13 @@ function candidateLeaves(capture: Capture): number[] | null {
   return leaves;
 }
 
-/** `grad()` inside a captured program. */
-export const autogradGrad: OpOverload = getOp('tessera::autograd_grad');
+const autogradGrad: OpOverload = getOp('tessera::autograd_grad');
+const autogradGradTwice: OpOverload = getOp('tessera::autograd_grad.create_graph');
+
+/** Whether an op is `grad()` inside a captured program. */
+export function isGradOp(op: unknown): boolean {
+  return op === autogradGrad || op === autogradGradTwice;
+}
 
 /** Whether a recorded `grad()` may miss a way to its inputs: one that leads through history outside the segment. */
 export function leavesSegment({ builder, run }: Capture, wanted: readonly Tensor[]): boolean {

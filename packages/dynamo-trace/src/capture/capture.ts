@@ -44,7 +44,7 @@ import {
   specOf,
 } from '../trace/step.js';
 import { prepareArguments } from './arguments.js';
-import { autogradGrad, captureBackward, leavesSegment } from './capture-backward.js';
+import { captureBackward, isGradOp, leavesSegment } from './capture-backward.js';
 import type { CaptureOptions, CapturedBreak } from './capture-options.js';
 import { type RegionCapture, captureRegion } from './capture-region.js';
 import { runSegmentEagerly } from '../trace/eager-segment.js';
@@ -100,7 +100,7 @@ export class Capture implements PreDispatchMode {
   }
 
   handle(op: OpOverload, args: readonly unknown[]): unknown {
-    const isGrad = op === autogradGrad && leavesSegment(this, args[2] as readonly Tensor[]);
+    const isGrad = isGradOp(op) && leavesSegment(this, args[2] as readonly Tensor[]);
     const reason = isGrad ? BACKWARD_OUTSIDE : opBreak(op, args);
     if (reason !== null) {
       this.run.noteReads(args);

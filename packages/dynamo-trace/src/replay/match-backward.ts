@@ -3,7 +3,7 @@
  */
 import { type BackwardCall, type OpOverload, gradFnOf, hasGradientHooks } from '@tessera/tensor';
 import { BACKWARD_OUTSIDE, type BreakReason, HOOKED_LEAF } from '../breaks/graph-breaks.js';
-import { autogradGrad } from '../capture/capture-backward.js';
+import { isGradOp } from '../capture/capture-backward.js';
 import { matchAll, matchPattern } from '../trace/pattern.js';
 import type { Run } from '../trace/run.js';
 import type { BackwardStep, Branch } from '../trace/step.js';
@@ -42,7 +42,7 @@ export function backwardBreak(cursor: Branch, call: BackwardCall, run: Run): Bre
 
 /** Why the engine must run a `grad()`: it was so when captured. */
 export function gradBreak(cursor: Branch, op: OpOverload): BreakReason | null {
-  return op === autogradGrad && endsWith(cursor, BACKWARD_OUTSIDE.code) ? BACKWARD_OUTSIDE : null;
+  return isGradOp(op) && endsWith(cursor, BACKWARD_OUTSIDE.code) ? BACKWARD_OUTSIDE : null;
 }
 
 /** Whether the graph ends here for the reason of that code. */

@@ -29,7 +29,7 @@ import {
   VALUE_READ,
 } from '../breaks/graph-breaks.js';
 import { opBreak } from '../breaks/op-break.js';
-import { autogradGrad } from '../capture/capture-backward.js';
+import { isGradOp } from '../capture/capture-backward.js';
 import type { Capture } from '../capture/capture.js';
 import { runBackwardEagerly } from '../capture/eager-backward.js';
 import { SizeTuple } from '../dynamic/size-tuple.js';
@@ -109,7 +109,7 @@ export class Replay implements PreDispatchMode {
     const reason = gradBreak(branch, op) ?? opBreak(op, args);
     if (reason !== null) {
       this.run.noteReads(args);
-      if (op === autogradGrad) this.onWatch(args[2] as readonly Tensor[]);
+      if (isGradOp(op)) this.onWatch(args[2] as readonly Tensor[]);
       this.breakGraph(reason);
       return withPreDispatchMode(null, () => dispatchBelowPreDispatch(op, args));
     }

@@ -92,7 +92,7 @@ function reads(node: Node, memory: readonly Storage[]): boolean {
 }
 
 function isBackward({ target }: Node): boolean {
-  return typeof target === 'object' && target.qualifiedName === 'tessera::autograd_grad';
+  return typeof target === 'object' && target.qualifiedName.startsWith('tessera::autograd_grad');
 }
 
 function makePiece(nodes: readonly Node[], later: readonly Node[], gradEnabled: boolean): Piece {

@@ -8,17 +8,23 @@ import { defineOp } from '../op/op-overload.js';
 import type { Tensor } from '../tensor.js';
 import { runBackward } from './engine.js';
 
-/** Gradients of `outputs` with respect to `inputs`; null where an input was not used. */
-defineOp(
-  'tessera::autograd_grad(Tensor[] outputs, Tensor?[] grad_outputs, Tensor[] inputs, bool retain_graph=False) -> Tensor?[]',
-  {
-    decompose: ({ outputs, grad_outputs, inputs, retain_graph }) =>
-      runBackward(outputs as Tensor[], grad_outputs as (Tensor | null)[], {
-        retainGraph: retain_graph === true,
-        createGraph: false,
-        inputs: inputs as Tensor[],
-        accumulate: false,
-        allowUnused: true,
-      }),
-  },
-);
+function define(overload: string, createGraph: boolean): void {
+  defineOp(
+    `tessera::autograd_grad${overload}(Tensor[] outputs, Tensor?[] grad_outputs, Tensor[] inputs, bool retain_graph=False) -> Tensor?[]`,
+    {
+      decompose: ({ outputs, grad_outputs, inputs, retain_graph }) =>
+        runBackward(outputs as Tensor[], grad_outputs as (Tensor | null)[], {
+          retainGraph: retain_graph === true,
+          createGraph,
+          inputs: inputs as Tensor[],
+          accumulate: false,
+          allowUnused: true,
+        }),
+    },
+  );
+}
+
+// Gradients of `outputs` with respect to `inputs`; null where an input was not used.
+define('', false);
+// The same, to be differentiated again.
+define('.create_graph', true);

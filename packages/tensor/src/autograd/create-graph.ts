@@ -3,8 +3,9 @@
  *
  * By default, as in PyTorch, it is a graph break: what came before is compiled, the engine runs as
  * ordinary JavaScript, and differentiating the gradient again is an error, since the backward of
- * compiled code records nothing (the first call, which is not compiled yet, must not differ). With `config.autograd.captureCreateGraph` the vjps are captured like any
- * other ops, so that both derivatives become part of the graph.
+ * compiled code records nothing (the first call, which is not compiled yet, must not differ). With
+ * `config.autograd.captureCreateGraph` it is captured like any other `grad()`, and its gradients have a
+ * history: both derivatives become part of the graph.
  */
 import { TesseraError, defineConfig, option } from '@tessera/shared';
 import { callOp } from '../dispatch/dispatcher.js';
@@ -21,6 +22,11 @@ const settings = defineConfig('autograd', {
     'capture grad(createGraph: true) inside compiled functions instead of breaking the graph there',
   ),
 });
+
+/** Whether a capture records `grad()` with createGraph. */
+export function capturesCreateGraph(): boolean {
+  return settings.captureCreateGraph;
+}
 
 /** What the next call of the op runs. */
 let pending: (() => unknown) | null = null;

@@ -6,7 +6,7 @@ import { callOp } from '../dispatch/dispatcher.js';
 import { activeMode } from '../dispatch/modes.js';
 import { getOp } from '../op/op-overload.js';
 import type { Tensor } from '../tensor.js';
-import { withCreateGraph } from './create-graph.js';
+import { capturesCreateGraph, withCreateGraph } from './create-graph.js';
 import { runBackward } from './engine.js';
 import { withGradMode } from './grad-mode.js';
 import { zerosOf } from './gradient-ops.js';
@@ -67,14 +67,10 @@ export function grad(
     );
   }
   const recorded = roots.every(isRecorded) && !wanted.some(hasGradientHooks);
-  if (activeMode(roots) !== null && !createGraph && recorded) {
+  if (activeMode(roots) !== null && recorded && (!createGraph || capturesCreateGraph())) {
     // A capture records the call as an operator.
-    const grads = callOp(getOp('tessera::autograd_grad'), [
-      roots,
-      seeds,
-      wanted,
-      retainGraph,
-    ]) as (Tensor | null)[];
+    const op = getOp(`tessera::autograd_grad${createGraph ? '.create_graph' : ''}`);
+    const grads = callOp(op, [roots, seeds, wanted, retainGraph]) as (Tensor | null)[];
     if (!allowUnused) checkUsed(grads);
     return materializeGrads ? materialized(grads, wanted) : grads;
   }
