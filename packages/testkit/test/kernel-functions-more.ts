@@ -76,6 +76,27 @@ export function moreKernelFunctions(x: (...sizes: number[]) => Tensor): readonly
       (a) => cat([a.narrow(1, 0, 1).exp(), a.narrow(1, 1, 7).sin()], 1),
       () => [x(8, 8)],
     ),
+    {
+      ...sample(
+        'upsample',
+        1,
+        false,
+        (a) => F.interpolate(a.sin(), { scaleFactor: 2 }),
+        () => [x(2, 4, 8, 8)],
+      ),
+      exception: {
+        kernels: 2,
+        reason:
+          'PyTorch computes the value again for each of its copies. Here that took as long for a sine and 1.6 times as long for a GELU (of [8, 32, 32, 32], doubled), so it is computed once.',
+      },
+    },
+    sample(
+      'running_sum',
+      2,
+      false,
+      (a) => a.sin().cumsum(1).tanh(),
+      () => [x(16, 40)],
+    ),
     sample('split_train', 2, true, quarters, () => [x(8, 64)]),
     sample('lstm_cell_train', 3, true, lstmCell, () => [
       x(8, 16),
