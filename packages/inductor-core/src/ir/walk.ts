@@ -8,8 +8,18 @@
 import type { Expr, Stmt } from './expr.js';
 import type { IndexExpr } from './index-expr.js';
 
+const NO_VALUES: readonly Expr[] = [];
+const valuesOf = new WeakMap<IndexExpr, readonly Expr[]>();
+
 /** Run-time values inside an index, outermost first. */
-export function indexValues(index: IndexExpr): Expr[] {
+export function indexValues(index: IndexExpr): readonly Expr[] {
+  if (index.kind === 'sym' || index.kind === 'int') return NO_VALUES;
+  let found = valuesOf.get(index);
+  if (found === undefined) valuesOf.set(index, (found = collectValues(index)));
+  return found;
+}
+
+function collectValues(index: IndexExpr): readonly Expr[] {
   const found: Expr[] = [];
   const stack: IndexExpr[] = [index];
   while (stack.length > 0) {
@@ -19,7 +29,7 @@ export function indexValues(index: IndexExpr): Expr[] {
     else if (e.kind === 'mul') stack.push(...e.factors);
     else if (e.kind === 'div' || e.kind === 'mod') stack.push(e.num, e.den);
   }
-  return found;
+  return found.length === 0 ? NO_VALUES : found;
 }
 
 /** Symbols that an index reads directly (not through run-time values). */

@@ -30,14 +30,21 @@ export function canOrderOverwrites(context: FusionContext, members: readonly Mem
       else if (node.kind === 'pointwise') loads.set(buf, found);
     }
   }
-  const waiting = new Set(reads.keys());
-  for (let progress = true; progress && waiting.size > 0;) {
-    progress = false;
-    for (const name of waiting) {
-      if ([...waiting].some((other) => other !== name && reads.get(other)!.has(name))) continue;
-      waiting.delete(name);
-      progress = true;
+  // Those that nobody else reads any more may be overwritten; what never comes to that is a circle.
+  const readers = new Map<string, number>();
+  for (const [name, found] of reads)
+    for (const other of found)
+      if (other !== name) readers.set(other, (readers.get(other) ?? 0) + 1);
+  const ready = [...reads.keys()].filter((name) => !readers.has(name));
+  let left = reads.size;
+  for (let name = ready.pop(); name !== undefined; name = ready.pop()) {
+    left--;
+    for (const other of reads.get(name)!) {
+      if (other === name) continue;
+      const count = readers.get(other)! - 1;
+      readers.set(other, count);
+      if (count === 0 && reads.has(other)) ready.push(other);
     }
   }
-  return waiting.size === 0;
+  return left === 0;
 }

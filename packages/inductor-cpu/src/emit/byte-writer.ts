@@ -43,6 +43,18 @@ export class ByteWriter {
     }
   }
 
+  /** Signed LEB128 of a 32-bit integer. */
+  signed32(value: number): void {
+    let rest = value;
+    for (;;) {
+      const low = rest & 127;
+      rest >>= 7;
+      const last = (rest === 0 && (low & 64) === 0) || (rest === -1 && (low & 64) !== 0);
+      this.byte(last ? low : low | 128);
+      if (last) return;
+    }
+  }
+
   float32(value: number): void {
     this.bytes(new Uint8Array(Float32Array.of(value).buffer));
   }

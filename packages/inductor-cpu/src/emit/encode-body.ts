@@ -153,7 +153,7 @@ class BodyEncoder {
         return;
       case 'i32':
         out.byte(0x41);
-        out.signed(BigInt(node.value));
+        out.signed32(node.value);
         return;
       case 'i64':
         out.byte(0x42);
