@@ -49,12 +49,14 @@ export function isGradOp(op: unknown): boolean {
   return op === autogradGrad || op === autogradGradTwice;
 }
 
-/** Whether a recorded `grad()` may miss a way to its inputs: one that leads through history outside the segment. */
-export function leavesSegment({ builder, run }: Capture, wanted: readonly Tensor[]): boolean {
+/**
+ * Whether a recorded `grad()` may miss a way to what is wanted: one that leads through history outside the
+ * segment, which has these inputs.
+ */
+export function leavesSegment(inputs: readonly Tensor[], wanted: readonly Tensor[]): boolean {
   const outside = wanted.filter((tensor) => !tensor.isLazy);
   if (outside.length === 0) return false;
-  return builder.inputSlots.some((slot) => {
-    const tensor = run.slots[slot]!;
+  return inputs.some((tensor) => {
     const isOnlyOne = outside.length === 1 && outside[0] === tensor;
     return !isOnlyOne && requiresGrad(tensor) && gradFnOf(tensor) !== null;
   });

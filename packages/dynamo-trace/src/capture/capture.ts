@@ -100,7 +100,7 @@ export class Capture implements PreDispatchMode {
   }
 
   handle(op: OpOverload, args: readonly unknown[]): unknown {
-    const isGrad = isGradOp(op) && leavesSegment(this, args[2] as readonly Tensor[]);
+    const isGrad = isGradOp(op) && leavesSegment(this.inputs, args[2] as readonly Tensor[]);
     const reason = isGrad ? BACKWARD_OUTSIDE : opBreak(op, args);
     if (reason !== null) {
       this.run.noteReads(args);
@@ -313,6 +313,11 @@ export class Capture implements PreDispatchMode {
     if (this.region !== null) this.region.produced.add(spec.slot);
     else if (!inner) this.visible.push(spec.slot);
     return tensor;
+  }
+
+  /** Tensors that the current segment takes. */
+  private get inputs(): Tensor[] {
+    return this.builder.inputSlots.map((slot) => this.run.slots[slot]!);
   }
 
   /** Tensors from outside with their guards. */

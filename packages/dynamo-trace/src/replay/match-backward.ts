@@ -1,12 +1,13 @@
 /**
  * @file Whether a `backward()` is the recorded one, or one that the engine runs.
  */
-import { type BackwardCall, type OpOverload, gradFnOf, hasGradientHooks } from '@tessera/tensor';
+import { type BackwardCall, type Tensor, gradFnOf, hasGradientHooks } from '@tessera/tensor';
 import { BACKWARD_OUTSIDE, type BreakReason, HOOKED_LEAF } from '../breaks/graph-breaks.js';
-import { isGradOp } from '../capture/capture-backward.js';
-import { matchAll, matchPattern } from '../trace/pattern.js';
+import { leavesSegment } from '../capture/capture-backward.js';
+import { matchAll, matchPattern, slotsOf } from '../trace/pattern.js';
 import type { Run } from '../trace/run.js';
 import type { BackwardStep, Branch } from '../trace/step.js';
+import type { Replay } from './replay.js';
 
 /** Whether a call is the recorded one: the same roots, leaves with the same gradients, and no hooks. */
 export function fitsBackward(step: BackwardStep, call: BackwardCall, run: Run): boolean {
@@ -40,9 +41,17 @@ export function backwardBreak(cursor: Branch, call: BackwardCall, run: Run): Bre
   return [BACKWARD_OUTSIDE, HOOKED_LEAF].find(({ code }) => endsWith(cursor, code)) ?? null;
 }
 
-/** Why the engine must run a `grad()`: it was so when captured. */
-export function gradBreak(cursor: Branch, op: OpOverload): BreakReason | null {
-  return isGradOp(op) && endsWith(cursor, BACKWARD_OUTSIDE.code) ? BACKWARD_OUTSIDE : null;
+/** Why the engine must run a `grad()`: it was so when captured, or an input of the segment has gained history. */
+export function gradBreak(
+  { cursor, matched, run }: Replay,
+  args: readonly unknown[],
+): BreakReason | null {
+  if (endsWith(cursor, BACKWARD_OUTSIDE.code)) return BACKWARD_OUTSIDE;
+  const slots = new Set(
+    matched.flatMap((step) => (step.kind === 'op' ? step.args.flatMap(slotsOf) : [])),
+  );
+  const inputs = [...slots].map((slot) => run.slots[slot]!).filter((tensor) => !tensor.isLazy);
+  return leavesSegment(inputs, args[2] as readonly Tensor[]) ? BACKWARD_OUTSIDE : null;
 }
 
 /** Whether the graph ends here for the reason of that code. */

@@ -98,15 +98,15 @@ export class Replay implements PreDispatchMode {
     if (this.delegate === null && !this.eager) {
       const branch = this.cursor;
       const first = branch.steps[0];
-      if (first?.kind === 'op' && first.op === op && matchAll(first.args, args, this.run))
-        return this.accept(first);
+      const isFirst = first?.kind === 'op' && first.op === op && !isGradOp(op);
+      if (isFirst && matchAll(first.args, args, this.run)) return this.accept(first);
       return this.handleSlow(op, args, branch);
     }
     return this.forward(op, args);
   }
 
   private handleSlow(op: OpOverload, args: readonly unknown[], branch: Branch): unknown {
-    const reason = gradBreak(branch, op) ?? opBreak(op, args);
+    const reason = (isGradOp(op) ? gradBreak(this, args) : null) ?? opBreak(op, args);
     if (reason !== null) {
       this.run.noteReads(args);
       if (isGradOp(op)) this.onWatch(args[2] as readonly Tensor[]);

@@ -1,0 +1,57 @@
+/**
+ * @file A captured `grad()` whose inputs have history in a later call that they had not when it was captured.
+ */
+import { type Tensor, grad, tensor } from '@tessera/tensor';
+import { describe, expect, it } from 'vitest';
+import { compile, compiledFunctionOf } from '../src/index.js';
+
+const leaf = (...values: number[]): Tensor => tensor(values, { requiresGrad: true });
+
+/** Arguments of a call, made for each run. */
+const CALLS: readonly (() => readonly [Tensor, Tensor])[] = [
+  () => [leaf(1, 2), leaf(3, 4)],
+  () => {
+    const a = leaf(1, 2);
+    return [a, a.mul(a)];
+  },
+  () => [leaf(1, 2).mul(2), leaf(3, 4)],
+  () => {
+    const a = leaf(1, 2).mul(3);
+    return [a, a.sin()];
+  },
+  () => [leaf(5, 6), leaf(3, 4)],
+  () => {
+    const b = leaf(3, 4);
+    return [b.exp(), b];
+  },
+];
+
+describe.each(['eager', 'aot_eager', 'inductor'])('grad() inside, with %s', (backend) => {
+  it.each<[string, (a: Tensor, b: Tensor) => Tensor]>([
+    ['one', (a, b) => grad(a.mul(b).sum(), [a], { retainGraph: true })[0]!],
+    [
+      'both',
+      (a, b) => {
+        const [x, y] = grad(a.mul(b).mul(a).sum(), [a, b], { retainGraph: true });
+        return x!.sub(y!.mul(2));
+      },
+    ],
+    [
+      'a value of its own',
+      (a, b) => {
+        const c = a.mul(b);
+        return grad(c.mul(c).sum(), [c])[0]!;
+      },
+    ],
+  ])('by %s goes through the history of later calls', (_, fn) => {
+    const compiled = compile(fn, { backend });
+    for (let round = 0; round < 2; round++)
+      for (const make of CALLS) {
+        const expected = fn(...make()).toArray();
+        expect(compiled(...make()).toArray()).toEqual(expected);
+      }
+    const { length } = compiledFunctionOf(compiled).captures;
+    for (const make of CALLS) compiled(...make());
+    expect(compiledFunctionOf(compiled).captures).toHaveLength(length);
+  });
+});
