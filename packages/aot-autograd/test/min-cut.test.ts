@@ -240,4 +240,28 @@ describe('minCutRematerializationPartition', () => {
     expect(budget(1)).toContain('mm');
     expect(budget(0)).toEqual(['x', 'w']);
   });
+
+  it('computes reductions and values read far apart again where the configuration lets it', () => {
+    const reduced = (x: Tensor): Tensor => op('sin', x.mul(x).sum(1)).mul(2).exp();
+    const apart = (x: Tensor, w: Tensor): Tensor => {
+      const h = op('sin', x);
+      return h.mul(2).mm(w).mul(op('exp', h));
+    };
+    const saved = (fn: typeof apart, make: () => Tensor[], settings: object): number => {
+      const inputs = make();
+      const { partition, out, grads } = config.patch(settings, () =>
+        observe(fn, inputs, minCutRematerializationPartition),
+      );
+      expectClose([out, grads], eagerly(fn, make()));
+      return partition.saved.filter(({ kind }) => kind === 'output').length;
+    };
+    const wide = (): Tensor[] => [param(3, 64)];
+    const square = (): Tensor[] => [param(4, 4), param(4, 4)];
+    expect([
+      saved(reduced, wide, {}),
+      saved(reduced, wide, { 'aot.recomputeReductions': true }),
+      saved(apart, square, {}),
+      saved(apart, square, { 'aot.recomputeFarApart': true }),
+    ]).toEqual([1, 0, 3, 2]);
+  });
 });

@@ -15,6 +15,7 @@ import {
   tensor,
   zeros,
 } from '@tessera/tensor';
+import { config } from '@tessera/shared';
 import { explainFunction, markDynamic, markStatic } from '../src/index.js';
 import { compileEager } from './compile-for-test.js';
 
@@ -39,6 +40,24 @@ describe('automatic dynamic shapes', () => {
     expect(compiled.reasons).toEqual([
       "tensor 'L['x']' size mismatch at index 0. expected 3, actual 4",
     ]);
+  });
+
+  it('keeps code for at most trace.sizeLimit sizes, the latest used', () => {
+    const fn = (x: Tensor): Tensor => mul(x, 2).sum(0);
+    config.patch({ 'trace.sizeLimit': 2 }, () => {
+      const { call, function: compiled, graphs } = compileEager(fn);
+      const compiles = (rows: number): number => {
+        const before = graphs.length;
+        const x = matrix(rows, 2);
+        expect(call(x).toArray()).toEqual(fn(x).toArray());
+        return graphs.length - before;
+      };
+      [3, 4].forEach(compiles);
+      expect([5, 6, 7, 5].map(compiles)).toEqual([1, 1, 0, 0]);
+      // Beyond the limit, sizes are compiled when they come again.
+      expect([5, 5, 5].map(compiles)).toEqual([1, 0, 0]);
+      expect(compiled.captures.length).toBe(2);
+    });
   });
 
   it('sizes 0 and 1 are specialised', () => {
