@@ -159,6 +159,11 @@ describe('fusion', () => {
     expect(joins((b, x) => b.op('cat', [x, b.op('slice.Tensor', x, 1, 0, 8, 1)], 1))).toBe(1);
     expect(joins((b, x) => b.op('abs', b.op('cat', [b.op('sin', x), x], 1)))).toBe(1);
     expect(joins((b, x) => b.op('cat', [b.op('sin', x), b.op('cos', x)], 1))).toBe(0);
+    const empty = plan((b) => {
+      const x = b.op('sin', b.input([0, 8]));
+      return [b.op('cat', [x, b.op('mul.Tensor', x, 2)], 1)];
+    });
+    expect(empty.launches.length).toBe(0);
   });
 
   it('does not read a join in a kernel that fills a part of it', () => {

@@ -3,8 +3,10 @@
  * operator for it, whose backward computes the weights again instead of saving all of them.
  *
  * Only where nobody else reads scores or weights, in float32 and without a mask: where a mask hides a whole row
- * the gradients of a softmax are NaN and those of the operator are not. On joint graphs, where weights may be
- * read by backward, see attention.ts. Modelled on the training patterns of inductor's fuse_attention.
+ * the gradients of a softmax are NaN and those of the operator are not. An operator that keeps them NaN would be
+ * exact, but computing weights again saves memory, not time (heads of [256, 64] train in 0.75 to 0.9 of the time
+ * with saved weights), and PyTorch saves the weights of masked attention too. On joint graphs, where weights may
+ * be read by backward, see attention.ts. Modelled on the training patterns of inductor's fuse_attention.
  */
 import { type Argument, Node, emitOp, tensorVal } from '@tessera/graph';
 import { type Tensor, getOp, sameNumbers } from '@tessera/tensor';

@@ -5,7 +5,7 @@
  * equal parts that gets memory anyway is written part by part instead: nothing is chosen, and what several
  * parts need is computed once. The scheduler puts the parts into one kernel. @see torch._inductor.ir.ConcatKernel
  */
-import { wrapDim } from '@tessera/tensor';
+import { numelOf, wrapDim } from '@tessera/tensor';
 import type { Expr } from '../ir/expr.js';
 import type { IndexExpr } from '../ir/index-expr.js';
 import { intList, tensorArg } from './elementwise.js';
@@ -124,6 +124,7 @@ function isWrittenInParts(
 ): boolean {
   const length = parts[0]?.sizes[dim] ?? 0;
   if (parts.length < 2 || parts.some((part) => part.sizes[dim] !== length)) return false;
+  if (numelOf(sizes) === 0) return false;
   if (dim === sizes.length - 1 && length < SHORTEST_PART) return false;
   const costs = parts.map((part) => l.costOf(part.expr));
   const buffers = new Set(parts.flatMap((part) => [...l.buffersOf(part.expr)]));
