@@ -2,7 +2,7 @@
  * @file Compiled async functions and generators: traced across their waits, with eager results.
  */
 import { afterAll, describe, expect, it } from 'vitest';
-import { type Tensor, add, mul, tensor } from '@tessera/tensor';
+import { type Tensor, add, mul, noGrad, tensor } from '@tessera/tensor';
 import { useAsyncContext } from '../src/suspended/suspended-calls.js';
 import { compileEager } from './compile-for-test.js';
 
@@ -119,6 +119,19 @@ describe.each([true, false])('async functions (host follows await: %s)', (follow
     fail = false;
     for (const want of [110, 1110, 11110])
       expect((await call(tensor([0]))).toArray()).toEqual([want]);
+  });
+
+  it('a value that only a later call reads, behind operators without recording', async () => {
+    const { call } = compileEager(async (t: Tensor, reads: boolean) => {
+      await undefined;
+      const twice = noGrad(() => t.mul(2));
+      const sum = twice.sum();
+      return reads ? sum.item() : sum;
+    });
+    for (const reads of [false, true, false, true]) {
+      const sum = await call(x, reads);
+      expect(typeof sum === 'number' ? sum : sum.item()).toBe(6);
+    }
   });
 
   it('code outside runs eagerly meanwhile', async () => {

@@ -17,6 +17,7 @@ import {
   type TensorBase,
   dispatchBelowPreDispatch,
   gradMode,
+  requiresGrad,
   withPreDispatchMode,
 } from '@tessera/tensor';
 import {
@@ -291,7 +292,7 @@ export class Capture implements PreDispatchMode {
       ...specOf(twin),
       slot: known >= 0 ? known : slot >= 0 ? slot : this.numbering.slots++,
       same: known >= 0,
-      requiresGrad: twin.requiresGrad,
+      requiresGrad: requiresGrad(twin),
     };
   }
 
