@@ -123,7 +123,7 @@ const OBSERVE = [
   '    if (called) return;',
   '    called = true;',
   '    const result = run();',
-  '    if (!(result instanceof Promise)) store.list.push(...result.map((t) => t.detach()));',
+  '    if (!(result instanceof Promise)) store.list.push(...(result ?? []).map((t) => t.detach()));',
   '    else result.catch(() => undefined);',
   '  };',
   '  try {',
@@ -131,7 +131,8 @@ const OBSERVE = [
   "    if (meanwhile === 'read') store.count += args[0]!.sum().item() > 0 ? 1 : 2;",
   "    if (meanwhile === 'write') T.noGrad(() => args[0]!.add_(1));",
   "    if (meanwhile === 'call') results.push(run());",
-  '    outputs = (await Promise.all(results)).flat();',
+  // A minimised function may return nothing.
+  '    outputs = (await Promise.all(results)).flatMap((made) => made ?? []);',
   '    const losses = outputs',
   '      .filter((t, i) => t.requiresGrad && outputs.indexOf(t) === i)',
   "      .map((t, i) => t.sum().mul(i + 1).to('float64'));",

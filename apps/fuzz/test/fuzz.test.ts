@@ -11,7 +11,24 @@ import { generateProgram } from '../src/generate.js';
 import { minimise } from '../src/minimise.js';
 import { DEFAULT_BACKENDS, readOptions } from '../src/options.js';
 import { printProgram } from '../src/print-program.js';
+import type { Program } from '../src/program.js';
 import { runFuzz } from '../src/run.js';
+
+/** What the file printed for a program prints. */
+async function runPrinted(mismatch: Mismatch): Promise<string> {
+  const folder = mkdtempSync(join(import.meta.dirname, 'printed-'));
+  const lines: string[] = [];
+  const log = vi.spyOn(console, 'log').mockImplementation((line: string) => lines.push(line));
+  try {
+    const file = join(folder, 'program.ts');
+    writeFileSync(file, printProgram(mismatch));
+    await import(file);
+  } finally {
+    log.mockRestore();
+    rmSync(folder, { recursive: true });
+  }
+  return lines.join('\n');
+}
 
 describe('pnpm fuzz', () => {
   it.each([20261121, 7_000_000])(
@@ -56,6 +73,13 @@ describe('pnpm fuzz', () => {
     expect(text).toMatch(/"do":"hook","of":"[\w.]+","kind":"again"/);
   });
 
+  it('prints functions that return nothing', { timeout: 60_000 }, async () => {
+    const whole = await generateProgram(1);
+    const calls = whole.calls.map((call) => ({ ...call, meanwhile: 'call' as const }));
+    const program: Program = { ...whole, async: true, body: [], calls };
+    expect(await runPrinted({ program, backend: 'aot_eager', text: '' })).toBe('no difference');
+  });
+
   it('refuses bad arguments and reads good ones', () => {
     expect(() => readOptions(['--n', 'many'])).toThrow(/whole number/);
     expect(() => readOptions(['--backends', 'nowhere'])).toThrow(/no backend 'nowhere'/);
@@ -89,17 +113,6 @@ describe('a backend with a bug', () => {
     const small = await minimise(found);
     expect(small.program.body.length).toBeLessThanOrEqual(3);
     expect(small.program.calls.length).toBeLessThanOrEqual(found.program.calls.length);
-    const folder = mkdtempSync(join(import.meta.dirname, 'printed-'));
-    const lines: string[] = [];
-    const log = vi.spyOn(console, 'log').mockImplementation((line: string) => lines.push(line));
-    try {
-      const file = join(folder, 'program.ts');
-      writeFileSync(file, printProgram(small));
-      await import(file);
-    } finally {
-      log.mockRestore();
-      rmSync(folder, { recursive: true });
-    }
-    expect(lines.join('\n')).toContain('instead of');
+    expect(await runPrinted(small)).toContain('instead of');
   });
 });
