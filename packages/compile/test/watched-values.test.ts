@@ -246,4 +246,67 @@ describe.each(BACKENDS)('%s', (backend) => {
       },
     );
   });
+
+  describe('a later call that is the first to watch a value of a graph that has run', () => {
+    function expectEagerLater(fn: (x: Tensor, watch: boolean) => Tensor): void {
+      const run = (step: typeof fn): unknown =>
+        [false, false, true, true, false].map((watch) => {
+          const leaf = tensor([1, 2, 3]).requiresGrad_();
+          const result = step(leaf, watch);
+          if (result.requiresGrad) result.sum().backward();
+          return [result.toArray(), leaf.grad?.toArray() ?? null];
+        });
+      const compiled = compile(fn, { backend });
+      expect(run(compiled)).toEqual(run(fn));
+    }
+
+    it('calls its hook', () => {
+      expectEagerLater((x, watch) => {
+        const a = x.sin();
+        const b = a.mul(x);
+        graphBreak();
+        if (watch) a.registerHook((slope) => slope.mul(0.5));
+        return b.mul(2);
+      });
+    });
+
+    it('calls hooks that were there before', () => {
+      expectEagerLater((x, watch) => {
+        const a = x.sin();
+        const b = a.mul(x);
+        b.registerHook((slope) => slope.add(1));
+        const c = b.mul(b);
+        graphBreak();
+        if (watch) a.registerHook((slope) => slope.mul(0.5));
+        return c;
+      });
+    });
+
+    it('differentiates by it', () => {
+      expectEagerLater((x, watch) => {
+        const a = x.sin();
+        const b = a.mul(x).sum();
+        graphBreak();
+        return watch ? grad(b, [a])[0]! : b;
+      });
+    });
+
+    it('calls a hook on an argument that the graph has changed', () => {
+      const fn = (x: Tensor, watch: boolean): Tensor => {
+        x.mul_(2);
+        const b = x.sin();
+        graphBreak();
+        if (watch) x.registerHook((slope) => slope.mul(0.5));
+        return b.mul(3);
+      };
+      const compiled = compile(fn, { backend });
+      const run = (step: typeof fn): unknown =>
+        [false, false, true, true].map((watch) => {
+          const leaf = tensor([1, 2, 3]).requiresGrad_();
+          step(leaf.mul(1), watch).sum().backward();
+          return leaf.grad!.toArray();
+        });
+      expect(run(compiled)).toEqual(run(fn));
+    });
+  });
 });

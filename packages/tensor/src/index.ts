@@ -160,6 +160,7 @@ export {
   requiresGrad,
   setHistory,
 } from './autograd/history.js';
+export { redirectGradients } from './autograd/redirect.js';
 export { attachNode } from './autograd/record.js';
 export { type GradOptions, grad } from './autograd/grad.js';
 export {

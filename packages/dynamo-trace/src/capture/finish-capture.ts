@@ -45,9 +45,8 @@ export function finishCapture(capture: Capture, result: unknown): Segment {
     segment.sealed = true;
   }
   capture.push({ kind: 'return', segment: last });
-  capture.run.noteRan(last);
   if (capture.options.recordOnly) return last;
-  last.run(capture.run);
+  capture.run.runSegment(last);
   // Those before a break ran op by op; the next call finds them compiled.
   for (const segment of capture.segments) segment.prepare(capture.run);
   return last;

@@ -355,8 +355,7 @@ export class Replay implements PreDispatchMode {
     const segment =
       this.run.tuple.parent === null ? template : this.specializer.segmentFor(template);
     this.run.noteFinished(template);
-    this.run.noteRan(segment);
-    segment.run(this.run);
+    this.run.runSegment(segment);
   }
 
   private startSegment(branch: Branch): void {

@@ -20,6 +20,7 @@ import {
   makeTensor,
   modes,
   noGrad,
+  redirectGradients,
   sameNumbers,
   setHistory,
   setRngState,
@@ -67,6 +68,21 @@ export class RanSegment {
     this.generator = segment.hasRandom ? getRngState() : null;
   }
 
+  /** Where the gradients of its values arrive, as far as they exist; for `reconnect`. */
+  private readonly arrivals = new Map<number, Edge>();
+  private isConnected = false;
+
+  /** The segment ran, or what it left out was computed. */
+  noteArrivals(): void {
+    const { segment, run } = this;
+    for (const slot of [...segment.produced.keys(), ...segment.mutated]) {
+      const tensor = run.slots[slot];
+      if (tensor?.requiresGradFlag !== true || tensor.isLazy || this.arrivals.has(slot)) continue;
+      const edge = gradEdge(tensor);
+      if (edge !== null) this.arrivals.set(slot, edge);
+    }
+  }
+
   /** Whether everything that the segment left out can still be computed. */
   get computable(): boolean {
     return this.snapshots.every((snapshot) => snapshot?.state !== 'lost');
@@ -75,10 +91,30 @@ export class RanSegment {
   /** Computes what the segment left out, all or what became one of its outputs. */
   compute(): void {
     const { segment, run } = this;
-    if (this.isUnchanged()) {
-      segment.run(run);
-      return;
+    if (this.isUnchanged()) segment.run(run);
+    else this.computeAgain();
+    this.noteArrivals();
+  }
+
+  /** Gives all values of the segment the history that its ops record one by one: gradients flow between them too. */
+  reconnect(): void {
+    if (this.isConnected) return;
+    this.isConnected = true;
+    const again = this.computeAgain();
+    for (const [slot, edge] of this.arrivals) {
+      const value = again.get(slot);
+      const to = value === undefined ? null : gradEdge(value);
+      if (to === null) continue;
+      redirectGradients(edge, to);
+      const meta = this.run.slots[slot]!.autograd!;
+      if (meta.gradFn === edge.node && meta.outputNr === edge.index)
+        Object.assign(meta, { gradFn: to.node, outputNr: to.index });
     }
+  }
+
+  /** Runs the ops again; returns the values, and the inputs as they are afterwards, by slot. */
+  private computeAgain(): ReadonlyMap<number, Tensor> {
+    const { segment, run } = this;
     const inputs = segment.inputs.map((_, i) => this.inputAgain(i));
     const values = this.evaluate(inputs);
     const pairs = this.pairs(inputs, values);
@@ -89,6 +125,10 @@ export class RanSegment {
       const pair = pairs.get(this.memoryOf(at)!);
       if (pair !== undefined) share(lazy, pair);
     }
+    const written = segment.inputs.flatMap(({ slot }, i) =>
+      segment.mutated.includes(slot) ? [[slot, inputs[i] as Tensor] as const] : [],
+    );
+    return new Map([...values, ...written]);
   }
 
   /** Whether the segment can simply run once more: it changes nothing, and nothing changed. */

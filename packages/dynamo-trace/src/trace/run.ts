@@ -143,9 +143,29 @@ export class Run implements Bindings, PendingValue {
     return tensor;
   }
 
-  /** A segment is about to run: remembers what it takes to compute later what it does not return. */
-  noteRan(segment: Segment): void {
-    if (segment.leavesOut) this.ran.push(new RanSegment(segment, this, this.budget));
+  /**
+   * Runs a segment, and remembers what it takes to compute later what it does not return, or to differentiate one
+   * of its values by another.
+   */
+  runSegment(segment: Segment): void {
+    const watchable =
+      this.flush !== null &&
+      segment.startGradMode &&
+      segment.outputs.length + segment.mutated.length > 1;
+    if (!segment.leavesOut && !watchable) {
+      segment.run(this);
+      return;
+    }
+    const ran = new RanSegment(segment, this, this.budget);
+    this.ran.push(ran);
+    segment.run(this);
+    ran.noteArrivals();
+  }
+
+  /** How compiled code ran for a segment, or for another one that it is for other sizes. */
+  private ranOf(segment: Segment): RanSegment | undefined {
+    const ran = this.ran.find((entry) => segment.isFor(entry.segment));
+    return ran?.computable === true ? ran : undefined;
   }
 
   /** Called when a lazy tensor's storage is read. */
@@ -185,7 +205,10 @@ export class Run implements Bindings, PendingValue {
     this.noteReads(tensors);
     for (const { traceOwner, traceSlot, storageOrNull } of tensors) {
       if (traceOwner !== this.id) continue;
-      for (const segment of this.finished) segment.watch([traceSlot]);
+      for (const segment of this.finished) {
+        // Compiled code that was not cut there has run.
+        if (segment.watch([traceSlot])) this.ranOf(segment)?.reconnect();
+      }
       if (storageOrNull === null || isChanged(storageOrNull)) this.watched.add(traceSlot);
     }
   }

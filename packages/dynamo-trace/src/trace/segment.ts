@@ -143,8 +143,12 @@ export class Segment {
     this.omits = null;
   }
 
-  /** The gradients of slots are asked for: the graph is cut behind what makes them, or changes them last. */
-  watch(slots: Iterable<number>): void {
+  /**
+   * The gradients of slots are asked for: the graph is cut behind what makes them, or changes them last. Returns
+   * whether it is cut in another place than before.
+   */
+  watch(slots: Iterable<number>): boolean {
+    let isNew = false;
     for (const slot of slots) {
       const twin = this.twins.get(slot);
       if (twin === undefined || this.watched.has(slot)) continue;
@@ -152,13 +156,20 @@ export class Segment {
       const last = this.graph.nodes.findLast((node) => made.includes(node));
       if (last === undefined) continue;
       this.watched.add(slot);
+      isNew = true;
       // A view stays one: what is modified in place has another history then.
       const base = this.baseSlot(slot);
-      if (base != null) this.addOutputs([base]);
+      this.addOutputs(base == null ? [slot] : [slot, base]);
       endPiece(last, twin.storage);
       this.compiled = null;
       this.module = null;
     }
+    return isNew;
+  }
+
+  /** Whether another segment is this one, or the same ops for other sizes. */
+  isFor(other: Segment): boolean {
+    return other === this || other.template === this;
   }
 
   /** Registers the same ops for other sizes; they return what this segment returns. */
