@@ -32,7 +32,8 @@ const lowered = new Set(loweredOps());
 
 function gradient(op: OpOverload): Mark {
   const { vjp, tags = [] } = op.record;
-  if (vjp !== undefined) return 'yes';
+  // A vjp of comparisons is that of their in-place forms, for what they overwrite.
+  if (vjp !== undefined && !tags.includes('non-differentiable')) return 'yes';
   return tags.some(
     (tag) => tag === 'non-differentiable' || tag === 'factory' || tag === 'random',
   ) || op.tensorArgs.length === 0
