@@ -134,6 +134,20 @@ describe.each([true, false])('async functions (host follows await: %s)', (follow
     }
   });
 
+  it('two calls on one tensor, when sizes vary', async () => {
+    const { call } = compileEager(async (t: Tensor) => {
+      const second = t.unbind(0)[1]!;
+      await undefined;
+      t.copy_(t.mul(2));
+      return second;
+    });
+    for (const size of [4, 5, 4, 6]) {
+      const t = tensor(Array.from({ length: size }, () => 1));
+      await Promise.all([call(t), call(t)]);
+      expect(t.toArray()).toEqual(Array.from({ length: size }, () => 4));
+    }
+  });
+
   it('code outside runs eagerly meanwhile', async () => {
     setUp();
     const { call, function: compiled } = compileEager(async (t: Tensor) => {

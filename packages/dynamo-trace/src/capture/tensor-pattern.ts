@@ -21,6 +21,11 @@ export function tensorPattern(
   older: Older<Pattern> | null,
 ): SlotPattern | ExternalPattern {
   const { run } = capture;
+  if (adopted?.code === 0 || adopted?.code === 1) {
+    // Another call on the same tensor may have numbered it as its own since it was matched.
+    tensor.traceOwner = run.id;
+    tensor.traceSlot = adopted.slot;
+  }
   const isKnown = tensor.traceOwner === run.id;
   if (!isKnown) {
     // Reading the storage computes a value that another compiled call owes.
