@@ -4,7 +4,6 @@
 import {
   type Tensor,
   add,
-  arange,
   cat,
   layerNorm,
   matmul,
@@ -25,16 +24,7 @@ import {
   markDynamic,
   markStatic,
 } from '../src/index.js';
-
-function numbers(...sizes: number[]): Tensor {
-  return arange(
-    sizes.reduce((a, b) => a * b, 1),
-    { dtype: 'float32' },
-  )
-    .add(1)
-    .view(sizes)
-    .div(7);
-}
+import { numbers } from './numbers.js';
 
 function throughJson(exported: ExportedGraph): ExportedGraph {
   return exportFromJson(JSON.parse(JSON.stringify(exportToJson(exported))) as JsonExport);

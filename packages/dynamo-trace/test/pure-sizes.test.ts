@@ -4,7 +4,6 @@
 import {
   type Tensor,
   add,
-  arange,
   cat,
   grad,
   layerNorm,
@@ -19,16 +18,7 @@ import {
 import { describe, expect, it } from 'vitest';
 import { type TraceOptions, markDynamic } from '../src/index.js';
 import { compileEager } from './compile-for-test.js';
-
-function numbers(...sizes: number[]): Tensor {
-  return arange(
-    sizes.reduce((a, b) => a * b, 1),
-    { dtype: 'float32' },
-  )
-    .add(1)
-    .view(sizes)
-    .div(7);
-}
+import { numbers } from './numbers.js';
 
 /** Runs at several sizes; says how often the JavaScript ran until each. */
 function runs(

@@ -1,8 +1,9 @@
 /**
  * @file Guards on tensors some of whose sizes are symbols.
  */
-import { DTYPES, type DType, type Tensor, requiresGrad } from '@tessera/tensor';
+import { type DType, type Tensor, requiresGrad } from '@tessera/tensor';
 import { type IntPattern, type SymbolBindings, matchInt, printInt } from '../trace/int-pattern.js';
+import { metadataChange } from './metadata-change.js';
 
 /** As `TensorGuard`, with sizes and strides that may be expressions of symbols. Checking binds the symbols. */
 export class DynamicTensorGuard {
@@ -44,21 +45,7 @@ export class DynamicTensorGuard {
 
   /** Why a tensor fails on what is not symbolic, in PyTorch's words; null if it passes. */
   explain(tensor: Tensor, name: string): string | null {
-    const subject = `tensor '${name}'`;
-    if (tensor.dtype !== this.dtype)
-      return `${subject} dtype mismatch. expected ${DTYPES[this.dtype].scalarTypeName}, actual ${DTYPES[tensor.dtype].scalarTypeName}`;
-    if (tensor.device !== this.device)
-      return `${subject} device mismatch. expected ${this.device}, actual ${tensor.device}`;
-    if (requiresGrad(tensor) !== this.requiresGrad)
-      return `${subject} requires_grad mismatch. expected requires_grad=${this.requiresGrad ? 1 : 0}`;
-    if (tensor.ndim !== this.sizes.length)
-      return `${subject} rank mismatch. expected ${this.sizes.length}, actual ${tensor.ndim}`;
-    for (let i = 0; i < this.sizes.length; i++) {
-      const size = this.sizes[i]!;
-      if (typeof size === 'number' && tensor.sizes[i] !== size)
-        return `${subject} size mismatch at index ${i}. expected ${size}, actual ${tensor.sizes[i]}`;
-    }
-    return null;
+    return metadataChange(tensor, name, this, this.sizes);
   }
 
   /** `TENSOR_MATCH float32 cpu [s0, 3] strides [3, 1] requires_grad` */

@@ -2,7 +2,8 @@
  * @file Guards on inputs of an exported graph some of whose sizes are symbols.
  */
 import type { GraphSymbols, SymbolicShape } from '@tessera/graph';
-import { DTYPES, type DType, type Tensor, requiresGrad } from '@tessera/tensor';
+import type { DType, Tensor } from '@tessera/tensor';
+import { metadataChange } from './metadata-change.js';
 
 /** What does not depend on sizes, and the layout that follows from them. */
 export class SymbolicTensorGuard {
@@ -15,20 +16,7 @@ export class SymbolicTensorGuard {
 
   /** Why a tensor fails on what no symbol decides, in PyTorch's words; null if it passes. */
   explain(tensor: Tensor, name: string): string | null {
-    const subject = `tensor '${name}'`;
-    if (tensor.dtype !== this.dtype)
-      return `${subject} dtype mismatch. expected ${DTYPES[this.dtype].scalarTypeName}, actual ${DTYPES[tensor.dtype].scalarTypeName}`;
-    if (tensor.device !== this.device)
-      return `${subject} device mismatch. expected ${this.device}, actual ${tensor.device}`;
-    if (requiresGrad(tensor) !== this.requiresGrad)
-      return `${subject} requires_grad mismatch. expected requires_grad=${this.requiresGrad ? 1 : 0}`;
-    const { sizes } = this.shape;
-    if (tensor.ndim !== sizes.length)
-      return `${subject} rank mismatch. expected ${sizes.length}, actual ${tensor.ndim}`;
-    for (const [i, size] of sizes.entries())
-      if (typeof size === 'number' && tensor.sizes[i] !== size)
-        return `${subject} size mismatch at index ${i}. expected ${size}, actual ${tensor.sizes[i]}`;
-    return null;
+    return metadataChange(tensor, name, this, this.shape.sizes);
   }
 
   /** Why the layout of a tensor fails at the values of the symbols; null if it passes. */

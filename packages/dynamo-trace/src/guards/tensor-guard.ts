@@ -2,13 +2,13 @@
  * @file Guards on the metadata of a tensor, with PyTorch's words when they fail.
  */
 import {
-  DTYPES,
   type DType,
   type DeviceType,
   type Tensor,
   requiresGrad,
   sameNumbers,
 } from '@tessera/tensor';
+import { metadataChange } from './metadata-change.js';
 
 /**
  * What compiled code assumes of a tensor. Guards are interned: equal ones are one object, so a tensor
@@ -63,25 +63,11 @@ export class TensorGuard {
 
   /** Why a tensor fails, in PyTorch's words; null if it passes. `name` is its source. */
   explain(tensor: Tensor, name: string): string | null {
-    const subject = `tensor '${name}'`;
-    if (tensor.dtype !== this.dtype) {
-      return `${subject} dtype mismatch. expected ${DTYPES[this.dtype].scalarTypeName}, actual ${DTYPES[tensor.dtype].scalarTypeName}`;
-    }
-    if (tensor.device !== this.device)
-      return `${subject} device mismatch. expected ${this.device}, actual ${tensor.device}`;
-    if (requiresGrad(tensor) !== this.requiresGrad) {
-      return `${subject} requires_grad mismatch. expected requires_grad=${this.requiresGrad ? 1 : 0}`;
-    }
-    if (tensor.sizes.length !== this.sizes.length) {
-      return `${subject} rank mismatch. expected ${this.sizes.length}, actual ${tensor.sizes.length}`;
-    }
-    for (let i = 0; i < this.sizes.length; i++) {
-      if (tensor.sizes[i] !== this.sizes[i])
-        return `${subject} size mismatch at index ${i}. expected ${this.sizes[i]}, actual ${tensor.sizes[i]}`;
-    }
+    const change = metadataChange(tensor, name, this, this.sizes);
+    if (change !== null) return change;
     for (let i = 0; i < this.strides.length; i++) {
       if (tensor.strides[i] !== this.strides[i] && this.sizes[i] !== 1) {
-        return `${subject} stride mismatch at index ${i}. expected ${this.strides[i]}, actual ${tensor.strides[i]}`;
+        return `tensor '${name}' stride mismatch at index ${i}. expected ${this.strides[i]}, actual ${tensor.strides[i]}`;
       }
     }
     return null;

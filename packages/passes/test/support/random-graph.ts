@@ -2,40 +2,11 @@
  * @file Random graphs of ATen calls, drawn from a seed: views, arithmetic with awkward numbers, joins and cuts,
  * products, reductions, constants, random and in-place ops, values read by several and returned twice.
  */
-import {
-  type Argument,
-  Graph,
-  GraphModule,
-  type Node,
-  emitGetItem,
-  emitOp,
-  tensorVal,
-  tensorVals,
-} from '@tessera/graph';
-import {
-  type DType,
-  type Tensor,
-  contiguousStrides,
-  fakeFromMeta,
-  getOp,
-  isFloatingPoint,
-  tensor,
-} from '@tessera/tensor';
-
-/** A small deterministic generator: `pick(n)` is below `n`. */
-export type Pick = (n: number) => number;
-
-/** The generator of a seed. */
-export function picker(seed: number): Pick {
-  let state = (Math.imul(seed + 1, 2654435761) ^ 0x5bd1e995) >>> 0 || 1;
-  return (n) => {
-    state ^= state << 13;
-    state ^= state >>> 17;
-    state ^= state << 5;
-    state >>>= 0;
-    return state % n;
-  };
-}
+import { type GraphModule, emitGetItem, emitOp } from '@tessera/graph';
+import { type Tensor, getOp } from '@tessera/tensor';
+import { GraphDraft } from './graph-draft.js';
+import { type Pick, picker } from './picker.js';
+import { DTYPES, NUMBERS } from './random-values.js';
 
 /** What a graph may be made of besides pure ops. */
 export interface GraphTraits {
@@ -51,45 +22,18 @@ export interface RandomGraph {
   /** Fresh inputs, the same on every call. */
   readonly inputs: () => Tensor[];
 }
-
-const SHAPES: readonly (readonly number[])[] = [
-  [4],
-  [2, 3],
-  [3, 2],
-  [3, 3],
-  [2, 2, 3],
-  [1, 4],
-  [6],
-  [],
-  [1, 2, 4, 4],
-];
-const DTYPES: readonly DType[] = [
-  'float32',
-  'float32',
-  'float32',
-  'float64',
-  'int64',
-  'bool',
-  'float16',
-];
-const NUMBERS = [0, 1, -1, 2, 0.5, -0, NaN, Infinity, 3];
-const WHOLE = [0, 1, -1, 2, 2 ** 31, 3];
-
 /** Draws a graph of about `size` calls. */
 export function randomGraph(seed: number, size: number, traits: GraphTraits): RandomGraph {
   return new Drawing(picker(seed), traits).draw(size);
 }
 
-class Drawing {
-  private readonly graph = new Graph();
-  private readonly module = new GraphModule([], this.graph);
-  private pool: Node[] = [];
-  private readonly makers: (() => Tensor)[] = [];
-
+class Drawing extends GraphDraft {
   constructor(
-    private readonly pick: Pick,
+    pick: Pick,
     private readonly traits: GraphTraits,
-  ) {}
+  ) {
+    super(pick);
+  }
 
   draw(size: number): RandomGraph {
     const count = 2 + this.pick(2);
@@ -99,47 +43,6 @@ class Drawing {
     const results = Array.from({ length: 1 + this.pick(4) }, () => this.recent());
     this.graph.output(results);
     return { module: this.module, inputs: () => this.makers.map((make) => make()) };
-  }
-
-  private one<T>(items: readonly T[]): T {
-    return items[this.pick(items.length)]!;
-  }
-
-  private any(): Node {
-    return this.one(this.pool);
-  }
-
-  /** Late values more often than early ones: graphs become deep. */
-  private recent(): Node {
-    const { length } = this.pool;
-    return this.pool[length - 1 - Math.min(this.pick(length), this.pick(length))]!;
-  }
-
-  private val(node: Node): Tensor {
-    return tensorVal(node)!;
-  }
-
-  private addInput(name: string): void {
-    const sizes = this.one(SHAPES);
-    const dtype = this.one(DTYPES);
-    const salt = this.pick(1000);
-    this.makers.push(() => filled(sizes, dtype, salt));
-    const node = this.graph.placeholder(name);
-    node.meta.val = fakeFromMeta({
-      sizes,
-      strides: contiguousStrides(sizes),
-      dtype,
-      device: 'cpu',
-    });
-    this.pool.push(node);
-  }
-
-  private addConstant(path: string): void {
-    const value = filled(this.one(SHAPES), this.one(DTYPES), this.pick(1000));
-    this.module.setAttribute(path, value);
-    const node = this.graph.getAttr(path);
-    node.meta.val = value;
-    this.pool.push(node);
   }
 
   /** Adds a call; arguments that an op refuses count as a try. */
@@ -169,20 +72,6 @@ class Drawing {
         if (!before.has(node) && node.users.size === 0) this.graph.eraseNode(node);
       this.pool = this.pool.filter((node) => !node.erased);
     }
-  }
-
-  private call(name: string, ...args: readonly Argument[]): Node {
-    const node = emitOp(this.graph, getOp(`aten::${name}`), args);
-    if (Array.isArray(node.meta.val)) {
-      const items = tensorVals(node).map((_, i) => emitGetItem(this.graph, node, i));
-      this.pool.push(...items);
-    } else this.pool.push(node);
-    return node;
-  }
-
-  private dim(node: Node): number {
-    const { ndim } = this.val(node);
-    return this.pick(2) === 0 ? this.pick(ndim) : this.pick(ndim) - ndim;
   }
 
   private view(): void {
@@ -235,10 +124,6 @@ class Drawing {
         return void this.call('split_with_sizes', x, [1, length - 1], dim);
       }
     }
-  }
-
-  private scalar(node: Node): number {
-    return this.one(isFloatingPoint(this.val(node).dtype) ? NUMBERS : WHOLE);
   }
 
   private pointwise(): void {
@@ -364,20 +249,6 @@ class Drawing {
     }
   }
 
-  /** A constant where it is needed, in the middle of the graph. */
-  private constant(sizes: readonly number[], lowest = -Infinity): Node {
-    const path = `w${this.module.attributes.size}`;
-    const values = filled(sizes, 'float32', this.pick(1000));
-    this.module.setAttribute(
-      path,
-      values.nanToNum({ nan: 0.5, posinf: 1, neginf: -1 }).clampMin(lowest),
-    );
-    const node = this.graph.getAttr(path);
-    node.meta.val = this.module.getAttribute(path) as Tensor;
-    return node;
-  }
-
-  /** Layers with constant weights, which freezing folds. */
   private layer(): void {
     const images = this.pool.filter((node) => this.val(node).ndim === 4);
     const x = this.pick(2) === 0 && images.length > 0 ? this.one(images) : this.recent();
@@ -453,16 +324,4 @@ class Drawing {
         return void this.call('rand', [...this.val(x).sizes], 'float32', null, null, null);
     }
   }
-}
-
-/** A tensor of fixed, awkward values. */
-function filled(sizes: readonly number[], dtype: DType, salt: number): Tensor {
-  const numel = sizes.reduce((a, b) => a * b, 1);
-  const pick = picker(salt);
-  const values = Array.from({ length: numel }, () => {
-    if (dtype === 'bool') return pick(2);
-    if (!isFloatingPoint(dtype)) return pick(9) - 4;
-    return pick(12) === 0 ? [-0, NaN, Infinity, 0][pick(4)]! : (pick(64) - 32) / 8;
-  });
-  return tensor(values, { dtype }).reshape([...sizes]);
 }
