@@ -308,5 +308,25 @@ describe.each(BACKENDS)('%s', (backend) => {
         });
       expect(run(compiled)).toEqual(run(fn));
     });
+
+    it('keeps the gradient of a changed argument for a value that was left out', () => {
+      const fn = (x: Tensor, other: boolean): Tensor => {
+        x.retainGrad();
+        x.mul_(2);
+        const b = x.sin();
+        const c = b.add(1);
+        graphBreak();
+        return other ? b.mul(3) : c.mul(3);
+      };
+      const compiled = compile(fn, { backend });
+      const run = (step: typeof fn): unknown =>
+        [false, false, true, true].map((other) => {
+          const leaf = tensor([1, 2, 3]).requiresGrad_();
+          const x = leaf.mul(1);
+          step(x, other).sum().backward();
+          return [x.grad!.toArray(), leaf.grad!.toArray()];
+        });
+      expect(run(compiled)).toEqual(run(fn));
+    });
   });
 });

@@ -233,7 +233,8 @@ export class Run implements Bindings, PendingValue {
       this.refuse(
         'what it is made of was overwritten or disposed since, and is too large to be kept',
       );
-    ran.compute();
+    if (ran.segment.isWatched && this.slots[slot]!.requiresGradFlag) ran.reconnect();
+    else ran.compute();
   }
 
   private refuse(why: string): never {

@@ -167,6 +167,11 @@ export class Segment {
     return isNew;
   }
 
+  /** Whether somebody watches gradients of its values. */
+  get isWatched(): boolean {
+    return this.watched.size > 0;
+  }
+
   /** Whether another segment is this one, or the same ops for other sizes. */
   isFor(other: Segment): boolean {
     return other === this || other.template === this;
