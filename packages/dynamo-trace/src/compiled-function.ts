@@ -18,6 +18,7 @@ import { Shadow } from './capture/shadow.js';
 import { Sources } from './capture/sources.js';
 import { now } from './clock.js';
 import { traceConfig } from './config.js';
+import { limitError, warnOfLimit } from './recompile-limit.js';
 import { EntryGuards, type Root } from './guards/entry-guards.js';
 import { globalState } from './guards/global-state.js';
 import { makeArtifact, onlySegment, runPure } from './pure/make-artifact.js';
@@ -92,13 +93,13 @@ export class CompiledFunction {
           this.artifacts[0]!.guards.reason(roots) ?? 'other arguments',
         );
         if (this.artifacts.length >= traceConfig.recompileLimit) {
-          this.warnLimit(reason);
+          this.noteLimit(reason);
           return this.fn.apply(self, args as unknown[]);
         }
       }
     }
     if (!traceConfig.replay && this.captures.length >= traceConfig.recompileLimit) {
-      this.warnLimit('trace.replay is off');
+      this.noteLimit('trace.replay is off');
       return this.fn.apply(self, args as unknown[]);
     }
     const branch = this.startBranch();
@@ -302,7 +303,7 @@ export class CompiledFunction {
         roots = this.roots.named(self, args);
         reason = this.failureReason(whyNoTraceFits(this.captures, roots, entry, describe));
         if (this.captures.length >= traceConfig.recompileLimit) {
-          this.warnLimit(reason);
+          this.noteLimit(reason);
           this.runPrefixEagerly(diverged, roots);
           return null;
         }
@@ -380,12 +381,10 @@ export class CompiledFunction {
     return reason;
   }
 
-  private warnLimit(reason: string): void {
-    if (this.warned) return;
+  /** @throws trace-recompile-limit where nothing may run eagerly */
+  private noteLimit(reason: string): void {
+    if (this.options.fullgraph === true) throw limitError(this.name, reason);
+    if (!this.warned) warnOfLimit(this.name, reason);
     this.warned = true;
-    console.warn(
-      `tessera: ${this.name} hit trace.recompileLimit (${traceConfig.recompileLimit}) and runs eagerly from where it diverges. Last reason: ${reason}. ` +
-        'Set TESSERA_LOGS=recompiles to see every reason, or raise config trace.recompileLimit.',
-    );
   }
 }

@@ -69,6 +69,7 @@ export const ERROR_CODES = {
   'constraint-violation': 'A size that was declared to vary cannot',
   'symbolic-guard': 'A graph with symbolic sizes was run at sizes for which it does not hold',
   'trace-full-graph': 'A graph break occurred although fullgraph is set',
+  'trace-recompile-limit': 'A function was traced too often although fullgraph is set',
   'pure-side-effect': 'A function compiled with `pure` has a side effect',
   'pure-stale': 'A function compiled with `pure` would no longer do what was compiled',
   'lifted-scalar': 'Arithmetic was attempted on a scalar that is only known at run time',
