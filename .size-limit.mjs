@@ -9,22 +9,22 @@ import { join } from 'node:path';
 import { root } from './scripts/workspace.mjs';
 
 /** The training job as a page loads it, tree-shaken. The goal is 120 kB. */
-const PAGE = '352 kB';
+const PAGE = '360 kB';
 /** The same with the file that `initWebGpu()` loads. */
-const PAGE_WITH_WEBGPU = '400 kB';
+const PAGE_WITH_WEBGPU = '408 kB';
 /** Everything that compiles programs with all that is exported: printers, checkers, JSON forms. */
-const EVERYTHING = '415 kB';
+const EVERYTHING = '424 kB';
 
 /** Minified gzip size of each package's own code. */
 const budgets = {
   shared: '19 kB',
-  tensor: '143 kB',
+  tensor: '145 kB',
   nn: '40 kB',
   graph: '21 kB',
-  passes: '16 kB',
+  passes: '17 kB',
   'aot-autograd': '19 kB',
-  'dynamo-trace': '37 kB',
-  'inductor-core': '72 kB',
+  'dynamo-trace': '40 kB',
+  'inductor-core': '76 kB',
   'inductor-cpu': '49 kB',
   'inductor-wgsl': '37 kB',
   compile: '6 kB',
