@@ -247,7 +247,11 @@ describe('minCutRematerializationPartition', () => {
       const h = op('sin', x);
       return h.mul(2).mm(w).mul(op('exp', h));
     };
-    const saved = (fn: typeof apart, make: () => Tensor[], settings: Readonly<Record<string, unknown>>): number => {
+    const saved = (
+      fn: typeof apart,
+      make: () => Tensor[],
+      settings: Readonly<Record<string, unknown>>,
+    ): number => {
       const inputs = make();
       const { partition, out, grads } = config.patch(settings, () =>
         observe(fn, inputs, minCutRematerializationPartition),
