@@ -2,7 +2,8 @@
  * @file Programs in which the fuzzer found that a compiled function differed from eager mode.
  */
 import { counters, setLogSink, setLogs } from '@tessera/shared';
-import { type Tensor, noGrad, tensor } from '@tessera/tensor';
+import { Dropout, Linear, Sequential } from '@tessera/nn';
+import { type Tensor, grad, noGrad, ones, tensor } from '@tessera/tensor';
 import { describe, expect, it } from 'vitest';
 import { compile } from '../src/index.js';
 
@@ -103,5 +104,18 @@ describe.each(['aot_eager', 'inductor'])('found by pnpm fuzz: %s', (backend) => 
       ]);
       expect(() => y.sum().backward()).toThrow(/modified by an inplace operation/);
     }
+  });
+
+  it('grad() behind a module that a call jumps over', () => {
+    const net = new Sequential(new Linear(3, 3), new Dropout());
+    const fn = compile(
+      (x: Tensor) => {
+        const y = net.call(x);
+        return grad(x.sum(), [y], { materializeGrads: true })[0]!.add(0);
+      },
+      { backend },
+    );
+    for (let i = 0; i < 3; i++)
+      expect(fn(ones([1, 3]).requiresGrad_()).toArray()).toEqual([[0, 0, 0]]);
   });
 });

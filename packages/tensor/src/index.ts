@@ -201,6 +201,7 @@ export { currentBackwardNode } from './autograd/current-backward-node.js';
 
 // Random numbers
 export {
+  GENERATOR_MEMORY,
   type GeneratorState,
   getRngState,
   manualSeed,

@@ -9,6 +9,7 @@ import { moduleStack, userFrame } from '@tessera/graph';
 import { SymScalar, isTesseraError } from '@tessera/shared';
 import {
   type BackwardCall,
+  GENERATOR_MEMORY,
   type OpOverload,
   type PreDispatchMode,
   type RegionInputs,
@@ -101,6 +102,7 @@ export class Capture implements PreDispatchMode {
   }
 
   handle(op: OpOverload, args: readonly unknown[]): unknown {
+    this.run.announceOp(op, args);
     const isGrad = isGradOp(op) && leavesSegment(this.inputs, args[2] as readonly Tensor[]);
     const reason = isGrad ? BACKWARD_OUTSIDE : opBreak(op, args);
     if (reason !== null) {
@@ -163,6 +165,7 @@ export class Capture implements PreDispatchMode {
 
   /** Why what is recorded must run before memory is read, or written; null if it need not. */
   dueBefore(storage: Storage, writes: boolean): BreakReason | null {
+    if (storage === GENERATOR_MEMORY) return this.builder.hasRandom ? MEMORY_CHANGED : null;
     if (this.builder.writesTo(storage)) return VALUE_READ;
     return writes && this.builder.uses(storage) ? MEMORY_CHANGED : null;
   }

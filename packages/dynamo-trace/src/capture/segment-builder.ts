@@ -51,7 +51,8 @@ export class SegmentBuilder {
   private readonly mutated = new Set<number>();
   /** The node that wrote to some memory last. */
   private readonly writers = new Map<Storage, Node>();
-  private hasRandom = false;
+  /** Whether random numbers are drawn. */
+  hasRandom = false;
   private lastPlaceholder: Node | null = null;
   private lastOp: Node | null = null;
 

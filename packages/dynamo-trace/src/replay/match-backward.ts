@@ -50,7 +50,8 @@ export function gradBreak(
   const slots = new Set(
     matched.flatMap((step) => (step.kind === 'op' ? step.args.flatMap(slotsOf) : [])),
   );
-  const inputs = [...slots].map((slot) => run.slots[slot]!).filter((tensor) => !tensor.isLazy);
+  // What a region that was jumped over made for itself has no tensor.
+  const inputs = [...slots].flatMap((slot) => run.slots[slot] ?? []).filter((t) => !t.isLazy);
   return leavesSegment(inputs, args[2] as readonly Tensor[]) ? BACKWARD_OUTSIDE : null;
 }
 

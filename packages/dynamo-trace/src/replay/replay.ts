@@ -95,6 +95,7 @@ export class Replay implements PreDispatchMode {
   // ---- ops
 
   handle(op: OpOverload, args: readonly unknown[]): unknown {
+    if (modes.suspended !== null) this.run.announceOp(op, args);
     if (this.delegate === null && !this.eager) {
       const branch = this.cursor;
       const first = branch.steps[0];

@@ -6,6 +6,8 @@
  */
 import { TesseraError } from '@tessera/shared';
 import {
+  GENERATOR_MEMORY,
+  type OpOverload,
   type PendingValue,
   type SnapshotBudget,
   type Storage,
@@ -102,6 +104,23 @@ export class Run implements Bindings, PendingValue {
     }
   }
 
+  /** An op is about to be recorded or matched: tensors look as what suspended calls owe them makes them look. */
+  announceOp(op: OpOverload, args: readonly unknown[]): void {
+    const { suspended } = modes;
+    if (suspended === null) return;
+    const outer = this.busy;
+    this.busy = true;
+    const announce = (value: unknown): void => {
+      if (Array.isArray(value)) value.forEach(announce);
+      else if (isTensor(value) && !value.isLazy) suspended.onAccess(value.storage, op.isMutable);
+    };
+    try {
+      for (const i of op.tensorArgs) announce(args[i]);
+    } finally {
+      this.busy = outer;
+    }
+  }
+
   /** Steps were recorded or matched: what suspended calls have recorded on the same memory comes first. */
   announce(...steps: readonly Step[]): void {
     const { suspended } = modes;
@@ -109,11 +128,13 @@ export class Run implements Bindings, PendingValue {
     const outer = this.busy;
     this.busy = true;
     try {
-      for (const step of steps)
+      for (const step of steps) {
+        if (isRandom(step)) suspended.onAccess(GENERATOR_MEMORY, true);
         for (const [slot, writes] of accesses(step)) {
           const storage = this.slots[slot]?.storageOrNull;
           if (storage != null) suspended.onAccess(storage, writes);
         }
+      }
     } finally {
       this.busy = outer;
     }
@@ -261,8 +282,13 @@ function* accesses(step: Step): Iterable<readonly [slot: number, writes: boolean
   }
 }
 
+function isRandom(step: Step): boolean {
+  return step.kind === 'op' && step.op.hasTag('random');
+}
+
 /** Whether a matched step, which has not run yet, must do so before memory is read, or written. */
 export function isDueBefore(step: Step, storage: Storage, writes: boolean, run: Run): boolean {
+  if (storage === GENERATOR_MEMORY) return isRandom(step);
   for (const [slot, wrote] of accesses(step))
     if ((wrote || writes) && run.slots[slot]?.storageOrNull === storage) return true;
   return false;

@@ -13,6 +13,7 @@ import {
   makeTensor,
   withFakeTensors,
 } from '../tensor-factory.js';
+import { GENERATOR_MEMORY } from '../rng/generator.js';
 import type { TensorBase } from '../tensor-base.js';
 import type { Tensor } from '../tensor.js';
 import { autogradMeta } from '../autograd/autograd-meta.js';
@@ -46,6 +47,7 @@ function announceArguments(op: OpOverload, args: readonly unknown[], suspended: 
       suspended.onAccess(value.storage, op.isMutable);
   };
   for (const i of op.tensorArgs) announce(args[i]);
+  if (op.hasTag('random') && !anyFake(op, args)) suspended.onAccess(GENERATOR_MEMORY, true);
 }
 
 function unwrap(op: OpOverload, outs: readonly Tensor[]): unknown {

@@ -6,11 +6,19 @@
  * stream as eager.
  */
 
+import { Storage } from '../memory/storage.js';
+
 /** Generator state: unsigned 32-bit seed, number of random ops drawn since seeding. */
 export interface GeneratorState {
   readonly seed: number;
   readonly offset: number;
 }
+
+/**
+ * Stands for the generator where accesses to memory are told: calls that wait at an `await` must have drawn
+ * what they recorded before others draw.
+ */
+export const GENERATOR_MEMORY: Storage = Storage.fake('cpu', 0);
 
 let seed = 0x5eed;
 let offset = 0;
