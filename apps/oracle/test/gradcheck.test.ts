@@ -124,7 +124,9 @@ describe.each([
 
 it('checks every operator that has a derivative', () => {
   const unchecked = allOps()
-    .filter(({ record, schema }) => record.vjp !== undefined && schema.namespace === 'aten')
+    .filter((op) => op.record.vjp !== undefined && op.schema.namespace === 'aten')
+    // Comparisons have one for what their in-place forms overwrite.
+    .filter((op) => !op.hasTag('non-differentiable'))
     .map(({ displayName }) => displayName)
     .filter((name) => !byOp.has(name) && !GRADCHECK_CALLS.has(name) && !excepted(name, 1));
   expect(unchecked).toEqual([]);

@@ -139,6 +139,15 @@ describe('a backward pass through some of the results', () => {
         expectAsEager(fn, data, towards(...order));
   });
 
+  it('lays out what is left of a sum as the sum was', () => {
+    const fn = (x: Tensor): Results => {
+      const y = x.exp().view([3, 2]);
+      return [y.sum([1], { keepdim: true }), y.unsqueeze(1)];
+    };
+    for (const at of [0, 1])
+      expectAsEager(fn, [[1, 2, 3, 4, 5, 6]], (results) => results[at]!.sum().backward());
+  });
+
   it('compiles a graph for each set of results, once', () => {
     const { compiler, modules } = recording();
     const f = aotFunction((x: Tensor): Results => [x.sin(), x.exp()], { fwCompiler: compiler });

@@ -93,4 +93,14 @@ describe('type promotion', () => {
     ).toEqual([-67153019]);
     expect(tensor([7], { dtype: 'int64' }).pow(3).toArray()).toEqual([343]);
   });
+
+  it('compares in the common dtype, to which a tensor without dimensions may lose digits', () => {
+    const [exact, rounded] = [tensor(1.25390625), tensor([1.25, 2], { dtype: 'bfloat16' })];
+    expect(eq(exact, rounded).toArray()).toEqual([true, false]);
+    expect(rounded.lt(exact).toArray()).toEqual([false, false]);
+    const [wide, narrow] = [tensor(300, { dtype: 'int64' }), tensor([44, 2], { dtype: 'uint8' })];
+    expect(eq(wide, narrow).toArray()).toEqual([true, false]);
+    const whole = tensor([2 ** 24 + 1], { dtype: 'int64' });
+    expect(eq(whole, tensor([2 ** 24])).toArray()).toEqual([true]);
+  });
 });

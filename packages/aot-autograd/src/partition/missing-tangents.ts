@@ -96,9 +96,16 @@ class Pruner {
     if (isSum(node) && (alpha ?? 1) === 1) {
       const other = this.missing(left) ? right : this.missing(right) ? left : null;
       const kept = other instanceof Node ? this.copies.get(other) : null;
-      if (kept != null && sameShape(tensorVal(other as Node)!, tensorVal(node)!)) return kept;
+      const sum = tensorVal(node)!;
+      if (kept != null && sameShape(tensorVal(other as Node)!, sum))
+        return this.laidLike(sum, kept);
     }
     return this.graph.nodeCopy(node, (input) => this.copies.get(input) ?? this.zeros(input));
+  }
+
+  /** A value with the strides of the sum that it stands for: what views the sum was traced with those. */
+  private laidLike({ sizes, strides }: Tensor, node: Node): Node {
+    return isDense(sizes, strides) ? this.emitter.restride(node, { sizes, strides }) : node;
   }
 
   private missing(arg: Argument | undefined): boolean {

@@ -119,11 +119,13 @@ export function pointwiseKernel(
         : promoted;
     const isLow = computed === 'float16' || computed === 'bfloat16';
     const numberType = isLow && options.wideNumbers === true ? 'float32' : computed;
-    const columns = operands.map((operand) =>
-      isTensor(operand)
-        ? readNumbers(operand, out.sizes)
-        : roundTo(numberType, scalarValue(operand as ScalarLike)),
-    );
+    const columns = operands.map((operand) => {
+      if (!isTensor(operand)) return roundTo(numberType, scalarValue(operand as ScalarLike));
+      const values = readNumbers(operand, out.sizes);
+      // A tensor without dimensions may have more digits than what it is compared with.
+      const isWider = options.result === 'bool' && operand.dtype !== computed;
+      return isWider ? values.map((value) => roundTo(computed, value)) : values;
+    });
     const n = numelOf(out.sizes);
     const values = new Float64Array(n);
     const call = new Array<number>(columns.length);
