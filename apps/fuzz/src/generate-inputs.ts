@@ -116,15 +116,19 @@ export function randomCalls(
       if (!aliased || firstAlias[i]! < 0) return false;
       return !aliasChanges || dice.chance(0.5);
     });
+    const isAgain: boolean[] = [];
     const args = forms.map((form, i): ArgSpec => {
       if (isView[i]) {
         // An alias of an alias is one of the tensor itself.
         let of = firstAlias[i]!;
         while (isView[of]) of = firstAlias[of]!;
-        return { kind: 'alias', of, views: overlap(dice, forms[of]!, batch) };
+        const views = overlap(dice, forms[of]!, batch);
+        // A tensor that comes again may have been laid out anew by then.
+        return { kind: 'alias', of, views: isAgain[of] === true ? [] : views };
       }
       const sameBatch = c > 0 && batch === batches[c - 1];
-      if (again && sameBatch && dice.chance(0.6)) return { kind: 'again' };
+      isAgain[i] = again && sameBatch && dice.chance(0.6);
+      if (isAgain[i]) return { kind: 'again' };
       const flipped =
         gradChanges && c > 0 && isFloatingPoint(form.dtype) && dice.chance(0.5)
           ? { ...form, requiresGrad: !form.requiresGrad }
