@@ -75,9 +75,8 @@ function cutNodes(graph: Graph): Node[][] {
   nodes.forEach((node, i) => {
     groups.at(-1)!.push(node);
     ended.push(...endedMemory(node.meta));
-    const rest = nodes.slice(i + 1);
-    if (ended.length === 0 || rest[0]?.target === getItem) return;
-    if (rest.some((later) => reads(later, ended))) groups.push([]);
+    if (ended.length === 0 || nodes[i + 1]?.target === getItem) return;
+    if (nodes.slice(i + 1).some((later) => reads(later, ended))) groups.push([]);
     ended.length = 0;
   });
   return groups;
