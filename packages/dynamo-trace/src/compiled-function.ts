@@ -1,50 +1,62 @@
 /**
  * @file `CompiledFunction`: one function with its recorded traces.
  *
- * A call captures (nothing recorded yet), replays (the default), or, for `pure` functions, skips the
- * JavaScript when the guards of an artifact hold. Inside another compiled function it is simply part
- * of that trace.
+ * A call records (nothing recorded yet), replays (the default), or, for `pure` functions, skips the JavaScript when
+ * the guards of an artifact hold. Inside another compiled function it is simply part of that trace.
  */
 import { counters, log } from '@tessera/shared';
 import { type DType, activeMode, defaultDType, gradMode } from '@tessera/tensor';
-import { adoptStep } from './capture/adopt-step.js';
-import { Capture } from './capture/capture.js';
 import { refuseBreak } from './breaks/report-break.js';
-import type { CapturedBreak } from './capture/capture-options.js';
-import { CallRoots } from './capture/call-roots.js';
-import { abortCapture, dropGradients, finishCapture } from './capture/finish-capture.js';
-import { runSegmentEagerly } from './trace/eager-segment.js';
-import { Shadow } from './capture/shadow.js';
-import { Sources } from './capture/sources.js';
 import { now } from './clock.js';
 import { traceConfig } from './config.js';
-import { limitError, warnOfLimit } from './recompile-limit.js';
-import { EntryGuards, type Root } from './guards/entry-guards.js';
-import { globalState } from './guards/global-state.js';
-import { makeArtifact, onlySegment, runPure } from './pure/make-artifact.js';
-import { MISSED, type PureArtifact, UNCHECKED } from './pure/pure-artifact.js';
-import { PureCapture } from './pure/pure-capture.js';
-import { PureCheck } from './pure/pure-check.js';
+import { Alignment } from './cursor/alignment.js';
+import { Cursor, type CursorHost } from './cursor/cursor.js';
+import { rebuildPath } from './cursor/rebuild-step.js';
+import type { RecordedBreak } from './cursor/recorder-options.js';
+import { Recorder } from './cursor/recorder.js';
+import { Specializer } from './cursor/specializer.js';
 import { DynamicShapes } from './dynamic/dynamic-shapes.js';
 import { type SymbolEntry, SymbolTable } from './dynamic/symbol-table.js';
-import { Replay } from './replay/replay.js';
-import { Specializer } from './replay/specializer.js';
+import { abortRecording, dropGradients } from './events/return.js';
+import { Frame } from './frame/frame.js';
+import { runByOperator } from './frame/run-by-operator.js';
+import { CallRoots } from './guards/call-roots.js';
+import { EntryGuards, type Root } from './guards/entry-guards.js';
+import { globalState } from './guards/global-state.js';
+import { Sources } from './guards/sources.js';
+import { makeArtifact, onlySegment, runPure } from './pure/make-artifact.js';
+import { MISSED, type PureArtifact, UNCHECKED } from './pure/pure-artifact.js';
+import { PureCheck } from './pure/pure-check.js';
+import { PureCursor } from './pure/pure-cursor.js';
+import { Backoff, limitError, warnOfLimit, warnOfSizes } from './recompile-limit.js';
 import { explainMisuse, whyNoTraceFits } from './recompile-reasons.js';
-import type { AnyFunction, TraceOptions } from './trace-options.js';
 import { runToEnd } from './suspended/outcome.js';
-import type { SuspendedCall } from './suspended/suspended-calls.js';
-import { Run } from './trace/run.js';
+import type { AnyFunction, TraceOptions } from './trace-options.js';
 import type { Segment } from './trace/segment.js';
-import type { Branch, Numbering } from './trace/step.js';
+import type { Numbering, TrieNode } from './trace/step.js';
 
-/** One capture, for `explain()` and logs. */
+/** One recorded call, for `explain()` and logs. */
 export interface CaptureRecord {
   readonly segments: readonly Segment[];
   readonly guards: EntryGuards;
-  readonly breaks: readonly CapturedBreak[];
+  readonly breaks: readonly RecordedBreak[];
   /** Why it was made; null for the first. */
   readonly reason: string | null;
   readonly captureMs: number;
+}
+
+/** What is known of a call from where it began to be recorded. */
+interface Recording {
+  readonly guards: EntryGuards;
+  readonly reason: string | null;
+  readonly start: number;
+  readonly roots: readonly Root[];
+}
+
+/** The `this` and the arguments of a call. */
+interface Call {
+  readonly self: unknown;
+  readonly args: readonly unknown[];
 }
 
 /** See the file header. */
@@ -52,15 +64,16 @@ export class CompiledFunction {
   readonly captures: CaptureRecord[] = [];
   readonly reasons: string[] = [];
   /** Where traces begin, per default dtype and grad mode. */
-  private readonly branches = new Map<DType, readonly [Branch, Branch]>();
+  private readonly starts = new Map<DType, readonly [TrieNode, TrieNode]>();
   private readonly artifacts: PureArtifact[] = [];
   /** Numbers handed out so far, over all traces: unique in the trie. */
   private readonly numbering: Numbering = { slots: 0, scalars: 0 };
   /** Symbols of all traces. */
   private table = new SymbolTable();
-  /** Captured calls so far. */
+  /** Recorded calls so far. */
   private calls = 0;
-  private warned = false;
+  private readonly warned = new Set<'limit' | 'sizes'>();
+  private backoff = new Backoff();
   /** Whether the function is async, so that its continuations must be recognised. */
   private waits: boolean;
   private readonly roots: CallRoots;
@@ -78,88 +91,158 @@ export class CompiledFunction {
     return this.fn.name === '' ? 'anonymous function' : this.fn.name;
   }
 
-  /** Calls the function. */
-  call(self: unknown, args: readonly unknown[]): unknown {
-    if (activeMode(args) !== null) return this.fn.apply(self, args as unknown[]);
-    if (this.options.pure === true) {
-      const roots = this.roots.values(self, args);
-      for (const artifact of this.artifacts) {
-        const result = artifact.tryRun(roots);
-        if (result === UNCHECKED) return this.verify(artifact, self, args);
-        if (result !== MISSED) return result;
-      }
-      if (this.artifacts.length > 0) {
-        const reason = this.failureReason(
-          this.artifacts[0]!.guards.reason(roots) ?? 'other arguments',
-        );
-        if (this.artifacts.length >= traceConfig.recompileLimit) {
-          this.noteLimit(reason);
-          return this.fn.apply(self, args as unknown[]);
-        }
-      }
-    }
-    if (!traceConfig.replay && this.captures.length >= traceConfig.recompileLimit) {
-      this.noteLimit('trace.replay is off');
-      return this.fn.apply(self, args as unknown[]);
-    }
-    const branch = this.startBranch();
-    const run = new Run(this.table.tuples.root);
-    if (branch.steps.length === 0 || !traceConfig.replay || this.options.pure === true)
-      return this.capture(run, branch, self, args);
-    return this.replay(run, branch, self, args);
-  }
-
-  /** The branch for the current global state; `pure` functions start anew, since their artifacts hold constants. */
-  private startBranch(): Branch {
-    if (this.options.pure === true || !traceConfig.replay) return { steps: [] };
-    const dtype = defaultDType();
-    let pair = this.branches.get(dtype);
-    if (pair === undefined) this.branches.set(dtype, (pair = [{ steps: [] }, { steps: [] }]));
-    return pair[gradMode.enabled ? 1 : 0];
-  }
-
   /** Symbols of all traces, with the values that they had. */
   get symbols(): readonly SymbolEntry[] {
     return this.table.entries;
   }
 
+  /** Calls the function. */
+  call(self: unknown, args: readonly unknown[]): unknown {
+    if (activeMode(args) !== null || this.backoff.skips()) return this.runEagerly({ self, args });
+    const call = { self, args };
+    if (this.options.pure === true) return this.callPure(call);
+    if (!traceConfig.replay && this.captures.length >= traceConfig.recompileLimit) {
+      this.noteLimit('trace.replay is off');
+      return this.runEagerly(call);
+    }
+    const start = this.startNode();
+    return this.trace(call, start, start.steps.length === 0);
+  }
+
+  private runEagerly({ self, args }: Call): unknown {
+    return this.fn.apply(self, args as unknown[]);
+  }
+
+  /** Where traces begin in the current global state. */
+  private startNode(): TrieNode {
+    if (!traceConfig.replay) return { steps: [] };
+    const dtype = defaultDType();
+    let pair = this.starts.get(dtype);
+    if (pair === undefined) this.starts.set(dtype, (pair = [{ steps: [] }, { steps: [] }]));
+    return pair[gradMode.enabled ? 1 : 0];
+  }
+
   /** Forgets all traces. */
   reset(): void {
-    this.branches.clear();
+    this.starts.clear();
     this.table = new SymbolTable();
     this.artifacts.length = 0;
     this.captures.length = 0;
     this.reasons.length = 0;
-    this.warned = false;
+    this.warned.clear();
+    this.backoff = new Backoff();
   }
 
-  // ---- capture
+  // ---- one call
 
-  private capture(run: Run, branch: Branch, self: unknown, args: readonly unknown[]): unknown {
-    const start = now();
-    const roots = this.roots.named(self, args);
+  /** Runs the function under a cursor, to its end, which for an async function comes later. */
+  private trace(
+    call: Call,
+    start: TrieNode,
+    records: boolean,
+    check: PureCheck | null = null,
+  ): unknown {
+    const { self, args } = call;
+    const frame = new Frame(this.table.bindings.root);
+    const entry = globalState();
     // A skipped call does not run what reads getters.
-    const getters = this.options.pure === true;
-    const guards = new EntryGuards(roots, globalState(), this.roots.count(args), getters);
-    const capture = this.newCapture(run, branch, new Sources(roots, getters), this.calls++);
-    run.flush = (reason) => capture.flush(reason);
-    return this.runUnder(
-      capture,
-      run,
-      self,
-      args,
-      (result) => this.complete(capture, result, guards, null, start, roots),
-      (error) =>
-        this.options.probe === true ? dropGradients(capture) : abortCapture(capture, error),
+    const getters = records && this.options.pure === true;
+    let recording: Recording | null = null;
+    const begin = (reason: string | null): Sources => {
+      const roots = this.roots.named(self, args);
+      const guards = new EntryGuards(roots, entry, this.roots.count(args), getters);
+      recording = { guards, reason, start: now(), roots };
+      return new Sources(roots, getters);
+    };
+    const host: CursorHost = {
+      diverge: (cursor, describe) => {
+        check?.diverged(describe);
+        const reason = this.whyNone(call, entry, describe);
+        return this.mayRecord(reason) ? this.takeOver(cursor, begin(reason)) : null;
+      },
+      onBreakBetween: (reason) => {
+        if (this.options.fullgraph === true) refuseBreak(reason, this.name);
+      },
+      runMatched: (cursor) => this.runMatched(cursor),
+    };
+    const specializer = new Specializer(
+      frame,
+      this.table,
+      () => this.rebuild(cursor, new Sources(this.roots.named(self, args))),
+      () => traceConfig.sizeLimit,
+      this.name,
+      () => this.warnOnce('sizes', () => warnOfSizes(this.name)),
+    );
+    const recorder = records ? this.newRecorder(frame, begin(null), this.calls++) : null;
+    const Kind = records && this.options.pure === true ? PureCursor : Cursor;
+    const cursor: Cursor = new Kind(frame, start, recorder, specializer, host);
+    const body = (): unknown => this.runEagerly(call);
+    frame.flush = (reason) => cursor.flush(reason);
+    frame.begin();
+    return runToEnd(
+      { frame, mode: cursor, open: false },
+      this.waits,
+      this.options.pure === true ? () => runPure(cursor, this.name, body) : body,
+      {
+        finish: (result) => {
+          if (result instanceof Promise) this.waits = true;
+          return ending(frame, () => this.finish(cursor, result, () => recording, check));
+        },
+        fail: (error) => {
+          ending(frame, () => this.abort(cursor, error));
+          return explainMisuse(error, this.name, this.captures, () =>
+            this.roots.values(self, args),
+          );
+        },
+      },
     );
   }
 
-  private newCapture(run: Run, branch: Branch, sources: Sources, call: number): Capture {
+  /** Why no trace fits a call; tells whoever wants to know. */
+  private whyNone(
+    { self, args }: Call,
+    entry: ReturnType<typeof globalState>,
+    describe: () => string,
+  ): string {
+    const roots = this.roots.named(self, args);
+    return this.noteReason(whyNoTraceFits(this.captures, roots, entry, describe));
+  }
+
+  /** Whether another trace may be recorded; if not, calls that fit none run eagerly. */
+  private mayRecord(reason: string): boolean {
+    if (this.captures.length < traceConfig.recompileLimit) return true;
+    this.noteLimit(reason);
+    this.backoff.missed();
+    return false;
+  }
+
+  private finish(
+    cursor: Cursor,
+    result: unknown,
+    recording: () => Recording | null,
+    check: PureCheck | null,
+  ): unknown {
+    if (cursor.matching) check?.finished(cursor, result);
+    if (cursor.finish(result)) this.backoff.fitted();
+    if (cursor.recorder !== null) this.complete(cursor, cursor.recorder, result, recording()!);
+    return result;
+  }
+
+  private abort(cursor: Cursor, error: unknown): void {
+    if (cursor.passing) return;
+    if (cursor.recorder !== null && this.options.probe === true) dropGradients(cursor.recorder);
+    else if (cursor.recorder !== null) abortRecording(cursor, cursor.recorder, error);
+    else if (!cursor.atSegmentStart)
+      abortRecording(cursor, this.rebuild(cursor, new Sources([])), error);
+  }
+
+  // ---- recording
+
+  private newRecorder(frame: Frame, sources: Sources, call: number): Recorder {
     const { pure: isPure, dynamic, probe } = this.options;
     const pure = isPure === true && (dynamic !== false || probe === true);
-    return new (isPure === true && call >= 0 ? PureCapture : Capture)(
-      run,
-      branch,
+    return new Recorder(
+      frame,
       this.numbering,
       {
         backend: this.options.backend,
@@ -168,212 +251,101 @@ export class CompiledFunction {
         recordOnly: this.options.recordOnly === true,
         sources,
       },
-      new DynamicShapes(this.table, run, call, this.options.dynamic, !pure),
+      new DynamicShapes(this.table, frame, call, dynamic, !pure),
     );
   }
 
-  /** Runs the function under a mode to its end, which for an async function comes later. */
-  private runUnder(
-    mode: Capture | Replay,
-    run: Run,
-    self: unknown,
-    args: readonly unknown[],
-    finish: (result: unknown) => unknown,
-    abort: (error: unknown) => void,
-  ): unknown {
-    const call: SuspendedCall = { run, mode, open: false };
-    const body = (): unknown => this.fn.apply(self, args as unknown[]);
-    const outer = Run.current;
-    Run.current = run;
-    try {
-      return runToEnd(
-        call,
-        this.waits,
-        this.options.pure === true ? () => runPure(mode, this.name, body) : body,
-        {
-          finish: (result) => {
-            if (result instanceof Promise) this.waits = true;
-            return finish(result);
-          },
-          fail: (error) => {
-            run.flush = null;
-            abort(error);
-            return explainMisuse(error, this.name, this.captures, () =>
-              this.roots.values(self, args),
-            );
-          },
-        },
-      );
-    } finally {
-      Run.current = outer;
-      outer?.claim();
-    }
+  /** A recorder that goes on where a replay diverged. */
+  private takeOver(cursor: Cursor, sources: Sources): Recorder {
+    const recorder = this.rebuild(cursor, sources, this.calls++);
+    recorder.alignment = new Alignment(cursor.at, this.options.dynamic);
+    return recorder;
+  }
+
+  /** A recorder with the matched steps of the current segment; one without a number only specialises them. */
+  private rebuild(cursor: Cursor, sources: Sources, call = -1): Recorder {
+    const recorder = this.newRecorder(cursor.frame, sources, call);
+    rebuildPath(recorder, cursor.path.slice(cursor.segmentFrom), cursor.segmentGradMode);
+    return recorder;
+  }
+
+  private runMatched(cursor: Cursor): void {
+    const recorder = this.rebuild(cursor, new Sources([]));
+    if (recorder.builder.opCount > 0) runByOperator(recorder.finishSegment(), cursor.frame);
   }
 
   private complete(
-    capture: Capture,
+    cursor: Cursor,
+    recorder: Recorder,
     result: unknown,
-    guards: EntryGuards,
-    reason: string | null,
-    start: number,
-    roots: readonly Root[],
-  ): unknown {
-    const { run } = capture;
-    run.flush = null;
-    const last = finishCapture(capture, result);
-    const segments = run.finished;
-    guards.seal(capture.externals);
-    // Segments of this capture were compiled, and ran for the first time, meanwhile.
-    const captureMs = [...capture.segments, last].reduce(
+    { guards, reason, start, roots }: Recording,
+  ): void {
+    const segments = cursor.frame.finished;
+    guards.seal(cursor instanceof PureCursor ? cursor.externals : recorder.externals);
+    // Segments of this call were compiled, and ran for the first time, meanwhile.
+    const captureMs = recorder.segments.reduce(
       (ms, segment) => ms - segment.compileMs - segment.firstRunMs,
       now() - start,
     );
-    this.captures.push({ segments, guards, breaks: capture.breaks, reason, captureMs });
-    if (capture instanceof PureCapture) this.addArtifact(capture, segments, guards, result, roots);
+    this.captures.push({ segments, guards, breaks: recorder.breaks, reason, captureMs });
+    if (cursor instanceof PureCursor) this.addArtifact(cursor, segments, guards, result, roots);
     if (this.options.probe === true) {
-      dropGradients(capture);
-      return result;
+      dropGradients(recorder);
+      return;
     }
     counters.inc('frames', 'captured');
-    log(
-      'guards',
-      () =>
-        `Guards of ${this.name}:\n${guards
-          .lines()
-          .map((line) => `  ${line}`)
-          .join('\n')}`,
-    );
-    return result;
+    log('guards', () => [`Guards of ${this.name}:`, ...guards.lines()].join('\n  '));
+  }
+
+  // ---- pure functions
+
+  private callPure(call: Call): unknown {
+    const roots = this.roots.values(call.self, call.args);
+    for (const artifact of this.artifacts) {
+      const result = artifact.tryRun(roots);
+      if (result === UNCHECKED) return this.verify(artifact, call);
+      if (result !== MISSED) return result;
+    }
+    if (this.artifacts.length > 0) {
+      const reason = this.noteReason(this.artifacts[0]!.guards.reason(roots) ?? 'other arguments');
+      if (this.artifacts.length >= traceConfig.recompileLimit) {
+        this.noteLimit(reason);
+        return this.runEagerly(call);
+      }
+    }
+    // Artifacts hold constants, so each has a trace of its own.
+    return this.trace(call, { steps: [] }, true);
+  }
+
+  /** Runs the JavaScript of a call that could be skipped. @throws pure-stale */
+  private verify(artifact: PureArtifact, call: Call): unknown {
+    const check = new PureCheck(artifact, this.name, () => {
+      this.artifacts.length = 0;
+    });
+    return this.trace(call, artifact.start, false, check);
   }
 
   private addArtifact(
-    capture: PureCapture,
+    cursor: PureCursor,
     segments: readonly Segment[],
     guards: EntryGuards,
     result: unknown,
     roots: readonly Root[],
   ): void {
-    const segment = onlySegment(capture, segments, this.name);
-    this.options.onCapture?.(capture, segment, result);
-    const artifact = makeArtifact(capture, segment, guards, result, roots, {
+    const segment = onlySegment(cursor.recorder!, segments, this.name);
+    this.options.onCapture?.(cursor, segment, result);
+    const artifact = makeArtifact(cursor, segment, guards, result, roots, {
       name: this.name,
       table: this.table,
       sizeLimit: () => traceConfig.sizeLimit,
-      newCapture: (run) => this.newCapture(run, { steps: [] }, new Sources([]), -1),
+      newRecorder: (frame) => this.newRecorder(frame, new Sources([]), -1),
     });
     this.artifacts.unshift(artifact);
   }
 
-  // ---- replay
-
-  /** Runs the JavaScript of a call that could be skipped. @throws pure-stale */
-  private verify(artifact: PureArtifact, self: unknown, args: readonly unknown[]): unknown {
-    const run = new Run(this.table.tuples.root);
-    const check = new PureCheck(artifact, this.name, () => {
-      this.artifacts.length = 0;
-    });
-    return this.replay(run, artifact.start, self, args, check);
-  }
-
-  private replay(
-    run: Run,
-    branch: Branch,
-    self: unknown,
-    args: readonly unknown[],
-    check: PureCheck | null = null,
-  ): unknown {
-    let reason: string | null = null;
-    let start = 0;
-    let roots: Root[] = [];
-    let guards: EntryGuards | null = null;
-    const entry = globalState();
-    const specializer: Specializer = new Specializer(
-      run,
-      this.table,
-      () => this.rebuild(replay, new Sources(this.roots.named(self, args))),
-      () => traceConfig.sizeLimit,
-      this.name,
-    );
-    const replay: Replay = new Replay(
-      run,
-      branch,
-      (diverged, describe) => {
-        check?.diverged(describe);
-        start = now();
-        roots = this.roots.named(self, args);
-        reason = this.failureReason(whyNoTraceFits(this.captures, roots, entry, describe));
-        if (this.captures.length >= traceConfig.recompileLimit) {
-          this.noteLimit(reason);
-          this.runPrefixEagerly(diverged, roots);
-          return null;
-        }
-        guards = new EntryGuards(roots, entry, this.roots.count(args));
-        return this.continueAsCapture(diverged, new Sources(roots));
-      },
-      specializer,
-      (why) => {
-        if (this.options.fullgraph === true) refuseBreak(why, this.name);
-      },
-    );
-    run.flush = (why) => replay.flush(why);
-    return this.runUnder(
-      replay,
-      run,
-      self,
-      args,
-      (result) => {
-        if (replay.delegate === null && !replay.eager) {
-          run.flush = null;
-          check?.finished(replay, result);
-          if (replay.finish()) return result;
-        }
-        run.flush = null;
-        if (replay.delegate === null) return result;
-        return this.complete(replay.delegate, result, guards!, reason, start, roots);
-      },
-      (error) => this.abortReplay(replay, error),
-    );
-  }
-
-  /** A capture that goes on where a replay diverged. */
-  private continueAsCapture(replay: Replay, sources: Sources): Capture {
-    const capture = this.rebuild(replay, sources, this.calls++);
-    capture.branch = replay.cursor;
-    capture.shadow = new Shadow(replay.cursor, this.options.dynamic);
-    return capture;
-  }
-
-  /** A capture of the matched steps of the current segment; one without a number only specialises them. */
-  private rebuild(replay: Replay, sources: Sources, call = -1): Capture {
-    const capture = this.newCapture(replay.run, replay.segmentStart, sources, call);
-    capture.segmentStartGradMode = replay.segmentGradMode;
-    const current = gradMode.enabled;
-    // The matched steps are recorded again in the grad modes in which they ran; no mode is told.
-    gradMode.enabled = replay.segmentGradMode;
-    try {
-      for (const step of replay.matched) adoptStep(capture, step);
-    } finally {
-      gradMode.enabled = current;
-    }
-    return capture;
-  }
-
-  private abortReplay(replay: Replay, error: unknown): void {
-    if (replay.eager) return;
-    const capture =
-      replay.delegate ?? (replay.matched.length > 0 ? this.rebuild(replay, new Sources([])) : null);
-    if (capture !== null) abortCapture(capture, error);
-  }
-
-  /** Beyond the recompile limit: computes what was matched, op by op. */
-  private runPrefixEagerly(replay: Replay, roots: readonly Root[]): void {
-    const capture = this.rebuild(replay, new Sources(roots));
-    if (capture.builder.opCount > 0) runSegmentEagerly(capture.finishSegment(), replay.run);
-  }
-
   // ---- reasons
 
-  private failureReason(reason: string): string {
+  private noteReason(reason: string): string {
     this.reasons.push(reason);
     this.options.guardFailFn?.(reason);
     counters.inc('recompiles', this.name);
@@ -384,7 +356,21 @@ export class CompiledFunction {
   /** @throws trace-recompile-limit where nothing may run eagerly */
   private noteLimit(reason: string): void {
     if (this.options.fullgraph === true) throw limitError(this.name, reason);
-    if (!this.warned) warnOfLimit(this.name, reason);
-    this.warned = true;
+    this.warnOnce('limit', () => warnOfLimit(this.name, reason));
+  }
+
+  private warnOnce(of: 'limit' | 'sizes', warn: () => void): void {
+    if (!this.warned.has(of)) warn();
+    this.warned.add(of);
+  }
+}
+
+/** Does what is left at the end of a call: what is read now was computed, or can be. */
+function ending<R>(frame: Frame, fn: () => R): R {
+  frame.flush = null;
+  try {
+    return fn();
+  } finally {
+    frame.end();
   }
 }

@@ -8,7 +8,6 @@ export const traceConfig: {
   readonly recompileLimit: number;
   readonly replay: boolean;
   readonly sizeLimit: number;
-  readonly keepOverwritten: number;
   readonly verify: number;
 } = defineConfig('trace', {
   recompileLimit: option(
@@ -20,11 +19,6 @@ export const traceConfig: {
     32,
     'Size tuples of dynamic shapes whose compiled code is kept, per compiled function; the oldest is dropped.',
     integerIn(1),
-  ),
-  keepOverwritten: option(
-    16 * 2 ** 20,
-    'Bytes of overwritten inputs kept per call, for values that the program kept and compiled code did not return.',
-    integerIn(0),
   ),
   verify: option(
     0,

@@ -3,10 +3,9 @@
  */
 import { activeMode, withPreDispatchMode } from '@tessera/tensor';
 import { breakReason } from './breaks/graph-breaks.js';
-import { Capture } from './capture/capture.js';
-import { Replay } from './replay/replay.js';
+import { Cursor } from './cursor/cursor.js';
 
-/** Whether a compiled function is running (captured or replayed). */
+/** Whether a compiled function is running (recorded or replayed). */
 export function isCompiling(): boolean {
   return activeMode() !== null;
 }
@@ -14,8 +13,7 @@ export function isCompiling(): boolean {
 /** Ends the current graph here: everything recorded so far is computed. Does nothing outside compiled code. */
 export function graphBreak(): void {
   const mode = activeMode();
-  if (mode instanceof Capture || mode instanceof Replay)
-    mode.breakGraph(breakReason('GB0003', 'graphBreak() was called'));
+  if (mode instanceof Cursor) mode.breakGraph(breakReason('GB0003', 'graphBreak() was called'));
 }
 
 /**
@@ -25,8 +23,8 @@ export function graphBreak(): void {
 export function disable<A extends unknown[], R>(fn: (...args: A) => R): (...args: A) => R {
   return (...args) => {
     const mode = activeMode(args);
-    if (mode instanceof Capture || mode instanceof Replay) {
-      mode.run.noteReads(args);
+    if (mode instanceof Cursor) {
+      mode.frame.noteReads(args);
       mode.breakGraph(breakReason('GB0004', `${fn.name || 'a function'} is disabled`));
     }
     return withPreDispatchMode(null, () => fn(...args));

@@ -3,7 +3,7 @@
  */
 import { addReport, emptyReport } from '@tessera/shared';
 import { GRAPH_BREAKS } from './breaks/graph-breaks.js';
-import type { CapturedBreak } from './capture/capture-options.js';
+import type { RecordedBreak } from './cursor/recorder-options.js';
 import type { CompiledFunction } from './compiled-function.js';
 import type { GuardKind } from './guards/entry-guards.js';
 
@@ -37,7 +37,7 @@ export interface Explanation {
   readonly graphBreakCount: number;
   readonly opCount: number;
   readonly graphs: readonly ExplainedGraph[];
-  readonly breakReasons: readonly CapturedBreak[];
+  readonly breakReasons: readonly RecordedBreak[];
   readonly guards: readonly string[];
   /** Sizes and integers that may vary: what they are read from, what they were first, their range. */
   readonly symbols: readonly ExplainedSymbol[];

@@ -9,7 +9,7 @@ export {
   type GraphBreakEntry,
   graphBreaksPage,
 } from './breaks/graph-breaks.js';
-export type { CapturedBreak } from './capture/capture-options.js';
+export type { RecordedBreak } from './cursor/recorder-options.js';
 export { type CaptureRecord, CompiledFunction } from './compiled-function.js';
 export type { AnyFunction, TraceOptions } from './trace-options.js';
 export { traceConfig } from './config.js';

@@ -26,3 +26,40 @@ export function limitError(name: string, reason: string): TesseraError {
     { hints: [HINT, 'Or compile without fullgraph.'] },
   );
 }
+
+/** Says that a function is called with more sizes than code is kept for. */
+export function warnOfSizes(name: string): void {
+  console.warn(
+    `tessera: ${name} is called with many sizes; those that come seldom run eagerly, and code is kept for ${traceConfig.sizeLimit} (config trace.sizeLimit).`,
+  );
+}
+
+/** The longest run of calls that are not even tried. */
+const LONGEST = 1024;
+
+/**
+ * How often a function beyond its limit is still replayed: finding out that no trace fits costs more than the
+ * eager call, so after each miss twice as many calls run eagerly at once.
+ */
+export class Backoff {
+  private penalty = 0;
+  private left = 0;
+
+  /** Whether the next call runs eagerly at once. */
+  skips(): boolean {
+    if (this.left === 0) return false;
+    this.left--;
+    return true;
+  }
+
+  /** No trace fitted. */
+  missed(): void {
+    this.penalty = Math.min(LONGEST, Math.max(1, 2 * this.penalty));
+    this.left = this.penalty;
+  }
+
+  /** One fitted. */
+  fitted(): void {
+    this.penalty >>= 1;
+  }
+}

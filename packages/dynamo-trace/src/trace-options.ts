@@ -2,7 +2,7 @@
  * @file Options of a compiled function.
  */
 import type { Backend } from './backend.js';
-import type { Capture } from './capture/capture.js';
+import type { Cursor } from './cursor/cursor.js';
 import type { Segment } from './trace/segment.js';
 
 // eslint-disable-next-line @typescript-eslint/no-explicit-any -- functions of any signature are compiled
@@ -24,7 +24,7 @@ export interface TraceOptions {
   /** Compute nothing at the end of a capture: the graph is all that is wanted. */
   readonly recordOnly?: boolean;
   /** Called at the end of a `pure` capture. */
-  readonly onCapture?: (capture: Capture, segment: Segment, result: unknown) => void;
+  readonly onCapture?: (cursor: Cursor, segment: Segment, result: unknown) => void;
   /** Nothing is computed: somebody only wants to see what the function does on FakeTensors. */
   readonly probe?: boolean;
   /** Symbolic sizes: all dims of arguments, none, or (undefined) the dims that changed once. */

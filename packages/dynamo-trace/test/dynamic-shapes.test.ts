@@ -1,7 +1,7 @@
 /**
  * @file Dynamic shapes: one trace serves many sizes, and every result is what eager gives.
  */
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 import {
   type Tensor,
   add,
@@ -42,7 +42,8 @@ describe('automatic dynamic shapes', () => {
     ]);
   });
 
-  it('keeps code for at most trace.sizeLimit sizes, the latest used', () => {
+  it('keeps code for at most trace.sizeLimit sizes, and runs others eagerly until one is long unused', () => {
+    const warn = vi.spyOn(console, 'warn').mockImplementation(() => undefined);
     const fn = (x: Tensor): Tensor => mul(x, 2).sum(0);
     config.patch({ 'trace.sizeLimit': 2 }, () => {
       const { call, function: compiled, graphs } = compileEager(fn);
@@ -53,11 +54,13 @@ describe('automatic dynamic shapes', () => {
         return graphs.length - before;
       };
       [3, 4].forEach(compiles);
-      expect([5, 6, 7, 5].map(compiles)).toEqual([1, 1, 0, 0]);
-      // Beyond the limit, sizes are compiled when they come again.
-      expect([5, 5, 5].map(compiles)).toEqual([1, 0, 0]);
+      expect([5, 6, 7, 7, 5, 6, 7].map(compiles)).toEqual([1, 1, 0, 0, 0, 0, 0]);
       expect(compiled.captures.length).toBe(2);
+      expect(warn).toHaveBeenCalledExactlyOnceWith(expect.stringContaining('many sizes'));
+      const made = Array.from({ length: 40 }, () => compiles(7));
+      expect(made.reduce((sum, n) => sum + n)).toBe(1);
     });
+    warn.mockRestore();
   });
 
   it('sizes 0 and 1 are specialised', () => {

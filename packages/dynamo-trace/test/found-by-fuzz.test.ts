@@ -123,13 +123,16 @@ describe('found by pnpm fuzz', () => {
       x.transpose_(0, 1);
       return more;
     });
-    for (let i = 0; i < 3; i++) {
+    for (let i = 0; i < 4; i++) {
       call(
         tensor([
           [1, 2],
           [3, 4],
         ]),
       );
+      // The first call that runs compiled code finds out that the value is kept.
+      if (i === 1) expect(() => kept[1]!.toArray()).toThrow(/overwritten since/);
+      if (i === 1) continue;
       expect(kept[i]!.strides).toEqual([2, 1]);
       expect(kept[i]!.toArray()).toEqual([
         [2, 3],

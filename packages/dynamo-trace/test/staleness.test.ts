@@ -86,7 +86,9 @@ describe('no result goes stale', () => {
     call(x);
     call(x);
     w.add_(1);
-    expect(kept[1]!.toArray()).toEqual([2, 4]);
+    expect(() => kept[1]!.toArray()).toThrow(/overwritten since/);
+    call(x);
+    expect(kept[2]!.toArray()).toEqual([3, 6]);
   });
 
   it('a pushed-out intermediate', () => {

@@ -65,6 +65,7 @@ export const ERROR_CODES = {
   // Capture and compilation
   'graph-lint': 'A graph violates the rules of the graph IR',
   'trace-escape': 'An intermediate tensor left a compiled function and cannot be recomputed',
+  'trace-late-watch': 'A gradient inside compiled code was asked for after the code had run',
   'export-guard': 'An exported graph was called with arguments for which it does not hold',
   'constraint-violation': 'A size that was declared to vary cannot',
   'symbolic-guard': 'A graph with symbolic sizes was run at sizes for which it does not hold',

@@ -81,7 +81,7 @@ export const GRAPH_BREAKS: Readonly<Record<GraphBreakCode, GraphBreakEntry>> = {
   GB0010: {
     title: 'A hook sees a gradient',
     explanation:
-      'Code of the user runs in the middle of `backward()` (`registerHook`, `registerPostAccumulateGradHook`), so the engine runs it over the compiled forward pass. A hook that is set on an input of the graph ends the graph, so that it belongs to the history that the input has by then.',
+      'Code of the user runs in the middle of `backward()` (`registerHook`, `registerPostAccumulateGradHook`), so the engine runs it over the compiled forward pass. A hook that is set on an input of the graph ends the graph, so that it belongs to the history that the input has by then. Behind a value whose gradient is watched (by a hook, `retainGrad()`, `grad()` or `backward({ inputs })`) the graph ends, as gradients inside compiled code are out of sight.',
     hint: 'Change gradients after `backward()` instead of in a hook.',
   },
 };
@@ -122,6 +122,12 @@ export const BACKWARD_OUTSIDE: BreakReason = breakReason(
 export const HOOK_SET: BreakReason = breakReason(
   'GB0010',
   'a hook was set on the gradient of a tensor after recorded operators used it',
+);
+
+/** The reason of a graph that ends behind a value whose gradient somebody watches. */
+export const WATCHED: BreakReason = breakReason(
+  'GB0010',
+  'the gradient of an intermediate value is watched',
 );
 
 /** The reason of a `backward()` that calls hooks. */

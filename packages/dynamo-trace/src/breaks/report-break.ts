@@ -3,13 +3,13 @@
  */
 import { userFrame } from '@tessera/graph';
 import { TesseraError, log } from '@tessera/shared';
-import type { CaptureOptions, CapturedBreak } from '../capture/capture-options.js';
+import type { RecordedBreak, RecorderOptions } from '../cursor/recorder-options.js';
 import { type BreakReason, GRAPH_BREAKS } from './graph-breaks.js';
 
 /** Notes a break where the program is now; returns that line. @throws trace-full-graph where the whole function must be one graph */
 export function reportBreak(
   reason: BreakReason,
-  { options, breaks }: { readonly options: CaptureOptions; readonly breaks: CapturedBreak[] },
+  { options, breaks }: { readonly options: RecorderOptions; readonly breaks: RecordedBreak[] },
 ): string | null {
   const { code, text } = reason;
   const { functionName } = options;

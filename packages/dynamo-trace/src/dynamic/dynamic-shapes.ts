@@ -11,7 +11,7 @@ import type { Tensor } from '@tessera/tensor';
 import { DynamicTensorGuard } from '../guards/dynamic-tensor-guard.js';
 import { TensorGuard } from '../guards/tensor-guard.js';
 import type { IntPattern, SymPattern } from '../trace/int-pattern.js';
-import type { Run } from '../trace/run.js';
+import type { Frame } from '../frame/frame.js';
 import { dimMark } from './dynamic-marks.js';
 import { type Observations, fitExpression } from './fit.js';
 import {
@@ -47,7 +47,7 @@ export class DynamicShapes {
 
   constructor(
     private readonly table: SymbolTable,
-    private readonly run: Run,
+    private readonly frame: Frame,
     /** Number of the call that is captured. */
     readonly call: number,
     readonly option: DynamicOption,
@@ -55,12 +55,12 @@ export class DynamicShapes {
     private readonly guesses = true,
   ) {
     if (call >= 0)
-      for (const entry of this.bound) entry.values.set(call, run.symbols[entry.index]!);
+      for (const entry of this.bound) entry.values.set(call, this.frame.symbols[entry.index]!);
   }
 
   /** Symbols that have a value in this call. */
   private get bound(): SymbolEntry[] {
-    return this.table.entries.filter((entry) => this.run.symbols[entry.index] !== undefined);
+    return this.table.entries.filter((entry) => this.frame.symbols[entry.index] !== undefined);
   }
 
   /** The guard of a tensor that the trace meets for the first time. */
@@ -131,7 +131,7 @@ export class DynamicShapes {
     const entry = same ?? this.table.create(value, source, range);
     if (same === undefined) {
       for (const [call, at] of seen) entry.values.set(call, at);
-      this.run.bindSymbol(entry.index, value);
+      this.frame.bindSymbol(entry.index, value);
     }
     return this.pattern(entry.symbol, seen);
   }
@@ -203,7 +203,7 @@ export class DynamicShapes {
   private guess(value: number): IntPattern {
     if (value < 2) return value;
     const sizes = this.bound.filter((entry) => entry.min >= 2);
-    const valueOf = (entry: SymbolEntry): number => this.run.symbols[entry.index]!;
+    const valueOf = (entry: SymbolEntry): number => this.frame.symbols[entry.index]!;
     const seen = new Map([[this.call, value]]);
     for (const entry of sizes)
       if (valueOf(entry) === value) return this.pattern(entry.symbol, seen);

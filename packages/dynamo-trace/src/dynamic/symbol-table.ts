@@ -5,7 +5,7 @@
  * the points through which expressions of symbols are fitted (fit.ts).
  */
 import { ShapeEnv, type Size, type SizeFunction, type SymInt, compileSize } from '@tessera/shared';
-import { SizeTuples } from './size-tuple.js';
+import { ShapeBindings } from './shape-binding.js';
 
 /** A symbol of a trace. */
 export interface SymbolEntry {
@@ -32,7 +32,7 @@ export const ANY_RANGE: SymbolRange = { min: -Infinity, max: Infinity };
 
 /** See the file header. */
 export class SymbolTable {
-  readonly tuples: SizeTuples = new SizeTuples();
+  readonly bindings: ShapeBindings = new ShapeBindings();
   readonly entries: SymbolEntry[] = [];
   /** Sizes of arguments in captured calls, by printed source: a dim that changed once is dynamic. */
   readonly sizesSeen: Map<string, Map<number, number>> = new Map();

@@ -5,7 +5,7 @@
  * of symbols, for whoever prints it.
  */
 import type { Argument, Node, SymbolicShape } from '@tessera/graph';
-import type { Prepared } from '../capture/arguments.js';
+import type { Prepared } from '../cursor/arguments.js';
 import { DynamicTensorGuard } from '../guards/dynamic-tensor-guard.js';
 import type { TensorGuard } from '../guards/tensor-guard.js';
 import type { IntPattern } from '../trace/int-pattern.js';

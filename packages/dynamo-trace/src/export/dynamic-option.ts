@@ -4,7 +4,7 @@
 import { type DeclaredSize, type SizedInput, parameterNames } from '@tessera/graph';
 import { TesseraError, treeFlatten, treePaths } from '@tessera/shared';
 import { type Tensor, isTensor } from '@tessera/tensor';
-import { argumentNames } from '../capture/argument-names.js';
+import { argumentNames } from '../guards/argument-names.js';
 import { dimMark } from '../dynamic/dynamic-marks.js';
 
 /** What is said of a dim: it varies (in a range; dims of one name are equal), or it does not. */

@@ -22,11 +22,13 @@ import { type Tensor, isTensor } from '@tessera/tensor';
 import type { Backend } from '../backend.js';
 import { CompiledFunction } from '../compiled-function.js';
 import type { AnyFunction } from '../trace-options.js';
-import type { Capture } from '../capture/capture.js';
-import { identifierOf } from '../capture/sources.js';
+import type { Cursor } from '../cursor/cursor.js';
+import type { Recorder } from '../cursor/recorder.js';
+import type { Frame } from '../frame/frame.js';
+import { identifierOf } from '../guards/sources.js';
 import { printSource } from '../guards/source.js';
 import { walk } from '../guards/walk.js';
-import { PureCapture } from '../pure/pure-capture.js';
+import { PureCursor } from '../pure/pure-cursor.js';
 import { SymbolicTensorGuard } from '../guards/symbolic-tensor-guard.js';
 import { TensorGuard } from '../guards/tensor-guard.js';
 import { type ExportOptions, dynamicInputs } from './dynamic-option.js';
@@ -125,9 +127,9 @@ function captureOnce(
     dynamic: false,
     probe: kept !== null,
     recordOnly: kept === null,
-    onCapture: (capture, segment, result) => {
+    onCapture: (cursor, segment, result) => {
       const built = build(
-        capture,
+        cursor,
         segment.graphModule,
         segment.inputs,
         segment.outputs,
@@ -138,7 +140,7 @@ function captureOnce(
         exported: built.exported,
         module: built.exported.graphModule,
         placeholders: built.tensors.map((tensor) => numbered.indexOf(tensor)),
-        numbers: numbersOf(capture),
+        numbers: numbersOf(cursor.recorder!),
       };
     },
   });
@@ -147,7 +149,7 @@ function captureOnce(
 }
 
 /** Sizes at which the function may branch: integers in its arguments and in objects that it used. */
-function numbersOf({ options, owners }: Capture): number[] {
+function numbersOf({ options, owners }: Recorder): number[] {
   const found: unknown[] = [];
   const primitive = (value: unknown): void => void found.push(value);
   for (const value of [...options.sources.roots.map((root) => root.value), ...owners])
@@ -170,15 +172,15 @@ function withSymbolicGuards(exported: ExportedGraph): ExportedGraph {
 }
 
 function build(
-  capture: Capture,
+  cursor: Cursor,
   module: GraphModule,
   slots: readonly { readonly slot: number; readonly scalar: number }[],
   outputs: readonly number[],
   result: unknown,
   kept: readonly Tensor[] | null,
 ): { exported: ExportedGraph; tensors: readonly Tensor[] } {
-  const { run } = capture;
-  const { sources } = capture.options;
+  const { frame } = cursor;
+  const { sources } = cursor.recorder!.options;
   const graph = new Graph();
   const copied = new GraphModule([], graph);
   const nodes = new Map<Node, Node>();
@@ -195,7 +197,7 @@ function build(
   const lifted: [Node, Tensor][] = [];
   placeholders.forEach((node, i) => {
     const { slot } = slots[i]!;
-    const tensor = run.slots[slot]!;
+    const tensor = frame.slots[slot]!;
     const at = sources.isArgument(tensor) ? sources.locate(tensor) : null;
     if (at === null) {
       lifted.push([node, tensor]);
@@ -224,7 +226,7 @@ function build(
   }
   for (const node of module.graph.nodes) if (node.op !== 'placeholder') copy(node);
   const { leaves, spec } = treeFlatten(result);
-  const template = leaves.map((leaf) => new Wrapped(leafOf(leaf, run.id, outputs, inputOf)));
+  const template = leaves.map((leaf) => new Wrapped(leafOf(leaf, frame, outputs, inputOf)));
   if (kept !== null) returnIntegers(graph, template);
   copied.lint();
   const constants = sources.constants();
@@ -234,7 +236,7 @@ function build(
       inputs,
       constants,
       treeUnflatten(template, spec),
-      capture instanceof PureCapture && capture.readsSizes,
+      cursor instanceof PureCursor && cursor.readsSizes,
     ),
     tensors,
   };
@@ -242,14 +244,15 @@ function build(
 
 function leafOf(
   leaf: unknown,
-  id: number,
+  frame: Frame,
   outputs: readonly number[],
   inputOf: ReadonlyMap<number, number>,
 ): ExportedLeaf {
-  if (!isTensor(leaf) || leaf.traceOwner !== id) return { value: leaf };
-  const output = outputs.indexOf(leaf.traceSlot);
+  const slot = isTensor(leaf) ? frame.slotOf(leaf) : -1;
+  if (slot < 0) return { value: leaf };
+  const output = outputs.indexOf(slot);
   if (output >= 0) return { output };
-  const input = inputOf.get(leaf.traceSlot);
+  const input = inputOf.get(slot);
   return input === undefined ? { value: leaf } : { input };
 }
 

@@ -2,15 +2,15 @@
  * @file Whether the same tensors are the same objects as when guards were made, and others are not.
  */
 import type { Tensor } from '@tessera/tensor';
-import { Run } from '../trace/run.js';
+import { isCallOpen } from '../frame/frame.js';
 
-/** Marks tensors of one check; runs of functions have positive numbers. */
+/** Marks tensors of one check; frames have positive numbers. */
 let mark = -1;
 
 /** `firsts[i]` is the index of the first tensor that is tensor `i`. */
 export function sameIdentities(tensors: readonly Tensor[], firsts: Int32Array): boolean {
-  // A call in progress has numbered its tensors; then a Map keeps count.
-  if (Run.current !== null) return sameByMap(tensors, firsts);
+  // A call in progress has numbered its tensors: then a Map keeps count.
+  if (isCallOpen()) return sameByMap(tensors, firsts);
   const current = --mark;
   for (let i = 0; i < tensors.length; i++) {
     const tensor = tensors[i]!;

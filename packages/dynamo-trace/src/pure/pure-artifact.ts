@@ -12,8 +12,8 @@ import { traceConfig } from '../config.js';
 import type { EntryGuards, Root } from '../guards/entry-guards.js';
 import { compileFetch } from '../guards/guard-code.js';
 import type { Segment } from '../trace/segment.js';
-import type { Branch } from '../trace/step.js';
-import type { PureCapture } from './pure-capture.js';
+import type { TrieNode } from '../trace/step.js';
+import type { PureCursor } from './pure-cursor.js';
 import type { PureSizes } from './pure-sizes.js';
 
 /** No artifact is for these arguments. */
@@ -38,7 +38,7 @@ export class PureArtifact {
     readonly guards: EntryGuards,
     readonly segment: Segment,
     /** Where the steps of its trace begin. */
-    readonly start: Branch,
+    readonly start: TrieNode,
     private readonly readers: readonly InputReader[],
     readonly leaves: readonly ResultLeaf[],
     private readonly rebuild: (leaves: unknown[]) => unknown,
@@ -48,15 +48,15 @@ export class PureArtifact {
 
   /** Builds the artifact of a finished capture. @throws pure-side-effect */
   static make(
-    capture: PureCapture,
+    cursor: PureCursor,
     segment: Segment,
     guards: EntryGuards,
     result: unknown,
     roots: readonly Root[],
     sizes: PureSizes | null,
   ): PureArtifact {
-    const { run } = capture;
-    const { sources } = capture.options;
+    const { frame } = cursor;
+    const { sources } = cursor.recorder!.options;
     if (segment.inputs.some(({ slot }) => slot < 0)) {
       throw new TesseraError(
         'pure-side-effect',
@@ -65,7 +65,7 @@ export class PureArtifact {
       );
     }
     const readers = segment.inputs.map(({ slot }): InputReader => {
-      const tensor = run.slots[slot]!;
+      const tensor = frame.slots[slot]!;
       const at = sources.locate(tensor);
       // A tensor that no argument or capture holds belongs to the closure: pure promises it stays.
       if (at === null) return Object.assign(() => tensor, { tensor });
@@ -80,7 +80,7 @@ export class PureArtifact {
     const { leaves, spec } = treeFlatten(result);
     const plan = leaves.map((leaf): ResultLeaf => {
       if (!isTensor(leaf)) return { value: leaf };
-      const slot = leaf.traceOwner === run.id ? leaf.traceSlot : -1;
+      const slot = frame.slotOf(leaf);
       if (outputOf.has(slot)) return { output: outputOf.get(slot)! };
       if (inputOf.has(slot)) return { input: inputOf.get(slot)! };
       const root = roots.findIndex((candidate) => candidate.value === leaf);
@@ -89,9 +89,9 @@ export class PureArtifact {
     });
     const grads: { input: number; output: number }[] = [];
     segment.inputs.forEach(({ slot }, input) => {
-      const grad = slot < 0 ? null : run.slots[slot]!.autograd?.grad;
-      if (grad != null && grad.traceOwner === run.id && outputOf.has(grad.traceSlot))
-        grads.push({ input, output: outputOf.get(grad.traceSlot)! });
+      const grad = slot < 0 ? null : frame.slots[slot]!.autograd?.grad;
+      const output = grad == null ? undefined : outputOf.get(frame.slotOf(grad));
+      if (output !== undefined) grads.push({ input, output });
     });
     if (segment.produced.size === 0 && roots.length === 0) {
       throw new TesseraError(
@@ -103,7 +103,7 @@ export class PureArtifact {
     return new PureArtifact(
       guards,
       segment,
-      capture.start,
+      cursor.start,
       readers,
       plan,
       (values) => treeUnflatten(values, spec),

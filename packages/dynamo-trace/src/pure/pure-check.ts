@@ -8,8 +8,8 @@
 import { TesseraError, treeFlatten } from '@tessera/shared';
 import { userFrame } from '@tessera/graph';
 import { isTensor } from '@tessera/tensor';
-import type { Replay } from '../replay/replay.js';
-import type { Run } from '../trace/run.js';
+import type { Cursor } from '../cursor/cursor.js';
+import type { Frame } from '../frame/frame.js';
 import type { PureArtifact, ResultLeaf } from './pure-artifact.js';
 
 /** See the file header. */
@@ -27,20 +27,20 @@ export class PureCheck {
   }
 
   /** The function returned after the recorded steps. @throws pure-stale */
-  finished({ run, cursor }: Replay, result: unknown): void {
-    // Where steps are missing, the replay says so itself.
-    if (!cursor.steps.some((step) => step.kind === 'return')) return;
+  finished({ frame, at }: Cursor, result: unknown): void {
+    // Where steps are missing, the cursor says so itself.
+    if (!at.steps.some((step) => step.kind === 'return')) return;
     const { artifact } = this;
     artifact.segment.inputs.forEach(({ slot }, i) => {
       const held = artifact.closureTensor(i);
-      if (held !== undefined && run.slots[slot] !== held)
+      if (held !== undefined && frame.slots[slot] !== held)
         this.stale(`another tensor of shape [${held.shape.join()}] was read from the closure`);
     });
     const { leaves } = treeFlatten(result);
     if (leaves.length !== artifact.leaves.length)
       this.stale(`the result has ${leaves.length} parts, not ${artifact.leaves.length}`);
     leaves.forEach((leaf, i) => {
-      if (!this.isSame(artifact.leaves[i]!, leaf, run))
+      if (!this.isSame(artifact.leaves[i]!, leaf, frame))
         this.stale(
           `part ${i} of the result is ${isTensor(leaf) ? 'another tensor' : String(leaf)}`,
         );
@@ -48,14 +48,13 @@ export class PureCheck {
   }
 
   /** Whether a part of the result is what the artifact would return there. */
-  private isSame(expected: ResultLeaf, leaf: unknown, run: Run): boolean {
+  private isSame(expected: ResultLeaf, leaf: unknown, frame: Frame): boolean {
     const { inputs, outputs } = this.artifact.segment;
     if ('value' in expected) return Object.is(leaf, expected.value);
     if (!isTensor(leaf)) return false;
-    if ('output' in expected)
-      return leaf.traceOwner === run.id && leaf.traceSlot === outputs[expected.output];
+    if ('output' in expected) return frame.slotOf(leaf) === outputs[expected.output];
     // An argument that no op reads is guarded where it is found.
-    return expected.input < 0 || run.slots[inputs[expected.input]!.slot] === leaf;
+    return expected.input < 0 || frame.slots[inputs[expected.input]!.slot] === leaf;
   }
 
   private stale(difference: string, location?: string): never {

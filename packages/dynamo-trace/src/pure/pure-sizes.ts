@@ -9,36 +9,36 @@
 import { isTesseraError } from '@tessera/shared';
 import { type Tensor, gradMode } from '@tessera/tensor';
 import type { SegmentInput } from '../backend.js';
-import { adoptStep } from '../capture/adopt-step.js';
-import type { Capture } from '../capture/capture.js';
-import type { SizeTuple } from '../dynamic/size-tuple.js';
+import { rebuildStep } from '../cursor/rebuild-step.js';
+import type { Recorder } from '../cursor/recorder.js';
+import { Specializer } from '../cursor/specializer.js';
+import type { ShapeBinding } from '../dynamic/shape-binding.js';
 import type { SymbolTable } from '../dynamic/symbol-table.js';
 import { DynamicTensorGuard } from '../guards/dynamic-tensor-guard.js';
 import type { TensorGuard } from '../guards/tensor-guard.js';
-import { Specializer } from '../replay/specializer.js';
-import { Run } from '../trace/run.js';
+import { Frame } from '../frame/frame.js';
 import type { Segment } from '../trace/segment.js';
-import type { Branch, OutSpec, Step } from '../trace/step.js';
+import type { TrieNode, OutSpec, Step } from '../trace/step.js';
 
 /** What recording steps again needs from the function. */
 export interface PureSource {
   readonly name: string;
   readonly table: SymbolTable;
   readonly sizeLimit: () => number;
-  /** A capture that records nothing for later calls. */
-  newCapture(run: Run): Capture;
+  /** A recorder that records nothing for later calls. */
+  newRecorder(frame: Frame): Recorder;
 }
 
 /** See the file header. */
 export class PureSizes {
-  private readonly unfit = new WeakSet<SizeTuple>();
+  private readonly unfit = new WeakSet<ShapeBinding>();
   private readonly steps: readonly Step[];
 
   private constructor(
     private readonly source: PureSource,
     private readonly template: Segment,
     private readonly guards: readonly (TensorGuard | DynamicTensorGuard | undefined)[],
-    start: Branch,
+    start: TrieNode,
   ) {
     this.steps = stepsFrom(start);
   }
@@ -48,7 +48,7 @@ export class PureSizes {
     source: PureSource,
     template: Segment,
     guards: ReadonlyMap<number, TensorGuard | DynamicTensorGuard>,
-    start: Branch,
+    start: TrieNode,
   ): PureSizes | null {
     const perInput = template.inputs.map(({ slot }) => guards.get(slot));
     return perInput.some((guard) => guard instanceof DynamicTensorGuard)
@@ -59,18 +59,18 @@ export class PureSizes {
   /** The code for the sizes of these inputs; null if there is none. */
   segmentFor(inputs: readonly SegmentInput[]): Segment | null {
     const { source, template } = this;
-    const run = new Run(source.table.tuples.root);
+    const frame = new Frame(source.table.bindings.root);
     for (let i = 0; i < inputs.length; i++) {
       const guard = this.guards[i];
       const tensor = inputs[i] as Tensor;
-      run.slots[template.inputs[i]!.slot] = tensor;
-      if (guard instanceof DynamicTensorGuard && !guard.check(tensor, run)) return null;
+      frame.bind(template.inputs[i]!.slot, tensor);
+      if (guard instanceof DynamicTensorGuard && !guard.check(tensor, frame)) return null;
     }
-    if (this.unfit.has(run.tuple)) return null;
+    if (this.unfit.has(frame.shapes)) return null;
     const specializer = new Specializer(
-      run,
+      frame,
       source.table,
-      () => this.record(run),
+      () => this.record(frame),
       source.sizeLimit,
       source.name,
     );
@@ -79,27 +79,26 @@ export class PureSizes {
     } catch (error) {
       // The function itself says what is wrong with these sizes.
       if (!(error instanceof OtherSteps) && !isTesseraError(error)) throw error;
-      this.unfit.add(run.tuple);
+      this.unfit.add(frame.shapes);
       return null;
     }
   }
 
-  /** Records the steps for the inputs that `run` has. @throws OtherSteps */
-  private record(run: Run): Capture {
-    run.claim();
-    const capture = this.source.newCapture(run);
-    capture.segmentStartGradMode = this.template.startGradMode;
+  /** Records the steps for the inputs that `frame` has. @throws OtherSteps */
+  private record(frame: Frame): Recorder {
+    const recorder = this.source.newRecorder(frame);
+    recorder.startGradMode = this.template.startGradMode;
     const saved = gradMode.enabled;
     gradMode.enabled = this.template.startGradMode;
     try {
       for (const step of this.steps) {
-        adoptStep(capture, step);
-        if (step.kind === 'op' && !sameResults(step.outs, capture.lastOuts)) throw new OtherSteps();
+        const outs = rebuildStep(recorder, step);
+        if (step.kind === 'op' && !sameResults(step.outs, outs)) throw new OtherSteps();
       }
     } finally {
       gradMode.enabled = saved;
     }
-    return capture;
+    return recorder;
   }
 }
 
@@ -107,11 +106,11 @@ export class PureSizes {
 class OtherSteps extends Error {}
 
 /** The steps of a capture, which has one path; those that make nothing of their own are entered. */
-function stepsFrom(start: Branch): Step[] {
+function stepsFrom(start: TrieNode): Step[] {
   const steps: Step[] = [];
   for (let step = start.steps[0]; step !== undefined && step.kind !== 'return';) {
     steps.push(step);
-    step = (step.kind === 'backward' ? step.exit : step.next).steps[0];
+    step = step.next.steps[0];
   }
   return steps;
 }

@@ -6,7 +6,6 @@
  */
 import { withPreDispatchMode } from '@tessera/tensor';
 import { breakReason } from '../breaks/graph-breaks.js';
-import { Run } from '../trace/run.js';
 import type { Ending } from './ending.js';
 import {
   type SuspendedCall,
@@ -63,8 +62,8 @@ function like<T extends object>(body: T, methods: object): T {
   return Object.create(Object.getPrototypeOf(body) as object, descriptors) as T;
 }
 
-function flushAtYield({ run }: SuspendedCall): void {
-  run.flush?.(breakReason('GB0006', 'a generator yielded'));
+function flushAtYield({ frame }: SuspendedCall): void {
+  frame.flush?.(breakReason('GB0006', 'a generator yielded'));
 }
 
 /** A generator whose body runs under the call's mode, step by step. */
@@ -72,19 +71,13 @@ export function driveGenerator(call: SuspendedCall, body: Generator, ending: End
   let ended = false;
   const step = (advance: () => IteratorResult<unknown>): IteratorResult<unknown> => {
     if (ended) return advance();
-    call.run.claim();
     resumeGradMode(call);
     let item: IteratorResult<unknown>;
-    const outer = Run.current;
-    Run.current = call.run;
     try {
       item = withPreDispatchMode(call.mode, advance);
     } catch (error) {
       ended = true;
       throw ending.fail(error);
-    } finally {
-      Run.current = outer;
-      outer?.claim();
     }
     if (item.done !== true) {
       flushAtYield(call);
@@ -116,7 +109,6 @@ export function driveAsyncGenerator(
   type Item = IteratorResult<unknown>;
   const run = async (advance: () => Promise<Item>): Promise<Item> => {
     if (ended) return advance();
-    call.run.claim();
     resumeGradMode(call);
     let item: Item;
     try {
@@ -124,10 +116,8 @@ export function driveAsyncGenerator(
       suspendCall(call);
       item = await step;
       endCall(call);
-      call.run.claim();
     } catch (error) {
       endCall(call);
-      call.run.claim();
       ended = true;
       throw ending.fail(error);
     }

@@ -40,12 +40,10 @@ function finishLater(call: SuspendedCall, result: Promise<unknown>, ending: Endi
   return result.then(
     (value) => {
       endCall(call);
-      call.run.claim();
       return ending.finish(value);
     },
     (error: unknown) => {
       endCall(call);
-      call.run.claim();
       throw ending.fail(error);
     },
   );

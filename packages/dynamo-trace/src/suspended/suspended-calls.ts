@@ -15,7 +15,7 @@ import {
   modes,
 } from '@tessera/tensor';
 import type { BreakReason } from '../breaks/graph-breaks.js';
-import { Run } from '../trace/run.js';
+import type { Frame } from '../frame/frame.js';
 import { type AsyncContext, createAsyncContext } from './async-context.js';
 
 /** A mode whose recorded ops may have to run before somebody else goes on. */
@@ -26,54 +26,38 @@ interface TracingMode extends PreDispatchMode {
 
 /** One call from its first suspension on. */
 export interface SuspendedCall {
-  readonly run: Run;
+  readonly frame: Frame;
   readonly mode: TracingMode;
   /** Between the first suspension and the end. */
   open: boolean;
 }
 
-const calls = new Map<number, SuspendedCall>();
+const calls = new Set<SuspendedCall>();
 let context: AsyncContext<SuspendedCall> | null | undefined;
-let last: SuspendedCall | null = null;
 
 const resume: Resume = {
   modeOf(values) {
     const call = context?.getStore() ?? (context === null ? callOfTensors(values) : undefined);
     if (call === undefined || !call.open) return null;
-    // Other calls may have numbered shared tensors as theirs meanwhile.
-    if (last !== call || calls.size > 1) call.run.claim();
-    last = call;
-    Run.resumed = call.run;
     resumeGradMode(call);
     return call.mode;
   },
   onAccess(storage, writes) {
-    for (const { run, mode } of calls.values()) {
-      const reason = run.busy ? null : mode.dueBefore(storage, writes);
-      if (reason === null) continue;
-      // The call that runs now takes its tensors back.
-      run.claim();
-      mode.flush(reason);
-      Run.current?.claim();
+    for (const { frame, mode } of calls) {
+      const reason = frame.busy ? null : mode.dueBefore(storage, writes);
+      if (reason !== null) mode.flush(reason);
     }
   },
 };
 
 /** The call goes on: tells its trace that code of others has left another grad mode. */
-export function resumeGradMode({ run, mode }: SuspendedCall): void {
-  if (run.gradMode !== gradMode.enabled) mode.onGradMode(gradMode.enabled);
+export function resumeGradMode({ frame, mode }: SuspendedCall): void {
+  if (frame.gradMode !== gradMode.enabled) mode.onGradMode(gradMode.enabled);
 }
 
 function callOfTensors(values: readonly unknown[]): SuspendedCall | undefined {
-  for (const value of values) {
-    const call = isTensor(value)
-      ? calls.get(value.traceOwner)
-      : Array.isArray(value)
-        ? callOfTensors(value)
-        : undefined;
-    if (call !== undefined) return call;
-  }
-  return undefined;
+  const tensors = values.flat(Infinity).filter(isTensor);
+  return [...calls].find(({ frame }) => tensors.some((tensor) => frame.slotOf(tensor) >= 0));
 }
 
 /** For tests: finds suspended calls by tensors, as in browsers, or by the host's context. */
@@ -90,7 +74,7 @@ export function beginCall<R>(call: SuspendedCall, fn: () => R): R {
 /** The call is suspended for the first time. */
 export function suspendCall(call: SuspendedCall): void {
   call.open = true;
-  calls.set(call.run.id, call);
+  calls.add(call);
   modes.resume = resume;
   modes.suspended = resume;
 }
@@ -98,9 +82,7 @@ export function suspendCall(call: SuspendedCall): void {
 /** The call is over. */
 export function endCall(call: SuspendedCall): void {
   call.open = false;
-  calls.delete(call.run.id);
-  if (last === call) last = null;
-  if (Run.resumed === call.run) Run.resumed = null;
+  calls.delete(call);
   if (calls.size > 0) return;
   modes.resume = null;
   modes.suspended = null;

@@ -2,7 +2,7 @@
  * @file Patterns of integers: a number, or an expression of the symbols of the trace.
  */
 import type { Size } from '@tessera/shared';
-import type { SizeTuple } from '../dynamic/size-tuple.js';
+import type { ShapeBinding } from '../dynamic/shape-binding.js';
 
 /** An integer that the symbols determine; where it is a symbol that has no value yet, it binds it. */
 export interface SymPattern {
@@ -25,10 +25,10 @@ export type IntPattern = number | SymPattern;
 export interface SymbolBindings {
   /** By number of the symbol; undefined while unbound. */
   readonly symbols: readonly (number | undefined)[];
-  readonly tuple: SizeTuple;
+  readonly shapes: ShapeBinding;
   bindSymbol(index: number, value: number): void;
-  /** Takes back what was bound since `tuple` was current. */
-  unbindSymbols(tuple: SizeTuple): void;
+  /** Takes back what was bound since `shapes` was current. */
+  unbindSymbols(shapes: ShapeBinding): void;
 }
 
 /** Whether an integer fits. */

@@ -2,7 +2,7 @@
  * @file Argument patterns: what a replayed op's arguments must be.
  *
  * A pattern matches one argument and, for inputs seen for the first time and lifted scalars, binds it
- * in the run. Matching allocates nothing.
+ * in the frame. Matching allocates nothing.
  */
 import { type Tensor, isTensor } from '@tessera/tensor';
 import type { DynamicTensorGuard } from '../guards/dynamic-tensor-guard.js';
@@ -40,60 +40,69 @@ export interface ListPattern {
   readonly items: readonly Pattern[];
 }
 
-/** Any number: it becomes runtime scalar `index`. */
+/** Any number of a kind: it becomes run-time scalar `index`. */
 export interface ScalarPattern {
   readonly code: 4;
   readonly index: number;
-  readonly kind: 'float' | 'int' | 'bool';
+  /** A `fraction` is a float that is no whole number; `float` takes both, where that makes no difference. */
+  readonly kind: 'float' | 'fraction' | 'int' | 'bool';
 }
 
 /** What a pattern binds into: values of the current call. */
 export interface Bindings extends SymbolBindings {
-  /** Number of this call; tensors bound in it carry it as `traceOwner`. */
-  readonly id: number;
   readonly slots: (Tensor | undefined)[];
   readonly scalars: number[];
+  bind(slot: number, tensor: Tensor): void;
+  unbind(slot: number): void;
+  /** The slot of a tensor in this call; -1 if it has none. */
+  slotOf(tensor: Tensor): number;
 }
 
 /** Whether `arg` fits; binds it if the pattern says so. */
-export function matchPattern(pattern: Pattern, arg: unknown, run: Bindings): boolean {
+export function matchPattern(pattern: Pattern, arg: unknown, frame: Bindings): boolean {
   switch (pattern.code) {
     case 0:
       return (
-        run.slots[pattern.slot] === arg &&
+        frame.slots[pattern.slot] === arg &&
         arg !== undefined &&
-        (pattern.guard === null || pattern.guard.check(arg as Tensor, run))
+        (pattern.guard === null || pattern.guard.check(arg as Tensor, frame))
       );
     case 1:
-      if (!isTensor(arg) || arg.traceOwner === run.id || !pattern.guard.check(arg, run))
+      if (!isTensor(arg) || frame.slotOf(arg) >= 0 || !pattern.guard.check(arg, frame))
         return false;
-      arg.traceOwner = run.id;
-      arg.traceSlot = pattern.slot;
-      run.slots[pattern.slot] = arg;
+      frame.bind(pattern.slot, arg);
       return true;
     case 2:
       return sameConstant(pattern.value, arg);
     case 3:
-      return matchList(pattern.items, arg, run);
+      return matchList(pattern.items, arg, frame);
     case 4:
-      if (
-        typeof arg === 'boolean'
-          ? pattern.kind !== 'bool'
-          : typeof arg !== 'number' || (pattern.kind === 'int' && !Number.isInteger(arg))
-      )
-        return false;
-      run.scalars[pattern.index] = Number(arg);
+      if (!isOfKind(pattern.kind, arg)) return false;
+      frame.scalars[pattern.index] = Number(arg);
       return true;
     case 5:
-      return matchSymbol(pattern, arg, run);
+      return matchSymbol(pattern, arg, frame);
   }
 }
 
-function matchList(items: readonly Pattern[], arg: unknown, run: Bindings): boolean {
+/** What kind of run-time scalar a number is by itself. */
+export function kindOfNumber(value: number): 'fraction' | 'int' {
+  return Number.isSafeInteger(value) ? 'int' : 'fraction';
+}
+
+/** Whether a value is of a kind; the sign of a zero is lost in an `int`. */
+function isOfKind(kind: ScalarPattern['kind'], value: unknown): boolean {
+  if (typeof value === 'boolean') return kind === 'bool';
+  if (typeof value !== 'number') return false;
+  if (kind === 'float' || kind === 'bool') return true;
+  return kindOfNumber(value) === kind && !Object.is(value, -0);
+}
+
+function matchList(items: readonly Pattern[], arg: unknown, frame: Bindings): boolean {
   if (!Array.isArray(arg) || arg.length !== items.length) return false;
   for (let i = 0; i < items.length; i++) {
-    if (!matchPattern(items[i]!, arg[i], run)) {
-      unbindPatterns(items, i, run);
+    if (!matchPattern(items[i]!, arg[i], frame)) {
+      unbindPatterns(items, i, frame);
       return false;
     }
   }
@@ -104,14 +113,14 @@ function matchList(items: readonly Pattern[], arg: unknown, run: Bindings): bool
 export function matchAll(
   patterns: readonly Pattern[],
   args: readonly unknown[],
-  run: Bindings,
+  frame: Bindings,
 ): boolean {
   if (patterns.length !== args.length) return false;
-  const { tuple } = run;
+  const { shapes } = frame;
   for (let i = 0; i < patterns.length; i++) {
-    if (!matchPattern(patterns[i]!, args[i], run)) {
-      unbindPatterns(patterns, i, run);
-      if (run.tuple !== tuple) run.unbindSymbols(tuple);
+    if (!matchPattern(patterns[i]!, args[i], frame)) {
+      unbindPatterns(patterns, i, frame);
+      if (frame.shapes !== shapes) frame.unbindSymbols(shapes);
       return false;
     }
   }
@@ -119,15 +128,13 @@ export function matchAll(
 }
 
 /** Takes back what the first `count` patterns bound. */
-export function unbindPatterns(patterns: readonly Pattern[], count: number, run: Bindings): void {
+export function unbindPatterns(patterns: readonly Pattern[], count: number, frame: Bindings): void {
   for (let i = 0; i < count; i++) {
     const pattern = patterns[i]!;
     if (pattern.code === 1) {
-      const tensor = run.slots[pattern.slot];
-      if (tensor !== undefined) tensor.traceOwner = 0;
-      run.slots[pattern.slot] = undefined;
+      frame.unbind(pattern.slot);
     } else if (pattern.code === 3) {
-      unbindPatterns(pattern.items, pattern.items.length, run);
+      unbindPatterns(pattern.items, pattern.items.length, frame);
     }
   }
 }
@@ -148,29 +155,29 @@ export function slotsOf(pattern: Pattern): number[] {
   return pattern.code === 3 ? pattern.items.flatMap(slotsOf) : [];
 }
 
-/** The argument that a pattern stands for in a run. */
-export function instantiate(pattern: Pattern, run: Bindings): unknown {
+/** The argument that a pattern stands for in a frame. */
+export function instantiate(pattern: Pattern, frame: Bindings): unknown {
   switch (pattern.code) {
     case 0:
     case 1:
-      return run.slots[pattern.slot];
+      return frame.slots[pattern.slot];
     case 2:
       return pattern.value;
     case 3:
-      return pattern.items.map((item) => instantiate(item, run));
+      return pattern.items.map((item) => instantiate(item, frame));
     case 4:
-      return run.scalars[pattern.index];
+      return frame.scalars[pattern.index];
     case 5:
-      return pattern.evaluate(run.symbols);
+      return pattern.evaluate(frame.symbols);
   }
 }
 
 /** Notes what the integers of a matched pattern are in a captured call. */
-export function observePattern(pattern: Pattern, call: number, run: Bindings): void {
-  if (pattern.code === 5) pattern.values.set(call, pattern.evaluate(run.symbols));
-  else if (pattern.code === 3) for (const item of pattern.items) observePattern(item, call, run);
+export function observePattern(pattern: Pattern, call: number, frame: Bindings): void {
+  if (pattern.code === 5) pattern.values.set(call, pattern.evaluate(frame.symbols));
+  else if (pattern.code === 3) for (const item of pattern.items) observePattern(item, call, frame);
   else if ((pattern.code === 0 || pattern.code === 1) && pattern.guard !== null) {
     for (const int of [...pattern.guard.sizes, ...pattern.guard.strides])
-      if (typeof int !== 'number') int.values.set(call, int.evaluate(run.symbols));
+      if (typeof int !== 'number') int.values.set(call, int.evaluate(frame.symbols));
   }
 }

@@ -21,8 +21,7 @@ import { now } from '../clock.js';
 import type { Backend, CompiledSegment, SegmentInput } from '../backend.js';
 import { type InputMeta, isStill } from './input-meta.js';
 import type { Bindings } from './pattern.js';
-import { endPiece, inPieces } from './pieces.js';
-import type { Run } from './run.js';
+import type { Frame } from '../frame/frame.js';
 import { type Shared, sameSharing } from './sharing.js';
 
 /** Input of a segment: a tensor slot or a runtime scalar. */
@@ -38,12 +37,12 @@ export class Segment {
   /** Slots that the compiled code returns, in order. */
   private outputSlots: number[] = [];
   private readonly outputSet = new Set<number>();
-  /** Slots whose gradients programs watch. */
-  private readonly watched = new Set<number>();
   private compiled: CompiledSegment | null = null;
   private module: GraphModule | null = null;
   /** Slots that values are views of (null: none), once known. */
   private bases: Map<number, number | null> | null = null;
+  private slots: Map<Node, number> | null = null;
+  private mutatedAt: readonly number[] | null = null;
   /** `leavesOut`, once known. */
   private omits: boolean | null = null;
   /** The segment of another call that this one is for other sizes. */
@@ -54,8 +53,6 @@ export class Segment {
   private submitted = false;
   /** Whether the call that captured it has ended, so that its outputs are known. */
   sealed = false;
-  /** Runs still to be made op by op before it is compiled. */
-  uncompiledRuns = 0;
   /** Versions for other sizes, oldest first; not all may still be held. */
   readonly specializations: { readonly sizes: readonly string[]; readonly segment: Segment }[] = [];
   /** Milliseconds spent in the backend so far. */
@@ -83,10 +80,8 @@ export class Segment {
     private readonly sharing: readonly Shared[] | null,
     /** Slots that the program was given; the others were made inside trusted regions. */
     private readonly visible: ReadonlySet<number>,
-    /** Fake values by slot. */
-    private readonly twins: ReadonlyMap<number, Tensor>,
-    /** The node that wrote to some memory last. */
-    private readonly writers: ReadonlyMap<Storage, Node>,
+    /** The nodes that write to some memory, in order. */
+    readonly writers: ReadonlyMap<Storage, readonly Node[]>,
   ) {}
 
   /** Whether the program was given values that are not returned. */
@@ -98,12 +93,12 @@ export class Segment {
   }
 
   /** Whether the tensors of a call share memory as the code assumes, and are no more than it has. */
-  fits(run: Run): boolean {
-    for (const slot of run.spares) if (!this.produced.has(slot)) return false;
+  fits(frame: Frame): boolean {
+    for (const slot of frame.spares) if (!this.produced.has(slot)) return false;
     if (this.sharing === null) return true;
-    const inputs = this.inputs.map(({ slot }) => (slot < 0 ? null : run.slots[slot]!));
+    const inputs = this.inputs.map(({ slot }) => (slot < 0 ? null : frame.slots[slot]!));
     // With symbolic sizes, offsets are the business of the specialised segments.
-    const offsets = this.template !== null || run.tuple.parent === null;
+    const offsets = this.template !== null || frame.shapes.parent === null;
     return sameSharing(this.sharing, inputs, offsets);
   }
 
@@ -143,38 +138,15 @@ export class Segment {
     this.omits = null;
   }
 
-  /**
-   * The gradients of slots are asked for: the graph is cut behind what makes them, or changes them last. Returns
-   * whether it is cut in another place than before.
-   */
-  watch(slots: Iterable<number>): boolean {
-    let isNew = false;
-    for (const slot of slots) {
-      const twin = this.twins.get(slot);
-      if (twin === undefined || this.watched.has(slot)) continue;
-      const made = [this.produced.get(slot), this.writers.get(twin.storage)];
-      const last = this.graph.nodes.findLast((node) => made.includes(node));
-      if (last === undefined) continue;
-      this.watched.add(slot);
-      isNew = true;
-      // A view stays one: what is modified in place has another history then.
-      const base = this.baseSlot(slot);
-      this.addOutputs(base == null ? [slot] : [slot, base]);
-      endPiece(last, twin.storage);
-      this.compiled = null;
-      this.module = null;
+  /** The slot of an input or of a value that the segment computes; null for other nodes. */
+  slotOf(node: Node): number | null {
+    if (this.slots === null) {
+      this.slots = new Map([...this.produced].map(([slot, made]) => [made, slot]));
+      this.graph.placeholders.forEach((input, i) => {
+        if (this.inputs[i]!.slot >= 0) this.slots!.set(input, this.inputs[i]!.slot);
+      });
     }
-    return isNew;
-  }
-
-  /** Whether somebody watches gradients of its values. */
-  get isWatched(): boolean {
-    return this.watched.size > 0;
-  }
-
-  /** Whether another segment is this one, or the same ops for other sizes. */
-  isFor(other: Segment): boolean {
-    return other === this || other.template === this;
+    return this.slots.get(node) ?? null;
   }
 
   /** Registers the same ops for other sizes; they return what this segment returns. */
@@ -188,20 +160,20 @@ export class Segment {
   }
 
   /** Inputs of a run in the graph's order. */
-  gather(run: Bindings): SegmentInput[] {
+  gather(frame: Bindings): SegmentInput[] {
     const values = new Array<SegmentInput>(this.inputs.length);
     for (let i = 0; i < this.inputs.length; i++) {
       const { slot, scalar } = this.inputs[i]!;
-      values[i] = slot >= 0 ? run.slots[slot]! : run.scalars[scalar]!;
+      values[i] = slot >= 0 ? frame.slots[slot]! : frame.scalars[scalar]!;
     }
     return values;
   }
 
   /** The tensor of a call that the value in `slot` is a view of: null for none, undefined if it is not there. */
-  baseOf(slot: number, run: Bindings): Tensor | null | undefined {
+  baseOf(slot: number, frame: Bindings): Tensor | null | undefined {
     const base = this.baseSlot(slot);
     if (base === undefined || base === null) return base;
-    const tensor = run.slots[base];
+    const tensor = frame.slots[base];
     return tensor?.storageOrNull === null ? undefined : tensor;
   }
 
@@ -210,21 +182,17 @@ export class Segment {
     return this.bases.get(slot);
   }
 
-  /** Runs the segment and gives the lazy tensors of `run` their values. */
-  run(run: Run): void {
-    if (this.template !== null) {
-      this.addOutputs(this.template.outputSet);
-      this.watch(this.template.watched);
-    }
-    for (const slot of this.mutated) if (run.slots[slot]!.retainsGrad) this.watch([slot]);
+  /** Runs the segment and gives the lazy tensors of `frame` their values. */
+  run(frame: Frame): void {
+    if (this.template !== null) this.addOutputs(this.template.outputSet);
     // Nothing to compute and nothing to change: a function that only returned its arguments.
     if (this.outputSlots.length === 0 && this.mutated.length === 0) return;
-    const inputs = this.gather(run);
-    const outs = run.execute(inputs, () => this.call(inputs));
+    const inputs = this.gather(frame);
+    const outs = frame.execute(inputs, () => this.call(inputs));
     for (let i = 0; i < this.outputSlots.length; i++) {
-      const lazy = run.slots[this.outputSlots[i]!];
+      const lazy = frame.slots[this.outputSlots[i]!];
       if (lazy !== undefined && lazy.storageOrNull === null)
-        settle(lazy, outs[i]!, this.baseOf(this.outputSlots[i]!, run));
+        settle(lazy, outs[i]!, this.baseOf(this.outputSlots[i]!, frame));
     }
   }
 
@@ -232,12 +200,12 @@ export class Segment {
    * Compiles the segment although it does not run now. Not one whose inputs have become others since they
    * were recorded: it waits for inputs of its own.
    */
-  prepare(run: Run): void {
+  prepare(frame: Frame): void {
     if (this.compiled !== null || (this.outputSlots.length === 0 && this.mutated.length === 0))
       return;
     for (const { slot, meta } of this.inputs)
-      if (slot >= 0 && !isStill(run.slots[slot]!, meta!)) return;
-    this.asRecorded(() => (this.compiled = this.compile(this.gather(run))));
+      if (slot >= 0 && !isStill(frame.slots[slot]!, meta!)) return;
+    this.asRecorded(() => (this.compiled = this.compile(this.gather(frame))));
   }
 
   /** Runs the compiled code; compiles it first if needed. No mode sees what it does. */
@@ -245,10 +213,6 @@ export class Segment {
     return this.asRecorded(() => {
       this.runs++;
       if (this.changesHooked(inputs)) return this.graphModule.forward(...inputs) as Tensor[];
-      if (this.uncompiledRuns > 0 && this.compiled === null) {
-        this.uncompiledRuns--;
-        return this.graphModule.forward(...inputs) as Tensor[];
-      }
       this.compiled ??= this.compile(inputs);
       if (this.runs > 1) return this.compiled(inputs);
       const start = now();
@@ -261,15 +225,25 @@ export class Segment {
   }
 
   /**
-   * Whether a view is modified whose gradient a hook sees: eager autograd leads what is modified around the view's
-   * own node, and what read it before through it.
+   * Whether a value is modified whose gradient somebody watches: eager autograd leads what is modified around the
+   * node that the value had, and what read it before through it. Such a call runs operator by operator.
    */
   private changesHooked(inputs: readonly SegmentInput[]): boolean {
-    return this.inputs.some(({ slot }, i) => {
-      if (slot < 0 || !this.mutated.includes(slot)) return false;
+    return this.mutatedInputs.some((i) => {
       const tensor = inputs[i] as Tensor;
-      return tensor.base !== null && gradFnOf(tensor) !== null && hasGradientHooks(tensor);
+      return (
+        hasGradientHooks(tensor) &&
+        (tensor.retainsGrad || tensor.base !== null) &&
+        gradFnOf(tensor) !== null
+      );
     });
+  }
+
+  private get mutatedInputs(): readonly number[] {
+    this.mutatedAt ??= this.inputs.flatMap(({ slot }, i) =>
+      this.mutated.includes(slot) ? [i] : [],
+    );
+    return this.mutatedAt;
   }
 
   /** Under no mode, in the grad mode of the segment; casts of an autocast scope are ops of the graph already. */
@@ -297,9 +271,7 @@ export class Segment {
     log('graph', () =>
       this.sizes === null ? module.print() : `// ${this.sizes.join(', ')}\n${module.print()}`,
     );
-    const submit = (part: GraphModule, examples: readonly SegmentInput[]): CompiledSegment =>
-      this.submit(part, examples);
-    return inPieces(module, this.startGradMode, submit) ?? submit(module, inputs);
+    return this.submit(module, inputs);
   }
 
   private submit(module: GraphModule, inputs: readonly SegmentInput[]): CompiledSegment {

@@ -1,11 +1,17 @@
 /**
- * @file Steps of a trace, and the trie that traces of one function form.
+ * @file Steps of a trace, and the trie that the traces of one function form.
  *
- * A `Branch` holds the steps that may come next: one, unless traces of the function diverge there. A
- * replay holds a branch as its cursor. Slots number the tensors of a path: inputs from outside and
- * results of ops; scalars number its runtime scalars.
+ * A `TrieNode` holds the steps that may come next: one, unless traces of the function diverge there. Slots number
+ * the tensors of a path, inputs from outside and results of operators; scalars number its run-time scalars. Steps
+ * are data: what is done with each kind is in `events/`.
  */
-import type { DType, OpOverload, Tensor } from '@tessera/tensor';
+import {
+  type DType,
+  type OpOverload,
+  type Storage,
+  type Tensor,
+  GENERATOR_MEMORY,
+} from '@tessera/tensor';
 import type { BreakReason } from '../breaks/graph-breaks.js';
 import type { Fetch, OwnerGuards } from '../guards/owner-guards.js';
 import type { Segment } from './segment.js';
@@ -15,16 +21,17 @@ import {
   type Pattern,
   type SlotPattern,
   observePattern,
+  slotsOf,
 } from './pattern.js';
 
-/** How many slots and runtime scalars the traces of a function use; each new one takes the next number. */
+/** How many slots and run-time scalars the traces of a function use; each new one takes the next number. */
 export interface Numbering {
   slots: number;
   scalars: number;
 }
 
 /** The steps that may come next. */
-export interface Branch {
+export interface TrieNode {
   steps: Step[];
 }
 
@@ -58,16 +65,18 @@ export interface OpStep {
   readonly gaining: readonly number[];
   /** User's source line. */
   readonly location: string | null;
-  /** Numbers of the captured calls that walked here. */
+  /** Numbers of the recorded calls that walked here. */
   readonly calls: number[];
-  readonly next: Branch;
+  /** Somebody watches gradients of what it makes: the graph ends behind it. */
+  isWatched: boolean;
+  readonly next: TrieNode;
 }
 
 /** Grad mode was switched. */
 export interface GradModeStep {
   readonly kind: 'grad-mode';
   readonly enabled: boolean;
-  readonly next: Branch;
+  readonly next: TrieNode;
 }
 
 /** What a jump over a region needs; null where the region must be matched step by step. */
@@ -80,52 +89,52 @@ export interface RegionJump {
   readonly produced: readonly OutSpec[];
   /** `.grad` assignments in order: tensor slot, value slot (-1: null). */
   readonly grads: readonly { readonly tensor: number; readonly value: number }[];
-  /** The region and the steps inside, for handing a diverged replay to a capture. */
+  /** The region and the steps inside, for handing a diverged replay to a recorder. */
   readonly steps: readonly Step[];
-  readonly exit: Branch;
+  readonly exit: TrieNode;
 }
 
 /** A trusted region: `next` leads inside, `jump.exit` behind it. Without a jump it is transparent. */
 export interface RegionStep {
   readonly kind: 'region';
-  readonly owner: object;
+  /** Class of the owner: any instance will do whose guards hold. */
+  readonly ownerClass: unknown;
   readonly name: string;
   /** Leaves of the inputs, in flattening order. */
   readonly inputs: readonly Pattern[];
   /** Leaves of the result, and how to rebuild it. */
   result: { readonly leaves: readonly Pattern[]; rebuild(leaves: unknown[]): unknown } | null;
   jump: RegionJump | null;
-  /** Numbers of the captured calls that walked here. */
+  /** Numbers of the recorded calls that walked here. */
   readonly calls: number[];
-  readonly next: Branch;
+  isWatched: boolean;
+  readonly next: TrieNode;
 }
 
-/** A captured `backward()`. */
+/** A recorded `backward()`. */
 export interface BackwardStep {
   readonly kind: 'backward';
   readonly roots: readonly Pattern[];
   readonly gradTensors: readonly Pattern[];
-  /** Leaves that receive a gradient: where the leaf is, and its new `.grad` (null: accumulated by the inner steps). */
+  /** Leaves that receive a gradient: where the leaf is, its new gradient, and the one that it is added to. */
   leaves: {
     readonly leaf: number;
-    readonly grad: OutSpec | null;
+    readonly grad: OutSpec;
     readonly existing: SlotPattern | ExternalPattern | null;
   }[];
   /** Leaves given explicitly. */
   readonly inputs: readonly Pattern[] | null;
   readonly retainGraph: boolean;
-  readonly next: Branch;
-  /** Behind the accumulation steps. */
-  exit: Branch;
+  readonly next: TrieNode;
 }
 
 /** The recorded ops are run here because a value was needed: a graph break. */
-export interface FlushStep {
-  readonly kind: 'flush';
+export interface BreakStep {
+  readonly kind: 'break';
   readonly segment: Segment;
   readonly reason: BreakReason;
   readonly location: string | null;
-  readonly next: Branch;
+  readonly next: TrieNode;
 }
 
 /** The function returned. */
@@ -135,33 +144,33 @@ export interface ReturnStep {
 }
 
 /** See the file header. */
-export type Step = OpStep | GradModeStep | RegionStep | BackwardStep | FlushStep | ReturnStep;
+export type Step = OpStep | GradModeStep | RegionStep | BackwardStep | BreakStep | ReturnStep;
 
-/** Steps that may come next, looking into regions that are not jumped. */
-export function lookThrough(branch: Branch): Step[] {
+/** Steps that may come next, looking into regions. */
+export function lookThrough(at: TrieNode): Step[] {
   const found: Step[] = [];
-  const branches = [branch];
-  while (branches.length > 0) {
-    for (const step of branches.pop()!.steps) {
-      if (step.kind === 'region') branches.push(step.next);
+  const nodes = [at];
+  while (nodes.length > 0) {
+    for (const step of nodes.pop()!.steps) {
+      if (step.kind === 'region') nodes.push(step.next);
       found.push(step);
     }
   }
   return found;
 }
 
-/** Notes what the integers of a matched step were in a captured call; -1: in none. */
-export function observeStep(step: OpStep | RegionStep, call: number, run: Bindings): void {
+/** Notes what the integers of a matched step were in a recorded call; -1: in none. */
+export function observeStep(step: OpStep | RegionStep, call: number, frame: Bindings): void {
   if (call < 0 || step.calls.includes(call)) return;
   step.calls.push(call);
   const patterns = step.kind === 'op' ? step.args : step.inputs;
-  for (const pattern of patterns) observePattern(pattern, call, run);
+  for (const pattern of patterns) observePattern(pattern, call, frame);
 }
 
-/** Metadata of a tensor of this trace as a result. */
-export function specOf(tensor: Tensor): OutSpec {
+/** Metadata of a tensor as a result in `slot`. */
+export function specOf(tensor: Tensor, slot: number): OutSpec {
   return {
-    slot: tensor.traceSlot,
+    slot,
     same: false,
     dtype: tensor.dtype,
     device: tensor.device,
@@ -170,4 +179,32 @@ export function specOf(tensor: Tensor): OutSpec {
     offset: tensor.storageOffset,
     requiresGrad: tensor.requiresGradFlag,
   };
+}
+
+/** Slots whose memory a step accesses, and whether it writes to it. */
+export function* accesses(step: Step): Iterable<readonly [slot: number, writes: boolean]> {
+  if (step.kind === 'op') {
+    for (const slot of step.written) yield [slot, true];
+    for (const pattern of step.args) for (const slot of slotsOf(pattern)) yield [slot, false];
+  } else if (step.kind === 'backward') {
+    for (const { existing } of step.leaves) if (existing !== null) yield [existing.slot, true];
+  }
+}
+
+/** Whether a step draws random numbers. */
+export function isRandom(step: Step): boolean {
+  return step.kind === 'op' && step.op.hasTag('random');
+}
+
+/** Whether a matched step, which has not run yet, must do so before memory is read, or written. */
+export function isDueBefore(
+  step: Step,
+  storage: Storage,
+  writes: boolean,
+  slots: Bindings['slots'],
+): boolean {
+  if (storage === GENERATOR_MEMORY) return isRandom(step);
+  for (const [slot, wrote] of accesses(step))
+    if ((wrote || writes) && slots[slot]?.storageOrNull === storage) return true;
+  return false;
 }

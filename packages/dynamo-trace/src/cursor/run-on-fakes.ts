@@ -1,5 +1,5 @@
 /**
- * @file Running an op on the twins of its arguments.
+ * @file Running an op on the fake tensors that stand for its arguments.
  */
 import {
   type OpOverload,
@@ -8,7 +8,7 @@ import {
   withPreDispatchMode,
 } from '@tessera/tensor';
 
-/** Runs an op on twins: nothing is computed. */
-export function runOnTwins(op: OpOverload, args: readonly unknown[]): unknown {
+/** Runs an op on fake tensors: nothing is computed. */
+export function runOnFakes(op: OpOverload, args: readonly unknown[]): unknown {
   return withPreDispatchMode(null, () => withFakeTensors(() => dispatchBelowPreDispatch(op, args)));
 }

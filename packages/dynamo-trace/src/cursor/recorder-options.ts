@@ -1,12 +1,12 @@
 /**
- * @file What a capture is given, and what it tells about graph breaks.
+ * @file What a recorder is given, and what it tells about graph breaks.
  */
 import type { Backend } from '../backend.js';
 import type { GraphBreakCode } from '../breaks/graph-breaks.js';
-import type { Sources } from './sources.js';
+import type { Sources } from '../guards/sources.js';
 
-/** A graph break of a capture. */
-export interface CapturedBreak {
+/** A graph break of a recorded call. */
+export interface RecordedBreak {
   readonly code: GraphBreakCode;
   /** What happened. */
   readonly reason: string;
@@ -14,8 +14,8 @@ export interface CapturedBreak {
   readonly location: string | null;
 }
 
-/** What a capture needs from its function. */
-export interface CaptureOptions {
+/** What a recorder needs from its function. */
+export interface RecorderOptions {
   readonly backend: Backend;
   readonly fullgraph: boolean;
   readonly functionName: string;

@@ -2,9 +2,9 @@
  * @file Names of the tensors of a call: which argument, capture or owner attribute each one is.
  */
 import type { Tensor } from '@tessera/tensor';
-import type { Root } from '../guards/entry-guards.js';
-import { type Source, printSource } from '../guards/source.js';
-import { walk } from '../guards/walk.js';
+import type { Root } from './entry-guards.js';
+import { type Source, printSource } from './source.js';
+import { walk } from './walk.js';
 
 /** A primitive of an argument. */
 export interface ConstantSource {

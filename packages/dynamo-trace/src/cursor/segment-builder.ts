@@ -1,7 +1,7 @@
 /**
- * @file Builds the graph of one segment, with a FakeTensor twin for every value.
+ * @file Builds the graph of one segment, with a fake tensor for every value.
  *
- * Ops run on the twins with autograd on, so shapes, dtypes, aliasing, `requires_grad` and the backward
+ * Ops run on the fake tensors with autograd on, so shapes, dtypes, aliasing, `requires_grad` and the backward
  * graph of a captured program come from the real rules, not from a second set.
  */
 import { Graph, type Node, getItem } from '@tessera/graph';
@@ -40,17 +40,17 @@ export class SegmentBuilder {
   /** Ops recorded so far. */
   opCount = 0;
   private readonly nodes = new Map<number, Node>();
-  private readonly twins = new Map<number, Tensor>();
+  private readonly fakes = new Map<number, Tensor>();
   private readonly slots = new Map<Tensor, number>();
-  /** Twins of tensors made before the segment, and of their bases. */
+  /** Fakes of tensors made before the segment, and of their bases. */
   private readonly outside = new Map<Tensor, Tensor>();
   private readonly storages = new Map<Storage, Storage>();
   private readonly inputs: SegmentInputRef[] = [];
   private readonly scalars = new Map<number, { node: Node; scalar: SymScalar }>();
   private readonly produced = new Map<number, Node>();
   private readonly mutated = new Set<number>();
-  /** The node that wrote to some memory last. */
-  private readonly writers = new Map<Storage, Node>();
+  /** The nodes that write to some memory, in order. */
+  private readonly writers = new Map<Storage, Node[]>();
   /** Whether random numbers are drawn. */
   hasRandom = false;
   private lastPlaceholder: Node | null = null;
@@ -65,13 +65,13 @@ export class SegmentBuilder {
     return this.nodes.get(slot)!;
   }
 
-  twin(slot: number): Tensor {
-    return this.twins.get(slot)!;
+  fake(slot: number): Tensor {
+    return this.fakes.get(slot)!;
   }
 
-  /** The slot of a twin, if it has one. */
-  slotOfTwin(twin: Tensor): number | undefined {
-    return this.slots.get(twin);
+  /** The slot of a fake, if it has one. */
+  slotOfFake(fake: Tensor): number | undefined {
+    return this.slots.get(fake);
   }
 
   /** Slots of tensor inputs. */
@@ -81,12 +81,12 @@ export class SegmentBuilder {
 
   /** Makes a tensor an input. */
   addInput(slot: number, tensor: Tensor, name: string, source: string): void {
-    const twin = this.twinOf(tensor);
+    const fake = this.fakeOf(tensor);
     const node = this.placeholder(name);
-    node.meta.val = twin;
+    node.meta.val = fake;
     node.meta.source = source;
     this.inputs.push({ slot, scalar: -1, meta: inputMetaOf(tensor) });
-    this.bind(slot, node, twin);
+    this.bind(slot, node, fake);
   }
 
   /** Makes runtime scalar `index` an input, once. */
@@ -122,24 +122,24 @@ export class SegmentBuilder {
     return node;
   }
 
-  /** The twin of a tensor from outside, with that of what it is a view of. */
-  private twinOf(tensor: Tensor): Tensor {
-    let twin = this.outside.get(tensor);
-    if (twin !== undefined) return twin;
-    twin = this.makeTwin(tensor);
-    this.outside.set(tensor, twin);
-    if (tensor.base !== null && !tensor.isLazy) twin.base = this.twinOf(tensor.base as Tensor);
-    return twin;
+  /** The fake of a tensor from outside, with that of what it is a view of. */
+  private fakeOf(tensor: Tensor): Tensor {
+    let fake = this.outside.get(tensor);
+    if (fake !== undefined) return fake;
+    fake = this.makeFake(tensor);
+    this.outside.set(tensor, fake);
+    if (tensor.base !== null && !tensor.isLazy) fake.base = this.fakeOf(tensor.base as Tensor);
+    return fake;
   }
 
-  private makeTwin(tensor: Tensor): Tensor {
+  private makeFake(tensor: Tensor): Tensor {
     let storage = this.storages.get(tensor.storage);
     if (storage === undefined)
       this.storages.set(
         tensor.storage,
         (storage = Storage.fake(tensor.device, tensor.storage.nbytes)),
       );
-    const twin = makeTensor(
+    const fake = makeTensor(
       storage,
       tensor.dtype,
       tensor.device,
@@ -147,18 +147,18 @@ export class SegmentBuilder {
       tensor.strides,
       tensor.storageOffset,
     );
-    twin.requiresGradFlag = requiresGrad(tensor);
+    fake.requiresGradFlag = requiresGrad(tensor);
     // What was computed before is no leaf: the program may modify it in place.
-    if (twin.requiresGradFlag && !tensor.isLazy && gradFnOf(tensor) !== null)
-      setHistory(twin, new ComputedBefore(twin), 0);
-    return twin;
+    if (fake.requiresGradFlag && !tensor.isLazy && gradFnOf(tensor) !== null)
+      setHistory(fake, new ComputedBefore(fake), 0);
+    return fake;
   }
 
-  /** Gives a slot its node and twin. */
-  bind(slot: number, node: Node, twin: Tensor): void {
+  /** Gives a slot its node and fake. */
+  bind(slot: number, node: Node, fake: Tensor): void {
     this.nodes.set(slot, node);
-    this.twins.set(slot, twin);
-    this.slots.set(twin, slot);
+    this.fakes.set(slot, fake);
+    this.slots.set(fake, slot);
   }
 
   /** Notes that a slot is computed here. */
@@ -169,14 +169,17 @@ export class SegmentBuilder {
   /** Notes that a node, by default that of the last op, writes to a slot. */
   noteMutated(slot: number, writer: Node = this.lastOp!): void {
     this.mutated.add(slot);
-    this.writers.set(this.twin(slot).storage, writer);
+    const { storage } = this.fake(slot);
+    const before = this.writers.get(storage);
+    if (before === undefined) this.writers.set(storage, [writer]);
+    else if (before.at(-1) !== writer) before.push(writer);
   }
 
   /** Adds the node of an op; list results get `getItem` nodes. */
   addOp(
     op: OpOverload,
     args: readonly Prepared[],
-    twins: readonly (Tensor | null)[],
+    fakes: readonly (Tensor | null)[],
     isList: boolean,
     meta: Node['meta'],
   ): (Node | null)[] {
@@ -187,13 +190,13 @@ export class SegmentBuilder {
     this.opCount++;
     this.lastOp = node;
     if (op.hasTag('random')) this.hasRandom = true;
-    node.meta = { ...node.meta, ...meta, val: isList ? twins : (twins[0] ?? null) };
+    node.meta = { ...node.meta, ...meta, val: isList ? fakes : (fakes[0] ?? null) };
     noteSymbolicArgs(node, args);
     if (!isList) return [node];
-    return twins.map((twin, i) => {
-      if (twin === null) return null;
+    return fakes.map((fake, i) => {
+      if (fake === null) return null;
       const item = this.graph.callFunction(getItem, [node, i]);
-      item.meta = { ...meta, val: twin };
+      item.meta = { ...meta, val: fake };
       return item;
     });
   }
@@ -211,9 +214,8 @@ export class SegmentBuilder {
       backend,
       mutatedInputs.length === 0 || this.inputs.length < 2
         ? null
-        : sharingOf(this.inputs.map(({ slot }) => (slot < 0 ? null : this.twin(slot)))),
+        : sharingOf(this.inputs.map(({ slot }) => (slot < 0 ? null : this.fake(slot)))),
       new Set(visible),
-      this.twins,
       this.writers,
     );
   }
@@ -225,31 +227,31 @@ export class SegmentBuilder {
 
   /** Slots of inputs that share memory with a slot. */
   inputsSharing(slot: number): number[] {
-    const { storage } = this.twin(slot);
-    return this.inputSlots.filter((input) => this.twin(input).storage === storage);
+    const { storage } = this.fake(slot);
+    return this.inputSlots.filter((input) => this.fake(input).storage === storage);
   }
 
-  /** Slots of values that share memory with one of these twins and take gradients. */
-  slotsWithGradients(twins: readonly (Tensor | null)[]): number[] {
-    const storages = new Set(twins.flatMap((twin) => (twin === null ? [] : [twin.storage])));
+  /** Slots of values that share memory with one of these fakes and take gradients. */
+  slotsWithGradients(fakes: readonly (Tensor | null)[]): number[] {
+    const storages = new Set(fakes.flatMap((fake) => (fake === null ? [] : [fake.storage])));
     if (storages.size === 0) return [];
-    return [...this.twins].flatMap(([slot, twin]) =>
-      storages.has(twin.storage) && requiresGrad(twin) ? [slot] : [],
+    return [...this.fakes].flatMap(([slot, fake]) =>
+      storages.has(fake.storage) && requiresGrad(fake) ? [slot] : [],
     );
   }
 
   /** Whether an op wrote to the memory of an input. */
   writesTo(storage: Storage): boolean {
-    const twin = this.storages.get(storage);
-    if (twin === undefined) return false;
-    for (const slot of this.mutated) if (this.twins.get(slot)!.storage === twin) return true;
+    const fake = this.storages.get(storage);
+    if (fake === undefined) return false;
+    for (const slot of this.mutated) if (this.fakes.get(slot)!.storage === fake) return true;
     return false;
   }
 
   private writesStorageOf(slot: number): boolean {
-    const storage = this.twins.get(slot)!.storage;
+    const storage = this.fakes.get(slot)!.storage;
     for (const written of this.mutated)
-      if (this.twins.get(written)!.storage === storage) return true;
+      if (this.fakes.get(written)!.storage === storage) return true;
     return false;
   }
 }

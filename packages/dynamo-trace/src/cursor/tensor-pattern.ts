@@ -10,63 +10,56 @@ import { symbolicShapeOf } from '../dynamic/symbolic-meta.js';
 import type { DynamicTensorGuard } from '../guards/dynamic-tensor-guard.js';
 import type { TensorGuard } from '../guards/tensor-guard.js';
 import type { ExternalPattern, Pattern, SlotPattern } from '../trace/pattern.js';
-import type { Capture } from './capture.js';
-import { identifierOf } from './sources.js';
+import { identifierOf } from '../guards/sources.js';
+import type { Recorder } from './recorder.js';
 
 /** The pattern of `tensor`; makes it an input of the segment if it is none yet. */
 export function tensorPattern(
-  capture: Capture,
+  recorder: Recorder,
   tensor: Tensor,
-  adopted: Pattern | null,
+  known: Pattern | null,
   older: Older<Pattern> | null,
 ): SlotPattern | ExternalPattern {
-  const { run } = capture;
-  if (adopted?.code === 0 || adopted?.code === 1) {
-    // Another call on the same tensor may have numbered it as its own since it was matched.
-    tensor.traceOwner = run.id;
-    tensor.traceSlot = adopted.slot;
-  }
-  const isKnown = tensor.traceOwner === run.id;
-  if (!isKnown) {
+  const { frame } = recorder;
+  const isBound = frame.slotOf(tensor) >= 0;
+  if (!isBound) {
     // Reading the storage computes a value that another compiled call owes.
     void tensor.storage;
-    tensor.traceOwner = run.id;
-    tensor.traceSlot = capture.numbering.slots++;
-    run.slots[tensor.traceSlot] = tensor;
+    frame.bind(recorder.numbering.slots++, tensor);
   }
-  const slot = tensor.traceSlot;
-  const isInput = !capture.builder.has(slot);
-  if (isInput) addInput(capture, slot, tensor);
-  capture.region?.uses.add(slot);
-  if (adopted?.code === 0 || adopted?.code === 1) {
-    if (adopted.guard !== null) noteGuard(capture, adopted.code, slot, adopted.guard);
-    return adopted;
+  const slot = frame.slotOf(tensor);
+  const isInput = !recorder.builder.has(slot);
+  if (isInput) addInput(recorder, slot, tensor);
+  recorder.region?.uses.add(slot);
+  if (known?.code === 0 || known?.code === 1) {
+    if (known.guard !== null) noteGuard(recorder, known.code, slot, known.guard);
+    return known;
   }
-  if (isKnown && !isInput) return { code: 0, slot, guard: null };
-  const code = isKnown ? 0 : 1;
-  const guard = guardOf(capture, tensor, older);
-  noteGuard(capture, code, slot, guard);
+  if (isBound && !isInput) return { code: 0, slot, guard: null };
+  const code = isBound ? 0 : 1;
+  const guard = guardOf(recorder, tensor, older);
+  noteGuard(recorder, code, slot, guard);
   return { code, slot, guard };
 }
 
 function noteGuard(
-  capture: Capture,
+  recorder: Recorder,
   code: 0 | 1,
   slot: number,
   guard: TensorGuard | DynamicTensorGuard,
 ): void {
-  (code === 0 ? capture.layouts : capture.guards).set(slot, guard);
-  const node = capture.builder.node(slot);
+  (code === 0 ? recorder.layouts : recorder.guards).set(slot, guard);
+  const node = recorder.builder.node(slot);
   if (node.op === 'placeholder') node.meta.symbolicVal = symbolicShapeOf(guard);
 }
 
-function addInput(capture: Capture, slot: number, tensor: Tensor): void {
-  const source = capture.options.sources.nameOf(tensor);
-  capture.builder.addInput(slot, tensor, identifierOf(source), source);
+function addInput(recorder: Recorder, slot: number, tensor: Tensor): void {
+  const source = recorder.options.sources.nameOf(tensor);
+  recorder.builder.addInput(slot, tensor, identifierOf(source), source);
 }
 
 function guardOf(
-  { options: { sources }, shapes }: Capture,
+  { options: { sources }, shapes }: Recorder,
   tensor: Tensor,
   older: Older<Pattern> | null,
 ): TensorGuard | DynamicTensorGuard {

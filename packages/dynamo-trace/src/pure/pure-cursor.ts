@@ -1,5 +1,5 @@
 /**
- * @file `PureCapture`: a capture that also finds out whether the function looks at sizes.
+ * @file `PureCursor`: a cursor of a `pure` function; while it records it also finds out whether the function looks at sizes.
  */
 import { userFrame } from '@tessera/graph';
 import { TesseraError } from '@tessera/shared';
@@ -11,17 +11,17 @@ import {
   type Tensor,
   isTensor,
 } from '@tessera/tensor';
-import { Capture } from '../capture/capture.js';
+import { Cursor } from '../cursor/cursor.js';
 import type { DynamicTensorGuard } from '../guards/dynamic-tensor-guard.js';
 import { TensorGuard } from '../guards/tensor-guard.js';
 import { walk } from '../guards/walk.js';
-import type { Branch } from '../trace/step.js';
+import type { TrieNode } from '../trace/step.js';
 import { SizeWatch } from './size-watch.js';
 
 /** See the file header. */
-export class PureCapture extends Capture {
+export class PureCursor extends Cursor {
   /** Where its steps begin. */
-  readonly start: Branch = this.branch;
+  readonly start: TrieNode = this.at;
   private readonly sizes = new SizeWatch();
 
   /** Whether the function's result may depend on sizes in a way that the trace does not show. */
@@ -30,15 +30,15 @@ export class PureCapture extends Capture {
   }
 
   /** What looked at sizes is good for these sizes only. */
-  override get externals(): [Tensor, TensorGuard | DynamicTensorGuard][] {
-    const externals = super.externals;
+  get externals(): [Tensor, TensorGuard | DynamicTensorGuard][] {
+    const { externals } = this.recorder!;
     if (!this.readsSizes) return externals;
     return externals.map(([tensor]) => [tensor, TensorGuard.of(tensor)]);
   }
 
   /** Runs the function with its arguments watched. */
   watching<R>(fn: () => R): R {
-    const { sources } = this.options;
+    const { sources } = this.recorder!.options;
     // Sizes of parameters are numbers.
     const tensor = (value: Tensor): void => {
       if (sources.isArgument(value)) this.sizes.watch(value);
@@ -64,10 +64,10 @@ export class PureCapture extends Capture {
   /** @throws pure-side-effect: no guard knows values, so a skipped call would go by those of this one */
   override onAccess(storage: Storage, writes: boolean): void {
     super.onAccess(storage, writes);
-    if (writes || this.breaks.length > 0) return;
+    if (writes || this.recorder!.breaks.length > 0) return;
     throw new TesseraError(
       'pure-side-effect',
-      `${this.options.functionName} is compiled with pure: true but reads the values of a tensor, which a skipped call would not do.`,
+      `${this.recorder!.options.functionName} is compiled with pure: true but reads the values of a tensor, which a skipped call would not do.`,
       {
         location: userFrame(),
         hints: [

@@ -1,7 +1,7 @@
 /**
  * @file `CallRoots`: what a call gives its function, namely arguments, `this`, and what `captures` names.
  */
-import type { Root } from '../guards/entry-guards.js';
+import type { Root } from './entry-guards.js';
 import type { AnyFunction, TraceOptions } from '../trace-options.js';
 import { argumentCount, argumentNames } from './argument-names.js';
 

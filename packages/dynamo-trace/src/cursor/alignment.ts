@@ -1,5 +1,5 @@
 /**
- * @file `Shadow`: an older path that a capture runs along, to find which numbers vary.
+ * @file `Alignment`: the older path that a recording runs along, to find which numbers vary.
  *
  * When a replay fails only because a number changed, the new path is recorded with that number as a
  * runtime scalar or a symbol, and every later number that differs from the older path is lifted too, so
@@ -11,34 +11,34 @@ import type { DynamicOption, Older } from '../dynamic/dynamic-shapes.js';
 import type { DynamicTensorGuard } from '../guards/dynamic-tensor-guard.js';
 import type { TensorGuard } from '../guards/tensor-guard.js';
 import type { IntPattern } from '../trace/int-pattern.js';
-import { type Pattern, sameConstant } from '../trace/pattern.js';
-import type { Branch, OpStep, RegionStep, Step } from '../trace/step.js';
+import { type Pattern, type ScalarPattern, kindOfNumber, sameConstant } from '../trace/pattern.js';
+import type { OpStep, RegionStep, Step, TrieNode } from '../trace/step.js';
 
 /** How the arguments of an op differ from the older path: which numbers to lift, by position. */
-export interface Alignment {
+export interface Aligned {
   readonly step: OpStep;
   readonly lifts: ReadonlyMap<number, Lift>;
 }
 
 /** A runtime scalar of a kind, or an integer that becomes a symbol. */
-export type Lift = 'float' | 'int' | 'symbol';
+export type Lift = ScalarPattern['kind'] | 'symbol';
 
 /** See the file header. */
-export class Shadow {
+export class Alignment {
   private matched: OpStep | null = null;
-  /** The step that the next pushed one subsumes. */
-  replaces: Step | null = null;
+  /** The step that the next recorded one subsumes. */
+  private replaces: Step | null = null;
 
   constructor(
-    private branch: Branch | null,
+    private at: TrieNode | null,
     private readonly dynamic: DynamicOption = undefined,
   ) {}
 
   /** The step of the older path that a new op corresponds to; null if there is none. */
-  align(op: OpOverload, args: readonly unknown[]): Alignment | null {
+  align(op: OpOverload, args: readonly unknown[]): Aligned | null {
     this.matched = null;
     this.replaces = null;
-    for (const step of this.branch?.steps ?? []) {
+    for (const step of this.at?.steps ?? []) {
       if (step.kind !== 'op' || step.op !== op) continue;
       const lifts = varyingNumbers(step, args, this.dynamic);
       if (lifts === null) continue;
@@ -51,37 +51,40 @@ export class Shadow {
   /** Moves along after the op was recorded as `step`. */
   advance(step: OpStep): void {
     if (this.matched === null) {
-      this.branch = null;
+      this.at = null;
       return;
     }
     if (subsumes(step, this.matched)) this.replaces = this.matched;
-    this.branch = this.matched.next;
+    this.at = this.matched.next;
+  }
+
+  /** Takes the step that the recorded one subsumes out of a node. */
+  replaceIn(node: TrieNode): void {
+    if (this.replaces !== null) node.steps = node.steps.filter((other) => other !== this.replaces);
+    this.replaces = null;
   }
 
   /** Moves into the region that corresponds to one that begins; returns it. */
   enterRegion(owner: object, name: string): RegionStep | null {
-    const step = this.branch?.steps.find(
+    const step = this.at?.steps.find(
       (candidate): candidate is RegionStep =>
-        candidate.kind === 'region' && candidate.owner === owner && candidate.name === name,
+        candidate.kind === 'region' &&
+        candidate.ownerClass === owner.constructor &&
+        candidate.name === name,
     );
-    this.branch = step?.next ?? null;
+    this.at = step?.next ?? null;
     return step ?? null;
   }
 
   /** Moves behind a step that is no op. */
-  pass(kind: 'grad-mode' | 'backward' | 'flush'): void {
-    const step = this.branch?.steps.find((candidate) => candidate.kind === kind);
-    this.branch =
-      step === undefined || step.kind === 'return'
-        ? null
-        : step.kind === 'backward'
-          ? step.exit
-          : step.next;
+  pass(kind: 'grad-mode' | 'backward' | 'break'): void {
+    const step = this.at?.steps.find((candidate) => candidate.kind === kind);
+    this.at = step === undefined || step.kind === 'return' ? null : step.next;
   }
 }
 
 /** Positions of numbers that vary between a step and new arguments; null if they differ otherwise. */
-export function varyingNumbers(
+function varyingNumbers(
   step: OpStep,
   args: readonly unknown[],
   dynamic: DynamicOption,
@@ -92,9 +95,10 @@ export function varyingNumbers(
     const pattern = step.args[i]!;
     const arg = args[i];
     if (pattern.code === 4) {
-      if (typeof arg === 'number')
-        lifts.set(i, pattern.kind === 'int' && Number.isInteger(arg) ? 'int' : 'float');
-      else if (!(arg instanceof SymScalar)) return null;
+      if (arg instanceof SymScalar) continue;
+      const kind = typeof arg === 'number' ? scalarKind(pattern.kind, arg, args) : null;
+      if (kind === null) return null;
+      lifts.set(i, kind);
     } else if (pattern.code === 5) {
       if (!Number.isInteger(arg)) return null;
       lifts.set(i, 'symbol');
@@ -135,9 +139,21 @@ function liftKind(
   const integers = Number.isInteger(arg) && Number.isInteger(pattern.value);
   if (type.base === 'int') return integers && dynamic !== false ? 'symbol' : null;
   if (type.base !== 'Scalar' && type.base !== 'Tensor') return null;
-  if (integers) return 'int';
-  // A whole and a fractional number promote integer tensors differently.
-  const allFloat = args.every((other) => !isTensor(other) || isFloatingPoint(other.dtype));
+  return scalarKind(kindOfNumber(pattern.value), arg, args);
+}
+
+/**
+ * The kind of run-time scalar that stands for numbers of a kind and one more; null if they need code of their own: a
+ * whole and a fractional number promote integers, and tensors made of nothing else, differently.
+ */
+function scalarKind(
+  kind: ScalarPattern['kind'],
+  value: number,
+  args: readonly unknown[],
+): ScalarPattern['kind'] | null {
+  if (kindOfNumber(value) === kind) return kind;
+  const tensors = args.flat().filter(isTensor);
+  const allFloat = tensors.length > 0 && tensors.every(({ dtype }) => isFloatingPoint(dtype));
   return allFloat ? 'float' : null;
 }
 
@@ -190,8 +206,6 @@ function coversInt(pattern: IntPattern, older: IntPattern): boolean {
 }
 
 /** Pattern of an argument on the older path. */
-export function olderArgument(alignment: Alignment | null, i: number): Older<Pattern> | null {
-  return alignment === null
-    ? null
-    : { pattern: alignment.step.args[i]!, calls: alignment.step.calls };
+export function olderArgument(aligned: Aligned | null, i: number): Older<Pattern> | null {
+  return aligned === null ? null : { pattern: aligned.step.args[i]!, calls: aligned.step.calls };
 }

@@ -1,37 +1,37 @@
 /**
  * @file Recording the arguments of an op: what a replay must find there, what the graph gets, and what
- * the twin op gets.
+ * the fake op gets.
  */
 import type { Argument } from '@tessera/graph';
 import { SymScalar } from '@tessera/shared';
 import { type OpOverload, isTensor } from '@tessera/tensor';
 import type { Older } from '../dynamic/dynamic-shapes.js';
 import type { IntPattern } from '../trace/int-pattern.js';
-import type { Pattern } from '../trace/pattern.js';
+import type { Pattern, ScalarPattern } from '../trace/pattern.js';
 import type { OpStep } from '../trace/step.js';
-import type { Capture } from './capture.js';
-import { type Alignment, type Lift, olderArgument } from './shadow.js';
+import { type Aligned, type Lift, olderArgument } from './alignment.js';
+import type { Recorder } from './recorder.js';
 
-/** A prepared argument: what to match next time, what the graph and the twin op get. */
+/** A prepared argument: what to match next time, what the graph and the fake op get. */
 export interface Prepared {
   readonly pattern: Pattern;
   readonly node: Argument;
-  readonly twin: unknown;
+  readonly fake: unknown;
 }
 
-/** Prepares all arguments of an op; see `Capture.recordOp`. */
+/** Prepares all arguments of an op; see events/operator.ts. */
 export function prepareArguments(
-  capture: Capture,
+  recorder: Recorder,
   op: OpOverload,
   args: readonly unknown[],
-  adopted: OpStep | null,
-  alignment: Alignment | null,
+  known: OpStep | null,
+  alignment: Aligned | null,
   computed: boolean,
 ): Prepared[] {
   return args.map((arg, i) => {
     const lift = alignment?.lifts.get(i) ?? null;
     const { type } = op.schema.args[i]!;
-    return prepare(capture, arg, adopted?.args[i] ?? null, olderArgument(alignment, i), {
+    return prepare(recorder, arg, known?.args[i] ?? null, olderArgument(alignment, i), {
       lift: computed && lift !== null ? 'symbol' : lift,
       integer: type.base === 'int' || (computed && lift !== null),
       size: type.symbolic,
@@ -51,47 +51,47 @@ interface Place {
 }
 
 function prepare(
-  capture: Capture,
+  recorder: Recorder,
   arg: unknown,
-  adopted: Pattern | null,
+  known: Pattern | null,
   older: Older<Pattern> | null,
   place: Place,
 ): Prepared {
-  const { builder } = capture;
+  const { builder } = recorder;
   if (isTensor(arg)) {
-    const pattern = capture.patternOf(arg, adopted, older);
-    return { pattern, node: builder.node(pattern.slot), twin: builder.twin(pattern.slot) };
+    const pattern = recorder.patternOf(arg, known, older);
+    return { pattern, node: builder.node(pattern.slot), fake: builder.fake(pattern.slot) };
   }
-  if (arg instanceof SymScalar) return regionScalar(capture, arg);
-  if (adopted?.code === 4) return scalar(capture, adopted.index, Number(arg), adopted.kind);
+  if (arg instanceof SymScalar) return regionScalar(recorder, arg);
+  if (known?.code === 4) return scalar(recorder, known.index, Number(arg), known.kind);
   if (place.lift !== null && place.lift !== 'symbol') {
-    if (capture.region !== null) capture.region.broken = true;
-    return scalar(capture, capture.numbering.scalars++, Number(arg), place.lift);
+    if (recorder.region !== null) recorder.region.broken = true;
+    return scalar(recorder, recorder.numbering.scalars++, Number(arg), place.lift);
   }
-  if (adopted !== null && adopted.code !== 3)
-    return { pattern: adopted, node: arg as Argument, twin: arg };
-  if (Array.isArray(arg)) return list(capture, arg, adopted, older, place);
+  if (known !== null && known.code !== 3)
+    return { pattern: known, node: arg as Argument, fake: arg };
+  if (Array.isArray(arg)) return list(recorder, arg, known, older, place);
   if (place.integer && typeof arg === 'number') {
-    const { sources } = capture.options;
+    const { sources } = recorder.options;
     const name = sources.nameOfNumber(arg) ?? place.name;
-    const int = capture.shapes.int(arg, olderInt(older), name, place.size);
-    if (typeof int !== 'number') return { pattern: int, node: arg, twin: arg };
+    const int = recorder.shapes.int(arg, olderInt(older), name, place.size);
+    if (typeof int !== 'number') return { pattern: int, node: arg, fake: arg };
   }
-  return { pattern: { code: 2, value: arg }, node: arg as Argument, twin: arg };
+  return { pattern: { code: 2, value: arg }, node: arg as Argument, fake: arg };
 }
 
 function list(
-  capture: Capture,
+  recorder: Recorder,
   arg: readonly unknown[],
-  adopted: Pattern | null,
+  known: Pattern | null,
   older: Older<Pattern> | null,
   place: Place,
 ): Prepared {
   const items = arg.map((item, i) =>
     prepare(
-      capture,
+      recorder,
       item,
-      adopted?.code === 3 ? adopted.items[i]! : null,
+      known?.code === 3 ? known.items[i]! : null,
       older === null ? null : olderItem(older, i),
       { ...place, lift: null },
     ),
@@ -100,9 +100,9 @@ function list(
   return {
     pattern: constant
       ? { code: 2, value: [...arg] }
-      : (adopted ?? { code: 3, items: items.map(({ pattern }) => pattern) }),
+      : (known ?? { code: 3, items: items.map(({ pattern }) => pattern) }),
     node: items.map(({ node }) => node),
-    twin: items.map(({ twin }) => twin),
+    fake: items.map(({ fake }) => fake),
   };
 }
 
@@ -123,23 +123,28 @@ function olderInt(older: Older<Pattern> | null): Older<IntPattern> | null {
 }
 
 /** A number that a trusted region was given, or that the program made. */
-function regionScalar(capture: Capture, arg: SymScalar): Prepared {
-  const index = capture.region?.scalarIndex(arg) ?? -1;
+function regionScalar(recorder: Recorder, arg: SymScalar): Prepared {
+  const index = recorder.region?.scalarIndex(arg) ?? -1;
   // Made by the program: a number that says of itself whether it is a float.
-  if (index < 0 && capture.region !== null) capture.region.broken = true;
-  if (index < 0) return scalar(capture, capture.numbering.scalars++, arg.hint, arg.kind);
-  const { node } = capture.builder.addScalar(index, arg.hint, arg.kind, arg.name);
-  return { pattern: { code: 4, index, kind: arg.kind }, node, twin: arg };
+  if (index < 0 && recorder.region !== null) recorder.region.broken = true;
+  if (index < 0) return scalar(recorder, recorder.numbering.scalars++, arg.hint, arg.kind);
+  const { node } = recorder.builder.addScalar(index, arg.hint, arg.kind, arg.name);
+  return { pattern: { code: 4, index, kind: arg.kind }, node, fake: arg };
 }
 
 function scalar(
-  capture: Capture,
+  recorder: Recorder,
   index: number,
   value: number,
-  kind: 'float' | 'int' | 'bool',
+  kind: ScalarPattern['kind'],
 ): Prepared {
-  capture.run.scalars[index] = value;
-  const source = capture.options.sources.nameOfNumber(value) ?? `scalar ${index}`;
-  const { node, scalar: twin } = capture.builder.addScalar(index, value, kind, source);
-  return { pattern: { code: 4, index, kind }, node, twin };
+  recorder.frame.scalars[index] = value;
+  const source = recorder.options.sources.nameOfNumber(value) ?? `scalar ${index}`;
+  const { node, scalar: fake } = recorder.builder.addScalar(
+    index,
+    value,
+    kind === 'fraction' ? 'float' : kind,
+    source,
+  );
+  return { pattern: { code: 4, index, kind }, node, fake };
 }

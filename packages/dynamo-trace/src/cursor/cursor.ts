@@ -1,0 +1,264 @@
+/**
+ * @file `Cursor`: where a call of a compiled function is in the trie of recorded traces.
+ *
+ * It is the mode under which the function's JavaScript runs. While it matches, each event must be one that a
+ * recorded step expects, and costs a comparison and the object of its result: whatever the program computes in
+ * JavaScript happens natively, and matching is the guard. Where no step fits it records from there on, or, beyond
+ * the recompile limit, passes: everything runs eagerly. What matching and recording mean for each kind of event is
+ * in `events/`.
+ */
+import {
+  type BackwardCall,
+  GENERATOR_MEMORY,
+  type OpOverload,
+  type PreDispatchMode,
+  type RegionInputs,
+  type Storage,
+  type Tensor,
+  type TensorBase,
+  gradMode,
+} from '@tessera/tensor';
+import {
+  type BreakReason,
+  HOOK_SET,
+  MEMORY_CHANGED,
+  REQUIRES_GRAD_SET,
+  VALUE_READ,
+} from '../breaks/graph-breaks.js';
+import { reportBreak } from '../breaks/report-break.js';
+import { BACKWARD, isGradOp } from '../events/backward.js';
+import { BREAK } from '../events/break.js';
+import { type EventKind, MISS } from '../events/event.js';
+import { GRAD_MODE } from '../events/grad-mode.js';
+import {
+  OPERATOR,
+  acceptOperator,
+  breakBefore,
+  inputsOfSteps,
+  runUnrecorded,
+} from '../events/operator.js';
+import { REGION } from '../events/region.js';
+import { RETURN } from '../events/return.js';
+import { watch } from '../events/watch.js';
+import type { Frame } from '../frame/frame.js';
+import { matchAll } from '../trace/pattern.js';
+import { type Step, type TrieNode, isDueBefore } from '../trace/step.js';
+import type { Recorder } from './recorder.js';
+import type { Specializer } from './specializer.js';
+
+/** What a cursor asks of its function. */
+export interface CursorHost {
+  /** Makes the recorder that goes on where nothing fits; null if the function may not be compiled again. */
+  diverge(cursor: Cursor, describe: () => string): Recorder | null;
+  /** Told of a break where nothing is matched since the last one. */
+  onBreakBetween(reason: BreakReason): void;
+  /** Computes the matched steps of the current segment, operator by operator. */
+  runMatched(cursor: Cursor): void;
+}
+
+/** See the file header. */
+export class Cursor implements PreDispatchMode {
+  readonly name = 'trace';
+  /** Steps of this call; those of a region that was jumped over are one entry. */
+  readonly path: (Step | readonly Step[])[] = [];
+  /** Where in `path` the current segment begins. */
+  segmentFrom = 0;
+  /** How much of `path` ran as compiled code. */
+  compiledUpTo = 0;
+  segmentGradMode: boolean = gradMode.enabled;
+  /** Nothing is traced any more: everything runs eagerly. */
+  passing = false;
+  /** Inside a region that is matched step by step. */
+  inRegion = false;
+
+  /**
+   * @param at where the trace begins
+   * @param recorder records from the beginning; null to match
+   */
+  constructor(
+    readonly frame: Frame,
+    public at: TrieNode,
+    public recorder: Recorder | null,
+    readonly specializer: Specializer,
+    readonly host: CursorHost,
+  ) {}
+
+  get matching(): boolean {
+    return this.recorder === null && !this.passing;
+  }
+
+  /** Steps of the current segment. */
+  get matched(): readonly Step[] {
+    return this.path.slice(this.segmentFrom).flat();
+  }
+
+  /** Whether nothing happened since the last graph break. */
+  get atSegmentStart(): boolean {
+    return this.path.length === this.segmentFrom;
+  }
+
+  /** Tensors from outside that the current segment reads. */
+  get segmentInputs(): Tensor[] {
+    return this.recorder === null ? inputsOfSteps(this) : this.recorder.inputs;
+  }
+
+  // ---- moving
+
+  /** Moves behind a matched step. */
+  advance(step: Step | readonly Step[], to: TrieNode): void {
+    this.path.push(step);
+    this.at = to;
+  }
+
+  /** Adds a recorded step and moves behind it. */
+  append(step: Step): void {
+    const { alignment, region } = this.recorder!;
+    if (step.kind !== 'return') alignment.replaceIn(this.at);
+    this.at.steps.unshift(step);
+    region?.steps.push(step);
+    this.path.push(step);
+    if (step.kind !== 'return') this.at = step.next;
+  }
+
+  /** A new segment begins. */
+  beginSegment(): void {
+    this.segmentFrom = this.path.length;
+    this.segmentGradMode = this.frame.gradMode;
+    this.frame.gaining.clear();
+    this.specializer.reset();
+    this.recorder?.beginSegment();
+  }
+
+  private event<C, R>(kind: EventKind<C, R>, call: C): R {
+    if (this.matching) {
+      const { at } = this;
+      const result = kind.match(this, call);
+      if (result !== MISS) return result;
+      this.diverge(() => kind.describe(call, at));
+    }
+    return this.recorder === null ? kind.run(call) : kind.record(this, this.recorder, call);
+  }
+
+  /** Goes on recording, or eagerly beyond the recompile limit. */
+  diverge(describe: () => string): void {
+    this.recorder = this.host.diverge(this, describe);
+    if (this.recorder === null) this.pass();
+  }
+
+  /** Goes on eagerly. */
+  pass(): void {
+    this.host.runMatched(this);
+    this.passing = true;
+  }
+
+  // ---- events
+
+  handle(op: OpOverload, args: readonly unknown[]): unknown {
+    this.frame.announceOp(op, args);
+    if (this.matching) {
+      const first = this.at.steps[0];
+      if (first?.kind === 'op' && first.op === op && !isGradOp(op)) {
+        if (matchAll(first.args, args, this.frame)) return acceptOperator(this, first, args);
+      }
+    }
+    const reason = this.passing ? null : breakBefore(this, op, args);
+    if (reason === null) return this.event(OPERATOR, { op, args });
+    this.frame.noteReads(args);
+    if (isGradOp(op)) this.onWatch(args[2] as readonly Tensor[]);
+    this.breakGraph(reason);
+    return runUnrecorded(op, args);
+  }
+
+  onGradMode(enabled: boolean): void {
+    this.frame.gradMode = enabled;
+    this.event(GRAD_MODE, enabled);
+  }
+
+  onBackward(call: BackwardCall): boolean {
+    return this.event(BACKWARD, call);
+  }
+
+  onRegion<R>(
+    owner: object,
+    name: string,
+    inputs: RegionInputs,
+    fn: (inputs: RegionInputs) => R,
+  ): R {
+    // A region inside a region is part of it.
+    if (this.passing || (this.matching && this.inRegion) || this.recorder?.region != null) {
+      this.recorder?.owners.add(owner);
+      return fn(inputs);
+    }
+    return this.event(REGION, { owner, name, inputs, fn }) as R;
+  }
+
+  /** The function returned; whether a recorded trace ended here too. */
+  finish(result: unknown): boolean {
+    return this.event(RETURN, result);
+  }
+
+  // ---- what happens outside operators
+
+  onSetGrad(tensor: TensorBase, value: TensorBase | null): void {
+    this.recorder?.region?.noteGrad(tensor as Tensor, value as Tensor | null);
+  }
+
+  onSetRequiresGrad(tensor: TensorBase): void {
+    this.frame.noteReads([tensor]);
+    this.breakGraph(REQUIRES_GRAD_SET);
+  }
+
+  onSetHook(tensor: TensorBase): void {
+    if (this.dueBefore(tensor.storage, true) !== null) this.flush(HOOK_SET);
+  }
+
+  givesGradients(tensor: TensorBase): boolean {
+    return this.frame.givesGradients(tensor);
+  }
+
+  onWatch(tensors: readonly TensorBase[]): void {
+    this.frame.noteReads(tensors);
+    if (!this.passing) watch(this, tensors);
+  }
+
+  onAccess(storage: Storage, writes: boolean): void {
+    const reason = this.dueBefore(storage, writes);
+    if (reason !== null) this.flush(reason);
+  }
+
+  onDrop(tensor: TensorBase): void {
+    const isRead = !tensor.isLazy && this.dueBefore(tensor.storage, true) !== null;
+    this.frame.drop(tensor, isRead);
+  }
+
+  /** Why what is recorded must run before memory is read, or written; null if it need not. */
+  dueBefore(storage: Storage, writes: boolean): BreakReason | null {
+    if (this.passing) return null;
+    if (this.recorder !== null) {
+      const { builder } = this.recorder;
+      if (storage === GENERATOR_MEMORY) return builder.hasRandom ? MEMORY_CHANGED : null;
+      if (builder.writesTo(storage)) return VALUE_READ;
+      return writes && builder.uses(storage) ? MEMORY_CHANGED : null;
+    }
+    const isDue = (wanted: boolean): boolean =>
+      this.matched.some((step) => isDueBefore(step, storage, wanted, this.frame.slots));
+    if (isDue(false)) return VALUE_READ;
+    return writes && isDue(true) ? MEMORY_CHANGED : null;
+  }
+
+  // ---- graph breaks
+
+  /** Ends the graph here and computes it; nothing to do where nothing is recorded. @throws trace-full-graph */
+  flush(reason: BreakReason): void {
+    if (!this.passing && !this.atSegmentStart) this.event(BREAK, { reason, isTold: false });
+  }
+
+  /** The same for what no graph can hold: told even where nothing is recorded yet. @throws trace-full-graph */
+  breakGraph(reason: BreakReason): void {
+    if (this.passing) return;
+    if (!this.atSegmentStart) this.event(BREAK, { reason, isTold: true });
+    else if (this.recorder === null) this.host.onBreakBetween(reason);
+    else reportBreak(reason, this.recorder);
+    if (this.recorder?.region != null) this.recorder.region.broken = true;
+  }
+}

@@ -1,0 +1,58 @@
+/**
+ * @file Recording matched steps once more: where a replay diverges, and at sizes that were not met before.
+ */
+import { gradMode } from '@tessera/tensor';
+import { rebuildBackward } from '../events/backward.js';
+import { rebuildGradMode } from '../events/grad-mode.js';
+import { rebuildOperator } from '../events/operator.js';
+import { rebuildRegion } from '../events/region.js';
+import type { OutSpec, Step } from '../trace/step.js';
+import type { Recorder } from './recorder.js';
+
+/** Records a matched step again, in the slots that it has; returns its results. Follows grad mode, which the caller restores. */
+export function rebuildStep(
+  recorder: Recorder,
+  step: Step,
+  inner = false,
+): readonly (OutSpec | null)[] {
+  switch (step.kind) {
+    case 'op':
+      return rebuildOperator(recorder, step, inner);
+    case 'backward':
+      return rebuildBackward(recorder, step);
+    case 'grad-mode':
+      rebuildGradMode(recorder, step);
+      return [];
+    case 'region':
+      rebuildRegion(recorder, step);
+      return [];
+    default:
+      return [];
+  }
+}
+
+/** Records an entry of a path again: a step, or those of a region that was jumped over. */
+export function rebuildEntry(recorder: Recorder, entry: Step | readonly Step[]): void {
+  if (!isRegion(entry)) rebuildStep(recorder, entry);
+  else for (const step of entry) rebuildStep(recorder, step, true);
+}
+
+function isRegion(entry: Step | readonly Step[]): entry is readonly Step[] {
+  return Array.isArray(entry);
+}
+
+/** Records a path again, in the grad modes in which it ran; no mode is told. */
+export function rebuildPath(
+  recorder: Recorder,
+  path: readonly (Step | readonly Step[])[],
+  startGradMode: boolean,
+): void {
+  const current = gradMode.enabled;
+  recorder.startGradMode = startGradMode;
+  gradMode.enabled = startGradMode;
+  try {
+    for (const entry of path) rebuildEntry(recorder, entry);
+  } finally {
+    gradMode.enabled = current;
+  }
+}

@@ -1,0 +1,109 @@
+/**
+ * @file `Recorder`: what is being recorded in one call: the graph of the current segment, guards, values.
+ *
+ * A cursor in recording policy has one. It continues from any place of a trace, so a replay that diverged hands
+ * over in the middle: the matched steps of the current segment are rebuilt in a new recorder, which goes on behind
+ * them.
+ */
+import type { Node } from '@tessera/graph';
+import { type Tensor, gradMode, requiresGrad } from '@tessera/tensor';
+import type { DynamicShapes, Older } from '../dynamic/dynamic-shapes.js';
+import type { RegionRecord } from '../events/region.js';
+import type { Frame } from '../frame/frame.js';
+import type { DynamicTensorGuard } from '../guards/dynamic-tensor-guard.js';
+import type { TensorGuard } from '../guards/tensor-guard.js';
+import type { ExternalPattern, Pattern, SlotPattern } from '../trace/pattern.js';
+import type { Segment } from '../trace/segment.js';
+import { type Numbering, type OutSpec, specOf } from '../trace/step.js';
+import { Alignment } from './alignment.js';
+import type { RecordedBreak, RecorderOptions } from './recorder-options.js';
+import { SegmentBuilder } from './segment-builder.js';
+import { tensorPattern } from './tensor-pattern.js';
+
+/** See the file header. */
+export class Recorder {
+  builder: SegmentBuilder = new SegmentBuilder();
+  /** Segments finished by graph breaks in this call, oldest first. */
+  readonly segments: Segment[] = [];
+  /** Objects whose regions ran: they can hold results. */
+  readonly owners: Set<object> = new Set();
+  /** Slots of results that the program was given, in order. */
+  readonly visible: number[] = [];
+  /** The region that is being recorded. */
+  region: RegionRecord | null = null;
+  /** The older path that this one runs along. */
+  alignment: Alignment = new Alignment(null);
+  readonly breaks: RecordedBreak[] = [];
+  /** Guards of the tensors from outside, by slot. */
+  readonly guards: Map<number, TensorGuard | DynamicTensorGuard> = new Map();
+  /** Guards of values made before the current segment, by slot. */
+  readonly layouts: Map<number, TensorGuard | DynamicTensorGuard> = new Map();
+  /** Grad mode in force when the current segment began. */
+  startGradMode: boolean = gradMode.enabled;
+  /** A value of this call is watched: the path is recorded anew by the next one. */
+  isOutdated = false;
+
+  constructor(
+    readonly frame: Frame,
+    readonly numbering: Numbering,
+    readonly options: RecorderOptions,
+    readonly shapes: DynamicShapes,
+  ) {}
+
+  /** Tensors that the current segment takes. */
+  get inputs(): Tensor[] {
+    return this.builder.inputSlots.map((slot) => this.frame.slots[slot]!);
+  }
+
+  /** Tensors from outside with their guards. */
+  get externals(): [Tensor, TensorGuard | DynamicTensorGuard][] {
+    return [...this.guards].map(([slot, guard]) => [this.frame.slots[slot]!, guard]);
+  }
+
+  /** Spec of a result: in a slot that exists, in a given one, or in a new one (-1). */
+  outSpec(fake: Tensor, existing: number, slot: number): OutSpec {
+    const at = existing >= 0 ? existing : slot >= 0 ? slot : this.numbering.slots++;
+    return { ...specOf(fake, at), same: existing >= 0, requiresGrad: requiresGrad(fake) };
+  }
+
+  /**
+   * The tensor of a result: existing, or a new lazy one.
+   *
+   * @param inner a region that is jumped over keeps it to itself
+   */
+  bindOut(spec: OutSpec, fake: Tensor, node: Node | null, inner = false): Tensor {
+    const { frame, builder, region } = this;
+    const known = frame.slots[spec.slot];
+    if (spec.same) {
+      if (known!.isLazy) known!.requiresGradFlag = spec.requiresGrad;
+      return known!;
+    }
+    const tensor = known ?? frame.produce(spec);
+    builder.bind(spec.slot, node!, fake);
+    builder.noteProduced(spec.slot);
+    if (region !== null) region.produced.add(spec.slot);
+    else if (!inner) this.visible.push(spec.slot);
+    return tensor;
+  }
+
+  /** The pattern of a tensor argument; makes it an input of the segment if it is none yet. */
+  patternOf(
+    tensor: Tensor,
+    known: Pattern | null = null,
+    older: Older<Pattern> | null = null,
+  ): SlotPattern | ExternalPattern {
+    return tensorPattern(this, tensor, known, older);
+  }
+
+  /** Everything recorded since the last break. */
+  finishSegment(): Segment {
+    return this.builder.finish(this.options.backend, this.startGradMode, this.visible);
+  }
+
+  /** A new segment begins. */
+  beginSegment(): void {
+    this.builder = new SegmentBuilder();
+    this.layouts.clear();
+    this.startGradMode = this.frame.gradMode;
+  }
+}

@@ -1,0 +1,92 @@
+/**
+ * @file `Specializer`: what a replay does differently when the trace has symbols.
+ *
+ * For sizes that were met before, the metadata of every result and the compiled code hang on the frame's
+ * `ShapeBinding`, and a matched op costs one look-up more. For new sizes the matched steps are rebuilt, as they are
+ * matched, on fake tensors of the present sizes: the operators' own shape rules give the results' metadata, so
+ * nothing is extrapolated, and the rebuilt graph is compiled for these sizes. The function is not traced again: its
+ * steps are. Sizes that come too seldom to be worth code are declined: such a call runs eagerly.
+ */
+import { log } from '@tessera/shared';
+import type { SymbolTable } from '../dynamic/symbol-table.js';
+import type { Frame } from '../frame/frame.js';
+import type { Segment } from '../trace/segment.js';
+import type { BackwardStep, OpStep, OutSpec, Step } from '../trace/step.js';
+import { rebuildEntry, rebuildStep } from './rebuild-step.js';
+import type { Recorder } from './recorder.js';
+
+/** See the file header. One per replay. */
+export class Specializer {
+  /** Rebuilds the current segment; null while everything is known. */
+  private recorder: Recorder | null = null;
+
+  /**
+   * @param rebuild a recorder that has the steps matched so far in the segment
+   * @param limit how many shape bindings keep their code
+   */
+  constructor(
+    private readonly frame: Frame,
+    private readonly table: SymbolTable,
+    private readonly rebuild: () => Recorder,
+    private readonly limit: () => number,
+    private readonly functionName: string,
+    private readonly onDecline: () => void = () => undefined,
+  ) {}
+
+  /** A new segment begins. */
+  reset(): void {
+    this.recorder = null;
+    this.frame.spares.clear();
+  }
+
+  /** Whether a matched step has sizes that are not worth code. */
+  declines(step: OpStep | BackwardStep): boolean {
+    const { shapes } = this.frame;
+    if (shapes.specs.has(step) || this.recorder !== null) return false;
+    if (this.table.bindings.admits(shapes, this.limit())) return false;
+    this.onDecline();
+    return true;
+  }
+
+  /** Makes the results of a matched step that is not yet in the path. */
+  produce(step: OpStep | BackwardStep): readonly (OutSpec | null)[] {
+    const { frame } = this;
+    let outs = frame.shapes.specs.get(step);
+    if (outs === undefined || this.recorder !== null) {
+      this.recorder ??= this.rebuild();
+      outs = rebuildStep(this.recorder, step);
+      frame.shapes.specs.set(step, outs);
+    }
+    if (step.kind === 'op')
+      for (let i = step.outs.length; i < outs.length; i++) frame.spares.add(outs[i]!.slot);
+    return outs;
+  }
+
+  /** Whether results are being made by rebuilding, which binds them. */
+  get rebuilding(): boolean {
+    return this.recorder !== null;
+  }
+
+  /** Follows what was matched without making results: a step, or those of a region that was jumped over. */
+  follow(entry: Step | readonly Step[]): void {
+    if (this.recorder !== null) rebuildEntry(this.recorder, entry);
+  }
+
+  /** The code of a segment for the sizes of this call. */
+  segmentFor(template: Segment): Segment {
+    const { shapes } = this.frame;
+    let segment = shapes.segments.get(template);
+    if (segment === undefined || !segment.fits(this.frame)) {
+      const sizes = shapes.values.map(([index, value]) => {
+        const entry = this.table.entries[index]!;
+        return `${entry.symbol.name} = ${value} (${entry.source})`;
+      });
+      log('perf', () => `Specializing ${this.functionName} for ${sizes.join(', ')}`);
+      segment = (this.recorder ?? this.rebuild()).finishSegment();
+      template.addSpecialization(sizes, segment);
+      shapes.segments.set(template, segment);
+    }
+    this.table.bindings.touch(shapes, this.limit());
+    return segment;
+  }
+}

@@ -1,0 +1,101 @@
+/**
+ * @file `ShapeBinding`: the values that the symbols of a call have, as a node of a tree.
+ *
+ * A replay binds symbols in the order in which the trace meets them; each binding moves from a node to
+ * its child. What was worked out for exactly these values hangs on the node: the metadata of results,
+ * and compiled code. `ShapeBindings` keeps the most recently used ones.
+ */
+import type { Segment } from '../trace/segment.js';
+import type { OutSpec, Step } from '../trace/step.js';
+
+/** See the file header. The root binds nothing. */
+export class ShapeBinding {
+  /** Results of a step at these sizes, by step; for backward and regions, of what they make. */
+  readonly specs: Map<Step, readonly (OutSpec | null)[]> = new Map();
+  /** Code for these sizes, by the segment that it specialises. */
+  readonly segments: Map<Segment, Segment> = new Map();
+  private readonly children = new Map<string, ShapeBinding>();
+
+  constructor(
+    readonly parent: ShapeBinding | null,
+    readonly symbol: number,
+    readonly value: number,
+  ) {}
+
+  /** The node with one more symbol bound. */
+  child(symbol: number, value: number): ShapeBinding {
+    const key = `${symbol}:${value}`;
+    let node = this.children.get(key);
+    if (node === undefined) this.children.set(key, (node = new ShapeBinding(this, symbol, value)));
+    return node;
+  }
+
+  /** Bound values by symbol number, outermost first. */
+  get values(): [symbol: number, value: number][] {
+    return this.parent === null ? [] : [...this.parent.values, [this.symbol, this.value]];
+  }
+
+  /** Drops what was worked out here, and the node itself where nothing hangs on it. */
+  forget(): void {
+    this.specs.clear();
+    this.segments.clear();
+    this.prune();
+  }
+
+  private prune(): void {
+    if (this.parent === null || this.children.size > 0 || this.segments.size > 0) return;
+    this.parent.children.delete(`${this.symbol}:${this.value}`);
+    this.parent.prune();
+  }
+}
+
+/** Bindings that get code when they are met first; later ones when they come again. */
+const AT_ONCE = 8;
+/** A binding with code makes room for another after this many times the limit of other calls. */
+const UNUSED = 16;
+
+/** The tree of one compiled function, bounded. */
+export class ShapeBindings {
+  readonly root: ShapeBinding = new ShapeBinding(null, -1, 0);
+  /** Bindings with code, least recently used first, and the number of the call that used them last. */
+  private readonly used = new Map<ShapeBinding, number>();
+  /** Bindings that were declined. */
+  private readonly declined = new Set<string>();
+  private calls = 0;
+
+  /** Marks a binding as used; beyond `limit` bindings the oldest are forgotten. */
+  touch(binding: ShapeBinding, limit: number): void {
+    this.calls++;
+    this.used.delete(binding);
+    this.used.set(binding, this.calls);
+    for (const oldest of this.used.keys()) {
+      if (this.used.size <= limit) return;
+      this.used.delete(oldest);
+      oldest.forget();
+    }
+  }
+
+  /**
+   * Whether a binding that has no code is worth some: the first few at once, others when they come again, and
+   * beyond `limit` only in place of one that was not used for long, so that sizes do not drive each other out.
+   */
+  admits(binding: ShapeBinding, limit: number): boolean {
+    const { size } = this.used;
+    if (size < Math.min(AT_ONCE, limit)) return true;
+    this.calls++;
+    const key = binding.values.join();
+    const isNew = !this.declined.has(key);
+    if (isNew) {
+      if (this.declined.size >= UNUSED * limit) this.declined.clear();
+      this.declined.add(key);
+      return false;
+    }
+    const [oldest] = this.used.values();
+    return size < limit || this.calls - oldest! > UNUSED * limit;
+  }
+
+  /** Number of bindings with compiled code. */
+  get size(): number {
+    return this.used.size;
+  }
+}

@@ -1,0 +1,359 @@
+/**
+ * @file Event: `backward()` was called.
+ *
+ * Recording runs the engine on fake tensors, which tells exactly which leaves receive a gradient and what it looks
+ * like; the graph gets one `tessera::autograd_grad` node, and each leaf's `.grad` a lazy tensor. A leaf that has a
+ * gradient already gets an in-place addition, as in eager. A backward that no graph can hold ends the graph, and
+ * the engine runs it.
+ */
+import { type Argument, type Node, getItem } from '@tessera/graph';
+import {
+  type BackwardCall,
+  type OpOverload,
+  type Tensor,
+  autogradMeta,
+  getOp,
+  gradFnOf,
+  gradientStrides,
+  hasGradientHooks,
+  noGrad,
+  obeysLayout,
+  requiresGrad,
+  runBackward,
+  withFakeTensors,
+  withPreDispatchMode,
+} from '@tessera/tensor';
+import { BACKWARD_OUTSIDE, type BreakReason, HOOKED_LEAF } from '../breaks/graph-breaks.js';
+import type { Cursor } from '../cursor/cursor.js';
+import type { Recorder } from '../cursor/recorder.js';
+import { runOnFakes } from '../cursor/run-on-fakes.js';
+import type { Frame } from '../frame/frame.js';
+import {
+  type ExternalPattern,
+  type Pattern,
+  type SlotPattern,
+  matchAll,
+  matchPattern,
+} from '../trace/pattern.js';
+import { type BackwardStep, type OutSpec, lookThrough } from '../trace/step.js';
+import { endsWith } from './break.js';
+import { type EventKind, MISS } from './event.js';
+
+const autogradGrad: OpOverload = getOp('tessera::autograd_grad');
+const autogradGradTwice: OpOverload = getOp('tessera::autograd_grad.create_graph');
+
+/** Whether an op is `grad()` inside a compiled function. */
+export function isGradOp(op: unknown): boolean {
+  return op === autogradGrad || op === autogradGradTwice;
+}
+
+/**
+ * Whether a recorded `grad()` may miss a way to what is wanted: one that leads through history outside the
+ * segment, which has these inputs.
+ */
+export function leavesSegment(inputs: readonly Tensor[], wanted: readonly Tensor[]): boolean {
+  const outside = wanted.filter((tensor) => !tensor.isLazy);
+  if (outside.length === 0) return false;
+  return inputs.some((tensor) => {
+    const isOnlyOne = outside.length === 1 && outside[0] === tensor;
+    return !isOnlyOne && requiresGrad(tensor) && gradFnOf(tensor) !== null;
+  });
+}
+
+/** See the file header. The program is told that the backward is done. */
+export const BACKWARD: EventKind<BackwardCall, boolean> = {
+  match(cursor, call) {
+    for (const step of lookThrough(cursor.at))
+      if (step.kind === 'backward' && fits(step, call, cursor.frame)) {
+        accept(cursor, step);
+        return true;
+      }
+    const reason = breakWhenMatching(cursor, call);
+    if (reason === null) return MISS;
+    runInEngine(cursor, call, reason);
+    return true;
+  },
+
+  record(cursor, recorder, call) {
+    const leaves = isRecordable(recorder, call) ? candidateLeaves(recorder) : null;
+    if (leaves === null) runInEngine(cursor, call, BACKWARD_OUTSIDE);
+    else if (leaves.some((slot) => hasGradientHooks(recorder.frame.slots[slot]!)))
+      runInEngine(cursor, call, HOOKED_LEAF);
+    else recordBackward(cursor, recorder, call, leaves);
+    return true;
+  },
+
+  run: () => false,
+
+  describe: () =>
+    'backward() was called where the recorded call did not, or gradients were set differently',
+};
+
+// ---- backwards that no graph can hold
+
+/** Ends the graph, and lets the engine run a backward unrecorded. */
+function runInEngine(cursor: Cursor, call: BackwardCall, reason: BreakReason): void {
+  cursor.frame.noteReads([call.tensors, call.gradTensors]);
+  cursor.onWatch(call.inputs ?? []);
+  cursor.breakGraph(reason);
+  withPreDispatchMode(null, () =>
+    runBackward(call.tensors, call.gradTensors, {
+      retainGraph: call.retainGraph,
+      createGraph: call.createGraph,
+      inputs: call.inputs,
+      accumulate: true,
+      allowUnused: true,
+    }),
+  );
+}
+
+/** Why the engine must run a backward: it did when recorded, or the roots are computed already. */
+function breakWhenMatching({ at, frame }: Cursor, call: BackwardCall): BreakReason | null {
+  if (call.createGraph) return BACKWARD_OUTSIDE;
+  if (call.tensors.some((root) => frame.slotOf(root) < 0 || !root.isLazy)) return BACKWARD_OUTSIDE;
+  return [BACKWARD_OUTSIDE, HOOKED_LEAF].find((reason) => endsWith(at, reason)) ?? null;
+}
+
+function isRecordable(
+  { frame }: Recorder,
+  { createGraph, inputs, tensors }: BackwardCall,
+): boolean {
+  if (createGraph) return false;
+  // Only leaves take gradients from a recorded backward.
+  if (inputs?.some((tensor) => tensor.isLazy || gradFnOf(tensor) !== null)) return false;
+  return tensors.every(
+    (tensor) => frame.slotOf(tensor) >= 0 && tensor.isLazy && tensor.requiresGradFlag,
+  );
+}
+
+/** Leaves of the current segment that may receive a gradient; null if some history lies outside it. */
+function candidateLeaves({ builder, frame }: Recorder): number[] | null {
+  const leaves: number[] = [];
+  for (const slot of builder.inputSlots) {
+    const tensor = frame.slots[slot]!;
+    if (!requiresGrad(tensor)) continue;
+    if (gradFnOf(tensor) !== null) return null;
+    leaves.push(slot);
+  }
+  return leaves;
+}
+
+// ---- matching
+
+/** Whether a call is the recorded one: the same roots, leaves with the same gradients, and no hooks. */
+function fits(step: BackwardStep, call: BackwardCall, frame: Frame): boolean {
+  if (call.createGraph || call.retainGraph !== step.retainGraph) return false;
+  if ((call.inputs === null) !== (step.inputs === null)) return false;
+  if (
+    !matchAll(step.roots, call.tensors, frame) ||
+    !matchAll(step.gradTensors, call.gradTensors, frame)
+  )
+    return false;
+  if (step.inputs !== null && !matchAll(step.inputs, call.inputs!, frame)) return false;
+  return step.leaves.every(({ leaf, existing }) => {
+    const tensor = frame.slots[leaf];
+    if (tensor === undefined || hasGradientHooks(tensor) || gradFnOf(tensor) !== null) return false;
+    const current = tensor.autograd?.grad ?? null;
+    return existing === null
+      ? current === null
+      : current !== null && matchPattern(existing, current, frame);
+  });
+}
+
+function accept(cursor: Cursor, step: BackwardStep): void {
+  const { frame, specializer } = cursor;
+  const specs = frame.shapes.parent === null ? null : specializer.produce(step);
+  step.leaves.forEach(({ leaf, grad, existing }, i) => {
+    if (existing !== null) return;
+    autogradMeta(frame.slots[leaf]!).grad = specializer.rebuilding
+      ? frame.slots[grad.slot]!
+      : frame.produce(specs?.[i] ?? grad);
+  });
+  cursor.advance(step, step.next);
+  frame.announce(step);
+}
+
+// ---- recording
+
+function recordBackward(
+  cursor: Cursor,
+  recorder: Recorder,
+  call: BackwardCall,
+  leaves: readonly number[],
+): void {
+  const { frame } = recorder;
+  const roots = call.tensors.map((tensor) => recorder.patternOf(tensor));
+  const gradTensors = call.gradTensors.map((tensor): Pattern =>
+    tensor === null ? { code: 2, value: null } : recorder.patternOf(tensor),
+  );
+  const { inputs, retainGraph } = call;
+  const wanted =
+    inputs === null ? leaves : leaves.filter((slot) => inputs.includes(frame.slots[slot]!));
+  const made = addBackward(recorder, { roots, gradTensors, retainGraph }, wanted);
+  const step: BackwardStep = {
+    kind: 'backward',
+    roots,
+    gradTensors,
+    inputs: inputs?.map((tensor) => recorder.patternOf(tensor)) ?? null,
+    retainGraph,
+    leaves: [],
+    next: { steps: [] },
+  };
+  recorder.alignment.pass('backward');
+  cursor.append(step);
+  for (const { leaf: slot, fake, node } of made) {
+    const leaf = frame.slots[slot]!;
+    const existing = (leaf.autograd?.grad ?? null) as Tensor | null;
+    const grad = recorder.outSpec(fake, -1, -1);
+    const tensor = recorder.bindOut(grad, fake, node);
+    if (existing === null) {
+      autogradMeta(leaf).grad = tensor;
+      step.leaves.push({ leaf: slot, grad, existing: null });
+    } else {
+      const pattern = recorder.patternOf(existing);
+      step.leaves.push({ leaf: slot, grad, existing: pattern });
+      accumulate(recorder, pattern, grad);
+    }
+  }
+  frame.remember(
+    step,
+    step.leaves.map(({ grad }) => grad),
+  );
+  frame.announce(step);
+}
+
+/** Records a matched backward again; returns the gradients at the present sizes. */
+export function rebuildBackward(recorder: Recorder, step: BackwardStep): readonly OutSpec[] {
+  const { frame } = recorder;
+  const again = (pattern: SlotPattern | ExternalPattern): void =>
+    void recorder.patternOf(frame.slots[pattern.slot]!, pattern);
+  for (const pattern of [...step.roots, ...step.gradTensors])
+    if (pattern.code === 0 || pattern.code === 1) again(pattern);
+  const wanted = step.leaves.map(({ leaf }) => leaf);
+  const made = addBackward(recorder, step, wanted);
+  return step.leaves.map(({ leaf, grad, existing }) => {
+    const { fake, node } = made.find((other) => other.leaf === leaf)!;
+    // The replay has set, and the program perhaps replaced, the gradients themselves.
+    const spec = recorder.outSpec(fake, -1, grad.slot);
+    recorder.bindOut(spec, fake, node);
+    if (existing !== null) {
+      again(existing);
+      accumulate(recorder, existing, spec);
+    }
+    return spec;
+  });
+}
+
+/** A value of the graph. */
+interface Emitted {
+  readonly node: Node;
+  readonly fake: Tensor;
+}
+
+/** Runs the engine on fake tensors and adds the node; returns the gradients of the leaves that have one. */
+function addBackward(
+  recorder: Recorder,
+  { roots, gradTensors, retainGraph }: Pick<BackwardStep, 'roots' | 'gradTensors' | 'retainGraph'>,
+  leaves: readonly number[],
+): (Emitted & { readonly leaf: number })[] {
+  const { builder } = recorder;
+  const rootSlots = roots.map((pattern) => (pattern as SlotPattern).slot);
+  const gradSlots = gradTensors.map((pattern) => ('slot' in pattern ? pattern.slot : null));
+  const gradients = withPreDispatchMode(null, () =>
+    withFakeTensors(() =>
+      runBackward(
+        rootSlots.map((slot) => builder.fake(slot)),
+        gradSlots.map((slot) => (slot === null ? null : builder.fake(slot))),
+        {
+          // A second backward is the error that it is in eager.
+          retainGraph,
+          createGraph: false,
+          inputs: leaves.map((slot) => builder.fake(slot)),
+          accumulate: false,
+          allowUnused: true,
+        },
+      ),
+    ),
+  );
+  const used = leaves.filter((_, i) => gradients[i] !== null);
+  const fakes = gradients.filter((grad) => grad !== null);
+  const node = builder.graph.callFunction(autogradGrad, [
+    rootSlots.map((slot) => builder.node(slot)),
+    gradSlots.map((slot) => (slot === null ? null : builder.node(slot))),
+    used.map((slot) => builder.node(slot)),
+    retainGraph,
+  ]);
+  builder.opCount++;
+  const leafFakes = used.map((slot) => builder.fake(slot));
+  return ownGradients(recorder, fakes, leafFakes, node).map((own, i) => ({
+    ...own,
+    leaf: used[i]!,
+  }));
+}
+
+/** A gradient's node and fake tensor; one that shares memory or is laid out unlike its leaf is copied, as eager does. */
+function ownGradients(
+  recorder: Recorder,
+  fakes: readonly Tensor[],
+  leaves: readonly Tensor[],
+  node: Node,
+): Emitted[] {
+  const { graph } = recorder.builder;
+  const seen = new Set<unknown>();
+  node.meta.val = fakes;
+  return fakes.map((fake, i) => {
+    const item = graph.callFunction(getItem, [node, i]);
+    item.meta = { val: fake };
+    const shared =
+      fake.base !== null ||
+      seen.has(fake.storage) ||
+      fake.strides.some((stride, d) => stride === 0 && fake.sizes[d]! > 1) ||
+      recorder.builder.slotOfFake(fake) !== undefined;
+    seen.add(fake.storage);
+    const leaf = leaves[i]!;
+    if (!obeysLayout(fake, leaf)) {
+      const strides = [...gradientStrides(leaf)];
+      const layout = [[...leaf.sizes], strides, leaf.dtype, null, leaf.device, null];
+      const empty = emit(recorder, 'aten::new_empty_strided', [{ node: item, fake }, ...layout]);
+      return emit(recorder, 'aten::copy_', [empty, { node: item, fake }, false]);
+    }
+    return shared
+      ? emit(recorder, 'aten::clone', [{ node: item, fake }, null])
+      : { node: item, fake };
+  });
+}
+
+/** Adds an op that records no history; its first arguments may be values. */
+function emit(recorder: Recorder, name: string, args: readonly (Emitted | Argument)[]): Emitted {
+  const op = getOp(name);
+  const isEmitted = (arg: Emitted | Argument): arg is Emitted =>
+    typeof arg === 'object' && arg !== null && 'fake' in arg;
+  const node = recorder.builder.graph.callFunction(
+    op,
+    args.map((arg) => (isEmitted(arg) ? arg.node : arg)),
+  );
+  const fakes = args.map((arg) => (isEmitted(arg) ? arg.fake : arg));
+  const fake = withoutHistory(() => runOnFakes(op, fakes) as Tensor);
+  node.meta = { val: fake };
+  return { node, fake };
+}
+
+function withoutHistory<R>(fn: () => R): R {
+  return withPreDispatchMode(null, () => noGrad(fn));
+}
+
+/** `existing += gradient` in the graph; the backward step stands for it in replays. */
+function accumulate(
+  { builder }: Recorder,
+  existing: SlotPattern | ExternalPattern,
+  { slot }: OutSpec,
+): void {
+  const add = getOp('aten::add_.Tensor');
+  runOnFakes(add, [builder.fake(existing.slot), builder.fake(slot), 1]);
+  const node = builder.graph.callFunction(add, [
+    builder.node(existing.slot),
+    builder.node(slot),
+    1,
+  ]);
+  builder.noteMutated(existing.slot, node);
+}

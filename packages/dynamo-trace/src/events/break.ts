@@ -1,0 +1,71 @@
+/**
+ * @file Event: the graph ends here, because a value is needed or no graph can hold what comes.
+ *
+ * Matched, the segment runs as compiled code. Recorded, it runs operator by operator: which of its values later code
+ * needs is known, and compiled for, when the call is over.
+ */
+import type { BreakReason } from '../breaks/graph-breaks.js';
+import { reportBreak } from '../breaks/report-break.js';
+import type { Cursor } from '../cursor/cursor.js';
+import { runByOperator } from '../frame/run-by-operator.js';
+import type { Segment } from '../trace/segment.js';
+import type { TrieNode } from '../trace/step.js';
+import { type EventKind, MISS } from './event.js';
+
+/** A graph break. */
+interface BreakCall {
+  readonly reason: BreakReason;
+  /** Whether it is told even where no operator is recorded. */
+  readonly isTold: boolean;
+}
+
+/** See the file header. */
+export const BREAK: EventKind<BreakCall, void> = {
+  match(cursor) {
+    for (const step of cursor.at.steps) {
+      // Of a call that is suspended or failed, it is not known what must be returned.
+      if (step.kind !== 'break' || !step.segment.sealed || !step.segment.fits(cursor.frame))
+        continue;
+      cursor.advance(step, step.next);
+      runCompiled(cursor, step.segment);
+      cursor.compiledUpTo = cursor.path.length;
+      cursor.beginSegment();
+      return;
+    }
+    return MISS;
+  },
+
+  record(cursor, recorder, { reason, isTold }) {
+    const { builder, region, alignment } = recorder;
+    // What was only looked at may change its layout.
+    const isShown =
+      isTold || builder.opCount > 0 || (reason.code === 'GB0008' && builder.inputSlots.length > 0);
+    const location = isShown ? reportBreak(reason, recorder) : null;
+    if (region !== null) region.broken = true;
+    const segment = recorder.finishSegment();
+    cursor.frame.finished.push(segment);
+    recorder.segments.push(segment);
+    runByOperator(segment, cursor.frame);
+    alignment.pass('break');
+    cursor.append({ kind: 'break', segment, reason, location, next: { steps: [] } });
+    cursor.beginSegment();
+  },
+
+  run() {},
+
+  describe: ({ reason }) => `${reason.text} where the recorded call did not`,
+};
+
+/** Runs the compiled code of a matched segment, for the sizes of this call. */
+export function runCompiled(cursor: Cursor, template: Segment): void {
+  const { frame, specializer } = cursor;
+  if (frame.reads.size > 0) template.addOutputs(frame.reads);
+  const segment = frame.shapes.parent === null ? template : specializer.segmentFor(template);
+  frame.finished.push(template);
+  frame.runSegment(segment);
+}
+
+/** Whether a recorded call broke the graph at a node for that reason. */
+export function endsWith(at: TrieNode, { code }: BreakReason): boolean {
+  return at.steps.some((step) => step.kind === 'break' && step.reason.code === code);
+}

@@ -1,0 +1,291 @@
+/**
+ * @file Event: an operator was called.
+ *
+ * Recording runs it on the fake tensors of its arguments, which gives metadata, aliasing and history by the real
+ * rules, and adds it to the graph; the program gets lazy tensors. Matching compares the arguments with the patterns
+ * of a step and makes the same lazy tensors.
+ */
+import { moduleStack, userFrame } from '@tessera/graph';
+import { SymScalar, isTesseraError } from '@tessera/shared';
+import {
+  type OpOverload,
+  type Tensor,
+  callOp,
+  dispatchBelowPreDispatch,
+  gradMode,
+  withPreDispatchMode,
+} from '@tessera/tensor';
+import { BACKWARD_OUTSIDE, type BreakReason, WATCHED } from '../breaks/graph-breaks.js';
+import { opBreak } from '../breaks/op-break.js';
+import { prepareArguments } from '../cursor/arguments.js';
+import type { Cursor } from '../cursor/cursor.js';
+import type { Recorder } from '../cursor/recorder.js';
+import { runOnFakes } from '../cursor/run-on-fakes.js';
+import type { Frame } from '../frame/frame.js';
+import { printInt } from '../trace/int-pattern.js';
+import { type Pattern, instantiate, matchAll, sameConstant, slotsOf } from '../trace/pattern.js';
+import { type OpStep, type OutSpec, lookThrough, observeStep } from '../trace/step.js';
+import { endsWith } from './break.js';
+import { isGradOp, leavesSegment } from './backward.js';
+import { type EventKind, MISS } from './event.js';
+
+/** An operator and its arguments. */
+interface OperatorCall {
+  readonly op: OpOverload;
+  readonly args: readonly unknown[];
+}
+
+/** See the file header. */
+export const OPERATOR: EventKind<OperatorCall, unknown> = {
+  match(cursor, { op, args }) {
+    for (const step of lookThrough(cursor.at))
+      if (step.kind === 'op' && step.op === op && matchAll(step.args, args, cursor.frame))
+        return acceptOperator(cursor, step, args);
+    return MISS;
+  },
+
+  record(cursor, recorder, { op, args }) {
+    const { result, step, outs } = recordOperator(cursor, recorder, op, args);
+    cursor.append(step);
+    cursor.frame.remember(step, outs);
+    cursor.frame.announce(step);
+    return result;
+  },
+
+  run: ({ op, args }) => withPreDispatchMode(null, () => callOp(op, args)),
+
+  describe({ op, args }, at) {
+    const expected = at.steps.find((step): step is OpStep => step.kind === 'op');
+    if (expected === undefined)
+      return `the call went on with ${op.displayName} where the recorded call did not`;
+    if (expected.op !== op)
+      return `expected ${expected.op.displayName}, got ${op.displayName}${expected.location === null ? '' : ` (recorded at ${expected.location})`}`;
+    if (op.qualifiedName === 'tessera::attach_function')
+      return 'the backward of a custom autograd function, or what its context holds, is not what was recorded';
+    const i = expected.args.findIndex((pattern, k) => !sameNumber(pattern, args[k]));
+    if (i >= 0)
+      return `argument '${op.schema.args[i]!.name}' of ${op.displayName} == ${printPattern(expected.args[i]!)}, actual ${String(args[i])}`;
+    return `another tensor was passed to ${op.displayName}`;
+  },
+};
+
+/** Why the graph must end before an operator, which then runs by itself; null if it can be recorded. */
+export function breakBefore(
+  cursor: Cursor,
+  op: OpOverload,
+  args: readonly unknown[],
+): BreakReason | null {
+  if (isGradOp(op)) {
+    const wanted = args[2] as readonly Tensor[];
+    if (endsWith(cursor.at, BACKWARD_OUTSIDE) || leavesSegment(cursor.segmentInputs, wanted))
+      return BACKWARD_OUTSIDE;
+  }
+  return opBreak(op, args);
+}
+
+/** Runs an operator that no graph can hold; what was recorded before it has run. */
+export function runUnrecorded(op: OpOverload, args: readonly unknown[]): unknown {
+  return withPreDispatchMode(null, () => dispatchBelowPreDispatch(op, args));
+}
+
+/** Moves behind a matched operator and makes its results. */
+export function acceptOperator(cursor: Cursor, step: OpStep, args: readonly unknown[]): unknown {
+  const { frame, specializer } = cursor;
+  frame.announce(step);
+  if (step.gaining.length > 0) frame.noteGradients(step.gaining);
+  if (frame.shapes.parent === null) {
+    cursor.advance(step, step.next);
+    const { outs } = step;
+    const result = step.isList ? outs.map((spec) => given(frame, spec)) : given(frame, outs[0]!);
+    if (step.isWatched) cursor.flush(WATCHED);
+    return result;
+  }
+  // Sizes are symbols: the results are those of the present sizes.
+  if (specializer.declines(step)) {
+    cursor.pass();
+    return OPERATOR.run({ op: step.op, args });
+  }
+  const outs = specializer.produce(step);
+  cursor.advance(step, step.next);
+  const tensors = outs.map((spec) => given(frame, spec, specializer.rebuilding || spec?.same));
+  if (step.isWatched) cursor.flush(WATCHED);
+  return step.isList ? tensors : tensors[0];
+}
+
+/** A result of a matched operator; one that exists may require grad from now on. */
+function given(frame: Frame, spec: OutSpec | null, exists = spec?.same): Tensor | null {
+  if (spec === null) return null;
+  if (exists !== true) return frame.produce(spec);
+  const tensor = frame.slots[spec.slot]!;
+  if (tensor.isLazy) tensor.requiresGradFlag = spec.requiresGrad;
+  return tensor;
+}
+
+/** What recording an operator gives. */
+interface Recorded {
+  readonly result: unknown;
+  readonly step: OpStep;
+  readonly outs: readonly (OutSpec | null)[];
+}
+
+/**
+ * @param computed the op computes with its scalars while tracing, so none may be a run-time scalar
+ */
+function recordOperator(
+  cursor: Cursor,
+  recorder: Recorder,
+  op: OpOverload,
+  args: readonly unknown[],
+  computed = false,
+): Recorded {
+  const alignment = recorder.alignment.align(op, args);
+  const prepared = prepareArguments(recorder, op, args, null, alignment, computed);
+  try {
+    const added = addOperator(recorder, op, prepared, null);
+    const step: OpStep = {
+      kind: 'op',
+      op,
+      args: prepared.map((p) => p.pattern),
+      outs: added.outs,
+      isList: added.isList,
+      written: added.written,
+      gaining: added.gaining,
+      location: added.location,
+      calls: [recorder.shapes.call],
+      spare: [],
+      isWatched: false,
+      next: { steps: [] },
+    };
+    recorder.alignment.advance(step);
+    return { result: added.result, step, outs: added.outs };
+  } catch (error) {
+    const isLifted = prepared.some(({ pattern }) => pattern.code === 4);
+    if (!isLifted || !isTesseraError(error, 'lifted-scalar')) throw error;
+    // The op computes with this scalar while tracing: a symbol or a constant will do.
+    const plain = args.map((arg) => (arg instanceof SymScalar ? arg.hint : arg));
+    return recordOperator(cursor, recorder, op, plain, true);
+  }
+}
+
+/** Records a matched operator again, in the slots that it has; returns its results at the present sizes. */
+export function rebuildOperator(
+  recorder: Recorder,
+  step: OpStep,
+  inner: boolean,
+): readonly (OutSpec | null)[] {
+  const { frame } = recorder;
+  observeStep(step, recorder.shapes.call, frame);
+  const args = step.args.map((pattern) => instantiate(pattern, frame));
+  const prepared = prepareArguments(recorder, step.op, args, step, null, false);
+  return addOperator(recorder, step.op, prepared, step, inner).outs;
+}
+
+/** What adding an operator to the graph gives. */
+interface Added {
+  readonly result: unknown;
+  readonly outs: readonly (OutSpec | null)[];
+  readonly isList: boolean;
+  readonly written: readonly number[];
+  readonly gaining: readonly number[];
+  readonly location: string | null;
+}
+
+/** Runs an operator on fake tensors and adds it to the graph. */
+function addOperator(
+  recorder: Recorder,
+  op: OpOverload,
+  prepared: ReturnType<typeof prepareArguments>,
+  known: OpStep | null,
+  inner = false,
+): Added {
+  const { builder, region } = recorder;
+  const slots = prepared.flatMap((p) => slotsOf(p.pattern));
+  const versions = slots.map((slot) => builder.fake(slot).storage.version);
+  const result = runOnFakes(
+    op,
+    prepared.map((p) => p.fake),
+  );
+  // Composite ops may write without saying so in their schema (batch_norm), so the fake tensors tell.
+  const writtenArguments = slots.filter(
+    (slot, i) => builder.fake(slot).storage.version !== versions[i],
+  );
+  const written = new Set(
+    writtenArguments.flatMap((slot) => [slot, ...builder.inputsSharing(slot)]),
+  );
+  const isList = Array.isArray(result);
+  const fakes = (isList ? result : [result]) as (Tensor | null)[];
+  const meta = {
+    stackTrace: region === null ? userFrame() : region.frame,
+    nnModuleStack: moduleStack(),
+    sourceFn: op.schema.name,
+    originalAten: op,
+  };
+  const existing = fakes.map((fake) => (fake === null ? -1 : (builder.slotOfFake(fake) ?? -1)));
+  const isIdentity =
+    written.size === 0 &&
+    !op.isMutable &&
+    fakes.every((fake, i) => fake === null || existing[i]! >= 0);
+  const gaining = gainingGradients(recorder, fakes, existing);
+  const nodes = isIdentity ? [] : builder.addOp(op, prepared, fakes, isList, meta);
+  const outs = fakes.map((fake, i) =>
+    fake === null ? null : recorder.outSpec(fake, existing[i]!, slotFor(recorder, known, i)),
+  );
+  const tensors = outs.map((spec, i) =>
+    spec === null ? null : recorder.bindOut(spec, fakes[i]!, nodes[i] ?? null, inner),
+  );
+  for (const slot of writtenArguments) builder.noteMutated(slot);
+  return {
+    result: isList ? tensors : tensors[0],
+    outs,
+    isList,
+    written: [...written],
+    gaining,
+    location: meta.stackTrace ?? null,
+  };
+}
+
+/** The slot of a result of a step that is recorded again; -1 for a new step. */
+function slotFor({ numbering }: Recorder, known: OpStep | null, i: number): number {
+  if (known === null) return -1;
+  return known.outs[i]?.slot ?? (known.spare[i] ??= numbering.slots++);
+}
+
+/**
+ * Notes and returns the slots of existing values that take gradients from now on. A tensor that exists is changed
+ * only when its segment runs; until then the program is told what the recorded writes make of it.
+ */
+function gainingGradients(
+  { builder, frame }: Recorder,
+  fakes: readonly (Tensor | null)[],
+  existing: readonly number[],
+): number[] {
+  if (!gradMode.enabled) return [];
+  const slots = builder
+    .slotsWithGradients(fakes.filter((_, i) => existing[i]! >= 0))
+    .filter((slot) => !frame.slots[slot]!.requiresGradFlag);
+  frame.noteGradients(slots);
+  return slots;
+}
+
+/** False for a number, or a list of numbers, that differs for sure; symbols are not evaluated. */
+function sameNumber(pattern: Pattern, arg: unknown): boolean {
+  if (pattern.code === 2) return sameConstant(pattern.value, arg);
+  if (pattern.code === 3 && Array.isArray(arg))
+    return pattern.items.every((item, i) => item.code !== 2 || sameConstant(item.value, arg[i]));
+  return true;
+}
+
+function printPattern(pattern: Pattern): string {
+  if (pattern.code === 2) return String(pattern.value);
+  if (pattern.code === 3) return pattern.items.map(printPattern).join();
+  return pattern.code === 5 ? printInt(pattern) : '…';
+}
+
+/** Inputs of the current segment among matched steps: tensors from outside that its operators read. */
+export function inputsOfSteps(cursor: Cursor): Tensor[] {
+  const slots = new Set(
+    cursor.matched.flatMap((step) => (step.kind === 'op' ? step.args.flatMap(slotsOf) : [])),
+  );
+  // What a region that was jumped over made for itself has no tensor.
+  return [...slots].flatMap((slot) => cursor.frame.slots[slot] ?? []).filter((t) => !t.isLazy);
+}

@@ -1,0 +1,356 @@
+/**
+ * @file Event: a trusted region, code that a replay may jump over.
+ *
+ * The body runs and its ops are recorded as always; in addition the region notes what it read, what it made and which
+ * gradients it set, so that a replay can check the owner once and jump over it. Any owner of the class will do whose
+ * guards hold: equal modules share a trace. If a region read something that cannot be found on its owner again, or
+ * broke the graph, it is matched step by step.
+ */
+import { userFrame } from '@tessera/graph';
+import { SymScalar, treeFlatten, treeUnflatten } from '@tessera/shared';
+import { type RegionInputs, type Tensor, autogradMeta, isTensor } from '@tessera/tensor';
+import { WATCHED } from '../breaks/graph-breaks.js';
+import type { Cursor } from '../cursor/cursor.js';
+import type { Recorder } from '../cursor/recorder.js';
+import { ShapeBinding } from '../dynamic/shape-binding.js';
+import { OwnerGuards, fetchPaths } from '../guards/owner-guards.js';
+import type { Frame } from '../frame/frame.js';
+import {
+  type ExternalPattern,
+  type Pattern,
+  type SlotPattern,
+  instantiate,
+  matchAll,
+  unbindPatterns,
+} from '../trace/pattern.js';
+import {
+  type OutSpec,
+  type RegionJump,
+  type RegionStep,
+  type Step,
+  observeStep,
+  specOf,
+} from '../trace/step.js';
+import { type EventKind, MISS } from './event.js';
+import { regionLeaves } from './region-leaves.js';
+
+/** A region that is entered. */
+interface RegionCall {
+  readonly owner: object;
+  readonly name: string;
+  readonly inputs: RegionInputs;
+  readonly fn: (inputs: RegionInputs) => unknown;
+}
+
+/** See the file header. */
+export const REGION: EventKind<RegionCall, unknown> = {
+  match(cursor, call) {
+    for (const step of cursor.at.steps) {
+      if (step.kind !== 'region' || !isFor(step, call)) continue;
+      if (step.jump === null) {
+        if (matchAll(step.inputs, regionLeaves(call.inputs), cursor.frame))
+          return enter(cursor, step, call);
+        continue;
+      }
+      const produced = matchJump(step, step.jump, call, cursor.frame);
+      if (produced === null) continue;
+      const result =
+        produced instanceof ShapeBinding
+          ? enterNewSizes(cursor, step, step.jump, produced, call)
+          : jump(cursor, step, step.jump, produced);
+      if (step.isWatched) cursor.flush(WATCHED);
+      return result;
+    }
+    return MISS;
+  },
+
+  record(cursor, recorder, call) {
+    recorder.owners.add(call.owner);
+    return recordRegion(cursor, recorder, call);
+  },
+
+  run: ({ fn, inputs }) => fn(inputs),
+
+  describe({ owner, name, ...call }, at) {
+    const step = at.steps.find(
+      (other): other is RegionStep =>
+        other.kind === 'region' && isFor(other, { owner, name, ...call }),
+    );
+    const what = `${owner.constructor.name}.${name}`;
+    if (step === undefined) return `the call went on with ${what} where the recorded call did not`;
+    return step.jump?.guards.reason(owner) ?? `other tensors were passed to ${what}`;
+  },
+};
+
+function isFor({ ownerClass, name }: RegionStep, call: RegionCall): boolean {
+  return ownerClass === call.owner.constructor && name === call.name;
+}
+
+// ---- matching
+
+/**
+ * What the region leaves behind if its owner and inputs are as recorded, else null. A `ShapeBinding` says that
+ * they are, with sizes not met before.
+ */
+function matchJump(
+  step: RegionStep,
+  { guards, implicit, fetch, produced }: RegionJump,
+  { owner, inputs }: RegionCall,
+  frame: Frame,
+): readonly OutSpec[] | ShapeBinding | null {
+  const { shapes } = frame;
+  if (!guards.check(owner)) return null;
+  if (!matchAll(step.inputs, regionLeaves(inputs), frame)) return null;
+  const withInputs = frame.shapes;
+  if (!matchAll(implicit, fetch(owner), frame)) {
+    unbindPatterns(step.inputs, step.inputs.length, frame);
+    frame.unbindSymbols(shapes);
+    return null;
+  }
+  const symbolic = frame.shapes;
+  if (symbolic.parent === null) return produced;
+  const known = symbolic.specs.get(step) as readonly OutSpec[] | undefined;
+  if (known !== undefined) return known;
+  // The body binds what it reads itself; its inputs stay bound.
+  unbindPatterns(implicit, implicit.length, frame);
+  frame.unbindSymbols(withInputs);
+  return symbolic;
+}
+
+function jump(
+  cursor: Cursor,
+  step: RegionStep,
+  { steps, grads, exit }: RegionJump,
+  produced: readonly OutSpec[],
+): unknown {
+  const { frame, specializer } = cursor;
+  specializer.follow(steps);
+  for (const spec of produced)
+    if (frame.slots[spec.slot] === undefined || !specializer.rebuilding) frame.produce(spec);
+  for (const { tensor, value } of grads)
+    autogradMeta(frame.slots[tensor]!).grad = value < 0 ? null : frame.slots[value]!;
+  cursor.advance(steps, exit);
+  frame.announce(...steps);
+  const { leaves, rebuild } = step.result!;
+  return rebuild(leaves.map((leaf) => instantiate(leaf, frame)));
+}
+
+/** A region that cannot be jumped over: its body runs and its ops are matched one by one. */
+function enter(cursor: Cursor, step: RegionStep, { fn, inputs }: RegionCall): unknown {
+  cursor.advance(step, step.next);
+  cursor.specializer.follow(step);
+  cursor.inRegion = true;
+  try {
+    return fn(inputs);
+  } finally {
+    cursor.inRegion = false;
+  }
+}
+
+/** A region met with new sizes: its body runs once more, and what it makes is noted for these sizes. */
+function enterNewSizes(
+  cursor: Cursor,
+  step: RegionStep,
+  { exit, produced }: RegionJump,
+  shapes: ShapeBinding,
+  call: RegionCall,
+): unknown {
+  const result = enter(cursor, step, call);
+  if (cursor.matching && cursor.at === exit)
+    shapes.specs.set(
+      step,
+      produced.map(({ slot }) => specOf(cursor.frame.slots[slot]!, slot)),
+    );
+  return result;
+}
+
+// ---- recording
+
+/** What is noted while a region's body is recorded. */
+export class RegionRecord {
+  /** Slots read by ops of the region. */
+  readonly uses: Set<number> = new Set();
+  /** Slots made in the region. */
+  readonly produced: Set<number> = new Set();
+  readonly grads: { tensor: Tensor; value: Tensor | null }[] = [];
+  /** Steps recorded inside, in order. */
+  readonly steps: Step[] = [];
+  /** A graph break happened inside, or a number of the body became a run-time scalar: a jump would not set it. */
+  broken = false;
+  /** The user's source line: one for all, as no code of the user runs inside. */
+  readonly frame: string | undefined = userFrame();
+  private readonly scalars = new Map<SymScalar, number>();
+
+  /** Notes `tensor.grad = value`. */
+  noteGrad(tensor: Tensor, value: Tensor | null): void {
+    this.grads.push({ tensor, value });
+  }
+
+  /** Notes a number that the region is given. */
+  addScalar(scalar: SymScalar, index: number): void {
+    this.scalars.set(scalar, index);
+  }
+
+  /** Index of a run-time scalar that the region was given, or -1. */
+  scalarIndex(scalar: SymScalar): number {
+    return this.scalars.get(scalar) ?? -1;
+  }
+}
+
+function recordRegion(
+  cursor: Cursor,
+  recorder: Recorder,
+  { owner, name, inputs, fn }: RegionCall,
+): unknown {
+  const { frame, numbering, options } = recorder;
+  const ownerName = `G['${owner.constructor.name}']`;
+  const guards = new OwnerGuards(owner, ownerName);
+  options.sources.addObject(owner, ownerName);
+  const { leaves, spec } = treeFlatten(inputs);
+  const region = new RegionRecord();
+  const older = recorder.alignment.enterRegion(owner, name);
+  const firstNew = numbering.slots;
+  const patterns: Pattern[] = [];
+  const values = leaves.map((leaf, i) => {
+    if (isTensor(leaf)) {
+      const like = older?.inputs[i];
+      patterns.push(recorder.patternOf(leaf, null, like && { pattern: like, calls: older!.calls }));
+      return leaf;
+    }
+    if (typeof leaf !== 'number') {
+      patterns.push({ code: 2, value: leaf });
+      return leaf;
+    }
+    const index = numbering.scalars++;
+    const scalar = new SymScalar(leaf, 'float', `${ownerName}.${name} input ${i}`);
+    frame.scalars[index] = leaf;
+    region.addScalar(scalar, index);
+    patterns.push({ code: 4, index, kind: 'float' });
+    return scalar;
+  });
+  const step: RegionStep = {
+    kind: 'region',
+    ownerClass: owner.constructor,
+    name,
+    inputs: patterns,
+    result: null,
+    jump: null,
+    calls: [recorder.shapes.call],
+    isWatched: false,
+    next: { steps: [] },
+  };
+  cursor.append(step);
+  const from = cursor.path.length - 1;
+  recorder.region = region;
+  const bound = frame.shapes;
+  let result: unknown;
+  try {
+    result = fn(treeUnflatten(values, spec) as RegionInputs);
+  } finally {
+    recorder.region = null;
+  }
+  if (!region.broken) {
+    const implicit = implicitInputs(recorder, region, patterns, firstNew, guards);
+    if (implicit !== null && bindsAll(implicit.patterns, bound, frame.shapes))
+      step.jump = makeJump(recorder, step, region, guards, implicit, cursor.at, result);
+    if (step.jump !== null) {
+      cursor.path.splice(from, Infinity, step.jump.steps);
+      frame.remember(step, step.jump.produced);
+    }
+  }
+  const given = step.jump === null ? region.produced : step.jump.produced.map(({ slot }) => slot);
+  recorder.visible.push(...given);
+  return result;
+}
+
+/** Tensors of the owner that a region reads: what they must be, and where they are. */
+interface Implicit {
+  readonly patterns: readonly (SlotPattern | ExternalPattern)[];
+  readonly paths: Parameters<typeof fetchPaths>[0];
+}
+
+/** Null if one of them cannot be found on the owner. */
+function implicitInputs(
+  { frame, layouts, guards: external }: Recorder,
+  { uses, produced }: RegionRecord,
+  inputs: readonly Pattern[],
+  firstNew: number,
+  guards: OwnerGuards,
+): Implicit | null {
+  const given = new Set(inputs.map((pattern) => ('slot' in pattern ? pattern.slot : -1)));
+  const slots = [...uses].filter((slot) => !given.has(slot) && !produced.has(slot));
+  const paths = slots.map((slot) => guards.pathOf(frame.slots[slot]!));
+  if (paths.some((path) => path === undefined)) return null;
+  const patterns = slots.map((slot): SlotPattern | ExternalPattern =>
+    slot < firstNew
+      ? { code: 0, slot, guard: layouts.get(slot) ?? null }
+      : { code: 1, slot, guard: external.get(slot)! },
+  );
+  return { patterns, paths: paths as Implicit['paths'] };
+}
+
+/** Null if a replay could not tell what the region leaves behind. */
+function makeJump(
+  { frame }: Recorder,
+  step: RegionStep,
+  region: RegionRecord,
+  guards: OwnerGuards,
+  implicit: Implicit,
+  exit: Cursor['at'],
+  result: unknown,
+): RegionJump | null {
+  const { leaves, spec } = treeFlatten(result);
+  const tensors = leaves.filter(isTensor);
+  const set = region.grads.flatMap(({ tensor, value }) =>
+    value === null ? [tensor] : [tensor, value],
+  );
+  // A tensor that no op used: the jump could not find it.
+  if ([...tensors, ...set].some((tensor) => frame.slotOf(tensor) < 0)) return null;
+  const slotOf = (tensor: Tensor | null): number => (tensor === null ? -1 : frame.slotOf(tensor));
+  const left = [...tensors, ...region.grads.map(({ value }) => value)].map(slotOf);
+  step.result = {
+    leaves: leaves.map((leaf): Pattern =>
+      isTensor(leaf) ? { code: 0, slot: slotOf(leaf), guard: null } : { code: 2, value: leaf },
+    ),
+    rebuild: isTensor(result) ? (values) => values[0] : (values) => treeUnflatten(values, spec),
+  };
+  return {
+    guards,
+    fetch: fetchPaths(implicit.paths),
+    implicit: implicit.patterns,
+    produced: [...new Set(left)]
+      .filter((slot) => region.produced.has(slot))
+      .map((slot) => specOf(frame.slots[slot]!, slot)),
+    grads: region.grads.map(({ tensor, value }) => ({
+      tensor: slotOf(tensor),
+      value: slotOf(value),
+    })),
+    steps: [step, ...region.steps],
+    exit,
+  };
+}
+
+/** Whether a jump binds every symbol that the body bound: those of the owner's tensors. */
+function bindsAll(
+  implicit: readonly (SlotPattern | ExternalPattern)[],
+  before: ShapeBinding,
+  after: ShapeBinding,
+): boolean {
+  const jumped = new Set(
+    implicit.flatMap((pattern) =>
+      pattern.code === 1
+        ? [...pattern.guard.sizes, ...pattern.guard.strides].map((int) =>
+            typeof int === 'number' ? -1 : int.bind,
+          )
+        : [],
+    ),
+  );
+  for (let at = after; at !== before; at = at.parent!) if (!jumped.has(at.symbol)) return false;
+  return true;
+}
+
+/** Records a matched region again: what it makes inside stays there. */
+export function rebuildRegion(recorder: Recorder, step: RegionStep): void {
+  observeStep(step, recorder.shapes.call, recorder.frame);
+  if (step.jump !== null) for (const { slot } of step.jump.produced) recorder.visible.push(slot);
+}

@@ -1,0 +1,117 @@
+/**
+ * @file Event: the function returned, or threw. Decides which values the segments of a recorded call must return.
+ */
+import type { Tensor } from '@tessera/tensor';
+import type { Cursor } from '../cursor/cursor.js';
+import type { Recorder } from '../cursor/recorder.js';
+import { runByOperator } from '../frame/run-by-operator.js';
+import { walk } from '../guards/walk.js';
+import type { Segment } from '../trace/segment.js';
+import { runCompiled } from './break.js';
+import { type EventKind, MISS } from './event.js';
+
+/** See the file header. Called with the function's result; whether compiled code of an earlier call ran. */
+export const RETURN: EventKind<unknown, boolean> = {
+  match(cursor) {
+    for (const step of cursor.at.steps) {
+      if (step.kind !== 'return' || !step.segment.fits(cursor.frame)) continue;
+      runCompiled(cursor, step.segment);
+      return true;
+    }
+    return MISS;
+  },
+
+  record(cursor, recorder, result) {
+    const last = recorder.finishSegment();
+    cursor.frame.finished.push(last);
+    recorder.segments.push(last);
+    seal(recorder, cursor.frame.finished, result);
+    cursor.append({ kind: 'return', segment: last });
+    if (recorder.options.recordOnly) return false;
+    if (recorder.isOutdated) {
+      // The next call records another path: this one is not worth compiling.
+      runByOperator(last, cursor.frame);
+      return false;
+    }
+    cursor.frame.runSegment(last);
+    // Those before a break ran operator by operator; the next call finds them compiled.
+    for (const segment of recorder.segments) if (segment !== last) segment.prepare(cursor.frame);
+    return false;
+  },
+
+  run: () => false,
+
+  describe(_result, at) {
+    return at.steps.some((step) => step.kind === 'return')
+      ? 'an operator gave a longer list, or tensors that the function modifies share memory in another way, than in the recorded call'
+      : 'the function returned earlier than the recorded call';
+  },
+};
+
+/**
+ * After an exception of the program: what it had asked for so far happens, as in eager. The segments that
+ * ran before it are complete, so that the next call finds them.
+ */
+export function abortRecording(
+  cursor: Cursor,
+  recorder: Recorder,
+  error: unknown = undefined,
+): void {
+  const last = recorder.finishSegment();
+  if (recorder.builder.opCount > 0) runByOperator(last, cursor.frame);
+  seal(recorder, cursor.frame.finished, error, last);
+}
+
+/** Takes back gradients that a probed `backward()` gave to tensors from outside: they have no values. */
+export function dropGradients({ externals, frame }: Recorder): void {
+  for (const [{ autograd }] of externals) {
+    const grad = autograd?.grad;
+    if (grad != null && frame.slotOf(grad) >= 0) autograd!.grad = null;
+  }
+}
+
+/** Gives segments their outputs; `unfinished` is read, and not sealed. */
+function seal(
+  recorder: Recorder,
+  segments: readonly Segment[],
+  result: unknown,
+  unfinished?: Segment,
+): void {
+  const all = unfinished === undefined ? segments : [...segments, unfinished];
+  const needed = neededSlots(recorder, result, all);
+  for (const segment of segments) {
+    segment.addOutputs(needed);
+    segment.sealed = true;
+  }
+}
+
+/** Slots that outlive the call or are read by a later segment. */
+function neededSlots(
+  { frame, options, owners, visible }: Recorder,
+  result: unknown,
+  segments: readonly Segment[],
+): Set<number> {
+  const needed = new Set<number>(frame.reads);
+  const note = (tensor: Tensor | null | undefined): void => {
+    const slot = tensor == null ? -1 : frame.slotOf(tensor);
+    if (slot >= 0) needed.add(slot);
+  };
+  const reachable = (value: unknown): void =>
+    walk(value, { root: '', steps: [] }, { tensor: note });
+  reachable(result);
+  for (const root of options.sources.roots) reachable(root.value);
+  for (const owner of owners) reachable(owner);
+  for (const segment of segments) {
+    for (const { slot } of segment.inputs) {
+      if (slot < 0) continue;
+      needed.add(slot);
+      note(frame.slots[slot]?.autograd?.grad as Tensor | null);
+    }
+  }
+  // Dead ends: computed, used by nothing; somebody may have kept them.
+  for (const slot of visible) {
+    const node = segments.find((segment) => segment.produced.has(slot))?.produced.get(slot);
+    if (node !== undefined && node.users.size === 0) needed.add(slot);
+  }
+  return needed;
+}

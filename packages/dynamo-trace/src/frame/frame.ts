@@ -1,0 +1,260 @@
+/**
+ * @file `Frame`: the values of one call of a compiled function.
+ *
+ * Slots number the tensors of a trace; a frame says which tensor each slot is in this call. It is the `pending` of
+ * its lazy tensors: reading one ends the graph, or computes what compiled code left out (left-out.ts).
+ *
+ * A tensor carries the number of the frame that bound it last, and its slot there: a cache that saves a look-up for
+ * every operand. Frames of nested and suspended calls may bind the same tensor; the frame that loses the cache
+ * entry remembers the slot itself.
+ */
+import { TesseraError } from '@tessera/shared';
+import {
+  GENERATOR_MEMORY,
+  type OpOverload,
+  type PendingValue,
+  type Tensor,
+  type TensorBase,
+  gradMode,
+  isTensor,
+  makeTensor,
+  modes,
+} from '@tessera/tensor';
+import { type BreakReason, VALUE_READ } from '../breaks/graph-breaks.js';
+import type { ShapeBinding } from '../dynamic/shape-binding.js';
+import type { Bindings } from '../trace/pattern.js';
+import type { Segment } from '../trace/segment.js';
+import { type OutSpec, type Step, accesses, isRandom } from '../trace/step.js';
+import { LeftOut } from './left-out.js';
+
+let nextId = 1;
+
+/** Frames of calls that have not ended, by number. */
+const open = new Map<number, Frame>();
+
+/** Whether a call of a compiled function is running, or waits. */
+export function isCallOpen(): boolean {
+  return open.size > 0;
+}
+
+/** See the file header. */
+export class Frame implements Bindings, PendingValue {
+  readonly id: number = nextId++;
+  readonly slots: (Tensor | undefined)[] = [];
+  readonly scalars: number[] = [];
+  readonly symbols: (number | undefined)[] = [];
+  /** Slots of results of the current segment that were not there at the sizes of its recording: items of longer lists. */
+  readonly spares: Set<number> = new Set();
+  /** Computes everything recorded so far; set while the call is active. */
+  flush: ((reason: BreakReason) => void) | null = null;
+  /** Grad mode as the trace has it: another one holds while code of others runs. */
+  gradMode: boolean = gradMode.enabled;
+  /** Compiled code of this call runs: what it reads is no access by the program. */
+  busy = false;
+  /** Slots whose values the program read. */
+  readonly reads: Set<number> = new Set();
+  /** Tensors that exist, no views, that take gradients with their views once the current segment has run. */
+  readonly gaining: Set<TensorBase> = new Set();
+  /** Segments of this call that ran, compiled or not. */
+  readonly finished: Segment[] = [];
+  private readonly leftOut: LeftOut[] = [];
+  /** Slots of tensors whose cache entry another frame has. */
+  private displaced: Map<Tensor, number> | null = null;
+  /** Memory that the library dropped while recorded operators still read it. */
+  private readonly dropped: TensorBase[] = [];
+
+  /** @param shapes the root of the function's tree of shape bindings */
+  constructor(public shapes: ShapeBinding) {}
+
+  /** The call begins. */
+  begin(): void {
+    open.set(this.id, this);
+  }
+
+  /** The call is over. */
+  end(): void {
+    open.delete(this.id);
+    this.flush = null;
+  }
+
+  // ---- slots
+
+  /** Puts a tensor into a slot. */
+  bind(slot: number, tensor: Tensor): void {
+    const owner = tensor.traceOwner;
+    if (owner !== this.id && open.size > 1) open.get(owner)?.displace(tensor);
+    tensor.traceOwner = this.id;
+    tensor.traceSlot = slot;
+    this.slots[slot] = tensor;
+  }
+
+  /** Takes a tensor out of its slot. */
+  unbind(slot: number): void {
+    const tensor = this.slots[slot];
+    if (tensor !== undefined) tensor.traceOwner = 0;
+    if (tensor !== undefined) this.displaced?.delete(tensor);
+    this.slots[slot] = undefined;
+  }
+
+  /** The slot of a tensor in this call; -1 if it has none. */
+  slotOf(tensor: TensorBase): number {
+    if (tensor.traceOwner === this.id) return tensor.traceSlot;
+    return this.displaced?.get(tensor as Tensor) ?? -1;
+  }
+
+  private displace(tensor: Tensor): void {
+    (this.displaced ??= new Map()).set(tensor, tensor.traceSlot);
+  }
+
+  /** A new lazy tensor for a result. */
+  produce(spec: OutSpec): Tensor {
+    const tensor = makeTensor(null, spec.dtype, spec.device, spec.sizes, spec.strides, spec.offset);
+    tensor.pending = this;
+    tensor.requiresGradFlag = spec.requiresGrad;
+    tensor.traceOwner = this.id;
+    tensor.traceSlot = spec.slot;
+    this.slots[spec.slot] = tensor;
+    return tensor;
+  }
+
+  // ---- symbols
+
+  /** Gives a symbol its value for this call. */
+  bindSymbol(index: number, value: number): void {
+    this.symbols[index] = value;
+    this.shapes = this.shapes.child(index, value);
+  }
+
+  /** Takes back what was bound since `shapes` was current. */
+  unbindSymbols(shapes: ShapeBinding): void {
+    while (this.shapes !== shapes) {
+      this.symbols[this.shapes.symbol] = undefined;
+      this.shapes = this.shapes.parent!;
+    }
+  }
+
+  /** Remembers the results of a step at the present sizes. */
+  remember(step: Step, outs: readonly (OutSpec | null)[]): void {
+    if (this.shapes.parent !== null) this.shapes.specs.set(step, outs);
+  }
+
+  // ---- gradients
+
+  /** Recorded operators let gradients flow into values that exist. */
+  noteGradients(slots: readonly number[]): void {
+    for (const slot of slots) {
+      const tensor = this.slots[slot]!;
+      if (tensor.isLazy) tensor.requiresGradFlag = true;
+      else this.gaining.add(tensor.base ?? tensor);
+    }
+  }
+
+  /** Whether a tensor that exists takes gradients once the current segment has run. */
+  givesGradients(tensor: TensorBase): boolean {
+    return this.gaining.has(tensor.base ?? tensor);
+  }
+
+  // ---- running
+
+  /** Runs code on inputs of a segment; writes that suspended calls owe to them are made first. */
+  execute<R>(inputs: readonly (Tensor | number)[], fn: () => R): R {
+    if (modes.suspended === null) return fn();
+    return this.whileBusy((suspended) => {
+      for (const input of inputs)
+        if (typeof input !== 'number') suspended.onAccess(input.storage, false);
+      return fn();
+    });
+  }
+
+  /** Runs a segment, compiled if it can be, and remembers how to compute what it leaves out. */
+  runSegment(segment: Segment): void {
+    const leftOut = segment.leavesOut ? new LeftOut(segment, this) : null;
+    if (leftOut !== null) this.leftOut.push(leftOut);
+    segment.run(this);
+    leftOut?.noteRun();
+    this.segmentRan();
+  }
+
+  /** The recorded operators ran: nothing reads what the library dropped meanwhile. */
+  segmentRan(): void {
+    for (const { storageOrNull } of this.dropped.splice(0)) storageOrNull?.release();
+  }
+
+  /** Nobody can read a tensor any more: its memory goes at once, or when the recorded operators that read it have run. */
+  drop(tensor: TensorBase, isRead: boolean): void {
+    if (isRead || tensor.isLazy) this.dropped.push(tensor);
+    else tensor.storage.release();
+  }
+
+  // ---- what other calls recorded on the same memory
+
+  private whileBusy<R>(fn: (suspended: NonNullable<typeof modes.suspended>) => R): R {
+    const outer = this.busy;
+    this.busy = true;
+    try {
+      return fn(modes.suspended!);
+    } finally {
+      this.busy = outer;
+    }
+  }
+
+  /** An operator is about to be recorded or matched: suspended calls first do what they owe to its tensors. */
+  announceOp(op: OpOverload, args: readonly unknown[]): void {
+    if (modes.suspended === null) return;
+    this.whileBusy((suspended) => {
+      const announce = (value: unknown): void => {
+        if (Array.isArray(value)) value.forEach(announce);
+        else if (isTensor(value) && !value.isLazy) suspended.onAccess(value.storage, op.isMutable);
+      };
+      for (const i of op.tensorArgs) announce(args[i]);
+    });
+  }
+
+  /** Steps were recorded or matched: the same for the memory that they access. */
+  announce(...steps: readonly Step[]): void {
+    if (modes.suspended === null) return;
+    this.whileBusy((suspended) => {
+      for (const step of steps) {
+        if (isRandom(step)) suspended.onAccess(GENERATOR_MEMORY, true);
+        for (const [slot, writes] of accesses(step)) {
+          const storage = this.slots[slot]?.storageOrNull;
+          if (storage != null) suspended.onAccess(storage, writes);
+        }
+      }
+    });
+  }
+
+  // ---- reading lazy tensors
+
+  /** Called when a lazy tensor's storage is read. @throws trace-escape */
+  resolve(tensor: TensorBase): void {
+    const cached = this.slotOf(tensor);
+    const slot = cached >= 0 ? cached : this.slots.indexOf(tensor as Tensor);
+    // What an earlier segment left out is computed from its inputs; the current one goes on.
+    const ran = this.leftOut.find(({ segment }) => segment.produced.has(slot));
+    if (ran === undefined && this.flush !== null) {
+      this.reads.add(slot);
+      this.flush(VALUE_READ);
+    }
+    if (!tensor.isLazy) return;
+    const from = ran ?? this.leftOut.find(({ segment }) => segment.produced.has(slot));
+    if (from === undefined)
+      throw new TesseraError(
+        'trace-escape',
+        'A tensor of a compiled function was never computed: the call that made it failed.',
+        { hints: ['Call the function again.'] },
+      );
+    from.compute(slot);
+  }
+
+  /** Code that is not recorded is about to read these; nested lists of them are looked through. */
+  noteReads(values: readonly unknown[]): void {
+    for (const value of values) {
+      if (Array.isArray(value)) this.noteReads(value);
+      else if (isTensor(value)) {
+        const slot = this.slotOf(value);
+        if (slot >= 0) this.reads.add(slot);
+      }
+    }
+  }
+}

@@ -1,0 +1,289 @@
+/**
+ * @file `LeftOut`: computing, later, a value that compiled code did not return.
+ *
+ * Compiled code returns what its function was seen to need. The program may have kept another value, in a closure
+ * or for a path that it takes for the first time. Nothing is copied in advance for that: the operators that lead to
+ * the value run again, on inputs and results whose version counters say that they are still what they were. Where
+ * they are not, the read is an error that names the operator; the next call returns the value.
+ */
+import { Graph, GraphModule, type Node, getItem, tensorVals } from '@tessera/graph';
+import { TesseraError } from '@tessera/shared';
+import {
+  type GeneratorState,
+  type Storage,
+  type Tensor,
+  getRngState,
+  gradMode,
+  isTensor,
+  makeTensor,
+  requiresGrad,
+  sameNumbers,
+  setRngState,
+  withAutocastSettings,
+  withPreDispatchMode,
+} from '@tessera/tensor';
+import { gradModeNode } from '../events/grad-mode.js';
+import { type Segment, settle } from '../trace/segment.js';
+import type { Frame } from './frame.js';
+
+/** A value could not be computed, because of this. */
+class Lost extends Error {}
+
+/** What must run again: nodes, and memory that they make anew although values in it exist. */
+interface Plan {
+  readonly nodes: ReadonlySet<Node>;
+  readonly anew: ReadonlySet<Storage>;
+}
+
+/** See the file header. Made before the segment runs. */
+export class LeftOut {
+  /** Versions of the inputs before the segment ran, and after it. */
+  private readonly before: readonly number[];
+  private after: readonly number[] = [];
+  private readonly generator: GeneratorState | null;
+
+  constructor(
+    readonly segment: Segment,
+    private readonly frame: Frame,
+  ) {
+    this.before = this.versions();
+    this.generator = segment.hasRandom ? getRngState() : null;
+  }
+
+  private versions(): number[] {
+    const { segment, frame } = this;
+    return segment.inputs.map(({ slot }) => (slot < 0 ? 0 : frame.slots[slot]!.storage.version));
+  }
+
+  /** The segment ran. */
+  noteRun(): void {
+    this.after = this.versions();
+  }
+
+  /** Gives the lazy tensor in `slot` its value, and makes it a result from the next call on. @throws trace-escape */
+  compute(slot: number): void {
+    const { segment, frame } = this;
+    segment.addOutputs([slot]);
+    const node = segment.produced.get(slot)!;
+    try {
+      if (!this.alias(slot)) this.evaluate(this.needed(node), node);
+    } catch (error) {
+      if (error instanceof Lost) throw escapeError(node, error.message);
+      throw error;
+    }
+    if (frame.slots[slot]!.isLazy) throw escapeError(node, 'it shares memory with another value');
+  }
+
+  /** The node's tensor of the call, if it exists. */
+  private realOf(node: Node): Tensor | null {
+    const { segment, frame } = this;
+    const at = segment.slotOf(node);
+    const tensor = at === null ? undefined : frame.slots[at];
+    return tensor === undefined || tensor.isLazy ? null : tensor;
+  }
+
+  /** Makes a value that takes no gradients a view of an existing one that is in its memory. */
+  private alias(slot: number): boolean {
+    const { segment, frame } = this;
+    const lazy = frame.slots[slot]!;
+    const fake = fakeOf(segment.produced.get(slot)!);
+    if (lazy.requiresGradFlag) return false;
+    for (const node of [...segment.produced.values(), ...segment.graph.placeholders]) {
+      const other = node.meta.val;
+      if (!isTensor(other) || other.storageOrNull !== fake.storageOrNull) continue;
+      const real = this.realOf(node);
+      if (real === null || requiresGrad(real) || !sameNumbers(real.strides, other.strides))
+        continue;
+      const offset = fake.storageOffset - other.storageOffset + real.storageOffset;
+      lazy.setStorage(real.storage, offset);
+      lazy.base = real.base ?? real;
+      return true;
+    }
+    return false;
+  }
+
+  /**
+   * Nodes that must run again for one; those that they read and that are not among them exist.
+   *
+   * @param anew memory whose earlier contents are needed, so that existing values in it will not do
+   * @throws Lost
+   */
+  private needed(target: Node, anew: ReadonlySet<Storage> = new Set()): Plan {
+    const { writers, graph } = this.segment;
+    const outside = new Set(graph.placeholders.flatMap(storagesOf));
+    const nodes = new Set<Node>([target]);
+    const stack = [target];
+    const add = (node: Node): void => {
+      if (nodes.has(node)) return;
+      nodes.add(node);
+      stack.push(node);
+    };
+    while (stack.length > 0) {
+      const node = stack.pop()!;
+      for (const input of node.allInputNodes()) {
+        const looks = isView(node, input);
+        for (const storage of looks ? [] : storagesOf(input)) {
+          if (outside.has(storage)) this.checkContents(storage, node);
+          else if (writers.has(storage) && !anew.has(storage))
+            return this.needed(target, new Set([...anew, storage]));
+        }
+        if (input.op === 'placeholder') this.checkInput(input);
+        else if (!this.isStill(input, looks, anew)) add(input);
+      }
+      for (const storage of storagesOf(node))
+        if (anew.has(storage)) for (const writer of writers.get(storage) ?? []) add(writer);
+      // Random numbers come in the order of the whole segment.
+      if (isRandomNode(node)) for (const other of graph.nodes) if (isRandomNode(other)) add(other);
+    }
+    return { nodes, anew };
+  }
+
+  /** Whether the value of a node exists and is what is needed of it: its memory, or what the segment computed. */
+  private isStill(node: Node, forView: boolean, anew: ReadonlySet<Storage>): boolean {
+    const real = this.realOf(node);
+    if (real === null || real.storage.state !== 'real') return false;
+    if (storagesOf(node).some((storage) => anew.has(storage))) return false;
+    return forView || real.storage.version === 0;
+  }
+
+  /** @throws Lost if an input with this memory no longer has the contents that `reader` saw */
+  private checkContents(storage: Storage, reader: Node): void {
+    const { segment, frame } = this;
+    const { nodes, placeholders } = segment.graph;
+    const writers = segment.writers.get(storage) ?? [];
+    const isLast = writers.every((writer) => nodes.indexOf(writer) < nodes.indexOf(reader));
+    placeholders.forEach((node, i) => {
+      if (!storagesOf(node).includes(storage)) return;
+      const now = frame.slots[segment.inputs[i]!.slot]!.storage.version;
+      if (now !== (isLast ? this.after : this.before)[i])
+        throw new Lost(`${nameOf(node)} was overwritten since`);
+    });
+  }
+
+  /** @throws Lost if an input is gone, or was given another layout */
+  private checkInput(node: Node): void {
+    const { segment, frame } = this;
+    const { slot } = segment.inputs[segment.graph.placeholders.indexOf(node)]!;
+    if (slot < 0) return;
+    const tensor = frame.slots[slot]!;
+    const fake = fakeOf(node);
+    if (tensor.storage.state !== 'real') throw new Lost(`${nameOf(node)} was disposed since`);
+    if (requiresGrad(tensor) && !hasLayoutOf(tensor, fake))
+      throw new Lost(`${nameOf(node)} was given another layout since`);
+    if (requiresGrad(fake) && !requiresGrad(tensor))
+      throw new Lost(`${nameOf(node)} was told not to take gradients since`);
+  }
+
+  /** Runs nodes again, in order, and gives all lazy tensors among their results their values. */
+  private evaluate({ nodes, anew }: Plan, target: Node): void {
+    const { segment, frame } = this;
+    const graph = new Graph();
+    const copies = new Map<Node, Node>();
+    const inputs: unknown[] = [];
+    const given = (node: Node): Node => {
+      let copy = copies.get(node);
+      if (copy === undefined) {
+        copy = graph.placeholder(node.name);
+        copies.set(node, copy);
+        inputs.push(this.valueOf(node));
+      }
+      return copy;
+    };
+    const ordered = segment.graph.nodes.filter(
+      (node) => nodes.has(node) || node.target === gradModeNode,
+    );
+    for (const node of ordered)
+      for (const input of node.allInputNodes()) if (!nodes.has(input)) given(input);
+    for (const node of ordered)
+      copies.set(
+        node,
+        graph.nodeCopy(node, (input) => copies.get(input)!),
+      );
+    const made = ordered.filter(
+      (node) =>
+        segment.slotOf(node) !== null &&
+        this.realOf(node) === null &&
+        (node === target || !storagesOf(node).some((storage) => anew.has(storage))),
+    );
+    graph.output(made.map((node) => copies.get(node)!));
+    const values = this.asThen(() => new GraphModule([], graph).forward(...inputs) as Tensor[]);
+    made.forEach((node, i) => {
+      const at = segment.slotOf(node)!;
+      const lazy = frame.slots[at];
+      if (lazy?.isLazy === true) settle(lazy, values[i]!, segment.baseOf(at, frame));
+    });
+  }
+
+  /** What exists of a node: an input, without the history or the layout that it was given since, or a result. */
+  private valueOf(node: Node): unknown {
+    const { segment, frame } = this;
+    const i = segment.graph.placeholders.indexOf(node);
+    if (i < 0) return this.realOf(node)!;
+    const { slot, scalar } = segment.inputs[i]!;
+    if (slot < 0) return frame.scalars[scalar]!;
+    const tensor = frame.slots[slot]!;
+    const fake = fakeOf(node);
+    if (hasLayoutOf(tensor, fake) && requiresGrad(fake) === requiresGrad(tensor)) return tensor;
+    const { storage, dtype, device, storageOffset } = tensor;
+    return makeTensor(storage, dtype, device, fake.sizes, fake.strides, storageOffset);
+  }
+
+  /** In the grad mode and with the random numbers of the segment; no mode sees it. */
+  private asThen<R>(fn: () => R): R {
+    const enabled = gradMode.enabled;
+    const generator = getRngState();
+    if (this.generator !== null) setRngState(this.generator);
+    gradMode.enabled = this.segment.startGradMode;
+    try {
+      return withAutocastSettings(null, () => withPreDispatchMode(null, fn));
+    } finally {
+      gradMode.enabled = enabled;
+      setRngState(generator);
+    }
+  }
+}
+
+function hasLayoutOf(a: Tensor, b: Tensor): boolean {
+  return sameNumbers(a.sizes, b.sizes) && sameNumbers(a.strides, b.strides);
+}
+
+function fakeOf(node: Node): Tensor {
+  return node.meta.val as Tensor;
+}
+
+function storagesOf(node: Node): Storage[] {
+  return tensorVals(node).flatMap(({ storageOrNull }) => storageOrNull ?? []);
+}
+
+/** Whether a node only looks at the memory of another. */
+function isView(node: Node, of: Node): boolean {
+  const { target } = node;
+  const made = storagesOf(node);
+  return (
+    (target === getItem || (typeof target === 'object' && !target.isMutable)) &&
+    storagesOf(of).some((storage) => made.includes(storage))
+  );
+}
+
+function nameOf({ meta, name }: Node): string {
+  return String(meta.source ?? name);
+}
+
+function isRandomNode({ target }: Node): boolean {
+  return typeof target === 'object' && target.hasTag('random');
+}
+
+function escapeError({ meta, target }: Node, why: string): TesseraError {
+  const op = meta.sourceFn ?? (typeof target === 'object' ? target.qualifiedName : 'an operator');
+  return new TesseraError(
+    'trace-escape',
+    `The result of ${String(op)} was kept by a compiled function without being returned, and cannot be computed now: ${why}.`,
+    {
+      location: meta.stackTrace,
+      hints: [
+        'Call the function again: from now on it returns this value too.',
+        'Return it from the function, or store it on an argument or on a tracked object (track(obj)); then it is there from the first call.',
+      ],
+    },
+  );
+}
