@@ -60,6 +60,7 @@ export const BREAK: EventKind<BreakCall, void> = {
 export function runCompiled(cursor: Cursor, template: Segment): void {
   const { frame, specializer } = cursor;
   if (frame.reads.size > 0) template.addOutputs(frame.reads);
+  if (frame.watched.size > 0) template.addOutputs(template.basesOf(frame.watched));
   const segment = frame.shapes.parent === null ? template : specializer.segmentFor(template);
   frame.finished.push(template);
   frame.runSegment(segment);

@@ -81,6 +81,7 @@ function seal(
   const needed = neededSlots(recorder, result, all);
   for (const segment of segments) {
     segment.addOutputs(needed);
+    segment.addOutputs(segment.basesOf(recorder.frame.watched));
     segment.sealed = true;
   }
 }

@@ -17,6 +17,7 @@ import type { OpStep, RegionStep, Step } from '../trace/step.js';
 export function watch(cursor: Cursor, tensors: readonly TensorBase[]): void {
   for (const tensor of tensors) {
     const slot = cursor.frame.slotOf(tensor);
+    if (slot >= 0) cursor.frame.watched.add(slot);
     const made = slot < 0 ? null : makerOf(cursor, slot);
     if (made === null) continue;
     const { step, index } = made;

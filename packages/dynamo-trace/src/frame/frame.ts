@@ -53,6 +53,8 @@ export class Frame implements Bindings, PendingValue {
   busy = false;
   /** Slots whose values the program read. */
   readonly reads: Set<number> = new Set();
+  /** Slots whose gradients somebody watches. */
+  readonly watched: Set<number> = new Set();
   /** Tensors that exist, no views, that take gradients with their views once the current segment has run. */
   readonly gaining: Set<TensorBase> = new Set();
   /** Segments of this call that ran, compiled or not. */

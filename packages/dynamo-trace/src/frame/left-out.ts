@@ -15,6 +15,7 @@ import {
   getRngState,
   gradMode,
   isTensor,
+  itemSize,
   makeTensor,
   requiresGrad,
   sameNumbers,
@@ -82,19 +83,26 @@ export class LeftOut {
     return tensor === undefined || tensor.isLazy ? null : tensor;
   }
 
+  /** Tensors of the call that exist in the memory of a value, with their nodes. */
+  private sharing(fake: Tensor): (readonly [Tensor, Tensor])[] {
+    const { segment } = this;
+    return [...segment.produced.values(), ...segment.graph.placeholders].flatMap((node) => {
+      const other = node.meta.val;
+      if (!isTensor(other) || other.storageOrNull !== fake.storageOrNull) return [];
+      const real = this.realOf(node);
+      return real === null ? [] : [[real, other] as const];
+    });
+  }
+
   /** Makes a value that takes no gradients a view of an existing one that is in its memory. */
   private alias(slot: number): boolean {
-    const { segment, frame } = this;
-    const lazy = frame.slots[slot]!;
-    const fake = fakeOf(segment.produced.get(slot)!);
+    const lazy = this.frame.slots[slot]!;
+    const fake = fakeOf(this.segment.produced.get(slot)!);
     if (lazy.requiresGradFlag) return false;
-    for (const node of [...segment.produced.values(), ...segment.graph.placeholders]) {
-      const other = node.meta.val;
-      if (!isTensor(other) || other.storageOrNull !== fake.storageOrNull) continue;
-      const real = this.realOf(node);
-      if (real === null || requiresGrad(real) || !sameNumbers(real.strides, other.strides))
-        continue;
+    for (const [real, other] of this.sharing(fake)) {
+      if (requiresGrad(real) || !sameNumbers(real.strides, other.strides)) continue;
       const offset = fake.storageOffset - other.storageOffset + real.storageOffset;
+      if (!holds(real.storage, lazy, offset)) continue;
       lazy.setStorage(real.storage, offset);
       lazy.base = real.base ?? real;
       return true;
@@ -207,6 +215,9 @@ export class LeftOut {
     );
     graph.output(made.map((node) => copies.get(node)!));
     const values = this.asThen(() => new GraphModule([], graph).forward(...inputs) as Tensor[]);
+    const value = values[made.indexOf(target)]!;
+    if (this.sharing(fakeOf(target)).some(([real]) => real.storage !== value.storage))
+      throw new Lost('a part of its memory was returned alone');
     made.forEach((node, i) => {
       const at = segment.slotOf(node)!;
       const lazy = frame.slots[at];
@@ -241,6 +252,12 @@ export class LeftOut {
       setRngState(generator);
     }
   }
+}
+
+/** Whether a storage has room for a tensor at an offset (elements). */
+function holds(storage: Storage, { sizes, strides, dtype }: Tensor, offset: number): boolean {
+  const last = sizes.reduce((at, size, d) => at + (size - 1) * strides[d]!, offset);
+  return offset >= 0 && (last + 1) * itemSize(dtype) <= storage.nbytes;
 }
 
 function hasLayoutOf(a: Tensor, b: Tensor): boolean {

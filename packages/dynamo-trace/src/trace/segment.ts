@@ -177,6 +177,11 @@ export class Segment {
     return tensor?.storageOrNull === null ? undefined : tensor;
   }
 
+  /** Slots of what these are views of: a value whose gradient is watched has another history when a view is modified. */
+  basesOf(slots: Iterable<number>): number[] {
+    return [...slots].flatMap((slot) => this.baseSlot(slot) ?? []);
+  }
+
   private baseSlot(slot: number): number | null | undefined {
     this.bases ??= basesOf(this);
     return this.bases.get(slot);

@@ -1,0 +1,92 @@
+/**
+ * @file A cursor over a trie of its own, without a compiled function around it: for tests of the parts.
+ */
+import type { Tensor } from '@tessera/tensor';
+import { withPreDispatchMode } from '@tessera/tensor';
+import type { Backend } from '../src/index.js';
+import { Cursor, type CursorHost } from '../src/cursor/cursor.js';
+import { rebuildPath } from '../src/cursor/rebuild-step.js';
+import { Recorder } from '../src/cursor/recorder.js';
+import { Specializer } from '../src/cursor/specializer.js';
+import { DynamicShapes } from '../src/dynamic/dynamic-shapes.js';
+import { SymbolTable } from '../src/dynamic/symbol-table.js';
+import { Frame } from '../src/frame/frame.js';
+import { runByOperator } from '../src/frame/run-by-operator.js';
+import { Sources } from '../src/guards/sources.js';
+import type { TrieNode } from '../src/trace/step.js';
+
+/** A trie and what is counted while calls walk it. */
+export class Tracing {
+  readonly start: TrieNode = { steps: [] };
+  readonly reasons: string[] = [];
+  /** Graphs given to the backend. */
+  compiled = 0;
+  private readonly table = new SymbolTable();
+  private readonly numbering = { slots: 0, scalars: 0 };
+  private calls = 0;
+
+  /** @param mayRecord whether a call that diverges is recorded; otherwise it goes on eagerly */
+  constructor(private readonly mayRecord = true) {}
+
+  private recorder(frame: Frame, call: number): Recorder {
+    const backend: Backend = (module) => {
+      this.compiled++;
+      return (inputs) => module.forward(...inputs) as Tensor[];
+    };
+    const options = {
+      backend,
+      fullgraph: false,
+      functionName: 'f',
+      recordOnly: false,
+      sources: new Sources([]),
+    };
+    const shapes = new DynamicShapes(this.table, frame, call, false);
+    return new Recorder(frame, this.numbering, options, shapes);
+  }
+
+  /** A cursor at the start; it records if nothing is recorded yet. */
+  cursor(): Cursor {
+    const frame = new Frame(this.table.bindings.root);
+    const rebuild = (cursor: Cursor): Recorder => {
+      const recorder = this.recorder(frame, this.calls++);
+      rebuildPath(recorder, cursor.path.slice(cursor.segmentFrom), cursor.segmentGradMode);
+      return recorder;
+    };
+    const host: CursorHost = {
+      diverge: (cursor, describe) => {
+        this.reasons.push(describe());
+        return this.mayRecord ? rebuild(cursor) : null;
+      },
+      onBreakBetween: () => undefined,
+      runMatched: (cursor) => {
+        const recorder = rebuild(cursor);
+        if (recorder.builder.opCount > 0) runByOperator(recorder.finishSegment(), frame);
+      },
+    };
+    const specializer: Specializer = new Specializer(
+      frame,
+      this.table,
+      () => rebuild(cursor),
+      () => 4,
+      'f',
+    );
+    const recorder = this.start.steps.length === 0 ? this.recorder(frame, this.calls++) : null;
+    const cursor: Cursor = new Cursor(frame, this.start, recorder, specializer, host);
+    return cursor;
+  }
+
+  /** One call; returns its result and whether recorded steps served it to the end. */
+  run<R>(body: () => R): { readonly result: R; readonly fitted: boolean; readonly cursor: Cursor } {
+    const cursor = this.cursor();
+    const { frame } = cursor;
+    frame.flush = (reason) => cursor.flush(reason);
+    frame.begin();
+    try {
+      const result = withPreDispatchMode(cursor, body);
+      frame.flush = null;
+      return { result, fitted: cursor.finish(result), cursor };
+    } finally {
+      frame.end();
+    }
+  }
+}
