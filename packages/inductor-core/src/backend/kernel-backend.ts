@@ -14,7 +14,7 @@ export interface Capabilities {
   readonly dtypes: ReadonlySet<DType>;
   /** How int64 is stored and computed. */
   readonly int64: 'native' | 'i32';
-  /** Most buffer parameters one kernel may have. */
+  /** Most buffer parameters one kernel may have; one less in a kernel with checks, which has to report them. */
   readonly maxBuffersPerKernel: number;
   /** Whether `ExternKernel`s (reference kernels) can run. */
   readonly extern: boolean;

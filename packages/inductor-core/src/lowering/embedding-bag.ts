@@ -4,11 +4,11 @@
 import { numelOf } from '@tessera/tensor';
 import type { Expr } from '../ir/expr.js';
 import type { IndexExpr } from '../ir/index-expr.js';
+import { checkedPosition, position } from './checked-value.js';
 import { contract } from './contract.js';
 import { reduceOver } from './distance.js';
 import { tensorArg } from './elementwise.js';
 import { ExprMath } from './expr-math.js';
-import { position } from './indexing.js';
 import { LoweredTensor } from './lowered-tensor.js';
 import type { Lowering } from './lowering.js';
 import { readyOperand } from './matmul.js';
@@ -69,7 +69,8 @@ const forward: LoweringFn = (l, args, call) => {
     const own = m.eq(bagOf.load([i]), bag);
     return padding < 0 ? own : m.and(own, m.ne(indices.load([i]), padding));
   };
-  const row = (i: IndexExpr): IndexExpr => position(l, indices.load([i]), rows);
+  const row = (i: IndexExpr): IndexExpr =>
+    checkedPosition(l, 'embedding_bag', indices.load([i]), rows);
   const bagVar = l.ir.index('int32', l.vars([bags])[0]!);
   const counts = l.pointwise(
     [bags],

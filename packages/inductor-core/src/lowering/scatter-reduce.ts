@@ -50,7 +50,7 @@ const scatterReduce: LoweringFn = (l, [self, dim, index, src, name, includeSelf]
   const type = own.dtype === 'bool' ? 'int32' : accumulateDtype(own.dtype);
   const x = castTensor(l, own, type);
   const from = atLeast1d(readyOperand(l, tensorArg(src!, call.op)));
-  const sources = alongDim(l, x.sizes, along, at, sourceOf(l, from, from.dtype));
+  const sources = alongDim(l, 'scatter_reduce', x.sizes, along, at, sourceOf(l, from, from.dtype));
   const m = new ExprMath(l.ir);
   const over = (op: ReduceOp, value: Expr): LoweredTensor =>
     overSources(l, x.sizes, sources, op, value);

@@ -8,10 +8,11 @@
 import { numelOf, wrapDim } from '@tessera/tensor';
 import type { Expr, ReduceOp } from '../ir/expr.js';
 import type { IndexExpr, LoopVar } from '../ir/index-expr.js';
+import { checkedIndex } from './checked-value.js';
 import { contract } from './contract.js';
 import { type Operand, operandArg, tensorArg } from './elementwise.js';
 import { ExprMath } from './expr-math.js';
-import { advancedIndex } from './indexing.js';
+import { advancedIndex, hasMask } from './indexing.js';
 import { LoweredTensor } from './lowered-tensor.js';
 import type { Lowering } from './lowering.js';
 import { readyOperand } from './matmul.js';
@@ -119,6 +120,7 @@ export interface Sources {
 /** Sources of a scatter along one dimension: index and src are indexed like self but for `dim`. */
 export function alongDim(
   l: Lowering,
+  op: string,
   sizes: readonly number[],
   dim: number,
   index: LoweredTensor,
@@ -135,7 +137,7 @@ export function alongDim(
       reachable = m.and(reachable, m.lt(l.ir.index('int32', v), index.sizes[d]!));
   });
   const given = l.ir.masked(reachable, index.load(at(source.index)), 0);
-  const target = m.where(m.lt(given, 0), m.add(given, sizes[dim]!), given);
+  const target = checkedIndex(l, op, given, sizes[dim]!);
   return {
     inner: source.vars,
     hits: m.and(reachable, m.eq(target, l.ir.index(index.dtype, vars[dim]!))),
@@ -227,7 +229,8 @@ function scatter(add: boolean): LoweringFn {
     if (!affordable(l, numelOf(x.sizes), at.sizes[along]!, numelOf(at.sizes))) return null;
     const operand = operandArg(src!, call.op);
     const from = operand instanceof LoweredTensor ? atLeast1d(readyOperand(l, operand)) : operand;
-    const sources = alongDim(l, x.sizes, along, at, sourceOf(l, from, x.dtype));
+    const name = add ? 'scatter_add' : 'scatter';
+    const sources = alongDim(l, name, x.sizes, along, at, sourceOf(l, from, x.dtype));
     return asBefore(l, add ? accumulated(l, x, sources, 1) : replaced(l, x, sources), original);
   };
 }
@@ -254,7 +257,8 @@ function indexInto(add: boolean): LoweringFn {
     if (at.sizes[along] === 0) return original;
     if (!affordable(l, numelOf(x.sizes), at.sizes[along]!, numelOf(at.sizes))) return null;
     const from = atLeast1d(readyOperand(l, tensorArg(source!, call.op)));
-    const sources = alongDim(l, x.sizes, along, at, (coords) =>
+    const name = add ? 'index_add' : 'index_copy';
+    const sources = alongDim(l, name, x.sizes, along, at, (coords) =>
       from.load(coords.map((coord, d) => (from.sizes[d] === 1 ? l.ir.int(0) : coord))),
     );
     return asBefore(l, add ? accumulated(l, x, sources, alpha) : replaced(l, x, sources), original);
@@ -262,14 +266,23 @@ function indexInto(add: boolean): LoweringFn {
 }
 
 /** index_put: self, indices, values, accumulate. */
-const indexPut: LoweringFn = (l, [self, indices, values, accumulate], call) => {
+const indexPut: LoweringFn = (l, args, call) => putAt(l, args, call, false);
+
+/** The same with indices that are known to be in range. */
+const safeIndexPut: LoweringFn = (l, args, call) => putAt(l, args, call, true);
+
+function putAt(
+  l: Lowering,
+  [self, indices, values, accumulate]: Parameters<LoweringFn>[1],
+  call: Parameters<LoweringFn>[2],
+  isSafe: boolean,
+): LoweredTensor | null {
   const x = tensorArg(self!, call.op);
   const list = indices as readonly LoweredArg[];
   const tensors = list.filter((index): index is LoweredTensor => index instanceof LoweredTensor);
   const masked = maskedPut(l, x, list, tensorArg(values!, call.op), accumulate === true);
   if (masked !== null) return masked;
-  // A bool mask selects a number of elements known only at run time.
-  if (tensors.length === 0 || tensors.some((index) => index.dtype === 'bool')) return null;
+  if (tensors.length === 0 || hasMask(list)) return null;
   for (const index of tensors) readyOperand(l, index);
   const source = readyOperand(l, tensorArg(values!, call.op));
   const shape = indexedSizes(x.sizes, list);
@@ -277,7 +290,7 @@ const indexPut: LoweringFn = (l, [self, indices, values, accumulate], call) => {
   if (count === 0) return x;
   if (!affordable(l, numelOf(x.sizes), count, count)) return null;
   const m = new ExprMath(l.ir);
-  const { coords } = advancedIndex(l, x, list, shape);
+  const { coords } = advancedIndex(l, x, list, shape, isSafe);
   const fresh = l.freshVar('s', count);
   const vars = l.vars(x.sizes);
   const at = (order: IndexExpr): IndexExpr[] => delinearize(l, order, shape);
@@ -300,7 +313,7 @@ const indexPut: LoweringFn = (l, [self, indices, values, accumulate], call) => {
     valueAt,
   };
   return accumulate === true ? accumulated(l, x, sources, 1) : replaced(l, x, sources);
-};
+}
 
 /** One value put where a mask over the leading dimensions holds: a choice per element. */
 function maskedPut(
@@ -356,5 +369,5 @@ export const scatterLowerings: Readonly<Record<string, LoweringFn>> = {
   'aten::index_add': indexInto(true),
   'aten::index_copy': indexInto(false),
   'aten::index_put': indexPut,
-  'aten::_unsafe_index_put': indexPut,
+  'aten::_unsafe_index_put': safeIndexPut,
 };

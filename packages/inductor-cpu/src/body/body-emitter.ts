@@ -14,6 +14,7 @@
  * thousands of operations deep.
  */
 import {
+  checksOf,
   indexValues,
   type Expr,
   type LoopKernel,
@@ -25,8 +26,9 @@ import { TesseraError } from '@tessera/shared';
 import type { DType } from '@tessera/tensor';
 import { memory } from '../emit/code.js';
 import type { Section, WasmFunction } from '../emit/wasm-function.js';
-import { scalarsOffset } from '../kernel-code.js';
+import { checksOffset, scalarsOffset } from '../kernel-code.js';
 import { AccessCode, type BufferRef } from './access-code.js';
+import { emitCheck, type CheckSite } from './check-code.js';
 import { convert, wrapTo } from './convert.js';
 import { Dependencies, READS_MEMORY } from './dependencies.js';
 import { kindOf } from './element-kind.js';
@@ -164,6 +166,10 @@ export class BodyEmitter {
         return [expr.seed, expr.offset, ...indexValues(expr.index)]
           .map(pending)
           .filter((each) => this.#find(each) === undefined);
+      case 'check':
+        return [expr.subject, expr.ok, expr.value]
+          .map(pending)
+          .filter((each) => this.#find(each) === undefined);
       case 'masked': {
         if (this.#find(pending(expr.mask)) === undefined) return [pending(expr.mask)];
         const inside = { expr: expr.body, mask: this.#inside(expr.mask, mask) };
@@ -248,6 +254,11 @@ export class BodyEmitter {
           };
         });
       }
+      case 'check': {
+        const [subject, ok] = [operand(expr.subject), operand(expr.ok)];
+        scope.at(level, () => emitCheck(vb, this.#site(expr), scope.lanes, subject, ok));
+        return operand(expr.value);
+      }
       case 'random': {
         const form = this.space.affine(expr.index);
         const index = this.index.vector(form, mask);
@@ -270,6 +281,12 @@ export class BodyEmitter {
       case 'op':
         return scope.at(level, () => applyOperator(vb, expr, expr.args.map(operand)));
     }
+  }
+
+  #site(expr: Extract<Expr, { kind: 'check' }>): CheckSite {
+    const { kernel, f } = this;
+    const offset = checksOffset(kernel.params.length, kernel.scalars.length);
+    return { f, offset, number: checksOf(kernel).numberOf(expr) };
   }
 
   #scalar(expr: Extract<Expr, { kind: 'scalar' }>): Value {
