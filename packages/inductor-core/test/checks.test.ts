@@ -38,12 +38,11 @@ describe('checks of indices', () => {
         for [i0:3]
         outer:
           t0: i64 = in0[i0]
-          t1: bool = t0 >= 0
-          t2: bool = t0 < 4
-          t3: bool = t1 & t2
-          t4: i64 = t0 checked t3 (gather index < 4: t0)
-          t5: f32 = in1[t4]
-          out0[i0] = t5"
+          t1: bool = within(t0, 4)
+          t2: i32 = i32(t0)
+          t3: i32 = t2 checked t1 (gather index < 4: t0)
+          t4: f32 = in1[t3]
+          out0[i0] = t4"
     `);
   });
 

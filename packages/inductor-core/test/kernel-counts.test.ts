@@ -152,21 +152,20 @@ describe('kernels generated, no more than PyTorch 2.11 generates', () => {
           t0: i64 = in0[r0]
           t1: bool = t0 != -100
           t2: i64 = where(t1, t0, 0)
-          t3: bool = t2 >= 0
-          t4: bool = t2 < 1024
-          t5: bool = t3 & t4
-          t6: i64 = t2 checked t5 (nll_loss class < 1024 or -100: t0)
-          t7: f32 = in1[1024*r0 + t6]
-          t8: f32 = in2[r0]
-          t9: f32 = t7 - t8
-          t10: f32 = in3[r0]
-          t11: f32 = log(t10)
-          t12: f32 = t9 - t11
-          t13: f32 = neg(t12)
-          t14: f32 = where(t1, t13, 0)
-          acc0: f32 = sum(t14)
-          t16: f32 = where(t1, 1, 0)
-          acc1: f32 = sum(t16)
+          t3: bool = within(t2, 1024)
+          t4: i32 = i32(t2)
+          t5: i32 = t4 checked t3 (nll_loss class < 1024 or -100: t0)
+          t6: f32 = in1[1024*r0 + t5]
+          t7: f32 = in2[r0]
+          t8: f32 = t6 - t7
+          t9: f32 = in3[r0]
+          t10: f32 = log(t9)
+          t11: f32 = t8 - t10
+          t12: f32 = neg(t11)
+          t13: f32 = where(t1, t12, 0)
+          acc0: f32 = sum(t13)
+          t15: f32 = where(t1, 1, 0)
+          acc1: f32 = sum(t15)
         outer:
           t0: f32 = acc0 / acc1
           out0[0] = t0"

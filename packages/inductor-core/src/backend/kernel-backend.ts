@@ -50,6 +50,8 @@ export interface Executable {
    * @param inputs one tensor per plan input
    * @param outputs one freshly allocated tensor per plan output, to be filled
    * @param scalars values of the plan's scalars
+   * @throws what a check of a kernel refuses (`valueError`); an asynchronous device keeps the first such error for
+   *   the next read of its memory. Nothing outside of the plan's buffers is read or written.
    */
   run(inputs: readonly Tensor[], outputs: readonly Tensor[], scalars: readonly number[]): void;
   /** Frees scratch memory and compiled code. */

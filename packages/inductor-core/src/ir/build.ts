@@ -28,7 +28,7 @@ export interface Rewrite {
   readonly acc?: (acc: Extract<Expr, { kind: 'acc' }>) => Expr | undefined;
 }
 
-type Comparison = 'eq' | 'ne' | 'lt' | 'le' | 'gt' | 'ge';
+type Comparison = 'eq' | 'ne' | 'lt' | 'le' | 'gt' | 'ge' | 'within';
 
 /** See the file header. */
 export class IrBuilder extends IndexBuilder {
@@ -295,6 +295,7 @@ export class IrBuilder extends IndexBuilder {
       case 'le':
       case 'gt':
       case 'ge':
+      case 'within':
         return this.compareIntegers(op, a, b);
       case 'isnan':
       case 'isinf':
@@ -343,7 +344,9 @@ export class IrBuilder extends IndexBuilder {
     const difference = this.differenceOf(a, b);
     const isZero = difference.min === 0 && difference.max === 0;
     const isNonZero = difference.min > 0 || difference.max < 0;
+    const { min, max } = this.boundsOfValue(a);
     const always: Record<Comparison, boolean> = {
+      within: difference.max < 0 && min >= 0,
       eq: isZero,
       ne: isNonZero,
       lt: difference.max < 0,
@@ -352,6 +355,7 @@ export class IrBuilder extends IndexBuilder {
       ge: difference.min >= 0,
     };
     const never: Record<Comparison, boolean> = {
+      within: difference.min >= 0 || max < 0,
       eq: isNonZero,
       ne: isZero,
       lt: difference.min >= 0,

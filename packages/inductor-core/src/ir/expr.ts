@@ -73,6 +73,8 @@ export type ScalarOp =
   | 'le'
   | 'gt'
   | 'ge'
+  /** `within(a, b)` of integers: 0 ≤ a < b. */
+  | 'within'
   | 'isnan'
   | 'isinf'
   // logic on bool and bits on integers

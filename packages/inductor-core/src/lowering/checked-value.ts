@@ -8,6 +8,7 @@ import { indexCheck, isFloatingPoint } from '@tessera/tensor';
 import type { Expr } from '../ir/expr.js';
 import type { IndexExpr } from '../ir/index-expr.js';
 import { ExprMath } from './expr-math.js';
+import type { LoweredTensor } from './lowered-tensor.js';
 import type { Lowering } from './lowering.js';
 
 /** A place in a dimension that cannot be outside, clamped where that is not evident. */
@@ -24,8 +25,13 @@ export function wrapped(l: Lowering, index: Expr, size: number): Expr {
 }
 
 /** Whether a value lies in [0, size). */
-function isWithin(m: ExprMath, value: Expr, size: number): Expr {
-  return m.and(m.ge(value, 0), m.lt(value, size));
+function isWithin(l: Lowering, value: Expr, size: number): Expr {
+  return l.ir.op('within', [value, l.ir.const(value.dtype, size)]);
+}
+
+/** A place as a value of 32 bits where all places of the dimension are. */
+function asPlace(l: Lowering, value: Expr, size: number): Expr {
+  return size < 2 ** 31 ? l.ir.cast(value, 'int32') : value;
 }
 
 /** An index as a value in [0, size); with `wraps`, negative ones count from the end. Others are refused. */
@@ -36,17 +42,34 @@ export function checkedIndex(
   size: number,
   wraps = false,
 ): Expr {
-  const m = new ExprMath(l.ir);
   const counted = wraps ? wrapped(l, index, size) : index;
-  return l.checks
-    ? l.ir.check(indexCheck(op, size, wraps), index, isWithin(m, counted, size), counted)
-    : counted;
+  if (!l.checks) return counted;
+  const ok = isWithin(l, counted, size);
+  return l.ir.check(indexCheck(op, size, wraps), index, ok, asPlace(l, counted, size));
+}
+
+/**
+ * Indices that each result compares with, looked at once: a copy in memory, of places that are in range.
+ * Without checks, or where they are known to be in range, the indices themselves.
+ */
+export function checkedIndices(
+  l: Lowering,
+  op: string,
+  indices: LoweredTensor,
+  size: number,
+  wraps = false,
+): LoweredTensor {
+  const place = checkedIndex(l, op, indices.expr, size, wraps);
+  if (place === indices.expr) return indices;
+  const places = l.pointwise(indices.sizes, place);
+  if (place.kind === 'check') places.realize();
+  return places;
 }
 
 /** What is read after the index of a 0-d tensor is known to be 0. */
 export function checkedScalar(l: Lowering, op: string, index: Expr, value: Expr): Expr {
   if (!l.checks) return value;
-  return l.ir.check(indexCheck(op, 1), index, isWithin(new ExprMath(l.ir), index, 1), value);
+  return l.ir.check(indexCheck(op, 1), index, isWithin(l, index, 1), value);
 }
 
 /** A place in a dimension named by an index that a user gave. */
@@ -75,7 +98,9 @@ export function checkedLabel(
   if (!l.checks || classes === 0) return { place: position(l, chosen, classes), counts };
   const check = { rule: 'class', op, classes, ignored } as const;
   return {
-    place: l.ir.value(l.ir.check(check, label, isWithin(m, chosen, classes), chosen)),
+    place: l.ir.value(
+      l.ir.check(check, label, isWithin(l, chosen, classes), asPlace(l, chosen, classes)),
+    ),
     counts,
   };
 }

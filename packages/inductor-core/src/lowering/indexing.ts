@@ -4,6 +4,7 @@
  * A position outside the tensor is refused, as by eager (checked-value.ts). Scatters are in scatter.ts.
  */
 import { wrapDim } from '@tessera/tensor';
+import type { Expr } from '../ir/expr.js';
 import type { IndexExpr } from '../ir/index-expr.js';
 import { checkedPosition, checkedScalar, position, wrapped } from './checked-value.js';
 import { tensorArg } from './elementwise.js';
@@ -64,14 +65,14 @@ export interface AdvancedIndex {
 
 /**
  * Coordinates of `x[indices]`: index tensors broadcast together and stand where the first of them is,
- * or in front if they are not adjacent. Safe ones are known to be in range. @see numpy advanced indexing
+ * or in front if they are not adjacent. `place` makes places of indices. @see numpy advanced indexing
  */
 export function advancedIndex(
   l: Lowering,
   x: LoweredTensor,
   indices: readonly LoweredArg[],
   sizes: readonly number[],
-  isSafe = false,
+  place: (index: Expr, size: number) => IndexExpr,
 ): AdvancedIndex {
   const given = indices.map((index) => (index instanceof LoweredTensor ? index : null));
   const used = given.flatMap((index, d) => (index === null ? [] : [d]));
@@ -90,9 +91,7 @@ export function advancedIndex(
     const named = index.load(
       index.sizes.map((s, i) => (s === 1 ? l.ir.int(0) : sharedVars[i + lead]!)),
     );
-    return isSafe
-      ? position(l, wrapped(l, named, size), size)
-      : checkedPosition(l, 'index', named, size, true);
+    return place(named, size);
   });
   return { coords };
 }
@@ -110,7 +109,11 @@ function indexTensor(isSafe: boolean): LoweringFn {
     if (hasMask(indices as readonly LoweredArg[])) return null;
     const x = gatherSource(l, tensorArg(self!, call.op));
     const list = indices as readonly LoweredArg[];
-    return l.pointwise(call.sizes, x.load(advancedIndex(l, x, list, call.sizes, isSafe).coords));
+    const place = (index: Expr, size: number): IndexExpr =>
+      isSafe
+        ? position(l, wrapped(l, index, size), size)
+        : checkedPosition(l, 'index', index, size, true);
+    return l.pointwise(call.sizes, x.load(advancedIndex(l, x, list, call.sizes, place).coords));
   };
 }
 

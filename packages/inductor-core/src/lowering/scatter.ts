@@ -8,7 +8,7 @@
 import { numelOf, wrapDim } from '@tessera/tensor';
 import type { Expr, ReduceOp } from '../ir/expr.js';
 import type { IndexExpr, LoopVar } from '../ir/index-expr.js';
-import { checkedIndex } from './checked-value.js';
+import { checkedIndex, checkedIndices, wrapped } from './checked-value.js';
 import { contract } from './contract.js';
 import { type Operand, operandArg, tensorArg } from './elementwise.js';
 import { ExprMath } from './expr-math.js';
@@ -117,7 +117,10 @@ export interface Sources {
   readonly valueAt: (order: IndexExpr) => Expr;
 }
 
-/** Sources of a scatter along one dimension: index and src are indexed like self but for `dim`. */
+/**
+ * Sources of a scatter along one dimension: index and src are indexed like self but for `dim`. If each result
+ * looks at one source only, the index is checked there (else see `checkedIndices`).
+ */
 export function alongDim(
   l: Lowering,
   op: string,
@@ -137,10 +140,10 @@ export function alongDim(
       reachable = m.and(reachable, m.lt(l.ir.index('int32', v), index.sizes[d]!));
   });
   const given = l.ir.masked(reachable, index.load(at(source.index)), 0);
-  const target = checkedIndex(l, op, given, sizes[dim]!);
+  const target = index.sizes[dim] === 1 ? checkedIndex(l, op, given, sizes[dim]!) : given;
   return {
     inner: source.vars,
-    hits: m.and(reachable, m.eq(target, l.ir.index(index.dtype, vars[dim]!))),
+    hits: m.and(reachable, m.eq(target, l.ir.index(target.dtype, vars[dim]!))),
     value: l.ir.masked(reachable, src(at(source.index)), 0),
     order: source.index,
     valueAt: (order) => l.ir.masked(reachable, src(at(order)), 0),
@@ -223,16 +226,29 @@ function scatter(add: boolean): LoweringFn {
   return (l, [self, dim, index, src], call) => {
     const original = tensorArg(self!, call.op);
     const x = atLeast1d(original);
-    const at = atLeast1d(readyOperand(l, tensorArg(index!, call.op)));
-    if (numelOf(at.sizes) === 0) return original;
+    const indices = atLeast1d(readyOperand(l, tensorArg(index!, call.op)));
+    if (numelOf(indices.sizes) === 0) return original;
     const along = wrapDim(Number(dim), x.sizes.length, call.op);
-    if (!affordable(l, numelOf(x.sizes), at.sizes[along]!, numelOf(at.sizes))) return null;
+    if (!affordable(l, numelOf(x.sizes), indices.sizes[along]!, numelOf(indices.sizes)))
+      return null;
+    const name = add ? 'scatter_add' : 'scatter';
+    const at = sourcePlaces(l, name, indices, along, x.sizes[along]!);
     const operand = operandArg(src!, call.op);
     const from = operand instanceof LoweredTensor ? atLeast1d(readyOperand(l, operand)) : operand;
-    const name = add ? 'scatter_add' : 'scatter';
     const sources = alongDim(l, name, x.sizes, along, at, sourceOf(l, from, x.dtype));
     return asBefore(l, add ? accumulated(l, x, sources, 1) : replaced(l, x, sources), original);
   };
+}
+
+/** The indices of a scatter; where each result looks at many of them, they are checked before. */
+export function sourcePlaces(
+  l: Lowering,
+  op: string,
+  indices: LoweredTensor,
+  dim: number,
+  size: number,
+): LoweredTensor {
+  return indices.sizes[dim] === 1 ? indices : checkedIndices(l, op, indices, size);
 }
 
 /** A one-dimensional index as one that is the same at every other coordinate. */
@@ -253,11 +269,15 @@ function indexInto(add: boolean): LoweringFn {
     const original = tensorArg(self!, call.op);
     const x = atLeast1d(original);
     const along = wrapDim(Number(dim), x.sizes.length, call.op);
-    const at = indexAlong(l, readyOperand(l, tensorArg(index!, call.op)), x.sizes, along);
-    if (at.sizes[along] === 0) return original;
-    if (!affordable(l, numelOf(x.sizes), at.sizes[along]!, numelOf(at.sizes))) return null;
-    const from = atLeast1d(readyOperand(l, tensorArg(source!, call.op)));
+    const indices = readyOperand(l, tensorArg(index!, call.op));
+    const count = numelOf(indices.sizes);
+    if (count === 0) return original;
+    const wide = (numelOf(x.sizes) / (x.sizes[along]! || 1)) * count;
+    if (!affordable(l, numelOf(x.sizes), count, wide)) return null;
     const name = add ? 'index_add' : 'index_copy';
+    const places = count === 1 ? indices : checkedIndices(l, name, indices, x.sizes[along]!);
+    const at = indexAlong(l, places, x.sizes, along);
+    const from = atLeast1d(readyOperand(l, tensorArg(source!, call.op)));
     const sources = alongDim(l, name, x.sizes, along, at, (coords) =>
       from.load(coords.map((coord, d) => (from.sizes[d] === 1 ? l.ir.int(0) : coord))),
     );
@@ -283,20 +303,27 @@ function putAt(
   const masked = maskedPut(l, x, list, tensorArg(values!, call.op), accumulate === true);
   if (masked !== null) return masked;
   if (tensors.length === 0 || hasMask(list)) return null;
-  for (const index of tensors) readyOperand(l, index);
   const source = readyOperand(l, tensorArg(values!, call.op));
   const shape = indexedSizes(x.sizes, list);
   const count = numelOf(shape);
   if (count === 0) return x;
   if (!affordable(l, numelOf(x.sizes), count, count)) return null;
   const m = new ExprMath(l.ir);
-  const { coords } = advancedIndex(l, x, list, shape, isSafe);
+  const places = x.sizes.map((size, d) => {
+    const index = list[d];
+    if (!(index instanceof LoweredTensor)) return null;
+    const ready = readyOperand(l, index);
+    return isSafe
+      ? l.pointwise(index.sizes, wrapped(l, ready.expr, size))
+      : checkedIndices(l, 'index', ready, size, true);
+  });
+  const { coords } = advancedIndex(l, x, places, shape, (index) => l.ir.value(index));
   const fresh = l.freshVar('s', count);
   const vars = l.vars(x.sizes);
   const at = (order: IndexExpr): IndexExpr[] => delinearize(l, order, shape);
   const targets = l.indicesAt(coords, shape, at(fresh.index));
   const hits = targets
-    .map((target, d) => m.eq(l.ir.cast(asValue(l, target), 'int64'), l.ir.index('int64', vars[d]!)))
+    .map((target, d) => m.eq(asValue(l, target), l.ir.index(asValue(l, target).dtype, vars[d]!)))
     .reduce((a, b) => m.and(a, b));
   const lead = shape.length - source.sizes.length;
   const valueAt = (order: IndexExpr): Expr => {

@@ -255,8 +255,9 @@ export class BodyEmitter {
         });
       }
       case 'check': {
-        const [subject, ok] = [operand(expr.subject), operand(expr.ok)];
-        scope.at(level, () => emitCheck(vb, this.#site(expr), scope.lanes, subject, ok));
+        const subject = operand(expr.subject);
+        const condition = singleRange(expr.ok, operand) ?? { ok: operand(expr.ok) };
+        scope.at(level, () => emitCheck(vb, this.#site(expr), scope.lanes, subject, condition));
         return operand(expr.value);
       }
       case 'random': {
@@ -299,6 +300,18 @@ export class BodyEmitter {
     const offset = scalarsOffset(this.kernel.params.length) + 8 * position;
     return scalarValue(this.vb, expr.dtype, () => memory('f64.load', offset, this.f.param('args')));
   }
+}
+
+/** A condition that one value of all lanes lies below a constant; null for others. */
+function singleRange(
+  ok: Expr,
+  operand: (expr: Expr) => Value | undefined,
+): { readonly single: Value; readonly limit: number } | null {
+  if (ok.kind !== 'op' || ok.op !== 'within') return null;
+  const [value, limit] = ok.args as [Expr, Expr];
+  const single = operand(value);
+  if (limit.kind !== 'const' || single?.uniform !== true) return null;
+  return { single, limit: limit.value };
 }
 
 /** What a store converts: a cast to 16-bit floats would round what the store rounds again. */

@@ -3,7 +3,7 @@
  *
  * Only lanes that stand for points of the loops count: the others of a tail hold anything.
  */
-import { call, i32, lane, memory, op } from '../emit/code.js';
+import { call, i32, i64, lane, memory, op } from '../emit/code.js';
 import type { Code, Local, ResultType } from '../emit/types.js';
 import { WasmFunction } from '../emit/wasm-function.js';
 import { convert } from './convert.js';
@@ -46,15 +46,36 @@ function reportFunction(): WasmFunction {
   return f;
 }
 
-/** Leaves the kernel with a report if `ok` is false in some lane; emitted here. */
+/** The condition of a check: lanes in which it holds, or a value that is equal in all lanes and the limit it lies below. */
+export type Condition = { readonly ok: Value } | { readonly single: Value; readonly limit: number };
+
+/** Leaves the kernel with a report where the condition fails; emitted here. */
 export function emitCheck(
   vb: VectorBuilder,
   site: CheckSite,
   lanes: Lanes | undefined,
   subject: Value,
-  ok: Value,
+  condition: Condition,
 ): void {
   const { f } = site;
+  const leave = (send: (report: Local<'i32'>) => void) => (): void => {
+    send(f.let('report', op('i32.add', f.param('args'), i32(site.offset))));
+    f.return();
+  };
+  const wide = (): Value => convert(vb, subject, 'i64');
+  const report = (at: Local<'i32'>, bad: Reg, low: Reg, high: Reg): void =>
+    f.do(call(REPORT, at, i32(site.number + 1), bad, low, high));
+  if ('single' in condition) {
+    f.if(
+      isAbove(condition.single, condition.limit),
+      leave((at) => {
+        const [value] = wide().regs as [Reg];
+        report(at, vb.i32(-1)[0] as Reg, value, value);
+      }),
+    );
+    return;
+  }
+  const { ok } = condition;
   const bad = ok.regs.map((reg, g): Reg => {
     const count = ok.uniform || lanes === undefined ? 4 : activeIn(lanes, g);
     const counted = [0, 1, 2, 3].map((k) => (k < count ? -1 : 0));
@@ -64,27 +85,24 @@ export function emitCheck(
   const any = bad
     .slice(1)
     .reduce<Code<'v128'>>((all, reg) => op('v128.or', all, reg), bad[0] as Reg);
-  f.if(op('v128.any_true', any), () => {
-    const wide = convert(vb, subject, 'i64');
-    const report = f.let('report', op('i32.add', f.param('args'), i32(site.offset)));
-    bad.forEach((reg, g) => {
-      const [low, high] = wide.uniform
-        ? [wide.regs[0], wide.regs[0]]
-        : [wide.regs[2 * g], wide.regs[2 * g + 1]];
-      const send = (): void =>
-        f.do(
-          call(
-            REPORT,
-            report,
-            i32(site.number + 1),
-            reg,
-            low as Local<'v128'>,
-            high as Local<'v128'>,
-          ),
-        );
-      if (bad.length === 1) send();
-      else f.if(op('v128.any_true', reg), send);
-    });
-    f.return();
-  });
+  f.if(
+    op('v128.any_true', any),
+    leave((at) => {
+      const { regs, uniform } = wide();
+      bad.forEach((reg, g) => {
+        const [low, high] = uniform ? [regs[0], regs[0]] : [regs[2 * g], regs[2 * g + 1]];
+        const send = (): void => report(at, reg, low as Reg, high as Reg);
+        if (bad.length === 1) send();
+        else f.if(op('v128.any_true', reg), send);
+      });
+    }),
+  );
+}
+
+/** Whether a value that is equal in all lanes is negative or not below a limit, by one comparison of scalars. */
+function isAbove({ kind, regs }: Value, limit: number): Code<'i32'> {
+  const [value] = regs as [Reg];
+  return kind === 'i64'
+    ? op('i64.ge_u', lane('i64x2.extract_lane', 0, value), i64(limit))
+    : op('i32.ge_u', lane('i32x4.extract_lane', 0, value), i32(limit));
 }

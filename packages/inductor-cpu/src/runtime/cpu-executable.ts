@@ -140,7 +140,7 @@ export class CpuExecutable implements Executable {
       `cpu: a kernel of ${this.plan.name} was stopped by the WebAssembly engine: ${detail}.`,
       {
         hints: [
-          'Check index tensors (gather, indexing, embedding) for values outside the dimension they index.',
+          'Indices are checked, so this is a plan or lowering that computes a place outside its buffers: run it with interpretPlan, which names it.',
         ],
         cause,
       },

@@ -30,18 +30,6 @@ export function indexCheck(op: string, size: number, wraps = false): ValueCheck 
   return { rule: 'index', op, size, wraps };
 }
 
-/** Whether `value` passes. */
-export function passes(check: ValueCheck, value: number): boolean {
-  switch (check.rule) {
-    case 'index':
-      return value >= (check.wraps ? -check.size : 0) && value < check.size;
-    case 'class':
-      return (value >= 0 && value < check.classes) || value === check.ignored;
-    case 'divisor':
-      return value !== 0;
-  }
-}
-
 /** The error for a value that does not pass: index-out-of-range, or invalid-argument for a divisor. */
 export function valueError(check: ValueCheck, value: number): TesseraError {
   switch (check.rule) {
