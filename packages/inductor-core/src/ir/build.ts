@@ -10,6 +10,8 @@ import type { Expr, ScalarOp } from './expr.js';
 import type { Bounds } from './index-bounds.js';
 import { IndexBuilder } from './index-build.js';
 import type { IndexExpr } from './index-expr.js';
+import { type Comparison, decideComparison } from './decide-comparison.js';
+import { holds } from './exact-conversion.js';
 import { checkKey } from './kernel-checks.js';
 import { NARROW_INTEGERS, OVERFLOWING_OPS, PREDICATES } from './scalar-ops.js';
 import { castScalar, evalScalar, isFloat, toComputeType } from './scalar-eval.js';
@@ -27,8 +29,6 @@ export interface Rewrite {
   /** Replacement of a finished result; undefined keeps it. */
   readonly acc?: (acc: Extract<Expr, { kind: 'acc' }>) => Expr | undefined;
 }
-
-type Comparison = 'eq' | 'ne' | 'lt' | 'le' | 'gt' | 'ge' | 'within';
 
 /** See the file header. */
 export class IrBuilder extends IndexBuilder {
@@ -341,29 +341,8 @@ export class IrBuilder extends IndexBuilder {
   /** Decides a comparison from the ranges of its operands. */
   private compareIntegers(op: Comparison, a: Expr, b: Expr): Expr | null {
     if (isFloat(a.dtype)) return null;
-    const difference = this.differenceOf(a, b);
-    const isZero = difference.min === 0 && difference.max === 0;
-    const isNonZero = difference.min > 0 || difference.max < 0;
-    const { min, max } = this.boundsOfValue(a);
-    const always: Record<Comparison, boolean> = {
-      within: difference.max < 0 && min >= 0,
-      eq: isZero,
-      ne: isNonZero,
-      lt: difference.max < 0,
-      le: difference.max <= 0,
-      gt: difference.min > 0,
-      ge: difference.min >= 0,
-    };
-    const never: Record<Comparison, boolean> = {
-      within: difference.min >= 0 || max < 0,
-      eq: isNonZero,
-      ne: isZero,
-      lt: difference.min >= 0,
-      le: difference.min > 0,
-      gt: difference.max <= 0,
-      ge: difference.max < 0,
-    };
-    return always[op] ? this.const('bool', 1) : never[op] ? this.const('bool', 0) : null;
+    const decided = decideComparison(op, this.differenceOf(a, b), this.boundsOfValue(a));
+    return decided === null ? null : this.const('bool', Number(decided));
   }
 }
 
@@ -380,26 +359,4 @@ function isZero(expr: Expr, op: 'add' | 'sub'): boolean {
 function isPowerOfTwo(value: number): boolean {
   const exponent = Math.log2(Math.abs(value));
   return Number.isInteger(exponent) && Math.abs(exponent) < 120;
-}
-
-const INT_BITS: Partial<Record<DType, number>> = {
-  bool: 1,
-  uint8: 8,
-  int8: 8,
-  int16: 16,
-  int32: 32,
-  int64: 64,
-};
-
-/** Whether every value of `narrow` converts to `wide` and on without loss. */
-function holds(wide: DType, narrow: DType): boolean {
-  if (narrow === 'bool') return wide !== 'bool';
-  if (isFloat(narrow)) return wide === 'float64' || (wide === 'float32' && narrow !== 'float64');
-  if (isFloat(wide))
-    return (
-      (INT_BITS[narrow]! <= 16 && wide === 'float32') ||
-      (INT_BITS[narrow]! <= 32 && wide === 'float64')
-    );
-  const signedFits = narrow === 'uint8' ? wide !== 'int8' : true;
-  return signedFits && wide !== 'bool' && INT_BITS[wide]! > INT_BITS[narrow]!;
 }

@@ -13,13 +13,14 @@ import {
 } from '@tessera/tensor';
 import type { Capabilities } from '../backend/kernel-backend.js';
 import { inductorConfig } from '../config.js';
-import { IrBuilder } from '../ir/build.js';
+import type { IrBuilder } from '../ir/build.js';
 import type { Expr, ReduceOp } from '../ir/expr.js';
 import type { IndexExpr, LoopVar } from '../ir/index-expr.js';
 import { EXPENSIVE_OPS } from '../ir/scalar-ops.js';
 import { postorder } from '../ir/walk.js';
 import type { ExternNode, IrBuffer, IrNode, IrScalar, MatmulNode } from './ir-node.js';
 import { LoweredTensor } from './lowered-tensor.js';
+import { LoweringBuilder } from './lowering-builder.js';
 
 /** What an expression costs to compute again. */
 export interface ExprCost {
@@ -29,19 +30,6 @@ export interface ExprCost {
   readonly buffers: number;
   readonly expensive: boolean;
 }
-
-/** A builder that keeps the coordinates of loads whose index it changes. */
-class LoweringBuilder extends IrBuilder {
-  constructor(private readonly lowering: Lowering) {
-    super();
-  }
-
-  protected override withChecks(body: Expr, check: (ok: Expr) => Expr): Expr {
-    return this.lowering.substitute(body, NO_SYMBOLS, new Map(), check);
-  }
-}
-
-const NO_SYMBOLS: ReadonlyMap<string, IndexExpr> = new Map();
 
 /** See the file header. */
 export class Lowering {
