@@ -66,6 +66,7 @@ export {
   wrapDims,
 } from './shape.js';
 export { readNumbers, writeNumbers } from './kernels/elements.js';
+export { type ValueCheck, indexCheck, valueError } from './kernels/value-check.js';
 export { bfloatToNumber, halfToNumber, numberToBfloat, numberToHalf } from './kernels/float16.js';
 
 // Memory

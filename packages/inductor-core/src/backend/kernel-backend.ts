@@ -14,7 +14,7 @@ export interface Capabilities {
   readonly dtypes: ReadonlySet<DType>;
   /** How int64 is stored and computed. */
   readonly int64: 'native' | 'i32';
-  /** Most buffer parameters one kernel may have. */
+  /** Most buffer parameters one kernel may have; one less in a kernel with checks, which has to report them. */
   readonly maxBuffersPerKernel: number;
   /** Whether `ExternKernel`s (reference kernels) can run. */
   readonly extern: boolean;
@@ -50,6 +50,8 @@ export interface Executable {
    * @param inputs one tensor per plan input
    * @param outputs one freshly allocated tensor per plan output, to be filled
    * @param scalars values of the plan's scalars
+   * @throws what a check of a kernel refuses (`valueError`); an asynchronous device keeps the first such error for
+   *   the next read of its memory. Nothing outside of the plan's buffers is read or written.
    */
   run(inputs: readonly Tensor[], outputs: readonly Tensor[], scalars: readonly number[]): void;
   /** Frees scratch memory and compiled code. */

@@ -174,6 +174,7 @@ class Verifier {
         this.fail(`scalar '${expr.name}' is not a parameter`);
       else if (expr.kind === 'masked' && expr.mask.dtype !== 'bool')
         this.fail('a mask must be bool');
+      else if (expr.kind === 'check') this.check(expr);
       else if (expr.kind === 'op') this.op(expr);
     }
   }
@@ -188,6 +189,14 @@ class Verifier {
       if (stored.some((index) => printIndex(index) !== printIndex(expr.index)))
         this.fail(`'${expr.buf}' is read after it was written elsewhere`);
     }
+  }
+
+  private check(expr: Extract<Expr, { kind: 'check' }>): void {
+    if (expr.ok.dtype !== 'bool') this.fail('the condition of a check must be bool');
+    if (isFloat(expr.subject.dtype) || expr.subject.dtype === 'bool')
+      this.fail(`a check is of integers, not of ${expr.subject.dtype}`);
+    if (expr.dtype !== expr.value.dtype)
+      this.fail(`a checked ${expr.value.dtype} is no ${expr.dtype}`);
   }
 
   private op(expr: Extract<Expr, { kind: 'op' }>): void {

@@ -8,9 +8,9 @@
 import { type DType, isFloatingPoint, numelOf, wrapDim } from '@tessera/tensor';
 import type { Expr, ReduceOp } from '../ir/expr.js';
 import type { IndexExpr, LoopVar } from '../ir/index-expr.js';
+import { position } from './checked-value.js';
 import { castTensor, tensorArg } from './elementwise.js';
 import { ExprMath } from './expr-math.js';
-import { position } from './indexing.js';
 import type { LoweredTensor } from './lowered-tensor.js';
 import type { Lowering } from './lowering.js';
 import { reducePlan } from './reduce.js';

@@ -6,8 +6,8 @@
  */
 import { type DType, isFloatingPoint, numelOf } from '@tessera/tensor';
 import type { IndexExpr } from '../ir/index-expr.js';
+import { position } from './checked-value.js';
 import { type Operand, operandArg, operandExpr, tensorArg } from './elementwise.js';
-import { position } from './indexing.js';
 import { LoweredTensor } from './lowered-tensor.js';
 import type { Lowering } from './lowering.js';
 import { readyOperand } from './matmul.js';

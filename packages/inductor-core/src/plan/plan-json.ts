@@ -75,6 +75,13 @@ class ExprWriter {
           body: this.ref(expr.body),
           other: numberToJson(expr.other),
         };
+      case 'check':
+        return {
+          ...expr,
+          subject: this.ref(expr.subject),
+          ok: this.ref(expr.ok),
+          value: this.ref(expr.value),
+        };
       case 'random':
         return {
           ...expr,
@@ -166,6 +173,13 @@ class ExprReader {
           mask: this.ref(fields.mask!),
           body: this.ref(fields.body!),
           other: numberFromJson(fields.other!),
+        } as unknown as Expr;
+      case 'check':
+        return {
+          ...fields,
+          subject: this.ref(fields.subject!),
+          ok: this.ref(fields.ok!),
+          value: this.ref(fields.value!),
         } as unknown as Expr;
       case 'random':
         return {

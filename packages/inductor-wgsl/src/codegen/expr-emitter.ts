@@ -8,6 +8,7 @@
 import { TesseraError } from '@tessera/shared';
 import { operands, postorder, type Expr, type IndexExpr } from '@tessera/inductor-core';
 import { elementText, fromStorage, laneOffset, rawElement, vectorIndex } from './buffer-access.js';
+import { emitCheck } from './check-emitter.js';
 import type { CodeBlock } from './code-block.js';
 import { emitIndex, type IndexNames, type IndexText, type SymbolText } from './index-emitter.js';
 import { namesAny, type LaneContext } from './lane-context.js';
@@ -197,6 +198,18 @@ export class ExprEmitter {
         return this.load(expr);
       case 'random':
         return this.random(expr);
+      case 'check': {
+        const [subject, ok, value] = [expr.subject, expr.ok, expr.value].map((part) =>
+          this.value(part),
+        );
+        return emitCheck(
+          this.builder,
+          this.scopeOf(expr).block,
+          expr,
+          { subject, ok, value },
+          (name) => this.symbol(name),
+        );
+      }
       case 'masked': {
         const mask = this.value(expr.mask);
         const body = this.value(expr.body);

@@ -103,6 +103,10 @@ const FORMS: Readonly<Record<ScalarOp, Forms>> = {
   eq: { f32: infix('=='), i32: infix('=='), bool: infix('==') },
   ne: { f32: infix('!='), i32: infix('!='), bool: infix('!=') },
   lt: compare('<'),
+  within: {
+    i32: ([a, b], { width }) =>
+      `(${typeName('u32', width)}(${a}) < ${typeName('u32', width)}(${b}))`,
+  },
   le: compare('<='),
   gt: compare('>'),
   ge: compare('>='),

@@ -53,6 +53,14 @@ export class CommandStream {
     encoder.copyBufferToBuffer(src, srcByte, dst, dstByte, bytes);
   }
 
+  /** Records filling a buffer with zeros. */
+  clear(buffer: GPUBuffer): void {
+    this.makeRoom();
+    const encoder = this.recorder();
+    this.endPass();
+    encoder.clearBuffer(buffer);
+  }
+
   /** Writes bytes from the host, in order with everything recorded. */
   write(memory: WgpuMemory, byte: number, data: ArrayBufferView<ArrayBuffer>): void {
     if (memory.lastUse === this.epoch) this.flush();

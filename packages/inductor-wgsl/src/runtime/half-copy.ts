@@ -39,6 +39,7 @@ fn main(@builtin(workgroup_id) group: vec3u, @builtin(local_invocation_index) la
       { access: 'read', params: [0] },
       { access: 'read_write', params: [1] },
     ],
+    checks: [],
     uniforms: [
       { kind: 'offset', param: 0 },
       { kind: 'offset', param: 1 },

@@ -9,6 +9,7 @@ import type { FusedKernel, Launch } from '@tessera/inductor-core';
 import { directVariant, variantKey, type KernelVariant } from '../codegen/variant.js';
 import { deviceItemSize } from '../codegen/wgsl-types.js';
 import type { WgslProgram } from '../codegen/program.js';
+import type { CheckReport } from './check-report.js';
 import type { CompiledPipeline } from './pipeline-cache.js';
 import type { WgpuRuntime } from './wgpu-runtime.js';
 import type { WgpuMemory } from './wgpu-memory.js';
@@ -32,6 +33,8 @@ interface Bound {
   readonly program: WgslProgram;
   /** Element offset of each parameter within its binding. */
   readonly offsets: readonly number[];
+  /** The device's number of the program's first check. */
+  readonly firstCheck: number;
 }
 
 /** Generates a variant of a kernel; the direct one was generated when the plan was loaded. */
@@ -49,6 +52,8 @@ export class KernelLaunch {
     private readonly source: VariantSource,
     /** The kernel has no points: there is nothing to do. */
     private readonly isEmpty: boolean,
+    /** Where failed checks are noted. */
+    private readonly report: CheckReport = runtime.report,
   ) {
     this.writes = kernel.params.some((param) => param.access !== 'read');
   }
@@ -59,6 +64,7 @@ export class KernelLaunch {
     const bound = this.find(residence) ?? this.bind(residence);
     const { program } = bound;
     const { stream, uniforms } = this.runtime;
+    if (program.checks.length > 0) this.report.open();
     stream.makeRoom();
     let slot = 0;
     if (program.uniforms.length > 0) {
@@ -108,10 +114,19 @@ export class KernelLaunch {
       label: kernel.name,
       entries: program.slots.map((slot, binding) => {
         const param = slot.params[0];
+        if (param === undefined) return { binding, resource: { buffer: this.report.buffer } };
         return { binding, resource: { buffer: memories[param].buffer, offset: starts[param] } };
       }),
     });
-    const bound = { ids: memories.map((m) => m.id), bytes, compiled, group, program, offsets };
+    const bound = {
+      ids: memories.map((m) => m.id),
+      bytes,
+      compiled,
+      group,
+      program,
+      offsets,
+      firstCheck: program.checks.length > 0 ? this.report.firstNumber(program.checks) : 0,
+    };
     if (this.bound.length >= REMEMBERED) this.bound.shift();
     this.bound.push(bound);
     return bound;
@@ -137,6 +152,10 @@ export class KernelLaunch {
   private writeUniforms(bound: Bound, word: number, scalars: readonly number[]): void {
     const { integers, floats } = this.runtime.uniforms;
     for (const field of bound.program.uniforms) {
+      if (field.kind === 'checks') {
+        integers[word++] = bound.firstCheck;
+        continue;
+      }
       if (field.kind === 'offset') {
         integers[word++] = bound.offsets[field.param];
         continue;

@@ -15,6 +15,7 @@ import {
   type TileMemory,
 } from '../codegen/matmul-tiles.js';
 import type { KernelVariant } from '../codegen/variant.js';
+import { CheckReport } from './check-report.js';
 import { KernelLaunch, type Residence } from './launch.js';
 import type { WgpuRuntime } from './wgpu-runtime.js';
 
@@ -92,6 +93,8 @@ async function timeTiles(
     runtime.allocate(elements[i] * runtime.itemSize(param.dtype)),
   );
   const residence: Residence = { memory, byte: memory.map(() => 0) };
+  // Indices in scratch memory are arbitrary; nobody reads what is noted of them.
+  const report = new CheckReport(runtime.context, runtime.stream);
   const timings: { tile: MatmulTile; microseconds: number }[] = [];
   for (const tile of tilesFor(target)) {
     const generate = (variant: KernelVariant) => generateMatmul(kernel, target, variant, tile);
@@ -101,6 +104,7 @@ async function timeTiles(
       { kernel: 0, buffers: memory.map((_, i) => i), scalars: kernel.scalars.map((_, i) => i) },
       generate,
       false,
+      report,
     );
     const run = async (count: number): Promise<number> => {
       const start = performance.now();
@@ -120,6 +124,7 @@ async function timeTiles(
     }
     timings.push({ tile, microseconds: Math.max(0, best) * 1000 });
   }
+  report.dispose();
   for (const part of memory) runtime.free(part);
   return timings.sort((a, b) => a.microseconds - b.microseconds);
 }

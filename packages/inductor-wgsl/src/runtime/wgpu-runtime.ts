@@ -7,6 +7,7 @@
 import { TesseraError } from '@tessera/shared';
 import type { DeviceMemory, DeviceRuntime, DType } from '@tessera/tensor';
 import { DEVICE_DTYPES, deviceItemSize } from '../codegen/wgsl-types.js';
+import { CheckReport } from './check-report.js';
 import { CommandStream } from './command-stream.js';
 import { toDevice, toHost } from './element-codec.js';
 import type { GpuContext } from './gpu-context.js';
@@ -22,6 +23,7 @@ export class WgpuRuntime implements DeviceRuntime {
   readonly stream: CommandStream;
   readonly uniforms: UniformRing;
   readonly pipelines: PipelineCache;
+  readonly report: CheckReport;
   private readonly pool: BufferPool;
   private readonly readback: Readback;
 
@@ -37,7 +39,8 @@ export class WgpuRuntime implements DeviceRuntime {
       (buffer) => this.stream.discard(buffer),
       options.memoryBudget,
     );
-    this.readback = new Readback(context, this.stream);
+    this.report = new CheckReport(context, this.stream);
+    this.readback = new Readback(context, this.stream, this.report);
   }
 
   get memoryStatistics(): PoolStatistics {
@@ -146,6 +149,7 @@ export class WgpuRuntime implements DeviceRuntime {
 
   dispose(): void {
     this.readback.dispose();
+    this.report.dispose();
     this.uniforms.dispose();
     this.pool.trim(0);
     this.context.dispose();
