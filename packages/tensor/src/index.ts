@@ -163,6 +163,7 @@ export {
 export { redirectGradients } from './autograd/redirect.js';
 export { attachNode } from './autograd/record.js';
 export { type GradOptions, grad } from './autograd/grad.js';
+export { outsideGraphOp } from './autograd/outside-graph.js';
 export {
   inferenceMode,
   isInferenceModeEnabled,

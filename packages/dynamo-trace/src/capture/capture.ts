@@ -18,6 +18,7 @@ import {
   type TensorBase,
   dispatchBelowPreDispatch,
   gradMode,
+  outsideGraphOp,
   requiresGrad,
   withPreDispatchMode,
 } from '@tessera/tensor';
@@ -109,7 +110,7 @@ export class Capture implements PreDispatchMode {
       this.run.noteReads(args);
       if (isGrad) this.onWatch(args[2] as readonly Tensor[]);
       this.breakGraph(reason);
-      return withPreDispatchMode(null, () => dispatchBelowPreDispatch(op, args));
+      return withPreDispatchMode(null, () => dispatchBelowPreDispatch(outsideGraphOp(op), args));
     }
     return this.recordOp(op, args, null);
   }

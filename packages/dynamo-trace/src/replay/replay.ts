@@ -19,6 +19,7 @@ import {
   dispatchBelowPreDispatch,
   gradMode,
   modes,
+  outsideGraphOp,
   withPreDispatchMode,
 } from '@tessera/tensor';
 import {
@@ -112,7 +113,7 @@ export class Replay implements PreDispatchMode {
       this.run.noteReads(args);
       if (isGradOp(op)) this.onWatch(args[2] as readonly Tensor[]);
       this.breakGraph(reason);
-      return withPreDispatchMode(null, () => dispatchBelowPreDispatch(op, args));
+      return withPreDispatchMode(null, () => dispatchBelowPreDispatch(outsideGraphOp(op), args));
     }
     for (const step of lookThrough(branch)) {
       if (step.kind === 'op' && step.op === op && matchAll(step.args, args, this.run))
