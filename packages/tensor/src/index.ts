@@ -152,7 +152,12 @@ export {
 } from './autograd/grad-node.js';
 export { autogradMeta } from './autograd/autograd-meta.js';
 export { backwardTwice } from './autograd/backward-twice.js';
-export { gradientStrides, holdGradient, obeysLayout } from './autograd/accumulate-grad.js';
+export {
+  AccumulateGrad,
+  gradientStrides,
+  holdGradient,
+  obeysLayout,
+} from './autograd/accumulate-grad.js';
 export {
   gradEdge,
   gradFnOf,
@@ -163,7 +168,7 @@ export {
 export { redirectGradients } from './autograd/redirect.js';
 export { attachNode } from './autograd/record.js';
 export { type GradOptions, grad } from './autograd/grad.js';
-export { outsideGraphOp } from './autograd/outside-graph.js';
+export { backwardOutsideGraph, outsideGraphOp } from './autograd/outside-graph.js';
 export {
   inferenceMode,
   isInferenceModeEnabled,

@@ -27,6 +27,7 @@ import { type Pattern, instantiate } from '../trace/pattern.js';
 import type { BackwardStep, OutSpec } from '../trace/step.js';
 import type { Capture } from './capture.js';
 import { runBackwardEagerly } from './eager-backward.js';
+import { ownLeaves } from './own-leaves.js';
 import { runOnTwins } from './run-on-twins.js';
 
 /** Leaves of the current segment that may receive a gradient; null if some history lies outside it. */
@@ -63,7 +64,8 @@ export function leavesSegment(inputs: readonly Tensor[], wanted: readonly Tensor
 }
 
 function isCapturable(capture: Capture, call: BackwardCall): boolean {
-  if (call.createGraph) return false;
+  // What has history is added to out of place, by the engine.
+  if (call.createGraph && (!capture.run.gradMode || givesTwice(capture, call))) return false;
   // Only leaves take gradients from a recorded backward.
   if (call.inputs?.some((tensor) => tensor.isLazy || gradFnOf(tensor) !== null)) return false;
   for (const tensor of call.tensors) {
@@ -71,6 +73,12 @@ function isCapturable(capture: Capture, call: BackwardCall): boolean {
       return false;
   }
   return true;
+}
+
+/** Whether a leaf that may receive a gradient has one already. */
+function givesTwice({ builder, run }: Capture, { inputs }: BackwardCall): boolean {
+  const leaves = inputs ?? builder.inputSlots.map((slot) => run.slots[slot]!);
+  return leaves.some((leaf) => requiresGrad(leaf) && leaf.grad !== null);
 }
 
 /**
@@ -93,13 +101,15 @@ export function captureBackward(
       ? ((adopted!.inputs?.map((pattern) => instantiate(pattern, run)) as Tensor[] | undefined) ??
         null)
       : call.inputs;
-  const retainGraph = call?.retainGraph ?? adopted!.retainGraph;
-  const leaves = call === null || isCapturable(capture, call) ? candidateLeaves(capture) : null;
+  const { retainGraph, createGraph } = call ?? adopted!;
+  const own = call === null || inputs !== null ? [] : ownLeaves(capture, tensors);
+  const isRecorded = call === null || (own.length === 0 && isCapturable(capture, call));
+  const leaves = isRecorded ? candidateLeaves(capture) : null;
   const hooked =
     call !== null && leaves?.some((slot) => hasGradientHooks(run.slots[slot]!)) === true;
   if (leaves === null || hooked) {
-    run.noteReads([tensors, gradTensors]);
-    capture.onWatch(inputs ?? []);
+    run.noteReads([tensors, gradTensors, own]);
+    capture.onWatch(inputs ?? own);
     capture.breakGraph(hooked ? HOOKED_LEAF : BACKWARD_OUTSIDE);
     if (call !== null) runBackwardEagerly(call);
     return true;
@@ -116,6 +126,7 @@ export function captureBackward(
     grads,
     wanted,
     retainGraph,
+    createGraph,
   );
   const used = wanted.filter((_, i) => twinGrads[i] !== null);
   const node = backwardNode(
@@ -124,6 +135,7 @@ export function captureBackward(
     grads,
     used,
     retainGraph,
+    createGraph,
   );
   const step: BackwardStep = adopted ?? {
     kind: 'backward',
@@ -131,6 +143,7 @@ export function captureBackward(
     gradTensors: grads,
     inputs: inputs === null ? null : inputs.map((tensor) => capture.patternOf(tensor)),
     retainGraph,
+    createGraph,
     leaves: [],
     next: { steps: [] },
     exit: { steps: [] },
@@ -140,7 +153,7 @@ export function captureBackward(
   else capture.follow(step);
   const twinsOfUsed = twinGrads.filter((grad): grad is Tensor => grad !== null);
   const leafTwins = used.map((slot) => capture.builder.twin(slot));
-  const owned = ownGradients(capture, twinsOfUsed, leafTwins, node);
+  const owned = ownGradients(capture, twinsOfUsed, leafTwins, node, createGraph);
   const specs = used.map((slot, i) => assignGradient(capture, step, adopted, slot, i, owned[i]!));
   capture.lastOuts = specs;
   if (adopted === null) capture.run.remember(step, specs);
@@ -155,6 +168,7 @@ function backwardOnTwins(
   grads: readonly Pattern[],
   leaves: readonly number[],
   retainGraph: boolean,
+  createGraph: boolean,
 ): (Tensor | null)[] {
   const { builder } = capture;
   const twinGrads = grads.map((pattern) =>
@@ -168,7 +182,7 @@ function backwardOnTwins(
         {
           // A second backward is the error that it is in eager.
           retainGraph,
-          createGraph: false,
+          createGraph,
           inputs: leaves.map((slot) => builder.twin(slot)),
           accumulate: false,
           allowUnused: true,
@@ -184,9 +198,10 @@ function backwardNode(
   grads: readonly Pattern[],
   leaves: readonly number[],
   retainGraph: boolean,
+  createGraph: boolean,
 ): Node {
   const { builder } = capture;
-  const node = builder.graph.callFunction(autogradGrad, [
+  const node = builder.graph.callFunction(createGraph ? autogradGradTwice : autogradGrad, [
     roots.map((slot) => builder.node(slot)),
     grads.map((pattern) =>
       pattern.code === 0 || pattern.code === 1 ? builder.node(pattern.slot) : null,
@@ -204,6 +219,7 @@ function ownGradients(
   twins: readonly Tensor[],
   leaves: readonly Tensor[],
   node: Node,
+  createGraph: boolean,
 ): { node: Node; twin: Tensor }[] {
   const { graph } = capture.builder;
   const seen = new Set<unknown>();
@@ -221,11 +237,12 @@ function ownGradients(
     if (!obeysLayout(twin, leaf)) {
       const strides = [...gradientStrides(leaf)];
       const layout = [[...leaf.sizes], strides, leaf.dtype, null, leaf.device, null];
-      const empty = emit(capture, 'aten::new_empty_strided', [{ node: item, twin }, ...layout]);
-      return emit(capture, 'aten::copy_', [empty, { node: item, twin }, false]);
+      const value = { node: item, twin };
+      const empty = emit(capture, 'aten::new_empty_strided', [value, ...layout], createGraph);
+      return emit(capture, 'aten::copy_', [empty, value, false], createGraph);
     }
     return shared
-      ? emit(capture, 'aten::clone', [{ node: item, twin }, null])
+      ? emit(capture, 'aten::clone', [{ node: item, twin }, null], createGraph)
       : { node: item, twin };
   });
 }
@@ -236,8 +253,13 @@ interface Emitted {
   readonly twin: Tensor;
 }
 
-/** Adds an op that records no history; its first arguments may be values. */
-function emit(capture: Capture, name: string, args: readonly (Emitted | Argument)[]): Emitted {
+/** Adds an op; its first arguments may be values. */
+function emit(
+  capture: Capture,
+  name: string,
+  args: readonly (Emitted | Argument)[],
+  withHistory: boolean,
+): Emitted {
   const op = getOp(name);
   const isEmitted = (arg: Emitted | Argument): arg is Emitted =>
     typeof arg === 'object' && arg !== null && 'twin' in arg;
@@ -246,13 +268,10 @@ function emit(capture: Capture, name: string, args: readonly (Emitted | Argument
     args.map((arg) => (isEmitted(arg) ? arg.node : arg)),
   );
   const twins = args.map((arg) => (isEmitted(arg) ? arg.twin : arg));
-  const twin = withoutHistory(() => runOnTwins(op, twins) as Tensor);
+  const run = (): Tensor => runOnTwins(op, twins) as Tensor;
+  const twin = withHistory ? run() : withPreDispatchMode(null, () => noGrad(run));
   node.meta = { val: twin };
   return { node, twin };
-}
-
-function withoutHistory<R>(fn: () => R): R {
-  return withPreDispatchMode(null, () => noGrad(fn));
 }
 
 function assignGradient(

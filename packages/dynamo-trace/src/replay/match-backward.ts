@@ -11,7 +11,7 @@ import type { Replay } from './replay.js';
 
 /** Whether a call is the recorded one: the same roots, leaves with the same gradients, and no hooks. */
 export function fitsBackward(step: BackwardStep, call: BackwardCall, run: Run): boolean {
-  if (call.createGraph || call.retainGraph !== step.retainGraph) return false;
+  if (call.createGraph !== step.createGraph || call.retainGraph !== step.retainGraph) return false;
   if ((call.inputs === null) !== (step.inputs === null)) return false;
   if (
     !matchAll(step.roots, call.tensors, run) ||
@@ -35,7 +35,6 @@ export function fitsBackward(step: BackwardStep, call: BackwardCall, run: Run): 
 
 /** Why the engine must run a backward: it was so when captured, or the roots are computed already. */
 export function backwardBreak(cursor: Branch, call: BackwardCall, run: Run): BreakReason | null {
-  if (call.createGraph) return BACKWARD_OUTSIDE;
   if (call.tensors.some((root) => root.traceOwner !== run.id || !root.isLazy))
     return BACKWARD_OUTSIDE;
   return [BACKWARD_OUTSIDE, HOOKED_LEAF].find(({ code }) => endsWith(cursor, code)) ?? null;

@@ -114,6 +114,7 @@ export interface BackwardStep {
   /** Leaves given explicitly. */
   readonly inputs: readonly Pattern[] | null;
   readonly retainGraph: boolean;
+  readonly createGraph: boolean;
   readonly next: Branch;
   /** Behind the accumulation steps. */
   exit: Branch;

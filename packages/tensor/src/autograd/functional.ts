@@ -157,7 +157,10 @@ export function jvp<I extends TensorOrList, O extends TensorOrList>(
     const result = (fn as (...at: Tensor[]) => O)(...leaves);
     const outs = listOf(result);
     // The gradient is linear in these; its derivative with respect to them is the product.
-    const seeds = outs.map((out) => leafOf(noGrad(() => zerosOf(out))));
+    const seeds = outs.map((out) => {
+      const zeros = noGrad(() => zerosOf(out));
+      return out.requiresGrad ? leafOf(zeros) : zeros;
+    });
     const grads = gradients('jvp', outs, seeds, leaves, true, strict);
     const products = gradients('jvp', grads, vectors, seeds, createGraph, false);
     return [

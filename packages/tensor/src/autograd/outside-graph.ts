@@ -1,5 +1,5 @@
 /**
- * @file `grad(…, { createGraph: true })` of what a capture cannot record: the engine runs it, outside of any graph.
+ * @file Gradients with `createGraph` of what a capture cannot record: the engine computes them, outside of any graph.
  *
  * What came before is compiled, and the backward of compiled code records nothing, so these gradients have a
  * history that is an error to differentiate. The first call, in which nothing is compiled yet, must not
@@ -7,16 +7,21 @@
  */
 import { TesseraError } from '@tessera/shared';
 import { callOp } from '../dispatch/dispatcher.js';
+import type { BackwardCall } from '../dispatch/modes.js';
 import { type OpOverload, defineOp } from '../op/op-overload.js';
 import type { Tensor } from '../tensor.js';
+import { AccumulateGrad } from './accumulate-grad.js';
+import { autogradMeta } from './autograd-meta.js';
 import {
   type GradientRequest,
   autogradGradTwice,
   engineGradients,
   requestOf,
 } from './autograd-grad-op.js';
+import { runBackward } from './engine.js';
 import { type GradMeta, GradNode } from './grad-node.js';
 import { gradEdge, setHistory } from './history.js';
+import { nextEdgesOf } from './redirect.js';
 
 /** History of a gradient that was computed over compiled code: differentiating it is an error. */
 class CompiledGradient extends GradNode {
@@ -28,10 +33,10 @@ class CompiledGradient extends GradNode {
   override apply(): never {
     throw new TesseraError(
       'double-backward-compiled',
-      'torch.compile with aot_autograd does not currently support double backward: a gradient that grad() with createGraph computed outside of a graph was differentiated.',
+      'torch.compile with aot_autograd does not currently support double backward: a gradient that was computed with createGraph outside of a graph was differentiated.',
       {
         hints: [
-          'Inside a compiled function, run the forward pass, grad() and what differentiates its result without a graph break between and without hooks on what grad() is asked for, so that all become one graph; explain(fn)(...args) lists the breaks.',
+          'Inside a compiled function, run the forward pass, grad() or backward(), and what differentiates the result, without a graph break between and without hooks, so that all become one graph; explain(fn)(...args) lists the breaks.',
           'Or do not compile the part that is differentiated twice.',
         ],
       },
@@ -47,9 +52,14 @@ function withoutGraph(request: GradientRequest): (Tensor | null)[] {
     (grad) => grad?.detach() ?? null,
   );
   const known = grads.filter((grad) => grad !== null);
-  const node = new CompiledGradient(known.map(metaOf), [...outputs, ...gradOutputs, ...inputs]);
-  known.forEach((grad, i) => setHistory(grad, node, i));
+  endHistory(known, [...outputs, ...gradOutputs, ...inputs]);
   return grads;
+}
+
+/** Makes gradients depend on tensors in a way that cannot be differentiated. */
+function endHistory(grads: readonly Tensor[], sources: readonly (Tensor | null)[]): void {
+  const node = new CompiledGradient(grads.map(metaOf), sources);
+  grads.forEach((grad, i) => setHistory(grad, node, i));
 }
 
 function metaOf({ sizes, dtype, device }: Tensor): GradMeta {
@@ -74,4 +84,33 @@ export function gradOutsideGraph(request: GradientRequest): (Tensor | null)[] {
 /** What runs instead of a recorded `grad()` where its graph has to end before it. */
 export function outsideGraphOp(op: OpOverload): OpOverload {
   return op === autogradGradTwice ? outsideGraph : op;
+}
+
+/** A `backward()` that the engine runs, with `createGraph` for gradients that look differentiable. */
+export function backwardOutsideGraph(call: BackwardCall): void {
+  const { tensors, gradTensors, retainGraph, createGraph, inputs } = call;
+  const leaves = inputs ?? leavesBehind(tensors);
+  runBackward(tensors, gradTensors, {
+    retainGraph,
+    createGraph,
+    inputs,
+    accumulate: true,
+    allowUnused: true,
+  });
+  if (!createGraph) return;
+  const given = leaves.filter((leaf) => leaf.grad?.requiresGradFlag === true);
+  // A gradient may be somebody's own tensor: its history stays.
+  for (const leaf of given) autogradMeta(leaf).grad = leaf.grad!.detach();
+  endHistory(
+    given.map((leaf) => leaf.grad!),
+    [...tensors, ...gradTensors, ...leaves],
+  );
+}
+
+/** The leaves at which gradients of tensors arrive. */
+function leavesBehind(tensors: readonly Tensor[]): Tensor[] {
+  const seen = new Set(tensors.flatMap((tensor) => gradEdge(tensor)?.node ?? []));
+  for (const node of seen)
+    for (const edge of nextEdgesOf(node)) if (edge !== null) seen.add(edge.node);
+  return [...seen].flatMap((node) => (node instanceof AccumulateGrad ? [node.leaf] : []));
 }
