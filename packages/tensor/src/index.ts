@@ -153,7 +153,12 @@ export {
 } from './autograd/grad-node.js';
 export { autogradMeta } from './autograd/autograd-meta.js';
 export { backwardTwice } from './autograd/backward-twice.js';
-export { gradientStrides, holdGradient, obeysLayout } from './autograd/accumulate-grad.js';
+export {
+  AccumulateGrad,
+  gradientStrides,
+  holdGradient,
+  obeysLayout,
+} from './autograd/accumulate-grad.js';
 export {
   gradEdge,
   gradFnOf,
@@ -164,6 +169,7 @@ export {
 export { redirectGradients } from './autograd/redirect.js';
 export { attachNode } from './autograd/record.js';
 export { type GradOptions, grad } from './autograd/grad.js';
+export { backwardOutsideGraph, outsideGraphOp } from './autograd/outside-graph.js';
 export {
   inferenceMode,
   isInferenceModeEnabled,

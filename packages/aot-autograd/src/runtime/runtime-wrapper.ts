@@ -30,7 +30,7 @@ import type { DifferentiableUpdate, LayoutUpdate, ValueGrad } from '../joint/tra
 import { replayView } from '../joint/view-steps.js';
 import type { SavedSource } from '../partition/partition.js';
 import { type BackwardProgram, CompiledFunctionBackward } from './compiled-backward.js';
-import { ConsumedBackward } from './double-backward.js';
+import { ConsumedBackward, UnseenLeaves } from './double-backward.js';
 
 /** What the wrapper must know besides the compiled graph; plain data. */
 export interface RuntimePlan {
@@ -75,6 +75,7 @@ export function wrapRuntime(
       tangent === null ? [plan.valueGrads.length + i] : [],
     ),
   ];
+  const unseen = plan.valueGrads.flatMap((grad, i) => (grad.kind === 'unseen' ? [i] : []));
   const call: CompiledGraph = (inputs) => {
     if (inputs.length !== plan.inputCount) throw countError(inputs, plan);
     const graphInputs = gather(inputs);
@@ -89,6 +90,8 @@ export function wrapRuntime(
     for (const i of consumed) {
       setHistory(values[i] as Tensor, new ConsumedBackward(values[i] as Tensor), 0);
     }
+    for (const i of unseen)
+      setHistory(values[i] as Tensor, new UnseenLeaves(values[i] as Tensor), 0);
     for (const layout of plan.layouts) layOut(inputs[layout.position] as Tensor, layout);
     plan.updates.forEach(({ position }, i) => {
       const update = values[plan.valueGrads.length + i] as Tensor;

@@ -13,6 +13,7 @@ import {
   callOp,
   dispatchBelowPreDispatch,
   gradMode,
+  outsideGraphOp,
   withPreDispatchMode,
 } from '@tessera/tensor';
 import { BACKWARD_OUTSIDE, type BreakReason, WATCHED } from '../breaks/graph-breaks.js';
@@ -85,7 +86,7 @@ export function breakBefore(
 
 /** Runs an operator that no graph can hold; what was recorded before it has run. */
 export function runUnrecorded(op: OpOverload, args: readonly unknown[]): unknown {
-  return withPreDispatchMode(null, () => dispatchBelowPreDispatch(op, args));
+  return withPreDispatchMode(null, () => dispatchBelowPreDispatch(outsideGraphOp(op), args));
 }
 
 /** Moves behind a matched operator and makes its results. */
