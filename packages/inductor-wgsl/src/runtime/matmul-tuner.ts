@@ -16,6 +16,7 @@ import {
 } from '../codegen/matmul-tiles.js';
 import type { KernelVariant } from '../codegen/variant.js';
 import { KernelLaunch, type Residence } from './launch.js';
+import { ScalarBlocks } from './scalar-blocks.js';
 import type { WgpuRuntime } from './wgpu-runtime.js';
 
 /** Measured times of one kernel. */
@@ -92,6 +93,8 @@ async function timeTiles(
     runtime.allocate(elements[i] * runtime.itemSize(param.dtype)),
   );
   const residence: Residence = { memory, byte: memory.map(() => 0) };
+  const blocks = new ScalarBlocks(runtime.uniforms, runtime.stream);
+  const zeros = kernel.scalars.map(() => 0);
   const timings: { tile: MatmulTile; microseconds: number }[] = [];
   for (const tile of tilesFor(target)) {
     const generate = (variant: KernelVariant) => generateMatmul(kernel, target, variant, tile);
@@ -100,15 +103,13 @@ async function timeTiles(
       kernel,
       { kernel: 0, buffers: memory.map((_, i) => i), scalars: kernel.scalars.map((_, i) => i) },
       generate,
+      blocks,
       false,
     );
     const run = async (count: number): Promise<number> => {
       const start = performance.now();
-      for (let i = 0; i < count; i++)
-        launch.encode(
-          residence,
-          kernel.scalars.map(() => 0),
-        );
+      blocks.begin();
+      for (let i = 0; i < count; i++) launch.encode(residence, zeros);
       await runtime.synchronize();
       return performance.now() - start;
     };
