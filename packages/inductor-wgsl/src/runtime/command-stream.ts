@@ -83,6 +83,7 @@ export class CommandStream {
     this.makeRoom();
     const encoder = this.recorder();
     this.endPass();
+    counters.inc('wgpu', 'copies');
     encoder.copyBufferToBuffer(src, srcByte, dst, dstByte, bytes);
   }
 
