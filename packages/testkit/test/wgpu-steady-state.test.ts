@@ -6,7 +6,7 @@ import { compile, config, initWebGpu } from '@tessera/compile';
 import { BatchNorm2d, Conv2d, Flatten, Linear, MaxPool2d, type Module } from '@tessera/nn';
 import { ReLU, Sequential, functional as F, optim } from '@tessera/nn';
 import { counters } from '@tessera/shared';
-import { manualSeed, noGrad, randint, randn, type Tensor } from '@tessera/tensor';
+import { grad, manualSeed, noGrad, randint, randn, type Tensor } from '@tessera/tensor';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 
 const wanted =
@@ -194,6 +194,25 @@ describe.skipIf(gpu === null)('a training loop on wgpu', () => {
         step(...batches[i % 2]!).dispose();
       }),
     ).toEqual(NOTHING);
+  });
+});
+
+describe.skipIf(gpu === null)('cross entropy on wgpu', () => {
+  it('makes and copies nothing, forward and backward', async () => {
+    const x = randn([6, 40], { device: 'wgpu' });
+    x.requiresGrad_();
+    const [, y] = batch([6, 1]);
+    const both = compile((logits: Tensor, labels: Tensor) => {
+      const loss = F.crossEntropy(logits, labels);
+      return [loss, grad(loss, [logits])[0]!];
+    });
+    const copies = counters.get('wgpu', 'copies');
+    expect(
+      await made(() => {
+        for (const result of both(x, y)) result.dispose();
+      }),
+    ).toEqual(NOTHING);
+    expect(counters.get('wgpu', 'copies')).toBe(copies);
   });
 });
 

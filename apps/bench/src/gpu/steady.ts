@@ -178,12 +178,17 @@ async function measureAll(gpu: Gpu, sizes: Sizes): Promise<SteadyLoop[]> {
   const x = randn([rows, count], { device: 'wgpu' });
   x.requiresGrad_();
   const y = randint(0, count, [rows], { device: 'wgpu' });
-  const crossEntropy = compile(
+  const gradient = compile(
     (logits: Tensor, labels: Tensor) => grad(F.crossEntropy(logits, labels), [logits])[0]!,
   );
-  await add('cross_entropy_forward_backward', `${rows}x${count}`, long, () =>
-    crossEntropy(x, y).dispose(),
-  );
+  await add('cross_entropy_gradient', `${rows}x${count}`, long, () => gradient(x, y).dispose());
+  const both = compile((logits: Tensor, labels: Tensor) => {
+    const loss = F.crossEntropy(logits, labels);
+    return [loss, grad(loss, [logits])[0]!];
+  });
+  await add('cross_entropy_loss_and_gradient', `${rows}x${count}`, long, () => {
+    for (const result of both(x, y)) result.dispose();
+  });
   return loops;
 }
 
