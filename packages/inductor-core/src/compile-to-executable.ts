@@ -7,6 +7,7 @@ import {
   type TensorMeta,
   currentBackwardNode,
   emptyFromMeta,
+  emptyOnMemory,
   isTensor,
   reserveOffsets,
 } from '@tessera/tensor';
@@ -99,7 +100,11 @@ export function compileToExecutable(
       scalars[rng.seed] = state.seed;
       scalars[rng.offset] = state.offset;
     }
-    const made = metas.map(emptyFromMeta);
+    const memory = executable.allocateOutputs?.(tensors);
+    const made =
+      memory === undefined
+        ? metas.map(emptyFromMeta)
+        : metas.map((meta, i) => emptyOnMemory(meta, memory[i]!));
     if (plan.launches.length > 0) {
       const profiler = profiling.active;
       const open = profiler?.begin();

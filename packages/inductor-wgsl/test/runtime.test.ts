@@ -5,7 +5,7 @@ import { describe, expect, it } from 'vitest';
 import { BASELINE_TARGET, generateKernel } from '../src/index.js';
 import { hostBytes } from '../src/runtime/host-bytes.js';
 import { planScratch } from '../src/runtime/scratch-plan.js';
-import { sizeClass } from '../src/runtime/wgpu-memory.js';
+import { sizeClass } from '../src/runtime/buffer-pool.js';
 import { openGpu } from './support/open-gpu.js';
 import { deviceTensor, hostNumbers, readTensor } from './support/plans.js';
 import { compareKernel } from './support/run-kernel.js';

@@ -38,6 +38,7 @@ export { TensorBase, type PendingValue } from './tensor-base.js';
 export {
   emptyContiguous,
   emptyFromMeta,
+  emptyOnMemory,
   fakeFromMeta,
   isFakeMode,
   isTensor,

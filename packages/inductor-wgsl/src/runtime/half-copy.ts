@@ -2,6 +2,7 @@
  * @file Copies of native float16 elements that do not begin or end on a 4-byte word, which
  * `copyBufferToBuffer` cannot do.
  */
+import { counters } from '@tessera/shared';
 import type { GpuContext } from './gpu-context.js';
 import type { PipelineCache } from './pipeline-cache.js';
 import type { CommandStream } from './command-stream.js';
@@ -63,6 +64,7 @@ export function copyHalves(
   const { context, stream, pipelines, uniforms } = parts;
   const grid = linearGrid(Math.ceil(count / THREADS), context.target);
   const compiled = pipelines.get(program(grid), 'copy_float16');
+  counters.inc('wgpu', 'bind_groups_created');
   const group = context.device.createBindGroup({
     layout: compiled.layout,
     entries: [source, target].map(({ memory }, binding) => ({
@@ -72,12 +74,10 @@ export function copyHalves(
   });
   stream.makeRoom();
   const slot = uniforms.reserve(3);
-  uniforms.integers.set([source.offset, target.offset, count], slot / 4);
-  const pass = stream.computePass();
-  pass.setPipeline(compiled.pipeline);
-  pass.setBindGroup(0, group);
-  pass.setBindGroup(1, uniforms.group, [slot]);
-  pass.dispatchWorkgroups(grid.workgroups[0], grid.workgroups[1]);
+  const [from, to] = [source, target].map(({ memory, offset }) => memory.start / 2 + offset);
+  uniforms.integers.set([from, to, count], slot / 4);
+  const { pipeline } = compiled;
+  stream.dispatch({ pipeline, group, workgroups: grid.workgroups }, null, uniforms.group, slot);
   stream.touch(source.memory);
   stream.touch(target.memory);
 }

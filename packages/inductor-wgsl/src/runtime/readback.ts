@@ -1,12 +1,13 @@
 /**
  * @file Reading device memory back: a pool of mappable staging buffers.
  */
-import { TesseraError } from '@tessera/shared';
+import { TesseraError, counters } from '@tessera/shared';
+import { sizeClass } from './buffer-pool.js';
 import { REPORT_BYTES, type CheckReport } from './check-report.js';
 import type { CommandStream } from './command-stream.js';
 import type { GpuContext } from './gpu-context.js';
 import { BufferUsage, MAP_READ } from './gpu-flags.js';
-import { sizeClass, type WgpuMemory } from './wgpu-memory.js';
+import type { WgpuMemory } from './wgpu-memory.js';
 
 /** Bytes of unused staging buffers that are kept. */
 const KEEP_BYTES = 64 * 2 ** 20;
@@ -31,7 +32,7 @@ export class Readback {
     const { device } = this.context;
     const size = sizeClass(bytes + REPORT_BYTES);
     const staging = this.take(size);
-    this.stream.copy(memory.buffer, byte, staging, 0, bytes);
+    this.stream.copy(memory.buffer, memory.start + byte, staging, 0, bytes);
     this.stream.touch(memory);
     const reported = this.report.moveTo(staging, bytes);
     const mapped = reported ? bytes + REPORT_BYTES : bytes;
@@ -72,6 +73,7 @@ export class Readback {
       this.pooled -= size;
       return found;
     }
+    counters.inc('wgpu', 'buffers_created');
     return this.context.device.createBuffer({
       size,
       usage: BufferUsage.mapRead | BufferUsage.copyDst,

@@ -7,6 +7,7 @@
 import { TesseraError } from '@tessera/shared';
 import type { DeviceMemory, DeviceRuntime, DType } from '@tessera/tensor';
 import { DEVICE_DTYPES, deviceItemSize } from '../codegen/wgsl-types.js';
+import { BufferPool, type PoolStatistics } from './buffer-pool.js';
 import { CheckReport } from './check-report.js';
 import { CommandStream } from './command-stream.js';
 import { toDevice, toHost } from './element-codec.js';
@@ -15,7 +16,7 @@ import { copyHalves } from './half-copy.js';
 import { PipelineCache } from './pipeline-cache.js';
 import { Readback } from './readback.js';
 import { UniformRing } from './uniform-ring.js';
-import { BufferPool, WgpuMemory, type PoolStatistics } from './wgpu-memory.js';
+import { WgpuMemory } from './wgpu-memory.js';
 
 /** See the file header. */
 export class WgpuRuntime implements DeviceRuntime {
@@ -24,7 +25,7 @@ export class WgpuRuntime implements DeviceRuntime {
   readonly uniforms: UniformRing;
   readonly pipelines: PipelineCache;
   readonly report: CheckReport;
-  private readonly pool: BufferPool;
+  readonly pool: BufferPool;
   private readonly readback: Readback;
 
   constructor(
@@ -107,7 +108,7 @@ export class WgpuRuntime implements DeviceRuntime {
     if (bytes === 0) return;
     const source = this.own(src);
     const target = this.own(dst);
-    if (source === target) {
+    if (source.buffer === target.buffer) {
       // WebGPU cannot copy within one buffer.
       const between = this.pool.allocate(bytes + 4);
       this.copy(source, srcByte, between, srcByte % 4, bytes);
@@ -116,7 +117,13 @@ export class WgpuRuntime implements DeviceRuntime {
       return;
     }
     if (srcByte % 4 === 0 && dstByte % 4 === 0 && bytes % 4 === 0) {
-      this.stream.copy(source.buffer, srcByte, target.buffer, dstByte, bytes);
+      this.stream.copy(
+        source.buffer,
+        source.start + srcByte,
+        target.buffer,
+        target.start + dstByte,
+        bytes,
+      );
       this.stream.touch(source);
       this.stream.touch(target);
       return;

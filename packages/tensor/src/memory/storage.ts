@@ -67,6 +67,14 @@ export class Storage {
     return storage;
   }
 
+  /** A storage over memory of a device other than `cpu`, which it owns from now on. */
+  static adopt(device: DeviceType, nbytes: number, memory: DeviceMemory): Storage {
+    const storage = new Storage(device, nbytes, 'real');
+    storage.memory = memory;
+    storage.allocation = trackAllocation(storage);
+    return storage;
+  }
+
   /** A storage over CPU heap memory that somebody else owns and keeps alive; releasing it frees nothing. */
   static borrow(ptr: number, nbytes: number): Storage {
     const storage = new Storage('cpu', nbytes, 'real');
