@@ -5,7 +5,12 @@
  * The arena is taken from the heap for the duration of a run, so idle plans hold no scratch.
  */
 import { TesseraError } from '@tessera/shared';
-import type { Executable, ExecutionPlan, KernelSource } from '@tessera/inductor-core';
+import {
+  type Executable,
+  type ExecutionPlan,
+  type KernelSource,
+  boundTo,
+} from '@tessera/inductor-core';
 import { type CpuHeap, type Tensor, cpuHeap, itemSize } from '@tessera/tensor';
 import { runExtern } from './extern-calls.js';
 import type { LoadedModule } from './load-plan.js';
@@ -55,8 +60,8 @@ export class CpuExecutable implements Executable {
       const { layout, parallelNs, parallelLaunches } = this.#loaded;
       const { i32, f64 } = this.#heap;
       const { block } = this.#memory;
-      writeAddresses(i32, (block + layout.inputs) >>> 2, inputs, this.#inputSizes);
-      writeAddresses(i32, (block + layout.outputs) >>> 2, outputs, this.#outputSizes);
+      this.#bind('input', i32, (block + layout.inputs) >>> 2, inputs, this.#inputSizes);
+      this.#bind('output', i32, (block + layout.outputs) >>> 2, outputs, this.#outputSizes);
       i32[(block + layout.arena) >>> 2] = this.#arena;
       const scalarSlot = (block + layout.scalars) / 8;
       for (let i = 0; i < scalars.length; i++) f64[scalarSlot + i] = scalars[i];
@@ -75,6 +80,22 @@ export class CpuExecutable implements Executable {
     if (this.#disposed) return;
     this.#disposed = true;
     this.#memory.release();
+  }
+
+  /** Writes the addresses of arguments. Only memory of the heap has one: others never reach a kernel. */
+  #bind(
+    role: 'input' | 'output',
+    words: Int32Array,
+    slot: number,
+    tensors: readonly Tensor[],
+    sizes: readonly number[],
+  ): void {
+    for (let i = 0; i < sizes.length; i++) {
+      const tensor = tensors[i];
+      const { storage } = tensor;
+      if (storage.ptr < 0) boundTo(this.plan, role, i, tensor);
+      words[slot + i] = storage.ptr + tensor.storageOffset * sizes[i];
+    }
   }
 
   #runSegments(parallel: number, scalars: readonly number[]): void {
@@ -140,18 +161,4 @@ function argumentSizes(plan: ExecutionPlan, kind: 'input' | 'output', count: num
   for (const { dtype, source } of plan.buffers)
     if (source.kind === kind) sizes[source.index] = itemSize(dtype);
   return sizes;
-}
-
-function writeAddresses(
-  words: Int32Array,
-  slot: number,
-  tensors: readonly Tensor[],
-  sizes: readonly number[],
-): void {
-  for (let i = 0; i < sizes.length; i++) {
-    const tensor = tensors[i];
-    const { storage } = tensor;
-    if (storage.ptr < 0) storage.assertReadable('an argument of a compiled kernel');
-    words[slot + i] = storage.ptr + tensor.storageOffset * sizes[i];
-  }
 }
