@@ -51,6 +51,14 @@ export {
   type CompiledGraph,
   type ExecutableOptions,
 } from './compile-to-executable.js';
+export { compileDevices, type CompiledParts, type CompilePart } from './devices/compile-devices.js';
+export {
+  type DeviceStep,
+  type SplitGraph,
+  type SplitResult,
+  splitGraph,
+} from './devices/split-graph.js';
+export { boundTo } from './plan/bound-to.js';
 export { planFromJson, planToJson } from './plan/plan-json.js';
 export { bufferLifetimes, verifyPlan } from './plan/verify-plan.js';
 export { allocateData, bindPlan, hostData } from './plan/bind-plan.js';

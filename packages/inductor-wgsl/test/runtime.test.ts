@@ -341,7 +341,7 @@ describe.skipIf(gpu === null)('plans of several launches', () => {
     const onCpu = makeTensor(Storage.allocate('cpu', 24), 'float32', 'cpu', [6], [1]);
     const error = await errorOf(() => executable.run([onCpu], [onCpu], [1, 2]));
     expect(error.code).toBe('device-mismatch');
-    expect(error.message).toContain(`Argument 0 of plan 'chain' is on device 'cpu'`);
+    expect(error.message).toContain(`Plan 'chain' runs on device 'wgpu', but input 0 is on 'cpu'`);
     executable.dispose();
   });
 

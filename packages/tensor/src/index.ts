@@ -107,6 +107,7 @@ export type {
 } from './op/op-record.js';
 export { type AutogradFormula, type KernelFunction, type Library, library } from './library.js';
 export { type Schema, type SchemaArgument, type SchemaType, parseSchema } from './op/schema.js';
+export { unreadable } from './dispatch/common-device.js';
 export { callOp, dispatchBelowAutograd, dispatchBelowPreDispatch } from './dispatch/dispatcher.js';
 export { outputMetas } from './dispatch/kernels.js';
 export {

@@ -6,10 +6,11 @@
  */
 import { TesseraError } from '@tessera/shared';
 import {
-  checksOf,
   type Executable,
   type ExecutionPlan,
   type KernelSource,
+  boundTo,
+  checksOf,
 } from '@tessera/inductor-core';
 import { type CpuHeap, type Tensor, cpuHeap, itemSize, valueError } from '@tessera/tensor';
 import { checksOffset } from '../kernel-code.js';
@@ -61,8 +62,8 @@ export class CpuExecutable implements Executable {
       const { layout, parallelNs, parallelLaunches } = this.#loaded;
       const { i32, f64 } = this.#heap;
       const { block } = this.#memory;
-      writeAddresses(i32, (block + layout.inputs) >>> 2, inputs, this.#inputSizes);
-      writeAddresses(i32, (block + layout.outputs) >>> 2, outputs, this.#outputSizes);
+      this.#bind('input', i32, (block + layout.inputs) >>> 2, inputs, this.#inputSizes);
+      this.#bind('output', i32, (block + layout.outputs) >>> 2, outputs, this.#outputSizes);
       i32[(block + layout.arena) >>> 2] = this.#arena;
       const scalarSlot = (block + layout.scalars) / 8;
       for (let i = 0; i < scalars.length; i++) f64[scalarSlot + i] = scalars[i];
@@ -82,6 +83,22 @@ export class CpuExecutable implements Executable {
     if (this.#disposed) return;
     this.#disposed = true;
     this.#memory.release();
+  }
+
+  /** Writes the addresses of arguments. Only memory of the heap has one: others never reach a kernel. */
+  #bind(
+    role: 'input' | 'output',
+    words: Int32Array,
+    slot: number,
+    tensors: readonly Tensor[],
+    sizes: readonly number[],
+  ): void {
+    for (let i = 0; i < sizes.length; i++) {
+      const tensor = tensors[i];
+      const { storage } = tensor;
+      if (storage.ptr < 0) boundTo(this.plan, role, i, tensor);
+      words[slot + i] = storage.ptr + tensor.storageOffset * sizes[i];
+    }
   }
 
   /** The number of the launch in which a check failed, counted from one, or 0. */
@@ -164,18 +181,4 @@ function argumentSizes(plan: ExecutionPlan, kind: 'input' | 'output', count: num
   for (const { dtype, source } of plan.buffers)
     if (source.kind === kind) sizes[source.index] = itemSize(dtype);
   return sizes;
-}
-
-function writeAddresses(
-  words: Int32Array,
-  slot: number,
-  tensors: readonly Tensor[],
-  sizes: readonly number[],
-): void {
-  for (let i = 0; i < sizes.length; i++) {
-    const tensor = tensors[i];
-    const { storage } = tensor;
-    if (storage.ptr < 0) storage.assertReadable('an argument of a compiled kernel');
-    words[slot + i] = storage.ptr + tensor.storageOffset * sizes[i];
-  }
 }

@@ -2,7 +2,12 @@
  * @file `WgslExecutable`: a plan loaded on a device.
  */
 import { TesseraError } from '@tessera/shared';
-import type { Executable, ExecutionPlan, KernelSource } from '@tessera/inductor-core';
+import {
+  type Executable,
+  type ExecutionPlan,
+  type KernelSource,
+  boundTo,
+} from '@tessera/inductor-core';
 import { storageExtent, type DType, type Tensor } from '@tessera/tensor';
 import type { WgslProgram } from '../codegen/program.js';
 import { directVariant, variantKey, type KernelVariant } from '../codegen/variant.js';
@@ -115,8 +120,8 @@ export class WgslExecutable implements Executable {
     const { runtime, residence } = this;
     if (this.disposed) throw disposedPlan(this.plan);
     runtime.context.check();
-    this.place(this.inputs, inputs);
-    this.place(this.outputs, outputs);
+    this.place('input', this.inputs, inputs);
+    this.place('output', this.outputs, outputs);
     this.blocks.begin();
     for (const launch of this.launches) launch.encode(residence, scalars);
     for (const memory of residence.memory) if (memory !== undefined) runtime.stream.touch(memory);
@@ -134,13 +139,16 @@ export class WgslExecutable implements Executable {
     return source.kind === 'output' && numel * this.itemSizes[buffer] <= SLOT_BYTES;
   }
 
-  private place(buffers: readonly (readonly [number, number])[], tensors: readonly Tensor[]): void {
+  private place(
+    role: 'input' | 'output',
+    buffers: readonly (readonly [number, number])[],
+    tensors: readonly Tensor[],
+  ): void {
     const { residence, runtime } = this;
     for (const [buffer, index] of buffers) {
       const tensor = tensors[index];
-      const { memory } = tensor.storage;
-      if (memory === null) throw notOnDevice(this.plan, index, tensor);
-      residence.memory[buffer] = runtime.own(memory);
+      const { memory } = boundTo(this.plan, role, index, tensor);
+      residence.memory[buffer] = runtime.own(memory!);
       residence.byte[buffer] = tensor.storageOffset * this.itemSizes[buffer];
     }
   }
@@ -169,17 +177,6 @@ function disposedPlan(plan: ExecutionPlan): TesseraError {
     `Plan '${plan.name}' was disposed of and cannot run.`,
     {
       hints: ['Load it again.'],
-    },
-  );
-}
-
-function notOnDevice(plan: ExecutionPlan, index: number, tensor: Tensor): TesseraError {
-  return new TesseraError(
-    'device-mismatch',
-    `Argument ${index} of plan '${plan.name}' is on device '${tensor.device}'; the plan runs on 'wgpu'.`,
-    {
-      context: { plan: plan.name, argument: index, device: tensor.device },
-      hints: [`Move it first: x.to('wgpu').`],
     },
   );
 }
