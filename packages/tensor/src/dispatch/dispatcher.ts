@@ -18,6 +18,8 @@ import { profiling } from '@tessera/shared';
 import { type AutocastSettings, autocastState } from '../autocast/autocast-state.js';
 import { gradMode } from '../autograd/grad-mode.js';
 import type { OpOverload } from '../op/op-overload.js';
+import { libraryScopes, outsideScopes } from '../memory/library-scope.js';
+import { show } from '../memory/show.js';
 import { checkComposite } from './check-arguments.js';
 import { runKernel } from './kernels.js';
 import { modes } from './modes.js';
@@ -61,6 +63,10 @@ export function dispatchBelowPreDispatch(op: OpOverload, args: readonly unknown[
 }
 
 function dispatchUnprofiled(op: OpOverload, args: readonly unknown[]): unknown {
+  if (op.isCustom && libraryScopes.open !== null) {
+    show(args);
+    return outsideScopes(() => dispatchUnprofiled(op, args));
+  }
   const decompose = op.record.decompose;
   if (decompose !== undefined) {
     checkComposite(op, args);
