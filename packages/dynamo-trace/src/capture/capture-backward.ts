@@ -10,15 +10,16 @@ import {
   type BackwardCall,
   type OpOverload,
   type Tensor,
-  autogradMeta,
   getOp,
   gradFnOf,
+  gradientOf,
   gradientStrides,
   hasGradientHooks,
   noGrad,
   obeysLayout,
   requiresGrad,
   runBackward,
+  setOwnGradient,
   withFakeTensors,
   withPreDispatchMode,
 } from '@tessera/tensor';
@@ -268,7 +269,7 @@ function assignGradient(
   const recorded = adopted?.leaves[index];
   const existing =
     recorded === undefined
-      ? leaf.grad
+      ? gradientOf(leaf)
       : recorded.existing === null
         ? null
         : run.slots[recorded.existing.slot]!;
@@ -276,7 +277,7 @@ function assignGradient(
   const tensor = capture.bindOut(spec, value.twin, value.node);
   if (existing === null) {
     // A replay has set, and the program perhaps replaced, the gradients of adopted steps.
-    if (adopted === null) autogradMeta(leaf).grad = tensor;
+    if (adopted === null) setOwnGradient(leaf, tensor);
     if (adopted === null) step.leaves.push({ leaf: leafSlot, grad: spec, existing: null });
     return spec;
   }

@@ -141,6 +141,10 @@ export class Capture implements PreDispatchMode {
     this.region?.noteGrad(tensor as Tensor, value as Tensor | null);
   }
 
+  onDrop(grad: TensorBase): void {
+    this.run.drop(grad, grad.isLazy || this.dueBefore(grad.storage, true) !== null);
+  }
+
   onSetRequiresGrad(tensor: TensorBase): void {
     this.run.noteReads([tensor]);
     this.breakGraph(REQUIRES_GRAD_SET);

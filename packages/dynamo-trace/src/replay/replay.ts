@@ -19,6 +19,7 @@ import {
   dispatchBelowPreDispatch,
   gradMode,
   modes,
+  setOwnGradient,
   withPreDispatchMode,
 } from '@tessera/tensor';
 import {
@@ -197,9 +198,10 @@ export class Replay implements PreDispatchMode {
     const specs = run.tuple.parent === null ? null : this.specializer.produce(step);
     step.leaves.forEach(({ leaf, grad, existing }, i) => {
       if (existing !== null || grad === null) return;
-      autogradMeta(run.slots[leaf]!).grad = this.specializer.rebuilding
-        ? run.slots[grad.slot]!
-        : run.produce(specs?.[i] ?? grad);
+      setOwnGradient(
+        run.slots[leaf]!,
+        this.specializer.rebuilding ? run.slots[grad.slot]! : run.produce(specs?.[i] ?? grad),
+      );
     });
     this.cursor = step.exit;
     this.path.push(step);
@@ -286,6 +288,10 @@ export class Replay implements PreDispatchMode {
 
   onSetGrad(tensor: TensorBase, value: TensorBase | null): void {
     this.delegate?.onSetGrad(tensor, value);
+  }
+
+  onDrop(grad: TensorBase): void {
+    this.run.drop(grad, grad.isLazy || this.dueBefore(grad.storage, true) !== null);
   }
 
   onSetRequiresGrad(tensor: TensorBase): void {

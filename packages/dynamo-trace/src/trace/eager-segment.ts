@@ -5,7 +5,7 @@
  * of them; compiled code, with exactly the needed outputs, is made when the call is over.
  */
 import { GraphModule } from '@tessera/graph';
-import { gradMode, type Tensor, withPreDispatchMode } from '@tessera/tensor';
+import { gradMode, show, type Tensor, withPreDispatchMode } from '@tessera/tensor';
 import type { SegmentInput } from '../backend.js';
 import type { Run } from './run.js';
 import { type Segment, settle } from './segment.js';
@@ -37,6 +37,7 @@ export function evaluateSegment(
 export function runSegmentEagerly(segment: Segment, run: Run): void {
   for (const [slot, value] of evaluateSegment(segment, run, segment.gather(run))) {
     const lazy = run.slots[slot];
+    show(value);
     if (lazy !== undefined && lazy.isLazy) settle(lazy, value, segment.baseOf(slot, run));
   }
 }

@@ -17,6 +17,7 @@ import {
   isTensor,
   makeTensor,
   modes,
+  releaseUnseen,
 } from '@tessera/tensor';
 import { type BreakReason, VALUE_READ } from '../breaks/graph-breaks.js';
 import { traceConfig } from '../config.js';
@@ -175,12 +176,28 @@ export class Run implements Bindings, PendingValue {
       segment.outputs.length + segment.mutated.length > 1;
     if (!segment.leavesOut && !watchable) {
       segment.run(this);
+      this.releaseDropped();
       return;
     }
     const ran = new RanSegment(segment, this, this.budget);
     this.ran.push(ran);
     segment.run(this);
     ran.noteArrivals();
+    this.releaseDropped();
+  }
+
+  /** Gradients that leaves have dropped although recorded operators may still read them. */
+  private dropped: TensorBase[] = [];
+
+  /** Releases a gradient now, or once the present segment has run. */
+  drop(grad: TensorBase, isDue: boolean): void {
+    if (isDue || grad.isLazy) this.dropped.push(grad);
+    else releaseUnseen(grad);
+  }
+
+  private releaseDropped(): void {
+    for (const grad of this.dropped) releaseUnseen(grad);
+    this.dropped = [];
   }
 
   /** How compiled code ran for a segment, or for another one that it is for other sizes. */
