@@ -72,7 +72,12 @@ export { bfloatToNumber, halfToNumber, numberToBfloat, numberToHalf } from './ke
 export { cpuHeap, type CpuHeap, type HeapStats } from './heap/cpu-heap.js';
 export { Snapshot, type SnapshotBudget } from './memory/snapshot.js';
 export { Storage, type StorageKeeper, type StorageState } from './memory/storage.js';
-export { largestStorages, liveStorageBytes, reclaimNow } from './memory/reclaim.js';
+export {
+  largestStorages,
+  liveStorageBytes,
+  reclaimNow,
+  withoutForcedCollection,
+} from './memory/reclaim.js';
 export { inLibraryScope, outsideScopes } from './memory/library-scope.js';
 export { show } from './memory/show.js';
 export { keep, tidy } from './memory/tidy.js';
