@@ -1,6 +1,7 @@
 /**
- * @file Benches of the compiler itself: `pnpm bench guards replay partition freezing` prints them as JSON.
+ * @file Benches of the compiler itself: `pnpm bench guards replay partition memory freezing` prints them as JSON.
  */
+import { type TrainingMemory, trainingMemory } from '../memory/training-memory.js';
 import { guardCosts } from '../tracer/guards.js';
 import type { Cost } from '../tracer/measure.js';
 import { replayCosts } from '../tracer/replay.js';
@@ -15,12 +16,15 @@ export interface CompilerReport {
   readonly partition?: readonly PartitionRow[];
   /** Inference with parameters as inputs and as constants. */
   readonly freezing?: readonly FreezingTime[];
+  /** Bytes that training a small GPT-2 takes. */
+  readonly memory?: TrainingMemory;
 }
 
 const BENCHES: Readonly<Record<string, (report: CompilerReport) => CompilerReport>> = {
   guards: (report) => ({ ...report, costs: [...(report.costs ?? []), ...guardCosts()] }),
   replay: (report) => ({ ...report, costs: [...(report.costs ?? []), ...replayCosts()] }),
   partition: (report) => ({ ...report, partition: partitionRows() }),
+  memory: (report) => ({ ...report, memory: trainingMemory() }),
   freezing: (report) => ({ ...report, freezing: freezingTimes() }),
 };
 
