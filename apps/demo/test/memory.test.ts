@@ -7,6 +7,7 @@ import { chromium } from 'playwright-core';
 import { describe, expect, it } from 'vitest';
 import { findChromium } from './support/find-chromium.js';
 import { type TrainingMemory, trainInOneTask } from './support/memory-program.js';
+import type { MemoryResult } from './support/memory-page.js';
 import { bundlePage, servePage } from './support/serve-page.js';
 
 const executablePath = findChromium();
@@ -42,7 +43,7 @@ describe('memory of a training loop that never yields', { timeout: 1_200_000 }, 
       await page.waitForFunction(() => 'tesseraResult' in globalThis, undefined, { timeout: 0 });
       const result = (await page.evaluate(
         () => (globalThis as unknown as { tesseraResult: unknown }).tesseraResult,
-      )) as TrainingMemory & { readonly error?: string };
+      )) as MemoryResult;
       expect(result.error).toBe(undefined);
       expectFlat(result);
       if (env.TESSERA_MEMORY_STEPS !== undefined) console.log(device, JSON.stringify(result));

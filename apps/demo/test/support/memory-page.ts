@@ -2,9 +2,12 @@
  * @file The page of the memory test: `?device=wgpu&steps=500`; leaves what it saw in a global.
  */
 import { initWebGpu } from '@tessera/compile';
-import { trainInOneTask } from './memory-program.js';
+import { type TrainingMemory, trainInOneTask } from './memory-program.js';
 
-async function main(): Promise<unknown> {
+/** What the page found. */
+export type MemoryResult = TrainingMemory & { readonly error?: string };
+
+async function main(): Promise<TrainingMemory> {
   const query = new URLSearchParams(location.search);
   const device = query.get('device')!;
   if (device === 'wgpu') await initWebGpu();
