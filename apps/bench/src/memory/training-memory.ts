@@ -5,7 +5,7 @@
  * optimizer's state, the inputs, and what is saved between forward and backward are needed; the rest of the peak is
  * what the compiler's plans add. No collection is forced meanwhile.
  */
-import { compile } from '@tessera/compile';
+import { compile, config } from '@tessera/compile';
 import {
   type Tensor,
   cpuHeap,
@@ -64,6 +64,11 @@ function peakOf(step: () => unknown, base: number): number {
 
 /** Measures both ways to compile the step. */
 export function trainingMemory(): TrainingMemory {
+  // Without copies of what a step overwrites.
+  return config.patch({ trace: { keepOverwritten: 0 } }, measure);
+}
+
+function measure(): TrainingMemory {
   const whole = measureWhole();
   const apart = measureApart();
   const needed =
