@@ -74,7 +74,14 @@ export { bfloatToNumber, halfToNumber, numberToBfloat, numberToHalf } from './ke
 export { cpuHeap, type CpuHeap, type HeapStats } from './heap/cpu-heap.js';
 export { Snapshot, type SnapshotBudget } from './memory/snapshot.js';
 export { Storage, type StorageKeeper, type StorageState } from './memory/storage.js';
-export { largestStorages, liveStorageBytes, reclaimNow } from './memory/reclaim.js';
+export {
+  largestStorages,
+  liveStorageBytes,
+  reclaimNow,
+  withoutForcedCollection,
+} from './memory/reclaim.js';
+export { inLibraryScope, outsideScopes } from './memory/library-scope.js';
+export { show } from './memory/show.js';
 export { keep, tidy } from './memory/tidy.js';
 
 // Files
@@ -154,6 +161,13 @@ export {
   peekSequenceNr,
 } from './autograd/grad-node.js';
 export { autogradMeta } from './autograd/autograd-meta.js';
+export {
+  dropGradient,
+  gradientOf,
+  releaseUnseen,
+  setOwnGradient,
+  zeroGradient,
+} from './autograd/own-gradient.js';
 export { backwardTwice } from './autograd/backward-twice.js';
 export {
   AccumulateGrad,

@@ -38,14 +38,6 @@ async function made(step: (i: number) => void | Promise<void>): Promise<Record<s
 
 const NOTHING = { buffers: 0, bindGroups: 0 };
 
-/** Lets go of gradients at once, as `zeroGrad` does when it alone can hold them. */
-function releaseGradients(model: Module): void {
-  for (const parameter of model.parameters()) {
-    parameter.grad?.dispose();
-    parameter.grad = null;
-  }
-}
-
 interface Training {
   readonly model: Sequential;
   readonly optimizer: optim.Optimizer;
@@ -86,21 +78,15 @@ function batch(sizes: readonly number[], device = 'wgpu'): [Tensor, Tensor] {
 const SMALL = [48, 40, 24, 10];
 
 describe.skipIf(gpu === null)('a training loop on wgpu', () => {
-  let restore = (): void => undefined;
   beforeAll(() => {
     manualSeed(0);
-    const kept = config.get('trace.keepOverwritten');
-    restore = () => config.set({ 'trace.keepOverwritten': kept });
-    config.set({ 'trace.keepOverwritten': 0 });
   });
-  afterAll(() => restore());
 
   it('makes nothing for a perceptron on one batch', async () => {
     const { model, step } = perceptron([784, 512, 256, 10]);
     const [x, y] = batch([2, 784]);
     expect(
       await made(() => {
-        releaseGradients(model);
         step(x, y).dispose();
       }),
     ).toEqual(NOTHING);
@@ -111,7 +97,6 @@ describe.skipIf(gpu === null)('a training loop on wgpu', () => {
     const batches = Array.from({ length: 4 }, () => batch([4, 48]));
     expect(
       await made((i) => {
-        releaseGradients(model);
         step(...batches[i % 4]!).dispose();
       }),
     ).toEqual(NOTHING);
@@ -122,7 +107,6 @@ describe.skipIf(gpu === null)('a training loop on wgpu', () => {
     const [x, y] = batch([4, 48], 'cpu');
     expect(
       await made(() => {
-        releaseGradients(model);
         const there = [x.to('wgpu'), y.to('wgpu')] as const;
         step(...there).dispose();
         for (const tensor of there) tensor.dispose();
@@ -141,7 +125,6 @@ describe.skipIf(gpu === null)('a training loop on wgpu', () => {
     const expected: number[] = [];
     expect(
       await made(() => {
-        releaseGradients(there.model);
         losses.push(there.step(x, y));
         expected.push(here.step(...hostBatch).item() as number);
       }),
@@ -156,7 +139,6 @@ describe.skipIf(gpu === null)('a training loop on wgpu', () => {
     const [x, y] = batch([4, 48]);
     expect(
       await made(async (i) => {
-        releaseGradients(model);
         optimizer.paramGroups[0]!.lr = 1e-3 * (1 + (i % 7));
         const loss = step(x, y);
         if (i % 5 === 0) await loss.item();
@@ -190,7 +172,6 @@ describe.skipIf(gpu === null)('a training loop on wgpu', () => {
     const batches = Array.from({ length: 2 }, () => batch([3, 1, 12, 12]));
     expect(
       await made((i) => {
-        releaseGradients(model);
         step(...batches[i % 2]!).dispose();
       }),
     ).toEqual(NOTHING);

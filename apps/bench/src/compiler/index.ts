@@ -1,6 +1,7 @@
 /**
- * @file Benches of the compiler itself: `pnpm bench guards replay partition freezing` prints them as JSON.
+ * @file Benches of the compiler itself: `pnpm bench guards replay partition memory freezing` prints them as JSON.
  */
+import { type TrainingMemory, trainingMemory } from '../memory/training-memory.js';
 import { guardCosts } from '../tracer/guards.js';
 import type { Cost } from '../tracer/measure.js';
 import { type EarlyCalls, earlyCalls } from '../tracer/early-calls.js';
@@ -18,6 +19,8 @@ export interface CompilerReport {
   readonly partition?: readonly PartitionRow[];
   /** Inference with parameters as inputs and as constants. */
   readonly freezing?: readonly FreezingTime[];
+  /** Bytes that training a small GPT-2 takes. */
+  readonly memory?: TrainingMemory;
 }
 
 const BENCHES: Readonly<Record<string, (report: CompilerReport) => CompilerReport>> = {
@@ -28,6 +31,7 @@ const BENCHES: Readonly<Record<string, (report: CompilerReport) => CompilerRepor
     earlyCalls: earlyCalls(),
   }),
   partition: (report) => ({ ...report, partition: partitionRows() }),
+  memory: (report) => ({ ...report, memory: trainingMemory() }),
   freezing: (report) => ({ ...report, freezing: freezingTimes() }),
 };
 

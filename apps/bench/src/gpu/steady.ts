@@ -6,7 +6,7 @@
  * fraction of its clock.
  */
 import { parseArgs } from 'node:util';
-import { compile, config, type initWebGpu } from '@tessera/compile';
+import { compile, type initWebGpu } from '@tessera/compile';
 import { Linear, ReLU, Sequential, functional as F, optim } from '@tessera/nn';
 import { counters } from '@tessera/shared';
 import { type Tensor, grad, randint, randn } from '@tessera/tensor';
@@ -203,8 +203,6 @@ export async function steadyReport(args: readonly string[]): Promise<SteadyRepor
     },
   });
   const gpu = await openGpu({ dawn: values.dawn ?? null, dawnFlags: values['dawn-flag'] });
-  // Calls that kept copies of their inputs would be measured with them.
-  config.set({ 'trace.keepOverwritten': 0 });
   const sizes = values.quick ? QUICK : FULL;
   await keepBusy(gpu, sizes.busyMs);
   const loops = await measureAll(gpu, sizes);

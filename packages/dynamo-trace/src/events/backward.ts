@@ -10,13 +10,14 @@ import {
   type BackwardCall,
   type OpOverload,
   type Tensor,
-  autogradMeta,
   backwardOutsideGraph,
   getOp,
   gradFnOf,
+  gradientOf,
   hasGradientHooks,
   requiresGrad,
   runBackward,
+  setOwnGradient,
   withFakeTensors,
   withPreDispatchMode,
 } from '@tessera/tensor';
@@ -126,7 +127,7 @@ function isRecordable(recorder: Recorder, call: BackwardCall): boolean {
 /** Whether a leaf that may receive a gradient has one already. */
 function givesTwice(recorder: Recorder, { inputs }: BackwardCall): boolean {
   return (inputs ?? recorder.inputs).some(
-    (leaf) => requiresGrad(leaf) && leaf.autograd?.grad != null,
+    (leaf) => requiresGrad(leaf) && gradientOf(leaf) !== null,
   );
 }
 
@@ -157,7 +158,7 @@ function fits(step: BackwardStep, call: BackwardCall, frame: Frame): boolean {
   return step.leaves.every(({ leaf, existing }) => {
     const tensor = frame.slots[leaf];
     if (tensor === undefined || hasGradientHooks(tensor) || gradFnOf(tensor) !== null) return false;
-    const current = tensor.autograd?.grad ?? null;
+    const current = gradientOf(tensor);
     return existing === null
       ? current === null
       : current !== null && matchPattern(existing, current, frame);
@@ -169,9 +170,10 @@ function accept(cursor: Cursor, step: BackwardStep): void {
   const specs = frame.shapes.parent === null ? null : specializer.produce(step);
   step.leaves.forEach(({ leaf, grad, existing }, i) => {
     if (existing !== null) return;
-    autogradMeta(frame.slots[leaf]!).grad = specializer.rebuilding
+    const made = specializer.rebuilding
       ? frame.slots[grad.slot]!
       : frame.produce(specs?.[i] ?? grad);
+    setOwnGradient(frame.slots[leaf]!, made);
   });
   cursor.advance(step, step.next);
   frame.announce(step);
@@ -208,11 +210,11 @@ function recordBackward(
   cursor.append(step);
   for (const { leaf: slot, fake, node } of made) {
     const leaf = frame.slots[slot]!;
-    const existing = (leaf.autograd?.grad ?? null) as Tensor | null;
+    const existing = gradientOf(leaf);
     const grad = recorder.outSpec(fake, -1, -1);
     const tensor = recorder.bindOut(grad, fake, node);
     if (existing === null) {
-      autogradMeta(leaf).grad = tensor;
+      setOwnGradient(leaf, tensor);
       step.leaves.push({ leaf: slot, grad, existing: null });
     } else {
       const pattern = recorder.patternOf(existing);

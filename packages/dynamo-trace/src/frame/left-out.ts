@@ -20,6 +20,7 @@ import {
   requiresGrad,
   sameNumbers,
   setRngState,
+  show,
   withAutocastSettings,
   withPreDispatchMode,
 } from '@tessera/tensor';
@@ -218,6 +219,7 @@ export class LeftOut {
     const value = values[made.indexOf(target)]!;
     if (this.sharing(fakeOf(target)).some(([real]) => real.storage !== value.storage))
       throw new Lost('a part of its memory was returned alone');
+    show(values);
     made.forEach((node, i) => {
       const at = segment.slotOf(node)!;
       const lazy = frame.slots[at];

@@ -50,7 +50,7 @@ function accessor(step: SourceStep, from: string, constants: unknown[]): string 
       constants.push(step.key);
       return `${from}?.get?.(c[${constants.length - 1}])`;
     case 'grad':
-      return `${from}?.grad`;
+      return `(${from}?.autograd?.grad ?? null)`;
     case 'state':
       constants.push(Symbol.for('tessera.trackedState'));
       return `${from}?.[c[${constants.length - 1}]]?.()`;

@@ -5,6 +5,7 @@
  * an object that the function closes over.
  */
 
+import { type Tensor, gradientOf } from '@tessera/tensor';
 import { type Key, readGetter } from './followed-keys.js';
 
 /** One step from a container to an element. */
@@ -77,7 +78,7 @@ function stepInto(value: object, step: SourceStep): unknown {
     case 'map':
       return (value as Map<unknown, unknown>).get(step.key);
     case 'grad':
-      return (value as { grad: unknown }).grad;
+      return gradientOf(value as Tensor);
     case 'state':
       return (value as Record<symbol, () => unknown>)[Symbol.for('tessera.trackedState')]!();
   }

@@ -16,7 +16,8 @@ import {
   moduleScope,
   trackClass,
   trustedRegion,
-  zero_,
+  dropGradient,
+  zeroGradient,
 } from '@tessera/tensor';
 import { Parameter } from '../parameter.js';
 import {
@@ -324,9 +325,8 @@ export abstract class Module {
 
 /** Clears one gradient. */
 export function clearGrad(tensor: Tensor, setToNone: boolean): void {
-  const { grad } = tensor;
-  if (grad === null) return;
-  tensor.grad = setToNone ? null : zero_(grad.detach());
+  if (setToNone) dropGradient(tensor);
+  else zeroGradient(tensor);
 }
 
 Object.defineProperty(Module.prototype, MODULE_TAG, { value: true });

@@ -20,6 +20,8 @@ import { type AutocastSettings, autocastState } from '../autocast/autocast-state
 import { gradMode } from '../autograd/grad-mode.js';
 import { hasOtherDevices } from '../device.js';
 import type { OpOverload } from '../op/op-overload.js';
+import { libraryScopes, outsideScopes } from '../memory/library-scope.js';
+import { show } from '../memory/show.js';
 import { checkComposite } from './check-arguments.js';
 import { onOneDevice } from './common-device.js';
 import { runKernel } from './kernels.js';
@@ -64,6 +66,10 @@ export function dispatchBelowPreDispatch(op: OpOverload, args: readonly unknown[
 }
 
 function dispatchUnprofiled(op: OpOverload, args: readonly unknown[]): unknown {
+  if (op.isCustom && libraryScopes.open !== null) {
+    show(args);
+    return outsideScopes(() => dispatchUnprofiled(op, args));
+  }
   const decompose = op.record.decompose;
   if (decompose !== undefined) {
     checkComposite(op, args);
