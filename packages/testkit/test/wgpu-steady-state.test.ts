@@ -2,12 +2,12 @@
  * @file On WebGPU a loop makes no buffers and no bind groups once it is under way, whatever in it is held,
  * changes or takes turns.
  */
-import { compile, config, initWebGpu } from '@tessera/compile';
-import { BatchNorm2d, Conv2d, Flatten, Linear, MaxPool2d, type Module } from '@tessera/nn';
+import { compile, initWebGpu } from '@tessera/compile';
+import { BatchNorm2d, Conv2d, Flatten, Linear, MaxPool2d } from '@tessera/nn';
 import { ReLU, Sequential, functional as F, optim } from '@tessera/nn';
 import { counters } from '@tessera/shared';
 import { grad, manualSeed, noGrad, randint, randn, type Tensor } from '@tessera/tensor';
-import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
+import { beforeAll, describe, expect, it, vi } from 'vitest';
 
 const wanted =
   process.env['VK_ICD_FILENAMES'] !== undefined || process.env['TESSERA_REQUIRE_WEBGPU'] === '1';
