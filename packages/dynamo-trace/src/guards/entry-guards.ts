@@ -21,6 +21,7 @@ import {
   tensorGuard,
 } from './guard.js';
 import { type GuardCheck, compileGuards, holds, valueOf } from './guard-code.js';
+import { ObjectIdentities } from './object-identities.js';
 import type { DynamicTensorGuard } from './dynamic-tensor-guard.js';
 import { ShapeGuards, type ShapedSource } from './shape-guards.js';
 import { follow, printSource } from './source.js';
@@ -49,6 +50,8 @@ export class EntryGuards {
   private readonly values: unknown[] = [];
   private firsts: Int32Array | null = null;
   private shapes: ShapeGuards | null = null;
+  /** Which objects are the same, where code that does not run again could have compared them. */
+  private readonly objects: ObjectIdentities | null;
   /** Which guard a tensor has, until the capture is over. */
   private indexOf: Map<Tensor, number> | null;
 
@@ -61,6 +64,7 @@ export class EntryGuards {
   ) {
     const constants: Guard[] = [];
     const tensors: Guard[] = [];
+    this.objects = everything ? new ObjectIdentities() : null;
     const duplicates: { index: number; of: number }[] = [];
     const first = new Map<Tensor, number>();
     roots.forEach((root, index) => {
@@ -76,6 +80,8 @@ export class EntryGuards {
             const guards = containerGuards(found, { root: index, everything });
             constants.push(...guards);
             holders.set(found.value, guards.at(-1)!);
+            const told = found.kind !== 'tracked' && found.kind !== 'opaque';
+            this.objects?.add(found.value, { root: index, source: found.source }, told);
           },
           again: (_, source, of) => constants.push(sameObjectGuard(index, source, of)),
           prototype: (value, source, of) =>
@@ -132,7 +138,7 @@ export class EntryGuards {
     if (roots.length !== this.rootCount) return false;
     this.compiled ??= compileGuards(this.guards);
     const tensors = this.values;
-    if (!this.compiled(roots, tensors)) return false;
+    if (!this.compiled(roots, tensors) || this.objects?.check(roots) === false) return false;
     if (tensors.length < 2) return true;
     this.firsts ??= this.firstOccurrences();
     return sameIdentities(tensors as Tensor[], this.firsts);
@@ -176,6 +182,7 @@ export class EntryGuards {
     return (
       this.identityReason(this.tensorValues(roots)) ??
       this.shapes?.reason(roots) ??
+      this.objects?.reason(roots) ??
       (skipped ? opaque : null)
     );
   }
