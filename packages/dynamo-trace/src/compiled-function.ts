@@ -21,6 +21,7 @@ import { traceConfig } from './config.js';
 import { limitError, warnOfLimit } from './recompile-limit.js';
 import { EntryGuards, type Root } from './guards/entry-guards.js';
 import { globalState } from './guards/global-state.js';
+import { doNotFollow } from './guards/walk.js';
 import { makeArtifact, onlySegment, runPure } from './pure/make-artifact.js';
 import { MISSED, type PureArtifact, UNCHECKED } from './pure/pure-artifact.js';
 import { PureCapture } from './pure/pure-capture.js';
@@ -388,3 +389,5 @@ export class CompiledFunction {
     this.warned = true;
   }
 }
+
+doNotFollow(CompiledFunction);

@@ -98,6 +98,7 @@ export class EntryGuards {
         everything,
       );
     });
+    this.objects?.seal();
     this.rootCount = roots.length;
     this.indexOf = new Map([...first].map(([tensor, i]) => [tensor, constants.length + i]));
     this.guards = [...constants, ...tensors];

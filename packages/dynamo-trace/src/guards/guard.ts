@@ -274,6 +274,7 @@ function arrayGuard({ value, source, keys }: Container, { root, everything }: Pl
 function itemsGuard({ value, source, keys }: Container, { root, everything }: Place): Guard {
   const object = value as ReadonlyMap<unknown, unknown> | ReadonlySet<unknown>;
   const name = printSource(source);
+  const list = object instanceof Map ? `list(${name}.keys())` : `list(${name})`;
   const type = value.constructor as typeof Map | typeof Set;
   const { size } = object;
   const items = itemsToCompare(object);
@@ -293,8 +294,9 @@ function itemsGuard({ value, source, keys }: Container, { root, everything }: Pl
     explain: (now) => {
       if (!isSame(now)) return text;
       const at = changedItem(now, items);
-      const list = object instanceof Map ? `list(${name}.keys())` : `list(${name})`;
-      return `${list}[${at}] == ${literal(items[at])}`;
+      return typeof items[at] === 'symbol'
+        ? `${list}[${at}] is no constant`
+        : `${list}[${at}] == ${literal(items[at])}`;
     },
   };
 }

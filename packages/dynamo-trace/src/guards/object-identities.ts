@@ -14,26 +14,34 @@ interface Place {
 
 /** See the file header. */
 export class ObjectIdentities {
-  private readonly first = new Map<object, Place>();
+  private first: Map<object, Place> | null = new Map();
   private readonly same: (readonly [Place, Place])[] = [];
   /** Places of different objects, by class. */
   private readonly byType = new Map<unknown, Place[]>();
-  private different: readonly (readonly Place[])[] | null = null;
+  private different: readonly (readonly Place[])[] = [];
 
   /** Notes an object; `told`: whether it must differ from others of its class. */
   add(value: object, place: Place, told: boolean): void {
-    const known = this.first.get(value);
+    const known = this.first?.get(value);
     if (known !== undefined) {
       // In one root, a guard of that root says it.
       if (known.root !== place.root) this.same.push([known, place]);
       return;
     }
-    this.first.set(value, place);
+    this.first?.set(value, place);
     if (!told) return;
     const type: unknown = Object.getPrototypeOf(value);
     const places = this.byType.get(type);
     if (places === undefined) this.byType.set(type, [place]);
     else places.push(place);
+  }
+
+  /** All objects are noted, and are not held any longer. */
+  seal(): this {
+    this.different = [...this.byType.values()].filter(({ length }) => length > 1);
+    this.byType.clear();
+    this.first = null;
+    return this;
   }
 
   /** Whether all is as it was. */
@@ -46,7 +54,6 @@ export class ObjectIdentities {
     const at = ({ root, source }: Place): unknown => follow(roots[root], source.steps);
     for (const [a, b] of this.same)
       if (at(a) !== at(b)) return `${printSource(a.source)} is ${printSource(b.source)}`;
-    this.different ??= [...this.byType.values()].filter(({ length }) => length > 1);
     for (const places of this.different) {
       const seen = new Map<unknown, Place>();
       for (const place of places) {

@@ -2,8 +2,8 @@
  * @file Walking arguments and tracked objects: every tensor and value that a trace may depend on.
  *
  * Followed: arrays, plain records, Maps, Sets, tensors (also their `.grad`), instances of the program's
- * classes and tracked objects. Of a tracked object the own attributes are followed except those whose names
- * start with an underscore; an object with a `[Symbol.for('tessera.trackedState')]()` method is followed
+ * classes and tracked objects. Of instances and tracked objects the own attributes are followed except those
+ * whose names start with an underscore; an object with a `[Symbol.for('tessera.trackedState')]()` method is followed
  * through what that returns instead. Functions and objects of the host (dates, promises, typed arrays) are
  * opaque leaves. With `everything` (what JavaScript that does not run again could have read) also names with
  * underscores, what getters give, the classes of objects, attributes of functions and of objects of the host;
@@ -79,7 +79,15 @@ function kindOf(value: unknown): Kind {
   if (isTracked(value)) return 'tracked';
   const proto: unknown = Object.getPrototypeOf(value);
   if (proto === Object.prototype || proto === null) return 'record';
+  if (notFollowed.has(proto as object)) return 'opaque';
   return isOfProgram(proto as object) ? 'instance' : 'opaque';
+}
+
+const notFollowed = new WeakSet<object>();
+
+/** Instances of a class of the tracer are no data: guards would hold guards of earlier calls. */
+export function doNotFollow(type: { readonly prototype: object }): void {
+  notFollowed.add(type.prototype);
 }
 
 const ofProgram = new WeakMap<object, boolean>();
@@ -133,7 +141,7 @@ export function followedKeys(
     case 'record':
     case 'instance':
     case 'tracked': {
-      const hides = !everything && (kind === 'tracked' || hidesPrivate(source));
+      const hides = !everything && (kind !== 'record' || hidesPrivate(source));
       const keys = ownKeys(value, !hides).filter((key) => !hides || isPublic(key));
       return kind === 'record' ? keys : keys.filter((key) => !isOwnGetter(value, key));
     }
@@ -146,11 +154,12 @@ function extraKeys(value: object): Key[] {
   return Array.isArray(value) ? keys.filter((key) => key !== 'length' && !isIndex(key)) : keys;
 }
 
-/** Attributes of functions and of objects of the host: typed arrays and strings have their elements there. */
+/** Attributes of functions and of objects of the host: typed arrays have their elements there. */
 function opaqueKeys(value: unknown): Key[] {
   if (typeof value === 'function') return Object.keys(value);
   if (typeof value !== 'object' || value === null) return [];
-  if (ArrayBuffer.isView(value) || value instanceof String) return [];
+  if (ArrayBuffer.isView(value) || notFollowed.has(Object.getPrototypeOf(value) as object))
+    return [];
   return ownKeys(value, true);
 }
 
