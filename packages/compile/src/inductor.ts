@@ -31,6 +31,7 @@ import {
 import { counters, reportKernels, stage } from '@tessera/shared';
 import { gradMode } from '@tessera/tensor';
 import { DebugFolder } from './debug/debug-folder.js';
+import { configOfGraph } from './function-config.js';
 import { kernelBackend } from './device-backends.js';
 import { checkNative } from './native-wrapper.js';
 
@@ -122,7 +123,9 @@ export function compileFx(
   options: CompileFxOptions = {},
 ): CompiledSegment {
   const folder = DebugFolder.open(captured);
-  const within = <R>(fn: () => R): R => (folder === null ? fn() : folder.during(fn));
+  const configured = configOfGraph();
+  const within = <R>(fn: () => R): R =>
+    configured(() => (folder === null ? fn() : folder.during(fn)));
   const inner = options.innerCompile ?? compileFxInner;
   // The backward graph, and frozen ones, are compiled when they first run.
   const fwCompiler: GraphCompiler = (module, values) => within(() => inner(module, values));
