@@ -94,7 +94,8 @@ it('half types add in float32 as exactly', () => {
 
 it('infinities and NaN are what they are in a plain sum', () => {
   const x = full([100_000], 1.5);
-  const at = (value: number): Tensor => x.clone().indexFill(0, tensor([70_000], { dtype: 'int64' }), value);
+  const at = (value: number): Tensor =>
+    x.clone().indexFill(0, tensor([70_000], { dtype: 'int64' }), value);
   for (const fn of [(y: Tensor) => y.sum(), (y: Tensor) => y.view([50_000, 2]).sum([0, 1])]) {
     expect(compile(fn)(at(Infinity)).item()).toBe(Infinity);
     expect(compile(fn)(at(-Infinity)).item()).toBe(-Infinity);
