@@ -5,7 +5,7 @@
  * runtime scalar or a symbol, and every later number that differs from the older path is lifted too, so
  * a function with several changing numbers is compiled once more, not once per number (anti-unification).
  */
-import { SymScalar } from '@tessera/shared';
+import { SymScalar, isPlainInteger } from '@tessera/shared';
 import { type OpOverload, isFloatingPoint, isTensor } from '@tessera/tensor';
 import type { DynamicOption, Older } from '../dynamic/dynamic-shapes.js';
 import type { DynamicTensorGuard } from '../guards/dynamic-tensor-guard.js';
@@ -92,9 +92,11 @@ export function varyingNumbers(
     const pattern = step.args[i]!;
     const arg = args[i];
     if (pattern.code === 4) {
-      if (typeof arg === 'number')
-        lifts.set(i, pattern.kind === 'int' && Number.isInteger(arg) ? 'int' : 'float');
-      else if (!(arg instanceof SymScalar)) return null;
+      if (typeof arg === 'number') {
+        const kind = pattern.kind === 'int' && isPlainInteger(arg) ? 'int' : 'float';
+        if (kind !== pattern.kind && !allFloat(args)) return null;
+        lifts.set(i, kind);
+      } else if (!(arg instanceof SymScalar)) return null;
     } else if (pattern.code === 5) {
       if (!Number.isInteger(arg)) return null;
       lifts.set(i, 'symbol');
@@ -132,13 +134,16 @@ function liftKind(
   if (typeof arg !== 'number' || typeof pattern.value !== 'number') return null;
   const { type } = step.op.schema.args[i]!;
   if (type.list) return null;
-  const integers = Number.isInteger(arg) && Number.isInteger(pattern.value);
+  const integers = isPlainInteger(arg) && isPlainInteger(pattern.value);
   if (type.base === 'int') return integers && dynamic !== false ? 'symbol' : null;
   if (type.base !== 'Scalar' && type.base !== 'Tensor') return null;
   if (integers) return 'int';
   // A whole and a fractional number promote integer tensors differently.
-  const allFloat = args.every((other) => !isTensor(other) || isFloatingPoint(other.dtype));
-  return allFloat ? 'float' : null;
+  return allFloat(args) ? 'float' : null;
+}
+
+function allFloat(args: readonly unknown[]): boolean {
+  return args.every((arg) => !isTensor(arg) || isFloatingPoint(arg.dtype));
 }
 
 type AnyTensorGuard = TensorGuard | DynamicTensorGuard;

@@ -4,6 +4,7 @@
  * A pattern matches one argument and, for inputs seen for the first time and lifted scalars, binds it
  * in the run. Matching allocates nothing.
  */
+import { isPlainInteger } from '@tessera/shared';
 import { type Tensor, isTensor } from '@tessera/tensor';
 import type { DynamicTensorGuard } from '../guards/dynamic-tensor-guard.js';
 import type { TensorGuard } from '../guards/tensor-guard.js';
@@ -79,7 +80,7 @@ export function matchPattern(pattern: Pattern, arg: unknown, run: Bindings): boo
       if (
         typeof arg === 'boolean'
           ? pattern.kind !== 'bool'
-          : typeof arg !== 'number' || (pattern.kind === 'int' && !Number.isInteger(arg))
+          : typeof arg !== 'number' || (pattern.kind === 'int' && !isPlainInteger(arg))
       )
         return false;
       run.scalars[pattern.index] = Number(arg);
