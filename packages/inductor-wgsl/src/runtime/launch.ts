@@ -5,7 +5,9 @@
  * parameters lie in, so it is made once per combination and found again by comparing identities. Steady
  * state is a few comparisons and three WebGPU calls.
  */
+import { TesseraError } from '@tessera/shared';
 import type { FusedKernel, Launch } from '@tessera/inductor-core';
+import { LOST_INT64 } from '../codegen/long-integers.js';
 import { directVariant, variantKey, type KernelVariant } from '../codegen/variant.js';
 import { deviceItemSize } from '../codegen/wgsl-types.js';
 import type { WgslProgram } from '../codegen/program.js';
@@ -143,8 +145,17 @@ export class KernelLaunch {
       }
       const value = scalars[this.launch.scalars[field.index]];
       if (field.type === 'f32') floats[word++] = value;
-      // Unsigned values of 32 bits (seeds) keep their bits.
+      // Seeds are unsigned and keep their bits.
+      else if (field.type === 'i32' && !(value > LOST_INT64 && value < 2 ** 32)) refuse(value);
       else integers[word++] = field.type === 'u32' ? Number(value !== 0) : value;
     }
   }
+}
+
+function refuse(value: number): never {
+  throw new TesseraError(
+    'invalid-argument',
+    `the number ${value} does not fit in the 32 bits that device 'wgpu' stores int64 in.`,
+    { hints: ['Use a floating point tensor, or compute on device cpu.'] },
+  );
 }
