@@ -105,7 +105,7 @@ describe.skipIf(gpu === null)('memory of the device', () => {
     float32: [1.5, -2, 3e30, 0, 7],
     float16: [1.5, -2, 65504, 0.1, 7],
     bfloat16: [1.5, -2, 3e30, 0, 7],
-    int64: [1, -2, 2147483647, -2147483648, 7],
+    int64: [1, -2, 2147483647, -2147483647, 7],
     int32: [1, -2, 2147483647, -2147483648, 7],
     int16: [1, -2, 32767, -32768, 7],
     int8: [1, -2, 127, -128, 7],
@@ -134,6 +134,10 @@ describe.skipIf(gpu === null)('memory of the device', () => {
     );
     expect(error.code).toBe('invalid-argument');
     expect(error.message).toContain('int64 element 1 is 2147483648');
+    const least = await errorOf(() =>
+      gpu!.runtime.upload(memory, 0, 'int64', hostBytes('int64', [-(2 ** 31)])),
+    );
+    expect(least.message).toContain('int64 element 0 is -2147483648');
     gpu!.runtime.free(memory);
   });
 

@@ -49,7 +49,7 @@ export { type TensorData, fromBytes, fromTypedArray, tensor } from './create.js'
 export { download } from './device-copy.js';
 export { type NestedNumbers, type TypedValues } from './read-values.js';
 export { type MemoryFormat, formatStrides } from './memory-format.js';
-export { promoteTypes, resultType } from './type-promotion.js';
+export { kindType, numberType, promoteTypes, resultType } from './type-promotion.js';
 export {
   broadcastShapes,
   contiguousStrides,

@@ -23,7 +23,7 @@ function comparedType(dtype: DType, operand: Operand): DType {
   const isWhole =
     operand instanceof RuntimeScalar
       ? !isFloatingPoint(operand.expr.dtype)
-      : Number.isInteger(Number(operand));
+      : Number.isSafeInteger(Number(operand));
   return isWhole ? dtype : 'float32';
 }
 

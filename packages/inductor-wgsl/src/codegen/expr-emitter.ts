@@ -13,6 +13,7 @@ import type { CodeBlock } from './code-block.js';
 import { emitIndex, type IndexNames, type IndexText, type SymbolText } from './index-emitter.js';
 import { namesAny, type LaneContext } from './lane-context.js';
 import { literal } from './literals.js';
+import { farComparison } from './long-integers.js';
 import { emitOp, REPEATS_OPERANDS, type OpSite } from './op-table.js';
 import type { BufferAccess, ProgramBuilder } from './program.js';
 import { widen, type Value } from './value.js';
@@ -247,6 +248,8 @@ export class ExprEmitter {
   }
 
   private operation(expr: Extract<Expr, { kind: 'op' }>): Value {
+    const known = farComparison(expr);
+    if (known !== null) return { text: `${known}`, type: 'bool', width: 1, atom: true };
     let args = expr.args.map((arg) => this.value(arg));
     if (REPEATS_OPERANDS.has(expr.op)) args = args.map((arg) => this.atom(arg, this.scopeOf(expr)));
     const width: Width = args.some((arg) => arg.width === 4) ? 4 : 1;
@@ -254,6 +257,7 @@ export class ExprEmitter {
       op: expr.op,
       dtype: expr.dtype,
       types: args.map((arg) => arg.type),
+      from: expr.args[0]!.dtype,
       width,
       helper: (name) => this.helper(name, width),
     };

@@ -4,6 +4,8 @@
  * Launches that take the same scalars and no element offsets (the update of every parameter by one
  * optimizer) share a block of uniforms: it is written once and bound once.
  */
+import { TesseraError } from '@tessera/shared';
+import { LOST_INT64 } from '../codegen/long-integers.js';
 import type { UniformField } from '../codegen/program.js';
 import type { CommandStream } from './command-stream.js';
 import type { UniformRing } from './uniform-ring.js';
@@ -110,8 +112,17 @@ export class ScalarBlocks {
       }
       const value = scalars[field.index];
       if (field.type === 'f32') floats[word++] = value;
-      // Unsigned values of 32 bits (seeds) keep their bits.
+      // Seeds are unsigned and keep their bits.
+      else if (field.type === 'i32' && !(value > LOST_INT64 && value < 2 ** 32)) refuse(value);
       else integers[word++] = field.type === 'u32' ? Number(value !== 0) : value;
     }
   }
+}
+
+function refuse(value: number): never {
+  throw new TesseraError(
+    'invalid-argument',
+    `the number ${value} does not fit in the 32 bits that device 'wgpu' stores int64 in.`,
+    { hints: ['Use a floating point tensor, or compute on device cpu.'] },
+  );
 }
