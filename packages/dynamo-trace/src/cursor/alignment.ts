@@ -151,7 +151,7 @@ function scalarKind(
   value: number,
   args: readonly unknown[],
 ): ScalarPattern['kind'] | null {
-  if (kindOfNumber(value) === kind) return kind;
+  if (kindOfNumber(value) === kind && !Object.is(value, -0)) return kind;
   const tensors = args.flat().filter(isTensor);
   const allFloat = tensors.length > 0 && tensors.every(({ dtype }) => isFloatingPoint(dtype));
   return allFloat ? 'float' : null;

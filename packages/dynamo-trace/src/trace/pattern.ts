@@ -88,15 +88,15 @@ export function matchPattern(pattern: Pattern, arg: unknown, frame: Bindings): b
 
 /** What kind of run-time scalar a number is by itself. */
 export function kindOfNumber(value: number): 'fraction' | 'int' {
-  return isPlainInteger(value) ? 'int' : 'fraction';
+  return Number.isSafeInteger(value) ? 'int' : 'fraction';
 }
 
-/** Whether a value is of a kind. */
+/** Whether a value is of a kind; the sign of a zero is lost in an `int`. */
 function isOfKind(kind: ScalarPattern['kind'], value: unknown): boolean {
   if (typeof value === 'boolean') return kind === 'bool';
   if (typeof value !== 'number') return false;
   if (kind === 'float' || kind === 'bool') return true;
-  return kindOfNumber(value) === kind;
+  return kind === 'int' ? isPlainInteger(value) : kindOfNumber(value) === kind;
 }
 
 function matchList(items: readonly Pattern[], arg: unknown, frame: Bindings): boolean {
