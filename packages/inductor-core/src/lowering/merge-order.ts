@@ -9,7 +9,7 @@
 import type { Expr } from '../ir/expr.js';
 import type { IndexExpr } from '../ir/index-expr.js';
 import { ExprMath } from './expr-math.js';
-import { position } from './indexing.js';
+import { position } from './checked-value.js';
 import type { LoweredTensor } from './lowered-tensor.js';
 import type { Lowering } from './lowering.js';
 import { reducePlan } from './reduce.js';
