@@ -94,7 +94,9 @@ export class FunctionConfig {
       compiling = graph;
       try {
         const segment = graph(() => backend(...request));
-        return (inputs) => graph(() => segment(inputs));
+        const run = (inputs: Parameters<typeof segment>[0]): ReturnType<typeof segment> =>
+          graph(() => segment(inputs));
+        return Object.assign(run, { isFresh: segment.isFresh });
       } finally {
         compiling = outer;
       }

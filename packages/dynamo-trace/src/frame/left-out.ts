@@ -139,8 +139,11 @@ export class LeftOut {
         if (input.op === 'placeholder') this.checkInput(input);
         else if (!this.isStill(input, looks, anew)) add(input);
       }
+      // Memory that is made anew is written again by all that wrote to it.
+      const given = new Set(node.allInputNodes().flatMap(storagesOf));
       for (const storage of storagesOf(node))
-        if (anew.has(storage)) for (const writer of writers.get(storage) ?? []) add(writer);
+        if (anew.has(storage) || !given.has(storage))
+          for (const writer of writers.get(storage) ?? []) add(writer);
       // Random numbers come in the order of the whole segment.
       if (isRandomNode(node)) for (const other of graph.nodes) if (isRandomNode(other)) add(other);
     }

@@ -18,6 +18,8 @@ export interface CompiledParts {
   (inputs: readonly unknown[]): unknown[];
   /** Plans in the order in which they run. */
   readonly parts: readonly CompiledGraph[];
+  /** See `CompiledGraph`. */
+  readonly isFresh: (position: number) => boolean;
   /** Frees compiled code and memory. */
   dispose(): void;
 }
@@ -33,7 +35,8 @@ export function compileDevices(module: GraphModule, compile: CompilePart): Compi
     const [device = 'cpu'] = devices;
     const whole = compile(module, device, 'graph');
     const call = (inputs: readonly unknown[]): unknown[] => whole(inputs);
-    return Object.assign(call, { parts: [whole], dispose: () => whole.dispose() });
+    const { isFresh } = whole;
+    return Object.assign(call, { parts: [whole], isFresh, dispose: () => whole.dispose() });
   }
   const { steps, slots, results } = splitGraph(module);
   const parts: CompiledGraph[] = [];
@@ -64,7 +67,8 @@ export function compileDevices(module: GraphModule, compile: CompilePart): Compi
     }
     return results.map((result) => (result.kind === 'slot' ? values[result.slot] : result.value));
   };
-  return Object.assign(call, { parts, dispose });
+  // Results of one part may be read by another, and by transfers.
+  return Object.assign(call, { parts, isFresh: () => false, dispose });
 }
 
 /** A step that can run. */
