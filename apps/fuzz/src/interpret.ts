@@ -17,6 +17,7 @@ import {
   isTensor,
   noGrad,
 } from '@tessera/tensor';
+import { INDICES, SINK, indexed } from './indices.js';
 import { type CallKind, halved, parts } from './language.js';
 import { isNumberName } from './print-body.js';
 import type { Arg, Stmt } from './program.js';
@@ -268,6 +269,11 @@ export class Interpreter {
       case 'call':
         this.bind(stmt.out, this.call(stmt.kind, this.tensor(stmt.of)));
         return null;
+      case 'indexed': {
+        const [index, sink] = [this.tensor(`captured.${INDICES}`), this.tensor(`captured.${SINK}`)];
+        this.bind(stmt.out, indexed(stmt.kind, this.tensor(stmt.of), index, sink));
+        return null;
+      }
       case 'toggle':
         this.world.net?.train(!this.world.net.training);
         return null;
@@ -322,6 +328,8 @@ export class Interpreter {
     if (kind === 'recursion') return halved(t, Math.min(this.captured.k, 3));
     if (kind === 'method') return this.world.layer.apply(t);
     if (kind === 'nested') return this.world.inner(t);
+    if (kind === 'blocks')
+      return this.world.blocks.reduce((x, module) => this.world.block(module, x), t);
     const [first, second] = [...parts(t)];
     return first!.add(second!);
   }

@@ -83,16 +83,19 @@ class Watcher {
   }
 }
 
-/** Everything visible after a call that returned `outputs`, whose `gradients` were asked for, or threw. */
+/**
+ * Everything visible after a call that returned `outputs`, whose `gradients` were asked for, or threw; what the store
+ * keeps only if somebody looks at it.
+ */
 export function observe(
   world: World,
   outputs: readonly Tensor[],
   gradients: readonly (Tensor | null)[],
-  thrown: string | null,
+  { thrown, unseen }: { readonly thrown: string | null; readonly unseen: boolean },
 ): Seen[] {
   const { last, list, map } = world.store;
   // A kept value is computed when it is asked for, which may move what shares its memory.
-  for (const t of [last, ...list, ...map.values()]) void t?.storage;
+  if (!unseen) for (const t of [last, ...list, ...map.values()]) void t?.storage;
   const watcher = new Watcher();
   watcher.value('thrown', thrown);
   watcher.value('outputs.length', outputs.length);
@@ -115,8 +118,9 @@ export function observe(
   const { store } = world;
   watcher.value('layer.count', world.layer.count);
   watcher.value('store.count', store.count);
-  watcher.tensor('store.last', store.last);
   watcher.value('store.list.length', store.list.length);
+  if (unseen) return watcher.seen;
+  watcher.tensor('store.last', store.last);
   store.list.forEach((t, i) => watcher.tensor(`store.list[${i}]`, t));
   watcher.tensor('store.map', store.map.get('key'));
   return watcher.seen;

@@ -4,6 +4,7 @@
 import { parseArgs } from 'node:util';
 import { listBackends } from '@tessera/compile';
 import { TesseraError } from '@tessera/shared';
+import { type Extras, NO_EXTRAS } from './extras.js';
 
 /** What to run. */
 export interface FuzzOptions {
@@ -12,6 +13,10 @@ export interface FuzzOptions {
   /** Seed of the first program; the others follow. */
   readonly seed: number;
   readonly backends: readonly string[];
+  /** What programs have beside their statements; drawn for each if null. */
+  readonly extras: Partial<Extras> | null;
+  /** Processes at a time. */
+  readonly workers: number;
   /** Print only the JSON line. */
   readonly json: boolean;
 }
@@ -19,12 +24,15 @@ export interface FuzzOptions {
 /** Backends that run without other options. */
 export const DEFAULT_BACKENDS: readonly string[] = ['eager', 'aot_eager', 'inductor'];
 
-export const USAGE: string = `usage: pnpm fuzz [--n N] [--seed S] [--backends ${DEFAULT_BACKENDS.join(',')}] [--json]
+export const USAGE: string = `usage: pnpm fuzz [--n N] [--seed S] [--backends ${DEFAULT_BACKENDS.join(',')}] [--with L] [--workers W] [--json]
 
 Runs random programs eagerly and compiled, three calls each, and compares all that can be seen.
   --n N         how many programs (default 200)
   --seed S      seed of the first program (default: a fresh one, printed)
   --backends L  backends, separated by commas
+  --with L      what each program has beside its statements, instead of drawing it: any of
+                ${Object.keys(NO_EXTRAS).join(', ')}, or none
+  --workers W   processes at a time, over ranges of seeds (default 1)
   --json        print only the last line`;
 
 function refuse(message: string): never {
@@ -48,6 +56,8 @@ export function readOptions(argv: readonly string[]): FuzzOptions | null {
         n: { type: 'string', default: '200' },
         seed: { type: 'string' },
         backends: { type: 'string', default: DEFAULT_BACKENDS.join() },
+        with: { type: 'string' },
+        workers: { type: 'string', default: '1' },
         json: { type: 'boolean', default: false },
         help: { type: 'boolean', short: 'h', default: false },
       },
@@ -68,6 +78,27 @@ export function readOptions(argv: readonly string[]): FuzzOptions | null {
         ? Math.floor(Math.random() * 2 ** 31)
         : wholeNumber('seed', values.seed),
     backends,
+    extras: values.with === undefined ? null : readExtras(values.with),
+    workers: Math.max(1, wholeNumber('workers', values.workers)),
     json: values.json,
   };
+}
+
+function readExtras(text: string): Partial<Extras> {
+  const names = text === 'none' ? [] : text.split(',');
+  const known = Object.keys(NO_EXTRAS);
+  const unknown = names.find((name) => !known.includes(name));
+  if (unknown !== undefined)
+    refuse(`--with: there is no '${unknown}'; there are ${known.join(', ')}, and none.`);
+  return Object.fromEntries(names.map((name) => [name, true]));
+}
+
+/** The arguments of a process that runs a part of the seeds. */
+export function workerArguments({ backends, extras, json }: FuzzOptions): string[] {
+  const names = Object.keys(extras ?? {}).join() || 'none';
+  return [
+    ...['--backends', backends.join()],
+    ...(extras === null ? [] : ['--with', names]),
+    ...(json ? ['--json'] : []),
+  ];
 }

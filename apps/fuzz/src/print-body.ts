@@ -61,6 +61,7 @@ const CALL_TEXT: Readonly<Record<CallKind, (of: string) => string>> = {
   generator: (of) => `[...parts(${of})].reduce((a, b) => a.add(b))`,
   method: (of) => `layer.apply(${of})`,
   nested: (of) => `inner(${of})`,
+  blocks: (of) => `blocks.reduce((x, module) => block(module, x), ${of})`,
 };
 
 const FOUND = { last: 'store.last', list: 'store.list.at(-1)', map: "store.map.get('key')" };
@@ -141,6 +142,8 @@ function printStmt(stmt: Stmt): string[] {
       );
     case 'call':
       return [`let ${stmt.out} = ${CALL_TEXT[stmt.kind](stmt.of)};`];
+    case 'indexed':
+      return [`let ${stmt.out} = indexed('${stmt.kind}', ${stmt.of}, captured.i0, captured.sink);`];
     case 'toggle':
       return ['net.train(!net.training);'];
     case 'disabled':

@@ -2,7 +2,9 @@
  * @file A program that differs as a TypeScript file of its own, which runs it and prints what differs.
  */
 import type { Mismatch } from './check.js';
+import { INDEX_TEXT } from './indices.js';
 import { LANGUAGE_TEXT } from './language.js';
+import { MODULE_TEXT, printEdit } from './module-edits.js';
 import { printBody, printTensor, printViews } from './print-body.js';
 import type { ArgSpec, CallSpec, NetKind, Program, TensorSpec } from './program.js';
 
@@ -11,6 +13,8 @@ const NET_TEXT: Readonly<Record<NetKind, string>> = {
   mlp: 'new nn.Sequential(new nn.Linear(3, 4), new nn.Tanh(), new nn.Linear(4, 3))',
   batchNorm: 'new nn.BatchNorm1d(3)',
   layerNorm: 'new nn.LayerNorm(3)',
+  sequential: 'new nn.Sequential(new nn.Linear(3, 3), new nn.Tanh(), new nn.Linear(3, 3))',
+  chain: 'new Chain()',
   dropout: 'new nn.Sequential(new nn.Linear(3, 3), new nn.Dropout())',
 };
 
@@ -31,9 +35,16 @@ function make(name: string, leaf: string | null, spec: TensorSpec): string[] {
     : [grad, `${name} = ${leaf}.mul(1);`];
 }
 
+const KEPT_TEXT = { last: 'store.last', list: 'store.list.at(-1)', map: "store.map.get('key')" };
+
 function makeArg(arg: ArgSpec, i: number): string[] {
   if (arg.kind === 'again') return [];
   if (arg.kind === 'new') return make(`a${i}`, `leaf${i}`, arg.tensor);
+  if (arg.kind === 'kept') {
+    const kept = typeof arg.in === 'number' ? `outputs[${arg.in}]` : KEPT_TEXT[arg.in];
+    const value = arg.views.length === 0 ? kept : `${kept}?${printViews(arg.views)}`;
+    return [`a${i} = leaf${i} = ${value} ?? ${printTensor(arg.otherwise)};`];
+  }
   return [`a${i} = a${arg.of}${printViews(arg.views)};`, `leaf${i} = leaf${arg.of};`];
 }
 
@@ -44,20 +55,25 @@ function printCall(program: Program, call: CallSpec): string[] {
       ? args
       : [program.form === 'list' ? `[${args.join(', ')}]` : `{ ${args.join(', ')} }`];
   const run = `fn(${[...packed, ...(program.storeIsArgument ? ['store'] : [])].join(', ')})`;
-  const { noGrad, backward } = call;
+  const { noGrad, backward, unseen } = call;
   const meanwhile = program.async ? call.meanwhile : null;
   return [
+    ...call.overwrite.map((i) => `T.noGrad(() => a${i}.zero_());`),
     ...call.args.flatMap(makeArg),
     `Object.assign(captured, { k: ${call.k}, ks: [${call.ks.join(', ')}], fail: ${call.fail} });`,
     ...Object.entries(call.replace).flatMap(([name, spec]) => make(`captured.${name}`, null, spec)),
     ...(program.net === null
       ? []
-      : [`net.train(${call.training});`, `net.parameters()[0]!.requiresGrad = ${!call.frozen};`]),
+      : [
+          `net.train(${call.training});`,
+          `for (const first of net.parameters().slice(0, 1)) first.requiresGrad = ${!call.frozen};`,
+        ]),
+    ...(program.net === null ? [] : call.edits.map(printEdit)),
     ...(program.optimizer === null
       ? []
       : [`for (const group of optimizer.paramGroups) group.lr = ${call.lr};`]),
     'T.manualSeed(11);',
-    `await observe(() => ${run}, ${JSON.stringify({ noGrad, backward, meanwhile })}, [`,
+    `await observe(() => ${run}, ${JSON.stringify({ noGrad, backward, meanwhile, unseen })}, [`,
     `  ${[...args, ...args.map((_, i) => `leaf${i}`)].join(', ')},`,
     ']);',
   ];
@@ -73,6 +89,8 @@ function header({ program, backend, text }: Mismatch): string[] {
     '',
     ...HELPERS,
     ...LANGUAGE_TEXT,
+    ...MODULE_TEXT,
+    ...INDEX_TEXT,
     '',
     '/** Runs the calls; what can be seen after each. */',
     'async function play(wrap: <F extends (...args: never[]) => unknown>(fn: F) => F): Promise<string[]> {',
@@ -109,15 +127,16 @@ const HELPERS = [
 
 const OBSERVE = [
   'const seen: string[] = [];',
+  'let outputs: T.Tensor[] = [];',
   'const show = (t: T.Tensor | null | undefined): string =>',
   '  t == null',
   "    ? 'none'",
   "    : `${t.dtype} [${t.shape.join()}] strides [${t.strides.join()}] requiresGrad ${t.requiresGrad}: ${Array.from(t.toTypedArray() as ArrayLike<number | bigint>, (v) => Number(v).toPrecision(4)).join(' ')}`;",
   'type Result = T.Tensor[] | Promise<T.Tensor[]>;',
-  'interface Call { noGrad: boolean; backward: string | null; meanwhile: string | null }',
-  'const observe = async (run: () => Result, { noGrad, backward, meanwhile }: Call, args: T.Tensor[]): Promise<void> => {',
+  'interface Call { noGrad: boolean; backward: string | null; meanwhile: string | null; unseen: boolean }',
+  'const observe = async (run: () => Result, { noGrad, backward, meanwhile, unseen }: Call, args: T.Tensor[]): Promise<void> => {',
   "  let thrown = 'nothing';",
-  '  let outputs: T.Tensor[] = [];',
+  '  outputs = [];',
   '  let called = false;',
   '  again = () => {',
   '    if (called) return;',
@@ -147,7 +166,8 @@ const OBSERVE = [
   '      T.grad(total(), by, { allowUnused: true }).forEach((t, i) => seen.push(`gradient ${i} ${show(t)}`));',
   "    else for (const loss of losses) loss.backward(null, { retainGraph: backward === 'retained' });",
   '  } catch (error) {',
-  "    thrown = (error as Error).message.split('\\n')[0]!;",
+  '    const { code, message } = error as Error & { code?: string };',
+  "    thrown = code === 'index-out-of-range' ? code : message.split('\\n')[0]!;",
   '  }',
   '  seen.push(`thrown ${thrown}`);',
   '  outputs.forEach((t, i) => seen.push(`output ${i} ${show(t)} grad ${show(t.grad)}`));',
@@ -155,6 +175,7 @@ const OBSERVE = [
   '  for (const [name, t] of Object.entries(captured))',
   '    if (t instanceof T.Tensor) seen.push(`captured.${name} ${show(t)} grad ${show(t.grad)}`);',
   '  for (const t of params) seen.push(`parameter ${show(t)} grad ${show(t.grad)}`);',
+  '  if (!unseen)',
   '  seen.push(`store ${store.count} ${show(store.last)} ${store.list.map(show).join()} ${[...store.map.values()].map(show).join()}`);',
   '};',
 ];
@@ -197,6 +218,9 @@ export function printProgram(mismatch: Mismatch): string {
     ...OBSERVE,
     'let again: (() => void) | null = null;',
     'const layer = new Layer();',
+    'T.manualSeed(9);',
+    'const blocks = [new nn.Linear(3, 3), new nn.Linear(3, 3)];',
+    'const block = wrap((module: nn.TensorModule, t: T.Tensor): T.Tensor => module.call(t).tanh());',
     'const inner = wrap((t: T.Tensor): T.Tensor => t.sin().mul(captured.k));',
     `const fn = wrap(${program.async ? 'async ' : ''}(${params.join(', ')}): ${program.async ? 'Promise<T.Tensor[]>' : 'T.Tensor[]'} => {`,
     ...printBody(program.body).map((line) => `  ${line}`),

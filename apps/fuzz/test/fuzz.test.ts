@@ -37,7 +37,7 @@ describe('pnpm fuzz', () => {
     async (seed) => {
       const found: Mismatch[] = [];
       const { mismatches } = await runFuzz(
-        { n: 30, seed, backends: DEFAULT_BACKENDS },
+        { n: 30, seed, backends: DEFAULT_BACKENDS, extras: null },
         (mismatch) => found.push(mismatch),
       );
       expect(found.map(printProgram).join('\n')).toBe('');
@@ -87,6 +87,8 @@ describe('pnpm fuzz', () => {
       n: 3,
       seed: 9,
       backends: ['eager'],
+      extras: null,
+      workers: 1,
       json: false,
     });
   });
