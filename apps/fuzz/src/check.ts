@@ -78,13 +78,13 @@ async function runCall(
   call: CallSpec,
   noise: Dice | null = null,
 ): Promise<Seen[]> {
-  const look = ({ outputs, gradients, thrown }: Made): Seen[] =>
+  const look = ({ outputs, gradients, thrown }: Made): Promise<Seen[]> =>
     observe(world, outputs, gradients, { thrown, unseen: call.unseen });
   world.prepare(call);
   const nothing: Made = { outputs: [], gradients: [], thrown: OUT_OF_RANGE };
-  const before = INDICES in program.captured ? look(nothing) : null;
+  const before = INDICES in program.captured ? await look(nothing) : null;
   const made = await makeCall(program, world, fn, call, noise);
-  const seen = look(made);
+  const seen = await look(made);
   if (before === null || made.thrown !== OUT_OF_RANGE) return seen;
   const changed = compareSeen(0, seen, before, null);
   return [{ path: 'changed', kind: 'value', value: changed }, ...seen];
@@ -112,8 +112,10 @@ async function meanwhile(
   let second: Tensor[] | Promise<Tensor[]> = [];
   let failed: { readonly error: unknown } | null = null;
   try {
-    if (call.meanwhile === 'read') store.count += args[0]!.sum().item() > 0 ? 1 : 2;
-    else if (call.meanwhile === 'write') noGrad(() => args[0]!.add_(1));
+    if (call.meanwhile === 'read') {
+      const sum = args[0]!.sum().item();
+      store.count += (args[0]!.device === 'cpu' ? sum : await sum) > 0 ? 1 : 2;
+    } else if (call.meanwhile === 'write') noGrad(() => args[0]!.add_(1));
     else if (call.meanwhile === 'call') second = run();
   } catch (error) {
     failed = { error };
@@ -135,21 +137,24 @@ function differentiate(
 ): (Tensor | null)[] {
   const losses = [...new Set(outputs)]
     .filter((t) => t.requiresGrad)
-    .map((t, i) =>
-      t
-        .sum()
-        .mul(i + 1)
-        .to('float64'),
-    );
+    .map((t, i) => {
+      const loss = t.sum().mul(i + 1);
+      return t.device === 'cpu' ? loss.to('float64') : loss;
+    });
   if (losses.length === 0) return [];
-  const total = (): Tensor => losses.reduce((a, b) => a.add(b));
-  if (kind === 'sum') total().backward();
-  else if (kind === 'first') losses[0]!.backward();
+  const totals = (): Tensor[] =>
+    [...new Set(losses.map((loss) => loss.device))].map((device) =>
+      losses.filter((loss) => loss.device === device).reduce((a, b) => a.add(b)),
+    );
+  if (kind === 'sum') {
+    const sums = totals();
+    for (const sum of sums) sum.backward(null, { retainGraph: sums.length > 1 });
+  } else if (kind === 'first') losses[0]!.backward();
   else if (kind === 'grad') {
     const by = [...new Set([...world.leaves, ...Object.values(world.captured.tensors)])];
     // An argument that the function modified is a result as well: compiled, no other result depends on it.
     return grad(
-      total(),
+      totals(),
       by.filter((t) => t.requiresGrad && t.isLeaf),
       { allowUnused: true },
     );

@@ -4,6 +4,7 @@
  */
 import { type Tensor, isFloatingPoint } from '@tessera/tensor';
 import type { Dice } from './dice.js';
+import { type FuzzDevice, randomMove, withDevices } from './devices.js';
 import type { Form } from './generate-inputs.js';
 import { INDEXINGS, INDICES, SINK, SINK_SPEC, randomIndices } from './indices.js';
 import { randomEdits } from './module-edits.js';
@@ -23,6 +24,8 @@ export interface Extras {
   readonly numbers: boolean;
   /** Whole numbers are divided, now and then by zero. */
   readonly integers: boolean;
+  /** Tensors of both devices. */
+  readonly devices: boolean;
   /** Equal modules go through one compiled function. */
   readonly blocks: boolean;
 }
@@ -34,6 +37,7 @@ export const NO_EXTRAS: Extras = {
   kept: false,
   memory: false,
   numbers: false,
+  devices: false,
   integers: false,
   blocks: false,
 };
@@ -45,6 +49,8 @@ const CHANCES: Readonly<Record<keyof Extras, number>> = {
   kept: 0.1,
   memory: 0.03,
   numbers: 0.06,
+  // Only where WebGPU is.
+  devices: 0.5,
   integers: 0.06,
   blocks: 0.04,
 };
@@ -62,9 +68,12 @@ const NUMBERS: readonly (readonly number[])[] = [
 ];
 
 /** Draws which a program has. */
-export function drawExtras(dice: Dice): Extras {
+export function drawExtras(dice: Dice, devices: readonly FuzzDevice[]): Extras {
   const drawn = Object.entries(CHANCES).map(([name, chance]) => [name, dice.chance(chance)]);
-  return Object.fromEntries(drawn) as unknown as Extras;
+  const extras = Object.fromEntries(drawn) as unknown as Extras;
+  if (!devices.includes('wgpu')) return { ...extras, devices: false };
+  // A kernel of WebGPU cannot throw, and its memory is not counted alone.
+  return extras.devices ? { ...extras, indices: false, memory: false } : extras;
 }
 
 /** Arguments beside those of every program. */
@@ -102,6 +111,7 @@ export function withExtras(dice: Dice, frame: Program, extras: Extras): Program 
     const numbers = dice.pick(NUMBERS);
     change((_, i) => ({ k: numbers[i % numbers.length]! }));
   }
+  if (extras.devices) program = withDevices(dice, program);
   if (extras.memory) program = { ...program, repeats: REPEATS };
   return program;
 }
@@ -146,6 +156,7 @@ export function wantedStatements(
       );
     }
   }
+  if (extras.devices) wanted.push(names(() => true).map((of) => randomMove(dice, name(), of)));
   if (extras.numbers)
     wanted.push(
       names(() => true).map((on): Stmt => {

@@ -7,6 +7,7 @@
 import { config } from '@tessera/compile';
 import { type Tensor, isTensor, readNumbers } from '@tessera/tensor';
 import { eagerError, runEager } from './check.js';
+import { type FuzzDevice, randomMove } from './devices.js';
 import { Dice } from './dice.js';
 import {
   type Extras,
@@ -98,6 +99,7 @@ class Generator {
   private candidate(depth: number): Stmt {
     const { dice, program } = this;
     const [of] = this.tensor();
+    if (this.extras.devices && dice.chance(0.1)) return randomMove(dice, this.name('t'), of);
     if (this.waits && dice.chance(0.15))
       return dice.chance(0.6)
         ? { do: 'await' }
@@ -169,6 +171,7 @@ class Generator {
   private nested(depth: number): Stmt {
     const { dice } = this;
     const [of, t] = this.tensor();
+    if (t.device !== 'cpu') return { do: 'break' };
     const inner = (): Stmt[] =>
       this.interpreter.inScope(() => this.body(1 + dice.below(3), depth - 1));
     return this.interpreter.inScope((): Stmt => {
@@ -226,6 +229,7 @@ class Generator {
     if (typeof made === 'number') return Math.abs(made) < 1e6;
     if (!isTensor(made)) return false;
     const t = made as Tensor;
+    if (t.device !== 'cpu') return t.numel <= MAX_NUMEL;
     return t.numel <= MAX_NUMEL && readNumbers(t).every((v) => Math.abs(v) < MAX_VALUE);
   }
 
@@ -295,13 +299,17 @@ function draw(seed: number, dice: Dice, extraDice: Dice, extras: Extras): Progra
 }
 
 /** The program of a seed; one whose calls run eagerly. `only` draws nothing else beside the body. */
-export function generateProgram(seed: number, only?: Partial<Extras>): Promise<Program> {
+export function generateProgram(
+  seed: number,
+  only?: Partial<Extras> | null,
+  devices: readonly FuzzDevice[] = ['cpu'],
+): Promise<Program> {
   const dice = new Dice(seed);
   const extraDice = new Dice(seed ^ EXTRA_SEED);
   return config.patch({ 'eager.kernels': 'reference' }, async () => {
     for (;;) {
-      const drawn = drawExtras(extraDice);
-      const extras = only === undefined ? drawn : { ...NO_EXTRAS, ...only };
+      const drawn = drawExtras(extraDice, devices);
+      const extras = only == null ? drawn : { ...NO_EXTRAS, ...only };
       const program = draw(seed, dice, extraDice, extras);
       const seen = await runEager(program);
       if (eagerError(seen) === null) {

@@ -88,14 +88,16 @@ function unknownName(name: string): never {
   });
 }
 
-/** A computation that waits now and then. */
-export type Steps<T> = Generator<void, T>;
+/** A computation that waits now and then: for what it yields, which is given back to it. */
+export type Steps<T> = Generator<unknown, T, unknown>;
 
-/** Runs to the end without waiting. */
+/** Runs to the end without waiting; for a number that is not there yet it goes on with 1. */
 export function drain<T>(steps: Steps<T>): T {
+  let given: unknown;
   for (;;) {
-    const { done, value } = steps.next();
+    const { done, value } = steps.next(given);
     if (done === true) return value;
+    given = typeof value === 'number' ? value : 1;
   }
 }
 
@@ -208,10 +210,11 @@ export class Interpreter {
         this.bind(stmt.out, result as Tensor, stmt.rebind);
         return null;
       }
-      case 'item':
-        this.scope.declare(stmt.out, this.tensor(stmt.of).sum().item());
-        if (stmt.waits === true) yield;
+      case 'item': {
+        const read: unknown = this.tensor(stmt.of).sum().item();
+        this.scope.declare(stmt.out, (stmt.waits === true ? yield read : read) as number);
         return null;
+      }
       case 'await':
         yield;
         return null;

@@ -4,6 +4,7 @@
  * A program that differs is printed as a TypeScript file, minimised. Ends with one JSON line:
  * {seed, n, backends, mismatches, failed, died, seconds}.
  */
+import { initWebGpu } from '@tessera/compile';
 import { isTesseraError } from '@tessera/shared';
 import type { Mismatch } from './check.js';
 import { USAGE, readOptions, workerArguments } from './options.js';
@@ -22,6 +23,7 @@ async function main(): Promise<void> {
     return;
   }
   if (!options.json && options.n > 0) console.log(`seed ${options.seed}`);
+  if (options.devices.includes('wgpu') && options.workers === 1) await initWebGpu();
   const tell = options.json ? () => {} : printMismatch;
   const result =
     options.workers > 1

@@ -4,6 +4,7 @@
 import { parseArgs } from 'node:util';
 import { listBackends } from '@tessera/compile';
 import { TesseraError } from '@tessera/shared';
+import { DEVICES, type FuzzDevice } from './devices.js';
 import { type Extras, NO_EXTRAS } from './extras.js';
 
 /** What to run. */
@@ -15,6 +16,8 @@ export interface FuzzOptions {
   readonly backends: readonly string[];
   /** What programs have beside their statements; drawn for each if null. */
   readonly extras: Partial<Extras> | null;
+  /** Where tensors are. */
+  readonly devices: readonly FuzzDevice[];
   /** Processes at a time. */
   readonly workers: number;
   /** Print only the JSON line. */
@@ -24,12 +27,13 @@ export interface FuzzOptions {
 /** Backends that run without other options. */
 export const DEFAULT_BACKENDS: readonly string[] = ['eager', 'aot_eager', 'inductor'];
 
-export const USAGE: string = `usage: pnpm fuzz [--n N] [--seed S] [--backends ${DEFAULT_BACKENDS.join(',')}] [--with L] [--workers W] [--json]
+export const USAGE: string = `usage: pnpm fuzz [--n N] [--seed S] [--backends ${DEFAULT_BACKENDS.join(',')}] [--devices cpu,wgpu] [--with L] [--workers W] [--json]
 
 Runs random programs eagerly and compiled, three calls each, and compares all that can be seen.
   --n N         how many programs (default 200)
   --seed S      seed of the first program (default: a fresh one, printed)
   --backends L  backends, separated by commas
+  --devices L   where tensors are: cpu (default), or cpu,wgpu
   --with L      what each program has beside its statements, instead of drawing it: any of
                 ${Object.keys(NO_EXTRAS).join(', ')}, or none
   --workers W   processes at a time, over ranges of seeds (default 1)
@@ -57,6 +61,7 @@ export function readOptions(argv: readonly string[]): FuzzOptions | null {
         seed: { type: 'string' },
         backends: { type: 'string', default: DEFAULT_BACKENDS.join() },
         with: { type: 'string' },
+        devices: { type: 'string', default: 'cpu' },
         workers: { type: 'string', default: '1' },
         json: { type: 'boolean', default: false },
         help: { type: 'boolean', short: 'h', default: false },
@@ -79,9 +84,17 @@ export function readOptions(argv: readonly string[]): FuzzOptions | null {
         : wholeNumber('seed', values.seed),
     backends,
     extras: values.with === undefined ? null : readExtras(values.with),
+    devices: readDevices(values.devices),
     workers: Math.max(1, wholeNumber('workers', values.workers)),
     json: values.json,
   };
+}
+
+function readDevices(text: string): FuzzDevice[] {
+  return text.split(',').map((name) => {
+    const known = DEVICES.find((device) => device === name);
+    return known ?? refuse(`--devices: there is no '${name}'; there are ${DEVICES.join(', ')}.`);
+  });
 }
 
 function readExtras(text: string): Partial<Extras> {
@@ -94,10 +107,10 @@ function readExtras(text: string): Partial<Extras> {
 }
 
 /** The arguments of a process that runs a part of the seeds. */
-export function workerArguments({ backends, extras, json }: FuzzOptions): string[] {
+export function workerArguments({ backends, extras, devices, json }: FuzzOptions): string[] {
   const names = Object.keys(extras ?? {}).join() || 'none';
   return [
-    ...['--backends', backends.join()],
+    ...['--backends', backends.join(), '--devices', devices.join()],
     ...(extras === null ? [] : ['--with', names]),
     ...(json ? ['--json'] : []),
   ];

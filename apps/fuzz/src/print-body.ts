@@ -22,8 +22,9 @@ export function printViews(views: TensorSpec['views']): string {
 }
 
 /** A tensor's values and views. */
-export function printTensor({ dtype, data, views }: TensorSpec): string {
-  return `T.tensor([${data.join(', ')}], { dtype: '${dtype}' })${printViews(views)}`;
+export function printTensor({ dtype, data, views, device }: TensorSpec): string {
+  const moved = device === undefined ? '' : `.to('${device}')`;
+  return `T.tensor([${data.join(', ')}], { dtype: '${dtype}' })${moved}${printViews(views)}`;
 }
 
 function printOp(stmt: Stmt & { do: 'op' }): string {

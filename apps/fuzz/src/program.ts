@@ -119,6 +119,8 @@ export interface TensorSpec {
   /** Methods called on the flat tensor, in order. */
   readonly views: readonly { readonly name: string; readonly args: readonly Arg[] }[];
   readonly requiresGrad: boolean;
+  /** Where it is, if not on the CPU. */
+  readonly device?: 'wgpu';
   /** A leaf, or the product of a leaf and 1. */
   readonly leaf: boolean;
 }
@@ -238,6 +240,21 @@ export const PLAIN_CALL: CallSpec = {
 export function bodiesOf(stmt: Stmt): readonly (readonly Stmt[])[] {
   if (stmt.do === 'if') return [stmt.then, stmt.else];
   return 'body' in stmt ? [stmt.body] : [];
+}
+
+/** A call whose tensors are others; names are `a0` and `captured.w0`, as in statements. */
+export function withEachTensor(
+  call: CallSpec,
+  change: (name: string, spec: TensorSpec) => TensorSpec,
+): CallSpec {
+  const args = call.args.map((arg, i): ArgSpec => {
+    if (arg.kind === 'new') return { ...arg, tensor: change(`a${i}`, arg.tensor) };
+    return arg.kind === 'kept' ? { ...arg, otherwise: change(`a${i}`, arg.otherwise) } : arg;
+  });
+  const replace = Object.fromEntries(
+    Object.entries(call.replace).map(([name, spec]) => [name, change(`captured.${name}`, spec)]),
+  );
+  return { ...call, args, replace };
 }
 
 /** A statement with other bodies. */

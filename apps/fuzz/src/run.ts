@@ -24,16 +24,13 @@ const MINIMISED = 5;
 
 /** Runs programs `seed`, `seed + 1`, …; each that differs is minimised and told. */
 export async function runFuzz(
-  { n, seed, backends, extras }: Pick<FuzzOptions, 'n' | 'seed' | 'backends' | 'extras'>,
+  { n, seed, backends, extras, devices }: Omit<FuzzOptions, 'workers' | 'json'>,
   onMismatch: (mismatch: Mismatch) => void,
 ): Promise<FuzzResult> {
   const start = performance.now();
   const failed: number[] = [];
   for (let i = 0; i < n; i++) {
-    const mismatch = await checkProgram(
-      await generateProgram(seed + i, extras ?? undefined),
-      backends,
-    );
+    const mismatch = await checkProgram(await generateProgram(seed + i, extras, devices), backends);
     if (mismatch === null) continue;
     failed.push(seed + i);
     onMismatch(failed.length <= MINIMISED ? await minimise(mismatch) : mismatch);

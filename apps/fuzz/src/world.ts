@@ -78,7 +78,8 @@ interface Made {
 /** Makes a tensor. */
 export function makeTensor(spec: TensorSpec): Made {
   const flat = noGrad(() => {
-    const data = tensor([...spec.data], { dtype: spec.dtype });
+    const host = tensor([...spec.data], { dtype: spec.dtype });
+    const data = spec.device === undefined ? host : host.to(spec.device);
     const shaped = applyViews(data, spec.views);
     // A leaf that is a view of something else is nothing a program would make.
     return spec.requiresGrad ? shaped.detach() : shaped;

@@ -37,7 +37,7 @@ describe('pnpm fuzz', () => {
     async (seed) => {
       const found: Mismatch[] = [];
       const { mismatches } = await runFuzz(
-        { n: 30, seed, backends: DEFAULT_BACKENDS, extras: null },
+        { n: 30, seed, backends: DEFAULT_BACKENDS, extras: null, devices: ['cpu'] },
         (mismatch) => found.push(mismatch),
       );
       expect(found.map(printProgram).join('\n')).toBe('');
@@ -88,6 +88,7 @@ describe('pnpm fuzz', () => {
       seed: 9,
       backends: ['eager'],
       extras: null,
+      devices: ['cpu'],
       workers: 1,
       json: false,
     });
