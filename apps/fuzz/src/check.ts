@@ -82,12 +82,12 @@ async function runCall(
     observe(world, outputs, gradients, { thrown, unseen: call.unseen });
   world.prepare(call);
   const nothing: Made = { outputs: [], gradients: [], thrown: OUT_OF_RANGE };
-  const before = INDICES in program.captured ? await look(nothing) : null;
+  const before = INDICES in world.captured.tensors ? await look(nothing) : null;
   const made = await makeCall(program, world, fn, call, noise);
   const seen = await look(made);
   if (before === null || made.thrown !== OUT_OF_RANGE) return seen;
   const changed = compareSeen(0, seen, before, null);
-  return [{ path: 'changed', kind: 'value', value: changed }, ...seen];
+  return [seen[0]!, { path: 'changed', kind: 'value', value: changed }, ...seen.slice(1)];
 }
 
 /** What a hook does that calls the function: once, and not for what that call differentiates itself. */
@@ -174,8 +174,8 @@ export async function runEager(program: Program, noise: Dice | null = null): Pro
 /** The error of the first call that threw anything but `stop`, or null. */
 export function eagerError(seen: readonly (readonly Seen[])[]): string | null {
   for (const [first, second] of seen) {
-    if (second?.path === 'thrown' && first?.kind === 'value' && first.value !== null)
-      return String(first.value);
+    if (second?.path === 'changed' && second.kind === 'value' && second.value !== null)
+      return String(second.value);
     if (first?.kind === 'value' && ![null, 'stop', OUT_OF_RANGE].includes(first.value as string))
       return String(first.value);
   }
