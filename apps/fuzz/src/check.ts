@@ -7,7 +7,7 @@ import { type Tensor, grad, noGrad } from '@tessera/tensor';
 import { type Spread, compareSeen, spreadKey } from './compare.js';
 import type { TensorModule } from '@tessera/nn';
 import { Dice } from './dice.js';
-import { growth } from './flat-memory.js';
+import { growth, hasHistory } from './flat-memory.js';
 import { INDICES } from './indices.js';
 import { Stop } from './interpret.js';
 import { withNoise } from './noise.js';
@@ -295,7 +295,7 @@ async function grown(program: Program, { world, fn }: CompiledProgram): Promise<
       program.repeats,
     );
   const bytes = await growthOf(world, fn);
-  if (bytes === null || bytes === 0) return null;
+  if (bytes === null || bytes === 0 || hasHistory(world)) return null;
   const eager = new World(program);
   for (const call of program.calls)
     await runCall(program, eager, programFunction(program, eager), call);

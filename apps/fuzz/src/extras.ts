@@ -8,7 +8,15 @@ import { type FuzzDevice, randomMove, withDevices } from './devices.js';
 import type { Form } from './generate-inputs.js';
 import { INDEXINGS, INDICES, SINK, SINK_SPEC, randomIndices } from './indices.js';
 import { randomEdits } from './module-edits.js';
-import { type CallSpec, LISTS, NETS, type Program, type Stmt } from './program.js';
+import {
+  type CallSpec,
+  LISTS,
+  NETS,
+  type Program,
+  type Stmt,
+  type TensorSpec,
+  withEachTensor,
+} from './program.js';
 
 /** Which of them a program has. */
 export interface Extras {
@@ -112,7 +120,15 @@ export function withExtras(dice: Dice, frame: Program, extras: Extras): Program 
     change((_, i) => ({ k: numbers[i % numbers.length]! }));
   }
   if (extras.devices) program = withDevices(dice, program);
-  if (extras.memory) program = { ...program, repeats: REPEATS };
+  if (extras.memory) {
+    const leaf = (_: string, spec: TensorSpec): TensorSpec => ({ ...spec, leaf: true });
+    const captured = Object.entries(program.captured).map(([name, spec]) => [
+      name,
+      leaf(name, spec),
+    ]);
+    const calls = program.calls.map((call) => withEachTensor(call, leaf));
+    program = { ...program, captured: Object.fromEntries(captured), calls, repeats: REPEATS };
+  }
   return program;
 }
 

@@ -2,7 +2,9 @@
  * @file Flat memory as a property: who calls a function again with the same arguments and disposes of what it returned
  * has as many live bytes as before.
  *
- * Programs that keep something grow by themselves. So what grows eagerly as well says nothing.
+ * Programs that keep something grow by themselves. So what grows eagerly as well says nothing, and neither does an
+ * argument with a history: one that is changed in place gets a longer one in each call, and compiled code has one
+ * node in it for all that a call saves.
  */
 import { type Storage, type Tensor, isTensor, liveStorageBytes, reclaimNow } from '@tessera/tensor';
 import type { World } from './world.js';
@@ -15,6 +17,11 @@ async function settledBytes(): Promise<number> {
     reclaimNow();
   }
   return liveStorageBytes();
+}
+
+/** Whether a tensor of the caller has a history, which each call may make longer. */
+export function hasHistory(world: World): boolean {
+  return [...world.args, ...Object.values(world.captured.tensors)].some((t) => !t.isLeaf);
 }
 
 /** Memory that the caller still needs. */

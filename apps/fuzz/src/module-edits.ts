@@ -11,7 +11,7 @@ import {
   Linear,
   Module,
   ModuleList,
-  Sequential,
+  type Sequential,
   Tanh,
   type TensorModule,
 } from '@tessera/nn';
@@ -88,8 +88,7 @@ function childrenOf(net: Module): TensorModule[] {
 /** Numbers the children anew, as fields of their container. */
 function setChildren(net: Module, children: readonly TensorModule[]): void {
   const fields = containerOf(net) as unknown as Fields;
-  for (let i = children.length; i < childrenOf(net).length;)
-    delete fields[childrenOf(net).length - 1];
+  while (childrenOf(net).length > children.length) delete fields[childrenOf(net).length - 1];
   children.forEach((child, i) => (fields[i] = child));
 }
 
@@ -170,7 +169,7 @@ export const MODULE_TEXT: readonly string[] = [
   'const childrenOf = (net: nn.Module) => [...containerOf(net).children()] as nn.TensorModule[];',
   'const setChildren = (net: nn.Module, children: nn.TensorModule[]): void => {',
   '  const fields = containerOf(net) as unknown as Fields;',
-  '  for (let i = children.length; i < childrenOf(net).length; ) delete fields[childrenOf(net).length - 1];',
+  '  while (childrenOf(net).length > children.length) delete fields[childrenOf(net).length - 1];',
   '  children.forEach((child, i) => (fields[i] = child));',
   '};',
   'const placeOf = (net: nn.Module, at = 0): number => at % Math.max(1, childrenOf(net).length);',
