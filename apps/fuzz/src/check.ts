@@ -14,6 +14,7 @@ import { withNoise } from './noise.js';
 import { type Seen, observe } from './observe.js';
 import type { BackwardKind, CallSpec, Program } from './program.js';
 import { type ProgramFunction, packArguments, programFunction } from './program-function.js';
+import { watchUnhandled } from './unhandled.js';
 import { World } from './world.js';
 
 /** A program whose compiled run differs from the eager one. */
@@ -110,6 +111,8 @@ async function meanwhile(
   run: () => Tensor[] | Promise<Tensor[]>,
 ): Promise<Tensor[]> {
   let second: Tensor[] | Promise<Tensor[]> = [];
+  // It may fail before anybody waits for it.
+  started.catch(() => undefined);
   let failed: { readonly error: unknown } | null = null;
   try {
     if (call.meanwhile === 'read') {
@@ -343,7 +346,9 @@ export function checkProgram(
     const want = await runEager(program);
     for (const backend of backends) {
       try {
-        const text = await runCompiled(program, backend, want);
+        const run = await watchUnhandled(() => runCompiled(program, backend, want));
+        const behind = run.unhandled === null ? null : `nobody caught: ${nameOf(run.unhandled)}`;
+        const text = run.result ?? behind;
         if (text !== null) return { program, backend, text };
       } finally {
         reset();

@@ -55,7 +55,7 @@ const CHANCES: Readonly<Record<keyof Extras, number>> = {
   edits: 0.1,
   indices: 0.07,
   kept: 0.1,
-  memory: 0.03,
+  memory: 0.02,
   numbers: 0.06,
   // Only where WebGPU is.
   devices: 0.5,
