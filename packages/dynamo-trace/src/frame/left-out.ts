@@ -144,6 +144,14 @@ export class LeftOut {
       for (const storage of storagesOf(node))
         if (anew.has(storage) || !given.has(storage))
           for (const writer of writers.get(storage) ?? []) add(writer);
+      // The same tensor may be given a history by a later node (a custom autograd function).
+      for (const other of graph.nodes)
+        if (
+          other.op === 'call_function' &&
+          isTensor(node.meta.val) &&
+          other.meta.val === node.meta.val
+        )
+          add(other);
       // Random numbers come in the order of the whole segment.
       if (isRandomNode(node)) for (const other of graph.nodes) if (isRandomNode(other)) add(other);
     }
