@@ -79,7 +79,9 @@ describe('a backward pass', () => {
         return out.clone();
       })
       .impl('scale', 'meta', (x: Tensor) => x.emptyLike())
-      .autograd('scale', { vjp: (_args, { grad: g }): { self: Tensor } => ({ self: scale(g.mul(1)) }) })
+      .autograd('scale', {
+        vjp: (_args, { grad: g }): { self: Tensor } => ({ self: scale(g.mul(1)) }),
+      })
       .fn<(x: Tensor) => Tensor>('scale');
     const a = leaf();
     scale(a.mul(2)).sum().backward();

@@ -83,7 +83,7 @@ describe.skipIf(gpu === null)('a training loop on wgpu', () => {
   });
 
   it('makes nothing for a perceptron on one batch', async () => {
-    const { model, step } = perceptron([784, 512, 256, 10]);
+    const { step } = perceptron([784, 512, 256, 10]);
     const [x, y] = batch([2, 784]);
     expect(
       await made(() => {
@@ -93,7 +93,7 @@ describe.skipIf(gpu === null)('a training loop on wgpu', () => {
   });
 
   it('makes nothing while batches take turns', async () => {
-    const { model, step } = perceptron(SMALL);
+    const { step } = perceptron(SMALL);
     const batches = Array.from({ length: 4 }, () => batch([4, 48]));
     expect(
       await made((i) => {
@@ -103,7 +103,7 @@ describe.skipIf(gpu === null)('a training loop on wgpu', () => {
   });
 
   it('makes nothing while each batch is sent to the device anew', async () => {
-    const { model, step } = perceptron(SMALL);
+    const { step } = perceptron(SMALL);
     const [x, y] = batch([4, 48], 'cpu');
     expect(
       await made(() => {
@@ -135,7 +135,7 @@ describe.skipIf(gpu === null)('a training loop on wgpu', () => {
   });
 
   it('makes nothing while the loss is read now and then and the learning rate changes', async () => {
-    const { model, optimizer, step } = perceptron(SMALL);
+    const { optimizer, step } = perceptron(SMALL);
     const [x, y] = batch([4, 48]);
     expect(
       await made(async (i) => {
@@ -148,7 +148,7 @@ describe.skipIf(gpu === null)('a training loop on wgpu', () => {
   });
 
   it('makes nothing where the last gradients go only after the next ones are there', async () => {
-    const { model, step } = perceptron(SMALL);
+    const { step } = perceptron(SMALL);
     const [x, y] = batch([4, 48]);
     let last: Tensor[] = [];
     expect(
