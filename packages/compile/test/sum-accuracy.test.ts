@@ -69,6 +69,19 @@ describe('5 million random numbers', () => {
     ['var of rows', (x) => x.view([50, ROWS / 50]).var(1)],
     ['mean of columns of a channel', (x) => x.view([5, 10, ROWS / 50]).mean([0, 2])],
     ['var of columns of a channel', (x) => x.view([5, 10, ROWS / 50]).var([0, 2])],
+    ['var of rows of odd length', (x) => x.narrow(0, 0, 4_999_550).view([50, 99_991]).var(1)],
+    [
+      'var of odd planes',
+      (x) => x.narrow(0, 0, 4_995_000).view([5, 9, 111_000]).narrow(2, 0, 99_991).var([0, 2]),
+    ],
+    [
+      'logsumexp of rows of odd length',
+      (x) => x.narrow(0, 0, 4_999_550).view([50, 99_991]).logsumexp(1),
+    ],
+    [
+      'softmax of rows of odd length',
+      (x) => x.narrow(0, 0, 4_999_550).view([50, 99_991]).mul(3).softmax(1).narrow(1, 0, 3),
+    ],
     ['logsumexp of rows', (x) => x.view([50, ROWS / 50]).logsumexp(1)],
     [
       'softmax of rows',
