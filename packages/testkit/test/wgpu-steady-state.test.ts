@@ -148,7 +148,7 @@ describe.skipIf(gpu === null)('a training loop on wgpu', () => {
   });
 
   it('makes nothing where the last gradients go only after the next ones are there', async () => {
-    const { step } = perceptron(SMALL);
+    const { model, step } = perceptron(SMALL);
     const [x, y] = batch([4, 48]);
     let last: Tensor[] = [];
     expect(
