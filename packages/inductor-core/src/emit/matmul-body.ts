@@ -16,7 +16,7 @@ function withProducers(context: FusionContext, group: MatmulGroup, operand: Expr
     load: (load) => {
       const producer = producers.get(load.buf);
       return producer === undefined
-        ? load
+        ? undefined
         : lowering.at(producer.value, producer.out.sizes, lowering.coordsOf(load));
     },
   })[0]!;
