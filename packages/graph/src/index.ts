@@ -63,6 +63,7 @@ export { currentNode, withCurrentNode } from './current-node.js';
 export { symbolicTrace } from './symbolic-trace.js';
 export { splitModule } from './split-module.js';
 export { type JsonGraph, graphFromJson, graphToJson } from './graph-json.js';
+export { JsonField, type Refusal, encodeNumber } from './json-field.js';
 export type { JsonArgument } from './argument-json.js';
 export { parameterNames } from './parameter-names.js';
 export { moduleStack } from './module-stack.js';
