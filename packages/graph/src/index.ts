@@ -64,7 +64,7 @@ export { symbolicTrace } from './symbolic-trace.js';
 export { splitModule } from './split-module.js';
 export { type JsonGraph, graphFromJson, graphToJson } from './graph-json.js';
 export { JsonField, type Refusal, encodeNumber } from './json-field.js';
-export type { JsonArgument } from './argument-json.js';
+export { type JsonArgument, encodeArgument, readArgument, readSize } from './argument-json.js';
 export { parameterNames } from './parameter-names.js';
 export { moduleStack } from './module-stack.js';
 export { userFrame } from './user-frame.js';

@@ -94,7 +94,7 @@ export class JsonField {
   }
 
   /** The elements of a list. */
-  items(most = Infinity): JsonField[] {
+  items(most: number = Infinity): JsonField[] {
     const { value } = this;
     if (!Array.isArray(value)) this.refuse('is no list');
     if (value.length > most) this.refuse(`has ${value.length} elements; there may be ${most}`);

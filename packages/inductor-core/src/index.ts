@@ -50,7 +50,8 @@ export {
   type CompiledGraph,
   type ExecutableOptions,
 } from './compile-to-executable.js';
-export { planFromJson, planToJson } from './plan/plan-json.js';
+export { type PlanObserver, observePlans } from './plan/observe-plans.js';
+export { type PlanReader, planFromJson, planToJson } from './plan/plan-json.js';
 export { bufferLifetimes, verifyPlan } from './plan/verify-plan.js';
 export { allocateData, bindPlan, hostData } from './plan/bind-plan.js';
 export { interpretPlan } from './plan/interpret-plan.js';
