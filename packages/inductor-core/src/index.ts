@@ -50,6 +50,7 @@ export {
   type CompiledGraph,
   type ExecutableOptions,
 } from './compile-to-executable.js';
+export { checkPlanArguments, checkedExecutable } from './plan/checked-executable.js';
 export { type PlanObserver, observePlans } from './plan/observe-plans.js';
 export { type PlanReader, planFromJson, planToJson } from './plan/plan-json.js';
 export { bufferLifetimes, verifyPlan } from './plan/verify-plan.js';

@@ -1,8 +1,10 @@
 import { type TesseraError, isTesseraError } from '@tessera/shared';
+import { type Tensor, ones, zeros } from '@tessera/tensor';
 import { describe, expect, it } from 'vitest';
 import {
   type ExecutionPlan,
   compileGraph,
+  hostBackend,
   interpretPlan,
   planFromJson,
   planToJson,
@@ -163,6 +165,32 @@ describe('a plan from a file', () => {
       if (dtype === 'float64')
         expect([...interpretPlan(again, [new Float64Array(2)])[0]!]).toEqual([value, value]);
     }
+  });
+});
+
+describe('a plan from a file that runs', () => {
+  const backend = hostBackend({
+    name: 'interpreter',
+    language: 'none',
+    generate: () => null,
+    instantiate: () => () => undefined,
+  });
+
+  it('takes tensors of its dtypes and sizes only', () => {
+    const loaded = backend.load(planFromJson(planToJson(pointwise())));
+    const [x, y] = [ones([3, 4]), ones([4])];
+    const out = zeros([3, 4]);
+    loaded.run([x, y], [out], []);
+    expect(out.toArray()).toEqual(x.mul(2).add(y).tanh().toArray());
+    const run =
+      (inputs: Tensor[], outputs = [out]) =>
+      () =>
+        loaded.run(inputs, outputs, []);
+    expect(run([x])).toThrow(/takes 2, 1, 0 inputs, outputs and scalars, not 1, 1, 0/);
+    expect(run([ones([2, 4]), y])).toThrow(/input 0 has 8 elements.*, not 12/);
+    expect(run([ones([3, 4], { dtype: 'float64' }), y])).toThrow(/input 0 is float64/);
+    expect(run([x, y], [zeros([2, 4])])).toThrow(/output 0 is to be float32 \[3, 4\]/);
+    expect(run([x, y], [zeros([3, 4], { dtype: 'int32' })])).toThrow(/output 0 is to be float32/);
   });
 });
 

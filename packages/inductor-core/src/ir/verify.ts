@@ -190,8 +190,7 @@ class Verifier {
       else if (expr.kind === 'acc' && this.results.get(expr.id) !== expr.dtype)
         this.fail(`acc ${expr.id} is no ${expr.dtype}`);
       else if (expr.kind === 'masked') this.masked(expr);
-      else if (expr.kind === 'index' && (isFloat(expr.dtype) || expr.dtype === 'bool'))
-        this.fail(`a place is no ${expr.dtype}`);
+      else if (expr.kind === 'index' && expr.dtype === 'bool') this.fail('a place is no bool');
       else if (expr.kind === 'random') this.random(expr);
       else if (expr.kind === 'op') this.op(expr);
     }

@@ -12,6 +12,7 @@ import type { Expr, Stmt } from '../ir/expr.js';
 import type { IndexExpr } from '../ir/index-expr.js';
 import type { FusedKernel } from '../ir/kernel.js';
 import { postorder, stmtRoots } from '../ir/walk.js';
+import { markFromText } from './checked-executable.js';
 import type { ExecutionPlan } from './execution-plan.js';
 import { externArgToJson } from './read-kernel.js';
 import { readPlan } from './read-plan.js';
@@ -161,5 +162,5 @@ export function planFromJson(text: string, { itemSize }: PlanReader = {}): Execu
     );
   const plan = readPlan(json);
   verifyPlan(plan, itemSize);
-  return plan;
+  return markFromText(plan);
 }
