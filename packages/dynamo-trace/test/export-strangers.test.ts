@@ -153,7 +153,7 @@ describe('an exported graph from a file', () => {
         if (!isTesseraError(error, 'export-invalid')) throw error;
         // The last resort would hide errors of the readers themselves.
         if (error.cause !== undefined && !isTesseraError(error.cause))
-          throw new Error(`mutant ${i}: ${JSON.stringify(json)}`, { cause: error.cause });
+          throw new Error(`mutant ${i}: ${JSON.stringify(json)}`, { cause: error });
       }
     }
     expect(accepted).toBeGreaterThan(10);

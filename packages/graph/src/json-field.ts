@@ -47,15 +47,16 @@ export class JsonField {
   }
 
   private get path(): string {
-    const keys: (string | number)[] = [];
-    for (let at: JsonField | null = this; at.parent !== null; at = at.parent) keys.push(at.key);
+    if (this.parent === null) return 'the whole';
+    const keys = [this.key];
+    for (let at = this.parent; at.parent !== null; at = at.parent) keys.push(at.key);
     if (keys.length > 8) keys.splice(0, keys.length - 8, '…');
     const path = keys
       .reverse()
       .map((key) =>
         typeof key === 'number' ? `[${key}]` : /^\w{1,40}$/.test(key) ? `.${key}` : '.…',
       );
-    return path.length === 0 ? 'the whole' : `'${path.join('').replace(/^\./, '')}'`;
+    return `'${path.join('').replace(/^\./, '')}'`;
   }
 
   private get record(): Readonly<Record<string, unknown>> {

@@ -22,7 +22,7 @@ import {
   readNumbers,
 } from '@tessera/tensor';
 import type { Source } from '../guards/source.js';
-import { SymbolicTensorGuard } from '../guards/symbolic-tensor-guard.js';
+import type { SymbolicTensorGuard } from '../guards/symbolic-tensor-guard.js';
 import { TensorGuard } from '../guards/tensor-guard.js';
 import { type ExportedGraph, Wrapped } from './exported-graph.js';
 
