@@ -9,25 +9,25 @@ import { join } from 'node:path';
 import { root } from './scripts/workspace.mjs';
 
 /** The training job as a page loads it, tree-shaken. The goal is 120 kB. */
-const PAGE = '360 kB';
+const PAGE = '376 kB';
 /** The same with the file that `initWebGpu()` loads. */
-const PAGE_WITH_WEBGPU = '408 kB';
+const PAGE_WITH_WEBGPU = '430 kB';
 /** Everything that compiles programs with all that is exported: printers, checkers, JSON forms. */
-const EVERYTHING = '424 kB';
+const EVERYTHING = '446 kB';
 
 /** Minified gzip size of each package's own code. */
 const budgets = {
   shared: '19 kB',
-  tensor: '145 kB',
+  tensor: '148 kB',
   nn: '40 kB',
   graph: '21 kB',
   passes: '17 kB',
-  'aot-autograd': '19 kB',
-  'dynamo-trace': '40 kB',
-  'inductor-core': '76 kB',
-  'inductor-cpu': '49 kB',
-  'inductor-wgsl': '37 kB',
-  compile: '6 kB',
+  'aot-autograd': '20 kB',
+  'dynamo-trace': '45 kB',
+  'inductor-core': '81 kB',
+  'inductor-cpu': '51 kB',
+  'inductor-wgsl': '42 kB',
+  compile: '7 kB',
   testkit: '22 kB',
 };
 

@@ -5,6 +5,8 @@ import { writeFileSync } from 'node:fs';
 import { isTesseraError } from '@tessera/shared';
 import { asksForCompiler, compilerReport } from './compiler/index.js';
 import { COMPILE_TIME_PROCESS, compileTimeProcess } from './compile-time/measure.js';
+import { EARLY_CALLS_PROCESS, measureEarlyCalls } from './tracer/early-calls.js';
+import { GPU_STEADY, steadyReport } from './gpu/steady.js';
 import { FIRST_CALL_PROCESS, firstCallProcess } from './harness/first-call.js';
 import { isFailure } from './harness/outcome.js';
 import { readOptions } from './options.js';
@@ -20,6 +22,14 @@ async function main(argv: readonly string[]): Promise<number> {
   if (argv[0] === FIRST_CALL_PROCESS) return firstCallProcess(argv[1]!);
   if (asksForCompiler(argv)) {
     process.stdout.write(`${JSON.stringify(compilerReport(argv), null, 1)}\n`);
+    return 0;
+  }
+  if (argv[0] === EARLY_CALLS_PROCESS) {
+    process.stdout.write(JSON.stringify(measureEarlyCalls(argv[1]!)));
+    return 0;
+  }
+  if (argv[0] === GPU_STEADY) {
+    process.stdout.write(`${JSON.stringify(await steadyReport(argv.slice(1)), null, 1)}\n`);
     return 0;
   }
   if (argv[0] === COMPILE_TIME_PROCESS) return compileTimeProcess(argv[1]!);

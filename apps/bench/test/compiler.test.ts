@@ -5,9 +5,9 @@ import { describe, expect, it } from 'vitest';
 import { freezingTimes } from '../src/compiler/freezing.js';
 import { asksForCompiler, compilerReport } from '../src/compiler/index.js';
 
-describe('pnpm bench guards replay partition freezing', () => {
+describe('pnpm bench guards replay partition memory freezing', () => {
   it('takes the names of benches and nothing else', () => {
-    expect(asksForCompiler(['guards', 'replay', 'partition', 'freezing'])).toBe(true);
+    expect(asksForCompiler(['guards', 'replay', 'partition', 'memory', 'freezing'])).toBe(true);
     expect(asksForCompiler(['guards', '--quick'])).toBe(false);
     expect(asksForCompiler([])).toBe(false);
   });
@@ -37,5 +37,14 @@ describe('pnpm bench guards replay partition freezing', () => {
     const times = freezingTimes(1);
     expect(times.map(({ name }) => name)).toEqual(['plain', 'frozen', 'frozen, channels last']);
     for (const { wallMs, cpuMs } of times) expect(Math.min(wallMs, cpuMs)).toBeGreaterThan(0);
+  });
+
+  it('puts the peak of a training step beside what it needs', () => {
+    const { memory } = compilerReport(['memory']);
+    const { parameters, gradients, optimizerState, peakToNeeded, growth } = memory!;
+    expect([gradients, optimizerState]).toEqual([parameters, 2 * parameters]);
+    expect(peakToNeeded).toBeGreaterThan(0.9);
+    expect(peakToNeeded).toBeLessThan(1.6);
+    expect(growth).toBeLessThan(100);
   });
 });

@@ -1,32 +1,15 @@
 /**
  * The training job in a page: the same model, data and compiled step, in headless Chromium.
  */
-import { accessSync } from 'node:fs';
-import { delimiter, join } from 'node:path';
 import { env } from 'node:process';
 import { type Browser, chromium } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { TrainingResult } from './support/browser-page.js';
+import { findChromium } from './support/find-chromium.js';
 import { type PageFiles, bundlePage, servePage } from './support/serve-page.js';
 
 /** Relative distance to PyTorch's losses. */
 const TOLERANCE = 1e-3;
-
-/** CHROMIUM_PATH, or the first chromium on PATH. */
-function findChromium(): string | null {
-  if (env.CHROMIUM_PATH !== undefined && env.CHROMIUM_PATH !== '') return env.CHROMIUM_PATH;
-  const names = ['chromium', 'chromium-browser', 'google-chrome'];
-  const folders = (env.PATH ?? '').split(delimiter).filter((folder) => folder !== '');
-  for (const path of folders.flatMap((folder) => names.map((name) => join(folder, name)))) {
-    try {
-      accessSync(path);
-      return path;
-    } catch {
-      continue;
-    }
-  }
-  return null;
-}
 
 const executablePath = findChromium();
 if (executablePath === null) {

@@ -5,12 +5,16 @@ import { compile, config, reset } from '@tessera/compile';
 import { isTesseraError } from '@tessera/shared';
 import { type Tensor, grad, noGrad } from '@tessera/tensor';
 import { type Spread, compareSeen, spreadKey } from './compare.js';
+import type { TensorModule } from '@tessera/nn';
 import { Dice } from './dice.js';
+import { growth, hasHistory } from './flat-memory.js';
+import { INDICES } from './indices.js';
 import { Stop } from './interpret.js';
 import { withNoise } from './noise.js';
 import { type Seen, observe } from './observe.js';
 import type { BackwardKind, CallSpec, Program } from './program.js';
 import { type ProgramFunction, packArguments, programFunction } from './program-function.js';
+import { watchUnhandled } from './unhandled.js';
 import { World } from './world.js';
 
 /** A program whose compiled run differs from the eager one. */
@@ -21,30 +25,42 @@ export interface Mismatch {
   readonly text: string;
 }
 
+/** The one error that programs make on purpose. */
+const OUT_OF_RANGE = 'index-out-of-range';
+
 /** An error as something to compare: its code, or what it says. */
 function nameOf(error: unknown): string {
   if (error instanceof Stop) return 'stop';
+  // Eager code says which element, compiled code which kernel.
+  if (isTesseraError(error) && error.code === OUT_OF_RANGE) return OUT_OF_RANGE;
   if (isTesseraError(error)) return `${error.code}: ${error.message.split('\n')[0]}`;
   return error instanceof Error ? (error.stack ?? error.message) : String(error);
 }
 
-/** One call in a world, the backward pass behind it, and what is seen then. */
-async function runCall(
+/** What came of a call. */
+interface Made {
+  readonly outputs: Tensor[];
+  readonly gradients: readonly (Tensor | null)[];
+  readonly thrown: string | null;
+}
+
+/** One call with the arguments of a world, and the backward pass behind it. */
+async function makeCall(
   program: Program,
   world: World,
   fn: ProgramFunction,
   call: CallSpec,
-  noise: Dice | null = null,
-): Promise<Seen[]> {
+  noise: Dice | null,
+): Promise<Made> {
   let outputs: Tensor[] = [];
   let gradients: (Tensor | null)[] = [];
   let thrown: string | null = null;
-  world.prepare(call);
   const run = (): Tensor[] | Promise<Tensor[]> => fn(...packArguments(program, world));
   world.again = callAgain(run, world);
   const play = async (): Promise<void> => {
     const started = call.noGrad ? noGrad(run) : run();
     outputs = started instanceof Promise ? await meanwhile(call, world, started, run) : started;
+    world.outputs = outputs;
     if (call.backward !== null) gradients = differentiate(world, outputs, call.backward);
   };
   try {
@@ -52,7 +68,27 @@ async function runCall(
   } catch (error) {
     thrown = nameOf(error);
   }
-  return observe(world, outputs, gradients, thrown);
+  return { outputs, gradients, thrown };
+}
+
+/** One call in a world, and what is seen then. */
+async function runCall(
+  program: Program,
+  world: World,
+  fn: ProgramFunction,
+  call: CallSpec,
+  noise: Dice | null = null,
+): Promise<Seen[]> {
+  const look = ({ outputs, gradients, thrown }: Made): Promise<Seen[]> =>
+    observe(world, outputs, gradients, { thrown, unseen: call.unseen });
+  world.prepare(call);
+  const nothing: Made = { outputs: [], gradients: [], thrown: OUT_OF_RANGE };
+  const before = INDICES in world.captured.tensors ? await look(nothing) : null;
+  const made = await makeCall(program, world, fn, call, noise);
+  const seen = await look(made);
+  if (before === null || made.thrown !== OUT_OF_RANGE) return seen;
+  const changed = compareSeen(0, seen, before, null);
+  return [seen[0]!, { path: 'changed', kind: 'value', value: changed }, ...seen.slice(1)];
 }
 
 /** What a hook does that calls the function: once, and not for what that call differentiates itself. */
@@ -75,10 +111,14 @@ async function meanwhile(
   run: () => Tensor[] | Promise<Tensor[]>,
 ): Promise<Tensor[]> {
   let second: Tensor[] | Promise<Tensor[]> = [];
+  // It may fail before anybody waits for it.
+  started.catch(() => undefined);
   let failed: { readonly error: unknown } | null = null;
   try {
-    if (call.meanwhile === 'read') store.count += args[0]!.sum().item() > 0 ? 1 : 2;
-    else if (call.meanwhile === 'write') noGrad(() => args[0]!.add_(1));
+    if (call.meanwhile === 'read') {
+      const sum = args[0]!.sum().item();
+      store.count += (args[0]!.device === 'cpu' ? sum : await sum) > 0 ? 1 : 2;
+    } else if (call.meanwhile === 'write') noGrad(() => args[0]!.add_(1));
     else if (call.meanwhile === 'call') second = run();
   } catch (error) {
     failed = { error };
@@ -100,21 +140,24 @@ function differentiate(
 ): (Tensor | null)[] {
   const losses = [...new Set(outputs)]
     .filter((t) => t.requiresGrad)
-    .map((t, i) =>
-      t
-        .sum()
-        .mul(i + 1)
-        .to('float64'),
-    );
+    .map((t, i) => {
+      const loss = t.sum().mul(i + 1);
+      return t.device === 'cpu' ? loss.to('float64') : loss;
+    });
   if (losses.length === 0) return [];
-  const total = (): Tensor => losses.reduce((a, b) => a.add(b));
-  if (kind === 'sum') total().backward();
-  else if (kind === 'first') losses[0]!.backward();
+  const totals = (): Tensor[] =>
+    [...new Set(losses.map((loss) => loss.device))].map((device) =>
+      losses.filter((loss) => loss.device === device).reduce((a, b) => a.add(b)),
+    );
+  if (kind === 'sum') {
+    const sums = totals();
+    for (const sum of sums) sum.backward(null, { retainGraph: sums.length > 1 });
+  } else if (kind === 'first') losses[0]!.backward();
   else if (kind === 'grad') {
     const by = [...new Set([...world.leaves, ...Object.values(world.captured.tensors)])];
     // An argument that the function modified is a result as well: compiled, no other result depends on it.
     return grad(
-      total(),
+      totals(),
       by.filter((t) => t.requiresGrad && t.isLeaf),
       { allowUnused: true },
     );
@@ -133,8 +176,10 @@ export async function runEager(program: Program, noise: Dice | null = null): Pro
 
 /** The error of the first call that threw anything but `stop`, or null. */
 export function eagerError(seen: readonly (readonly Seen[])[]): string | null {
-  for (const [first] of seen) {
-    if (first?.kind === 'value' && first.value !== null && first.value !== 'stop')
+  for (const [first, second] of seen) {
+    if (second?.path === 'changed' && second.kind === 'value' && second.value !== null)
+      return String(second.value);
+    if (first?.kind === 'value' && ![null, 'stop', OUT_OF_RANGE].includes(first.value as string))
       return String(first.value);
   }
   return null;
@@ -170,23 +215,104 @@ async function spreadOf(
   return spread;
 }
 
+/** Errors that say of themselves that the next call is right: the program is then run again from its beginning. */
+const TOLD: readonly string[] = ['trace-escape', 'trace-late-watch'];
+/** How often a program may be told something before that counts as a difference. */
+const MOST_TOLD = 12;
+
+function isTold(text: string): boolean {
+  return TOLD.some((code) => text.includes(code) || text.includes(`docs/errors/${code}`));
+}
+
+/** The functions of a program, compiled once, in whatever world is the present one. */
+class CompiledProgram {
+  world: World;
+  readonly fn: ProgramFunction;
+  private readonly inner: World['inner'];
+  private readonly block: World['block'];
+
+  constructor(
+    private readonly program: Program,
+    backend: string,
+  ) {
+    const { dynamic } = program;
+    const options = { backend, ...(dynamic === null ? {} : { dynamic }) };
+    this.world = new World(program);
+    this.inner = compile((t: Tensor) => t.sin().mul(this.world.captured.k), options);
+    const functions = new WeakMap<World, ProgramFunction>();
+    const present = (): ProgramFunction => {
+      let fn = functions.get(this.world);
+      if (fn === undefined) functions.set(this.world, (fn = programFunction(program, this.world)));
+      return fn;
+    };
+    const called = program.async
+      ? async (...args: unknown[]): Promise<Tensor[]> => present()(...args)
+      : (...args: unknown[]): Tensor[] => present()(...args) as Tensor[];
+    this.fn = compile(called, options);
+    this.block = compile((module: TensorModule, t: Tensor) => module.call(t).tanh(), options);
+    this.enter();
+  }
+
+  private enter(): void {
+    this.world.inner = this.inner;
+    this.world.block = this.block;
+  }
+
+  /** Begins again with arguments and captured values as they were. */
+  restart(): void {
+    this.world = new World(this.program);
+    this.enter();
+  }
+}
+
 async function runCompiled(
   program: Program,
   backend: string,
   want: readonly Seen[][],
 ): Promise<string | null> {
-  const world = new World(program);
-  const options = {
-    backend,
-    ...(program.dynamic === null ? {} : { dynamic: program.dynamic }),
-  };
-  world.inner = compile(world.inner, options);
-  const fn = compile(programFunction(program, world), options);
+  const compiled = new CompiledProgram(program, backend);
   const spreads = new Map<number, Promise<Spread | null>>();
   const spreadIn = (runs: number): Promise<Spread | null> => {
     if (!spreads.has(runs)) spreads.set(runs, spreadOf(program, want, runs));
     return spreads.get(runs)!;
   };
+  for (let told = 0; ; told++) {
+    const found = await runCalls(program, compiled, want, spreadIn);
+    if (found === null) return grown(program, compiled);
+    if (told >= MOST_TOLD || !isTold(found)) return found;
+    compiled.restart();
+  }
+}
+
+/** How many bytes the last call leaves behind when it is made again, eagerly none; null if there are none. */
+async function grown(program: Program, { world, fn }: CompiledProgram): Promise<string | null> {
+  const last = program.calls.at(-1);
+  if (program.repeats === 0 || last === undefined) return null;
+  const growthOf = (where: World, called: ProgramFunction): Promise<number | null> =>
+    growth(
+      where,
+      async () => {
+        const { outputs, thrown } = await makeCall(program, where, called, last, null);
+        return thrown === null ? outputs : null;
+      },
+      program.repeats,
+    );
+  const bytes = await growthOf(world, fn);
+  if (bytes === null || bytes === 0 || hasHistory(world)) return null;
+  const eager = new World(program);
+  for (const call of program.calls)
+    await runCall(program, eager, programFunction(program, eager), call);
+  if ((await growthOf(eager, programFunction(program, eager))) !== 0) return null;
+  return `memory grows by ${bytes} bytes in ${program.repeats} more calls like the last`;
+}
+
+/** All calls in the present world: the first difference, or null. */
+async function runCalls(
+  program: Program,
+  { world, fn }: CompiledProgram,
+  want: readonly Seen[][],
+  spreadIn: (runs: number) => Promise<Spread | null>,
+): Promise<string | null> {
   for (const [i, call] of program.calls.entries()) {
     let got: Seen[];
     try {
@@ -202,7 +328,11 @@ async function runCompiled(
       if (spread === null) return null;
       found = compareSeen(i, got, want[i]!, spread);
     }
-    if (found !== null) return found;
+    if (found !== null) {
+      // What was thrown says more than what differs because of it.
+      const thrown = got.find((seen) => seen.kind === 'value' && isTold(String(seen.value)));
+      return thrown?.kind === 'value' ? `call ${i}: ${String(thrown.value)}` : found;
+    }
   }
   return null;
 }
@@ -216,7 +346,9 @@ export function checkProgram(
     const want = await runEager(program);
     for (const backend of backends) {
       try {
-        const text = await runCompiled(program, backend, want);
+        const run = await watchUnhandled(() => runCompiled(program, backend, want));
+        const behind = run.unhandled === null ? null : `nobody caught: ${nameOf(run.unhandled)}`;
+        const text = run.result ?? behind;
         if (text !== null) return { program, backend, text };
       } finally {
         reset();

@@ -17,6 +17,9 @@ export const EPSILON: Readonly<Partial<Record<DType, number>>> = {
 /** How many roundings apart results may be, relative and absolute. */
 const ROUNDINGS = 40;
 
+/** The same on a device where no run with noise says how far apart they may be. */
+const DEVICE_ROUNDINGS = 400;
+
 /** How far each element may be off: eager runs of the same program with rounding noise differ so much. */
 export type Spread = ReadonlyMap<string, Float64Array>;
 
@@ -26,7 +29,8 @@ export function spreadKey(call: number, path: string): string {
 }
 
 function differentValues(got: SeenTensor, want: SeenTensor, spread?: Float64Array): string | null {
-  const tolerance = ROUNDINGS * (EPSILON[want.dtype] ?? 0);
+  const roundings = want.device === 'cpu' ? ROUNDINGS : DEVICE_ROUNDINGS;
+  const tolerance = roundings * (EPSILON[want.dtype] ?? 0);
   for (let i = 0; i < want.values.length; i++) {
     const g = got.values[i]!;
     const w = want.values[i]!;
@@ -39,7 +43,16 @@ function differentValues(got: SeenTensor, want: SeenTensor, spread?: Float64Arra
   return null;
 }
 
-const FIELDS = ['dtype', 'shape', 'strides', 'requiresGrad', 'leaf', 'same', 'memory'] as const;
+const FIELDS = [
+  'device',
+  'dtype',
+  'shape',
+  'strides',
+  'requiresGrad',
+  'leaf',
+  'same',
+  'memory',
+] as const;
 
 /** How two things differ, or null. */
 function difference(got: Seen, want: Seen, spread?: Float64Array): string | null {

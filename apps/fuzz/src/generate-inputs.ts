@@ -4,7 +4,14 @@
  */
 import { type DType, isFloatingPoint } from '@tessera/tensor';
 import type { Dice } from './dice.js';
-import { type ArgSpec, BACKWARDS, type CallSpec, MEANWHILES, type TensorSpec } from './program.js';
+import {
+  type ArgSpec,
+  BACKWARDS,
+  type CallSpec,
+  MEANWHILES,
+  PLAIN_CALL,
+  type TensorSpec,
+} from './program.js';
 
 /** Sizes are the batch (which may vary from call to call), 3, 1 and 2. */
 const SHAPES: readonly (readonly ('B' | number)[])[] = [
@@ -140,6 +147,7 @@ export function randomCalls(
       if (c > 0 && replaces && dice.chance(0.5)) replace[`w${i}`] = fillForm(dice, form, 4);
     });
     return {
+      ...PLAIN_CALL,
       args,
       k: constants.numbersChange ? constants.k + c : constants.k,
       ks: constants.numbersChange ? [c, 2 - c, 1].slice(0, 1 + dice.below(3)) : [1, 2],

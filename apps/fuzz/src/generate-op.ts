@@ -52,7 +52,8 @@ function scalar({ dice, numbers }: Pool, t: Tensor): Arg {
 
 function other(pool: Pool, t: Tensor, allowsNumber = true): Arg {
   if (allowsNumber && pool.dice.chance(0.35)) return scalar(pool, t);
-  const fitting = pool.tensors.filter(([, u]) =>
+  const near = pool.tensors.filter(([, u]) => u.device === t.device || u.ndim === 0);
+  const fitting = near.filter(([, u]) =>
     u.shape.every((size, d) => {
       const at = d + t.ndim - u.ndim;
       return at < 0 || size === 1 || t.shape[at] === 1 || size === t.shape[at];

@@ -7,11 +7,22 @@
 import { config } from '@tessera/compile';
 import { type Tensor, isTensor, readNumbers } from '@tessera/tensor';
 import { eagerError, runEager } from './check.js';
+import { type FuzzDevice, randomMove } from './devices.js';
 import { Dice } from './dice.js';
+import {
+  type Extras,
+  NO_EXTRAS,
+  drawExtras,
+  extraForms,
+  fits,
+  wantedStatements,
+  withExtras,
+} from './extras.js';
 import { fillForm, randomCalls, randomForm } from './generate-inputs.js';
 import { type Call, randomCall, randomInplace } from './generate-op.js';
 import { CALLS } from './language.js';
 import { Interpreter, drain } from './interpret.js';
+import { withKeptArguments } from './kept-arguments.js';
 import { type Arg, NETS, type Program, type Stmt } from './program.js';
 import { World } from './world.js';
 
@@ -39,9 +50,11 @@ class Generator {
     private readonly dice: Dice,
     world: World,
     private readonly program: Program,
+    private readonly extras: Extras,
+    private readonly extraDice: Dice,
   ) {
     this.waits = program.async;
-    this.reenters = dice.chance(0.2);
+    this.reenters = dice.chance(0.2) && !extras.memory;
     this.interpreter = new Interpreter(world, world.store);
     world.args.forEach((t, i) => this.interpreter.scope.declare(`a${i}`, t));
   }
@@ -86,6 +99,7 @@ class Generator {
   private candidate(depth: number): Stmt {
     const { dice, program } = this;
     const [of] = this.tensor();
+    if (this.extras.devices && dice.chance(0.1)) return randomMove(dice, this.name('t'), of);
     if (this.waits && dice.chance(0.15))
       return dice.chance(0.6)
         ? { do: 'await' }
@@ -157,6 +171,7 @@ class Generator {
   private nested(depth: number): Stmt {
     const { dice } = this;
     const [of, t] = this.tensor();
+    if (t.device !== 'cpu') return { do: 'break' };
     const inner = (): Stmt[] =>
       this.interpreter.inScope(() => this.body(1 + dice.below(3), depth - 1));
     return this.interpreter.inScope((): Stmt => {
@@ -214,6 +229,7 @@ class Generator {
     if (typeof made === 'number') return Math.abs(made) < 1e6;
     if (!isTensor(made)) return false;
     const t = made as Tensor;
+    if (t.device !== 'cpu') return t.numel <= MAX_NUMEL;
     return t.numel <= MAX_NUMEL && readNumbers(t).every((v) => Math.abs(v) < MAX_VALUE);
   }
 
@@ -222,16 +238,24 @@ class Generator {
     const kept: Stmt[] = [];
     for (let tries = 0; kept.length < length && tries < length * 6; tries++) {
       const stmt = this.candidate(depth);
-      if (!this.accept(stmt)) continue;
+      if (!fits(stmt, this.extras) || !this.accept(stmt)) continue;
       kept.push(stmt);
       if (stmt.do === 'return') break;
     }
     return kept;
   }
 
+  /** Statements for what was drawn for this program beside its body. */
+  private wanted(): Stmt[] {
+    const attempts = wantedStatements(this.extraDice, this.extras, this.interpreter.tensors(), () =>
+      this.name('t'),
+    );
+    return attempts.flatMap((stmts) => stmts.find((stmt) => this.accept(stmt)) ?? []);
+  }
+
   /** A function's body, which returns up to three tensors. */
   function(length: number): Stmt[] {
-    const body = this.body(length, 2);
+    const body = [...this.body(length, 2), ...this.wanted()];
     const names = this.interpreter.tensors().map(([name]) => name);
     const results = Array.from({ length: 1 + this.dice.below(3) }, () =>
       this.dice.chance(0.7)
@@ -242,13 +266,19 @@ class Generator {
   }
 }
 
-function draw(seed: number, dice: Dice): Program {
-  const forms = Array.from({ length: 1 + dice.below(3) }, () => randomForm(dice));
+/** Makes of a seed another for dice beside those of the program. */
+const EXTRA_SEED = 0x2545f491;
+
+function draw(seed: number, dice: Dice, extraDice: Dice, extras: Extras): Program {
+  const forms = [
+    ...Array.from({ length: 1 + dice.below(3) }, () => randomForm(dice)),
+    ...extraForms(extraDice, extras),
+  ];
   const capturedForms = Array.from({ length: dice.below(3) }, () => randomForm(dice));
   const captured = Object.fromEntries(
     capturedForms.map((form, i) => [`w${i}`, fillForm(dice, form, 4)]),
   );
-  const frame: Program = {
+  const base: Program = {
     seed,
     net: dice.chance(0.4) ? dice.pick(NETS) : null,
     optimizer: dice.chance(0.35) ? dice.pick(['sgd', 'momentum', 'adam'] as const) : null,
@@ -259,24 +289,44 @@ function draw(seed: number, dice: Dice): Program {
     captured,
     body: [],
     calls: randomCalls(dice, forms, capturedForms),
+    repeats: 0,
   };
+  const frame = withExtras(extraDice, base, extras);
   const world = new World(frame);
   world.prepare(frame.calls[0]!);
-  return { ...frame, body: new Generator(dice, world, frame).function(2 + dice.below(9)) };
+  const generator = new Generator(dice, world, frame, extras, extraDice);
+  return { ...frame, body: generator.function(2 + dice.below(9)) };
 }
 
-/** The program of a seed; one whose three calls run eagerly. */
-export function generateProgram(seed: number): Promise<Program> {
+/** The program of a seed; one whose calls run eagerly. `only` draws nothing else beside the body. */
+export function generateProgram(
+  seed: number,
+  only?: Partial<Extras> | null,
+  devices: readonly FuzzDevice[] = ['cpu'],
+): Promise<Program> {
   const dice = new Dice(seed);
+  const extraDice = new Dice(seed ^ EXTRA_SEED);
   return config.patch({ 'eager.kernels': 'reference' }, async () => {
     for (;;) {
-      const program = draw(seed, dice);
-      if (eagerError(await runEager(program)) === null) return program;
+      const drawn = drawExtras(extraDice, devices);
+      const extras = only == null ? drawn : { ...NO_EXTRAS, ...only };
+      const program = draw(seed, dice, extraDice, extras);
+      const seen = await runEager(program);
+      if (eagerError(seen) === null) {
+        if (!extras.kept) return program;
+        const keeping = withKeptArguments(extraDice, program, seen);
+        return eagerError(await runEager(keeping)) === null ? keeping : program;
+      }
       const [first] = program.calls;
       // What changed between the calls may be at fault.
       const steady = {
         ...program,
-        calls: program.calls.map((call) => ({ ...call, args: first!.args, replace: {} })),
+        calls: program.calls.map((call) => ({
+          ...call,
+          args: first!.args,
+          replace: {},
+          edits: [],
+        })),
       };
       if (eagerError(await runEager(steady)) === null) return steady;
     }

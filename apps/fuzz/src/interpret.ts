@@ -17,6 +17,7 @@ import {
   isTensor,
   noGrad,
 } from '@tessera/tensor';
+import { INDICES, SINK, indexed } from './indices.js';
 import { type CallKind, halved, parts } from './language.js';
 import { isNumberName } from './print-body.js';
 import type { Arg, Stmt } from './program.js';
@@ -87,14 +88,16 @@ function unknownName(name: string): never {
   });
 }
 
-/** A computation that waits now and then. */
-export type Steps<T> = Generator<void, T>;
+/** A computation that waits now and then: for what it yields, which is given back to it. */
+export type Steps<T> = Generator<unknown, T, unknown>;
 
-/** Runs to the end without waiting. */
+/** Runs to the end without waiting; for a number that is not there yet it goes on with 1. */
 export function drain<T>(steps: Steps<T>): T {
+  let given: unknown;
   for (;;) {
-    const { done, value } = steps.next();
+    const { done, value } = steps.next(given);
     if (done === true) return value;
+    given = typeof value === 'number' ? value : 1;
   }
 }
 
@@ -207,10 +210,11 @@ export class Interpreter {
         this.bind(stmt.out, result as Tensor, stmt.rebind);
         return null;
       }
-      case 'item':
-        this.scope.declare(stmt.out, this.tensor(stmt.of).sum().item());
-        if (stmt.waits === true) yield;
+      case 'item': {
+        const read: unknown = this.tensor(stmt.of).sum().item();
+        this.scope.declare(stmt.out, (stmt.waits === true ? yield read : read) as number);
         return null;
+      }
       case 'await':
         yield;
         return null;
@@ -268,6 +272,11 @@ export class Interpreter {
       case 'call':
         this.bind(stmt.out, this.call(stmt.kind, this.tensor(stmt.of)));
         return null;
+      case 'indexed': {
+        const [index, sink] = [this.tensor(`captured.${INDICES}`), this.tensor(`captured.${SINK}`)];
+        this.bind(stmt.out, indexed(stmt.kind, this.tensor(stmt.of), index, sink));
+        return null;
+      }
       case 'toggle':
         this.world.net?.train(!this.world.net.training);
         return null;
@@ -322,6 +331,8 @@ export class Interpreter {
     if (kind === 'recursion') return halved(t, Math.min(this.captured.k, 3));
     if (kind === 'method') return this.world.layer.apply(t);
     if (kind === 'nested') return this.world.inner(t);
+    if (kind === 'blocks')
+      return this.world.blocks.reduce((x, module) => this.world.block(module, x), t);
     const [first, second] = [...parts(t)];
     return first!.add(second!);
   }

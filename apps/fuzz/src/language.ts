@@ -1,11 +1,11 @@
 /**
  * @file Ordinary JavaScript around tensors that programs use: recursion, a generator, a class with state, and a
- * function that compiled programs compile on its own.
+ * function that compiled programs compile on its own, and one that equal modules go through.
  */
 import type { Tensor } from '@tessera/tensor';
 
 /** Which of them a statement calls. */
-export const CALLS = ['recursion', 'generator', 'method', 'nested'] as const;
+export const CALLS = ['recursion', 'generator', 'method', 'nested', 'blocks'] as const;
 
 /** See `CALLS`. */
 export type CallKind = (typeof CALLS)[number];

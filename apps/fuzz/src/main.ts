@@ -2,13 +2,15 @@
  * @file `pnpm fuzz`: random programs, eager and compiled.
  *
  * A program that differs is printed as a TypeScript file, minimised. Ends with one JSON line:
- * {seed, n, backends, mismatches, failed, seconds}.
+ * {seed, n, backends, mismatches, failed, died, seconds}.
  */
+import { initWebGpu } from '@tessera/compile';
 import { isTesseraError } from '@tessera/shared';
 import type { Mismatch } from './check.js';
-import { USAGE, readOptions } from './options.js';
+import { USAGE, readOptions, workerArguments } from './options.js';
 import { printProgram } from './print-program.js';
 import { runFuzz } from './run.js';
+import { runWorkers } from './workers.js';
 
 function printMismatch(mismatch: Mismatch): void {
   console.log(printProgram(mismatch));
@@ -20,8 +22,15 @@ async function main(): Promise<void> {
     console.log(USAGE);
     return;
   }
-  if (!options.json) console.log(`seed ${options.seed}`);
-  const result = await runFuzz(options, options.json ? () => {} : printMismatch);
+  if (!options.json && options.n > 0) console.log(`seed ${options.seed}`);
+  if (options.devices.includes('wgpu') && options.workers === 1) await initWebGpu();
+  const tell = options.json ? () => {} : printMismatch;
+  const result =
+    options.workers > 1
+      ? await runWorkers(process.argv[1]!, workerArguments(options), options, (text) =>
+          process.stdout.write(text),
+        )
+      : await runFuzz(options, tell);
   console.log(JSON.stringify(result));
   process.exitCode = result.mismatches > 0 ? 1 : 0;
 }

@@ -8,6 +8,7 @@ import { config } from '@tessera/compile';
 import { type Mismatch, checkProgram, eagerError, runEager } from './check.js';
 import {
   type Arg,
+  type ArgSpec,
   type CallSpec,
   type Program,
   type Stmt,
@@ -95,6 +96,10 @@ function* plainerCalls(call: CallSpec, first: CallSpec): Generator<CallSpec> {
       yield { ...call, args: call.args.map((old, j) => (j === i ? arg : old)) };
   }
   if (Object.keys(call.replace).length > 0) yield { ...call, replace: {} };
+  if (call.overwrite.length > 0) yield { ...call, overwrite: [] };
+  for (const skip of call.edits.keys())
+    yield { ...call, edits: call.edits.filter((_, i) => i !== skip) };
+  if (call.unseen) yield { ...call, unseen: false };
   if (call.fail) yield { ...call, fail: false };
   if (call.backward !== null) yield { ...call, backward: null };
   if (call.backward !== null && call.backward !== 'sum') yield { ...call, backward: 'sum' };
@@ -103,11 +108,16 @@ function* plainerCalls(call: CallSpec, first: CallSpec): Generator<CallSpec> {
   if (!call.training) yield { ...call, training: true };
   if (call.frozen) yield { ...call, frozen: false };
   for (const [i, arg] of call.args.entries()) {
-    if (arg.kind !== 'new' || !arg.tensor.requiresGrad) continue;
-    const put = (tensor: typeof arg.tensor): CallSpec => ({
+    const instead = (plain: ArgSpec): CallSpec => ({
       ...call,
-      args: call.args.map((old, j) => (j === i ? { kind: 'new', tensor } : old)),
+      args: call.args.map((old, j) => (j === i ? plain : old)),
     });
+    if (arg.kind === 'kept') {
+      yield instead({ kind: 'new', tensor: arg.otherwise });
+      if (arg.views.length > 0) yield instead({ ...arg, views: [] });
+    }
+    if (arg.kind !== 'new' || !arg.tensor.requiresGrad) continue;
+    const put = (tensor: typeof arg.tensor): CallSpec => instead({ kind: 'new', tensor });
     yield put({ ...arg.tensor, requiresGrad: false });
     if (!arg.tensor.leaf) yield put({ ...arg.tensor, leaf: true });
   }
@@ -133,6 +143,7 @@ function* smaller(program: Program): Generator<Program> {
   if (program.net !== null) yield { ...program, net: null };
   if (program.form !== 'positional') yield { ...program, form: 'positional' };
   if (program.dynamic !== null) yield { ...program, dynamic: null };
+  if (program.repeats > 0) yield { ...program, repeats: 0 };
   if (program.async) yield { ...program, async: false, body: withoutWaits(program.body) };
   if (!program.storeIsArgument) yield { ...program, storeIsArgument: true };
   for (const name of Object.keys(program.captured)) {

@@ -43,7 +43,8 @@ class Noise implements DispatchMode {
 
   /** Moves values by two to four times `epsilon`: always enough to reach another number of a dtype with it. */
   private disturb(t: Tensor, epsilon: number): void {
-    if (epsilon === 0 || t.strides.includes(0)) return;
+    // Values elsewhere cannot be read while an operator runs.
+    if (epsilon === 0 || t.strides.includes(0) || t.device !== 'cpu') return;
     const values = readNumbers(t);
     for (let i = 0; i < values.length; i++) {
       if (!Number.isFinite(values[i])) continue;

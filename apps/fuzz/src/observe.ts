@@ -1,7 +1,8 @@
 /**
  * @file What can be seen of a world after a call: a flat list of records that two runs can be compared by.
  */
-import { type Storage, type Tensor, isTensor, numelOf, readNumbers } from '@tessera/tensor';
+import { type Storage, type Tensor, isTensor, numelOf } from '@tessera/tensor';
+import { valuesOf } from './devices.js';
 import type { World } from './world.js';
 
 /** One thing seen. */
@@ -19,6 +20,7 @@ export type Seen =
       readonly same: string;
       /** First path that shows a tensor in the same memory; '' where nothing is promised. */
       readonly memory: string;
+      readonly device: string;
       readonly values: Float64Array;
     };
 
@@ -28,8 +30,12 @@ function visibleStrides(t: Tensor): number[] {
   return t.strides.map((stride, d) => (empty || t.shape[d] === 1 ? 0 : stride));
 }
 
+const NOT_READ = new Float64Array();
+
 class Watcher {
-  readonly seen: Seen[] = [];
+  private readonly seen: Seen[] = [];
+  /** Values of the tensors seen, in order. */
+  private readonly values: ReturnType<typeof valuesOf>[] = [];
   private readonly objects = new Map<Tensor, string>();
   private readonly memories = new Map<Storage, string>();
 
@@ -60,11 +66,21 @@ class Watcher {
     else this.push(path, t, { strides: [], same: path, memory: '' });
   }
 
+  /** Everything seen, with values that had to be waited for. */
+  async read(): Promise<Seen[]> {
+    const read = await Promise.all(this.values);
+    let next = 0;
+    return this.seen.map((seen) =>
+      seen.kind === 'tensor' ? { ...seen, values: read[next++]! } : seen,
+    );
+  }
+
   private push(
     path: string,
     t: Tensor,
     place: Pick<Seen & { kind: 'tensor' }, 'strides' | 'same' | 'memory'>,
   ): void {
+    this.values.push(valuesOf(t));
     this.seen.push({
       path,
       kind: 'tensor',
@@ -72,7 +88,8 @@ class Watcher {
       shape: [...t.shape],
       requiresGrad: t.requiresGrad,
       leaf: t.isLeaf,
-      values: readNumbers(t),
+      device: t.device,
+      values: NOT_READ,
       ...place,
     });
   }
@@ -83,16 +100,19 @@ class Watcher {
   }
 }
 
-/** Everything visible after a call that returned `outputs`, whose `gradients` were asked for, or threw. */
-export function observe(
+/**
+ * Everything visible after a call that returned `outputs`, whose `gradients` were asked for, or threw; what the store
+ * keeps only if somebody looks at it.
+ */
+export async function observe(
   world: World,
   outputs: readonly Tensor[],
   gradients: readonly (Tensor | null)[],
-  thrown: string | null,
-): Seen[] {
+  { thrown, unseen }: { readonly thrown: string | null; readonly unseen: boolean },
+): Promise<Seen[]> {
   const { last, list, map } = world.store;
   // A kept value is computed when it is asked for, which may move what shares its memory.
-  for (const t of [last, ...list, ...map.values()]) void t?.storage;
+  if (!unseen) for (const t of [last, ...list, ...map.values()]) void t?.storage;
   const watcher = new Watcher();
   watcher.value('thrown', thrown);
   watcher.value('outputs.length', outputs.length);
@@ -115,9 +135,10 @@ export function observe(
   const { store } = world;
   watcher.value('layer.count', world.layer.count);
   watcher.value('store.count', store.count);
-  watcher.tensor('store.last', store.last);
   watcher.value('store.list.length', store.list.length);
+  if (unseen) return watcher.read();
+  watcher.tensor('store.last', store.last);
   store.list.forEach((t, i) => watcher.tensor(`store.list[${i}]`, t));
   watcher.tensor('store.map', store.map.get('key'));
-  return watcher.seen;
+  return watcher.read();
 }

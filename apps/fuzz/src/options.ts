@@ -4,6 +4,8 @@
 import { parseArgs } from 'node:util';
 import { listBackends } from '@tessera/compile';
 import { TesseraError } from '@tessera/shared';
+import { DEVICES, type FuzzDevice } from './devices.js';
+import { type Extras, NO_EXTRAS } from './extras.js';
 
 /** What to run. */
 export interface FuzzOptions {
@@ -12,6 +14,12 @@ export interface FuzzOptions {
   /** Seed of the first program; the others follow. */
   readonly seed: number;
   readonly backends: readonly string[];
+  /** What programs have beside their statements; drawn for each if null. */
+  readonly extras: Partial<Extras> | null;
+  /** Where tensors are. */
+  readonly devices: readonly FuzzDevice[];
+  /** Processes at a time. */
+  readonly workers: number;
   /** Print only the JSON line. */
   readonly json: boolean;
 }
@@ -19,12 +27,16 @@ export interface FuzzOptions {
 /** Backends that run without other options. */
 export const DEFAULT_BACKENDS: readonly string[] = ['eager', 'aot_eager', 'inductor'];
 
-export const USAGE: string = `usage: pnpm fuzz [--n N] [--seed S] [--backends ${DEFAULT_BACKENDS.join(',')}] [--json]
+export const USAGE: string = `usage: pnpm fuzz [--n N] [--seed S] [--backends ${DEFAULT_BACKENDS.join(',')}] [--devices cpu,wgpu] [--with L] [--workers W] [--json]
 
 Runs random programs eagerly and compiled, three calls each, and compares all that can be seen.
   --n N         how many programs (default 200)
   --seed S      seed of the first program (default: a fresh one, printed)
   --backends L  backends, separated by commas
+  --devices L   where tensors are: cpu (default), or cpu,wgpu
+  --with L      what each program has beside its statements, instead of drawing it: any of
+                ${Object.keys(NO_EXTRAS).join(', ')}, or none
+  --workers W   processes at a time, over ranges of seeds (default 1)
   --json        print only the last line`;
 
 function refuse(message: string): never {
@@ -48,6 +60,9 @@ export function readOptions(argv: readonly string[]): FuzzOptions | null {
         n: { type: 'string', default: '200' },
         seed: { type: 'string' },
         backends: { type: 'string', default: DEFAULT_BACKENDS.join() },
+        with: { type: 'string' },
+        devices: { type: 'string', default: 'cpu' },
+        workers: { type: 'string', default: '1' },
         json: { type: 'boolean', default: false },
         help: { type: 'boolean', short: 'h', default: false },
       },
@@ -68,6 +83,35 @@ export function readOptions(argv: readonly string[]): FuzzOptions | null {
         ? Math.floor(Math.random() * 2 ** 31)
         : wholeNumber('seed', values.seed),
     backends,
+    extras: values.with === undefined ? null : readExtras(values.with),
+    devices: readDevices(values.devices),
+    workers: Math.max(1, wholeNumber('workers', values.workers)),
     json: values.json,
   };
+}
+
+function readDevices(text: string): FuzzDevice[] {
+  return text.split(',').map((name) => {
+    const known = DEVICES.find((device) => device === name);
+    return known ?? refuse(`--devices: there is no '${name}'; there are ${DEVICES.join(', ')}.`);
+  });
+}
+
+function readExtras(text: string): Partial<Extras> {
+  const names = text === 'none' ? [] : text.split(',');
+  const known = Object.keys(NO_EXTRAS);
+  const unknown = names.find((name) => !known.includes(name));
+  if (unknown !== undefined)
+    refuse(`--with: there is no '${unknown}'; there are ${known.join(', ')}, and none.`);
+  return Object.fromEntries(names.map((name) => [name, true]));
+}
+
+/** The arguments of a process that runs a part of the seeds. */
+export function workerArguments({ backends, extras, devices, json }: FuzzOptions): string[] {
+  const names = Object.keys(extras ?? {}).join() || 'none';
+  return [
+    ...['--backends', backends.join(), '--devices', devices.join()],
+    ...(extras === null ? [] : ['--with', names]),
+    ...(json ? ['--json'] : []),
+  ];
 }

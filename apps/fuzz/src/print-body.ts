@@ -22,8 +22,9 @@ export function printViews(views: TensorSpec['views']): string {
 }
 
 /** A tensor's values and views. */
-export function printTensor({ dtype, data, views }: TensorSpec): string {
-  return `T.tensor([${data.join(', ')}], { dtype: '${dtype}' })${printViews(views)}`;
+export function printTensor({ dtype, data, views, device }: TensorSpec): string {
+  const moved = device === undefined ? '' : `.to('${device}')`;
+  return `T.tensor([${data.join(', ')}], { dtype: '${dtype}' })${moved}${printViews(views)}`;
 }
 
 function printOp(stmt: Stmt & { do: 'op' }): string {
@@ -61,6 +62,7 @@ const CALL_TEXT: Readonly<Record<CallKind, (of: string) => string>> = {
   generator: (of) => `[...parts(${of})].reduce((a, b) => a.add(b))`,
   method: (of) => `layer.apply(${of})`,
   nested: (of) => `inner(${of})`,
+  blocks: (of) => `blocks.reduce((x, module) => block(module, x), ${of})`,
 };
 
 const FOUND = { last: 'store.last', list: 'store.list.at(-1)', map: "store.map.get('key')" };
@@ -141,6 +143,8 @@ function printStmt(stmt: Stmt): string[] {
       );
     case 'call':
       return [`let ${stmt.out} = ${CALL_TEXT[stmt.kind](stmt.of)};`];
+    case 'indexed':
+      return [`let ${stmt.out} = indexed('${stmt.kind}', ${stmt.of}, captured.i0, captured.sink);`];
     case 'toggle':
       return ['net.train(!net.training);'];
     case 'disabled':

@@ -2,7 +2,9 @@
  * @file A program that differs as a TypeScript file of its own, which runs it and prints what differs.
  */
 import type { Mismatch } from './check.js';
+import { INDEX_TEXT } from './indices.js';
 import { LANGUAGE_TEXT } from './language.js';
+import { MODULE_TEXT, printEdit } from './module-edits.js';
 import { printBody, printTensor, printViews } from './print-body.js';
 import type { ArgSpec, CallSpec, NetKind, Program, TensorSpec } from './program.js';
 
@@ -11,6 +13,8 @@ const NET_TEXT: Readonly<Record<NetKind, string>> = {
   mlp: 'new nn.Sequential(new nn.Linear(3, 4), new nn.Tanh(), new nn.Linear(4, 3))',
   batchNorm: 'new nn.BatchNorm1d(3)',
   layerNorm: 'new nn.LayerNorm(3)',
+  sequential: 'new nn.Sequential(new nn.Linear(3, 3), new nn.Tanh(), new nn.Linear(3, 3))',
+  chain: 'new Chain()',
   dropout: 'new nn.Sequential(new nn.Linear(3, 3), new nn.Dropout())',
 };
 
@@ -31,9 +35,16 @@ function make(name: string, leaf: string | null, spec: TensorSpec): string[] {
     : [grad, `${name} = ${leaf}.mul(1);`];
 }
 
+const KEPT_TEXT = { last: 'store.last', list: 'store.list.at(-1)', map: "store.map.get('key')" };
+
 function makeArg(arg: ArgSpec, i: number): string[] {
   if (arg.kind === 'again') return [];
   if (arg.kind === 'new') return make(`a${i}`, `leaf${i}`, arg.tensor);
+  if (arg.kind === 'kept') {
+    const kept = typeof arg.in === 'number' ? `outputs[${arg.in}]` : KEPT_TEXT[arg.in];
+    const value = arg.views.length === 0 ? kept : `${kept}?${printViews(arg.views)}`;
+    return [`a${i} = leaf${i} = ${value} ?? ${printTensor(arg.otherwise)};`];
+  }
   return [`a${i} = a${arg.of}${printViews(arg.views)};`, `leaf${i} = leaf${arg.of};`];
 }
 
@@ -44,20 +55,25 @@ function printCall(program: Program, call: CallSpec): string[] {
       ? args
       : [program.form === 'list' ? `[${args.join(', ')}]` : `{ ${args.join(', ')} }`];
   const run = `fn(${[...packed, ...(program.storeIsArgument ? ['store'] : [])].join(', ')})`;
-  const { noGrad, backward } = call;
+  const { noGrad, backward, unseen } = call;
   const meanwhile = program.async ? call.meanwhile : null;
   return [
+    ...call.overwrite.map((i) => `T.noGrad(() => a${i}.zero_());`),
     ...call.args.flatMap(makeArg),
     `Object.assign(captured, { k: ${call.k}, ks: [${call.ks.join(', ')}], fail: ${call.fail} });`,
     ...Object.entries(call.replace).flatMap(([name, spec]) => make(`captured.${name}`, null, spec)),
     ...(program.net === null
       ? []
-      : [`net.train(${call.training});`, `net.parameters()[0]!.requiresGrad = ${!call.frozen};`]),
+      : [
+          `net.train(${call.training});`,
+          `for (const first of net.parameters().slice(0, 1)) first.requiresGrad = ${!call.frozen};`,
+        ]),
+    ...(program.net === null ? [] : call.edits.map(printEdit)),
     ...(program.optimizer === null
       ? []
       : [`for (const group of optimizer.paramGroups) group.lr = ${call.lr};`]),
     'T.manualSeed(11);',
-    `await observe(() => ${run}, ${JSON.stringify({ noGrad, backward, meanwhile })}, [`,
+    `await observe(() => ${run}, ${JSON.stringify({ noGrad, backward, meanwhile, unseen })}, [`,
     `  ${[...args, ...args.map((_, i) => `leaf${i}`)].join(', ')},`,
     ']);',
   ];
@@ -67,12 +83,14 @@ function header({ program, backend, text }: Mismatch): string[] {
   return [
     `// Found by \`pnpm fuzz --seed ${program.seed} --n 1 --backends ${backend}\`:`,
     ...text.split('\n').map((line) => `// ${line}`),
-    "import { compile, config, disable, graphBreak } from '@tessera/compile';",
+    "import { compile, config, disable, graphBreak, initWebGpu } from '@tessera/compile';",
     "import * as nn from '@tessera/nn';",
     "import * as T from '@tessera/tensor';",
     '',
     ...HELPERS,
     ...LANGUAGE_TEXT,
+    ...MODULE_TEXT,
+    ...INDEX_TEXT,
     '',
     '/** Runs the calls; what can be seen after each. */',
     'async function play(wrap: <F extends (...args: never[]) => unknown>(fn: F) => F): Promise<string[]> {',
@@ -104,20 +122,21 @@ const HELPERS = [
   '  if (!sum.requiresGrad || !by.requiresGrad) return by;',
   '  return T.grad(sum, [by], { retainGraph: true, materializeGrads: true })[0]!.contiguous().clone();',
   '}',
-  'void [doubled, curvature, Wave, backward, gradient, graphBreak];',
+  'void [doubled, curvature, Wave, backward, gradient, graphBreak, initWebGpu];',
 ];
 
 const OBSERVE = [
   'const seen: string[] = [];',
-  'const show = (t: T.Tensor | null | undefined): string =>',
+  'let outputs: T.Tensor[] = [];',
+  'const show = async (t: T.Tensor | null | undefined): Promise<string> =>',
   '  t == null',
   "    ? 'none'",
-  "    : `${t.dtype} [${t.shape.join()}] strides [${t.strides.join()}] requiresGrad ${t.requiresGrad}: ${Array.from(t.toTypedArray() as ArrayLike<number | bigint>, (v) => Number(v).toPrecision(4)).join(' ')}`;",
+  "    : `${t.device} ${t.dtype} [${t.shape.join()}] strides [${t.strides.join()}] requiresGrad ${t.requiresGrad}: ${Array.from((await t.toTypedArray()) as ArrayLike<number | bigint>, (v) => Number(v).toPrecision(4)).join(' ')}`;",
   'type Result = T.Tensor[] | Promise<T.Tensor[]>;',
-  'interface Call { noGrad: boolean; backward: string | null; meanwhile: string | null }',
-  'const observe = async (run: () => Result, { noGrad, backward, meanwhile }: Call, args: T.Tensor[]): Promise<void> => {',
+  'interface Call { noGrad: boolean; backward: string | null; meanwhile: string | null; unseen: boolean }',
+  'const observe = async (run: () => Result, { noGrad, backward, meanwhile, unseen }: Call, args: T.Tensor[]): Promise<void> => {',
   "  let thrown = 'nothing';",
-  '  let outputs: T.Tensor[] = [];',
+  '  outputs = [];',
   '  let called = false;',
   '  again = () => {',
   '    if (called) return;',
@@ -128,34 +147,40 @@ const OBSERVE = [
   '  };',
   '  try {',
   '    const results: Result[] = [noGrad ? T.noGrad(run) : run()];',
-  "    if (meanwhile === 'read') store.count += args[0]!.sum().item() > 0 ? 1 : 2;",
+  "    if (meanwhile === 'read') store.count += (args[0]!.device === 'cpu' ? args[0]!.sum().item() : await args[0]!.sum().item()) > 0 ? 1 : 2;",
   "    if (meanwhile === 'write') T.noGrad(() => args[0]!.add_(1));",
   "    if (meanwhile === 'call') results.push(run());",
   // A minimised function may return nothing.
   '    outputs = (await Promise.all(results)).flatMap((made) => made ?? []);',
   '    const losses = outputs',
   '      .filter((t, i) => t.requiresGrad && outputs.indexOf(t) === i)',
-  "      .map((t, i) => t.sum().mul(i + 1).to('float64'));",
-  '    const total = (): T.Tensor => losses.reduce((a, b) => a.add(b));',
+  "      .map((t, i) => t.sum().mul(i + 1).to(t.device === 'cpu' ? 'float64' : t.dtype));",
+  '    const totals = ["cpu", "wgpu"]',
+  '      .map((device) => losses.filter((loss) => loss.device === device))',
+  '      .filter((list) => list.length > 0)',
+  '      .map((list) => list.reduce((a, b) => a.add(b)));',
   '    const by = [...new Set([...args, ...(Object.values(captured) as unknown[])])].filter(',
   '      (t): t is T.Tensor => t instanceof T.Tensor && t.requiresGrad && t.isLeaf,',
   '    );',
   '    if (backward === null || losses.length === 0) {}',
-  "    else if (backward === 'sum') total().backward();",
+  "    else if (backward === 'sum')",
+  '      for (const sum of totals) sum.backward(null, { retainGraph: totals.length > 1 });',
   "    else if (backward === 'first') losses[0]!.backward();",
   "    else if (backward === 'grad')",
-  '      T.grad(total(), by, { allowUnused: true }).forEach((t, i) => seen.push(`gradient ${i} ${show(t)}`));',
+  '      for (const t of T.grad(totals, by, { allowUnused: true })) seen.push(`gradient ${await show(t)}`);',
   "    else for (const loss of losses) loss.backward(null, { retainGraph: backward === 'retained' });",
   '  } catch (error) {',
-  "    thrown = (error as Error).message.split('\\n')[0]!;",
+  '    const { code, message } = error as Error & { code?: string };',
+  "    thrown = code === 'index-out-of-range' ? code : message.split('\\n')[0]!;",
   '  }',
   '  seen.push(`thrown ${thrown}`);',
-  '  outputs.forEach((t, i) => seen.push(`output ${i} ${show(t)} grad ${show(t.grad)}`));',
-  '  args.forEach((t, i) => seen.push(`argument ${i} ${show(t)} grad ${show(t.grad)}`));',
+  '  for (const t of outputs) seen.push(`output ${await show(t)} grad ${await show(t.grad)}`);',
+  '  for (const t of args) seen.push(`argument ${await show(t)} grad ${await show(t.grad)}`);',
   '  for (const [name, t] of Object.entries(captured))',
-  '    if (t instanceof T.Tensor) seen.push(`captured.${name} ${show(t)} grad ${show(t.grad)}`);',
-  '  for (const t of params) seen.push(`parameter ${show(t)} grad ${show(t.grad)}`);',
-  '  seen.push(`store ${store.count} ${show(store.last)} ${store.list.map(show).join()} ${[...store.map.values()].map(show).join()}`);',
+  '    if (t instanceof T.Tensor) seen.push(`captured.${name} ${await show(t)} grad ${await show(t.grad)}`);',
+  '  for (const t of params) seen.push(`parameter ${await show(t)} grad ${await show(t.grad)}`);',
+  '  if (!unseen)',
+  '  seen.push(`store ${store.count} ${await show(store.last)} ${(await Promise.all(store.list.map(show))).join()} ${(await Promise.all([...store.map.values()].map(show))).join()}`);',
   '};',
 ];
 
@@ -197,6 +222,9 @@ export function printProgram(mismatch: Mismatch): string {
     ...OBSERVE,
     'let again: (() => void) | null = null;',
     'const layer = new Layer();',
+    'T.manualSeed(9);',
+    'const blocks = [new nn.Linear(3, 3), new nn.Linear(3, 3)];',
+    'const block = wrap((module: nn.TensorModule, t: T.Tensor): T.Tensor => module.call(t).tanh());',
     'const inner = wrap((t: T.Tensor): T.Tensor => t.sin().mul(captured.k));',
     `const fn = wrap(${program.async ? 'async ' : ''}(${params.join(', ')}): ${program.async ? 'Promise<T.Tensor[]>' : 'T.Tensor[]'} => {`,
     ...printBody(program.body).map((line) => `  ${line}`),
@@ -209,6 +237,7 @@ export function printProgram(mismatch: Mismatch): string {
     ...inner.map((line) => `  ${line}`),
     '}',
     '',
+    ...(JSON.stringify(program).includes('"wgpu"') ? ['await initWebGpu();'] : []),
     "await config.patch({ 'eager.kernels': 'reference' }, async () => {",
     '  const want = await play((fn) => fn);',
     `  const got = await play((fn) => compile(fn, { ${options.join(', ')} }));`,

@@ -38,10 +38,11 @@ export function programFunction(program: Program, world: World): ProgramFunction
     };
   return async function program(...packed: unknown[]): Promise<Tensor[]> {
     const steps = begin(packed);
+    let given: unknown;
     for (;;) {
-      const { done, value } = steps.next();
-      if (done === true) return value ?? [];
-      await value;
+      const { done, value } = steps.next(given);
+      if (done === true) return (value as Tensor[] | null) ?? [];
+      given = await value;
     }
   };
 }

@@ -6,7 +6,9 @@
  * `captured.k`, `captured.ks[0]` and `store.count`.
  */
 import type { DType } from '@tessera/tensor';
+import type { Indexing } from './indices.js';
 import type { CallKind } from './language.js';
+import type { ModuleEdit } from './module-edits.js';
 
 /** What an operator is called with. */
 export type Arg =
@@ -96,6 +98,8 @@ export type Stmt =
   | { readonly do: 'caught'; readonly body: readonly Stmt[] }
   /** out = what ordinary JavaScript makes of a tensor */
   | { readonly do: 'call'; readonly out: string; readonly of: string; readonly kind: CallKind }
+  /** out = what is read of a tensor at the captured indices */
+  | { readonly do: 'indexed'; readonly out: string; readonly of: string; readonly kind: Indexing }
   /** The module changes between training and evaluation. */
   | { readonly do: 'toggle' }
   /** out = a function under disable(): twice the tensor, or a second derivative */
@@ -115,6 +119,8 @@ export interface TensorSpec {
   /** Methods called on the flat tensor, in order. */
   readonly views: readonly { readonly name: string; readonly args: readonly Arg[] }[];
   readonly requiresGrad: boolean;
+  /** Where it is, if not on the CPU. */
+  readonly device?: 'wgpu';
   /** A leaf, or the product of a leaf and 1. */
   readonly leaf: boolean;
 }
@@ -129,7 +135,17 @@ export type ArgSpec =
       readonly kind: 'alias';
       readonly of: number;
       readonly views: TensorSpec['views'];
+    }
+  /** A value kept from earlier calls, or a view of it; a tensor of its own where none is kept. */
+  | {
+      readonly kind: 'kept';
+      readonly in: KeptIn;
+      readonly views: TensorSpec['views'];
+      readonly otherwise: TensorSpec;
     };
+
+/** Where a value that an earlier call left behind is kept: what the store holds, or a result of the call before. */
+export type KeptIn = 'last' | 'list' | 'map' | number;
 
 /** One call. */
 export interface CallSpec {
@@ -139,6 +155,12 @@ export interface CallSpec {
   readonly ks: readonly number[];
   /** Captured tensors that are replaced before the call. */
   readonly replace: Readonly<Record<string, TensorSpec>>;
+  /** Arguments of the call before that are set to zero before anything else. */
+  readonly overwrite: readonly number[];
+  /** Changes of the module. */
+  readonly edits: readonly ModuleEdit[];
+  /** Nobody looks at what the store keeps after this call. */
+  readonly unseen: boolean;
   /** Whether `throw` statements throw. */
   readonly fail: boolean;
   readonly training: boolean;
@@ -172,8 +194,11 @@ export type MeanwhileKind = (typeof MEANWHILES)[number];
 /** Modules that programs use, each from [n, 3] to [n, 3]. */
 export const NETS = ['linear', 'mlp', 'batchNorm', 'layerNorm', 'dropout'] as const;
 
+/** Modules with a list of children, which change between calls. */
+export const LISTS = ['sequential', 'chain'] as const;
+
 /** A module's name. */
-export type NetKind = (typeof NETS)[number];
+export type NetKind = (typeof NETS)[number] | (typeof LISTS)[number];
 
 /** A random program. */
 export interface Program {
@@ -189,12 +214,47 @@ export interface Program {
   readonly captured: Readonly<Record<string, TensorSpec>>;
   readonly body: readonly Stmt[];
   readonly calls: readonly CallSpec[];
+  /** How often the last call is made again to see whether memory grows; 0 for programs that keep something. */
+  readonly repeats: number;
 }
+
+/** A call without anything special: what tests and the generator begin with. */
+export const PLAIN_CALL: CallSpec = {
+  args: [],
+  k: 1,
+  ks: [],
+  replace: {},
+  overwrite: [],
+  edits: [],
+  unseen: false,
+  fail: false,
+  training: true,
+  frozen: false,
+  lr: 0.1,
+  noGrad: false,
+  meanwhile: null,
+  backward: null,
+};
 
 /** The statements inside a statement, a list for each of its bodies. */
 export function bodiesOf(stmt: Stmt): readonly (readonly Stmt[])[] {
   if (stmt.do === 'if') return [stmt.then, stmt.else];
   return 'body' in stmt ? [stmt.body] : [];
+}
+
+/** A call whose tensors are others; names are `a0` and `captured.w0`, as in statements. */
+export function withEachTensor(
+  call: CallSpec,
+  change: (name: string, spec: TensorSpec) => TensorSpec,
+): CallSpec {
+  const args = call.args.map((arg, i): ArgSpec => {
+    if (arg.kind === 'new') return { ...arg, tensor: change(`a${i}`, arg.tensor) };
+    return arg.kind === 'kept' ? { ...arg, otherwise: change(`a${i}`, arg.otherwise) } : arg;
+  });
+  const replace = Object.fromEntries(
+    Object.entries(call.replace).map(([name, spec]) => [name, change(`captured.${name}`, spec)]),
+  );
+  return { ...call, args, replace };
 }
 
 /** A statement with other bodies. */

@@ -16,7 +16,8 @@ import {
 } from '@tessera/nn';
 import { type Tensor, manualSeed, noGrad, tensor } from '@tessera/tensor';
 import { Layer } from './language.js';
-import type { CallSpec, NetKind, Program, TensorSpec } from './program.js';
+import { Chain, applyEdit } from './module-edits.js';
+import type { ArgSpec, CallSpec, NetKind, Program, TensorSpec } from './program.js';
 
 /** What side effects write to. */
 export interface Store {
@@ -40,7 +41,15 @@ export function makeNet(kind: NetKind): Module & TensorModule {
   if (kind === 'linear') return new Linear(3, 3);
   if (kind === 'mlp') return new Sequential(new Linear(3, 4), new Tanh(), new Linear(4, 3));
   if (kind === 'batchNorm') return new BatchNorm1d(3);
+  if (kind === 'sequential') return new Sequential(new Linear(3, 3), new Tanh(), new Linear(3, 3));
+  if (kind === 'chain') return new Chain();
   return kind === 'layerNorm' ? new LayerNorm(3) : new Sequential(new Linear(3, 3), new Dropout());
+}
+
+/** Modules of one class and form, with weights of their own. */
+function makeBlocks(): TensorModule[] {
+  manualSeed(9);
+  return [new Linear(3, 3), new Linear(3, 3)];
 }
 
 type Optimizer = optim.SGD | optim.Adam;
@@ -69,7 +78,8 @@ interface Made {
 /** Makes a tensor. */
 export function makeTensor(spec: TensorSpec): Made {
   const flat = noGrad(() => {
-    const data = tensor([...spec.data], { dtype: spec.dtype });
+    const host = tensor([...spec.data], { dtype: spec.dtype });
+    const data = spec.device === undefined ? host : host.to(spec.device);
     const shaped = applyViews(data, spec.views);
     // A leaf that is a view of something else is nothing a program would make.
     return spec.requiresGrad ? shaped.detach() : shaped;
@@ -88,23 +98,43 @@ export class World {
   readonly layer: Layer = new Layer();
   /** Compiled on its own in compiled runs. */
   inner: (t: Tensor) => Tensor = (t) => t.sin().mul(this.captured.k);
+  /** Equal modules that go through one function, which compiled runs compile on its own. */
+  readonly blocks: readonly TensorModule[];
+  block: (module: TensorModule, t: Tensor) => Tensor = (module, t) => module.call(t).tanh();
   /** Calls the program's function with the arguments of this call, unless a hook does so already; null while it is drawn. */
   again: (() => void) | null = null;
   args: Tensor[] = [];
   leaves: Tensor[] = [];
+  /** What the call before returned. */
+  outputs: readonly Tensor[] = [];
 
   constructor(readonly program: Program) {
     this.net = program.net === null ? null : makeNet(program.net);
     for (const [name, spec] of Object.entries(program.captured))
       this.captured.tensors[name] = makeTensor(spec).value;
+    this.blocks = makeBlocks();
     const params = this.net === null ? [] : [...this.net.parameters()];
     const own = Object.values(this.captured.tensors).filter((t) => t.requiresGrad && t.isLeaf);
     this.optimizer = makeOptimizer(program.optimizer, [...params, ...own]);
   }
 
+  private kept(spec: ArgSpec & { kind: 'kept' }): Tensor {
+    const { list, map, last } = this.store;
+    const found =
+      typeof spec.in === 'number'
+        ? this.outputs[spec.in]
+        : spec.in === 'last'
+          ? last
+          : spec.in === 'list'
+            ? list.at(-1)
+            : map.get('key');
+    return found == null ? makeTensor(spec.otherwise).value : applyViews(found, spec.views);
+  }
+
   /** Makes what a call needs. */
   prepare(call: CallSpec): void {
     const before = [this.args, this.leaves] as const;
+    for (const i of call.overwrite) noGrad(() => this.args[i]?.zero_());
     this.args = [];
     this.leaves = [];
     call.args.forEach((spec, i) => {
@@ -112,6 +142,10 @@ export class World {
         const made = makeTensor(spec.tensor);
         this.args.push(made.value);
         this.leaves.push(made.leaf);
+      } else if (spec.kind === 'kept') {
+        const kept = this.kept(spec);
+        this.args.push(kept);
+        this.leaves.push(kept);
       } else if (spec.kind === 'again') {
         this.args.push(before[0][i]!);
         this.leaves.push(before[1][i]!);
@@ -130,6 +164,7 @@ export class World {
       const [first] = this.net.parameters();
       if (first !== undefined) first.requiresGrad = !call.frozen;
     }
+    if (this.net !== null) for (const edit of call.edits) applyEdit(this.net, edit);
     if (this.optimizer !== null) for (const group of this.optimizer.paramGroups) group.lr = call.lr;
     manualSeed(11);
   }

@@ -1,11 +1,9 @@
 /**
  * @file A short run of the fuzzer, and its parts: what it draws, minimises and prints.
  */
-import { writeFileSync, mkdtempSync, rmSync } from 'node:fs';
-import { join } from 'node:path';
 import { registerBackend } from '@tessera/compile';
 import { type Tensor, isFloatingPoint } from '@tessera/tensor';
-import { describe, expect, it, vi } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { type Mismatch, checkProgram } from '../src/check.js';
 import { generateProgram } from '../src/generate.js';
 import { minimise } from '../src/minimise.js';
@@ -13,22 +11,7 @@ import { DEFAULT_BACKENDS, readOptions } from '../src/options.js';
 import { printProgram } from '../src/print-program.js';
 import type { Program } from '../src/program.js';
 import { runFuzz } from '../src/run.js';
-
-/** What the file printed for a program prints. */
-async function runPrinted(mismatch: Mismatch): Promise<string> {
-  const folder = mkdtempSync(join(import.meta.dirname, 'printed-'));
-  const lines: string[] = [];
-  const log = vi.spyOn(console, 'log').mockImplementation((line: string) => lines.push(line));
-  try {
-    const file = join(folder, 'program.ts');
-    writeFileSync(file, printProgram(mismatch));
-    await import(file);
-  } finally {
-    log.mockRestore();
-    rmSync(folder, { recursive: true });
-  }
-  return lines.join('\n');
-}
+import { runPrinted } from './run-printed.js';
 
 describe('pnpm fuzz', () => {
   it.each([20261121, 7_000_000])(
@@ -37,7 +20,7 @@ describe('pnpm fuzz', () => {
     async (seed) => {
       const found: Mismatch[] = [];
       const { mismatches } = await runFuzz(
-        { n: 30, seed, backends: DEFAULT_BACKENDS },
+        { n: 30, seed, backends: DEFAULT_BACKENDS, extras: null, devices: ['cpu'] },
         (mismatch) => found.push(mismatch),
       );
       expect(found.map(printProgram).join('\n')).toBe('');
@@ -87,6 +70,9 @@ describe('pnpm fuzz', () => {
       n: 3,
       seed: 9,
       backends: ['eager'],
+      extras: null,
+      devices: ['cpu'],
+      workers: 1,
       json: false,
     });
   });

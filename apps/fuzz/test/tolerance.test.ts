@@ -4,7 +4,14 @@
 import type { DType } from '@tessera/tensor';
 import { describe, expect, it } from 'vitest';
 import { checkProgram } from '../src/check.js';
-import type { Arg, BackwardKind, Program, Stmt, TensorSpec } from '../src/program.js';
+import {
+  type Arg,
+  type BackwardKind,
+  PLAIN_CALL,
+  type Program,
+  type Stmt,
+  type TensorSpec,
+} from '../src/program.js';
 
 function made(dtype: DType, data: readonly number[], requiresGrad = false): TensorSpec {
   return { dtype, data, views: [], requiresGrad, leaf: true };
@@ -26,18 +33,11 @@ function programOf(
     async: false,
     captured: {},
     body,
+    repeats: 0,
     calls: [
       {
+        ...PLAIN_CALL,
         args: args.map((tensor) => ({ kind: 'new', tensor })),
-        k: 1,
-        ks: [],
-        replace: {},
-        fail: false,
-        training: true,
-        frozen: false,
-        lr: 0.1,
-        noGrad: false,
-        meanwhile: null,
         backward,
       },
     ],

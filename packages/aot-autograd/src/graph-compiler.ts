@@ -7,7 +7,14 @@ import type { GraphModule } from '@tessera/graph';
  * A compiled graph: values of the placeholders in, values of the output list out. Tensors are real, run-
  * time scalars are numbers. Updates of inputs (`aten::copy_`) are applied. Returned tensors are new.
  */
-export type CompiledGraph = (inputs: readonly unknown[]) => readonly unknown[];
+export interface CompiledGraph {
+  (inputs: readonly unknown[]): readonly unknown[];
+  /**
+   * Whether the result at a position has memory that the call made for it alone and that nobody else holds, so that
+   * the library may release it. Left out: of none.
+   */
+  readonly isFresh?: (position: number) => boolean;
+}
 
 /** Compiles a functional graph; `exampleInputs` are the placeholders' FakeTensors and scalars. */
 export type GraphCompiler = (

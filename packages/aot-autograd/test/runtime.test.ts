@@ -568,3 +568,25 @@ describe('what cannot be compiled', () => {
     );
   });
 });
+
+describe('leaves that the program makes', () => {
+  it('cannot be results', () => {
+    const f = aotFunction((a: Tensor) => a.mul(1).detach().requiresGrad_(), {
+      fwCompiler: runEagerly,
+    });
+    expect(() => f(ones([2]))).toThrow(expect.objectContaining({ code: 'aot-unsupported' }));
+  });
+
+  it('take the gradients of results that depend on nothing else', () => {
+    const { compiler, modules } = recording();
+    const f = aotFunction((a: Tensor) => a.detach().requiresGrad_().pow(2), {
+      fwCompiler: compiler,
+    });
+    const a = tensor([1, 2]).requiresGrad_();
+    const y = f(a);
+    expect(y.requiresGrad).toBe(true);
+    y.sum().backward();
+    expect(a.grad).toBeNull();
+    expect(modules.length).toBe(1);
+  });
+});

@@ -1,11 +1,7 @@
 /**
- * @file The `options` of `compile`: configuration that holds while one function's graphs are compiled.
- *
- * A backend may compile when the segment first runs (freezing, the backward graph), so the configuration
- * also holds while it runs.
+ * @file Names and kinds of the options of `compile`.
  */
-import type { Backend } from '@tessera/dynamo-trace';
-import { type ConfigValues, TesseraError, config, nearestNames } from '@tessera/shared';
+import { TesseraError, nearestNames } from '@tessera/shared';
 
 /** What each option of `compile` may be. */
 const KINDS: Readonly<Record<string, readonly string[]>> = {
@@ -42,15 +38,4 @@ export function checkCompileOptions(options: object): void {
       { context: { option: name, value }, hints: ['Leave it out for the default.'] },
     );
   }
-}
-
-/** The backend under the options; itself without any. @throws unknown-config-key, invalid-config-value */
-export function withOptions(backend: Backend, options: ConfigValues = {}): Backend {
-  if (Object.keys(options).length === 0) return backend;
-  // Says now what is wrong with them, not at the first call.
-  config.patch(options, () => {});
-  return (module, examples, ...rest) => {
-    const segment = config.patch(options, () => backend(module, examples, ...rest));
-    return (inputs) => config.patch(options, () => segment(inputs));
-  };
 }

@@ -15,8 +15,9 @@ import { type ConfigValues, TesseraError } from '@tessera/shared';
 import { type Compilable, callableOf } from './callable.js';
 import { type BackendLike, lookupBackend } from './backend-registry.js';
 import { finishDebugFolders } from './debug/debug-folder.js';
-import { checkCompileOptions, withOptions } from './compile-options.js';
+import { checkCompileOptions } from './compile-options.js';
 import { type CompileMode, configOf } from './compile-mode.js';
+import { FunctionConfig } from './function-config.js';
 import { type Explained, whenFinished } from './when-finished.js';
 
 /** Options of `compile`. */
@@ -42,7 +43,10 @@ export interface CompileOptions {
    * matrix products) and keeps the fastest. Not together with `options`.
    */
   readonly mode?: CompileMode;
-  /** Configuration for what this function compiles: `{ freezing: true }`. */
+  /**
+   * Configuration for this function: `{ freezing: true, 'trace.recompileLimit': 16 }`. Options that the whole
+   * program shares (`cpu.threads`) are refused.
+   */
   readonly options?: ConfigValues;
   /** Called with the reason whenever a call fits no recorded trace. */
   readonly guardFailFn?: (reason: string) => void;
@@ -70,9 +74,10 @@ export function compile(graph: ExportedGraph, options?: CompileOptions): Exporte
 export function compile(target: Compilable, options: CompileOptions = {}): AnyFunction {
   const { fn, self, signature } = callableOf(target);
   checkCompileOptions(options);
+  const functionConfig = new FunctionConfig(configOf(options));
   const compiled = new CompiledFunction(fn, {
     signature,
-    backend: withOptions(lookupBackend(options.backend ?? 'inductor'), configOf(options)),
+    backend: functionConfig.backend(lookupBackend(options.backend ?? 'inductor')),
     fullgraph: options.fullgraph,
     pure: options.pure,
     captures: options.captures,
@@ -82,7 +87,9 @@ export function compile(target: Compilable, options: CompileOptions = {}): AnyFu
   const wrapper = function (this: unknown, ...args: unknown[]): unknown {
     const outer = discardFor(compiled);
     try {
-      return compiled.call(self ?? (this === globalThis ? undefined : this), args);
+      return functionConfig.call(() =>
+        compiled.call(self ?? (this === globalThis ? undefined : this), args),
+      );
     } finally {
       discardFor(outer);
       discardFrozen(compiled, () => hasRunCompiled(compiled));

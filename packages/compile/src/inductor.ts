@@ -1,6 +1,6 @@
 /**
  * @file The `inductor` backend: pre-grad passes → AOT autograd with the joint passes → per graph the
- * post-grad passes and the kernel backend of the graph's device. With `config.freezing`, graphs that
+ * post-grad passes and, for the part of each device, its kernel backend. With `config.freezing`, graphs that
  * record no gradient first take the parameters of modules as constants.
  */
 import {
@@ -10,7 +10,12 @@ import {
 } from '@tessera/aot-autograd';
 import type { Backend, CompiledSegment, SegmentInput } from '@tessera/dynamo-trace';
 import { type GraphModule, copyModule } from '@tessera/graph';
-import { type CompiledGraph, compileToExecutable } from '@tessera/inductor-core';
+import {
+  type CompilePart,
+  type CompiledGraph,
+  compileDevices,
+  compileToExecutable,
+} from '@tessera/inductor-core';
 import { isModuleState } from '@tessera/nn';
 import {
   type GraphFunction,
@@ -24,12 +29,13 @@ import {
   runPasses,
 } from '@tessera/passes';
 import { counters, reportKernels, stage } from '@tessera/shared';
-import { gradMode, isTensor } from '@tessera/tensor';
+import { gradMode } from '@tessera/tensor';
 import { DebugFolder } from './debug/debug-folder.js';
+import { configOfGraph } from './function-config.js';
 import { kernelBackend } from './device-backends.js';
 import { checkNative } from './native-wrapper.js';
 
-/** Called for every graph that `inductor` compiles. */
+/** Called for every graph that `inductor` compiles: for each part of one that was split by device. */
 export type CompilationObserver = (graph: GraphModule, compiled: CompiledGraph) => void;
 
 const observers = new Set<CompilationObserver>();
@@ -40,24 +46,23 @@ export function observeCompilations(observer: CompilationObserver): () => void {
   return () => observers.delete(observer);
 }
 
-/** Device of the first tensor value of a graph. */
-function deviceOf(module: GraphModule): string {
-  for (const node of module.graph.nodes) if (isTensor(node.meta.val)) return node.meta.val.device;
-  return 'cpu';
-}
-
 /** Compiles a functional graph: the inner part of `compileFx`. */
 export type InnerCompile = GraphCompiler;
 
 /**
- * Compiles a functional graph with the kernel backend of its device: post-grad passes, which change
+ * Compiles a functional graph with the kernel backends of its devices: post-grad passes, which change
  * `module`, and code.
  *
  * @see torch._inductor.compile_fx.compile_fx_inner
  */
 export const compileFxInner: InnerCompile = (module) => {
   stage('post-grad passes', () => runPasses(module, postGradPipeline()));
-  const compiled = compileToExecutable(module, kernelBackend(deviceOf(module)));
+  return compileDevices(module, compilePart);
+};
+
+/** Compiles the part of a graph that runs on one device. */
+const compilePart: CompilePart = (module, device, name) => {
+  const compiled = compileToExecutable(module, kernelBackend(device), { name });
   checkNative(compiled.plan);
   reportKernels(compiled.plan.launches.length);
   counters.inc('inductor', 'graphs');
@@ -118,7 +123,9 @@ export function compileFx(
   options: CompileFxOptions = {},
 ): CompiledSegment {
   const folder = DebugFolder.open(captured);
-  const within = <R>(fn: () => R): R => (folder === null ? fn() : folder.during(fn));
+  const configured = configOfGraph();
+  const within = <R>(fn: () => R): R =>
+    configured(() => (folder === null ? fn() : folder.during(fn)));
   const inner = options.innerCompile ?? compileFxInner;
   // The backward graph, and frozen ones, are compiled when they first run.
   const fwCompiler: GraphCompiler = (module, values) => within(() => inner(module, values));

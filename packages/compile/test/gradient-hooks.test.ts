@@ -109,16 +109,6 @@ describe.each(BACKENDS)('with %s', (backend) => {
   });
 });
 
-describe('grad() with createGraph', () => {
-  it('is a graph break that says so', () => {
-    const w = tensor([1, 2], { requiresGrad: true });
-    const fn = (x: Tensor): Tensor => grad(w.mul(x).sum(), w, { createGraph: true })[0]!.add(1);
-    expect(explain(fn)(tensor([1, 2])).breakReasons).toMatchObject([
-      { code: 'GB0005', reason: 'the engine runs a grad() with createGraph' },
-    ]);
-  });
-});
-
 describe('a hook on a leaf', () => {
   it('is a graph break with a code', () => {
     const w = tensor([1, 2], { requiresGrad: true });

@@ -78,8 +78,8 @@ describe('one compiled function over equal modules', () => {
   it('trains each through the trace of the first', () => {
     manualSeed(1);
     const blocks = Array.from({ length: 4 }, () => new Block());
-    const step = (block: Module, x: Tensor): Tensor => {
-      const loss = (block.call(x) as Tensor).square().mean();
+    const step = (block: Block, x: Tensor): Tensor => {
+      const loss = block.call(x).square().mean();
       loss.backward();
       return loss;
     };

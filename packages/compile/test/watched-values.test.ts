@@ -258,7 +258,7 @@ describe.each(BACKENDS)('%s', (backend) => {
       };
       const compiled = compile(fn, { backend });
       [false, false, true, true, true, false].forEach((watch, i) => {
-        if (i === 2) expect(() => once(compiled, watch)).toThrow(/after compiled code that made/);
+        if (i === 2) expect(() => once(compiled, watch)).toThrow('trace-late-watch');
         else expect(once(compiled, watch)).toEqual(once(fn, watch));
       });
     }

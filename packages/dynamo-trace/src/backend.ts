@@ -11,7 +11,11 @@ export type SegmentInput = Tensor | number;
  * A compiled segment: takes the graph's placeholders in order and returns its outputs in order. It
  * applies mutations of inputs, and outputs that require grad carry a gradFn.
  */
-export type CompiledSegment = (inputs: readonly SegmentInput[]) => readonly Tensor[];
+export interface CompiledSegment {
+  (inputs: readonly SegmentInput[]): readonly Tensor[];
+  /** Whether the memory of an output is made by the call and held by nobody else; left out: of none. */
+  readonly isFresh?: (position: number) => boolean;
+}
 
 /**
  * Compiles a captured graph. Placeholders carry a FakeTensor in `meta.val` (with requires_grad, and

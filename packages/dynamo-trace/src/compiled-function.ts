@@ -24,6 +24,7 @@ import { CallRoots } from './guards/call-roots.js';
 import { EntryGuards, type Root } from './guards/entry-guards.js';
 import { globalState } from './guards/global-state.js';
 import { Sources } from './guards/sources.js';
+import { doNotFollow } from './guards/walk.js';
 import { makeArtifact, onlySegment, runPure } from './pure/make-artifact.js';
 import { MISSED, type PureArtifact, UNCHECKED } from './pure/pure-artifact.js';
 import { PureCheck } from './pure/pure-check.js';
@@ -374,3 +375,5 @@ function ending<R>(frame: Frame, fn: () => R): R {
     frame.end();
   }
 }
+
+doNotFollow(CompiledFunction);

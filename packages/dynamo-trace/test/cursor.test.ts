@@ -20,8 +20,13 @@ describe('a cursor', () => {
     expect([first.result, first.fitted]).toEqual([[0, 6], false]);
     const second = tracing.run(body);
     expect([second.result, second.fitted, second.cursor.recorder]).toEqual([[0, 6], true, null]);
-    expect(kinds(first.cursor.path)).toEqual(['aten.mul.Tensor', 'aten.relu', 'break', 'return']);
-    expect(kinds(second.cursor.path)).toEqual(['aten.mul.Tensor', 'aten.relu', 'break']);
+    expect(kinds(first.cursor.path)).toEqual([
+      'aten.mul.Tensor',
+      'aten.relu.default',
+      'break',
+      'return',
+    ]);
+    expect(kinds(second.cursor.path)).toEqual(['aten.mul.Tensor', 'aten.relu.default', 'break']);
     expect([tracing.compiled, tracing.reasons]).toEqual([1, []]);
   });
 

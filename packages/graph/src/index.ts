@@ -69,3 +69,4 @@ export { parameterNames } from './parameter-names.js';
 export { moduleStack } from './module-stack.js';
 export { userFrame } from './user-frame.js';
 export { describeTensor, describeVal, tensorVal, tensorVals, ValSnapshots } from './value-meta.js';
+export { isTransfer } from './transfer.js';

@@ -7,6 +7,7 @@ import {
   type TensorMeta,
   currentBackwardNode,
   emptyFromMeta,
+  emptyOnMemory,
   isTensor,
   reserveOffsets,
 } from '@tessera/tensor';
@@ -20,6 +21,8 @@ import { printPlan } from './plan/print-plan.js';
 /** A compiled graph: values of the placeholders in (tensors and numbers), values of the output list out. */
 export interface CompiledGraph {
   (inputs: readonly unknown[]): unknown[];
+  /** Every tensor is made by the call, and no two share memory. */
+  readonly isFresh: (position: number) => boolean;
   readonly plan: ExecutionPlan;
   readonly executable: Executable;
   /** Frees compiled code and memory. */
@@ -99,7 +102,11 @@ export function compileToExecutable(
       scalars[rng.seed] = state.seed;
       scalars[rng.offset] = state.offset;
     }
-    const made = metas.map(emptyFromMeta);
+    const memory = executable.allocateOutputs?.(tensors);
+    const made =
+      memory === undefined
+        ? metas.map(emptyFromMeta)
+        : metas.map((meta, i) => emptyOnMemory(meta, memory[i]!));
     if (plan.launches.length > 0) {
       const profiler = profiling.active;
       const open = profiler?.begin();
@@ -113,5 +120,10 @@ export function compileToExecutable(
     let next = 0;
     return outputs.map((output) => (output.kind === 'value' ? output.value : made[next++]!));
   };
-  return Object.assign(call, { plan, executable, dispose: () => executable.dispose() });
+  return Object.assign(call, {
+    plan,
+    executable,
+    isFresh: (position: number): boolean => outputs[position]?.kind !== 'value',
+    dispose: () => executable.dispose(),
+  });
 }

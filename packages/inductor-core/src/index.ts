@@ -20,6 +20,7 @@ export { EXPENSIVE_OPS, PREDICATES, SCALAR_ARITY } from './ir/scalar-ops.js';
 export { indexOf, indexSymbols, indexValues, operands, postorder, stmtRoots } from './ir/walk.js';
 export { type IndexDivision, printIndex, printKernel, shortDtype } from './ir/print.js';
 export { type PointwiseBody, pointwiseBody } from './ir/pointwise-body.js';
+export { type KernelChecks, checksOf } from './ir/kernel-checks.js';
 export { REDUCE_RESULTS, verifyKernel } from './ir/verify.js';
 export { interpretKernel, type BufferData, type ExternRunner } from './ir/interpret.js';
 
@@ -50,6 +51,14 @@ export {
   type CompiledGraph,
   type ExecutableOptions,
 } from './compile-to-executable.js';
+export { compileDevices, type CompiledParts, type CompilePart } from './devices/compile-devices.js';
+export {
+  type DeviceStep,
+  type SplitGraph,
+  type SplitResult,
+  splitGraph,
+} from './devices/split-graph.js';
+export { boundTo } from './plan/bound-to.js';
 export { checkPlanArguments, checkedExecutable } from './plan/checked-executable.js';
 export { type PlanObserver, observePlans } from './plan/observe-plans.js';
 export { type PlanReader, planFromJson, planToJson } from './plan/plan-json.js';

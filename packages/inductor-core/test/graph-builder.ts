@@ -46,7 +46,7 @@ export function target(overrides: Partial<Capabilities> = {}): CompileTarget {
 function fake(meta: TensorMeta): Tensor {
   return fakeFromMeta({
     dtype: meta.dtype,
-    device: 'cpu',
+    device: meta.device,
     sizes: meta.sizes,
     strides: meta.strides,
   });
@@ -65,9 +65,10 @@ export class GraphBuilder {
     sizes: readonly number[],
     dtype: DType = 'float32',
     strides: readonly number[] = contiguousStrides(sizes),
+    device = 'cpu',
   ): Node {
     const node = this.graph.placeholder(`x${this.graph.placeholders.length}`);
-    node.meta.val = fakeFromMeta({ sizes, strides, dtype, device: 'cpu' });
+    node.meta.val = fakeFromMeta({ sizes, strides, dtype, device });
     return node;
   }
 
@@ -90,7 +91,9 @@ export class GraphBuilder {
     const made =
       op.record.view === undefined ? outputMetas(op, real) : op.record.view(op.bind(real));
     const metas = (Array.isArray(made) ? made : [made]) as TensorMeta[];
-    const vals = metas.map((meta) => fake({ ...meta, dtype: meta.dtype ?? self.dtype }));
+    const vals = metas.map((meta) =>
+      fake({ ...meta, dtype: meta.dtype ?? self.dtype, device: meta.device ?? self.device }),
+    );
     node.meta.val =
       op.schema.returns.length > 1 || op.schema.returns[0]!.type.list ? vals : vals[0]!;
     return node;
@@ -100,6 +103,11 @@ export class GraphBuilder {
     const node = this.graph.callFunction(getItem, [list, index]);
     node.meta.val = (list.meta.val as readonly Tensor[])[index]!;
     return node;
+  }
+
+  /** A copy on another device. */
+  move(x: Node, device: string): Node {
+    return this.op('_to_copy', x, null, null, device, null, false, null);
   }
 
   /** `copy_` of a value into an input. */

@@ -14,6 +14,13 @@
  *     f64  scalar parameter 0
  *     f64  scalar parameter 1
  *     …
+ *     i32  number of the check that failed, counted from one; 0 if none did   (only in kernels with checks)
+ *     (padding to a multiple of 8 bytes)
+ *     i64  the value that failed check 1
+ *     …
+ *
+ * A kernel whose check fails writes these and returns, so that nothing is read or written at a place made
+ * of the value; the runtime looks after the launch. Threads may fail at once: a value belongs to its check.
  *
  * Scratch memory that is private to a thread lies at the address in the mutable global `SCRATCH`
  * (`kernel.scratch`, exported by every assembled module; globals belong to an instance, and every
@@ -49,7 +56,12 @@ export function scalarsOffset(buffers: number): number {
   return (buffers * 4 + 7) & ~7;
 }
 
-/** Size of an argument block in bytes. */
-export function argumentBlockBytes(buffers: number, scalars: number): number {
+/** Byte offset of what failed checks report. */
+export function checksOffset(buffers: number, scalars: number): number {
   return scalarsOffset(buffers) + 8 * scalars;
+}
+
+/** Size of an argument block in bytes. */
+export function argumentBlockBytes(buffers: number, scalars: number, checks: number): number {
+  return checksOffset(buffers, scalars) + (checks === 0 ? 0 : 8 + 8 * checks);
 }

@@ -4,7 +4,7 @@
  * Buffers are placed in a fresh memory with canary bytes around them, so that a write outside a buffer
  * is an error.
  */
-import type { FusedKernel } from '@tessera/inductor-core';
+import { checksOf, type FusedKernel } from '@tessera/inductor-core';
 import {
   bfloatToNumber,
   halfToNumber,
@@ -91,7 +91,15 @@ export function loadKernel(kernel: FusedKernel, code: KernelCode): LoadedKernel 
     run(buffers, scalars = {}, parts = 1) {
       const args = 64;
       const scratch =
-        args + 64 * Math.ceil(argumentBlockBytes(kernel.params.length, kernel.scalars.length) / 64);
+        args +
+        64 *
+          Math.ceil(
+            argumentBlockBytes(
+              kernel.params.length,
+              kernel.scalars.length,
+              checksOf(kernel).list.length,
+            ) / 64,
+          );
       let top = scratch + 64 * Math.ceil(code.scratchBytesPerThread / 64);
       const places = kernel.params.map(({ name, dtype }) => {
         const address = top + GUARD_BYTES;

@@ -17,7 +17,7 @@ async function errorOf(action: () => unknown): Promise<TesseraError> {
 }
 
 function program(text: string): WgslProgram {
-  return { text, workgroups: [1, 1], slots: [], uniforms: [] };
+  return { text, workgroups: [1, 1], slots: [], uniforms: [], checks: [] };
 }
 
 describe.skipIf(gpu === null)('what WebGPU reports', () => {

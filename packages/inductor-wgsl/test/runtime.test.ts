@@ -5,7 +5,7 @@ import { describe, expect, it } from 'vitest';
 import { BASELINE_TARGET, generateKernel } from '../src/index.js';
 import { hostBytes } from '../src/runtime/host-bytes.js';
 import { planScratch } from '../src/runtime/scratch-plan.js';
-import { sizeClass } from '../src/runtime/wgpu-memory.js';
+import { sizeClass } from '../src/runtime/buffer-pool.js';
 import { openGpu } from './support/open-gpu.js';
 import { deviceTensor, hostNumbers, readTensor } from './support/plans.js';
 import { compareKernel } from './support/run-kernel.js';
@@ -105,7 +105,7 @@ describe.skipIf(gpu === null)('memory of the device', () => {
     float32: [1.5, -2, 3e30, 0, 7],
     float16: [1.5, -2, 65504, 0.1, 7],
     bfloat16: [1.5, -2, 3e30, 0, 7],
-    int64: [1, -2, 2147483647, -2147483648, 7],
+    int64: [1, -2, 2147483647, -2147483647, 7],
     int32: [1, -2, 2147483647, -2147483648, 7],
     int16: [1, -2, 32767, -32768, 7],
     int8: [1, -2, 127, -128, 7],
@@ -134,6 +134,10 @@ describe.skipIf(gpu === null)('memory of the device', () => {
     );
     expect(error.code).toBe('invalid-argument');
     expect(error.message).toContain('int64 element 1 is 2147483648');
+    const least = await errorOf(() =>
+      gpu!.runtime.upload(memory, 0, 'int64', hostBytes('int64', [-(2 ** 31)])),
+    );
+    expect(least.message).toContain('int64 element 0 is -2147483648');
     gpu!.runtime.free(memory);
   });
 
@@ -341,7 +345,7 @@ describe.skipIf(gpu === null)('plans of several launches', () => {
     const onCpu = makeTensor(Storage.allocate('cpu', 24), 'float32', 'cpu', [6], [1]);
     const error = await errorOf(() => executable.run([onCpu], [onCpu], [1, 2]));
     expect(error.code).toBe('device-mismatch');
-    expect(error.message).toContain(`Argument 0 of plan 'chain' is on device 'cpu'`);
+    expect(error.message).toContain(`Plan 'chain' runs on device 'wgpu', but input 0 is on 'cpu'`);
     executable.dispose();
   });
 

@@ -9,6 +9,7 @@ import {
   type Tensor,
   clamp,
   clamp_,
+  gradientOf,
   isTensor,
   noGrad,
   norm,
@@ -27,7 +28,7 @@ export interface ClipGradNormOptions {
 
 function gradientsOf(parameters: Iterable<Tensor> | Tensor): Tensor[] {
   const list = isTensor(parameters) ? [parameters] : [...parameters];
-  return list.map((parameter) => parameter.grad).filter((grad): grad is Tensor => grad !== null);
+  return list.map(gradientOf).filter((grad): grad is Tensor => grad !== null);
 }
 
 /**

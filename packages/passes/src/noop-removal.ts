@@ -4,9 +4,10 @@
  *
  * For graphs below autograd: `detach` counts as a no-op. An op with a fresh result is removed only if
  * nobody can tell that the result now shares memory with its input (`AliasSets.mayShare`) and dtype,
- * shape and strides stay. As in PyTorch's remove_noop_ops, x + 0 is x although -0 + 0 is 0.
+ * shape and strides stay. Signs of zeros stay: x + 0 of floats is no no-op (-0 + 0 is 0), x + -0 and x - 0 are.
  */
 import { type GraphModule, Node, tensorVal } from '@tessera/graph';
+import { isFloatingPoint } from '@tessera/tensor';
 import { isAddressed } from './addressed.js';
 import { AliasSets } from './alias-sets.js';
 import type { Pass } from './pass.js';
@@ -20,16 +21,24 @@ const secondIs =
   (...values: readonly unknown[]): Rule =>
   (node) =>
     values.includes(node.args[1]);
+/** Adding or subtracting a zero that leaves every element as it is: floats have one of either sign. */
+const secondIsZero =
+  (neutral: 0 | -0): Rule =>
+  (node) => {
+    if (node.args[1] !== 0) return false;
+    const val = tensorVal(node);
+    return val !== null && (!isFloatingPoint(val.dtype) || Object.is(node.args[1], neutral));
+  };
 const whole: Rule = ({ args: [, , start, , step] }) =>
   (start === 0 || start === null || start === undefined) && step === 1;
 
 /** Ops by qualified name. */
 const RULES: ReadonlyMap<string, Rule> = new Map([
   // Fresh results.
-  ['aten::add.Tensor', secondIs(0)],
-  ['aten::add.Scalar', secondIs(0)],
-  ['aten::sub.Tensor', secondIs(0)],
-  ['aten::sub.Scalar', secondIs(0)],
+  ['aten::add.Tensor', secondIsZero(-0)],
+  ['aten::add.Scalar', secondIsZero(-0)],
+  ['aten::sub.Tensor', secondIsZero(0)],
+  ['aten::sub.Scalar', secondIsZero(0)],
   ['aten::mul.Tensor', secondIs(1)],
   ['aten::mul.Scalar', secondIs(1)],
   ['aten::div.Tensor', secondIs(1)],

@@ -11,7 +11,7 @@ const ops = (module: GraphModule): string[] =>
 
 describe('removeNoops', () => {
   it.each<[string, (x: Tensor) => Tensor]>([
-    ['x + 0', (x) => x.add(0)],
+    ['x + -0', (x) => x.add(-0)],
     ['x - 0', (x) => x.sub(0)],
     ['x * 1', (x) => x.mul(1)],
     ['x / 1', (x) => x.div(1)],
@@ -37,6 +37,15 @@ describe('removeNoops', () => {
     keeps((x) => x.permute([1, 0]).clone({ memoryFormat: 'contiguous' }), ones([2, 3]));
     keeps((x) => x.add(1), ones([2]));
     keeps((x) => pad(x, [1, -1]), ones([2]));
+  });
+
+  it('keeps what changes the sign of a zero, which integers do not have', () => {
+    const removed = (f: (x: Tensor) => Tensor, x: Tensor): number =>
+      removeNoops(makeFx((a: Tensor) => f(a.neg()).neg())(x));
+    expect(removed((x) => x.add(0), ones([2], { dtype: 'float32' }))).toBe(0);
+    expect(removed((x) => x.sub(-0), ones([2], { dtype: 'float32' }))).toBe(0);
+    expect(removed((x) => x.add(0), ones([2], { dtype: 'int64' }))).toBe(1);
+    expect(removed((x) => x.sub(-0), ones([2], { dtype: 'int64' }))).toBe(1);
   });
 
   it('keeps a copy of an input that is returned, and a view of it', () => {

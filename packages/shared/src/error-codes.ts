@@ -73,6 +73,7 @@ export const ERROR_CODES = {
   'trace-full-graph': 'A graph break occurred although fullgraph is set',
   'trace-recompile-limit': 'A function was traced too often although fullgraph is set',
   'pure-side-effect': 'A function compiled with `pure` has a side effect',
+  'pure-hidden-state': 'A function compiled with `pure` reads state that cannot be guarded',
   'pure-stale': 'A function compiled with `pure` would no longer do what was compiled',
   'lifted-scalar': 'Arithmetic was attempted on a scalar that is only known at run time',
   'symint-arithmetic': 'JavaScript arithmetic was attempted on a symbolic size',

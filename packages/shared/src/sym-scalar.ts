@@ -19,6 +19,20 @@ export type ScalarLike = Scalar | SymScalar;
 /** The type of a run-time scalar. */
 export type ScalarKind = 'float' | 'int' | 'bool';
 
+/**
+ * The type that a number counts as. JavaScript does not tell 3 from 3.0: whole numbers are integers as far as all
+ * of them are told apart (2⁵³ - 1), and floats beyond.
+ */
+export function scalarKind(value: Scalar): ScalarKind {
+  if (typeof value === 'boolean') return 'bool';
+  return Number.isSafeInteger(value) ? 'int' : 'float';
+}
+
+/** Whether an integer scalar holds all of a number: -0 is an integer, but its sign matters to floats. */
+export function isPlainInteger(value: number): boolean {
+  return Number.isSafeInteger(value) && !Object.is(value, -0);
+}
+
 /** A scalar whose value is an input of the compiled artifact. */
 export class SymScalar {
   /** The value seen while capturing; a bool is 0 or 1. */

@@ -67,7 +67,7 @@ function flatten(data: TensorData): { sizes: number[]; values: (number | boolean
 function inferDType(values: readonly (number | boolean | bigint)[]): DType {
   if (values.length === 0) return defaultDType();
   if (values.every((value) => typeof value === 'boolean')) return 'bool';
-  return values.every((value) => typeof value !== 'number' || Number.isInteger(value)) &&
+  return values.every((value) => typeof value !== 'number' || Number.isSafeInteger(value)) &&
     values.some((value) => typeof value === 'bigint')
     ? 'int64'
     : defaultDType();

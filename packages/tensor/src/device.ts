@@ -39,6 +39,11 @@ export function registerDevice(runtime: DeviceRuntime): void {
   runtimes.set(runtime.type, runtime);
 }
 
+/** Whether there may be tensors on devices other than `cpu`. */
+export function hasOtherDevices(): boolean {
+  return runtimes.size > 0;
+}
+
 /** Whether tensors can be made on the device in this program. */
 export function isDeviceAvailable(type: DeviceType): boolean {
   return type === 'cpu' || runtimes.has(type);

@@ -38,6 +38,7 @@ export { TensorBase, type PendingValue } from './tensor-base.js';
 export {
   emptyContiguous,
   emptyFromMeta,
+  emptyOnMemory,
   fakeFromMeta,
   isFakeMode,
   isTensor,
@@ -48,7 +49,7 @@ export { type TensorData, fromBytes, fromTypedArray, tensor } from './create.js'
 export { download } from './device-copy.js';
 export { type NestedNumbers, type TypedValues } from './read-values.js';
 export { type MemoryFormat, formatStrides } from './memory-format.js';
-export { promoteTypes, resultType } from './type-promotion.js';
+export { kindType, numberType, promoteTypes, resultType } from './type-promotion.js';
 export {
   broadcastShapes,
   contiguousStrides,
@@ -66,13 +67,21 @@ export {
   wrapDims,
 } from './shape.js';
 export { readNumbers, writeNumbers } from './kernels/elements.js';
+export { type ValueCheck, indexCheck, valueError } from './kernels/value-check.js';
 export { bfloatToNumber, halfToNumber, numberToBfloat, numberToHalf } from './kernels/float16.js';
 
 // Memory
 export { cpuHeap, type CpuHeap, type HeapStats } from './heap/cpu-heap.js';
 export { Snapshot, type SnapshotBudget } from './memory/snapshot.js';
 export { Storage, type StorageKeeper, type StorageState } from './memory/storage.js';
-export { largestStorages, liveStorageBytes, reclaimNow } from './memory/reclaim.js';
+export {
+  largestStorages,
+  liveStorageBytes,
+  reclaimNow,
+  withoutForcedCollection,
+} from './memory/reclaim.js';
+export { inLibraryScope, outsideScopes } from './memory/library-scope.js';
+export { show } from './memory/show.js';
 export { keep, tidy } from './memory/tidy.js';
 
 // Files
@@ -105,6 +114,7 @@ export type {
 } from './op/op-record.js';
 export { type AutogradFormula, type KernelFunction, type Library, library } from './library.js';
 export { type Schema, type SchemaArgument, type SchemaType, parseSchema } from './op/schema.js';
+export { unreadable } from './dispatch/common-device.js';
 export { callOp, dispatchBelowAutograd, dispatchBelowPreDispatch } from './dispatch/dispatcher.js';
 export { outputMetas } from './dispatch/kernels.js';
 export {
@@ -151,8 +161,20 @@ export {
   peekSequenceNr,
 } from './autograd/grad-node.js';
 export { autogradMeta } from './autograd/autograd-meta.js';
+export {
+  dropGradient,
+  gradientOf,
+  releaseUnseen,
+  setOwnGradient,
+  zeroGradient,
+} from './autograd/own-gradient.js';
 export { backwardTwice } from './autograd/backward-twice.js';
-export { gradientStrides, holdGradient, obeysLayout } from './autograd/accumulate-grad.js';
+export {
+  AccumulateGrad,
+  gradientStrides,
+  holdGradient,
+  obeysLayout,
+} from './autograd/accumulate-grad.js';
 export {
   gradEdge,
   gradFnOf,
@@ -163,6 +185,7 @@ export {
 export { redirectGradients } from './autograd/redirect.js';
 export { attachNode } from './autograd/record.js';
 export { type GradOptions, grad } from './autograd/grad.js';
+export { backwardOutsideGraph, outsideGraphOp } from './autograd/outside-graph.js';
 export {
   inferenceMode,
   isInferenceModeEnabled,

@@ -75,16 +75,19 @@ export function library(namespace: string): Library {
       const text = qualified(namespace, schema);
       // The author of the schema hears of a mistake here, not when the operator is first called.
       parseSchema(text);
-      defineOp(text, record);
+      defineOp(text, record).isCustom = true;
       return self;
     },
     impl(name, device, kernel) {
-      find(name).deviceKernels.set(device, kernel);
+      const op = find(name);
+      op.deviceKernels.set(device, kernel);
+      op.isCustom = true;
       return self;
     },
     autograd(name, { vjp, saved }) {
       const op = find(name);
       op.record = { ...op.record, vjp, saved };
+      op.isCustom = true;
       return self;
     },
     op: find,

@@ -12,6 +12,7 @@ import { TesseraError } from '@tessera/shared';
 import type { AutogradMeta } from './autograd/autograd-meta.js';
 import type { DeviceType } from './device.js';
 import type { DType } from './dtype.js';
+import { outsideScopes } from './memory/library-scope.js';
 import type { Storage } from './memory/storage.js';
 
 /** Whoever owes a lazy tensor its storage. `resolve` must give it one (`setStorage`) or throw. */
@@ -80,7 +81,8 @@ export class TensorBase {
 
   private resolvePending(): void {
     const pending = this.pending;
-    if (pending !== null) pending.resolve(this);
+    // Whatever that computes is not memory of the library code that asks.
+    if (pending !== null) outsideScopes(() => pending.resolve(this));
     if (this.storageOrNull === null) {
       throw new TesseraError(
         'trace-escape',

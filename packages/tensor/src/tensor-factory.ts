@@ -5,7 +5,7 @@
  * need not import it.
  */
 import { gradMode } from './autograd/grad-mode.js';
-import type { DeviceType } from './device.js';
+import type { DeviceMemory, DeviceType } from './device.js';
 import { deviceRuntime } from './device.js';
 import { TesseraError } from '@tessera/shared';
 import { type DType, itemSize } from './dtype.js';
@@ -68,8 +68,19 @@ export function storageBytes(device: DeviceType, dtype: DType, numel: number): n
 export function emptyFromMeta(meta: TensorMeta): Tensor {
   for (const size of meta.sizes) if (size < 0) negativeSize(meta.sizes, size);
   if (fakeMode) return fakeFromMeta(meta);
-  const bytes = storageBytes(meta.device, meta.dtype, storageExtent(meta.sizes, meta.strides));
-  const storage = Storage.allocate(meta.device, bytes);
+  return tensorOn(Storage.allocate(meta.device, bytesOf(meta)), meta);
+}
+
+/** Like `emptyFromMeta`, with memory of the device that the tensor owns from now on. */
+export function emptyOnMemory(meta: TensorMeta, memory: DeviceMemory): Tensor {
+  return tensorOn(Storage.adopt(meta.device, bytesOf(meta), memory), meta);
+}
+
+function bytesOf({ device, dtype, sizes, strides }: TensorMeta): number {
+  return storageBytes(device, dtype, storageExtent(sizes, strides));
+}
+
+function tensorOn(storage: Storage, meta: TensorMeta): Tensor {
   storage.madeForDtype = meta.dtype;
   storage.madeForSizes = meta.sizes;
   storage.isInference = gradMode.inference;

@@ -12,7 +12,9 @@ import { checkAssignedGrad } from './autograd/assigned-grad.js';
 import { gradMode } from './autograd/grad-mode.js';
 import type { GradHook, GradNode, HookHandle } from './autograd/grad-node.js';
 import { gradEdge, gradFnOf, requiresGrad, seemsToRequireGrad } from './autograd/history.js';
+import { retainedGradient } from './autograd/accumulate-grad.js';
 import { addGradients } from './autograd/gradient-ops.js';
+import { replaceGradient } from './autograd/own-gradient.js';
 import { isInferenceTensor, refuseInferenceTensor } from './autograd/inference-mode.js';
 import './autograd/autograd-grad-op.js';
 import './autograd/record.js';
@@ -22,6 +24,7 @@ import type { Storage } from './memory/storage.js';
 import { isFloatingPoint } from './dtype.js';
 import { TesseraError } from '@tessera/shared';
 import { readNumbers } from './kernels/elements.js';
+import { show } from './memory/show.js';
 import { noteAlive } from './memory/tidy.js';
 import {
   type NestedNumbers,
@@ -149,20 +152,24 @@ export class Tensor extends TensorBase {
 
   /** The accumulated gradient, or null. */
   get grad(): Tensor | null {
-    return this.autograd?.grad ?? null;
+    const meta = this.autograd;
+    if (meta === null) return null;
+    // Whoever was given it may hold it.
+    meta.ownGrad = null;
+    return meta.grad;
   }
 
   /** @throws shape-mismatch, dtype-mismatch, device-mismatch */
   set grad(value: Tensor | null) {
     if (value !== null) checkAssignedGrad(this, value);
-    activeMode([this])?.onSetGrad(this, value);
-    autogradMeta(this).grad = value;
+    if (value !== null || this.autograd !== null) replaceGradient(this, value);
   }
 
-  /** Adds to `grad`; used by the engine. */
+  /** Adds to `grad` of a tensor that is no leaf; used by the engine. */
   accumulateGrad(grad: Tensor): void {
     const meta = autogradMeta(this);
-    meta.grad = meta.grad === null ? grad : addGradients(meta.grad, grad, false);
+    meta.grad = meta.grad === null ? retainedGradient(grad) : addGradients(meta.grad, grad, false);
+    show(meta.grad);
   }
 
   /**

@@ -4,7 +4,7 @@
  * Operands have three ranks: tensors with dimensions, 0-d tensors, numbers. A lower rank affects the
  * result only if its category (bool < integral < floating) is higher. @see torch.result_type
  */
-import { SymScalar, type ScalarLike } from '@tessera/shared';
+import { SymScalar, scalarKind, type ScalarKind, type ScalarLike } from '@tessera/shared';
 import { DTYPES, type DType } from './dtype.js';
 import { defaultDType } from './default-dtype.js';
 import { isTensor } from './tensor-factory.js';
@@ -35,10 +35,12 @@ export function promoteTypes(a: DType, b: DType): DType {
 
 /** Default type of a number: whole numbers count as integers, as Python's literals do. */
 export function numberType(value: ScalarLike): DType {
-  if (typeof value === 'boolean') return 'bool';
-  if (value instanceof SymScalar)
-    return value.kind === 'float' ? defaultDType() : value.kind === 'int' ? 'int64' : 'bool';
-  return Number.isInteger(value) ? 'int64' : defaultDType();
+  return kindType(value instanceof SymScalar ? value.kind : scalarKind(value));
+}
+
+/** Default type of numbers of a kind. */
+export function kindType(kind: ScalarKind): DType {
+  return kind === 'float' ? defaultDType() : kind === 'int' ? 'int64' : 'bool';
 }
 
 /** Result dtype of operands. */

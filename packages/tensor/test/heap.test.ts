@@ -22,7 +22,7 @@ function withHooks<T>(
 ): T {
   const before = { ...heapHooks };
   setPressureHook(pressure);
-  setOutOfMemoryReport(report);
+  setOutOfMemoryReport(() => ({ largest: report(), waiting: null }));
   try {
     return body();
   } finally {

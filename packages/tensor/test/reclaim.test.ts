@@ -1,10 +1,11 @@
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { describe, expect, it } from 'vitest';
-import { isTesseraError } from '@tessera/shared';
+import { type TesseraError, isTesseraError } from '@tessera/shared';
 import { cpuHeap } from '../src/heap/cpu-heap.js';
-import { liveStorageBytes, reclaimNow } from '../src/memory/reclaim.js';
+import { liveStorageBytes, reclaimNow, withoutForcedCollection } from '../src/memory/reclaim.js';
 import { Storage } from '../src/memory/storage.js';
+import { zeros } from '../src/index.js';
 
 const MIB = 1024 * 1024;
 
@@ -52,5 +53,36 @@ describe('memory of unreachable storages', () => {
     expect(isTesseraError(caught, 'out-of-memory')).toBe(true);
     expect((caught as Error).message).toContain('cpu: 40.0 MiB');
     kept.release();
+  });
+
+  it('that may be garbage is told from what is in use where no collection can be forced', () => {
+    reclaimNow();
+    const held = Array.from({ length: 3 }, () => zeros([MIB]));
+    const tooMuch = (): TesseraError => {
+      cpuHeap().setBudget(cpuHeap().stats().liveBytes + MIB);
+      try {
+        zeros([4, MIB]);
+      } catch (error) {
+        if (isTesseraError(error, 'out-of-memory')) return error;
+        throw error;
+      } finally {
+        cpuHeap().setBudget(Infinity);
+      }
+      throw new Error('there was room');
+    };
+    const inUse = tooMuch();
+    expect(inUse.message).toContain(`3 × float32[${MIB}] on cpu: 12.0 MiB`);
+    expect(inUse.message).not.toContain('collector');
+    const mayBeGarbage = withoutForcedCollection(() => {
+      for (let i = 0; i < 5; i++) zeros([MIB]);
+      return tooMuch();
+    });
+    expect(mayBeGarbage.message).toMatch(/8 × float32\[1048576\] on cpu: 32\.0 MiB/);
+    expect(mayBeGarbage.message).toMatch(
+      /Up to \S+ MiB of them, in \d+ tensors, may be garbage that waits/,
+    );
+    expect(mayBeGarbage.hints[0]).toContain('tidy()');
+    expect(mayBeGarbage.context.waitingBytes).toBeGreaterThanOrEqual(20 * MIB);
+    for (const tensor of held) tensor.dispose();
   });
 });

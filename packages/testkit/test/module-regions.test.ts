@@ -102,10 +102,10 @@ function pair(item: ModuleCase): {
 
 /** Whether all that was recorded is one region that is jumped over. */
 function isOneRegion(compiled: CompiledFunction): boolean {
-  const { branches } = compiled as unknown as {
-    branches: Map<unknown, { steps: { kind: string; jump?: object | null }[] }[]>;
+  const { starts } = compiled as unknown as {
+    starts: Map<unknown, { steps: { kind: string; jump?: object | null }[] }[]>;
   };
-  const steps = [...branches.values()].flat().flatMap((branch) => branch.steps);
+  const steps = [...starts.values()].flat().flatMap((node) => node.steps);
   return steps.length > 0 && steps.every((step) => step.kind === 'region' && step.jump !== null);
 }
 

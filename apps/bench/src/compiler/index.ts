@@ -1,8 +1,10 @@
 /**
- * @file Benches of the compiler itself: `pnpm bench guards replay partition freezing` prints them as JSON.
+ * @file Benches of the compiler itself: `pnpm bench guards replay partition memory freezing` prints them as JSON.
  */
+import { type TrainingMemory, trainingMemory } from '../memory/training-memory.js';
 import { guardCosts } from '../tracer/guards.js';
 import type { Cost } from '../tracer/measure.js';
+import { type EarlyCalls, earlyCalls } from '../tracer/early-calls.js';
 import { replayCosts } from '../tracer/replay.js';
 import { type FreezingTime, freezingTimes } from './freezing.js';
 import { type PartitionRow, partitionRows } from './partition.js';
@@ -11,16 +13,25 @@ import { type PartitionRow, partitionRows } from './partition.js';
 export interface CompilerReport {
   /** What the tracer costs per call, op and region. */
   readonly costs?: readonly Cost[];
+  /** Calls 2 to 20 of whole models. */
+  readonly earlyCalls?: readonly EarlyCalls[];
   /** Bytes saved for backward, beside PyTorch's. */
   readonly partition?: readonly PartitionRow[];
   /** Inference with parameters as inputs and as constants. */
   readonly freezing?: readonly FreezingTime[];
+  /** Bytes that training a small GPT-2 takes. */
+  readonly memory?: TrainingMemory;
 }
 
 const BENCHES: Readonly<Record<string, (report: CompilerReport) => CompilerReport>> = {
   guards: (report) => ({ ...report, costs: [...(report.costs ?? []), ...guardCosts()] }),
-  replay: (report) => ({ ...report, costs: [...(report.costs ?? []), ...replayCosts()] }),
+  replay: (report) => ({
+    ...report,
+    costs: [...(report.costs ?? []), ...replayCosts()],
+    earlyCalls: earlyCalls(),
+  }),
   partition: (report) => ({ ...report, partition: partitionRows() }),
+  memory: (report) => ({ ...report, memory: trainingMemory() }),
   freezing: (report) => ({ ...report, freezing: freezingTimes() }),
 };
 

@@ -21,7 +21,8 @@ let gpu: Promise<Gpu> | null = null;
 /** Dawn's instance must live as long as its device. */
 const dawnInstances: GPU[] = [];
 
-async function openGpu(options: EngineOptions): Promise<Gpu> {
+/** Opens the GPU, with Dawn from a file if one is given. */
+export async function openGpu(options: Pick<EngineOptions, 'dawn' | 'dawnFlags'>): Promise<Gpu> {
   const { dawn, dawnFlags } = options;
   if (dawn === null) return initWebGpu(dawnFlags.length === 0 ? {} : { dawnFlags });
   const { create } = createRequire(import.meta.url)(resolve(dawn)) as {

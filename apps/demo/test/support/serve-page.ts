@@ -10,13 +10,13 @@ import { build } from 'esbuild';
 
 const DIGITS = new URL('../../data/digits.safetensors.gz', import.meta.url);
 
-/** The files of the page by name; `browser-page.js` is the one to load. */
+/** The files of a page by name; `<page>.js` is the one to load. */
 export type PageFiles = ReadonlyMap<string, string>;
 
 /** Bundles for browsers only: an import of a Node module fails. What is loaded on demand is a file of its own. */
-export async function bundlePage(): Promise<PageFiles> {
+export async function bundlePage(page = 'browser-page'): Promise<PageFiles> {
   const bundle = await build({
-    entryPoints: [fileURLToPath(new URL('./browser-page.ts', import.meta.url))],
+    entryPoints: [fileURLToPath(new URL(`./${page}.ts`, import.meta.url))],
     bundle: true,
     write: false,
     splitting: true,
@@ -37,9 +37,13 @@ export interface PageServer extends AsyncDisposable {
 }
 
 /** Serves the page until it is disposed. */
-export async function servePage(files: PageFiles, isolated: boolean): Promise<PageServer> {
+export async function servePage(
+  files: PageFiles,
+  isolated: boolean,
+  entry = 'browser-page',
+): Promise<PageServer> {
   const digits = await readFile(DIGITS);
-  const page = '<!doctype html><script type="module" src="/browser-page.js"></script>';
+  const page = `<!doctype html><script type="module" src="/${entry}.js"></script>`;
   const server = createServer((request, response) => {
     if (isolated) {
       response.setHeader('Cross-Origin-Opener-Policy', 'same-origin');

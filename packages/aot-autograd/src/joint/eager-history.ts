@@ -3,8 +3,8 @@
  */
 import { type GradNode, type Storage, type Tensor, gradFnOf } from '@tessera/tensor';
 
-/** Nodes that keep tensors, and so run once, on the way from a tensor to the leaves. */
-function singleUseNodes(tensor: Tensor): Set<GradNode> {
+/** Nodes on the way from a tensor to the leaves. */
+function nodesBehind(tensor: Tensor): Set<GradNode> {
   const seen = new Set<GradNode>();
   const root = gradFnOf(tensor);
   const stack = root === null ? [] : [root];
@@ -14,8 +14,20 @@ function singleUseNodes(tensor: Tensor): Set<GradNode> {
     seen.add(node);
     for (const edge of node.nextEdges) if (edge !== null) stack.push(edge.node);
   }
+  return seen;
+}
+
+/** Those that keep tensors, and so run once. */
+function singleUseNodes(tensor: Tensor): Set<GradNode> {
+  const seen = nodesBehind(tensor);
   for (const node of seen) if (!node.keepsTensors) seen.delete(node);
   return seen;
+}
+
+/** Whether gradients of a tensor arrive at one of these nodes. */
+export function leadsToSome(tensor: Tensor, nodes: ReadonlySet<GradNode>): boolean {
+  for (const node of nodesBehind(tensor)) if (nodes.has(node)) return true;
+  return false;
 }
 
 /** Whether differentiating the tensor would run into a node that a `backward()` of the program has used up. */

@@ -93,6 +93,7 @@ class OutputPlanner {
       return { kind: 'input', position: this.byScalar.get(output)! };
     }
     if (!isTensor(output) || !output.isFake) return { kind: 'constant', value: output };
+    rejectLeaf(output);
     const sharing = this.inputs.get(output.storage);
     if (sharing !== undefined) return this.planInputAlias(output, sharing);
     if (!crowded.has(output.storage) && isDense(output.sizes, output.strides))
@@ -153,6 +154,16 @@ function crowdedStorages(outputs: readonly unknown[]): Set<Storage> {
     else if (other !== output) crowded.add(output.storage);
   }
   return crowded;
+}
+
+/** A leaf that the program made: gradients of other results may have to arrive there, and compiled code does not bring them. */
+function rejectLeaf(output: Tensor): void {
+  if (!requiresGrad(output) || gradFnOf(output) !== null) return;
+  throw new TesseraError(
+    'aot-unsupported',
+    `A result of shape [${output.sizes.join(', ')}] is a leaf that requires grad and was made inside.`,
+    { hints: ['Return detach() of it, or make it outside of the function.'] },
+  );
 }
 
 /** A detached alias that gradients flow into: it shares memory with a value of other history. */

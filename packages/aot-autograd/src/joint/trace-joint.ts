@@ -16,6 +16,7 @@ import {
 } from '@tessera/graph';
 import { TesseraError } from '@tessera/shared';
 import {
+  type GradNode,
   type Storage,
   type Tensor,
   contiguousStrides,
@@ -33,7 +34,7 @@ import {
   withPreDispatchMode,
 } from '@tessera/tensor';
 import { isDense } from '../layout.js';
-import { type EagerHistory, eagerHistories, isUsedUp } from './eager-history.js';
+import { type EagerHistory, eagerHistories, isUsedUp, leadsToSome } from './eager-history.js';
 import { type OutputPlan, planOutputs } from './output-plan.js';
 import {
   type ExampleInput,
@@ -60,7 +61,9 @@ export type ValueGrad =
   /** It has a gradient: tangent number `index`. */
   | { readonly kind: 'tangent'; readonly index: number }
   /** It requires grad, but its graph was used up by a `backward()` in the program. */
-  | { readonly kind: 'consumed' };
+  | { readonly kind: 'consumed' }
+  /** It requires grad, but of leaves only that the program made and nobody else has. */
+  | { readonly kind: 'unseen' };
 
 /** An input whose update is differentiable, so the caller's tensor gets new history. */
 export interface DifferentiableUpdate {
@@ -117,12 +120,16 @@ class JointTracer {
   private readonly tangents: Tensor[] = [];
   private readonly tangentNodes: Node[] = [];
   private readonly roots: Tensor[] = [];
+  /** Where gradients leave the program. */
+  private readonly entries: ReadonlySet<GradNode>;
 
   constructor(
     private readonly request: JointRequest,
     private readonly recorder: TraceRecorder,
     private readonly primals: Primals,
-  ) {}
+  ) {
+    this.entries = new Set(primals.list.flatMap((p) => (p.kind === 'tensor' && p.entry) || []));
+  }
 
   trace(): JointTrace {
     const { recorder, primals, request } = this;
@@ -168,6 +175,7 @@ class JointTracer {
   private gradOf(value: Tensor): ValueGrad {
     if (!requiresGrad(value)) return { kind: 'none' };
     if (isUsedUp(value)) return { kind: 'consumed' };
+    if (!leadsToSome(value, this.entries)) return { kind: 'unseen' };
     return { kind: 'tangent', index: this.addTangent(value) };
   }
 

@@ -1,7 +1,7 @@
 /**
  * @file What it costs to compute a node of the forward pass again in the backward pass.
  */
-import { type Node, getItem, isImpure } from '@tessera/graph';
+import { type Node, getItem, isImpure, isTransfer } from '@tessera/graph';
 import type { OpOverload } from '@tessera/tensor';
 import { isViewNode } from './partition.js';
 
@@ -15,7 +15,7 @@ export type RecomputeKind =
   | 'reduction'
   /** Draws random numbers: again only if the draw can be replayed. */
   | 'random'
-  /** Products, convolutions, sorts, custom ops: worth saving. */
+  /** Products, convolutions, sorts, copies to another device, custom ops: worth saving. */
   | 'expensive'
   /** Has effects. */
   | 'never';
@@ -69,7 +69,7 @@ export function recomputeKind(node: Node): RecomputeKind {
   if (target.hasTag('factory')) return node.allInputNodes().length === 0 ? 'free' : 'fusible';
   if (target.hasTag('reduction')) return 'reduction';
   if (target.hasTag('compute-intensive') || target.hasTag('data-dependent')) return 'expensive';
-  return isFusibleOp(target) ? 'fusible' : 'expensive';
+  return isFusibleOp(target) && !isTransfer(node) ? 'fusible' : 'expensive';
 }
 
 function isFusibleOp(op: OpOverload): boolean {

@@ -18,7 +18,9 @@ import {
   isTensor,
   backwardTwice,
   noGrad,
+  outsideScopes,
   setHistory,
+  show,
   withoutModes,
 } from '@tessera/tensor';
 import type { CompiledGraph } from '../graph-compiler.js';
@@ -81,6 +83,8 @@ export class CompiledFunctionBackward extends GradNode implements StorageKeeper 
     edges: readonly (Edge | null)[],
     metas: readonly GradMeta[],
     saved: readonly unknown[],
+    /** Numbers of the saved values whose memory nobody else has. */
+    private readonly own: readonly number[],
   ) {
     super('CompiledFunctionBackward', edges, metas);
     this.saved = saved;
@@ -102,6 +106,11 @@ export class CompiledFunctionBackward extends GradNode implements StorageKeeper 
     return true;
   }
 
+  override keptStorages(): Storage[] {
+    const values = [...this.saved, ...this.copies.values()];
+    return values.flatMap((value) => (isTensor(value) ? [value.storage] : []));
+  }
+
   /** Drops what only the tangents of the last run, and those that share nodes with them, need. */
   override release(): void {
     const { program, usedUp, arrived, wanted } = this;
@@ -113,19 +122,35 @@ export class CompiledFunctionBackward extends GradNode implements StorageKeeper 
       if (has) for (const other of program.histories[i]!.sharing) usedUp.add(other);
     });
     if (usedUp.size === program.tangents.length) {
-      this.saved = [];
+      this.keepSaved(() => false);
       this.copies.clear();
       return;
     }
     const needed = program.readsOf().filter((_, i) => !usedUp.has(i));
-    this.saved = this.saved.map((value, i) =>
-      needed.some((reads) => reads.has(i)) ? value : null,
-    );
+    this.keepSaved((i) => needed.some((reads) => reads.has(i)));
+  }
+
+  /** Drops the other saved values, and releases the memory of those that nobody else has. */
+  private keepSaved(isNeeded: (i: number) => boolean): void {
+    for (const i of this.own) {
+      const value = this.saved[i] as Tensor | null;
+      if (value !== null && !isNeeded(i) && !value.storage.shown) value.storage.free();
+    }
+    this.saved = this.saved.map((value, i) => (isNeeded(i) ? value : null));
+  }
+
+  /** What runs for these gradients. What compiling it makes is not memory of this pass. */
+  private variant(arrived: readonly boolean[]): BackwardVariant {
+    return outsideScopes(() => this.program.variant(arrived));
+  }
+
+  override get runsProgram(): boolean {
+    return false;
   }
 
   /** One node stands for the nodes of all results: what leads to an input may not start at a result. */
   override leadsTo(grads: readonly (Tensor | null)[], isWanted: (edge: Edge) => boolean): boolean {
-    const { gradients } = this.program.variant(this.arrivals(grads));
+    const { gradients } = this.variant(this.arrivals(grads));
     const edges = this.nextEdges.flatMap((edge, i) => (edge === null ? [] : [i]));
     const wanted = edges.filter((i) => isWanted(this.nextEdges[i]!));
     this.wanted = wanted.length < edges.length ? new Set(wanted) : null;
@@ -159,7 +184,7 @@ export class CompiledFunctionBackward extends GradNode implements StorageKeeper 
     this.isAsked = false;
     if (this.isRepeated(arrived)) throw backwardTwice(this.name);
     this.arrived = arrived;
-    const variant = program.variant(arrived);
+    const variant = this.variant(arrived);
     const saved = this.savedAsThen(variant.reads);
     const inputs = withoutModes(() =>
       noGrad(() =>
@@ -170,7 +195,7 @@ export class CompiledFunctionBackward extends GradNode implements StorageKeeper 
         ),
       ),
     );
-    const outputs = withoutModes(() => noGrad(() => variant.compiled(inputs)));
+    const outputs = this.run(variant, inputs);
     const results = variant.gradients.map((source) => {
       if (source === null) return null;
       if (source.kind === 'output') return outputs[source.index] as Tensor;
@@ -179,10 +204,25 @@ export class CompiledFunctionBackward extends GradNode implements StorageKeeper 
       // A saved value that is a gradient too: others hold it, so no leaf may take its memory.
       const value = saved[source.index] as Tensor;
       holdGradient(value);
+      show(value);
       return value;
     });
     if (gradMode.enabled) this.forbidDoubleBackward(results, grads);
     return results;
+  }
+
+  private run(
+    { compiled, gradients }: BackwardVariant,
+    inputs: readonly unknown[],
+  ): readonly unknown[] {
+    const run = (): readonly unknown[] => withoutModes(() => noGrad(() => compiled(inputs)));
+    const isFresh = gradients.every(
+      (source) => source?.kind !== 'output' || compiled.isFresh?.(source.index) === true,
+    );
+    if (isFresh) return run();
+    // A compiler of the program: it may hold what it is given, and what it returns.
+    show(inputs);
+    return outsideScopes(run);
   }
 
   /** The saved values, those that are read as they were. @throws inplace-version */

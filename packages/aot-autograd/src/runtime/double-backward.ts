@@ -1,5 +1,5 @@
 /**
- * @file Nodes that stand where a compiled program cannot be differentiated.
+ * @file Nodes that stand where a compiled program cannot, or need not, be differentiated.
  */
 import { TesseraError } from '@tessera/shared';
 import { type Edge, GradNode, type Tensor, gradEdge } from '@tessera/tensor';
@@ -53,5 +53,16 @@ export class ConsumedBackward extends GradNode {
       'Trying to backward through the graph a second time: the compiled function ran backward() through this part already.',
       { hints: ['Call backward() once, inside or outside the compiled function.'] },
     );
+  }
+}
+
+/** History of a result whose gradients go only to leaves that the compiled program made and nobody else has. */
+export class UnseenLeaves extends GradNode {
+  constructor(value: Tensor) {
+    super('UnseenLeaves', [], [metaOf(value)]);
+  }
+
+  override apply(): readonly (Tensor | null)[] {
+    return [];
   }
 }

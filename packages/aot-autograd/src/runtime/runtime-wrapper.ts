@@ -30,7 +30,7 @@ import type { DifferentiableUpdate, LayoutUpdate, ValueGrad } from '../joint/tra
 import { replayView } from '../joint/view-steps.js';
 import type { SavedSource } from '../partition/partition.js';
 import { type BackwardProgram, CompiledFunctionBackward } from './compiled-backward.js';
-import { ConsumedBackward } from './double-backward.js';
+import { ConsumedBackward, UnseenLeaves } from './double-backward.js';
 
 /** What the wrapper must know besides the compiled graph; plain data. */
 export interface RuntimePlan {
@@ -63,11 +63,13 @@ export function wrapRuntime(
   backward: BackwardProgram | null,
 ): CompiledGraph {
   if (isPlain(plan)) {
-    return (inputs) => {
+    const plain: CompiledGraph = (inputs) => {
       if (inputs.length !== plan.inputCount) throw countError(inputs, plan);
       return runUnrecorded(forward, inputs);
     };
+    return Object.assign(plain, { isFresh: forward.isFresh });
   }
+  const own = ownSaved(plan, forward);
   const gather = inputGatherer(plan);
   const consumed = [
     ...plan.valueGrads.flatMap((grad, i) => (grad.kind === 'consumed' ? [i] : [])),
@@ -75,6 +77,7 @@ export function wrapRuntime(
       tangent === null ? [plan.valueGrads.length + i] : [],
     ),
   ];
+  const unseen = plan.valueGrads.flatMap((grad, i) => (grad.kind === 'unseen' ? [i] : []));
   const call: CompiledGraph = (inputs) => {
     if (inputs.length !== plan.inputCount) throw countError(inputs, plan);
     const graphInputs = gather(inputs);
@@ -84,11 +87,13 @@ export function wrapRuntime(
     const values = runUnrecorded(forward, graphInputs);
     for (const position of plan.mutatedPositions) (inputs[position] as Tensor).storage.version++;
     if (plan.saved !== null && backward !== null && gradMode.enabled) {
-      attach(plan, backward, inputs, graphInputs, values, generator);
+      attach(plan, backward, own, inputs, graphInputs, values, generator);
     }
     for (const i of consumed) {
       setHistory(values[i] as Tensor, new ConsumedBackward(values[i] as Tensor), 0);
     }
+    for (const i of unseen)
+      setHistory(values[i] as Tensor, new UnseenLeaves(values[i] as Tensor), 0);
     for (const layout of plan.layouts) layOut(inputs[layout.position] as Tensor, layout);
     plan.updates.forEach(({ position }, i) => {
       const update = values[plan.valueGrads.length + i] as Tensor;
@@ -97,7 +102,31 @@ export function wrapRuntime(
     return plan.outputs.map((output) => makeOutput(output, inputs, values));
   };
   // What has history although the program began without gradients got it after it switched them on.
-  return plan.gradEnabled ? call : (inputs) => enableGrad(() => call(inputs));
+  const wrapped: CompiledGraph = plan.gradEnabled
+    ? call
+    : (inputs) => enableGrad(() => call(inputs));
+  return Object.assign(wrapped, { isFresh: freshOutputs(plan, forward) });
+}
+
+/** Numbers of the saved values that the forward graph made for the backward graph alone: they follow its results. */
+function ownSaved({ saved, valueGrads, updates }: RuntimePlan, forward: CompiledGraph): number[] {
+  const results = valueGrads.length + updates.length;
+  return (saved ?? []).flatMap(({ kind, index }, i) =>
+    kind === 'output' && index >= results && forward.isFresh?.(index) === true ? [i] : [],
+  );
+}
+
+/** Which results of the program are values of the graph that nothing else shares memory with, or reads later. */
+function freshOutputs(plan: RuntimePlan, forward: CompiledGraph): (position: number) => boolean {
+  const uses = new Map<number, number>();
+  const note = (index: number): void => void uses.set(index, (uses.get(index) ?? 0) + 1);
+  for (const output of plan.outputs) if ('index' in output) note(output.index);
+  for (const { kind, index } of plan.saved ?? []) if (kind === 'output') note(index);
+  return (position) => {
+    const output = plan.outputs[position];
+    if (output?.kind !== 'value' || uses.get(output.index) !== 1) return false;
+    return forward.isFresh?.(output.index) === true;
+  };
 }
 
 /** Gives an input the layout that it has after the program. */
@@ -171,6 +200,7 @@ function flatBase(tensor: Tensor): Tensor {
 function attach(
   plan: RuntimePlan,
   program: BackwardProgram,
+  own: readonly number[],
   inputs: readonly unknown[],
   graphInputs: readonly unknown[],
   values: readonly unknown[],
@@ -190,7 +220,7 @@ function attach(
     if (tangent !== null) targets[tangent] = values[plan.valueGrads.length + i] as Tensor;
   });
   const metas = targets.map(({ sizes, dtype, device }): GradMeta => ({ sizes, dtype, device }));
-  const node = new CompiledFunctionBackward(program, edges, metas, saved);
+  const node = new CompiledFunctionBackward(program, edges, metas, saved, own);
   targets.forEach((target, i) => {
     // The graph may have made it as a view of a tensor that nobody else has.
     target.base = null;

@@ -52,7 +52,7 @@ export const GRAPH_BREAKS: Readonly<Record<GraphBreakCode, GraphBreakEntry>> = {
   GB0005: {
     title: '`backward()` reaches history outside the graph',
     explanation:
-      'The backward pass goes through operators that ran before this graph began, or needs `createGraph`, so the eager engine runs it.',
+      'The backward pass goes through operators that ran before this graph began, or calls a hook, so the eager engine runs it. What it gives with `createGraph` cannot be differentiated again (error `double-backward-compiled`).',
     hint: 'Run the forward pass that made the loss inside the same compiled function, without a break between.',
   },
   GB0006: {

@@ -8,8 +8,8 @@ import { type BreakReason, breakReason } from './graph-breaks.js';
 export function opBreak(op: OpOverload, args: readonly unknown[]): BreakReason | null {
   if (op.qualifiedName === 'tessera::custom_function')
     return breakReason('GB0007', 'the backward of a custom autograd function cannot be recorded');
-  if (op.qualifiedName === 'tessera::grad_with_graph')
-    return breakReason('GB0005', 'the engine runs a grad() with createGraph');
+  if (op.qualifiedName === 'tessera::grad_outside_graph')
+    return breakReason('GB0005', 'grad() with createGraph needs history that is not recorded');
   if (op.hasTag('data-dependent') || readsValues(op, args))
     return breakReason('GB0002', `the shape of ${op.qualifiedName} depends on values`);
   if (op.isMutable && op.changesLayout(args))

@@ -5,7 +5,7 @@
  * runtime scalar or a symbol, and every later number that differs from the older path is lifted too, so
  * a function with several changing numbers is compiled once more, not once per number (anti-unification).
  */
-import { SymScalar } from '@tessera/shared';
+import { SymScalar, isPlainInteger } from '@tessera/shared';
 import { type OpOverload, isFloatingPoint, isTensor } from '@tessera/tensor';
 import type { DynamicOption, Older } from '../dynamic/dynamic-shapes.js';
 import type { DynamicTensorGuard } from '../guards/dynamic-tensor-guard.js';
@@ -136,7 +136,7 @@ function liftKind(
   if (typeof arg !== 'number' || typeof pattern.value !== 'number') return null;
   const { type } = step.op.schema.args[i]!;
   if (type.list) return null;
-  const integers = Number.isInteger(arg) && Number.isInteger(pattern.value);
+  const integers = isPlainInteger(arg) && isPlainInteger(pattern.value);
   if (type.base === 'int') return integers && dynamic !== false ? 'symbol' : null;
   if (type.base !== 'Scalar' && type.base !== 'Tensor') return null;
   return scalarKind(kindOfNumber(pattern.value), arg, args);
@@ -151,7 +151,7 @@ function scalarKind(
   value: number,
   args: readonly unknown[],
 ): ScalarPattern['kind'] | null {
-  if (kindOfNumber(value) === kind) return kind;
+  if (kindOfNumber(value) === kind && !Object.is(value, -0)) return kind;
   const tensors = args.flat().filter(isTensor);
   const allFloat = tensors.length > 0 && tensors.every(({ dtype }) => isFloatingPoint(dtype));
   return allFloat ? 'float' : null;

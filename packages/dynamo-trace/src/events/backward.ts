@@ -6,20 +6,18 @@
  * gradient already gets an in-place addition, as in eager. A backward that no graph can hold ends the graph, and
  * the engine runs it.
  */
-import { type Argument, type Node, getItem } from '@tessera/graph';
 import {
   type BackwardCall,
   type OpOverload,
   type Tensor,
-  autogradMeta,
+  backwardOutsideGraph,
   getOp,
   gradFnOf,
-  gradientStrides,
+  gradientOf,
   hasGradientHooks,
-  noGrad,
-  obeysLayout,
   requiresGrad,
   runBackward,
+  setOwnGradient,
   withFakeTensors,
   withPreDispatchMode,
 } from '@tessera/tensor';
@@ -38,6 +36,8 @@ import {
 import { type BackwardStep, type OutSpec, lookThrough } from '../trace/step.js';
 import { endsWith } from './break.js';
 import { type EventKind, MISS } from './event.js';
+import { type Emitted, ownGradients } from './own-gradients.js';
+import { ownLeaves } from './own-leaves.js';
 
 const autogradGrad: OpOverload = getOp('tessera::autograd_grad');
 const autogradGradTwice: OpOverload = getOp('tessera::autograd_grad.create_graph');
@@ -75,8 +75,10 @@ export const BACKWARD: EventKind<BackwardCall, boolean> = {
   },
 
   record(cursor, recorder, call) {
-    const leaves = isRecordable(recorder, call) ? candidateLeaves(recorder) : null;
-    if (leaves === null) runInEngine(cursor, call, BACKWARD_OUTSIDE);
+    const own = call.inputs === null ? ownLeaves(recorder, call.tensors) : [];
+    const isRecorded = own.length === 0 && isRecordable(recorder, call);
+    const leaves = isRecorded ? candidateLeaves(recorder) : null;
+    if (leaves === null) runInEngine(cursor, call, BACKWARD_OUTSIDE, own);
     else if (leaves.some((slot) => hasGradientHooks(recorder.frame.slots[slot]!)))
       runInEngine(cursor, call, HOOKED_LEAF);
     else recordBackward(cursor, recorder, call, leaves);
@@ -91,38 +93,41 @@ export const BACKWARD: EventKind<BackwardCall, boolean> = {
 
 // ---- backwards that no graph can hold
 
-/** Ends the graph, and lets the engine run a backward unrecorded. */
-function runInEngine(cursor: Cursor, call: BackwardCall, reason: BreakReason): void {
-  cursor.frame.noteReads([call.tensors, call.gradTensors]);
-  cursor.onWatch(call.inputs ?? []);
+/** Ends the graph, and lets the engine run a backward unrecorded; `own`: leaves that the segment made. */
+function runInEngine(
+  cursor: Cursor,
+  call: BackwardCall,
+  reason: BreakReason,
+  own: readonly Tensor[] = [],
+): void {
+  cursor.frame.noteReads([call.tensors, call.gradTensors, own]);
+  cursor.onWatch(call.inputs ?? own);
   cursor.breakGraph(reason);
-  withPreDispatchMode(null, () =>
-    runBackward(call.tensors, call.gradTensors, {
-      retainGraph: call.retainGraph,
-      createGraph: call.createGraph,
-      inputs: call.inputs,
-      accumulate: true,
-      allowUnused: true,
-    }),
-  );
+  withPreDispatchMode(null, () => backwardOutsideGraph(call));
 }
 
 /** Why the engine must run a backward: it did when recorded, or the roots are computed already. */
 function breakWhenMatching({ at, frame }: Cursor, call: BackwardCall): BreakReason | null {
-  if (call.createGraph) return BACKWARD_OUTSIDE;
   if (call.tensors.some((root) => frame.slotOf(root) < 0 || !root.isLazy)) return BACKWARD_OUTSIDE;
   return [BACKWARD_OUTSIDE, HOOKED_LEAF].find((reason) => endsWith(at, reason)) ?? null;
 }
 
-function isRecordable(
-  { frame }: Recorder,
-  { createGraph, inputs, tensors }: BackwardCall,
-): boolean {
-  if (createGraph) return false;
+function isRecordable(recorder: Recorder, call: BackwardCall): boolean {
+  const { frame } = recorder;
+  const { createGraph, inputs, tensors } = call;
+  // What has history is added to out of place, by the engine.
+  if (createGraph && (!frame.gradMode || givesTwice(recorder, call))) return false;
   // Only leaves take gradients from a recorded backward.
   if (inputs?.some((tensor) => tensor.isLazy || gradFnOf(tensor) !== null)) return false;
   return tensors.every(
     (tensor) => frame.slotOf(tensor) >= 0 && tensor.isLazy && tensor.requiresGradFlag,
+  );
+}
+
+/** Whether a leaf that may receive a gradient has one already. */
+function givesTwice(recorder: Recorder, { inputs }: BackwardCall): boolean {
+  return (inputs ?? recorder.inputs).some(
+    (leaf) => requiresGrad(leaf) && gradientOf(leaf) !== null,
   );
 }
 
@@ -142,7 +147,7 @@ function candidateLeaves({ builder, frame }: Recorder): number[] | null {
 
 /** Whether a call is the recorded one: the same roots, leaves with the same gradients, and no hooks. */
 function fits(step: BackwardStep, call: BackwardCall, frame: Frame): boolean {
-  if (call.createGraph || call.retainGraph !== step.retainGraph) return false;
+  if (call.createGraph !== step.createGraph || call.retainGraph !== step.retainGraph) return false;
   if ((call.inputs === null) !== (step.inputs === null)) return false;
   if (
     !matchAll(step.roots, call.tensors, frame) ||
@@ -153,7 +158,7 @@ function fits(step: BackwardStep, call: BackwardCall, frame: Frame): boolean {
   return step.leaves.every(({ leaf, existing }) => {
     const tensor = frame.slots[leaf];
     if (tensor === undefined || hasGradientHooks(tensor) || gradFnOf(tensor) !== null) return false;
-    const current = tensor.autograd?.grad ?? null;
+    const current = gradientOf(tensor);
     return existing === null
       ? current === null
       : current !== null && matchPattern(existing, current, frame);
@@ -165,9 +170,10 @@ function accept(cursor: Cursor, step: BackwardStep): void {
   const specs = frame.shapes.parent === null ? null : specializer.produce(step);
   step.leaves.forEach(({ leaf, grad, existing }, i) => {
     if (existing !== null) return;
-    autogradMeta(frame.slots[leaf]!).grad = specializer.rebuilding
+    const made = specializer.rebuilding
       ? frame.slots[grad.slot]!
       : frame.produce(specs?.[i] ?? grad);
+    setOwnGradient(frame.slots[leaf]!, made);
   });
   cursor.advance(step, step.next);
   frame.announce(step);
@@ -186,16 +192,17 @@ function recordBackward(
   const gradTensors = call.gradTensors.map((tensor): Pattern =>
     tensor === null ? { code: 2, value: null } : recorder.patternOf(tensor),
   );
-  const { inputs, retainGraph } = call;
+  const { inputs, retainGraph, createGraph } = call;
   const wanted =
     inputs === null ? leaves : leaves.filter((slot) => inputs.includes(frame.slots[slot]!));
-  const made = addBackward(recorder, { roots, gradTensors, retainGraph }, wanted);
+  const made = addBackward(recorder, { roots, gradTensors, retainGraph, createGraph }, wanted);
   const step: BackwardStep = {
     kind: 'backward',
     roots,
     gradTensors,
     inputs: inputs?.map((tensor) => recorder.patternOf(tensor)) ?? null,
     retainGraph,
+    createGraph,
     leaves: [],
     next: { steps: [] },
   };
@@ -203,11 +210,11 @@ function recordBackward(
   cursor.append(step);
   for (const { leaf: slot, fake, node } of made) {
     const leaf = frame.slots[slot]!;
-    const existing = (leaf.autograd?.grad ?? null) as Tensor | null;
+    const existing = gradientOf(leaf);
     const grad = recorder.outSpec(fake, -1, -1);
     const tensor = recorder.bindOut(grad, fake, node);
     if (existing === null) {
-      autogradMeta(leaf).grad = tensor;
+      setOwnGradient(leaf, tensor);
       step.leaves.push({ leaf: slot, grad, existing: null });
     } else {
       const pattern = recorder.patternOf(existing);
@@ -244,16 +251,12 @@ export function rebuildBackward(recorder: Recorder, step: BackwardStep): readonl
   });
 }
 
-/** A value of the graph. */
-interface Emitted {
-  readonly node: Node;
-  readonly fake: Tensor;
-}
+type RecordedBackward = Pick<BackwardStep, 'roots' | 'gradTensors' | 'retainGraph' | 'createGraph'>;
 
 /** Runs the engine on fake tensors and adds the node; returns the gradients of the leaves that have one. */
 function addBackward(
   recorder: Recorder,
-  { roots, gradTensors, retainGraph }: Pick<BackwardStep, 'roots' | 'gradTensors' | 'retainGraph'>,
+  { roots, gradTensors, retainGraph, createGraph }: RecordedBackward,
   leaves: readonly number[],
 ): (Emitted & { readonly leaf: number })[] {
   const { builder } = recorder;
@@ -267,7 +270,7 @@ function addBackward(
         {
           // A second backward is the error that it is in eager.
           retainGraph,
-          createGraph: false,
+          createGraph,
           inputs: leaves.map((slot) => builder.fake(slot)),
           accumulate: false,
           allowUnused: true,
@@ -277,7 +280,7 @@ function addBackward(
   );
   const used = leaves.filter((_, i) => gradients[i] !== null);
   const fakes = gradients.filter((grad) => grad !== null);
-  const node = builder.graph.callFunction(autogradGrad, [
+  const node = builder.graph.callFunction(createGraph ? autogradGradTwice : autogradGrad, [
     rootSlots.map((slot) => builder.node(slot)),
     gradSlots.map((slot) => (slot === null ? null : builder.node(slot))),
     used.map((slot) => builder.node(slot)),
@@ -285,61 +288,10 @@ function addBackward(
   ]);
   builder.opCount++;
   const leafFakes = used.map((slot) => builder.fake(slot));
-  return ownGradients(recorder, fakes, leafFakes, node).map((own, i) => ({
+  return ownGradients(recorder, fakes, leafFakes, node, createGraph).map((own, i) => ({
     ...own,
     leaf: used[i]!,
   }));
-}
-
-/** A gradient's node and fake tensor; one that shares memory or is laid out unlike its leaf is copied, as eager does. */
-function ownGradients(
-  recorder: Recorder,
-  fakes: readonly Tensor[],
-  leaves: readonly Tensor[],
-  node: Node,
-): Emitted[] {
-  const { graph } = recorder.builder;
-  const seen = new Set<unknown>();
-  node.meta.val = fakes;
-  return fakes.map((fake, i) => {
-    const item = graph.callFunction(getItem, [node, i]);
-    item.meta = { val: fake };
-    const shared =
-      fake.base !== null ||
-      seen.has(fake.storage) ||
-      fake.strides.some((stride, d) => stride === 0 && fake.sizes[d]! > 1) ||
-      recorder.builder.slotOfFake(fake) !== undefined;
-    seen.add(fake.storage);
-    const leaf = leaves[i]!;
-    if (!obeysLayout(fake, leaf)) {
-      const strides = [...gradientStrides(leaf)];
-      const layout = [[...leaf.sizes], strides, leaf.dtype, null, leaf.device, null];
-      const empty = emit(recorder, 'aten::new_empty_strided', [{ node: item, fake }, ...layout]);
-      return emit(recorder, 'aten::copy_', [empty, { node: item, fake }, false]);
-    }
-    return shared
-      ? emit(recorder, 'aten::clone', [{ node: item, fake }, null])
-      : { node: item, fake };
-  });
-}
-
-/** Adds an op that records no history; its first arguments may be values. */
-function emit(recorder: Recorder, name: string, args: readonly (Emitted | Argument)[]): Emitted {
-  const op = getOp(name);
-  const isEmitted = (arg: Emitted | Argument): arg is Emitted =>
-    typeof arg === 'object' && arg !== null && 'fake' in arg;
-  const node = recorder.builder.graph.callFunction(
-    op,
-    args.map((arg) => (isEmitted(arg) ? arg.node : arg)),
-  );
-  const fakes = args.map((arg) => (isEmitted(arg) ? arg.fake : arg));
-  const fake = withoutHistory(() => runOnFakes(op, fakes) as Tensor);
-  node.meta = { val: fake };
-  return { node, fake };
-}
-
-function withoutHistory<R>(fn: () => R): R {
-  return withPreDispatchMode(null, () => noGrad(fn));
 }
 
 /** `existing += gradient` in the graph; the backward step stands for it in replays. */

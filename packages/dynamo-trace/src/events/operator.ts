@@ -13,6 +13,7 @@ import {
   callOp,
   dispatchBelowPreDispatch,
   gradMode,
+  outsideGraphOp,
   withPreDispatchMode,
 } from '@tessera/tensor';
 import { BACKWARD_OUTSIDE, type BreakReason, WATCHED } from '../breaks/graph-breaks.js';
@@ -45,7 +46,7 @@ export const OPERATOR: EventKind<OperatorCall, unknown> = {
   },
 
   record(cursor, recorder, { op, args }) {
-    const { result, step, outs } = recordOperator(cursor, recorder, op, args);
+    const { result, step, outs } = recordOperator(recorder, op, args);
     cursor.append(step);
     cursor.frame.remember(step, outs);
     cursor.frame.announce(step);
@@ -85,7 +86,7 @@ export function breakBefore(
 
 /** Runs an operator that no graph can hold; what was recorded before it has run. */
 export function runUnrecorded(op: OpOverload, args: readonly unknown[]): unknown {
-  return withPreDispatchMode(null, () => dispatchBelowPreDispatch(op, args));
+  return withPreDispatchMode(null, () => dispatchBelowPreDispatch(outsideGraphOp(op), args));
 }
 
 /** Moves behind a matched operator and makes its results. */
@@ -132,7 +133,6 @@ interface Recorded {
  * @param computed the op computes with its scalars while tracing, so none may be a run-time scalar
  */
 function recordOperator(
-  cursor: Cursor,
   recorder: Recorder,
   op: OpOverload,
   args: readonly unknown[],
@@ -163,7 +163,7 @@ function recordOperator(
     if (!isLifted || !isTesseraError(error, 'lifted-scalar')) throw error;
     // The op computes with this scalar while tracing: a symbol or a constant will do.
     const plain = args.map((arg) => (arg instanceof SymScalar ? arg.hint : arg));
-    return recordOperator(cursor, recorder, op, plain, true);
+    return recordOperator(recorder, op, plain, true);
   }
 }
 

@@ -8,7 +8,13 @@
  */
 import { userFrame } from '@tessera/graph';
 import { SymScalar, treeFlatten, treeUnflatten } from '@tessera/shared';
-import { type RegionInputs, type Tensor, autogradMeta, isTensor } from '@tessera/tensor';
+import {
+  type RegionInputs,
+  type Tensor,
+  autogradMeta,
+  dropGradient,
+  isTensor,
+} from '@tessera/tensor';
 import { WATCHED } from '../breaks/graph-breaks.js';
 import type { Cursor } from '../cursor/cursor.js';
 import type { Recorder } from '../cursor/recorder.js';
@@ -127,8 +133,11 @@ function jump(
   specializer.follow(steps);
   for (const spec of produced)
     if (frame.slots[spec.slot] === undefined || !specializer.rebuilding) frame.produce(spec);
-  for (const { tensor, value } of grads)
-    autogradMeta(frame.slots[tensor]!).grad = value < 0 ? null : frame.slots[value]!;
+  for (const { tensor, value } of grads) {
+    const leaf = frame.slots[tensor]!;
+    if (value < 0) dropGradient(leaf);
+    else autogradMeta(leaf).grad = frame.slots[value]!;
+  }
   cursor.advance(steps, exit);
   frame.announce(...steps);
   const { leaves, rebuild } = step.result!;

@@ -1,7 +1,7 @@
 /**
  * @file Event: the function returned, or threw. Decides which values the segments of a recorded call must return.
  */
-import type { Tensor } from '@tessera/tensor';
+import { type Tensor, gradientOf } from '@tessera/tensor';
 import type { Cursor } from '../cursor/cursor.js';
 import type { Recorder } from '../cursor/recorder.js';
 import { runByOperator } from '../frame/run-by-operator.js';
@@ -106,7 +106,7 @@ function neededSlots(
     for (const { slot } of segment.inputs) {
       if (slot < 0) continue;
       needed.add(slot);
-      note(frame.slots[slot]?.autograd?.grad as Tensor | null);
+      note(frame.slots[slot] && gradientOf(frame.slots[slot]));
     }
   }
   // Dead ends: computed, used by nothing; somebody may have kept them.

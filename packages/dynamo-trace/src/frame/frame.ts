@@ -19,6 +19,7 @@ import {
   isTensor,
   makeTensor,
   modes,
+  releaseUnseen,
 } from '@tessera/tensor';
 import { type BreakReason, VALUE_READ } from '../breaks/graph-breaks.js';
 import type { ShapeBinding } from '../dynamic/shape-binding.js';
@@ -62,7 +63,7 @@ export class Frame implements Bindings, PendingValue {
   private readonly leftOut: LeftOut[] = [];
   /** Slots of tensors whose cache entry another frame has. */
   private displaced: Map<Tensor, number> | null = null;
-  /** Memory that the library dropped while recorded operators still read it. */
+  /** Gradients that leaves have dropped although recorded operators may still read them. */
   private readonly dropped: TensorBase[] = [];
 
   /** @param shapes the root of the function's tree of shape bindings */
@@ -177,15 +178,15 @@ export class Frame implements Bindings, PendingValue {
     this.segmentRan();
   }
 
-  /** The recorded operators ran: nothing reads what the library dropped meanwhile. */
+  /** The recorded operators ran: nothing reads the gradients that were dropped meanwhile. */
   segmentRan(): void {
-    for (const { storageOrNull } of this.dropped.splice(0)) storageOrNull?.release();
+    for (const grad of this.dropped.splice(0)) releaseUnseen(grad);
   }
 
-  /** Nobody can read a tensor any more: its memory goes at once, or when the recorded operators that read it have run. */
-  drop(tensor: TensorBase, isRead: boolean): void {
-    if (isRead || tensor.isLazy) this.dropped.push(tensor);
-    else tensor.storage.release();
+  /** A leaf has dropped a gradient that nobody else holds: it goes at once, or when the recorded operators that read it have run. */
+  drop(grad: TensorBase, isRead: boolean): void {
+    if (isRead || grad.isLazy) this.dropped.push(grad);
+    else releaseUnseen(grad);
   }
 
   // ---- what other calls recorded on the same memory

@@ -20,6 +20,7 @@ import {
   requiresGrad,
   sameNumbers,
   setRngState,
+  show,
   withAutocastSettings,
   withPreDispatchMode,
 } from '@tessera/tensor';
@@ -138,8 +139,19 @@ export class LeftOut {
         if (input.op === 'placeholder') this.checkInput(input);
         else if (!this.isStill(input, looks, anew)) add(input);
       }
+      // Memory that is made anew is written again by all that wrote to it.
+      const given = new Set(node.allInputNodes().flatMap(storagesOf));
       for (const storage of storagesOf(node))
-        if (anew.has(storage)) for (const writer of writers.get(storage) ?? []) add(writer);
+        if (anew.has(storage) || !given.has(storage))
+          for (const writer of writers.get(storage) ?? []) add(writer);
+      // The same tensor may be given a history by a later node (a custom autograd function).
+      for (const other of graph.nodes)
+        if (
+          other.op === 'call_function' &&
+          isTensor(node.meta.val) &&
+          other.meta.val === node.meta.val
+        )
+          add(other);
       // Random numbers come in the order of the whole segment.
       if (isRandomNode(node)) for (const other of graph.nodes) if (isRandomNode(other)) add(other);
     }
@@ -218,6 +230,7 @@ export class LeftOut {
     const value = values[made.indexOf(target)]!;
     if (this.sharing(fakeOf(target)).some(([real]) => real.storage !== value.storage))
       throw new Lost('a part of its memory was returned alone');
+    show(values);
     made.forEach((node, i) => {
       const at = segment.slotOf(node)!;
       const lazy = frame.slots[at];

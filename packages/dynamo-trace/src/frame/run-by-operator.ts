@@ -5,7 +5,7 @@
  * compiled code, with exactly the needed outputs, is made when the call is over.
  */
 import { GraphModule } from '@tessera/graph';
-import { type Tensor, gradMode, withPreDispatchMode } from '@tessera/tensor';
+import { type Tensor, gradMode, show, withPreDispatchMode } from '@tessera/tensor';
 import { type Segment, settle } from '../trace/segment.js';
 import type { Frame } from './frame.js';
 
@@ -22,6 +22,7 @@ export function runByOperator(segment: Segment, frame: Frame): void {
       gradMode.enabled = segment.startGradMode;
       return frame.execute(inputs, () => new GraphModule([], graph).forward(...inputs) as Tensor[]);
     });
+    show(values);
     slots.forEach((slot, i) => {
       const lazy = frame.slots[slot];
       if (lazy?.isLazy === true) settle(lazy, values[i]!, segment.baseOf(slot, frame));

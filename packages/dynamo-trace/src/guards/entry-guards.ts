@@ -7,142 +7,35 @@
  */
 import { autocastKey, type Tensor, defaultDType, gradMode, isTensor } from '@tessera/tensor';
 import { type GlobalState, globalState, stateChange } from './global-state.js';
-import { literal, noTensor, typeName } from './guard-words.js';
-import { type GuardCheck, compileGuards } from './guard-code.js';
+import { literal, typeName } from './guard-words.js';
+import {
+  type Guard,
+  type GuardKind,
+  constantGuard,
+  containerGuards,
+  dataGuard,
+  dynamicGuard,
+  opaqueGuard,
+  prototypeGuard,
+  sameObjectGuard,
+  tensorGuard,
+} from './guard.js';
+import { type GuardCheck, compileGuards, holds, valueOf } from './guard-code.js';
+import { ObjectIdentities } from './object-identities.js';
 import type { DynamicTensorGuard } from './dynamic-tensor-guard.js';
 import { ShapeGuards, type ShapedSource } from './shape-guards.js';
-import type { Key } from './followed-keys.js';
-import { type Source, follow, printSource } from './source.js';
-import { sameOpaque } from './same-opaque.js';
+import { follow, printSource } from './source.js';
 import { sameIdentities } from './same-identities.js';
 import { TensorGuard } from './tensor-guard.js';
-import { followedKeys, walk } from './walk.js';
+import { walk } from './walk.js';
 
-/** Kinds of guard, for counts in `explain()`. */
-export type GuardKind =
-  | 'GLOBAL_STATE'
-  | 'CONSTANT_MATCH'
-  | 'TYPE_MATCH'
-  | 'LENGTH_CHECK'
-  | 'DICT_KEYS'
-  | 'ID_MATCH'
-  | 'TENSOR_MATCH'
-  | 'DUPLICATE_INPUT'
-  | 'NO_TENSOR_ALIASING'
-  | 'SHAPE_ENV';
-
-/** One guard: where, what, and its printed condition. */
-export interface Guard {
-  readonly kind: GuardKind;
-  readonly source: Source;
-  /** Index of the root it is read from. */
-  readonly root: number;
-  /** The printed condition, which is also the reason when it fails (tensors explain themselves). */
-  readonly text: string;
-  /** Whether it asks for the same function, or object that is not seen through. */
-  readonly opaque?: boolean;
-  /** The expected value of a CONSTANT_MATCH. */
-  readonly value?: unknown;
-  /** What generated code compares instead of calling `check`, where that is the same. */
-  readonly inline?: InlineCheck;
-  /** Whether the value is as it was. */
-  check(value: unknown): boolean;
-  /** Words for a failure, if they differ from `text`. */
-  explain?(value: unknown): string;
-}
-
-/** A check that is one comparison. */
-export type InlineCheck =
-  | { readonly kind: 'value'; readonly value: unknown }
-  | { readonly kind: 'type'; readonly type: unknown }
-  | { readonly kind: 'length'; readonly length: number }
-  | { readonly kind: 'tensor'; readonly spec: TensorGuard };
+export type { Guard, GuardKind } from './guard.js';
 
 /** A named root of the guarded values. */
 export interface Root {
   /** Printed form, `L['x']`. */
   readonly name: string;
   readonly value: unknown;
-}
-
-function constantGuard(root: number, source: Source, value: unknown): Guard {
-  const name = printSource(source);
-  const none = value === null || value === undefined;
-  return {
-    kind: none ? 'ID_MATCH' : 'CONSTANT_MATCH',
-    root,
-    source,
-    text: none ? `${name} is None` : `${name} == ${literal(value)}`,
-    value,
-    inline: { kind: 'value', value },
-    check: (now) => Object.is(now, value),
-  };
-}
-
-function containerGuard(
-  root: number,
-  source: Source,
-  object: object,
-  keys: readonly Key[] | number,
-): Guard {
-  const name = printSource(source);
-  if (typeof keys === 'number') {
-    const isArray = Array.isArray(object);
-    return {
-      kind: 'LENGTH_CHECK',
-      root,
-      source,
-      text: `len(${name}) == ${keys}`,
-      ...(isArray ? { inline: { kind: 'length', length: keys } as const } : {}),
-      check: (now) =>
-        isArray
-          ? Array.isArray(now) && now.length === keys
-          : now instanceof (object.constructor as typeof Map) && now.size === keys,
-    };
-  }
-  const type = object.constructor;
-  const plain = type === Object || type === undefined;
-  return {
-    kind: plain ? 'DICT_KEYS' : 'TYPE_MATCH',
-    root,
-    source,
-    text: plain
-      ? `list(${name}.keys()) == [${keys.map((key) => (typeof key === 'symbol' ? String(key) : `'${key}'`)).join(', ')}]`
-      : `type(${name}) is ${type.name}`,
-    ...(plain ? {} : { inline: { kind: 'type', type } as const }),
-    check: (now) => {
-      if (typeof now !== 'object' || now === null || now.constructor !== type) return false;
-      if (!plain) return true;
-      const have = followedKeys(now, source);
-      return have.length === keys.length && have.every((key, i) => key === keys[i]);
-    },
-  };
-}
-
-function tensorGuard(root: number, source: Source, tensor: Tensor): Guard {
-  const guard = TensorGuard.of(tensor);
-  const name = printSource(source);
-  return {
-    kind: 'TENSOR_MATCH',
-    root,
-    source,
-    text: `${name}: ${guard.toString()}`,
-    inline: { kind: 'tensor', spec: guard },
-    check: (now) => isTensor(now) && guard.check(now),
-    explain: (now) => (isTensor(now) ? (guard.explain(now, name) ?? '') : noTensor(now, name)),
-  };
-}
-
-function dynamicGuard(root: number, source: Source, guard: DynamicTensorGuard): Guard {
-  const name = printSource(source);
-  return {
-    kind: 'TENSOR_MATCH',
-    root,
-    source,
-    text: `${name}: ${guard.toString()}`,
-    check: (now) => isTensor(now) && guard.explain(now, name) === null,
-    explain: (now) => (isTensor(now) ? (guard.explain(now, name) ?? '') : noTensor(now, name)),
-  };
 }
 
 /** See the file header. */
@@ -157,28 +50,43 @@ export class EntryGuards {
   private readonly values: unknown[] = [];
   private firsts: Int32Array | null = null;
   private shapes: ShapeGuards | null = null;
+  /** Which objects are the same, where code that does not run again could have compared them. */
+  private readonly objects: ObjectIdentities | null;
   /** Which guard a tensor has, until the capture is over. */
   private indexOf: Map<Tensor, number> | null;
 
-  /** Records the guards that the roots satisfy now; `state` is that of the beginning of the call, `getters` as for `walk`. */
+  /** Records the guards that the roots satisfy now; `state` is that of the beginning of the call, `everything` as for `walk`. */
   constructor(
     roots: readonly Root[],
     private readonly state: GlobalState = globalState(),
     private readonly countText: string = `number of arguments == ${roots.length}`,
-    getters = false,
+    everything = false,
   ) {
     const constants: Guard[] = [];
     const tensors: Guard[] = [];
+    this.objects = everything ? new ObjectIdentities() : null;
     const duplicates: { index: number; of: number }[] = [];
     const first = new Map<Tensor, number>();
     roots.forEach((root, index) => {
+      const holders = new Map<object | null, Guard>();
       walk(
         root.value,
         { root: root.name, steps: [] },
         {
-          primitive: (value, source) => constants.push(constantGuard(index, source, value)),
-          container: (value, keys, source) =>
-            constants.push(containerGuard(index, source, value, keys)),
+          primitive: (value, source, holder) =>
+            constants.push(constantGuard(index, source, value, holders.get(holder))),
+          data: (array, source) => constants.push(dataGuard(index, source, array)),
+          container: (found) => {
+            const guards = containerGuards(found, { root: index, everything });
+            constants.push(...guards);
+            holders.set(found.value, guards.at(-1)!);
+            const told = found.kind !== 'tracked' && found.kind !== 'opaque';
+            this.objects?.add(found.value, { root: index, source: found.source }, told);
+          },
+          again: (_, source, of) => constants.push(sameObjectGuard(index, source, of)),
+          prototype: (value, source, of) =>
+            constants.push(prototypeGuard(index, source, value, of !== 'tracked')),
+          opaque: (value, source) => constants.push(opaqueGuard(index, source, value)),
           tensor: (tensor, source) => {
             if (source.steps.at(-1)?.kind === 'grad') return;
             const of = first.get(tensor);
@@ -186,19 +94,11 @@ export class EntryGuards {
             else duplicates.push({ index: tensors.length, of });
             tensors.push(tensorGuard(index, source, tensor));
           },
-          opaque: (value, source) =>
-            constants.push({
-              kind: 'ID_MATCH',
-              root: index,
-              source,
-              text: `${printSource(source)} is the same ${typeName(value)}`,
-              opaque: true,
-              check: sameOpaque(value),
-            }),
         },
-        getters,
+        everything,
       );
     });
+    this.objects?.seal();
     this.rootCount = roots.length;
     this.indexOf = new Map([...first].map(([tensor, i]) => [tensor, constants.length + i]));
     this.guards = [...constants, ...tensors];
@@ -239,7 +139,7 @@ export class EntryGuards {
     if (roots.length !== this.rootCount) return false;
     this.compiled ??= compileGuards(this.guards);
     const tensors = this.values;
-    if (!this.compiled(roots, tensors)) return false;
+    if (!this.compiled(roots, tensors) || this.objects?.check(roots) === false) return false;
     if (tensors.length < 2) return true;
     this.firsts ??= this.firstOccurrences();
     return sameIdentities(tensors as Tensor[], this.firsts);
@@ -256,8 +156,7 @@ export class EntryGuards {
   private tensorValues(roots: readonly unknown[]): Map<number, unknown> {
     const values = new Map<number, unknown>();
     for (const index of this.tensorIndices) {
-      const guard = this.guards[index]!;
-      values.set(index, follow(roots[guard.root], guard.source.steps));
+      values.set(index, valueOf(this.guards[index]!, roots));
     }
     return values;
   }
@@ -276,14 +175,15 @@ export class EntryGuards {
     if (roots.length !== this.rootCount) return this.countText;
     let opaque: string | null = null;
     for (const guard of this.guards) {
-      const value = follow(roots[guard.root], guard.source.steps);
-      if (guard.check(value)) continue;
+      const value = valueOf(guard, roots);
+      if (holds(guard, value, roots)) continue;
       if (guard.opaque !== true) return guard.explain?.(value) ?? guard.text;
       opaque ??= guard.text;
     }
     return (
       this.identityReason(this.tensorValues(roots)) ??
       this.shapes?.reason(roots) ??
+      this.objects?.reason(roots) ??
       (skipped ? opaque : null)
     );
   }
@@ -292,13 +192,13 @@ export class EntryGuards {
   structureReason(roots: readonly unknown[]): string | null {
     if (roots.length !== this.rootCount) return this.countText;
     for (const guard of this.guards) {
-      const value = follow(roots[guard.root], guard.source.steps);
+      const value = valueOf(guard, roots);
       if (guard.kind === 'TENSOR_MATCH') {
         if (!isTensor(value))
           return `type(${printSource(guard.source)}) is Tensor, actual ${typeName(value)}`;
       } else if (guard.kind === 'CONSTANT_MATCH') {
         if (typeof value !== typeof guard.value) return guard.text;
-      } else if (!guard.check(value)) return guard.text;
+      } else if (!holds(guard, value, roots)) return guard.text;
     }
     return null;
   }

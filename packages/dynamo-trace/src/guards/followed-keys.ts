@@ -25,14 +25,14 @@ export function isOwnGetter(object: object, key: Key): boolean {
 }
 
 /** Keys of the getters of an object and of its classes, other than `followed` ones. */
-export function getterKeys(object: object, followed: readonly Key[]): Key[] {
+export function getterKeys(
+  object: object,
+  prototypes: readonly object[],
+  followed: readonly Key[],
+): Key[] {
   const known = new Set<Key>(followed);
   const found: Key[] = [];
-  for (
-    let at: object | null = object;
-    at !== null && at !== Object.prototype;
-    at = Object.getPrototypeOf(at) as object | null
-  ) {
+  for (const at of [object, ...prototypes]) {
     for (const key of Reflect.ownKeys(at)) {
       if (known.has(key)) continue;
       known.add(key);
@@ -49,4 +49,14 @@ export function readGetter(object: unknown, key: Key): unknown {
   } catch {
     return undefined;
   }
+}
+
+/** Whether a name is one that a tracer looks at in tracked objects. */
+export function isPublic(key: Key): boolean {
+  return typeof key === 'symbol' || !key.startsWith('_');
+}
+
+/** Whether a key is an array index, which comes before names. */
+export function isIndex(key: Key): boolean {
+  return typeof key === 'string' && /^(?:0|[1-9]\d*)$/.test(key);
 }

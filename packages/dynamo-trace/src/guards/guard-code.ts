@@ -4,17 +4,38 @@
  * Paths share their common prefixes, constants are compared inline, and the function returns at the
  * first failure. Where a content security policy forbids `new Function`, the guards are interpreted.
  */
-import type { Guard } from './entry-guards.js';
+import type { Guard, InlineCheck } from './guard.js';
+import type { Layout } from './layout.js';
 import { readGetter } from './followed-keys.js';
-import { type SourceStep, follow } from './source.js';
+import { type SourceStep, follow, itemsOf, typeOf } from './source.js';
 
 /** Whether all guards hold for the given roots; puts the tensors that it met into `tensors`, in order. */
 export type GuardCheck = (roots: readonly unknown[], tensors: unknown[]) => boolean;
 
+/** What a guard looks at. */
+export function valueOf({ root, source }: Guard, roots: readonly unknown[]): unknown {
+  return follow(roots[root], source.steps);
+}
+
+/** Whether a guard holds for its value. */
+export function holds(guard: Guard, value: unknown, roots: readonly unknown[]): boolean {
+  const { other } = guard;
+  return guard.check(value, other && follow(roots[guard.root], other.steps));
+}
+
+function oneByOne(guards: readonly Guard[]): (roots: readonly unknown[]) => boolean {
+  return (roots) => guards.every((guard) => holds(guard, valueOf(guard, roots), roots));
+}
+
 /** Compiles guards into one function. */
 export function compileGuards(guards: readonly Guard[]): GuardCheck {
+  const within = new Map<Guard, Guard[]>();
+  for (const guard of guards)
+    if (guard.within !== undefined)
+      within.set(guard.within, [...(within.get(guard.within) ?? []), guard]);
+  const outer = guards.filter((guard) => guard.within === undefined);
   try {
-    return generate(guards);
+    return generate(outer, within);
   } catch {
     return interpretGuards(guards);
   }
@@ -25,8 +46,8 @@ export function interpretGuards(guards: readonly Guard[]): GuardCheck {
   return (roots, tensors) => {
     let count = 0;
     for (const guard of guards) {
-      const value = follow(roots[guard.root], guard.source.steps);
-      if (!guard.check(value)) return false;
+      const value = valueOf(guard, roots);
+      if (!holds(guard, value, roots)) return false;
       if (guard.kind === 'TENSOR_MATCH') tensors[count++] = value;
     }
     return true;
@@ -44,13 +65,17 @@ function accessor(step: SourceStep, from: string, constants: unknown[]): string 
       return `c[${constants.length - 2}](${from}, c[${constants.length - 1}])`;
     case 'index':
       return `${from}?.[${step.index}]`;
-    case 'item':
-      return `(${from} instanceof Set ? [...${from}][${step.index}] : undefined)`;
+    case 'items':
+      constants.push(itemsOf);
+      return `c[${constants.length - 1}](${from})`;
+    case 'type':
+      constants.push(typeOf);
+      return `c[${constants.length - 1}](${from}, ${step.depth})`;
     case 'map':
       constants.push(step.key);
       return `${from}?.get?.(c[${constants.length - 1}])`;
     case 'grad':
-      return `${from}?.grad`;
+      return `(${from}?.autograd?.grad ?? null)`;
     case 'state':
       constants.push(Symbol.for('tessera.trackedState'));
       return `${from}?.[c[${constants.length - 1}]]?.()`;
@@ -88,7 +113,8 @@ class PathCode {
 
   /** What tells a step from others of its kind. */
   private keyOf(step: SourceStep): string | number {
-    if (step.kind === 'index' || step.kind === 'map' || step.kind === 'item') return step.index;
+    if (step.kind === 'index' || step.kind === 'map') return step.index;
+    if (step.kind === 'type') return step.depth;
     if (step.kind !== 'property' && step.kind !== 'getter') return '';
     if (typeof step.key === 'string') return step.key;
     let number = this.symbols.get(step.key);
@@ -97,18 +123,58 @@ class PathCode {
   }
 }
 
+/** Objects of one layout are compared by one call. */
+class LayoutCode {
+  private readonly groups = new Map<
+    Layout,
+    { names: string[]; expected: (readonly unknown[])[]; guards: Guard[] }
+  >();
+
+  /** An object in the variable `name`; its guards are checked one by one where the layout does not fit. */
+  add(
+    { layout, expected }: Extract<InlineCheck, { kind: 'layout' }>,
+    name: string,
+    guards: readonly Guard[],
+  ): void {
+    let group = this.groups.get(layout);
+    if (group === undefined)
+      this.groups.set(layout, (group = { names: [], expected: [], guards: [] }));
+    group.names.push(name);
+    group.expected.push(expected);
+    group.guards.push(...guards);
+  }
+
+  lines(constants: unknown[]): string[] {
+    return [...this.groups].map(([layout, { names, expected, guards }]) => {
+      constants.push(layout.fits, expected, oneByOne(guards));
+      const at = constants.length;
+      return `if (!(c[${at - 3}]([${names.join(', ')}], c[${at - 2}]) || c[${at - 1}](roots))) return false;`;
+    });
+  }
+}
+
 /** Guards per generated function: engines do not optimise very long ones. */
 const GUARDS_PER_FUNCTION = 120;
 
-function generate(guards: readonly Guard[]): GuardCheck {
-  if (guards.length > GUARDS_PER_FUNCTION) return generateParts(guards);
+/** @param within guards that hold where the layout of another one fits */
+function generate(guards: readonly Guard[], within: ReadonlyMap<Guard, Guard[]>): GuardCheck {
+  if (guards.length > GUARDS_PER_FUNCTION) return generateParts(guards, within);
   const code = new PathCode();
   let count = 0;
+  const layouts = new LayoutCode();
   for (const guard of guards) {
     const name = code.variable(guard.root, guard.source.steps);
-    code.lines.push(`if (!(${condition(guard, name, code.constants)})) return false;`);
+    if (guard.inline?.kind === 'layout') {
+      layouts.add(guard.inline, name, [guard, ...(within.get(guard) ?? [])]);
+      continue;
+    }
+    const other = guard.other && code.variable(guard.root, guard.other.steps);
+    const test =
+      other === undefined ? condition(guard, name, code.constants) : `${name} === ${other}`;
+    code.lines.push(`if (!(${test})) return false;`);
     if (guard.kind === 'TENSOR_MATCH') code.lines.push(`tensors[at + ${count++}] = ${name};`);
   }
+  code.lines.push(...layouts.lines(code.constants));
   const build = new Function(
     'c',
     `return (roots, tensors, at = 0) => {\n${code.lines.join('\n')}\nreturn true;\n};`,
@@ -116,7 +182,7 @@ function generate(guards: readonly Guard[]): GuardCheck {
   return build(code.constants);
 }
 
-function generateParts(guards: readonly Guard[]): GuardCheck {
+function generateParts(guards: readonly Guard[], within: ReadonlyMap<Guard, Guard[]>): GuardCheck {
   const parts: {
     check: (roots: readonly unknown[], tensors: unknown[], at: number) => boolean;
     at: number;
@@ -124,7 +190,7 @@ function generateParts(guards: readonly Guard[]): GuardCheck {
   let at = 0;
   for (let i = 0; i < guards.length; i += GUARDS_PER_FUNCTION) {
     const slice = guards.slice(i, i + GUARDS_PER_FUNCTION);
-    parts.push({ check: generate(slice), at });
+    parts.push({ check: generate(slice, within), at });
     at += slice.filter((guard) => guard.kind === 'TENSOR_MATCH').length;
   }
   return (roots, tensors) => {
@@ -143,6 +209,7 @@ function condition(guard: Guard, name: string, constants: unknown[]): string {
   if (inline.kind === 'value') return literalTest(name, inline.value) ?? general;
   if (inline.kind === 'length')
     return `Array.isArray(${name}) && ${name}.length === ${inline.length}`;
+  if (inline.kind === 'layout') return general;
   constants.push(inline.kind === 'type' ? inline.type : inline.spec);
   const constant = `c[${constants.length - 1}]`;
   if (inline.kind === 'type') return `${name}?.constructor === ${constant}`;

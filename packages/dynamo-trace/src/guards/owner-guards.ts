@@ -1,13 +1,22 @@
 /**
  * @file Guards on the owner of a trusted region: its constants and structure, and where its tensors are.
+ *
+ * They hold for every object that is built like the owner: the same classes, attributes in the same order,
+ * constants and functions, tensors at the same places, and the same object at two places where it was. Which
+ * objects and tensors these are does not count; what the tensors must be, the region's own patterns say.
  */
 import { type Tensor } from '@tessera/tensor';
-import { EntryGuards, type Guard } from './entry-guards.js';
-import { type GuardCheck, compileFetch, compileGuards } from './guard-code.js';
-import { follow, type SourceStep } from './source.js';
+import { EntryGuards } from './entry-guards.js';
+import { type Guard, isTensorGuard, sameObjectGuard } from './guard.js';
+import { type GuardCheck, compileFetch, compileGuards, holds, valueOf } from './guard-code.js';
+import type { SourceStep } from './source.js';
 import { walk } from './walk.js';
 
 const NO_TENSORS: unknown[] = [];
+
+function isGradient(steps: readonly SourceStep[]): boolean {
+  return steps.at(-1)?.kind === 'grad';
+}
 
 /** What a region's owner looked like when the region was captured. */
 export class OwnerGuards {
@@ -19,18 +28,27 @@ export class OwnerGuards {
     owner: object,
     readonly name: string,
   ) {
-    this.guards = new EntryGuards([{ name, value: owner }]).guards.filter(
-      (guard) => guard.kind !== 'TENSOR_MATCH',
-    );
-    walk(
-      owner,
-      { root: name, steps: [] },
-      {
-        tensor: (tensor, source) => {
-          if (!this.paths.has(tensor)) this.paths.set(tensor, source.steps);
-        },
+    const root = { root: name, steps: [] };
+    const tensors: Guard[] = [];
+    walk(owner, root, {
+      tensor: (tensor, source) => {
+        const first = this.paths.get(tensor);
+        if (first === undefined) this.paths.set(tensor, source.steps);
+        // Gradients come and go.
+        if (isGradient(source.steps)) return;
+        tensors.push(
+          first === undefined || isGradient(first)
+            ? isTensorGuard(0, source)
+            : sameObjectGuard(0, source, { root: name, steps: first }),
+        );
       },
-    );
+    });
+    this.guards = [
+      ...new EntryGuards([{ name, value: owner }]).guards.filter(
+        (guard) => guard.kind !== 'TENSOR_MATCH',
+      ),
+      ...tensors,
+    ];
   }
 
   /** Where a tensor hangs on the owner; undefined if it does not. */
@@ -38,7 +56,7 @@ export class OwnerGuards {
     return this.paths.get(tensor);
   }
 
-  /** Whether constants and structure are as they were. */
+  /** Whether an object is built as the owner was. */
   check(owner: object): boolean {
     this.compiled ??= compileGuards(this.guards);
     return this.compiled([owner], NO_TENSORS);
@@ -46,8 +64,10 @@ export class OwnerGuards {
 
   /** The first guard that fails, in words. */
   reason(owner: object): string | null {
-    for (const guard of this.guards)
-      if (!guard.check(follow(owner, guard.source.steps))) return guard.text;
+    for (const guard of this.guards) {
+      const value = valueOf(guard, [owner]);
+      if (!holds(guard, value, [owner])) return guard.explain?.(value) ?? guard.text;
+    }
     return null;
   }
 

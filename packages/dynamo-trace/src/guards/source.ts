@@ -5,6 +5,7 @@
  * an object that the function closes over.
  */
 
+import { type Tensor, gradientOf } from '@tessera/tensor';
 import { type Key, readGetter } from './followed-keys.js';
 
 /** One step from a container to an element. */
@@ -16,8 +17,10 @@ export type SourceStep =
   | { readonly kind: 'index'; readonly index: number }
   /** Key of a Map, by position of insertion. */
   | { readonly kind: 'map'; readonly index: number; readonly key: unknown }
-  /** Element of a Set, by position of insertion. */
-  | { readonly kind: 'item'; readonly index: number }
+  /** Elements of a Set or keys of a Map, as an array. */
+  | { readonly kind: 'items' }
+  /** The prototype that an object has, or one above it. */
+  | { readonly kind: 'type'; readonly depth: number }
   /** Result of the object's own `[trackedState]()`. */
   | { readonly kind: 'state' }
   /** `.grad` of a tensor. */
@@ -30,9 +33,9 @@ export interface Source {
   readonly steps: readonly SourceStep[];
 }
 
-/** A source one step further. */
-export function extend(source: Source, step: SourceStep): Source {
-  return { root: source.root, steps: [...source.steps, step] };
+/** A source some steps further. */
+export function extend(source: Source, ...steps: readonly SourceStep[]): Source {
+  return { root: source.root, steps: [...source.steps, ...steps] };
 }
 
 /** Printed form. */
@@ -40,7 +43,8 @@ export function printSource(source: Source): string {
   let text = source.root;
   for (const step of source.steps) {
     if (step.kind === 'index') text += `[${step.index}]`;
-    else if (step.kind === 'item') text = `list(${text})[${step.index}]`;
+    else if (step.kind === 'items') text = `list(${text})`;
+    else if (step.kind === 'type') text = `type(${text})${'.__base__'.repeat(step.depth)}`;
     else if (step.kind === 'map')
       text += `.get(${typeof step.key === 'string' ? `'${step.key}'` : String(step.key)})`;
     else if (step.kind === 'grad') text += '.grad';
@@ -49,7 +53,8 @@ export function printSource(source: Source): string {
   return text;
 }
 
-function printKey(key: Key): string {
+/** An attribute as it is printed: `.name`, `['0']`. */
+export function printKey(key: Key): string {
   if (typeof key === 'symbol') return `[${String(key)}]`;
   return /^[A-Za-z_$][\w$]*$/.test(key) ? `.${key}` : `['${key}']`;
 }
@@ -58,7 +63,8 @@ function printKey(key: Key): string {
 export function follow(root: unknown, steps: readonly SourceStep[]): unknown {
   let value = root;
   for (const step of steps) {
-    if (typeof value !== 'object' || value === null) return undefined;
+    if ((typeof value !== 'object' && typeof value !== 'function') || value === null)
+      return undefined;
     value = stepInto(value, step);
   }
   return value;
@@ -72,13 +78,30 @@ function stepInto(value: object, step: SourceStep): unknown {
       return readGetter(value, step.key);
     case 'index':
       return (value as readonly unknown[])[step.index];
-    case 'item':
-      return value instanceof Set ? [...(value as Set<unknown>)][step.index] : undefined;
+    case 'items':
+      return itemsOf(value);
+    case 'type':
+      return typeOf(value, step.depth);
     case 'map':
-      return (value as Map<unknown, unknown>).get(step.key);
+      return value instanceof Map ? (value as Map<unknown, unknown>).get(step.key) : undefined;
     case 'grad':
-      return (value as { grad: unknown }).grad;
+      return gradientOf(value as Tensor);
     case 'state':
-      return (value as Record<symbol, () => unknown>)[Symbol.for('tessera.trackedState')]!();
+      return (value as Record<symbol, (() => unknown) | undefined>)[
+        Symbol.for('tessera.trackedState')
+      ]?.();
   }
+}
+
+/** Elements of a Set or keys of a Map; undefined for anything else. */
+export function itemsOf(value: unknown): unknown[] | undefined {
+  return value instanceof Set || value instanceof Map ? [...value.keys()] : undefined;
+}
+
+/** The prototype of an object, or the one `depth` above it. */
+export function typeOf(value: unknown, depth: number): unknown {
+  let at: unknown = value;
+  for (let i = 0; i <= depth && at !== null && at !== undefined; i++)
+    at = Object.getPrototypeOf(at);
+  return at;
 }

@@ -1,32 +1,33 @@
 /**
- * @file Walking arguments and tracked objects: every tensor and primitive that a trace may depend on.
+ * @file Walking arguments and tracked objects: every tensor and value that a trace may depend on.
  *
  * Followed: arrays, plain records, Maps, Sets, tensors (also their `.grad`), instances of the program's
- * classes and tracked objects. Of a tracked object the own enumerable attributes are followed, except
- * functions and names starting with an underscore, of an instance all but the latter; an object with a
- * `[Symbol.for('tessera.trackedState')]()` method is followed through what that returns instead. Objects
- * of the host (dates, promises, typed arrays), functions and long arrays of instances are opaque leaves.
- * With `getters`, what getters give is followed too, but for objects of classes, which may be others each time.
+ * classes and tracked objects. Of instances and tracked objects the own attributes are followed except those
+ * whose names start with an underscore; an object with a `[Symbol.for('tessera.trackedState')]()` method is followed
+ * through what that returns instead. Functions and objects of the host (dates, promises, typed arrays) are
+ * opaque leaves. With `everything` (what JavaScript that does not run again could have read) also names with
+ * underscores, what getters give, the classes of objects, attributes of functions and of objects of the host;
+ * objects of classes that getters give are opaque, as they may be others each time.
  */
 import { type Tensor, isTensor, isTracked } from '@tessera/tensor';
-import { type Key, getterKeys, isOwnGetter, ownKeys, readGetter } from './followed-keys.js';
+import {
+  type Key,
+  getterKeys,
+  isIndex,
+  isOwnGetter,
+  isPublic,
+  ownKeys,
+  readGetter,
+} from './followed-keys.js';
+import { isPrimitive } from './is-primitive.js';
+import { prototypesOf } from './prototypes.js';
 import { type Source, type SourceStep, extend } from './source.js';
 
 /** Protocol of objects that say themselves what a tracer guards. */
 export const TRACKED_STATE: unique symbol = Symbol.for('tessera.trackedState') as never;
 
-/** Called for what a walk finds. */
-export interface Visitor {
-  tensor?(tensor: Tensor, source: Source): void;
-  /** A number, string, boolean, null or undefined. */
-  primitive?(value: unknown, source: Source): void;
-  /** A container, before its elements; `keys` are those followed. */
-  container?(value: object, keys: readonly Key[] | number, source: Source): void;
-  /** An object that is not followed. */
-  opaque?(value: unknown, source: Source): void;
-}
-
-type Kind =
+/** What an object is to a walk. */
+export type Kind =
   | 'tensor'
   | 'array'
   | 'map'
@@ -38,8 +39,34 @@ type Kind =
   | 'primitive'
   | 'opaque';
 
-/** Arrays of an instance that are longer hold data rather than settings. */
-const LONG = 256;
+/** A container that a walk found. */
+export interface Container {
+  readonly value: object;
+  readonly kind: Kind;
+  readonly source: Source;
+  /** Attributes that are followed, in order: of an array or Map those besides its elements. */
+  readonly keys: readonly Key[];
+}
+
+/** Called for what a walk finds. */
+export interface Visitor {
+  tensor?(tensor: Tensor, source: Source): void;
+  /** A number, string, boolean, null or undefined; `holder` has it as an attribute or element. */
+  primitive?(value: unknown, source: Source, holder: object | null): void;
+  /** A long array of primitives; without this its elements come one by one. */
+  data?(value: readonly unknown[], source: Source): void;
+  /** A container, before its elements. */
+  container?(found: Container): void;
+  /** An object that is not followed; its attributes, if any are, come as those of a container. */
+  opaque?(value: unknown, source: Source): void;
+  /** A container met again; it is followed where it was met first. */
+  again?(value: object, source: Source, first: Source): void;
+  /** What objects inherit from, once, and what the first of them is; with `everything`. */
+  prototype?(prototype: object, source: Source, of: Kind): void;
+}
+
+/** Arrays of primitives that are longer hold data rather than settings. */
+const LONG = 64;
 
 function kindOf(value: unknown): Kind {
   if (typeof value === 'function' || typeof value === 'symbol') return 'opaque';
@@ -52,115 +79,193 @@ function kindOf(value: unknown): Kind {
   if (isTracked(value)) return 'tracked';
   const proto: unknown = Object.getPrototypeOf(value);
   if (proto === Object.prototype || proto === null) return 'record';
+  if (notFollowed.has(proto as object)) return 'opaque';
   return isOfProgram(proto as object) ? 'instance' : 'opaque';
+}
+
+const notFollowed = new WeakSet<object>();
+
+/** Instances of a class of the tracer are no data: guards would hold guards of earlier calls. */
+export function doNotFollow(type: { readonly prototype: object }): void {
+  notFollowed.add(type.prototype);
 }
 
 const ofProgram = new WeakMap<object, boolean>();
 
-/** Whether a class, and all that it extends, is written in JavaScript. */
+/** Whether what an object inherits from is written in JavaScript: classes, and objects without a constructor. */
 function isOfProgram(proto: object): boolean {
   let known = ofProgram.get(proto);
   if (known !== undefined) return known;
   const made: unknown = Object.hasOwn(proto, 'constructor') ? proto.constructor : null;
   const above = Object.getPrototypeOf(proto) as object | null;
   known =
-    typeof made === 'function' &&
-    !Function.prototype.toString.call(made).includes('[native code]') &&
-    (above === Object.prototype || (above !== null && isOfProgram(above)));
+    (made === null ||
+      (typeof made === 'function' &&
+        !Function.prototype.toString.call(made).includes('[native code]'))) &&
+    (above === null || above === Object.prototype || isOfProgram(above));
   ofProgram.set(proto, known);
   return known;
 }
 
-/** Whether everything of a record is followed: not where an object says itself what is. */
-function followsAll({ steps }: Source): boolean {
-  return !steps.some((step) => step.kind === 'state' || (step.kind === 'property' && step.tracked));
+/** Whether names with underscores are left out at `source`: of what a tracked object holds. */
+function hidesPrivate({ steps }: Source): boolean {
+  return steps.some((step) => step.kind === 'state' || (step.kind === 'property' && step.tracked));
 }
 
-/** Attributes of a record, an instance or a tracked object at `source` that are followed. */
-export function followedKeys(value: object, source: Source): Key[] {
-  const kind = kindOf(value);
-  const all = followsAll(source);
-  const keys = ownKeys(value, kind !== 'tracked' && all);
-  if (kind === 'record' && all) return keys;
-  return keys.filter((key) => {
-    if (typeof key === 'string' && key.startsWith('_')) return false;
-    if (kind === 'instance' && all) return !isOwnGetter(value, key);
-    return typeof (value as Record<Key, unknown>)[key] !== 'function';
-  });
+/** How far a walk goes, and where it was. */
+interface Reach {
+  readonly everything: boolean;
+  /** Where objects were met first. */
+  readonly seen: Map<object, Source>;
+  readonly prototypes: Set<object>;
+}
+
+/** Attributes of an object of this kind at `source` that are followed. */
+export function followedKeys(
+  value: object,
+  kind: Kind,
+  source: Source,
+  everything: boolean,
+): Key[] {
+  switch (kind) {
+    case 'tensor':
+    case 'state':
+    case 'primitive':
+      return [];
+    case 'array':
+    case 'map':
+    case 'set':
+      return everything ? extraKeys(value) : [];
+    case 'opaque':
+      return everything ? opaqueKeys(value) : [];
+    case 'record':
+    case 'instance':
+    case 'tracked': {
+      const hides = !everything && (kind !== 'record' || hidesPrivate(source));
+      const keys = ownKeys(value, !hides).filter((key) => !hides || isPublic(key));
+      return kind === 'record' ? keys : keys.filter((key) => !isOwnGetter(value, key));
+    }
+  }
+}
+
+/** Attributes of an array, Map or Set besides its elements. */
+function extraKeys(value: object): Key[] {
+  const keys = ownKeys(value, true);
+  return Array.isArray(value) ? keys.filter((key) => key !== 'length' && !isIndex(key)) : keys;
+}
+
+/** Attributes of functions and of objects of the host: typed arrays have their elements there. */
+function opaqueKeys(value: unknown): Key[] {
+  if (typeof value === 'function') return Object.keys(value);
+  if (typeof value !== 'object' || value === null) return [];
+  if (ArrayBuffer.isView(value) || notFollowed.has(Object.getPrototypeOf(value) as object))
+    return [];
+  return ownKeys(value, true);
 }
 
 /** Visits everything reachable from `root`, each object once, iteratively and in order. */
-export function walk(root: unknown, source: Source, visitor: Visitor, getters = false): void {
-  const seen = new Set<object>();
-  const stack: [unknown, Source][] = [[root, source]];
+export function walk(root: unknown, source: Source, visitor: Visitor, everything = false): void {
+  const reach: Reach = { everything, seen: new Map(), prototypes: new Set() };
+  const stack: [unknown, Source, object | null][] = [[root, source, null]];
   while (stack.length > 0) {
-    const [value, at] = stack.pop()!;
+    const [value, at, holder] = stack.pop()!;
     const kind = kindOf(value);
     if (kind === 'primitive') {
-      visitor.primitive?.(value, at);
+      visitor.primitive?.(value, at, holder);
+      continue;
+    }
+    const object = value as object;
+    const first = reach.seen.get(object);
+    if (kind === 'tensor') {
+      visitor.tensor?.(object as Tensor, at);
+      const grad = (object as Tensor).autograd?.grad;
+      if (grad != null && first === undefined) visitor.tensor?.(grad, extend(at, { kind: 'grad' }));
+      if (first === undefined) reach.seen.set(object, at);
       continue;
     }
     if (kind === 'opaque') {
       visitor.opaque?.(value, at);
+      if (!everything || first !== undefined || typeof value === 'symbol') continue;
+    } else if (first !== undefined) {
+      visitor.again?.(object, at, first);
       continue;
     }
-    const object = value as object;
-    if (kind === 'tensor') {
-      visitor.tensor?.(object as Tensor, at);
-      const grad = (object as Tensor).autograd?.grad;
-      if (grad != null && !seen.has(object)) visitor.tensor?.(grad, extend(at, { kind: 'grad' }));
-      seen.add(object);
-      continue;
-    }
-    if (seen.has(object)) continue;
-    seen.add(object);
-    pushChildren(object, kind, at, visitor, stack, getters);
+    reach.seen.set(object, at);
+    const children = childrenOf(object, kind, at, visitor, reach);
+    for (let i = children.length - 1; i >= 0; i--)
+      stack.push([children[i]![0], extend(at, ...children[i]![1]), object]);
   }
 }
 
-function pushChildren(
+type Child = [unknown, readonly SourceStep[]];
+
+function childrenOf(
   object: object,
   kind: Kind,
-  at: Source,
+  source: Source,
   visitor: Visitor,
-  stack: [unknown, Source][],
-  getters: boolean,
-): void {
-  const children: [unknown, SourceStep][] = [];
+  reach: Reach,
+): Child[] {
+  if (kind === 'state')
+    return [[(object as { [TRACKED_STATE](): unknown })[TRACKED_STATE](), [{ kind: 'state' }]]];
+  const keys = followedKeys(object, kind, source, reach.everything);
+  visitor.container?.({ value: object, kind, source, keys });
+  const children = elementsOf(object, kind, source, visitor);
+  for (const key of keys)
+    children.push([
+      (object as Record<Key, unknown>)[key],
+      [{ kind: 'property', key, tracked: kind === 'tracked' }],
+    ]);
+  if (!reach.everything || kind === 'opaque') return children;
+  const prototypes = prototypesOf(object);
+  // Getters of a tracked object read what is followed already.
+  if (kind !== 'tracked')
+    for (const key of getterKeys(object, prototypes, keys)) {
+      const value = readGetter(object, key);
+      const step: SourceStep = { kind: 'getter', key };
+      if (kindOf(value) === 'instance') visitor.opaque?.(value, extend(source, step));
+      else children.push([value, [step]]);
+    }
+  prototypes.forEach((prototype, depth) => {
+    if (reach.prototypes.has(prototype)) return;
+    reach.prototypes.add(prototype);
+    const type: SourceStep = { kind: 'type', depth };
+    visitor.prototype?.(prototype, extend(source, type), kind);
+    // Static attributes of the class, and objects that instances share.
+    for (const key of ownKeys(prototype, true)) {
+      if (isOwnGetter(prototype, key)) continue;
+      const value = (prototype as Record<Key, unknown>)[key];
+      if (key === 'constructor' || (typeof value === 'object' && value !== null))
+        children.push([value, [type, { kind: 'property', key }]]);
+    }
+  });
+  return children;
+}
+
+/** What an array, Map or Set holds. */
+function elementsOf(object: object, kind: Kind, source: Source, visitor: Visitor): Child[] {
   if (kind === 'array') {
     const array = object as readonly unknown[];
-    visitor.container?.(object, array.length, at);
-    array.forEach((item, index) => children.push([item, { kind: 'index', index }]));
-  } else if (kind === 'map') {
-    const map = object as ReadonlyMap<unknown, unknown>;
-    visitor.container?.(object, map.size, at);
-    let index = 0;
-    for (const [key, item] of map) children.push([item, { kind: 'map', index: index++, key }]);
-  } else if (kind === 'set') {
-    const set = object as ReadonlySet<unknown>;
-    visitor.container?.(object, set.size, at);
-    let index = 0;
-    for (const item of set) children.push([item, { kind: 'item', index: index++ }]);
-  } else if (kind === 'state') {
-    children.push([(object as { [TRACKED_STATE](): unknown })[TRACKED_STATE](), { kind: 'state' }]);
-  } else {
-    const keys = followedKeys(object, at);
-    visitor.container?.(object, keys, at);
-    for (const key of keys) {
-      const value = (object as Record<Key, unknown>)[key];
-      const step: SourceStep = { kind: 'property', key, tracked: kind === 'tracked' };
-      if (kind === 'instance' && Array.isArray(value) && value.length > LONG)
-        visitor.opaque?.(value, extend(at, step));
-      else children.push([value, step]);
+    if (visitor.data !== undefined && array.length > LONG && array.every(isPrimitive)) {
+      visitor.data(array, source);
+      return [];
     }
-    if (getters && kind !== 'tracked')
-      for (const key of getterKeys(object, keys)) {
-        const value = readGetter(object, key);
-        const step: SourceStep = { kind: 'getter', key };
-        if (kindOf(value) === 'instance') visitor.opaque?.(value, extend(at, step));
-        else children.push([value, step]);
-      }
+    return Array.from(array, (item, index): Child => [item, [{ kind: 'index', index }]]);
   }
-  for (let i = children.length - 1; i >= 0; i--)
-    stack.push([children[i]![0], extend(at, children[i]![1])]);
+  if (kind === 'set') return itemsOf(object as ReadonlySet<unknown>);
+  if (kind !== 'map') return [];
+  const map = object as ReadonlyMap<unknown, unknown>;
+  let index = 0;
+  return [
+    ...itemsOf(map).filter(([key]) => !isPrimitive(key)),
+    ...[...map].map(([key, item]): Child => [item, [{ kind: 'map', index: index++, key }]]),
+  ];
+}
+
+/** Elements of a Set, or keys of a Map, in order of insertion. */
+function itemsOf(object: ReadonlySet<unknown> | ReadonlyMap<unknown, unknown>): Child[] {
+  return [...object.keys()].map((item, index): Child => [
+    item,
+    [{ kind: 'items' }, { kind: 'index', index }],
+  ]);
 }

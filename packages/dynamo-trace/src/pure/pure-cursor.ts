@@ -16,6 +16,7 @@ import type { DynamicTensorGuard } from '../guards/dynamic-tensor-guard.js';
 import { TensorGuard } from '../guards/tensor-guard.js';
 import { walk } from '../guards/walk.js';
 import type { TrieNode } from '../trace/step.js';
+import { withHiddenStateTraps } from './hidden-state.js';
 import { SizeWatch } from './size-watch.js';
 
 /** See the file header. */
@@ -43,9 +44,9 @@ export class PureCursor extends Cursor {
     const tensor = (value: Tensor): void => {
       if (sources.isArgument(value)) this.sizes.watch(value);
     };
-    for (const { value } of sources.roots) walk(value, { root: '', steps: [] }, { tensor });
+    for (const { value } of sources.roots) walk(value, { root: '', steps: [] }, { tensor }, true);
     try {
-      const result = fn();
+      const result = withHiddenStateTraps(sources.roots, this.recorder!.options.functionName, fn);
       // What comes after the first wait is not watched.
       if (result instanceof Promise) this.sizes.noticed = true;
       return result;

@@ -4,6 +4,7 @@
  * A pattern matches one argument and, for inputs seen for the first time and lifted scalars, binds it
  * in the frame. Matching allocates nothing.
  */
+import { isPlainInteger } from '@tessera/shared';
 import { type Tensor, isTensor } from '@tessera/tensor';
 import type { DynamicTensorGuard } from '../guards/dynamic-tensor-guard.js';
 import type { TensorGuard } from '../guards/tensor-guard.js';
@@ -95,7 +96,7 @@ function isOfKind(kind: ScalarPattern['kind'], value: unknown): boolean {
   if (typeof value === 'boolean') return kind === 'bool';
   if (typeof value !== 'number') return false;
   if (kind === 'float' || kind === 'bool') return true;
-  return kindOfNumber(value) === kind && !Object.is(value, -0);
+  return kind === 'int' ? isPlainInteger(value) : kindOfNumber(value) === kind;
 }
 
 function matchList(items: readonly Pattern[], arg: unknown, frame: Bindings): boolean {

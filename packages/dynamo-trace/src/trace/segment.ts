@@ -15,6 +15,7 @@ import {
   gradMode,
   hasGradientHooks,
   modes,
+  show,
   withAutocastSettings,
 } from '@tessera/tensor';
 import { now } from '../clock.js';
@@ -39,6 +40,8 @@ export class Segment {
   private readonly outputSet = new Set<number>();
   private compiled: CompiledSegment | null = null;
   private module: GraphModule | null = null;
+  /** Of the last run; see `CompiledSegment`. */
+  private isFresh: CompiledSegment['isFresh'];
   /** Slots that values are views of (null: none), once known. */
   private bases: Map<number, number | null> | null = null;
   private slots: Map<Node, number> | null = null;
@@ -196,6 +199,7 @@ export class Segment {
     const outs = frame.execute(inputs, () => this.call(inputs));
     for (let i = 0; i < this.outputSlots.length; i++) {
       const lazy = frame.slots[this.outputSlots[i]!];
+      if (this.isFresh?.(i) !== true) show(outs[i]);
       if (lazy !== undefined && lazy.storageOrNull === null)
         settle(lazy, outs[i]!, this.baseOf(this.outputSlots[i]!, frame));
     }
@@ -217,8 +221,10 @@ export class Segment {
   call(inputs: readonly SegmentInput[]): readonly Tensor[] {
     return this.asRecorded(() => {
       this.runs++;
+      this.isFresh = undefined;
       if (this.changesHooked(inputs)) return this.graphModule.forward(...inputs) as Tensor[];
       this.compiled ??= this.compile(inputs);
+      this.isFresh = this.compiled.isFresh;
       if (this.runs > 1) return this.compiled(inputs);
       const start = now();
       try {

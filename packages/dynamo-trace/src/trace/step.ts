@@ -125,6 +125,7 @@ export interface BackwardStep {
   /** Leaves given explicitly. */
   readonly inputs: readonly Pattern[] | null;
   readonly retainGraph: boolean;
+  readonly createGraph: boolean;
   readonly next: TrieNode;
 }
 

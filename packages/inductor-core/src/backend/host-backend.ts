@@ -11,6 +11,7 @@ import type { FusedKernel } from '../ir/kernel.js';
 import { printKernel } from '../ir/print.js';
 import { bindPlan, hostData } from '../plan/bind-plan.js';
 import { checkedExecutable } from '../plan/checked-executable.js';
+import { boundTo } from '../plan/bound-to.js';
 import type { ExecutionPlan } from '../plan/execution-plan.js';
 import type { Capabilities, Executable, KernelBackend, KernelSource } from './kernel-backend.js';
 
@@ -99,6 +100,8 @@ function run(
   kernels: readonly HostKernel[],
   ...[inputs, outputs, scalars]: Parameters<Executable['run']>
 ): void {
+  for (const [i, input] of inputs.entries()) boundTo(plan, 'input', i, input);
+  for (const [i, output] of outputs.entries()) boundTo(plan, 'output', i, output);
   const memory = bindPlan(plan, inputs.map(hostData), outputs.map(hostData));
   for (const launch of plan.launches)
     kernels[launch.kernel]!(

@@ -4,7 +4,7 @@
  * A third party implements this one interface. `generate` is pure, so generated code can be tested as
  * text; `load` prepares a whole plan once; `run` is the hot path.
  */
-import type { DType, DeviceType, Tensor } from '@tessera/tensor';
+import type { DType, DeviceMemory, DeviceType, Tensor } from '@tessera/tensor';
 import type { FusedKernel } from '../ir/kernel.js';
 import type { ExecutionPlan } from '../plan/execution-plan.js';
 
@@ -14,7 +14,7 @@ export interface Capabilities {
   readonly dtypes: ReadonlySet<DType>;
   /** How int64 is stored and computed. */
   readonly int64: 'native' | 'i32';
-  /** Most buffer parameters one kernel may have. */
+  /** Most buffer parameters one kernel may have; one less in a kernel with checks, which has to report them. */
   readonly maxBuffersPerKernel: number;
   /** Whether `ExternKernel`s (reference kernels) can run. */
   readonly extern: boolean;
@@ -50,8 +50,18 @@ export interface Executable {
    * @param inputs one tensor per plan input
    * @param outputs one freshly allocated tensor per plan output, to be filled
    * @param scalars values of the plan's scalars
+   * @throws what a check of a kernel refuses (`valueError`); an asynchronous device keeps the first such error for
+   *   the next read of its memory. Nothing outside of the plan's buffers is read or written.
    */
   run(inputs: readonly Tensor[], outputs: readonly Tensor[], scalars: readonly number[]): void;
+  /**
+   * Memory for the outputs of one run with these inputs, one per plan output, which the caller then owns.
+   * For devices on which running is cheaper with memory that was used before; absent where it makes no
+   * difference, and callers may always allocate by themselves.
+   *
+   * @throws out-of-memory
+   */
+  allocateOutputs?(inputs: readonly Tensor[]): readonly DeviceMemory[];
   /** Frees scratch memory and compiled code. */
   dispose(): void;
 }

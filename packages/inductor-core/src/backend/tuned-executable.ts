@@ -62,6 +62,11 @@ class TunedExecutable implements Executable {
     this.current.run(inputs, outputs, scalars);
   }
 
+  get allocateOutputs(): Executable['allocateOutputs'] {
+    const { current } = this;
+    return current.allocateOutputs?.bind(current);
+  }
+
   dispose(): void {
     this.disposed = true;
     this.current.dispose();

@@ -9,8 +9,8 @@ import { isTesseraError, reportTo } from '@tessera/shared';
 import { type KernelProvider, type OpOverload, type Tensor, reserveOffsets } from '@tessera/tensor';
 import type { Executable, KernelBackend } from '../backend/kernel-backend.js';
 import { compileGraph } from '../compile-graph.js';
+import { inductorConfig } from '../config.js';
 import type { ExecutionPlan } from '../plan/execution-plan.js';
-import { indicesInRange } from './index-range.js';
 import { opKey } from './op-key.js';
 import { type ArgPath, singleOpGraph } from './single-op-graph.js';
 
@@ -56,8 +56,6 @@ export class EagerProvider implements KernelProvider {
     }
     const entry = this.lookup(op, args, outs);
     if (entry === null) return false;
-    // The reference kernel says which index is wrong; on other devices nobody can look.
-    if (this.backend.device === 'cpu' && !indicesInRange(op, args)) return false;
     const inputs = entry.tensors.map((path) => at(args, path) as Tensor);
     const scalars = entry.scalars.map((path) => at(args, path) as number);
     if (entry.rng !== undefined) {
@@ -76,18 +74,22 @@ export class EagerProvider implements KernelProvider {
   private lookup(op: OpOverload, args: readonly unknown[], outs: readonly Tensor[]): Entry | null {
     let entries = this.cache.get(op);
     if (entries === undefined) this.cache.set(op, (entries = new Map<string, Entry | null>()));
-    const key = opKey(op, args, outs, !this.constantOps.has(op));
+    const key = this.keyOf(op, args, outs);
     let entry = entries.get(key);
     if (entry === undefined) {
       // Not a part of a compilation that happens to need a value: its stages are not reported.
       entry = reportTo(null, () => this.compile(op, args, outs));
       // Finding out that the op needs constants changed the key.
-      if (key !== opKey(op, args, outs, !this.constantOps.has(op)))
-        return this.lookup(op, args, outs);
+      if (key !== this.keyOf(op, args, outs)) return this.lookup(op, args, outs);
       if (entries.size >= this.limit) this.dropOldest(entries);
       entries.set(key, entry);
     }
     return entry;
+  }
+
+  private keyOf(op: OpOverload, args: readonly unknown[], outs: readonly Tensor[]): string {
+    const key = opKey(op, args, outs, !this.constantOps.has(op));
+    return inductorConfig.checkIndices ? key : `unchecked;${key}`;
   }
 
   private dropOldest(entries: Map<string, Entry | null>): void {

@@ -2,6 +2,7 @@
  * @file A graph of one operator call, for eager ops that run as compiled code.
  */
 import { type Argument, Graph, GraphModule, type Node, getItem } from '@tessera/graph';
+import { scalarKind } from '@tessera/shared';
 import { type OpOverload, type Tensor, fakeFromMeta, getOp, isTensor } from '@tessera/tensor';
 
 /** Where an input of the graph comes from: positions within the arguments. */
@@ -29,8 +30,8 @@ export function fakeLike(tensor: Tensor): Tensor {
 /** Whether a number at this argument is passed at run time, so that one kernel serves all values. */
 export function isRuntimeScalar(op: OpOverload, index: number, arg: unknown): arg is number {
   if (typeof arg !== 'number') return false;
-  // A whole number beyond 64 bits (masks use -1e30) would be clamped as an integer parameter.
-  if (Number.isInteger(arg) && Math.abs(arg) >= 2 ** 63) return false;
+  // An integer parameter has no sign to give its zero.
+  if (Object.is(arg, -0)) return false;
   const { base, list } = op.schema.args[index]!.type;
   return !list && (base === 'Scalar' || base === 'Tensor');
 }
@@ -61,7 +62,7 @@ export function singleOpGraph(
     if (lift && path.length === 1 && isRuntimeScalar(op, path[0]!, arg)) {
       const node = graph.placeholder(`scalar_${path[0]!}`);
       node.meta.val = arg;
-      node.meta.scalar = { kind: Number.isInteger(arg) ? 'int' : 'float' };
+      node.meta.scalar = { kind: scalarKind(arg) };
       scalars.push(path);
       return node;
     }

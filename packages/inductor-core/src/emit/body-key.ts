@@ -8,6 +8,7 @@
 import { numelOf } from '@tessera/tensor';
 import type { Expr } from '../ir/expr.js';
 import type { LoopVar } from '../ir/index-expr.js';
+import { checkKey } from '../ir/kernel-checks.js';
 import { postorder } from '../ir/walk.js';
 import type { EmitContext } from './emit-context.js';
 import { type BodyStore, type KernelBody, bodyRoots, bodyStores } from './kernel-body.js';
@@ -58,6 +59,8 @@ class KeyWriter {
         return `${this.storage(expr.buf)} ${ir.idOf(expr.index)}`;
       case 'masked':
         return `${this.of(expr.mask)} ${this.of(expr.body)} ${Object.is(expr.other, -0) ? '-0' : expr.other}`;
+      case 'check':
+        return `${checkKey(expr.check)} ${this.of(expr.subject)} ${this.of(expr.ok)} ${this.of(expr.value)}`;
       case 'random':
         return `${expr.distribution} ${this.of(expr.seed)} ${this.of(expr.offset)} ${ir.idOf(expr.index)}`;
       case 'op':

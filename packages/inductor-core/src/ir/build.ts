@@ -5,12 +5,17 @@
  * so lowering gets common-subexpression elimination for nothing and code generators share by identity.
  * Simplifications never change a result, NaN, infinities and signed zeros included.
  */
-import type { DType } from '@tessera/tensor';
+import type { DType, ValueCheck } from '@tessera/tensor';
 import type { Expr, ScalarOp } from './expr.js';
+import type { Bounds } from './index-bounds.js';
 import { IndexBuilder } from './index-build.js';
 import type { IndexExpr } from './index-expr.js';
+import { type Comparison, decideComparison } from './decide-comparison.js';
+import { holds } from './exact-conversion.js';
+import { checkKey } from './kernel-checks.js';
 import { NARROW_INTEGERS, OVERFLOWING_OPS, PREDICATES } from './scalar-ops.js';
 import { castScalar, evalScalar, isFloat, toComputeType } from './scalar-eval.js';
+import { rangeOf, valueBounds } from './value-bounds.js';
 import { operands, postorder } from './walk.js';
 
 /** How to rebuild expressions under changed symbols, loads or results. */
@@ -19,6 +24,8 @@ export interface Rewrite {
   readonly symbol?: (name: string) => IndexExpr | undefined;
   /** Replacement of a load, given its rewritten index; undefined keeps it. */
   readonly load?: (load: Extract<Expr, { kind: 'load' }>, index: IndexExpr) => Expr | undefined;
+  /** New condition of a check, given its rewritten one; undefined keeps it. */
+  readonly check?: (ok: Expr) => Expr | undefined;
   /** Replacement of a finished result; undefined keeps it. */
   readonly acc?: (acc: Extract<Expr, { kind: 'acc' }>) => Expr | undefined;
 }
@@ -26,6 +33,10 @@ export interface Rewrite {
 /** See the file header. */
 export class IrBuilder extends IndexBuilder {
   private readonly exprs = new Map<string, Expr>();
+  /** Expressions with a check somewhere inside. */
+  private readonly checked = new WeakSet<Expr>();
+  /** Intervals of integer expressions, of operands before users. */
+  private readonly ranges = new WeakMap<Expr, Bounds>();
 
   private internExpr(key: string, make: () => Expr): Expr {
     let found = this.exprs.get(key);
@@ -33,8 +44,27 @@ export class IrBuilder extends IndexBuilder {
       found = make();
       this.exprs.set(key, found);
       this.idOf(found);
+      if (found.kind === 'check' || operands(found).some((operand) => this.checked.has(operand)))
+        this.checked.add(found);
+      this.ranges.set(
+        found,
+        valueBounds(
+          found,
+          (operand) => this.boundsOfValue(operand),
+          ({ index }) => this.bounds(index),
+        ),
+      );
     }
     return found;
+  }
+
+  protected override boundsOfValue(value: Expr): Bounds {
+    return this.ranges.get(value) ?? rangeOf(value.dtype);
+  }
+
+  /** An interval that contains an integer's values. */
+  valueBounds(value: Expr): Bounds {
+    return this.boundsOfValue(value);
   }
 
   /** A constant, brought into the range of its dtype. */
@@ -76,9 +106,38 @@ export class IrBuilder extends IndexBuilder {
     return this.internExpr(`a${dtype}:${id}`, () => ({ kind: 'acc', dtype, id }));
   }
 
-  /** `body` where `mask` holds, else `other`; loads of the body do not happen elsewhere. */
+  /** `value` after a test of `subject`; just the value where `ok` is known to hold. */
+  check(check: ValueCheck, subject: Expr, ok: Expr, value: Expr): Expr {
+    if (ok.kind === 'const' && ok.value !== 0) return value;
+    return this.internExpr(
+      `k${checkKey(check)}:${this.idOf(subject)},${this.idOf(ok)},${this.idOf(value)}`,
+      () => ({ kind: 'check', dtype: value.dtype, check, subject, ok, value }),
+    );
+  }
+
+  /** `body` where `mask` holds, else `other`; loads and checks of the body do not happen elsewhere. */
   masked(mask: Expr, body: Expr, other: number): Expr {
     if (mask.kind === 'const') return mask.value !== 0 ? body : this.const(body.dtype, other);
+    if (this.checked.has(body)) return this.maskedNode(mask, this.checkedWhere(mask, body), other);
+    return this.maskedNode(mask, body, other);
+  }
+
+  /** `body` with checks that hold where `mask` is false. */
+  private checkedWhere(mask: Expr, body: Expr): Expr {
+    const outside = this.op('not', [mask]);
+    const isOutside = (ok: Expr): boolean =>
+      ok.kind === 'op' &&
+      ok.op === 'or' &&
+      ok.args.some((arg) => arg === outside || isOutside(arg));
+    return this.withChecks(body, (ok) => (isOutside(ok) ? ok : this.op('or', [ok, outside])));
+  }
+
+  /** `body` with other conditions of its checks. */
+  protected withChecks(body: Expr, check: (ok: Expr) => Expr): Expr {
+    return this.rewrite([body], { check })[0]!;
+  }
+
+  private maskedNode(mask: Expr, body: Expr, other: number): Expr {
     if (body.kind === 'const' && Object.is(body.value, this.constantValue(body.dtype, other)))
       return body;
     if (body.kind === 'masked' && Object.is(body.other, other))
@@ -165,6 +224,10 @@ export class IrBuilder extends IndexBuilder {
         return this.index(expr.dtype, this.substituteIndex(expr.index, symbol, inner));
       case 'masked':
         return this.masked(inner(expr.mask), inner(expr.body), expr.other);
+      case 'check': {
+        const [subject, ok] = [inner(expr.subject), inner(expr.ok)];
+        return this.check(expr.check, subject, rule.check?.(ok) ?? ok, inner(expr.value));
+      }
       case 'random':
         return this.random(
           expr.dtype,
@@ -226,11 +289,14 @@ export class IrBuilder extends IndexBuilder {
       case 'maximum':
       case 'minimum':
         return a === b ? a : null;
+      case 'eq':
+      case 'ne':
       case 'lt':
       case 'le':
       case 'gt':
       case 'ge':
-        return this.compareIndices(op, a, b);
+      case 'within':
+        return this.compareIntegers(op, a, b);
       case 'isnan':
       case 'isinf':
         return isFloat(a.dtype) ? null : this.const('bool', 0);
@@ -264,25 +330,19 @@ export class IrBuilder extends IndexBuilder {
     );
   }
 
-  /** Decides a comparison from the ranges of loop variables. */
-  private compareIndices(op: 'lt' | 'le' | 'gt' | 'ge', a: Expr, b: Expr): Expr | null {
-    const known = (e: Expr): boolean =>
-      e.kind === 'index' || (e.kind === 'const' && !isFloat(e.dtype));
-    if (!known(a) || !known(b)) return null;
-    const difference = this.bounds(this.sub(this.value(a), this.value(b)));
-    const always: Record<typeof op, boolean> = {
-      lt: difference.max < 0,
-      le: difference.max <= 0,
-      gt: difference.min > 0,
-      ge: difference.min >= 0,
-    };
-    const never: Record<typeof op, boolean> = {
-      lt: difference.min >= 0,
-      le: difference.min > 0,
-      gt: difference.max <= 0,
-      ge: difference.max < 0,
-    };
-    return always[op] ? this.const('bool', 1) : never[op] ? this.const('bool', 0) : null;
+  /** Interval of the difference of two integers; of loop indices, equal parts cancel. */
+  private differenceOf(a: Expr, b: Expr): Bounds {
+    const isPlace = (e: Expr): boolean => e.kind === 'index' || e.kind === 'const';
+    if (isPlace(a) && isPlace(b)) return this.bounds(this.sub(this.value(a), this.value(b)));
+    const [x, y] = [this.boundsOfValue(a), this.boundsOfValue(b)];
+    return { min: x.min - y.max, max: x.max - y.min };
+  }
+
+  /** Decides a comparison from the ranges of its operands. */
+  private compareIntegers(op: Comparison, a: Expr, b: Expr): Expr | null {
+    if (isFloat(a.dtype)) return null;
+    const decided = decideComparison(op, this.differenceOf(a, b), this.boundsOfValue(a));
+    return decided === null ? null : this.const('bool', Number(decided));
   }
 }
 
@@ -299,26 +359,4 @@ function isZero(expr: Expr, op: 'add' | 'sub'): boolean {
 function isPowerOfTwo(value: number): boolean {
   const exponent = Math.log2(Math.abs(value));
   return Number.isInteger(exponent) && Math.abs(exponent) < 120;
-}
-
-const INT_BITS: Partial<Record<DType, number>> = {
-  bool: 1,
-  uint8: 8,
-  int8: 8,
-  int16: 16,
-  int32: 32,
-  int64: 64,
-};
-
-/** Whether every value of `narrow` converts to `wide` and on without loss. */
-function holds(wide: DType, narrow: DType): boolean {
-  if (narrow === 'bool') return wide !== 'bool';
-  if (isFloat(narrow)) return wide === 'float64' || (wide === 'float32' && narrow !== 'float64');
-  if (isFloat(wide))
-    return (
-      (INT_BITS[narrow]! <= 16 && wide === 'float32') ||
-      (INT_BITS[narrow]! <= 32 && wide === 'float64')
-    );
-  const signedFits = narrow === 'uint8' ? wide !== 'int8' : true;
-  return signedFits && wide !== 'bool' && INT_BITS[wide]! > INT_BITS[narrow]!;
 }

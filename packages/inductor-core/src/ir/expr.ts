@@ -10,7 +10,7 @@
  * wraps it (the builder sees to it), so their values are always in range; `bool` is 0 or 1.
  * On devices without 64-bit integers (`Capabilities.int64 === 'i32'`) int64 is computed in i32.
  */
-import type { DType } from '@tessera/tensor';
+import type { DType, ValueCheck } from '@tessera/tensor';
 import type { IndexExpr } from './index-expr.js';
 
 /** Operations on scalar values. Comparisons and logic give `bool`. */
@@ -73,6 +73,8 @@ export type ScalarOp =
   | 'le'
   | 'gt'
   | 'ge'
+  /** `within(a, b)` of integers: 0 ≤ a < b. */
+  | 'within'
   | 'isnan'
   | 'isinf'
   // logic on bool and bits on integers
@@ -122,6 +124,20 @@ export type Expr =
       readonly mask: Expr;
       readonly body: Expr;
       readonly other: number;
+    }
+  /**
+   * `value`, after a test of `subject`: where `ok` is false the kernel reports `check` with the subject, and the
+   * value is anything. Memory outside of the buffers may then be neither read nor written: a kernel ends there, or
+   * goes on with the value 0. A check inside `masked` holds where the mask is false (the builder sees to it), so a
+   * check may be evaluated at any point of the loops, but not beyond their ends.
+   */
+  | {
+      readonly kind: 'check';
+      readonly dtype: DType;
+      readonly check: ValueCheck;
+      readonly subject: Expr;
+      readonly ok: Expr;
+      readonly value: Expr;
     }
   /**
    * Philox 4×32-10 random number. `seed` and `offset` are int64 expressions (usually scalars), `index` the

@@ -1,6 +1,7 @@
 /**
  * @file Intervals that contain the values of index expressions.
  */
+import type { Expr } from './expr.js';
 import type { IndexExpr } from './index-expr.js';
 
 /** A closed integer interval; infinite where nothing is known. */
@@ -9,7 +10,8 @@ export interface Bounds {
   readonly max: number;
 }
 
-const UNKNOWN: Bounds = { min: -Infinity, max: Infinity };
+/** Nothing is known. */
+export const UNKNOWN: Bounds = { min: -Infinity, max: Infinity };
 
 /** Multiplication that keeps 0 · ∞ = 0. */
 function times(a: number, b: number): number {
@@ -31,7 +33,10 @@ function product(a: Bounds, b: Bounds): Bounds {
 export class IndexBounds {
   private readonly known = new Map<IndexExpr, Bounds>();
 
-  constructor(private readonly sizeOf: (name: string) => number | undefined) {}
+  constructor(
+    private readonly sizeOf: (name: string) => number | undefined,
+    private readonly valueOf: (value: Expr) => Bounds,
+  ) {}
 
   of(e: IndexExpr): Bounds {
     let found = this.known.get(e);
@@ -79,7 +84,7 @@ export class IndexBounds {
       case 'mod':
         return e.den.kind === 'int' ? { min: 0, max: e.den.value - 1 } : UNKNOWN;
       case 'value':
-        return UNKNOWN;
+        return this.valueOf(e.value);
     }
   }
 }

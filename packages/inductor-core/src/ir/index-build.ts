@@ -8,7 +8,7 @@
  * are the same object. Modelled on inductor's sympy simplifications, with only the rules that views need.
  */
 import type { Expr } from './expr.js';
-import { type Bounds, IndexBounds } from './index-bounds.js';
+import { type Bounds, IndexBounds, UNKNOWN } from './index-bounds.js';
 import type { IndexExpr } from './index-expr.js';
 
 /** `constant + Σ coefficient · atom` under construction. */
@@ -33,7 +33,15 @@ export class IndexBuilder {
   private readonly table = new Map<string, IndexExpr>();
   private readonly ids = new Map<object, number>();
   private readonly sizes = new Map<string, number>();
-  private readonly intervals = new IndexBounds((name) => this.sizes.get(name));
+  private readonly intervals = new IndexBounds(
+    (name) => this.sizes.get(name),
+    (value) => this.boundsOfValue(value),
+  );
+
+  /** Interval of a value that is computed at run time. */
+  protected boundsOfValue(_value: Expr): Bounds {
+    return UNKNOWN;
+  }
 
   /** The number of an interned object, for structural keys. */
   idOf(object: object): number {

@@ -5,7 +5,7 @@
  * a nested list that runs only where the mask holds. Iterative: expressions may be deep.
  */
 import { TesseraError } from '@tessera/shared';
-import { philoxNormal, philoxUniform } from '@tessera/tensor';
+import { philoxNormal, philoxUniform, valueError } from '@tessera/tensor';
 import type { Expr } from './expr.js';
 import type { IndexExpr } from './index-expr.js';
 import type { ExternKernel, FusedKernel } from './kernel.js';
@@ -108,6 +108,7 @@ export class Program {
   private direct(expr: Expr): Expr[] {
     if (expr.kind === 'op') return [...expr.args];
     if (expr.kind === 'masked') return [expr.mask];
+    if (expr.kind === 'check') return [expr.subject, expr.ok, expr.value];
     const found: Expr[] = [];
     if (expr.kind === 'random') found.push(expr.seed, expr.offset);
     if (expr.kind === 'load' || expr.kind === 'index' || expr.kind === 'random')
@@ -163,6 +164,15 @@ export class Program {
           if (mask() === 0) return other;
           inside.run();
           return body();
+        });
+      }
+      case 'check': {
+        const [subject, ok, value] = [expr.subject, expr.ok, expr.value].map((part) =>
+          this.find(part)!,
+        );
+        return this.slot(() => {
+          if (ok!() === 0) throw valueError(expr.check, subject!());
+          return value!();
         });
       }
       case 'random': {

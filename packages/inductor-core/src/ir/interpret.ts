@@ -129,7 +129,7 @@ function runMatmul(kernel: MatmulKernel, frame: Frame): void {
 /**
  * Runs a kernel on `buffers` and `scalars` given by parameter name; written buffers are changed in place.
  *
- * @throws plan-invalid for an index out of range or a missing buffer
+ * @throws plan-invalid for a load or store outside of its buffer, or a missing buffer; and what the kernel's checks say
  */
 export function interpretKernel(
   kernel: FusedKernel,

@@ -16,9 +16,11 @@ export interface PointwiseBody {
   readonly stores: readonly Extract<Stmt, { kind: 'store' }>[];
 }
 
-/** The body of a kernel that reduces and multiplies nothing; null for any other kernel. */
+/** The body of a kernel that reduces, multiplies and checks nothing; null for any other kernel. */
 export function pointwiseBody(kernel: FusedKernel): PointwiseBody | null {
   if (kernel.kind !== 'loop' || kernel.inner.length > 0) return null;
   const stores = kernel.stages.flatMap(({ body }) => body).filter((stmt) => stmt.kind === 'store');
-  return { loops: kernel.outer, values: postorder(stores.flatMap(stmtRoots)), stores };
+  const values = postorder(stores.flatMap(stmtRoots));
+  if (values.some((value) => value.kind === 'check')) return null;
+  return { loops: kernel.outer, values, stores };
 }

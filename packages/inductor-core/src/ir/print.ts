@@ -4,7 +4,7 @@
  * One line per distinct operation, numbered within its stage; indices print like source code. The text
  * is deterministic and complete: two kernels with the same text do the same.
  */
-import type { DType } from '@tessera/tensor';
+import type { DType, ValueCheck } from '@tessera/tensor';
 import type { Expr, ScalarOp, Stmt } from './expr.js';
 import type { IndexExpr, LoopVar } from './index-expr.js';
 import type { ExternArg, FusedKernel, LoopKernel, MatmulKernel } from './kernel.js';
@@ -88,6 +88,18 @@ export function printIndex(
   }
 }
 
+/** `gather index < 8`, `index -8 <= index < 8`, `nll_loss class < 10 or -100`, `remainder divisor`. */
+function printCheck(check: ValueCheck): string {
+  switch (check.rule) {
+    case 'index':
+      return `${check.op} ${check.wraps ? `${-check.size} <= ` : ''}index < ${check.size}:`;
+    case 'class':
+      return `${check.op} class < ${check.classes} or ${check.ignored}:`;
+    case 'divisor':
+      return `${check.op} divisor`;
+  }
+}
+
 /** Prints expressions as numbered lines; each distinct expression once per printer. */
 class ExprPrinter {
   readonly lines: string[] = [];
@@ -136,6 +148,8 @@ class ExprPrinter {
         return `index(${printIndex(expr.index, this.name)})`;
       case 'masked':
         return `${this.name(expr.body)} if ${this.name(expr.mask)} else ${number(expr.other)}`;
+      case 'check':
+        return `${this.name(expr.value)} checked ${this.name(expr.ok)} (${printCheck(expr.check)} ${this.name(expr.subject)})`;
       case 'random':
         return `random_${expr.distribution}(${this.name(expr.seed)}, ${this.name(expr.offset)}, ${printIndex(expr.index, this.name)})`;
       case 'op': {

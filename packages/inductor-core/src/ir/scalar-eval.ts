@@ -272,6 +272,8 @@ export function evalScalar(
       return Number(a === b);
     case 'ne':
       return Number(a !== b);
+    case 'within':
+      return Number(a >= 0 && a < b);
     case 'lt':
       return Number(a < b);
     case 'le':

@@ -56,6 +56,7 @@ export const SCALAR_ARITY: Readonly<Record<ScalarOp, number>> = {
   le: 2,
   gt: 2,
   ge: 2,
+  within: 2,
   isnan: 1,
   isinf: 1,
   and: 2,
@@ -76,6 +77,7 @@ export const PREDICATES: ReadonlySet<ScalarOp> = new Set<ScalarOp>([
   'le',
   'gt',
   'ge',
+  'within',
   'isnan',
   'isinf',
 ]);

@@ -192,6 +192,7 @@ class Verifier {
       else if (expr.kind === 'masked') this.masked(expr);
       else if (expr.kind === 'index' && expr.dtype === 'bool') this.fail('a place is no bool');
       else if (expr.kind === 'random') this.random(expr);
+      else if (expr.kind === 'check') this.check(expr);
       else if (expr.kind === 'op') this.op(expr);
     }
   }
@@ -226,6 +227,14 @@ class Verifier {
     if (!isFloat(dtype)) this.fail(`a random number is no ${dtype}`);
     if (isFloat(seed.dtype) || isFloat(offset.dtype))
       this.fail('seed and offset of a random number are integers');
+  }
+
+  private check(expr: Extract<Expr, { kind: 'check' }>): void {
+    if (expr.ok.dtype !== 'bool') this.fail('the condition of a check must be bool');
+    if (isFloat(expr.subject.dtype) || expr.subject.dtype === 'bool')
+      this.fail(`a check is of integers, not of ${expr.subject.dtype}`);
+    if (expr.dtype !== expr.value.dtype)
+      this.fail(`a checked ${expr.value.dtype} is no ${expr.dtype}`);
   }
 
   private op(expr: Extract<Expr, { kind: 'op' }>): void {

@@ -62,6 +62,8 @@ export function operands(expr: Expr): readonly Expr[] {
       return indexValues(expr.index);
     case 'masked':
       return [expr.mask, expr.body];
+    case 'check':
+      return [expr.subject, expr.ok, expr.value];
     case 'random':
       return [expr.seed, expr.offset, ...indexValues(expr.index)];
     default:

@@ -7,6 +7,8 @@ import {
   broadcastShapes,
   defaultDType,
   isFloatingPoint,
+  kindType,
+  numberType,
   promoteTypes,
 } from '@tessera/tensor';
 import type { Expr, ScalarOp } from '../ir/expr.js';
@@ -72,10 +74,7 @@ function rankOf(dtype: DType): number {
 }
 
 function scalarDtype(operand: RuntimeScalar | number | boolean): DType {
-  if (operand instanceof RuntimeScalar)
-    return operand.kind === 'float' ? defaultDType() : operand.kind === 'int' ? 'int64' : 'bool';
-  if (typeof operand === 'boolean') return 'bool';
-  return Number.isInteger(operand) ? 'int64' : defaultDType();
+  return operand instanceof RuntimeScalar ? kindType(operand.kind) : numberType(operand);
 }
 
 /** PyTorch's promotion over tensors, 0-d tensors and numbers. */

@@ -4,11 +4,11 @@
 import { numelOf } from '@tessera/tensor';
 import type { Expr } from '../ir/expr.js';
 import type { IndexExpr } from '../ir/index-expr.js';
+import { checkedIndices, position } from './checked-value.js';
 import { contract } from './contract.js';
 import { reduceOver } from './distance.js';
 import { tensorArg } from './elementwise.js';
 import { ExprMath } from './expr-math.js';
-import { position } from './indexing.js';
 import { LoweredTensor } from './lowered-tensor.js';
 import type { Lowering } from './lowering.js';
 import { readyOperand } from './matmul.js';
@@ -44,7 +44,7 @@ function optional(l: Lowering, arg: LoweredArg): LoweredTensor | null {
 
 /** weight, indices, offsets, scale_grad_by_freq, mode, sparse, per_sample_weights, include_last_offset, padding_idx. */
 const forward: LoweringFn = (l, args, call) => {
-  const [weight, indices, offsets] = args
+  const [weight, given, offsets] = args
     .slice(0, 3)
     .map((x) => readyOperand(l, tensorArg(x!, call.op))) as [
     LoweredTensor,
@@ -55,12 +55,13 @@ const forward: LoweringFn = (l, args, call) => {
   const scales = optional(l, args[6]);
   const padding = Number(args[8] ?? -1);
   const [rows, width] = weight.sizes as [number, number];
-  const count = indices.sizes[0]!;
+  const count = given.sizes[0]!;
   const bags = call.sizes[0]!;
   const zeros = (i: number): LoweredTensor =>
     l.pointwise(call.results[i]!.sizes, l.ir.const(call.results[i]!.dtype, 0));
   if (count === 0 || bags === 0 || width === 0) return [0, 1, 2, 3].map(zeros);
   if (!affordable(l, bags * width, count, count * width, 'product')) return null;
+  const indices = checkedIndices(l, 'embedding_bag', given, rows);
   const m = new ExprMath(l.ir);
   const acc = accumulateDtype(weight.dtype);
   const bagOf = bagOfEach(l, offsets, bags, count);
@@ -69,7 +70,8 @@ const forward: LoweringFn = (l, args, call) => {
     const own = m.eq(bagOf.load([i]), bag);
     return padding < 0 ? own : m.and(own, m.ne(indices.load([i]), padding));
   };
-  const row = (i: IndexExpr): IndexExpr => position(l, indices.load([i]), rows);
+  const row = (i: IndexExpr): IndexExpr =>
+    l.checks ? l.ir.value(indices.load([i])) : position(l, indices.load([i]), rows);
   const bagVar = l.ir.index('int32', l.vars([bags])[0]!);
   const counts = l.pointwise(
     [bags],

@@ -34,8 +34,8 @@ function rangeValue(
   const whole =
     typeof start === 'number' &&
     typeof step === 'number' &&
-    Number.isInteger(start) &&
-    Number.isInteger(step);
+    Number.isSafeInteger(start) &&
+    Number.isSafeInteger(step);
   if (whole)
     return l.pointwise(
       call.sizes,

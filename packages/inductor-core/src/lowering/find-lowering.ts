@@ -38,6 +38,7 @@ import { orderLowerings } from './order.js';
 import { packedConvLowerings } from './packed-conv.js';
 import { poolBackwardLowerings } from './pool-backward.js';
 import { poolLowerings } from './pool.js';
+import { multinomialLowerings } from './multinomial.js';
 import { randomLowerings } from './random.js';
 import { reductionLowerings } from './reduction.js';
 import { type LoweringFn, registeredLowering, registeredOps } from './registry.js';
@@ -80,6 +81,7 @@ const LOWERINGS: Readonly<Record<string, LoweringFn>> = {
   ...im2colLowerings,
   ...padEdgeLowerings,
   ...upsampleLowerings,
+  ...multinomialLowerings,
   ...randomLowerings,
   ...indexingLowerings,
   ...scatterLowerings,

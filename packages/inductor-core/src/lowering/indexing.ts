@@ -1,28 +1,16 @@
 /**
  * @file Gathers: reading a tensor at positions computed at run time.
  *
- * A position outside the tensor is clamped into it: eager reports it, compiled code must not read or
- * write elsewhere. Scatters are in scatter.ts.
+ * A position outside the tensor is refused, as by eager (checked-value.ts). Scatters are in scatter.ts.
  */
 import { wrapDim } from '@tessera/tensor';
 import type { Expr } from '../ir/expr.js';
 import type { IndexExpr } from '../ir/index-expr.js';
+import { checkedPosition, checkedScalar, position, wrapped } from './checked-value.js';
 import { tensorArg } from './elementwise.js';
-import { ExprMath } from './expr-math.js';
 import { LoweredTensor } from './lowered-tensor.js';
 import type { Lowering } from './lowering.js';
 import type { LoweredArg, LoweringFn } from './registry.js';
-
-/** A run-time position in a dimension of `size`, clamped; negative ones count from the end if `wrap`. */
-export function position(l: Lowering, value: Expr, size: number, wrap = false): IndexExpr {
-  if (value.kind === 'index' || value.kind === 'const') {
-    const { min, max } = l.ir.bounds(l.ir.value(value));
-    if (min >= 0 && max < size) return l.ir.value(value);
-  }
-  const m = new ExprMath(l.ir);
-  const counted = wrap ? m.where(m.lt(value, 0), m.add(value, size), value) : value;
-  return l.ir.value(m.min(m.max(counted, 0), size - 1));
-}
 
 /** A gather reads its source at arbitrary places: values worth keeping get memory. */
 function gatherSource(l: Lowering, x: LoweredTensor): LoweredTensor {
@@ -35,17 +23,22 @@ const embedding: LoweringFn = (l, [weight, indices], call) => {
   const table = tensorArg(weight!, call.op);
   const index = tensorArg(indices!, call.op);
   const vars = l.vars(call.sizes);
-  const row = position(l, index.load(vars.slice(0, index.sizes.length)), table.sizes[0]!);
+  const named = index.load(vars.slice(0, index.sizes.length));
+  const row = checkedPosition(l, 'embedding', named, table.sizes[0]!);
   return l.pointwise(call.sizes, table.load([row, vars[vars.length - 1]!]));
 };
 
 const indexSelect: LoweringFn = (l, [self, dim, index], call) => {
   const x = gatherSource(l, tensorArg(self!, call.op));
   const at = tensorArg(index!, call.op);
-  if (x.sizes.length === 0) return l.pointwise(call.sizes, x.load([]));
-  const along = wrapDim(Number(dim), x.sizes.length, call.op);
   const vars = l.vars(call.sizes);
-  const chosen = position(l, at.load(at.sizes.length === 0 ? [] : [vars[along]!]), x.sizes[along]!);
+  if (x.sizes.length === 0) {
+    const named = at.load(at.sizes.map(() => vars[0] ?? l.ir.int(0)));
+    return l.pointwise(call.sizes, checkedScalar(l, 'index_select', named, x.load([])));
+  }
+  const along = wrapDim(Number(dim), x.sizes.length, call.op);
+  const named = at.load(at.sizes.length === 0 ? [] : [vars[along]!]);
+  const chosen = checkedPosition(l, 'index_select', named, x.sizes[along]!);
   return l.pointwise(call.sizes, x.load(vars.map((v, d) => (d === along ? chosen : v))));
 };
 
@@ -57,9 +50,10 @@ function gatherCoords(vars: readonly IndexExpr[], along: number, chosen: IndexEx
 const gather: LoweringFn = (l, [self, dim, index], call) => {
   const x = gatherSource(l, tensorArg(self!, call.op));
   const at = tensorArg(index!, call.op);
-  if (x.sizes.length === 0) return l.pointwise(call.sizes, x.load([]));
+  if (x.sizes.length === 0)
+    return l.pointwise(call.sizes, checkedScalar(l, 'gather', at.expr, x.load([])));
   const along = wrapDim(Number(dim), x.sizes.length, call.op);
-  const chosen = position(l, at.expr, x.sizes[along]!, true);
+  const chosen = checkedPosition(l, 'gather', at.expr, x.sizes[along]!);
   return l.pointwise(call.sizes, x.load(gatherCoords(l.vars(call.sizes), along, chosen)));
 };
 
@@ -71,13 +65,14 @@ export interface AdvancedIndex {
 
 /**
  * Coordinates of `x[indices]`: index tensors broadcast together and stand where the first of them is,
- * or in front if they are not adjacent. @see numpy advanced indexing
+ * or in front if they are not adjacent. `place` makes places of indices. @see numpy advanced indexing
  */
 export function advancedIndex(
   l: Lowering,
   x: LoweredTensor,
   indices: readonly LoweredArg[],
   sizes: readonly number[],
+  place: (index: Expr, size: number) => IndexExpr,
 ): AdvancedIndex {
   const given = indices.map((index) => (index instanceof LoweredTensor ? index : null));
   const used = given.flatMap((index, d) => (index === null ? [] : [d]));
@@ -93,29 +88,40 @@ export function advancedIndex(
     const index = given[d] ?? null;
     if (index === null) return others.shift()!;
     const lead = sharedSizes.length - index.sizes.length;
-    return position(
-      l,
-      index.load(index.sizes.map((s, i) => (s === 1 ? l.ir.int(0) : sharedVars[i + lead]!))),
-      size,
-      true,
+    const named = index.load(
+      index.sizes.map((s, i) => (s === 1 ? l.ir.int(0) : sharedVars[i + lead]!)),
     );
+    return place(named, size);
   });
   return { coords };
 }
 
-const indexTensor: LoweringFn = (l, [self, indices], call) => {
-  const x = gatherSource(l, tensorArg(self!, call.op));
-  return l.pointwise(
-    call.sizes,
-    x.load(advancedIndex(l, x, indices as readonly LoweredArg[], call.sizes).coords),
+/** Masks select a number of elements that is known only at run time. */
+export function hasMask(indices: readonly LoweredArg[]): boolean {
+  return indices.some(
+    (index) =>
+      index instanceof LoweredTensor && (index.dtype === 'bool' || index.dtype === 'uint8'),
   );
-};
+}
+
+function indexTensor(isSafe: boolean): LoweringFn {
+  return (l, [self, indices], call) => {
+    if (hasMask(indices as readonly LoweredArg[])) return null;
+    const x = gatherSource(l, tensorArg(self!, call.op));
+    const list = indices as readonly LoweredArg[];
+    const place = (index: Expr, size: number): IndexExpr =>
+      isSafe
+        ? position(l, wrapped(l, index, size), size)
+        : checkedPosition(l, 'index', index, size, true);
+    return l.pointwise(call.sizes, x.load(advancedIndex(l, x, list, call.sizes, place).coords));
+  };
+}
 
 /** Lowerings by overload name. */
 export const indexingLowerings: Readonly<Record<string, LoweringFn>> = {
   'aten::embedding': embedding,
   'aten::index_select': indexSelect,
   'aten::gather': gather,
-  'aten::index.Tensor': indexTensor,
-  'aten::_unsafe_index.Tensor': indexTensor,
+  'aten::index.Tensor': indexTensor(false),
+  'aten::_unsafe_index.Tensor': indexTensor(true),
 };

@@ -4,6 +4,7 @@
 import type { DType } from '@tessera/tensor';
 import type { Expr } from '../ir/expr.js';
 import type { IndexExpr } from '../ir/index-expr.js';
+import { checkedLabel } from './checked-value.js';
 import { elementwise, operandArg, tensorArg } from './elementwise.js';
 import { ExprMath } from './expr-math.js';
 import { LoweredTensor } from './lowered-tensor.js';
@@ -35,11 +36,13 @@ function nllPoint(
   coords: readonly IndexExpr[],
   dtype: DType,
 ): NllPoint {
-  const m = new ExprMath(l.ir);
-  const value = target.load(coords);
-  const counts = m.ne(value, ignore);
-  // Out-of-range labels would read outside the tensor; ignored ones usually are.
-  const label = l.ir.value(m.min(m.max(m.where(counts, value, 0), 0), classes - 1));
+  const { place: label, counts } = checkedLabel(
+    l,
+    'nll_loss',
+    target.load(coords),
+    classes,
+    ignore,
+  );
   return {
     label,
     counts,

@@ -12,26 +12,28 @@ import {
   storageExtent,
 } from '@tessera/tensor';
 import type { Capabilities } from '../backend/kernel-backend.js';
-import { IrBuilder } from '../ir/build.js';
+import { inductorConfig } from '../config.js';
+import type { IrBuilder } from '../ir/build.js';
 import type { Expr, ReduceOp } from '../ir/expr.js';
 import type { IndexExpr, LoopVar } from '../ir/index-expr.js';
 import { EXPENSIVE_OPS } from '../ir/scalar-ops.js';
 import { postorder } from '../ir/walk.js';
 import type { ExternNode, IrBuffer, IrNode, IrScalar, MatmulNode } from './ir-node.js';
 import { LoweredTensor } from './lowered-tensor.js';
+import { LoweringBuilder } from './lowering-builder.js';
 
 /** What an expression costs to compute again. */
 export interface ExprCost {
   readonly ops: number;
   readonly loads: number;
-  /** Distinct buffers among the loads. */
+  /** Distinct buffers among the loads, and one where failed checks are noted if there are any. */
   readonly buffers: number;
   readonly expensive: boolean;
 }
 
 /** See the file header. */
 export class Lowering {
-  readonly ir: IrBuilder = new IrBuilder();
+  readonly ir: IrBuilder = new LoweringBuilder(this);
   readonly nodes: IrNode[] = [];
   readonly inputs: IrBuffer[] = [];
   /** Offset in its storage at which each input begins, for views that count from the storage. */
@@ -48,6 +50,9 @@ export class Lowering {
   private readonly varCache = new Map<string, readonly IndexExpr[]>();
   private readonly costs = new Map<Expr, ExprCost>();
   private bufferCount = 0;
+
+  /** Whether kernels refuse what eager refuses at run time. */
+  readonly checks: boolean = inductorConfig.checkIndices;
 
   constructor(readonly capabilities: Capabilities) {}
 
@@ -120,14 +125,19 @@ export class Lowering {
     expr: Expr,
     map: ReadonlyMap<string, IndexExpr>,
     memo: Map<Expr, Expr> = new Map(),
+    check: (ok: Expr) => Expr = (ok) => ok,
   ): Expr {
     const [made] = this.ir.rewrite(
       [expr],
       {
         symbol: (name) => map.get(name),
+        check,
         load: (load, index) => {
           const made = this.ir.load(load.dtype, load.buf, index);
-          const coords = this.coordsOf(load).map((coord) => this.substituteCoord(coord, map, memo));
+          // Loads of kernels that are being made have no coordinates any more.
+          const known = this.loadCoords.get(load);
+          if (known === undefined) return made;
+          const coords = known.map((coord) => this.substituteCoord(coord, map, memo));
           return this.recordLoad(made, coords);
         },
       },
@@ -352,6 +362,7 @@ export class Lowering {
       let loads = 0;
       const buffers = new Set<string>();
       let expensive = false;
+      let checks = 0;
       for (const e of postorder([expr])) {
         if (e.kind === 'load') {
           loads++;
@@ -360,8 +371,9 @@ export class Lowering {
           ops++;
           if (EXPENSIVE_OPS.has(e.op)) expensive = true;
         } else if (e.kind === 'random') expensive = true;
+        else if (e.kind === 'check') checks = 1;
       }
-      cost = { ops, loads, buffers: buffers.size, expensive };
+      cost = { ops, loads, buffers: buffers.size + checks, expensive };
       this.costs.set(expr, cost);
     }
     return cost;

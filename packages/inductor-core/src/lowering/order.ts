@@ -3,27 +3,30 @@
  *
  * An element's place is the number of elements that come before it, so places are known independently of
  * each other, and a second reduction finds who has each place. That is two comparisons of all pairs: fast
- * for short rows, the only way on `wgpu` up to `LONGEST_ROW`, else left to the reference kernel.
+ * for short rows. Longer ones are left to the reference kernel, or merged where there is none (`merge-order.ts`).
  */
 import { type DType, isFloatingPoint, numelOf, wrapDim } from '@tessera/tensor';
 import type { Expr, ReduceOp } from '../ir/expr.js';
 import type { IndexExpr, LoopVar } from '../ir/index-expr.js';
+import { position } from './checked-value.js';
 import { castTensor, tensorArg } from './elementwise.js';
 import { ExprMath } from './expr-math.js';
-import { position } from './indexing.js';
 import type { LoweredTensor } from './lowered-tensor.js';
 import type { Lowering } from './lowering.js';
+import { mergedOrder } from './merge-order.js';
 import { reducePlan } from './reduce.js';
 import type { LoweredArg, LoweringCall, LoweringFn } from './registry.js';
 import { reshapeTensor } from './view-maps.js';
 
 /** Rows up to this long are ranked where the reference kernel could sort them too. */
 const SHORT_ROW = 64;
-/** Rows up to this long are ranked where nothing else can sort them. */
-const LONGEST_ROW = 8192;
+/** Rows up to this long are ranked where merging is the other way. */
+const RANKED_ROW = 1024;
+/** Rows up to this long have all pairs compared where nothing else can be done. */
+const LONGEST_PAIRS = 8192;
 
 /** A tensor whose rows along a dimension are put in order. */
-interface Rows {
+export interface Rows {
   readonly l: Lowering;
   readonly x: LoweredTensor;
   readonly at: number;
@@ -31,12 +34,18 @@ interface Rows {
 }
 
 /** The rows of a call, or null where they are too long; at least one-dimensional and in memory. */
-function rowsOf(l: Lowering, self: LoweredTensor, dim: LoweredArg, op: string): Rows | null {
+function rowsOf(
+  l: Lowering,
+  self: LoweredTensor,
+  dim: LoweredArg,
+  op: string,
+  longest: number = Infinity,
+): Rows | null {
   const flat = self.sizes.length === 0 ? self.view([1], []) : self;
   const at = wrapDim(Number(dim), flat.sizes.length, op);
   const length = flat.sizes[at]!;
   if (numelOf(flat.sizes) === 0) return null;
-  if (length > (l.hasFallback ? SHORT_ROW : LONGEST_ROW)) return null;
+  if (length > (l.hasFallback ? SHORT_ROW : longest)) return null;
   const x = castTensor(l, flat, flat.dtype === 'bool' ? 'int32' : flat.dtype);
   if (!x.isRealized && l.costOf(x.expr).loads > 0) x.realize();
   return { l, x, at, length };
@@ -48,7 +57,7 @@ function along(vars: readonly IndexExpr[], at: number, index: IndexExpr): IndexE
 }
 
 /** Reduces over positions of the row that a point of `sizes` lies in. */
-function overRow(
+export function overRow(
   rows: Rows,
   sizes: readonly number[],
   op: ReduceOp,
@@ -80,8 +89,14 @@ function less(l: Lowering, a: Expr, b: Expr): Expr {
 }
 
 /** For each place in order, the position of the element that takes it, as int32. */
-function orderOf(rows: Rows, descending: boolean): LoweredTensor {
+export function orderOf(rows: Rows, descending: boolean): LoweredTensor {
   const { l, x, at } = rows;
+  if (rows.length > RANKED_ROW) {
+    const before = (a: Expr, b: Expr): Expr => (descending ? less(l, b, a) : less(l, a, b));
+    const order = mergedOrder({ ...rows, before });
+    order.realize();
+    return order;
+  }
   const m = new ExprMath(l.ir);
   const index = (e: IndexExpr): Expr => l.ir.index('int32', e);
   const ranks = overRow(rows, x.sizes, 'sum', (j, vars) => {
@@ -112,10 +127,16 @@ function chosen(
   return [reshapeTensor(l, values, result), reshapeTensor(l, indices, result)];
 }
 
+/** Values and positions of no elements. */
+function nothing(l: Lowering, sizes: readonly number[], dtype: DType): LoweredTensor[] {
+  return [l.pointwise(sizes, l.ir.const(dtype, 0)), l.pointwise(sizes, l.ir.const('int64', 0))];
+}
+
 /** sort: self, dim, descending; the other overload has `stable` before them. */
 function sort(first: number): LoweringFn {
   return (l, args, call) => {
     const self = tensorArg(args[0]!, call.op);
+    if (numelOf(self.sizes) === 0) return nothing(l, self.sizes, self.dtype);
     const rows = rowsOf(l, self, args[first] ?? -1, call.op);
     if (rows === null) return null;
     const order = orderOf(rows, args[first + 1] === true);
@@ -126,8 +147,9 @@ function sort(first: number): LoweringFn {
 /** topk: self, k, dim, largest. */
 const topk: LoweringFn = (l, [self, k, dim, largest], call) => {
   const original = tensorArg(self!, call.op);
+  if (numelOf(call.sizes) === 0) return nothing(l, call.sizes, original.dtype);
   const rows = rowsOf(l, original, dim ?? -1, call.op);
-  if (rows === null || Number(k) === 0) return null;
+  if (rows === null) return null;
   const order = orderOf(rows, largest !== false);
   const sizes = rows.x.sizes.map((size, d) => (d === rows.at ? Number(k) : size));
   return chosen(rows, sizes, order, original.sizes.length === 0 ? [] : sizes, original.dtype);
@@ -186,7 +208,7 @@ function median(skipNan: boolean): LoweringFn {
 /** mode: self, dim. The smallest of the most common values, where it last is. */
 const mode: LoweringFn = (l, [self, dim], call) => {
   const original = tensorArg(self!, call.op);
-  const rows = rowsOf(l, original, dim ?? -1, call.op);
+  const rows = rowsOf(l, original, dim ?? -1, call.op, LONGEST_PAIRS);
   if (rows === null) return null;
   const { x, at } = rows;
   const m = new ExprMath(l.ir);

@@ -3,6 +3,7 @@
  */
 import { isFloatingPoint } from '@tessera/tensor';
 import type { Expr, ScalarOp } from '../ir/expr.js';
+import { checkedDivisor } from './checked-value.js';
 import {
   type Operand,
   castTensor,
@@ -88,8 +89,20 @@ const div: LoweringFn = (l, [self, other], call) =>
 const divMode: LoweringFn = (l, args, call) => {
   const mode = args[2];
   if (mode === null || mode === undefined) return div(l, args, call);
-  return binary(mode === 'floor' ? 'floordiv' : 'truncdiv')(l, args, call);
+  return quotient('div', mode === 'floor' ? 'floordiv' : 'truncdiv')(l, args, call);
 };
+
+/** A rounded quotient or remainder in the recorded dtype. */
+function quotient(name: string, op: ScalarOp): LoweringFn {
+  return (l, [self, other], call) =>
+    elementwise(
+      l,
+      [operandArg(self!, call.op), operandArg(other!, call.op)],
+      call.dtype,
+      (a, b) => l.ir.op(op, [a, checkedDivisor(l, name, b)]),
+      call.op,
+    );
+}
 
 /** A binary operation in the recorded dtype. */
 export function binary(op: ScalarOp): LoweringFn {
@@ -263,9 +276,13 @@ export const pointwiseLowerings: Readonly<Table> = {
   ...overloads('div', div),
   ...overloads('true_divide', div),
   ...overloads('div', divMode, ['.Tensor_mode', '.Scalar_mode']),
-  ...overloads('floor_divide', binary('floordiv'), ['', '.Scalar']),
-  ...overloads('remainder', binary('remainder'), ['.Tensor', '.Scalar', '.Scalar_Tensor']),
-  ...overloads('fmod', binary('fmod')),
+  ...overloads('floor_divide', quotient('floor_divide', 'floordiv'), ['', '.Scalar']),
+  ...overloads('remainder', quotient('remainder', 'remainder'), [
+    '.Tensor',
+    '.Scalar',
+    '.Scalar_Tensor',
+  ]),
+  ...overloads('fmod', quotient('fmod', 'fmod')),
   ...overloads('pow', pow, ['.Tensor_Scalar', '.Tensor_Tensor', '.Scalar']),
   ...table({ atan2: 'atan2' }, binary),
   'aten::maximum': extreme('maximum'),

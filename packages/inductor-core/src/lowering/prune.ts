@@ -8,22 +8,41 @@ import type { Lowering } from './lowering.js';
 
 export type Load = Extract<Expr, { kind: 'load' }>;
 
-const loadsOf = new WeakMap<IrNode, readonly Load[]>();
+/** What a node's expressions contain. */
+interface Contents {
+  readonly loads: readonly Load[];
+  readonly checks: boolean;
+}
+
+const contents = new WeakMap<IrNode, Contents>();
 
 /** Distinct loads in a node's expressions. */
 export function nodeLoads(node: IrNode): readonly Load[] {
-  let found = loadsOf.get(node);
+  return contentsOf(node).loads;
+}
+
+/** Whether a node checks values. */
+export function nodeChecks(node: IrNode): boolean {
+  return contentsOf(node).checks;
+}
+
+function contentsOf(node: IrNode): Contents {
+  let found = contents.get(node);
   if (found === undefined) {
-    found = collectLoads(node);
-    loadsOf.set(node, found);
+    found = collect(node);
+    contents.set(node, found);
   }
   return found;
 }
 
-function collectLoads(node: IrNode): Load[] {
+function collect(node: IrNode): Contents {
   const roots =
     node.kind === 'matmul' ? [node.a, node.b] : node.kind === 'extern' ? [] : [node.value];
-  return postorder(roots).filter((e): e is Load => e.kind === 'load');
+  const exprs = postorder(roots);
+  return {
+    loads: exprs.filter((e): e is Load => e.kind === 'load'),
+    checks: exprs.some(({ kind }) => kind === 'check'),
+  };
 }
 
 /** Names of the buffers that a node reads. */

@@ -11,7 +11,15 @@ import type { Lowering } from './lowering.js';
 import { readyOperand } from './matmul.js';
 import { accumulateDtype, neutral } from './reduce.js';
 import type { LoweringFn } from './registry.js';
-import { affordable, alongDim, asBefore, atLeast1d, overSources, sourceOf } from './scatter.js';
+import {
+  affordable,
+  alongDim,
+  asBefore,
+  atLeast1d,
+  overSources,
+  sourceOf,
+  sourcePlaces,
+} from './scatter.js';
 
 type Reduction = 'sum' | 'prod' | 'mean' | 'amax' | 'amin';
 
@@ -40,17 +48,19 @@ function join(m: ExprMath, reduce: Reduction, own: Expr, met: Expr): Expr {
 /** scatter_reduce.two: self, dim, index, src, reduce, include_self. */
 const scatterReduce: LoweringFn = (l, [self, dim, index, src, name, includeSelf], call) => {
   const original = tensorArg(self!, call.op);
-  const at = atLeast1d(readyOperand(l, tensorArg(index!, call.op)));
-  if (numelOf(at.sizes) === 0) return original;
+  const indices = atLeast1d(readyOperand(l, tensorArg(index!, call.op)));
+  if (numelOf(indices.sizes) === 0) return original;
   const own = atLeast1d(original);
   const along = wrapDim(Number(dim), own.sizes.length, call.op);
-  if (!affordable(l, numelOf(own.sizes), at.sizes[along]!, numelOf(at.sizes))) return null;
+  if (!affordable(l, numelOf(own.sizes), indices.sizes[along]!, numelOf(indices.sizes)))
+    return null;
+  const at = sourcePlaces(l, 'scatter_reduce', indices, along, own.sizes[along]!);
   const reduce = String(name) as Reduction;
   // Logic is arithmetic on 0 and 1.
   const type = own.dtype === 'bool' ? 'int32' : accumulateDtype(own.dtype);
   const x = castTensor(l, own, type);
   const from = atLeast1d(readyOperand(l, tensorArg(src!, call.op)));
-  const sources = alongDim(l, x.sizes, along, at, sourceOf(l, from, from.dtype));
+  const sources = alongDim(l, 'scatter_reduce', x.sizes, along, at, sourceOf(l, from, from.dtype));
   const m = new ExprMath(l.ir);
   const over = (op: ReduceOp, value: Expr): LoweredTensor =>
     overSources(l, x.sizes, sources, op, value);

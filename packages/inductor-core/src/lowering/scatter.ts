@@ -8,10 +8,11 @@
 import { numelOf, wrapDim } from '@tessera/tensor';
 import type { Expr, ReduceOp } from '../ir/expr.js';
 import type { IndexExpr, LoopVar } from '../ir/index-expr.js';
+import { checkedIndex, checkedIndices, wrapped } from './checked-value.js';
 import { contract } from './contract.js';
 import { type Operand, operandArg, tensorArg } from './elementwise.js';
 import { ExprMath } from './expr-math.js';
-import { advancedIndex } from './indexing.js';
+import { advancedIndex, hasMask } from './indexing.js';
 import { LoweredTensor } from './lowered-tensor.js';
 import type { Lowering } from './lowering.js';
 import { readyOperand } from './matmul.js';
@@ -116,9 +117,13 @@ export interface Sources {
   readonly valueAt: (order: IndexExpr) => Expr;
 }
 
-/** Sources of a scatter along one dimension: index and src are indexed like self but for `dim`. */
+/**
+ * Sources of a scatter along one dimension: index and src are indexed like self but for `dim`. If each result
+ * looks at one source only, the index is checked there (else see `checkedIndices`).
+ */
 export function alongDim(
   l: Lowering,
+  op: string,
   sizes: readonly number[],
   dim: number,
   index: LoweredTensor,
@@ -135,10 +140,10 @@ export function alongDim(
       reachable = m.and(reachable, m.lt(l.ir.index('int32', v), index.sizes[d]!));
   });
   const given = l.ir.masked(reachable, index.load(at(source.index)), 0);
-  const target = m.where(m.lt(given, 0), m.add(given, sizes[dim]!), given);
+  const target = index.sizes[dim] === 1 ? checkedIndex(l, op, given, sizes[dim]!) : given;
   return {
     inner: source.vars,
-    hits: m.and(reachable, m.eq(target, l.ir.index(index.dtype, vars[dim]!))),
+    hits: m.and(reachable, m.eq(target, l.ir.index(target.dtype, vars[dim]!))),
     value: l.ir.masked(reachable, src(at(source.index)), 0),
     order: source.index,
     valueAt: (order) => l.ir.masked(reachable, src(at(order)), 0),
@@ -221,15 +226,29 @@ function scatter(add: boolean): LoweringFn {
   return (l, [self, dim, index, src], call) => {
     const original = tensorArg(self!, call.op);
     const x = atLeast1d(original);
-    const at = atLeast1d(readyOperand(l, tensorArg(index!, call.op)));
-    if (numelOf(at.sizes) === 0) return original;
+    const indices = atLeast1d(readyOperand(l, tensorArg(index!, call.op)));
+    if (numelOf(indices.sizes) === 0) return original;
     const along = wrapDim(Number(dim), x.sizes.length, call.op);
-    if (!affordable(l, numelOf(x.sizes), at.sizes[along]!, numelOf(at.sizes))) return null;
+    if (!affordable(l, numelOf(x.sizes), indices.sizes[along]!, numelOf(indices.sizes)))
+      return null;
+    const name = add ? 'scatter_add' : 'scatter';
+    const at = sourcePlaces(l, name, indices, along, x.sizes[along]!);
     const operand = operandArg(src!, call.op);
     const from = operand instanceof LoweredTensor ? atLeast1d(readyOperand(l, operand)) : operand;
-    const sources = alongDim(l, x.sizes, along, at, sourceOf(l, from, x.dtype));
+    const sources = alongDim(l, name, x.sizes, along, at, sourceOf(l, from, x.dtype));
     return asBefore(l, add ? accumulated(l, x, sources, 1) : replaced(l, x, sources), original);
   };
+}
+
+/** The indices of a scatter; where each result looks at many of them, they are checked before. */
+export function sourcePlaces(
+  l: Lowering,
+  op: string,
+  indices: LoweredTensor,
+  dim: number,
+  size: number,
+): LoweredTensor {
+  return indices.sizes[dim] === 1 ? indices : checkedIndices(l, op, indices, size);
 }
 
 /** A one-dimensional index as one that is the same at every other coordinate. */
@@ -250,11 +269,16 @@ function indexInto(add: boolean): LoweringFn {
     const original = tensorArg(self!, call.op);
     const x = atLeast1d(original);
     const along = wrapDim(Number(dim), x.sizes.length, call.op);
-    const at = indexAlong(l, readyOperand(l, tensorArg(index!, call.op)), x.sizes, along);
-    if (at.sizes[along] === 0) return original;
-    if (!affordable(l, numelOf(x.sizes), at.sizes[along]!, numelOf(at.sizes))) return null;
+    const indices = readyOperand(l, tensorArg(index!, call.op));
+    const count = numelOf(indices.sizes);
+    if (count === 0) return original;
+    const wide = (numelOf(x.sizes) / (x.sizes[along]! || 1)) * count;
+    if (!affordable(l, numelOf(x.sizes), count, wide)) return null;
+    const name = add ? 'index_add' : 'index_copy';
+    const places = count === 1 ? indices : checkedIndices(l, name, indices, x.sizes[along]!);
+    const at = indexAlong(l, places, x.sizes, along);
     const from = atLeast1d(readyOperand(l, tensorArg(source!, call.op)));
-    const sources = alongDim(l, x.sizes, along, at, (coords) =>
+    const sources = alongDim(l, name, x.sizes, along, at, (coords) =>
       from.load(coords.map((coord, d) => (from.sizes[d] === 1 ? l.ir.int(0) : coord))),
     );
     return asBefore(l, add ? accumulated(l, x, sources, alpha) : replaced(l, x, sources), original);
@@ -262,28 +286,44 @@ function indexInto(add: boolean): LoweringFn {
 }
 
 /** index_put: self, indices, values, accumulate. */
-const indexPut: LoweringFn = (l, [self, indices, values, accumulate], call) => {
+const indexPut: LoweringFn = (l, args, call) => putAt(l, args, call, false);
+
+/** The same with indices that are known to be in range. */
+const safeIndexPut: LoweringFn = (l, args, call) => putAt(l, args, call, true);
+
+function putAt(
+  l: Lowering,
+  [self, indices, values, accumulate]: Parameters<LoweringFn>[1],
+  call: Parameters<LoweringFn>[2],
+  isSafe: boolean,
+): LoweredTensor | null {
   const x = tensorArg(self!, call.op);
   const list = indices as readonly LoweredArg[];
   const tensors = list.filter((index): index is LoweredTensor => index instanceof LoweredTensor);
   const masked = maskedPut(l, x, list, tensorArg(values!, call.op), accumulate === true);
   if (masked !== null) return masked;
-  // A bool mask selects a number of elements known only at run time.
-  if (tensors.length === 0 || tensors.some((index) => index.dtype === 'bool')) return null;
-  for (const index of tensors) readyOperand(l, index);
+  if (tensors.length === 0 || hasMask(list)) return null;
   const source = readyOperand(l, tensorArg(values!, call.op));
   const shape = indexedSizes(x.sizes, list);
   const count = numelOf(shape);
   if (count === 0) return x;
   if (!affordable(l, numelOf(x.sizes), count, count)) return null;
   const m = new ExprMath(l.ir);
-  const { coords } = advancedIndex(l, x, list, shape);
+  const places = x.sizes.map((size, d) => {
+    const index = list[d];
+    if (!(index instanceof LoweredTensor)) return null;
+    const ready = readyOperand(l, index);
+    return isSafe
+      ? l.pointwise(index.sizes, wrapped(l, ready.expr, size))
+      : checkedIndices(l, 'index', ready, size, true);
+  });
+  const { coords } = advancedIndex(l, x, places, shape, (index) => l.ir.value(index));
   const fresh = l.freshVar('s', count);
   const vars = l.vars(x.sizes);
   const at = (order: IndexExpr): IndexExpr[] => delinearize(l, order, shape);
   const targets = l.indicesAt(coords, shape, at(fresh.index));
   const hits = targets
-    .map((target, d) => m.eq(l.ir.cast(asValue(l, target), 'int64'), l.ir.index('int64', vars[d]!)))
+    .map((target, d) => m.eq(asValue(l, target), l.ir.index(asValue(l, target).dtype, vars[d]!)))
     .reduce((a, b) => m.and(a, b));
   const lead = shape.length - source.sizes.length;
   const valueAt = (order: IndexExpr): Expr => {
@@ -300,7 +340,7 @@ const indexPut: LoweringFn = (l, [self, indices, values, accumulate], call) => {
     valueAt,
   };
   return accumulate === true ? accumulated(l, x, sources, 1) : replaced(l, x, sources);
-};
+}
 
 /** One value put where a mask over the leading dimensions holds: a choice per element. */
 function maskedPut(
@@ -356,5 +396,5 @@ export const scatterLowerings: Readonly<Record<string, LoweringFn>> = {
   'aten::index_add': indexInto(true),
   'aten::index_copy': indexInto(false),
   'aten::index_put': indexPut,
-  'aten::_unsafe_index_put': indexPut,
+  'aten::_unsafe_index_put': safeIndexPut,
 };

@@ -6,8 +6,8 @@
  */
 import { type DType, isFloatingPoint, numelOf } from '@tessera/tensor';
 import type { IndexExpr } from '../ir/index-expr.js';
+import { position } from './checked-value.js';
 import { type Operand, operandArg, operandExpr, tensorArg } from './elementwise.js';
-import { position } from './indexing.js';
 import { LoweredTensor } from './lowered-tensor.js';
 import type { Lowering } from './lowering.js';
 import { readyOperand } from './matmul.js';
@@ -23,7 +23,7 @@ function comparedType(dtype: DType, operand: Operand): DType {
   const isWhole =
     operand instanceof RuntimeScalar
       ? !isFloatingPoint(operand.expr.dtype)
-      : Number.isInteger(Number(operand));
+      : Number.isSafeInteger(Number(operand));
   return isWhole ? dtype : 'float32';
 }
 

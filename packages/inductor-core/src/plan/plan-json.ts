@@ -70,6 +70,13 @@ class ExprWriter {
           body: this.ref(expr.body),
           other: encodeNumber(expr.other),
         };
+      case 'check':
+        return {
+          ...expr,
+          subject: this.ref(expr.subject),
+          ok: this.ref(expr.ok),
+          value: this.ref(expr.value),
+        };
       case 'random':
         return {
           ...expr,

@@ -5,7 +5,7 @@
  * recursion; indices nest as lists do.
  */
 import { type JsonField } from '@tessera/graph';
-import { DTYPES, type DType } from '@tessera/tensor';
+import { DTYPES, type DType, type ValueCheck } from '@tessera/tensor';
 import type { Expr, Stmt } from '../ir/expr.js';
 import type { IndexExpr } from '../ir/index-expr.js';
 import { castScalar, isFloat } from '../ir/scalar-eval.js';
@@ -27,6 +27,25 @@ const MOST_RESULTS = 2 ** 20;
 /** An element type. */
 export function readDtype(json: JsonField): DType {
   return json.keyOf(DTYPES);
+}
+
+/** What a value must satisfy; it is the text of an error, so its numbers need no proof. */
+function readCheck(json: JsonField): ValueCheck {
+  const rule = json.field('rule').oneOf(['index', 'class', 'divisor']);
+  const op = json.field('op').string(200);
+  const [least, most] = [Number.MIN_SAFE_INTEGER, Number.MAX_SAFE_INTEGER];
+  switch (rule) {
+    case 'index': {
+      const size = json.field('size').integer(0, most);
+      return { rule, op, size, wraps: json.field('wraps').boolean() };
+    }
+    case 'class': {
+      const classes = json.field('classes').integer(0, most);
+      return { rule, op, classes, ignored: json.field('ignored').integer(least, most) };
+    }
+    case 'divisor':
+      return { rule, op };
+  }
 }
 
 /** See the file header. */
@@ -88,7 +107,7 @@ export class ExpressionReader {
   }
 
   private read(json: JsonField): Expr {
-    const kinds = ['const', 'load', 'scalar', 'index', 'op', 'acc', 'masked', 'random'] as const;
+    const kinds = ['const', 'load', 'scalar', 'index', 'op', 'acc', 'masked', 'check', 'random'] as const;
     const kind = json.field('kind').oneOf(kinds);
     const dtype = readDtype(json.field('dtype'));
     switch (kind) {
@@ -112,6 +131,11 @@ export class ExpressionReader {
       case 'masked': {
         const [mask, body] = [this.ref(json.field('mask')), this.ref(json.field('body'))];
         return { kind, dtype, mask, body, other: this.constant(json.field('other'), dtype) };
+      }
+      case 'check': {
+        const [subject, ok] = [this.ref(json.field('subject')), this.ref(json.field('ok'))];
+        const value = this.ref(json.field('value'));
+        return { kind, dtype, check: readCheck(json.field('check')), subject, ok, value };
       }
       case 'random': {
         const distribution = json.field('distribution').oneOf(['uniform', 'normal']);

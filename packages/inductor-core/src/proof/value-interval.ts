@@ -54,6 +54,9 @@ export function valueInterval(expr: Expr, facts: ValueFacts): Bounds {
       return facts.ofResult(expr);
     case 'masked':
       return union(facts.where(expr.mask, true, expr.body), { min: expr.other, max: expr.other });
+    case 'check':
+      // Where the condition does not hold, a kernel ends or goes on with 0.
+      return union(facts.where(expr.ok, true, expr.value), { min: 0, max: 0 });
     case 'op':
       return PREDICATES.has(expr.op) ? BIT : ofOperation(expr, facts);
     case 'random':

@@ -5,6 +5,7 @@ import { numelOf, itemSize } from '@tessera/tensor';
 import type { IndexExpr } from '../ir/index-expr.js';
 import { type IrBuffer, type IrNode, type LoweredGraph, nodeOutputs } from '../lowering/ir-node.js';
 import type { Lowering } from '../lowering/lowering.js';
+import { nodeChecks } from '../lowering/prune.js';
 import { type Access, type NodeAccesses, accessesOf } from './access.js';
 import type { Group, Member } from './group.js';
 
@@ -80,7 +81,7 @@ export class FusionContext {
     return (this.readers.get(name) ?? []).some((reader) => !nodes.has(reader));
   }
 
-  /** Buffer parameters that a kernel of these nodes would have. */
+  /** Buffer parameters that a kernel of these nodes would have; one more to note failed checks in. */
   parameterCount(nodes: readonly IrNode[]): number {
     const set = new Set(nodes);
     const written = new Set(nodes.flatMap((node) => nodeOutputs(node).map((out) => out.name)));
@@ -90,14 +91,14 @@ export class FusionContext {
         if (!written.has(read.buf) || this.buffers.get(read.buf)!.kind === 'input')
           params.add(read.buf);
     }
-    return params.size;
+    return params.size + (nodes.some(nodeChecks) ? 1 : 0);
   }
 
   /** Whether the kernel of two groups would stay within the backend's limits. */
   fits(a: Group, b: Group): boolean {
     const most = this.lowering.capabilities.maxBuffersPerKernel;
     const nodes = [...a.nodes, ...b.nodes];
-    let accesses = 0;
+    let accesses = 1;
     for (const node of nodes) {
       const { reads, writes } = this.of(node);
       accesses += reads.length + writes.length;

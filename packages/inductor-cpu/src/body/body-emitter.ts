@@ -14,6 +14,7 @@
  * thousands of operations deep.
  */
 import {
+  checksOf,
   indexValues,
   type Expr,
   type LoopKernel,
@@ -25,8 +26,9 @@ import { TesseraError } from '@tessera/shared';
 import type { DType } from '@tessera/tensor';
 import { memory } from '../emit/code.js';
 import type { Section, WasmFunction } from '../emit/wasm-function.js';
-import { scalarsOffset } from '../kernel-code.js';
+import { checksOffset, scalarsOffset } from '../kernel-code.js';
 import { AccessCode, type BufferRef } from './access-code.js';
+import { emitCheck, type CheckSite } from './check-code.js';
 import { convert, wrapTo } from './convert.js';
 import { Dependencies, READS_MEMORY } from './dependencies.js';
 import { kindOf } from './element-kind.js';
@@ -164,6 +166,10 @@ export class BodyEmitter {
         return [expr.seed, expr.offset, ...indexValues(expr.index)]
           .map(pending)
           .filter((each) => this.#find(each) === undefined);
+      case 'check':
+        return [expr.subject, expr.ok, expr.value]
+          .map(pending)
+          .filter((each) => this.#find(each) === undefined);
       case 'masked': {
         if (this.#find(pending(expr.mask)) === undefined) return [pending(expr.mask)];
         const inside = { expr: expr.body, mask: this.#inside(expr.mask, mask) };
@@ -248,6 +254,12 @@ export class BodyEmitter {
           };
         });
       }
+      case 'check': {
+        const subject = operand(expr.subject);
+        const condition = singleRange(expr.ok, operand) ?? { ok: operand(expr.ok) };
+        scope.at(level, () => emitCheck(vb, this.#site(expr), scope.lanes, subject, condition));
+        return operand(expr.value);
+      }
       case 'random': {
         const form = this.space.affine(expr.index);
         const index = this.index.vector(form, mask);
@@ -272,6 +284,12 @@ export class BodyEmitter {
     }
   }
 
+  #site(expr: Extract<Expr, { kind: 'check' }>): CheckSite {
+    const { kernel, f } = this;
+    const offset = checksOffset(kernel.params.length, kernel.scalars.length);
+    return { f, offset, number: checksOf(kernel).numberOf(expr) };
+  }
+
   #scalar(expr: Extract<Expr, { kind: 'scalar' }>): Value {
     const position = this.kernel.scalars.findIndex((scalar) => scalar.name === expr.name);
     if (position < 0)
@@ -282,6 +300,18 @@ export class BodyEmitter {
     const offset = scalarsOffset(this.kernel.params.length) + 8 * position;
     return scalarValue(this.vb, expr.dtype, () => memory('f64.load', offset, this.f.param('args')));
   }
+}
+
+/** A condition that one value of all lanes lies below a constant; null for others. */
+function singleRange(
+  ok: Expr,
+  operand: (expr: Expr) => Value | undefined,
+): { readonly single: Value; readonly limit: number } | null {
+  if (ok.kind !== 'op' || ok.op !== 'within') return null;
+  const [value, limit] = ok.args as [Expr, Expr];
+  const single = operand(value);
+  if (limit.kind !== 'const' || single?.uniform !== true) return null;
+  return { single, limit: limit.value };
 }
 
 /** What a store converts: a cast to 16-bit floats would round what the store rounds again. */

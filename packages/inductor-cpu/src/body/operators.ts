@@ -12,7 +12,7 @@ import { kindOf, SHAPES, type ElementKind } from './element-kind.js';
 import { FLOAT32_OPERATORS, FLOAT64_OPERATORS } from './float-operators.js';
 import { BOOL_OPERATORS, integerOperators } from './integer-operators.js';
 import type { OpExpr, Operators } from './operator.js';
-import { boolValue, maskFor, type Value } from './value.js';
+import { boolValue, joinRegs, maskFor, narrowRegs, type Value } from './value.js';
 import type { VectorBuilder } from './vector-builder.js';
 
 const OPERATORS: Readonly<Record<ElementKind, Operators>> = {
@@ -34,6 +34,12 @@ export function applyOperator(vb: VectorBuilder, expr: OpExpr, args: readonly Va
   if (name === 'where') return selectValue(vb, args, uniform);
   if (name === 'isnan' || name === 'isinf') return classify(vb, name, first);
   if (name in COMPARISONS) return compare(vb, name as keyof typeof COMPARISONS, args, uniform);
+  if (name === 'within') {
+    const limit = expr.args[1];
+    return first.kind === 'i64' && limit?.kind === 'const' && limit.value < 2 ** 31
+      ? isWithinSmall(vb, first, limit.value)
+      : isWithin(vb, args, uniform);
+  }
   const kind = kindOf(expr.dtype);
   const operator = OPERATORS[kind][name];
   if (operator === undefined) {
@@ -64,6 +70,30 @@ function classify(vb: VectorBuilder, name: 'isnan' | 'isinf', x: Value): Value {
       ? vb.bin(`${shape}.ne`, x.regs, x.regs)
       : vb.bin(`${shape}.eq`, vb.un(`${shape}.abs`, x.regs), infinity);
   return boolValue(vb, x.kind, x.uniform, regs);
+}
+
+/** 0 ≤ a < b: as unsigned numbers, a < b. */
+function isWithin(vb: VectorBuilder, args: readonly Value[], uniform: boolean): Value {
+  const [a, b] = args as [Value, Value];
+  if (a.kind === 'i64') {
+    // There is no unsigned comparison of 64-bit lanes, but nearly every limit fits in 32 bits.
+    const zero: Value = { kind: 'i64', uniform: true, regs: vb.i64(0n) };
+    const [above, below] = [
+      compare(vb, 'ge', [a, zero], a.uniform),
+      compare(vb, 'lt', args, uniform),
+    ];
+    return { kind: 'bool', uniform, regs: vb.bin('v128.and', above.regs, below.regs) };
+  }
+  return { kind: 'bool', uniform, regs: vb.bin('i32x4.lt_u', a.regs, b.regs) };
+}
+
+/** The same for 64-bit values and a limit of 31 bits: the upper halves are zero and the lower ones below it. */
+function isWithinSmall(vb: VectorBuilder, a: Value, limit: number): Value {
+  const low = narrowRegs(vb, a);
+  const high = joinRegs(vb, a, [1, 3, 5, 7]);
+  const isSmall = vb.bin('i32x4.eq', high, vb.i32(0));
+  const isBelow = vb.bin('i32x4.lt_u', low, vb.i32(limit));
+  return { kind: 'bool', uniform: a.uniform, regs: vb.bin('v128.and', isSmall, isBelow) };
 }
 
 function compare(

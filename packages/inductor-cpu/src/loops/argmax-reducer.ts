@@ -12,16 +12,15 @@ import type { BinaryVectorOp } from '../emit/instructions.js';
 import type { Local } from '../emit/types.js';
 import type { Reg, Regs } from '../body/vector-builder.js';
 import {
-  assign,
   expand,
   laneMasks,
-  stateRegs,
   swapLanes,
   type Reducer,
   type ReducerContext,
   type ReduceStmt,
   type Step,
 } from './reducer.js';
+import { assign, stateRegs } from './state-registers.js';
 
 interface Candidate {
   readonly value: Regs;

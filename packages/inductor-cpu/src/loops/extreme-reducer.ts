@@ -11,16 +11,15 @@ import type { Value } from '../body/value.js';
 import type { Reg, Regs } from '../body/vector-builder.js';
 import type { Local } from '../emit/types.js';
 import {
-  assign,
   expand,
   joinAll,
   laneMasks,
-  stateRegs,
   type Reducer,
   type ReducerContext,
   type ReduceStmt,
   type Step,
 } from './reducer.js';
+import { assign, stateRegs } from './state-registers.js';
 
 /** `max` and `min` of f32 and f64. */
 export class ExtremeReducer implements Reducer {

@@ -16,7 +16,7 @@ import type { Local } from '../emit/types.js';
 import { WasmFunction } from '../emit/wasm-function.js';
 import type { KernelCode } from '../kernel-code.js';
 import { emitExpNonPositive } from '../math/exponential.js';
-import { LoopNest, type Bound } from './loop-nest.js';
+import { LoopNest } from './loop-nest.js';
 import { chooseShape, indicesOf, loopVars, type LoopShape } from './loop-shape.js';
 import { nonPositiveExponentials, passesOf, type Pass } from './passes.js';
 import { prepareSpace } from './prepare-space.js';
@@ -27,8 +27,11 @@ import { WorkItems } from './work-items.js';
 
 /** Rows up to this many elements take two passes for Welford and online softmax. */
 const TWO_PASS_ELEMENTS = 1 << 15;
-/** Iterations after which partial sums move to the second level. */
-const SETTLE_ITERATIONS = 512;
+/**
+ * Iterations after which partial results move to the second level. A sum of n equal float32 elements is off by
+ * up to n / 2 times 2⁻²⁴ of itself: 32 keep it below a millionth.
+ */
+const SETTLE_ITERATIONS = 32;
 /** Variable of a kernel that has none: it still needs one along its lanes. */
 const UNIT = 'unit';
 
@@ -145,7 +148,7 @@ class LoopGenerator {
     const { mode, lane, groups } = this.#shape;
     const isRow = mode === 'row';
     const points = this.#inner.reduce((n, name) => n * space.size(name), 1);
-    const settles = points / (isRow ? 4 * groups : 1) > SETTLE_ITERATIONS;
+    const settles = points / (isRow ? 4 * groups : 1) > 2 * SETTLE_ITERATIONS;
     const outside = scope.lanes as Lanes;
     const context = {
       vb,
@@ -171,46 +174,37 @@ class LoopGenerator {
       });
       for (const stmt of pass.stores) this.#body.store(stmt);
     };
-    const settle = (): void => {
-      if (settles) for (const reducer of reducers) reducer.settle();
-    };
-    if (isRow) this.#sweepRow(settles, step, settle);
-    else this.#sweepColumn(settles, () => step(outside), settle);
+    const settle = settles
+      ? (): void => reducers.forEach((reducer) => reducer.settle())
+      : undefined;
+    if (isRow) this.#sweepRow(settle, step);
+    else this.#sweepColumn(settle, () => step(outside));
     pass.reductions.forEach((reduction, i) =>
       reduction.bind(this.#body, (reducers[i] as Reducer).finish()),
     );
   }
 
   /** Scalar loops over the other inner variables, vectors along the lanes innermost. */
-  #sweepRow(settles: boolean, step: (lanes: Lanes) => void, settle: () => void): void {
+  #sweepRow(settle: (() => void) | undefined, step: (lanes: Lanes) => void): void {
     const { lane, groups } = this.#shape;
-    const length = settles ? SETTLE_ITERATIONS * 4 * groups : Infinity;
-    const vectors = (): void =>
-      this.#nest.segments(
-        lane,
-        length,
-        (begin, end) => this.#nest.vectors(lane, begin, end, groups, step),
-        settle,
-      );
-    const others = this.#inner.filter((name) => name !== lane);
-    this.#nest.nested(others, (last) => {
-      if (last === undefined) vectors();
-      else this.#nest.each(last, vectors);
-    });
+    const names = [...this.#inner.filter((name) => name !== lane), lane];
+    this.#nest.sweep(
+      names,
+      { step: 4 * groups, iterations: SETTLE_ITERATIONS, settle },
+      (begin, end) => this.#nest.vectors(lane, begin, end, groups, step),
+    );
   }
 
   /** Scalar loops over all inner variables. */
-  #sweepColumn(settles: boolean, step: () => void, settle: () => void): void {
-    const { scope } = this.#body;
-    const length = settles ? SETTLE_ITERATIONS : Infinity;
-    this.#nest.nested(this.#inner, (last) => {
-      if (last === undefined) {
-        step();
-        return;
-      }
-      const loop = (begin: Bound, end: Bound): void => scope.loop(last, begin, end, 1, step);
-      this.#nest.segments(last, length, loop, settle);
-    });
+  #sweepColumn(settle: (() => void) | undefined, step: () => void): void {
+    const last = this.#inner.at(-1);
+    if (last === undefined) step();
+    else
+      this.#nest.sweep(
+        this.#inner,
+        { step: 1, iterations: SETTLE_ITERATIONS, settle },
+        (begin, end) => this.#body.scope.loop(last, begin, end, 1, step),
+      );
   }
 
   /** The flattened index over the inner loops. */

@@ -14,6 +14,14 @@ function atMost(local: Local<'i32'>, limit: number): Code<'i32'> {
   return select(i32(limit), local, op('i32.gt_u', local, i32(limit)));
 }
 
+/** How often the partial results of a sweep settle. */
+export interface SettlePace {
+  /** Elements of the innermost variable that one iteration takes. */
+  readonly step: number;
+  readonly iterations: number;
+  readonly settle: (() => void) | undefined;
+}
+
 /** See the file header. Loops bind their variable in the body's scope. */
 export class LoopNest {
   constructor(readonly body: BodyEmitter) {}
@@ -66,8 +74,47 @@ export class LoopNest {
     });
   }
 
+  /** Bounds of a run of a variable that starts at a local: `length` long, or up to the variable's size. */
+  run(name: string, begin: Local<'i32'>, length: number): readonly [Local<'i32'>, Local<'i32'>] {
+    const { space, f } = this.body;
+    const size = space.size(name);
+    const end = f.let(`${name}.end`, op('i32.add', begin, i32(length)));
+    if (size % length !== 0) f.set(end, atMost(end, size));
+    return [begin, end];
+  }
+
+  /**
+   * Scalar loops over variables, outermost first; `innermost` makes that of the last one. Partial results are
+   * settled after about so many iterations of it, wherever among the loops that falls.
+   */
+  sweep(
+    names: readonly string[],
+    pace: SettlePace,
+    innermost: (begin: Bound, end: Bound) => void,
+  ): void {
+    const { scope, space } = this.body;
+    const { settle, step } = pace;
+    const last = names.length - 1;
+    let depth = last;
+    // Iterations that one iteration of the loop at `depth` stands for.
+    let below = 1;
+    const trips = (): number => Math.ceil(space.size(names[depth]!) / (depth === last ? step : 1));
+    for (; depth > 0 && below * trips() <= pace.iterations; depth--) below *= trips();
+    const length = Math.max(1, Math.floor(pace.iterations / below)) * (depth === last ? step : 1);
+    const visit = (level: number): void => {
+      const name = names[level]!;
+      const loop = (begin: Bound, end: Bound): void => {
+        if (level === last) innermost(begin, end);
+        else scope.loop(name, begin, end, 1, () => visit(level + 1));
+      };
+      if (settle !== undefined && level === depth) this.#segments(name, length, loop, settle);
+      else loop(0, space.size(name));
+    };
+    visit(0);
+  }
+
   /** Runs a loop over a variable in segments of some length, with `between` after each. */
-  segments(
+  #segments(
     name: string,
     length: number,
     loop: (begin: Bound, end: Bound) => void,
@@ -86,26 +133,5 @@ export class LoopNest {
       loop(begin, end);
       between();
     });
-  }
-
-  /** Bounds of a run of a variable that starts at a local: `length` long, or up to the variable's size. */
-  run(name: string, begin: Local<'i32'>, length: number): readonly [Local<'i32'>, Local<'i32'>] {
-    const { space, f } = this.body;
-    const size = space.size(name);
-    const end = f.let(`${name}.end`, op('i32.add', begin, i32(length)));
-    if (size % length !== 0) f.set(end, atMost(end, size));
-    return [begin, end];
-  }
-
-  /** Scalar loops over variables, outermost first, around `last`, which gets the innermost variable. */
-  nested(names: readonly string[], last: (innermost: string | undefined) => void): void {
-    const [name, ...rest] = names;
-    if (rest.length === 0 || name === undefined) last(name);
-    else this.each(name, () => this.nested(rest, last));
-  }
-
-  /** A loop over all values of a variable. */
-  each(name: string, emit: () => void): void {
-    this.body.scope.loop(name, 0, this.body.space.size(name), 1, emit);
   }
 }

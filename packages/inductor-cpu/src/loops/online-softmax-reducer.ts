@@ -4,7 +4,7 @@
  * Each lane keeps its own running maximum m and sum s. When no lane of a vector exceeds its maximum,
  * which soon is nearly always so, s += exp(x - m) is all; otherwise s is rescaled first. The maximum
  * starts at the lowest finite number, so that elements of -∞ add exp(-∞) = 0; a row of nothing else is
- * recognised at the end by s = 0.
+ * recognised at the end by s = 0. Sums of long rows have a second level in float64, rescaled with them.
  *
  * @see Milakov, Gimelshein, "Online normalizer calculation for softmax", 2018
  */
@@ -17,16 +17,16 @@ import { op } from '../emit/code.js';
 import type { Code, Local } from '../emit/types.js';
 import { emitExpNonPositive } from '../math/exponential.js';
 import {
-  assign,
   expand,
   laneMasks,
-  stateRegs,
   swapLanes,
   type Reducer,
   type ReducerContext,
   type ReduceStmt,
   type Step,
 } from './reducer.js';
+import { assign, stateRegs } from './state-registers.js';
+import { WideSums } from './wide-sums.js';
 
 const LOWEST = -3.4028234663852886e38;
 
@@ -39,6 +39,7 @@ interface Partial {
 export class OnlineSoftmaxReducer implements Reducer {
   readonly #max: Local<'v128'>[];
   readonly #sum: Local<'v128'>[];
+  readonly #wide: WideSums | undefined;
 
   constructor(
     readonly statement: ReduceStmt,
@@ -46,12 +47,14 @@ export class OnlineSoftmaxReducer implements Reducer {
   ) {
     this.#max = stateRegs(context.vb, context.groups, 'max');
     this.#sum = stateRegs(context.vb, context.groups, 'sum');
+    if (context.settles) this.#wide = new WideSums(context.vb, context.groups);
   }
 
   start(): void {
     const { vb } = this.context;
     assign(vb, this.#max, vb.f32(LOWEST));
     assign(vb, this.#sum, vb.f32(0));
+    this.#wide?.start();
   }
 
   update(value: Value, { lanes }: Step): void {
@@ -73,21 +76,27 @@ export class OnlineSoftmaxReducer implements Reducer {
       const larger = vb.bin('f32x4.pmax', max, x);
       const scale = emitExpNonPositive(vb, vb.sub(max, larger));
       assign(vb, sum, vb.mul(sum, scale));
+      this.#wide?.scale(scale);
       assign(vb, max, larger);
     });
     assign(vb, sum, vb.add(sum, emitExpNonPositive(vb, vb.sub(x, max))));
   }
 
-  settle(): void {}
+  settle(): void {
+    this.context.vb.hint = 'softmax';
+    this.#wide?.take(this.#sum);
+  }
 
   finish(): readonly Value[] {
     const { vb, combine } = this.context;
+    this.settle();
     vb.hint = 'softmax';
-    let all: Partial = { max: this.#max, sum: this.#sum };
+    const sums = this.#wide?.rounded ?? this.#sum;
+    let all: Partial = { max: this.#max, sum: sums };
     if (combine) {
-      all = { max: [this.#max[0] as Reg], sum: [this.#sum[0] as Reg] };
+      all = { max: [this.#max[0] as Reg], sum: [sums[0] as Reg] };
       for (let g = 1; g < this.#max.length; g++)
-        all = this.#merge(all, { max: [this.#max[g] as Reg], sum: [this.#sum[g] as Reg] });
+        all = this.#merge(all, { max: [this.#max[g] as Reg], sum: [sums[g] as Reg] });
       for (const distance of [2, 1] as const) {
         all = this.#merge(all, {
           max: swapLanes(vb, all.max, distance),

@@ -17,6 +17,8 @@ import type { Lanes } from '../body/scope.js';
 import type { Value } from '../body/value.js';
 import type { Reg, Regs, VectorBuilder } from '../body/vector-builder.js';
 import { activeIn } from '../body/places.js';
+import { assign, stateRegs } from './state-registers.js';
+import { WideSums } from './wide-sums.js';
 
 /** A reduce statement. */
 export type ReduceStmt = Extract<Stmt, { kind: 'reduce' }>;
@@ -34,7 +36,7 @@ export interface Reducer {
   start(): void;
   /** Takes in one vector iteration. */
   update(value: Value, step: Step): void;
-  /** Moves precision-sensitive partial sums to a second level; called now and then. */
+  /** Moves partial results that lose precision as they grow to a second level; called now and then. */
   settle(): void;
   /** The finished results, one per result id. */
   finish(): readonly Value[];
@@ -50,16 +52,6 @@ export interface ReducerContext {
   readonly settles: boolean;
   /** Whether whole vectors may follow a partial one. */
   readonly ragged: boolean;
-}
-
-/** Mutable registers of a reducer. */
-export function stateRegs(vb: VectorBuilder, count: number, name: string): Local<'v128'>[] {
-  return Array.from({ length: count }, () => vb.f.local('v128', name));
-}
-
-/** Sets every state register to a value with one register or as many. */
-export function assign(vb: VectorBuilder, state: readonly Local<'v128'>[], value: Regs): void {
-  state.forEach((local, i) => vb.f.set(local, value[i % value.length] as Reg));
 }
 
 /** Masks of the valid lanes of group g, per register; undefined where all are valid. */
@@ -153,6 +145,8 @@ function simpleOf(statement: ReduceStmt): Simple {
   }
 }
 
+const WIDE_SUM: Joining = { kind: 'f64', join: joinBy('f64x2.add') };
+
 /** Merges all groups and lanes into one register with equal lanes. */
 export function joinAll(vb: VectorBuilder, { kind, join }: Joining, regs: Regs): Regs {
   let rest = regs;
@@ -171,7 +165,7 @@ export function joinAll(vb: VectorBuilder, { kind, join }: Joining, regs: Regs):
 export class SimpleReducer implements Reducer {
   readonly #simple: Simple;
   readonly #state: Local<'v128'>[];
-  readonly #settled: Local<'v128'>[] | undefined;
+  readonly #wide: WideSums | undefined;
 
   constructor(
     readonly statement: ReduceStmt,
@@ -182,14 +176,13 @@ export class SimpleReducer implements Reducer {
     const count = groups * registersPerGroup(this.#simple.kind);
     this.#state = stateRegs(vb, count, statement.op);
     if (settles && statement.op === 'sum' && this.#simple.kind === 'f32')
-      this.#settled = stateRegs(vb, count, 'settled');
+      this.#wide = new WideSums(vb, count);
   }
 
   start(): void {
     const { vb } = this.context;
-    const nothing = this.#simple.identity(vb);
-    assign(vb, this.#state, nothing);
-    if (this.#settled !== undefined) assign(vb, this.#settled, nothing);
+    assign(vb, this.#state, this.#simple.identity(vb));
+    this.#wide?.start();
   }
 
   update(value: Value, { lanes }: Step): void {
@@ -210,21 +203,18 @@ export class SimpleReducer implements Reducer {
   }
 
   settle(): void {
-    const { vb } = this.context;
-    this.#settled?.forEach((local, i) => {
-      vb.f.set(local, op('f32x4.add', local, this.#state[i] as Reg));
-      vb.f.set(this.#state[i] as Local<'v128'>, this.#simple.identity(vb)[0] as Reg);
-    });
+    this.context.vb.hint = this.statement.op;
+    this.#wide?.take(this.#state);
   }
 
   finish(): readonly Value[] {
     const { vb, combine } = this.context;
-    vb.hint = this.statement.op;
     this.settle();
-    const regs = this.#settled ?? this.#state;
-    const { kind } = this.#simple;
+    vb.hint = this.statement.op;
+    const { kind, join } = this.#wide === undefined ? this.#simple : WIDE_SUM;
+    const regs = this.#wide?.regs ?? this.#state;
     const value: Value = combine
-      ? { kind, uniform: true, regs: joinAll(vb, this.#simple, regs) }
+      ? { kind, uniform: true, regs: joinAll(vb, { kind, join }, regs) }
       : { kind, uniform: false, regs };
     return [convert(vb, value, kindOf(this.statement.dtype))];
   }

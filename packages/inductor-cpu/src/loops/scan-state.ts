@@ -16,7 +16,8 @@ import type { Lanes } from '../body/scope.js';
 import type { Value } from '../body/value.js';
 import type { Reg, Regs } from '../body/vector-builder.js';
 import type { Local } from '../emit/types.js';
-import { assign, expand, laneMasks, stateRegs, type ReduceStmt } from './reducer.js';
+import { expand, laneMasks, type ReduceStmt } from './reducer.js';
+import { assign, stateRegs } from './state-registers.js';
 
 const JOIN: Readonly<Partial<Record<ReduceStmt['op'], ScalarOp>>> = {
   sum: 'add',

@@ -5,10 +5,17 @@
  * The arena is taken from the heap for the duration of a run, so idle plans hold no scratch.
  */
 import { TesseraError } from '@tessera/shared';
-import type { Executable, ExecutionPlan, KernelSource } from '@tessera/inductor-core';
-import { type CpuHeap, type Tensor, cpuHeap, itemSize } from '@tessera/tensor';
+import {
+  type Executable,
+  type ExecutionPlan,
+  type KernelSource,
+  boundTo,
+  checksOf,
+} from '@tessera/inductor-core';
+import { type CpuHeap, type Tensor, cpuHeap, itemSize, valueError } from '@tessera/tensor';
+import { checksOffset } from '../kernel-code.js';
 import { runExtern } from './extern-calls.js';
-import type { LoadedModule } from './load-plan.js';
+import type { LoadedModule, SegmentFunction } from './load-plan.js';
 import { threadPool } from './thread-pool.js';
 
 /** Memory of a plan; freed once. */
@@ -28,7 +35,7 @@ export class CpuExecutable implements Executable {
   readonly #inputSizes: readonly number[];
   readonly #outputSizes: readonly number[];
   /** The only segment of a plan without extern calls. */
-  readonly #single: ((parallel: number) => void) | null;
+  readonly #single: SegmentFunction | null;
   #arena = 0;
   #disposed = false;
 
@@ -55,15 +62,16 @@ export class CpuExecutable implements Executable {
       const { layout, parallelNs, parallelLaunches } = this.#loaded;
       const { i32, f64 } = this.#heap;
       const { block } = this.#memory;
-      writeAddresses(i32, (block + layout.inputs) >>> 2, inputs, this.#inputSizes);
-      writeAddresses(i32, (block + layout.outputs) >>> 2, outputs, this.#outputSizes);
+      this.#bind('input', i32, (block + layout.inputs) >>> 2, inputs, this.#inputSizes);
+      this.#bind('output', i32, (block + layout.outputs) >>> 2, outputs, this.#outputSizes);
       i32[(block + layout.arena) >>> 2] = this.#arena;
       const scalarSlot = (block + layout.scalars) / 8;
       for (let i = 0; i < scalars.length; i++) f64[scalarSlot + i] = scalars[i];
       const parallel = parallelNs > 0 && threadPool().isWorthwhile(parallelNs) ? 1 : 0;
-      if (this.#single !== null) this.#single(parallel);
-      else this.#runSegments(parallel, scalars);
+      const failed =
+        this.#single === null ? this.#runSegments(parallel, scalars) : this.#single(parallel);
       if (parallel === 1 && threadPool().finishRun(parallelLaunches)) throw this.#trapped(null);
+      if (failed > 0) throw this.#refused(failed - 1);
     } catch (error) {
       throw this.#explain(error);
     } finally {
@@ -77,18 +85,51 @@ export class CpuExecutable implements Executable {
     this.#memory.release();
   }
 
-  #runSegments(parallel: number, scalars: readonly number[]): void {
+  /** Writes the addresses of arguments. Only memory of the heap has one: others never reach a kernel. */
+  #bind(
+    role: 'input' | 'output',
+    words: Int32Array,
+    slot: number,
+    tensors: readonly Tensor[],
+    sizes: readonly number[],
+  ): void {
+    for (let i = 0; i < sizes.length; i++) {
+      const tensor = tensors[i];
+      const { storage } = tensor;
+      if (storage.ptr < 0) boundTo(this.plan, role, i, tensor);
+      words[slot + i] = storage.ptr + tensor.storageOffset * sizes[i];
+    }
+  }
+
+  /** The number of the launch in which a check failed, counted from one, or 0. */
+  #runSegments(parallel: number, scalars: readonly number[]): number {
     this.#loaded.bind();
     for (const segment of this.#loaded.segments) {
-      if (segment.run !== null) segment.run(parallel);
-      else
-        runExtern(
-          this.plan,
-          this.plan.launches[segment.launch],
-          (buffer) => this.#addressOf(buffer),
-          scalars,
-        );
+      if (segment.run !== null) {
+        const failed = segment.run(parallel);
+        if (failed > 0) return failed;
+        continue;
+      }
+      runExtern(
+        this.plan,
+        this.plan.launches[segment.launch],
+        (buffer) => this.#addressOf(buffer),
+        scalars,
+      );
     }
+    return 0;
+  }
+
+  /** The error for the check that failed in a launch, whose report is taken back. */
+  #refused(index: number): TesseraError {
+    const launch = this.plan.launches[index];
+    const { i32 } = this.#heap;
+    const offset = checksOffset(launch.buffers.length, launch.scalars.length);
+    const report = (this.#memory.block + this.#loaded.layout.launches[index] + offset) >>> 2;
+    const number = i32[report];
+    i32[report] = 0;
+    const value = i32[report + 2 * number + 1] * 2 ** 32 + (i32[report + 2 * number] >>> 0);
+    return valueError(checksOf(this.plan.kernels[launch.kernel]).list[number - 1], value);
   }
 
   /** Address of element 0 of a buffer in the current run. */
@@ -116,7 +157,7 @@ export class CpuExecutable implements Executable {
       `cpu: a kernel of ${this.plan.name} was stopped by the WebAssembly engine: ${detail}.`,
       {
         hints: [
-          'Check index tensors (gather, indexing, embedding) for values outside the dimension they index.',
+          'Indices are checked, so this is a plan or lowering that computes a place outside its buffers: run it with interpretPlan, which names it.',
         ],
         cause,
       },
@@ -140,18 +181,4 @@ function argumentSizes(plan: ExecutionPlan, kind: 'input' | 'output', count: num
   for (const { dtype, source } of plan.buffers)
     if (source.kind === kind) sizes[source.index] = itemSize(dtype);
   return sizes;
-}
-
-function writeAddresses(
-  words: Int32Array,
-  slot: number,
-  tensors: readonly Tensor[],
-  sizes: readonly number[],
-): void {
-  for (let i = 0; i < sizes.length; i++) {
-    const tensor = tensors[i];
-    const { storage } = tensor;
-    if (storage.ptr < 0) storage.assertReadable('an argument of a compiled kernel');
-    words[slot + i] = storage.ptr + tensor.storageOffset * sizes[i];
-  }
 }

@@ -21,9 +21,12 @@ import { planLayout, type PlanLayout } from './plan-layout.js';
 import { PLAN_BASE, planFunctions, segmentName } from './plan-module.js';
 import { threadPool } from './thread-pool.js';
 
+/** Runs launches, on the pool if told so; gives the number, counted from one, of one whose check failed, or 0. */
+export type SegmentFunction = (parallel: number) => number;
+
 /** A segment ready to run: code, or the extern launch of this number. */
 export type LoadedSegment =
-  { readonly run: (parallel: number) => void } | { readonly run: null; readonly launch: number };
+  { readonly run: SegmentFunction } | { readonly run: null; readonly launch: number };
 
 /** A plan's module on the calling thread. */
 export interface LoadedModule {
@@ -93,7 +96,7 @@ export function loadPlan(plan: ExecutionPlan, generate: KernelGenerator): Execut
     segments: functions.segments.map((segment, index) =>
       segment.kind === 'extern'
         ? { run: null, launch: segment.launch }
-        : { run: exports[segmentName(index)] as (parallel: number) => void },
+        : { run: exports[segmentName(index)] as SegmentFunction },
     ),
     bind: exports['bind'] as () => void,
     parallelNs: heap.shared ? functions.parallelNs : 0,

@@ -11,7 +11,7 @@
  * A run writes the first part from JavaScript, which is all that changes; `bind` in WebAssembly copies
  * it into the argument blocks.
  */
-import type { ExecutionPlan } from '@tessera/inductor-core';
+import { checksOf, type ExecutionPlan } from '@tessera/inductor-core';
 import { argumentBlockBytes } from '../kernel-code.js';
 
 /** Byte offsets in a plan block. */
@@ -35,7 +35,8 @@ export function planLayout(plan: ExecutionPlan): PlanLayout {
   let next = scalars + 8 * plan.scalars.length;
   const launches = plan.launches.map((launch) => {
     const at = next;
-    next += (argumentBlockBytes(launch.buffers.length, launch.scalars.length) + 7) & ~7;
+    const checks = checksOf(plan.kernels[launch.kernel]).list.length;
+    next += (argumentBlockBytes(launch.buffers.length, launch.scalars.length, checks) + 7) & ~7;
     return at;
   });
   return { inputs: 0, outputs, arena, boundArena, scalars, launches, bytes: next };

@@ -2,16 +2,16 @@
  * @file The WebAssembly module of a plan: its kernels and the code that runs them in order.
  *
  * Exports `bind` (copies addresses and scalars into the argument blocks), `segment_0` … (runs the
- * launches between two extern calls; its argument says whether to use the pool) and `help` (what a
- * worker thread calls). A plan without extern calls is one segment whose function also binds, so a run
+ * launches between two extern calls; its argument says whether to use the pool, its result is the number,
+ * counted from one, of a launch in which a check failed, or 0) and `help` (what a worker thread calls). A plan without extern calls is one segment whose function also binds, so a run
  * is one call.
  */
 import { TesseraError } from '@tessera/shared';
-import type { ExecutionPlan, Launch } from '@tessera/inductor-core';
+import { checksOf, type ExecutionPlan, type Launch } from '@tessera/inductor-core';
 import { call, global, i32, memory, op } from '../emit/code.js';
 import type { Code, DefinedFunction, Global } from '../emit/types.js';
 import { WasmFunction } from '../emit/wasm-function.js';
-import { scalarsOffset, type KernelCode } from '../kernel-code.js';
+import { checksOffset, scalarsOffset, type KernelCode } from '../kernel-code.js';
 import { helpFunction, parallelFunction, workFunction } from './parallel-code.js';
 import type { PlanLayout } from './plan-layout.js';
 
@@ -61,10 +61,13 @@ export function planFunctions(
   const exports: DefinedFunction[] = [bind];
   segments.forEach((segment, index) => {
     if (segment.kind === 'extern') return;
-    const f = new WasmFunction(segmentName(index), { parallel: 'i32' });
+    const f = new WasmFunction(segmentName(index), { parallel: 'i32' }, 'i32');
     if (segments.length === 1) f.do(call(bind));
-    for (const launch of segment.launches)
+    for (const launch of segment.launches) {
       emitLaunch(f, plan.launches[launch], layout.launches[launch], codes, parallel);
+      stopIfFailed(f, plan, launch, layout.launches[launch]);
+    }
+    f.return(i32(0));
     exports.push(f);
   });
   if (work !== null) exports.push(helpFunction(work));
@@ -101,7 +104,7 @@ function splitSegments(plan: ExecutionPlan): Segment[] {
 }
 
 function emitLaunch(
-  f: WasmFunction,
+  f: WasmFunction<'i32'>,
   launch: Launch,
   argsOffset: number,
   codes: readonly (KernelCode | null)[],
@@ -132,6 +135,19 @@ function emitLaunch(
       ),
     serial,
   );
+}
+
+/** After a launch with checks: what failed is not built upon. */
+function stopIfFailed(
+  f: WasmFunction<'i32'>,
+  plan: ExecutionPlan,
+  index: number,
+  argsOffset: number,
+): void {
+  const launch = plan.launches[index];
+  if (checksOf(plan.kernels[launch.kernel]).list.length === 0) return;
+  const report = argsOffset + checksOffset(launch.buffers.length, launch.scalars.length);
+  f.if(memory('i32.load', report, PLAN_BASE), () => f.return(i32(index + 1)));
 }
 
 /** `dispatch(kernel, args, begin, end)`: calls a kernel by number, by binary search. */

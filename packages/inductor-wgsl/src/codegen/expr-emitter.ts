@@ -8,10 +8,12 @@
 import { TesseraError } from '@tessera/shared';
 import { operands, postorder, type Expr, type IndexExpr } from '@tessera/inductor-core';
 import { elementText, fromStorage, laneOffset, rawElement, vectorIndex } from './buffer-access.js';
+import { emitCheck } from './check-emitter.js';
 import type { CodeBlock } from './code-block.js';
 import { emitIndex, type IndexNames, type IndexText, type SymbolText } from './index-emitter.js';
 import { namesAny, type LaneContext } from './lane-context.js';
 import { literal } from './literals.js';
+import { farComparison } from './long-integers.js';
 import { emitOp, REPEATS_OPERANDS, type OpSite } from './op-table.js';
 import type { BufferAccess, ProgramBuilder } from './program.js';
 import { widen, type Value } from './value.js';
@@ -197,6 +199,18 @@ export class ExprEmitter {
         return this.load(expr);
       case 'random':
         return this.random(expr);
+      case 'check': {
+        const [subject, ok, value] = [expr.subject, expr.ok, expr.value].map((part) =>
+          this.value(part),
+        );
+        return emitCheck(
+          this.builder,
+          this.scopeOf(expr).block,
+          expr,
+          { subject, ok, value },
+          (name) => this.symbol(name),
+        );
+      }
       case 'masked': {
         const mask = this.value(expr.mask);
         const body = this.value(expr.body);
@@ -234,6 +248,8 @@ export class ExprEmitter {
   }
 
   private operation(expr: Extract<Expr, { kind: 'op' }>): Value {
+    const known = farComparison(expr);
+    if (known !== null) return { text: `${known}`, type: 'bool', width: 1, atom: true };
     let args = expr.args.map((arg) => this.value(arg));
     if (REPEATS_OPERANDS.has(expr.op)) args = args.map((arg) => this.atom(arg, this.scopeOf(expr)));
     const width: Width = args.some((arg) => arg.width === 4) ? 4 : 1;
@@ -241,6 +257,7 @@ export class ExprEmitter {
       op: expr.op,
       dtype: expr.dtype,
       types: args.map((arg) => arg.type),
+      from: expr.args[0]!.dtype,
       width,
       helper: (name) => this.helper(name, width),
     };

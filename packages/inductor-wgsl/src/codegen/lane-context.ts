@@ -73,6 +73,8 @@ export class LaneContext {
     const index = indexOf(expr);
     if (index !== null && this.access(index).stride !== 0) return true;
     if (expr.kind === 'op') return expr.args.some((arg) => this.varying.has(arg));
+    if (expr.kind === 'check')
+      return [expr.subject, expr.ok, expr.value].some((part) => this.varying.has(part));
     if (expr.kind === 'masked') return this.varying.has(expr.mask) || this.varying.has(expr.body);
     if (expr.kind === 'random') return this.varying.has(expr.seed) || this.varying.has(expr.offset);
     return false;

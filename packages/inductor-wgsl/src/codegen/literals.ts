@@ -30,7 +30,7 @@ function normalise(text: string): string {
 
 /**
  * Literal of a compute type; `helper` names the accessor of a special value (`inf_f32`) in use.
- * Integers outside 32 bits saturate: they only occur as the limits of int64.
+ * Integers outside 32 bits are lost, but for the limits of int64, which saturate.
  */
 export function literal(
   value: number,
@@ -48,6 +48,7 @@ export function literal(
       return rounded < 0 ? `(${text})` : text;
     }
     case 'i32': {
+      if (value > I32_MAX && value <= Number.MAX_SAFE_INTEGER) return '(-2147483647 - 1)';
       const integer = Math.min(I32_MAX, Math.max(I32_MIN, Math.trunc(value)));
       if (integer === I32_MIN) return '(-2147483647 - 1)';
       return integer < 0 ? `(${integer})` : `${integer}`;

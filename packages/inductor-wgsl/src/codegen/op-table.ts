@@ -8,6 +8,7 @@
 import { TesseraError } from '@tessera/shared';
 import type { ScalarOp } from '@tessera/inductor-core';
 import type { DType } from '@tessera/tensor';
+import { LONG_OPS } from './long-integers.js';
 import { computeType, typeName, type ScalarType, type Width } from './wgsl-types.js';
 
 /** What an operation is applied to. */
@@ -18,6 +19,8 @@ export interface OpSite {
   /** Types of the operands as they are computed; equal but for `where` and `cast`. */
   readonly types: readonly ScalarType[];
   readonly width: Width;
+  /** Type of the first operand. */
+  readonly from: DType;
   /** Name of a library function in this width; includes it. */
   helper(name: string): string;
 }
@@ -101,8 +104,12 @@ const FORMS: Readonly<Record<ScalarOp, Forms>> = {
   sigmoid: floating(library('sigmoid')),
   erf: floating(library('erf')),
   eq: { f32: infix('=='), i32: infix('=='), bool: infix('==') },
-  ne: { f32: infix('!='), i32: infix('!='), bool: infix('!=') },
+  ne: { f32: library('differ'), i32: infix('!='), bool: infix('!=') },
   lt: compare('<'),
+  within: {
+    i32: ([a, b], { width }) =>
+      `(${typeName('u32', width)}(${a}) < ${typeName('u32', width)}(${b}))`,
+  },
   le: compare('<='),
   gt: compare('>'),
   ge: compare('>='),
@@ -149,10 +156,12 @@ function convert([a]: readonly string[], site: OpSite): string {
   const to = computeType(site.dtype);
   const from = site.types[0];
   if (to === 'bool') {
-    return from === 'bool'
-      ? a
-      : `(${a} != ${typeName(from, site.width)}(${from === 'f32' ? '0.0' : '0'}))`;
+    if (from === 'bool') return a;
+    if (from === 'f32') return `${site.helper('truth')}(${a})`;
+    return `(${a} != ${typeName(from, site.width)}(0))`;
   }
+  if (to === 'f32' && site.from === 'int64')
+    return narrow(`${site.helper('long_to_float')}(${a})`, site.dtype, site);
   const text = from === to ? a : `${typeName(to, site.width)}(${a})`;
   return narrow(text, site.dtype, site);
 }
@@ -172,7 +181,8 @@ export function emitOp(site: OpSite, args: readonly string[]): string {
       },
     );
   }
-  return emit(args, site);
+  const long = site.dtype === 'int64' ? LONG_OPS[site.op] : undefined;
+  return long === undefined ? emit(args, site) : library(long)(args, site);
 }
 
 /** Operations whose text names an operand more than once, so operands must be variables. */

@@ -7,8 +7,16 @@
  * differ in nothing else share a pipeline.
  */
 import { TesseraError } from '@tessera/shared';
-import type { BufferParam, LoopKernel, MatmulKernel } from '@tessera/inductor-core';
-import type { CodeBlock } from './code-block.js';
+import {
+  checksOf,
+  type BufferParam,
+  type Expr,
+  type KernelChecks,
+  type LoopKernel,
+  type MatmulKernel,
+} from '@tessera/inductor-core';
+import type { ValueCheck } from '@tessera/tensor';
+import { CodeBlock } from './code-block.js';
 import { HelperLibrary } from './math/helper-library.js';
 import { NameScope } from './names.js';
 import type { WgslTarget } from './target.js';
@@ -19,12 +27,13 @@ import {
   typeName,
   type ScalarType,
   type StorageType,
+  type Width,
 } from './wgsl-types.js';
 
 /** A storage binding of group 0 and the kernel parameters that it holds. */
 export interface BindingSlot {
   readonly access: 'read' | 'read_write';
-  /** Indices into the kernel's `params`. */
+  /** Indices into the kernel's `params`; none for the binding of failed checks. */
   readonly params: readonly number[];
 }
 
@@ -32,6 +41,8 @@ export interface BindingSlot {
 export type UniformField =
   /** Element offset of parameter `param` within its binding. */
   | { readonly kind: 'offset'; readonly param: number }
+  /** The device's number of the kernel's first check. */
+  | { readonly kind: 'checks' }
   /** Runtime scalar number `index` of the kernel. */
   | { readonly kind: 'scalar'; readonly index: number; readonly type: 'f32' | 'i32' | 'u32' };
 
@@ -42,6 +53,8 @@ export interface WgslProgram {
   readonly workgroups: readonly [number, number];
   readonly slots: readonly BindingSlot[];
   readonly uniforms: readonly UniformField[];
+  /** What the kernel checks; if anything, its last binding is where failures are noted. */
+  readonly checks: readonly ValueCheck[];
 }
 
 /** What generated code knows about a buffer parameter. */
@@ -67,6 +80,9 @@ export class ProgramBuilder {
   private readonly slots: BindingSlot[] = [];
   private readonly uniforms: UniformField[] = [];
   private readonly uniformLines: string[] = [];
+  private readonly checks: KernelChecks;
+  private readonly checkFunctions = new Map<Width, string>();
+  private failedName = '';
   private usesF16 = false;
   private usesSubgroups = false;
 
@@ -76,8 +92,39 @@ export class ProgramBuilder {
     variant: KernelVariant,
     vectorBuffers: ReadonlySet<string>,
   ) {
+    this.checks = checksOf(kernel);
+    if (this.checks.list.length > 0) this.names.claim('first_check');
     this.declareScalars();
     this.declareBuffers(variant, vectorBuffers);
+    if (this.checks.list.length > 0) this.declareChecks();
+  }
+
+  /** The number of a check within the kernel. */
+  checkNumber(expr: Extract<Expr, { kind: 'check' }>): number {
+    return this.checks.numberOf(expr);
+  }
+
+  /** Name of the function that notes a failed check: `(number, subject)`, or `(number, bad lanes, subjects)`. */
+  checkFunction(width: Width): string {
+    let name = this.checkFunctions.get(width);
+    if (name !== undefined) return name;
+    name = this.names.claim(width === 4 ? 'report_lanes' : 'report');
+    this.checkFunctions.set(width, name);
+    const body = new CodeBlock();
+    if (width === 4) {
+      const one = this.checkFunction(1);
+      for (let lane = 0; lane < 4; lane++)
+        body.line(`if (bad[${lane}]) { ${one}(number, subject[${lane}]); }`);
+      this.addFunction(`${name}(number: u32, bad: vec4<bool>, subject: vec4i)`, body);
+      return name;
+    }
+    const failed = this.failedName;
+    // The first one is kept.
+    body.line(`if (atomicOr(&${failed}[0], 1u) != 0u) { return; }`);
+    body.line(`atomicStore(&${failed}[1], uniforms.first_check + number);`);
+    body.line(`atomicStore(&${failed}[2], bitcast<u32>(subject));`);
+    this.addFunction(`${name}(number: u32, subject: i32)`, body);
+    return name;
   }
 
   buffer(name: string): BufferAccess {
@@ -132,7 +179,23 @@ export class ProgramBuilder {
       `${enables}${uniforms}${this.declarations.join('\n')}\n\n${this.helpers.render()}` +
       `${this.functions.map((fn) => `${fn}\n`).join('')}` +
       `@compute @workgroup_size(${threads})\nfn main(${parameters}) {\n${body.render('  ')}}\n`;
-    return { text, workgroups, slots: this.slots, uniforms: this.uniforms };
+    return {
+      text,
+      workgroups,
+      slots: this.slots,
+      uniforms: this.uniforms,
+      checks: this.checks.list,
+    };
+  }
+
+  private declareChecks(): void {
+    this.failedName = this.names.claim('failed');
+    this.uniformLines.push(`  first_check: u32,\n`);
+    this.uniforms.push({ kind: 'checks' });
+    this.declarations.push(
+      `@group(0) @binding(${this.slots.length}) var<storage, read_write> ${this.failedName}: array<atomic<u32>, 4>;`,
+    );
+    this.slots.push({ access: 'read_write', params: [] });
   }
 
   private declareScalars(): void {
@@ -151,12 +214,13 @@ export class ProgramBuilder {
     const { kernel, target } = this;
     const groups: number[][] = [];
     for (const [index, slot] of variant.slots.entries()) (groups[slot] ??= []).push(index);
-    if (groups.length > target.maxStorageBuffers) {
+    const bindings = groups.length + Math.min(this.checks.list.length, 1);
+    if (bindings > target.maxStorageBuffers) {
       throw new TesseraError(
         'plan-invalid',
-        `Kernel '${kernel.name}' binds ${groups.length} buffers; this adapter allows ${target.maxStorageBuffers} in one kernel.`,
+        `Kernel '${kernel.name}' binds ${bindings} buffers; this adapter allows ${target.maxStorageBuffers} in one kernel.`,
         {
-          context: { kernel: kernel.name, buffers: groups.length, limit: target.maxStorageBuffers },
+          context: { kernel: kernel.name, buffers: bindings, limit: target.maxStorageBuffers },
           hints: [`Fuse no more than the backend's capabilities.maxBuffersPerKernel allows.`],
         },
       );

@@ -7,6 +7,7 @@
 import type { ReduceOp } from '@tessera/inductor-core';
 import type { DType } from '@tessera/tensor';
 import { literal } from './literals.js';
+import { LONG_SUM } from './long-integers.js';
 import { computeType, typeName, type ScalarType, type Width } from './wgsl-types.js';
 
 /** One reduction in one kernel. */
@@ -30,7 +31,8 @@ export interface StateVariable {
   readonly initial: string;
 }
 
-interface ReduceForm {
+/** How one reduction is done. */
+export interface ReduceForm {
   variables(site: ReduceSite): readonly StateVariable[];
   /** Statements that add value `x`, found at position `at`. */
   update(s: readonly string[], x: string, at: string, site: ReduceSite): readonly string[];
@@ -88,7 +90,12 @@ function logical(initial: '0u' | '1u', symbol: '|' | '&'): ReduceForm {
     variables: (site) => [{ name: site.op, type: 'u32', initial }],
     update: ([s], x, _at, site) => {
       const type = computeType(site.dtype);
-      const truth = type === 'bool' ? x : `${x} != ${of(type, site)}(0)`;
+      const truth =
+        type === 'bool'
+          ? x
+          : type === 'f32'
+            ? `${site.helper('truth')}(${x})`
+            : `${x} != ${of(type, site)}(0)`;
       return [
         `${s} = ${s} ${symbol} select(${of('u32', site)}(0u), ${of('u32', site)}(1u), ${truth});`,
       ];
@@ -233,9 +240,20 @@ const BOOL_FORMS: Partial<Record<ReduceOp, ReduceForm>> = {
   min: ALL,
 };
 
+/** int64 has 32 bits on the device, which sums and products may leave. */
+const LONG_FORMS: Partial<Record<ReduceOp, ReduceForm>> = {
+  sum: LONG_SUM,
+  prod: simple(
+    () => '1',
+    (a, b, site) => `${site.helper('mul_long')}(${a}, ${b})`,
+  ),
+};
+
 /** How a reduction is done. */
 export function reduceForm(site: ReduceSite): ReduceForm {
-  return (site.dtype === 'bool' ? BOOL_FORMS[site.op] : undefined) ?? FORMS[site.op];
+  const special =
+    site.dtype === 'bool' ? BOOL_FORMS : site.dtype === 'int64' ? LONG_FORMS : undefined;
+  return special?.[site.op] ?? FORMS[site.op];
 }
 
 /** Types of the state variables of a reduction. */

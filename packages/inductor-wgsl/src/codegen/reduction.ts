@@ -11,6 +11,7 @@ import { linearGrid } from './dispatch.js';
 import { ExprEmitter } from './expr-emitter.js';
 import type { SymbolText } from './index-emitter.js';
 import { LaneContext } from './lane-context.js';
+import { settledLoops, type Loop } from './loop-blocks.js';
 import { decompose, extent, fastest } from './loop-vars.js';
 import { ProgramBuilder, type WgslProgram } from './program.js';
 import { reduceForm, type ReduceSite } from './reduce-ops.js';
@@ -57,7 +58,6 @@ class ReductionGenerator {
   private readonly outerUnits: number;
   private readonly innerLane: string | undefined;
   private active: string | null = null;
-  private limit = '';
 
   constructor(
     private readonly kernel: LoopKernel,
@@ -138,7 +138,6 @@ class ReductionGenerator {
       body.line(`let point = ${group} * ${outerThreads}u + lane % ${outerThreads}u;`);
       body.line(`let part = lane / ${outerThreads}u;`);
     }
-    this.limit = `${this.innerUnits}u`;
     if (this.outerUnits % outerThreads === 0) return;
     this.active = 'inside';
     body.line(`let ${this.active} = point < ${this.outerUnits}u;`);
@@ -163,52 +162,59 @@ class ReductionGenerator {
   }
 
   private loopStage(stage: Stage): void {
-    const { schedule, kernel, body, builder } = this;
+    const { schedule, kernel, builder } = this;
     const partials = this.declarePartials(stage);
-    const loop = new CodeBlock();
+    const content = new CodeBlock();
     const nested = schedule.innerThreads === 1 && kernel.inner.filter((v) => v.size > 1).length > 1;
-    const limit = this.active === null ? this.limit : `select(0u, ${this.limit}, ${this.active})`;
     if (nested) {
-      const { symbols, heads, position } = this.nestedLoops();
-      this.emitter.enter(loop, symbols);
-      this.accumulate(stage, partials, this.positions(position), { full: loop });
+      const { symbols, loops, position } = this.nestedLoops();
+      this.emitter.enter(content, symbols);
+      this.accumulate(stage, partials, this.positions(position), { full: content });
       this.emitter.leave();
-      let content = loop;
-      for (const head of heads.reverse()) {
-        const outside = new CodeBlock();
-        outside.nest(head, content);
-        content = outside;
-      }
-      if (this.active === null) body.append(content);
-      else body.nest(`if (${this.active})`, content);
+      const whole = settledLoops(loops, content, partials, builder);
+      if (this.active === null) this.body.append(whole);
+      else this.body.nest(`if (${this.active})`, whole);
     } else {
       const at = builder.names.fresh('r');
-      this.emitter.enter(loop, decompose(loop, builder.names, kernel.inner, at, this.laneOption()));
-      this.accumulate(stage, partials, this.positions(at), { full: loop });
-      this.emitter.leave();
-      body.nest(
-        `for (var ${at} = ${this.part}; ${at} < ${limit}; ${at} += ${schedule.innerThreads}u)`,
-        loop,
+      this.emitter.enter(
+        content,
+        decompose(content, builder.names, kernel.inner, at, this.laneOption()),
       );
+      this.accumulate(stage, partials, this.positions(at), { full: content });
+      this.emitter.leave();
+      this.sweep(at, this.innerUnits, schedule.innerThreads, content, partials);
     }
     this.finish(partials);
   }
 
+  /** A loop of this thread over `at`, from `part` on, up to `size` by `step`. */
+  private sweep(
+    at: string,
+    size: number,
+    step: number,
+    content: CodeBlock,
+    partials: readonly PartialResult[],
+  ): void {
+    const limit = this.active === null ? `${size}u` : `select(0u, ${size}u, ${this.active})`;
+    const trips = Math.ceil(size / step);
+    const loop = { name: at, begin: this.part, limit, step, trips };
+    this.body.append(settledLoops([loop], content, partials, this.builder));
+  }
+
   /** Lanes that are `innerThreads` elements apart: full rounds, then one in which some lanes are past the end. */
   private stridedStage(stage: Stage): void {
-    const { schedule, kernel, body, builder } = this;
+    const { schedule, kernel, builder } = this;
     const partials = this.declarePartials(stage);
     const step = schedule.innerThreads;
     const { size } = fastest(kernel.inner)!;
     const whole = size - (size % (4 * step));
-    const limit = this.active === null ? `${whole}u` : `select(0u, ${whole}u, ${this.active})`;
     const at = builder.names.fresh('r');
     const loop = new CodeBlock();
     const symbols = this.stridedSymbols(at);
     this.emitter.enter(loop, symbols.all);
     this.accumulate(stage, partials, symbols.lanes, { full: loop });
     this.emitter.leave();
-    body.nest(`for (var ${at} = ${this.part}; ${at} < ${limit}; ${at} += ${4 * step}u)`, loop);
+    this.sweep(at, whole, 4 * step, loop, partials);
     if (whole < size) this.stridedTail(stage, partials, whole, size);
     this.finish(partials);
   }
@@ -260,24 +266,25 @@ class ReductionGenerator {
   }
 
   /** One `for` per inner variable: no division when a thread walks the whole loop itself. */
-  private nestedLoops(): { symbols: Map<string, SymbolText>; heads: string[]; position: string } {
+  private nestedLoops(): { symbols: Map<string, SymbolText>; loops: Loop[]; position: string } {
     const symbols = new Map<string, SymbolText>();
-    const heads: string[] = [];
+    const loops: Loop[] = [];
     let position = '';
     for (const v of this.kernel.inner) {
       const name = this.builder.names.claim(v.name);
       const isLane = v.name === this.innerLane;
-      heads.push(`for (var ${name} = 0u; ${name} < ${v.size}u; ${name} += ${isLane ? 4 : 1}u)`);
+      const step = isLane ? 4 : 1;
+      const trips = Math.ceil(v.size / step);
+      loops.push({ name, begin: '0u', limit: `${v.size}u`, step, trips });
       symbols.set(v.name, {
         text: name,
         width: 1,
         ...(isLane && { lanes: `(${name} + vec4u(0u, 1u, 2u, 3u))` }),
       });
       const own = isLane ? `${name} / 4u` : name;
-      position =
-        position === '' ? own : `(${position}) * ${isLane ? v.size / 4 : v.size}u + ${own}`;
+      position = position === '' ? own : `(${position}) * ${trips}u + ${own}`;
     }
-    return { symbols, heads, position };
+    return { symbols, loops, position };
   }
 
   private unroll(): Step[] {

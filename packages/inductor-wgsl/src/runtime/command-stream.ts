@@ -5,11 +5,19 @@
  * commands, at the end of the JavaScript task, or when somebody waits. Submitting costs several times what
  * a dispatch does, so eager operations share submissions, and a plan's launches share one compute pass.
  */
+import { counters } from '@tessera/shared';
 import type { GpuContext } from './gpu-context.js';
 import type { WgpuMemory } from './wgpu-memory.js';
 
 /** Commands after which the GPU is given work even if more is coming. */
 const SUBMIT_AFTER = 128;
+
+/** One dispatch, but for its uniforms. */
+export interface Dispatch {
+  readonly pipeline: GPUComputePipeline;
+  readonly group: GPUBindGroup;
+  readonly workgroups: readonly [number, number];
+}
 
 /** See the file header. */
 export class CommandStream {
@@ -17,6 +25,10 @@ export class CommandStream {
   epoch = 1;
   private encoder: GPUCommandEncoder | null = null;
   private pass: GPUComputePassEncoder | null = null;
+  /** What the pass has set. */
+  private pipeline: GPUComputePipeline | null = null;
+  private group: GPUBindGroup | null = null;
+  private uniformsAt = -1;
   private commands = 0;
   private scheduled = false;
   private doomed: GPUBuffer[] = [];
@@ -38,11 +50,32 @@ export class CommandStream {
     if (this.commands >= SUBMIT_AFTER) this.flush();
   }
 
-  /** The compute pass to record one dispatch into. */
-  computePass(): GPUComputePassEncoder {
+  /**
+   * Records a dispatch.
+   *
+   * @param offsets dynamic offsets of its bind group, or null if it has none
+   * @param uniforms where its uniforms are: the group and the offset in it; offset -1 if it has none
+   */
+  dispatch(
+    { pipeline, group, workgroups }: Dispatch,
+    offsets: number[] | null,
+    uniforms: GPUBindGroup,
+    uniformsAt: number,
+  ): void {
     const encoder = this.recorder();
-    this.pass ??= encoder.beginComputePass();
-    return this.pass;
+    const pass = (this.pass ??= encoder.beginComputePass());
+    if (this.pipeline !== pipeline) {
+      pass.setPipeline(pipeline);
+      this.pipeline = pipeline;
+    }
+    if (offsets !== null) pass.setBindGroup(0, group, offsets);
+    else if (this.group !== group) pass.setBindGroup(0, group);
+    this.group = offsets === null ? group : null;
+    if (uniformsAt >= 0 && this.uniformsAt !== uniformsAt) {
+      pass.setBindGroup(1, uniforms, [uniformsAt]);
+      this.uniformsAt = uniformsAt;
+    }
+    pass.dispatchWorkgroups(workgroups[0], workgroups[1]);
   }
 
   /** Records a copy of whole 4-byte words between two buffers. */
@@ -50,13 +83,22 @@ export class CommandStream {
     this.makeRoom();
     const encoder = this.recorder();
     this.endPass();
+    counters.inc('wgpu', 'copies');
     encoder.copyBufferToBuffer(src, srcByte, dst, dstByte, bytes);
+  }
+
+  /** Records filling a buffer with zeros. */
+  clear(buffer: GPUBuffer): void {
+    this.makeRoom();
+    const encoder = this.recorder();
+    this.endPass();
+    encoder.clearBuffer(buffer);
   }
 
   /** Writes bytes from the host, in order with everything recorded. */
   write(memory: WgpuMemory, byte: number, data: ArrayBufferView<ArrayBuffer>): void {
     if (memory.lastUse === this.epoch) this.flush();
-    this.context.device.queue.writeBuffer(memory.buffer, byte, data);
+    this.context.device.queue.writeBuffer(memory.buffer, memory.start + byte, data);
   }
 
   /** Marks memory as used by what is being recorded. */
@@ -78,6 +120,7 @@ export class CommandStream {
     this.encoder = null;
     this.commands = 0;
     for (const hook of this.beforeSubmit) hook();
+    counters.inc('wgpu', 'submits');
     this.context.device.queue.submit([encoder.finish()]);
     this.epoch++;
     for (const buffer of this.doomed) buffer.destroy();
@@ -97,7 +140,11 @@ export class CommandStream {
   }
 
   private endPass(): void {
-    this.pass?.end();
+    if (this.pass === null) return;
+    this.pass.end();
     this.pass = null;
+    this.pipeline = null;
+    this.group = null;
+    this.uniformsAt = -1;
   }
 }

@@ -4,6 +4,7 @@
  */
 import { TesseraError } from '@tessera/shared';
 import { halfToNumber, itemSize, numberToBfloat, numberToHalf, type DType } from '@tessera/tensor';
+import { LOST_INT64 } from '../codegen/long-integers.js';
 import { storageType } from '../codegen/wgsl-types.js';
 
 type Bytes = Uint8Array<ArrayBuffer>;
@@ -65,7 +66,7 @@ function narrowInt64(pairs: Int32Array, words: Int32Array): void {
   for (let i = 0; i < words.length; i++) {
     const low = pairs[2 * i];
     const high = pairs[2 * i + 1];
-    if (high !== low >> 31) {
+    if (high !== low >> 31 || low === LOST_INT64) {
       const value = (BigInt(high) << 32n) | BigInt(low >>> 0);
       throw new TesseraError(
         'invalid-argument',
@@ -80,7 +81,21 @@ function narrowInt64(pairs: Int32Array, words: Int32Array): void {
   }
 }
 
-/** Host layout of device bytes. */
+function refuseLost(index: number): never {
+  throw new TesseraError(
+    'invalid-argument',
+    `int64 element ${index} has no value: what was computed does not fit in the 32 bits that device 'wgpu' stores int64 in.`,
+    {
+      context: { index },
+      hints: [
+        'If multinomial drew it: weights must be finite and not negative, with at least one above zero.',
+        "Compute in floating point (x.to('float32')) where an approximate result will do, or on device cpu.",
+      ],
+    },
+  );
+}
+
+/** Host layout of device bytes. @throws invalid-argument for an int64 result that did not fit in 32 bits */
 export function toHost(dtype: DType, device: Bytes, f16: boolean): Bytes {
   const storage = storageType(dtype, f16);
   if (itemSize(dtype) === (storage === 'f16' ? 2 : 4)) return device.slice();
@@ -91,6 +106,7 @@ export function toHost(dtype: DType, device: Bytes, f16: boolean): Bytes {
     case 'int64': {
       const pairs = new Int32Array(host.buffer);
       for (let i = 0; i < words.length; i++) {
+        if (words[i] === LOST_INT64) refuseLost(i);
         pairs[2 * i] = words[i];
         pairs[2 * i + 1] = words[i] >> 31;
       }

@@ -2,14 +2,22 @@
  * @file `WgslExecutable`: a plan loaded on a device.
  */
 import { TesseraError } from '@tessera/shared';
-import type { Executable, ExecutionPlan, KernelSource } from '@tessera/inductor-core';
-import type { DType, Tensor } from '@tessera/tensor';
+import {
+  type Executable,
+  type ExecutionPlan,
+  type KernelSource,
+  boundTo,
+} from '@tessera/inductor-core';
+import { storageExtent, type DType, type Tensor } from '@tessera/tensor';
 import type { WgslProgram } from '../codegen/program.js';
 import { directVariant, variantKey, type KernelVariant } from '../codegen/variant.js';
 import { hostBytes } from './host-bytes.js';
 import { KernelLaunch, type Residence } from './launch.js';
+import { OutputMemory } from './output-memory.js';
+import { ScalarBlocks } from './scalar-blocks.js';
 import { planScratch } from './scratch-plan.js';
-import type { WgpuMemory } from './wgpu-memory.js';
+import { SLOT_BYTES, type Slab } from './slab.js';
+import { WgpuMemory } from './wgpu-memory.js';
 import type { WgpuRuntime } from './wgpu-runtime.js';
 
 /** Code generation as the executable needs it. */
@@ -25,6 +33,8 @@ export class WgslExecutable implements Executable {
   /** Plan buffers that lie in the caller's tensors: [buffer, index]. */
   private readonly inputs: readonly (readonly [number, number])[];
   private readonly outputs: readonly (readonly [number, number])[];
+  private readonly outputMemory: readonly OutputMemory[];
+  private readonly blocks: ScalarBlocks;
   private readonly itemSizes: readonly number[];
   private disposed = false;
 
@@ -57,6 +67,11 @@ export class WgslExecutable implements Executable {
     }
     this.inputs = inputs;
     this.outputs = outputs;
+    this.outputMemory = plan.outputs.map(({ dtype, sizes, strides }) => {
+      const bytes = storageExtent(sizes, strides) * runtime.itemSize(dtype);
+      return new OutputMemory(runtime.pool, bytes);
+    });
+    this.blocks = new ScalarBlocks(runtime.uniforms, runtime.stream);
     this.residence = { memory, byte: plan.buffers.map(() => 0) };
     const variants = plan.kernels.map((kernel, index) => {
       const direct = variantKey(directVariant(kernel.params.length));
@@ -74,14 +89,30 @@ export class WgslExecutable implements Executable {
           plan.kernels[launch.kernel],
           launch,
           variants[launch.kernel],
+          this.blocks,
           programs[launch.kernel].workgroups[0] === 0,
         ),
     );
-    // Compiling here rather than in the first run keeps that run's time its own.
+    // Compiling here rather than in the first run keeps that run's time its own. What kernels with small
+    // outputs bind is not known yet.
     for (const launch of plan.launches) {
       const program = programs[launch.kernel];
-      if (program.workgroups[0] > 0)
+      if (program.workgroups[0] > 0 && !launch.buffers.some((buffer) => this.isSmallOutput(buffer)))
         runtime.pipelines.get(program, plan.kernels[launch.kernel].name);
+    }
+  }
+
+  allocateOutputs(inputs: readonly Tensor[]): WgpuMemory[] {
+    const { outputMemory } = this;
+    this.runtime.context.check();
+    // Taken again first: what is new must not take what a later output had.
+    const taken = outputMemory.map((home) => home.again());
+    try {
+      const avoid = slabsOf(inputs);
+      return taken.map((memory, i) => memory ?? (taken[i] = outputMemory[i].fresh(avoid)));
+    } catch (error) {
+      for (const memory of taken) if (memory !== null) this.runtime.free(memory);
+      throw error;
     }
   }
 
@@ -89,8 +120,9 @@ export class WgslExecutable implements Executable {
     const { runtime, residence } = this;
     if (this.disposed) throw disposedPlan(this.plan);
     runtime.context.check();
-    this.place(this.inputs, inputs);
-    this.place(this.outputs, outputs);
+    this.place('input', this.inputs, inputs);
+    this.place('output', this.outputs, outputs);
+    this.blocks.begin();
     for (const launch of this.launches) launch.encode(residence, scalars);
     for (const memory of residence.memory) if (memory !== undefined) runtime.stream.touch(memory);
   }
@@ -99,18 +131,38 @@ export class WgslExecutable implements Executable {
     if (this.disposed) return;
     this.disposed = true;
     for (const memory of [...this.scratch, ...this.constants]) this.runtime.free(memory);
+    for (const home of this.outputMemory) home.close();
   }
 
-  private place(buffers: readonly (readonly [number, number])[], tensors: readonly Tensor[]): void {
+  private isSmallOutput(buffer: number): boolean {
+    const { source, numel } = this.plan.buffers[buffer];
+    return source.kind === 'output' && numel * this.itemSizes[buffer] <= SLOT_BYTES;
+  }
+
+  private place(
+    role: 'input' | 'output',
+    buffers: readonly (readonly [number, number])[],
+    tensors: readonly Tensor[],
+  ): void {
     const { residence, runtime } = this;
     for (const [buffer, index] of buffers) {
       const tensor = tensors[index];
-      const { memory } = tensor.storage;
-      if (memory === null) throw notOnDevice(this.plan, index, tensor);
-      residence.memory[buffer] = runtime.own(memory);
+      const { memory } = boundTo(this.plan, role, index, tensor);
+      residence.memory[buffer] = runtime.own(memory!);
       residence.byte[buffer] = tensor.storageOffset * this.itemSizes[buffer];
     }
   }
+}
+
+/** Slabs that inputs lie in: a kernel should not write into them. */
+function slabsOf(tensors: readonly Tensor[]): ReadonlySet<Slab> | null {
+  let slabs: Set<Slab> | null = null;
+  for (const { storage } of tensors) {
+    const { memory } = storage;
+    if (memory instanceof WgpuMemory && memory.slab !== null)
+      (slabs ??= new Set()).add(memory.slab);
+  }
+  return slabs;
 }
 
 function uploadConstant(runtime: WgpuRuntime, dtype: DType, values: readonly number[]): WgpuMemory {
@@ -125,17 +177,6 @@ function disposedPlan(plan: ExecutionPlan): TesseraError {
     `Plan '${plan.name}' was disposed of and cannot run.`,
     {
       hints: ['Load it again.'],
-    },
-  );
-}
-
-function notOnDevice(plan: ExecutionPlan, index: number, tensor: Tensor): TesseraError {
-  return new TesseraError(
-    'device-mismatch',
-    `Argument ${index} of plan '${plan.name}' is on device '${tensor.device}'; the plan runs on 'wgpu'.`,
-    {
-      context: { plan: plan.name, argument: index, device: tensor.device },
-      hints: [`Move it first: x.to('wgpu').`],
     },
   );
 }

@@ -16,6 +16,7 @@ const RAISED_LIMITS = [
   'maxComputeInvocationsPerWorkgroup',
   'maxComputeWorkgroupSizeX',
   'maxComputeWorkgroupsPerDimension',
+  'maxDynamicStorageBuffersPerPipelineLayout',
 ] as const;
 
 const WANTED_FEATURES = ['shader-f16', 'subgroups', 'timestamp-query'] as const;

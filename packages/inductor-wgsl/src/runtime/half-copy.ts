@@ -2,6 +2,7 @@
  * @file Copies of native float16 elements that do not begin or end on a 4-byte word, which
  * `copyBufferToBuffer` cannot do.
  */
+import { counters } from '@tessera/shared';
 import type { GpuContext } from './gpu-context.js';
 import type { PipelineCache } from './pipeline-cache.js';
 import type { CommandStream } from './command-stream.js';
@@ -39,6 +40,7 @@ fn main(@builtin(workgroup_id) group: vec3u, @builtin(local_invocation_index) la
       { access: 'read', params: [0] },
       { access: 'read_write', params: [1] },
     ],
+    checks: [],
     uniforms: [
       { kind: 'offset', param: 0 },
       { kind: 'offset', param: 1 },
@@ -62,6 +64,7 @@ export function copyHalves(
   const { context, stream, pipelines, uniforms } = parts;
   const grid = linearGrid(Math.ceil(count / THREADS), context.target);
   const compiled = pipelines.get(program(grid), 'copy_float16');
+  counters.inc('wgpu', 'bind_groups_created');
   const group = context.device.createBindGroup({
     layout: compiled.layout,
     entries: [source, target].map(({ memory }, binding) => ({
@@ -71,12 +74,10 @@ export function copyHalves(
   });
   stream.makeRoom();
   const slot = uniforms.reserve(3);
-  uniforms.integers.set([source.offset, target.offset, count], slot / 4);
-  const pass = stream.computePass();
-  pass.setPipeline(compiled.pipeline);
-  pass.setBindGroup(0, group);
-  pass.setBindGroup(1, uniforms.group, [slot]);
-  pass.dispatchWorkgroups(grid.workgroups[0], grid.workgroups[1]);
+  const [from, to] = [source, target].map(({ memory, offset }) => memory.start / 2 + offset);
+  uniforms.integers.set([from, to, count], slot / 4);
+  const { pipeline } = compiled;
+  stream.dispatch({ pipeline, group, workgroups: grid.workgroups }, null, uniforms.group, slot);
   stream.touch(source.memory);
   stream.touch(target.memory);
 }

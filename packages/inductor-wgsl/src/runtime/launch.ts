@@ -3,35 +3,47 @@
  *
  * What a launch needs (pipeline variant, bind group, element offsets) depends only on which memory its
  * parameters lie in, so it is made once per combination and found again by comparing identities. Steady
- * state is a few comparisons and three WebGPU calls.
+ * state is a few comparisons and two or three WebGPU calls.
  */
+import { counters } from '@tessera/shared';
 import type { FusedKernel, Launch } from '@tessera/inductor-core';
-import { directVariant, variantKey, type KernelVariant } from '../codegen/variant.js';
+import { variantKey, type KernelVariant } from '../codegen/variant.js';
 import { deviceItemSize } from '../codegen/wgsl-types.js';
 import type { WgslProgram } from '../codegen/program.js';
-import type { CompiledPipeline } from './pipeline-cache.js';
+import type { CheckReport } from './check-report.js';
+import type { Dispatch } from './command-stream.js';
+import { boundPart, placeParameters, type BindingMode } from './placement.js';
+import type { ScalarBlocks, UniformBlock } from './scalar-blocks.js';
+import { SLOT_BYTES } from './slab.js';
 import type { WgpuRuntime } from './wgpu-runtime.js';
-import type { WgpuMemory } from './wgpu-memory.js';
+import { ALIGNMENT, type WgpuMemory } from './wgpu-memory.js';
 
 /** Where the buffers of a plan lie in one run, by plan buffer. */
 export interface Residence {
   readonly memory: WgpuMemory[];
-  /** Byte of element 0. */
+  /** Byte of element 0 in its memory. */
   readonly byte: number[];
 }
 
-/** Combinations of memory that a launch remembers. */
-const REMEMBERED = 8;
-const OFFSET_ALIGNMENT = 256;
+/** Combinations of memory that a launch remembers, so that inputs may take turns. */
+const REMEMBERED = 64;
 
 interface Bound {
-  readonly ids: readonly number[];
-  readonly bytes: readonly number[];
-  readonly compiled: CompiledPipeline;
-  readonly group: GPUBindGroup;
-  readonly program: WgslProgram;
-  /** Element offset of each parameter within its binding. */
-  readonly offsets: readonly number[];
+  /** By parameter: buffer, and the part of the address that matters to the bind group. */
+  readonly places: readonly number[];
+  readonly parts: readonly number[];
+  readonly modes: readonly BindingMode[];
+  readonly dispatch: Dispatch;
+  readonly uniforms: UniformBlock | null;
+  /** Whether the program notes failed checks. */
+  readonly hasChecks: boolean;
+  /** Element offset of each parameter within its binding; of `whole` ones as of the last run. */
+  readonly offsets: number[];
+  /** Parameters whose element offset may be another in every run. */
+  readonly whole: readonly number[];
+  /** Parameters with a dynamic offset, in the order of their bindings, and those offsets. */
+  readonly dynamic: readonly number[];
+  readonly dynamicOffsets: number[] | null;
 }
 
 /** Generates a variant of a kernel; the direct one was generated when the plan was loaded. */
@@ -39,112 +51,139 @@ export type VariantSource = (variant: KernelVariant, key: string) => WgslProgram
 
 /** See the file header. */
 export class KernelLaunch {
+  /** The last used one first. */
   private readonly bound: Bound[] = [];
-  private readonly writes: boolean;
+  private readonly itemSizes: readonly number[];
 
   constructor(
     private readonly runtime: WgpuRuntime,
     private readonly kernel: FusedKernel,
     private readonly launch: Launch,
     private readonly source: VariantSource,
+    private readonly blocks: ScalarBlocks,
     /** The kernel has no points: there is nothing to do. */
     private readonly isEmpty: boolean,
+    /** Where failed checks are noted. */
+    private readonly report: CheckReport = runtime.report,
   ) {
-    this.writes = kernel.params.some((param) => param.access !== 'read');
+    const { f16 } = runtime.context.target;
+    this.itemSizes = kernel.params.map(({ dtype }) => deviceItemSize(dtype, f16));
   }
 
   /** Records the launch. */
   encode(residence: Residence, scalars: readonly number[]): void {
     if (this.isEmpty) return;
-    const bound = this.find(residence) ?? this.bind(residence);
-    const { program } = bound;
     const { stream, uniforms } = this.runtime;
+    const bound = this.find(residence) ?? this.bind(residence);
+    if (bound.hasChecks) this.report.open();
+    if (bound.whole.length > 0) this.setOffsets(bound, residence);
+    const { dynamicOffsets } = bound;
+    if (dynamicOffsets !== null) this.setDynamicOffsets(bound, dynamicOffsets, residence);
     stream.makeRoom();
-    let slot = 0;
-    if (program.uniforms.length > 0) {
-      slot = uniforms.reserve(program.uniforms.length);
-      this.writeUniforms(bound, slot / 4, scalars);
-    }
-    const pass = stream.computePass();
-    pass.setPipeline(bound.compiled.pipeline);
-    pass.setBindGroup(0, bound.group);
-    if (program.uniforms.length > 0) pass.setBindGroup(1, uniforms.group, [slot]);
-    pass.dispatchWorkgroups(program.workgroups[0], program.workgroups[1]);
+    const at =
+      bound.uniforms === null ? -1 : this.blocks.place(bound.uniforms, scalars, bound.offsets);
+    stream.dispatch(bound.dispatch, dynamicOffsets, uniforms.group, at);
   }
 
-  private find({ memory, byte }: Residence): Bound | undefined {
-    const { buffers } = this.launch;
-    search: for (let i = 0; i < this.bound.length; i++) {
-      const candidate = this.bound[i];
-      for (let j = 0; j < buffers.length; j++) {
-        if (memory[buffers[j]].id !== candidate.ids[j] || byte[buffers[j]] !== candidate.bytes[j])
-          continue search;
+  private find(residence: Residence): Bound | undefined {
+    const { bound } = this;
+    for (let i = 0; i < bound.length; i++) {
+      const candidate = bound[i];
+      if (!this.fits(candidate, residence)) continue;
+      if (i > 0) {
+        bound.copyWithin(1, 0, i);
+        bound[0] = candidate;
       }
       return candidate;
     }
     return undefined;
   }
 
+  private fits({ places, parts, modes }: Bound, { memory, byte }: Residence): boolean {
+    const { buffers } = this.launch;
+    for (let j = 0; j < buffers.length; j++) {
+      const { place, start } = memory[buffers[j]];
+      if (place !== places[j]) return false;
+      const address = start + byte[buffers[j]];
+      const mode = modes[j];
+      if (mode === 'fixed' ? address !== parts[j] : boundPart(mode, address) !== parts[j])
+        return false;
+    }
+    return true;
+  }
+
+  private setOffsets({ whole, offsets }: Bound, { memory, byte }: Residence): void {
+    const { buffers } = this.launch;
+    for (const param of whole) {
+      const index = buffers[param];
+      offsets[param] = (memory[index].start + byte[index]) / this.itemSizes[param];
+    }
+  }
+
+  private setDynamicOffsets({ dynamic }: Bound, to: number[], { memory, byte }: Residence): void {
+    const { buffers } = this.launch;
+    for (let i = 0; i < dynamic.length; i++) {
+      const index = buffers[dynamic[i]];
+      const address = memory[index].start + byte[index];
+      to[i] = address - (address % ALIGNMENT);
+    }
+  }
+
   private bind({ memory, byte }: Residence): Bound {
     const { launch, runtime, kernel } = this;
+    const { device } = runtime.context;
     const memories = launch.buffers.map((index) => memory[index]);
-    const bytes = launch.buffers.map((index) => byte[index]);
-    const slots = this.assignSlots(memories);
-    const shared = new Set(slots).size < slots.length;
-    // A shared binding begins at the buffer's start: its parameters reach different places in it.
-    const starts = bytes.map((at) => (shared ? 0 : at - (at % OFFSET_ALIGNMENT)));
-    const offsets = bytes.map(
-      (at, i) =>
-        (at - starts[i]) / deviceItemSize(kernel.params[i].dtype, runtime.context.target.f16),
+    const addresses = launch.buffers.map((index, i) => memories[i].start + byte[index]);
+    const { variant, modes } = placeParameters(
+      kernel,
+      memories,
+      addresses,
+      device.limits.maxDynamicStorageBuffersPerPipelineLayout,
     );
-    const variant: KernelVariant =
-      shared || offsets.some((offset) => offset !== 0)
-        ? { offsets: true, slots }
-        : directVariant(slots.length);
     const program = this.source(variant, variantKey(variant));
-    const compiled = runtime.pipelines.get(program, kernel.name);
-    const group = runtime.context.device.createBindGroup({
+    const params = [...memories.keys()];
+    const dynamic = params.filter((i) => modes[i] === 'dynamic');
+    const bindingIsDynamic = program.slots.map((slot) => modes[slot.params[0]] === 'dynamic');
+    const compiled = runtime.pipelines.get(
+      program,
+      kernel.name,
+      dynamic.length > 0 ? bindingIsDynamic : null,
+    );
+    counters.inc('wgpu', 'bind_groups_created');
+    const group = device.createBindGroup({
       layout: compiled.layout,
       label: kernel.name,
       entries: program.slots.map((slot, binding) => {
         const param = slot.params[0];
-        return { binding, resource: { buffer: memories[param].buffer, offset: starts[param] } };
+        if (param === undefined) return { binding, resource: { buffer: this.report.buffer } };
+        const { buffer } = memories[param];
+        const mode = modes[param];
+        const address = addresses[param];
+        const resource =
+          mode === 'dynamic'
+            ? { buffer, size: SLOT_BYTES }
+            : { buffer, offset: mode === 'fixed' ? address - (address % ALIGNMENT) : 0 };
+        return { binding, resource };
       }),
     });
-    const bound = { ids: memories.map((m) => m.id), bytes, compiled, group, program, offsets };
-    if (this.bound.length >= REMEMBERED) this.bound.shift();
-    this.bound.push(bound);
+    const hasChecks = program.checks.length > 0;
+    const firstCheck = hasChecks ? this.report.firstNumber(program.checks) : 0;
+    const bindingOf = (param: number): number =>
+      program.slots.findIndex((slot) => slot.params[0] === param);
+    const bound: Bound = {
+      places: memories.map(({ place }) => place),
+      parts: params.map((i) => boundPart(modes[i], addresses[i])),
+      modes,
+      dispatch: { pipeline: compiled.pipeline, group, workgroups: program.workgroups },
+      uniforms: this.blocks.block(program.uniforms, launch.scalars, firstCheck),
+      hasChecks,
+      offsets: params.map((i) => (addresses[i] % ALIGNMENT) / this.itemSizes[i]),
+      whole: params.filter((i) => modes[i] === 'whole'),
+      dynamic: dynamic.sort((a, b) => bindingOf(a) - bindingOf(b)),
+      dynamicOffsets: dynamic.length > 0 ? [] : null,
+    };
+    if (this.bound.length >= REMEMBERED) this.bound.pop();
+    this.bound.unshift(bound);
     return bound;
-  }
-
-  /** One slot per parameter, but one for all that lie in a buffer of which some part is written. */
-  private assignSlots(memories: readonly WgpuMemory[]): number[] {
-    const { params } = this.kernel;
-    const written = new Set(memories.filter((_, i) => params[i].access !== 'read'));
-    const slotOf = new Map<WgpuMemory, number>();
-    let next = 0;
-    return memories.map((memory) => {
-      if (!this.writes || !written.has(memory)) return next++;
-      let slot = slotOf.get(memory);
-      if (slot === undefined) {
-        slot = next++;
-        slotOf.set(memory, slot);
-      }
-      return slot;
-    });
-  }
-
-  private writeUniforms(bound: Bound, word: number, scalars: readonly number[]): void {
-    const { integers, floats } = this.runtime.uniforms;
-    for (const field of bound.program.uniforms) {
-      if (field.kind === 'offset') {
-        integers[word++] = bound.offsets[field.param];
-        continue;
-      }
-      const value = scalars[this.launch.scalars[field.index]];
-      if (field.type === 'f32') floats[word++] = value;
-      // Unsigned values of 32 bits (seeds) keep their bits.
-      else integers[word++] = field.type === 'u32' ? Number(value !== 0) : value;
-    }
   }
 }

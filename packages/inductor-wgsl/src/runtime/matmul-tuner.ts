@@ -15,7 +15,9 @@ import {
   type TileMemory,
 } from '../codegen/matmul-tiles.js';
 import type { KernelVariant } from '../codegen/variant.js';
+import { CheckReport } from './check-report.js';
 import { KernelLaunch, type Residence } from './launch.js';
+import { ScalarBlocks } from './scalar-blocks.js';
 import type { WgpuRuntime } from './wgpu-runtime.js';
 
 /** Measured times of one kernel. */
@@ -92,6 +94,10 @@ async function timeTiles(
     runtime.allocate(elements[i] * runtime.itemSize(param.dtype)),
   );
   const residence: Residence = { memory, byte: memory.map(() => 0) };
+  // Indices in scratch memory are arbitrary; nobody reads what is noted of them.
+  const report = new CheckReport(runtime.context, runtime.stream);
+  const blocks = new ScalarBlocks(runtime.uniforms, runtime.stream);
+  const zeros = kernel.scalars.map(() => 0);
   const timings: { tile: MatmulTile; microseconds: number }[] = [];
   for (const tile of tilesFor(target)) {
     const generate = (variant: KernelVariant) => generateMatmul(kernel, target, variant, tile);
@@ -100,15 +106,14 @@ async function timeTiles(
       kernel,
       { kernel: 0, buffers: memory.map((_, i) => i), scalars: kernel.scalars.map((_, i) => i) },
       generate,
+      blocks,
       false,
+      report,
     );
     const run = async (count: number): Promise<number> => {
       const start = performance.now();
-      for (let i = 0; i < count; i++)
-        launch.encode(
-          residence,
-          kernel.scalars.map(() => 0),
-        );
+      blocks.begin();
+      for (let i = 0; i < count; i++) launch.encode(residence, zeros);
       await runtime.synchronize();
       return performance.now() - start;
     };
@@ -120,6 +125,7 @@ async function timeTiles(
     }
     timings.push({ tile, microseconds: Math.max(0, best) * 1000 });
   }
+  report.dispose();
   for (const part of memory) runtime.free(part);
   return timings.sort((a, b) => a.microseconds - b.microseconds);
 }

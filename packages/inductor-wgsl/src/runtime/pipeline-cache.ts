@@ -1,5 +1,5 @@
 /**
- * @file Compute pipelines by WGSL text and binding layout, shared by all plans.
+ * @file Compute pipelines by WGSL text and which bindings move, shared by all plans.
  */
 import { TesseraError } from '@tessera/shared';
 import type { WgslProgram } from '../codegen/program.js';
@@ -27,12 +27,27 @@ export class PipelineCache {
     return this.pipelines.size;
   }
 
-  /** The pipeline of a program. A rejected shader is reported by a later call, naming `kernel`. */
-  get(program: WgslProgram, kernel: string): CompiledPipeline {
-    const found = this.pipelines.get(program.text);
+  /**
+   * The pipeline of a program. A rejected shader is reported by a later call, naming `kernel`.
+   *
+   * @param dynamic which bindings take a dynamic offset; none if absent
+   */
+  get(
+    program: WgslProgram,
+    kernel: string,
+    dynamic: readonly boolean[] | null = null,
+  ): CompiledPipeline {
+    const key =
+      dynamic === null
+        ? program.text
+        : `// dynamic: ${dynamic.map(Number).join()}\n${program.text}`;
+    const found = this.pipelines.get(key);
     if (found !== undefined) return found;
     const { device } = this.context;
-    const layout = this.storageLayout(program.slots.map((slot) => slot.access));
+    const layout = this.storageLayout(
+      program.slots.map((slot) => slot.access),
+      dynamic,
+    );
     const layouts = program.uniforms.length > 0 ? [layout, this.uniforms] : [layout];
     const pipeline = this.context.watch(
       'validation',
@@ -48,19 +63,25 @@ export class PipelineCache {
       (error) => rejected(kernel, program.text, error),
     );
     const compiled = { pipeline, layout };
-    this.pipelines.set(program.text, compiled);
+    this.pipelines.set(key, compiled);
     return compiled;
   }
 
-  private storageLayout(access: readonly ('read' | 'read_write')[]): GPUBindGroupLayout {
-    const key = access.join();
+  private storageLayout(
+    access: readonly ('read' | 'read_write')[],
+    dynamic: readonly boolean[] | null,
+  ): GPUBindGroupLayout {
+    const key = access.map((kind, i) => (dynamic?.[i] ? `${kind} dynamic` : kind)).join();
     let layout = this.layouts.get(key);
     if (layout === undefined) {
       layout = this.context.device.createBindGroupLayout({
         entries: access.map((kind, binding) => ({
           binding,
           visibility: STAGE_COMPUTE,
-          buffer: { type: kind === 'read' ? 'read-only-storage' : 'storage' },
+          buffer: {
+            type: kind === 'read' ? 'read-only-storage' : 'storage',
+            hasDynamicOffset: dynamic?.[binding] ?? false,
+          },
         })),
       });
       this.layouts.set(key, layout);

@@ -1,11 +1,13 @@
 /**
  * @file Reading device memory back: a pool of mappable staging buffers.
  */
-import { TesseraError } from '@tessera/shared';
+import { TesseraError, counters } from '@tessera/shared';
+import { sizeClass } from './buffer-pool.js';
+import { REPORT_BYTES, type CheckReport } from './check-report.js';
 import type { CommandStream } from './command-stream.js';
 import type { GpuContext } from './gpu-context.js';
 import { BufferUsage, MAP_READ } from './gpu-flags.js';
-import { sizeClass, type WgpuMemory } from './wgpu-memory.js';
+import type { WgpuMemory } from './wgpu-memory.js';
 
 /** Bytes of unused staging buffers that are kept. */
 const KEEP_BYTES = 64 * 2 ** 20;
@@ -18,18 +20,25 @@ export class Readback {
   constructor(
     private readonly context: GpuContext,
     private readonly stream: CommandStream,
+    private readonly report: CheckReport,
   ) {}
 
-  /** Bytes of memory as they are after everything recorded so far. Offset and length in whole words. */
+  /**
+   * Bytes of memory as they are after everything recorded so far. Offset and length in whole words.
+   *
+   * @throws what a check in a kernel since the last read found
+   */
   async read(memory: WgpuMemory, byte: number, bytes: number): Promise<Uint8Array<ArrayBuffer>> {
     const { device } = this.context;
-    const size = sizeClass(bytes);
+    const size = sizeClass(bytes + REPORT_BYTES);
     const staging = this.take(size);
-    this.stream.copy(memory.buffer, byte, staging, 0, bytes);
+    this.stream.copy(memory.buffer, memory.start + byte, staging, 0, bytes);
     this.stream.touch(memory);
+    const reported = this.report.moveTo(staging, bytes);
+    const mapped = reported ? bytes + REPORT_BYTES : bytes;
     this.stream.flush();
     try {
-      await staging.mapAsync(MAP_READ, 0, bytes);
+      await staging.mapAsync(MAP_READ, 0, mapped);
     } catch (cause) {
       staging.destroy();
       // The reason is reported apart, a moment later.
@@ -44,11 +53,13 @@ export class Readback {
         },
       );
     }
-    const result = new Uint8Array(staging.getMappedRange(0, bytes).slice(0));
+    const result = new Uint8Array(staging.getMappedRange(0, mapped).slice(0));
     staging.unmap();
     this.give(staging, size);
     await this.context.settle();
-    return result;
+    const refused = reported ? this.report.read(result.subarray(bytes)) : null;
+    if (refused !== null) throw refused;
+    return result.subarray(0, bytes);
   }
 
   dispose(): void {
@@ -62,6 +73,7 @@ export class Readback {
       this.pooled -= size;
       return found;
     }
+    counters.inc('wgpu', 'buffers_created');
     return this.context.device.createBuffer({
       size,
       usage: BufferUsage.mapRead | BufferUsage.copyDst,

@@ -8,7 +8,7 @@
 import { TesseraError } from '@tessera/shared';
 import { bufferLifetimes, type ExecutionPlan } from '@tessera/inductor-core';
 import { deviceItemSize } from '../codegen/wgsl-types.js';
-import { sizeClass } from './wgpu-memory.js';
+import { sizeClass } from './buffer-pool.js';
 
 /** Assignment of arena buffers to GPU buffers. */
 export interface ScratchPlan {

@@ -1,149 +1,55 @@
 /**
- * @file `WgpuMemory`: the device memory behind a storage, and the pool it comes from.
+ * @file `WgpuMemory`: the device memory behind a storage.
  *
- * The queue runs commands in order, so memory that is freed may be handed out at once: its next user's
- * commands come after its last user's. Only `queue.writeBuffer` jumps ahead of commands that are recorded
- * but not submitted, which `lastUse` lets the command stream see.
+ * A GPU buffer of its own, or a slot of a slab (`slab.ts`). The queue runs commands in order, so memory that
+ * is freed may be handed out at once: its next user's commands come after its last user's. Only
+ * `queue.writeBuffer` jumps ahead of commands that are recorded but not submitted, which `lastUse` lets the
+ * command stream see.
  */
-import { TesseraError } from '@tessera/shared';
-import { BufferUsage } from './gpu-flags.js';
-import { describeError, type GpuContext } from './gpu-context.js';
+import type { BufferPool } from './buffer-pool.js';
+import type { Slab } from './slab.js';
 
 let nextId = 1;
 
+/** Binding offsets are multiples of this many bytes, and so are the sizes and places of all memory. */
+export const ALIGNMENT = 256;
+
 /** See the file header. */
 export class WgpuMemory {
-  /** Unique among all memory ever made, so a cache key may hold it. */
+  /** Unique among all memory ever made, and smaller the earlier it was made. */
   readonly id: number = nextId++;
+  /** Which buffer this is or lies in: the id of the memory that is the whole buffer. Cache keys hold it. */
+  readonly place: number;
+  readonly buffer: GPUBuffer;
+  /** Where it begins in the buffer, in bytes. */
+  readonly start: number;
   /** Number of the submission that last used it. */
   lastUse = 0;
   freed = false;
+  /** The buffer is gone for good. */
+  destroyed = false;
+  /** In the pool's list of free memory, where it stays while it is taken again by name. */
+  listed = false;
 
   constructor(
     readonly pool: BufferPool,
-    readonly buffer: GPUBuffer,
-    /** Capacity in bytes, a multiple of 256. */
+    where: GPUBuffer | { readonly slab: Slab; readonly start: number },
+    /** Capacity in bytes, a multiple of `ALIGNMENT`. */
     readonly bytes: number,
-  ) {}
-}
-
-/** What a pool holds, in bytes. */
-export interface PoolStatistics {
-  readonly inUse: number;
-  readonly pooled: number;
-  readonly peak: number;
-}
-
-/** Pool of at least this many bytes is kept however little is in use. */
-const KEEP_BYTES = 256 * 2 ** 20;
-const ALIGNMENT = 256;
-
-/** Rounds a size up so that few distinct sizes occur: at most an eighth is wasted. */
-export function sizeClass(bytes: number): number {
-  const least = Math.max(ALIGNMENT, bytes);
-  const step = Math.max(ALIGNMENT, 2 ** (Math.floor(Math.log2(least)) - 3));
-  return Math.ceil(least / step) * step;
-}
-
-/** Buffers by size class; freed ones wait here for their next use. */
-export class BufferPool {
-  private readonly free = new Map<number, WgpuMemory[]>();
-  private inUse = 0;
-  private pooled = 0;
-  private peak = 0;
-  private readonly largest: number;
-
-  /** @param discard destroys a buffer once no recorded command needs it */
-  constructor(
-    private readonly context: GpuContext,
-    private readonly discard: (buffer: GPUBuffer) => void,
-    private readonly budget: number,
   ) {
-    const { limits } = context.device;
-    this.largest = Math.min(limits.maxBufferSize, limits.maxStorageBufferBindingSize);
-  }
-
-  get statistics(): PoolStatistics {
-    return { inUse: this.inUse, pooled: this.pooled, peak: this.peak };
-  }
-
-  /** @throws out-of-memory */
-  allocate(bytes: number): WgpuMemory {
-    const size = Math.min(sizeClass(bytes), Math.max(this.largest, bytes));
-    const reused = this.free.get(size)?.pop();
-    if (reused !== undefined) {
-      this.pooled -= size;
-      reused.freed = false;
-      this.account(size);
-      return reused;
-    }
-    if (bytes > this.largest) throw this.tooLarge(bytes);
-    if (this.inUse + this.pooled + size > this.budget) this.trim(0);
-    if (this.inUse + size > this.budget) throw this.overBudget(bytes);
-    const memory = new WgpuMemory(this, this.create(size), size);
-    this.account(size);
-    return memory;
-  }
-
-  release(memory: WgpuMemory): void {
-    if (memory.freed) return;
-    memory.freed = true;
-    this.inUse -= memory.bytes;
-    let list = this.free.get(memory.bytes);
-    if (list === undefined) this.free.set(memory.bytes, (list = []));
-    list.push(memory);
-    this.pooled += memory.bytes;
-    const keep = Math.max(KEEP_BYTES, this.peak - this.inUse);
-    if (this.pooled > keep) this.trim(keep);
-  }
-
-  /** Destroys waiting buffers, largest first, until at most `keep` bytes wait. */
-  trim(keep: number): void {
-    for (const size of [...this.free.keys()].sort((a, b) => b - a)) {
-      const list = this.free.get(size) as WgpuMemory[];
-      while (list.length > 0 && this.pooled > keep) {
-        this.discard((list.shift() as WgpuMemory).buffer);
-        this.pooled -= size;
-      }
-      if (list.length === 0) this.free.delete(size);
+    if ('slab' in where) {
+      this.slab = where.slab;
+      this.place = where.slab.whole.id;
+      this.buffer = where.slab.whole.buffer;
+      this.start = where.start;
+    } else {
+      this.slab = null;
+      this.place = this.id;
+      this.buffer = where;
+      this.start = 0;
     }
   }
 
-  private account(size: number): void {
-    this.inUse += size;
-    this.peak = Math.max(this.peak, this.inUse);
-  }
-
-  private create(size: number): GPUBuffer {
-    const usage = BufferUsage.storage | BufferUsage.copySrc | BufferUsage.copyDst;
-    return this.context.watch(
-      'out-of-memory',
-      () => this.context.device.createBuffer({ size, usage, label: `tessera ${size} bytes` }),
-      (error) => describeError(error, `an allocation of ${size} bytes`),
-    );
-  }
-
-  private tooLarge(bytes: number): TesseraError {
-    return new TesseraError(
-      'out-of-memory',
-      `${bytes} bytes are more than one WebGPU buffer of this adapter may hold (${this.largest}).`,
-      {
-        context: { bytes, limit: this.largest },
-        hints: ['Split the tensor, or keep it on device cpu.'],
-      },
-    );
-  }
-
-  private overBudget(bytes: number): TesseraError {
-    return new TesseraError(
-      'out-of-memory',
-      `The memory budget of device 'wgpu' is exhausted: ${bytes} more bytes were asked for, ${this.inUse} of ${this.budget} are in use.`,
-      {
-        context: { bytes, inUse: this.inUse, budget: this.budget },
-        hints: [
-          'Dispose of tensors that are no longer needed (using, tidy, dispose), or raise memoryBudget in initWebGpu.',
-        ],
-      },
-    );
-  }
+  /** The slab that this is a slot of. */
+  readonly slab: Slab | null;
 }

@@ -7,6 +7,8 @@
 import { TesseraError } from '@tessera/shared';
 import type { DeviceMemory, DeviceRuntime, DType } from '@tessera/tensor';
 import { DEVICE_DTYPES, deviceItemSize } from '../codegen/wgsl-types.js';
+import { BufferPool, type PoolStatistics } from './buffer-pool.js';
+import { CheckReport } from './check-report.js';
 import { CommandStream } from './command-stream.js';
 import { toDevice, toHost } from './element-codec.js';
 import type { GpuContext } from './gpu-context.js';
@@ -14,7 +16,7 @@ import { copyHalves } from './half-copy.js';
 import { PipelineCache } from './pipeline-cache.js';
 import { Readback } from './readback.js';
 import { UniformRing } from './uniform-ring.js';
-import { BufferPool, WgpuMemory, type PoolStatistics } from './wgpu-memory.js';
+import { WgpuMemory } from './wgpu-memory.js';
 
 /** See the file header. */
 export class WgpuRuntime implements DeviceRuntime {
@@ -22,7 +24,8 @@ export class WgpuRuntime implements DeviceRuntime {
   readonly stream: CommandStream;
   readonly uniforms: UniformRing;
   readonly pipelines: PipelineCache;
-  private readonly pool: BufferPool;
+  readonly report: CheckReport;
+  readonly pool: BufferPool;
   private readonly readback: Readback;
 
   constructor(
@@ -37,7 +40,8 @@ export class WgpuRuntime implements DeviceRuntime {
       (buffer) => this.stream.discard(buffer),
       options.memoryBudget,
     );
-    this.readback = new Readback(context, this.stream);
+    this.report = new CheckReport(context, this.stream);
+    this.readback = new Readback(context, this.stream, this.report);
   }
 
   get memoryStatistics(): PoolStatistics {
@@ -104,7 +108,7 @@ export class WgpuRuntime implements DeviceRuntime {
     if (bytes === 0) return;
     const source = this.own(src);
     const target = this.own(dst);
-    if (source === target) {
+    if (source.buffer === target.buffer) {
       // WebGPU cannot copy within one buffer.
       const between = this.pool.allocate(bytes + 4);
       this.copy(source, srcByte, between, srcByte % 4, bytes);
@@ -113,7 +117,13 @@ export class WgpuRuntime implements DeviceRuntime {
       return;
     }
     if (srcByte % 4 === 0 && dstByte % 4 === 0 && bytes % 4 === 0) {
-      this.stream.copy(source.buffer, srcByte, target.buffer, dstByte, bytes);
+      this.stream.copy(
+        source.buffer,
+        source.start + srcByte,
+        target.buffer,
+        target.start + dstByte,
+        bytes,
+      );
       this.stream.touch(source);
       this.stream.touch(target);
       return;
@@ -146,6 +156,7 @@ export class WgpuRuntime implements DeviceRuntime {
 
   dispose(): void {
     this.readback.dispose();
+    this.report.dispose();
     this.uniforms.dispose();
     this.pool.trim(0);
     this.context.dispose();

@@ -46,6 +46,19 @@ fn uniform_vec4f(seed: vec4u, offset: vec4u, index: vec4u) -> vec4f {
   return vec4f(uniform_f32(seed.x, offset.x, index.x), uniform_f32(seed.y, offset.y, index.y), uniform_f32(seed.z, offset.z, index.z), uniform_f32(seed.w, offset.w, index.w));
 }
 
+fn kept_long_i32(r: i32, lost: bool) -> i32 {
+  return select(r, i32(-2147483647 - 1), lost);
+}
+
+fn lost_long_i32(x: i32) -> bool {
+  return x == i32(-2147483647 - 1);
+}
+
+fn add_long_i32(a: i32, b: i32) -> i32 {
+  let r = a + b;
+  return kept_long_i32(r, lost_long_i32(a) | lost_long_i32(b) | (((a ^ r) & (b ^ r)) < i32(0)));
+}
+
 fn log_fraction_f32(x: f32) -> f32 {
   let big = select(x, x * f32(16777216.0), x < f32(1.1754944e-38));
   let bits = bitcast<u32>(big) + u32(0x3f800000u - 0x3f3504f3u);
@@ -188,7 +201,7 @@ fn main(@builtin(workgroup_id) group: vec3u, @builtin(local_invocation_index) la
   let t1 = (t0 >= vec4f(uniforms.p));
   let t2 = x[i0 >> 2u];
   let t3 = ((t2 * vec4f(t1)) * vec4f((f32(1.0) / (1.0 - uniforms.p))));
-  let t4 = normal_vec4f(vec4u(u32(uniforms.seed)), vec4u(u32((uniforms.offset + 1))), (i0 + vec4u(0u, 1u, 2u, 3u)));
+  let t4 = normal_vec4f(vec4u(u32(uniforms.seed)), vec4u(u32(add_long_i32(uniforms.offset, 1))), (i0 + vec4u(0u, 1u, 2u, 3u)));
   out[i0 >> 2u] = t3;
   noise[i0 >> 2u] = t4;
   mask[i0 >> 2u] = select(vec4u(0u), vec4u(1u), t1);

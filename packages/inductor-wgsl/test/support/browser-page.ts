@@ -47,7 +47,7 @@ async function main(result: BrowserResult): Promise<void> {
   const spec = { m: 33, n: 20, k: 50, biasRelu: true };
   result.matmulError = await largestError(gpu, matmulKernel(spec), matmulData(spec), 'out');
   gpu.runtime.pipelines.get(
-    { text: 'fn main() {}', workgroups: [1, 1], slots: [], uniforms: [] },
+    { text: 'fn main() {}', workgroups: [1, 1], slots: [], uniforms: [], checks: [] },
     'broken',
   );
   result.badKernel = await gpu.synchronize().then(

@@ -9,6 +9,7 @@ import { TesseraError } from '@tessera/shared';
 import {
   type Tensor,
   any,
+  gradientOf,
   isfinite,
   logicalNot,
   logicalOr,
@@ -91,7 +92,8 @@ export class GradScaler {
     const bad = noGrad(() => {
       let found: Tensor | null = null;
       for (const { params } of optimizer.paramGroups) {
-        for (const { grad } of params) {
+        for (const param of params) {
+          const grad = gradientOf(param);
           if (grad === null) continue;
           if (grad.dtype === 'float16') refuse('Attempting to unscale FP16 gradients');
           mul_(grad, inverse);

@@ -38,7 +38,7 @@ export function* ownParameters(module: Module): Generator<[string, Parameter]> {
 
 /** A module's own registered buffers by field name. */
 export function* ownBuffers(module: Module, persistentOnly = false): Generator<[string, Tensor]> {
-  for (const [name, persistent] of module._buffers) {
+  for (const [name, persistent] of module._buffers ?? []) {
     const value: unknown = (module as unknown as Record<string, unknown>)[name];
     if (isTensor(value) && (persistent || !persistentOnly)) yield [name, value];
   }

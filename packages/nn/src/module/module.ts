@@ -16,7 +16,8 @@ import {
   moduleScope,
   trackClass,
   trustedRegion,
-  zero_,
+  dropGradient,
+  zeroGradient,
 } from '@tessera/tensor';
 import { Parameter } from '../parameter.js';
 import {
@@ -70,8 +71,8 @@ export interface TensorModule extends Module {
 export abstract class Module {
   /** Whether the module behaves as in training (dropout, batch statistics). Set it with `train()` and `eval()`. */
   training: boolean = true;
-  /** Names of registered buffers, and whether they belong to the state dict. */
-  readonly _buffers: Map<string, boolean> = new Map();
+  /** Names of registered buffers, and whether they belong to the state dict; null while there are none. */
+  _buffers: Map<string, boolean> | null = null;
   /** Hooks; null while there are none. */
   _hooks: ModuleHooks | null = null;
 
@@ -162,6 +163,7 @@ export abstract class Module {
         hints: ['Buffer names are field names without dots that do not start with an underscore.'],
       });
     }
+    this._buffers ??= new Map();
     this._buffers.set(name, options.persistent ?? true);
     if (tensor !== null) noteBuffer(tensor);
     (this as unknown as Record<string, Tensor | null>)[name] = tensor;
@@ -184,7 +186,7 @@ export abstract class Module {
       path,
       'buffer',
       (value, owner, name): value is Tensor =>
-        isTensor(value) && isModule(owner) && owner._buffers.has(name),
+        isTensor(value) && isModule(owner) && owner._buffers?.has(name) === true,
     );
   }
 
@@ -324,9 +326,8 @@ export abstract class Module {
 
 /** Clears one gradient. */
 export function clearGrad(tensor: Tensor, setToNone: boolean): void {
-  const { grad } = tensor;
-  if (grad === null) return;
-  tensor.grad = setToNone ? null : zero_(grad.detach());
+  if (setToNone) dropGradient(tensor);
+  else zeroGradient(tensor);
 }
 
 Object.defineProperty(Module.prototype, MODULE_TAG, { value: true });

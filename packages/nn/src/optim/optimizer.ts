@@ -13,6 +13,8 @@
 import {
   type Tensor,
   enableGrad,
+  gradientOf,
+  inLibraryScope,
   keep,
   noGrad,
   trackClass,
@@ -119,7 +121,8 @@ export abstract class Optimizer<
       noGrad(() => buckets.forEach((bucket, i) => this.update(bucket, lifted[i]!)));
     };
     // An update of the user's own may read anything.
-    if (isTrustedUpdate(this.update)) trustedRegion(this, 'step', { scalars }, update);
+    if (isTrustedUpdate(this.update))
+      inLibraryScope(() => trustedRegion(this, 'step', { scalars }, update));
     else update({ scalars });
     return loss;
   }
@@ -137,7 +140,7 @@ export abstract class Optimizer<
     let at = 0;
     for (const group of this.paramGroups) {
       for (const param of group.params) {
-        if (param.grad === null) continue;
+        if (gradientOf(param) === null) continue;
         if (active[at] !== param) return false;
         at++;
       }
@@ -151,7 +154,7 @@ export abstract class Optimizer<
   private makePlan(): Plan<O> {
     const active: Tensor[] = [];
     const buckets = this.paramGroups.flatMap((group) => {
-      const params = group.params.filter((param) => param.grad !== null);
+      const params = group.params.filter((param) => gradientOf(param) !== null);
       active.push(...params);
       return makeBuckets(
         group,

@@ -1,7 +1,7 @@
 /**
  * @file The gradient that an update rule works with: sign and weight decay applied.
  */
-import type { RegionNumber, Tensor } from '@tessera/tensor';
+import { type RegionNumber, type Tensor, gradientOf } from '@tessera/tensor';
 import type { Structure } from './bucket.js';
 
 /** The numbers that weight decay needs. */
@@ -16,7 +16,7 @@ interface DecayScalars {
  * decay shrinks the parameter now and leaves the gradient alone.
  */
 export function stepGradient(param: Tensor, structure: Structure, scalars: DecayScalars): Tensor {
-  const grad = structure.maximize ? param.grad!.neg() : param.grad!;
+  const grad = structure.maximize ? gradientOf(param)!.neg() : gradientOf(param)!;
   if (!structure.weightDecay) return grad;
   if (!structure.decoupled) return grad.add(param, { alpha: scalars.weightDecay });
   param.mul_(scalars.shrink!);

@@ -117,6 +117,13 @@ export interface Config {
   /** Changes values until the result is disposed: `using _ = config.patch({ … })`. */
   patch(values: ConfigValues): Disposable;
 
+  /**
+   * Values as full paths, in the order given, checked but not set.
+   *
+   * @throws unknown-config-key, invalid-config-value
+   */
+  resolve(values: ConfigValues): Readonly<Record<string, unknown>>;
+
   /** Every option with its value, default and help, in the order of definition. */
   describe(): ConfigEntry[];
 }
@@ -253,6 +260,8 @@ export const config: Config = {
   get,
   set,
   patch,
+  resolve: (values) =>
+    Object.fromEntries(resolve(values).map(({ slot, value }) => [slot.path, value])),
   describe() {
     return [...slots.values()].map(({ path, key, option, view }) => ({
       path,

@@ -8,7 +8,9 @@ import { GradNode } from './grad-node.js';
 import type { Tensor } from '../tensor.js';
 import { gradMode } from './grad-mode.js';
 import type { Storage } from '../memory/storage.js';
+import { adopt, outsideScopes } from '../memory/library-scope.js';
 import { keep } from '../memory/tidy.js';
+import { setOwnGradient } from './own-gradient.js';
 
 /** See the file header. Holds its leaf strongly; the leaf holds it. */
 export class AccumulateGrad extends GradNode {
@@ -26,14 +28,21 @@ export class AccumulateGrad extends GradNode {
     if (grad == null) return [];
     const meta = autogradMeta(this.leaf);
     // With createGraph (grad mode on) the sum must stay differentiable; otherwise it is done in place.
-    meta.grad =
-      meta.grad === null
-        ? ownedGradient(grad, this.leaf)
-        : addGradients(meta.grad, grad, !gradMode.enabled);
+    if (meta.grad !== null) meta.grad = addGradients(meta.grad, grad, !gradMode.enabled);
+    else this.take(ownedGradient(grad, this.leaf));
     // The leaf holds its gradient beyond the scope of this backward pass.
-    keep(meta.grad);
-    for (const hook of meta.postAccumulateHooks ?? []) hook(this.leaf);
+    keep(meta.grad!);
+    for (const hook of meta.postAccumulateHooks ?? []) outsideScopes(() => hook(this.leaf));
     return [];
+  }
+
+  private take(grad: Tensor): void {
+    if (adopt(grad.storage)) setOwnGradient(this.leaf, grad);
+    else autogradMeta(this.leaf).grad = grad;
+  }
+
+  override get runsProgram(): boolean {
+    return false;
   }
 }
 
@@ -43,6 +52,15 @@ const held = new WeakSet<Storage>();
 /** Notes that the caller holds this gradient, so that no leaf takes its memory. */
 export function holdGradient(grad: Tensor): void {
   if (grad.storageOrNull !== null) held.add(grad.storageOrNull);
+}
+
+/** A gradient that a tensor which is no leaf keeps for the program, in memory that no leaf takes or has taken. */
+export function retainedGradient(grad: Tensor): Tensor {
+  const storage = grad.storageOrNull;
+  if (storage === null || storage.state !== 'real' || gradMode.enabled) return grad;
+  const own = held.has(storage) ? grad.detach().clone() : grad;
+  held.add(own.storage);
+  return own;
 }
 
 /**

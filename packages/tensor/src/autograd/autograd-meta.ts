@@ -13,6 +13,8 @@ export interface AutogradMeta {
   /** Storage version when `gradFn` was set; a view whose version moved on regenerates its gradFn. */
   versionAtGradFn: number;
   grad: Tensor | null;
+  /** `grad`, as long as nobody but the library can hold it (own-gradient.ts); else null, or one that it was before. */
+  ownGrad: Tensor | null;
   retainsGrad: boolean;
   /** The node that adds into `grad`. */
   accumulator: GradNode | null;
@@ -26,6 +28,7 @@ export function autogradMeta(tensor: TensorBase): AutogradMeta {
     outputNr: 0,
     versionAtGradFn: 0,
     grad: null,
+    ownGrad: null,
     retainsGrad: false,
     accumulator: null,
     postAccumulateHooks: null,

@@ -7,6 +7,14 @@
 import { withAutocastSettings } from '../autocast/autocast-state.js';
 import { TesseraError } from '@tessera/shared';
 import { formatSizes, sameNumbers } from '../shape.js';
+import {
+  LibraryScope,
+  isUnobserved,
+  libraryScopes,
+  outsideScopes,
+  withScope,
+} from '../memory/library-scope.js';
+import { show } from '../memory/show.js';
 import type { Tensor } from '../tensor.js';
 import { withGradMode } from './grad-mode.js';
 import { AccumulateGrad, holdGradient } from './accumulate-grad.js';
@@ -132,11 +140,39 @@ export function runBackward(
   gradOutputs: readonly (Tensor | null)[],
   options: BackwardOptions,
 ): (Tensor | null)[] {
+  // Library code that differentiates for itself.
+  if (libraryScopes.open !== null) return differentiate(roots, gradOutputs, options);
+  const scope = new LibraryScope();
+  const outer = libraryScopes.backward;
+  libraryScopes.backward ??= scope;
+  // What is to be differentiated again is kept by its history.
+  const open = options.createGraph || !isUnobserved() ? null : scope;
+  try {
+    const grads = withScope(open, () => differentiate(roots, gradOutputs, options));
+    if (!options.accumulate) show(grads);
+    scope.close();
+    return grads;
+  } finally {
+    libraryScopes.backward = outer;
+  }
+}
+
+function differentiate(
+  roots: readonly Tensor[],
+  gradOutputs: readonly (Tensor | null)[],
+  options: BackwardOptions,
+): (Tensor | null)[] {
   const grads = rootGradients(roots, gradOutputs);
   // Gradients are computed in the types of the forward ops, whatever scope is open now.
   return withAutocastSettings(null, () =>
     withGradMode(options.createGraph, () => new BackwardRun(options).run(roots, grads)),
   );
+}
+
+/** Runs code of the program that is given these tensors. */
+function shown<R>(values: readonly unknown[], fn: () => R): R {
+  show(values);
+  return outsideScopes(fn);
 }
 
 class BackwardRun {
@@ -216,14 +252,25 @@ class BackwardRun {
 
   private apply(node: GradNode, buffer: readonly (Tensor | null)[]): readonly (Tensor | null)[] {
     let grads = buffer;
-    for (const hook of [...(node.nodePreHooks ?? [])]) grads = replaced(node, grads, hook(grads));
+    for (const hook of [...(node.nodePreHooks ?? [])])
+      grads = replaced(
+        node,
+        grads,
+        shown([grads], () => hook(grads)),
+      );
     const anomaly = isAnomalyEnabled();
-    let results = anomaly
-      ? withForwardStack(node, () => applyAsCurrent(node, grads))
-      : applyAsCurrent(node, grads);
+    const apply = (): readonly (Tensor | null)[] =>
+      node.runsProgram
+        ? shown([grads], () => applyAsCurrent(node, grads))
+        : applyAsCurrent(node, grads);
+    let results = anomaly ? withForwardStack(node, apply) : apply();
     if (anomaly && checksNaN()) checkFinite(node, results);
     for (const hook of [...(node.nodeHooks ?? [])])
-      results = replaced(node, results, hook(results, grads));
+      results = replaced(
+        node,
+        results,
+        shown([results, grads], () => hook(results, grads)),
+      );
     return results;
   }
 
@@ -231,7 +278,7 @@ class BackwardRun {
     for (const [index, hooks] of node.preHooks ?? []) {
       for (const hook of [...hooks]) {
         const grad = buffer[index];
-        if (grad != null) buffer[index] = afterHook(hook, grad);
+        if (grad != null) buffer[index] = shown([grad], () => afterHook(hook, grad));
       }
     }
     for (const [index, tensor] of node.retained ?? []) {

@@ -9,9 +9,10 @@ import { callOp } from '../dispatch/dispatcher.js';
 import { getOp } from '../op/op-overload.js';
 import { formatSizes, numelOf, sameNumbers } from '../shape.js';
 import type { Tensor } from '../tensor.js';
-import { runBackward } from './engine.js';
+import { differentiate } from './differentiate.js';
 import { enableGrad, noGrad } from './grad-mode.js';
 import { onesLike, zerosOf } from './gradient-ops.js';
+import { leafOf } from './leaf-op.js';
 
 /** One tensor, or several. */
 export type TensorOrList = Tensor | readonly Tensor[];
@@ -44,7 +45,7 @@ function leavesOf(inputs: readonly Tensor[], createGraph: boolean): Tensor[] {
   return inputs.map((input) =>
     createGraph && input.requiresGrad
       ? (callOp(getOp('aten::alias'), [input]) as Tensor)
-      : noGrad(() => input.detach()).requiresGrad_(),
+      : leafOf(input),
   );
 }
 
@@ -88,11 +89,13 @@ function gradients(
   const grads =
     pairs.length === 0
       ? leaves.map(() => null)
-      : runBackward(
-          pairs.map(([out]) => out),
-          pairs.map(([, seed]) => seed),
-          { retainGraph: true, createGraph, inputs: leaves, accumulate: false, allowUnused: true },
-        );
+      : differentiate({
+          outputs: pairs.map(([out]) => out),
+          gradOutputs: pairs.map(([, seed]) => seed),
+          inputs: leaves,
+          retainGraph: true,
+          createGraph,
+        });
   return grads.map((grad, i) => {
     if (grad !== null) return grad;
     if (strict)
@@ -154,7 +157,10 @@ export function jvp<I extends TensorOrList, O extends TensorOrList>(
     const result = (fn as (...at: Tensor[]) => O)(...leaves);
     const outs = listOf(result);
     // The gradient is linear in these; its derivative with respect to them is the product.
-    const seeds = outs.map((out) => noGrad(() => zerosOf(out)).requiresGrad_());
+    const seeds = outs.map((out) => {
+      const zeros = noGrad(() => zerosOf(out));
+      return out.requiresGrad ? leafOf(zeros) : zeros;
+    });
     const grads = gradients('jvp', outs, seeds, leaves, true, strict);
     const products = gradients('jvp', grads, vectors, seeds, createGraph, false);
     return [

@@ -88,6 +88,11 @@ export abstract class GradNode {
     return false;
   }
 
+  /** Whether `apply` may run code of the program, or keeps what it makes. */
+  get runsProgram(): boolean {
+    return true;
+  }
+
   /** Whether these gradients give any along an edge that is wanted. If not, a search for gradients passes the node by. */
   leadsTo(_grads: readonly (Tensor | null)[], _isWanted: (edge: Edge) => boolean): boolean {
     return true;
@@ -96,6 +101,11 @@ export abstract class GradNode {
   /** Memory whose modification makes a run of this node an error. */
   savedStorages(): readonly Storage[] {
     return [];
+  }
+
+  /** Memory that it holds for backward. */
+  keptStorages(): readonly Storage[] {
+    return this.savedStorages();
   }
 
   /** Drops saved tensors after a backward without `retainGraph`. */

@@ -2,15 +2,10 @@
  * @file `grad`: gradients as values, without touching `.grad`.
  */
 import { TesseraError } from '@tessera/shared';
-import { callOp } from '../dispatch/dispatcher.js';
-import { activeMode } from '../dispatch/modes.js';
-import { getOp } from '../op/op-overload.js';
 import type { Tensor } from '../tensor.js';
-import { capturesCreateGraph, withCreateGraph } from './create-graph.js';
-import { runBackward } from './engine.js';
+import { differentiate } from './differentiate.js';
 import { withGradMode } from './grad-mode.js';
 import { zerosOf } from './gradient-ops.js';
-import { gradFnOf, hasGradientHooks } from './history.js';
 
 /** Options of `grad`. */
 export interface GradOptions {
@@ -66,32 +61,10 @@ export function grad(
       { hints: ['Give one gradient (or null) per output.'] },
     );
   }
-  const recorded = roots.every(isRecorded) && !wanted.some(hasGradientHooks);
-  if (activeMode(roots) !== null && recorded && (!createGraph || capturesCreateGraph())) {
-    // A capture records the call as an operator.
-    const op = getOp(`tessera::autograd_grad${createGraph ? '.create_graph' : ''}`);
-    const grads = callOp(op, [roots, seeds, wanted, retainGraph]) as (Tensor | null)[];
-    if (!allowUnused) checkUsed(grads);
-    return materializeGrads ? materialized(grads, wanted) : grads;
-  }
-  // What a capture has recorded so far is part of the histories that the engine reads.
-  if (!recorded) for (const tensor of [...roots, ...wanted]) void tensor.gradFn;
-  const run = (recording: boolean): (Tensor | null)[] =>
-    runBackward(roots, seeds, {
-      retainGraph,
-      createGraph: recording,
-      inputs: wanted,
-      accumulate: false,
-      allowUnused,
-    });
-  if (!createGraph) activeMode(roots)?.onWatch?.([...wanted, ...roots]);
-  const grads = createGraph ? withCreateGraph(run, [...roots, ...seeds, ...wanted]) : run(false);
+  const request = { outputs: roots, gradOutputs: seeds, inputs: wanted, retainGraph, createGraph };
+  const grads = differentiate(request);
+  if (!allowUnused) checkUsed(grads);
   return materializeGrads ? materialized(grads, wanted) : grads;
-}
-
-/** Whether a capture knows how a tensor was computed; the history of any other lies outside of it. */
-function isRecorded(root: Tensor): boolean {
-  return root.isLazy || gradFnOf(root) === null;
 }
 
 function materialized(grads: readonly (Tensor | null)[], inputs: readonly Tensor[]): Tensor[] {

@@ -65,6 +65,12 @@ export function inLayoutOf(like: Tensor, value: Tensor): Tensor {
   return callOp(op('aten::copy_'), [out, value, false]) as Tensor;
 }
 
+/** The same memory without history, set to zero. */
+export function zeroDetached(tensor: Tensor): Tensor {
+  const detached = callOp(op('aten::detach'), [tensor]);
+  return callOp(op('aten::zero_'), [detached]) as Tensor;
+}
+
 /** Copy with its own memory. */
 export function cloneOf(tensor: Tensor): Tensor {
   return callOp(op('aten::clone'), [tensor, null]) as Tensor;

@@ -48,6 +48,7 @@ const op = defineOp('tessera::host_call(Tensor[] inputs, str handle) -> Tensor[]
   tags: ['effect', 'non-differentiable'],
   meta: ({ inputs }) => (inputs as Tensor[]).map(contiguousMeta),
 });
+op.isCustom = true;
 for (const device of ['cpu', 'wgpu']) op.deviceKernels.set(device, runOnCopies as never);
 
 /** Runs `code`; while tracing, records that it is to run. */

@@ -124,6 +124,10 @@ export class OpNode extends GradNode {
     });
   }
 
+  override get runsProgram(): boolean {
+    return this.op.isCustom;
+  }
+
   override get keepsTensors(): boolean {
     return this.savesTensors;
   }

@@ -8,6 +8,7 @@ import { getOp } from '../op/op-overload.js';
 import { fakeFromMeta } from '../tensor-factory.js';
 import type { Tensor } from '../tensor.js';
 import type { TensorMeta } from '../op/op-record.js';
+import { outsideScopes } from '../memory/library-scope.js';
 import type { Storage } from '../memory/storage.js';
 import { formatSizes } from '../shape.js';
 import { autogradMeta } from './autograd-meta.js';
@@ -89,7 +90,7 @@ export class SavedTensor {
 
 /** What a hook gives back, in the place in the graph that the saved tensor had. */
 function unpacked({ value, hooks, edge }: Packed): Tensor {
-  const tensor = withSavedTensorHooks(null, () => hooks.unpack(value));
+  const tensor = outsideScopes(() => withSavedTensorHooks(null, () => hooks.unpack(value)));
   if (edge === null) return tensor;
   const out = callOp(getOp('aten::detach'), [tensor]) as Tensor;
   const meta = autogradMeta(out);

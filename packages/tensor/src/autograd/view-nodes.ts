@@ -29,6 +29,10 @@ export class ViewOfBase extends GradNode {
     this.base = geometryOf(base);
   }
 
+  override get runsProgram(): boolean {
+    return false;
+  }
+
   apply(grads: readonly (Tensor | null)[]): readonly (Tensor | null)[] {
     const grad = grads[0];
     return [grad == null ? null : scatterToBase(grad, this.view, this.base)];
@@ -79,6 +83,10 @@ export class CopySlices extends GradNode {
       this.nextEdges[0] === null ? null : replaceInBase(grad, part, this.view, this.base),
       ...rest,
     ];
+  }
+
+  override get runsProgram(): boolean {
+    return this.inner?.runsProgram !== false;
   }
 
   /** The inner node goes as a whole. */

@@ -37,6 +37,13 @@ export function checkArguments(op: OpOverload, args: readonly unknown[]): void {
         continue;
       mismatch(op, formal, arg);
     } else if (!kindMatches(formal, arg)) mismatch(op, formal, arg);
+    else if (formal.type.base === 'Tensor' && Array.isArray(arg)) {
+      for (const item of arg as readonly unknown[]) {
+        if (!isTensor(item)) continue;
+        if (device === null) device = item.device;
+        else if (item.device !== device) deviceMismatch(op, device, item.device);
+      }
+    }
   }
 }
 

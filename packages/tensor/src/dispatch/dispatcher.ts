@@ -6,6 +6,7 @@
  *   1. autocast: casts are ops of the program         autocast/
  *   2. pre-dispatch mode (graph capture, replay)      modes.pre
  *   3. composite ops decompose                         record.decompose
+ *      small operands on cpu follow the others         common-device.ts
  *   4. autograd records a backward node                bindAutograd
  *   5. functionalization is a graph pass (aot-autograd), so nothing happens here
  *   6. dispatch modes, innermost first (proxy, …)      modes.stack
@@ -17,8 +18,12 @@
 import { profiling } from '@tessera/shared';
 import { type AutocastSettings, autocastState } from '../autocast/autocast-state.js';
 import { gradMode } from '../autograd/grad-mode.js';
+import { hasOtherDevices } from '../device.js';
 import type { OpOverload } from '../op/op-overload.js';
+import { libraryScopes, outsideScopes } from '../memory/library-scope.js';
+import { show } from '../memory/show.js';
 import { checkComposite } from './check-arguments.js';
+import { onOneDevice } from './common-device.js';
 import { runKernel } from './kernels.js';
 import { modes } from './modes.js';
 import { profileOp } from './profile-op.js';
@@ -61,13 +66,18 @@ export function dispatchBelowPreDispatch(op: OpOverload, args: readonly unknown[
 }
 
 function dispatchUnprofiled(op: OpOverload, args: readonly unknown[]): unknown {
+  if (op.isCustom && libraryScopes.open !== null) {
+    show(args);
+    return outsideScopes(() => dispatchUnprofiled(op, args));
+  }
   const decompose = op.record.decompose;
   if (decompose !== undefined) {
     checkComposite(op, args);
     return decompose(op.bind(args));
   }
-  if (gradMode.enabled) return autograd(op, args);
-  return dispatchBelowAutograd(op, args);
+  const placed = hasOtherDevices() ? onOneDevice(op, args, dispatchUnprofiled) : args;
+  if (gradMode.enabled) return autograd(op, placed);
+  return dispatchBelowAutograd(op, placed);
 }
 
 /** Step 6 on. A dispatch mode's `handle` calls it to continue: the mode is off meanwhile. */

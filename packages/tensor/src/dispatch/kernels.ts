@@ -20,6 +20,7 @@ import { autogradMeta } from '../autograd/autograd-meta.js';
 import { gradMode } from '../autograd/grad-mode.js';
 import { checkInferenceWrite } from '../autograd/inference-mode.js';
 import { checkArguments } from './check-arguments.js';
+import { unreadable } from './common-device.js';
 import { kernelProvider } from './kernel-provider.js';
 import { type Resume, modes } from './modes.js';
 import { updateLayout } from './layout-update.js';
@@ -212,6 +213,8 @@ function runFunctional(
   const written = into === null && op.isMutable ? writtenBy(op, args) : NONE;
   for (const tensor of written) tensor.storage.keepContents();
   if (kernelProvider(device)?.run(op, args, outs) !== true) {
+    const elsewhere = outs.find((out) => out.device !== device);
+    if (device !== 'cpu' && elsewhere !== undefined) throw unreadable(device, elsewhere.device);
     if (device !== 'cpu' || op.record.kernel === undefined) return missingKernel(op, device);
     op.record.kernel(op.bind(args), outs);
   }

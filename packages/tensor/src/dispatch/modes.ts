@@ -45,6 +45,11 @@ export interface PreDispatchMode {
   ): R;
   /** `tensor.grad = value` was assigned by the program. */
   onSetGrad(tensor: TensorBase, value: TensorBase | null): void;
+  /**
+   * A leaf has dropped this gradient, which nobody but the library can hold. The mode calls `releaseUnseen` once
+   * the operators that it has recorded have read it; without this, the memory is left to the collector.
+   */
+  onDrop?(gradient: TensorBase): void;
   /** `requiresGrad` of a tensor is about to change: what was computed before has the history it had. */
   onSetRequiresGrad?(tensor: TensorBase): void;
   /** A hook, or `retainGrad()`, is about to be set on a tensor that exists: it belongs to the history by now. */

@@ -140,6 +140,10 @@ export class CachingHeap implements CpuHeap {
     };
   }
 
+  resetPeak(): void {
+    this.peakUnits = this.liveUnits;
+  }
+
   setBudget(bytes: number): void {
     this.budgetUnits = Math.floor(bytes / 64);
   }

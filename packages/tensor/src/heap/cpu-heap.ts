@@ -23,6 +23,8 @@ export interface CpuHeap {
   readonly f64: Float64Array;
   readonly i64: BigInt64Array;
   stats(): HeapStats;
+  /** Counts `peakBytes` from now on. */
+  resetPeak(): void;
   /** Limits live bytes; going over is an out-of-memory error. `Infinity` lifts the limit. */
   setBudget(bytes: number): void;
 }

@@ -2,10 +2,18 @@
  * @file What the CPU heap asks of the layers above it, without importing them.
  */
 
+/** Who holds memory, for an out-of-memory error. */
+export interface MemoryReport {
+  /** One line for tensors of one type and shape, those that hold most first. */
+  readonly largest: readonly string[];
+  /** What may be garbage that the engine has not collected yet, as it could not be made to; null if nothing can be. */
+  readonly waiting: { readonly bytes: number; readonly tensors: number } | null;
+}
+
 /** Replaceable parts; see the setters. */
-export const heapHooks: { pressure(urgent: boolean): void; report(): readonly string[] } = {
+export const heapHooks: { pressure(urgent: boolean): void; report(): MemoryReport } = {
   pressure: () => {},
-  report: () => [],
+  report: () => ({ largest: [], waiting: null }),
 };
 
 /**
@@ -16,7 +24,7 @@ export function setPressureHook(fn: (urgent: boolean) => void): void {
   heapHooks.pressure = fn;
 }
 
-/** Sets how an out-of-memory error describes the largest live tensors: one line each, largest first. */
-export function setOutOfMemoryReport(fn: () => readonly string[]): void {
+/** Sets what an out-of-memory error says of the tensors that are there. */
+export function setOutOfMemoryReport(fn: () => MemoryReport): void {
   heapHooks.report = fn;
 }

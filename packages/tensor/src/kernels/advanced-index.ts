@@ -10,10 +10,10 @@ import type { Tensor } from '../tensor.js';
 import { wrapIndex } from './coordinates.js';
 import { readNumbers } from './elements.js';
 
-/** Index of one dim: its shape and, for real tensors, its values. */
+/** Index of one dim. The shape of a result needs no values, which fakes and other devices do not show. */
 interface DimIndex {
   readonly shape: readonly number[];
-  readonly values: Float64Array | null;
+  readonly values: () => Float64Array;
 }
 
 /** An index worked out against the shape it indexes. */
@@ -38,7 +38,7 @@ function maskIndices(mask: Tensor): DimIndex[] {
   });
   return mask.sizes.map((size, d) => ({
     shape: [hits.length],
-    values: Float64Array.from(hits, (i) => Math.floor(i / strides[d]!) % size),
+    values: () => Float64Array.from(hits, (i) => Math.floor(i / strides[d]!) % size),
   }));
 }
 
@@ -46,7 +46,6 @@ function maskIndices(mask: Tensor): DimIndex[] {
 function indexPerDim(
   sizes: readonly number[],
   indices: readonly (Tensor | null)[],
-  readable: boolean,
 ): (DimIndex | null)[] {
   const perDim: (DimIndex | null)[] = [];
   for (const index of indices) {
@@ -61,7 +60,7 @@ function indexPerDim(
         );
       }
       perDim.push(...maskIndices(index));
-    } else perDim.push({ shape: index.sizes, values: readable ? readNumbers(index) : null });
+    } else perDim.push({ shape: index.sizes, values: () => readNumbers(index) });
   }
   if (perDim.length > sizes.length) {
     throw new TesseraError(
@@ -74,13 +73,12 @@ function indexPerDim(
   return perDim;
 }
 
-/** Plans `self[indices]`; `readable` says whether index values may be read (not for FakeTensors). */
+/** Plans `self[indices]`. */
 export function planIndex(
   sizes: readonly number[],
   indices: readonly (Tensor | null)[],
-  readable: boolean,
 ): IndexPlan {
-  const perDim = indexPerDim(sizes, indices, readable);
+  const perDim = indexPerDim(sizes, indices);
   const indexed = perDim.flatMap((index, d) => (index === null ? [] : [d]));
   const shape = broadcastShapes(
     indexed.map((d) => perDim[d]!.shape),
@@ -97,11 +95,12 @@ export function planIndex(
     const count = numelOf(shape);
     const base = new Int32Array(count);
     for (const d of indexed) {
-      const { shape: own, values } = perDim[d]!;
+      const own = perDim[d]!;
+      const values = own.values();
       broadcastTo(
-        own,
+        own.shape,
         shape,
-        (from, to) => (base[to]! += wrapIndex(values![from]!, sizes[d]!, 'index') * strides[d]!),
+        (from, to) => (base[to]! += wrapIndex(values[from]!, sizes[d]!, 'index') * strides[d]!),
       );
     }
     const inner = offsets(

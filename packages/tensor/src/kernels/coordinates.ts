@@ -3,30 +3,19 @@
  */
 import { TesseraError } from '@tessera/shared';
 import { contiguousStrides, formatSizes, numelOf } from '../shape.js';
+import { indexCheck, valueError } from './value-check.js';
 
 /** Wraps an index that may be negative. @throws index-out-of-range */
 export function wrapIndex(index: number, size: number, op: string): number {
-  if (!(index >= -size && index < size)) {
-    throw new TesseraError(
-      'index-out-of-range',
-      `${op}: index ${index} is out of bounds for dimension with size ${size}`,
-      {
-        context: { index, size },
-        hints: [`Indices must lie between ${-size} and ${size - 1}.`],
-      },
-    );
-  }
-  return index < 0 ? index + size : index;
+  if (index >= 0 && index < size) return index;
+  if (index < 0 && index >= -size) return index + size;
+  throw valueError(indexCheck(op, size, true), index);
 }
 
 /** An index of the ops that take no negative ones. @throws index-out-of-range */
 export function strictIndex(index: number, size: number, op: string): number {
   if (index >= 0 && index < size) return index;
-  throw new TesseraError(
-    'index-out-of-range',
-    `${op}: index ${index} is out of bounds for dimension with size ${size}`,
-    { context: { index, size }, hints: [`Indices must lie between 0 and ${size - 1}.`] },
-  );
+  throw valueError(indexCheck(op, size), index);
 }
 
 /** A tensor as slices along a dim: `outer` blocks of `size` slices of `inner` elements. */

@@ -11,7 +11,7 @@
  */
 import { cpuHeap } from '../heap/cpu-heap.js';
 import { deviceRuntime } from '../device.js';
-import { setOutOfMemoryReport, setPressureHook } from '../heap/heap-hooks.js';
+import { type MemoryReport, setOutOfMemoryReport, setPressureHook } from '../heap/heap-hooks.js';
 import { formatBytes } from '../heap/out-of-memory.js';
 import { nodeCollector } from './node-gc.js';
 import type { Storage } from './storage.js';
@@ -23,16 +23,21 @@ export interface Allocation {
   readonly ptr: number;
   readonly memory: object | null;
   readonly nbytes: number;
+  /** Collections that had been noticed when it was made. */
+  readonly era: number;
   freed: boolean;
 }
 
 /** Bytes allocated since the last sweep that trigger the next one: this floor, or half of what is live. */
 const PRESSURE_FLOOR_BYTES = 64 * 1024 * 1024;
 const PRESSURE_ALLOCATIONS = 50_000;
+/** Where no collection can be forced: bytes allocated that the engine is told of at once. */
+const PRESS_BYTES = 8 * 1024 * 1024;
 
 const live = new Set<Allocation>();
 let liveBytes = 0;
 let bytesSinceSweep = 0;
+let bytesSincePress = 0;
 let allocationsSinceSweep = 0;
 /** Undefined until the first sweep asks the host for one. */
 let forceCollection: (() => void) | null | undefined;
@@ -41,9 +46,12 @@ let forceCollection: (() => void) | null | undefined;
 const PATIENCE = 16;
 let allocationsSinceLook = 0;
 let collectionsSinceLook = 0;
+/** Collections noticed so far. */
+let collectionCount = 0;
 let watching = false;
 
 const collections = new FinalizationRegistry<null>(() => {
+  collectionCount++;
   collectionsSinceLook++;
   // Looking costs time for every live allocation: not at every collection of a program that holds many.
   if (2 * allocationsSinceLook >= live.size || collectionsSinceLook >= PATIENCE) freeDead();
@@ -70,6 +78,7 @@ export function trackAllocation(storage: Storage): Allocation {
     ptr: storage.ptr,
     memory: storage.memory,
     nbytes: storage.nbytes,
+    era: collectionCount,
     freed: false,
   };
   if (!watching) watchCollections();
@@ -77,6 +86,8 @@ export function trackAllocation(storage: Storage): Allocation {
   liveBytes += storage.nbytes;
   bytesSinceSweep += storage.nbytes;
   allocationsSinceSweep++;
+  bytesSincePress += storage.nbytes;
+  if (bytesSincePress >= PRESS_BYTES) pressEngine();
   allocationsSinceLook++;
   return allocation;
 }
@@ -111,11 +122,44 @@ export function reclaimNow(): number {
   const before = liveBytes;
   bytesSinceSweep = 0;
   allocationsSinceSweep = 0;
-  if (forceCollection === undefined) forceCollection = nodeCollector();
-  if (forceCollection === null) return 0;
-  forceCollection();
-  freeDead();
+  const collect = collector();
+  if (collect !== null) {
+    collect();
+    freeDead();
+  }
   return before - liveBytes;
+}
+
+/** Forces a collection; null where the host offers none. */
+function collector(): (() => void) | null {
+  if (!mayForce) return null;
+  if (forceCollection === undefined) forceCollection = nodeCollector();
+  return forceCollection;
+}
+
+/** What the engine was given last; what it was given before is garbage. */
+const ballast: { last: ArrayBuffer | null } = { last: null };
+
+/**
+ * Makes garbage that the engine counts. It does not know how much memory tensors hold, and would not collect in
+ * time between the tasks of a page. The buffer is never touched, so it takes no memory of its own.
+ */
+function pressEngine(): void {
+  if (collector() === null) ballast.last = new ArrayBuffer(bytesSincePress);
+  bytesSincePress = 0;
+}
+
+let mayForce = true;
+
+/** Runs code as in a host that cannot force a collection (a browser): for tests and measurements. */
+export function withoutForcedCollection<R>(fn: () => R): R {
+  const before = mayForce;
+  mayForce = false;
+  try {
+    return fn();
+  } finally {
+    mayForce = before;
+  }
 }
 
 /** Live bytes over all devices, counting storages that are unreachable but not yet collected. */
@@ -138,9 +182,33 @@ setPressureHook((urgent) => {
   else reclaimUnderPressure();
 });
 
-setOutOfMemoryReport(() =>
-  largestStorages(5).map(({ nbytes, device, madeForDtype: dtype, madeForSizes: sizes }) => {
+/** Live storages of one type and shape in a line, those that hold most first. */
+function largestKinds(count: number): string[] {
+  const kinds = new Map<string, { count: number; bytes: number }>();
+  for (const { ref, device, nbytes } of live) {
+    const storage = ref.deref();
+    if (storage === undefined) continue;
+    const { madeForDtype: dtype, madeForSizes: sizes } = storage;
     const what = dtype === null || sizes === null ? 'memory' : `${dtype}[${sizes.join(', ')}]`;
-    return `${what} on ${device}: ${formatBytes(nbytes)}`;
-  }),
-);
+    const name = `${what} on ${device}`;
+    const kind = kinds.get(name) ?? { count: 0, bytes: 0 };
+    kinds.set(name, { count: kind.count + 1, bytes: kind.bytes + nbytes });
+  }
+  return [...kinds]
+    .sort(([, a], [, b]) => b.bytes - a.bytes)
+    .slice(0, count)
+    .map(([name, kind]) => {
+      const prefix = kind.count === 1 ? '' : `${kind.count} × `;
+      return `${prefix}${name}: ${formatBytes(kind.bytes)}`;
+    });
+}
+
+/** What no collection has looked at since it was made. After a forced one, what is left is in use. */
+function waitingForCollection(): MemoryReport['waiting'] {
+  if (collector() !== null) return null;
+  const young = [...live].filter(({ era }) => era === collectionCount);
+  const bytes = young.reduce((sum, { nbytes }) => sum + nbytes, 0);
+  return { bytes, tensors: young.length };
+}
+
+setOutOfMemoryReport(() => ({ largest: largestKinds(5), waiting: waitingForCollection() }));

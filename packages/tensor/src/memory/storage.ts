@@ -10,6 +10,7 @@ import { TesseraError } from '@tessera/shared';
 import { type DeviceMemory, type DeviceType, deviceRuntime } from '../device.js';
 import { modes } from '../dispatch/modes.js';
 import { cpuHeap } from '../heap/cpu-heap.js';
+import { type LibraryScope, libraryScopes, outsideScopes } from './library-scope.js';
 import { Snapshot, type SnapshotBudget } from './snapshot.js';
 import { trackAllocation, untrackAllocation, type Allocation } from './reclaim.js';
 
@@ -22,6 +23,14 @@ export interface StorageKeeper {
   beforeChange(storage: Storage): void;
 }
 
+/** Number of storages made so far. */
+let allocations = 0;
+
+/** See `Storage.serial`. */
+export function allocationCount(): number {
+  return allocations;
+}
+
 /** See the file header. */
 export class Storage {
   readonly device: DeviceType;
@@ -32,6 +41,8 @@ export class Storage {
   /** Memory object on other devices; null on cpu and for fake storages. */
   memory: DeviceMemory | null;
   state: StorageState;
+  /** Storages are numbered in the order in which they are made, from 1. */
+  readonly serial: number = ++allocations;
   /** Number of mutations so far, shared by all views. */
   version = 0;
   /** Whether a tensor of inference mode was made with this memory. */
@@ -39,6 +50,10 @@ export class Storage {
   /** Dtype and sizes of the tensor that the memory was allocated for, for messages; null if unknown. */
   madeForDtype: string | null = null;
   madeForSizes: readonly number[] | null = null;
+  /** The library code that made the memory for itself and has not finished; else null. */
+  scope: LibraryScope | null = null;
+  /** Whether the program was given a tensor on memory that the library made for itself. */
+  shown = false;
   private allocation: Allocation | null = null;
   /** Whoever wants the present contents later; null if nobody does. */
   private taken: Snapshot | null = null;
@@ -63,6 +78,15 @@ export class Storage {
     } else {
       storage.memory = deviceRuntime(device).allocate(nbytes);
     }
+    storage.allocation = trackAllocation(storage);
+    libraryScopes.open?.add(storage);
+    return storage;
+  }
+
+  /** A storage over memory of a device other than `cpu`, which it owns from now on. */
+  static adopt(device: DeviceType, nbytes: number, memory: DeviceMemory): Storage {
+    const storage = new Storage(device, nbytes, 'real');
+    storage.memory = memory;
     storage.allocation = trackAllocation(storage);
     return storage;
   }
@@ -119,7 +143,7 @@ export class Storage {
 
   /** A new storage with the same contents. @throws out-of-memory */
   clone(): Storage {
-    const copy = Storage.allocate(this.device, this.nbytes);
+    const copy = outsideScopes(() => Storage.allocate(this.device, this.nbytes));
     if (this.device === 'cpu') cpuHeap().u8.copyWithin(copy.ptr, this.ptr, this.ptr + this.nbytes);
     else deviceRuntime(this.device).copy(this.memory!, 0, copy.memory!, 0, this.nbytes);
     return copy;
@@ -141,13 +165,21 @@ export class Storage {
     if (this.keepers === null) return;
     const keepers = this.keepers;
     this.keepers = null;
-    for (const ref of keepers) ref.deref()?.beforeChange(this);
+    outsideScopes(() => {
+      for (const ref of keepers) ref.deref()?.beforeChange(this);
+    });
   }
 
   /** Frees the memory now; later use is an error. Releasing twice is harmless. */
   release(): void {
     if (this.state !== 'real') return;
     this.announce(true);
+    this.free();
+  }
+
+  /** `release`, of memory that no tracer has recorded anything on. */
+  free(): void {
+    if (this.state !== 'real') return;
     this.keepSnapshot();
     this.state = 'released';
     if (this.allocation !== null) {

@@ -1,15 +1,21 @@
 /**
- * @file `tidy`: a scope that releases the tensors made in it.
+ * @file `tidy`: a scope that releases the memory that was allocated in it.
  *
- * Released is memory, so what a kept tensor shares its memory with lives on too. Gradients of leaves,
- * optimizer state and parameters are kept by those who hold them (`keep`).
+ * What a kept tensor shares its memory with lives on, and so does what its backward graph has saved; views of
+ * tensors from outside are no concern of the scope. Gradients of leaves, optimizer state and parameters are kept
+ * by those who hold them (`keep`). A tensor with history that is not kept may be part of a graph that the
+ * scope does not see: it is released once a backward pass has used its history up, else left to the collector.
  */
 import { treeLeaves } from '@tessera/shared';
+import type { GradNode } from '../autograd/grad-node.js';
 import type { TensorBase } from '../tensor-base.js';
 import { TensorBase as Base } from '../tensor-base.js';
+import { type Storage, allocationCount } from './storage.js';
 
 /** An open scope. */
 interface Scope {
+  /** Number of allocations before it. */
+  readonly start: number;
   readonly made: TensorBase[];
   /** Tensors made inside that outlive it. */
   readonly kept: Set<TensorBase>;
@@ -29,7 +35,7 @@ export function noteAlive(tensor: TensorBase): void {
  * those that share memory with them. Nests: what an inner scope returns belongs to the outer one.
  */
 export function tidy<R>(fn: () => R): R {
-  const inner: Scope = { made: [], kept: new Set(), outer: scope };
+  const inner: Scope = { start: allocationCount(), made: [], kept: new Set(), outer: scope };
   scope = inner;
   let result: R;
   try {
@@ -47,14 +53,35 @@ export function tidy<R>(fn: () => R): R {
   return result;
 }
 
-function release({ made, kept }: Scope): void {
-  const storages = new Set([...kept].map((tensor) => tensor.storageOrNull));
+function release({ start, made, kept }: Scope): void {
+  const needed = savedFor(kept);
+  for (const { storageOrNull } of kept) if (storageOrNull !== null) needed.add(storageOrNull);
   for (const tensor of made) {
     const storage = tensor.storageOrNull;
-    // A tensor that requires grad is part of a graph that may outlive the scope.
-    if (storage === null || storages.has(storage) || tensor.requiresGradFlag) continue;
+    if (storage === null || storage.serial <= start || needed.has(storage)) continue;
+    if (tensor.requiresGradFlag && tensor.autograd?.gradFn?.released !== true) continue;
     storage.release();
   }
+}
+
+/** Memory that the backward graphs of tensors have saved. */
+function savedFor(tensors: ReadonlySet<TensorBase>): Set<Storage> {
+  const saved = new Set<Storage>();
+  const seen = new Set<GradNode>();
+  const stack: GradNode[] = [];
+  const visit = (node: GradNode | null | undefined): void => {
+    if (node == null || seen.has(node)) return;
+    seen.add(node);
+    stack.push(node);
+  };
+  for (const { autograd } of tensors) visit(autograd?.gradFn);
+  while (stack.length > 0) {
+    const node = stack.pop()!;
+    for (const storage of node.keptStorages()) saved.add(storage);
+    for (const edge of node.nextEdges) visit(edge?.node);
+    for (const edge of node.redirects?.values() ?? []) visit(edge.node);
+  }
+  return saved;
 }
 
 /** Keeps a tensor (a gradient, a cached value) beyond all open scopes. */

@@ -19,6 +19,8 @@ export class OpOverload {
   readonly displayName: string;
   readonly isMutable: boolean;
   readonly isView: boolean;
+  /** Whether code of the program belongs to it: a kernel, a rule or a derivative. It may keep the tensors that it sees. */
+  isCustom = false;
   /** Kernels registered per device by `library().impl`; they precede the record's own. */
   readonly deviceKernels: Map<string, (...args: never[]) => unknown> = new Map();
   #argIndex: ReadonlyMap<string, number> | null = null;

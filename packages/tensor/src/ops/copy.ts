@@ -1,9 +1,9 @@
 /**
  * @file Copies and conversions: clone, copy_, to, contiguous, detach.
  */
-import { TesseraError } from '@tessera/shared';
 import { deviceRuntime, isDeviceAvailable } from '../device.js';
 import { uploadTo } from '../device-copy.js';
+import { unreadable } from '../dispatch/common-device.js';
 import { callOp } from '../dispatch/dispatcher.js';
 import { DTYPES, type DType, isFloatingPoint } from '../dtype.js';
 import { readNumbers, writeNumbers } from '../kernels/elements.js';
@@ -162,14 +162,7 @@ export function toDtype(self: Tensor, dtype: DType): Tensor {
 export function toDevice(self: Tensor, device: string): Tensor {
   if (self.device === device) return self;
   if (device !== 'cpu' && !isDeviceAvailable(device)) deviceRuntime(device);
-  if (self.device !== 'cpu' && !self.isFake) {
-    throw new TesseraError(
-      'data-async-only',
-      `Values on device '${self.device}' can only be read asynchronously, so to('${device}') cannot return them now.`,
-      {
-        hints: ['Write: await download(x), then .to() if you need another device.'],
-      },
-    );
-  }
+  // While a graph is traced nothing is read; running it is what fails.
+  if (self.device !== 'cpu' && !self.isFake) throw unreadable(self.device, device);
   return callOp(toCopyOp, [self, null, null, device, null, false, null]) as Tensor;
 }

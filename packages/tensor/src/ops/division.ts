@@ -2,12 +2,13 @@
  * @file Division, true and rounded, and remainders.
  */
 import { roundTo } from '../kernels/elements.js';
-import { TesseraError, type ScalarLike } from '@tessera/shared';
+import type { ScalarLike } from '@tessera/shared';
 import { callOp } from '../dispatch/dispatcher.js';
 import { DTYPES } from '../dtype.js';
 import { floorQuotient, floorRemainder } from '../kernels/special-functions.js';
 import { operandsOf, pointwise, pointwiseWith } from '../kernels/pointwise-kernel.js';
 import { NUMBERS, restrictedTo } from '../kernels/restrict-dtypes.js';
+import { valueError } from '../kernels/value-check.js';
 import { defineInplace } from '../op/inplace.js';
 import { type Binary, binaryFunction, binaryFunctionOf } from '../op/op-functions.js';
 import { type OpOverload, defineOp } from '../op/op-overload.js';
@@ -27,10 +28,7 @@ type Arithmetic = (a: number, b: number) => number;
 function checked(name: string, args: NamedArgs, fn: Arithmetic): Arithmetic {
   if (DTYPES[resultType(operandsOf(args, ['self', 'other']))].category === 'floating') return fn;
   return (a, b) => {
-    if (b === 0)
-      throw new TesseraError('invalid-argument', `${name}: integer division by zero`, {
-        hints: ['Divide floats, or mask the zeros first.'],
-      });
+    if (b === 0) throw valueError({ rule: 'divisor', op: name }, b);
     return fn(a, b);
   };
 }

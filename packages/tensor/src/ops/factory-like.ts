@@ -4,6 +4,7 @@
 import type { ScalarLike } from '@tessera/shared';
 import { callOp } from '../dispatch/dispatcher.js';
 import type { DType } from '../dtype.js';
+import { checkingFill } from '../kernels/fill-value.js';
 import { type OpOverload, defineOp } from '../op/op-overload.js';
 import type { NamedArgs, OpRecord, TensorMeta } from '../op/op-record.js';
 import { contiguousStrides } from '../shape.js';
@@ -39,7 +40,7 @@ function defineLike(
 ): OpOverload {
   return defineOp(
     `aten::${name}_like(Tensor self${extra}, *, ${OPTIONS}, MemoryFormat? memory_format=None) -> Tensor`,
-    { tags, meta: likeMeta, kernel },
+    { tags, meta: extra === '' ? likeMeta : checkingFill('fill_value', likeMeta), kernel },
   );
 }
 
@@ -67,7 +68,7 @@ function defineNew(
 ): OpOverload {
   return defineOp(
     `aten::new_${name}(Tensor self, SymInt[] size${extra}, *, ${OPTIONS}) -> Tensor`,
-    { tags, meta: newMeta, kernel },
+    { tags, meta: extra === '' ? newMeta : checkingFill('fill_value', newMeta), kernel },
   );
 }
 

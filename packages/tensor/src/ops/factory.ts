@@ -6,6 +6,7 @@ import { defaultDType } from '../default-dtype.js';
 import { callOp } from '../dispatch/dispatcher.js';
 import type { DType } from '../dtype.js';
 import { writeNumbers } from '../kernels/elements.js';
+import { checkingFill } from '../kernels/fill-value.js';
 import { scalarValue } from '../kernels/pointwise-kernel.js';
 import { defineOp } from '../op/op-overload.js';
 import type { NamedArgs, OpRecord, TensorMeta } from '../op/op-record.js';
@@ -88,7 +89,10 @@ const onesOp = defineOp(`aten::ones(SymInt[] size, *, ${OPTIONS}) -> Tensor`, {
 });
 const fullOp = defineOp(`aten::full(SymInt[] size, Scalar fill_value, *, ${OPTIONS}) -> Tensor`, {
   tags: ['factory'],
-  meta: factoryMeta((args) => numberType(args.fill_value as ScalarLike)),
+  meta: checkingFill(
+    'fill_value',
+    factoryMeta((args) => numberType(args.fill_value as ScalarLike)),
+  ),
   kernel: constantKernel(fillValue),
 });
 const scalarTensorOp = defineOp(`aten::scalar_tensor(Scalar s, *, ${OPTIONS}) -> Tensor`, {

@@ -9,6 +9,7 @@ import {
   pointwiseWith,
   scalarValue,
 } from '../kernels/pointwise-kernel.js';
+import { checkingFill } from '../kernels/fill-value.js';
 import { readNumbers, writeNumbers } from '../kernels/elements.js';
 import { formatStrides } from '../memory-format.js';
 import { defineInplace } from '../op/inplace.js';
@@ -30,7 +31,7 @@ function metaOfSelf({ self }: NamedArgs): TensorMeta {
 
 const fillOp = defineOp('aten::fill.Scalar(Tensor self, Scalar value) -> Tensor', {
   tags: ['pointwise'],
-  meta: metaOfSelf,
+  meta: checkingFill('value', metaOfSelf),
   kernel: ({ value }, [out]) =>
     writeNumbers(out!, new Float64Array(out!.numel).fill(scalarValue(value as ScalarLike))),
   vjp: (_args, { grad }) => ({ self: () => zerosLike(grad) }),
@@ -72,7 +73,7 @@ const maskedFillOp = defineOp(
       { operands: ['self', 'mask'] },
     ),
     tags: ['pointwise'],
-    meta: maskedMeta,
+    meta: checkingFill('value', maskedMeta),
     saved: ['mask'],
     vjp: ({ mask }, { grad }) => ({ self: () => maskedFill(grad, mask as Tensor, 0) }),
   },

@@ -50,7 +50,7 @@ const indexOp: OpOverload = defineOp(
     meta: (args) => {
       const self = args.self as Tensor;
       checkIndices('index', args.indices as TensorIndices);
-      const { sizes } = planIndex(self.sizes, args.indices as TensorIndices, !anyFake(args));
+      const { sizes } = planIndex(self.sizes, args.indices as TensorIndices);
       return { sizes, strides: contiguousStrides(sizes), dtype: self.dtype, device: self.device };
     },
     kernel: ({ self, indices }, [out]) => {
@@ -58,7 +58,7 @@ const indexOp: OpOverload = defineOp(
       writeNumbers(
         out!,
         Float64Array.from(
-          planIndex(self.sizes as number[], indices as TensorIndices, true).positions(),
+          planIndex(self.sizes as number[], indices as TensorIndices).positions(),
           (at) => values[at]!,
         ),
       );
@@ -83,7 +83,7 @@ const indexPutOp: OpOverload = defineOp(
       const self = args.self as Tensor;
       checkIndices('index_put', args.indices as TensorIndices);
       if (!anyFake(args)) {
-        const { sizes } = planIndex(self.sizes, args.indices as TensorIndices, true);
+        const { sizes } = planIndex(self.sizes, args.indices as TensorIndices);
         expandStrides(args.values.sizes as number[], args.values.strides as number[], sizes);
       }
       if (self.dtype !== args.values.dtype) {
@@ -102,7 +102,7 @@ const indexPutOp: OpOverload = defineOp(
     },
     kernel: ({ self, indices, values, accumulate }, [out]) => {
       const result = readNumbers(self as Tensor);
-      const plan = planIndex(self.sizes as number[], indices as TensorIndices, true);
+      const plan = planIndex(self.sizes as number[], indices as TensorIndices);
       const written = readNumbers(values as Tensor, plan.sizes);
       plan.positions().forEach(
         // The running sum is an element of the result, rounded at each step.

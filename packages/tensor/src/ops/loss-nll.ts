@@ -6,6 +6,7 @@
 import { TesseraError } from '@tessera/shared';
 import { callOp } from '../dispatch/dispatcher.js';
 import { readNumbers, writeNumbers } from '../kernels/elements.js';
+import { type ValueCheck, valueError } from '../kernels/value-check.js';
 import { type OpOverload, defineOp } from '../op/op-overload.js';
 import type { NamedArgs, OpRecord, TensorMeta } from '../op/op-record.js';
 import { contiguousStrides, formatSizes, sameNumbers } from '../shape.js';
@@ -80,22 +81,18 @@ function forEachLoss(
 ): void {
   const input = self as Tensor;
   const classes = input.sizes[classDim(input)]!;
+  const check: ValueCheck = {
+    rule: 'class',
+    op: 'nll_loss',
+    classes,
+    ignored: ignore_index as number,
+  };
   const inner = input.sizes.slice(2).reduce((a, b) => a * b, 1);
   const targets = readNumbers(target as Tensor);
   const weights = weight === null ? null : readNumbers(weight as Tensor);
   targets.forEach((cls, i) => {
     if (cls === ignore_index) return;
-    if (cls < 0 || cls >= classes) {
-      throw new TesseraError(
-        'index-out-of-range',
-        `nll_loss: Target ${cls} is out of bounds for ${classes} classes.`,
-        {
-          hints: [
-            `Targets lie between 0 and ${classes - 1}; ignore_index is ${ignore_index as number}.`,
-          ],
-        },
-      );
-    }
+    if (!(cls >= 0 && cls < classes)) throw valueError(check, cls);
     visit(
       i,
       (Math.floor(i / inner) * classes + cls) * inner + (i % inner),

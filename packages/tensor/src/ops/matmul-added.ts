@@ -88,7 +88,7 @@ const addmvOp = defineOp(
 function checkFactor(name: string, factor: ScalarLike, dtype: DType): void {
   const value = scalarValue(factor);
   const category = DTYPES[dtype].category;
-  if (category === 'floating' || Number.isInteger(value)) return;
+  if (category === 'floating' || Number.isSafeInteger(value)) return;
   throw new TesseraError(
     'dtype-mismatch',
     `For ${category} input tensors, argument ${name} must not be a floating point number.`,

@@ -1,48 +1,73 @@
 /**
  * @file The row about differentiating gradients of compiled functions.
  */
-import { compile, config } from '@tessera/compile';
+import { compile, graphBreak } from '@tessera/compile';
 import { type Tensor, grad, tensor } from '@tessera/tensor';
 import { expect } from 'vitest';
 import { assertClose } from '../../src/index.js';
 
 const MESSAGE = /does not currently support double backward/;
 
-/** Three places for a second derivative, each a clear error; the first derivative works. */
+/**
+ * Three places for a second derivative through what a compiled function computed, each a clear error on every
+ * call; the first derivative works. PyTorch ends its graph at each `grad()`: the breaks stand for that. Where
+ * nothing ends it, both derivatives are part of the graph, and right.
+ */
 export function doubleBackwardErrors(): void {
   const body = (x: Tensor): Tensor => x.sin().exp();
   for (const gradOutputs of [tensor(1).requiresGrad_(), null]) {
-    const first = (x: Tensor): Tensor => grad(body(x), x, { createGraph: true, gradOutputs })[0]!;
+    const gradient = (y: Tensor, x: Tensor): Tensor =>
+      grad(y, x, { createGraph: true, gradOutputs })[0]!;
+    const broken = (x: Tensor): Tensor => {
+      const y = body(x);
+      graphBreak();
+      return gradient(y, x);
+    };
     const x = tensor(1).requiresGrad_();
     const expected = Math.cos(1) * Math.exp(Math.sin(1));
+    const second = (Math.cos(1) ** 2 - Math.sin(1)) * Math.exp(Math.sin(1));
 
     // Both derivatives inside.
-    const inside = (input: Tensor): Tensor => {
-      const gx = first(input);
-      grad(gx, input);
-      return gx;
-    };
-    assertClose(inside(x), tensor(expected));
-    expect(() => compile(inside, { backend: 'aot_eager' })(x)).toThrow(MESSAGE);
-
-    // Captured on request, both are part of the graph, whose backward is the third derivative's business.
-    config.patch({ 'autograd.captureCreateGraph': true }, () => {
-      assertClose(compile(inside, { backend: 'aot_eager' })(x), tensor(expected));
-    });
-
+    const inside = compile(
+      (input: Tensor): Tensor => {
+        const gx = broken(input);
+        grad(gx, input);
+        return gx;
+      },
+      { backend: 'aot_eager' },
+    );
     // The second one outside.
-    const gx = compile(first, { backend: 'aot_eager' })(x);
-    assertClose(gx, tensor(expected));
-    expect(() => grad(gx, x)).toThrow(MESSAGE);
-
+    const first = compile(broken, { backend: 'aot_eager' });
     // Both outside.
-    const y = compile(body, { backend: 'aot_eager' })(x);
-    const [outside] = grad(y, x, { createGraph: true, gradOutputs });
-    assertClose(outside!, tensor(expected));
-    expect(() => grad(outside!, x)).toThrow(MESSAGE);
+    const neither = compile(body, { backend: 'aot_eager' });
+    for (let call = 0; call < 3; call++) {
+      expect(() => inside(x)).toThrow(MESSAGE);
 
-    // No second derivative is asked for.
-    const z = compile(body, { backend: 'aot_eager' })(x);
-    assertClose(grad(z, x, { createGraph: false, gradOutputs })[0]!, tensor(expected));
+      const gx = first(x);
+      assertClose(gx, tensor(expected));
+      expect(() => grad(gx, x)).toThrow(MESSAGE);
+
+      const outside = gradient(neither(x), x);
+      assertClose(outside, tensor(expected));
+      expect(() => grad(outside, x)).toThrow(MESSAGE);
+
+      // No second derivative is asked for.
+      assertClose(grad(neither(x), x, { createGraph: false, gradOutputs })[0]!, tensor(expected));
+    }
+
+    // In one graph, all derivatives are as in eager; that of a result is the first one through what is compiled.
+    const whole = compile((input: Tensor): Tensor => gradient(body(input), input), {
+      backend: 'aot_eager',
+      fullgraph: true,
+    });
+    const both = compile((input: Tensor): Tensor => grad(whole(input), input)[0]!, {
+      backend: 'aot_eager',
+      fullgraph: true,
+    });
+    for (let call = 0; call < 3; call++) {
+      assertClose(both(x), tensor(second));
+      assertClose(grad(whole(x), x)[0]!, tensor(second));
+      expect(() => grad(gradient(whole(x), x), x)).toThrow(MESSAGE);
+    }
   }
 }

@@ -1,7 +1,7 @@
 /**
  * @file The row about sequence numbers in a profile.
  */
-import { compile, profile } from '@tessera/compile';
+import { compile, graphBreak, profile } from '@tessera/compile';
 import { BatchNorm2d, Conv2d, L1Loss, Linear, Module, ReLU } from '@tessera/nn';
 import { type Tensor, grad, manualSeed, rand, tensor } from '@tessera/tensor';
 import { expect } from 'vitest';
@@ -27,11 +27,15 @@ export function profiledSequenceNumbers(): void {
   const model = new Model();
   const gradOutput = tensor(1).requiresGrad_();
   const step = compile(
-    (mod: Model, input: Tensor, goal: Tensor) =>
-      grad(mod.call(input, goal), [input, ...mod.parameters()], {
+    (mod: Model, input: Tensor, goal: Tensor) => {
+      const loss = mod.call(input, goal);
+      // PyTorch ends its graph at grad(), so that the engine runs.
+      graphBreak();
+      return grad(loss, [input, ...mod.parameters()], {
         gradOutputs: gradOutput,
         createGraph: true,
-      }),
+      });
+    },
     { backend: 'aot_eager' },
   );
   const { events } = profile(() => step(model, x, target));

@@ -4,9 +4,10 @@
  */
 import { type KernelBackend, compileGraph, planFromJson, planToJson } from '@tessera/inductor-core';
 import { makeFx } from '@tessera/graph';
+import { isTesseraError } from '@tessera/shared';
 import { type Tensor, type TensorMeta, emptyFromMeta, toDevice } from '@tessera/tensor';
 import { assertCloseAsync } from '../assert-close.js';
-import { ramp } from './conformance-case.js';
+import { ramp, whole } from './conformance-case.js';
 
 /** A check by name. */
 export interface ContractCheck {
@@ -38,6 +39,28 @@ async function check(backend: KernelBackend, run: ReturnType<KernelBackend['load
     [],
   );
   await assertCloseAsync(outputs[0]!, program(...inputs), { rtol: 1e-4, atol: 1e-4 });
+}
+
+/** Looks a row up that does not exist. */
+async function refuse(backend: KernelBackend): Promise<void> {
+  const on = (x: Tensor): Tensor => toDevice(x, backend.device);
+  const inputs = [on(ramp([4, 4], 0)), on(whole([5], 5, 0))];
+  const module = makeFx((x: Tensor, rows: Tensor) => x.indexSelect(0, rows), {
+    tracingMode: 'fake',
+  })(...(inputs as [Tensor, Tensor]));
+  const run = backend.load(compileGraph(module, { backend, name: 'refused' }));
+  const outputs = run.plan.outputs.map((output) =>
+    emptyFromMeta({ ...output, device: backend.device } as TensorMeta),
+  );
+  let said = 'nothing';
+  try {
+    run.run(inputs, outputs, []);
+    await outputs[0]!.toArray();
+  } catch (error) {
+    said = isTesseraError(error) ? error.code : String(error);
+  }
+  run.dispose();
+  if (said !== 'index-out-of-range') throw new Error(`row 4 of 4 rows was read: ${said}`);
 }
 
 /** See the file header. */
@@ -83,5 +106,9 @@ export const CONTRACT_CHECKS: readonly ContractCheck[] = [
       await check(backend, b, 4);
       b.dispose();
     },
+  },
+  {
+    name: 'contract: an index out of range is an error of the run, or of the read that follows',
+    run: refuse,
   },
 ];

@@ -5,6 +5,7 @@ import { DIVISION } from './division.js';
 import { EXPONENTIAL } from './exponential.js';
 import type { HelperSource, HelperTable } from './helper-source.js';
 import { HYPERBOLIC } from './hyperbolic.js';
+import { LONG_INTEGERS } from '../long-integers.js';
 import { PHILOX } from './philox.js';
 import { SPECIAL_VALUES } from './special-values.js';
 import { TRIGONOMETRIC } from './trigonometric.js';
@@ -17,6 +18,7 @@ const TABLE: HelperTable = {
   ...HYPERBOLIC,
   ...TRIGONOMETRIC,
   ...PHILOX,
+  ...LONG_INTEGERS,
 };
 
 const GENERICS: Readonly<Record<string, ScalarType>> = { F: 'f32', I: 'i32', U: 'u32', B: 'bool' };

@@ -17,6 +17,20 @@ export const SPECIAL_VALUES: HelperTable = {
   return (bitcast<U>(x) & U(0x7fffffffu)) == U(0x7f800000u);
 }`,
   },
+  /** a != b with NaN unlike everything: compilers may assume that there is none, so it is found by its bits. */
+  differ: {
+    type: 'f32',
+    text: `fn @differ(a: F, b: F) -> B {
+  return (a != b) | @is_nan(a) | @is_nan(b);
+}`,
+  },
+  /** Whether a value counts as true: anything but a zero, NaN too. */
+  truth: {
+    type: 'f32',
+    text: `fn @truth(x: F) -> B {
+  return (bitcast<U>(x) & U(0x7fffffffu)) != U(0u);
+}`,
+  },
   inf: {
     type: 'f32',
     module: 'var<private> inf_bits: u32 = 0x7f800000u;',

@@ -1,0 +1,74 @@
+/**
+ * @file Part of `pnpm bench replay`: calls 2 to 20 of whole models beside the steady state, JavaScript alone.
+ *
+ * The backend returns what it computed once, so what is left is matching and the model's own code. Each model runs
+ * in a process of its own: the calls are those that a newcomer's program makes first.
+ */
+import { execFileSync } from 'node:child_process';
+import { type Backend, compile } from '@tessera/compile';
+import type { Module } from '@tessera/nn';
+import { type Tensor, manualSeed, noGrad, randint, randn } from '@tessera/tensor';
+import { Gpt2, ResNet18 } from './networks.js';
+
+/** Argument of a process that measures one model. */
+export const EARLY_CALLS_PROCESS = '--early-calls';
+
+const MODELS: Readonly<Record<string, () => { readonly model: Module; readonly input: Tensor }>> = {
+  resnet18: () => ({ model: new ResNet18(4), input: randn([1, 3, 32, 32]) }),
+  gpt2_12_layers: () => ({ model: new Gpt2(12, 16, 2, 64), input: randint(0, 64, [1, 8]) }),
+};
+
+/** JavaScript time of a model's calls, in µs. */
+export interface EarlyCalls {
+  readonly model: string;
+  /** Median of calls 2 to 20. */
+  readonly early: number;
+  /** Median of calls 2 to 5, 6 to 10, 11 to 20. */
+  readonly stages: readonly number[];
+  /** Median of the last 200 of 1,000 calls. */
+  readonly steady: number;
+  readonly ratio: number;
+  /** The goal for the ratio. */
+  readonly goal: number;
+}
+
+const constant: Backend = (module, examples) => {
+  const outs = module.forward(...examples) as Tensor[];
+  return () => outs;
+};
+
+function median(values: readonly number[]): number {
+  return [...values].sort((a, b) => a - b)[values.length >> 1]!;
+}
+
+/** Measures one model in this process. */
+export function measureEarlyCalls(name: string): EarlyCalls {
+  manualSeed(0);
+  const { model, input } = MODELS[name]!();
+  model.eval();
+  const compiled = compile(
+    (x: Tensor) => (model as { call(x: Tensor): unknown }).call(x) as Tensor,
+    {
+      backend: constant,
+    },
+  );
+  const times = noGrad(() =>
+    Array.from({ length: 1000 }, () => {
+      const start = performance.now();
+      compiled(input);
+      return (performance.now() - start) * 1000;
+    }),
+  );
+  const early = median(times.slice(1, 20));
+  const steady = median(times.slice(-200));
+  const stages = [times.slice(1, 5), times.slice(5, 10), times.slice(10, 20)].map(median);
+  return { model: name, early, stages, steady, ratio: early / steady, goal: 2 };
+}
+
+/** All models, each in a fresh process. */
+export function earlyCalls(): EarlyCalls[] {
+  return Object.keys(MODELS).map((name) => {
+    const args = [...process.execArgv, process.argv[1]!, EARLY_CALLS_PROCESS, name];
+    return JSON.parse(execFileSync(process.execPath, args, { encoding: 'utf8' })) as EarlyCalls;
+  });
+}

@@ -1,0 +1,138 @@
+/**
+ * @file Catching reads of state that no guard sees while a `pure` function is captured.
+ *
+ * Private fields (`#x`) of an object, and what a WeakMap, WeakSet or WeakRef holds, cannot be looked at from
+ * outside. What getters give is guarded; methods that mention private fields are replaced by errors during
+ * capture, for the objects that the function was given. So are the reading methods of weak collections and of
+ * iterators, which change when they are read.
+ */
+import { TesseraError } from '@tessera/shared';
+import { prototypesOf } from '../guards/prototypes.js';
+import { walk } from '../guards/walk.js';
+
+/** Methods that read what cannot be guarded, by the prototype that has them. */
+const WEAK: readonly (readonly [object, readonly string[]])[] = [
+  [WeakMap.prototype, ['get', 'has']],
+  [WeakSet.prototype, ['has']],
+  [WeakRef.prototype, ['deref']],
+];
+
+interface Trap {
+  readonly prototype: object;
+  readonly key: PropertyKey;
+}
+
+const mentions = new WeakMap<object, boolean>();
+
+/** Whether the text of a function mentions a private name. */
+function readsPrivate(fn: unknown): fn is object {
+  if (typeof fn !== 'function') return false;
+  let known = mentions.get(fn);
+  if (known === undefined)
+    mentions.set(
+      fn,
+      // Not that of a class, which is no method.
+      (known = /^(?!class\b)[^]*(?:\.\s*#|#[\w$]+\s+in\b)/.test(
+        Function.prototype.toString.call(fn),
+      )),
+    );
+  return known;
+}
+
+function trapsOf(object: object, tracked: boolean): Trap[] {
+  const traps: Trap[] = [];
+  for (const prototype of prototypesOf(object))
+    for (const key of Reflect.ownKeys(prototype)) {
+      const { value, get } = Object.getOwnPropertyDescriptor(prototype, key)!;
+      // Of other objects, what getters give is guarded.
+      if (readsPrivate(tracked ? (value ?? get) : value)) traps.push({ prototype, key });
+    }
+  for (const [prototype, keys] of WEAK)
+    if (Object.prototype.isPrototypeOf.call(prototype, object))
+      traps.push(...keys.map((key) => ({ prototype, key })));
+  return [...traps, ...iteratorTraps(object)];
+}
+
+/** `next` of an iterator or generator of the host. */
+function iteratorTraps(object: object): Trap[] {
+  if (!(Symbol.iterator in object)) return [];
+  for (
+    let at = Object.getPrototypeOf(object) as object | null;
+    at !== null;
+    at = Object.getPrototypeOf(at) as object | null
+  )
+    if (typeof Object.getOwnPropertyDescriptor(at, 'next')?.value === 'function')
+      return [{ prototype: at, key: 'next' }];
+  return [];
+}
+
+/** Runs `fn` with the traps set for all that the roots reach. @throws pure-hidden-state */
+export function withHiddenStateTraps<R>(
+  roots: readonly { readonly value: unknown }[],
+  name: string,
+  fn: () => R,
+): R {
+  const watched = new Set<object>();
+  const traps = new Map<object, Map<PropertyKey, PropertyDescriptor>>();
+  const watch = (object: object, tracked: boolean): void => {
+    for (const { prototype, key } of trapsOf(object, tracked)) {
+      watched.add(object);
+      let keys = traps.get(prototype);
+      if (keys === undefined) traps.set(prototype, (keys = new Map()));
+      keys.set(key, Object.getOwnPropertyDescriptor(prototype, key)!);
+    }
+  };
+  for (const { value } of roots)
+    walk(
+      value,
+      { root: '', steps: [] },
+      {
+        container: (found) => watch(found.value, found.kind === 'tracked'),
+      },
+      true,
+    );
+  const set: Trap[] = [];
+  try {
+    for (const [prototype, keys] of traps)
+      for (const [key, property] of keys) {
+        if (property.configurable !== true) continue;
+        Object.defineProperty(prototype, key, trapped(property, key, watched, name));
+        set.push({ prototype, key });
+      }
+    return fn();
+  } finally {
+    for (const { prototype, key } of set)
+      Object.defineProperty(prototype, key, traps.get(prototype)!.get(key)!);
+  }
+}
+
+/** The property with a function that refuses watched objects. */
+function trapped(
+  property: PropertyDescriptor,
+  key: PropertyKey,
+  watched: ReadonlySet<object>,
+  name: string,
+): PropertyDescriptor {
+  const original = (property.value ?? property.get) as (...args: unknown[]) => unknown;
+  const replaced = function (this: object, ...args: unknown[]): unknown {
+    if (watched.has(this)) throw hiddenState(name, this, key);
+    return original.apply(this, args);
+  };
+  return property.get === undefined
+    ? { ...property, value: replaced }
+    : { ...property, get: replaced };
+}
+
+function hiddenState(name: string, object: object, key: PropertyKey): TesseraError {
+  const type = object.constructor?.name ?? 'an object';
+  return new TesseraError(
+    'pure-hidden-state',
+    `${name} is compiled with pure: true but reads state that no guard sees: ${type}.${String(key)}.`,
+    {
+      hints: [
+        'List what it reads in captures, or pass it as an argument, and read it there.',
+        'Or compile without pure: replay runs the JavaScript on every call.',
+      ],
+    },
+  );
+}

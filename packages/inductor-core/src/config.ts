@@ -1,0 +1,17 @@
+/**
+ * @file The configuration section `inductor`.
+ */
+import { defineConfig, option } from '@tessera/shared';
+
+/** Options of the compiler to loops. */
+export interface InductorConfig {
+  readonly checkIndices: boolean;
+}
+
+/** Live values of `config.inductor`. */
+export const inductorConfig: Readonly<InductorConfig> = defineConfig<InductorConfig>('inductor', {
+  checkIndices: option<boolean>(
+    true,
+    'Let kernels refuse what eager refuses: indices and labels out of range, integer division by zero. Without, such an index is clamped or dropped and the quotient is 0.',
+  ),
+});

@@ -1,0 +1,82 @@
+/**
+ * @file `compileDevices`: a graph over any devices → a function on tensors.
+ *
+ * A graph of one device is one plan. Others are split (`splitGraph`): every subgraph is a plan of its own for the
+ * backend of its device, and the steps run in order, with the copies between devices made by the host.
+ */
+import type { GraphModule } from '@tessera/graph';
+import type { Tensor } from '@tessera/tensor';
+import type { CompiledGraph } from '../compile-to-executable.js';
+import { devicesOf } from './node-device.js';
+import { type DeviceStep, splitGraph } from './split-graph.js';
+
+/** Compiles a graph of one device under a name. */
+export type CompilePart = (module: GraphModule, device: string, name: string) => CompiledGraph;
+
+/** A compiled graph: values of the placeholders in, values of the output list out. */
+export interface CompiledParts {
+  (inputs: readonly unknown[]): unknown[];
+  /** Plans in the order in which they run. */
+  readonly parts: readonly CompiledGraph[];
+  /** See `CompiledGraph`. */
+  readonly isFresh: (position: number) => boolean;
+  /** Frees compiled code and memory. */
+  dispose(): void;
+}
+
+/**
+ * Compiles a functional ATen graph whose tensors may be on several devices; `compile` is called for each part.
+ *
+ * @throws device-mismatch, data-async-only, aot-unsupported, and what `compile` throws
+ */
+export function compileDevices(module: GraphModule, compile: CompilePart): CompiledParts {
+  const devices = devicesOf(module);
+  if (devices.size <= 1) {
+    const [device = 'cpu'] = devices;
+    const whole = compile(module, device, 'graph');
+    const call = (inputs: readonly unknown[]): unknown[] => whole(inputs);
+    const { isFresh } = whole;
+    return Object.assign(call, { parts: [whole], isFresh, dispose: () => whole.dispose() });
+  }
+  const { steps, slots, results } = splitGraph(module);
+  const parts: CompiledGraph[] = [];
+  const dispose = (): void => parts.forEach((part) => part.dispose());
+  const load = (step: DeviceStep): Loaded => {
+    if (step.device === null) return { ...step, run: hostStep(step) };
+    const part = compile(step.module, step.device, `graph_${parts.length}`);
+    parts.push(part);
+    return { ...step, run: part };
+  };
+  let loaded: readonly Loaded[];
+  try {
+    loaded = steps.map(load);
+  } catch (error) {
+    dispose();
+    throw error;
+  }
+  const call = (inputs: readonly unknown[]): unknown[] => {
+    const values: unknown[] = [...inputs];
+    values.length = slots;
+    for (const { reads, fills, frees, run } of loaded) {
+      const made = run(reads.map((slot) => values[slot]));
+      fills.forEach((slot, i) => (values[slot] = made[i]));
+      for (const slot of frees) {
+        (values[slot] as Tensor).storage.release();
+        values[slot] = undefined;
+      }
+    }
+    return results.map((result) => (result.kind === 'slot' ? values[result.slot] : result.value));
+  };
+  // Results of one part may be read by another, and by transfers.
+  return Object.assign(call, { parts, isFresh: () => false, dispose });
+}
+
+/** A step that can run. */
+interface Loaded extends DeviceStep {
+  readonly run: (inputs: readonly unknown[]) => readonly unknown[];
+}
+
+/** Runs a graph of copies operator by operator. */
+function hostStep({ module }: DeviceStep): Loaded['run'] {
+  return (inputs) => module.forward(...inputs) as readonly unknown[];
+}

@@ -1,0 +1,113 @@
+/**
+ * @file Values that eager refuses at run time: indices, class labels and integer divisors, with their checks.
+ *
+ * With `config.inductor.checkIndices` off nothing is refused: places are clamped, so that compiled code reads
+ * and writes nowhere else.
+ */
+import { indexCheck, isFloatingPoint } from '@tessera/tensor';
+import type { Expr } from '../ir/expr.js';
+import type { IndexExpr } from '../ir/index-expr.js';
+import { ExprMath } from './expr-math.js';
+import type { LoweredTensor } from './lowered-tensor.js';
+import type { Lowering } from './lowering.js';
+
+/** A place in a dimension that cannot be outside, clamped where that is not evident. */
+export function position(l: Lowering, value: Expr, size: number): IndexExpr {
+  const m = new ExprMath(l.ir);
+  const { min, max } = l.ir.valueBounds(value);
+  return l.ir.value(min >= 0 && max < size ? value : m.min(m.max(value, 0), Math.max(size - 1, 0)));
+}
+
+/** An index of which negative ones count from the end. */
+export function wrapped(l: Lowering, index: Expr, size: number): Expr {
+  const m = new ExprMath(l.ir);
+  return m.where(m.lt(index, 0), m.add(index, size), index);
+}
+
+/** Whether a value lies in [0, size). */
+function isWithin(l: Lowering, value: Expr, size: number): Expr {
+  return l.ir.op('within', [value, l.ir.const(value.dtype, size)]);
+}
+
+/** A place as a value of 32 bits where all places of the dimension are. */
+function asPlace(l: Lowering, value: Expr, size: number): Expr {
+  return size < 2 ** 31 ? l.ir.cast(value, 'int32') : value;
+}
+
+/** An index as a value in [0, size); with `wraps`, negative ones count from the end. Others are refused. */
+export function checkedIndex(
+  l: Lowering,
+  op: string,
+  index: Expr,
+  size: number,
+  wraps = false,
+): Expr {
+  const counted = wraps ? wrapped(l, index, size) : index;
+  if (!l.checks) return counted;
+  const ok = isWithin(l, counted, size);
+  return l.ir.check(indexCheck(op, size, wraps), index, ok, asPlace(l, counted, size));
+}
+
+/**
+ * Indices that each result compares with, looked at once: a copy in memory, of places that are in range.
+ * Without checks, or where they are known to be in range, the indices themselves.
+ */
+export function checkedIndices(
+  l: Lowering,
+  op: string,
+  indices: LoweredTensor,
+  size: number,
+  wraps = false,
+): LoweredTensor {
+  const place = checkedIndex(l, op, indices.expr, size, wraps);
+  if (place === indices.expr) return indices;
+  const places = l.pointwise(indices.sizes, place);
+  if (place.kind === 'check') places.realize();
+  return places;
+}
+
+/** What is read after the index of a 0-d tensor is known to be 0. */
+export function checkedScalar(l: Lowering, op: string, index: Expr, value: Expr): Expr {
+  if (!l.checks) return value;
+  return l.ir.check(indexCheck(op, 1), index, isWithin(l, index, 1), value);
+}
+
+/** A place in a dimension named by an index that a user gave. */
+export function checkedPosition(
+  l: Lowering,
+  op: string,
+  index: Expr,
+  size: number,
+  wraps = false,
+): IndexExpr {
+  const place = checkedIndex(l, op, index, size, wraps);
+  return l.checks ? l.ir.value(place) : position(l, place, size);
+}
+
+/** A class that is safe to index with, and whether it counts; a label that is neither a class nor `ignored` is refused. */
+export function checkedLabel(
+  l: Lowering,
+  op: string,
+  label: Expr,
+  classes: number,
+  ignored: number,
+): { readonly place: IndexExpr; readonly counts: Expr } {
+  const m = new ExprMath(l.ir);
+  const counts = m.ne(label, ignored);
+  const chosen = m.where(counts, label, 0);
+  if (!l.checks || classes === 0) return { place: position(l, chosen, classes), counts };
+  const check = { rule: 'class', op, classes, ignored } as const;
+  return {
+    place: l.ir.value(
+      l.ir.check(check, label, isWithin(l, chosen, classes), asPlace(l, chosen, classes)),
+    ),
+    counts,
+  };
+}
+
+/** A divisor; zero is refused if it is an integer. */
+export function checkedDivisor(l: Lowering, op: string, divisor: Expr): Expr {
+  if (!l.checks || isFloatingPoint(divisor.dtype) || divisor.dtype === 'bool') return divisor;
+  const m = new ExprMath(l.ir);
+  return l.ir.check({ rule: 'divisor', op }, divisor, m.ne(divisor, 0), divisor);
+}

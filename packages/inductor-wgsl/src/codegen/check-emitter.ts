@@ -1,0 +1,79 @@
+/**
+ * @file Checks in WGSL: a failed one is noted in a small buffer of the device, and the kernel goes on with 0.
+ *
+ * A check is evaluated wherever its operands are, also by threads and lanes beyond the end of a loop: those
+ * do not count.
+ */
+import {
+  indexOf,
+  indexSymbols,
+  postorder,
+  type Expr,
+  type LoopKernel,
+  type LoopVar,
+  type MatmulKernel,
+} from '@tessera/inductor-core';
+import type { CodeBlock } from './code-block.js';
+import type { SymbolText } from './index-emitter.js';
+import type { ProgramBuilder } from './program.js';
+import { widen, type Value } from './value.js';
+import { typeName, type Width } from './wgsl-types.js';
+
+/** Operands of a check, emitted before. */
+export interface CheckOperands {
+  readonly subject: Value;
+  readonly ok: Value;
+  readonly value: Value;
+}
+
+/** Notes a failure in `block`; gives the value, or 0 where the check failed. */
+export function emitCheck(
+  builder: ProgramBuilder,
+  block: CodeBlock,
+  expr: Extract<Expr, { kind: 'check' }>,
+  { subject, ok, value }: CheckOperands,
+  symbol: (name: string) => SymbolText,
+): Value {
+  const limits = limitsOf(expr, builder.kernel).map((v) => within(symbol(v.name), v.size));
+  const width: Width = [subject, ok, value, ...limits].some((part) => part.width === 4) ? 4 : 1;
+  const bad = [`!${widen(ok, width)}`, ...limits.map((limit) => widen(limit, width))].join(' & ');
+  const failed = width === 4 ? `any(${bad})` : bad;
+  const report = builder.checkFunction(width);
+  const args = [
+    `${builder.checkNumber(expr)}u`,
+    ...(width === 4 ? [bad] : []),
+    `${typeName('i32', width)}(${widen(subject, width)})`,
+  ];
+  block.line(`if (${failed}) { ${report}(${args.join(', ')}); }`);
+  const zero = `${typeName(value.type, width)}(0)`;
+  return {
+    text: `select(${zero}, ${widen(value, width)}, ${widen(ok, width)})`,
+    type: value.type,
+    width,
+    atom: false,
+  };
+}
+
+function within(symbol: SymbolText, size: number): Value {
+  const width: Width = symbol.lanes === undefined ? symbol.width : 4;
+  return {
+    text: `(${symbol.lanes ?? symbol.text} < ${typeName('u32', width)}(${size}u))`,
+    type: 'bool',
+    width,
+    atom: true,
+  };
+}
+
+/** The loop variables that an expression depends on, if they move at all. */
+function limitsOf(expr: Expr, kernel: LoopKernel | MatmulKernel): LoopVar[] {
+  const named = new Set<string>();
+  for (const part of postorder([expr])) {
+    const index = indexOf(part);
+    if (index !== null) indexSymbols(index, named);
+  }
+  const vars =
+    kernel.kind === 'loop'
+      ? [...kernel.outer, ...kernel.inner]
+      : [...kernel.batch, ...kernel.m, ...kernel.n, ...kernel.k];
+  return vars.filter((v) => v.size > 1 && named.has(v.name));
+}

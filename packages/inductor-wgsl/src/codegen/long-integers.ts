@@ -1,0 +1,157 @@
+/**
+ * @file int64 on a device that stores it in 32 bits: results that do not fit are lost, never wrapped.
+ *
+ * -2³¹ stands for "lost": no upload brings it, reading it back is an error, arithmetic keeps it, and as a
+ * float it is NaN. Sums count in 64 bits, so only their result has to fit. Comparisons take it for a number.
+ */
+import type { Expr, ScalarOp } from '@tessera/inductor-core';
+import type { HelperTable } from './math/helper-source.js';
+import type { ReduceForm, ReduceSite } from './reduce-ops.js';
+import { typeName, type ScalarType } from './wgsl-types.js';
+
+/** See the file header. */
+export const LOST_INT64: number = -(2 ** 31);
+
+/** The library function of an operation on int64, where it can leave 32 bits. */
+export const LONG_OPS: Partial<Readonly<Record<ScalarOp, string>>> = {
+  add: 'add_long',
+  sub: 'sub_long',
+  mul: 'mul_long',
+  fma: 'fma_long',
+  square: 'square_long',
+};
+
+/** Library functions; `neg` and `abs` of -2³¹ are that number again. */
+export const LONG_INTEGERS: HelperTable = {
+  kept_long: {
+    type: 'i32',
+    text: `fn @kept_long(r: I, lost: B) -> I {
+  return select(r, I(-2147483647 - 1), lost);
+}`,
+  },
+  lost_long: {
+    type: 'i32',
+    text: `fn @lost_long(x: I) -> B {
+  return x == I(-2147483647 - 1);
+}`,
+  },
+  add_long: {
+    type: 'i32',
+    text: `fn @add_long(a: I, b: I) -> I {
+  let r = a + b;
+  return @kept_long(r, @lost_long(a) | @lost_long(b) | (((a ^ r) & (b ^ r)) < I(0)));
+}`,
+  },
+  sub_long: {
+    type: 'i32',
+    text: `fn @sub_long(a: I, b: I) -> I {
+  let r = a - b;
+  return @kept_long(r, @lost_long(a) | @lost_long(b) | (((a ^ b) & (a ^ r)) < I(0)));
+}`,
+  },
+  mul_long: {
+    type: 'i32',
+    text: `fn @mul_long(a: I, b: I) -> I {
+  let r = a * b;
+  let d = select(a, I(1), a == I(0));
+  return @kept_long(r, @lost_long(a) | @lost_long(b) | ((a != I(0)) & (r / d != b)));
+}`,
+  },
+  fma_long: {
+    type: 'i32',
+    text: `fn @fma_long(a: I, b: I, c: I) -> I {
+  return @add_long(@mul_long(a, b), c);
+}`,
+  },
+  square_long: {
+    type: 'i32',
+    text: `fn @square_long(a: I) -> I {
+  return @mul_long(a, a);
+}`,
+  },
+  long_to_float: {
+    type: 'i32',
+    text: `fn @long_to_float(x: I) -> F {
+  return select(F(x), @nan(), @lost_long(x));
+}`,
+  },
+};
+
+/** What a comparison gives with a number that no int64 of the device reaches; null for others. */
+export function farComparison({ op, args }: Extract<Expr, { kind: 'op' }>): boolean | null {
+  const side = args.findIndex(
+    (arg) => arg.kind === 'const' && arg.dtype === 'int64' && Math.abs(arg.value) >= 2 ** 31,
+  );
+  if (side < 0 || args.length !== 2) return null;
+  const isAbove = (args[side] as Extract<Expr, { kind: 'const' }>).value > 0;
+  const isFirstLess = (side === 1) === isAbove;
+  switch (op) {
+    case 'eq':
+      return false;
+    case 'ne':
+      return true;
+    case 'lt':
+    case 'le':
+      return isFirstLess;
+    case 'gt':
+    case 'ge':
+      return !isFirstLess;
+    default:
+      return null;
+  }
+}
+
+const of = (type: ScalarType, site: ReduceSite): string => typeName(type, site.width);
+
+/** The sum of int64: low and high word, and whether an element was lost before. */
+export const LONG_SUM: ReduceForm = {
+  variables: () => [
+    { name: 'low', type: 'u32', initial: '0u' },
+    { name: 'high', type: 'i32', initial: '0' },
+    { name: 'lost', type: 'u32', initial: '0u' },
+  ],
+  update: ([low, high, lost], x, _at, site) => {
+    const [zero, one] = [`${of('u32', site)}(0u)`, `${of('u32', site)}(1u)`];
+    return [
+      `${lost} = ${lost} | select(${zero}, ${one}, ${site.helper('lost_long')}(${x}));`,
+      ...addWords(
+        low,
+        high,
+        `bitcast<${of('u32', site)}>(${x})`,
+        `(${x} >> ${of('u32', site)}(31u))`,
+        site,
+      ),
+    ];
+  },
+  merge: (a, b, site) => [
+    `${a[2]} = ${a[2]} | ${b[2]};`,
+    ...addWords(a[0], a[1], b[0], b[1], site),
+  ],
+  results: ([low, high, lost], site) => {
+    const value = `bitcast<${of('i32', site)}>(${low})`;
+    const outside = `(${high} != (${value} >> ${of('u32', site)}(31u)))`;
+    return [
+      {
+        text: `${site.helper('kept_long')}(${value}, (${lost} != ${of('u32', site)}(0u)) | ${outside})`,
+        type: 'i32',
+      },
+    ];
+  },
+};
+
+/** Adds two words to two; a carry shows in a sum below what was added. */
+function addWords(
+  low: string,
+  high: string,
+  addedLow: string,
+  addedHigh: string,
+  site: ReduceSite,
+): string[] {
+  const added = site.fresh();
+  const [none, one] = [`${of('i32', site)}(0)`, `${of('i32', site)}(1)`];
+  return [
+    `let ${added} = ${addedLow};`,
+    `${low} = ${low} + ${added};`,
+    `${high} = ${high} + ${addedHigh} + select(${none}, ${one}, ${low} < ${added});`,
+  ];
+}

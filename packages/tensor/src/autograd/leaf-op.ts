@@ -1,0 +1,19 @@
+/**
+ * @file `tessera::leaf`: a tensor without history that takes gradients, as an operator.
+ *
+ * Functions that differentiate a function of the user start from leaves of their own. As one operator, making
+ * a leaf is part of a captured program, where setting `requiresGrad` of an existing tensor is not.
+ */
+import { callOp } from '../dispatch/dispatcher.js';
+import { defineOp } from '../op/op-overload.js';
+import type { Tensor } from '../tensor.js';
+import { noGrad } from './grad-mode.js';
+
+const leafOp = defineOp('tessera::leaf(Tensor(a) self) -> Tensor(a)', {
+  decompose: ({ self }) => noGrad(() => (self as Tensor).detach()).requiresGrad_(),
+});
+
+/** The same values as a leaf that requires grad. @throws dtype-unsupported */
+export function leafOf(tensor: Tensor): Tensor {
+  return callOp(leafOp, [tensor]) as Tensor;
+}

@@ -1,0 +1,30 @@
+/**
+ * @file The number that a tensor is filled with: integers refuse what they have no bits for.
+ */
+import { TesseraError, type ScalarLike } from '@tessera/shared';
+import { DTYPES, type DType } from '../dtype.js';
+import type { NamedArgs, TensorMeta } from '../op/op-record.js';
+import { scalarValue } from './pointwise-kernel.js';
+
+/** A meta rule that checks argument `name` against the dtype of the result. @throws invalid-argument */
+export function checkingFill(
+  name: string,
+  meta: (args: NamedArgs) => TensorMeta,
+): (args: NamedArgs) => TensorMeta {
+  return (args) => {
+    const result = meta(args);
+    checkFillValue(args[name] as ScalarLike, result.dtype);
+    return result;
+  };
+}
+
+function checkFillValue(value: ScalarLike, dtype: DType): void {
+  if (DTYPES[dtype].category !== 'integral') return;
+  const number = scalarValue(value);
+  if (number >= -(2 ** 63) && number < 2 ** 63) return;
+  throw new TesseraError(
+    'invalid-argument',
+    `value cannot be converted to type ${dtype} without overflow: ${number}`,
+    { hints: ['Fill with a number that the dtype holds, or make the tensor floating point.'] },
+  );
+}
