@@ -13,7 +13,7 @@ export type {
   ScalarParam,
   Stage,
 } from './ir/kernel.js';
-export type { Bounds } from './ir/index-bounds.js';
+export type { Bounds } from './ir/interval.js';
 export { IndexBuilder } from './ir/index-build.js';
 export { IrBuilder, type Rewrite } from './ir/build.js';
 export { EXPENSIVE_OPS, PREDICATES, SCALAR_ARITY } from './ir/scalar-ops.js';

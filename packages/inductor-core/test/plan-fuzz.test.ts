@@ -18,9 +18,7 @@ const MUTANTS = 3000;
 
 /** Pointwise, gather, masks, matrix product, reductions with places, scans, random numbers. */
 function plans(): ExecutionPlan[] {
-  const compiled = (
-    build: (b: GraphBuilder) => Node[],
-  ): ExecutionPlan => {
+  const compiled = (build: (b: GraphBuilder) => Node[]): ExecutionPlan => {
     const b = new GraphBuilder();
     return compileGraph(b.done(...build(b)), { backend: target({ scans: true }) });
   };
@@ -148,6 +146,8 @@ describe('plans that were tampered with', () => {
       try {
         run(plan, dice);
       } catch (error) {
+        // What the kernel's own checks refuse.
+        if (isTesseraError(error, 'index-out-of-range')) continue;
         throw new Error(`mutant ${i} of seed ${SEED} was accepted: ${text}`, { cause: error });
       }
     }

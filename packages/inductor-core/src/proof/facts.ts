@@ -5,9 +5,8 @@
  * left out: knowing less is safe.
  */
 import type { Expr } from '../ir/expr.js';
-import type { Bounds } from '../ir/index-bounds.js';
 import { isFloat } from '../ir/scalar-eval.js';
-import { UNKNOWN, intersection, isWithin } from './interval.js';
+import { type Bounds, UNKNOWN, intersection, isWithin } from '../ir/interval.js';
 import { type Atom, type LinearForm, type LinearForms, directionOf, plus } from './linear-form.js';
 
 /** A condition that holds, or that does not. */
@@ -62,7 +61,12 @@ function isBit(root: Expr): boolean {
     const expr = stack.pop()!;
     if (expr.dtype !== 'bool' || expr.kind !== 'op' || steps > 64) return false;
     if (expr.op === 'and' || expr.op === 'or' || expr.op === 'not') stack.push(...expr.args);
-    else if (expr.op !== 'cast' && !(expr.op in DIFFERENCES) && !expr.op.startsWith('is'))
+    else if (
+      expr.op !== 'cast' &&
+      expr.op !== 'within' &&
+      !(expr.op in DIFFERENCES) &&
+      !expr.op.startsWith('is')
+    )
       return false;
   }
   return true;
@@ -126,6 +130,12 @@ export class Facts {
       if (open.length === 0) this.contradiction = true;
       if (open.length === 1)
         for (const literal of conjuncts({ condition: open[0]!, truth })) this.learn(literal);
+      return;
+    }
+    if (condition.op === 'within') {
+      const [value, end] = condition.args as [Expr, Expr];
+      if (truth && end.kind === 'const')
+        this.constrain(this.forms.ofValue(value), { min: 0, max: end.value - 1 });
       return;
     }
     const differences = DIFFERENCES[condition.op];

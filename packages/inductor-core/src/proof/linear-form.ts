@@ -6,11 +6,10 @@
  * expressions were made: a plan from a file need not be canonical.
  */
 import type { Expr } from '../ir/expr.js';
-import type { Bounds } from '../ir/index-bounds.js';
 import type { IndexExpr } from '../ir/index-expr.js';
 import { isFloat } from '../ir/scalar-eval.js';
 import { postorder } from '../ir/walk.js';
-import { INT32, isWithin } from './interval.js';
+import { type Bounds, INT32, isWithin } from '../ir/interval.js';
 
 /** What is not taken apart further. */
 export type Atom = { readonly id: number } & (

@@ -6,13 +6,20 @@
  * < 28 is bounded by the condition although i and k apart are not.
  */
 import type { Expr } from '../ir/expr.js';
-import type { Bounds } from '../ir/index-bounds.js';
 import { postorder } from '../ir/walk.js';
 import { isFloat } from '../ir/scalar-eval.js';
 import { type Constraint, Facts, type Literal } from './facts.js';
-import { INT32, UNKNOWN, exact, intersection, product, scaledSum } from './interval.js';
+import {
+  type Bounds,
+  INT32,
+  UNKNOWN,
+  exact,
+  intersection,
+  product,
+  scaledSum,
+} from '../ir/interval.js';
 import { type Atom, type LinearForm, LinearForms, plus } from './linear-form.js';
-import { type ValueFacts, valueInterval } from './value-interval.js';
+import { type ValueFacts, valueInterval } from '../ir/value-interval.js';
 
 /** What bounds a kernel's variables and results. */
 export interface KernelRanges {

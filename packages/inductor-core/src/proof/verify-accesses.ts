@@ -6,14 +6,13 @@
  * is thus a set of alternatives, each a set of conditions; the proof must hold for each alternative.
  */
 import type { Expr, ReduceOp, Stmt } from '../ir/expr.js';
-import type { Bounds } from '../ir/index-bounds.js';
 import type { IndexExpr, LoopVar } from '../ir/index-expr.js';
 import type { FusedKernel, LoopKernel, MatmulKernel } from '../ir/kernel.js';
 import { printIndex } from '../ir/print.js';
 import { isFloat } from '../ir/scalar-eval.js';
 import { operands, postorder, stmtRoots } from '../ir/walk.js';
 import { type Literal, conjuncts } from './facts.js';
-import { UNKNOWN, isWithin, product, rangeOf, unlessWrapped } from './interval.js';
+import { type Bounds, UNKNOWN, isWithin, product, rangeOf, unlessWrapped } from '../ir/interval.js';
 import { Ranges } from './ranges.js';
 
 type Result = Extract<Expr, { kind: 'acc' }>;

@@ -6,11 +6,11 @@
  * own (narrow integers that were not wrapped by a cast, bools from memory) may be anything.
  */
 import type { DType } from '@tessera/tensor';
-import type { Expr, ScalarOp } from '../ir/expr.js';
-import type { Bounds } from '../ir/index-bounds.js';
-import { isFloat } from '../ir/scalar-eval.js';
-import { PREDICATES } from '../ir/scalar-ops.js';
+import type { Expr, ScalarOp } from './expr.js';
+import { isFloat } from './scalar-eval.js';
+import { PREDICATES } from './scalar-ops.js';
 import {
+  type Bounds,
   INT32,
   UNKNOWN,
   intersection,

@@ -4,7 +4,12 @@
  * An interval that may leave the integers that a double holds exactly is unknown: nothing is proven from rounded ends.
  */
 import type { DType } from '@tessera/tensor';
-import type { Bounds } from '../ir/index-bounds.js';
+
+/** A closed integer interval; infinite where nothing is known. */
+export interface Bounds {
+  readonly min: number;
+  readonly max: number;
+}
 
 /** Any integer. */
 export const UNKNOWN: Bounds = { min: -Infinity, max: Infinity };
