@@ -22,12 +22,8 @@ export {
   type ExportedInput,
   type ExportedLeaf,
 } from './export/exported-graph.js';
-export {
-  type JsonExport,
-  type JsonInput,
-  exportFromJson,
-  exportToJson,
-} from './export/export-json.js';
+export { type JsonExport, type JsonInput, exportToJson } from './export/export-json.js';
+export { exportFromJson } from './export/read-export.js';
 export { markDynamic, markStatic } from './dynamic/dynamic-marks.js';
 export {
   type ExplainedGraph,

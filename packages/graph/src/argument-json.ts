@@ -1,8 +1,9 @@
 /**
  * @file Arguments of nodes as JSON and back: nodes by name, numbers exactly.
  */
-import { type JsonSize, SymInt, decodeSize, encodeSize } from '@tessera/shared';
+import { type JsonSize, type Size, SymInt, decodeSize, encodeSize } from '@tessera/shared';
 import { graphError } from './graph-error.js';
+import type { JsonField } from './json-field.js';
 import { type Argument, Node } from './node.js';
 
 /** An argument as JSON; numbers that JSON cannot hold are written by name. */
@@ -46,32 +47,56 @@ export function encodeArgument(arg: Argument): JsonArgument {
   };
 }
 
-/** Reads an argument. @throws graph-lint when it names a node that is not there */
-export function decodeArgument(
-  json: JsonArgument,
+/** A text that stands for a whole number of any size. */
+const WHOLE = /^-?\d{1,40}$/;
+
+/** Reads a size. What it may be made of is in `encodeSize`. */
+export function readSize(json: JsonField, symbols: ReadonlyMap<string, SymInt>): Size {
+  checkSize(json);
+  return decodeSize(json.value as JsonSize, symbols);
+}
+
+/** Refuses what `encodeSize` does not write. */
+export function checkSize(json: JsonField): void {
+  if (typeof json.value === 'string') json.string(64);
+  else if (!json.isRecord) json.integer(-MAX, MAX);
+  else {
+    const args = json.field('args').items(64);
+    if (args.length === 0) json.refuse('has no operands');
+    for (const arg of args) checkSize(arg);
+    if (json.field('op').oneOf(['sum', 'product', 'floordiv', 'mod', 'min', 'max']) === 'sum') {
+      const coeffs = json.field('coeffs').items(64);
+      for (const number of [...coeffs, json.field('constant')]) number.integer(-MAX, MAX);
+      if (coeffs.length !== args.length) json.refuse('has another number of coefficients');
+    } else if (args.length < 2) json.refuse('has too few operands');
+  }
+}
+
+const MAX = Number.MAX_SAFE_INTEGER;
+
+/** Reads an argument. Nodes are those before its use. */
+export function readArgument(
+  json: JsonField,
   nodes: ReadonlyMap<string, Node>,
   symbols: ReadonlyMap<string, SymInt> = new Map(),
 ): Argument {
-  if (json === null || typeof json !== 'object') return json;
-  if (isList(json)) return json.map((item) => decodeArgument(item, nodes, symbols));
-  if ('node' in json) {
-    const node = nodes.get(json.node);
-    if (node === undefined)
-      throw graphError(
-        `There is no node '${json.node}' before its use.`,
-        'The file was not written by graphToJson.',
-      );
-    return node;
+  const { value } = json;
+  if (value === null || typeof value === 'boolean') return value;
+  if (typeof value === 'string') return json.string(2 ** 16);
+  if (json.isList) return json.items().map((item) => readArgument(item, nodes, symbols));
+  if (!json.isRecord) return json.finite();
+  if (json.has('node')) {
+    const name = json.field('node').string();
+    return nodes.get(name) ?? json.refuse('names a node that does not come before it');
   }
-  if ('size' in json) return decodeSize(json.size, symbols);
-  if ('number' in json) return Number(json.number);
-  if ('bigint' in json) return BigInt(json.bigint);
-  if ('undefined' in json) return undefined;
+  if (json.has('size')) return readSize(json.field('size'), symbols);
+  if (json.has('number')) return json.field('number').number();
+  if (json.has('bigint')) return BigInt(json.field('bigint').name(WHOLE));
+  if (json.has('undefined')) return undefined;
   return Object.fromEntries(
-    Object.entries(json.record).map(([key, value]) => [key, decodeArgument(value, nodes, symbols)]),
+    json
+      .field('record')
+      .entries()
+      .map(([key, item]) => [key, readArgument(item, nodes, symbols)]),
   );
-}
-
-function isList(json: JsonArgument & object): json is readonly JsonArgument[] {
-  return Array.isArray(json);
 }

@@ -6,6 +6,7 @@
  * Of the metadata what is plain data is kept, aliasing between values included.
  */
 import {
+  DTYPES,
   type DType,
   type DeviceType,
   Storage,
@@ -14,10 +15,17 @@ import {
   isTensor,
   makeTensor,
 } from '@tessera/tensor';
-import { type JsonSize, type SymInt, decodeSize, encodeSize } from '@tessera/shared';
-import { type JsonArgument, decodeArgument, encodeArgument } from './argument-json.js';
+import { type JsonSize, type SymInt, encodeSize } from '@tessera/shared';
+import {
+  type JsonArgument,
+  checkSize,
+  encodeArgument,
+  readArgument,
+  readSize,
+} from './argument-json.js';
 import { graphError } from './graph-error.js';
 import { Graph } from './graph.js';
+import { JsonField, encodeNumber } from './json-field.js';
 import { hostFunction, hostFunctionName } from './host-functions.js';
 import { GraphSymbols, type JsonSymbols } from './symbolic/graph-symbols.js';
 import type { SymbolicShape, SymbolicVal } from './symbolic/symbolic-shape.js';
@@ -40,7 +48,7 @@ interface JsonShape {
   readonly strides: readonly (JsonSize | null)[];
 }
 
-type JsonVal = number | boolean | null | JsonTensor | readonly (JsonTensor | null)[];
+type JsonVal = number | string | boolean | null | JsonTensor | readonly (JsonTensor | null)[];
 
 type PlainMeta = Pick<
   NodeMeta,
@@ -96,37 +104,141 @@ export function graphToJson(graph: Graph): JsonGraph {
   };
 }
 
-/** Reads a graph. @throws graph-lint, op-unknown */
+/** A name of a node, which is a name in the printed graph too. */
+const IDENTIFIER = /^[A-Za-z_$][\w$]*$/;
+/** Texts that are printed in comments. */
+const ONE_LINE = /^[^\p{Cc}\u2028\u2029]*$/u;
+const DEVICE = /^[A-Za-z][\w-]*$/;
+const OPCODES = ['placeholder', 'get_attr', 'call_function', 'call_module', 'output'] as const;
+const MAX = Number.MAX_SAFE_INTEGER;
+
+/** Reads a graph that may come from anywhere. @throws graph-lint, op-unknown */
 export function graphFromJson(json: JsonGraph): Graph {
-  if (json.version !== 1)
+  const root = new JsonField(json, (what) =>
+    graphError(`This is no graph: ${what}.`, 'Write it with graphToJson of this version.'),
+  );
+  const version = root.isRecord ? root.field('version').value : undefined;
+  if (version !== 1)
     throw graphError(
-      `Graph format version ${String(json.version)} is not known.`,
+      `Graph format version ${typeof version === 'number' ? version : '(none)'} is not known.`,
       'Write the graph with this version of the package.',
     );
   const graph = new Graph();
-  if (json.symbols !== undefined) graph.symbols = GraphSymbols.fromJSON(json.symbols);
+  const symbolic = root.optional('symbols');
+  if (symbolic !== null) graph.symbols = readSymbols(symbolic);
   const symbols = graph.symbols?.byName ?? new Map<string, SymInt>();
-  const storages = json.storages.map(({ device, nbytes }) => Storage.fake(device, nbytes));
-  const nodes = new Map<string, Node>();
-  for (const item of json.nodes) {
-    const node = graph.createNode(
-      item.op,
-      targetFromJson(item.target),
-      item.args.map((arg) => decodeArgument(arg, nodes, symbols)),
-      item.name,
+  const storages = root
+    .field('storages')
+    .items()
+    .map((item) =>
+      Storage.fake(item.field('device').name(DEVICE, 64), item.field('nbytes').integer(0, MAX)),
     );
-    if (node.name !== item.name)
-      throw graphError(
-        `The name '${item.name}' is used twice or is not allowed.`,
-        'The file was not written by graphToJson.',
-      );
-    node.meta = metaFromJson(item.meta, storages);
-    if (item.meta.shape !== undefined)
-      node.meta.symbolicVal = shapeFromJson(item.meta.shape, symbols);
-    nodes.set(item.name, node);
+  const nodes = new Map<string, Node>();
+  for (const item of root.field('nodes').items()) {
+    const name = item.field('name').name(IDENTIFIER);
+    if (nodes.has(name)) item.refuse('has the name of another node');
+    const args = item.field('args').items();
+    const node = graph.createNode(
+      item.field('op').oneOf(OPCODES),
+      readTarget(item.field('target')),
+      args.map((arg) => readArgument(arg, nodes, symbols)),
+      name,
+    );
+    if (node.name !== name) item.refuse('has a name that is not allowed');
+    const meta = item.field('meta');
+    node.meta = readMeta(meta, storages);
+    const shape = meta.optional('shape');
+    if (shape !== null) node.meta.symbolicVal = readShape(shape, symbols);
+    nodes.set(name, node);
   }
   graph.lint();
   return graph;
+}
+
+function readSymbols(json: JsonField): GraphSymbols {
+  for (const symbol of json.field('symbols').items()) {
+    symbol.field('hint').integer(0, MAX);
+    symbol.field('min').integer(0, MAX);
+    if (symbol.field('max').value !== null) symbol.field('max').integer(0, MAX);
+    symbol.field('source').name(ONE_LINE, 4096);
+  }
+  for (const relation of json.field('relations').items()) {
+    relation.field('op').oneOf(['==', '!=', '<', '<=', '>', '>=']);
+    for (const side of ['left', 'right']) checkSize(relation.field(side));
+  }
+  return GraphSymbols.fromJSON(json.value as JsonSymbols);
+}
+
+function readTarget(json: JsonField): Target {
+  if (typeof json.value === 'string') return json.string();
+  return json.has('op')
+    ? getOp(json.field('op').string(200))
+    : hostFunction(json.field('host').string(200));
+}
+
+function readMeta(json: JsonField, storages: readonly Storage[]): NodeMeta {
+  const meta: NodeMeta = {};
+  for (const key of ['stackTrace', 'sourceFn', 'source'] as const) {
+    const text = json.optional(key);
+    if (text !== null) meta[key] = text.name(ONE_LINE, 2 ** 16);
+  }
+  const seqNr = json.optional('seqNr');
+  if (seqNr !== null) meta.seqNr = seqNr.integer(-1, MAX);
+  const isBackward = json.optional('isBackward');
+  if (isBackward !== null) meta.isBackward = isBackward.boolean();
+  const scalar = json.optional('scalar');
+  if (scalar !== null) meta.scalar = { kind: scalar.field('kind').oneOf(['float', 'int', 'bool']) };
+  const stack = json.optional('nnModuleStack');
+  if (stack !== null)
+    meta.nnModuleStack = stack.items().map((level) => ({
+      path: level.field('path').name(ONE_LINE, 4096),
+      type: level.field('type').name(ONE_LINE, 4096),
+    }));
+  const originalAten = json.optional('originalAten');
+  if (originalAten !== null) meta.originalAten = getOp(originalAten.string(200));
+  const val = json.optional('val');
+  if (val !== null) meta.val = readVal(val, storages);
+  return meta;
+}
+
+function readVal(json: JsonField, storages: readonly Storage[]): NodeMeta['val'] {
+  const { value } = json;
+  if (json.isList)
+    return json.items().map((item) => (item.value === null ? null : readTensor(item, storages)));
+  if (json.isRecord) return readTensor(json, storages);
+  if (value === null || typeof value === 'boolean') return value;
+  return json.number();
+}
+
+function readTensor(json: JsonField, storages: readonly Storage[]): Tensor {
+  const storage = storages[json.field('storage').integer(0, storages.length - 1)]!;
+  const [sizes, strides] = (['sizes', 'strides'] as const).map((key) =>
+    json
+      .field(key)
+      .items(64)
+      .map((size) => size.integer(0, MAX)),
+  ) as [number[], number[]];
+  if (sizes.length !== strides.length) json.refuse('has another number of sizes than of strides');
+  const dtype = json.field('dtype').keyOf(DTYPES);
+  const offset = json.field('offset').integer(0, MAX);
+  const tensor = makeTensor(storage, dtype, storage.device, sizes, strides, offset);
+  tensor.requiresGradFlag = json.optional('requiresGrad')?.boolean() === true;
+  return tensor;
+}
+
+function readShape(json: JsonField, symbols: ReadonlyMap<string, SymInt>): SymbolicVal {
+  const one = (shape: JsonField): SymbolicShape => ({
+    sizes: shape
+      .field('sizes')
+      .items(64)
+      .map((size) => readSize(size, symbols)),
+    strides: shape
+      .field('strides')
+      .items(64)
+      .map((stride) => (stride.value === null ? null : readSize(stride, symbols))),
+  });
+  if (!json.isList) return one(json);
+  return json.items().map((shape) => (shape.value === null ? null : one(shape)));
 }
 
 function targetToJson(node: Node): JsonTarget {
@@ -139,11 +251,6 @@ function targetToJson(node: Node): JsonTarget {
     `Node '${node.name}' calls the function '${target.name}', which has no registered name.`,
     'Register it with registerHostFunction.',
   );
-}
-
-function targetFromJson(target: JsonTarget): Target {
-  if (typeof target === 'string') return target;
-  return 'op' in target ? getOp(target.op) : hostFunction(target.host);
 }
 
 function metaToJson(
@@ -163,6 +270,7 @@ function valToJson(
   val: NonNullable<NodeMeta['val']> | null,
   storages: Map<Storage, number>,
 ): JsonVal {
+  if (typeof val === 'number') return encodeNumber(val);
   if (val === null || typeof val !== 'object') return val;
   if (isTensor(val)) return tensorToJson(val, storages);
   return (val as readonly (Tensor | null)[]).map((item) =>
@@ -178,17 +286,6 @@ function shapeToJson(val: SymbolicVal): JsonShape | (JsonShape | null)[] {
   return 'sizes' in val ? one(val) : val.map((shape) => (shape === null ? null : one(shape)));
 }
 
-function shapeFromJson(
-  json: JsonShape | readonly (JsonShape | null)[],
-  symbols: ReadonlyMap<string, SymInt>,
-): SymbolicVal {
-  const one = ({ sizes, strides }: JsonShape): SymbolicShape => ({
-    sizes: sizes.map((size) => decodeSize(size, symbols)),
-    strides: strides.map((stride) => (stride === null ? null : decodeSize(stride, symbols))),
-  });
-  return 'sizes' in json ? one(json) : json.map((shape) => (shape === null ? null : one(shape)));
-}
-
 function tensorToJson(tensor: Tensor, storages: Map<Storage, number>): JsonTensor {
   let storage = storages.get(tensor.storage);
   if (storage === undefined) storages.set(tensor.storage, (storage = storages.size));
@@ -200,36 +297,4 @@ function tensorToJson(tensor: Tensor, storages: Map<Storage, number>): JsonTenso
     storage,
   };
   return tensor.requiresGradFlag ? { ...json, requiresGrad: true } : json;
-}
-
-function metaFromJson(json: JsonNode['meta'], storages: readonly Storage[]): NodeMeta {
-  const { val, originalAten, shape: _shape, ...plain } = json;
-  const meta: NodeMeta = { ...plain };
-  if (originalAten !== undefined) meta.originalAten = getOp(originalAten);
-  if (val !== undefined) meta.val = valFromJson(val, storages);
-  return meta;
-}
-
-function valFromJson(val: JsonVal, storages: readonly Storage[]): NodeMeta['val'] {
-  if (val === null || typeof val !== 'object') return val;
-  if (isJsonTensor(val)) return tensorFromJson(val, storages);
-  return val.map((item) => (item === null ? null : tensorFromJson(item, storages)));
-}
-
-function isJsonTensor(val: JsonTensor | readonly (JsonTensor | null)[]): val is JsonTensor {
-  return !Array.isArray(val);
-}
-
-function tensorFromJson(json: JsonTensor, storages: readonly Storage[]): Tensor {
-  const storage = storages[json.storage];
-  const tensor = makeTensor(
-    storage,
-    json.dtype,
-    storage.device,
-    json.sizes,
-    json.strides,
-    json.offset,
-  );
-  tensor.requiresGradFlag = json.requiresGrad === true;
-  return tensor;
 }

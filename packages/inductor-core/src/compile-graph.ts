@@ -19,6 +19,7 @@ import { lowerGraph } from './lowering/lower-graph.js';
 import { RNG_OFFSET, RNG_SEED } from './lowering/random.js';
 import { type PlannedKernel, type StoragePlan, planStorage } from './memory/storage-plan.js';
 import type { ExecutionPlan, Launch, PlanBuffer, PlanOutput } from './plan/execution-plan.js';
+import { showPlan } from './plan/observe-plans.js';
 import { type Schedule, fuseGraph } from './schedule/fuse.js';
 import { type Group, groupName } from './schedule/group.js';
 
@@ -192,6 +193,7 @@ export function compileToPlan(module: GraphModule, options: CompileOptions): Com
     }));
     return assemble(name, backend.device, graph, built, memory);
   });
+  showPlan(plan, backend);
   return { plan, outputs: graph.outputs, liftedConstants: graph.liftedConstants };
 }
 

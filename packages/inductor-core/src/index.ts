@@ -13,7 +13,7 @@ export type {
   ScalarParam,
   Stage,
 } from './ir/kernel.js';
-export type { Bounds } from './ir/index-bounds.js';
+export type { Bounds } from './ir/interval.js';
 export { IndexBuilder } from './ir/index-build.js';
 export { IrBuilder, type Rewrite } from './ir/build.js';
 export { EXPENSIVE_OPS, PREDICATES, SCALAR_ARITY } from './ir/scalar-ops.js';
@@ -59,7 +59,9 @@ export {
   splitGraph,
 } from './devices/split-graph.js';
 export { boundTo } from './plan/bound-to.js';
-export { planFromJson, planToJson } from './plan/plan-json.js';
+export { checkPlanArguments, checkedExecutable } from './plan/checked-executable.js';
+export { type PlanObserver, observePlans } from './plan/observe-plans.js';
+export { type PlanReader, planFromJson, planToJson } from './plan/plan-json.js';
 export { bufferLifetimes, verifyPlan } from './plan/verify-plan.js';
 export { allocateData, bindPlan, hostData } from './plan/bind-plan.js';
 export { interpretPlan } from './plan/interpret-plan.js';

@@ -1,6 +1,7 @@
 /**
  * @file `cpuBackend`: WebAssembly with SIMD and threads, behind the `KernelBackend` contract.
  */
+import { checkedExecutable } from '@tessera/inductor-core';
 import type {
   Executable,
   ExecutionPlan,
@@ -54,6 +55,6 @@ export const cpuBackend: KernelBackend = {
     return kernelSource(kernel, kernel.kind === 'extern' ? null : generateKernel(kernel));
   },
   load(plan: ExecutionPlan): Executable {
-    return loadPlan(plan, (kernel) => generateKernel(kernel));
+    return checkedExecutable(loadPlan(plan, (kernel) => generateKernel(kernel)));
   },
 };

@@ -67,6 +67,7 @@ export const ERROR_CODES = {
   'trace-escape': 'An intermediate tensor left a compiled function and cannot be recomputed',
   'trace-late-watch': 'A gradient inside compiled code was asked for after the code had run',
   'export-guard': 'An exported graph was called with arguments for which it does not hold',
+  'export-invalid': 'A text is no exported graph, or one that was damaged',
   'constraint-violation': 'A size that was declared to vary cannot',
   'symbolic-guard': 'A graph with symbolic sizes was run at sizes for which it does not hold',
   'trace-full-graph': 'A graph break occurred although fullgraph is set',

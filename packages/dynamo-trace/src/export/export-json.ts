@@ -1,23 +1,30 @@
 /**
- * @file Exported graphs as plain data and back.
+ * @file Exported graphs as plain data; read-export.ts reads it back.
  *
  * Attributes are written with their values, as lists of numbers: what is exported to be kept as text is
  * small. Results may be arrays and records of tensors and primitives.
  */
-import { GraphModule, type JsonGraph, graphFromJson, graphToJson } from '@tessera/graph';
-import { type JsonSize, type SymInt, TesseraError, decodeSize, encodeSize } from '@tessera/shared';
+import {
+  type Argument,
+  type JsonArgument,
+  type JsonGraph,
+  encodeArgument,
+  encodeNumber,
+  graphToJson,
+} from '@tessera/graph';
+import { type JsonSize, encodeSize } from '@tessera/shared';
 import {
   type DType,
   type DeviceType,
-  Storage,
+  type Tensor,
+  cpuHeap,
   isTensor,
-  makeTensor,
-  tensor as makeFromValues,
+  readNumbers,
 } from '@tessera/tensor';
 import type { Source } from '../guards/source.js';
-import { SymbolicTensorGuard } from '../guards/symbolic-tensor-guard.js';
+import type { SymbolicTensorGuard } from '../guards/symbolic-tensor-guard.js';
 import { TensorGuard } from '../guards/tensor-guard.js';
-import { ExportedGraph, Wrapped } from './exported-graph.js';
+import { type ExportedGraph, Wrapped } from './exported-graph.js';
 
 /** Metadata that an input must have. */
 export interface JsonInput {
@@ -39,12 +46,18 @@ export interface JsonExport {
   readonly constants: readonly {
     readonly root: number;
     readonly source: Source;
-    readonly value: unknown;
+    readonly value: JsonArgument;
   }[];
   readonly attributes: Readonly<
     Record<
       string,
-      { readonly dtype: DType; readonly requiresGrad: boolean; readonly values: unknown }
+      {
+        readonly dtype: DType;
+        readonly requiresGrad: boolean;
+        readonly sizes: readonly number[];
+        /** In row-major order; special numbers by name, 64-bit integers in digits. */
+        readonly values: readonly (number | string)[];
+      }
     >
   >;
   readonly result: unknown;
@@ -53,13 +66,14 @@ export interface JsonExport {
 
 /** See `ExportedGraph.toJSON`. */
 export function exportToJson(exported: ExportedGraph): JsonExport {
-  const attributes: Record<string, { dtype: DType; requiresGrad: boolean; values: unknown }> = {};
+  const attributes: Record<string, JsonExport['attributes'][string]> = {};
   for (const [path, value] of exported.graphModule.attributes) {
     if (!isTensor(value)) continue;
     attributes[path] = {
       dtype: value.dtype,
       requiresGrad: value.requiresGrad,
-      values: value.toArray(),
+      sizes: [...value.sizes],
+      values: valuesToJson(value),
     };
   }
   return {
@@ -73,39 +87,32 @@ export function exportToJson(exported: ExportedGraph): JsonExport {
       ...layoutToJson(guard),
       requiresGrad: guard.requiresGrad,
     })),
-    constants: exported.constants.map(({ root, source, value }) => ({ root, source, value })),
+    constants: exported.constants.map(({ root, source, value }) => ({
+      root,
+      source,
+      value: encodeArgument(value as Argument),
+    })),
     attributes,
     result: templateToJson(exported.result),
     readsSizes: exported.readsSizes,
   };
 }
 
-/** Reads what `JSON.stringify(exported)` wrote. @throws invalid-argument for another version */
-export function exportFromJson(json: JsonExport): ExportedGraph {
-  if ((json as { version: number }).version !== 1) {
-    throw new TesseraError(
-      'invalid-argument',
-      `Version ${String(json.version)} of an exported graph is not known.`,
-      { hints: ['Export the function again.'] },
-    );
+function valuesToJson(tensor: Tensor): (number | string)[] {
+  const numbers = Array.from(readNumbers(tensor), encodeNumber);
+  return tensor.dtype === 'int64' ? numbers.map((_, q) => String(wholeAt(tensor, q))) : numbers;
+}
+
+/** Element number `q` of an int64 tensor in row-major order, exactly: as a double it may be another number. */
+function wholeAt(tensor: Tensor, q: number): bigint {
+  const { sizes, strides } = tensor;
+  let rest = q;
+  let at = 0;
+  for (let d = sizes.length - 1; d >= 0; d--) {
+    at += (rest % sizes[d]!) * strides[d]!;
+    rest = Math.floor(rest / sizes[d]!);
   }
-  const attributes = Object.entries(json.attributes).map(
-    ([path, { dtype, requiresGrad, values }]) =>
-      [path, makeFromValues(values as number[], { dtype, requiresGrad })] as const,
-  );
-  const graph = graphFromJson(json.graph);
-  const symbols = graph.symbols?.byName ?? new Map<string, SymInt>();
-  return new ExportedGraph(
-    new GraphModule(attributes, graph),
-    json.inputs.map((input) => ({
-      root: input.root,
-      source: input.source,
-      guard: guardOf(input, symbols),
-    })),
-    json.constants,
-    templateFromJson(json.result),
-    json.readsSizes,
-  );
+  return cpuHeap().i64[tensor.dataPtr() / 8 + at]!;
 }
 
 function layoutToJson(
@@ -119,37 +126,14 @@ function layoutToJson(
   };
 }
 
-function guardOf(
-  input: JsonInput,
-  symbols: ReadonlyMap<string, SymInt>,
-): TensorGuard | SymbolicTensorGuard {
-  const { dtype, device } = input;
-  const sizes = input.sizes.map((size) => decodeSize(size, symbols));
-  const strides = input.strides.map((stride) =>
-    stride === null ? null : decodeSize(stride, symbols),
-  );
-  if ([...sizes, ...strides].some((size) => typeof size !== 'number'))
-    return new SymbolicTensorGuard(dtype, device, { sizes, strides }, input.requiresGrad);
-  const storage = Storage.fake(device, 0);
-  const example = makeTensor(storage, dtype, device, sizes as number[], strides as number[], 0);
-  example.requiresGradFlag = input.requiresGrad;
-  return TensorGuard.of(example);
-}
-
 function templateToJson(value: unknown): unknown {
-  if (value instanceof Wrapped) return { $leaf: value.leaf };
+  if (value instanceof Wrapped) {
+    const { leaf } = value;
+    return { $leaf: 'value' in leaf ? { value: encodeArgument(leaf.value as Argument) } : leaf };
+  }
   if (Array.isArray(value)) return value.map(templateToJson);
   if (typeof value !== 'object' || value === null) return value;
   return Object.fromEntries(
     Object.entries(value).map(([key, item]) => [key, templateToJson(item)]),
-  );
-}
-
-function templateFromJson(value: unknown): unknown {
-  if (Array.isArray(value)) return value.map(templateFromJson);
-  if (typeof value !== 'object' || value === null) return value;
-  if ('$leaf' in value) return new Wrapped(value.$leaf as Wrapped['leaf']);
-  return Object.fromEntries(
-    Object.entries(value).map(([key, item]) => [key, templateFromJson(item)]),
   );
 }

@@ -10,6 +10,7 @@ import { type BufferData, interpretKernel } from '../ir/interpret.js';
 import type { FusedKernel } from '../ir/kernel.js';
 import { printKernel } from '../ir/print.js';
 import { bindPlan, hostData } from '../plan/bind-plan.js';
+import { checkedExecutable } from '../plan/checked-executable.js';
 import { boundTo } from '../plan/bound-to.js';
 import type { ExecutionPlan } from '../plan/execution-plan.js';
 import type { Capabilities, Executable, KernelBackend, KernelSource } from './kernel-backend.js';
@@ -66,7 +67,12 @@ export function hostBackend(parts: HostBackendParts): KernelBackend {
     load(plan) {
       const sources = plan.kernels.map(generate);
       const kernels = plan.kernels.map((kernel, i) => runnable(kernel, sources[i]!, parts));
-      return { plan, sources, run: (...args) => run(plan, kernels, ...args), dispose() {} };
+      return checkedExecutable({
+        plan,
+        sources,
+        run: (...args) => run(plan, kernels, ...args),
+        dispose() {},
+      });
     },
   };
 }

@@ -7,7 +7,6 @@
  */
 import type { DType, ValueCheck } from '@tessera/tensor';
 import type { Expr, ScalarOp } from './expr.js';
-import type { Bounds } from './index-bounds.js';
 import { IndexBuilder } from './index-build.js';
 import type { IndexExpr } from './index-expr.js';
 import { type Comparison, decideComparison } from './decide-comparison.js';
@@ -15,8 +14,13 @@ import { holds } from './exact-conversion.js';
 import { checkKey } from './kernel-checks.js';
 import { NARROW_INTEGERS, OVERFLOWING_OPS, PREDICATES } from './scalar-ops.js';
 import { castScalar, evalScalar, isFloat, toComputeType } from './scalar-eval.js';
-import { rangeOf, valueBounds } from './value-bounds.js';
+import { type Bounds, UNKNOWN, rangeOf } from './interval.js';
+import { type ValueFacts, valueInterval } from './value-interval.js';
 import { operands, postorder } from './walk.js';
+
+/** The new condition of a check whose operands are rewritten. */
+export type ConditionRule = (ok: Expr, check: CheckExpr) => Expr;
+type CheckExpr = Extract<Expr, { kind: 'check' }>;
 
 /** How to rebuild expressions under changed symbols, loads or results. */
 export interface Rewrite {
@@ -24,8 +28,8 @@ export interface Rewrite {
   readonly symbol?: (name: string) => IndexExpr | undefined;
   /** Replacement of a load, given its rewritten index; undefined keeps it. */
   readonly load?: (load: Extract<Expr, { kind: 'load' }>, index: IndexExpr) => Expr | undefined;
-  /** New condition of a check, given its rewritten one; undefined keeps it. */
-  readonly check?: (ok: Expr) => Expr | undefined;
+  /** New condition of a check, given its rewritten one. */
+  readonly check?: ConditionRule;
   /** Replacement of a finished result; undefined keeps it. */
   readonly acc?: (acc: Extract<Expr, { kind: 'acc' }>) => Expr | undefined;
 }
@@ -37,6 +41,12 @@ export class IrBuilder extends IndexBuilder {
   private readonly checked = new WeakSet<Expr>();
   /** Intervals of integer expressions, of operands before users. */
   private readonly ranges = new WeakMap<Expr, Bounds>();
+  private readonly facts: ValueFacts = {
+    of: (operand) => this.boundsOfValue(operand),
+    where: (_condition, _truth, operand) => this.boundsOfValue(operand),
+    ofIndex: ({ index }) => this.bounds(index),
+    ofResult: ({ dtype }) => (isFloat(dtype) ? UNKNOWN : rangeOf(dtype)),
+  };
 
   private internExpr(key: string, make: () => Expr): Expr {
     let found = this.exprs.get(key);
@@ -46,14 +56,7 @@ export class IrBuilder extends IndexBuilder {
       this.idOf(found);
       if (found.kind === 'check' || operands(found).some((operand) => this.checked.has(operand)))
         this.checked.add(found);
-      this.ranges.set(
-        found,
-        valueBounds(
-          found,
-          (operand) => this.boundsOfValue(operand),
-          ({ index }) => this.bounds(index),
-        ),
-      );
+      this.ranges.set(found, valueInterval(found, this.facts));
     }
     return found;
   }
@@ -122,18 +125,21 @@ export class IrBuilder extends IndexBuilder {
     return this.maskedNode(mask, body, other);
   }
 
-  /** `body` with checks that hold where `mask` is false. */
+  /** `body` with checks that hold where `mask` is false, but for those that the mask itself makes. */
   private checkedWhere(mask: Expr, body: Expr): Expr {
+    const made = new Set(this.checked.has(mask) ? postorder([mask]) : []);
     const outside = this.op('not', [mask]);
     const isOutside = (ok: Expr): boolean =>
       ok.kind === 'op' &&
       ok.op === 'or' &&
       ok.args.some((arg) => arg === outside || isOutside(arg));
-    return this.withChecks(body, (ok) => (isOutside(ok) ? ok : this.op('or', [ok, outside])));
+    return this.withChecks(body, (ok, check) =>
+      made.has(check) || isOutside(ok) ? ok : this.op('or', [ok, outside]),
+    );
   }
 
   /** `body` with other conditions of its checks. */
-  protected withChecks(body: Expr, check: (ok: Expr) => Expr): Expr {
+  protected withChecks(body: Expr, check: ConditionRule): Expr {
     return this.rewrite([body], { check })[0]!;
   }
 
@@ -226,7 +232,7 @@ export class IrBuilder extends IndexBuilder {
         return this.masked(inner(expr.mask), inner(expr.body), expr.other);
       case 'check': {
         const [subject, ok] = [inner(expr.subject), inner(expr.ok)];
-        return this.check(expr.check, subject, rule.check?.(ok) ?? ok, inner(expr.value));
+        return this.check(expr.check, subject, rule.check?.(ok, expr) ?? ok, inner(expr.value));
       }
       case 'random':
         return this.random(

@@ -1,7 +1,7 @@
 /**
  * @file Comparisons of integers that the intervals of their operands decide.
  */
-import type { Bounds } from './index-bounds.js';
+import type { Bounds } from './interval.js';
 
 /** Operations that compare integers. */
 export type Comparison = 'eq' | 'ne' | 'lt' | 'le' | 'gt' | 'ge' | 'within';

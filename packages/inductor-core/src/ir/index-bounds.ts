@@ -3,31 +3,7 @@
  */
 import type { Expr } from './expr.js';
 import type { IndexExpr } from './index-expr.js';
-
-/** A closed integer interval; infinite where nothing is known. */
-export interface Bounds {
-  readonly min: number;
-  readonly max: number;
-}
-
-/** Nothing is known. */
-export const UNKNOWN: Bounds = { min: -Infinity, max: Infinity };
-
-/** Multiplication that keeps 0 · ∞ = 0. */
-function times(a: number, b: number): number {
-  return a === 0 || b === 0 ? 0 : a * b;
-}
-
-/** Interval of a product. */
-function product(a: Bounds, b: Bounds): Bounds {
-  const corners = [
-    times(a.min, b.min),
-    times(a.min, b.max),
-    times(a.max, b.min),
-    times(a.max, b.max),
-  ];
-  return { min: Math.min(...corners), max: Math.max(...corners) };
-}
+import { type Bounds, UNKNOWN, product, times } from './interval.js';
 
 /** Computes bounds once per expression; `sizeOf` gives the trip count of a symbol. */
 export class IndexBounds {

@@ -8,7 +8,8 @@
  * are the same object. Modelled on inductor's sympy simplifications, with only the rules that views need.
  */
 import type { Expr } from './expr.js';
-import { type Bounds, IndexBounds, UNKNOWN } from './index-bounds.js';
+import { IndexBounds } from './index-bounds.js';
+import { type Bounds, UNKNOWN } from './interval.js';
 import type { IndexExpr } from './index-expr.js';
 
 /** `constant + Σ coefficient · atom` under construction. */

@@ -82,6 +82,48 @@ export const PREDICATES: ReadonlySet<ScalarOp> = new Set<ScalarOp>([
   'isinf',
 ]);
 
+/** Operations that only floats have. */
+export const FLOAT_OPS: ReadonlySet<ScalarOp> = new Set<ScalarOp>([
+  'div',
+  'reciprocal',
+  'fma',
+  'copysign',
+  'nextafter',
+  'sqrt',
+  'rsqrt',
+  'exp',
+  'exp2',
+  'expm1',
+  'log',
+  'log2',
+  'log1p',
+  'sin',
+  'cos',
+  'tan',
+  'asin',
+  'acos',
+  'atan',
+  'atan2',
+  'sinh',
+  'cosh',
+  'tanh',
+  'sigmoid',
+  'erf',
+  'isnan',
+  'isinf',
+]);
+
+/** Operations that only integers and bools have. */
+export const INTEGER_OPS: ReadonlySet<ScalarOp> = new Set<ScalarOp>([
+  'gcd',
+  'and',
+  'or',
+  'xor',
+  'not',
+  'shl',
+  'shr',
+]);
+
 /** Integer types that are computed in a wider one. */
 export const NARROW_INTEGERS: ReadonlySet<DType> = new Set<DType>(['int8', 'int16', 'uint8']);
 

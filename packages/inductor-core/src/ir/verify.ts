@@ -5,11 +5,12 @@
  * checked here and on nothing else.
  */
 import { TesseraError } from '@tessera/shared';
+import type { DType } from '@tessera/tensor';
 import type { Expr, ReduceOp, Stmt } from './expr.js';
 import type { IndexExpr, LoopVar } from './index-expr.js';
 import type { BufferParam, ExternArg, FusedKernel, LoopKernel, MatmulKernel } from './kernel.js';
 import { printIndex, printKernel } from './print.js';
-import { PREDICATES, SCALAR_ARITY } from './scalar-ops.js';
+import { FLOAT_OPS, INTEGER_OPS, PREDICATES, SCALAR_ARITY } from './scalar-ops.js';
 import { isFloat } from './scalar-eval.js';
 import { indexOf, indexSymbols, postorder, stmtRoots } from './walk.js';
 
@@ -27,13 +28,19 @@ export const REDUCE_RESULTS: Readonly<Record<ReduceOp, number>> = {
   online_softmax: 2,
 };
 
+/** Names of scalars are those of the program's values. */
+const SCALAR_NAME = /^[A-Za-z_$][\w$]*$/;
 const IDENTIFIER = /^[A-Za-z][A-Za-z0-9_]*$/;
 
 class Verifier {
   private readonly params: Map<string, BufferParam>;
   private readonly used = new Set<string>();
-  /** For each buffer that is stored: the indices stored to. */
-  private readonly stores = new Map<string, Set<IndexExpr>>();
+  /** For each buffer that is stored: the indices stored to, as text. */
+  private readonly stores = new Map<string, Set<string>>();
+  /** Type of each result. */
+  private readonly results = new Map<number, DType>();
+
+  private readonly valueIds = new Map<Expr, number>();
 
   constructor(private readonly kernel: FusedKernel) {
     this.params = new Map(kernel.params.map((p) => [p.name, p]));
@@ -61,6 +68,8 @@ class Verifier {
     );
     for (const p of kernel.params)
       if (!IDENTIFIER.test(p.name)) this.fail(`parameter '${p.name}' is not an identifier`);
+    for (const s of kernel.scalars)
+      if (!SCALAR_NAME.test(s.name)) this.fail(`scalar '${s.name}' is not an identifier`);
     if (kernel.kind === 'loop') this.loop(kernel);
     else if (kernel.kind === 'matmul') this.matmul(kernel);
     else for (const arg of [...kernel.args, ...kernel.outputs]) this.externArg(arg);
@@ -70,6 +79,8 @@ class Verifier {
 
   private loop(kernel: LoopKernel): void {
     this.variables([...kernel.outer, ...kernel.inner]);
+    this.points(...kernel.outer);
+    this.points(...kernel.inner);
     const outer = new Set(kernel.outer.map((v) => v.name));
     const all = new Set([...outer, ...kernel.inner.map((v) => v.name)]);
     const finished = new Set<number>();
@@ -127,6 +138,9 @@ class Verifier {
   private matmul(kernel: MatmulKernel): void {
     const { batch, m, n, k } = kernel;
     this.variables([...batch, ...m, ...n, ...k]);
+    this.points(...batch, ...m, ...n);
+    this.points(...k);
+    this.results.set(0, kernel.accDtype);
     const scope = (...lists: readonly (readonly LoopVar[])[]): Set<string> =>
       new Set(lists.flat().map((v) => v.name));
     this.exprs([kernel.a], scope(batch, m, k), new Set());
@@ -142,6 +156,7 @@ class Verifier {
   private stmt(stmt: Stmt, scope: ReadonlySet<string>, finished: ReadonlySet<number>): void {
     this.exprs(stmtRoots(stmt), scope, finished);
     if (stmt.kind === 'reduce') {
+      for (const id of stmt.ids) this.results.set(id, stmt.dtype);
       const wanted = stmt.op === 'argmax' || stmt.op === 'argmin' ? 'int64' : stmt.value.dtype;
       if (stmt.dtype !== wanted)
         this.fail(`${stmt.op} of ${stmt.value.dtype} gives ${wanted}, not ${stmt.dtype}`);
@@ -153,7 +168,7 @@ class Verifier {
       this.fail(`a ${stmt.value.dtype} is stored to '${stmt.buf}' of ${param.dtype}`);
     this.symbols(stmt.index, scope);
     const indices = this.stores.get(stmt.buf) ?? new Set();
-    this.stores.set(stmt.buf, indices.add(stmt.index));
+    this.stores.set(stmt.buf, indices.add(this.textOf(stmt.index)));
   }
 
   private exprs(
@@ -172,11 +187,23 @@ class Verifier {
         !this.kernel.scalars.some((s) => s.name === expr.name && s.dtype === expr.dtype)
       )
         this.fail(`scalar '${expr.name}' is not a parameter`);
-      else if (expr.kind === 'masked' && expr.mask.dtype !== 'bool')
-        this.fail('a mask must be bool');
+      else if (expr.kind === 'acc' && this.results.get(expr.id) !== expr.dtype)
+        this.fail(`acc ${expr.id} is no ${expr.dtype}`);
+      else if (expr.kind === 'masked') this.masked(expr);
+      else if (expr.kind === 'index' && expr.dtype === 'bool') this.fail('a place is no bool');
+      else if (expr.kind === 'random') this.random(expr);
       else if (expr.kind === 'check') this.check(expr);
       else if (expr.kind === 'op') this.op(expr);
     }
+  }
+
+  /** Equal texts are equal places: run-time values are told apart. */
+  private textOf(index: IndexExpr): string {
+    return printIndex(index, (value) => {
+      let id = this.valueIds.get(value);
+      if (id === undefined) this.valueIds.set(value, (id = this.valueIds.size));
+      return `@${id}`;
+    });
   }
 
   private loadExpr(expr: Extract<Expr, { kind: 'load' }>): void {
@@ -185,10 +212,21 @@ class Verifier {
     if (param.dtype !== expr.dtype)
       this.fail(`'${expr.buf}' holds ${param.dtype} but is loaded as ${expr.dtype}`);
     if (this.kernel.kind !== 'matmul' && this.stores.has(expr.buf)) {
-      const stored = [...this.stores.get(expr.buf)!];
-      if (stored.some((index) => printIndex(index) !== printIndex(expr.index)))
+      const stored = this.stores.get(expr.buf)!;
+      if (stored.size > 1 || !stored.has(this.textOf(expr.index)))
         this.fail(`'${expr.buf}' is read after it was written elsewhere`);
     }
+  }
+
+  private masked({ mask, body, dtype }: Extract<Expr, { kind: 'masked' }>): void {
+    if (mask.dtype !== 'bool') this.fail('a mask must be bool');
+    if (body.dtype !== dtype) this.fail(`a masked ${body.dtype} is no ${dtype}`);
+  }
+
+  private random({ dtype, seed, offset }: Extract<Expr, { kind: 'random' }>): void {
+    if (!isFloat(dtype)) this.fail(`a random number is no ${dtype}`);
+    if (isFloat(seed.dtype) || isFloat(offset.dtype))
+      this.fail('seed and offset of a random number are integers');
   }
 
   private check(expr: Extract<Expr, { kind: 'check' }>): void {
@@ -214,6 +252,9 @@ class Verifier {
     const wanted = PREDICATES.has(op) ? 'bool' : same[0]!.dtype;
     if (dtype !== wanted) this.fail(`${op} gives ${wanted}, not ${dtype}`);
     if (op === 'div' && !isFloat(dtype)) this.fail('div is for floats; use floordiv or truncdiv');
+    const operand = same[0]!.dtype;
+    if (FLOAT_OPS.has(op) && !isFloat(operand)) this.fail(`${op} is for floats, not ${operand}`);
+    if (INTEGER_OPS.has(op) && isFloat(operand)) this.fail(`${op} is for integers, not ${operand}`);
   }
 
   private externArg(arg: ExternArg): void {
@@ -243,6 +284,14 @@ class Verifier {
     for (const v of vars)
       if (!Number.isSafeInteger(v.size) || v.size < 0)
         this.fail(`loop '${v.name}' has size ${v.size}`);
+    for (const v of vars)
+      if (!IDENTIFIER.test(v.name)) this.fail(`loop variable '${v.name}' is not an identifier`);
+  }
+
+  /** Points of a nest of loops are counted in 32 bits. */
+  private points(...vars: readonly LoopVar[]): void {
+    if (vars.reduce((total, v) => total * v.size, 1) > 2 ** 31 - 1)
+      this.fail(`the loops ${vars.map((v) => v.name).join(', ')} have too many points`);
   }
 
   private distinct(names: readonly string[], what: string): void {

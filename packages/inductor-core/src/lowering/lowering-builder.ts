@@ -1,7 +1,7 @@
 /**
  * @file `LoweringBuilder`: the builder of a lowering, which keeps the coordinates of loads whose index it changes.
  */
-import { IrBuilder } from '../ir/build.js';
+import { type ConditionRule, IrBuilder } from '../ir/build.js';
 import type { Expr } from '../ir/expr.js';
 import type { IndexExpr } from '../ir/index-expr.js';
 import type { Lowering } from './lowering.js';
@@ -14,7 +14,7 @@ export class LoweringBuilder extends IrBuilder {
     super();
   }
 
-  protected override withChecks(body: Expr, check: (ok: Expr) => Expr): Expr {
+  protected override withChecks(body: Expr, check: ConditionRule): Expr {
     return this.lowering.substitute(body, NO_SYMBOLS, new Map(), check);
   }
 }

@@ -13,7 +13,7 @@ import {
 } from '@tessera/tensor';
 import type { Capabilities } from '../backend/kernel-backend.js';
 import { inductorConfig } from '../config.js';
-import type { IrBuilder } from '../ir/build.js';
+import type { ConditionRule, IrBuilder } from '../ir/build.js';
 import type { Expr, ReduceOp } from '../ir/expr.js';
 import type { IndexExpr, LoopVar } from '../ir/index-expr.js';
 import { EXPENSIVE_OPS } from '../ir/scalar-ops.js';
@@ -125,7 +125,7 @@ export class Lowering {
     expr: Expr,
     map: ReadonlyMap<string, IndexExpr>,
     memo: Map<Expr, Expr> = new Map(),
-    check: (ok: Expr) => Expr = (ok) => ok,
+    check: ConditionRule = (ok) => ok,
   ): Expr {
     const [made] = this.ir.rewrite(
       [expr],

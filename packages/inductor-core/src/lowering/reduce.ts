@@ -9,6 +9,7 @@ import { type DType, numelOf } from '@tessera/tensor';
 import type { Expr, ReduceOp } from '../ir/expr.js';
 import { NARROW_INTEGERS } from '../ir/scalar-ops.js';
 import type { IndexExpr, LoopVar } from '../ir/index-expr.js';
+import { ExprMath } from './expr-math.js';
 import { reducedView } from './reduced-view.js';
 import type { LoweredTensor } from './lowered-tensor.js';
 import type { Lowering } from './lowering.js';
@@ -191,7 +192,9 @@ function splitArg(l: Lowering, plan: ReducePlan, chunks: number): LoweredTensor 
   const best = partials(l, plan, chunks, plan.op === 'argmax' ? 'max' : 'min').partial;
   const { partial: place, chunkSize } = partials(l, plan, chunks, plan.op);
   const winner = combine(l, plan.op, best, plan.dtype);
-  const chunk = l.ir.value(winner.expr);
+  // The winner may come from memory by then, and of what memory holds nothing is known.
+  const m = new ExprMath(l.ir);
+  const chunk = l.ir.value(m.min(m.max(winner.expr, 0), chunks - 1));
   const local = place.load([chunk, ...l.vars(plan.sizes)]);
   return l.pointwise(
     plan.sizes,

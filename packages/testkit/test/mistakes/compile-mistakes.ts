@@ -172,14 +172,14 @@ export const COMPILE_MISTAKES: readonly Mistake[] = [
   [
     'an exported graph that is none',
     () => exportFromJson(any('{}')),
-    'invalid-argument',
+    'export-invalid',
     'Version undefined',
     'Export the function again.',
   ],
   [
     'JSON that is none',
     () => exportFromJson(any('not json')),
-    'invalid-argument',
+    'export-invalid',
     'Version undefined',
     'Export the function again.',
   ],
