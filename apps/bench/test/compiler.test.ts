@@ -4,6 +4,7 @@
 import { describe, expect, it } from 'vitest';
 import { freezingTimes } from '../src/compiler/freezing.js';
 import { asksForCompiler, compilerReport } from '../src/compiler/index.js';
+import { measureEarlyCalls } from '../src/tracer/early-calls.js';
 
 describe('pnpm bench guards replay partition memory freezing', () => {
   it('takes the names of benches and nothing else', () => {
@@ -13,7 +14,10 @@ describe('pnpm bench guards replay partition memory freezing', () => {
   });
 
   it('measures guards and replay', () => {
-    const { costs, partition, freezing } = compilerReport(['guards', 'replay']);
+    const { costs, earlyCalls, partition, freezing } = compilerReport(
+      ['guards', 'replay'],
+      measureEarlyCalls,
+    );
     expect(costs!.map(({ name }) => name)).toEqual([
       'guards_two_tensors',
       'guards_100_modules',
@@ -22,6 +26,8 @@ describe('pnpm bench guards replay partition memory freezing', () => {
       'replay_trusted_region_of_100_modules',
     ]);
     for (const { microseconds } of costs!) expect(microseconds).toBeGreaterThan(0);
+    expect(earlyCalls!.map(({ model }) => model)).toEqual(['resnet18', 'gpt2_12_layers']);
+    for (const { early, steady } of earlyCalls!) expect(Math.min(early, steady)).toBeGreaterThan(0);
     expect([partition, freezing]).toEqual([undefined, undefined]);
   });
 

@@ -4,7 +4,7 @@
 import { type TrainingMemory, trainingMemory } from '../memory/training-memory.js';
 import { guardCosts } from '../tracer/guards.js';
 import type { Cost } from '../tracer/measure.js';
-import { type EarlyCalls, earlyCalls } from '../tracer/early-calls.js';
+import { type EarlyCalls, earlyCalls, measureApart } from '../tracer/early-calls.js';
 import { replayCosts } from '../tracer/replay.js';
 import { type FreezingTime, freezingTimes } from './freezing.js';
 import { type PartitionRow, partitionRows } from './partition.js';
@@ -23,12 +23,17 @@ export interface CompilerReport {
   readonly memory?: TrainingMemory;
 }
 
-const BENCHES: Readonly<Record<string, (report: CompilerReport) => CompilerReport>> = {
+/** How one model's early calls are measured. */
+type MeasureEarly = (model: string) => EarlyCalls;
+
+const BENCHES: Readonly<
+  Record<string, (report: CompilerReport, measureEarly: MeasureEarly) => CompilerReport>
+> = {
   guards: (report) => ({ ...report, costs: [...(report.costs ?? []), ...guardCosts()] }),
-  replay: (report) => ({
+  replay: (report, measureEarly) => ({
     ...report,
     costs: [...(report.costs ?? []), ...replayCosts()],
-    earlyCalls: earlyCalls(),
+    earlyCalls: earlyCalls(measureEarly),
   }),
   partition: (report) => ({ ...report, partition: partitionRows() }),
   memory: (report) => ({ ...report, memory: trainingMemory() }),
@@ -43,7 +48,10 @@ export function asksForCompiler(argv: readonly string[]): boolean {
   return argv.length > 0 && argv.every((name) => COMPILER_BENCHES.includes(name));
 }
 
-/** Measures what was asked for. */
-export function compilerReport(names: readonly string[]): CompilerReport {
-  return names.reduce<CompilerReport>((report, name) => BENCHES[name]!(report), {});
+/** Measures what was asked for; early calls in a fresh process per model unless told otherwise. */
+export function compilerReport(
+  names: readonly string[],
+  measureEarly: MeasureEarly = measureApart,
+): CompilerReport {
+  return names.reduce<CompilerReport>((report, name) => BENCHES[name]!(report, measureEarly), {});
 }

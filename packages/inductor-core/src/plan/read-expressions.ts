@@ -107,7 +107,17 @@ export class ExpressionReader {
   }
 
   private read(json: JsonField): Expr {
-    const kinds = ['const', 'load', 'scalar', 'index', 'op', 'acc', 'masked', 'check', 'random'] as const;
+    const kinds = [
+      'const',
+      'load',
+      'scalar',
+      'index',
+      'op',
+      'acc',
+      'masked',
+      'check',
+      'random',
+    ] as const;
     const kind = json.field('kind').oneOf(kinds);
     const dtype = readDtype(json.field('dtype'));
     switch (kind) {
