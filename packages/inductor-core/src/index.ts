@@ -59,7 +59,7 @@ export {
   splitGraph,
 } from './devices/split-graph.js';
 export { boundTo } from './plan/bound-to.js';
-export { checkPlanArguments, checkedExecutable } from './plan/checked-executable.js';
+export { type ArgumentCheck, argumentCheck, checkedExecutable } from './plan/checked-executable.js';
 export { type PlanObserver, observePlans } from './plan/observe-plans.js';
 export { type PlanReader, planFromJson, planToJson } from './plan/plan-json.js';
 export { bufferLifetimes, verifyPlan } from './plan/verify-plan.js';

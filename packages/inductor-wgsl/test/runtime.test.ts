@@ -1,4 +1,10 @@
-import { IrBuilder, type ExecutionPlan, type LoopKernel } from '@tessera/inductor-core';
+import {
+  IrBuilder,
+  planFromJson,
+  planToJson,
+  type ExecutionPlan,
+  type LoopKernel,
+} from '@tessera/inductor-core';
 import { isTesseraError, type TesseraError } from '@tessera/shared';
 import { makeTensor, Storage, type DType } from '@tessera/tensor';
 import { describe, expect, it } from 'vitest';
@@ -372,6 +378,29 @@ describe.skipIf(gpu === null)('plans of several launches', () => {
       launches: [{ kernel: 0, buffers: [0, 9], scalars: [0] }],
     };
     expect((await errorOf(() => gpu!.backend.load(broken))).code).toBe('plan-invalid');
+  });
+});
+
+describe.skipIf(gpu === null)('a plan from a file', () => {
+  it('takes tensors of its dtypes and sizes only', async () => {
+    const b = new IrBuilder();
+    const i = b.sym('i0', 4);
+    const value = b.op('neg', [b.load('float32', 'io0', i)]);
+    const kernel: LoopKernel = {
+      ...addInto(4),
+      params: [{ name: 'io0', dtype: 'float32', access: 'readwrite' }],
+      stages: [{ kind: 'outer', body: [{ kind: 'store', buf: 'io0', index: i, value }] }],
+    };
+    const loaded = gpu!.backend.load(planFromJson(planToJson(planOf(kernel, 4))));
+    const x = deviceTensor(gpu!, 'float32', [1, 2, 3, 4]);
+    loaded.run([x], [], []);
+    expect(await readTensor(gpu!, x)).toEqual([-1, -2, -3, -4]);
+    for (const wrong of [
+      deviceTensor(gpu!, 'float32', [1, 2, 3]),
+      deviceTensor(gpu!, 'int32', [1, 2, 3, 4]),
+    ])
+      expect((await errorOf(() => loaded.run([wrong], [], []))).code).toBe('plan-invalid');
+    expect((await errorOf(() => loaded.run([x, x], [], []))).code).toBe('plan-invalid');
   });
 });
 

@@ -173,7 +173,7 @@ function readSource(json: JsonField): Source {
 }
 
 function readStep(json: JsonField): SourceStep {
-  const kinds = ['property', 'getter', 'index', 'map', 'item', 'state', 'grad'] as const;
+  const kinds = ['property', 'getter', 'index', 'map', 'items', 'state', 'grad'] as const;
   const kind = json.field('kind').oneOf(kinds);
   switch (kind) {
     case 'property':
@@ -184,7 +184,6 @@ function readStep(json: JsonField): SourceStep {
       return isTracked ? { kind, key, tracked: true } : { kind, key };
     }
     case 'index':
-    case 'item':
       return { kind, index: json.field('index').integer(0, MAX) };
     case 'map': {
       const key = json.field('key');
@@ -192,6 +191,7 @@ function readStep(json: JsonField): SourceStep {
       else if (typeof key.value !== 'boolean' && key.value !== null) key.finite();
       return { kind, index: json.field('index').integer(0, MAX), key: key.value };
     }
+    case 'items':
     case 'state':
     case 'grad':
       return { kind };

@@ -71,15 +71,25 @@ export function checkPlanArguments(
   }
 }
 
+/** Checks what a plan is run with. @throws plan-invalid */
+export type ArgumentCheck = (...args: Parameters<Executable['run']>) => void;
+
+/** The check of a plan that was read from a text; null for one that was compiled here. */
+export function argumentCheck(plan: ExecutionPlan): ArgumentCheck | null {
+  if (!fromText.has(plan)) return null;
+  return (...args) => checkPlanArguments(plan, ...args);
+}
+
 /** The executable of a plan; if the plan is from a text, it checks what it is run with. */
 export function checkedExecutable(executable: Executable): Executable {
-  const { plan } = executable;
-  if (!fromText.has(plan)) return executable;
+  const { plan, sources } = executable;
+  const check = argumentCheck(plan);
+  if (check === null) return executable;
   return {
     plan,
-    sources: executable.sources,
+    sources,
     run(inputs, outputs, scalars) {
-      checkPlanArguments(plan, inputs, outputs, scalars);
+      check(inputs, outputs, scalars);
       executable.run(inputs, outputs, scalars);
     },
     dispose: () => executable.dispose(),

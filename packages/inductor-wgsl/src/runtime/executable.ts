@@ -3,6 +3,7 @@
  */
 import { TesseraError } from '@tessera/shared';
 import {
+  type ArgumentCheck,
   type Executable,
   type ExecutionPlan,
   type KernelSource,
@@ -42,6 +43,7 @@ export class WgslExecutable implements Executable {
     private readonly runtime: WgpuRuntime,
     readonly plan: ExecutionPlan,
     generate: Generator,
+    private readonly check: ArgumentCheck | null = null,
   ) {
     const { f16 } = runtime.context.target;
     const programs = plan.kernels.map((_, index) => generate(index));
@@ -120,6 +122,7 @@ export class WgslExecutable implements Executable {
     const { runtime, residence } = this;
     if (this.disposed) throw disposedPlan(this.plan);
     runtime.context.check();
+    this.check?.(inputs, outputs, scalars);
     this.place('input', this.inputs, inputs);
     this.place('output', this.outputs, outputs);
     this.blocks.begin();

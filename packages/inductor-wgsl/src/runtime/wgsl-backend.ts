@@ -1,6 +1,7 @@
 /**
  * @file `WgslBackend`: the `KernelBackend` of device 'wgpu'.
  */
+import { argumentCheck } from '@tessera/inductor-core';
 import type {
   Capabilities,
   ExecutionPlan,
@@ -62,8 +63,11 @@ export class WgslBackend implements KernelBackend {
   load(plan: ExecutionPlan): WgslExecutable {
     const { target } = this;
     const split = splitDeepMatmuls(plan, target);
-    return new WgslExecutable(this.runtime, split, (index, variant) =>
-      generateKernel(split.kernels[index], target, variant, this.tiles),
+    return new WgslExecutable(
+      this.runtime,
+      split,
+      (index, variant) => generateKernel(split.kernels[index], target, variant, this.tiles),
+      argumentCheck(plan),
     );
   }
 
