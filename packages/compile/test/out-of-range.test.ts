@@ -9,6 +9,7 @@ import { compile } from '../src/index.js';
 
 const long = (...values: number[]): Tensor => tensor(values, { dtype: 'int64' });
 const three = (): Tensor => tensor([10, 11, 12]);
+const one = (): Tensor => tensor([10]);
 const grid = (): Tensor => arange(6).to('float32').view([3, 2]);
 
 interface Case {
@@ -55,6 +56,21 @@ const INDEX_CASES: readonly Case[] = [
     [[3], [0, -1]],
     [2, 0],
   ),
+  row('index of one element', (x, i) => x.index(i), one, [[1], [-2], [0, 1]], [-1, 0]),
+  row('index_select of one', (x, i) => x.indexSelect(0, i), one, [[1], [-1]], [0, 0]),
+  row('gather of one', (x, i) => x.gather(0, i), one, [[1], [-1]], [0]),
+  row('embedding of one', (x, i) => F.embedding(i, x.view([1, 1])), one, [[1], [-1]], [0]),
+  row('index_put into one', (x, i) => x.indexPut([i], 5), one, [[1], [-2]], [-1]),
+  row('scatter into one', (x, i) => x.scatter(0, i, 5), one, [[1], [-1]], [0]),
+  row('nll_loss of one class', (x, i) => F.nllLoss(x.view([1, 1]), i), one, [[1], [-1]], [0]),
+  row(
+    'index of equal elements',
+    (x, i) => x.expand([3]).index(i),
+    one,
+    [[3], [-4], [0, 1, 5]],
+    [-3, 2],
+  ),
+  row('gather of a constant', (_, i) => full([3], 2).gather(0, i), one, [[3], [-1]], [2]),
   row('scatter', (x, i) => x.scatter(0, i, 5), three, [[7], [-1], [0, 3]], [2, 0]),
   row('scatter_add', (x, i) => x.scatterAdd(0, i, ones(i.sizes)), three, [[7], [0, -1]], [2, 2]),
   row(

@@ -7,6 +7,7 @@
 import { indexCheck, isFloatingPoint } from '@tessera/tensor';
 import type { Expr } from '../ir/expr.js';
 import type { IndexExpr } from '../ir/index-expr.js';
+import { postorder } from '../ir/walk.js';
 import { ExprMath } from './expr-math.js';
 import type { LoweredTensor } from './lowered-tensor.js';
 import type { Lowering } from './lowering.js';
@@ -82,6 +83,21 @@ export function checkedPosition(
 ): IndexExpr {
   const place = checkedIndex(l, op, index, size, wraps);
   return l.checks ? l.ir.value(place) : position(l, place, size);
+}
+
+/**
+ * What is read at places, with the checks of those that reading needed not: of a dimension of one element, or one
+ * along which all elements are the same.
+ */
+export function checkedRead(l: Lowering, value: Expr, places: readonly IndexExpr[]): Expr {
+  const checks = places.flatMap((place) =>
+    place.kind === 'value' && place.value.kind === 'check' ? [place.value] : [],
+  );
+  if (checks.length === 0) return value;
+  const made = new Set(postorder([value]));
+  return checks
+    .filter((check) => !made.has(check))
+    .reduce((read, { check, subject, ok }) => l.ir.check(check, subject, ok, read), value);
 }
 
 /** A class that is safe to index with, and whether it counts; a label that is neither a class nor `ignored` is refused. */

@@ -70,8 +70,7 @@ const forward: LoweringFn = (l, args, call) => {
     const own = m.eq(bagOf.load([i]), bag);
     return padding < 0 ? own : m.and(own, m.ne(indices.load([i]), padding));
   };
-  const row = (i: IndexExpr): IndexExpr =>
-    l.checks ? l.ir.value(indices.load([i])) : position(l, indices.load([i]), rows);
+  const row = (i: IndexExpr): IndexExpr => position(l, indices.load([i]), rows);
   const bagVar = l.ir.index('int32', l.vars([bags])[0]!);
   const counts = l.pointwise(
     [bags],

@@ -6,7 +6,7 @@
 import { wrapDim } from '@tessera/tensor';
 import type { Expr } from '../ir/expr.js';
 import type { IndexExpr } from '../ir/index-expr.js';
-import { checkedPosition, checkedScalar, position, wrapped } from './checked-value.js';
+import { checkedPosition, checkedRead, checkedScalar, position, wrapped } from './checked-value.js';
 import { tensorArg } from './elementwise.js';
 import { LoweredTensor } from './lowered-tensor.js';
 import type { Lowering } from './lowering.js';
@@ -18,6 +18,17 @@ function gatherSource(l: Lowering, x: LoweredTensor): LoweredTensor {
   return x;
 }
 
+/** The element at `vars`, but at `chosen` along one dimension. */
+function readAlong(
+  l: Lowering,
+  x: LoweredTensor,
+  vars: readonly IndexExpr[],
+  along: number,
+  chosen: IndexExpr,
+): Expr {
+  return checkedRead(l, x.load(vars.map((v, d) => (d === along ? chosen : v))), [chosen]);
+}
+
 /** embedding: weight, indices. */
 const embedding: LoweringFn = (l, [weight, indices], call) => {
   const table = tensorArg(weight!, call.op);
@@ -25,7 +36,8 @@ const embedding: LoweringFn = (l, [weight, indices], call) => {
   const vars = l.vars(call.sizes);
   const named = index.load(vars.slice(0, index.sizes.length));
   const row = checkedPosition(l, 'embedding', named, table.sizes[0]!);
-  return l.pointwise(call.sizes, table.load([row, vars[vars.length - 1]!]));
+  const value = table.load([row, vars[vars.length - 1]!]);
+  return l.pointwise(call.sizes, checkedRead(l, value, [row]));
 };
 
 const indexSelect: LoweringFn = (l, [self, dim, index], call) => {
@@ -39,13 +51,8 @@ const indexSelect: LoweringFn = (l, [self, dim, index], call) => {
   const along = wrapDim(Number(dim), x.sizes.length, call.op);
   const named = at.load(at.sizes.length === 0 ? [] : [vars[along]!]);
   const chosen = checkedPosition(l, 'index_select', named, x.sizes[along]!);
-  return l.pointwise(call.sizes, x.load(vars.map((v, d) => (d === along ? chosen : v))));
+  return l.pointwise(call.sizes, readAlong(l, x, vars, along, chosen));
 };
-
-/** Coordinates without the constant 0 that size-1 dimensions have. */
-function gatherCoords(vars: readonly IndexExpr[], along: number, chosen: IndexExpr): IndexExpr[] {
-  return vars.map((v, d) => (d === along ? chosen : v));
-}
 
 const gather: LoweringFn = (l, [self, dim, index], call) => {
   const x = gatherSource(l, tensorArg(self!, call.op));
@@ -54,7 +61,7 @@ const gather: LoweringFn = (l, [self, dim, index], call) => {
     return l.pointwise(call.sizes, checkedScalar(l, 'gather', at.expr, x.load([])));
   const along = wrapDim(Number(dim), x.sizes.length, call.op);
   const chosen = checkedPosition(l, 'gather', at.expr, x.sizes[along]!);
-  return l.pointwise(call.sizes, x.load(gatherCoords(l.vars(call.sizes), along, chosen)));
+  return l.pointwise(call.sizes, readAlong(l, x, l.vars(call.sizes), along, chosen));
 };
 
 /** How the dimensions of an advanced index come together. */
@@ -113,7 +120,8 @@ function indexTensor(isSafe: boolean): LoweringFn {
       isSafe
         ? position(l, wrapped(l, index, size), size)
         : checkedPosition(l, 'index', index, size, true);
-    return l.pointwise(call.sizes, x.load(advancedIndex(l, x, list, call.sizes, place).coords));
+    const { coords } = advancedIndex(l, x, list, call.sizes, place);
+    return l.pointwise(call.sizes, checkedRead(l, x.load(coords), coords));
   };
 }
 

@@ -4,7 +4,7 @@
 import type { DType } from '@tessera/tensor';
 import type { Expr } from '../ir/expr.js';
 import type { IndexExpr } from '../ir/index-expr.js';
-import { checkedLabel } from './checked-value.js';
+import { checkedLabel, checkedRead } from './checked-value.js';
 import { elementwise, operandArg, tensorArg } from './elementwise.js';
 import { ExprMath } from './expr-math.js';
 import { LoweredTensor } from './lowered-tensor.js';
@@ -64,9 +64,10 @@ const nllForward: LoweringFn = (l, [self, target, weight, reduction, ignoreIndex
   const point = nllPoint(l, labels, weight, Number(ignoreIndex), x.sizes[dim]!, coords, acc);
   const at = [...coords];
   at.splice(dim, 0, point.label);
+  const logarithm = checkedRead(l, x.load(at), [point.label]);
   const loss = l.pointwise(
     labels.sizes,
-    m.where(point.counts, m.neg(m.mul(l.ir.cast(x.load(at), acc), point.weight)), 0),
+    m.where(point.counts, m.neg(m.mul(l.ir.cast(logarithm, acc), point.weight)), 0),
   );
   if (reduction === 0 && x.sizes.length > 1)
     return [
