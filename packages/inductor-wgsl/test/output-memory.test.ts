@@ -4,7 +4,8 @@
 import { IrBuilder, type ExecutionPlan, type LoopKernel } from '@tessera/inductor-core';
 import { counters } from '@tessera/shared';
 import { emptyOnMemory, makeTensor, type Tensor } from '@tessera/tensor';
-import { describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
+import { BufferPool } from '../src/runtime/buffer-pool.js';
 import { FreeList } from '../src/runtime/free-list.js';
 import { boundPart, placeParameters } from '../src/runtime/placement.js';
 import type { WgpuMemory } from '../src/runtime/wgpu-memory.js';
@@ -126,6 +127,46 @@ describe('FreeList', () => {
     a.freed = true;
     list.push(a);
     expect(list.drain()).toEqual([a]);
+  });
+});
+
+describe.skipIf(gpu === null)('BufferPool', () => {
+  const destroyed: GPUBuffer[] = [];
+  let pool!: BufferPool;
+
+  beforeAll(() => {
+    const discard = (buffer: GPUBuffer): void => {
+      destroyed.push(buffer);
+      buffer.destroy();
+    };
+    pool = new BufferPool(gpu!.runtime.context, discard, Infinity, 4096);
+  });
+
+  it('makes nothing in a loop that frees what is large before what is small', () => {
+    const held = pool.allocate(1 << 20);
+    const round = (): void => {
+      const memory = [1 << 20, 1 << 19, 256, 512].map((bytes) => pool.allocate(bytes));
+      for (const each of memory) pool.release(each);
+    };
+    round();
+    const before = created();
+    for (let i = 0; i < 5; i++) round();
+    expect(created()).toEqual(before);
+    pool.release(held);
+    expect(destroyed).toEqual([]);
+  });
+
+  it('lets go of what waited longest once more waits than was ever in use', () => {
+    const { peak } = pool.statistics;
+    for (let bytes = 2048; bytes < 2 * peak; bytes *= 2) pool.release(pool.allocate(bytes));
+    expect(destroyed.length).toBeGreaterThan(0);
+    const { inUse, pooled, peak: highest } = pool.statistics;
+    expect(inUse + pooled).toBeLessThanOrEqual(highest + 4096);
+    const before = created();
+    pool.release(pool.allocate(2 ** Math.floor(Math.log2(2 * peak - 1))));
+    expect(created()).toEqual(before);
+    pool.trim(0);
+    expect(pool.statistics.pooled).toBe(0);
   });
 });
 

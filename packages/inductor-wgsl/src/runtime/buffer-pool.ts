@@ -16,8 +16,8 @@ export interface PoolStatistics {
   readonly peak: number;
 }
 
-/** Pool of at least this many bytes is kept however little is in use. */
-const KEEP_BYTES = 256 * 2 ** 20;
+/** So many bytes may wait beyond what was in use at the peak. */
+const SPARE_BYTES = 256 * 2 ** 20;
 
 /** Rounds a size up so that few distinct sizes occur: at most an eighth is wasted. */
 export function sizeClass(bytes: number): number {
@@ -33,12 +33,15 @@ export class BufferPool {
   private pooled = 0;
   private peak = 0;
   private readonly largest: number;
+  /** Releases so far, by which waiting memory is told older from newer. */
+  private releases = 0;
 
   /** @param discard destroys a buffer once no recorded command needs it */
   constructor(
     private readonly context: GpuContext,
     private readonly discard: (buffer: GPUBuffer) => void,
     private readonly budget: number,
+    private readonly spare: number = SPARE_BYTES,
   ) {
     const { limits } = context.device;
     this.largest = Math.min(limits.maxBufferSize, limits.maxStorageBufferBindingSize);
@@ -83,27 +86,28 @@ export class BufferPool {
       return;
     }
     this.inUse -= memory.bytes;
+    memory.freedAt = ++this.releases;
     let list = this.free.get(memory.bytes);
     if (list === undefined) this.free.set(memory.bytes, (list = new FreeList()));
     list.push(memory);
     this.pooled += memory.bytes;
-    const keep = Math.max(KEEP_BYTES, this.peak - this.inUse);
-    if (this.pooled > keep) this.trim(keep);
+    const keep = this.peak - this.inUse + this.spare;
+    // Some more goes than must, so that this is not the work of every release.
+    if (this.pooled > keep) this.trim(keep - this.spare / 2);
   }
 
-  /** Destroys waiting buffers, largest first, until at most `keep` bytes wait. */
+  /** Destroys waiting buffers, those that waited longest first, until at most `keep` bytes wait. */
   trim(keep: number): void {
-    for (const size of [...this.free.keys()].sort((a, b) => b - a)) {
-      const list = this.free.get(size)!;
-      for (const memory of list.drain()) {
-        if (this.pooled <= keep) {
-          list.push(memory);
-          continue;
-        }
-        memory.destroyed = true;
-        this.discard(memory.buffer);
-        this.pooled -= size;
+    const waiting = [...this.free.values()].flatMap((list) => list.drain());
+    waiting.sort((a, b) => a.freedAt - b.freedAt);
+    for (const memory of waiting) {
+      if (this.pooled <= keep) {
+        this.free.get(memory.bytes)!.push(memory);
+        continue;
       }
+      memory.destroyed = true;
+      this.discard(memory.buffer);
+      this.pooled -= memory.bytes;
     }
   }
 

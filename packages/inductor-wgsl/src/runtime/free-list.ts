@@ -38,12 +38,12 @@ export class FreeList {
     }
   }
 
-  /** Takes all that is free, the last made first. */
+  /** Takes all that is free, in any order. */
   drain(): WgpuMemory[] {
     const all = this.heap;
     this.heap = [];
     for (const memory of all) memory.listed = false;
-    return all.filter((memory) => memory.freed).sort((a, b) => b.id - a.id);
+    return all.filter((memory) => memory.freed);
   }
 
   private popFirst(): WgpuMemory | undefined {

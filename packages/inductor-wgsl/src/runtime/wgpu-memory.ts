@@ -26,6 +26,8 @@ export class WgpuMemory {
   /** Number of the submission that last used it. */
   lastUse = 0;
   freed = false;
+  /** The pool's count of releases when it was freed last. */
+  freedAt = 0;
   /** The buffer is gone for good. */
   destroyed = false;
   /** In the pool's list of free memory, where it stays while it is taken again by name. */
