@@ -32,7 +32,7 @@ export class FieldsCheck {
     if (own.some(isIndex)) {
       this.isSame = own.some((name) => isOwnGetter(object, name))
         ? (now) => sameKeys(Object.keys(now), own)
-        : sameValues(own);
+        : sameValues(own, (name) => keys.includes(name) && isObject(object, name));
       return;
     }
     const names = namesOf(object);
@@ -65,14 +65,27 @@ function sameKeys(a: readonly Key[], b: readonly Key[]): boolean {
   return true;
 }
 
-/** Compares values in their order with those under the names; equal ones may have changed places. */
-function sameValues(names: readonly string[]): (now: object) => boolean {
-  const keys = names.map((name) => (isIndex(name) ? Number(name) : name));
+function isObject(object: object, name: string): boolean {
+  const value = (object as Record<string, unknown>)[name];
+  return (typeof value === 'object' && value !== null) || typeof value === 'function';
+}
+
+/**
+ * Compares values in their order with those under the names; equal ones may have changed places. Numbered ones are
+ * in order always, and those that are guarded objects are missed by their own guards.
+ */
+function sameValues(
+  names: readonly string[],
+  isGuarded: (name: string) => boolean,
+): (now: object) => boolean {
+  const compared = [...names.entries()]
+    .filter(([, name]) => !(isIndex(name) && isGuarded(name)))
+    .map(([at, name]) => ({ at, key: isIndex(name) ? Number(name) : name }));
   return (now) => {
     const values: unknown[] = Object.values(now);
-    if (values.length !== keys.length) return false;
-    for (let i = 0; i < keys.length; i++)
-      if (values[i] !== (now as Record<string | number, unknown>)[keys[i]!]) return false;
+    if (values.length !== names.length) return false;
+    for (const { at, key } of compared)
+      if (values[at] !== (now as Record<string | number, unknown>)[key]) return false;
     return true;
   };
 }
