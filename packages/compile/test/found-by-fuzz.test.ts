@@ -3,7 +3,16 @@
  */
 import { counters, setLogSink, setLogs } from '@tessera/shared';
 import { Dropout, Linear, Sequential } from '@tessera/nn';
-import { type Tensor, grad, noGrad, ones, tensor } from '@tessera/tensor';
+import {
+  Function,
+  type FunctionContext,
+  type Tensor,
+  arange,
+  grad,
+  noGrad,
+  ones,
+  tensor,
+} from '@tessera/tensor';
 import { describe, expect, it } from 'vitest';
 import { compile } from '../src/index.js';
 
@@ -117,5 +126,66 @@ describe.each(['aot_eager', 'inductor'])('found by pnpm fuzz: %s', (backend) => 
     );
     for (let i = 0; i < 3; i++)
       expect(fn(ones([1, 3]).requiresGrad_()).toArray()).toEqual([[0, 0, 0]]);
+  });
+
+  it('an update of one row of a tensor whose rows are one place', () => {
+    const f = (w: Tensor): Tensor => w.split(1, 0)[1]!.mul_(2);
+    const [eager, compiled] = [tensor([[1, 2]]), tensor([[1, 2]])];
+    const fn = compile(f, { backend });
+    for (let i = 0; i < 3; i++) {
+      expect(fn(compiled.expand([3, 2])).toArray()).toEqual(f(eager.expand([3, 2])).toArray());
+      expect(compiled.toArray()).toEqual(eager.toArray());
+    }
+  });
+
+  it('a hook on the result of a custom function, in every call', () => {
+    class Wave extends Function {
+      static forward(ctx: FunctionContext, t: Tensor): Tensor {
+        ctx.saveForBackward(t);
+        return t.sin();
+      }
+      static backward(ctx: FunctionContext, slope: Tensor): Tensor {
+        return slope.mul(ctx.savedTensors[0]!.cos());
+      }
+    }
+    const fn = compile(
+      (x: Tensor) => {
+        const y = Wave.apply(x) as Tensor;
+        y.registerHook((slope) => slope.mul(2));
+        return y;
+      },
+      { backend },
+    );
+    const leaf = tensor([0, 0]).requiresGrad_();
+    for (let i = 1; i < 6; i++) {
+      fn(i < 4 ? leaf : leaf.mul(1))
+        .sum()
+        .backward();
+      expect(leaf.grad!.toArray()).toEqual([2 * i, 2 * i]);
+    }
+  });
+
+  it('a number that shapes a result which nobody uses', () => {
+    let kept = ones([1]);
+    const fn = compile(
+      (x: Tensor) => {
+        arange(x.shape[0]!);
+        kept = x.slice(0, 1, 4, 1);
+        kept.cumsum(0);
+      },
+      { backend, dynamic: false },
+    );
+    for (const rows of [4, 5, 5, 4]) {
+      fn(ones([rows, 2]).requiresGrad_().mul(3));
+      expect(kept.toArray()).toEqual(ones([3, 2]).mul(3).toArray());
+    }
+  });
+
+  it('the sign of a remainder that is zero', () => {
+    const fn = compile((x: Tensor, y: Tensor) => x.remainder(y), { backend });
+    for (const dtype of ['float32', 'bfloat16', 'float64'] as const)
+      expect(
+        fn(tensor([-3, 3, -3], { dtype }), tensor([1.5, 1.5, -1.5], { dtype })).toArray(),
+      ).toEqual([-0, 0, -0]);
   });
 });

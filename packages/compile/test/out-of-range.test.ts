@@ -191,6 +191,16 @@ describe('weights and counts', () => {
 });
 
 describe('a refused value', () => {
+  it('is none where nothing is read', () => {
+    const f = (x: Tensor, i: Tensor): Tensor => F.embedding(i, x);
+    const empty = zeros([2, 0]);
+    for (const kernels of ['reference', 'inductor'] as const)
+      config.patch({ 'eager.kernels': kernels }, () => {
+        for (const run of [f, compile(f)]) expect(run(empty, long(0, 9)).shape).toEqual([2, 0]);
+        expect(empty.indexSelect(0, long(9)).shape).toEqual([1, 0]);
+      });
+  });
+
   it('stops the graph: nothing after it is done', () => {
     const table = new Embedding(4, 2);
     const optimizer = new optim.SGD(table.parameters(), { lr: 0.1 });

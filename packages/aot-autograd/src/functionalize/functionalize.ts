@@ -18,7 +18,14 @@ import {
 } from '@tessera/graph';
 import { AliasSets } from '@tessera/passes';
 import { TesseraError } from '@tessera/shared';
-import { type OpOverload, type Storage, type Tensor, getOp, isTensor } from '@tessera/tensor';
+import {
+  type OpOverload,
+  type Storage,
+  type Tensor,
+  getOp,
+  hasInternalOverlap,
+  isTensor,
+} from '@tessera/tensor';
 import { Emitter } from './emitter.js';
 import { writeBack, ownOutputs } from './epilogue.js';
 import { functionalUpdate } from './in-place.js';
@@ -282,6 +289,12 @@ class Functionalizer {
     for (const node of [...this.placeholders.keys(), ...this.attributes]) {
       const mapped = this.mapped.get(node)!;
       if (mapped.kind !== 'value' || mapped.value.memory.version === 0) continue;
+      const { sizes, strides } = tensorVal(node)!;
+      if (hasInternalOverlap(sizes, strides))
+        throw unsupported(
+          `Input '${node.name}' is modified, and some of its elements are one place in memory.`,
+          'Modify what it was expanded from, or a copy: x = x.clone().',
+        );
       if (this.options.returned?.has(node) !== true) roots.add(mapped.value.memory.root);
     }
     writeBack(this.emitter, [...roots]);

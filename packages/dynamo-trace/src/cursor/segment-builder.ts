@@ -108,6 +108,21 @@ export class SegmentBuilder {
     return entry;
   }
 
+  /** Takes runtime scalars out again that no op uses. */
+  dropUnusedScalars(indices: Iterable<number>): void {
+    for (const index of indices) {
+      const { node } = this.scalars.get(index)!;
+      if (node.users.size > 0) continue;
+      this.scalars.delete(index);
+      this.inputs.splice(
+        this.inputs.findIndex(({ scalar }) => scalar === index),
+        1,
+      );
+      this.graph.eraseNode(node);
+    }
+    this.lastPlaceholder = this.graph.placeholders.at(-1) ?? null;
+  }
+
   /** Placeholders stay in front, in the order of the inputs. */
   private placeholder(name: string): Node {
     const create = (): Node => this.graph.placeholder(name);

@@ -159,8 +159,9 @@ function recordOperator(
     recorder.alignment.advance(step);
     return { result: added.result, step, outs: added.outs };
   } catch (error) {
-    const isLifted = prepared.some(({ pattern }) => pattern.code === 4);
-    if (!isLifted || !isTesseraError(error, 'lifted-scalar')) throw error;
+    const lifted = prepared.flatMap(({ pattern }) => (pattern.code === 4 ? [pattern.index] : []));
+    if (lifted.length === 0 || !isTesseraError(error, 'lifted-scalar')) throw error;
+    recorder.builder.dropUnusedScalars(lifted);
     // The op computes with this scalar while tracing: a symbol or a constant will do.
     const plain = args.map((arg) => (arg instanceof SymScalar ? arg.hint : arg));
     return recordOperator(recorder, op, plain, true);

@@ -55,7 +55,11 @@ function makerOf(
 
 function makes(step: Step, slot: number): boolean {
   if (step.kind === 'op')
-    return step.written.includes(slot) || step.outs.some((out) => out?.slot === slot && !out.same);
+    return (
+      step.written.includes(slot) ||
+      // What gives an existing value its history (a custom autograd function) returns it too.
+      step.outs.some((out) => out?.slot === slot && (!out.same || step.op.isMutable))
+    );
   return step.kind === 'backward' && step.leaves.some(({ grad }) => grad.slot === slot);
 }
 

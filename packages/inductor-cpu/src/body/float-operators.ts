@@ -121,7 +121,8 @@ const floatRemainder =
       vb.bin(`${shape}.lt`, b, zero),
     );
     const correct = vb.bin('v128.and', disagree, vb.bin(`${shape}.ne`, r, zero));
-    return vb.bin(`${shape}.add`, r, vb.bin('v128.and', correct, b));
+    // A remainder of -0 stays: adding 0 to it would not.
+    return vb.select(correct, vb.bin(`${shape}.add`, r, b), r);
   };
 
 /** A function of JavaScript's `Math` on f64 lanes. */

@@ -42,6 +42,8 @@ const indexSelectOp = defineOp('aten::index_select(Tensor self, int dim, Tensor 
     return { sizes, strides: contiguousStrides(sizes), dtype: self.dtype, device: self.device };
   },
   kernel: ({ self, dim, index }, [out]) => {
+    // As in PyTorch, where nothing is read no index is looked at.
+    if (out!.numel === 0) return;
     const at = wrapDim(dim as number, self.ndim);
     const sizes = self.ndim === 0 ? [1] : (self.sizes as number[]);
     const { outer, inner } = around(sizes, at);
@@ -137,6 +139,7 @@ const embeddingOp = defineOp(
       };
     },
     kernel: ({ weight, indices }, [out]) => {
+      if (out!.numel === 0) return;
       const [rows, width] = weight.sizes as [number, number];
       const values = readNumbers(weight as Tensor);
       const result = new Float64Array(out!.numel);
