@@ -205,7 +205,7 @@ class GraphLowering {
     const uses = usesOf(node);
     const shared =
       uses.count > 1 &&
-      (cost.expensive || cost.loads > MOST_LOADS_SHARED || (cost.loads > 0 && uses.needMemory));
+      (cost.expensiveEach || cost.loads > MOST_LOADS_SHARED || (cost.loads > 0 && uses.needMemory));
     const large = cost.loads > MOST_LOADS || cost.ops > MOST_OPS;
     if (shared || large || cost.buffers > this.mostBuffers) tensor.realize();
     return tensor;
