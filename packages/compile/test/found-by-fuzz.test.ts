@@ -188,4 +188,64 @@ describe.each(['aot_eager', 'inductor'])('found by pnpm fuzz: %s', (backend) => 
         fn(tensor([-3, 3, -3], { dtype }), tensor([1.5, 1.5, -1.5], { dtype })).toArray(),
       ).toEqual([-0, 0, -0]);
   });
+
+  it('calls that wait while others replace what they read', async () => {
+    const play = async (wrap: (fn: () => Promise<Tensor>) => () => Promise<Tensor>) => {
+      const box = { w: tensor([1, 2]) };
+      const fn = wrap(async () => {
+        box.w = box.w.add(0.25);
+        await undefined;
+        return box.w.tanh();
+      });
+      const seen: unknown[] = [];
+      for (let i = 0; i < 3; i++) {
+        const both = await Promise.all([fn(), fn()]);
+        seen.push(...both.map((t) => t.toArray()), box.w.toArray());
+      }
+      return seen;
+    };
+    const want = await play((fn) => fn);
+    const got = await play((fn) => compile(fn, { backend }));
+    got.flat().forEach((value, i) => expect(value).toBeCloseTo(want.flat()[i] as number, 5));
+  });
+
+  it('calls that wait while another tells their leaf to take gradients', async () => {
+    const w = tensor([1, 2]).requiresGrad_();
+    const fn = compile(
+      async () => {
+        w.detach_();
+        w.add_(2);
+        await undefined;
+        w.requiresGrad_(true);
+      },
+      { backend },
+    );
+    await Promise.all([fn(), fn()]);
+    expect([w.toArray(), w.requiresGrad]).toEqual([[5, 6], true]);
+  });
+
+  it('views made without grad mode of what was modified before', () => {
+    const kept: Tensor[] = [];
+    const keep = compile(
+      (x: Tensor) => {
+        const y = x.mul_(0.5);
+        noGrad(() => {
+          kept.push(y.chunk(2, 0)[0]!);
+          kept.at(-1)!.sub(1);
+        });
+      },
+      { backend },
+    );
+    const look = compile((x: Tensor) => x.slice(0, 0, null, 1), { backend });
+    const leaf = ones([4]).requiresGrad_();
+    for (let i = 0; i < 3; i++) {
+      const x = leaf.mul(1);
+      keep(x.view([4]));
+      const view = noGrad(() => look(x));
+      const again = [kept[i]!, view, look(view), view.slice(0, 0, null, 1)];
+      expect(again.map((t) => t.requiresGrad)).toEqual([false, false, false, false]);
+      x.mul_(2);
+      expect(again.slice(1).map((t) => t.requiresGrad)).toEqual([true, true, true]);
+    }
+  });
 });

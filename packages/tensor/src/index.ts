@@ -179,6 +179,7 @@ export {
   gradEdge,
   gradFnOf,
   hasGradientHooks,
+  hasNoHistoryYet,
   requiresGrad,
   setHistory,
 } from './autograd/history.js';

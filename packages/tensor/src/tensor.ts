@@ -5,7 +5,7 @@
  * the tensor is a method here too, derived from the modules listed below (types by `MethodsOf`, code by
  * `installMethods`). Written by hand here: reading values, autograd, memory.
  */
-import { activeMode } from './dispatch/modes.js';
+import { activeMode, modes } from './dispatch/modes.js';
 import { runBackward } from './autograd/engine.js';
 import { autogradMeta } from './autograd/autograd-meta.js';
 import { checkAssignedGrad } from './autograd/assigned-grad.js';
@@ -131,7 +131,11 @@ export class Tensor extends TensorBase {
       refuseInferenceTensor(
         'Setting requires_grad=True on inference tensor outside InferenceMode is not allowed.',
       );
-    if (value !== this.requiresGradFlag) activeMode([this])?.onSetRequiresGrad?.(this);
+    if (value !== this.requiresGradFlag) {
+      activeMode([this])?.onSetRequiresGrad?.(this);
+      // What suspended calls have recorded on it was to see it as it is.
+      modes.suspended?.onAccess(this.storage, true);
+    }
     // Its own value would come with the flag that it was recorded with.
     if (this.isLazy) void this.storage;
     this.requiresGradFlag = value;

@@ -139,6 +139,12 @@ const cases: [what: string, call: () => unknown, code: string, message: RegExp][
     /division by zero/,
   ],
   [
+    'several elements of a scalar',
+    () => tensor(1).indexSelect(0, arange(2)),
+    'shape-mismatch',
+    /Index to scalar can have only 1 value, got 2/,
+  ],
+  [
     'a mask that is not bool',
     () => maskedFill(ones([2]), ones([2]), 0),
     'dtype-mismatch',

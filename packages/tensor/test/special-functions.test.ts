@@ -68,3 +68,8 @@ describe('special functions', () => {
     expect(apply('signbit', -0, 0, -1, 1, -Infinity)).toEqual([true, false, true, false, true]);
   });
 });
+
+it('rounding keeps the sign of what becomes zero', () => {
+  const x = double(-0.25, -0.5, -0, 0.5, -0.75, -1.5);
+  expect(x.round().toArray()).toEqual([-0, -0, -0, 0, -1, -2]);
+});

@@ -17,6 +17,7 @@ import {
   type Tensor,
   type TensorBase,
   gradMode,
+  modes,
 } from '@tessera/tensor';
 import {
   type BreakReason,
@@ -37,6 +38,7 @@ import {
   inputsOfSteps,
   runUnrecorded,
 } from '../events/operator.js';
+import { regionLeaves } from '../events/region-leaves.js';
 import { REGION } from '../events/region.js';
 import { RETURN } from '../events/return.js';
 import { watch } from '../events/watch.js';
@@ -189,6 +191,7 @@ export class Cursor implements PreDispatchMode {
       this.recorder?.owners.add(owner);
       return fn(inputs);
     }
+    if (modes.suspended !== null) this.frame.settleForeign(regionLeaves(inputs));
     return this.event(REGION, { owner, name, inputs, fn }) as R;
   }
 

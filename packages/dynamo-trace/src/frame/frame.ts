@@ -201,9 +201,18 @@ export class Frame implements Bindings, PendingValue {
     }
   }
 
+  /** Values of other calls are computed before this one takes any of them: computing them may end its segment. */
+  settleForeign(values: readonly unknown[]): void {
+    for (const value of values) {
+      if (Array.isArray(value)) this.settleForeign(value);
+      else if (isTensor(value) && value.isLazy && this.slotOf(value) < 0) void value.storage;
+    }
+  }
+
   /** An operator is about to be recorded or matched: suspended calls first do what they owe to its tensors. */
   announceOp(op: OpOverload, args: readonly unknown[]): void {
     if (modes.suspended === null) return;
+    this.settleForeign(args);
     this.whileBusy((suspended) => {
       const announce = (value: unknown): void => {
         if (Array.isArray(value)) value.forEach(announce);

@@ -14,6 +14,7 @@ import {
   type Tensor,
   getRngState,
   gradMode,
+  hasNoHistoryYet,
   isTensor,
   itemSize,
   makeTensor,
@@ -106,6 +107,7 @@ export class LeftOut {
       if (!holds(real.storage, lazy, offset)) continue;
       lazy.setStorage(real.storage, offset);
       lazy.base = real.base ?? real;
+      hasNoHistoryYet(lazy);
       return true;
     }
     return false;

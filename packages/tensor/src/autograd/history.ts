@@ -31,6 +31,12 @@ function viewIsStale(tensor: TensorBase): boolean {
   return made !== null && !made.standsForLeaf;
 }
 
+/** Notes of a view made without grad mode, or of one such: only later updates of its base give it a history. */
+export function hasNoHistoryYet(view: TensorBase): void {
+  const { version } = view.storage;
+  if (version !== 0) autogradMeta(view).versionAtGradFn = version;
+}
+
 /** The node that made a tensor, or null for leaves. A lazy tensor that has history is computed first. */
 export function gradFnOf(tensor: TensorBase): GradNode | null {
   if (tensor.storageOrNull === null && tensor.requiresGradFlag) void tensor.storage;

@@ -16,7 +16,7 @@ import {
 import { GENERATOR_MEMORY } from '../rng/generator.js';
 import type { TensorBase } from '../tensor-base.js';
 import type { Tensor } from '../tensor.js';
-import { autogradMeta } from '../autograd/autograd-meta.js';
+import { hasNoHistoryYet, requiresGrad } from '../autograd/history.js';
 import { gradMode } from '../autograd/grad-mode.js';
 import { checkInferenceWrite } from '../autograd/inference-mode.js';
 import { checkArguments } from './check-arguments.js';
@@ -181,10 +181,8 @@ function makeView(self: Tensor, base: TensorBase | null, view: ViewMeta): Tensor
     view.offset,
   );
   out.base = base;
-  const { version } = self.storage;
-  // Without grad mode a view has no history; only later updates of the base may give it one.
-  if (version !== 0 && base?.requiresGradFlag === true && !gradMode.enabled)
-    autogradMeta(out).versionAtGradFn = version;
+  if (base?.requiresGradFlag === true && (!gradMode.enabled || !requiresGrad(self)))
+    hasNoHistoryYet(out);
   return out;
 }
 

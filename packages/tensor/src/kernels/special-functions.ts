@@ -71,9 +71,9 @@ export function logistic(x: number): number {
 export function roundHalfEven(x: number): number {
   const floor = Math.floor(x);
   const rest = x - floor;
-  if (rest < 0.5) return floor;
-  if (rest > 0.5) return floor + 1;
-  return floor % 2 === 0 ? floor : floor + 1;
+  if (rest < 0.5 || (rest === 0.5 && floor % 2 === 0)) return floor;
+  // What is rounded up to zero was negative.
+  return floor === -1 ? -0 : floor + 1;
 }
 
 /** Sign, with 0 for 0 and, as in PyTorch, for NaN. */

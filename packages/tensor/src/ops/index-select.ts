@@ -35,6 +35,12 @@ const indexSelectOp = defineOp('aten::index_select(Tensor self, int dim, Tensor 
         `index_select(): Index is supposed to be a vector, but it has shape ${formatSizes(index.sizes)}`,
         { hints: ['Flatten it, or use gather() or index().'] },
       );
+    if (self.ndim === 0 && index.numel !== 1)
+      throw new TesseraError(
+        'shape-mismatch',
+        `index_select(): Index to scalar can have only 1 value, got ${String(index.numel)} value(s)`,
+        { hints: ['Reshape the scalar first: x.reshape([1]).'] },
+      );
     const at = wrapDim(dim as number, self.ndim, 'index_select');
     const sizes = (self.sizes as number[]).map((size, i) =>
       i === at ? (index.numel as number) : size,
