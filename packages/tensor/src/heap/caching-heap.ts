@@ -32,9 +32,9 @@ const {
 } = classes;
 const PAGE_FROM_UNIT = PAGE_SHIFT - UNIT_SHIFT;
 
-/** Class number of blocks above 64 MiB: they have exactly the pages they need and are never cached. */
+/** Class number of blocks above 8 MiB: they have exactly the pages they need and are never cached. */
 const HUGE = 255;
-const HUGE_UNITS = 2 ** (26 - UNIT_SHIFT);
+const HUGE_UNITS = 2 ** (23 - UNIT_SHIFT);
 
 /** The memory grows by at least this, or a quarter of itself up to the second number. */
 const GROWTH_FLOOR_BYTES = 16 * 2 ** 20;
@@ -155,7 +155,8 @@ export class CachingHeap implements CpuHeap {
     if (page < 0) {
       this.reclaim(false);
       if (cls !== HUGE && this.freeLists[cls].length > 0) return this.freeLists[cls].pop()!;
-      if (this.stats().cachedBytes >= pages * 2 ** PAGE_SHIFT) this.releaseCaches();
+      const idle = this.stats().cachedBytes + this.runs.freePages * 2 ** PAGE_SHIFT;
+      if (idle >= pages * 2 ** PAGE_SHIFT) this.releaseCaches();
       page = this.runs.take(pages);
     }
     if (page < 0 && this.grow(pages)) page = this.runs.take(pages);
