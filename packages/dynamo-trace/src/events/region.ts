@@ -139,7 +139,7 @@ function jump(
     else autogradMeta(leaf).grad = frame.slots[value]!;
   }
   cursor.advance(steps, exit);
-  frame.announce(...steps);
+  frame.announce(steps);
   const { leaves, rebuild } = step.result!;
   return rebuild(leaves.map((leaf) => instantiate(leaf, frame)));
 }

@@ -148,7 +148,9 @@ class LayoutCode {
     return [...this.groups].map(([layout, { names, expected, guards }]) => {
       constants.push(layout.fits, expected, oneByOne(guards));
       const at = constants.length;
-      return `if (!(c[${at - 3}]([${names.join(', ')}], c[${at - 2}]) || c[${at - 1}](roots))) return false;`;
+      const fits = names.map((name, i) => `fits(${name}, all[${i}])`).join(' && ');
+      return `{ const fits = c[${at - 3}], all = c[${at - 2}];
+if (!((${fits}) || c[${at - 1}](roots))) return false; }`;
     });
   }
 }

@@ -12,9 +12,12 @@ import { isPrimitive } from './is-primitive.js';
 export interface Layout {
   /** Names of the primitive attributes, in the order of the expected values. */
   readonly primitives: readonly string[];
-  /** Whether objects have the class, the names and the values of each. */
-  fits(now: readonly unknown[], expected: readonly (readonly unknown[])[]): boolean;
+  /** Whether an object has the class, the names and the values. */
+  readonly fits: Fits;
 }
+
+/** Compares one object. */
+type Fits = (now: unknown, expected: readonly unknown[]) => boolean;
 
 /** Per class, by names. */
 const layouts = new WeakMap<object, Map<string, Layout>>();
@@ -45,30 +48,26 @@ function generate(
   type: object,
   names: readonly string[],
   primitives: readonly string[],
-): Layout['fits'] | null {
+): Fits | null {
   // As Object.is: zeros have signs.
   const values = primitives.map(
     (name, i) => `
-    a = object[${JSON.stringify(name)}];
-    b = values[${i}];
-    if (a === b ? a === 0 && 1 / a !== 1 / b : a === a || b === b) return false;`,
+  a = object[${JSON.stringify(name)}];
+  b = values[${i}];
+  if (a === b ? a === 0 && 1 / a !== 1 / b : a === a || b === b) return false;`,
   );
   try {
     const build = new Function(
       'type',
       'names',
-      `return (now, expected) => {
-  for (let at = 0; at < now.length; at++) {
-    const object = now[at];
-    const values = expected[at];
-    if (object == null || object.constructor !== type) return false;
-    let i = 0, a, b;
-    for (const name in object) if (name !== names[i++]) return false;
-    if (i !== ${names.length}) return false;${values.join('')}
-  }
+      `return (object, values) => {
+  if (object == null || object.constructor !== type) return false;
+  let i = 0, a, b;
+  for (const name in object) if (name !== names[i++]) return false;
+  if (i !== ${names.length}) return false;${values.join('')}
   return true;
 };`,
-    ) as (...given: unknown[]) => Layout['fits'];
+    ) as (...given: unknown[]) => Fits;
     return build(type, names);
   } catch {
     return null;
