@@ -3,12 +3,17 @@
  */
 import { aotCompileCaptured, runEagerly } from '@tessera/aot-autograd';
 import { compile } from '@tessera/compile';
-import { type Node, currentNode } from '@tessera/graph';
+import { type GraphModule, type Node, currentNode, makeFx } from '@tessera/graph';
 import { BatchNorm2d, Conv2d, L1Loss, Linear, Module, ReLU } from '@tessera/nn';
 import {
+  Function,
+  type FunctionContext,
+  type OpOverload,
   type Tensor,
   currentBackwardNode,
+  grad,
   manualSeed,
+  peekSequenceNr,
   rand,
   randn,
   split,
@@ -88,24 +93,91 @@ export function jointTable(): void {
   expect(order.at(-1)!.seqNr).toBe(numbers[0]);
 }
 
-/** While backward runs its node is known; afterwards nothing is left. */
-export function noMetadataIsLeft(): void {
-  const result = randn([32]).requiresGrad_();
-  const sizes = tensor([7, 16, 9], { dtype: 'int64' });
-  const outs = split(result, sizes.toArray() as number[]);
-  const seen: (number | undefined)[] = [];
-  for (const out of outs) {
-    out.registerHook((grad: Tensor) => {
-      seen.push(currentBackwardNode()?.sequenceNr);
-      return grad;
+/** `op number`, counted from the first node's, and whether a node was recorded by a backward. */
+function metadataOf(module: GraphModule, first: number): string[] {
+  return module.graph.nodes
+    .filter((node) => node.op === 'call_function' && typeof node.target === 'object')
+    .map(({ target, meta }) => {
+      const backward = meta.isBackward === true ? ' backward' : '';
+      return `${(target as OpOverload).schema.name} ${meta.seqNr! - first}${backward}`;
     });
-  }
-  outs
-    .map((out) => out.sum())
-    .reduce((a, b) => a.add(b))
-    .backward();
-  expect(seen).toHaveLength(3);
-  expect(currentBackwardNode()).toBeNull();
-  expect(currentNode()).toBeNull();
+}
+
+const SPLIT_BACKWARD = [
+  ...['view 3 backward', 'expand 3 backward'],
+  ...['view 2 backward', 'expand 2 backward'],
+  ...['view 1 backward', 'expand 1 backward'],
+];
+
+/**
+ * While a backward is traced, what it records has the number of the node that runs; once it is over, also where it
+ * ended in an error, what is recorded next has not.
+ */
+export function noMetadataIsLeft(): void {
+  manualSeed(43);
+  const sizes = tensor([7, 16, 9], { dtype: 'int64' }).toArray() as number[];
+  const result = randn([32]).requiresGrad_();
+  const total = (x: Tensor): Tensor =>
+    split(x, sizes)
+      .map((out) => out.sum())
+      .reduce((a, b) => a.add(b));
+  const nothingIsLeft = (): void => {
+    expect(currentBackwardNode()).toBeNull();
+    expect(currentNode()).toBeNull();
+    const next = makeFx((x: Tensor) => x.sin())(result.detach());
+    expect(metadataOf(next, peekSequenceNr() - 1)).toEqual(['sin 0']);
+  };
+
+  // Traced: forward, backward, and an operator behind it.
+  const first = peekSequenceNr();
+  const traced = makeFx((x: Tensor) => grad(total(x), [x])[0]!.sin())(result);
+  expect(metadataOf(traced, first)).toEqual([
+    ...['split_with_sizes 0', 'sum 1', 'sum 2', 'sum 3', 'add 4', 'add 5', 'ones_like 5'],
+    ...SPLIT_BACKWARD,
+    'cat 0 backward',
+    'sin 5',
+  ]);
+  nothingIsLeft();
+
+  // Compiled ahead of time: the backward graph has the numbers of the forward one.
+  let graphs: readonly GraphModule[] = [];
+  const compiled = compile(total, {
+    backend: (module, examples) => {
+      const made = aotCompileCaptured(module, examples as never, { fwCompiler: runEagerly });
+      graphs = [made.forward, made.backward!];
+      return made.call as never;
+    },
+  });
+  compiled(result).backward();
   expect(result.grad!.toArray()).toEqual(new Array(32).fill(1));
+  const [forward, backward] = graphs as [GraphModule, GraphModule];
+  const start = forward.graph.nodes.find((node) => node.op === 'call_function')!.meta.seqNr!;
+  const numbers = metadataOf(forward, start);
+  expect(numbers).toEqual(['split_with_sizes 0', 'sum 1', 'sum 2', 'sum 3', 'add 4', 'add 5']);
+  expect(metadataOf(backward, start)).toEqual([
+    ...['view 3 backward', 'expand 3 backward', 'expand 2 backward', 'expand 1 backward'],
+    'cat 0 backward',
+  ]);
+  nothingIsLeft();
+
+  // Run by the engine, with hooks; and stopped within a node.
+  const outs = split(result, sizes);
+  const seen: unknown[] = [];
+  for (const out of outs) out.registerHook((gradient: Tensor) => void seen.push(gradient.sizes));
+  const sum = outs.map((out) => out.sum()).reduce((a, b) => a.add(b));
+  sum.backward(null, { retainGraph: true });
+  expect(seen).toEqual([[7], [16], [9]]);
+  nothingIsLeft();
+  class Stops extends Function {
+    static forward(_ctx: FunctionContext, x: Tensor): Tensor {
+      return x.clone();
+    }
+
+    static backward(): never {
+      expect(currentBackwardNode()).not.toBeNull();
+      throw new Error('stopped');
+    }
+  }
+  expect(() => Stops.apply(sum).backward()).toThrow('stopped');
+  nothingIsLeft();
 }
