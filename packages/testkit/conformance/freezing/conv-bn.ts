@@ -6,11 +6,11 @@ import { BatchNorm2d, Conv2d, Module, functional as F } from '@tessera/nn';
 import {
   type Tensor,
   full,
+  library,
   mean,
   noGrad,
   ones,
   rand,
-  randn,
   variance,
   zeros,
 } from '@tessera/tensor';
@@ -205,6 +205,7 @@ export async function foldedConvBn(device: Device): Promise<void> {
         const expected = noGrad(() => model.call(x));
         const fast = compile((m: ConvBN, input: Tensor) => m.call(input));
         const { result, compiled } = await runAndGetCode(() => noGrad(() => fast(model, x)));
+        expect(result.device).toBe(device);
         await expectClose(result, expected, COARSE);
         expect(compiled).toHaveLength(1);
         const [{ graph, plan }] = compiled as [(typeof compiled)[0]];
@@ -249,43 +250,88 @@ export async function convFunctionalBnWithMultiBnShareConv(device: Device): Prom
   await expectSame((input) => model.call(input), x, SHARED);
 }
 
-/** The plan runs as one call into compiled code, or one submission, twice. */
+/**
+ * The plan runs as one call into compiled code, or one submission, twice: the frozen model, and one whose plan has
+ * several kernels. A plan that needs JavaScript between its kernels is refused.
+ */
 export async function cppWrapper(device: Device): Promise<void> {
   await openDevice(device);
-  const model = new ConvBN(3, 32).eval().to(device);
   const x = rand([3, 3, 32, 32], { device });
-  const expected = noGrad(() => model.call(x));
-  const fast = compile((m: ConvBN, input: Tensor) => m.call(input), {
-    options: { nativeWrapper: true },
-  });
+  const options = { nativeWrapper: true };
+  await expectOneCall(new ConvBN(3, 32), (m, input) => m.call(input), x, 1);
+  const softmaxTwice = (m: ConvBN, input: Tensor): Tensor =>
+    F.softmax(F.softmax(m.call(input), 1), 3);
+  await expectOneCall(new ConvBN(3, 32), softmaxTwice, x, 3);
+
+  // The operator's kernel is JavaScript.
+  const opaque = (input: Tensor): Tensor => addsTwo(input.add(1)).mul(2);
+  const refused = compile(opaque, { options });
+  expect(() => noGrad(() => refused(x))).toThrow(
+    device === 'cpu'
+      ? /nativeWrapper: plan .* runs reference kernels, .* conformance_native::adds_two/
+      : /conformance_native::adds_two has no lowering/,
+  );
+  if (device === 'cpu')
+    await expectClose(
+      noGrad(() => compile(opaque)(x)),
+      opaque(x),
+    );
+  expect(config.get('nativeWrapper')).toBe(false);
+}
+
+const addsTwo = library('conformance_native')
+  .define('adds_two(Tensor x) -> Tensor')
+  .impl('adds_two', 'cpu', (x: Tensor) => x.add(2))
+  .impl('adds_two', 'meta', (x: Tensor) => x.add(2))
+  .fn<(x: Tensor) => Tensor>('adds_two');
+
+/** Runs a frozen model twice with the option; the second run enters compiled code once. */
+async function expectOneCall(
+  model: ConvBN,
+  run: (m: ConvBN, input: Tensor) => Tensor,
+  x: Tensor,
+  launches: number,
+): Promise<void> {
+  const device = x.device as Device;
+  model.eval().to(device);
+  const expected = noGrad(() => run(model, x));
+  const fast = compile(run, { options: { nativeWrapper: true } });
   await frozen({}, async () => {
-    const run = (): Tensor => noGrad(() => fast(model, x));
     using calls = await countNativeCalls(device);
-    await expectClose(run(), expected);
+    const { result, compiled } = await runAndGetCode(() => noGrad(() => fast(model, x)));
+    expect(result.device).toBe(device);
+    expect(compiled.map(({ plan }) => plan.launches.length)).toEqual([launches]);
+    await expectClose(result, expected);
     await calls.settle();
     const before = calls.count;
-    const second = run();
+    const second = noGrad(() => fast(model, x));
     await calls.settle();
     expect(calls.count - before).toBe(1);
     await expectClose(second, expected);
   });
-  expect(config.get('nativeWrapper')).toBe(false);
 }
 
-/** A half convolution times a constant: the product has the dtype it has in eager. */
+/** A half convolution times a wider constant: the product has the dtype and the values it has in eager. */
 export async function dontChangeDtypeFolding(device: Device): Promise<void> {
   await openDevice(device);
   const dtype = device === 'cpu' ? 'bfloat16' : 'float16';
   const model = new Conv2d(3, 32, 3, { bias: false, stride: 2 }).eval().to(device).to(dtype);
-  const x = randn([3, 3, 32, 32], { device }).to(dtype);
+  const x = rand([3, 3, 32, 32], { device }).to(dtype);
   const apply = (m: Conv2d, input: Tensor): Tensor =>
     m.call(input).mul(full([1], 2, { device, dtype: 'float32' }));
   await frozen({ layoutOptimization: false }, async () => {
     const expected = noGrad(() => apply(model, x));
-    const compiled = compile(apply);
-    const result = noGrad(() => compiled(model, x));
-    expect(result.dtype).toBe(expected.dtype);
-    // Eager rounds the convolution to its 16 bits before the product, fused code does not.
-    await expectClose(result, expected, COARSE);
+    expect(expected.dtype).toBe('float32');
+    const fast = compile(apply);
+    const { result, compiled } = await runAndGetCode(() => noGrad(() => fast(model, x)));
+    expect(result.dtype).toBe('float32');
+    expect(result.device).toBe(device);
+    await expectClose(result, expected);
+    // The constant stays behind the convolution, whose result is half.
+    expect(compiled).toHaveLength(1);
+    new FileCheck()
+      .check('convolution_pointwise.default(')
+      .check('mul.Tensor(')
+      .run(compiled[0]!.graph.print());
   });
 }
