@@ -136,6 +136,7 @@ export async function convWeightLayoutConvert(device: Device): Promise<void> {
   const actual = frozen(FORCED, () => noGrad(() => run(x)));
   expect(convolutions).toBe(1);
   expect(actual.strides).toEqual(expected.strides);
+  expect(actual.device).toBe(device);
   await expectClose(actual, expected, { atol: 1e-5, rtol: 1e-4 });
 }
 
@@ -174,6 +175,9 @@ export async function redundantCloneForLayoutConvert(device: Device): Promise<vo
   }
   expect(actual).toHaveLength(2);
   await expectClose(actual, expected, { atol: 1e-4, rtol: 1e-4 });
-  for (const output of actual) expect(output.isContiguous()).toBe(true);
+  for (const output of actual) {
+    expect(output.isContiguous()).toBe(true);
+    expect(output.device).toBe(device);
+  }
   expect({ same, different }).toEqual({ same: 1, different: 1 });
 }
