@@ -25,6 +25,7 @@ export const OPTION_SCOPES: Readonly<Record<string, Scope>> = {
   freezing: 'graph',
   freezingDiscardParameters: 'graph',
   'inductor.checkIndices': 'graph',
+  'inductor.implicitFallbacks': 'graph',
   jointCustomPostPass: 'graph',
   jointCustomPrePass: 'graph',
   layoutOptimization: 'graph',

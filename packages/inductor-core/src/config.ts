@@ -6,6 +6,7 @@ import { defineConfig, option } from '@tessera/shared';
 /** Options of the compiler to loops. */
 export interface InductorConfig {
   readonly checkIndices: boolean;
+  readonly implicitFallbacks: boolean;
 }
 
 /** Live values of `config.inductor`. */
@@ -13,5 +14,9 @@ export const inductorConfig: Readonly<InductorConfig> = defineConfig<InductorCon
   checkIndices: option<boolean>(
     true,
     'Let kernels refuse what eager refuses: indices and labels out of range, integer division by zero. Without, such an index is clamped or dropped and the quotient is 0.',
+  ),
+  implicitFallbacks: option<boolean>(
+    true,
+    'Run operators without a lowering on their reference kernels. Without, compiling such an operator is an error.',
   ),
 });

@@ -72,6 +72,28 @@ function externArg(l: Lowering, arg: LoweredArg, reads: Set<IrBuffer>, op: strin
   );
 }
 
+/**
+ * Refuses an operator without any lowering where `implicitFallbacks` is off. One whose lowering declines, as sorts
+ * of long rows do, names its reference kernel itself.
+ *
+ * @throws kernel-missing
+ */
+export function checkFallback(l: Lowering, { op }: LoweringCall): void {
+  // Without reference kernels there is nothing to fall back to, and an error of its own.
+  if (l.implicitFallbacks || !l.capabilities.extern) return;
+  throw new TesseraError(
+    'kernel-missing',
+    `${op} has no lowering, and with inductor.implicitFallbacks off its reference kernel may not run instead.`,
+    {
+      context: { op },
+      hints: [
+        `Register one: registerLowering('${op}', fn).`,
+        'Or leave inductor.implicitFallbacks on, and its reference kernel runs.',
+      ],
+    },
+  );
+}
+
 /** Calls the reference kernel of an operator. @throws kernel-missing where the backend has none */
 export function lowerExtern(
   l: Lowering,

@@ -10,7 +10,7 @@ import { type Argument, type GraphModule, Node, getItem } from '@tessera/graph';
 import { type LoweringHandler, loweringOf } from '@tessera/passes';
 import { type OpOverload, type Tensor, getOp, isTensor } from '@tessera/tensor';
 import type { Capabilities } from '../backend/kernel-backend.js';
-import { lowerExtern } from './extern.js';
+import { checkFallback, lowerExtern } from './extern.js';
 import { findLowering } from './find-lowering.js';
 import type { LoweredGraph } from './ir-node.js';
 import { LoweredTensor } from './lowered-tensor.js';
@@ -184,9 +184,9 @@ class GraphLowering {
       results,
     };
     lowering.origin = op.schema.name;
-    const made =
-      findLowering(op.qualifiedName)?.(lowering, args, call) ??
-      lowerExtern(lowering, args, call, deviceOf(node));
+    const lower = findLowering(op.qualifiedName);
+    if (lower === undefined) checkFallback(lowering, call);
+    const made = lower?.(lowering, args, call) ?? lowerExtern(lowering, args, call, deviceOf(node));
     if (made instanceof LoweredTensor) return this.settle(node, made);
     const list = made as readonly (LoweredTensor | null)[];
     if (isTensor(node.meta.val)) return this.settle(node, list[0]!);

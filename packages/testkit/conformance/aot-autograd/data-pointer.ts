@@ -7,7 +7,6 @@ import {
   Function,
   type FunctionContext,
   type Tensor,
-  fakeFromMeta,
   library,
   randn,
   withFakeTensors,
@@ -16,15 +15,33 @@ import { expect } from 'vitest';
 
 const MESSAGE = /Cannot access data pointer/;
 
-/** A FakeTensor can be copied. */
+/**
+ * A FakeTensor can be copied: as another object of the same memory and as one with memory of its own, which say all
+ * that the original says; neither has values. Traced over fakes, a copy has the values of what the graph is given.
+ */
 export function copiesFakes(): void {
-  const copy = withFakeTensors(() => {
-    const x = randn([3]);
-    expect(x.isFake).toBe(true);
-    return fakeFromMeta(x);
+  withFakeTensors(() => {
+    const x = randn([2, 3]).t();
+    for (const [copy, shares] of [
+      [x.detach(), true],
+      [x.clone(), false],
+    ] as const) {
+      expect(copy).not.toBe(x);
+      expect(copy.isFake).toBe(true);
+      expect(copy.storage === x.storage).toBe(shares);
+      for (const key of ['sizes', 'strides', 'dtype', 'device', 'requiresGrad'] as const)
+        expect(copy[key], key).toEqual(x[key]);
+      expect(() => copy.dataPtr()).toThrow(MESSAGE);
+      expect(() => copy.toTypedArray()).toThrow(MESSAGE);
+    }
   });
-  expect(copy.sizes).toEqual([3]);
-  expect(withFakeTensors(() => randn([3]).clone()).shape).toEqual([3]);
+  for (const tracingMode of ['fake', 'symbolic'] as const) {
+    const real = randn([3]);
+    const traced = makeFx((x: Tensor) => x.clone(), { tracingMode })(real);
+    const copy = traced.forward(real) as Tensor;
+    expect(copy.storage).not.toBe(real.storage);
+    expect(copy.toArray()).toEqual(real.toArray());
+  }
 }
 
 const lib = library('conformance_data')

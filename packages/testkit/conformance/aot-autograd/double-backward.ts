@@ -4,7 +4,7 @@
 import { compile, graphBreak } from '@tessera/compile';
 import { type Tensor, grad, tensor } from '@tessera/tensor';
 import { expect } from 'vitest';
-import { assertClose } from '../../src/index.js';
+import { CompileCounterWithBackend, assertClose } from '../../src/index.js';
 
 const MESSAGE = /does not currently support double backward/;
 
@@ -27,6 +27,7 @@ export function doubleBackwardErrors(): void {
     const expected = Math.cos(1) * Math.exp(Math.sin(1));
     const second = (Math.cos(1) ** 2 - Math.sin(1)) * Math.exp(Math.sin(1));
 
+    const counter = new CompileCounterWithBackend('aot_eager');
     // Both derivatives inside.
     const inside = compile(
       (input: Tensor): Tensor => {
@@ -37,7 +38,7 @@ export function doubleBackwardErrors(): void {
       { backend: 'aot_eager' },
     );
     // The second one outside.
-    const first = compile(broken, { backend: 'aot_eager' });
+    const first = compile(broken, { backend: counter });
     // Both outside.
     const neither = compile(body, { backend: 'aot_eager' });
     for (let call = 0; call < 3; call++) {
@@ -54,6 +55,9 @@ export function doubleBackwardErrors(): void {
       // No second derivative is asked for.
       assertClose(grad(neither(x), x, { createGraph: false, gradOutputs })[0]!, tensor(expected));
     }
+
+    // The break is there: the gradient is no part of the graph.
+    expect(counter.graphs.map((graph) => graph.print().includes('cos'))).toEqual([false]);
 
     // In one graph, all derivatives are as in eager; that of a result is the first one through what is compiled.
     const whole = compile((input: Tensor): Tensor => gradient(body(input), input), {

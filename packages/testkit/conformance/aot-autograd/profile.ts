@@ -5,6 +5,7 @@ import { compile, graphBreak, profile } from '@tessera/compile';
 import { BatchNorm2d, Conv2d, L1Loss, Linear, Module, ReLU } from '@tessera/nn';
 import { type Tensor, grad, manualSeed, rand, tensor } from '@tessera/tensor';
 import { expect } from 'vitest';
+import { CompileCounterWithBackend } from '../../src/index.js';
 
 class Model extends Module {
   readonly conv1: Conv2d = new Conv2d(16, 16, 1, { padding: 'same' });
@@ -26,6 +27,7 @@ export function profiledSequenceNumbers(): void {
   const target = rand([1]);
   const model = new Model();
   const gradOutput = tensor(1).requiresGrad_();
+  const counter = new CompileCounterWithBackend('aot_eager');
   const step = compile(
     (mod: Model, input: Tensor, goal: Tensor) => {
       const loss = mod.call(input, goal);
@@ -36,9 +38,11 @@ export function profiledSequenceNumbers(): void {
         createGraph: true,
       });
     },
-    { backend: 'aot_eager' },
+    { backend: counter },
   );
   const { events } = profile(() => step(model, x, target));
+  // The break is there: the one graph ends with the loss.
+  expect(counter.graphs.map((graph) => graph.print().includes('l1_loss'))).toEqual([true]);
   const nodes = events.filter(({ name }) => /Backward[01]$/.test(name));
   const numbers = [...new Set(nodes.map(({ sequenceNr }) => sequenceNr))];
   expect(numbers).toHaveLength(13);

@@ -6,11 +6,11 @@ import { BatchNorm2d, Conv2d, Module, functional as F } from '@tessera/nn';
 import {
   type Tensor,
   full,
+  library,
   mean,
   noGrad,
   ones,
   rand,
-  randn,
   variance,
   zeros,
 } from '@tessera/tensor';
@@ -58,46 +58,46 @@ class ConvMultiBN extends ConvBN {
   }
 }
 
-/** A convolution with one functional batch norm per running mean. */
+/**
+ * A convolution with one functional batch norm per running mean. The source's statistics are plain attributes,
+ * which its tracer takes as buffers of the module; here freezing takes what is registered as one.
+ */
 class ConvFunctionalBN extends Module {
-  conv: Conv2d;
-  weight: Tensor;
-  bias: Tensor;
+  conv: Conv2d = new Conv2d(32, 32, 3, { bias: true, stride: 2 });
+  declare readonly runningMean: Tensor;
+  declare readonly runningMean2: Tensor | null;
+  declare readonly runningVar: Tensor;
+  declare readonly weight: Tensor;
+  declare readonly bias: Tensor;
 
-  constructor(
-    readonly means: readonly Tensor[],
-    readonly runningVar: Tensor,
-  ) {
+  constructor(x: Tensor, means: 1 | 2) {
     super();
-    this.conv = new Conv2d(32, 32, 3, { bias: true, stride: 2 });
-    this.weight = ones([32], { device: runningVar.device });
-    this.bias = zeros([32], { device: runningVar.device });
+    const average = mean(x, [0, 2, 3]);
+    this.registerBuffer('runningMean', average);
+    // Another mean: batch norms of one statistic would be one node.
+    this.registerBuffer('runningMean2', means === 2 ? average.mul(2) : null);
+    this.registerBuffer('runningVar', variance(x, [0, 2, 3]));
+    this.registerBuffer('weight', ones([32], { device: x.device }));
+    this.registerBuffer('bias', zeros([32], { device: x.device }));
+    this.eval().to(x.device);
   }
 
   override forward(x: Tensor): Tensor {
-    return this.means
-      .map((runningMean) =>
-        F.batchNorm(this.conv.call(x), {
-          runningMean,
-          runningVar: this.runningVar,
-          weight: this.weight,
-          bias: this.bias,
-          training: false,
-          momentum: 0.1,
-          eps: 1e-5,
-        }),
-      )
-      .reduce((a, b) => a.add(b));
+    const first = this.normed(x, this.runningMean);
+    return this.runningMean2 === null ? first : first.add(this.normed(x, this.runningMean2));
   }
-}
 
-function functionalModel(x: Tensor, means: number): ConvFunctionalBN {
-  const average = mean(x, [0, 2, 3]);
-  const model = new ConvFunctionalBN(
-    Array.from({ length: means }, () => average),
-    variance(x, [0, 2, 3]),
-  );
-  return model.eval().to(x.device);
+  private normed(x: Tensor, runningMean: Tensor): Tensor {
+    return F.batchNorm(this.conv.call(x), {
+      runningMean,
+      runningVar: this.runningVar,
+      weight: this.weight,
+      bias: this.bias,
+      training: false,
+      momentum: 0.1,
+      eps: 1e-5,
+    });
+  }
 }
 
 /** Runs the module a few times in training, so that the running statistics say something. */
@@ -109,16 +109,48 @@ function trained(model: ConvBN, device: Device): ConvBN {
   return model.eval();
 }
 
-async function expectSame(run: (x: Tensor) => Tensor, x: Tensor): Promise<void> {
+/** What is left of convolutions and batch norms. */
+interface Left {
+  readonly convolutions: number;
+  readonly norms: number;
+}
+
+/** Runs compiled as eager, in one graph that holds what is expected. */
+async function expectSame(run: (x: Tensor) => Tensor, x: Tensor, left: Left): Promise<void> {
   await frozen({ layoutOptimization: false }, async () => {
     const expected = noGrad(() => run(x));
-    const compiled = compile(run);
-    await expectClose(
-      noGrad(() => compiled(x)),
-      expected,
-      COARSE,
-    );
+    const fast = compile(run);
+    const { result, compiled } = await runAndGetCode(() => noGrad(() => fast(x)));
+    expect(result.device).toBe(x.device);
+    await expectClose(result, expected, COARSE);
+    expect(compiled).toHaveLength(1);
+    const text = compiled[0]!.graph.print();
+    const count = (op: string): number => text.split(`${op}.default(`).length - 1;
+    expect({
+      convolutions: count('convolution_pointwise'),
+      norms: count('_native_batch_norm_legit_no_training'),
+    }).toEqual(left);
   });
+}
+
+/** Batch norms that share a convolution's result stay. */
+const SHARED: Left = { convolutions: 1, norms: 2 };
+
+/**
+ * One module called twice: its constants are folded once per call, and never into themselves. The source drops the
+ * first result; nobody says when JavaScript does, so that both leave the graph, as two tensors of one convolution.
+ */
+async function expectSharing(make: () => ConvBN | ConvFunctionalBN, x: Tensor): Promise<void> {
+  const programs: readonly [(call: (input: Tensor) => Tensor, input: Tensor) => Tensor, Left][] = [
+    [(call, input) => (call(input), call(input)), SHARED],
+    [(call, input) => call(input).add(call(input)), { convolutions: 1, norms: 0 }],
+    [(call, input) => call(input).add(call(input.neg())), { convolutions: 2, norms: 0 }],
+  ];
+  for (const [program, left] of programs) {
+    // Freezing discards the parameters.
+    const model = make();
+    await expectSame((input) => program((y) => model.call(y), input), x, left);
+  }
 }
 
 /** One convolution whose result is used with batch norm, and another with the same weights without. */
@@ -173,6 +205,7 @@ export async function foldedConvBn(device: Device): Promise<void> {
         const expected = noGrad(() => model.call(x));
         const fast = compile((m: ConvBN, input: Tensor) => m.call(input));
         const { result, compiled } = await runAndGetCode(() => noGrad(() => fast(model, x)));
+        expect(result.device).toBe(device);
         await expectClose(result, expected, COARSE);
         expect(compiled).toHaveLength(1);
         const [{ graph, plan }] = compiled as [(typeof compiled)[0]];
@@ -191,78 +224,114 @@ export async function foldedConvBn(device: Device): Promise<void> {
 /** The same module called twice. */
 export async function foldedConvBnWithModuleSharing(device: Device): Promise<void> {
   await openDevice(device);
-  const model = trained(new ConvBN(32, 32, { bias: true }), device);
-  const twice = (x: Tensor): Tensor => {
-    model.call(x);
-    return model.call(x);
-  };
-  await expectSame(twice, rand([3, 32, 32, 32], { device }));
+  const make = (): ConvBN => trained(new ConvBN(32, 32, { bias: true }), device);
+  await expectSharing(make, rand([3, 32, 32, 32], { device }));
 }
 
 /** The same, with a functional batch norm. */
 export async function foldedConvFunctionalBnWithModuleSharing(device: Device): Promise<void> {
   await openDevice(device);
   const x = rand([3, 32, 32, 32], { device });
-  const model = functionalModel(x, 1);
-  const twice = (input: Tensor): Tensor => {
-    model.call(input);
-    return model.call(input);
-  };
-  await expectSame(twice, x);
+  await expectSharing(() => new ConvFunctionalBN(x, 1), x);
 }
 
 /** Two batch norms behind one convolution. */
 export async function convBnWithMultiBnShareConv(device: Device): Promise<void> {
   await openDevice(device);
   const model = trained(new ConvMultiBN(32, 32, { bias: true }), device);
-  await expectSame((x) => model.call(x), rand([3, 32, 32, 32], { device }));
+  await expectSame((x) => model.call(x), rand([3, 32, 32, 32], { device }), SHARED);
 }
 
 /** The same, with functional batch norms. */
 export async function convFunctionalBnWithMultiBnShareConv(device: Device): Promise<void> {
   await openDevice(device);
   const x = rand([3, 32, 32, 32], { device });
-  const model = functionalModel(x, 2);
-  await expectSame((input) => model.call(input), x);
+  const model = new ConvFunctionalBN(x, 2);
+  await expectSame((input) => model.call(input), x, SHARED);
 }
 
-/** The plan runs as one call into compiled code, or one submission, twice. */
+/**
+ * The plan runs as one call into compiled code, or one submission, twice: the frozen model, and one whose plan has
+ * several kernels. A plan that needs JavaScript between its kernels is refused.
+ */
 export async function cppWrapper(device: Device): Promise<void> {
   await openDevice(device);
-  const model = new ConvBN(3, 32).eval().to(device);
   const x = rand([3, 3, 32, 32], { device });
-  const expected = noGrad(() => model.call(x));
-  const fast = compile((m: ConvBN, input: Tensor) => m.call(input), {
-    options: { nativeWrapper: true },
-  });
+  const options = { nativeWrapper: true };
+  await expectOneCall(new ConvBN(3, 32), (m, input) => m.call(input), x, 1);
+  const softmaxTwice = (m: ConvBN, input: Tensor): Tensor =>
+    F.softmax(F.softmax(m.call(input), 1), 3);
+  await expectOneCall(new ConvBN(3, 32), softmaxTwice, x, 3);
+
+  // The operator's kernel is JavaScript.
+  const opaque = (input: Tensor): Tensor => addsTwo(input.add(1)).mul(2);
+  const refused = compile(opaque, { options });
+  expect(() => noGrad(() => refused(x))).toThrow(
+    device === 'cpu'
+      ? /nativeWrapper: plan .* runs reference kernels, .* conformance_native::adds_two/
+      : /conformance_native::adds_two has no lowering/,
+  );
+  if (device === 'cpu')
+    await expectClose(
+      noGrad(() => compile(opaque)(x)),
+      opaque(x),
+    );
+  expect(config.get('nativeWrapper')).toBe(false);
+}
+
+const addsTwo = library('conformance_native')
+  .define('adds_two(Tensor x) -> Tensor')
+  .impl('adds_two', 'cpu', (x: Tensor) => x.add(2))
+  .impl('adds_two', 'meta', (x: Tensor) => x.add(2))
+  .fn<(x: Tensor) => Tensor>('adds_two');
+
+/** Runs a frozen model twice with the option; the second run enters compiled code once. */
+async function expectOneCall(
+  model: ConvBN,
+  run: (m: ConvBN, input: Tensor) => Tensor,
+  x: Tensor,
+  launches: number,
+): Promise<void> {
+  const device = x.device as Device;
+  model.eval().to(device);
+  const expected = noGrad(() => run(model, x));
+  const fast = compile(run, { options: { nativeWrapper: true } });
   await frozen({}, async () => {
-    const run = (): Tensor => noGrad(() => fast(model, x));
     using calls = await countNativeCalls(device);
-    await expectClose(run(), expected);
+    const { result, compiled } = await runAndGetCode(() => noGrad(() => fast(model, x)));
+    expect(result.device).toBe(device);
+    expect(compiled.map(({ plan }) => plan.launches.length)).toEqual([launches]);
+    await expectClose(result, expected);
     await calls.settle();
     const before = calls.count;
-    const second = run();
+    const second = noGrad(() => fast(model, x));
     await calls.settle();
     expect(calls.count - before).toBe(1);
     await expectClose(second, expected);
   });
-  expect(config.get('nativeWrapper')).toBe(false);
 }
 
-/** A half convolution times a constant: the product has the dtype it has in eager. */
+/** A half convolution times a wider constant: the product has the dtype and the values it has in eager. */
 export async function dontChangeDtypeFolding(device: Device): Promise<void> {
   await openDevice(device);
   const dtype = device === 'cpu' ? 'bfloat16' : 'float16';
   const model = new Conv2d(3, 32, 3, { bias: false, stride: 2 }).eval().to(device).to(dtype);
-  const x = randn([3, 3, 32, 32], { device }).to(dtype);
+  const x = rand([3, 3, 32, 32], { device }).to(dtype);
   const apply = (m: Conv2d, input: Tensor): Tensor =>
     m.call(input).mul(full([1], 2, { device, dtype: 'float32' }));
   await frozen({ layoutOptimization: false }, async () => {
     const expected = noGrad(() => apply(model, x));
-    const compiled = compile(apply);
-    const result = noGrad(() => compiled(model, x));
-    expect(result.dtype).toBe(expected.dtype);
-    // Eager rounds the convolution to its 16 bits before the product, fused code does not.
-    await expectClose(result, expected, COARSE);
+    expect(expected.dtype).toBe('float32');
+    const fast = compile(apply);
+    const { result, compiled } = await runAndGetCode(() => noGrad(() => fast(model, x)));
+    expect(result.dtype).toBe('float32');
+    expect(result.device).toBe(device);
+    await expectClose(result, expected);
+    // The constant stays behind the convolution, whose result is half.
+    expect(compiled).toHaveLength(1);
+    new FileCheck()
+      .check('convolution_pointwise.default(')
+      .check('mul.Tensor(')
+      .run(compiled[0]!.graph.print());
   });
 }

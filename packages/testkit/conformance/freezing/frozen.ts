@@ -3,7 +3,15 @@
  */
 import { config } from '@tessera/compile';
 
-/** Runs `fn` with freezing on and parameters discarded, as the document's test class does. */
+/**
+ * Runs `fn` as the document's test class does: with freezing on and parameters discarded, and without reference
+ * kernels for operators that have no lowering.
+ */
 export function frozen<R>(more: Readonly<Record<string, unknown>>, fn: () => R): R {
-  return config.patch({ freezing: true, freezingDiscardParameters: true, ...more }, fn);
+  const options = {
+    freezing: true,
+    freezingDiscardParameters: true,
+    'inductor.implicitFallbacks': false,
+  };
+  return config.patch({ ...options, ...more }, fn);
 }

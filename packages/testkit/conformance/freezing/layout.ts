@@ -2,7 +2,7 @@
  * @file Freezing and layouts: channels last inside, eager strides at the boundary.
  */
 import { type InnerCompile, compile, compileFx, compileFxInner } from '@tessera/compile';
-import { tensorVal, type Node } from '@tessera/graph';
+import { type GraphModule, type Node, tensorVal } from '@tessera/graph';
 import { overrideLowering } from '@tessera/inductor-core';
 import { BatchNorm2d, Conv2d, Module, functional as F } from '@tessera/nn';
 import {
@@ -16,6 +16,7 @@ import {
   randn,
 } from '@tessera/tensor';
 import { expect } from 'vitest';
+import { runAndGetCode } from '../../src/index.js';
 import { type Device, expectClose, openDevice } from '../support/devices.js';
 import { frozen } from './frozen.js';
 
@@ -30,14 +31,19 @@ class Conv extends Module {
   }
 }
 
-/** Views that count from the storage see the eager layout. */
+/**
+ * Views that count from the storage see the eager layout. The source's weight of one pixel lies the same in either
+ * layout, so that its convolution stays as it is; with three by three pixels the convolution and the padding
+ * work channels last, and give the views what they count in.
+ */
 export async function convWithAsStrided(device: Device): Promise<void> {
   class Strided extends Module {
     kv: Conv2d;
 
-    constructor(groups: number) {
+    constructor(channels: number, size: number, groups: number) {
       super();
-      this.kv = new Conv2d(256, 384, 1, { stride: 1, bias: false, groups });
+      const padding = (size - 1) / 2;
+      this.kv = new Conv2d(channels, 384, size, { stride: 1, bias: false, groups, padding });
     }
 
     override forward(x: Tensor): Tensor {
@@ -48,16 +54,25 @@ export async function convWithAsStrided(device: Device): Promise<void> {
     }
   }
   await openDevice(device);
-  const x = randn([8, 256, 16, 16], { device });
   const run = compile((m: Strided, input: Tensor) => m.call(input));
   for (const groups of [1, 2]) {
-    const model = new Strided(groups).eval().to(device);
-    const expected = noGrad(() => model.call(x));
-    await expectClose(
-      frozen(FORCED, () => noGrad(() => run(model, x))),
-      expected,
-      { rtol: 1e-4, atol: 1e-4 },
-    );
+    for (const [channels, size] of [
+      [256, 1],
+      [16, 3],
+    ] as const) {
+      const model = new Strided(channels, size, groups).eval().to(device);
+      const x = randn([8, channels, 16, 16], { device });
+      const expected = noGrad(() => model.call(x));
+      const { result, compiled } = await frozen(FORCED, () =>
+        runAndGetCode(() => noGrad(() => run(model, x))),
+      );
+      expect(result.device).toBe(device);
+      await expectClose(result, expected, { rtol: 1e-4, atol: 1e-4 });
+      expect(compiled).toHaveLength(1);
+      expect(worksChannelsLast(compiled[0]!.graph)).toEqual(
+        size === 1 ? [] : ['tessera.convolution_pointwise.default', 'aten.constant_pad_nd.default'],
+      );
+    }
   }
 }
 
@@ -75,11 +90,22 @@ export async function convLayoutConvertWithView(device: Device): Promise<void> {
   const x = rand([2, 3, 5, 5], { device });
   const expected = noGrad(() => model.call(x));
   const run = compile((m: Flattening, input: Tensor) => m.call(input));
-  await expectClose(
-    frozen(FORCED, () => noGrad(() => run(model, x))),
-    expected,
-    { atol: 1e-5, rtol: 1e-4 },
+  const { result, compiled } = await frozen(FORCED, () =>
+    runAndGetCode(() => noGrad(() => run(model, x))),
   );
+  expect(result.device).toBe(device);
+  await expectClose(result, expected, { atol: 1e-5, rtol: 1e-4 });
+  expect(compiled).toHaveLength(1);
+  expect(worksChannelsLast(compiled[0]!.graph)).toEqual(['tessera.convolution_pointwise.default']);
+}
+
+/** The operators of a graph whose images lie channels last. */
+function worksChannelsLast(module: GraphModule): string[] {
+  return module.graph.nodes.flatMap((node) => {
+    const val = tensorVal(node);
+    const lies = node.op === 'call_function' && val?.ndim === 4 && !val.isContiguous();
+    return lies && isChannelsLast(val) ? [String(node.target)] : [];
+  });
 }
 
 const CONVOLUTIONS: readonly string[] = ['aten::convolution', 'tessera::convolution_pointwise'];
@@ -110,6 +136,7 @@ export async function convWeightLayoutConvert(device: Device): Promise<void> {
   const actual = frozen(FORCED, () => noGrad(() => run(x)));
   expect(convolutions).toBe(1);
   expect(actual.strides).toEqual(expected.strides);
+  expect(actual.device).toBe(device);
   await expectClose(actual, expected, { atol: 1e-5, rtol: 1e-4 });
 }
 
@@ -148,6 +175,9 @@ export async function redundantCloneForLayoutConvert(device: Device): Promise<vo
   }
   expect(actual).toHaveLength(2);
   await expectClose(actual, expected, { atol: 1e-4, rtol: 1e-4 });
-  for (const output of actual) expect(output.isContiguous()).toBe(true);
+  for (const output of actual) {
+    expect(output.isContiguous()).toBe(true);
+    expect(output.device).toBe(device);
+  }
   expect({ same, different }).toEqual({ same: 1, different: 1 });
 }

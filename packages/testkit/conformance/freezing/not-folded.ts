@@ -12,6 +12,7 @@ export async function rngOp(device: Device): Promise<void> {
   await openDevice(device);
   const draw = compile((): Tensor => rand([4, 4], { device }).add(1));
   const [first, second] = frozen({}, () => noGrad(() => [draw(), draw()])) as [Tensor, Tensor];
+  expect([first.device, second.device]).toEqual([device, device]);
   expect(await numbersOf(first)).not.toEqual(await numbersOf(second));
 }
 
@@ -27,11 +28,13 @@ export async function symintNotFolded(device: Device): Promise<void> {
   ]) {
     const a = randn(sizes, { device });
     markDynamic(a, [0, 1]);
-    await frozen({}, () =>
-      expectClose(
-        noGrad(() => run(a)),
+    await frozen({}, async () => {
+      const actual = noGrad(() => run(a));
+      expect(actual.map((result) => result.device)).toEqual([device, device]);
+      await expectClose(
+        actual,
         noGrad(() => apply(a)),
-      ),
-    );
+      );
+    });
   }
 }

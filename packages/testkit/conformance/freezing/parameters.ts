@@ -2,11 +2,21 @@
  * @file What freezing does with parameters: mutated and returned ones stay, others are folded and released.
  */
 import { compile } from '@tessera/compile';
+import { tensorVal } from '@tessera/graph';
 import { Linear, Module, Parameter, functional as F } from '@tessera/nn';
-import { type Tensor, autocast, noGrad, rand, reclaimNow, tensor, zeros } from '@tessera/tensor';
+import {
+  type Tensor,
+  autocast,
+  cpuHeap,
+  noGrad,
+  rand,
+  reclaimNow,
+  tensor,
+  zeros,
+} from '@tessera/tensor';
 import { expect } from 'vitest';
 import { runAndGetCode } from '../../src/index.js';
-import { type Device, expectClose, openDevice } from '../support/devices.js';
+import { type Device, expectClose, openDevice, openWebGpu } from '../support/devices.js';
 import { ConvBN } from './conv-bn.js';
 import { frozen } from './frozen.js';
 
@@ -28,6 +38,7 @@ export async function mutation(device: Device): Promise<void> {
       const model = new Mutating();
       const run = compile((m: Mutating) => m.call());
       const actual = [run(model).clone(), run(model).clone()];
+      expect(actual.map((result) => result.device)).toEqual([device, device]);
       await expectClose(actual, expected);
     }),
   );
@@ -47,7 +58,8 @@ export async function aliasedParamReturn(device: Device): Promise<void> {
   const expected = noGrad(() => model.call());
   const run = compile((m: Aliasing) => m.call());
   const actual = frozen({}, () => noGrad(() => run(model)));
-  await expectClose(actual, expected);
+  await expectClose(actual, expected, { checkDevice: true });
+  expect(actual[0]!.device).toBe(device);
   expect(actual[1]).toBe(model.aliased);
 }
 
@@ -63,10 +75,12 @@ export async function errorOnEager(device: Device): Promise<void> {
   frozen({}, () => noGrad(() => run(model, x)));
 }
 
-/** The memory of a folded parameter is released, and nothing holds it. */
+/** The memory of a folded parameter is released, and nothing holds it: what is folded takes its place. */
 export async function paramDeallocated(device: Device): Promise<void> {
+  // A mebibyte, beside which what else lives and dies meanwhile is small.
+  const size = 512;
   class Adding extends Module {
-    param = new Parameter(zeros([10, 10], { device }));
+    param = new Parameter(zeros([size, size], { device }));
 
     override forward(x: Tensor): Tensor {
       return this.param.add(10).add(x);
@@ -74,17 +88,41 @@ export async function paramDeallocated(device: Device): Promise<void> {
   }
   await openDevice(device);
   const model = new Adding().eval();
-  const input = rand([10], { device });
-  const expected = noGrad(() => model.call(input));
+  const input = rand([size], { device });
   const storage = new WeakRef(model.param.storage);
   const { nbytes } = model.param.storage;
+  expect(nbytes).toBe(4 * size * size);
+  await collect();
+  const before = await bytesInUse(device);
   const run = compile((m: Adding, x: Tensor) => m.call(x));
-  const actual = frozen({}, () => noGrad(() => run(model, input)));
-  await expectClose(actual, expected);
-  expect(nbytes).toBe(400);
+  const launched = await (async (): Promise<number> => {
+    const expected = noGrad(() => model.call(input));
+    const { result, compiled } = await frozen({}, () =>
+      runAndGetCode(() => noGrad(() => run(model, input))),
+    );
+    expect(result.device).toBe(device);
+    await expectClose(result, expected);
+    result.dispose();
+    expected.dispose();
+    return compiled.length;
+  })();
+  expect(launched).toBe(1);
   expect(model.param.storage.state).toBe('released');
   await collect();
   expect(storage.deref()).toBeUndefined();
+  const after = await bytesInUse(device);
+  expect(after - before).toBeLessThan(nbytes / 2);
+  // Another parameter and what would be left of it are seen by the same count.
+  const other = new Parameter(zeros([size, size], { device }));
+  expect((await bytesInUse(device)) - after).toBeGreaterThanOrEqual(other.storage.nbytes);
+}
+
+/** Bytes that are in use in the heap or on the device. */
+async function bytesInUse(device: Device): Promise<number> {
+  if (device === 'cpu') return cpuHeap().stats().liveBytes;
+  const gpu = await openWebGpu();
+  await gpu.synchronize();
+  return gpu.runtime.memoryStatistics.inUse;
 }
 
 /** Collects garbage in tasks of their own, where no frame of the test holds anything. */
@@ -146,6 +184,7 @@ export async function unequalBiasHorizontalAddmmFusion(device: Device): Promise<
   const expected = noGrad(() => model.call(x.clone()));
   const run = compile(model);
   const actual = frozen({}, () => noGrad(() => run(x.clone())));
+  expect(actual.map((result) => result.device)).toEqual([device, device, device]);
   await expectClose(actual, expected);
 }
 
@@ -166,7 +205,14 @@ export async function autocastLinear(device: Device): Promise<void> {
     const { result, compiled } = await runAndGetCode(() => within(() => run(model, x)));
     expect(result.dtype).toBe(dtype);
     await expectClose(result, expected);
-    for (const { plan } of compiled)
-      expect(plan.kernels.filter((kernel) => kernel.kind === 'loop')).toEqual([]);
+    expect(result.device).toBe(device);
+    // One product, of weights that were converted before; nothing converts at run time.
+    expect(compiled).toHaveLength(1);
+    const [{ graph, plan }] = compiled as [(typeof compiled)[0]];
+    expect(plan.launches.map(({ kernel }) => plan.kernels[kernel]!.kind)).toEqual(['matmul']);
+    const frozenDtypes = graph.graph.nodes.flatMap((node) =>
+      node.op === 'get_attr' ? [tensorVal(node)!.dtype] : [],
+    );
+    expect(frozenDtypes).toEqual([dtype, dtype]);
   });
 }

@@ -6,7 +6,7 @@ import { compile, graphBreak } from '@tessera/compile';
 import { Conv2d, type Module, Module as Base, Sequential, cloneModule } from '@tessera/nn';
 import { type Tensor, rand, randn, zerosLike } from '@tessera/tensor';
 import { expect } from 'vitest';
-import { same } from '../../src/index.js';
+import { CompileCounterWithBackend, same } from '../../src/index.js';
 import { type Device, openDevice } from '../support/devices.js';
 
 /** A model of one image. */
@@ -91,19 +91,23 @@ function runnerOf(model: ImageModel, mode: Mode): (x: Tensor) => Tensor | Tensor
   };
 }
 
-/** Compiles a model and compares with eager, judged by what float64 says. */
+/** Compiles a model, in so many graphs, and compares with eager, judged by what float64 says. */
 export async function expectAccurate(
   model: ImageModel,
   input: Tensor,
   device: Device,
-  mode: Mode = 'infer',
+  { mode = 'infer', frames = 1 }: { readonly mode?: Mode; readonly frames?: number } = {},
 ): Promise<void> {
   await openDevice(device);
   const references = listOf(runnerOf(cloneModule(model).to('float64'), mode)(input.to('float64')));
   const x = input.to(device);
   const expected = listOf(runnerOf(cloneModule(model).to(device), mode)(x));
-  const actual = listOf(compile(runnerOf(cloneModule(model).to(device), mode))(x));
+  const counter = new CompileCounterWithBackend('inductor');
+  const runner = runnerOf(cloneModule(model).to(device), mode);
+  const actual = listOf(compile(runner, { backend: counter })(x));
+  expect(counter.frameCount).toBe(frames);
   expect(actual).toHaveLength(expected.length);
+  for (const value of actual) expect(value.device).toBe(device);
   for (const [i, fp64Ref] of references.entries())
     expect(await same(expected[i]!, actual[i]!, { fp64Ref })).toBe(true);
 }
@@ -114,17 +118,20 @@ function listOf(value: Tensor | Tensor[]): Tensor[] {
 
 /** Two strided convolutions with a break between. */
 export function twoConvsWithGraphBreak(device: Device): Promise<void> {
-  return expectAccurate(new TwoConvs(true), rand([2, 3, 16, 16]), device);
+  return expectAccurate(new TwoConvs(true), rand([2, 3, 16, 16]), device, { frames: 2 });
 }
 
 /** Three convolutions with a break between. */
 export function threeConvsWithGraphBreak(device: Device): Promise<void> {
-  return expectAccurate(new ThreeConvs(true), randn([2, 3, 16, 16]), device);
+  return expectAccurate(new ThreeConvs(true), randn([2, 3, 16, 16]), device, { frames: 2 });
 }
 
 /** Forward and backward inside the compiled function. */
 export function trainingAccuracy(device: Device): Promise<void> {
-  return expectAccurate(new TwoConvs(true), rand([2, 3, 16, 16]), device, 'train');
+  return expectAccurate(new TwoConvs(true), rand([2, 3, 16, 16]), device, {
+    mode: 'train',
+    frames: 2,
+  });
 }
 
 /** The result is modified, and a view of it returned. */

@@ -17,6 +17,7 @@ export async function keepOutputLayoutInfer(device: Device): Promise<void> {
     const expected = model.call(x);
     const actual = compile(model)(x);
     expect(actual.strides).toEqual(expected.strides);
+    expect(actual.device).toBe(device);
     await expectClose(actual.view([5, -1]), expected.view([5, -1]), { atol: 1e-5, rtol: 1e-4 });
   });
 }
@@ -36,6 +37,7 @@ export async function mutateView(device: Device): Promise<void> {
   });
   const x = ones([2, 3], { device });
   f(x);
+  expect(x.device).toBe(device);
   expect(await numbersOf(x)).toEqual([2, 2, 2, 2, 2, 2]);
 }
 
@@ -49,6 +51,7 @@ export async function mutateBase(device: Device): Promise<void> {
   });
   const x = ones([2, 3], { device });
   const y = f(x);
+  expect([x.device, y.device]).toEqual([device, device]);
   expect(y.sizes).toEqual([3, 2]);
   expect(y.storage).toBe(x.storage);
   expect(await numbersOf(x)).toEqual([2, 2, 2, 2, 2, 2]);
@@ -64,6 +67,7 @@ export async function dynamicShapeSpecialization(device: Device): Promise<void> 
     const a = randn([2, size], { device, requiresGrad: true });
     const b = randn([2, size], { device });
     const actual = compile(f, options)(a, b);
+    expect(actual.device).toBe(device);
     await expectClose(actual, f(a, b));
     actual.sum().backward();
     await expectClose(a.grad, a.detach().cos());
@@ -99,6 +103,7 @@ export async function nllLossBackward(device: Device): Promise<void> {
   const x = ones([batch, 1, length, inputs]);
   const targets = randint(0, classes - 1, [batch, length], { dtype: 'int64' });
   const loss = compile(model)(x.to(device), targets.to(device));
+  expect(loss.device).toBe(device);
   loss.backward();
   const expected = eager.call(x, targets);
   expected.backward();
