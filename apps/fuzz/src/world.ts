@@ -128,7 +128,10 @@ export class World {
           : spec.in === 'list'
             ? list.at(-1)
             : map.get('key');
-    return found == null ? makeTensor(spec.otherwise).value : applyViews(found, spec.views);
+    // Of a scalar there are no such views.
+    if (found == null || (found.ndim === 0 && spec.views.length > 0))
+      return makeTensor(spec.otherwise).value;
+    return applyViews(found, spec.views);
   }
 
   /** Makes what a call needs. */
