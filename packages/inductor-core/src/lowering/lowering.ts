@@ -16,22 +16,11 @@ import { inductorConfig } from '../config.js';
 import type { ConditionRule, IrBuilder } from '../ir/build.js';
 import type { Expr, ReduceOp } from '../ir/expr.js';
 import type { IndexExpr, LoopVar } from '../ir/index-expr.js';
-import { EXPENSIVE_OPS } from '../ir/scalar-ops.js';
-import { indexOf, indexSymbols, operands, postorder } from '../ir/walk.js';
+import { postorder } from '../ir/walk.js';
+import { type ExprCost, exprCost } from './expr-cost.js';
 import type { ExternNode, IrBuffer, IrNode, IrScalar, MatmulNode } from './ir-node.js';
 import { LoweredTensor } from './lowered-tensor.js';
 import { LoweringBuilder } from './lowering-builder.js';
-
-/** What an expression costs to compute again. */
-export interface ExprCost {
-  readonly ops: number;
-  readonly loads: number;
-  /** Distinct buffers among the loads, and one where failed checks are noted if there are any. */
-  readonly buffers: number;
-  readonly expensive: boolean;
-  /** Some of what is expensive differs from element to element, rather than from row to row. */
-  readonly expensiveEach: boolean;
-}
 
 /** See the file header. */
 export class Lowering {
@@ -363,23 +352,7 @@ export class Lowering {
   costOf(expr: Expr): ExprCost {
     let cost = this.costs.get(expr);
     if (cost === undefined) {
-      let ops = 0;
-      let loads = 0;
-      const buffers = new Set<string>();
-      let expensive = false;
-      let checks = 0;
-      for (const e of postorder([expr])) {
-        if (e.kind === 'load') {
-          loads++;
-          buffers.add(e.buf);
-        } else if (e.kind === 'op') {
-          ops++;
-          if (EXPENSIVE_OPS.has(e.op)) expensive = true;
-        } else if (e.kind === 'random') expensive = true;
-        else if (e.kind === 'check') checks = 1;
-      }
-      const expensiveEach = expensive && isExpensiveEach(expr);
-      cost = { ops, loads, buffers: buffers.size + checks, expensive, expensiveEach };
+      cost = exprCost(expr);
       this.costs.set(expr, cost);
     }
     return cost;
@@ -394,24 +367,4 @@ export class Lowering {
 /** Whether a layout has neither gaps nor overlaps. */
 export function isDense(sizes: readonly number[], strides: readonly number[]): boolean {
   return storageExtent(sizes, strides) === numelOf(sizes) && !hasInternalOverlap(sizes, strides);
-}
-
-/** Whether an expensive part varies with all variables that the whole varies with. */
-function isExpensiveEach(expr: Expr): boolean {
-  const variables = new Map<string, number>();
-  const masks = new Map<Expr, number>();
-  const expensive: number[] = [];
-  for (const e of postorder([expr])) {
-    let mask = operands(e).reduce((all, operand) => all | masks.get(operand)!, 0);
-    const index = indexOf(e);
-    if (index !== null)
-      for (const name of indexSymbols(index)) {
-        if (!variables.has(name)) variables.set(name, variables.size);
-        // More variables than bits share the last: then parts seem to vary with more than they do.
-        mask |= 1 << Math.min(variables.get(name)!, 30);
-      }
-    masks.set(e, mask);
-    if (e.kind === 'random' || (e.kind === 'op' && EXPENSIVE_OPS.has(e.op))) expensive.push(mask);
-  }
-  return expensive.includes(masks.get(expr)!);
 }
