@@ -467,4 +467,38 @@ export const MUTATIONS = [
       'options = { ...options, dynamic: false };',
     ],
   ),
+  mutation(
+    'results have the layout that code prefers',
+    ['test_keep_output_layout_infer', 'test_keep_output_layout_with_freezing'],
+    [
+      'inductor-core/src/lowering/outputs.ts',
+      'function outputBuffer(l: Lowering, value: LoweredTensor, strides: readonly number[]): IrBuffer {',
+      '(strides as number[]).splice(0, strides.length, ...strides.map((_, d) => value.sizes.slice(0, d).reduce((a, b) => a * b, 1)));',
+    ],
+  ),
+  mutation(
+    'graphs that run op by op compute something else',
+    [
+      'test_LSTM',
+      'test_negative_testing',
+      'test_negative_testing_mutation',
+      'test_call_fn_with_non_const_inputs_aot_safe',
+      'test_nn_parameter_construction',
+      'test_multiple_aot_autograd_calls_dupe_args',
+    ],
+    [
+      'aot-autograd/src/graph-compiler.ts',
+      'export function runEagerly(module: GraphModule): CompiledGraph {',
+      'return (inputs) => module.forward(...inputs).map((value) => (value?.dtype === undefined ? value : value.add(1)));',
+    ],
+  ),
+  mutation(
+    'a loss that several kernels compute is negated',
+    ['test_nll_loss_backward (cpu)'],
+    [
+      'inductor-core/src/lowering/outputs.ts',
+      'function outputBuffer(l: Lowering, value: LoweredTensor, strides: readonly number[]): IrBuffer {',
+      "return l.storeValue(l.ir.op('neg', [value.expr]), value.dtype, value.sizes, strides);",
+    ],
+  ),
 ];
