@@ -1,6 +1,7 @@
 /**
  * @file `pnpm conformance [--json FILE] [filter…]`: runs the rows of the conformance list and prints how
- * many of each file pass.
+ * many of each file pass. `pnpm conformance --mutate [fault…]` shows instead that rows fall when what they are
+ * about is broken (see mutate-rows.mjs).
  *
  * Every row is one test under its exact name; a row that fails, or a file that does not load, is an
  * exit status of 1. FILE gets vitest's JSON report, with one entry of `rows` per test: file, name, device
@@ -11,10 +12,11 @@ import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { basename, join, resolve } from 'node:path';
 import { parseArgs } from 'node:util';
+import { mutateRows } from './mutate-rows.mjs';
 import { root } from './workspace.mjs';
 
 const { values, positionals } = parseArgs({
-  options: { json: { type: 'string' } },
+  options: { json: { type: 'string' }, mutate: { type: 'boolean' } },
   allowPositionals: true,
 });
 const project = join(root, 'packages/testkit');
@@ -35,6 +37,11 @@ if (env.VK_ICD_FILENAMES === undefined) {
   const driver = softwareAdapter();
   // Added to the drivers that the machine has, not instead of them.
   if (driver !== undefined) env.VK_ADD_DRIVER_FILES ??= driver;
+}
+
+if (values.mutate) {
+  Object.assign(process.env, env);
+  process.exit((await mutateRows(positionals)) ? 0 : 1);
 }
 
 const manifest = createRequire(import.meta.url).resolve('vitest/package.json');

@@ -3,6 +3,7 @@
  */
 import { TesseraError } from '@tessera/shared';
 import { contiguousStrides } from '@tessera/tensor';
+import { inductorConfig } from '../config.js';
 import type { ExternArg } from '../ir/kernel.js';
 import type { IrBuffer } from './ir-node.js';
 import { LoweredTensor } from './lowered-tensor.js';
@@ -80,7 +81,7 @@ function externArg(l: Lowering, arg: LoweredArg, reads: Set<IrBuffer>, op: strin
  */
 export function checkFallback(l: Lowering, { op }: LoweringCall): void {
   // Without reference kernels there is nothing to fall back to, and an error of its own.
-  if (l.implicitFallbacks || !l.capabilities.extern) return;
+  if (inductorConfig.implicitFallbacks || !l.capabilities.extern) return;
   throw new TesseraError(
     'kernel-missing',
     `${op} has no lowering, and with inductor.implicitFallbacks off its reference kernel may not run instead.`,

@@ -45,9 +45,6 @@ export class Lowering {
   /** Whether kernels refuse what eager refuses at run time. */
   readonly checks: boolean = inductorConfig.checkIndices;
 
-  /** Whether operators without a lowering run on their reference kernels. */
-  readonly implicitFallbacks: boolean = inductorConfig.implicitFallbacks;
-
   constructor(readonly capabilities: Capabilities) {}
 
   /** Whether an operator whose lowering declines runs otherwise, on a reference kernel. */

@@ -4,6 +4,7 @@
 import { compile, markDynamic } from '@tessera/compile';
 import { type Tensor, noGrad, rand, randn, zeros } from '@tessera/tensor';
 import { expect } from 'vitest';
+import { CompileCounterWithBackend } from '../../src/index.js';
 import { type Device, expectClose, numbersOf, openDevice } from '../support/devices.js';
 import { frozen } from './frozen.js';
 
@@ -20,8 +21,8 @@ export async function rngOp(device: Device): Promise<void> {
 export async function symintNotFolded(device: Device): Promise<void> {
   await openDevice(device);
   const apply = (a: Tensor): Tensor[] => [a.cos(), zeros([a.size(0), a.size(1)], { device })];
-  const options = { fullgraph: true, dynamic: true };
-  const run = compile(apply, options);
+  const counter = new CompileCounterWithBackend('inductor');
+  const run = compile(apply, { fullgraph: true, dynamic: true, backend: counter });
   for (const sizes of [
     [2, 4, 6],
     [3, 5, 6],
@@ -37,4 +38,6 @@ export async function symintNotFolded(device: Device): Promise<void> {
       );
     });
   }
+  // One graph for both.
+  expect(counter.frameCount).toBe(1);
 }
