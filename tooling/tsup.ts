@@ -42,3 +42,17 @@ export function appBuild(overrides: Options = {}): TsupConfig {
     ...overrides,
   });
 }
+
+/** Builds a program in `apps/` as one file from the sources of all packages, for a machine without npm. */
+export function bundleBuild(name: string): TsupConfig {
+  return appBuild({
+    entry: { [name]: 'src/main.ts' },
+    outDir: 'dist/bundle',
+    noExternal: [/^@tessera\//],
+    sourcemap: false,
+    outExtension: () => ({ js: '.mjs' }),
+    esbuildOptions(options) {
+      options.conditions = ['@tessera/source'];
+    },
+  });
+}

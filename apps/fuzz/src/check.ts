@@ -316,9 +316,9 @@ function says(seen: readonly Seen[], text: string): boolean {
 
 /**
  * Whether a call may do other things than eager where eager refuses an index. Results that are of no use are not
- * computed, nor are their indices looked at (`indices.ts` draws indices that count); where the graph breaks, what
- * came before the break is done; and what was to be computed in the same graph is lost. Kernels run in another order
- * than operators: where two refuse a value, either may be first.
+ * computed, nor are their indices looked at (`indices.ts` draws indices that count). Kernels run in another order
+ * than operators: where two refuse a value, either may be first. Where the graph breaks, the call must refuse the
+ * index too, but what came before the break is done.
  */
 function mayDiffer(
   program: Program,
@@ -329,8 +329,9 @@ function mayDiffer(
   if (!says(want, OUT_OF_RANGE)) return false;
   if (says(got, 'invalid-argument: ZeroDivisionError')) return true;
   const text = JSON.stringify(program.body);
+  if (FREE_INDEXING.some((name) => text.includes(`"name":"${name}"`))) return true;
   return (
-    FREE_INDEXING.some((name) => text.includes(`"name":"${name}"`)) ||
+    says(got, OUT_OF_RANGE) &&
     compiledFunctionOf(fn).captures.some(({ segments }) => segments.length > 1)
   );
 }

@@ -179,7 +179,7 @@ export {
   gradEdge,
   gradFnOf,
   hasGradientHooks,
-  hasNoHistoryYet,
+  beginWithoutHistory,
   requiresGrad,
   setHistory,
 } from './autograd/history.js';

@@ -7,7 +7,7 @@
 import { TesseraError } from '@tessera/shared';
 import { deviceRuntime } from './device.js';
 import type { DType } from './dtype.js';
-import { readNumbers } from './kernels/elements.js';
+import { readNumbers, readWholes } from './kernels/elements.js';
 import { bfloatToNumber, halfToNumber } from './kernels/float16.js';
 import { forEachOffset } from './kernels/elements.js';
 import { formatSizes, numelOf, storageExtent } from './shape.js';
@@ -126,7 +126,12 @@ function nest(values: Float64Array, sizes: readonly number[], isBool: boolean): 
 
 /** See Tensor.toTypedArray. */
 export function readTyped(tensor: Tensor): TypedValues {
-  const { dtype } = tensor;
+  const { dtype, device } = tensor;
+  // As doubles, integers beyond 2^53 would be others. (WebGPU stores 32 bits of them.)
+  if (dtype === 'int64' && device === 'cpu') {
+    tensor.storage.assertReadable('toTypedArray()');
+    return readWholes(tensor);
+  }
   return withValues(tensor, 'toTypedArray()', (values) => typedOf(values, dtype));
 }
 

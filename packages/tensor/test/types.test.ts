@@ -68,3 +68,8 @@ describe('typed arrays go in and come out', () => {
     expect(tensor([1, 2.5], { dtype }).toTypedArray()).toEqual(new Float32Array([1, 2.5]));
   });
 });
+
+it('gives 64-bit integers as they are, also those that are no doubles', () => {
+  const x = fromTypedArray(BigInt64Array.of(2n ** 53n + 1n, -(2n ** 62n) - 1n, 3n, 4n), [2, 2]);
+  expect(x.t().toTypedArray()).toEqual(BigInt64Array.of(2n ** 53n + 1n, 3n, -(2n ** 62n) - 1n, 4n));
+});

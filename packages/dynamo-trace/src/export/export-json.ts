@@ -13,14 +13,7 @@ import {
   graphToJson,
 } from '@tessera/graph';
 import { type JsonSize, encodeSize } from '@tessera/shared';
-import {
-  type DType,
-  type DeviceType,
-  type Tensor,
-  cpuHeap,
-  isTensor,
-  readNumbers,
-} from '@tessera/tensor';
+import { type DType, type DeviceType, type Tensor, isTensor } from '@tessera/tensor';
 import type { Source } from '../guards/source.js';
 import type { SymbolicTensorGuard } from '../guards/symbolic-tensor-guard.js';
 import { TensorGuard } from '../guards/tensor-guard.js';
@@ -99,20 +92,11 @@ export function exportToJson(exported: ExportedGraph): JsonExport {
 }
 
 function valuesToJson(tensor: Tensor): (number | string)[] {
-  const numbers = Array.from(readNumbers(tensor), encodeNumber);
-  return tensor.dtype === 'int64' ? numbers.map((_, q) => String(wholeAt(tensor, q))) : numbers;
-}
-
-/** Element number `q` of an int64 tensor in row-major order, exactly: as a double it may be another number. */
-function wholeAt(tensor: Tensor, q: number): bigint {
-  const { sizes, strides } = tensor;
-  let rest = q;
-  let at = 0;
-  for (let d = sizes.length - 1; d >= 0; d--) {
-    at += (rest % sizes[d]!) * strides[d]!;
-    rest = Math.floor(rest / sizes[d]!);
-  }
-  return cpuHeap().i64[tensor.dataPtr() / 8 + at]!;
+  const values = tensor.toTypedArray();
+  // As doubles, 64-bit integers may be other numbers.
+  return values instanceof BigInt64Array
+    ? Array.from(values, String)
+    : Array.from(values, encodeNumber);
 }
 
 function layoutToJson(

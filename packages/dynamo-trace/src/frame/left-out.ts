@@ -14,7 +14,7 @@ import {
   type Tensor,
   getRngState,
   gradMode,
-  hasNoHistoryYet,
+  beginWithoutHistory,
   isTensor,
   itemSize,
   makeTensor,
@@ -107,7 +107,7 @@ export class LeftOut {
       if (!holds(real.storage, lazy, offset)) continue;
       lazy.setStorage(real.storage, offset);
       lazy.base = real.base ?? real;
-      hasNoHistoryYet(lazy);
+      beginWithoutHistory(lazy);
       return true;
     }
     return false;

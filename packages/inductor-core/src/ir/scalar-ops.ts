@@ -82,15 +82,8 @@ export const PREDICATES: ReadonlySet<ScalarOp> = new Set<ScalarOp>([
   'isinf',
 ]);
 
-/** Operations that only floats have. */
-export const FLOAT_OPS: ReadonlySet<ScalarOp> = new Set<ScalarOp>([
-  'div',
-  'reciprocal',
-  'fma',
-  'copysign',
-  'nextafter',
-  'sqrt',
-  'rsqrt',
+/** Functions of floats beyond arithmetic and roots. */
+const TRANSCENDENTAL_OPS: readonly ScalarOp[] = [
   'exp',
   'exp2',
   'expm1',
@@ -109,6 +102,18 @@ export const FLOAT_OPS: ReadonlySet<ScalarOp> = new Set<ScalarOp>([
   'tanh',
   'sigmoid',
   'erf',
+];
+
+/** Operations that only floats have. */
+export const FLOAT_OPS: ReadonlySet<ScalarOp> = new Set<ScalarOp>([
+  'div',
+  'reciprocal',
+  'fma',
+  'copysign',
+  'nextafter',
+  'sqrt',
+  'rsqrt',
+  ...TRANSCENDENTAL_OPS,
   'isnan',
   'isinf',
 ]);
@@ -146,25 +151,8 @@ export const OVERFLOWING_OPS: ReadonlySet<ScalarOp> = new Set<ScalarOp>([
 
 /** Operations that cost tens of instructions: not worth computing twice. */
 export const EXPENSIVE_OPS: ReadonlySet<ScalarOp> = new Set<ScalarOp>([
-  'exp',
-  'exp2',
-  'expm1',
-  'log',
-  'log2',
-  'log1p',
+  ...TRANSCENDENTAL_OPS,
   'pow',
-  'sin',
-  'cos',
-  'tan',
-  'asin',
-  'acos',
-  'atan',
-  'atan2',
-  'sinh',
-  'cosh',
-  'tanh',
-  'sigmoid',
-  'erf',
   'gcd',
   'fmod',
   'remainder',

@@ -31,8 +31,8 @@ function viewIsStale(tensor: TensorBase): boolean {
   return made !== null && !made.standsForLeaf;
 }
 
-/** Notes of a view made without grad mode, or of one such: only later updates of its base give it a history. */
-export function hasNoHistoryYet(view: TensorBase): void {
+/** Marks a new view that takes no gradients, though its base does: only later updates of the base give it a history. */
+export function beginWithoutHistory(view: TensorBase): void {
   const { version } = view.storage;
   if (version !== 0) autogradMeta(view).versionAtGradFn = version;
 }

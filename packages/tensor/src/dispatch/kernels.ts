@@ -16,7 +16,7 @@ import {
 import { GENERATOR_MEMORY } from '../rng/generator.js';
 import type { TensorBase } from '../tensor-base.js';
 import type { Tensor } from '../tensor.js';
-import { hasNoHistoryYet, requiresGrad } from '../autograd/history.js';
+import { beginWithoutHistory, requiresGrad } from '../autograd/history.js';
 import { gradMode } from '../autograd/grad-mode.js';
 import { checkInferenceWrite } from '../autograd/inference-mode.js';
 import { checkArguments } from './check-arguments.js';
@@ -182,7 +182,7 @@ function makeView(self: Tensor, base: TensorBase | null, view: ViewMeta): Tensor
   );
   out.base = base;
   if (base?.requiresGradFlag === true && (!gradMode.enabled || !requiresGrad(self)))
-    hasNoHistoryYet(out);
+    beginWithoutHistory(out);
   return out;
 }
 

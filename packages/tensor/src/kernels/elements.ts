@@ -241,6 +241,18 @@ export function readNumbers(
   return out;
 }
 
+/** Elements of an int64 tensor in row-major order, exactly. @throws use-after-dispose, fake-data-access, data-async-only */
+export function readWholes(tensor: TensorBase): BigInt64Array {
+  const out = new BigInt64Array(numelOf(tensor.sizes));
+  if (out.length === 0) return out;
+  const at = address(tensor, 'reading values') / itemBytes('int64');
+  const { i64 } = cpuHeap();
+  forEachOffset(tensor.sizes, tensor.strides, (i, offset) => {
+    out[i] = i64[at + offset]!;
+  });
+  return out;
+}
+
 /** Writes elements in row-major order, rounding to the tensor's dtype. */
 export function writeNumbers(tensor: TensorBase, values: ArrayLike<number>): void {
   if (values.length === 0) return;
