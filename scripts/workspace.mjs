@@ -17,6 +17,7 @@ export const layers = {
   shared: [],
   tensor: ['shared'],
   nn: ['tensor', 'shared'],
+  distributed: ['nn', 'tensor', 'shared'],
   graph: ['tensor', 'shared'],
   passes: ['graph', 'tensor', 'shared'],
   'aot-autograd': ['graph', 'passes', 'tensor', 'shared'],

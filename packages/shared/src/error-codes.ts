@@ -58,6 +58,12 @@ export const ERROR_CODES = {
   'aot-unsupported': 'A program cannot be turned into a functional graph',
   'double-backward-compiled': 'Double backward through a compiled function is not supported',
 
+  // Many processes
+  'distributed-unavailable': 'There is no process group, or nothing that could carry one',
+  'distributed-mismatch': 'Ranks called different collectives, or the same one with different tensors',
+  'distributed-timeout': 'A collective waited longer than its timeout for other ranks',
+  'distributed-pending': 'Gradients were used before they were reduced over the ranks',
+
   // Files
   'safetensors-invalid': 'A safetensors file is malformed',
   'state-dict-mismatch': 'A state dict does not fit the module',
