@@ -8,5 +8,14 @@ export type { HostBuffer } from './host-buffer.js';
 export { arrayBuffer, heapBuffer } from './host-buffer.js';
 export { soloCommunicator } from './solo-communicator.js';
 
+// Collectives as operators
+export * as functionalCollectives from './functional/collectives.js';
+
+// Training
+export {
+  DistributedDataParallel,
+  type DistributedDataParallelOptions,
+} from './ddp/distributed-data-parallel.js';
+
 // Groups
-export { ProcessGroup, groupNamed, isInitialized } from './process-group.js';
+export { ProcessGroup, groupNamed, isInitialized, registerGroup } from './process-group.js';
