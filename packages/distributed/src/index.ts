@@ -17,5 +17,9 @@ export {
   type DistributedDataParallelOptions,
 } from './ddp/distributed-data-parallel.js';
 
+export { SyncBatchNorm } from './sync-batch-norm.js';
+export { type OptimizerClass, ZeroRedundancyOptimizer } from './zero-redundancy-optimizer.js';
+export { type DistributedSamplerOptions, distributedSampler } from './distributed-sampler.js';
+
 // Groups
 export { ProcessGroup, groupNamed, isInitialized, registerGroup } from './process-group.js';

@@ -4,7 +4,15 @@
  * Ranks with different samples are tested under `mpirun`; here it is what the wrapper does, and when.
  */
 import { compile } from '@tessera/compile';
-import { Linear, Module, ReLU, Sequential, functional as F, optim } from '@tessera/nn';
+import {
+  Linear,
+  Module,
+  ReLU,
+  Sequential,
+  type TensorModule,
+  functional as F,
+  optim,
+} from '@tessera/nn';
 import { type Tensor, manualSeed, randn } from '@tessera/tensor';
 import { beforeEach, describe, expect, test } from 'vitest';
 import { DistributedDataParallel } from '../src/index.js';
@@ -30,14 +38,14 @@ interface Run {
 type Wrap = (step: () => Tensor) => () => Tensor;
 
 /** Five steps of Adam on the same samples. */
-function train(model: Module, inner: Module, how: Wrap): Run {
+function train(model: TensorModule, inner: Module, how: Wrap): Run {
   manualSeed(5);
   const x = randn([8, 4]);
   const y = randn([8, 3]);
   const optimizer = new optim.Adam(model.parameters(), { lr: 0.01 });
   const step = how(() => {
     optimizer.zeroGrad();
-    const loss = F.mseLoss(model.call(x) as Tensor, y);
+    const loss = F.mseLoss(model.call(x), y);
     loss.backward();
     optimizer.step();
     return loss;

@@ -6,7 +6,7 @@
  * the start of every forward pass. Modelled on `torch.nn.parallel.DistributedDataParallel`.
  */
 import { TesseraError } from '@tessera/shared';
-import { type Tensor, callOp, noGrad, setGradientListener } from '@tessera/tensor';
+import { type Tensor, callOp, inLibraryScope, noGrad, setGradientListener } from '@tessera/tensor';
 import { Module } from '@tessera/nn';
 import { checkAgreement } from '../agreement.js';
 import { bufferOf } from '../functional/in-flight.js';
@@ -109,10 +109,11 @@ export class DistributedDataParallel<M extends Module = Module> extends Module {
     const { module, _group: group } = this;
     if (group.size === 1) return;
     const buffers = module.buffers().filter(({ device }) => device === 'cpu');
-    noGrad(() => {
+    const share = (): void => {
       const sent = buffers.map((buffer) => callOp(broadcastOp, [buffer, 0, group.name]));
       buffers.forEach((buffer, i) => buffer.copy_(callOp(waitOp, [sent[i]]) as Tensor));
-    });
+    };
+    inLibraryScope(() => noGrad(share));
   }
 
   /**

@@ -2,7 +2,8 @@
  * @file Extern calls: operators without a lowering, run between two segments of a plan.
  *
  * The operator's reference kernel gets tensors over the plan's own buffers; its results are copied into
- * the output buffers. A kernel that computes in place writes there itself.
+ * the output buffers. A kernel that computes in place, or goes
+ * on filling its results afterwards, writes there itself.
  */
 import { TesseraError } from '@tessera/shared';
 import type { ExecutionPlan, ExternArg, ExternKernel, Launch } from '@tessera/inductor-core';
@@ -57,7 +58,8 @@ export function runExtern(
   );
   const args = kernel.args.map((arg) => argumentValue(arg, buffers, values));
   const op = getOp(kernel.op);
-  if (op.record.kernelInPlace === true && op.record.kernel !== undefined) {
+  const ownsResults = op.record.kernelInPlace === true || op.hasTag('starts');
+  if (ownsResults && op.record.kernel !== undefined) {
     const outs = kernel.outputs.map((output) => tensorOver(output, buffers));
     const { kernel: compute } = op.record;
     return withoutModes(() => noGrad(() => compute(op.bind(args), outs)));
