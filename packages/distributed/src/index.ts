@@ -17,6 +17,12 @@ export {
   type DistributedDataParallelOptions,
 } from './ddp/distributed-data-parallel.js';
 
+export {
+  type CheckpointedOptimizer,
+  type TrainingState,
+  loadTraining,
+  saveTraining,
+} from './training-checkpoint.js';
 export { SyncBatchNorm } from './sync-batch-norm.js';
 export { type OptimizerClass, ZeroRedundancyOptimizer } from './zero-redundancy-optimizer.js';
 export { type DistributedSamplerOptions, distributedSampler } from './distributed-sampler.js';
