@@ -39,7 +39,7 @@ export async function trainRank(options: RankOptions): Promise<void> {
   await initProcessGroup();
   const [rank, size] = [getRank(), getWorldSize()];
   // The ranks share the machine's cores.
-  config.cpu.threads = 1;
+  config.set({ 'cpu.threads': 1 });
   const task = makeTask(options.task);
   const model = new DistributedDataParallel(task.model);
   const optimizer = new ZeroRedundancyOptimizer(model.parameters(), optim.AdamW, { lr: task.lr });
