@@ -10,3 +10,18 @@ export { soloCommunicator } from './solo-communicator.js';
 
 // Groups
 export { ProcessGroup, groupNamed, isInitialized } from './process-group.js';
+export {
+  type InitProcessGroupOptions,
+  destroyProcessGroup,
+  getRank,
+  getWorldSize,
+  initProcessGroup,
+  isAvailable,
+  newGroup,
+} from './init-process-group.js';
+export { type DistributedConfig, distributedConfig } from './distributed-config.js';
+
+// Collectives on tensors
+export type { CollectiveOptions, Started } from './eager/launch.js';
+export { type ReduceOptions, allReduce, barrier, broadcast, reduce } from './eager/reduce.js';
+export { Work } from './eager/work.js';
