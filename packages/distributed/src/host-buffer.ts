@@ -9,6 +9,8 @@ export interface HostBuffer {
   /** Number of elements. */
   readonly length: number;
   readonly byteLength: number;
+  /** Sizes of the tensor that it holds, for messages; a vector if left out. */
+  readonly shape?: readonly number[];
   /**
    * The bytes, in place. Ask again after anything may have allocated: the memory may grow, and the array that
    * showed it is then empty.
@@ -17,12 +19,18 @@ export interface HostBuffer {
 }
 
 /** A piece of the heap that holds every CPU tensor, without a copy. */
-export function heapBuffer(address: number, dtype: DType, length: number): HostBuffer {
+export function heapBuffer(
+  address: number,
+  dtype: DType,
+  length: number,
+  shape: readonly number[] = [length],
+): HostBuffer {
   const byteLength = length * itemSize(dtype);
   return {
     dtype,
     length,
     byteLength,
+    shape,
     view: () => cpuHeap().u8.subarray(address, address + byteLength),
   };
 }

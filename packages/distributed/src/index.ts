@@ -29,3 +29,18 @@ export { type DistributedSamplerOptions, distributedSampler } from './distribute
 
 // Groups
 export { ProcessGroup, groupNamed, isInitialized, registerGroup } from './process-group.js';
+export {
+  type InitProcessGroupOptions,
+  destroyProcessGroup,
+  getRank,
+  getWorldSize,
+  initProcessGroup,
+  isAvailable,
+  newGroup,
+} from './init-process-group.js';
+export { type DistributedConfig, distributedConfig } from './distributed-config.js';
+
+// Collectives on tensors
+export type { CollectiveOptions, Started } from './eager/launch.js';
+export { type ReduceOptions, allReduce, barrier, broadcast, reduce } from './eager/reduce.js';
+export { Work } from './eager/work.js';

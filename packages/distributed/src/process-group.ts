@@ -37,7 +37,12 @@ export function registerGroup(group: ProcessGroup): ProcessGroup {
   return group;
 }
 
-/** Forgets a group, or all of them. */
+/** The groups of this process, in the order in which they were made. */
+export function registeredGroups(): readonly ProcessGroup[] {
+  return [...groups.values()];
+}
+
+/** Forgets a group. */
 export function forgetGroup(name: string): void {
   groups.delete(name);
 }

@@ -57,6 +57,8 @@ export class Storage {
   private allocation: Allocation | null = null;
   /** Whoever wants the present contents later; null if nobody does. */
   private taken: Snapshot | null = null;
+  /** Those that use the memory beside the program; it is freed when the last has let go. */
+  private holds = 0;
   private keepers: WeakRef<StorageKeeper>[] | null = null;
   private keeperLimit = 16;
   /** What use of a withdrawn storage throws; see `withdrawn`. */
@@ -177,11 +179,30 @@ export class Storage {
     this.free();
   }
 
+  /**
+   * Keeps the memory, whatever becomes of the tensors on it, until the result is called: something beside the
+   * program (a transfer) reads or writes it.
+   */
+  hold(): () => void {
+    this.holds++;
+    let held = true;
+    return () => {
+      if (!held) return;
+      held = false;
+      if (--this.holds === 0 && this.state === 'released') this.giveBack();
+    };
+  }
+
   /** `release`, of memory that no tracer has recorded anything on. */
   free(): void {
     if (this.state !== 'real') return;
     this.keepSnapshot();
     this.state = 'released';
+    if (this.holds === 0) this.giveBack();
+  }
+
+  /** Returns the memory to its device. */
+  private giveBack(): void {
     if (this.allocation !== null) {
       untrackAllocation(this.allocation);
       this.allocation = null;

@@ -1,0 +1,153 @@
+/**
+ * @file A tensor as a communicator can carry it: contiguous, in CPU memory.
+ *
+ * A contiguous CPU tensor is used in place. Others are copied before, and back afterwards.
+ */
+import { TesseraError } from '@tessera/shared';
+import {
+  type Tensor,
+  clone,
+  contiguousStrides,
+  download,
+  emptyContiguous,
+  formatSizes,
+  hasInternalOverlap,
+  isContiguous,
+  isTensor,
+  noGrad,
+  withoutModes,
+} from '@tessera/tensor';
+import { type HostBuffer, heapBuffer } from '../host-buffer.js';
+
+/** What a collective does with the values of a tensor. */
+export type Access = 'read' | 'write' | 'update';
+
+/** See the file header. */
+export interface StagedTensor {
+  /** The elements; to be asked for when `ready` has settled. */
+  buffer(): HostBuffer;
+  /** Null where the elements are there at once. */
+  readonly ready: Promise<void> | null;
+  /** Puts results into the tensor. */
+  store(): void;
+  /** The memory may go again. */
+  release(): void;
+}
+
+/** Runs `fn` beside whatever is being captured or differentiated. */
+export function aside<R>(fn: () => R): R {
+  return withoutModes(() => noGrad(fn));
+}
+
+function bufferOf(tensor: Tensor): HostBuffer {
+  return heapBuffer(tensor.dataPtr(), tensor.dtype, tensor.numel, tensor.sizes as number[]);
+}
+
+/** Refuses what is no tensor, or none with values. */
+export function checkTensor(name: string, tensor: unknown): asserts tensor is Tensor {
+  if (!isTensor(tensor))
+    throw new TesseraError(
+      'invalid-argument',
+      `${name}: expected a tensor, got ${String(tensor)}.`,
+    );
+  if (tensor.isFake)
+    throw new TesseraError(
+      'fake-data-access',
+      `${name}: a FakeTensor has no values that could be sent.`,
+      { hints: ['In code that is traced, use the functional collectives, which are operators.'] },
+    );
+}
+
+/** @throws invalid-argument, fake-data-access, inplace-overlap */
+export function stage(name: string, tensor: Tensor, access: Access): StagedTensor {
+  checkTensor(name, tensor);
+  const { sizes, strides, storage } = tensor;
+  const writes = access !== 'read';
+  if (writes && hasInternalOverlap(sizes, strides))
+    throw new TesseraError(
+      'inplace-overlap',
+      `${name}: more than one element of the written-to tensor ${formatSizes(sizes)} refers to a single memory location.`,
+      { hints: ['Please clone() the tensor before.'] },
+    );
+  storage.assertReadable(name, writes);
+  if (tensor.device === 'cpu' && isContiguous(sizes, strides)) {
+    const release = storage.hold();
+    if (writes) {
+      storage.keepContents();
+      storage.version++;
+    }
+    const buffer = bufferOf(tensor);
+    return { buffer: () => buffer, ready: null, store: () => undefined, release };
+  }
+  let copy: Tensor;
+  let ready: Promise<void> | null = null;
+  if (tensor.device === 'cpu' || access === 'write') {
+    copy = aside(() =>
+      access === 'write'
+        ? emptyContiguous(sizes, tensor.dtype, 'cpu')
+        : clone(tensor, { memoryFormat: 'contiguous' }),
+    );
+  } else {
+    ready = download(tensor).then((there) => {
+      copy = aside(() =>
+        isContiguous(there.sizes, there.strides)
+          ? there
+          : clone(there, { memoryFormat: 'contiguous' }),
+      );
+    });
+  }
+  return {
+    buffer: () => bufferOf(copy),
+    ready,
+    store: () => {
+      if (writes) aside(() => tensor.copy_(copy));
+    },
+    release: () => copy?.dispose(),
+  };
+}
+
+/** Memory for a list of tensors of one kind, side by side, and what moves them there or back. */
+export function stageList(
+  name: string,
+  tensors: readonly Tensor[],
+  access: 'read' | 'write',
+): StagedTensor {
+  const first = tensors[0]!;
+  const total = tensors.reduce((sum, { numel }) => sum + numel, 0);
+  const flat = aside(() => emptyContiguous([total], first.dtype, 'cpu'));
+  const parts = tensors.map((tensor) => stage(name, tensor, access));
+  let at = 0;
+  const places = tensors.map(({ sizes, numel }) => {
+    const place = aside(() => flat.asStrided(sizes as number[], contiguousStrides(sizes), at));
+    at += numel;
+    return place;
+  });
+  const copyIn = (): void =>
+    aside(() => {
+      for (const [i, part] of parts.entries()) {
+        const { view } = part.buffer();
+        bufferOf(places[i]!).view().set(view());
+      }
+    });
+  const waits = parts.flatMap(({ ready }) => ready ?? []);
+  let ready: Promise<void> | null = null;
+  if (access === 'read') {
+    if (waits.length === 0) copyIn();
+    else ready = Promise.all(waits).then(copyIn);
+  }
+  return {
+    buffer: () => bufferOf(flat),
+    ready,
+    store: () => {
+      if (access === 'read') return;
+      for (const [i, part] of parts.entries()) {
+        part.buffer().view().set(bufferOf(places[i]!).view());
+        part.store();
+      }
+    },
+    release: () => {
+      for (const part of parts) part.release();
+      flat.dispose();
+    },
+  };
+}
