@@ -7,7 +7,6 @@ import { writeFileSync } from 'node:fs';
 import { compile, config } from '@tessera/compile';
 import {
   DistributedDataParallel,
-  ZeroRedundancyOptimizer,
   allReduce,
   destroyProcessGroup,
   getRank,
@@ -16,7 +15,6 @@ import {
   loadTraining,
   saveTraining,
 } from '@tessera/distributed';
-import { optim } from '@tessera/nn';
 import { type Tensor, saveCheckpoint } from '@tessera/tensor';
 import { type TaskName, makeTask } from './tasks.js';
 
@@ -42,7 +40,7 @@ export async function trainRank(options: RankOptions): Promise<void> {
   config.set({ 'cpu.threads': 1 });
   const task = makeTask(options.task);
   const model = new DistributedDataParallel(task.model);
-  const optimizer = new ZeroRedundancyOptimizer(model.parameters(), optim.AdamW, { lr: task.lr });
+  const optimizer = task.optimizer(model.parameters());
   const eager = (x: Tensor, y: Tensor): Tensor => {
     optimizer.zeroGrad();
     const loss = task.loss(model.call(x), y);
