@@ -23,4 +23,17 @@ describe.skipIf(!hasMpi)(`training under mpirun${NOT_RUN}`, () => {
       expect(status).toBe(0);
     });
   }
+
+  it.skipIf(process.env.VK_ICD_FILENAMES === undefined)(
+    `reduces gradients on WebGPU, 2 ranks${process.env.VK_ICD_FILENAMES === undefined ? ' (NOT RUN: no adapter)' : ''}`,
+    { timeout: 120_000 },
+    async () => {
+      const { status, stdout, stderr } = await mpirun(2, 'training-wgpu');
+      expect(stdout.trim().split('\n').sort(), stderr).toEqual([
+        'rank 0 is done',
+        'rank 1 is done',
+      ]);
+      expect(status).toBe(0);
+    },
+  );
 });
