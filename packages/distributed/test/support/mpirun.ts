@@ -18,7 +18,7 @@ if (!hasMpi && process.env.TESSERA_REQUIRE_MPI === '1')
   throw new Error(`TESSERA_REQUIRE_MPI=1, but ${MPIRUN} does not run: ${String(version.error)}`);
 
 /** For titles of tests. */
-export const NOT_RUN = hasMpi ? '' : ' (NOT RUN: there is no mpirun on this machine)';
+export const NOT_RUN: string = hasMpi ? '' : ' (NOT RUN: there is no mpirun on this machine)';
 
 const isOpenMpi = hasMpi && /Open ?(?:MPI|RTE)/i.test(version.stdout);
 
