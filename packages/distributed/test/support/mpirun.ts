@@ -31,7 +31,8 @@ export interface JobResult {
   readonly status: number;
   readonly stdout: string;
   readonly stderr: string;
-  readonly seconds: number;
+  /** It did not end by itself within a minute. */
+  readonly hung: boolean;
 }
 
 const bundles = new Map<string, Promise<string>>();
@@ -67,7 +68,6 @@ export async function mpirun(
 ): Promise<JobResult> {
   const path = await bundle(program);
   const own = isOpenMpi ? ['--oversubscribe', '--allow-run-as-root'] : [];
-  const started = performance.now();
   return new Promise((resolve) => {
     execFile(
       MPIRUN,
@@ -82,7 +82,7 @@ export async function mpirun(
           status: error === null ? 0 : Number(error.code ?? 137),
           stdout,
           stderr,
-          seconds: (performance.now() - started) / 1000,
+          hung: error?.killed === true,
         }),
     );
   });
