@@ -43,4 +43,9 @@ export { type DistributedConfig, distributedConfig } from './distributed-config.
 // Collectives on tensors
 export type { CollectiveOptions, Started } from './eager/launch.js';
 export { type ReduceOptions, allReduce, barrier, broadcast, reduce } from './eager/reduce.js';
+export { allGather, allGatherIntoTensor, gather, scatter } from './eager/gather.js';
+export { reduceScatter, reduceScatterTensor } from './eager/reduce-scatter.js';
+export { type AllToAllSingleOptions, allToAll, allToAllSingle } from './eager/all-to-all.js';
+export { type MessageOptions, irecv, isend, recv, send } from './eager/point-to-point.js';
+export { type ObjectOptions, allGatherObject, broadcastObjectList } from './eager/objects.js';
 export { Work } from './eager/work.js';

@@ -21,6 +21,12 @@ export {
 export type { ConformanceCase } from './backend-conformance/conformance-case.js';
 export type { JudgedBackend } from './backend-conformance/run-case.js';
 export { BACKEND_CONFORMANCE_CASES } from './backend-conformance/suite.js';
+export {
+  COMMUNICATOR_CONFORMANCE_CASES,
+  type CommunicatorReport,
+  runCommunicatorConformance,
+} from './communicator-conformance/run-communicator-conformance.js';
+export type { CommunicatorCase } from './communicator-conformance/conformance-case.js';
 export { CompileCounter, CompileCounterWithBackend } from './compile-counter.js';
 export { FileCheck } from './file-check.js';
 export { type GradcheckOptions, gradcheck, gradgradcheck } from './gradcheck.js';

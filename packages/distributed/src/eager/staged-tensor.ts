@@ -5,6 +5,7 @@
  */
 import { TesseraError } from '@tessera/shared';
 import {
+  type DType,
   type Tensor,
   clone,
   contiguousStrides,
@@ -17,7 +18,7 @@ import {
   noGrad,
   withoutModes,
 } from '@tessera/tensor';
-import { type HostBuffer, heapBuffer } from '../host-buffer.js';
+import { type HostBuffer, arrayBuffer, heapBuffer } from '../host-buffer.js';
 
 /** What a collective does with the values of a tensor. */
 export type Access = 'read' | 'write' | 'update';
@@ -106,6 +107,12 @@ export function stage(name: string, tensor: Tensor, access: Access): StagedTenso
   };
 }
 
+/** No elements: what a rank passes that has nothing to send, or to receive. */
+export function emptyStage(dtype: DType): StagedTensor {
+  const buffer = arrayBuffer(new Uint8Array(), dtype);
+  return { buffer: () => buffer, ready: null, store: () => undefined, release: () => undefined };
+}
+
 /** Memory for a list of tensors of one kind, side by side, and what moves them there or back. */
 export function stageList(
   name: string,
@@ -122,13 +129,9 @@ export function stageList(
     at += numel;
     return place;
   });
-  const copyIn = (): void =>
-    aside(() => {
-      for (const [i, part] of parts.entries()) {
-        const { view } = part.buffer();
-        bufferOf(places[i]!).view().set(view());
-      }
-    });
+  const copyIn = (): void => {
+    for (const [i, part] of parts.entries()) bufferOf(places[i]!).view().set(part.buffer().view());
+  };
   const waits = parts.flatMap(({ ready }) => ready ?? []);
   let ready: Promise<void> | null = null;
   if (access === 'read') {

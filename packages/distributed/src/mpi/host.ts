@@ -2,7 +2,6 @@
  * @file The parts of Node that MPI needs, looked up at run time: bundles for browsers import nothing of Node.
  */
 import { TesseraError, nodeBuiltin } from '@tessera/shared';
-import type { Environment } from './launcher.js';
 
 /** A message port. */
 export interface HostPort {
@@ -29,9 +28,19 @@ export interface HostThreads {
 
 /** The process. */
 export interface HostProcess {
-  readonly env: Environment;
+  readonly env: Record<string, string | undefined>;
   cwd(): string;
   on(event: 'exit', listener: (code: number) => void): void;
+}
+
+/**
+ * Settings of libraries below MPI that a program in Node needs, unless the user has set them.
+ *
+ * UCX patches the functions that return memory to the system, in order to remember registrations of memory with a
+ * network card. In a process with V8's threads that has corrupted malloc's heap (one start in forty).
+ */
+export function prepareEnvironment(env: Record<string, string | undefined>): void {
+  env.UCX_MEM_EVENTS ??= 'n';
 }
 
 interface Resolver {

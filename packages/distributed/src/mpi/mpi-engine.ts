@@ -17,7 +17,13 @@ import {
   WORD,
   type WorkerStartData,
 } from './protocol.js';
-import { type HostPort, type HostThreads, hostProcess, koffiPath } from './host.js';
+import {
+  type HostPort,
+  type HostThreads,
+  hostProcess,
+  koffiPath,
+  prepareEnvironment,
+} from './host.js';
 import { MPI_WORKER_PROGRAM } from './worker-program.js';
 
 /** A command without its number. */
@@ -57,6 +63,7 @@ export class MpiEngine {
     const host = hostProcess();
     if (threads === null || host === null)
       throw unavailable('MPI needs Node: there is none in browsers.');
+    prepareEnvironment(host.env);
     const launch = launchOf(host.env);
     const words = new Int32Array(new SharedArrayBuffer(4 * WORD.COUNT));
     const { port1: port, port2 } = new threads.MessageChannel();

@@ -18,7 +18,7 @@ if (!hasMpi && process.env.TESSERA_REQUIRE_MPI === '1')
   throw new Error(`TESSERA_REQUIRE_MPI=1, but ${MPIRUN} does not run: ${String(version.error)}`);
 
 /** For titles of tests. */
-export const NOT_RUN = hasMpi ? '' : ' (NOT RUN: there is no mpirun on this machine)';
+export const NOT_RUN: string = hasMpi ? '' : ' (NOT RUN: there is no mpirun on this machine)';
 
 const isOpenMpi = hasMpi && /Open ?(?:MPI|RTE)/i.test(version.stdout);
 
@@ -31,7 +31,8 @@ export interface JobResult {
   readonly status: number;
   readonly stdout: string;
   readonly stderr: string;
-  readonly seconds: number;
+  /** It did not end by itself within a minute. */
+  readonly hung: boolean;
 }
 
 const bundles = new Map<string, Promise<string>>();
@@ -67,7 +68,6 @@ export async function mpirun(
 ): Promise<JobResult> {
   const path = await bundle(program);
   const own = isOpenMpi ? ['--oversubscribe', '--allow-run-as-root'] : [];
-  const started = performance.now();
   return new Promise((resolve) => {
     execFile(
       MPIRUN,
@@ -82,7 +82,7 @@ export async function mpirun(
           status: error === null ? 0 : Number(error.code ?? 137),
           stdout,
           stderr,
-          seconds: (performance.now() - started) / 1000,
+          hung: error?.killed === true,
         }),
     );
   });

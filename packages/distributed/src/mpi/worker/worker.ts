@@ -8,7 +8,7 @@ import { type Command, LEAVING, type Reply, WORD } from '../protocol.js';
 import type { Agreement } from './agreement.js';
 import type { Collectives } from './collectives.js';
 import type { ControlChannel, ControlMessage } from './control-channel.js';
-import { WorkerFailure, failureOf } from './failure.js';
+import { failureOf } from './failure.js';
 import { Group } from './group.js';
 import type { MpiLibrary } from './library.js';
 import type { NativeMemory } from './native-memory.js';
@@ -22,6 +22,8 @@ const IDLE_LOOK_MS = 20;
 const BUSY_LOOK_MS = 2;
 /** How long a process that ends with an error tries to tell the others. */
 const LAST_WORDS_MS = 500;
+/** How long a process that has ended well waits for the launcher to end it because another failed. */
+const DEATH_MS = 10_000;
 /** MPI's "none of the new groups". */
 const UNDEFINED = -32766;
 
@@ -57,6 +59,8 @@ export interface WorkerParts {
 export class Worker {
   /** By the number that the calling thread gave them. */
   readonly #groups = new Map<number, Group>();
+  /** Those that were: ranks that are slower have yet to hear that all of their collectives are complete. */
+  readonly #closed: Group[] = [];
   /** Operations that wait for the one before them, by group; the first of each runs. */
   readonly #lanes = new Map<number, Running[]>();
   /** Operations that run beside everything else. */
@@ -215,6 +219,7 @@ export class Worker {
       group.free(mpi);
     }
     this.#groups.delete(command.comm);
+    this.#closed.push(group);
   }
 
   /** Looks for messages of other workers, unless it has lately. */
@@ -260,17 +265,13 @@ export class Worker {
       this.#transfers.length > 0 || [...this.#lanes.values()].some((lane) => lane.length > 0);
     const broken = [...this.#groups.values()].some((group) => group.broken !== null);
     const completed = Object.fromEntries(
-      [...this.#groups.values()].map((group) => [group.key, group.completed]),
+      [...this.#closed, ...this.#groups.values()].map(({ key, completed: count }) => [key, count]),
     );
     control.sendToAll({ type: 'leaving', failed, completed });
     const until = performance.now() + LAST_WORDS_MS;
     while (!control.flushed && performance.now() < until) this.parts.yieldCore();
     if (failed || unfinished || broken) return;
-    try {
-      this.#finalize(memory, mpi);
-    } catch (error) {
-      if (!(error instanceof WorkerFailure)) throw error;
-    }
+    this.#finalize(memory, mpi);
   }
 
   /** Ends MPI once all processes are about to, answering them meanwhile. */
@@ -279,13 +280,17 @@ export class Worker {
     if (control.size > 1) {
       const request = memory.cell(64);
       mpi.call('Ibarrier', control.comm, request.address);
+      // Where another process has failed, the launcher ends this one: a process that ends well by itself, and has
+      // not ended MPI, would hide that. It waits a while for its end.
+      let stop = Infinity;
       const othersFail = (): null => {
-        for (const { failed } of patience.departures.values())
-          if (failed) throw new WorkerFailure(failureOf(new Error('another process failed')));
+        for (const { failed, at } of patience.departures.values())
+          if (failed) stop = Math.min(stop, at + DEATH_MS);
         return null;
       };
       this.#pause.reset();
       for (const progress of completion(mpi, request, 'waiting', othersFail)) {
+        if (performance.now() > stop) return;
         this.#look(BUSY_LOOK_MS);
         this.#pause.take(progress, WORD.COUNT - 1, 0);
       }

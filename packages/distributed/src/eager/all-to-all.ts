@@ -1,0 +1,90 @@
+/**
+ * @file `allToAll`, `allToAllSingle`: every rank sends something else to every other.
+ */
+import { TesseraError } from '@tessera/shared';
+import type { Tensor } from '@tessera/tensor';
+import { checkDType, checkList } from './check-tensors.js';
+import { type CollectiveOptions, type Started, groupOf, launch, started } from './launch.js';
+import { checkTensor, stage, stageList } from './staged-tensor.js';
+
+/**
+ * `outputs[r]` becomes the `inputs[rank]` of rank r. They may be of different sizes.
+ *
+ * @throws distributed-unavailable, invalid-argument, dtype-mismatch; distributed-mismatch and distributed-timeout when
+ * awaited
+ * @see torch.distributed.all_to_all
+ */
+export function allToAll<const O extends CollectiveOptions>(
+  outputs: readonly Tensor[],
+  inputs: readonly Tensor[],
+  options: O = {} as O,
+): Started<O> {
+  const group = groupOf('allToAll', options);
+  checkTensor('allToAll', inputs[0]);
+  const { dtype } = inputs[0];
+  checkList('allToAll', 'inputs', inputs, group, dtype);
+  checkList('allToAll', 'outputs', outputs, group, dtype);
+  const sends = inputs.map(({ numel }) => numel);
+  const receives = outputs.map(({ numel }) => numel);
+  const staged = [stageList('allToAll', inputs, 'read'), stageList('allToAll', outputs, 'write')];
+  const work = launch(group, staged, ([from, to]) =>
+    group.communicator.allToAll(from!, to!, sends, receives),
+  );
+  return started(work, options);
+}
+
+/** Options of `allToAllSingle`. Splits are sizes along the first dimension, one for each rank; equal ones if left out. */
+export interface AllToAllSingleOptions extends CollectiveOptions {
+  readonly outputSplitSizes?: readonly number[] | undefined;
+  readonly inputSplitSizes?: readonly number[] | undefined;
+}
+
+/** Elements for each rank. */
+function countsOf(
+  what: string,
+  tensor: Tensor,
+  splits: readonly number[] | undefined,
+  size: number,
+): number[] {
+  const rows = tensor.sizes[0] ?? 1;
+  const parts = splits ?? Array.from({ length: size }, () => rows / size);
+  const isGood =
+    parts.length === size &&
+    parts.every((part) => Number.isInteger(part) && part >= 0) &&
+    parts.reduce((sum, part) => sum + part, 0) === rows;
+  if (!isGood)
+    throw new TesseraError(
+      'invalid-argument',
+      splits === undefined
+        ? `allToAllSingle: the first dimension of ${what}, ${rows}, cannot be split evenly over ${size} ranks.`
+        : `allToAllSingle: the splits of ${what}, [${splits.join(', ')}], must be ${size} whole numbers with sum ${rows}.`,
+    );
+  const perRow = rows === 0 ? 0 : tensor.numel / rows;
+  return parts.map((part) => part * perRow);
+}
+
+/**
+ * Splits `input` along its first dimension over the ranks, and joins what they send in `output`.
+ *
+ * @throws distributed-unavailable, invalid-argument, dtype-mismatch; distributed-mismatch and distributed-timeout when
+ * awaited
+ * @see torch.distributed.all_to_all_single
+ */
+export function allToAllSingle<const O extends AllToAllSingleOptions>(
+  output: Tensor,
+  input: Tensor,
+  options: O = {} as O,
+): Started<O> {
+  const name = 'allToAllSingle';
+  const group = groupOf(name, options);
+  checkTensor(name, output);
+  checkTensor(name, input);
+  checkDType(name, output, input.dtype);
+  const sends = countsOf('input', input, options.inputSplitSizes, group.size);
+  const receives = countsOf('output', output, options.outputSplitSizes, group.size);
+  const staged = [stage(name, input, 'read'), stage(name, output, 'write')];
+  const work = launch(group, staged, ([from, to]) =>
+    group.communicator.allToAll(from!, to!, sends, receives),
+  );
+  return started(work, options);
+}
