@@ -70,7 +70,7 @@ for (const file of results.testResults) {
   for (const { title, status, duration, failureMessages } of file.assertionResults) {
     const kind = status === 'passed' || status === 'todo' ? status : 'failed';
     row[kind] += 1;
-    const [, name = title, device = 'cpu'] = /^(\S+) \((cpu|wgpu)\)$/.exec(title) ?? [];
+    const [, name = title, device = 'cpu'] = /^(.+) \((cpu|wgpu)\)$/.exec(title) ?? [];
     tests.push({
       file: row.name,
       name,

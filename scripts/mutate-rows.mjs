@@ -54,7 +54,8 @@ function textUnder(path) {
 
 /** `[file:]title[ (device)]`. */
 function parseRow(row) {
-  const [, file = '', title, device = ''] = /^(?:([\w-]+):)?(\w+)(?: \((\w+)\))?$/.exec(row) ?? [];
+  const [, file = '', title, device = ''] =
+    /^(?:([\w-]+):)?([^()]+?)(?: \((\w+)\))?$/.exec(row) ?? [];
   return { file, title, device };
 }
 
@@ -76,9 +77,13 @@ function unnamed(specifications) {
       .map((row) => parseRow(row).title),
   );
   const titles = specifications.flatMap(({ moduleId }) => [
-    ...textUnder(moduleId.replace(/\.test\.ts$/, '')).matchAll(/'(test_\w+)/g),
+    ...textUnder(moduleId.replace(/\.test\.ts$/, '')).matchAll(
+      /'(test_\w+|the model rows [^('%]+)/g,
+    ),
   ]);
-  return [...new Set(titles.map(([, title]) => title))].filter((title) => !named.has(title)).sort();
+  return [...new Set(titles.map(([, title]) => title.trim()))]
+    .filter((title) => !named.has(title))
+    .sort();
 }
 
 /** Runs the table, or the faults whose name holds one of `filters`; true if every row fell. */

@@ -382,6 +382,11 @@ export const MUTATIONS = [
     ],
   ),
   mutation(
+    'gradients are not reduced over the ranks',
+    ['the model rows wrapped in DistributedDataParallel, a one-process group (cpu)'],
+    ['distributed/src/ddp/reducer.ts', 'private get isActive(): boolean {', 'return false;'],
+  ),
+  mutation(
     'graph breaks are ignored',
     [
       'test_2conv_with_graph_break',

@@ -4,6 +4,7 @@
  */
 import { test } from 'vitest';
 import {
+  modelsInDataParallel,
   mutateBaseForConvOutput,
   mutateViewForConvOutput,
   threeConvsWithGraphBreak,
@@ -33,4 +34,7 @@ test.each(devices)('test_dynamic_shape_specialization (%s)', dynamicShapeSpecial
 // Ten billion multiplications take minutes on a software adapter.
 test.each(devices)('test_nll_loss_backward (%s)', nllLossBackward, 600_000);
 
-test.todo('the model rows wrapped in DistributedDataParallel, a one-process group');
+test.each(devices)(
+  'the model rows wrapped in DistributedDataParallel, a one-process group (%s)',
+  modelsInDataParallel,
+);

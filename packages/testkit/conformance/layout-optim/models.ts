@@ -6,10 +6,17 @@ import { compile, config, graphBreak } from '@tessera/compile';
 import { Conv2d, type Module, Module as Base, Sequential, cloneModule } from '@tessera/nn';
 import { type Tensor, rand, randn, zerosLike } from '@tessera/tensor';
 import { expect } from 'vitest';
+import {
+  DistributedDataParallel,
+  ProcessGroup,
+  registerGroup,
+  soloCommunicator,
+} from '@tessera/distributed';
 import { CompileCounterWithBackend, runAndGetCode, same } from '../../src/index.js';
 import { channelsLastOperators } from '../support/channels-last.js';
 import { type Device, openDevice } from '../support/devices.js';
 import { byReference } from '../support/reference.js';
+import { twoEqualRanks } from '../support/two-equal-ranks.js';
 
 /** A model of one image. */
 interface ImageModel extends Module {
@@ -97,6 +104,8 @@ function runnerOf(model: ImageModel, mode: Mode): (x: Tensor) => Tensor | Tensor
 /** How a model is run, and what of its graphs lies channels last if layouts are optimised. */
 interface Expected {
   readonly mode?: Mode;
+  /** What is compiled instead of the model itself. */
+  readonly wrap?: (model: ImageModel) => ImageModel;
   /** Graphs that the tracer captures. */
   readonly frames?: number;
   /** Convolutions whose results lie channels last, of all graphs. */
@@ -111,7 +120,7 @@ async function expectAccurate(
   model: ImageModel,
   input: Tensor,
   device: Device,
-  { mode = 'infer', frames = 1, channelsLast }: Expected,
+  { mode = 'infer', wrap = (inner) => inner, frames = 1, channelsLast }: Expected,
 ): Promise<void> {
   await openDevice(device);
   const [exact, expected] = byReference(() => {
@@ -121,7 +130,7 @@ async function expectAccurate(
   const x = input.to(device);
   for (const forced of [false, true]) {
     const counter = new CompileCounterWithBackend('inductor');
-    const runner = runnerOf(cloneModule(model).to(device), mode);
+    const runner = runnerOf(wrap(cloneModule(model).to(device)), mode);
     const options = { layoutOptimization: forced, forceLayoutOptimization: forced };
     const run = compile(runner, { backend: counter });
     const { result, compiled } = await config.patch(options, () =>
@@ -172,6 +181,37 @@ export function trainingAccuracy(device: Device): Promise<void> {
     // Of the first convolution's backward only the gradient of the weight is left, which keeps eager's strides.
     channelsLast: [FORWARD, FORWARD, BACKWARD],
   });
+}
+
+/** The three rows above, unbroken, in `DistributedDataParallel` with a group of one; and that it reduces gradients. */
+export async function modelsInDataParallel(device: Device): Promise<void> {
+  const alone = registerGroup(new ProcessGroup('conformance', [0], soloCommunicator()));
+  const wrap = (model: ImageModel): ImageModel =>
+    new DistributedDataParallel(model, { processGroup: alone });
+  const forward = [FORWARD, FORWARD];
+  await expectAccurate(new TwoConvs(false), rand([2, 3, 16, 16]), device, {
+    wrap,
+    channelsLast: forward,
+  });
+  await expectAccurate(new ThreeConvs(false), randn([2, 3, 16, 16]), device, {
+    wrap,
+    channelsLast: [...forward, FORWARD],
+  });
+  await expectAccurate(new TwoConvs(false), rand([2, 3, 16, 16]), device, {
+    mode: 'train',
+    wrap,
+    channelsLast: [...forward, BACKWARD],
+  });
+  // With an equal at its side, each of the two weights' gradients is summed and halved again: one reduction a bucket.
+  if (device !== 'cpu') return;
+  const { group, reductions } = twoEqualRanks();
+  await expectAccurate(new TwoConvs(false), rand([2, 3, 16, 16]), device, {
+    mode: 'train',
+    wrap: (model) => new DistributedDataParallel(model, { processGroup: group }),
+    channelsLast: [...forward, BACKWARD],
+  });
+  // Twice, with layouts optimised and without; the backward of each runs twice.
+  expect(reductions()).toBe(2 * 2 * 2);
 }
 
 /** The result is modified, and a view of it returned. */
