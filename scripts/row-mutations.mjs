@@ -114,6 +114,9 @@ export const MUTATIONS = [
       'test_conv_with_as_strided',
       'test_redundant_clone_for_layout_convert',
       'test_conv_layout_convert_with_view',
+      'test_2conv_with_graph_break',
+      'test_3conv_with_graph_break',
+      'test_training_acc (cpu)',
     ],
     [
       'passes/src/layout-propagation.ts',
@@ -126,8 +129,8 @@ export const MUTATIONS = [
     ['test_conv_with_as_strided'],
     [
       'passes/src/layout-propagation.ts',
-      "if (typeof target !== 'object' || target.isMutable) return 'keep';",
-      "if (target.schema.name === 'as_strided') return 'keep';",
+      'function isFree(op: OpOverload): boolean {',
+      "if (op.schema.name === 'as_strided') return true;",
     ],
   ),
   mutation(
@@ -136,10 +139,11 @@ export const MUTATIONS = [
       'test_redundant_clone_for_layout_convert',
       'test_conv_weight_layout_convert',
       'test_keep_output_layout_with_freezing',
+      'test_2conv_with_graph_break (cpu)',
     ],
     [
       'passes/src/layout-propagation.ts',
-      '): void {\n  for (const value of output.allInputNodes()) {',
+      '  for (const value of output.allInputNodes()) {',
       'break;',
     ],
   ),
@@ -344,15 +348,18 @@ export const MUTATIONS = [
     ],
   ),
   mutation(
-    'weights are not laid out anew',
+    'convolutions are not laid out anew',
     [
+      'test_3conv_with_graph_break (cpu)',
+      'test_training_acc (cpu)',
+      'test_mutate_base_for_conv_output (cpu)',
       'test_conv_weight_layout_convert',
       'test_conv_with_as_strided',
       'test_redundant_clone_for_layout_convert',
     ],
     [
-      'passes/src/freezing/weight-prepacking.ts',
-      'function prefersChannelsLast(device: string): boolean {',
+      'passes/src/layout-optimization.ts',
+      'function prefersChannelsLast(use: LayoutUse, device: string): boolean {',
       'return false;',
     ],
   ),
@@ -493,12 +500,91 @@ export const MUTATIONS = [
     ],
   ),
   mutation(
-    'a loss that several kernels compute is negated',
-    ['test_nll_loss_backward (cpu)'],
+    'views that are returned have memory of their own',
+    ['test_alias_inputs'],
+    [
+      'aot-autograd/src/runtime/runtime-wrapper.ts',
+      'function view(base: Tensor, plan: AliasPlan): Tensor {',
+      'base = withoutModes(() => base.clone());',
+    ],
+  ),
+  mutation(
+    'fakes that overlap themselves may be written',
+    ['test_aot_autograd_expand_mutation_error'],
+    [
+      'tensor/src/dispatch/kernels.ts',
+      'const rank = { bool: 0, integral: 1, floating: 2 };',
+      "if (self.storage.state !== 'real') return;",
+    ],
+  ),
+  mutation(
+    'exports are joint graphs whatever was asked for',
+    ['test_aot_export_joint_simple_repro'],
+    [
+      'aot-autograd/src/aot-export.ts',
+      'const isJoint = options.traceJoint ?? true;',
+      'if (!isJoint) return aotExportJointSimple(program, examples, { traceJoint: true });',
+    ],
+  ),
+  mutation(
+    'graphs do not switch grad mode',
+    ['test_aot_grad_mode_mutation', 'test_call_fn_with_non_const_inputs_aot_unsafe'],
+    [
+      'dynamo-trace/src/events/grad-mode.ts',
+      "recorder.alignment.pass('grad-mode');",
+      "cursor.append({ kind: 'grad-mode', enabled, next: { steps: [] } }); return;",
+    ],
+  ),
+  mutation(
+    'calls are taken to go the way of the first one',
+    ['test_call_fn_with_non_const_inputs_aot_unsafe_control_flow'],
+    [
+      'dynamo-trace/src/events/operator.ts',
+      '  match(cursor, { op, args }) {',
+      "for (const step of lookThrough(cursor.at)) if (step.kind === 'op') return acceptOperator(cursor, step, args);",
+    ],
+  ),
+  mutation(
+    "gradients that are inputs become the leaf's own",
+    ['test_grad_inputs_alias_inputs'],
+    [
+      'aot-autograd/src/runtime/compiled-backward.ts',
+      'const value = saved[source.index] as Tensor;',
+      'return value;',
+    ],
+  ),
+  mutation(
+    'writes through views stay in the view',
+    ['test_mutate_view_for_conv_output', 'test_mutate_view'],
+    [
+      'aot-autograd/src/functionalize/memory.ts',
+      'export function write(value: Value, node: Node, emitter: Emitter): void {',
+      'if (value.view !== null) return value.refresh(node);',
+    ],
+  ),
+  mutation(
+    'views keep what they showed before a write',
+    ['test_mutate_base_for_conv_output'],
+    [
+      'aot-autograd/src/functionalize/memory.ts',
+      'export function read(value: Value, emitter: Emitter): Node {',
+      'return value.node;',
+    ],
+  ),
+  mutation(
+    'what kernels compute is one too large',
+    [
+      'test_nll_loss_backward (cpu)',
+      'test_2conv_with_graph_break (cpu)',
+      'test_3conv_with_graph_break',
+      'test_training_acc (cpu)',
+      'test_mutate_base_for_conv_output',
+      'test_mutate_view_for_conv_output',
+    ],
     [
       'inductor-core/src/lowering/outputs.ts',
       'function outputBuffer(l: Lowering, value: LoweredTensor, strides: readonly number[]): IrBuffer {',
-      "return l.storeValue(l.ir.op('neg', [value.expr]), value.dtype, value.sizes, strides);",
+      "return l.storeValue(l.ir.op('add', [value.expr, l.ir.const(value.dtype, 1)]), value.dtype, value.sizes, strides);",
     ],
   ),
 ];

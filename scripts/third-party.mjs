@@ -1,9 +1,10 @@
 /**
- * @file A third party's program on tarballs: the example backend is installed from them outside the repository,
- * registers itself and runs testkit's conformance suite.
+ * @file A third party's programs on tarballs, installed outside the repository: the example backend registers itself
+ * and runs testkit's conformance suite; CommonJS code requires the packages; strict TypeScript reads their declarations.
  */
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { root } from './workspace.mjs';
 
 /** The program. It sees nothing but what the packages publish. */
 const PROGRAM = `
@@ -22,8 +23,43 @@ for (const { name, error } of failed) console.error(name + ': ' + error);
 if (failed.length > 0 || passed.length < 50) throw new Error(passed.length + ' cases passed.');
 `;
 
+const REQUIRES = `
+const { compile } = require('@tessera/compile');
+const { ones } = require('@tessera/tensor');
+const [total] = compile((x) => [x.add(1).sum()])(ones([3]));
+if (total.item() !== 6) throw new Error('The sum is ' + total.item());
+`;
+
+/** Types through namespaces, and values, of every package. */
+const TYPED = (names) => `
+import { functional as F, Linear } from '@tessera/nn';
+import type { Tensor } from '@tessera/tensor';
+${names.map((name, i) => `import * as package${i} from '${name}';`).join('\n')}
+
+const options: F.ConvOptions = { stride: 2 };
+export const all = [options, ${names.map((_, i) => `package${i}`).join(', ')}];
+export const call = (x: Tensor): Tensor => new Linear(2, 3).call(x);
+`;
+
+/** A project that checks every declaration that it reaches. */
+const project = (resolution) => ({
+  compilerOptions: {
+    target: 'es2022',
+    lib: ['es2023', 'esnext.disposable', 'dom'],
+    module: resolution === 'node16' ? 'node16' : 'esnext',
+    moduleResolution: resolution,
+    strict: true,
+    skipLibCheck: false,
+    exactOptionalPropertyTypes: true,
+    noUncheckedIndexedAccess: true,
+    noEmit: true,
+    types: [],
+  },
+  files: ['typed.mts'],
+});
+
 /**
- * Installs the tarballs (by package name) in a new folder and runs the program there. Returns what went wrong,
+ * Installs the tarballs (by package name) in a new folder and runs the programs there. Returns what went wrong,
  * in words.
  *
  * @param {Map<string, string>} tarballs
@@ -39,10 +75,26 @@ export async function checkThirdParty(tarballs, folder, run) {
   const manifest = { name: 'outsider', private: true, type: 'module', dependencies };
   writeFileSync(join(folder, 'package.json'), JSON.stringify(manifest));
   writeFileSync(join(folder, 'main.js'), PROGRAM);
+  writeFileSync(join(folder, 'main.cjs'), REQUIRES);
+  writeFileSync(join(folder, 'typed.mts'), TYPED([...tarballs.keys()]));
   // Dawn is a peer that this program does not need.
   const flags = ['--legacy-peer-deps', '--prefer-offline', '--no-audit', '--no-fund'];
   const installed = await run('npm', ['install', ...flags], folder);
   if (!installed.ok) return [`npm install\n${installed.output}`];
-  const ran = await run(process.execPath, ['main.js'], folder);
-  return ran.ok ? [] : [`node main.js\n${ran.output}`];
+  const problems = [];
+  const expect = async (file, args) => {
+    const { ok, output } = await run(file, args, folder);
+    if (!ok) problems.push(`${args.join(' ')}\n${output}`);
+  };
+  await expect(process.execPath, ['main.js']);
+  await expect(process.execPath, ['--no-warnings', '--experimental-require-module', 'main.cjs']);
+  for (const resolution of ['node16', 'bundler']) {
+    writeFileSync(join(folder, `${resolution}.json`), JSON.stringify(project(resolution)));
+    await expect(process.execPath, [
+      join(root, 'node_modules/typescript/bin/tsc'),
+      '-p',
+      `${resolution}.json`,
+    ]);
+  }
+  return problems;
 }

@@ -4,6 +4,7 @@
  */
 import { existsSync } from 'node:fs';
 import { defineConfig, type Options } from 'tsup';
+import { writeDeclarations } from './declarations.js';
 
 type TsupConfig = ReturnType<typeof defineConfig>;
 
@@ -19,16 +20,13 @@ const common: Options = {
   silent: true,
 };
 
-/** Builds `src/index.ts` of a published package, with declarations. */
-export function libraryBuild(overrides: Options = {}): TsupConfig {
+/** Builds `src/index.ts` of a published package, with declarations; `typesBanner` opens those. */
+export function libraryBuild(typesBanner = ''): TsupConfig {
   if (!existsSync('src/index.ts')) return [];
   return defineConfig({
     ...common,
     entry: ['src/index.ts'],
-    // Declarations are resolved against the built `dist` of the packages below, which turbo has
-    // built first: reading their sources again here would check each of them once per dependant.
-    dts: { compilerOptions: { customConditions: [], noEmit: false } },
-    ...overrides,
+    onSuccess: () => Promise.resolve(writeDeclarations(process.cwd(), typesBanner)),
   });
 }
 

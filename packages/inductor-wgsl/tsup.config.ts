@@ -1,9 +1,4 @@
 import { libraryBuild } from '../../tooling/tsup.js';
 
-export default libraryBuild({
-  dts: {
-    compilerOptions: { customConditions: [], noEmit: false },
-    // The public types speak of GPUDevice and GPUAdapter, which lib.dom does not have.
-    banner: '/// <reference types="@webgpu/types" />',
-  },
-});
+// The public types speak of GPUDevice and GPUAdapter, which lib.dom does not have.
+export default libraryBuild('/// <reference types="@webgpu/types" />');

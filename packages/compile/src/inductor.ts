@@ -141,7 +141,7 @@ export function compileFx(
       fwCompiler,
       inferenceCompiler,
       partitionFn: minCutRematerializationPartition,
-      jointPasses: jointPipeline(),
+      jointPasses: jointPipeline({ freezes }),
       postGradPasses: [],
     }).call as CompiledSegment;
   });

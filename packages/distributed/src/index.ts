@@ -8,8 +8,27 @@ export type { HostBuffer } from './host-buffer.js';
 export { arrayBuffer, heapBuffer } from './host-buffer.js';
 export { soloCommunicator } from './solo-communicator.js';
 
+// Collectives as operators
+export * as functionalCollectives from './functional/collectives.js';
+
+// Training
+export {
+  DistributedDataParallel,
+  type DistributedDataParallelOptions,
+} from './ddp/distributed-data-parallel.js';
+
+export {
+  type CheckpointedOptimizer,
+  type TrainingState,
+  loadTraining,
+  saveTraining,
+} from './training-checkpoint.js';
+export { SyncBatchNorm } from './sync-batch-norm.js';
+export { type OptimizerClass, ZeroRedundancyOptimizer } from './zero-redundancy-optimizer.js';
+export { type DistributedSamplerOptions, distributedSampler } from './distributed-sampler.js';
+
 // Groups
-export { ProcessGroup, groupNamed, isInitialized } from './process-group.js';
+export { ProcessGroup, groupNamed, isInitialized, registerGroup } from './process-group.js';
 export {
   type InitProcessGroupOptions,
   destroyProcessGroup,

@@ -8,6 +8,7 @@ import {
   currentBackwardNode,
   emptyFromMeta,
   emptyOnMemory,
+  getOp,
   isTensor,
   reserveOffsets,
 } from '@tessera/tensor';
@@ -64,7 +65,7 @@ function checkCount(plan: ExecutionPlan, wanted: number, inputs: readonly unknow
 function logPlan(plan: ExecutionPlan): void {
   log('schedule', () => printPlan(plan));
   for (const kernel of plan.kernels)
-    if (kernel.kind === 'extern')
+    if (kernel.kind === 'extern' && !getOp(kernel.op).hasTag('effect'))
       log('perf', () => `${plan.name}: ${kernel.op} has no generated code; its eager kernel runs`);
 }
 

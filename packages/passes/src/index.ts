@@ -60,7 +60,7 @@ export { capturedAttention } from './attention-captured.js';
 export { shareHeads, sharedHeads } from './shared-heads.js';
 export { catSplit, simplifyCatSplit } from './cat-split.js';
 export { matmulEpilogue } from './matmul-epilogue.js';
-export { layoutPropagation, propagateLayouts } from './layout-propagation.js';
+export { type LayoutUse, layoutOptimization } from './layout-optimization.js';
 
 // Freezing
 export { discardFor, discardFrozen } from './freezing/discard.js';

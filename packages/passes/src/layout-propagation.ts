@@ -1,30 +1,59 @@
 /**
- * @file Layout propagation: what follows a channels-last weight works channels last, and the graph's
+ * @file Layout propagation: what follows a value that was laid out anew takes its layout, and the graph's
  * outputs keep the strides they have in eager.
  *
- * Recorded values decide layouts, so the pass infers them anew in order. An op that cannot take the new
- * strides (a view across channels, `as_strided`) gets its input in the eager ones. Every output goes
- * through `prims::inductor_force_stride_order`, which costs nothing where strides are right already.
+ * Recorded values decide layouts, so they are inferred anew, in order, from `prims::inductor_force_stride_order`
+ * on. An op that cannot take the new strides (a view across channels), or that counts in memory (`as_strided`), or
+ * that somebody else wrote, gets its input in the eager ones. Every output goes through
+ * `prims::inductor_force_stride_order`, which costs nothing where strides are right already.
  */
-import type { Node } from '@tessera/graph';
-import { type GraphModule, emitOp, getItem, inferVal, tensorVal, tensorVals } from '@tessera/graph';
-import { type Tensor, isTensor, sameNumbers } from '@tessera/tensor';
-import { convolutionPointwise } from './ops/convolution-pointwise.js';
+import {
+  type GraphModule,
+  type Node,
+  emitOp,
+  getItem,
+  inferVal,
+  tensorVal,
+  tensorVals,
+} from '@tessera/graph';
+import type { OpOverload, Tensor } from '@tessera/tensor';
 import { forceStrideOrder } from './ops/force-stride-order.js';
-import type { Pass } from './pass.js';
 
-/** Propagates layouts from constants; returns how many values changed theirs. */
+type Val = Node['meta']['val'];
+
+/** Operators that address memory: the same arguments mean other elements in another layout. */
+const ADDRESSING: ReadonlySet<string> = new Set([
+  'as_strided',
+  'as_strided_copy',
+  'as_strided_scatter',
+]);
+
+/** Namespaces of the library's operators, whose results do not depend on the strides of what they read. */
+const OWN: ReadonlySet<string> = new Set(['aten', 'prims', 'tessera']);
+
+/** Whether elements of a tensor lie where they would with other strides. */
+export function liesAs({ sizes, strides }: Tensor, wanted: readonly number[]): boolean {
+  return sizes.every((size, d) => size === 1 || strides[d] === wanted[d]);
+}
+
+/** Emits a value with given strides at the insertion point. */
+export function emitForced(module: GraphModule, value: Node, strides: readonly number[]): Node {
+  return emitOp(module.graph, forceStrideOrder, [value, [...strides]], { ...value.meta });
+}
+
+/** Propagates layouts from where they are forced; returns how many values changed theirs. */
 export function propagateLayouts(module: GraphModule): number {
   const changed = new Set<Node>();
-  const eager = new Map<Node, Node['meta']['val']>();
+  const eager = new Map<Node, Val>();
   const forced = new Map<Node, Node>();
   for (const node of module.graph.nodes) {
     if (node.op === 'output') {
       if (changed.size > 0) forceOutputs(module, node, eager);
       continue;
     }
+    if (dropIfRight(module, node)) continue;
     const before = node.meta.val;
-    const after = revised(module, node, changed);
+    const after = revised(node, changed);
     if (after === 'keep') continue;
     if (after === 'refuse') {
       for (const input of node.allInputNodes())
@@ -40,29 +69,27 @@ export function propagateLayouts(module: GraphModule): number {
   return changed.size;
 }
 
-/** The pass. */
-export const layoutPropagation: Pass = {
-  name: 'layout-propagation',
-  run: (module) => propagateLayouts(module) > 0,
-};
+/** Takes out a layout that its value has by now. */
+function dropIfRight(module: GraphModule, node: Node): boolean {
+  if (node.target !== forceStrideOrder) return false;
+  const value = node.args[0] as Node;
+  if (!liesAs(tensorVal(value)!, node.args[1] as number[])) return false;
+  node.replaceAllUsesWith(value);
+  module.graph.eraseNode(node);
+  return true;
+}
 
 /** The value that a node has now; `refuse` if it cannot take its inputs as they are. */
-function revised(
-  module: GraphModule,
-  node: Node,
-  changed: ReadonlySet<Node>,
-): Node['meta']['val'] | 'keep' | 'refuse' {
-  if (node.op === 'get_attr') return attributeVal(module, node);
-  if (node.op !== 'call_function') return 'keep';
-  const inputs = node.allInputNodes();
+function revised(node: Node, changed: ReadonlySet<Node>): Val | 'keep' | 'refuse' {
   const { target } = node;
-  // Prepacking laid out its weight anew, which decides its result.
-  const packed = target === convolutionPointwise;
-  if (!packed && !inputs.some((input) => changed.has(input))) return 'keep';
+  if (node.op !== 'call_function' || target === forceStrideOrder) return 'keep';
+  const inputs = node.allInputNodes();
+  if (!inputs.some((input) => changed.has(input) || input.target === forceStrideOrder))
+    return 'keep';
   if (target === getItem)
     return (inputs[0]!.meta.val as readonly (Tensor | null)[])[node.args[1] as number];
   if (typeof target !== 'object' || target.isMutable) return 'keep';
-  if (target.schema.name === 'as_strided' || target.hasTag('random')) return 'refuse';
+  if (!isFree(target)) return 'refuse';
   try {
     return inferVal(target, node.args);
   } catch {
@@ -71,47 +98,37 @@ function revised(
   }
 }
 
-/** A constant's recorded value with the strides that it really has. */
-function attributeVal(module: GraphModule, node: Node): Tensor | 'keep' {
-  const recorded = tensorVal(node);
-  const actual = module.getAttribute(node.target as string);
-  if (recorded === null || !isTensor(actual)) return 'keep';
-  return sameNumbers(recorded.strides, actual.strides) ? 'keep' : actual;
+/** Whether an operator's results are the same whatever the strides of its inputs. */
+function isFree(op: OpOverload): boolean {
+  const { namespace, name } = op.schema;
+  return OWN.has(namespace) && !ADDRESSING.has(name) && !op.hasTag('random');
 }
 
 function forceStrides(
   module: GraphModule,
   value: Node,
-  eager: ReadonlyMap<Node, Node['meta']['val']>,
+  eager: ReadonlyMap<Node, Val>,
   forced: Map<Node, Node>,
 ): Node {
   const known = forced.get(value);
   if (known !== undefined) return known;
   const { strides } = eager.get(value) as Tensor;
-  const made = module.graph.insertingAfter(value, () =>
-    emitOp(module.graph, forceStrideOrder, [value, [...strides]], { ...value.meta }),
-  );
+  const made = module.graph.insertingAfter(value, () => emitForced(module, value, strides));
   forced.set(value, made);
   return made;
 }
 
-function forceOutputs(
-  module: GraphModule,
-  output: Node,
-  eager: ReadonlyMap<Node, Node['meta']['val']>,
-): void {
+function forceOutputs(module: GraphModule, output: Node, eager: ReadonlyMap<Node, Val>): void {
   for (const value of output.allInputNodes()) {
     const val = tensorVal(value);
-    if (value.op !== 'call_function' || val === null) continue;
+    if (value.op !== 'call_function' || val === null || value.target === forceStrideOrder) continue;
     const { strides } = (eager.get(value) ?? val) as Tensor;
-    const made = module.graph.insertingBefore(output, () =>
-      emitOp(module.graph, forceStrideOrder, [value, [...strides]], { ...value.meta }),
-    );
+    const made = module.graph.insertingBefore(output, () => emitForced(module, value, strides));
     output.replaceInputWith(value, made);
   }
 }
 
-function sameStrides(a: Node['meta']['val'], b: Node['meta']['val']): boolean {
+function sameStrides(a: Val, b: Val): boolean {
   const [left, right] = [a, b].map((val) =>
     tensorVals({ meta: { val } } as Node).map(({ strides }) => strides.join()),
   );

@@ -7,6 +7,7 @@ import { capturedAttention } from './attention-captured.js';
 import { catSplit } from './cat-split.js';
 import { passesConfig } from './config.js';
 import { constantFolding } from './constant-folding.js';
+import { layoutOptimization } from './layout-optimization.js';
 import { cse } from './cse.js';
 import { customPass } from './custom-pass.js';
 import { dce } from './dce.js';
@@ -14,7 +15,6 @@ import { convBinaryFolding } from './freezing/conv-binary-folding.js';
 import { convBnFolding } from './freezing/conv-bn-folding.js';
 import { horizontalMerging } from './freezing/horizontal-merging.js';
 import { weightPrepacking } from './freezing/weight-prepacking.js';
-import { layoutPropagation } from './layout-propagation.js';
 import { matmulEpilogue } from './matmul-epilogue.js';
 import { noopRemoval } from './noop-removal.js';
 import type { Pass } from './pass.js';
@@ -65,12 +65,15 @@ export function preGradPipeline(): readonly Pass[] {
   ];
 }
 
-/** `jointPasses` with the user's. */
-export function jointPipeline(): readonly Pass[] {
+/** `jointPasses` with the user's. Layouts of graphs that are frozen next are chosen there. */
+export function jointPipeline({
+  freezes = false,
+}: { readonly freezes?: boolean } = {}): readonly Pass[] {
   return [
     ...customPass('jointCustomPrePass', passesConfig.jointCustomPrePass),
     ...jointPasses,
     ...(passesConfig.patternMatcher ? jointPatterns : []),
+    ...(freezes ? [] : [layoutOptimization(false)]), // convolutions and what follows them channels last
     ...customPass('jointCustomPostPass', passesConfig.jointCustomPostPass),
   ];
 }
@@ -83,11 +86,9 @@ export function freezingPipeline(): readonly Pass[] {
     convBinaryFolding, // and arithmetic with constants
     frozenConstants, //   the constants that these made
     horizontalMerging, // products of one value with several weights
-    weightPrepacking, //  convolution weights in the layout that they are read in
-    frozenConstants,
-    ...(passesConfig.layoutOptimization || passesConfig.forceLayoutOptimization
-      ? [layoutPropagation] // what follows them
-      : []),
+    weightPrepacking, //  convolutions of constants
+    layoutOptimization(true), // these and what follows them channels last
+    frozenConstants, //   weights in the layout that they are read in
     dce, //               parameters that nobody reads any more
   ];
 }

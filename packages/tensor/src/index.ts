@@ -183,6 +183,12 @@ export {
   requiresGrad,
   setHistory,
 } from './autograd/history.js';
+export {
+  type GradientListener,
+  announceCaptured,
+  gradientListenerOf,
+  setGradientListener,
+} from './autograd/gradient-listener.js';
 export { redirectGradients } from './autograd/redirect.js';
 export { attachNode } from './autograd/record.js';
 export { type GradOptions, grad } from './autograd/grad.js';

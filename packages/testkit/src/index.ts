@@ -65,19 +65,19 @@ export {
 } from './oracle/run-oracle-case.js';
 
 // Whole models that PyTorch's results are recorded of
-export { recordedModels } from '../models/index.js';
-export type { RecordedExtras, RecordedModel } from '../models/recorded-model.js';
+export { recordedModels } from './models/index.js';
+export type { RecordedExtras, RecordedModel } from './models/recorded-model.js';
 export {
   type ModelFile,
   type ModelRecord,
   packModels,
   parseModels,
   unpackModels,
-} from '../models/model-file.js';
+} from './models/model-file.js';
 export {
   MODEL_MODES,
   MODEL_TOLERANCE,
   type ModelCheck,
   type ModelMode,
   runRecordedModel,
-} from '../models/run-model.js';
+} from './models/run-model.js';

@@ -10,6 +10,7 @@ import {
   type BackwardCall,
   type OpOverload,
   type Tensor,
+  announceCaptured,
   backwardOutsideGraph,
   getOp,
   gradFnOf,
@@ -177,6 +178,12 @@ function accept(cursor: Cursor, step: BackwardStep): void {
   });
   cursor.advance(step, step.next);
   frame.announce(step);
+  announceLeaves(frame, step);
+}
+
+/** What a library does with the gradients follows the backward, as if the program did it. */
+function announceLeaves(frame: Frame, step: BackwardStep): void {
+  announceCaptured(step.leaves.map(({ leaf }) => frame.slots[leaf]!));
 }
 
 // ---- recording
@@ -227,6 +234,7 @@ function recordBackward(
     step.leaves.map(({ grad }) => grad),
   );
   frame.announce(step);
+  announceLeaves(frame, step);
 }
 
 /** Records a matched backward again; returns the gradients at the present sizes. */

@@ -131,6 +131,7 @@ export class LeftOut {
     };
     while (stack.length > 0) {
       const node = stack.pop()!;
+      if (hasEffect(node)) throw new Lost(`${nameOf(node)} does not only compute its result`);
       for (const input of node.allInputNodes()) {
         const looks = isView(node, input);
         for (const storage of looks ? [] : storagesOf(input)) {
@@ -299,6 +300,11 @@ function isView(node: Node, of: Node): boolean {
 
 function nameOf({ meta, name }: Node): string {
   return String(meta.source ?? name);
+}
+
+/** Whether running a node again would do something again. */
+function hasEffect({ target }: Node): boolean {
+  return typeof target === 'object' && target.hasTag('effect');
 }
 
 function isRandomNode({ target }: Node): boolean {

@@ -45,5 +45,8 @@ export function orderedBefore(graph: Graph): Map<Node, ReadonlySet<Node>> {
 }
 
 function hasEffect({ target }: Node): boolean {
-  return typeof target === 'object' && (target.hasTag('random') || target.hasTag('effect'));
+  return (
+    typeof target === 'object' &&
+    (target.hasTag('random') || (target.hasTag('effect') && !target.hasTag('waits')))
+  );
 }

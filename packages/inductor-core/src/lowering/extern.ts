@@ -2,10 +2,10 @@
  * @file Calls of reference kernels, for operators without a lowering.
  */
 import { TesseraError } from '@tessera/shared';
-import { contiguousStrides } from '@tessera/tensor';
+import { type OpOverload, contiguousStrides, getOp } from '@tessera/tensor';
 import { inductorConfig } from '../config.js';
 import type { ExternArg } from '../ir/kernel.js';
-import type { IrBuffer } from './ir-node.js';
+import type { EffectKind, IrBuffer } from './ir-node.js';
 import { LoweredTensor } from './lowered-tensor.js';
 import type { Lowering } from './lowering.js';
 import { type LoweredArg, type LoweringCall, RuntimeScalar } from './registry.js';
@@ -82,6 +82,8 @@ function externArg(l: Lowering, arg: LoweredArg, reads: Set<IrBuffer>, op: strin
 export function checkFallback(l: Lowering, { op }: LoweringCall): void {
   // Without reference kernels there is nothing to fall back to, and an error of its own.
   if (inductorConfig.implicitFallbacks || !l.capabilities.extern) return;
+  // What is done for its effect has no code to generate.
+  if (getOp(op).hasTag('effect')) return;
   throw new TesseraError(
     'kernel-missing',
     `${op} has no lowering, and with inductor.implicitFallbacks off its reference kernel may not run instead.`,
@@ -95,6 +97,47 @@ export function checkFallback(l: Lowering, { op }: LoweringCall): void {
   );
 }
 
+function effectOf(op: OpOverload): EffectKind | null {
+  if (op.hasTag('starts')) return 'starts';
+  if (op.hasTag('waits')) return 'waits';
+  return op.hasTag('effect') ? 'ordered' : null;
+}
+
+/**
+ * The memory that a call computes in: that of its first argument, of which a call that starts something gets a copy
+ * to itself, usually written by whoever makes the value. Null where a call that waits is given memory that is not
+ * the graph's own.
+ */
+function memoryInPlace(l: Lowering, x: LoweredTensor, op: OpOverload): IrBuffer | null {
+  if (!op.hasTag('waits')) return l.storeValue(x.expr, x.dtype, x.sizes, null);
+  const buffer = x.wholeBuffer;
+  return buffer?.kind === 'computed' ? buffer : null;
+}
+
+/** A call of a kernel that overwrites its first argument with its result; null where it cannot. */
+function lowerInPlace(
+  l: Lowering,
+  [x, ...others]: readonly LoweredArg[],
+  call: LoweringCall,
+  op: OpOverload,
+): LoweredTensor | null {
+  const buffer = memoryInPlace(l, x as LoweredTensor, op);
+  if (buffer === null) return null;
+  const { name, sizes, strides } = buffer;
+  const reads = new Set([buffer]);
+  l.addExtern({
+    op: call.op,
+    effect: effectOf(op),
+    args: [
+      { kind: 'buffer', name, sizes, strides, offset: 0 },
+      ...others.map((arg) => externArg(l, arg, reads, call.op)),
+    ],
+    reads: [...reads],
+    outs: [buffer],
+  });
+  return l.fromBuffer(buffer);
+}
+
 /** Calls the reference kernel of an operator. @throws kernel-missing where the backend has none */
 export function lowerExtern(
   l: Lowering,
@@ -102,6 +145,7 @@ export function lowerExtern(
   call: LoweringCall,
   device: string,
 ): (LoweredTensor | null)[] {
+  const op = getOp(call.op);
   if (!l.capabilities.extern) {
     throw new TesseraError(
       'kernel-missing',
@@ -115,6 +159,10 @@ export function lowerExtern(
       },
     );
   }
+  if (op.record.kernelInPlace === true) {
+    const result = lowerInPlace(l, args, call, op);
+    if (result !== null) return [result];
+  }
   const reads = new Set<IrBuffer>();
   const externArgs = args.map((arg) => externArg(l, arg, reads, call.op));
   const outs = call.results.map((result) =>
@@ -122,6 +170,7 @@ export function lowerExtern(
   );
   l.addExtern({
     op: call.op,
+    effect: effectOf(op),
     args: externArgs,
     reads: [...reads],
     outs: outs.filter((out) => out !== null),

@@ -78,11 +78,19 @@ export interface MatmulNode {
   readonly origins: readonly string[];
 }
 
-/** A call of a reference kernel. */
+/**
+ * When a call with effects runs: in the order of such calls; `starts`: and as soon as it can; `waits`: as late as its
+ * readers permit, in any order.
+ */
+export type EffectKind = 'ordered' | 'starts' | 'waits';
+
+/** A call of a reference kernel. A result may be an argument, which it then overwrites. */
 export interface ExternNode {
   readonly kind: 'extern';
   readonly id: number;
   readonly op: string;
+  /** Null for calls that only compute their results. */
+  readonly effect: EffectKind | null;
   readonly args: readonly ExternArg[];
   readonly reads: readonly IrBuffer[];
   readonly outs: readonly IrBuffer[];

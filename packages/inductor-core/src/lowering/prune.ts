@@ -51,7 +51,7 @@ export function nodeReads(node: IrNode): Set<string> {
   return new Set(nodeLoads(node).map((load) => load.buf));
 }
 
-/** The nodes whose results reach an output or a mutation, in order. */
+/** The nodes whose results reach an output, a mutation or an effect, in order. */
 export function pruneUnused(l: Lowering): IrNode[] {
   const needed = new Set<string>();
   const kept: IrNode[] = [];
@@ -59,6 +59,7 @@ export function pruneUnused(l: Lowering): IrNode[] {
     const node = l.nodes[i]!;
     const live =
       (node.kind === 'pointwise' && node.mutation) ||
+      (node.kind === 'extern' && node.effect !== null) ||
       nodeOutputs(node).some((out) => out.output >= 0 || needed.has(out.name));
     if (!live) continue;
     kept.push(node);

@@ -1,7 +1,8 @@
 /**
  * @file Which node must run before which, and whether joining two groups would close a circle.
  *
- * Edges: a writer before its readers; every reader of an input before the mutation that overwrites it.
+ * Edges: a writer before its readers; every reader of an input before the mutation that overwrites it; calls with
+ * effects in their order.
  * Every group has a rank, and edges lead from lower ranks to higher ones; a search between two groups sees
  * only what lies between them. Joined groups may hold nodes from far apart, so the order of nodes cannot
  * serve as that rank: it is kept up as by Pearce and Kelly, "A Dynamic Topological Sort Algorithm for
@@ -33,9 +34,16 @@ export class DependencyGraph {
       this.after.get(first)!.add(second);
       this.before.get(second)!.add(first);
     };
+    let effect: IrNode | null = null;
     for (const node of context.graph.nodes) {
       for (const buf of new Set(context.of(node).reads.map((read) => read.buf))) {
-        for (const writer of context.writers.get(buf) ?? []) edge(writer, node);
+        // What overwrites a buffer in place comes after those that it reads.
+        for (const writer of context.writers.get(buf) ?? [])
+          if (writer.id < node.id) edge(writer, node);
+      }
+      if (node.kind === 'extern' && node.effect !== null && node.effect !== 'waits') {
+        if (effect !== null) edge(effect, node);
+        effect = node;
       }
       if (node.kind === 'pointwise' && node.mutation)
         for (const reader of context.readers.get(node.out.name) ?? []) edge(reader, node);

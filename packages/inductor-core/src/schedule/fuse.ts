@@ -7,13 +7,14 @@
  * that are neighbours at some buffer are paired, so the work grows linearly with the graph. Modelled
  * on inductor's scheduler.
  */
-import { TesseraError, log } from '@tessera/shared';
+import { log } from '@tessera/shared';
 import type { IrNode, LoweredGraph, PointwiseNode } from '../lowering/ir-node.js';
 import type { Lowering } from '../lowering/lowering.js';
 import { DependencyGraph } from './dependency-graph.js';
 import { fuseLoops } from './fuse-loops.js';
 import { fuseEpilogue, fusePrologue } from './fuse-matmul.js';
 import { FusionContext } from './fusion-context.js';
+import { inExecutionOrder } from './execution-order.js';
 import { type Group, type LoopGroup, type MatmulGroup, describeGroup, groupOf } from './group.js';
 
 /** A graph cut into kernels. */
@@ -93,7 +94,9 @@ class Fusion {
     this.rounds(loops);
     this.rounds(epilogues);
     this.rounds(prologues);
-    return this.inOrder();
+    return inExecutionOrder([...this.groups.values()], (group) =>
+      this.dependencies.successors(group),
+    );
   }
 
   private rounds({ takes, join }: Joiner): void {
@@ -213,31 +216,6 @@ class Fusion {
     for (const node of nodes) groups.add(this.dependencies.group(node));
     return [...groups].sort((x, y) => x.id - y.id);
   }
-
-  /** Topological order, earliest node first among those that are ready. */
-  private inOrder(): Group[] {
-    const waiting = new Map<Group, number>();
-    for (const group of this.groups.values()) waiting.set(group, 0);
-    for (const group of this.groups.values())
-      for (const next of this.dependencies.successors(group))
-        waiting.set(next, waiting.get(next)! + 1);
-    const heap = new ReadyHeap();
-    for (const [group, count] of waiting) if (count === 0) heap.push(group);
-    const order: Group[] = [];
-    for (let group = heap.pop(); group !== undefined; group = heap.pop()) {
-      order.push(group);
-      for (const next of this.dependencies.successors(group)) {
-        const left = waiting.get(next)! - 1;
-        waiting.set(next, left);
-        if (left === 0) heap.push(next);
-      }
-    }
-    if (order.length < this.groups.size)
-      throw new TesseraError('plan-invalid', 'Fusion left kernels that wait for each other.', {
-        hints: ['This is a bug of Tessera; please report it with TESSERA_LOGS=graph.'],
-      });
-    return order;
-  }
 }
 
 function pairText(a: Group, b: Group): string {
@@ -246,41 +224,6 @@ function pairText(a: Group, b: Group): string {
 
 function distance(pair: Pair): number {
   return Math.abs(pair.a.id - pair.b.id);
-}
-
-/** Binary heap of groups by id. */
-class ReadyHeap {
-  private readonly items: Group[] = [];
-
-  push(group: Group): void {
-    const { items } = this;
-    let i = items.push(group) - 1;
-    while (i > 0) {
-      const parent = (i - 1) >> 1;
-      if (items[parent]!.id <= group.id) break;
-      items[i] = items[parent]!;
-      i = parent;
-    }
-    items[i] = group;
-  }
-
-  pop(): Group | undefined {
-    const { items } = this;
-    const top = items[0];
-    const last = items.pop();
-    if (last === undefined || items.length === 0) return top;
-    let i = 0;
-    for (;;) {
-      let child = 2 * i + 1;
-      if (child >= items.length) break;
-      if (child + 1 < items.length && items[child + 1]!.id < items[child]!.id) child++;
-      if (items[child]!.id >= last.id) break;
-      items[i] = items[child]!;
-      i = child;
-    }
-    items[i] = last;
-    return top;
-  }
 }
 
 /** Cuts a lowered graph into kernels. */

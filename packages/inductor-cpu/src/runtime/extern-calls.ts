@@ -2,7 +2,8 @@
  * @file Extern calls: operators without a lowering, run between two segments of a plan.
  *
  * The operator's reference kernel gets tensors over the plan's own buffers; its results are copied into
- * the output buffers.
+ * the output buffers. A kernel that computes in place, or goes
+ * on filling its results afterwards, writes there itself.
  */
 import { TesseraError } from '@tessera/shared';
 import type { ExecutionPlan, ExternArg, ExternKernel, Launch } from '@tessera/inductor-core';
@@ -56,8 +57,15 @@ export function runExtern(
     kernel.scalars.map(({ name }, position) => [name, scalars[launch.scalars[position]]]),
   );
   const args = kernel.args.map((arg) => argumentValue(arg, buffers, values));
+  const op = getOp(kernel.op);
+  const ownsResults = op.record.kernelInPlace === true || op.hasTag('starts');
+  if (ownsResults && op.record.kernel !== undefined) {
+    const outs = kernel.outputs.map((output) => tensorOver(output, buffers));
+    const { kernel: compute } = op.record;
+    return withoutModes(() => noGrad(() => compute(op.bind(args), outs)));
+  }
   // Inside an op: nothing is recorded, and no mode sees the call.
-  const result = withoutModes(() => noGrad(() => callOp(getOp(kernel.op), args)));
+  const result = withoutModes(() => noGrad(() => callOp(op, args)));
   const results = (Array.isArray(result) ? (result as unknown[]) : [result]).filter(isTensor);
   if (results.length !== kernel.outputs.length) {
     throw new TesseraError(

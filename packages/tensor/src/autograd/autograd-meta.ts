@@ -4,6 +4,7 @@
 import type { TensorBase } from '../tensor-base.js';
 import type { Tensor } from '../tensor.js';
 import type { GradNode } from './grad-node.js';
+import type { GradientListener } from './gradient-listener.js';
 
 /** See the file header. */
 export interface AutogradMeta {
@@ -19,6 +20,8 @@ export interface AutogradMeta {
   /** The node that adds into `grad`. */
   accumulator: GradNode | null;
   postAccumulateHooks: ((tensor: Tensor) => void)[] | null;
+  /** The library that is told of the gradient of a leaf. */
+  listener: GradientListener | null;
 }
 
 /** The autograd data of a tensor, made on first use. */
@@ -32,5 +35,6 @@ export function autogradMeta(tensor: TensorBase): AutogradMeta {
     retainsGrad: false,
     accumulator: null,
     postAccumulateHooks: null,
+    listener: null,
   });
 }

@@ -22,6 +22,7 @@ import { checksNaN, isAnomalyEnabled } from './anomaly.js';
 import { checkFinite, withForwardStack } from './anomaly-report.js';
 import { applyAsCurrent } from './current-backward-node.js';
 import type { Edge, GradHook, GradNode } from './grad-node.js';
+import type { GradientListener } from './gradient-listener.js';
 import { addGradients, onesLike, sumToSize } from './gradient-ops.js';
 import { gradEdge, requiresGrad } from './history.js';
 import { NodeQueue } from './node-queue.js';
@@ -164,9 +165,14 @@ function differentiate(
 ): (Tensor | null)[] {
   const grads = rootGradients(roots, gradOutputs);
   // Gradients are computed in the types of the forward ops, whatever scope is open now.
-  return withAutocastSettings(null, () =>
-    withGradMode(options.createGraph, () => new BackwardRun(options).run(roots, grads)),
-  );
+  running++;
+  try {
+    return withAutocastSettings(null, () =>
+      withGradMode(options.createGraph, () => new BackwardRun(options).run(roots, grads)),
+    );
+  } finally {
+    if (--running === 0) told = null;
+  }
 }
 
 /** Runs code of the program that is given these tensors. */
@@ -174,6 +180,10 @@ function shown<R>(values: readonly unknown[], fn: () => R): R {
   show(values);
   return outsideScopes(fn);
 }
+
+/** Backwards that are running, one inside the other, and whom the outermost tells when it is done. */
+let running = 0;
+let told: Set<GradientListener> | null = null;
 
 class BackwardRun {
   private readonly buffers = new Map<GradNode, (Tensor | null)[]>();
@@ -215,7 +225,26 @@ class BackwardRun {
         node.released = true;
       }
     }
-    return this.finish();
+    const captured = this.finish();
+    this.tellFinished();
+    return captured;
+  }
+
+  /** Tells the listener of a leaf that has got its gradient. */
+  private tell(node: GradNode): void {
+    if (!(node instanceof AccumulateGrad)) return;
+    const listener = node.leaf.autograd!.listener;
+    if (listener === null) return;
+    (told ??= new Set()).add(listener);
+    outsideScopes(() => listener.arrived(node.leaf));
+  }
+
+  /** A backward inside another one (of a checkpointed part) leaves it to the outer one. */
+  private tellFinished(): void {
+    if (running > 1 || told === null) return;
+    const listeners = told;
+    told = null;
+    for (const listener of listeners) outsideScopes(() => listener.finished());
   }
 
   private runNode(node: GradNode, needed: Set<GradNode> | null): void {
@@ -231,6 +260,7 @@ class BackwardRun {
     if (!runs) return;
     this.ran.push(node);
     const results = this.apply(node, buffer);
+    this.tell(node);
     nextEdgesOf(node).forEach((edge, i) => {
       const grad = results[i];
       if (edge !== null && grad != null) this.addGradient(edge, fitted(edge, grad, node, i));
@@ -309,8 +339,10 @@ class BackwardRun {
       }
       if (!this.options.accumulate || grad === null) return;
       const { node } = this.wanted![i]!;
-      if (node instanceof AccumulateGrad) node.apply([grad]);
-      else this.options.inputs![i]!.accumulateGrad(grad);
+      if (node instanceof AccumulateGrad) {
+        node.apply([grad]);
+        this.tell(node);
+      } else this.options.inputs![i]!.accumulateGrad(grad);
     });
     return this.captured;
   }

@@ -63,8 +63,12 @@ export type OpTag =
   | 'reduction'
   /** Draws random numbers: never merged, folded or removed when its generator state matters. */
   | 'random'
-  /** Runs code of the program: never removed, merged or run again. */
+  /** Does something besides computing its results: never removed, merged, reordered or run again. */
   | 'effect'
+  /** Starts something that goes on while others run: as soon as its operands are there. */
+  | 'starts'
+  /** Waits for what was started: as late as its readers permit, whatever other effects there are. */
+  | 'waits'
   /** Output shape depends on values: a graph break. */
   | 'data-dependent'
   /** Makes a tensor from no tensor. */
@@ -85,6 +89,8 @@ export interface OpRecord {
   readonly view?: (args: NamedArgs) => ViewMeta | readonly ViewMeta[];
   /** Reference CPU kernel: fills `outs`, allocated from `meta`. */
   readonly kernel?: (args: NamedArgs, outs: readonly Tensor[]) => void;
+  /** Whether the kernel may be given its first argument as its first output: compilers then do so. */
+  readonly kernelInPlace?: boolean;
   /** Kernel that makes its own outputs (data-dependent shapes). */
   readonly produce?: (args: NamedArgs) => Tensor | Tensor[];
   /** The op in terms of others (CompositeImplicitAutograd). */

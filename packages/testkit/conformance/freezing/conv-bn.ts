@@ -169,12 +169,11 @@ export async function convMultipleUses(device: Device): Promise<void> {
   model.eval().to(device);
   const [a, b] = [1, 2].map(() => rand([64, 1, 32, 32], { device })) as [Tensor, Tensor];
   const expected = model.call(a, b);
-  await frozen({}, () =>
-    expectClose(
-      noGrad(() => compile(model)(a, b)),
-      expected,
-    ),
-  );
+  await frozen({}, () => {
+    const result = noGrad(() => compile(model)(a, b));
+    expect(result.device).toBe(device);
+    return expectClose(result, expected);
+  });
 }
 
 /** A batch norm without a convolution. */
@@ -186,10 +185,9 @@ export async function unfoldedBn(device: Device): Promise<void> {
   await frozen({}, async () => {
     const compiled = compile(apply);
     const expected = compiled(model, x);
-    await expectClose(
-      noGrad(() => compiled(model, x)),
-      expected,
-    );
+    const result = noGrad(() => compiled(model, x));
+    expect(result.device).toBe(device);
+    await expectClose(result, expected);
   });
 }
 

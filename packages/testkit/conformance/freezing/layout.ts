@@ -2,21 +2,13 @@
  * @file Freezing and layouts: channels last inside, eager strides at the boundary.
  */
 import { type InnerCompile, compile, compileFx, compileFxInner } from '@tessera/compile';
-import { type GraphModule, type Node, tensorVal } from '@tessera/graph';
+import { type Node, tensorVal } from '@tessera/graph';
 import { overrideLowering } from '@tessera/inductor-core';
 import { BatchNorm2d, Conv2d, Module, functional as F } from '@tessera/nn';
-import {
-  type Tensor,
-  asStrided,
-  flatten,
-  formatStrides,
-  isTensor,
-  noGrad,
-  rand,
-  randn,
-} from '@tessera/tensor';
+import { type Tensor, asStrided, flatten, isTensor, noGrad, rand, randn } from '@tessera/tensor';
 import { expect } from 'vitest';
 import { runAndGetCode } from '../../src/index.js';
+import { channelsLastOperators, isChannelsLast } from '../support/channels-last.js';
 import { type Device, expectClose, openDevice } from '../support/devices.js';
 import { frozen } from './frozen.js';
 
@@ -32,9 +24,8 @@ class Conv extends Module {
 }
 
 /**
- * Views that count from the storage see the eager layout. The source's weight of one pixel lies the same in either
- * layout, so that its convolution stays as it is; with three by three pixels the convolution and the padding
- * work channels last, and give the views what they count in.
+ * Views that count from the storage see the eager layout: the convolution, of one pixel as in the source or of
+ * three by three, and the padding work channels last, and give the views what they count in.
  */
 export async function convWithAsStrided(device: Device): Promise<void> {
   class Strided extends Module {
@@ -69,9 +60,10 @@ export async function convWithAsStrided(device: Device): Promise<void> {
       expect(result.device).toBe(device);
       await expectClose(result, expected, { rtol: 1e-4, atol: 1e-4 });
       expect(compiled).toHaveLength(1);
-      expect(worksChannelsLast(compiled[0]!.graph)).toEqual(
-        size === 1 ? [] : ['tessera.convolution_pointwise.default', 'aten.constant_pad_nd.default'],
-      );
+      expect(channelsLastOperators(compiled[0]!.graph)).toEqual([
+        'tessera.convolution_pointwise.default',
+        'aten.constant_pad_nd.default',
+      ]);
     }
   }
 }
@@ -96,16 +88,9 @@ export async function convLayoutConvertWithView(device: Device): Promise<void> {
   expect(result.device).toBe(device);
   await expectClose(result, expected, { atol: 1e-5, rtol: 1e-4 });
   expect(compiled).toHaveLength(1);
-  expect(worksChannelsLast(compiled[0]!.graph)).toEqual(['tessera.convolution_pointwise.default']);
-}
-
-/** The operators of a graph whose images lie channels last. */
-function worksChannelsLast(module: GraphModule): string[] {
-  return module.graph.nodes.flatMap((node) => {
-    const val = tensorVal(node);
-    const lies = node.op === 'call_function' && val?.ndim === 4 && !val.isContiguous();
-    return lies && isChannelsLast(val) ? [String(node.target)] : [];
-  });
+  expect(channelsLastOperators(compiled[0]!.graph)).toEqual([
+    'tessera.convolution_pointwise.default',
+  ]);
 }
 
 const CONVOLUTIONS: readonly string[] = ['aten::convolution', 'tessera::convolution_pointwise'];
@@ -138,10 +123,6 @@ export async function convWeightLayoutConvert(device: Device): Promise<void> {
   expect(actual.strides).toEqual(expected.strides);
   expect(actual.device).toBe(device);
   await expectClose(actual, expected, { atol: 1e-5, rtol: 1e-4 });
-}
-
-function isChannelsLast(value: Tensor): boolean {
-  return value.strides.join() === formatStrides(value, 'channelsLast').join();
 }
 
 /** Of two outputs only the convolution's is laid out anew. */

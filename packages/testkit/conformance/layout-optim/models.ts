@@ -1,16 +1,18 @@
 /**
- * @file The models of the layout rows: convolutions with a graph break between, compared with eager and
- * with float64.
+ * @file The models of the layout rows: convolutions with a graph break between, as their graphs lie by default and
+ * channels last, compared with eager in float64.
  */
-import { compile, graphBreak } from '@tessera/compile';
+import { compile, config, graphBreak } from '@tessera/compile';
 import { Conv2d, type Module, Module as Base, Sequential, cloneModule } from '@tessera/nn';
 import { type Tensor, rand, randn, zerosLike } from '@tessera/tensor';
 import { expect } from 'vitest';
-import { CompileCounterWithBackend, same } from '../../src/index.js';
+import { CompileCounterWithBackend, runAndGetCode, same } from '../../src/index.js';
+import { channelsLastOperators } from '../support/channels-last.js';
 import { type Device, openDevice } from '../support/devices.js';
+import { byReference } from '../support/reference.js';
 
 /** A model of one image. */
-export interface ImageModel extends Module {
+interface ImageModel extends Module {
   forward(x: Tensor): Tensor;
 }
 
@@ -61,7 +63,7 @@ class ThreeConvs extends Base implements ImageModel {
 }
 
 /** A convolution whose result is modified through itself or through a view. */
-export class MutatedConv extends Base implements ImageModel {
+class MutatedConv extends Base implements ImageModel {
   conv: Conv2d = new Conv2d(3, 512, 3, { stride: 2, bias: false });
 
   constructor(readonly through: 'base' | 'view') {
@@ -86,30 +88,60 @@ type Mode = 'infer' | 'train';
 function runnerOf(model: ImageModel, mode: Mode): (x: Tensor) => Tensor | Tensor[] {
   if (mode === 'infer') return (x) => model.call(x as never) as Tensor;
   return (x) => {
+    for (const parameter of model.parameters()) parameter.grad = null;
     (model.call(x as never) as Tensor).sum().backward();
     return model.parameters().map((parameter) => parameter.grad ?? zerosLike(parameter));
   };
 }
 
-/** Compiles a model, in so many graphs, and compares with eager, judged by what float64 says. */
-export async function expectAccurate(
+/** How a model is run, and what of its graphs lies channels last if layouts are optimised. */
+interface Expected {
+  readonly mode?: Mode;
+  /** Graphs that the tracer captures. */
+  readonly frames?: number;
+  /** Convolutions whose results lie channels last, of all graphs. */
+  readonly channelsLast: readonly string[];
+}
+
+const FORWARD = 'aten.convolution.default';
+const BACKWARD = 'aten.convolution_backward.default';
+
+/** Compiles a model with eager's layouts and channels last, and compares with eager in float64. */
+async function expectAccurate(
   model: ImageModel,
   input: Tensor,
   device: Device,
-  { mode = 'infer', frames = 1 }: { readonly mode?: Mode; readonly frames?: number } = {},
+  { mode = 'infer', frames = 1, channelsLast }: Expected,
 ): Promise<void> {
   await openDevice(device);
-  const references = listOf(runnerOf(cloneModule(model).to('float64'), mode)(input.to('float64')));
+  const [exact, expected] = byReference(() => {
+    const values = listOf(runnerOf(cloneModule(model).to('float64'), mode)(input.to('float64')));
+    return [values, values.map((value) => value.to('float32'))];
+  });
   const x = input.to(device);
-  const expected = listOf(runnerOf(cloneModule(model).to(device), mode)(x));
-  const counter = new CompileCounterWithBackend('inductor');
-  const runner = runnerOf(cloneModule(model).to(device), mode);
-  const actual = listOf(compile(runner, { backend: counter })(x));
-  expect(counter.frameCount).toBe(frames);
-  expect(actual).toHaveLength(expected.length);
-  for (const value of actual) expect(value.device).toBe(device);
-  for (const [i, fp64Ref] of references.entries())
-    expect(await same(expected[i]!, actual[i]!, { fp64Ref })).toBe(true);
+  for (const forced of [false, true]) {
+    const counter = new CompileCounterWithBackend('inductor');
+    const runner = runnerOf(cloneModule(model).to(device), mode);
+    const options = { layoutOptimization: forced, forceLayoutOptimization: forced };
+    const run = compile(runner, { backend: counter });
+    const { result, compiled } = await config.patch(options, () =>
+      runAndGetCode(() => {
+        // Of a backward across graphs the first call runs eagerly.
+        if (mode === 'train') run(x);
+        return listOf(run(x));
+      }),
+    );
+    expect(counter.frameCount).toBe(frames);
+    expect(result).toHaveLength(exact.length);
+    for (const [i, value] of result.entries()) {
+      expect(value.device).toBe(device);
+      expect(value.strides).toEqual(exact[i]!.strides);
+      expect(await same(expected[i]!, value, { fp64Ref: exact[i]! })).toBe(true);
+    }
+    const found = compiled.flatMap(({ graph }) => channelsLastOperators(graph));
+    const convolutions = found.filter((name) => name === FORWARD || name === BACKWARD);
+    expect(convolutions).toEqual(forced ? channelsLast : []);
+  }
 }
 
 function listOf(value: Tensor | Tensor[]): Tensor[] {
@@ -118,12 +150,18 @@ function listOf(value: Tensor | Tensor[]): Tensor[] {
 
 /** Two strided convolutions with a break between. */
 export function twoConvsWithGraphBreak(device: Device): Promise<void> {
-  return expectAccurate(new TwoConvs(true), rand([2, 3, 16, 16]), device, { frames: 2 });
+  return expectAccurate(new TwoConvs(true), rand([2, 3, 16, 16]), device, {
+    frames: 2,
+    channelsLast: [FORWARD, FORWARD],
+  });
 }
 
 /** Three convolutions with a break between. */
 export function threeConvsWithGraphBreak(device: Device): Promise<void> {
-  return expectAccurate(new ThreeConvs(true), randn([2, 3, 16, 16]), device, { frames: 2 });
+  return expectAccurate(new ThreeConvs(true), randn([2, 3, 16, 16]), device, {
+    frames: 2,
+    channelsLast: [FORWARD, FORWARD, FORWARD],
+  });
 }
 
 /** Forward and backward inside the compiled function. */
@@ -131,15 +169,21 @@ export function trainingAccuracy(device: Device): Promise<void> {
   return expectAccurate(new TwoConvs(true), rand([2, 3, 16, 16]), device, {
     mode: 'train',
     frames: 2,
+    // Of the first convolution's backward only the gradient of the weight is left, which keeps eager's strides.
+    channelsLast: [FORWARD, FORWARD, BACKWARD],
   });
 }
 
 /** The result is modified, and a view of it returned. */
 export function mutateBaseForConvOutput(device: Device): Promise<void> {
-  return expectAccurate(new MutatedConv('base'), rand([2, 3, 16, 16]), device);
+  return expectAccurate(new MutatedConv('base'), rand([2, 3, 16, 16]), device, {
+    channelsLast: [FORWARD],
+  });
 }
 
 /** A view is modified, and the result returned. */
 export function mutateViewForConvOutput(device: Device): Promise<void> {
-  return expectAccurate(new MutatedConv('view'), rand([2, 3, 16, 16]), device);
+  return expectAccurate(new MutatedConv('view'), rand([2, 3, 16, 16]), device, {
+    channelsLast: [FORWARD],
+  });
 }

@@ -1,0 +1,161 @@
+/**
+ * @file Functional collectives: they return new tensors, are differentiated, and become part of compiled graphs.
+ *
+ * Every rank calls the same ones in the same order. In eager code a call returns when the result is there; in a
+ * compiled function the communication runs beside what does not need it. Modelled on
+ * `torch.distributed._functional_collectives`.
+ */
+import { TesseraError } from '@tessera/shared';
+import {
+  type OpOverload,
+  type Tensor,
+  activeMode,
+  callOp,
+  cat,
+  isFakeMode,
+  modes,
+  wrapDim,
+} from '@tessera/tensor';
+import type { ReduceOp } from '../communicator.js';
+import { type ProcessGroup, groupNamed } from '../process-group.js';
+import { finishFilling, needsAwaiting } from './in-flight.js';
+import {
+  allGatherOp,
+  allReduceOp,
+  allToAllOp,
+  broadcastOp,
+  reduceScatterOp,
+  waitOp,
+} from './ops.js';
+
+const REDUCE_OPS: ReadonlySet<string> = new Set([
+  'sum',
+  'avg',
+  'product',
+  'min',
+  'max',
+  'band',
+  'bor',
+  'bxor',
+]);
+
+/** Whether operators on a tensor are recorded rather than run. */
+function isTraced(tensor: Tensor): boolean {
+  return activeMode([tensor]) !== null || modes.stack.length > 0 || isFakeMode() || tensor.isFake;
+}
+
+/** The values of a tensor that a collective is filling, once they are there. @throws what the collective threw */
+export function waitTensor(tensor: Tensor): Tensor {
+  if (isTraced(tensor)) return callOp(waitOp, [tensor]) as Tensor;
+  finishFilling(tensor);
+  return tensor;
+}
+
+function started(op: OpOverload, input: Tensor, group: ProcessGroup, ...args: unknown[]): Tensor {
+  if (input.device !== 'cpu') throw needsAwaiting(op.schema.name, input.device);
+  if (!group.communicator.canBlock && !isTraced(input)) {
+    throw new TesseraError(
+      'data-async-only',
+      `${op.schema.name}: the communicator '${group.communicator.backend}' cannot wait without giving the event loop a turn.`,
+      { hints: ['Await the collective that works in place: await allReduce(tensor).'] },
+    );
+  }
+  return callOp(op, [input, ...args, group.name]) as Tensor;
+}
+
+function checkReduceOp(op: string): void {
+  if (REDUCE_OPS.has(op)) return;
+  throw new TesseraError('invalid-argument', `'${op}' is no reduction.`, {
+    hints: [`One of: ${[...REDUCE_OPS].join(', ')}.`],
+  });
+}
+
+/**
+ * The reduction of every rank's tensor, on every rank.
+ *
+ * @throws distributed-unavailable, distributed-mismatch, data-async-only, invalid-argument
+ */
+export function allReduce(
+  input: Tensor,
+  op: ReduceOp = 'sum',
+  group: ProcessGroup = groupNamed(),
+): Tensor {
+  checkReduceOp(op);
+  return waitTensor(started(allReduceOp, input, group, op));
+}
+
+/** The tensor of rank `src` of the group, on every rank. @throws distributed-unavailable, data-async-only */
+export function broadcast(input: Tensor, src: number, group: ProcessGroup = groupNamed()): Tensor {
+  return waitTensor(started(broadcastOp, input, group, src));
+}
+
+/** Every rank's tensor, joined along a dimension in the order of the ranks. @throws distributed-unavailable, data-async-only */
+export function allGatherTensor(
+  input: Tensor,
+  gatherDim = 0,
+  group: ProcessGroup = groupNamed(),
+): Tensor {
+  const dim = wrapDim(gatherDim, input.sizes.length);
+  const whole = waitTensor(started(allGatherOp, input, group, group.size));
+  return dim === 0 ? whole : cat(whole.chunk(group.size, 0), dim);
+}
+
+/**
+ * Each rank's part of the reduction, cut along a dimension.
+ *
+ * @throws distributed-unavailable, data-async-only, shape-mismatch where the dimension does not divide
+ */
+export function reduceScatterTensor(
+  input: Tensor,
+  op: ReduceOp = 'sum',
+  scatterDim = 0,
+  group: ProcessGroup = groupNamed(),
+): Tensor {
+  checkReduceOp(op);
+  const dim = wrapDim(scatterDim, input.sizes.length);
+  const rows = dim === 0 ? input : cat(input.chunk(group.size, dim), 0);
+  return waitTensor(started(reduceScatterOp, rows, group, op, group.size));
+}
+
+/**
+ * Sends rows of the first dimension to every rank, and returns those that came. Without sizes, equal parts.
+ *
+ * @throws distributed-unavailable, data-async-only, shape-mismatch
+ */
+export function allToAllSingle(
+  input: Tensor,
+  outputSplitSizes: readonly number[] | null = null,
+  inputSplitSizes: readonly number[] | null = null,
+  group: ProcessGroup = groupNamed(),
+): Tensor {
+  const rows = input.sizes[0] ?? 0;
+  const sent = inputSplitSizes ?? equalParts(rows, group.size);
+  const received = outputSplitSizes ?? equalParts(rows, group.size);
+  for (const sizes of [sent, received]) checkSplit(sizes, group.size);
+  if (sent.reduce((sum, size) => sum + size, 0) !== rows)
+    throw new TesseraError(
+      'shape-mismatch',
+      `all_to_all_single: the input has ${rows} rows, and its parts ${sent.join(' + ')}.`,
+      { hints: ['inputSplitSizes says how many rows go to each rank.'] },
+    );
+  return waitTensor(started(allToAllOp, input, group, received, sent));
+}
+
+function equalParts(rows: number, ranks: number): number[] {
+  if (rows % ranks !== 0)
+    throw new TesseraError(
+      'shape-mismatch',
+      `all_to_all_single: ${rows} rows do not divide by ${ranks} ranks.`,
+      { hints: ['Say how many rows go to each rank: inputSplitSizes and outputSplitSizes.'] },
+    );
+  return Array.from({ length: ranks }, () => rows / ranks);
+}
+
+function checkSplit(sizes: readonly number[], ranks: number): void {
+  if (sizes.length === ranks && sizes.every((size) => Number.isInteger(size) && size >= 0)) return;
+  throw new TesseraError(
+    'invalid-argument',
+    `all_to_all_single: split sizes [${sizes.join(', ')}] are not one number for each of ${ranks} ranks.`,
+    { hints: ['Give as many sizes as the group has ranks.'] },
+  );
+}

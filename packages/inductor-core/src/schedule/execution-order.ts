@@ -1,0 +1,108 @@
+/**
+ * @file The order in which kernels run: topological, and otherwise that of the program.
+ *
+ * Except around what goes on beside them: a call that starts something runs as soon as it can, so what leads to it
+ * comes before what does not; a call that waits runs when nothing else is left to do. Compare "raise communication,
+ * sink waits" in inductor's scheduler.
+ */
+import { TesseraError } from '@tessera/shared';
+import type { Group } from './group.js';
+
+type Successors = (group: Group) => ReadonlySet<Group>;
+
+function effectOf(group: Group): string | null {
+  return group.kind === 'extern' ? group.extern.effect : null;
+}
+
+/** Puts groups in order. @throws plan-invalid where groups wait for each other */
+export function inExecutionOrder(groups: readonly Group[], successors: Successors): Group[] {
+  const waiting = new Map<Group, number>(groups.map((group) => [group, 0]));
+  for (const group of groups)
+    for (const next of successors(group)) waiting.set(next, waiting.get(next)! + 1);
+  const heap = new ReadyHeap(urgencies(groups, successors));
+  for (const [group, count] of waiting) if (count === 0) heap.push(group);
+  const order: Group[] = [];
+  for (let group = heap.pop(); group !== undefined; group = heap.pop()) {
+    order.push(group);
+    for (const next of successors(group)) {
+      const left = waiting.get(next)! - 1;
+      waiting.set(next, left);
+      if (left === 0) heap.push(next);
+    }
+  }
+  if (order.length < groups.length)
+    throw new TesseraError('plan-invalid', 'Fusion left kernels that wait for each other.', {
+      hints: ['This is a bug of Tessera; please report it with TESSERA_LOGS=graph.'],
+    });
+  return order;
+}
+
+/** Number of a group among those that are ready, smallest first: the first start that it leads to; then all others, then waits. */
+function urgencies(groups: readonly Group[], successors: Successors): Map<Group, number> {
+  const starts = groups.filter((group) => effectOf(group) === 'starts');
+  if (starts.length === 0) return new Map();
+  const before = new Map<Group, Group[]>();
+  for (const group of groups)
+    for (const next of successors(group)) {
+      const list = before.get(next);
+      if (list === undefined) before.set(next, [group]);
+      else list.push(group);
+    }
+  const urgency = new Map<Group, number>();
+  starts.sort((a, b) => a.id - b.id);
+  starts.forEach((start, number) => {
+    const stack = [start];
+    for (let group = stack.pop(); group !== undefined; group = stack.pop()) {
+      if (urgency.has(group)) continue;
+      urgency.set(group, number);
+      stack.push(...(before.get(group) ?? []));
+    }
+  });
+  for (const group of groups) {
+    if (effectOf(group) === 'waits') urgency.set(group, Infinity);
+    else if (!urgency.has(group)) urgency.set(group, starts.length);
+  }
+  return urgency;
+}
+
+/** Binary heap of groups that are ready: by urgency, then by id. */
+class ReadyHeap {
+  private readonly items: Group[] = [];
+
+  constructor(private readonly urgency: ReadonlyMap<Group, number>) {}
+
+  private isBefore(a: Group, b: Group): boolean {
+    const [first, second] = [this.urgency.get(a) ?? 0, this.urgency.get(b) ?? 0];
+    return first < second || (first === second && a.id < b.id);
+  }
+
+  push(group: Group): void {
+    const { items } = this;
+    let i = items.push(group) - 1;
+    while (i > 0) {
+      const parent = (i - 1) >> 1;
+      if (!this.isBefore(group, items[parent]!)) break;
+      items[i] = items[parent]!;
+      i = parent;
+    }
+    items[i] = group;
+  }
+
+  pop(): Group | undefined {
+    const { items } = this;
+    const top = items[0];
+    const last = items.pop();
+    if (last === undefined || items.length === 0) return top;
+    let i = 0;
+    for (;;) {
+      let child = 2 * i + 1;
+      if (child >= items.length) break;
+      if (child + 1 < items.length && this.isBefore(items[child + 1]!, items[child]!)) child++;
+      if (!this.isBefore(items[child]!, last)) break;
+      items[i] = items[child]!;
+      i = child;
+    }
+    items[i] = last;
+    return top;
+  }
+}

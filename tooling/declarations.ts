@@ -1,0 +1,41 @@
+/**
+ * @file Writes a package's declarations: one `.d.ts` for each source that its public types reach.
+ *
+ * Sources carry all their types (`isolatedDeclarations`), so each file is translated alone, in milliseconds, and no
+ * bundler of declarations stands between what was written and what users see.
+ */
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { dirname, join, relative, resolve } from 'node:path';
+import { isolatedDeclarationSync } from 'oxc-transform';
+
+/** Relative modules that a declaration names: `from './x.js'`, `import './x.js'`, `import('./x.js')`. */
+function relativeImports(text: string): string[] {
+  return [...text.matchAll(/\b(?:from|import)\s*\(?\s*["'](\.[^"']+)["']/g)].map(
+    ([, name]) => name!,
+  );
+}
+
+/** Writes the declarations of `src/index.ts`, and of what they name, below `dist`. `banner` opens the first. */
+export function writeDeclarations(folder: string, banner = ''): void {
+  const sources = join(folder, 'src');
+  const first = join(sources, 'index.ts');
+  const pending = [first];
+  const seen = new Set(pending);
+  for (let file = pending.pop(); file !== undefined; file = pending.pop()) {
+    const { code, errors } = isolatedDeclarationSync(file, readFileSync(file, 'utf8'), {
+      stripInternal: true,
+    });
+    if (errors.length > 0) throw new Error(`${file}: ${errors[0]!.message}`);
+    const target = join(folder, 'dist', relative(sources, file).replace(/\.ts$/, '.d.ts'));
+    mkdirSync(dirname(target), { recursive: true });
+    writeFileSync(target, file === first && banner !== '' ? `${banner}\n${code}` : code);
+    for (const name of relativeImports(code)) {
+      const next = resolve(dirname(file), name.replace(/\.js$/, '.ts'));
+      if (seen.has(next)) continue;
+      if (relative(sources, next).startsWith('..'))
+        throw new Error(`${file} takes types from '${name}', which is not published.`);
+      seen.add(next);
+      pending.push(next);
+    }
+  }
+}
