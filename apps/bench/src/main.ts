@@ -5,6 +5,8 @@ import { writeFileSync } from 'node:fs';
 import { isTesseraError } from '@tessera/shared';
 import { asksForCompiler, compilerReport } from './compiler/index.js';
 import { COMPILE_TIME_PROCESS, compileTimeProcess } from './compile-time/measure.js';
+import { DISTRIBUTED_RANK, distributedRank } from './distributed/rank.js';
+import { DISTRIBUTED, distributedReport } from './distributed/report.js';
 import { EARLY_CALLS_PROCESS, measureEarlyCalls } from './tracer/early-calls.js';
 import { GPU_STEADY, steadyReport } from './gpu/steady.js';
 import { FIRST_CALL_PROCESS, firstCallProcess } from './harness/first-call.js';
@@ -26,6 +28,11 @@ async function main(argv: readonly string[]): Promise<number> {
   }
   if (argv[0] === EARLY_CALLS_PROCESS) {
     process.stdout.write(JSON.stringify(measureEarlyCalls(argv[1]!)));
+    return 0;
+  }
+  if (argv[0] === DISTRIBUTED_RANK) return distributedRank(argv.includes('--quick'));
+  if (argv[0] === DISTRIBUTED) {
+    process.stdout.write(`${JSON.stringify(distributedReport(argv.slice(1)), null, 1)}\n`);
     return 0;
   }
   if (argv[0] === GPU_STEADY) {

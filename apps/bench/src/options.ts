@@ -6,6 +6,7 @@ import { parseArgs } from 'node:util';
 import { TesseraError } from '@tessera/shared';
 import { COMPILER_BENCHES } from './compiler/index.js';
 import { COMPILE_SUBJECTS, COMPILE_TIME, type CompileSubject } from './compile-time/subjects.js';
+import { DISTRIBUTED } from './distributed/report.js';
 import { GPU_STEADY } from './gpu/steady.js';
 import { PEERS } from './engines/index.js';
 import type { Device, Workload } from './harness/workload.js';
@@ -53,6 +54,7 @@ Times workloads compiled by Tessera, side by side with peers. Exits with 1 if an
   --list              lists workloads and peers
 
 ${COMPILER_BENCHES.join(' ')}: the compiler's own costs and decisions, as JSON (no options)
+${DISTRIBUTED}: all-reduces of 2 and 4 processes over MPI, as JSON (--quick)
 ${GPU_STEADY}: what loops on WebGPU cost and make, as JSON (--dawn, --dawn-flag, --quick)`;
 }
 

@@ -1,0 +1,95 @@
+/**
+ * @file `pnpm bench distributed`: all-reduces of 2 and 4 processes, as JSON.
+ *
+ * Beside them: the same in C on the same MPI, and plain copies. `alphaUs` and `gbPerSecond` of `model` are the
+ * constants of docs/distributed.md.
+ */
+import { spawnSync } from 'node:child_process';
+import { availableParallelism, cpus } from 'node:os';
+import { TesseraError } from '@tessera/shared';
+import { compileForMpi } from './c-program.js';
+import { type AllReduceTime, DISTRIBUTED_RANK, type RankReport, sizesFor } from './rank.js';
+
+/** The command. */
+export const DISTRIBUTED = 'distributed';
+
+interface CTime {
+  readonly bytes: number;
+  readonly us: number;
+  readonly gbPerSecond: number;
+}
+
+/** What a number of ranks did. */
+export interface DistributedEntry extends RankReport {
+  /** Null where no C program could be built or run. */
+  readonly inC: readonly CTime[] | null;
+  readonly model: { readonly alphaUs: number; readonly gbPerSecond: number };
+}
+
+/** See the file header. */
+export interface DistributedReport {
+  readonly cores: number;
+  readonly cpu: string;
+  readonly node: string;
+  readonly mpi: string;
+  readonly entries: readonly DistributedEntry[];
+}
+
+const MPIRUN = 'mpirun';
+
+function start(ranks: number, command: readonly string[], own: readonly string[]): string | null {
+  const { status, stdout } = spawnSync(MPIRUN, [...own, '-n', String(ranks), ...command], {
+    encoding: 'utf8',
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
+  return status === 0 ? stdout : null;
+}
+
+/** The time of the smallest float32 message, and the rate of the largest. */
+function modelOf(times: readonly AllReduceTime[]): DistributedEntry['model'] {
+  const floats = times.filter(({ dtype }) => dtype === 'float32');
+  return { alphaUs: floats[0]!.us, gbPerSecond: floats.at(-1)!.gbPerSecond };
+}
+
+/** @throws distributed-unavailable without `mpirun` */
+export function distributedReport(argv: readonly string[]): DistributedReport {
+  const quick = argv.includes('--quick');
+  const version = spawnSync(MPIRUN, ['--version'], { encoding: 'utf8' });
+  if (version.status !== 0)
+    throw new TesseraError('distributed-unavailable', `There is no ${MPIRUN}.`, {
+      hints: ['Install MPI (Debian: apt-get install mpich).'],
+    });
+  const own = /Open ?(?:MPI|RTE)/i.test(version.stdout)
+    ? ['--oversubscribe', '--allow-run-as-root']
+    : [];
+  const program = compileForMpi(MPIRUN);
+  const node = [
+    process.execPath,
+    process.argv[1]!,
+    DISTRIBUTED_RANK,
+    ...(quick ? ['--quick'] : []),
+  ];
+  const entries = [2, 4].map((ranks): DistributedEntry => {
+    const text = start(ranks, node, own);
+    if (text === null) throw new Error(`mpirun -n ${ranks} failed`);
+    const report = JSON.parse(text) as RankReport;
+    const lines =
+      program === null ? null : start(ranks, [program, ...sizesFor(quick).map(String)], own);
+    const inC =
+      lines
+        ?.trim()
+        .split('\n')
+        .map((line): CTime => {
+          const [bytes, us] = line.split(' ').map(Number) as [number, number];
+          return { bytes, us, gbPerSecond: bytes / us / 1000 };
+        }) ?? null;
+    return { ...report, inC, model: modelOf(report.allReduce) };
+  });
+  return {
+    cores: availableParallelism(),
+    cpu: cpus()[0]?.model ?? '',
+    node: process.version,
+    mpi: version.stdout.trim().split('\n').slice(0, 2).join(' ').replaceAll(/\s+/g, ' '),
+    entries,
+  };
+}
