@@ -114,8 +114,8 @@ export const MUTATIONS = [
       'test_conv_with_as_strided',
       'test_redundant_clone_for_layout_convert',
       'test_conv_layout_convert_with_view',
-      'test_2conv_with_graph_break',
-      'test_3conv_with_graph_break',
+      'test_2conv_with_graph_break (cpu)',
+      'test_3conv_with_graph_break (cpu)',
       'test_training_acc (cpu)',
     ],
     [
@@ -581,7 +581,7 @@ export const MUTATIONS = [
     [
       'test_nll_loss_backward (cpu)',
       'test_2conv_with_graph_break (cpu)',
-      'test_3conv_with_graph_break',
+      'test_3conv_with_graph_break (cpu)',
       'test_training_acc (cpu)',
       'test_mutate_base_for_conv_output',
       'test_mutate_view_for_conv_output',

@@ -9,6 +9,7 @@ import { DISTRIBUTED_RANK, distributedRank } from './distributed/rank.js';
 import { DISTRIBUTED, distributedReport } from './distributed/report.js';
 import { EARLY_CALLS_PROCESS, measureEarlyCalls } from './tracer/early-calls.js';
 import { GPU_STEADY, steadyReport } from './gpu/steady.js';
+import { LAYOUT, layoutReport } from './layout/layout-bench.js';
 import { FIRST_CALL_PROCESS, firstCallProcess } from './harness/first-call.js';
 import { isFailure } from './harness/outcome.js';
 import { readOptions } from './options.js';
@@ -37,6 +38,10 @@ async function main(argv: readonly string[]): Promise<number> {
   }
   if (argv[0] === GPU_STEADY) {
     process.stdout.write(`${JSON.stringify(await steadyReport(argv.slice(1)), null, 1)}\n`);
+    return 0;
+  }
+  if (argv[0] === LAYOUT) {
+    process.stdout.write(`${JSON.stringify(await layoutReport(argv.slice(1)), null, 1)}\n`);
     return 0;
   }
   if (argv[0] === COMPILE_TIME_PROCESS) return compileTimeProcess(argv[1]!);

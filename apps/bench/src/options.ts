@@ -8,6 +8,7 @@ import { COMPILER_BENCHES } from './compiler/index.js';
 import { COMPILE_SUBJECTS, COMPILE_TIME, type CompileSubject } from './compile-time/subjects.js';
 import { DISTRIBUTED } from './distributed/report.js';
 import { GPU_STEADY } from './gpu/steady.js';
+import { LAYOUT } from './layout/layout-bench.js';
 import { PEERS } from './engines/index.js';
 import type { Device, Workload } from './harness/workload.js';
 import { WORKLOADS, selectWorkloads } from './workloads/index.js';
@@ -55,7 +56,9 @@ Times workloads compiled by Tessera, side by side with peers. Exits with 1 if an
 
 ${COMPILER_BENCHES.join(' ')}: the compiler's own costs and decisions, as JSON (no options)
 ${DISTRIBUTED}: all-reduces of 2 and 4 processes over MPI, as JSON (--quick)
-${GPU_STEADY}: what loops on WebGPU cost and make, as JSON (--dawn, --dawn-flag, --quick)`;
+${GPU_STEADY}: what loops on WebGPU cost and make, as JSON (--dawn, --dawn-flag, --quick)
+${LAYOUT}: convolution networks in eager's layout and channels last, as JSON (--device, --network, --dawn,
+--dawn-flag, --quick)`;
 }
 
 /** The listing of `--list`. */

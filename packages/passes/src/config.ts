@@ -42,11 +42,11 @@ export const passesConfig: PassesConfig = defineConfig<PassesConfig>('', {
   ),
   layoutOptimization: option(
     true,
-    'let frozen convolutions and what lies between them work with channels last on devices where that is faster',
+    'let convolutions and what lies between them work channels last where that was measured faster: in frozen graphs of two and more on the CPU',
   ),
   forceLayoutOptimization: option(
     false,
-    'lay out frozen convolutions channels last on every device, also where it was not measured faster',
+    'lay out convolutions channels last everywhere: in training, in inference, and where there is one alone',
   ),
   preGradCustomPass: option<CustomPass | null>(
     null,

@@ -16,8 +16,11 @@ import type { Pass } from './pass.js';
 /** What a graph is for: its convolutions have constants as weights, parameters, or gradients too. */
 export type LayoutUse = 'frozen' | 'inference' | 'training';
 
-/** Where `pnpm bench layout` shows channels last to be faster. */
-const FASTER: Readonly<Record<string, readonly LayoutUse[]>> = { cpu: [], wgpu: ['frozen'] };
+/** Where `pnpm bench layout` shows channels last to be faster (ADR 25). */
+const FASTER: Readonly<Record<string, readonly LayoutUse[]>> = { cpu: ['frozen'] };
+
+/** One convolution alone gets its result laid out back at once. */
+const FEWEST_CONVOLUTIONS = 2;
 
 /** Images of fewer channels than a vector holds are read as fast by rows of pixels. */
 const FEWEST_CHANNELS = 4;
@@ -42,7 +45,8 @@ function optimizeLayouts(module: GraphModule, frozen: boolean): number {
     const image = operandsOf(node) === null ? null : tensorVal(node.args[0] as Node);
     return image?.ndim === 4 && prefersChannelsLast(use, image.device);
   });
-  if (convolutions.length === 0) return 0;
+  const fewest = passesConfig.forceLayoutOptimization ? 1 : FEWEST_CONVOLUTIONS;
+  if (convolutions.length < fewest) return 0;
   const layouts = new Layouts(module);
   for (const node of convolutions) layouts.layOut(node, operandsOf(node)!);
   propagateLayouts(module);

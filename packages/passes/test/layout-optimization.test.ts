@@ -151,12 +151,15 @@ describe('layoutOptimization', () => {
     }
   });
 
-  it('leaves graphs alone where channels last was not measured faster, and where it is switched off', () => {
+  it('is for frozen graphs of two convolutions and more by default, and for none if it is switched off', () => {
     const w = randn([4, 4, 3, 3]);
-    for (const options of [{}, { layoutOptimization: false }]) {
-      const module = trace((x, a) => conv2d(x!, a!), image(), w);
-      expect(config.patch(options, () => layoutOptimization(false).run(module))).toBe(false);
-    }
+    const one = (x?: Tensor): Tensor => conv2d(x!, w);
+    const two = (x?: Tensor): Tensor => conv2d(one(x), w);
+    const runs = (fn: (x?: Tensor) => Tensor, frozen: boolean, options = {}): boolean =>
+      config.patch(options, () => layoutOptimization(frozen).run(trace(fn, image())));
+    expect([runs(one, true), runs(two, true), runs(two, false)]).toEqual([false, true, false]);
+    expect(runs(two, true, { layoutOptimization: false })).toBe(false);
+    expect(runs(one, false, { forceLayoutOptimization: true })).toBe(true);
   });
 
   it('records the strides that the graph makes', () => {
