@@ -180,8 +180,10 @@ export {
   gradFnOf,
   hasGradientHooks,
   beginWithoutHistory,
+  noteWrittenSince,
   requiresGrad,
   setHistory,
+  wasWrittenSince,
 } from './autograd/history.js';
 export { redirectGradients } from './autograd/redirect.js';
 export { attachNode } from './autograd/record.js';
