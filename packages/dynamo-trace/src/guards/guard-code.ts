@@ -4,10 +4,9 @@
  * Paths share their common prefixes, constants are compared inline, and the function returns at the
  * first failure. Where a content security policy forbids `new Function`, the guards are interpreted.
  */
+import { type SourceStep, follow, itemsOf, readGetter, typeOf } from '@tessera/graph';
 import type { Guard, InlineCheck } from './guard.js';
 import type { Layout } from './layout.js';
-import { readGetter } from './followed-keys.js';
-import { type SourceStep, follow, itemsOf, typeOf } from './source.js';
 
 /** Whether all guards hold for the given roots; puts the tensors that it met into `tensors`, in order. */
 export type GuardCheck = (roots: readonly unknown[], tensors: unknown[]) => boolean;

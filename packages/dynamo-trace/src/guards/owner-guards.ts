@@ -5,11 +5,11 @@
  * constants and functions, tensors at the same places, and the same object at two places where it was. Which
  * objects and tensors these are does not count; what the tensors must be, the region's own patterns say.
  */
+import type { SourceStep } from '@tessera/graph';
 import { type Tensor } from '@tessera/tensor';
 import { EntryGuards } from './entry-guards.js';
 import { type Guard, isTensorGuard, sameObjectGuard } from './guard.js';
 import { type GuardCheck, compileFetch, compileGuards, holds, valueOf } from './guard-code.js';
-import type { SourceStep } from './source.js';
 import { walk } from './walk.js';
 
 const NO_TENSORS: unknown[] = [];
