@@ -227,17 +227,18 @@ function literalTest(name: string, value: unknown): string | null {
   return `${name} === ${String(value)}`;
 }
 
-/** A function that reads the values at several paths from one root, in order. */
-export function compileFetch(
-  paths: readonly (readonly SourceStep[])[],
-): (root: unknown) => unknown[] {
+/** Reads the values at several paths from one root, in order. */
+export type Fetch = (root: unknown) => unknown[];
+
+/** Compiles the reading of several paths. */
+export function compileFetch(paths: readonly (readonly SourceStep[])[]): Fetch {
   try {
     const code = new PathCode();
     const names = paths.map((steps) => code.variable(0, steps));
     const build = new Function(
       'c',
       `return (root) => {\nconst roots = [root];\n${code.lines.join('\n')}\nreturn [${names.join(', ')}];\n};`,
-    ) as (c: readonly unknown[]) => (root: unknown) => unknown[];
+    ) as (c: readonly unknown[]) => Fetch;
     return build(code.constants);
   } catch {
     return (root) => paths.map((steps) => follow(root, steps));

@@ -13,7 +13,8 @@ import {
   GENERATOR_MEMORY,
 } from '@tessera/tensor';
 import type { BreakReason } from '../breaks/graph-breaks.js';
-import type { Fetch, OwnerGuards } from '../guards/owner-guards.js';
+import type { Fetch } from '../guards/guard-code.js';
+import type { OwnerGuards } from '../guards/owner-guards.js';
 import type { Segment } from './segment.js';
 import {
   type Bindings,
