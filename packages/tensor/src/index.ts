@@ -185,7 +185,6 @@ export {
   setHistory,
   wasWrittenSince,
 } from './autograd/history.js';
-export { redirectGradients } from './autograd/redirect.js';
 export { attachNode } from './autograd/record.js';
 export { type GradOptions, grad } from './autograd/grad.js';
 export { backwardOutsideGraph, outsideGraphOp } from './autograd/outside-graph.js';
