@@ -31,9 +31,9 @@ export interface Numbering {
   scalars: number;
 }
 
-/** The steps that may come next. */
+/** The steps that may come next, the latest first. */
 export interface TrieNode {
-  steps: Step[];
+  readonly steps: Step[];
 }
 
 /** A result of an op: a new tensor, or one that exists (`same`). */
