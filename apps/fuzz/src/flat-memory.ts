@@ -37,8 +37,13 @@ function ownStorages(world: World): Set<Storage> {
   return new Set(all.map((t) => t.storage));
 }
 
+/** How often in a row live bytes must grow to say that calls leave something behind. */
+const PARTS = 6;
+
 /**
- * Whether live bytes grow while `call` is made `times` times: over each half of them. Null if a call throws.
+ * How many bytes are left behind when `call` is made `times` times, over and over: what the calls leave behind
+ * grows each time. What grows now and then is a cache, or garbage that the collector has not found yet. Null if a
+ * call throws.
  */
 export async function growth(
   world: World,
@@ -55,14 +60,14 @@ export async function growth(
     }
     return true;
   };
-  const half = times >> 1;
-  if (!(await made(Math.max(2, half >> 1)))) return null;
-  const sizes = [await settledBytes()];
-  for (let part = 0; part < 2; part++) {
-    if (!(await made(half))) return null;
-    sizes.push(await settledBytes());
+  if (!(await made(Math.max(2, times >> 2)))) return null;
+  const first = await settledBytes();
+  let last = first;
+  for (let part = 0; part < PARTS; part++) {
+    if (!(await made(times))) return null;
+    const now = await settledBytes();
+    if (now <= last) return 0;
+    last = now;
   }
-  const [before, between, after] = sizes as [number, number, number];
-  // What grows once is a cache.
-  return between > before && after > between ? after - before : 0;
+  return Math.round((last - first) / PARTS);
 }

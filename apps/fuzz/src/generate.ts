@@ -38,6 +38,14 @@ function named(arg: Arg, receiver: string): Arg {
   return 'size' in arg && arg.size === '' ? { ...arg, size: receiver } : arg;
 }
 
+/**
+ * Whether a statement does something with the gradients that leaves have. A function that a hook calls in the middle
+ * of a backward pass would see which leaves have theirs by then, and nobody promises an order.
+ */
+function readsGradients(stmt: Stmt): boolean {
+  return stmt.do === 'step' || stmt.do === 'clearGrad';
+}
+
 class Generator {
   private readonly interpreter: Interpreter;
   private names = 0;
@@ -238,7 +246,8 @@ class Generator {
     const kept: Stmt[] = [];
     for (let tries = 0; kept.length < length && tries < length * 6; tries++) {
       const stmt = this.candidate(depth);
-      if (!fits(stmt, this.extras) || !this.accept(stmt)) continue;
+      if (!fits(stmt, this.extras) || (this.reenters && readsGradients(stmt))) continue;
+      if (!this.accept(stmt)) continue;
       kept.push(stmt);
       if (stmt.do === 'return') break;
     }

@@ -56,6 +56,17 @@ describe('pnpm fuzz', () => {
     expect(text).toMatch(/"do":"hook","of":"[\w.]+","kind":"again"/);
   });
 
+  it('asks no order of leaves: where a hook calls the function, it does nothing with their gradients', async () => {
+    let hooked = 0;
+    for (let i = 0; i < 150; i++) {
+      const text = JSON.stringify((await generateProgram(i)).body);
+      if (!text.includes('"kind":"again"')) continue;
+      hooked++;
+      expect(text).not.toMatch(/"do":"(step|clearGrad)"/);
+    }
+    expect(hooked).toBeGreaterThan(5);
+  });
+
   it('prints functions that return nothing', { timeout: 60_000 }, async () => {
     const whole = await generateProgram(1);
     const calls = whole.calls.map((call) => ({ ...call, meanwhile: 'call' as const }));

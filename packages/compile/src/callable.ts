@@ -1,8 +1,8 @@
 /**
  * @file What `compile` takes, as a function: modules and graphs are called by their own names.
  */
-import { type AnyFunction, ExportedGraph } from '@tessera/dynamo-trace';
-import { GraphModule } from '@tessera/graph';
+import type { AnyFunction } from '@tessera/dynamo-trace';
+import { ExportedGraph, GraphModule } from '@tessera/graph';
 import { Module } from '@tessera/nn';
 import { TesseraError } from '@tessera/shared';
 

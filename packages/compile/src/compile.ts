@@ -5,10 +5,9 @@ import {
   type AnyFunction,
   CompiledFunction,
   type Explanation,
-  type ExportedGraph,
   explainFunction,
 } from '@tessera/dynamo-trace';
-import type { GraphModule } from '@tessera/graph';
+import type { ExportedGraph, GraphModule } from '@tessera/graph';
 import type { Module } from '@tessera/nn';
 import { discardFor, discardFrozen } from '@tessera/passes';
 import { type ConfigValues, TesseraError } from '@tessera/shared';

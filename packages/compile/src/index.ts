@@ -44,14 +44,12 @@ export {
   type DimSpec,
   type Explanation,
   type ExportOptions,
-  type ExportedGraph,
   type ShapeSpec,
   disable,
-  exportFromJson,
   exportGraph,
-  exportToJson,
   graphBreak,
   isCompiling,
   markDynamic,
   markStatic,
 } from '@tessera/dynamo-trace';
+export { type ExportedGraph, exportFromJson, exportToJson } from '@tessera/graph';

@@ -16,14 +16,6 @@ export { traceConfig } from './config.js';
 export { disable, graphBreak, isCompiling } from './control.js';
 export type { DimSpec, ExportOptions, ShapeSpec } from './export/dynamic-option.js';
 export { type ExportableModule, exportGraph } from './export/export-graph.js';
-export {
-  type ExportedConstant,
-  ExportedGraph,
-  type ExportedInput,
-  type ExportedLeaf,
-} from './export/exported-graph.js';
-export { type JsonExport, type JsonInput, exportToJson } from './export/export-json.js';
-export { exportFromJson } from './export/read-export.js';
 export { markDynamic, markStatic } from './dynamic/dynamic-marks.js';
 export {
   type ExplainedGraph,
@@ -32,7 +24,5 @@ export {
   explainFunction,
 } from './explain.js';
 export { EntryGuards, type Guard, type GuardKind, type Root } from './guards/entry-guards.js';
-export { SymbolicTensorGuard } from './guards/symbolic-tensor-guard.js';
 export { TensorGuard } from './guards/tensor-guard.js';
-export { type Source, type SourceStep, printSource } from './guards/source.js';
 export { Segment, type SegmentInputRef } from './trace/segment.js';

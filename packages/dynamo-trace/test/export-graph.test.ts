@@ -1,9 +1,10 @@
 /**
  * @file Exported graphs: standalone, guarded, serialisable.
  */
+import { type JsonExport, exportFromJson, exportToJson } from '@tessera/graph';
 import { type Tensor, add, matmul, mul, ones, tensor, track } from '@tessera/tensor';
 import { describe, expect, it } from 'vitest';
-import { type JsonExport, exportFromJson, exportGraph, exportToJson } from '../src/index.js';
+import { exportGraph } from '../src/index.js';
 
 const x = tensor([[1, 2]]);
 

@@ -1,7 +1,8 @@
+import { type JsonExport, exportFromJson, exportToJson } from '@tessera/graph';
 import { isTesseraError } from '@tessera/shared';
 import { type Tensor, cpuHeap, fromTypedArray, ones, tensor } from '@tessera/tensor';
 import { describe, expect, it } from 'vitest';
-import { type JsonExport, exportFromJson, exportGraph, exportToJson } from '../src/index.js';
+import { exportGraph } from '../src/index.js';
 
 type Loose = Record<string, unknown>;
 

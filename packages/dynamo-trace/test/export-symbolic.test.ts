@@ -1,6 +1,7 @@
 /**
  * @file Exported graphs with symbolic sizes: what they say, where they run, what they refuse.
  */
+import { type ExportedGraph, type JsonExport, exportFromJson, exportToJson } from '@tessera/graph';
 import {
   type Tensor,
   add,
@@ -15,15 +16,7 @@ import {
   track,
 } from '@tessera/tensor';
 import { describe, expect, it } from 'vitest';
-import {
-  type ExportedGraph,
-  type JsonExport,
-  exportFromJson,
-  exportGraph,
-  exportToJson,
-  markDynamic,
-  markStatic,
-} from '../src/index.js';
+import { exportGraph, markDynamic, markStatic } from '../src/index.js';
 import { numbers } from './numbers.js';
 
 function throughJson(exported: ExportedGraph): ExportedGraph {
@@ -109,7 +102,7 @@ describe('exportGraph with symbolic sizes', () => {
       refused(numbers(4, 5), "tensor 'L['x']' rank mismatch. expected 3, actual 2");
       refused(
         numbers(5, 4, 2).transpose(0, 1),
-        "tensor 'L['x']' stride mismatch at index 0. expected 10, actual 2",
+        "tensor 'L['x']' stride mismatch at index 1. expected 2, actual 8",
       );
     }
   });

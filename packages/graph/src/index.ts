@@ -63,6 +63,30 @@ export { currentNode, withCurrentNode } from './current-node.js';
 export { symbolicTrace } from './symbolic-trace.js';
 export { splitModule } from './split-module.js';
 export { type JsonGraph, graphFromJson, graphToJson } from './graph-json.js';
+export {
+  type ExportedConstant,
+  ExportedGraph,
+  type ExportedInput,
+  type ExportedLeaf,
+  ResultLeaf,
+  isResultLeaf,
+} from './export/exported-graph.js';
+export { ExportedTensor } from './export/exported-tensor.js';
+export { type JsonExport, type JsonInput, exportToJson } from './export/export-json.js';
+export { exportFromJson } from './export/read-export.js';
+export { type ExpectedTensor, printExpected, tensorMismatch } from './expected-tensor.js';
+export {
+  type Key,
+  type Source,
+  type SourceStep,
+  extend,
+  follow,
+  itemsOf,
+  printKey,
+  printSource,
+  readGetter,
+  typeOf,
+} from './source.js';
 export { JsonField, type Refusal, encodeNumber } from './json-field.js';
 export { type JsonArgument, encodeArgument, readArgument, readSize } from './argument-json.js';
 export { parameterNames } from './parameter-names.js';

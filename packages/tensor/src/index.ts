@@ -180,8 +180,10 @@ export {
   gradFnOf,
   hasGradientHooks,
   beginWithoutHistory,
+  noteWrittenSince,
   requiresGrad,
   setHistory,
+  wasWrittenSince,
 } from './autograd/history.js';
 export {
   type GradientListener,
@@ -189,7 +191,6 @@ export {
   gradientListenerOf,
   setGradientListener,
 } from './autograd/gradient-listener.js';
-export { redirectGradients } from './autograd/redirect.js';
 export { attachNode } from './autograd/record.js';
 export { type GradOptions, grad } from './autograd/grad.js';
 export { backwardOutsideGraph, outsideGraphOp } from './autograd/outside-graph.js';

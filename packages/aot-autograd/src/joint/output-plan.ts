@@ -13,6 +13,7 @@ import {
   gradFnOf,
   isTensor,
   requiresGrad,
+  wasWrittenSince,
 } from '@tessera/tensor';
 import { isDense } from '../layout.js';
 import { type PrimalTensor, type Primals, hasNewLayout } from './primals.js';
@@ -23,25 +24,24 @@ export type OutputPlan =
   /** Value `index` of the compiled graph. */
   | { readonly kind: 'value'; readonly index: number }
   /** A view of value `index`. */
-  | {
-      readonly kind: 'value-view';
-      readonly index: number;
-      readonly steps: readonly ViewStep[];
-      readonly differentiable: boolean;
-    }
+  | ({ readonly kind: 'value-view'; readonly index: number } & ViewPlan)
   /** The input at `position` itself. */
   | { readonly kind: 'input'; readonly position: number }
   /** A view of the input at `position`. */
-  | {
-      readonly kind: 'input-view';
-      readonly position: number;
-      readonly steps: readonly ViewStep[];
-      readonly differentiable: boolean;
-    }
+  | ({ readonly kind: 'input-view'; readonly position: number } & ViewPlan)
   /** A view without history, `of`, that has the history of value `index`: a custom function made it. */
   | { readonly kind: 'custom-view'; readonly index: number; readonly of: AliasPlan }
   /** Something that is no tensor, or a tensor that is a constant of the program. */
   | { readonly kind: 'constant'; readonly value: unknown };
+
+/** How a view is made of what it is a view of, once that is what the program leaves. */
+export interface ViewPlan {
+  readonly steps: readonly ViewStep[];
+  /** Whether it has a history of its own. */
+  readonly differentiable: boolean;
+  /** Whether the program wrote to its memory after it was made. */
+  readonly writtenSince: boolean;
+}
 
 /** A result that shares memory with an input or a value. */
 export type AliasPlan = Extract<OutputPlan, { kind: 'value-view' | 'input-view' }>;
@@ -102,7 +102,7 @@ class OutputPlanner {
     const index = this.value(base);
     if (base === output) return { kind: 'value', index };
     const { steps } = viewOrigin(this.nodeOf(output));
-    return this.alias(output, { kind: 'value-view', index, steps, differentiable: false });
+    return this.alias(output, { kind: 'value-view', index, ...viewPlan(output, steps) });
   }
 
   private planInputAlias(output: Tensor, sharing: readonly PrimalTensor[]): OutputPlan {
@@ -115,8 +115,7 @@ class OutputPlanner {
     return this.alias(output, {
       kind: 'input-view',
       position: source.position,
-      steps: isReplayable ? steps : [stridedStep(output, source.value)],
-      differentiable: false,
+      ...viewPlan(output, isReplayable ? steps : [stridedStep(output, source.value)]),
     });
   }
 
@@ -125,7 +124,7 @@ class OutputPlanner {
     if (gradFnOf(output) instanceof FunctionNode)
       return { kind: 'custom-view', index: this.value(output), of };
     rejectDetachedHistory(output, of.steps);
-    return { ...of, differentiable: requiresGrad(output) };
+    return of;
   }
 
   private value(tensor: Tensor): number {
@@ -143,6 +142,15 @@ class OutputPlanner {
   }
 }
 
+/** Read before anybody asks for the history of `output`, which a view gets anew when its base was written to. */
+function viewPlan(output: Tensor, steps: readonly ViewStep[]): ViewPlan {
+  return {
+    steps,
+    differentiable: output.requiresGradFlag,
+    writtenSince: wasWrittenSince(output),
+  };
+}
+
 /** Storages that several different results share. */
 function crowdedStorages(outputs: readonly unknown[]): Set<Storage> {
   const first = new Map<Storage, unknown>();
@@ -158,7 +166,7 @@ function crowdedStorages(outputs: readonly unknown[]): Set<Storage> {
 
 /** A leaf that the program made: gradients of other results may have to arrive there, and compiled code does not bring them. */
 function rejectLeaf(output: Tensor): void {
-  if (!requiresGrad(output) || gradFnOf(output) !== null) return;
+  if (!output.requiresGradFlag || output.autograd?.gradFn != null) return;
   throw new TesseraError(
     'aot-unsupported',
     `A result of shape [${output.sizes.join(', ')}] is a leaf that requires grad and was made inside.`,

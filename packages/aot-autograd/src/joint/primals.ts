@@ -161,7 +161,8 @@ function tensorPrimal(
     leaf.storageOffset,
   );
   const entry = new ProgramInput(edge, leaf);
-  entry.standsForLeaf = gradFnOf(example) === null;
+  // The base of the program's views is that of the input.
+  entry.standsForLeaf = gradFnOf(example.base ?? example) === null;
   setHistory(value, entry, 0);
   recorder.alias(value, node);
   return { kind: 'tensor', position, node, leaf, value, layout, entry };

@@ -21,6 +21,7 @@ import {
   makeTensor,
   modes,
   noGrad,
+  noteWrittenSince,
   setHistory,
   withoutModes,
 } from '@tessera/tensor';
@@ -262,5 +263,7 @@ function withHistoryOf(value: Tensor, alias: Tensor): Tensor {
 
 function view(base: Tensor, plan: AliasPlan): Tensor {
   const make = (): Tensor => withoutModes(() => replayView(base, plan.steps));
-  return plan.differentiable ? make() : noGrad(make);
+  const made = plan.differentiable ? make() : noGrad(make);
+  if (plan.writtenSince) noteWrittenSince(made);
+  return made;
 }

@@ -8,11 +8,8 @@
 import { SymScalar, isPlainInteger } from '@tessera/shared';
 import { type OpOverload, isFloatingPoint, isTensor } from '@tessera/tensor';
 import type { DynamicOption, Older } from '../dynamic/dynamic-shapes.js';
-import type { DynamicTensorGuard } from '../guards/dynamic-tensor-guard.js';
-import type { TensorGuard } from '../guards/tensor-guard.js';
-import type { IntPattern } from '../trace/int-pattern.js';
 import { type Pattern, type ScalarPattern, kindOfNumber, sameConstant } from '../trace/pattern.js';
-import type { OpStep, RegionStep, Step, TrieNode } from '../trace/step.js';
+import type { OpStep, RegionStep, TrieNode } from '../trace/step.js';
 
 /** How the arguments of an op differ from the older path: which numbers to lift, by position. */
 export interface Aligned {
@@ -26,8 +23,6 @@ export type Lift = ScalarPattern['kind'] | 'symbol';
 /** See the file header. */
 export class Alignment {
   private matched: OpStep | null = null;
-  /** The step that the next recorded one subsumes. */
-  private replaces: Step | null = null;
 
   constructor(
     private at: TrieNode | null,
@@ -37,7 +32,6 @@ export class Alignment {
   /** The step of the older path that a new op corresponds to; null if there is none. */
   align(op: OpOverload, args: readonly unknown[]): Aligned | null {
     this.matched = null;
-    this.replaces = null;
     for (const step of this.at?.steps ?? []) {
       if (step.kind !== 'op' || step.op !== op) continue;
       const lifts = varyingNumbers(step, args, this.dynamic);
@@ -48,20 +42,9 @@ export class Alignment {
     return null;
   }
 
-  /** Moves along after the op was recorded as `step`. */
-  advance(step: OpStep): void {
-    if (this.matched === null) {
-      this.at = null;
-      return;
-    }
-    if (subsumes(step, this.matched)) this.replaces = this.matched;
-    this.at = this.matched.next;
-  }
-
-  /** Takes the step that the recorded one subsumes out of a node. */
-  replaceIn(node: TrieNode): void {
-    if (this.replaces !== null) node.steps = node.steps.filter((other) => other !== this.replaces);
-    this.replaces = null;
+  /** Moves along after the op was recorded. */
+  advance(): void {
+    this.at = this.matched?.next ?? null;
   }
 
   /** Moves into the region that corresponds to one that begins; returns it. */
@@ -155,54 +138,6 @@ function scalarKind(
   const tensors = args.flat().filter(isTensor);
   const allFloat = tensors.length > 0 && tensors.every(({ dtype }) => isFloatingPoint(dtype));
   return allFloat ? 'float' : null;
-}
-
-type AnyTensorGuard = TensorGuard | DynamicTensorGuard;
-
-/** Whether everything that the older step accepts, the newer accepts too. */
-function subsumes(newer: OpStep, older: OpStep): boolean {
-  let wider = false;
-  const covers = (a: Pattern, b: Pattern): boolean => {
-    if (a.code === 4) {
-      wider = true;
-      return true;
-    }
-    if (a.code === 5) {
-      wider = true;
-      return b.code !== 2 || coversInt(a, b.value as number);
-    }
-    if (a.code === 0 || a.code === 1) {
-      const older = b.code === 0 || b.code === 1 ? b.guard : null;
-      if (a.guard === null || older === null || a.guard === older) return true;
-      wider = true;
-      return coversTensor(a.guard, older);
-    }
-    if (a.code === 3) {
-      const items = b.code === 3 ? b.items : null;
-      const values = b.code === 2 ? (b.value as readonly unknown[]) : [];
-      return a.items.every((item, i) => covers(item, items?.[i] ?? { code: 2, value: values[i] }));
-    }
-    return true;
-  };
-  return newer.args.every((pattern, i) => covers(pattern, older.args[i]!)) && wider;
-}
-
-/** Tensors that differ in more than sizes need both guards, or the function would be traced back and forth. */
-function coversTensor(newer: AnyTensorGuard, older: AnyTensorGuard): boolean {
-  return (
-    newer.dtype === older.dtype &&
-    newer.device === older.device &&
-    newer.requiresGrad === older.requiresGrad &&
-    newer.sizes.length === older.sizes.length &&
-    newer.sizes.every((size, d) => coversInt(size, older.sizes[d]!)) &&
-    newer.strides.every((stride, d) => older.sizes[d] === 1 || coversInt(stride, older.strides[d]!))
-  );
-}
-
-function coversInt(pattern: IntPattern, older: IntPattern): boolean {
-  if (typeof pattern === 'number') return pattern === older;
-  if (typeof older !== 'number') return pattern.min <= older.min && pattern.max >= older.max;
-  return pattern.bind < 0 || (older >= pattern.min && older <= pattern.max);
 }
 
 /** Pattern of an argument on the older path. */

@@ -114,10 +114,9 @@ export class Cursor implements PreDispatchMode {
 
   /** Adds a recorded step and moves behind it. */
   append(step: Step): void {
-    const { alignment, region } = this.recorder!;
-    if (step.kind !== 'return') alignment.replaceIn(this.at);
+    // What accepts more than an older step does comes before it.
     this.at.steps.unshift(step);
-    region?.steps.push(step);
+    this.recorder!.region?.steps.push(step);
     this.path.push(step);
     if (step.kind !== 'return') this.at = step.next;
   }

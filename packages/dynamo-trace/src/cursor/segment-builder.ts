@@ -48,7 +48,6 @@ export class SegmentBuilder {
   private readonly inputs: SegmentInputRef[] = [];
   private readonly scalars = new Map<number, { node: Node; scalar: SymScalar }>();
   private readonly produced = new Map<number, Node>();
-  private readonly mutated = new Set<number>();
   /** The nodes that write to some memory, in order. */
   private readonly writers = new Map<Storage, Node[]>();
   /** Whether random numbers are drawn. */
@@ -183,7 +182,6 @@ export class SegmentBuilder {
 
   /** Notes that a node, by default that of the last op, writes to a slot. */
   noteMutated(slot: number, writer: Node = this.lastOp!): void {
-    this.mutated.add(slot);
     const { storage } = this.fake(slot);
     const before = this.writers.get(storage);
     if (before === undefined) this.writers.set(storage, [writer]);
@@ -218,7 +216,9 @@ export class SegmentBuilder {
 
   /** The finished segment. Inputs that an op wrote to are its mutated ones. */
   finish(backend: Backend, startGradMode: boolean, visible: Iterable<number>): Segment {
-    const mutatedInputs = this.inputSlots.filter((slot) => this.writesStorageOf(slot));
+    const mutatedInputs = this.inputSlots.filter((slot) =>
+      this.writers.has(this.fake(slot).storage),
+    );
     return new Segment(
       this.graph,
       this.inputs,
@@ -258,15 +258,6 @@ export class SegmentBuilder {
   /** Whether an op wrote to the memory of an input. */
   writesTo(storage: Storage): boolean {
     const fake = this.storages.get(storage);
-    if (fake === undefined) return false;
-    for (const slot of this.mutated) if (this.fakes.get(slot)!.storage === fake) return true;
-    return false;
-  }
-
-  private writesStorageOf(slot: number): boolean {
-    const storage = this.fakes.get(slot)!.storage;
-    for (const written of this.mutated)
-      if (this.fakes.get(written)!.storage === storage) return true;
-    return false;
+    return fake !== undefined && this.writers.has(fake);
   }
 }

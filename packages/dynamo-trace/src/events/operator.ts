@@ -156,7 +156,7 @@ function recordOperator(
       isWatched: false,
       next: { steps: [] },
     };
-    recorder.alignment.advance(step);
+    recorder.alignment.advance();
     return { result: added.result, step, outs: added.outs };
   } catch (error) {
     const lifted = prepared.flatMap(({ pattern }) => (pattern.code === 4 ? [pattern.index] : []));

@@ -19,7 +19,8 @@ import { WATCHED } from '../breaks/graph-breaks.js';
 import type { Cursor } from '../cursor/cursor.js';
 import type { Recorder } from '../cursor/recorder.js';
 import { ShapeBinding } from '../dynamic/shape-binding.js';
-import { OwnerGuards, fetchPaths } from '../guards/owner-guards.js';
+import { compileFetch } from '../guards/guard-code.js';
+import { OwnerGuards } from '../guards/owner-guards.js';
 import type { Frame } from '../frame/frame.js';
 import {
   type ExternalPattern,
@@ -275,7 +276,7 @@ function recordRegion(
 /** Tensors of the owner that a region reads: what they must be, and where they are. */
 interface Implicit {
   readonly patterns: readonly (SlotPattern | ExternalPattern)[];
-  readonly paths: Parameters<typeof fetchPaths>[0];
+  readonly paths: Parameters<typeof compileFetch>[0];
 }
 
 /** Null if one of them cannot be found on the owner. */
@@ -325,7 +326,7 @@ function makeJump(
   };
   return {
     guards,
-    fetch: fetchPaths(implicit.paths),
+    fetch: compileFetch(implicit.paths),
     implicit: implicit.patterns,
     produced: [...new Set(left)]
       .filter((slot) => region.produced.has(slot))

@@ -9,12 +9,18 @@
  */
 import {
   type Argument,
+  ExportedGraph,
+  type ExportedInput,
+  type ExportedLeaf,
+  ExportedTensor,
   Graph,
   GraphModule,
   type Node,
   type SizedTrace,
+  ResultLeaf,
   isSymbolicShape,
   numbersIn,
+  printSource,
   traceSizes,
 } from '@tessera/graph';
 import { treeFlatten, treeUnflatten } from '@tessera/shared';
@@ -26,13 +32,9 @@ import type { Cursor } from '../cursor/cursor.js';
 import type { Recorder } from '../cursor/recorder.js';
 import type { Frame } from '../frame/frame.js';
 import { identifierOf } from '../guards/sources.js';
-import { printSource } from '../guards/source.js';
 import { walk } from '../guards/walk.js';
 import { PureCursor } from '../pure/pure-cursor.js';
-import { SymbolicTensorGuard } from '../guards/symbolic-tensor-guard.js';
-import { TensorGuard } from '../guards/tensor-guard.js';
 import { type ExportOptions, dynamicInputs } from './dynamic-option.js';
-import { ExportedGraph, type ExportedInput, type ExportedLeaf, Wrapped } from './exported-graph.js';
 import { sameExport } from './same-export.js';
 
 /** A module, as far as exporting goes. */
@@ -165,7 +167,7 @@ function withSymbolicGuards(exported: ExportedGraph): ExportedGraph {
     const shape = node.meta.symbolicVal;
     if (shape === undefined || !('sizes' in shape) || !isSymbolicShape(shape)) return input;
     const { dtype, device, requiresGrad } = input.guard;
-    return { ...input, guard: new SymbolicTensorGuard(dtype, device, shape, requiresGrad) };
+    return { ...input, guard: new ExportedTensor(dtype, device, shape, requiresGrad) };
   });
   graphModule.lint();
   return new ExportedGraph(graphModule, guarded, constants, result, readsSizes);
@@ -204,7 +206,7 @@ function build(
       return;
     }
     inputOf.set(slot, inputs.length);
-    inputs.push({ root: at.root, source: at.source, guard: TensorGuard.of(tensor) });
+    inputs.push({ root: at.root, source: at.source, guard: ExportedTensor.of(tensor) });
     tensors.push(tensor);
     copy(node);
   });
@@ -216,7 +218,7 @@ function build(
     const { root, source } = at;
     const node = graph.placeholder(identifierOf(printSource(source)));
     node.meta = { val: tensor, source: printSource(source) };
-    inputs.push({ root, source, guard: TensorGuard.of(tensor) });
+    inputs.push({ root, source, guard: ExportedTensor.of(tensor) });
     tensors.push(tensor);
   }
   for (const [node, tensor] of lifted) {
@@ -226,7 +228,7 @@ function build(
   }
   for (const node of module.graph.nodes) if (node.op !== 'placeholder') copy(node);
   const { leaves, spec } = treeFlatten(result);
-  const template = leaves.map((leaf) => new Wrapped(leafOf(leaf, frame, outputs, inputOf)));
+  const template = leaves.map((leaf) => new ResultLeaf(leafOf(leaf, frame, outputs, inputOf)));
   if (kept !== null) returnIntegers(graph, template);
   copied.lint();
   const constants = sources.constants();
@@ -257,12 +259,12 @@ function leafOf(
 }
 
 /** Integers of the result may be sizes: the graph returns them, so they are found like its arguments. */
-function returnIntegers(graph: Graph, template: Wrapped[]): void {
+function returnIntegers(graph: Graph, template: ResultLeaf[]): void {
   const output = graph.outputNode!;
   const values = [...(output.args[0] as readonly Argument[])];
   template.forEach(({ leaf }, i) => {
     if (!('value' in leaf) || !Number.isSafeInteger(leaf.value)) return;
-    template[i] = new Wrapped({ output: values.length });
+    template[i] = new ResultLeaf({ output: values.length });
     values.push(leaf.value as number);
   });
   output.args = [values];

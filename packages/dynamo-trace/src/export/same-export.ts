@@ -1,11 +1,16 @@
 /**
  * @file Whether two captures of an exported function return the same things from the same inputs.
  */
-import { sameConstant } from '@tessera/graph';
+import {
+  type ExportedGraph,
+  type ExportedLeaf,
+  type ResultLeaf,
+  isResultLeaf,
+  printSource,
+  sameConstant,
+} from '@tessera/graph';
 import { treeFlatten, treePaths } from '@tessera/shared';
 import { isTensor } from '@tessera/tensor';
-import { printSource } from '../guards/source.js';
-import { type ExportedGraph, type ExportedLeaf, type Wrapped, isLeaf } from './exported-graph.js';
 
 /** The first difference in words; null if there is none. */
 export function sameExport(example: ExportedGraph, other: ExportedGraph): string | null {
@@ -13,13 +18,13 @@ export function sameExport(example: ExportedGraph, other: ExportedGraph): string
     graph.inputs.map(({ source }) => printSource(source)).join(', ');
   if (names(example) !== names(other))
     return `the program reads ${names(other)} where it read ${names(example)}`;
-  const one = treeFlatten(example.result, isLeaf);
-  const two = treeFlatten(other.result, isLeaf);
+  const one = treeFlatten(example.result, isResultLeaf);
+  const two = treeFlatten(other.result, isResultLeaf);
   const paths = treePaths(one.spec);
   if (paths.join() !== treePaths(two.spec).join())
     return 'the program returns something of another structure';
   const differs = one.leaves.findIndex(
-    (leaf, i) => !sameLeaf((leaf as Wrapped).leaf, (two.leaves[i] as Wrapped).leaf),
+    (leaf, i) => !sameLeaf((leaf as ResultLeaf).leaf, (two.leaves[i] as ResultLeaf).leaf),
   );
   return differs < 0 ? null : `the program returns something else as result${paths[differs]!}`;
 }

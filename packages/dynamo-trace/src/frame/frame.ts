@@ -203,10 +203,8 @@ export class Frame implements Bindings, PendingValue {
 
   /** Values of other calls are computed before this one takes any of them: computing them may end its segment. */
   settleForeign(values: readonly unknown[]): void {
-    for (const value of values) {
-      if (Array.isArray(value)) this.settleForeign(value);
-      else if (isTensor(value) && value.isLazy && this.slotOf(value) < 0) void value.storage;
-    }
+    for (const tensor of tensorsIn(values))
+      if (tensor.isLazy && this.slotOf(tensor) < 0) void tensor.storage;
   }
 
   /** An operator is about to be recorded or matched: suspended calls first do what they owe to its tensors. */
@@ -214,11 +212,8 @@ export class Frame implements Bindings, PendingValue {
     if (modes.suspended === null) return;
     this.settleForeign(args);
     this.whileBusy((suspended) => {
-      const announce = (value: unknown): void => {
-        if (Array.isArray(value)) value.forEach(announce);
-        else if (isTensor(value) && !value.isLazy) suspended.onAccess(value.storage, op.isMutable);
-      };
-      for (const i of op.tensorArgs) announce(args[i]);
+      for (const tensor of tensorsIn(args))
+        if (!tensor.isLazy) suspended.onAccess(tensor.storage, op.isMutable);
     });
   }
 
@@ -260,14 +255,16 @@ export class Frame implements Bindings, PendingValue {
     from.compute(slot);
   }
 
-  /** Code that is not recorded is about to read these; nested lists of them are looked through. */
+  /** Code that is not recorded is about to read these. */
   noteReads(values: readonly unknown[]): void {
-    for (const value of values) {
-      if (Array.isArray(value)) this.noteReads(value);
-      else if (isTensor(value)) {
-        const slot = this.slotOf(value);
-        if (slot >= 0) this.reads.add(slot);
-      }
+    for (const tensor of tensorsIn(values)) {
+      const slot = this.slotOf(tensor);
+      if (slot >= 0) this.reads.add(slot);
     }
   }
+}
+
+/** Tensors among values and in nested lists of them. */
+function tensorsIn(values: readonly unknown[]): Tensor[] {
+  return (values.flat(Infinity) as unknown[]).filter(isTensor);
 }

@@ -12,16 +12,19 @@ import {
   type GeneratorState,
   type Storage,
   type Tensor,
+  type TensorBase,
+  beginWithoutHistory,
   getRngState,
   gradMode,
-  beginWithoutHistory,
   isTensor,
   itemSize,
   makeTensor,
+  noteWrittenSince,
   requiresGrad,
   sameNumbers,
   setRngState,
   show,
+  wasWrittenSince,
   withAutocastSettings,
   withPreDispatchMode,
 } from '@tessera/tensor';
@@ -96,21 +99,32 @@ export class LeftOut {
     });
   }
 
-  /** Makes a value that takes no gradients a view of an existing one that is in its memory. */
+  /** Makes a value without history a view of what eager code would have made it a view of, if that exists. */
   private alias(slot: number): boolean {
     const lazy = this.frame.slots[slot]!;
     const fake = fakeOf(this.segment.produced.get(slot)!);
-    if (lazy.requiresGradFlag) return false;
+    if (fake.requiresGradFlag) return false;
     for (const [real, other] of this.sharing(fake)) {
-      if (requiresGrad(real) || !sameNumbers(real.strides, other.strides)) continue;
+      const base = baseLike(fake, real, other);
+      if (base === undefined || !sameNumbers(real.strides, other.strides)) continue;
       const offset = fake.storageOffset - other.storageOffset + real.storageOffset;
       if (!holds(real.storage, lazy, offset)) continue;
       lazy.setStorage(real.storage, offset);
-      lazy.base = real.base ?? real;
-      beginWithoutHistory(lazy);
+      lazy.base = base;
+      // Whether it takes the gradients of its base is for these to say.
+      lazy.requiresGradFlag = false;
+      if (wasWrittenSince(fake) || this.wasWrittenTo(fake.storage, real.storage))
+        noteWrittenSince(lazy);
+      else beginWithoutHistory(lazy);
       return true;
     }
     return false;
+  }
+
+  /** Whether memory was written to after the segment ran. */
+  private wasWrittenTo(fake: Storage, { version }: Storage): boolean {
+    const i = this.segment.graph.placeholders.findIndex((node) => storagesOf(node).includes(fake));
+    return version !== (i < 0 ? 0 : this.after[i]);
   }
 
   /**
@@ -274,6 +288,12 @@ export class LeftOut {
 function holds(storage: Storage, { sizes, strides, dtype }: Tensor, offset: number): boolean {
   const last = sizes.reduce((at, size, d) => at + (size - 1) * strides[d]!, offset);
   return offset >= 0 && (last + 1) * itemSize(dtype) <= storage.nbytes;
+}
+
+/** What a value is a view of, if it is one of what `real`, whose fake tensor is `other`, belongs to. */
+function baseLike(fake: Tensor, real: Tensor, other: Tensor): TensorBase | null | undefined {
+  if (fake.base === null) return requiresGrad(real) ? undefined : null;
+  return fake.base === (other.base ?? other) ? (real.base ?? real) : undefined;
 }
 
 function hasLayoutOf(a: Tensor, b: Tensor): boolean {

@@ -1,9 +1,9 @@
 /**
  * @file Guards on tensors some of whose sizes are symbols.
  */
+import { printExpected, tensorMismatch } from '@tessera/graph';
 import { type DType, type Tensor, requiresGrad } from '@tessera/tensor';
 import { type IntPattern, type SymbolBindings, matchInt, printInt } from '../trace/int-pattern.js';
-import { metadataChange } from './metadata-change.js';
 
 /** As `TensorGuard`, with sizes and strides that may be expressions of symbols. Checking binds the symbols. */
 export class DynamicTensorGuard {
@@ -45,12 +45,10 @@ export class DynamicTensorGuard {
 
   /** Why a tensor fails on what is not symbolic, in PyTorch's words; null if it passes. */
   explain(tensor: Tensor, name: string): string | null {
-    return metadataChange(tensor, name, this, this.sizes);
+    return tensorMismatch(tensor, name, this);
   }
 
-  /** `TENSOR_MATCH float32 cpu [s0, 3] strides [3, 1] requires_grad` */
   toString(): string {
-    const list = (ints: readonly IntPattern[]): string => ints.map(printInt).join(', ');
-    return `TENSOR_MATCH ${this.dtype} ${this.device} [${list(this.sizes)}] strides [${list(this.strides)}]${this.requiresGrad ? ' requires_grad' : ''}`;
+    return printExpected(this, printInt);
   }
 }

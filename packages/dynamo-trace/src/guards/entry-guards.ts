@@ -5,6 +5,7 @@
  * words why a replay diverged or a function was compiled again. Cheap checks come first: global state,
  * then constants and structure, then tensors, then identities.
  */
+import { follow, printSource } from '@tessera/graph';
 import { autocastKey, type Tensor, defaultDType, gradMode, isTensor } from '@tessera/tensor';
 import { type GlobalState, globalState, stateChange } from './global-state.js';
 import { literal, typeName } from './guard-words.js';
@@ -24,7 +25,6 @@ import { type GuardCheck, compileGuards, holds, valueOf } from './guard-code.js'
 import { ObjectIdentities } from './object-identities.js';
 import type { DynamicTensorGuard } from './dynamic-tensor-guard.js';
 import { ShapeGuards, type ShapedSource } from './shape-guards.js';
-import { follow, printSource } from './source.js';
 import { sameIdentities } from './same-identities.js';
 import { TensorGuard } from './tensor-guard.js';
 import { walk } from './walk.js';

@@ -6,7 +6,8 @@
  * making text of numbers. Where also symbols and attributes that are not enumerable count, all own keys are
  * listed. Generated code compares names together with class and values (layout.ts) where it can.
  */
-import { type Key, isIndex, isOwnGetter } from './followed-keys.js';
+import type { Key } from '@tessera/graph';
+import { isIndex, isOwnGetter } from './followed-keys.js';
 
 /** See the file header. */
 export class FieldsCheck {

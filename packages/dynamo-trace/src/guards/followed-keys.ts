@@ -1,9 +1,7 @@
 /**
  * @file Which properties of an object a walk follows: what it owns, and what getters compute.
  */
-
-/** A property's name, or its symbol. */
-export type Key = string | symbol;
+import type { Key } from '@tessera/graph';
 
 /** Own keys: enumerable names as `Object.keys` gives them, then symbols and, with `hidden`, other names that hold values. */
 export function ownKeys(object: object, hidden: boolean): Key[] {
@@ -40,15 +38,6 @@ export function getterKeys(
     }
   }
   return found;
-}
-
-/** What a getter gives; undefined where it throws. */
-export function readGetter(object: unknown, key: Key): unknown {
-  try {
-    return (object as Record<Key, unknown> | null | undefined)?.[key];
-  } catch {
-    return undefined;
-  }
 }
 
 /** Whether a name is one that a tracer looks at in tracked objects. */

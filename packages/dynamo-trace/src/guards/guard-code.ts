@@ -4,10 +4,9 @@
  * Paths share their common prefixes, constants are compared inline, and the function returns at the
  * first failure. Where a content security policy forbids `new Function`, the guards are interpreted.
  */
+import { type SourceStep, follow, itemsOf, readGetter, typeOf } from '@tessera/graph';
 import type { Guard, InlineCheck } from './guard.js';
 import type { Layout } from './layout.js';
-import { readGetter } from './followed-keys.js';
-import { type SourceStep, follow, itemsOf, typeOf } from './source.js';
 
 /** Whether all guards hold for the given roots; puts the tensors that it met into `tensors`, in order. */
 export type GuardCheck = (roots: readonly unknown[], tensors: unknown[]) => boolean;
@@ -228,17 +227,18 @@ function literalTest(name: string, value: unknown): string | null {
   return `${name} === ${String(value)}`;
 }
 
-/** A function that reads the values at several paths from one root, in order. */
-export function compileFetch(
-  paths: readonly (readonly SourceStep[])[],
-): (root: unknown) => unknown[] {
+/** Reads the values at several paths from one root, in order. */
+export type Fetch = (root: unknown) => unknown[];
+
+/** Compiles the reading of several paths. */
+export function compileFetch(paths: readonly (readonly SourceStep[])[]): Fetch {
   try {
     const code = new PathCode();
     const names = paths.map((steps) => code.variable(0, steps));
     const build = new Function(
       'c',
       `return (root) => {\nconst roots = [root];\n${code.lines.join('\n')}\nreturn [${names.join(', ')}];\n};`,
-    ) as (c: readonly unknown[]) => (root: unknown) => unknown[];
+    ) as (c: readonly unknown[]) => Fetch;
     return build(code.constants);
   } catch {
     return (root) => paths.map((steps) => follow(root, steps));

@@ -1,16 +1,16 @@
 /**
  * @file `Guard`: one condition on a value that is found at a path, and how each kind of value is guarded.
  */
+import { type Key, type Source, printKey, printSource } from '@tessera/graph';
 import { type Tensor, isTensor } from '@tessera/tensor';
 import { changedElement, changedItem, itemsToCompare } from './data-check.js';
 import type { DynamicTensorGuard } from './dynamic-tensor-guard.js';
 import { FieldsCheck } from './fields-check.js';
-import { type Key, isIndex } from './followed-keys.js';
+import { isIndex } from './followed-keys.js';
 import { literal, noTensor, typeName } from './guard-words.js';
 import { type Layout, layoutOf } from './layout.js';
 import { PrototypeCheck } from './prototypes.js';
 import { sameOpaque } from './same-opaque.js';
-import { type Source, printKey, printSource } from './source.js';
 import { TensorGuard } from './tensor-guard.js';
 import { type Container, followedKeys } from './walk.js';
 

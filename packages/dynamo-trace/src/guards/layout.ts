@@ -4,8 +4,8 @@
  * One function per layout compares all of it, and objects of one layout share the function: the engine meets
  * one kind of object there, which makes it several times cheaper than a comparison per attribute.
  */
+import type { Key } from '@tessera/graph';
 import { namesOf } from './fields-check.js';
-import type { Key } from './followed-keys.js';
 import { isPrimitive } from './is-primitive.js';
 
 /** See the file header. */

@@ -4,7 +4,7 @@
  * A function that does not run again may have compared objects: two that were one must stay one, and of a
  * class those that were two must stay two. Tracked objects without tensors of their own are not told apart.
  */
-import { type Source, follow, printSource } from './source.js';
+import { type Source, follow, printSource } from '@tessera/graph';
 
 /** Where an object was found. */
 interface Place {

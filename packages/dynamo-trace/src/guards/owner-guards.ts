@@ -5,11 +5,11 @@
  * constants and functions, tensors at the same places, and the same object at two places where it was. Which
  * objects and tensors these are does not count; what the tensors must be, the region's own patterns say.
  */
+import type { SourceStep } from '@tessera/graph';
 import { type Tensor } from '@tessera/tensor';
 import { EntryGuards } from './entry-guards.js';
 import { type Guard, isTensorGuard, sameObjectGuard } from './guard.js';
-import { type GuardCheck, compileFetch, compileGuards, holds, valueOf } from './guard-code.js';
-import type { SourceStep } from './source.js';
+import { type GuardCheck, compileGuards, holds, valueOf } from './guard-code.js';
 import { walk } from './walk.js';
 
 const NO_TENSORS: unknown[] = [];
@@ -75,12 +75,4 @@ export class OwnerGuards {
   get size(): number {
     return this.guards.length;
   }
-}
-
-/** Reads tensors at paths of an owner. */
-export type Fetch = (owner: unknown) => unknown[];
-
-/** Compiles the reading of several paths. */
-export function fetchPaths(paths: readonly (readonly SourceStep[])[]): Fetch {
-  return compileFetch(paths);
 }

@@ -1,9 +1,10 @@
 /**
  * @file What an object inherits from its classes: methods, and values that were put on a prototype.
  */
+import type { Key } from '@tessera/graph';
 import { isTracked } from '@tessera/tensor';
 import { FieldsCheck } from './fields-check.js';
-import { type Key, isOwnGetter } from './followed-keys.js';
+import { isOwnGetter } from './followed-keys.js';
 
 /** Prototypes of the program that an object inherits from; a tracked base class, which is a library's, is none. */
 export function prototypesOf(object: object): object[] {

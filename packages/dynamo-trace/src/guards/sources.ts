@@ -1,9 +1,9 @@
 /**
  * @file Names of the tensors of a call: which argument, capture or owner attribute each one is.
  */
+import { type Source, printSource } from '@tessera/graph';
 import type { Tensor } from '@tessera/tensor';
 import type { Root } from './entry-guards.js';
-import { type Source, printSource } from './source.js';
 import { walk } from './walk.js';
 
 /** A primitive of an argument. */

@@ -1,6 +1,7 @@
 /**
  * @file Guards on the metadata of a tensor, with PyTorch's words when they fail.
  */
+import { printExpected, tensorMismatch } from '@tessera/graph';
 import {
   type DType,
   type DeviceType,
@@ -8,7 +9,6 @@ import {
   requiresGrad,
   sameNumbers,
 } from '@tessera/tensor';
-import { metadataChange } from './metadata-change.js';
 
 /**
  * What compiled code assumes of a tensor. Guards are interned: equal ones are one object, so a tensor
@@ -63,19 +63,11 @@ export class TensorGuard {
 
   /** Why a tensor fails, in PyTorch's words; null if it passes. `name` is its source. */
   explain(tensor: Tensor, name: string): string | null {
-    const change = metadataChange(tensor, name, this, this.sizes);
-    if (change !== null) return change;
-    for (let i = 0; i < this.strides.length; i++) {
-      if (tensor.strides[i] !== this.strides[i] && this.sizes[i] !== 1) {
-        return `tensor '${name}' stride mismatch at index ${i}. expected ${this.strides[i]}, actual ${tensor.strides[i]}`;
-      }
-    }
-    return null;
+    return tensorMismatch(tensor, name, this);
   }
 
-  /** `TENSOR_MATCH float32 cpu [2, 3] strides [3, 1] requires_grad` */
   toString(): string {
-    return `TENSOR_MATCH ${this.dtype} ${this.device} [${this.sizes.join(', ')}] strides [${this.strides.join(', ')}]${this.requiresGrad ? ' requires_grad' : ''}`;
+    return printExpected(this);
   }
 }
 

@@ -9,19 +9,11 @@
  * underscores, what getters give, the classes of objects, attributes of functions and of objects of the host;
  * objects of classes that getters give are opaque, as they may be others each time.
  */
+import { type Key, type Source, type SourceStep, extend, readGetter } from '@tessera/graph';
 import { type Tensor, isTensor, isTracked } from '@tessera/tensor';
-import {
-  type Key,
-  getterKeys,
-  isIndex,
-  isOwnGetter,
-  isPublic,
-  ownKeys,
-  readGetter,
-} from './followed-keys.js';
+import { getterKeys, isIndex, isOwnGetter, isPublic, ownKeys } from './followed-keys.js';
 import { isPrimitive } from './is-primitive.js';
 import { prototypesOf } from './prototypes.js';
-import { type Source, type SourceStep, extend } from './source.js';
 
 /** Protocol of objects that say themselves what a tracer guards. */
 export const TRACKED_STATE: unique symbol = Symbol.for('tessera.trackedState') as never;

@@ -9,6 +9,7 @@
 import { TesseraError } from '@tessera/shared';
 import { prototypesOf } from '../guards/prototypes.js';
 import { walk } from '../guards/walk.js';
+import { type Trap, withTraps } from './traps.js';
 
 /** Methods that read what cannot be guarded, by the prototype that has them. */
 const WEAK: readonly (readonly [object, readonly string[]])[] = [
@@ -17,7 +18,8 @@ const WEAK: readonly (readonly [object, readonly string[]])[] = [
   [WeakRef.prototype, ['deref']],
 ];
 
-interface Trap {
+/** A method that reads what no guard sees. */
+interface Reader {
   readonly prototype: object;
   readonly key: PropertyKey;
 }
@@ -39,22 +41,22 @@ function readsPrivate(fn: unknown): fn is object {
   return known;
 }
 
-function trapsOf(object: object, tracked: boolean): Trap[] {
-  const traps: Trap[] = [];
+function readersOf(object: object, tracked: boolean): Reader[] {
+  const readers: Reader[] = [];
   for (const prototype of prototypesOf(object))
     for (const key of Reflect.ownKeys(prototype)) {
       const { value, get } = Object.getOwnPropertyDescriptor(prototype, key)!;
       // Of other objects, what getters give is guarded.
-      if (readsPrivate(tracked ? (value ?? get) : value)) traps.push({ prototype, key });
+      if (readsPrivate(tracked ? (value ?? get) : value)) readers.push({ prototype, key });
     }
   for (const [prototype, keys] of WEAK)
     if (Object.prototype.isPrototypeOf.call(prototype, object))
-      traps.push(...keys.map((key) => ({ prototype, key })));
-  return [...traps, ...iteratorTraps(object)];
+      readers.push(...keys.map((key) => ({ prototype, key })));
+  return [...readers, ...iteratorReaders(object)];
 }
 
 /** `next` of an iterator or generator of the host. */
-function iteratorTraps(object: object): Trap[] {
+function iteratorReaders(object: object): Reader[] {
   if (!(Symbol.iterator in object)) return [];
   for (
     let at = Object.getPrototypeOf(object) as object | null;
@@ -73,13 +75,19 @@ export function withHiddenStateTraps<R>(
   fn: () => R,
 ): R {
   const watched = new Set<object>();
-  const traps = new Map<object, Map<PropertyKey, PropertyDescriptor>>();
+  const traps = new Map<object, Map<PropertyKey, Trap>>();
   const watch = (object: object, tracked: boolean): void => {
-    for (const { prototype, key } of trapsOf(object, tracked)) {
+    for (const { prototype, key } of readersOf(object, tracked)) {
       watched.add(object);
       let keys = traps.get(prototype);
       if (keys === undefined) traps.set(prototype, (keys = new Map()));
-      keys.set(key, Object.getOwnPropertyDescriptor(prototype, key)!);
+      const property = Object.getOwnPropertyDescriptor(prototype, key)!;
+      if (property.configurable === true && !keys.has(key))
+        keys.set(key, {
+          object: prototype,
+          key,
+          property: trapped(property, key, watched, name),
+        });
     }
   };
   for (const { value } of roots)
@@ -91,19 +99,10 @@ export function withHiddenStateTraps<R>(
       },
       true,
     );
-  const set: Trap[] = [];
-  try {
-    for (const [prototype, keys] of traps)
-      for (const [key, property] of keys) {
-        if (property.configurable !== true) continue;
-        Object.defineProperty(prototype, key, trapped(property, key, watched, name));
-        set.push({ prototype, key });
-      }
-    return fn();
-  } finally {
-    for (const { prototype, key } of set)
-      Object.defineProperty(prototype, key, traps.get(prototype)!.get(key)!);
-  }
+  return withTraps(
+    [...traps.values()].flatMap((keys) => [...keys.values()]),
+    fn,
+  );
 }
 
 /** The property with a function that refuses watched objects. */

@@ -5,6 +5,7 @@
  * segment runs, and the result is rebuilt; the function's JavaScript does not run. With symbolic sizes it
  * runs the code for the present ones (pure-sizes.ts).
  */
+import type { ExportedLeaf } from '@tessera/graph';
 import { TesseraError, treeFlatten, treeUnflatten } from '@tessera/shared';
 import { type Resume, type Tensor, autogradMeta, isTensor, modes } from '@tessera/tensor';
 import type { SegmentInput } from '../backend.js';
@@ -25,10 +26,6 @@ export const UNCHECKED: unique symbol = Symbol('unchecked');
 /** Where an input comes from on a skipped call. */
 type InputReader = (roots: readonly unknown[]) => SegmentInput;
 
-/** A leaf of the result: output number, input number, or a constant. */
-export type ResultLeaf =
-  { readonly output: number } | { readonly input: number } | { readonly value: unknown };
-
 /** See the file header. */
 export class PureArtifact {
   /** Calls skipped since the last check. */
@@ -40,7 +37,8 @@ export class PureArtifact {
     /** Where the steps of its trace begin. */
     readonly start: TrieNode,
     private readonly readers: readonly InputReader[],
-    readonly leaves: readonly ResultLeaf[],
+    /** An input that no operator reads is argument or capture number `-1 - input`. */
+    readonly leaves: readonly ExportedLeaf[],
     private readonly rebuild: (leaves: unknown[]) => unknown,
     private readonly grads: readonly { readonly input: number; readonly output: number }[],
     private readonly sizes: PureSizes | null,
@@ -78,7 +76,7 @@ export class PureArtifact {
     const outputOf = new Map(segment.outputs.map((slot, i) => [slot, i]));
     const inputOf = new Map(segment.inputs.map(({ slot }, i) => [slot, i]));
     const { leaves, spec } = treeFlatten(result);
-    const plan = leaves.map((leaf): ResultLeaf => {
+    const plan = leaves.map((leaf): ExportedLeaf => {
       if (!isTensor(leaf)) return { value: leaf };
       const slot = frame.slotOf(leaf);
       if (outputOf.has(slot)) return { output: outputOf.get(slot)! };

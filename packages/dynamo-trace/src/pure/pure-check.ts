@@ -6,11 +6,11 @@
  * closure that changed, another branch, another result.
  */
 import { TesseraError, treeFlatten } from '@tessera/shared';
-import { userFrame } from '@tessera/graph';
+import { type ExportedLeaf, userFrame } from '@tessera/graph';
 import { isTensor } from '@tessera/tensor';
 import type { Cursor } from '../cursor/cursor.js';
 import type { Frame } from '../frame/frame.js';
-import type { PureArtifact, ResultLeaf } from './pure-artifact.js';
+import type { PureArtifact } from './pure-artifact.js';
 
 /** See the file header. */
 export class PureCheck {
@@ -48,7 +48,7 @@ export class PureCheck {
   }
 
   /** Whether a part of the result is what the artifact would return there. */
-  private isSame(expected: ResultLeaf, leaf: unknown, frame: Frame): boolean {
+  private isSame(expected: ExportedLeaf, leaf: unknown, frame: Frame): boolean {
     const { inputs, outputs } = this.artifact.segment;
     if ('value' in expected) return Object.is(leaf, expected.value);
     if (!isTensor(leaf)) return false;

@@ -62,8 +62,15 @@ function like<T extends object>(body: T, methods: object): T {
   return Object.create(Object.getPrototypeOf(body) as object, descriptors) as T;
 }
 
-function flushAtYield({ frame }: SuspendedCall): void {
+/** What the caller gets of a step: between two, the tensors are his. */
+function handOver(
+  { frame }: SuspendedCall,
+  item: IteratorResult<unknown>,
+  ending: Ending,
+): IteratorResult<unknown> {
+  if (item.done === true) return { value: ending.finish(item.value), done: true };
   frame.flush?.(breakReason('GB0006', 'a generator yielded'));
+  return item;
 }
 
 /** A generator whose body runs under the call's mode, step by step. */
@@ -79,12 +86,8 @@ export function driveGenerator(call: SuspendedCall, body: Generator, ending: End
       ended = true;
       throw ending.fail(error);
     }
-    if (item.done !== true) {
-      flushAtYield(call);
-      return item;
-    }
-    ended = true;
-    return { value: ending.finish(item.value), done: true };
+    ended = item.done === true;
+    return handOver(call, item, ending);
   };
   const driven: Generator = like(body, {
     next: (...args: [] | [unknown]) => step(() => body.next(...(args as [unknown]))),
@@ -121,12 +124,8 @@ export function driveAsyncGenerator(
       ended = true;
       throw ending.fail(error);
     }
-    if (item.done !== true) {
-      flushAtYield(call);
-      return item;
-    }
-    ended = true;
-    return { value: ending.finish(item.value), done: true };
+    ended = item.done === true;
+    return handOver(call, item, ending);
   };
   const step = (advance: () => Promise<Item>): Promise<Item> => {
     const result = pending === 0 ? run(advance) : last.then(() => run(advance));

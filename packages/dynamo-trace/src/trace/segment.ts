@@ -6,7 +6,7 @@
  * compiled after capture; and if a replay turns out to need another value, it is compiled again with
  * that value among its outputs, for good.
  */
-import { GraphModule, type Graph, type Node, eliminateDeadCode } from '@tessera/graph';
+import { type Graph, GraphModule, type Node, copyModule, eliminateDeadCode } from '@tessera/graph';
 import { type CompileReport, TesseraError, emptyReport, log, reportTo } from '@tessera/shared';
 import {
   type Storage,
@@ -115,7 +115,8 @@ export class Segment {
     if (this.module === null) {
       this.graph.outputNode?.graph.eraseNode(this.graph.outputNode);
       this.graph.output(this.outputSlots.map((slot) => this.produced.get(slot)!));
-      this.module = new GraphModule([], copyGraphWithoutDeadCode(this.graph));
+      this.module = copyModule(new GraphModule([], this.graph));
+      eliminateDeadCode(this.module.graph);
     }
     return this.module;
   }
@@ -340,17 +341,4 @@ function basesOf({ graph, inputs, produced }: Segment): Map<number, number | nul
     if (at !== undefined) bases.set(slot, at);
   }
   return bases;
-}
-
-function copyGraphWithoutDeadCode(graph: Graph): Graph {
-  const Constructor = graph.constructor as new () => Graph;
-  const copy = new Constructor();
-  const map = new Map<Node, Node>();
-  for (const node of graph.nodes)
-    map.set(
-      node,
-      copy.nodeCopy(node, (input) => map.get(input)!),
-    );
-  eliminateDeadCode(copy);
-  return copy;
 }

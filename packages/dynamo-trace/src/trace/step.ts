@@ -13,7 +13,8 @@ import {
   GENERATOR_MEMORY,
 } from '@tessera/tensor';
 import type { BreakReason } from '../breaks/graph-breaks.js';
-import type { Fetch, OwnerGuards } from '../guards/owner-guards.js';
+import type { Fetch } from '../guards/guard-code.js';
+import type { OwnerGuards } from '../guards/owner-guards.js';
 import type { Segment } from './segment.js';
 import {
   type Bindings,
@@ -30,9 +31,9 @@ export interface Numbering {
   scalars: number;
 }
 
-/** The steps that may come next. */
+/** The steps that may come next, the latest first. */
 export interface TrieNode {
-  steps: Step[];
+  readonly steps: Step[];
 }
 
 /** A result of an op: a new tensor, or one that exists (`same`). */

@@ -26,7 +26,6 @@ import type { GradientListener } from './gradient-listener.js';
 import { addGradients, onesLike, sumToSize } from './gradient-ops.js';
 import { gradEdge, requiresGrad } from './history.js';
 import { NodeQueue } from './node-queue.js';
-import { destination, nextEdgesOf } from './redirect.js';
 
 /** What `runBackward` does with the results. */
 export interface BackwardOptions {
@@ -90,7 +89,7 @@ function countDependencies(roots: readonly GradNode[]): Map<GradNode, number> {
   const stack = [...seen];
   while (stack.length > 0) {
     const node = stack.pop()!;
-    for (const edge of nextEdgesOf(node)) {
+    for (const edge of node.nextEdges) {
       if (edge === null) continue;
       counts.set(edge.node, (counts.get(edge.node) ?? 0) + 1);
       if (!seen.has(edge.node)) {
@@ -109,7 +108,7 @@ function neededNodes(roots: readonly GradNode[], wanted: readonly Edge[]): Set<G
   const stack = [...seen];
   while (stack.length > 0) {
     const node = stack.pop()!;
-    for (const edge of nextEdgesOf(node)) {
+    for (const edge of node.nextEdges) {
       if (edge === null) continue;
       const list = parents.get(edge.node);
       if (list === undefined) parents.set(edge.node, [node]);
@@ -196,7 +195,7 @@ class BackwardRun {
   constructor(private readonly options: BackwardOptions) {}
 
   run(roots: readonly Tensor[], grads: readonly Tensor[]): (Tensor | null)[] {
-    const rootEdges = roots.map((root) => destination(gradEdge(root)!));
+    const rootEdges = roots.map((root) => gradEdge(root)!);
     const rootNodes = rootEdges.map((edge) => edge.node);
     this.wanted = this.options.inputs?.map((input, i) => wantedEdge(input, i)) ?? null;
     this.wanted?.forEach((edge, slot) => {
@@ -212,7 +211,7 @@ class BackwardRun {
       if ((dependencies.get(node) ?? 0) === 0) this.ready.push(node);
     for (let node = this.ready.pop(); node !== null; node = this.ready.pop()) {
       this.runNode(node, needed);
-      for (const edge of nextEdgesOf(node)) {
+      for (const edge of node.nextEdges) {
         if (edge === null) continue;
         const left = dependencies.get(edge.node)! - 1;
         dependencies.set(edge.node, left);
@@ -261,7 +260,7 @@ class BackwardRun {
     this.ran.push(node);
     const results = this.apply(node, buffer);
     this.tell(node);
-    nextEdgesOf(node).forEach((edge, i) => {
+    node.nextEdges.forEach((edge, i) => {
       const grad = results[i];
       if (edge !== null && grad != null) this.addGradient(edge, fitted(edge, grad, node, i));
     });
@@ -274,10 +273,7 @@ class BackwardRun {
     needed: ReadonlySet<GradNode>,
   ): boolean {
     if (!needed.has(node) || node instanceof AccumulateGrad) return false;
-    return node.leadsTo(buffer, (edge) => {
-      const { node: next } = destination(edge);
-      return needed.has(next) || this.capturesOf.has(next);
-    });
+    return node.leadsTo(buffer, ({ node: next }) => needed.has(next) || this.capturesOf.has(next));
   }
 
   private apply(node: GradNode, buffer: readonly (Tensor | null)[]): readonly (Tensor | null)[] {

@@ -61,8 +61,6 @@ export abstract class GradNode {
   anomalyParent: GradNode | null = null;
   /** Tensors (by output index) that keep their gradient though they are not leaves. */
   retained: Map<number, Tensor> | null = null;
-  /** Where gradients of outputs (by index) flow instead; see redirect.ts. */
-  redirects: Map<number, Edge> | null = null;
   /** Whether the tensor is a leaf for whoever sees it: a tracer put the node in between. */
   standsForLeaf = false;
   /** Whether a backward without `retainGraph` ran it. */

@@ -2,7 +2,8 @@
  * @file Reading and writing a tensor's place in the backward graph.
  *
  * A view of a tensor that was modified in place after the view was made has a stale gradFn: reading it
- * regenerates one that goes through the base (as PyTorch's CopySlices protocol does).
+ * regenerates one that goes through the base (as PyTorch's CopySlices protocol does), or nowhere if the base was
+ * detached meanwhile.
  */
 import { activeMode } from '../dispatch/modes.js';
 import type { Tensor } from '../tensor.js';
@@ -24,11 +25,29 @@ export function seemsToRequireGrad(tensor: TensorBase): boolean {
   return requiresGrad(tensor) || activeMode([tensor])?.givesGradients?.(tensor) === true;
 }
 
-function viewIsStale(tensor: TensorBase): boolean {
-  const storage = tensor.storageOrNull;
-  if (storage === null || (tensor.autograd?.versionAtGradFn ?? 0) === storage.version) return false;
-  const made = tensor.base!.autograd?.gradFn ?? null;
+/** Whether the history of a view is not that of its base any more. */
+function viewIsStale(view: TensorBase): boolean {
+  if (!wasWrittenSince(view)) return false;
+  const base = view.base!;
+  // Nothing leads from what was detached to where the view's own history began.
+  if (!base.requiresGradFlag) return view.autograd?.gradFn != null;
+  const made = base.autograd?.gradFn ?? null;
   return made !== null && !made.standsForLeaf;
+}
+
+/** Whether the memory of a view was written to after the view got its history, or was made without one. */
+export function wasWrittenSince(view: TensorBase): boolean {
+  const storage = view.storageOrNull;
+  return (
+    view.base !== null &&
+    storage !== null &&
+    (view.autograd?.versionAtGradFn ?? 0) !== storage.version
+  );
+}
+
+/** Makes a view one whose memory was written to since: a copy of such a view must be one too. */
+export function noteWrittenSince(view: TensorBase): void {
+  autogradMeta(view).versionAtGradFn = -1;
 }
 
 /** Marks a new view that takes no gradients, though its base does: only later updates of the base give it a history. */
@@ -40,7 +59,7 @@ export function beginWithoutHistory(view: TensorBase): void {
 /** The node that made a tensor, or null for leaves. A lazy tensor that has history is computed first. */
 export function gradFnOf(tensor: TensorBase): GradNode | null {
   if (tensor.storageOrNull === null && tensor.requiresGradFlag) void tensor.storage;
-  if (tensor.base !== null && tensor.base.requiresGradFlag && viewIsStale(tensor)) {
+  if (tensor.base !== null && viewIsStale(tensor)) {
     setHistory(
       tensor,
       new ViewOfBase(tensor as Tensor, tensor.base as Tensor, gradEdge(tensor.base)),

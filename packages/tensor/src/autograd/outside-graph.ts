@@ -21,7 +21,6 @@ import {
 import { runBackward } from './engine.js';
 import { type GradMeta, GradNode } from './grad-node.js';
 import { gradEdge, setHistory } from './history.js';
-import { nextEdgesOf } from './redirect.js';
 
 /** History of a gradient that was computed over compiled code: differentiating it is an error. */
 class CompiledGradient extends GradNode {
@@ -111,6 +110,6 @@ export function backwardOutsideGraph(call: BackwardCall): void {
 function leavesBehind(tensors: readonly Tensor[]): Tensor[] {
   const seen = new Set(tensors.flatMap((tensor) => gradEdge(tensor)?.node ?? []));
   for (const node of seen)
-    for (const edge of nextEdgesOf(node)) if (edge !== null) seen.add(edge.node);
+    for (const edge of node.nextEdges) if (edge !== null) seen.add(edge.node);
   return [...seen].flatMap((node) => (node instanceof AccumulateGrad ? [node.leaf] : []));
 }

@@ -13,10 +13,9 @@ import { formatSizes } from '../shape.js';
 import { isTensor } from '../tensor-factory.js';
 import type { Tensor } from '../tensor.js';
 import { noteForwardCall } from './anomaly.js';
-import { autogradMeta } from './autograd-meta.js';
 import type { GradMeta, GradNode } from './grad-node.js';
 import { cloneOf } from './gradient-ops.js';
-import { gradEdge, gradFnOf, requiresGrad, setHistory } from './history.js';
+import { gradEdge, gradFnOf, noteWrittenSince, requiresGrad, setHistory } from './history.js';
 import { OpNode } from './op-node.js';
 import { CopySlices } from './view-nodes.js';
 
@@ -114,7 +113,7 @@ export function rewriteHistory(self: Tensor, node: GradNode, selfEdge: number): 
   const slices = new CopySlices(self, base, gradEdge(base), node, selfEdge);
   setHistory(base, slices, 0);
   // self's own history now goes through the base.
-  autogradMeta(self).versionAtGradFn = -1;
+  noteWrittenSince(self);
   gradFnOf(self);
 }
 

@@ -79,7 +79,6 @@ function savedFor(tensors: ReadonlySet<TensorBase>): Set<Storage> {
     const node = stack.pop()!;
     for (const storage of node.keptStorages()) saved.add(storage);
     for (const edge of node.nextEdges) visit(edge?.node);
-    for (const edge of node.redirects?.values() ?? []) visit(edge.node);
   }
   return saved;
 }

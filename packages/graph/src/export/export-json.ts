@@ -4,20 +4,14 @@
  * Attributes are written with their values, as lists of numbers: what is exported to be kept as text is
  * small. Results may be arrays and records of tensors and primitives.
  */
-import {
-  type Argument,
-  type JsonArgument,
-  type JsonGraph,
-  encodeArgument,
-  encodeNumber,
-  graphToJson,
-} from '@tessera/graph';
 import { type JsonSize, encodeSize } from '@tessera/shared';
 import { type DType, type DeviceType, type Tensor, isTensor } from '@tessera/tensor';
-import type { Source } from '../guards/source.js';
-import type { SymbolicTensorGuard } from '../guards/symbolic-tensor-guard.js';
-import { TensorGuard } from '../guards/tensor-guard.js';
-import { type ExportedGraph, Wrapped } from './exported-graph.js';
+import { type JsonArgument, encodeArgument } from '../argument-json.js';
+import { type JsonGraph, graphToJson } from '../graph-json.js';
+import { encodeNumber } from '../json-field.js';
+import type { Argument } from '../node.js';
+import type { Source } from '../source.js';
+import { type ExportedGraph, ResultLeaf } from './exported-graph.js';
 
 /** Metadata that an input must have. */
 export interface JsonInput {
@@ -77,7 +71,8 @@ export function exportToJson(exported: ExportedGraph): JsonExport {
       source,
       dtype: guard.dtype,
       device: guard.device,
-      ...layoutToJson(guard),
+      sizes: guard.sizes.map(encodeSize),
+      strides: guard.strides.map((stride) => (stride === null ? null : encodeSize(stride))),
       requiresGrad: guard.requiresGrad,
     })),
     constants: exported.constants.map(({ root, source, value }) => ({
@@ -99,19 +94,8 @@ function valuesToJson(tensor: Tensor): (number | string)[] {
     : Array.from(values, encodeNumber);
 }
 
-function layoutToJson(
-  guard: TensorGuard | SymbolicTensorGuard,
-): Pick<JsonInput, 'sizes' | 'strides'> {
-  if (guard instanceof TensorGuard) return { sizes: guard.sizes, strides: guard.strides };
-  const { sizes, strides } = guard.shape;
-  return {
-    sizes: sizes.map(encodeSize),
-    strides: strides.map((stride) => (stride === null ? null : encodeSize(stride))),
-  };
-}
-
 function templateToJson(value: unknown): unknown {
-  if (value instanceof Wrapped) {
+  if (value instanceof ResultLeaf) {
     const { leaf } = value;
     return { $leaf: 'value' in leaf ? { value: encodeArgument(leaf.value as Argument) } : leaf };
   }

@@ -4,9 +4,10 @@
  * `L['x']`, `L['xs'][2]`, `L['cfg'].heads`, `L['self'].layers[0].weight`; `G['Sequential']…` stands for
  * an object that the function closes over.
  */
-
 import { type Tensor, gradientOf } from '@tessera/tensor';
-import { type Key, readGetter } from './followed-keys.js';
+
+/** A property's name, or its symbol. */
+export type Key = string | symbol;
 
 /** One step from a container to an element. */
 export type SourceStep =
@@ -90,6 +91,15 @@ function stepInto(value: object, step: SourceStep): unknown {
       return (value as Record<symbol, (() => unknown) | undefined>)[
         Symbol.for('tessera.trackedState')
       ]?.();
+  }
+}
+
+/** What a getter gives; undefined where it throws. */
+export function readGetter(object: unknown, key: Key): unknown {
+  try {
+    return (object as Record<Key, unknown> | null | undefined)?.[key];
+  } catch {
+    return undefined;
   }
 }
 

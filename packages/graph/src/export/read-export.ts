@@ -4,32 +4,24 @@
  * Every part is checked before anything is made of it; what refers to the graph (inputs, results, attributes) must
  * find there what it names.
  */
-import {
-  type Graph,
-  GraphModule,
-  type JsonGraph,
-  JsonField,
-  graphFromJson,
-  readArgument,
-  readSize,
-} from '@tessera/graph';
-import { type Size, type SymInt, TesseraError } from '@tessera/shared';
+import { type SymInt, TesseraError } from '@tessera/shared';
 import {
   DTYPES,
-  type DType,
-  Storage,
   type Tensor,
   fromTypedArray,
   isTensor,
-  makeTensor,
   numelOf,
   tensor as makeFromValues,
 } from '@tessera/tensor';
-import type { Source, SourceStep } from '../guards/source.js';
-import { SymbolicTensorGuard } from '../guards/symbolic-tensor-guard.js';
-import { TensorGuard } from '../guards/tensor-guard.js';
+import { readArgument, readSize } from '../argument-json.js';
+import { type JsonGraph, graphFromJson } from '../graph-json.js';
+import { GraphModule } from '../graph-module.js';
+import type { Graph } from '../graph.js';
+import { JsonField } from '../json-field.js';
+import type { Source, SourceStep } from '../source.js';
 import type { JsonExport } from './export-json.js';
-import { type ExportedInput, ExportedGraph, Wrapped } from './exported-graph.js';
+import { type ExportedInput, ExportedGraph, ResultLeaf } from './exported-graph.js';
+import { ExportedTensor } from './exported-tensor.js';
 
 const MAX = Number.MAX_SAFE_INTEGER;
 /** Most arguments of a function. */
@@ -113,36 +105,13 @@ function readInput(json: JsonField, symbols: Symbols): ExportedInput {
   return {
     root: json.field('root').integer(0, MOST_ROOTS),
     source: readSource(json.field('source')),
-    guard: guardOf(
+    guard: new ExportedTensor(
       json.field('dtype').keyOf(DTYPES),
       json.field('device').name(DEVICE, 64),
-      sizes,
-      strides,
+      { sizes, strides },
       json.field('requiresGrad').boolean(),
     ),
   };
-}
-
-function guardOf(
-  dtype: DType,
-  device: string,
-  sizes: readonly Size[],
-  strides: readonly (Size | null)[],
-  requires: boolean,
-): TensorGuard | SymbolicTensorGuard {
-  if ([...sizes, ...strides].some((size) => typeof size !== 'number'))
-    return new SymbolicTensorGuard(dtype, device, { sizes, strides }, requires);
-  const storage = Storage.fake(device, 0);
-  const example = makeTensor(
-    storage,
-    dtype,
-    device,
-    sizes as readonly number[],
-    strides as readonly number[],
-    0,
-  );
-  example.requiresGradFlag = requires;
-  return TensorGuard.of(example);
 }
 
 /** What the graph was made for is what the guards let in. */
@@ -153,7 +122,7 @@ function checkInputs(json: JsonField, graph: Graph, inputs: readonly ExportedInp
   inputs.forEach(({ guard }, i) => {
     const { val } = placeholders[i]!.meta;
     if (!isTensor(val)) json.refuse(`has no tensor for '${placeholders[i]!.name}'`);
-    const sizes = guard instanceof TensorGuard ? guard.sizes : guard.shape.sizes;
+    const { sizes } = guard;
     const differs = sizes.some((size, d) => typeof size === 'number' && size !== val.sizes[d]);
     if (
       val.dtype !== guard.dtype ||
@@ -232,12 +201,13 @@ function readTemplate(json: JsonField, graph: Graph, inputs: number): unknown {
   );
 }
 
-function readLeaf(json: JsonField, graph: Graph, inputs: number): Wrapped {
-  if (json.has('input')) return new Wrapped({ input: json.field('input').integer(0, inputs - 1) });
+function readLeaf(json: JsonField, graph: Graph, inputs: number): ResultLeaf {
+  if (json.has('input'))
+    return new ResultLeaf({ input: json.field('input').integer(0, inputs - 1) });
   if (json.has('output')) {
     const outputs = graph.outputNode?.args[0];
     if (!Array.isArray(outputs)) json.refuse('names a result of a graph that returns no list');
-    return new Wrapped({ output: json.field('output').integer(0, outputs.length - 1) });
+    return new ResultLeaf({ output: json.field('output').integer(0, outputs.length - 1) });
   }
-  return new Wrapped({ value: readArgument(json.field('value'), new Map()) });
+  return new ResultLeaf({ value: readArgument(json.field('value'), new Map()) });
 }

@@ -1,18 +1,19 @@
 /**
  * @file `ExportedGraph`: a graph with the conditions under which it stands for a function.
  */
-import type { GraphModule, GraphSymbols, Node } from '@tessera/graph';
 import { TesseraError, treeFlatten, treeUnflatten } from '@tessera/shared';
 import { type Tensor, isTensor } from '@tessera/tensor';
-import { type Source, follow, printSource } from '../guards/source.js';
-import { SymbolicTensorGuard } from '../guards/symbolic-tensor-guard.js';
-import type { TensorGuard } from '../guards/tensor-guard.js';
+import type { GraphModule } from '../graph-module.js';
+import type { Node } from '../node.js';
+import { type Source, follow, printSource } from '../source.js';
+import type { GraphSymbols } from '../symbolic/graph-symbols.js';
+import type { ExportedTensor } from './exported-tensor.js';
 
 /** An input of the graph: which argument it is, and what it must be. */
 export interface ExportedInput {
   readonly root: number;
   readonly source: Source;
-  readonly guard: TensorGuard | SymbolicTensorGuard;
+  readonly guard: ExportedTensor;
 }
 
 /** A leaf of the result: output number, input number, or a constant. */
@@ -81,10 +82,10 @@ export class ExportedGraph {
     }
     const inputs = this.inputs.map(({ root, source }) => follow(args[root], source.steps));
     const outs = this.graphModule.forward(...inputs) as unknown[];
-    const { leaves, spec } = treeFlatten(this.result, isLeaf);
+    const { leaves, spec } = treeFlatten(this.result, isResultLeaf);
     return treeUnflatten(
       leaves.map((leaf) => {
-        const at = (leaf as Wrapped).leaf;
+        const at = (leaf as ResultLeaf).leaf;
         return 'output' in at ? outs[at.output] : 'input' in at ? inputs[at.input] : at.value;
       }),
       spec,
@@ -122,7 +123,6 @@ export class ExportedGraph {
     const failed = this.sizesFailure(tensors, values);
     if (failed !== null) return failed;
     for (const [i, { source, guard }] of this.inputs.entries()) {
-      if (!(guard instanceof SymbolicTensorGuard)) continue;
       const words = guard.explainStrides(tensors[i]!, printSource(source), symbols, values);
       if (words !== null) return words;
     }
@@ -131,11 +131,11 @@ export class ExportedGraph {
 }
 
 /** Marks a leaf of a result template. */
-export class Wrapped {
+export class ResultLeaf {
   constructor(readonly leaf: ExportedLeaf) {}
 }
 
 /** Whether a value of a template is a leaf. */
-export function isLeaf(value: unknown): boolean {
-  return value instanceof Wrapped;
+export function isResultLeaf(value: unknown): boolean {
+  return value instanceof ResultLeaf;
 }
