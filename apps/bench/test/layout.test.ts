@@ -24,7 +24,7 @@ describe('pnpm bench layout', () => {
 
   it('makes every network, for images of either size', async () => {
     for (const { name, make, small, full } of LAYOUT_NETWORKS) {
-      const model = await make();
+      const model = await make(true);
       expect(model.parameters().length, name).toBeGreaterThan(0);
       expect([small.length, full.length], name).toEqual([4, 4]);
     }

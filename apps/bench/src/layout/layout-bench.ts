@@ -55,16 +55,16 @@ const LAYOUTS = [
 /** A step of a fresh copy of the network, compiled with some options. */
 async function stepOf(
   network: LayoutNetwork,
-  shape: readonly number[],
+  isSmall: boolean,
   device: 'cpu' | 'wgpu',
   use: Use,
   options: Readonly<Record<string, boolean>>,
 ): Promise<() => void> {
   manualSeed(0);
-  const model = (await network.make()) as Module & { call(x: Tensor): Tensor };
+  const model = (await network.make(isSmall)) as Module & { call(x: Tensor): Tensor };
   if (use !== 'training') model.eval();
   model.to(device);
-  const x = randn(shape, { device });
+  const x = randn(isSmall ? network.small : network.full, { device });
   const run = compile((input: Tensor) => model.call(input), {
     options: { ...options, freezing: use === 'frozen' },
   });
@@ -80,7 +80,7 @@ async function stepOf(
 
 async function measure(
   network: LayoutNetwork,
-  shape: readonly number[],
+  isSmall: boolean,
   use: Use,
   gpu: Gpu | null,
   rounds: number,
@@ -88,7 +88,7 @@ async function measure(
   const device = gpu === null ? 'cpu' : 'wgpu';
   const variants: { readonly step: () => void; readonly times: number[] }[] = [];
   for (const options of LAYOUTS)
-    variants.push({ step: await stepOf(network, shape, device, use, options), times: [] });
+    variants.push({ step: await stepOf(network, isSmall, device, use, options), times: [] });
   const timed = async (step: () => void): Promise<number> => {
     const start = performance.now();
     step();
@@ -102,7 +102,7 @@ async function measure(
   const [eager, last] = variants.map(({ times }) => times) as [number[], number[]];
   return {
     network: network.name,
-    shape,
+    shape: isSmall ? network.small : network.full,
     device,
     use,
     eagerLayoutMs: median(eager),
@@ -143,8 +143,7 @@ export async function layoutReport(args: readonly string[]): Promise<LayoutRepor
   const add = async (gpu: Gpu | null, small: boolean, count: number): Promise<void> => {
     rounds[gpu === null ? 'cpu' : 'wgpu'] = count;
     for (const network of wanted)
-      for (const use of USES)
-        rows.push(await measure(network, small ? network.small : network.full, use, gpu, count));
+      for (const use of USES) rows.push(await measure(network, small, use, gpu, count));
   };
   if (values.device.includes('cpu')) await add(null, values.quick, values.quick ? 1 : 15);
   let adapter = 'not asked for';

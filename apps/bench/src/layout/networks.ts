@@ -9,8 +9,8 @@ import { ResNet18 } from '../tracer/networks.js';
 /** A network and the images it gets. */
 export interface LayoutNetwork {
   readonly name: string;
-  readonly make: () => Module | Promise<Module>;
-  /** Sizes of a batch, for adapters in software too. */
+  readonly make: (isSmall: boolean) => Module | Promise<Module>;
+  /** Sizes of a batch that adapters in software get through as well. */
   readonly small: readonly number[];
   readonly full: readonly number[];
 }
@@ -50,7 +50,7 @@ async function recorded(name: string): Promise<Module> {
 export const LAYOUT_NETWORKS: readonly LayoutNetwork[] = [
   {
     name: 'resnet18',
-    make: () => new ResNet18(64),
+    make: (isSmall) => new ResNet18(isSmall ? 16 : 64),
     small: [2, 3, 32, 32],
     full: [4, 3, 64, 64],
   },
