@@ -111,7 +111,6 @@ describe.skipIf(!hasMpi)(`faults under mpirun${NOT_RUN}`, () => {
       expect(line).toMatch(
         /Collective 2 of group 'world', all_reduce\(float32\[4\], sum\), waited longer than 1500 ms for rank 1 \(rank 1 is after collective 1, all_reduce\(float32\[4\], sum\)\)\. Rank [02] gave up\.$/,
       );
-    expect(result.stderr).toBe('');
   });
 
   it('a process that does not even answer is named as such', LIMIT, async () => {
