@@ -31,7 +31,7 @@ async function failing(code: string, run: () => Promise<unknown>): Promise<void>
     await run();
   } catch (error) {
     assert.ok(isTesseraError(error, code as never), String(error));
-    console.log(`rank ${rank}: ${error.message.split('\n')[0]}`);
+    console.log(`rank ${rank}: ${error.code}: ${error.message.split('\n')[0]}`);
     return;
   }
   assert.fail(`rank ${rank}: nothing was thrown`);
