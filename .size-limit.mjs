@@ -9,11 +9,11 @@ import { join } from 'node:path';
 import { root } from './scripts/workspace.mjs';
 
 /** The training job as a page loads it, tree-shaken. The goal is 120 kB. */
-const PAGE = '376 kB';
+const PAGE = '377 kB';
 /** The same with the file that `initWebGpu()` loads. */
-const PAGE_WITH_WEBGPU = '430 kB';
+const PAGE_WITH_WEBGPU = '431 kB';
 /** Everything that compiles programs with all that is exported: printers, checkers, JSON forms. */
-const EVERYTHING = '456 kB';
+const EVERYTHING = '457 kB';
 
 /** Minified gzip size of each package's own code. */
 const budgets = {
@@ -29,7 +29,7 @@ const budgets = {
   'inductor-cpu': '51 kB',
   'inductor-wgsl': '42 kB',
   compile: '7 kB',
-  testkit: '22 kB',
+  testkit: '25 kB',
 };
 
 /** What `compile` brings into a program. */

@@ -1,6 +1,7 @@
 /**
  * @file `@tessera/distributed`: many processes, with the interface of `torch.distributed`.
  */
+import * as functionalCollectives from './functional/collectives.js';
 
 // Communicators
 export type { Communicator, Pending, ReduceOp } from './communicator.js';
@@ -9,7 +10,7 @@ export { arrayBuffer, heapBuffer } from './host-buffer.js';
 export { soloCommunicator } from './solo-communicator.js';
 
 // Collectives as operators
-export * as functionalCollectives from './functional/collectives.js';
+export { functionalCollectives };
 
 // Training
 export {

@@ -6,7 +6,7 @@
  * et al. 2020).
  */
 import { TesseraError } from '@tessera/shared';
-import { optim } from '@tessera/nn';
+import type { optim } from '@tessera/nn';
 import {
   type DType,
   type Tensor,

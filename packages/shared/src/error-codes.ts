@@ -60,7 +60,8 @@ export const ERROR_CODES = {
 
   // Many processes
   'distributed-unavailable': 'There is no process group, or nothing that could carry one',
-  'distributed-mismatch': 'Ranks called different collectives, or the same one with different tensors',
+  'distributed-mismatch':
+    'Ranks called different collectives, or the same one with different tensors',
   'distributed-timeout': 'A collective waited longer than its timeout for other ranks',
   'distributed-pending': 'Gradients were used before they were reduced over the ranks',
 

@@ -37,7 +37,7 @@ export interface HostProcess {
  * Settings of libraries below MPI that a program in Node needs, unless the user has set them.
  *
  * UCX patches the functions that return memory to the system, in order to remember registrations of memory with a
- * network card. In a process with V8's threads that has corrupted malloc's heap (one start in forty).
+ * network card. With them a process with V8's threads has crashed now and then at its start; without them none has.
  */
 export function prepareEnvironment(env: Record<string, string | undefined>): void {
   env.UCX_MEM_EVENTS ??= 'n';

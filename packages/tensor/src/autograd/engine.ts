@@ -21,10 +21,11 @@ import { AccumulateGrad, holdGradient } from './accumulate-grad.js';
 import { checksNaN, isAnomalyEnabled } from './anomaly.js';
 import { checkFinite, withForwardStack } from './anomaly-report.js';
 import { applyAsCurrent } from './current-backward-node.js';
-import type { Edge, GradHook, GradNode } from './grad-node.js';
+import type { Edge, GradNode } from './grad-node.js';
 import type { GradientListener } from './gradient-listener.js';
 import { addGradients, onesLike, sumToSize } from './gradient-ops.js';
 import { gradEdge, requiresGrad } from './history.js';
+import { afterHook, replaced } from './hook-results.js';
 import { NodeQueue } from './node-queue.js';
 
 /** What `runBackward` does with the results. */
@@ -381,38 +382,4 @@ function wantedEdge(input: Tensor, index: number): Edge {
     );
   }
   return edge;
-}
-
-/** The gradient after a hook saw it. @throws dtype-mismatch, shape-mismatch */
-function afterHook(hook: GradHook, grad: Tensor): Tensor {
-  const result = hook(grad) ?? grad;
-  if (result.dtype !== grad.dtype) {
-    throw new TesseraError(
-      'dtype-mismatch',
-      `hook '${hook.name}' has changed the type of value (was ${grad.dtype} got ${result.dtype})`,
-      { hints: [`Return a gradient of the same dtype: .to('${grad.dtype}').`] },
-    );
-  }
-  if (!sameNumbers(result.sizes, grad.sizes)) {
-    throw new TesseraError('shape-mismatch', `hook '${hook.name}' has changed the size of value`, {
-      context: { got: result.sizes, expected: grad.sizes },
-      hints: ['Return a gradient of the same shape.'],
-    });
-  }
-  return result;
-}
-
-/** What a hook returned, if anything. @throws invalid-argument */
-function replaced(
-  node: GradNode,
-  grads: readonly (Tensor | null)[],
-  result: readonly (Tensor | null)[] | void,
-): readonly (Tensor | null)[] {
-  if (result === undefined) return grads;
-  if (result.length === grads.length) return result;
-  throw new TesseraError(
-    'invalid-argument',
-    `hook of ${node.name} has returned an incorrect number of values (got ${result.length}, but expected ${grads.length})`,
-    { hints: ['Return one value per gradient, null where there is none, or nothing.'] },
-  );
 }

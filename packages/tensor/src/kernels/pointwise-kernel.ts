@@ -122,8 +122,10 @@ export function pointwiseKernel(
     const columns = operands.map((operand) => {
       if (!isTensor(operand)) return roundTo(numberType, scalarValue(operand as ScalarLike));
       const values = readNumbers(operand, out.sizes);
-      // A tensor without dimensions may have more digits than what it is compared with.
-      const isWider = options.result === 'bool' && operand.dtype !== computed;
+      // Integers are converted first; a tensor without dimensions may have more digits than what it is compared with.
+      const isWider =
+        operand.dtype !== computed &&
+        (options.result === 'bool' || DTYPES[operand.dtype].category !== 'floating');
       return isWider ? values.map((value) => roundTo(computed, value)) : values;
     });
     const n = numelOf(out.sizes);
