@@ -7,6 +7,7 @@ import { asksForCompiler, compilerReport } from './compiler/index.js';
 import { COMPILE_TIME_PROCESS, compileTimeProcess } from './compile-time/measure.js';
 import { DISTRIBUTED_RANK, distributedRank } from './distributed/rank.js';
 import { DISTRIBUTED, distributedReport } from './distributed/report.js';
+import { TRAINING_RANK, trainingRank } from './distributed/training.js';
 import { EARLY_CALLS_PROCESS, measureEarlyCalls } from './tracer/early-calls.js';
 import { GPU_STEADY, steadyReport } from './gpu/steady.js';
 import { LAYOUT, layoutReport } from './layout/layout-bench.js';
@@ -32,6 +33,10 @@ async function main(argv: readonly string[]): Promise<number> {
     return 0;
   }
   if (argv[0] === DISTRIBUTED_RANK) return distributedRank(argv.includes('--quick'));
+  if (argv[0] === TRAINING_RANK) {
+    const [threads, batch, rounds] = argv.slice(1).map(Number) as [number, number, number];
+    return trainingRank(threads, batch, rounds);
+  }
   if (argv[0] === DISTRIBUTED) {
     process.stdout.write(`${JSON.stringify(distributedReport(argv.slice(1)), null, 1)}\n`);
     return 0;

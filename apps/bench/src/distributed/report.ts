@@ -1,7 +1,7 @@
 /**
  * @file `pnpm bench distributed`: all-reduces of 2 and 4 processes, as JSON.
  *
- * Beside them: the same in C on the same MPI, and plain copies. `alphaUs` and `gbPerSecond` of `model` are the
+ * Then a training step on two ranks beside one process with two threads. Beside the all-reduces: the same in C on the same MPI, and plain copies. `alphaUs` and `gbPerSecond` of `model` are the
  * constants of docs/distributed.md.
  */
 import { spawnSync } from 'node:child_process';
@@ -9,6 +9,8 @@ import { availableParallelism, cpus } from 'node:os';
 import { TesseraError } from '@tessera/shared';
 import { compileForMpi } from './c-program.js';
 import { type AllReduceTime, DISTRIBUTED_RANK, type RankReport, sizesFor } from './rank.js';
+import { TRAINING_RANK, type TrainingTimes } from './training.js';
+import { median } from '../harness/statistics.js';
 
 /** The command. */
 export const DISTRIBUTED = 'distributed';
@@ -33,6 +35,19 @@ export interface DistributedReport {
   readonly node: string;
   readonly mpi: string;
   readonly entries: readonly DistributedEntry[];
+  readonly training: TrainingReport;
+}
+
+/** A training step on two ranks of one thread, and on one of two threads, with the same batch; runs that take turns. */
+export interface TrainingReport {
+  readonly batch: number;
+  /** Last runs. */
+  readonly twoRanks: TrainingTimes;
+  readonly oneProcess: TrainingTimes;
+  /** One process's time over two ranks', the median of the runs: 1 is as fast. */
+  readonly efficiency: number;
+  /** Median of the runs. */
+  readonly hidden: number;
 }
 
 const MPIRUN = 'mpirun';
@@ -49,6 +64,28 @@ function start(ranks: number, command: readonly string[], own: readonly string[]
 function modelOf(times: readonly AllReduceTime[]): DistributedEntry['model'] {
   const floats = times.filter(({ dtype }) => dtype === 'float32');
   return { alphaUs: floats[0]!.us, gbPerSecond: floats.at(-1)!.gbPerSecond };
+}
+
+function trainingReport(own: readonly string[], quick: boolean): TrainingReport {
+  const batch = 256;
+  const run = (ranks: number, threads: number): TrainingTimes => {
+    const program = [process.execPath, process.argv[1]!, TRAINING_RANK];
+    const numbers = [threads, batch, quick ? 3 : 15].map(String);
+    const text = start(ranks, [...program, ...numbers], own);
+    if (text === null) throw new Error(`mpirun -n ${ranks} failed`);
+    return JSON.parse(text) as TrainingTimes;
+  };
+  const rounds = Array.from({ length: quick ? 1 : 5 }, () => ({
+    twoRanks: run(2, 1),
+    oneProcess: run(1, 2),
+  }));
+  const last = rounds.at(-1)!;
+  return {
+    batch,
+    ...last,
+    efficiency: median(rounds.map((round) => round.oneProcess.stepMs / round.twoRanks.stepMs)),
+    hidden: median(rounds.map((round) => round.twoRanks.hidden)),
+  };
 }
 
 /** @throws distributed-unavailable without `mpirun` */
@@ -91,5 +128,6 @@ export function distributedReport(argv: readonly string[]): DistributedReport {
     node: process.version,
     mpi: version.stdout.trim().split('\n').slice(0, 2).join(' ').replaceAll(/\s+/g, ' '),
     entries,
+    training: trainingReport(own, quick),
   };
 }
