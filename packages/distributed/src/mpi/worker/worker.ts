@@ -22,6 +22,12 @@ const IDLE_LOOK_MS = 20;
 const BUSY_LOOK_MS = 2;
 /** How long a process that ends with an error tries to tell the others. */
 const LAST_WORDS_MS = 500;
+
+/**
+ * How long a process goes on with what the transports below MPI owe each other, before it ends MPI: UCX over TCP
+ * acknowledges transfers that are long done, and a process in MPI_Finalize answers no more.
+ */
+const QUIET_MS = 100;
 /** How long a process that has ended well waits for the launcher to end it because another failed. */
 const DEATH_MS = 10_000;
 /** MPI's "none of the new groups". */
@@ -300,6 +306,16 @@ export class Worker {
         this.#look(0);
         this.parts.yieldCore();
       }
+      const quiet = performance.now() + QUIET_MS;
+      while (performance.now() < quiet) {
+        this.#look(0);
+        this.parts.yieldCore();
+      }
+      // All at the same moment: who is in MPI_Finalize answers only those who are.
+      const together = memory.cell(64);
+      mpi.call('Ibarrier', control.comm, together.address);
+      for (const _ of completion(mpi, together, 'active', othersFail))
+        if (performance.now() > stop) return;
     }
     mpi.call('Finalize');
   }
