@@ -30,19 +30,25 @@ export interface TrainingTimes {
   readonly stepMs: number;
   readonly withoutReductionsMs: number;
   readonly reductionsAloneMs: number;
-  /** Of the reductions' time, what the step does not take longer for them: 1 is all. */
+  /** Of the reductions' time, what the step does not take longer for them, round by round: 1 is all. */
   readonly hidden: number;
 }
 
-async function medianOf(rounds: number, run: () => void): Promise<number> {
-  const times: number[] = [];
-  for (let i = 0; i < rounds + 3; i++) {
-    await barrier();
-    const start = performance.now();
-    run();
-    times.push(performance.now() - start);
+/** Rounds before those that count. */
+const WARM_UP = 3;
+
+/** Times of several runs that take turns, in ms: a row for each. */
+async function takeTurns(rounds: number, runs: readonly (() => void)[]): Promise<number[][]> {
+  const times = runs.map((): number[] => []);
+  for (let round = 0; round < rounds + WARM_UP; round++) {
+    for (const [i, run] of runs.entries()) {
+      await barrier();
+      const start = performance.now();
+      run();
+      if (round >= WARM_UP) times[i]!.push(performance.now() - start);
+    }
   }
-  return median(times.slice(3));
+  return times;
 }
 
 /** Runs as a rank; rank 0 prints `TrainingTimes`. The batch is what all ranks have together. */
@@ -72,20 +78,21 @@ export async function trainingRank(
     compile(step, { fullgraph: true }),
     compile(step, { fullgraph: true }),
   ];
-  const stepMs = await medianOf(rounds, () => void reducing());
-  const withoutReductionsMs = await medianOf(rounds, () => model.noSync(() => void alone()));
   const gradients = empty([inner.parameters().reduce((sum, { numel }) => sum + numel, 0)]).zero_();
-  const reductionsAloneMs = await medianOf(rounds, () =>
-    allReduce(gradients, { async: true }).waitSync(),
-  );
-  const shown = Math.max(0, stepMs - withoutReductionsMs);
+  const [steps, without, reductions] = (await takeTurns(rounds, [
+    () => void reducing(),
+    () => model.noSync(() => void alone()),
+    () => allReduce(gradients, { async: true }).waitSync(),
+  ])) as [number[], number[], number[]];
+  const reductionsAloneMs = median(reductions);
+  const shown = median(steps.map((ms, i) => ms - without[i]!));
   const times: TrainingTimes = {
     ranks: size,
     threadsPerRank: threads,
-    stepMs,
-    withoutReductionsMs,
+    stepMs: median(steps),
+    withoutReductionsMs: median(without),
     reductionsAloneMs,
-    hidden: size === 1 ? 1 : Math.max(0, 1 - shown / reductionsAloneMs),
+    hidden: size === 1 ? 1 : 1 - shown / reductionsAloneMs,
   };
   if (rank === 0) console.log(JSON.stringify(times));
   await destroyProcessGroup();
