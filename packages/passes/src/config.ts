@@ -2,7 +2,7 @@
  * @file Configuration of the passes: switches, and the five hooks for passes of one's own.
  */
 import type { Graph, GraphModule } from '@tessera/graph';
-import { type OptionValidator, defineConfig, option } from '@tessera/shared';
+import { type OptionValidator, defineConfig, oneOf, option } from '@tessera/shared';
 import type { Pass } from './pass.js';
 
 /** A pass of the user's: a function that edits the graph, or a `Pass` (such as a `PatternMatcherPass`). */
@@ -13,7 +13,7 @@ export interface PassesConfig {
   readonly patternMatcher: boolean;
   readonly freezing: boolean;
   readonly freezingDiscardParameters: boolean;
-  readonly layoutOptimization: boolean;
+  readonly layoutOptimization: boolean | null;
   readonly forceLayoutOptimization: boolean;
   readonly preGradCustomPass: CustomPass | null;
   readonly jointCustomPrePass: CustomPass | null;
@@ -40,13 +40,14 @@ export const passesConfig: PassesConfig = defineConfig<PassesConfig>('', {
     false,
     'release frozen parameters: the module can then only run compiled',
   ),
-  layoutOptimization: option(
-    true,
-    'let convolutions and what lies between them work channels last where that was measured faster: in frozen graphs of two and more on the CPU',
+  layoutOptimization: option<boolean | null>(
+    null,
+    'let two convolutions and more, and what lies between them, work channels last, in training and inference; null: where that was measured faster, in frozen graphs on the CPU',
+    oneOf<boolean | null>([true, false, null]),
   ),
   forceLayoutOptimization: option(
     false,
-    'lay out convolutions channels last everywhere: in training, in inference, and where there is one alone',
+    'lay out convolutions channels last everywhere, also where there is one alone',
   ),
   preGradCustomPass: option<CustomPass | null>(
     null,

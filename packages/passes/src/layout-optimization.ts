@@ -54,8 +54,9 @@ function optimizeLayouts(module: GraphModule, frozen: boolean): number {
 }
 
 function prefersChannelsLast(use: LayoutUse, device: string): boolean {
-  const { layoutOptimization: allowed, forceLayoutOptimization: forced } = passesConfig;
-  return forced || (allowed && FASTER[device]?.includes(use) === true);
+  const { layoutOptimization: wanted, forceLayoutOptimization: forced } = passesConfig;
+  if (wanted !== null) return forced || wanted;
+  return forced || FASTER[device]?.includes(use) === true;
 }
 
 function nameOf(node: Node): string | null {

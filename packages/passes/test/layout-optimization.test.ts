@@ -159,6 +159,8 @@ describe('layoutOptimization', () => {
       config.patch(options, () => layoutOptimization(frozen).run(trace(fn, image())));
     expect([runs(one, true), runs(two, true), runs(two, false)]).toEqual([false, true, false]);
     expect(runs(two, true, { layoutOptimization: false })).toBe(false);
+    expect(runs(two, false, { layoutOptimization: true })).toBe(true);
+    expect(runs(one, false, { layoutOptimization: true })).toBe(false);
     expect(runs(one, false, { forceLayoutOptimization: true })).toBe(true);
   });
 

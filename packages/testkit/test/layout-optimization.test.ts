@@ -56,7 +56,7 @@ const kindsOf = (plan: ExecutionPlan): string[] =>
   plan.launches.map(({ kernel }) => plan.kernels[kernel]!.kind);
 
 describe('layout optimization', () => {
-  const before = { layoutOptimization: true, forceLayoutOptimization: false };
+  const before = { layoutOptimization: null, forceLayoutOptimization: false } as const;
   beforeEach(() => {
     manualSeed(3);
     config.set({ forceLayoutOptimization: true });
