@@ -242,7 +242,7 @@ export {
 export { philox, philoxNormal, philoxUniform } from './rng/philox.js';
 
 // Operator functions: arithmetic and functions of elements
-export { add, add_, mul, mul_, neg, neg_, rsub, sub, sub_ } from './ops/pointwise-arithmetic.js';
+export { add, add_, mul, mul_, neg, neg_, rsub, sub, sub_ } from './ops/pointwise/arithmetic.js';
 export {
   type DivOptions,
   type RoundingMode,
@@ -256,8 +256,15 @@ export {
   remainder_,
   trueDivide,
   trueDivide_,
-} from './ops/division.js';
-export { addcdiv, addcdiv_, addcmul, addcmul_, lerp, lerp_ } from './ops/fused-arithmetic.js';
+} from './ops/pointwise/division.js';
+export {
+  addcdiv,
+  addcdiv_,
+  addcmul,
+  addcmul_,
+  lerp,
+  lerp_,
+} from './ops/pointwise/fused-arithmetic.js';
 export {
   exp,
   exp2,
@@ -279,8 +286,8 @@ export {
   rsqrt_,
   sqrt,
   sqrt_,
-} from './ops/exponential.js';
-export { floatPower, floatPower_, pow, pow_, square, square_ } from './ops/power.js';
+} from './ops/pointwise/exponential.js';
+export { floatPower, floatPower_, pow, pow_, square, square_ } from './ops/pointwise/power.js';
 export {
   atan,
   atan_,
@@ -298,7 +305,7 @@ export {
   tan_,
   tanh,
   tanh_,
-} from './ops/trigonometric.js';
+} from './ops/pointwise/trigonometric.js';
 export {
   type RoundOptions,
   abs,
@@ -315,7 +322,7 @@ export {
   sign_,
   trunc,
   trunc_,
-} from './ops/rounding.js';
+} from './ops/pointwise/rounding.js';
 export {
   clamp,
   clampMax,
@@ -327,7 +334,7 @@ export {
   fmin,
   maximum,
   minimum,
-} from './ops/extremum.js';
+} from './ops/pointwise/extremum.js';
 export {
   eq,
   eq_,
@@ -346,7 +353,7 @@ export {
   lt_,
   ne,
   ne_,
-} from './ops/comparison.js';
+} from './ops/pointwise/comparison.js';
 export {
   bitwiseAnd,
   bitwiseAnd_,
@@ -364,7 +371,7 @@ export {
   logicalOr_,
   logicalXor,
   logicalXor_,
-} from './ops/logical.js';
+} from './ops/pointwise/logical.js';
 export {
   acos,
   acos_,
@@ -391,7 +398,7 @@ export {
   sinc_,
   sinh,
   sinh_,
-} from './ops/trigonometric-inverse.js';
+} from './ops/pointwise/trigonometric-inverse.js';
 export {
   digamma,
   digamma_,
@@ -404,9 +411,9 @@ export {
   specialI0e,
   specialI1,
   specialI1e,
-} from './ops/special.js';
-export { polygamma } from './ops/polygamma.js';
-export { logaddexp, logaddexp2, logit, logit_, xlogy, xlogy_ } from './ops/log-domain.js';
+} from './ops/pointwise/special.js';
+export { polygamma } from './ops/pointwise/polygamma.js';
+export { logaddexp, logaddexp2, logit, logit_, xlogy, xlogy_ } from './ops/pointwise/log-domain.js';
 export {
   type NanToNumOptions,
   copysign,
@@ -421,7 +428,7 @@ export {
   sgn,
   sgn_,
   signbit,
-} from './ops/float-parts.js';
+} from './ops/pointwise/float-parts.js';
 export {
   conjPhysical,
   conjPhysical_,
@@ -430,7 +437,7 @@ export {
   real,
   resolveConj,
   resolveNeg,
-} from './ops/real.js';
+} from './ops/pointwise/real.js';
 export {
   bitwiseLeftShift,
   bitwiseLeftShift_,
@@ -440,11 +447,16 @@ export {
   gcd_,
   lcm,
   lcm_,
-} from './ops/integer.js';
-export { heaviside, heaviside_ } from './ops/heaviside.js';
-export { type IscloseOptions, type IsinOptions, isclose, isin } from './ops/membership.js';
-export { where } from './ops/where.js';
-export { fill, fill_, maskedFill, maskedFill_, zero_ } from './ops/fill.js';
+} from './ops/pointwise/integer.js';
+export { heaviside, heaviside_ } from './ops/pointwise/heaviside.js';
+export {
+  type IscloseOptions,
+  type IsinOptions,
+  isclose,
+  isin,
+} from './ops/pointwise/membership.js';
+export { where } from './ops/pointwise/where.js';
+export { fill, fill_, maskedFill, maskedFill_, zero_ } from './ops/pointwise/fill.js';
 export { type Binary, type TensorBinary, type Unary } from './op/op-functions.js';
 
 // Activations
@@ -462,7 +474,7 @@ export {
   relu_,
   threshold,
   threshold_,
-} from './ops/activation.js';
+} from './ops/activation/activation.js';
 export {
   type GeluApproximation,
   celu,
@@ -478,17 +490,17 @@ export {
   silu,
   silu_,
   softplus,
-} from './ops/activation-smooth.js';
-export { thresholdBackward } from './ops/activation-backward.js';
-export { logSigmoid } from './ops/activation-log-sigmoid.js';
-export { hardshrink, softshrink } from './ops/activation-shrink.js';
-export { glu } from './ops/activation-glu.js';
-export { prelu } from './ops/activation-prelu.js';
-export { logSoftmax, softmax } from './ops/softmax.js';
+} from './ops/activation/smooth.js';
+export { thresholdBackward } from './ops/activation/backward.js';
+export { logSigmoid } from './ops/activation/log-sigmoid.js';
+export { hardshrink, softshrink } from './ops/activation/shrink.js';
+export { glu } from './ops/activation/glu.js';
+export { prelu } from './ops/activation/prelu.js';
+export { logSoftmax, softmax } from './ops/activation/softmax.js';
 
 // Shapes and views
-export { clone, contiguous, copy_, detach, toDevice, toDtype } from './ops/copy.js';
-export { expand, permute, reshape, view } from './ops/view.js';
+export { clone, contiguous, copy_, detach, toDevice, toDtype } from './ops/arrange/copy.js';
+export { expand, permute, reshape, view } from './ops/view/view.js';
 export {
   expandAs,
   flatten,
@@ -501,13 +513,20 @@ export {
   unflatten,
   unsqueeze,
   viewAs,
-} from './ops/view-dims.js';
-export { diagonal, narrow, select, slice } from './ops/view-slice.js';
-export { chunk, split, unbind } from './ops/view-split.js';
-export { alias, asStrided, asStridedScatter } from './ops/view-strided.js';
-export { diagonalScatter, selectScatter, sliceScatter } from './ops/view-scatter.js';
-export { cat, stack } from './ops/join.js';
-export { blockDiag, chunkCat, columnStack, dstack, hstack, vstack } from './ops/join-stack.js';
+} from './ops/view/dims.js';
+export { diagonal, narrow, select, slice } from './ops/view/slice.js';
+export { chunk, split, unbind } from './ops/view/split.js';
+export { alias, asStrided, asStridedScatter } from './ops/view/strided.js';
+export { diagonalScatter, selectScatter, sliceScatter } from './ops/view/scatter.js';
+export { cat, stack } from './ops/arrange/join.js';
+export {
+  blockDiag,
+  chunkCat,
+  columnStack,
+  dstack,
+  hstack,
+  vstack,
+} from './ops/arrange/join-stack.js';
 export {
   aliasCopy,
   asStridedCopy,
@@ -525,14 +544,14 @@ export {
   unfoldCopy,
   unsqueezeCopy,
   viewCopy,
-} from './ops/view-copy.js';
-export { unfold } from './ops/view-unfold.js';
-export { asStrided_, detach_, squeeze_, t_, transpose_, unsqueeze_ } from './ops/view-inplace.js';
-export { dsplit, hsplit, tensorSplit, vsplit } from './ops/view-split-at.js';
-export { type AtLeast, H, T, atleast1d, atleast2d, atleast3d, mH, ravel } from './ops/view-rank.js';
-export { fliplr, flipud, repeat, roll, rot90, tile } from './ops/rearrange.js';
-export { repeatInterleave } from './ops/repeat-interleave.js';
-export { channelShuffle, pixelShuffle, pixelUnshuffle } from './ops/pixel-shuffle.js';
+} from './ops/view/copy.js';
+export { unfold } from './ops/view/unfold.js';
+export { asStrided_, detach_, squeeze_, t_, transpose_, unsqueeze_ } from './ops/view/inplace.js';
+export { dsplit, hsplit, tensorSplit, vsplit } from './ops/view/split-at.js';
+export { type AtLeast, H, T, atleast1d, atleast2d, atleast3d, mH, ravel } from './ops/view/rank.js';
+export { fliplr, flipud, repeat, roll, rot90, tile } from './ops/arrange/rearrange.js';
+export { repeatInterleave } from './ops/arrange/repeat-interleave.js';
+export { channelShuffle, pixelShuffle, pixelUnshuffle } from './ops/arrange/pixel-shuffle.js';
 export {
   type GridIndexing,
   broadcastTensors,
@@ -541,13 +560,13 @@ export {
   meshgrid,
   trilIndices,
   triuIndices,
-} from './ops/meshgrid.js';
-export { type GradientOptions, diff, gradient } from './ops/finite-difference.js';
-export { diag, diagEmbed, diagflat, trace } from './ops/diagonal.js';
+} from './ops/arrange/meshgrid.js';
+export { type GradientOptions, diff, gradient } from './ops/scan/finite-difference.js';
+export { diag, diagEmbed, diagflat, trace } from './ops/view/diagonal.js';
 
 // Reductions, scans, sorting
-export { type ReduceOptions, mean, prod, sum } from './ops/reduction.js';
-export { type Dims } from './ops/spread.js';
+export { type ReduceOptions, mean, prod, sum } from './ops/reduction/reduction.js';
+export { type Dims } from './ops/reduction/spread.js';
 export {
   type ExtremumFunction,
   type ExtremumMethods,
@@ -558,19 +577,19 @@ export {
   argmin,
   max,
   min,
-} from './ops/reduction-extremum.js';
-export { all, any } from './ops/reduction-logic.js';
-export { type VarianceOptions, std, stdMean, varMean, variance } from './ops/reduction-variance.js';
-export { logsumexp, norm } from './ops/reduction-norm.js';
-export { cumprod, cumprod_, cumsum, cumsum_, flip } from './ops/scan.js';
-export { cummax, cummin } from './ops/scan-extremum.js';
+} from './ops/reduction/extremum.js';
+export { all, any } from './ops/reduction/logic.js';
+export { type VarianceOptions, std, stdMean, varMean, variance } from './ops/reduction/variance.js';
+export { logsumexp, norm } from './ops/reduction/norm.js';
+export { cumprod, cumprod_, cumsum, cumsum_, flip } from './ops/scan/scan.js';
+export { cummax, cummin } from './ops/scan/extremum.js';
 export {
   type AminmaxOptions,
   aminmax,
   countNonzero,
   nanmean,
   nansum,
-} from './ops/reduction-nan.js';
+} from './ops/reduction/nan.js';
 export {
   type MedianFunction,
   type MedianMethods,
@@ -578,31 +597,36 @@ export {
   median,
   mode,
   nanmedian,
-} from './ops/order-statistic.js';
-export { type Interpolation, type QuantileOptions, nanquantile, quantile } from './ops/quantile.js';
-export { type TrapezoidOptions, cumulativeTrapezoid, trapezoid } from './ops/trapezoid.js';
+} from './ops/order/order-statistic.js';
+export {
+  type Interpolation,
+  type QuantileOptions,
+  nanquantile,
+  quantile,
+} from './ops/order/quantile.js';
+export { type TrapezoidOptions, cumulativeTrapezoid, trapezoid } from './ops/scan/trapezoid.js';
 export {
   type UniqueMethods,
   type UniqueOptions,
   type UniqueResult,
   unique,
   uniqueConsecutive,
-} from './ops/unique.js';
+} from './ops/order/unique.js';
 export {
   type BucketOptions,
   type SearchOptions,
   bucketize,
   searchsorted,
-} from './ops/search-sorted.js';
-export { argsort, msort, sort, topk } from './ops/sort.js';
+} from './ops/order/search-sorted.js';
+export { argsort, msort, sort, topk } from './ops/order/sort.js';
 
 // Indexing
-export { gather, scatter, scatterAdd, scatterAdd_, scatter_ } from './ops/scatter.js';
-export { embedding, indexAdd, indexAdd_, indexSelect } from './ops/index-select.js';
-export type { IndexItem } from './ops/index-items.js';
-export type { TensorIndices } from './ops/indexing.js';
-export { index, indexPut, indexPut_, maskedSelect } from './ops/subscript.js';
-export { argwhere, nonzero, nonzeroNumpy, nonzeroStatic } from './ops/nonzero.js';
+export { gather, scatter, scatterAdd, scatterAdd_, scatter_ } from './ops/indexing/scatter.js';
+export { embedding, indexAdd, indexAdd_, indexSelect } from './ops/indexing/select.js';
+export type { IndexItem } from './ops/indexing/items.js';
+export type { TensorIndices } from './ops/indexing/indexing.js';
+export { index, indexPut, indexPut_, maskedSelect } from './ops/indexing/subscript.js';
+export { argwhere, nonzero, nonzeroNumpy, nonzeroStatic } from './ops/indexing/nonzero.js';
 export {
   type IndexReduction,
   indexCopy,
@@ -611,14 +635,22 @@ export {
   indexFill_,
   indexReduce,
   indexReduce_,
-} from './ops/index-write.js';
-export { type ScatterReduction, scatterReduce, scatterReduce_ } from './ops/scatter-reduce.js';
-export { maskedScatter, maskedScatter_ } from './ops/masked-scatter.js';
-export { put, put_, take, takeAlongDim } from './ops/take.js';
-export { type EmbeddingBagOptions, embeddingBag, embeddingRenorm_ } from './ops/embedding-bag.js';
-export { oneHot, tril, tril_, triu, triu_ } from './ops/triangle.js';
-export { type PadMode, constantPad, pad } from './ops/pad.js';
-export { reflectionPad, replicationPad } from './ops/pad-edge.js';
+} from './ops/indexing/write.js';
+export {
+  type ScatterReduction,
+  scatterReduce,
+  scatterReduce_,
+} from './ops/indexing/scatter-reduce.js';
+export { maskedScatter, maskedScatter_ } from './ops/indexing/masked-scatter.js';
+export { put, put_, take, takeAlongDim } from './ops/indexing/take.js';
+export {
+  type EmbeddingBagOptions,
+  embeddingBag,
+  embeddingRenorm_,
+} from './ops/indexing/embedding-bag.js';
+export { oneHot, tril, tril_, triu, triu_ } from './ops/indexing/triangle.js';
+export { type PadMode, constantPad, pad } from './ops/resample/pad.js';
+export { reflectionPad, replicationPad } from './ops/resample/pad-edge.js';
 
 // Matrix products
 export {
@@ -631,31 +663,37 @@ export {
   dot,
   mm,
   mv,
-} from './ops/matmul.js';
-export { linear, matmul, outer } from './ops/matmul-composite.js';
-export { bilinear, inner, kron, tensordot, vdot } from './ops/contraction.js';
-export { einsum } from './ops/einsum.js';
-export { addbmm, addbmm_, addmv, addmv_, addr, addr_ } from './ops/matmul-added.js';
-export { corrcoef, cov, cross, linalgCross } from './ops/cross.js';
-export { cdist, pdist } from './ops/distance.js';
-export { cosineSimilarity, dist, pairwiseDistance, renorm, renorm_ } from './ops/similarity.js';
-export { type MatrixOrder, linalgMatrixNorm, linalgNorm } from './ops/norm-matrix.js';
-export { linalgSvd, linalgSvdvals } from './ops/linalg-svd.js';
-export { type QrMode, linalgQr, qr } from './ops/linalg-qr.js';
-export { linalgLuSolve } from './ops/linalg-lu-solve.js';
+} from './ops/matmul/matmul.js';
+export { linear, matmul, outer } from './ops/matmul/composite.js';
+export { bilinear, inner, kron, tensordot, vdot } from './ops/matmul/contraction.js';
+export { einsum } from './ops/matmul/einsum.js';
+export { addbmm, addbmm_, addmv, addmv_, addr, addr_ } from './ops/matmul/added.js';
+export { corrcoef, cov, cross, linalgCross } from './ops/matmul/cross.js';
+export { cdist, pdist } from './ops/matmul/distance.js';
+export {
+  cosineSimilarity,
+  dist,
+  pairwiseDistance,
+  renorm,
+  renorm_,
+} from './ops/matmul/similarity.js';
+export { type MatrixOrder, linalgMatrixNorm, linalgNorm } from './ops/linalg/norm.js';
+export { linalgSvd, linalgSvdvals } from './ops/linalg/svd.js';
+export { type QrMode, linalgQr, qr } from './ops/linalg/qr.js';
+export { linalgLuSolve } from './ops/linalg/lu-solve.js';
 export {
   type TriangularOptions,
   linalgSolveTriangular,
   triangularSolve,
-} from './ops/linalg-solve.js';
-export { linalgSlogdet, logdet } from './ops/linalg-det.js';
-export { linalgMatrixExp, linalgPinv, pinverse } from './ops/linalg-function.js';
+} from './ops/linalg/solve.js';
+export { linalgSlogdet, logdet } from './ops/linalg/det.js';
+export { linalgMatrixExp, linalgPinv, pinverse } from './ops/linalg/function.js';
 
 // Attention
-export { type AttentionOptions, scaledDotProductAttention } from './ops/attention.js';
+export { type AttentionOptions, scaledDotProductAttention } from './ops/attention/attention.js';
 
 // Convolution and pooling
-export { convolution } from './ops/convolution.js';
+export { convolution } from './ops/convolution/convolution.js';
 export {
   type ConvOptions,
   type ConvTransposeOptions,
@@ -665,7 +703,7 @@ export {
   convTranspose1d,
   convTranspose2d,
   convTranspose3d,
-} from './ops/convolution-composite.js';
+} from './ops/convolution/composite.js';
 export {
   type MaxPoolOptions,
   maxPool1d,
@@ -674,14 +712,14 @@ export {
   maxPool2dWithIndices,
   maxPool3d,
   maxPool3dWithIndices,
-} from './ops/pool-max.js';
-export { type AvgPoolOptions, avgPool1d, avgPool2d, avgPool3d } from './ops/pool-average.js';
-export { adaptiveAvgPool1d, adaptiveAvgPool2d, adaptiveAvgPool3d } from './ops/pool-adaptive.js';
+} from './ops/pool/max.js';
+export { type AvgPoolOptions, avgPool1d, avgPool2d, avgPool3d } from './ops/pool/average.js';
+export { adaptiveAvgPool1d, adaptiveAvgPool2d, adaptiveAvgPool3d } from './ops/pool/adaptive.js';
 export {
   adaptiveMaxPool1d,
   adaptiveMaxPool2d,
   adaptiveMaxPool3d,
-} from './ops/pool-adaptive-max.js';
+} from './ops/pool/adaptive-max.js';
 
 // Resizing, sampling and patches
 export { type TapTable, type Taps } from './kernels/resample-kernel.js';
@@ -691,17 +729,17 @@ export {
   resizeRatio,
   upsampleTaps,
 } from './kernels/upsample-taps.js';
-export { type UpsampleMode, type UpsampleOptions, upsample } from './ops/upsample.js';
-export { type GridSampleOptions, gridSample } from './ops/grid-sampler.js';
-export { type PatchOptions, col2im, im2col } from './ops/im2col.js';
+export { type UpsampleMode, type UpsampleOptions, upsample } from './ops/resample/upsample.js';
+export { type GridSampleOptions, gridSample } from './ops/resample/grid-sampler.js';
+export { type PatchOptions, col2im, im2col } from './ops/convolution/im2col.js';
 
 // Normalization and losses
-export { type LayerNormOptions, layerNorm, nativeLayerNorm, rmsNorm } from './ops/norm-layer.js';
-export { type BatchNormOptions, batchNorm } from './ops/norm-batch.js';
-export { groupNorm } from './ops/norm-group.js';
-export { instanceNorm } from './ops/norm-instance.js';
-export { type NllLossOptions, type Reduction, nllLoss } from './ops/loss-nll.js';
-export { type CrossEntropyOptions, crossEntropy } from './ops/loss-cross-entropy.js';
+export { type LayerNormOptions, layerNorm, nativeLayerNorm, rmsNorm } from './ops/norm/layer.js';
+export { type BatchNormOptions, batchNorm } from './ops/norm/batch.js';
+export { groupNorm } from './ops/norm/group.js';
+export { instanceNorm } from './ops/norm/instance.js';
+export { type NllLossOptions, type Reduction, nllLoss } from './ops/loss/nll.js';
+export { type CrossEntropyOptions, crossEntropy } from './ops/loss/cross-entropy.js';
 export {
   type BinaryLossOptions,
   binaryCrossEntropy,
@@ -710,14 +748,14 @@ export {
   l1Loss,
   mseLoss,
   smoothL1Loss,
-} from './ops/loss-pointwise.js';
-export { type LossOptions } from './ops/loss-reduce.js';
+} from './ops/loss/pointwise.js';
+export { type LossOptions } from './ops/loss/reduce.js';
 export {
   type KlDivOptions,
   type PoissonNllLossOptions,
   klDiv,
   poissonNllLoss,
-} from './ops/loss-divergence.js';
+} from './ops/loss/divergence.js';
 export {
   type MarginLossOptions,
   type TripletMarginLossOptions,
@@ -726,15 +764,22 @@ export {
   marginRankingLoss,
   softMarginLoss,
   tripletMarginLoss,
-} from './ops/loss-margin.js';
+} from './ops/loss/margin.js';
 export {
   type MultiMarginLossOptions,
   multiMarginLoss,
   multilabelMarginLoss,
-} from './ops/loss-multi-margin.js';
+} from './ops/loss/multi-margin.js';
 
 // Factories
-export { type TensorOptions, empty, full, ones, scalarTensor, zeros } from './ops/factory.js';
+export {
+  type TensorOptions,
+  empty,
+  full,
+  ones,
+  scalarTensor,
+  zeros,
+} from './ops/factory/factory.js';
 export {
   emptyLike,
   fullLike,
@@ -744,12 +789,12 @@ export {
   newZeros,
   onesLike,
   zerosLike,
-} from './ops/factory-like.js';
-export { arange, eye } from './ops/factory-range.js';
-export { type Bound, linspace, logspace } from './ops/factory-space.js';
+} from './ops/factory/like.js';
+export { arange, eye } from './ops/factory/range.js';
+export { type Bound, linspace, logspace } from './ops/factory/space.js';
 
 // Random tensors
-export { rand, randint, randn, randperm } from './ops/random.js';
+export { rand, randint, randn, randperm } from './ops/random/random.js';
 export {
   type MultinomialOptions,
   bernoulli,
@@ -759,6 +804,6 @@ export {
   randLike,
   randnLike,
   uniform_,
-} from './ops/random-fill.js';
-export { dropout, dropout_, nativeDropout } from './ops/dropout.js';
+} from './ops/random/fill.js';
+export { dropout, dropout_, nativeDropout } from './ops/random/dropout.js';
 export { replayOf, replayedOp } from './rng/replay.js';

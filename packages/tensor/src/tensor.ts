@@ -38,7 +38,7 @@ import { isContiguous, wrapDim } from './shape.js';
 import { bindTensorClass } from './tensor-factory.js';
 import { TensorBase } from './tensor-base.js';
 import { METHOD_MODULES, type TensorMethods } from './tensor-methods.js';
-import { toDevice, toDtype } from './ops/copy.js';
+import { toDevice, toDtype } from './ops/arrange/copy.js';
 import { isDType } from './dtype.js';
 
 /** A tensor; see the file header. */

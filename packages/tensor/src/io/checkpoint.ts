@@ -5,7 +5,7 @@ import { TesseraError } from '@tessera/shared';
 import type { DeviceType } from '../device.js';
 import { download } from '../device-copy.js';
 import { itemSize } from '../dtype.js';
-import { toDevice } from '../ops/copy.js';
+import { toDevice } from '../ops/arrange/copy.js';
 import { numelOf } from '../shape.js';
 import type { Tensor } from '../tensor.js';
 import { type ByteSource, isFilePath, readAll } from './byte-stream.js';

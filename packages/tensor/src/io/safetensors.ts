@@ -5,7 +5,7 @@ import { TesseraError } from '@tessera/shared';
 import { fromBytes } from '../create.js';
 import { DTYPES, itemSize } from '../dtype.js';
 import { cpuHeap } from '../heap/cpu-heap.js';
-import { contiguous } from '../ops/copy.js';
+import { contiguous } from '../ops/arrange/copy.js';
 import { noGrad } from '../autograd/grad-mode.js';
 import { numelOf } from '../shape.js';
 import type { Tensor } from '../tensor.js';

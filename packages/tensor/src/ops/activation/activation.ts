@@ -1,0 +1,183 @@
+/**
+ * @file Piecewise-linear activations: relu and its kin.
+ */
+import { TesseraError, type ScalarLike } from '@tessera/shared';
+import { callOp } from '../../dispatch/dispatcher.js';
+import { roundTo } from '../../kernels/elements.js';
+import { fixedScalar, pointwiseWith, scalarValue, unary } from '../../kernels/pointwise-kernel.js';
+import { NUMBERS, restrictedTo } from '../../kernels/restrict-dtypes.js';
+import { defineInplace } from '../../op/inplace.js';
+import { type Unary, unaryFunction } from '../../op/op-functions.js';
+import { defineOp } from '../../op/op-overload.js';
+import type { Tensor } from '../../tensor.js';
+import {
+  hardsigmoidBackward,
+  hardswishBackward,
+  hardtanhBackward,
+  leakyReluBackward,
+  thresholdBackward,
+} from './backward.js';
+
+const reluOp = defineOp(
+  'aten::relu(Tensor self) -> Tensor',
+  restrictedTo(
+    NUMBERS,
+    'relu',
+    unary((x) => Math.max(x, 0), {
+      saved: ['out'],
+      vjp: (_args, { grad, out }) => ({ self: () => thresholdBackward(grad, out, 0) }),
+    }),
+  ),
+);
+const reluInplace = defineInplace(reluOp);
+
+const thresholdOp = defineOp(
+  'aten::threshold(Tensor self, Scalar threshold, Scalar value) -> Tensor',
+  restrictedTo(
+    NUMBERS,
+    'threshold',
+    pointwiseWith(
+      ({ self, threshold, value }) => {
+        const limit = scalarValue(threshold as ScalarLike);
+        const below = roundTo((self as Tensor).dtype, scalarValue(value as ScalarLike));
+        return (x) => (x! <= limit ? below : x!);
+      },
+      {
+        operands: ['self'],
+        saved: ['self'],
+        vjp: ({ self, threshold: limit }, { grad }) => ({
+          self: () => thresholdBackward(grad, self as Tensor, limit as ScalarLike),
+        }),
+      },
+    ),
+  ),
+);
+const thresholdInplace = defineInplace(thresholdOp);
+
+const leakyReluOp = defineOp(
+  'aten::leaky_relu(Tensor self, Scalar negative_slope=0.01) -> Tensor',
+  restrictedTo(
+    'floating',
+    'leaky_relu',
+    pointwiseWith(
+      ({ negative_slope }) =>
+        ((slope) => (x) => (x > 0 ? x : x * slope))(scalarValue(negative_slope as ScalarLike)),
+      {
+        operands: ['self'],
+        saved: ['self'],
+        vjp: ({ self, negative_slope }, { grad }) => ({
+          self: () => leakyReluBackward(grad, self as Tensor, negative_slope as ScalarLike),
+        }),
+      },
+    ),
+  ),
+);
+const leakyReluInplace = defineInplace(leakyReluOp);
+
+/** @throws dtype-unsupported for a negative limit of an unsigned type */
+function checkLimits(self: Tensor, ...limits: readonly ScalarLike[]): void {
+  if (self.dtype !== 'uint8' || limits.every((limit) => fixedScalar(limit) >= 0)) return;
+  throw new TesseraError(
+    'dtype-unsupported',
+    'cannot do hardtanh on an unsigned type with negative limits',
+    { hints: ["Convert first: x.to('int16')."] },
+  );
+}
+
+const hardtanhOp = defineOp(
+  'aten::hardtanh(Tensor self, Scalar min_val=-1, Scalar max_val=1) -> Tensor',
+  restrictedTo(
+    NUMBERS,
+    'hardtanh',
+    pointwiseWith(
+      ({ min_val, max_val }) =>
+        (
+          (low, high) => (x) =>
+            Math.min(Math.max(x, low), high)
+        )(scalarValue(min_val as ScalarLike), scalarValue(max_val as ScalarLike)),
+      {
+        operands: ['self'],
+        saved: ['self'],
+        vjp: ({ self, min_val, max_val }, { grad }) => ({
+          self: () =>
+            hardtanhBackward(grad, self as Tensor, min_val as ScalarLike, max_val as ScalarLike),
+        }),
+      },
+    ),
+  ),
+);
+const hardtanhInplace = defineInplace(hardtanhOp);
+
+const relu6Op = defineOp('aten::relu6(Tensor self) -> Tensor', {
+  decompose: ({ self }) => hardtanh(self as Tensor, 0, 6),
+});
+
+const hardsigmoidOp = defineOp(
+  'aten::hardsigmoid(Tensor self) -> Tensor',
+  restrictedTo(
+    'floating',
+    'hardsigmoid',
+    unary((x) => Math.min(Math.max(x + 3, 0), 6) / 6, {
+      saved: ['self'],
+      vjp: ({ self }, { grad }) => ({ self: () => hardsigmoidBackward(grad, self as Tensor) }),
+    }),
+  ),
+);
+const hardswishOp = defineOp(
+  'aten::hardswish(Tensor self) -> Tensor',
+  restrictedTo(
+    'floating',
+    'hardswish',
+    unary((x) => (x * Math.min(Math.max(x + 3, 0), 6)) / 6, {
+      saved: ['self'],
+      vjp: ({ self }, { grad }) => ({ self: () => hardswishBackward(grad, self as Tensor) }),
+    }),
+  ),
+);
+
+/** max(x, 0); NaN stays. */
+export const relu: Unary = unaryFunction(reluOp);
+/** self = relu(self) */
+export const relu_: Unary = unaryFunction(reluInplace);
+/** min(max(x, 0), 6) */
+export const relu6: Unary = unaryFunction(relu6Op);
+/** Piecewise-linear sigmoid: relu6(x + 3) / 6. */
+export const hardsigmoid: Unary = unaryFunction(hardsigmoidOp);
+/** self = hardsigmoid(self) */
+export const hardsigmoid_: Unary = unaryFunction(defineInplace(hardsigmoidOp));
+/** x · relu6(x + 3) / 6 */
+export const hardswish: Unary = unaryFunction(hardswishOp);
+/** self = hardswish(self) */
+export const hardswish_: Unary = unaryFunction(defineInplace(hardswishOp));
+
+/** x where it exceeds the threshold, else `value`. */
+export function threshold(self: Tensor, limit: ScalarLike, value: ScalarLike): Tensor {
+  return callOp(thresholdOp, [self, limit, value]) as Tensor;
+}
+
+/** self = threshold(self, limit, value) */
+export function threshold_(self: Tensor, limit: ScalarLike, value: ScalarLike): Tensor {
+  return callOp(thresholdInplace, [self, limit, value]) as Tensor;
+}
+
+/** x for positive x, else negativeSlope · x. */
+export function leakyRelu(self: Tensor, negativeSlope: ScalarLike = 0.01): Tensor {
+  return callOp(leakyReluOp, [self, negativeSlope]) as Tensor;
+}
+
+/** self = leakyRelu(self) */
+export function leakyRelu_(self: Tensor, negativeSlope: ScalarLike = 0.01): Tensor {
+  return callOp(leakyReluInplace, [self, negativeSlope]) as Tensor;
+}
+
+/** self limited to [minVal, maxVal], with zero gradient at and beyond the limits. */
+export function hardtanh(self: Tensor, minVal: ScalarLike = -1, maxVal: ScalarLike = 1): Tensor {
+  checkLimits(self, minVal, maxVal);
+  return callOp(hardtanhOp, [self, minVal, maxVal]) as Tensor;
+}
+
+/** self = hardtanh(self) */
+export function hardtanh_(self: Tensor, minVal: ScalarLike = -1, maxVal: ScalarLike = 1): Tensor {
+  checkLimits(self, minVal, maxVal);
+  return callOp(hardtanhInplace, [self, minVal, maxVal]) as Tensor;
+}

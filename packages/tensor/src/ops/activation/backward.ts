@@ -1,0 +1,134 @@
+/**
+ * @file Backward ops of the piecewise-linear activations, as PyTorch's joint graphs name them.
+ *
+ * Each is the incoming gradient times a slope that is constant by pieces, so that its gradient in
+ * `grad_output` is the op itself and in `self` zero (but for hardswish, whose middle piece bends).
+ */
+import { TesseraError, type ScalarLike } from '@tessera/shared';
+import { callOp } from '../../dispatch/dispatcher.js';
+import { pointwiseWith, scalarValue } from '../../kernels/pointwise-kernel.js';
+import { type OpOverload, defineOp } from '../../op/op-overload.js';
+import type { NamedArgs } from '../../op/op-record.js';
+import type { Tensor } from '../../tensor.js';
+import { gt, lt } from '../pointwise/comparison.js';
+import { zerosLike } from '../factory/like.js';
+import { logicalAnd } from '../pointwise/logical.js';
+import { mul } from '../pointwise/arithmetic.js';
+import { where } from '../pointwise/where.js';
+
+type BackwardFunction = (args: NamedArgs) => (grad: number, x: number) => number;
+
+/** What differs between piecewise backward ops. */
+export interface PiecewiseOptions {
+  readonly gradName?: string;
+  /** For slopes that are not constant: the gradient in self, of the product of both gradients. */
+  readonly bend?: (product: Tensor, self: Tensor) => Tensor;
+}
+
+/** The op `name_backward(grad_output, self, …)` with parameters after the tensors. */
+export function definePiecewise(
+  name: string,
+  parameters: readonly string[],
+  fnOf: BackwardFunction,
+  { gradName = 'grad_output', bend }: PiecewiseOptions = {},
+): OpOverload {
+  const tail = parameters.map((parameter) => `, ${parameter}`).join('');
+  const op: OpOverload = defineOp(
+    `aten::${name}_backward(Tensor ${gradName}, Tensor self${tail}) -> Tensor`,
+    pointwiseWith(fnOf as (args: NamedArgs) => (...values: number[]) => number, {
+      name: `${name}_backward`,
+      operands: [gradName, 'self'],
+      savedFor: {
+        [gradName]: ['self'],
+        self: bend === undefined ? [] : [gradName, 'self'],
+      },
+      vjp: (args, { grad }) => ({
+        [gradName]: () =>
+          callOp(
+            op,
+            op.schema.args.map(({ name: arg }) => (arg === gradName ? grad : args[arg])),
+          ) as Tensor,
+        self: () =>
+          bend === undefined
+            ? zerosLike(grad)
+            : bend(mul(grad, args[gradName] as Tensor), args.self as Tensor),
+      }),
+    }),
+  );
+  return op;
+}
+
+const number = (value: unknown): number => scalarValue(value as ScalarLike);
+
+const thresholdOp = definePiecewise('threshold', ['Scalar threshold'], ({ threshold }) => {
+  const limit = number(threshold);
+  return (grad, x) => (x <= limit ? 0 : grad);
+});
+
+const leakyReluOp = definePiecewise(
+  'leaky_relu',
+  ['Scalar negative_slope', 'bool self_is_result'],
+  ({ negative_slope, self_is_result }) => {
+    const slope = number(negative_slope);
+    if (self_is_result === true && slope < 0) {
+      throw new TesseraError(
+        'invalid-argument',
+        'In-place leakyReLu backward calculation is triggered with a negative slope which is not supported.',
+        { hints: ['Call the functional form, which keeps its input.'] },
+      );
+    }
+    return (grad, x) => (x > 0 ? grad : grad * slope);
+  },
+);
+
+const hardtanhOp = definePiecewise(
+  'hardtanh',
+  ['Scalar min_val', 'Scalar max_val'],
+  ({ min_val, max_val }) => {
+    const [low, high] = [number(min_val), number(max_val)];
+    return (grad, x) => (x <= low || x >= high ? 0 : grad);
+  },
+);
+
+const hardsigmoidOp = definePiecewise(
+  'hardsigmoid',
+  [],
+  () => (grad, x) => (x > -3 && x < 3 ? grad / 6 : 0),
+);
+
+const hardswishOp = definePiecewise(
+  'hardswish',
+  [],
+  () => (grad, x) => (x <= -3 ? 0 : x < 3 ? grad * (x / 3 + 0.5) : grad),
+  { bend: (product, x) => where(logicalAnd(gt(x, -3), lt(x, 3)), mul(product, 1 / 3), 0) },
+);
+
+/** `gradOutput` where self exceeds the threshold, else 0. */
+export function thresholdBackward(gradOutput: Tensor, self: Tensor, threshold: ScalarLike): Tensor {
+  return callOp(thresholdOp, [gradOutput, self, threshold]) as Tensor;
+}
+
+/** The gradient of leakyRelu. */
+export function leakyReluBackward(grad: Tensor, self: Tensor, negativeSlope: ScalarLike): Tensor {
+  return callOp(leakyReluOp, [grad, self, negativeSlope, false]) as Tensor;
+}
+
+/** The gradient of hardtanh. */
+export function hardtanhBackward(
+  grad: Tensor,
+  self: Tensor,
+  minVal: ScalarLike,
+  maxVal: ScalarLike,
+): Tensor {
+  return callOp(hardtanhOp, [grad, self, minVal, maxVal]) as Tensor;
+}
+
+/** The gradient of hardsigmoid. */
+export function hardsigmoidBackward(grad: Tensor, self: Tensor): Tensor {
+  return callOp(hardsigmoidOp, [grad, self]) as Tensor;
+}
+
+/** The gradient of hardswish. */
+export function hardswishBackward(grad: Tensor, self: Tensor): Tensor {
+  return callOp(hardswishOp, [grad, self]) as Tensor;
+}

@@ -1,0 +1,74 @@
+/**
+ * @file Activations that set small values to zero: hardshrink, softshrink.
+ */
+import { TesseraError, type ScalarLike } from '@tessera/shared';
+import { callOp } from '../../dispatch/dispatcher.js';
+import { pointwiseWith, scalarValue } from '../../kernels/pointwise-kernel.js';
+import { restrictedTo } from '../../kernels/restrict-dtypes.js';
+import { type OpOverload, defineOp } from '../../op/op-overload.js';
+import type { NamedArgs } from '../../op/op-record.js';
+import type { Tensor } from '../../tensor.js';
+import { definePiecewise } from './backward.js';
+
+const width = ({ lambd }: NamedArgs): number => scalarValue(lambd as ScalarLike);
+
+function backwardOf(name: string, gradName: string): OpOverload {
+  return definePiecewise(
+    name,
+    ['Scalar lambd'],
+    (args) => {
+      const limit = width(args);
+      return (grad, x) => (x >= -limit && x <= limit ? 0 : grad);
+    },
+    { gradName },
+  );
+}
+
+function define(
+  name: string,
+  fnOf: (limit: number) => (x: number) => number,
+  backward: OpOverload,
+): OpOverload {
+  return defineOp(
+    `aten::${name}(Tensor self, Scalar lambd=0.5) -> Tensor`,
+    restrictedTo(
+      'floating',
+      name,
+      pointwiseWith((args) => fnOf(width(args)) as (...values: number[]) => number, {
+        operands: ['self'],
+        saved: ['self'],
+        vjp: ({ self, lambd }, { grad }) => ({
+          self: () => callOp(backward, [grad, self, lambd]) as Tensor,
+        }),
+      }),
+    ),
+  );
+}
+
+const hardshrinkOp = define(
+  'hardshrink',
+  (limit) => (x) => (x >= -limit && x <= limit ? 0 : x),
+  backwardOf('hardshrink', 'grad_out'),
+);
+const softshrinkOp = define(
+  'softshrink',
+  (limit) => (x) => (x > limit ? x - limit : x < -limit ? x + limit : Number.isNaN(x) ? x : 0),
+  backwardOf('softshrink', 'grad_output'),
+);
+
+/** x outside [-lambd, lambd], else 0. */
+export function hardshrink(self: Tensor, lambd: ScalarLike = 0.5): Tensor {
+  return callOp(hardshrinkOp, [self, lambd]) as Tensor;
+}
+
+/** x moved towards 0 by lambd, 0 within. @throws invalid-argument for negative lambd */
+export function softshrink(self: Tensor, lambd: ScalarLike = 0.5): Tensor {
+  if (scalarValue(lambd) < 0) {
+    throw new TesseraError(
+      'invalid-argument',
+      `lambda must be greater or equal to 0, but found to be ${scalarValue(lambd)}.`,
+      { hints: ['lambd is the half width of the interval that becomes 0.'] },
+    );
+  }
+  return callOp(softshrinkOp, [self, lambd]) as Tensor;
+}

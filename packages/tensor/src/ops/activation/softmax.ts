@@ -1,0 +1,180 @@
+/**
+ * @file softmax and log_softmax.
+ */
+import { TesseraError } from '@tessera/shared';
+import { callOp } from '../../dispatch/dispatcher.js';
+import { type DType, isFloatingPoint } from '../../dtype.js';
+import { mapRows, rowLayout } from '../../kernels/reduce-kernel.js';
+import { readNumbers, writeNumbers } from '../../kernels/elements.js';
+import { type OpOverload, defineOp } from '../../op/op-overload.js';
+import type { NamedArgs, OpRecord, TensorMeta } from '../../op/op-record.js';
+import { contiguousStrides, wrapDim } from '../../shape.js';
+import type { Tensor } from '../../tensor.js';
+import { toDtype } from '../arrange/copy.js';
+import { exp } from '../pointwise/exponential.js';
+import { mul, neg, sub } from '../pointwise/arithmetic.js';
+import { sum } from '../reduction/reduction.js';
+
+/** @throws invalid-dim, dtype-unsupported */
+function forwardMeta({ self, dim }: NamedArgs): TensorMeta {
+  if (!isFloatingPoint(self.dtype)) {
+    throw new TesseraError('dtype-unsupported', `softmax is not implemented for ${self.dtype}`, {
+      hints: ["Convert first: x.to('float32'), or pass { dtype: 'float32' }."],
+    });
+  }
+  wrapDim(dim as number, self.ndim, 'softmax');
+  return {
+    sizes: self.sizes,
+    strides: contiguousStrides(self.sizes as number[]),
+    dtype: self.dtype,
+    device: self.device,
+  };
+}
+
+function backwardMeta({ grad_output, dim, input_dtype }: NamedArgs): TensorMeta {
+  wrapDim(dim as number, grad_output.ndim, 'softmax backward');
+  return {
+    sizes: grad_output.sizes,
+    strides: contiguousStrides(grad_output.sizes as number[]),
+    dtype: input_dtype as DType,
+    device: grad_output.device,
+  };
+}
+
+/** exp(x - max) of a row into `results`; returns the sum, or NaN for a row of -∞. */
+function exponentials(values: Float64Array, results: Float64Array): { top: number; total: number } {
+  let top = -Infinity;
+  for (const value of values) top = Math.max(top, value);
+  let total = 0;
+  for (let i = 0; i < values.length; i++) total += results[i] = Math.exp(values[i]! - top);
+  return { top, total };
+}
+
+const softmaxOp = defineOp('aten::_softmax(Tensor self, int dim, bool half_to_float) -> Tensor', {
+  tags: ['reduction'],
+  meta: forwardMeta,
+  kernel: ({ self, dim }, outs) =>
+    mapRows(self as Tensor, wrapDim(dim as number, self.ndim), outs, (values, [results]) => {
+      const { total } = exponentials(values, results!);
+      for (let i = 0; i < values.length; i++) results![i]! /= total;
+    }),
+  saved: ['out'],
+  vjp: ({ self, dim }, { grad, out }) => ({
+    self: () => callOp(softmaxBackwardOp, [grad, out, dim, self.dtype]) as Tensor,
+  }),
+});
+const logSoftmaxOp = defineOp(
+  'aten::_log_softmax(Tensor self, int dim, bool half_to_float) -> Tensor',
+  {
+    tags: ['reduction'],
+    meta: forwardMeta,
+    kernel: ({ self, dim }, outs) =>
+      mapRows(self as Tensor, wrapDim(dim as number, self.ndim), outs, (values, [results]) => {
+        const { top, total } = exponentials(values, results!);
+        const shift = top + Math.log(total);
+        for (let i = 0; i < values.length; i++) results![i] = values[i]! - shift;
+      }),
+    saved: ['out'],
+    vjp: ({ self, dim }, { grad, out }) => ({
+      self: () => callOp(logSoftmaxBackwardOp, [grad, out, dim, self.dtype]) as Tensor,
+    }),
+  },
+);
+
+/** Kernel over rows of gradient and output: `fn(g, y, total)` with `total` = Σ weight(g, y). */
+function backwardKernel(
+  weight: (g: number, y: number) => number,
+  fn: (g: number, y: number, total: number) => number,
+): NonNullable<OpRecord['kernel']> {
+  return ({ grad_output, output, dim }, [out]) => {
+    const grads = readNumbers(grad_output as Tensor);
+    const outputs = readNumbers(output as Tensor);
+    const { within, starts } = rowLayout(
+      output.sizes as number[],
+      output.ndim === 0 ? [] : [wrapDim(dim as number, output.ndim)],
+    );
+    const results = new Float64Array(grads.length);
+    for (const start of starts) {
+      let total = 0;
+      for (const step of within) total += weight(grads[start + step]!, outputs[start + step]!);
+      for (const step of within)
+        results[start + step] = fn(grads[start + step]!, outputs[start + step]!, total);
+    }
+    writeNumbers(out!, results);
+  };
+}
+
+/** Sum over the softmax dim, kept. */
+function along(x: Tensor, dim: number): Tensor {
+  return sum(x, dim, { keepdim: true });
+}
+
+const softmaxBackwardOp: OpOverload = defineOp(
+  'aten::_softmax_backward_data(Tensor grad_output, Tensor output, int dim, ScalarType input_dtype) -> Tensor',
+  {
+    tags: ['reduction'],
+    meta: backwardMeta,
+    kernel: backwardKernel(
+      (g, y) => g * y,
+      (g, y, total) => (g - total) * y,
+    ),
+    saved: ['grad_output', 'output'],
+    vjp: ({ grad_output, output, dim, input_dtype }, { grad }) => ({
+      grad_output: () => callOp(softmaxBackwardOp, [grad, output, dim, input_dtype]) as Tensor,
+      output: () =>
+        sub(
+          sub(
+            mul(grad_output as Tensor, grad),
+            mul(along(mul(output as Tensor, grad_output as Tensor), dim as number), grad),
+          ),
+          mul(grad_output as Tensor, along(mul(output as Tensor, grad), dim as number)),
+        ),
+    }),
+  },
+);
+const logSoftmaxBackwardOp: OpOverload = defineOp(
+  'aten::_log_softmax_backward_data(Tensor grad_output, Tensor output, int dim, ScalarType input_dtype) -> Tensor',
+  {
+    tags: ['reduction'],
+    meta: backwardMeta,
+    kernel: backwardKernel(
+      (g) => g,
+      (g, y, total) => g - Math.exp(y) * total,
+    ),
+    saved: ['grad_output', 'output'],
+    vjp: ({ grad_output, output, dim }, { grad }) => ({
+      grad_output: () => sub(grad, along(mul(grad, exp(output as Tensor)), dim as number)),
+      output: () =>
+        neg(mul(mul(exp(output as Tensor), along(grad_output as Tensor, dim as number)), grad)),
+    }),
+  },
+);
+
+function converted(self: Tensor, dtype: DType | null): Tensor {
+  return dtype === null ? self : toDtype(self, dtype);
+}
+
+const softmaxIntOp = defineOp(
+  'aten::softmax.int(Tensor self, int dim, ScalarType? dtype=None) -> Tensor',
+  {
+    decompose: ({ self, dim, dtype }) =>
+      callOp(softmaxOp, [converted(self as Tensor, dtype as DType | null), dim, false]),
+  },
+);
+const logSoftmaxIntOp = defineOp(
+  'aten::log_softmax.int(Tensor self, int dim, ScalarType? dtype=None) -> Tensor',
+  {
+    decompose: ({ self, dim, dtype }) =>
+      callOp(logSoftmaxOp, [converted(self as Tensor, dtype as DType | null), dim, false]),
+  },
+);
+
+/** exp(x) / Σ exp(x) along a dimension. @throws invalid-dim */
+export function softmax(self: Tensor, dim: number, options: { dtype?: DType } = {}): Tensor {
+  return callOp(softmaxIntOp, [self, dim, options.dtype ?? null]) as Tensor;
+}
+
+/** log(softmax(x)) along a dimension, without underflow. @throws invalid-dim */
+export function logSoftmax(self: Tensor, dim: number, options: { dtype?: DType } = {}): Tensor {
+  return callOp(logSoftmaxIntOp, [self, dim, options.dtype ?? null]) as Tensor;
+}

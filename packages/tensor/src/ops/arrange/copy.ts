@@ -1,0 +1,168 @@
+/**
+ * @file Copies and conversions: clone, copy_, to, contiguous, detach.
+ */
+import { deviceRuntime, isDeviceAvailable } from '../../device.js';
+import { uploadTo } from '../../device-copy.js';
+import { unreadable } from '../../dispatch/common-device.js';
+import { callOp } from '../../dispatch/dispatcher.js';
+import { DTYPES, type DType, isFloatingPoint } from '../../dtype.js';
+import { readNumbers, writeNumbers } from '../../kernels/elements.js';
+import { type MemoryFormat, formatStrides } from '../../memory-format.js';
+import { defineInplace } from '../../op/inplace.js';
+import { defineOp } from '../../op/op-overload.js';
+import { expandStrides, isContiguous, sameNumbers } from '../../shape.js';
+import type { Tensor } from '../../tensor.js';
+import { zerosLike } from '../factory/like.js';
+
+const cloneOp = defineOp(
+  'aten::clone(Tensor self, *, MemoryFormat? memory_format=None) -> Tensor',
+  {
+    meta: ({ self, memory_format }) => ({
+      sizes: self.sizes,
+      strides: formatStrides(self, memory_format as MemoryFormat | null),
+      dtype: self.dtype,
+      device: self.device,
+    }),
+    kernel: ({ self }, [out]) => writeNumbers(out!, readNumbers(self)),
+    vjp: (_args, { grad }) => ({ self: grad }),
+  },
+);
+
+/** Values to write to `out`: a float that its integers cannot hold is their least, as the processor has it. */
+function converted(src: Tensor, out: Tensor): Float64Array {
+  const values = readNumbers(src, out.sizes);
+  if (!isFloatingPoint(src.dtype) || DTYPES[out.dtype].category !== 'integral') return values;
+  // Narrow integers are cut from 32 bits.
+  const limit = out.dtype === 'int64' ? 2 ** 63 : 2 ** 31;
+  return values.map((value) => {
+    const whole = Math.trunc(value);
+    return whole >= -limit && whole < limit ? whole : -limit;
+  });
+}
+
+const copyOp = defineOp('aten::copy(Tensor self, Tensor src, bool non_blocking=False) -> Tensor', {
+  tags: ['pointwise'],
+  meta: ({ self, src }) => {
+    expandStrides(src.sizes, src.strides, self.sizes);
+    return {
+      sizes: self.sizes,
+      strides: formatStrides(self, null),
+      dtype: self.dtype,
+      device: self.device,
+    };
+  },
+  kernel: ({ src }, [out]) => writeNumbers(out!, converted(src, out!)),
+  // What self was is differentiated too: its nodes run, and run only once.
+  vjp: (_args, { grad }) => ({ self: () => zerosLike(grad), src: grad }),
+});
+const copyInplace = defineInplace(copyOp);
+
+const toCopyOp = defineOp(
+  'aten::_to_copy(Tensor self, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None, bool non_blocking=False, MemoryFormat? memory_format=None) -> Tensor',
+  {
+    meta: ({ self, dtype, device, memory_format }) => ({
+      sizes: self.sizes,
+      strides: formatStrides(self, memory_format as MemoryFormat | null),
+      dtype: (dtype as DType | null) ?? self.dtype,
+      device: (device as string | null) ?? self.device,
+    }),
+    kernel: ({ self }, [out]) => {
+      if (out!.device === 'cpu') writeNumbers(out!, converted(self, out!));
+      else uploadTo(self, out!);
+    },
+    vjp: ({ self }, { grad }) => ({
+      self: () => (grad.device === self.device ? grad : toDevice(grad, self.device as string)),
+    }),
+  },
+);
+
+const toDtypeOp = defineOp(
+  'aten::to.dtype(Tensor(a) self, ScalarType dtype, bool non_blocking=False, bool copy=False, MemoryFormat? memory_format=None) -> Tensor(a)',
+  {
+    decompose: ({ self, dtype, copy, memory_format }) =>
+      self.dtype === dtype &&
+      copy !== true &&
+      keepsFormat(self as Tensor, memory_format as MemoryFormat | null)
+        ? self
+        : callOp(toCopyOp, [self, dtype, null, null, null, false, memory_format]),
+  },
+);
+
+defineOp(
+  'aten::to.device(Tensor(a) self, Device device, ScalarType dtype, bool non_blocking=False, bool copy=False, MemoryFormat? memory_format=None) -> Tensor(a)',
+  {
+    decompose: ({ self, device, dtype, copy, memory_format }) =>
+      self.dtype === dtype &&
+      self.device === device &&
+      copy !== true &&
+      keepsFormat(self as Tensor, memory_format as MemoryFormat | null)
+        ? self
+        : callOp(toCopyOp, [self, dtype, null, device, null, false, memory_format]),
+  },
+);
+
+/** Whether a tensor has the layout that a conversion asks for. */
+function keepsFormat(self: Tensor, format: MemoryFormat | null): boolean {
+  return (
+    format === null ||
+    format === 'preserve' ||
+    sameNumbers(formatStrides(self, format), self.strides)
+  );
+}
+
+const detachOp = defineOp('aten::detach(Tensor(a) self) -> Tensor(a)', {
+  tags: ['non-differentiable'],
+  view: ({ self }) => ({ sizes: self.sizes, strides: self.strides, offset: self.storageOffset }),
+});
+
+const contiguousOp = defineOp(
+  'aten::contiguous(Tensor(a) self, *, MemoryFormat memory_format=contiguous_format) -> Tensor(a)',
+  {
+    decompose: ({ self, memory_format }) => {
+      const strides = formatStrides(self, memory_format as MemoryFormat);
+      const already =
+        memory_format === 'contiguous'
+          ? isContiguous(self.sizes, self.strides)
+          : sameNumbers(strides, self.strides);
+      return already ? self : clone(self, { memoryFormat: memory_format as MemoryFormat });
+    },
+  },
+);
+
+/** A copy with its own memory; keeps a dense layout unless a format is given. */
+export function clone(self: Tensor, options: { memoryFormat?: MemoryFormat } = {}): Tensor {
+  return callOp(cloneOp, [self, options.memoryFormat ?? null]) as Tensor;
+}
+
+/** Copies `src` into self, broadcasting and converting. @throws shape-mismatch */
+export function copy_(self: Tensor, src: Tensor): Tensor {
+  return callOp(copyInplace, [self, src, false]) as Tensor;
+}
+
+/** self in row-major order (or another format), copied if it is not. */
+export function contiguous(self: Tensor, options: { memoryFormat?: MemoryFormat } = {}): Tensor {
+  return callOp(contiguousOp, [self, options.memoryFormat ?? 'contiguous']) as Tensor;
+}
+
+/** The same memory without gradient history. */
+export function detach(self: Tensor): Tensor {
+  return callOp(detachOp, [self]) as Tensor;
+}
+
+/** self as another dtype; itself if it has it. */
+export function toDtype(self: Tensor, dtype: DType): Tensor {
+  return callOp(toDtypeOp, [self, dtype, false, false, null]) as Tensor;
+}
+
+/**
+ * self on another device; itself if it is there. Values of other devices reach `cpu` only asynchronously.
+ *
+ * @throws device-unavailable, data-async-only
+ */
+export function toDevice(self: Tensor, device: string): Tensor {
+  if (self.device === device) return self;
+  if (device !== 'cpu' && !isDeviceAvailable(device)) deviceRuntime(device);
+  // While a graph is traced nothing is read; running it is what fails.
+  if (self.device !== 'cpu' && !self.isFake) throw unreadable(self.device, device);
+  return callOp(toCopyOp, [self, null, null, device, null, false, null]) as Tensor;
+}

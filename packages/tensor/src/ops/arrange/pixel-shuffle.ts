@@ -1,0 +1,111 @@
+/**
+ * @file Exchanging channels and pixels: pixel_shuffle, pixel_unshuffle, channel_shuffle.
+ */
+import { TesseraError } from '@tessera/shared';
+import { callOp } from '../../dispatch/dispatcher.js';
+import { isChannelsLast } from '../../kernels/pointwise-strides.js';
+import { defineOp } from '../../op/op-overload.js';
+import type { Tensor } from '../../tensor.js';
+import { alias } from '../view/strided.js';
+import { clone } from './copy.js';
+import { permute, reshape } from '../view/view.js';
+
+function refuse(message: string): never {
+  throw new TesseraError('shape-mismatch', message, {
+    hints: ['The input is [..., channels, height, width].'],
+  });
+}
+
+/** A fresh result in the memory format of the input. */
+function inFormatOf(self: Tensor, result: Tensor): Tensor {
+  const channelsLast =
+    self.ndim === 4 && isChannelsLast(self.sizes, self.strides) && !self.isContiguous();
+  return clone(result, { memoryFormat: channelsLast ? 'channelsLast' : 'contiguous' });
+}
+
+/** Leading sizes, channels, height and width. */
+function image(self: Tensor, name: string): [number[], number, number, number] {
+  if (self.ndim < 3)
+    refuse(
+      `${name} expects input to have at least 3 dimensions, but got input with ${self.ndim} dimension(s)`,
+    );
+  const [c, h, w] = self.sizes.slice(-3) as [number, number, number];
+  return [self.sizes.slice(0, -3), c, h, w];
+}
+
+function leading(lead: readonly number[]): number[] {
+  return lead.map((_, i) => i);
+}
+
+const pixelShuffleOp = defineOp('aten::pixel_shuffle(Tensor self, int upscale_factor) -> Tensor', {
+  decompose: ({ self, upscale_factor }) => {
+    const r = upscale_factor as number;
+    const [lead, c, h, w] = image(self as Tensor, 'pixel_shuffle');
+    if (!(r > 0)) refuse(`pixel_shuffle expects a positive upscale_factor, but got ${r}`);
+    if (c % (r * r) !== 0)
+      refuse(
+        `pixel_shuffle expects its input's 'channel' dimension to be divisible by the square of upscale_factor, but input.size(-3)=${c} is not divisible by ${r * r}`,
+      );
+    const n = lead.length;
+    const split = reshape(self as Tensor, [...lead, c / (r * r), r, r, h, w]);
+    const order = [...leading(lead), n, n + 3, n + 1, n + 4, n + 2];
+    return inFormatOf(
+      self as Tensor,
+      reshape(permute(split, order), [...lead, c / (r * r), h * r, w * r]),
+    );
+  },
+});
+
+const pixelUnshuffleOp = defineOp(
+  'aten::pixel_unshuffle(Tensor self, int downscale_factor) -> Tensor',
+  {
+    decompose: ({ self, downscale_factor }) => {
+      const r = downscale_factor as number;
+      const [lead, c, h, w] = image(self as Tensor, 'pixel_unshuffle');
+      if (!(r > 0)) refuse(`pixel_unshuffle expects a positive downscale_factor, but got ${r}`);
+      if (h % r !== 0 || w % r !== 0)
+        refuse(
+          `pixel_unshuffle expects height and width to be divisible by downscale_factor, but input.size(-2)=${h} and input.size(-1)=${w} are not both divisible by ${r}`,
+        );
+      const n = lead.length;
+      const split = reshape(self as Tensor, [...lead, c, h / r, r, w / r, r]);
+      const order = [...leading(lead), n, n + 2, n + 4, n + 1, n + 3];
+      return inFormatOf(
+        self as Tensor,
+        reshape(permute(split, order), [...lead, c * r * r, h / r, w / r]),
+      );
+    },
+  },
+);
+
+const channelShuffleOp = defineOp('aten::channel_shuffle(Tensor self, SymInt groups) -> Tensor', {
+  decompose: ({ self, groups }) => {
+    const x = self as Tensor;
+    const g = groups as number;
+    if (x.ndim < 3)
+      refuse(`channel_shuffle expects input with > 2 dims, but got input with ${x.ndim} dims`);
+    const c = x.sizes[1]!;
+    if (!(g > 0))
+      refuse(`Number of groups to divide channels in must be positive. Value of groups:${g}`);
+    if (c % g !== 0)
+      refuse(`Number of channels must be divisible by groups. Got ${c} channels and ${g} groups.`);
+    if (x.numel === 0) return alias(x);
+    const split = reshape(x, [x.sizes[0]!, g, c / g, -1]);
+    return inFormatOf(x, reshape(permute(split, [0, 2, 1, 3]), x.sizes));
+  },
+});
+
+/** [..., C·r², H, W] → [..., C, H·r, W·r]. @throws shape-mismatch */
+export function pixelShuffle(self: Tensor, upscaleFactor: number): Tensor {
+  return callOp(pixelShuffleOp, [self, upscaleFactor]) as Tensor;
+}
+
+/** [..., C, H·r, W·r] → [..., C·r², H, W]. @throws shape-mismatch */
+export function pixelUnshuffle(self: Tensor, downscaleFactor: number): Tensor {
+  return callOp(pixelUnshuffleOp, [self, downscaleFactor]) as Tensor;
+}
+
+/** Channels (dimension 1) of `groups` groups interleaved. @throws shape-mismatch */
+export function channelShuffle(self: Tensor, groups: number): Tensor {
+  return callOp(channelShuffleOp, [self, groups]) as Tensor;
+}

@@ -1,0 +1,148 @@
+/**
+ * @file Ops that make a tensor of one value: empty, zeros, ones, full.
+ */
+import type { ScalarLike } from '@tessera/shared';
+import { defaultDType } from '../../default-dtype.js';
+import { callOp } from '../../dispatch/dispatcher.js';
+import type { DType } from '../../dtype.js';
+import { writeNumbers } from '../../kernels/elements.js';
+import { checkingFill } from '../../kernels/fill-value.js';
+import { scalarValue } from '../../kernels/pointwise-kernel.js';
+import { defineOp } from '../../op/op-overload.js';
+import type { NamedArgs, OpRecord, TensorMeta } from '../../op/op-record.js';
+import { contiguousStrides, numelOf } from '../../shape.js';
+import type { Tensor } from '../../tensor.js';
+import { formatStrides, type MemoryFormat } from '../../memory-format.js';
+import { numberType } from '../../type-promotion.js';
+
+/** Where and of which type a new tensor is. */
+export interface TensorOptions {
+  readonly dtype?: DType;
+  readonly device?: string;
+  readonly requiresGrad?: boolean;
+}
+
+/** The tail of every factory schema. */
+export const OPTIONS =
+  'ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None';
+
+/** Meta rule of a factory of shape `size`. */
+export function factoryMeta(dtypeOf: (args: NamedArgs) => DType): (args: NamedArgs) => TensorMeta {
+  return (args) => ({
+    sizes: args.size as number[],
+    strides: contiguousStrides(args.size as number[]),
+    dtype: (args.dtype as DType | null) ?? dtypeOf(args),
+    device: (args.device as string | null) ?? 'cpu',
+  });
+}
+
+/** Kernel that fills the result with a number. */
+export function constantKernel(
+  valueOf: (args: NamedArgs) => number,
+): NonNullable<OpRecord['kernel']> {
+  return (args, [out]) =>
+    writeNumbers(out!, new Float64Array(numelOf(out!.sizes)).fill(valueOf(args)));
+}
+
+/** Meta rule of a factory with the shape and layout of `self`. */
+export function likeMeta(args: NamedArgs): TensorMeta {
+  const self = args.self as Tensor;
+  return {
+    sizes: self.sizes,
+    strides: formatStrides(self, args.memory_format as MemoryFormat | null),
+    dtype: (args.dtype as DType | null) ?? self.dtype,
+    device: (args.device as string | null) ?? self.device,
+  };
+}
+
+/** The `fill_value` of a call. */
+export function fillValue(args: NamedArgs): number {
+  return scalarValue(args.fill_value as ScalarLike);
+}
+
+/** Kernel of uninitialised results: freshly allocated memory may hold anything. */
+export function leaveUninitialized(): void {}
+
+const emptyOp = defineOp(
+  `aten::empty.memory_format(SymInt[] size, *, ${OPTIONS}, MemoryFormat? memory_format=None) -> Tensor`,
+  {
+    tags: ['factory', 'uninitialized'],
+    meta: factoryMeta(defaultDType),
+    kernel: leaveUninitialized,
+  },
+);
+const zerosOp = defineOp(`aten::zeros(SymInt[] size, *, ${OPTIONS}) -> Tensor`, {
+  tags: ['factory'],
+  meta: factoryMeta(defaultDType),
+  kernel: constantKernel(() => 0),
+});
+// A tensor that is known to be zero is one of zeros here.
+defineOp(`aten::_efficientzerotensor(SymInt[] size, *, ${OPTIONS}) -> Tensor`, {
+  tags: ['factory'],
+  meta: factoryMeta(defaultDType),
+  kernel: constantKernel(() => 0),
+});
+const onesOp = defineOp(`aten::ones(SymInt[] size, *, ${OPTIONS}) -> Tensor`, {
+  tags: ['factory'],
+  meta: factoryMeta(defaultDType),
+  kernel: constantKernel(() => 1),
+});
+const fullOp = defineOp(`aten::full(SymInt[] size, Scalar fill_value, *, ${OPTIONS}) -> Tensor`, {
+  tags: ['factory'],
+  meta: checkingFill(
+    'fill_value',
+    factoryMeta((args) => numberType(args.fill_value as ScalarLike)),
+  ),
+  kernel: constantKernel(fillValue),
+});
+const scalarTensorOp = defineOp(`aten::scalar_tensor(Scalar s, *, ${OPTIONS}) -> Tensor`, {
+  tags: ['factory'],
+  meta: (args) => ({
+    sizes: [],
+    strides: [],
+    dtype: (args.dtype as DType | null) ?? defaultDType(),
+    device: (args.device as string | null) ?? 'cpu',
+  }),
+  kernel: constantKernel((args) => scalarValue(args.s as ScalarLike)),
+});
+
+/** Marks a new tensor as requiring gradients if asked to. */
+export function finish(tensor: unknown, options: TensorOptions): Tensor {
+  const made = tensor as Tensor;
+  if (options.requiresGrad === true) made.requiresGrad_();
+  return made;
+}
+
+/** The four option arguments of a factory schema. */
+export function optionArgs(options: TensorOptions): [DType | null, null, string | null, null] {
+  return [options.dtype ?? null, null, options.device ?? null, null];
+}
+
+/** Uninitialised memory of a shape. @see torch.empty */
+export function empty(size: readonly number[], options: TensorOptions = {}): Tensor {
+  return finish(callOp(emptyOp, [size, ...optionArgs(options), null]), options);
+}
+
+/** Zeros of a shape. @see torch.zeros */
+export function zeros(size: readonly number[], options: TensorOptions = {}): Tensor {
+  return finish(callOp(zerosOp, [size, ...optionArgs(options)]), options);
+}
+
+/** Ones of a shape. */
+export function ones(size: readonly number[], options: TensorOptions = {}): Tensor {
+  return finish(callOp(onesOp, [size, ...optionArgs(options)]), options);
+}
+
+/** A shape filled with a number; the dtype follows from the number. */
+export function full(
+  size: readonly number[],
+  fillWith: ScalarLike,
+  options: TensorOptions = {},
+): Tensor {
+  return finish(callOp(fullOp, [size, fillWith, ...optionArgs(options)]), options);
+}
+
+/** A 0-d tensor of a number. */
+export function scalarTensor(value: ScalarLike, options: TensorOptions = {}): Tensor {
+  return finish(callOp(scalarTensorOp, [value, ...optionArgs(options)]), options);
+}

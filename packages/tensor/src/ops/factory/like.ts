@@ -1,0 +1,154 @@
+/**
+ * @file Ops that make a tensor of one value with the type and device of another, and its shape or a new one.
+ */
+import type { ScalarLike } from '@tessera/shared';
+import { callOp } from '../../dispatch/dispatcher.js';
+import type { DType } from '../../dtype.js';
+import { checkingFill } from '../../kernels/fill-value.js';
+import { type OpOverload, defineOp } from '../../op/op-overload.js';
+import type { NamedArgs, OpRecord, TensorMeta } from '../../op/op-record.js';
+import { contiguousStrides } from '../../shape.js';
+import type { Tensor } from '../../tensor.js';
+import {
+  OPTIONS,
+  type TensorOptions,
+  constantKernel,
+  fillValue,
+  finish,
+  leaveUninitialized,
+  likeMeta,
+  optionArgs,
+} from './factory.js';
+
+/** Meta rule of a factory with a new shape and the type and device of `self`. */
+function newMeta(args: NamedArgs): TensorMeta {
+  const self = args.self as Tensor;
+  const size = args.size as number[];
+  return {
+    sizes: size,
+    strides: contiguousStrides(size),
+    dtype: (args.dtype as DType | null) ?? self.dtype,
+    device: (args.device as string | null) ?? self.device,
+  };
+}
+
+function defineLike(
+  name: string,
+  extra: string,
+  kernel: NonNullable<OpRecord['kernel']>,
+  tags: OpRecord['tags'] = ['non-differentiable'],
+): OpOverload {
+  return defineOp(
+    `aten::${name}_like(Tensor self${extra}, *, ${OPTIONS}, MemoryFormat? memory_format=None) -> Tensor`,
+    { tags, meta: extra === '' ? likeMeta : checkingFill('fill_value', likeMeta), kernel },
+  );
+}
+
+const emptyLikeOp = defineLike('empty', '', leaveUninitialized, [
+  'non-differentiable',
+  'uninitialized',
+]);
+const zerosLikeOp = defineLike(
+  'zeros',
+  '',
+  constantKernel(() => 0),
+);
+const onesLikeOp = defineLike(
+  'ones',
+  '',
+  constantKernel(() => 1),
+);
+const fullLikeOp = defineLike('full', ', Scalar fill_value', constantKernel(fillValue));
+
+function defineNew(
+  name: string,
+  extra: string,
+  kernel: NonNullable<OpRecord['kernel']>,
+  tags: OpRecord['tags'] = ['non-differentiable'],
+): OpOverload {
+  return defineOp(
+    `aten::new_${name}(Tensor self, SymInt[] size${extra}, *, ${OPTIONS}) -> Tensor`,
+    { tags, meta: extra === '' ? newMeta : checkingFill('fill_value', newMeta), kernel },
+  );
+}
+
+const newEmptyOp = defineNew('empty', '', leaveUninitialized, [
+  'non-differentiable',
+  'uninitialized',
+]);
+const newZerosOp = defineNew(
+  'zeros',
+  '',
+  constantKernel(() => 0),
+);
+const newOnesOp = defineNew(
+  'ones',
+  '',
+  constantKernel(() => 1),
+);
+const newFullOp = defineNew('full', ', Scalar fill_value', constantKernel(fillValue));
+defineOp(
+  `aten::new_empty_strided(Tensor self, SymInt[] size, SymInt[] stride, *, ${OPTIONS}) -> Tensor`,
+  {
+    tags: ['non-differentiable', 'uninitialized'],
+    meta: (args) => ({ ...newMeta(args), strides: args.stride as number[] }),
+    kernel: leaveUninitialized,
+  },
+);
+
+/** Uninitialised memory with the shape, layout, dtype and device of a tensor. */
+export function emptyLike(self: Tensor, options: TensorOptions = {}): Tensor {
+  return finish(callOp(emptyLikeOp, [self, ...optionArgs(options), null]), options);
+}
+
+/** Zeros with the shape, layout, dtype and device of a tensor. */
+export function zerosLike(self: Tensor, options: TensorOptions = {}): Tensor {
+  return finish(callOp(zerosLikeOp, [self, ...optionArgs(options), null]), options);
+}
+
+/** Ones with the shape, layout, dtype and device of a tensor. */
+export function onesLike(self: Tensor, options: TensorOptions = {}): Tensor {
+  return finish(callOp(onesLikeOp, [self, ...optionArgs(options), null]), options);
+}
+
+/** One number everywhere, with the shape, layout, dtype and device of a tensor. */
+export function fullLike(self: Tensor, fillWith: ScalarLike, options: TensorOptions = {}): Tensor {
+  return finish(callOp(fullLikeOp, [self, fillWith, ...optionArgs(options), null]), options);
+}
+
+/** Uninitialised memory of another shape with the dtype and device of a tensor. */
+export function newEmpty(
+  self: Tensor,
+  size: readonly number[],
+  options: TensorOptions = {},
+): Tensor {
+  return finish(callOp(newEmptyOp, [self, size, ...optionArgs(options)]), options);
+}
+
+/** Zeros of another shape with the dtype and device of a tensor. */
+export function newZeros(
+  self: Tensor,
+  size: readonly number[],
+  options: TensorOptions = {},
+): Tensor {
+  return finish(callOp(newZerosOp, [self, size, ...optionArgs(options)]), options);
+}
+
+/** Ones of another shape with the dtype and device of a tensor. */
+export function newOnes(
+  self: Tensor,
+  size: readonly number[],
+  options: TensorOptions = {},
+): Tensor {
+  return finish(callOp(newOnesOp, [self, size, ...optionArgs(options)]), options);
+}
+
+/** One number in another shape with the dtype and device of a tensor. */
+export function newFull(
+  self: Tensor,
+  size: readonly number[],
+  fillWith: ScalarLike,
+  options: TensorOptions = {},
+): Tensor {
+  return finish(callOp(newFullOp, [self, size, fillWith, ...optionArgs(options)]), options);
+}

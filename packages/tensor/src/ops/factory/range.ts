@@ -1,0 +1,133 @@
+/**
+ * @file Ranges and identity matrices.
+ */
+import { SymScalar, TesseraError, type ScalarLike } from '@tessera/shared';
+import { defaultDType } from '../../default-dtype.js';
+import { callOp } from '../../dispatch/dispatcher.js';
+import type { DType } from '../../dtype.js';
+import { writeNumbers } from '../../kernels/elements.js';
+import { fixedScalar, scalarValue } from '../../kernels/pointwise-kernel.js';
+import { type OpOverload, defineOp } from '../../op/op-overload.js';
+import type { NamedArgs, OpRecord } from '../../op/op-record.js';
+import { contiguousStrides } from '../../shape.js';
+import type { Tensor } from '../../tensor.js';
+import { numberType } from '../../type-promotion.js';
+import { OPTIONS, type TensorOptions, finish, optionArgs } from './factory.js';
+
+interface Range {
+  readonly start: number;
+  readonly end: number;
+  readonly step: number;
+}
+
+function rangeOf(args: NamedArgs, read = scalarValue): Range {
+  const value = (name: string, otherwise: number): number =>
+    args[name] === undefined ? otherwise : read(args[name] as ScalarLike);
+  return { start: value('start', 0), end: value('end', 0), step: value('step', 1) };
+}
+
+/** int64 if all arguments are whole, else the default float type. */
+function rangeType(args: NamedArgs): DType {
+  const numbers = ['start', 'end', 'step']
+    .map((name) => args[name] as ScalarLike | undefined)
+    .filter((value) => value !== undefined);
+  return numbers.every((value) => numberType(value) !== defaultDType()) ? 'int64' : defaultDType();
+}
+
+const rangeRecord: OpRecord = {
+  tags: ['factory'],
+  meta: (args) => {
+    const { start, end, step } = rangeOf(args, fixedScalar);
+    // As int64 the bounds are cut to whole numbers first.
+    const exact = (value: number): number => (args.dtype === 'int64' ? Math.trunc(value) : value);
+    const count = Math.ceil((exact(end) - exact(start)) / exact(step));
+    if (step === 0 || !(count >= 0) || count === Infinity) {
+      throw new TesseraError(
+        'invalid-argument',
+        `arange: bounds ${start} to ${end} are not reached with step ${step}`,
+        { hints: ['The step must be non-zero and lead from start to end.'] },
+      );
+    }
+    return {
+      sizes: [count],
+      strides: [1],
+      dtype: (args.dtype as DType | null) ?? rangeType(args),
+      device: (args.device as string | null) ?? 'cpu',
+    };
+  },
+  kernel: (args, [out]) => {
+    const { start, step } = rangeOf(args);
+    const integral = out!.dtype.startsWith('int') || out!.dtype === 'uint8';
+    const from = integral ? Math.trunc(start) : start;
+    const by = integral ? Math.trunc(step) : step;
+    writeNumbers(
+      out!,
+      Float64Array.from({ length: out!.numel }, (_, i) => from + i * by),
+    );
+  },
+};
+
+defineOp(`aten::arange(Scalar end, *, ${OPTIONS}) -> Tensor`, rangeRecord);
+defineOp(`aten::arange.start(Scalar start, Scalar end, *, ${OPTIONS}) -> Tensor`, rangeRecord);
+const arangeOp: OpOverload = defineOp(
+  `aten::arange.start_step(Scalar start, Scalar end, Scalar step=1, *, ${OPTIONS}) -> Tensor`,
+  rangeRecord,
+);
+
+const eyeRecord: OpRecord = {
+  tags: ['factory'],
+  meta: (args) => {
+    const sizes = [args.n as number, (args.m as number | undefined) ?? (args.n as number)];
+    return {
+      sizes,
+      strides: contiguousStrides(sizes),
+      dtype: (args.dtype as DType | null) ?? defaultDType(),
+      device: (args.device as string | null) ?? 'cpu',
+    };
+  },
+  kernel: (_args, [out]) => {
+    const [n, m] = out!.sizes as [number, number];
+    const values = new Float64Array(n * m);
+    for (let i = 0; i < Math.min(n, m); i++) values[i * m + i] = 1;
+    writeNumbers(out!, values);
+  },
+};
+const eyeOp = defineOp(`aten::eye(SymInt n, *, ${OPTIONS}) -> Tensor`, eyeRecord);
+const eyeRectangleOp = defineOp(
+  `aten::eye.m(SymInt n, SymInt m, *, ${OPTIONS}) -> Tensor`,
+  eyeRecord,
+);
+
+/** Numbers from 0 to `end`, exclusive. @throws invalid-argument */
+export function arange(end: ScalarLike, options?: TensorOptions): Tensor;
+/** Numbers from `start` to `end`, exclusive. @throws invalid-argument */
+export function arange(start: ScalarLike, end: ScalarLike, options?: TensorOptions): Tensor;
+/** Numbers from `start` to `end`, exclusive, by `step`. @throws invalid-argument */
+export function arange(
+  start: ScalarLike,
+  end: ScalarLike,
+  step: ScalarLike,
+  options?: TensorOptions,
+): Tensor;
+export function arange(...args: readonly (ScalarLike | TensorOptions | undefined)[]): Tensor {
+  const numbers = args.filter(isScalar);
+  const options =
+    (args.find((arg) => typeof arg === 'object' && !isScalar(arg)) as TensorOptions | undefined) ??
+    {};
+  const [start, end] = numbers.length === 1 ? [0, numbers[0]!] : [numbers[0]!, numbers[1]!];
+  return finish(callOp(arangeOp, [start, end, numbers[2] ?? 1, ...optionArgs(options)]), options);
+}
+
+function isScalar(value: unknown): value is ScalarLike {
+  return typeof value === 'number' || typeof value === 'boolean' || value instanceof SymScalar;
+}
+
+/** Ones on the diagonal of an [n, m] matrix (m defaults to n). */
+export function eye(n: number, m: number | null = null, options: TensorOptions = {}): Tensor {
+  return finish(
+    m === null
+      ? callOp(eyeOp, [n, ...optionArgs(options)])
+      : callOp(eyeRectangleOp, [n, m, ...optionArgs(options)]),
+    options,
+  );
+}

@@ -1,0 +1,212 @@
+/**
+ * @file Advanced indexing in ATen's form: index, index_put, masked_select.
+ *
+ * A bool mask makes the shape of the result depend on values. `index` and `indexPut` therefore turn
+ * masks into positions with `nonzero` first, so that a tracer sees the data-dependent step as such.
+ */
+import { TesseraError } from '@tessera/shared';
+import { callOp } from '../../dispatch/dispatcher.js';
+import { planIndex } from '../../kernels/advanced-index.js';
+import type { DType } from '../../dtype.js';
+import { readNumbers, roundTo, writeNumbers } from '../../kernels/elements.js';
+import { formatStrides } from '../../memory-format.js';
+import { defineInplace } from '../../op/inplace.js';
+import { type OpOverload, defineOp } from '../../op/op-overload.js';
+import type { NamedArgs } from '../../op/op-record.js';
+import { broadcastShapes, contiguousStrides, expandStrides } from '../../shape.js';
+import { emptyContiguous, isTensor } from '../../tensor-factory.js';
+import type { Tensor } from '../../tensor.js';
+import { zeros } from '../factory/factory.js';
+import { nonzero } from './nonzero.js';
+import { expand, reshape } from '../view/view.js';
+import { unbind } from '../view/split.js';
+
+/** One index per dimension, from the first on: integers, a bool mask, or null for the whole dimension. */
+export type TensorIndices = readonly (Tensor | null)[];
+
+function anyFake(args: NamedArgs): boolean {
+  return (
+    (args.self as Tensor).isFake ||
+    (args.indices as TensorIndices).some((index) => index !== null && index.isFake)
+  );
+}
+
+/** @throws dtype-mismatch unless indices are integers or masks */
+function checkIndices(op: string, indices: TensorIndices): void {
+  const odd = indices.find(
+    (index) => index !== null && !['int64', 'int32', 'bool', 'uint8'].includes(index.dtype),
+  );
+  if (odd == null) return;
+  throw new TesseraError(
+    'dtype-mismatch',
+    `${op}: tensors used as indices must be long, int, byte or bool tensors, not ${odd.dtype}`,
+    { hints: ["Convert it: index.to('int64')."] },
+  );
+}
+
+const indexOp: OpOverload = defineOp(
+  'aten::index.Tensor(Tensor self, Tensor?[] indices) -> Tensor',
+  {
+    meta: (args) => {
+      const self = args.self as Tensor;
+      checkIndices('index', args.indices as TensorIndices);
+      const { sizes } = planIndex(self.sizes, args.indices as TensorIndices);
+      return { sizes, strides: contiguousStrides(sizes), dtype: self.dtype, device: self.device };
+    },
+    kernel: ({ self, indices }, [out]) => {
+      const values = readNumbers(self as Tensor);
+      writeNumbers(
+        out!,
+        Float64Array.from(
+          planIndex(self.sizes as number[], indices as TensorIndices).positions(),
+          (at) => values[at]!,
+        ),
+      );
+    },
+    saved: ['indices'],
+    vjp: ({ self, indices }, { grad }) => ({
+      self: () =>
+        callOp(indexPutOp, [
+          zeros(self.sizes as number[], { dtype: grad.dtype, device: grad.device }),
+          indices,
+          grad,
+          true,
+        ]) as Tensor,
+    }),
+  },
+);
+
+const indexPutOp: OpOverload = defineOp(
+  'aten::index_put(Tensor self, Tensor?[] indices, Tensor values, bool accumulate=False) -> Tensor',
+  {
+    meta: (args) => {
+      const self = args.self as Tensor;
+      checkIndices('index_put', args.indices as TensorIndices);
+      if (!anyFake(args)) {
+        const { sizes } = planIndex(self.sizes, args.indices as TensorIndices);
+        expandStrides(args.values.sizes as number[], args.values.strides as number[], sizes);
+      }
+      if (self.dtype !== args.values.dtype) {
+        throw new TesseraError(
+          'dtype-mismatch',
+          `Index put requires the source and destination dtypes match, got ${self.dtype} for the destination and ${args.values.dtype as string} for the source.`,
+          { hints: [`Convert the values: values.to('${self.dtype}').`] },
+        );
+      }
+      return {
+        sizes: self.sizes,
+        strides: formatStrides(self, null),
+        dtype: self.dtype,
+        device: self.device,
+      };
+    },
+    kernel: ({ self, indices, values, accumulate }, [out]) => {
+      const result = readNumbers(self as Tensor);
+      const plan = planIndex(self.sizes as number[], indices as TensorIndices);
+      const written = readNumbers(values as Tensor, plan.sizes);
+      plan.positions().forEach(
+        // The running sum is an element of the result, rounded at each step.
+        (at, i) =>
+          (result[at] =
+            accumulate === true
+              ? roundTo(self.dtype as DType, result[at]! + written[i]!)
+              : written[i]!),
+      );
+      writeNumbers(out!, result);
+    },
+    saved: ['indices'],
+    vjp: ({ indices, values, accumulate }, { grad }) => ({
+      self: () =>
+        accumulate === true
+          ? grad
+          : (callOp(indexPutOp, [
+              grad,
+              indices,
+              zeros(values.sizes as number[], { dtype: grad.dtype, device: grad.device }),
+              false,
+            ]) as Tensor),
+      values: () => callOp(indexOp, [grad, indices]) as Tensor,
+    }),
+  },
+);
+const indexPutInplace = defineInplace(indexPutOp);
+
+export const maskedSelectOp: OpOverload = defineOp(
+  'aten::masked_select(Tensor self, Tensor mask) -> Tensor',
+  {
+    tags: ['data-dependent'],
+    produce: ({ self, mask }) => {
+      const sizes = broadcastShapes(
+        [self.sizes as number[], mask.sizes as number[]],
+        'masked_select',
+      );
+      const values = readNumbers(self as Tensor, sizes);
+      const chosen = readNumbers(mask as Tensor, sizes);
+      const picked = values.filter((_, i) => chosen[i] !== 0);
+      const out = emptyContiguous([picked.length], self.dtype, self.device as string);
+      writeNumbers(out, picked);
+      return out;
+    },
+    saved: ['mask'],
+    vjp: ({ self, mask }, { grad }) => ({
+      self: () => {
+        const sizes = broadcastShapes([self.sizes as number[], mask.sizes as number[]]);
+        const blank = zeros(sizes, { dtype: grad.dtype, device: grad.device });
+        if (sizes.length === 0)
+          return reshape(
+            callOp(indexPutOp, [
+              reshape(blank, [1]),
+              positionsOf(reshape(mask as Tensor, [1])),
+              grad,
+              false,
+            ]) as Tensor,
+            [],
+          );
+        return callOp(indexPutOp, [
+          blank,
+          positionsOf(expand(mask as Tensor, sizes)),
+          grad,
+          false,
+        ]) as Tensor;
+      },
+    }),
+  },
+);
+
+/** A mask as one index per dimension. */
+function positionsOf(mask: Tensor): Tensor[] {
+  return unbind(nonzero(mask), 1);
+}
+
+function withoutMasks(indices: TensorIndices): (Tensor | null)[] {
+  return indices.flatMap((index) =>
+    isTensor(index) && (index.dtype === 'bool' || index.dtype === 'uint8')
+      ? positionsOf(index)
+      : [index],
+  );
+}
+
+/** self[indices], NumPy's advanced indexing. @throws shape-mismatch, index-out-of-range, dtype-mismatch */
+export function indexWith(self: Tensor, indices: TensorIndices): Tensor {
+  return callOp(indexOp, [self, withoutMasks(indices)]) as Tensor;
+}
+
+/** A copy of self with `values` written (or added) at the indices. @throws shape-mismatch, index-out-of-range, dtype-mismatch */
+export function indexPutWith(
+  self: Tensor,
+  indices: TensorIndices,
+  values: Tensor,
+  accumulate = false,
+): Tensor {
+  return callOp(indexPutOp, [self, withoutMasks(indices), values, accumulate]) as Tensor;
+}
+
+/** self[indices] = values, or += values. */
+export function indexPutWith_(
+  self: Tensor,
+  indices: TensorIndices,
+  values: Tensor,
+  accumulate = false,
+): Tensor {
+  return callOp(indexPutInplace, [self, withoutMasks(indices), values, accumulate]) as Tensor;
+}

@@ -1,0 +1,96 @@
+/**
+ * @file Index expressions in Python's notation, `t.index(':', -1, mask, null)`: what each item means.
+ */
+import { TesseraError } from '@tessera/shared';
+import { tensor } from '../../create.js';
+import { isTensor } from '../../tensor-factory.js';
+import type { Tensor } from '../../tensor.js';
+import type { TensorIndices } from './indexing.js';
+import { unsqueeze } from '../view/dims.js';
+import { select, slice } from '../view/slice.js';
+
+/**
+ * One item of an index expression:
+ *
+ * - a number selects one element of a dimension, which disappears; negative counts from the end
+ * - `'a:b:c'` is a slice as in Python, each part optional (`':'`, `'1:'`, `'::2'`)
+ * - `'...'` stands for as many whole dimensions as are left
+ * - `null` inserts a dimension of size 1
+ * - a tensor or array of integers picks elements; one of booleans keeps those where it is true
+ */
+export type IndexItem =
+  number | string | null | boolean | Tensor | readonly number[] | readonly boolean[];
+
+/** An index expression taken apart: a view of the tensor, and tensors to index that with, if any. */
+export interface Subscript {
+  readonly view: Tensor;
+  /** Indices per dimension of the view; empty if the view is the result. */
+  readonly indices: TensorIndices;
+}
+
+function refuse(message: string): never {
+  throw new TesseraError('invalid-argument', `index: ${message}.`, {
+    hints: [
+      "Items are numbers, slices like '1:' or '::2', '...', null, and tensors or arrays of indices or booleans.",
+    ],
+  });
+}
+
+const SLICE = /^\s*(-?\d+)?\s*:\s*(-?\d+)?\s*(?::\s*(-?\d+)?\s*)?$/;
+
+function sliceOf(self: Tensor, dim: number, text: string): Tensor {
+  const match = SLICE.exec(text);
+  if (match === null) refuse(`'${text}' is not a slice`);
+  const [start, end, step] = match.slice(1).map((part) => (part ? Number(part) : null));
+  if (start == null && end == null && step == null) return self;
+  if (step != null && step <= 0) refuse(`the step of '${text}' must be greater than zero`);
+  return slice(self, dim, start ?? null, end ?? null, step ?? 1);
+}
+
+/** Dimensions that an item takes up. */
+function dimsOf(item: IndexItem): number {
+  if (item === null || item === '...' || typeof item === 'boolean') return 0;
+  return isTensor(item) && isMask(item) ? item.ndim : 1;
+}
+
+function isMask(item: Tensor): boolean {
+  return item.dtype === 'bool' || item.dtype === 'uint8';
+}
+
+/** Applies an index expression. @throws invalid-argument, index-out-of-range */
+export function subscript(self: Tensor, items: readonly IndexItem[]): Subscript {
+  const wanted = items.reduce<number>((total, item) => total + dimsOf(item), 0);
+  if (wanted > self.ndim) refuse(`too many indices for tensor of dimension ${self.ndim}`);
+  if (items.filter((item) => item === '...').length > 1) refuse("'...' can be used only once");
+  let view = self;
+  let dim = 0;
+  const indices: (Tensor | null)[] = [];
+  const pick = (index: Tensor, dims: number): void => {
+    while (indices.length < dim) indices.push(null);
+    indices.push(index);
+    dim += dims;
+  };
+  for (const item of items) {
+    if (item === null) {
+      view = unsqueeze(view, dim);
+      dim++;
+    } else if (item === '...') dim += self.ndim - wanted;
+    else if (typeof item === 'number') {
+      if (!Number.isInteger(item)) refuse(`${item} is not a whole number`);
+      view = select(view, dim, item);
+    } else if (typeof item === 'string') view = sliceOf(view, dim++, item);
+    else if (typeof item === 'boolean') {
+      view = unsqueeze(view, dim);
+      pick(tensor([item], { device: self.device }), 1);
+    } else if (isTensor(item)) pick(item, isMask(item) ? Math.max(1, item.ndim) : 1);
+    else if (Array.isArray(item)) pick(indexTensor(item, self.device), 1);
+    else refuse(`${String(item)} is no index`);
+  }
+  return { view, indices };
+}
+
+function indexTensor(values: readonly (number | boolean)[], device: string): Tensor {
+  return values.some((value) => typeof value === 'boolean')
+    ? tensor(values as boolean[], { device })
+    : tensor(values as number[], { dtype: 'int64', device });
+}

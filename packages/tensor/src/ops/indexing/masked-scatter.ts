@@ -1,0 +1,123 @@
+/**
+ * @file Writing under masks: masked_scatter, and advanced indexing where a mask holds.
+ *
+ * A running count of the mask says which element of the source a position takes, so no shape depends on
+ * values and all of it compiles.
+ */
+import { TesseraError, type ScalarLike } from '@tessera/shared';
+import { callOp } from '../../dispatch/dispatcher.js';
+import { defineInplace } from '../../op/inplace.js';
+import { defineOp } from '../../op/op-overload.js';
+import { broadcastShapes, numelOf } from '../../shape.js';
+import type { Tensor } from '../../tensor.js';
+import { clone } from '../arrange/copy.js';
+import { clamp, clampMin } from '../pointwise/extremum.js';
+import { zeros } from '../factory/factory.js';
+import { newFull } from '../factory/like.js';
+import { maskedFill } from '../pointwise/fill.js';
+import { type TensorIndices, indexWith, indexPutWith } from './indexing.js';
+import { logicalNot } from '../pointwise/logical.js';
+import { add, sub } from '../pointwise/arithmetic.js';
+import { sum } from '../reduction/reduction.js';
+import { cumsum } from '../scan/scan.js';
+import { scatterAdd } from './scatter.js';
+import { expand, reshape } from '../view/view.js';
+import { narrow } from '../view/slice.js';
+import { where } from '../pointwise/where.js';
+
+/** Number, from 0, of each position among those where a flat mask holds; -1 before the first. */
+function rankUnder(mask: Tensor): Tensor {
+  return sub(cumsum(mask, 0), 1);
+}
+
+/** @throws dtype-mismatch */
+function checkMask(op: string, mask: Tensor): void {
+  if (mask.dtype === 'bool') return;
+  throw new TesseraError(
+    'dtype-mismatch',
+    `${op}: expected BoolTensor for mask, but got ${mask.dtype}`,
+    { hints: ['Compare first, e.g. mask.ne(0).'] },
+  );
+}
+
+const maskedScatterOp = defineOp(
+  'aten::masked_scatter(Tensor self, Tensor mask, Tensor source) -> Tensor',
+  {
+    decompose: (args) => {
+      const { self, mask, source } = args as { self: Tensor; mask: Tensor; source: Tensor };
+      checkMask('masked_scatter_', mask);
+      if (self.dtype !== source.dtype)
+        throw new TesseraError(
+          'dtype-mismatch',
+          `masked_scatter: expected self and source to have same dtypes but got ${self.dtype} and ${source.dtype}`,
+          { hints: [`Convert it: source.to('${self.dtype}').`] },
+        );
+      const sizes = broadcastShapes([self.sizes, mask.sizes], 'masked_scatter');
+      const into = expand(self, sizes);
+      // The sum of no elements: nothing is written, but the gradient of source is zero, not absent.
+      if (source.numel === 0 || numelOf(sizes) === 0)
+        return source.requiresGrad && source.numel === 0 ? add(into, sum(source)) : clone(into);
+      const holds = expand(mask, sizes);
+      const at = clampMin(rankUnder(reshape(holds, [-1])), 0);
+      const values = indexWith(reshape(source, [-1]), [at]);
+      return where(holds, reshape(values, sizes), into);
+    },
+  },
+);
+const maskedScatterInplace = defineInplace(maskedScatterOp);
+
+defineOp(
+  'aten::masked_scatter_backward(Tensor grad_output, Tensor mask, SymInt[] sizes) -> Tensor',
+  {
+    decompose: ({ grad_output, mask, sizes }) => {
+      const grad = grad_output as Tensor;
+      const count = numelOf(sizes as number[]);
+      const holds = reshape(expand(mask as Tensor, grad.sizes), [-1]);
+      // Gradients that belong to no element go to one more, which is cut off.
+      const to = where(holds, rankUnder(holds), count);
+      const blank = zeros([count + 1], { dtype: grad.dtype, device: grad.device });
+      const sums = scatterAdd(blank, 0, to, reshape(grad, [-1]));
+      return reshape(narrow(sums, 0, 0, count), sizes as number[]);
+    },
+  },
+);
+
+/** Indices within bounds: what lies outside is masked out. */
+function bounded(self: Tensor, indices: TensorIndices): (Tensor | null)[] {
+  return indices.map((index, d) =>
+    index === null ? null : clamp(index, -self.sizes[d]!, self.sizes[d]! - 1),
+  );
+}
+
+defineOp(
+  'aten::_unsafe_masked_index(Tensor self, Tensor mask, Tensor?[] indices, Scalar fill) -> Tensor',
+  {
+    decompose: ({ self, mask, indices, fill }) => {
+      const x = self as Tensor;
+      if (x.numel === 0) return newFull(x, mask.sizes as number[], fill as ScalarLike);
+      const read = indexWith(x, bounded(x, indices as TensorIndices));
+      return maskedFill(read, logicalNot(mask as Tensor), fill as ScalarLike);
+    },
+  },
+);
+defineOp(
+  'aten::_unsafe_masked_index_put_accumulate(Tensor self, Tensor mask, Tensor?[] indices, Tensor values) -> Tensor',
+  {
+    decompose: ({ self, mask, indices, values }) => {
+      const x = self as Tensor;
+      if (x.numel === 0) return clone(x);
+      const added = maskedFill(values as Tensor, logicalNot(mask as Tensor), 0);
+      return indexPutWith(x, bounded(x, indices as TensorIndices), added, true);
+    },
+  },
+);
+
+/** A copy of self with the elements of `source`, in order, where the mask holds. @throws dtype-mismatch, shape-mismatch, index-out-of-range if the source has too few */
+export function maskedScatter(self: Tensor, mask: Tensor, source: Tensor): Tensor {
+  return callOp(maskedScatterOp, [self, mask, source]) as Tensor;
+}
+
+/** Writes the elements of `source`, in order, where the mask holds. */
+export function maskedScatter_(self: Tensor, mask: Tensor, source: Tensor): Tensor {
+  return callOp(maskedScatterInplace, [self, mask, source]) as Tensor;
+}

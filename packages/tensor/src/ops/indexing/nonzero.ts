@@ -1,0 +1,97 @@
+/**
+ * @file Positions of the elements other than 0.
+ */
+import { TesseraError } from '@tessera/shared';
+import { callOp } from '../../dispatch/dispatcher.js';
+import { readNumbers, writeNumbers } from '../../kernels/elements.js';
+import { defineOp } from '../../op/op-overload.js';
+import { contiguousStrides } from '../../shape.js';
+import { emptyFromMeta } from '../../tensor-factory.js';
+import type { Tensor } from '../../tensor.js';
+import { unsqueeze } from '../view/dims.js';
+import { unbind } from '../view/split.js';
+
+/** Row-major positions of the elements other than 0 (NaN is one). */
+function hits(self: Tensor): number[] {
+  const found: number[] = [];
+  readNumbers(self).forEach((value, i) => {
+    if (value !== 0) found.push(i);
+  });
+  return found;
+}
+
+/** One row of coordinates per row-major position. */
+function coordinates(sizes: readonly number[], positions: readonly number[]): number[] {
+  const strides = contiguousStrides(sizes);
+  return positions.flatMap((at) => sizes.map((size, d) => Math.floor(at / strides[d]!) % size));
+}
+
+const nonzeroOp = defineOp('aten::nonzero(Tensor self) -> Tensor', {
+  tags: ['data-dependent', 'non-differentiable'],
+  produce: ({ self }) => {
+    const found = hits(self as Tensor);
+    // One column of positions per dimension, each contiguous.
+    const out = emptyFromMeta({
+      sizes: [found.length, self.ndim as number],
+      strides: [1, Math.max(found.length, 1)],
+      dtype: 'int64',
+      device: self.device as string,
+    });
+    writeNumbers(out, coordinates(self.sizes as number[], found));
+    return out;
+  },
+});
+
+const argwhereOp = defineOp('aten::argwhere(Tensor self) -> Tensor', {
+  tags: ['data-dependent', 'non-differentiable'],
+  decompose: ({ self }) => callOp(nonzeroOp, [self]),
+});
+
+const nonzeroNumpyOp = defineOp('aten::nonzero_numpy(Tensor self) -> Tensor[]', {
+  tags: ['data-dependent', 'non-differentiable'],
+  decompose: ({ self }) =>
+    unbind(nonzero(self.ndim === 0 ? unsqueeze(self as Tensor, 0) : (self as Tensor)), 1),
+});
+
+const nonzeroStaticOp = defineOp(
+  'aten::nonzero_static(Tensor self, *, SymInt size, int fill_value=-1) -> Tensor',
+  {
+    tags: ['non-differentiable'],
+    meta: ({ self, size }) => {
+      if (!(size >= 0))
+        throw new TesseraError(
+          'invalid-argument',
+          `nonzero_static: 'size' must be an non-negative integer, but got ${size as number}`,
+          { hints: ['It is the number of rows of the result.'] },
+        );
+      const sizes = [size as number, self.ndim as number];
+      return { sizes, strides: contiguousStrides(sizes), dtype: 'int64', device: self.device };
+    },
+    kernel: ({ self, size, fill_value }, [out]) => {
+      const found = hits(self as Tensor).slice(0, size as number);
+      const rows = new Float64Array(out!.numel).fill(fill_value as number);
+      rows.set(coordinates(self.sizes as number[], found));
+      writeNumbers(out!, rows);
+    },
+  },
+);
+
+/** Positions of the non-zero elements, one row of `ndim` indices each; the shape depends on the values. */
+export function nonzero(self: Tensor): Tensor {
+  return callOp(nonzeroOp, [self]) as Tensor;
+}
+
+/** Positions of the non-zero elements, one vector per dimension. @see torch.nonzero(as_tuple=True) */
+export function nonzeroNumpy(self: Tensor): Tensor[] {
+  return callOp(nonzeroNumpyOp, [self]) as Tensor[];
+}
+
+/** Positions of the first `size` non-zero elements; rows that are left over hold `fillValue`. @throws invalid-argument */
+export function nonzeroStatic(self: Tensor, options: { size: number; fillValue?: number }): Tensor {
+  return callOp(nonzeroStaticOp, [self, options.size, options.fillValue ?? -1]) as Tensor;
+}
+
+/** Positions of the non-zero elements, as `nonzero`. */
+export function argwhere(self: Tensor): Tensor {
+  return callOp(argwhereOp, [self]) as Tensor;
+}

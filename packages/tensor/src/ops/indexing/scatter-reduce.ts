@@ -1,0 +1,210 @@
+/**
+ * @file Scatters that combine what meets at a position: sum, product, mean, extremes.
+ */
+import { TesseraError, type ScalarLike } from '@tessera/shared';
+import { callOp } from '../../dispatch/dispatcher.js';
+import { isFloatingPoint } from '../../dtype.js';
+import { forEachIndexed } from '../../kernels/coordinates.js';
+import { readNumbers, roundTo, writeNumbers } from '../../kernels/elements.js';
+import { scatterMeta, sourceUnderIndex } from '../../kernels/scatter-kernel.js';
+import { defineInplace } from '../../op/inplace.js';
+import { defineOp } from '../../op/op-overload.js';
+import type { NamedArgs } from '../../op/op-record.js';
+import { wrapDim } from '../../shape.js';
+import type { Tensor } from '../../tensor.js';
+import { eq } from '../pointwise/comparison.js';
+import { toDtype } from '../arrange/copy.js';
+import { div } from '../pointwise/division.js';
+import { clampMin } from '../pointwise/extremum.js';
+import { full } from '../factory/factory.js';
+import { onesLike, zerosLike } from '../factory/like.js';
+import { maskedFill } from '../pointwise/fill.js';
+import { logicalAnd } from '../pointwise/logical.js';
+import { mul } from '../pointwise/arithmetic.js';
+import { gather, scatter, scatterAdd } from './scatter.js';
+import { where } from '../pointwise/where.js';
+
+/** How elements that meet are combined. */
+export type ScatterReduction = 'sum' | 'prod' | 'mean' | 'amax' | 'amin';
+
+interface Combination {
+  /** Value that changes nothing. */
+  readonly start: number;
+  readonly combine: (held: number, value: number) => number;
+}
+
+const nanOr =
+  (pick: (a: number, b: number) => number) =>
+  (a: number, b: number): number =>
+    Number.isNaN(a) ? a : Number.isNaN(b) ? b : pick(a, b);
+const SUM: Combination = { start: 0, combine: (a, b) => a + b };
+const COMBINATIONS: Readonly<Record<ScatterReduction, Combination>> = {
+  sum: SUM,
+  mean: SUM,
+  prod: { start: 1, combine: (a, b) => a * b },
+  amax: { start: -Infinity, combine: nanOr(Math.max) },
+  amin: { start: Infinity, combine: nanOr(Math.min) },
+};
+
+/** @throws invalid-argument */
+function checkReduction(reduce: string): void {
+  if (reduce in COMBINATIONS) return;
+  throw new TesseraError(
+    'invalid-argument',
+    `reduce argument must be either sum, prod, mean, amax or amin, got ${reduce}.`,
+    { hints: ['scatter() takes the older names add and multiply.'] },
+  );
+}
+
+function kernel(args: NamedArgs, [out]: readonly Tensor[]): void {
+  const { self, index, src } = args as { self: Tensor; index: Tensor; src: Tensor };
+  const reduce = args.reduce as ScatterReduction;
+  const { start, combine } = COMBINATIONS[reduce];
+  const result = readNumbers(self);
+  const own = args.include_self === true ? 1 : 0;
+  const counts = new Float64Array(result.length).fill(own);
+  const source = sourceUnderIndex(index.sizes, src);
+  const integral = !isFloatingPoint(self.dtype);
+  const at = wrapDim(args.dim as number, self.ndim);
+  forEachIndexed(index.sizes, self.sizes, at, readNumbers(index), 'scatter_reduce', (i, to) => {
+    const held = counts[to] === 0 ? start : result[to]!;
+    // The running value is an element of the result: it is rounded, or wraps, at each step.
+    result[to] = roundTo(self.dtype, combine(held, source(i)));
+    counts[to]!++;
+  });
+  if (reduce === 'mean')
+    result.forEach((total, i) => {
+      const mean = total / Math.max(counts[i]!, 1);
+      result[i] = integral ? Math.floor(mean) : mean;
+    });
+  writeNumbers(out!, result);
+}
+
+type Pair = readonly [self: Tensor, src: Tensor];
+
+/** Gradients before positions that self does not take part in are blanked. */
+function gradients(args: NamedArgs, grad: Tensor, out: Tensor): Pair {
+  const { self, index, src } = args as { self: Tensor; index: Tensor; src: Tensor };
+  const dim = args.dim as number;
+  const at = (x: Tensor): Tensor => gather(x, dim, index);
+  const options = { includeSelf: args.include_self as boolean };
+  switch (args.reduce as ScatterReduction) {
+    case 'sum':
+      return [grad, at(grad)];
+    case 'mean': {
+      const own = args.include_self === true ? onesLike(grad) : zerosLike(grad);
+      const count = clampMin(scatterAdd(own, dim, index, onesLike(src)), 1);
+      return [div(grad, count), div(at(grad), at(count))];
+    }
+    case 'prod': {
+      const product = (a: Tensor, b: Tensor): Tensor =>
+        scatterReduce(a, dim, index, b, 'prod', options);
+      const known = maskedFill(self, eq(self, 0), 1);
+      const isZero = eq(src, 0);
+      const zeros = at(scatterAdd(zerosLike(self), dim, index, toDtype(isZero, self.dtype)));
+      const single = logicalAnd(isZero, eq(zeros, 1));
+      const without = product(self, maskedFill(src, single, 1));
+      return [
+        div(mul(grad, product(known, src)), known),
+        where(single, at(mul(grad, without)), div(at(mul(grad, out)), maskedFill(src, isZero, 1))),
+      ];
+    }
+    default: {
+      const ownWins = toDtype(eq(self, out), grad.dtype);
+      const srcWins = toDtype(eq(src, at(out)), grad.dtype);
+      const share = div(grad, scatterAdd(ownWins, dim, index, srcWins));
+      return [mul(ownWins, share), mul(srcWins, at(share))];
+    }
+  }
+}
+
+const scatterReduceOp = defineOp(
+  'aten::scatter_reduce.two(Tensor self, int dim, Tensor index, Tensor src, str reduce, *, bool include_self=True) -> Tensor',
+  {
+    meta: (args) => {
+      checkReduction(args.reduce as string);
+      return scatterMeta('scatter_reduce')(args);
+    },
+    kernel,
+    saved: ['self', 'index', 'src', 'out'],
+    vjp: (args, { grad, out }) => ({
+      self: () => {
+        const [own] = gradients(args, grad, out);
+        return args.include_self === true
+          ? own
+          : scatter(own, args.dim as number, args.index as Tensor, 0);
+      },
+      src: () => gradients(args, grad, out)[1],
+    }),
+  },
+);
+const scatterReduceInplace = defineInplace(scatterReduceOp);
+
+/** The names that scatter() knows. @throws invalid-argument */
+function olderName(reduce: string): ScatterReduction {
+  if (reduce === 'add') return 'sum';
+  if (reduce === 'multiply') return 'prod';
+  throw new TesseraError(
+    'invalid-argument',
+    `reduce argument must be either add or multiply, got ${reduce}.`,
+    { hints: ['scatterReduce() knows more reductions.'] },
+  );
+}
+
+const scatterWithOp = defineOp(
+  'aten::scatter.reduce(Tensor self, int dim, Tensor index, Tensor src, *, str reduce) -> Tensor',
+  {
+    decompose: ({ self, dim, index, src, reduce }) =>
+      scatterReduce(
+        self as Tensor,
+        dim as number,
+        index as Tensor,
+        src as Tensor,
+        olderName(reduce as string),
+      ),
+  },
+);
+const scatterValueWithOp = defineOp(
+  'aten::scatter.value_reduce(Tensor self, int dim, Tensor index, Scalar value, *, str reduce) -> Tensor',
+  {
+    decompose: ({ self, dim, index, value, reduce }) =>
+      scatterReduce(
+        self as Tensor,
+        dim as number,
+        index as Tensor,
+        full(index.sizes as number[], value as ScalarLike, {
+          dtype: self.dtype,
+          device: self.device as string,
+        }),
+        olderName(reduce as string),
+      ),
+  },
+);
+defineInplace(scatterWithOp);
+defineInplace(scatterValueWithOp);
+
+/** A copy of self with `src` combined into it at the indices along a dimension. @throws index-out-of-range, shape-mismatch, invalid-argument */
+export function scatterReduce(
+  self: Tensor,
+  dim: number,
+  index: Tensor,
+  src: Tensor,
+  reduce: ScatterReduction,
+  options: { includeSelf?: boolean } = {},
+): Tensor {
+  const include = options.includeSelf ?? true;
+  return callOp(scatterReduceOp, [self, dim, index, src, reduce, include]) as Tensor;
+}
+
+/** Combines `src` into self at the indices along a dimension. */
+export function scatterReduce_(
+  self: Tensor,
+  dim: number,
+  index: Tensor,
+  src: Tensor,
+  reduce: ScatterReduction,
+  options: { includeSelf?: boolean } = {},
+): Tensor {
+  const include = options.includeSelf ?? true;
+  return callOp(scatterReduceInplace, [self, dim, index, src, reduce, include]) as Tensor;
+}

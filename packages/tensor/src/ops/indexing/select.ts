@@ -1,0 +1,255 @@
+/**
+ * @file Picking whole slices by a vector of indices: index_select, index_add, embedding.
+ */
+import { TesseraError, type ScalarLike } from '@tessera/shared';
+import { callOp } from '../../dispatch/dispatcher.js';
+import { checkIndexType, strictIndex } from '../../kernels/coordinates.js';
+import { floatsInPlace, readNumbers, writeNumbers } from '../../kernels/elements.js';
+import { scalarValue } from '../../kernels/pointwise-kernel.js';
+import { formatStrides } from '../../memory-format.js';
+import { defineInplace } from '../../op/inplace.js';
+import { type OpOverload, defineOp } from '../../op/op-overload.js';
+import { contiguousStrides, formatSizes, wrapDim } from '../../shape.js';
+import type { Tensor } from '../../tensor.js';
+import { eq } from '../pointwise/comparison.js';
+import { zeros } from '../factory/factory.js';
+import { maskedFill } from '../pointwise/fill.js';
+import { mul } from '../pointwise/arithmetic.js';
+import { reshape } from '../view/view.js';
+import { unsqueeze } from '../view/dims.js';
+
+/** Elements before and after a dim. */
+function around(sizes: readonly number[], dim: number): { outer: number; inner: number } {
+  return {
+    outer: sizes.slice(0, dim).reduce((a, b) => a * b, 1),
+    inner: sizes.slice(dim + 1).reduce((a, b) => a * b, 1),
+  };
+}
+
+const indexSelectOp = defineOp('aten::index_select(Tensor self, int dim, Tensor index) -> Tensor', {
+  meta: ({ self, dim, index }) => {
+    checkIndexType('index_select', index.dtype as string);
+    if (index.ndim > 1)
+      throw new TesseraError(
+        'shape-mismatch',
+        `index_select(): Index is supposed to be a vector, but it has shape ${formatSizes(index.sizes)}`,
+        { hints: ['Flatten it, or use gather() or index().'] },
+      );
+    if (self.ndim === 0 && index.numel !== 1)
+      throw new TesseraError(
+        'shape-mismatch',
+        `index_select(): Index to scalar can have only 1 value, got ${String(index.numel)} value(s)`,
+        { hints: ['Reshape the scalar first: x.reshape([1]).'] },
+      );
+    const at = wrapDim(dim as number, self.ndim, 'index_select');
+    const sizes = (self.sizes as number[]).map((size, i) =>
+      i === at ? (index.numel as number) : size,
+    );
+    return { sizes, strides: contiguousStrides(sizes), dtype: self.dtype, device: self.device };
+  },
+  kernel: ({ self, dim, index }, [out]) => {
+    // As in PyTorch, where nothing is read no index is looked at.
+    if (out!.numel === 0) return;
+    const at = wrapDim(dim as number, self.ndim);
+    const sizes = self.ndim === 0 ? [1] : (self.sizes as number[]);
+    const { outer, inner } = around(sizes, at);
+    const values = readNumbers(self as Tensor);
+    const rows = readNumbers(index as Tensor);
+    const result = new Float64Array(out!.numel);
+    for (let o = 0; o < outer; o++) {
+      rows.forEach((row, r) => {
+        const from = (o * sizes[at]! + strictIndex(row, sizes[at]!, 'index_select')) * inner;
+        result.set(values.subarray(from, from + inner), (o * rows.length + r) * inner);
+      });
+    }
+    writeNumbers(out!, result);
+  },
+  saved: ['index'],
+  vjp: ({ self, dim, index }, { grad }) => ({
+    self: () =>
+      indexAdd(
+        zeros(self.sizes as number[], { dtype: grad.dtype, device: grad.device }),
+        dim as number,
+        index as Tensor,
+        grad,
+      ),
+  }),
+});
+
+const indexAddOp = defineOp(
+  'aten::index_add(Tensor self, int dim, Tensor index, Tensor source, *, Scalar alpha=1) -> Tensor',
+  {
+    meta: ({ self, dim, index, source }) => {
+      checkIndexType('index_add', index.dtype as string);
+      const at = wrapDim(dim as number, self.ndim, 'index_add');
+      if (index.ndim > 1 || (source.ndim === 0 ? 1 : source.sizes[at]) !== index.numel) {
+        throw new TesseraError(
+          'shape-mismatch',
+          `index_add(): Number of indices (${index.numel as number}) should be equal to source.size(dim) (${formatSizes(source.sizes)}, dim ${at})`,
+          { hints: ['One index per slice of the source.'] },
+        );
+      }
+      return {
+        sizes: self.sizes,
+        strides: formatStrides(self as Tensor, null),
+        dtype: self.dtype,
+        device: self.device,
+      };
+    },
+    kernel: ({ self, dim, index, source, alpha }, [out]) => {
+      const at = wrapDim(dim as number, self.ndim);
+      const sizes = self.ndim === 0 ? [1] : (self.sizes as number[]);
+      const { outer, inner } = around(sizes, at);
+      const result = readNumbers(self as Tensor);
+      const added = readNumbers(source as Tensor);
+      const rows = readNumbers(index as Tensor);
+      const factor = scalarValue(alpha as ScalarLike);
+      for (let o = 0; o < outer; o++) {
+        rows.forEach((row, r) => {
+          const to = (o * sizes[at]! + strictIndex(row, sizes[at]!, 'index_add')) * inner;
+          for (let i = 0; i < inner; i++)
+            result[to + i]! += factor * added[(o * rows.length + r) * inner + i]!;
+        });
+      }
+      writeNumbers(out!, result);
+    },
+    saved: ['index'],
+    vjp: ({ dim, index, source, alpha }, { grad }) => ({
+      self: grad,
+      source: () => {
+        const picked = indexSelect(grad, dim as number, index as Tensor);
+        return mul(source.ndim === 0 ? reshape(picked, []) : picked, alpha as ScalarLike);
+      },
+    }),
+  },
+);
+const indexAddInplace = defineInplace(indexAddOp);
+
+const embeddingOp = defineOp(
+  'aten::embedding(Tensor weight, Tensor indices, SymInt padding_idx=-1, bool scale_grad_by_freq=False, bool sparse=False) -> Tensor',
+  {
+    meta: ({ weight, indices }) => {
+      checkIndexType('embedding', indices.dtype as string);
+      if (weight.ndim !== 2)
+        throw new TesseraError(
+          'shape-mismatch',
+          `embedding: 'weight' must be 2-D, got ${formatSizes(weight.sizes)}`,
+          { hints: ['The weight is [number of embeddings, size].'] },
+        );
+      const sizes = [...(indices.sizes as number[]), weight.sizes[1] as number];
+      return {
+        sizes,
+        strides: contiguousStrides(sizes),
+        dtype: weight.dtype,
+        device: weight.device,
+      };
+    },
+    kernel: ({ weight, indices }, [out]) => {
+      if (out!.numel === 0) return;
+      const [rows, width] = weight.sizes as [number, number];
+      const values = readNumbers(weight as Tensor);
+      const result = new Float64Array(out!.numel);
+      readNumbers(indices as Tensor).forEach((row, i) => {
+        const from = strictIndex(row, rows, 'embedding') * width;
+        result.set(values.subarray(from, from + width), i * width);
+      });
+      writeNumbers(out!, result);
+    },
+    saved: ['indices'],
+    vjp: ({ weight, indices, padding_idx, scale_grad_by_freq }, { grad }) => ({
+      weight: () =>
+        callOp(embeddingBackwardOp, [
+          grad,
+          indices,
+          weight.sizes[0],
+          padding_idx,
+          scale_grad_by_freq,
+        ]) as Tensor,
+    }),
+  },
+);
+
+const embeddingBackwardOp: OpOverload = defineOp(
+  'aten::embedding_dense_backward(Tensor grad_output, Tensor indices, SymInt num_weights, SymInt padding_idx, bool scale_grad_by_freq) -> Tensor',
+  {
+    meta: ({ grad_output, num_weights }) => {
+      const sizes = [num_weights as number, grad_output.sizes.at(-1) as number];
+      return {
+        sizes,
+        strides: contiguousStrides(sizes),
+        dtype: grad_output.dtype,
+        device: grad_output.device,
+      };
+    },
+    kernel: ({ grad_output, indices, num_weights, padding_idx, scale_grad_by_freq }, [out]) => {
+      const width = out!.sizes[1]!;
+      const grads = floatsInPlace(grad_output as Tensor) ?? readNumbers(grad_output as Tensor);
+      const rows = readNumbers(indices as Tensor);
+      const counts = new Float64Array(num_weights as number);
+      for (const row of rows) counts[row]!++;
+      // The table is large and few of its rows are named: those alone are touched.
+      const direct = floatsInPlace(out!);
+      const result = direct?.fill(0) ?? new Float64Array(out!.numel);
+      rows.forEach((row, i) => {
+        if (row === padding_idx) return;
+        const share = scale_grad_by_freq === true ? counts[row]! : 1;
+        for (let j = 0; j < width; j++) result[row * width + j]! += grads[i * width + j]! / share;
+      });
+      if (direct === null) writeNumbers(out!, result);
+    },
+    saved: ['indices'],
+    vjp: ({ grad_output, indices, padding_idx }, { grad }) => ({
+      grad_output: () => {
+        const picked = reshape(
+          indexSelect(grad, 0, reshape(indices as Tensor, [-1])),
+          grad_output.sizes as number[],
+        );
+        return padding_idx < 0
+          ? picked
+          : maskedFill(picked, unsqueeze(eq(indices as Tensor, padding_idx as number), -1), 0);
+      },
+    }),
+  },
+);
+
+/** The slices of a dimension named by a vector of indices. @throws index-out-of-range, invalid-dim */
+export function indexSelect(self: Tensor, dim: number, index: Tensor): Tensor {
+  return callOp(indexSelectOp, [self, dim, index]) as Tensor;
+}
+
+/** A copy of self with alpha · source added to the named slices; repeated indices add up. @throws index-out-of-range, shape-mismatch */
+export function indexAdd(
+  self: Tensor,
+  dim: number,
+  index: Tensor,
+  source: Tensor,
+  options: { alpha?: ScalarLike } = {},
+): Tensor {
+  return callOp(indexAddOp, [self, dim, index, source, options.alpha ?? 1]) as Tensor;
+}
+
+/** Adds alpha · source to the named slices. */
+export function indexAdd_(
+  self: Tensor,
+  dim: number,
+  index: Tensor,
+  source: Tensor,
+  options: { alpha?: ScalarLike } = {},
+): Tensor {
+  return callOp(indexAddInplace, [self, dim, index, source, options.alpha ?? 1]) as Tensor;
+}
+
+/** Rows of a [V, D] table: indices […] → […, D]. Rows of `paddingIdx` get no gradient. @throws index-out-of-range */
+export function embedding(
+  weight: Tensor,
+  indices: Tensor,
+  options: { paddingIdx?: number; scaleGradByFreq?: boolean } = {},
+): Tensor {
+  return callOp(embeddingOp, [
+    weight,
+    indices,
+    options.paddingIdx ?? -1,
+    options.scaleGradByFreq ?? false,
+    false,
+  ]) as Tensor;
+}

@@ -1,0 +1,105 @@
+/**
+ * @file Reading and writing a tensor as if it were flat (take, put), and gather with broadcasting.
+ */
+import { TesseraError } from '@tessera/shared';
+import { callOp } from '../../dispatch/dispatcher.js';
+import { checkIndexType } from '../../kernels/coordinates.js';
+import { defineInplace } from '../../op/inplace.js';
+import { defineOp } from '../../op/op-overload.js';
+import { broadcastShapes, formatSizes, wrapDim } from '../../shape.js';
+import type { Tensor } from '../../tensor.js';
+import { remainder } from '../pointwise/division.js';
+import { indexWith, indexPutWith } from './indexing.js';
+import { gather } from './scatter.js';
+import { expand, reshape } from '../view/view.js';
+
+/** @throws dtype-mismatch */
+function checkLong(op: string, index: Tensor): void {
+  if (index.dtype === 'int64') return;
+  throw new TesseraError(
+    'dtype-mismatch',
+    `${op}(): Expected a long tensor for index, but got ${index.dtype}`,
+    { hints: ["Convert it: index.to('int64')."] },
+  );
+}
+
+const takeOp = defineOp('aten::take(Tensor self, Tensor index) -> Tensor', {
+  decompose: ({ self, index }) => {
+    checkLong('take', index as Tensor);
+    if (self.numel === 0 && index.numel > 0)
+      throw new TesseraError('index-out-of-range', 'take(): tried to take from an empty tensor', {
+        hints: ['An empty tensor has no elements to name.'],
+      });
+    return indexWith(reshape(self as Tensor, [-1]), [index as Tensor]);
+  },
+});
+
+const putOp = defineOp(
+  'aten::put(Tensor self, Tensor index, Tensor source, bool accumulate=False) -> Tensor',
+  {
+    decompose: ({ self, index, source, accumulate }) => {
+      const x = self as Tensor;
+      checkLong('put_', index as Tensor);
+      if (index.numel !== source.numel)
+        throw new TesseraError(
+          'shape-mismatch',
+          `put_(): Expected source and index to have the same number of elements, but got source.numel() = ${source.numel as number}, index.numel() = ${index.numel as number}`,
+          { hints: ['One element per index.'] },
+        );
+      const values = reshape(source as Tensor, [-1]);
+      const at = [reshape(index as Tensor, [-1])];
+      return reshape(indexPutWith(reshape(x, [-1]), at, values, accumulate as boolean), x.sizes);
+    },
+  },
+);
+const putInplace = defineInplace(putOp);
+
+const takeAlongOp = defineOp(
+  'aten::take_along_dim(Tensor self, Tensor indices, int? dim=None) -> Tensor',
+  {
+    decompose: ({ self, indices, dim }) => {
+      const x = self as Tensor;
+      const index = indices as Tensor;
+      checkIndexType('take_along_dim', index.dtype);
+      if (dim === null) return gather(reshape(x, [-1]), 0, reshape(index, [-1]));
+      if (x.ndim !== index.ndim)
+        throw new TesseraError(
+          'shape-mismatch',
+          `torch.take_along_dim(): input and indices should have the same number of dimensions, but got ${x.ndim} dimensions for input, and ${index.ndim} dimensions for indices`,
+          { hints: [`Sizes are ${formatSizes(x.sizes)} and ${formatSizes(index.sizes)}.`] },
+        );
+      const at = wrapDim(dim as number, x.ndim, 'take_along_dim');
+      const without = (sizes: readonly number[]): number[] =>
+        sizes.map((size, d) => (d === at ? 1 : size));
+      const shape = broadcastShapes([without(x.sizes), without(index.sizes)], 'take_along_dim');
+      const along = (t: Tensor): Tensor =>
+        expand(
+          t,
+          shape.map((size, d) => (d === at ? t.sizes[d]! : size)),
+        );
+      // Places count round and round, unlike those of gather.
+      const size = x.sizes[at] ?? 1;
+      return gather(along(x), at, size === 0 ? along(index) : remainder(along(index), size));
+    },
+  },
+);
+
+/** Elements by their position in the flattened tensor; the result has the shape of the index. @throws index-out-of-range, dtype-mismatch */
+export function take(self: Tensor, index: Tensor): Tensor {
+  return callOp(takeOp, [self, index]) as Tensor;
+}
+
+/** A copy of self with `source` written (or added) at positions in the flattened tensor. @throws index-out-of-range, shape-mismatch, dtype-mismatch */
+export function put(self: Tensor, index: Tensor, source: Tensor, accumulate = false): Tensor {
+  return callOp(putOp, [self, index, source, accumulate]) as Tensor;
+}
+
+/** Writes (or adds) `source` at positions in the flattened tensor. */
+export function put_(self: Tensor, index: Tensor, source: Tensor, accumulate = false): Tensor {
+  return callOp(putInplace, [self, index, source, accumulate]) as Tensor;
+}
+
+/** gather() whose other dimensions broadcast; without a dimension, of the flattened tensors. @throws index-out-of-range, shape-mismatch */
+export function takeAlongDim(self: Tensor, indices: Tensor, dim: number | null = null): Tensor {
+  return callOp(takeAlongOp, [self, indices, dim]) as Tensor;
+}

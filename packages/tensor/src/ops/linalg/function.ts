@@ -1,0 +1,178 @@
+/**
+ * @file Functions of matrices: exponential and pseudo-inverse.
+ */
+import { TesseraError } from '@tessera/shared';
+import { callOp } from '../../dispatch/dispatcher.js';
+import { isFloatingPoint } from '../../dtype.js';
+import { readNumbers, writeNumbers } from '../../kernels/elements.js';
+import { jacobiSvd } from '../../kernels/jacobi-svd.js';
+import { multiplyAdd } from '../../kernels/matmul-kernel.js';
+import { defineOp } from '../../op/op-overload.js';
+import { contiguousStrides, formatSizes } from '../../shape.js';
+import type { Tensor } from '../../tensor.js';
+import { full, zeros } from '../factory/factory.js';
+import { cat } from '../arrange/join.js';
+import { checkMatrix } from './shape.js';
+import { matmul } from '../matmul/composite.js';
+import { add, neg, sub } from '../pointwise/arithmetic.js';
+import { mT } from '../view/dims.js';
+import { narrow } from '../view/slice.js';
+import { tril } from '../indexing/triangle.js';
+
+/** Terms of the Taylor series; the matrix is scaled to a norm of at most 1/2 first. */
+const TERMS = 20;
+
+/** exp of a square matrix by scaling and squaring. */
+function exponential(values: Float64Array, n: number): Float64Array {
+  let norm = 0;
+  for (let i = 0; i < n; i++) {
+    let row = 0;
+    for (let j = 0; j < n; j++) row += Math.abs(values[i * n + j]!);
+    norm = Math.max(norm, row);
+  }
+  const halvings = norm > 0.5 ? Math.ceil(Math.log2(norm)) + 1 : 0;
+  const scaled = values.map((value) => value / 2 ** halvings);
+  const product = (a: Float64Array, b: Float64Array): Float64Array => {
+    const out = new Float64Array(n * n);
+    multiplyAdd(a, b, out, n, n, n);
+    return out;
+  };
+  let total = new Float64Array(n * n);
+  for (let i = 0; i < n; i++) total[i * n + i] = 1;
+  const one = total.slice();
+  // 1 + A (1 + A/2 (1 + A/3 (…)))
+  for (let k = TERMS; k >= 1; k--)
+    total = product(scaled, total).map((value, i) => value / k + one[i]!);
+  for (let s = 0; s < halvings; s++) total = product(total, total) as typeof total;
+  return total;
+}
+
+const expOp = defineOp('aten::linalg_matrix_exp(Tensor self) -> Tensor', {
+  tags: ['compute-intensive'],
+  meta: ({ self }) => {
+    const x = self as Tensor;
+    if (x.ndim < 2 || x.sizes.at(-1) !== x.sizes.at(-2) || !isFloatingPoint(x.dtype))
+      throw new TesseraError(
+        'shape-mismatch',
+        `linalg.matrix_exp: A must be batches of square floating point matrices, but it is ${formatSizes(x.sizes)} of ${x.dtype}`,
+        { hints: ['The last two dimensions are equal.'] },
+      );
+    return {
+      sizes: x.sizes,
+      strides: contiguousStrides(x.sizes),
+      dtype: x.dtype,
+      device: x.device,
+    };
+  },
+  kernel: ({ self }, [out]) => {
+    const n = self.sizes.at(-1) as number;
+    const values = readNumbers(self as Tensor);
+    const result = new Float64Array(values.length);
+    for (let at = 0; at < values.length; at += n * n)
+      result.set(exponential(values.subarray(at, at + n * n), n), at);
+    writeNumbers(out!, result);
+  },
+  saved: ['self'],
+  // The derivative in a direction is a block of the exponential of a matrix of twice the size.
+  vjp: ({ self }, { grad }) => ({
+    self: () => {
+      const x = mT(self as Tensor);
+      const n = x.sizes.at(-1)!;
+      const blank = zeros(x.sizes, { dtype: x.dtype, device: x.device });
+      const blocks = cat([cat([x, grad], -1), cat([blank, x], -1)], -2);
+      return narrow(narrow(linalgMatrixExp(blocks), -2, 0, n), -1, n, n);
+    },
+  }),
+});
+defineOp('aten::matrix_exp(Tensor self) -> Tensor', {
+  decompose: ({ self }) => callOp(expOp, [self]),
+});
+
+const EPSILON = { float32: 2 ** -23, float64: 2 ** -52 } as const;
+
+const pinvOp = defineOp(
+  'aten::linalg_pinv.atol_rtol_tensor(Tensor self, *, Tensor? atol=None, Tensor? rtol=None, bool hermitian=False) -> Tensor',
+  {
+    tags: ['compute-intensive'],
+    meta: ({ self }) => {
+      const x = self as Tensor;
+      checkMatrix('linalg.pinv', x);
+      const [m, n] = x.sizes.slice(-2) as [number, number];
+      const sizes = [...x.sizes.slice(0, -2), n, m];
+      return { sizes, strides: contiguousStrides(sizes), dtype: x.dtype, device: x.device };
+    },
+    kernel: ({ self, atol, rtol, hermitian }, [out]) => {
+      const x = self as Tensor;
+      const [m, n] = x.sizes.slice(-2) as [number, number];
+      const batch = x.sizes.slice(0, -2);
+      const values = readNumbers(hermitian === true ? add(tril(x), mT(tril(x, -1))) : x);
+      const limits = (limit: Tensor | null): Float64Array | null =>
+        limit === null ? null : readNumbers(limit, batch);
+      const [absolute, relative] = [limits(atol as Tensor | null), limits(rtol as Tensor | null)];
+      const result = new Float64Array(out!.numel);
+      const usual = Math.max(m, n) * EPSILON[x.dtype as keyof typeof EPSILON];
+      for (let b = 0; b * m * n < values.length && m * n > 0; b++) {
+        const { u, s, v } = jacobiSvd(values.subarray(b * m * n, (b + 1) * m * n), m, n, false);
+        const atLeast = absolute?.[b] ?? 0;
+        // Without a relative limit, one is implied unless there is an absolute one.
+        const share = relative?.[b] ?? (atLeast > 0 ? 0 : usual);
+        const limit = Math.max(atLeast, share * s[0]!);
+        s.forEach((value, k) => {
+          if (!(value > limit)) return;
+          for (let i = 0; i < n; i++)
+            for (let j = 0; j < m; j++)
+              result[b * m * n + i * m + j]! += (v[k]![i]! * u[k]![j]!) / value;
+        });
+      }
+      writeNumbers(out!, result);
+    },
+    saved: ['self', 'out'],
+    // @see pinv_backward in PyTorch's FunctionsManual
+    vjp: ({ self }, { grad, out }) => ({
+      self: () => {
+        const [a, p, g] = [self as Tensor, out, mT(grad)];
+        const pt = mT(p);
+        if (a.sizes.at(-2)! <= a.sizes.at(-1)!) {
+          const k = matmul(g, p);
+          const kp = matmul(k, pt);
+          return add(
+            sub(add(neg(mT(matmul(p, k))), kp), matmul(matmul(a, p), kp)),
+            matmul(matmul(pt, p), sub(g, matmul(k, a))),
+          );
+        }
+        const k = matmul(p, g);
+        const pk = matmul(pt, k);
+        return sub(
+          add(add(neg(mT(matmul(k, p))), matmul(matmul(sub(g, matmul(a, k)), p), pt)), pk),
+          matmul(matmul(pk, p), a),
+        );
+      },
+    }),
+  },
+);
+
+const pinverseOp = defineOp('aten::pinverse(Tensor self, float rcond=1e-15) -> Tensor', {
+  decompose: ({ self, rcond }) => {
+    const options = { dtype: 'float64', device: self.device as string } as const;
+    return callOp(pinvOp, [self, zeros([], options), full([], rcond as number, options), false]);
+  },
+});
+
+/** The exponential of square matrices. @throws shape-mismatch */
+export function linalgMatrixExp(self: Tensor): Tensor {
+  return callOp(expOp, [self]) as Tensor;
+}
+
+/** The Moore–Penrose inverse, [.., M, N] → [.., N, M]; singular values up to max(atol, rtol · largest) count as 0. @throws invalid-dim, dtype-unsupported */
+export function linalgPinv(
+  self: Tensor,
+  options: { atol?: Tensor | null; rtol?: Tensor | null; hermitian?: boolean } = {},
+): Tensor {
+  const { atol = null, rtol = null, hermitian = false } = options;
+  return callOp(pinvOp, [self, atol, rtol, hermitian]) as Tensor;
+}
+
+/** The Moore–Penrose inverse; singular values up to rcond · largest count as 0. @throws invalid-dim, dtype-unsupported */
+export function pinverse(self: Tensor, rcond = 1e-15): Tensor {
+  return callOp(pinverseOp, [self, rcond]) as Tensor;
+}

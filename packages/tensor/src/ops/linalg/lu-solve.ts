@@ -1,0 +1,109 @@
+/**
+ * @file Solving with a matrix that was factored before: LU and row swaps, as LAPACK packs them.
+ */
+import { TesseraError } from '@tessera/shared';
+import { callOp } from '../../dispatch/dispatcher.js';
+import { readNumbers, writeNumbers } from '../../kernels/elements.js';
+import { defineOp } from '../../op/op-overload.js';
+import { broadcastShapes, contiguousStrides, formatSizes } from '../../shape.js';
+import type { Tensor } from '../../tensor.js';
+import { clone } from '../arrange/copy.js';
+import { linalgSolveTriangular } from './solve.js';
+import { gather } from '../indexing/scatter.js';
+import { expand } from '../view/view.js';
+import { mT, unsqueeze } from '../view/dims.js';
+
+/** Row of the original matrix at each row after the swaps (and where each went, if inverse). */
+const permutationOp = defineOp(
+  'tessera::pivots_to_permutation(Tensor pivots, bool inverse) -> Tensor',
+  {
+    tags: ['non-differentiable'],
+    meta: ({ pivots }) => ({
+      sizes: pivots.sizes as number[],
+      strides: contiguousStrides(pivots.sizes as number[]),
+      dtype: 'int64',
+      device: (pivots as Tensor).device,
+    }),
+    kernel: ({ pivots, inverse }, [out]) => {
+      const swaps = readNumbers(pivots as Tensor);
+      const n = (pivots.sizes as number[]).at(-1) ?? 0;
+      const result = new Float64Array(swaps.length);
+      for (let base = 0; base < swaps.length; base += n) {
+        const order = Array.from({ length: n }, (_, i) => i);
+        // LAPACK counts rows from 1.
+        for (let i = 0; i < n; i++) {
+          const j = swaps[base + i]! - 1;
+          [order[i], order[j]] = [order[j]!, order[i]!];
+        }
+        order.forEach((from, to) => (result[base + (inverse ? from : to)] = inverse ? to : from));
+      }
+      writeNumbers(out!, result);
+    },
+  },
+);
+
+/** Rows of x in the order that the pivots give, or back. */
+function permuteRows(x: Tensor, pivots: Tensor, inverse: boolean): Tensor {
+  const order = callOp(permutationOp, [pivots, inverse]) as Tensor;
+  return gather(x, -2, expand(unsqueeze(order, -1), x.sizes));
+}
+
+const luSolveOp = defineOp(
+  'aten::linalg_lu_solve(Tensor LU, Tensor pivots, Tensor B, *, bool left=True, bool adjoint=False) -> Tensor',
+  {
+    decompose: (args) => {
+      const { LU, pivots, B, left, adjoint } = args as {
+        LU: Tensor;
+        pivots: Tensor;
+        B: Tensor;
+        left: boolean;
+        adjoint: boolean;
+      };
+      const n = LU.sizes.at(-1);
+      if (LU.ndim < 2 || LU.sizes.at(-2) !== n)
+        refuse(`expected LU to be square, but it has shape ${formatSizes(LU.sizes)}`);
+      if (B.sizes.at(left ? -2 : -1) !== n)
+        refuse(`shapes ${formatSizes(LU.sizes)} of LU and ${formatSizes(B.sizes)} of B do not fit`);
+      const batch = broadcastShapes(
+        [LU.sizes.slice(0, -2), B.sizes.slice(0, -2)],
+        'linalg_lu_solve',
+      );
+      // X @ A = B is Aᵀ @ Xᵀ = Bᵀ: from here on the unknown is on the right.
+      const b = expand(left ? B : mT(B), [...batch, ...(left ? B : mT(B)).sizes.slice(-2)]);
+      const lu = expand(LU, [...batch, ...LU.sizes.slice(-2)]);
+      const swaps = expand(pivots, [...batch, n!]);
+      const transposed = adjoint === left;
+      const solve = (
+        matrix: Tensor,
+        right: Tensor,
+        upper: boolean,
+        unitriangular: boolean,
+      ): Tensor => linalgSolveTriangular(matrix, right, { upper, unitriangular });
+      const x = transposed
+        ? permuteRows(solve(mT(lu), solve(mT(lu), b, false, false), true, true), swaps, true)
+        : solve(lu, solve(lu, permuteRows(b, swaps, false), false, true), true, false);
+      // Column by column for unknowns on the right, as LAPACK leaves them.
+      return left
+        ? mT(clone(mT(x), { memoryFormat: 'contiguous' }))
+        : clone(mT(x), { memoryFormat: 'contiguous' });
+    },
+  },
+);
+
+/** @throws shape-mismatch */
+function refuse(why: string): never {
+  throw new TesseraError('shape-mismatch', `linalg_lu_solve: ${why}.`, {
+    hints: ['LU is [*, n, n], pivots [*, n], and B [*, n, k] (or [*, k, n] with left: false).'],
+  });
+}
+
+/** X with A @ X = b (X @ A = b unless `left`; Aᵀ if `adjoint`), where A was factored into lu and pivots. @throws shape-mismatch */
+export function linalgLuSolve(
+  lu: Tensor,
+  pivots: Tensor,
+  b: Tensor,
+  options: { left?: boolean; adjoint?: boolean } = {},
+): Tensor {
+  const { left = true, adjoint = false } = options;
+  return callOp(luSolveOp, [lu, pivots, b, left, adjoint]) as Tensor;
+}

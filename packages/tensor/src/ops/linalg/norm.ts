@@ -1,0 +1,163 @@
+/**
+ * @file Norms of matrices, and `linalg_norm`, which takes vectors and matrices.
+ */
+import { TesseraError, type ScalarLike } from '@tessera/shared';
+import { callOp } from '../../dispatch/dispatcher.js';
+import { DTYPES, type DType } from '../../dtype.js';
+import { fixedScalar } from '../../kernels/pointwise-kernel.js';
+import { type OpOverload, defineOp } from '../../op/op-overload.js';
+import { wrapDim } from '../../shape.js';
+import type { Tensor } from '../../tensor.js';
+import { toDtype } from '../arrange/copy.js';
+import { linalgSvdvals } from './svd.js';
+import { norm } from '../reduction/norm.js';
+import { type ReduceOptions, sum } from '../reduction/reduction.js';
+import { amax, amin } from '../reduction/extremum.js';
+import { type Dims, dimList } from '../reduction/spread.js';
+import { permute } from '../view/view.js';
+import { unsqueeze } from '../view/dims.js';
+
+/** Frobenius or nuclear norm by name, else p: ±1, ±2 or ±Infinity. */
+export type MatrixOrder = 'fro' | 'nuc' | number;
+
+function refuse(message: string): never {
+  throw new TesseraError('invalid-argument', message, {
+    hints: ["Matrix norms are 'fro', 'nuc', 1, -1, 2, -2, Infinity and -Infinity."],
+  });
+}
+
+/** Singular values of the matrices in two dims, as the last dimension. */
+function singularValues(self: Tensor, dims: readonly [number, number]): Tensor {
+  const rest = self.sizes.map((_, i) => i).filter((i) => !dims.includes(i));
+  return linalgSvdvals(permute(self, [...rest, ...dims]));
+}
+
+function matrixNorm(
+  name: string,
+  self: Tensor,
+  order: MatrixOrder,
+  dim: readonly number[],
+  keepdim: boolean,
+  dtype: DType | null,
+): Tensor {
+  if (DTYPES[self.dtype].category !== 'floating')
+    throw new TesseraError(
+      'dtype-unsupported',
+      `${name}: Expected a floating point or complex tensor as input. Got ${self.dtype}`,
+      { hints: ["Convert first: x.to('float32')."] },
+    );
+  if (dim.length !== 2 || self.ndim < 2)
+    refuse(`${name}: dim must be a 2-tuple of dims of a matrix.`);
+  const [a, b] = dim.map((d) => wrapDim(d, self.ndim, name)) as [number, number];
+  if (a === b) refuse(`${name}: dims must be different. Got (${dim.join(', ')})`);
+  if (order === 'fro') return norm(self, 2, [a, b], { keepdim, dtype: dtype ?? undefined });
+  const x = dtype === null ? self : toDtype(self, dtype);
+  const restored = (reduced: Tensor): Tensor =>
+    keepdim ? unsqueeze(unsqueeze(reduced, Math.min(a, b)), Math.max(a, b)) : reduced;
+  if (order === 'nuc') return restored(sum(singularValues(x, [a, b]), -1));
+  // The largest of none is 0.
+  const largest = (y: Tensor, at: number, keep = false): Tensor =>
+    y.sizes[wrapDim(at, y.ndim)] === 0 ? sum(y, at, { keepdim: keep }) : amax(y, at, keep);
+  const extremum = order > 0 ? largest : amin;
+  const magnitude = Math.abs(order);
+  if (magnitude === 2) return restored(extremum(singularValues(x, [a, b]), -1));
+  if (magnitude !== 1 && magnitude !== Infinity) refuse(`${name}: Order ${order} not supported.`);
+  // The largest (or smallest) sum of a column, or of a row.
+  const [summed, compared] = magnitude === 1 ? [a, b] : [b, a];
+  const sums = norm(x, 1, summed, { keepdim: true });
+  const result = extremum(sums, compared, true);
+  return keepdim ? result : result.squeeze([a, b]);
+}
+
+const MATRIX_TAIL = 'int[] dim=[-2, -1], bool keepdim=False, *, ScalarType? dtype=None) -> Tensor';
+
+function defineMatrixNorm(signature: string, orderOf: (ord: unknown) => MatrixOrder): OpOverload {
+  return defineOp(`aten::linalg_matrix_norm${signature}${MATRIX_TAIL}`, {
+    decompose: ({ self, ord, dim, keepdim, dtype }) =>
+      matrixNorm(
+        'linalg.matrix_norm',
+        self as Tensor,
+        orderOf(ord),
+        dim as number[],
+        keepdim as boolean,
+        dtype as DType | null,
+      ),
+  });
+}
+
+const matrixNormOp = defineMatrixNorm('(Tensor self, Scalar ord, ', (ord) =>
+  fixedScalar(ord as ScalarLike),
+);
+const matrixNormStringOp = defineMatrixNorm('.str_ord(Tensor self, str ord="fro", ', namedOrder);
+
+/** @throws invalid-argument */
+function namedOrder(ord: unknown): 'fro' | 'nuc' {
+  return ord === 'fro' || ord === 'nuc'
+    ? ord
+    : refuse(`linalg.norm: Order ${String(ord)} not supported.`);
+}
+
+const NORM_TAIL = 'int[1]? dim=None, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor';
+
+const linalgNormOp = defineOp(`aten::linalg_norm(Tensor self, Scalar? ord=None, ${NORM_TAIL}`, {
+  decompose: ({ self, ord, dim, keepdim, dtype }) => {
+    const x = self as Tensor;
+    const dims = dim as number[] | null;
+    const options = { keepdim: keepdim as boolean, dtype: (dtype as DType | null) ?? undefined };
+    if (ord === null) return norm(x, 2, dims, options);
+    if (dims !== null && dims.length !== 1 && dims.length !== 2)
+      refuse(
+        `linalg.norm: If dim is specified, it must be of length 1 or 2. Got [${dims.join(', ')}]`,
+      );
+    if (dims === null && x.ndim !== 1 && x.ndim !== 2)
+      refuse('linalg.norm: If dim is not specified but ord is, the input must be 1D or 2D.');
+    const order = fixedScalar(ord as ScalarLike);
+    const vector = dims === null ? x.ndim === 1 : dims.length === 1;
+    if (vector) return norm(x, order, dims, options);
+    return matrixNorm(
+      'linalg.norm',
+      x,
+      order,
+      dims ?? [0, 1],
+      keepdim as boolean,
+      dtype as DType | null,
+    );
+  },
+});
+const linalgNormStringOp = defineOp(
+  `aten::linalg_norm.ord_str(Tensor self, str ord, ${NORM_TAIL}`,
+  {
+    decompose: ({ self, ord, dim, keepdim, dtype }) =>
+      matrixNorm(
+        'linalg.norm',
+        self as Tensor,
+        namedOrder(ord),
+        (dim as number[] | null) ?? (self.ndim === 2 ? [0, 1] : []),
+        keepdim as boolean,
+        dtype as DType | null,
+      ),
+  },
+);
+
+/** Norms of the matrices in two dims (the last two). @throws invalid-argument, dtype-unsupported */
+export function linalgMatrixNorm(
+  self: Tensor,
+  order: MatrixOrder = 'fro',
+  dim: readonly number[] = [-2, -1],
+  options: ReduceOptions = {},
+): Tensor {
+  const op = typeof order === 'string' ? matrixNormStringOp : matrixNormOp;
+  return callOp(op, [self, order, dim, options.keepdim ?? false, options.dtype ?? null]) as Tensor;
+}
+
+/** Norm of vectors (one dim) or matrices (two dims); of all elements if neither `order` nor `dim` is given. @throws invalid-argument, dtype-unsupported */
+export function linalgNorm(
+  self: Tensor,
+  order: MatrixOrder | null = null,
+  dim: Dims = null,
+  options: ReduceOptions = {},
+): Tensor {
+  const op = typeof order === 'string' ? linalgNormStringOp : linalgNormOp;
+  const { keepdim = false, dtype = null } = options;
+  return callOp(op, [self, order, dimList(dim), keepdim, dtype]) as Tensor;
+}

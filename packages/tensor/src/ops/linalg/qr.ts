@@ -1,0 +1,114 @@
+/**
+ * @file QR decomposition.
+ */
+import { TesseraError } from '@tessera/shared';
+import { callOp } from '../../dispatch/dispatcher.js';
+import { householderQr } from '../../kernels/dense-matrix.js';
+import { readNumbers, writeNumbers } from '../../kernels/elements.js';
+import { defineOp } from '../../op/op-overload.js';
+import type { TensorMeta } from '../../op/op-record.js';
+import type { Tensor } from '../../tensor.js';
+import { cat } from '../arrange/join.js';
+import { checkMatrix, columnMajorStrides } from './shape.js';
+import { linalgSolveTriangular } from './solve.js';
+import { matmul } from '../matmul/composite.js';
+import { add, neg, sub } from '../pointwise/arithmetic.js';
+import { triu } from '../indexing/triangle.js';
+import { mT } from '../view/dims.js';
+import { narrow } from '../view/slice.js';
+
+/** How much of q is computed: as many columns as r needs, all, or none. */
+export type QrMode = 'reduced' | 'complete' | 'r';
+
+/** For a tall or square matrix. @see linalg_qr_backward in PyTorch's FunctionsManual */
+function tallGradient(gradQ: Tensor | null, gradR: Tensor | null, q: Tensor, r: Tensor): Tensor {
+  const fromR = gradR === null ? null : matmul(gradR, mT(r));
+  const fromQ = gradQ === null ? null : matmul(mT(q), gradQ);
+  const both = fromR !== null && fromQ !== null ? sub(fromR, fromQ) : (fromR ?? neg(fromQ!));
+  const symmetric = add(triu(both), mT(triu(both, 1)));
+  const inside = matmul(q, symmetric);
+  const total = gradQ === null ? inside : add(inside, gradQ);
+  return linalgSolveTriangular(mT(r), total, { upper: false, left: false });
+}
+
+function qrGradient(gradQ: Tensor | null, gradR: Tensor | null, q: Tensor, r: Tensor): Tensor {
+  const [m, n] = r.sizes.slice(-2) as [number, number];
+  if (m >= n) return tallGradient(gradQ, gradR, q, r);
+  // The first m columns determine q; the others are q · r too.
+  const first = narrow(r, -1, 0, m);
+  if (gradR === null) {
+    const part = tallGradient(gradQ, null, q, first);
+    return cat([part, narrow(r, -1, m, n - m).mul(0)], -1);
+  }
+  const rest = narrow(gradR, -1, m, n - m);
+  const through = matmul(q, matmul(narrow(r, -1, m, n - m), mT(rest)));
+  const toQ = gradQ === null ? through : add(gradQ, through);
+  return cat([tallGradient(toQ, narrow(gradR, -1, 0, m), q, first), matmul(q, rest)], -1);
+}
+
+const qrOp = defineOp('aten::linalg_qr(Tensor A, str mode="reduced") -> (Tensor Q, Tensor R)', {
+  tags: ['compute-intensive'],
+  meta: ({ A, mode }) => {
+    const x = A as Tensor;
+    checkMatrix('linalg.qr', x);
+    if (mode !== 'reduced' && mode !== 'complete' && mode !== 'r')
+      throw new TesseraError(
+        'invalid-argument',
+        `qr received unrecognized mode '${mode as string}' but expected one of 'reduced' (default), 'r', or 'complete'`,
+        { hints: ["Use 'reduced'."] },
+      );
+    const batch = x.sizes.slice(0, -2);
+    const [m, n] = x.sizes.slice(-2) as [number, number];
+    const k = mode === 'complete' ? m : Math.min(m, n);
+    const of = (sizes: number[]): TensorMeta => ({
+      sizes,
+      strides: columnMajorStrides(sizes),
+      dtype: x.dtype,
+      device: x.device,
+    });
+    const q: TensorMeta =
+      mode === 'r' ? { ...of([0, 0]), sizes: [0], strides: [1] } : of([...batch, m, k]);
+    return [q, of([...batch, k, n])];
+  },
+  kernel: ({ A, mode }, outs) => {
+    const x = A as Tensor;
+    const [m, n] = x.sizes.slice(-2) as [number, number];
+    const k = outs[1]!.sizes.at(-2)!;
+    const values = readNumbers(x);
+    const [qs, rs]: [number[], number[]] = [[], []];
+    const count = x.sizes.slice(0, -2).reduce((a, b) => a * b, 1);
+    for (let b = 0; b < count; b++) {
+      const { q, r } = householderQr(values.subarray(b * m * n, (b + 1) * m * n), m, n);
+      for (let i = 0; i < m; i++) for (let j = 0; j < k; j++) qs.push(q[i * m + j]!);
+      for (let i = 0; i < k * n; i++) rs.push(r[i]!);
+    }
+    writeNumbers(outs[1]!, rs);
+    if (mode !== 'r') writeNumbers(outs[0]!, qs);
+  },
+  saved: ['out'],
+  vjp: ({ A, mode }, { grads, outs }) => ({
+    A: () => {
+      if (mode === 'r' || (mode === 'complete' && A.sizes.at(-2) > A.sizes.at(-1)))
+        throw new TesseraError(
+          'derivative-missing',
+          `The derivative of linalg.qr depends on Q, of which mode='${mode as string}' has not what it needs.`,
+          { hints: ["Use mode: 'reduced'."] },
+        );
+      return qrGradient(grads[0]!, grads[1]!, outs[0]!, outs[1]!);
+    },
+  }),
+});
+
+const oldQrOp = defineOp('aten::qr(Tensor self, bool some=True) -> (Tensor Q, Tensor R)', {
+  decompose: ({ self, some }) => callOp(qrOp, [self, (some as boolean) ? 'reduced' : 'complete']),
+});
+
+/** q @ r = self with orthonormal columns of q and upper triangular r: [.., M, N] → [.., M, K], [.., K, N]. @throws invalid-dim, dtype-unsupported, invalid-argument */
+export function linalgQr(self: Tensor, options: { mode?: QrMode } = {}): [q: Tensor, r: Tensor] {
+  return callOp(qrOp, [self, options.mode ?? 'reduced']) as [Tensor, Tensor];
+}
+
+/** As `linalgQr`: reduced, or complete unless `some`. @throws invalid-dim, dtype-unsupported */
+export function qr(self: Tensor, some = true): [q: Tensor, r: Tensor] {
+  return callOp(oldQrOp, [self, some]) as [Tensor, Tensor];
+}

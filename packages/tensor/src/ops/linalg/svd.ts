@@ -1,0 +1,144 @@
+/**
+ * @file Singular value decomposition.
+ */
+import { TesseraError } from '@tessera/shared';
+import { isGradEnabled } from '../../autograd/grad-mode.js';
+import { requiresGrad } from '../../autograd/history.js';
+import { callOp } from '../../dispatch/dispatcher.js';
+import { readNumbers, writeNumbers } from '../../kernels/elements.js';
+import { jacobiSvd } from '../../kernels/jacobi-svd.js';
+import { defineOp } from '../../op/op-overload.js';
+import { checkMatrix, columnMajorStrides } from './shape.js';
+import type { TensorMeta } from '../../op/op-record.js';
+import { contiguousStrides } from '../../shape.js';
+import type { Tensor } from '../../tensor.js';
+import { diagEmbed } from '../view/diagonal.js';
+import { div } from '../pointwise/division.js';
+import { eye } from '../factory/range.js';
+import { matmul } from '../matmul/composite.js';
+import { add, mul, sub } from '../pointwise/arithmetic.js';
+import { square } from '../pointwise/power.js';
+import { mT, unsqueeze } from '../view/dims.js';
+import { narrow } from '../view/slice.js';
+
+function skew(x: Tensor): Tensor {
+  return sub(x, mT(x));
+}
+
+/** @see svd_backward in PyTorch's FunctionsManual */
+function svdGradient(
+  [gradU, gradS, gradVh]: readonly (Tensor | null)[],
+  [u, s, vh]: readonly [Tensor, Tensor, Tensor],
+): Tensor {
+  const k = s.sizes.at(-1)!;
+  const [m, n] = [u.sizes.at(-2)!, vh.sizes.at(-1)!];
+  const [row, column] = [unsqueeze(s, -2), unsqueeze(s, -1)];
+  if (gradU == null && gradVh == null) {
+    const scale = unsqueeze(gradS!, -1);
+    return m >= n ? matmul(u, mul(scale, vh)) : matmul(mul(u, mT(scale)), vh);
+  }
+  // Differences of squared values; ones on the diagonal, which the skew parts make irrelevant.
+  const gaps = add(
+    sub(square(row), square(column)),
+    eye(k, null, { dtype: s.dtype, device: s.device }),
+  );
+  const parts: Tensor[] = [];
+  if (gradU != null) parts.push(mul(div(skew(matmul(mT(u), gradU)), gaps), row));
+  if (gradVh != null) parts.push(mul(column, div(skew(matmul(vh, mT(gradVh))), gaps)));
+  if (gradS != null) parts.push(diagEmbed(gradS));
+  const core = parts.reduce((total, part) => add(total, part));
+  if (m > k && gradU != null) {
+    const scaled = div(gradU, row);
+    const outside = sub(scaled, matmul(u, matmul(mT(u), scaled)));
+    return matmul(add(matmul(u, core), outside), vh);
+  }
+  if (n > k && gradVh != null) {
+    const scaled = div(gradVh, column);
+    const outside = sub(scaled, matmul(matmul(scaled, mT(vh)), vh));
+    return matmul(u, add(matmul(core, vh), outside));
+  }
+  return m >= n ? matmul(u, matmul(core, vh)) : matmul(matmul(u, core), vh);
+}
+
+const svdOp = defineOp(
+  'aten::_linalg_svd(Tensor A, bool full_matrices=False, bool compute_uv=True, *, str? driver=None) -> (Tensor U, Tensor S, Tensor Vh)',
+  {
+    tags: ['compute-intensive'],
+    meta: ({ A, full_matrices, compute_uv }) => {
+      const x = A as Tensor;
+      checkMatrix('linalg.svd', x);
+      const batch = x.sizes.slice(0, -2);
+      const [m, n] = x.sizes.slice(-2) as [number, number];
+      const k = Math.min(m, n);
+      const of = (sizes: number[], strides: number[]): TensorMeta => ({
+        sizes,
+        strides,
+        dtype: x.dtype,
+        device: x.device,
+      });
+      const values = of([...batch, k], contiguousStrides([...batch, k]));
+      if (compute_uv === false) return [of([0], [1]), values, of([0], [1])];
+      const u = [...batch, m, full_matrices === true ? m : k];
+      const vh = [...batch, full_matrices === true ? n : k, n];
+      return [of(u, columnMajorStrides(u)), values, of(vh, columnMajorStrides(vh))];
+    },
+    kernel: ({ A, full_matrices, compute_uv }, outs) => {
+      const x = A as Tensor;
+      const [m, n] = x.sizes.slice(-2) as [number, number];
+      const values = readNumbers(x);
+      if (values.some((value) => !Number.isFinite(value)))
+        throw new TesseraError(
+          'invalid-argument',
+          'linalg.svd: The algorithm failed to converge because the input matrix contained non-finite values.',
+          { hints: ['Check the input for NaN and infinity.'] },
+        );
+      const [us, ss, vs]: [number[], number[], number[]] = [[], [], []];
+      const count = x.sizes.slice(0, -2).reduce((a, b) => a * b, 1);
+      for (let i = 0; i < count; i++) {
+        const matrix = values.subarray(i * m * n, (i + 1) * m * n);
+        const { u, s, v } = jacobiSvd(matrix, m, n, full_matrices as boolean);
+        ss.push(...s);
+        for (let r = 0; r < m; r++) for (const column of u) us.push(column[r]!);
+        for (const column of v) vs.push(...column);
+      }
+      writeNumbers(outs[1]!, ss);
+      if (compute_uv === false) return;
+      writeNumbers(outs[0]!, us);
+      writeNumbers(outs[2]!, vs);
+    },
+    saved: ['out'],
+    vjp: ({ compute_uv }, { grads, outs }) => ({
+      A: () => {
+        if (compute_uv === false)
+          throw new TesseraError(
+            'derivative-missing',
+            'linalg.svd: the derivative needs the singular vectors, which were not computed.',
+            { hints: ['Use linalgSvdvals(), or linalgSvd().'] },
+          );
+        const k = outs[1]!.sizes.at(-1)!;
+        const cut = (x: Tensor | null, dim: number): Tensor | null =>
+          x === null ? null : narrow(x, dim, 0, k);
+        return svdGradient(
+          [cut(grads[0]!, -1), grads[1]!, cut(grads[2]!, -2)],
+          [cut(outs[0]!, -1)!, outs[1]!, cut(outs[2]!, -2)!],
+        );
+      },
+    }),
+  },
+);
+
+/** u @ diag(s) @ vh = self with orthonormal u and vh and descending s: [.., M, N] → [.., M, K], [.., K], [.., K, N]; square u and vh if `fullMatrices`. @throws invalid-dim, dtype-unsupported */
+export function linalgSvd(
+  self: Tensor,
+  options: { fullMatrices?: boolean } = {},
+): [u: Tensor, s: Tensor, vh: Tensor] {
+  const full = options.fullMatrices ?? true;
+  return callOp(svdOp, [self, full, true, null]) as [Tensor, Tensor, Tensor];
+}
+
+/** Singular values, descending, [.., M, N] → [.., min(M, N)]. @throws invalid-dim, dtype-unsupported */
+export function linalgSvdvals(self: Tensor): Tensor {
+  // The derivative needs the vectors.
+  const vectors = isGradEnabled() && requiresGrad(self);
+  return (callOp(svdOp, [self, false, vectors, null]) as Tensor[])[1]!;
+}

@@ -1,0 +1,133 @@
+/**
+ * @file Cross entropy: from class indices or class probabilities, with weights and label smoothing.
+ */
+import { TesseraError } from '@tessera/shared';
+import { callOp } from '../../dispatch/dispatcher.js';
+import { isFloatingPoint } from '../../dtype.js';
+import { defineOp } from '../../op/op-overload.js';
+import type { NamedArgs } from '../../op/op-record.js';
+import { sameNumbers } from '../../shape.js';
+import type { Tensor } from '../../tensor.js';
+import { eq } from '../pointwise/comparison.js';
+import { maskedFill } from '../pointwise/fill.js';
+import { gather } from '../indexing/scatter.js';
+import { logicalNot } from '../pointwise/logical.js';
+import { type NllLossOptions, type Reduction, nllLoss, reductionNumber } from './nll.js';
+import { div } from '../pointwise/division.js';
+import { add, mul, neg } from '../pointwise/arithmetic.js';
+import { sum } from '../reduction/reduction.js';
+import { logSoftmax } from '../activation/softmax.js';
+import { reshape } from '../view/view.js';
+
+const REDUCTIONS: readonly Reduction[] = ['none', 'mean', 'sum'];
+
+function perClass(weight: Tensor, ndim: number): Tensor {
+  return ndim === 1
+    ? weight
+    : reshape(weight, [1, weight.numel, ...Array<number>(ndim - 2).fill(1)]);
+}
+
+function probabilityTarget(
+  logs: Tensor,
+  dim: number,
+  { target, weight, reduction, label_smoothing }: NamedArgs,
+): Tensor {
+  const classes = logs.sizes[dim]!;
+  const smoothing = label_smoothing as number;
+  const wanted =
+    smoothing > 0
+      ? add(mul(target as Tensor, 1 - smoothing), smoothing / classes)
+      : (target as Tensor);
+  const product = mul(logs, wanted);
+  const weighted = weight === null ? product : mul(product, perClass(weight as Tensor, logs.ndim));
+  if (REDUCTIONS[reduction as number] === 'none') return neg(sum(weighted, dim));
+  const total = neg(sum(weighted));
+  return REDUCTIONS[reduction as number] === 'mean' ? div(total, logs.numel / classes) : total;
+}
+
+function smoothed(
+  logs: Tensor,
+  dim: number,
+  { target, weight, reduction, ignore_index, label_smoothing }: NamedArgs,
+): Tensor {
+  const mode = REDUCTIONS[reduction as number]!;
+  const labels = target as Tensor;
+  const loss = nllLoss(logs, labels, {
+    weight: weight as Tensor | null,
+    reduction: mode,
+    ignoreIndex: ignore_index as number,
+  });
+  const weighted = weight === null ? logs : mul(logs, perClass(weight as Tensor, logs.ndim));
+  const ignored = eq(labels, ignore_index as number);
+  const losses = maskedFill(neg(sum(weighted, dim)), ignored, 0);
+  let smooth = losses;
+  if (mode !== 'none') smooth = sum(losses);
+  if (mode === 'mean')
+    smooth = div(
+      smooth,
+      weight === null ? sum(logicalNot(ignored)) : weightSum(weight as Tensor, labels, ignored),
+    );
+  const smoothing = label_smoothing as number;
+  return add(mul(loss, 1 - smoothing), mul(smooth, smoothing / logs.sizes[dim]!));
+}
+
+/** Sum of the weights of the targets that count. */
+function weightSum(weight: Tensor, labels: Tensor, ignored: Tensor): Tensor {
+  const indices = reshape(maskedFill(labels, ignored, 0), [-1]);
+  return sum(maskedFill(gather(weight, 0, indices), reshape(ignored, [-1]), 0));
+}
+
+const crossEntropyOp = defineOp(
+  'aten::cross_entropy_loss(Tensor self, Tensor target, Tensor? weight=None, int reduction=1, SymInt ignore_index=-100, float label_smoothing=0.0) -> Tensor',
+  {
+    decompose: (args) => {
+      const self = args.self as Tensor;
+      const target = args.target as Tensor;
+      const dim = self.ndim === 1 ? 0 : 1;
+      const logs = logSoftmax(self, dim);
+      if (sameNumbers(self.sizes, target.sizes)) {
+        if (!isFloatingPoint(target.dtype)) {
+          throw new TesseraError(
+            'dtype-mismatch',
+            `cross_entropy: Expected floating point type for target with class probabilities, got ${target.dtype}`,
+            {
+              hints: [
+                'A target of the shape of the input holds class probabilities; class indices have no class dimension.',
+              ],
+            },
+          );
+        }
+        return probabilityTarget(logs, dim, args);
+      }
+      if (args.label_smoothing > 0) return smoothed(logs, dim, args);
+      return nllLoss(logs, target, {
+        weight: args.weight as Tensor | null,
+        reduction: REDUCTIONS[args.reduction as number],
+        ignoreIndex: args.ignore_index as number,
+      });
+    },
+  },
+);
+
+/** Parameters of `crossEntropy`. */
+export interface CrossEntropyOptions extends NllLossOptions {
+  /** Share of the target spread evenly over all classes, 0 to 1. */
+  readonly labelSmoothing?: number;
+}
+
+/** Cross entropy of logits [N, C, …] with class indices [N, …] or class probabilities [N, C, …]. @throws shape-mismatch, dtype-mismatch, index-out-of-range */
+export function crossEntropy(
+  input: Tensor,
+  target: Tensor,
+  options: CrossEntropyOptions = {},
+): Tensor {
+  const { weight = null, reduction = 'mean', ignoreIndex = -100, labelSmoothing = 0 } = options;
+  return callOp(crossEntropyOp, [
+    input,
+    target,
+    weight,
+    reductionNumber(reduction),
+    ignoreIndex,
+    labelSmoothing,
+  ]) as Tensor;
+}

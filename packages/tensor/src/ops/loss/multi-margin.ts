@@ -1,0 +1,229 @@
+/**
+ * @file Margin losses over classes, with one label per sample or several.
+ */
+import { TesseraError } from '@tessera/shared';
+import { callOp } from '../../dispatch/dispatcher.js';
+import { defineOp } from '../../op/op-overload.js';
+import type { NamedArgs } from '../../op/op-record.js';
+import { formatSizes, sameNumbers } from '../../shape.js';
+import type { Tensor } from '../../tensor.js';
+import { relu } from '../activation/activation.js';
+import { eq, gt, lt } from '../pointwise/comparison.js';
+import { toDtype } from '../arrange/copy.js';
+import { div } from '../pointwise/division.js';
+import { zeros } from '../factory/factory.js';
+import { arange } from '../factory/range.js';
+import { maskedFill } from '../pointwise/fill.js';
+import { logicalAnd, logicalNot, logicalOr } from '../pointwise/logical.js';
+import { type LossOptions, reduced, reductionOf } from './reduce.js';
+import { add, mul, neg, rsub } from '../pointwise/arithmetic.js';
+import { sum } from '../reduction/reduction.js';
+import { cumsum } from '../scan/scan.js';
+import { gather, scatterAdd } from '../indexing/scatter.js';
+import { expand, reshape } from '../view/view.js';
+import { unsqueeze } from '../view/dims.js';
+
+/** [N, C] of scores of any rank up to 2; a 0-d tensor is one class. */
+function rows(x: Tensor): Tensor {
+  return x.ndim === 2 ? x : reshape(x, [1, x.numel]);
+}
+
+/** @throws invalid-argument, shape-mismatch */
+function checkSingle({ self, target, p, weight }: NamedArgs): void {
+  if (p !== 1 && p !== 2)
+    throw new TesseraError(
+      'invalid-argument',
+      `multi_margin_loss: only p == 1 and p == 2 supported, got ${p as number}`,
+      { hints: ['p is the power of the margins.'] },
+    );
+  const [x, labels] = [self, target] as [Tensor, Tensor];
+  const frames = x.ndim === 2 ? x.sizes[0]! : 1;
+  if (x.ndim > 2 || (x.numel === 0 && frames !== 0))
+    throw new TesseraError(
+      'shape-mismatch',
+      `multi_margin_loss: Expected non-empty vector or matrix with optional 0-dim batch size, but got: ${formatSizes(x.sizes)}`,
+      { hints: ['The input is [N, C] or [C].'] },
+    );
+  if (labels.ndim > 1 || labels.numel !== frames)
+    throw new TesseraError(
+      'shape-mismatch',
+      `multi_margin_loss: inconsistent target size, expected ${frames} but got ${formatSizes(labels.sizes)}`,
+      { hints: ['The target has one class index per sample.'] },
+    );
+  const classes = x.ndim === 0 ? 1 : x.sizes.at(-1)!;
+  if (weight !== null && (weight.ndim > 1 || weight.numel !== classes))
+    throw new TesseraError(
+      'shape-mismatch',
+      `multi_margin_loss: inconsistent weight size, expected ${classes} but got ${formatSizes(weight.sizes)}`,
+      { hints: ['Give one weight per class.'] },
+    );
+}
+
+interface Margins {
+  /** [N, 1] of the labels. */
+  readonly labels: Tensor;
+  /** Positive part of margin - x[label] + x, [N, C]; 0 at the label. */
+  readonly excess: Tensor;
+  /** [N, 1], or null. */
+  readonly weights: Tensor | null;
+  readonly classes: number;
+}
+
+function marginsOf({ self, target, margin, weight }: NamedArgs): Margins {
+  const x = rows(self as Tensor);
+  const [frames, classes] = x.sizes as [number, number];
+  const labels = reshape(toDtype(target as Tensor, 'int64'), [frames, 1]);
+  const own = eq(arange(classes, { device: x.device }), labels);
+  const excess = relu(add(rsub(gather(x, 1, labels), margin as number), x));
+  return {
+    labels,
+    classes,
+    excess: maskedFill(excess, own, 0),
+    weights:
+      weight === null
+        ? null
+        : gather(expand(reshape(weight as Tensor, [1, classes]), [frames, classes]), 1, labels),
+  };
+}
+
+const singleOp = defineOp(
+  'aten::multi_margin_loss(Tensor self, Tensor target, Scalar p=1, Scalar margin=1, Tensor? weight=None, int reduction=1) -> Tensor',
+  {
+    decompose: (args) => {
+      checkSingle(args);
+      const { excess, weights, classes } = marginsOf(args);
+      const powers = args.p === 1 ? excess : mul(excess, excess);
+      const losses = div(
+        sum(weights === null ? powers : mul(powers, weights), 1),
+        Math.max(classes, 1),
+      );
+      if (args.reduction !== 0) return reduced(losses, args.reduction);
+      return args.target.ndim === 0 ? reshape(losses, []) : losses;
+    },
+  },
+);
+
+defineOp(
+  'aten::multi_margin_loss_backward(Tensor grad_output, Tensor self, Tensor target, Scalar p, Scalar margin, Tensor? weight=None, int reduction=1) -> Tensor',
+  {
+    decompose: (args) => {
+      checkSingle(args);
+      const { labels, excess, weights, classes } = marginsOf(args);
+      const frames = labels.sizes[0]!;
+      const positive = toDtype(gt(excess, 0), excess.dtype);
+      let slopes = args.p === 1 ? positive : mul(excess, 2);
+      if (weights !== null) slopes = mul(slopes, weights);
+      const grad = args.grad_output as Tensor;
+      const each = args.reduction === 0 ? reshape(grad, [frames, 1]) : grad;
+      const scaled = mul(slopes, div(each, args.reduction === 1 ? classes * frames : classes));
+      const back = scatterAdd(scaled, 1, labels, neg(sum(scaled, 1, { keepdim: true })));
+      return reshape(back, args.self.sizes as number[]);
+    },
+  },
+);
+
+/** @throws shape-mismatch */
+function checkSeveral(self: Tensor, target: Tensor): void {
+  if (self.ndim <= 2 && sameNumbers(rows(self).sizes, rows(target).sizes)) return;
+  throw new TesseraError(
+    'shape-mismatch',
+    `multilabel_margin_loss: inconsistent target size: ${formatSizes(target.sizes)} for input of size: ${formatSizes(self.sizes)}`,
+    { hints: ['The target lists the classes of a sample, -1 after the last one.'] },
+  );
+}
+
+interface Labels {
+  /** Whether a position of the target comes before its first -1, [N, C]. */
+  readonly counts: Tensor;
+  /** The class there, or 0. */
+  readonly classes: Tensor;
+}
+
+function labelsOf(target: Tensor): Labels {
+  const labels = toDtype(rows(target), 'int64');
+  const counts = eq(cumsum(toDtype(lt(labels, 0), 'int64'), 1), 0);
+  return { counts, classes: maskedFill(labels, logicalNot(counts), 0) };
+}
+
+/** max(0, 1 - x[label] + x[other]) for every pair of a label and a class that is none, [N, label, other]. */
+function pairs(x: Tensor, { counts, classes }: Labels, isTarget: Tensor): Tensor {
+  const excess = relu(add(unsqueeze(rsub(gather(x, 1, classes), 1), 2), unsqueeze(x, 1)));
+  const left = logicalOr(unsqueeze(logicalNot(counts), 2), unsqueeze(isTarget, 1));
+  return maskedFill(excess, left, 0);
+}
+
+const severalOp = defineOp(
+  'aten::multilabel_margin_loss_forward(Tensor self, Tensor target, int reduction) -> (Tensor output, Tensor is_target)',
+  {
+    decompose: ({ self, target, reduction }) => {
+      checkSeveral(self as Tensor, target as Tensor);
+      const x = rows(self as Tensor);
+      const labels = labelsOf(target as Tensor);
+      const none = zeros(x.sizes, { dtype: 'int64', device: x.device });
+      const isTarget = gt(scatterAdd(none, 1, labels.classes, toDtype(labels.counts, 'int64')), 0);
+      const losses = div(sum(pairs(x, labels, isTarget), [1, 2]), Math.max(x.sizes[1]!, 1));
+      const output =
+        reduction !== 0
+          ? reduced(losses, reduction)
+          : target.ndim <= 1
+            ? reshape(losses, [])
+            : losses;
+      return [output, reshape(toDtype(isTarget, self.dtype), target.sizes as number[])];
+    },
+  },
+);
+
+defineOp(
+  'aten::multilabel_margin_loss_backward(Tensor grad_output, Tensor self, Tensor target, int reduction, Tensor is_target) -> Tensor',
+  {
+    decompose: ({ grad_output, self, target, reduction, is_target }) => {
+      checkSeveral(self as Tensor, target as Tensor);
+      const x = rows(self as Tensor);
+      const [frames, count] = x.sizes as [number, number];
+      const labels = labelsOf(target as Tensor);
+      const isTarget = logicalAnd(rows(is_target as Tensor), rows(is_target as Tensor));
+      const active = toDtype(gt(pairs(x, labels, isTarget), 0), x.dtype);
+      const each =
+        reduction === 0 ? reshape(grad_output as Tensor, [frames, 1, 1]) : (grad_output as Tensor);
+      const slopes = mul(active, div(each, reduction === 1 ? count * frames : count));
+      const back = scatterAdd(sum(slopes, 1), 1, labels.classes, neg(sum(slopes, 2)));
+      return reshape(back, self.sizes as number[]);
+    },
+  },
+);
+
+const severalPlainOp = defineOp(
+  'aten::multilabel_margin_loss(Tensor self, Tensor target, int reduction=1) -> Tensor',
+  {
+    decompose: ({ self, target, reduction }) =>
+      (callOp(severalOp, [self, target, reduction]) as Tensor[])[0],
+  },
+);
+
+/** Parameters of `multiMarginLoss`. */
+export interface MultiMarginLossOptions extends LossOptions {
+  /** Power of the margins, 1 or 2 (default 1). */
+  readonly p?: number;
+  readonly margin?: number;
+  /** One weight per class. */
+  readonly weight?: Tensor | null;
+}
+
+/** Mean over the other classes of max(0, margin - x[target] + x)ᵖ: [N, C], [N] → []. @throws shape-mismatch, invalid-argument, index-out-of-range */
+export function multiMarginLoss(
+  input: Tensor,
+  target: Tensor,
+  options: MultiMarginLossOptions = {},
+): Tensor {
+  const { p = 1, margin = 1, weight = null } = options;
+  return callOp(singleOp, [input, target, p, margin, weight, reductionOf(options)]) as Tensor;
+}
+
+/** Mean over pairs of a label and a class that is none of max(0, 1 - x[label] + x[class]); targets list labels, then -1. @throws shape-mismatch, index-out-of-range */
+export function multilabelMarginLoss(
+  input: Tensor,
+  target: Tensor,
+  options: LossOptions = {},
+): Tensor {
+  return callOp(severalPlainOp, [input, target, reductionOf(options)]) as Tensor;
+}

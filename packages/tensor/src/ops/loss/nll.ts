@@ -1,0 +1,233 @@
+/**
+ * @file Negative log likelihood.
+ *
+ * `nll_loss_forward` takes [C] or [N, C], `nll_loss2d_forward` takes [N, C, H, W]; one kernel serves both.
+ */
+import { TesseraError } from '@tessera/shared';
+import { callOp } from '../../dispatch/dispatcher.js';
+import { readNumbers, writeNumbers } from '../../kernels/elements.js';
+import { type ValueCheck, valueError } from '../../kernels/value-check.js';
+import { type OpOverload, defineOp } from '../../op/op-overload.js';
+import type { NamedArgs, OpRecord, TensorMeta } from '../../op/op-record.js';
+import { contiguousStrides, formatSizes, sameNumbers } from '../../shape.js';
+import type { Tensor } from '../../tensor.js';
+import { zerosLike } from '../factory/like.js';
+import { reshape, view } from '../view/view.js';
+
+/** What a loss does with its elements. */
+export type Reduction = 'none' | 'mean' | 'sum';
+
+/** ATen's number of a reduction. @throws invalid-argument */
+export function reductionNumber(reduction: Reduction): number {
+  const number = ['none', 'mean', 'sum'].indexOf(reduction);
+  if (number < 0)
+    throw new TesseraError(
+      'invalid-argument',
+      `${String(reduction)} is not a valid value for reduction`,
+      { hints: ["Use 'none', 'mean' or 'sum'."] },
+    );
+  return number;
+}
+
+const MEAN = 1;
+
+function classDim(self: Tensor): number {
+  return self.ndim === 1 ? 0 : 1;
+}
+
+/** Shape of the losses before reduction. */
+function lossSizes(self: Tensor): number[] {
+  return self.sizes.filter((_, i) => i !== classDim(self));
+}
+
+function tensorMeta(sizes: readonly number[], like: Tensor): TensorMeta {
+  return { sizes, strides: contiguousStrides(sizes), dtype: like.dtype, device: like.device };
+}
+
+/** @throws shape-mismatch, dtype-mismatch */
+function checkInputs({ self, target, weight }: NamedArgs): void {
+  if (!sameNumbers(target.sizes as number[], lossSizes(self as Tensor))) {
+    throw new TesseraError(
+      'shape-mismatch',
+      `nll_loss: target of shape ${formatSizes(target.sizes)} does not fit input of shape ${formatSizes(self.sizes)}`,
+      {
+        hints: [
+          `The target has one class index per loss: shape ${formatSizes(lossSizes(self as Tensor))}.`,
+        ],
+      },
+    );
+  }
+  if (target.dtype !== 'int64' && target.dtype !== 'uint8' && target.dtype !== 'int32') {
+    throw new TesseraError(
+      'dtype-mismatch',
+      `nll_loss: expected scalar type Long but found ${target.dtype as string} for the target`,
+      { hints: ["Class indices are integers: target.to('int64')."] },
+    );
+  }
+  const classes = self.sizes[classDim(self as Tensor)] as number;
+  if (weight !== null && (weight.ndim !== 1 || weight.sizes[0] !== classes)) {
+    throw new TesseraError(
+      'shape-mismatch',
+      `nll_loss: weight tensor should be defined either for all ${classes} classes or no classes but got weight tensor of shape: ${formatSizes(weight.sizes)}`,
+      { hints: ['Give one weight per class.'] },
+    );
+  }
+}
+
+/** Calls `visit(loss, position, weight)` for each loss whose target is not ignored. @throws index-out-of-range */
+function forEachLoss(
+  { self, target, weight, ignore_index }: NamedArgs,
+  visit: (i: number, at: number, weight: number) => void,
+): void {
+  const input = self as Tensor;
+  const classes = input.sizes[classDim(input)]!;
+  const check: ValueCheck = {
+    rule: 'class',
+    op: 'nll_loss',
+    classes,
+    ignored: ignore_index as number,
+  };
+  const inner = input.sizes.slice(2).reduce((a, b) => a * b, 1);
+  const targets = readNumbers(target as Tensor);
+  const weights = weight === null ? null : readNumbers(weight as Tensor);
+  targets.forEach((cls, i) => {
+    if (cls === ignore_index) return;
+    if (!(cls >= 0 && cls < classes)) throw valueError(check, cls);
+    visit(
+      i,
+      (Math.floor(i / inner) * classes + cls) * inner + (i % inner),
+      weights === null ? 1 : weights[cls]!,
+    );
+  });
+}
+
+function forwardRecord(backward: () => OpOverload): OpRecord {
+  return {
+    tags: ['reduction'],
+    meta: (args) => {
+      checkInputs(args);
+      const self = args.self as Tensor;
+      return [tensorMeta(args.reduction === 0 ? lossSizes(self) : [], self), tensorMeta([], self)];
+    },
+    kernel: (args, [output, totalWeight]) => {
+      const x = readNumbers(args.self as Tensor);
+      const losses = new Float64Array(args.target.numel as number);
+      let weightSum = 0;
+      let lossSum = 0;
+      forEachLoss(args, (i, at, w) => {
+        losses[i] = -x[at]! * w;
+        weightSum += w;
+        lossSum += losses[i]!;
+      });
+      writeNumbers(
+        output!,
+        args.reduction === 0 ? losses : [args.reduction === MEAN ? lossSum / weightSum : lossSum],
+      );
+      // Unreduced losses need no total; PyTorch leaves 0 there.
+      writeNumbers(totalWeight!, [args.reduction === 0 ? 0 : weightSum]);
+    },
+    saved: ['self', 'target', 'weight', 'out.1'],
+    constantOutputs: [1],
+    vjp: ({ self, target, weight, reduction, ignore_index }, { grad, outs }) => ({
+      self: () =>
+        callOp(backward(), [
+          grad,
+          self,
+          target,
+          weight,
+          reduction,
+          ignore_index,
+          outs[1],
+        ]) as Tensor,
+    }),
+  };
+}
+
+function backwardRecord(forward: () => OpOverload): OpRecord {
+  return {
+    meta: (args) => {
+      checkInputs(args);
+      return tensorMeta(args.self.sizes as number[], args.self as Tensor);
+    },
+    kernel: (args, [out]) => {
+      const grads = readNumbers(args.grad_output as Tensor);
+      const total = args.reduction === MEAN ? readNumbers(args.total_weight as Tensor)[0]! : 1;
+      const results = new Float64Array(out!.numel);
+      forEachLoss(
+        args,
+        (i, at, w) => (results[at] = (-w * grads[args.reduction === 0 ? i : 0]!) / total),
+      );
+      writeNumbers(out!, results);
+    },
+    saved: ['target', 'weight'],
+    vjp: ({ target, weight, reduction, ignore_index }, { grad }) => ({
+      grad_output: () =>
+        (callOp(forward(), [grad, target, weight, reduction, ignore_index]) as Tensor[])[0]!,
+      self: () => zerosLike(grad),
+    }),
+  };
+}
+
+const FORWARD_ARGS =
+  'Tensor self, Tensor target, Tensor? weight, int reduction, SymInt ignore_index';
+const BACKWARD_ARGS =
+  'Tensor grad_output, Tensor self, Tensor target, Tensor? weight, int reduction, SymInt ignore_index, Tensor total_weight';
+
+const forwardOp: OpOverload = defineOp(
+  `aten::nll_loss_forward(${FORWARD_ARGS}) -> (Tensor output, Tensor total_weight)`,
+  forwardRecord(() => backwardOp),
+);
+const forward2dOp: OpOverload = defineOp(
+  `aten::nll_loss2d_forward(${FORWARD_ARGS}) -> (Tensor output, Tensor total_weight)`,
+  forwardRecord(() => backward2dOp),
+);
+const backwardOp: OpOverload = defineOp(
+  `aten::nll_loss_backward(${BACKWARD_ARGS}) -> Tensor`,
+  backwardRecord(() => forwardOp),
+);
+const backward2dOp: OpOverload = defineOp(
+  `aten::nll_loss2d_backward(${BACKWARD_ARGS}) -> Tensor`,
+  backwardRecord(() => forward2dOp),
+);
+
+const lossNdOp = defineOp(
+  'aten::nll_loss_nd(Tensor self, Tensor target, Tensor? weight=None, int reduction=1, SymInt ignore_index=-100) -> Tensor',
+  {
+    decompose: ({ self, target, weight, reduction, ignore_index }) => {
+      const input = self as Tensor;
+      const labels = target as Tensor;
+      const call = (op: OpOverload, x: Tensor, y: Tensor): Tensor =>
+        (callOp(op, [x, y, weight, reduction, ignore_index]) as Tensor[])[0]!;
+      if (input.ndim <= 2) return call(forwardOp, input, labels);
+      if (input.ndim === 4) return call(forward2dOp, input, labels);
+      const [n, c] = input.sizes as [number, number];
+      const rest = input.sizes.slice(2).reduce((a, b) => a * b, 1);
+      const flat = call(
+        forward2dOp,
+        reshape(input, [n, c, 1, rest]),
+        reshape(labels, [n, 1, rest]),
+      );
+      return reduction === 0 ? view(flat, [n, ...input.sizes.slice(2)]) : flat;
+    },
+  },
+);
+
+/** Parameters of classification losses. */
+export interface NllLossOptions {
+  /** One weight per class. */
+  readonly weight?: Tensor | null;
+  readonly reduction?: Reduction;
+  /** Targets with this value count for nothing. */
+  readonly ignoreIndex?: number;
+}
+
+/** -input[target], averaged with the weights: input [N, C, …] of log-probabilities, target [N, …] of class indices. @throws shape-mismatch, index-out-of-range */
+export function nllLoss(input: Tensor, target: Tensor, options: NllLossOptions = {}): Tensor {
+  return callOp(lossNdOp, [
+    input,
+    target,
+    options.weight ?? null,
+    reductionNumber(options.reduction ?? 'mean'),
+    options.ignoreIndex ?? -100,
+  ]) as Tensor;
+}

@@ -1,0 +1,302 @@
+/**
+ * @file Losses that are an element-wise distance and a reduction.
+ */
+import { TesseraError, type ScalarLike } from '@tessera/shared';
+import { callOp } from '../../dispatch/dispatcher.js';
+import { metaOfOperands } from '../../kernels/pointwise-kernel.js';
+import { readNumbers, roundTo, writeNumbers } from '../../kernels/elements.js';
+import { checkFloating } from '../../kernels/restrict-dtypes.js';
+import { type OpOverload, defineOp } from '../../op/op-overload.js';
+import type { NamedArgs, TensorMeta } from '../../op/op-record.js';
+import { broadcastShapes, formatSizes, sameNumbers } from '../../shape.js';
+import type { Tensor } from '../../tensor.js';
+import { resultType } from '../../type-promotion.js';
+import { le, lt } from '../pointwise/comparison.js';
+import { clampMin } from '../pointwise/extremum.js';
+import { log, log1p } from '../pointwise/exponential.js';
+import { type Reduction, reductionNumber } from './nll.js';
+import { reduced } from './reduce.js';
+import { div } from '../pointwise/division.js';
+import { add, mul, neg, rsub, sub } from '../pointwise/arithmetic.js';
+import { abs, sign } from '../pointwise/rounding.js';
+import { logSigmoid } from '../activation/log-sigmoid.js';
+import { sigmoid } from '../pointwise/trigonometric.js';
+import { where } from '../pointwise/where.js';
+
+/** A loss and the function for it, from its element-wise form. */
+function defineLoss(
+  name: string,
+  extra: string,
+  losses: (difference: Tensor, args: NamedArgs) => Tensor,
+): OpOverload {
+  return defineOp(`aten::${name}(Tensor self, Tensor target, int reduction=1${extra}) -> Tensor`, {
+    decompose: (args) =>
+      reduced(losses(sub(args.self as Tensor, args.target as Tensor), args), args.reduction),
+  });
+}
+
+const mseOp = defineLoss('mse_loss', '', (difference) => mul(difference, difference));
+const l1Op = defineLoss('l1_loss', '', abs);
+const smoothL1Op = defineLoss('smooth_l1_loss', ', float beta=1.0', (difference, { beta }) => {
+  checkFloating('smooth_l1_loss', difference);
+  const size = abs(difference);
+  if (beta === 0) return size;
+  return where(
+    lt(size, beta as number),
+    div(mul(mul(difference, difference), 0.5), beta as number),
+    sub(size, (beta as number) * 0.5),
+  );
+});
+const huberOp = defineLoss('huber_loss', ', float delta=1.0', (difference, { delta }) => {
+  checkFloating('huber_loss', difference);
+  const size = abs(difference);
+  // As PyTorch's kernel, which holds the bound in the type of its elements.
+  const bound = roundTo(difference.dtype, delta as number);
+  return where(
+    le(size, bound),
+    mul(mul(difference, difference), 0.5),
+    mul(sub(size, roundTo(difference.dtype, bound * 0.5)), bound),
+  );
+});
+
+/** Gradient of a reduced element-wise loss: the slope, scaled by the incoming gradient. */
+function defineLossBackward(
+  name: string,
+  extra: string,
+  slope: (difference: Tensor, args: NamedArgs) => Tensor,
+): void {
+  defineOp(
+    `aten::${name}_backward(Tensor grad_output, Tensor self, Tensor target, int reduction${extra}) -> Tensor`,
+    {
+      decompose: (args) => {
+        const difference = sub(args.self as Tensor, args.target as Tensor);
+        const scaled = mul(slope(difference, args), args.grad_output as Tensor);
+        return args.reduction === 1 ? div(scaled, difference.numel) : scaled;
+      },
+    },
+  );
+}
+defineLossBackward('mse_loss', '', (difference) => mul(difference, 2));
+defineLossBackward('smooth_l1_loss', ', float beta', (difference, { beta }) =>
+  where(lt(abs(difference), beta as number), div(difference, beta as number), sign(difference)),
+);
+defineLossBackward('huber_loss', ', float delta', (difference, { delta }) =>
+  where(le(abs(difference), delta as number), difference, mul(sign(difference), delta as number)),
+);
+
+/** @throws shape-mismatch */
+function entropyMeta({ self, target, weight, reduction }: NamedArgs): TensorMeta {
+  checkFloating('binary_cross_entropy', self as Tensor);
+  if (!sameNumbers(self.sizes as number[], target.sizes as number[])) {
+    throw new TesseraError(
+      'shape-mismatch',
+      `binary_cross_entropy: Using a target size (${formatSizes(target.sizes)}) that is different to the input size (${formatSizes(self.sizes)}) is deprecated.`,
+      { hints: ['Input and target have the same shape.'] },
+    );
+  }
+  const operands = [self, target, ...(weight === null ? [] : [weight])] as Tensor[];
+  const whole = metaOfOperands(operands, resultType([self as Tensor]), 'binary_cross_entropy');
+  return reduction === 0 ? whole : { ...whole, sizes: [], strides: [] };
+}
+
+const binaryCrossEntropyOp = defineOp(
+  'aten::binary_cross_entropy(Tensor self, Tensor target, Tensor? weight=None, int reduction=1) -> Tensor',
+  {
+    tags: ['reduction'],
+    meta: entropyMeta,
+    kernel: ({ self, target, weight, reduction }, [out]) => {
+      const x = readNumbers(self as Tensor);
+      const y = readNumbers(target as Tensor);
+      const w = weight === null ? null : readNumbers(weight as Tensor, self.sizes as number[]);
+      // Logarithms are limited to -100, so that a wrong certainty costs much but not everything.
+      const losses = x.map(
+        (p, i) =>
+          ((y[i]! - 1) * Math.max(Math.log1p(-p), -100) - y[i]! * Math.max(Math.log(p), -100)) *
+          (w === null ? 1 : w[i]!),
+      );
+      const total = losses.reduce((a, b) => a + b, 0);
+      writeNumbers(
+        out!,
+        reduction === 0 ? losses : [reduction === 1 ? total / losses.length : total],
+      );
+    },
+    saved: ['self', 'target', 'weight'],
+    vjp: ({ self, target, weight, reduction }, { grad }) => ({
+      self: () =>
+        entropyGradient(
+          grad,
+          self as Tensor,
+          target as Tensor,
+          weight as Tensor | null,
+          reduction as number,
+        ),
+      target: () =>
+        scaledBy(
+          mul(grad, sub(log1p(neg(self as Tensor)), log(self as Tensor))),
+          self as Tensor,
+          weight as Tensor | null,
+          reduction as number,
+        ),
+    }),
+  },
+);
+
+function scaledBy(
+  gradient: Tensor,
+  self: Tensor,
+  weight: Tensor | null,
+  reduction: number,
+): Tensor {
+  const weighted = weight === null ? gradient : mul(gradient, weight);
+  return reduction === 1 ? div(weighted, self.numel) : weighted;
+}
+
+function entropyGradient(
+  grad: Tensor,
+  self: Tensor,
+  target: Tensor,
+  weight: Tensor | null,
+  reduction: number,
+): Tensor {
+  const slope = div(sub(self, target), clampMin(mul(rsub(self, 1), self), 1e-12));
+  return scaledBy(mul(slope, grad), self, weight, reduction);
+}
+
+defineOp(
+  'aten::binary_cross_entropy_backward(Tensor grad_output, Tensor self, Tensor target, Tensor? weight=None, int reduction=1) -> Tensor',
+  {
+    decompose: ({ grad_output, self, target, weight, reduction }) =>
+      entropyGradient(
+        grad_output as Tensor,
+        self as Tensor,
+        target as Tensor,
+        weight as Tensor | null,
+        reduction as number,
+      ),
+  },
+);
+
+/** What a positive target weighs, less one, times the target; with it the slope is σ(x)·(1 + e) - y - e. */
+function extraWeight(target: Tensor, positive: Tensor | null): Tensor | null {
+  return positive === null ? null : mul(sub(positive, 1), target);
+}
+
+const withLogitsOp = defineOp(
+  'aten::binary_cross_entropy_with_logits(Tensor self, Tensor target, Tensor? weight=None, Tensor? pos_weight=None, int reduction=1) -> Tensor',
+  {
+    tags: ['reduction'],
+    meta: ({ self, target, weight, pos_weight, reduction }) => {
+      const operands = [self, target, weight, pos_weight].filter((arg) => arg !== null) as Tensor[];
+      const name = 'binary_cross_entropy_with_logits';
+      const whole = metaOfOperands(operands, resultType(operands), name);
+      return reduction === 0 ? whole : { ...whole, sizes: [], strides: [] };
+    },
+    kernel: ({ self, target, weight, pos_weight, reduction }, [out]) => {
+      const operands = [self, target, weight, pos_weight].filter((arg) => arg !== null) as Tensor[];
+      const sizes = broadcastShapes(operands.map((operand) => operand.sizes));
+      const read = (arg: unknown): Float64Array | null =>
+        arg === null ? null : readNumbers(arg as Tensor, sizes);
+      const [x, y, w, p] = [self, target, weight, pos_weight].map(read);
+      // Rounded after every step, as PyTorch's, which takes one operator for each.
+      const r = (value: number): number => roundTo(out!.dtype, value);
+      const losses = Array.from(x!, (value, i) => {
+        const logs = r(-Math.log1p(Math.exp(-Math.abs(value))) - Math.max(-value, 0));
+        const scaled = p === null ? logs : r(r(r(r(p[i]! - 1) * y![i]!) + 1) * logs);
+        const loss = r(r(r(1 - y![i]!) * value) - scaled);
+        return w === null ? loss : r(loss * w[i]!);
+      });
+      const total = losses.reduce((a, b) => a + b, 0);
+      writeNumbers(
+        out!,
+        reduction === 0 ? losses : [reduction === 1 ? total / losses.length : total],
+      );
+    },
+    saved: ['self', 'target', 'weight', 'pos_weight'],
+    vjp: ({ self, target, weight, pos_weight, reduction }, { grad }) => {
+      const [x, y] = [self as Tensor, target as Tensor];
+      const positive = pos_weight as Tensor | null;
+      const reduce = (slope: Tensor): Tensor => {
+        const gradient = mul(slope, grad);
+        const weighted = weight === null ? gradient : mul(gradient, weight as Tensor);
+        return reduction === 1 ? div(weighted, weighted.numel) : weighted;
+      };
+      return {
+        self: () => {
+          const extra = extraWeight(y, positive);
+          // Without weights of positives, what is left of both operands is one value to save.
+          if (extra === null) return reduce(sub(sigmoid(x), y));
+          return reduce(sub(mul(sigmoid(x), add(extra, 1)), add(y, extra)));
+        },
+        target: () => {
+          const certain = positive === null ? null : mul(sub(positive, 1), logSigmoid(x));
+          return reduce(certain === null ? neg(x) : sub(neg(x), certain));
+        },
+      };
+    },
+  },
+);
+
+/** Mean (or sum, or each) of squared differences. @throws shape-mismatch */
+export function mseLoss(input: Tensor, target: Tensor, reduction: Reduction = 'mean'): Tensor {
+  return callOp(mseOp, [input, target, reductionNumber(reduction)]) as Tensor;
+}
+
+/** Mean (or sum, or each) of absolute differences. @throws shape-mismatch */
+export function l1Loss(input: Tensor, target: Tensor, reduction: Reduction = 'mean'): Tensor {
+  return callOp(l1Op, [input, target, reductionNumber(reduction)]) as Tensor;
+}
+
+/** Squared differences below `beta`, absolute ones above. @throws shape-mismatch */
+export function smoothL1Loss(
+  input: Tensor,
+  target: Tensor,
+  reduction: Reduction = 'mean',
+  beta: ScalarLike = 1,
+): Tensor {
+  return callOp(smoothL1Op, [input, target, reductionNumber(reduction), beta]) as Tensor;
+}
+
+/** `smoothL1Loss` scaled by `delta`. @throws shape-mismatch */
+export function huberLoss(
+  input: Tensor,
+  target: Tensor,
+  reduction: Reduction = 'mean',
+  delta: ScalarLike = 1,
+): Tensor {
+  return callOp(huberOp, [input, target, reductionNumber(reduction), delta]) as Tensor;
+}
+
+/** Parameters of binary losses. */
+export interface BinaryLossOptions {
+  readonly weight?: Tensor | null;
+  readonly reduction?: Reduction;
+}
+
+/** Cross entropy of probabilities in [0, 1] with targets of the same shape. @throws shape-mismatch */
+export function binaryCrossEntropy(
+  input: Tensor,
+  target: Tensor,
+  options: BinaryLossOptions = {},
+): Tensor {
+  return callOp(binaryCrossEntropyOp, [
+    input,
+    target,
+    options.weight ?? null,
+    reductionNumber(options.reduction ?? 'mean'),
+  ]) as Tensor;
+}
+
+/** Cross entropy of logits with targets; `posWeight` weighs the positive ones. @throws shape-mismatch */
+export function binaryCrossEntropyWithLogits(
+  input: Tensor,
+  target: Tensor,
+  options: BinaryLossOptions & { posWeight?: Tensor | null } = {},
+): Tensor {
+  return callOp(withLogitsOp, [
+    input,
+    target,
+    options.weight ?? null,
+    options.posWeight ?? null,
+    reductionNumber(options.reduction ?? 'mean'),
+  ]) as Tensor;
+}

@@ -1,0 +1,161 @@
+/**
+ * @file Cross products of 3-vectors, covariance and correlation.
+ */
+import { TesseraError } from '@tessera/shared';
+import { callOp } from '../../dispatch/dispatcher.js';
+import { isFloatingPoint, isIntegral } from '../../dtype.js';
+import { readNumbers } from '../../kernels/elements.js';
+import { defineOp } from '../../op/op-overload.js';
+import { formatSizes, wrapDim } from '../../shape.js';
+import type { Tensor } from '../../tensor.js';
+import { contiguous } from '../arrange/copy.js';
+import { div } from '../pointwise/division.js';
+import { clamp, clampMin } from '../pointwise/extremum.js';
+import { scalarTensor } from '../factory/factory.js';
+import { diag } from '../view/diagonal.js';
+import { broadcastTensors } from '../arrange/meshgrid.js';
+import { mm } from './matmul.js';
+import { mul, sub } from '../pointwise/arithmetic.js';
+import { sqrt } from '../pointwise/exponential.js';
+import { roll } from '../arrange/rearrange.js';
+import { sum } from '../reduction/reduction.js';
+import { squeeze, t, unsqueeze } from '../view/dims.js';
+import { view } from '../view/view.js';
+
+/** @throws shape-mismatch */
+function refuse(message: string): never {
+  throw new TesseraError('shape-mismatch', message, {
+    hints: ['Cross products are of vectors of 3 elements.'],
+  });
+}
+
+const linalgCrossOp = defineOp(
+  'aten::linalg_cross(Tensor self, Tensor other, *, int dim=-1) -> Tensor',
+  {
+    decompose: ({ self, other, dim }) => {
+      if (self.ndim !== other.ndim)
+        refuse(
+          `linalg.cross: inputs must have the same number of dimensions, got ${self.ndim as number} and ${other.ndim as number}`,
+        );
+      const at = wrapDim(dim as number, self.ndim, 'linalg_cross');
+      if (self.sizes[at] !== 3 || other.sizes[at] !== 3)
+        refuse(
+          `linalg.cross: inputs dimension ${dim as number} must have length 3. Got ${self.sizes[at] as number} and ${other.sizes[at] as number}`,
+        );
+      const [a, b] = broadcastTensors([self as Tensor, other as Tensor]) as [Tensor, Tensor];
+      const forth = mul(roll(a, -1, at), roll(b, -2, at));
+      const back = mul(roll(a, -2, at), roll(b, -1, at));
+      return contiguous(sub(forth, back));
+    },
+  },
+);
+
+const crossOp = defineOp('aten::cross(Tensor self, Tensor other, int? dim=None) -> Tensor', {
+  decompose: ({ self, other, dim }) => {
+    const first = (self.sizes as number[]).indexOf(3);
+    if (dim === null && first < 0)
+      refuse(`no dimension of size 3 in input ${formatSizes(self.sizes)}`);
+    return callOp(linalgCrossOp, [self, other, dim ?? first]);
+  },
+});
+
+/** Checks observation weights; their values only where they are at hand. @throws invalid-argument */
+function checkWeights(name: string, weights: Tensor | null, count: number): void {
+  if (weights === null) return;
+  const fail = (what: string): never => {
+    throw new TesseraError('invalid-argument', `cov(): expected ${name} ${what}`, {
+      hints: ['Give one non-negative weight per observation (column).'],
+    });
+  };
+  if (weights.ndim > 1) fail(`to have one or fewer dimensions but got ${weights.ndim} dimensions`);
+  const right = name === 'fweights' ? isIntegral(weights.dtype) : isFloatingPoint(weights.dtype);
+  if (!right)
+    fail(
+      `to have ${name === 'fweights' ? 'integral' : 'floating point'} dtype but got ${weights.dtype}`,
+    );
+  if (weights.numel !== count)
+    fail(
+      `to have the same numel as there are observations in the input but got ${weights.numel} != ${count}`,
+    );
+  const readable = weights.storageOrNull?.state === 'real' && weights.device === 'cpu';
+  if (readable && readNumbers(weights).some((weight) => weight < 0)) fail('to be non-negative');
+}
+
+const covOp = defineOp(
+  'aten::cov(Tensor self, *, int correction=1, Tensor? fweights=None, Tensor? aweights=None) -> Tensor',
+  {
+    decompose: ({ self, correction, fweights, aweights }) => {
+      if (self.ndim > 2 || self.dtype === 'bool')
+        throw new TesseraError(
+          'invalid-argument',
+          self.ndim > 2
+            ? `cov(): expected input to have two or fewer dimensions but got an input with ${self.ndim as number} dimensions`
+            : 'cov(): bool dtype is not supported for input',
+          { hints: ['Variables are rows, observations are columns.'] },
+        );
+      const data = self.ndim < 2 ? view(self as Tensor, [1, -1]) : (self as Tensor);
+      const count = data.sizes[1]!;
+      const [frequencies, importance] = [fweights as Tensor | null, aweights as Tensor | null];
+      checkWeights('fweights', frequencies, count);
+      checkWeights('aweights', importance, count);
+      const weights =
+        frequencies !== null && importance !== null
+          ? mul(frequencies, importance)
+          : (frequencies ?? importance);
+      const weighted = (x: Tensor): Tensor => (weights === null ? x : mul(x, weights));
+      const total =
+        weights === null
+          ? scalarTensor(count, { dtype: 'int64', device: data.device })
+          : sum(weights);
+      const mean = div(sum(weighted(data), 1), total);
+      const lost =
+        weights !== null && importance !== null && correction !== 0
+          ? div(mul(sum(mul(weights, importance)), correction as number), total)
+          : (correction as number);
+      const centered = sub(data, unsqueeze(mean, 1));
+      const products = mm(centered, t(weighted(centered)));
+      return squeeze(div(products, clampMin(sub(total, lost), 0)));
+    },
+  },
+);
+
+const corrcoefOp = defineOp('aten::corrcoef(Tensor self) -> Tensor', {
+  decompose: ({ self }) => {
+    if (self.ndim > 2)
+      throw new TesseraError(
+        'invalid-argument',
+        `corrcoef(): expected input to have two or fewer dimensions but got an input with ${self.ndim as number} dimensions`,
+        { hints: ['Variables are rows, observations are columns.'] },
+      );
+    const covariance = cov(self as Tensor);
+    // A single variable correlates with itself by 1, or NaN if it is constant.
+    if (covariance.ndim === 0) return div(covariance, covariance);
+    const deviation = sqrt(diag(covariance));
+    const scaled = div(div(covariance, view(deviation, [-1, 1])), view(deviation, [1, -1]));
+    return clamp(scaled, -1, 1);
+  },
+});
+
+/** Cross products of vectors along a dimension; the last by default. @throws shape-mismatch */
+export function linalgCross(self: Tensor, other: Tensor, options: { dim?: number } = {}): Tensor {
+  return callOp(linalgCrossOp, [self, other, options.dim ?? -1]) as Tensor;
+}
+
+/** Cross products of vectors along a dimension; the first of size 3 by default. @throws shape-mismatch */
+export function cross(self: Tensor, other: Tensor, dim: number | null = null): Tensor {
+  return callOp(crossOp, [self, other, dim]) as Tensor;
+}
+
+/** Covariances of variables (rows) over observations (columns). @throws invalid-argument */
+export function cov(
+  self: Tensor,
+  options: { correction?: number; fweights?: Tensor | null; aweights?: Tensor | null } = {},
+): Tensor {
+  const { correction = 1, fweights = null, aweights = null } = options;
+  return callOp(covOp, [self, correction, fweights, aweights]) as Tensor;
+}
+
+/** Pearson correlations of variables (rows) over observations (columns). @throws invalid-argument */
+export function corrcoef(self: Tensor): Tensor {
+  return callOp(corrcoefOp, [self]) as Tensor;
+}

@@ -1,0 +1,297 @@
+/**
+ * @file Matrix products that are primitive: mm, addmm, bmm, baddbmm, mv, dot.
+ */
+import { TesseraError, type ScalarLike } from '@tessera/shared';
+import { callOp } from '../../dispatch/dispatcher.js';
+import { isFloatingPoint } from '../../dtype.js';
+import { readNumbers, writeNumbers } from '../../kernels/elements.js';
+import { multiplyAdd } from '../../kernels/matmul-kernel.js';
+import { scalarValue } from '../../kernels/pointwise-kernel.js';
+import { checkNumbers } from '../../kernels/restrict-dtypes.js';
+import { defineInplace } from '../../op/inplace.js';
+import { defineOp } from '../../op/op-overload.js';
+import type { TensorMeta } from '../../op/op-record.js';
+import { contiguousStrides, expandStrides, formatSizes } from '../../shape.js';
+import type { Tensor } from '../../tensor.js';
+import { mul } from '../pointwise/arithmetic.js';
+import { t, transpose, unsqueeze } from '../view/dims.js';
+
+function shapeError(op: string, a: Tensor, b: Tensor): never {
+  throw new TesseraError(
+    'shape-mismatch',
+    `${op}: mat1 and mat2 shapes cannot be multiplied (${a.sizes.join('x')} and ${b.sizes.join('x')})`,
+    {
+      context: { op, shapes: [a.sizes, b.sizes] },
+      hints: [
+        `The inner sizes must agree: ${formatSizes(a.sizes)} @ ${formatSizes(b.sizes)}; transpose one with .t()?`,
+      ],
+    },
+  );
+}
+
+/** Shape of a product of matrices of rank `rank` (2, or 3 with a batch). @throws shape-mismatch, dtype-mismatch */
+function productMeta(op: string, a: Tensor, b: Tensor, rank: 2 | 3): TensorMeta {
+  const batches = rank === 2 || a.sizes[0] === b.sizes[0];
+  if (a.ndim !== rank || b.ndim !== rank || !batches || a.sizes[rank - 1] !== b.sizes[rank - 2])
+    shapeError(op, a, b);
+  checkTypes(op, a, b);
+  const sizes = [...a.sizes.slice(0, rank - 1), b.sizes[rank - 1]!];
+  return { sizes, strides: contiguousStrides(sizes), dtype: a.dtype, device: a.device };
+}
+
+function checkTypes(op: string, a: Tensor, b: Tensor): void {
+  if (a.dtype === b.dtype) return checkNumbers(op, a);
+  throw new TesseraError(
+    'dtype-mismatch',
+    `${op}: expected mat1 and mat2 to have the same dtype, but got: ${a.dtype} != ${b.dtype}`,
+    { hints: [`Convert one: x.to('${a.dtype}').`] },
+  );
+}
+
+/** beta · start + alpha · a @ b into `out`. */
+function productInto(
+  out: Tensor,
+  a: Tensor,
+  b: Tensor,
+  start: Tensor | null,
+  beta = 1,
+  alpha = 1,
+): void {
+  const [m, k] = a.sizes.slice(-2) as [number, number];
+  const n = b.sizes.at(-1)!;
+  const left = readNumbers(a);
+  const right = readNumbers(b);
+  const result =
+    start === null || beta === 0
+      ? new Float64Array(out.numel)
+      : readNumbers(start, out.sizes).map((value) => value * beta);
+  const batches = a.ndim === 3 ? a.sizes[0]! : 1;
+  for (let i = 0; i < batches; i++)
+    multiplyAdd(left, right, result, m, k, n, alpha, { a: i * m * k, b: i * k * n, c: i * m * n });
+  writeNumbers(out, result);
+}
+
+/** A factor as the product's dtype holds it: whole for integers. */
+function factor(value: unknown, out: Tensor): number {
+  const number = scalarValue(value as ScalarLike);
+  return isFloatingPoint(out.dtype) ? number : Math.trunc(number);
+}
+
+function scaled(x: Tensor, by: ScalarLike): Tensor {
+  return by === 1 ? x : mul(x, by);
+}
+
+/** Whether a matrix lies column by column, as the transpose of a contiguous one. */
+function isColumnMajor(x: Tensor): boolean {
+  return x.strides[0] === 1 && x.strides[1] === x.sizes[0];
+}
+
+/** Gradient of the left factor, in that factor's layout. @see mm_mat1_backward */
+function gradientOfLeft(grad: Tensor, left: Tensor, right: Tensor): Tensor {
+  return isColumnMajor(left) ? t(mm(right, t(grad))) : mm(grad, t(right));
+}
+
+/** Gradient of the right factor, in that factor's layout: contiguous for a weight that is used transposed. @see mm_mat2_backward */
+function gradientOfRight(grad: Tensor, left: Tensor, right: Tensor): Tensor {
+  return isColumnMajor(right) ? t(mm(t(grad), left)) : mm(t(left), grad);
+}
+
+const mmOp = defineOp('aten::mm(Tensor self, Tensor mat2) -> Tensor', {
+  tags: ['compute-intensive'],
+  meta: ({ self, mat2 }) => productMeta('mm', self as Tensor, mat2 as Tensor, 2),
+  kernel: ({ self, mat2 }, [out]) => productInto(out!, self as Tensor, mat2 as Tensor, null),
+  savedFor: { self: ['mat2'], mat2: ['self'] },
+  vjp: ({ self, mat2 }, { grad }) => ({
+    self: () => gradientOfLeft(grad, self as Tensor, mat2 as Tensor),
+    mat2: () => gradientOfRight(grad, self as Tensor, mat2 as Tensor),
+  }),
+});
+
+const addmmOp = defineOp(
+  'aten::addmm(Tensor self, Tensor mat1, Tensor mat2, *, Scalar beta=1, Scalar alpha=1) -> Tensor',
+  {
+    tags: ['compute-intensive'],
+    meta: ({ self, mat1, mat2 }) => {
+      const meta = productMeta('addmm', mat1 as Tensor, mat2 as Tensor, 2);
+      expandStrides(self.sizes as number[], self.strides as number[], meta.sizes);
+      checkTypes('addmm', self as Tensor, mat1 as Tensor);
+      return meta;
+    },
+    kernel: ({ self, mat1, mat2, beta, alpha }, [out]) =>
+      productInto(
+        out!,
+        mat1 as Tensor,
+        mat2 as Tensor,
+        self as Tensor,
+        factor(beta, out!),
+        factor(alpha, out!),
+      ),
+    savedFor: { mat1: ['mat2'], mat2: ['mat1'] },
+    vjp: ({ mat1, mat2, beta, alpha }, { grad }) => ({
+      self: () => scaled(grad, beta as ScalarLike),
+      mat1: () => scaled(gradientOfLeft(grad, mat1 as Tensor, mat2 as Tensor), alpha as ScalarLike),
+      mat2: () =>
+        scaled(gradientOfRight(grad, mat1 as Tensor, mat2 as Tensor), alpha as ScalarLike),
+    }),
+  },
+);
+const addmmInplace = defineInplace(addmmOp);
+
+const bmmOp = defineOp('aten::bmm(Tensor self, Tensor mat2) -> Tensor', {
+  tags: ['compute-intensive'],
+  meta: ({ self, mat2 }) => productMeta('bmm', self as Tensor, mat2 as Tensor, 3),
+  kernel: ({ self, mat2 }, [out]) => productInto(out!, self as Tensor, mat2 as Tensor, null),
+  savedFor: { self: ['mat2'], mat2: ['self'] },
+  vjp: ({ self, mat2 }, { grad }) => ({
+    self: () => bmm(grad, transpose(mat2 as Tensor, 1, 2)),
+    mat2: () => bmm(transpose(self as Tensor, 1, 2), grad),
+  }),
+});
+
+const baddbmmOp = defineOp(
+  'aten::baddbmm(Tensor self, Tensor batch1, Tensor batch2, *, Scalar beta=1, Scalar alpha=1) -> Tensor',
+  {
+    tags: ['compute-intensive'],
+    meta: ({ self, batch1, batch2 }) => {
+      const meta = productMeta('baddbmm', batch1 as Tensor, batch2 as Tensor, 3);
+      expandStrides(self.sizes as number[], self.strides as number[], meta.sizes);
+      return meta;
+    },
+    kernel: ({ self, batch1, batch2, beta, alpha }, [out]) =>
+      productInto(
+        out!,
+        batch1 as Tensor,
+        batch2 as Tensor,
+        self as Tensor,
+        factor(beta, out!),
+        factor(alpha, out!),
+      ),
+    savedFor: { batch1: ['batch2'], batch2: ['batch1'] },
+    vjp: ({ batch1, batch2, beta, alpha }, { grad }) => ({
+      self: () => scaled(grad, beta as ScalarLike),
+      batch1: () => scaled(bmm(grad, transpose(batch2 as Tensor, 1, 2)), alpha as ScalarLike),
+      batch2: () => scaled(bmm(transpose(batch1 as Tensor, 1, 2), grad), alpha as ScalarLike),
+    }),
+  },
+);
+const baddbmmInplace = defineInplace(baddbmmOp);
+
+const mvOp = defineOp('aten::mv(Tensor self, Tensor vec) -> Tensor', {
+  tags: ['compute-intensive'],
+  meta: ({ self, vec }) => {
+    if (self.ndim !== 2 || vec.ndim !== 1 || self.sizes[1] !== vec.sizes[0])
+      shapeError('mv', self as Tensor, vec as Tensor);
+    checkTypes('mv', self as Tensor, vec as Tensor);
+    return { sizes: [self.sizes[0]], strides: [1], dtype: self.dtype, device: self.device };
+  },
+  kernel: ({ self, vec }, [out]) => {
+    const result = new Float64Array(out!.numel);
+    multiplyAdd(
+      readNumbers(self as Tensor),
+      readNumbers(vec as Tensor),
+      result,
+      self.sizes[0],
+      self.sizes[1],
+      1,
+    );
+    writeNumbers(out!, result);
+  },
+  savedFor: { self: ['vec'], vec: ['self'] },
+  vjp: ({ self, vec }, { grad }) => ({
+    self: () => mul(unsqueeze(grad, 1), vec as Tensor),
+    vec: () => mv(t(self as Tensor), grad),
+  }),
+});
+
+const dotOp = defineOp('aten::dot(Tensor self, Tensor tensor) -> Tensor', {
+  tags: ['reduction'],
+  meta: ({ self, tensor }) => {
+    if (self.ndim !== 1 || tensor.ndim !== 1 || self.sizes[0] !== tensor.sizes[0])
+      shapeError('dot', self as Tensor, tensor as Tensor);
+    checkTypes('dot', self as Tensor, tensor as Tensor);
+    return { sizes: [], strides: [], dtype: self.dtype, device: self.device };
+  },
+  kernel: ({ self, tensor }, [out]) => {
+    const other = readNumbers(tensor as Tensor);
+    writeNumbers(out!, [
+      readNumbers(self as Tensor).reduce((total, value, i) => total + value * other[i]!, 0),
+    ]);
+  },
+  savedFor: { self: ['tensor'], tensor: ['self'] },
+  vjp: ({ self, tensor }, { grad }) => ({
+    self: () => mul(grad, tensor as Tensor),
+    tensor: () => mul(grad, self as Tensor),
+  }),
+});
+
+/** Factors of `addmm` and `baddbmm`. */
+export interface ProductOptions {
+  readonly beta?: ScalarLike;
+  readonly alpha?: ScalarLike;
+}
+
+/** Matrix product, [M, K] @ [K, N] → [M, N]. @throws shape-mismatch, dtype-mismatch */
+export function mm(self: Tensor, mat2: Tensor): Tensor {
+  return callOp(mmOp, [self, mat2]) as Tensor;
+}
+
+/** beta · self + alpha · mat1 @ mat2, self broadcast to [M, N]. @throws shape-mismatch, dtype-mismatch */
+export function addmm(
+  self: Tensor,
+  mat1: Tensor,
+  mat2: Tensor,
+  options: ProductOptions = {},
+): Tensor {
+  return callOp(addmmOp, [self, mat1, mat2, options.beta ?? 1, options.alpha ?? 1]) as Tensor;
+}
+
+/** self = beta · self + alpha · mat1 @ mat2 */
+export function addmm_(
+  self: Tensor,
+  mat1: Tensor,
+  mat2: Tensor,
+  options: ProductOptions = {},
+): Tensor {
+  return callOp(addmmInplace, [self, mat1, mat2, options.beta ?? 1, options.alpha ?? 1]) as Tensor;
+}
+
+/** Batched matrix product, [B, M, K] @ [B, K, N] → [B, M, N]. @throws shape-mismatch, dtype-mismatch */
+export function bmm(self: Tensor, mat2: Tensor): Tensor {
+  return callOp(bmmOp, [self, mat2]) as Tensor;
+}
+
+/** beta · self + alpha · batch1 @ batch2, self broadcast to [B, M, N]. @throws shape-mismatch, dtype-mismatch */
+export function baddbmm(
+  self: Tensor,
+  batch1: Tensor,
+  batch2: Tensor,
+  options: ProductOptions = {},
+): Tensor {
+  return callOp(baddbmmOp, [self, batch1, batch2, options.beta ?? 1, options.alpha ?? 1]) as Tensor;
+}
+
+/** self = beta · self + alpha · batch1 @ batch2 */
+export function baddbmm_(
+  self: Tensor,
+  batch1: Tensor,
+  batch2: Tensor,
+  options: ProductOptions = {},
+): Tensor {
+  return callOp(baddbmmInplace, [
+    self,
+    batch1,
+    batch2,
+    options.beta ?? 1,
+    options.alpha ?? 1,
+  ]) as Tensor;
+}
+
+/** Matrix times vector, [M, K] @ [K] → [M]. @throws shape-mismatch, dtype-mismatch */
+export function mv(self: Tensor, vec: Tensor): Tensor {
+  return callOp(mvOp, [self, vec]) as Tensor;
+}
+
+/** Inner product of two vectors, [K] · [K] → []. @throws shape-mismatch, dtype-mismatch */
+export function dot(self: Tensor, other: Tensor): Tensor {
+  return callOp(dotOp, [self, other]) as Tensor;
+}

@@ -1,0 +1,129 @@
+/**
+ * @file Batch norm.
+ *
+ * The primitive is functional: it returns the updated running statistics, and `batch_norm` copies them
+ * in. So graphs and functionalization see an ordinary in-place copy instead of a hidden write.
+ */
+import { noGrad } from '../../autograd/grad-mode.js';
+import { callOp } from '../../dispatch/dispatcher.js';
+import { defineOp } from '../../op/op-overload.js';
+import type { NamedArgs } from '../../op/op-record.js';
+import type { Tensor } from '../../tensor.js';
+import { clone, copy_ } from '../arrange/copy.js';
+import { newZeros } from '../factory/like.js';
+import {
+  batchNormFunctionalOp,
+  batchNormNoStatsOp,
+  batchNormNoTrainingOp,
+} from './batch-primitive.js';
+
+/** An empty batch is returned as it is. */
+function emptyBatch(input: Tensor): Tensor[] {
+  const none = newZeros(input, [0]);
+  return [clone(input), none, none];
+}
+
+/** Normalises, and updates the running statistics in place when training. */
+function normalize({
+  input,
+  weight,
+  bias,
+  running_mean,
+  running_var,
+  training,
+  momentum,
+  eps,
+}: NamedArgs): Tensor[] {
+  if (input.numel === 0) return emptyBatch(input as Tensor);
+  const hasStats = running_mean != null && running_var != null;
+  if (training !== true && hasStats)
+    return callOp(batchNormNoTrainingOp, [
+      input,
+      weight,
+      bias,
+      running_mean,
+      running_var,
+      momentum,
+      eps,
+    ]) as Tensor[];
+  if (!hasStats)
+    return callOp(batchNormNoStatsOp, [input, weight, bias, true, momentum, eps]) as Tensor[];
+  const [out, mean_, invstd, newMean, newVar] = callOp(batchNormFunctionalOp, [
+    input,
+    weight,
+    bias,
+    running_mean,
+    running_var,
+    true,
+    momentum,
+    eps,
+  ]) as Tensor[];
+  noGrad(() => {
+    copy_(running_mean as Tensor, newMean!);
+    copy_(running_var as Tensor, newVar!);
+  });
+  return [out!, mean_!, invstd!];
+}
+
+defineOp(
+  'aten::_native_batch_norm_legit(Tensor input, Tensor? weight, Tensor? bias, Tensor(a!) running_mean, Tensor(b!) running_var, bool training, float momentum, float eps) -> (Tensor, Tensor, Tensor)',
+  { decompose: normalize },
+);
+defineOp(
+  'aten::native_batch_norm(Tensor input, Tensor? weight, Tensor? bias, Tensor? running_mean, Tensor? running_var, bool training, float momentum, float eps) -> (Tensor, Tensor, Tensor)',
+  { decompose: normalize },
+);
+// The last output is what a GPU library wants back; here it is empty.
+defineOp(
+  'aten::_batch_norm_with_update(Tensor input, Tensor? weight, Tensor? bias, Tensor(a!) running_mean, Tensor(b!) running_var, float momentum, float eps) -> (Tensor, Tensor, Tensor, Tensor)',
+  {
+    decompose: (args) => [
+      ...normalize({ ...args, training: true }),
+      newZeros(args.input as Tensor, [0], { dtype: 'uint8' }),
+    ],
+  },
+);
+const batchNormOp = defineOp(
+  'aten::batch_norm(Tensor input, Tensor? weight, Tensor? bias, Tensor? running_mean, Tensor? running_var, bool training, float momentum, float eps, bool cudnn_enabled) -> Tensor',
+  {
+    decompose: (args) => normalize(args)[0],
+  },
+);
+
+/** Parameters of `batchNorm`. */
+export interface BatchNormOptions {
+  readonly weight?: Tensor | null;
+  readonly bias?: Tensor | null;
+  /** Updated in place when training. */
+  readonly runningMean?: Tensor | null;
+  readonly runningVar?: Tensor | null;
+  /** Whether to normalise with the batch's own statistics. */
+  readonly training?: boolean;
+  /** Share of the batch in the new running statistics. */
+  readonly momentum?: number;
+  readonly eps?: number;
+}
+
+/** Normalises each channel of [N, C, …]. @throws shape-mismatch @see https://arxiv.org/abs/1502.03167 */
+export function batchNorm(input: Tensor, options: BatchNormOptions = {}): Tensor {
+  const {
+    weight = null,
+    bias = null,
+    runningMean = null,
+    runningVar = null,
+    training = false,
+    momentum = 0.1,
+    eps = 1e-5,
+  } = options;
+  return callOp(batchNormOp, [
+    input,
+    weight,
+    bias,
+    runningMean,
+    runningVar,
+    training,
+    momentum,
+    eps,
+    true,
+  ]) as Tensor;
+}

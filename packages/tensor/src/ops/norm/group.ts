@@ -1,0 +1,268 @@
+/**
+ * @file Group norm.
+ */
+import { TesseraError } from '@tessera/shared';
+import { composedGradients } from '../../autograd/composed-gradient.js';
+import { isGradEnabled } from '../../autograd/grad-mode.js';
+import { callOp } from '../../dispatch/dispatcher.js';
+import { readNumbers, writeNumbers } from '../../kernels/elements.js';
+import { checkFloating } from '../../kernels/restrict-dtypes.js';
+import { defineOp } from '../../op/op-overload.js';
+import type { TensorMeta } from '../../op/op-record.js';
+import { contiguousStrides, formatSizes } from '../../shape.js';
+import type { Tensor } from '../../tensor.js';
+import { detach } from '../arrange/copy.js';
+import { rsqrt } from '../pointwise/exponential.js';
+import { div } from '../pointwise/division.js';
+import { add, mul, sub } from '../pointwise/arithmetic.js';
+import { pow } from '../pointwise/power.js';
+import { mean, sum } from '../reduction/reduction.js';
+import { reshape } from '../view/view.js';
+import { unsqueeze } from '../view/dims.js';
+
+type Maybe = Tensor | null;
+
+function dense(sizes: readonly number[], like: Tensor): TensorMeta {
+  return { sizes, strides: contiguousStrides(sizes), dtype: like.dtype, device: like.device };
+}
+
+const groupNormOp = defineOp(
+  'aten::native_group_norm(Tensor input, Tensor? weight, Tensor? bias, SymInt N, SymInt C, SymInt HxW, int group, float eps) -> (Tensor, Tensor, Tensor)',
+  {
+    tags: ['reduction'],
+    meta: ({ input, N, group }) => {
+      checkFloating('group_norm', input as Tensor);
+      const stat = dense([N as number, group as number], input as Tensor);
+      return [dense(input.sizes as number[], input as Tensor), stat, stat];
+    },
+    kernel: ({ input, weight, bias, C, HxW, group, eps }, [out, mean_, rstd]) => {
+      const x = readNumbers(input as Tensor);
+      const w = weight === null ? null : readNumbers(weight as Tensor);
+      const b = bias === null ? null : readNumbers(bias as Tensor);
+      const inner = HxW as number;
+      const length = ((C as number) / (group as number)) * inner;
+      const rows = mean_!.numel;
+      const means = new Float64Array(rows);
+      const scales = new Float64Array(rows);
+      for (let r = 0; r < rows; r++) {
+        const row = x.subarray(r * length, (r + 1) * length);
+        const average = row.reduce((a, v) => a + v, 0) / length;
+        means[r] = average;
+        scales[r] =
+          1 / Math.sqrt(row.reduce((a, v) => a + (v - average) ** 2, 0) / length + (eps as number));
+        for (let i = 0; i < length; i++) {
+          const channel = Math.floor((r * length + i) / inner) % (C as number);
+          row[i] =
+            (row[i]! - average) * scales[r]! * (w === null ? 1 : w[channel]!) +
+            (b === null ? 0 : b[channel]!);
+        }
+      }
+      writeNumbers(out!, x);
+      writeNumbers(mean_!, means);
+      writeNumbers(rstd!, scales);
+    },
+    saved: ['input', 'weight', 'out.1', 'out.2'],
+    vjp: ({ input, weight, N, C, HxW, group, eps }, { grad, grads, outs, needs }) => {
+      // Gradients of the statistics, or that must themselves be differentiable, are written in primitive ops.
+      if (isGradEnabled() || grads[1] != null || grads[2] != null)
+        return composedGradient(
+          grad,
+          grads,
+          input as Tensor,
+          weight as Maybe,
+          group as number,
+          () => eps as number,
+        );
+      const mask = [needs('input'), needs('weight'), needs('bias')];
+      const [dInput, dWeight, dBias] = callOp(backwardOp, [
+        grad,
+        input,
+        outs[1],
+        outs[2],
+        weight,
+        N,
+        C,
+        HxW,
+        group,
+        mask,
+      ]) as Tensor[];
+      return {
+        input: mask[0] ? dInput! : null,
+        weight: mask[1] ? dWeight! : null,
+        bias: mask[2] ? dBias! : null,
+      };
+    },
+  },
+);
+
+const backwardOp = defineOp(
+  'aten::native_group_norm_backward(Tensor grad_out, Tensor input, Tensor mean, Tensor rstd, Tensor? weight, SymInt N, SymInt C, SymInt HxW, int group, bool[3] output_mask) -> (Tensor, Tensor, Tensor)',
+  {
+    tags: ['reduction'],
+    meta: ({ input, C, output_mask }) => {
+      if (input.sizes[1] !== C)
+        throw new TesseraError(
+          'shape-mismatch',
+          `native_group_norm_backward: input of shape ${formatSizes(input.sizes as number[])} does not have ${C as number} channels`,
+          { hints: ['C is the size of dimension 1.'] },
+        );
+      const mask = output_mask as boolean[];
+      const part = (wanted: boolean, sizes: readonly number[]): TensorMeta =>
+        dense(wanted ? sizes : [0], input as Tensor);
+      return [
+        part(mask[0]!, input.sizes as number[]),
+        part(mask[1]!, [C as number]),
+        part(mask[2]!, [C as number]),
+      ];
+    },
+    kernel: (
+      { grad_out, input, mean: mean_, rstd, weight, C, HxW, group, output_mask },
+      [dInput, dWeight, dBias],
+    ) => {
+      const g = readNumbers(grad_out as Tensor);
+      const x = readNumbers(input as Tensor);
+      const w = weight === null ? null : readNumbers(weight as Tensor);
+      const means = readNumbers(mean_ as Tensor);
+      const scales = readNumbers(rstd as Tensor);
+      const inner = HxW as number;
+      const channels = C as number;
+      const length = (channels / (group as number)) * inner;
+      const results = new Float64Array(x.length);
+      const forWeight = new Float64Array(channels);
+      const forBias = new Float64Array(channels);
+      for (let r = 0; r < means.length; r++) {
+        let total = 0;
+        let projected = 0;
+        const each = (
+          visit: (i: number, normal: number, weighted: number, channel: number) => void,
+        ): void => {
+          for (let i = r * length; i < (r + 1) * length; i++) {
+            const channel = Math.floor(i / inner) % channels;
+            visit(
+              i,
+              (x[i]! - means[r]!) * scales[r]!,
+              g[i]! * (w === null ? 1 : w[channel]!),
+              channel,
+            );
+          }
+        };
+        each((i, normal, weighted, channel) => {
+          total += weighted;
+          projected += weighted * normal;
+          forWeight[channel]! += g[i]! * normal;
+          forBias[channel]! += g[i]!;
+        });
+        each(
+          (i, normal, weighted) =>
+            (results[i] = scales[r]! * (weighted - total / length - (normal * projected) / length)),
+        );
+      }
+      const mask = output_mask as boolean[];
+      if (mask[0]) writeNumbers(dInput!, results);
+      if (mask[1]) writeNumbers(dWeight!, forWeight);
+      if (mask[2]) writeNumbers(dBias!, forBias);
+    },
+    saved: ['grad_out', 'input', 'rstd', 'weight'],
+    // With respect to what the statistics were computed from.
+    vjp: ({ grad_out, input, rstd, weight, group }, { grads }) =>
+      composedGradients(
+        { grad_out: grad_out as Tensor, input: input as Tensor, weight: weight as Maybe },
+        grads,
+        (at) => {
+          const first = composedGradient(
+            at.grad_out!,
+            [],
+            at.input!,
+            at.weight,
+            group as number,
+            (variance) => sub(unsqueeze(pow(detach(rstd as Tensor), -2), -1), detach(variance)),
+          );
+          return [first.input(), first.weight(), first.bias()];
+        },
+      ),
+  },
+);
+
+function composedGradient(
+  grad: Tensor,
+  grads: readonly (Tensor | null)[],
+  x: Tensor,
+  weight: Maybe,
+  groups: number,
+  /** What is added to the variance. */
+  eps: (variance: Tensor) => Tensor | number,
+): Record<'input' | 'weight' | 'bias', () => Tensor> {
+  const [batch, channels] = x.sizes as [number, number];
+  const length = x.sizes.slice(1).reduce((a, b) => a * b, 1) / groups;
+  const grouped = (value: Tensor): Tensor =>
+    reshape(value, [batch, groups, value.numel === batch * groups ? 1 : length]);
+  const over = (value: Tensor): Tensor => mean(value, -1, { keepdim: true });
+  const centred = sub(grouped(x), over(grouped(x)));
+  const variance = over(mul(centred, centred));
+  const scale = rsqrt(add(variance, eps(variance)));
+  const normal = mul(centred, scale);
+  const shaped =
+    weight === null ? null : reshape(weight, [1, channels, ...x.sizes.slice(2).map(() => 1)]);
+  const weighted = grouped(shaped === null ? grad : mul(grad, shaped));
+  const dims = x.sizes.map((_, i) => i).filter((i) => i !== 1);
+  const forInput = (): Tensor => {
+    let total = mul(
+      scale,
+      sub(sub(weighted, over(weighted)), mul(normal, over(mul(weighted, normal)))),
+    );
+    if (grads[1] != null) total = add(total, div(grouped(grads[1]), length));
+    if (grads[2] != null)
+      total = sub(total, mul(mul(grouped(grads[2]), mul(scale, scale)), div(normal, length)));
+    return reshape(total, x.sizes);
+  };
+  return {
+    input: forInput,
+    weight: () => sum(mul(grad, reshape(normal, x.sizes)), dims),
+    bias: () => sum(grad, dims),
+  };
+}
+
+const groupNormCompositeOp = defineOp(
+  'aten::group_norm(Tensor input, int num_groups, Tensor? weight=None, Tensor? bias=None, float eps=1e-05, bool cudnn_enabled=True) -> Tensor',
+  {
+    decompose: ({ input, num_groups, weight, bias, eps }) => {
+      const [n, c] = input.sizes as [number, number];
+      if (input.ndim < 2 || c % (num_groups as number) !== 0) {
+        throw new TesseraError(
+          'shape-mismatch',
+          `group_norm: Expected number of channels in input to be divisible by num_groups, but got input of shape ${formatSizes(input.sizes)} and num_groups=${num_groups as number}`,
+          { hints: ['The input is [N, C, …] with C a multiple of num_groups.'] },
+        );
+      }
+      const inner = (input.sizes as number[]).slice(2).reduce((a, b) => a * b, 1);
+      return (
+        callOp(groupNormOp, [
+          (input as Tensor).contiguous(),
+          weight,
+          bias,
+          n,
+          c,
+          inner,
+          num_groups,
+          eps,
+        ]) as Tensor[]
+      )[0];
+    },
+  },
+);
+
+/** Normalises groups of channels of [N, C, …]. @throws shape-mismatch @see https://arxiv.org/abs/1803.08494 */
+export function groupNorm(
+  input: Tensor,
+  numGroups: number,
+  options: { weight?: Tensor | null; bias?: Tensor | null; eps?: number } = {},
+): Tensor {
+  return callOp(groupNormCompositeOp, [
+    input,
+    numGroups,
+    options.weight ?? null,
+    options.bias ?? null,
+    options.eps ?? 1e-5,
+    true,
+  ]) as Tensor;
+}

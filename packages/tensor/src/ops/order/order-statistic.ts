@@ -1,0 +1,180 @@
+/**
+ * @file Elements chosen by order along a dimension: kthvalue, median, nanmedian, mode.
+ */
+import { TesseraError } from '@tessera/shared';
+import { callOp } from '../../dispatch/dispatcher.js';
+import { readNumbers, writeNumbers } from '../../kernels/elements.js';
+import { medianPosition, modePosition, selectPosition } from '../../kernels/order-kernel.js';
+import { reduceRows, reducedMeta } from '../../kernels/reduce-kernel.js';
+import { type OpOverload, defineOp } from '../../op/op-overload.js';
+import type { NamedArgs, OpRecord } from '../../op/op-record.js';
+import { wrapDim } from '../../shape.js';
+import type { Tensor } from '../../tensor.js';
+import { eq, isnan } from '../pointwise/comparison.js';
+import { div } from '../pointwise/division.js';
+import { zeros } from '../factory/factory.js';
+import { logicalAnd, logicalOr } from '../pointwise/logical.js';
+import { mul } from '../pointwise/arithmetic.js';
+import { sum } from '../reduction/reduction.js';
+import type { ValuesAndIndices } from '../reduction/extremum.js';
+import { scatter } from '../indexing/scatter.js';
+import { keepDims } from '../reduction/spread.js';
+
+/** @throws shape-mismatch where there is nothing to choose from */
+function checkNotEmpty(name: string, self: Tensor, dim: number): void {
+  if (self.ndim === 0 || self.sizes[dim] !== 0) return;
+  throw new TesseraError(
+    'shape-mismatch',
+    `${name}(): Expected reduction dim ${dim} to have non-zero size.`,
+    { hints: ['An empty dimension has no element to choose.'] },
+  );
+}
+
+/** Values and positions of the element of each row that `choose` names; the gradient goes back to it. */
+function choosing(
+  name: string,
+  choose: (row: Float64Array, args: NamedArgs) => number,
+  check: (args: NamedArgs, at: number) => void = () => undefined,
+): OpRecord {
+  return {
+    tags: ['reduction'],
+    meta: (args) => {
+      const self = args.self as Tensor;
+      const at = wrapDim(args.dim as number, self.ndim, name);
+      check(args, at);
+      checkNotEmpty(name, self, at);
+      const dims = self.ndim === 0 ? [] : [at];
+      const values = reducedMeta(self, dims, args.keepdim === true, self.dtype);
+      return [values, { ...values, dtype: 'int64' }];
+    },
+    kernel: (args, [values, indices]) => {
+      const self = args.self as Tensor;
+      const chosen = new Float64Array(values!.numel);
+      const at = new Float64Array(values!.numel);
+      const dims = self.ndim === 0 ? [] : [wrapDim(args.dim as number, self.ndim)];
+      reduceRows(self, dims, (row, i) => {
+        at[i] = choose(row, args);
+        chosen[i] = row[at[i]!]!;
+      });
+      writeNumbers(values!, chosen);
+      writeNumbers(indices!, at);
+    },
+    saved: ['out.1'],
+    vjp: ({ self, dim }, { grad, outs }) => ({
+      self: () => {
+        const sizes = self.sizes as number[];
+        const blank = zeros(sizes, { dtype: grad.dtype, device: grad.device });
+        const at = dim as number;
+        return scatter(blank, at, keepDims(outs[1]!, sizes, at), keepDims(grad, sizes, at));
+      },
+    }),
+  };
+}
+
+/** @throws invalid-argument, dtype-unsupported */
+function checkRank({ self, k }: NamedArgs, at: number): void {
+  const size = self.ndim === 0 ? 1 : (self.sizes[at] as number);
+  if (!(k >= 1 && k <= size))
+    throw new TesseraError(
+      'invalid-argument',
+      `kthvalue(): selected number k out of range for dimension ${at}`,
+      {
+        context: { k: k as number, size },
+        hints: [`k counts from 1 to the size of the dimension, ${size}.`],
+      },
+    );
+  checkOrdered('kthvalue', self as Tensor);
+}
+
+/** @throws dtype-unsupported for bools */
+function checkOrdered(name: string, self: Tensor): void {
+  if (self.dtype !== 'bool') return;
+  throw new TesseraError('dtype-unsupported', `"${name}" not implemented for 'Bool'`, {
+    hints: ["Convert first: x.to('uint8')."],
+  });
+}
+
+const kthvalueOp = defineOp(
+  'aten::kthvalue(Tensor self, SymInt k, int dim=-1, bool keepdim=False) -> (Tensor values, Tensor indices)',
+  choosing('kthvalue', (row, { k }) => selectPosition(row, (k as number) - 1), checkRank),
+);
+const modeOp = defineOp(
+  'aten::mode(Tensor self, int dim=-1, bool keepdim=False) -> (Tensor values, Tensor indices)',
+  choosing('mode', modePosition),
+);
+
+interface Median {
+  readonly all: OpOverload;
+  readonly along: OpOverload;
+}
+
+/** The gradient goes to all elements that equal the median, in equal parts. */
+function shareGradient(grad: Tensor, self: Tensor, out: Tensor): Tensor {
+  const mask = logicalOr(eq(self, out), logicalAnd(isnan(self), isnan(out)));
+  return mul(div(grad, sum(mask)), mask);
+}
+
+function defineMedian(name: 'median' | 'nanmedian', skipNan: boolean): Median {
+  const all = defineOp(`aten::${name}(Tensor self) -> Tensor`, {
+    tags: ['reduction'],
+    meta: ({ self }) => {
+      checkOrdered(name, self as Tensor);
+      return { sizes: [], strides: [], dtype: self.dtype, device: self.device };
+    },
+    kernel: ({ self }, [out]) => {
+      const values = readNumbers(self as Tensor);
+      // Nothing has no median: NaN, which integers hold as their conversion of it.
+      const value = values.length === 0 ? Number.NaN : values[medianPosition(values, skipNan)]!;
+      writeNumbers(out!, [value]);
+    },
+    saved: ['self', 'out'],
+    vjp: ({ self }, { grad, out }) => ({ self: () => shareGradient(grad, self as Tensor, out) }),
+  });
+  const along = defineOp(
+    `aten::${name}.dim(Tensor self, int dim, bool keepdim=False) -> (Tensor values, Tensor indices)`,
+    choosing(
+      name,
+      (row) => medianPosition(row, skipNan),
+      ({ self }) => checkOrdered(name, self as Tensor),
+    ),
+  );
+  return { all, along };
+}
+
+const medianOps = defineMedian('median', false);
+const nanmedianOps = defineMedian('nanmedian', true);
+
+/** The forms of `median` and `nanmedian`: over all elements, or along a dimension. */
+export interface MedianFunction {
+  (self: Tensor): Tensor;
+  (self: Tensor, dim: number, keepdim?: boolean): ValuesAndIndices;
+}
+
+/** `median` and `nanmedian` as methods. */
+export interface MedianMethods {
+  median(): Tensor;
+  median(dim: number, keepdim?: boolean): ValuesAndIndices;
+  nanmedian(): Tensor;
+  nanmedian(dim: number, keepdim?: boolean): ValuesAndIndices;
+}
+
+function medianFunction(ops: Median): MedianFunction {
+  const call = (self: Tensor, dim?: number, keepdim = false): unknown =>
+    dim === undefined ? callOp(ops.all, [self]) : callOp(ops.along, [self, dim, keepdim]);
+  return call as MedianFunction;
+}
+
+/** The lower median of all elements, or along a dimension with its index; NaN if there is one. @throws invalid-dim, shape-mismatch */
+export const median: MedianFunction = medianFunction(medianOps);
+/** The lower median of the elements that are not NaN. @throws invalid-dim, shape-mismatch */
+export const nanmedian: MedianFunction = medianFunction(nanmedianOps);
+
+/** The k-th smallest element along a dimension (k from 1), and where it is. @throws invalid-dim, invalid-argument */
+export function kthvalue(self: Tensor, k: number, dim = -1, keepdim = false): ValuesAndIndices {
+  return callOp(kthvalueOp, [self, k, dim, keepdim]) as ValuesAndIndices;
+}
+
+/** The most common element along a dimension, the smallest of several, and where it last is. @throws invalid-dim, shape-mismatch */
+export function mode(self: Tensor, dim = -1, keepdim = false): ValuesAndIndices {
+  return callOp(modeOp, [self, dim, keepdim]) as ValuesAndIndices;
+}

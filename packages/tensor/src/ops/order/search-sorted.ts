@@ -1,0 +1,206 @@
+/**
+ * @file Searching sorted sequences: where values would be inserted, and which bucket they fall in.
+ */
+import { TesseraError, type ScalarLike } from '@tessera/shared';
+import { callOp } from '../../dispatch/dispatcher.js';
+import { readNumbers, roundTo, writeNumbers } from '../../kernels/elements.js';
+import { scalarValue } from '../../kernels/pointwise-kernel.js';
+import { type OpOverload, defineOp } from '../../op/op-overload.js';
+import type { NamedArgs, TensorMeta } from '../../op/op-record.js';
+import { isFloatingPoint } from '../../dtype.js';
+import { contiguousStrides, formatSizes, sameNumbers } from '../../shape.js';
+import { isTensor } from '../../tensor-factory.js';
+import type { Tensor } from '../../tensor.js';
+
+/**
+ * Position in `sequence[from, to)` before the first element that is at least `value` (or, on the right,
+ * above it). Comparisons with NaN fail, so NaN goes last.
+ */
+function insertion(
+  sequence: (i: number) => number,
+  to: number,
+  value: number,
+  right: boolean,
+): number {
+  let low = 0;
+  let high = to;
+  while (low < high) {
+    const middle = low + ((high - low) >> 1);
+    const element = sequence(middle);
+    if (right ? element > value : element >= value) high = middle;
+    else low = middle + 1;
+  }
+  return low;
+}
+
+function refuse(
+  code: 'shape-mismatch' | 'dtype-mismatch' | 'invalid-argument',
+  text: string,
+): never {
+  throw new TesseraError(code, `torch.searchsorted(): ${text}`, {
+    hints: [
+      'The last dimension holds the sorted sequence; leading dimensions are those of the values.',
+    ],
+  });
+}
+
+/** @throws shape-mismatch, dtype-mismatch, invalid-argument */
+function check(sequence: Tensor, values: Tensor | ScalarLike, args: NamedArgs): void {
+  const { sorter } = args as { sorter?: Tensor | null };
+  if (args.side != null && args.side !== 'left' && args.side !== 'right')
+    refuse('invalid-argument', `side can only be 'left' or 'right' but got ${String(args.side)}`);
+  if (args.side === 'left' && args.right === true)
+    refuse(
+      'invalid-argument',
+      "side and right can't be set to opposites, got side of left while right was True",
+    );
+  if (sequence.ndim === 0)
+    refuse(
+      'shape-mismatch',
+      'boundaries tensor should have positive dimension, but got 0 dimension',
+    );
+  if (sorter != null) {
+    if (!sameNumbers(sorter.sizes, sequence.sizes))
+      refuse(
+        'shape-mismatch',
+        `boundary and sorter must have the same size, but got boundary tensor ${formatSizes(sequence.sizes)} and got sorter tensor ${formatSizes(sorter.sizes)}`,
+      );
+    if (sorter.dtype !== 'int64')
+      refuse(
+        'dtype-mismatch',
+        `sorter must be a tensor of long dtype but got dtype ${sorter.dtype}`,
+      );
+  }
+  if (!isTensor(values)) {
+    if (sequence.ndim !== 1)
+      refuse(
+        'shape-mismatch',
+        'input value can be a scalar only when boundaries tensor dimension is 1',
+      );
+    return;
+  }
+  if (values.dtype !== sequence.dtype)
+    refuse(
+      'dtype-mismatch',
+      `boundary tensor and input value tensor should have same dtype, but got boundary tensor dtype ${sequence.dtype} and input value tensor dtype ${values.dtype}`,
+    );
+  const lead = (t: Tensor): readonly number[] => t.sizes.slice(0, -1);
+  if (sequence.ndim > 1 && (values.ndim === 0 || !sameNumbers(lead(sequence), lead(values))))
+    refuse(
+      'shape-mismatch',
+      `boundaries tensor should be 1 dimension or the first N-1 dimensions of boundaries tensor and input value tensor must match, but we got boundaries tensor ${formatSizes(sequence.sizes)} and input value tensor ${formatSizes(values.sizes)}`,
+    );
+}
+
+function searchMeta(sequence: string): (args: NamedArgs) => TensorMeta {
+  return (args) => {
+    const sorted = args[sequence] as Tensor;
+    const values = args.self as Tensor | ScalarLike;
+    check(sorted, values, args);
+    const sizes = isTensor(values) ? values.sizes : [];
+    return {
+      sizes,
+      strides: contiguousStrides(sizes),
+      dtype: args.out_int32 === true ? 'int32' : 'int64',
+      device: sorted.device,
+    };
+  };
+}
+
+function searchKernel(sequence: string): (args: NamedArgs, outs: readonly Tensor[]) => void {
+  return (args, [out]) => {
+    const sorted = args[sequence] as Tensor;
+    const { self } = args as { self: Tensor | ScalarLike };
+    const right = args.right === true || args.side === 'right';
+    const elements = readNumbers(sorted);
+    const order = args.sorter == null ? null : readNumbers(args.sorter as Tensor);
+    const length = sorted.sizes[sorted.ndim - 1]!;
+    const values = isTensor(self) ? readNumbers(self) : [held(sorted, scalarValue(self))];
+    const perRow = isTensor(self) && sorted.ndim > 1 ? self.sizes[self.ndim - 1]! : values.length;
+    const results = Float64Array.from(values, (value, i) => {
+      const start = Math.floor(i / perRow) * length;
+      const element =
+        order === null
+          ? (j: number) => elements[start + j]!
+          : (j: number) => elements[start + order[start + j]!]!;
+      return insertion(element, length, value, right);
+    });
+    writeNumbers(out!, results);
+  };
+}
+
+/** A number takes the floating type of the sequence. */
+function held(sorted: Tensor, value: number): number {
+  return isFloatingPoint(sorted.dtype) ? roundTo(sorted.dtype, value) : value;
+}
+
+function define(schema: string, sequence: string): OpOverload {
+  return defineOp(schema, {
+    tags: ['non-differentiable'],
+    meta: searchMeta(sequence),
+    kernel: searchKernel(sequence),
+  });
+}
+
+const OPTIONS =
+  '*, bool out_int32=False, bool right=False, str? side=None, Tensor? sorter=None) -> Tensor';
+const searchTensorOp = define(
+  `aten::searchsorted.Tensor(Tensor sorted_sequence, Tensor self, ${OPTIONS}`,
+  'sorted_sequence',
+);
+const searchScalarOp = define(
+  `aten::searchsorted.Scalar(Tensor sorted_sequence, Scalar self, ${OPTIONS}`,
+  'sorted_sequence',
+);
+const BUCKET_OPTIONS = '*, bool out_int32=False, bool right=False) -> Tensor';
+const bucketizeOp = define(
+  `aten::bucketize.Tensor(Tensor self, Tensor boundaries, ${BUCKET_OPTIONS}`,
+  'boundaries',
+);
+const bucketizeScalarOp = define(
+  `aten::bucketize.Scalar(Scalar self, Tensor boundaries, ${BUCKET_OPTIONS}`,
+  'boundaries',
+);
+
+/** Options of searches: the result's width, and which side of equal elements. */
+export interface BucketOptions {
+  readonly outInt32?: boolean;
+  readonly right?: boolean;
+}
+
+/** Options of `searchsorted`. */
+export interface SearchOptions extends BucketOptions {
+  readonly side?: 'left' | 'right' | null;
+  /** Indices that sort the sequence, if it is not sorted. */
+  readonly sorter?: Tensor | null;
+}
+
+/** Where values would be inserted to keep each last dimension sorted. @throws shape-mismatch, dtype-mismatch, invalid-argument */
+export function searchsorted(
+  sortedSequence: Tensor,
+  values: Tensor | ScalarLike,
+  options: SearchOptions = {},
+): Tensor {
+  return callOp(isTensor(values) ? searchTensorOp : searchScalarOp, [
+    sortedSequence,
+    values,
+    options.outInt32 ?? false,
+    options.right ?? false,
+    options.side ?? null,
+    options.sorter ?? null,
+  ]) as Tensor;
+}
+
+/** Number of the bucket between sorted boundaries that each element falls in. @throws shape-mismatch, dtype-mismatch */
+export function bucketize(
+  self: Tensor | ScalarLike,
+  boundaries: Tensor,
+  options: BucketOptions = {},
+): Tensor {
+  return callOp(isTensor(self) ? bucketizeOp : bucketizeScalarOp, [
+    self,
+    boundaries,
+    options.outInt32 ?? false,
+    options.right ?? false,
+  ]) as Tensor;
+}

@@ -1,0 +1,167 @@
+/**
+ * @file Sorting and the k largest elements. NaN counts as the largest value; equal elements keep their order.
+ */
+import { TesseraError } from '@tessera/shared';
+import { callOp } from '../../dispatch/dispatcher.js';
+import { writeNumbers } from '../../kernels/elements.js';
+import { mapRows, reduceRows } from '../../kernels/reduce-kernel.js';
+import { checkNumbers } from '../../kernels/restrict-dtypes.js';
+import { formatStrides } from '../../memory-format.js';
+import { defineOp } from '../../op/op-overload.js';
+import type { OpRecord, Vjp } from '../../op/op-record.js';
+import { contiguousStrides, wrapDim } from '../../shape.js';
+import type { Tensor } from '../../tensor.js';
+import { zeros } from '../factory/factory.js';
+import { scatter } from '../indexing/scatter.js';
+import type { ValuesAndIndices } from '../reduction/extremum.js';
+
+/** Ascending order with NaN last; descending is its reverse, with equal elements still in order. */
+function sortedPositions(values: Float64Array, descending: boolean): number[] {
+  const compare = (a: number, b: number): number =>
+    a === b || (Number.isNaN(a) && Number.isNaN(b))
+      ? 0
+      : Number.isNaN(a)
+        ? 1
+        : Number.isNaN(b)
+          ? -1
+          : a - b;
+  const direction = descending ? -1 : 1;
+  return Array.from(values, (_, i) => i).sort(
+    (i, j) => direction * compare(values[i]!, values[j]!) || i - j,
+  );
+}
+
+/** The gradient returns to where the values came from. */
+const scatterBack: Vjp = ({ self, dim }, { grad, outs }) => ({
+  self: () =>
+    scatter(
+      zeros(self.sizes as number[], { dtype: grad.dtype, device: grad.device }),
+      dim as number,
+      outs[1]!,
+      grad,
+    ),
+});
+
+const sortRecord: OpRecord = {
+  meta: ({ self, dim }) => {
+    wrapDim(dim as number, self.ndim, 'sort');
+    const values = {
+      sizes: self.sizes,
+      strides: formatStrides(self as Tensor, null),
+      dtype: self.dtype,
+      device: self.device,
+    };
+    return [values, { ...values, dtype: 'int64' as const }];
+  },
+  kernel: ({ self, dim, descending }, outs) => {
+    mapRows(self as Tensor, wrapDim(dim as number, self.ndim), outs, (row, [values, indices]) => {
+      sortedPositions(row, descending as boolean).forEach((from, i) => {
+        values![i] = row[from]!;
+        indices![i] = from;
+      });
+    });
+  },
+  saved: ['out.1'],
+  vjp: scatterBack,
+};
+const sortOp = defineOp(
+  'aten::sort(Tensor self, int dim=-1, bool descending=False) -> (Tensor values, Tensor indices)',
+  sortRecord,
+);
+defineOp(
+  'aten::sort.stable(Tensor self, *, bool? stable, int dim=-1, bool descending=False) -> (Tensor values, Tensor indices)',
+  sortRecord,
+);
+
+const argsortOp = defineOp(
+  'aten::argsort(Tensor self, int dim=-1, bool descending=False) -> Tensor',
+  {
+    decompose: ({ self, dim, descending }) =>
+      (callOp(sortOp, [self, dim, descending]) as Tensor[])[1],
+  },
+);
+defineOp(
+  'aten::argsort.stable(Tensor self, *, bool stable, int dim=-1, bool descending=False) -> Tensor',
+  {
+    decompose: ({ self, dim, descending }) =>
+      (callOp(sortOp, [self, dim, descending]) as Tensor[])[1],
+  },
+);
+
+const msortOp = defineOp('aten::msort(Tensor self) -> Tensor', {
+  decompose: ({ self }) => (callOp(sortOp, [self, 0, false]) as Tensor[])[0],
+});
+
+const topkOp = defineOp(
+  'aten::topk(Tensor self, SymInt k, int dim=-1, bool largest=True, bool sorted=True) -> (Tensor values, Tensor indices)',
+  {
+    meta: ({ self, k, dim }) => {
+      checkNumbers('topk', self as Tensor);
+      const at = wrapDim(dim as number, self.ndim, 'topk');
+      const size = self.ndim === 0 ? 1 : (self.sizes[at] as number);
+      if (!(k >= 0 && k <= size)) {
+        throw new TesseraError(
+          'invalid-argument',
+          `topk: selected index k out of range: k = ${k as number}, dimension ${at} has size ${size}`,
+          { hints: ['Ask for at most as many elements as there are.'] },
+        );
+      }
+      const sizes = (self.sizes as number[]).map((s, i) => (i === at ? (k as number) : s));
+      const values = {
+        sizes,
+        strides: contiguousStrides(sizes),
+        dtype: self.dtype,
+        device: self.device,
+      };
+      return [values, { ...values, dtype: 'int64' as const }];
+    },
+    kernel: ({ self, k, dim, largest }, outs) => {
+      const at = wrapDim(dim as number, self.ndim);
+      const count = k as number;
+      const best = new Float64Array(outs[0]!.numel);
+      const from = new Float64Array(outs[0]!.numel);
+      reduceRows(self as Tensor, self.ndim === 0 ? [] : [at], (row, r) => {
+        sortedPositions(row, largest as boolean)
+          .slice(0, count)
+          .forEach((position, i) => {
+            best[r * count + i] = row[position]!;
+            from[r * count + i] = position;
+          });
+      });
+      // Rows hold the k elements in the last dim; the outputs have them in dim `at`.
+      const rows = (out: Tensor, values: Float64Array): void => {
+        const inner = (self.sizes as number[]).slice(at + 1).reduce((a, b) => a * b, 1);
+        const placed = values.map((_, i) => {
+          const position = Math.floor(i / inner) % count;
+          const row = Math.floor(i / (inner * count)) * inner + (i % inner);
+          return values[row * count + position]!;
+        });
+        writeNumbers(out, placed);
+      };
+      rows(outs[0]!, best);
+      rows(outs[1]!, from);
+    },
+    saved: ['out.1'],
+    vjp: scatterBack,
+  },
+);
+
+/** Values sorted along a dimension, and where each came from. @throws invalid-dim */
+export function sort(self: Tensor, dim = -1, descending = false): ValuesAndIndices {
+  return callOp(sortOp, [self, dim, descending]) as ValuesAndIndices;
+}
+
+/** Values sorted along the first dimension. */
+export function msort(self: Tensor): Tensor {
+  return callOp(msortOp, [self]) as Tensor;
+}
+
+/** Indices that sort a dimension. @throws invalid-dim */
+export function argsort(self: Tensor, dim = -1, descending = false): Tensor {
+  return callOp(argsortOp, [self, dim, descending]) as Tensor;
+}
+
+/** The k largest (or smallest) elements along a dimension, best first, and where each came from. @throws invalid-dim, invalid-argument */
+export function topk(self: Tensor, k: number, dim = -1, largest = true): ValuesAndIndices {
+  return callOp(topkOp, [self, k, dim, largest, true]) as ValuesAndIndices;
+}

@@ -1,0 +1,215 @@
+/**
+ * @file Distinct elements or slices: of the whole, or of each run.
+ *
+ * NaN differs from itself, so each one is listed. What was not asked for comes back as an empty vector.
+ */
+import { TesseraError } from '@tessera/shared';
+import { callOp } from '../../dispatch/dispatcher.js';
+import type { DType } from '../../dtype.js';
+import { sliceLayout } from '../../kernels/coordinates.js';
+import { readNumbers, writeNumbers } from '../../kernels/elements.js';
+import { ascending } from '../../kernels/order-kernel.js';
+import { defineOp } from '../../op/op-overload.js';
+import type { OpTag } from '../../op/op-record.js';
+import { contiguousStrides, numelOf, wrapDim } from '../../shape.js';
+import { emptyContiguous, emptyFromMeta } from '../../tensor-factory.js';
+import type { Tensor } from '../../tensor.js';
+
+const TAGS: readonly OpTag[] = ['data-dependent', 'non-differentiable'];
+
+/** Elements (or slices) by first of a group: which one stands for it, the group of each, the sizes. */
+interface Groups {
+  readonly first: readonly number[];
+  readonly of: Float64Array;
+  readonly counts: readonly number[];
+}
+
+/** Groups of equal neighbours in an order of positions. */
+function runs(order: readonly number[], same: (a: number, b: number) => boolean): Groups {
+  const first: number[] = [];
+  const counts: number[] = [];
+  const of = new Float64Array(order.length);
+  order.forEach((position, i) => {
+    if (i === 0 || !same(order[i - 1]!, position)) {
+      first.push(position);
+      counts.push(0);
+    }
+    counts[counts.length - 1]!++;
+    of[position] = first.length - 1;
+  });
+  return { first, of, counts };
+}
+
+function vector(values: ArrayLike<number>, sizes: readonly number[], dtype: DType): Tensor {
+  const out = emptyContiguous(sizes, dtype, 'cpu');
+  writeNumbers(out, values);
+  return out;
+}
+
+function longs(values: ArrayLike<number> | null, sizes?: readonly number[]): Tensor {
+  return vector(values ?? [], sizes ?? [values?.length ?? 0], 'int64');
+}
+
+/** Distinct elements of a flattened tensor, the inverse in the shape of self, the counts. */
+function elements(self: Tensor, sorted: boolean, inverse: boolean, counts: boolean): Tensor[] {
+  const values = readNumbers(self);
+  const order = sorted ? ascending(values) : Array.from(values, (_, i) => i);
+  const groups = runs(order, (a, b) => values[a] === values[b]);
+  return [
+    vector(
+      groups.first.map((at) => values[at]!),
+      [groups.first.length],
+      self.dtype,
+    ),
+    inverse ? longs(groups.of, self.sizes) : longs(null),
+    counts ? longs(groups.counts) : longs(null),
+  ];
+}
+
+/** Distinct slices along a dim, the group of each slice, the counts. */
+function slices(self: Tensor, dim: number, sorted: boolean): Tensor[] {
+  const { outer, size, inner } = sliceLayout(self.sizes, dim);
+  const values = readNumbers(self);
+  const width = outer * inner;
+  const at = (slice: number, i: number): number =>
+    values[(Math.floor(i / inner) * size + slice) * inner + (i % inner)]!;
+  const compare = (a: number, b: number): number => {
+    for (let i = 0; i < width; i++) {
+      const [x, y] = [at(a, i), at(b, i)];
+      if (x !== y) return x < y ? -1 : 1;
+    }
+    return 0;
+  };
+  const order = Array.from({ length: size }, (_, i) => i);
+  if (sorted) order.sort((a, b) => compare(a, b) || a - b);
+  const groups = runs(order, (a, b) => compare(a, b) === 0);
+  const sizes = self.sizes.map((s, d) => (d === dim ? groups.first.length : s));
+  const out = emptyFromMeta({
+    sizes,
+    strides: movedStrides(sizes, dim),
+    dtype: self.dtype,
+    device: 'cpu',
+  });
+  const result = new Float64Array(numelOf(sizes));
+  const layout = sliceLayout(sizes, dim);
+  groups.first.forEach((slice, g) => {
+    for (let i = 0; i < width; i++)
+      result[(Math.floor(i / inner) * layout.size + g) * inner + (i % inner)] = at(slice, i);
+  });
+  writeNumbers(out, result);
+  return [out, longs(groups.of), longs(groups.counts)];
+}
+
+/** The slices lie one after the other in memory. */
+function movedStrides(sizes: readonly number[], dim: number): number[] {
+  const others = sizes.filter((_, d) => d !== dim);
+  const [along, ...rest] = contiguousStrides([sizes[dim]!, ...others]);
+  return sizes.map((_, d) => (d === dim ? along! : rest.shift()!));
+}
+
+/** @throws shape-mismatch where slices have no elements */
+function checkSlices(self: Tensor, dim: number): void {
+  if (!self.sizes.some((size, d) => size === 0 && d !== dim)) return;
+  throw new TesseraError(
+    'shape-mismatch',
+    "There are 0 sized dimensions, and they aren't selected, so unique cannot be applied",
+    { hints: ['Slices without elements are all alike.'] },
+  );
+}
+
+defineOp(
+  'aten::_unique(Tensor self, bool sorted=True, bool return_inverse=False) -> (Tensor, Tensor)',
+  {
+    tags: TAGS,
+    produce: ({ self, return_inverse }) =>
+      elements(self as Tensor, true, return_inverse as boolean, false).slice(0, 2),
+  },
+);
+const uniqueOp = defineOp(
+  'aten::_unique2(Tensor self, bool sorted=True, bool return_inverse=False, bool return_counts=False) -> (Tensor, Tensor, Tensor)',
+  {
+    tags: TAGS,
+    produce: ({ self, return_inverse, return_counts }) =>
+      elements(self as Tensor, true, return_inverse as boolean, return_counts as boolean),
+  },
+);
+const uniqueDimOp = defineOp(
+  'aten::unique_dim(Tensor self, int dim, bool sorted=True, bool return_inverse=False, bool return_counts=False) -> (Tensor, Tensor, Tensor)',
+  {
+    tags: TAGS,
+    produce: ({ self, dim }) => {
+      const at = wrapDim(dim as number, self.ndim, 'unique_dim');
+      checkSlices(self as Tensor, at);
+      return slices(self as Tensor, at, true);
+    },
+  },
+);
+const uniqueConsecutiveOp = defineOp(
+  'aten::unique_consecutive(Tensor self, bool return_inverse=False, bool return_counts=False, int? dim=None) -> (Tensor, Tensor, Tensor)',
+  {
+    tags: TAGS,
+    produce: ({ self, return_inverse, return_counts, dim }) => {
+      if (dim === null)
+        return elements(self as Tensor, false, return_inverse as boolean, return_counts as boolean);
+      const at = wrapDim(dim as number, self.ndim, 'unique_consecutive');
+      checkSlices(self as Tensor, at);
+      return slices(self as Tensor, at, false);
+    },
+  },
+);
+
+/** What `unique` returns besides the values; `dim` makes whole slices the elements. */
+export interface UniqueOptions {
+  readonly returnInverse?: boolean;
+  readonly returnCounts?: boolean;
+  readonly dim?: number | null;
+}
+
+/** The values, followed by what the options ask for. */
+export type UniqueResult<O extends UniqueOptions> = O['returnInverse'] extends true
+  ? O['returnCounts'] extends true
+    ? [values: Tensor, inverse: Tensor, counts: Tensor]
+    : [values: Tensor, inverse: Tensor]
+  : O['returnCounts'] extends true
+    ? [values: Tensor, counts: Tensor]
+    : Tensor;
+
+function chosen<O extends UniqueOptions>(results: Tensor[], options: O): UniqueResult<O> {
+  const [values, inverse, counts] = results as [Tensor, Tensor, Tensor];
+  const extra = [
+    ...(options.returnInverse === true ? [inverse] : []),
+    ...(options.returnCounts === true ? [counts] : []),
+  ];
+  return (extra.length === 0 ? values : [values, ...extra]) as UniqueResult<O>;
+}
+
+/** The distinct elements in ascending order; the shape depends on the values. @throws invalid-dim, shape-mismatch */
+export function unique<const O extends UniqueOptions = Record<never, never>>(
+  self: Tensor,
+  options?: O,
+): UniqueResult<O> {
+  const { returnInverse = false, returnCounts = false, dim = null } = options ?? {};
+  const results =
+    dim === null
+      ? callOp(uniqueOp, [self, true, returnInverse, returnCounts])
+      : callOp(uniqueDimOp, [self, dim, true, returnInverse, returnCounts]);
+  return chosen(results as Tensor[], (options ?? {}) as O);
+}
+
+/** The first element of each run of equal ones; the shape depends on the values. @throws invalid-dim, shape-mismatch */
+export function uniqueConsecutive<const O extends UniqueOptions = Record<never, never>>(
+  self: Tensor,
+  options?: O,
+): UniqueResult<O> {
+  const { returnInverse = false, returnCounts = false, dim = null } = options ?? {};
+  const results = callOp(uniqueConsecutiveOp, [self, returnInverse, returnCounts, dim]);
+  return chosen(results as Tensor[], (options ?? {}) as O);
+}
+
+/** `unique` and `uniqueConsecutive` as methods. */
+export interface UniqueMethods {
+  unique<const O extends UniqueOptions = Record<never, never>>(options?: O): UniqueResult<O>;
+  uniqueConsecutive<const O extends UniqueOptions = Record<never, never>>(
+    options?: O,
+  ): UniqueResult<O>;
+}

@@ -1,0 +1,198 @@
+/**
+ * @file Arithmetic on elements: add, sub, mul, neg.
+ *
+ * Each op is its record and the function that people call; methods on Tensor follow from the
+ * functions. Numbers may stand for the second operand and are promoted as PyTorch's wrapped numbers;
+ * the `.Scalar` overloads exist for graphs that name them and decompose into the same ops.
+ */
+import { type ScalarLike, TesseraError } from '@tessera/shared';
+import { callOp } from '../../dispatch/dispatcher.js';
+import { DTYPES } from '../../dtype.js';
+import { roundTo } from '../../kernels/elements.js';
+import { integerProduct } from '../../kernels/integer-arithmetic.js';
+import { operandsOf, pointwiseWith, scalarValue, unary } from '../../kernels/pointwise-kernel.js';
+import { NUMBERS, restrictedTo } from '../../kernels/restrict-dtypes.js';
+import { defineInplace } from '../../op/inplace.js';
+import { type Binary, type Unary, binaryFunction, unaryFunction } from '../../op/op-functions.js';
+import { defineOp } from '../../op/op-overload.js';
+import type { NamedArgs } from '../../op/op-record.js';
+import { defineScalarOverload } from '../../op/scalar-overload.js';
+import { resultType } from '../../type-promotion.js';
+import { isTensor } from '../../tensor-factory.js';
+import type { Tensor } from '../../tensor.js';
+
+/** alpha · other as PyTorch's loop over elements has it: 16-bit floats are rounded before they are added. */
+function scaledOther(args: NamedArgs): (b: number) => number {
+  const alpha = scalarValue(args.alpha as ScalarLike);
+  if (alpha === 1) return (b) => b;
+  const dtype = resultType(operandsOf(args, ['self', 'other']));
+  if (dtype !== 'float16' && dtype !== 'bfloat16') return (b) => alpha * b;
+  const factor = roundTo(dtype, alpha);
+  return (b) => roundTo(dtype, factor * b);
+}
+
+const addOp = defineOp(
+  'aten::add.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor',
+  pointwiseWith(
+    (args) => {
+      const scale = scaledOther(args);
+      return (a, b) => a + scale(b);
+    },
+    {
+      name: 'add',
+      vjp: ({ alpha }, { grad }) => ({
+        self: grad,
+        other: () => scaled(grad, alpha as ScalarLike),
+      }),
+    },
+  ),
+);
+const addInplace = defineInplace(addOp);
+
+/** @throws dtype-unsupported if an operand is a bool */
+function refuseBools(...operands: readonly unknown[]): void {
+  const bools = operands.filter(
+    (operand) =>
+      operand === true || operand === false || (isTensor(operand) && operand.dtype === 'bool'),
+  );
+  if (bools.length === 0) return;
+  const what = bools.length === operands.length ? 'two bool tensors' : 'a bool tensor';
+  throw new TesseraError(
+    'dtype-unsupported',
+    `Subtraction, the \`-\` operator, with ${what} is not supported.`,
+    { hints: ['Use logicalXor() for a difference of masks, logicalNot() to invert one.'] },
+  );
+}
+
+const subRecord = pointwiseWith(
+  (args) => {
+    const scale = scaledOther(args);
+    return (a, b) => a - scale(b);
+  },
+  {
+    name: 'sub',
+    vjp: ({ alpha }, { grad }) => ({
+      self: grad,
+      other: () => neg(scaled(grad, alpha as ScalarLike)),
+    }),
+  },
+);
+const subOp = defineOp('aten::sub.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor', {
+  ...subRecord,
+  meta: (args) => {
+    refuseBools(args.self, args.other);
+    return subRecord.meta!(args);
+  },
+});
+const subInplace = defineInplace(subOp);
+
+const rsubOp = defineOp(
+  'aten::rsub.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor',
+  {
+    decompose: ({ self, other, alpha }) => callOp(subOp, [other, self, alpha]),
+  },
+);
+
+const mulOp = defineOp(
+  'aten::mul.Tensor(Tensor self, Tensor other) -> Tensor',
+  pointwiseWith(
+    (args) => {
+      const dtype = resultType(operandsOf(args, ['self', 'other']));
+      return DTYPES[dtype].category === 'integral' ? integerProduct(dtype) : (a, b) => a * b;
+    },
+    {
+      name: 'mul',
+      wideNumbers: true,
+      savedFor: { self: ['other'], other: ['self'] },
+      vjp: ({ self, other }, { grad }) => ({
+        self: () => mul(grad, other as Tensor),
+        other: () => mul(grad, self as Tensor),
+      }),
+    },
+  ),
+);
+const mulInplace = defineInplace(mulOp);
+
+const negOp = defineOp(
+  'aten::neg(Tensor self) -> Tensor',
+  restrictedTo(
+    NUMBERS,
+    'neg',
+    unary((a) => -a, { vjp: (_args, { grad }) => ({ self: () => neg(grad) }) }),
+  ),
+);
+const negInplace = defineInplace(negOp);
+
+defineScalarOverload('add', addOp, addInplace, ', Scalar alpha=1');
+defineScalarOverload('sub', subOp, subInplace, ', Scalar alpha=1');
+defineScalarOverload('mul', mulOp, mulInplace);
+const rsubScalarOp = defineOp(
+  'aten::rsub.Scalar(Tensor self, Scalar other, Scalar alpha=1) -> Tensor',
+  {
+    decompose: ({ self, other, alpha }) =>
+      add(neg(scaled(self as Tensor, alpha as ScalarLike)), other as ScalarLike),
+  },
+);
+
+function scaled(grad: Tensor, alpha: ScalarLike): Tensor {
+  return alpha === 1 ? grad : (callOp(mulOp, [grad, alpha]) as Tensor);
+}
+
+/** self + alpha · other, broadcasting. @throws shape-mismatch @see torch.add */
+export function add(
+  self: Tensor,
+  other: Tensor | ScalarLike,
+  options: { alpha?: ScalarLike } = {},
+): Tensor {
+  return callOp(addOp, [self, other, options.alpha ?? 1]) as Tensor;
+}
+
+/** self += alpha · other. */
+export function add_(
+  self: Tensor,
+  other: Tensor | ScalarLike,
+  options: { alpha?: ScalarLike } = {},
+): Tensor {
+  return callOp(addInplace, [self, other, options.alpha ?? 1]) as Tensor;
+}
+
+/** self - alpha · other, broadcasting. @throws shape-mismatch */
+export function sub(
+  self: Tensor,
+  other: Tensor | ScalarLike,
+  options: { alpha?: ScalarLike } = {},
+): Tensor {
+  return callOp(subOp, [self, other, options.alpha ?? 1]) as Tensor;
+}
+
+/** self -= alpha · other. */
+export function sub_(
+  self: Tensor,
+  other: Tensor | ScalarLike,
+  options: { alpha?: ScalarLike } = {},
+): Tensor {
+  return callOp(subInplace, [self, other, options.alpha ?? 1]) as Tensor;
+}
+
+/** other - alpha · self. */
+export function rsub(
+  self: Tensor,
+  other: Tensor | ScalarLike,
+  options: { alpha?: ScalarLike } = {},
+): Tensor {
+  return callOp(isTensor(other) ? rsubOp : rsubScalarOp, [
+    self,
+    other,
+    options.alpha ?? 1,
+  ]) as Tensor;
+}
+
+/** self · other, broadcasting. @throws shape-mismatch */
+export const mul: Binary = binaryFunction(mulOp);
+/** self *= other. */
+export const mul_: Binary = binaryFunction(mulInplace);
+
+/** -self */
+export const neg: Unary = unaryFunction(negOp);
+/** self = -self */
+export const neg_: Unary = unaryFunction(negInplace);

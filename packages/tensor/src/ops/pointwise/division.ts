@@ -1,0 +1,189 @@
+/**
+ * @file Division, true and rounded, and remainders.
+ */
+import { roundTo } from '../../kernels/elements.js';
+import type { ScalarLike } from '@tessera/shared';
+import { callOp } from '../../dispatch/dispatcher.js';
+import { DTYPES } from '../../dtype.js';
+import { floorQuotient, floorRemainder } from '../../kernels/special-functions.js';
+import { operandsOf, pointwise, pointwiseWith } from '../../kernels/pointwise-kernel.js';
+import { NUMBERS, restrictedTo } from '../../kernels/restrict-dtypes.js';
+import { valueError } from '../../kernels/value-check.js';
+import { defineInplace } from '../../op/inplace.js';
+import { type Binary, binaryFunction, binaryFunctionOf } from '../../op/op-functions.js';
+import { type OpOverload, defineOp } from '../../op/op-overload.js';
+import { defineScalarOverload } from '../../op/scalar-overload.js';
+import type { NamedArgs } from '../../op/op-record.js';
+import type { Tensor } from '../../tensor.js';
+import { resultType } from '../../type-promotion.js';
+import { zerosLike } from '../factory/like.js';
+import { mul, neg } from './arithmetic.js';
+
+/** How a quotient is rounded: towards zero, or down. */
+export type RoundingMode = 'trunc' | 'floor';
+
+type Arithmetic = (a: number, b: number) => number;
+
+/** Refuses integer division by zero. @throws invalid-argument */
+function checked(name: string, args: NamedArgs, fn: Arithmetic): Arithmetic {
+  if (DTYPES[resultType(operandsOf(args, ['self', 'other']))].category === 'floating') return fn;
+  return (a, b) => {
+    if (b === 0) throw valueError({ rule: 'divisor', op: name }, b);
+    return fn(a, b);
+  };
+}
+
+const divOp = defineOp(
+  'aten::div.Tensor(Tensor self, Tensor other) -> Tensor',
+  pointwise((a, b) => a / b, {
+    name: 'div',
+    result: 'float',
+    wideNumbers: true,
+    savedFor: { self: ['other'], other: ['self', 'other'] },
+    vjp: ({ self, other }, { grad }) => ({
+      self: () => div(grad, other as Tensor),
+      other: () => neg(mul(grad, div(div(self as Tensor, other as Tensor), other as Tensor))),
+    }),
+  }),
+);
+const divInplace = defineInplace(divOp);
+defineScalarOverload('div', divOp, divInplace);
+
+function quotientFunction(args: NamedArgs): Arithmetic {
+  if (args.rounding_mode === 'floor') return checked('div', args, floorQuotient);
+  const dtype = resultType(operandsOf(args, ['self', 'other']));
+  // PyTorch cuts the quotient after it was rounded to 16 bits.
+  return checked('div', args, (a, b) => Math.trunc(roundTo(dtype, a / b)));
+}
+
+const roundedDivOp = defineOp(
+  'aten::div.Tensor_mode(Tensor self, Tensor other, *, str? rounding_mode) -> Tensor',
+  {
+    ...pointwiseWith(
+      (args) => (args.rounding_mode === null ? (a, b) => a / b : quotientFunction(args)),
+      {
+        name: 'div',
+        saved: ['self', 'other'],
+        vjp: ({ self, other, rounding_mode }, { grad }) =>
+          rounding_mode === null
+            ? {
+                self: () => div(grad, other as Tensor),
+                other: () =>
+                  neg(mul(grad, div(div(self as Tensor, other as Tensor), other as Tensor))),
+              }
+            : { self: () => zerosLike(grad), other: () => zerosLike(grad) },
+      },
+    ),
+    meta: (args) => {
+      const rule = args.rounding_mode === null ? 'float' : 'promote';
+      return pointwiseWith(() => () => 0, { name: 'div', result: rule }).meta!(args);
+    },
+  },
+);
+defineOp('aten::div.Scalar_mode(Tensor self, Scalar other, *, str? rounding_mode) -> Tensor', {
+  decompose: ({ self, other, rounding_mode }) => callOp(roundedDivOp, [self, other, rounding_mode]),
+});
+const roundedDivInplace = defineInplace(roundedDivOp);
+
+const floorDivideOp = defineOp(
+  'aten::floor_divide(Tensor self, Tensor other) -> Tensor',
+  restrictedTo(
+    NUMBERS,
+    'floor_divide',
+    restrictedTo(
+      NUMBERS,
+      'floor_divide',
+      pointwiseWith((args) => checked('floor_divide', args, floorQuotient), {
+        name: 'floor_divide',
+      }),
+    ),
+  ),
+);
+const floorDivideInplace = defineInplace(floorDivideOp, 'Tensor');
+
+interface Remainder {
+  readonly fn: Binary;
+  readonly inplace: Binary;
+}
+
+/** self - other · quotient(self / other). */
+function defineRemainder(name: string, fn: Arithmetic, mode: RoundingMode): Remainder {
+  const record = restrictedTo(
+    NUMBERS,
+    name,
+    pointwiseWith((args) => checked(name, args, fn), {
+      name,
+      saved: ['self', 'other'],
+      vjp: ({ self, other }, { grad }) => ({
+        self: grad,
+        other: () =>
+          neg(mul(grad, div(self as Tensor, other as Tensor | ScalarLike, { roundingMode: mode }))),
+      }),
+    }),
+  );
+  const tensor: OpOverload = defineOp(
+    `aten::${name}.Tensor(Tensor self, Tensor other) -> Tensor`,
+    record,
+  );
+  const scalar: OpOverload = defineOp(
+    `aten::${name}.Scalar(Tensor self, Scalar other) -> Tensor`,
+    record,
+  );
+  return {
+    fn: binaryFunctionOf(tensor, scalar),
+    inplace: binaryFunctionOf(defineInplace(tensor), defineInplace(scalar)),
+  };
+}
+
+const python = defineRemainder('remainder', floorRemainder, 'floor');
+const c = defineRemainder('fmod', (a, b) => a % b, 'trunc');
+
+const trueDivideOp = defineOp('aten::true_divide.Tensor(Tensor self, Tensor other) -> Tensor', {
+  decompose: ({ self, other }) => callOp(divOp, [self, other]),
+});
+const trueDivideInplace = defineOp(
+  'aten::true_divide_.Tensor(Tensor(a!) self, Tensor other) -> Tensor(a!)',
+  { decompose: ({ self, other }) => callOp(divInplace, [self, other]) },
+);
+defineScalarOverload('true_divide', divOp, divInplace);
+
+/** Options of `div`. */
+export interface DivOptions {
+  /** Rounds the quotient; integers stay integers. */
+  readonly roundingMode?: RoundingMode | null;
+}
+
+/** self / other; true division (integers give floats) unless rounded. @throws shape-mismatch, invalid-argument for rounded integer division by zero */
+export function div(self: Tensor, other: Tensor | ScalarLike, options: DivOptions = {}): Tensor {
+  const mode = options.roundingMode ?? null;
+  return (
+    mode === null ? callOp(divOp, [self, other]) : callOp(roundedDivOp, [self, other, mode])
+  ) as Tensor;
+}
+
+/** self /= other */
+export function div_(self: Tensor, other: Tensor | ScalarLike, options: DivOptions = {}): Tensor {
+  const mode = options.roundingMode ?? null;
+  return (
+    mode === null
+      ? callOp(divInplace, [self, other])
+      : callOp(roundedDivInplace, [self, other, mode])
+  ) as Tensor;
+}
+
+/** self / other without rounding; integers give floats. @throws shape-mismatch */
+export const trueDivide: Binary = binaryFunction(trueDivideOp);
+/** self /= other */
+export const trueDivide_: Binary = binaryFunction(trueDivideInplace);
+/** self / other rounded down, as Python's `//`. */
+export const floorDivide: Binary = binaryFunction(floorDivideOp);
+/** self //= other */
+export const floorDivide_: Binary = binaryFunction(floorDivideInplace);
+/** Remainder with the sign of the divisor, as Python's `%`. */
+export const remainder: Binary = python.fn;
+/** self %= other */
+export const remainder_: Binary = python.inplace;
+/** Remainder with the sign of the dividend, as C's `fmod`. */
+export const fmod: Binary = c.fn;
+/** self = fmod(self, other) */
+export const fmod_: Binary = c.inplace;

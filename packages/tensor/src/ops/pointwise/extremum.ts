@@ -1,0 +1,243 @@
+/**
+ * @file Element-wise maximum, minimum and clamping.
+ */
+import type { ScalarLike } from '@tessera/shared';
+import { callOp } from '../../dispatch/dispatcher.js';
+import { pointwise, pointwiseWith } from '../../kernels/pointwise-kernel.js';
+import { defineInplace } from '../../op/inplace.js';
+import {
+  type TensorBinary,
+  type Binary,
+  binaryFunction,
+  binaryFunctionOf,
+} from '../../op/op-functions.js';
+import { type OpOverload, defineOp } from '../../op/op-overload.js';
+import { isTensor } from '../../tensor-factory.js';
+import type { Tensor } from '../../tensor.js';
+import { eq, ge, gt, isnan, le, lt } from './comparison.js';
+import { maskedFill } from './fill.js';
+import { logicalAnd, logicalOr } from './logical.js';
+import { div } from './division.js';
+import { where } from './where.js';
+
+/** Ties share the gradient. */
+function halvedTies(grad: Tensor, self: Tensor, other: Tensor): Tensor {
+  return where(eq(self, other), div(grad, 2), grad);
+}
+
+const maximumOp = defineOp(
+  'aten::maximum(Tensor self, Tensor other) -> Tensor',
+  pointwise(Math.max, {
+    name: 'maximum',
+    saved: ['self', 'other'],
+    vjp: ({ self, other }, { grad }) => ({
+      self: () =>
+        maskedFill(
+          halvedTies(grad, self as Tensor, other as Tensor),
+          lt(self as Tensor, other as Tensor),
+          0,
+        ),
+      other: () =>
+        maskedFill(
+          halvedTies(grad, self as Tensor, other as Tensor),
+          gt(self as Tensor, other as Tensor),
+          0,
+        ),
+    }),
+  }),
+);
+const minimumOp = defineOp(
+  'aten::minimum(Tensor self, Tensor other) -> Tensor',
+  pointwise(Math.min, {
+    name: 'minimum',
+    saved: ['self', 'other'],
+    vjp: ({ self, other }, { grad }) => ({
+      self: () =>
+        maskedFill(
+          halvedTies(grad, self as Tensor, other as Tensor),
+          gt(self as Tensor, other as Tensor),
+          0,
+        ),
+      other: () =>
+        maskedFill(
+          halvedTies(grad, self as Tensor, other as Tensor),
+          lt(self as Tensor, other as Tensor),
+          0,
+        ),
+    }),
+  }),
+);
+/** Maximum or minimum that passes over NaN. */
+function ignoringNan(
+  name: string,
+  fn: (a: number, b: number) => number,
+  prefers: Binary,
+): TensorBinary {
+  const choosesSelf = (self: Tensor, other: Tensor): Tensor =>
+    logicalOr(prefers(self, other), isnan(other));
+  const op: OpOverload = defineOp(
+    `aten::${name}(Tensor self, Tensor other) -> Tensor`,
+    pointwise((a, b) => (Number.isNaN(a) ? b : Number.isNaN(b) ? a : fn(a, b)), {
+      name,
+      saved: ['self', 'other'],
+      vjp: ({ self, other }, { grad }) => ({
+        self: () => where(choosesSelf(self as Tensor, other as Tensor), grad, 0),
+        other: () => where(choosesSelf(self as Tensor, other as Tensor), 0, grad),
+      }),
+    }),
+  );
+  return binaryFunction(op);
+}
+
+const largest = ignoringNan('fmax', Math.max, ge);
+const smallest = ignoringNan('fmin', Math.min, le);
+
+defineOp('aten::max.other(Tensor self, Tensor other) -> Tensor', {
+  decompose: ({ self, other }) => maximum(self as Tensor, other as Tensor),
+});
+defineOp('aten::min.other(Tensor self, Tensor other) -> Tensor', {
+  decompose: ({ self, other }) => minimum(self as Tensor, other as Tensor),
+});
+
+type Bound = Tensor | ScalarLike | null;
+
+/** Where self lies within the bounds: there the gradient passes. */
+function within(self: Tensor, min: Bound, max: Bound): Tensor {
+  if (min === null) return le(self, max!);
+  if (max === null) return ge(self, min);
+  return logicalAnd(ge(self, min), le(self, max));
+}
+
+function clampFunction({ min, max }: Record<string, unknown>): (...values: number[]) => number {
+  if (min === null) return (x, high) => Math.min(x!, high!);
+  if (max === null) return (x, low) => Math.max(x!, low!);
+  return (x, low, high) => Math.min(Math.max(x!, low!), high!);
+}
+
+const clampOp = defineOp(
+  'aten::clamp(Tensor self, Scalar? min=None, Scalar? max=None) -> Tensor',
+  pointwiseWith(clampFunction, {
+    name: 'clamp',
+    operands: ['self', 'min', 'max'],
+    saved: ['self'],
+    vjp: ({ self, min, max }, { grad }) => ({
+      self: () => where(within(self as Tensor, min as Bound, max as Bound), grad, 0),
+    }),
+  }),
+);
+const clampTensorOp = defineOp(
+  'aten::clamp.Tensor(Tensor self, Tensor? min=None, Tensor? max=None) -> Tensor',
+  pointwiseWith(clampFunction, {
+    name: 'clamp',
+    operands: ['self', 'min', 'max'],
+    saved: ['self', 'min', 'max'],
+    vjp: ({ self, min, max }, { grad }) => ({
+      self: () => where(within(self as Tensor, min as Bound, max as Bound), grad, 0),
+      min: () =>
+        where(
+          max === null
+            ? lt(self as Tensor, min as Tensor)
+            : logicalAnd(lt(min as Tensor, max as Tensor), lt(self as Tensor, min as Tensor)),
+          grad,
+          0,
+        ),
+      max: () =>
+        where(
+          min === null
+            ? gt(self as Tensor, max as Tensor)
+            : logicalOr(lt(max as Tensor, min as Tensor), gt(self as Tensor, max as Tensor)),
+          grad,
+          0,
+        ),
+    }),
+  }),
+);
+
+interface Clamps {
+  readonly fn: Binary;
+  readonly inplace: Binary;
+}
+
+/** clamp_min and clamp_max, for numbers and tensors. */
+function oneSided(
+  bound: 'min' | 'max',
+  fn: (x: number, limit: number) => number,
+  keeps: Binary,
+  loses: Binary,
+): Clamps {
+  const options = { name: `clamp_${bound}`, operands: ['self', bound] };
+  const scalar: OpOverload = defineOp(
+    `aten::clamp_${bound}(Tensor self, Scalar ${bound}) -> Tensor`,
+    pointwise(fn, {
+      ...options,
+      saved: ['self'],
+      vjp: (args, { grad }) => ({
+        self: () => where(keeps(args.self as Tensor, args[bound] as ScalarLike), grad, 0),
+      }),
+    }),
+  );
+  const tensor: OpOverload = defineOp(
+    `aten::clamp_${bound}.Tensor(Tensor self, Tensor ${bound}) -> Tensor`,
+    pointwise(fn, {
+      ...options,
+      saved: ['self', bound],
+      vjp: (args, { grad }) => ({
+        self: () => where(keeps(args.self as Tensor, args[bound] as Tensor), grad, 0),
+        [bound]: () => where(loses(args.self as Tensor, args[bound] as Tensor), grad, 0),
+      }),
+    }),
+  );
+  return {
+    fn: binaryFunctionOf(tensor, scalar),
+    inplace: binaryFunctionOf(defineInplace(tensor), defineInplace(scalar)),
+  };
+}
+
+const lower = oneSided('min', Math.max, ge, lt);
+const upper = oneSided('max', Math.min, le, gt);
+const clampInplace = defineInplace(clampOp);
+const clampTensorInplace = defineInplace(clampTensorOp);
+
+/** The larger of both; NaN wins. @throws shape-mismatch */
+export const maximum: TensorBinary = binaryFunction(maximumOp);
+/** The smaller of both; NaN wins. @throws shape-mismatch */
+export const minimum: TensorBinary = binaryFunction(minimumOp);
+/** The larger of both; a number wins over NaN. @throws shape-mismatch */
+export const fmax: TensorBinary = largest;
+/** The smaller of both; a number wins over NaN. @throws shape-mismatch */
+export const fmin: TensorBinary = smallest;
+
+/** self limited to [min, max]; null leaves a side open. Bounds are both numbers or both tensors. */
+export function clamp(
+  self: Tensor,
+  min: Tensor | ScalarLike | null,
+  max: Tensor | ScalarLike | null = null,
+): Tensor {
+  return callOp(isTensor(min) || isTensor(max) ? clampTensorOp : clampOp, [
+    self,
+    min,
+    max,
+  ]) as Tensor;
+}
+
+/** self = clamp(self, min, max) */
+export function clamp_(
+  self: Tensor,
+  min: Tensor | ScalarLike | null,
+  max: Tensor | ScalarLike | null = null,
+): Tensor {
+  return callOp(isTensor(min) || isTensor(max) ? clampTensorInplace : clampInplace, [
+    self,
+    min,
+    max,
+  ]) as Tensor;
+}
+
+/** max(self, min) */
+export const clampMin: Binary = lower.fn;
+/** self = max(self, min) */
+export const clampMin_: Binary = lower.inplace;
+/** min(self, max) */
+export const clampMax: Binary = upper.fn;
+/** self = min(self, max) */
+export const clampMax_: Binary = upper.inplace;

@@ -1,0 +1,126 @@
+/**
+ * @file Filling tensors with a number, wholly or under a mask.
+ */
+import { TesseraError, type ScalarLike } from '@tessera/shared';
+import { callOp } from '../../dispatch/dispatcher.js';
+import {
+  metaOfOperands,
+  pointwiseKernel,
+  pointwiseWith,
+  scalarValue,
+} from '../../kernels/pointwise-kernel.js';
+import { checkingFill } from '../../kernels/fill-value.js';
+import { readNumbers, writeNumbers } from '../../kernels/elements.js';
+import { formatStrides } from '../../memory-format.js';
+import { defineInplace } from '../../op/inplace.js';
+import { defineOp } from '../../op/op-overload.js';
+import type { NamedArgs, TensorMeta } from '../../op/op-record.js';
+import { isTensor } from '../../tensor-factory.js';
+import type { Tensor } from '../../tensor.js';
+import { zerosLike } from '../factory/like.js';
+import { where } from './where.js';
+
+function metaOfSelf({ self }: NamedArgs): TensorMeta {
+  return {
+    sizes: self.sizes,
+    strides: formatStrides(self as Tensor, null),
+    dtype: self.dtype,
+    device: self.device,
+  };
+}
+
+const fillOp = defineOp('aten::fill.Scalar(Tensor self, Scalar value) -> Tensor', {
+  tags: ['pointwise'],
+  meta: checkingFill('value', metaOfSelf),
+  kernel: ({ value }, [out]) =>
+    writeNumbers(out!, new Float64Array(out!.numel).fill(scalarValue(value as ScalarLike))),
+  vjp: (_args, { grad }) => ({ self: () => zerosLike(grad) }),
+});
+const fillTensorOp = defineOp('aten::fill.Tensor(Tensor self, Tensor value) -> Tensor', {
+  tags: ['pointwise'],
+  meta: metaOfSelf,
+  kernel: ({ value }, [out]) => writeNumbers(out!, readNumbers(value as Tensor, out!.sizes)),
+  // The engine sums the gradient to the 0-d value.
+  vjp: (_args, { grad }) => ({ self: () => zerosLike(grad), value: grad }),
+});
+const zeroOp = defineOp('aten::zero(Tensor self) -> Tensor', {
+  tags: ['pointwise'],
+  meta: metaOfSelf,
+  kernel: (_args, [out]) => writeNumbers(out!, new Float64Array(out!.numel)),
+  vjp: (_args, { grad }) => ({ self: () => zerosLike(grad) }),
+});
+const fillInplace = defineInplace(fillOp);
+const fillTensorInplace = defineInplace(fillTensorOp);
+const zeroInplace = defineInplace(zeroOp);
+
+/** @throws dtype-mismatch unless the mask is bool */
+function maskedMeta({ self, mask }: NamedArgs): TensorMeta {
+  if (mask.dtype !== 'bool') {
+    throw new TesseraError(
+      'dtype-mismatch',
+      `masked_fill_ only supports boolean masks, but got mask with dtype ${mask.dtype as string}`,
+      { hints: ['Compare first, e.g. mask.ne(0).'] },
+    );
+  }
+  return metaOfOperands([self as Tensor, mask as Tensor], self.dtype, 'masked_fill');
+}
+
+const maskedFillOp = defineOp(
+  'aten::masked_fill.Scalar(Tensor self, Tensor mask, Scalar value) -> Tensor',
+  {
+    ...pointwiseWith(
+      ({ value }) => ((v) => (x, mask) => (mask !== 0 ? v : x))(scalarValue(value as ScalarLike)),
+      { operands: ['self', 'mask'] },
+    ),
+    tags: ['pointwise'],
+    meta: checkingFill('value', maskedMeta),
+    saved: ['mask'],
+    vjp: ({ mask }, { grad }) => ({ self: () => maskedFill(grad, mask as Tensor, 0) }),
+  },
+);
+const maskedFillTensorOp = defineOp(
+  'aten::masked_fill.Tensor(Tensor self, Tensor mask, Tensor value) -> Tensor',
+  {
+    tags: ['pointwise'],
+    meta: maskedMeta,
+    kernel: pointwiseKernel((x, mask, value) => (mask !== 0 ? value : x), {
+      operands: ['self', 'mask', 'value'],
+    }),
+    saved: ['mask'],
+    vjp: ({ mask }, { grad }) => ({
+      self: () => maskedFill(grad, mask as Tensor, 0),
+      value: () => where(mask as Tensor, grad, 0),
+    }),
+  },
+);
+const maskedFillInplace = defineInplace(maskedFillOp);
+const maskedFillTensorInplace = defineInplace(maskedFillTensorOp);
+
+/** A tensor like self filled with a number (or a 0-d tensor). */
+export function fill(self: Tensor, value: Tensor | ScalarLike): Tensor {
+  return callOp(isTensor(value) ? fillTensorOp : fillOp, [self, value]) as Tensor;
+}
+
+/** Sets every element to a number (or a 0-d tensor's). */
+export function fill_(self: Tensor, value: Tensor | ScalarLike): Tensor {
+  return callOp(isTensor(value) ? fillTensorInplace : fillInplace, [self, value]) as Tensor;
+}
+
+/** Sets every element to zero. */
+export function zero_(self: Tensor): Tensor {
+  return callOp(zeroInplace, [self]) as Tensor;
+}
+
+/** self with `value` where the mask holds. @throws dtype-mismatch, shape-mismatch */
+export function maskedFill(self: Tensor, mask: Tensor, value: Tensor | ScalarLike): Tensor {
+  return callOp(isTensor(value) ? maskedFillTensorOp : maskedFillOp, [self, mask, value]) as Tensor;
+}
+
+/** Writes `value` where the mask holds. @throws dtype-mismatch, shape-mismatch */
+export function maskedFill_(self: Tensor, mask: Tensor, value: Tensor | ScalarLike): Tensor {
+  return callOp(isTensor(value) ? maskedFillTensorInplace : maskedFillInplace, [
+    self,
+    mask,
+    value,
+  ]) as Tensor;
+}

@@ -1,0 +1,195 @@
+/**
+ * @file Signs, neighbours and parts of floating-point numbers, and replacing those that are not finite.
+ */
+import type { ScalarLike } from '@tessera/shared';
+import { callOp } from '../../dispatch/dispatcher.js';
+import { DTYPES, type DType } from '../../dtype.js';
+import { readNumbers, roundTo, writeNumbers } from '../../kernels/elements.js';
+import { copySign, nextAfterIn, signBit, splitFloat } from '../../kernels/float-parts.js';
+import {
+  operandsOf,
+  pointwise,
+  pointwiseMeta,
+  pointwiseWith,
+  scalarValue,
+  unary,
+} from '../../kernels/pointwise-kernel.js';
+import { restrictedTo } from '../../kernels/restrict-dtypes.js';
+import { signOf } from '../../kernels/special-functions.js';
+import { defineInplace } from '../../op/inplace.js';
+import {
+  type Binary,
+  type TensorBinary,
+  type Unary,
+  binaryFunction,
+  binaryFunctionOf,
+  unaryFunction,
+} from '../../op/op-functions.js';
+import { defineOp } from '../../op/op-overload.js';
+import type { OpRecord, TensorMeta } from '../../op/op-record.js';
+import type { Tensor } from '../../tensor.js';
+import { resultType } from '../../type-promotion.js';
+import { eq, isfinite } from './comparison.js';
+import { div } from './division.js';
+import { exp2 } from './exponential.js';
+import { zerosLike } from '../factory/like.js';
+import { maskedFill } from './fill.js';
+import { mul, mul_ } from './arithmetic.js';
+
+const copysignRecord: OpRecord = pointwise(copySign, {
+  name: 'copysign',
+  result: 'float',
+  saved: ['out'],
+  savedFor: { self: ['self'] },
+  vjp: ({ self }, { grad, out }) => ({
+    self: () => mul(grad, maskedFill(div(out, self as Tensor), eq(self as Tensor, 0), 0)),
+    other: () => zerosLike(grad),
+  }),
+});
+const copysignOp = defineOp(
+  'aten::copysign.Tensor(Tensor self, Tensor other) -> Tensor',
+  copysignRecord,
+);
+const copysignScalarOp = defineOp(
+  'aten::copysign.Scalar(Tensor self, Scalar other) -> Tensor',
+  copysignRecord,
+);
+
+const signbitOp = defineOp(
+  'aten::signbit(Tensor self) -> Tensor',
+  unary((x) => (signBit(x) ? 1 : 0), { result: 'bool' }),
+);
+const sgnOp = defineOp(
+  'aten::sgn(Tensor self) -> Tensor',
+  unary(signOf, { vjp: (_args, { grad }) => ({ self: () => zerosLike(grad) }) }),
+);
+
+const nextafterOp = defineOp(
+  'aten::nextafter(Tensor self, Tensor other) -> Tensor',
+  restrictedTo(
+    'floating',
+    'nextafter',
+    pointwiseWith((args) => nextAfterIn(resultType(operandsOf(args, ['self', 'other']))), {
+      name: 'nextafter',
+    }),
+  ),
+);
+
+const frexpMeta = pointwiseMeta({ operands: ['self'] });
+const frexpOp = defineOp(
+  'aten::frexp.Tensor(Tensor self) -> (Tensor mantissa, Tensor exponent)',
+  restrictedTo('floating', 'frexp', {
+    tags: ['pointwise'],
+    meta: (args): TensorMeta[] => {
+      const meta = frexpMeta(args);
+      return [meta, { ...meta, dtype: 'int32' }];
+    },
+    kernel: ({ self }, [mantissa, exponent]) => {
+      const parts = Array.from(readNumbers(self as Tensor), splitFloat);
+      writeNumbers(
+        mantissa!,
+        parts.map((part) => part.mantissa),
+      );
+      writeNumbers(
+        exponent!,
+        parts.map((part) => part.exponent),
+      );
+    },
+    saved: ['out.1'],
+    vjp: (_args, { grad, outs }) => ({ self: () => div(grad, exp2(outs[1]!)) }),
+  }),
+);
+
+defineOp('aten::ldexp.Tensor(Tensor self, Tensor other) -> Tensor', {
+  decompose: ({ self, other }) => ldexp(self as Tensor, other as Tensor),
+});
+defineOp('aten::ldexp_(Tensor(a!) self, Tensor other) -> Tensor(a!)', {
+  decompose: ({ self, other }) => ldexp_(self as Tensor, other as Tensor),
+});
+
+/** Largest finite number of a dtype. */
+const LARGEST: Readonly<Partial<Record<DType, number>>> = {
+  float64: Number.MAX_VALUE,
+  float32: 3.4028234663852886e38,
+  float16: 65504,
+  bfloat16: 3.3895313892515355e38,
+};
+
+const nanToNumOp = defineOp(
+  'aten::nan_to_num(Tensor self, float? nan=None, float? posinf=None, float? neginf=None) -> Tensor',
+  pointwiseWith(
+    ({ self, nan, posinf, neginf }) => {
+      const { dtype } = self as Tensor;
+      const given = (value: unknown, absent: number): number =>
+        value === null || value === undefined
+          ? absent
+          : roundTo(dtype, scalarValue(value as ScalarLike));
+      if (DTYPES[dtype].category !== 'floating') return (x) => x!;
+      const forNan = given(nan, 0);
+      const high = given(posinf, LARGEST[dtype]!);
+      const low = given(neginf, -LARGEST[dtype]!);
+      return (x) => (Number.isNaN(x) ? forNan : x === Infinity ? high : x === -Infinity ? low : x!);
+    },
+    {
+      operands: ['self'],
+      saved: ['self'],
+      vjp: ({ self }, { grad }) => ({ self: () => mul(grad, isfinite(self as Tensor)) }),
+    },
+  ),
+);
+const nanToNumInplace = defineInplace(nanToNumOp);
+
+/** What `nanToNum` puts in place of numbers that are not finite. */
+export interface NanToNumOptions {
+  /** For NaN; default 0. */
+  readonly nan?: number | null;
+  /** For +∞; default the largest finite number of the dtype. */
+  readonly posinf?: number | null;
+  /** For -∞; default the lowest finite number of the dtype. */
+  readonly neginf?: number | null;
+}
+
+/** self with NaN and infinities replaced. */
+export function nanToNum(self: Tensor, options: NanToNumOptions = {}): Tensor {
+  const { nan = null, posinf = null, neginf = null } = options;
+  return callOp(nanToNumOp, [self, nan, posinf, neginf]) as Tensor;
+}
+
+/** self = nanToNum(self) */
+export function nanToNum_(self: Tensor, options: NanToNumOptions = {}): Tensor {
+  const { nan = null, posinf = null, neginf = null } = options;
+  return callOp(nanToNumInplace, [self, nan, posinf, neginf]) as Tensor;
+}
+
+/** |self| with the sign of other. @throws shape-mismatch */
+export const copysign: Binary = binaryFunctionOf(copysignOp, copysignScalarOp);
+/** self = copysign(self, other) */
+export const copysign_: Binary = binaryFunctionOf(
+  defineInplace(copysignOp),
+  defineInplace(copysignScalarOp),
+);
+/** Where the sign bit is set, also of -0. */
+export const signbit: Unary = unaryFunction(signbitOp);
+/** -1, 0 or 1; the complex sign of complex numbers. */
+export const sgn: Unary = unaryFunction(sgnOp);
+/** self = sgn(self) */
+export const sgn_: Unary = unaryFunction(defineInplace(sgnOp));
+/** The next representable number after self towards other. @throws shape-mismatch, dtype-unsupported */
+export const nextafter: TensorBinary = binaryFunction(nextafterOp);
+/** self = nextafter(self, other) */
+export const nextafter_: TensorBinary = binaryFunction(defineInplace(nextafterOp));
+
+/** `[mantissa, exponent]` with self = mantissa · 2^exponent and 0.5 ≤ |mantissa| < 1. @throws dtype-unsupported */
+export function frexp(self: Tensor): [mantissa: Tensor, exponent: Tensor] {
+  return callOp(frexpOp, [self]) as [Tensor, Tensor];
+}
+
+/** self · 2^other */
+export function ldexp(self: Tensor, other: Tensor): Tensor {
+  return mul(self, exp2(other));
+}
+
+/** self = ldexp(self, other) */
+export function ldexp_(self: Tensor, other: Tensor): Tensor {
+  return mul_(self, exp2(other));
+}

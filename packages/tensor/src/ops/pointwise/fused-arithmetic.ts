@@ -1,0 +1,191 @@
+/**
+ * @file Three-operand arithmetic: lerp, addcmul, addcdiv.
+ */
+import { type ScalarLike, TesseraError } from '@tessera/shared';
+import { callOp } from '../../dispatch/dispatcher.js';
+import { isFloatingPoint } from '../../dtype.js';
+import { pointwise, pointwiseWith, scalarValue } from '../../kernels/pointwise-kernel.js';
+import { NUMBERS, restrictedTo } from '../../kernels/restrict-dtypes.js';
+import { defineInplace } from '../../op/inplace.js';
+import { defineOp } from '../../op/op-overload.js';
+import type { OpRecord } from '../../op/op-record.js';
+import { isTensor } from '../../tensor-factory.js';
+import type { Tensor } from '../../tensor.js';
+import { div } from './division.js';
+import { mul, neg, sub } from './arithmetic.js';
+
+/** Exact at both ends. */
+function interpolate(a: number, b: number, weight: number): number {
+  return weight < 0.5 ? a + weight * (b - a) : b - (b - a) * (1 - weight);
+}
+
+const lerpScalarOp = defineOp(
+  'aten::lerp.Scalar(Tensor self, Tensor end, Scalar weight) -> Tensor',
+  restrictedTo(
+    'floating',
+    'lerp',
+    pointwiseWith(
+      ({ weight }) =>
+        (
+          (w) => (a, b) =>
+            interpolate(a, b, w)
+        )(scalarValue(weight as ScalarLike)),
+      {
+        name: 'lerp',
+        operands: ['self', 'end'],
+        vjp: ({ weight }, { grad }) => ({
+          self: () => sub(grad, mul(grad, weight as ScalarLike)),
+          end: () => mul(grad, weight as ScalarLike),
+        }),
+      },
+    ),
+  ),
+);
+const lerpTensorOp = defineOp(
+  'aten::lerp.Tensor(Tensor self, Tensor end, Tensor weight) -> Tensor',
+  restrictedTo(
+    'floating',
+    'lerp',
+    pointwise(interpolate, {
+      name: 'lerp',
+      operands: ['self', 'end', 'weight'],
+      savedFor: { self: ['weight'], end: ['weight'], weight: ['self', 'end'] },
+      vjp: ({ self, end, weight }, { grad }) => ({
+        self: () => sub(grad, mul(grad, weight as Tensor)),
+        end: () => mul(grad, weight as Tensor),
+        weight: () => mul(grad, sub(end as Tensor, self as Tensor)),
+      }),
+    }),
+  ),
+);
+
+const addcmulOp = defineOp(
+  'aten::addcmul(Tensor self, Tensor tensor1, Tensor tensor2, *, Scalar value=1) -> Tensor',
+  restrictedTo(
+    NUMBERS,
+    'addcmul',
+    pointwiseWith(
+      ({ value }) =>
+        (
+          (v) => (a, b, c) =>
+            a + v * b * c
+        )(scalarValue(value as ScalarLike)),
+      {
+        name: 'addcmul',
+        operands: ['self', 'tensor1', 'tensor2'],
+        savedFor: { tensor1: ['tensor2'], tensor2: ['tensor1'] },
+        vjp: ({ tensor1, tensor2, value }, { grad }) => ({
+          self: grad,
+          tensor1: () => mul(grad, mul(tensor2 as Tensor, value as ScalarLike)),
+          tensor2: () => mul(grad, mul(tensor1 as Tensor, value as ScalarLike)),
+        }),
+      },
+    ),
+  ),
+);
+
+/** @throws dtype-unsupported where integers are divided by integers */
+function dividing(record: OpRecord): OpRecord {
+  return {
+    ...record,
+    meta: (args) => {
+      if (![args.tensor1, args.tensor2].some((t) => isFloatingPoint((t as Tensor).dtype)))
+        throw new TesseraError(
+          'dtype-unsupported',
+          'Integer division with addcdiv is no longer supported.',
+          { hints: ['Use self + value * trunc(tensor1 / tensor2), or convert one to float32.'] },
+        );
+      return record.meta!(args);
+    },
+  };
+}
+
+const addcdivOp = defineOp(
+  'aten::addcdiv(Tensor self, Tensor tensor1, Tensor tensor2, *, Scalar value=1) -> Tensor',
+  dividing(
+    pointwiseWith(
+      ({ value }) =>
+        (
+          (v) => (a, b, c) =>
+            a + (v * b) / c
+        )(scalarValue(value as ScalarLike)),
+      {
+        name: 'addcdiv',
+        operands: ['self', 'tensor1', 'tensor2'],
+        savedFor: { tensor1: ['tensor2'], tensor2: ['tensor1', 'tensor2'] },
+        vjp: ({ tensor1, tensor2, value }, { grad }) => ({
+          self: grad,
+          tensor1: () => mul(div(grad, tensor2 as Tensor), value as ScalarLike),
+          tensor2: () =>
+            neg(
+              mul(
+                grad,
+                div(
+                  mul(tensor1 as Tensor, value as ScalarLike),
+                  mul(tensor2 as Tensor, tensor2 as Tensor),
+                ),
+              ),
+            ),
+        }),
+      },
+    ),
+  ),
+);
+const lerpScalarInplace = defineInplace(lerpScalarOp);
+const lerpTensorInplace = defineInplace(lerpTensorOp);
+const addcmulInplace = defineInplace(addcmulOp);
+const addcdivInplace = defineInplace(addcdivOp);
+
+/** self + weight · (end - self). @throws shape-mismatch */
+export function lerp(self: Tensor, end: Tensor, weight: Tensor | ScalarLike): Tensor {
+  return callOp(isTensor(weight) ? lerpTensorOp : lerpScalarOp, [self, end, weight]) as Tensor;
+}
+
+/** self += weight · (end - self) */
+export function lerp_(self: Tensor, end: Tensor, weight: Tensor | ScalarLike): Tensor {
+  return callOp(isTensor(weight) ? lerpTensorInplace : lerpScalarInplace, [
+    self,
+    end,
+    weight,
+  ]) as Tensor;
+}
+
+/** self + value · tensor1 · tensor2. @throws shape-mismatch */
+export function addcmul(
+  self: Tensor,
+  tensor1: Tensor,
+  tensor2: Tensor,
+  options: { value?: ScalarLike } = {},
+): Tensor {
+  return callOp(addcmulOp, [self, tensor1, tensor2, options.value ?? 1]) as Tensor;
+}
+
+/** self += value · tensor1 · tensor2 */
+export function addcmul_(
+  self: Tensor,
+  tensor1: Tensor,
+  tensor2: Tensor,
+  options: { value?: ScalarLike } = {},
+): Tensor {
+  return callOp(addcmulInplace, [self, tensor1, tensor2, options.value ?? 1]) as Tensor;
+}
+
+/** self + value · tensor1 / tensor2. @throws shape-mismatch */
+export function addcdiv(
+  self: Tensor,
+  tensor1: Tensor,
+  tensor2: Tensor,
+  options: { value?: ScalarLike } = {},
+): Tensor {
+  return callOp(addcdivOp, [self, tensor1, tensor2, options.value ?? 1]) as Tensor;
+}
+
+/** self += value · tensor1 / tensor2 */
+export function addcdiv_(
+  self: Tensor,
+  tensor1: Tensor,
+  tensor2: Tensor,
+  options: { value?: ScalarLike } = {},
+): Tensor {
+  return callOp(addcdivInplace, [self, tensor1, tensor2, options.value ?? 1]) as Tensor;
+}

@@ -1,0 +1,174 @@
+/**
+ * @file Logarithms of sums, odds and products: logaddexp, logit, xlogy.
+ */
+import type { ScalarLike } from '@tessera/shared';
+import { callOp } from '../../dispatch/dispatcher.js';
+import type { DType } from '../../dtype.js';
+import { roundTo } from '../../kernels/elements.js';
+import { pointwise, pointwiseWith, scalarValue } from '../../kernels/pointwise-kernel.js';
+import { restrictedTo } from '../../kernels/restrict-dtypes.js';
+import { defineInplace } from '../../op/inplace.js';
+import { type Binary, type TensorBinary, binaryFunction } from '../../op/op-functions.js';
+import { type OpOverload, defineOp } from '../../op/op-overload.js';
+import { isTensor } from '../../tensor-factory.js';
+import type { Tensor } from '../../tensor.js';
+import { toFloating } from '../../type-promotion.js';
+import { eq, ge, le } from './comparison.js';
+import { div } from './division.js';
+import { exp, exp2 } from './exponential.js';
+import { zerosLike } from '../factory/like.js';
+import { maskedFill } from './fill.js';
+import { logicalAnd } from './logical.js';
+import { add, mul, rsub, sub } from './arithmetic.js';
+import { where } from './where.js';
+
+/** log of the sum of two powers of a base. */
+function logAddExp(name: string, base: number, power: (x: Tensor) => Tensor): OpOverload {
+  const scale = Math.log(base);
+  const share = (grad: Tensor, own: Tensor, other: Tensor): Tensor =>
+    div(grad, add(power(sub(other, own)), 1));
+  return defineOp(
+    `aten::${name}(Tensor self, Tensor other) -> Tensor`,
+    restrictedTo(
+      'floating',
+      name,
+      pointwise(
+        (a, b) => {
+          if (a === b && Math.abs(a) === Infinity) return a;
+          const rest = Math.log1p(base ** -Math.abs(a - b));
+          return Math.max(a, b) + (base === 2 ? rest / scale : rest);
+        },
+        {
+          name,
+          saved: ['self', 'other'],
+          vjp: ({ self, other }, { grad }) => ({
+            self: () => share(grad, self as Tensor, other as Tensor),
+            other: () => share(grad, other as Tensor, self as Tensor),
+          }),
+        },
+      ),
+    ),
+  );
+}
+
+const logaddexpOp = logAddExp('logaddexp', Math.E, exp);
+const logaddexp2Op = logAddExp('logaddexp2', 2, exp2);
+
+/** logit in a dtype: each step rounds, as in PyTorch. */
+function logitIn(dtype: DType, eps: unknown): (x: number) => number {
+  const low = eps === null || eps === undefined ? null : roundTo(dtype, scalarValue(eps as number));
+  const high = low === null ? null : roundTo(dtype, 1 - low);
+  return (x) => {
+    const z = low !== null && x < low ? low : high !== null && x > high ? high : x;
+    return z === 1 ? Infinity : Math.log(roundTo(dtype, z / roundTo(dtype, 1 - z)));
+  };
+}
+
+const logitOp = defineOp(
+  'aten::logit(Tensor self, float? eps=None) -> Tensor',
+  pointwiseWith(
+    ({ self, eps }) =>
+      logitIn(toFloating((self as Tensor).dtype), eps) as (...values: number[]) => number,
+    {
+      operands: ['self'],
+      result: 'float',
+      saved: ['self'],
+      vjp: ({ self, eps }, { grad }) => ({
+        self: () => logitBackward(grad, self as Tensor, eps as number | null),
+      }),
+    },
+  ),
+);
+const logitInplace = defineInplace(logitOp);
+
+/** Where the derivative of logit is not that of a limit. */
+function insideLimits(x: Tensor, eps: number | null): Tensor {
+  const low = eps ?? 0;
+  return logicalAnd(ge(x, low), le(x, 1 - low));
+}
+
+const logitBackwardOp = defineOp(
+  'aten::logit_backward(Tensor grad_output, Tensor self, float? eps=None) -> Tensor',
+  restrictedTo(
+    'floating',
+    'logit_backward',
+    pointwiseWith(
+      ({ eps }) => {
+        const absent = eps === null || eps === undefined;
+        const low = absent ? 0 : scalarValue(eps as ScalarLike);
+        return (grad, x) =>
+          x! < low || x! > 1 - low ? (absent ? NaN : 0) : grad! / (x! * (1 - x!));
+      },
+      {
+        operands: ['grad_output', 'self'],
+        saved: ['grad_output', 'self'],
+        vjp: ({ grad_output, self, eps }, { grad }) => ({
+          grad_output: () => logitBackward(grad, self as Tensor, eps as number | null),
+          self: () => {
+            const x = self as Tensor;
+            const variance = mul(x, rsub(x, 1));
+            const bend = div(sub(mul(x, 2), 1), mul(variance, variance));
+            return where(
+              insideLimits(x, eps as number | null),
+              mul(mul(grad, grad_output as Tensor), bend),
+              0,
+            );
+          },
+        }),
+      },
+    ),
+  ),
+);
+
+function logitBackward(grad: Tensor, self: Tensor, eps: number | null): Tensor {
+  return callOp(logitBackwardOp, [grad, self, eps]) as Tensor;
+}
+
+const xlogyOp = defineOp(
+  'aten::xlogy.Tensor(Tensor self, Tensor other) -> Tensor',
+  pointwise((x, y) => (Number.isNaN(y) ? NaN : x === 0 ? 0 : x * Math.log(y)), {
+    name: 'xlogy',
+    result: 'float',
+    saved: ['self', 'other'],
+    vjp: ({ self, other }, { grad }) => ({
+      self: () => {
+        const slope = xlogy(grad, other as Tensor | ScalarLike);
+        const isZero = eq(self as Tensor, 0);
+        // A number as a tensor: a lifted one must not be read.
+        const bound = isTensor(other) ? other : add(zerosLike(slope), other as ScalarLike);
+        return maskedFill(slope, logicalAnd(isZero, le(bound, 0)), 0);
+      },
+      other: () => div(mul(grad, self as Tensor), other as Tensor),
+    }),
+  }),
+);
+const xlogyInplace = defineInplace(xlogyOp);
+defineOp('aten::xlogy.Scalar_Self(Scalar self, Tensor other) -> Tensor', {
+  decompose: ({ self, other }) => callOp(xlogyOp, [self, other]),
+});
+defineOp('aten::xlogy.Scalar_Other(Tensor self, Scalar other) -> Tensor', {
+  decompose: ({ self, other }) => callOp(xlogyOp, [self, other]),
+});
+defineOp('aten::xlogy_.Scalar_Other(Tensor(a!) self, Scalar other) -> Tensor(a!)', {
+  decompose: ({ self, other }) => callOp(xlogyInplace, [self, other]),
+});
+
+/** log(exp(self) + exp(other)). @throws shape-mismatch, dtype-unsupported */
+export const logaddexp: TensorBinary = binaryFunction(logaddexpOp);
+/** log₂(2^self + 2^other). @throws shape-mismatch, dtype-unsupported */
+export const logaddexp2: TensorBinary = binaryFunction(logaddexp2Op);
+
+/** log(x / (1 - x)), of x limited to [eps, 1 - eps] if eps is given. */
+export function logit(self: Tensor, eps: number | null = null): Tensor {
+  return callOp(logitOp, [self, eps]) as Tensor;
+}
+
+/** self = logit(self, eps) */
+export function logit_(self: Tensor, eps: number | null = null): Tensor {
+  return callOp(logitInplace, [self, eps]) as Tensor;
+}
+
+/** self · log(other), 0 where self is 0. @throws shape-mismatch */
+export const xlogy: Binary = binaryFunction(xlogyOp);
+/** self = xlogy(self, other) */
+export const xlogy_: Binary = binaryFunction(xlogyInplace);

@@ -1,0 +1,144 @@
+/**
+ * @file Closeness and membership: isclose, isin.
+ */
+import { TesseraError, type ScalarLike } from '@tessera/shared';
+import { callOp } from '../../dispatch/dispatcher.js';
+import { DTYPES } from '../../dtype.js';
+import { readNumbers, roundTo, writeNumbers } from '../../kernels/elements.js';
+import { operandsOf, scalarValue } from '../../kernels/pointwise-kernel.js';
+import { defineOp } from '../../op/op-overload.js';
+import type { NamedArgs, OpRecord } from '../../op/op-record.js';
+import { contiguousStrides } from '../../shape.js';
+import { isTensor } from '../../tensor-factory.js';
+import type { Tensor } from '../../tensor.js';
+import { defaultDType } from '../../default-dtype.js';
+import { resultType } from '../../type-promotion.js';
+import { eq, isfinite, isnan, le } from './comparison.js';
+import { toDtype } from '../arrange/copy.js';
+import { logicalAnd, logicalOr } from './logical.js';
+import { add, mul, sub } from './arithmetic.js';
+import { abs } from './rounding.js';
+
+const iscloseOp = defineOp(
+  'aten::isclose(Tensor self, Tensor other, float rtol=1e-05, float atol=1e-08, bool equal_nan=False) -> Tensor',
+  {
+    decompose: ({ self, other, rtol, atol, equal_nan }) =>
+      closeness(
+        self as Tensor,
+        other as Tensor,
+        rtol as number,
+        atol as number,
+        equal_nan as boolean,
+      ),
+  },
+);
+
+function closeness(
+  self: Tensor,
+  other: Tensor,
+  rtol: number,
+  atol: number,
+  equalNan: boolean,
+): Tensor {
+  if (self.dtype !== other.dtype) {
+    throw new TesseraError('dtype-mismatch', `${self.dtype} did not match ${other.dtype}`, {
+      hints: ['Convert one of them: x.to(y.dtype).'],
+    });
+  }
+  if (rtol < 0 || atol < 0) {
+    throw new TesseraError(
+      'invalid-argument',
+      `${rtol < 0 ? 'rtol' : 'atol'} must be greater than or equal to zero, but got ${rtol < 0 ? rtol : atol}`,
+      { hints: ['Tolerances are magnitudes.'] },
+    );
+  }
+  const isFloating = DTYPES[self.dtype].category === 'floating';
+  let close = eq(self, other);
+  if (equalNan && isFloating) close = logicalOr(close, logicalAnd(isnan(self), isnan(other)));
+  if (rtol === 0 && atol === 0) return close;
+  const [a, b] = isFloating
+    ? [self, other]
+    : [toDtype(self, defaultDType()), toDtype(other, defaultDType())];
+  const allowed = add(abs(mul(b, rtol)), atol);
+  const actual = abs(sub(a, b));
+  return logicalOr(close, logicalAnd(isfinite(actual), le(actual, allowed)));
+}
+
+/** Options of `isclose`. */
+export interface IscloseOptions {
+  /** Relative tolerance; default 1e-5. */
+  readonly rtol?: number;
+  /** Absolute tolerance; default 1e-8. */
+  readonly atol?: number;
+  /** Whether NaN is close to NaN. */
+  readonly equalNan?: boolean;
+}
+
+/** Where |self - other| ≤ atol + rtol · |other|. @throws dtype-mismatch, invalid-argument, shape-mismatch */
+export function isclose(self: Tensor, other: Tensor, options: IscloseOptions = {}): Tensor {
+  const { rtol = 1e-5, atol = 1e-8, equalNan = false } = options;
+  return callOp(iscloseOp, [self, other, rtol, atol, equalNan]) as Tensor;
+}
+
+/** Values of a tensor or number in the type that both are compared in. */
+function comparable(args: NamedArgs, name: string): ArrayLike<number> {
+  const dtype = resultType(operandsOf(args, ELEMENTS));
+  const operand = args[name] as Tensor | ScalarLike;
+  return isTensor(operand)
+    ? readNumbers(operand).map((x) => roundTo(dtype, x))
+    : [roundTo(dtype, scalarValue(operand as ScalarLike))];
+}
+
+const ELEMENTS = ['elements', 'test_elements', 'element', 'test_element'];
+
+function membership(elements: string, tests: string): OpRecord {
+  return {
+    tags: ['non-differentiable'],
+    meta: (args) => {
+      const tensor = args[elements] as Tensor | ScalarLike;
+      const sizes = isTensor(tensor) ? tensor.sizes : [];
+      const { device } = (isTensor(tensor) ? tensor : args[tests]) as Tensor;
+      return { sizes, strides: contiguousStrides(sizes), dtype: 'bool', device };
+    },
+    kernel: (args, [out]) => {
+      const wanted = new Set(Array.from(comparable(args, tests)));
+      const found = Array.from(comparable(args, elements), (x) =>
+        // A set holds NaN to equal itself.
+        (wanted.has(x) && !Number.isNaN(x)) !== args.invert ? 1 : 0,
+      );
+      writeNumbers(out!, found);
+    },
+  };
+}
+
+const isinOp = defineOp(
+  'aten::isin.Tensor_Tensor(Tensor elements, Tensor test_elements, *, bool assume_unique=False, bool invert=False) -> Tensor',
+  membership('elements', 'test_elements'),
+);
+const isinScalarOp = defineOp(
+  'aten::isin.Tensor_Scalar(Tensor elements, Scalar test_element, *, bool assume_unique=False, bool invert=False) -> Tensor',
+  membership('elements', 'test_element'),
+);
+const isinElementOp = defineOp(
+  'aten::isin.Scalar_Tensor(Scalar element, Tensor test_elements, *, bool assume_unique=False, bool invert=False) -> Tensor',
+  membership('element', 'test_elements'),
+);
+
+/** Options of `isin`. */
+export interface IsinOptions {
+  /** A promise that neither holds an element twice. */
+  readonly assumeUnique?: boolean;
+  /** Tests for absence instead. */
+  readonly invert?: boolean;
+}
+
+/** Which elements are among the test elements; either may be a number, but not both. */
+export function isin(
+  elements: Tensor | ScalarLike,
+  testElements: Tensor | ScalarLike,
+  options: IsinOptions = {},
+): Tensor {
+  const op = !isTensor(elements) ? isinElementOp : isTensor(testElements) ? isinOp : isinScalarOp;
+  const { assumeUnique = false, invert = false } = options;
+  return callOp(op, [elements, testElements, assumeUnique, invert]) as Tensor;
+}

@@ -1,0 +1,221 @@
+/**
+ * @file Powers.
+ */
+import { SymScalar, TesseraError, type ScalarLike } from '@tessera/shared';
+import { callOp } from '../../dispatch/dispatcher.js';
+import { DTYPES } from '../../dtype.js';
+import { integerPower } from '../../kernels/integer-arithmetic.js';
+import { fixedScalar, operandsOf, pointwiseWith } from '../../kernels/pointwise-kernel.js';
+import { NUMBERS, restrictedTo } from '../../kernels/restrict-dtypes.js';
+import { defineInplace } from '../../op/inplace.js';
+import { type Unary, unaryFunction } from '../../op/op-functions.js';
+import { type OpOverload, defineOp } from '../../op/op-overload.js';
+import type { NamedArgs, OpRecord, TensorMeta } from '../../op/op-record.js';
+import { isTensor } from '../../tensor-factory.js';
+import type { Tensor } from '../../tensor.js';
+import { resultType } from '../../type-promotion.js';
+import { eq, ge } from './comparison.js';
+import { toDtype } from '../arrange/copy.js';
+import { log } from './exponential.js';
+import { scalarTensor } from '../factory/factory.js';
+import { zerosLike } from '../factory/like.js';
+import { logicalAnd } from './logical.js';
+import { add, mul, sub } from './arithmetic.js';
+import { where } from './where.js';
+
+const OPERANDS = { operands: ['self', 'exponent'], name: 'pow' };
+
+/** C's pow: 1 to any power is 1, and -1 to an infinite one. */
+function power(base: number, exponent: number): number {
+  if (base === 1 || (base === -1 && Math.abs(exponent) === Infinity)) return 1;
+  return base ** exponent;
+}
+
+function powerFunction(args: NamedArgs): (base: number, exponent: number) => number {
+  const dtype = resultType(operandsOf(args, OPERANDS.operands));
+  return DTYPES[dtype].category === 'floating' ? power : integerPower(dtype);
+}
+
+/** A power of numbers; of whole numbers, the exponent is known and not negative. */
+function defined(record: OpRecord): OpRecord {
+  const numeric = restrictedTo(NUMBERS, 'pow', record);
+  return {
+    ...numeric,
+    meta: (args) => {
+      const meta = numeric.meta!(args) as TensorMeta;
+      const { exponent } = args;
+      if (DTYPES[meta.dtype].category === 'integral' && !isTensor(exponent)) {
+        if (fixedScalar(exponent as ScalarLike) < 0)
+          throw new TesseraError(
+            'invalid-argument',
+            'pow: Integers to negative integer powers are not allowed.',
+            { hints: ["Convert the base first: x.to('float32')."] },
+          );
+      }
+      return meta;
+    },
+  };
+}
+
+const powScalarOp = defineOp(
+  'aten::pow.Tensor_Scalar(Tensor self, Scalar exponent) -> Tensor',
+  defined(
+    pointwiseWith(powerFunction, {
+      ...OPERANDS,
+      saved: ['self'],
+      vjp: ({ self, exponent }, { grad }) => ({
+        self: () => powerGradient(grad, self as Tensor, exponent as ScalarLike),
+      }),
+    }),
+  ),
+);
+const powTensorOp = defineOp(
+  'aten::pow.Tensor_Tensor(Tensor self, Tensor exponent) -> Tensor',
+  defined(
+    pointwiseWith(powerFunction, {
+      ...OPERANDS,
+      saved: ['self', 'exponent', 'out'],
+      vjp: ({ self, exponent }, { grad, out }) => ({
+        self: () =>
+          where(
+            eq(exponent as Tensor, 0),
+            0,
+            mul(grad, mul(exponent as Tensor, pow(self as Tensor, add(exponent as Tensor, -1)))),
+          ),
+        exponent: () =>
+          mul(
+            grad,
+            where(
+              logicalAnd(eq(self as Tensor, 0), ge(exponent as Tensor, 0)),
+              0,
+              mul(out, log(self as Tensor)),
+            ),
+          ),
+      }),
+    }),
+  ),
+);
+const powBaseOp = defineOp(
+  'aten::pow.Scalar(Scalar self, Tensor exponent) -> Tensor',
+  defined(
+    pointwiseWith(powerFunction, {
+      ...OPERANDS,
+      saved: ['exponent', 'out'],
+      vjp: ({ self, exponent }, { grad, out }) => ({
+        exponent: () => baseGradient(grad, self as ScalarLike, exponent as Tensor, out),
+      }),
+    }),
+  ),
+);
+const powScalarInplace = defineInplace(powScalarOp, 'Scalar');
+const powTensorInplace = defineInplace(powTensorOp, 'Tensor');
+
+const squareOp = defineOp('aten::square(Tensor self) -> Tensor', {
+  decompose: ({ self }) => pow(self as Tensor, 2),
+});
+const squareInplaceOp = defineOp('aten::square_(Tensor(a!) self) -> Tensor(a!)', {
+  decompose: ({ self }) => pow_(self as Tensor, 2),
+});
+
+type Power = Tensor | ScalarLike;
+
+/** Powers in double precision, whatever the operands are. */
+function doublePower(self: Power, exponent: Power): Tensor {
+  const double = (x: Power): Power => (isTensor(x) ? toDtype(x, 'float64') : x);
+  return pow(double(self), double(exponent));
+}
+
+function defineFloatPower(overload: string, args: string): OpOverload {
+  return defineOp(`aten::float_power.${overload}(${args}) -> Tensor`, {
+    decompose: ({ self, exponent }) => doublePower(self as Power, exponent as Power),
+  });
+}
+
+const floatPowerOps = {
+  both: defineFloatPower('Tensor_Tensor', 'Tensor self, Tensor exponent'),
+  exponent: defineFloatPower('Tensor_Scalar', 'Tensor self, Scalar exponent'),
+  base: defineFloatPower('Scalar', 'Scalar self, Tensor exponent'),
+};
+
+function defineFloatPowerInplace(overload: string, type: string): OpOverload {
+  return defineOp(
+    `aten::float_power_.${overload}(Tensor(a!) self, ${type} exponent) -> Tensor(a!)`,
+    {
+      decompose: ({ self, exponent }) => {
+        if ((self as Tensor).dtype !== 'float64') {
+          throw new TesseraError(
+            'dtype-mismatch',
+            `the base given to float_power_ has dtype ${(self as Tensor).dtype} but the operation's result requires dtype float64`,
+            { hints: ["Use floatPower, or convert the base: x.to('float64')."] },
+          );
+        }
+        const power = exponent as Power;
+        return pow_(self as Tensor, isTensor(power) ? toDtype(power, 'float64') : power);
+      },
+    },
+  );
+}
+
+const floatPowerInplaceOps = {
+  tensor: defineFloatPowerInplace('Tensor', 'Tensor'),
+  scalar: defineFloatPowerInplace('Scalar', 'Scalar'),
+};
+
+/** A number known only at run time, to compute with beside `like`, whose dtype it does not change. */
+function runtimeNumber(value: SymScalar, { dtype, device }: Tensor): Tensor {
+  return scalarTensor(value, { dtype: dtype === 'float64' ? dtype : 'float32', device });
+}
+
+/** The gradient of the exponent of a number to a power. */
+function baseGradient(grad: Tensor, base: ScalarLike, exponent: Tensor, out: Tensor): Tensor {
+  if (base instanceof SymScalar) {
+    const value = runtimeNumber(base, out);
+    const unreached = logicalAnd(eq(value, 0), ge(exponent, 0));
+    return mul(grad, where(unreached, 0, mul(out, log(value))));
+  }
+  const scaled = mul(grad, mul(out, Math.log(Number(base))));
+  return Number(base) === 0 ? where(ge(exponent, 0), 0, scaled) : scaled;
+}
+
+function powerGradient(grad: Tensor, self: Tensor, exponent: ScalarLike): Tensor {
+  if (exponent instanceof SymScalar) {
+    const value = runtimeNumber(exponent, self);
+    return where(eq(value, 0), 0, mul(grad, mul(pow(self, sub(value, 1)), value)));
+  }
+  const e = Number(exponent);
+  if (e === 0) return zerosLike(grad);
+  if (e === 1) return grad;
+  return mul(grad, mul(e === 2 ? self : pow(self, e - 1), e));
+}
+
+/** self ** exponent, either may be a number (but not both). @throws shape-mismatch, invalid-argument */
+export function pow(self: Tensor | ScalarLike, exponent: Tensor | ScalarLike): Tensor {
+  const op = isTensor(self) ? (isTensor(exponent) ? powTensorOp : powScalarOp) : powBaseOp;
+  return callOp(op, [self, exponent]) as Tensor;
+}
+
+/** self **= exponent */
+export function pow_(self: Tensor, exponent: Tensor | ScalarLike): Tensor {
+  return callOp(isTensor(exponent) ? powTensorInplace : powScalarInplace, [
+    self,
+    exponent,
+  ]) as Tensor;
+}
+
+/** self ** exponent in double precision; either may be a number (but not both). @throws shape-mismatch */
+export function floatPower(self: Tensor | ScalarLike, exponent: Tensor | ScalarLike): Tensor {
+  const { both, exponent: numberExponent, base } = floatPowerOps;
+  const op = isTensor(self) ? (isTensor(exponent) ? both : numberExponent) : base;
+  return callOp(op, [self, exponent]) as Tensor;
+}
+
+/** self **= exponent, for double precision only. @throws dtype-mismatch */
+export function floatPower_(self: Tensor, exponent: Tensor | ScalarLike): Tensor {
+  const { tensor, scalar } = floatPowerInplaceOps;
+  return callOp(isTensor(exponent) ? tensor : scalar, [self, exponent]) as Tensor;
+}
+
+/** self² */
+export const square: Unary = unaryFunction(squareOp);
+/** self = self² */
+export const square_: Unary = unaryFunction(squareInplaceOp);

@@ -1,0 +1,39 @@
+/**
+ * @file `where`: elements of one operand or another. Operands may be numbers, so it is a function only.
+ */
+import type { ScalarLike } from '@tessera/shared';
+import { callOp } from '../../dispatch/dispatcher.js';
+import { metaOfOperands, pointwiseKernel } from '../../kernels/pointwise-kernel.js';
+import { defineOp } from '../../op/op-overload.js';
+import { type Operand, resultType } from '../../type-promotion.js';
+import type { Tensor } from '../../tensor.js';
+
+const whereOp = defineOp(
+  'aten::where.self(Tensor condition, Tensor self, Tensor other) -> Tensor',
+  {
+    tags: ['pointwise'],
+    meta: ({ condition, self, other }) =>
+      metaOfOperands(
+        [condition as Tensor, self as Operand, other as Operand],
+        resultType([self as Operand, other as Operand]),
+        'where',
+      ),
+    kernel: pointwiseKernel((condition, a, b) => (condition !== 0 ? a : b), {
+      operands: ['condition', 'self', 'other'],
+    }),
+    saved: ['condition'],
+    vjp: ({ condition }, { grad }) => ({
+      self: () => where(condition as Tensor, grad, 0),
+      other: () => where(condition as Tensor, 0, grad),
+    }),
+  },
+);
+
+/** `self` where the condition holds, else `other`; all broadcast. @throws shape-mismatch */
+export function where(
+  condition: Tensor,
+  self: Tensor | ScalarLike,
+  other: Tensor | ScalarLike,
+): Tensor {
+  return callOp(whereOp, [condition, self, other]) as Tensor;
+}

@@ -1,0 +1,151 @@
+/**
+ * @file Adaptive max pooling: the largest element of each of a given number of nearly equal parts.
+ */
+import { TesseraError } from '@tessera/shared';
+import { callOp } from '../../dispatch/dispatcher.js';
+import { readNumbers, writeNumbers } from '../../kernels/elements.js';
+import { adaptiveSpans, forEachTap, forEachWindow } from '../../kernels/pooling-kernel.js';
+import { perDimension } from '../../kernels/spatial.js';
+import { imageMeta } from '../../kernels/suggest-format.js';
+import { checkFloating } from '../../kernels/restrict-dtypes.js';
+import { type OpOverload, defineOp } from '../../op/op-overload.js';
+import { formatSizes } from '../../shape.js';
+import type { Tensor } from '../../tensor.js';
+import { checkPoolRank, planesOf, zerosOf } from './shape.js';
+import { gather } from '../indexing/scatter.js';
+import { reshape } from '../view/view.js';
+import { squeeze, unsqueeze } from '../view/dims.js';
+
+function define(rank: 2 | 3): OpOverload {
+  const op = `adaptive_max_pool${rank}d`;
+  const forward = defineOp(
+    `aten::${op}(Tensor self, int[${rank}] output_size) -> (Tensor, Tensor)`,
+    {
+      tags: ['reduction'],
+      meta: ({ self, output_size }) => {
+        const x = self as Tensor;
+        checkFloating(op, x);
+        checkPoolRank(op, rank, x);
+        const inner = x.sizes.slice(x.ndim === rank + 2 ? 1 : 0);
+        if (inner.includes(0))
+          throw new TesseraError(
+            'shape-mismatch',
+            `${op}(): Expected input to have non-zero size for non-batch dimensions, but input has sizes ${formatSizes(x.sizes)}`,
+            { hints: ['There is no largest element among none.'] },
+          );
+        const meta = imageMeta(x, [...x.sizes.slice(0, -rank), ...(output_size as number[])]);
+        return [meta, { ...meta, dtype: 'int64' }];
+      },
+      kernel: ({ self, output_size }, [out, indices]) => {
+        const x = readNumbers(self as Tensor);
+        const input = (self as Tensor).sizes.slice(-rank);
+        const values = new Float64Array(out!.numel);
+        const positions = new Float64Array(out!.numel);
+        const spans = (output_size as number[]).map((size, d) => adaptiveSpans(input[d]!, size));
+        forEachWindow(planesOf(out!, rank), input, spans, (o, base, window) => {
+          let best = -Infinity;
+          let at = -1;
+          forEachTap(input, window, (position) => {
+            const value = x[base + position]!;
+            // NaN wins, and then the last one; an all -∞ window keeps its first position.
+            if (at < 0 || value > best || Number.isNaN(value)) {
+              best = value;
+              at = position;
+            }
+          });
+          values[o] = best;
+          positions[o] = at;
+        });
+        writeNumbers(out!, values);
+        writeNumbers(indices!, positions);
+      },
+      saved: ['self', 'out.1'],
+      vjp: ({ self }, { grad, outs }) => ({
+        self: () => callOp(backward, [grad, self, outs[1]]) as Tensor,
+      }),
+    },
+  );
+  const backward: OpOverload = defineOp(
+    `aten::${op}_backward(Tensor grad_output, Tensor self, Tensor indices) -> Tensor`,
+    {
+      meta: ({ self }) => imageMeta(self as Tensor, self.sizes as number[]),
+      kernel: ({ grad_output, self, indices }, [out]) => {
+        const at = readNumbers(indices as Tensor);
+        const result = new Float64Array(out!.numel);
+        const plane = (self.sizes as number[]).slice(-rank).reduce((a, b) => a * b, 1);
+        const window = (grad_output.sizes as number[]).slice(-rank).reduce((a, b) => a * b, 1);
+        readNumbers(grad_output as Tensor).forEach(
+          (g, o) => (result[Math.floor(o / window) * plane + at[o]!]! += g),
+        );
+        writeNumbers(out!, result);
+      },
+      saved: ['indices'],
+      vjp: ({ grad_output, self, indices }, { grad }) => ({
+        grad_output: () => {
+          const flat = (x: Tensor): Tensor =>
+            reshape(x, [
+              ...x.sizes.slice(0, -rank),
+              x.sizes.slice(-rank).reduce((a, b) => a * b, 1),
+            ]);
+          return reshape(
+            gather(flat(grad), -1, flat(indices as Tensor)),
+            grad_output.sizes as number[],
+          );
+        },
+        self: () => zerosOf(self as Tensor),
+      }),
+    },
+  );
+  return forward;
+}
+
+const adaptive2d = define(2);
+const adaptive3d = define(3);
+const adaptive1d = defineOp(
+  'aten::adaptive_max_pool1d(Tensor self, int[1] output_size) -> (Tensor, Tensor)',
+  {
+    decompose: ({ self, output_size }) =>
+      (
+        callOp(adaptive2d, [
+          unsqueeze(self as Tensor, -2),
+          [1, (output_size as number[])[0]!],
+        ]) as Tensor[]
+      ).map((result) => squeeze(result, -2)),
+  },
+);
+
+function call(
+  op: OpOverload,
+  rank: number,
+  self: Tensor,
+  size: number | readonly number[],
+): [Tensor, Tensor] {
+  return callOp(op, [self, perDimension(op.schema.name, 'output_size', size, rank)]) as [
+    Tensor,
+    Tensor,
+  ];
+}
+
+/** Largest elements of [N, C, L] cut into `outputSize` parts, and their positions. @throws shape-mismatch */
+export function adaptiveMaxPool1d(
+  self: Tensor,
+  outputSize: number | readonly number[],
+): [values: Tensor, indices: Tensor] {
+  return call(adaptive1d, 1, self, outputSize);
+}
+
+/** Largest elements of [N, C, H, W] cut into a grid, and their positions in the H·W plane. @throws shape-mismatch */
+export function adaptiveMaxPool2d(
+  self: Tensor,
+  outputSize: number | readonly number[],
+): [values: Tensor, indices: Tensor] {
+  return call(adaptive2d, 2, self, outputSize);
+}
+
+/** Largest elements of [N, C, D, H, W] cut into a grid, and their positions in the D·H·W volume. @throws shape-mismatch */
+export function adaptiveMaxPool3d(
+  self: Tensor,
+  outputSize: number | readonly number[],
+): [values: Tensor, indices: Tensor] {
+  return call(adaptive3d, 3, self, outputSize);
+}

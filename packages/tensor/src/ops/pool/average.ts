@@ -1,0 +1,225 @@
+/**
+ * @file Average pooling over one to three spatial dimensions.
+ */
+import { TesseraError } from '@tessera/shared';
+import { callOp } from '../../dispatch/dispatcher.js';
+import { readNumbers, writeNumbers } from '../../kernels/elements.js';
+import {
+  type PoolShape,
+  type Span,
+  forEachTap,
+  forEachWindow,
+  pooledSizes,
+  slidingSpans,
+} from '../../kernels/pooling-kernel.js';
+import { perDimension } from '../../kernels/spatial.js';
+import { checkFloating } from '../../kernels/restrict-dtypes.js';
+import { type OpOverload, defineOp } from '../../op/op-overload.js';
+import type { NamedArgs } from '../../op/op-record.js';
+import { formatSizes } from '../../shape.js';
+import type { Tensor } from '../../tensor.js';
+import { checkPoolRank, planesOf, poolMeta, zerosOf } from './shape.js';
+import { squeeze, unsqueeze } from '../view/dims.js';
+
+/** Geometry of a sliding call. @throws shape-mismatch, invalid-argument */
+function shapeOf(op: string, rank: number, args: NamedArgs): PoolShape {
+  const self = args.self as Tensor;
+  checkPoolRank(op, rank, self);
+  const list = (name: string): readonly number[] =>
+    perDimension(op, name, args[name] as number[], rank);
+  const kernel = list('kernel_size');
+  const stride = (args.stride as number[]).length === 0 ? kernel : list('stride');
+  const padding = list('padding');
+  const dilation = Array<number>(rank).fill(1);
+  const input = self.sizes.slice(-rank);
+  const output = pooledSizes(input, kernel, stride, padding, dilation, args.ceil_mode as boolean);
+  if (output.some((size) => size < 1)) {
+    throw new TesseraError(
+      'shape-mismatch',
+      `${op}: Given input size: ${formatSizes(self.sizes)}. Calculated output size: ${formatSizes(output)}. Output size is too small`,
+      { hints: ['Use a smaller kernel or pad the input.'] },
+    );
+  }
+  return { input, output, kernel, stride, padding, dilation };
+}
+
+/** What a window is divided by. */
+function divisorOf(shape: PoolShape, spans: readonly [Span, Span, Span], args: NamedArgs): number {
+  if (args.divisor_override != null) return args.divisor_override as number;
+  const lead = 3 - shape.input.length;
+  return shape.input.reduce((count, size, d) => {
+    const { start, end } = spans[d + lead]!;
+    const padded = Math.min(end, size + shape.padding[d]!) - start;
+    return (
+      count * (args.count_include_pad === true ? padded : Math.min(end, size) - Math.max(start, 0))
+    );
+  }, 1);
+}
+
+function define(rank: 2 | 3): OpOverload {
+  const op = `avg_pool${rank}d`;
+  const spansOf = (shape: PoolShape): Span[][] =>
+    shape.output.map((_, d) => slidingSpans(shape, d));
+  const forward = defineOp(
+    `aten::${op}(Tensor self, int[${rank}] kernel_size, int[${rank}] stride=[], int[${rank}] padding=0, bool ceil_mode=False, bool count_include_pad=True, int? divisor_override=None) -> Tensor`,
+    {
+      tags: ['reduction'],
+      meta: (args) => {
+        const self = args.self as Tensor;
+        if (self.dtype !== 'int64') checkFloating(op, self);
+        return poolMeta(self, [...self.sizes.slice(0, -rank), ...shapeOf(op, rank, args).output]);
+      },
+      kernel: (args, [out]) => {
+        const shape = shapeOf(op, rank, args);
+        const x = readNumbers(args.self as Tensor);
+        const result = new Float64Array(out!.numel);
+        forEachWindow(planesOf(out!, rank), shape.input, spansOf(shape), (o, base, spans) => {
+          let total = 0;
+          forEachTap(shape.input, spans, (position) => (total += x[base + position]!));
+          result[o] = total === 0 ? 0 : total / divisorOf(shape, spans, args);
+        });
+        writeNumbers(out!, result);
+      },
+      saved: ['self'],
+      vjp: (
+        { self, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override },
+        { grad },
+      ) => ({
+        self: () =>
+          callOp(backward, [
+            grad,
+            self,
+            kernel_size,
+            stride,
+            padding,
+            ceil_mode,
+            count_include_pad,
+            divisor_override,
+          ]) as Tensor,
+      }),
+    },
+  );
+  const backward: OpOverload = defineOp(
+    `aten::${op}_backward(Tensor grad_output, Tensor self, int[${rank}] kernel_size, int[${rank}] stride, int[${rank}] padding, bool ceil_mode, bool count_include_pad, int? divisor_override) -> Tensor`,
+    {
+      meta: ({ self }) => poolMeta(self as Tensor, self.sizes as number[]),
+      kernel: (args, [out]) => {
+        const shape = shapeOf(op, rank, args);
+        const grads = readNumbers(args.grad_output as Tensor);
+        const result = new Float64Array(out!.numel);
+        forEachWindow(planesOf(out!, rank), shape.input, spansOf(shape), (o, base, spans) => {
+          const share = grads[o]! / divisorOf(shape, spans, args);
+          forEachTap(shape.input, spans, (position) => (result[base + position]! += share));
+        });
+        writeNumbers(out!, result);
+      },
+      vjp: (
+        { self, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override },
+        { grad },
+      ) => ({
+        grad_output: () =>
+          callOp(forward, [
+            grad,
+            kernel_size,
+            stride,
+            padding,
+            ceil_mode,
+            count_include_pad,
+            divisor_override,
+          ]) as Tensor,
+        self: () => zerosOf(self as Tensor),
+      }),
+    },
+  );
+  return forward;
+}
+
+const average2d = define(2);
+const average3d = define(3);
+const average1d = defineOp(
+  'aten::avg_pool1d(Tensor self, int[1] kernel_size, int[1] stride=[], int[1] padding=[0], bool ceil_mode=False, bool count_include_pad=True) -> Tensor',
+  {
+    decompose: ({ self, kernel_size, stride, padding, ceil_mode, count_include_pad }) => {
+      const two = (list: number[], first: number): number[] =>
+        list.length === 0 ? [] : [first, list[0]!];
+      return squeeze(
+        callOp(average2d, [
+          unsqueeze(self as Tensor, -2),
+          two(kernel_size as number[], 1),
+          two(stride as number[], 1),
+          two(padding as number[], 0),
+          ceil_mode,
+          count_include_pad,
+          null,
+        ]) as Tensor,
+        -2,
+      );
+    },
+  },
+);
+
+/** Parameters of average pooling; a number stands for every spatial dimension. */
+export interface AvgPoolOptions {
+  /** The kernel size unless given. */
+  readonly stride?: number | readonly number[];
+  readonly padding?: number | readonly number[];
+  readonly ceilMode?: boolean;
+  /** Whether padding counts in the average. */
+  readonly countIncludePad?: boolean;
+  /** Divides by this instead of the window's size. */
+  readonly divisorOverride?: number | null;
+}
+
+function call(
+  op: OpOverload,
+  rank: number,
+  self: Tensor,
+  kernelSize: number | readonly number[],
+  options: AvgPoolOptions,
+): Tensor {
+  const list = (name: string, value: number | readonly number[]): readonly number[] =>
+    perDimension(op.schema.name, name, value, rank);
+  const {
+    stride,
+    padding = 0,
+    ceilMode = false,
+    countIncludePad = true,
+    divisorOverride = null,
+  } = options;
+  const args = [
+    self,
+    list('kernel_size', kernelSize),
+    stride === undefined ? [] : list('stride', stride),
+    list('padding', padding),
+    ceilMode,
+    countIncludePad,
+  ];
+  return callOp(op, rank === 1 ? args : [...args, divisorOverride]) as Tensor;
+}
+
+/** Mean of each window of [N, C, L]. @throws shape-mismatch */
+export function avgPool1d(
+  self: Tensor,
+  kernelSize: number | readonly number[],
+  options: AvgPoolOptions = {},
+): Tensor {
+  return call(average1d, 1, self, kernelSize, options);
+}
+
+/** Mean of each window of [N, C, H, W]. @throws shape-mismatch */
+export function avgPool2d(
+  self: Tensor,
+  kernelSize: number | readonly number[],
+  options: AvgPoolOptions = {},
+): Tensor {
+  return call(average2d, 2, self, kernelSize, options);
+}
+
+/** Mean of each window of [N, C, D, H, W]. @throws shape-mismatch */
+export function avgPool3d(
+  self: Tensor,
+  kernelSize: number | readonly number[],
+  options: AvgPoolOptions = {},
+): Tensor {
+  return call(average3d, 3, self, kernelSize, options);
+}

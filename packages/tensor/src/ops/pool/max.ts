@@ -1,0 +1,281 @@
+/**
+ * @file Max pooling over one to three spatial dimensions.
+ */
+import { TesseraError } from '@tessera/shared';
+import { callOp } from '../../dispatch/dispatcher.js';
+import { readNumbers, writeNumbers } from '../../kernels/elements.js';
+import {
+  type PoolShape,
+  forEachTap,
+  forEachWindow,
+  pooledSizes,
+  slidingSpans,
+} from '../../kernels/pooling-kernel.js';
+import { channelsLastStrides, isChannelsLast } from '../../kernels/pointwise-strides.js';
+import { perDimension } from '../../kernels/spatial.js';
+import { checkNumbers } from '../../kernels/restrict-dtypes.js';
+import { type OpOverload, defineOp } from '../../op/op-overload.js';
+import type { NamedArgs } from '../../op/op-record.js';
+import { contiguousStrides, formatSizes } from '../../shape.js';
+import type { Tensor } from '../../tensor.js';
+import { gather } from '../indexing/scatter.js';
+import { reshape } from '../view/view.js';
+import { squeeze, unsqueeze } from '../view/dims.js';
+import { zerosLike } from '../factory/like.js';
+
+/** Geometry of a call. @throws shape-mismatch, invalid-argument */
+function shapeOf(op: string, rank: number, args: NamedArgs): PoolShape {
+  const self = args.self as Tensor;
+  if (self.ndim !== rank + 1 && self.ndim !== rank + 2) {
+    throw new TesseraError(
+      'shape-mismatch',
+      `${op}: Expected ${rank + 1}D or ${rank + 2}D input, but got input of size ${formatSizes(self.sizes)}`,
+      { hints: ['The input is [N, C, …] or [C, …].'] },
+    );
+  }
+  const list = (name: string): readonly number[] =>
+    perDimension(op, name, args[name] as number[], rank);
+  const kernel = list('kernel_size');
+  const stride = (args.stride as number[]).length === 0 ? kernel : list('stride');
+  const [padding, dilation] = [list('padding'), list('dilation')];
+  const input = self.sizes.slice(-rank);
+  const output = pooledSizes(input, kernel, stride, padding, dilation, args.ceil_mode as boolean);
+  if (padding.some((pad, i) => pad > kernel[i]! / 2)) {
+    throw new TesseraError(
+      'invalid-argument',
+      `${op}: pad should be at most half of effective kernel size, but got pad=${formatSizes(padding)} and kernel_size=${formatSizes(kernel)}`,
+      { hints: ['Use a smaller padding.'] },
+    );
+  }
+  if (output.some((size) => size < 1)) {
+    throw new TesseraError(
+      'shape-mismatch',
+      `${op}: Given input size: ${formatSizes(self.sizes)}. Calculated output size: ${formatSizes(output)}. Output size is too small`,
+      { hints: ['Use a smaller kernel or pad the input.'] },
+    );
+  }
+  return { input, output, kernel, stride, padding, dilation };
+}
+
+interface MaxPool {
+  readonly withIndices: OpOverload;
+  readonly plain: OpOverload;
+}
+
+function define(rank: 2 | 3): MaxPool {
+  const op = `max_pool${rank}d`;
+  const parameters = `int[${rank}] kernel_size, int[${rank}] stride=[], int[${rank}] padding=0, int[${rank}] dilation=1, bool ceil_mode=False`;
+  const withIndices = defineOp(
+    `aten::${op}_with_indices(Tensor self, ${parameters}) -> (Tensor, Tensor)`,
+    {
+      tags: ['reduction'],
+      meta: (args) => {
+        const self = args.self as Tensor;
+        checkNumbers(op, self);
+        const sizes = [...self.sizes.slice(0, -rank), ...shapeOf(op, rank, args).output];
+        const strides =
+          isChannelsLast(self.sizes, self.strides) && !self.isContiguous()
+            ? channelsLastStrides(sizes)
+            : contiguousStrides(sizes);
+        const meta = { sizes, strides, dtype: self.dtype, device: self.device };
+        return [meta, { ...meta, dtype: 'int64' }];
+      },
+      kernel: (args, [out, indices]) => {
+        const shape = shapeOf(op, rank, args);
+        const x = readNumbers(args.self as Tensor);
+        const values = new Float64Array(out!.numel);
+        const positions = new Float64Array(out!.numel);
+        const planes = (args.self as Tensor).sizes.slice(0, -rank).reduce((a, b) => a * b, 1);
+        forEachWindow(
+          planes,
+          shape.input,
+          shape.output.map((_, d) => slidingSpans(shape, d)),
+          (o, base, spans) => {
+            let best = -Infinity;
+            let at = -1;
+            forEachTap(shape.input, spans, (position) => {
+              const value = x[base + position]!;
+              // NaN wins, and then the last one; an all -∞ window keeps its first position.
+              if (at < 0 || value > best || Number.isNaN(value)) {
+                best = value;
+                at = position;
+              }
+            });
+            values[o] = best;
+            positions[o] = at;
+          },
+        );
+        writeNumbers(out!, values);
+        writeNumbers(indices!, positions);
+      },
+      saved: ['self', 'out.1'],
+      vjp: ({ self, kernel_size, stride, padding, dilation, ceil_mode }, { grad, outs }) => ({
+        self: () =>
+          callOp(backward, [
+            grad,
+            self,
+            kernel_size,
+            stride,
+            padding,
+            dilation,
+            ceil_mode,
+            outs[1],
+          ]) as Tensor,
+      }),
+    },
+  );
+  const backward: OpOverload = defineOp(
+    `aten::${op}_with_indices_backward(Tensor grad_output, Tensor self, int[${rank}] kernel_size, int[${rank}] stride, int[${rank}] padding, int[${rank}] dilation, bool ceil_mode, Tensor indices) -> Tensor`,
+    {
+      meta: ({ self }) => ({
+        sizes: self.sizes,
+        strides:
+          isChannelsLast(self.sizes as number[], self.strides as number[]) &&
+          !(self as Tensor).isContiguous()
+            ? channelsLastStrides(self.sizes as number[])
+            : contiguousStrides(self.sizes as number[]),
+        dtype: self.dtype,
+        device: self.device,
+      }),
+      kernel: ({ grad_output, self, indices }, [out]) => {
+        const grads = readNumbers(grad_output as Tensor);
+        const at = readNumbers(indices as Tensor);
+        const result = new Float64Array(out!.numel);
+        const plane = (self.sizes as number[]).slice(-rank).reduce((a, b) => a * b, 1);
+        const window = (grad_output.sizes as number[]).slice(-rank).reduce((a, b) => a * b, 1);
+        grads.forEach((g, o) => (result[Math.floor(o / window) * plane + at[o]!]! += g));
+        writeNumbers(out!, result);
+      },
+      saved: ['indices'],
+      vjp: ({ indices, grad_output }, { grad }) => ({
+        grad_output: () => {
+          const lead = grad.sizes.slice(0, -rank);
+          const flat = (x: Tensor): Tensor =>
+            reshape(x, [...lead, x.sizes.slice(-rank).reduce((a, b) => a * b, 1)]);
+          return reshape(
+            gather(flat(grad), -1, flat(indices as Tensor)),
+            grad_output.sizes as number[],
+          );
+        },
+        self: () => zerosLike(grad),
+      }),
+    },
+  );
+  const plain = defineOp(`aten::${op}(Tensor self, ${parameters}) -> Tensor`, {
+    decompose: ({ self, kernel_size, stride, padding, dilation, ceil_mode }) =>
+      (
+        callOp(withIndices, [self, kernel_size, stride, padding, dilation, ceil_mode]) as Tensor[]
+      )[0],
+  });
+  return { withIndices, plain };
+}
+
+const pools = { 2: define(2), 3: define(3) };
+
+/** One spatial dimension pools as the second of two. */
+function asTwo({ self, kernel_size, stride, padding, dilation, ceil_mode }: NamedArgs): Tensor[] {
+  const two = (list: number[], first: number): number[] =>
+    list.length === 0 ? [] : [first, list[0]!];
+  const results = callOp(pools[2].withIndices, [
+    unsqueeze(self as Tensor, -2),
+    two(kernel_size as number[], 1),
+    two(stride as number[], 1),
+    two(padding as number[], 0),
+    two(dilation as number[], 1),
+    ceil_mode,
+  ]) as Tensor[];
+  return results.map((result) => squeeze(result, -2));
+}
+const PARAMETERS_1D =
+  'Tensor self, int[1] kernel_size, int[1] stride=[], int[1] padding=[0], int[1] dilation=[1], bool ceil_mode=False';
+const pool1dIndices = defineOp(
+  `aten::max_pool1d_with_indices(${PARAMETERS_1D}) -> (Tensor, Tensor)`,
+  { decompose: asTwo },
+);
+const pool1d = defineOp(`aten::max_pool1d(${PARAMETERS_1D}) -> Tensor`, {
+  decompose: (args) => asTwo(args)[0],
+});
+
+/** Parameters of max pooling; a number stands for every spatial dimension. */
+export interface MaxPoolOptions {
+  /** The kernel size unless given. */
+  readonly stride?: number | readonly number[];
+  readonly padding?: number | readonly number[];
+  readonly dilation?: number | readonly number[];
+  /** Whether windows may hang over the end. */
+  readonly ceilMode?: boolean;
+}
+
+function call(
+  op: OpOverload,
+  rank: number,
+  self: Tensor,
+  kernelSize: number | readonly number[],
+  options: MaxPoolOptions,
+): unknown {
+  const list = (name: string, value: number | readonly number[]): readonly number[] =>
+    perDimension(op.schema.name, name, value, rank);
+  const { stride, padding = 0, dilation = 1, ceilMode = false } = options;
+  return callOp(op, [
+    self,
+    list('kernel_size', kernelSize),
+    stride === undefined ? [] : list('stride', stride),
+    list('padding', padding),
+    list('dilation', dilation),
+    ceilMode,
+  ]);
+}
+
+/** Largest element of each window of [N, C, L]. @throws shape-mismatch, invalid-argument */
+export function maxPool1d(
+  self: Tensor,
+  kernelSize: number | readonly number[],
+  options: MaxPoolOptions = {},
+): Tensor {
+  return call(pool1d, 1, self, kernelSize, options) as Tensor;
+}
+
+/** Largest element of each window of [N, C, H, W]. @throws shape-mismatch, invalid-argument */
+export function maxPool2d(
+  self: Tensor,
+  kernelSize: number | readonly number[],
+  options: MaxPoolOptions = {},
+): Tensor {
+  return call(pools[2].plain, 2, self, kernelSize, options) as Tensor;
+}
+
+/** Largest element of each window of [N, C, D, H, W]. @throws shape-mismatch, invalid-argument */
+export function maxPool3d(
+  self: Tensor,
+  kernelSize: number | readonly number[],
+  options: MaxPoolOptions = {},
+): Tensor {
+  return call(pools[3].plain, 3, self, kernelSize, options) as Tensor;
+}
+
+/** `maxPool2d` with the position of each winner in its H·W plane. @throws shape-mismatch, invalid-argument */
+export function maxPool2dWithIndices(
+  self: Tensor,
+  kernelSize: number | readonly number[],
+  options: MaxPoolOptions = {},
+): [values: Tensor, indices: Tensor] {
+  return call(pools[2].withIndices, 2, self, kernelSize, options) as [Tensor, Tensor];
+}
+
+/** `maxPool1d` with the position of each winner. @throws shape-mismatch, invalid-argument */
+export function maxPool1dWithIndices(
+  self: Tensor,
+  kernelSize: number | readonly number[],
+  options: MaxPoolOptions = {},
+): [values: Tensor, indices: Tensor] {
+  return call(pool1dIndices, 1, self, kernelSize, options) as [Tensor, Tensor];
+}
+
+/** maxPool3d with the flat position of each winner within its volume. @throws shape-mismatch, invalid-argument */
+export function maxPool3dWithIndices(
+  self: Tensor,
+  kernelSize: number | readonly number[],
+  options: MaxPoolOptions = {},
+): [values: Tensor, indices: Tensor] {
+  return call(pools[3].withIndices, 3, self, kernelSize, options) as [Tensor, Tensor];
+}

@@ -1,0 +1,118 @@
+/**
+ * @file Dropout.
+ */
+import { TesseraError } from '@tessera/shared';
+import { callOp } from '../../dispatch/dispatcher.js';
+import { readNumbers, writeNumbers } from '../../kernels/elements.js';
+import { checkFloating } from '../../kernels/restrict-dtypes.js';
+import { formatStrides } from '../../memory-format.js';
+import { defineOp } from '../../op/op-overload.js';
+import { reserveOffsets } from '../../rng/generator.js';
+import { philoxUniform } from '../../rng/philox.js';
+import type { Tensor } from '../../tensor.js';
+import { mul } from '../pointwise/arithmetic.js';
+
+/** @throws invalid-argument */
+function checkProbability(p: number): void {
+  if (p >= 0 && p <= 1) return;
+  throw new TesseraError(
+    'invalid-argument',
+    `dropout probability has to be between 0 and 1, but got ${p}`,
+    { hints: ['p is the share of elements set to zero.'] },
+  );
+}
+
+/** What a kept element is multiplied by. */
+function scaleOf(p: number): number {
+  return p === 1 ? 0 : 1 / (1 - p);
+}
+
+const nativeDropoutOp = defineOp(
+  'aten::native_dropout(Tensor input, float p, bool? train) -> (Tensor, Tensor)',
+  {
+    tags: ['random'],
+    meta: ({ input, p }) => {
+      checkProbability(p as number);
+      checkFloating('dropout', input as Tensor);
+      const meta = {
+        sizes: input.sizes,
+        strides: formatStrides(input as Tensor, null),
+        dtype: input.dtype,
+        device: input.device,
+      };
+      return [meta, { ...meta, dtype: 'bool' as const }];
+    },
+    kernel: ({ input, p, train }, [out, mask]) => {
+      const values = readNumbers(input as Tensor);
+      const kept = new Float64Array(values.length).fill(1);
+      if (train !== false) {
+        const { seed, offset } = reserveOffsets(1);
+        const limit = Math.fround(1 - (p as number));
+        const scale = scaleOf(p as number);
+        for (let i = 0; i < values.length; i++) {
+          kept[i] = philoxUniform(seed, offset, i) < limit ? 1 : 0;
+          values[i] = kept[i] === 1 ? values[i]! * scale : 0;
+        }
+      }
+      writeNumbers(out!, values);
+      writeNumbers(mask!, kept);
+    },
+    saved: ['out.1'],
+    vjp: ({ p, train }, { grad, outs }) => ({
+      input: () =>
+        callOp(dropoutBackwardOp, [
+          grad,
+          outs[1],
+          train === false ? 1 : scaleOf(p as number),
+        ]) as Tensor,
+    }),
+  },
+);
+
+const dropoutBackwardOp = defineOp(
+  'aten::native_dropout_backward(Tensor grad_output, Tensor mask, float scale) -> Tensor',
+  {
+    decompose: ({ grad_output, mask, scale }) =>
+      mul(mul(grad_output as Tensor, mask as Tensor), scale as number),
+  },
+);
+
+const dropoutOp = defineOp('aten::dropout(Tensor input, float p, bool train) -> Tensor', {
+  tags: ['random'],
+  decompose: ({ input, p, train }) => {
+    checkProbability(p as number);
+    if (train !== true || p === 0 || input.numel === 0) return input;
+    return (callOp(nativeDropoutOp, [input, p, true]) as Tensor[])[0];
+  },
+});
+const dropoutInplaceOp = defineOp(
+  'aten::dropout_(Tensor(a!) self, float p, bool train) -> Tensor(a!)',
+  {
+    tags: ['random'],
+    decompose: ({ self, p, train }) => {
+      checkProbability(p as number);
+      if (train !== true || p === 0) return self;
+      const ones = (self as Tensor).newOnes((self as Tensor).sizes);
+      return (self as Tensor).mul_((callOp(nativeDropoutOp, [ones, p, true]) as Tensor[])[0]!);
+    },
+  },
+);
+
+/** Zeroes elements with probability p and scales the rest by 1 / (1 - p) when training. @throws invalid-argument */
+export function dropout(input: Tensor, p = 0.5, train = true): Tensor {
+  return callOp(dropoutOp, [input, p, train]) as Tensor;
+}
+
+/** Dropout in place. @throws invalid-argument */
+export function dropout_(self: Tensor, p = 0.5, train = true): Tensor {
+  return callOp(dropoutInplaceOp, [self, p, train]) as Tensor;
+}
+
+/** Dropout with the mask of the kept elements. @throws invalid-argument */
+export function nativeDropout(
+  input: Tensor,
+  p: number,
+  train: boolean,
+): [output: Tensor, mask: Tensor] {
+  return callOp(nativeDropoutOp, [input, p, train]) as [Tensor, Tensor];
+}

@@ -1,0 +1,275 @@
+/**
+ * @file Random numbers after a tensor: in its shape, new or in place, and indices drawn by its weights; see
+ * kernels/random-kernel.ts.
+ */
+import { TesseraError, type ScalarLike } from '@tessera/shared';
+import { callOp } from '../../dispatch/dispatcher.js';
+import { isFloatingPoint } from '../../dtype.js';
+import { readNumbers, writeNumbers } from '../../kernels/elements.js';
+import { scalarValue } from '../../kernels/pointwise-kernel.js';
+import {
+  drawNormal,
+  drawUniform,
+  fillWith,
+  normalKernel,
+  uniformKernel,
+} from '../../kernels/random-kernel.js';
+import { formatStrides } from '../../memory-format.js';
+import { defineInplace } from '../../op/inplace.js';
+import { type OpOverload, defineOp } from '../../op/op-overload.js';
+import type { NamedArgs, TensorMeta, Vjp } from '../../op/op-record.js';
+import type { Tensor } from '../../tensor.js';
+import { zerosLike } from '../factory/like.js';
+import { OPTIONS, type TensorOptions, finish, likeMeta, optionArgs } from '../factory/factory.js';
+
+const LIKE = { tags: ['random', 'non-differentiable'] as const, meta: likeMeta };
+
+const randLikeOp = defineOp(
+  `aten::rand_like(Tensor self, *, ${OPTIONS}, MemoryFormat? memory_format=None) -> Tensor`,
+  { ...LIKE, kernel: uniformKernel },
+);
+const randnLikeOp = defineOp(
+  `aten::randn_like(Tensor self, *, ${OPTIONS}, MemoryFormat? memory_format=None) -> Tensor`,
+  { ...LIKE, kernel: normalKernel },
+);
+
+const zeroGradient: Vjp = (_args, { grad }) => ({ self: () => zerosLike(grad) });
+
+function selfMeta({ self }: NamedArgs): TensorMeta {
+  return {
+    sizes: self.sizes,
+    strides: formatStrides(self as Tensor, null),
+    dtype: self.dtype,
+    device: self.device,
+  };
+}
+
+/** @throws dtype-unsupported */
+function floatingMeta(name: string): (args: NamedArgs) => TensorMeta {
+  return (args) => {
+    const meta = selfMeta(args);
+    if (!isFloatingPoint(meta.dtype))
+      throw new TesseraError('dtype-unsupported', `${name} is not implemented for ${meta.dtype}`, {
+        hints: ['Fill a floating-point tensor and convert it.'],
+      });
+    return meta;
+  };
+}
+
+/** @throws invalid-argument */
+function checkProbability(p: number): number {
+  if (p >= 0 && p <= 1) return Math.fround(p);
+  throw new TesseraError('invalid-argument', `bernoulli expects 0 <= p <= 1, but got p=${p}`, {
+    hints: ['Probabilities lie between 0 and 1.'],
+  });
+}
+
+const bernoulliOp = defineOp(
+  'aten::bernoulli(Tensor self, *, Generator? generator=None) -> Tensor',
+  {
+    tags: ['random'],
+    meta: floatingMeta('bernoulli'),
+    kernel: ({ self }, [out]) => {
+      const draw = drawUniform('float32');
+      const p = readNumbers(self as Tensor);
+      fillWith(out!, (i) => (draw(i) < checkProbability(p[i]!) ? 1 : 0));
+    },
+    vjp: zeroGradient,
+  },
+);
+const bernoulliPOp = defineOp(
+  'aten::bernoulli.p(Tensor self, float p, *, Generator? generator=None) -> Tensor',
+  {
+    tags: ['random'],
+    meta: selfMeta,
+    kernel: ({ p }, [out]) => {
+      const limit = checkProbability(scalarValue(p as ScalarLike));
+      const draw = drawUniform('float32');
+      fillWith(out!, (i) => (draw(i) < limit ? 1 : 0));
+    },
+    vjp: zeroGradient,
+  },
+);
+const bernoulliInplace: OpOverload = defineOp(
+  'aten::bernoulli_.float(Tensor(a!) self, float p=0.5, *, Generator? generator=None) -> Tensor(a!)',
+  {
+    inplaceOf: bernoulliPOp.qualifiedName,
+    tags: ['random'],
+  },
+);
+
+const uniformOp = defineOp(
+  'aten::uniform(Tensor self, float from=0, float to=1, *, Generator? generator=None) -> Tensor',
+  {
+    tags: ['random'],
+    meta: floatingMeta('uniform_'),
+    kernel: ({ from, to }, [out]) => {
+      const [low, high] = [from as number, to as number];
+      if (!(high >= low))
+        throw new TesseraError(
+          'invalid-argument',
+          `uniform_ expects to return a [from, to) range, but found from=${low} > to=${high}`,
+          { hints: ['Swap the bounds.'] },
+        );
+      const draw = drawUniform(out!.dtype);
+      fillWith(out!, (i) => low + draw(i) * (high - low));
+    },
+    vjp: zeroGradient,
+  },
+);
+const uniformInplace = defineInplace(uniformOp);
+
+const normalOp = defineOp(
+  'aten::normal_functional(Tensor self, float mean=0, float std=1, *, Generator? generator=None) -> Tensor',
+  {
+    tags: ['random'],
+    meta: floatingMeta('normal_'),
+    kernel: ({ mean, std }, [out]) => {
+      if (!(std >= 0))
+        throw new TesseraError(
+          'invalid-argument',
+          `normal expects std >= 0.0, but found std ${std as number}`,
+          { hints: ['A standard deviation is not negative.'] },
+        );
+      const draw = drawNormal();
+      fillWith(out!, (i) => (mean as number) + (std as number) * draw(i));
+    },
+    vjp: zeroGradient,
+  },
+);
+const normalInplace: OpOverload = defineOp(
+  'aten::normal_(Tensor(a!) self, float mean=0, float std=1, *, Generator? generator=None) -> Tensor(a!)',
+  {
+    inplaceOf: normalOp.qualifiedName,
+    tags: ['random'],
+  },
+);
+
+function refuseMultinomial(why: string, hint: string): never {
+  throw new TesseraError('invalid-argument', `multinomial: ${why}`, { hints: [hint] });
+}
+
+/** Weights of a row. @throws invalid-argument */
+function checkWeights(weights: Float64Array): Float64Array {
+  if (weights.some((weight) => !(weight >= 0 && weight < Infinity)))
+    refuseMultinomial(
+      'probability tensor contains either `inf`, `nan` or element < 0',
+      'Weights are finite and not negative; they need not sum to 1.',
+    );
+  if (!(weights.reduce((sum, weight) => sum + weight, 0) > 0))
+    refuseMultinomial(
+      'invalid multinomial distribution (sum of probabilities <= 0)',
+      'Give at least one category a weight.',
+    );
+  return weights;
+}
+
+const multinomialOp = defineOp(
+  'aten::multinomial(Tensor self, SymInt num_samples, bool replacement=False, *, Generator? generator=None) -> Tensor',
+  {
+    tags: ['random', 'non-differentiable'],
+    meta: ({ self, num_samples, replacement }) => {
+      const sizes = self.sizes as readonly number[];
+      const count = num_samples as number;
+      if (sizes.length !== 1 && sizes.length !== 2)
+        refuseMultinomial('prob_dist must be 1 or 2 dim', 'Reshape the weights to rows.');
+      if (!isFloatingPoint(self.dtype))
+        refuseMultinomial(
+          `only supports floating-point dtypes for input, got: ${self.dtype as string}`,
+          "Convert first: weights.to('float32').",
+        );
+      if (!(count > 0))
+        refuseMultinomial('cannot sample n_sample <= 0 samples', 'Draw at least one.');
+      if (replacement !== true && count > sizes.at(-1)!)
+        refuseMultinomial(
+          'cannot sample n_sample > prob_dist.size(-1) samples without replacement',
+          'Draw fewer, or pass { replacement: true }.',
+        );
+      const drawn = [...sizes.slice(0, -1), count];
+      return {
+        sizes: drawn,
+        strides: drawn.length === 1 ? [1] : [count, 1],
+        dtype: 'int64',
+        device: self.device,
+      };
+    },
+    kernel: ({ self, num_samples, replacement }, [out]) => {
+      const weights = Float64Array.from(readNumbers(self as Tensor));
+      const categories = (self as Tensor).sizes.at(-1)!;
+      const count = num_samples as number;
+      const draw = drawUniform('float32');
+      const drawn = new Float64Array(out!.numel);
+      for (let row = 0; row * count < drawn.length; row++) {
+        const start = row * categories;
+        const own = checkWeights(weights.subarray(start, start + categories));
+        if (replacement === true && count > 1) {
+          const total = own.reduce((sum, weight) => sum + weight, 0);
+          for (let i = row * count; i < (row + 1) * count; i++) {
+            let rest = draw(i) * total;
+            let at = own.findIndex((weight) => (rest -= weight) < 0);
+            if (at < 0) at = own.findLastIndex((weight) => weight > 0);
+            drawn[i] = at;
+          }
+        } else {
+          // A race of exponential clocks: the first to ring is a draw, the next one without it, and so on.
+          const rings = own.map((weight, j) => -Math.log1p(-draw(start + j)) / weight);
+          const order = Array.from(own.keys()).sort((a, b) =>
+            own[a]! > 0 && own[b]! > 0 ? rings[a]! - rings[b]! : own[b]! - own[a]!,
+          );
+          for (let i = 0; i < count; i++) drawn[row * count + i] = order[i]!;
+        }
+      }
+      writeNumbers(out!, drawn);
+    },
+  },
+);
+
+/** Options of `multinomial`. */
+export interface MultinomialOptions {
+  /** Whether a category can be drawn again (default false). */
+  readonly replacement?: boolean;
+}
+
+/**
+ * Indices drawn by the weights of each row: [C] → [numSamples] or [N, C] → [N, numSamples], int64.
+ *
+ * @throws invalid-argument
+ * @see torch.multinomial
+ */
+export function multinomial(
+  self: Tensor,
+  numSamples: number,
+  options: MultinomialOptions = {},
+): Tensor {
+  return callOp(multinomialOp, [self, numSamples, options.replacement ?? false, null]) as Tensor;
+}
+
+/** Uniform numbers in [0, 1), with the shape, layout, dtype and device of a tensor. */
+export function randLike(self: Tensor, options: TensorOptions = {}): Tensor {
+  return finish(callOp(randLikeOp, [self, ...optionArgs(options), null]), options);
+}
+
+/** Standard normal numbers, with the shape, layout, dtype and device of a tensor. */
+export function randnLike(self: Tensor, options: TensorOptions = {}): Tensor {
+  return finish(callOp(randnLikeOp, [self, ...optionArgs(options), null]), options);
+}
+
+/** 1 with the probability that each element of self gives, else 0. @throws invalid-argument */
+export function bernoulli(self: Tensor): Tensor {
+  return callOp(bernoulliOp, [self, null]) as Tensor;
+}
+
+/** Fills self with ones of probability p, else zeros. @throws invalid-argument */
+export function bernoulli_(self: Tensor, p: ScalarLike = 0.5): Tensor {
+  return callOp(bernoulliInplace, [self, p, null]) as Tensor;
+}
+
+/** Fills self with uniform numbers in [from, to). @throws dtype-unsupported, invalid-argument */
+export function uniform_(self: Tensor, from = 0, to = 1): Tensor {
+  return callOp(uniformInplace, [self, from, to, null]) as Tensor;
+}
+
+/** Fills self with normal numbers. @throws dtype-unsupported, invalid-argument */
+export function normal_(self: Tensor, mean = 0, std = 1): Tensor {
+  return callOp(normalInplace, [self, mean, std, null]) as Tensor;
+}

@@ -1,0 +1,117 @@
+/**
+ * @file Factories of random tensors; see kernels/random-kernel.ts for how numbers are made.
+ */
+import { TesseraError } from '@tessera/shared';
+import { defaultDType } from '../../default-dtype.js';
+import { callOp } from '../../dispatch/dispatcher.js';
+import type { DType } from '../../dtype.js';
+import { writeNumbers } from '../../kernels/elements.js';
+import {
+  type Draw,
+  drawUniform,
+  fillWith,
+  normalKernel,
+  uniformKernel,
+} from '../../kernels/random-kernel.js';
+import { defineOp } from '../../op/op-overload.js';
+import type { NamedArgs, TensorMeta } from '../../op/op-record.js';
+import { reserveOffsets } from '../../rng/generator.js';
+import { philoxUniform } from '../../rng/philox.js';
+import type { Tensor } from '../../tensor.js';
+import { toDevice } from '../arrange/copy.js';
+import {
+  OPTIONS,
+  type TensorOptions,
+  factoryMeta,
+  finish,
+  optionArgs,
+} from '../factory/factory.js';
+
+const FACTORY = { tags: ['factory', 'random'] as const, meta: factoryMeta(defaultDType) };
+const randOp = defineOp(`aten::rand(SymInt[] size, *, ${OPTIONS}) -> Tensor`, {
+  ...FACTORY,
+  kernel: uniformKernel,
+});
+const randnOp = defineOp(`aten::randn(SymInt[] size, *, ${OPTIONS}) -> Tensor`, {
+  ...FACTORY,
+  kernel: normalKernel,
+});
+/** @throws invalid-argument */
+function integerDraw(low: number, high: number): Draw {
+  if (!(high > low))
+    throw new TesseraError(
+      'invalid-argument',
+      `randint: from(${low}) must be less than to(${high})`,
+      { hints: ['The upper bound is exclusive.'] },
+    );
+  const { seed, offset } = reserveOffsets(1);
+  return (index) => low + ((philoxUniform(seed, offset, index) * 2 ** 24) % (high - low));
+}
+
+/** PyTorch's default is written `dtype=long`. */
+function integerMeta(rule: (args: NamedArgs) => TensorMeta): (args: NamedArgs) => TensorMeta {
+  return (args) =>
+    rule({ ...args, dtype: args.dtype === null || args.dtype === 'long' ? 'int64' : args.dtype });
+}
+
+const LONG_OPTIONS = OPTIONS.replace('dtype=None', 'dtype=long');
+defineOp(`aten::randint(SymInt high, SymInt[] size, *, ${LONG_OPTIONS}) -> Tensor`, {
+  tags: ['factory', 'random'],
+  meta: integerMeta(factoryMeta(() => 'int64')),
+  kernel: ({ high }, [out]) => fillWith(out!, integerDraw(0, high as number)),
+});
+const randintOp = defineOp(
+  `aten::randint.low(SymInt low, SymInt high, SymInt[] size, *, ${LONG_OPTIONS}) -> Tensor`,
+  {
+    tags: ['factory', 'random'],
+    meta: integerMeta(factoryMeta(() => 'int64')),
+    kernel: ({ low, high }, [out]) => fillWith(out!, integerDraw(low as number, high as number)),
+  },
+);
+
+const randpermOp = defineOp(`aten::randperm(SymInt n, *, ${LONG_OPTIONS}) -> Tensor`, {
+  tags: ['factory', 'random'],
+  meta: integerMeta((args) => ({
+    sizes: [args.n as number],
+    strides: [1],
+    dtype: args.dtype as DType,
+    device: (args.device as string | null) ?? 'cpu',
+  })),
+  kernel: (_args, [out]) => {
+    const draw = drawUniform('float32');
+    const order = Float64Array.from({ length: out!.numel }, (_, i) => i);
+    for (let i = 0; i < order.length - 1; i++) {
+      const j = i + Math.floor(draw(i) * (order.length - i));
+      [order[i], order[j]] = [order[j]!, order[i]!];
+    }
+    writeNumbers(out!, order);
+  },
+});
+
+/** Uniform numbers in [0, 1). */
+export function rand(size: readonly number[], options: TensorOptions = {}): Tensor {
+  return finish(callOp(randOp, [size, ...optionArgs(options)]), options);
+}
+
+/** Standard normal numbers. */
+export function randn(size: readonly number[], options: TensorOptions = {}): Tensor {
+  return finish(callOp(randnOp, [size, ...optionArgs(options)]), options);
+}
+
+/** Uniform integers from `low` to `high`, exclusive; int64 unless a dtype is given. @throws invalid-argument */
+export function randint(
+  low: number,
+  high: number,
+  size: readonly number[],
+  options: TensorOptions = {},
+): Tensor {
+  return finish(callOp(randintOp, [low, high, size, ...optionArgs(options)]), options);
+}
+
+/** The numbers 0 to n-1 in random order; int64 unless a dtype is given. */
+export function randperm(n: number, options: TensorOptions = {}): Tensor {
+  const { device = 'cpu', dtype } = options;
+  // A shuffle is one step after another: other devices get a copy.
+  if (device !== 'cpu') return finish(toDevice(randperm(n, { dtype }), device), options);
+  return finish(callOp(randpermOp, [n, ...optionArgs(options)]), options);
+}

@@ -1,0 +1,190 @@
+/**
+ * @file Largest and smallest elements: amax, amin, max, min, argmax, argmin.
+ */
+import { TesseraError } from '@tessera/shared';
+import { callOp } from '../../dispatch/dispatcher.js';
+import { writeNumbers } from '../../kernels/elements.js';
+import { checkNumbers } from '../../kernels/restrict-dtypes.js';
+import { reduceDims, reduceKernel, reduceMeta, reduceRows } from '../../kernels/reduce-kernel.js';
+import { type OpOverload, defineOp } from '../../op/op-overload.js';
+import type { NamedArgs, TensorMeta } from '../../op/op-record.js';
+import { isTensor } from '../../tensor-factory.js';
+import type { Tensor } from '../../tensor.js';
+import { eq } from '../pointwise/comparison.js';
+import { maximum, minimum } from '../pointwise/extremum.js';
+import { zeros } from '../factory/factory.js';
+import { div } from '../pointwise/division.js';
+import { mul } from '../pointwise/arithmetic.js';
+import { sum } from './reduction.js';
+import { scatter } from '../indexing/scatter.js';
+import { type Dims, keepDims, spread } from './spread.js';
+
+/** Position of the winner: the first NaN, else the first best. */
+function winner(values: Float64Array, better: (a: number, b: number) => boolean): number {
+  let best = 0;
+  for (let i = 0; i < values.length; i++) {
+    if (Number.isNaN(values[i])) return i;
+    if (better(values[i]!, values[best]!)) best = i;
+  }
+  return best;
+}
+
+const larger = (a: number, b: number): boolean => a > b;
+const smaller = (a: number, b: number): boolean => a < b;
+
+/** @throws shape-mismatch where a reduced dim is empty */
+function checkNotEmpty(name: string, args: NamedArgs): void {
+  const self = args.self as Tensor;
+  const empty = reduceDims(args, name).find((d) => self.sizes[d] === 0);
+  if (empty !== undefined) {
+    throw new TesseraError(
+      'shape-mismatch',
+      `${name}(): Expected reduction dim ${empty} to have non-zero size.`,
+      { hints: ['An empty dimension has no largest or smallest element.'] },
+    );
+  }
+}
+
+function checkedMeta(
+  name: string,
+  dtypeOf: (self: Tensor) => Tensor['dtype'],
+): (args: NamedArgs) => TensorMeta {
+  const rule = reduceMeta(name, dtypeOf);
+  return (args) => {
+    checkNotEmpty(name, args);
+    return rule(args);
+  };
+}
+
+/** The gradient goes to all winners in equal parts. */
+function shareGradient(grad: Tensor, self: Tensor, out: Tensor, dim: Dims): Tensor {
+  const mask = eq(self, keepDims(out, self.sizes, dim));
+  const count = keepDims(sum(mask, dim), self.sizes, dim);
+  return div(mul(spread(grad, self.sizes, dim), mask), count);
+}
+
+interface Extremum {
+  readonly all: OpOverload;
+  readonly along: OpOverload;
+  readonly over: OpOverload;
+  readonly position: OpOverload;
+}
+
+function define(name: 'max' | 'min', better: (a: number, b: number) => boolean): Extremum {
+  const pick = (values: Float64Array): number => values[winner(values, better)]!;
+  const over = defineOp(
+    `aten::a${name}(Tensor self, int[1] dim=[], bool keepdim=False) -> Tensor`,
+    {
+      tags: ['reduction'],
+      meta: checkedMeta(`a${name}`, (self) => self.dtype),
+      kernel: reduceKernel(`a${name}`, pick),
+      saved: ['self', 'out'],
+      vjp: ({ self, dim }, { grad, out }) => ({
+        self: () => shareGradient(grad, self as Tensor, out, dim as number[]),
+      }),
+    },
+  );
+  const all = defineOp(`aten::${name}(Tensor self) -> Tensor`, {
+    decompose: ({ self }) => callOp(over, [self, [], false]),
+  });
+  const along = defineOp(
+    `aten::${name}.dim(Tensor self, int dim, bool keepdim=False) -> (Tensor values, Tensor indices)`,
+    {
+      tags: ['reduction'],
+      meta: (args) => {
+        const values = checkedMeta(name, (self) => self.dtype)(args);
+        return [values, { ...values, dtype: 'int64' }];
+      },
+      kernel: (args, [values, indices]) => {
+        const best = new Float64Array(values!.numel);
+        const at = new Float64Array(values!.numel);
+        reduceRows(args.self as Tensor, reduceDims(args, name), (row, i) => {
+          at[i] = winner(row, better);
+          best[i] = row[at[i]!]!;
+        });
+        writeNumbers(values!, best);
+        writeNumbers(indices!, at);
+      },
+      saved: ['out.1'],
+      vjp: ({ self, dim }, { grad, outs }) => ({
+        self: () => scatterBack(grad, self as Tensor, outs[1]!, dim as number),
+      }),
+    },
+  );
+  const position = defineOp(
+    `aten::arg${name}(Tensor self, int? dim=None, bool keepdim=False) -> Tensor`,
+    {
+      tags: ['reduction', 'non-differentiable'],
+      meta: checkedMeta(`arg${name}`, (self) => {
+        checkNumbers(`arg${name}`, self);
+        return 'int64';
+      }),
+      kernel: reduceKernel(`arg${name}`, (values) => winner(values, better)),
+    },
+  );
+  return { all, along, over, position };
+}
+
+/** Zeros with the gradient at the selected indices. */
+function scatterBack(grad: Tensor, self: Tensor, indices: Tensor, dim: number): Tensor {
+  const blank = zeros(self.sizes, { dtype: grad.dtype, device: grad.device });
+  return scatter(blank, dim, keepDims(indices, self.sizes, dim), keepDims(grad, self.sizes, dim));
+}
+
+const maxima = define('max', larger);
+const minima = define('min', smaller);
+
+/** Values and their positions along a dimension. */
+export type ValuesAndIndices = [values: Tensor, indices: Tensor];
+
+/** The forms of `max` and `min`: over all, along a dimension, of two tensors. */
+export interface ExtremumFunction {
+  (self: Tensor): Tensor;
+  (self: Tensor, dim: number, keepdim?: boolean): ValuesAndIndices;
+  (self: Tensor, other: Tensor): Tensor;
+}
+
+function extremum(ops: Extremum, pair: (a: Tensor, b: Tensor) => Tensor): ExtremumFunction {
+  const call = (self: Tensor, dimOrOther?: number | Tensor, keepdim = false): unknown => {
+    if (dimOrOther === undefined) return callOp(ops.all, [self]);
+    return isTensor(dimOrOther)
+      ? pair(self, dimOrOther)
+      : callOp(ops.along, [self, dimOrOther, keepdim]);
+  };
+  return call as ExtremumFunction;
+}
+
+/** `max` and `min` as methods. */
+export interface ExtremumMethods {
+  max(): Tensor;
+  max(dim: number, keepdim?: boolean): ValuesAndIndices;
+  max(other: Tensor): Tensor;
+  min(): Tensor;
+  min(dim: number, keepdim?: boolean): ValuesAndIndices;
+  min(other: Tensor): Tensor;
+}
+
+/** The largest element, values and indices along a dimension, or the larger of two tensors. @throws invalid-dim, shape-mismatch */
+export const max: ExtremumFunction = extremum(maxima, maximum);
+/** The smallest element, values and indices along a dimension, or the smaller of two tensors. @throws invalid-dim, shape-mismatch */
+export const min: ExtremumFunction = extremum(minima, minimum);
+
+/** Largest elements over dims (all by default); ties share the gradient. @throws invalid-dim, shape-mismatch */
+export function amax(self: Tensor, dim: number | readonly number[] = [], keepdim = false): Tensor {
+  return callOp(maxima.over, [self, typeof dim === 'number' ? [dim] : dim, keepdim]) as Tensor;
+}
+
+/** Smallest elements over dims (all by default); ties share the gradient. @throws invalid-dim, shape-mismatch */
+export function amin(self: Tensor, dim: number | readonly number[] = [], keepdim = false): Tensor {
+  return callOp(minima.over, [self, typeof dim === 'number' ? [dim] : dim, keepdim]) as Tensor;
+}
+
+/** Position of the largest element along a dimension, or in the flattened tensor. @throws invalid-dim, shape-mismatch */
+export function argmax(self: Tensor, dim: number | null = null, keepdim = false): Tensor {
+  return callOp(maxima.position, [self, dim, keepdim]) as Tensor;
+}
+
+/** Position of the smallest element along a dimension, or in the flattened tensor. @throws invalid-dim, shape-mismatch */
+export function argmin(self: Tensor, dim: number | null = null, keepdim = false): Tensor {
+  return callOp(minima.position, [self, dim, keepdim]) as Tensor;
+}

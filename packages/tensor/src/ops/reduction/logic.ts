@@ -1,0 +1,67 @@
+/**
+ * @file Reductions of truth values: any, all.
+ */
+import { callOp } from '../../dispatch/dispatcher.js';
+import type { DType } from '../../dtype.js';
+import { reduceKernel, reduceMeta } from '../../kernels/reduce-kernel.js';
+import { type OpOverload, defineOp } from '../../op/op-overload.js';
+import type { OpRecord } from '../../op/op-record.js';
+import type { Tensor } from '../../tensor.js';
+
+interface Quantifier {
+  readonly all: OpOverload;
+  readonly dim: OpOverload;
+  readonly dims: OpOverload;
+}
+
+/** uint8 keeps its type, as in PyTorch. */
+function truthType(self: Tensor): DType {
+  return self.dtype === 'uint8' ? 'uint8' : 'bool';
+}
+
+function define(name: string, test: (values: Float64Array) => boolean): Quantifier {
+  const record: OpRecord = {
+    tags: ['reduction', 'non-differentiable'],
+    meta: reduceMeta(name, truthType),
+    kernel: reduceKernel(name, (values) => (test(values) ? 1 : 0)),
+  };
+  return {
+    all: defineOp(`aten::${name}(Tensor self) -> Tensor`, record),
+    dim: defineOp(`aten::${name}.dim(Tensor self, int dim, bool keepdim=False) -> Tensor`, record),
+    dims: defineOp(
+      `aten::${name}.dims(Tensor self, int[]? dim=None, bool keepdim=False) -> Tensor`,
+      record,
+    ),
+  };
+}
+
+const anyOps = define('any', (values) => values.some((value) => value !== 0));
+const allOps = define('all', (values) => values.every((value) => value !== 0));
+
+function call(
+  ops: Quantifier,
+  self: Tensor,
+  dim: number | readonly number[] | null,
+  keepdim: boolean,
+): Tensor {
+  if (dim === null && !keepdim) return callOp(ops.all, [self]) as Tensor;
+  return callOp(typeof dim === 'number' ? ops.dim : ops.dims, [self, dim, keepdim]) as Tensor;
+}
+
+/** Whether any element is non-zero, over dims (all by default). @throws invalid-dim */
+export function any(
+  self: Tensor,
+  dim: number | readonly number[] | null = null,
+  keepdim = false,
+): Tensor {
+  return call(anyOps, self, dim, keepdim);
+}
+
+/** Whether all elements are non-zero, over dims (all by default). @throws invalid-dim */
+export function all(
+  self: Tensor,
+  dim: number | readonly number[] | null = null,
+  keepdim = false,
+): Tensor {
+  return call(allOps, self, dim, keepdim);
+}

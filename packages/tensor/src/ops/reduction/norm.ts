@@ -1,0 +1,134 @@
+/**
+ * @file logsumexp and vector norms.
+ */
+import { TesseraError, type ScalarLike } from '@tessera/shared';
+import { callOp } from '../../dispatch/dispatcher.js';
+import { DTYPES, type DType } from '../../dtype.js';
+import { fixedScalar, scalarValue } from '../../kernels/pointwise-kernel.js';
+import { normOf } from '../../kernels/norm-kernel.js';
+import { reduceKernel, reduceMeta } from '../../kernels/reduce-kernel.js';
+import { defineOp } from '../../op/op-overload.js';
+import type { NamedArgs } from '../../op/op-record.js';
+import type { Tensor } from '../../tensor.js';
+import { toFloating } from '../../type-promotion.js';
+import { eq } from '../pointwise/comparison.js';
+import { toDtype } from '../arrange/copy.js';
+import { exp } from '../pointwise/exponential.js';
+import { maskedFill } from '../pointwise/fill.js';
+import { div } from '../pointwise/division.js';
+import { mul, sub } from '../pointwise/arithmetic.js';
+import { pow } from '../pointwise/power.js';
+import { type ReduceOptions, sum } from './reduction.js';
+import { abs, sign } from '../pointwise/rounding.js';
+import { type Dims, dimList, keepDims, spread } from './spread.js';
+import { zerosLike } from '../factory/like.js';
+
+const logsumexpOp = defineOp(
+  'aten::logsumexp(Tensor self, int[1] dim, bool keepdim=False) -> Tensor',
+  {
+    tags: ['reduction'],
+    meta: reduceMeta('logsumexp', (self) => toFloating(self.dtype)),
+    kernel: reduceKernel('logsumexp', (values) => {
+      let top = -Infinity;
+      for (const value of values) top = Math.max(top, value);
+      if (!Number.isFinite(top)) return top;
+      let total = 0;
+      for (const value of values) total += Math.exp(value - top);
+      return top + Math.log(total);
+    }),
+    saved: ['self', 'out'],
+    vjp: ({ self, dim }, { grad, out }) => ({
+      self: () =>
+        mul(
+          spread(grad, self.sizes as number[], dim as Dims),
+          exp(sub(self as Tensor, keepDims(out, self.sizes as number[], dim as Dims))),
+        ),
+    }),
+  },
+);
+
+/** @throws dtype-unsupported for integers */
+function normType(self: Tensor, args: NamedArgs): DType {
+  const dtype = (args.dtype as DType | null) ?? self.dtype;
+  if (DTYPES[dtype].category !== 'floating' || DTYPES[self.dtype].category !== 'floating') {
+    throw new TesseraError(
+      'dtype-unsupported',
+      `linalg.vector_norm: Expected a floating point or complex tensor as input. Got ${self.dtype}`,
+      { hints: ["Convert first: x.to('float32')."] },
+    );
+  }
+  return dtype;
+}
+
+/** @see norm_backward in PyTorch's FunctionsManual */
+function normGradient(grad: Tensor, input: Tensor, out: Tensor, p: number, dim: Dims): Tensor {
+  const self = input.dtype === grad.dtype ? input : toDtype(input, grad.dtype);
+  const sizes = self.sizes;
+  const kept = keepDims(grad, sizes, dim);
+  const norm = keepDims(out, sizes, dim);
+  if (p === 0) return zerosLike(self);
+  if (p === 1) return mul(sign(self), kept);
+  if (p === 2) return mul(kept, maskedFill(div(self, norm), eq(norm, 0), 0));
+  if (Math.abs(p) === Infinity) {
+    const mask = eq(abs(self), norm);
+    return mul(mul(sign(self), mask), div(kept, sum(mask, dim, { keepdim: true })));
+  }
+  if (p < 1) {
+    const powered = maskedFill(pow(abs(self), p - 1), eq(self, 0), 0);
+    return mul(mul(sign(self), powered), mul(kept, pow(norm, 1 - p)));
+  }
+  const scale = maskedFill(div(kept, pow(norm, p - 1)), eq(norm, 0), 0);
+  return p < 2
+    ? mul(mul(sign(self), pow(abs(self), p - 1)), scale)
+    : mul(mul(self, pow(abs(self), p - 2)), scale);
+}
+
+const vectorNormMeta = reduceMeta('linalg_vector_norm', normType);
+
+const vectorNormOp = defineOp(
+  'aten::linalg_vector_norm(Tensor self, Scalar ord=2, int[1]? dim=None, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor',
+  {
+    tags: ['reduction'],
+    // The gradient is another sum of operators for each order.
+    meta: (args) => {
+      fixedScalar(args.ord as ScalarLike);
+      return vectorNormMeta(args);
+    },
+    kernel: reduceKernel('linalg_vector_norm', (values, args) =>
+      normOf(values, scalarValue(args.ord as ScalarLike)),
+    ),
+    saved: ['self', 'out'],
+    vjp: ({ self, ord, dim }, { grad, out }) => ({
+      self: () =>
+        normGradient(grad, self as Tensor, out, scalarValue(ord as ScalarLike), dim as Dims),
+    }),
+  },
+);
+defineOp(
+  'aten::norm.ScalarOpt_dim(Tensor self, Scalar? p, int[1] dim, bool keepdim=False) -> Tensor',
+  {
+    decompose: ({ self, p, dim, keepdim }) =>
+      callOp(vectorNormOp, [self, p ?? 2, dim, keepdim, null]),
+  },
+);
+
+/** log Σ exp(x) over dims, without overflow. @throws invalid-dim */
+export function logsumexp(self: Tensor, dim: number | readonly number[], keepdim = false): Tensor {
+  return callOp(logsumexpOp, [self, dimList(dim), keepdim]) as Tensor;
+}
+
+/** The p-norm over dims (all by default): `ord` 2 unless given; ±Infinity for the largest or smallest magnitude. @throws dtype-unsupported */
+export function norm(
+  self: Tensor,
+  ord: ScalarLike = 2,
+  dim: Dims = null,
+  options: ReduceOptions = {},
+): Tensor {
+  return callOp(vectorNormOp, [
+    self,
+    ord,
+    dimList(dim),
+    options.keepdim ?? false,
+    options.dtype ?? null,
+  ]) as Tensor;
+}

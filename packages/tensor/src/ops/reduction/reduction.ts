@@ -1,0 +1,196 @@
+/**
+ * @file Sums, means and products.
+ */
+import { TesseraError } from '@tessera/shared';
+import { callOp } from '../../dispatch/dispatcher.js';
+import type { DType } from '../../dtype.js';
+import { DTYPES } from '../../dtype.js';
+import { roundTo } from '../../kernels/elements.js';
+import { productOfIntegers } from '../../kernels/integer-arithmetic.js';
+import { reduceKernel, reduceMeta } from '../../kernels/reduce-kernel.js';
+import { defineOp } from '../../op/op-overload.js';
+import type { NamedArgs } from '../../op/op-record.js';
+import type { Tensor } from '../../tensor.js';
+import { eq } from '../pointwise/comparison.js';
+import { div } from '../pointwise/division.js';
+import { mul } from '../pointwise/arithmetic.js';
+import { type Dims, dimList, keepDims, reducedCount, spread } from './spread.js';
+import { reshape } from '../view/view.js';
+import { where } from '../pointwise/where.js';
+
+/** Integers and bools are summed as int64. */
+function sumType(self: Tensor, args: NamedArgs): DType {
+  return (
+    (args.dtype as DType | null) ??
+    (DTYPES[self.dtype].category === 'floating' ? self.dtype : 'int64')
+  );
+}
+
+/** @throws dtype-unsupported for integers */
+function meanType(self: Tensor, args: NamedArgs): DType {
+  const dtype = (args.dtype as DType | null) ?? self.dtype;
+  if (DTYPES[dtype].category !== 'floating') {
+    throw new TesseraError(
+      'dtype-unsupported',
+      `mean(): could not infer output dtype. Input dtype must be either a floating point or complex dtype. Got: ${dtype}`,
+      { hints: ["Convert first: x.to('float32').mean()."] },
+    );
+  }
+  return dtype;
+}
+
+/** The sum behind a mean in 16 bits is one in float32. */
+function meanAccumulator(self: Tensor, args: NamedArgs): DType {
+  const dtype = meanType(self, args);
+  return dtype === 'float16' || dtype === 'bfloat16' ? 'float32' : dtype;
+}
+
+/** A reduction in the type of its result, to which the elements are converted first. */
+function reduceIn(
+  name: string,
+  join: (values: Float64Array, dtype: DType) => number,
+  typeOf: (self: Tensor, args: NamedArgs) => DType,
+): ReturnType<typeof reduceKernel> {
+  return reduceKernel(name, (values, args) => {
+    const self = args.self as Tensor;
+    const dtype = typeOf(self, args);
+    return join(dtype === self.dtype ? values : values.map((v) => roundTo(dtype, v)), dtype);
+  });
+}
+
+function total(values: Float64Array): number {
+  let sum = 0;
+  for (const value of values) sum += value;
+  return sum;
+}
+
+const sumOp = defineOp(
+  'aten::sum.dim_IntList(Tensor self, int[1]? dim, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor',
+  {
+    tags: ['reduction'],
+    meta: reduceMeta('sum', sumType),
+    kernel: reduceIn('sum', total, sumType),
+    vjp: ({ self, dim }, { grad }) => ({
+      self: () => spread(grad, self.sizes as number[], dim as Dims),
+    }),
+  },
+);
+
+defineOp('aten::sum(Tensor self, *, ScalarType? dtype=None) -> Tensor', {
+  decompose: ({ self, dtype }) => callOp(sumOp, [self, null, false, dtype]),
+});
+
+defineOp('aten::sum_to_size(Tensor self, SymInt[] size) -> Tensor', {
+  decompose: ({ self, size }) => {
+    const target = size as number[];
+    const lead = self.ndim - target.length;
+    const dims = (self.sizes as number[]).flatMap((s, i) =>
+      i < lead || (target[i - lead] === 1 && s !== 1) ? [i] : [],
+    );
+    if (dims.length === 0) return self;
+    const summed = callOp(sumOp, [self, dims, true, null]) as Tensor;
+    return lead > 0 ? reshape(summed, target) : summed;
+  },
+});
+
+const meanOp = defineOp(
+  'aten::mean.dim(Tensor self, int[1]? dim, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor',
+  {
+    tags: ['reduction'],
+    meta: reduceMeta('mean', meanType),
+    kernel: reduceIn('mean', (values) => total(values) / values.length, meanAccumulator),
+    vjp: ({ self, dim }, { grad }) => ({
+      self: () =>
+        div(
+          spread(grad, self.sizes as number[], dim as Dims),
+          reducedCount(self.sizes as number[], dim as Dims),
+        ),
+    }),
+  },
+);
+defineOp('aten::mean(Tensor self, *, ScalarType? dtype=None) -> Tensor', {
+  decompose: ({ self, dtype }) => callOp(meanOp, [self, null, false, dtype]),
+});
+
+function product(values: Float64Array, dtype: DType): number {
+  if (DTYPES[dtype].category === 'integral') return productOfIntegers(values, dtype);
+  return values.reduce((a, b) => a * b, 1);
+}
+
+/** Exact also where factors are zero: there the gradient is the product of the other factors. */
+function productGradient(grad: Tensor, self: Tensor, out: Tensor, dim: Dims): Tensor {
+  const isZero = eq(self, 0);
+  const zeros = keepDims(sum(isZero, dim, { dtype: self.dtype }), self.sizes, dim);
+  const others = keepDims(prodOver(where(isZero, 1, self), dim), self.sizes, dim);
+  const whole = keepDims(out, self.sizes, dim);
+  const factor = where(
+    isZero,
+    where(eq(zeros, 1), others, 0),
+    where(eq(zeros, 0), div(whole, where(isZero, 1, self)), 0),
+  );
+  return mul(spread(grad, self.sizes, dim), factor);
+}
+
+const prodOp = defineOp('aten::prod(Tensor self, *, ScalarType? dtype=None) -> Tensor', {
+  tags: ['reduction'],
+  meta: reduceMeta('prod', sumType),
+  kernel: reduceIn('prod', product, sumType),
+  saved: ['self', 'out'],
+  vjp: ({ self }, { grad, out }) => ({
+    self: () => productGradient(grad, self as Tensor, out, null),
+  }),
+});
+const prodDimOp = defineOp(
+  'aten::prod.dim_int(Tensor self, int dim, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor',
+  {
+    tags: ['reduction'],
+    meta: reduceMeta('prod', sumType),
+    kernel: reduceIn('prod', product, sumType),
+    saved: ['self', 'out'],
+    vjp: ({ self, dim }, { grad, out }) => ({
+      self: () => productGradient(grad, self as Tensor, out, dim as number),
+    }),
+  },
+);
+
+function prodOver(self: Tensor, dim: Dims): Tensor {
+  return (
+    dim === null ? callOp(prodOp, [self, null]) : callOp(prodDimOp, [self, dim, false, null])
+  ) as Tensor;
+}
+
+/** Options of reductions: `dim` null reduces all dimensions. */
+export interface ReduceOptions {
+  readonly keepdim?: boolean;
+  readonly dtype?: DType;
+}
+
+/** Sum over dims (all by default). Integers give int64. @throws invalid-dim */
+export function sum(self: Tensor, dim: Dims = null, options: ReduceOptions = {}): Tensor {
+  return callOp(sumOp, [
+    self,
+    dimList(dim),
+    options.keepdim ?? false,
+    options.dtype ?? null,
+  ]) as Tensor;
+}
+
+/** Mean over dims (all by default). @throws invalid-dim, dtype-unsupported for integers */
+export function mean(self: Tensor, dim: Dims = null, options: ReduceOptions = {}): Tensor {
+  return callOp(meanOp, [
+    self,
+    dimList(dim),
+    options.keepdim ?? false,
+    options.dtype ?? null,
+  ]) as Tensor;
+}
+
+/** Product of all elements, or over one dimension. Integers give int64. @throws invalid-dim */
+export function prod(self: Tensor, dim: number | null = null, options: ReduceOptions = {}): Tensor {
+  const dtype = options.dtype ?? null;
+  return (
+    dim === null
+      ? callOp(prodOp, [self, dtype])
+      : callOp(prodDimOp, [self, dim, options.keepdim ?? false, dtype])
+  ) as Tensor;
+}

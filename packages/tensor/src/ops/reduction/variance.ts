@@ -1,0 +1,173 @@
+/**
+ * @file Variance and standard deviation, with the mean or without.
+ */
+import { TesseraError, type ScalarLike } from '@tessera/shared';
+import { callOp } from '../../dispatch/dispatcher.js';
+import { DTYPES } from '../../dtype.js';
+import { writeNumbers } from '../../kernels/elements.js';
+import { fixedScalar, scalarValue } from '../../kernels/pointwise-kernel.js';
+import { reduceDims, reduceMeta, reduceRows } from '../../kernels/reduce-kernel.js';
+import { type OpOverload, defineOp } from '../../op/op-overload.js';
+import type { NamedArgs, OpRecord, TensorMeta } from '../../op/op-record.js';
+import type { Tensor } from '../../tensor.js';
+import { eq } from '../pointwise/comparison.js';
+import { maskedFill } from '../pointwise/fill.js';
+import { div } from '../pointwise/division.js';
+import { add, mul, sub } from '../pointwise/arithmetic.js';
+import { mean } from './reduction.js';
+import { type Dims, dimList, reducedCount, spread } from './spread.js';
+
+/** Bessel's correction by default. */
+function correctionOf(args: NamedArgs, read = scalarValue): number {
+  return args.correction === null ? 1 : read(args.correction as ScalarLike);
+}
+
+function varianceMeta(name: string, outputs: 1 | 2): (args: NamedArgs) => readonly TensorMeta[] {
+  const rule = reduceMeta(name, (self) => self.dtype);
+  return (args) => {
+    if (DTYPES[(args.self as Tensor).dtype].category !== 'floating') {
+      throw new TesseraError(
+        'dtype-unsupported',
+        `${name} only support floating point and complex dtypes, not ${(args.self as Tensor).dtype}`,
+        { hints: ["Convert first: x.to('float32')."] },
+      );
+    }
+    // The gradient divides by a number made of it.
+    correctionOf(args, fixedScalar);
+    const meta = rule(args);
+    return outputs === 1 ? [meta] : [meta, meta];
+  };
+}
+
+/** Two passes: the mean, then the squared distances from it. */
+function varianceKernel(name: string, root: boolean): NonNullable<OpRecord['kernel']> {
+  return (args, outs) => {
+    const spreads = new Float64Array(outs[0]!.numel);
+    const means = new Float64Array(outs[0]!.numel);
+    const correction = correctionOf(args);
+    reduceRows(args.self as Tensor, reduceDims(args, name), (values, i) => {
+      let total = 0;
+      for (const value of values) total += value;
+      const average = total / values.length;
+      let squares = 0;
+      for (const value of values) squares += (value - average) ** 2;
+      const variance = squares / Math.max(0, values.length - correction);
+      spreads[i] = root ? Math.sqrt(variance) : variance;
+      means[i] = average;
+    });
+    writeNumbers(outs[0]!, spreads);
+    if (outs[1] !== undefined) writeNumbers(outs[1], means);
+  };
+}
+
+function varianceGradient(grad: Tensor, args: NamedArgs): Tensor {
+  const self = args.self as Tensor;
+  const dim = args.dim as Dims;
+  const degrees = reducedCount(self.sizes, dim) - correctionOf(args);
+  return mul(
+    mul(spread(grad, self.sizes, dim), 2 / degrees),
+    sub(self, mean(self, dim, { keepdim: true })),
+  );
+}
+
+function meanGradient(grad: Tensor, args: NamedArgs): Tensor {
+  const sizes = (args.self as Tensor).sizes;
+  return div(spread(grad, sizes, args.dim as Dims), reducedCount(sizes, args.dim as Dims));
+}
+
+/** std's gradient in terms of var's; 0 where the deviation is 0. */
+function rootGradient(grad: Tensor, std: Tensor): Tensor {
+  return maskedFill(div(grad, mul(std, 2)), eq(std, 0), 0);
+}
+
+const TAIL = 'Tensor self, int[1]? dim=None, *, Scalar? correction=None, bool keepdim=False';
+
+function define(name: 'var' | 'std'): { single: OpOverload; withMean: OpOverload } {
+  const root = name === 'std';
+  const toVar = (grad: Tensor, out: Tensor): Tensor => (root ? rootGradient(grad, out) : grad);
+  const single = defineOp(`aten::${name}.correction(${TAIL}) -> Tensor`, {
+    tags: ['reduction'],
+    meta: varianceMeta(name, 1),
+    kernel: varianceKernel(name, root),
+    saved: root ? ['self', 'out'] : ['self'],
+    vjp: (args, { grad, out }) => ({ self: () => varianceGradient(toVar(grad, out), args) }),
+  });
+  const withMean = defineOp(`aten::${name}_mean.correction(${TAIL}) -> (Tensor, Tensor)`, {
+    tags: ['reduction'],
+    meta: varianceMeta(`${name}_mean`, 2),
+    kernel: varianceKernel(`${name}_mean`, root),
+    saved: root ? ['self', 'out.0'] : ['self'],
+    vjp: (args, { grads, outs }) => ({
+      self: () => {
+        const fromSpread =
+          grads[0] == null ? null : varianceGradient(toVar(grads[0], outs[0]!), args);
+        const fromMean = grads[1] == null ? null : meanGradient(grads[1], args);
+        return fromSpread === null
+          ? fromMean
+          : fromMean === null
+            ? fromSpread
+            : add(fromSpread, fromMean);
+      },
+    }),
+  });
+  for (const [op, suffix, returns] of [
+    [single, '', 'Tensor'],
+    [withMean, '_mean', '(Tensor, Tensor)'],
+  ] as const) {
+    defineOp(`aten::${name}${suffix}(Tensor self, bool unbiased=True) -> ${returns}`, {
+      decompose: ({ self, unbiased }) => callOp(op, [self, null, unbiased === true ? 1 : 0, false]),
+    });
+    defineOp(
+      `aten::${name}${suffix}.dim(Tensor self, int[1]? dim, bool unbiased=True, bool keepdim=False) -> ${returns}`,
+      {
+        decompose: ({ self, dim, unbiased, keepdim }) =>
+          callOp(op, [self, dim, unbiased === true ? 1 : 0, keepdim]),
+      },
+    );
+  }
+  return { single, withMean };
+}
+
+const variances = define('var');
+const deviations = define('std');
+
+/** Options of variances: `correction` 1 (default) estimates, 0 describes. */
+export interface VarianceOptions {
+  readonly correction?: ScalarLike;
+  readonly keepdim?: boolean;
+}
+
+function call(op: OpOverload, self: Tensor, dim: Dims, options: VarianceOptions): unknown {
+  return callOp(op, [self, dimList(dim), options.correction ?? null, options.keepdim ?? false]);
+}
+
+/** Variance over dims (all by default). @throws invalid-dim, dtype-unsupported */
+export function variance(self: Tensor, dim: Dims = null, options: VarianceOptions = {}): Tensor {
+  return call(variances.single, self, dim, options) as Tensor;
+}
+
+// `var` is a reserved word, but may be exported and be a method: x.var().
+export { variance as var };
+
+/** Variance and mean over dims. @throws invalid-dim, dtype-unsupported */
+export function varMean(
+  self: Tensor,
+  dim: Dims = null,
+  options: VarianceOptions = {},
+): [variance: Tensor, mean: Tensor] {
+  return call(variances.withMean, self, dim, options) as [Tensor, Tensor];
+}
+
+/** Standard deviation over dims (all by default). @throws invalid-dim, dtype-unsupported */
+export function std(self: Tensor, dim: Dims = null, options: VarianceOptions = {}): Tensor {
+  return call(deviations.single, self, dim, options) as Tensor;
+}
+
+/** Standard deviation and mean over dims. @throws invalid-dim, dtype-unsupported */
+export function stdMean(
+  self: Tensor,
+  dim: Dims = null,
+  options: VarianceOptions = {},
+): [std: Tensor, mean: Tensor] {
+  return call(deviations.withMean, self, dim, options) as [Tensor, Tensor];
+}

@@ -1,0 +1,62 @@
+/**
+ * @file Running extremes: cummax and cummin. Of equal values the last one counts; NaN stays once met.
+ */
+import { callOp } from '../../dispatch/dispatcher.js';
+import { mapRows } from '../../kernels/reduce-kernel.js';
+import { type OpOverload, defineOp } from '../../op/op-overload.js';
+import { contiguousStrides, wrapDim } from '../../shape.js';
+import type { Tensor } from '../../tensor.js';
+import { zeros } from '../factory/factory.js';
+import type { ValuesAndIndices } from '../reduction/extremum.js';
+import { scatterAdd } from '../indexing/scatter.js';
+
+function define(
+  name: 'cummax' | 'cummin',
+  replaces: (a: number, b: number) => boolean,
+): OpOverload {
+  return defineOp(`aten::${name}(Tensor self, int dim) -> (Tensor values, Tensor indices)`, {
+    meta: ({ self, dim }) => {
+      wrapDim(dim as number, self.ndim, name);
+      const values = {
+        sizes: self.sizes,
+        strides: contiguousStrides(self.sizes as number[]),
+        dtype: self.dtype,
+        device: self.device,
+      };
+      return [values, { ...values, dtype: 'int64' }];
+    },
+    kernel: ({ self, dim }, outs) =>
+      mapRows(self as Tensor, wrapDim(dim as number, self.ndim), outs, (row, [values, indices]) => {
+        let best = 0;
+        row.forEach((value, i) => {
+          const held = row[best]!;
+          if (Number.isNaN(value) || (!Number.isNaN(held) && replaces(value, held))) best = i;
+          values![i] = row[best]!;
+          indices![i] = best;
+        });
+      }),
+    saved: ['out.1'],
+    vjp: ({ self, dim }, { grad, outs }) => ({
+      self: () =>
+        scatterAdd(
+          zeros(self.sizes as number[], { dtype: grad.dtype, device: grad.device }),
+          dim as number,
+          outs[1]!,
+          grad,
+        ),
+    }),
+  });
+}
+
+const cummaxOp = define('cummax', (a, b) => a >= b);
+const cumminOp = define('cummin', (a, b) => a <= b);
+
+/** The largest element so far along a dimension, and where it is. @throws invalid-dim */
+export function cummax(self: Tensor, dim: number): ValuesAndIndices {
+  return callOp(cummaxOp, [self, dim]) as ValuesAndIndices;
+}
+
+/** The smallest element so far along a dimension, and where it is. @throws invalid-dim */
+export function cummin(self: Tensor, dim: number): ValuesAndIndices {
+  return callOp(cumminOp, [self, dim]) as ValuesAndIndices;
+}

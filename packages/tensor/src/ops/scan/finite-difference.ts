@@ -1,0 +1,211 @@
+/**
+ * @file Differences of neighbours: diff, and gradient, which divides by the spacing.
+ */
+import { TesseraError, type ScalarLike } from '@tessera/shared';
+import { callOp } from '../../dispatch/dispatcher.js';
+import { scalarValue } from '../../kernels/pointwise-kernel.js';
+import { type OpOverload, defineOp } from '../../op/op-overload.js';
+import { formatSizes, wrapDim, wrapDims } from '../../shape.js';
+import { isTensor } from '../../tensor-factory.js';
+import type { Tensor } from '../../tensor.js';
+import { clone } from '../arrange/copy.js';
+import { div } from '../pointwise/division.js';
+import { cat } from '../arrange/join.js';
+import { logicalXor } from '../pointwise/logical.js';
+import { add, mul, neg, sub } from '../pointwise/arithmetic.js';
+import { narrow, select, slice } from '../view/slice.js';
+import { reshape } from '../view/view.js';
+
+const diffOp = defineOp(
+  'aten::diff(Tensor self, int n=1, int dim=-1, Tensor? prepend=None, Tensor? append=None) -> Tensor',
+  {
+    decompose: ({ self, n, dim, prepend, append }) => {
+      if (self.ndim === 0 || !(n >= 0))
+        throw new TesseraError(
+          'invalid-argument',
+          self.ndim === 0
+            ? 'diff expects input to be at least one-dimensional'
+            : `order must be non-negative but got ${n as number}`,
+          { hints: ['Pass a tensor with a dimension and how often to take differences.'] },
+        );
+      const at = wrapDim(dim as number, self.ndim, 'diff');
+      if (n === 0) return clone(self as Tensor);
+      const parts = [prepend, self, append].filter((part) => part !== null) as Tensor[];
+      let result = parts.length === 1 ? (self as Tensor) : cat(parts, at);
+      const times = Math.min(n as number, result.sizes[at]!);
+      for (let i = 0; i < times; i++) {
+        const length = result.sizes[at]! - 1;
+        const later = narrow(result, at, 1, length);
+        const earlier = narrow(result, at, 0, length);
+        result = result.dtype === 'bool' ? logicalXor(later, earlier) : sub(later, earlier);
+      }
+      return result;
+    },
+  },
+);
+
+/** Inner differences between the edges' own. */
+function withEdges(first: Tensor, inner: Tensor, last: Tensor, dim: number): Tensor {
+  return cat([first, inner, last], dim);
+}
+
+/** a·x + b·y + c·z */
+function weighted(terms: readonly (readonly [weight: Tensor | number, value: Tensor])[]): Tensor {
+  return terms
+    .map(([weight, value]) => mul(value, weight))
+    .reduce((total, term) => add(total, term));
+}
+
+/** Second-order accurate differences for even spacing. */
+function evenGradient(self: Tensor, spacing: number, dim: number, edgeOrder: number): Tensor {
+  const at = (from: number, to: number | null): Tensor => slice(self, dim, from, to);
+  const inner = div(div(sub(at(2, null), at(0, -2)), spacing), 2);
+  if (edgeOrder === 1)
+    return withEdges(
+      div(sub(at(1, 2), at(0, 1)), spacing),
+      inner,
+      div(sub(at(-1, null), at(-2, -1)), spacing),
+      dim,
+    );
+  const first = weighted([
+    [-1.5, at(0, 1)],
+    [2, at(1, 2)],
+    [-0.5, at(2, 3)],
+  ]);
+  const last = weighted([
+    [0.5, at(-3, -2)],
+    [-2, at(-2, -1)],
+    [1.5, at(-1, null)],
+  ]);
+  return withEdges(div(first, spacing), inner, div(last, spacing), dim);
+}
+
+/** The same for coordinates that may be uneven. */
+function unevenGradient(self: Tensor, coordinates: Tensor, dim: number, edgeOrder: number): Tensor {
+  const at = (from: number, to: number | null): Tensor => slice(self, dim, from, to);
+  const shape = self.sizes.map((_, i) => (i === dim ? -1 : 1));
+  const steps = diff(coordinates, 1, 0);
+  const before = slice(steps, 0, 0, -1);
+  const after = slice(steps, 0, 1);
+  const a = div(neg(after), mul(before, add(before, after)));
+  const b = div(sub(after, before), mul(before, after));
+  const c = div(before, mul(after, add(before, after)));
+  const inner = weighted([
+    [reshape(a, shape), at(0, -2)],
+    [reshape(b, shape), at(1, -1)],
+    [reshape(c, shape), at(2, null)],
+  ]);
+  const step = (i: number): Tensor => select(steps, 0, i);
+  if (edgeOrder === 1)
+    return withEdges(
+      div(sub(at(1, 2), at(0, 1)), step(0)),
+      inner,
+      div(sub(at(-1, null), at(-2, -1)), step(-1)),
+      dim,
+    );
+  // One-sided parabola through three points; `near` is the step at the edge, `far` the next one.
+  const edge = (near: Tensor, far: Tensor): [Tensor, Tensor, Tensor] => [
+    div(add(mul(near, 2), far), mul(near, add(near, far))),
+    div(add(near, far), mul(near, far)),
+    div(near, mul(far, add(near, far))),
+  ];
+  const [a0, b0, c0] = edge(step(0), step(1));
+  const [a1, b1, c1] = edge(step(-1), step(-2));
+  const first = weighted([
+    [neg(a0), at(0, 1)],
+    [b0, at(1, 2)],
+    [neg(c0), at(2, 3)],
+  ]);
+  const last = weighted([
+    [c1, at(-3, -2)],
+    [neg(b1), at(-2, -1)],
+    [a1, at(-1, null)],
+  ]);
+  return withEdges(first, inner, last, dim);
+}
+
+type Spacing = ScalarLike | Tensor;
+
+/** Differences along each of dims, with a spacing per dim. @throws invalid-argument */
+function gradients(
+  self: Tensor,
+  spacing: readonly Spacing[],
+  dims: readonly number[],
+  edgeOrder: number,
+): Tensor[] {
+  const fail = (message: string): never => {
+    throw new TesseraError('invalid-argument', `torch.gradient ${message}`, {
+      hints: ['Give one spacing per dimension; each needs edgeOrder + 1 elements.'],
+    });
+  };
+  if (edgeOrder !== 1 && edgeOrder !== 2) fail('only supports edge_order=1 and edge_order=2.');
+  if (spacing.length !== dims.length)
+    fail(
+      `expected spacing to be unspecified, a scalar, or a list of length ${dims.length}, but got a list of length ${spacing.length}`,
+    );
+  for (const dim of dims)
+    if ((self.sizes[dim] ?? 1) < edgeOrder + 1)
+      fail(
+        `expected each dimension size to be at least edge_order+1, got ${formatSizes(self.sizes)}`,
+      );
+  return dims.map((dim, i) => {
+    const by = spacing[i]!;
+    if (!isTensor(by)) return evenGradient(self, scalarValue(by), dim, edgeOrder);
+    if (by.ndim !== 1 || by.numel !== self.sizes[dim])
+      fail(
+        `expected each element of spacing to be a vector as long as its dimension (${self.sizes[dim]}), got ${formatSizes(by.sizes)}`,
+      );
+    return unevenGradient(self, by, dim, edgeOrder);
+  });
+}
+
+const TAIL = 'int edge_order=1) -> Tensor[]';
+
+/** Registers an overload: how it names spacing and dims. */
+function defineGradient(name: string, args: string): OpOverload {
+  return defineOp(`aten::gradient.${name}(Tensor self, *, ${args}${TAIL}`, {
+    decompose: ({ self, spacing, dim, edge_order }) => {
+      const dims = wrapDims(dim as number | number[] | null, self.ndim, 'gradient');
+      const list = Array.isArray(spacing)
+        ? (spacing as Spacing[])
+        : dims.map(() => (spacing as ScalarLike | null | undefined) ?? 1);
+      return gradients(self as Tensor, list, dims, edge_order as number);
+    },
+  });
+}
+
+defineGradient('scalarint', 'Scalar? spacing=None, int? dim=None, ');
+defineGradient('scalararray', 'Scalar spacing, int[] dim, ');
+defineGradient('array', 'int[] dim, ');
+defineGradient('scalarrayint', 'Scalar[] spacing, int? dim=None, ');
+const numbersOp = defineGradient('scalarrayarray', 'Scalar[] spacing, int[] dim, ');
+defineGradient('tensorarrayint', 'Tensor[] spacing, int? dim=None, ');
+const tensorsOp = defineGradient('tensorarray', 'Tensor[] spacing, int[] dim, ');
+
+/** nth differences of neighbours along a dimension, after joining `prepend` and `append`. @throws invalid-argument, invalid-dim */
+export function diff(
+  self: Tensor,
+  n = 1,
+  dim = -1,
+  options: { prepend?: Tensor | null; append?: Tensor | null } = {},
+): Tensor {
+  return callOp(diffOp, [self, n, dim, options.prepend ?? null, options.append ?? null]) as Tensor;
+}
+
+/** Spacing (one number, or a number or vector of coordinates per dim), dims (all), accuracy at the edges. */
+export interface GradientOptions {
+  readonly spacing?: ScalarLike | readonly ScalarLike[] | readonly Tensor[];
+  readonly dim?: number | readonly number[] | null;
+  readonly edgeOrder?: 1 | 2;
+}
+
+/** Estimates of the derivative along each dim, by central differences. @throws invalid-argument @see torch.gradient */
+export function gradient(self: Tensor, options: GradientOptions = {}): Tensor[] {
+  const dims = wrapDims(options.dim ?? null, self.ndim, 'gradient');
+  const spacing = options.spacing ?? 1;
+  const list: readonly Spacing[] = Array.isArray(spacing)
+    ? (spacing as readonly Spacing[])
+    : dims.map(() => spacing as ScalarLike);
+  const op = list.some((item) => isTensor(item)) ? tensorsOp : numbersOp;
+  return callOp(op, [self, list, dims, options.edgeOrder ?? 1]) as Tensor[];
+}

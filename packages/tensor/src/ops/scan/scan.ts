@@ -1,0 +1,157 @@
+/**
+ * @file Cumulative sums and products, and flip, which reverses them.
+ */
+import { TesseraError } from '@tessera/shared';
+import { callOp } from '../../dispatch/dispatcher.js';
+import type { DType } from '../../dtype.js';
+import { DTYPES } from '../../dtype.js';
+import { readNumbers, roundTo, writeNumbers } from '../../kernels/elements.js';
+import { mapRows } from '../../kernels/reduce-kernel.js';
+import { formatStrides } from '../../memory-format.js';
+import { defineInplace } from '../../op/inplace.js';
+import { defineOp } from '../../op/op-overload.js';
+import type { NamedArgs, OpRecord, TensorMeta } from '../../op/op-record.js';
+import { contiguousStrides, wrapDim, wrapDims } from '../../shape.js';
+import type { Tensor } from '../../tensor.js';
+import { eq } from '../pointwise/comparison.js';
+import { div } from '../pointwise/division.js';
+import { logicalAnd } from '../pointwise/logical.js';
+import { mul } from '../pointwise/arithmetic.js';
+import { where } from '../pointwise/where.js';
+
+/** Running values along a dimension: integers give int64. */
+function scanMeta(name: string): (args: NamedArgs) => TensorMeta {
+  return ({ self, dim, dtype }) => {
+    wrapDim(dim as number, self.ndim, name);
+    if (dtype === 'bool')
+      throw new TesseraError('dtype-unsupported', `${name}: not implemented for bool.`, {
+        hints: ["Take running values of integers and convert: x.cumsum(0).to('bool')."],
+      });
+    return {
+      sizes: self.sizes,
+      strides: contiguousStrides(self.sizes as number[]),
+      dtype:
+        (dtype as DType | null) ??
+        (DTYPES[self.dtype as DType].category === 'floating' ? self.dtype : 'int64'),
+      device: self.device,
+    };
+  };
+}
+
+/** Running values: `step` joins the value so far, from `start` on, with the next element, in the result's dtype. */
+function scanKernel(
+  start: number,
+  step: (held: number, value: number) => number,
+): NonNullable<OpRecord['kernel']> {
+  return ({ self, dim }, outs) => {
+    const { dtype } = outs[0]!;
+    const enter =
+      dtype === self.dtype ? (value: number) => value : (v: number) => roundTo(dtype, v);
+    const hold =
+      DTYPES[dtype].category === 'integral' ? (v: number) => roundTo(dtype, v) : (v: number) => v;
+    mapRows(self as Tensor, wrapDim(dim as number, self.ndim), outs, (values, [results]) => {
+      let held = start;
+      values.forEach((value, i) => (results![i] = held = hold(step(held, enter(value)))));
+    });
+  };
+}
+
+const cumsumOp = defineOp(
+  'aten::cumsum(Tensor self, int dim, *, ScalarType? dtype=None) -> Tensor',
+  {
+    meta: scanMeta('cumsum'),
+    kernel: scanKernel(0, (held, value) => held + value),
+    vjp: ({ dim }, { grad }) => ({ self: () => sumFromEnd(grad, dim as number) }),
+  },
+);
+const cumsumInplace = defineInplace(cumsumOp);
+
+/** Sums from each element to the end of a dimension. */
+function sumFromEnd(x: Tensor, dim: number): Tensor {
+  return flip(cumsum(flip(x, dim), dim), dim);
+}
+
+/**
+ * Before the first zero, Σ gᵢ outᵢ / x over the products that an element takes part in. At the first zero
+ * the products without it. After it, every product holds that zero, so nothing.
+ */
+function productGradient(grad: Tensor, self: Tensor, out: Tensor, dim: number): Tensor {
+  const isZero = eq(self, 0);
+  const zerosSoFar = cumsum(isZero, dim);
+  const isFirst = logicalAnd(isZero, eq(zerosSoFar, 1));
+  const without = cumprod(where(isFirst, 1, self), dim, { dtype: grad.dtype });
+  const before = div(sumFromEnd(mul(grad, out), dim), where(isZero, 1, self));
+  const atFirst = where(
+    isFirst,
+    sumFromEnd(mul(where(eq(zerosSoFar, 1), grad, 0), without), dim),
+    0,
+  );
+  return where(eq(zerosSoFar, 0), before, atFirst);
+}
+
+const cumprodOp = defineOp(
+  'aten::cumprod(Tensor self, int dim, *, ScalarType? dtype=None) -> Tensor',
+  {
+    meta: scanMeta('cumprod'),
+    kernel: scanKernel(1, (held, value) => held * value),
+    saved: ['self', 'out'],
+    vjp: ({ self, dim }, { grad, out }) => ({
+      self: () => productGradient(grad, self as Tensor, out, dim as number),
+    }),
+  },
+);
+const cumprodInplace = defineInplace(cumprodOp);
+
+const flipOp = defineOp('aten::flip(Tensor self, int[] dims) -> Tensor', {
+  meta: ({ self, dims }) => {
+    if ((dims as number[]).length > 0) wrapDims(dims as number[], self.ndim, 'flip');
+    return {
+      sizes: self.sizes,
+      strides: formatStrides(self as Tensor, null),
+      dtype: self.dtype,
+      device: self.device,
+    };
+  },
+  kernel: ({ self, dims }, [out]) => {
+    const reversed = (dims as number[]).map((dim) => wrapDim(dim, self.ndim));
+    const values = readNumbers(self as Tensor);
+    const strides = contiguousStrides(self.sizes as number[]);
+    const results = values.map((_, i) => {
+      let from = i;
+      if (self.ndim > 0) {
+        for (const dim of reversed) {
+          const at = Math.floor(i / strides[dim]!) % self.sizes[dim];
+          from += (self.sizes[dim] - 1 - 2 * at) * strides[dim]!;
+        }
+      }
+      return values[from]!;
+    });
+    writeNumbers(out!, results);
+  },
+  vjp: ({ dims }, { grad }) => ({ self: () => flip(grad, dims as number[]) }),
+});
+
+/** Running sums along a dimension; integers give int64. @throws invalid-dim */
+export function cumsum(self: Tensor, dim: number, options: { dtype?: DType } = {}): Tensor {
+  return callOp(cumsumOp, [self, dim, options.dtype ?? null]) as Tensor;
+}
+
+/** self = cumsum(self) */
+export function cumsum_(self: Tensor, dim: number): Tensor {
+  return callOp(cumsumInplace, [self, dim, null]) as Tensor;
+}
+
+/** Running products along a dimension; integers give int64. @throws invalid-dim */
+export function cumprod(self: Tensor, dim: number, options: { dtype?: DType } = {}): Tensor {
+  return callOp(cumprodOp, [self, dim, options.dtype ?? null]) as Tensor;
+}
+
+/** self = cumprod(self) */
+export function cumprod_(self: Tensor, dim: number): Tensor {
+  return callOp(cumprodInplace, [self, dim, null]) as Tensor;
+}
+
+/** Elements in reverse order along dims. @throws invalid-dim */
+export function flip(self: Tensor, dims: number | readonly number[]): Tensor {
+  return callOp(flipOp, [self, typeof dims === 'number' ? [dims] : dims]) as Tensor;
+}

@@ -1,0 +1,138 @@
+/**
+ * @file Views as row-major copies: `permute_copy` and its kin, which functionalized graphs name.
+ */
+import { callOp } from '../../dispatch/dispatcher.js';
+import { type OpOverload, defineOp, getOp } from '../../op/op-overload.js';
+import { defineViewCopy } from '../../op/view-copy.js';
+import type { Tensor } from '../../tensor.js';
+import { clone } from '../arrange/copy.js';
+import './dims.js';
+import './slice.js';
+import './split.js';
+import './strided.js';
+import './unfold.js';
+import { reshape } from './view.js';
+
+function copyOf(view: string): OpOverload {
+  return defineViewCopy(getOp(`aten::${view}`));
+}
+
+const aliasCopyOp = copyOf('alias');
+const asStridedCopyOp = copyOf('as_strided');
+const diagonalCopyOp = copyOf('diagonal');
+const expandCopyOp = copyOf('expand');
+const narrowCopyOp = copyOf('narrow');
+const permuteCopyOp = copyOf('permute');
+const selectCopyOp = copyOf('select.int');
+const sliceCopyOp = copyOf('slice.Tensor');
+const splitCopyOp = copyOf('split.Tensor');
+const splitSizesCopyOp = copyOf('split_with_sizes');
+const squeezeCopyOp = copyOf('squeeze');
+const squeezeDimCopyOp = copyOf('squeeze.dim');
+const squeezeDimsCopyOp = copyOf('squeeze.dims');
+const tCopyOp = copyOf('t');
+const transposeCopyOp = copyOf('transpose.int');
+const unbindCopyOp = copyOf('unbind.int');
+const unfoldCopyOp = copyOf('unfold');
+const unsqueezeCopyOp = copyOf('unsqueeze');
+// A copy needs no view that exists.
+const viewCopyOp = defineViewCopy(getOp('aten::view'), ({ self, size }) =>
+  reshape(self as Tensor, size as number[]),
+);
+defineOp('aten::lift_fresh_copy(Tensor self) -> Tensor', {
+  decompose: ({ self }) => clone(self as Tensor, { memoryFormat: 'contiguous' }),
+});
+
+/** A row-major copy with gradient history. */
+export function aliasCopy(self: Tensor): Tensor {
+  return callOp(aliasCopyOp, [self]) as Tensor;
+}
+
+/** A copy of `asStrided`. @throws invalid-argument, shape-mismatch */
+export function asStridedCopy(
+  self: Tensor,
+  size: readonly number[],
+  stride: readonly number[],
+  storageOffset: number | null = null,
+): Tensor {
+  return callOp(asStridedCopyOp, [self, size, stride, storageOffset]) as Tensor;
+}
+
+/** A copy of `diagonal`. @throws invalid-dim */
+export function diagonalCopy(self: Tensor, offset = 0, dim1 = 0, dim2 = 1): Tensor {
+  return callOp(diagonalCopyOp, [self, offset, dim1, dim2]) as Tensor;
+}
+
+/** A copy of `expand`. @throws shape-mismatch */
+export function expandCopy(self: Tensor, size: readonly number[]): Tensor {
+  return callOp(expandCopyOp, [self, size, false]) as Tensor;
+}
+
+/** A copy of `narrow`. @throws index-out-of-range, invalid-dim */
+export function narrowCopy(self: Tensor, dim: number, start: number, length: number): Tensor {
+  return callOp(narrowCopyOp, [self, dim, start, length]) as Tensor;
+}
+
+/** A copy of `permute`. @throws invalid-dim */
+export function permuteCopy(self: Tensor, dims: readonly number[]): Tensor {
+  return callOp(permuteCopyOp, [self, dims]) as Tensor;
+}
+
+/** A copy of `select`. @throws index-out-of-range, invalid-dim */
+export function selectCopy(self: Tensor, dim: number, index: number): Tensor {
+  return callOp(selectCopyOp, [self, dim, index]) as Tensor;
+}
+
+/** A copy of `slice`. @throws invalid-dim */
+export function sliceCopy(
+  self: Tensor,
+  dim = 0,
+  start: number | null = null,
+  end: number | null = null,
+  step = 1,
+): Tensor {
+  return callOp(sliceCopyOp, [self, dim, start, end, step]) as Tensor;
+}
+
+/** Copies of the parts of `split`. @throws shape-mismatch, invalid-dim */
+export function splitCopy(self: Tensor, size: number | readonly number[], dim = 0): Tensor[] {
+  const op = typeof size === 'number' ? splitCopyOp : splitSizesCopyOp;
+  return callOp(op, [self, size, dim]) as Tensor[];
+}
+
+/** A copy of `squeeze`. @throws invalid-dim */
+export function squeezeCopy(self: Tensor, dim: number | readonly number[] | null = null): Tensor {
+  if (dim === null) return callOp(squeezeCopyOp, [self]) as Tensor;
+  const op = typeof dim === 'number' ? squeezeDimCopyOp : squeezeDimsCopyOp;
+  return callOp(op, [self, dim]) as Tensor;
+}
+
+/** A copy of `t`. @throws invalid-dim */
+export function tCopy(self: Tensor): Tensor {
+  return callOp(tCopyOp, [self]) as Tensor;
+}
+
+/** A copy of `transpose`. @throws invalid-dim */
+export function transposeCopy(self: Tensor, dim0: number, dim1: number): Tensor {
+  return callOp(transposeCopyOp, [self, dim0, dim1]) as Tensor;
+}
+
+/** Copies of the parts of `unbind`. @throws invalid-dim */
+export function unbindCopy(self: Tensor, dim = 0): Tensor[] {
+  return callOp(unbindCopyOp, [self, dim]) as Tensor[];
+}
+
+/** A copy of `unfold`. @throws invalid-dim, invalid-argument */
+export function unfoldCopy(self: Tensor, dimension: number, size: number, step: number): Tensor {
+  return callOp(unfoldCopyOp, [self, dimension, size, step]) as Tensor;
+}
+
+/** A copy of `unsqueeze`. @throws invalid-dim */
+export function unsqueezeCopy(self: Tensor, dim: number): Tensor {
+  return callOp(unsqueezeCopyOp, [self, dim]) as Tensor;
+}
+
+/** A copy in another shape. @throws shape-mismatch */
+export function viewCopy(self: Tensor, size: readonly number[]): Tensor {
+  return callOp(viewCopyOp, [self, size]) as Tensor;
+}

@@ -1,0 +1,115 @@
+/**
+ * @file Views of another rank or with all dimensions turned: ravel, atleast_*d, mH, H, T.
+ */
+import { TesseraError } from '@tessera/shared';
+import { callOp } from '../../dispatch/dispatcher.js';
+import { type OpOverload, defineOp } from '../../op/op-overload.js';
+import { isTensor } from '../../tensor-factory.js';
+import type { Tensor } from '../../tensor.js';
+import { contiguous } from '../arrange/copy.js';
+import { mT, transpose, unsqueeze } from './dims.js';
+import { permute, reshape, view } from './view.js';
+
+const ravelOp = defineOp('aten::ravel(Tensor(a) self) -> Tensor(a)', {
+  decompose: ({ self }) => view(contiguous(self as Tensor), [-1]),
+});
+
+/** @throws invalid-dim */
+function needsMatrix(self: Tensor, name: string, fits: boolean): void {
+  if (fits || self.ndim === 0) return;
+  throw new TesseraError(
+    'invalid-dim',
+    `tensor.${name} is only supported on matrices${name === 'mH' ? ' or batches of matrices' : ' (2-D tensors)'}. Got ${self.ndim}-D tensor.`,
+    { hints: ['Use permute() or transpose() for other ranks.'] },
+  );
+}
+
+// Real tensors only: the conjugate transpose is the transpose.
+const mHOp = defineOp('aten::mH(Tensor(a) self) -> Tensor(a)', {
+  decompose: ({ self }) => {
+    needsMatrix(self as Tensor, 'mH', self.ndim >= 2);
+    return self.ndim === 0 ? self : mT(self as Tensor);
+  },
+});
+const matrixHOp = defineOp('aten::matrix_H(Tensor(a) self) -> Tensor(a)', {
+  decompose: ({ self }) => {
+    needsMatrix(self as Tensor, 'H', self.ndim === 2);
+    return self.ndim === 0 ? self : transpose(self as Tensor, 0, 1);
+  },
+});
+const numpyTOp = defineOp('aten::numpy_T(Tensor(a) self) -> Tensor(a)', {
+  decompose: ({ self }) =>
+    permute(
+      self as Tensor,
+      (self.sizes as number[]).map((_, i) => self.ndim - 1 - i),
+    ),
+});
+
+/** Defines `atleast_nd` for a tensor and for a list. */
+function defineAtLeast(
+  rank: number,
+  raise: (self: Tensor) => Tensor,
+): readonly [single: OpOverload, list: OpOverload] {
+  return [
+    defineOp(`aten::atleast_${rank}d(Tensor self) -> Tensor`, {
+      decompose: ({ self }) => raise(self as Tensor),
+    }),
+    defineOp(`aten::atleast_${rank}d.Sequence(Tensor[] tensors) -> Tensor[]`, {
+      decompose: ({ tensors }) => (tensors as Tensor[]).map(raise),
+    }),
+  ];
+}
+
+const atLeast1 = defineAtLeast(1, (x) => (x.ndim === 0 ? reshape(x, [1]) : x));
+const atLeast2 = defineAtLeast(2, (x) =>
+  x.ndim === 0 ? reshape(x, [1, 1]) : x.ndim === 1 ? unsqueeze(x, 0) : x,
+);
+const atLeast3 = defineAtLeast(3, (x) =>
+  x.ndim === 0
+    ? reshape(x, [1, 1, 1])
+    : x.ndim === 1
+      ? unsqueeze(unsqueeze(x, 0), -1)
+      : x.ndim === 2
+        ? unsqueeze(x, -1)
+        : x,
+);
+
+/** Function of a tensor or a list that returns the same. */
+export interface AtLeast {
+  (self: Tensor): Tensor;
+  (tensors: readonly Tensor[]): Tensor[];
+}
+
+function atLeastFunction([single, list]: readonly [OpOverload, OpOverload]): AtLeast {
+  return ((input: Tensor | readonly Tensor[]) =>
+    callOp(isTensor(input) ? single : list, [input])) as AtLeast;
+}
+
+/** Elements as a vector; copies only when a view is impossible. */
+export function ravel(self: Tensor): Tensor {
+  return callOp(ravelOp, [self]) as Tensor;
+}
+
+/** The last two dimensions swapped (and conjugated, which real numbers do not notice). @throws invalid-dim */
+export function mH(self: Tensor): Tensor {
+  return callOp(mHOp, [self]) as Tensor;
+}
+
+/** The conjugate transpose of a matrix. @throws invalid-dim */
+export function H(self: Tensor): Tensor {
+  return callOp(matrixHOp, [self]) as Tensor;
+}
+
+/** All dimensions in reverse order. */
+export function T(self: Tensor): Tensor {
+  return callOp(numpyTOp, [self]) as Tensor;
+}
+
+/** Scalars become vectors of one element. */
+export const atleast1d: AtLeast = atLeastFunction(atLeast1);
+
+/** Scalars and vectors become matrices of one row. */
+export const atleast2d: AtLeast = atLeastFunction(atLeast2);
+
+/** Lower ranks become [1, N, 1] or [M, N, 1]. */
+export const atleast3d: AtLeast = atLeastFunction(atLeast3);

@@ -1,0 +1,185 @@
+/**
+ * @file Views of a part of a tensor: select, slice, narrow, diagonal; and their backward ops.
+ *
+ * The backward of a partial view puts the gradient into zeros; as an op it stays one node in a graph.
+ */
+import { TesseraError } from '@tessera/shared';
+import { callOp } from '../../dispatch/dispatcher.js';
+import { writeNumbers, readNumbers } from '../../kernels/elements.js';
+import { defineOp } from '../../op/op-overload.js';
+import type { NamedArgs, OpRecord, TensorMeta, ViewMeta } from '../../op/op-record.js';
+import {
+  SLICE_END,
+  diagonalView,
+  partOf,
+  selectView,
+  sliceView,
+} from '../../kernels/view-geometry.js';
+import { type DType, isIntegral } from '../../dtype.js';
+import { contiguousStrides, wrapDim } from '../../shape.js';
+import { isTensor } from '../../tensor-factory.js';
+import type { Tensor } from '../../tensor.js';
+
+function backwardMeta({ grad_output, input_sizes }: NamedArgs): TensorMeta {
+  return {
+    sizes: input_sizes as number[],
+    strides: contiguousStrides(input_sizes as number[]),
+    dtype: grad_output.dtype,
+    device: grad_output.device,
+  };
+}
+
+/** Record of the backward op of a partial view: zeros with the gradient in the part. */
+function backwardRecord(
+  part: (out: Tensor, args: NamedArgs) => ViewMeta,
+  forward: (grad: Tensor, args: NamedArgs) => Tensor,
+): OpRecord {
+  return {
+    meta: backwardMeta,
+    kernel: (args, [out]) => {
+      writeNumbers(out!, new Float64Array(out!.numel));
+      const target = partOf(out!, part(out!, args));
+      writeNumbers(target, readNumbers(args.grad_output as Tensor, target.sizes));
+    },
+    vjp: (args, { grad }) => ({ grad_output: () => forward(grad, args) }),
+  };
+}
+
+const selectBackwardOp = defineOp(
+  'aten::select_backward(Tensor grad_output, SymInt[] input_sizes, int dim, SymInt index) -> Tensor',
+  backwardRecord(
+    (out, { dim, index }) => selectView(out, dim as number, index as number),
+    (grad, { dim, index }) => select(grad, dim as number, index as number),
+  ),
+);
+const sliceBackwardOp = defineOp(
+  'aten::slice_backward(Tensor grad_output, SymInt[] input_sizes, int dim, SymInt start, SymInt end, SymInt step) -> Tensor',
+  backwardRecord(
+    (out, { dim, start, end, step }) =>
+      sliceView(out, dim as number, start as number, end as number, step as number),
+    (grad, { dim, start, end, step }) =>
+      slice(grad, dim as number, start as number, end as number, step as number),
+  ),
+);
+const diagonalBackwardOp = defineOp(
+  'aten::diagonal_backward(Tensor grad_output, SymInt[] input_sizes, int offset, int dim1, int dim2) -> Tensor',
+  backwardRecord(
+    (out, { offset, dim1, dim2 }) =>
+      diagonalView(out, offset as number, dim1 as number, dim2 as number),
+    (grad, { offset, dim1, dim2 }) =>
+      diagonal(grad, offset as number, dim1 as number, dim2 as number),
+  ),
+);
+
+const selectOp = defineOp('aten::select.int(Tensor(a) self, int dim, SymInt index) -> Tensor(a)', {
+  view: ({ self, dim, index }) => selectView(self as Tensor, dim as number, index as number),
+  vjp: ({ self, dim, index }, { grad }) => ({
+    self: () => callOp(selectBackwardOp, [grad, self.sizes, dim, index]) as Tensor,
+  }),
+});
+const sliceOp = defineOp(
+  'aten::slice.Tensor(Tensor(a) self, int dim=0, SymInt? start=None, SymInt? end=None, SymInt step=1) -> Tensor(a)',
+  {
+    view: ({ self, dim, start, end, step }) =>
+      sliceView(
+        self as Tensor,
+        dim as number,
+        start as number | null,
+        end as number | null,
+        step as number,
+      ),
+    vjp: ({ self, dim, start, end, step }, { grad }) => ({
+      self: () =>
+        callOp(sliceBackwardOp, [
+          grad,
+          self.sizes,
+          dim,
+          start ?? 0,
+          end ?? SLICE_END,
+          step,
+        ]) as Tensor,
+    }),
+  },
+);
+const diagonalOp = defineOp(
+  'aten::diagonal(Tensor(a) self, int offset=0, int dim1=0, int dim2=1) -> Tensor(a)',
+  {
+    view: ({ self, offset, dim1, dim2 }) =>
+      diagonalView(self as Tensor, offset as number, dim1 as number, dim2 as number),
+    vjp: ({ self, offset, dim1, dim2 }, { grad }) => ({
+      self: () => callOp(diagonalBackwardOp, [grad, self.sizes, offset, dim1, dim2]) as Tensor,
+    }),
+  },
+);
+/** @throws index-out-of-range, invalid-dim */
+function narrowed(self: Tensor, dim: number, start: number, length: number): Tensor {
+  if (self.ndim === 0)
+    throw new TesseraError('invalid-dim', 'narrow() cannot be applied to a 0-dim tensor.', {
+      hints: ['Reshape it to [1] first.'],
+    });
+  if (length < 0)
+    throw new TesseraError('invalid-argument', 'narrow(): length must be non-negative.', {
+      hints: ['Give the number of elements to keep.'],
+    });
+  const size = self.sizes[wrapDim(dim, self.ndim, 'narrow')]!;
+  const from = start < 0 ? start + size : start;
+  if (from < 0 || from + length > size) {
+    throw new TesseraError(
+      'index-out-of-range',
+      `narrow: start (${start}) + length (${length}) exceeds dimension size (${size}).`,
+      { hints: ['Keep start + length within the dimension.'] },
+    );
+  }
+  return slice(self, dim, from, from + length, 1);
+}
+
+const narrowOp = defineOp(
+  'aten::narrow(Tensor(a) self, int dim, SymInt start, SymInt length) -> Tensor(a)',
+  {
+    decompose: ({ self, dim, start, length }) =>
+      narrowed(self as Tensor, dim as number, start as number, length as number),
+  },
+);
+const narrowTensorOp = defineOp(
+  'aten::narrow.Tensor(Tensor(a) self, int dim, Tensor start, SymInt length) -> Tensor(a)',
+  {
+    // Where the view lies depends on a value.
+    tags: ['data-dependent'],
+    decompose: ({ self, dim, start, length }) => {
+      if (start.ndim !== 0 || !isIntegral(start.dtype as DType))
+        throw new TesseraError(
+          'invalid-argument',
+          `start must be an 0-dim integral Tensor, got ${start.ndim as number} dimensions of ${start.dtype as string}.`,
+          { hints: ['Pass a number, or a 0-d integer tensor.'] },
+        );
+      const from = readNumbers(start as Tensor)[0]!;
+      return narrowed(self as Tensor, dim as number, from, length as number);
+    },
+  },
+);
+
+/** The sub-tensor at one index of a dimension, which disappears. @throws index-out-of-range, invalid-dim */
+export function select(self: Tensor, dim: number, index: number): Tensor {
+  return callOp(selectOp, [self, dim, index]) as Tensor;
+}
+
+/** Elements start (inclusive) to end (exclusive, null: all) of a dimension, every `step`th. @throws invalid-dim */
+export function slice(
+  self: Tensor,
+  dim = 0,
+  start: number | null = null,
+  end: number | null = null,
+  step = 1,
+): Tensor {
+  return callOp(sliceOp, [self, dim, start, end, step]) as Tensor;
+}
+
+/** `length` elements of a dimension from `start` (a number or 0-d tensor) on. @throws index-out-of-range, invalid-dim */
+export function narrow(self: Tensor, dim: number, start: number | Tensor, length: number): Tensor {
+  return callOp(isTensor(start) ? narrowTensorOp : narrowOp, [self, dim, start, length]) as Tensor;
+}
+
+/** A diagonal of two dimensions, as the last dimension. @throws invalid-dim */
+export function diagonal(self: Tensor, offset = 0, dim1 = 0, dim2 = 1): Tensor {
+  return callOp(diagonalOp, [self, offset, dim1, dim2]) as Tensor;
+}

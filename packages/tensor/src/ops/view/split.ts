@@ -1,0 +1,141 @@
+/**
+ * @file Views that cut a tensor into several: split, chunk, unbind.
+ */
+import { TesseraError } from '@tessera/shared';
+import { callOp } from '../../dispatch/dispatcher.js';
+import { defineOp } from '../../op/op-overload.js';
+import type { ViewMeta } from '../../op/op-record.js';
+import { wrapDim } from '../../shape.js';
+import type { Tensor } from '../../tensor.js';
+import { zeros } from '../factory/factory.js';
+import { cat, stack } from '../arrange/join.js';
+import { selectView, sliceView } from '../../kernels/view-geometry.js';
+
+function partSizes(total: number, size: number): number[] {
+  if (!(size > 0) && !(size === 0 && total === 0)) {
+    throw new TesseraError('invalid-argument', `split: split_size must be positive, got ${size}`, {
+      hints: ['Give the size of each part.'],
+    });
+  }
+  const count = size === 0 ? 1 : Math.max(1, Math.ceil(total / size));
+  return Array.from({ length: count }, (_, i) => Math.max(0, Math.min(size, total - i * size)));
+}
+
+function splitViews(self: Tensor, sizes: readonly number[], dim: number): ViewMeta[] {
+  let at = 0;
+  return sizes.map((size) => sliceView(self, dim, at, (at += size), 1));
+}
+
+/** Gradient of parts joined again; parts without a gradient count as zeros. */
+function joined(
+  self: Tensor,
+  grads: readonly (Tensor | null)[],
+  sizes: readonly number[],
+  dim: number,
+): Tensor {
+  const parts = grads.map((grad, i) => {
+    if (grad !== null) return grad;
+    const shape = [...self.sizes];
+    shape[dim] = sizes[i]!;
+    return zeros(shape, { dtype: self.dtype, device: self.device });
+  });
+  return cat(parts, dim);
+}
+
+const splitOp = defineOp(
+  'aten::split.Tensor(Tensor(a -> *) self, SymInt split_size, int dim=0) -> Tensor(a)[]',
+  {
+    view: ({ self, split_size, dim }) => {
+      const at = wrapDim(dim as number, self.ndim, 'split');
+      return splitViews(
+        self as Tensor,
+        partSizes(self.sizes[at] as number, split_size as number),
+        at,
+      );
+    },
+    vjp: ({ self, split_size, dim }, { grads }) => ({
+      self: (): Tensor => {
+        const at = wrapDim(dim as number, self.ndim);
+        return joined(
+          self as Tensor,
+          grads,
+          partSizes(self.sizes[at] as number, split_size as number),
+          at,
+        );
+      },
+    }),
+  },
+);
+
+const splitSizesOp = defineOp(
+  'aten::split_with_sizes(Tensor(a -> *) self, SymInt[] split_sizes, int dim=0) -> Tensor(a)[]',
+  {
+    view: ({ self, split_sizes, dim }) => {
+      const at = wrapDim(dim as number, self.ndim, 'split_with_sizes');
+      const sum = (split_sizes as number[]).reduce((a, b) => a + b, 0);
+      if (sum !== self.sizes[at]) {
+        throw new TesseraError(
+          'shape-mismatch',
+          `split_with_sizes expects split_sizes to sum exactly to ${self.sizes[at] as number} (input tensor's size at dimension ${at}), but got split_sizes=[${(split_sizes as number[]).join(', ')}]`,
+          { hints: ['The parts must cover the dimension.'] },
+        );
+      }
+      return splitViews(self as Tensor, split_sizes as number[], at);
+    },
+    vjp: ({ self, split_sizes, dim }, { grads }) => ({
+      self: (): Tensor =>
+        joined(self as Tensor, grads, split_sizes as number[], wrapDim(dim as number, self.ndim)),
+    }),
+  },
+);
+
+const chunkOp = defineOp('aten::chunk(Tensor(a -> *) self, int chunks, int dim=0) -> Tensor(a)[]', {
+  decompose: ({ self, chunks, dim }) => {
+    if (!(chunks > 0))
+      throw new TesseraError(
+        'invalid-argument',
+        `chunk expects \`chunks\` to be greater than 0, got: ${chunks as number}`,
+        { hints: ['Ask for at least one chunk.'] },
+      );
+    const at = wrapDim(dim as number, self.ndim, 'chunk');
+    const size = Math.ceil(self.sizes[at] / (chunks as number));
+    // An empty dimension still gives the number of chunks asked for.
+    if (size === 0)
+      return callOp(splitSizesOp, [self, Array<number>(chunks as number).fill(0), at]);
+    return callOp(splitOp, [self, size, at]);
+  },
+});
+
+const unbindOp = defineOp('aten::unbind.int(Tensor(a -> *) self, int dim=0) -> Tensor(a)[]', {
+  view: ({ self, dim }) => {
+    const at = wrapDim(dim as number, self.ndim, 'unbind');
+    return Array.from({ length: self.sizes[at] as number }, (_, i) =>
+      selectView(self as Tensor, at, i),
+    );
+  },
+  vjp: ({ self, dim }, { grads }) => ({
+    self: (): Tensor => {
+      const at = wrapDim(dim as number, self.ndim);
+      const shape = (self.sizes as number[]).filter((_, i) => i !== at);
+      return stack(
+        grads.map((grad) => grad ?? zeros(shape, { dtype: self.dtype, device: self.device })),
+        at,
+      );
+    },
+  }),
+});
+
+/** Parts of `size` elements along a dimension (the last may be smaller), or of given sizes. @throws shape-mismatch, invalid-dim */
+export function split(self: Tensor, size: number | readonly number[], dim = 0): Tensor[] {
+  return callOp(typeof size === 'number' ? splitOp : splitSizesOp, [self, size, dim]) as Tensor[];
+}
+
+/** At most `chunks` parts of equal size along a dimension. @throws invalid-argument, invalid-dim */
+export function chunk(self: Tensor, chunks: number, dim = 0): Tensor[] {
+  return callOp(chunkOp, [self, chunks, dim]) as Tensor[];
+}
+
+/** The sub-tensors along a dimension. @throws invalid-dim */
+export function unbind(self: Tensor, dim = 0): Tensor[] {
+  return callOp(unbindOp, [self, dim]) as Tensor[];
+}

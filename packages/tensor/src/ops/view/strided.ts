@@ -1,0 +1,202 @@
+/**
+ * @file Views given by raw geometry: as_strided, alias; and as_strided_scatter.
+ */
+import { TesseraError } from '@tessera/shared';
+import { callOp } from '../../dispatch/dispatcher.js';
+import { readNumbers, writeNumbers } from '../../kernels/elements.js';
+import { formatStrides } from '../../memory-format.js';
+import { defineOp } from '../../op/op-overload.js';
+import { formatSizes, hasInternalOverlap, sameNumbers, storageExtent } from '../../shape.js';
+import type { Tensor } from '../../tensor.js';
+import { arange } from '../factory/range.js';
+import { ones, zeros } from '../factory/factory.js';
+import { scatterAdd } from '../indexing/scatter.js';
+import { div } from '../pointwise/division.js';
+import { reshape } from './view.js';
+import { partOf } from '../../kernels/view-geometry.js';
+
+/** @throws invalid-argument */
+function checkGeometry(size: readonly number[], stride: readonly number[], offset: number): void {
+  if (size.length !== stride.length || stride.some((s) => s < 0) || offset < 0) {
+    throw new TesseraError(
+      'invalid-argument',
+      `as_strided: size ${formatSizes(size)}, stride ${formatSizes(stride)} and offset ${offset} do not describe a view.`,
+      { hints: ['Give one stride per size; strides and the offset may not be negative.'] },
+    );
+  }
+}
+
+const asStridedOp = defineOp(
+  'aten::as_strided(Tensor(a) self, SymInt[] size, SymInt[] stride, SymInt? storage_offset=None) -> Tensor(a)',
+  {
+    view: ({ self, size, stride, storage_offset }) => {
+      const offset = (storage_offset as number | null) ?? (self.storageOffset as number);
+      checkGeometry(size as number[], stride as number[], offset);
+      const itemBytes =
+        (self as Tensor).storageOrNull === null ? 0 : bytesPerElement(self as Tensor);
+      const needed = offset + storageExtent(size as number[], stride as number[]);
+      if (
+        itemBytes > 0 &&
+        storageExtent(size as number[], stride as number[]) > 0 &&
+        needed * itemBytes > (self as Tensor).storage.nbytes &&
+        !(self as Tensor).isFake
+      ) {
+        throw new TesseraError(
+          'shape-mismatch',
+          `setStorage: sizes ${formatSizes(size as number[])}, strides ${formatSizes(stride as number[])}, storage offset ${offset} require ${needed} elements and are out of bounds for storage of ${(self as Tensor).storage.nbytes} bytes`,
+          { hints: ['Keep the last element inside the memory of the tensor.'] },
+        );
+      }
+      return { sizes: size as number[], strides: stride as number[], offset };
+    },
+    vjp: ({ self, size, stride, storage_offset }, { grad }) => ({
+      self: () =>
+        asStridedGradient(
+          grad,
+          self as Tensor,
+          size as number[],
+          stride as number[],
+          (storage_offset as number | null) ?? (self.storageOffset as number),
+        ),
+    }),
+  },
+);
+
+function bytesPerElement(tensor: Tensor): number {
+  return tensor.dtype === 'float64' || tensor.dtype === 'int64'
+    ? 8
+    : tensor.dtype === 'float32' || tensor.dtype === 'int32'
+      ? 4
+      : tensor.dtype === 'bool' || tensor.dtype === 'int8' || tensor.dtype === 'uint8'
+        ? 1
+        : 2;
+}
+
+/** Memory of `extent` elements with `values` added in at each position of a geometry. */
+function gathered(
+  values: Tensor,
+  extent: number,
+  size: readonly number[],
+  stride: readonly number[],
+  offset: number,
+): Tensor {
+  const flat = zeros([extent], { dtype: values.dtype, device: values.device });
+  if (!hasInternalOverlap(size, stride))
+    return asStridedScatter(flat, values, size, stride, offset);
+  const positions = asStrided(
+    arange(extent, { dtype: 'int64', device: values.device }),
+    size,
+    stride,
+    offset,
+  );
+  return scatterAdd(flat, 0, reshape(positions, [-1]), reshape(values, [-1]));
+}
+
+function asStridedGradient(
+  grad: Tensor,
+  self: Tensor,
+  size: readonly number[],
+  stride: readonly number[],
+  offset: number,
+): Tensor {
+  const base = Math.min(offset, self.storageOffset);
+  const extent =
+    Math.max(
+      offset + storageExtent(size, stride),
+      self.storageOffset + storageExtent(self.sizes, self.strides),
+    ) - base;
+  let flat = gathered(grad, extent, size, stride, offset - base);
+  if (hasInternalOverlap(self.sizes, self.strides)) {
+    // Positions that several elements share split the gradient among them.
+    const count = gathered(
+      ones(self.sizes, { dtype: grad.dtype, device: grad.device }),
+      extent,
+      self.sizes,
+      self.strides,
+      self.storageOffset - base,
+    );
+    flat = div(flat, count);
+  }
+  return asStrided(flat, self.sizes, self.strides, self.storageOffset - base);
+}
+
+const aliasOp = defineOp('aten::alias(Tensor(a) self) -> Tensor(a)', {
+  view: ({ self }) => ({ sizes: self.sizes, strides: self.strides, offset: self.storageOffset }),
+  vjp: (_args, { grad }) => ({ self: grad }),
+});
+
+const asStridedScatterOp = defineOp(
+  'aten::as_strided_scatter(Tensor self, Tensor src, SymInt[] size, SymInt[] stride, SymInt? storage_offset=None) -> Tensor',
+  {
+    meta: ({ self, src, size, stride, storage_offset }) => {
+      checkGeometry(size as number[], stride as number[], (storage_offset as number | null) ?? 0);
+      if (!sameNumbers(src.sizes as number[], size as number[])) {
+        throw new TesseraError(
+          'shape-mismatch',
+          `as_strided_scatter: expected src to have a size equal to the slice of self. src size = ${formatSizes(src.sizes)}, slice size = ${formatSizes(size)}`,
+          { hints: ['Reshape or expand src first.'] },
+        );
+      }
+      return {
+        sizes: self.sizes,
+        strides: formatStrides(self as Tensor, null),
+        dtype: self.dtype,
+        device: self.device,
+      };
+    },
+    kernel: ({ self, src, size, stride, storage_offset }, [out]) => {
+      writeNumbers(out!, readNumbers(self as Tensor));
+      writeNumbers(
+        partOf(out!, {
+          sizes: size as number[],
+          strides: stride as number[],
+          offset: (storage_offset as number | null) ?? 0,
+        }),
+        readNumbers(src as Tensor),
+      );
+    },
+    vjp: ({ src, size, stride, storage_offset }, { grad }) => ({
+      self: () =>
+        asStridedScatter(
+          grad,
+          zeros(src.sizes as number[], { dtype: grad.dtype, device: grad.device }),
+          size as number[],
+          stride as number[],
+          storage_offset as number | null,
+        ),
+      src: () =>
+        asStrided(
+          grad.contiguous(),
+          size as number[],
+          stride as number[],
+          (storage_offset as number | null) ?? 0,
+        ),
+    }),
+  },
+);
+
+/** A view with given sizes, strides and offset (elements; null keeps self's). @throws invalid-argument, shape-mismatch */
+export function asStrided(
+  self: Tensor,
+  size: readonly number[],
+  stride: readonly number[],
+  storageOffset: number | null = null,
+): Tensor {
+  return callOp(asStridedOp, [self, size, stride, storageOffset]) as Tensor;
+}
+
+/** A copy of self with the elements at a geometry replaced by src. @throws shape-mismatch, invalid-argument */
+export function asStridedScatter(
+  self: Tensor,
+  src: Tensor,
+  size: readonly number[],
+  stride: readonly number[],
+  storageOffset: number | null = null,
+): Tensor {
+  return callOp(asStridedScatterOp, [self, src, size, stride, storageOffset]) as Tensor;
+}
+
+/** Another tensor over the same memory, with gradient history. */
+export function alias(self: Tensor): Tensor {
+  return callOp(aliasOp, [self]) as Tensor;
+}
