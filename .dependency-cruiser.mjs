@@ -39,12 +39,19 @@ export default {
     {
       name: 'no-deep-import',
       severity: 'error',
-      comment: 'Another package is reached only as @tessera/<name>, that is, its src/index.ts.',
+      comment: 'Another package is reached only by its entries: @tessera/<name>, @tessera/<name>/<entry>.',
       from: { path: '^(?:packages|apps|examples)/([^/]+)/' },
       to: {
         path: '^packages/[^/]+/(?:src|test|dist)/',
-        pathNot: ['^packages/$1/', '^packages/[^/]+/src/index\\.ts$'],
+        pathNot: ['^packages/$1/', '^packages/[^/]+/src/[a-z-]+\\.ts$'],
       },
+    },
+    {
+      name: 'public-api-only',
+      severity: 'error',
+      comment: 'What users read shows what users have: no entry that is for our packages only.',
+      from: { path: '^(?:apps/demo/src|examples)/' },
+      to: { path: '^packages/[^/]+/src/internal\\.ts$' },
     },
     {
       name: 'no-relative-import-of-another-package',

@@ -15,11 +15,11 @@ function relativeImports(text: string): string[] {
   );
 }
 
-/** Writes the declarations of `src/index.ts`, and of what they name, below `dist`. `banner` opens the first. */
-export function writeDeclarations(folder: string, banner = ''): void {
+/** Writes the declarations of entries (`src/index.ts`), and of what they name, below `dist`. `banner` opens the first. */
+export function writeDeclarations(folder: string, entries: readonly string[], banner = ''): void {
   const sources = join(folder, 'src');
-  const first = join(sources, 'index.ts');
-  const pending = [first];
+  const pending = entries.map((entry) => resolve(folder, entry));
+  const [first] = pending;
   const seen = new Set(pending);
   for (let file = pending.pop(); file !== undefined; file = pending.pop()) {
     const { code, errors } = isolatedDeclarationSync(file, readFileSync(file, 'utf8'), {

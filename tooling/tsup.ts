@@ -2,7 +2,7 @@
  * @file The one build recipe for every package: ESM only, ES2022, declarations and source maps.
  * `@tessera/*` and npm dependencies stay external, so two packages never carry a copy of a third.
  */
-import { existsSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import { defineConfig, type Options } from 'tsup';
 import { writeDeclarations } from './declarations.js';
 
@@ -14,19 +14,29 @@ const common: Options = {
   platform: 'neutral',
   sourcemap: true,
   clean: true,
-  splitting: false,
   treeshake: false,
   // Prints only problems: turbo shows one line per package anyway.
   silent: true,
 };
 
-/** Builds `src/index.ts` of a published package, with declarations; `typesBanner` opens those. */
+/** The sources of a package's entries, as its `exports` name them. */
+function packageEntries(): string[] {
+  const { exports } = JSON.parse(readFileSync('package.json', 'utf8')) as {
+    exports: Record<string, { '@tessera/source'?: string }>;
+  };
+  return Object.values(exports).flatMap((entry) => entry['@tessera/source'] ?? []);
+}
+
+/** Builds the entries of a published package, with declarations; `typesBanner` opens those of the first. */
 export function libraryBuild(typesBanner = ''): TsupConfig {
   if (!existsSync('src/index.ts')) return [];
+  const entry = packageEntries();
   return defineConfig({
     ...common,
-    entry: ['src/index.ts'],
-    onSuccess: () => Promise.resolve(writeDeclarations(process.cwd(), typesBanner)),
+    entry,
+    // What two entries share is a file of its own: a page has each module once.
+    splitting: entry.length > 1,
+    onSuccess: () => Promise.resolve(writeDeclarations(process.cwd(), entry, typesBanner)),
   });
 }
 
@@ -36,6 +46,7 @@ export function appBuild(overrides: Options = {}): TsupConfig {
   return defineConfig({
     ...common,
     entry: ['src/main.ts'],
+    splitting: false,
     platform: 'node',
     ...overrides,
   });

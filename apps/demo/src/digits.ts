@@ -2,7 +2,7 @@
  * @file The digits: 1,797 real 8×8 images, the weights the models start from, and the losses that
  * PyTorch recorded with them. Reads no files, so a page can use it.
  */
-import { type Tensor, parseSafetensors, tensor, toDevice } from '@tessera/tensor';
+import { type Tensor, parseSafetensors, tensor } from '@tessera/tensor';
 
 /** What PyTorch reached with the same weights, data and optimizer. */
 export interface Recorded {
@@ -45,16 +45,10 @@ export function readDigits(safetensors: Uint8Array, facts: DigitFacts, device: s
   const pixels = file.images_u8!.toTypedArray() as Uint8Array;
   const labels = file.labels!.toTypedArray() as Uint8Array;
   const set = (from: number, to: number): DigitSet => ({
-    images: toDevice(
-      tensor(Float32Array.from(pixels.subarray(from * 64, to * 64), (value) => value / 16)).view([
-        to - from,
-        1,
-        8,
-        8,
-      ]),
-      device,
-    ),
-    labels: toDevice(tensor(Array.from(labels.subarray(from, to)), { dtype: 'int64' }), device),
+    images: tensor(Float32Array.from(pixels.subarray(from * 64, to * 64), (value) => value / 16))
+      .view([to - from, 1, 8, 8])
+      .to(device),
+    labels: tensor(Array.from(labels.subarray(from, to)), { dtype: 'int64' }).to(device),
     size: to - from,
   });
   return {

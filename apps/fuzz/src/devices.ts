@@ -3,7 +3,8 @@
  *
  * Reading from WebGPU waits, so such a program is an async function. What WebGPU refuses is not drawn there.
  */
-import { type Tensor, readNumbers } from '@tessera/tensor';
+import { type Tensor } from '@tessera/tensor';
+import { readNumbers } from '@tessera/tensor/internal';
 import type { Dice } from './dice.js';
 import {
   type CallSpec,

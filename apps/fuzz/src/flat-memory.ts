@@ -6,7 +6,8 @@
  * argument with a history: one that is changed in place gets a longer one in each call, and compiled code has one
  * node in it for all that a call saves.
  */
-import { type Storage, type Tensor, isTensor, liveStorageBytes, reclaimNow } from '@tessera/tensor';
+import { type Storage, type Tensor, isTensor, liveStorageBytes } from '@tessera/tensor';
+import { reclaimNow } from '@tessera/tensor/internal';
 import type { World } from './world.js';
 
 /** Live bytes when garbage is gone. */

@@ -5,7 +5,8 @@
  * generator knows no shape rules. A program that fails in a later call is drawn again.
  */
 import { config } from '@tessera/compile';
-import { type Tensor, isTensor, readNumbers } from '@tessera/tensor';
+import { type Tensor, isTensor } from '@tessera/tensor';
+import { readNumbers } from '@tessera/tensor/internal';
 import { eagerError, runEager } from './check.js';
 import { type FuzzDevice, randomMove } from './devices.js';
 import { Dice } from './dice.js';

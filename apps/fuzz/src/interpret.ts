@@ -6,7 +6,8 @@
  */
 import { disable, graphBreak } from '@tessera/compile';
 import { TesseraError } from '@tessera/shared';
-import * as tensors from '@tessera/tensor';
+import * as functions from '@tessera/tensor';
+import * as internal from '@tessera/tensor/internal';
 import {
   Function,
   type FunctionContext,
@@ -199,7 +200,8 @@ export class Interpreter {
   *run(stmt: Stmt): Steps<Tensor[] | null> {
     switch (stmt.do) {
       case 'op': {
-        const receiver: unknown = stmt.on === null ? tensors : this.tensor(stmt.on);
+        const receiver: unknown =
+          stmt.on === null ? { ...functions, ...internal } : this.tensor(stmt.on);
         const fn = (receiver as Functions)[stmt.name];
         if (fn === undefined) return unknownName(stmt.name);
         const args = stmt.args.map((arg) => this.arg(arg));

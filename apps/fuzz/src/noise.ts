@@ -10,13 +10,10 @@ import {
   type DispatchMode,
   type OpOverload,
   type Tensor,
-  dispatchBelowAutograd,
   isFloatingPoint,
   isTensor,
-  modes,
-  readNumbers,
-  writeNumbers,
 } from '@tessera/tensor';
+import { dispatchBelowAutograd, modes, readNumbers, writeNumbers } from '@tessera/tensor/internal';
 import { EPSILON } from './compare.js';
 import type { Dice } from './dice.js';
 

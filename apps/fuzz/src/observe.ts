@@ -1,7 +1,8 @@
 /**
  * @file What can be seen of a world after a call: a flat list of records that two runs can be compared by.
  */
-import { type Storage, type Tensor, isTensor, numelOf } from '@tessera/tensor';
+import { type Storage, type Tensor, isTensor } from '@tessera/tensor';
+import { numelOf } from '@tessera/tensor/internal';
 import { valuesOf } from './devices.js';
 import type { World } from './world.js';
 

@@ -2,7 +2,8 @@
  * @file What programs have beside their statements: each kind is drawn and runs, and a fault of its kind is found.
  */
 import { registerBackend, reset } from '@tessera/compile';
-import { type Tensor, isFloatingPoint, noGrad, readNumbers, writeNumbers } from '@tessera/tensor';
+import { type Tensor, isFloatingPoint, noGrad } from '@tessera/tensor';
+import { readNumbers, writeNumbers } from '@tessera/tensor/internal';
 import { describe, expect, it } from 'vitest';
 import { type Mismatch, checkProgram } from '../src/check.js';
 import { type Extras, NO_EXTRAS, drawExtras } from '../src/extras.js';

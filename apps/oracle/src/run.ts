@@ -3,7 +3,7 @@
  */
 import { reset } from '@tessera/compile';
 import { type TesseraError, isTesseraError } from '@tessera/shared';
-import { findOp } from '@tessera/tensor';
+import { findOp } from '@tessera/tensor/internal';
 import {
   KNOWN_DEVIATIONS,
   type OracleCase,

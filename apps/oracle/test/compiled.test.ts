@@ -2,7 +2,7 @@
  * @file A few recorded calls of every operator, each compiled by itself for the CPU, gradients included.
  */
 import { config, reset } from '@tessera/compile';
-import { findOp } from '@tessera/tensor';
+import { findOp } from '@tessera/tensor/internal';
 import { KNOWN_DEVIATIONS, type OracleCase, qualifiedName, runOracleCase } from '@tessera/testkit';
 import { describe, expect, it } from 'vitest';
 import { RECORDED, readOracleFile } from '../src/read-file.js';

@@ -3,7 +3,8 @@
  * of the smallest recorded calls that differ in more than tensors.
  */
 import { config } from '@tessera/compile';
-import { type OpOverload, allOps, findOp } from '@tessera/tensor';
+import { type OpOverload } from '@tessera/tensor';
+import { allOps, findOp } from '@tessera/tensor/internal';
 import {
   type OpGradients,
   type OracleCase,

@@ -3,7 +3,7 @@
  * meta rule says about them, gradients, and arguments that an in-place op left behind.
  */
 import { config } from '@tessera/compile';
-import { findOp } from '@tessera/tensor';
+import { findOp } from '@tessera/tensor/internal';
 import {
   KNOWN_DEVIATIONS,
   type OracleCase,

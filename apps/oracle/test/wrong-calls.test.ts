@@ -4,7 +4,8 @@
  */
 import { config } from '@tessera/compile';
 import { isTesseraError } from '@tessera/shared';
-import { type OpOverload, callOp, findOp, isTensor, noGrad, ones, tensor } from '@tessera/tensor';
+import { type OpOverload, callOp, isTensor, noGrad, ones, tensor } from '@tessera/tensor';
+import { findOp } from '@tessera/tensor/internal';
 import { type OracleCase, oracleArguments, oracleTensor, qualifiedName } from '@tessera/testkit';
 import { describe, expect, it } from 'vitest';
 import { RECORDED, readOracleFile } from '../src/read-file.js';

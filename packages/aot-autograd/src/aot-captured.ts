@@ -3,7 +3,7 @@
  */
 import { type GraphModule, Interpreter } from '@tessera/graph';
 import { LEAF_SPEC, type TreeSpec, treeFlatten, treeUnflatten } from '@tessera/shared';
-import { gradMode } from '@tessera/tensor';
+import { gradMode } from '@tessera/tensor/internal';
 import { type AotCompiled, type AotOptions, compileProgram } from './aot-compile.js';
 import type { ExampleInput, InputInfo } from './joint/primals.js';
 

@@ -4,7 +4,8 @@
 import { GraphModule, type Node } from '@tessera/graph';
 import { jointPasses, runPasses } from '@tessera/passes';
 import { TesseraError } from '@tessera/shared';
-import { type Tensor, gradMode } from '@tessera/tensor';
+import { type Tensor } from '@tessera/tensor';
+import { gradMode } from '@tessera/tensor/internal';
 import { functionalize } from './functionalize/functionalize.js';
 import type { InputInfo } from './joint/primals.js';
 import { type JointTrace, traceJoint } from './joint/trace-joint.js';

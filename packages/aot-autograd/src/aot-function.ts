@@ -16,16 +16,8 @@ import {
   treeSpecEqual,
   treeUnflatten,
 } from '@tessera/shared';
-import {
-  type Tensor,
-  autocastKey,
-  defaultDType,
-  gradMode,
-  isTensor,
-  requiresGrad,
-  sameNumbers,
-  setGradEnabled,
-} from '@tessera/tensor';
+import { type Tensor, defaultDType, isTensor, setGradEnabled } from '@tessera/tensor';
+import { autocastKey, gradMode, requiresGrad, sameNumbers } from '@tessera/tensor/internal';
 import { type AotCompiled, type AotOptions, compileProgram } from './aot-compile.js';
 import type { InputInfo } from './joint/primals.js';
 import { isDense } from './layout.js';

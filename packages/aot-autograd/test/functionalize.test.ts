@@ -1,5 +1,6 @@
 import { type GraphModule, makeFx } from '@tessera/graph';
-import { type Tensor, defineOp, getOp, ones, tensor } from '@tessera/tensor';
+import { type Tensor, getOp, ones, tensor } from '@tessera/tensor';
+import { defineOp } from '@tessera/tensor/internal';
 import { describe, expect, it } from 'vitest';
 import { type FunctionalGraph, functionalize } from '../src/index.js';
 import { op } from './support/compare.js';

@@ -1,5 +1,6 @@
 import { type GraphModule, Interpreter } from '@tessera/graph';
-import { type Tensor, gradMode, noGrad, ones, requiresGrad, tensor } from '@tessera/tensor';
+import { type Tensor, noGrad, ones, tensor } from '@tessera/tensor';
+import { gradMode, requiresGrad } from '@tessera/tensor/internal';
 import { describe, expect, it } from 'vitest';
 import {
   type JointTrace,

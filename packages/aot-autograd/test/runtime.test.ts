@@ -3,14 +3,13 @@ import {
   type Tensor,
   autocast,
   enableGrad,
-  gradMode,
   noGrad,
   ones,
-  requiresGrad,
   setDefaultDType,
   setGradEnabled,
   tensor,
 } from '@tessera/tensor';
+import { gradMode, requiresGrad } from '@tessera/tensor/internal';
 import { describe, expect, it } from 'vitest';
 import { aotFunction, runEagerly } from '../src/index.js';
 import { compare, op, recording } from './support/compare.js';

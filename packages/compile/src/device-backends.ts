@@ -3,7 +3,7 @@
  */
 import { EagerProvider, type KernelBackend } from '@tessera/inductor-core';
 import { TesseraError, defineConfig, oneOf, option } from '@tessera/shared';
-import { registerKernelProvider } from '@tessera/tensor';
+import { registerKernelProvider } from '@tessera/tensor/internal';
 
 /** `config` section `eager`. */
 export const eagerConfig: { readonly kernels: string } = defineConfig('eager', {

@@ -29,7 +29,7 @@ import {
   runPasses,
 } from '@tessera/passes';
 import { counters, reportKernels, stage } from '@tessera/shared';
-import { gradMode } from '@tessera/tensor';
+import { gradMode } from '@tessera/tensor/internal';
 import { DebugFolder } from './debug/debug-folder.js';
 import { configOfGraph } from './function-config.js';
 import { kernelBackend } from './device-backends.js';

@@ -4,16 +4,8 @@
 import { makeFx } from '@tessera/graph';
 import { compileGraph, hostBackend, type KernelBackend } from '@tessera/inductor-core';
 import { type ErrorCode, isTesseraError } from '@tessera/shared';
-import {
-  type DeviceRuntime,
-  type Tensor,
-  emptyFromMeta,
-  fakeFromMeta,
-  itemSize,
-  ones,
-  readNumbers,
-  registerDevice,
-} from '@tessera/tensor';
+import { type DeviceRuntime, type Tensor, itemSize, ones, registerDevice } from '@tessera/tensor';
+import { emptyFromMeta, fakeFromMeta, readNumbers } from '@tessera/tensor/internal';
 import { describe, expect, it } from 'vitest';
 import { cpuBackend } from '@tessera/inductor-cpu';
 

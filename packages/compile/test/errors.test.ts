@@ -12,10 +12,10 @@ import {
   library,
   mm,
   ones,
-  reclaimNow,
   tensor,
   zeros,
 } from '@tessera/tensor';
+import { reclaimNow } from '@tessera/tensor/internal';
 import { describe, expect, it } from 'vitest';
 import {
   type CompileOptions,

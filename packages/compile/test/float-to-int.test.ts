@@ -1,7 +1,8 @@
 /**
  * @file Floats that integers cannot hold become what PyTorch's CPU makes of them, eager and compiled.
  */
-import { type DType, type Tensor, readNumbers, tensor } from '@tessera/tensor';
+import { type DType, type Tensor, tensor } from '@tessera/tensor';
+import { readNumbers } from '@tessera/tensor/internal';
 import { describe, expect, it } from 'vitest';
 import { compile, config } from '../src/index.js';
 

@@ -1,5 +1,6 @@
 import { BatchNorm2d, Conv2d, Linear, Sequential } from '@tessera/nn';
-import { type Tensor, emptyLike, fill_, library, mm, noGrad, ones, randn } from '@tessera/tensor';
+import { type Tensor, emptyLike, library, mm, noGrad, ones, randn } from '@tessera/tensor';
+import { fill_ } from '@tessera/tensor/internal';
 import { describe, expect, it } from 'vitest';
 import { compile, config, counters, graphBreak, observeCompilations } from '../src/index.js';
 

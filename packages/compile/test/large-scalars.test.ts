@@ -3,7 +3,8 @@
  */
 import { describe, expect, it } from 'vitest';
 import { config, compile } from '../src/index.js';
-import { type Tensor, constantPad, maskedFill, ones, tensor, where } from '@tessera/tensor';
+import { type Tensor, maskedFill, ones, tensor, where } from '@tessera/tensor';
+import { constantPad } from '@tessera/tensor/internal';
 
 const mask = tensor([true, false]);
 const lowest = Math.fround(-1e30);

@@ -4,21 +4,19 @@
  */
 import {
   type Tensor,
-  asStridedScatter,
   callOp,
   cdist,
-  embeddingBag,
   fromTypedArray,
   getOp,
   grad,
   linspace,
   logspace,
   pdist,
-  readNumbers,
   tensor,
   trilIndices,
   triuIndices,
 } from '@tessera/tensor';
+import { asStridedScatter, embeddingBag, readNumbers } from '@tessera/tensor/internal';
 import { describe, expect, it } from 'vitest';
 import { compile, config } from '../src/index.js';
 

@@ -2,16 +2,8 @@
  * @file Training holds memory flat to the byte where the library alone holds it, with no help of the collector.
  */
 import { Linear, ReLU, Sequential, functional as F, optim } from '@tessera/nn';
-import {
-  type Tensor,
-  liveStorageBytes,
-  manualSeed,
-  randint,
-  randn,
-  reclaimNow,
-  tidy,
-  withoutForcedCollection,
-} from '@tessera/tensor';
+import { type Tensor, liveStorageBytes, manualSeed, randint, randn, tidy } from '@tessera/tensor';
+import { reclaimNow, withoutForcedCollection } from '@tessera/tensor/internal';
 import { describe, expect, it } from 'vitest';
 import { compile } from '../src/index.js';
 

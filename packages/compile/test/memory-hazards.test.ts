@@ -2,7 +2,8 @@
  * @file What recorded ops have yet to read is read before it is overwritten, whoever does that: code that
  * runs while an async function waits, another call, raw writes, `dispose()`.
  */
-import { type Tensor, noGrad, tensor, writeNumbers } from '@tessera/tensor';
+import { type Tensor, noGrad, tensor } from '@tessera/tensor';
+import { writeNumbers } from '@tessera/tensor/internal';
 import { describe, expect, it } from 'vitest';
 import { compile, explain } from '../src/index.js';
 

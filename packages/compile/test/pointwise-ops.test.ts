@@ -3,7 +3,8 @@
  * special values.
  */
 import { describe, expect, it } from 'vitest';
-import { type Tensor, isin, polygamma, readNumbers, tensor, zeros } from '@tessera/tensor';
+import { type Tensor, isin, polygamma, tensor, zeros } from '@tessera/tensor';
+import { readNumbers } from '@tessera/tensor/internal';
 import { compile, config } from '../src/index.js';
 
 const SPECIALS = [0, -0, 1, -1, 2, -2, 0.5, -0.5, Infinity, -Infinity, NaN, 1e-30, -1e-30, 88, 700];

@@ -2,16 +2,8 @@
  * @file Numbers as operators take them: the sign of -0, and whole numbers too large to be integers.
  */
 import { describe, expect, it } from 'vitest';
-import {
-  type Tensor,
-  fill_,
-  full,
-  fullLike,
-  maskedFill,
-  tensor,
-  where,
-  zeros,
-} from '@tessera/tensor';
+import { type Tensor, full, fullLike, maskedFill, tensor, where, zeros } from '@tessera/tensor';
+import { fill_ } from '@tessera/tensor/internal';
 import { compile, config } from '../src/index.js';
 
 /** What a function gives: eager by either kind of kernels, compiled, and compiled around other values. */

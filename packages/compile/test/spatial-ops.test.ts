@@ -2,20 +2,17 @@
  * @file Attention, padding, resizing, sampling and windows: compiled results and gradients equal eager ones.
  */
 import { describe, expect, it } from 'vitest';
+import { type Tensor, fromTypedArray, grad, tensor } from '@tessera/tensor';
 import {
-  type Tensor,
   adaptiveMaxPool2d,
   col2im,
-  fromTypedArray,
-  grad,
   im2col,
   readNumbers,
   reflectionPad,
   replicationPad,
   scaledDotProductAttention,
-  tensor,
   upsample,
-} from '@tessera/tensor';
+} from '@tessera/tensor/internal';
 import { compile, config } from '../src/index.js';
 
 /** Repeatable values in [-1, 1]. */

@@ -7,16 +7,8 @@
  */
 import { TesseraError } from '@tessera/shared';
 import type { optim } from '@tessera/nn';
-import {
-  type DType,
-  type Tensor,
-  callOp,
-  cat,
-  gradientOf,
-  inLibraryScope,
-  noGrad,
-  zeros,
-} from '@tessera/tensor';
+import { type DType, type Tensor, callOp, cat, noGrad, zeros } from '@tessera/tensor';
+import { gradientOf, inLibraryScope } from '@tessera/tensor/internal';
 import { gatherTexts } from './agreement.js';
 import { bufferOf } from './functional/in-flight.js';
 import { broadcastOp, waitOp } from './functional/ops.js';

@@ -1,7 +1,12 @@
 /**
  * Reductions of 16-bit floats on the worker: every step rounds as the tensors do.
  */
-import { bfloatToNumber, halfToNumber, numberToBfloat, numberToHalf } from '@tessera/tensor';
+import {
+  bfloatToNumber,
+  halfToNumber,
+  numberToBfloat,
+  numberToHalf,
+} from '@tessera/tensor/internal';
 import { describe, expect, it } from 'vitest';
 import { combineHalves, divideHalves } from '../src/mpi/worker/half-arithmetic.js';
 

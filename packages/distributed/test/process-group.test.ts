@@ -3,7 +3,8 @@
  */
 import { execFileSync } from 'node:child_process';
 import { isTesseraError } from '@tessera/shared';
-import { type Tensor, noGrad, ones, tensor, withFakeTensors, zeros } from '@tessera/tensor';
+import { type Tensor, noGrad, ones, tensor, zeros } from '@tessera/tensor';
+import { withFakeTensors } from '@tessera/tensor/internal';
 import { afterEach, describe, expect, it } from 'vitest';
 import {
   type Communicator,

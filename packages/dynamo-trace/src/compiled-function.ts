@@ -5,7 +5,8 @@
  * the guards of an artifact hold. Inside another compiled function it is simply part of that trace.
  */
 import { counters, log } from '@tessera/shared';
-import { type DType, activeMode, defaultDType, gradMode } from '@tessera/tensor';
+import { type DType, defaultDType } from '@tessera/tensor';
+import { activeMode, gradMode } from '@tessera/tensor/internal';
 import { refuseBreak } from './breaks/report-break.js';
 import { now } from './clock.js';
 import { traceConfig } from './config.js';

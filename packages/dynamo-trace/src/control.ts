@@ -1,7 +1,7 @@
 /**
  * @file Control over tracing from inside a program.
  */
-import { activeMode, withPreDispatchMode } from '@tessera/tensor';
+import { activeMode, withPreDispatchMode } from '@tessera/tensor/internal';
 import { breakReason } from './breaks/graph-breaks.js';
 import { Cursor } from './cursor/cursor.js';
 

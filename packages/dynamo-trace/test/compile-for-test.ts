@@ -2,7 +2,8 @@
  * @file Compiling with a backend that interprets the captured graph.
  */
 import type { GraphModule } from '@tessera/graph';
-import { modes, type Tensor } from '@tessera/tensor';
+import { type Tensor } from '@tessera/tensor';
+import { modes } from '@tessera/tensor/internal';
 import { type AnyFunction, CompiledFunction, type TraceOptions } from '../src/index.js';
 
 /** A compiled function and what its backend was given. */

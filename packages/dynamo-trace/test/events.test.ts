@@ -1,17 +1,8 @@
 /**
  * @file Each kind of event: what fits a recorded step, and the words for what does not.
  */
-import {
-  type Tensor,
-  add,
-  enableGrad,
-  mul,
-  noGrad,
-  ones,
-  tensor,
-  track,
-  trustedRegion,
-} from '@tessera/tensor';
+import { type Tensor, add, enableGrad, mul, noGrad, ones, tensor, track } from '@tessera/tensor';
+import { trustedRegion } from '@tessera/tensor/internal';
 import { describe, expect, it } from 'vitest';
 import { Tracing } from './tracing-parts.js';
 

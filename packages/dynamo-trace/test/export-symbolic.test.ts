@@ -6,7 +6,6 @@ import {
   type Tensor,
   add,
   cat,
-  layerNorm,
   matmul,
   mul,
   ones,
@@ -15,6 +14,7 @@ import {
   tensor,
   track,
 } from '@tessera/tensor';
+import { layerNorm } from '@tessera/tensor/internal';
 import { describe, expect, it } from 'vitest';
 import { exportGraph, markDynamic, markStatic } from '../src/index.js';
 import { numbers } from './numbers.js';

@@ -1,7 +1,8 @@
 /**
  * @file Guards on the owner of a region: they hold for every object that is built like it, and for no other.
  */
-import { type Tensor, tensor, track, trackClass } from '@tessera/tensor';
+import { type Tensor, tensor, track } from '@tessera/tensor';
+import { trackClass } from '@tessera/tensor/internal';
 import { describe, expect, it } from 'vitest';
 import { OwnerGuards } from '../src/guards/owner-guards.js';
 

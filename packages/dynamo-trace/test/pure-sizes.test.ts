@@ -6,7 +6,6 @@ import {
   add,
   cat,
   grad,
-  layerNorm,
   linear,
   matmul,
   mul,
@@ -15,6 +14,7 @@ import {
   softmax,
   tensor,
 } from '@tessera/tensor';
+import { layerNorm } from '@tessera/tensor/internal';
 import { describe, expect, it } from 'vitest';
 import { type TraceOptions, markDynamic } from '../src/index.js';
 import { compileEager } from './compile-for-test.js';

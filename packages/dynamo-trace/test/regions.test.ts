@@ -1,12 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import {
-  type RegionNumber,
-  type Tensor,
-  noGrad,
-  tensor,
-  track,
-  trustedRegion,
-} from '@tessera/tensor';
+import { type Tensor, noGrad, tensor, track } from '@tessera/tensor';
+import { type RegionNumber, trustedRegion } from '@tessera/tensor/internal';
 import { compileEager } from './compile-for-test.js';
 
 /** A tracked object with a region: x · weight, and a constant more if `bias` is set. */

@@ -5,7 +5,6 @@ import { describe, expect, it } from 'vitest';
 import {
   type Tensor,
   add,
-  batchNorm,
   dropout,
   mul,
   noGrad,
@@ -14,6 +13,7 @@ import {
   tensor,
   track,
 } from '@tessera/tensor';
+import { batchNorm } from '@tessera/tensor/internal';
 import { compileEager } from './compile-for-test.js';
 
 const x = tensor([1, 2]);

@@ -2,7 +2,7 @@
  * @file A cursor over a trie of its own, without a compiled function around it: for tests of the parts.
  */
 import type { Tensor } from '@tessera/tensor';
-import { withPreDispatchMode } from '@tessera/tensor';
+import { withPreDispatchMode } from '@tessera/tensor/internal';
 import type { Backend } from '../src/index.js';
 import { Cursor, type CursorHost } from '../src/cursor/cursor.js';
 import { rebuildPath } from '../src/cursor/rebuild-step.js';

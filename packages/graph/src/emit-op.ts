@@ -2,15 +2,8 @@
  * @file Adding operator calls to a graph with their `meta.val` inferred, for passes that rewrite.
  */
 import { SymInt, SymScalar, sizeHint } from '@tessera/shared';
-import {
-  type OpOverload,
-  type Tensor,
-  callOp,
-  isTensor,
-  noGrad,
-  withFakeTensors,
-  withoutModes,
-} from '@tessera/tensor';
+import { type OpOverload, type Tensor, callOp, isTensor, noGrad } from '@tessera/tensor';
+import { withFakeTensors, withoutModes } from '@tessera/tensor/internal';
 import { getItem } from './get-item.js';
 import { graphError } from './graph-error.js';
 import type { Graph } from './graph.js';

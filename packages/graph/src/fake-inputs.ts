@@ -1,7 +1,8 @@
 /**
  * @file FakeTensors that stand for other tensors in a trace.
  */
-import { Storage, type Tensor, makeTensor } from '@tessera/tensor';
+import { Storage, type Tensor } from '@tessera/tensor';
+import { makeTensor } from '@tessera/tensor/internal';
 
 /**
  * Makes FakeTensors: same metadata, leaves of autograd; tensors that share memory give fakes that share

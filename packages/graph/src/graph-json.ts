@@ -13,8 +13,8 @@ import {
   type Tensor,
   getOp,
   isTensor,
-  makeTensor,
 } from '@tessera/tensor';
+import { makeTensor } from '@tessera/tensor/internal';
 import { type JsonSize, type SymInt, encodeSize } from '@tessera/shared';
 import {
   type JsonArgument,

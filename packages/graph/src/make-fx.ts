@@ -14,13 +14,8 @@ import {
   treePaths,
   treeUnflatten,
 } from '@tessera/shared';
-import {
-  type Tensor,
-  isTensor,
-  withDispatchMode,
-  withFakeTensors,
-  withPreDispatchMode,
-} from '@tessera/tensor';
+import { type Tensor, isTensor, withDispatchMode } from '@tessera/tensor';
+import { withFakeTensors, withPreDispatchMode } from '@tessera/tensor/internal';
 import { eliminateDeadCode } from './dead-code.js';
 import { FakeConverter } from './fake-inputs.js';
 import type { GraphModule } from './graph-module.js';

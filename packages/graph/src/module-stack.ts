@@ -1,7 +1,7 @@
 /**
  * @file The modules around the op that is being recorded, by the names under which they are reached.
  */
-import { runningModules } from '@tessera/tensor';
+import { runningModules } from '@tessera/tensor/internal';
 import type { NodeMeta } from './node.js';
 
 /** Path and class of every running module, outermost first; undefined outside modules. */

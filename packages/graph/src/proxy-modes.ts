@@ -5,18 +5,20 @@
  * and sees ops as they are called, composite ones included. Both run the op and record it.
  */
 import {
-  type BackwardCall,
   type DispatchMode,
   type OpOverload,
+  getOp,
+  setGradEnabled,
+  withDispatchMode,
+} from '@tessera/tensor';
+import {
+  type BackwardCall,
   type PreDispatchMode,
   type RegionInputs,
   dispatchBelowAutograd,
   dispatchBelowPreDispatch,
-  getOp,
-  setGradEnabled,
-  withDispatchMode,
   withPreDispatchMode,
-} from '@tessera/tensor';
+} from '@tessera/tensor/internal';
 import type { TraceRecorder } from './trace-recorder.js';
 
 /** Replacements of operators by other operators while tracing; undefined keeps the op. */

@@ -4,7 +4,8 @@
  * `L['x']`, `L['xs'][2]`, `L['cfg'].heads`, `L['self'].layers[0].weight`; `G['Sequential']…` stands for
  * an object that the function closes over.
  */
-import { type Tensor, gradientOf } from '@tessera/tensor';
+import { type Tensor } from '@tessera/tensor';
+import { gradientOf } from '@tessera/tensor/internal';
 
 /** A property's name, or its symbol. */
 export type Key = string | symbol;

@@ -6,16 +6,14 @@
  * value is an error. Modelled on torch.fx.symbolic_trace.
  */
 import { checkFunction } from '@tessera/shared';
+import { type OpOverload, type Tensor, isTensor } from '@tessera/tensor';
 import {
   type BackwardCall,
-  type OpOverload,
   type PreDispatchMode,
   type RegionInputs,
-  type Tensor,
-  isTensor,
   makeTensor,
   withPreDispatchMode,
-} from '@tessera/tensor';
+} from '@tessera/tensor/internal';
 import { getItem } from './get-item.js';
 import { graphError } from './graph-error.js';
 import { GraphModule } from './graph-module.js';

@@ -6,14 +6,8 @@
  * later uses see the new value. Shared by the modes of `makeFx`.
  */
 import { SymScalar } from '@tessera/shared';
-import {
-  type OpOverload,
-  type Storage,
-  type Tensor,
-  currentBackwardNode,
-  isTensor,
-  peekSequenceNr,
-} from '@tessera/tensor';
+import { type OpOverload, type Storage, type Tensor, isTensor } from '@tessera/tensor';
+import { currentBackwardNode, peekSequenceNr } from '@tessera/tensor/internal';
 import { currentNode } from './current-node.js';
 import { getItem } from './get-item.js';
 import { graphError } from './graph-error.js';

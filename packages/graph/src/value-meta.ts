@@ -5,14 +5,8 @@
  * Values that share memory in the traced program have FakeTensors that share a storage, which is how
  * passes know about aliasing.
  */
-import {
-  type DType,
-  Storage,
-  type Tensor,
-  isContiguous,
-  isTensor,
-  makeTensor,
-} from '@tessera/tensor';
+import { type DType, Storage, type Tensor, isTensor } from '@tessera/tensor';
+import { isContiguous, makeTensor } from '@tessera/tensor/internal';
 import type { Node, NodeMeta } from './node.js';
 import type { SymbolicShape, SymbolicVal } from './symbolic/symbolic-shape.js';
 

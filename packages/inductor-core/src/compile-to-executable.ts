@@ -2,16 +2,13 @@
  * @file `compileToExecutable`: a graph → a function on tensors. The last step of the `inductor` compiler.
  */
 import type { GraphModule } from '@tessera/graph';
+import { type Tensor, type TensorMeta, getOp, isTensor } from '@tessera/tensor';
 import {
-  type Tensor,
-  type TensorMeta,
   currentBackwardNode,
   emptyFromMeta,
   emptyOnMemory,
-  getOp,
-  isTensor,
   reserveOffsets,
-} from '@tessera/tensor';
+} from '@tessera/tensor/internal';
 import { TesseraError, log, profiling, stage } from '@tessera/shared';
 import type { Executable, KernelBackend } from './backend/kernel-backend.js';
 import { loadExecutable } from './backend/tuned-executable.js';

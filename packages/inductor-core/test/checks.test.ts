@@ -2,7 +2,7 @@
  * @file Checks of values in the loop IR: when they are made, when they are proven away, what they refuse.
  */
 import { config } from '@tessera/shared';
-import { indexCheck } from '@tessera/tensor';
+import { indexCheck } from '@tessera/tensor/internal';
 import { describe, expect, it } from 'vitest';
 import {
   type ExecutionPlan,

@@ -6,11 +6,11 @@ import {
   fromTypedArray,
   getOp,
   manualSeed,
-  readNumbers,
   setRngState,
   getRngState,
   tensor,
 } from '@tessera/tensor';
+import { readNumbers } from '@tessera/tensor/internal';
 import { describe, expect, it } from 'vitest';
 import {
   type LoweringFn,

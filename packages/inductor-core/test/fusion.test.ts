@@ -1,6 +1,7 @@
 import type { Node } from '@tessera/graph';
 import { describe, expect, it } from 'vitest';
-import { type Tensor, full, readNumbers } from '@tessera/tensor';
+import { type Tensor, full } from '@tessera/tensor';
+import { readNumbers } from '@tessera/tensor/internal';
 import {
   type ExecutionPlan,
   compileGraph,

@@ -1,4 +1,4 @@
-import { readNumbers } from '@tessera/tensor';
+import { readNumbers } from '@tessera/tensor/internal';
 import { describe, expect, it } from 'vitest';
 import { compileToExecutable } from '../src/index.js';
 import { interpreterBackend } from './interpreter-backend.js';

@@ -2,16 +2,8 @@
  * @file Builds functional ATen graphs by hand, with recorded values inferred by the operators' own rules.
  */
 import { type Argument, Graph, GraphModule, Node, getItem } from '@tessera/graph';
-import {
-  type DType,
-  type Tensor,
-  type TensorMeta,
-  contiguousStrides,
-  fakeFromMeta,
-  getOp,
-  isTensor,
-  outputMetas,
-} from '@tessera/tensor';
+import { type DType, type Tensor, type TensorMeta, getOp, isTensor } from '@tessera/tensor';
+import { contiguousStrides, fakeFromMeta, outputMetas } from '@tessera/tensor/internal';
 import type { Capabilities, CompileTarget } from '../src/index.js';
 
 const ALL: readonly DType[] = [

@@ -1,14 +1,8 @@
 /**
  * @file A kernel backend for tests that runs plans in the reference interpreter on CPU tensors.
  */
-import {
-  type DType,
-  type Tensor,
-  makeTensor,
-  readNumbers,
-  storageExtent,
-  writeNumbers,
-} from '@tessera/tensor';
+import { type DType, type Tensor } from '@tessera/tensor';
+import { makeTensor, readNumbers, storageExtent, writeNumbers } from '@tessera/tensor/internal';
 import {
   type BufferData,
   type Capabilities,

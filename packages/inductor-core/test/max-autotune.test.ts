@@ -2,7 +2,8 @@
  * @file `config.maxAutotune`: what a backend has measured takes effect in plans that run already.
  */
 import { config } from '@tessera/shared';
-import { type Tensor, fromTypedArray, readNumbers } from '@tessera/tensor';
+import { type Tensor, fromTypedArray } from '@tessera/tensor';
+import { readNumbers } from '@tessera/tensor/internal';
 import { describe, expect, it } from 'vitest';
 import { type CompiledGraph, type KernelBackend, compileToExecutable } from '../src/index.js';
 import { GraphBuilder } from './graph-builder.js';

@@ -2,7 +2,8 @@
  * @file Integers of 8 and 16 bits wrap in the middle of a kernel as they do in memory.
  */
 import type { Argument, Node } from '@tessera/graph';
-import { type DType, readNumbers, tensor } from '@tessera/tensor';
+import { type DType, tensor } from '@tessera/tensor';
+import { readNumbers } from '@tessera/tensor/internal';
 import { describe, expect, it } from 'vitest';
 import { compileToExecutable } from '../src/index.js';
 import { GraphBuilder } from './graph-builder.js';

@@ -5,17 +5,14 @@
 import { readFileSync, readdirSync } from 'node:fs';
 import { gunzipSync } from 'node:zlib';
 import { type Argument, Graph, GraphModule, type Node, getItem } from '@tessera/graph';
+import { type DType, OpOverload, type Tensor, parseSchema } from '@tessera/tensor';
 import {
-  type DType,
-  OpOverload,
-  type Tensor,
   contiguousStrides,
   fakeFromMeta,
   hasInternalOverlap,
   numelOf,
-  parseSchema,
   storageExtent,
-} from '@tessera/tensor';
+} from '@tessera/tensor/internal';
 import {
   type BufferData,
   type CompileTarget,

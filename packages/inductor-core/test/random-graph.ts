@@ -3,7 +3,8 @@
  * products, several outputs, input mutations.
  */
 import type { GraphModule, Node } from '@tessera/graph';
-import { type Tensor, fromTypedArray, isTensor, makeTensor } from '@tessera/tensor';
+import { type Tensor, fromTypedArray, isTensor } from '@tessera/tensor';
+import { makeTensor } from '@tessera/tensor/internal';
 import { GraphBuilder, sizesOf } from './graph-builder.js';
 
 /** Small repeatable generator of integers. */

@@ -3,7 +3,8 @@
  */
 import { type GraphModule, lintGraph } from '@tessera/graph';
 import { isTesseraError } from '@tessera/shared';
-import { type Tensor, fromTypedArray, getOp, library, readNumbers } from '@tessera/tensor';
+import { type Tensor, fromTypedArray, getOp, library } from '@tessera/tensor';
+import { readNumbers } from '@tessera/tensor/internal';
 import { describe, expect, it } from 'vitest';
 import { compileDevices, compileToExecutable, splitGraph } from '../src/index.js';
 import { GraphBuilder } from './graph-builder.js';

@@ -1,5 +1,6 @@
 /** @file Element types: conversions, half precision, integers, f64 functions and random numbers. */
 import { TesseraError } from '@tessera/shared';
+import { type DType } from '@tessera/tensor';
 import {
   bfloatToNumber,
   halfToNumber,
@@ -7,8 +8,7 @@ import {
   numberToHalf,
   philoxNormal,
   philoxUniform,
-  type DType,
-} from '@tessera/tensor';
+} from '@tessera/tensor/internal';
 import { describe, expect, it } from 'vitest';
 import { erf } from './erf.js';
 import { pointwise } from './support-kernels.js';

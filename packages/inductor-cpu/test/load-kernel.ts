@@ -5,14 +5,13 @@
  * is an error.
  */
 import { checksOf, type FusedKernel } from '@tessera/inductor-core';
+import { itemSize, type DType } from '@tessera/tensor';
 import {
   bfloatToNumber,
   halfToNumber,
-  itemSize,
   numberToBfloat,
   numberToHalf,
-  type DType,
-} from '@tessera/tensor';
+} from '@tessera/tensor/internal';
 import { assembleModule } from '../src/emit/assemble-module.js';
 import { argumentBlockBytes, SCRATCH, scalarsOffset, type KernelCode } from '../src/kernel-code.js';
 

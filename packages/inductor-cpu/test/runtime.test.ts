@@ -7,7 +7,8 @@ import {
   type ExternKernel,
   type MatmulKernel,
 } from '@tessera/inductor-core';
-import { cpuHeap, emptyContiguous, readNumbers, writeNumbers, type Tensor } from '@tessera/tensor';
+import { cpuHeap, type Tensor } from '@tessera/tensor';
+import { emptyContiguous, readNumbers, writeNumbers } from '@tessera/tensor/internal';
 import { generateMatmul } from '../src/matmul/generate-matmul.js';
 import { CONTROL, THREAD_STRIDE } from '../src/runtime/control-block.js';
 import { loadPlan, type KernelGenerator } from '../src/runtime/load-plan.js';

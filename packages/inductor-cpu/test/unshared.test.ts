@@ -4,7 +4,8 @@ import type { ExecutionPlan, MatmulKernel } from '@tessera/inductor-core';
 
 it('runs plans on memory that cannot be shared', async () => {
   Reflect.deleteProperty(globalThis, 'SharedArrayBuffer');
-  const { cpuHeap, emptyContiguous, readNumbers, writeNumbers } = await import('@tessera/tensor');
+  const { cpuHeap } = await import('@tessera/tensor');
+  const { emptyContiguous, readNumbers, writeNumbers } = await import('@tessera/tensor/internal');
   const { IrBuilder } = await import('@tessera/inductor-core');
   const { cpuBackend } = await import('../src/index.js');
   const { threadPool } = await import('../src/runtime/thread-pool.js');

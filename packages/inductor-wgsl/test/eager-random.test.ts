@@ -4,20 +4,17 @@
 import { EagerProvider } from '@tessera/inductor-core';
 import {
   type Tensor,
-  bernoulli_,
   dropout,
   getRngState,
   manualSeed,
-  normal_,
   rand,
   randLike,
   randint,
   randn,
   randperm,
-  registerKernelProvider,
-  uniform_,
   zeros,
 } from '@tessera/tensor';
+import { bernoulli_, normal_, registerKernelProvider, uniform_ } from '@tessera/tensor/internal';
 import { describe, expect, it } from 'vitest';
 import { openGpu } from './support/open-gpu.js';
 

@@ -3,7 +3,8 @@
  */
 import { IrBuilder, type ExecutionPlan, type LoopKernel } from '@tessera/inductor-core';
 import { counters } from '@tessera/shared';
-import { emptyOnMemory, makeTensor, type Tensor } from '@tessera/tensor';
+import { type Tensor } from '@tessera/tensor';
+import { emptyOnMemory, makeTensor } from '@tessera/tensor/internal';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { BufferPool } from '../src/runtime/buffer-pool.js';
 import { FreeList } from '../src/runtime/free-list.js';

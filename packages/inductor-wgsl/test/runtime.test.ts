@@ -6,7 +6,8 @@ import {
   type LoopKernel,
 } from '@tessera/inductor-core';
 import { isTesseraError, type TesseraError } from '@tessera/shared';
-import { makeTensor, Storage, type DType } from '@tessera/tensor';
+import { Storage, type DType } from '@tessera/tensor';
+import { makeTensor } from '@tessera/tensor/internal';
 import { describe, expect, it } from 'vitest';
 import { BASELINE_TARGET, generateKernel } from '../src/index.js';
 import { hostBytes } from '../src/runtime/host-bytes.js';

@@ -8,8 +8,6 @@ import { TesseraError } from '@tessera/shared';
 import {
   type Tensor,
   clamp,
-  clamp_,
-  gradientOf,
   isTensor,
   noGrad,
   norm,
@@ -17,6 +15,7 @@ import {
   stack,
   zeros,
 } from '@tessera/tensor';
+import { clamp_, gradientOf } from '@tessera/tensor/internal';
 
 /** Options of `clipGradNorm_`. */
 export interface ClipGradNormOptions {

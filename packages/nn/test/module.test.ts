@@ -1,7 +1,8 @@
 import { inspect } from 'node:util';
 import { describe, expect, it } from 'vitest';
 import { isTesseraError } from '@tessera/shared';
-import { Tensor, isTracked, manualSeed, ones, tensor, tidy, zeros } from '@tessera/tensor';
+import { Tensor, manualSeed, ones, tensor, tidy, zeros } from '@tessera/tensor';
+import { isTracked } from '@tessera/tensor/internal';
 import {
   BatchNorm2d,
   Flatten,

@@ -3,7 +3,8 @@
  */
 import { readFileSync } from 'node:fs';
 import { gunzipSync } from 'node:zlib';
-import { type Tensor, parseSafetensors, toDtype } from '@tessera/tensor';
+import { type Tensor, parseSafetensors } from '@tessera/tensor';
+import { toDtype } from '@tessera/tensor/internal';
 
 const tensors = parseSafetensors(
   gunzipSync(readFileSync(new URL('data/models.safetensors.gz', import.meta.url))),

@@ -8,15 +8,13 @@
  */
 import type { Node } from '@tessera/graph';
 import { tensorVal } from '@tessera/graph';
+import { type Tensor, callOp, getOp } from '@tessera/tensor';
 import {
-  type Tensor,
-  callOp,
   contiguousStrides,
   fakeFromMeta,
-  getOp,
   sameNumbers,
   scaledDotProductAttention,
-} from '@tessera/tensor';
+} from '@tessera/tensor/internal';
 import type { Match } from './pattern/match.js';
 import { PatternMatcherPass } from './pattern/pattern-matcher-pass.js';
 import { registerReplacement } from './pattern/replacement.js';

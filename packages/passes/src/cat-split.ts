@@ -5,7 +5,8 @@
  * (`AliasSets.mayShare`).
  */
 import { type GraphModule, Node, getItem, tensorVal } from '@tessera/graph';
-import { contiguousStrides, getOp, isTensor, sameNumbers } from '@tessera/tensor';
+import { getOp, isTensor } from '@tessera/tensor';
+import { contiguousStrides, sameNumbers } from '@tessera/tensor/internal';
 import { isAddressed } from './addressed.js';
 import { AliasSets } from './alias-sets.js';
 import { reinferVals } from './infer-vals.js';

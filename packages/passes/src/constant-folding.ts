@@ -13,15 +13,8 @@ import {
   holdsSymbol,
   isImpure,
 } from '@tessera/graph';
-import {
-  type OpOverload,
-  type Tensor,
-  callOp,
-  isTensor,
-  noGrad,
-  numelOf,
-  withoutModes,
-} from '@tessera/tensor';
+import { type OpOverload, type Tensor, callOp, isTensor, noGrad } from '@tessera/tensor';
+import { numelOf, withoutModes } from '@tessera/tensor/internal';
 import { AliasSets } from './alias-sets.js';
 import type { Pass } from './pass.js';
 

@@ -6,7 +6,8 @@
  * that they became one tensor). Modelled on functorch's fx_graph_cse.
  */
 import { type GraphModule, type Node, isImpure, tensorVals } from '@tessera/graph';
-import { type Storage, type Tensor, isTensor, makeTensor } from '@tessera/tensor';
+import { type Storage, type Tensor, isTensor } from '@tessera/tensor';
+import { makeTensor } from '@tessera/tensor/internal';
 import { AliasSets, writtenInputs } from './alias-sets.js';
 import type { Pass } from './pass.js';
 import { hashCall, sameCall } from './structural-key.js';

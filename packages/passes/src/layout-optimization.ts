@@ -8,7 +8,8 @@
  * Modelled on inductor's layout optimization.
  */
 import { type GraphModule, type Node, getItem, tensorVal } from '@tessera/graph';
-import { type Tensor, formatStrides } from '@tessera/tensor';
+import { type Tensor } from '@tessera/tensor';
+import { formatStrides } from '@tessera/tensor/internal';
 import { passesConfig } from './config.js';
 import { emitForced, liesAs, propagateLayouts } from './layout-propagation.js';
 import type { Pass } from './pass.js';

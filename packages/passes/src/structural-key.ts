@@ -7,7 +7,8 @@
  */
 import { type Argument, Node, type Target, tensorVals } from '@tessera/graph';
 import { SymInt } from '@tessera/shared';
-import { type Tensor, sameNumbers } from '@tessera/tensor';
+import { type Tensor } from '@tessera/tensor';
+import { sameNumbers } from '@tessera/tensor/internal';
 
 const ids = new WeakMap<object, number>();
 let nextId = 1;

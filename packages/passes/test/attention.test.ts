@@ -1,5 +1,6 @@
 import { type Node, makeFx } from '@tessera/graph';
-import { type Tensor, fakeFromMeta, randn, softmax, zeros } from '@tessera/tensor';
+import { type Tensor, randn, softmax, zeros } from '@tessera/tensor';
+import { fakeFromMeta } from '@tessera/tensor/internal';
 import { describe, expect, it } from 'vitest';
 import { attentionFusion, noopRemoval, runPasses, viewFolding } from '../src/index.js';
 import { Hand, after } from './graph-tools.js';

@@ -1,5 +1,6 @@
 import { Graph, GraphModule, type Node, makeFx, tensorVal } from '@tessera/graph';
-import { type Tensor, defineOp, getOp, ones, tensor } from '@tessera/tensor';
+import { type Tensor, getOp, ones, tensor } from '@tessera/tensor';
+import { defineOp } from '@tessera/tensor/internal';
 import { describe, expect, it } from 'vitest';
 import { fxGraphCse } from '../src/index.js';
 

@@ -2,7 +2,8 @@
  * @file Small graphs for tests of passes: written by hand, and runs of a pass checked for the same values.
  */
 import { type Argument, Graph, GraphModule, type Node, emitOp } from '@tessera/graph';
-import { type Tensor, contiguousStrides, fakeFromMeta, getOp, isTensor } from '@tessera/tensor';
+import { type Tensor, getOp, isTensor } from '@tessera/tensor';
+import { contiguousStrides, fakeFromMeta } from '@tessera/tensor/internal';
 import { expect } from 'vitest';
 import { type Pass, dce, runPasses } from '../src/index.js';
 

@@ -4,15 +4,13 @@ import {
   type OpOverload,
   type Tensor,
   asStrided,
-  asStridedScatter,
-  conv2d,
-  convTranspose2d,
   bernoulli,
   callOp,
   grad,
   library,
   randn,
 } from '@tessera/tensor';
+import { asStridedScatter, conv2d, convTranspose2d } from '@tessera/tensor/internal';
 import { describe, expect, it } from 'vitest';
 import {
   type Pass,

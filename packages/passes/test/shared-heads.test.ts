@@ -1,5 +1,6 @@
 import { type GraphModule, makeFx } from '@tessera/graph';
-import { type Tensor, add_, randn, scaledDotProductAttention } from '@tessera/tensor';
+import { type Tensor, randn } from '@tessera/tensor';
+import { add_, scaledDotProductAttention } from '@tessera/tensor/internal';
 import { describe, expect, it } from 'vitest';
 import { capturedAttention, shareHeads, sharedHeads } from '../src/index.js';
 import { Hand, after } from './graph-tools.js';

@@ -60,7 +60,6 @@ import * as pixelShuffle from './ops/arrange/pixel-shuffle.js';
 import * as rearrange from './ops/arrange/rearrange.js';
 import * as repeatInterleave from './ops/arrange/repeat-interleave.js';
 import * as cross from './ops/matmul/cross.js';
-import * as distance from './ops/matmul/distance.js';
 import * as linalgDet from './ops/linalg/det.js';
 import * as linalgFunction from './ops/linalg/function.js';
 import * as linalgQr from './ops/linalg/qr.js';
@@ -70,7 +69,6 @@ import * as matmulAdded from './ops/matmul/added.js';
 import * as normMatrix from './ops/linalg/norm.js';
 import * as similarity from './ops/matmul/similarity.js';
 import * as viewInplace from './ops/view/inplace.js';
-import * as viewCopy from './ops/view/copy.js';
 import * as viewRank from './ops/view/rank.js';
 import * as viewSplitAt from './ops/view/split-at.js';
 import * as viewUnfold from './ops/view/unfold.js';
@@ -157,7 +155,6 @@ export interface TensorMethods
     MethodsOf<typeof rearrange>,
     MethodsOf<typeof repeatInterleave>,
     MethodsOf<typeof cross>,
-    MethodsOf<typeof distance>,
     MethodsOf<typeof linalgDet>,
     MethodsOf<typeof linalgFunction>,
     MethodsOf<typeof linalgQr>,
@@ -167,7 +164,6 @@ export interface TensorMethods
     MethodsOf<typeof normMatrix>,
     MethodsOf<typeof similarity>,
     MethodsOf<typeof viewInplace>,
-    MethodsOf<typeof viewCopy>,
     MethodsOf<typeof viewRank>,
     MethodsOf<typeof viewSplitAt>,
     MethodsOf<typeof viewUnfold>,
@@ -244,7 +240,6 @@ export const METHOD_MODULES: readonly Readonly<Record<string, unknown>>[] = [
   rearrange,
   repeatInterleave,
   cross,
-  distance,
   linalgDet,
   linalgFunction,
   linalgQr,
@@ -254,7 +249,6 @@ export const METHOD_MODULES: readonly Readonly<Record<string, unknown>>[] = [
   normMatrix,
   similarity,
   viewInplace,
-  viewCopy,
   viewRank,
   viewSplitAt,
   viewUnfold,

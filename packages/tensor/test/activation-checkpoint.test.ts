@@ -7,7 +7,6 @@ import {
   autocast,
   checkpoint,
   checkpointSequential,
-  checkpointWith,
   dropout,
   grad,
   manualSeed,
@@ -15,6 +14,7 @@ import {
   randn,
   tensor,
 } from '../src/index.js';
+import { checkpointWith } from '../src/internal.js';
 
 function weights(...sizes: number[]): Tensor {
   return randn(sizes, { dtype: 'float64', requiresGrad: true });

@@ -5,25 +5,19 @@ import { isTesseraError } from '@tessera/shared';
 import { describe, expect, it } from 'vitest';
 import {
   arange,
-  batchNorm,
   bitwiseAnd,
   callOp,
   cat,
   chunk,
-  conv2d,
-  crossEntropy,
   embedding,
   expand,
   gather,
   getOp,
   index,
-  layerNorm,
   linear,
   maskedFill,
   matmul,
-  maxPool2d,
   mm,
-  nllLoss,
   norm,
   ones,
   oneHot,
@@ -35,6 +29,7 @@ import {
   tril,
   zeros,
 } from '../src/index.js';
+import { batchNorm, conv2d, crossEntropy, layerNorm, maxPool2d, nllLoss } from '../src/internal.js';
 
 const long = (...data: number[]) => tensor(data, { dtype: 'int64' });
 

@@ -3,20 +3,8 @@
  */
 import { isTesseraError } from '@tessera/shared';
 import { beforeAll, describe, expect, it } from 'vitest';
-import {
-  type Tensor,
-  add,
-  callOp,
-  cat,
-  copy_,
-  fakeFromMeta,
-  getOp,
-  ones,
-  tensor,
-  toDevice,
-  where,
-  zeros,
-} from '../src/index.js';
+import { type Tensor, add, callOp, cat, getOp, ones, tensor, where, zeros } from '../src/index.js';
+import { copy_, fakeFromMeta, toDevice } from '../src/internal.js';
 import { onShelf, registerShelf } from './support/shelf-device.js';
 
 const there = (...values: number[]): Tensor => toDevice(tensor(values), 'shelf');

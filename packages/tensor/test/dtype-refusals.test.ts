@@ -2,7 +2,10 @@
  * @file Dtypes that PyTorch has no kernel for are refused, with one code, before anything is computed.
  */
 import { describe, expect, it } from 'vitest';
-import * as T from '../src/index.js';
+import * as api from '../src/index.js';
+import * as internal from '../src/internal.js';
+
+const T = { ...api, ...internal };
 import { type DType, type Tensor, tensor } from '../src/index.js';
 
 type Op = (x: Tensor) => unknown;

@@ -10,7 +10,6 @@ import {
   type Tensor,
   callOp,
   download,
-  fakeFromMeta,
   getOp,
   itemSize,
   library,
@@ -22,9 +21,9 @@ import {
   registerDevice,
   serializeSafetensors,
   tensor,
-  toDevice,
   zeros,
 } from '../src/index.js';
+import { fakeFromMeta, toDevice } from '../src/internal.js';
 
 function expectError(fn: () => unknown, code: ErrorCode, ...parts: (string | RegExp)[]): void {
   let thrown: unknown = null;

@@ -1,15 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import {
-  type Tensor,
-  allOps,
-  fakeFromMeta,
-  findOp,
-  grad,
-  library,
-  outputMetas,
-  tensor,
-  zeros,
-} from '../src/index.js';
+import { type Tensor, grad, library, tensor, zeros } from '../src/index.js';
+import { allOps, fakeFromMeta, findOp, outputMetas } from '../src/internal.js';
 
 const lib = library('libtest')
   .define('scale(Tensor self, float factor=2.0) -> Tensor')

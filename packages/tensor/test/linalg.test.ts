@@ -5,10 +5,10 @@ import {
   fromTypedArray,
   linalgMatrixExp,
   matmul,
-  readNumbers,
   tensor,
   zeros,
 } from '../src/index.js';
+import { readNumbers } from '../src/internal.js';
 
 /** Repeatable values between -1 and 1. */
 function waves(...sizes: number[]): Tensor {

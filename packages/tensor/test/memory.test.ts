@@ -3,15 +3,14 @@ import {
   type Tensor,
   cpuHeap,
   keep,
-  largestStorages,
   liveStorageBytes,
   noGrad,
   ones,
-  reclaimNow,
   tensor,
   tidy,
   zeros,
 } from '../src/index.js';
+import { largestStorages, reclaimNow } from '../src/internal.js';
 
 const MIB = 1024 * 1024;
 

@@ -2,7 +2,8 @@
  * @file Floats that are overwritten pass a gradient of zero to what they were, as in PyTorch.
  */
 import { describe, expect, it } from 'vitest';
-import { type Tensor, ones, readNumbers, tensor } from '../src/index.js';
+import { type Tensor, ones, tensor } from '../src/index.js';
+import { readNumbers } from '../src/internal.js';
 
 const overwrites: Readonly<Record<string, (t: Tensor) => Tensor>> = {
   copy_: (t) => t.copy_(ones([3])),

@@ -7,17 +7,14 @@ import {
   Function,
   type FunctionContext,
   type Tensor,
-  dropGradient,
   grad,
-  gradientOf,
   library,
   liveStorageBytes,
   ones,
-  setOwnGradient,
   tensor,
-  zeroGradient,
   zeros,
 } from '../src/index.js';
+import { dropGradient, gradientOf, setOwnGradient, zeroGradient } from '../src/internal.js';
 
 /** Bytes that `fn` leaves live; nothing is collected meanwhile. */
 function growth(fn: () => unknown): number {

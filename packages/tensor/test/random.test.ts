@@ -2,15 +2,11 @@ import { describe, expect, it } from 'vitest';
 import {
   type DType,
   bernoulli,
-  bernoulli_,
   dropout,
   getRngState,
   manualSeed,
   multinomial,
-  nativeDropout,
-  normal_,
   ones,
-  philoxUniform,
   rand,
   randLike,
   randint,
@@ -18,9 +14,9 @@ import {
   randperm,
   setRngState,
   tensor,
-  uniform_,
   zeros,
 } from '../src/index.js';
+import { bernoulli_, nativeDropout, normal_, philoxUniform, uniform_ } from '../src/internal.js';
 
 function stats(values: ArrayLike<number>): { mean: number; deviation: number } {
   const list = Array.from(values);

@@ -20,7 +20,7 @@ describe('the README', () => {
     const run = new globalThis.Function(
       ...imported,
       'console',
-      `${body}\nreturn crossEntropy(linear(x, weight), labels).item();`,
+      `${body}\nreturn linear(x, weight).logSoftmax(1).gather(1, labels).mean().neg().item();`,
     ) as (...args: unknown[]) => number;
     const loss = run(
       ...imported.map((name) => (tessera as unknown as Record<string, unknown>)[name]),

@@ -2,7 +2,8 @@
  * @file Derivatives of scans, order statistics and indexed writes against finite differences.
  */
 import { describe, expect, it } from 'vitest';
-import { type Tensor, embeddingBag, fromTypedArray, tensor, trapezoid } from '../src/index.js';
+import { type Tensor, fromTypedArray, tensor, trapezoid } from '../src/index.js';
+import { embeddingBag } from '../src/internal.js';
 import {
   type Differentiable,
   gradientError,

@@ -6,8 +6,6 @@ import { describe, expect, it } from 'vitest';
 import {
   type Tensor,
   bucketize,
-  embeddingBag,
-  fakeFromMeta,
   grad,
   noGrad,
   ones,
@@ -17,6 +15,7 @@ import {
   unique,
   zeros,
 } from '../src/index.js';
+import { embeddingBag, fakeFromMeta } from '../src/internal.js';
 
 const long = (...data: number[]): Tensor => tensor(data, { dtype: 'int64' });
 const arrays = (tensors: readonly Tensor[]): unknown[] => tensors.map((t) => t.toArray());

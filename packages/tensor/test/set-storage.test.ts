@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { noGrad, ones, tensor, withFakeTensors } from '../src/index.js';
+import { noGrad, ones, tensor } from '../src/index.js';
+import { withFakeTensors } from '../src/internal.js';
 
 describe('set_', () => {
   it('makes a tensor show the memory of another', () => {

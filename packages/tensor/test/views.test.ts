@@ -4,12 +4,12 @@ import {
   arange,
   asStrided,
   clone,
-  detach,
   noGrad,
   ones,
   tensor,
   zeros,
 } from '../src/index.js';
+import { detach } from '../src/internal.js';
 
 const grid = (): Tensor =>
   tensor([

@@ -1,7 +1,8 @@
 /**
  * @file `assertClose`: PyTorch's comparison of tensors.
  */
-import { type DType, type Tensor, isFloatingPoint, isTensor, readNumbers } from '@tessera/tensor';
+import { type DType, type Tensor, isFloatingPoint, isTensor } from '@tessera/tensor';
+import { readNumbers } from '@tessera/tensor/internal';
 
 /** Relative and absolute tolerance: |actual - expected| ≤ atol + rtol · |expected|. */
 export interface Tolerance {

@@ -1,15 +1,8 @@
 /**
  * @file `gradcheck`: analytic gradients against central differences, in float64.
  */
-import {
-  type Tensor,
-  isFloatingPoint,
-  noGrad,
-  readNumbers,
-  runBackward,
-  tensor,
-  writeNumbers,
-} from '@tessera/tensor';
+import { type Tensor, isFloatingPoint, noGrad, tensor } from '@tessera/tensor';
+import { readNumbers, runBackward, writeNumbers } from '@tessera/tensor/internal';
 
 /** Step and tolerances. */
 export interface GradcheckOptions {

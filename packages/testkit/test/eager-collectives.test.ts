@@ -13,7 +13,8 @@ import {
   soloCommunicator,
 } from '@tessera/distributed';
 import { isTesseraError } from '@tessera/shared';
-import { type Tensor, download, tensor, toDevice, zeros } from '@tessera/tensor';
+import { type Tensor, download, tensor, zeros } from '@tessera/tensor';
+import { toDevice } from '@tessera/tensor/internal';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 
 /** One rank whose sums are as if there were two. */

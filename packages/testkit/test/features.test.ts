@@ -53,7 +53,7 @@ const files = await operatorsByFile();
 const { supportOf, byName } = await import('./op-support.js');
 type Support = ReturnType<typeof supportOf>;
 type Mark = Support['grad'];
-const { allOps } = await import('@tessera/tensor');
+const { allOps } = await import('@tessera/tensor/internal');
 
 const COLUMNS = ['grad', 'eagerCpu', 'eagerWgpu', 'cpu', 'wgpu'] as const;
 const HEADER = ['gradient', 'eager cpu', 'eager wgpu', 'compiled cpu', 'compiled wgpu'];

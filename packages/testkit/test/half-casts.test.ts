@@ -2,7 +2,8 @@
  * @file Conversions to 16-bit floats in fused code round, on both devices, though arithmetic around them does not.
  */
 import { compile, initWebGpu, registerKernelBackend } from '@tessera/compile';
-import { type DType, type Tensor, download, fromTypedArray, toDevice } from '@tessera/tensor';
+import { type DType, type Tensor, download, fromTypedArray } from '@tessera/tensor';
+import { toDevice } from '@tessera/tensor/internal';
 import { beforeAll, describe, expect, it } from 'vitest';
 
 const values = Float32Array.from(

@@ -3,7 +3,8 @@
  * training; exceptions are named in the list, with their reasons.
  */
 import { compile, initWebGpu, registerKernelBackend } from '@tessera/compile';
-import { type Tensor, isFloatingPoint, isTensor, noGrad, toDevice } from '@tessera/tensor';
+import { type Tensor, isFloatingPoint, isTensor, noGrad } from '@tessera/tensor';
+import { toDevice } from '@tessera/tensor/internal';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { assertCloseAsync, kernelCount, runAndGetCode } from '../src/index.js';
 import { KERNEL_FUNCTIONS, type KernelFunction } from './kernel-functions.js';

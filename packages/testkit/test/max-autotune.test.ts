@@ -2,7 +2,8 @@
  * @file `mode: 'max-autotune'` on WebGPU: tiles of new shapes are measured while the function runs.
  */
 import { compile, initWebGpu, registerKernelBackend } from '@tessera/compile';
-import { type Tensor, download, randn, toDevice } from '@tessera/tensor';
+import { type Tensor, download, randn } from '@tessera/tensor';
+import { toDevice } from '@tessera/tensor/internal';
 import { beforeAll, describe, expect, it } from 'vitest';
 
 const wantsGpu =

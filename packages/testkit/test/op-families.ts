@@ -22,9 +22,9 @@ export async function operatorsByFile(): Promise<Map<string, OpOverload[]>> {
     }
     return original.call(this, key, value);
   };
-  let tensor: typeof import('@tessera/tensor');
+  let tensor: typeof import('@tessera/tensor/internal');
   try {
-    tensor = await import('@tessera/tensor');
+    tensor = await import('@tessera/tensor/internal');
   } finally {
     prototype.set = original;
     Error.stackTraceLimit = depth;

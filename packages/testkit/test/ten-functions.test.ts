@@ -3,7 +3,8 @@
  * PyTorch's compiler takes.
  */
 import { compile, initWebGpu, registerKernelBackend } from '@tessera/compile';
-import { type Tensor, isFloatingPoint, toDevice } from '@tessera/tensor';
+import { type Tensor, isFloatingPoint } from '@tessera/tensor';
+import { toDevice } from '@tessera/tensor/internal';
 import { beforeAll, describe, expect, it } from 'vitest';
 import {
   type CompiledCode,

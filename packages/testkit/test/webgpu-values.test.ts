@@ -14,10 +14,10 @@ import {
   rand,
   sort,
   tensor,
-  toDevice,
   topk,
   zeros,
 } from '@tessera/tensor';
+import { toDevice } from '@tessera/tensor/internal';
 import { beforeAll, describe, expect, it } from 'vitest';
 
 const wantsGpu =

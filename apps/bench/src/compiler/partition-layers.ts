@@ -3,6 +3,7 @@
  */
 import { functional as F } from '@tessera/nn';
 import * as t from '@tessera/tensor';
+import * as ops from '@tessera/tensor/internal';
 import type { PartitionFunction } from './partition-function.js';
 
 const V = [64, 256];
@@ -61,17 +62,17 @@ const norms: readonly PartitionFunction[] = [
   {
     name: 'batch_norm_relu',
     inputs: [image, [16], [16]],
-    fn: (x, weight, bias) => t.relu(t.batchNorm(x, { weight, bias, training: true })),
+    fn: (x, weight, bias) => t.relu(ops.batchNorm(x, { weight, bias, training: true })),
   },
   {
     name: 'group_norm',
     inputs: [[4, 16, 8, 8], [16], [16]],
-    fn: (x, weight, bias) => t.groupNorm(x, 4, { weight, bias }),
+    fn: (x, weight, bias) => ops.groupNorm(x, 4, { weight, bias }),
   },
   {
     name: 'layer_norm_residual',
     inputs: [[32, 64], [32, 64], [64], [64]],
-    fn: (x, y, weight, bias) => t.layerNorm(x.add(y), [64], { weight, bias }).add(x),
+    fn: (x, y, weight, bias) => ops.layerNorm(x.add(y), [64], { weight, bias }).add(x),
   },
   {
     name: 'std_norm',
@@ -83,23 +84,23 @@ const norms: readonly PartitionFunction[] = [
 ];
 
 function convReluPool(x: t.Tensor, w: t.Tensor, bias: t.Tensor): t.Tensor {
-  return t.maxPool2d(t.relu(t.conv2d(x, w, { bias })), 2);
+  return ops.maxPool2d(t.relu(ops.conv2d(x, w, { bias })), 2);
 }
 
 const labels = { indices: ROWS, below: 256 };
 const losses: readonly PartitionFunction[] = [
-  { name: 'nll', inputs: [V, labels], fn: (x, y) => t.nllLoss(t.logSoftmax(x, -1), y) },
+  { name: 'nll', inputs: [V, labels], fn: (x, y) => ops.nllLoss(t.logSoftmax(x, -1), y) },
   {
     name: 'cross_entropy_smooth',
     inputs: [V, labels],
-    fn: (x, y) => t.crossEntropy(x, y, { labelSmoothing: 0.1 }),
+    fn: (x, y) => ops.crossEntropy(x, y, { labelSmoothing: 0.1 }),
   },
-  { name: 'smooth_l1', inputs: [V, { fixed: V }], fn: (x, y) => t.smoothL1Loss(x, y) },
-  { name: 'huber', inputs: [V, { fixed: V }], fn: (x, y) => t.huberLoss(x, y) },
+  { name: 'smooth_l1', inputs: [V, { fixed: V }], fn: (x, y) => ops.smoothL1Loss(x, y) },
+  { name: 'huber', inputs: [V, { fixed: V }], fn: (x, y) => ops.huberLoss(x, y) },
   {
     name: 'bce_logits',
     inputs: [V, { fixed: V }],
-    fn: (x, y) => t.binaryCrossEntropyWithLogits(x, y),
+    fn: (x, y) => ops.binaryCrossEntropyWithLogits(x, y),
   },
   {
     name: 'kl_div',

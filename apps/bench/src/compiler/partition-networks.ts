@@ -3,6 +3,7 @@
  */
 import { functional as F } from '@tessera/nn';
 import * as t from '@tessera/tensor';
+import * as ops from '@tessera/tensor/internal';
 import type { PartitionFunction } from './partition-function.js';
 
 type Heads = readonly [t.Tensor, t.Tensor, t.Tensor];
@@ -22,13 +23,13 @@ function rotated(x: t.Tensor, cos: t.Tensor, sin: t.Tensor): t.Tensor {
 
 function block(...inputs: t.Tensor[]): t.Tensor {
   const [x, g1, b1, qkv, out, g2, b2, wide, narrow] = inputs as [...Gates, ...Gates, t.Tensor];
-  const heads = F.linear(t.layerNorm(x, [64], { weight: g1, bias: b1 }), qkv)
+  const heads = F.linear(ops.layerNorm(x, [64], { weight: g1, bias: b1 }), qkv)
     .view([2, 16, 3, 4, 16])
     .permute([2, 0, 3, 1, 4]);
   const [q, k, v] = heads.unbind(0) as unknown as Heads;
   const mixed = q.matmul(k.transpose(-2, -1)).mul(0.25).softmax(-1).matmul(v);
   const y = x.add(F.linear(mixed.transpose(1, 2).reshape([2, 16, 64]), out));
-  const h = F.linear(t.layerNorm(y, [64], { weight: g2, bias: b2 }), wide);
+  const h = F.linear(ops.layerNorm(y, [64], { weight: g2, bias: b2 }), wide);
   return y.add(F.linear(t.gelu(h), narrow));
 }
 
@@ -53,7 +54,7 @@ const attention: readonly PartitionFunction[] = [
   {
     name: 'sdpa_causal',
     inputs: [head, head, head],
-    fn: (q, k, v) => t.scaledDotProductAttention(q, k, v, { isCausal: true }),
+    fn: (q, k, v) => ops.scaledDotProductAttention(q, k, v, { isCausal: true }),
   },
   {
     name: 'dropout_attention',

@@ -11,7 +11,8 @@ import {
   functional as F,
   optim,
 } from '@tessera/nn';
-import { type Tensor, manualSeed, randint, scaledDotProductAttention } from '@tessera/tensor';
+import { type Tensor, manualSeed, randint } from '@tessera/tensor';
+import { scaledDotProductAttention } from '@tessera/tensor/internal';
 
 const WIDTH = 128;
 const HEADS = 4;

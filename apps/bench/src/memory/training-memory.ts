@@ -6,13 +6,8 @@
  * what the compiler's plans add. No collection is forced meanwhile.
  */
 import { compile } from '@tessera/compile';
-import {
-  type Tensor,
-  cpuHeap,
-  liveStorageBytes,
-  reclaimNow,
-  withoutForcedCollection,
-} from '@tessera/tensor';
+import { type Tensor, cpuHeap, liveStorageBytes } from '@tessera/tensor';
+import { reclaimNow, withoutForcedCollection } from '@tessera/tensor/internal';
 import { gptTraining } from './gpt-training.js';
 
 /** Bytes. */

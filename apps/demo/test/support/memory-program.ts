@@ -11,8 +11,8 @@ import {
   manualSeed,
   randint,
   randn,
-  withoutForcedCollection,
 } from '@tessera/tensor';
+import { withoutForcedCollection } from '@tessera/tensor/internal';
 
 /** What was seen. */
 export interface TrainingMemory {

@@ -2,7 +2,8 @@
  * @file The end of a functional graph: results with memory of their own, and updates of inputs.
  */
 import { type Argument, type Node, tensorVal } from '@tessera/graph';
-import { type Storage, type Tensor, sameNumbers } from '@tessera/tensor';
+import { type Storage, type Tensor } from '@tessera/tensor';
+import { sameNumbers } from '@tessera/tensor/internal';
 import { isDense, sameStrides } from '../layout.js';
 import type { Emitter } from './emitter.js';
 import { Value, read } from './memory.js';

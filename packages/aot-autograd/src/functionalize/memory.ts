@@ -6,7 +6,8 @@
  * read after a write. A write through a view puts the new part into a new value of the whole.
  */
 import { type Argument, type Node, mapArgument } from '@tessera/graph';
-import { type OpOverload, type Tensor, hasInternalOverlap } from '@tessera/tensor';
+import { type OpOverload, type Tensor } from '@tessera/tensor';
+import { hasInternalOverlap } from '@tessera/tensor/internal';
 import type { Emitter } from './emitter.js';
 import { hasInverse, inverseView, scatterByAddress } from './view-inverse.js';
 

@@ -8,14 +8,8 @@
 import { type Graph, type Node, tensorVal, tensorVals } from '@tessera/graph';
 import type { AliasSets } from '@tessera/passes';
 import { TesseraError } from '@tessera/shared';
-import {
-  type DType,
-  type DeviceType,
-  type Storage,
-  hasInternalOverlap,
-  itemSize,
-  makeTensor,
-} from '@tessera/tensor';
+import { type DType, type DeviceType, type Storage, itemSize } from '@tessera/tensor';
+import { hasInternalOverlap, makeTensor } from '@tessera/tensor/internal';
 import { isDense } from '../layout.js';
 import type { Emitter } from './emitter.js';
 import { Value } from './memory.js';

@@ -6,7 +6,8 @@
  */
 import type { Argument, Node } from '@tessera/graph';
 import { TesseraError } from '@tessera/shared';
-import { type OpOverload, type Tensor, wrapDim } from '@tessera/tensor';
+import { type OpOverload, type Tensor } from '@tessera/tensor';
+import { wrapDim } from '@tessera/tensor/internal';
 import type { Emitter } from './emitter.js';
 import type { View } from './memory.js';
 

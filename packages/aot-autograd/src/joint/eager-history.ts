@@ -1,7 +1,8 @@
 /**
  * @file What eager autograd would keep for the results of a program, and what a `backward()` has dropped of it.
  */
-import { type GradNode, type Storage, type Tensor, gradFnOf } from '@tessera/tensor';
+import { type GradNode, type Storage, type Tensor } from '@tessera/tensor';
+import { gradFnOf } from '@tessera/tensor/internal';
 
 /** Nodes on the way from a tensor to the leaves. */
 function nodesBehind(tensor: Tensor): Set<GradNode> {

@@ -6,15 +6,8 @@
  */
 import type { Node, TraceRecorder } from '@tessera/graph';
 import { SymScalar, TesseraError } from '@tessera/shared';
-import {
-  FunctionNode,
-  type Storage,
-  type Tensor,
-  gradFnOf,
-  isTensor,
-  requiresGrad,
-  wasWrittenSince,
-} from '@tessera/tensor';
+import { type Storage, type Tensor, isTensor } from '@tessera/tensor';
+import { FunctionNode, gradFnOf, requiresGrad, wasWrittenSince } from '@tessera/tensor/internal';
 import { isDense } from '../layout.js';
 import { type PrimalTensor, type Primals, hasNewLayout } from './primals.js';
 import { type ViewStep, stridedStep, viewOrigin } from './view-steps.js';

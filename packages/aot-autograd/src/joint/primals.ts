@@ -7,18 +7,16 @@
  */
 import { FakeConverter, type Node, type TraceRecorder } from '@tessera/graph';
 import { type ScalarKind, SymScalar, TesseraError } from '@tessera/shared';
+import { GradNode, type Tensor, isTensor } from '@tessera/tensor';
 import {
   type Edge,
-  GradNode,
-  type Tensor,
   gradEdge,
   gradFnOf,
-  isTensor,
   makeTensor,
   requiresGrad,
   sameNumbers,
   setHistory,
-} from '@tessera/tensor';
+} from '@tessera/tensor/internal';
 
 /** A tensor input. */
 export interface PrimalTensor {

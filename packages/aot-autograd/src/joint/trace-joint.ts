@@ -19,20 +19,22 @@ import {
   type GradNode,
   type Storage,
   type Tensor,
-  contiguousStrides,
   enableGrad,
+  isTensor,
+  noGrad,
+  setGradEnabled,
+  withDispatchMode,
+} from '@tessera/tensor';
+import {
+  contiguousStrides,
   fakeFromMeta,
   gradFnOf,
   gradMode,
-  isTensor,
-  noGrad,
   requiresGrad,
   runBackward,
-  setGradEnabled,
-  withDispatchMode,
   withFakeTensors,
   withPreDispatchMode,
-} from '@tessera/tensor';
+} from '@tessera/tensor/internal';
 import { isDense } from '../layout.js';
 import { type EagerHistory, eagerHistories, isUsedUp, leadsToSome } from './eager-history.js';
 import { type OutputPlan, planOutputs } from './output-plan.js';

@@ -17,7 +17,8 @@ import {
   isImpure,
   tensorVal,
 } from '@tessera/graph';
-import { type Tensor, isFloatingPoint, sameNumbers } from '@tessera/tensor';
+import { type Tensor, isFloatingPoint } from '@tessera/tensor';
+import { sameNumbers } from '@tessera/tensor/internal';
 import { Emitter } from '../functionalize/emitter.js';
 import { isDense } from '../layout.js';
 import type { GradientSource } from './partition.js';

@@ -6,7 +6,8 @@
  * partitioners.
  */
 import { type Node, getItem } from '@tessera/graph';
-import { type OpOverload, replayOf } from '@tessera/tensor';
+import { type OpOverload } from '@tessera/tensor';
+import { replayOf } from '@tessera/tensor/internal';
 import { writtenInputs } from '@tessera/passes';
 import type { NodeRoles } from './node-roles.js';
 import { bytesOf, isViewNode, viewedNode } from './partition.js';

@@ -6,7 +6,8 @@
  * again is given it with its number.
  */
 import type { GraphModule, Node } from '@tessera/graph';
-import { type OpOverload, replayOf } from '@tessera/tensor';
+import { type OpOverload } from '@tessera/tensor';
+import { replayOf } from '@tessera/tensor/internal';
 
 /** Whether a node advances the generator. */
 export function drawsRandom(node: Node): boolean {

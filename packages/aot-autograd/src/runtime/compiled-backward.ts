@@ -6,23 +6,25 @@
  */
 import { TesseraError } from '@tessera/shared';
 import {
-  type Edge,
-  type GradMeta,
   GradNode,
   type Storage,
-  type StorageKeeper,
   type Tensor,
   type TensorMeta,
+  isTensor,
+  noGrad,
+} from '@tessera/tensor';
+import {
+  type Edge,
+  type GradMeta,
+  type StorageKeeper,
   gradMode,
   holdGradient,
-  isTensor,
   backwardTwice,
-  noGrad,
   outsideScopes,
   setHistory,
   show,
   withoutModes,
-} from '@tessera/tensor';
+} from '@tessera/tensor/internal';
 import type { CompiledGraph } from '../graph-compiler.js';
 import type { EagerHistory } from '../joint/eager-history.js';
 import type { GradientSource } from '../partition/partition.js';

@@ -2,7 +2,8 @@
  * @file Nodes that stand where a compiled program cannot, or need not, be differentiated.
  */
 import { TesseraError } from '@tessera/shared';
-import { type Edge, GradNode, type Tensor, gradEdge } from '@tessera/tensor';
+import { GradNode, type Tensor } from '@tessera/tensor';
+import { type Edge, gradEdge } from '@tessera/tensor/internal';
 
 function metaOf(tensor: Tensor | null): {
   sizes: readonly number[];

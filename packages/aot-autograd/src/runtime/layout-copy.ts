@@ -1,15 +1,8 @@
 /**
  * @file Copies of tensors in the layout that compiled code was made for.
  */
-import {
-  type Tensor,
-  type TensorMeta,
-  asStrided,
-  clone,
-  emptyFromMeta,
-  hasInternalOverlap,
-  storageExtent,
-} from '@tessera/tensor';
+import { type Tensor, type TensorMeta, asStrided, clone } from '@tessera/tensor';
+import { emptyFromMeta, hasInternalOverlap, storageExtent } from '@tessera/tensor/internal';
 import { sameStrides } from '../layout.js';
 
 /** The tensor itself if it has that dtype and those strides, else a copy that does. */

@@ -9,22 +9,24 @@
 import { TesseraError } from '@tessera/shared';
 import {
   type GeneratorState,
-  type GradMeta,
   type Tensor,
-  asStrided_,
   enableGrad,
   getRngState,
+  itemSize,
+  noGrad,
+} from '@tessera/tensor';
+import {
+  type GradMeta,
+  asStrided_,
   gradEdge,
   gradFnOf,
   gradMode,
-  itemSize,
   makeTensor,
   modes,
-  noGrad,
   noteWrittenSince,
   setHistory,
   withoutModes,
-} from '@tessera/tensor';
+} from '@tessera/tensor/internal';
 import type { CompiledGraph } from '../graph-compiler.js';
 import type { AliasPlan, OutputPlan } from '../joint/output-plan.js';
 import type { DifferentiableUpdate, LayoutUpdate, ValueGrad } from '../joint/trace-joint.js';

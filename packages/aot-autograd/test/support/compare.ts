@@ -3,7 +3,8 @@
  * that a caller could see: results, modified inputs, gradients, history.
  */
 import { type GraphModule } from '@tessera/graph';
-import { type Tensor, callOp, getOp, isTensor, requiresGrad, tensor } from '@tessera/tensor';
+import { type Tensor, callOp, getOp, isTensor, tensor } from '@tessera/tensor';
+import { requiresGrad } from '@tessera/tensor/internal';
 import { expect } from 'vitest';
 import { type GraphCompiler, aotFunction, runEagerly } from '../../src/index.js';
 

@@ -6,7 +6,8 @@
  * the start of every forward pass. Modelled on `torch.nn.parallel.DistributedDataParallel`.
  */
 import { TesseraError } from '@tessera/shared';
-import { type Tensor, callOp, inLibraryScope, noGrad, setGradientListener } from '@tessera/tensor';
+import { type Tensor, callOp, noGrad } from '@tessera/tensor';
+import { inLibraryScope, setGradientListener } from '@tessera/tensor/internal';
 import { Module } from '@tessera/nn';
 import { checkAgreement } from '../agreement.js';
 import { bufferOf } from '../functional/in-flight.js';

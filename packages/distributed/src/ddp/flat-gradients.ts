@@ -4,17 +4,14 @@
  * Gradients have the layout of their parameters, the same on every rank (checked when the model is wrapped), so their
  * memory is copied as it lies.
  */
+import { type Tensor, cpuHeap, itemSize, noGrad } from '@tessera/tensor';
 import {
-  type Tensor,
-  cpuHeap,
   emptyContiguous,
   emptyFromMeta,
   gradientOf,
   gradientStrides,
-  itemSize,
-  noGrad,
   obeysLayout,
-} from '@tessera/tensor';
+} from '@tessera/tensor/internal';
 import { addressOf } from '../functional/in-flight.js';
 import type { GradientBucket } from './buckets.js';
 

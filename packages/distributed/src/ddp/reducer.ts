@@ -7,15 +7,8 @@
  * What is reduced is the whole gradient of a parameter, with what `noSync()` accumulated before.
  */
 import { TesseraError } from '@tessera/shared';
-import {
-  type GradientListener,
-  type Tensor,
-  callOp,
-  cat,
-  emptyContiguous,
-  gradientOf,
-  noGrad,
-} from '@tessera/tensor';
+import { type Tensor, callOp, cat, noGrad } from '@tessera/tensor';
+import { type GradientListener, emptyContiguous, gradientOf } from '@tessera/tensor/internal';
 import type { Pending } from '../communicator.js';
 import { bufferOf } from '../functional/in-flight.js';
 import { allReduceOp, waitOp } from '../functional/ops.js';

@@ -5,15 +5,8 @@
  * optimizer that steps too early finds none, and the next forward pass says so.
  */
 import { TesseraError } from '@tessera/shared';
-import {
-  type Tensor,
-  autogradMeta,
-  cat,
-  download,
-  gradientOf,
-  noGrad,
-  toDevice,
-} from '@tessera/tensor';
+import { type Tensor, cat, download, noGrad } from '@tessera/tensor';
+import { autogradMeta, gradientOf, toDevice } from '@tessera/tensor/internal';
 import { bufferOf } from '../functional/in-flight.js';
 import type { ProcessGroup } from '../process-group.js';
 import type { GradientBucket } from './buckets.js';

@@ -2,7 +2,8 @@
  * @file Whether the tensors of a collective fit each other and the group.
  */
 import { TesseraError } from '@tessera/shared';
-import { type Tensor, formatSizes } from '@tessera/tensor';
+import { type Tensor } from '@tessera/tensor';
+import { formatSizes } from '@tessera/tensor/internal';
 import type { ProcessGroup } from '../process-group.js';
 import { checkTensor } from './staged-tensor.js';
 

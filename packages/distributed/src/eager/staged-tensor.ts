@@ -4,20 +4,15 @@
  * A contiguous CPU tensor is used in place. Others are copied before, and back afterwards.
  */
 import { TesseraError } from '@tessera/shared';
+import { type DType, type Tensor, clone, download, isTensor, noGrad } from '@tessera/tensor';
 import {
-  type DType,
-  type Tensor,
-  clone,
   contiguousStrides,
-  download,
   emptyContiguous,
   formatSizes,
   hasInternalOverlap,
   isContiguous,
-  isTensor,
-  noGrad,
   withoutModes,
-} from '@tessera/tensor';
+} from '@tessera/tensor/internal';
 import { type HostBuffer, arrayBuffer, heapBuffer } from '../host-buffer.js';
 
 /** What a collective does with the values of a tensor. */

@@ -6,16 +6,8 @@
  * `torch.distributed._functional_collectives`.
  */
 import { TesseraError } from '@tessera/shared';
-import {
-  type OpOverload,
-  type Tensor,
-  activeMode,
-  callOp,
-  cat,
-  isFakeMode,
-  modes,
-  wrapDim,
-} from '@tessera/tensor';
+import { type OpOverload, type Tensor, callOp, cat } from '@tessera/tensor';
+import { activeMode, isFakeMode, modes, wrapDim } from '@tessera/tensor/internal';
 import type { ReduceOp } from '../communicator.js';
 import { type ProcessGroup, groupNamed } from '../process-group.js';
 import { finishFilling, needsAwaiting } from './in-flight.js';

@@ -9,14 +9,12 @@ import { TesseraError } from '@tessera/shared';
 import {
   type NamedArgs,
   type OpOverload,
-  type OpTag,
   type Tensor,
   type TensorMeta,
   callOp,
-  contiguousStrides,
-  defineOp,
   getOp,
 } from '@tessera/tensor';
+import { type OpTag, contiguousStrides, defineOp } from '@tessera/tensor/internal';
 import type { Communicator, Pending, ReduceOp } from '../communicator.js';
 import type { HostBuffer } from '../host-buffer.js';
 import { groupNamed } from '../process-group.js';

@@ -7,18 +7,16 @@
  * the recompile limit, passes: everything runs eagerly. What matching and recording mean for each kind of event is
  * in `events/`.
  */
+import { type OpOverload, type Storage, type Tensor } from '@tessera/tensor';
 import {
   type BackwardCall,
   GENERATOR_MEMORY,
-  type OpOverload,
   type PreDispatchMode,
   type RegionInputs,
-  type Storage,
-  type Tensor,
   type TensorBase,
   gradMode,
   modes,
-} from '@tessera/tensor';
+} from '@tessera/tensor/internal';
 import {
   type BreakReason,
   HOOK_SET,

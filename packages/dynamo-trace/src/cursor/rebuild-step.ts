@@ -1,7 +1,7 @@
 /**
  * @file Recording matched steps once more: where a replay diverges, and at sizes that were not met before.
  */
-import { gradMode } from '@tessera/tensor';
+import { gradMode } from '@tessera/tensor/internal';
 import { rebuildBackward } from '../events/backward.js';
 import { rebuildGradMode } from '../events/grad-mode.js';
 import { rebuildOperator } from '../events/operator.js';

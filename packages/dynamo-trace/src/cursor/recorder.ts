@@ -6,7 +6,8 @@
  * them.
  */
 import type { Node } from '@tessera/graph';
-import { type Tensor, gradMode, requiresGrad } from '@tessera/tensor';
+import { type Tensor } from '@tessera/tensor';
+import { gradMode, requiresGrad } from '@tessera/tensor/internal';
 import type { DynamicShapes, Older } from '../dynamic/dynamic-shapes.js';
 import type { RegionRecord } from '../events/region.js';
 import type { Frame } from '../frame/frame.js';

@@ -1,12 +1,12 @@
 /**
  * @file Running an op on the fake tensors that stand for its arguments.
  */
+import { type OpOverload } from '@tessera/tensor';
 import {
-  type OpOverload,
   dispatchBelowPreDispatch,
   withFakeTensors,
   withPreDispatchMode,
-} from '@tessera/tensor';
+} from '@tessera/tensor/internal';
 
 /** Runs an op on fake tensors: nothing is computed. */
 export function runOnFakes(op: OpOverload, args: readonly unknown[]): unknown {

@@ -6,16 +6,8 @@
  */
 import { Graph, type Node, getItem } from '@tessera/graph';
 import { SymScalar } from '@tessera/shared';
-import {
-  GradNode,
-  type OpOverload,
-  Storage,
-  type Tensor,
-  gradFnOf,
-  makeTensor,
-  requiresGrad,
-  setHistory,
-} from '@tessera/tensor';
+import { GradNode, type OpOverload, Storage, type Tensor } from '@tessera/tensor';
+import { gradFnOf, makeTensor, requiresGrad, setHistory } from '@tessera/tensor/internal';
 import type { Backend } from '../backend.js';
 import { inputMetaOf } from '../trace/input-meta.js';
 import { noteSymbolicArgs } from '../dynamic/symbolic-meta.js';

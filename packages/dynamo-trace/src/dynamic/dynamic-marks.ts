@@ -2,7 +2,8 @@
  * @file Dims that people declare to vary, or not to.
  */
 import { TesseraError } from '@tessera/shared';
-import { type Tensor, formatSizes, isTensor } from '@tessera/tensor';
+import { type Tensor, isTensor } from '@tessera/tensor';
+import { formatSizes } from '@tessera/tensor/internal';
 import type { SymbolRange } from './symbol-table.js';
 
 /** What was said about a dim. */

@@ -6,13 +6,11 @@
  * gradient already gets an in-place addition, as in eager. A backward that no graph can hold ends the graph, and
  * the engine runs it.
  */
+import { type OpOverload, type Tensor, getOp } from '@tessera/tensor';
 import {
   type BackwardCall,
-  type OpOverload,
-  type Tensor,
   announceCaptured,
   backwardOutsideGraph,
-  getOp,
   gradFnOf,
   gradientOf,
   hasGradientHooks,
@@ -21,7 +19,7 @@ import {
   setOwnGradient,
   withFakeTensors,
   withPreDispatchMode,
-} from '@tessera/tensor';
+} from '@tessera/tensor/internal';
 import { BACKWARD_OUTSIDE, type BreakReason, HOOKED_LEAF } from '../breaks/graph-breaks.js';
 import type { Cursor } from '../cursor/cursor.js';
 import type { Recorder } from '../cursor/recorder.js';

@@ -2,7 +2,8 @@
  * @file Event: grad mode was switched.
  */
 import { type HostFunction, registerHostFunction } from '@tessera/graph';
-import { gradMode, setGradEnabled } from '@tessera/tensor';
+import { setGradEnabled } from '@tessera/tensor';
+import { gradMode } from '@tessera/tensor/internal';
 import type { Recorder } from '../cursor/recorder.js';
 import { type GradModeStep, lookThrough } from '../trace/step.js';
 import { type EventKind, MISS } from './event.js';

@@ -7,15 +7,13 @@
  */
 import { moduleStack, userFrame } from '@tessera/graph';
 import { SymScalar, isTesseraError } from '@tessera/shared';
+import { type OpOverload, type Tensor, callOp } from '@tessera/tensor';
 import {
-  type OpOverload,
-  type Tensor,
-  callOp,
   dispatchBelowPreDispatch,
   gradMode,
   outsideGraphOp,
   withPreDispatchMode,
-} from '@tessera/tensor';
+} from '@tessera/tensor/internal';
 import { BACKWARD_OUTSIDE, type BreakReason, WATCHED } from '../breaks/graph-breaks.js';
 import { opBreak } from '../breaks/op-break.js';
 import { prepareArguments } from '../cursor/arguments.js';

@@ -4,7 +4,8 @@
  * A recorded `backward()` gives gradients to inputs of its graph only. One that leads to such a leaf too is run
  * by the engine, over a graph that is cut behind the leaf.
  */
-import { AccumulateGrad, type GradNode, type Tensor, gradEdge } from '@tessera/tensor';
+import { type GradNode, type Tensor } from '@tessera/tensor';
+import { AccumulateGrad, gradEdge } from '@tessera/tensor/internal';
 import type { Recorder } from '../cursor/recorder.js';
 
 /** The leaves, other than inputs of the segment, at which gradients of these values arrive. */

@@ -2,7 +2,8 @@
  * @file The leaves of a region's inputs, as `treeFlatten` gives them, without the structure.
  */
 import { treeFlatten } from '@tessera/shared';
-import { type RegionInputs, isTensor } from '@tessera/tensor';
+import { isTensor } from '@tessera/tensor';
+import { type RegionInputs } from '@tessera/tensor/internal';
 
 /** Tensors and primitives: whatever else there is, the general walk decides. */
 function isLeaf(value: unknown): boolean {

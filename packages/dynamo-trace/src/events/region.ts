@@ -8,13 +8,8 @@
  */
 import { userFrame } from '@tessera/graph';
 import { SymScalar, treeFlatten, treeUnflatten } from '@tessera/shared';
-import {
-  type RegionInputs,
-  type Tensor,
-  autogradMeta,
-  dropGradient,
-  isTensor,
-} from '@tessera/tensor';
+import { type Tensor, isTensor } from '@tessera/tensor';
+import { type RegionInputs, autogradMeta, dropGradient } from '@tessera/tensor/internal';
 import { WATCHED } from '../breaks/graph-breaks.js';
 import type { Cursor } from '../cursor/cursor.js';
 import type { Recorder } from '../cursor/recorder.js';

@@ -1,7 +1,8 @@
 /**
  * @file Event: the function returned, or threw. Decides which values the segments of a recorded call must return.
  */
-import { type Tensor, gradientOf } from '@tessera/tensor';
+import { type Tensor } from '@tessera/tensor';
+import { gradientOf } from '@tessera/tensor/internal';
 import type { Cursor } from '../cursor/cursor.js';
 import type { Recorder } from '../cursor/recorder.js';
 import { runByOperator } from '../frame/run-by-operator.js';

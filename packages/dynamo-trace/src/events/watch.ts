@@ -7,7 +7,7 @@
  * yet; where the value is inside code that has run compiled, the watch comes too late and is an error.
  */
 import { TesseraError } from '@tessera/shared';
-import type { TensorBase } from '@tessera/tensor';
+import type { TensorBase } from '@tessera/tensor/internal';
 import { WATCHED } from '../breaks/graph-breaks.js';
 import type { Cursor } from '../cursor/cursor.js';
 import { slotsOf } from '../trace/pattern.js';

@@ -9,18 +9,16 @@
  * entry remembers the slot itself.
  */
 import { TesseraError } from '@tessera/shared';
+import { type OpOverload, type Tensor, isTensor } from '@tessera/tensor';
 import {
   GENERATOR_MEMORY,
-  type OpOverload,
   type PendingValue,
-  type Tensor,
   type TensorBase,
   gradMode,
-  isTensor,
   makeTensor,
   modes,
   releaseUnseen,
-} from '@tessera/tensor';
+} from '@tessera/tensor/internal';
 import { type BreakReason, VALUE_READ } from '../breaks/graph-breaks.js';
 import type { ShapeBinding } from '../dynamic/shape-binding.js';
 import type { Bindings } from '../trace/pattern.js';

@@ -12,22 +12,24 @@ import {
   type GeneratorState,
   type Storage,
   type Tensor,
-  type TensorBase,
-  beginWithoutHistory,
   getRngState,
-  gradMode,
   isTensor,
   itemSize,
+  setRngState,
+} from '@tessera/tensor';
+import {
+  type TensorBase,
+  beginWithoutHistory,
+  gradMode,
   makeTensor,
   noteWrittenSince,
   requiresGrad,
   sameNumbers,
-  setRngState,
   show,
   wasWrittenSince,
   withAutocastSettings,
   withPreDispatchMode,
-} from '@tessera/tensor';
+} from '@tessera/tensor/internal';
 import { gradModeNode } from '../events/grad-mode.js';
 import { type Segment, settle } from '../trace/segment.js';
 import type { Frame } from './frame.js';

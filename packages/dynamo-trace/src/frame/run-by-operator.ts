@@ -5,7 +5,8 @@
  * compiled code, with exactly the needed outputs, is made when the call is over.
  */
 import { GraphModule } from '@tessera/graph';
-import { type Tensor, gradMode, show, withPreDispatchMode } from '@tessera/tensor';
+import { type Tensor } from '@tessera/tensor';
+import { gradMode, show, withPreDispatchMode } from '@tessera/tensor/internal';
 import { type Segment, settle } from '../trace/segment.js';
 import type { Frame } from './frame.js';
 

@@ -2,7 +2,8 @@
  * @file Guards on tensors some of whose sizes are symbols.
  */
 import { printExpected, tensorMismatch } from '@tessera/graph';
-import { type DType, type Tensor, requiresGrad } from '@tessera/tensor';
+import { type DType, type Tensor } from '@tessera/tensor';
+import { requiresGrad } from '@tessera/tensor/internal';
 import { type IntPattern, type SymbolBindings, matchInt, printInt } from '../trace/int-pattern.js';
 
 /** As `TensorGuard`, with sizes and strides that may be expressions of symbols. Checking binds the symbols. */

@@ -6,7 +6,8 @@
  * then constants and structure, then tensors, then identities.
  */
 import { follow, printSource } from '@tessera/graph';
-import { autocastKey, type Tensor, defaultDType, gradMode, isTensor } from '@tessera/tensor';
+import { type Tensor, defaultDType, isTensor } from '@tessera/tensor';
+import { autocastKey, gradMode } from '@tessera/tensor/internal';
 import { type GlobalState, globalState, stateChange } from './global-state.js';
 import { literal, typeName } from './guard-words.js';
 import {

@@ -1,7 +1,8 @@
 /**
  * @file The global state that changes what ops do, and how reasons name a change of it.
  */
-import { autocastKey, defaultDType, gradMode } from '@tessera/tensor';
+import { defaultDType } from '@tessera/tensor';
+import { autocastKey, gradMode } from '@tessera/tensor/internal';
 
 /** Global state that changes what ops do. */
 export interface GlobalState {

@@ -2,7 +2,7 @@
  * @file What an object inherits from its classes: methods, and values that were put on a prototype.
  */
 import type { Key } from '@tessera/graph';
-import { isTracked } from '@tessera/tensor';
+import { isTracked } from '@tessera/tensor/internal';
 import { FieldsCheck } from './fields-check.js';
 import { isOwnGetter } from './followed-keys.js';
 

@@ -2,13 +2,8 @@
  * @file Guards on the metadata of a tensor, with PyTorch's words when they fail.
  */
 import { printExpected, tensorMismatch } from '@tessera/graph';
-import {
-  type DType,
-  type DeviceType,
-  type Tensor,
-  requiresGrad,
-  sameNumbers,
-} from '@tessera/tensor';
+import { type DType, type DeviceType, type Tensor } from '@tessera/tensor';
+import { requiresGrad, sameNumbers } from '@tessera/tensor/internal';
 
 /**
  * What compiled code assumes of a tensor. Guards are interned: equal ones are one object, so a tensor

@@ -10,7 +10,8 @@
  * objects of classes that getters give are opaque, as they may be others each time.
  */
 import { type Key, type Source, type SourceStep, extend, readGetter } from '@tessera/graph';
-import { type Tensor, isTensor, isTracked } from '@tessera/tensor';
+import { type Tensor, isTensor } from '@tessera/tensor';
+import { isTracked } from '@tessera/tensor/internal';
 import { getterKeys, isIndex, isOwnGetter, isPublic, ownKeys } from './followed-keys.js';
 import { isPrimitive } from './is-primitive.js';
 import { prototypesOf } from './prototypes.js';

@@ -7,7 +7,8 @@
  */
 import type { ExportedLeaf } from '@tessera/graph';
 import { TesseraError, treeFlatten, treeUnflatten } from '@tessera/shared';
-import { type Resume, type Tensor, autogradMeta, isTensor, modes } from '@tessera/tensor';
+import { type Tensor, isTensor } from '@tessera/tensor';
+import { type Resume, autogradMeta, modes } from '@tessera/tensor/internal';
 import type { SegmentInput } from '../backend.js';
 import { traceConfig } from '../config.js';
 import type { EntryGuards, Root } from '../guards/entry-guards.js';

@@ -3,14 +3,8 @@
  */
 import { userFrame } from '@tessera/graph';
 import { TesseraError } from '@tessera/shared';
-import {
-  type BackwardCall,
-  type OpOverload,
-  type RegionInputs,
-  type Storage,
-  type Tensor,
-  isTensor,
-} from '@tessera/tensor';
+import { type OpOverload, type Storage, type Tensor, isTensor } from '@tessera/tensor';
+import { type BackwardCall, type RegionInputs } from '@tessera/tensor/internal';
 import { Cursor } from '../cursor/cursor.js';
 import type { DynamicTensorGuard } from '../guards/dynamic-tensor-guard.js';
 import { TensorGuard } from '../guards/tensor-guard.js';

@@ -7,7 +7,8 @@
  * another length, another rank, an error), the artifact is not for these sizes.
  */
 import { isTesseraError } from '@tessera/shared';
-import { type Tensor, gradMode } from '@tessera/tensor';
+import { type Tensor } from '@tessera/tensor';
+import { gradMode } from '@tessera/tensor/internal';
 import type { SegmentInput } from '../backend.js';
 import { rebuildStep } from '../cursor/rebuild-step.js';
 import type { Recorder } from '../cursor/recorder.js';

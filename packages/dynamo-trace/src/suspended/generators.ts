@@ -4,7 +4,7 @@
  * Between two steps the tensors belong to the caller, so what the body asked for is computed at every
  * `yield`. The objects look like those that the function made: same prototype, other methods.
  */
-import { withPreDispatchMode } from '@tessera/tensor';
+import { withPreDispatchMode } from '@tessera/tensor/internal';
 import { breakReason } from '../breaks/graph-breaks.js';
 import type { Ending } from './ending.js';
 import {

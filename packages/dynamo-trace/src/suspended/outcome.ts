@@ -1,7 +1,7 @@
 /**
  * @file What a call of a function ends with: a value now, or later for async functions and generators.
  */
-import { withPreDispatchMode } from '@tessera/tensor';
+import { withPreDispatchMode } from '@tessera/tensor/internal';
 import type { Ending } from './ending.js';
 import {
   driveAsyncGenerator,

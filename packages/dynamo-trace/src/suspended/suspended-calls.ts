@@ -6,14 +6,8 @@
  * call, and leaves everything else alone. In Node the async context tells which call code belongs to;
  * elsewhere the tensors do: an op on a tensor of a suspended call is part of that call.
  */
-import {
-  type PreDispatchMode,
-  type Resume,
-  type Storage,
-  gradMode,
-  isTensor,
-  modes,
-} from '@tessera/tensor';
+import { type Storage, isTensor } from '@tessera/tensor';
+import { type PreDispatchMode, type Resume, gradMode, modes } from '@tessera/tensor/internal';
 import type { BreakReason } from '../breaks/graph-breaks.js';
 import type { Frame } from '../frame/frame.js';
 import { type AsyncContext, createAsyncContext } from './async-context.js';

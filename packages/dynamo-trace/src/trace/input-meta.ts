@@ -4,7 +4,8 @@
  * A segment that ran op by op is compiled when the call is over; by then the program may have made its
  * inputs others (`unsqueeze_`, a gradient's history, memory that was released).
  */
-import { type DType, type Tensor, gradFnOf, requiresGrad, sameNumbers } from '@tessera/tensor';
+import { type DType, type Tensor } from '@tessera/tensor';
+import { gradFnOf, requiresGrad, sameNumbers } from '@tessera/tensor/internal';
 
 /** See the file header. */
 export interface InputMeta {

@@ -8,16 +8,15 @@
  */
 import { type Graph, GraphModule, type Node, copyModule, eliminateDeadCode } from '@tessera/graph';
 import { type CompileReport, TesseraError, emptyReport, log, reportTo } from '@tessera/shared';
+import { type Storage, type Tensor } from '@tessera/tensor';
 import {
-  type Storage,
-  type Tensor,
   gradFnOf,
   gradMode,
   hasGradientHooks,
   modes,
   show,
   withAutocastSettings,
-} from '@tessera/tensor';
+} from '@tessera/tensor/internal';
 import { now } from '../clock.js';
 import type { Backend, CompiledSegment, SegmentInput } from '../backend.js';
 import { type InputMeta, isStill } from './input-meta.js';

@@ -5,13 +5,8 @@
  * the tensors of a path, inputs from outside and results of operators; scalars number its run-time scalars. Steps
  * are data: what is done with each kind is in `events/`.
  */
-import {
-  type DType,
-  type OpOverload,
-  type Storage,
-  type Tensor,
-  GENERATOR_MEMORY,
-} from '@tessera/tensor';
+import { type DType, type OpOverload, type Storage, type Tensor } from '@tessera/tensor';
+import { GENERATOR_MEMORY } from '@tessera/tensor/internal';
 import type { BreakReason } from '../breaks/graph-breaks.js';
 import type { Fetch } from '../guards/guard-code.js';
 import type { OwnerGuards } from '../guards/owner-guards.js';

@@ -10,9 +10,9 @@ import {
   type Tensor,
   fromTypedArray,
   isTensor,
-  numelOf,
   tensor as makeFromValues,
 } from '@tessera/tensor';
+import { numelOf } from '@tessera/tensor/internal';
 import { readArgument, readSize } from '../argument-json.js';
 import { type JsonGraph, graphFromJson } from '../graph-json.js';
 import { GraphModule } from '../graph-module.js';

@@ -14,18 +14,14 @@ import {
   compileSize,
   freeSymbols,
 } from '@tessera/shared';
+import { Storage, type Tensor, callOp, isTensor, itemSize } from '@tessera/tensor';
 import {
-  Storage,
-  type Tensor,
-  callOp,
   gradMode,
-  isTensor,
-  itemSize,
   makeTensor,
   storageExtent,
   withFakeTensors,
   withoutModes,
-} from '@tessera/tensor';
+} from '@tessera/tensor/internal';
 import type { Graph } from '../graph.js';
 import { type Argument, Node } from '../node.js';
 import { symbolValues, withSymbols } from './symbol-places.js';

@@ -5,7 +5,8 @@
  * own rules, so a difference shows here, at the first node where the graph is not what the program was.
  */
 import { type SizeFunction, TesseraError } from '@tessera/shared';
-import { formatSizes, isTensor } from '@tessera/tensor';
+import { isTensor } from '@tessera/tensor';
+import { formatSizes } from '@tessera/tensor/internal';
 import type { Node } from '../node.js';
 import type { GraphSymbols } from './graph-symbols.js';
 import type { SymbolicShape } from './symbolic-shape.js';

@@ -4,7 +4,8 @@
  * They are when they have the same nodes with the same arguments but for numbers. What numbers mean is
  * found afterwards (unify-graphs.ts).
  */
-import { type Tensor, isTensor, sameNumbers } from '@tessera/tensor';
+import { type Tensor, isTensor } from '@tessera/tensor';
+import { sameNumbers } from '@tessera/tensor/internal';
 import type { GraphModule } from '../graph-module.js';
 import { type Argument, Node } from '../node.js';
 import { printArgument, printNode } from '../print-graph.js';

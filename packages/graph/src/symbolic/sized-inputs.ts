@@ -1,7 +1,8 @@
 /**
  * @file FakeTensors that stand for given tensors at other sizes.
  */
-import { Storage, type Tensor, itemSize, makeTensor, storageExtent } from '@tessera/tensor';
+import { Storage, type Tensor, itemSize } from '@tessera/tensor';
+import { makeTensor, storageExtent } from '@tessera/tensor/internal';
 import { symbolicStrides } from './symbolic-shape.js';
 
 /** A tensor some of whose sizes vary. */

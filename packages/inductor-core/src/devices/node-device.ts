@@ -6,7 +6,7 @@
  */
 import { type GraphModule, type Node, isTransfer, tensorVals } from '@tessera/graph';
 import { TesseraError } from '@tessera/shared';
-import { unreadable } from '@tessera/tensor';
+import { unreadable } from '@tessera/tensor/internal';
 
 /** Devices of all tensors of a graph, in order of appearance. */
 export function devicesOf({ graph }: GraphModule): Set<string> {

@@ -6,7 +6,8 @@
  * (the reference kernels on `cpu`).
  */
 import { isTesseraError, reportTo } from '@tessera/shared';
-import { type KernelProvider, type OpOverload, type Tensor, reserveOffsets } from '@tessera/tensor';
+import { type OpOverload, type Tensor } from '@tessera/tensor';
+import { type KernelProvider, reserveOffsets } from '@tessera/tensor/internal';
 import type { Executable, KernelBackend } from '../backend/kernel-backend.js';
 import { compileGraph } from '../compile-graph.js';
 import { inductorConfig } from '../config.js';

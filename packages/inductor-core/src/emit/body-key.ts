@@ -5,7 +5,7 @@
  * keys, and so one kernel: it is built once and launched with other memory. Bodies of different keys may
  * still come out as equal kernels (loops and indices are not settled yet).
  */
-import { numelOf } from '@tessera/tensor';
+import { numelOf } from '@tessera/tensor/internal';
 import type { Expr } from '../ir/expr.js';
 import type { LoopVar } from '../ir/index-expr.js';
 import { checkKey } from '../ir/kernel-checks.js';

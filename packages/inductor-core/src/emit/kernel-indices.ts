@@ -1,7 +1,7 @@
 /**
  * @file The index expressions of a kernel body, most important first: they decide the loop order.
  */
-import { numelOf } from '@tessera/tensor';
+import { numelOf } from '@tessera/tensor/internal';
 import type { Expr } from '../ir/expr.js';
 import type { IndexExpr } from '../ir/index-expr.js';
 import { indexOf, postorder } from '../ir/walk.js';

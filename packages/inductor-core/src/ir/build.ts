@@ -5,7 +5,8 @@
  * so lowering gets common-subexpression elimination for nothing and code generators share by identity.
  * Simplifications never change a result, NaN, infinities and signed zeros included.
  */
-import type { DType, ValueCheck } from '@tessera/tensor';
+import type { DType } from '@tessera/tensor';
+import type { ValueCheck } from '@tessera/tensor/internal';
 import type { Expr, ScalarOp } from './expr.js';
 import { IndexBuilder } from './index-build.js';
 import type { IndexExpr } from './index-expr.js';

@@ -10,7 +10,8 @@
  * wraps it (the builder sees to it), so their values are always in range; `bool` is 0 or 1.
  * On devices without 64-bit integers (`Capabilities.int64 === 'i32'`) int64 is computed in i32.
  */
-import type { DType, ValueCheck } from '@tessera/tensor';
+import type { DType } from '@tessera/tensor';
+import type { ValueCheck } from '@tessera/tensor/internal';
 import type { IndexExpr } from './index-expr.js';
 
 /** Operations on scalar values. Comparisons and logic give `bool`. */

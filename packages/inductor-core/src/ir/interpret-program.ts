@@ -5,7 +5,7 @@
  * a nested list that runs only where the mask holds. Iterative: expressions may be deep.
  */
 import { TesseraError } from '@tessera/shared';
-import { philoxNormal, philoxUniform, valueError } from '@tessera/tensor';
+import { philoxNormal, philoxUniform, valueError } from '@tessera/tensor/internal';
 import type { Expr } from './expr.js';
 import type { IndexExpr } from './index-expr.js';
 import type { ExternKernel, FusedKernel } from './kernel.js';

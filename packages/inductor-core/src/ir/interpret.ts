@@ -6,7 +6,12 @@
  * numbered slots; the body of a `masked` expression is a nested list that runs only where the mask holds.
  */
 import type { DType } from '@tessera/tensor';
-import { bfloatToNumber, halfToNumber, numberToBfloat, numberToHalf } from '@tessera/tensor';
+import {
+  bfloatToNumber,
+  halfToNumber,
+  numberToBfloat,
+  numberToHalf,
+} from '@tessera/tensor/internal';
 import type { Stmt } from './expr.js';
 import type { LoopVar } from './index-expr.js';
 import type { FusedKernel, LoopKernel, MatmulKernel } from './kernel.js';

@@ -1,7 +1,7 @@
 /**
  * @file The checks of a kernel, numbered: how a kernel says which of them failed.
  */
-import type { ValueCheck } from '@tessera/tensor';
+import type { ValueCheck } from '@tessera/tensor/internal';
 import type { Expr } from './expr.js';
 import type { FusedKernel } from './kernel.js';
 import { postorder, stmtRoots } from './walk.js';

@@ -4,7 +4,8 @@
  * One line per distinct operation, numbered within its stage; indices print like source code. The text
  * is deterministic and complete: two kernels with the same text do the same.
  */
-import type { DType, ValueCheck } from '@tessera/tensor';
+import type { DType } from '@tessera/tensor';
+import type { ValueCheck } from '@tessera/tensor/internal';
 import type { Expr, ScalarOp, Stmt } from './expr.js';
 import type { IndexExpr, LoopVar } from './index-expr.js';
 import type { ExternArg, FusedKernel, LoopKernel, MatmulKernel } from './kernel.js';

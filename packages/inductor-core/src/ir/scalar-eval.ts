@@ -7,13 +7,13 @@
  * integers wrap at 32 bits. Integer division and remainder by zero give 0 (kernels must not trap);
  * shifts by negative counts are as shifts by the whole width.
  */
+import { type DType } from '@tessera/tensor';
 import {
-  type DType,
   bfloatToNumber,
   halfToNumber,
   numberToBfloat,
   numberToHalf,
-} from '@tessera/tensor';
+} from '@tessera/tensor/internal';
 import type { ScalarOp } from './expr.js';
 
 /** Whether values of a dtype are floats. */

@@ -1,7 +1,7 @@
 /**
  * @file Lowerings of activations with several results or operands: glu, log-sigmoid, prelu, shrinking.
  */
-import { wrapDim } from '@tessera/tensor';
+import { wrapDim } from '@tessera/tensor/internal';
 import type { Expr } from '../ir/expr.js';
 import type { IndexExpr } from '../ir/index-expr.js';
 import { activation } from './activation.js';

@@ -1,7 +1,8 @@
 /**
  * @file Adaptive max pooling and its gradient: windows of unequal sizes, masked by each one's end.
  */
-import { isFloatingPoint, numelOf } from '@tessera/tensor';
+import { isFloatingPoint } from '@tessera/tensor';
+import { numelOf } from '@tessera/tensor/internal';
 import type { Expr } from '../ir/expr.js';
 import type { IndexExpr } from '../ir/index-expr.js';
 import { within } from './concat.js';

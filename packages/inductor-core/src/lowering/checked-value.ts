@@ -4,7 +4,8 @@
  * With `config.inductor.checkIndices` off nothing is refused: places are clamped, so that compiled code reads
  * and writes nowhere else.
  */
-import { indexCheck, isFloatingPoint } from '@tessera/tensor';
+import { isFloatingPoint } from '@tessera/tensor';
+import { indexCheck } from '@tessera/tensor/internal';
 import type { Expr } from '../ir/expr.js';
 import type { IndexExpr } from '../ir/index-expr.js';
 import { postorder } from '../ir/walk.js';

@@ -5,7 +5,7 @@
  * equal parts that gets memory anyway is written part by part instead: nothing is chosen, and what several
  * parts need is computed once. The scheduler puts the parts into one kernel. @see torch._inductor.ir.ConcatKernel
  */
-import { numelOf, wrapDim } from '@tessera/tensor';
+import { numelOf, wrapDim } from '@tessera/tensor/internal';
 import type { Expr } from '../ir/expr.js';
 import type { IndexExpr } from '../ir/index-expr.js';
 import { intList, tensorArg } from './elementwise.js';

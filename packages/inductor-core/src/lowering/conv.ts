@@ -6,7 +6,8 @@
  * that the fastest-moving variable has unit stride in the result. Groups are the batch; a depthwise
  * convolution has one row per group and so becomes a reduction (see contract.ts).
  */
-import { type DType, numelOf } from '@tessera/tensor';
+import { type DType } from '@tessera/tensor';
+import { numelOf } from '@tessera/tensor/internal';
 import type { Expr } from '../ir/expr.js';
 import type { IndexExpr } from '../ir/index-expr.js';
 import { type ContractPoint, contract } from './contract.js';

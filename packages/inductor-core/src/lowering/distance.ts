@@ -1,7 +1,7 @@
 /**
  * @file Distances between all rows of matrices: a norm of differences per pair, reduced over the coordinates.
  */
-import { numelOf } from '@tessera/tensor';
+import { numelOf } from '@tessera/tensor/internal';
 import type { Expr, ReduceOp } from '../ir/expr.js';
 import type { IndexExpr } from '../ir/index-expr.js';
 import { broadcastCoords, tensorArg } from './elementwise.js';

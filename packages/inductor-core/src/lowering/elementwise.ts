@@ -7,10 +7,9 @@ import {
   broadcastShapes,
   defaultDType,
   isFloatingPoint,
-  kindType,
-  numberType,
   promoteTypes,
 } from '@tessera/tensor';
+import { kindType, numberType } from '@tessera/tensor/internal';
 import type { Expr, ScalarOp } from '../ir/expr.js';
 import type { IndexExpr } from '../ir/index-expr.js';
 import { LoweredTensor } from './lowered-tensor.js';

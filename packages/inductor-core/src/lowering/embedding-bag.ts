@@ -1,7 +1,7 @@
 /**
  * @file Embedding bags: rows of a table summed per bag as a product with a one-hot operand, and the gradients.
  */
-import { numelOf } from '@tessera/tensor';
+import { numelOf } from '@tessera/tensor/internal';
 import type { Expr } from '../ir/expr.js';
 import type { IndexExpr } from '../ir/index-expr.js';
 import { checkedIndices, position } from './checked-value.js';

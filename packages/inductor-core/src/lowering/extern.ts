@@ -2,7 +2,8 @@
  * @file Calls of reference kernels, for operators without a lowering.
  */
 import { TesseraError } from '@tessera/shared';
-import { type OpOverload, contiguousStrides, getOp } from '@tessera/tensor';
+import { type OpOverload, getOp } from '@tessera/tensor';
+import { contiguousStrides } from '@tessera/tensor/internal';
 import { inductorConfig } from '../config.js';
 import type { ExternArg } from '../ir/kernel.js';
 import type { EffectKind, IrBuffer } from './ir-node.js';

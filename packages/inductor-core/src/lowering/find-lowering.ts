@@ -4,7 +4,7 @@
  * The built-in tables are plain values, looked up here, so that nothing depends on modules being
  * imported for their side effects.
  */
-import { findOp, replayedOp } from '@tessera/tensor';
+import { findOp, replayedOp } from '@tessera/tensor/internal';
 import type { Expr } from '../ir/expr.js';
 import { activationLowerings } from './activation.js';
 import { activationGateLowerings } from './activation-gate.js';

@@ -2,7 +2,7 @@
  * @file Lowering of `prims::inductor_force_stride_order`: the same value where its memory lies as asked,
  * else a copy, which the scheduler fuses into whoever makes the value if it can.
  */
-import { sameNumbers } from '@tessera/tensor';
+import { sameNumbers } from '@tessera/tensor/internal';
 import { tensorArg } from './elementwise.js';
 import type { LoweringFn } from './registry.js';
 

@@ -2,7 +2,8 @@
  * @file Grid sampling: sums of a few elements per point; the gradient of the image is a product with the
  * weights that each point gives each element, so that nothing is written twice.
  */
-import { type DType, isFloatingPoint, numelOf } from '@tessera/tensor';
+import { type DType, isFloatingPoint } from '@tessera/tensor';
+import { numelOf } from '@tessera/tensor/internal';
 import type { Expr } from '../ir/expr.js';
 import type { IndexExpr } from '../ir/index-expr.js';
 import { contract } from './contract.js';

@@ -1,7 +1,7 @@
 /**
  * @file Patches of images as columns, and columns summed back: index arithmetic, both as gathers.
  */
-import { numelOf } from '@tessera/tensor';
+import { numelOf } from '@tessera/tensor/internal';
 import type { Expr } from '../ir/expr.js';
 import type { IndexExpr } from '../ir/index-expr.js';
 import { within } from './concat.js';

@@ -3,7 +3,7 @@
  *
  * A position outside the tensor is refused, as by eager (checked-value.ts). Scatters are in scatter.ts.
  */
-import { wrapDim } from '@tessera/tensor';
+import { wrapDim } from '@tessera/tensor/internal';
 import type { Expr } from '../ir/expr.js';
 import type { IndexExpr } from '../ir/index-expr.js';
 import { checkedPosition, checkedRead, checkedScalar, position, wrapped } from './checked-value.js';

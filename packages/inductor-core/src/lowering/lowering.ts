@@ -4,13 +4,13 @@
  * Holds the builder, the buffers and nodes made so far, and the coordinates of every load. Operator
  * lowerings talk to it: `pointwise` makes a lazy value, `storeValue` and `addReduction` make nodes.
  */
+import { type DType } from '@tessera/tensor';
 import {
-  type DType,
   contiguousStrides,
   hasInternalOverlap,
   numelOf,
   storageExtent,
-} from '@tessera/tensor';
+} from '@tessera/tensor/internal';
 import type { Capabilities } from '../backend/kernel-backend.js';
 import { inductorConfig } from '../config.js';
 import type { ConditionRule, IrBuilder } from '../ir/build.js';

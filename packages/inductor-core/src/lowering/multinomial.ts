@@ -5,7 +5,7 @@
  * Weights cannot be refused before they are known there. A row that eager would refuse gives -2³¹, which on
  * such a device is no int64 at all and cannot be read back.
  */
-import { numelOf } from '@tessera/tensor';
+import { numelOf } from '@tessera/tensor/internal';
 import type { Expr } from '../ir/expr.js';
 import type { IndexExpr } from '../ir/index-expr.js';
 import { castTensor, tensorArg } from './elementwise.js';

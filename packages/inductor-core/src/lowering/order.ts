@@ -5,7 +5,8 @@
  * each other, and a second reduction finds who has each place. That is two comparisons of all pairs: fast
  * for short rows. Longer ones are left to the reference kernel, or merged where there is none (`merge-order.ts`).
  */
-import { type DType, isFloatingPoint, numelOf, wrapDim } from '@tessera/tensor';
+import { type DType, isFloatingPoint } from '@tessera/tensor';
+import { numelOf, wrapDim } from '@tessera/tensor/internal';
 import type { Expr, ReduceOp } from '../ir/expr.js';
 import type { IndexExpr, LoopVar } from '../ir/index-expr.js';
 import { position } from './checked-value.js';

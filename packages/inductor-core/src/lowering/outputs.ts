@@ -6,7 +6,7 @@
  */
 import { TesseraError } from '@tessera/shared';
 import { type Argument, Node } from '@tessera/graph';
-import { contiguousStrides, numelOf } from '@tessera/tensor';
+import { contiguousStrides, numelOf } from '@tessera/tensor/internal';
 import type { IrBuffer, IrOutput } from './ir-node.js';
 import { LoweredTensor } from './lowered-tensor.js';
 import { type Lowering, isDense } from './lowering.js';

@@ -2,7 +2,7 @@
  * @file Gradients of pooling, as gathers: every input element sums the windows that cover it, so no
  * element is written twice and no atomics are needed.
  */
-import { numelOf } from '@tessera/tensor';
+import { numelOf } from '@tessera/tensor/internal';
 import type { Expr } from '../ir/expr.js';
 import type { IndexExpr } from '../ir/index-expr.js';
 import { within } from './concat.js';

@@ -2,7 +2,8 @@
  * @file Pooling over windows, forward. Small windows are written out as one expression, which fuses
  * and vectorises; large ones are reductions over masked loads.
  */
-import { isFloatingPoint, numelOf } from '@tessera/tensor';
+import { isFloatingPoint } from '@tessera/tensor';
+import { numelOf } from '@tessera/tensor/internal';
 import type { Expr } from '../ir/expr.js';
 import type { IndexExpr } from '../ir/index-expr.js';
 import { within } from './concat.js';

@@ -5,7 +5,8 @@
  * The results are realized buffers; everything that follows a reduction (dividing by a count, a square
  * root) is a lazy expression on them. Low-precision floats accumulate in float32.
  */
-import { type DType, numelOf } from '@tessera/tensor';
+import { type DType } from '@tessera/tensor';
+import { numelOf } from '@tessera/tensor/internal';
 import type { Expr, ReduceOp } from '../ir/expr.js';
 import { NARROW_INTEGERS } from '../ir/scalar-ops.js';
 import type { IndexExpr, LoopVar } from '../ir/index-expr.js';

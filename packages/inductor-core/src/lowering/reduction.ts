@@ -2,7 +2,8 @@
  * @file Lowerings of reductions: sums, extremes, logic, moments.
  */
 import { TesseraError } from '@tessera/shared';
-import { type DType, wrapDims } from '@tessera/tensor';
+import { type DType } from '@tessera/tensor';
+import { wrapDims } from '@tessera/tensor/internal';
 import type { Expr, ReduceOp } from '../ir/expr.js';
 import { castTensor, floating, tensorArg } from './elementwise.js';
 import { ExprMath } from './expr-math.js';

@@ -2,7 +2,8 @@
  * @file Padding from the inside and resizing: each output element is a few input elements with weights,
  * along each dimension alone. Gradients are gathers: every input element sums the outputs that read it.
  */
-import type { DType, TapTable } from '@tessera/tensor';
+import type { DType } from '@tessera/tensor';
+import type { TapTable } from '@tessera/tensor/internal';
 import type { Expr } from '../ir/expr.js';
 import type { IndexExpr } from '../ir/index-expr.js';
 import { within } from './concat.js';

@@ -10,7 +10,8 @@
  * is reductions over independent points, which threads, vectors and workgroups share. The cost is a few
  * launches: one more level per factor of `BLOCK`. @see Blelloch, "Prefix sums and their applications"
  */
-import { type DType, isFloatingPoint, numelOf } from '@tessera/tensor';
+import { type DType, isFloatingPoint } from '@tessera/tensor';
+import { numelOf } from '@tessera/tensor/internal';
 import type { Expr, ScalarOp } from '../ir/expr.js';
 import type { IndexExpr } from '../ir/index-expr.js';
 import { castTensor, tensorArg } from './elementwise.js';

@@ -2,7 +2,7 @@
  * @file scatter_reduce as a reduction per result: each element combines the sources that address it.
  * See scatter.ts for why, and for what it costs.
  */
-import { numelOf, wrapDim } from '@tessera/tensor';
+import { numelOf, wrapDim } from '@tessera/tensor/internal';
 import type { Expr, ReduceOp } from '../ir/expr.js';
 import { castTensor, floating, tensorArg } from './elementwise.js';
 import { ExprMath } from './expr-math.js';

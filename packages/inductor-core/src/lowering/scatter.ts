@@ -5,7 +5,7 @@
  * for the gradients of small tables, where it runs as a matrix product with a one-hot operand, and for
  * small scatters. Beyond that the reference kernel, which walks the sources once, takes over where there is one.
  */
-import { numelOf, wrapDim } from '@tessera/tensor';
+import { numelOf, wrapDim } from '@tessera/tensor/internal';
 import type { Expr, ReduceOp } from '../ir/expr.js';
 import type { IndexExpr, LoopVar } from '../ir/index-expr.js';
 import { checkedIndex, checkedIndices, wrapped } from './checked-value.js';

@@ -4,7 +4,8 @@
  * Counting them all costs the length of the sequence per value but needs no branches; long sequences go to
  * the reference kernel's bisection where there is one.
  */
-import { type DType, isFloatingPoint, numelOf } from '@tessera/tensor';
+import { type DType, isFloatingPoint } from '@tessera/tensor';
+import { numelOf } from '@tessera/tensor/internal';
 import type { IndexExpr } from '../ir/index-expr.js';
 import { position } from './checked-value.js';
 import { type Operand, operandArg, operandExpr, tensorArg } from './elementwise.js';

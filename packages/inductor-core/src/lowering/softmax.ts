@@ -2,7 +2,7 @@
  * @file Softmax family: decomposed into a maximum, a sum of exponentials and a pointwise value. The
  * kernel emitter turns the first two into one `online_softmax` pass where they meet in a kernel.
  */
-import { wrapDim } from '@tessera/tensor';
+import { wrapDim } from '@tessera/tensor/internal';
 import type { Expr } from '../ir/expr.js';
 import { castTensor, tensorArg } from './elementwise.js';
 import { ExprMath } from './expr-math.js';

@@ -1,7 +1,7 @@
 /**
  * @file as_strided_scatter: each element of the result finds out whether the geometry covers its place in memory.
  */
-import { numelOf } from '@tessera/tensor';
+import { numelOf } from '@tessera/tensor/internal';
 import type { Expr } from '../ir/expr.js';
 import type { IndexExpr } from '../ir/index-expr.js';
 import { intList, tensorArg } from './elementwise.js';

@@ -1,13 +1,13 @@
 /**
  * @file Resizing: nearest, linear and cubic interpolation.
  */
+import { type DType } from '@tessera/tensor';
 import {
-  type DType,
   type Resize,
   type ResizeInterpolation,
   resizeRatio,
   upsampleTaps,
-} from '@tessera/tensor';
+} from '@tessera/tensor/internal';
 import type { Expr } from '../ir/expr.js';
 import type { IndexExpr } from '../ir/index-expr.js';
 import { intList, tensorArg } from './elementwise.js';

@@ -1,7 +1,7 @@
 /**
  * @file Views as index maps: the functions from which view lowerings, and others, are made.
  */
-import { contiguousStrides } from '@tessera/tensor';
+import { contiguousStrides } from '@tessera/tensor/internal';
 import type { IndexExpr } from '../ir/index-expr.js';
 import { broadcastCoords } from './elementwise.js';
 import type { LoweredTensor } from './lowered-tensor.js';

@@ -3,7 +3,8 @@
  */
 import { Node } from '@tessera/graph';
 import { TesseraError } from '@tessera/shared';
-import { isTensor, wrapDim } from '@tessera/tensor';
+import { isTensor } from '@tessera/tensor';
+import { wrapDim } from '@tessera/tensor/internal';
 import { intList, tensorArg } from './elementwise.js';
 import type { LoweredTensor } from './lowered-tensor.js';
 import type { Lowering } from './lowering.js';

@@ -1,7 +1,7 @@
 /**
  * @file Lowerings of views: index maps, no code and no memory.
  */
-import { wrapDim } from '@tessera/tensor';
+import { wrapDim } from '@tessera/tensor/internal';
 import { intList, tensorArg } from './elementwise.js';
 import type { LoweredTensor } from './lowered-tensor.js';
 import type { Lowering } from './lowering.js';

@@ -4,7 +4,7 @@
  * Allowed where every load of the input is at the index of the store, and no statement after the store
  * loads it: then each element is read only by the point that overwrites it, before it does.
  */
-import { numelOf, storageExtent } from '@tessera/tensor';
+import { numelOf, storageExtent } from '@tessera/tensor/internal';
 import type { BodyStore, KernelBody } from '../emit/kernel-body.js';
 import { mayTakeTwoPasses } from '../emit/loop-body.js';
 import type { Expr } from '../ir/expr.js';

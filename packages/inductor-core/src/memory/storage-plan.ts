@@ -5,7 +5,8 @@
  * that dies in that kernel if both are accessed at the same place at every point (in-place reuse).
  * What is not an argument or output of the plan gets a place in the arena: best fit over live ranges.
  */
-import { type DType, itemSize, storageExtent } from '@tessera/tensor';
+import { type DType, itemSize } from '@tessera/tensor';
+import { storageExtent } from '@tessera/tensor/internal';
 import type { KernelBody } from '../emit/kernel-body.js';
 import type { ExternNode, IrBuffer } from '../lowering/ir-node.js';
 import { type Interval, packIntervals } from './arena.js';

@@ -4,7 +4,8 @@
  * For the reference interpreter and for backends whose kernels are JavaScript.
  */
 import { TesseraError } from '@tessera/shared';
-import { type DType, type Tensor, cpuHeap, storageExtent } from '@tessera/tensor';
+import { type DType, type Tensor, cpuHeap } from '@tessera/tensor';
+import { storageExtent } from '@tessera/tensor/internal';
 import type { BufferData } from '../ir/interpret.js';
 import type { ExecutionPlan, PlanBuffer } from './execution-plan.js';
 

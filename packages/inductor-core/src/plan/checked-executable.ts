@@ -2,7 +2,8 @@
  * @file Plans from texts check what they are given: no guards stand before their runs, as before those of compiled functions.
  */
 import { TesseraError } from '@tessera/shared';
-import { type Tensor, sameNumbers, storageExtent } from '@tessera/tensor';
+import { type Tensor } from '@tessera/tensor';
+import { sameNumbers, storageExtent } from '@tessera/tensor/internal';
 import type { Executable } from '../backend/kernel-backend.js';
 import type { ExecutionPlan } from './execution-plan.js';
 

@@ -5,7 +5,8 @@
  * recursion; indices nest as lists do.
  */
 import { type JsonField } from '@tessera/graph';
-import { DTYPES, type DType, type ValueCheck } from '@tessera/tensor';
+import { DTYPES, type DType } from '@tessera/tensor';
+import { type ValueCheck } from '@tessera/tensor/internal';
 import type { Expr, Stmt } from '../ir/expr.js';
 import type { IndexExpr } from '../ir/index-expr.js';
 import { castScalar, isFloat } from '../ir/scalar-eval.js';

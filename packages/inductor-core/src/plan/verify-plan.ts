@@ -1,7 +1,8 @@
 /**
  * @file `verifyPlan`: whether a plan is well formed: every kernel, every binding, the arena.
  */
-import { type DType, findOp, itemSize, storageExtent } from '@tessera/tensor';
+import { type DType, itemSize } from '@tessera/tensor';
+import { findOp, storageExtent } from '@tessera/tensor/internal';
 import { TesseraError } from '@tessera/shared';
 import type { ExternArg, ExternKernel } from '../ir/kernel.js';
 import { verifyKernel } from '../ir/verify.js';

@@ -1,7 +1,8 @@
 /**
  * @file `FusionContext`: facts about the lowered graph that fusion decisions read.
  */
-import { numelOf, itemSize } from '@tessera/tensor';
+import { itemSize } from '@tessera/tensor';
+import { numelOf } from '@tessera/tensor/internal';
 import type { IndexExpr } from '../ir/index-expr.js';
 import { type IrBuffer, type IrNode, type LoweredGraph, nodeOutputs } from '../lowering/ir-node.js';
 import type { Lowering } from '../lowering/lowering.js';

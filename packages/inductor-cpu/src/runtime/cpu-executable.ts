@@ -12,7 +12,8 @@ import {
   boundTo,
   checksOf,
 } from '@tessera/inductor-core';
-import { type CpuHeap, type Tensor, cpuHeap, itemSize, valueError } from '@tessera/tensor';
+import { type CpuHeap, type Tensor, cpuHeap, itemSize } from '@tessera/tensor';
+import { valueError } from '@tessera/tensor/internal';
 import { checksOffset } from '../kernel-code.js';
 import { runExtern } from './extern-calls.js';
 import type { LoadedModule, SegmentFunction } from './load-plan.js';

@@ -14,15 +14,17 @@ import {
   getOp,
   isTensor,
   itemSize,
-  makeTensor,
   noGrad,
+  type DType,
+  type Tensor,
+} from '@tessera/tensor';
+import {
+  makeTensor,
   readNumbers,
   sameNumbers,
   withoutModes,
   writeNumbers,
-  type DType,
-  type Tensor,
-} from '@tessera/tensor';
+} from '@tessera/tensor/internal';
 
 type BufferArg = Extract<ExternArg, { kind: 'buffer' }>;
 

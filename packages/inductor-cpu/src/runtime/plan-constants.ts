@@ -2,7 +2,8 @@
  * @file Memory for a plan's embedded constants.
  */
 import type { ExecutionPlan } from '@tessera/inductor-core';
-import { type DType, cpuHeap, itemSize, numberToBfloat, numberToHalf } from '@tessera/tensor';
+import { type DType, cpuHeap, itemSize } from '@tessera/tensor';
+import { numberToBfloat, numberToHalf } from '@tessera/tensor/internal';
 
 /** Copies the constants to the heap and gives their addresses. */
 export function placeConstants(plan: ExecutionPlan): number[] {

@@ -15,7 +15,7 @@ import {
   type LoopKernel,
   type MatmulKernel,
 } from '@tessera/inductor-core';
-import type { ValueCheck } from '@tessera/tensor';
+import type { ValueCheck } from '@tessera/tensor/internal';
 import { CodeBlock } from './code-block.js';
 import { HelperLibrary } from './math/helper-library.js';
 import { NameScope } from './names.js';

@@ -10,7 +10,7 @@
  * read that follows a failure is the one that throws.
  */
 import { type TesseraError } from '@tessera/shared';
-import { type ValueCheck, valueError } from '@tessera/tensor';
+import { type ValueCheck, valueError } from '@tessera/tensor/internal';
 import type { CommandStream } from './command-stream.js';
 import type { GpuContext } from './gpu-context.js';
 import { BufferUsage } from './gpu-flags.js';

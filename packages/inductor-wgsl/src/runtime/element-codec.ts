@@ -3,7 +3,8 @@
  * native float16).
  */
 import { TesseraError } from '@tessera/shared';
-import { halfToNumber, itemSize, numberToBfloat, numberToHalf, type DType } from '@tessera/tensor';
+import { itemSize, type DType } from '@tessera/tensor';
+import { halfToNumber, numberToBfloat, numberToHalf } from '@tessera/tensor/internal';
 import { LOST_INT64 } from '../codegen/long-integers.js';
 import { storageType } from '../codegen/wgsl-types.js';
 

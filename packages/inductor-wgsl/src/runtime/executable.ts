@@ -9,7 +9,8 @@ import {
   type KernelSource,
   boundTo,
 } from '@tessera/inductor-core';
-import { storageExtent, type DType, type Tensor } from '@tessera/tensor';
+import { type DType, type Tensor } from '@tessera/tensor';
+import { storageExtent } from '@tessera/tensor/internal';
 import type { WgslProgram } from '../codegen/program.js';
 import { directVariant, variantKey, type KernelVariant } from '../codegen/variant.js';
 import { hostBytes } from './host-bytes.js';

@@ -1,7 +1,8 @@
 /**
  * @file Plain numbers in host layout: the bytes that a plan's constants are uploaded from.
  */
-import { itemSize, numberToBfloat, numberToHalf, type DType } from '@tessera/tensor';
+import { itemSize, type DType } from '@tessera/tensor';
+import { numberToBfloat, numberToHalf } from '@tessera/tensor/internal';
 
 /** Numbers in host layout. */
 export function hostBytes(dtype: DType, values: readonly number[]): Uint8Array {

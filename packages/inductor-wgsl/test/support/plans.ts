@@ -2,15 +2,8 @@
  * @file Tensors on the device from plain numbers, and plans of one launch.
  */
 import type { ExecutionPlan, FusedKernel } from '@tessera/inductor-core';
-import {
-  bfloatToNumber,
-  halfToNumber,
-  itemSize,
-  makeTensor,
-  Storage,
-  type DType,
-  type Tensor,
-} from '@tessera/tensor';
+import { itemSize, Storage, type DType, type Tensor } from '@tessera/tensor';
+import { bfloatToNumber, halfToNumber, makeTensor } from '@tessera/tensor/internal';
 import type { WebGpu } from '../../src/index.js';
 import { hostBytes } from '../../src/runtime/host-bytes.js';
 

@@ -2,14 +2,14 @@
  * @file Runs one kernel on the device and by the reference interpreter, and compares.
  */
 import { interpretKernel, verifyKernel, type FusedKernel } from '@tessera/inductor-core';
+import { type DType } from '@tessera/tensor';
 import {
   bfloatToNumber,
   halfToNumber,
   makeTensor,
   numberToBfloat,
   numberToHalf,
-  type DType,
-} from '@tessera/tensor';
+} from '@tessera/tensor/internal';
 import { expect } from 'vitest';
 import {
   WgslExecutable,

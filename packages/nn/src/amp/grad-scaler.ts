@@ -6,17 +6,8 @@
  * step is decided on the host, from one value read back per step. Modelled on `torch.amp.GradScaler`.
  */
 import { TesseraError } from '@tessera/shared';
-import {
-  type Tensor,
-  any,
-  gradientOf,
-  isfinite,
-  logicalNot,
-  logicalOr,
-  mul,
-  mul_,
-  noGrad,
-} from '@tessera/tensor';
+import { type Tensor, any, isfinite, logicalNot, logicalOr, mul, noGrad } from '@tessera/tensor';
+import { gradientOf, mul_ } from '@tessera/tensor/internal';
 import type { Optimizer } from '../optim/optimizer.js';
 
 /** Options of `GradScaler`. */

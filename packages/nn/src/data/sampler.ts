@@ -1,7 +1,8 @@
 /**
  * @file In which order samples are read.
  */
-import { philoxUniform, randperm } from '@tessera/tensor';
+import { randperm } from '@tessera/tensor';
+import { philoxUniform } from '@tessera/tensor/internal';
 
 /** Sample numbers of one epoch; called once per epoch, counted from 0. */
 export type Sampler = (epoch: number) => Iterable<number>;

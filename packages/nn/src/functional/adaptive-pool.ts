@@ -1,15 +1,15 @@
 /**
  * @file Adaptive pooling with sizes that may be kept.
  */
+import { type Tensor } from '@tessera/tensor';
 import {
-  type Tensor,
   adaptiveAvgPool1d as pool1d,
   adaptiveAvgPool2d as pool2d,
   adaptiveAvgPool3d as pool3d,
   adaptiveMaxPool1d as max1d,
   adaptiveMaxPool2d as max2d,
   adaptiveMaxPool3d as max3d,
-} from '@tessera/tensor';
+} from '@tessera/tensor/internal';
 
 /** Parts per spatial dimension: one number for all, or one each where null keeps a size. */
 type AdaptiveSize = number | readonly (number | null)[];

@@ -6,13 +6,11 @@
  */
 import { TesseraError } from '@tessera/shared';
 import {
-  type Reduction,
   type Tensor,
   arange,
   cat,
   clamp,
   clampMin,
-  constantPad,
   eq,
   expand,
   fromTypedArray,
@@ -31,10 +29,10 @@ import {
   stack,
   sum,
   tensor,
-  toDtype,
   unsqueeze,
   where,
 } from '@tessera/tensor';
+import { type Reduction, constantPad, toDtype } from '@tessera/tensor/internal';
 
 /** Options of `ctcLoss`. */
 export interface CtcLossOptions {

@@ -2,18 +2,8 @@
  * @file The dropout family: random elements, or whole channels, set to zero in training.
  */
 import { TesseraError } from '@tessera/shared';
-import {
-  type Tensor,
-  bernoulli_,
-  dropout as drop,
-  dropout_ as drop_,
-  empty,
-  emptyLike,
-  formatSizes,
-  mul_,
-  noGrad,
-  unsqueeze,
-} from '@tessera/tensor';
+import { type Tensor, dropout as drop, empty, emptyLike, noGrad, unsqueeze } from '@tessera/tensor';
+import { bernoulli_, dropout_ as drop_, formatSizes, mul_ } from '@tessera/tensor/internal';
 
 /** Options of every dropout. */
 export interface DropoutOptions {

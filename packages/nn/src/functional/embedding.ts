@@ -2,15 +2,8 @@
  * @file Embedding lookups, one by one and in bags.
  */
 import { TesseraError } from '@tessera/shared';
-import {
-  type Tensor,
-  arange,
-  embeddingRenorm_,
-  embedding as lookUp,
-  embeddingBag as lookUpBags,
-  noGrad,
-  reshape,
-} from '@tessera/tensor';
+import { type Tensor, arange, embedding as lookUp, noGrad, reshape } from '@tessera/tensor';
+import { embeddingRenorm_, embeddingBag as lookUpBags } from '@tessera/tensor/internal';
 
 /** Options that both have. */
 interface LookupOptions {

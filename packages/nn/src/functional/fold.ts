@@ -1,7 +1,8 @@
 /**
  * @file Sliding blocks of images as columns, and back.
  */
-import { type PatchOptions, type Tensor, col2im, im2col } from '@tessera/tensor';
+import { type Tensor } from '@tessera/tensor';
+import { type PatchOptions, col2im, im2col } from '@tessera/tensor/internal';
 
 /** Options of `fold` and `unfold`; a number stands for both dimensions. */
 export type FoldOptions = PatchOptions;

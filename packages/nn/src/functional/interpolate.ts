@@ -2,7 +2,8 @@
  * @file `interpolate`: resizing of [N, C, …].
  */
 import { TesseraError } from '@tessera/shared';
-import { type Tensor, upsample } from '@tessera/tensor';
+import { type Tensor } from '@tessera/tensor';
+import { upsample } from '@tessera/tensor/internal';
 import { adaptiveAvgPool1d, adaptiveAvgPool2d, adaptiveAvgPool3d } from './adaptive-pool.js';
 
 /** How elements between elements are found; `area` takes means. */

@@ -3,13 +3,8 @@
  */
 import { TesseraError } from '@tessera/shared';
 import {
-  type KlDivOptions,
-  type Reduction,
   type Tensor,
-  type TripletMarginLossOptions,
   clampMin,
-  klDiv as divergence,
-  formatSizes,
   log,
   logSigmoid,
   mean,
@@ -17,9 +12,16 @@ import {
   neg,
   noGrad,
   relu,
-  sameNumbers,
   sum,
 } from '@tessera/tensor';
+import {
+  type KlDivOptions,
+  type Reduction,
+  type TripletMarginLossOptions,
+  klDiv as divergence,
+  formatSizes,
+  sameNumbers,
+} from '@tessera/tensor/internal';
 import { pairwiseDistance } from './distance.js';
 
 /** The elements, their mean or their sum. */

@@ -1,17 +1,8 @@
 /**
  * @file Power-average pooling: (Σ xᵖ)^{1/p} of each window.
  */
-import {
-  type Tensor,
-  abs,
-  avgPool1d,
-  avgPool2d,
-  avgPool3d,
-  mul,
-  pow,
-  relu,
-  sign,
-} from '@tessera/tensor';
+import { type Tensor, abs, mul, pow, relu, sign } from '@tessera/tensor';
+import { avgPool1d, avgPool2d, avgPool3d } from '@tessera/tensor/internal';
 
 /** Options of power-average pooling. */
 export interface LpPoolOptions {

@@ -7,17 +7,13 @@ import {
   baddbmm,
   bmm,
   cat,
-  constantPad,
   dropout,
   expand,
-  formatSizes,
   linear,
   maskedFill,
   mean,
   permute,
   reshape,
-  sameNumbers,
-  scaledDotProductAttention,
   softmax,
   split,
   squeeze,
@@ -25,6 +21,12 @@ import {
   unsqueeze,
   zeros,
 } from '@tessera/tensor';
+import {
+  constantPad,
+  formatSizes,
+  sameNumbers,
+  scaledDotProductAttention,
+} from '@tessera/tensor/internal';
 
 /** The weights and choices of one attention layer; sequences are [T, N, E] or [T, E]. */
 export interface MultiHeadAttentionOptions {

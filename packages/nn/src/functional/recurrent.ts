@@ -4,7 +4,8 @@
  * Composed of plain operators, so gradients and compilation follow: the products of the inputs are one
  * matrix product for all steps, only those of the hidden state run step by step.
  */
-import { type Tensor, chunk, linear, matmul, mT, relu, stack, unbind } from '@tessera/tensor';
+import { type Tensor, chunk, linear, matmul, relu, stack, unbind } from '@tessera/tensor';
+import { mT } from '@tessera/tensor/internal';
 
 /** Which equations a cell follows. */
 export type CellKind = 'tanh' | 'relu' | 'lstm' | 'gru';

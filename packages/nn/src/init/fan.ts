@@ -2,7 +2,8 @@
  * @file Fan-in, fan-out and gains: the numbers behind the initialisers.
  */
 import { TesseraError } from '@tessera/shared';
-import { type Tensor, formatSizes } from '@tessera/tensor';
+import { type Tensor } from '@tessera/tensor';
+import { formatSizes } from '@tessera/tensor/internal';
 
 /** Nonlinearities with a known gain. */
 export type Nonlinearity =

@@ -4,14 +4,13 @@
  * All initialisers write in place and record no history. The same `manualSeed` gives the same values
  * on every device (PyTorch's values differ: its generator is another one).
  */
+import { type Tensor, noGrad } from '@tessera/tensor';
 import {
-  type Tensor,
   normal_ as drawNormal,
   uniform_ as drawUniform,
   fill_,
-  noGrad,
   zero_,
-} from '@tessera/tensor';
+} from '@tessera/tensor/internal';
 
 /** Uniform in [from, to). */
 export function uniform_(tensor: Tensor, from = 0, to = 1): Tensor {

@@ -2,16 +2,8 @@
  * @file Initialisers that set most elements to zero.
  */
 import { TesseraError } from '@tessera/shared';
-import {
-  type Tensor,
-  eye,
-  fill_,
-  fromTypedArray,
-  noGrad,
-  normal_,
-  randperm,
-  zero_,
-} from '@tessera/tensor';
+import { type Tensor, eye, fromTypedArray, noGrad, randperm } from '@tessera/tensor';
+import { fill_, normal_, zero_ } from '@tessera/tensor/internal';
 
 /** @throws shape-mismatch */
 function expectRank(tensor: Tensor, ranks: readonly number[], message: string): void {

@@ -1,15 +1,8 @@
 /**
  * @file A normal distribution cut off on both sides.
  */
-import {
-  type Tensor,
-  add_,
-  clamp_,
-  uniform_ as drawUniform,
-  erfinv_,
-  mul_,
-  noGrad,
-} from '@tessera/tensor';
+import { type Tensor, noGrad } from '@tessera/tensor';
+import { add_, clamp_, uniform_ as drawUniform, erfinv_, mul_ } from '@tessera/tensor/internal';
 
 /** Options of `truncNormal_`. */
 export interface TruncNormalOptions {

@@ -6,7 +6,7 @@
  * ones, which continue from the current rate. Modelled on `torch.optim.lr_scheduler`.
  */
 import { TesseraError } from '@tessera/shared';
-import { trackClass } from '@tessera/tensor';
+import { trackClass } from '@tessera/tensor/internal';
 import type { CommonOptions, ParamGroup } from '../optim/param-group.js';
 
 /** What a scheduler needs of an optimizer. */

@@ -2,7 +2,7 @@
  * @file `ReduceLROnPlateau`: the rate falls when a metric stops improving.
  */
 import { TesseraError } from '@tessera/shared';
-import { trackClass } from '@tessera/tensor';
+import { trackClass } from '@tessera/tensor/internal';
 import type { ScheduledOptimizer } from './lr-scheduler.js';
 
 /** Options of `ReduceLROnPlateau`. */

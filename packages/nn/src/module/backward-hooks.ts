@@ -5,15 +5,8 @@
  * the results, and one on the arguments, whose backward runs the hooks. In a trace they are calls of host
  * code: the hooks run whenever the backward does. Modelled on `torch.utils.hooks.BackwardHook`.
  */
-import {
-  Function,
-  type FunctionContext,
-  type HostCode,
-  type Tensor,
-  activeMode,
-  hostCall,
-  isTensor,
-} from '@tessera/tensor';
+import { Function, type FunctionContext, type Tensor, isTensor } from '@tessera/tensor';
+import { type HostCode, activeMode, hostCall } from '@tessera/tensor/internal';
 import type { BackwardHook, BackwardPreHook, HookGradients } from './hooks.js';
 import type { Module } from './module.js';
 

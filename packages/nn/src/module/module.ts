@@ -7,10 +7,8 @@
  * (`training`, a hyper-parameter, a replaced parameter) changes. Modelled on `torch.nn.Module`.
  */
 import { TesseraError } from '@tessera/shared';
+import { type DType, type Tensor, isTensor } from '@tessera/tensor';
 import {
-  type DType,
-  type Tensor,
-  isTensor,
   activeMode,
   modes,
   moduleScope,
@@ -18,7 +16,7 @@ import {
   trustedRegion,
   dropGradient,
   zeroGradient,
-} from '@tessera/tensor';
+} from '@tessera/tensor/internal';
 import { Parameter } from '../parameter.js';
 import {
   type BackwardHook,

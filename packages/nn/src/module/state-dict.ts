@@ -5,7 +5,8 @@
  * children. Loading checks everything first, so a state dict that does not fit changes nothing.
  */
 import { TesseraError } from '@tessera/shared';
-import { type Tensor, formatSizes, noGrad, sameNumbers } from '@tessera/tensor';
+import { type Tensor, noGrad } from '@tessera/tensor';
+import { formatSizes, sameNumbers } from '@tessera/tensor/internal';
 import type { LoadStateDictHook } from './hooks.js';
 import type { Module } from './module.js';
 import { everyPath, joinName, ownBuffers, ownParameters } from './module-tree.js';

@@ -1,20 +1,10 @@
 /**
  * @file More smooth activations, and the learned slope, as modules.
  */
-import {
-  type Tensor,
-  celu,
-  celu_,
-  div,
-  full,
-  logSigmoid,
-  prelu,
-  selu,
-  selu_,
-  sub,
-  tanh,
-} from '@tessera/tensor';
+import { type Tensor, celu, div, full, logSigmoid, prelu, selu, sub, tanh } from '@tessera/tensor';
+import { celu_, selu_ } from '@tessera/tensor/internal';
 import { floatLiteral } from '../module/module-repr.js';
+import { checkOptions } from '../module/check-options.js';
 import { Module } from '../module/module.js';
 import { trustForward } from '../module/trust.js';
 import { Parameter } from '../parameter.js';
@@ -75,6 +65,13 @@ export interface PReLUOptions extends FactoryOptions {
 
 /** x, or a learned slope below zero, one for all or one per channel. @see torch.nn.PReLU */
 export class PReLU extends Module {
+  /** Names of the constructor's options. */
+  static readonly optionNames: Readonly<Record<keyof PReLUOptions, true>> = {
+    init: true,
+    device: true,
+    dtype: true,
+  };
+
   readonly init: number;
   /** [numParameters] */
   weight: Parameter;
@@ -84,6 +81,7 @@ export class PReLU extends Module {
     options: PReLUOptions = {},
   ) {
     super();
+    checkOptions(new.target, options);
     const { init = 0.25, ...factory } = options;
     this.init = init;
     this.weight = new Parameter(full([numParameters], init, { dtype: 'float32', ...factory }));

@@ -7,18 +7,20 @@ import {
   gt,
   hardshrink,
   hardsigmoid,
-  hardsigmoid_,
   hardtanh,
-  hardtanh_,
   leakyRelu,
-  leakyRelu_,
   noGrad,
   softshrink,
   threshold,
-  threshold_,
-  uniform_,
   where,
 } from '@tessera/tensor';
+import {
+  hardsigmoid_,
+  hardtanh_,
+  leakyRelu_,
+  threshold_,
+  uniform_,
+} from '@tessera/tensor/internal';
 import { floatLiteral, pythonLiteral } from '../module/module-repr.js';
 import { Module } from '../module/module.js';
 import { trustForward } from '../module/trust.js';

@@ -5,25 +5,21 @@ import {
   type GeluApproximation,
   type Tensor,
   elu,
-  elu_,
   gelu,
   hardswish,
-  hardswish_,
   leakyRelu,
-  leakyRelu_,
   logSoftmax,
   mish,
-  mish_,
   relu,
-  relu_,
   sigmoid,
   silu,
-  silu_,
   softmax,
   softplus,
   tanh,
 } from '@tessera/tensor';
+import { elu_, hardswish_, leakyRelu_, mish_, relu_, silu_ } from '@tessera/tensor/internal';
 import { floatLiteral, pythonLiteral } from '../module/module-repr.js';
+import { checkOptions } from '../module/check-options.js';
 import { Module } from '../module/module.js';
 import { trustForward } from '../module/trust.js';
 
@@ -34,10 +30,14 @@ export interface InplaceOptions {
 
 /** Base of those activations. */
 export abstract class InplaceActivation extends Module {
+  /** Names of the constructor's options. */
+  static readonly optionNames: Readonly<Record<keyof InplaceOptions, true>> = { inplace: true };
+
   readonly inplace: boolean;
 
   constructor(options: InplaceOptions = {}) {
     super();
+    checkOptions(new.target, options);
     this.inplace = options.inplace ?? false;
   }
 
@@ -132,10 +132,16 @@ export class Softplus extends Module {
 
 /** x Φ(x), with the error function or its tanh approximation. @see torch.nn.GELU */
 export class GELU extends Module {
+  /** Names of the constructor's options. */
+  static readonly optionNames: Readonly<
+    Record<keyof { readonly approximate?: GeluApproximation }, true>
+  > = { approximate: true };
+
   readonly approximate: GeluApproximation;
 
   constructor(options: { readonly approximate?: GeluApproximation } = {}) {
     super();
+    checkOptions(new.target, options);
     this.approximate = options.approximate ?? 'none';
   }
 

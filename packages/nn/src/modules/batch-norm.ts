@@ -7,21 +7,18 @@
 import { TesseraError } from '@tessera/shared';
 import {
   type Tensor,
-  batchNorm,
   empty,
-  fill_,
-  formatSizes,
   noGrad,
   ones,
   reciprocal,
-  rsub,
   tensor,
-  zero_,
   zeros,
   zerosLike,
 } from '@tessera/tensor';
+import { batchNorm, fill_, formatSizes, rsub, zero_ } from '@tessera/tensor/internal';
 import { ones_, zeros_ } from '../init/fill.js';
 import { pythonLiteral } from '../module/module-repr.js';
+import { checkOptions } from '../module/check-options.js';
 import { Module } from '../module/module.js';
 import { trustForward } from '../module/trust.js';
 import { Parameter } from '../parameter.js';
@@ -43,6 +40,16 @@ export interface BatchNormModuleOptions extends FactoryOptions {
 
 /** What they have in common. */
 export abstract class BatchNorm extends Module {
+  /** Names of the constructor's options. */
+  static readonly optionNames: Readonly<Record<keyof BatchNormModuleOptions, true>> = {
+    eps: true,
+    momentum: true,
+    affine: true,
+    trackRunningStats: true,
+    device: true,
+    dtype: true,
+  };
+
   readonly eps: number;
   readonly momentum: number | null;
   readonly affine: boolean;
@@ -60,6 +67,7 @@ export abstract class BatchNorm extends Module {
     options: BatchNormModuleOptions = {},
   ) {
     super();
+    checkOptions(new.target, options);
     const {
       eps = 1e-5,
       momentum = 0.1,

@@ -4,6 +4,7 @@
 import { type Tensor, bilinear, empty } from '@tessera/tensor';
 import { uniform_ } from '../init/fill.js';
 import { pythonLiteral } from '../module/module-repr.js';
+import { checkOptions } from '../module/check-options.js';
 import { Module } from '../module/module.js';
 import { trustForward } from '../module/trust.js';
 import { Parameter } from '../parameter.js';
@@ -11,6 +12,13 @@ import type { LinearOptions } from './linear.js';
 
 /** Bilinear map of last dimensions, […, in1], […, in2] → […, out]. @see torch.nn.Bilinear */
 export class Bilinear extends Module {
+  /** Names of the constructor's options. */
+  static readonly optionNames: Readonly<Record<keyof LinearOptions, true>> = {
+    bias: true,
+    device: true,
+    dtype: true,
+  };
+
   /** [out, in1, in2] */
   weight: Parameter;
   /** [out], or null. */
@@ -23,6 +31,7 @@ export class Bilinear extends Module {
     options: LinearOptions = {},
   ) {
     super();
+    checkOptions(new.target, options);
     const { bias = true, ...factory } = options;
     this.weight = new Parameter(empty([outFeatures, in1Features, in2Features], factory));
     this.bias = bias ? new Parameter(empty([outFeatures], factory)) : null;

@@ -1,8 +1,10 @@
 /**
  * @file `ConvTranspose1d`, `ConvTranspose2d` and `ConvTranspose3d`: convolutions that grow their input.
  */
+import { checkOptions } from '../module/check-options.js';
 import { TesseraError } from '@tessera/shared';
-import { type Tensor, convTranspose1d, convTranspose2d, convTranspose3d } from '@tessera/tensor';
+import { type Tensor } from '@tessera/tensor';
+import { convTranspose1d, convTranspose2d, convTranspose3d } from '@tessera/tensor/internal';
 import { trustForward } from '../module/trust.js';
 import { ConvBase, type ConvBaseOptions, type PerDimension } from './conv-base.js';
 
@@ -16,6 +18,18 @@ export interface ConvTransposeModuleOptions extends ConvBaseOptions {
 
 /** What they have in common. */
 abstract class ConvTranspose extends ConvBase<readonly number[]> {
+  /** Names of the constructor's options. */
+  static readonly optionNames: Readonly<Record<keyof ConvTransposeModuleOptions, true>> = {
+    padding: true,
+    outputPadding: true,
+    stride: true,
+    dilation: true,
+    groups: true,
+    bias: true,
+    device: true,
+    dtype: true,
+  };
+
   readonly outputPadding: readonly number[];
 
   /** @throws invalid-argument */
@@ -27,6 +41,7 @@ abstract class ConvTranspose extends ConvBase<readonly number[]> {
   ) {
     const { outputPadding = 0, ...rest } = options;
     super(inChannels, outChannels, kernelSize, { ...rest, transposed: true });
+    checkOptions(new.target, options);
     this.outputPadding = this.perDimension('outputPadding', outputPadding);
   }
 

@@ -1,8 +1,10 @@
 /**
  * @file `Conv1d`, `Conv2d` and `Conv3d`.
  */
+import { checkOptions } from '../module/check-options.js';
 import { TesseraError } from '@tessera/shared';
-import { type PadMode, type Tensor, conv1d, conv2d, conv3d, pad } from '@tessera/tensor';
+import { type PadMode, type Tensor, pad } from '@tessera/tensor';
+import { conv1d, conv2d, conv3d } from '@tessera/tensor/internal';
 import { trustForward } from '../module/trust.js';
 import { ConvBase, type ConvBaseOptions, type PerDimension } from './conv-base.js';
 
@@ -21,6 +23,18 @@ const PADDING_MODES: readonly string[] = ['zeros', 'reflect', 'replicate', 'circ
 
 /** What they have in common. */
 abstract class Conv extends ConvBase<readonly number[] | 'same' | 'valid'> {
+  /** Names of the constructor's options. */
+  static readonly optionNames: Readonly<Record<keyof ConvModuleOptions, true>> = {
+    padding: true,
+    paddingMode: true,
+    stride: true,
+    dilation: true,
+    groups: true,
+    bias: true,
+    device: true,
+    dtype: true,
+  };
+
   readonly paddingMode: PaddingMode;
 
   /** @throws invalid-argument */
@@ -32,6 +46,7 @@ abstract class Conv extends ConvBase<readonly number[] | 'same' | 'valid'> {
   ) {
     const { paddingMode = 'zeros', ...rest } = options;
     super(inChannels, outChannels, kernelSize, { ...rest, transposed: false });
+    checkOptions(new.target, options);
     if (!PADDING_MODES.includes(paddingMode)) {
       throw new TesseraError(
         'invalid-argument',

@@ -13,12 +13,16 @@ import {
   featureAlphaDropout,
 } from '../functional/dropout.js';
 import { floatLiteral, pythonLiteral } from '../module/module-repr.js';
+import { checkOptions } from '../module/check-options.js';
 import { Module } from '../module/module.js';
 import { trustForward } from '../module/trust.js';
 import type { InplaceOptions } from './activation.js';
 
 /** What they have in common. */
 abstract class DropoutModule extends Module {
+  /** Names of the constructor's options. */
+  static readonly optionNames: Readonly<Record<keyof InplaceOptions, true>> = { inplace: true };
+
   readonly inplace: boolean;
 
   /** @throws invalid-argument unless 0 ≤ p ≤ 1 */
@@ -27,6 +31,7 @@ abstract class DropoutModule extends Module {
     options: InplaceOptions = {},
   ) {
     super();
+    checkOptions(new.target, options);
     if (!(p >= 0 && p <= 1))
       throw new TesseraError(
         'invalid-argument',

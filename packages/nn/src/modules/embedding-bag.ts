@@ -1,10 +1,12 @@
 /**
  * @file `EmbeddingBag`: rows of a table, combined per bag of indices.
  */
-import { type Tensor, empty, noGrad, select, zero_ } from '@tessera/tensor';
+import { type Tensor, empty, noGrad, select } from '@tessera/tensor';
+import { zero_ } from '@tessera/tensor/internal';
 import { embeddingBag } from '../functional/embedding.js';
 import { normal_ } from '../init/fill.js';
 import { floatLiteral } from '../module/module-repr.js';
+import { checkOptions } from '../module/check-options.js';
 import { Module } from '../module/module.js';
 import { trustForward } from '../module/trust.js';
 import { Parameter } from '../parameter.js';
@@ -20,6 +22,18 @@ export interface EmbeddingBagModuleOptions extends EmbeddingOptions {
 
 /** Rows of `weight` combined per bag, [B, N] or [N] with offsets [B] → [B, embeddingDim]. @see torch.nn.EmbeddingBag */
 export class EmbeddingBag extends Module {
+  /** Names of the constructor's options. */
+  static readonly optionNames: Readonly<Record<keyof EmbeddingBagModuleOptions, true>> = {
+    mode: true,
+    includeLastOffset: true,
+    paddingIdx: true,
+    maxNorm: true,
+    normType: true,
+    scaleGradByFreq: true,
+    device: true,
+    dtype: true,
+  };
+
   readonly maxNorm: number | null;
   readonly normType: number;
   readonly scaleGradByFreq: boolean;
@@ -36,6 +50,7 @@ export class EmbeddingBag extends Module {
     options: EmbeddingBagModuleOptions = {},
   ) {
     super();
+    checkOptions(new.target, options);
     const {
       maxNorm = null,
       normType = 2,

@@ -2,10 +2,12 @@
  * @file `Embedding`: rows of a table by index.
  */
 import { TesseraError } from '@tessera/shared';
-import { type Tensor, empty, noGrad, select, zero_ } from '@tessera/tensor';
+import { type Tensor, empty, noGrad, select } from '@tessera/tensor';
+import { zero_ } from '@tessera/tensor/internal';
 import { embedding } from '../functional/embedding.js';
 import { normal_ } from '../init/fill.js';
 import { floatLiteral } from '../module/module-repr.js';
+import { checkOptions } from '../module/check-options.js';
 import { Module } from '../module/module.js';
 import { trustForward } from '../module/trust.js';
 import { Parameter } from '../parameter.js';
@@ -41,6 +43,16 @@ export function paddingRow(
 
 /** Rows of `weight` by index, […] → […, embeddingDim]. @see torch.nn.Embedding */
 export class Embedding extends Module {
+  /** Names of the constructor's options. */
+  static readonly optionNames: Readonly<Record<keyof EmbeddingOptions, true>> = {
+    paddingIdx: true,
+    maxNorm: true,
+    normType: true,
+    scaleGradByFreq: true,
+    device: true,
+    dtype: true,
+  };
+
   readonly paddingIdx: number | null;
   readonly maxNorm: number | null;
   readonly normType: number;
@@ -55,6 +67,7 @@ export class Embedding extends Module {
     options: EmbeddingOptions = {},
   ) {
     super();
+    checkOptions(new.target, options);
     const {
       paddingIdx = null,
       maxNorm = null,

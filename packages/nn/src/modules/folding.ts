@@ -4,11 +4,19 @@
 import type { Tensor } from '@tessera/tensor';
 import { type FoldOptions, fold, unfold } from '../functional/fold.js';
 import { pythonLiteral } from '../module/module-repr.js';
+import { checkOptions } from '../module/check-options.js';
 import { Module } from '../module/module.js';
 import { trustForward } from '../module/trust.js';
 
 /** What both have in common. */
 abstract class Blocks extends Module {
+  /** Names of the constructor's options. */
+  static readonly optionNames: Readonly<Record<keyof FoldOptions, true>> = {
+    dilation: true,
+    padding: true,
+    stride: true,
+  };
+
   readonly dilation: number | readonly number[];
   readonly padding: number | readonly number[];
   readonly stride: number | readonly number[];
@@ -18,6 +26,7 @@ abstract class Blocks extends Module {
     options: FoldOptions,
   ) {
     super();
+    checkOptions(new.target, options);
     this.dilation = options.dilation ?? 1;
     this.padding = options.padding ?? 0;
     this.stride = options.stride ?? 1;

@@ -2,7 +2,8 @@
  * @file `InstanceNorm1d`, `InstanceNorm2d` and `InstanceNorm3d`: each channel of each sample normalised.
  */
 import { TesseraError } from '@tessera/shared';
-import { type Tensor, formatSizes, instanceNorm, squeeze, unsqueeze } from '@tessera/tensor';
+import { type Tensor, squeeze, unsqueeze } from '@tessera/tensor';
+import { formatSizes, instanceNorm } from '@tessera/tensor/internal';
 import { trustForward } from '../module/trust.js';
 import { BatchNorm, type BatchNormModuleOptions, checkRank } from './batch-norm.js';
 

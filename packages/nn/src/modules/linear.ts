@@ -6,6 +6,7 @@ import { calculateFanInAndFanOut } from '../init/fan.js';
 import { uniform_ } from '../init/fill.js';
 import { kaimingUniform_ } from '../init/kaiming.js';
 import { pythonLiteral } from '../module/module-repr.js';
+import { checkOptions } from '../module/check-options.js';
 import { Module } from '../module/module.js';
 import { trustForward } from '../module/trust.js';
 import { Parameter } from '../parameter.js';
@@ -19,6 +20,13 @@ export interface LinearOptions extends FactoryOptions {
 
 /** Affine map of the last dimension, […, in] → […, out]. @see torch.nn.Linear */
 export class Linear extends Module {
+  /** Names of the constructor's options. */
+  static readonly optionNames: Readonly<Record<keyof LinearOptions, true>> = {
+    bias: true,
+    device: true,
+    dtype: true,
+  };
+
   /** [out, in] */
   weight: Parameter;
   /** [out], or null. */
@@ -30,6 +38,7 @@ export class Linear extends Module {
     options: LinearOptions = {},
   ) {
     super();
+    checkOptions(new.target, options);
     const { bias = true, ...factory } = options;
     this.weight = new Parameter(empty([outFeatures, inFeatures], factory));
     this.bias = bias ? new Parameter(empty([outFeatures], factory)) : null;

@@ -1,8 +1,10 @@
 /**
  * @file `LocalResponseNorm`: channels divided by what their neighbours are.
  */
-import { type Tensor, avgPool3d, constantPad, reshape } from '@tessera/tensor';
+import { type Tensor, reshape } from '@tessera/tensor';
+import { avgPool3d, constantPad } from '@tessera/tensor/internal';
 import { pythonLiteral, floatLiteral } from '../module/module-repr.js';
+import { checkOptions } from '../module/check-options.js';
 import { Module } from '../module/module.js';
 import { trustForward } from '../module/trust.js';
 
@@ -18,6 +20,13 @@ export interface LocalResponseNormOptions {
 
 /** input / (k + α · mean of squares of `size` neighbouring channels)^β, [N, C, …]. @see torch.nn.LocalResponseNorm */
 export class LocalResponseNorm extends Module {
+  /** Names of the constructor's options. */
+  static readonly optionNames: Readonly<Record<keyof LocalResponseNormOptions, true>> = {
+    alpha: true,
+    beta: true,
+    k: true,
+  };
+
   readonly alpha: number;
   readonly beta: number;
   readonly k: number;
@@ -27,6 +36,7 @@ export class LocalResponseNorm extends Module {
     options: LocalResponseNormOptions = {},
   ) {
     super();
+    checkOptions(new.target, options);
     this.alpha = options.alpha ?? 1e-4;
     this.beta = options.beta ?? 0.75;
     this.k = options.k ?? 1;

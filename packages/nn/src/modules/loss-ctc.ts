@@ -1,19 +1,29 @@
 /**
  * @file `CTCLoss`.
  */
-import type { Reduction, Tensor } from '@tessera/tensor';
+import type { Tensor } from '@tessera/tensor';
+import type { Reduction } from '@tessera/tensor/internal';
 import { type CtcLossOptions, ctcLoss } from '../functional/ctc-loss.js';
+import { checkOptions } from '../module/check-options.js';
 import { Module } from '../module/module.js';
 import { trustForward } from '../module/trust.js';
 
 /** Likelihood of label sequences over all their alignments with longer inputs. @see torch.nn.CTCLoss */
 export class CTCLoss extends Module {
+  /** Names of the constructor's options. */
+  static readonly optionNames: Readonly<Record<keyof CtcLossOptions, true>> = {
+    blank: true,
+    zeroInfinity: true,
+    reduction: true,
+  };
+
   readonly blank: number;
   readonly reduction: Reduction;
   readonly zeroInfinity: boolean;
 
   constructor(options: CtcLossOptions = {}) {
     super();
+    checkOptions(new.target, options);
     this.blank = options.blank ?? 0;
     this.reduction = options.reduction ?? 'mean';
     this.zeroInfinity = options.zeroInfinity ?? false;

@@ -1,31 +1,39 @@
 /**
  * @file Losses of distributions and of differences, as modules.
  */
+import { type Tensor } from '@tessera/tensor';
 import {
   type PoissonNllLossOptions,
   type Reduction,
-  type Tensor,
   huberLoss,
   poissonNllLoss,
   smoothL1Loss,
-} from '@tessera/tensor';
+} from '@tessera/tensor/internal';
 import {
   type GaussianNllLossOptions,
   type KlDivLossOptions,
   gaussianNllLoss,
   klDiv,
 } from '../functional/losses.js';
+import { checkOptions } from '../module/check-options.js';
 import { Module } from '../module/module.js';
 import { trustForward } from '../module/trust.js';
 import { Loss, type LossOptions } from './loss.js';
 
 /** Kullback-Leibler divergence of log-probabilities from a target distribution. @see torch.nn.KLDivLoss */
 export class KLDivLoss extends Module {
+  /** Names of the constructor's options. */
+  static readonly optionNames: Readonly<Record<keyof KlDivLossOptions, true>> = {
+    reduction: true,
+    logTarget: true,
+  };
+
   readonly reduction: Reduction | 'batchmean';
   readonly logTarget: boolean;
 
   constructor(options: KlDivLossOptions = {}) {
     super();
+    checkOptions(new.target, options);
     this.reduction = options.reduction ?? 'mean';
     this.logTarget = options.logTarget ?? false;
   }
@@ -38,6 +46,14 @@ export class KLDivLoss extends Module {
 
 /** Negative log-likelihood of counts under Poisson distributions. @see torch.nn.PoissonNLLLoss */
 export class PoissonNLLLoss extends Loss {
+  /** Names of the constructor's options. */
+  static override readonly optionNames: Readonly<Record<keyof PoissonNllLossOptions, true>> = {
+    logInput: true,
+    full: true,
+    eps: true,
+    reduction: true,
+  };
+
   readonly logInput: boolean;
   readonly full: boolean;
   readonly eps: number;
@@ -58,6 +74,13 @@ export class PoissonNLLLoss extends Loss {
 
 /** Negative log-likelihood of targets under normal distributions. @see torch.nn.GaussianNLLLoss */
 export class GaussianNLLLoss extends Loss {
+  /** Names of the constructor's options. */
+  static override readonly optionNames: Readonly<Record<keyof GaussianNllLossOptions, true>> = {
+    full: true,
+    eps: true,
+    reduction: true,
+  };
+
   readonly full: boolean;
   readonly eps: number;
 
@@ -76,6 +99,11 @@ export class GaussianNLLLoss extends Loss {
 
 /** Squared differences up to delta, then linear. @see torch.nn.HuberLoss */
 export class HuberLoss extends Loss {
+  /** Names of the constructor's options. */
+  static override readonly optionNames: Readonly<
+    Record<keyof (LossOptions & { readonly delta?: number }), true>
+  > = { reduction: true, delta: true };
+
   readonly delta: number;
 
   constructor(options: LossOptions & { readonly delta?: number } = {}) {
@@ -91,6 +119,11 @@ export class HuberLoss extends Loss {
 
 /** Squared differences up to beta, scaled, then absolute ones. @see torch.nn.SmoothL1Loss */
 export class SmoothL1Loss extends Loss {
+  /** Names of the constructor's options. */
+  static override readonly optionNames: Readonly<
+    Record<keyof (LossOptions & { readonly beta?: number }), true>
+  > = { reduction: true, beta: true };
+
   readonly beta: number;
 
   constructor(options: LossOptions & { readonly beta?: number } = {}) {

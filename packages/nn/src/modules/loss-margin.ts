@@ -1,10 +1,10 @@
 /**
  * @file Losses with margins, as modules.
  */
+import { type Tensor } from '@tessera/tensor';
 import {
   type MarginLossOptions,
   type MultiMarginLossOptions,
-  type Tensor,
   type TripletMarginLossOptions,
   cosineEmbeddingLoss,
   hingeEmbeddingLoss,
@@ -13,7 +13,7 @@ import {
   multilabelMarginLoss,
   softMarginLoss,
   tripletMarginLoss,
-} from '@tessera/tensor';
+} from '@tessera/tensor/internal';
 import {
   type DistanceFunction,
   type MultilabelSoftMarginLossOptions,
@@ -35,6 +35,12 @@ export class SoftMarginLoss extends Loss {
 
 /** The input for target 1, max(0, margin - input) for -1. @see torch.nn.HingeEmbeddingLoss */
 export class HingeEmbeddingLoss extends Loss {
+  /** Names of the constructor's options. */
+  static override readonly optionNames: Readonly<Record<keyof MarginLossOptions, true>> = {
+    margin: true,
+    reduction: true,
+  };
+
   readonly margin: number;
 
   constructor(options: MarginLossOptions = {}) {
@@ -50,6 +56,12 @@ export class HingeEmbeddingLoss extends Loss {
 
 /** max(0, -target (input1 - input2) + margin). @see torch.nn.MarginRankingLoss */
 export class MarginRankingLoss extends Loss {
+  /** Names of the constructor's options. */
+  static override readonly optionNames: Readonly<Record<keyof MarginLossOptions, true>> = {
+    margin: true,
+    reduction: true,
+  };
+
   readonly margin: number;
 
   constructor(options: MarginLossOptions = {}) {
@@ -66,6 +78,12 @@ export class MarginRankingLoss extends Loss {
 
 /** 1 - cosine for target 1, max(0, cosine - margin) for -1. @see torch.nn.CosineEmbeddingLoss */
 export class CosineEmbeddingLoss extends Loss {
+  /** Names of the constructor's options. */
+  static override readonly optionNames: Readonly<Record<keyof MarginLossOptions, true>> = {
+    margin: true,
+    reduction: true,
+  };
+
   readonly margin: number;
 
   constructor(options: MarginLossOptions = {}) {
@@ -82,6 +100,14 @@ export class CosineEmbeddingLoss extends Loss {
 
 /** How much other classes come within a margin of the right one. @see torch.nn.MultiMarginLoss */
 export class MultiMarginLoss extends WeightedLoss {
+  /** Names of the constructor's options. */
+  static override readonly optionNames: Readonly<Record<keyof MultiMarginLossOptions, true>> = {
+    p: true,
+    margin: true,
+    weight: true,
+    reduction: true,
+  };
+
   readonly p: number;
   readonly margin: number;
 
@@ -108,6 +134,14 @@ export class MultiLabelMarginLoss extends Loss {
 
 /** Mean over classes of the binary cross entropy of logits. @see torch.nn.MultiLabelSoftMarginLoss */
 export class MultiLabelSoftMarginLoss extends WeightedLoss {
+  /** Names of the constructor's options. */
+  static override readonly optionNames: Readonly<
+    Record<keyof MultilabelSoftMarginLossOptions, true>
+  > = {
+    weight: true,
+    reduction: true,
+  };
+
   constructor(options: MultilabelSoftMarginLossOptions = {}) {
     super(options);
   }
@@ -121,6 +155,15 @@ export class MultiLabelSoftMarginLoss extends WeightedLoss {
 
 /** How much a negative comes within a margin of a positive. @see torch.nn.TripletMarginLoss */
 export class TripletMarginLoss extends Loss {
+  /** Names of the constructor's options. */
+  static override readonly optionNames: Readonly<Record<keyof TripletMarginLossOptions, true>> = {
+    p: true,
+    eps: true,
+    swap: true,
+    margin: true,
+    reduction: true,
+  };
+
   readonly margin: number;
   readonly p: number;
   readonly eps: number;
@@ -155,6 +198,11 @@ export interface TripletMarginWithDistanceLossModuleOptions
 
 /** The same with a distance of one's own. @see torch.nn.TripletMarginWithDistanceLoss */
 export class TripletMarginWithDistanceLoss extends Loss {
+  /** Names of the constructor's options. */
+  static override readonly optionNames: Readonly<
+    Record<keyof TripletMarginWithDistanceLossModuleOptions, true>
+  > = { distanceFunction: true, reduction: true, margin: true, swap: true };
+
   readonly distance_function: DistanceFunction | DistanceModule;
   readonly margin: number;
   readonly swap: boolean;

@@ -1,16 +1,17 @@
 /**
  * @file Losses as modules.
  */
+import { type Tensor } from '@tessera/tensor';
 import {
   type Reduction,
-  type Tensor,
   binaryCrossEntropy,
   binaryCrossEntropyWithLogits,
   crossEntropy,
   l1Loss,
   mseLoss,
   nllLoss,
-} from '@tessera/tensor';
+} from '@tessera/tensor/internal';
+import { checkOptions } from '../module/check-options.js';
 import { Module } from '../module/module.js';
 import { trustForward } from '../module/trust.js';
 
@@ -22,10 +23,14 @@ export interface LossOptions {
 
 /** Base of losses. */
 export abstract class Loss extends Module {
+  /** Names of the constructor's options. */
+  static readonly optionNames: Readonly<Record<keyof LossOptions, true>> = { reduction: true };
+
   readonly reduction: Reduction;
 
   constructor(options: LossOptions = {}) {
     super();
+    checkOptions(new.target, options);
     this.reduction = options.reduction ?? 'mean';
   }
 
@@ -34,6 +39,11 @@ export abstract class Loss extends Module {
 
 /** Base of losses with class weights, a buffer as in PyTorch. */
 export abstract class WeightedLoss extends Loss {
+  /** Names of the constructor's options. */
+  static override readonly optionNames: Readonly<
+    Record<keyof (LossOptions & { readonly weight?: Tensor | null }), true>
+  > = { reduction: true, weight: true };
+
   declare weight: Tensor | null;
 
   constructor(options: LossOptions & { readonly weight?: Tensor | null }) {
@@ -58,6 +68,14 @@ export interface CrossEntropyLossOptions extends NLLLossModuleOptions {
 
 /** Cross entropy of logits [N, C, …] with class indices or probabilities. @see torch.nn.CrossEntropyLoss */
 export class CrossEntropyLoss extends WeightedLoss {
+  /** Names of the constructor's options. */
+  static override readonly optionNames: Readonly<Record<keyof CrossEntropyLossOptions, true>> = {
+    labelSmoothing: true,
+    weight: true,
+    ignoreIndex: true,
+    reduction: true,
+  };
+
   readonly ignoreIndex: number;
   readonly labelSmoothing: number;
 
@@ -80,6 +98,13 @@ export class CrossEntropyLoss extends WeightedLoss {
 
 /** Negative log-likelihood of log-probabilities [N, C, …]. @see torch.nn.NLLLoss */
 export class NLLLoss extends WeightedLoss {
+  /** Names of the constructor's options. */
+  static override readonly optionNames: Readonly<Record<keyof NLLLossModuleOptions, true>> = {
+    weight: true,
+    ignoreIndex: true,
+    reduction: true,
+  };
+
   readonly ignoreIndex: number;
 
   constructor(options: NLLLossModuleOptions = {}) {
@@ -123,6 +148,13 @@ export interface BCEWithLogitsLossOptions extends LossOptions {
 
 /** Binary cross entropy of logits. @see torch.nn.BCEWithLogitsLoss */
 export class BCEWithLogitsLoss extends WeightedLoss {
+  /** Names of the constructor's options. */
+  static override readonly optionNames: Readonly<Record<keyof BCEWithLogitsLossOptions, true>> = {
+    weight: true,
+    posWeight: true,
+    reduction: true,
+  };
+
   declare pos_weight: Tensor | null;
 
   constructor(options: BCEWithLogitsLossOptions = {}) {

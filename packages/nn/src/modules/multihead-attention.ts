@@ -6,6 +6,7 @@ import { type Tensor, empty, transpose } from '@tessera/tensor';
 import { multiHeadAttention } from '../functional/multi-head-attention.js';
 import { zeros_ } from '../init/fill.js';
 import { xavierNormal_, xavierUniform_ } from '../init/kaiming.js';
+import { checkOptions } from '../module/check-options.js';
 import { Module } from '../module/module.js';
 import { trustForward } from '../module/trust.js';
 import { Parameter } from '../parameter.js';
@@ -46,6 +47,19 @@ export interface AttentionCallOptions {
 
 /** Attention with several heads over learned projections. @see torch.nn.MultiheadAttention @see https://arxiv.org/abs/1706.03762 */
 export class MultiheadAttention extends Module {
+  /** Names of the constructor's options. */
+  static readonly optionNames: Readonly<Record<keyof MultiheadAttentionOptions, true>> = {
+    dropout: true,
+    bias: true,
+    addBiasKv: true,
+    addZeroAttn: true,
+    kdim: true,
+    vdim: true,
+    batchFirst: true,
+    device: true,
+    dtype: true,
+  };
+
   readonly kdim: number;
   readonly vdim: number;
   readonly dropout: number;
@@ -71,6 +85,7 @@ export class MultiheadAttention extends Module {
     options: MultiheadAttentionOptions = {},
   ) {
     super();
+    checkOptions(new.target, options);
     const {
       dropout = 0,
       bias = true,

@@ -2,9 +2,11 @@
  * @file `LayerNorm`, `RMSNorm` and `GroupNorm`: normalisation within a sample.
  */
 import { TesseraError } from '@tessera/shared';
-import { type Tensor, empty, groupNorm, layerNorm, rmsNorm } from '@tessera/tensor';
+import { type Tensor, empty } from '@tessera/tensor';
+import { groupNorm, layerNorm, rmsNorm } from '@tessera/tensor/internal';
 import { ones_, zeros_ } from '../init/fill.js';
 import { pythonLiteral } from '../module/module-repr.js';
+import { checkOptions } from '../module/check-options.js';
 import { Module } from '../module/module.js';
 import { trustForward } from '../module/trust.js';
 import { Parameter } from '../parameter.js';
@@ -26,6 +28,15 @@ function shapeList(shape: number | readonly number[]): readonly number[] {
 
 /** Mean 0 and variance 1 over the last dimensions. @see torch.nn.LayerNorm @see https://arxiv.org/abs/1607.06450 */
 export class LayerNorm extends Module {
+  /** Names of the constructor's options. */
+  static readonly optionNames: Readonly<Record<keyof LayerNormModuleOptions, true>> = {
+    eps: true,
+    elementwiseAffine: true,
+    bias: true,
+    device: true,
+    dtype: true,
+  };
+
   /** Sizes of the dimensions that are normalised. */
   readonly normalizedShape: readonly number[];
   readonly eps: number;
@@ -35,6 +46,7 @@ export class LayerNorm extends Module {
 
   constructor(normalizedShape: number | readonly number[], options: LayerNormModuleOptions = {}) {
     super();
+    checkOptions(new.target, options);
     const { eps = 1e-5, elementwiseAffine = true, bias = true, ...factory } = options;
     this.normalizedShape = shapeList(normalizedShape);
     this.eps = eps;
@@ -75,6 +87,14 @@ export interface RMSNormOptions extends FactoryOptions {
 
 /** Root mean square 1 over the last dimensions. @see torch.nn.RMSNorm @see https://arxiv.org/abs/1910.07467 */
 export class RMSNorm extends Module {
+  /** Names of the constructor's options. */
+  static readonly optionNames: Readonly<Record<keyof RMSNormOptions, true>> = {
+    eps: true,
+    elementwiseAffine: true,
+    device: true,
+    dtype: true,
+  };
+
   /** Sizes of the dimensions that are normalised. */
   readonly normalizedShape: readonly number[];
   readonly eps: number | null;
@@ -83,6 +103,7 @@ export class RMSNorm extends Module {
 
   constructor(normalizedShape: number | readonly number[], options: RMSNormOptions = {}) {
     super();
+    checkOptions(new.target, options);
     const { eps = null, elementwiseAffine = true, ...factory } = options;
     this.normalizedShape = shapeList(normalizedShape);
     this.eps = eps;
@@ -116,6 +137,14 @@ export interface GroupNormOptions extends FactoryOptions {
 
 /** Mean 0 and variance 1 over groups of channels of [N, C, …]. @see torch.nn.GroupNorm @see https://arxiv.org/abs/1803.08494 */
 export class GroupNorm extends Module {
+  /** Names of the constructor's options. */
+  static readonly optionNames: Readonly<Record<keyof GroupNormOptions, true>> = {
+    eps: true,
+    affine: true,
+    device: true,
+    dtype: true,
+  };
+
   readonly eps: number;
   readonly affine: boolean;
   weight: Parameter | null;
@@ -128,6 +157,7 @@ export class GroupNorm extends Module {
     options: GroupNormOptions = {},
   ) {
     super();
+    checkOptions(new.target, options);
     if (numChannels % numGroups !== 0) {
       throw new TesseraError(
         'invalid-argument',

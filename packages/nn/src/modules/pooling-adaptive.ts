@@ -11,6 +11,7 @@ import {
   adaptiveMaxPool3dWithIndices,
 } from '../functional/adaptive-pool.js';
 import { pythonLiteral } from '../module/module-repr.js';
+import { checkOptions } from '../module/check-options.js';
 import { Module } from '../module/module.js';
 import { trustForward } from '../module/trust.js';
 import type { Pooled } from './pooling.js';
@@ -61,10 +62,16 @@ export interface AdaptiveMaxPoolOptions<R extends boolean = boolean> {
 
 /** What the ones of largest elements have in common. */
 abstract class AdaptiveMaxPool<R extends boolean> extends AdaptivePool {
+  /** Names of the constructor's options. */
+  static readonly optionNames: Readonly<Record<keyof AdaptiveMaxPoolOptions, true>> = {
+    returnIndices: true,
+  };
+
   readonly returnIndices: boolean;
 
   constructor(outputSize: AdaptiveSize, options: AdaptiveMaxPoolOptions<R> = {}) {
     super(outputSize);
+    checkOptions(new.target, options);
     this.returnIndices = options.returnIndices ?? false;
   }
 

@@ -1,8 +1,10 @@
 /**
  * @file Average pooling as modules.
  */
-import { type Tensor, avgPool1d, avgPool2d, avgPool3d } from '@tessera/tensor';
+import { type Tensor } from '@tessera/tensor';
+import { avgPool1d, avgPool2d, avgPool3d } from '@tessera/tensor/internal';
 import { pythonLiteral } from '../module/module-repr.js';
+import { checkOptions } from '../module/check-options.js';
 import { Module } from '../module/module.js';
 import { trustForward } from '../module/trust.js';
 
@@ -22,6 +24,15 @@ export interface AvgPoolModuleOptions {
 
 /** What they have in common. */
 abstract class AvgPool extends Module {
+  /** Names of the constructor's options. */
+  static readonly optionNames: Readonly<Record<keyof AvgPoolModuleOptions, true>> = {
+    stride: true,
+    padding: true,
+    ceilMode: true,
+    countIncludePad: true,
+    divisorOverride: true,
+  };
+
   readonly stride: number | readonly number[];
   readonly padding: number | readonly number[];
   readonly ceilMode: boolean;
@@ -33,6 +44,7 @@ abstract class AvgPool extends Module {
     options: AvgPoolModuleOptions = {},
   ) {
     super();
+    checkOptions(new.target, options);
     this.stride = options.stride ?? kernelSize;
     this.padding = options.padding ?? 0;
     this.ceilMode = options.ceilMode ?? false;

@@ -4,11 +4,18 @@
 import type { Tensor } from '@tessera/tensor';
 import { type LpPoolOptions, lpPool1d, lpPool2d, lpPool3d } from '../functional/lp-pool.js';
 import { pythonLiteral } from '../module/module-repr.js';
+import { checkOptions } from '../module/check-options.js';
 import { Module } from '../module/module.js';
 import { trustForward } from '../module/trust.js';
 
 /** What they have in common. */
 abstract class LPPool extends Module {
+  /** Names of the constructor's options. */
+  static readonly optionNames: Readonly<Record<keyof LpPoolOptions, true>> = {
+    stride: true,
+    ceilMode: true,
+  };
+
   readonly stride: number | readonly number[] | null;
   readonly ceilMode: boolean;
 
@@ -18,6 +25,7 @@ abstract class LPPool extends Module {
     options: LpPoolOptions = {},
   ) {
     super();
+    checkOptions(new.target, options);
     this.stride = options.stride ?? null;
     this.ceilMode = options.ceilMode ?? false;
   }

@@ -3,16 +3,17 @@
  *
  * With `returnIndices` a module gives the result and where each element came from.
  */
+import { type Tensor } from '@tessera/tensor';
 import {
-  type Tensor,
   maxPool1d,
   maxPool1dWithIndices,
   maxPool2d,
   maxPool2dWithIndices,
   maxPool3d,
   maxPool3dWithIndices,
-} from '@tessera/tensor';
+} from '@tessera/tensor/internal';
 import { pythonLiteral } from '../module/module-repr.js';
+import { checkOptions } from '../module/check-options.js';
 import { Module } from '../module/module.js';
 import { trustForward } from '../module/trust.js';
 
@@ -35,6 +36,15 @@ export type Pooled<R extends boolean> = R extends true ? [output: Tensor, indice
 
 /** What they have in common. */
 abstract class MaxPool<R extends boolean> extends Module {
+  /** Names of the constructor's options. */
+  static readonly optionNames: Readonly<Record<keyof MaxPoolModuleOptions, true>> = {
+    stride: true,
+    padding: true,
+    dilation: true,
+    ceilMode: true,
+    returnIndices: true,
+  };
+
   readonly stride: number | readonly number[];
   readonly padding: number | readonly number[];
   readonly dilation: number | readonly number[];
@@ -46,6 +56,7 @@ abstract class MaxPool<R extends boolean> extends Module {
     options: MaxPoolModuleOptions<R> = {},
   ) {
     super();
+    checkOptions(new.target, options);
     this.stride = options.stride ?? kernelSize;
     this.padding = options.padding ?? 0;
     this.dilation = options.dilation ?? 1;

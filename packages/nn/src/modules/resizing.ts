@@ -4,6 +4,7 @@
 import { type Tensor, channelShuffle, pixelShuffle, pixelUnshuffle } from '@tessera/tensor';
 import { type InterpolationMode, interpolate } from '../functional/interpolate.js';
 import { floatLiteral, pythonLiteral } from '../module/module-repr.js';
+import { checkOptions } from '../module/check-options.js';
 import { Module } from '../module/module.js';
 import { trustForward } from '../module/trust.js';
 
@@ -23,6 +24,15 @@ export interface UpsampleModuleOptions {
 
 /** [N, C, …] in another size. @see torch.nn.Upsample */
 export class Upsample extends Module {
+  /** Names of the constructor's options. */
+  static readonly optionNames: Readonly<Record<keyof UpsampleModuleOptions, true>> = {
+    size: true,
+    scaleFactor: true,
+    mode: true,
+    alignCorners: true,
+    recomputeScaleFactor: true,
+  };
+
   readonly size: number | readonly number[] | null;
   readonly scaleFactor: number | readonly number[] | null;
   readonly mode: InterpolationMode;
@@ -31,6 +41,7 @@ export class Upsample extends Module {
 
   constructor(options: UpsampleModuleOptions = {}) {
     super();
+    checkOptions(new.target, options);
     this.size = options.size ?? null;
     this.scaleFactor = options.scaleFactor ?? null;
     this.mode = options.mode ?? 'nearest';
@@ -59,6 +70,10 @@ export class Upsample extends Module {
 export class UpsamplingNearest2d extends Upsample {
   constructor(options: Pick<UpsampleModuleOptions, 'size' | 'scaleFactor'> = {}) {
     super({ ...options, mode: 'nearest' });
+    checkOptions(
+      { name: new.target.name, optionNames: { size: true, scaleFactor: true } },
+      options,
+    );
   }
 }
 
@@ -66,6 +81,10 @@ export class UpsamplingNearest2d extends Upsample {
 export class UpsamplingBilinear2d extends Upsample {
   constructor(options: Pick<UpsampleModuleOptions, 'size' | 'scaleFactor'> = {}) {
     super({ ...options, mode: 'bilinear', alignCorners: true });
+    checkOptions(
+      { name: new.target.name, optionNames: { size: true, scaleFactor: true } },
+      options,
+    );
   }
 }
 

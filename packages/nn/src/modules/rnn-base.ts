@@ -7,8 +7,6 @@ import {
   cat,
   dropout,
   empty,
-  formatSizes,
-  sameNumbers,
   select,
   squeeze,
   stack,
@@ -16,6 +14,7 @@ import {
   unsqueeze,
   zeros,
 } from '@tessera/tensor';
+import { formatSizes, sameNumbers } from '@tessera/tensor/internal';
 import {
   type CellKind,
   type CellState,
@@ -25,6 +24,7 @@ import {
 } from '../functional/recurrent.js';
 import { uniform_ } from '../init/fill.js';
 import { pythonLiteral } from '../module/module-repr.js';
+import { checkOptions } from '../module/check-options.js';
 import { Module } from '../module/module.js';
 import { Parameter } from '../parameter.js';
 import type { FactoryOptions } from './factory-options.js';
@@ -51,6 +51,17 @@ export interface LayerStates {
 
 /** See the file header. Parameters are named as PyTorch's: `weight_ih_l0`, `bias_hh_l1_reverse`, … */
 export abstract class RNNBase extends Module {
+  /** Names of the constructor's options. */
+  static readonly optionNames: Readonly<Record<keyof RecurrentOptions, true>> = {
+    numLayers: true,
+    bias: true,
+    batchFirst: true,
+    dropout: true,
+    bidirectional: true,
+    device: true,
+    dtype: true,
+  };
+
   readonly numLayers: number;
   readonly bias: boolean;
   readonly batchFirst: boolean;
@@ -66,6 +77,7 @@ export abstract class RNNBase extends Module {
     readonly projSize: number = 0,
   ) {
     super();
+    checkOptions(new.target, options);
     const {
       numLayers = 1,
       bias = true,

@@ -11,6 +11,7 @@ import {
   recurrentCell,
 } from '../functional/recurrent.js';
 import { uniform_ } from '../init/fill.js';
+import { checkOptions } from '../module/check-options.js';
 import { Module } from '../module/module.js';
 import { trustForward } from '../module/trust.js';
 import { Parameter } from '../parameter.js';
@@ -24,6 +25,13 @@ export interface CellOptions extends FactoryOptions {
 
 /** What the cells have in common. */
 abstract class RNNCellBase extends Module {
+  /** Names of the constructor's options. */
+  static readonly optionNames: Readonly<Record<keyof CellOptions, true>> = {
+    bias: true,
+    device: true,
+    dtype: true,
+  };
+
   readonly bias: boolean;
   /** [gates · hidden, input] */
   weight_ih: Parameter;
@@ -41,6 +49,7 @@ abstract class RNNCellBase extends Module {
     options: CellOptions,
   ) {
     super();
+    checkOptions(new.target, options);
     const { bias = true, ...factory } = options;
     const rows = GATES[kind] * hiddenSize;
     this.bias = bias;
@@ -110,11 +119,20 @@ export interface RNNCellOptions extends CellOptions {
 
 /** One step of an `RNN`: [N, input], [N, hidden] → [N, hidden]. @see torch.nn.RNNCell */
 export class RNNCell extends RNNCellBase {
+  /** Names of the constructor's options. */
+  static override readonly optionNames: Readonly<Record<keyof RNNCellOptions, true>> = {
+    nonlinearity: true,
+    bias: true,
+    device: true,
+    dtype: true,
+  };
+
   readonly nonlinearity: 'tanh' | 'relu';
 
   constructor(inputSize: number, hiddenSize: number, options: RNNCellOptions = {}) {
     const { nonlinearity = 'tanh', ...shared } = options;
     super(nonlinearity, inputSize, hiddenSize, shared);
+    checkOptions(new.target, options);
     this.nonlinearity = nonlinearity;
   }
 

@@ -4,6 +4,7 @@
  * Sequences are [T, N, input], or [N, T, input] with `batchFirst`, or [T, input] without a batch; states
  * are [layers · directions, N, size].
  */
+import { checkOptions } from '../module/check-options.js';
 import type { Tensor } from '@tessera/tensor';
 import { trustForward } from '../module/trust.js';
 import { RNNBase, type RecurrentOptions } from './rnn-base.js';
@@ -16,12 +17,25 @@ export interface RNNOptions extends RecurrentOptions {
 
 /** h′ = tanh(W_ih x + b_ih + W_hh h + b_hh), or relu of it. @see torch.nn.RNN */
 export class RNN extends RNNBase {
+  /** Names of the constructor's options. */
+  static override readonly optionNames: Readonly<Record<keyof RNNOptions, true>> = {
+    nonlinearity: true,
+    numLayers: true,
+    bias: true,
+    batchFirst: true,
+    dropout: true,
+    bidirectional: true,
+    device: true,
+    dtype: true,
+  };
+
   readonly nonlinearity: 'tanh' | 'relu';
 
   /** @throws invalid-argument */
   constructor(inputSize: number, hiddenSize: number, options: RNNOptions = {}) {
     const { nonlinearity = 'tanh', ...shared } = options;
     super(nonlinearity, inputSize, hiddenSize, shared);
+    checkOptions(new.target, options);
     this.nonlinearity = nonlinearity;
   }
 
@@ -54,10 +68,23 @@ export interface LSTMOptions extends RecurrentOptions {
 
 /** Long short-term memory. @see torch.nn.LSTM @see https://doi.org/10.1162/neco.1997.9.8.1735 */
 export class LSTM extends RNNBase {
+  /** Names of the constructor's options. */
+  static override readonly optionNames: Readonly<Record<keyof LSTMOptions, true>> = {
+    projSize: true,
+    numLayers: true,
+    bias: true,
+    batchFirst: true,
+    dropout: true,
+    bidirectional: true,
+    device: true,
+    dtype: true,
+  };
+
   /** @throws invalid-argument */
   constructor(inputSize: number, hiddenSize: number, options: LSTMOptions = {}) {
     const { projSize = 0, ...shared } = options;
     super('lstm', inputSize, hiddenSize, shared, projSize);
+    checkOptions(new.target, options);
   }
 
   /** The outputs of the last layer at all steps, and every layer's last hidden and cell state. @throws shape-mismatch */

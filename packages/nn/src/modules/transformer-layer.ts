@@ -4,6 +4,7 @@
  */
 import { TesseraError } from '@tessera/shared';
 import { type Tensor, gelu, relu } from '@tessera/tensor';
+import { checkOptions } from '../module/check-options.js';
 import { Module } from '../module/module.js';
 import { trustChildren, trustForward } from '../module/trust.js';
 import { Dropout } from './dropout.js';
@@ -73,6 +74,19 @@ function activationOf(
 
 /** A layer of a transformer's encoder. @see torch.nn.TransformerEncoderLayer @see https://arxiv.org/abs/1706.03762 */
 export class TransformerEncoderLayer extends Module {
+  /** Names of the constructor's options. */
+  static readonly optionNames: Readonly<Record<keyof TransformerLayerOptions, true>> = {
+    dimFeedforward: true,
+    dropout: true,
+    activation: true,
+    layerNormEps: true,
+    batchFirst: true,
+    normFirst: true,
+    bias: true,
+    device: true,
+    dtype: true,
+  };
+
   readonly normFirst: boolean;
   self_attn: MultiheadAttention;
   linear1: Linear;
@@ -91,6 +105,7 @@ export class TransformerEncoderLayer extends Module {
     options: TransformerLayerOptions = {},
   ) {
     super();
+    checkOptions(new.target, options);
     const {
       dimFeedforward = 2048,
       dropout = 0.1,
@@ -146,6 +161,19 @@ export class TransformerEncoderLayer extends Module {
 
 /** A layer of a transformer's decoder. @see torch.nn.TransformerDecoderLayer @see https://arxiv.org/abs/1706.03762 */
 export class TransformerDecoderLayer extends Module {
+  /** Names of the constructor's options. */
+  static readonly optionNames: Readonly<Record<keyof TransformerLayerOptions, true>> = {
+    dimFeedforward: true,
+    dropout: true,
+    activation: true,
+    layerNormEps: true,
+    batchFirst: true,
+    normFirst: true,
+    bias: true,
+    device: true,
+    dtype: true,
+  };
+
   readonly normFirst: boolean;
   self_attn: MultiheadAttention;
   multihead_attn: MultiheadAttention;
@@ -167,6 +195,7 @@ export class TransformerDecoderLayer extends Module {
     options: TransformerLayerOptions = {},
   ) {
     super();
+    checkOptions(new.target, options);
     const {
       dimFeedforward = 2048,
       dropout = 0.1,

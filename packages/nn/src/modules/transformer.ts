@@ -5,6 +5,7 @@ import { TesseraError } from '@tessera/shared';
 import { type DType, type Tensor, full, triu } from '@tessera/tensor';
 import { xavierUniform_ } from '../init/kaiming.js';
 import { cloneModule } from '../module/clone-module.js';
+import { checkOptions } from '../module/check-options.js';
 import { Module, type TensorModule } from '../module/module.js';
 import { trustChildren, trustForward } from '../module/trust.js';
 import { ModuleList } from './module-list.js';
@@ -92,6 +93,23 @@ export interface TransformerMasks extends DecoderMasks {
 
 /** An encoder and a decoder that reads its result. @see torch.nn.Transformer @see https://arxiv.org/abs/1706.03762 */
 export class Transformer extends Module {
+  /** Names of the constructor's options. */
+  static readonly optionNames: Readonly<Record<keyof TransformerOptions, true>> = {
+    dModel: true,
+    nhead: true,
+    numEncoderLayers: true,
+    numDecoderLayers: true,
+    dimFeedforward: true,
+    dropout: true,
+    activation: true,
+    layerNormEps: true,
+    batchFirst: true,
+    normFirst: true,
+    bias: true,
+    device: true,
+    dtype: true,
+  };
+
   readonly dModel: number;
   readonly nhead: number;
   readonly batchFirst: boolean;
@@ -101,6 +119,7 @@ export class Transformer extends Module {
   /** @throws invalid-argument */
   constructor(options: TransformerOptions = {}) {
     super();
+    checkOptions(new.target, options);
     const {
       dModel = 512,
       nhead = 8,

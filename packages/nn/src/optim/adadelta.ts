@@ -1,7 +1,8 @@
 /**
  * @file `Adadelta`: step sizes from the ratio of two running averages.
  */
-import { type Tensor, addcmul_, sqrt_, zerosLike } from '@tessera/tensor';
+import { type Tensor, zerosLike } from '@tessera/tensor';
+import { addcmul_, sqrt_ } from '@tessera/tensor/internal';
 import { trustUpdate } from '../module/trust.js';
 import type { Bucket, Structure } from './bucket.js';
 import type { Lifted } from './lifted.js';

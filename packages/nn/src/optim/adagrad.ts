@@ -1,7 +1,8 @@
 /**
  * @file `Adagrad`: gradients divided by the root of the sum of their squares so far.
  */
-import { type Tensor, addcdiv_, addcmul_, fullLike, sqrt } from '@tessera/tensor';
+import { type Tensor, fullLike, sqrt } from '@tessera/tensor';
+import { addcdiv_, addcmul_ } from '@tessera/tensor/internal';
 import { trustUpdate } from '../module/trust.js';
 import type { Bucket, Structure } from './bucket.js';
 import type { Lifted } from './lifted.js';

@@ -1,7 +1,8 @@
 /**
  * @file `Adam` and `AdamW`: adaptive moments, with weight decay in the gradient or apart from it.
  */
-import { type Tensor, addcdiv_, addcmul_, lerp_, maximum, sqrt, zerosLike } from '@tessera/tensor';
+import { type Tensor, maximum, sqrt, zerosLike } from '@tessera/tensor';
+import { addcdiv_, addcmul_, lerp_ } from '@tessera/tensor/internal';
 import { trustUpdate } from '../module/trust.js';
 import type { Bucket, Structure } from './bucket.js';
 import type { Lifted } from './lifted.js';

@@ -1,7 +1,8 @@
 /**
  * @file `Adamax`: Adam with the infinity norm in place of the second moment.
  */
-import { type Tensor, addcdiv_, lerp_, maximum, zerosLike } from '@tessera/tensor';
+import { type Tensor, maximum, zerosLike } from '@tessera/tensor';
+import { addcdiv_, lerp_ } from '@tessera/tensor/internal';
 import { trustUpdate } from '../module/trust.js';
 import type { Bucket, Structure } from './bucket.js';
 import type { Lifted } from './lifted.js';

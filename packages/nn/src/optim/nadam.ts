@@ -1,7 +1,8 @@
 /**
  * @file `NAdam`: Adam with Nesterov momentum.
  */
-import { type Tensor, addcdiv_, addcmul_, lerp_, sqrt_, zerosLike } from '@tessera/tensor';
+import { type Tensor, zerosLike } from '@tessera/tensor';
+import { addcdiv_, addcmul_, lerp_, sqrt_ } from '@tessera/tensor/internal';
 import { trustUpdate } from '../module/trust.js';
 import type { Bucket, Structure } from './bucket.js';
 import type { Lifted } from './lifted.js';

@@ -3,7 +3,8 @@
  * parameter numbers.
  */
 import { TesseraError } from '@tessera/shared';
-import { type Tensor, formatSizes, isTensor, keep, noGrad, sameNumbers } from '@tessera/tensor';
+import { type Tensor, isTensor, keep, noGrad } from '@tessera/tensor';
+import { formatSizes, sameNumbers } from '@tessera/tensor/internal';
 import type { ParamState } from './bucket.js';
 import type { CommonOptions, ParamGroup } from './param-group.js';
 

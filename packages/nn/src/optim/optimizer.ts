@@ -10,17 +10,14 @@
  * the numbers of a step (`scalars`) and the update of one bucket (`update`). Modelled on
  * `torch.optim.Optimizer` and its single-tensor algorithms.
  */
+import { type Tensor, enableGrad, keep, noGrad } from '@tessera/tensor';
 import {
-  type Tensor,
-  enableGrad,
   gradientOf,
   inLibraryScope,
-  keep,
-  noGrad,
   trackClass,
   trustedRegion,
   withoutModes,
-} from '@tessera/tensor';
+} from '@tessera/tensor/internal';
 import { pythonLiteral } from '../module/module-repr.js';
 import { clearGrad } from '../module/module.js';
 import { isTrustedUpdate } from '../module/trust.js';

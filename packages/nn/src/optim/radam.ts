@@ -1,7 +1,8 @@
 /**
  * @file `RAdam`: Adam that leaves out its denominator while the second moment is too uncertain.
  */
-import { type Tensor, addcmul_, lerp_, reciprocal, sqrt, zerosLike } from '@tessera/tensor';
+import { type Tensor, reciprocal, sqrt, zerosLike } from '@tessera/tensor';
+import { addcmul_, lerp_ } from '@tessera/tensor/internal';
 import { trustUpdate } from '../module/trust.js';
 import type { Bucket, Structure } from './bucket.js';
 import type { Lifted } from './lifted.js';

@@ -1,16 +1,8 @@
 /**
  * @file `RMSprop`: gradients divided by a running average of their magnitude.
  */
-import {
-  type Tensor,
-  addcdiv_,
-  addcmul,
-  addcmul_,
-  lerp_,
-  sqrt,
-  sqrt_,
-  zerosLike,
-} from '@tessera/tensor';
+import { type Tensor, addcmul, sqrt, zerosLike } from '@tessera/tensor';
+import { addcdiv_, addcmul_, lerp_, sqrt_ } from '@tessera/tensor/internal';
 import { trustUpdate } from '../module/trust.js';
 import type { Bucket, Structure } from './bucket.js';
 import type { Lifted } from './lifted.js';

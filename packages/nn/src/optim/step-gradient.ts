@@ -1,7 +1,8 @@
 /**
  * @file The gradient that an update rule works with: sign and weight decay applied.
  */
-import { type RegionNumber, type Tensor, gradientOf } from '@tessera/tensor';
+import { type Tensor } from '@tessera/tensor';
+import { type RegionNumber, gradientOf } from '@tessera/tensor/internal';
 import type { Structure } from './bucket.js';
 
 /** The numbers that weight decay needs. */

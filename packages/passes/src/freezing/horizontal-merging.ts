@@ -12,7 +12,8 @@ import {
   emitOp,
   tensorVal,
 } from '@tessera/graph';
-import { getOp, sameNumbers } from '@tessera/tensor';
+import { getOp } from '@tessera/tensor';
+import { sameNumbers } from '@tessera/tensor/internal';
 import { isAddressed } from '../addressed.js';
 import { AliasSets } from '../alias-sets.js';
 import { reinferVals } from '../infer-vals.js';

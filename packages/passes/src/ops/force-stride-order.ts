@@ -4,7 +4,8 @@
  * Marks where a layout is promised: outputs of a graph keep their eager strides whatever layout the
  * inside works with.
  */
-import { type OpOverload, type Tensor, defineOp, readNumbers, writeNumbers } from '@tessera/tensor';
+import { type OpOverload, type Tensor } from '@tessera/tensor';
+import { defineOp, readNumbers, writeNumbers } from '@tessera/tensor/internal';
 
 /** The op. Strides in elements. */
 export const forceStrideOrder: OpOverload = defineOp(

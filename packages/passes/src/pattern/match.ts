@@ -10,7 +10,8 @@ import {
   makeFx,
   mapArgument,
 } from '@tessera/graph';
-import { type Tensor, isTensor, noGrad, withoutModes } from '@tessera/tensor';
+import { type Tensor, isTensor, noGrad } from '@tessera/tensor';
+import { withoutModes } from '@tessera/tensor/internal';
 import type { MatchState } from './match-state.js';
 import { MultiOutputPattern, type Pattern } from './pattern.js';
 

@@ -1,5 +1,6 @@
 import { type GraphModule, makeFx } from '@tessera/graph';
-import { type Tensor, conv2d, full, randn } from '@tessera/tensor';
+import { type Tensor, full, randn } from '@tessera/tensor';
+import { conv2d } from '@tessera/tensor/internal';
 import { describe, expect, it } from 'vitest';
 import { constantFolding, convBinaryFolding, foldConvBinary } from '../../src/index.js';
 import { Hand, after } from '../graph-tools.js';

@@ -1,5 +1,6 @@
 import { type GraphModule, emitGetItem, makeFx } from '@tessera/graph';
-import { type Tensor, batchNorm, conv2d, ones, rand, randn, zeros } from '@tessera/tensor';
+import { type Tensor, ones, rand, randn, zeros } from '@tessera/tensor';
+import { batchNorm, conv2d } from '@tessera/tensor/internal';
 import { describe, expect, it } from 'vitest';
 import { constantFolding, convBnFolding, foldConvBn } from '../../src/index.js';
 import { Hand, after } from '../graph-tools.js';

@@ -11,13 +11,8 @@ import {
   tensorVal,
   tensorVals,
 } from '@tessera/graph';
-import {
-  type Tensor,
-  contiguousStrides,
-  fakeFromMeta,
-  getOp,
-  isFloatingPoint,
-} from '@tessera/tensor';
+import { type Tensor, getOp, isFloatingPoint } from '@tessera/tensor';
+import { contiguousStrides, fakeFromMeta } from '@tessera/tensor/internal';
 import type { Pick } from './picker.js';
 import { DTYPES, NUMBERS, SHAPES, WHOLE, filled } from './random-values.js';
 

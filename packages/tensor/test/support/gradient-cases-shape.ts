@@ -7,7 +7,6 @@ import {
   blockDiag,
   cartesianProd,
   cdist,
-  chunkCat,
   columnStack,
   combinations,
   cosineSimilarity,
@@ -16,8 +15,10 @@ import {
   fromTypedArray,
   meshgrid,
   pairwiseDistance,
+  pdist,
   tensor,
 } from '../../src/index.js';
+import { chunkCat, permuteCopy, unbindCopy } from '../../src/internal.js';
 import type { Differentiable } from './gradient-check.js';
 
 /** Distinct values away from 0 and from integers, so that kinks are not near. */
@@ -40,7 +41,7 @@ function squared(fn: (x: Tensor) => Tensor | Tensor[]): Differentiable {
 /** Name, function, inputs. */
 export const shapeCases: readonly (readonly [string, Differentiable, readonly Tensor[]])[] = [
   ['unfold, overlapping', squared((x) => x.unfold(1, 3, 2)), [values(2, 6)]],
-  ['view copies', squared((x) => [x.permuteCopy([1, 0]), ...x.unbindCopy(1)]), [values(2, 3)]],
+  ['view copies', squared((x) => [permuteCopy(x, [1, 0]), ...unbindCopy(x, 1)]), [values(2, 3)]],
   ['tensorSplit', squared((x) => x.tensorSplit([1, 3], 1)), [values(2, 4)]],
   ['blockDiag', (a, b) => blockDiag([a!.mul(a!), b!]), [values(2, 3), values(2)]],
   [
@@ -110,7 +111,7 @@ export const shapeCases: readonly (readonly [string, Differentiable, readonly Te
     (a, b) => [cdist(a!, b!), cdist(a!, b!, 3), cdist(a!, b!, 1.5)],
     [values(2, 3), values(3, 3).flip(0).add(0.31)],
   ],
-  ['pdist', (x) => [x!.pdist(), x!.pdist(3)], [values(3, 2)]],
+  ['pdist', (x) => [pdist(x!), pdist(x!, 3)], [values(3, 2)]],
   [
     'pairwiseDistance and dist',
     (a, b) => [pairwiseDistance(a!, b!), a!.dist(b!, 3)],

@@ -1,14 +1,13 @@
 /**
  * @file Calls of attention, losses and spatial operators whose derivatives are checked.
  */
+import { type Tensor, fromTypedArray, tensor } from '../../src/index.js';
 import {
-  type Tensor,
   adaptiveMaxPool1d,
   adaptiveMaxPool2d,
   adaptiveMaxPool3d,
   col2im,
   cosineEmbeddingLoss,
-  fromTypedArray,
   hingeEmbeddingLoss,
   gridSample,
   im2col,
@@ -22,10 +21,9 @@ import {
   replicationPad,
   scaledDotProductAttention,
   softMarginLoss,
-  tensor,
   tripletMarginLoss,
   upsample,
-} from '../../src/index.js';
+} from '../../src/internal.js';
 import type { Differentiable } from './gradient-check.js';
 
 /** Distinct values away from 0 and from integers, so that kinks are not near. */

@@ -3,31 +3,33 @@
  */
 import {
   type Tensor,
-  adaptiveAvgPool2d,
   addmm,
-  avgPool2d,
   baddbmm,
-  batchNorm,
-  binaryCrossEntropyWithLogits,
   cat,
-  conv2d,
-  convTranspose2d,
-  crossEntropy,
   embedding,
   fromTypedArray,
-  groupNorm,
   index,
-  layerNorm,
   linear,
   matmul,
-  maxPool2d,
-  mseLoss,
   oneHot,
-  rmsNorm,
   stack,
   tensor,
   where,
 } from '../../src/index.js';
+import {
+  adaptiveAvgPool2d,
+  avgPool2d,
+  batchNorm,
+  binaryCrossEntropyWithLogits,
+  conv2d,
+  convTranspose2d,
+  crossEntropy,
+  groupNorm,
+  layerNorm,
+  maxPool2d,
+  mseLoss,
+  rmsNorm,
+} from '../../src/internal.js';
 import type { Differentiable } from './gradient-check.js';
 
 /** Distinct values away from 0 and from integers, so that kinks are not near. */

@@ -1,7 +1,8 @@
 /**
  * @file Gradients against finite differences, first and second order, in double precision.
  */
-import { type Tensor, fromTypedArray, grad, readNumbers, zerosLike } from '../../src/index.js';
+import { type Tensor, fromTypedArray, grad, zerosLike } from '../../src/index.js';
+import { readNumbers } from '../../src/internal.js';
 
 /** A function of tensors whose result is a tensor or several. */
 export type Differentiable = (...inputs: Tensor[]) => Tensor | Tensor[];

@@ -6,15 +6,17 @@ import {
   type DeviceMemory,
   type DeviceRuntime,
   type Tensor,
-  emptyFromMeta,
   isTensor,
   itemSize,
-  readNumbers,
   registerDevice,
+} from '../../src/index.js';
+import {
+  emptyFromMeta,
+  readNumbers,
   registerKernelProvider,
   storageExtent,
   makeTensor,
-} from '../../src/index.js';
+} from '../../src/internal.js';
 import { cpuHeap } from '../../src/heap/cpu-heap.js';
 
 const runtime: DeviceRuntime = {

@@ -3,14 +3,8 @@
  */
 import { compile } from '@tessera/compile';
 import { makeFx } from '@tessera/graph';
-import {
-  Function,
-  type FunctionContext,
-  type Tensor,
-  library,
-  randn,
-  withFakeTensors,
-} from '@tessera/tensor';
+import { Function, type FunctionContext, type Tensor, library, randn } from '@tessera/tensor';
+import { withFakeTensors } from '@tessera/tensor/internal';
 import { expect } from 'vitest';
 
 const MESSAGE = /Cannot access data pointer/;

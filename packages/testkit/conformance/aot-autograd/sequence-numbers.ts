@@ -10,15 +10,14 @@ import {
   type FunctionContext,
   type OpOverload,
   type Tensor,
-  currentBackwardNode,
   grad,
   manualSeed,
-  peekSequenceNr,
   rand,
   randn,
   split,
   tensor,
 } from '@tessera/tensor';
+import { currentBackwardNode, peekSequenceNr } from '@tessera/tensor/internal';
 import { expect } from 'vitest';
 
 class Model extends Module {

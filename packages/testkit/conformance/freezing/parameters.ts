@@ -4,16 +4,8 @@
 import { compile } from '@tessera/compile';
 import { tensorVal } from '@tessera/graph';
 import { Linear, Module, Parameter, functional as F } from '@tessera/nn';
-import {
-  type Tensor,
-  autocast,
-  cpuHeap,
-  noGrad,
-  rand,
-  reclaimNow,
-  tensor,
-  zeros,
-} from '@tessera/tensor';
+import { type Tensor, autocast, cpuHeap, noGrad, rand, tensor, zeros } from '@tessera/tensor';
+import { reclaimNow } from '@tessera/tensor/internal';
 import { expect } from 'vitest';
 import { runAndGetCode } from '../../src/index.js';
 import { type Device, expectClose, openDevice, openWebGpu } from '../support/devices.js';

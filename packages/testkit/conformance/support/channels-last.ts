@@ -3,7 +3,8 @@
  */
 import { type GraphModule, tensorVals } from '@tessera/graph';
 import { forceStrideOrder } from '@tessera/passes';
-import { type Tensor, formatStrides } from '@tessera/tensor';
+import { type Tensor } from '@tessera/tensor';
+import { formatStrides } from '@tessera/tensor/internal';
 
 /** Whether an image lies channels last. */
 export function isChannelsLast(value: Tensor): boolean {

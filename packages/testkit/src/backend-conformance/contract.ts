@@ -5,7 +5,8 @@
 import { type KernelBackend, compileGraph, planFromJson, planToJson } from '@tessera/inductor-core';
 import { makeFx } from '@tessera/graph';
 import { isTesseraError } from '@tessera/shared';
-import { type Tensor, type TensorMeta, emptyFromMeta, toDevice } from '@tessera/tensor';
+import { type Tensor, type TensorMeta } from '@tessera/tensor';
+import { emptyFromMeta, toDevice } from '@tessera/tensor/internal';
 import { assertCloseAsync } from '../assert-close.js';
 import { ramp, whole } from './conformance-case.js';
 

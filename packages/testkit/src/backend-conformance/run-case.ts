@@ -7,7 +7,8 @@ import { compile, config, kernelBackend, registerKernelBackend } from '@tessera/
 import type { Backend } from '@tessera/dynamo-trace';
 import type { KernelBackend } from '@tessera/inductor-core';
 import { treeLeaves } from '@tessera/shared';
-import { type Tensor, isTensor, manualSeed, toDevice } from '@tessera/tensor';
+import { type Tensor, isTensor, manualSeed } from '@tessera/tensor';
+import { toDevice } from '@tessera/tensor/internal';
 import { DEFAULT_TOLERANCES, type Tolerance, assertCloseAsync } from '../assert-close.js';
 import { type ConformanceCase, ramp } from './conformance-case.js';
 

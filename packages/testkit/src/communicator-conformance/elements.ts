@@ -2,15 +2,13 @@
  * @file Elements of every dtype as numbers and as bytes, and what a reduction makes of numbers.
  */
 import { type HostBuffer, type ReduceOp, arrayBuffer } from '@tessera/distributed';
+import { type DType, isFloatingPoint, itemSize } from '@tessera/tensor';
 import {
-  type DType,
   bfloatToNumber,
   halfToNumber,
-  isFloatingPoint,
-  itemSize,
   numberToBfloat,
   numberToHalf,
-} from '@tessera/tensor';
+} from '@tessera/tensor/internal';
 
 /** All dtypes that tensors have. */
 export const ALL_DTYPES: readonly DType[] = [

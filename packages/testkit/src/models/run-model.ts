@@ -3,7 +3,8 @@
  */
 import { compile } from '@tessera/compile';
 import type { Module } from '@tessera/nn';
-import { type Tensor, toDtype } from '@tessera/tensor';
+import { type Tensor } from '@tessera/tensor';
+import { toDtype } from '@tessera/tensor/internal';
 import type { ModelFile } from './model-file.js';
 import type { RecordedModel } from './recorded-model.js';
 

@@ -1,7 +1,8 @@
 /**
  * @file Comparing results with what PyTorch recorded, and collecting the differences.
  */
-import { type DType, type Tensor, readNumbers, sameNumbers } from '@tessera/tensor';
+import { type DType, type Tensor } from '@tessera/tensor';
+import { readNumbers, sameNumbers } from '@tessera/tensor/internal';
 import { DEFAULT_TOLERANCES, type Tolerance } from '../assert-close.js';
 import type { CaseDeviation } from './deviations.js';
 import { oracleTensor } from './oracle-arguments.js';

@@ -2,7 +2,8 @@
  * @file Derivatives of a recorded call against finite differences: the arguments are PyTorch's, widened to float64,
  * and no recorded result is read.
  */
-import { type OpOverload, type Tensor, isFloatingPoint, readNumbers } from '@tessera/tensor';
+import { type OpOverload, type Tensor, isFloatingPoint } from '@tessera/tensor';
+import { readNumbers } from '@tessera/tensor/internal';
 import {
   type GradcheckOpOptions,
   type OpGradients,

@@ -8,19 +8,21 @@ import {
   type OpOverload,
   type Tensor,
   callOp,
-  contiguousStrides,
   fromTypedArray,
   getRngState,
   isFloatingPoint,
   isTensor,
+  setRngState,
+  Storage,
+} from '@tessera/tensor';
+import {
+  contiguousStrides,
   makeTensor,
   readNumbers,
   runBackward,
-  setRngState,
-  Storage,
   storageExtent,
   writeNumbers,
-} from '@tessera/tensor';
+} from '@tessera/tensor/internal';
 
 /** What a check of one call found. */
 export interface OpGradients {

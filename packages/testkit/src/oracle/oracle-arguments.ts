@@ -7,16 +7,18 @@ import {
   type OpOverload,
   Storage,
   type Tensor,
-  contiguousStrides,
-  fakeFromMeta,
   fromBytes,
   itemSize,
+} from '@tessera/tensor';
+import {
+  contiguousStrides,
+  fakeFromMeta,
   makeTensor,
   readNumbers,
   storageExtent,
   toDevice,
   writeNumbers,
-} from '@tessera/tensor';
+} from '@tessera/tensor/internal';
 import {
   type OracleCase,
   type OracleFile,

@@ -2,15 +2,8 @@
  * @file Running one oracle case in one mode: eager, gradients, FakeTensors, or compiled alone.
  */
 import { compile } from '@tessera/compile';
-import {
-  type OpOverload,
-  type Tensor,
-  callOp,
-  download,
-  isTensor,
-  noGrad,
-  runBackward,
-} from '@tessera/tensor';
+import { type OpOverload, type Tensor, callOp, download, isTensor, noGrad } from '@tessera/tensor';
+import { runBackward } from '@tessera/tensor/internal';
 import { OracleComparison } from './compare-outputs.js';
 import { type CaseDeviation, fusedDeviation } from './deviations.js';
 import {
