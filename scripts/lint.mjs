@@ -14,6 +14,7 @@ const checks = {
   layers: { run: 'depcruise --config .dependency-cruiser.mjs packages apps examples' },
   'house-rules': { run: 'node scripts/house-rules.mjs' },
   'package-diagram': { run: 'node scripts/package-diagram.mjs --check' },
+  api: { run: 'node scripts/api.mjs --check' },
   'error-pages': { run: 'node scripts/error-pages.mjs' },
   knip: { run: 'knip --no-progress' },
   sherif: { run: 'sherif' },

@@ -6,6 +6,7 @@ import type { Cursor } from './cursor/cursor.js';
 import type { Segment } from './trace/segment.js';
 
 // eslint-disable-next-line @typescript-eslint/no-explicit-any -- functions of any signature are compiled
+/** Any function: the compiler knows nothing of its arguments. */
 export type AnyFunction = (...args: any[]) => any;
 
 /** Options of a compiled function. */
