@@ -35,6 +35,7 @@ export const ERROR_CODES = {
   'gpu-validation': 'WebGPU rejected a kernel or command that Tessera made',
   'frozen-parameter': 'A parameter was used after freezing had released it',
   'data-async-only': 'The data of this device can only be read asynchronously',
+  'operator-on-tensor': 'An operator of JavaScript was used on a tensor',
   'fake-data-access': 'The data of a fake tensor was read, but it has none',
 
   // Operators

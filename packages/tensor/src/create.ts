@@ -6,7 +6,7 @@ import { defaultDType } from './default-dtype.js';
 import { type DType, itemSize } from './dtype.js';
 import { cpuHeap } from './heap/cpu-heap.js';
 import { writeNumbers } from './kernels/elements.js';
-import type { TensorOptions } from './ops/factory/factory.js';
+import { type TensorOptions, checkTensorOptions } from './ops/factory/factory.js';
 import { formatSizes, numelOf } from './shape.js';
 import { emptyContiguous, isFakeMode, withRealTensors } from './tensor-factory.js';
 import { clone, toDevice } from './ops/arrange/copy.js';
@@ -80,6 +80,7 @@ function literal(make: () => Tensor): Tensor {
 }
 
 function finish(cpu: Tensor, options: TensorOptions): Tensor {
+  checkTensorOptions(options);
   const tensor =
     options.device === undefined || options.device === 'cpu'
       ? cpu

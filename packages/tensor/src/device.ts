@@ -49,6 +49,32 @@ export function isDeviceAvailable(type: DeviceType): boolean {
   return type === 'cpu' || runtimes.has(type);
 }
 
+/** What PyTorch calls a GPU. */
+const GPU_NAMES = new Set(['cuda', 'gpu', 'mps', 'webgpu', 'xpu', 'vulkan']);
+/** What PyTorch calls dtypes, by our names. */
+const DTYPE_NAMES: Readonly<Record<string, DType>> = {
+  float: 'float32',
+  double: 'float64',
+  half: 'float16',
+  long: 'int64',
+  int: 'int32',
+  short: 'int16',
+  char: 'int8',
+  byte: 'uint8',
+  boolean: 'bool',
+};
+
+function hintFor(type: string, known: readonly string[]): string {
+  const start = `await initWebGpu() of '@tessera/compile' before using device 'wgpu'.`;
+  if (type === 'wgpu') return `First ${start}`;
+  const [plain] = String(type).split(':');
+  if (GPU_NAMES.has(plain!)) return `The GPU is device 'wgpu' here: ${start}`;
+  const dtype = DTYPE_NAMES[plain!];
+  if (dtype !== undefined) return `If you meant a dtype, it is '${dtype}'.`;
+  const [near] = nearestNames(type, known);
+  return near === undefined ? `Devices are ${known.join(', ')}.` : `Did you mean '${near}'?`;
+}
+
 /** The runtime of a device. @throws device-unavailable */
 export function deviceRuntime(type: DeviceType): DeviceRuntime {
   const runtime = runtimes.get(type);
@@ -59,11 +85,7 @@ export function deviceRuntime(type: DeviceType): DeviceRuntime {
       `Device '${type}' is not available. Available: ${known.join(', ')}.`,
       {
         context: { device: type, known },
-        hints: [
-          type === 'wgpu'
-            ? `Import '@tessera/inductor-wgsl' and await initWebGpu() before using device 'wgpu'.`
-            : `Did you mean ${nearestNames(type, known).join(', ') || 'cpu'}?`,
-        ],
+        hints: [hintFor(type, known)],
       },
     );
   }

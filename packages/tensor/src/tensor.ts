@@ -24,6 +24,7 @@ import type { Storage } from './memory/storage.js';
 import { isFloatingPoint } from './dtype.js';
 import { TesseraError } from '@tessera/shared';
 import { readNumbers } from './kernels/elements.js';
+import { operatorOnTensor } from './operator-on-tensor.js';
 import { show } from './memory/show.js';
 import { noteAlive } from './memory/tidy.js';
 import {
@@ -57,7 +58,37 @@ export class Tensor extends TensorBase {
 
   /** Size of one dimension; negative counts from the end. @throws invalid-dim */
   size(dim: number): number {
+    if (typeof dim !== 'number')
+      throw new TesseraError(
+        'invalid-argument',
+        `size(): which dimension? It got ${String(dim)}.`,
+        {
+          hints: ['x.size(0) is one size; x.shape has all of them.'],
+        },
+      );
     return this.sizes[wrapDim(dim, this.ndim, 'size')]!;
+  }
+
+  /**
+   * Operators of the language know nothing of tensors: `x * 2` and `loss < best` would silently be NaN and false.
+   * In a template literal a tensor is its text.
+   *
+   * @throws operator-on-tensor
+   */
+  [Symbol.toPrimitive](hint: string): string {
+    if (hint === 'string') return this.toString();
+    throw operatorOnTensor(hint);
+  }
+
+  /** The values as nested arrays, for `JSON.stringify`. @throws data-async-only on devices other than `cpu` */
+  toJSON(): NestedNumbers {
+    if (this.device !== 'cpu')
+      throw new TesseraError(
+        'data-async-only',
+        `JSON.stringify cannot wait for the values of a tensor on '${this.device}'.`,
+        { hints: ['Read them first: JSON.stringify({ loss: await loss.item() }).'] },
+      );
+    return readNested(this);
   }
 
   /** Number of dimensions. */
@@ -91,7 +122,7 @@ export class Tensor extends TensorBase {
   }
 
   /** Converts dtype or moves device; itself if nothing changes. */
-  to(target: DType | string): Tensor {
+  to(target: DType | DeviceType): Tensor {
     return isDType(target) ? toDtype(this, target) : toDevice(this, target);
   }
 

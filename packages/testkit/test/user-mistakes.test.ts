@@ -5,11 +5,18 @@
 import { isTesseraError } from '@tessera/shared';
 import { describe, expect, it } from 'vitest';
 import { COMPILE_MISTAKES } from './mistakes/compile-mistakes.js';
+import { HABIT_MISTAKES } from './mistakes/habit-mistakes.js';
 import { NN_MISTAKES } from './mistakes/nn-mistakes.js';
 import { STATE_MISTAKES } from './mistakes/state-mistakes.js';
 import { TENSOR_MISTAKES } from './mistakes/tensor-mistakes.js';
 
-const ALL = [...TENSOR_MISTAKES, ...STATE_MISTAKES, ...NN_MISTAKES, ...COMPILE_MISTAKES];
+const ALL = [
+  ...TENSOR_MISTAKES,
+  ...STATE_MISTAKES,
+  ...NN_MISTAKES,
+  ...COMPILE_MISTAKES,
+  ...HABIT_MISTAKES,
+];
 
 async function thrownBy(call: () => unknown): Promise<unknown> {
   try {
@@ -31,5 +38,7 @@ describe('user mistakes', () => {
     expect(message).toContain(names);
     expect(hint).not.toBe('');
     expect(error.hints.join(' ')).toContain(hint);
+    // Whole, as somebody reads it; every text was read and found good before it was kept.
+    expect(error.message).toMatchSnapshot();
   });
 });

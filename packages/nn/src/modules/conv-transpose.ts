@@ -40,8 +40,8 @@ abstract class ConvTranspose extends ConvBase<readonly number[]> {
     options: ConvTransposeModuleOptions = {},
   ) {
     const { outputPadding = 0, ...rest } = options;
-    super(inChannels, outChannels, kernelSize, { ...rest, transposed: true });
     checkOptions(new.target, options);
+    super(inChannels, outChannels, kernelSize, { ...rest, transposed: true });
     this.outputPadding = this.perDimension('outputPadding', outputPadding);
   }
 

@@ -45,8 +45,8 @@ abstract class Conv extends ConvBase<readonly number[] | 'same' | 'valid'> {
     options: ConvModuleOptions = {},
   ) {
     const { paddingMode = 'zeros', ...rest } = options;
-    super(inChannels, outChannels, kernelSize, { ...rest, transposed: false });
     checkOptions(new.target, options);
+    super(inChannels, outChannels, kernelSize, { ...rest, transposed: false });
     if (!PADDING_MODES.includes(paddingMode)) {
       throw new TesseraError(
         'invalid-argument',

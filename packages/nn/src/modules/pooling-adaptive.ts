@@ -70,8 +70,8 @@ abstract class AdaptiveMaxPool<R extends boolean> extends AdaptivePool {
   readonly returnIndices: boolean;
 
   constructor(outputSize: AdaptiveSize, options: AdaptiveMaxPoolOptions<R> = {}) {
-    super(outputSize);
     checkOptions(new.target, options);
+    super(outputSize);
     this.returnIndices = options.returnIndices ?? false;
   }
 

@@ -131,8 +131,8 @@ export class RNNCell extends RNNCellBase {
 
   constructor(inputSize: number, hiddenSize: number, options: RNNCellOptions = {}) {
     const { nonlinearity = 'tanh', ...shared } = options;
-    super(nonlinearity, inputSize, hiddenSize, shared);
     checkOptions(new.target, options);
+    super(nonlinearity, inputSize, hiddenSize, shared);
     this.nonlinearity = nonlinearity;
   }
 

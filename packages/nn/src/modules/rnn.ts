@@ -34,8 +34,8 @@ export class RNN extends RNNBase {
   /** @throws invalid-argument */
   constructor(inputSize: number, hiddenSize: number, options: RNNOptions = {}) {
     const { nonlinearity = 'tanh', ...shared } = options;
-    super(nonlinearity, inputSize, hiddenSize, shared);
     checkOptions(new.target, options);
+    super(nonlinearity, inputSize, hiddenSize, shared);
     this.nonlinearity = nonlinearity;
   }
 
@@ -83,8 +83,8 @@ export class LSTM extends RNNBase {
   /** @throws invalid-argument */
   constructor(inputSize: number, hiddenSize: number, options: LSTMOptions = {}) {
     const { projSize = 0, ...shared } = options;
-    super('lstm', inputSize, hiddenSize, shared, projSize);
     checkOptions(new.target, options);
+    super('lstm', inputSize, hiddenSize, shared, projSize);
   }
 
   /** The outputs of the last layer at all steps, and every layer's last hidden and cell state. @throws shape-mismatch */

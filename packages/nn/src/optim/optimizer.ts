@@ -10,6 +10,7 @@
  * the numbers of a step (`scalars`) and the update of one bucket (`update`). Modelled on
  * `torch.optim.Optimizer` and its single-tensor algorithms.
  */
+import { checkOptionNames } from '@tessera/shared';
 import { type Tensor, enableGrad, keep, noGrad } from '@tessera/tensor';
 import {
   gradientOf,
@@ -29,7 +30,6 @@ import {
   makeBuckets,
   sameStructure,
 } from './bucket.js';
-import { checkKnown } from './option-checks.js';
 import { type OptimizerStateDict, exportState, importState } from './optimizer-state-dict.js';
 import {
   type CommonOptions,
@@ -55,7 +55,7 @@ export abstract class Optimizer<
 
   /** `options` replace the defaults of the same names. @throws invalid-argument */
   constructor(params: OptimizerParams<O>, defaults: O, options: Partial<O> = {}) {
-    checkKnown(this.constructor.name, options, defaults);
+    checkOptionNames(this.constructor.name, options, Object.keys(defaults));
     this.defaults = { ...defaults, ...options };
     for (const group of toGroups(params)) this.addParamGroup(group);
   }

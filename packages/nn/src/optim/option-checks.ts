@@ -1,7 +1,7 @@
 /**
  * @file Ranges of optimizer options.
  */
-import { TesseraError, nearestNames } from '@tessera/shared';
+import { TesseraError } from '@tessera/shared';
 import type { CommonOptions } from './param-group.js';
 
 function describe(value: unknown): string {
@@ -25,20 +25,6 @@ export function checkNonNegative<K extends string>(
 ): void {
   for (const name of names)
     checkOption(typeof group[name] === 'number' && group[name] >= 0, name, group[name]);
-}
-
-/** @throws invalid-argument for an option that the optimizer does not have */
-export function checkKnown(optimizer: string, options: object, defaults: object): void {
-  const known = Object.keys(defaults);
-  const unknown = Object.keys(options).find((name) => !known.includes(name));
-  if (unknown === undefined) return;
-  const near = nearestNames(unknown, known);
-  throw new TesseraError('invalid-argument', `${optimizer} has no option '${unknown}'.`, {
-    context: { option: unknown, known },
-    hints: [
-      near.length > 0 ? `Did you mean '${near[0]}'?` : `Its options are: ${known.join(', ')}.`,
-    ],
-  });
 }
 
 /** Options of Adam and its relatives. */

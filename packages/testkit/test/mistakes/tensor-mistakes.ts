@@ -72,7 +72,7 @@ export const TENSOR_MISTAKES: readonly Mistake[] = [
     () => zeros([2], { device: 'cdu' }),
     'device-unavailable',
     'cdu',
-    'Did you mean cpu?',
+    "Did you mean 'cpu'?",
   ],
   [
     'a ragged array',

@@ -1,7 +1,7 @@
 /**
  * @file Ops that make a tensor of one value: empty, zeros, ones, full.
  */
-import type { ScalarLike } from '@tessera/shared';
+import { type ScalarLike, checkOptionNames } from '@tessera/shared';
 import { defaultDType } from '../../default-dtype.js';
 import { callOp } from '../../dispatch/dispatcher.js';
 import type { DType } from '../../dtype.js';
@@ -113,8 +113,23 @@ export function finish(tensor: unknown, options: TensorOptions): Tensor {
   return made;
 }
 
-/** The four option arguments of a factory schema. */
-export function optionArgs(options: TensorOptions): [DType | null, null, string | null, null] {
+const OPTION_NAMES = ['dtype', 'device', 'requiresGrad'];
+
+/** @throws invalid-argument unless these are options of factories, or `more` */
+export function checkTensorOptions(options: object, ...more: readonly string[]): void {
+  checkOptionNames('A new tensor', options, [...OPTION_NAMES, ...more]);
+}
+
+/**
+ * The four option arguments of a factory schema. `more` are the names of the factory's own options.
+ *
+ * @throws invalid-argument for options that it does not have
+ */
+export function optionArgs(
+  options: TensorOptions,
+  ...more: readonly string[]
+): [DType | null, null, string | null, null] {
+  checkTensorOptions(options, ...more);
   return [options.dtype ?? null, null, options.device ?? null, null];
 }
 

@@ -140,5 +140,5 @@ export function logspace(
 ): Tensor {
   const op = choose(logspaceOps, start, end);
   const { base = 10 } = options;
-  return finish(callOp(op, [start, end, steps, base, ...optionArgs(options)]), options);
+  return finish(callOp(op, [start, end, steps, base, ...optionArgs(options, 'base')]), options);
 }
