@@ -2,19 +2,23 @@
  * @file safetensors in memory: the format of PyTorch checkpoints, as bytes.
  */
 import { TesseraError } from '@tessera/shared';
-import { fromBytes } from '../create.js';
+import { literal } from '../create.js';
 import { DTYPES, itemSize } from '../dtype.js';
 import { cpuHeap } from '../heap/cpu-heap.js';
 import { contiguous } from '../ops/arrange/copy.js';
 import { noGrad } from '../autograd/grad-mode.js';
 import { numelOf } from '../shape.js';
+import { emptyContiguous } from '../tensor-factory.js';
 import type { Tensor } from '../tensor.js';
+import { elementSink } from './decode-elements.js';
 import { headerLength, invalidFile, parseHeader } from './safetensors-header.js';
+import { refuseStoredType } from './stored-type.js';
 
 /**
- * Tensors of a file held in memory, by name, in the file's order.
+ * Tensors of a file held in memory, by name, in the file's order. Stored types that no tensor has are converted as
+ * `loadCheckpoint` does.
  *
- * @throws safetensors-invalid for anything malformed; then nothing was loaded; invalid-argument
+ * @throws safetensors-invalid for anything malformed; then nothing was loaded; dtype-unsupported; invalid-argument
  */
 export function parseSafetensors(bytes: Uint8Array): Record<string, Tensor> {
   if (!ArrayBuffer.isView(bytes)) {
@@ -29,12 +33,14 @@ export function parseSafetensors(bytes: Uint8Array): Record<string, Tensor> {
     invalidFile(`its header needs ${length} bytes, but only ${bytes.byteLength - 8} are left`);
   const header = parseHeader(bytes.subarray(8, 8 + length), bytes.byteLength - 8 - length);
   const result: Record<string, Tensor> = {};
-  for (const { name, dtype, sizes, begin, end } of header.entries) {
-    result[name] = fromBytes(
-      bytes.subarray(header.dataStart + begin, header.dataStart + end),
-      sizes,
-      dtype,
-    );
+  for (const { name, code, stored, sizes, begin, end } of header.entries) {
+    if (stored === null) refuseStoredType({ name, storedType: code, shape: sizes });
+    result[name] = literal(() => {
+      const tensor = emptyContiguous(sizes, stored.dtype, 'cpu');
+      const write = elementSink(name, stored, stored.dtype, () => tensor.dataPtr());
+      write(bytes.subarray(header.dataStart + begin, header.dataStart + end));
+      return tensor;
+    });
   }
   return result;
 }
