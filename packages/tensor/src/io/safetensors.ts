@@ -11,7 +11,13 @@ import { numelOf } from '../shape.js';
 import { emptyContiguous } from '../tensor-factory.js';
 import type { Tensor } from '../tensor.js';
 import { elementSink } from './decode-elements.js';
-import { headerLength, invalidFile, parseHeader } from './safetensors-header.js';
+import {
+  type SafetensorsEntry,
+  type SafetensorsHeader,
+  headerLength,
+  invalidFile,
+  parseHeader,
+} from './safetensors-header.js';
 import { refuseStoredType } from './stored-type.js';
 
 /**
@@ -33,16 +39,27 @@ export function parseSafetensors(bytes: Uint8Array): Record<string, Tensor> {
     invalidFile(`its header needs ${length} bytes, but only ${bytes.byteLength - 8} are left`);
   const header = parseHeader(bytes.subarray(8, 8 + length), bytes.byteLength - 8 - length);
   const result: Record<string, Tensor> = {};
-  for (const { name, code, stored, sizes, begin, end } of header.entries) {
-    if (stored === null) refuseStoredType({ name, storedType: code, shape: sizes });
-    result[name] = literal(() => {
-      const tensor = emptyContiguous(sizes, stored.dtype, 'cpu');
-      const write = elementSink(name, stored, stored.dtype, () => tensor.dataPtr());
-      write(bytes.subarray(header.dataStart + begin, header.dataStart + end));
-      return tensor;
-    });
+  try {
+    for (const entry of header.entries) result[entry.name] = parseTensor(bytes, header, entry);
+  } catch (error) {
+    for (const tensor of Object.values(result)) tensor.dispose();
+    throw error;
   }
   return result;
+}
+
+function parseTensor(
+  bytes: Uint8Array,
+  { dataStart }: SafetensorsHeader,
+  { name, code, stored, sizes, begin, end }: SafetensorsEntry,
+): Tensor {
+  if (stored === null) refuseStoredType({ name, storedType: code, shape: sizes });
+  return literal(() => {
+    const tensor = emptyContiguous(sizes, stored.dtype, 'cpu');
+    const write = elementSink(name, stored, stored.dtype, () => tensor.dataPtr());
+    write(bytes.subarray(dataStart + begin, dataStart + end));
+    return tensor;
+  });
 }
 
 /** A safetensors file with the given tensors (on `cpu`) and metadata. Deterministic. */
