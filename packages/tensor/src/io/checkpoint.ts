@@ -4,37 +4,18 @@
  * Either everything that was asked for is returned, or nothing: on an error, and when the signal is aborted, the
  * tensors that were already made are released.
  */
-import type { DeviceType } from '../device.js';
-import { toDevice } from '../ops/arrange/copy.js';
+import { toDevice } from '../ops/copy.js';
 import type { Tensor } from '../tensor.js';
-import type { ByteFile } from './byte-file.js';
-import { type ByteSource, beside, openSource, pathOf, resolveSource } from './byte-source.js';
-import { CacheDamage } from './cache/cached-file.js';
-import { type CheckpointCache, type HttpCache, openHttpCache } from './cache/http-cache.js';
+import { type ByteSource, beside, pathOf, resolveSource } from './byte-source.js';
 import { invalidCheckpoint, parseIndex } from './checkpoint-index.js';
 import { Cursor } from './cursor.js';
-import { type StreamOptions, readSafetensors, signalOf } from './safetensors-stream.js';
+import { type Loading, type PlaceOptions, disposeAll, reading, startLoading } from './loading.js';
+import { type StreamOptions, readSafetensors } from './safetensors-stream.js';
 import { checkKeys, chosenBy, warnSkipped } from './select-tensors.js';
 import { checkFloatDType } from './stored-type.js';
 
 /** What `loadCheckpoint` takes besides the source. */
-export interface LoadCheckpointOptions extends StreamOptions {
-  /** Where the tensors go (default `cpu`); each is moved as soon as it is complete. */
-  readonly device?: DeviceType | undefined;
-  /**
-   * Keeps downloads for the next time (`true`, or the name of a cache): in the origin private file system of
-   * browsers, in a folder in Node. The server is asked whether the file is still the same. A load of some `keys`
-   * takes what is kept but keeps nothing.
-   */
-  readonly cache?: CheckpointCache | undefined;
-}
-
-/** What one load has. */
-interface Loading {
-  readonly options: LoadCheckpointOptions;
-  readonly signal: AbortSignal | undefined;
-  readonly cache: HttpCache | null;
-}
+export interface LoadCheckpointOptions extends StreamOptions, PlaceOptions {}
 
 /**
  * Loads a checkpoint: a `.safetensors` file, or a `.safetensors.index.json` with its shards beside it. Either all
@@ -55,9 +36,8 @@ export async function loadCheckpoint(
   options: LoadCheckpointOptions = {},
 ): Promise<Record<string, Tensor>> {
   checkFloatDType(options.dtype);
-  const signal = signalOf(source, options);
-  signal?.throwIfAborted();
-  const loading: Loading = { options, signal, cache: openHttpCache(options.cache) };
+  const loading = startLoading(source, options);
+  const { signal } = loading;
   const resolved = resolveSource(source);
   const loaded: Record<string, Tensor> = {};
   try {
@@ -71,40 +51,15 @@ export async function loadCheckpoint(
   return loaded;
 }
 
-/** Releases tensors, and takes them out of the record. */
-function disposeAll(tensors: Record<string, Tensor>): void {
-  for (const [name, tensor] of Object.entries(tensors)) {
-    tensor.dispose();
-    delete tensors[name];
-  }
-}
-
-/** Opens a source and reads it; from the network, if what the cache has of it turns out to be damaged. */
-async function reading(
-  source: ByteSource,
-  { options, signal, cache }: Loading,
-  read: (file: ByteFile) => Promise<void>,
-): Promise<void> {
-  const { requestInit, keys } = options;
-  const attempt = async (): Promise<void> =>
-    read(await openSource(source, { signal, requestInit, parts: keys !== undefined, cache }));
-  try {
-    await attempt();
-  } catch (error) {
-    if (!(error instanceof CacheDamage)) throw error;
-    await cache!.remove(error.url);
-    await attempt();
-  }
-}
-
 async function loadFile(
   source: ByteSource,
   into: Record<string, Tensor>,
-  loading: Loading,
+  loading: Loading<LoadCheckpointOptions>,
 ): Promise<void> {
   const { options, signal } = loading;
+  const parts = options.keys !== undefined;
   const device = options.device ?? 'cpu';
-  await reading(source, loading, async (file) => {
+  await reading(source, loading, parts, async (file) => {
     const read: Record<string, Tensor> = {};
     try {
       for await (const { name, tensor } of readSafetensors(file, options, signal)) {
@@ -125,11 +80,13 @@ async function loadFile(
   });
 }
 
-async function readIndex(source: ByteSource, loading: Loading): Promise<Map<string, string>> {
+async function readIndex(
+  source: ByteSource,
+  loading: Loading<LoadCheckpointOptions>,
+): Promise<Map<string, string>> {
   const { signal } = loading;
   let index = new Map<string, string>();
-  const whole = { ...loading, options: { ...loading.options, keys: undefined } };
-  await reading(source, whole, async (file) => {
+  await reading(source, loading, false, async (file) => {
     const ended = (): never => invalidCheckpoint('the index is cut off');
     const cursor = new Cursor(file, { signal, ended });
     let good = false;
@@ -146,7 +103,7 @@ async function readIndex(source: ByteSource, loading: Loading): Promise<Map<stri
 async function loadShards(
   source: ByteSource,
   into: Record<string, Tensor>,
-  loading: Loading,
+  loading: Loading<LoadCheckpointOptions>,
 ): Promise<void> {
   const { keys, onSkip } = loading.options;
   const index = await readIndex(source, loading);

@@ -86,7 +86,7 @@ export class Cursor {
   /** Moves to a place behind this one. */
   async skipTo(target: number): Promise<void> {
     const ahead = target - this.position;
-    const within = this.readerEnd === undefined || target < this.readerEnd;
+    const within = this.readerEnd === undefined || target <= this.readerEnd;
     if (ahead === 0) return;
     if (!this.file.seekable || (this.reader !== null && within && this.spans !== null)) {
       await this.each(ahead, () => {});

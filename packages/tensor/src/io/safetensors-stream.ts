@@ -9,11 +9,11 @@ import { emptyContiguous } from '../tensor-factory.js';
 import { withoutModes } from '../dispatch/modes.js';
 import type { DType } from '../dtype.js';
 import type { Tensor } from '../tensor.js';
-import { anySignal } from './abort.js';
 import type { ByteFile } from './byte-file.js';
 import { type ByteSource, openSource, resolveSource } from './byte-source.js';
 import { Cursor, type Span, mergeSpans } from './cursor.js';
 import { elementSink } from './decode-elements.js';
+import { type LoadProgress, type SourceOptions, signalOf } from './loading.js';
 import {
   type SafetensorsEntry,
   type SafetensorsHeader,
@@ -35,25 +35,8 @@ export interface LoadedTensor {
   readonly tensor: Tensor;
 }
 
-/** How far loading is. */
-export interface LoadProgress {
-  /** Name of the file that is read: a checkpoint may have several. */
-  readonly file: string;
-  /** Bytes of the file read so far. */
-  readonly loaded: number;
-  /**
-   * Bytes of it that will be read; undefined until they are known. Of a compressed answer `Content-Length` is not
-   * the length of the file, but the header of the file tells it.
-   */
-  readonly total: number | undefined;
-}
-
 /** What `streamSafetensors` takes besides the source. */
-export interface StreamOptions {
-  /** Ends loading: what is under way rejects with the signal's reason. */
-  readonly signal?: AbortSignal | undefined;
-  /** Given to `fetch`: headers, credentials, mode. */
-  readonly requestInit?: RequestInit | undefined;
+export interface StreamOptions extends SourceOptions {
   /** Tensors that are wanted; of a server that answers range requests only their bytes are asked for. */
   readonly keys?: TensorKeys | undefined;
   /** Floating-point tensors become this dtype while they are read; integers and booleans stay. */
@@ -64,12 +47,6 @@ export interface StreamOptions {
   readonly onMetadata?: ((metadata: Readonly<Record<string, string>>) => void) | undefined;
   /** Called for a tensor that no dtype can hold and that was not asked for by `keys`; else a warning says so. */
   readonly onSkip?: ((tensor: SkippedTensor) => void) | undefined;
-}
-
-/** The signal of options, of their `requestInit` and of a request. */
-export function signalOf(source: ByteSource, options: StreamOptions): AbortSignal | undefined {
-  const request = source instanceof Request ? source.signal : undefined;
-  return anySignal([options.signal, options.requestInit?.signal, request]);
 }
 
 function endsEarly(position: number, missing: number): never {

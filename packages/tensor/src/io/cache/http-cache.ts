@@ -103,8 +103,12 @@ function keptFile(
     },
     async close(good) {
       await file.close(good);
-      if (good && whole) await writer?.commit(url, validators).catch(drop);
-      else await drop();
+      if (good && whole) {
+        const complete = writer;
+        await complete?.commit(url, validators).catch(drop);
+        writer = null;
+      }
+      await drop();
     },
   };
 }
