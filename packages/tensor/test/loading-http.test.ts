@@ -4,7 +4,7 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import {
   type LoadProgress,
   type Tensor,
@@ -227,10 +227,6 @@ describe('chosen keys', () => {
 });
 
 describe('a signal', () => {
-  afterEach(() => {
-    for (const tensor of Object.values(tensors)) expect(tensor.storage.state).toBe('real');
-  });
-
   /** Aborts a load when `at` says so; checks what it rejects with, and that it leaves nothing. */
   async function abandoned(
     start: (signal: AbortSignal, abort: () => void) => Promise<unknown>,

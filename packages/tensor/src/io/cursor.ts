@@ -12,7 +12,7 @@ export interface Span {
 }
 
 /** Bytes between two spans that cost less than a request of their own. */
-const MERGED_GAP_BYTES = 256 << 10;
+const MERGED_GAP_BYTES = 262_144;
 
 /** Spans in order, those that lie close together as one. */
 export function mergeSpans(spans: readonly Span[], gap: number = MERGED_GAP_BYTES): Span[] {

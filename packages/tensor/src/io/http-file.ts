@@ -36,7 +36,7 @@ export interface HttpOptions {
 }
 
 /** Asked for first: most headers of checkpoints fit. */
-const START_BYTES = 64 << 10;
+const START_BYTES = 65_536;
 
 class HttpSource {
   readonly name: string;
@@ -70,7 +70,13 @@ class HttpSource {
     const once = target instanceof URL ? target : target.clone();
     try {
       return await orAborted(
-        fetch(once, { ...requestInit, headers, ...(signal !== undefined && { signal }) }),
+        fetch(once, {
+          // The browser need not keep a second copy.
+          ...(this.options.cache !== null && { cache: 'no-store' }),
+          ...requestInit,
+          headers,
+          ...(signal !== undefined && { signal }),
+        }),
         signal,
       );
     } catch (error) {
@@ -136,15 +142,7 @@ export async function openHttp(target: URL | Request, options: HttpOptions): Pro
   const parts = options.parts && repeatable;
   let response: Response;
   try {
-    response = await source.send({
-      ...(parts && { range: `bytes=0-${START_BYTES - 1}` }),
-      ...conditions,
-    });
-    // An encoded part is no part of the file; an empty file has none.
-    if (parts && (response.status === 416 || (response.status === 206 && isEncoded(response)))) {
-      void response.body?.cancel().catch(() => {});
-      response = await source.send(conditions);
-    }
+    response = await firstAnswer(source, parts, conditions);
   } catch (error) {
     // Without a connection what was kept has to do.
     if (cached !== null && options.signal?.aborted !== true) return cached.open();
@@ -152,6 +150,26 @@ export async function openHttp(target: URL | Request, options: HttpOptions): Pro
     throw error;
   }
   return (await openCached(response, cached)) ?? openAnswer(source, response, parts, cache);
+}
+
+/** The answer to the first request: of a part, if parts are wanted and can be had. @throws source-unreadable */
+async function firstAnswer(
+  source: HttpSource,
+  parts: boolean,
+  conditions: Readonly<Record<string, string>>,
+): Promise<Response> {
+  if (!parts) return source.send(conditions);
+  try {
+    const response = await source.send({ range: `bytes=0-${START_BYTES - 1}`, ...conditions });
+    // An encoded part is no part of the file; an empty file has none.
+    const useless = response.status === 416 || (response.status === 206 && isEncoded(response));
+    if (!useless) return response;
+    void response.body?.cancel().catch(() => {});
+  } catch (error) {
+    // A browser may need the server's permission for the header, or trip over what its own cache has.
+    if (source.signal?.aborted === true) throw error;
+  }
+  return source.send(conditions);
 }
 
 /** The version kept, if the answer says that it is the present one. */

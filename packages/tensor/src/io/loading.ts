@@ -6,7 +6,7 @@ import type { Tensor } from '../tensor.js';
 import { anySignal } from './abort.js';
 import type { ByteFile } from './byte-file.js';
 import { type ByteSource, openSource } from './byte-source.js';
-import { CacheDamage } from './cache/cached-file.js';
+import { damagedUrl } from './cache/cached-file.js';
 import { type CheckpointCache, type HttpCache, openHttpCache } from './cache/http-cache.js';
 
 /** How a source is read. */
@@ -80,8 +80,9 @@ export async function reading(
   try {
     await attempt();
   } catch (error) {
-    if (!(error instanceof CacheDamage)) throw error;
-    await cache!.remove(error.url);
+    const url = damagedUrl(error);
+    if (url === null || cache === null) throw error;
+    await cache.remove(url);
     await attempt();
   }
 }

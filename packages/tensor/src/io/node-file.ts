@@ -6,7 +6,7 @@ import { type NodeFileHandle, nodeFs } from './node-fs.js';
 import { unreadable } from './unreadable.js';
 
 /** Bytes that are read at once. */
-const CHUNK_BYTES = 1 << 20;
+const CHUNK_BYTES = 1_048_576;
 
 function fileReader(handle: NodeFileHandle, begin: number, end: number): ByteReader {
   let at = begin;

@@ -33,17 +33,30 @@ export function writeZip(
   records: readonly RecordToWrite[],
   claims: ArchiveClaims = {},
 ): Uint8Array {
-  const out: number[] = [];
+  const parts: Uint8Array[] = [];
+  let length = 0;
+  const write = (bytes: Uint8Array): void => {
+    parts.push(bytes);
+    length += bytes.byteLength;
+  };
   const directory: number[] = [];
   for (const record of records) {
     const { bytes, method = 0, flags = 8, crc = 0, wide = false } = record;
     const name = [...new TextEncoder().encode(record.name)];
-    const place = record.claimedPlace ?? out.length;
+    const place = record.claimedPlace ?? length;
     const size = record.claimedSize ?? bytes.length;
-    out.push(
-      ...le([4, 0x04034b50], [2, 20], [2, flags], [2, method], [4, 0], [4, 0], [4, 0], [4, 0]),
+    const start = le(
+      [4, 0x04034b50],
+      [2, 20],
+      [2, flags],
+      [2, method],
+      [4, 0],
+      [4, 0],
+      [4, 0],
+      [4, 0],
     );
-    out.push(...le([2, name.length], [2, 3]), ...name, 1, 2, 3, ...bytes);
+    write(Uint8Array.of(...start, ...le([2, name.length], [2, 3]), ...name, 1, 2, 3));
+    write(bytes);
     const narrow = wide ? 0xffffffff : size;
     const extra = wide ? le([2, 1], [2, 24], [8, size], [8, size], [8, place]) : [];
     directory.push(
@@ -54,12 +67,11 @@ export function writeZip(
     );
     directory.push(...le([2, 0], [4, 0], [4, wide ? 0xffffffff : place]), ...name, ...extra);
   }
-  const { count = records.length, directoryBegin = out.length, comment = '' } = claims;
-  const end = le([4, 0x06054b50], [2, 0], [2, 0], [2, count], [2, count], [4, directory.length]);
+  const { count = records.length, directoryBegin = length, comment = '' } = claims;
+  const end = le([4, 0x06054b50], [4, 0], [2, count], [2, count], [4, directory.length]);
   const text = new TextEncoder().encode(comment);
-  return Uint8Array.of(
-    ...out, ...directory, ...end, ...le([4, directoryBegin], [2, text.length]), ...text,
-  ); // prettier-ignore
+  write(Uint8Array.of(...directory, ...end, ...le([4, directoryBegin], [2, text.length]), ...text));
+  return new Uint8Array(Buffer.concat(parts));
 }
 
 const ascii = (text: string): number[] => [...new TextEncoder().encode(text)];

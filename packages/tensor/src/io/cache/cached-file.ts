@@ -10,16 +10,18 @@ import { crc32 } from '../crc32.js';
 import type { Validators } from '../http-answer.js';
 import type { StoreWriter, StoredFile } from './cache-store.js';
 
-const BLOCK_BYTES = 1 << 20;
+const BLOCK_BYTES = 1_048_576;
 const MAGIC = 'tessera1';
 const END_BYTES = 16;
 
-/** A block of a cached file is not what was written; the entry is to be removed and the file fetched again. */
-export class CacheDamage extends Error {
-  constructor(readonly url: string) {
-    super(`A cached copy of ${url} is damaged`);
-    this.name = 'CacheDamage';
-  }
+/** A block of a cached file is not what was written: the entry is to be removed and the file fetched again. */
+function damaged(url: string): Error {
+  return Object.assign(new Error(`A cached copy of ${url} is damaged`), { damagedUrl: url });
+}
+
+/** The address whose entry an error says is damaged; null for other errors. */
+export function damagedUrl(error: unknown): string | null {
+  return error instanceof Error && 'damagedUrl' in error ? String(error.damagedUrl) : null;
 }
 
 /** What an entry says of itself. */
@@ -103,8 +105,7 @@ export function openEntry(file: StoredFile, { url, size, blocks }: CacheEntry): 
         const to = Math.min(from + BLOCK_BYTES, size);
         // What cannot be read (removed meanwhile) is as good as damaged.
         const block = await file.read(from, to).catch(() => null);
-        if (block?.byteLength !== to - from || crc32(block) !== blocks[index])
-          throw new CacheDamage(url);
+        if (block?.byteLength !== to - from || crc32(block) !== blocks[index]) throw damaged(url);
         const part = block.subarray(at - from, end - from);
         at = to;
         return part;

@@ -30,7 +30,7 @@ export interface TorchArchive {
 }
 
 /** Metadata is small: a pickle of a large model has some megabytes. */
-const MAX_PICKLE_BYTES = 256 << 20;
+const MAX_PICKLE_BYTES = 268_435_456;
 
 /** @throws torch-checkpoint-invalid */
 export function endsEarly(position: number, missing: number): never {

@@ -35,7 +35,7 @@ const ENTRY_BYTES = 46;
 /** Bytes of a record's header before its name. */
 export const RECORD_HEADER_BYTES = 30;
 /** No archive of tensors comes near. */
-const MAX_DIRECTORY_BYTES = 64 << 20;
+const MAX_DIRECTORY_BYTES = 67_108_864;
 
 const SIGNATURE = { record: 0x04034b50, entry: 0x02014b50, end: 0x06054b50, locator: 0x07064b50, end64: 0x06064b50 }; // prettier-ignore
 
