@@ -4,7 +4,7 @@
  * Either everything that was asked for is returned, or nothing: on an error, and when the signal is aborted, the
  * tensors that were already made are released.
  */
-import { toDevice } from '../ops/copy.js';
+import { toDevice } from '../ops/arrange/copy.js';
 import type { Tensor } from '../tensor.js';
 import { type ByteSource, beside, pathOf, resolveSource } from './byte-source.js';
 import { invalidCheckpoint, parseIndex } from './checkpoint-index.js';

@@ -6,7 +6,7 @@
  * in the order of the file.
  */
 import type { DType } from '../../dtype.js';
-import { toDevice } from '../../ops/copy.js';
+import { toDevice } from '../../ops/arrange/copy.js';
 import { withoutModes } from '../../dispatch/modes.js';
 import { emptyContiguous, makeTensor } from '../../tensor-factory.js';
 import type { Tensor } from '../../tensor.js';
