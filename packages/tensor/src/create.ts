@@ -74,7 +74,7 @@ function inferDType(values: readonly (number | boolean | bigint)[]): DType {
 }
 
 /** What is written down holds data also in a trace of FakeTensors, which works on a copy that it may modify. */
-export function literal(make: () => Tensor): Tensor {
+function literal(make: () => Tensor): Tensor {
   const made = withRealTensors(() => withoutModes(make));
   return isFakeMode() ? clone(made) : made;
 }

@@ -48,6 +48,13 @@ describe('safetensors', () => {
     ]);
   });
 
+  it('reads headers of every length: one may start like a page or an archive', async () => {
+    for (const length of [0x3c, 0x3c + 256, 0x5047]) {
+      const bytes = file(JSON.stringify(good).padEnd(length), 8);
+      expect((await loadCheckpoint(bytes)).a!.toArray()).toEqual([0, 0]);
+    }
+  });
+
   it.each([
     ['too short for a length', new Uint8Array(4), /too few/],
     [

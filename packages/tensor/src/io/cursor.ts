@@ -60,7 +60,7 @@ export class Cursor {
     const { reader } = this;
     this.reader = null;
     this.chunk = new Uint8Array(0);
-    reader?.cancel();
+    reader?.cancel(this.options.signal?.reason);
   }
 
   private async open(): Promise<ByteReader> {

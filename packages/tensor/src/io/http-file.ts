@@ -262,6 +262,8 @@ async function requestPart(
     range: `bytes=${begin}-${end === undefined ? '' : end - 1}`,
     ...(strong && { 'if-range': etag }),
   });
+  // The start was all there is.
+  if (response.status === 416 && end === undefined) return bytesReader(new Uint8Array(0));
   const body = checkAnswer(response, source.name);
   const cancelled = (why: string): never => {
     void body.cancel().catch(() => {});

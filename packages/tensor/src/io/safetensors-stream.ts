@@ -14,6 +14,7 @@ import { type ByteSource, openSource, resolveSource } from './byte-source.js';
 import { Cursor, type Span, mergeSpans } from './cursor.js';
 import { elementSink } from './decode-elements.js';
 import { type LoadProgress, type SourceOptions, signalOf } from './loading.js';
+import { refuseOtherFormats } from './other-formats.js';
 import {
   type SafetensorsEntry,
   type SafetensorsHeader,
@@ -27,6 +28,7 @@ import {
   type StoredType,
   checkFloatDType,
   loadedDType,
+  storedType,
 } from './stored-type.js';
 
 /** A tensor of a file. */
@@ -59,11 +61,14 @@ async function readHeader(
   parts: boolean,
 ): Promise<SafetensorsHeader> {
   if (parts) cursor.plan([{ begin: 0, end: 8 }]);
-  const length = headerLength(await cursor.bytes(size === undefined ? 8 : Math.min(8, size)));
+  const start = await cursor.bytes(size === undefined ? 8 : Math.min(8, size));
+  refuseOtherFormats(start);
+  const length = headerLength(start);
   if (size !== undefined && 8 + length > size)
     invalidFile(`its header needs ${length} bytes, but only ${size - 8} are left`);
   if (parts) cursor.plan([{ begin: 8, end: 8 + length }]);
-  return parseHeader(await cursor.bytes(length), size === undefined ? null : size - 8 - length);
+  const dataBytes = size === undefined ? null : size - 8 - length;
+  return parseHeader(await cursor.bytes(length), dataBytes, storedType);
 }
 
 /** Reads `count` bytes into a new tensor. */

@@ -2,27 +2,19 @@
  * @file safetensors in memory: the format of PyTorch checkpoints, as bytes.
  */
 import { TesseraError } from '@tessera/shared';
-import { literal } from '../create.js';
+import { fromBytes } from '../create.js';
 import { DTYPES, itemSize } from '../dtype.js';
 import { cpuHeap } from '../heap/cpu-heap.js';
 import { contiguous } from '../ops/arrange/copy.js';
 import { noGrad } from '../autograd/grad-mode.js';
 import { numelOf } from '../shape.js';
-import { emptyContiguous } from '../tensor-factory.js';
 import type { Tensor } from '../tensor.js';
-import { elementSink } from './decode-elements.js';
-import {
-  type SafetensorsEntry,
-  type SafetensorsHeader,
-  headerLength,
-  invalidFile,
-  parseHeader,
-} from './safetensors-header.js';
-import { refuseStoredType } from './stored-type.js';
+import { headerLength, invalidFile, parseHeader } from './safetensors-header.js';
+import { plainType } from './stored-type.js';
 
 /**
- * Tensors of a file held in memory, by name, in the file's order. Stored types that no tensor has are converted as
- * `loadCheckpoint` does.
+ * Tensors of a file held in memory, by name, in the file's order. For files whose types tensors have; `loadCheckpoint`
+ * converts others.
  *
  * @throws safetensors-invalid for anything malformed; then nothing was loaded; dtype-unsupported; invalid-argument
  */
@@ -37,28 +29,27 @@ export function parseSafetensors(bytes: Uint8Array): Record<string, Tensor> {
   const length = headerLength(bytes);
   if (8 + length > bytes.byteLength)
     invalidFile(`its header needs ${length} bytes, but only ${bytes.byteLength - 8} are left`);
-  const header = parseHeader(bytes.subarray(8, 8 + length), bytes.byteLength - 8 - length);
+  const header = parseHeader(
+    bytes.subarray(8, 8 + length),
+    bytes.byteLength - 8 - length,
+    plainType,
+  );
+  const { entries, dataStart } = header;
+  for (const { name, code, stored } of entries) if (stored === null) notAsStored(name, code);
   const result: Record<string, Tensor> = {};
-  try {
-    for (const entry of header.entries) result[entry.name] = parseTensor(bytes, header, entry);
-  } catch (error) {
-    for (const tensor of Object.values(result)) tensor.dispose();
-    throw error;
-  }
+  for (const { name, stored, sizes, begin, end } of entries)
+    result[name] = fromBytes(
+      bytes.subarray(dataStart + begin, dataStart + end),
+      sizes,
+      stored!.dtype,
+    );
   return result;
 }
 
-function parseTensor(
-  bytes: Uint8Array,
-  { dataStart }: SafetensorsHeader,
-  { name, code, stored, sizes, begin, end }: SafetensorsEntry,
-): Tensor {
-  if (stored === null) refuseStoredType({ name, storedType: code, shape: sizes });
-  return literal(() => {
-    const tensor = emptyContiguous(sizes, stored.dtype, 'cpu');
-    const write = elementSink(name, stored, stored.dtype, () => tensor.dataPtr());
-    write(bytes.subarray(dataStart + begin, dataStart + end));
-    return tensor;
+/** @throws dtype-unsupported */
+function notAsStored(name: string, code: string): never {
+  throw new TesseraError('dtype-unsupported', `Tensor '${name}' has dtype "${code}".`, {
+    hints: ['loadCheckpoint(bytes) converts some types that no tensor has.'],
   });
 }
 

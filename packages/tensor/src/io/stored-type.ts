@@ -26,11 +26,16 @@ const CONVERTED: readonly StoredType[] = [
   { code: 'U64', itemSize: 8, dtype: 'int64' },
 ];
 
-/** The stored type of this name in safetensors, null if it cannot be loaded. */
-export function storedType(code: string): StoredType | null {
+/** The stored type of this name in safetensors, null if no tensor has it. */
+export function plainType(code: string): StoredType | null {
   for (const [name, { itemSize, safetensors }] of Object.entries(DTYPES))
     if (safetensors === code) return { code, itemSize, dtype: name as DType };
-  return CONVERTED.find((type) => type.code === code) ?? null;
+  return null;
+}
+
+/** The stored type of this name in safetensors, null if it cannot be loaded. */
+export function storedType(code: string): StoredType | null {
+  return plainType(code) ?? CONVERTED.find((type) => type.code === code) ?? null;
 }
 
 /** What is loaded when `wanted` is asked for: it is for floating-point numbers, as in `Module.to`. */

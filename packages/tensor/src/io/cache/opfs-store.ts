@@ -54,7 +54,11 @@ async function createFile(folder: FolderHandle, name: string): Promise<StoreWrit
     return {
       write: (bytes) => writable.write(bytes),
       commit: () => writable.close(),
-      discard: () => writable.abort(),
+      async discard() {
+        await writable.abort();
+        // Of a file that was there before the old contents stay.
+        if ((await handle.getFile()).size === 0) await folder.removeEntry(name);
+      },
     };
   }
   const access = await handle.createSyncAccessHandle!();
