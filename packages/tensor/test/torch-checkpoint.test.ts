@@ -13,6 +13,7 @@ import {
   loadTorchCheckpoint,
 } from '../src/index.js';
 import { serveFiles } from './support/file-server.js';
+import { onShelf, registerShelf } from './support/shelf-device.js';
 import { pickle, torchFile } from './support/zip-writer.js';
 
 interface Described {
@@ -126,6 +127,14 @@ describe('loadTorchCheckpoint', () => {
       (await loadTorchCheckpoint(path('views'))).transposed!.toArray(),
     );
     expect(loaded.scalar!.dtype).toBe('int64');
+  });
+
+  it('puts tensors on another device, views too', async () => {
+    registerShelf();
+    const { row, transposed } = await loadTorchCheckpoint(path('views'), { device: 'shelf' });
+    expect([row!.device, transposed!.device]).toEqual(['shelf', 'shelf']);
+    expect(onShelf(row!)).toEqual([12, 13, 14, 15, 16, 17]);
+    expect(onShelf(transposed!).slice(0, 5)).toEqual([0, 6, 12, 18, 1]);
   });
 
   it('leaves out and reports what no dtype holds, unless it is asked for', async () => {
