@@ -114,7 +114,10 @@ function checkAnswer(response: Response, name: string): ReadableStream<Uint8Arra
       {},
       "Ask with mode 'cors'.",
     );
-  if (!response.ok) unreadable(name, `${status} ${statusText}`.trimEnd(), { status });
+  if (!response.ok) {
+    void body?.cancel().catch(() => {});
+    unreadable(name, `${status} ${statusText}`.trimEnd(), { status });
+  }
   if (body === null) unreadable(name, 'the answer has no body', { status });
   if (response.bodyUsed || body.locked)
     unreadable(
