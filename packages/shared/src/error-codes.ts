@@ -67,6 +67,8 @@ export const ERROR_CODES = {
   'distributed-pending': 'Gradients were used before they were reduced over the ranks',
 
   // Files
+  'source-unreadable': 'A file or an address cannot be read',
+  'torch-checkpoint-invalid': 'A file of torch.save is malformed, or holds more than tensors',
   'safetensors-invalid': 'A safetensors file is malformed',
   'state-dict-mismatch': 'A state dict does not fit the module',
 

@@ -44,19 +44,28 @@ export { liveStorageBytes } from './memory/reclaim.js';
 export { keep, tidy } from './memory/tidy.js';
 
 // Files
-export type { ByteSource } from './io/byte-stream.js';
+export type { ByteSource } from './io/byte-source.js';
 export {
-  type LoadCheckpointOptions,
-  type SaveCheckpointOptions,
-  loadCheckpoint,
-  saveCheckpoint,
-} from './io/checkpoint.js';
+  type CheckpointCache,
+  type CheckpointCacheOptions,
+  clearCheckpointCache,
+} from './io/cache/http-cache.js';
+export { type LoadCheckpointOptions, loadCheckpoint } from './io/checkpoint.js';
+export { type SaveCheckpointOptions, saveCheckpoint } from './io/save-checkpoint.js';
 export { parseSafetensors, serializeSafetensors } from './io/safetensors.js';
+export type { LoadProgress } from './io/loading.js';
 export {
   type LoadedTensor,
   type StreamOptions,
   streamSafetensors,
 } from './io/safetensors-stream.js';
+export type { TensorKeys } from './io/select-tensors.js';
+export type { SkippedTensor } from './io/stored-type.js';
+export type { TorchScalar } from './io/torch/named-values.js';
+export {
+  type LoadTorchCheckpointOptions,
+  loadTorchCheckpoint,
+} from './io/torch/torch-checkpoint.js';
 
 // Operators
 export { OpOverload, getOp } from './op/op-overload.js';

@@ -7,8 +7,8 @@
  * @see https://github.com/huggingface/safetensors
  */
 import { TesseraError } from '@tessera/shared';
-import { DTYPES, type DType, itemSize } from '../dtype.js';
 import { numelOf } from '../shape.js';
+import type { StoredType } from './stored-type.js';
 
 /** Largest header accepted, as the reference implementation limits it: 100 MB. */
 const MAX_HEADER_BYTES = 100_000_000;
@@ -16,7 +16,10 @@ const MAX_HEADER_BYTES = 100_000_000;
 /** One tensor of a file; `begin` and `end` are byte offsets from the start of the data section. */
 export interface SafetensorsEntry {
   readonly name: string;
-  readonly dtype: DType;
+  /** The file's name of the element type. */
+  readonly code: string;
+  /** Null for a type that cannot be loaded. */
+  readonly stored: StoredType | null;
   readonly sizes: readonly number[];
   readonly begin: number;
   readonly end: number;
@@ -30,14 +33,13 @@ export interface SafetensorsHeader {
   readonly dataStart: number;
 }
 
-const BY_CODE = new Map(
-  Object.entries(DTYPES).map(([name, info]) => [info.safetensors, name as DType]),
-);
-
 /** Throws a `safetensors-invalid` error. */
-export function invalidFile(why: string): never {
+export function invalidFile(
+  why: string,
+  hint = 'Check that the file was downloaded completely and is a .safetensors file.',
+): never {
   throw new TesseraError('safetensors-invalid', `Not a valid safetensors file: ${why}.`, {
-    hints: ['Check that the file was downloaded completely and is a .safetensors file.'],
+    hints: [hint],
   });
 }
 
@@ -51,8 +53,17 @@ export function headerLength(prefix: Uint8Array): number {
   return Number(length);
 }
 
-/** Parses and checks a header. `dataBytes` is the size of the data section, null if unknown. @throws safetensors-invalid */
-export function parseHeader(json: Uint8Array, dataBytes: number | null): SafetensorsHeader {
+/**
+ * Parses and checks a header. `dataBytes` is the size of the data section, null if unknown; `typeOf` knows the element
+ * types that can be loaded.
+ *
+ * @throws safetensors-invalid
+ */
+export function parseHeader(
+  json: Uint8Array,
+  dataBytes: number | null,
+  typeOf: (code: string) => StoredType | null,
+): SafetensorsHeader {
   let parsed: unknown;
   try {
     parsed = JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(json));
@@ -66,7 +77,7 @@ export function parseHeader(json: Uint8Array, dataBytes: number | null): Safeten
   for (const [name, value] of Object.entries(parsed)) {
     if (name === '__proto__') invalidFile(`a tensor cannot be named '${name}'`);
     if (name === '__metadata__') metadata = parseMetadata(value);
-    else entries.push(parseEntry(name, value, dataBytes));
+    else entries.push(parseEntry(name, value, dataBytes, typeOf));
   }
   checkOverlap(entries, dataBytes);
   return { entries, metadata, dataStart: 8 + json.byteLength };
@@ -83,17 +94,19 @@ function parseMetadata(value: unknown): Record<string, string> {
   return value as Record<string, string>;
 }
 
-function parseEntry(name: string, value: unknown, dataBytes: number | null): SafetensorsEntry {
+function parseEntry(
+  name: string,
+  value: unknown,
+  dataBytes: number | null,
+  typeOf: (code: string) => StoredType | null,
+): SafetensorsEntry {
   const {
     dtype: code,
     shape,
     data_offsets: offsets,
   } = (value ?? {}) as { dtype?: unknown; shape?: unknown; data_offsets?: unknown };
-  const dtype = typeof code === 'string' ? BY_CODE.get(code) : undefined;
-  if (dtype === undefined)
-    invalidFile(
-      `tensor '${name}' has dtype ${JSON.stringify(code)}; known: ${[...BY_CODE.keys()].join(', ')}`,
-    );
+  if (typeof code !== 'string') invalidFile(`tensor '${name}' has dtype ${JSON.stringify(code)}`);
+  const stored = typeOf(code);
   if (
     !Array.isArray(shape) ||
     !shape.every((size) => Number.isSafeInteger(size) && (size as number) >= 0)
@@ -113,12 +126,12 @@ function parseEntry(name: string, value: unknown, dataBytes: number | null): Saf
       `tensor '${name}' lies at bytes ${begin} to ${end}, but there are ${dataBytes ?? 'unknown'}`,
     );
   }
-  const wanted = numelOf(sizes) * itemSize(dtype);
-  if (wanted !== end - begin)
+  const wanted = stored === null ? null : numelOf(sizes) * stored.itemSize;
+  if (wanted !== null && wanted !== end - begin)
     invalidFile(
-      `tensor '${name}' of shape [${sizes.join(', ')}] and ${dtype} needs ${wanted} bytes, but has ${end - begin}`,
+      `tensor '${name}' of shape [${sizes.join(', ')}] and ${code} needs ${wanted} bytes, but has ${end - begin}`,
     );
-  return { name, dtype, sizes, begin, end };
+  return { name, code, stored, sizes, begin, end };
 }
 
 /** Tensors must cover the data section without overlaps or holes. */

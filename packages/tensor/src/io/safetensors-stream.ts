@@ -2,16 +2,19 @@
  * @file Reading safetensors as they arrive: each tensor's bytes go straight into its storage.
  *
  * The header is checked before any tensor is made, and a tensor is handed out only when all its bytes
- * are there. So a file of any size is loaded with no second copy of it, and a truncated one fails
- * without leaving a tensor half-filled.
+ * are there. So a file of any size is loaded with no second copy of it, also into another dtype, and a truncated one
+ * fails without leaving a tensor half-filled. Where tensors are chosen, only they are read, if the source allows it.
  */
-import { cpuHeap } from '../heap/cpu-heap.js';
 import { emptyContiguous } from '../tensor-factory.js';
 import { withoutModes } from '../dispatch/modes.js';
-import { itemSize } from '../dtype.js';
-import { numelOf } from '../shape.js';
+import type { DType } from '../dtype.js';
 import type { Tensor } from '../tensor.js';
-import { type ByteSource, type ByteStream, openBytes } from './byte-stream.js';
+import type { ByteFile } from './byte-file.js';
+import { type ByteSource, openSource, resolveSource } from './byte-source.js';
+import { Cursor, type Span, mergeSpans } from './cursor.js';
+import { elementSink } from './decode-elements.js';
+import { type LoadProgress, type SourceOptions, signalOf } from './loading.js';
+import { refuseOtherFormats } from './other-formats.js';
 import {
   type SafetensorsEntry,
   type SafetensorsHeader,
@@ -19,6 +22,14 @@ import {
   invalidFile,
   parseHeader,
 } from './safetensors-header.js';
+import { type TensorKeys, checkKeys, chosenBy, skipTensor } from './select-tensors.js';
+import {
+  type SkippedTensor,
+  type StoredType,
+  checkFloatDType,
+  loadedDType,
+  storedType,
+} from './stored-type.js';
 
 /** A tensor of a file. */
 export interface LoadedTensor {
@@ -27,90 +38,51 @@ export interface LoadedTensor {
 }
 
 /** What `streamSafetensors` takes besides the source. */
-export interface StreamOptions {
-  /** Called as bytes arrive. `total` is null where the source does not say. */
-  readonly onProgress?: (loaded: number, total: number | null) => void;
+export interface StreamOptions extends SourceOptions {
+  /** Tensors that are wanted; of a server that answers range requests only their bytes are asked for. */
+  readonly keys?: TensorKeys | undefined;
+  /** Floating-point tensors become this dtype while they are read; integers and booleans stay. */
+  readonly dtype?: DType | undefined;
+  /** Called as bytes arrive. */
+  readonly onProgress?: ((progress: LoadProgress) => void) | undefined;
   /** Called with the metadata before the first tensor. */
-  readonly onMetadata?: (metadata: Readonly<Record<string, string>>) => void;
+  readonly onMetadata?: ((metadata: Readonly<Record<string, string>>) => void) | undefined;
+  /** Called for a tensor that no dtype can hold and that was not asked for by `keys`; else a warning says so. */
+  readonly onSkip?: ((tensor: SkippedTensor) => void) | undefined;
 }
 
-/** Takes bytes off a stream in the amounts that are wanted. */
-class Reader {
-  private readonly iterator: AsyncIterator<Uint8Array>;
-  private chunk: Uint8Array = new Uint8Array(0);
-  /** Bytes taken so far. */
-  position = 0;
-
-  constructor(
-    stream: ByteStream,
-    private readonly onProgress: (loaded: number) => void,
-  ) {
-    this.iterator = stream.chunks()[Symbol.asyncIterator]();
-  }
-
-  /** At least one byte, if there is any. */
-  private async fill(): Promise<boolean> {
-    while (this.chunk.byteLength === 0) {
-      const { done, value } = await this.iterator.next();
-      if (done === true) return false;
-      this.chunk = value;
-    }
-    return true;
-  }
-
-  /** Hands `count` bytes to `take`, piece by piece. @throws safetensors-invalid if there are fewer */
-  async each(count: number, take: (piece: Uint8Array, at: number) => void): Promise<void> {
-    let at = 0;
-    while (at < count) {
-      if (!(await this.fill()))
-        invalidFile(
-          `it ends after ${this.position} bytes, ${count - at} before what its header says`,
-        );
-      const piece = this.chunk.subarray(0, count - at);
-      take(piece, at);
-      this.chunk = this.chunk.subarray(piece.byteLength);
-      at += piece.byteLength;
-      this.position += piece.byteLength;
-      this.onProgress(this.position);
-    }
-  }
-
-  async bytes(count: number): Promise<Uint8Array> {
-    const parts: Uint8Array[] = [];
-    await this.each(count, (piece) => parts.push(piece));
-    if (parts.length === 1) return parts[0]!;
-    const out = new Uint8Array(count);
-    let at = 0;
-    for (const part of parts) {
-      out.set(part, at);
-      at += part.byteLength;
-    }
-    return out;
-  }
-
-  async atEnd(): Promise<boolean> {
-    return !(await this.fill());
-  }
-
-  async close(): Promise<void> {
-    await this.iterator.return?.();
-  }
+function endsEarly(position: number, missing: number): never {
+  invalidFile(`it ends after ${position} bytes, ${missing} before what its header says`);
 }
 
-async function readHeader(reader: Reader, size: number | null): Promise<SafetensorsHeader> {
-  const length = headerLength(await reader.bytes(size === null ? 8 : Math.min(8, size)));
-  if (size !== null && 8 + length > size)
+async function readHeader(
+  cursor: Cursor,
+  { size }: ByteFile,
+  parts: boolean,
+): Promise<SafetensorsHeader> {
+  if (parts) cursor.plan([{ begin: 0, end: 8 }]);
+  const start = await cursor.bytes(size === undefined ? 8 : Math.min(8, size));
+  refuseOtherFormats(start);
+  const length = headerLength(start);
+  if (size !== undefined && 8 + length > size)
     invalidFile(`its header needs ${length} bytes, but only ${size - 8} are left`);
-  return parseHeader(await reader.bytes(length), size === null ? null : size - 8 - length);
+  if (parts) cursor.plan([{ begin: 8, end: 8 + length }]);
+  const dataBytes = size === undefined ? null : size - 8 - length;
+  return parseHeader(await cursor.bytes(length), dataBytes, storedType);
 }
 
-async function readTensor(reader: Reader, entry: SafetensorsEntry): Promise<Tensor> {
-  const { sizes, dtype } = entry;
+/** Reads `count` bytes into a new tensor. */
+async function readTensor(
+  cursor: Cursor,
+  { name, sizes, begin, end }: SafetensorsEntry,
+  stored: StoredType,
+  dtype: DType,
+): Promise<Tensor> {
   const tensor = withoutModes(() => emptyContiguous(sizes, dtype, 'cpu'));
   try {
-    // The heap may grow, and move, while bytes are awaited.
-    await reader.each(numelOf(sizes) * itemSize(dtype), (piece, at) =>
-      cpuHeap().u8.set(piece, tensor.dataPtr() + at),
+    await cursor.each(
+      end - begin,
+      elementSink(name, stored, dtype, () => tensor.dataPtr()),
     );
   } catch (error) {
     tensor.dispose();
@@ -122,22 +94,93 @@ async function readTensor(reader: Reader, entry: SafetensorsEntry): Promise<Tens
 /**
  * The tensors of a file, one by one in the order of their bytes. Whoever stops early ends the download.
  *
- * @throws safetensors-invalid, out-of-memory
+ * @throws safetensors-invalid, source-unreadable, dtype-unsupported, invalid-argument, out-of-memory; the reason of
+ * the signal when that is aborted
  */
 export async function* streamSafetensors(
   source: ByteSource,
   options: StreamOptions = {},
 ): AsyncGenerator<LoadedTensor, void, undefined> {
-  const stream = await openBytes(source);
-  const reader = new Reader(stream, (loaded) => options.onProgress?.(loaded, stream.size));
+  checkFloatDType(options.dtype);
+  const { requestInit, keys } = options;
+  const signal = signalOf(source, options);
+  signal?.throwIfAborted();
+  const parts = keys !== undefined;
+  const file = await openSource(resolveSource(source), { signal, requestInit, parts, cache: null });
+  yield* readSafetensors(file, options, signal);
+}
+
+/** The tensors of an opened file, which is closed behind them. */
+export async function* readSafetensors(
+  file: ByteFile,
+  options: StreamOptions,
+  signal: AbortSignal | undefined,
+): AsyncGenerator<LoadedTensor, void, undefined> {
+  const { keys, dtype } = options;
+  let total = keys === undefined ? file.size : undefined;
+  const cursor = new Cursor(file, {
+    signal,
+    ended: endsEarly,
+    onBytes: (loaded) => options.onProgress?.({ file: file.name, loaded, total }),
+  });
+  let good = false;
   try {
-    const { entries, metadata } = await readHeader(reader, stream.size);
+    const { entries, metadata, dataStart } = await readHeader(cursor, file, keys !== undefined);
     options.onMetadata?.(metadata);
-    const inOrder = [...entries].sort((a, b) => a.begin - b.begin || a.end - b.end);
-    for (const entry of inOrder)
-      yield { name: entry.name, tensor: await readTensor(reader, entry) };
-    if (!(await reader.atEnd())) invalidFile('it goes on behind its last tensor');
+    checkKeys(
+      entries.map(({ name }) => name),
+      keys,
+      file.name,
+    );
+    const chosen = chooseEntries(entries, options);
+    const spans = mergeSpans(
+      chosen.map(({ begin, end }): Span => ({ begin: dataStart + begin, end: dataStart + end })),
+    );
+    total = bytesToRead(file, entries, dataStart, keys === undefined ? null : spans);
+    if (keys !== undefined) cursor.plan(spans);
+    for (const entry of chosen) {
+      await cursor.skipTo(dataStart + entry.begin);
+      const stored = entry.stored!;
+      const tensor = await readTensor(cursor, entry, stored, loadedDType(stored, dtype));
+      yield { name: entry.name, tensor };
+    }
+    if (keys === undefined) {
+      await cursor.skipTo(dataStart + dataEnd(entries));
+      if (!(await cursor.atEnd())) invalidFile('it goes on behind its last tensor');
+    }
+    good = true;
   } finally {
-    await reader.close();
+    await cursor.close(good);
   }
+}
+
+/** Tensors to load, in the order of their bytes. @throws dtype-unsupported */
+function chooseEntries(
+  entries: readonly SafetensorsEntry[],
+  { keys, onSkip }: StreamOptions,
+): SafetensorsEntry[] {
+  const isChosen = chosenBy(keys);
+  return entries
+    .filter(({ name, code, stored, sizes }) => {
+      if (!isChosen(name)) return false;
+      if (stored === null) skipTensor({ name, storedType: code, shape: sizes }, keys, onSkip);
+      return stored !== null;
+    })
+    .sort((a, b) => a.begin - b.begin || a.end - b.end);
+}
+
+function dataEnd(entries: readonly SafetensorsEntry[]): number {
+  return entries.reduce((end, entry) => Math.max(end, entry.end), 0);
+}
+
+/** Bytes of the file that are read, `spans` being what is wanted (null: all). */
+function bytesToRead(
+  { seekable }: ByteFile,
+  entries: readonly SafetensorsEntry[],
+  dataStart: number,
+  spans: readonly Span[] | null,
+): number {
+  if (spans === null) return dataStart + dataEnd(entries);
+  if (!seekable) return Math.max(dataStart, ...spans.map(({ end }) => end));
+  return spans.reduce((sum, { begin, end }) => sum + end - begin, dataStart);
 }

@@ -10,11 +10,13 @@ import { noGrad } from '../autograd/grad-mode.js';
 import { numelOf } from '../shape.js';
 import type { Tensor } from '../tensor.js';
 import { headerLength, invalidFile, parseHeader } from './safetensors-header.js';
+import { plainType } from './stored-type.js';
 
 /**
- * Tensors of a file held in memory, by name, in the file's order.
+ * Tensors of a file held in memory, by name, in the file's order. For files whose types tensors have; `loadCheckpoint`
+ * converts others.
  *
- * @throws safetensors-invalid for anything malformed; then nothing was loaded; invalid-argument
+ * @throws safetensors-invalid for anything malformed; then nothing was loaded; dtype-unsupported; invalid-argument
  */
 export function parseSafetensors(bytes: Uint8Array): Record<string, Tensor> {
   if (!ArrayBuffer.isView(bytes)) {
@@ -27,16 +29,28 @@ export function parseSafetensors(bytes: Uint8Array): Record<string, Tensor> {
   const length = headerLength(bytes);
   if (8 + length > bytes.byteLength)
     invalidFile(`its header needs ${length} bytes, but only ${bytes.byteLength - 8} are left`);
-  const header = parseHeader(bytes.subarray(8, 8 + length), bytes.byteLength - 8 - length);
+  const header = parseHeader(
+    bytes.subarray(8, 8 + length),
+    bytes.byteLength - 8 - length,
+    plainType,
+  );
+  const { entries, dataStart } = header;
+  for (const { name, code, stored } of entries) if (stored === null) notAsStored(name, code);
   const result: Record<string, Tensor> = {};
-  for (const { name, dtype, sizes, begin, end } of header.entries) {
+  for (const { name, stored, sizes, begin, end } of entries)
     result[name] = fromBytes(
-      bytes.subarray(header.dataStart + begin, header.dataStart + end),
+      bytes.subarray(dataStart + begin, dataStart + end),
       sizes,
-      dtype,
+      stored!.dtype,
     );
-  }
   return result;
+}
+
+/** @throws dtype-unsupported */
+function notAsStored(name: string, code: string): never {
+  throw new TesseraError('dtype-unsupported', `Tensor '${name}' has dtype "${code}".`, {
+    hints: ['loadCheckpoint(bytes) converts some types that no tensor has.'],
+  });
 }
 
 /** A safetensors file with the given tensors (on `cpu`) and metadata. Deterministic. */

@@ -72,8 +72,8 @@ function toBigInt(value: number): bigint {
   return BigInt(Math.trunc(value));
 }
 
-/** Element setter by element index from a byte address; rounds or wraps to the dtype. */
-function writer(dtype: DType, ptr: number): (i: number, value: number) => void {
+/** Element setter by element index from a byte address in the heap as it is now; rounds or wraps to the dtype. */
+export function elementWriter(dtype: DType, ptr: number): (i: number, value: number) => void {
   const heap = cpuHeap();
   switch (dtype) {
     case 'float32': {
@@ -256,7 +256,7 @@ export function readWholes(tensor: TensorBase): BigInt64Array {
 /** Writes elements in row-major order, rounding to the tensor's dtype. */
 export function writeNumbers(tensor: TensorBase, values: ArrayLike<number>): void {
   if (values.length === 0) return;
-  const write = writer(tensor.dtype, address(tensor, 'writing values', true));
+  const write = elementWriter(tensor.dtype, address(tensor, 'writing values', true));
   if (isContiguous(tensor.sizes, tensor.strides))
     for (let i = 0; i < values.length; i++) write(i, values[i]!);
   else forEachOffset(tensor.sizes, tensor.strides, (i, offset) => write(offset, values[i]!));

@@ -18,6 +18,17 @@ export function halfToNumber(bits: number): number {
 /** Bits of the half nearest to a number. */
 export function numberToHalf(value: number): number {
   if (Number.isNaN(value)) return 0x7e00;
+  scratchF32[0] = value;
+  // Of a float32 whose half is normal the exponent is moved and the mantissa rounded; most numbers are such.
+  if (scratchF32[0] === value) {
+    const bits = scratchU32[0]!;
+    const magnitude = bits & 0x7fffffff;
+    if (magnitude >= 0x38800000 && magnitude < 0x477ff000)
+      return (
+        ((bits >>> 16) & 0x8000) |
+        ((magnitude - 0x38000000 + 0xfff + ((magnitude >>> 13) & 1)) >>> 13)
+      );
+  }
   const sign = value < 0 || Object.is(value, -0) ? 0x8000 : 0;
   const magnitude = Math.abs(value);
   if (magnitude >= 65520) return sign | 0x7c00;

@@ -172,14 +172,14 @@ export const STATE_MISTAKES: readonly Mistake[] = [
   [
     'a file that is missing',
     () => loadCheckpoint('/nowhere/model.safetensors'),
-    'safetensors-invalid',
+    'source-unreadable',
     '/nowhere/model.safetensors',
     'Check the address or path.',
   ],
   [
     'a checkpoint that is missing',
     () => loadCheckpoint('/nowhere/model.index.json'),
-    'safetensors-invalid',
+    'source-unreadable',
     '/nowhere',
     'Check the address or path.',
   ],

@@ -1,0 +1,101 @@
+/**
+ * @file Writing checkpoints: one safetensors file, or several with an index that says what is where.
+ */
+import { TesseraError } from '@tessera/shared';
+import { download } from '../device-copy.js';
+import { itemSize } from '../dtype.js';
+import { numelOf } from '../shape.js';
+import type { Tensor } from '../tensor.js';
+import { nodeFs } from './node-fs.js';
+import { serializeSafetensors } from './safetensors.js';
+
+/** What `saveCheckpoint` takes besides the tensors. */
+export interface SaveCheckpointOptions {
+  readonly metadata?: Readonly<Record<string, string>>;
+  /** Bytes of tensors per file; if they do not fit into one, an index is written beside several. */
+  readonly maxShardBytes?: number;
+}
+
+/**
+ * Writes tensors (on any device) to a `.safetensors` file, in Node. The file appears complete or not at
+ * all. Returns the paths written: one, or the index and its shards.
+ *
+ * @throws device-unavailable where there is no file system; serializeSafetensors gives the bytes there
+ */
+export async function saveCheckpoint(
+  path: string,
+  tensors: Readonly<Record<string, Tensor>>,
+  options: SaveCheckpointOptions = {},
+): Promise<string[]> {
+  const fs = nodeFs();
+  if (fs === null) {
+    throw new TesseraError('device-unavailable', 'There is no file system here to save to.', {
+      hints: ['Use serializeSafetensors() for the bytes and offer them as a download.'],
+    });
+  }
+  const shards = splitShards(tensors, options.maxShardBytes ?? Infinity);
+  const write = async (to: string, data: Uint8Array | string): Promise<void> => {
+    const partial = `${to}.partial`;
+    try {
+      await fs.promises.writeFile(partial, data);
+      await fs.promises.rename(partial, to);
+    } catch (error) {
+      await fs.promises.rm(partial, { force: true });
+      throw error;
+    }
+  };
+  if (shards.length === 1) {
+    await write(path, await serialize(shards[0]!, options.metadata));
+    return [path];
+  }
+  const stem = path.replace(/\.safetensors$/, '');
+  const folder = stem.replace(/[^/\\]*$/, '');
+  const map: Record<string, string> = {};
+  const written: string[] = [];
+  for (const [i, shard] of shards.entries()) {
+    const number = (n: number): string => String(n).padStart(5, '0');
+    const file = `${stem.slice(folder.length)}-${number(i + 1)}-of-${number(shards.length)}.safetensors`;
+    await write(folder + file, await serialize(shard, options.metadata));
+    written.push(folder + file);
+    for (const name of Object.keys(shard)) map[name] = file;
+  }
+  // The index comes last: while it is not there, there is no checkpoint.
+  const total = Object.values(tensors).reduce((sum, tensor) => sum + byteLength(tensor), 0);
+  const index = { metadata: { total_size: total }, weight_map: map };
+  const indexPath = `${stem}.safetensors.index.json`;
+  await write(indexPath, JSON.stringify(index, null, 2));
+  return [indexPath, ...written];
+}
+
+function byteLength(tensor: Tensor): number {
+  return numelOf(tensor.sizes) * itemSize(tensor.dtype);
+}
+
+async function serialize(
+  tensors: Readonly<Record<string, Tensor>>,
+  metadata: Readonly<Record<string, string>> | undefined,
+): Promise<Uint8Array> {
+  const here: Record<string, Tensor> = {};
+  for (const [name, tensor] of Object.entries(tensors))
+    here[name] = tensor.device === 'cpu' ? tensor : await download(tensor);
+  return serializeSafetensors(here, metadata);
+}
+
+/** Fills one file after another, in order; a tensor larger than the limit has a file of its own. */
+function splitShards(
+  tensors: Readonly<Record<string, Tensor>>,
+  maxBytes: number,
+): Record<string, Tensor>[] {
+  const shards: Record<string, Tensor>[] = [{}];
+  let used = 0;
+  for (const [name, tensor] of Object.entries(tensors)) {
+    const bytes = byteLength(tensor);
+    if (used > 0 && used + bytes > maxBytes) {
+      shards.push({});
+      used = 0;
+    }
+    shards.at(-1)![name] = tensor;
+    used += bytes;
+  }
+  return shards;
+}
