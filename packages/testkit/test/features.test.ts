@@ -6,46 +6,57 @@ import { expect, it } from 'vitest';
 import { blockNames, checkedDocument, documentPath } from './doc-blocks.js';
 import { operatorsByFile } from './op-families.js';
 
-/** Families, each with its files of `packages/tensor/src/ops`: `view` also stands for `view-dims`. */
+/** Families, each with its files or folders of `packages/tensor/src/ops`. */
 const FAMILIES: Readonly<Record<string, readonly string[]>> = {
-  Arithmetic: ['pointwise-arithmetic', 'division', 'fused-arithmetic', 'power', 'integer'],
-  'Exponential, logarithm, trigonometry': ['exponential', 'log-domain', 'trigonometric'],
-  'Special functions': ['special', 'polygamma'],
-  'Rounding, extrema': ['rounding', 'extremum', 'float-parts', 'real'],
+  Arithmetic: [
+    'pointwise/arithmetic',
+    'pointwise/division',
+    'pointwise/fused-arithmetic',
+    'pointwise/power',
+    'pointwise/integer',
+  ],
+  'Exponential, logarithm, trigonometry': [
+    'pointwise/exponential',
+    'pointwise/log-domain',
+    'pointwise/trigonometric',
+  ],
+  'Special functions': ['pointwise/special', 'pointwise/polygamma'],
+  'Rounding, extrema': [
+    'pointwise/rounding',
+    'pointwise/extremum',
+    'pointwise/float-parts',
+    'pointwise/real',
+  ],
   'Comparison, logic, choice': [
-    'comparison',
-    'membership',
-    'logical',
-    'where',
-    'heaviside',
-    'fill',
+    'pointwise/comparison',
+    'pointwise/membership',
+    'pointwise/logical',
+    'pointwise/where',
+    'pointwise/heaviside',
+    'pointwise/fill',
   ],
-  Activations: ['activation', 'softmax'],
-  'Copies and conversions': ['copy'],
-  Views: ['view', 'set-storage'],
-  'Joining and padding': ['join', 'pad'],
-  'Repeating, turning, grids': ['diagonal', 'finite', 'meshgrid', 'pixel', 'rearrange', 'repeat'],
-  Reductions: ['reduction', 'order-statistic', 'quantile', 'trapezoid'],
-  'Scans and sorting': ['scan', 'sort', 'search-sorted', 'unique'],
-  Indexing: [
-    'embedding',
-    'index',
-    'indexing',
-    'masked-scatter',
-    'nonzero',
-    'scatter',
-    'take',
-    'triangle',
+  Activations: ['activation'],
+  'Copies and conversions': ['arrange/copy'],
+  Views: ['view', 'arrange/set-storage'],
+  'Joining and padding': ['arrange/join', 'resample/pad'],
+  'Repeating, turning, grids': [
+    'arrange/meshgrid',
+    'arrange/pixel',
+    'arrange/rearrange',
+    'arrange/repeat',
   ],
+  Reductions: ['reduction', 'order/order-statistic', 'order/quantile'],
+  'Scans and sorting': ['scan', 'order/sort', 'order/search-sorted', 'order/unique'],
+  Indexing: ['indexing'],
   Attention: ['attention'],
-  'Matrix products': ['contraction', 'einsum', 'matmul'],
-  'Distances, statistics, linear algebra': ['cross', 'distance', 'linalg', 'similarity'],
+  'Matrix products': ['matmul'],
+  'Linear algebra': ['linalg'],
   'Convolution and pooling': ['convolution', 'pool'],
-  'Resizing, sampling and patches': ['upsample', 'grid-sampler', 'im2col'],
+  'Resizing and sampling': ['resample/upsample', 'resample/grid-sampler'],
   Normalization: ['norm'],
   Losses: ['loss'],
   Factories: ['factory'],
-  'Random numbers': ['random', 'dropout'],
+  'Random numbers': ['random'],
 };
 
 const files = await operatorsByFile();
@@ -88,7 +99,7 @@ function share(supports: readonly Support[], column: (typeof COLUMNS)[number]): 
 function opsOf(family: string): NonNullable<ReturnType<typeof files.get>> {
   const stems = FAMILIES[family]!;
   const own = [...files.keys()]
-    .filter((file) => stems.some((stem) => file === stem || file.startsWith(`${stem}-`)))
+    .filter((file) => stems.some((stem) => new RegExp(`^${stem}(?:$|[-/])`).test(file)))
     .sort();
   // Helpers of other namespaces are not in the tables.
   return own.flatMap((file) => files.get(file)!).filter((op) => op.schema.namespace === 'aten');

@@ -3,7 +3,7 @@
  *
  * The registry does not record it and many names are put together by helpers, so the registrations are
  * watched: the registry is a Map, and whoever sets an entry is on the stack. Must run before anything
- * else imports `@tessera/tensor`.
+ * else imports `@tessera/tensor` or one of its entries.
  */
 import type { OpOverload } from '@tessera/tensor';
 
@@ -17,13 +17,14 @@ export async function operatorsByFile(): Promise<Map<string, OpOverload[]>> {
   const entries: { key: string; file: string }[] = [];
   prototype.set = function (this: Map<unknown, unknown>, key: unknown, value: unknown) {
     if (typeof key === 'string' && /^\w+::\w/.test(key)) {
-      const file = /\/tensor\/src\/ops\/([a-z0-9-]+)\.ts/.exec(new Error().stack ?? '')?.[1];
+      const file = /\/tensor\/src\/ops\/([a-z0-9/-]+)\.ts/.exec(new Error().stack ?? '')?.[1];
       if (file !== undefined) entries.push({ key, file });
     }
     return original.call(this, key, value);
   };
   let tensor: typeof import('@tessera/tensor/internal');
   try {
+    await import('@tessera/tensor');
     tensor = await import('@tessera/tensor/internal');
   } finally {
     prototype.set = original;
