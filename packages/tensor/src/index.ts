@@ -61,12 +61,6 @@ export {
 // Operators
 export { OpOverload, getOp } from './op/op-overload.js';
 export type { NamedArgs, TensorMeta } from './op/op-record.js';
-export type {
-  SchemaArgs,
-  SchemaFunction,
-  SchemaKernel,
-  SchemaResult,
-} from './op/schema-types.js';
 export { type AutogradFormula, type KernelFunction, type Library, library } from './library.js';
 export { type Schema, type SchemaArgument, type SchemaType, parseSchema } from './op/schema.js';
 export { callOp } from './dispatch/dispatcher.js';

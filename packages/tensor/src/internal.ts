@@ -57,6 +57,7 @@ export type {
   Vjp,
   VjpContext,
 } from './op/op-record.js';
+export type { SchemaArgs, SchemaFunction, SchemaKernel, SchemaResult } from './op/schema-types.js';
 export { unreadable } from './dispatch/common-device.js';
 export { dispatchBelowAutograd, dispatchBelowPreDispatch } from './dispatch/dispatcher.js';
 export { outputMetas } from './dispatch/kernels.js';

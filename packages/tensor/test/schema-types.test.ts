@@ -7,17 +7,20 @@ import { describe, expect, expectTypeOf, it } from 'vitest';
 import {
   type DType,
   type OpOverload,
-  type SchemaArgs,
-  type SchemaFunction,
-  type SchemaKernel,
-  type SchemaResult,
   type Tensor,
   callOp,
   library,
   parseSchema,
   tensor,
 } from '../src/index.js';
-import { allOps, defineOp } from '../src/internal.js';
+import {
+  type SchemaArgs,
+  type SchemaFunction,
+  type SchemaKernel,
+  type SchemaResult,
+  allOps,
+  defineOp,
+} from '../src/internal.js';
 
 /** Never runs: the lines below are for the compiler. */
 export function refused(): void {
