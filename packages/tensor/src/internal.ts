@@ -47,7 +47,17 @@ export { show } from './memory/show.js';
 // Operators
 export { allOps, defineOp, findOp } from './op/op-overload.js';
 export { type InplaceOf, defineInplace } from './op/inplace.js';
-export type { GradResult, OpRecord, OpTag, ViewMeta, Vjp, VjpContext } from './op/op-record.js';
+export type {
+  GradResult,
+  GradsOf,
+  OnlyGradsOf,
+  OpRecord,
+  OpTag,
+  ViewMeta,
+  Vjp,
+  VjpContext,
+} from './op/op-record.js';
+export type { SchemaArgs, SchemaFunction, SchemaKernel, SchemaResult } from './op/schema-types.js';
 export { unreadable } from './dispatch/common-device.js';
 export { dispatchBelowAutograd, dispatchBelowPreDispatch } from './dispatch/dispatcher.js';
 export { outputMetas } from './dispatch/kernels.js';

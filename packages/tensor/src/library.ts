@@ -8,29 +8,55 @@
 import { TesseraError } from '@tessera/shared';
 import { callOp } from './dispatch/dispatcher.js';
 import { type OpOverload, defineOp, getOp } from './op/op-overload.js';
-import type { OpRecord, Vjp } from './op/op-record.js';
+import type { GradsOf, NamedArgs, OnlyGradsOf, OpRecord, SavedName } from './op/op-record.js';
+import type {
+  SchemaArgs,
+  SchemaFunction,
+  SchemaKernel,
+  SchemaName,
+  SchemaResult,
+} from './op/schema-types.js';
 import { parseSchema } from './op/schema.js';
 
 /** Kernel of a custom op: positional arguments in schema order, result as the schema says. */
 export type KernelFunction = (...args: never[]) => unknown;
 
 /** How gradients flow through a custom op. */
-export interface AutogradFormula {
+export interface AutogradFormula<
+  Args extends NamedArgs = NamedArgs,
+  Grads extends GradsOf<Args> = GradsOf<Args>,
+> {
   /** Gradient per argument name, written in differentiable ops. */
-  readonly vjp: Vjp;
+  readonly vjp: NonNullable<OpRecord<Args, unknown, Grads>['vjp']>;
   /** Tensor arguments and outputs ('out', 'out.1') whose values the vjp reads. */
-  readonly saved?: readonly string[];
+  readonly saved?: readonly SavedName<Args>[];
 }
 
-/** Operators of one namespace; see `library`. */
-export interface Library {
+/** Schemas by operator name, of the operators that a chain of `define` calls made. */
+type Schemas = Readonly<Record<string, string>>;
+
+/** Schema of an operator; `string`, of which nothing is known, for one that was not defined in this chain. */
+type SchemaOf<Ops extends Schemas, Name extends string> = Name extends keyof Ops
+  ? Ops[Name]
+  : string;
+
+type KernelOf<S extends string> = string extends S ? KernelFunction : SchemaKernel<S>;
+
+/**
+ * Operators of one namespace; see `library`. Kernels and formulas of operators that were defined in the same
+ * chain of calls see the types of their arguments.
+ */
+export interface Library<Ops extends Schemas = Record<never, never>> {
   readonly namespace: string;
   /**
    * Registers an operator. The record may be left out or partial; `impl` and `autograd` add to it.
    *
    * @throws schema-parse, op-duplicate, invalid-argument
    */
-  define(schema: string, record?: OpRecord): Library;
+  define<const S extends string, Grads extends GradsOf<SchemaArgs<S>>>(
+    schema: S,
+    record?: OpRecord<SchemaArgs<S>, SchemaResult<S>, Grads> & OnlyGradsOf<SchemaArgs<S>, Grads>,
+  ): Library<Ops & Readonly<Record<SchemaName<S>, S>>>;
   /**
    * Registers a kernel for a device, which comes before any other; `meta` is the rule for FakeTensors and
    * must not read values.
@@ -38,12 +64,21 @@ export interface Library {
    * @param name operator name, with `.overload` unless it is the default one
    * @throws op-unknown
    */
-  impl(name: string, device: 'cpu' | 'meta' | (string & {}), kernel: KernelFunction): Library;
+  impl<Name extends string>(
+    name: Name,
+    device: 'cpu' | 'meta' | (string & {}),
+    kernel: KernelOf<SchemaOf<Ops, Name>>,
+  ): Library<Ops>;
   /** Registers the gradient formula of an operator. @throws op-unknown */
-  autograd(name: string, formula: AutogradFormula): Library;
+  autograd<Name extends string, Grads extends GradsOf<SchemaArgs<SchemaOf<Ops, Name>>>>(
+    name: Name,
+    formula: AutogradFormula<SchemaArgs<SchemaOf<Ops, Name>>, Grads> &
+      OnlyGradsOf<SchemaArgs<SchemaOf<Ops, Name>>, Grads>,
+  ): Library<Ops>;
   /** The overload, for graphs and passes. @throws op-unknown */
   op(name: string): OpOverload;
   /** The operator as a function: positional arguments, defaults filled in. @throws op-unknown, schema-arguments */
+  fn<Name extends keyof Ops & string>(name: Name): SchemaFunction<Ops[Name]>;
   fn<F extends KernelFunction = (...args: unknown[]) => unknown>(name: string): F;
 }
 
@@ -54,10 +89,10 @@ export interface Library {
  * @example
  * const lib = library('custom')
  *   .define('scale(Tensor self, float factor=2.0) -> Tensor')
- *   .impl('scale', 'cpu', (x: Tensor, factor: number) => x.mul(factor))
- *   .impl('scale', 'meta', (x: Tensor) => x.emptyLike())
+ *   .impl('scale', 'cpu', (x, factor) => x.mul(factor))
+ *   .impl('scale', 'meta', (x) => x.emptyLike())
  *   .autograd('scale', { vjp: ({ factor }, { grad }) => ({ self: grad.mul(factor) }) });
- * const scale = lib.fn<(x: Tensor, factor?: number) => Tensor>('scale');
+ * const scale = lib.fn('scale'); // (x: Tensor, factor?: number) => Tensor
  */
 export function library(namespace: string): Library {
   if (!/^[A-Za-z_]\w*$/.test(namespace)) {
@@ -69,42 +104,42 @@ export function library(namespace: string): Library {
   }
   const find = (name: string): OpOverload =>
     getOp(`${namespace}::${name.replace(/\.default$/, '')}`);
-  const self: Library = {
+  // What each call knows about the schemas is known to the type `Library` alone.
+  const self = {
     namespace,
-    define(schema, record = {}) {
+    define(schema: string, record: OpRecord = {}): unknown {
       const text = qualified(namespace, schema);
       // The author of the schema hears of a mistake here, not when the operator is first called.
       parseSchema(text);
       defineOp(text, record).isCustom = true;
       return self;
     },
-    impl(name, device, kernel) {
+    impl(name: string, device: string, kernel: KernelFunction): unknown {
       const op = find(name);
       op.deviceKernels.set(device, kernel);
       op.isCustom = true;
       return self;
     },
-    autograd(name, { vjp, saved }) {
+    autograd(name: string, { vjp, saved }: AutogradFormula): unknown {
       const op = find(name);
       op.record = { ...op.record, vjp, saved };
       op.isCustom = true;
       return self;
     },
     op: find,
-    fn<F extends KernelFunction>(name: string) {
+    fn(name: string): KernelFunction {
       const op = find(name);
       const formals = op.schema.args;
-      const call = (...args: unknown[]): unknown =>
+      return (...args: unknown[]): unknown =>
         callOp(
           op,
           args.length >= formals.length
             ? args
             : formals.map((_, i) => (args[i] === undefined ? defaultOf(op, i) : args[i])),
         );
-      return call as unknown as F;
     },
   };
-  return self;
+  return self as unknown as Library;
 }
 
 function defaultOf(op: OpOverload, index: number): unknown {

@@ -6,14 +6,7 @@
  * early and waits as late as their operands permit. Graphs name groups, so that they stay data.
  */
 import { TesseraError } from '@tessera/shared';
-import {
-  type NamedArgs,
-  type OpOverload,
-  type Tensor,
-  type TensorMeta,
-  callOp,
-  getOp,
-} from '@tessera/tensor';
+import { type OpOverload, type Tensor, type TensorMeta, callOp, getOp } from '@tessera/tensor';
 import { type OpTag, contiguousStrides, defineOp } from '@tessera/tensor/internal';
 import type { Communicator, Pending, ReduceOp } from '../communicator.js';
 import type { HostBuffer } from '../host-buffer.js';
@@ -36,23 +29,29 @@ function privateCopy(input: Tensor): Tensor {
   return input.contiguous().clone();
 }
 
+/** Arguments of every operation. */
+interface Collective {
+  readonly input: Tensor;
+  readonly group_name: string;
+}
+
 type Begin = (communicator: Communicator, input: HostBuffer, output: HostBuffer) => Pending;
 
 /** The kernel of an operation that reads one tensor and fills another. */
-function starting(begin: (args: NamedArgs) => Begin) {
-  return (args: NamedArgs, [out]: readonly Tensor[]): void => {
-    const input = privateCopy(args.input as Tensor);
-    const { communicator } = groupNamed(args.group_name as string);
+function starting<Args extends Collective>(begin: (args: Args) => Begin) {
+  return (args: Args, [out]: readonly Tensor[]): void => {
+    const input = privateCopy(args.input);
+    const { communicator } = groupNamed(args.group_name);
     const pending = begin(args)(communicator, bufferOf(input), bufferOf(out!));
     noteStarted(out!, pending, [input]);
   };
 }
 
 /** The kernel of an operation that overwrites its tensor. */
-function startingInPlace(begin: (args: NamedArgs) => Begin) {
-  return (args: NamedArgs, [out]: readonly Tensor[]): void => {
-    copyInto(out!, args.input as Tensor);
-    const { communicator } = groupNamed(args.group_name as string);
+function startingInPlace<Args extends Collective>(begin: (args: Args) => Begin) {
+  return (args: Args, [out]: readonly Tensor[]): void => {
+    copyInto(out!, args.input);
+    const { communicator } = groupNamed(args.group_name);
     const buffer = bufferOf(out!);
     noteStarted(out!, begin(args)(communicator, buffer, buffer));
   };
@@ -84,31 +83,31 @@ function differentiable(name: string, op: ReduceOp): ReduceOp {
 }
 
 /** `_c10d_functional::wait_tensor`. */
-export const waitOp: OpOverload = defineOp(
+export const waitOp: OpOverload<Tensor> = defineOp(
   '_c10d_functional::wait_tensor(Tensor tensor) -> Tensor',
   {
     tags: ['effect', 'waits'],
     kernelInPlace: true,
-    meta: ({ tensor }) => filled(tensor as Tensor, (tensor as Tensor).sizes),
+    meta: ({ tensor }) => filled(tensor, tensor.sizes),
     kernel: ({ tensor }, [out]) => {
-      finishFilling(tensor as Tensor);
-      copyInto(out!, tensor as Tensor);
+      finishFilling(tensor);
+      copyInto(out!, tensor);
     },
     vjp: (_args, { grad }) => ({ tensor: grad }),
   },
 );
 
-function finished(op: OpOverload, args: readonly unknown[]): Tensor {
-  return callOp(waitOp, [callOp(op, args)]) as Tensor;
+function finished(op: OpOverload<Tensor>, args: readonly unknown[]): Tensor {
+  return callOp(waitOp, [callOp(op, args)]);
 }
 
 /** `_c10d_functional::all_reduce`. */
-export const allReduceOp: OpOverload = defineOp(
+export const allReduceOp: OpOverload<Tensor> = defineOp(
   '_c10d_functional::all_reduce(Tensor input, str reduce_op, str group_name) -> Tensor',
   {
     tags: STARTS,
     kernelInPlace: true,
-    meta: ({ input }) => filled(input as Tensor, (input as Tensor).sizes),
+    meta: ({ input }) => filled(input, input.sizes),
     kernel: startingInPlace(
       ({ reduce_op }) =>
         (communicator, buffer) =>
@@ -125,49 +124,46 @@ export const allReduceOp: OpOverload = defineOp(
 );
 
 /** `_c10d_functional::broadcast`; `src` is a rank of the group. */
-export const broadcastOp: OpOverload = defineOp(
+export const broadcastOp: OpOverload<Tensor> = defineOp(
   '_c10d_functional::broadcast(Tensor input, int src, str group_name) -> Tensor',
   {
     tags: STARTS,
     kernelInPlace: true,
-    meta: ({ input }) => filled(input as Tensor, (input as Tensor).sizes),
+    meta: ({ input }) => filled(input, input.sizes),
     kernel: startingInPlace(
       ({ src }) =>
         (communicator, buffer) =>
-          communicator.broadcast(buffer, src as number),
+          communicator.broadcast(buffer, src),
     ),
     vjp: ({ src, group_name }, { grad }) => {
       const total = finished(allReduceOp, [grad, 'sum', group_name]);
-      const isSource = groupNamed(group_name as string).rank === src;
+      const isSource = groupNamed(group_name).rank === src;
       return { input: isSource ? total : total.zerosLike() };
     },
   },
 );
 
 /** `_c10d_functional::all_gather_into_tensor`: the ranks' tensors, one behind the other along the first dimension. */
-export const allGatherOp: OpOverload = defineOp(
+export const allGatherOp: OpOverload<Tensor> = defineOp(
   '_c10d_functional::all_gather_into_tensor(Tensor input, int group_size, str group_name) -> Tensor',
   {
     tags: STARTS,
-    meta: ({ input, group_size }) =>
-      filled(input as Tensor, scaledRows((input as Tensor).sizes, group_size as number)),
+    meta: ({ input, group_size }) => filled(input, scaledRows(input.sizes, group_size)),
     kernel: starting(() => (communicator, input, output) => communicator.allGather(input, output)),
     vjp: ({ input, group_size, group_name }, { grad }) => ({
-      input: finished(reduceScatterOp, [grad, 'sum', group_size, group_name]).view(
-        (input as Tensor).sizes,
-      ),
+      input: finished(reduceScatterOp, [grad, 'sum', group_size, group_name]).view(input.sizes),
     }),
   },
 );
 
 /** `_c10d_functional::reduce_scatter_tensor`: each rank's part of the first dimension of the reduction. */
-export const reduceScatterOp: OpOverload = defineOp(
+export const reduceScatterOp: OpOverload<Tensor> = defineOp(
   '_c10d_functional::reduce_scatter_tensor(Tensor input, str reduce_op, int group_size, str group_name) -> Tensor',
   {
     tags: STARTS,
     meta: ({ input, group_size }) => {
-      const [, ...others] = (input as Tensor).sizes;
-      return filled(input as Tensor, [perRank(input as Tensor, group_size as number), ...others]);
+      const [, ...others] = input.sizes;
+      return filled(input, [perRank(input, group_size), ...others]);
     },
     kernel: starting(
       ({ reduce_op }) =>
@@ -177,7 +173,7 @@ export const reduceScatterOp: OpOverload = defineOp(
     vjp: ({ reduce_op, group_size, group_name }, { grad }) => {
       const op = differentiable('reduce_scatter_tensor', reduce_op as ReduceOp);
       const whole = finished(allGatherOp, [grad, group_size, group_name]);
-      return { input: op === 'avg' ? whole.div(group_size as number) : whole };
+      return { input: op === 'avg' ? whole.div(group_size) : whole };
     },
   },
 );
@@ -189,14 +185,14 @@ function elementCounts({ sizes }: Tensor, rows: readonly number[]): number[] {
 }
 
 /** `_c10d_functional::all_to_all_single`: rows of the first dimension to every rank. */
-export const allToAllOp: OpOverload = defineOp(
+export const allToAllOp: OpOverload<Tensor> = defineOp(
   '_c10d_functional::all_to_all_single(Tensor input, int[] output_split_sizes, int[] input_split_sizes, str group_name) -> Tensor',
   {
     tags: STARTS,
     meta: ({ input, output_split_sizes }) => {
-      const [, ...others] = (input as Tensor).sizes;
-      const rows = (output_split_sizes as readonly number[]).reduce((sum, size) => sum + size, 0);
-      return filled(input as Tensor, [rows, ...others]);
+      const [, ...others] = input.sizes;
+      const rows = output_split_sizes.reduce((sum, size) => sum + size, 0);
+      return filled(input, [rows, ...others]);
     },
     kernel: starting(
       ({ input, output_split_sizes, input_split_sizes }) =>
@@ -204,8 +200,8 @@ export const allToAllOp: OpOverload = defineOp(
           communicator.allToAll(
             from,
             to,
-            elementCounts(input as Tensor, input_split_sizes as readonly number[]),
-            elementCounts(input as Tensor, output_split_sizes as readonly number[]),
+            elementCounts(input, input_split_sizes),
+            elementCounts(input, output_split_sizes),
           ),
     ),
     vjp: ({ output_split_sizes, input_split_sizes, group_name }, { grad }) => ({

@@ -26,7 +26,7 @@ export function activationOf(attr: string): string | null {
 }
 
 /** The op. */
-export const convolutionPointwise: OpOverload = defineOp(
+export const convolutionPointwise: OpOverload<Tensor> = defineOp(
   'tessera::convolution_pointwise(Tensor input, Tensor weight, Tensor? bias, SymInt[] stride, SymInt[] padding, SymInt[] dilation, SymInt groups, str attr) -> Tensor',
   {
     tags: ['compute-intensive'],
@@ -42,8 +42,8 @@ export const convolutionPointwise: OpOverload = defineOp(
         [0],
         groups,
       ]) as Tensor;
-      const activation = activationOf(attr as string);
-      return activation === null ? convolved : callOp(getOp(activation), [convolved]);
+      const activation = activationOf(attr);
+      return activation === null ? convolved : (callOp(getOp(activation), [convolved]) as Tensor);
     },
   },
 );

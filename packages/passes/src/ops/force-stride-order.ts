@@ -8,16 +8,16 @@ import { type OpOverload, type Tensor } from '@tessera/tensor';
 import { defineOp, readNumbers, writeNumbers } from '@tessera/tensor/internal';
 
 /** The op. Strides in elements. */
-export const forceStrideOrder: OpOverload = defineOp(
+export const forceStrideOrder: OpOverload<Tensor> = defineOp(
   'prims::inductor_force_stride_order(Tensor input, SymInt[] stride) -> Tensor',
   {
     tags: ['pointwise'],
     meta: ({ input, stride }) => ({
       sizes: input.sizes,
-      strides: stride as number[],
+      strides: stride,
       dtype: input.dtype,
       device: input.device,
     }),
-    kernel: ({ input }, [out]) => writeNumbers(out!, readNumbers(input as Tensor)),
+    kernel: ({ input }, [out]) => writeNumbers(out!, readNumbers(input)),
   },
 );

@@ -5,6 +5,7 @@ import { TesseraError } from '@tessera/shared';
 import type { OpOverload } from '../op/op-overload.js';
 import {
   type GradResult,
+  type GradsOf,
   type NamedArgs,
   type VjpContext,
   readsArgument,
@@ -183,11 +184,7 @@ export class OpNode extends GradNode {
     };
   }
 
-  private collect(
-    results: Record<string, GradResult | GradResult[]>,
-    source: EdgeSource,
-    edge: number,
-  ): Tensor | null {
+  private collect(results: GradsOf, source: EdgeSource, edge: number): Tensor | null {
     if (this.nextEdges[edge] === null) return null;
     const entry = results[source.name];
     const result =

@@ -44,7 +44,8 @@ export function bindAutocast(handler: NonNullable<typeof underAutocast>): void {
   underAutocast = handler;
 }
 
-/** Calls an operator: step 1 on. */
+/** Calls an operator: step 1 on. The result is what the schema of the operator says. */
+export function callOp<Result>(op: OpOverload<Result>, args: readonly unknown[]): Result;
 export function callOp(op: OpOverload, args: readonly unknown[]): unknown {
   const settings = autocastState.active;
   if (settings !== null) return underAutocast!(op, args, settings);

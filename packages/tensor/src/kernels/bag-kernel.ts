@@ -1,7 +1,6 @@
 /**
  * @file Reference kernels of embedding bags: rows of a table, combined bag by bag.
  */
-import type { NamedArgs } from '../op/op-record.js';
 import { TesseraError } from '@tessera/shared';
 import type { Tensor } from '../tensor.js';
 import { strictIndex } from './coordinates.js';
@@ -10,9 +9,45 @@ import { readNumbers, writeNumbers } from './elements.js';
 /** How the rows of a bag are combined, as ATen numbers it. */
 export const BAG_MODES = { sum: 0, mean: 1, max: 2 } as const;
 
+/** What forward and backward have in common. */
+interface BagArgs {
+  readonly indices: Tensor;
+  readonly offsets: Tensor;
+  readonly mode: number;
+  readonly padding_idx: number;
+}
+
+/** Arguments of `_embedding_bag`. */
+export interface BagForwardArgs extends BagArgs {
+  readonly weight: Tensor;
+  readonly per_sample_weights: Tensor | null;
+  readonly include_last_offset: boolean;
+}
+
+/** Arguments of `_embedding_bag_backward`. */
+export interface BagBackwardArgs extends BagArgs {
+  readonly grad: Tensor;
+  readonly offset2bag: Tensor;
+  readonly bag_size: Tensor;
+  readonly maximum_indices: Tensor;
+  readonly num_weights: number;
+  readonly scale_grad_by_freq: boolean;
+  readonly per_sample_weights: Tensor | null;
+}
+
+/** Arguments of `_embedding_bag_per_sample_weights_backward`. */
+export interface SampleWeightsArgs extends BagArgs {
+  readonly grad: Tensor;
+  readonly weight: Tensor;
+  readonly offset2bag: Tensor;
+}
+
 /** Number of bags: the last offset may be the end of the last one. */
-export function bagCount({ offsets, include_last_offset }: NamedArgs): number {
-  return (offsets.numel as number) - (include_last_offset === true ? 1 : 0);
+export function bagCount({
+  offsets,
+  include_last_offset,
+}: Pick<BagForwardArgs, 'offsets' | 'include_last_offset'>): number {
+  return offsets.numel - (include_last_offset ? 1 : 0);
 }
 
 /** The bag of each index. @throws invalid-argument */
@@ -31,14 +66,13 @@ export function bagOfEach(offsets: Tensor, bags: number, count: number): Int32Ar
 }
 
 /** output, offset2bag, bag_size, maximum_indices of `_embedding_bag`. */
-export function bagKernel(args: NamedArgs, outs: readonly Tensor[]): void {
+export function bagKernel(args: BagForwardArgs, outs: readonly Tensor[]): void {
   const [output, offset2bag, bagSize, maximum] = outs as [Tensor, Tensor, Tensor, Tensor];
-  const { weight, indices, offsets } = args as { weight: Tensor; indices: Tensor; offsets: Tensor };
+  const { weight, indices, offsets } = args;
   const [rows, width] = weight.sizes as [number, number];
   const table = readNumbers(weight);
   const at = readNumbers(indices);
-  const scales =
-    args.per_sample_weights === null ? null : readNumbers(args.per_sample_weights as Tensor);
+  const scales = args.per_sample_weights === null ? null : readNumbers(args.per_sample_weights);
   const bags = bagCount(args);
   const bagOf = bagOfEach(offsets, bags, at.length);
   const isMax = args.mode === BAG_MODES.max;
@@ -71,31 +105,33 @@ export function bagKernel(args: NamedArgs, outs: readonly Tensor[]): void {
 }
 
 /** The bags that a forward call named, or worked out again where it left them out. */
-function bagsOf({ offset2bag, offsets, indices }: NamedArgs, bags: number): ArrayLike<number> {
+function bagsOf(
+  { offset2bag, offsets, indices }: Pick<BagBackwardArgs, 'offset2bag' | 'offsets' | 'indices'>,
+  bags: number,
+): ArrayLike<number> {
   return offset2bag.numel === indices.numel
-    ? readNumbers(offset2bag as Tensor)
-    : bagOfEach(offsets as Tensor, bags, indices.numel as number);
+    ? readNumbers(offset2bag)
+    : bagOfEach(offsets, bags, indices.numel);
 }
 
 /** Gradient of the table. */
-export function bagBackwardKernel(args: NamedArgs, [out]: readonly Tensor[]): void {
-  const { grad, indices, maximum_indices, bag_size } = args as Record<string, Tensor>;
-  const [bags, width] = grad!.sizes as [number, number];
-  const grads = readNumbers(grad!);
-  const sizes = readNumbers(bag_size!);
+export function bagBackwardKernel(args: BagBackwardArgs, [out]: readonly Tensor[]): void {
+  const { grad, indices, maximum_indices, bag_size } = args;
+  const [bags, width] = grad.sizes as [number, number];
+  const grads = readNumbers(grad);
+  const sizes = readNumbers(bag_size);
   const result = new Float64Array(out!.numel);
   if (args.mode === BAG_MODES.max) {
-    readNumbers(maximum_indices!).forEach((row, i) => {
+    readNumbers(maximum_indices).forEach((row, i) => {
       if (sizes[Math.floor(i / width)]! > 0) result[row * width + (i % width)]! += grads[i]!;
     });
     writeNumbers(out!, result);
     return;
   }
-  const at = readNumbers(indices!);
+  const at = readNumbers(indices);
   const bagOf = bagsOf(args, bags);
-  const scales =
-    args.per_sample_weights === null ? null : readNumbers(args.per_sample_weights as Tensor);
-  const uses = new Float64Array(args.num_weights as number);
+  const scales = args.per_sample_weights === null ? null : readNumbers(args.per_sample_weights);
+  const uses = new Float64Array(args.num_weights);
   for (const row of at) uses[row]!++;
   at.forEach((row, i) => {
     if (row === args.padding_idx) return;
@@ -110,13 +146,16 @@ export function bagBackwardKernel(args: NamedArgs, [out]: readonly Tensor[]): vo
 }
 
 /** Gradient of the weights of samples: each sample's row times the gradient of its bag. */
-export function sampleWeightsBackwardKernel(args: NamedArgs, [out]: readonly Tensor[]): void {
-  const { grad, weight, indices } = args as Record<string, Tensor>;
-  const [bags, width] = grad!.sizes as [number, number];
-  const grads = readNumbers(grad!);
-  const table = readNumbers(weight!);
+export function sampleWeightsBackwardKernel(
+  args: SampleWeightsArgs,
+  [out]: readonly Tensor[],
+): void {
+  const { grad, weight, indices } = args;
+  const [bags, width] = grad.sizes as [number, number];
+  const grads = readNumbers(grad);
+  const table = readNumbers(weight);
   const bagOf = bagsOf(args, bags);
-  const result = readNumbers(indices!).map((row, i) => {
+  const result = readNumbers(indices).map((row, i) => {
     if (row === args.padding_idx) return 0;
     let total = 0;
     for (let j = 0; j < width; j++)

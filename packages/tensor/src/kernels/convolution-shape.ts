@@ -2,32 +2,39 @@
  * @file Shapes of convolutions: checks, and the geometry that the kernels walk.
  */
 import { TesseraError } from '@tessera/shared';
-import type { NamedArgs } from '../op/op-record.js';
 import { contiguousStrides, formatSizes } from '../shape.js';
 import type { Tensor } from '../tensor.js';
 import type { ConvolutionShape } from './convolution-kernel.js';
 import { channelsLastStrides, isChannelsLast } from './pointwise-strides.js';
 import { windowCount } from './spatial.js';
 
+/** Arguments of `aten::convolution` and its backward that say what it computes. */
+export interface ConvolutionArgs {
+  readonly stride: readonly number[];
+  readonly padding: readonly number[];
+  readonly dilation: readonly number[];
+  readonly transposed: boolean;
+  readonly output_padding: readonly number[];
+  readonly groups: number;
+}
+
 /** Geometry of a call, in the untransposed direction. @throws shape-mismatch */
 export function convolutionShape(
-  args: NamedArgs,
+  args: ConvolutionArgs,
   input: readonly number[],
   weight: readonly number[],
 ): ConvolutionShape {
   const rank = input.length - 2;
-  const transposed = args.transposed as boolean;
-  const groups = args.groups as number;
-  const list = (name: string): number[] => {
-    const values = args[name] as number[];
+  const { transposed, groups } = args;
+  const list = (values: readonly number[]): readonly number[] => {
     if (values.length !== 1 || rank < 1) return values;
     return Array<number>(rank).fill(values[0]!);
   };
   const [stride, padding, dilation, extra] = [
-    list('stride'),
-    list('padding'),
-    list('dilation'),
-    list('output_padding'),
+    list(args.stride),
+    list(args.padding),
+    list(args.dilation),
+    list(args.output_padding),
   ];
   const channels = transposed ? weight[0] : weight[1]! * groups;
   if (

@@ -7,13 +7,13 @@ import type { NamedArgs, TensorMeta } from '../op/op-record.js';
 import { scalarValue } from './pointwise-kernel.js';
 
 /** A meta rule that checks argument `name` against the dtype of the result. @throws invalid-argument */
-export function checkingFill(
-  name: string,
-  meta: (args: NamedArgs) => TensorMeta,
-): (args: NamedArgs) => TensorMeta {
+export function checkingFill<Name extends string, Args extends NamedArgs>(
+  name: Name,
+  meta: (args: Args) => TensorMeta,
+): (args: Args & Readonly<Record<Name, ScalarLike>>) => TensorMeta {
   return (args) => {
     const result = meta(args);
-    checkFillValue(args[name] as ScalarLike, result.dtype);
+    checkFillValue(args[name], result.dtype);
     return result;
   };
 }

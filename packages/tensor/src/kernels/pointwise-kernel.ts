@@ -6,7 +6,14 @@
  */
 import { SymScalar, type ScalarLike } from '@tessera/shared';
 import { DTYPES, type DType } from '../dtype.js';
-import type { NamedArgs, OpRecord, TensorMeta, Vjp } from '../op/op-record.js';
+import type {
+  GradsOf,
+  NamedArgs,
+  OnlyGradsOf,
+  OpRecord,
+  SavedName,
+  TensorMeta,
+} from '../op/op-record.js';
 import { type Operand, resultType, toFloating } from '../type-promotion.js';
 import { broadcastShapes, numelOf } from '../shape.js';
 import { isTensor } from '../tensor-factory.js';
@@ -143,18 +150,25 @@ export function pointwiseKernel(
 }
 
 /** What differs between the records of pointwise ops. */
-export interface PointwiseRecord extends PointwiseOptions {
-  readonly saved?: readonly string[];
-  readonly savedFor?: OpRecord['savedFor'];
+export interface PointwiseRecord<
+  Args extends NamedArgs = NamedArgs,
+  Grads extends GradsOf<Args> = GradsOf<Args>,
+> extends PointwiseOptions {
+  readonly saved?: readonly SavedName<Args>[];
+  readonly savedFor?: OpRecord<Args>['savedFor'];
   /** Left out for ops through which no gradient flows. */
-  readonly vjp?: Vjp;
+  readonly vjp?: OpRecord<Args, never, Grads>['vjp'];
 }
 
 /** The record of a pointwise op whose kernel reads its operands only. */
-export function pointwise(
+export function pointwise<Args extends NamedArgs, Grads extends GradsOf<Args>>(
   fn: (...values: number[]) => number,
-  options: PointwiseRecord = {},
-): OpRecord {
+  options?: PointwiseRecord<Args, Grads> & OnlyGradsOf<Args, Grads>,
+): OpRecord<Args, never>;
+export function pointwise<Args extends NamedArgs>(
+  fn: (...values: number[]) => number,
+  options: PointwiseRecord<Args> = {},
+): OpRecord<Args, never> {
   return {
     tags: options.vjp === undefined ? ['pointwise', 'non-differentiable'] : ['pointwise'],
     meta: pointwiseMeta(options),
@@ -166,17 +180,28 @@ export function pointwise(
 }
 
 /** The record of an op of one tensor. */
-export function unary(fn: (value: number) => number, options: PointwiseRecord = {}): OpRecord {
-  return pointwise(fn, { operands: ['self'], ...options });
+export function unary<Args extends NamedArgs, Grads extends GradsOf<Args>>(
+  fn: (value: number) => number,
+  options?: PointwiseRecord<Args, Grads> & OnlyGradsOf<Args, Grads>,
+): OpRecord<Args, never>;
+export function unary<Args extends NamedArgs>(
+  fn: (value: number) => number,
+  options: PointwiseRecord<Args> = {},
+): OpRecord<Args, never> {
+  return pointwise<Args, GradsOf<Args>>(fn, { operands: ['self'], ...options });
 }
 
 /**
  * The record of a pointwise op whose function needs other arguments: `fnOf` makes it once per call.
  */
-export function pointwiseWith(
-  fnOf: (args: NamedArgs) => (...values: number[]) => number,
-  options: PointwiseRecord = {},
-): OpRecord {
+export function pointwiseWith<Args extends NamedArgs, Grads extends GradsOf<Args>>(
+  fnOf: (args: NoInfer<Args>) => (...values: number[]) => number,
+  options?: PointwiseRecord<Args, Grads> & OnlyGradsOf<Args, Grads>,
+): OpRecord<Args, never>;
+export function pointwiseWith<Args extends NamedArgs>(
+  fnOf: (args: Args) => (...values: number[]) => number,
+  options: PointwiseRecord<Args> = {},
+): OpRecord<Args, never> {
   return {
     ...pointwise(() => 0, options),
     kernel: (args, outs) => pointwiseKernel(fnOf(args), options)(args, outs),

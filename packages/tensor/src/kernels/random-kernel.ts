@@ -7,7 +7,6 @@
  * and 16-bit floats use only as many bits of u as they hold, to stay below 1.
  */
 import type { DType } from '../dtype.js';
-import type { NamedArgs } from '../op/op-record.js';
 import { reserveOffsets } from '../rng/generator.js';
 import { philoxNormal, philoxUniform } from '../rng/philox.js';
 import type { Tensor } from '../tensor.js';
@@ -39,11 +38,11 @@ export function fillWith(out: Tensor, draw: Draw): void {
 }
 
 /** Kernel of uniform numbers in [0, 1). */
-export function uniformKernel(_args: NamedArgs, [out]: readonly Tensor[]): void {
+export function uniformKernel(_args: unknown, [out]: readonly Tensor[]): void {
   fillWith(out!, drawUniform(out!.dtype));
 }
 
 /** Kernel of standard normal numbers. */
-export function normalKernel(_args: NamedArgs, [out]: readonly Tensor[]): void {
+export function normalKernel(_args: unknown, [out]: readonly Tensor[]): void {
   fillWith(out!, drawNormal());
 }

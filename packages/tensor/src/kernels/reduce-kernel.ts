@@ -4,14 +4,22 @@
  * A reduction sees its input as rows: one row of elements per output element, both in row-major order.
  */
 import type { DType } from '../dtype.js';
-import type { NamedArgs, TensorMeta } from '../op/op-record.js';
+import type { TensorMeta } from '../op/op-record.js';
 import { contiguousStrides, numelOf, reducedSizes, wrapDims } from '../shape.js';
 import type { Tensor } from '../tensor.js';
 import { readNumbers, writeNumbers } from './elements.js';
 
+/** Arguments of reductions, which not all have. */
+export interface ReduceArgs {
+  readonly self: Tensor;
+  readonly dim?: number | readonly number[] | null;
+  readonly keepdim?: boolean;
+  readonly dtype?: DType | null;
+}
+
 /** Reads the `dim` and `keepdim` of a reduction's arguments. */
-export function reduceDims(args: NamedArgs, op: string): number[] {
-  return wrapDims(args.dim as number[] | number | null, (args.self as Tensor).ndim, op);
+export function reduceDims({ self, dim = null }: ReduceArgs, op: string): number[] {
+  return wrapDims(dim, self.ndim, op);
 }
 
 /** Shape of a reduction's result. */
@@ -28,10 +36,10 @@ export function reducedMeta(
 /** Meta rule of a reduction over `dim` (all if null or absent), with `dtype` from the input's. */
 export function reduceMeta(
   op: string,
-  dtypeOf: (self: Tensor, args: NamedArgs) => DType,
-): (args: NamedArgs) => TensorMeta {
+  dtypeOf: (self: Tensor, args: ReduceArgs) => DType,
+): (args: ReduceArgs) => TensorMeta {
   return (args) => {
-    const self = args.self as Tensor;
+    const { self } = args;
     return reducedMeta(self, reduceDims(args, op), args.keepdim === true, dtypeOf(self, args));
   };
 }
@@ -84,14 +92,14 @@ export function reduceRows(
 }
 
 /** Reference kernel of a reduction to one value. */
-export function reduceKernel(
+export function reduceKernel<Args extends ReduceArgs>(
   op: string,
-  fn: (values: Float64Array, args: NamedArgs) => number,
-): (args: NamedArgs, outs: readonly Tensor[]) => void {
+  fn: (values: Float64Array, args: Args) => number,
+): (args: Args, outs: readonly Tensor[]) => void {
   return (args, outs) => {
     const out = outs[0]!;
     const results = new Float64Array(numelOf(out.sizes));
-    reduceRows(args.self as Tensor, reduceDims(args, op), (values, i) => {
+    reduceRows(args.self, reduceDims(args, op), (values, i) => {
       results[i] = fn(values, args);
     });
     writeNumbers(out, results);

@@ -4,7 +4,7 @@
 import { TesseraError } from '@tessera/shared';
 import { DTYPES, type DType, type DTypeCategory } from '../dtype.js';
 import type { Tensor } from '../tensor.js';
-import type { OpRecord, TensorMeta } from '../op/op-record.js';
+import type { NamedArgs, OpRecord, TensorMeta } from '../op/op-record.js';
 
 const NAMES: Readonly<Record<DTypeCategory, string>> = {
   floating: 'floating-point tensors',
@@ -34,11 +34,11 @@ function check(name: string, dtype: DType, allowed: readonly DTypeCategory[]): v
 export const NUMBERS: readonly DTypeCategory[] = ['floating', 'integral'];
 
 /** The record of an op that exists only where the result is of one of these categories. */
-export function restrictedTo(
+export function restrictedTo<Args extends NamedArgs>(
   category: DTypeCategory | readonly DTypeCategory[],
   name: string,
-  record: OpRecord,
-): OpRecord {
+  record: OpRecord<Args, never>,
+): OpRecord<Args, never> {
   const allowed = typeof category === 'string' ? [category] : category;
   return {
     ...record,

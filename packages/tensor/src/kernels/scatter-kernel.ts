@@ -3,26 +3,34 @@
  */
 import type { ScalarLike } from '@tessera/shared';
 import { formatStrides } from '../memory-format.js';
-import type { NamedArgs, TensorMeta } from '../op/op-record.js';
+import type { TensorMeta } from '../op/op-record.js';
 import { wrapDim } from '../shape.js';
-import { isTensor } from '../tensor-factory.js';
 import type { Tensor } from '../tensor.js';
 import { checkIndexShape, checkIndexType, forEachIndexed } from './coordinates.js';
 import { readNumbers, writeNumbers } from './elements.js';
 import { scalarValue } from './pointwise-kernel.js';
 
+/** Arguments of scatters: a source or one value. */
+export interface ScatterArgs {
+  readonly self: Tensor;
+  readonly dim: number;
+  readonly index: Tensor;
+  readonly src?: Tensor;
+  readonly value?: ScalarLike;
+}
+
 /** Meta rule of scatters along a dimension. @throws dtype-mismatch, shape-mismatch */
-export function scatterMeta(op: string): (args: NamedArgs) => TensorMeta {
+export function scatterMeta(op: string): (args: ScatterArgs) => TensorMeta {
   return ({ self, dim, index, src }) => {
-    const at = wrapDim(dim as number, self.ndim, op);
+    const at = wrapDim(dim, self.ndim, op);
     if (index.numel > 0) {
-      checkIndexType(op, index.dtype as string);
-      checkIndexShape(op, index.sizes as number[], self.sizes as number[], at, 'self');
-      if (isTensor(src)) checkIndexShape(op, index.sizes as number[], src.sizes, null, 'src');
+      checkIndexType(op, index.dtype);
+      checkIndexShape(op, index.sizes, self.sizes, at, 'self');
+      if (src !== undefined) checkIndexShape(op, index.sizes, src.sizes, null, 'src');
     }
     return {
       sizes: self.sizes,
-      strides: formatStrides(self as Tensor, null),
+      strides: formatStrides(self, null),
       dtype: self.dtype,
       device: self.device,
     };
@@ -43,22 +51,22 @@ export function sourceUnderIndex(shape: readonly number[], src: Tensor): (i: num
 export function scatterKernel(
   op: string,
   combine: (old: number, value: number) => number,
-): (args: NamedArgs, outs: readonly Tensor[]) => void {
+): (args: ScatterArgs, outs: readonly Tensor[]) => void {
   return ({ self, dim, index, src, value }, [out]) => {
-    const results = readNumbers(self as Tensor);
-    const indices = readNumbers(index as Tensor);
-    const at = wrapDim(dim as number, self.ndim);
-    const shape = index.sizes as number[];
+    const results = readNumbers(self);
+    const indices = readNumbers(index);
+    const at = wrapDim(dim, self.ndim);
+    const shape = index.sizes;
     let source: (i: number) => number;
-    if (isTensor(src)) {
+    if (src !== undefined) {
       source = sourceUnderIndex(shape, src);
     } else {
-      const constant = scalarValue(value as ScalarLike);
+      const constant = scalarValue(value!);
       source = () => constant;
     }
     forEachIndexed(
       shape,
-      self.sizes as number[],
+      self.sizes,
       at,
       indices,
       op,

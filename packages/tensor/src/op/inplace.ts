@@ -10,8 +10,10 @@ import type { Tensor } from '../tensor.js';
 import { type OpOverload, defineOp, getOp } from './op-overload.js';
 import type { NamedArgs, OpRecord } from './op-record.js';
 
+type InplaceSchema = `${string}(${string}) -> Tensor(a!)`;
+
 /** The schema of the in-place form: the same arguments, `Tensor(a!) self`. */
-function inplaceSchema(functional: OpOverload, overload: string): string {
+function inplaceSchema(functional: OpOverload, overload: string): InplaceSchema {
   const { namespace, name, text } = functional.schema;
   const suffix = overload === 'default' ? '' : `.${overload}`;
   const args = text.slice(text.indexOf('(') + 1, text.lastIndexOf(')', text.lastIndexOf('->')));
@@ -26,7 +28,7 @@ function inplaceSchema(functional: OpOverload, overload: string): string {
 export function defineLayoutInplace(
   view: OpOverload,
   overload: string = view.schema.overload,
-): OpOverload {
+): OpOverload<Tensor> {
   return defineOp(inplaceSchema(view, overload), { layoutOf: view.qualifiedName });
 }
 
@@ -40,7 +42,7 @@ export function defineLayoutInplace(
 export function defineInplace(
   functional: OpOverload,
   overload: string = functional.schema.overload,
-): OpOverload {
+): OpOverload<Tensor> {
   const schema = inplaceSchema(functional, overload);
   const { decompose } = functional.record;
   if (decompose !== undefined)
@@ -64,14 +66,14 @@ function composedInto(
   functional: OpOverload,
   decompose: NonNullable<OpRecord['decompose']>,
   args: NamedArgs,
-): unknown {
+): Tensor {
   const self = args.self as Tensor;
   const kept = gradMode.enabled && requiresGrad(self);
   const before = kept ? callOp(getOp('aten::clone'), [self, null]) : self;
   const value = decompose({ ...args, self: before }) as Tensor;
   if (!kept && functional.record.resizes?.(args) === true && adopt(self, value)) return self;
   checkInPlace(functional, self, value);
-  return callOp(getOp('aten::copy_'), [self, value, false]);
+  return callOp(getOp('aten::copy_'), [self, value, false]) as Tensor;
 }
 
 /** Makes `self` the tensor that `value` is; not while a tracer listens, which would miss it. */

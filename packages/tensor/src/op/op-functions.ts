@@ -20,16 +20,19 @@ export type Binary = (self: Tensor, other: Tensor | ScalarLike) => Tensor;
 export type TensorBinary = (self: Tensor, other: Tensor) => Tensor;
 
 /** The function of a unary op. */
-export function unaryFunction(op: OpOverload): Unary {
-  return (self) => callOp(op, [self]) as Tensor;
+export function unaryFunction(op: OpOverload<Tensor>): Unary {
+  return (self) => callOp(op, [self]);
 }
 
 /** The function of a binary op whose second operand may be a number. */
-export function binaryFunction(op: OpOverload): Binary {
-  return (self, other) => callOp(op, [self, other]) as Tensor;
+export function binaryFunction(op: OpOverload<Tensor>): Binary {
+  return (self, other) => callOp(op, [self, other]);
 }
 
 /** The function of a binary op with one overload for tensors and one for numbers. */
-export function binaryFunctionOf(tensorOp: OpOverload, scalarOp: OpOverload): Binary {
-  return (self, other) => callOp(isTensor(other) ? tensorOp : scalarOp, [self, other]) as Tensor;
+export function binaryFunctionOf(
+  tensorOp: OpOverload<Tensor>,
+  scalarOp: OpOverload<Tensor>,
+): Binary {
+  return (self, other) => callOp(isTensor(other) ? tensorOp : scalarOp, [self, other]);
 }

@@ -5,11 +5,14 @@
  * identified by its object; `aten::add.Tensor` finds it.
  */
 import { TesseraError, nearestNames } from '@tessera/shared';
-import type { NamedArgs, OpRecord, OpTag } from './op-record.js';
+import type { GradsOf, NamedArgs, OnlyGradsOf, OpRecord, OpTag } from './op-record.js';
 import { type Schema, readSchema } from './schema.js';
+import type { SchemaArgs, SchemaResult } from './schema-types.js';
 
-/** A registered operator overload. */
-export class OpOverload {
+/** A registered operator overload, whose calls return a `Result`. */
+export class OpOverload<out Result = unknown> {
+  /** For the type checker only: no such property exists. */
+  declare readonly resultType: Result;
   readonly schema: Schema;
   /** Replaced only by `library().autograd`. */
   record: OpRecord;
@@ -73,9 +76,16 @@ export class OpOverload {
 
 const registry = new Map<string, OpOverload>();
 
-/** Registers an operator. @throws op-duplicate; schema-parse, for the signature on first use */
-export function defineOp(schemaText: string, record: OpRecord): OpOverload {
-  const op = new OpOverload(readSchema(schemaText), record);
+/**
+ * Registers an operator. The functions of the record see the types that the schema gives their arguments.
+ *
+ * @throws op-duplicate; schema-parse, for the signature on first use
+ */
+export function defineOp<const S extends string, Grads extends GradsOf<SchemaArgs<S>>>(
+  schema: S,
+  record: OpRecord<SchemaArgs<S>, SchemaResult<S>, Grads> & OnlyGradsOf<SchemaArgs<S>, Grads>,
+): OpOverload<SchemaResult<S>> {
+  const op = new OpOverload<SchemaResult<S>>(readSchema(schema), record as unknown as OpRecord);
   if (registry.has(op.qualifiedName)) {
     throw new TesseraError('op-duplicate', `Operator ${op.qualifiedName} is already registered.`, {
       hints: [

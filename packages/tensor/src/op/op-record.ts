@@ -2,7 +2,8 @@
  * @file `OpRecord`: everything the system knows about an operator, as one declaration.
  *
  * Schema strings name arguments as PyTorch does; the functions of a record receive them by those names
- * in one object (`NamedArgs`). A record has a `kernel` (with `meta`) or a `decompose`, never both.
+ * in one object, whose type `defineOp` reads from the schema. A record has a `kernel` (with `meta`) or a
+ * `decompose`, never both.
  */
 import type { DeviceType } from '../device.js';
 import type { DType } from '../dtype.js';
@@ -24,17 +25,16 @@ export interface ViewMeta {
 }
 
 /**
- * Arguments by schema name. The values were checked against the schema: a `Tensor` argument is a
- * Tensor (or a number where the op allows a wrapped number), `int[]` is an array of numbers.
+ * Arguments by schema name, of an operator that is not known: the values were checked against its schema.
  */
-// eslint-disable-next-line @typescript-eslint/no-explicit-any -- each record knows its own schema
+// eslint-disable-next-line @typescript-eslint/no-explicit-any -- nothing is known about the schema
 export type NamedArgs = Record<string, any>;
 
 /** A gradient, or how to compute it if it is needed; null for none. */
 export type GradResult = Tensor | null | undefined | (() => Tensor | null);
 
 /** What a vjp sees besides the arguments. */
-export interface VjpContext {
+export interface VjpContext<Name extends string = string> {
   /** Gradient of the first output (zeros if only others received one). */
   readonly grad: Tensor;
   /** Gradients per output; null where none arrived. */
@@ -43,18 +43,32 @@ export interface VjpContext {
   readonly out: Tensor;
   readonly outs: readonly Tensor[];
   /** Whether the gradient of an argument is wanted; for list arguments, whether any element's is. */
-  needs(name: string): boolean;
+  needs(name: Name): boolean;
 }
 
+/** Gradients by the names of arguments that may hold tensors. */
+export type GradsOf<Args extends NamedArgs = NamedArgs> = {
+  readonly [
+    Name in keyof Args as [Extract<Args[Name], Tensor | readonly (Tensor | null)[]>] extends [never]
+      ? never
+      : Name
+  ]?: GradResult | readonly GradResult[];
+};
+
 /**
- * Vector-Jacobian product: gradient per argument name. List arguments return an array. Written in
- * differentiable ops, so that double backward works. Broadcast inputs need no care: the engine sums
- * a gradient to its input's shape and casts it to its dtype.
+ * Makes a gradient of something that is no argument an error, which TypeScript would not look for: to be
+ * intersected with the record that the gradients `Grads` were inferred from.
  */
-export type Vjp = (
-  args: NamedArgs,
-  context: VjpContext,
-) => Record<string, GradResult | GradResult[]>;
+export type OnlyGradsOf<Args, Grads> = [Exclude<keyof Grads, keyof Args>] extends [never]
+  ? unknown
+  : // A vjp that computes its names says nothing about them.
+    string extends keyof Grads
+    ? unknown
+    : { readonly vjp: `no argument: ${Exclude<keyof Grads, keyof Args> & string}` };
+
+/** What a record can keep for its vjp: tensor arguments and outputs. */
+export type SavedName<Args extends NamedArgs = NamedArgs> =
+  (keyof Args & string) | 'out' | `out.${number}`;
 
 /** Hints for passes and code generators. */
 export type OpTag =
@@ -80,41 +94,56 @@ export type OpTag =
   /** Gradients do not flow through it (comparisons, argmax). */
   | 'non-differentiable';
 
+/** What no function returns: it makes TypeScript see a tuple in `return [values, indices]`. */
+type TupleHint = [never];
+
 /** See the file header. */
-export interface OpRecord {
+export interface OpRecord<
+  in Args extends NamedArgs = NamedArgs,
+  out Result = unknown,
+  out Grads extends GradsOf<Args> = GradsOf<Args>,
+> {
   readonly tags?: readonly OpTag[];
   /** Shape, stride, dtype rule: one meta per output. Runs on FakeTensors; must not read values. */
-  readonly meta?: (args: NamedArgs) => TensorMeta | readonly TensorMeta[];
+  readonly meta?: (args: Args) => TensorMeta | readonly TensorMeta[];
   /** For views: the layout on the storage of `self`; replaces meta and kernel. */
-  readonly view?: (args: NamedArgs) => ViewMeta | readonly ViewMeta[];
+  readonly view?: (args: Args) => ViewMeta | readonly ViewMeta[];
   /** Reference CPU kernel: fills `outs`, allocated from `meta`. */
-  readonly kernel?: (args: NamedArgs, outs: readonly Tensor[]) => void;
+  readonly kernel?: (args: Args, outs: readonly Tensor[]) => void;
   /** Whether the kernel may be given its first argument as its first output: compilers then do so. */
   readonly kernelInPlace?: boolean;
   /** Kernel that makes its own outputs (data-dependent shapes). */
-  readonly produce?: (args: NamedArgs) => Tensor | Tensor[];
+  readonly produce?: (args: Args) => Tensor | Tensor[];
   /** The op in terms of others (CompositeImplicitAutograd). */
-  readonly decompose?: (args: NamedArgs) => unknown;
-  readonly vjp?: Vjp;
+  readonly decompose?: (args: Args) => Result | TupleHint;
+  /**
+   * Vector-Jacobian product: gradient per argument name. List arguments return an array. Written in
+   * differentiable ops, so that double backward works. Broadcast inputs need no care: the engine sums
+   * a gradient to its input's shape and casts it to its dtype.
+   */
+  readonly vjp?: (args: Args, context: VjpContext<keyof Args & string>) => Grads;
   /** Numbers of the floating-point outputs that gradients do not flow through, as saved statistics. */
   readonly constantOutputs?: readonly number[];
   /**
    * Tensor arguments whose values the vjp reads, and outputs: 'out' for all, 'out.1' for one. Others
    * arrive as shape-only FakeTensors, which must not be operands of ops.
    */
-  readonly saved?: readonly string[];
+  readonly saved?: readonly SavedName<Args>[];
   /**
    * The same, but only if the gradient of an argument is wanted: `{ other: ['self'] }` keeps self if the
    * gradient of other is wanted. For vjps that compute each gradient on its own.
    */
-  readonly savedFor?: Readonly<Record<string, readonly string[]>>;
+  readonly savedFor?: Readonly<Record<string, readonly SavedName<Args>[]>>;
   /** The functional overload that this in-place op is derived from. */
   readonly inplaceOf?: string;
   /** The view whose layout this in-place op gives to `self` (`t_`: `aten::t`). */
   readonly layoutOf?: string;
   /** Whether a call of the in-place form gives `self` the result's size, which tracers cannot follow. */
-  readonly resizes?: (args: NamedArgs) => boolean;
+  readonly resizes?: (args: Args) => boolean;
 }
+
+/** The derivative of an operator with these arguments; see `OpRecord`. */
+export type Vjp<Args extends NamedArgs = NamedArgs> = NonNullable<OpRecord<Args>['vjp']>;
 
 /** Whether a record's vjp reads an argument, given which gradients are wanted. */
 export function readsArgument(

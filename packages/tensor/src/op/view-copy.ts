@@ -5,7 +5,7 @@ import { callOp } from '../dispatch/dispatcher.js';
 import type { MemoryFormat } from '../memory-format.js';
 import type { Tensor } from '../tensor.js';
 import { getOp, type OpOverload, defineOp } from './op-overload.js';
-import type { OpRecord } from './op-record.js';
+import type { NamedArgs } from './op-record.js';
 
 /** A row-major copy; by name, so that this file needs no operator family. */
 function copied(tensor: Tensor): Tensor {
@@ -19,14 +19,14 @@ function copied(tensor: Tensor): Tensor {
  *
  * @param decompose what is copied, where it is not the view itself
  */
-export function defineViewCopy(
-  view: OpOverload,
-  decompose: NonNullable<OpRecord['decompose']> = (args) =>
+export function defineViewCopy<Result>(
+  view: OpOverload<Result>,
+  decompose: (args: NamedArgs) => Result = (args) =>
     callOp(
       view,
       view.schema.args.map(({ name }) => args[name] as unknown),
     ),
-): OpOverload {
+): OpOverload<Result> {
   const { name, text } = view.schema;
   const copy = text.replace(`::${name}`, `::${name}_copy`).replaceAll(/\(a(?: -> \*)?\)/g, '');
   return defineOp(copy, {
@@ -34,5 +34,5 @@ export function defineViewCopy(
       const parts = decompose(args);
       return Array.isArray(parts) ? parts.map(copied) : copied(parts as Tensor);
     },
-  });
+  }) as OpOverload<Result>;
 }

@@ -38,15 +38,15 @@ const thresholdOp = defineOp(
     'threshold',
     pointwiseWith(
       ({ self, threshold, value }) => {
-        const limit = scalarValue(threshold as ScalarLike);
-        const below = roundTo((self as Tensor).dtype, scalarValue(value as ScalarLike));
+        const limit = scalarValue(threshold);
+        const below = roundTo(self.dtype, scalarValue(value));
         return (x) => (x! <= limit ? below : x!);
       },
       {
         operands: ['self'],
         saved: ['self'],
         vjp: ({ self, threshold: limit }, { grad }) => ({
-          self: () => thresholdBackward(grad, self as Tensor, limit as ScalarLike),
+          self: () => thresholdBackward(grad, self, limit),
         }),
       },
     ),
@@ -61,12 +61,12 @@ const leakyReluOp = defineOp(
     'leaky_relu',
     pointwiseWith(
       ({ negative_slope }) =>
-        ((slope) => (x) => (x > 0 ? x : x * slope))(scalarValue(negative_slope as ScalarLike)),
+        ((slope) => (x) => (x > 0 ? x : x * slope))(scalarValue(negative_slope)),
       {
         operands: ['self'],
         saved: ['self'],
         vjp: ({ self, negative_slope }, { grad }) => ({
-          self: () => leakyReluBackward(grad, self as Tensor, negative_slope as ScalarLike),
+          self: () => leakyReluBackward(grad, self, negative_slope),
         }),
       },
     ),
@@ -94,13 +94,12 @@ const hardtanhOp = defineOp(
         (
           (low, high) => (x) =>
             Math.min(Math.max(x, low), high)
-        )(scalarValue(min_val as ScalarLike), scalarValue(max_val as ScalarLike)),
+        )(scalarValue(min_val), scalarValue(max_val)),
       {
         operands: ['self'],
         saved: ['self'],
         vjp: ({ self, min_val, max_val }, { grad }) => ({
-          self: () =>
-            hardtanhBackward(grad, self as Tensor, min_val as ScalarLike, max_val as ScalarLike),
+          self: () => hardtanhBackward(grad, self, min_val, max_val),
         }),
       },
     ),
@@ -109,7 +108,7 @@ const hardtanhOp = defineOp(
 const hardtanhInplace = defineInplace(hardtanhOp);
 
 const relu6Op = defineOp('aten::relu6(Tensor self) -> Tensor', {
-  decompose: ({ self }) => hardtanh(self as Tensor, 0, 6),
+  decompose: ({ self }) => hardtanh(self, 0, 6),
 });
 
 const hardsigmoidOp = defineOp(
@@ -119,7 +118,7 @@ const hardsigmoidOp = defineOp(
     'hardsigmoid',
     unary((x) => Math.min(Math.max(x + 3, 0), 6) / 6, {
       saved: ['self'],
-      vjp: ({ self }, { grad }) => ({ self: () => hardsigmoidBackward(grad, self as Tensor) }),
+      vjp: ({ self }, { grad }) => ({ self: () => hardsigmoidBackward(grad, self) }),
     }),
   ),
 );
@@ -130,7 +129,7 @@ const hardswishOp = defineOp(
     'hardswish',
     unary((x) => (x * Math.min(Math.max(x + 3, 0), 6)) / 6, {
       saved: ['self'],
-      vjp: ({ self }, { grad }) => ({ self: () => hardswishBackward(grad, self as Tensor) }),
+      vjp: ({ self }, { grad }) => ({ self: () => hardswishBackward(grad, self) }),
     }),
   ),
 );
@@ -152,32 +151,32 @@ export const hardswish_: Unary = unaryFunction(defineInplace(hardswishOp));
 
 /** x where it exceeds the threshold, else `value`. */
 export function threshold(self: Tensor, limit: ScalarLike, value: ScalarLike): Tensor {
-  return callOp(thresholdOp, [self, limit, value]) as Tensor;
+  return callOp(thresholdOp, [self, limit, value]);
 }
 
 /** self = threshold(self, limit, value) */
 export function threshold_(self: Tensor, limit: ScalarLike, value: ScalarLike): Tensor {
-  return callOp(thresholdInplace, [self, limit, value]) as Tensor;
+  return callOp(thresholdInplace, [self, limit, value]);
 }
 
 /** x for positive x, else negativeSlope · x. */
 export function leakyRelu(self: Tensor, negativeSlope: ScalarLike = 0.01): Tensor {
-  return callOp(leakyReluOp, [self, negativeSlope]) as Tensor;
+  return callOp(leakyReluOp, [self, negativeSlope]);
 }
 
 /** self = leakyRelu(self) */
 export function leakyRelu_(self: Tensor, negativeSlope: ScalarLike = 0.01): Tensor {
-  return callOp(leakyReluInplace, [self, negativeSlope]) as Tensor;
+  return callOp(leakyReluInplace, [self, negativeSlope]);
 }
 
 /** self limited to [minVal, maxVal], with zero gradient at and beyond the limits. */
 export function hardtanh(self: Tensor, minVal: ScalarLike = -1, maxVal: ScalarLike = 1): Tensor {
   checkLimits(self, minVal, maxVal);
-  return callOp(hardtanhOp, [self, minVal, maxVal]) as Tensor;
+  return callOp(hardtanhOp, [self, minVal, maxVal]);
 }
 
 /** self = hardtanh(self) */
 export function hardtanh_(self: Tensor, minVal: ScalarLike = -1, maxVal: ScalarLike = 1): Tensor {
   checkLimits(self, minVal, maxVal);
-  return callOp(hardtanhInplace, [self, minVal, maxVal]) as Tensor;
+  return callOp(hardtanhInplace, [self, minVal, maxVal]);
 }

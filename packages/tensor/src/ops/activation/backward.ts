@@ -31,11 +31,11 @@ export function definePiecewise(
   parameters: readonly string[],
   fnOf: BackwardFunction,
   { gradName = 'grad_output', bend }: PiecewiseOptions = {},
-): OpOverload {
+): OpOverload<Tensor> {
   const tail = parameters.map((parameter) => `, ${parameter}`).join('');
-  const op: OpOverload = defineOp(
+  const op: OpOverload<Tensor> = defineOp(
     `aten::${name}_backward(Tensor ${gradName}, Tensor self${tail}) -> Tensor`,
-    pointwiseWith(fnOf as (args: NamedArgs) => (...values: number[]) => number, {
+    pointwiseWith(fnOf, {
       name: `${name}_backward`,
       operands: [gradName, 'self'],
       savedFor: {
@@ -47,7 +47,7 @@ export function definePiecewise(
           callOp(
             op,
             op.schema.args.map(({ name: arg }) => (arg === gradName ? grad : args[arg])),
-          ) as Tensor,
+          ),
         self: () =>
           bend === undefined
             ? zerosLike(grad)
@@ -105,12 +105,12 @@ const hardswishOp = definePiecewise(
 
 /** `gradOutput` where self exceeds the threshold, else 0. */
 export function thresholdBackward(gradOutput: Tensor, self: Tensor, threshold: ScalarLike): Tensor {
-  return callOp(thresholdOp, [gradOutput, self, threshold]) as Tensor;
+  return callOp(thresholdOp, [gradOutput, self, threshold]);
 }
 
 /** The gradient of leakyRelu. */
 export function leakyReluBackward(grad: Tensor, self: Tensor, negativeSlope: ScalarLike): Tensor {
-  return callOp(leakyReluOp, [grad, self, negativeSlope, false]) as Tensor;
+  return callOp(leakyReluOp, [grad, self, negativeSlope, false]);
 }
 
 /** The gradient of hardtanh. */
@@ -120,15 +120,15 @@ export function hardtanhBackward(
   minVal: ScalarLike,
   maxVal: ScalarLike,
 ): Tensor {
-  return callOp(hardtanhOp, [grad, self, minVal, maxVal]) as Tensor;
+  return callOp(hardtanhOp, [grad, self, minVal, maxVal]);
 }
 
 /** The gradient of hardsigmoid. */
 export function hardsigmoidBackward(grad: Tensor, self: Tensor): Tensor {
-  return callOp(hardsigmoidOp, [grad, self]) as Tensor;
+  return callOp(hardsigmoidOp, [grad, self]);
 }
 
 /** The gradient of hardswish. */
 export function hardswishBackward(grad: Tensor, self: Tensor): Tensor {
-  return callOp(hardswishOp, [grad, self]) as Tensor;
+  return callOp(hardswishOp, [grad, self]);
 }

@@ -52,38 +52,38 @@ const gluOp = defineOp(
   'aten::glu(Tensor self, int dim=-1) -> Tensor',
   restrictedTo('floating', 'glu', {
     meta: ({ self, dim }) => {
-      const { strides, dtype, device } = self as Tensor;
-      const sizes = halfSizes(self as Tensor, dim as number);
+      const { strides, dtype, device } = self;
+      const sizes = halfSizes(self, dim);
       return { sizes, strides: pointwiseStrides(sizes, [{ sizes, strides }]), dtype, device };
     },
     kernel: ({ self, dim }, [out]) => {
-      const x = readNumbers(self as Tensor);
+      const x = readNumbers(self);
       const y = new Float64Array(x.length / 2);
-      forEachPair((self as Tensor).sizes, dim as number, (a, b, i) => {
+      forEachPair(self.sizes, dim, (a, b, i) => {
         y[i] = x[a]! * logistic(x[b]!);
       });
       writeNumbers(out!, y);
     },
     saved: ['self'],
     vjp: ({ self, dim }, { grad }) => ({
-      self: () => gluBackward(grad, self as Tensor, dim as number),
+      self: () => gluBackward(grad, self, dim),
     }),
   }),
 );
 
-const gluBackwardOp: OpOverload = defineOp(
+const gluBackwardOp: OpOverload<Tensor> = defineOp(
   'aten::glu_backward(Tensor grad_output, Tensor self, int dim) -> Tensor',
   {
     meta: ({ self, dim }) => {
-      halfSizes(self as Tensor, dim as number);
-      const { sizes, dtype, device } = self as Tensor;
+      halfSizes(self, dim);
+      const { sizes, dtype, device } = self;
       return { sizes, strides: contiguousStrides(sizes), dtype, device };
     },
     kernel: ({ grad_output, self, dim }, [out]) => {
-      const x = readNumbers(self as Tensor);
-      const grad = readNumbers(grad_output as Tensor);
+      const x = readNumbers(self);
+      const grad = readNumbers(grad_output);
       const result = new Float64Array(x.length);
-      forEachPair((self as Tensor).sizes, dim as number, (a, b, i) => {
+      forEachPair(self.sizes, dim, (a, b, i) => {
         const gate = logistic(x[b]!);
         result[a] = grad[i]! * gate;
         result[b] = grad[i]! * x[a]! * gate * (1 - gate);
@@ -92,7 +92,7 @@ const gluBackwardOp: OpOverload = defineOp(
     },
     savedFor: { grad_output: ['self'], self: ['grad_output', 'self'] },
     vjp: ({ grad_output, self, dim }, { grad }) => {
-      const at = dim as number;
+      const at = dim;
       const halves = (x: Tensor): [Tensor, Tensor] => {
         const size = x.size(at) / 2;
         return [narrow(x, at, 0, size), narrow(x, at, size, size)];
@@ -100,7 +100,7 @@ const gluBackwardOp: OpOverload = defineOp(
       const [forFirst, forSecond] = halves(grad);
       // The gate's slope s(1 - s); the op gives [g·s, g·a·s(1 - s)].
       const parts = (): { a: Tensor; gate: Tensor; slope: Tensor } => {
-        const [a, b] = halves(self as Tensor);
+        const [a, b] = halves(self);
         const gate = sigmoid(b);
         return { a, gate, slope: mul(gate, rsub(gate, 1)) };
       };
@@ -111,7 +111,7 @@ const gluBackwardOp: OpOverload = defineOp(
         },
         self: () => {
           const { a, gate, slope } = parts();
-          const scaled = mul(grad_output as Tensor, slope);
+          const scaled = mul(grad_output, slope);
           const bend = mul(mul(forSecond, a), rsub(mul(gate, 2), 1));
           return cat([mul(scaled, forSecond), mul(scaled, add(forFirst, bend))], at);
         },
@@ -121,10 +121,10 @@ const gluBackwardOp: OpOverload = defineOp(
 );
 
 function gluBackward(grad: Tensor, self: Tensor, dim: number): Tensor {
-  return callOp(gluBackwardOp, [grad, self, dim]) as Tensor;
+  return callOp(gluBackwardOp, [grad, self, dim]);
 }
 
 /** a · sigmoid(b) for the halves a, b of self along dim. @throws invalid-argument @see https://arxiv.org/abs/1612.08083 */
 export function glu(self: Tensor, dim = -1): Tensor {
-  return callOp(gluOp, [self, dim]) as Tensor;
+  return callOp(gluOp, [self, dim]);
 }

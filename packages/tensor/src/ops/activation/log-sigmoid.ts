@@ -21,7 +21,7 @@ const forwardOp = defineOp(
     tags: ['pointwise'],
     meta: (args): TensorMeta[] => [meta(args), meta(args)],
     kernel: ({ self }, [output, buffer]) => {
-      const x = readNumbers(self as Tensor);
+      const x = readNumbers(self);
       const decay = x.map((value) => Math.exp(-Math.abs(value)));
       writeNumbers(
         output!,
@@ -32,32 +32,32 @@ const forwardOp = defineOp(
     saved: ['self', 'out.1'],
     constantOutputs: [1],
     vjp: ({ self }, { grad, outs }) => ({
-      self: () => logSigmoidBackward(grad, self as Tensor, outs[1]!),
+      self: () => logSigmoidBackward(grad, self, outs[1]!),
     }),
   }),
 );
 
-const backwardOp: OpOverload = defineOp(
+const backwardOp: OpOverload<Tensor> = defineOp(
   'aten::log_sigmoid_backward(Tensor grad_output, Tensor self, Tensor buffer) -> Tensor',
   pointwise((grad, x, decay) => grad * (x < 0 ? 1 - decay / (1 + decay) : decay / (1 + decay)), {
     operands: ['grad_output', 'self', 'buffer'],
     savedFor: { grad_output: ['self', 'buffer'], self: ['grad_output', 'self'] },
     vjp: ({ grad_output, self, buffer }, { grad }) => ({
-      grad_output: () => logSigmoidBackward(grad, self as Tensor, buffer as Tensor),
+      grad_output: () => logSigmoidBackward(grad, self, buffer),
       self: () => {
-        const s = sigmoid(self as Tensor);
-        return neg(mul(mul(grad, grad_output as Tensor), mul(s, rsub(s, 1))));
+        const s = sigmoid(self);
+        return neg(mul(mul(grad, grad_output), mul(s, rsub(s, 1))));
       },
     }),
   }),
 );
 
 const logSigmoidOp = defineOp('aten::log_sigmoid(Tensor self) -> Tensor', {
-  decompose: ({ self }) => (callOp(forwardOp, [self]) as Tensor[])[0]!,
+  decompose: ({ self }) => callOp(forwardOp, [self])[0]!,
 });
 
 function logSigmoidBackward(grad: Tensor, self: Tensor, buffer: Tensor): Tensor {
-  return callOp(backwardOp, [grad, self, buffer]) as Tensor;
+  return callOp(backwardOp, [grad, self, buffer]);
 }
 
 /** log(sigmoid(x)), without underflow. */

@@ -22,7 +22,7 @@ const kernelOp = defineOp(
     vjp: ({ self, weight }, { grad }) => {
       let both: readonly Tensor[] | undefined;
       const gradients = (): readonly Tensor[] =>
-        (both ??= callOp(backwardOp, [grad, self, weight]) as readonly Tensor[]);
+        (both ??= callOp(backwardOp, [grad, self, weight]));
       return { self: () => gradients()[0]!, weight: () => gradients()[1]! };
     },
   }),
@@ -31,14 +31,14 @@ const kernelOp = defineOp(
 const backwardMeta = pointwiseMeta({ operands: ['grad_output', 'self', 'weight'], name: 'prelu' });
 
 /** Gradients of both, of the shape of `self`: that of the slope is still to be summed over what it was broadcast to. */
-const backwardOp: OpOverload = defineOp(
+const backwardOp: OpOverload<[Tensor, Tensor]> = defineOp(
   'aten::_prelu_kernel_backward(Tensor grad_output, Tensor self, Tensor weight) -> (Tensor, Tensor)',
   {
     tags: ['pointwise'],
     meta: (args): TensorMeta[] => [backwardMeta(args), backwardMeta(args)],
     kernel: ({ grad_output, self, weight }, [gradSelf, gradWeight]) => {
       const [grad, x, slope] = [grad_output, self, weight].map((tensor) =>
-        readNumbers(tensor as Tensor, gradSelf!.sizes),
+        readNumbers(tensor, gradSelf!.sizes),
       ) as [Float64Array, Float64Array, Float64Array];
       writeNumbers(
         gradSelf!,
@@ -51,7 +51,7 @@ const backwardOp: OpOverload = defineOp(
     },
     saved: ['grad_output', 'self', 'weight'],
     vjp: ({ grad_output, self, weight }, { grads: [forSelf, forWeight] }) => {
-      const isPositive = gt(self as Tensor, 0);
+      const isPositive = gt(self, 0);
       /** What the two results contribute where the slope applies, null where neither does. */
       const sum = (a: Tensor | null, b: Tensor | null): Tensor | null =>
         a === null ? b : b === null ? a : add(a, b);
@@ -64,7 +64,7 @@ const backwardOp: OpOverload = defineOp(
           sum(
             forSelf === null || forSelf === undefined
               ? null
-              : where(isPositive, forSelf, mul(forSelf, weight as Tensor)),
+              : where(isPositive, forSelf, mul(forSelf, weight)),
             sloped(times(forWeight, self)),
           ),
         self: () => sloped(times(forWeight, grad_output)),
@@ -113,11 +113,10 @@ function channelSlopes(self: Tensor, weight: Tensor): Tensor {
 }
 
 const preluOp = defineOp('aten::prelu(Tensor self, Tensor weight) -> Tensor', {
-  decompose: ({ self, weight }) =>
-    callOp(kernelOp, [self, channelSlopes(self as Tensor, weight as Tensor)]),
+  decompose: ({ self, weight }) => callOp(kernelOp, [self, channelSlopes(self, weight)]),
 });
 
 /** x for positive x, else weight · x, with one weight per channel (dim 1) or one for all. @throws invalid-argument, dtype-mismatch */
 export function prelu(self: Tensor, weight: Tensor): Tensor {
-  return callOp(preluOp, [self, weight]) as Tensor;
+  return callOp(preluOp, [self, weight]);
 }

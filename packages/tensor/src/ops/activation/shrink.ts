@@ -6,18 +6,17 @@ import { callOp } from '../../dispatch/dispatcher.js';
 import { pointwiseWith, scalarValue } from '../../kernels/pointwise-kernel.js';
 import { restrictedTo } from '../../kernels/restrict-dtypes.js';
 import { type OpOverload, defineOp } from '../../op/op-overload.js';
-import type { NamedArgs } from '../../op/op-record.js';
 import type { Tensor } from '../../tensor.js';
 import { definePiecewise } from './backward.js';
 
-const width = ({ lambd }: NamedArgs): number => scalarValue(lambd as ScalarLike);
+const width = ({ lambd }: { lambd: ScalarLike }): number => scalarValue(lambd);
 
-function backwardOf(name: string, gradName: string): OpOverload {
+function backwardOf(name: string, gradName: string): OpOverload<Tensor> {
   return definePiecewise(
     name,
     ['Scalar lambd'],
-    (args) => {
-      const limit = width(args);
+    ({ lambd }) => {
+      const limit = scalarValue(lambd as ScalarLike);
       return (grad, x) => (x >= -limit && x <= limit ? 0 : grad);
     },
     { gradName },
@@ -27,18 +26,18 @@ function backwardOf(name: string, gradName: string): OpOverload {
 function define(
   name: string,
   fnOf: (limit: number) => (x: number) => number,
-  backward: OpOverload,
-): OpOverload {
+  backward: OpOverload<Tensor>,
+): OpOverload<Tensor> {
   return defineOp(
     `aten::${name}(Tensor self, Scalar lambd=0.5) -> Tensor`,
     restrictedTo(
       'floating',
       name,
-      pointwiseWith((args) => fnOf(width(args)) as (...values: number[]) => number, {
+      pointwiseWith((args) => fnOf(width(args)), {
         operands: ['self'],
         saved: ['self'],
         vjp: ({ self, lambd }, { grad }) => ({
-          self: () => callOp(backward, [grad, self, lambd]) as Tensor,
+          self: () => callOp(backward, [grad, self, lambd]),
         }),
       }),
     ),
@@ -58,7 +57,7 @@ const softshrinkOp = define(
 
 /** x outside [-lambd, lambd], else 0. */
 export function hardshrink(self: Tensor, lambd: ScalarLike = 0.5): Tensor {
-  return callOp(hardshrinkOp, [self, lambd]) as Tensor;
+  return callOp(hardshrinkOp, [self, lambd]);
 }
 
 /** x moved towards 0 by lambd, 0 within. @throws invalid-argument for negative lambd */
@@ -70,5 +69,5 @@ export function softshrink(self: Tensor, lambd: ScalarLike = 0.5): Tensor {
       { hints: ['lambd is the half width of the interval that becomes 0.'] },
     );
   }
-  return callOp(softshrinkOp, [self, lambd]) as Tensor;
+  return callOp(softshrinkOp, [self, lambd]);
 }

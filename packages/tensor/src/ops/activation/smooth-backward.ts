@@ -9,7 +9,7 @@ import { callOp } from '../../dispatch/dispatcher.js';
 import { pointwise, pointwiseWith, scalarValue } from '../../kernels/pointwise-kernel.js';
 import { logistic } from '../../kernels/special-functions.js';
 import { type OpOverload, defineOp } from '../../op/op-overload.js';
-import type { NamedArgs, Vjp } from '../../op/op-record.js';
+import type { Vjp } from '../../op/op-record.js';
 import type { Tensor } from '../../tensor.js';
 import { gt, le } from '../pointwise/comparison.js';
 import { exp, log1p } from '../pointwise/exponential.js';
@@ -20,21 +20,20 @@ import { where } from '../pointwise/where.js';
 const SAVED = {
   grad_output: ['self'],
   self: ['grad_output', 'self'],
-};
+} as const;
 
 /** The vjp of `grad_output · f'(self)`, from the op itself and f''. */
-function secondOrder(
-  again: (grad: Tensor, args: NamedArgs) => Tensor,
-  second: (self: Tensor, args: NamedArgs) => Tensor,
-  self = 'self',
-): Vjp {
+function secondOrder<Args extends { self: Tensor; grad_output: Tensor }>(
+  again: (grad: Tensor, args: NoInfer<Args>) => Tensor,
+  second: (self: Tensor, args: NoInfer<Args>) => Tensor,
+): Vjp<Args> {
   return (args, { grad }) => ({
     grad_output: () => again(grad, args),
-    [self]: () => mul(mul(grad, args.grad_output as Tensor), second(args[self] as Tensor, args)),
+    self: () => mul(mul(grad, args.grad_output), second(args.self, args)),
   });
 }
 
-const siluOp: OpOverload = defineOp(
+const siluOp: OpOverload<Tensor> = defineOp(
   'aten::silu_backward(Tensor grad_output, Tensor self) -> Tensor',
   pointwise(
     (grad, x) => {
@@ -45,7 +44,7 @@ const siluOp: OpOverload = defineOp(
       operands: ['grad_output', 'self'],
       savedFor: SAVED,
       vjp: secondOrder(
-        (grad, { self }) => siluBackward(grad, self as Tensor),
+        (grad, { self }) => siluBackward(grad, self),
         (x) => {
           const s = sigmoid(x);
           const slope = mul(s, rsub(s, 1));
@@ -56,24 +55,23 @@ const siluOp: OpOverload = defineOp(
   ),
 );
 
-const softplusOp: OpOverload = defineOp(
+const softplusOp: OpOverload<Tensor> = defineOp(
   'aten::softplus_backward(Tensor grad_output, Tensor self, Scalar beta, Scalar threshold) -> Tensor',
   pointwiseWith(
     ({ beta, threshold }) => {
-      const [b, limit] = [scalarValue(beta as ScalarLike), scalarValue(threshold as ScalarLike)];
+      const [b, limit] = [scalarValue(beta), scalarValue(threshold)];
       return (grad, x) => (x! * b > limit ? grad! : grad! * logistic(x! * b));
     },
     {
       operands: ['grad_output', 'self'],
       savedFor: SAVED,
       vjp: secondOrder(
-        (grad, { self, beta, threshold }) =>
-          softplusBackward(grad, self as Tensor, beta as ScalarLike, threshold as ScalarLike),
+        (grad, { self, beta, threshold }) => softplusBackward(grad, self, beta, threshold),
         (x, { beta, threshold }) => {
-          const scaled = mul(x, beta as ScalarLike);
+          const scaled = mul(x, beta);
           const s = sigmoid(scaled);
-          const bend = mul(mul(s, rsub(s, 1)), beta as ScalarLike);
-          return where(gt(scaled, threshold as ScalarLike), 0, bend);
+          const bend = mul(mul(s, rsub(s, 1)), beta);
+          return where(gt(scaled, threshold), 0, bend);
         },
       ),
     },
@@ -87,16 +85,46 @@ interface EluScales {
   readonly input: number;
 }
 
-function eluScales({ alpha, scale, input_scale }: NamedArgs): EluScales {
-  const positive = scalarValue(scale as ScalarLike);
+function eluScales({
+  alpha,
+  scale,
+  input_scale,
+}: {
+  alpha: ScalarLike;
+  scale: ScalarLike;
+  input_scale: ScalarLike;
+}): EluScales {
+  const positive = scalarValue(scale);
   return {
-    negative: scalarValue(alpha as ScalarLike) * positive,
+    negative: scalarValue(alpha) * positive,
     positive,
-    input: scalarValue(input_scale as ScalarLike),
+    input: scalarValue(input_scale),
   };
 }
 
-const eluOp: OpOverload = defineOp(
+interface EluArgs {
+  readonly alpha: ScalarLike;
+  readonly scale: ScalarLike;
+  readonly input_scale: ScalarLike;
+  readonly is_result: boolean;
+  readonly self_or_result: Tensor;
+}
+
+/** f'' of elu. */
+function eluCurvature({
+  alpha,
+  scale,
+  input_scale,
+  is_result,
+  self_or_result: x,
+}: EluArgs): Tensor {
+  if (is_result) return mul(le(x, 0), input_scale);
+  const curve = mul(exp(mul(x, input_scale)), alpha);
+  const bend = mul(mul(mul(curve, scale), input_scale), input_scale);
+  return where(le(x, 0), bend, 0);
+}
+
+const eluOp: OpOverload<Tensor> = defineOp(
   'aten::elu_backward(Tensor grad_output, Scalar alpha, Scalar scale, Scalar input_scale, bool is_result, Tensor self_or_result) -> Tensor',
   pointwiseWith(
     (args) => {
@@ -104,7 +132,7 @@ const eluOp: OpOverload = defineOp(
       if (args.is_result !== true)
         return (grad, x) =>
           x! <= 0 ? grad! * input * negative * Math.exp(x! * input) : grad! * positive;
-      if (scalarValue(args.alpha as ScalarLike) < 0) {
+      if (scalarValue(args.alpha) < 0) {
         throw new TesseraError(
           'invalid-argument',
           'In-place elu backward calculation is triggered with a negative slope which is not supported.',
@@ -119,23 +147,18 @@ const eluOp: OpOverload = defineOp(
         grad_output: ['self_or_result'],
         self_or_result: ['grad_output', 'self_or_result'],
       },
-      vjp: secondOrder(
-        (grad, { alpha, scale, input_scale, is_result, self_or_result }) =>
-          callOp(eluOp, [grad, alpha, scale, input_scale, is_result, self_or_result]) as Tensor,
-        (x, args) => {
-          const inputScale = args.input_scale as ScalarLike;
-          if (args.is_result === true) return mul(le(x, 0), inputScale);
-          const curve = mul(exp(mul(x, inputScale)), args.alpha as ScalarLike);
-          const bend = mul(mul(mul(curve, args.scale as ScalarLike), inputScale), inputScale);
-          return where(le(x, 0), bend, 0);
+      vjp: (args, { grad }) => ({
+        grad_output: () => {
+          const { alpha, scale, input_scale, is_result, self_or_result } = args;
+          return callOp(eluOp, [grad, alpha, scale, input_scale, is_result, self_or_result]);
         },
-        'self_or_result',
-      ),
+        self_or_result: () => mul(mul(grad, args.grad_output), eluCurvature(args)),
+      }),
     },
   ),
 );
 
-const mishOp: OpOverload = defineOp(
+const mishOp: OpOverload<Tensor> = defineOp(
   'aten::mish_backward(Tensor grad_output, Tensor self) -> Tensor',
   pointwise(
     (grad, x) => {
@@ -146,7 +169,7 @@ const mishOp: OpOverload = defineOp(
       operands: ['grad_output', 'self'],
       savedFor: SAVED,
       vjp: secondOrder(
-        (grad, { self }) => mishBackward(grad, self as Tensor),
+        (grad, { self }) => mishBackward(grad, self),
         (x) => {
           const s = sigmoid(x);
           const t = tanh(where(gt(x, 20), x, log1p(exp(x))));
@@ -162,7 +185,7 @@ const mishOp: OpOverload = defineOp(
 
 /** The gradient of silu. */
 export function siluBackward(grad: Tensor, self: Tensor): Tensor {
-  return callOp(siluOp, [grad, self]) as Tensor;
+  return callOp(siluOp, [grad, self]);
 }
 
 /** The gradient of softplus. */
@@ -172,7 +195,7 @@ export function softplusBackward(
   beta: ScalarLike,
   threshold: ScalarLike,
 ): Tensor {
-  return callOp(softplusOp, [grad, self, beta, threshold]) as Tensor;
+  return callOp(softplusOp, [grad, self, beta, threshold]);
 }
 
 /** The gradient of elu, from its input. */
@@ -183,10 +206,10 @@ export function eluBackward(
   inputScale: ScalarLike,
   self: Tensor,
 ): Tensor {
-  return callOp(eluOp, [grad, alpha, scale, inputScale, false, self]) as Tensor;
+  return callOp(eluOp, [grad, alpha, scale, inputScale, false, self]);
 }
 
 /** The gradient of mish. */
 export function mishBackward(grad: Tensor, self: Tensor): Tensor {
-  return callOp(mishOp, [grad, self]) as Tensor;
+  return callOp(mishOp, [grad, self]);
 }

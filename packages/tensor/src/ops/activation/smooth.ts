@@ -47,12 +47,12 @@ const geluOp = defineOp(
     pointwiseWith(
       ({ approximate }) =>
         (x) =>
-          geluOf(x!, approximate as string),
+          geluOf(x!, approximate),
       {
         operands: ['self'],
         saved: ['self'],
         vjp: ({ self, approximate }, { grad }) => ({
-          self: () => geluBackward(grad, self as Tensor, approximate as string),
+          self: () => geluBackward(grad, self, approximate),
         }),
       },
     ),
@@ -64,24 +64,20 @@ const geluBackwardOp = defineOp(
   pointwiseWith(
     ({ approximate }) =>
       (grad, x) =>
-        grad! * geluDerivative(x!, approximate as string),
+        grad! * geluDerivative(x!, approximate),
     {
       operands: ['grad_output', 'self'],
       saved: ['grad_output', 'self'],
       vjp: ({ grad_output, self, approximate }, { grad }) => ({
-        grad_output: () => geluBackward(grad, self as Tensor, approximate as string),
-        self: () =>
-          mul(
-            mul(grad, grad_output as Tensor),
-            geluSecondDerivative(self as Tensor, approximate as string),
-          ),
+        grad_output: () => geluBackward(grad, self, approximate),
+        self: () => mul(mul(grad, grad_output), geluSecondDerivative(self, approximate)),
       }),
     },
   ),
 );
 
 function geluBackward(grad: Tensor, self: Tensor, approximate: string): Tensor {
-  return callOp(geluBackwardOp, [grad, self, approximate]) as Tensor;
+  return callOp(geluBackwardOp, [grad, self, approximate]);
 }
 
 function geluSecondDerivative(x: Tensor, approximate: string): Tensor {
@@ -101,7 +97,7 @@ const siluOp = defineOp(
     'silu',
     unary((x) => x * logistic(x), {
       saved: ['self'],
-      vjp: ({ self }, { grad }) => ({ self: () => siluBackward(grad, self as Tensor) }),
+      vjp: ({ self }, { grad }) => ({ self: () => siluBackward(grad, self) }),
     }),
   ),
 );
@@ -113,15 +109,14 @@ const softplusOp = defineOp(
     pointwiseWith(
       ({ beta, threshold }) =>
         ((b, limit) => (x) => (x * b > limit ? x : Math.log1p(Math.exp(x * b)) / b))(
-          scalarValue(beta as ScalarLike),
-          scalarValue(threshold as ScalarLike),
+          scalarValue(beta),
+          scalarValue(threshold),
         ),
       {
         operands: ['self'],
         saved: ['self'],
         vjp: ({ self, beta, threshold }, { grad }) => ({
-          self: () =>
-            softplusBackward(grad, self as Tensor, beta as ScalarLike, threshold as ScalarLike),
+          self: () => softplusBackward(grad, self, beta, threshold),
         }),
       },
     ),
@@ -136,7 +131,7 @@ const eluOp = defineOp(
     pointwiseWith(
       (args) => {
         const [alpha, scale, inputScale] = [args.alpha, args.scale, args.input_scale].map((value) =>
-          scalarValue(value as ScalarLike),
+          scalarValue(value),
         ) as [number, number, number];
         return (x) => (x! > 0 ? x! * scale : Math.expm1(x! * inputScale) * alpha * scale);
       },
@@ -144,14 +139,7 @@ const eluOp = defineOp(
         operands: ['self'],
         saved: ['self'],
         vjp: ({ self, alpha, scale, input_scale }, { grad }) => ({
-          self: () =>
-            eluBackward(
-              grad,
-              alpha as ScalarLike,
-              scale as ScalarLike,
-              input_scale as ScalarLike,
-              self as Tensor,
-            ),
+          self: () => eluBackward(grad, alpha, scale, input_scale, self),
         }),
       },
     ),
@@ -166,7 +154,7 @@ const mishOp = defineOp(
     'mish',
     unary((x) => x * Math.tanh(Math.log1p(Math.exp(x))), {
       saved: ['self'],
-      vjp: ({ self }, { grad }) => ({ self: () => mishBackward(grad, self as Tensor) }),
+      vjp: ({ self }, { grad }) => ({ self: () => mishBackward(grad, self) }),
     }),
   ),
 );
@@ -174,10 +162,10 @@ const mishOp = defineOp(
 const SELU_ALPHA = 1.6732632423543772;
 const SELU_SCALE = 1.0507009873554805;
 const seluOp = defineOp('aten::selu(Tensor self) -> Tensor', {
-  decompose: ({ self }) => elu(self as Tensor, SELU_ALPHA, SELU_SCALE),
+  decompose: ({ self }) => elu(self, SELU_ALPHA, SELU_SCALE),
 });
 const seluInplace = defineOp('aten::selu_(Tensor(a!) self) -> Tensor(a!)', {
-  decompose: ({ self }) => elu_(self as Tensor, SELU_ALPHA, SELU_SCALE),
+  decompose: ({ self }) => elu_(self, SELU_ALPHA, SELU_SCALE),
 });
 
 /** What celu passes to elu. @throws invalid-argument for alpha = 0 */
@@ -192,20 +180,20 @@ function celuScales(alpha: ScalarLike): [alpha: number, scale: number, inputScal
 }
 
 const celuOp = defineOp('aten::celu(Tensor self, Scalar alpha=1.) -> Tensor', {
-  decompose: ({ self, alpha }) => elu(self as Tensor, ...celuScales(alpha as ScalarLike)),
+  decompose: ({ self, alpha }) => elu(self, ...celuScales(alpha)),
 });
 const celuInplace = defineOp('aten::celu_(Tensor(a!) self, Scalar alpha=1.) -> Tensor(a!)', {
-  decompose: ({ self, alpha }) => elu_(self as Tensor, ...celuScales(alpha as ScalarLike)),
+  decompose: ({ self, alpha }) => elu_(self, ...celuScales(alpha)),
 });
 
 /** Gaussian error linear unit: x · Φ(x). @see https://arxiv.org/abs/1606.08415 */
 export function gelu(self: Tensor, options: { approximate?: GeluApproximation } = {}): Tensor {
-  return callOp(geluOp, [self, options.approximate ?? 'none']) as Tensor;
+  return callOp(geluOp, [self, options.approximate ?? 'none']);
 }
 
 /** self = gelu(self) */
 export function gelu_(self: Tensor, options: { approximate?: GeluApproximation } = {}): Tensor {
-  return callOp(geluInplace, [self, options.approximate ?? 'none']) as Tensor;
+  return callOp(geluInplace, [self, options.approximate ?? 'none']);
 }
 
 /** x · sigmoid(x), also called swish. */
@@ -223,17 +211,17 @@ export const selu_: Unary = unaryFunction(seluInplace);
 
 /** elu that is continuously differentiable for every alpha: max(0, x) + min(0, alpha · (exp(x / alpha) - 1)). @throws invalid-argument */
 export function celu(self: Tensor, alpha: ScalarLike = 1): Tensor {
-  return callOp(celuOp, [self, alpha]) as Tensor;
+  return callOp(celuOp, [self, alpha]);
 }
 
 /** self = celu(self) */
 export function celu_(self: Tensor, alpha: ScalarLike = 1): Tensor {
-  return callOp(celuInplace, [self, alpha]) as Tensor;
+  return callOp(celuInplace, [self, alpha]);
 }
 
 /** log(1 + exp(beta · x)) / beta; x itself above the threshold. */
 export function softplus(self: Tensor, beta: ScalarLike = 1, threshold: ScalarLike = 20): Tensor {
-  return callOp(softplusOp, [self, beta, threshold]) as Tensor;
+  return callOp(softplusOp, [self, beta, threshold]);
 }
 
 /** scale · x for positive x, else scale · alpha · (exp(inputScale · x) - 1). */
@@ -243,7 +231,7 @@ export function elu(
   scale: ScalarLike = 1,
   inputScale: ScalarLike = 1,
 ): Tensor {
-  return callOp(eluOp, [self, alpha, scale, inputScale]) as Tensor;
+  return callOp(eluOp, [self, alpha, scale, inputScale]);
 }
 
 /** self = elu(self) */
@@ -253,5 +241,5 @@ export function elu_(
   scale: ScalarLike = 1,
   inputScale: ScalarLike = 1,
 ): Tensor {
-  return callOp(eluInplace, [self, alpha, scale, inputScale]) as Tensor;
+  return callOp(eluInplace, [self, alpha, scale, inputScale]);
 }

@@ -7,7 +7,7 @@ import { type DType, isFloatingPoint } from '../../dtype.js';
 import { mapRows, rowLayout } from '../../kernels/reduce-kernel.js';
 import { readNumbers, writeNumbers } from '../../kernels/elements.js';
 import { type OpOverload, defineOp } from '../../op/op-overload.js';
-import type { NamedArgs, OpRecord, TensorMeta } from '../../op/op-record.js';
+import type { TensorMeta } from '../../op/op-record.js';
 import { contiguousStrides, wrapDim } from '../../shape.js';
 import type { Tensor } from '../../tensor.js';
 import { toDtype } from '../arrange/copy.js';
@@ -16,27 +16,35 @@ import { mul, neg, sub } from '../pointwise/arithmetic.js';
 import { sum } from '../reduction/reduction.js';
 
 /** @throws invalid-dim, dtype-unsupported */
-function forwardMeta({ self, dim }: NamedArgs): TensorMeta {
+function forwardMeta({ self, dim }: { self: Tensor; dim: number }): TensorMeta {
   if (!isFloatingPoint(self.dtype)) {
     throw new TesseraError('dtype-unsupported', `softmax is not implemented for ${self.dtype}`, {
       hints: ["Convert first: x.to('float32'), or pass { dtype: 'float32' }."],
     });
   }
-  wrapDim(dim as number, self.ndim, 'softmax');
+  wrapDim(dim, self.ndim, 'softmax');
   return {
     sizes: self.sizes,
-    strides: contiguousStrides(self.sizes as number[]),
+    strides: contiguousStrides(self.sizes),
     dtype: self.dtype,
     device: self.device,
   };
 }
 
-function backwardMeta({ grad_output, dim, input_dtype }: NamedArgs): TensorMeta {
-  wrapDim(dim as number, grad_output.ndim, 'softmax backward');
+function backwardMeta({
+  grad_output,
+  dim,
+  input_dtype,
+}: {
+  grad_output: Tensor;
+  dim: number;
+  input_dtype: DType;
+}): TensorMeta {
+  wrapDim(dim, grad_output.ndim, 'softmax backward');
   return {
     sizes: grad_output.sizes,
-    strides: contiguousStrides(grad_output.sizes as number[]),
-    dtype: input_dtype as DType,
+    strides: contiguousStrides(grad_output.sizes),
+    dtype: input_dtype,
     device: grad_output.device,
   };
 }
@@ -54,13 +62,13 @@ const softmaxOp = defineOp('aten::_softmax(Tensor self, int dim, bool half_to_fl
   tags: ['reduction'],
   meta: forwardMeta,
   kernel: ({ self, dim }, outs) =>
-    mapRows(self as Tensor, wrapDim(dim as number, self.ndim), outs, (values, [results]) => {
+    mapRows(self, wrapDim(dim, self.ndim), outs, (values, [results]) => {
       const { total } = exponentials(values, results!);
       for (let i = 0; i < values.length; i++) results![i]! /= total;
     }),
   saved: ['out'],
   vjp: ({ self, dim }, { grad, out }) => ({
-    self: () => callOp(softmaxBackwardOp, [grad, out, dim, self.dtype]) as Tensor,
+    self: () => callOp(softmaxBackwardOp, [grad, out, dim, self.dtype]),
   }),
 });
 const logSoftmaxOp = defineOp(
@@ -69,29 +77,35 @@ const logSoftmaxOp = defineOp(
     tags: ['reduction'],
     meta: forwardMeta,
     kernel: ({ self, dim }, outs) =>
-      mapRows(self as Tensor, wrapDim(dim as number, self.ndim), outs, (values, [results]) => {
+      mapRows(self, wrapDim(dim, self.ndim), outs, (values, [results]) => {
         const { top, total } = exponentials(values, results!);
         const shift = top + Math.log(total);
         for (let i = 0; i < values.length; i++) results![i] = values[i]! - shift;
       }),
     saved: ['out'],
     vjp: ({ self, dim }, { grad, out }) => ({
-      self: () => callOp(logSoftmaxBackwardOp, [grad, out, dim, self.dtype]) as Tensor,
+      self: () => callOp(logSoftmaxBackwardOp, [grad, out, dim, self.dtype]),
     }),
   },
 );
+
+interface BackwardArgs {
+  readonly grad_output: Tensor;
+  readonly output: Tensor;
+  readonly dim: number;
+}
 
 /** Kernel over rows of gradient and output: `fn(g, y, total)` with `total` = Σ weight(g, y). */
 function backwardKernel(
   weight: (g: number, y: number) => number,
   fn: (g: number, y: number, total: number) => number,
-): NonNullable<OpRecord['kernel']> {
+): (args: BackwardArgs, outs: readonly Tensor[]) => void {
   return ({ grad_output, output, dim }, [out]) => {
-    const grads = readNumbers(grad_output as Tensor);
-    const outputs = readNumbers(output as Tensor);
+    const grads = readNumbers(grad_output);
+    const outputs = readNumbers(output);
     const { within, starts } = rowLayout(
-      output.sizes as number[],
-      output.ndim === 0 ? [] : [wrapDim(dim as number, output.ndim)],
+      output.sizes,
+      output.ndim === 0 ? [] : [wrapDim(dim, output.ndim)],
     );
     const results = new Float64Array(grads.length);
     for (const start of starts) {
@@ -109,7 +123,7 @@ function along(x: Tensor, dim: number): Tensor {
   return sum(x, dim, { keepdim: true });
 }
 
-const softmaxBackwardOp: OpOverload = defineOp(
+const softmaxBackwardOp: OpOverload<Tensor> = defineOp(
   'aten::_softmax_backward_data(Tensor grad_output, Tensor output, int dim, ScalarType input_dtype) -> Tensor',
   {
     tags: ['reduction'],
@@ -120,19 +134,16 @@ const softmaxBackwardOp: OpOverload = defineOp(
     ),
     saved: ['grad_output', 'output'],
     vjp: ({ grad_output, output, dim, input_dtype }, { grad }) => ({
-      grad_output: () => callOp(softmaxBackwardOp, [grad, output, dim, input_dtype]) as Tensor,
+      grad_output: () => callOp(softmaxBackwardOp, [grad, output, dim, input_dtype]),
       output: () =>
         sub(
-          sub(
-            mul(grad_output as Tensor, grad),
-            mul(along(mul(output as Tensor, grad_output as Tensor), dim as number), grad),
-          ),
-          mul(grad_output as Tensor, along(mul(output as Tensor, grad), dim as number)),
+          sub(mul(grad_output, grad), mul(along(mul(output, grad_output), dim), grad)),
+          mul(grad_output, along(mul(output, grad), dim)),
         ),
     }),
   },
 );
-const logSoftmaxBackwardOp: OpOverload = defineOp(
+const logSoftmaxBackwardOp: OpOverload<Tensor> = defineOp(
   'aten::_log_softmax_backward_data(Tensor grad_output, Tensor output, int dim, ScalarType input_dtype) -> Tensor',
   {
     tags: ['reduction'],
@@ -143,9 +154,8 @@ const logSoftmaxBackwardOp: OpOverload = defineOp(
     ),
     saved: ['grad_output', 'output'],
     vjp: ({ grad_output, output, dim }, { grad }) => ({
-      grad_output: () => sub(grad, along(mul(grad, exp(output as Tensor)), dim as number)),
-      output: () =>
-        neg(mul(mul(exp(output as Tensor), along(grad_output as Tensor, dim as number)), grad)),
+      grad_output: () => sub(grad, along(mul(grad, exp(output)), dim)),
+      output: () => neg(mul(mul(exp(output), along(grad_output, dim)), grad)),
     }),
   },
 );
@@ -157,24 +167,22 @@ function converted(self: Tensor, dtype: DType | null): Tensor {
 const softmaxIntOp = defineOp(
   'aten::softmax.int(Tensor self, int dim, ScalarType? dtype=None) -> Tensor',
   {
-    decompose: ({ self, dim, dtype }) =>
-      callOp(softmaxOp, [converted(self as Tensor, dtype as DType | null), dim, false]),
+    decompose: ({ self, dim, dtype }) => callOp(softmaxOp, [converted(self, dtype), dim, false]),
   },
 );
 const logSoftmaxIntOp = defineOp(
   'aten::log_softmax.int(Tensor self, int dim, ScalarType? dtype=None) -> Tensor',
   {
-    decompose: ({ self, dim, dtype }) =>
-      callOp(logSoftmaxOp, [converted(self as Tensor, dtype as DType | null), dim, false]),
+    decompose: ({ self, dim, dtype }) => callOp(logSoftmaxOp, [converted(self, dtype), dim, false]),
   },
 );
 
 /** exp(x) / Σ exp(x) along a dimension. @throws invalid-dim */
 export function softmax(self: Tensor, dim: number, options: { dtype?: DType } = {}): Tensor {
-  return callOp(softmaxIntOp, [self, dim, options.dtype ?? null]) as Tensor;
+  return callOp(softmaxIntOp, [self, dim, options.dtype ?? null]);
 }
 
 /** log(softmax(x)) along a dimension, without underflow. @throws invalid-dim */
 export function logSoftmax(self: Tensor, dim: number, options: { dtype?: DType } = {}): Tensor {
-  return callOp(logSoftmaxIntOp, [self, dim, options.dtype ?? null]) as Tensor;
+  return callOp(logSoftmaxIntOp, [self, dim, options.dtype ?? null]);
 }

@@ -19,7 +19,7 @@ const cloneOp = defineOp(
   {
     meta: ({ self, memory_format }) => ({
       sizes: self.sizes,
-      strides: formatStrides(self, memory_format as MemoryFormat | null),
+      strides: formatStrides(self, memory_format),
       dtype: self.dtype,
       device: self.device,
     }),
@@ -62,16 +62,16 @@ const toCopyOp = defineOp(
   {
     meta: ({ self, dtype, device, memory_format }) => ({
       sizes: self.sizes,
-      strides: formatStrides(self, memory_format as MemoryFormat | null),
-      dtype: (dtype as DType | null) ?? self.dtype,
-      device: (device as string | null) ?? self.device,
+      strides: formatStrides(self, memory_format),
+      dtype: dtype ?? self.dtype,
+      device: device ?? self.device,
     }),
     kernel: ({ self }, [out]) => {
       if (out!.device === 'cpu') writeNumbers(out!, converted(self, out!));
       else uploadTo(self, out!);
     },
     vjp: ({ self }, { grad }) => ({
-      self: () => (grad.device === self.device ? grad : toDevice(grad, self.device as string)),
+      self: () => (grad.device === self.device ? grad : toDevice(grad, self.device)),
     }),
   },
 );
@@ -80,9 +80,7 @@ const toDtypeOp = defineOp(
   'aten::to.dtype(Tensor(a) self, ScalarType dtype, bool non_blocking=False, bool copy=False, MemoryFormat? memory_format=None) -> Tensor(a)',
   {
     decompose: ({ self, dtype, copy, memory_format }) =>
-      self.dtype === dtype &&
-      copy !== true &&
-      keepsFormat(self as Tensor, memory_format as MemoryFormat | null)
+      self.dtype === dtype && copy !== true && keepsFormat(self, memory_format)
         ? self
         : callOp(toCopyOp, [self, dtype, null, null, null, false, memory_format]),
   },
@@ -95,7 +93,7 @@ defineOp(
       self.dtype === dtype &&
       self.device === device &&
       copy !== true &&
-      keepsFormat(self as Tensor, memory_format as MemoryFormat | null)
+      keepsFormat(self, memory_format)
         ? self
         : callOp(toCopyOp, [self, dtype, null, device, null, false, memory_format]),
   },
@@ -119,39 +117,39 @@ const contiguousOp = defineOp(
   'aten::contiguous(Tensor(a) self, *, MemoryFormat memory_format=contiguous_format) -> Tensor(a)',
   {
     decompose: ({ self, memory_format }) => {
-      const strides = formatStrides(self, memory_format as MemoryFormat);
+      const strides = formatStrides(self, memory_format);
       const already =
         memory_format === 'contiguous'
           ? isContiguous(self.sizes, self.strides)
           : sameNumbers(strides, self.strides);
-      return already ? self : clone(self, { memoryFormat: memory_format as MemoryFormat });
+      return already ? self : clone(self, { memoryFormat: memory_format });
     },
   },
 );
 
 /** A copy with its own memory; keeps a dense layout unless a format is given. */
 export function clone(self: Tensor, options: { memoryFormat?: MemoryFormat } = {}): Tensor {
-  return callOp(cloneOp, [self, options.memoryFormat ?? null]) as Tensor;
+  return callOp(cloneOp, [self, options.memoryFormat ?? null]);
 }
 
 /** Copies `src` into self, broadcasting and converting. @throws shape-mismatch */
 export function copy_(self: Tensor, src: Tensor): Tensor {
-  return callOp(copyInplace, [self, src, false]) as Tensor;
+  return callOp(copyInplace, [self, src, false]);
 }
 
 /** self in row-major order (or another format), copied if it is not. */
 export function contiguous(self: Tensor, options: { memoryFormat?: MemoryFormat } = {}): Tensor {
-  return callOp(contiguousOp, [self, options.memoryFormat ?? 'contiguous']) as Tensor;
+  return callOp(contiguousOp, [self, options.memoryFormat ?? 'contiguous']);
 }
 
 /** The same memory without gradient history. */
 export function detach(self: Tensor): Tensor {
-  return callOp(detachOp, [self]) as Tensor;
+  return callOp(detachOp, [self]);
 }
 
 /** self as another dtype; itself if it has it. */
 export function toDtype(self: Tensor, dtype: DType): Tensor {
-  return callOp(toDtypeOp, [self, dtype, false, false, null]) as Tensor;
+  return callOp(toDtypeOp, [self, dtype, false, false, null]);
 }
 
 /**
@@ -164,5 +162,5 @@ export function toDevice(self: Tensor, device: string): Tensor {
   if (device !== 'cpu' && !isDeviceAvailable(device)) deviceRuntime(device);
   // While a graph is traced nothing is read; running it is what fails.
   if (self.device !== 'cpu' && !self.isFake) throw unreadable(self.device, device);
-  return callOp(toCopyOp, [self, null, null, device, null, false, null]) as Tensor;
+  return callOp(toCopyOp, [self, null, null, device, null, false, null]);
 }

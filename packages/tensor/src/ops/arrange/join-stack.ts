@@ -46,7 +46,7 @@ const columnStackOp = defineOp('aten::column_stack(Tensor[] tensors) -> Tensor',
 
 const blockDiagOp = defineOp('aten::block_diag(Tensor[] tensors) -> Tensor', {
   decompose: ({ tensors }) => {
-    const list = tensors as Tensor[];
+    const list = tensors;
     if (list.length === 0) return zeros([1, 0]);
     const dtype = resultType(list);
     const blocks = list.map((tensor, i) => {
@@ -75,14 +75,14 @@ const chunkCatOp = defineOp(
   {
     decompose: ({ tensors, dim, num_chunks }) => {
       const list = nonEmpty('_chunk_cat', tensors);
-      const chunks = num_chunks as number;
+      const chunks = num_chunks;
       if (!(chunks >= 1))
         throw new TesseraError(
           'invalid-argument',
           `_chunk_cat expects positive num_chunks, got ${chunks}`,
           { hints: ['Ask for at least one chunk.'] },
         );
-      const at = wrapDim(dim as number, list[0]!.ndim, '_chunk_cat');
+      const at = wrapDim(dim, list[0]!.ndim, '_chunk_cat');
       const lead = formatSizes(list[0]!.sizes.slice(0, at));
       const parts = list.map((tensor) => {
         if (
@@ -116,30 +116,30 @@ function outer(tensor: Tensor, dim: number): number {
 
 /** Tensors side by side: along dimension 1, vectors along 0. @throws shape-mismatch, invalid-argument */
 export function hstack(tensors: readonly Tensor[]): Tensor {
-  return callOp(hstackOp, [tensors]) as Tensor;
+  return callOp(hstackOp, [tensors]);
 }
 
 /** Tensors one below the other; vectors are rows. @throws shape-mismatch, invalid-argument */
 export function vstack(tensors: readonly Tensor[]): Tensor {
-  return callOp(vstackOp, [tensors]) as Tensor;
+  return callOp(vstackOp, [tensors]);
 }
 
 /** Tensors along dimension 2; lower ranks as by `atleast3d`. @throws shape-mismatch, invalid-argument */
 export function dstack(tensors: readonly Tensor[]): Tensor {
-  return callOp(dstackOp, [tensors]) as Tensor;
+  return callOp(dstackOp, [tensors]);
 }
 
 /** Columns side by side; vectors are columns. @throws shape-mismatch, invalid-argument */
 export function columnStack(tensors: readonly Tensor[]): Tensor {
-  return callOp(columnStackOp, [tensors]) as Tensor;
+  return callOp(columnStackOp, [tensors]);
 }
 
 /** Matrices along the diagonal of a matrix of zeros. @throws invalid-dim */
 export function blockDiag(tensors: readonly Tensor[]): Tensor {
-  return callOp(blockDiagOp, [tensors]) as Tensor;
+  return callOp(blockDiagOp, [tensors]);
 }
 
 /** Tensors cut into zero-padded chunks along `dim`, joined chunk by chunk. @throws invalid-argument, shape-mismatch */
 export function chunkCat(tensors: readonly Tensor[], dim: number, numChunks: number): Tensor {
-  return callOp(chunkCatOp, [tensors, dim, numChunks]) as Tensor;
+  return callOp(chunkCatOp, [tensors, dim, numChunks]);
 }

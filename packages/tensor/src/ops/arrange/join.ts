@@ -30,7 +30,7 @@ function starts(tensors: readonly Tensor[], dim: number): number[] {
 
 const catOp = defineOp('aten::cat(Tensor[] tensors, int dim=0) -> Tensor', {
   meta: ({ tensors, dim }) => {
-    const list = tensors as Tensor[];
+    const list = tensors;
     if (list.length === 0)
       throw new TesseraError('invalid-argument', 'cat(): expected a non-empty list of Tensors', {
         hints: ['Pass at least one tensor.'],
@@ -42,7 +42,7 @@ const catOp = defineOp('aten::cat(Tensor[] tensors, int dim=0) -> Tensor', {
         'cat(): zero-dimensional tensor cannot be concatenated',
         { hints: ['Use stack(), or reshape each to [1].'] },
       );
-    const at = wrapDim(dim as number, model.ndim, 'cat');
+    const at = wrapDim(dim, model.ndim, 'cat');
     const sizes = [...model.sizes];
     sizes[at] = 0;
     for (const tensor of list) {
@@ -73,8 +73,8 @@ const catOp = defineOp('aten::cat(Tensor[] tensors, int dim=0) -> Tensor', {
     };
   },
   kernel: ({ tensors, dim }, [out]) => {
-    const at = wrapDim(dim as number, out!.ndim);
-    const list = tensors as Tensor[];
+    const at = wrapDim(dim, out!.ndim);
+    const list = tensors;
     const from = starts(list, at);
     list.forEach((tensor, i) => {
       if (tensor.numel === 0) return;
@@ -83,8 +83,8 @@ const catOp = defineOp('aten::cat(Tensor[] tensors, int dim=0) -> Tensor', {
     });
   },
   vjp: ({ tensors, dim }, { grad }) => {
-    const list = tensors as Tensor[];
-    const at = wrapDim(dim as number, grad.ndim);
+    const list = tensors;
+    const at = wrapDim(dim, grad.ndim);
     const from = starts(list, at);
     return {
       tensors: list.map(
@@ -99,7 +99,7 @@ const catOp = defineOp('aten::cat(Tensor[] tensors, int dim=0) -> Tensor', {
 
 const stackOp = defineOp('aten::stack(Tensor[] tensors, int dim=0) -> Tensor', {
   decompose: ({ tensors, dim }) => {
-    const list = tensors as Tensor[];
+    const list = tensors;
     if (list.length === 0)
       throw new TesseraError('invalid-argument', 'stack expects a non-empty TensorList', {
         hints: ['Pass at least one tensor.'],
@@ -113,7 +113,7 @@ const stackOp = defineOp('aten::stack(Tensor[] tensors, int dim=0) -> Tensor', {
         { hints: ['Use cat() to join along an existing dimension.'] },
       );
     }
-    const at = wrapDim(dim as number, first.ndim + 1, 'stack');
+    const at = wrapDim(dim, first.ndim + 1, 'stack');
     return cat(
       list.map((tensor) => unsqueeze(tensor, at)),
       at,
@@ -123,10 +123,10 @@ const stackOp = defineOp('aten::stack(Tensor[] tensors, int dim=0) -> Tensor', {
 
 /** Tensors joined along an existing dimension. @throws shape-mismatch, invalid-argument */
 export function cat(tensors: readonly Tensor[], dim = 0): Tensor {
-  return callOp(catOp, [tensors, dim]) as Tensor;
+  return callOp(catOp, [tensors, dim]);
 }
 
 /** Tensors of one shape joined along a new dimension. @throws shape-mismatch, invalid-argument */
 export function stack(tensors: readonly Tensor[], dim = 0): Tensor {
-  return callOp(stackOp, [tensors, dim]) as Tensor;
+  return callOp(stackOp, [tensors, dim]);
 }

@@ -19,7 +19,7 @@ export type GridIndexing = 'ij' | 'xy';
 
 const broadcastOp = defineOp('aten::broadcast_tensors(Tensor[] tensors) -> Tensor[]', {
   decompose: ({ tensors }) => {
-    const list = tensors as Tensor[];
+    const list = tensors;
     const sizes = broadcastShapes(
       list.map((tensor) => tensor.sizes),
       'broadcast_tensors',
@@ -55,16 +55,16 @@ function grids(tensors: readonly Tensor[], indexing: string): Tensor[] {
 }
 
 defineOp('aten::meshgrid(Tensor[] tensors) -> Tensor[]', {
-  decompose: ({ tensors }) => grids(tensors as Tensor[], 'ij'),
+  decompose: ({ tensors }) => grids(tensors, 'ij'),
 });
 const meshgridOp = defineOp(
   'aten::meshgrid.indexing(Tensor[] tensors, *, str indexing) -> Tensor[]',
-  { decompose: ({ tensors, indexing }) => grids(tensors as Tensor[], indexing as string) },
+  { decompose: ({ tensors, indexing }) => grids(tensors, indexing) },
 );
 
 const cartesianOp = defineOp('aten::cartesian_prod(Tensor[] tensors) -> Tensor', {
   decompose: ({ tensors }) => {
-    const list = tensors as Tensor[];
+    const list = tensors;
     const odd = list.find((x) => x.ndim !== 1);
     if (odd !== undefined)
       throw new TesseraError(
@@ -88,15 +88,13 @@ const positionsOp = defineOp(
   {
     tags: ['factory'],
     meta: ({ n, r, with_replacement, device }) => ({
-      sizes: [
-        combinationCount(n as number, r as number, with_replacement as boolean) * (r as number),
-      ],
+      sizes: [combinationCount(n, r, with_replacement) * r],
       strides: [1],
       dtype: 'int64',
-      device: device as string,
+      device: device,
     }),
     kernel: ({ n, r, with_replacement }, [out]) =>
-      writeNumbers(out!, combinationsOf(n as number, r as number, with_replacement as boolean)),
+      writeNumbers(out!, combinationsOf(n, r, with_replacement)),
   },
 );
 
@@ -132,14 +130,14 @@ const combinationsOp = defineOp(
         throw new TesseraError(
           'invalid-argument',
           self.ndim === 1
-            ? `Expect a non-negative number, but got ${r as number}`
-            : `Expect a 1D vector, but got shape [${(self.sizes as number[]).join(', ')}]`,
+            ? `Expect a non-negative number, but got ${r}`
+            : `Expect a 1D vector, but got shape [${self.sizes.join(', ')}]`,
           { hints: ['Pass a vector and how many elements to choose.'] },
         );
       if (r === 0) return zeros([0], { dtype: self.dtype, device: self.device });
       const args = [self.numel, r, with_replacement, self.device];
-      const picked = indexSelect(self as Tensor, 0, callOp(positionsOp, args) as Tensor);
-      return reshape(picked, [picked.numel / (r as number), r as number]);
+      const picked = indexSelect(self, 0, callOp(positionsOp, args));
+      return reshape(picked, [picked.numel / r, r]);
     },
   },
 );
@@ -148,7 +146,7 @@ const combinationsOp = defineOp(
 function defineTriangle(
   name: string,
   keeps: (shift: number, offset: number) => boolean,
-): OpOverload {
+): OpOverload<Tensor> {
   const positions = (row: number, col: number, offset: number): [number[], number[]] => {
     const rows: number[] = [];
     const columns: number[] = [];
@@ -191,7 +189,7 @@ const triuIndicesOp = defineTriangle('triu_indices', (shift, offset) => shift >=
 
 /** All tensors expanded to their common shape. @throws shape-mismatch */
 export function broadcastTensors(tensors: readonly Tensor[]): Tensor[] {
-  return callOp(broadcastOp, [tensors]) as Tensor[];
+  return callOp(broadcastOp, [tensors]);
 }
 
 /** The coordinates of a grid: one tensor per vector, each of the shape of the grid. @throws shape-mismatch, invalid-argument */
@@ -199,17 +197,17 @@ export function meshgrid(
   tensors: readonly Tensor[],
   options: { indexing?: GridIndexing } = {},
 ): Tensor[] {
-  return callOp(meshgridOp, [tensors, options.indexing ?? 'ij']) as Tensor[];
+  return callOp(meshgridOp, [tensors, options.indexing ?? 'ij']);
 }
 
 /** All tuples with one element of each vector, one per row. @throws shape-mismatch */
 export function cartesianProd(tensors: readonly Tensor[]): Tensor {
-  return callOp(cartesianOp, [tensors]) as Tensor;
+  return callOp(cartesianOp, [tensors]);
 }
 
 /** All choices of r elements of a vector, one per row. @throws invalid-argument */
 export function combinations(self: Tensor, r = 2, withReplacement = false): Tensor {
-  return callOp(combinationsOp, [self, r, withReplacement]) as Tensor;
+  return callOp(combinationsOp, [self, r, withReplacement]);
 }
 
 /** Rows and columns of the lower triangle of a matrix, [2, N]. @throws invalid-argument */

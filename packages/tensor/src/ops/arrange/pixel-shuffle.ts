@@ -39,20 +39,17 @@ function leading(lead: readonly number[]): number[] {
 
 const pixelShuffleOp = defineOp('aten::pixel_shuffle(Tensor self, int upscale_factor) -> Tensor', {
   decompose: ({ self, upscale_factor }) => {
-    const r = upscale_factor as number;
-    const [lead, c, h, w] = image(self as Tensor, 'pixel_shuffle');
+    const r = upscale_factor;
+    const [lead, c, h, w] = image(self, 'pixel_shuffle');
     if (!(r > 0)) refuse(`pixel_shuffle expects a positive upscale_factor, but got ${r}`);
     if (c % (r * r) !== 0)
       refuse(
         `pixel_shuffle expects its input's 'channel' dimension to be divisible by the square of upscale_factor, but input.size(-3)=${c} is not divisible by ${r * r}`,
       );
     const n = lead.length;
-    const split = reshape(self as Tensor, [...lead, c / (r * r), r, r, h, w]);
+    const split = reshape(self, [...lead, c / (r * r), r, r, h, w]);
     const order = [...leading(lead), n, n + 3, n + 1, n + 4, n + 2];
-    return inFormatOf(
-      self as Tensor,
-      reshape(permute(split, order), [...lead, c / (r * r), h * r, w * r]),
-    );
+    return inFormatOf(self, reshape(permute(split, order), [...lead, c / (r * r), h * r, w * r]));
   },
 });
 
@@ -60,28 +57,25 @@ const pixelUnshuffleOp = defineOp(
   'aten::pixel_unshuffle(Tensor self, int downscale_factor) -> Tensor',
   {
     decompose: ({ self, downscale_factor }) => {
-      const r = downscale_factor as number;
-      const [lead, c, h, w] = image(self as Tensor, 'pixel_unshuffle');
+      const r = downscale_factor;
+      const [lead, c, h, w] = image(self, 'pixel_unshuffle');
       if (!(r > 0)) refuse(`pixel_unshuffle expects a positive downscale_factor, but got ${r}`);
       if (h % r !== 0 || w % r !== 0)
         refuse(
           `pixel_unshuffle expects height and width to be divisible by downscale_factor, but input.size(-2)=${h} and input.size(-1)=${w} are not both divisible by ${r}`,
         );
       const n = lead.length;
-      const split = reshape(self as Tensor, [...lead, c, h / r, r, w / r, r]);
+      const split = reshape(self, [...lead, c, h / r, r, w / r, r]);
       const order = [...leading(lead), n, n + 2, n + 4, n + 1, n + 3];
-      return inFormatOf(
-        self as Tensor,
-        reshape(permute(split, order), [...lead, c * r * r, h / r, w / r]),
-      );
+      return inFormatOf(self, reshape(permute(split, order), [...lead, c * r * r, h / r, w / r]));
     },
   },
 );
 
 const channelShuffleOp = defineOp('aten::channel_shuffle(Tensor self, SymInt groups) -> Tensor', {
   decompose: ({ self, groups }) => {
-    const x = self as Tensor;
-    const g = groups as number;
+    const x = self;
+    const g = groups;
     if (x.ndim < 3)
       refuse(`channel_shuffle expects input with > 2 dims, but got input with ${x.ndim} dims`);
     const c = x.sizes[1]!;
@@ -97,15 +91,15 @@ const channelShuffleOp = defineOp('aten::channel_shuffle(Tensor self, SymInt gro
 
 /** [..., C·r², H, W] → [..., C, H·r, W·r]. @throws shape-mismatch */
 export function pixelShuffle(self: Tensor, upscaleFactor: number): Tensor {
-  return callOp(pixelShuffleOp, [self, upscaleFactor]) as Tensor;
+  return callOp(pixelShuffleOp, [self, upscaleFactor]);
 }
 
 /** [..., C, H·r, W·r] → [..., C·r², H, W]. @throws shape-mismatch */
 export function pixelUnshuffle(self: Tensor, downscaleFactor: number): Tensor {
-  return callOp(pixelUnshuffleOp, [self, downscaleFactor]) as Tensor;
+  return callOp(pixelUnshuffleOp, [self, downscaleFactor]);
 }
 
 /** Channels (dimension 1) of `groups` groups interleaved. @throws shape-mismatch */
 export function channelShuffle(self: Tensor, groups: number): Tensor {
-  return callOp(channelShuffleOp, [self, groups]) as Tensor;
+  return callOp(channelShuffleOp, [self, groups]);
 }

@@ -15,8 +15,8 @@ import { expand, view } from '../view/view.js';
 
 const repeatOp = defineOp('aten::repeat(Tensor self, SymInt[] repeats) -> Tensor', {
   decompose: ({ self, repeats }) => {
-    const times = repeats as number[];
-    const lead = times.length - (self.ndim as number);
+    const times = repeats;
+    const lead = times.length - self.ndim;
     if (lead < 0 || times.some((n) => n < 0))
       throw new TesseraError(
         'invalid-argument',
@@ -25,11 +25,11 @@ const repeatOp = defineOp('aten::repeat(Tensor self, SymInt[] repeats) -> Tensor
           : `Trying to create tensor with negative dimension: repeats ${formatSizes(times)}`,
         { hints: ['Give one count per dimension; more add dimensions in front.'] },
       );
-    const sizes = [...Array<number>(lead).fill(1), ...(self.sizes as number[])];
+    const sizes = [...Array<number>(lead).fill(1), ...self.sizes];
     // A dimension for the copies before each dimension, of one element until it is expanded.
     const apart = sizes.flatMap((size) => [1, size]);
     const spread = sizes.flatMap((size, i) => [times[i]!, size]);
-    const whole = view(contiguous(self as Tensor), apart);
+    const whole = view(contiguous(self), apart);
     return view(
       clone(expand(whole, spread), { memoryFormat: 'contiguous' }),
       sizes.map((size, i) => size * times[i]!),
@@ -39,7 +39,7 @@ const repeatOp = defineOp('aten::repeat(Tensor self, SymInt[] repeats) -> Tensor
 const tileOp = defineOp('aten::tile(Tensor self, SymInt[] dims) -> Tensor', {
   decompose: ({ self, dims }) => {
     const missing = Math.max(0, self.ndim - dims.length);
-    return repeat(self as Tensor, [...Array<number>(missing).fill(1), ...(dims as number[])]);
+    return repeat(self, [...Array<number>(missing).fill(1), ...dims]);
   },
 });
 
@@ -53,8 +53,8 @@ function rolled(self: Tensor, shift: number, dim: number): Tensor {
 
 const rollOp = defineOp('aten::roll(Tensor self, SymInt[1] shifts, int[1] dims=[]) -> Tensor', {
   decompose: ({ self, shifts, dims }) => {
-    const by = shifts as number[];
-    const over = dims as number[];
+    const by = shifts;
+    const over = dims;
     const flat = over.length === 0 && by.length === 1;
     if (by.length === 0 || (!flat && by.length !== over.length))
       throw new TesseraError(
@@ -64,30 +64,26 @@ const rollOp = defineOp('aten::roll(Tensor self, SymInt[1] shifts, int[1] dims=[
           : `shifts and dimensions must align. shifts: ${by.length}, dims:${over.length}`,
         { hints: ['Give one shift per dimension, or one shift for the flattened tensor.'] },
       );
-    if (self.numel === 0) return clone(self as Tensor);
-    if (flat)
-      return view(
-        rolled(view(contiguous(self as Tensor), [-1]), by[0]!, 0),
-        self.sizes as number[],
-      );
-    return by.reduce((value, shift, i) => rolled(value, shift, over[i]!), self as Tensor);
+    if (self.numel === 0) return clone(self);
+    if (flat) return view(rolled(view(contiguous(self), [-1]), by[0]!, 0), self.sizes);
+    return by.reduce((value, shift, i) => rolled(value, shift, over[i]!), self);
   },
 });
 
 const rot90Op = defineOp('aten::rot90(Tensor self, int k=1, int[] dims=[0, 1]) -> Tensor', {
   decompose: ({ self, k, dims }) => {
-    const list = dims as number[];
+    const list = dims;
     const [a, b] = list.map((dim) => wrapDim(dim, self.ndim, 'rot90'));
     if (list.length !== 2 || self.ndim < 2 || a === b)
       throw new TesseraError(
         'invalid-dim',
         list.length === 2 && self.ndim >= 2
           ? `expected rotation dims to be different, but got dim0 = ${list[0]} and dim1 = ${list[1]}`
-          : `expected total rotation dims == 2 and total dims >= 2, but got dims = ${list.length} and total dims = ${self.ndim as number}`,
+          : `expected total rotation dims == 2 and total dims >= 2, but got dims = ${list.length} and total dims = ${self.ndim}`,
         { hints: ['Name the two dimensions of the plane of rotation.'] },
       );
-    const turns = (((k as number) % 4) + 4) % 4;
-    const x = self as Tensor;
+    const turns = ((k % 4) + 4) % 4;
+    const x = self;
     if (turns === 1) return transpose(flip(x, [b!]), a!, b!);
     if (turns === 2) return flip(x, [a!, b!]);
     if (turns === 3) return transpose(flip(x, [a!]), a!, b!);
@@ -98,13 +94,13 @@ const rot90Op = defineOp('aten::rot90(Tensor self, int k=1, int[] dims=[0, 1]) -
 const fliplrOp = defineOp('aten::fliplr(Tensor self) -> Tensor', {
   decompose: ({ self }) => {
     if (self.ndim < 2) throw tooFlat('fliplr', 2);
-    return flip(self as Tensor, [1]);
+    return flip(self, [1]);
   },
 });
 const flipudOp = defineOp('aten::flipud(Tensor self) -> Tensor', {
   decompose: ({ self }) => {
     if (self.ndim < 1) throw tooFlat('flipud', 1);
-    return flip(self as Tensor, [0]);
+    return flip(self, [0]);
   },
 });
 
@@ -116,12 +112,12 @@ function tooFlat(name: string, least: number): TesseraError {
 
 /** Copies of self side by side, one count per dimension. @throws invalid-argument */
 export function repeat(self: Tensor, repeats: readonly number[]): Tensor {
-  return callOp(repeatOp, [self, repeats]) as Tensor;
+  return callOp(repeatOp, [self, repeats]);
 }
 
 /** As `repeat`; missing counts in front are 1. @throws invalid-argument */
 export function tile(self: Tensor, dims: readonly number[]): Tensor {
-  return callOp(tileOp, [self, dims]) as Tensor;
+  return callOp(tileOp, [self, dims]);
 }
 
 /** Elements moved along dimensions (all, flattened, if none are named); those pushed out return at the start. @throws invalid-dim, invalid-argument */
@@ -132,20 +128,20 @@ export function roll(
 ): Tensor {
   const list = (value: number | readonly number[]): readonly number[] =>
     typeof value === 'number' ? [value] : value;
-  return callOp(rollOp, [self, list(shifts), list(dims)]) as Tensor;
+  return callOp(rollOp, [self, list(shifts), list(dims)]);
 }
 
 /** k quarter turns in the plane of two dimensions, from the first towards the second. @throws invalid-dim */
 export function rot90(self: Tensor, k = 1, dims: readonly number[] = [0, 1]): Tensor {
-  return callOp(rot90Op, [self, k, dims]) as Tensor;
+  return callOp(rot90Op, [self, k, dims]);
 }
 
 /** Columns in reverse order. @throws invalid-dim */
 export function fliplr(self: Tensor): Tensor {
-  return callOp(fliplrOp, [self]) as Tensor;
+  return callOp(fliplrOp, [self]);
 }
 
 /** Rows in reverse order. @throws invalid-dim */
 export function flipud(self: Tensor): Tensor {
-  return callOp(flipudOp, [self]) as Tensor;
+  return callOp(flipudOp, [self]);
 }

@@ -24,7 +24,7 @@ const positionsOp = defineOp(
   {
     tags: ['data-dependent', 'non-differentiable'],
     produce: ({ repeats, output_size }) => {
-      const counts = repeats as Tensor;
+      const counts = repeats;
       if (counts.ndim !== 1) refuse('repeat_interleave only accept 1D vector as repeat');
       if (counts.dtype !== 'int64' && counts.dtype !== 'int32')
         refuse('repeats has to be Long or Int tensor');
@@ -35,7 +35,7 @@ const positionsOp = defineOp(
       });
       if (output_size !== null && output_size !== positions.length)
         refuse(
-          `repeat_interleave: allocated size does not match required size: ${output_size as number} and ${positions.length}`,
+          `repeat_interleave: allocated size does not match required size: ${output_size} and ${positions.length}`,
         );
       const out = emptyContiguous([positions.length], counts.dtype, counts.device);
       writeNumbers(out, positions);
@@ -49,17 +49,17 @@ const byTensorOp = defineOp(
   {
     tags: ['data-dependent'],
     decompose: ({ self, repeats, dim, output_size }) => {
-      const input = dim === null ? flatten(self as Tensor) : (self as Tensor);
-      const at = wrapDim((dim as number | null) ?? 0, input.ndim, 'repeat_interleave');
+      const input = dim === null ? flatten(self) : self;
+      const at = wrapDim(dim ?? 0, input.ndim, 'repeat_interleave');
       const length = input.ndim === 0 ? 1 : input.sizes[at]!;
-      const counts = repeats as Tensor;
+      const counts = repeats;
       if (counts.ndim > 1) refuse('repeats must be 0-dim or 1-dim tensor');
       if (counts.ndim === 1 && counts.numel !== 1 && counts.numel !== length)
         refuse(
           `repeats must have the same size as input along dim, but got repeats.size(0) = ${counts.numel} and input.size(${at}) = ${length}`,
         );
       const all = counts.numel === 1 ? expand(reshape(counts, [1]), [length]) : counts;
-      return indexSelect(input, at, callOp(positionsOp, [all, output_size]) as Tensor);
+      return indexSelect(input, at, callOp(positionsOp, [all, output_size]));
     },
   },
 );
@@ -68,17 +68,15 @@ const byNumberOp = defineOp(
   'aten::repeat_interleave.self_int(Tensor self, SymInt repeats, int? dim=None, *, SymInt? output_size=None) -> Tensor',
   {
     decompose: ({ self, repeats, dim, output_size }) => {
-      const input = dim === null ? flatten(self as Tensor) : (self as Tensor);
-      const at = wrapDim((dim as number | null) ?? 0, input.ndim, 'repeat_interleave');
+      const input = dim === null ? flatten(self) : self;
+      const at = wrapDim(dim ?? 0, input.ndim, 'repeat_interleave');
       if (repeats < 0) refuse('Repeats must be non-negative');
       const spread = unsqueeze(input.ndim === 0 ? reshape(input, [1]) : input, at + 1);
       const sizes = [...spread.sizes];
-      sizes[at + 1] = repeats as number;
-      const total = sizes[at]! * (repeats as number);
+      sizes[at + 1] = repeats;
+      const total = sizes[at]! * repeats;
       if (output_size !== null && output_size !== total)
-        refuse(
-          `repeat_interleave: Invalid output_size, expected ${total} but got ${output_size as number}`,
-        );
+        refuse(`repeat_interleave: Invalid output_size, expected ${total} but got ${output_size}`);
       return flatten(clone(expand(spread, sizes), { memoryFormat: 'contiguous' }), at, at + 1);
     },
   },
@@ -95,5 +93,5 @@ export function repeatInterleave(
   options: { outputSize?: number } = {},
 ): Tensor {
   const op = isTensor(repeats) ? byTensorOp : byNumberOp;
-  return callOp(op, [self, repeats, dim, options.outputSize ?? null]) as Tensor;
+  return callOp(op, [self, repeats, dim, options.outputSize ?? null]);
 }

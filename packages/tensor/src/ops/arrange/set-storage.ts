@@ -14,7 +14,7 @@ import type { Tensor } from '../../tensor.js';
 
 const setOp = defineOp('aten::set_.source_Tensor(Tensor(a!) self, Tensor source) -> Tensor(a!)', {
   tags: ['data-dependent', 'non-differentiable'],
-  decompose: ({ self, source }) => setSource(self as Tensor, source as Tensor),
+  decompose: ({ self, source }) => setSource(self, source),
 });
 
 function setSource(self: Tensor, source: Tensor): Tensor {
@@ -54,5 +54,5 @@ function checkSource(self: Tensor, source: Tensor): void {
  * @see torch.Tensor.set_
  */
 export function set_(self: Tensor, source: Tensor): Tensor {
-  return callOp(setOp, [self, source]) as Tensor;
+  return callOp(setOp, [self, source]);
 }

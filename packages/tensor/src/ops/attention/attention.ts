@@ -5,9 +5,7 @@
  */
 import { TesseraError } from '@tessera/shared';
 import { callOp } from '../../dispatch/dispatcher.js';
-import type { DType } from '../../dtype.js';
 import { defineOp } from '../../op/op-overload.js';
-import type { NamedArgs } from '../../op/op-record.js';
 import { formatSizes } from '../../shape.js';
 import type { Tensor } from '../../tensor.js';
 import { flashAttention } from './flash.js';
@@ -27,24 +25,36 @@ const safeSoftmaxOp = defineOp(
   'aten::_safe_softmax(Tensor self, int dim, ScalarType? dtype=None) -> Tensor',
   {
     decompose: ({ self, dim, dtype }) => {
-      const hidden = all(eq(self as Tensor, -Infinity), dim as number, true);
+      const hidden = all(eq(self, -Infinity), dim, true);
       const zero = ({ dtype, device }: Tensor): Tensor => scalarTensor(0, { dtype, device });
       // The weights of a hidden row would be NaN, and so would their gradient be, even times 0.
-      const scores = where(hidden, zero(self as Tensor), self as Tensor);
-      const weights = softmax(scores, dim as number, {
-        dtype: (dtype ?? undefined) as DType | undefined,
+      const scores = where(hidden, zero(self), self);
+      const weights = softmax(scores, dim, {
+        dtype: dtype ?? undefined,
       });
       return where(hidden, zero(weights), weights);
     },
   },
 );
 
+/** Arguments of `aten::scaled_dot_product_attention`. */
+interface AttentionArgs {
+  readonly query: Tensor;
+  readonly key: Tensor;
+  readonly value: Tensor;
+  readonly attn_mask: Tensor | null;
+  readonly dropout_p: number;
+  readonly is_causal: boolean;
+  readonly scale: number | null;
+  readonly enable_gqa: boolean;
+}
+
 /** @throws dtype-mismatch, shape-mismatch, invalid-argument */
-function check({ query, key, value, attn_mask, is_causal }: NamedArgs): void {
+function check({ query, key, value, attn_mask, is_causal }: AttentionArgs): void {
   if (query.dtype !== key.dtype || query.dtype !== value.dtype)
     throw new TesseraError(
       'dtype-mismatch',
-      `scaled_dot_product_attention: Expected query, key, and value to have the same dtype, but got query.dtype: ${query.dtype as string} key.dtype: ${key.dtype as string} and value.dtype: ${value.dtype as string} instead.`,
+      `scaled_dot_product_attention: Expected query, key, and value to have the same dtype, but got query.dtype: ${query.dtype} key.dtype: ${key.dtype} and value.dtype: ${value.dtype} instead.`,
       { hints: ['Convert them: key.to(query.dtype).'] },
     );
   if (query.ndim < 2 || key.ndim < 2 || value.ndim < 2)
@@ -60,18 +70,18 @@ function check({ query, key, value, attn_mask, is_causal }: NamedArgs): void {
       'scaled_dot_product_attention: explicit attn_mask should not be set when is_causal=True',
       { hints: ['Combine the causal mask into the mask.'] },
     );
-  const { dtype } = attn_mask as Tensor;
+  const { dtype } = attn_mask;
   if (dtype !== 'bool' && dtype !== 'float32' && dtype !== query.dtype)
     throw new TesseraError(
       'dtype-mismatch',
-      `scaled_dot_product_attention: Expected attn_mask dtype to be bool or float or to match query dtype, but got attn_mask.dtype: ${dtype} and query.dtype: ${query.dtype as string} instead.`,
+      `scaled_dot_product_attention: Expected attn_mask dtype to be bool or float or to match query dtype, but got attn_mask.dtype: ${dtype} and query.dtype: ${query.dtype} instead.`,
       { hints: ['A bool mask is true where a key takes part.'] },
     );
 }
 
 /** Whether the flash op takes a call. @see sdp::use_flash_attention_cpp */
-function isFlash({ query, key, value, attn_mask, dropout_p, enable_gqa }: NamedArgs): boolean {
-  const operands = [query, key, value] as Tensor[];
+function isFlash({ query, key, value, attn_mask, dropout_p, enable_gqa }: AttentionArgs): boolean {
+  const operands = [query, key, value];
   const [batch, heads, length, width] = query.sizes as [number, number, number, number];
   if (dropout_p !== 0 || operands.some((x) => x.ndim !== 4)) return false;
   const shared = (x: Tensor): boolean =>
@@ -81,8 +91,7 @@ function isFlash({ query, key, value, attn_mask, dropout_p, enable_gqa }: NamedA
     operands.every((x) => x.sizes[2]! > 0 && (x.strides[3] === 1 || x.sizes[3] === 1)) &&
     key.sizes[1] === value.sizes[1] &&
     key.sizes[2] === value.sizes[2] &&
-    (attn_mask === null ||
-      isFlashMask(attn_mask as Tensor, [batch, heads, length, key.sizes[2] as number]))
+    (attn_mask === null || isFlashMask(attn_mask, [batch, heads, length, key.sizes[2]]))
   );
 }
 
@@ -93,25 +102,25 @@ function isFlashMask(mask: Tensor, sizes: readonly number[]): boolean {
 }
 
 /** With all scores in memory; in float32 for 16-bit floats. */
-function scored(args: NamedArgs, mask: Tensor | null): Tensor {
-  const { dtype } = args.query as Tensor;
+function scored(args: AttentionArgs, mask: Tensor | null): Tensor {
+  const { dtype } = args.query;
   const low = dtype === 'float16' || dtype === 'bfloat16';
   const wide = (x: Tensor): Tensor => (low ? toDtype(x, 'float32') : x);
-  const [query, key, value] = [args.query, args.key, args.value].map((x) => wide(x as Tensor)) as [
+  const [query, key, value] = [args.query, args.key, args.value].map((x) => wide(x)) as [
     Tensor,
     Tensor,
     Tensor,
   ];
   const shared = (x: Tensor): Tensor => (args.enable_gqa === true ? headsRepeated(x, query) : x);
   // Both factors are scaled by the root, which keeps the products small.
-  const scale = scaleOf(query, args.scale as number | null);
+  const scale = scaleOf(query, args.scale);
   const root = Math.sqrt(Math.abs(scale));
   const scaled = mul(query, scale < 0 ? -root : root);
   let scores = matmul(scaled, mul(transpose(shared(key), -2, -1), root));
   if (args.is_causal === true) scores = add(scores, causalBias(scaled, key));
   else if (mask !== null) scores = add(scores, mask);
-  let weights = callOp(safeSoftmaxOp, [scores, -1, null]) as Tensor;
-  if (args.dropout_p > 0) weights = dropout(weights, args.dropout_p as number, true);
+  let weights = callOp(safeSoftmaxOp, [scores, -1, null]);
+  if (args.dropout_p > 0) weights = dropout(weights, args.dropout_p, true);
   const out = matmul(weights, shared(value));
   return low ? toDtype(out, dtype) : out;
 }
@@ -121,16 +130,9 @@ const attentionOp = defineOp(
   {
     decompose: (args) => {
       check(args);
-      const mask = additiveMask(args.attn_mask as Tensor | null, args.query as Tensor);
+      const mask = additiveMask(args.attn_mask, args.query);
       if (!isFlash({ ...args, attn_mask: mask })) return scored(args, mask);
-      return flashAttention(
-        args.query as Tensor,
-        args.key as Tensor,
-        args.value as Tensor,
-        args.is_causal as boolean,
-        mask,
-        args.scale as number | null,
-      );
+      return flashAttention(args.query, args.key, args.value, args.is_causal, mask, args.scale);
     },
   },
 );
@@ -169,14 +171,5 @@ export function scaledDotProductAttention(
     scale = null,
     enableGqa = false,
   } = options;
-  return callOp(attentionOp, [
-    query,
-    key,
-    value,
-    attnMask,
-    dropoutP,
-    isCausal,
-    scale,
-    enableGqa,
-  ]) as Tensor;
+  return callOp(attentionOp, [query, key, value, attnMask, dropoutP, isCausal, scale, enableGqa]);
 }

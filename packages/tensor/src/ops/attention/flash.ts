@@ -10,7 +10,7 @@ import { type Attention, attend, attendBackward } from '../../kernels/attention-
 import { writeNumbers } from '../../kernels/elements.js';
 import { formatStrides } from '../../memory-format.js';
 import { type OpOverload, defineOp } from '../../op/op-overload.js';
-import type { NamedArgs, TensorMeta, Vjp } from '../../op/op-record.js';
+import type { GradsOf, TensorMeta, VjpContext } from '../../op/op-record.js';
 import { contiguousStrides, formatSizes } from '../../shape.js';
 import type { Tensor } from '../../tensor.js';
 import { causalBias, headsRepeated, scaleOf } from './shape.js';
@@ -21,20 +21,31 @@ import { softmax } from '../activation/softmax.js';
 import { reshape } from '../view/view.js';
 import { transpose } from '../view/dims.js';
 
-function attentionOf({ query, key, value, attn_mask, is_causal, scale }: NamedArgs): Attention {
+/** Arguments that forward and backward have in common. */
+type FlashArgs = {
+  readonly query: Tensor;
+  readonly key: Tensor;
+  readonly value: Tensor;
+  readonly dropout_p: number;
+  readonly is_causal: boolean;
+  readonly attn_mask: Tensor | null;
+  readonly scale: number | null;
+};
+
+function attentionOf({ query, key, value, attn_mask, is_causal, scale }: FlashArgs): Attention {
   return {
-    query: query as Tensor,
-    key: key as Tensor,
-    value: value as Tensor,
-    mask: (attn_mask ?? null) as Tensor | null,
-    isCausal: is_causal as boolean,
-    scale: scaleOf(query as Tensor, scale as number | null),
+    query,
+    key,
+    value,
+    mask: attn_mask ?? null,
+    isCausal: is_causal,
+    scale: scaleOf(query, scale),
   };
 }
 
 /** @throws shape-mismatch, invalid-argument */
-function check({ query, key, value, dropout_p }: NamedArgs): void {
-  const operands = { query, key, value } as Record<string, Tensor>;
+function check({ query, key, value, dropout_p }: FlashArgs): void {
+  const operands = { query, key, value };
   for (const [name, tensor] of Object.entries(operands)) {
     if (tensor.ndim === 4 && tensor.sizes[3] === query.sizes[3]) continue;
     throw new TesseraError(
@@ -46,7 +57,7 @@ function check({ query, key, value, dropout_p }: NamedArgs): void {
   if (dropout_p !== 0)
     throw new TesseraError(
       'invalid-argument',
-      `scaled_dot_product_attention_flash_attention: Currently do not support dropout > 0, but got ${dropout_p as number}`,
+      `scaled_dot_product_attention_flash_attention: Currently do not support dropout > 0, but got ${dropout_p}`,
       { hints: ['Use scaledDotProductAttention, which does.'] },
     );
 }
@@ -58,13 +69,13 @@ function lengthFirst(like: Tensor, sizes: readonly number[], dtype = like.dtype)
   return { sizes, strides: [sb, sh, sl, ...inner], dtype, device: like.device };
 }
 
-const flashOp: OpOverload = defineOp(
+const flashOp: OpOverload<[Tensor, Tensor]> = defineOp(
   'aten::_scaled_dot_product_flash_attention_for_cpu(Tensor query, Tensor key, Tensor value, float dropout_p=0., bool is_causal=False, *, Tensor? attn_mask=None, float? scale=None) -> (Tensor output, Tensor logsumexp)',
   {
     tags: ['compute-intensive'],
     meta: (args) => {
       check(args);
-      const query = args.query as Tensor;
+      const query = args.query;
       const { dtype, device, sizes } = query;
       return [
         { sizes, strides: formatStrides(query, null), dtype, device },
@@ -82,29 +93,27 @@ const flashOp: OpOverload = defineOp(
   },
 );
 
-const flashBackwardOp: OpOverload = defineOp(
+const flashBackwardOp: OpOverload<[Tensor, Tensor, Tensor]> = defineOp(
   'aten::_scaled_dot_product_flash_attention_for_cpu_backward(Tensor grad_out, Tensor query, Tensor key, Tensor value, Tensor out, Tensor logsumexp, float dropout_p, bool is_causal, *, Tensor? attn_mask=None, float? scale=None) -> (Tensor grad_query, Tensor grad_key, Tensor grad_value)',
   {
     tags: ['compute-intensive'],
     meta: (args) => {
       check(args);
-      return [args.query, args.key, args.value].map((tensor) =>
-        lengthFirst(tensor as Tensor, (tensor as Tensor).sizes),
-      );
+      return [args.query, args.key, args.value].map((tensor) => lengthFirst(tensor, tensor.sizes));
     },
     kernel: (args, outs) => {
       const { query, key, value } = attendBackward(
         attentionOf(args),
-        args.grad_out as Tensor,
-        args.out as Tensor,
-        args.logsumexp as Tensor,
+        args.grad_out,
+        args.out,
+        args.logsumexp,
       );
       [query, key, value].forEach((grads, i) => writeNumbers(outs[i]!, grads));
     },
   },
 );
 
-function gradients(args: NamedArgs, { grad, outs }: Parameters<Vjp>[1]): ReturnType<Vjp> {
+function gradients(args: FlashArgs, { grad, outs }: VjpContext): GradsOf<FlashArgs> {
   if (isGradEnabled()) return composedGradient(args, grad);
   const { query, key, value, dropout_p, is_causal, attn_mask, scale } = args;
   const [dQuery, dKey, dValue] = callOp(flashBackwardOp, [
@@ -118,7 +127,7 @@ function gradients(args: NamedArgs, { grad, outs }: Parameters<Vjp>[1]): ReturnT
     is_causal,
     attn_mask,
     scale,
-  ]) as Tensor[];
+  ]);
   return { query: dQuery, key: dKey, value: dValue };
 }
 
@@ -129,7 +138,7 @@ function headsSummed(grad: Tensor, heads: number): Tensor {
 }
 
 /** A gradient that must itself be differentiable is written in primitive ops. */
-function composedGradient(args: NamedArgs, grad: Tensor): ReturnType<Vjp> {
+function composedGradient(args: FlashArgs, grad: Tensor): GradsOf<FlashArgs> {
   const { query, key, value, isCausal, mask, scale } = attentionOf(args);
   const keys = headsRepeated(key, query);
   const values = headsRepeated(value, query);
@@ -157,5 +166,5 @@ export function flashAttention(
   mask: Tensor | null,
   scale: number | null,
 ): Tensor {
-  return (callOp(flashOp, [query, key, value, 0, isCausal, mask, scale]) as Tensor[])[0]!;
+  return callOp(flashOp, [query, key, value, 0, isCausal, mask, scale])[0]!;
 }

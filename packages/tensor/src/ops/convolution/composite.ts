@@ -8,7 +8,6 @@ import { TesseraError } from '@tessera/shared';
 import { callOp } from '../../dispatch/dispatcher.js';
 import { perDimension } from '../../kernels/spatial.js';
 import { type OpOverload, defineOp } from '../../op/op-overload.js';
-import type { NamedArgs } from '../../op/op-record.js';
 import { formatSizes } from '../../shape.js';
 import type { Tensor } from '../../tensor.js';
 import { convolution } from './convolution.js';
@@ -31,33 +30,44 @@ function withBatch(
   );
 }
 
-function direct(op: string, rank: number, args: NamedArgs): Tensor {
-  const [stride, padding, dilation] = ['stride', 'padding', 'dilation'].map((name) =>
-    perDimension(op, name, args[name] as number[], rank),
-  ) as [number[], number[], number[]];
+interface ConvArgs {
+  readonly input: Tensor;
+  readonly weight: Tensor;
+  readonly bias: Tensor | null;
+  readonly stride: readonly number[];
+  readonly padding: readonly number[];
+  readonly dilation: readonly number[];
+  readonly groups: number;
+}
+
+function direct(op: string, rank: number, args: ConvArgs): Tensor {
+  const list = (name: 'stride' | 'padding' | 'dilation'): readonly number[] =>
+    perDimension(op, name, args[name], rank);
   const zero = Array<number>(rank).fill(0);
-  return withBatch(op, args.input as Tensor, rank, (input) =>
+  return withBatch(op, args.input, rank, (input) =>
     convolution(
       input,
-      args.weight as Tensor,
-      args.bias as Tensor | null,
-      stride,
-      padding,
-      dilation,
+      args.weight,
+      args.bias,
+      list('stride'),
+      list('padding'),
+      list('dilation'),
       false,
       zero,
-      args.groups as number,
+      args.groups,
     ),
   );
 }
 
+type NamedPadding = Omit<ConvArgs, 'padding'> & { readonly padding: string };
+
 /** @throws invalid-argument */
-function samePadding(op: string, rank: number, args: NamedArgs): Tensor {
-  const padding = args.padding as string;
+function samePadding(op: string, rank: number, args: NamedPadding): Tensor {
+  const { padding } = args;
   if (padding === 'valid') return direct(op, rank, { ...args, padding: [0] });
   const [stride, dilation] = [
-    perDimension(op, 'stride', args.stride as number[], rank),
-    perDimension(op, 'dilation', args.dilation as number[], rank),
+    perDimension(op, 'stride', args.stride, rank),
+    perDimension(op, 'dilation', args.dilation, rank),
   ];
   if (padding !== 'same' || stride.some((s) => s !== 1)) {
     throw new TesseraError(
@@ -66,11 +76,9 @@ function samePadding(op: string, rank: number, args: NamedArgs): Tensor {
       { hints: ["Use numbers, 'valid', or 'same' with stride 1."] },
     );
   }
-  const totals = (args.weight as Tensor).sizes
-    .slice(2)
-    .map((kernel, i) => dilation[i]! * (kernel - 1));
+  const totals = args.weight.sizes.slice(2).map((kernel, i) => dilation[i]! * (kernel - 1));
   const odd = totals.map((total) => total % 2);
-  return withBatch(op, args.input as Tensor, rank, (input) => {
+  return withBatch(op, args.input, rank, (input) => {
     // Pads are listed from the last dimension on.
     const padded = odd.includes(1)
       ? constantPad(
@@ -86,7 +94,7 @@ function samePadding(op: string, rank: number, args: NamedArgs): Tensor {
   });
 }
 
-function defineConv(rank: 1 | 2 | 3): { direct: OpOverload; named: OpOverload } {
+function defineConv(rank: number): { direct: OpOverload<Tensor>; named: OpOverload<Tensor> } {
   const op = `conv${rank}d`;
   const list = (value: number): string => `[${Array<number>(rank).fill(value).join(', ')}]`;
   return {
@@ -105,35 +113,27 @@ function defineConv(rank: 1 | 2 | 3): { direct: OpOverload; named: OpOverload } 
   };
 }
 
-function defineTransposed(rank: 1 | 2 | 3): OpOverload {
+function defineTransposed(rank: number): OpOverload<Tensor> {
   const op = `conv_transpose${rank}d`;
   const list = (value: number): string => `[${Array<number>(rank).fill(value).join(', ')}]`;
   return defineOp(
     `aten::${op}${rank === 1 ? '' : '.input'}(Tensor input, Tensor weight, Tensor? bias=None, SymInt[${rank}] stride=${list(1)}, SymInt[${rank}] padding=${list(0)}, SymInt[${rank}] output_padding=${list(0)}, SymInt groups=1, SymInt[${rank}] dilation=${list(1)}) -> Tensor`,
     {
       decompose: (args) => {
-        const [stride, padding, dilation, extra] = [
-          'stride',
-          'padding',
-          'dilation',
-          'output_padding',
-        ].map((name) => perDimension(op, name, args[name] as number[], rank)) as [
-          number[],
-          number[],
-          number[],
-          number[],
-        ];
-        return withBatch(op, args.input as Tensor, rank, (input) =>
+        const list = (
+          name: 'stride' | 'padding' | 'dilation' | 'output_padding',
+        ): readonly number[] => perDimension(op, name, args[name], rank);
+        return withBatch(op, args.input, rank, (input) =>
           convolution(
             input,
-            args.weight as Tensor,
-            args.bias as Tensor | null,
-            stride,
-            padding,
-            dilation,
+            args.weight,
+            args.bias,
+            list('stride'),
+            list('padding'),
+            list('dilation'),
             true,
-            extra,
-            args.groups as number,
+            list('output_padding'),
+            args.groups,
           ),
         );
       },
@@ -174,7 +174,7 @@ function call(rank: 1 | 2 | 3, input: Tensor, weight: Tensor, options: ConvOptio
     named ? padding : list('padding', padding),
     list('dilation', dilation),
     groups,
-  ]) as Tensor;
+  ]);
 }
 
 function callTransposed(
@@ -202,7 +202,7 @@ function callTransposed(
     list('output_padding', outputPadding),
     groups,
     list('dilation', dilation),
-  ]) as Tensor;
+  ]);
 }
 
 /** [N, C, L] * [K, C/groups, k] → [N, K, L′]. @throws shape-mismatch, dtype-mismatch */

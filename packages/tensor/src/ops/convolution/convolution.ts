@@ -10,13 +10,14 @@ import {
 } from '../../kernels/convolution-kernel.js';
 import { readNumbers, writeNumbers } from '../../kernels/elements.js';
 import {
+  type ConvolutionArgs,
   convolutionShape,
   convolvedSizes,
   convolvedStrides,
 } from '../../kernels/convolution-shape.js';
 import { checkNumbers } from '../../kernels/restrict-dtypes.js';
 import { defineOp } from '../../op/op-overload.js';
-import type { NamedArgs, TensorMeta } from '../../op/op-record.js';
+import type { TensorMeta } from '../../op/op-record.js';
 import { contiguousStrides, formatSizes } from '../../shape.js';
 import type { Tensor } from '../../tensor.js';
 import { add } from '../pointwise/arithmetic.js';
@@ -37,13 +38,13 @@ const convolutionOp = defineOp(
   {
     tags: ['compute-intensive'],
     meta: (args) => {
-      const input = args.input as Tensor;
-      const weight = args.weight as Tensor;
+      const input = args.input;
+      const weight = args.weight;
       checkNumbers('convolution', input);
-      checkTypes(input, weight, args.bias as Tensor | null);
+      checkTypes(input, weight, args.bias);
       const sizes = convolvedSizes(
         convolutionShape(args, input.sizes, weight.sizes),
-        args.transposed as boolean,
+        args.transposed,
       );
       if (args.bias !== null && (args.bias.ndim !== 1 || args.bias.sizes[0] !== sizes[1])) {
         throw new TesseraError(
@@ -60,12 +61,12 @@ const convolutionOp = defineOp(
       };
     },
     kernel: (args, [out]) => {
-      const input = args.input as Tensor;
-      const weight = args.weight as Tensor;
+      const input = args.input;
+      const weight = args.weight;
       const shape = convolutionShape(args, input.sizes, weight.sizes);
       const result = new Float64Array(out!.numel);
       if (args.bias !== null) {
-        const bias = readNumbers(args.bias as Tensor);
+        const bias = readNumbers(args.bias);
         const plane = out!.sizes.slice(2).reduce((a, b) => a * b, 1);
         for (let i = 0; i < result.length; i++)
           result[i] = bias[Math.floor(i / plane) % bias.length]!;
@@ -83,11 +84,11 @@ const convolutionOp = defineOp(
       const mask = [needs('input'), needs('weight'), needs('bias')];
       const [input, weight, bias] = backward(
         grad,
-        args.input as Tensor,
-        args.weight as Tensor,
+        args.input,
+        args.weight,
         args,
         mask,
-        args.bias === null ? null : (args.bias.sizes as number[]),
+        args.bias === null ? null : args.bias.sizes,
       );
       return {
         input: mask[0] ? input! : null,
@@ -99,7 +100,7 @@ const convolutionOp = defineOp(
 );
 
 /** The geometry arguments of a call, as both ops take them. */
-function geometry(args: NamedArgs): unknown[] {
+function geometry(args: ConvolutionArgs): unknown[] {
   return [
     args.stride,
     args.padding,
@@ -114,22 +115,15 @@ function backward(
   grad: Tensor,
   input: Tensor,
   weight: Tensor,
-  args: NamedArgs,
+  args: ConvolutionArgs,
   mask: readonly boolean[],
   biasSizes: readonly number[] | null,
 ): Tensor[] {
-  return callOp(convolutionBackwardOp, [
-    grad,
-    input,
-    weight,
-    biasSizes,
-    ...geometry(args),
-    mask,
-  ]) as Tensor[];
+  return callOp(convolutionBackwardOp, [grad, input, weight, biasSizes, ...geometry(args), mask]);
 }
 
-function convolve(input: Tensor, weight: Tensor, args: NamedArgs): Tensor {
-  return callOp(convolutionOp, [input, weight, null, ...geometry(args)]) as Tensor;
+function convolve(input: Tensor, weight: Tensor, args: ConvolutionArgs): Tensor {
+  return callOp(convolutionOp, [input, weight, null, ...geometry(args)]);
 }
 
 const convolutionBackwardOp = defineOp(
@@ -137,9 +131,9 @@ const convolutionBackwardOp = defineOp(
   {
     tags: ['compute-intensive'],
     meta: (args) => {
-      const mask = args.output_mask as boolean[];
-      const input = args.input as Tensor;
-      const weight = args.weight as Tensor;
+      const mask = args.output_mask;
+      const input = args.input;
+      const weight = args.weight;
       const part = (wanted: boolean, sizes: readonly number[], ...like: Tensor[]): TensorMeta => {
         const shape = wanted ? sizes : [0];
         return {
@@ -153,20 +147,16 @@ const convolutionBackwardOp = defineOp(
       return [
         part(mask[0]!, input.sizes, input, weight),
         part(mask[1]!, weight.sizes, input, weight),
-        part(mask[2]!, [args.grad_output.sizes[1] as number]),
+        part(mask[2]!, [args.grad_output.sizes[1]]),
       ];
     },
     kernel: (args, [dInput, dWeight, dBias]) => {
-      const shape = convolutionShape(
-        args,
-        args.input.sizes as number[],
-        args.weight.sizes as number[],
-      );
-      const grad = readNumbers(args.grad_output as Tensor);
-      const input = readNumbers(args.input as Tensor);
-      const weight = readNumbers(args.weight as Tensor);
-      const mask = args.output_mask as boolean[];
-      const transposed = args.transposed as boolean;
+      const shape = convolutionShape(args, args.input.sizes, args.weight.sizes);
+      const grad = readNumbers(args.grad_output);
+      const input = readNumbers(args.input);
+      const weight = readNumbers(args.weight);
+      const mask = args.output_mask;
+      const transposed = args.transposed;
       if (mask[0]) {
         const result = new Float64Array(dInput!.numel);
         (transposed ? convolveForward : convolveToInput)(shape, grad, weight, result);
@@ -180,7 +170,7 @@ const convolutionBackwardOp = defineOp(
       }
       if (mask[2]) {
         const result = new Float64Array(dBias!.numel);
-        const plane = (args.grad_output.sizes as number[]).slice(2).reduce((a, b) => a * b, 1);
+        const plane = args.grad_output.sizes.slice(2).reduce((a, b) => a * b, 1);
         grad.forEach((value, i) => (result[Math.floor(i / plane) % result.length]! += value));
         writeNumbers(dBias!, result);
       }
@@ -188,14 +178,10 @@ const convolutionBackwardOp = defineOp(
     saved: ['grad_output', 'input', 'weight'],
     // The three results are bilinear in (gradient, input, weight), so their derivatives are convolutions again.
     vjp: (args, { grads }) => {
-      const { grad_output, input, weight } = args as {
-        grad_output: Tensor;
-        input: Tensor;
-        weight: Tensor;
-      };
+      const { grad_output, input, weight } = args;
       // A result that was left out is an empty tensor, and so may be its gradient.
       const [forInput, forWeight, forBias] = grads.map((grad, i) =>
-        (args.output_mask as boolean[])[i] ? grad : null,
+        args.output_mask[i] ? grad : null,
       );
       return {
         grad_output: () => {
@@ -248,5 +234,5 @@ export function convolution(
     transposed,
     outputPadding,
     groups,
-  ]) as Tensor;
+  ]);
 }

@@ -6,7 +6,7 @@ import { callOp } from '../../dispatch/dispatcher.js';
 import { readNumbers, writeNumbers } from '../../kernels/elements.js';
 import { perDimension, windowCount } from '../../kernels/spatial.js';
 import { type OpOverload, defineOp } from '../../op/op-overload.js';
-import type { NamedArgs, TensorMeta } from '../../op/op-record.js';
+import type { TensorMeta } from '../../op/op-record.js';
 import { contiguousStrides, formatSizes } from '../../shape.js';
 import type { Tensor } from '../../tensor.js';
 
@@ -21,10 +21,16 @@ interface Patches {
   readonly windows: readonly number[];
 }
 
+interface WindowArgs {
+  readonly kernel_size: readonly number[];
+  readonly dilation: readonly number[];
+  readonly padding: readonly number[];
+  readonly stride: readonly number[];
+}
+
 /** @throws shape-mismatch, invalid-argument */
-function patchesOf(op: string, image: readonly number[], args: NamedArgs): Patches {
-  const list = (name: string): readonly number[] =>
-    perDimension(op, name, args[name] as number[], 2);
+function patchesOf(op: string, image: readonly number[], args: WindowArgs): Patches {
+  const list = (name: keyof WindowArgs): readonly number[] => perDimension(op, name, args[name], 2);
   const [kernel, dilation] = [list('kernel_size'), list('dilation')];
   const [padding, stride] = [list('padding'), list('stride')];
   if ([...kernel, ...dilation, ...stride].some((n) => n < 1) || padding.some((n) => n < 0))
@@ -76,52 +82,48 @@ function hasRank(x: Tensor, rank: number): boolean {
 
 const PARAMETERS = 'int[2] kernel_size, int[2] dilation, int[2] padding, int[2] stride';
 
-const toColumns: OpOverload = defineOp(`aten::im2col(Tensor self, ${PARAMETERS}) -> Tensor`, {
-  meta: (args) => {
-    const x = args.self as Tensor;
-    if (!hasRank(x, 3))
-      throw new TesseraError(
-        'shape-mismatch',
-        `im2col: Expected 3D or 4D (batch mode) tensor with possibly 0 batch size and other non-zero dimensions for input, but got: ${formatSizes(x.sizes)}`,
-        { hints: ['The input is [N, C, H, W] or [C, H, W].'] },
+const toColumns: OpOverload<Tensor> = defineOp(
+  `aten::im2col(Tensor self, ${PARAMETERS}) -> Tensor`,
+  {
+    meta: (args) => {
+      const x = args.self;
+      if (!hasRank(x, 3))
+        throw new TesseraError(
+          'shape-mismatch',
+          `im2col: Expected 3D or 4D (batch mode) tensor with possibly 0 batch size and other non-zero dimensions for input, but got: ${formatSizes(x.sizes)}`,
+          { hints: ['The input is [N, C, H, W] or [C, H, W].'] },
+        );
+      const { kernel, windows } = patchesOf('im2col', x.sizes.slice(-2), args);
+      return dense(x, [
+        ...x.sizes.slice(0, -3),
+        x.sizes.at(-3)! * kernel[0]! * kernel[1]!,
+        windows[0]! * windows[1]!,
+      ]);
+    },
+    kernel: (args, [out]) => {
+      const self = args.self;
+      const x = readNumbers(self);
+      const result = new Float64Array(out!.numel);
+      const planes = self.sizes.slice(0, -2).reduce((a, b) => a * b, 1);
+      forEachPatchElement(
+        planes,
+        patchesOf('im2col', self.sizes.slice(-2), args),
+        (column, at) => (result[column] = x[at]!),
       );
-    const { kernel, windows } = patchesOf('im2col', x.sizes.slice(-2), args);
-    return dense(x, [
-      ...x.sizes.slice(0, -3),
-      x.sizes.at(-3)! * kernel[0]! * kernel[1]!,
-      windows[0]! * windows[1]!,
-    ]);
+      writeNumbers(out!, result);
+    },
+    vjp: ({ self, kernel_size, dilation, padding, stride }, { grad }) => ({
+      self: () =>
+        callOp(toImage, [grad, self.sizes.slice(-2), kernel_size, dilation, padding, stride]),
+    }),
   },
-  kernel: (args, [out]) => {
-    const self = args.self as Tensor;
-    const x = readNumbers(self);
-    const result = new Float64Array(out!.numel);
-    const planes = self.sizes.slice(0, -2).reduce((a, b) => a * b, 1);
-    forEachPatchElement(
-      planes,
-      patchesOf('im2col', self.sizes.slice(-2), args),
-      (column, at) => (result[column] = x[at]!),
-    );
-    writeNumbers(out!, result);
-  },
-  vjp: ({ self, kernel_size, dilation, padding, stride }, { grad }) => ({
-    self: () =>
-      callOp(toImage, [
-        grad,
-        (self.sizes as number[]).slice(-2),
-        kernel_size,
-        dilation,
-        padding,
-        stride,
-      ]) as Tensor,
-  }),
-});
+);
 
-const toImage: OpOverload = defineOp(
+const toImage: OpOverload<Tensor> = defineOp(
   `aten::col2im(Tensor self, SymInt[2] output_size, ${PARAMETERS}) -> Tensor`,
   {
     meta: (args) => {
-      const x = args.self as Tensor;
+      const x = args.self;
       const refuse = (message: string): never => {
         throw new TesseraError('shape-mismatch', `col2im: ${message}`, {
           hints: ['The input is [N, C · kernel height · kernel width, windows], or without N.'],
@@ -131,7 +133,7 @@ const toImage: OpOverload = defineOp(
         refuse(
           `Expected 2D or 3D (batch mode) tensor for input with possibly 0 batch size and non-zero dimensions for input, but got: ${formatSizes(x.sizes)}`,
         );
-      const image = perDimension('col2im', 'output_size', args.output_size as number[], 2);
+      const image = perDimension('col2im', 'output_size', args.output_size, 2);
       const { kernel, windows } = patchesOf('col2im', image, args);
       const [rows, columns] = x.sizes.slice(-2) as [number, number];
       const patch = kernel[0]! * kernel[1]!;
@@ -146,7 +148,7 @@ const toImage: OpOverload = defineOp(
       return dense(x, [...x.sizes.slice(0, -2), rows / patch, ...image]);
     },
     kernel: (args, [out]) => {
-      const columns = readNumbers(args.self as Tensor);
+      const columns = readNumbers(args.self);
       const image = out!.sizes.slice(-2);
       const result = new Float64Array(out!.numel);
       const planes = out!.sizes.slice(0, -2).reduce((a, b) => a * b, 1);
@@ -158,7 +160,7 @@ const toImage: OpOverload = defineOp(
       writeNumbers(out!, result);
     },
     vjp: ({ kernel_size, dilation, padding, stride }, { grad }) => ({
-      self: () => callOp(toColumns, [grad, kernel_size, dilation, padding, stride]) as Tensor,
+      self: () => callOp(toColumns, [grad, kernel_size, dilation, padding, stride]),
     }),
   },
 );
@@ -186,7 +188,7 @@ export function im2col(
   kernelSize: number | readonly number[],
   options: PatchOptions = {},
 ): Tensor {
-  return callOp(toColumns, [self, ...parameters('im2col', kernelSize, options)]) as Tensor;
+  return callOp(toColumns, [self, ...parameters('im2col', kernelSize, options)]);
 }
 
 /** Columns [N, C · kernel, windows] summed into an image [N, C, H, W]. @throws shape-mismatch, invalid-argument @see torch.nn.functional.fold */
@@ -197,5 +199,5 @@ export function col2im(
   options: PatchOptions = {},
 ): Tensor {
   const size = perDimension('col2im', 'output_size', outputSize, 2);
-  return callOp(toImage, [self, size, ...parameters('col2im', kernelSize, options)]) as Tensor;
+  return callOp(toImage, [self, size, ...parameters('col2im', kernelSize, options)]);
 }

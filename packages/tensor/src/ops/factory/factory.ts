@@ -26,38 +26,51 @@ export interface TensorOptions {
 export const OPTIONS =
   'ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None';
 
+/** The arguments of `OPTIONS` that matter. */
+interface Placement {
+  readonly dtype: DType | null;
+  readonly device: string | null;
+}
+
 /** Meta rule of a factory of shape `size`. */
-export function factoryMeta(dtypeOf: (args: NamedArgs) => DType): (args: NamedArgs) => TensorMeta {
+export function factoryMeta<Args extends Placement & { size: readonly number[] }>(
+  dtypeOf: (args: Args) => DType,
+): (args: Args) => TensorMeta {
   return (args) => ({
-    sizes: args.size as number[],
-    strides: contiguousStrides(args.size as number[]),
-    dtype: (args.dtype as DType | null) ?? dtypeOf(args),
-    device: (args.device as string | null) ?? 'cpu',
+    sizes: args.size,
+    strides: contiguousStrides(args.size),
+    dtype: args.dtype ?? dtypeOf(args),
+    device: args.device ?? 'cpu',
   });
 }
 
 /** Kernel that fills the result with a number. */
-export function constantKernel(
-  valueOf: (args: NamedArgs) => number,
-): NonNullable<OpRecord['kernel']> {
+export function constantKernel<Args extends NamedArgs>(
+  valueOf: (args: Args) => number,
+): NonNullable<OpRecord<Args>['kernel']> {
   return (args, [out]) =>
     writeNumbers(out!, new Float64Array(numelOf(out!.sizes)).fill(valueOf(args)));
 }
 
 /** Meta rule of a factory with the shape and layout of `self`. */
-export function likeMeta(args: NamedArgs): TensorMeta {
-  const self = args.self as Tensor;
+export function likeMeta(args: {
+  self: Tensor;
+  memory_format: MemoryFormat | null;
+  dtype: DType | null;
+  device: string | null;
+}): TensorMeta {
+  const self = args.self;
   return {
     sizes: self.sizes,
-    strides: formatStrides(self, args.memory_format as MemoryFormat | null),
-    dtype: (args.dtype as DType | null) ?? self.dtype,
-    device: (args.device as string | null) ?? self.device,
+    strides: formatStrides(self, args.memory_format),
+    dtype: args.dtype ?? self.dtype,
+    device: args.device ?? self.device,
   };
 }
 
 /** The `fill_value` of a call. */
-export function fillValue(args: NamedArgs): number {
-  return scalarValue(args.fill_value as ScalarLike);
+export function fillValue(args: { fill_value: ScalarLike }): number {
+  return scalarValue(args.fill_value);
 }
 
 /** Kernel of uninitialised results: freshly allocated memory may hold anything. */
@@ -91,7 +104,7 @@ const fullOp = defineOp(`aten::full(SymInt[] size, Scalar fill_value, *, ${OPTIO
   tags: ['factory'],
   meta: checkingFill(
     'fill_value',
-    factoryMeta((args) => numberType(args.fill_value as ScalarLike)),
+    factoryMeta((args) => numberType(args.fill_value)),
   ),
   kernel: constantKernel(fillValue),
 });
@@ -100,10 +113,10 @@ const scalarTensorOp = defineOp(`aten::scalar_tensor(Scalar s, *, ${OPTIONS}) ->
   meta: (args) => ({
     sizes: [],
     strides: [],
-    dtype: (args.dtype as DType | null) ?? defaultDType(),
-    device: (args.device as string | null) ?? 'cpu',
+    dtype: args.dtype ?? defaultDType(),
+    device: args.device ?? 'cpu',
   }),
-  kernel: constantKernel((args) => scalarValue(args.s as ScalarLike)),
+  kernel: constantKernel((args) => scalarValue(args.s)),
 });
 
 /** Marks a new tensor as requiring gradients if asked to. */

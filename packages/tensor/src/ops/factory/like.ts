@@ -6,7 +6,7 @@ import { callOp } from '../../dispatch/dispatcher.js';
 import type { DType } from '../../dtype.js';
 import { checkingFill } from '../../kernels/fill-value.js';
 import { type OpOverload, defineOp } from '../../op/op-overload.js';
-import type { NamedArgs, OpRecord, TensorMeta } from '../../op/op-record.js';
+import type { OpRecord, TensorMeta } from '../../op/op-record.js';
 import { contiguousStrides } from '../../shape.js';
 import type { Tensor } from '../../tensor.js';
 import {
@@ -21,23 +21,28 @@ import {
 } from './factory.js';
 
 /** Meta rule of a factory with a new shape and the type and device of `self`. */
-function newMeta(args: NamedArgs): TensorMeta {
-  const self = args.self as Tensor;
-  const size = args.size as number[];
+function newMeta(args: {
+  self: Tensor;
+  size: readonly number[];
+  dtype: DType | null;
+  device: string | null;
+}): TensorMeta {
+  const self = args.self;
+  const size = args.size;
   return {
     sizes: size,
     strides: contiguousStrides(size),
-    dtype: (args.dtype as DType | null) ?? self.dtype,
-    device: (args.device as string | null) ?? self.device,
+    dtype: args.dtype ?? self.dtype,
+    device: args.device ?? self.device,
   };
 }
 
 function defineLike(
   name: string,
   extra: string,
-  kernel: NonNullable<OpRecord['kernel']>,
+  kernel: (args: { fill_value: ScalarLike }, outs: readonly Tensor[]) => void,
   tags: OpRecord['tags'] = ['non-differentiable'],
-): OpOverload {
+): OpOverload<Tensor> {
   return defineOp(
     `aten::${name}_like(Tensor self${extra}, *, ${OPTIONS}, MemoryFormat? memory_format=None) -> Tensor`,
     { tags, meta: extra === '' ? likeMeta : checkingFill('fill_value', likeMeta), kernel },
@@ -63,9 +68,9 @@ const fullLikeOp = defineLike('full', ', Scalar fill_value', constantKernel(fill
 function defineNew(
   name: string,
   extra: string,
-  kernel: NonNullable<OpRecord['kernel']>,
+  kernel: (args: { fill_value: ScalarLike }, outs: readonly Tensor[]) => void,
   tags: OpRecord['tags'] = ['non-differentiable'],
-): OpOverload {
+): OpOverload<Tensor> {
   return defineOp(
     `aten::new_${name}(Tensor self, SymInt[] size${extra}, *, ${OPTIONS}) -> Tensor`,
     { tags, meta: extra === '' ? newMeta : checkingFill('fill_value', newMeta), kernel },
@@ -91,7 +96,7 @@ defineOp(
   `aten::new_empty_strided(Tensor self, SymInt[] size, SymInt[] stride, *, ${OPTIONS}) -> Tensor`,
   {
     tags: ['non-differentiable', 'uninitialized'],
-    meta: (args) => ({ ...newMeta(args), strides: args.stride as number[] }),
+    meta: (args) => ({ ...newMeta(args), strides: args.stride }),
     kernel: leaveUninitialized,
   },
 );

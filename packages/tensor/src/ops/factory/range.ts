@@ -8,7 +8,7 @@ import type { DType } from '../../dtype.js';
 import { writeNumbers } from '../../kernels/elements.js';
 import { fixedScalar, scalarValue } from '../../kernels/pointwise-kernel.js';
 import { type OpOverload, defineOp } from '../../op/op-overload.js';
-import type { NamedArgs, OpRecord } from '../../op/op-record.js';
+import type { OpRecord } from '../../op/op-record.js';
 import { contiguousStrides } from '../../shape.js';
 import type { Tensor } from '../../tensor.js';
 import { numberType } from '../../type-promotion.js';
@@ -20,21 +20,26 @@ interface Range {
   readonly step: number;
 }
 
-function rangeOf(args: NamedArgs, read = scalarValue): Range {
-  const value = (name: string, otherwise: number): number =>
-    args[name] === undefined ? otherwise : read(args[name] as ScalarLike);
-  return { start: value('start', 0), end: value('end', 0), step: value('step', 1) };
+interface Placed {
+  readonly dtype: DType | null;
+  readonly device: string | null;
+}
+
+type RangeArgs = Placed & { start?: ScalarLike; end: ScalarLike; step?: ScalarLike };
+type EyeArgs = Placed & { n: number; m?: number };
+
+function rangeOf(args: RangeArgs, read = scalarValue): Range {
+  const { start = 0, end, step = 1 } = args;
+  return { start: read(start), end: read(end), step: read(step) };
 }
 
 /** int64 if all arguments are whole, else the default float type. */
-function rangeType(args: NamedArgs): DType {
-  const numbers = ['start', 'end', 'step']
-    .map((name) => args[name] as ScalarLike | undefined)
-    .filter((value) => value !== undefined);
+function rangeType(args: RangeArgs): DType {
+  const numbers = [args.start, args.end, args.step].filter((value) => value !== undefined);
   return numbers.every((value) => numberType(value) !== defaultDType()) ? 'int64' : defaultDType();
 }
 
-const rangeRecord: OpRecord = {
+const rangeRecord: OpRecord<RangeArgs, never> = {
   tags: ['factory'],
   meta: (args) => {
     const { start, end, step } = rangeOf(args, fixedScalar);
@@ -51,8 +56,8 @@ const rangeRecord: OpRecord = {
     return {
       sizes: [count],
       strides: [1],
-      dtype: (args.dtype as DType | null) ?? rangeType(args),
-      device: (args.device as string | null) ?? 'cpu',
+      dtype: args.dtype ?? rangeType(args),
+      device: args.device ?? 'cpu',
     };
   },
   kernel: (args, [out]) => {
@@ -69,20 +74,20 @@ const rangeRecord: OpRecord = {
 
 defineOp(`aten::arange(Scalar end, *, ${OPTIONS}) -> Tensor`, rangeRecord);
 defineOp(`aten::arange.start(Scalar start, Scalar end, *, ${OPTIONS}) -> Tensor`, rangeRecord);
-const arangeOp: OpOverload = defineOp(
+const arangeOp: OpOverload<Tensor> = defineOp(
   `aten::arange.start_step(Scalar start, Scalar end, Scalar step=1, *, ${OPTIONS}) -> Tensor`,
   rangeRecord,
 );
 
-const eyeRecord: OpRecord = {
+const eyeRecord: OpRecord<EyeArgs, never> = {
   tags: ['factory'],
   meta: (args) => {
-    const sizes = [args.n as number, (args.m as number | undefined) ?? (args.n as number)];
+    const sizes = [args.n, args.m ?? args.n];
     return {
       sizes,
       strides: contiguousStrides(sizes),
-      dtype: (args.dtype as DType | null) ?? defaultDType(),
-      device: (args.device as string | null) ?? 'cpu',
+      dtype: args.dtype ?? defaultDType(),
+      device: args.device ?? 'cpu',
     };
   },
   kernel: (_args, [out]) => {

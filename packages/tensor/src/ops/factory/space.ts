@@ -49,7 +49,10 @@ function linspaceRounding(dtype: DType): (value: number) => number {
     : (value) => value;
 }
 
-function spaceRecord(name: string, kernel: NonNullable<OpRecord['kernel']>): OpRecord {
+function spaceRecord(
+  name: string,
+  kernel: NonNullable<OpRecord['kernel']>,
+): OpRecord<NamedArgs, never> {
   return {
     tags: ['factory', 'non-differentiable'],
     meta: ({ start, end, steps, dtype, device }) => {
@@ -63,7 +66,7 @@ function spaceRecord(name: string, kernel: NonNullable<OpRecord['kernel']>): OpR
             : `${name} only supports 0-dimensional start and end tensors, but got start with ${wide.ndim} dimension(s)`,
           { hints: ['Ask for zero or more steps between two numbers.'] },
         );
-      const bound = [start, end].find((value) => isTensor(value)) as Tensor | undefined;
+      const bound = [start, end].find((value) => isTensor(value));
       return {
         sizes: [steps as number],
         strides: [1],
@@ -79,10 +82,10 @@ function spaceRecord(name: string, kernel: NonNullable<OpRecord['kernel']>): OpR
 function defineSpace(
   name: string,
   base: string,
-  record: OpRecord,
-): readonly (readonly [OpOverload, OpOverload])[] {
+  record: OpRecord<NamedArgs, never>,
+): readonly (readonly [OpOverload<Tensor>, OpOverload<Tensor>])[] {
   const kinds = ['Scalar', 'Tensor'] as const;
-  const define = (start: string, end: string): OpOverload => {
+  const define = (start: string, end: string): OpOverload<Tensor> => {
     const overload = start === 'Scalar' && end === 'Scalar' ? '' : `.${start}_${end}`;
     return defineOp(
       `aten::${name}${overload}(${start} start, ${end} end, int steps, ${base}*, ${OPTIONS}) -> Tensor`,
@@ -113,10 +116,10 @@ const logspaceOps = defineSpace(
 );
 
 function choose(
-  ops: readonly (readonly [OpOverload, OpOverload])[],
+  ops: readonly (readonly [OpOverload<Tensor>, OpOverload<Tensor>])[],
   start: Bound,
   end: Bound,
-): OpOverload {
+): OpOverload<Tensor> {
   return ops[Number(isTensor(start))]![Number(isTensor(end))];
 }
 

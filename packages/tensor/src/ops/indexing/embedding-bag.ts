@@ -9,21 +9,21 @@ import {
   bagCount,
   bagKernel,
   sampleWeightsBackwardKernel,
+  type BagForwardArgs,
 } from '../../kernels/bag-kernel.js';
 import { checkIndexType, strictIndex } from '../../kernels/coordinates.js';
 import { readNumbers, writeNumbers } from '../../kernels/elements.js';
 import { formatStrides } from '../../memory-format.js';
 import { defineInplace } from '../../op/inplace.js';
 import { type OpOverload, defineOp } from '../../op/op-overload.js';
-import type { NamedArgs, TensorMeta } from '../../op/op-record.js';
+import type { TensorMeta } from '../../op/op-record.js';
 import { contiguousStrides, formatSizes, wrapDim } from '../../shape.js';
 import type { Tensor } from '../../tensor.js';
 import { promoteTypes } from '../../type-promotion.js';
 
 /** @throws shape-mismatch, dtype-mismatch, invalid-argument */
-function checkBags(args: NamedArgs): void {
-  const { weight, indices, offsets } = args as { weight: Tensor; indices: Tensor; offsets: Tensor };
-  const scales = args.per_sample_weights as Tensor | null;
+function checkBags(args: BagForwardArgs): void {
+  const { weight, indices, offsets, per_sample_weights: scales } = args;
   checkIndexType('embedding_bag', indices.dtype);
   checkIndexType('embedding_bag', offsets.dtype);
   if (weight.ndim !== 2 || indices.ndim !== 1 || offsets.ndim !== 1)
@@ -60,18 +60,18 @@ function checkBags(args: NamedArgs): void {
 }
 
 /** PyTorch leaves out offset2bag where its fused sum does not need it. */
-function isFusedSum({ weight, mode, padding_idx }: NamedArgs): boolean {
+function isFusedSum({ weight, mode, padding_idx }: BagForwardArgs): boolean {
   return (
     mode === BAG_MODES.sum &&
-    (padding_idx as number) < 0 &&
+    padding_idx < 0 &&
     weight.dtype !== 'float64' &&
     (weight.strides[1] === 1 || weight.sizes[1] === 1)
   );
 }
 
-function bagMeta(args: NamedArgs): TensorMeta[] {
+function bagMeta(args: BagForwardArgs): TensorMeta[] {
   checkBags(args);
-  const { weight, indices, offsets } = args as { weight: Tensor; indices: Tensor; offsets: Tensor };
+  const { weight, indices, offsets } = args;
   const bags = bagCount(args);
   const dense = (sizes: number[], dtype: Tensor['dtype']): TensorMeta => ({
     sizes,
@@ -93,7 +93,7 @@ const TAIL =
   'bool scale_grad_by_freq=False, int mode=0, bool sparse=False, Tensor? per_sample_weights=None, bool include_last_offset=False';
 const OUTPUTS = '(Tensor, Tensor, Tensor, Tensor)';
 
-const bagOp: OpOverload = defineOp(
+const bagOp: OpOverload<[Tensor, Tensor, Tensor, Tensor]> = defineOp(
   `aten::_embedding_bag(Tensor weight, Tensor indices, Tensor offsets, ${TAIL}, int padding_idx=-1) -> ${OUTPUTS}`,
   {
     meta: bagMeta,
@@ -114,7 +114,7 @@ const bagOp: OpOverload = defineOp(
           false,
           args.per_sample_weights,
           args.padding_idx,
-        ]) as Tensor,
+        ]),
       per_sample_weights: () =>
         callOp(sampleWeightsBackwardOp, [
           grad,
@@ -124,7 +124,7 @@ const bagOp: OpOverload = defineOp(
           outs[1],
           args.mode,
           args.padding_idx,
-        ]) as Tensor,
+        ]),
     }),
   },
 );
@@ -133,7 +133,7 @@ const bagBackwardOp = defineOp(
   'aten::_embedding_bag_backward(Tensor grad, Tensor indices, Tensor offsets, Tensor offset2bag, Tensor bag_size, Tensor maximum_indices, SymInt num_weights, bool scale_grad_by_freq, int mode, bool sparse, Tensor? per_sample_weights, int padding_idx=-1) -> Tensor',
   {
     meta: ({ grad, num_weights }) => {
-      const sizes = [num_weights as number, grad.sizes[1] as number];
+      const sizes = [num_weights, grad.sizes[1]];
       return { sizes, strides: contiguousStrides(sizes), dtype: grad.dtype, device: grad.device };
     },
     kernel: bagBackwardKernel,
@@ -144,7 +144,7 @@ const sampleWeightsBackwardOp = defineOp(
   {
     meta: ({ grad, indices }) => ({
       sizes: indices.sizes,
-      strides: contiguousStrides(indices.sizes as number[]),
+      strides: contiguousStrides(indices.sizes),
       dtype: grad.dtype,
       device: grad.device,
     }),
@@ -162,10 +162,8 @@ const bagPaddingOp = defineOp(
     decompose: (args) => {
       const { padding_idx, ...rest } = args;
       const padding =
-        padding_idx === null
-          ? -1
-          : wrapDim(padding_idx as number, args.weight.sizes[0] as number, 'embedding_bag');
-      return callOp(bagOp, [...(Object.values(rest) as unknown[]), padding]);
+        padding_idx === null ? -1 : wrapDim(padding_idx, args.weight.sizes[0], 'embedding_bag');
+      return callOp(bagOp, [...Object.values(rest), padding]);
     },
   },
 );
@@ -178,7 +176,7 @@ const renormOp = defineOp(
   {
     tags: ['non-differentiable'],
     meta: ({ self, indices }) => {
-      checkIndexType('embedding_renorm_', indices.dtype as string);
+      checkIndexType('embedding_renorm_', indices.dtype);
       if (self.ndim !== 2)
         throw new TesseraError(
           'shape-mismatch',
@@ -187,16 +185,16 @@ const renormOp = defineOp(
         );
       return {
         sizes: self.sizes,
-        strides: formatStrides(self as Tensor, null),
+        strides: formatStrides(self, null),
         dtype: self.dtype,
         device: self.device,
       };
     },
     kernel: ({ self, indices, max_norm, norm_type }, [out]) => {
       const [rows, width] = self.sizes as [number, number];
-      const table = readNumbers(self as Tensor);
-      const p = norm_type as number;
-      for (const index of new Set(readNumbers(indices as Tensor))) {
+      const table = readNumbers(self);
+      const p = norm_type;
+      for (const index of new Set(readNumbers(indices))) {
         const start = strictIndex(index, rows, 'embedding_renorm_') * width;
         const row = table.subarray(start, start + width);
         const sizes = row.map(Math.abs);
@@ -205,7 +203,7 @@ const renormOp = defineOp(
             ? Math.max(...sizes)
             : sizes.reduce((sum, size) => sum + size ** p, 0) ** (1 / p);
         if (norm > max_norm) {
-          const scale = (max_norm as number) / (norm + NORM_MARGIN);
+          const scale = max_norm / (norm + NORM_MARGIN);
           row.forEach((value, j) => (row[j] = value * scale));
         }
       }
@@ -249,7 +247,7 @@ export function embeddingBag(
     options.perSampleWeights ?? null,
     options.includeLastOffset ?? false,
     options.paddingIdx ?? null,
-  ]) as [Tensor, Tensor, Tensor, Tensor];
+  ]);
 }
 
 /** Scales the named rows of a table down to at most a norm. @throws index-out-of-range, shape-mismatch */
@@ -259,5 +257,5 @@ export function embeddingRenorm_(
   maxNorm: number,
   normType = 2,
 ): Tensor {
-  return callOp(renormInplace, [self, indices, maxNorm, normType]) as Tensor;
+  return callOp(renormInplace, [self, indices, maxNorm, normType]);
 }

@@ -7,12 +7,10 @@
 import { TesseraError } from '@tessera/shared';
 import { callOp } from '../../dispatch/dispatcher.js';
 import { planIndex } from '../../kernels/advanced-index.js';
-import type { DType } from '../../dtype.js';
 import { readNumbers, roundTo, writeNumbers } from '../../kernels/elements.js';
 import { formatStrides } from '../../memory-format.js';
 import { defineInplace } from '../../op/inplace.js';
 import { type OpOverload, defineOp } from '../../op/op-overload.js';
-import type { NamedArgs } from '../../op/op-record.js';
 import { broadcastShapes, contiguousStrides, expandStrides } from '../../shape.js';
 import { emptyContiguous, isTensor } from '../../tensor-factory.js';
 import type { Tensor } from '../../tensor.js';
@@ -24,11 +22,8 @@ import { unbind } from '../view/split.js';
 /** One index per dimension, from the first on: integers, a bool mask, or null for the whole dimension. */
 export type TensorIndices = readonly (Tensor | null)[];
 
-function anyFake(args: NamedArgs): boolean {
-  return (
-    (args.self as Tensor).isFake ||
-    (args.indices as TensorIndices).some((index) => index !== null && index.isFake)
-  );
+function anyFake(args: { self: Tensor; indices: readonly (Tensor | null)[] }): boolean {
+  return args.self.isFake || args.indices.some((index) => index !== null && index.isFake);
 }
 
 /** @throws dtype-mismatch unless indices are integers or masks */
@@ -44,52 +39,49 @@ function checkIndices(op: string, indices: TensorIndices): void {
   );
 }
 
-const indexOp: OpOverload = defineOp(
+const indexOp: OpOverload<Tensor> = defineOp(
   'aten::index.Tensor(Tensor self, Tensor?[] indices) -> Tensor',
   {
     meta: (args) => {
-      const self = args.self as Tensor;
-      checkIndices('index', args.indices as TensorIndices);
-      const { sizes } = planIndex(self.sizes, args.indices as TensorIndices);
+      const self = args.self;
+      checkIndices('index', args.indices);
+      const { sizes } = planIndex(self.sizes, args.indices);
       return { sizes, strides: contiguousStrides(sizes), dtype: self.dtype, device: self.device };
     },
     kernel: ({ self, indices }, [out]) => {
-      const values = readNumbers(self as Tensor);
+      const values = readNumbers(self);
       writeNumbers(
         out!,
-        Float64Array.from(
-          planIndex(self.sizes as number[], indices as TensorIndices).positions(),
-          (at) => values[at]!,
-        ),
+        Float64Array.from(planIndex(self.sizes, indices).positions(), (at) => values[at]!),
       );
     },
     saved: ['indices'],
     vjp: ({ self, indices }, { grad }) => ({
       self: () =>
         callOp(indexPutOp, [
-          zeros(self.sizes as number[], { dtype: grad.dtype, device: grad.device }),
+          zeros(self.sizes, { dtype: grad.dtype, device: grad.device }),
           indices,
           grad,
           true,
-        ]) as Tensor,
+        ]),
     }),
   },
 );
 
-const indexPutOp: OpOverload = defineOp(
+const indexPutOp: OpOverload<Tensor> = defineOp(
   'aten::index_put(Tensor self, Tensor?[] indices, Tensor values, bool accumulate=False) -> Tensor',
   {
     meta: (args) => {
-      const self = args.self as Tensor;
-      checkIndices('index_put', args.indices as TensorIndices);
+      const self = args.self;
+      checkIndices('index_put', args.indices);
       if (!anyFake(args)) {
-        const { sizes } = planIndex(self.sizes, args.indices as TensorIndices);
-        expandStrides(args.values.sizes as number[], args.values.strides as number[], sizes);
+        const { sizes } = planIndex(self.sizes, args.indices);
+        expandStrides(args.values.sizes, args.values.strides, sizes);
       }
       if (self.dtype !== args.values.dtype) {
         throw new TesseraError(
           'dtype-mismatch',
-          `Index put requires the source and destination dtypes match, got ${self.dtype} for the destination and ${args.values.dtype as string} for the source.`,
+          `Index put requires the source and destination dtypes match, got ${self.dtype} for the destination and ${args.values.dtype} for the source.`,
           { hints: [`Convert the values: values.to('${self.dtype}').`] },
         );
       }
@@ -101,16 +93,14 @@ const indexPutOp: OpOverload = defineOp(
       };
     },
     kernel: ({ self, indices, values, accumulate }, [out]) => {
-      const result = readNumbers(self as Tensor);
-      const plan = planIndex(self.sizes as number[], indices as TensorIndices);
-      const written = readNumbers(values as Tensor, plan.sizes);
+      const result = readNumbers(self);
+      const plan = planIndex(self.sizes, indices);
+      const written = readNumbers(values, plan.sizes);
       plan.positions().forEach(
         // The running sum is an element of the result, rounded at each step.
         (at, i) =>
           (result[at] =
-            accumulate === true
-              ? roundTo(self.dtype as DType, result[at]! + written[i]!)
-              : written[i]!),
+            accumulate === true ? roundTo(self.dtype, result[at]! + written[i]!) : written[i]!),
       );
       writeNumbers(out!, result);
     },
@@ -119,55 +109,42 @@ const indexPutOp: OpOverload = defineOp(
       self: () =>
         accumulate === true
           ? grad
-          : (callOp(indexPutOp, [
+          : callOp(indexPutOp, [
               grad,
               indices,
-              zeros(values.sizes as number[], { dtype: grad.dtype, device: grad.device }),
+              zeros(values.sizes, { dtype: grad.dtype, device: grad.device }),
               false,
-            ]) as Tensor),
-      values: () => callOp(indexOp, [grad, indices]) as Tensor,
+            ]),
+      values: () => callOp(indexOp, [grad, indices]),
     }),
   },
 );
 const indexPutInplace = defineInplace(indexPutOp);
 
-export const maskedSelectOp: OpOverload = defineOp(
+export const maskedSelectOp: OpOverload<Tensor> = defineOp(
   'aten::masked_select(Tensor self, Tensor mask) -> Tensor',
   {
     tags: ['data-dependent'],
     produce: ({ self, mask }) => {
-      const sizes = broadcastShapes(
-        [self.sizes as number[], mask.sizes as number[]],
-        'masked_select',
-      );
-      const values = readNumbers(self as Tensor, sizes);
-      const chosen = readNumbers(mask as Tensor, sizes);
+      const sizes = broadcastShapes([self.sizes, mask.sizes], 'masked_select');
+      const values = readNumbers(self, sizes);
+      const chosen = readNumbers(mask, sizes);
       const picked = values.filter((_, i) => chosen[i] !== 0);
-      const out = emptyContiguous([picked.length], self.dtype, self.device as string);
+      const out = emptyContiguous([picked.length], self.dtype, self.device);
       writeNumbers(out, picked);
       return out;
     },
     saved: ['mask'],
     vjp: ({ self, mask }, { grad }) => ({
       self: () => {
-        const sizes = broadcastShapes([self.sizes as number[], mask.sizes as number[]]);
+        const sizes = broadcastShapes([self.sizes, mask.sizes]);
         const blank = zeros(sizes, { dtype: grad.dtype, device: grad.device });
         if (sizes.length === 0)
           return reshape(
-            callOp(indexPutOp, [
-              reshape(blank, [1]),
-              positionsOf(reshape(mask as Tensor, [1])),
-              grad,
-              false,
-            ]) as Tensor,
+            callOp(indexPutOp, [reshape(blank, [1]), positionsOf(reshape(mask, [1])), grad, false]),
             [],
           );
-        return callOp(indexPutOp, [
-          blank,
-          positionsOf(expand(mask as Tensor, sizes)),
-          grad,
-          false,
-        ]) as Tensor;
+        return callOp(indexPutOp, [blank, positionsOf(expand(mask, sizes)), grad, false]);
       },
     }),
   },
@@ -188,7 +165,7 @@ function withoutMasks(indices: TensorIndices): (Tensor | null)[] {
 
 /** self[indices], NumPy's advanced indexing. @throws shape-mismatch, index-out-of-range, dtype-mismatch */
 export function indexWith(self: Tensor, indices: TensorIndices): Tensor {
-  return callOp(indexOp, [self, withoutMasks(indices)]) as Tensor;
+  return callOp(indexOp, [self, withoutMasks(indices)]);
 }
 
 /** A copy of self with `values` written (or added) at the indices. @throws shape-mismatch, index-out-of-range, dtype-mismatch */
@@ -198,7 +175,7 @@ export function indexPutWith(
   values: Tensor,
   accumulate = false,
 ): Tensor {
-  return callOp(indexPutOp, [self, withoutMasks(indices), values, accumulate]) as Tensor;
+  return callOp(indexPutOp, [self, withoutMasks(indices), values, accumulate]);
 }
 
 /** self[indices] = values, or += values. */
@@ -208,5 +185,5 @@ export function indexPutWith_(
   values: Tensor,
   accumulate = false,
 ): Tensor {
-  return callOp(indexPutInplace, [self, withoutMasks(indices), values, accumulate]) as Tensor;
+  return callOp(indexPutInplace, [self, withoutMasks(indices), values, accumulate]);
 }

@@ -4,7 +4,7 @@
  * A running count of the mask says which element of the source a position takes, so no shape depends on
  * values and all of it compiles.
  */
-import { TesseraError, type ScalarLike } from '@tessera/shared';
+import { TesseraError } from '@tessera/shared';
 import { callOp } from '../../dispatch/dispatcher.js';
 import { defineInplace } from '../../op/inplace.js';
 import { defineOp } from '../../op/op-overload.js';
@@ -44,7 +44,7 @@ const maskedScatterOp = defineOp(
   'aten::masked_scatter(Tensor self, Tensor mask, Tensor source) -> Tensor',
   {
     decompose: (args) => {
-      const { self, mask, source } = args as { self: Tensor; mask: Tensor; source: Tensor };
+      const { self, mask, source } = args;
       checkMask('masked_scatter_', mask);
       if (self.dtype !== source.dtype)
         throw new TesseraError(
@@ -70,14 +70,14 @@ defineOp(
   'aten::masked_scatter_backward(Tensor grad_output, Tensor mask, SymInt[] sizes) -> Tensor',
   {
     decompose: ({ grad_output, mask, sizes }) => {
-      const grad = grad_output as Tensor;
-      const count = numelOf(sizes as number[]);
-      const holds = reshape(expand(mask as Tensor, grad.sizes), [-1]);
+      const grad = grad_output;
+      const count = numelOf(sizes);
+      const holds = reshape(expand(mask, grad.sizes), [-1]);
       // Gradients that belong to no element go to one more, which is cut off.
       const to = where(holds, rankUnder(holds), count);
       const blank = zeros([count + 1], { dtype: grad.dtype, device: grad.device });
       const sums = scatterAdd(blank, 0, to, reshape(grad, [-1]));
-      return reshape(narrow(sums, 0, 0, count), sizes as number[]);
+      return reshape(narrow(sums, 0, 0, count), sizes);
     },
   },
 );
@@ -93,10 +93,10 @@ defineOp(
   'aten::_unsafe_masked_index(Tensor self, Tensor mask, Tensor?[] indices, Scalar fill) -> Tensor',
   {
     decompose: ({ self, mask, indices, fill }) => {
-      const x = self as Tensor;
-      if (x.numel === 0) return newFull(x, mask.sizes as number[], fill as ScalarLike);
-      const read = indexWith(x, bounded(x, indices as TensorIndices));
-      return maskedFill(read, logicalNot(mask as Tensor), fill as ScalarLike);
+      const x = self;
+      if (x.numel === 0) return newFull(x, mask.sizes, fill);
+      const read = indexWith(x, bounded(x, indices));
+      return maskedFill(read, logicalNot(mask), fill);
     },
   },
 );
@@ -104,20 +104,20 @@ defineOp(
   'aten::_unsafe_masked_index_put_accumulate(Tensor self, Tensor mask, Tensor?[] indices, Tensor values) -> Tensor',
   {
     decompose: ({ self, mask, indices, values }) => {
-      const x = self as Tensor;
+      const x = self;
       if (x.numel === 0) return clone(x);
-      const added = maskedFill(values as Tensor, logicalNot(mask as Tensor), 0);
-      return indexPutWith(x, bounded(x, indices as TensorIndices), added, true);
+      const added = maskedFill(values, logicalNot(mask), 0);
+      return indexPutWith(x, bounded(x, indices), added, true);
     },
   },
 );
 
 /** A copy of self with the elements of `source`, in order, where the mask holds. @throws dtype-mismatch, shape-mismatch, index-out-of-range if the source has too few */
 export function maskedScatter(self: Tensor, mask: Tensor, source: Tensor): Tensor {
-  return callOp(maskedScatterOp, [self, mask, source]) as Tensor;
+  return callOp(maskedScatterOp, [self, mask, source]);
 }
 
 /** Writes the elements of `source`, in order, where the mask holds. */
 export function maskedScatter_(self: Tensor, mask: Tensor, source: Tensor): Tensor {
-  return callOp(maskedScatterInplace, [self, mask, source]) as Tensor;
+  return callOp(maskedScatterInplace, [self, mask, source]);
 }

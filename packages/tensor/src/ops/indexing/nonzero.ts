@@ -29,15 +29,15 @@ function coordinates(sizes: readonly number[], positions: readonly number[]): nu
 const nonzeroOp = defineOp('aten::nonzero(Tensor self) -> Tensor', {
   tags: ['data-dependent', 'non-differentiable'],
   produce: ({ self }) => {
-    const found = hits(self as Tensor);
+    const found = hits(self);
     // One column of positions per dimension, each contiguous.
     const out = emptyFromMeta({
-      sizes: [found.length, self.ndim as number],
+      sizes: [found.length, self.ndim],
       strides: [1, Math.max(found.length, 1)],
       dtype: 'int64',
-      device: self.device as string,
+      device: self.device,
     });
-    writeNumbers(out, coordinates(self.sizes as number[], found));
+    writeNumbers(out, coordinates(self.sizes, found));
     return out;
   },
 });
@@ -49,8 +49,7 @@ const argwhereOp = defineOp('aten::argwhere(Tensor self) -> Tensor', {
 
 const nonzeroNumpyOp = defineOp('aten::nonzero_numpy(Tensor self) -> Tensor[]', {
   tags: ['data-dependent', 'non-differentiable'],
-  decompose: ({ self }) =>
-    unbind(nonzero(self.ndim === 0 ? unsqueeze(self as Tensor, 0) : (self as Tensor)), 1),
+  decompose: ({ self }) => unbind(nonzero(self.ndim === 0 ? unsqueeze(self, 0) : self), 1),
 });
 
 const nonzeroStaticOp = defineOp(
@@ -61,16 +60,16 @@ const nonzeroStaticOp = defineOp(
       if (!(size >= 0))
         throw new TesseraError(
           'invalid-argument',
-          `nonzero_static: 'size' must be an non-negative integer, but got ${size as number}`,
+          `nonzero_static: 'size' must be an non-negative integer, but got ${size}`,
           { hints: ['It is the number of rows of the result.'] },
         );
-      const sizes = [size as number, self.ndim as number];
+      const sizes = [size, self.ndim];
       return { sizes, strides: contiguousStrides(sizes), dtype: 'int64', device: self.device };
     },
     kernel: ({ self, size, fill_value }, [out]) => {
-      const found = hits(self as Tensor).slice(0, size as number);
-      const rows = new Float64Array(out!.numel).fill(fill_value as number);
-      rows.set(coordinates(self.sizes as number[], found));
+      const found = hits(self).slice(0, size);
+      const rows = new Float64Array(out!.numel).fill(fill_value);
+      rows.set(coordinates(self.sizes, found));
       writeNumbers(out!, rows);
     },
   },
@@ -78,20 +77,20 @@ const nonzeroStaticOp = defineOp(
 
 /** Positions of the non-zero elements, one row of `ndim` indices each; the shape depends on the values. */
 export function nonzero(self: Tensor): Tensor {
-  return callOp(nonzeroOp, [self]) as Tensor;
+  return callOp(nonzeroOp, [self]);
 }
 
 /** Positions of the non-zero elements, one vector per dimension. @see torch.nonzero(as_tuple=True) */
 export function nonzeroNumpy(self: Tensor): Tensor[] {
-  return callOp(nonzeroNumpyOp, [self]) as Tensor[];
+  return callOp(nonzeroNumpyOp, [self]);
 }
 
 /** Positions of the first `size` non-zero elements; rows that are left over hold `fillValue`. @throws invalid-argument */
 export function nonzeroStatic(self: Tensor, options: { size: number; fillValue?: number }): Tensor {
-  return callOp(nonzeroStaticOp, [self, options.size, options.fillValue ?? -1]) as Tensor;
+  return callOp(nonzeroStaticOp, [self, options.size, options.fillValue ?? -1]);
 }
 
 /** Positions of the non-zero elements, as `nonzero`. */
 export function argwhere(self: Tensor): Tensor {
-  return callOp(argwhereOp, [self]) as Tensor;
+  return callOp(argwhereOp, [self]);
 }

@@ -1,7 +1,7 @@
 /**
  * @file Scatters that combine what meets at a position: sum, product, mean, extremes.
  */
-import { TesseraError, type ScalarLike } from '@tessera/shared';
+import { TesseraError } from '@tessera/shared';
 import { callOp } from '../../dispatch/dispatcher.js';
 import { isFloatingPoint } from '../../dtype.js';
 import { forEachIndexed } from '../../kernels/coordinates.js';
@@ -9,7 +9,6 @@ import { readNumbers, roundTo, writeNumbers } from '../../kernels/elements.js';
 import { scatterMeta, sourceUnderIndex } from '../../kernels/scatter-kernel.js';
 import { defineInplace } from '../../op/inplace.js';
 import { defineOp } from '../../op/op-overload.js';
-import type { NamedArgs } from '../../op/op-record.js';
 import { wrapDim } from '../../shape.js';
 import type { Tensor } from '../../tensor.js';
 import { eq } from '../pointwise/comparison.js';
@@ -56,8 +55,17 @@ function checkReduction(reduce: string): void {
   );
 }
 
-function kernel(args: NamedArgs, [out]: readonly Tensor[]): void {
-  const { self, index, src } = args as { self: Tensor; index: Tensor; src: Tensor };
+interface ReduceArgs {
+  readonly self: Tensor;
+  readonly dim: number;
+  readonly index: Tensor;
+  readonly src: Tensor;
+  readonly reduce: string;
+  readonly include_self: boolean;
+}
+
+function kernel(args: ReduceArgs, [out]: readonly Tensor[]): void {
+  const { self, index, src } = args;
   const reduce = args.reduce as ScatterReduction;
   const { start, combine } = COMBINATIONS[reduce];
   const result = readNumbers(self);
@@ -65,7 +73,7 @@ function kernel(args: NamedArgs, [out]: readonly Tensor[]): void {
   const counts = new Float64Array(result.length).fill(own);
   const source = sourceUnderIndex(index.sizes, src);
   const integral = !isFloatingPoint(self.dtype);
-  const at = wrapDim(args.dim as number, self.ndim);
+  const at = wrapDim(args.dim, self.ndim);
   forEachIndexed(index.sizes, self.sizes, at, readNumbers(index), 'scatter_reduce', (i, to) => {
     const held = counts[to] === 0 ? start : result[to]!;
     // The running value is an element of the result: it is rounded, or wraps, at each step.
@@ -83,11 +91,10 @@ function kernel(args: NamedArgs, [out]: readonly Tensor[]): void {
 type Pair = readonly [self: Tensor, src: Tensor];
 
 /** Gradients before positions that self does not take part in are blanked. */
-function gradients(args: NamedArgs, grad: Tensor, out: Tensor): Pair {
-  const { self, index, src } = args as { self: Tensor; index: Tensor; src: Tensor };
-  const dim = args.dim as number;
+function gradients(args: ReduceArgs, grad: Tensor, out: Tensor): Pair {
+  const { self, index, src, dim } = args;
   const at = (x: Tensor): Tensor => gather(x, dim, index);
-  const options = { includeSelf: args.include_self as boolean };
+  const options = { includeSelf: args.include_self };
   switch (args.reduce as ScatterReduction) {
     case 'sum':
       return [grad, at(grad)];
@@ -122,7 +129,7 @@ const scatterReduceOp = defineOp(
   'aten::scatter_reduce.two(Tensor self, int dim, Tensor index, Tensor src, str reduce, *, bool include_self=True) -> Tensor',
   {
     meta: (args) => {
-      checkReduction(args.reduce as string);
+      checkReduction(args.reduce);
       return scatterMeta('scatter_reduce')(args);
     },
     kernel,
@@ -130,9 +137,7 @@ const scatterReduceOp = defineOp(
     vjp: (args, { grad, out }) => ({
       self: () => {
         const [own] = gradients(args, grad, out);
-        return args.include_self === true
-          ? own
-          : scatter(own, args.dim as number, args.index as Tensor, 0);
+        return args.include_self === true ? own : scatter(own, args.dim, args.index, 0);
       },
       src: () => gradients(args, grad, out)[1],
     }),
@@ -155,13 +160,7 @@ const scatterWithOp = defineOp(
   'aten::scatter.reduce(Tensor self, int dim, Tensor index, Tensor src, *, str reduce) -> Tensor',
   {
     decompose: ({ self, dim, index, src, reduce }) =>
-      scatterReduce(
-        self as Tensor,
-        dim as number,
-        index as Tensor,
-        src as Tensor,
-        olderName(reduce as string),
-      ),
+      scatterReduce(self, dim, index, src, olderName(reduce)),
   },
 );
 const scatterValueWithOp = defineOp(
@@ -169,14 +168,14 @@ const scatterValueWithOp = defineOp(
   {
     decompose: ({ self, dim, index, value, reduce }) =>
       scatterReduce(
-        self as Tensor,
-        dim as number,
-        index as Tensor,
-        full(index.sizes as number[], value as ScalarLike, {
+        self,
+        dim,
+        index,
+        full(index.sizes, value, {
           dtype: self.dtype,
-          device: self.device as string,
+          device: self.device,
         }),
-        olderName(reduce as string),
+        olderName(reduce),
       ),
   },
 );
@@ -193,7 +192,7 @@ export function scatterReduce(
   options: { includeSelf?: boolean } = {},
 ): Tensor {
   const include = options.includeSelf ?? true;
-  return callOp(scatterReduceOp, [self, dim, index, src, reduce, include]) as Tensor;
+  return callOp(scatterReduceOp, [self, dim, index, src, reduce, include]);
 }
 
 /** Combines `src` into self at the indices along a dimension. */
@@ -206,5 +205,5 @@ export function scatterReduce_(
   options: { includeSelf?: boolean } = {},
 ): Tensor {
   const include = options.includeSelf ?? true;
-  return callOp(scatterReduceInplace, [self, dim, index, src, reduce, include]) as Tensor;
+  return callOp(scatterReduceInplace, [self, dim, index, src, reduce, include]);
 }

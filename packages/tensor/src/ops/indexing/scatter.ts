@@ -17,27 +17,27 @@ const gatherOp = defineOp(
   'aten::gather(Tensor self, int dim, Tensor index, *, bool sparse_grad=False) -> Tensor',
   {
     meta: ({ self, dim, index }) => {
-      const at = wrapDim(dim as number, self.ndim, 'gather');
+      const at = wrapDim(dim, self.ndim, 'gather');
       // An empty index picks nothing, whatever its type and rank are.
       if (index.numel > 0) {
-        checkIndexType('gather', index.dtype as string);
-        checkIndexShape('gather', index.sizes as number[], self.sizes as number[], at, 'self');
+        checkIndexType('gather', index.dtype);
+        checkIndexShape('gather', index.sizes, self.sizes, at, 'self');
       }
       return {
         sizes: index.sizes,
-        strides: contiguousStrides(index.sizes as number[]),
+        strides: contiguousStrides(index.sizes),
         dtype: self.dtype,
         device: self.device,
       };
     },
     kernel: ({ self, dim, index }, [out]) => {
-      const values = readNumbers(self as Tensor);
+      const values = readNumbers(self);
       const results = new Float64Array(out!.numel);
       forEachIndexed(
-        index.sizes as number[],
-        self.sizes as number[],
-        wrapDim(dim as number, self.ndim),
-        readNumbers(index as Tensor),
+        index.sizes,
+        self.sizes,
+        wrapDim(dim, self.ndim),
+        readNumbers(index),
         'gather',
         (i, at) => {
           results[i] = values[at]!;
@@ -48,12 +48,7 @@ const gatherOp = defineOp(
     saved: ['index'],
     vjp: ({ self, dim, index }, { grad }) => ({
       self: () =>
-        scatterAdd(
-          zeros(self.sizes as number[], { dtype: grad.dtype, device: grad.device }),
-          dim as number,
-          index as Tensor,
-          grad,
-        ),
+        scatterAdd(zeros(self.sizes, { dtype: grad.dtype, device: grad.device }), dim, index, grad),
     }),
   },
 );
@@ -65,8 +60,8 @@ const scatterSrcOp = defineOp(
     kernel: scatterKernel('scatter', (_old, value) => value),
     saved: ['index'],
     vjp: ({ dim, index }, { grad }) => ({
-      self: () => scatter(grad, dim as number, index as Tensor, 0),
-      src: () => gather(grad, dim as number, index as Tensor),
+      self: () => scatter(grad, dim, index, 0),
+      src: () => gather(grad, dim, index),
     }),
   },
 );
@@ -77,7 +72,7 @@ const scatterValueOp = defineOp(
     kernel: scatterKernel('scatter', (_old, value) => value),
     saved: ['index'],
     vjp: ({ dim, index }, { grad }) => ({
-      self: () => scatter(grad, dim as number, index as Tensor, 0),
+      self: () => scatter(grad, dim, index, 0),
     }),
   },
 );
@@ -89,7 +84,7 @@ const scatterAddOp = defineOp(
     saved: ['index'],
     vjp: ({ dim, index }, { grad }) => ({
       self: grad,
-      src: () => gather(grad, dim as number, index as Tensor),
+      src: () => gather(grad, dim, index),
     }),
   },
 );
@@ -99,7 +94,7 @@ const scatterAddInplace = defineInplace(scatterAddOp);
 
 /** out[i][j] = self[index[i][j]][j] (for dim 0): one element per index. @throws index-out-of-range, shape-mismatch */
 export function gather(self: Tensor, dim: number, index: Tensor): Tensor {
-  return callOp(gatherOp, [self, dim, index, false]) as Tensor;
+  return callOp(gatherOp, [self, dim, index, false]);
 }
 
 /** A copy of self with `src` (or a number) written at the indices along a dimension. @throws index-out-of-range, shape-mismatch */
@@ -109,7 +104,7 @@ export function scatter(
   index: Tensor,
   src: Tensor | ScalarLike,
 ): Tensor {
-  return callOp(isTensor(src) ? scatterSrcOp : scatterValueOp, [self, dim, index, src]) as Tensor;
+  return callOp(isTensor(src) ? scatterSrcOp : scatterValueOp, [self, dim, index, src]);
 }
 
 /** Writes `src` (or a number) at the indices along a dimension. */
@@ -119,20 +114,15 @@ export function scatter_(
   index: Tensor,
   src: Tensor | ScalarLike,
 ): Tensor {
-  return callOp(isTensor(src) ? scatterSrcInplace : scatterValueInplace, [
-    self,
-    dim,
-    index,
-    src,
-  ]) as Tensor;
+  return callOp(isTensor(src) ? scatterSrcInplace : scatterValueInplace, [self, dim, index, src]);
 }
 
 /** A copy of self with `src` added at the indices along a dimension; repeated indices add up. @throws index-out-of-range, shape-mismatch */
 export function scatterAdd(self: Tensor, dim: number, index: Tensor, src: Tensor): Tensor {
-  return callOp(scatterAddOp, [self, dim, index, src]) as Tensor;
+  return callOp(scatterAddOp, [self, dim, index, src]);
 }
 
 /** Adds `src` at the indices along a dimension. */
 export function scatterAdd_(self: Tensor, dim: number, index: Tensor, src: Tensor): Tensor {
-  return callOp(scatterAddInplace, [self, dim, index, src]) as Tensor;
+  return callOp(scatterAddInplace, [self, dim, index, src]);
 }

@@ -28,7 +28,7 @@ function around(sizes: readonly number[], dim: number): { outer: number; inner: 
 
 const indexSelectOp = defineOp('aten::index_select(Tensor self, int dim, Tensor index) -> Tensor', {
   meta: ({ self, dim, index }) => {
-    checkIndexType('index_select', index.dtype as string);
+    checkIndexType('index_select', index.dtype);
     if (index.ndim > 1)
       throw new TesseraError(
         'shape-mismatch',
@@ -41,20 +41,18 @@ const indexSelectOp = defineOp('aten::index_select(Tensor self, int dim, Tensor 
         `index_select(): Index to scalar can have only 1 value, got ${String(index.numel)} value(s)`,
         { hints: ['Reshape the scalar first: x.reshape([1]).'] },
       );
-    const at = wrapDim(dim as number, self.ndim, 'index_select');
-    const sizes = (self.sizes as number[]).map((size, i) =>
-      i === at ? (index.numel as number) : size,
-    );
+    const at = wrapDim(dim, self.ndim, 'index_select');
+    const sizes = self.sizes.map((size, i) => (i === at ? index.numel : size));
     return { sizes, strides: contiguousStrides(sizes), dtype: self.dtype, device: self.device };
   },
   kernel: ({ self, dim, index }, [out]) => {
     // As in PyTorch, where nothing is read no index is looked at.
     if (out!.numel === 0) return;
-    const at = wrapDim(dim as number, self.ndim);
-    const sizes = self.ndim === 0 ? [1] : (self.sizes as number[]);
+    const at = wrapDim(dim, self.ndim);
+    const sizes = self.ndim === 0 ? [1] : self.sizes;
     const { outer, inner } = around(sizes, at);
-    const values = readNumbers(self as Tensor);
-    const rows = readNumbers(index as Tensor);
+    const values = readNumbers(self);
+    const rows = readNumbers(index);
     const result = new Float64Array(out!.numel);
     for (let o = 0; o < outer; o++) {
       rows.forEach((row, r) => {
@@ -67,12 +65,7 @@ const indexSelectOp = defineOp('aten::index_select(Tensor self, int dim, Tensor 
   saved: ['index'],
   vjp: ({ self, dim, index }, { grad }) => ({
     self: () =>
-      indexAdd(
-        zeros(self.sizes as number[], { dtype: grad.dtype, device: grad.device }),
-        dim as number,
-        index as Tensor,
-        grad,
-      ),
+      indexAdd(zeros(self.sizes, { dtype: grad.dtype, device: grad.device }), dim, index, grad),
   }),
 });
 
@@ -80,30 +73,30 @@ const indexAddOp = defineOp(
   'aten::index_add(Tensor self, int dim, Tensor index, Tensor source, *, Scalar alpha=1) -> Tensor',
   {
     meta: ({ self, dim, index, source }) => {
-      checkIndexType('index_add', index.dtype as string);
-      const at = wrapDim(dim as number, self.ndim, 'index_add');
+      checkIndexType('index_add', index.dtype);
+      const at = wrapDim(dim, self.ndim, 'index_add');
       if (index.ndim > 1 || (source.ndim === 0 ? 1 : source.sizes[at]) !== index.numel) {
         throw new TesseraError(
           'shape-mismatch',
-          `index_add(): Number of indices (${index.numel as number}) should be equal to source.size(dim) (${formatSizes(source.sizes)}, dim ${at})`,
+          `index_add(): Number of indices (${index.numel}) should be equal to source.size(dim) (${formatSizes(source.sizes)}, dim ${at})`,
           { hints: ['One index per slice of the source.'] },
         );
       }
       return {
         sizes: self.sizes,
-        strides: formatStrides(self as Tensor, null),
+        strides: formatStrides(self, null),
         dtype: self.dtype,
         device: self.device,
       };
     },
     kernel: ({ self, dim, index, source, alpha }, [out]) => {
-      const at = wrapDim(dim as number, self.ndim);
-      const sizes = self.ndim === 0 ? [1] : (self.sizes as number[]);
+      const at = wrapDim(dim, self.ndim);
+      const sizes = self.ndim === 0 ? [1] : self.sizes;
       const { outer, inner } = around(sizes, at);
-      const result = readNumbers(self as Tensor);
-      const added = readNumbers(source as Tensor);
-      const rows = readNumbers(index as Tensor);
-      const factor = scalarValue(alpha as ScalarLike);
+      const result = readNumbers(self);
+      const added = readNumbers(source);
+      const rows = readNumbers(index);
+      const factor = scalarValue(alpha);
       for (let o = 0; o < outer; o++) {
         rows.forEach((row, r) => {
           const to = (o * sizes[at]! + strictIndex(row, sizes[at]!, 'index_add')) * inner;
@@ -117,8 +110,8 @@ const indexAddOp = defineOp(
     vjp: ({ dim, index, source, alpha }, { grad }) => ({
       self: grad,
       source: () => {
-        const picked = indexSelect(grad, dim as number, index as Tensor);
-        return mul(source.ndim === 0 ? reshape(picked, []) : picked, alpha as ScalarLike);
+        const picked = indexSelect(grad, dim, index);
+        return mul(source.ndim === 0 ? reshape(picked, []) : picked, alpha);
       },
     }),
   },
@@ -129,14 +122,14 @@ const embeddingOp = defineOp(
   'aten::embedding(Tensor weight, Tensor indices, SymInt padding_idx=-1, bool scale_grad_by_freq=False, bool sparse=False) -> Tensor',
   {
     meta: ({ weight, indices }) => {
-      checkIndexType('embedding', indices.dtype as string);
+      checkIndexType('embedding', indices.dtype);
       if (weight.ndim !== 2)
         throw new TesseraError(
           'shape-mismatch',
           `embedding: 'weight' must be 2-D, got ${formatSizes(weight.sizes)}`,
           { hints: ['The weight is [number of embeddings, size].'] },
         );
-      const sizes = [...(indices.sizes as number[]), weight.sizes[1] as number];
+      const sizes = [...indices.sizes, weight.sizes[1]];
       return {
         sizes,
         strides: contiguousStrides(sizes),
@@ -147,9 +140,9 @@ const embeddingOp = defineOp(
     kernel: ({ weight, indices }, [out]) => {
       if (out!.numel === 0) return;
       const [rows, width] = weight.sizes as [number, number];
-      const values = readNumbers(weight as Tensor);
+      const values = readNumbers(weight);
       const result = new Float64Array(out!.numel);
-      readNumbers(indices as Tensor).forEach((row, i) => {
+      readNumbers(indices).forEach((row, i) => {
         const from = strictIndex(row, rows, 'embedding') * width;
         result.set(values.subarray(from, from + width), i * width);
       });
@@ -164,16 +157,16 @@ const embeddingOp = defineOp(
           weight.sizes[0],
           padding_idx,
           scale_grad_by_freq,
-        ]) as Tensor,
+        ]),
     }),
   },
 );
 
-const embeddingBackwardOp: OpOverload = defineOp(
+const embeddingBackwardOp: OpOverload<Tensor> = defineOp(
   'aten::embedding_dense_backward(Tensor grad_output, Tensor indices, SymInt num_weights, SymInt padding_idx, bool scale_grad_by_freq) -> Tensor',
   {
     meta: ({ grad_output, num_weights }) => {
-      const sizes = [num_weights as number, grad_output.sizes.at(-1) as number];
+      const sizes = [num_weights, grad_output.sizes.at(-1) as number];
       return {
         sizes,
         strides: contiguousStrides(sizes),
@@ -183,9 +176,9 @@ const embeddingBackwardOp: OpOverload = defineOp(
     },
     kernel: ({ grad_output, indices, num_weights, padding_idx, scale_grad_by_freq }, [out]) => {
       const width = out!.sizes[1]!;
-      const grads = floatsInPlace(grad_output as Tensor) ?? readNumbers(grad_output as Tensor);
-      const rows = readNumbers(indices as Tensor);
-      const counts = new Float64Array(num_weights as number);
+      const grads = floatsInPlace(grad_output) ?? readNumbers(grad_output);
+      const rows = readNumbers(indices);
+      const counts = new Float64Array(num_weights);
       for (const row of rows) counts[row]!++;
       // The table is large and few of its rows are named: those alone are touched.
       const direct = floatsInPlace(out!);
@@ -200,13 +193,10 @@ const embeddingBackwardOp: OpOverload = defineOp(
     saved: ['indices'],
     vjp: ({ grad_output, indices, padding_idx }, { grad }) => ({
       grad_output: () => {
-        const picked = reshape(
-          indexSelect(grad, 0, reshape(indices as Tensor, [-1])),
-          grad_output.sizes as number[],
-        );
+        const picked = reshape(indexSelect(grad, 0, reshape(indices, [-1])), grad_output.sizes);
         return padding_idx < 0
           ? picked
-          : maskedFill(picked, unsqueeze(eq(indices as Tensor, padding_idx as number), -1), 0);
+          : maskedFill(picked, unsqueeze(eq(indices, padding_idx), -1), 0);
       },
     }),
   },
@@ -214,7 +204,7 @@ const embeddingBackwardOp: OpOverload = defineOp(
 
 /** The slices of a dimension named by a vector of indices. @throws index-out-of-range, invalid-dim */
 export function indexSelect(self: Tensor, dim: number, index: Tensor): Tensor {
-  return callOp(indexSelectOp, [self, dim, index]) as Tensor;
+  return callOp(indexSelectOp, [self, dim, index]);
 }
 
 /** A copy of self with alpha · source added to the named slices; repeated indices add up. @throws index-out-of-range, shape-mismatch */
@@ -225,7 +215,7 @@ export function indexAdd(
   source: Tensor,
   options: { alpha?: ScalarLike } = {},
 ): Tensor {
-  return callOp(indexAddOp, [self, dim, index, source, options.alpha ?? 1]) as Tensor;
+  return callOp(indexAddOp, [self, dim, index, source, options.alpha ?? 1]);
 }
 
 /** Adds alpha · source to the named slices. */
@@ -236,7 +226,7 @@ export function indexAdd_(
   source: Tensor,
   options: { alpha?: ScalarLike } = {},
 ): Tensor {
-  return callOp(indexAddInplace, [self, dim, index, source, options.alpha ?? 1]) as Tensor;
+  return callOp(indexAddInplace, [self, dim, index, source, options.alpha ?? 1]);
 }
 
 /** Rows of a [V, D] table: indices […] → […, D]. Rows of `paddingIdx` get no gradient. @throws index-out-of-range */
@@ -251,5 +241,5 @@ export function embedding(
     options.paddingIdx ?? -1,
     options.scaleGradByFreq ?? false,
     false,
-  ]) as Tensor;
+  ]);
 }

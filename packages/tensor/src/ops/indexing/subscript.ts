@@ -69,9 +69,7 @@ export function indexPut_(
   values: Tensor | number,
   accumulate = false,
 ): Tensor {
-  const written = isTensorList(items)
-    ? { view: self, indices: items }
-    : subscript(self, items as readonly IndexItem[]);
+  const written = isTensorList(items) ? { view: self, indices: items } : subscript(self, items);
   const { view, indices } = written;
   const source = isTensor(values)
     ? values
@@ -84,5 +82,5 @@ export function indexPut_(
 
 /** The elements where a mask holds, as a vector; the shape depends on the values. @throws shape-mismatch */
 export function maskedSelect(self: Tensor, mask: Tensor): Tensor {
-  return callOp(maskedSelectOp, [self, mask]) as Tensor;
+  return callOp(maskedSelectOp, [self, mask]);
 }

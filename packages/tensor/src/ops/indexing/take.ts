@@ -25,12 +25,12 @@ function checkLong(op: string, index: Tensor): void {
 
 const takeOp = defineOp('aten::take(Tensor self, Tensor index) -> Tensor', {
   decompose: ({ self, index }) => {
-    checkLong('take', index as Tensor);
+    checkLong('take', index);
     if (self.numel === 0 && index.numel > 0)
       throw new TesseraError('index-out-of-range', 'take(): tried to take from an empty tensor', {
         hints: ['An empty tensor has no elements to name.'],
       });
-    return indexWith(reshape(self as Tensor, [-1]), [index as Tensor]);
+    return indexWith(reshape(self, [-1]), [index]);
   },
 });
 
@@ -38,17 +38,17 @@ const putOp = defineOp(
   'aten::put(Tensor self, Tensor index, Tensor source, bool accumulate=False) -> Tensor',
   {
     decompose: ({ self, index, source, accumulate }) => {
-      const x = self as Tensor;
-      checkLong('put_', index as Tensor);
+      const x = self;
+      checkLong('put_', index);
       if (index.numel !== source.numel)
         throw new TesseraError(
           'shape-mismatch',
-          `put_(): Expected source and index to have the same number of elements, but got source.numel() = ${source.numel as number}, index.numel() = ${index.numel as number}`,
+          `put_(): Expected source and index to have the same number of elements, but got source.numel() = ${source.numel}, index.numel() = ${index.numel}`,
           { hints: ['One element per index.'] },
         );
-      const values = reshape(source as Tensor, [-1]);
-      const at = [reshape(index as Tensor, [-1])];
-      return reshape(indexPutWith(reshape(x, [-1]), at, values, accumulate as boolean), x.sizes);
+      const values = reshape(source, [-1]);
+      const at = [reshape(index, [-1])];
+      return reshape(indexPutWith(reshape(x, [-1]), at, values, accumulate), x.sizes);
     },
   },
 );
@@ -58,8 +58,8 @@ const takeAlongOp = defineOp(
   'aten::take_along_dim(Tensor self, Tensor indices, int? dim=None) -> Tensor',
   {
     decompose: ({ self, indices, dim }) => {
-      const x = self as Tensor;
-      const index = indices as Tensor;
+      const x = self;
+      const index = indices;
       checkIndexType('take_along_dim', index.dtype);
       if (dim === null) return gather(reshape(x, [-1]), 0, reshape(index, [-1]));
       if (x.ndim !== index.ndim)
@@ -68,7 +68,7 @@ const takeAlongOp = defineOp(
           `torch.take_along_dim(): input and indices should have the same number of dimensions, but got ${x.ndim} dimensions for input, and ${index.ndim} dimensions for indices`,
           { hints: [`Sizes are ${formatSizes(x.sizes)} and ${formatSizes(index.sizes)}.`] },
         );
-      const at = wrapDim(dim as number, x.ndim, 'take_along_dim');
+      const at = wrapDim(dim, x.ndim, 'take_along_dim');
       const without = (sizes: readonly number[]): number[] =>
         sizes.map((size, d) => (d === at ? 1 : size));
       const shape = broadcastShapes([without(x.sizes), without(index.sizes)], 'take_along_dim');
@@ -86,20 +86,20 @@ const takeAlongOp = defineOp(
 
 /** Elements by their position in the flattened tensor; the result has the shape of the index. @throws index-out-of-range, dtype-mismatch */
 export function take(self: Tensor, index: Tensor): Tensor {
-  return callOp(takeOp, [self, index]) as Tensor;
+  return callOp(takeOp, [self, index]);
 }
 
 /** A copy of self with `source` written (or added) at positions in the flattened tensor. @throws index-out-of-range, shape-mismatch, dtype-mismatch */
 export function put(self: Tensor, index: Tensor, source: Tensor, accumulate = false): Tensor {
-  return callOp(putOp, [self, index, source, accumulate]) as Tensor;
+  return callOp(putOp, [self, index, source, accumulate]);
 }
 
 /** Writes (or adds) `source` at positions in the flattened tensor. */
 export function put_(self: Tensor, index: Tensor, source: Tensor, accumulate = false): Tensor {
-  return callOp(putInplace, [self, index, source, accumulate]) as Tensor;
+  return callOp(putInplace, [self, index, source, accumulate]);
 }
 
 /** gather() whose other dimensions broadcast; without a dimension, of the flattened tensors. @throws index-out-of-range, shape-mismatch */
 export function takeAlongDim(self: Tensor, indices: Tensor, dim: number | null = null): Tensor {
-  return callOp(takeAlongOp, [self, indices, dim]) as Tensor;
+  return callOp(takeAlongOp, [self, indices, dim]);
 }

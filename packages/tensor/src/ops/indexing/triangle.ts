@@ -17,34 +17,37 @@ import { unsqueeze } from '../view/dims.js';
 function define(
   name: 'tril' | 'triu',
   keeps: (column: number, row: number, diagonal: number) => boolean,
-): OpOverload {
-  const op: OpOverload = defineOp(`aten::${name}(Tensor self, SymInt diagonal=0) -> Tensor`, {
-    meta: ({ self }) => {
-      if (self.ndim < 2)
-        throw new TesseraError(
-          'invalid-dim',
-          `${name}: input tensor must have at least 2 dimensions`,
-          { hints: ['Use unsqueeze() to make a matrix of a vector.'] },
+): OpOverload<Tensor> {
+  const op: OpOverload<Tensor> = defineOp(
+    `aten::${name}(Tensor self, SymInt diagonal=0) -> Tensor`,
+    {
+      meta: ({ self }) => {
+        if (self.ndim < 2)
+          throw new TesseraError(
+            'invalid-dim',
+            `${name}: input tensor must have at least 2 dimensions`,
+            { hints: ['Use unsqueeze() to make a matrix of a vector.'] },
+          );
+        return {
+          sizes: self.sizes,
+          strides: contiguousStrides(self.sizes),
+          dtype: self.dtype,
+          device: self.device,
+        };
+      },
+      kernel: ({ self, diagonal }, [out]) => {
+        const [rows, columns] = self.sizes.slice(-2) as [number, number];
+        const values = readNumbers(self);
+        writeNumbers(
+          out!,
+          values.map((value, i) =>
+            keeps(i % columns, Math.floor(i / columns) % rows, diagonal) ? value : 0,
+          ),
         );
-      return {
-        sizes: self.sizes,
-        strides: contiguousStrides(self.sizes as number[]),
-        dtype: self.dtype,
-        device: self.device,
-      };
+      },
+      vjp: ({ diagonal }, { grad }) => ({ self: () => callOp(op, [grad, diagonal]) }),
     },
-    kernel: ({ self, diagonal }, [out]) => {
-      const [rows, columns] = (self.sizes as number[]).slice(-2) as [number, number];
-      const values = readNumbers(self as Tensor);
-      writeNumbers(
-        out!,
-        values.map((value, i) =>
-          keeps(i % columns, Math.floor(i / columns) % rows, diagonal as number) ? value : 0,
-        ),
-      );
-    },
-    vjp: ({ diagonal }, { grad }) => ({ self: () => callOp(op, [grad, diagonal]) as Tensor }),
-  });
+  );
   return op;
 }
 
@@ -55,7 +58,7 @@ const triuInplace = defineInplace(triuOp);
 
 const oneHotOp = defineOp('aten::one_hot(Tensor self, int num_classes=-1) -> Tensor', {
   decompose: ({ self, num_classes }) => {
-    const labels = self as Tensor;
+    const labels = self;
     if (labels.dtype !== 'int64')
       throw new TesseraError(
         'dtype-mismatch',
@@ -64,11 +67,7 @@ const oneHotOp = defineOp('aten::one_hot(Tensor self, int num_classes=-1) -> Ten
       );
     // Counting the classes reads the values: pass their number inside compiled functions.
     const classes =
-      num_classes === -1
-        ? labels.numel === 0
-          ? 0
-          : max(labels).item() + 1
-        : (num_classes as number);
+      num_classes === -1 ? (labels.numel === 0 ? 0 : max(labels).item() + 1) : num_classes;
     const sizes = [...labels.sizes, classes];
     const rows = unsqueeze(labels, -1);
     return scatter(
@@ -82,25 +81,25 @@ const oneHotOp = defineOp('aten::one_hot(Tensor self, int num_classes=-1) -> Ten
 
 /** The part of the last two dimensions on and below a diagonal, zeros above. @throws invalid-dim */
 export function tril(self: Tensor, diagonal = 0): Tensor {
-  return callOp(trilOp, [self, diagonal]) as Tensor;
+  return callOp(trilOp, [self, diagonal]);
 }
 
 /** self = tril(self) */
 export function tril_(self: Tensor, diagonal = 0): Tensor {
-  return callOp(trilInplace, [self, diagonal]) as Tensor;
+  return callOp(trilInplace, [self, diagonal]);
 }
 
 /** The part of the last two dimensions on and above a diagonal, zeros below. @throws invalid-dim */
 export function triu(self: Tensor, diagonal = 0): Tensor {
-  return callOp(triuOp, [self, diagonal]) as Tensor;
+  return callOp(triuOp, [self, diagonal]);
 }
 
 /** self = triu(self) */
 export function triu_(self: Tensor, diagonal = 0): Tensor {
-  return callOp(triuInplace, [self, diagonal]) as Tensor;
+  return callOp(triuInplace, [self, diagonal]);
 }
 
 /** [..] of class indices → [.., C] of zeros and ones. @throws index-out-of-range, dtype-mismatch */
 export function oneHot(self: Tensor, numClasses = -1): Tensor {
-  return callOp(oneHotOp, [self, numClasses]) as Tensor;
+  return callOp(oneHotOp, [self, numClasses]);
 }

@@ -7,7 +7,6 @@ import { checkIndexType, sliceLayout, strictIndex } from '../../kernels/coordina
 import { readNumbers, writeNumbers } from '../../kernels/elements.js';
 import { defineInplace } from '../../op/inplace.js';
 import { defineOp } from '../../op/op-overload.js';
-import type { NamedArgs } from '../../op/op-record.js';
 import { contiguousStrides, formatSizes, wrapDim } from '../../shape.js';
 import { isTensor } from '../../tensor-factory.js';
 import type { Tensor } from '../../tensor.js';
@@ -19,10 +18,16 @@ import { indexPutWith } from './indexing.js';
 import { type ScatterReduction, scatterReduce } from './scatter-reduce.js';
 import { expand, reshape } from '../view/view.js';
 
+interface SliceArgs {
+  readonly self: Tensor;
+  readonly dim: number;
+  readonly index: Tensor;
+  readonly source: Tensor;
+}
+
 /** @throws dtype-mismatch, shape-mismatch unless there is one slice of `source` per index */
-function checkSlices(op: string, args: NamedArgs): number {
-  const { self, index, source } = args as { self: Tensor; index: Tensor; source: Tensor };
-  const at = wrapDim(args.dim as number, self.ndim, op);
+function checkSlices(op: string, { self, dim, index, source }: SliceArgs): number {
+  const at = wrapDim(dim, self.ndim, op);
   checkIndexType(op, index.dtype);
   if (source.dtype !== self.dtype)
     throw new TesseraError(
@@ -52,16 +57,16 @@ const indexCopyOp = defineOp(
       checkSlices('index_copy', args);
       return {
         sizes: args.self.sizes,
-        strides: contiguousStrides(args.self.sizes as number[]),
+        strides: contiguousStrides(args.self.sizes),
         dtype: args.self.dtype,
         device: args.self.device,
       };
     },
     kernel: ({ self, dim, index, source }, [out]) => {
-      const { outer, size, inner } = sliceLayout(self.sizes as number[], dim as number);
-      const result = readNumbers(self as Tensor);
-      const written = readNumbers(source as Tensor);
-      const rows = readNumbers(index as Tensor);
+      const { outer, size, inner } = sliceLayout(self.sizes, dim);
+      const result = readNumbers(self);
+      const written = readNumbers(source);
+      const rows = readNumbers(index);
       for (let o = 0; o < outer; o++) {
         rows.forEach((row, r) => {
           const from = (o * rows.length + r) * inner;
@@ -73,20 +78,26 @@ const indexCopyOp = defineOp(
     },
     saved: ['index'],
     vjp: ({ dim, index, source }, { grad }) => ({
-      self: () => indexFill(grad, dim as number, index as Tensor, 0),
+      self: () => indexFill(grad, dim, index, 0),
       source: () => {
-        const picked = indexSelect(grad, dim as number, index as Tensor);
+        const picked = indexSelect(grad, dim, index);
         return source.ndim === 0 ? reshape(picked, []) : picked;
       },
     }),
   },
 );
 
+interface FillArgs {
+  readonly self: Tensor;
+  readonly dim: number;
+  readonly index: Tensor;
+  readonly value: Tensor | ScalarLike;
+}
+
 /** @throws dtype-mismatch, shape-mismatch */
-function filled({ self, dim, index, value }: NamedArgs): Tensor {
-  const x = self as Tensor;
-  checkIndexType('index_fill', index.dtype as string);
-  const at = wrapDim(dim as number, x.ndim, 'index_fill');
+function filled({ self: x, dim, index, value }: FillArgs): Tensor {
+  checkIndexType('index_fill', index.dtype);
+  const at = wrapDim(dim, x.ndim, 'index_fill');
   if (index.ndim > 1)
     throw new TesseraError(
       'shape-mismatch',
@@ -102,13 +113,13 @@ function filled({ self, dim, index, value }: NamedArgs): Tensor {
   const size = x.ndim === 0 ? 1 : x.sizes[at]!;
   const named = zeros([size], { dtype: 'bool', device: x.device });
   const holds = scalarTensor(true, { dtype: 'bool', device: x.device });
-  const rows = indexPutWith(named, [reshape(index as Tensor, [-1])], holds);
+  const rows = indexPutWith(named, [reshape(index, [-1])], holds);
   // A slice named twice is filled once, and so is its gradient.
   const mask = reshape(
     rows,
     x.sizes.map((_, d) => (d === at ? size : 1)),
   );
-  return maskedFill(x, mask, isTensor(value) ? toDtype(value, x.dtype) : (value as ScalarLike));
+  return maskedFill(x, mask, isTensor(value) ? toDtype(value, x.dtype) : value);
 }
 
 const indexFillOp = defineOp(
@@ -124,9 +135,9 @@ const indexReduceOp = defineOp(
   'aten::index_reduce(Tensor self, int dim, Tensor index, Tensor source, str reduce, *, bool include_self=True) -> Tensor',
   {
     decompose: (args) => {
-      const { self, index, source } = args as { self: Tensor; index: Tensor; source: Tensor };
+      const { self, index, source } = args;
       const at = checkSlices('index_reduce', args);
-      const reduce = args.reduce as string;
+      const reduce = args.reduce;
       if (!['prod', 'mean', 'amax', 'amin'].includes(reduce))
         throw new TesseraError(
           'invalid-argument',
@@ -148,7 +159,7 @@ const indexReduceOp = defineOp(
         wide,
         source.ndim === 0 ? reshape(source, [1]) : source,
         reduce as ScatterReduction,
-        { includeSelf: args.include_self as boolean },
+        { includeSelf: args.include_self },
       );
       return flat ? reshape(result, []) : result;
     },
@@ -161,12 +172,12 @@ const indexReduceInplace = defineInplace(indexReduceOp);
 
 /** A copy of self with the named slices replaced by those of `source`. @throws index-out-of-range, shape-mismatch, dtype-mismatch */
 export function indexCopy(self: Tensor, dim: number, index: Tensor, source: Tensor): Tensor {
-  return callOp(indexCopyOp, [self, dim, index, source]) as Tensor;
+  return callOp(indexCopyOp, [self, dim, index, source]);
 }
 
 /** Replaces the named slices by those of `source`. */
 export function indexCopy_(self: Tensor, dim: number, index: Tensor, source: Tensor): Tensor {
-  return callOp(indexCopyInplace, [self, dim, index, source]) as Tensor;
+  return callOp(indexCopyInplace, [self, dim, index, source]);
 }
 
 /** A copy of self with the named slices filled with a number (or a 0-d tensor). @throws index-out-of-range, shape-mismatch */
@@ -177,7 +188,7 @@ export function indexFill(
   value: Tensor | ScalarLike,
 ): Tensor {
   const op = isTensor(value) ? indexFillTensorOp : indexFillOp;
-  return callOp(op, [self, dim, index, value]) as Tensor;
+  return callOp(op, [self, dim, index, value]);
 }
 
 /** Fills the named slices with a number (or a 0-d tensor). */
@@ -188,7 +199,7 @@ export function indexFill_(
   value: Tensor | ScalarLike,
 ): Tensor {
   const op = isTensor(value) ? indexFillTensorInplace : indexFillInplace;
-  return callOp(op, [self, dim, index, value]) as Tensor;
+  return callOp(op, [self, dim, index, value]);
 }
 
 /** How slices that meet are combined. */
@@ -204,7 +215,7 @@ export function indexReduce(
   options: { includeSelf?: boolean } = {},
 ): Tensor {
   const include = options.includeSelf ?? true;
-  return callOp(indexReduceOp, [self, dim, index, source, reduce, include]) as Tensor;
+  return callOp(indexReduceOp, [self, dim, index, source, reduce, include]);
 }
 
 /** Combines the slices of `source` into the named ones. */
@@ -217,5 +228,5 @@ export function indexReduce_(
   options: { includeSelf?: boolean } = {},
 ): Tensor {
   const include = options.includeSelf ?? true;
-  return callOp(indexReduceInplace, [self, dim, index, source, reduce, include]) as Tensor;
+  return callOp(indexReduceInplace, [self, dim, index, source, reduce, include]);
 }

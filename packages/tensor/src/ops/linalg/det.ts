@@ -20,7 +20,7 @@ const slogdetOp = defineOp(
   {
     tags: ['compute-intensive'],
     meta: ({ A }) => {
-      const x = A as Tensor;
+      const x = A;
       checkMatrix('linalg.slogdet', x);
       if (x.sizes.at(-1) !== x.sizes.at(-2))
         throw new TesseraError(
@@ -39,7 +39,7 @@ const slogdetOp = defineOp(
       ];
     },
     kernel: ({ A }, outs) => {
-      const x = A as Tensor;
+      const x = A;
       const n = x.sizes.at(-1)!;
       // As PyTorch does: row-major matrices are factored as they lie in memory, transposed.
       const values = readNumbers(x.isContiguous() ? mT(x) : x);
@@ -64,7 +64,7 @@ const slogdetOp = defineOp(
       A: () => {
         const grad = grads[1] ?? null;
         if (grad === null) return null;
-        return mul(unsqueeze(unsqueeze(grad, -1), -1), mT(linalgPinv(A as Tensor)));
+        return mul(unsqueeze(unsqueeze(grad, -1), -1), mT(linalgPinv(A)));
       },
     }),
   },
@@ -72,18 +72,18 @@ const slogdetOp = defineOp(
 
 const logdetOp = defineOp('aten::logdet(Tensor self) -> Tensor', {
   decompose: ({ self }) => {
-    const [sign, logarithm] = callOp(slogdetOp, [self]) as [Tensor, Tensor];
+    const [sign, logarithm] = callOp(slogdetOp, [self]);
     return maskedFill(logarithm, eq(sign, -1), NaN);
   },
 });
 
 /** Sign and logarithm of the magnitude of determinants. @throws shape-mismatch, dtype-unsupported */
 export function linalgSlogdet(self: Tensor): [sign: Tensor, logabsdet: Tensor] {
-  const [sign, logarithm] = callOp(slogdetOp, [self]) as [Tensor, Tensor];
+  const [sign, logarithm] = callOp(slogdetOp, [self]);
   return [sign, logarithm];
 }
 
 /** Logarithm of determinants; NaN where they are negative. @throws shape-mismatch, dtype-unsupported */
 export function logdet(self: Tensor): Tensor {
-  return callOp(logdetOp, [self]) as Tensor;
+  return callOp(logdetOp, [self]);
 }

@@ -50,7 +50,7 @@ function exponential(values: Float64Array, n: number): Float64Array {
 const expOp = defineOp('aten::linalg_matrix_exp(Tensor self) -> Tensor', {
   tags: ['compute-intensive'],
   meta: ({ self }) => {
-    const x = self as Tensor;
+    const x = self;
     if (x.ndim < 2 || x.sizes.at(-1) !== x.sizes.at(-2) || !isFloatingPoint(x.dtype))
       throw new TesseraError(
         'shape-mismatch',
@@ -66,7 +66,7 @@ const expOp = defineOp('aten::linalg_matrix_exp(Tensor self) -> Tensor', {
   },
   kernel: ({ self }, [out]) => {
     const n = self.sizes.at(-1) as number;
-    const values = readNumbers(self as Tensor);
+    const values = readNumbers(self);
     const result = new Float64Array(values.length);
     for (let at = 0; at < values.length; at += n * n)
       result.set(exponential(values.subarray(at, at + n * n), n), at);
@@ -76,7 +76,7 @@ const expOp = defineOp('aten::linalg_matrix_exp(Tensor self) -> Tensor', {
   // The derivative in a direction is a block of the exponential of a matrix of twice the size.
   vjp: ({ self }, { grad }) => ({
     self: () => {
-      const x = mT(self as Tensor);
+      const x = mT(self);
       const n = x.sizes.at(-1)!;
       const blank = zeros(x.sizes, { dtype: x.dtype, device: x.device });
       const blocks = cat([cat([x, grad], -1), cat([blank, x], -1)], -2);
@@ -95,20 +95,20 @@ const pinvOp = defineOp(
   {
     tags: ['compute-intensive'],
     meta: ({ self }) => {
-      const x = self as Tensor;
+      const x = self;
       checkMatrix('linalg.pinv', x);
       const [m, n] = x.sizes.slice(-2) as [number, number];
       const sizes = [...x.sizes.slice(0, -2), n, m];
       return { sizes, strides: contiguousStrides(sizes), dtype: x.dtype, device: x.device };
     },
     kernel: ({ self, atol, rtol, hermitian }, [out]) => {
-      const x = self as Tensor;
+      const x = self;
       const [m, n] = x.sizes.slice(-2) as [number, number];
       const batch = x.sizes.slice(0, -2);
       const values = readNumbers(hermitian === true ? add(tril(x), mT(tril(x, -1))) : x);
       const limits = (limit: Tensor | null): Float64Array | null =>
         limit === null ? null : readNumbers(limit, batch);
-      const [absolute, relative] = [limits(atol as Tensor | null), limits(rtol as Tensor | null)];
+      const [absolute, relative] = [limits(atol), limits(rtol)];
       const result = new Float64Array(out!.numel);
       const usual = Math.max(m, n) * EPSILON[x.dtype as keyof typeof EPSILON];
       for (let b = 0; b * m * n < values.length && m * n > 0; b++) {
@@ -130,7 +130,7 @@ const pinvOp = defineOp(
     // @see pinv_backward in PyTorch's FunctionsManual
     vjp: ({ self }, { grad, out }) => ({
       self: () => {
-        const [a, p, g] = [self as Tensor, out, mT(grad)];
+        const [a, p, g] = [self, out, mT(grad)];
         const pt = mT(p);
         if (a.sizes.at(-2)! <= a.sizes.at(-1)!) {
           const k = matmul(g, p);
@@ -153,14 +153,14 @@ const pinvOp = defineOp(
 
 const pinverseOp = defineOp('aten::pinverse(Tensor self, float rcond=1e-15) -> Tensor', {
   decompose: ({ self, rcond }) => {
-    const options = { dtype: 'float64', device: self.device as string } as const;
-    return callOp(pinvOp, [self, zeros([], options), full([], rcond as number, options), false]);
+    const options = { dtype: 'float64', device: self.device } as const;
+    return callOp(pinvOp, [self, zeros([], options), full([], rcond, options), false]);
   },
 });
 
 /** The exponential of square matrices. @throws shape-mismatch */
 export function linalgMatrixExp(self: Tensor): Tensor {
-  return callOp(expOp, [self]) as Tensor;
+  return callOp(expOp, [self]);
 }
 
 /** The Moore–Penrose inverse, [.., M, N] → [.., N, M]; singular values up to max(atol, rtol · largest) count as 0. @throws invalid-dim, dtype-unsupported */
@@ -169,10 +169,10 @@ export function linalgPinv(
   options: { atol?: Tensor | null; rtol?: Tensor | null; hermitian?: boolean } = {},
 ): Tensor {
   const { atol = null, rtol = null, hermitian = false } = options;
-  return callOp(pinvOp, [self, atol, rtol, hermitian]) as Tensor;
+  return callOp(pinvOp, [self, atol, rtol, hermitian]);
 }
 
 /** The Moore–Penrose inverse; singular values up to rcond · largest count as 0. @throws invalid-dim, dtype-unsupported */
 export function pinverse(self: Tensor, rcond = 1e-15): Tensor {
-  return callOp(pinverseOp, [self, rcond]) as Tensor;
+  return callOp(pinverseOp, [self, rcond]);
 }

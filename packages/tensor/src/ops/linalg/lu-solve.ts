@@ -19,14 +19,14 @@ const permutationOp = defineOp(
   {
     tags: ['non-differentiable'],
     meta: ({ pivots }) => ({
-      sizes: pivots.sizes as number[],
-      strides: contiguousStrides(pivots.sizes as number[]),
+      sizes: pivots.sizes,
+      strides: contiguousStrides(pivots.sizes),
       dtype: 'int64',
-      device: (pivots as Tensor).device,
+      device: pivots.device,
     }),
     kernel: ({ pivots, inverse }, [out]) => {
-      const swaps = readNumbers(pivots as Tensor);
-      const n = (pivots.sizes as number[]).at(-1) ?? 0;
+      const swaps = readNumbers(pivots);
+      const n = pivots.sizes.at(-1) ?? 0;
       const result = new Float64Array(swaps.length);
       for (let base = 0; base < swaps.length; base += n) {
         const order = Array.from({ length: n }, (_, i) => i);
@@ -44,7 +44,7 @@ const permutationOp = defineOp(
 
 /** Rows of x in the order that the pivots give, or back. */
 function permuteRows(x: Tensor, pivots: Tensor, inverse: boolean): Tensor {
-  const order = callOp(permutationOp, [pivots, inverse]) as Tensor;
+  const order = callOp(permutationOp, [pivots, inverse]);
   return gather(x, -2, expand(unsqueeze(order, -1), x.sizes));
 }
 
@@ -52,13 +52,7 @@ const luSolveOp = defineOp(
   'aten::linalg_lu_solve(Tensor LU, Tensor pivots, Tensor B, *, bool left=True, bool adjoint=False) -> Tensor',
   {
     decompose: (args) => {
-      const { LU, pivots, B, left, adjoint } = args as {
-        LU: Tensor;
-        pivots: Tensor;
-        B: Tensor;
-        left: boolean;
-        adjoint: boolean;
-      };
+      const { LU, pivots, B, left, adjoint } = args;
       const n = LU.sizes.at(-1);
       if (LU.ndim < 2 || LU.sizes.at(-2) !== n)
         refuse(`expected LU to be square, but it has shape ${formatSizes(LU.sizes)}`);
@@ -105,5 +99,5 @@ export function linalgLuSolve(
   options: { left?: boolean; adjoint?: boolean } = {},
 ): Tensor {
   const { left = true, adjoint = false } = options;
-  return callOp(luSolveOp, [lu, pivots, b, left, adjoint]) as Tensor;
+  return callOp(luSolveOp, [lu, pivots, b, left, adjoint]);
 }

@@ -71,7 +71,10 @@ function matrixNorm(
 
 const MATRIX_TAIL = 'int[] dim=[-2, -1], bool keepdim=False, *, ScalarType? dtype=None) -> Tensor';
 
-function defineMatrixNorm(signature: string, orderOf: (ord: unknown) => MatrixOrder): OpOverload {
+function defineMatrixNorm(
+  signature: string,
+  orderOf: (ord: unknown) => MatrixOrder,
+): OpOverload<Tensor> {
   return defineOp(`aten::linalg_matrix_norm${signature}${MATRIX_TAIL}`, {
     decompose: ({ self, ord, dim, keepdim, dtype }) =>
       matrixNorm(
@@ -101,9 +104,9 @@ const NORM_TAIL = 'int[1]? dim=None, bool keepdim=False, *, ScalarType? dtype=No
 
 const linalgNormOp = defineOp(`aten::linalg_norm(Tensor self, Scalar? ord=None, ${NORM_TAIL}`, {
   decompose: ({ self, ord, dim, keepdim, dtype }) => {
-    const x = self as Tensor;
-    const dims = dim as number[] | null;
-    const options = { keepdim: keepdim as boolean, dtype: (dtype as DType | null) ?? undefined };
+    const x = self;
+    const dims = dim;
+    const options = { keepdim: keepdim, dtype: dtype ?? undefined };
     if (ord === null) return norm(x, 2, dims, options);
     if (dims !== null && dims.length !== 1 && dims.length !== 2)
       refuse(
@@ -111,17 +114,10 @@ const linalgNormOp = defineOp(`aten::linalg_norm(Tensor self, Scalar? ord=None, 
       );
     if (dims === null && x.ndim !== 1 && x.ndim !== 2)
       refuse('linalg.norm: If dim is not specified but ord is, the input must be 1D or 2D.');
-    const order = fixedScalar(ord as ScalarLike);
+    const order = fixedScalar(ord);
     const vector = dims === null ? x.ndim === 1 : dims.length === 1;
     if (vector) return norm(x, order, dims, options);
-    return matrixNorm(
-      'linalg.norm',
-      x,
-      order,
-      dims ?? [0, 1],
-      keepdim as boolean,
-      dtype as DType | null,
-    );
+    return matrixNorm('linalg.norm', x, order, dims ?? [0, 1], keepdim, dtype);
   },
 });
 const linalgNormStringOp = defineOp(
@@ -130,11 +126,11 @@ const linalgNormStringOp = defineOp(
     decompose: ({ self, ord, dim, keepdim, dtype }) =>
       matrixNorm(
         'linalg.norm',
-        self as Tensor,
+        self,
         namedOrder(ord),
-        (dim as number[] | null) ?? (self.ndim === 2 ? [0, 1] : []),
-        keepdim as boolean,
-        dtype as DType | null,
+        dim ?? (self.ndim === 2 ? [0, 1] : []),
+        keepdim,
+        dtype,
       ),
   },
 );
@@ -147,7 +143,7 @@ export function linalgMatrixNorm(
   options: ReduceOptions = {},
 ): Tensor {
   const op = typeof order === 'string' ? matrixNormStringOp : matrixNormOp;
-  return callOp(op, [self, order, dim, options.keepdim ?? false, options.dtype ?? null]) as Tensor;
+  return callOp(op, [self, order, dim, options.keepdim ?? false, options.dtype ?? null]);
 }
 
 /** Norm of vectors (one dim) or matrices (two dims); of all elements if neither `order` nor `dim` is given. @throws invalid-argument, dtype-unsupported */
@@ -159,5 +155,5 @@ export function linalgNorm(
 ): Tensor {
   const op = typeof order === 'string' ? linalgNormStringOp : linalgNormOp;
   const { keepdim = false, dtype = null } = options;
-  return callOp(op, [self, order, dimList(dim), keepdim, dtype]) as Tensor;
+  return callOp(op, [self, order, dimList(dim), keepdim, dtype]);
 }

@@ -49,12 +49,12 @@ function qrGradient(gradQ: Tensor | null, gradR: Tensor | null, q: Tensor, r: Te
 const qrOp = defineOp('aten::linalg_qr(Tensor A, str mode="reduced") -> (Tensor Q, Tensor R)', {
   tags: ['compute-intensive'],
   meta: ({ A, mode }) => {
-    const x = A as Tensor;
+    const x = A;
     checkMatrix('linalg.qr', x);
     if (mode !== 'reduced' && mode !== 'complete' && mode !== 'r')
       throw new TesseraError(
         'invalid-argument',
-        `qr received unrecognized mode '${mode as string}' but expected one of 'reduced' (default), 'r', or 'complete'`,
+        `qr received unrecognized mode '${mode}' but expected one of 'reduced' (default), 'r', or 'complete'`,
         { hints: ["Use 'reduced'."] },
       );
     const batch = x.sizes.slice(0, -2);
@@ -71,7 +71,7 @@ const qrOp = defineOp('aten::linalg_qr(Tensor A, str mode="reduced") -> (Tensor 
     return [q, of([...batch, k, n])];
   },
   kernel: ({ A, mode }, outs) => {
-    const x = A as Tensor;
+    const x = A;
     const [m, n] = x.sizes.slice(-2) as [number, number];
     const k = outs[1]!.sizes.at(-2)!;
     const values = readNumbers(x);
@@ -88,10 +88,10 @@ const qrOp = defineOp('aten::linalg_qr(Tensor A, str mode="reduced") -> (Tensor 
   saved: ['out'],
   vjp: ({ A, mode }, { grads, outs }) => ({
     A: () => {
-      if (mode === 'r' || (mode === 'complete' && A.sizes.at(-2) > A.sizes.at(-1)))
+      if (mode === 'r' || (mode === 'complete' && A.sizes.at(-2)! > A.sizes.at(-1)!))
         throw new TesseraError(
           'derivative-missing',
-          `The derivative of linalg.qr depends on Q, of which mode='${mode as string}' has not what it needs.`,
+          `The derivative of linalg.qr depends on Q, of which mode='${mode}' has not what it needs.`,
           { hints: ["Use mode: 'reduced'."] },
         );
       return qrGradient(grads[0]!, grads[1]!, outs[0]!, outs[1]!);
@@ -100,15 +100,15 @@ const qrOp = defineOp('aten::linalg_qr(Tensor A, str mode="reduced") -> (Tensor 
 });
 
 const oldQrOp = defineOp('aten::qr(Tensor self, bool some=True) -> (Tensor Q, Tensor R)', {
-  decompose: ({ self, some }) => callOp(qrOp, [self, (some as boolean) ? 'reduced' : 'complete']),
+  decompose: ({ self, some }) => callOp(qrOp, [self, some ? 'reduced' : 'complete']),
 });
 
 /** q @ r = self with orthonormal columns of q and upper triangular r: [.., M, N] → [.., M, K], [.., K, N]. @throws invalid-dim, dtype-unsupported, invalid-argument */
 export function linalgQr(self: Tensor, options: { mode?: QrMode } = {}): [q: Tensor, r: Tensor] {
-  return callOp(qrOp, [self, options.mode ?? 'reduced']) as [Tensor, Tensor];
+  return callOp(qrOp, [self, options.mode ?? 'reduced']);
 }
 
 /** As `linalgQr`: reduced, or complete unless `some`. @throws invalid-dim, dtype-unsupported */
 export function qr(self: Tensor, some = true): [q: Tensor, r: Tensor] {
-  return callOp(oldQrOp, [self, some]) as [Tensor, Tensor];
+  return callOp(oldQrOp, [self, some]);
 }

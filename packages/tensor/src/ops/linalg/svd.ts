@@ -65,7 +65,7 @@ const svdOp = defineOp(
   {
     tags: ['compute-intensive'],
     meta: ({ A, full_matrices, compute_uv }) => {
-      const x = A as Tensor;
+      const x = A;
       checkMatrix('linalg.svd', x);
       const batch = x.sizes.slice(0, -2);
       const [m, n] = x.sizes.slice(-2) as [number, number];
@@ -83,7 +83,7 @@ const svdOp = defineOp(
       return [of(u, columnMajorStrides(u)), values, of(vh, columnMajorStrides(vh))];
     },
     kernel: ({ A, full_matrices, compute_uv }, outs) => {
-      const x = A as Tensor;
+      const x = A;
       const [m, n] = x.sizes.slice(-2) as [number, number];
       const values = readNumbers(x);
       if (values.some((value) => !Number.isFinite(value)))
@@ -96,7 +96,7 @@ const svdOp = defineOp(
       const count = x.sizes.slice(0, -2).reduce((a, b) => a * b, 1);
       for (let i = 0; i < count; i++) {
         const matrix = values.subarray(i * m * n, (i + 1) * m * n);
-        const { u, s, v } = jacobiSvd(matrix, m, n, full_matrices as boolean);
+        const { u, s, v } = jacobiSvd(matrix, m, n, full_matrices);
         ss.push(...s);
         for (let r = 0; r < m; r++) for (const column of u) us.push(column[r]!);
         for (const column of v) vs.push(...column);
@@ -133,12 +133,12 @@ export function linalgSvd(
   options: { fullMatrices?: boolean } = {},
 ): [u: Tensor, s: Tensor, vh: Tensor] {
   const full = options.fullMatrices ?? true;
-  return callOp(svdOp, [self, full, true, null]) as [Tensor, Tensor, Tensor];
+  return callOp(svdOp, [self, full, true, null]);
 }
 
 /** Singular values, descending, [.., M, N] → [.., min(M, N)]. @throws invalid-dim, dtype-unsupported */
 export function linalgSvdvals(self: Tensor): Tensor {
   // The derivative needs the vectors.
   const vectors = isGradEnabled() && requiresGrad(self);
-  return (callOp(svdOp, [self, false, vectors, null]) as Tensor[])[1]!;
+  return callOp(svdOp, [self, false, vectors, null])[1]!;
 }

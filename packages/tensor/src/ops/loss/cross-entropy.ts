@@ -5,7 +5,6 @@ import { TesseraError } from '@tessera/shared';
 import { callOp } from '../../dispatch/dispatcher.js';
 import { isFloatingPoint } from '../../dtype.js';
 import { defineOp } from '../../op/op-overload.js';
-import type { NamedArgs } from '../../op/op-record.js';
 import { sameNumbers } from '../../shape.js';
 import type { Tensor } from '../../tensor.js';
 import { eq } from '../pointwise/comparison.js';
@@ -30,44 +29,58 @@ function perClass(weight: Tensor, ndim: number): Tensor {
 function probabilityTarget(
   logs: Tensor,
   dim: number,
-  { target, weight, reduction, label_smoothing }: NamedArgs,
+  {
+    target,
+    weight,
+    reduction,
+    label_smoothing,
+  }: { target: Tensor; weight: Tensor | null; reduction: number; label_smoothing: number },
 ): Tensor {
   const classes = logs.sizes[dim]!;
-  const smoothing = label_smoothing as number;
-  const wanted =
-    smoothing > 0
-      ? add(mul(target as Tensor, 1 - smoothing), smoothing / classes)
-      : (target as Tensor);
+  const smoothing = label_smoothing;
+  const wanted = smoothing > 0 ? add(mul(target, 1 - smoothing), smoothing / classes) : target;
   const product = mul(logs, wanted);
-  const weighted = weight === null ? product : mul(product, perClass(weight as Tensor, logs.ndim));
-  if (REDUCTIONS[reduction as number] === 'none') return neg(sum(weighted, dim));
+  const weighted = weight === null ? product : mul(product, perClass(weight, logs.ndim));
+  if (REDUCTIONS[reduction] === 'none') return neg(sum(weighted, dim));
   const total = neg(sum(weighted));
-  return REDUCTIONS[reduction as number] === 'mean' ? div(total, logs.numel / classes) : total;
+  return REDUCTIONS[reduction] === 'mean' ? div(total, logs.numel / classes) : total;
 }
 
 function smoothed(
   logs: Tensor,
   dim: number,
-  { target, weight, reduction, ignore_index, label_smoothing }: NamedArgs,
+  {
+    target,
+    weight,
+    reduction,
+    ignore_index,
+    label_smoothing,
+  }: {
+    target: Tensor;
+    weight: Tensor | null;
+    reduction: number;
+    ignore_index: number;
+    label_smoothing: number;
+  },
 ): Tensor {
-  const mode = REDUCTIONS[reduction as number]!;
-  const labels = target as Tensor;
+  const mode = REDUCTIONS[reduction]!;
+  const labels = target;
   const loss = nllLoss(logs, labels, {
-    weight: weight as Tensor | null,
+    weight: weight,
     reduction: mode,
-    ignoreIndex: ignore_index as number,
+    ignoreIndex: ignore_index,
   });
-  const weighted = weight === null ? logs : mul(logs, perClass(weight as Tensor, logs.ndim));
-  const ignored = eq(labels, ignore_index as number);
+  const weighted = weight === null ? logs : mul(logs, perClass(weight, logs.ndim));
+  const ignored = eq(labels, ignore_index);
   const losses = maskedFill(neg(sum(weighted, dim)), ignored, 0);
   let smooth = losses;
   if (mode !== 'none') smooth = sum(losses);
   if (mode === 'mean')
     smooth = div(
       smooth,
-      weight === null ? sum(logicalNot(ignored)) : weightSum(weight as Tensor, labels, ignored),
+      weight === null ? sum(logicalNot(ignored)) : weightSum(weight, labels, ignored),
     );
-  const smoothing = label_smoothing as number;
+  const smoothing = label_smoothing;
   return add(mul(loss, 1 - smoothing), mul(smooth, smoothing / logs.sizes[dim]!));
 }
 
@@ -81,8 +94,8 @@ const crossEntropyOp = defineOp(
   'aten::cross_entropy_loss(Tensor self, Tensor target, Tensor? weight=None, int reduction=1, SymInt ignore_index=-100, float label_smoothing=0.0) -> Tensor',
   {
     decompose: (args) => {
-      const self = args.self as Tensor;
-      const target = args.target as Tensor;
+      const self = args.self;
+      const target = args.target;
       const dim = self.ndim === 1 ? 0 : 1;
       const logs = logSoftmax(self, dim);
       if (sameNumbers(self.sizes, target.sizes)) {
@@ -101,9 +114,9 @@ const crossEntropyOp = defineOp(
       }
       if (args.label_smoothing > 0) return smoothed(logs, dim, args);
       return nllLoss(logs, target, {
-        weight: args.weight as Tensor | null,
-        reduction: REDUCTIONS[args.reduction as number],
-        ignoreIndex: args.ignore_index as number,
+        weight: args.weight,
+        reduction: REDUCTIONS[args.reduction],
+        ignoreIndex: args.ignore_index,
       });
     },
   },
@@ -129,5 +142,5 @@ export function crossEntropy(
     reductionNumber(reduction),
     ignoreIndex,
     labelSmoothing,
-  ]) as Tensor;
+  ]);
 }

@@ -20,7 +20,7 @@ const divergenceOp = defineOp(
   'aten::kl_div(Tensor self, Tensor target, int reduction=1, *, bool log_target=False) -> Tensor',
   {
     decompose: ({ self, target, reduction, log_target }) => {
-      const [x, y] = [self, target] as [Tensor, Tensor];
+      const [x, y] = [self, target];
       for (const t of [x, y]) checkFloating('kl_div', t);
       return reduced(
         log_target === true ? mul(exp(y), sub(y, x)) : sub(selfInformation(y), mul(y, x)),
@@ -39,9 +39,8 @@ const poissonOp = defineOp(
   'aten::poisson_nll_loss(Tensor input, Tensor target, bool log_input, bool full, float eps, int reduction) -> Tensor',
   {
     decompose: ({ input, target, log_input, full, eps, reduction }) => {
-      const [x, y] = [input, target] as [Tensor, Tensor];
-      let loss =
-        log_input === true ? sub(exp(x), mul(y, x)) : sub(x, mul(y, log(add(x, eps as number))));
+      const [x, y] = [input, target];
+      let loss = log_input === true ? sub(exp(x), mul(y, x)) : sub(x, mul(y, log(add(x, eps))));
       if (full === true) loss = add(loss, maskedFill(stirling(y), le(y, 1), 0));
       return reduced(loss, reduction);
     },
@@ -56,12 +55,7 @@ export interface KlDivOptions extends LossOptions {
 
 /** target (log target - input), the input being log-probabilities. @throws shape-mismatch */
 export function klDiv(input: Tensor, target: Tensor, options: KlDivOptions = {}): Tensor {
-  return callOp(divergenceOp, [
-    input,
-    target,
-    reductionOf(options),
-    options.logTarget ?? false,
-  ]) as Tensor;
+  return callOp(divergenceOp, [input, target, reductionOf(options), options.logTarget ?? false]);
 }
 
 /** Parameters of `poissonNllLoss`. */
@@ -81,5 +75,5 @@ export function poissonNllLoss(
   options: PoissonNllLossOptions = {},
 ): Tensor {
   const { logInput = true, full = false, eps = 1e-8 } = options;
-  return callOp(poissonOp, [input, target, logInput, full, eps, reductionOf(options)]) as Tensor;
+  return callOp(poissonOp, [input, target, logInput, full, eps, reductionOf(options)]);
 }

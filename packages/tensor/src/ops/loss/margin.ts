@@ -45,13 +45,13 @@ const cosineOp = defineOp(
   'aten::cosine_embedding_loss(Tensor input1, Tensor input2, Tensor target, float margin=0., int reduction=1) -> Tensor',
   {
     decompose: ({ input1, input2, target, margin, reduction }) => {
-      const [a, b, labels] = [input1, input2, target] as [Tensor, Tensor, Tensor];
+      const [a, b, labels] = [input1, input2, target];
       checkCosine(a, b, labels);
       const over = (product: Tensor): Tensor => sum(product, labels.ndim);
       const size = (x: Tensor): Tensor => add(over(mul(x, x)), SMALLEST_SQUARE);
       const cosine = div(over(mul(a, b)), sqrt(mul(size(a), size(b))));
       const zeros = zerosLike(cosine);
-      const apart = clampMin(sub(cosine, margin as number), 0);
+      const apart = clampMin(sub(cosine, margin), 0);
       return reduced(
         add(where(eq(labels, 1), rsub(cosine, 1), zeros), where(eq(labels, -1), apart, zeros)),
         reduction,
@@ -64,14 +64,11 @@ const hingeOp = defineOp(
   'aten::hinge_embedding_loss(Tensor self, Tensor target, float margin=1., int reduction=1) -> Tensor',
   {
     decompose: ({ self, target, margin, reduction }) => {
-      const x = self as Tensor;
+      const x = self;
       const zeros = zerosLike(x);
-      const apart = clampMin(rsub(floating(x), margin as number), 0);
+      const apart = clampMin(rsub(floating(x), margin), 0);
       return reduced(
-        add(
-          where(ne(target as Tensor, 1), apart, zeros),
-          where(ne(target as Tensor, -1), x, zeros),
-        ),
+        add(where(ne(target, 1), apart, zeros), where(ne(target, -1), x, zeros)),
         reduction,
       );
     },
@@ -82,7 +79,7 @@ const rankingOp = defineOp(
   'aten::margin_ranking_loss(Tensor input1, Tensor input2, Tensor target, float margin=0., int reduction=1) -> Tensor',
   {
     decompose: ({ input1, input2, target, margin, reduction }) => {
-      const [a, b, order] = [input1, input2, target] as [Tensor, Tensor, Tensor];
+      const [a, b, order] = [input1, input2, target];
       if (a.ndim !== b.ndim || a.ndim !== order.ndim)
         throw new TesseraError(
           'shape-mismatch',
@@ -90,7 +87,7 @@ const rankingOp = defineOp(
           { hints: ['Give all three the same number of dimensions.'] },
         );
       const distance = floating(mul(neg(order), sub(a, b)));
-      return reduced(clampMin(add(distance, margin as number), 0), reduction);
+      return reduced(clampMin(add(distance, margin), 0), reduction);
     },
   },
 );
@@ -99,7 +96,7 @@ const softOp = defineOp(
   'aten::soft_margin_loss(Tensor self, Tensor target, int reduction=1) -> Tensor',
   {
     decompose: ({ self, target, reduction }) =>
-      reduced(log1p(exp(mul(neg(target as Tensor), self as Tensor))), reduction),
+      reduced(log1p(exp(mul(neg(target), self))), reduction),
   },
 );
 
@@ -107,7 +104,7 @@ const tripletOp = defineOp(
   'aten::triplet_margin_loss(Tensor anchor, Tensor positive, Tensor negative, float margin=1., float p=2., float eps=9.9999999999999995e-07, bool swap=False, int reduction=1) -> Tensor',
   {
     decompose: ({ anchor, positive, negative, margin, p, eps, swap, reduction }) => {
-      const [a, near, far] = [anchor, positive, negative] as [Tensor, Tensor, Tensor];
+      const [a, near, far] = [anchor, positive, negative];
       if (a.ndim !== near.ndim || a.ndim !== far.ndim)
         throw new TesseraError(
           'shape-mismatch',
@@ -117,14 +114,13 @@ const tripletOp = defineOp(
       if (margin <= 0)
         throw new TesseraError(
           'invalid-argument',
-          `triplet_margin_loss: margin must be greater than 0, got ${margin as number}`,
+          `triplet_margin_loss: margin must be greater than 0, got ${margin}`,
           { hints: ['The margin is the least distance wanted between the two pairs.'] },
         );
-      const distance = (x: Tensor, y: Tensor): Tensor =>
-        norm(add(floating(sub(x, y)), eps as number), p as number, -1);
+      const distance = (x: Tensor, y: Tensor): Tensor => norm(add(floating(sub(x, y)), eps), p, -1);
       let apart = distance(a, far);
       if (swap === true) apart = minimum(apart, distance(near, far));
-      const loss = clampMin(sub(add(distance(a, near), margin as number), apart), 0);
+      const loss = clampMin(sub(add(distance(a, near), margin), apart), 0);
       return reduced(loss, reduction);
     },
   },
@@ -142,13 +138,7 @@ export function cosineEmbeddingLoss(
   target: Tensor,
   options: MarginLossOptions = {},
 ): Tensor {
-  return callOp(cosineOp, [
-    input1,
-    input2,
-    target,
-    options.margin ?? 0,
-    reductionOf(options),
-  ]) as Tensor;
+  return callOp(cosineOp, [input1, input2, target, options.margin ?? 0, reductionOf(options)]);
 }
 
 /** The input for target 1, max(0, margin - input) for -1. @throws shape-mismatch */
@@ -157,7 +147,7 @@ export function hingeEmbeddingLoss(
   target: Tensor,
   options: MarginLossOptions = {},
 ): Tensor {
-  return callOp(hingeOp, [input, target, options.margin ?? 1, reductionOf(options)]) as Tensor;
+  return callOp(hingeOp, [input, target, options.margin ?? 1, reductionOf(options)]);
 }
 
 /** max(0, -target (input1 - input2) + margin). @throws shape-mismatch */
@@ -167,18 +157,12 @@ export function marginRankingLoss(
   target: Tensor,
   options: MarginLossOptions = {},
 ): Tensor {
-  return callOp(rankingOp, [
-    input1,
-    input2,
-    target,
-    options.margin ?? 0,
-    reductionOf(options),
-  ]) as Tensor;
+  return callOp(rankingOp, [input1, input2, target, options.margin ?? 0, reductionOf(options)]);
 }
 
 /** log(1 + exp(-target input)). @throws shape-mismatch */
 export function softMarginLoss(input: Tensor, target: Tensor, options: LossOptions = {}): Tensor {
-  return callOp(softOp, [input, target, reductionOf(options)]) as Tensor;
+  return callOp(softOp, [input, target, reductionOf(options)]);
 }
 
 /** Parameters of `tripletMarginLoss`. */
@@ -208,5 +192,5 @@ export function tripletMarginLoss(
     eps,
     swap,
     reductionOf(options),
-  ]) as Tensor;
+  ]);
 }

@@ -1,10 +1,9 @@
 /**
  * @file Margin losses over classes, with one label per sample or several.
  */
-import { TesseraError } from '@tessera/shared';
+import { type ScalarLike, TesseraError } from '@tessera/shared';
 import { callOp } from '../../dispatch/dispatcher.js';
 import { defineOp } from '../../op/op-overload.js';
-import type { NamedArgs } from '../../op/op-record.js';
 import { formatSizes, sameNumbers } from '../../shape.js';
 import type { Tensor } from '../../tensor.js';
 import { relu } from '../activation/activation.js';
@@ -29,14 +28,24 @@ function rows(x: Tensor): Tensor {
 }
 
 /** @throws invalid-argument, shape-mismatch */
-function checkSingle({ self, target, p, weight }: NamedArgs): void {
+function checkSingle({
+  self,
+  target,
+  p,
+  weight,
+}: {
+  self: Tensor;
+  target: Tensor;
+  p: ScalarLike;
+  weight: Tensor | null;
+}): void {
   if (p !== 1 && p !== 2)
     throw new TesseraError(
       'invalid-argument',
-      `multi_margin_loss: only p == 1 and p == 2 supported, got ${p as number}`,
+      `multi_margin_loss: only p == 1 and p == 2 supported, got ${String(p)}`,
       { hints: ['p is the power of the margins.'] },
     );
-  const [x, labels] = [self, target] as [Tensor, Tensor];
+  const [x, labels] = [self, target];
   const frames = x.ndim === 2 ? x.sizes[0]! : 1;
   if (x.ndim > 2 || (x.numel === 0 && frames !== 0))
     throw new TesseraError(
@@ -69,12 +78,22 @@ interface Margins {
   readonly classes: number;
 }
 
-function marginsOf({ self, target, margin, weight }: NamedArgs): Margins {
-  const x = rows(self as Tensor);
+function marginsOf({
+  self,
+  target,
+  margin,
+  weight,
+}: {
+  self: Tensor;
+  target: Tensor;
+  margin: ScalarLike;
+  weight: Tensor | null;
+}): Margins {
+  const x = rows(self);
   const [frames, classes] = x.sizes as [number, number];
-  const labels = reshape(toDtype(target as Tensor, 'int64'), [frames, 1]);
+  const labels = reshape(toDtype(target, 'int64'), [frames, 1]);
   const own = eq(arange(classes, { device: x.device }), labels);
-  const excess = relu(add(rsub(gather(x, 1, labels), margin as number), x));
+  const excess = relu(add(rsub(gather(x, 1, labels), margin), x));
   return {
     labels,
     classes,
@@ -82,7 +101,7 @@ function marginsOf({ self, target, margin, weight }: NamedArgs): Margins {
     weights:
       weight === null
         ? null
-        : gather(expand(reshape(weight as Tensor, [1, classes]), [frames, classes]), 1, labels),
+        : gather(expand(reshape(weight, [1, classes]), [frames, classes]), 1, labels),
   };
 }
 
@@ -113,11 +132,11 @@ defineOp(
       const positive = toDtype(gt(excess, 0), excess.dtype);
       let slopes = args.p === 1 ? positive : mul(excess, 2);
       if (weights !== null) slopes = mul(slopes, weights);
-      const grad = args.grad_output as Tensor;
+      const grad = args.grad_output;
       const each = args.reduction === 0 ? reshape(grad, [frames, 1]) : grad;
       const scaled = mul(slopes, div(each, args.reduction === 1 ? classes * frames : classes));
       const back = scatterAdd(scaled, 1, labels, neg(sum(scaled, 1, { keepdim: true })));
-      return reshape(back, args.self.sizes as number[]);
+      return reshape(back, args.self.sizes);
     },
   },
 );
@@ -156,9 +175,9 @@ const severalOp = defineOp(
   'aten::multilabel_margin_loss_forward(Tensor self, Tensor target, int reduction) -> (Tensor output, Tensor is_target)',
   {
     decompose: ({ self, target, reduction }) => {
-      checkSeveral(self as Tensor, target as Tensor);
-      const x = rows(self as Tensor);
-      const labels = labelsOf(target as Tensor);
+      checkSeveral(self, target);
+      const x = rows(self);
+      const labels = labelsOf(target);
       const none = zeros(x.sizes, { dtype: 'int64', device: x.device });
       const isTarget = gt(scatterAdd(none, 1, labels.classes, toDtype(labels.counts, 'int64')), 0);
       const losses = div(sum(pairs(x, labels, isTarget), [1, 2]), Math.max(x.sizes[1]!, 1));
@@ -168,7 +187,7 @@ const severalOp = defineOp(
           : target.ndim <= 1
             ? reshape(losses, [])
             : losses;
-      return [output, reshape(toDtype(isTarget, self.dtype), target.sizes as number[])];
+      return [output, reshape(toDtype(isTarget, self.dtype), target.sizes)];
     },
   },
 );
@@ -177,17 +196,16 @@ defineOp(
   'aten::multilabel_margin_loss_backward(Tensor grad_output, Tensor self, Tensor target, int reduction, Tensor is_target) -> Tensor',
   {
     decompose: ({ grad_output, self, target, reduction, is_target }) => {
-      checkSeveral(self as Tensor, target as Tensor);
-      const x = rows(self as Tensor);
+      checkSeveral(self, target);
+      const x = rows(self);
       const [frames, count] = x.sizes as [number, number];
-      const labels = labelsOf(target as Tensor);
-      const isTarget = logicalAnd(rows(is_target as Tensor), rows(is_target as Tensor));
+      const labels = labelsOf(target);
+      const isTarget = logicalAnd(rows(is_target), rows(is_target));
       const active = toDtype(gt(pairs(x, labels, isTarget), 0), x.dtype);
-      const each =
-        reduction === 0 ? reshape(grad_output as Tensor, [frames, 1, 1]) : (grad_output as Tensor);
+      const each = reduction === 0 ? reshape(grad_output, [frames, 1, 1]) : grad_output;
       const slopes = mul(active, div(each, reduction === 1 ? count * frames : count));
       const back = scatterAdd(sum(slopes, 1), 1, labels.classes, neg(sum(slopes, 2)));
-      return reshape(back, self.sizes as number[]);
+      return reshape(back, self.sizes);
     },
   },
 );
@@ -195,8 +213,7 @@ defineOp(
 const severalPlainOp = defineOp(
   'aten::multilabel_margin_loss(Tensor self, Tensor target, int reduction=1) -> Tensor',
   {
-    decompose: ({ self, target, reduction }) =>
-      (callOp(severalOp, [self, target, reduction]) as Tensor[])[0],
+    decompose: ({ self, target, reduction }) => callOp(severalOp, [self, target, reduction])[0],
   },
 );
 
@@ -216,7 +233,7 @@ export function multiMarginLoss(
   options: MultiMarginLossOptions = {},
 ): Tensor {
   const { p = 1, margin = 1, weight = null } = options;
-  return callOp(singleOp, [input, target, p, margin, weight, reductionOf(options)]) as Tensor;
+  return callOp(singleOp, [input, target, p, margin, weight, reductionOf(options)]);
 }
 
 /** Mean over pairs of a label and a class that is none of max(0, 1 - x[label] + x[class]); targets list labels, then -1. @throws shape-mismatch, index-out-of-range */
@@ -225,5 +242,5 @@ export function multilabelMarginLoss(
   target: Tensor,
   options: LossOptions = {},
 ): Tensor {
-  return callOp(severalPlainOp, [input, target, reductionOf(options)]) as Tensor;
+  return callOp(severalPlainOp, [input, target, reductionOf(options)]);
 }

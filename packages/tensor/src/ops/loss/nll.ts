@@ -8,8 +8,9 @@ import { callOp } from '../../dispatch/dispatcher.js';
 import { readNumbers, writeNumbers } from '../../kernels/elements.js';
 import { type ValueCheck, valueError } from '../../kernels/value-check.js';
 import { type OpOverload, defineOp } from '../../op/op-overload.js';
-import type { NamedArgs, OpRecord, TensorMeta } from '../../op/op-record.js';
+import type { OpRecord, TensorMeta } from '../../op/op-record.js';
 import { contiguousStrides, formatSizes, sameNumbers } from '../../shape.js';
+import type { SchemaArgs } from '../../op/schema-types.js';
 import type { Tensor } from '../../tensor.js';
 import { zerosLike } from '../factory/like.js';
 import { reshape, view } from '../view/view.js';
@@ -44,27 +45,28 @@ function tensorMeta(sizes: readonly number[], like: Tensor): TensorMeta {
   return { sizes, strides: contiguousStrides(sizes), dtype: like.dtype, device: like.device };
 }
 
+type Losses = SchemaArgs<`aten::nll_loss_forward(${typeof FORWARD_ARGS}) -> Tensor`>;
+type LossGradients = SchemaArgs<`aten::nll_loss_backward(${typeof BACKWARD_ARGS}) -> Tensor`>;
+
 /** @throws shape-mismatch, dtype-mismatch */
-function checkInputs({ self, target, weight }: NamedArgs): void {
-  if (!sameNumbers(target.sizes as number[], lossSizes(self as Tensor))) {
+function checkInputs({ self, target, weight }: Losses): void {
+  if (!sameNumbers(target.sizes, lossSizes(self))) {
     throw new TesseraError(
       'shape-mismatch',
       `nll_loss: target of shape ${formatSizes(target.sizes)} does not fit input of shape ${formatSizes(self.sizes)}`,
       {
-        hints: [
-          `The target has one class index per loss: shape ${formatSizes(lossSizes(self as Tensor))}.`,
-        ],
+        hints: [`The target has one class index per loss: shape ${formatSizes(lossSizes(self))}.`],
       },
     );
   }
   if (target.dtype !== 'int64' && target.dtype !== 'uint8' && target.dtype !== 'int32') {
     throw new TesseraError(
       'dtype-mismatch',
-      `nll_loss: expected scalar type Long but found ${target.dtype as string} for the target`,
+      `nll_loss: expected scalar type Long but found ${target.dtype} for the target`,
       { hints: ["Class indices are integers: target.to('int64')."] },
     );
   }
-  const classes = self.sizes[classDim(self as Tensor)] as number;
+  const classes = self.sizes[classDim(self)];
   if (weight !== null && (weight.ndim !== 1 || weight.sizes[0] !== classes)) {
     throw new TesseraError(
       'shape-mismatch',
@@ -76,20 +78,20 @@ function checkInputs({ self, target, weight }: NamedArgs): void {
 
 /** Calls `visit(loss, position, weight)` for each loss whose target is not ignored. @throws index-out-of-range */
 function forEachLoss(
-  { self, target, weight, ignore_index }: NamedArgs,
+  { self, target, weight, ignore_index }: Losses,
   visit: (i: number, at: number, weight: number) => void,
 ): void {
-  const input = self as Tensor;
+  const input = self;
   const classes = input.sizes[classDim(input)]!;
   const check: ValueCheck = {
     rule: 'class',
     op: 'nll_loss',
     classes,
-    ignored: ignore_index as number,
+    ignored: ignore_index,
   };
   const inner = input.sizes.slice(2).reduce((a, b) => a * b, 1);
-  const targets = readNumbers(target as Tensor);
-  const weights = weight === null ? null : readNumbers(weight as Tensor);
+  const targets = readNumbers(target);
+  const weights = weight === null ? null : readNumbers(weight);
   targets.forEach((cls, i) => {
     if (cls === ignore_index) return;
     if (!(cls >= 0 && cls < classes)) throw valueError(check, cls);
@@ -101,17 +103,17 @@ function forEachLoss(
   });
 }
 
-function forwardRecord(backward: () => OpOverload): OpRecord {
+function forwardRecord(backward: () => OpOverload<Tensor>): OpRecord<Losses, never> {
   return {
     tags: ['reduction'],
     meta: (args) => {
       checkInputs(args);
-      const self = args.self as Tensor;
+      const self = args.self;
       return [tensorMeta(args.reduction === 0 ? lossSizes(self) : [], self), tensorMeta([], self)];
     },
     kernel: (args, [output, totalWeight]) => {
-      const x = readNumbers(args.self as Tensor);
-      const losses = new Float64Array(args.target.numel as number);
+      const x = readNumbers(args.self);
+      const losses = new Float64Array(args.target.numel);
       let weightSum = 0;
       let lossSum = 0;
       forEachLoss(args, (i, at, w) => {
@@ -130,28 +132,22 @@ function forwardRecord(backward: () => OpOverload): OpRecord {
     constantOutputs: [1],
     vjp: ({ self, target, weight, reduction, ignore_index }, { grad, outs }) => ({
       self: () =>
-        callOp(backward(), [
-          grad,
-          self,
-          target,
-          weight,
-          reduction,
-          ignore_index,
-          outs[1],
-        ]) as Tensor,
+        callOp(backward(), [grad, self, target, weight, reduction, ignore_index, outs[1]]),
     }),
   };
 }
 
-function backwardRecord(forward: () => OpOverload): OpRecord {
+function backwardRecord(
+  forward: () => OpOverload<[Tensor, Tensor]>,
+): OpRecord<LossGradients, never> {
   return {
     meta: (args) => {
       checkInputs(args);
-      return tensorMeta(args.self.sizes as number[], args.self as Tensor);
+      return tensorMeta(args.self.sizes, args.self);
     },
     kernel: (args, [out]) => {
-      const grads = readNumbers(args.grad_output as Tensor);
-      const total = args.reduction === MEAN ? readNumbers(args.total_weight as Tensor)[0]! : 1;
+      const grads = readNumbers(args.grad_output);
+      const total = args.reduction === MEAN ? readNumbers(args.total_weight)[0]! : 1;
       const results = new Float64Array(out!.numel);
       forEachLoss(
         args,
@@ -161,8 +157,7 @@ function backwardRecord(forward: () => OpOverload): OpRecord {
     },
     saved: ['target', 'weight'],
     vjp: ({ target, weight, reduction, ignore_index }, { grad }) => ({
-      grad_output: () =>
-        (callOp(forward(), [grad, target, weight, reduction, ignore_index]) as Tensor[])[0]!,
+      grad_output: () => callOp(forward(), [grad, target, weight, reduction, ignore_index])[0],
       self: () => zerosLike(grad),
     }),
   };
@@ -173,19 +168,19 @@ const FORWARD_ARGS =
 const BACKWARD_ARGS =
   'Tensor grad_output, Tensor self, Tensor target, Tensor? weight, int reduction, SymInt ignore_index, Tensor total_weight';
 
-const forwardOp: OpOverload = defineOp(
+const forwardOp: OpOverload<[Tensor, Tensor]> = defineOp(
   `aten::nll_loss_forward(${FORWARD_ARGS}) -> (Tensor output, Tensor total_weight)`,
   forwardRecord(() => backwardOp),
 );
-const forward2dOp: OpOverload = defineOp(
+const forward2dOp: OpOverload<[Tensor, Tensor]> = defineOp(
   `aten::nll_loss2d_forward(${FORWARD_ARGS}) -> (Tensor output, Tensor total_weight)`,
   forwardRecord(() => backward2dOp),
 );
-const backwardOp: OpOverload = defineOp(
+const backwardOp: OpOverload<Tensor> = defineOp(
   `aten::nll_loss_backward(${BACKWARD_ARGS}) -> Tensor`,
   backwardRecord(() => forwardOp),
 );
-const backward2dOp: OpOverload = defineOp(
+const backward2dOp: OpOverload<Tensor> = defineOp(
   `aten::nll_loss2d_backward(${BACKWARD_ARGS}) -> Tensor`,
   backwardRecord(() => forward2dOp),
 );
@@ -194,10 +189,10 @@ const lossNdOp = defineOp(
   'aten::nll_loss_nd(Tensor self, Tensor target, Tensor? weight=None, int reduction=1, SymInt ignore_index=-100) -> Tensor',
   {
     decompose: ({ self, target, weight, reduction, ignore_index }) => {
-      const input = self as Tensor;
-      const labels = target as Tensor;
-      const call = (op: OpOverload, x: Tensor, y: Tensor): Tensor =>
-        (callOp(op, [x, y, weight, reduction, ignore_index]) as Tensor[])[0]!;
+      const input = self;
+      const labels = target;
+      const call = (op: OpOverload<[Tensor, Tensor]>, x: Tensor, y: Tensor): Tensor =>
+        callOp(op, [x, y, weight, reduction, ignore_index])[0];
       if (input.ndim <= 2) return call(forwardOp, input, labels);
       if (input.ndim === 4) return call(forward2dOp, input, labels);
       const [n, c] = input.sizes as [number, number];
@@ -229,5 +224,5 @@ export function nllLoss(input: Tensor, target: Tensor, options: NllLossOptions =
     options.weight ?? null,
     reductionNumber(options.reduction ?? 'mean'),
     options.ignoreIndex ?? -100,
-  ]) as Tensor;
+  ]);
 }

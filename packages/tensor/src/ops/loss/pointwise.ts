@@ -23,15 +23,21 @@ import { logSigmoid } from '../activation/log-sigmoid.js';
 import { sigmoid } from '../pointwise/trigonometric.js';
 import { where } from '../pointwise/where.js';
 
+/** Where a loss turns from a parabola to a line; each loss has one of them. */
+interface Bounds {
+  readonly beta: number;
+  readonly delta: number;
+}
+
 /** A loss and the function for it, from its element-wise form. */
 function defineLoss(
   name: string,
   extra: string,
-  losses: (difference: Tensor, args: NamedArgs) => Tensor,
-): OpOverload {
+  losses: (difference: Tensor, bounds: Bounds) => Tensor,
+): OpOverload<Tensor> {
   return defineOp(`aten::${name}(Tensor self, Tensor target, int reduction=1${extra}) -> Tensor`, {
-    decompose: (args) =>
-      reduced(losses(sub(args.self as Tensor, args.target as Tensor), args), args.reduction),
+    decompose: (args: NamedArgs) =>
+      reduced(losses(sub(args.self, args.target), args as Bounds), args.reduction),
   });
 }
 
@@ -42,16 +48,16 @@ const smoothL1Op = defineLoss('smooth_l1_loss', ', float beta=1.0', (difference,
   const size = abs(difference);
   if (beta === 0) return size;
   return where(
-    lt(size, beta as number),
-    div(mul(mul(difference, difference), 0.5), beta as number),
-    sub(size, (beta as number) * 0.5),
+    lt(size, beta),
+    div(mul(mul(difference, difference), 0.5), beta),
+    sub(size, beta * 0.5),
   );
 });
 const huberOp = defineLoss('huber_loss', ', float delta=1.0', (difference, { delta }) => {
   checkFloating('huber_loss', difference);
   const size = abs(difference);
   // As PyTorch's kernel, which holds the bound in the type of its elements.
-  const bound = roundTo(difference.dtype, delta as number);
+  const bound = roundTo(difference.dtype, delta);
   return where(
     le(size, bound),
     mul(mul(difference, difference), 0.5),
@@ -63,7 +69,7 @@ const huberOp = defineLoss('huber_loss', ', float delta=1.0', (difference, { del
 function defineLossBackward(
   name: string,
   extra: string,
-  slope: (difference: Tensor, args: NamedArgs) => Tensor,
+  slope: (difference: Tensor, bounds: Bounds) => Tensor,
 ): void {
   defineOp(
     `aten::${name}_backward(Tensor grad_output, Tensor self, Tensor target, int reduction${extra}) -> Tensor`,
@@ -78,24 +84,34 @@ function defineLossBackward(
 }
 defineLossBackward('mse_loss', '', (difference) => mul(difference, 2));
 defineLossBackward('smooth_l1_loss', ', float beta', (difference, { beta }) =>
-  where(lt(abs(difference), beta as number), div(difference, beta as number), sign(difference)),
+  where(lt(abs(difference), beta), div(difference, beta), sign(difference)),
 );
 defineLossBackward('huber_loss', ', float delta', (difference, { delta }) =>
-  where(le(abs(difference), delta as number), difference, mul(sign(difference), delta as number)),
+  where(le(abs(difference), delta), difference, mul(sign(difference), delta)),
 );
 
 /** @throws shape-mismatch */
-function entropyMeta({ self, target, weight, reduction }: NamedArgs): TensorMeta {
-  checkFloating('binary_cross_entropy', self as Tensor);
-  if (!sameNumbers(self.sizes as number[], target.sizes as number[])) {
+function entropyMeta({
+  self,
+  target,
+  weight,
+  reduction,
+}: {
+  self: Tensor;
+  target: Tensor;
+  weight: Tensor | null;
+  reduction: number;
+}): TensorMeta {
+  checkFloating('binary_cross_entropy', self);
+  if (!sameNumbers(self.sizes, target.sizes)) {
     throw new TesseraError(
       'shape-mismatch',
       `binary_cross_entropy: Using a target size (${formatSizes(target.sizes)}) that is different to the input size (${formatSizes(self.sizes)}) is deprecated.`,
       { hints: ['Input and target have the same shape.'] },
     );
   }
-  const operands = [self, target, ...(weight === null ? [] : [weight])] as Tensor[];
-  const whole = metaOfOperands(operands, resultType([self as Tensor]), 'binary_cross_entropy');
+  const operands = [self, target, ...(weight === null ? [] : [weight])];
+  const whole = metaOfOperands(operands, resultType([self]), 'binary_cross_entropy');
   return reduction === 0 ? whole : { ...whole, sizes: [], strides: [] };
 }
 
@@ -105,9 +121,9 @@ const binaryCrossEntropyOp = defineOp(
     tags: ['reduction'],
     meta: entropyMeta,
     kernel: ({ self, target, weight, reduction }, [out]) => {
-      const x = readNumbers(self as Tensor);
-      const y = readNumbers(target as Tensor);
-      const w = weight === null ? null : readNumbers(weight as Tensor, self.sizes as number[]);
+      const x = readNumbers(self);
+      const y = readNumbers(target);
+      const w = weight === null ? null : readNumbers(weight, self.sizes);
       // Logarithms are limited to -100, so that a wrong certainty costs much but not everything.
       const losses = x.map(
         (p, i) =>
@@ -122,21 +138,8 @@ const binaryCrossEntropyOp = defineOp(
     },
     saved: ['self', 'target', 'weight'],
     vjp: ({ self, target, weight, reduction }, { grad }) => ({
-      self: () =>
-        entropyGradient(
-          grad,
-          self as Tensor,
-          target as Tensor,
-          weight as Tensor | null,
-          reduction as number,
-        ),
-      target: () =>
-        scaledBy(
-          mul(grad, sub(log1p(neg(self as Tensor)), log(self as Tensor))),
-          self as Tensor,
-          weight as Tensor | null,
-          reduction as number,
-        ),
+      self: () => entropyGradient(grad, self, target, weight, reduction),
+      target: () => scaledBy(mul(grad, sub(log1p(neg(self)), log(self))), self, weight, reduction),
     }),
   },
 );
@@ -166,13 +169,7 @@ defineOp(
   'aten::binary_cross_entropy_backward(Tensor grad_output, Tensor self, Tensor target, Tensor? weight=None, int reduction=1) -> Tensor',
   {
     decompose: ({ grad_output, self, target, weight, reduction }) =>
-      entropyGradient(
-        grad_output as Tensor,
-        self as Tensor,
-        target as Tensor,
-        weight as Tensor | null,
-        reduction as number,
-      ),
+      entropyGradient(grad_output, self, target, weight, reduction),
   },
 );
 
@@ -186,16 +183,16 @@ const withLogitsOp = defineOp(
   {
     tags: ['reduction'],
     meta: ({ self, target, weight, pos_weight, reduction }) => {
-      const operands = [self, target, weight, pos_weight].filter((arg) => arg !== null) as Tensor[];
+      const operands = [self, target, weight, pos_weight].filter((arg) => arg !== null);
       const name = 'binary_cross_entropy_with_logits';
       const whole = metaOfOperands(operands, resultType(operands), name);
       return reduction === 0 ? whole : { ...whole, sizes: [], strides: [] };
     },
     kernel: ({ self, target, weight, pos_weight, reduction }, [out]) => {
-      const operands = [self, target, weight, pos_weight].filter((arg) => arg !== null) as Tensor[];
+      const operands = [self, target, weight, pos_weight].filter((arg) => arg !== null);
       const sizes = broadcastShapes(operands.map((operand) => operand.sizes));
-      const read = (arg: unknown): Float64Array | null =>
-        arg === null ? null : readNumbers(arg as Tensor, sizes);
+      const read = (arg: Tensor | null): Float64Array | null =>
+        arg === null ? null : readNumbers(arg, sizes);
       const [x, y, w, p] = [self, target, weight, pos_weight].map(read);
       // Rounded after every step, as PyTorch's, which takes one operator for each.
       const r = (value: number): number => roundTo(out!.dtype, value);
@@ -213,11 +210,11 @@ const withLogitsOp = defineOp(
     },
     saved: ['self', 'target', 'weight', 'pos_weight'],
     vjp: ({ self, target, weight, pos_weight, reduction }, { grad }) => {
-      const [x, y] = [self as Tensor, target as Tensor];
-      const positive = pos_weight as Tensor | null;
+      const [x, y] = [self, target];
+      const positive = pos_weight;
       const reduce = (slope: Tensor): Tensor => {
         const gradient = mul(slope, grad);
-        const weighted = weight === null ? gradient : mul(gradient, weight as Tensor);
+        const weighted = weight === null ? gradient : mul(gradient, weight);
         return reduction === 1 ? div(weighted, weighted.numel) : weighted;
       };
       return {
@@ -238,12 +235,12 @@ const withLogitsOp = defineOp(
 
 /** Mean (or sum, or each) of squared differences. @throws shape-mismatch */
 export function mseLoss(input: Tensor, target: Tensor, reduction: Reduction = 'mean'): Tensor {
-  return callOp(mseOp, [input, target, reductionNumber(reduction)]) as Tensor;
+  return callOp(mseOp, [input, target, reductionNumber(reduction)]);
 }
 
 /** Mean (or sum, or each) of absolute differences. @throws shape-mismatch */
 export function l1Loss(input: Tensor, target: Tensor, reduction: Reduction = 'mean'): Tensor {
-  return callOp(l1Op, [input, target, reductionNumber(reduction)]) as Tensor;
+  return callOp(l1Op, [input, target, reductionNumber(reduction)]);
 }
 
 /** Squared differences below `beta`, absolute ones above. @throws shape-mismatch */
@@ -253,7 +250,7 @@ export function smoothL1Loss(
   reduction: Reduction = 'mean',
   beta: ScalarLike = 1,
 ): Tensor {
-  return callOp(smoothL1Op, [input, target, reductionNumber(reduction), beta]) as Tensor;
+  return callOp(smoothL1Op, [input, target, reductionNumber(reduction), beta]);
 }
 
 /** `smoothL1Loss` scaled by `delta`. @throws shape-mismatch */
@@ -263,7 +260,7 @@ export function huberLoss(
   reduction: Reduction = 'mean',
   delta: ScalarLike = 1,
 ): Tensor {
-  return callOp(huberOp, [input, target, reductionNumber(reduction), delta]) as Tensor;
+  return callOp(huberOp, [input, target, reductionNumber(reduction), delta]);
 }
 
 /** Parameters of binary losses. */
@@ -283,7 +280,7 @@ export function binaryCrossEntropy(
     target,
     options.weight ?? null,
     reductionNumber(options.reduction ?? 'mean'),
-  ]) as Tensor;
+  ]);
 }
 
 /** Cross entropy of logits with targets; `posWeight` weighs the positive ones. @throws shape-mismatch */
@@ -298,5 +295,5 @@ export function binaryCrossEntropyWithLogits(
     options.weight ?? null,
     options.posWeight ?? null,
     reductionNumber(options.reduction ?? 'mean'),
-  ]) as Tensor;
+  ]);
 }

@@ -37,20 +37,20 @@ const addbmmOp = defineOp(
     resizes: ({ self, batch1, batch2 }) =>
       batch1.ndim === 3 &&
       batch2.ndim === 3 &&
-      !sameNumbers(self.sizes as number[], [batch1.sizes[1], batch2.sizes[2]] as number[]),
+      !sameNumbers(self.sizes, [batch1.sizes[1], batch2.sizes[2]]),
     decompose: ({ self, batch1, batch2, beta, alpha }) => {
-      const [a, b] = [batch1 as Tensor, batch2 as Tensor];
+      const [a, b] = [batch1, batch2];
       if (a.ndim !== 3 || b.ndim !== 3 || a.sizes[0] !== b.sizes[0] || a.sizes[2] !== b.sizes[1])
         refuse('addbmm', a, b);
       if (DTYPES[a.dtype].itemSize === 2 && isFloatingPoint(a.dtype))
-        return addedInTurn(self as Tensor, a, b, beta as ScalarLike, alpha as ScalarLike);
+        return addedInTurn(self, a, b, beta, alpha);
       // The batch is one more summed dimension of a single product.
       const [batch, rows, inner] = a.sizes as [number, number, number];
       return addmm(
-        self as Tensor,
+        self,
         reshape(permute(a, [1, 0, 2]), [rows, batch * inner]),
         reshape(b, [batch * inner, b.sizes[2]!]),
-        { beta: beta as ScalarLike, alpha: alpha as ScalarLike },
+        { beta: beta, alpha: alpha },
       );
     },
   },
@@ -75,10 +75,10 @@ const addmvOp = defineOp(
   'aten::addmv(Tensor self, Tensor mat, Tensor vec, *, Scalar beta=1, Scalar alpha=1) -> Tensor',
   {
     decompose: ({ self, mat, vec, beta, alpha }) => {
-      const [a, x] = [mat as Tensor, vec as Tensor];
+      const [a, x] = [mat, vec];
       if (a.ndim !== 2 || x.ndim !== 1 || a.sizes[1] !== x.sizes[0]) refuse('addmv', a, x);
-      const start = unsqueeze(expand(self as Tensor, [a.sizes[0]!]), 1);
-      const options = { beta: beta as ScalarLike, alpha: alpha as ScalarLike };
+      const start = unsqueeze(expand(self, [a.sizes[0]!]), 1);
+      const options = { beta: beta, alpha: alpha };
       return squeeze(addmm(start, a, unsqueeze(x, 1), options), 1);
     },
   },
@@ -100,25 +100,22 @@ const addrOp = defineOp(
   'aten::addr(Tensor self, Tensor vec1, Tensor vec2, *, Scalar beta=1, Scalar alpha=1) -> Tensor',
   {
     decompose: ({ self, vec1, vec2, beta, alpha }) => {
-      const [a, b] = [vec1 as Tensor, vec2 as Tensor];
+      const [a, b] = [vec1, vec2];
       if (a.ndim !== 1 || b.ndim !== 1)
         throw new TesseraError(
           'shape-mismatch',
           `addr: Expected 1-D argument vec1 and vec2, but got ${a.ndim}-D and ${b.ndim}-D`,
           { hints: ['Pass vectors.'] },
         );
-      const dtype = [a, b].reduce<DType>(
-        (type, x) => promoteTypes(type, x.dtype),
-        self.dtype as DType,
-      );
-      checkFactor('beta', beta as ScalarLike, dtype);
-      checkFactor('alpha', alpha as ScalarLike, dtype);
-      const start = toDtype(expand(self as Tensor, [a.numel, b.numel]), dtype);
+      const dtype = [a, b].reduce<DType>((type, x) => promoteTypes(type, x.dtype), self.dtype);
+      checkFactor('beta', beta, dtype);
+      checkFactor('alpha', alpha, dtype);
+      const start = toDtype(expand(self, [a.numel, b.numel]), dtype);
       const column = unsqueeze(toDtype(a, dtype), 1);
       const row = toDtype(b, dtype);
       // The factors take part in the result's type.
       const [scale, weight] = [beta, alpha].map((factor) =>
-        roundTo(dtype, scalarValue(factor as ScalarLike)),
+        roundTo(dtype, scalarValue(factor)),
       ) as [number, number];
       if (dtype === 'bool') {
         const outer = weight === 0 ? mul(logicalAnd(column, row), false) : logicalAnd(column, row);
@@ -137,8 +134,14 @@ const addbmmInplace = defineInplace(addbmmOp);
 const addmvInplace = defineInplace(addmvOp);
 const addrInplace = defineInplace(addrOp);
 
-function call(op: OpOverload, x: Tensor, a: Tensor, b: Tensor, options: ProductOptions): Tensor {
-  return callOp(op, [x, a, b, options.beta ?? 1, options.alpha ?? 1]) as Tensor;
+function call(
+  op: OpOverload<Tensor>,
+  x: Tensor,
+  a: Tensor,
+  b: Tensor,
+  options: ProductOptions,
+): Tensor {
+  return callOp(op, [x, a, b, options.beta ?? 1, options.alpha ?? 1]);
 }
 
 /** beta · self + alpha · Σ batch1[i] @ batch2[i], [B, M, K] and [B, K, N] → [M, N]. @throws shape-mismatch */

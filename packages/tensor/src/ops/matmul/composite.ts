@@ -67,8 +67,8 @@ function batched(a: Tensor, b: Tensor): Tensor {
 
 const matmulOp = defineOp('aten::matmul(Tensor self, Tensor other) -> Tensor', {
   decompose: (args) => {
-    const a = args.self as Tensor;
-    const b = args.other as Tensor;
+    const a = args.self;
+    const b = args.other;
     if (a.ndim === 0 || b.ndim === 0) {
       throw new TesseraError(
         'shape-mismatch',
@@ -88,9 +88,9 @@ const linearOp = defineOp(
   'aten::linear(Tensor input, Tensor weight, Tensor? bias=None) -> Tensor',
   {
     decompose: (args) => {
-      const input = args.input as Tensor;
-      const weight = args.weight as Tensor;
-      const bias = args.bias as Tensor | null;
+      const input = args.input;
+      const weight = args.weight;
+      const bias = args.bias;
       const features = weight.ndim === 2 ? weight.sizes[1] : undefined;
       if (features !== undefined && input.sizes.at(-1) !== features) {
         throw new TesseraError(
@@ -115,20 +115,20 @@ const linearOp = defineOp(
 );
 
 const outerOp = defineOp('aten::outer(Tensor self, Tensor vec2) -> Tensor', {
-  decompose: ({ self, vec2 }) => mul(unsqueeze(self as Tensor, 1), vec2 as Tensor),
+  decompose: ({ self, vec2 }) => mul(unsqueeze(self, 1), vec2),
 });
 
 /** Matrix product of any ranks: vectors, matrices, broadcast batches of matrices. @throws shape-mismatch, dtype-mismatch */
 export function matmul(self: Tensor, other: Tensor): Tensor {
-  return callOp(matmulOp, [self, other]) as Tensor;
+  return callOp(matmulOp, [self, other]);
 }
 
 /** input @ weightᵀ + bias, […, in] → […, out] with weight [out, in]. @throws shape-mismatch, dtype-mismatch */
 export function linear(input: Tensor, weight: Tensor, bias: Tensor | null = null): Tensor {
-  return callOp(linearOp, [input, weight, bias]) as Tensor;
+  return callOp(linearOp, [input, weight, bias]);
 }
 
 /** Outer product of two vectors, [M], [N] → [M, N]. */
 export function outer(self: Tensor, vec2: Tensor): Tensor {
-  return callOp(outerOp, [self, vec2]) as Tensor;
+  return callOp(outerOp, [self, vec2]);
 }

@@ -107,13 +107,13 @@ const tensordotOp = defineOp(
   'aten::tensordot(Tensor self, Tensor other, int[] dims_self, int[] dims_other) -> Tensor',
   {
     decompose: ({ self, other, dims_self, dims_other }) =>
-      contracted(self as Tensor, other as Tensor, dims_self as number[], dims_other as number[]),
+      contracted(self, other, dims_self, dims_other),
   },
 );
 
 const innerOp = defineOp('aten::inner(Tensor self, Tensor other) -> Tensor', {
   decompose: (args) => {
-    const [a, b] = [args.self as Tensor, args.other as Tensor];
+    const [a, b] = [args.self, args.other];
     if (a.ndim === 0 || b.ndim === 0) return mul(a, b);
     if (a.sizes.at(-1) !== b.sizes.at(-1))
       throw new TesseraError(
@@ -126,12 +126,12 @@ const innerOp = defineOp('aten::inner(Tensor self, Tensor other) -> Tensor', {
 });
 
 const vdotOp = defineOp('aten::vdot(Tensor self, Tensor other) -> Tensor', {
-  decompose: ({ self, other }) => dot(self as Tensor, other as Tensor),
+  decompose: ({ self, other }) => dot(self, other),
 });
 
 const kronOp = defineOp('aten::kron(Tensor self, Tensor other) -> Tensor', {
   decompose: (args) => {
-    const [a, b] = [args.self as Tensor, args.other as Tensor];
+    const [a, b] = [args.self, args.other];
     const ndim = Math.max(a.ndim, b.ndim);
     const sizesOf = (x: Tensor): number[] => [...Array<number>(ndim - x.ndim).fill(1), ...x.sizes];
     const [left, right] = [sizesOf(a), sizesOf(b)];
@@ -161,14 +161,10 @@ const trilinearOp = defineOp(
   'aten::_trilinear(Tensor i1, Tensor i2, Tensor i3, int[] expand1, int[] expand2, int[] expand3, int[] sumdim, int unroll_dim=1) -> Tensor',
   {
     decompose: ({ i1, i2, i3, expand1, expand2, expand3, sumdim }) => {
-      const [a, b, c] = [
-        inserted(i1 as Tensor, expand1 as number[]),
-        inserted(i2 as Tensor, expand2 as number[]),
-        inserted(i3 as Tensor, expand3 as number[]),
-      ];
-      const over = sumdim as number[];
+      const [a, b, c] = [inserted(i1, expand1), inserted(i2, expand2), inserted(i3, expand3)];
+      const over = sumdim;
       // Dimensions that the third factor lacks are summed with the first product.
-      const early = over.filter((dim) => (expand3 as number[]).includes(dim));
+      const early = over.filter((dim) => expand3.includes(dim));
       const late = over.filter((dim) => !early.includes(dim));
       const result = sumProductPair(sumProductPair(a, b, early), c, late);
       return contiguous(over.length === 0 ? result : squeeze(result, over));
@@ -180,8 +176,8 @@ const bilinearOp = defineOp(
   'aten::bilinear(Tensor input1, Tensor input2, Tensor weight, Tensor? bias=None) -> Tensor',
   {
     decompose: ({ input1, input2, weight, bias }) => {
-      const [a, b, w] = [input1 as Tensor, input2 as Tensor, weight as Tensor];
-      checkBilinear(a, b, w, bias as Tensor | null);
+      const [a, b, w] = [input1, input2, weight];
+      checkBilinear(a, b, w, bias);
       const lead = a.sizes.slice(0, -1);
       const rows = product(lead);
       const result = callOp(trilinearOp, [
@@ -193,9 +189,9 @@ const bilinearOp = defineOp(
         [1, 2],
         [2, 3],
         1,
-      ]) as Tensor;
+      ]);
       const shaped = reshape(result, [...lead, w.sizes[0]!]);
-      return bias === null ? shaped : add(shaped, bias as Tensor);
+      return bias === null ? shaped : add(shaped, bias);
     },
   },
 );
@@ -234,22 +230,22 @@ export function tensordot(
           Array.from({ length: dims }, (_, i) => i),
         ]
       : dims;
-  return callOp(tensordotOp, [self, other, lists[0], lists[1]]) as Tensor;
+  return callOp(tensordotOp, [self, other, lists[0], lists[1]]);
 }
 
 /** Inner products over the last dimension, [..., K] and [*, K] → [..., *]. @throws shape-mismatch */
 export function inner(self: Tensor, other: Tensor): Tensor {
-  return callOp(innerOp, [self, other]) as Tensor;
+  return callOp(innerOp, [self, other]);
 }
 
 /** Inner product of two vectors, the first conjugated. @throws shape-mismatch, dtype-mismatch */
 export function vdot(self: Tensor, other: Tensor): Tensor {
-  return callOp(vdotOp, [self, other]) as Tensor;
+  return callOp(vdotOp, [self, other]);
 }
 
 /** Kronecker product: every element of self times all of other. */
 export function kron(self: Tensor, other: Tensor): Tensor {
-  return callOp(kronOp, [self, other]) as Tensor;
+  return callOp(kronOp, [self, other]);
 }
 
 /** input1ᵀ · weight[o] · input2 + bias[o]: [..., I], [..., J], [O, I, J] → [..., O]. @throws shape-mismatch */
@@ -259,5 +255,5 @@ export function bilinear(
   weight: Tensor,
   bias: Tensor | null = null,
 ): Tensor {
-  return callOp(bilinearOp, [input1, input2, weight, bias]) as Tensor;
+  return callOp(bilinearOp, [input1, input2, weight, bias]);
 }

@@ -35,14 +35,14 @@ const linalgCrossOp = defineOp(
     decompose: ({ self, other, dim }) => {
       if (self.ndim !== other.ndim)
         refuse(
-          `linalg.cross: inputs must have the same number of dimensions, got ${self.ndim as number} and ${other.ndim as number}`,
+          `linalg.cross: inputs must have the same number of dimensions, got ${self.ndim} and ${other.ndim}`,
         );
-      const at = wrapDim(dim as number, self.ndim, 'linalg_cross');
+      const at = wrapDim(dim, self.ndim, 'linalg_cross');
       if (self.sizes[at] !== 3 || other.sizes[at] !== 3)
         refuse(
-          `linalg.cross: inputs dimension ${dim as number} must have length 3. Got ${self.sizes[at] as number} and ${other.sizes[at] as number}`,
+          `linalg.cross: inputs dimension ${dim} must have length 3. Got ${self.sizes[at]} and ${other.sizes[at]}`,
         );
-      const [a, b] = broadcastTensors([self as Tensor, other as Tensor]) as [Tensor, Tensor];
+      const [a, b] = broadcastTensors([self, other]) as [Tensor, Tensor];
       const forth = mul(roll(a, -1, at), roll(b, -2, at));
       const back = mul(roll(a, -2, at), roll(b, -1, at));
       return contiguous(sub(forth, back));
@@ -52,7 +52,7 @@ const linalgCrossOp = defineOp(
 
 const crossOp = defineOp('aten::cross(Tensor self, Tensor other, int? dim=None) -> Tensor', {
   decompose: ({ self, other, dim }) => {
-    const first = (self.sizes as number[]).indexOf(3);
+    const first = self.sizes.indexOf(3);
     if (dim === null && first < 0)
       refuse(`no dimension of size 3 in input ${formatSizes(self.sizes)}`);
     return callOp(linalgCrossOp, [self, other, dim ?? first]);
@@ -89,13 +89,13 @@ const covOp = defineOp(
         throw new TesseraError(
           'invalid-argument',
           self.ndim > 2
-            ? `cov(): expected input to have two or fewer dimensions but got an input with ${self.ndim as number} dimensions`
+            ? `cov(): expected input to have two or fewer dimensions but got an input with ${self.ndim} dimensions`
             : 'cov(): bool dtype is not supported for input',
           { hints: ['Variables are rows, observations are columns.'] },
         );
-      const data = self.ndim < 2 ? view(self as Tensor, [1, -1]) : (self as Tensor);
+      const data = self.ndim < 2 ? view(self, [1, -1]) : self;
       const count = data.sizes[1]!;
-      const [frequencies, importance] = [fweights as Tensor | null, aweights as Tensor | null];
+      const [frequencies, importance] = [fweights, aweights];
       checkWeights('fweights', frequencies, count);
       checkWeights('aweights', importance, count);
       const weights =
@@ -110,8 +110,8 @@ const covOp = defineOp(
       const mean = div(sum(weighted(data), 1), total);
       const lost =
         weights !== null && importance !== null && correction !== 0
-          ? div(mul(sum(mul(weights, importance)), correction as number), total)
-          : (correction as number);
+          ? div(mul(sum(mul(weights, importance)), correction), total)
+          : correction;
       const centered = sub(data, unsqueeze(mean, 1));
       const products = mm(centered, t(weighted(centered)));
       return squeeze(div(products, clampMin(sub(total, lost), 0)));
@@ -124,10 +124,10 @@ const corrcoefOp = defineOp('aten::corrcoef(Tensor self) -> Tensor', {
     if (self.ndim > 2)
       throw new TesseraError(
         'invalid-argument',
-        `corrcoef(): expected input to have two or fewer dimensions but got an input with ${self.ndim as number} dimensions`,
+        `corrcoef(): expected input to have two or fewer dimensions but got an input with ${self.ndim} dimensions`,
         { hints: ['Variables are rows, observations are columns.'] },
       );
-    const covariance = cov(self as Tensor);
+    const covariance = cov(self);
     // A single variable correlates with itself by 1, or NaN if it is constant.
     if (covariance.ndim === 0) return div(covariance, covariance);
     const deviation = sqrt(diag(covariance));
@@ -138,12 +138,12 @@ const corrcoefOp = defineOp('aten::corrcoef(Tensor self) -> Tensor', {
 
 /** Cross products of vectors along a dimension; the last by default. @throws shape-mismatch */
 export function linalgCross(self: Tensor, other: Tensor, options: { dim?: number } = {}): Tensor {
-  return callOp(linalgCrossOp, [self, other, options.dim ?? -1]) as Tensor;
+  return callOp(linalgCrossOp, [self, other, options.dim ?? -1]);
 }
 
 /** Cross products of vectors along a dimension; the first of size 3 by default. @throws shape-mismatch */
 export function cross(self: Tensor, other: Tensor, dim: number | null = null): Tensor {
-  return callOp(crossOp, [self, other, dim]) as Tensor;
+  return callOp(crossOp, [self, other, dim]);
 }
 
 /** Covariances of variables (rows) over observations (columns). @throws invalid-argument */
@@ -152,10 +152,10 @@ export function cov(
   options: { correction?: number; fweights?: Tensor | null; aweights?: Tensor | null } = {},
 ): Tensor {
   const { correction = 1, fweights = null, aweights = null } = options;
-  return callOp(covOp, [self, correction, fweights, aweights]) as Tensor;
+  return callOp(covOp, [self, correction, fweights, aweights]);
 }
 
 /** Pearson correlations of variables (rows) over observations (columns). @throws invalid-argument */
 export function corrcoef(self: Tensor): Tensor {
-  return callOp(corrcoefOp, [self]) as Tensor;
+  return callOp(corrcoefOp, [self]);
 }

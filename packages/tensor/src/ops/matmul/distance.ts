@@ -7,7 +7,7 @@ import { isFloatingPoint } from '../../dtype.js';
 import { readNumbers, writeNumbers } from '../../kernels/elements.js';
 import { normOf } from '../../kernels/norm-kernel.js';
 import { type OpOverload, defineOp } from '../../op/op-overload.js';
-import type { NamedArgs, TensorMeta } from '../../op/op-record.js';
+import type { TensorMeta } from '../../op/op-record.js';
 import { broadcastShapes, contiguousStrides, formatSizes } from '../../shape.js';
 import type { Tensor } from '../../tensor.js';
 import { bitwiseOr } from '../pointwise/logical.js';
@@ -48,22 +48,28 @@ function check(name: string, x1: Tensor, x2: Tensor, p: number): void {
     });
 }
 
+interface Points {
+  readonly x1: Tensor;
+  readonly x2: Tensor;
+  readonly p?: number;
+}
+
 /** [..., P, M] and [..., R, M] → [..., P, R] */
-function distanceMeta(name: string): (args: NamedArgs) => TensorMeta {
-  return ({ x1, x2, p }) => {
-    check(name, x1 as Tensor, x2 as Tensor, (p as number | undefined) ?? 2);
+function distanceMeta(name: string): (args: Points) => TensorMeta {
+  return ({ x1, x2, p = 2 }) => {
+    check(name, x1, x2, p);
     const batch = broadcastShapes([x1.sizes.slice(0, -2), x2.sizes.slice(0, -2)], name);
-    const sizes = [...batch, x1.sizes.at(-2) as number, x2.sizes.at(-2) as number];
+    const sizes = [...batch, x1.sizes.at(-2)!, x2.sizes.at(-2)!];
     return { sizes, strides: contiguousStrides(sizes), dtype: x1.dtype, device: x1.device };
   };
 }
 
-function distanceKernel({ x1, x2, p }: NamedArgs, [out]: readonly Tensor[]): void {
+function distanceKernel({ x1, x2, p = 2 }: Points, [out]: readonly Tensor[]): void {
   const [rows, columns] = out!.sizes.slice(-2) as [number, number];
-  const width = x1.sizes.at(-1) as number;
+  const width = x1.sizes.at(-1)!;
   const batch = out!.sizes.slice(0, -2);
-  const left = readNumbers(x1 as Tensor, [...batch, rows, width]);
-  const right = readNumbers(x2 as Tensor, [...batch, columns, width]);
+  const left = readNumbers(x1, [...batch, rows, width]);
+  const right = readNumbers(x2, [...batch, columns, width]);
   const difference = new Float64Array(width);
   const result = new Float64Array(out!.numel);
   result.forEach((_, at) => {
@@ -71,7 +77,7 @@ function distanceKernel({ x1, x2, p }: NamedArgs, [out]: readonly Tensor[]): voi
     const i = Math.floor(at / columns);
     const from = (Math.floor(i / rows) * columns + j) * width;
     for (let k = 0; k < width; k++) difference[k] = left[i * width + k]! - right[from + k]!;
-    result[at] = normOf(difference, (p as number | undefined) ?? 2);
+    result[at] = normOf(difference, p);
   });
   writeNumbers(out!, result);
 }
@@ -94,23 +100,23 @@ const cdistBackwardOp = defineOp(
   'aten::_cdist_backward(Tensor grad, Tensor x1, Tensor x2, float p, Tensor cdist) -> Tensor',
   {
     decompose: ({ grad, x1, x2, p, cdist: distances }) => {
-      if (grad.numel === 0 || x1.numel === 0) return zerosLike(x1 as Tensor);
-      const difference = sub(unsqueeze(x1 as Tensor, -2), unsqueeze(x2 as Tensor, -3));
-      const [norm, seed] = [unsqueeze(distances as Tensor, -1), unsqueeze(grad as Tensor, -1)];
-      return contiguous(sum(differenceGradient(difference, norm, seed, p as number), -2));
+      if (grad.numel === 0 || x1.numel === 0) return zerosLike(x1);
+      const difference = sub(unsqueeze(x1, -2), unsqueeze(x2, -3));
+      const [norm, seed] = [unsqueeze(distances, -1), unsqueeze(grad, -1)];
+      return contiguous(sum(differenceGradient(difference, norm, seed, p), -2));
     },
   },
 );
 
-const cdistForwardOp: OpOverload = defineOp(
+const cdistForwardOp: OpOverload<Tensor> = defineOp(
   'aten::_cdist_forward(Tensor x1, Tensor x2, float p, int? compute_mode) -> Tensor',
   {
     meta: distanceMeta('cdist'),
     kernel: distanceKernel,
     saved: ['x1', 'x2', 'out'],
     vjp: ({ x1, x2, p }, { grad, out }) => ({
-      x1: () => callOp(cdistBackwardOp, [grad, x1, x2, p, out]) as Tensor,
-      x2: () => callOp(cdistBackwardOp, [mT(grad), x2, x1, p, mT(out)]) as Tensor,
+      x1: () => callOp(cdistBackwardOp, [grad, x1, x2, p, out]),
+      x2: () => callOp(cdistBackwardOp, [mT(grad), x2, x1, p, mT(out)]),
     }),
   },
 );
@@ -121,7 +127,7 @@ const euclideanOp = defineOp('aten::_euclidean_dist(Tensor x1, Tensor x2) -> Ten
   saved: ['x1', 'x2', 'out'],
   vjp: ({ x1, x2 }, { grad, out }) => {
     const ratio = maskedFill(div(grad, out), eq(out, 0), 0);
-    const [a, b] = [x1 as Tensor, x2 as Tensor];
+    const [a, b] = [x1, x2];
     return {
       x1: () => sub(mul(a, sum(ratio, -1, { keepdim: true })), matmul(ratio, b)),
       x2: () => sub(mul(b, unsqueeze(sum(ratio, -2), -1)), matmul(mT(ratio), a)),
@@ -136,9 +142,9 @@ const cdistOp = defineOp(
   'aten::cdist(Tensor x1, Tensor x2, float p=2., int? compute_mode=None) -> Tensor',
   {
     decompose: ({ x1, x2, p, compute_mode }) => {
-      check('cdist', x1 as Tensor, x2 as Tensor, p as number);
-      const mode = (compute_mode as number | null) ?? 0;
-      const large = Math.max(x1.sizes.at(-2), x2.sizes.at(-2)) > MATRIX_PRODUCT_ROWS;
+      check('cdist', x1, x2, p);
+      const mode = compute_mode ?? 0;
+      const large = Math.max(x1.sizes.at(-2)!, x2.sizes.at(-2)!) > MATRIX_PRODUCT_ROWS;
       if (p === 2 && (mode === 1 || (mode === 0 && large))) return callOp(euclideanOp, [x1, x2]);
       return callOp(cdistForwardOp, [x1, x2, p, compute_mode]);
     },
@@ -156,11 +162,11 @@ const pdistBackwardOp = defineOp(
   'aten::_pdist_backward(Tensor grad, Tensor self, float p, Tensor pdist) -> Tensor',
   {
     decompose: ({ grad, self, p, pdist: distances }) => {
-      const [i, j] = pairsOf(self as Tensor);
-      const difference = sub(indexSelect(self as Tensor, 0, i), indexSelect(self as Tensor, 0, j));
-      const [norm, seed] = [unsqueeze(distances as Tensor, -1), unsqueeze(grad as Tensor, -1)];
-      const part = differenceGradient(difference, norm, seed, p as number);
-      const blank = zeros(self.sizes as number[], { dtype: self.dtype, device: self.device });
+      const [i, j] = pairsOf(self);
+      const difference = sub(indexSelect(self, 0, i), indexSelect(self, 0, j));
+      const [norm, seed] = [unsqueeze(distances, -1), unsqueeze(grad, -1)];
+      const part = differenceGradient(difference, norm, seed, p);
+      const blank = zeros(self.sizes, { dtype: self.dtype, device: self.device });
       return indexAdd(indexAdd(blank, 0, i, part), 0, j, neg(part));
     },
   },
@@ -168,14 +174,14 @@ const pdistBackwardOp = defineOp(
 
 const pdistForwardOp = defineOp('aten::_pdist_forward(Tensor self, float p=2.) -> Tensor', {
   meta: ({ self, p }) => {
-    check('pdist', self as Tensor, self as Tensor, p as number);
-    const n = self.sizes[0] as number;
+    check('pdist', self, self, p);
+    const n = self.sizes[0];
     const sizes = [Math.max(0, (n * (n - 1)) / 2)];
     return { sizes, strides: [1], dtype: self.dtype, device: self.device };
   },
   kernel: ({ self, p }, [out]) => {
     const [n, width] = self.sizes as [number, number];
-    const values = readNumbers(self as Tensor);
+    const values = readNumbers(self);
     const result = new Float64Array(out!.numel);
     let at = 0;
     for (let i = 0; i < n; i++)
@@ -184,14 +190,14 @@ const pdistForwardOp = defineOp('aten::_pdist_forward(Tensor self, float p=2.) -
         const row = values.subarray(i * width, (i + 1) * width);
         result[at++] = normOf(
           row.map((value, k) => value - other[k]!),
-          p as number,
+          p,
         );
       }
     writeNumbers(out!, result);
   },
   saved: ['self', 'out'],
   vjp: ({ self, p }, { grad, out }) => ({
-    self: () => callOp(pdistBackwardOp, [grad, self, p, out]) as Tensor,
+    self: () => callOp(pdistBackwardOp, [grad, self, p, out]),
   }),
 });
 
@@ -200,19 +206,19 @@ const pdistOp = defineOp('aten::pdist(Tensor self, float p=2.) -> Tensor', {
     if (self.ndim !== 2)
       throw new TesseraError(
         'shape-mismatch',
-        `pdist only supports 2D tensors, got: ${self.ndim as number}D`,
+        `pdist only supports 2D tensors, got: ${self.ndim}D`,
         { hints: ['Rows are points.'] },
       );
-    return callOp(pdistForwardOp, [contiguous(self as Tensor), p]);
+    return callOp(pdistForwardOp, [contiguous(self), p]);
   },
 });
 
 /** p-norm distances of all pairs of rows, [..., P, M] and [..., R, M] → [..., P, R]. @throws shape-mismatch, dtype-unsupported, invalid-argument */
 export function cdist(x1: Tensor, x2: Tensor, p = 2): Tensor {
-  return callOp(cdistOp, [x1, x2, p, null]) as Tensor;
+  return callOp(cdistOp, [x1, x2, p, null]);
 }
 
 /** p-norm distances of the rows i < j of a matrix, [N, M] → [N·(N-1)/2]. @throws shape-mismatch, dtype-unsupported, invalid-argument */
 export function pdist(self: Tensor, p = 2): Tensor {
-  return callOp(pdistOp, [self, p]) as Tensor;
+  return callOp(pdistOp, [self, p]);
 }

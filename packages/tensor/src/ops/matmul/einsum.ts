@@ -141,13 +141,13 @@ const einsumOp = defineOp(
   'aten::einsum(str equation, Tensor[] tensors, *, int[]? path=None) -> Tensor',
   {
     decompose: ({ equation, tensors, path }) => {
-      const list = tensors as Tensor[];
-      const parsed = parseEinsum(equation as string);
+      const list = tensors;
+      const parsed = parseEinsum(equation);
       if (list.length === 0 || list.length !== parsed.operands.length)
         refuseEquation(
           `${list.length > parsed.operands.length ? 'fewer' : 'more'} operands were provided in the equation (${parsed.operands.length}) than tensors (${list.length})`,
         );
-      return contract(parsed, list, path as number[] | null);
+      return contract(parsed, list, path);
     },
   },
 );
@@ -157,5 +157,5 @@ const einsumOp = defineOp(
  * that the result lacks are summed over; `...` stands for any dimensions. @throws invalid-argument
  */
 export function einsum(equation: string, ...tensors: readonly Tensor[]): Tensor {
-  return callOp(einsumOp, [equation, tensors, null]) as Tensor;
+  return callOp(einsumOp, [equation, tensors, null]);
 }

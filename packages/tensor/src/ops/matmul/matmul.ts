@@ -72,8 +72,8 @@ function productInto(
 }
 
 /** A factor as the product's dtype holds it: whole for integers. */
-function factor(value: unknown, out: Tensor): number {
-  const number = scalarValue(value as ScalarLike);
+function factor(value: ScalarLike, out: Tensor): number {
+  const number = scalarValue(value);
   return isFloatingPoint(out.dtype) ? number : Math.trunc(number);
 }
 
@@ -98,12 +98,12 @@ function gradientOfRight(grad: Tensor, left: Tensor, right: Tensor): Tensor {
 
 const mmOp = defineOp('aten::mm(Tensor self, Tensor mat2) -> Tensor', {
   tags: ['compute-intensive'],
-  meta: ({ self, mat2 }) => productMeta('mm', self as Tensor, mat2 as Tensor, 2),
-  kernel: ({ self, mat2 }, [out]) => productInto(out!, self as Tensor, mat2 as Tensor, null),
+  meta: ({ self, mat2 }) => productMeta('mm', self, mat2, 2),
+  kernel: ({ self, mat2 }, [out]) => productInto(out!, self, mat2, null),
   savedFor: { self: ['mat2'], mat2: ['self'] },
   vjp: ({ self, mat2 }, { grad }) => ({
-    self: () => gradientOfLeft(grad, self as Tensor, mat2 as Tensor),
-    mat2: () => gradientOfRight(grad, self as Tensor, mat2 as Tensor),
+    self: () => gradientOfLeft(grad, self, mat2),
+    mat2: () => gradientOfRight(grad, self, mat2),
   }),
 });
 
@@ -112,26 +112,18 @@ const addmmOp = defineOp(
   {
     tags: ['compute-intensive'],
     meta: ({ self, mat1, mat2 }) => {
-      const meta = productMeta('addmm', mat1 as Tensor, mat2 as Tensor, 2);
-      expandStrides(self.sizes as number[], self.strides as number[], meta.sizes);
-      checkTypes('addmm', self as Tensor, mat1 as Tensor);
+      const meta = productMeta('addmm', mat1, mat2, 2);
+      expandStrides(self.sizes, self.strides, meta.sizes);
+      checkTypes('addmm', self, mat1);
       return meta;
     },
     kernel: ({ self, mat1, mat2, beta, alpha }, [out]) =>
-      productInto(
-        out!,
-        mat1 as Tensor,
-        mat2 as Tensor,
-        self as Tensor,
-        factor(beta, out!),
-        factor(alpha, out!),
-      ),
+      productInto(out!, mat1, mat2, self, factor(beta, out!), factor(alpha, out!)),
     savedFor: { mat1: ['mat2'], mat2: ['mat1'] },
     vjp: ({ mat1, mat2, beta, alpha }, { grad }) => ({
-      self: () => scaled(grad, beta as ScalarLike),
-      mat1: () => scaled(gradientOfLeft(grad, mat1 as Tensor, mat2 as Tensor), alpha as ScalarLike),
-      mat2: () =>
-        scaled(gradientOfRight(grad, mat1 as Tensor, mat2 as Tensor), alpha as ScalarLike),
+      self: () => scaled(grad, beta),
+      mat1: () => scaled(gradientOfLeft(grad, mat1, mat2), alpha),
+      mat2: () => scaled(gradientOfRight(grad, mat1, mat2), alpha),
     }),
   },
 );
@@ -139,12 +131,12 @@ const addmmInplace = defineInplace(addmmOp);
 
 const bmmOp = defineOp('aten::bmm(Tensor self, Tensor mat2) -> Tensor', {
   tags: ['compute-intensive'],
-  meta: ({ self, mat2 }) => productMeta('bmm', self as Tensor, mat2 as Tensor, 3),
-  kernel: ({ self, mat2 }, [out]) => productInto(out!, self as Tensor, mat2 as Tensor, null),
+  meta: ({ self, mat2 }) => productMeta('bmm', self, mat2, 3),
+  kernel: ({ self, mat2 }, [out]) => productInto(out!, self, mat2, null),
   savedFor: { self: ['mat2'], mat2: ['self'] },
   vjp: ({ self, mat2 }, { grad }) => ({
-    self: () => bmm(grad, transpose(mat2 as Tensor, 1, 2)),
-    mat2: () => bmm(transpose(self as Tensor, 1, 2), grad),
+    self: () => bmm(grad, transpose(mat2, 1, 2)),
+    mat2: () => bmm(transpose(self, 1, 2), grad),
   }),
 });
 
@@ -153,24 +145,17 @@ const baddbmmOp = defineOp(
   {
     tags: ['compute-intensive'],
     meta: ({ self, batch1, batch2 }) => {
-      const meta = productMeta('baddbmm', batch1 as Tensor, batch2 as Tensor, 3);
-      expandStrides(self.sizes as number[], self.strides as number[], meta.sizes);
+      const meta = productMeta('baddbmm', batch1, batch2, 3);
+      expandStrides(self.sizes, self.strides, meta.sizes);
       return meta;
     },
     kernel: ({ self, batch1, batch2, beta, alpha }, [out]) =>
-      productInto(
-        out!,
-        batch1 as Tensor,
-        batch2 as Tensor,
-        self as Tensor,
-        factor(beta, out!),
-        factor(alpha, out!),
-      ),
+      productInto(out!, batch1, batch2, self, factor(beta, out!), factor(alpha, out!)),
     savedFor: { batch1: ['batch2'], batch2: ['batch1'] },
     vjp: ({ batch1, batch2, beta, alpha }, { grad }) => ({
-      self: () => scaled(grad, beta as ScalarLike),
-      batch1: () => scaled(bmm(grad, transpose(batch2 as Tensor, 1, 2)), alpha as ScalarLike),
-      batch2: () => scaled(bmm(transpose(batch1 as Tensor, 1, 2), grad), alpha as ScalarLike),
+      self: () => scaled(grad, beta),
+      batch1: () => scaled(bmm(grad, transpose(batch2, 1, 2)), alpha),
+      batch2: () => scaled(bmm(transpose(batch1, 1, 2), grad), alpha),
     }),
   },
 );
@@ -180,26 +165,19 @@ const mvOp = defineOp('aten::mv(Tensor self, Tensor vec) -> Tensor', {
   tags: ['compute-intensive'],
   meta: ({ self, vec }) => {
     if (self.ndim !== 2 || vec.ndim !== 1 || self.sizes[1] !== vec.sizes[0])
-      shapeError('mv', self as Tensor, vec as Tensor);
-    checkTypes('mv', self as Tensor, vec as Tensor);
+      shapeError('mv', self, vec);
+    checkTypes('mv', self, vec);
     return { sizes: [self.sizes[0]], strides: [1], dtype: self.dtype, device: self.device };
   },
   kernel: ({ self, vec }, [out]) => {
     const result = new Float64Array(out!.numel);
-    multiplyAdd(
-      readNumbers(self as Tensor),
-      readNumbers(vec as Tensor),
-      result,
-      self.sizes[0],
-      self.sizes[1],
-      1,
-    );
+    multiplyAdd(readNumbers(self), readNumbers(vec), result, self.sizes[0], self.sizes[1], 1);
     writeNumbers(out!, result);
   },
   savedFor: { self: ['vec'], vec: ['self'] },
   vjp: ({ self, vec }, { grad }) => ({
-    self: () => mul(unsqueeze(grad, 1), vec as Tensor),
-    vec: () => mv(t(self as Tensor), grad),
+    self: () => mul(unsqueeze(grad, 1), vec),
+    vec: () => mv(t(self), grad),
   }),
 });
 
@@ -207,20 +185,20 @@ const dotOp = defineOp('aten::dot(Tensor self, Tensor tensor) -> Tensor', {
   tags: ['reduction'],
   meta: ({ self, tensor }) => {
     if (self.ndim !== 1 || tensor.ndim !== 1 || self.sizes[0] !== tensor.sizes[0])
-      shapeError('dot', self as Tensor, tensor as Tensor);
-    checkTypes('dot', self as Tensor, tensor as Tensor);
+      shapeError('dot', self, tensor);
+    checkTypes('dot', self, tensor);
     return { sizes: [], strides: [], dtype: self.dtype, device: self.device };
   },
   kernel: ({ self, tensor }, [out]) => {
-    const other = readNumbers(tensor as Tensor);
+    const other = readNumbers(tensor);
     writeNumbers(out!, [
-      readNumbers(self as Tensor).reduce((total, value, i) => total + value * other[i]!, 0),
+      readNumbers(self).reduce((total, value, i) => total + value * other[i]!, 0),
     ]);
   },
   savedFor: { self: ['tensor'], tensor: ['self'] },
   vjp: ({ self, tensor }, { grad }) => ({
-    self: () => mul(grad, tensor as Tensor),
-    tensor: () => mul(grad, self as Tensor),
+    self: () => mul(grad, tensor),
+    tensor: () => mul(grad, self),
   }),
 });
 
@@ -232,7 +210,7 @@ export interface ProductOptions {
 
 /** Matrix product, [M, K] @ [K, N] → [M, N]. @throws shape-mismatch, dtype-mismatch */
 export function mm(self: Tensor, mat2: Tensor): Tensor {
-  return callOp(mmOp, [self, mat2]) as Tensor;
+  return callOp(mmOp, [self, mat2]);
 }
 
 /** beta · self + alpha · mat1 @ mat2, self broadcast to [M, N]. @throws shape-mismatch, dtype-mismatch */
@@ -242,7 +220,7 @@ export function addmm(
   mat2: Tensor,
   options: ProductOptions = {},
 ): Tensor {
-  return callOp(addmmOp, [self, mat1, mat2, options.beta ?? 1, options.alpha ?? 1]) as Tensor;
+  return callOp(addmmOp, [self, mat1, mat2, options.beta ?? 1, options.alpha ?? 1]);
 }
 
 /** self = beta · self + alpha · mat1 @ mat2 */
@@ -252,12 +230,12 @@ export function addmm_(
   mat2: Tensor,
   options: ProductOptions = {},
 ): Tensor {
-  return callOp(addmmInplace, [self, mat1, mat2, options.beta ?? 1, options.alpha ?? 1]) as Tensor;
+  return callOp(addmmInplace, [self, mat1, mat2, options.beta ?? 1, options.alpha ?? 1]);
 }
 
 /** Batched matrix product, [B, M, K] @ [B, K, N] → [B, M, N]. @throws shape-mismatch, dtype-mismatch */
 export function bmm(self: Tensor, mat2: Tensor): Tensor {
-  return callOp(bmmOp, [self, mat2]) as Tensor;
+  return callOp(bmmOp, [self, mat2]);
 }
 
 /** beta · self + alpha · batch1 @ batch2, self broadcast to [B, M, N]. @throws shape-mismatch, dtype-mismatch */
@@ -267,7 +245,7 @@ export function baddbmm(
   batch2: Tensor,
   options: ProductOptions = {},
 ): Tensor {
-  return callOp(baddbmmOp, [self, batch1, batch2, options.beta ?? 1, options.alpha ?? 1]) as Tensor;
+  return callOp(baddbmmOp, [self, batch1, batch2, options.beta ?? 1, options.alpha ?? 1]);
 }
 
 /** self = beta · self + alpha · batch1 @ batch2 */
@@ -277,21 +255,15 @@ export function baddbmm_(
   batch2: Tensor,
   options: ProductOptions = {},
 ): Tensor {
-  return callOp(baddbmmInplace, [
-    self,
-    batch1,
-    batch2,
-    options.beta ?? 1,
-    options.alpha ?? 1,
-  ]) as Tensor;
+  return callOp(baddbmmInplace, [self, batch1, batch2, options.beta ?? 1, options.alpha ?? 1]);
 }
 
 /** Matrix times vector, [M, K] @ [K] → [M]. @throws shape-mismatch, dtype-mismatch */
 export function mv(self: Tensor, vec: Tensor): Tensor {
-  return callOp(mvOp, [self, vec]) as Tensor;
+  return callOp(mvOp, [self, vec]);
 }
 
 /** Inner product of two vectors, [K] · [K] → []. @throws shape-mismatch, dtype-mismatch */
 export function dot(self: Tensor, other: Tensor): Tensor {
-  return callOp(dotOp, [self, other]) as Tensor;
+  return callOp(dotOp, [self, other]);
 }

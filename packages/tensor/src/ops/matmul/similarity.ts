@@ -21,18 +21,17 @@ import { norm } from '../reduction/norm.js';
 import { where } from '../pointwise/where.js';
 
 const distOp = defineOp('aten::dist(Tensor self, Tensor other, Scalar p=2) -> Tensor', {
-  decompose: ({ self, other, p }) =>
-    norm(sub(self as Tensor, other as Tensor), fixedScalar(p as ScalarLike)),
+  decompose: ({ self, other, p }) => norm(sub(self, other), fixedScalar(p)),
 });
 
 const pairwiseOp = defineOp(
   'aten::pairwise_distance(Tensor x1, Tensor x2, float p=2., float eps=1e-06, bool keepdim=False) -> Tensor',
   {
     decompose: ({ x1, x2, p, eps, keepdim }) => {
-      const difference = sub(x1 as Tensor, x2 as Tensor);
+      const difference = sub(x1, x2);
       // eps keeps the derivative finite where both are equal.
-      const apart = add(toFloatingTensor(difference), eps as number);
-      return norm(apart, p as number, -1, { keepdim: keepdim as boolean });
+      const apart = add(toFloatingTensor(difference), eps);
+      return norm(apart, p, -1, { keepdim: keepdim });
     },
   },
 );
@@ -53,23 +52,20 @@ const cosineOp = defineOp(
   'aten::cosine_similarity(Tensor x1, Tensor x2, int dim=1, float eps=1e-08) -> Tensor',
   {
     decompose: ({ x1, x2, dim, eps }) => {
-      const dtype = resultType([x1 as Tensor, x2 as Tensor]);
+      const dtype = resultType([x1, x2]);
       if (!isFloatingPoint(dtype))
         throw new TesseraError(
           'dtype-unsupported',
           `expected common dtype to be floating point, yet common dtype is ${dtype}`,
           { hints: ["Convert first: x.to('float32')."] },
         );
-      const sizes = broadcastShapes(
-        [x1.sizes as number[], x2.sizes as number[]],
-        'cosine_similarity',
-      );
-      const at = wrapDim(dim as number, sizes.length, 'cosine_similarity');
+      const sizes = broadcastShapes([x1.sizes, x2.sizes], 'cosine_similarity');
+      const at = wrapDim(dim, sizes.length, 'cosine_similarity');
       const unit = (x: Tensor): Tensor => {
         const vectors = toDtype(x, dtype).expand(sizes);
-        return div(vectors, lengthOf(vectors, at, eps as number));
+        return div(vectors, lengthOf(vectors, at, eps));
       };
-      return sum(mul(unit(x1 as Tensor), unit(x2 as Tensor)), sizes.length === 0 ? null : at);
+      return sum(mul(unit(x1), unit(x2)), sizes.length === 0 ? null : at);
     },
   },
 );
@@ -78,9 +74,9 @@ const renormOp = defineOp(
   'aten::renorm(Tensor self, Scalar p, int dim, Scalar maxnorm) -> Tensor',
   {
     decompose: ({ self, p, dim, maxnorm }) => {
-      const x = self as Tensor;
-      const limit = scalarValue(maxnorm as ScalarLike);
-      if (!(scalarValue(p as ScalarLike) > 0) || !(limit >= 0) || x.ndim < 2)
+      const x = self;
+      const limit = scalarValue(maxnorm);
+      if (!(scalarValue(p) > 0) || !(limit >= 0) || x.ndim < 2)
         throw new TesseraError(
           'invalid-argument',
           x.ndim < 2
@@ -88,10 +84,10 @@ const renormOp = defineOp(
             : 'renorm: non-positive-norm not supported, and expected maxnorm to be >= 0',
           { hints: ['Give a positive p, a maxnorm of at least 0, and a tensor of slices.'] },
         );
-      const at = wrapDim(dim as number, x.ndim, 'renorm');
+      const at = wrapDim(dim, x.ndim, 'renorm');
       const rest = x.sizes.map((_, i) => i).filter((i) => i !== at);
       const half = x.dtype === 'float16' || x.dtype === 'bfloat16';
-      const length = norm(x, p as ScalarLike, rest, {
+      const length = norm(x, p, rest, {
         keepdim: true,
         dtype: half ? 'float32' : x.dtype,
       });
@@ -106,7 +102,7 @@ const renormInplace = defineInplace(renormOp);
 
 /** The p-norm of self - other. @throws shape-mismatch, dtype-unsupported */
 export function dist(self: Tensor, other: Tensor, p: ScalarLike = 2): Tensor {
-  return callOp(distOp, [self, other, p]) as Tensor;
+  return callOp(distOp, [self, other, p]);
 }
 
 /** p-norms of differences of vectors in the last dimension. @throws shape-mismatch */
@@ -116,7 +112,7 @@ export function pairwiseDistance(
   options: { p?: number; eps?: number; keepdim?: boolean } = {},
 ): Tensor {
   const { p = 2, eps = 1e-6, keepdim = false } = options;
-  return callOp(pairwiseOp, [x1, x2, p, eps, keepdim]) as Tensor;
+  return callOp(pairwiseOp, [x1, x2, p, eps, keepdim]);
 }
 
 /** Cosines of the angles between vectors along a dimension; lengths count as at least eps. @throws shape-mismatch, dtype-unsupported */
@@ -125,15 +121,15 @@ export function cosineSimilarity(
   x2: Tensor,
   options: { dim?: number; eps?: number } = {},
 ): Tensor {
-  return callOp(cosineOp, [x1, x2, options.dim ?? 1, options.eps ?? 1e-8]) as Tensor;
+  return callOp(cosineOp, [x1, x2, options.dim ?? 1, options.eps ?? 1e-8]);
 }
 
 /** Slices along `dim` scaled down to a p-norm of at most maxnorm. @throws invalid-argument, invalid-dim */
 export function renorm(self: Tensor, p: ScalarLike, dim: number, maxnorm: ScalarLike): Tensor {
-  return callOp(renormOp, [self, p, dim, maxnorm]) as Tensor;
+  return callOp(renormOp, [self, p, dim, maxnorm]);
 }
 
 /** self = renorm(self) */
 export function renorm_(self: Tensor, p: ScalarLike, dim: number, maxnorm: ScalarLike): Tensor {
-  return callOp(renormInplace, [self, p, dim, maxnorm]) as Tensor;
+  return callOp(renormInplace, [self, p, dim, maxnorm]);
 }

@@ -16,7 +16,7 @@ import { readNumbers, writeNumbers } from '../../kernels/elements.js';
 import { checkFloating } from '../../kernels/restrict-dtypes.js';
 import { formatStrides } from '../../memory-format.js';
 import { type OpOverload, defineOp } from '../../op/op-overload.js';
-import type { NamedArgs, TensorMeta, Vjp } from '../../op/op-record.js';
+import type { TensorMeta, Vjp } from '../../op/op-record.js';
 import { formatSizes } from '../../shape.js';
 import type { Tensor } from '../../tensor.js';
 import { rsqrt } from '../pointwise/exponential.js';
@@ -26,18 +26,26 @@ import { reshape } from '../view/view.js';
 
 type Maybe = Tensor | null;
 
+interface BatchArgs {
+  readonly input: Tensor;
+  readonly weight: Maybe;
+  readonly bias: Maybe;
+  readonly running_mean?: Maybe;
+  readonly running_var?: Maybe;
+}
+
 /** @throws shape-mismatch, dtype-unsupported */
-function outputMeta({ input, weight, bias, running_mean, running_var }: NamedArgs): TensorMeta {
-  checkFloating('batch_norm', input as Tensor);
+function outputMeta({ input, weight, bias, running_mean, running_var }: BatchArgs): TensorMeta {
+  checkFloating('batch_norm', input);
   if (input.ndim < 2)
     throw new TesseraError(
       'shape-mismatch',
-      `batch_norm: expected at least 2D input (got ${input.ndim as number}D input)`,
+      `batch_norm: expected at least 2D input (got ${input.ndim}D input)`,
       { hints: ['The input is [N, C, …].'] },
     );
-  const channels = input.sizes[1] as number;
+  const channels = input.sizes[1];
   for (const [name, value] of Object.entries({ weight, bias, running_mean, running_var })) {
-    const tensor = value as Tensor | null | undefined;
+    const tensor = value;
     if (tensor == null || (tensor.ndim === 1 && tensor.sizes[0] === channels)) continue;
     throw new TesseraError(
       'shape-mismatch',
@@ -47,7 +55,7 @@ function outputMeta({ input, weight, bias, running_mean, running_var }: NamedArg
   }
   return {
     sizes: input.sizes,
-    strides: formatStrides(input as Tensor, null),
+    strides: formatStrides(input, null),
     dtype: input.dtype,
     device: input.device,
   };
@@ -59,23 +67,23 @@ function vector(input: Tensor, size: number, dtype = input.dtype): TensorMeta {
 
 /** Normalises with the saved statistics, which are rounded to their type as PyTorch's are. */
 function normalizeSaved(
-  { input, weight, bias }: NamedArgs,
+  { input, weight, bias }: { input: Tensor; weight: Tensor | null; bias: Tensor | null },
   out: Tensor,
   x: Float64Array,
   saveMean: Tensor,
   saveInvstd: Tensor,
 ): void {
   const [means, scales] = [readNumbers(saveMean), readNumbers(saveInvstd)];
-  normalizeChannels(out, input as Tensor, x, means, scales, weight as Maybe, bias as Maybe);
+  normalizeChannels(out, input, x, means, scales, weight, bias);
 }
 
 /** Returns updated running statistics as well. */
-export const batchNormFunctionalOp: OpOverload = defineOp(
+export const batchNormFunctionalOp: OpOverload<[Tensor, Tensor, Tensor, Tensor, Tensor]> = defineOp(
   'aten::_native_batch_norm_legit_functional(Tensor input, Tensor? weight, Tensor? bias, Tensor running_mean, Tensor running_var, bool training, float momentum, float eps) -> (Tensor, Tensor, Tensor, Tensor running_mean_out, Tensor running_var_out)',
   {
     tags: ['reduction'],
     meta: (args) => {
-      const input = args.input as Tensor;
+      const input = args.input;
       const out = outputMeta(args);
       const stat = vector(input, args.training === true ? input.sizes[1]! : 0);
       return [
@@ -87,11 +95,11 @@ export const batchNormFunctionalOp: OpOverload = defineOp(
       ];
     },
     kernel: (args, [out, saveMean, saveInvstd, meanOut, varOut]) => {
-      const input = args.input as Tensor;
+      const input = args.input;
       const x = readNumbers(input);
-      const oldMean = readNumbers(args.running_mean as Tensor);
-      const oldVar = readNumbers(args.running_var as Tensor);
-      const eps = args.eps as number;
+      const oldMean = readNumbers(args.running_mean);
+      const oldVar = readNumbers(args.running_var);
+      const eps = args.eps;
       if (args.training !== true) {
         normalizeChannels(
           out!,
@@ -99,8 +107,8 @@ export const batchNormFunctionalOp: OpOverload = defineOp(
           x,
           oldMean,
           oldVar.map((v) => 1 / Math.sqrt(v + eps)),
-          args.weight as Maybe,
-          args.bias as Maybe,
+          args.weight,
+          args.bias,
         );
         writeNumbers(meanOut!, oldMean);
         writeNumbers(varOut!, oldVar);
@@ -111,7 +119,7 @@ export const batchNormFunctionalOp: OpOverload = defineOp(
       writeNumbers(saveMean!, means);
       writeNumbers(saveInvstd!, scales);
       normalizeSaved(args, out!, x, saveMean!, saveInvstd!);
-      const momentum = args.momentum as number;
+      const momentum = args.momentum;
       writeNumbers(
         meanOut!,
         oldMean.map((v, c) => (1 - momentum) * v + momentum * means[c]!),
@@ -127,25 +135,25 @@ export const batchNormFunctionalOp: OpOverload = defineOp(
     saved: ['input', 'weight', 'out.1', 'out.2', 'out.3', 'out.4'],
     constantOutputs: [1, 2, 3, 4],
     vjp: (args, context) =>
-      gradients(args, context, args.training as boolean, context.outs[3]!, context.outs[4]!),
+      gradients(args, context, args.training, context.outs[3]!, context.outs[4]!),
   },
 );
 
 /** With the statistics of the batch alone. */
-export const batchNormNoStatsOp: OpOverload = defineOp(
+export const batchNormNoStatsOp: OpOverload<[Tensor, Tensor, Tensor]> = defineOp(
   'aten::_native_batch_norm_legit.no_stats(Tensor input, Tensor? weight, Tensor? bias, bool training, float momentum, float eps) -> (Tensor, Tensor, Tensor)',
   {
     tags: ['reduction'],
     meta: (args) => {
-      const input = args.input as Tensor;
+      const input = args.input;
       const stat = vector(input, input.sizes[1] ?? 0);
       return [outputMeta(args), stat, stat];
     },
     kernel: (args, [out, saveMean, saveInvstd]) => {
-      const input = args.input as Tensor;
+      const input = args.input;
       const x = readNumbers(input);
       const { means, variances } = channelStatistics(input, x);
-      const scales = variances.map((v) => 1 / Math.sqrt(v + (args.eps as number)));
+      const scales = variances.map((v) => 1 / Math.sqrt(v + args.eps));
       writeNumbers(saveMean!, means);
       writeNumbers(saveInvstd!, scales);
       normalizeSaved(args, out!, x, saveMean!, saveInvstd!);
@@ -157,44 +165,41 @@ export const batchNormNoStatsOp: OpOverload = defineOp(
 );
 
 /** With the running statistics. */
-export const batchNormNoTrainingOp: OpOverload = defineOp(
+export const batchNormNoTrainingOp: OpOverload<[Tensor, Tensor, Tensor]> = defineOp(
   'aten::_native_batch_norm_legit_no_training(Tensor input, Tensor? weight, Tensor? bias, Tensor running_mean, Tensor running_var, float momentum, float eps) -> (Tensor, Tensor, Tensor)',
   {
     tags: ['pointwise'],
     meta: (args) => {
-      const stat = vector(args.input as Tensor, 0);
+      const stat = vector(args.input, 0);
       return [outputMeta(args), stat, stat];
     },
     kernel: (args, [out]) => {
-      const input = args.input as Tensor;
-      const scales = readNumbers(args.running_var as Tensor).map(
-        (v) => 1 / Math.sqrt(v + (args.eps as number)),
-      );
+      const input = args.input;
+      const scales = readNumbers(args.running_var).map((v) => 1 / Math.sqrt(v + args.eps));
       normalizeChannels(
         out!,
         input,
         readNumbers(input),
-        readNumbers(args.running_mean as Tensor),
+        readNumbers(args.running_mean),
         scales,
-        args.weight as Maybe,
-        args.bias as Maybe,
+        args.weight,
+        args.bias,
       );
     },
     saved: ['input', 'weight', 'running_mean', 'running_var'],
     constantOutputs: [1, 2],
-    vjp: (args, context) =>
-      gradients(args, context, false, args.running_mean as Tensor, args.running_var as Tensor),
+    vjp: (args, context) => gradients(args, context, false, args.running_mean, args.running_var),
   },
 );
 
-const backwardOp: OpOverload = defineOp(
+const backwardOp: OpOverload<[Tensor, Tensor, Tensor]> = defineOp(
   'aten::native_batch_norm_backward(Tensor grad_out, Tensor input, Tensor? weight, Tensor? running_mean, Tensor? running_var, Tensor? save_mean, Tensor? save_invstd, bool train, float eps, bool[3] output_mask) -> (Tensor, Tensor, Tensor)',
   {
     tags: ['reduction'],
     meta: (args) => {
-      const input = args.input as Tensor;
-      const mask = args.output_mask as boolean[];
-      const weight = args.weight as Maybe;
+      const input = args.input;
+      const mask = args.output_mask;
+      const weight = args.weight;
       const channels = input.sizes[1]!;
       return [
         mask[0] ? outputMeta({ ...args, bias: null }) : vector(input, 0),
@@ -203,22 +208,20 @@ const backwardOp: OpOverload = defineOp(
       ];
     },
     kernel: (args, [dInput, dWeight, dBias]) => {
-      const train = args.train as boolean;
+      const train = args.train;
       const means = readNumbers((train ? args.save_mean : args.running_mean) as Tensor);
       const scales = train
         ? readNumbers(args.save_invstd as Tensor)
-        : readNumbers(args.running_var as Tensor).map(
-            (v) => 1 / Math.sqrt(v + (args.eps as number)),
-          );
+        : readNumbers(args.running_var as Tensor).map((v) => 1 / Math.sqrt(v + args.eps));
       const grads = batchNormBackward({
-        gradOut: args.grad_out as Tensor,
-        input: args.input as Tensor,
-        weight: args.weight as Maybe,
+        gradOut: args.grad_out,
+        input: args.input,
+        weight: args.weight,
         means,
         scales,
         train,
       });
-      const mask = args.output_mask as boolean[];
+      const mask = args.output_mask;
       if (mask[0]) writeNumbers(dInput!, grads.input);
       if (mask[1]) writeNumbers(dWeight!, grads.weight);
       if (mask[2]) writeNumbers(dBias!, grads.bias);
@@ -228,9 +231,9 @@ const backwardOp: OpOverload = defineOp(
     vjp: (args, { grads }) =>
       composedGradients(
         {
-          grad_out: args.grad_out as Tensor,
-          input: args.input as Tensor,
-          weight: args.weight as Maybe,
+          grad_out: args.grad_out,
+          input: args.input,
+          weight: args.weight,
         },
         grads,
         (at) => {
@@ -249,7 +252,7 @@ const backwardOp: OpOverload = defineOp(
 );
 
 function gradients(
-  { input, weight, eps }: NamedArgs,
+  { input, weight, eps }: { input: Tensor; weight: Tensor | null; eps: number },
   { grad, outs, needs }: Parameters<Vjp>[1],
   train: boolean,
   runningMean: Maybe,
@@ -257,13 +260,7 @@ function gradients(
 ): ReturnType<Vjp> {
   // A gradient that must itself be differentiable is written in primitive ops.
   if (isGradEnabled())
-    return composedGradient(
-      grad,
-      input as Tensor,
-      weight as Maybe,
-      eps as number,
-      train ? null : [runningMean!, runningVar!],
-    );
+    return composedGradient(grad, input, weight, eps, train ? null : [runningMean!, runningVar!]);
   const mask = [needs('input'), needs('weight'), needs('bias')];
   const [saveMean, saveInvstd] = train ? [outs[1], outs[2]] : [null, null];
   const [dInput, dWeight, dBias] = callOp(backwardOp, [
@@ -277,7 +274,7 @@ function gradients(
     train,
     eps,
     mask,
-  ]) as Tensor[];
+  ]);
   return {
     input: mask[0] ? dInput! : null,
     weight: mask[1] ? dWeight! : null,

@@ -7,7 +7,6 @@
 import { noGrad } from '../../autograd/grad-mode.js';
 import { callOp } from '../../dispatch/dispatcher.js';
 import { defineOp } from '../../op/op-overload.js';
-import type { NamedArgs } from '../../op/op-record.js';
 import type { Tensor } from '../../tensor.js';
 import { clone, copy_ } from '../arrange/copy.js';
 import { newZeros } from '../factory/like.js';
@@ -17,8 +16,22 @@ import {
   batchNormNoTrainingOp,
 } from './batch-primitive.js';
 
+type Normalized = [output: Tensor, mean: Tensor, invstd: Tensor];
+
+/** Arguments that the operators have in common. */
+interface Batch {
+  readonly input: Tensor;
+  readonly weight: Tensor | null;
+  readonly bias: Tensor | null;
+  readonly running_mean: Tensor | null;
+  readonly running_var: Tensor | null;
+  readonly training: boolean;
+  readonly momentum: number;
+  readonly eps: number;
+}
+
 /** An empty batch is returned as it is. */
-function emptyBatch(input: Tensor): Tensor[] {
+function emptyBatch(input: Tensor): Normalized {
   const none = newZeros(input, [0]);
   return [clone(input), none, none];
 }
@@ -33,8 +46,8 @@ function normalize({
   training,
   momentum,
   eps,
-}: NamedArgs): Tensor[] {
-  if (input.numel === 0) return emptyBatch(input as Tensor);
+}: Batch): Normalized {
+  if (input.numel === 0) return emptyBatch(input);
   const hasStats = running_mean != null && running_var != null;
   if (training !== true && hasStats)
     return callOp(batchNormNoTrainingOp, [
@@ -45,9 +58,8 @@ function normalize({
       running_var,
       momentum,
       eps,
-    ]) as Tensor[];
-  if (!hasStats)
-    return callOp(batchNormNoStatsOp, [input, weight, bias, true, momentum, eps]) as Tensor[];
+    ]);
+  if (!hasStats) return callOp(batchNormNoStatsOp, [input, weight, bias, true, momentum, eps]);
   const [out, mean_, invstd, newMean, newVar] = callOp(batchNormFunctionalOp, [
     input,
     weight,
@@ -57,12 +69,12 @@ function normalize({
     true,
     momentum,
     eps,
-  ]) as Tensor[];
+  ]);
   noGrad(() => {
-    copy_(running_mean as Tensor, newMean!);
-    copy_(running_var as Tensor, newVar!);
+    copy_(running_mean, newMean);
+    copy_(running_var, newVar);
   });
-  return [out!, mean_!, invstd!];
+  return [out, mean_, invstd];
 }
 
 defineOp(
@@ -79,7 +91,7 @@ defineOp(
   {
     decompose: (args) => [
       ...normalize({ ...args, training: true }),
-      newZeros(args.input as Tensor, [0], { dtype: 'uint8' }),
+      newZeros(args.input, [0], { dtype: 'uint8' }),
     ],
   },
 );
@@ -125,5 +137,5 @@ export function batchNorm(input: Tensor, options: BatchNormOptions = {}): Tensor
     momentum,
     eps,
     true,
-  ]) as Tensor;
+  ]);
 }

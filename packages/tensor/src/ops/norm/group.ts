@@ -31,16 +31,16 @@ const groupNormOp = defineOp(
   {
     tags: ['reduction'],
     meta: ({ input, N, group }) => {
-      checkFloating('group_norm', input as Tensor);
-      const stat = dense([N as number, group as number], input as Tensor);
-      return [dense(input.sizes as number[], input as Tensor), stat, stat];
+      checkFloating('group_norm', input);
+      const stat = dense([N, group], input);
+      return [dense(input.sizes, input), stat, stat];
     },
     kernel: ({ input, weight, bias, C, HxW, group, eps }, [out, mean_, rstd]) => {
-      const x = readNumbers(input as Tensor);
-      const w = weight === null ? null : readNumbers(weight as Tensor);
-      const b = bias === null ? null : readNumbers(bias as Tensor);
-      const inner = HxW as number;
-      const length = ((C as number) / (group as number)) * inner;
+      const x = readNumbers(input);
+      const w = weight === null ? null : readNumbers(weight);
+      const b = bias === null ? null : readNumbers(bias);
+      const inner = HxW;
+      const length = (C / group) * inner;
       const rows = mean_!.numel;
       const means = new Float64Array(rows);
       const scales = new Float64Array(rows);
@@ -48,10 +48,9 @@ const groupNormOp = defineOp(
         const row = x.subarray(r * length, (r + 1) * length);
         const average = row.reduce((a, v) => a + v, 0) / length;
         means[r] = average;
-        scales[r] =
-          1 / Math.sqrt(row.reduce((a, v) => a + (v - average) ** 2, 0) / length + (eps as number));
+        scales[r] = 1 / Math.sqrt(row.reduce((a, v) => a + (v - average) ** 2, 0) / length + eps);
         for (let i = 0; i < length; i++) {
-          const channel = Math.floor((r * length + i) / inner) % (C as number);
+          const channel = Math.floor((r * length + i) / inner) % C;
           row[i] =
             (row[i]! - average) * scales[r]! * (w === null ? 1 : w[channel]!) +
             (b === null ? 0 : b[channel]!);
@@ -65,14 +64,7 @@ const groupNormOp = defineOp(
     vjp: ({ input, weight, N, C, HxW, group, eps }, { grad, grads, outs, needs }) => {
       // Gradients of the statistics, or that must themselves be differentiable, are written in primitive ops.
       if (isGradEnabled() || grads[1] != null || grads[2] != null)
-        return composedGradient(
-          grad,
-          grads,
-          input as Tensor,
-          weight as Maybe,
-          group as number,
-          () => eps as number,
-        );
+        return composedGradient(grad, grads, input, weight, group, () => eps);
       const mask = [needs('input'), needs('weight'), needs('bias')];
       const [dInput, dWeight, dBias] = callOp(backwardOp, [
         grad,
@@ -85,7 +77,7 @@ const groupNormOp = defineOp(
         HxW,
         group,
         mask,
-      ]) as Tensor[];
+      ]);
       return {
         input: mask[0] ? dInput! : null,
         weight: mask[1] ? dWeight! : null,
@@ -103,30 +95,26 @@ const backwardOp = defineOp(
       if (input.sizes[1] !== C)
         throw new TesseraError(
           'shape-mismatch',
-          `native_group_norm_backward: input of shape ${formatSizes(input.sizes as number[])} does not have ${C as number} channels`,
+          `native_group_norm_backward: input of shape ${formatSizes(input.sizes)} does not have ${C} channels`,
           { hints: ['C is the size of dimension 1.'] },
         );
-      const mask = output_mask as boolean[];
+      const mask = output_mask;
       const part = (wanted: boolean, sizes: readonly number[]): TensorMeta =>
-        dense(wanted ? sizes : [0], input as Tensor);
-      return [
-        part(mask[0]!, input.sizes as number[]),
-        part(mask[1]!, [C as number]),
-        part(mask[2]!, [C as number]),
-      ];
+        dense(wanted ? sizes : [0], input);
+      return [part(mask[0]!, input.sizes), part(mask[1]!, [C]), part(mask[2]!, [C])];
     },
     kernel: (
       { grad_out, input, mean: mean_, rstd, weight, C, HxW, group, output_mask },
       [dInput, dWeight, dBias],
     ) => {
-      const g = readNumbers(grad_out as Tensor);
-      const x = readNumbers(input as Tensor);
-      const w = weight === null ? null : readNumbers(weight as Tensor);
-      const means = readNumbers(mean_ as Tensor);
-      const scales = readNumbers(rstd as Tensor);
-      const inner = HxW as number;
-      const channels = C as number;
-      const length = (channels / (group as number)) * inner;
+      const g = readNumbers(grad_out);
+      const x = readNumbers(input);
+      const w = weight === null ? null : readNumbers(weight);
+      const means = readNumbers(mean_);
+      const scales = readNumbers(rstd);
+      const inner = HxW;
+      const channels = C;
+      const length = (channels / group) * inner;
       const results = new Float64Array(x.length);
       const forWeight = new Float64Array(channels);
       const forBias = new Float64Array(channels);
@@ -157,7 +145,7 @@ const backwardOp = defineOp(
             (results[i] = scales[r]! * (weighted - total / length - (normal * projected) / length)),
         );
       }
-      const mask = output_mask as boolean[];
+      const mask = output_mask;
       if (mask[0]) writeNumbers(dInput!, results);
       if (mask[1]) writeNumbers(dWeight!, forWeight);
       if (mask[2]) writeNumbers(dBias!, forBias);
@@ -165,21 +153,12 @@ const backwardOp = defineOp(
     saved: ['grad_out', 'input', 'rstd', 'weight'],
     // With respect to what the statistics were computed from.
     vjp: ({ grad_out, input, rstd, weight, group }, { grads }) =>
-      composedGradients(
-        { grad_out: grad_out as Tensor, input: input as Tensor, weight: weight as Maybe },
-        grads,
-        (at) => {
-          const first = composedGradient(
-            at.grad_out!,
-            [],
-            at.input!,
-            at.weight,
-            group as number,
-            (variance) => sub(unsqueeze(pow(detach(rstd as Tensor), -2), -1), detach(variance)),
-          );
-          return [first.input(), first.weight(), first.bias()];
-        },
-      ),
+      composedGradients({ grad_out: grad_out, input: input, weight: weight }, grads, (at) => {
+        const first = composedGradient(at.grad_out!, [], at.input!, at.weight, group, (variance) =>
+          sub(unsqueeze(pow(detach(rstd), -2), -1), detach(variance)),
+        );
+        return [first.input(), first.weight(), first.bias()];
+      }),
   },
 );
 
@@ -227,26 +206,16 @@ const groupNormCompositeOp = defineOp(
   {
     decompose: ({ input, num_groups, weight, bias, eps }) => {
       const [n, c] = input.sizes as [number, number];
-      if (input.ndim < 2 || c % (num_groups as number) !== 0) {
+      if (input.ndim < 2 || c % num_groups !== 0) {
         throw new TesseraError(
           'shape-mismatch',
-          `group_norm: Expected number of channels in input to be divisible by num_groups, but got input of shape ${formatSizes(input.sizes)} and num_groups=${num_groups as number}`,
+          `group_norm: Expected number of channels in input to be divisible by num_groups, but got input of shape ${formatSizes(input.sizes)} and num_groups=${num_groups}`,
           { hints: ['The input is [N, C, …] with C a multiple of num_groups.'] },
         );
       }
-      const inner = (input.sizes as number[]).slice(2).reduce((a, b) => a * b, 1);
-      return (
-        callOp(groupNormOp, [
-          (input as Tensor).contiguous(),
-          weight,
-          bias,
-          n,
-          c,
-          inner,
-          num_groups,
-          eps,
-        ]) as Tensor[]
-      )[0];
+      const inner = input.sizes.slice(2).reduce((a, b) => a * b, 1);
+      const operands = [input.contiguous(), weight, bias, n, c, inner, num_groups, eps];
+      return callOp(groupNormOp, operands)[0];
     },
   },
 );
@@ -264,5 +233,5 @@ export function groupNorm(
     options.bias ?? null,
     options.eps ?? 1e-5,
     true,
-  ]) as Tensor;
+  ]);
 }

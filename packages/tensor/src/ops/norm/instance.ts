@@ -18,8 +18,8 @@ const instanceNormOp = defineOp(
   'aten::instance_norm(Tensor input, Tensor? weight, Tensor? bias, Tensor? running_mean, Tensor? running_var, bool use_input_stats, float momentum, float eps, bool cudnn_enabled) -> Tensor',
   {
     decompose: (args) => {
-      const input = args.input as Tensor;
-      const [runningMean, runningVar] = [args.running_mean, args.running_var] as [Maybe, Maybe];
+      const input = args.input;
+      const [runningMean, runningVar] = [args.running_mean, args.running_var];
       if (args.use_input_stats !== true && (runningMean === null || runningVar === null))
         throw new TesseraError(
           'invalid-argument',
@@ -39,13 +39,13 @@ const instanceNormOp = defineOp(
       const out = batchNorm(
         view(contiguous(input), [1, batch * channels, ...input.sizes.slice(2)]),
         {
-          weight: repeated(args.weight as Maybe),
-          bias: repeated(args.bias as Maybe),
+          weight: repeated(args.weight),
+          bias: repeated(args.bias),
           runningMean: means,
           runningVar: variances,
-          training: args.use_input_stats as boolean,
-          momentum: args.momentum as number,
-          eps: args.eps as number,
+          training: args.use_input_stats,
+          momentum: args.momentum,
+          eps: args.eps,
         },
       );
       noGrad(() => {
@@ -85,5 +85,5 @@ export function instanceNorm(
     momentum,
     eps,
     true,
-  ]) as Tensor;
+  ]);
 }

@@ -55,25 +55,19 @@ const layerNormOp = defineOp(
   {
     tags: ['reduction'],
     meta: ({ input, normalized_shape, weight, bias }) => {
-      checkFloating('layer_norm', input as Tensor);
-      const axis = axisOf(
-        'layer_norm',
-        input as Tensor,
-        normalized_shape as number[],
-        weight as Tensor | null,
-        bias as Tensor | null,
-      );
+      checkFloating('layer_norm', input);
+      const axis = axisOf('layer_norm', input, normalized_shape, weight, bias);
       const stat = dense(
-        (input.sizes as number[]).map((size, i) => (i < axis ? size : 1)),
-        input as Tensor,
+        input.sizes.map((size, i) => (i < axis ? size : 1)),
+        input,
       );
-      return [dense(input.sizes as number[], input as Tensor), stat, stat];
+      return [dense(input.sizes, input), stat, stat];
     },
     kernel: ({ input, normalized_shape, weight, bias, eps }, [out, mean_, rstd]) => {
-      const x = readNumbers(input as Tensor);
-      const length = numelOf(normalized_shape as number[]);
-      const w = weight === null ? null : readNumbers(weight as Tensor);
-      const b = bias === null ? null : readNumbers(bias as Tensor);
+      const x = readNumbers(input);
+      const length = numelOf(normalized_shape);
+      const w = weight === null ? null : readNumbers(weight);
+      const b = bias === null ? null : readNumbers(bias);
       const rows = mean_!.numel;
       const means = new Float64Array(rows);
       const scales = new Float64Array(rows);
@@ -82,7 +76,7 @@ const layerNormOp = defineOp(
         const average = row.reduce((a, v) => a + v, 0) / length;
         const variance = row.reduce((a, v) => a + (v - average) ** 2, 0) / length;
         means[r] = average;
-        scales[r] = 1 / Math.sqrt(variance + (eps as number));
+        scales[r] = 1 / Math.sqrt(variance + eps);
         for (let i = 0; i < length; i++)
           row[i] =
             (row[i]! - average) * scales[r]! * (w === null ? 1 : w[i]!) + (b === null ? 0 : b[i]!);
@@ -96,16 +90,10 @@ const layerNormOp = defineOp(
     vjp: ({ input, normalized_shape, weight, bias, eps }, { grad, outs, needs }) => {
       // A gradient that must itself be differentiable is written in primitive ops.
       if (isGradEnabled())
-        return composedGradient(
-          grad,
-          input as Tensor,
-          normalized_shape as number[],
-          weight as Tensor | null,
-          () => eps as number,
-        );
+        return composedGradient(grad, input, normalized_shape, weight, () => eps);
       const mask = [needs('input'), needs('weight'), needs('bias')];
       // The backward op reads only the shape of the bias, which is the weight's.
-      const shaped = bias === null ? null : ((weight as Tensor | null) ?? null);
+      const shaped = bias === null ? null : (weight ?? null);
       const [input_, weight_, bias_] = callOp(layerNormBackwardOp, [
         grad,
         input,
@@ -115,7 +103,7 @@ const layerNormOp = defineOp(
         weight,
         shaped,
         mask,
-      ]) as Tensor[];
+      ]);
       return { input: input_!, weight: mask[1] ? weight_! : null, bias: mask[2] ? bias_! : null };
     },
   },
@@ -126,32 +114,26 @@ const layerNormBackwardOp = defineOp(
   {
     tags: ['reduction'],
     meta: ({ input, normalized_shape, output_mask }) => {
-      axisOf(
-        'native_layer_norm_backward',
-        input as Tensor,
-        normalized_shape as number[],
-        null,
-        null,
-      );
-      const mask = output_mask as boolean[];
+      axisOf('native_layer_norm_backward', input, normalized_shape, null, null);
+      const mask = output_mask;
       const part = (wanted: boolean, sizes: readonly number[]): TensorMeta =>
-        dense(wanted ? sizes : [0], input as Tensor);
+        dense(wanted ? sizes : [0], input);
       return [
-        part(mask[0]!, input.sizes as number[]),
-        part(mask[1]!, normalized_shape as number[]),
-        part(mask[2]!, normalized_shape as number[]),
+        part(mask[0]!, input.sizes),
+        part(mask[1]!, normalized_shape),
+        part(mask[2]!, normalized_shape),
       ];
     },
     kernel: (
       { grad_out, input, normalized_shape, mean: mean_, rstd, weight, output_mask },
       [dInput, dWeight, dBias],
     ) => {
-      const g = readNumbers(grad_out as Tensor);
-      const x = readNumbers(input as Tensor);
-      const w = weight === null ? null : readNumbers(weight as Tensor);
-      const means = readNumbers(mean_ as Tensor);
-      const scales = readNumbers(rstd as Tensor);
-      const length = numelOf(normalized_shape as number[]);
+      const g = readNumbers(grad_out);
+      const x = readNumbers(input);
+      const w = weight === null ? null : readNumbers(weight);
+      const means = readNumbers(mean_);
+      const scales = readNumbers(rstd);
+      const length = numelOf(normalized_shape);
       const results = new Float64Array(x.length);
       const forWeight = new Float64Array(length);
       const forBias = new Float64Array(length);
@@ -174,7 +156,7 @@ const layerNormBackwardOp = defineOp(
             scales[r]! * (weighted - total / length - (normal * projected) / length);
         }
       }
-      const mask = output_mask as boolean[];
+      const mask = output_mask;
       if (mask[0]) writeNumbers(dInput!, results);
       if (mask[1]) writeNumbers(dWeight!, forWeight);
       if (mask[2]) writeNumbers(dBias!, forBias);
@@ -182,20 +164,16 @@ const layerNormBackwardOp = defineOp(
     saved: ['grad_out', 'input', 'rstd', 'weight'],
     // With respect to what the statistics were computed from, as PyTorch's layer_norm_double_backward.
     vjp: ({ grad_out, input, normalized_shape, rstd, weight }, { grads }) =>
-      composedGradients(
-        { grad_out: grad_out as Tensor, input: input as Tensor, weight: weight as Tensor | null },
-        grads,
-        (at) => {
-          const first = composedGradient(
-            at.grad_out!,
-            at.input!,
-            normalized_shape as number[],
-            at.weight,
-            (variance) => sub(pow(detach(rstd as Tensor), -2), detach(variance)),
-          );
-          return [first.input(), first.weight(), first.bias()];
-        },
-      ),
+      composedGradients({ grad_out: grad_out, input: input, weight: weight }, grads, (at) => {
+        const first = composedGradient(
+          at.grad_out!,
+          at.input!,
+          normalized_shape,
+          at.weight,
+          (variance) => sub(pow(detach(rstd), -2), detach(variance)),
+        );
+        return [first.input(), first.weight(), first.bias()];
+      }),
   },
 );
 
@@ -229,7 +207,7 @@ const layerNormCompositeOp = defineOp(
   'aten::layer_norm(Tensor input, SymInt[] normalized_shape, Tensor? weight=None, Tensor? bias=None, float eps=1e-05, bool cudnn_enable=True) -> Tensor',
   {
     decompose: ({ input, normalized_shape, weight, bias, eps }) =>
-      (callOp(layerNormOp, [input, normalized_shape, weight, bias, eps]) as Tensor[])[0],
+      callOp(layerNormOp, [input, normalized_shape, weight, bias, eps])[0],
   },
 );
 
@@ -245,19 +223,16 @@ const rmsNormOp = defineOp(
   'aten::rms_norm(Tensor input, SymInt[] normalized_shape, Tensor? weight=None, float? eps=None) -> Tensor',
   {
     decompose: ({ input, normalized_shape, weight, eps }) => {
-      const x = input as Tensor;
-      const shape = normalized_shape as number[];
-      const axis = axisOf('rms_norm', x, shape, weight as Tensor | null, null);
+      const x = input;
+      const shape = normalized_shape;
+      const axis = axisOf('rms_norm', x, shape, weight, null);
       const wide = x.dtype === 'float16' || x.dtype === 'bfloat16' ? toDtype(x, 'float32') : x;
       const inner = x.sizes.map((_, i) => i).slice(axis);
       const scale = rsqrt(
-        add(
-          mean(mul(wide, wide), inner, { keepdim: true }),
-          (eps as number | null) ?? EPSILON[wide.dtype]!,
-        ),
+        add(mean(mul(wide, wide), inner, { keepdim: true }), eps ?? EPSILON[wide.dtype]!),
       );
       const normal = mul(wide, scale);
-      const result = weight === null ? normal : mul(normal, weight as Tensor);
+      const result = weight === null ? normal : mul(normal, weight);
       return result.dtype === x.dtype ? result : toDtype(result, x.dtype);
     },
   },
@@ -283,7 +258,7 @@ export function layerNorm(
     options.bias ?? null,
     options.eps ?? 1e-5,
     true,
-  ]) as Tensor;
+  ]);
 }
 
 /** Divides by the root mean square of the last dimensions, then scales. @throws shape-mismatch @see https://arxiv.org/abs/1910.07467 */
@@ -292,12 +267,7 @@ export function rmsNorm(
   normalizedShape: readonly number[],
   options: { weight?: Tensor | null; eps?: number | null } = {},
 ): Tensor {
-  return callOp(rmsNormOp, [
-    input,
-    normalizedShape,
-    options.weight ?? null,
-    options.eps ?? null,
-  ]) as Tensor;
+  return callOp(rmsNormOp, [input, normalizedShape, options.weight ?? null, options.eps ?? null]);
 }
 
 /** Layer norm with its row means and reciprocal deviations, as the autograd of other libraries needs them. */
@@ -308,9 +278,5 @@ export function nativeLayerNorm(
   bias: Tensor | null,
   eps: number,
 ): [output: Tensor, mean: Tensor, rstd: Tensor] {
-  return callOp(layerNormOp, [input, normalizedShape, weight, bias, eps]) as [
-    Tensor,
-    Tensor,
-    Tensor,
-  ];
+  return callOp(layerNormOp, [input, normalizedShape, weight, bias, eps]);
 }

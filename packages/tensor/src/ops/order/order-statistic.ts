@@ -7,7 +7,7 @@ import { readNumbers, writeNumbers } from '../../kernels/elements.js';
 import { medianPosition, modePosition, selectPosition } from '../../kernels/order-kernel.js';
 import { reduceRows, reducedMeta } from '../../kernels/reduce-kernel.js';
 import { type OpOverload, defineOp } from '../../op/op-overload.js';
-import type { NamedArgs, OpRecord } from '../../op/op-record.js';
+import type { OpRecord } from '../../op/op-record.js';
 import { wrapDim } from '../../shape.js';
 import type { Tensor } from '../../tensor.js';
 import { eq, isnan } from '../pointwise/comparison.js';
@@ -31,16 +31,16 @@ function checkNotEmpty(name: string, self: Tensor, dim: number): void {
 }
 
 /** Values and positions of the element of each row that `choose` names; the gradient goes back to it. */
-function choosing(
+function choosing<Args extends { self: Tensor; dim: number; keepdim: boolean }>(
   name: string,
-  choose: (row: Float64Array, args: NamedArgs) => number,
-  check: (args: NamedArgs, at: number) => void = () => undefined,
-): OpRecord {
+  choose: (row: Float64Array, args: NoInfer<Args>) => number,
+  check: (args: NoInfer<Args>, at: number) => void = () => undefined,
+): OpRecord<Args, never> {
   return {
     tags: ['reduction'],
     meta: (args) => {
-      const self = args.self as Tensor;
-      const at = wrapDim(args.dim as number, self.ndim, name);
+      const self = args.self;
+      const at = wrapDim(args.dim, self.ndim, name);
       check(args, at);
       checkNotEmpty(name, self, at);
       const dims = self.ndim === 0 ? [] : [at];
@@ -48,10 +48,10 @@ function choosing(
       return [values, { ...values, dtype: 'int64' }];
     },
     kernel: (args, [values, indices]) => {
-      const self = args.self as Tensor;
+      const self = args.self;
       const chosen = new Float64Array(values!.numel);
       const at = new Float64Array(values!.numel);
-      const dims = self.ndim === 0 ? [] : [wrapDim(args.dim as number, self.ndim)];
+      const dims = self.ndim === 0 ? [] : [wrapDim(args.dim, self.ndim)];
       reduceRows(self, dims, (row, i) => {
         at[i] = choose(row, args);
         chosen[i] = row[at[i]!]!;
@@ -62,9 +62,9 @@ function choosing(
     saved: ['out.1'],
     vjp: ({ self, dim }, { grad, outs }) => ({
       self: () => {
-        const sizes = self.sizes as number[];
+        const sizes = self.sizes;
         const blank = zeros(sizes, { dtype: grad.dtype, device: grad.device });
-        const at = dim as number;
+        const at = dim;
         return scatter(blank, at, keepDims(outs[1]!, sizes, at), keepDims(grad, sizes, at));
       },
     }),
@@ -72,18 +72,18 @@ function choosing(
 }
 
 /** @throws invalid-argument, dtype-unsupported */
-function checkRank({ self, k }: NamedArgs, at: number): void {
-  const size = self.ndim === 0 ? 1 : (self.sizes[at] as number);
+function checkRank({ self, k }: { self: Tensor; k: number }, at: number): void {
+  const size = self.ndim === 0 ? 1 : self.sizes[at];
   if (!(k >= 1 && k <= size))
     throw new TesseraError(
       'invalid-argument',
       `kthvalue(): selected number k out of range for dimension ${at}`,
       {
-        context: { k: k as number, size },
+        context: { k: k, size },
         hints: [`k counts from 1 to the size of the dimension, ${size}.`],
       },
     );
-  checkOrdered('kthvalue', self as Tensor);
+  checkOrdered('kthvalue', self);
 }
 
 /** @throws dtype-unsupported for bools */
@@ -96,7 +96,7 @@ function checkOrdered(name: string, self: Tensor): void {
 
 const kthvalueOp = defineOp(
   'aten::kthvalue(Tensor self, SymInt k, int dim=-1, bool keepdim=False) -> (Tensor values, Tensor indices)',
-  choosing('kthvalue', (row, { k }) => selectPosition(row, (k as number) - 1), checkRank),
+  choosing('kthvalue', (row, { k }) => selectPosition(row, k - 1), checkRank),
 );
 const modeOp = defineOp(
   'aten::mode(Tensor self, int dim=-1, bool keepdim=False) -> (Tensor values, Tensor indices)',
@@ -104,8 +104,8 @@ const modeOp = defineOp(
 );
 
 interface Median {
-  readonly all: OpOverload;
-  readonly along: OpOverload;
+  readonly all: OpOverload<Tensor>;
+  readonly along: OpOverload<[Tensor, Tensor]>;
 }
 
 /** The gradient goes to all elements that equal the median, in equal parts. */
@@ -118,24 +118,24 @@ function defineMedian(name: 'median' | 'nanmedian', skipNan: boolean): Median {
   const all = defineOp(`aten::${name}(Tensor self) -> Tensor`, {
     tags: ['reduction'],
     meta: ({ self }) => {
-      checkOrdered(name, self as Tensor);
+      checkOrdered(name, self);
       return { sizes: [], strides: [], dtype: self.dtype, device: self.device };
     },
     kernel: ({ self }, [out]) => {
-      const values = readNumbers(self as Tensor);
+      const values = readNumbers(self);
       // Nothing has no median: NaN, which integers hold as their conversion of it.
       const value = values.length === 0 ? Number.NaN : values[medianPosition(values, skipNan)]!;
       writeNumbers(out!, [value]);
     },
     saved: ['self', 'out'],
-    vjp: ({ self }, { grad, out }) => ({ self: () => shareGradient(grad, self as Tensor, out) }),
+    vjp: ({ self }, { grad, out }) => ({ self: () => shareGradient(grad, self, out) }),
   });
   const along = defineOp(
     `aten::${name}.dim(Tensor self, int dim, bool keepdim=False) -> (Tensor values, Tensor indices)`,
     choosing(
       name,
       (row) => medianPosition(row, skipNan),
-      ({ self }) => checkOrdered(name, self as Tensor),
+      ({ self }) => checkOrdered(name, self),
     ),
   );
   return { all, along };
@@ -171,10 +171,10 @@ export const nanmedian: MedianFunction = medianFunction(nanmedianOps);
 
 /** The k-th smallest element along a dimension (k from 1), and where it is. @throws invalid-dim, invalid-argument */
 export function kthvalue(self: Tensor, k: number, dim = -1, keepdim = false): ValuesAndIndices {
-  return callOp(kthvalueOp, [self, k, dim, keepdim]) as ValuesAndIndices;
+  return callOp(kthvalueOp, [self, k, dim, keepdim]);
 }
 
 /** The most common element along a dimension, the smallest of several, and where it last is. @throws invalid-dim, shape-mismatch */
 export function mode(self: Tensor, dim = -1, keepdim = false): ValuesAndIndices {
-  return callOp(modeOp, [self, dim, keepdim]) as ValuesAndIndices;
+  return callOp(modeOp, [self, dim, keepdim]);
 }

@@ -138,8 +138,8 @@ function pick(sorted: Tensor, rank: Tensor, interpolation: Interpolation): Tenso
 }
 
 interface Quantile {
-  readonly many: OpOverload;
-  readonly one: OpOverload;
+  readonly many: OpOverload<Tensor>;
+  readonly one: OpOverload<Tensor>;
 }
 
 function define(name: 'quantile' | 'nanquantile'): Quantile {
@@ -168,7 +168,7 @@ function call(ops: Quantile, self: Tensor, q: Tensor | number, options: Quantile
     options.dim ?? null,
     options.keepdim ?? false,
     options.interpolation ?? 'linear',
-  ]) as Tensor;
+  ]);
 }
 
 /** The values below which shares `q` of the elements lie: q [K] gives [K, …]. @throws invalid-argument, dtype-unsupported, shape-mismatch */

@@ -46,7 +46,7 @@ function refuse(
 
 /** @throws shape-mismatch, dtype-mismatch, invalid-argument */
 function check(sequence: Tensor, values: Tensor | ScalarLike, args: NamedArgs): void {
-  const { sorter } = args as { sorter?: Tensor | null };
+  const { sorter } = args;
   if (args.side != null && args.side !== 'left' && args.side !== 'right')
     refuse('invalid-argument', `side can only be 'left' or 'right' but got ${String(args.side)}`);
   if (args.side === 'left' && args.right === true)
@@ -134,7 +134,9 @@ function held(sorted: Tensor, value: number): number {
   return isFloatingPoint(sorted.dtype) ? roundTo(sorted.dtype, value) : value;
 }
 
-function define(schema: string, sequence: string): OpOverload {
+type SearchSchema = `${string}(${string}) -> Tensor`;
+
+function define(schema: SearchSchema, sequence: string): OpOverload<Tensor> {
   return defineOp(schema, {
     tags: ['non-differentiable'],
     meta: searchMeta(sequence),
@@ -188,7 +190,7 @@ export function searchsorted(
     options.right ?? false,
     options.side ?? null,
     options.sorter ?? null,
-  ]) as Tensor;
+  ]);
 }
 
 /** Number of the bucket between sorted boundaries that each element falls in. @throws shape-mismatch, dtype-mismatch */
@@ -202,5 +204,5 @@ export function bucketize(
     boundaries,
     options.outInt32 ?? false,
     options.right ?? false,
-  ]) as Tensor;
+  ]);
 }

@@ -32,30 +32,25 @@ function sortedPositions(values: Float64Array, descending: boolean): number[] {
 }
 
 /** The gradient returns to where the values came from. */
-const scatterBack: Vjp = ({ self, dim }, { grad, outs }) => ({
+const scatterBack: Vjp<{ self: Tensor; dim: number }> = ({ self, dim }, { grad, outs }) => ({
   self: () =>
-    scatter(
-      zeros(self.sizes as number[], { dtype: grad.dtype, device: grad.device }),
-      dim as number,
-      outs[1]!,
-      grad,
-    ),
+    scatter(zeros(self.sizes, { dtype: grad.dtype, device: grad.device }), dim, outs[1]!, grad),
 });
 
-const sortRecord: OpRecord = {
+const sortRecord: OpRecord<{ self: Tensor; dim: number; descending: boolean }, never> = {
   meta: ({ self, dim }) => {
-    wrapDim(dim as number, self.ndim, 'sort');
+    wrapDim(dim, self.ndim, 'sort');
     const values = {
       sizes: self.sizes,
-      strides: formatStrides(self as Tensor, null),
+      strides: formatStrides(self, null),
       dtype: self.dtype,
       device: self.device,
     };
     return [values, { ...values, dtype: 'int64' as const }];
   },
   kernel: ({ self, dim, descending }, outs) => {
-    mapRows(self as Tensor, wrapDim(dim as number, self.ndim), outs, (row, [values, indices]) => {
-      sortedPositions(row, descending as boolean).forEach((from, i) => {
+    mapRows(self, wrapDim(dim, self.ndim), outs, (row, [values, indices]) => {
+      sortedPositions(row, descending).forEach((from, i) => {
         values![i] = row[from]!;
         indices![i] = from;
       });
@@ -76,37 +71,35 @@ defineOp(
 const argsortOp = defineOp(
   'aten::argsort(Tensor self, int dim=-1, bool descending=False) -> Tensor',
   {
-    decompose: ({ self, dim, descending }) =>
-      (callOp(sortOp, [self, dim, descending]) as Tensor[])[1],
+    decompose: ({ self, dim, descending }) => callOp(sortOp, [self, dim, descending])[1],
   },
 );
 defineOp(
   'aten::argsort.stable(Tensor self, *, bool stable, int dim=-1, bool descending=False) -> Tensor',
   {
-    decompose: ({ self, dim, descending }) =>
-      (callOp(sortOp, [self, dim, descending]) as Tensor[])[1],
+    decompose: ({ self, dim, descending }) => callOp(sortOp, [self, dim, descending])[1],
   },
 );
 
 const msortOp = defineOp('aten::msort(Tensor self) -> Tensor', {
-  decompose: ({ self }) => (callOp(sortOp, [self, 0, false]) as Tensor[])[0],
+  decompose: ({ self }) => callOp(sortOp, [self, 0, false])[0],
 });
 
 const topkOp = defineOp(
   'aten::topk(Tensor self, SymInt k, int dim=-1, bool largest=True, bool sorted=True) -> (Tensor values, Tensor indices)',
   {
     meta: ({ self, k, dim }) => {
-      checkNumbers('topk', self as Tensor);
-      const at = wrapDim(dim as number, self.ndim, 'topk');
-      const size = self.ndim === 0 ? 1 : (self.sizes[at] as number);
+      checkNumbers('topk', self);
+      const at = wrapDim(dim, self.ndim, 'topk');
+      const size = self.ndim === 0 ? 1 : self.sizes[at];
       if (!(k >= 0 && k <= size)) {
         throw new TesseraError(
           'invalid-argument',
-          `topk: selected index k out of range: k = ${k as number}, dimension ${at} has size ${size}`,
+          `topk: selected index k out of range: k = ${k}, dimension ${at} has size ${size}`,
           { hints: ['Ask for at most as many elements as there are.'] },
         );
       }
-      const sizes = (self.sizes as number[]).map((s, i) => (i === at ? (k as number) : s));
+      const sizes = self.sizes.map((s, i) => (i === at ? k : s));
       const values = {
         sizes,
         strides: contiguousStrides(sizes),
@@ -116,12 +109,12 @@ const topkOp = defineOp(
       return [values, { ...values, dtype: 'int64' as const }];
     },
     kernel: ({ self, k, dim, largest }, outs) => {
-      const at = wrapDim(dim as number, self.ndim);
-      const count = k as number;
+      const at = wrapDim(dim, self.ndim);
+      const count = k;
       const best = new Float64Array(outs[0]!.numel);
       const from = new Float64Array(outs[0]!.numel);
-      reduceRows(self as Tensor, self.ndim === 0 ? [] : [at], (row, r) => {
-        sortedPositions(row, largest as boolean)
+      reduceRows(self, self.ndim === 0 ? [] : [at], (row, r) => {
+        sortedPositions(row, largest)
           .slice(0, count)
           .forEach((position, i) => {
             best[r * count + i] = row[position]!;
@@ -130,7 +123,7 @@ const topkOp = defineOp(
       });
       // Rows hold the k elements in the last dim; the outputs have them in dim `at`.
       const rows = (out: Tensor, values: Float64Array): void => {
-        const inner = (self.sizes as number[]).slice(at + 1).reduce((a, b) => a * b, 1);
+        const inner = self.sizes.slice(at + 1).reduce((a, b) => a * b, 1);
         const placed = values.map((_, i) => {
           const position = Math.floor(i / inner) % count;
           const row = Math.floor(i / (inner * count)) * inner + (i % inner);
@@ -148,20 +141,20 @@ const topkOp = defineOp(
 
 /** Values sorted along a dimension, and where each came from. @throws invalid-dim */
 export function sort(self: Tensor, dim = -1, descending = false): ValuesAndIndices {
-  return callOp(sortOp, [self, dim, descending]) as ValuesAndIndices;
+  return callOp(sortOp, [self, dim, descending]);
 }
 
 /** Values sorted along the first dimension. */
 export function msort(self: Tensor): Tensor {
-  return callOp(msortOp, [self]) as Tensor;
+  return callOp(msortOp, [self]);
 }
 
 /** Indices that sort a dimension. @throws invalid-dim */
 export function argsort(self: Tensor, dim = -1, descending = false): Tensor {
-  return callOp(argsortOp, [self, dim, descending]) as Tensor;
+  return callOp(argsortOp, [self, dim, descending]);
 }
 
 /** The k largest (or smallest) elements along a dimension, best first, and where each came from. @throws invalid-dim, invalid-argument */
 export function topk(self: Tensor, k: number, dim = -1, largest = true): ValuesAndIndices {
-  return callOp(topkOp, [self, k, dim, largest, true]) as ValuesAndIndices;
+  return callOp(topkOp, [self, k, dim, largest, true]);
 }

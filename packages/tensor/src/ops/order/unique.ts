@@ -121,8 +121,7 @@ defineOp(
   'aten::_unique(Tensor self, bool sorted=True, bool return_inverse=False) -> (Tensor, Tensor)',
   {
     tags: TAGS,
-    produce: ({ self, return_inverse }) =>
-      elements(self as Tensor, true, return_inverse as boolean, false).slice(0, 2),
+    produce: ({ self, return_inverse }) => elements(self, true, return_inverse, false).slice(0, 2),
   },
 );
 const uniqueOp = defineOp(
@@ -130,7 +129,7 @@ const uniqueOp = defineOp(
   {
     tags: TAGS,
     produce: ({ self, return_inverse, return_counts }) =>
-      elements(self as Tensor, true, return_inverse as boolean, return_counts as boolean),
+      elements(self, true, return_inverse, return_counts),
   },
 );
 const uniqueDimOp = defineOp(
@@ -138,9 +137,9 @@ const uniqueDimOp = defineOp(
   {
     tags: TAGS,
     produce: ({ self, dim }) => {
-      const at = wrapDim(dim as number, self.ndim, 'unique_dim');
-      checkSlices(self as Tensor, at);
-      return slices(self as Tensor, at, true);
+      const at = wrapDim(dim, self.ndim, 'unique_dim');
+      checkSlices(self, at);
+      return slices(self, at, true);
     },
   },
 );
@@ -149,11 +148,10 @@ const uniqueConsecutiveOp = defineOp(
   {
     tags: TAGS,
     produce: ({ self, return_inverse, return_counts, dim }) => {
-      if (dim === null)
-        return elements(self as Tensor, false, return_inverse as boolean, return_counts as boolean);
-      const at = wrapDim(dim as number, self.ndim, 'unique_consecutive');
-      checkSlices(self as Tensor, at);
-      return slices(self as Tensor, at, false);
+      if (dim === null) return elements(self, false, return_inverse, return_counts);
+      const at = wrapDim(dim, self.ndim, 'unique_consecutive');
+      checkSlices(self, at);
+      return slices(self, at, false);
     },
   },
 );
@@ -193,7 +191,7 @@ export function unique<const O extends UniqueOptions = Record<never, never>>(
     dim === null
       ? callOp(uniqueOp, [self, true, returnInverse, returnCounts])
       : callOp(uniqueDimOp, [self, dim, true, returnInverse, returnCounts]);
-  return chosen(results as Tensor[], (options ?? {}) as O);
+  return chosen(results, (options ?? {}) as O);
 }
 
 /** The first element of each run of equal ones; the shape depends on the values. @throws invalid-dim, shape-mismatch */
@@ -203,7 +201,7 @@ export function uniqueConsecutive<const O extends UniqueOptions = Record<never, 
 ): UniqueResult<O> {
   const { returnInverse = false, returnCounts = false, dim = null } = options ?? {};
   const results = callOp(uniqueConsecutiveOp, [self, returnInverse, returnCounts, dim]);
-  return chosen(results as Tensor[], (options ?? {}) as O);
+  return chosen(results, (options ?? {}) as O);
 }
 
 /** `unique` and `uniqueConsecutive` as methods. */

@@ -15,15 +15,17 @@ import { NUMBERS, restrictedTo } from '../../kernels/restrict-dtypes.js';
 import { defineInplace } from '../../op/inplace.js';
 import { type Binary, type Unary, binaryFunction, unaryFunction } from '../../op/op-functions.js';
 import { defineOp } from '../../op/op-overload.js';
-import type { NamedArgs } from '../../op/op-record.js';
+import type { OpRecord } from '../../op/op-record.js';
 import { defineScalarOverload } from '../../op/scalar-overload.js';
 import { resultType } from '../../type-promotion.js';
 import { isTensor } from '../../tensor-factory.js';
 import type { Tensor } from '../../tensor.js';
 
+type AlphaArgs = { self: Tensor; other: Tensor | ScalarLike; alpha: ScalarLike };
+
 /** alpha · other as PyTorch's loop over elements has it: 16-bit floats are rounded before they are added. */
-function scaledOther(args: NamedArgs): (b: number) => number {
-  const alpha = scalarValue(args.alpha as ScalarLike);
+function scaledOther(args: AlphaArgs): (b: number) => number {
+  const alpha = scalarValue(args.alpha);
   if (alpha === 1) return (b) => b;
   const dtype = resultType(operandsOf(args, ['self', 'other']));
   if (dtype !== 'float16' && dtype !== 'bfloat16') return (b) => alpha * b;
@@ -42,7 +44,7 @@ const addOp = defineOp(
       name: 'add',
       vjp: ({ alpha }, { grad }) => ({
         self: grad,
-        other: () => scaled(grad, alpha as ScalarLike),
+        other: () => scaled(grad, alpha),
       }),
     },
   ),
@@ -64,7 +66,7 @@ function refuseBools(...operands: readonly unknown[]): void {
   );
 }
 
-const subRecord = pointwiseWith(
+const subRecord: OpRecord<AlphaArgs, never> = pointwiseWith(
   (args) => {
     const scale = scaledOther(args);
     return (a, b) => a - scale(b);
@@ -73,7 +75,7 @@ const subRecord = pointwiseWith(
     name: 'sub',
     vjp: ({ alpha }, { grad }) => ({
       self: grad,
-      other: () => neg(scaled(grad, alpha as ScalarLike)),
+      other: () => neg(scaled(grad, alpha)),
     }),
   },
 );
@@ -105,8 +107,8 @@ const mulOp = defineOp(
       wideNumbers: true,
       savedFor: { self: ['other'], other: ['self'] },
       vjp: ({ self, other }, { grad }) => ({
-        self: () => mul(grad, other as Tensor),
-        other: () => mul(grad, self as Tensor),
+        self: () => mul(grad, other),
+        other: () => mul(grad, self),
       }),
     },
   ),
@@ -129,13 +131,12 @@ defineScalarOverload('mul', mulOp, mulInplace);
 const rsubScalarOp = defineOp(
   'aten::rsub.Scalar(Tensor self, Scalar other, Scalar alpha=1) -> Tensor',
   {
-    decompose: ({ self, other, alpha }) =>
-      add(neg(scaled(self as Tensor, alpha as ScalarLike)), other as ScalarLike),
+    decompose: ({ self, other, alpha }) => add(neg(scaled(self, alpha)), other),
   },
 );
 
 function scaled(grad: Tensor, alpha: ScalarLike): Tensor {
-  return alpha === 1 ? grad : (callOp(mulOp, [grad, alpha]) as Tensor);
+  return alpha === 1 ? grad : callOp(mulOp, [grad, alpha]);
 }
 
 /** self + alpha · other, broadcasting. @throws shape-mismatch @see torch.add */
@@ -144,7 +145,7 @@ export function add(
   other: Tensor | ScalarLike,
   options: { alpha?: ScalarLike } = {},
 ): Tensor {
-  return callOp(addOp, [self, other, options.alpha ?? 1]) as Tensor;
+  return callOp(addOp, [self, other, options.alpha ?? 1]);
 }
 
 /** self += alpha · other. */
@@ -153,7 +154,7 @@ export function add_(
   other: Tensor | ScalarLike,
   options: { alpha?: ScalarLike } = {},
 ): Tensor {
-  return callOp(addInplace, [self, other, options.alpha ?? 1]) as Tensor;
+  return callOp(addInplace, [self, other, options.alpha ?? 1]);
 }
 
 /** self - alpha · other, broadcasting. @throws shape-mismatch */
@@ -162,7 +163,7 @@ export function sub(
   other: Tensor | ScalarLike,
   options: { alpha?: ScalarLike } = {},
 ): Tensor {
-  return callOp(subOp, [self, other, options.alpha ?? 1]) as Tensor;
+  return callOp(subOp, [self, other, options.alpha ?? 1]);
 }
 
 /** self -= alpha · other. */
@@ -171,7 +172,7 @@ export function sub_(
   other: Tensor | ScalarLike,
   options: { alpha?: ScalarLike } = {},
 ): Tensor {
-  return callOp(subInplace, [self, other, options.alpha ?? 1]) as Tensor;
+  return callOp(subInplace, [self, other, options.alpha ?? 1]);
 }
 
 /** other - alpha · self. */
@@ -180,11 +181,7 @@ export function rsub(
   other: Tensor | ScalarLike,
   options: { alpha?: ScalarLike } = {},
 ): Tensor {
-  return callOp(isTensor(other) ? rsubOp : rsubScalarOp, [
-    self,
-    other,
-    options.alpha ?? 1,
-  ]) as Tensor;
+  return callOp(isTensor(other) ? rsubOp : rsubScalarOp, [self, other, options.alpha ?? 1]);
 }
 
 /** self · other, broadcasting. @throws shape-mismatch */

@@ -3,22 +3,24 @@
  *
  * A comparison with a number is the `.Scalar` overload, as in PyTorch's graphs.
  */
+import type { ScalarLike } from '@tessera/shared';
 import { pointwise, unary } from '../../kernels/pointwise-kernel.js';
 import { defineInplace } from '../../op/inplace.js';
 import { type Binary, type Unary, binaryFunctionOf, unaryFunction } from '../../op/op-functions.js';
 import { type OpOverload, defineOp } from '../../op/op-overload.js';
 import type { OpRecord } from '../../op/op-record.js';
+import type { Tensor } from '../../tensor.js';
 import { zerosLike } from '../factory/like.js';
 
 interface Comparison {
-  readonly tensor: OpOverload;
-  readonly scalar: OpOverload;
+  readonly tensor: OpOverload<Tensor>;
+  readonly scalar: OpOverload<Tensor>;
   readonly fn: Binary;
   readonly inplace: Binary;
 }
 
 function define(name: string, test: (a: number, b: number) => boolean): Comparison {
-  const record: OpRecord = {
+  const record: OpRecord<{ self: Tensor; other: Tensor | ScalarLike }, never> = {
     ...pointwise((a, b) => (test(a, b) ? 1 : 0), { result: 'bool', name }),
     // In place on floats.
     vjp: (_args, { grad }) => ({ self: () => zerosLike(grad), other: () => zerosLike(grad) }),

@@ -13,7 +13,7 @@ import { defineInplace } from '../../op/inplace.js';
 import { type Binary, binaryFunction, binaryFunctionOf } from '../../op/op-functions.js';
 import { type OpOverload, defineOp } from '../../op/op-overload.js';
 import { defineScalarOverload } from '../../op/scalar-overload.js';
-import type { NamedArgs } from '../../op/op-record.js';
+import type { NamedArgs, OpRecord } from '../../op/op-record.js';
 import type { Tensor } from '../../tensor.js';
 import { resultType } from '../../type-promotion.js';
 import { zerosLike } from '../factory/like.js';
@@ -41,8 +41,8 @@ const divOp = defineOp(
     wideNumbers: true,
     savedFor: { self: ['other'], other: ['self', 'other'] },
     vjp: ({ self, other }, { grad }) => ({
-      self: () => div(grad, other as Tensor),
-      other: () => neg(mul(grad, div(div(self as Tensor, other as Tensor), other as Tensor))),
+      self: () => div(grad, other),
+      other: () => neg(mul(grad, div(div(self, other), other))),
     }),
   }),
 );
@@ -67,9 +67,8 @@ const roundedDivOp = defineOp(
         vjp: ({ self, other, rounding_mode }, { grad }) =>
           rounding_mode === null
             ? {
-                self: () => div(grad, other as Tensor),
-                other: () =>
-                  neg(mul(grad, div(div(self as Tensor, other as Tensor), other as Tensor))),
+                self: () => div(grad, other),
+                other: () => neg(mul(grad, div(div(self, other), other))),
               }
             : { self: () => zerosLike(grad), other: () => zerosLike(grad) },
       },
@@ -108,7 +107,7 @@ interface Remainder {
 
 /** self - other · quotient(self / other). */
 function defineRemainder(name: string, fn: Arithmetic, mode: RoundingMode): Remainder {
-  const record = restrictedTo(
+  const record: OpRecord<{ self: Tensor; other: Tensor | ScalarLike }, never> = restrictedTo(
     NUMBERS,
     name,
     pointwiseWith((args) => checked(name, args, fn), {
@@ -116,16 +115,15 @@ function defineRemainder(name: string, fn: Arithmetic, mode: RoundingMode): Rema
       saved: ['self', 'other'],
       vjp: ({ self, other }, { grad }) => ({
         self: grad,
-        other: () =>
-          neg(mul(grad, div(self as Tensor, other as Tensor | ScalarLike, { roundingMode: mode }))),
+        other: () => neg(mul(grad, div(self, other, { roundingMode: mode }))),
       }),
     }),
   );
-  const tensor: OpOverload = defineOp(
+  const tensor: OpOverload<Tensor> = defineOp(
     `aten::${name}.Tensor(Tensor self, Tensor other) -> Tensor`,
     record,
   );
-  const scalar: OpOverload = defineOp(
+  const scalar: OpOverload<Tensor> = defineOp(
     `aten::${name}.Scalar(Tensor self, Scalar other) -> Tensor`,
     record,
   );
@@ -156,19 +154,15 @@ export interface DivOptions {
 /** self / other; true division (integers give floats) unless rounded. @throws shape-mismatch, invalid-argument for rounded integer division by zero */
 export function div(self: Tensor, other: Tensor | ScalarLike, options: DivOptions = {}): Tensor {
   const mode = options.roundingMode ?? null;
-  return (
-    mode === null ? callOp(divOp, [self, other]) : callOp(roundedDivOp, [self, other, mode])
-  ) as Tensor;
+  return mode === null ? callOp(divOp, [self, other]) : callOp(roundedDivOp, [self, other, mode]);
 }
 
 /** self /= other */
 export function div_(self: Tensor, other: Tensor | ScalarLike, options: DivOptions = {}): Tensor {
   const mode = options.roundingMode ?? null;
-  return (
-    mode === null
-      ? callOp(divInplace, [self, other])
-      : callOp(roundedDivInplace, [self, other, mode])
-  ) as Tensor;
+  return mode === null
+    ? callOp(divInplace, [self, other])
+    : callOp(roundedDivInplace, [self, other, mode]);
 }
 
 /** self / other without rounding; integers give floats. @throws shape-mismatch */

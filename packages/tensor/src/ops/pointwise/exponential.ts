@@ -5,7 +5,6 @@ import { unary } from '../../kernels/pointwise-kernel.js';
 import { defineInplace } from '../../op/inplace.js';
 import { type Unary, unaryFunction } from '../../op/op-functions.js';
 import { defineOp } from '../../op/op-overload.js';
-import type { Tensor } from '../../tensor.js';
 import { div } from './division.js';
 import { add, mul, neg } from './arithmetic.js';
 
@@ -38,7 +37,7 @@ const logOp = defineOp(
   unary(Math.log, {
     result: 'float',
     saved: ['self'],
-    vjp: ({ self }, { grad }) => ({ self: () => div(grad, self as Tensor) }),
+    vjp: ({ self }, { grad }) => ({ self: () => div(grad, self) }),
   }),
 );
 const log2Op = defineOp(
@@ -46,7 +45,7 @@ const log2Op = defineOp(
   unary(Math.log2, {
     result: 'float',
     saved: ['self'],
-    vjp: ({ self }, { grad }) => ({ self: () => div(grad, mul(self as Tensor, Math.LN2)) }),
+    vjp: ({ self }, { grad }) => ({ self: () => div(grad, mul(self, Math.LN2)) }),
   }),
 );
 const log10Op = defineOp(
@@ -54,7 +53,7 @@ const log10Op = defineOp(
   unary(Math.log10, {
     result: 'float',
     saved: ['self'],
-    vjp: ({ self }, { grad }) => ({ self: () => div(grad, mul(self as Tensor, Math.LN10)) }),
+    vjp: ({ self }, { grad }) => ({ self: () => div(grad, mul(self, Math.LN10)) }),
   }),
 );
 const log1pOp = defineOp(
@@ -62,7 +61,7 @@ const log1pOp = defineOp(
   unary(Math.log1p, {
     result: 'float',
     saved: ['self'],
-    vjp: ({ self }, { grad }) => ({ self: () => div(grad, add(self as Tensor, 1)) }),
+    vjp: ({ self }, { grad }) => ({ self: () => div(grad, add(self, 1)) }),
   }),
 );
 const sqrtOp = defineOp(

@@ -31,18 +31,8 @@ const maximumOp = defineOp(
     name: 'maximum',
     saved: ['self', 'other'],
     vjp: ({ self, other }, { grad }) => ({
-      self: () =>
-        maskedFill(
-          halvedTies(grad, self as Tensor, other as Tensor),
-          lt(self as Tensor, other as Tensor),
-          0,
-        ),
-      other: () =>
-        maskedFill(
-          halvedTies(grad, self as Tensor, other as Tensor),
-          gt(self as Tensor, other as Tensor),
-          0,
-        ),
+      self: () => maskedFill(halvedTies(grad, self, other), lt(self, other), 0),
+      other: () => maskedFill(halvedTies(grad, self, other), gt(self, other), 0),
     }),
   }),
 );
@@ -52,18 +42,8 @@ const minimumOp = defineOp(
     name: 'minimum',
     saved: ['self', 'other'],
     vjp: ({ self, other }, { grad }) => ({
-      self: () =>
-        maskedFill(
-          halvedTies(grad, self as Tensor, other as Tensor),
-          gt(self as Tensor, other as Tensor),
-          0,
-        ),
-      other: () =>
-        maskedFill(
-          halvedTies(grad, self as Tensor, other as Tensor),
-          lt(self as Tensor, other as Tensor),
-          0,
-        ),
+      self: () => maskedFill(halvedTies(grad, self, other), gt(self, other), 0),
+      other: () => maskedFill(halvedTies(grad, self, other), lt(self, other), 0),
     }),
   }),
 );
@@ -75,14 +55,14 @@ function ignoringNan(
 ): TensorBinary {
   const choosesSelf = (self: Tensor, other: Tensor): Tensor =>
     logicalOr(prefers(self, other), isnan(other));
-  const op: OpOverload = defineOp(
+  const op: OpOverload<Tensor> = defineOp(
     `aten::${name}(Tensor self, Tensor other) -> Tensor`,
     pointwise((a, b) => (Number.isNaN(a) ? b : Number.isNaN(b) ? a : fn(a, b)), {
       name,
       saved: ['self', 'other'],
       vjp: ({ self, other }, { grad }) => ({
-        self: () => where(choosesSelf(self as Tensor, other as Tensor), grad, 0),
-        other: () => where(choosesSelf(self as Tensor, other as Tensor), 0, grad),
+        self: () => where(choosesSelf(self, other), grad, 0),
+        other: () => where(choosesSelf(self, other), 0, grad),
       }),
     }),
   );
@@ -93,13 +73,18 @@ const largest = ignoringNan('fmax', Math.max, ge);
 const smallest = ignoringNan('fmin', Math.min, le);
 
 defineOp('aten::max.other(Tensor self, Tensor other) -> Tensor', {
-  decompose: ({ self, other }) => maximum(self as Tensor, other as Tensor),
+  decompose: ({ self, other }) => maximum(self, other),
 });
 defineOp('aten::min.other(Tensor self, Tensor other) -> Tensor', {
-  decompose: ({ self, other }) => minimum(self as Tensor, other as Tensor),
+  decompose: ({ self, other }) => minimum(self, other),
 });
 
 type Bound = Tensor | ScalarLike | null;
+
+interface Bounds {
+  readonly min: Bound;
+  readonly max: Bound;
+}
 
 /** Where self lies within the bounds: there the gradient passes. */
 function within(self: Tensor, min: Bound, max: Bound): Tensor {
@@ -108,7 +93,7 @@ function within(self: Tensor, min: Bound, max: Bound): Tensor {
   return logicalAnd(ge(self, min), le(self, max));
 }
 
-function clampFunction({ min, max }: Record<string, unknown>): (...values: number[]) => number {
+function clampFunction({ min, max }: Bounds): (...values: number[]) => number {
   if (min === null) return (x, high) => Math.min(x!, high!);
   if (max === null) return (x, low) => Math.max(x!, low!);
   return (x, low, high) => Math.min(Math.max(x!, low!), high!);
@@ -121,7 +106,7 @@ const clampOp = defineOp(
     operands: ['self', 'min', 'max'],
     saved: ['self'],
     vjp: ({ self, min, max }, { grad }) => ({
-      self: () => where(within(self as Tensor, min as Bound, max as Bound), grad, 0),
+      self: () => where(within(self, min, max), grad, 0),
     }),
   }),
 );
@@ -132,12 +117,12 @@ const clampTensorOp = defineOp(
     operands: ['self', 'min', 'max'],
     saved: ['self', 'min', 'max'],
     vjp: ({ self, min, max }, { grad }) => ({
-      self: () => where(within(self as Tensor, min as Bound, max as Bound), grad, 0),
+      self: () => where(within(self, min, max), grad, 0),
       min: () =>
         where(
           max === null
-            ? lt(self as Tensor, min as Tensor)
-            : logicalAnd(lt(min as Tensor, max as Tensor), lt(self as Tensor, min as Tensor)),
+            ? lt(self, min as Tensor)
+            : logicalAnd(lt(min as Tensor, max as Tensor), lt(self, min as Tensor)),
           grad,
           0,
         ),
@@ -145,7 +130,7 @@ const clampTensorOp = defineOp(
         where(
           min === null
             ? gt(self as Tensor, max as Tensor)
-            : logicalOr(lt(max as Tensor, min as Tensor), gt(self as Tensor, max as Tensor)),
+            : logicalOr(lt(max as Tensor, min), gt(self as Tensor, max as Tensor)),
           grad,
           0,
         ),
@@ -160,13 +145,13 @@ interface Clamps {
 
 /** clamp_min and clamp_max, for numbers and tensors. */
 function oneSided(
-  bound: 'min' | 'max',
+  bound: string,
   fn: (x: number, limit: number) => number,
   keeps: Binary,
   loses: Binary,
 ): Clamps {
   const options = { name: `clamp_${bound}`, operands: ['self', bound] };
-  const scalar: OpOverload = defineOp(
+  const scalar: OpOverload<Tensor> = defineOp(
     `aten::clamp_${bound}(Tensor self, Scalar ${bound}) -> Tensor`,
     pointwise(fn, {
       ...options,
@@ -176,7 +161,7 @@ function oneSided(
       }),
     }),
   );
-  const tensor: OpOverload = defineOp(
+  const tensor: OpOverload<Tensor> = defineOp(
     `aten::clamp_${bound}.Tensor(Tensor self, Tensor ${bound}) -> Tensor`,
     pointwise(fn, {
       ...options,
@@ -213,11 +198,7 @@ export function clamp(
   min: Tensor | ScalarLike | null,
   max: Tensor | ScalarLike | null = null,
 ): Tensor {
-  return callOp(isTensor(min) || isTensor(max) ? clampTensorOp : clampOp, [
-    self,
-    min,
-    max,
-  ]) as Tensor;
+  return callOp(isTensor(min) || isTensor(max) ? clampTensorOp : clampOp, [self, min, max]);
 }
 
 /** self = clamp(self, min, max) */
@@ -230,7 +211,7 @@ export function clamp_(
     self,
     min,
     max,
-  ]) as Tensor;
+  ]);
 }
 
 /** max(self, min) */

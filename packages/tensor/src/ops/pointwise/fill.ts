@@ -14,16 +14,16 @@ import { readNumbers, writeNumbers } from '../../kernels/elements.js';
 import { formatStrides } from '../../memory-format.js';
 import { defineInplace } from '../../op/inplace.js';
 import { defineOp } from '../../op/op-overload.js';
-import type { NamedArgs, TensorMeta } from '../../op/op-record.js';
+import type { TensorMeta } from '../../op/op-record.js';
 import { isTensor } from '../../tensor-factory.js';
 import type { Tensor } from '../../tensor.js';
 import { zerosLike } from '../factory/like.js';
 import { where } from './where.js';
 
-function metaOfSelf({ self }: NamedArgs): TensorMeta {
+function metaOfSelf({ self }: { self: Tensor }): TensorMeta {
   return {
     sizes: self.sizes,
-    strides: formatStrides(self as Tensor, null),
+    strides: formatStrides(self, null),
     dtype: self.dtype,
     device: self.device,
   };
@@ -33,13 +33,13 @@ const fillOp = defineOp('aten::fill.Scalar(Tensor self, Scalar value) -> Tensor'
   tags: ['pointwise'],
   meta: checkingFill('value', metaOfSelf),
   kernel: ({ value }, [out]) =>
-    writeNumbers(out!, new Float64Array(out!.numel).fill(scalarValue(value as ScalarLike))),
+    writeNumbers(out!, new Float64Array(out!.numel).fill(scalarValue(value))),
   vjp: (_args, { grad }) => ({ self: () => zerosLike(grad) }),
 });
 const fillTensorOp = defineOp('aten::fill.Tensor(Tensor self, Tensor value) -> Tensor', {
   tags: ['pointwise'],
   meta: metaOfSelf,
-  kernel: ({ value }, [out]) => writeNumbers(out!, readNumbers(value as Tensor, out!.sizes)),
+  kernel: ({ value }, [out]) => writeNumbers(out!, readNumbers(value, out!.sizes)),
   // The engine sums the gradient to the 0-d value.
   vjp: (_args, { grad }) => ({ self: () => zerosLike(grad), value: grad }),
 });
@@ -54,28 +54,28 @@ const fillTensorInplace = defineInplace(fillTensorOp);
 const zeroInplace = defineInplace(zeroOp);
 
 /** @throws dtype-mismatch unless the mask is bool */
-function maskedMeta({ self, mask }: NamedArgs): TensorMeta {
+function maskedMeta({ self, mask }: { self: Tensor; mask: Tensor }): TensorMeta {
   if (mask.dtype !== 'bool') {
     throw new TesseraError(
       'dtype-mismatch',
-      `masked_fill_ only supports boolean masks, but got mask with dtype ${mask.dtype as string}`,
+      `masked_fill_ only supports boolean masks, but got mask with dtype ${mask.dtype}`,
       { hints: ['Compare first, e.g. mask.ne(0).'] },
     );
   }
-  return metaOfOperands([self as Tensor, mask as Tensor], self.dtype, 'masked_fill');
+  return metaOfOperands([self, mask], self.dtype, 'masked_fill');
 }
 
 const maskedFillOp = defineOp(
   'aten::masked_fill.Scalar(Tensor self, Tensor mask, Scalar value) -> Tensor',
   {
     ...pointwiseWith(
-      ({ value }) => ((v) => (x, mask) => (mask !== 0 ? v : x))(scalarValue(value as ScalarLike)),
+      ({ value }) => ((v) => (x, mask) => (mask !== 0 ? v : x))(scalarValue(value)),
       { operands: ['self', 'mask'] },
     ),
     tags: ['pointwise'],
     meta: checkingFill('value', maskedMeta),
     saved: ['mask'],
-    vjp: ({ mask }, { grad }) => ({ self: () => maskedFill(grad, mask as Tensor, 0) }),
+    vjp: ({ mask }, { grad }) => ({ self: () => maskedFill(grad, mask, 0) }),
   },
 );
 const maskedFillTensorOp = defineOp(
@@ -88,8 +88,8 @@ const maskedFillTensorOp = defineOp(
     }),
     saved: ['mask'],
     vjp: ({ mask }, { grad }) => ({
-      self: () => maskedFill(grad, mask as Tensor, 0),
-      value: () => where(mask as Tensor, grad, 0),
+      self: () => maskedFill(grad, mask, 0),
+      value: () => where(mask, grad, 0),
     }),
   },
 );
@@ -98,29 +98,25 @@ const maskedFillTensorInplace = defineInplace(maskedFillTensorOp);
 
 /** A tensor like self filled with a number (or a 0-d tensor). */
 export function fill(self: Tensor, value: Tensor | ScalarLike): Tensor {
-  return callOp(isTensor(value) ? fillTensorOp : fillOp, [self, value]) as Tensor;
+  return callOp(isTensor(value) ? fillTensorOp : fillOp, [self, value]);
 }
 
 /** Sets every element to a number (or a 0-d tensor's). */
 export function fill_(self: Tensor, value: Tensor | ScalarLike): Tensor {
-  return callOp(isTensor(value) ? fillTensorInplace : fillInplace, [self, value]) as Tensor;
+  return callOp(isTensor(value) ? fillTensorInplace : fillInplace, [self, value]);
 }
 
 /** Sets every element to zero. */
 export function zero_(self: Tensor): Tensor {
-  return callOp(zeroInplace, [self]) as Tensor;
+  return callOp(zeroInplace, [self]);
 }
 
 /** self with `value` where the mask holds. @throws dtype-mismatch, shape-mismatch */
 export function maskedFill(self: Tensor, mask: Tensor, value: Tensor | ScalarLike): Tensor {
-  return callOp(isTensor(value) ? maskedFillTensorOp : maskedFillOp, [self, mask, value]) as Tensor;
+  return callOp(isTensor(value) ? maskedFillTensorOp : maskedFillOp, [self, mask, value]);
 }
 
 /** Writes `value` where the mask holds. @throws dtype-mismatch, shape-mismatch */
 export function maskedFill_(self: Tensor, mask: Tensor, value: Tensor | ScalarLike): Tensor {
-  return callOp(isTensor(value) ? maskedFillTensorInplace : maskedFillInplace, [
-    self,
-    mask,
-    value,
-  ]) as Tensor;
+  return callOp(isTensor(value) ? maskedFillTensorInplace : maskedFillInplace, [self, mask, value]);
 }

@@ -36,16 +36,19 @@ import { zerosLike } from '../factory/like.js';
 import { maskedFill } from './fill.js';
 import { mul, mul_ } from './arithmetic.js';
 
-const copysignRecord: OpRecord = pointwise(copySign, {
-  name: 'copysign',
-  result: 'float',
-  saved: ['out'],
-  savedFor: { self: ['self'] },
-  vjp: ({ self }, { grad, out }) => ({
-    self: () => mul(grad, maskedFill(div(out, self as Tensor), eq(self as Tensor, 0), 0)),
-    other: () => zerosLike(grad),
-  }),
-});
+const copysignRecord: OpRecord<{ self: Tensor; other: Tensor | ScalarLike }, never> = pointwise(
+  copySign,
+  {
+    name: 'copysign',
+    result: 'float',
+    saved: ['out'],
+    savedFor: { self: ['self'] },
+    vjp: ({ self }, { grad, out }) => ({
+      self: () => mul(grad, maskedFill(div(out, self), eq(self, 0), 0)),
+      other: () => zerosLike(grad),
+    }),
+  },
+);
 const copysignOp = defineOp(
   'aten::copysign.Tensor(Tensor self, Tensor other) -> Tensor',
   copysignRecord,
@@ -85,7 +88,7 @@ const frexpOp = defineOp(
       return [meta, { ...meta, dtype: 'int32' }];
     },
     kernel: ({ self }, [mantissa, exponent]) => {
-      const parts = Array.from(readNumbers(self as Tensor), splitFloat);
+      const parts = Array.from(readNumbers(self), splitFloat);
       writeNumbers(
         mantissa!,
         parts.map((part) => part.mantissa),
@@ -101,10 +104,10 @@ const frexpOp = defineOp(
 );
 
 defineOp('aten::ldexp.Tensor(Tensor self, Tensor other) -> Tensor', {
-  decompose: ({ self, other }) => ldexp(self as Tensor, other as Tensor),
+  decompose: ({ self, other }) => ldexp(self, other),
 });
 defineOp('aten::ldexp_(Tensor(a!) self, Tensor other) -> Tensor(a!)', {
-  decompose: ({ self, other }) => ldexp_(self as Tensor, other as Tensor),
+  decompose: ({ self, other }) => ldexp_(self, other),
 });
 
 /** Largest finite number of a dtype. */
@@ -119,7 +122,7 @@ const nanToNumOp = defineOp(
   'aten::nan_to_num(Tensor self, float? nan=None, float? posinf=None, float? neginf=None) -> Tensor',
   pointwiseWith(
     ({ self, nan, posinf, neginf }) => {
-      const { dtype } = self as Tensor;
+      const { dtype } = self;
       const given = (value: unknown, absent: number): number =>
         value === null || value === undefined
           ? absent
@@ -133,7 +136,7 @@ const nanToNumOp = defineOp(
     {
       operands: ['self'],
       saved: ['self'],
-      vjp: ({ self }, { grad }) => ({ self: () => mul(grad, isfinite(self as Tensor)) }),
+      vjp: ({ self }, { grad }) => ({ self: () => mul(grad, isfinite(self)) }),
     },
   ),
 );
@@ -152,13 +155,13 @@ export interface NanToNumOptions {
 /** self with NaN and infinities replaced. */
 export function nanToNum(self: Tensor, options: NanToNumOptions = {}): Tensor {
   const { nan = null, posinf = null, neginf = null } = options;
-  return callOp(nanToNumOp, [self, nan, posinf, neginf]) as Tensor;
+  return callOp(nanToNumOp, [self, nan, posinf, neginf]);
 }
 
 /** self = nanToNum(self) */
 export function nanToNum_(self: Tensor, options: NanToNumOptions = {}): Tensor {
   const { nan = null, posinf = null, neginf = null } = options;
-  return callOp(nanToNumInplace, [self, nan, posinf, neginf]) as Tensor;
+  return callOp(nanToNumInplace, [self, nan, posinf, neginf]);
 }
 
 /** |self| with the sign of other. @throws shape-mismatch */
@@ -181,7 +184,7 @@ export const nextafter_: TensorBinary = binaryFunction(defineInplace(nextafterOp
 
 /** `[mantissa, exponent]` with self = mantissa · 2^exponent and 0.5 ≤ |mantissa| < 1. @throws dtype-unsupported */
 export function frexp(self: Tensor): [mantissa: Tensor, exponent: Tensor] {
-  return callOp(frexpOp, [self]) as [Tensor, Tensor];
+  return callOp(frexpOp, [self]);
 }
 
 /** self · 2^other */

@@ -29,13 +29,13 @@ const lerpScalarOp = defineOp(
         (
           (w) => (a, b) =>
             interpolate(a, b, w)
-        )(scalarValue(weight as ScalarLike)),
+        )(scalarValue(weight)),
       {
         name: 'lerp',
         operands: ['self', 'end'],
         vjp: ({ weight }, { grad }) => ({
-          self: () => sub(grad, mul(grad, weight as ScalarLike)),
-          end: () => mul(grad, weight as ScalarLike),
+          self: () => sub(grad, mul(grad, weight)),
+          end: () => mul(grad, weight),
         }),
       },
     ),
@@ -51,9 +51,9 @@ const lerpTensorOp = defineOp(
       operands: ['self', 'end', 'weight'],
       savedFor: { self: ['weight'], end: ['weight'], weight: ['self', 'end'] },
       vjp: ({ self, end, weight }, { grad }) => ({
-        self: () => sub(grad, mul(grad, weight as Tensor)),
-        end: () => mul(grad, weight as Tensor),
-        weight: () => mul(grad, sub(end as Tensor, self as Tensor)),
+        self: () => sub(grad, mul(grad, weight)),
+        end: () => mul(grad, weight),
+        weight: () => mul(grad, sub(end, self)),
       }),
     }),
   ),
@@ -69,15 +69,15 @@ const addcmulOp = defineOp(
         (
           (v) => (a, b, c) =>
             a + v * b * c
-        )(scalarValue(value as ScalarLike)),
+        )(scalarValue(value)),
       {
         name: 'addcmul',
         operands: ['self', 'tensor1', 'tensor2'],
         savedFor: { tensor1: ['tensor2'], tensor2: ['tensor1'] },
         vjp: ({ tensor1, tensor2, value }, { grad }) => ({
           self: grad,
-          tensor1: () => mul(grad, mul(tensor2 as Tensor, value as ScalarLike)),
-          tensor2: () => mul(grad, mul(tensor1 as Tensor, value as ScalarLike)),
+          tensor1: () => mul(grad, mul(tensor2, value)),
+          tensor2: () => mul(grad, mul(tensor1, value)),
         }),
       },
     ),
@@ -85,11 +85,13 @@ const addcmulOp = defineOp(
 );
 
 /** @throws dtype-unsupported where integers are divided by integers */
-function dividing(record: OpRecord): OpRecord {
+function dividing<Args extends { tensor1: Tensor; tensor2: Tensor }>(
+  record: OpRecord<Args, never>,
+): OpRecord<Args, never> {
   return {
     ...record,
     meta: (args) => {
-      if (![args.tensor1, args.tensor2].some((t) => isFloatingPoint((t as Tensor).dtype)))
+      if (![args.tensor1, args.tensor2].some((t) => isFloatingPoint(t.dtype)))
         throw new TesseraError(
           'dtype-unsupported',
           'Integer division with addcdiv is no longer supported.',
@@ -108,24 +110,15 @@ const addcdivOp = defineOp(
         (
           (v) => (a, b, c) =>
             a + (v * b) / c
-        )(scalarValue(value as ScalarLike)),
+        )(scalarValue(value)),
       {
         name: 'addcdiv',
         operands: ['self', 'tensor1', 'tensor2'],
         savedFor: { tensor1: ['tensor2'], tensor2: ['tensor1', 'tensor2'] },
         vjp: ({ tensor1, tensor2, value }, { grad }) => ({
           self: grad,
-          tensor1: () => mul(div(grad, tensor2 as Tensor), value as ScalarLike),
-          tensor2: () =>
-            neg(
-              mul(
-                grad,
-                div(
-                  mul(tensor1 as Tensor, value as ScalarLike),
-                  mul(tensor2 as Tensor, tensor2 as Tensor),
-                ),
-              ),
-            ),
+          tensor1: () => mul(div(grad, tensor2), value),
+          tensor2: () => neg(mul(grad, div(mul(tensor1, value), mul(tensor2, tensor2)))),
         }),
       },
     ),
@@ -138,16 +131,12 @@ const addcdivInplace = defineInplace(addcdivOp);
 
 /** self + weight · (end - self). @throws shape-mismatch */
 export function lerp(self: Tensor, end: Tensor, weight: Tensor | ScalarLike): Tensor {
-  return callOp(isTensor(weight) ? lerpTensorOp : lerpScalarOp, [self, end, weight]) as Tensor;
+  return callOp(isTensor(weight) ? lerpTensorOp : lerpScalarOp, [self, end, weight]);
 }
 
 /** self += weight · (end - self) */
 export function lerp_(self: Tensor, end: Tensor, weight: Tensor | ScalarLike): Tensor {
-  return callOp(isTensor(weight) ? lerpTensorInplace : lerpScalarInplace, [
-    self,
-    end,
-    weight,
-  ]) as Tensor;
+  return callOp(isTensor(weight) ? lerpTensorInplace : lerpScalarInplace, [self, end, weight]);
 }
 
 /** self + value · tensor1 · tensor2. @throws shape-mismatch */
@@ -157,7 +146,7 @@ export function addcmul(
   tensor2: Tensor,
   options: { value?: ScalarLike } = {},
 ): Tensor {
-  return callOp(addcmulOp, [self, tensor1, tensor2, options.value ?? 1]) as Tensor;
+  return callOp(addcmulOp, [self, tensor1, tensor2, options.value ?? 1]);
 }
 
 /** self += value · tensor1 · tensor2 */
@@ -167,7 +156,7 @@ export function addcmul_(
   tensor2: Tensor,
   options: { value?: ScalarLike } = {},
 ): Tensor {
-  return callOp(addcmulInplace, [self, tensor1, tensor2, options.value ?? 1]) as Tensor;
+  return callOp(addcmulInplace, [self, tensor1, tensor2, options.value ?? 1]);
 }
 
 /** self + value · tensor1 / tensor2. @throws shape-mismatch */
@@ -177,7 +166,7 @@ export function addcdiv(
   tensor2: Tensor,
   options: { value?: ScalarLike } = {},
 ): Tensor {
-  return callOp(addcdivOp, [self, tensor1, tensor2, options.value ?? 1]) as Tensor;
+  return callOp(addcdivOp, [self, tensor1, tensor2, options.value ?? 1]);
 }
 
 /** self += value · tensor1 / tensor2 */
@@ -187,5 +176,5 @@ export function addcdiv_(
   tensor2: Tensor,
   options: { value?: ScalarLike } = {},
 ): Tensor {
-  return callOp(addcdivInplace, [self, tensor1, tensor2, options.value ?? 1]) as Tensor;
+  return callOp(addcdivInplace, [self, tensor1, tensor2, options.value ?? 1]);
 }

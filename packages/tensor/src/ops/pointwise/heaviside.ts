@@ -10,27 +10,30 @@ import type { Tensor } from '../../tensor.js';
 
 const OPTIONS = { operands: ['self', 'values'], name: 'heaviside' };
 
-const heavisideOp: OpOverload = defineOp('aten::heaviside(Tensor self, Tensor values) -> Tensor', {
-  ...pointwise((x, value) => (x === 0 ? value : x > 0 ? 1 : 0), OPTIONS),
-  meta: (args) => {
-    if ((args.self as Tensor).dtype !== (args.values as Tensor).dtype) {
-      throw new TesseraError(
-        'dtype-mismatch',
-        'heaviside is not yet implemented for tensors with different dtypes.',
-        { hints: ['Convert the values: values.to(x.dtype).'] },
-      );
-    }
-    return pointwiseMeta(OPTIONS)(args);
+const heavisideOp: OpOverload<Tensor> = defineOp(
+  'aten::heaviside(Tensor self, Tensor values) -> Tensor',
+  {
+    ...pointwise((x, value) => (x === 0 ? value : x > 0 ? 1 : 0), OPTIONS),
+    meta: (args) => {
+      if (args.self.dtype !== args.values.dtype) {
+        throw new TesseraError(
+          'dtype-mismatch',
+          'heaviside is not yet implemented for tensors with different dtypes.',
+          { hints: ['Convert the values: values.to(x.dtype).'] },
+        );
+      }
+      return pointwiseMeta(OPTIONS)(args);
+    },
   },
-});
+);
 const heavisideInplace = defineInplace(heavisideOp);
 
 /** 0 below 0, 1 above, `values` at 0. @throws dtype-mismatch, shape-mismatch */
 export function heaviside(self: Tensor, values: Tensor): Tensor {
-  return callOp(heavisideOp, [self, values]) as Tensor;
+  return callOp(heavisideOp, [self, values]);
 }
 
 /** self = heaviside(self, values) */
 export function heaviside_(self: Tensor, values: Tensor): Tensor {
-  return callOp(heavisideInplace, [self, values]) as Tensor;
+  return callOp(heavisideInplace, [self, values]);
 }

@@ -1,7 +1,6 @@
 /**
  * @file Logarithms of sums, odds and products: logaddexp, logit, xlogy.
  */
-import type { ScalarLike } from '@tessera/shared';
 import { callOp } from '../../dispatch/dispatcher.js';
 import type { DType } from '../../dtype.js';
 import { roundTo } from '../../kernels/elements.js';
@@ -23,7 +22,7 @@ import { add, mul, rsub, sub } from './arithmetic.js';
 import { where } from './where.js';
 
 /** log of the sum of two powers of a base. */
-function logAddExp(name: string, base: number, power: (x: Tensor) => Tensor): OpOverload {
+function logAddExp(name: string, base: number, power: (x: Tensor) => Tensor): OpOverload<Tensor> {
   const scale = Math.log(base);
   const share = (grad: Tensor, own: Tensor, other: Tensor): Tensor =>
     div(grad, add(power(sub(other, own)), 1));
@@ -42,8 +41,8 @@ function logAddExp(name: string, base: number, power: (x: Tensor) => Tensor): Op
           name,
           saved: ['self', 'other'],
           vjp: ({ self, other }, { grad }) => ({
-            self: () => share(grad, self as Tensor, other as Tensor),
-            other: () => share(grad, other as Tensor, self as Tensor),
+            self: () => share(grad, self, other),
+            other: () => share(grad, other, self),
           }),
         },
       ),
@@ -55,8 +54,8 @@ const logaddexpOp = logAddExp('logaddexp', Math.E, exp);
 const logaddexp2Op = logAddExp('logaddexp2', 2, exp2);
 
 /** logit in a dtype: each step rounds, as in PyTorch. */
-function logitIn(dtype: DType, eps: unknown): (x: number) => number {
-  const low = eps === null || eps === undefined ? null : roundTo(dtype, scalarValue(eps as number));
+function logitIn(dtype: DType, eps: number | null | undefined): (x: number) => number {
+  const low = eps === null || eps === undefined ? null : roundTo(dtype, scalarValue(eps));
   const high = low === null ? null : roundTo(dtype, 1 - low);
   return (x) => {
     const z = low !== null && x < low ? low : high !== null && x > high ? high : x;
@@ -66,18 +65,14 @@ function logitIn(dtype: DType, eps: unknown): (x: number) => number {
 
 const logitOp = defineOp(
   'aten::logit(Tensor self, float? eps=None) -> Tensor',
-  pointwiseWith(
-    ({ self, eps }) =>
-      logitIn(toFloating((self as Tensor).dtype), eps) as (...values: number[]) => number,
-    {
-      operands: ['self'],
-      result: 'float',
-      saved: ['self'],
-      vjp: ({ self, eps }, { grad }) => ({
-        self: () => logitBackward(grad, self as Tensor, eps as number | null),
-      }),
-    },
-  ),
+  pointwiseWith(({ self, eps }) => logitIn(toFloating(self.dtype), eps), {
+    operands: ['self'],
+    result: 'float',
+    saved: ['self'],
+    vjp: ({ self, eps }, { grad }) => ({
+      self: () => logitBackward(grad, self, eps),
+    }),
+  }),
 );
 const logitInplace = defineInplace(logitOp);
 
@@ -95,7 +90,7 @@ const logitBackwardOp = defineOp(
     pointwiseWith(
       ({ eps }) => {
         const absent = eps === null || eps === undefined;
-        const low = absent ? 0 : scalarValue(eps as ScalarLike);
+        const low = absent ? 0 : scalarValue(eps);
         return (grad, x) =>
           x! < low || x! > 1 - low ? (absent ? NaN : 0) : grad! / (x! * (1 - x!));
       },
@@ -103,16 +98,12 @@ const logitBackwardOp = defineOp(
         operands: ['grad_output', 'self'],
         saved: ['grad_output', 'self'],
         vjp: ({ grad_output, self, eps }, { grad }) => ({
-          grad_output: () => logitBackward(grad, self as Tensor, eps as number | null),
+          grad_output: () => logitBackward(grad, self, eps),
           self: () => {
-            const x = self as Tensor;
+            const x = self;
             const variance = mul(x, rsub(x, 1));
             const bend = div(sub(mul(x, 2), 1), mul(variance, variance));
-            return where(
-              insideLimits(x, eps as number | null),
-              mul(mul(grad, grad_output as Tensor), bend),
-              0,
-            );
+            return where(insideLimits(x, eps), mul(mul(grad, grad_output), bend), 0);
           },
         }),
       },
@@ -121,7 +112,7 @@ const logitBackwardOp = defineOp(
 );
 
 function logitBackward(grad: Tensor, self: Tensor, eps: number | null): Tensor {
-  return callOp(logitBackwardOp, [grad, self, eps]) as Tensor;
+  return callOp(logitBackwardOp, [grad, self, eps]);
 }
 
 const xlogyOp = defineOp(
@@ -132,13 +123,13 @@ const xlogyOp = defineOp(
     saved: ['self', 'other'],
     vjp: ({ self, other }, { grad }) => ({
       self: () => {
-        const slope = xlogy(grad, other as Tensor | ScalarLike);
-        const isZero = eq(self as Tensor, 0);
+        const slope = xlogy(grad, other);
+        const isZero = eq(self, 0);
         // A number as a tensor: a lifted one must not be read.
-        const bound = isTensor(other) ? other : add(zerosLike(slope), other as ScalarLike);
+        const bound = isTensor(other) ? other : add(zerosLike(slope), other);
         return maskedFill(slope, logicalAnd(isZero, le(bound, 0)), 0);
       },
-      other: () => div(mul(grad, self as Tensor), other as Tensor),
+      other: () => div(mul(grad, self), other),
     }),
   }),
 );
@@ -160,12 +151,12 @@ export const logaddexp2: TensorBinary = binaryFunction(logaddexp2Op);
 
 /** log(x / (1 - x)), of x limited to [eps, 1 - eps] if eps is given. */
 export function logit(self: Tensor, eps: number | null = null): Tensor {
-  return callOp(logitOp, [self, eps]) as Tensor;
+  return callOp(logitOp, [self, eps]);
 }
 
 /** self = logit(self, eps) */
 export function logit_(self: Tensor, eps: number | null = null): Tensor {
-  return callOp(logitInplace, [self, eps]) as Tensor;
+  return callOp(logitInplace, [self, eps]);
 }
 
 /** self · log(other), 0 where self is 0. @throws shape-mismatch */

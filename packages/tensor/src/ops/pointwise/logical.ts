@@ -19,7 +19,7 @@ import type { NamedArgs, TensorMeta } from '../../op/op-record.js';
 import { isTensor } from '../../tensor-factory.js';
 import type { Tensor } from '../../tensor.js';
 
-function logical(name: string, test: (a: boolean, b: boolean) => boolean): OpOverload {
+function logical(name: string, test: (a: boolean, b: boolean) => boolean): OpOverload<Tensor> {
   return defineOp(
     `aten::logical_${name}(Tensor self, Tensor other) -> Tensor`,
     pointwise((a, b) => (test(a !== 0, b !== 0) ? 1 : 0), {
@@ -99,7 +99,7 @@ const bitwiseNotOp = defineOp('aten::bitwise_not(Tensor self) -> Tensor', {
   kernel: ({ self }, [out]) =>
     writeNumbers(
       out!,
-      readNumbers(self as Tensor).map((x) => (self.dtype === 'bool' ? 1 - x : -1 - x)),
+      readNumbers(self).map((x) => (self.dtype === 'bool' ? 1 - x : -1 - x)),
     ),
 });
 const bitwiseNotInplace = defineInplace(bitwiseNotOp);
@@ -135,10 +135,10 @@ export const bitwiseXor_: Binary = xor.inplace;
 
 /** Inverted bits; logical not of bools. @throws dtype-unsupported */
 export function bitwiseNot(self: Tensor): Tensor {
-  return callOp(bitwiseNotOp, [self]) as Tensor;
+  return callOp(bitwiseNotOp, [self]);
 }
 
 /** self = ~self */
 export function bitwiseNot_(self: Tensor): Tensor {
-  return callOp(bitwiseNotInplace, [self]) as Tensor;
+  return callOp(bitwiseNotInplace, [self]);
 }

@@ -23,13 +23,7 @@ const iscloseOp = defineOp(
   'aten::isclose(Tensor self, Tensor other, float rtol=1e-05, float atol=1e-08, bool equal_nan=False) -> Tensor',
   {
     decompose: ({ self, other, rtol, atol, equal_nan }) =>
-      closeness(
-        self as Tensor,
-        other as Tensor,
-        rtol as number,
-        atol as number,
-        equal_nan as boolean,
-      ),
+      closeness(self, other, rtol, atol, equal_nan),
   },
 );
 
@@ -77,7 +71,7 @@ export interface IscloseOptions {
 /** Where |self - other| ≤ atol + rtol · |other|. @throws dtype-mismatch, invalid-argument, shape-mismatch */
 export function isclose(self: Tensor, other: Tensor, options: IscloseOptions = {}): Tensor {
   const { rtol = 1e-5, atol = 1e-8, equalNan = false } = options;
-  return callOp(iscloseOp, [self, other, rtol, atol, equalNan]) as Tensor;
+  return callOp(iscloseOp, [self, other, rtol, atol, equalNan]);
 }
 
 /** Values of a tensor or number in the type that both are compared in. */
@@ -86,12 +80,12 @@ function comparable(args: NamedArgs, name: string): ArrayLike<number> {
   const operand = args[name] as Tensor | ScalarLike;
   return isTensor(operand)
     ? readNumbers(operand).map((x) => roundTo(dtype, x))
-    : [roundTo(dtype, scalarValue(operand as ScalarLike))];
+    : [roundTo(dtype, scalarValue(operand))];
 }
 
 const ELEMENTS = ['elements', 'test_elements', 'element', 'test_element'];
 
-function membership(elements: string, tests: string): OpRecord {
+function membership(elements: string, tests: string): OpRecord<NamedArgs, never> {
   return {
     tags: ['non-differentiable'],
     meta: (args) => {
@@ -140,5 +134,5 @@ export function isin(
 ): Tensor {
   const op = !isTensor(elements) ? isinElementOp : isTensor(testElements) ? isinOp : isinScalarOp;
   const { assumeUnique = false, invert = false } = options;
-  return callOp(op, [elements, testElements, assumeUnique, invert]) as Tensor;
+  return callOp(op, [elements, testElements, assumeUnique, invert]);
 }

@@ -13,16 +13,16 @@ const polygammaOp = defineOp(
   'aten::polygamma(int n, Tensor self) -> Tensor',
   pointwiseWith(
     ({ n, self }) => {
-      const isDouble = (self as Tensor).dtype === 'float64';
+      const isDouble = self.dtype === 'float64';
       const round = isDouble ? (x: number): number => x : Math.fround;
-      return (x) => polygammaOf(n as number, x!, round);
+      return (x) => polygammaOf(n, x!, round);
     },
     {
       operands: ['self'],
       result: 'float',
       saved: ['self'],
       vjp: ({ n, self }, { grad }) => ({
-        self: () => mul(grad, polygamma((n as number) + 1, self as Tensor)),
+        self: () => mul(grad, polygamma(n + 1, self)),
       }),
     },
   ),
@@ -36,5 +36,5 @@ export function polygamma(n: number, self: Tensor): Tensor {
       hints: ['n counts derivatives: 0, 1, 2, …'],
     });
   }
-  return callOp(polygammaOp, [n, self]) as Tensor;
+  return callOp(polygammaOp, [n, self]);
 }

@@ -37,7 +37,9 @@ function powerFunction(args: NamedArgs): (base: number, exponent: number) => num
 }
 
 /** A power of numbers; of whole numbers, the exponent is known and not negative. */
-function defined(record: OpRecord): OpRecord {
+function defined<Args extends { exponent: Power }>(
+  record: OpRecord<Args, never>,
+): OpRecord<Args, never> {
   const numeric = restrictedTo(NUMBERS, 'pow', record);
   return {
     ...numeric,
@@ -45,7 +47,7 @@ function defined(record: OpRecord): OpRecord {
       const meta = numeric.meta!(args) as TensorMeta;
       const { exponent } = args;
       if (DTYPES[meta.dtype].category === 'integral' && !isTensor(exponent)) {
-        if (fixedScalar(exponent as ScalarLike) < 0)
+        if (fixedScalar(exponent) < 0)
           throw new TesseraError(
             'invalid-argument',
             'pow: Integers to negative integer powers are not allowed.',
@@ -64,7 +66,7 @@ const powScalarOp = defineOp(
       ...OPERANDS,
       saved: ['self'],
       vjp: ({ self, exponent }, { grad }) => ({
-        self: () => powerGradient(grad, self as Tensor, exponent as ScalarLike),
+        self: () => powerGradient(grad, self, exponent),
       }),
     }),
   ),
@@ -77,20 +79,9 @@ const powTensorOp = defineOp(
       saved: ['self', 'exponent', 'out'],
       vjp: ({ self, exponent }, { grad, out }) => ({
         self: () =>
-          where(
-            eq(exponent as Tensor, 0),
-            0,
-            mul(grad, mul(exponent as Tensor, pow(self as Tensor, add(exponent as Tensor, -1)))),
-          ),
+          where(eq(exponent, 0), 0, mul(grad, mul(exponent, pow(self, add(exponent, -1))))),
         exponent: () =>
-          mul(
-            grad,
-            where(
-              logicalAnd(eq(self as Tensor, 0), ge(exponent as Tensor, 0)),
-              0,
-              mul(out, log(self as Tensor)),
-            ),
-          ),
+          mul(grad, where(logicalAnd(eq(self, 0), ge(exponent, 0)), 0, mul(out, log(self)))),
       }),
     }),
   ),
@@ -102,7 +93,7 @@ const powBaseOp = defineOp(
       ...OPERANDS,
       saved: ['exponent', 'out'],
       vjp: ({ self, exponent }, { grad, out }) => ({
-        exponent: () => baseGradient(grad, self as ScalarLike, exponent as Tensor, out),
+        exponent: () => baseGradient(grad, self, exponent, out),
       }),
     }),
   ),
@@ -111,10 +102,10 @@ const powScalarInplace = defineInplace(powScalarOp, 'Scalar');
 const powTensorInplace = defineInplace(powTensorOp, 'Tensor');
 
 const squareOp = defineOp('aten::square(Tensor self) -> Tensor', {
-  decompose: ({ self }) => pow(self as Tensor, 2),
+  decompose: ({ self }) => pow(self, 2),
 });
 const squareInplaceOp = defineOp('aten::square_(Tensor(a!) self) -> Tensor(a!)', {
-  decompose: ({ self }) => pow_(self as Tensor, 2),
+  decompose: ({ self }) => pow_(self, 2),
 });
 
 type Power = Tensor | ScalarLike;
@@ -125,7 +116,7 @@ function doublePower(self: Power, exponent: Power): Tensor {
   return pow(double(self), double(exponent));
 }
 
-function defineFloatPower(overload: string, args: string): OpOverload {
+function defineFloatPower(overload: string, args: string): OpOverload<Tensor> {
   return defineOp(`aten::float_power.${overload}(${args}) -> Tensor`, {
     decompose: ({ self, exponent }) => doublePower(self as Power, exponent as Power),
   });
@@ -137,7 +128,7 @@ const floatPowerOps = {
   base: defineFloatPower('Scalar', 'Scalar self, Tensor exponent'),
 };
 
-function defineFloatPowerInplace(overload: string, type: string): OpOverload {
+function defineFloatPowerInplace(overload: string, type: string): OpOverload<Tensor> {
   return defineOp(
     `aten::float_power_.${overload}(Tensor(a!) self, ${type} exponent) -> Tensor(a!)`,
     {
@@ -191,28 +182,25 @@ function powerGradient(grad: Tensor, self: Tensor, exponent: ScalarLike): Tensor
 /** self ** exponent, either may be a number (but not both). @throws shape-mismatch, invalid-argument */
 export function pow(self: Tensor | ScalarLike, exponent: Tensor | ScalarLike): Tensor {
   const op = isTensor(self) ? (isTensor(exponent) ? powTensorOp : powScalarOp) : powBaseOp;
-  return callOp(op, [self, exponent]) as Tensor;
+  return callOp(op, [self, exponent]);
 }
 
 /** self **= exponent */
 export function pow_(self: Tensor, exponent: Tensor | ScalarLike): Tensor {
-  return callOp(isTensor(exponent) ? powTensorInplace : powScalarInplace, [
-    self,
-    exponent,
-  ]) as Tensor;
+  return callOp(isTensor(exponent) ? powTensorInplace : powScalarInplace, [self, exponent]);
 }
 
 /** self ** exponent in double precision; either may be a number (but not both). @throws shape-mismatch */
 export function floatPower(self: Tensor | ScalarLike, exponent: Tensor | ScalarLike): Tensor {
   const { both, exponent: numberExponent, base } = floatPowerOps;
   const op = isTensor(self) ? (isTensor(exponent) ? both : numberExponent) : base;
-  return callOp(op, [self, exponent]) as Tensor;
+  return callOp(op, [self, exponent]);
 }
 
 /** self **= exponent, for double precision only. @throws dtype-mismatch */
 export function floatPower_(self: Tensor, exponent: Tensor | ScalarLike): Tensor {
   const { tensor, scalar } = floatPowerInplaceOps;
-  return callOp(isTensor(exponent) ? tensor : scalar, [self, exponent]) as Tensor;
+  return callOp(isTensor(exponent) ? tensor : scalar, [self, exponent]);
 }
 
 /** self² */

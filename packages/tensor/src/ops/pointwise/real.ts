@@ -9,8 +9,10 @@ import { type OpOverload, defineOp } from '../../op/op-overload.js';
 import type { Tensor } from '../../tensor.js';
 import { onesLike } from '../factory/like.js';
 
-function identity(schema: string): OpOverload {
-  return defineOp(`aten::${schema}`, { decompose: ({ self }) => self as Tensor });
+function identity(schema: `${string}(${string}) -> Tensor${string}`): OpOverload<Tensor> {
+  return defineOp(`aten::${schema}`, {
+    decompose: ({ self }): Tensor => self as Tensor,
+  }) as OpOverload<Tensor>;
 }
 
 const realOp = identity('real(Tensor(a) self) -> Tensor(a)');
@@ -21,18 +23,18 @@ const conjPhysicalInplace = identity('conj_physical_(Tensor(a!) self) -> Tensor(
 
 const positiveOp = defineOp('aten::positive(Tensor(a) self) -> Tensor(a)', {
   decompose: ({ self }) => {
-    if ((self as Tensor).dtype === 'bool') {
+    if (self.dtype === 'bool') {
       throw new TesseraError(
         'dtype-unsupported',
         'The `+` operator, on a bool tensor is not supported.',
         { hints: ["Convert it first: x.to('int64')."] },
       );
     }
-    return self as Tensor;
+    return self;
   },
 });
 const isrealOp = defineOp('aten::isreal(Tensor self) -> Tensor', {
-  decompose: ({ self }) => onesLike(self as Tensor, { dtype: 'bool' }),
+  decompose: ({ self }) => onesLike(self, { dtype: 'bool' }),
 });
 
 /** The real part: real tensors themselves. */
@@ -50,5 +52,5 @@ export const isreal: Unary = unaryFunction(isrealOp);
 
 /** +self: the tensor itself. @throws dtype-unsupported for bools */
 export function positive(self: Tensor): Tensor {
-  return callOp(positiveOp, [self]) as Tensor;
+  return callOp(positiveOp, [self]);
 }

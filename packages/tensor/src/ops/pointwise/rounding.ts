@@ -9,12 +9,12 @@ import { pointwiseWith, unary } from '../../kernels/pointwise-kernel.js';
 import { defineInplace } from '../../op/inplace.js';
 import { type Unary, unaryFunction } from '../../op/op-functions.js';
 import { defineOp } from '../../op/op-overload.js';
-import type { Vjp } from '../../op/op-record.js';
+import type { GradsOf, Vjp } from '../../op/op-record.js';
 import type { Tensor } from '../../tensor.js';
 import { zerosLike } from '../factory/like.js';
 import { mul } from './arithmetic.js';
 
-const zeroGradient: Vjp = (_args, { grad }) => ({ self: () => zerosLike(grad) });
+const zeroGradient: Vjp<{ self: Tensor }> = (_args, { grad }) => ({ self: () => zerosLike(grad) });
 
 const absOp = defineOp(
   'aten::abs(Tensor self) -> Tensor',
@@ -23,7 +23,7 @@ const absOp = defineOp(
     'abs',
     unary(Math.abs, {
       saved: ['self'],
-      vjp: ({ self }, { grad }) => ({ self: () => mul(grad, sign(self as Tensor)) }),
+      vjp: ({ self }, { grad }) => ({ self: () => mul(grad, sign(self)) }),
     }),
   ),
 );
@@ -40,16 +40,18 @@ const roundOp = defineOp(
   'aten::round(Tensor self) -> Tensor',
   restrictedTo(NUMBERS, 'round', unary(roundHalfEven, { vjp: zeroGradient })),
 );
+type RoundArgs = { self: Tensor; decimals: number };
+
 const roundDecimalsOp = defineOp(
   'aten::round.decimals(Tensor self, *, int decimals) -> Tensor',
   restrictedTo(
     'floating',
     'round',
-    pointwiseWith(
+    pointwiseWith<RoundArgs, GradsOf<RoundArgs>>(
       ({ self, decimals }) => {
         // Each step rounds to the dtype, as in PyTorch.
-        const { dtype } = self as Tensor;
-        const places = decimals as number;
+        const { dtype } = self;
+        const places = decimals;
         const power = roundTo(dtype, 10 ** Math.abs(places));
         if (places < 0)
           return (x) => roundTo(dtype, roundHalfEven(roundTo(dtype, x! / power))) * power;
@@ -108,17 +110,15 @@ export interface RoundOptions {
 /** Rounded to the nearest integer or decimal, halves to even. @throws dtype-unsupported for decimals of integers */
 export function round(self: Tensor, options: RoundOptions = {}): Tensor {
   const { decimals } = options;
-  return (
-    decimals === undefined ? callOp(roundOp, [self]) : callOp(roundDecimalsOp, [self, decimals])
-  ) as Tensor;
+  return decimals === undefined
+    ? callOp(roundOp, [self])
+    : callOp(roundDecimalsOp, [self, decimals]);
 }
 
 /** self = round(self) */
 export function round_(self: Tensor, options: RoundOptions = {}): Tensor {
   const { decimals } = options;
-  return (
-    decimals === undefined
-      ? callOp(roundInplace, [self])
-      : callOp(roundDecimalsInplace, [self, decimals])
-  ) as Tensor;
+  return decimals === undefined
+    ? callOp(roundInplace, [self])
+    : callOp(roundDecimalsInplace, [self, decimals]);
 }

@@ -24,14 +24,14 @@ function define(
   name: string,
   fn: (x: number) => number,
   gradient: Gradient,
-  saved: readonly string[] = ['self'],
-): OpOverload {
+  saved: readonly ('self' | 'out')[] = ['self'],
+): OpOverload<Tensor> {
   return defineOp(
     `aten::${name}(Tensor self) -> Tensor`,
     unary(fn, {
       result: 'float',
       saved,
-      vjp: ({ self }, { grad, out }) => ({ self: () => gradient(grad, self as Tensor, out) }),
+      vjp: ({ self }, { grad, out }) => ({ self: () => gradient(grad, self, out) }),
     }),
   );
 }
@@ -50,7 +50,7 @@ function awayFromZero(x: Tensor, value: Tensor, limit: number): Tensor {
   return where(gt(abs(x), x.dtype === 'float64' ? 2 ** -52 : 2 ** -23), value, limit);
 }
 
-const BOTH = ['self', 'out'];
+const BOTH: readonly ('self' | 'out')[] = ['self', 'out'];
 const i0Op = define('i0', besselI0, (grad, x) => mul(grad, specialI1(x)));
 const i1Op = define(
   'special_i1',

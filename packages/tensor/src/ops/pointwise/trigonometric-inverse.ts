@@ -25,13 +25,13 @@ function define(
   name: string,
   fn: (x: number) => number,
   gradient: (grad: Tensor, x: Tensor) => Tensor,
-): OpOverload {
+): OpOverload<Tensor> {
   return defineOp(
     `aten::${name}(Tensor self) -> Tensor`,
     unary(fn, {
       result: 'float',
       saved: ['self'],
-      vjp: ({ self }, { grad }) => ({ self: () => gradient(grad, self as Tensor) }),
+      vjp: ({ self }, { grad }) => ({ self: () => gradient(grad, self) }),
     }),
   );
 }
@@ -79,10 +79,10 @@ const atan2Op = defineOp(
     result: 'float',
     saved: ['self', 'other'],
     vjp: ({ self, other }, { grad }) => {
-      const scaled = (): Tensor => div(grad, add(square(self as Tensor), square(other as Tensor)));
+      const scaled = (): Tensor => div(grad, add(square(self), square(other)));
       return {
-        self: () => mul(scaled(), other as Tensor),
-        other: () => neg(mul(scaled(), self as Tensor)),
+        self: () => mul(scaled(), other),
+        other: () => neg(mul(scaled(), self)),
       };
     },
   }),
@@ -97,8 +97,8 @@ const hypotOp = defineOp(
       saved: ['out'],
       savedFor: { self: ['self'], other: ['other'] },
       vjp: ({ self, other }, { grad, out }) => ({
-        self: () => mul(grad, div(self as Tensor, out)),
-        other: () => mul(grad, div(other as Tensor, out)),
+        self: () => mul(grad, div(self, out)),
+        other: () => mul(grad, div(other, out)),
       }),
     }),
   ),

@@ -17,7 +17,7 @@ const sinOp = defineOp(
   unary(Math.sin, {
     result: 'float',
     saved: ['self'],
-    vjp: ({ self }, { grad }) => ({ self: () => mul(grad, cos(self as Tensor)) }),
+    vjp: ({ self }, { grad }) => ({ self: () => mul(grad, cos(self)) }),
   }),
 );
 const cosOp = defineOp(
@@ -25,7 +25,7 @@ const cosOp = defineOp(
   unary(Math.cos, {
     result: 'float',
     saved: ['self'],
-    vjp: ({ self }, { grad }) => ({ self: () => mul(grad, neg(sin(self as Tensor))) }),
+    vjp: ({ self }, { grad }) => ({ self: () => mul(grad, neg(sin(self))) }),
   }),
 );
 const tanOp = defineOp(
@@ -42,7 +42,7 @@ const atanOp = defineOp(
     result: 'float',
     saved: ['self'],
     vjp: ({ self }, { grad }) => ({
-      self: () => div(grad, add(mul(self as Tensor, self as Tensor), 1)),
+      self: () => div(grad, add(mul(self, self), 1)),
     }),
   }),
 );
@@ -70,8 +70,8 @@ const tanhBackwardOp = defineOp(
     operands: ['grad_output', 'output'],
     saved: ['grad_output', 'output'],
     vjp: ({ grad_output, output }, { grad }) => ({
-      grad_output: () => tanhBackward(grad, output as Tensor),
-      output: () => mul(mul(grad, mul(grad_output as Tensor, output as Tensor)), -2),
+      grad_output: () => tanhBackward(grad, output),
+      output: () => mul(mul(grad, mul(grad_output, output)), -2),
     }),
   }),
 );
@@ -81,8 +81,8 @@ const sigmoidBackwardOp = defineOp(
     operands: ['grad_output', 'output'],
     saved: ['grad_output', 'output'],
     vjp: ({ grad_output, output }, { grad }) => ({
-      grad_output: () => sigmoidBackward(grad, output as Tensor),
-      output: () => mul(grad, mul(grad_output as Tensor, rsub(mul(output as Tensor, 2), 1))),
+      grad_output: () => sigmoidBackward(grad, output),
+      output: () => mul(grad, mul(grad_output, rsub(mul(output, 2), 1))),
     }),
   }),
 );
@@ -92,7 +92,7 @@ const erfOp = defineOp(
   unary(erfOf, {
     result: 'float',
     saved: ['self'],
-    vjp: ({ self }, { grad }) => ({ self: () => mul(grad, gaussian(self as Tensor)) }),
+    vjp: ({ self }, { grad }) => ({ self: () => mul(grad, gaussian(self)) }),
   }),
 );
 const erfcOp = defineOp(
@@ -100,7 +100,7 @@ const erfcOp = defineOp(
   unary(erfcOf, {
     result: 'float',
     saved: ['self'],
-    vjp: ({ self }, { grad }) => ({ self: () => neg(mul(grad, gaussian(self as Tensor))) }),
+    vjp: ({ self }, { grad }) => ({ self: () => neg(mul(grad, gaussian(self))) }),
   }),
 );
 
@@ -110,11 +110,11 @@ function gaussian(x: Tensor): Tensor {
 }
 
 function tanhBackward(grad: Tensor, output: Tensor): Tensor {
-  return callOp(tanhBackwardOp, [grad, output]) as Tensor;
+  return callOp(tanhBackwardOp, [grad, output]);
 }
 
 function sigmoidBackward(grad: Tensor, output: Tensor): Tensor {
-  return callOp(sigmoidBackwardOp, [grad, output]) as Tensor;
+  return callOp(sigmoidBackwardOp, [grad, output]);
 }
 
 /** Sine. */

@@ -5,7 +5,7 @@ import type { ScalarLike } from '@tessera/shared';
 import { callOp } from '../../dispatch/dispatcher.js';
 import { metaOfOperands, pointwiseKernel } from '../../kernels/pointwise-kernel.js';
 import { defineOp } from '../../op/op-overload.js';
-import { type Operand, resultType } from '../../type-promotion.js';
+import { resultType } from '../../type-promotion.js';
 import type { Tensor } from '../../tensor.js';
 
 const whereOp = defineOp(
@@ -13,18 +13,14 @@ const whereOp = defineOp(
   {
     tags: ['pointwise'],
     meta: ({ condition, self, other }) =>
-      metaOfOperands(
-        [condition as Tensor, self as Operand, other as Operand],
-        resultType([self as Operand, other as Operand]),
-        'where',
-      ),
+      metaOfOperands([condition, self, other], resultType([self, other]), 'where'),
     kernel: pointwiseKernel((condition, a, b) => (condition !== 0 ? a : b), {
       operands: ['condition', 'self', 'other'],
     }),
     saved: ['condition'],
     vjp: ({ condition }, { grad }) => ({
-      self: () => where(condition as Tensor, grad, 0),
-      other: () => where(condition as Tensor, 0, grad),
+      self: () => where(condition, grad, 0),
+      other: () => where(condition, 0, grad),
     }),
   },
 );
@@ -35,5 +31,5 @@ export function where(
   self: Tensor | ScalarLike,
   other: Tensor | ScalarLike,
 ): Tensor {
-  return callOp(whereOp, [condition, self, other]) as Tensor;
+  return callOp(whereOp, [condition, self, other]);
 }

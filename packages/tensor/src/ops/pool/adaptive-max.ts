@@ -16,14 +16,14 @@ import { gather } from '../indexing/scatter.js';
 import { reshape } from '../view/view.js';
 import { squeeze, unsqueeze } from '../view/dims.js';
 
-function define(rank: 2 | 3): OpOverload {
+function define(rank: 2 | 3): OpOverload<[Tensor, Tensor]> {
   const op = `adaptive_max_pool${rank}d`;
   const forward = defineOp(
     `aten::${op}(Tensor self, int[${rank}] output_size) -> (Tensor, Tensor)`,
     {
       tags: ['reduction'],
       meta: ({ self, output_size }) => {
-        const x = self as Tensor;
+        const x = self;
         checkFloating(op, x);
         checkPoolRank(op, rank, x);
         const inner = x.sizes.slice(x.ndim === rank + 2 ? 1 : 0);
@@ -33,15 +33,15 @@ function define(rank: 2 | 3): OpOverload {
             `${op}(): Expected input to have non-zero size for non-batch dimensions, but input has sizes ${formatSizes(x.sizes)}`,
             { hints: ['There is no largest element among none.'] },
           );
-        const meta = imageMeta(x, [...x.sizes.slice(0, -rank), ...(output_size as number[])]);
+        const meta = imageMeta(x, [...x.sizes.slice(0, -rank), ...output_size]);
         return [meta, { ...meta, dtype: 'int64' }];
       },
       kernel: ({ self, output_size }, [out, indices]) => {
-        const x = readNumbers(self as Tensor);
-        const input = (self as Tensor).sizes.slice(-rank);
+        const x = readNumbers(self);
+        const input = self.sizes.slice(-rank);
         const values = new Float64Array(out!.numel);
         const positions = new Float64Array(out!.numel);
-        const spans = (output_size as number[]).map((size, d) => adaptiveSpans(input[d]!, size));
+        const spans = output_size.map((size, d) => adaptiveSpans(input[d]!, size));
         forEachWindow(planesOf(out!, rank), input, spans, (o, base, window) => {
           let best = -Infinity;
           let at = -1;
@@ -61,20 +61,20 @@ function define(rank: 2 | 3): OpOverload {
       },
       saved: ['self', 'out.1'],
       vjp: ({ self }, { grad, outs }) => ({
-        self: () => callOp(backward, [grad, self, outs[1]]) as Tensor,
+        self: () => callOp(backward, [grad, self, outs[1]]),
       }),
     },
   );
-  const backward: OpOverload = defineOp(
+  const backward: OpOverload<Tensor> = defineOp(
     `aten::${op}_backward(Tensor grad_output, Tensor self, Tensor indices) -> Tensor`,
     {
-      meta: ({ self }) => imageMeta(self as Tensor, self.sizes as number[]),
+      meta: ({ self }) => imageMeta(self, self.sizes),
       kernel: ({ grad_output, self, indices }, [out]) => {
-        const at = readNumbers(indices as Tensor);
+        const at = readNumbers(indices);
         const result = new Float64Array(out!.numel);
-        const plane = (self.sizes as number[]).slice(-rank).reduce((a, b) => a * b, 1);
-        const window = (grad_output.sizes as number[]).slice(-rank).reduce((a, b) => a * b, 1);
-        readNumbers(grad_output as Tensor).forEach(
+        const plane = self.sizes.slice(-rank).reduce((a, b) => a * b, 1);
+        const window = grad_output.sizes.slice(-rank).reduce((a, b) => a * b, 1);
+        readNumbers(grad_output).forEach(
           (g, o) => (result[Math.floor(o / window) * plane + at[o]!]! += g),
         );
         writeNumbers(out!, result);
@@ -87,12 +87,9 @@ function define(rank: 2 | 3): OpOverload {
               ...x.sizes.slice(0, -rank),
               x.sizes.slice(-rank).reduce((a, b) => a * b, 1),
             ]);
-          return reshape(
-            gather(flat(grad), -1, flat(indices as Tensor)),
-            grad_output.sizes as number[],
-          );
+          return reshape(gather(flat(grad), -1, flat(indices)), grad_output.sizes);
         },
-        self: () => zerosOf(self as Tensor),
+        self: () => zerosOf(self),
       }),
     },
   );
@@ -104,26 +101,20 @@ const adaptive3d = define(3);
 const adaptive1d = defineOp(
   'aten::adaptive_max_pool1d(Tensor self, int[1] output_size) -> (Tensor, Tensor)',
   {
-    decompose: ({ self, output_size }) =>
-      (
-        callOp(adaptive2d, [
-          unsqueeze(self as Tensor, -2),
-          [1, (output_size as number[])[0]!],
-        ]) as Tensor[]
-      ).map((result) => squeeze(result, -2)),
+    decompose: ({ self, output_size }) => {
+      const [values, indices] = callOp(adaptive2d, [unsqueeze(self, -2), [1, output_size[0]!]]);
+      return [squeeze(values, -2), squeeze(indices, -2)];
+    },
   },
 );
 
 function call(
-  op: OpOverload,
+  op: OpOverload<[Tensor, Tensor]>,
   rank: number,
   self: Tensor,
   size: number | readonly number[],
 ): [Tensor, Tensor] {
-  return callOp(op, [self, perDimension(op.schema.name, 'output_size', size, rank)]) as [
-    Tensor,
-    Tensor,
-  ];
+  return callOp(op, [self, perDimension(op.schema.name, 'output_size', size, rank)]);
 }
 
 /** Largest elements of [N, C, L] cut into `outputSize` parts, and their positions. @throws shape-mismatch */

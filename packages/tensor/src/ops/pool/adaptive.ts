@@ -16,7 +16,7 @@ import { checkPoolRank, planesOf, poolMeta, zerosOf } from './shape.js';
 import { mean } from '../reduction/reduction.js';
 import { squeeze, unsqueeze } from '../view/dims.js';
 
-function defineAdaptive(rank: 2 | 3): OpOverload {
+function defineAdaptive(rank: 2 | 3): OpOverload<Tensor> {
   const op = `adaptive_avg_pool${rank}d`;
   const spansOf = (input: readonly number[], output: readonly number[]): Span[][] =>
     output.map((size, d) => adaptiveSpans(input[d]!, size));
@@ -25,43 +25,35 @@ function defineAdaptive(rank: 2 | 3): OpOverload {
   const forward = defineOp(`aten::_${op}(Tensor self, SymInt[${rank}] output_size) -> Tensor`, {
     tags: ['reduction'],
     meta: ({ self, output_size }) => {
-      checkPoolRank(op, rank, self as Tensor);
-      return poolMeta(self as Tensor, [
-        ...(self.sizes as number[]).slice(0, -rank),
-        ...(output_size as number[]),
-      ]);
+      checkPoolRank(op, rank, self);
+      return poolMeta(self, [...self.sizes.slice(0, -rank), ...output_size]);
     },
     kernel: ({ self, output_size }, [out]) => {
-      const x = readNumbers(self as Tensor);
-      const input = (self as Tensor).sizes.slice(-rank);
+      const x = readNumbers(self);
+      const input = self.sizes.slice(-rank);
       const result = new Float64Array(out!.numel);
-      forEachWindow(
-        planesOf(out!, rank),
-        input,
-        spansOf(input, output_size as number[]),
-        (o, base, spans) => {
-          let total = 0;
-          forEachTap(input, spans, (position) => (total += x[base + position]!));
-          result[o] = total / count(spans);
-        },
-      );
+      forEachWindow(planesOf(out!, rank), input, spansOf(input, output_size), (o, base, spans) => {
+        let total = 0;
+        forEachTap(input, spans, (position) => (total += x[base + position]!));
+        result[o] = total / count(spans);
+      });
       writeNumbers(out!, result);
     },
     saved: ['self'],
-    vjp: ({ self }, { grad }) => ({ self: () => callOp(backward, [grad, self]) as Tensor }),
+    vjp: ({ self }, { grad }) => ({ self: () => callOp(backward, [grad, self]) }),
   });
-  const backward: OpOverload = defineOp(
+  const backward: OpOverload<Tensor> = defineOp(
     `aten::_${op}_backward(Tensor grad_output, Tensor self) -> Tensor`,
     {
-      meta: ({ self }) => poolMeta(self as Tensor, self.sizes as number[]),
+      meta: ({ self }) => poolMeta(self, self.sizes),
       kernel: ({ grad_output, self }, [out]) => {
-        const grads = readNumbers(grad_output as Tensor);
-        const input = (self as Tensor).sizes.slice(-rank);
+        const grads = readNumbers(grad_output);
+        const input = self.sizes.slice(-rank);
         const result = new Float64Array(out!.numel);
         forEachWindow(
           planesOf(out!, rank),
           input,
-          spansOf(input, (grad_output as Tensor).sizes.slice(-rank)),
+          spansOf(input, grad_output.sizes.slice(-rank)),
           (o, base, spans) => {
             const share = grads[o]! / count(spans);
             forEachTap(input, spans, (position) => (result[base + position]! += share));
@@ -70,20 +62,19 @@ function defineAdaptive(rank: 2 | 3): OpOverload {
         writeNumbers(out!, result);
       },
       vjp: ({ grad_output, self }, { grad }) => ({
-        grad_output: () =>
-          callOp(forward, [grad, (grad_output as Tensor).sizes.slice(-rank)]) as Tensor,
-        self: () => zerosOf(self as Tensor),
+        grad_output: () => callOp(forward, [grad, grad_output.sizes.slice(-rank)]),
+        self: () => zerosOf(self),
       }),
     },
   );
   return defineOp(`aten::${op}(Tensor self, SymInt[${rank}] output_size) -> Tensor`, {
     decompose: ({ self, output_size }) => {
-      checkPoolRank(op, rank, self as Tensor);
-      const sizes = perDimension(op, 'output_size', output_size as number[], rank);
+      checkPoolRank(op, rank, self);
+      const sizes = perDimension(op, 'output_size', output_size, rank);
       // One window over everything is a plain mean.
       if (sizes.every((size) => size === 1))
         return mean(
-          self as Tensor,
+          self,
           sizes.map((_, i) => -1 - i),
           { keepdim: true },
         );
@@ -98,13 +89,7 @@ const adaptive1d = defineOp(
   'aten::adaptive_avg_pool1d(Tensor self, int[1] output_size) -> Tensor',
   {
     decompose: ({ self, output_size }) =>
-      squeeze(
-        callOp(adaptive2d, [
-          unsqueeze(self as Tensor, -2),
-          [1, (output_size as number[])[0]!],
-        ]) as Tensor,
-        -2,
-      ),
+      squeeze(callOp(adaptive2d, [unsqueeze(self, -2), [1, output_size[0]!]]), -2),
   },
 );
 
@@ -113,7 +98,7 @@ export function adaptiveAvgPool1d(self: Tensor, outputSize: number | readonly nu
   return callOp(adaptive1d, [
     self,
     perDimension('adaptive_avg_pool1d', 'output_size', outputSize, 1),
-  ]) as Tensor;
+  ]);
 }
 
 /** Means of [N, C, H, W] cut into a grid of `outputSize` parts. @throws shape-mismatch */
@@ -121,7 +106,7 @@ export function adaptiveAvgPool2d(self: Tensor, outputSize: number | readonly nu
   return callOp(adaptive2d, [
     self,
     perDimension('adaptive_avg_pool2d', 'output_size', outputSize, 2),
-  ]) as Tensor;
+  ]);
 }
 
 /** Means of [N, C, D, H, W] cut into a grid of `outputSize` parts. @throws shape-mismatch */
@@ -129,5 +114,5 @@ export function adaptiveAvgPool3d(self: Tensor, outputSize: number | readonly nu
   return callOp(adaptive3d, [
     self,
     perDimension('adaptive_avg_pool3d', 'output_size', outputSize, 3),
-  ]) as Tensor;
+  ]);
 }

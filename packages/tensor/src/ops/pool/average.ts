@@ -15,24 +15,31 @@ import {
 import { perDimension } from '../../kernels/spatial.js';
 import { checkFloating } from '../../kernels/restrict-dtypes.js';
 import { type OpOverload, defineOp } from '../../op/op-overload.js';
-import type { NamedArgs } from '../../op/op-record.js';
 import { formatSizes } from '../../shape.js';
 import type { Tensor } from '../../tensor.js';
 import { checkPoolRank, planesOf, poolMeta, zerosOf } from './shape.js';
 import { squeeze, unsqueeze } from '../view/dims.js';
 
+interface WindowArgs {
+  readonly self: Tensor;
+  readonly kernel_size: readonly number[];
+  readonly stride: readonly number[];
+  readonly padding: readonly number[];
+  readonly ceil_mode: boolean;
+}
+
 /** Geometry of a sliding call. @throws shape-mismatch, invalid-argument */
-function shapeOf(op: string, rank: number, args: NamedArgs): PoolShape {
-  const self = args.self as Tensor;
+function shapeOf(op: string, rank: number, args: WindowArgs): PoolShape {
+  const { self } = args;
   checkPoolRank(op, rank, self);
-  const list = (name: string): readonly number[] =>
-    perDimension(op, name, args[name] as number[], rank);
+  const list = (name: 'kernel_size' | 'stride' | 'padding'): readonly number[] =>
+    perDimension(op, name, args[name], rank);
   const kernel = list('kernel_size');
-  const stride = (args.stride as number[]).length === 0 ? kernel : list('stride');
+  const stride = args.stride.length === 0 ? kernel : list('stride');
   const padding = list('padding');
   const dilation = Array<number>(rank).fill(1);
   const input = self.sizes.slice(-rank);
-  const output = pooledSizes(input, kernel, stride, padding, dilation, args.ceil_mode as boolean);
+  const output = pooledSizes(input, kernel, stride, padding, dilation, args.ceil_mode);
   if (output.some((size) => size < 1)) {
     throw new TesseraError(
       'shape-mismatch',
@@ -44,8 +51,12 @@ function shapeOf(op: string, rank: number, args: NamedArgs): PoolShape {
 }
 
 /** What a window is divided by. */
-function divisorOf(shape: PoolShape, spans: readonly [Span, Span, Span], args: NamedArgs): number {
-  if (args.divisor_override != null) return args.divisor_override as number;
+function divisorOf(
+  shape: PoolShape,
+  spans: readonly [Span, Span, Span],
+  args: { divisor_override: number | null; count_include_pad: boolean },
+): number {
+  if (args.divisor_override != null) return args.divisor_override;
   const lead = 3 - shape.input.length;
   return shape.input.reduce((count, size, d) => {
     const { start, end } = spans[d + lead]!;
@@ -56,7 +67,7 @@ function divisorOf(shape: PoolShape, spans: readonly [Span, Span, Span], args: N
   }, 1);
 }
 
-function define(rank: 2 | 3): OpOverload {
+function define(rank: 2 | 3): OpOverload<Tensor> {
   const op = `avg_pool${rank}d`;
   const spansOf = (shape: PoolShape): Span[][] =>
     shape.output.map((_, d) => slidingSpans(shape, d));
@@ -65,13 +76,13 @@ function define(rank: 2 | 3): OpOverload {
     {
       tags: ['reduction'],
       meta: (args) => {
-        const self = args.self as Tensor;
+        const self = args.self;
         if (self.dtype !== 'int64') checkFloating(op, self);
         return poolMeta(self, [...self.sizes.slice(0, -rank), ...shapeOf(op, rank, args).output]);
       },
       kernel: (args, [out]) => {
         const shape = shapeOf(op, rank, args);
-        const x = readNumbers(args.self as Tensor);
+        const x = readNumbers(args.self);
         const result = new Float64Array(out!.numel);
         forEachWindow(planesOf(out!, rank), shape.input, spansOf(shape), (o, base, spans) => {
           let total = 0;
@@ -95,17 +106,17 @@ function define(rank: 2 | 3): OpOverload {
             ceil_mode,
             count_include_pad,
             divisor_override,
-          ]) as Tensor,
+          ]),
       }),
     },
   );
-  const backward: OpOverload = defineOp(
+  const backward: OpOverload<Tensor> = defineOp(
     `aten::${op}_backward(Tensor grad_output, Tensor self, int[${rank}] kernel_size, int[${rank}] stride, int[${rank}] padding, bool ceil_mode, bool count_include_pad, int? divisor_override) -> Tensor`,
     {
-      meta: ({ self }) => poolMeta(self as Tensor, self.sizes as number[]),
+      meta: ({ self }) => poolMeta(self, self.sizes),
       kernel: (args, [out]) => {
         const shape = shapeOf(op, rank, args);
-        const grads = readNumbers(args.grad_output as Tensor);
+        const grads = readNumbers(args.grad_output);
         const result = new Float64Array(out!.numel);
         forEachWindow(planesOf(out!, rank), shape.input, spansOf(shape), (o, base, spans) => {
           const share = grads[o]! / divisorOf(shape, spans, args);
@@ -126,8 +137,8 @@ function define(rank: 2 | 3): OpOverload {
             ceil_mode,
             count_include_pad,
             divisor_override,
-          ]) as Tensor,
-        self: () => zerosOf(self as Tensor),
+          ]),
+        self: () => zerosOf(self),
       }),
     },
   );
@@ -140,18 +151,18 @@ const average1d = defineOp(
   'aten::avg_pool1d(Tensor self, int[1] kernel_size, int[1] stride=[], int[1] padding=[0], bool ceil_mode=False, bool count_include_pad=True) -> Tensor',
   {
     decompose: ({ self, kernel_size, stride, padding, ceil_mode, count_include_pad }) => {
-      const two = (list: number[], first: number): number[] =>
+      const two = (list: readonly number[], first: number): number[] =>
         list.length === 0 ? [] : [first, list[0]!];
       return squeeze(
         callOp(average2d, [
-          unsqueeze(self as Tensor, -2),
-          two(kernel_size as number[], 1),
-          two(stride as number[], 1),
-          two(padding as number[], 0),
+          unsqueeze(self, -2),
+          two(kernel_size, 1),
+          two(stride, 1),
+          two(padding, 0),
           ceil_mode,
           count_include_pad,
           null,
-        ]) as Tensor,
+        ]),
         -2,
       );
     },
@@ -171,7 +182,7 @@ export interface AvgPoolOptions {
 }
 
 function call(
-  op: OpOverload,
+  op: OpOverload<Tensor>,
   rank: number,
   self: Tensor,
   kernelSize: number | readonly number[],
@@ -194,7 +205,7 @@ function call(
     ceilMode,
     countIncludePad,
   ];
-  return callOp(op, rank === 1 ? args : [...args, divisorOverride]) as Tensor;
+  return callOp(op, rank === 1 ? args : [...args, divisorOverride]);
 }
 
 /** Mean of each window of [N, C, L]. @throws shape-mismatch */

@@ -15,17 +15,26 @@ import { channelsLastStrides, isChannelsLast } from '../../kernels/pointwise-str
 import { perDimension } from '../../kernels/spatial.js';
 import { checkNumbers } from '../../kernels/restrict-dtypes.js';
 import { type OpOverload, defineOp } from '../../op/op-overload.js';
-import type { NamedArgs } from '../../op/op-record.js';
 import { contiguousStrides, formatSizes } from '../../shape.js';
+import type { SchemaArgs } from '../../op/schema-types.js';
 import type { Tensor } from '../../tensor.js';
 import { gather } from '../indexing/scatter.js';
 import { reshape } from '../view/view.js';
 import { squeeze, unsqueeze } from '../view/dims.js';
 import { zerosLike } from '../factory/like.js';
 
+interface WindowArgs {
+  readonly self: Tensor;
+  readonly kernel_size: readonly number[];
+  readonly stride: readonly number[];
+  readonly padding: readonly number[];
+  readonly dilation: readonly number[];
+  readonly ceil_mode: boolean;
+}
+
 /** Geometry of a call. @throws shape-mismatch, invalid-argument */
-function shapeOf(op: string, rank: number, args: NamedArgs): PoolShape {
-  const self = args.self as Tensor;
+function shapeOf(op: string, rank: number, args: WindowArgs): PoolShape {
+  const { self } = args;
   if (self.ndim !== rank + 1 && self.ndim !== rank + 2) {
     throw new TesseraError(
       'shape-mismatch',
@@ -33,13 +42,13 @@ function shapeOf(op: string, rank: number, args: NamedArgs): PoolShape {
       { hints: ['The input is [N, C, …] or [C, …].'] },
     );
   }
-  const list = (name: string): readonly number[] =>
-    perDimension(op, name, args[name] as number[], rank);
+  const list = (name: 'kernel_size' | 'stride' | 'padding' | 'dilation'): readonly number[] =>
+    perDimension(op, name, args[name], rank);
   const kernel = list('kernel_size');
-  const stride = (args.stride as number[]).length === 0 ? kernel : list('stride');
+  const stride = args.stride.length === 0 ? kernel : list('stride');
   const [padding, dilation] = [list('padding'), list('dilation')];
   const input = self.sizes.slice(-rank);
-  const output = pooledSizes(input, kernel, stride, padding, dilation, args.ceil_mode as boolean);
+  const output = pooledSizes(input, kernel, stride, padding, dilation, args.ceil_mode);
   if (padding.some((pad, i) => pad > kernel[i]! / 2)) {
     throw new TesseraError(
       'invalid-argument',
@@ -58,8 +67,8 @@ function shapeOf(op: string, rank: number, args: NamedArgs): PoolShape {
 }
 
 interface MaxPool {
-  readonly withIndices: OpOverload;
-  readonly plain: OpOverload;
+  readonly withIndices: OpOverload<[Tensor, Tensor]>;
+  readonly plain: OpOverload<Tensor>;
 }
 
 function define(rank: 2 | 3): MaxPool {
@@ -120,29 +129,28 @@ function define(rank: 2 | 3): MaxPool {
             dilation,
             ceil_mode,
             outs[1],
-          ]) as Tensor,
+          ]),
       }),
     },
   );
-  const backward: OpOverload = defineOp(
+  const backward: OpOverload<Tensor> = defineOp(
     `aten::${op}_with_indices_backward(Tensor grad_output, Tensor self, int[${rank}] kernel_size, int[${rank}] stride, int[${rank}] padding, int[${rank}] dilation, bool ceil_mode, Tensor indices) -> Tensor`,
     {
       meta: ({ self }) => ({
         sizes: self.sizes,
         strides:
-          isChannelsLast(self.sizes as number[], self.strides as number[]) &&
-          !(self as Tensor).isContiguous()
-            ? channelsLastStrides(self.sizes as number[])
-            : contiguousStrides(self.sizes as number[]),
+          isChannelsLast(self.sizes, self.strides) && !self.isContiguous()
+            ? channelsLastStrides(self.sizes)
+            : contiguousStrides(self.sizes),
         dtype: self.dtype,
         device: self.device,
       }),
       kernel: ({ grad_output, self, indices }, [out]) => {
-        const grads = readNumbers(grad_output as Tensor);
-        const at = readNumbers(indices as Tensor);
+        const grads = readNumbers(grad_output);
+        const at = readNumbers(indices);
         const result = new Float64Array(out!.numel);
-        const plane = (self.sizes as number[]).slice(-rank).reduce((a, b) => a * b, 1);
-        const window = (grad_output.sizes as number[]).slice(-rank).reduce((a, b) => a * b, 1);
+        const plane = self.sizes.slice(-rank).reduce((a, b) => a * b, 1);
+        const window = grad_output.sizes.slice(-rank).reduce((a, b) => a * b, 1);
         grads.forEach((g, o) => (result[Math.floor(o / window) * plane + at[o]!]! += g));
         writeNumbers(out!, result);
       },
@@ -152,10 +160,7 @@ function define(rank: 2 | 3): MaxPool {
           const lead = grad.sizes.slice(0, -rank);
           const flat = (x: Tensor): Tensor =>
             reshape(x, [...lead, x.sizes.slice(-rank).reduce((a, b) => a * b, 1)]);
-          return reshape(
-            gather(flat(grad), -1, flat(indices as Tensor)),
-            grad_output.sizes as number[],
-          );
+          return reshape(gather(flat(grad), -1, flat(indices)), grad_output.sizes);
         },
         self: () => zerosLike(grad),
       }),
@@ -163,28 +168,35 @@ function define(rank: 2 | 3): MaxPool {
   );
   const plain = defineOp(`aten::${op}(Tensor self, ${parameters}) -> Tensor`, {
     decompose: ({ self, kernel_size, stride, padding, dilation, ceil_mode }) =>
-      (
-        callOp(withIndices, [self, kernel_size, stride, padding, dilation, ceil_mode]) as Tensor[]
-      )[0],
+      callOp(withIndices, [self, kernel_size, stride, padding, dilation, ceil_mode])[0],
   });
   return { withIndices, plain };
 }
 
 const pools = { 2: define(2), 3: define(3) };
 
+type Pool1d = SchemaArgs<`aten::max_pool1d(${typeof PARAMETERS_1D}) -> Tensor`>;
+
 /** One spatial dimension pools as the second of two. */
-function asTwo({ self, kernel_size, stride, padding, dilation, ceil_mode }: NamedArgs): Tensor[] {
-  const two = (list: number[], first: number): number[] =>
+function asTwo({
+  self,
+  kernel_size,
+  stride,
+  padding,
+  dilation,
+  ceil_mode,
+}: Pool1d): [Tensor, Tensor] {
+  const two = (list: readonly number[], first: number): number[] =>
     list.length === 0 ? [] : [first, list[0]!];
-  const results = callOp(pools[2].withIndices, [
-    unsqueeze(self as Tensor, -2),
-    two(kernel_size as number[], 1),
-    two(stride as number[], 1),
-    two(padding as number[], 0),
-    two(dilation as number[], 1),
+  const [values, indices] = callOp(pools[2].withIndices, [
+    unsqueeze(self, -2),
+    two(kernel_size, 1),
+    two(stride, 1),
+    two(padding, 0),
+    two(dilation, 1),
     ceil_mode,
-  ]) as Tensor[];
-  return results.map((result) => squeeze(result, -2));
+  ]);
+  return [squeeze(values, -2), squeeze(indices, -2)];
 }
 const PARAMETERS_1D =
   'Tensor self, int[1] kernel_size, int[1] stride=[], int[1] padding=[0], int[1] dilation=[1], bool ceil_mode=False';
@@ -206,13 +218,13 @@ export interface MaxPoolOptions {
   readonly ceilMode?: boolean;
 }
 
-function call(
-  op: OpOverload,
+function call<Result>(
+  op: OpOverload<Result>,
   rank: number,
   self: Tensor,
   kernelSize: number | readonly number[],
   options: MaxPoolOptions,
-): unknown {
+): Result {
   const list = (name: string, value: number | readonly number[]): readonly number[] =>
     perDimension(op.schema.name, name, value, rank);
   const { stride, padding = 0, dilation = 1, ceilMode = false } = options;
@@ -232,7 +244,7 @@ export function maxPool1d(
   kernelSize: number | readonly number[],
   options: MaxPoolOptions = {},
 ): Tensor {
-  return call(pool1d, 1, self, kernelSize, options) as Tensor;
+  return call(pool1d, 1, self, kernelSize, options);
 }
 
 /** Largest element of each window of [N, C, H, W]. @throws shape-mismatch, invalid-argument */
@@ -241,7 +253,7 @@ export function maxPool2d(
   kernelSize: number | readonly number[],
   options: MaxPoolOptions = {},
 ): Tensor {
-  return call(pools[2].plain, 2, self, kernelSize, options) as Tensor;
+  return call(pools[2].plain, 2, self, kernelSize, options);
 }
 
 /** Largest element of each window of [N, C, D, H, W]. @throws shape-mismatch, invalid-argument */
@@ -250,7 +262,7 @@ export function maxPool3d(
   kernelSize: number | readonly number[],
   options: MaxPoolOptions = {},
 ): Tensor {
-  return call(pools[3].plain, 3, self, kernelSize, options) as Tensor;
+  return call(pools[3].plain, 3, self, kernelSize, options);
 }
 
 /** `maxPool2d` with the position of each winner in its H·W plane. @throws shape-mismatch, invalid-argument */
@@ -259,7 +271,7 @@ export function maxPool2dWithIndices(
   kernelSize: number | readonly number[],
   options: MaxPoolOptions = {},
 ): [values: Tensor, indices: Tensor] {
-  return call(pools[2].withIndices, 2, self, kernelSize, options) as [Tensor, Tensor];
+  return call(pools[2].withIndices, 2, self, kernelSize, options);
 }
 
 /** `maxPool1d` with the position of each winner. @throws shape-mismatch, invalid-argument */
@@ -268,7 +280,7 @@ export function maxPool1dWithIndices(
   kernelSize: number | readonly number[],
   options: MaxPoolOptions = {},
 ): [values: Tensor, indices: Tensor] {
-  return call(pool1dIndices, 1, self, kernelSize, options) as [Tensor, Tensor];
+  return call(pool1dIndices, 1, self, kernelSize, options);
 }
 
 /** maxPool3d with the flat position of each winner within its volume. @throws shape-mismatch, invalid-argument */
@@ -277,5 +289,5 @@ export function maxPool3dWithIndices(
   kernelSize: number | readonly number[],
   options: MaxPoolOptions = {},
 ): [values: Tensor, indices: Tensor] {
-  return call(pools[3].withIndices, 3, self, kernelSize, options) as [Tensor, Tensor];
+  return call(pools[3].withIndices, 3, self, kernelSize, options);
 }

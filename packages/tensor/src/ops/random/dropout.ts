@@ -32,23 +32,23 @@ const nativeDropoutOp = defineOp(
   {
     tags: ['random'],
     meta: ({ input, p }) => {
-      checkProbability(p as number);
-      checkFloating('dropout', input as Tensor);
+      checkProbability(p);
+      checkFloating('dropout', input);
       const meta = {
         sizes: input.sizes,
-        strides: formatStrides(input as Tensor, null),
+        strides: formatStrides(input, null),
         dtype: input.dtype,
         device: input.device,
       };
       return [meta, { ...meta, dtype: 'bool' as const }];
     },
     kernel: ({ input, p, train }, [out, mask]) => {
-      const values = readNumbers(input as Tensor);
+      const values = readNumbers(input);
       const kept = new Float64Array(values.length).fill(1);
       if (train !== false) {
         const { seed, offset } = reserveOffsets(1);
-        const limit = Math.fround(1 - (p as number));
-        const scale = scaleOf(p as number);
+        const limit = Math.fround(1 - p);
+        const scale = scaleOf(p);
         for (let i = 0; i < values.length; i++) {
           kept[i] = philoxUniform(seed, offset, i) < limit ? 1 : 0;
           values[i] = kept[i] === 1 ? values[i]! * scale : 0;
@@ -59,12 +59,7 @@ const nativeDropoutOp = defineOp(
     },
     saved: ['out.1'],
     vjp: ({ p, train }, { grad, outs }) => ({
-      input: () =>
-        callOp(dropoutBackwardOp, [
-          grad,
-          outs[1],
-          train === false ? 1 : scaleOf(p as number),
-        ]) as Tensor,
+      input: () => callOp(dropoutBackwardOp, [grad, outs[1], train === false ? 1 : scaleOf(p)]),
     }),
   },
 );
@@ -72,17 +67,16 @@ const nativeDropoutOp = defineOp(
 const dropoutBackwardOp = defineOp(
   'aten::native_dropout_backward(Tensor grad_output, Tensor mask, float scale) -> Tensor',
   {
-    decompose: ({ grad_output, mask, scale }) =>
-      mul(mul(grad_output as Tensor, mask as Tensor), scale as number),
+    decompose: ({ grad_output, mask, scale }) => mul(mul(grad_output, mask), scale),
   },
 );
 
 const dropoutOp = defineOp('aten::dropout(Tensor input, float p, bool train) -> Tensor', {
   tags: ['random'],
   decompose: ({ input, p, train }) => {
-    checkProbability(p as number);
+    checkProbability(p);
     if (train !== true || p === 0 || input.numel === 0) return input;
-    return (callOp(nativeDropoutOp, [input, p, true]) as Tensor[])[0];
+    return callOp(nativeDropoutOp, [input, p, true])[0];
   },
 });
 const dropoutInplaceOp = defineOp(
@@ -90,22 +84,22 @@ const dropoutInplaceOp = defineOp(
   {
     tags: ['random'],
     decompose: ({ self, p, train }) => {
-      checkProbability(p as number);
+      checkProbability(p);
       if (train !== true || p === 0) return self;
-      const ones = (self as Tensor).newOnes((self as Tensor).sizes);
-      return (self as Tensor).mul_((callOp(nativeDropoutOp, [ones, p, true]) as Tensor[])[0]!);
+      const ones = self.newOnes(self.sizes);
+      return self.mul_(callOp(nativeDropoutOp, [ones, p, true])[0]!);
     },
   },
 );
 
 /** Zeroes elements with probability p and scales the rest by 1 / (1 - p) when training. @throws invalid-argument */
 export function dropout(input: Tensor, p = 0.5, train = true): Tensor {
-  return callOp(dropoutOp, [input, p, train]) as Tensor;
+  return callOp(dropoutOp, [input, p, train]);
 }
 
 /** Dropout in place. @throws invalid-argument */
 export function dropout_(self: Tensor, p = 0.5, train = true): Tensor {
-  return callOp(dropoutInplaceOp, [self, p, train]) as Tensor;
+  return callOp(dropoutInplaceOp, [self, p, train]);
 }
 
 /** Dropout with the mask of the kept elements. @throws invalid-argument */
@@ -114,5 +108,5 @@ export function nativeDropout(
   p: number,
   train: boolean,
 ): [output: Tensor, mask: Tensor] {
-  return callOp(nativeDropoutOp, [input, p, train]) as [Tensor, Tensor];
+  return callOp(nativeDropoutOp, [input, p, train]);
 }

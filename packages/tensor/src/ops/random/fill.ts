@@ -17,7 +17,7 @@ import {
 import { formatStrides } from '../../memory-format.js';
 import { defineInplace } from '../../op/inplace.js';
 import { type OpOverload, defineOp } from '../../op/op-overload.js';
-import type { NamedArgs, TensorMeta, Vjp } from '../../op/op-record.js';
+import type { TensorMeta, Vjp } from '../../op/op-record.js';
 import type { Tensor } from '../../tensor.js';
 import { zerosLike } from '../factory/like.js';
 import { OPTIONS, type TensorOptions, finish, likeMeta, optionArgs } from '../factory/factory.js';
@@ -33,19 +33,19 @@ const randnLikeOp = defineOp(
   { ...LIKE, kernel: normalKernel },
 );
 
-const zeroGradient: Vjp = (_args, { grad }) => ({ self: () => zerosLike(grad) });
+const zeroGradient: Vjp<{ self: Tensor }> = (_args, { grad }) => ({ self: () => zerosLike(grad) });
 
-function selfMeta({ self }: NamedArgs): TensorMeta {
+function selfMeta({ self }: { self: Tensor }): TensorMeta {
   return {
     sizes: self.sizes,
-    strides: formatStrides(self as Tensor, null),
+    strides: formatStrides(self, null),
     dtype: self.dtype,
     device: self.device,
   };
 }
 
 /** @throws dtype-unsupported */
-function floatingMeta(name: string): (args: NamedArgs) => TensorMeta {
+function floatingMeta(name: string): (args: { self: Tensor }) => TensorMeta {
   return (args) => {
     const meta = selfMeta(args);
     if (!isFloatingPoint(meta.dtype))
@@ -71,7 +71,7 @@ const bernoulliOp = defineOp(
     meta: floatingMeta('bernoulli'),
     kernel: ({ self }, [out]) => {
       const draw = drawUniform('float32');
-      const p = readNumbers(self as Tensor);
+      const p = readNumbers(self);
       fillWith(out!, (i) => (draw(i) < checkProbability(p[i]!) ? 1 : 0));
     },
     vjp: zeroGradient,
@@ -83,14 +83,14 @@ const bernoulliPOp = defineOp(
     tags: ['random'],
     meta: selfMeta,
     kernel: ({ p }, [out]) => {
-      const limit = checkProbability(scalarValue(p as ScalarLike));
+      const limit = checkProbability(scalarValue(p));
       const draw = drawUniform('float32');
       fillWith(out!, (i) => (draw(i) < limit ? 1 : 0));
     },
     vjp: zeroGradient,
   },
 );
-const bernoulliInplace: OpOverload = defineOp(
+const bernoulliInplace: OpOverload<Tensor> = defineOp(
   'aten::bernoulli_.float(Tensor(a!) self, float p=0.5, *, Generator? generator=None) -> Tensor(a!)',
   {
     inplaceOf: bernoulliPOp.qualifiedName,
@@ -104,7 +104,7 @@ const uniformOp = defineOp(
     tags: ['random'],
     meta: floatingMeta('uniform_'),
     kernel: ({ from, to }, [out]) => {
-      const [low, high] = [from as number, to as number];
+      const [low, high] = [from, to];
       if (!(high >= low))
         throw new TesseraError(
           'invalid-argument',
@@ -128,16 +128,16 @@ const normalOp = defineOp(
       if (!(std >= 0))
         throw new TesseraError(
           'invalid-argument',
-          `normal expects std >= 0.0, but found std ${std as number}`,
+          `normal expects std >= 0.0, but found std ${std}`,
           { hints: ['A standard deviation is not negative.'] },
         );
       const draw = drawNormal();
-      fillWith(out!, (i) => (mean as number) + (std as number) * draw(i));
+      fillWith(out!, (i) => mean + std * draw(i));
     },
     vjp: zeroGradient,
   },
 );
-const normalInplace: OpOverload = defineOp(
+const normalInplace: OpOverload<Tensor> = defineOp(
   'aten::normal_(Tensor(a!) self, float mean=0, float std=1, *, Generator? generator=None) -> Tensor(a!)',
   {
     inplaceOf: normalOp.qualifiedName,
@@ -169,13 +169,13 @@ const multinomialOp = defineOp(
   {
     tags: ['random', 'non-differentiable'],
     meta: ({ self, num_samples, replacement }) => {
-      const sizes = self.sizes as readonly number[];
-      const count = num_samples as number;
+      const sizes = self.sizes;
+      const count = num_samples;
       if (sizes.length !== 1 && sizes.length !== 2)
         refuseMultinomial('prob_dist must be 1 or 2 dim', 'Reshape the weights to rows.');
       if (!isFloatingPoint(self.dtype))
         refuseMultinomial(
-          `only supports floating-point dtypes for input, got: ${self.dtype as string}`,
+          `only supports floating-point dtypes for input, got: ${self.dtype}`,
           "Convert first: weights.to('float32').",
         );
       if (!(count > 0))
@@ -194,9 +194,9 @@ const multinomialOp = defineOp(
       };
     },
     kernel: ({ self, num_samples, replacement }, [out]) => {
-      const weights = Float64Array.from(readNumbers(self as Tensor));
-      const categories = (self as Tensor).sizes.at(-1)!;
-      const count = num_samples as number;
+      const weights = Float64Array.from(readNumbers(self));
+      const categories = self.sizes.at(-1)!;
+      const count = num_samples;
       const draw = drawUniform('float32');
       const drawn = new Float64Array(out!.numel);
       for (let row = 0; row * count < drawn.length; row++) {
@@ -241,7 +241,7 @@ export function multinomial(
   numSamples: number,
   options: MultinomialOptions = {},
 ): Tensor {
-  return callOp(multinomialOp, [self, numSamples, options.replacement ?? false, null]) as Tensor;
+  return callOp(multinomialOp, [self, numSamples, options.replacement ?? false, null]);
 }
 
 /** Uniform numbers in [0, 1), with the shape, layout, dtype and device of a tensor. */
@@ -256,20 +256,20 @@ export function randnLike(self: Tensor, options: TensorOptions = {}): Tensor {
 
 /** 1 with the probability that each element of self gives, else 0. @throws invalid-argument */
 export function bernoulli(self: Tensor): Tensor {
-  return callOp(bernoulliOp, [self, null]) as Tensor;
+  return callOp(bernoulliOp, [self, null]);
 }
 
 /** Fills self with ones of probability p, else zeros. @throws invalid-argument */
 export function bernoulli_(self: Tensor, p: ScalarLike = 0.5): Tensor {
-  return callOp(bernoulliInplace, [self, p, null]) as Tensor;
+  return callOp(bernoulliInplace, [self, p, null]);
 }
 
 /** Fills self with uniform numbers in [from, to). @throws dtype-unsupported, invalid-argument */
 export function uniform_(self: Tensor, from = 0, to = 1): Tensor {
-  return callOp(uniformInplace, [self, from, to, null]) as Tensor;
+  return callOp(uniformInplace, [self, from, to, null]);
 }
 
 /** Fills self with normal numbers. @throws dtype-unsupported, invalid-argument */
 export function normal_(self: Tensor, mean = 0, std = 1): Tensor {
-  return callOp(normalInplace, [self, mean, std, null]) as Tensor;
+  return callOp(normalInplace, [self, mean, std, null]);
 }

@@ -49,7 +49,9 @@ function integerDraw(low: number, high: number): Draw {
 }
 
 /** PyTorch's default is written `dtype=long`. */
-function integerMeta(rule: (args: NamedArgs) => TensorMeta): (args: NamedArgs) => TensorMeta {
+function integerMeta<Args extends NamedArgs>(
+  rule: (args: Args) => TensorMeta,
+): (args: Args) => TensorMeta {
   return (args) =>
     rule({ ...args, dtype: args.dtype === null || args.dtype === 'long' ? 'int64' : args.dtype });
 }

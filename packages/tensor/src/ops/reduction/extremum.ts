@@ -5,9 +5,15 @@ import { TesseraError } from '@tessera/shared';
 import { callOp } from '../../dispatch/dispatcher.js';
 import { writeNumbers } from '../../kernels/elements.js';
 import { checkNumbers } from '../../kernels/restrict-dtypes.js';
-import { reduceDims, reduceKernel, reduceMeta, reduceRows } from '../../kernels/reduce-kernel.js';
+import {
+  type ReduceArgs,
+  reduceDims,
+  reduceKernel,
+  reduceMeta,
+  reduceRows,
+} from '../../kernels/reduce-kernel.js';
 import { type OpOverload, defineOp } from '../../op/op-overload.js';
-import type { NamedArgs, TensorMeta } from '../../op/op-record.js';
+import type { TensorMeta } from '../../op/op-record.js';
 import { isTensor } from '../../tensor-factory.js';
 import type { Tensor } from '../../tensor.js';
 import { eq } from '../pointwise/comparison.js';
@@ -33,8 +39,8 @@ const larger = (a: number, b: number): boolean => a > b;
 const smaller = (a: number, b: number): boolean => a < b;
 
 /** @throws shape-mismatch where a reduced dim is empty */
-function checkNotEmpty(name: string, args: NamedArgs): void {
-  const self = args.self as Tensor;
+function checkNotEmpty(name: string, args: ReduceArgs): void {
+  const { self } = args;
   const empty = reduceDims(args, name).find((d) => self.sizes[d] === 0);
   if (empty !== undefined) {
     throw new TesseraError(
@@ -48,7 +54,7 @@ function checkNotEmpty(name: string, args: NamedArgs): void {
 function checkedMeta(
   name: string,
   dtypeOf: (self: Tensor) => Tensor['dtype'],
-): (args: NamedArgs) => TensorMeta {
+): (args: ReduceArgs) => TensorMeta {
   const rule = reduceMeta(name, dtypeOf);
   return (args) => {
     checkNotEmpty(name, args);
@@ -64,10 +70,10 @@ function shareGradient(grad: Tensor, self: Tensor, out: Tensor, dim: Dims): Tens
 }
 
 interface Extremum {
-  readonly all: OpOverload;
-  readonly along: OpOverload;
-  readonly over: OpOverload;
-  readonly position: OpOverload;
+  readonly all: OpOverload<Tensor>;
+  readonly along: OpOverload<[Tensor, Tensor]>;
+  readonly over: OpOverload<Tensor>;
+  readonly position: OpOverload<Tensor>;
 }
 
 function define(name: 'max' | 'min', better: (a: number, b: number) => boolean): Extremum {
@@ -80,7 +86,7 @@ function define(name: 'max' | 'min', better: (a: number, b: number) => boolean):
       kernel: reduceKernel(`a${name}`, pick),
       saved: ['self', 'out'],
       vjp: ({ self, dim }, { grad, out }) => ({
-        self: () => shareGradient(grad, self as Tensor, out, dim as number[]),
+        self: () => shareGradient(grad, self, out, dim),
       }),
     },
   );
@@ -98,7 +104,7 @@ function define(name: 'max' | 'min', better: (a: number, b: number) => boolean):
       kernel: (args, [values, indices]) => {
         const best = new Float64Array(values!.numel);
         const at = new Float64Array(values!.numel);
-        reduceRows(args.self as Tensor, reduceDims(args, name), (row, i) => {
+        reduceRows(args.self, reduceDims(args, name), (row, i) => {
           at[i] = winner(row, better);
           best[i] = row[at[i]!]!;
         });
@@ -107,7 +113,7 @@ function define(name: 'max' | 'min', better: (a: number, b: number) => boolean):
       },
       saved: ['out.1'],
       vjp: ({ self, dim }, { grad, outs }) => ({
-        self: () => scatterBack(grad, self as Tensor, outs[1]!, dim as number),
+        self: () => scatterBack(grad, self, outs[1]!, dim),
       }),
     },
   );
@@ -171,20 +177,20 @@ export const min: ExtremumFunction = extremum(minima, minimum);
 
 /** Largest elements over dims (all by default); ties share the gradient. @throws invalid-dim, shape-mismatch */
 export function amax(self: Tensor, dim: number | readonly number[] = [], keepdim = false): Tensor {
-  return callOp(maxima.over, [self, typeof dim === 'number' ? [dim] : dim, keepdim]) as Tensor;
+  return callOp(maxima.over, [self, typeof dim === 'number' ? [dim] : dim, keepdim]);
 }
 
 /** Smallest elements over dims (all by default); ties share the gradient. @throws invalid-dim, shape-mismatch */
 export function amin(self: Tensor, dim: number | readonly number[] = [], keepdim = false): Tensor {
-  return callOp(minima.over, [self, typeof dim === 'number' ? [dim] : dim, keepdim]) as Tensor;
+  return callOp(minima.over, [self, typeof dim === 'number' ? [dim] : dim, keepdim]);
 }
 
 /** Position of the largest element along a dimension, or in the flattened tensor. @throws invalid-dim, shape-mismatch */
 export function argmax(self: Tensor, dim: number | null = null, keepdim = false): Tensor {
-  return callOp(maxima.position, [self, dim, keepdim]) as Tensor;
+  return callOp(maxima.position, [self, dim, keepdim]);
 }
 
 /** Position of the smallest element along a dimension, or in the flattened tensor. @throws invalid-dim, shape-mismatch */
 export function argmin(self: Tensor, dim: number | null = null, keepdim = false): Tensor {
-  return callOp(minima.position, [self, dim, keepdim]) as Tensor;
+  return callOp(minima.position, [self, dim, keepdim]);
 }

@@ -9,9 +9,9 @@ import type { OpRecord } from '../../op/op-record.js';
 import type { Tensor } from '../../tensor.js';
 
 interface Quantifier {
-  readonly all: OpOverload;
-  readonly dim: OpOverload;
-  readonly dims: OpOverload;
+  readonly all: OpOverload<Tensor>;
+  readonly dim: OpOverload<Tensor>;
+  readonly dims: OpOverload<Tensor>;
 }
 
 /** uint8 keeps its type, as in PyTorch. */
@@ -20,7 +20,7 @@ function truthType(self: Tensor): DType {
 }
 
 function define(name: string, test: (values: Float64Array) => boolean): Quantifier {
-  const record: OpRecord = {
+  const record: OpRecord<{ self: Tensor }, never> = {
     tags: ['reduction', 'non-differentiable'],
     meta: reduceMeta(name, truthType),
     kernel: reduceKernel(name, (values) => (test(values) ? 1 : 0)),
@@ -44,8 +44,8 @@ function call(
   dim: number | readonly number[] | null,
   keepdim: boolean,
 ): Tensor {
-  if (dim === null && !keepdim) return callOp(ops.all, [self]) as Tensor;
-  return callOp(typeof dim === 'number' ? ops.dim : ops.dims, [self, dim, keepdim]) as Tensor;
+  if (dim === null && !keepdim) return callOp(ops.all, [self]);
+  return callOp(typeof dim === 'number' ? ops.dim : ops.dims, [self, dim, keepdim]);
 }
 
 /** Whether any element is non-zero, over dims (all by default). @throws invalid-dim */

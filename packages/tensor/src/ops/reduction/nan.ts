@@ -3,7 +3,7 @@
  */
 import { TesseraError } from '@tessera/shared';
 import { callOp } from '../../dispatch/dispatcher.js';
-import { type DType, isFloatingPoint } from '../../dtype.js';
+import { isFloatingPoint } from '../../dtype.js';
 import { defineOp } from '../../op/op-overload.js';
 import type { Tensor } from '../../tensor.js';
 import { isnan, ne } from '../pointwise/comparison.js';
@@ -18,10 +18,10 @@ const nansumOp = defineOp(
   'aten::nansum(Tensor self, int[1]? dim=None, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor',
   {
     decompose: ({ self, dim, keepdim, dtype }) => {
-      const x = self as Tensor;
-      const options = { keepdim: keepdim as boolean, dtype: (dtype as DType | null) ?? undefined };
+      const x = self;
+      const options = { keepdim: keepdim, dtype: dtype ?? undefined };
       const known = isFloatingPoint(x.dtype) ? where(isnan(x), 0, x) : x;
-      return sum(known, dim as Dims, options);
+      return sum(known, dim, options);
     },
   },
 );
@@ -30,63 +30,50 @@ const nanmeanOp = defineOp(
   'aten::nanmean(Tensor self, int[1]? dim=None, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor',
   {
     decompose: ({ self, dim, keepdim, dtype }) => {
-      if (!isFloatingPoint(self.dtype as DType))
+      if (!isFloatingPoint(self.dtype))
         throw new TesseraError(
           'dtype-unsupported',
-          `nanmean(): expected input to have floating point or complex dtype but got ${self.dtype as string}`,
+          `nanmean(): expected input to have floating point or complex dtype but got ${self.dtype}`,
           { hints: ["Convert first: x.to('float32').nanmean()."] },
         );
-      const known = sum(logicalNot(isnan(self as Tensor)), dim as Dims, {
-        keepdim: keepdim as boolean,
+      const known = sum(logicalNot(isnan(self)), dim, {
+        keepdim: keepdim,
       });
-      return div(callOp(nansumOp, [self, dim, keepdim, dtype]) as Tensor, known);
+      return div(callOp(nansumOp, [self, dim, keepdim, dtype]), known);
     },
   },
 );
 
 const countDimsOp = defineOp('aten::count_nonzero.dim_IntList(Tensor self, int[] dim) -> Tensor', {
-  decompose: ({ self, dim }) => sum(ne(self as Tensor, 0), dim as number[]),
+  decompose: ({ self, dim }) => sum(ne(self, 0), dim),
 });
 defineOp('aten::count_nonzero(Tensor self, int? dim=None) -> Tensor', {
-  decompose: ({ self, dim }) => sum(ne(self as Tensor, 0), dim as number | null),
+  decompose: ({ self, dim }) => sum(ne(self, 0), dim),
 });
 
 const aminmaxOp = defineOp(
   'aten::aminmax(Tensor self, *, int? dim=None, bool keepdim=False) -> (Tensor min, Tensor max)',
   {
     decompose: ({ self, dim, keepdim }) => {
-      const over = dim === null ? [] : [dim as number];
-      return [
-        amin(self as Tensor, over, keepdim as boolean),
-        amax(self as Tensor, over, keepdim as boolean),
-      ];
+      const over = dim === null ? [] : [dim];
+      return [amin(self, over, keepdim), amax(self, over, keepdim)];
     },
   },
 );
 
 /** Sum over dims (all by default) with NaN counted as 0. @throws invalid-dim */
 export function nansum(self: Tensor, dim: Dims = null, options: ReduceOptions = {}): Tensor {
-  return callOp(nansumOp, [
-    self,
-    dimList(dim),
-    options.keepdim ?? false,
-    options.dtype ?? null,
-  ]) as Tensor;
+  return callOp(nansumOp, [self, dimList(dim), options.keepdim ?? false, options.dtype ?? null]);
 }
 
 /** Mean over dims (all by default) of the elements that are not NaN. @throws invalid-dim, dtype-unsupported */
 export function nanmean(self: Tensor, dim: Dims = null, options: ReduceOptions = {}): Tensor {
-  return callOp(nanmeanOp, [
-    self,
-    dimList(dim),
-    options.keepdim ?? false,
-    options.dtype ?? null,
-  ]) as Tensor;
+  return callOp(nanmeanOp, [self, dimList(dim), options.keepdim ?? false, options.dtype ?? null]);
 }
 
 /** Number of elements other than 0 over dims (all by default). @throws invalid-dim */
 export function countNonzero(self: Tensor, dim: Dims = null): Tensor {
-  return callOp(countDimsOp, [self, dimList(dim) ?? []]) as Tensor;
+  return callOp(countDimsOp, [self, dimList(dim) ?? []]);
 }
 
 /** Options of `aminmax`: `dim` null takes all elements. */
@@ -100,8 +87,5 @@ export function aminmax(
   self: Tensor,
   options: AminmaxOptions = {},
 ): [smallest: Tensor, largest: Tensor] {
-  return callOp(aminmaxOp, [self, options.dim ?? null, options.keepdim ?? false]) as [
-    Tensor,
-    Tensor,
-  ];
+  return callOp(aminmaxOp, [self, options.dim ?? null, options.keepdim ?? false]);
 }

@@ -6,9 +6,8 @@ import { callOp } from '../../dispatch/dispatcher.js';
 import { DTYPES, type DType } from '../../dtype.js';
 import { fixedScalar, scalarValue } from '../../kernels/pointwise-kernel.js';
 import { normOf } from '../../kernels/norm-kernel.js';
-import { reduceKernel, reduceMeta } from '../../kernels/reduce-kernel.js';
+import { type ReduceArgs, reduceKernel, reduceMeta } from '../../kernels/reduce-kernel.js';
 import { defineOp } from '../../op/op-overload.js';
-import type { NamedArgs } from '../../op/op-record.js';
 import type { Tensor } from '../../tensor.js';
 import { toFloating } from '../../type-promotion.js';
 import { eq } from '../pointwise/comparison.js';
@@ -39,17 +38,14 @@ const logsumexpOp = defineOp(
     saved: ['self', 'out'],
     vjp: ({ self, dim }, { grad, out }) => ({
       self: () =>
-        mul(
-          spread(grad, self.sizes as number[], dim as Dims),
-          exp(sub(self as Tensor, keepDims(out, self.sizes as number[], dim as Dims))),
-        ),
+        mul(spread(grad, self.sizes, dim), exp(sub(self, keepDims(out, self.sizes, dim)))),
     }),
   },
 );
 
 /** @throws dtype-unsupported for integers */
-function normType(self: Tensor, args: NamedArgs): DType {
-  const dtype = (args.dtype as DType | null) ?? self.dtype;
+function normType(self: Tensor, args: ReduceArgs): DType {
+  const dtype = args.dtype ?? self.dtype;
   if (DTYPES[dtype].category !== 'floating' || DTYPES[self.dtype].category !== 'floating') {
     throw new TesseraError(
       'dtype-unsupported',
@@ -91,16 +87,15 @@ const vectorNormOp = defineOp(
     tags: ['reduction'],
     // The gradient is another sum of operators for each order.
     meta: (args) => {
-      fixedScalar(args.ord as ScalarLike);
+      fixedScalar(args.ord);
       return vectorNormMeta(args);
     },
     kernel: reduceKernel('linalg_vector_norm', (values, args) =>
-      normOf(values, scalarValue(args.ord as ScalarLike)),
+      normOf(values, scalarValue(args.ord)),
     ),
     saved: ['self', 'out'],
     vjp: ({ self, ord, dim }, { grad, out }) => ({
-      self: () =>
-        normGradient(grad, self as Tensor, out, scalarValue(ord as ScalarLike), dim as Dims),
+      self: () => normGradient(grad, self, out, scalarValue(ord), dim),
     }),
   },
 );
@@ -114,7 +109,7 @@ defineOp(
 
 /** log Σ exp(x) over dims, without overflow. @throws invalid-dim */
 export function logsumexp(self: Tensor, dim: number | readonly number[], keepdim = false): Tensor {
-  return callOp(logsumexpOp, [self, dimList(dim), keepdim]) as Tensor;
+  return callOp(logsumexpOp, [self, dimList(dim), keepdim]);
 }
 
 /** The p-norm over dims (all by default): `ord` 2 unless given; ±Infinity for the largest or smallest magnitude. @throws dtype-unsupported */
@@ -130,5 +125,5 @@ export function norm(
     dimList(dim),
     options.keepdim ?? false,
     options.dtype ?? null,
-  ]) as Tensor;
+  ]);
 }

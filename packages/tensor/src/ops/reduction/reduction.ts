@@ -7,9 +7,8 @@ import type { DType } from '../../dtype.js';
 import { DTYPES } from '../../dtype.js';
 import { roundTo } from '../../kernels/elements.js';
 import { productOfIntegers } from '../../kernels/integer-arithmetic.js';
-import { reduceKernel, reduceMeta } from '../../kernels/reduce-kernel.js';
+import { type ReduceArgs, reduceKernel, reduceMeta } from '../../kernels/reduce-kernel.js';
 import { defineOp } from '../../op/op-overload.js';
-import type { NamedArgs } from '../../op/op-record.js';
 import type { Tensor } from '../../tensor.js';
 import { eq } from '../pointwise/comparison.js';
 import { div } from '../pointwise/division.js';
@@ -19,16 +18,13 @@ import { reshape } from '../view/view.js';
 import { where } from '../pointwise/where.js';
 
 /** Integers and bools are summed as int64. */
-function sumType(self: Tensor, args: NamedArgs): DType {
-  return (
-    (args.dtype as DType | null) ??
-    (DTYPES[self.dtype].category === 'floating' ? self.dtype : 'int64')
-  );
+function sumType(self: Tensor, args: ReduceArgs): DType {
+  return args.dtype ?? (DTYPES[self.dtype].category === 'floating' ? self.dtype : 'int64');
 }
 
 /** @throws dtype-unsupported for integers */
-function meanType(self: Tensor, args: NamedArgs): DType {
-  const dtype = (args.dtype as DType | null) ?? self.dtype;
+function meanType(self: Tensor, args: ReduceArgs): DType {
+  const dtype = args.dtype ?? self.dtype;
   if (DTYPES[dtype].category !== 'floating') {
     throw new TesseraError(
       'dtype-unsupported',
@@ -40,7 +36,7 @@ function meanType(self: Tensor, args: NamedArgs): DType {
 }
 
 /** The sum behind a mean in 16 bits is one in float32. */
-function meanAccumulator(self: Tensor, args: NamedArgs): DType {
+function meanAccumulator(self: Tensor, args: ReduceArgs): DType {
   const dtype = meanType(self, args);
   return dtype === 'float16' || dtype === 'bfloat16' ? 'float32' : dtype;
 }
@@ -49,10 +45,10 @@ function meanAccumulator(self: Tensor, args: NamedArgs): DType {
 function reduceIn(
   name: string,
   join: (values: Float64Array, dtype: DType) => number,
-  typeOf: (self: Tensor, args: NamedArgs) => DType,
+  typeOf: (self: Tensor, args: ReduceArgs) => DType,
 ): ReturnType<typeof reduceKernel> {
   return reduceKernel(name, (values, args) => {
-    const self = args.self as Tensor;
+    const self = args.self;
     const dtype = typeOf(self, args);
     return join(dtype === self.dtype ? values : values.map((v) => roundTo(dtype, v)), dtype);
   });
@@ -71,7 +67,7 @@ const sumOp = defineOp(
     meta: reduceMeta('sum', sumType),
     kernel: reduceIn('sum', total, sumType),
     vjp: ({ self, dim }, { grad }) => ({
-      self: () => spread(grad, self.sizes as number[], dim as Dims),
+      self: () => spread(grad, self.sizes, dim),
     }),
   },
 );
@@ -82,13 +78,13 @@ defineOp('aten::sum(Tensor self, *, ScalarType? dtype=None) -> Tensor', {
 
 defineOp('aten::sum_to_size(Tensor self, SymInt[] size) -> Tensor', {
   decompose: ({ self, size }) => {
-    const target = size as number[];
+    const target = size;
     const lead = self.ndim - target.length;
-    const dims = (self.sizes as number[]).flatMap((s, i) =>
+    const dims = self.sizes.flatMap((s, i) =>
       i < lead || (target[i - lead] === 1 && s !== 1) ? [i] : [],
     );
     if (dims.length === 0) return self;
-    const summed = callOp(sumOp, [self, dims, true, null]) as Tensor;
+    const summed = callOp(sumOp, [self, dims, true, null]);
     return lead > 0 ? reshape(summed, target) : summed;
   },
 });
@@ -100,11 +96,7 @@ const meanOp = defineOp(
     meta: reduceMeta('mean', meanType),
     kernel: reduceIn('mean', (values) => total(values) / values.length, meanAccumulator),
     vjp: ({ self, dim }, { grad }) => ({
-      self: () =>
-        div(
-          spread(grad, self.sizes as number[], dim as Dims),
-          reducedCount(self.sizes as number[], dim as Dims),
-        ),
+      self: () => div(spread(grad, self.sizes, dim), reducedCount(self.sizes, dim)),
     }),
   },
 );
@@ -137,7 +129,7 @@ const prodOp = defineOp('aten::prod(Tensor self, *, ScalarType? dtype=None) -> T
   kernel: reduceIn('prod', product, sumType),
   saved: ['self', 'out'],
   vjp: ({ self }, { grad, out }) => ({
-    self: () => productGradient(grad, self as Tensor, out, null),
+    self: () => productGradient(grad, self, out, null),
   }),
 });
 const prodDimOp = defineOp(
@@ -148,15 +140,13 @@ const prodDimOp = defineOp(
     kernel: reduceIn('prod', product, sumType),
     saved: ['self', 'out'],
     vjp: ({ self, dim }, { grad, out }) => ({
-      self: () => productGradient(grad, self as Tensor, out, dim as number),
+      self: () => productGradient(grad, self, out, dim),
     }),
   },
 );
 
 function prodOver(self: Tensor, dim: Dims): Tensor {
-  return (
-    dim === null ? callOp(prodOp, [self, null]) : callOp(prodDimOp, [self, dim, false, null])
-  ) as Tensor;
+  return dim === null ? callOp(prodOp, [self, null]) : callOp(prodDimOp, [self, dim, false, null]);
 }
 
 /** Options of reductions: `dim` null reduces all dimensions. */
@@ -167,30 +157,18 @@ export interface ReduceOptions {
 
 /** Sum over dims (all by default). Integers give int64. @throws invalid-dim */
 export function sum(self: Tensor, dim: Dims = null, options: ReduceOptions = {}): Tensor {
-  return callOp(sumOp, [
-    self,
-    dimList(dim),
-    options.keepdim ?? false,
-    options.dtype ?? null,
-  ]) as Tensor;
+  return callOp(sumOp, [self, dimList(dim), options.keepdim ?? false, options.dtype ?? null]);
 }
 
 /** Mean over dims (all by default). @throws invalid-dim, dtype-unsupported for integers */
 export function mean(self: Tensor, dim: Dims = null, options: ReduceOptions = {}): Tensor {
-  return callOp(meanOp, [
-    self,
-    dimList(dim),
-    options.keepdim ?? false,
-    options.dtype ?? null,
-  ]) as Tensor;
+  return callOp(meanOp, [self, dimList(dim), options.keepdim ?? false, options.dtype ?? null]);
 }
 
 /** Product of all elements, or over one dimension. Integers give int64. @throws invalid-dim */
 export function prod(self: Tensor, dim: number | null = null, options: ReduceOptions = {}): Tensor {
   const dtype = options.dtype ?? null;
-  return (
-    dim === null
-      ? callOp(prodOp, [self, dtype])
-      : callOp(prodDimOp, [self, dim, options.keepdim ?? false, dtype])
-  ) as Tensor;
+  return dim === null
+    ? callOp(prodOp, [self, dtype])
+    : callOp(prodDimOp, [self, dim, options.keepdim ?? false, dtype]);
 }

@@ -6,9 +6,14 @@ import { callOp } from '../../dispatch/dispatcher.js';
 import { DTYPES } from '../../dtype.js';
 import { writeNumbers } from '../../kernels/elements.js';
 import { fixedScalar, scalarValue } from '../../kernels/pointwise-kernel.js';
-import { reduceDims, reduceMeta, reduceRows } from '../../kernels/reduce-kernel.js';
+import {
+  type ReduceArgs,
+  reduceDims,
+  reduceMeta,
+  reduceRows,
+} from '../../kernels/reduce-kernel.js';
 import { type OpOverload, defineOp } from '../../op/op-overload.js';
-import type { NamedArgs, OpRecord, TensorMeta } from '../../op/op-record.js';
+import type { TensorMeta } from '../../op/op-record.js';
 import type { Tensor } from '../../tensor.js';
 import { eq } from '../pointwise/comparison.js';
 import { maskedFill } from '../pointwise/fill.js';
@@ -17,18 +22,23 @@ import { add, mul, sub } from '../pointwise/arithmetic.js';
 import { mean } from './reduction.js';
 import { type Dims, dimList, reducedCount, spread } from './spread.js';
 
-/** Bessel's correction by default. */
-function correctionOf(args: NamedArgs, read = scalarValue): number {
-  return args.correction === null ? 1 : read(args.correction as ScalarLike);
+interface VarianceArgs extends ReduceArgs {
+  readonly dim: readonly number[] | null;
+  readonly correction: ScalarLike | null;
 }
 
-function varianceMeta(name: string, outputs: 1 | 2): (args: NamedArgs) => readonly TensorMeta[] {
+/** Bessel's correction by default. */
+function correctionOf({ correction }: VarianceArgs, read = scalarValue): number {
+  return correction === null ? 1 : read(correction);
+}
+
+function varianceMeta(name: string, outputs: 1 | 2): (args: VarianceArgs) => readonly TensorMeta[] {
   const rule = reduceMeta(name, (self) => self.dtype);
   return (args) => {
-    if (DTYPES[(args.self as Tensor).dtype].category !== 'floating') {
+    if (DTYPES[args.self.dtype].category !== 'floating') {
       throw new TesseraError(
         'dtype-unsupported',
-        `${name} only support floating point and complex dtypes, not ${(args.self as Tensor).dtype}`,
+        `${name} only support floating point and complex dtypes, not ${args.self.dtype}`,
         { hints: ["Convert first: x.to('float32')."] },
       );
     }
@@ -40,12 +50,15 @@ function varianceMeta(name: string, outputs: 1 | 2): (args: NamedArgs) => readon
 }
 
 /** Two passes: the mean, then the squared distances from it. */
-function varianceKernel(name: string, root: boolean): NonNullable<OpRecord['kernel']> {
+function varianceKernel(
+  name: string,
+  root: boolean,
+): (args: VarianceArgs, outs: readonly Tensor[]) => void {
   return (args, outs) => {
     const spreads = new Float64Array(outs[0]!.numel);
     const means = new Float64Array(outs[0]!.numel);
     const correction = correctionOf(args);
-    reduceRows(args.self as Tensor, reduceDims(args, name), (values, i) => {
+    reduceRows(args.self, reduceDims(args, name), (values, i) => {
       let total = 0;
       for (const value of values) total += value;
       const average = total / values.length;
@@ -60,9 +73,8 @@ function varianceKernel(name: string, root: boolean): NonNullable<OpRecord['kern
   };
 }
 
-function varianceGradient(grad: Tensor, args: NamedArgs): Tensor {
-  const self = args.self as Tensor;
-  const dim = args.dim as Dims;
+function varianceGradient(grad: Tensor, args: VarianceArgs): Tensor {
+  const { self, dim } = args;
   const degrees = reducedCount(self.sizes, dim) - correctionOf(args);
   return mul(
     mul(spread(grad, self.sizes, dim), 2 / degrees),
@@ -70,9 +82,8 @@ function varianceGradient(grad: Tensor, args: NamedArgs): Tensor {
   );
 }
 
-function meanGradient(grad: Tensor, args: NamedArgs): Tensor {
-  const sizes = (args.self as Tensor).sizes;
-  return div(spread(grad, sizes, args.dim as Dims), reducedCount(sizes, args.dim as Dims));
+function meanGradient(grad: Tensor, { self, dim }: VarianceArgs): Tensor {
+  return div(spread(grad, self.sizes, dim), reducedCount(self.sizes, dim));
 }
 
 /** std's gradient in terms of var's; 0 where the deviation is 0. */
@@ -82,7 +93,10 @@ function rootGradient(grad: Tensor, std: Tensor): Tensor {
 
 const TAIL = 'Tensor self, int[1]? dim=None, *, Scalar? correction=None, bool keepdim=False';
 
-function define(name: 'var' | 'std'): { single: OpOverload; withMean: OpOverload } {
+function define(name: 'var' | 'std'): {
+  single: OpOverload<Tensor>;
+  withMean: OpOverload<[Tensor, Tensor]>;
+} {
   const root = name === 'std';
   const toVar = (grad: Tensor, out: Tensor): Tensor => (root ? rootGradient(grad, out) : grad);
   const single = defineOp(`aten::${name}.correction(${TAIL}) -> Tensor`, {
@@ -110,10 +124,11 @@ function define(name: 'var' | 'std'): { single: OpOverload; withMean: OpOverload
       },
     }),
   });
-  for (const [op, suffix, returns] of [
+  const forms: readonly (readonly [op: OpOverload, suffix: string, returns: string])[] = [
     [single, '', 'Tensor'],
     [withMean, '_mean', '(Tensor, Tensor)'],
-  ] as const) {
+  ];
+  for (const [op, suffix, returns] of forms) {
     defineOp(`aten::${name}${suffix}(Tensor self, bool unbiased=True) -> ${returns}`, {
       decompose: ({ self, unbiased }) => callOp(op, [self, null, unbiased === true ? 1 : 0, false]),
     });
@@ -137,13 +152,18 @@ export interface VarianceOptions {
   readonly keepdim?: boolean;
 }
 
-function call(op: OpOverload, self: Tensor, dim: Dims, options: VarianceOptions): unknown {
+function call<Result>(
+  op: OpOverload<Result>,
+  self: Tensor,
+  dim: Dims,
+  options: VarianceOptions,
+): Result {
   return callOp(op, [self, dimList(dim), options.correction ?? null, options.keepdim ?? false]);
 }
 
 /** Variance over dims (all by default). @throws invalid-dim, dtype-unsupported */
 export function variance(self: Tensor, dim: Dims = null, options: VarianceOptions = {}): Tensor {
-  return call(variances.single, self, dim, options) as Tensor;
+  return call(variances.single, self, dim, options);
 }
 
 // `var` is a reserved word, but may be exported and be a method: x.var().
@@ -155,12 +175,12 @@ export function varMean(
   dim: Dims = null,
   options: VarianceOptions = {},
 ): [variance: Tensor, mean: Tensor] {
-  return call(variances.withMean, self, dim, options) as [Tensor, Tensor];
+  return call(variances.withMean, self, dim, options);
 }
 
 /** Standard deviation over dims (all by default). @throws invalid-dim, dtype-unsupported */
 export function std(self: Tensor, dim: Dims = null, options: VarianceOptions = {}): Tensor {
-  return call(deviations.single, self, dim, options) as Tensor;
+  return call(deviations.single, self, dim, options);
 }
 
 /** Standard deviation and mean over dims. @throws invalid-dim, dtype-unsupported */
@@ -169,5 +189,5 @@ export function stdMean(
   dim: Dims = null,
   options: VarianceOptions = {},
 ): [std: Tensor, mean: Tensor] {
-  return call(deviations.withMean, self, dim, options) as [Tensor, Tensor];
+  return call(deviations.withMean, self, dim, options);
 }

@@ -11,19 +11,25 @@ import {
   sampleGridBackward,
 } from '../../kernels/grid-sample-kernel.js';
 import { type OpOverload, defineOp } from '../../op/op-overload.js';
-import type { NamedArgs, TensorMeta } from '../../op/op-record.js';
+import type { TensorMeta } from '../../op/op-record.js';
 import { contiguousStrides, formatSizes, sameNumbers } from '../../shape.js';
 import type { Tensor } from '../../tensor.js';
 
 const PARAMETERS = 'int interpolation_mode, int padding_mode, bool align_corners';
 
-function samplingOf(args: NamedArgs): Sampling {
+function samplingOf(args: {
+  input: Tensor;
+  grid: Tensor;
+  interpolation_mode: number;
+  padding_mode: number;
+  align_corners: boolean;
+}): Sampling {
   return {
-    input: args.input as Tensor,
-    grid: args.grid as Tensor,
-    interpolation: args.interpolation_mode as number,
-    padding: args.padding_mode as number,
-    alignCorners: args.align_corners as boolean,
+    input: args.input,
+    grid: args.grid,
+    interpolation: args.interpolation_mode,
+    padding: args.padding_mode,
+    alignCorners: args.align_corners,
   };
 }
 
@@ -34,7 +40,10 @@ function refuse(message: string): never {
 }
 
 /** @throws shape-mismatch, dtype-mismatch */
-function check(rank: number, { input, grid, interpolation_mode }: NamedArgs): void {
+function check(
+  rank: number,
+  { input, grid, interpolation_mode }: { input: Tensor; grid: Tensor; interpolation_mode: number },
+): void {
   if (input.ndim !== rank + 2 || grid.ndim !== rank + 2)
     refuse(
       `expected ${rank + 2}D input and grid, but got input with sizes ${formatSizes(input.sizes)} and grid with sizes ${formatSizes(grid.sizes)}`,
@@ -47,7 +56,7 @@ function check(rank: number, { input, grid, interpolation_mode }: NamedArgs): vo
     refuse(
       `expected grid to have size ${rank} in last dimension, but got grid with sizes ${formatSizes(grid.sizes)}`,
     );
-  if ((input.sizes as number[]).slice(2).includes(0))
+  if (input.sizes.slice(2).includes(0))
     refuse(
       `expected input to have non-empty spatial dimensions, but input has sizes ${formatSizes(input.sizes)}`,
     );
@@ -60,7 +69,7 @@ function check(rank: number, { input, grid, interpolation_mode }: NamedArgs): vo
   if (input.dtype !== grid.dtype)
     throw new TesseraError(
       'dtype-mismatch',
-      `grid_sampler(): expected input and grid to have same dtype, but input has ${input.dtype as string} and grid has ${grid.dtype as string}`,
+      `grid_sampler(): expected input and grid to have same dtype, but input has ${input.dtype} and grid has ${grid.dtype}`,
       { hints: ['Convert one: grid.to(input.dtype).'] },
     );
 }
@@ -70,16 +79,16 @@ function dense(like: Tensor, sizes: readonly number[]): TensorMeta {
 }
 
 /** Sizes of the result: batch and channels of the input, points of the grid. */
-function sampledSizes({ input, grid }: NamedArgs): number[] {
-  return [...(input.sizes as number[]).slice(0, 2), ...(grid.sizes as number[]).slice(1, -1)];
+function sampledSizes({ input, grid }: { input: Tensor; grid: Tensor }): number[] {
+  return [...input.sizes.slice(0, 2), ...grid.sizes.slice(1, -1)];
 }
 
-function define(rank: 2 | 3): OpOverload {
+function define(rank: 2 | 3): OpOverload<Tensor> {
   const op = `grid_sampler_${rank}d`;
   const forward = defineOp(`aten::${op}(Tensor input, Tensor grid, ${PARAMETERS}) -> Tensor`, {
     meta: (args) => {
       check(rank, args);
-      return dense(args.input as Tensor, sampledSizes(args));
+      return dense(args.input, sampledSizes(args));
     },
     kernel: (args, [out]) => writeNumbers(out!, sampleGrid(samplingOf(args), out!.numel)),
     saved: ['input', 'grid'],
@@ -94,28 +103,26 @@ function define(rank: 2 | 3): OpOverload {
         padding_mode,
         align_corners,
         mask,
-      ]) as Tensor[];
+      ]);
       return { input: mask[0] ? dInput! : null, grid: mask[1] ? dGrid! : null };
     },
   });
-  const backward: OpOverload = defineOp(
+  const backward: OpOverload<[Tensor, Tensor]> = defineOp(
     `aten::${op}_backward(Tensor grad_output, Tensor input, Tensor grid, ${PARAMETERS}, bool[2] output_mask) -> (Tensor, Tensor)`,
     {
       meta: (args) => {
         check(rank, args);
         const expected = sampledSizes(args);
-        if (!sameNumbers(args.grad_output.sizes as number[], expected))
+        if (!sameNumbers(args.grad_output.sizes, expected))
           refuse(
             `expected a gradient of shape ${formatSizes(expected)}, but got ${formatSizes(args.grad_output.sizes)}`,
           );
-        const mask = args.output_mask as boolean[];
-        return [args.input, args.grid].map((x, i) =>
-          dense(x as Tensor, mask[i] ? ((x as Tensor).sizes as number[]) : [0]),
-        );
+        const mask = args.output_mask;
+        return [args.input, args.grid].map((x, i) => dense(x, mask[i] ? x.sizes : [0]));
       },
       kernel: (args, [dInput, dGrid]) => {
-        const grads = sampleGridBackward(samplingOf(args), args.grad_output as Tensor);
-        const mask = args.output_mask as boolean[];
+        const grads = sampleGridBackward(samplingOf(args), args.grad_output);
+        const mask = args.output_mask;
         if (mask[0]) writeNumbers(dInput!, grads.input);
         if (mask[1]) writeNumbers(dGrid!, grads.grid);
       },
@@ -163,5 +170,5 @@ export function gridSample(input: Tensor, grid: Tensor, options: GridSampleOptio
       `grid_sample(): expected mode ${MODES.join(', ')} and padding ${PADDINGS.join(', ')}, but got '${mode}' and '${paddingMode}'`,
       { hints: ["The defaults are 'bilinear' and 'zeros'."] },
     );
-  return callOp(samplerOp, [input, grid, at, outside, alignCorners]) as Tensor;
+  return callOp(samplerOp, [input, grid, at, outside, alignCorners]);
 }

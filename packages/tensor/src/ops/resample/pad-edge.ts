@@ -82,56 +82,55 @@ function tablesOf(kind: Kind, self: Tensor, padding: readonly number[]): TapTabl
   });
 }
 
-function define(kind: Kind, rank: 1 | 2 | 3): OpOverload {
+function define(kind: Kind, rank: 1 | 2 | 3): OpOverload<Tensor> {
   const op = `${kind}_pad${rank}d`;
   const forward = defineOp(`aten::${op}(Tensor self, SymInt[${2 * rank}] padding) -> Tensor`, {
-    meta: ({ self, padding }) =>
-      imageMeta(self as Tensor, paddedSizes(op, kind, rank, self as Tensor, padding as number[])),
+    meta: ({ self, padding }) => imageMeta(self, paddedSizes(op, kind, rank, self, padding)),
     kernel: ({ self, padding }, [out]) => {
-      const x = self as Tensor;
+      const x = self;
       writeNumbers(
         out!,
         resample(
           readNumbers(x),
           planesOf(x, rank),
           x.sizes.slice(-rank),
-          tablesOf(kind, x, padding as number[]),
+          tablesOf(kind, x, padding),
         ),
       );
     },
     saved: ['self'],
     vjp: ({ self, padding }, { grad }) => ({
-      self: () => callOp(backward, [grad, self, padding]) as Tensor,
+      self: () => callOp(backward, [grad, self, padding]),
     }),
   });
-  const backward: OpOverload = defineOp(
+  const backward: OpOverload<Tensor> = defineOp(
     `aten::${op}_backward(Tensor grad_output, Tensor self, SymInt[${2 * rank}] padding) -> Tensor`,
     {
       meta: ({ grad_output, self, padding }) => {
-        const sizes = paddedSizes(op, kind, rank, self as Tensor, padding as number[]);
-        const given = (grad_output as Tensor).sizes;
+        const sizes = paddedSizes(op, kind, rank, self, padding);
+        const given = grad_output.sizes;
         if (sizes.some((size, d) => size !== given[d]))
           throw new TesseraError(
             'shape-mismatch',
             `${op}_backward: grad_output sizes unexpected. Expected: ${formatSizes(sizes)}, Got: ${formatSizes(given)}`,
             { hints: ['The gradient has the shape of the padded tensor.'] },
           );
-        return imageMeta(self as Tensor, self.sizes as number[]);
+        return imageMeta(self, self.sizes);
       },
       kernel: ({ grad_output, self, padding }, [out]) => {
-        const x = self as Tensor;
+        const x = self;
         writeNumbers(
           out!,
           resampleBackward(
-            readNumbers(grad_output as Tensor),
+            readNumbers(grad_output),
             planesOf(x, rank),
             x.sizes.slice(-rank),
-            tablesOf(kind, x, padding as number[]),
+            tablesOf(kind, x, padding),
           ),
         );
       },
       vjp: ({ padding }, { grad }) => ({
-        grad_output: () => callOp(forward, [grad, padding]) as Tensor,
+        grad_output: () => callOp(forward, [grad, padding]),
         self: () => zerosLike(grad),
       }),
     },
@@ -145,15 +144,15 @@ const replications = RANKS.map((rank) => define('replication', rank));
 
 /** Pads the last 1 to 3 dimensions of [N, C, …] with the mirrored inside, two counts each, the last first. @throws shape-mismatch, invalid-argument */
 export function reflectionPad(self: Tensor, padding: readonly number[]): Tensor {
-  return callOp(opFor(reflections, padding), [self, padding]) as Tensor;
+  return callOp(opFor(reflections, padding), [self, padding]);
 }
 
 /** Pads the last 1 to 3 dimensions of [N, C, …] with their edges, two counts each, the last first. @throws shape-mismatch, invalid-argument */
 export function replicationPad(self: Tensor, padding: readonly number[]): Tensor {
-  return callOp(opFor(replications, padding), [self, padding]) as Tensor;
+  return callOp(opFor(replications, padding), [self, padding]);
 }
 
-function opFor(ops: readonly OpOverload[], padding: readonly number[]): OpOverload {
+function opFor(ops: readonly OpOverload<Tensor>[], padding: readonly number[]): OpOverload<Tensor> {
   const op = ops[padding.length / 2 - 1];
   if (op !== undefined) return op;
   throw new TesseraError(

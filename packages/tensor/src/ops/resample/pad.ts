@@ -7,7 +7,6 @@ import { readNumbers, writeNumbers } from '../../kernels/elements.js';
 import { scalarValue } from '../../kernels/pointwise-kernel.js';
 import { channelsLastStrides, isChannelsLast } from '../../kernels/pointwise-strides.js';
 import { defineOp, getOp } from '../../op/op-overload.js';
-import type { NamedArgs } from '../../op/op-record.js';
 import { contiguousStrides, formatSizes } from '../../shape.js';
 import { makeTensor } from '../../tensor-factory.js';
 import type { Tensor } from '../../tensor.js';
@@ -16,9 +15,12 @@ import { cat } from '../arrange/join.js';
 import { slice } from '../view/slice.js';
 
 /** Elements added before and after each dim (negative: removed), by dim. @throws invalid-argument */
-function padsByDim({ self, pad }: NamedArgs): { before: number[]; after: number[] } {
-  const list = pad as number[];
-  const ndim = self.ndim as number;
+function padsByDim({ self, pad }: { self: Tensor; pad: readonly number[] }): {
+  before: number[];
+  after: number[];
+} {
+  const list = pad;
+  const ndim = self.ndim;
   if (list.length % 2 !== 0 || list.length > 2 * ndim) {
     throw new TesseraError(
       'invalid-argument',
@@ -39,13 +41,13 @@ const padOp = defineOp(
   'aten::constant_pad_nd(Tensor self, SymInt[] pad, Scalar value=0) -> Tensor',
   {
     meta: (args) => {
-      const self = args.self as Tensor;
+      const self = args.self;
       const { before, after } = padsByDim(args);
       const sizes = self.sizes.map((size, i) => size + before[i]! + after[i]!);
       if (sizes.some((size) => size < 0)) {
         throw new TesseraError(
           'shape-mismatch',
-          `constant_pad_nd: The input size ${formatSizes(self.sizes)}, plus negative padding ${formatSizes(args.pad as number[])} resulted in a negative output size`,
+          `constant_pad_nd: The input size ${formatSizes(self.sizes)}, plus negative padding ${formatSizes(args.pad)} resulted in a negative output size`,
           { hints: ['Remove no more elements than there are.'] },
         );
       }
@@ -58,9 +60,9 @@ const padOp = defineOp(
       };
     },
     kernel: (args, [out]) => {
-      const self = args.self as Tensor;
+      const self = args.self;
       const { before, after } = padsByDim(args);
-      writeNumbers(out!, new Float64Array(out!.numel).fill(scalarValue(args.value as ScalarLike)));
+      writeNumbers(out!, new Float64Array(out!.numel).fill(scalarValue(args.value)));
       // What is kept of self, and where it lies in the result.
       const sizes = self.sizes.map((size, i) =>
         Math.max(0, size + Math.min(before[i]!, 0) + Math.min(after[i]!, 0)),
@@ -81,7 +83,7 @@ const padOp = defineOp(
       self: () =>
         constantPad(
           grad,
-          (pad as number[]).map((n) => -n),
+          pad.map((n) => -n),
         ),
     }),
   },
@@ -126,11 +128,11 @@ const padAnyOp = defineOp(
   'aten::pad(Tensor self, SymInt[] pad, str mode="constant", float? value=None) -> Tensor',
   {
     decompose: ({ self, pad: given, mode, value }) => {
-      const x = self as Tensor;
-      const pads = given as number[];
-      if (mode === 'constant') return constantPad(x, pads, (value as ScalarLike | null) ?? 0);
+      const x = self;
+      const pads = given;
+      if (mode === 'constant') return constantPad(x, pads, value ?? 0);
       if (value !== null && value !== 0)
-        refuse(`Padding mode "${mode as string}" doesn't take in value argument`);
+        refuse(`Padding mode "${mode}" doesn't take in value argument`);
       const dims = pads.length / 2;
       const images = [1, 2, 3].includes(dims) && (x.ndim === dims + 1 || x.ndim === dims + 2);
       if (!images)
@@ -138,9 +140,11 @@ const padAnyOp = defineOp(
           `Only 2D, 3D, 4D, 5D padding with non-constant padding are supported for now: ${pads.length} counts for a ${x.ndim}-d tensor`,
         );
       if (mode === 'circular') return circular(x, pads);
-      if (mode === 'reflect') return callOp(getOp(`aten::reflection_pad${dims}d`), [x, pads]);
-      if (mode === 'replicate') return callOp(getOp(`aten::replication_pad${dims}d`), [x, pads]);
-      return refuse(`Unrecognised padding mode ${mode as string}`);
+      if (mode === 'reflect')
+        return callOp(getOp(`aten::reflection_pad${dims}d`), [x, pads]) as Tensor;
+      if (mode === 'replicate')
+        return callOp(getOp(`aten::replication_pad${dims}d`), [x, pads]) as Tensor;
+      return refuse(`Unrecognised padding mode ${mode}`);
     },
   },
 );
@@ -152,10 +156,10 @@ export function pad(
   options: { mode?: PadMode; value?: number | null } = {},
 ): Tensor {
   const { mode = 'constant', value = null } = options;
-  return callOp(padAnyOp, [self, padding, mode, value]) as Tensor;
+  return callOp(padAnyOp, [self, padding, mode, value]);
 }
 
 /** Pads with a number: two counts per dimension, the last dimension first; negative counts crop. @throws invalid-argument, shape-mismatch */
 export function constantPad(self: Tensor, pad: readonly number[], value: ScalarLike = 0): Tensor {
-  return callOp(padOp, [self, pad, value]) as Tensor;
+  return callOp(padOp, [self, pad, value]);
 }

@@ -75,7 +75,7 @@ function tablesOf(
 }
 
 /** Registers a family and returns its form that takes a size or scales. */
-function define(family: Family): OpOverload {
+function define(family: Family): OpOverload<Tensor> {
   const { op, rank } = family;
   const corners = hasCorners(family) ? ', bool align_corners' : '';
   const scales = scaleNames(rank)
@@ -101,12 +101,11 @@ function define(family: Family): OpOverload {
         writeNumbers(out!, run(readNumbers(x), planesOf(x, rank), x.sizes.slice(2), tables));
       },
       vjp: (args, { grad }) => ({
-        self: () =>
-          callOp(backward, [grad, args.output_size, args.self.sizes, ...rest(args)]) as Tensor,
+        self: () => callOp(backward, [grad, args.output_size, args.self.sizes, ...rest(args)]),
       }),
     },
   );
-  const backward: OpOverload = defineOp(
+  const backward: OpOverload<Tensor> = defineOp(
     `aten::${op}_backward(Tensor grad_output, SymInt[${rank}] output_size, SymInt[${rank + 2}] input_size${corners}${scales}) -> Tensor`,
     {
       meta: ({ grad_output, output_size, input_size }) => {
@@ -135,7 +134,7 @@ function define(family: Family): OpOverload {
         );
       },
       vjp: (args, { grad }) => ({
-        grad_output: () => callOp(plain, [grad, args.output_size, ...rest(args)]) as Tensor,
+        grad_output: () => callOp(plain, [grad, args.output_size, ...rest(args)]),
       }),
     },
   );
@@ -143,7 +142,7 @@ function define(family: Family): OpOverload {
 }
 
 /** The form that takes a size or scales. */
-function defineVec(family: Family, plain: OpOverload, corners: string): OpOverload {
+function defineVec(family: Family, plain: OpOverload<Tensor>, corners: string): OpOverload<Tensor> {
   const { op, rank } = family;
   return defineOp(
     `aten::${op}.vec(Tensor input, SymInt[]? output_size${corners}, float[]? scale_factors) -> Tensor`,
@@ -229,5 +228,5 @@ export function upsample(self: Tensor, options: UpsampleOptions): Tensor {
       },
     );
   const corners = mode.startsWith('nearest') ? [] : [options.alignCorners ?? false];
-  return callOp(found, [self, outputSize, ...corners, scaleFactors]) as Tensor;
+  return callOp(found, [self, outputSize, ...corners, scaleFactors]);
 }

@@ -13,20 +13,20 @@ import { scatterAdd } from '../indexing/scatter.js';
 function define(
   name: 'cummax' | 'cummin',
   replaces: (a: number, b: number) => boolean,
-): OpOverload {
+): OpOverload<[Tensor, Tensor]> {
   return defineOp(`aten::${name}(Tensor self, int dim) -> (Tensor values, Tensor indices)`, {
     meta: ({ self, dim }) => {
-      wrapDim(dim as number, self.ndim, name);
+      wrapDim(dim, self.ndim, name);
       const values = {
         sizes: self.sizes,
-        strides: contiguousStrides(self.sizes as number[]),
+        strides: contiguousStrides(self.sizes),
         dtype: self.dtype,
         device: self.device,
       };
       return [values, { ...values, dtype: 'int64' }];
     },
     kernel: ({ self, dim }, outs) =>
-      mapRows(self as Tensor, wrapDim(dim as number, self.ndim), outs, (row, [values, indices]) => {
+      mapRows(self, wrapDim(dim, self.ndim), outs, (row, [values, indices]) => {
         let best = 0;
         row.forEach((value, i) => {
           const held = row[best]!;
@@ -39,8 +39,8 @@ function define(
     vjp: ({ self, dim }, { grad, outs }) => ({
       self: () =>
         scatterAdd(
-          zeros(self.sizes as number[], { dtype: grad.dtype, device: grad.device }),
-          dim as number,
+          zeros(self.sizes, { dtype: grad.dtype, device: grad.device }),
+          dim,
           outs[1]!,
           grad,
         ),
@@ -53,10 +53,10 @@ const cumminOp = define('cummin', (a, b) => a <= b);
 
 /** The largest element so far along a dimension, and where it is. @throws invalid-dim */
 export function cummax(self: Tensor, dim: number): ValuesAndIndices {
-  return callOp(cummaxOp, [self, dim]) as ValuesAndIndices;
+  return callOp(cummaxOp, [self, dim]);
 }
 
 /** The smallest element so far along a dimension, and where it is. @throws invalid-dim */
 export function cummin(self: Tensor, dim: number): ValuesAndIndices {
-  return callOp(cumminOp, [self, dim]) as ValuesAndIndices;
+  return callOp(cumminOp, [self, dim]);
 }

@@ -25,14 +25,14 @@ const diffOp = defineOp(
           'invalid-argument',
           self.ndim === 0
             ? 'diff expects input to be at least one-dimensional'
-            : `order must be non-negative but got ${n as number}`,
+            : `order must be non-negative but got ${n}`,
           { hints: ['Pass a tensor with a dimension and how often to take differences.'] },
         );
-      const at = wrapDim(dim as number, self.ndim, 'diff');
-      if (n === 0) return clone(self as Tensor);
-      const parts = [prepend, self, append].filter((part) => part !== null) as Tensor[];
-      let result = parts.length === 1 ? (self as Tensor) : cat(parts, at);
-      const times = Math.min(n as number, result.sizes[at]!);
+      const at = wrapDim(dim, self.ndim, 'diff');
+      if (n === 0) return clone(self);
+      const parts = [prepend, self, append].filter((part) => part !== null);
+      let result = parts.length === 1 ? self : cat(parts, at);
+      const times = Math.min(n, result.sizes[at]!);
       for (let i = 0; i < times; i++) {
         const length = result.sizes[at]! - 1;
         const later = narrow(result, at, 1, length);
@@ -162,12 +162,12 @@ function gradients(
 const TAIL = 'int edge_order=1) -> Tensor[]';
 
 /** Registers an overload: how it names spacing and dims. */
-function defineGradient(name: string, args: string): OpOverload {
+function defineGradient(name: string, args: string): OpOverload<Tensor[]> {
   return defineOp(`aten::gradient.${name}(Tensor self, *, ${args}${TAIL}`, {
     decompose: ({ self, spacing, dim, edge_order }) => {
       const dims = wrapDims(dim as number | number[] | null, self.ndim, 'gradient');
       const list = Array.isArray(spacing)
-        ? (spacing as Spacing[])
+        ? spacing
         : dims.map(() => (spacing as ScalarLike | null | undefined) ?? 1);
       return gradients(self as Tensor, list, dims, edge_order as number);
     },
@@ -189,7 +189,7 @@ export function diff(
   dim = -1,
   options: { prepend?: Tensor | null; append?: Tensor | null } = {},
 ): Tensor {
-  return callOp(diffOp, [self, n, dim, options.prepend ?? null, options.append ?? null]) as Tensor;
+  return callOp(diffOp, [self, n, dim, options.prepend ?? null, options.append ?? null]);
 }
 
 /** Spacing (one number, or a number or vector of coordinates per dim), dims (all), accuracy at the edges. */
@@ -204,8 +204,8 @@ export function gradient(self: Tensor, options: GradientOptions = {}): Tensor[] 
   const dims = wrapDims(options.dim ?? null, self.ndim, 'gradient');
   const spacing = options.spacing ?? 1;
   const list: readonly Spacing[] = Array.isArray(spacing)
-    ? (spacing as readonly Spacing[])
+    ? spacing
     : dims.map(() => spacing as ScalarLike);
   const op = list.some((item) => isTensor(item)) ? tensorsOp : numbersOp;
-  return callOp(op, [self, list, dims, options.edgeOrder ?? 1]) as Tensor[];
+  return callOp(op, [self, list, dims, options.edgeOrder ?? 1]);
 }

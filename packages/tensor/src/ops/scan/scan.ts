@@ -10,7 +10,7 @@ import { mapRows } from '../../kernels/reduce-kernel.js';
 import { formatStrides } from '../../memory-format.js';
 import { defineInplace } from '../../op/inplace.js';
 import { defineOp } from '../../op/op-overload.js';
-import type { NamedArgs, OpRecord, TensorMeta } from '../../op/op-record.js';
+import type { TensorMeta } from '../../op/op-record.js';
 import { contiguousStrides, wrapDim, wrapDims } from '../../shape.js';
 import type { Tensor } from '../../tensor.js';
 import { eq } from '../pointwise/comparison.js';
@@ -19,20 +19,24 @@ import { logicalAnd } from '../pointwise/logical.js';
 import { mul } from '../pointwise/arithmetic.js';
 import { where } from '../pointwise/where.js';
 
+interface ScanArgs {
+  readonly self: Tensor;
+  readonly dim: number;
+  readonly dtype: DType | null;
+}
+
 /** Running values along a dimension: integers give int64. */
-function scanMeta(name: string): (args: NamedArgs) => TensorMeta {
+function scanMeta(name: string): (args: ScanArgs) => TensorMeta {
   return ({ self, dim, dtype }) => {
-    wrapDim(dim as number, self.ndim, name);
+    wrapDim(dim, self.ndim, name);
     if (dtype === 'bool')
       throw new TesseraError('dtype-unsupported', `${name}: not implemented for bool.`, {
         hints: ["Take running values of integers and convert: x.cumsum(0).to('bool')."],
       });
     return {
       sizes: self.sizes,
-      strides: contiguousStrides(self.sizes as number[]),
-      dtype:
-        (dtype as DType | null) ??
-        (DTYPES[self.dtype as DType].category === 'floating' ? self.dtype : 'int64'),
+      strides: contiguousStrides(self.sizes),
+      dtype: dtype ?? (DTYPES[self.dtype].category === 'floating' ? self.dtype : 'int64'),
       device: self.device,
     };
   };
@@ -42,14 +46,14 @@ function scanMeta(name: string): (args: NamedArgs) => TensorMeta {
 function scanKernel(
   start: number,
   step: (held: number, value: number) => number,
-): NonNullable<OpRecord['kernel']> {
+): (args: ScanArgs, outs: readonly Tensor[]) => void {
   return ({ self, dim }, outs) => {
     const { dtype } = outs[0]!;
     const enter =
       dtype === self.dtype ? (value: number) => value : (v: number) => roundTo(dtype, v);
     const hold =
       DTYPES[dtype].category === 'integral' ? (v: number) => roundTo(dtype, v) : (v: number) => v;
-    mapRows(self as Tensor, wrapDim(dim as number, self.ndim), outs, (values, [results]) => {
+    mapRows(self, wrapDim(dim, self.ndim), outs, (values, [results]) => {
       let held = start;
       values.forEach((value, i) => (results![i] = held = hold(step(held, enter(value)))));
     });
@@ -61,7 +65,7 @@ const cumsumOp = defineOp(
   {
     meta: scanMeta('cumsum'),
     kernel: scanKernel(0, (held, value) => held + value),
-    vjp: ({ dim }, { grad }) => ({ self: () => sumFromEnd(grad, dim as number) }),
+    vjp: ({ dim }, { grad }) => ({ self: () => sumFromEnd(grad, dim) }),
   },
 );
 const cumsumInplace = defineInplace(cumsumOp);
@@ -96,7 +100,7 @@ const cumprodOp = defineOp(
     kernel: scanKernel(1, (held, value) => held * value),
     saved: ['self', 'out'],
     vjp: ({ self, dim }, { grad, out }) => ({
-      self: () => productGradient(grad, self as Tensor, out, dim as number),
+      self: () => productGradient(grad, self, out, dim),
     }),
   },
 );
@@ -104,18 +108,18 @@ const cumprodInplace = defineInplace(cumprodOp);
 
 const flipOp = defineOp('aten::flip(Tensor self, int[] dims) -> Tensor', {
   meta: ({ self, dims }) => {
-    if ((dims as number[]).length > 0) wrapDims(dims as number[], self.ndim, 'flip');
+    if (dims.length > 0) wrapDims(dims, self.ndim, 'flip');
     return {
       sizes: self.sizes,
-      strides: formatStrides(self as Tensor, null),
+      strides: formatStrides(self, null),
       dtype: self.dtype,
       device: self.device,
     };
   },
   kernel: ({ self, dims }, [out]) => {
-    const reversed = (dims as number[]).map((dim) => wrapDim(dim, self.ndim));
-    const values = readNumbers(self as Tensor);
-    const strides = contiguousStrides(self.sizes as number[]);
+    const reversed = dims.map((dim) => wrapDim(dim, self.ndim));
+    const values = readNumbers(self);
+    const strides = contiguousStrides(self.sizes);
     const results = values.map((_, i) => {
       let from = i;
       if (self.ndim > 0) {
@@ -128,30 +132,30 @@ const flipOp = defineOp('aten::flip(Tensor self, int[] dims) -> Tensor', {
     });
     writeNumbers(out!, results);
   },
-  vjp: ({ dims }, { grad }) => ({ self: () => flip(grad, dims as number[]) }),
+  vjp: ({ dims }, { grad }) => ({ self: () => flip(grad, dims) }),
 });
 
 /** Running sums along a dimension; integers give int64. @throws invalid-dim */
 export function cumsum(self: Tensor, dim: number, options: { dtype?: DType } = {}): Tensor {
-  return callOp(cumsumOp, [self, dim, options.dtype ?? null]) as Tensor;
+  return callOp(cumsumOp, [self, dim, options.dtype ?? null]);
 }
 
 /** self = cumsum(self) */
 export function cumsum_(self: Tensor, dim: number): Tensor {
-  return callOp(cumsumInplace, [self, dim, null]) as Tensor;
+  return callOp(cumsumInplace, [self, dim, null]);
 }
 
 /** Running products along a dimension; integers give int64. @throws invalid-dim */
 export function cumprod(self: Tensor, dim: number, options: { dtype?: DType } = {}): Tensor {
-  return callOp(cumprodOp, [self, dim, options.dtype ?? null]) as Tensor;
+  return callOp(cumprodOp, [self, dim, options.dtype ?? null]);
 }
 
 /** self = cumprod(self) */
 export function cumprod_(self: Tensor, dim: number): Tensor {
-  return callOp(cumprodInplace, [self, dim, null]) as Tensor;
+  return callOp(cumprodInplace, [self, dim, null]);
 }
 
 /** Elements in reverse order along dims. @throws invalid-dim */
 export function flip(self: Tensor, dims: number | readonly number[]): Tensor {
-  return callOp(flipOp, [self, typeof dims === 'number' ? [dims] : dims]) as Tensor;
+  return callOp(flipOp, [self, typeof dims === 'number' ? [dims] : dims]);
 }

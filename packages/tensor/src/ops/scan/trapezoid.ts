@@ -1,7 +1,7 @@
 /**
  * @file The trapezoidal rule, in whole and as a running integral.
  */
-import { type ScalarLike, TesseraError } from '@tessera/shared';
+import { TesseraError } from '@tessera/shared';
 import { callOp } from '../../dispatch/dispatcher.js';
 import { isFloatingPoint } from '../../dtype.js';
 import { defaultDType } from '../../default-dtype.js';
@@ -73,20 +73,20 @@ function blank(y: Tensor, dim: number): Tensor {
 
 const trapezoidX = defineOp('aten::trapezoid.x(Tensor y, Tensor x, *, int dim=-1) -> Tensor', {
   decompose: ({ y, x, dim }) => {
-    const at = wrapDim(dim as number, y.ndim, 'trapezoid');
-    if (y.sizes[at] === 0) return blank(y as Tensor, at);
-    checkTypes('trapezoid', y as Tensor, x as Tensor);
-    const pairs = add(lefts(y as Tensor, at), rights(y as Tensor, at));
-    return div(sum(mul(pairs, widths('trapezoid', y as Tensor, x as Tensor, at)), at), 2);
+    const at = wrapDim(dim, y.ndim, 'trapezoid');
+    if (y.sizes[at] === 0) return blank(y, at);
+    checkTypes('trapezoid', y, x);
+    const pairs = add(lefts(y, at), rights(y, at));
+    return div(sum(mul(pairs, widths('trapezoid', y, x, at)), at), 2);
   },
 });
 const trapezoidDx = defineOp('aten::trapezoid.dx(Tensor y, *, Scalar dx=1, int dim=-1) -> Tensor', {
   decompose: ({ y, dx, dim }) => {
-    const at = wrapDim(dim as number, y.ndim, 'trapezoid');
-    if (y.sizes[at] === 0) return blank(y as Tensor, at);
-    checkTypes('trapezoid', y as Tensor);
-    const ends = add(select(y as Tensor, at, 0), select(y as Tensor, at, -1));
-    return mul(sub(sum(y as Tensor, at), mul(floating(ends), 0.5)), dx as number);
+    const at = wrapDim(dim, y.ndim, 'trapezoid');
+    if (y.sizes[at] === 0) return blank(y, at);
+    checkTypes('trapezoid', y);
+    const ends = add(select(y, at, 0), select(y, at, -1));
+    return mul(sub(sum(y, at), mul(floating(ends), 0.5)), dx as number);
   },
 });
 defineOp('aten::trapz.x(Tensor y, Tensor x, *, int dim=-1) -> Tensor', {
@@ -100,10 +100,10 @@ const cumulativeX = defineOp(
   'aten::cumulative_trapezoid.x(Tensor y, Tensor x, *, int dim=-1) -> Tensor',
   {
     decompose: ({ y, x, dim }) => {
-      const at = wrapDim(dim as number, y.ndim, 'cumulative_trapezoid');
-      checkTypes('cumulative_trapezoid', y as Tensor, x as Tensor);
-      const pairs = add(lefts(y as Tensor, at), rights(y as Tensor, at));
-      const areas = mul(pairs, widths('cumulative_trapezoid', y as Tensor, x as Tensor, at));
+      const at = wrapDim(dim, y.ndim, 'cumulative_trapezoid');
+      checkTypes('cumulative_trapezoid', y, x);
+      const pairs = add(lefts(y, at), rights(y, at));
+      const areas = mul(pairs, widths('cumulative_trapezoid', y, x, at));
       return div(cumsum(areas, at), 2);
     },
   },
@@ -112,13 +112,11 @@ const cumulativeDx = defineOp(
   'aten::cumulative_trapezoid.dx(Tensor y, *, Scalar dx=1, int dim=-1) -> Tensor',
   {
     decompose: ({ y, dx, dim }) => {
-      const at = wrapDim(dim as number, y.ndim, 'cumulative_trapezoid');
-      checkTypes('cumulative_trapezoid', y as Tensor);
-      const pairs = add(lefts(y as Tensor, at), rights(y as Tensor, at));
+      const at = wrapDim(dim, y.ndim, 'cumulative_trapezoid');
+      checkTypes('cumulative_trapezoid', y);
+      const pairs = add(lefts(y, at), rights(y, at));
       const areas =
-        typeof dx === 'number'
-          ? mul(floating(pairs), dx / 2)
-          : mul(mul(floating(pairs), dx as ScalarLike), 0.5);
+        typeof dx === 'number' ? mul(floating(pairs), dx / 2) : mul(mul(floating(pairs), dx), 0.5);
       return cumsum(areas, at);
     },
   },
@@ -134,17 +132,11 @@ export interface TrapezoidOptions {
 /** Integral along a dimension by the trapezoidal rule. @throws invalid-dim, shape-mismatch, dtype-unsupported */
 export function trapezoid(y: Tensor, options: TrapezoidOptions = {}): Tensor {
   const { x, dx = 1, dim = -1 } = options;
-  return callOp(
-    isTensor(x) ? trapezoidX : trapezoidDx,
-    isTensor(x) ? [y, x, dim] : [y, dx, dim],
-  ) as Tensor;
+  return callOp(isTensor(x) ? trapezoidX : trapezoidDx, isTensor(x) ? [y, x, dim] : [y, dx, dim]);
 }
 
 /** The running integral along a dimension: one element less than there are samples. @throws invalid-dim, shape-mismatch, dtype-unsupported */
 export function cumulativeTrapezoid(y: Tensor, options: TrapezoidOptions = {}): Tensor {
   const { x, dx = 1, dim = -1 } = options;
-  return callOp(
-    isTensor(x) ? cumulativeX : cumulativeDx,
-    isTensor(x) ? [y, x, dim] : [y, dx, dim],
-  ) as Tensor;
+  return callOp(isTensor(x) ? cumulativeX : cumulativeDx, isTensor(x) ? [y, x, dim] : [y, dx, dim]);
 }

@@ -13,8 +13,8 @@ import './strided.js';
 import './unfold.js';
 import { reshape } from './view.js';
 
-function copyOf(view: string): OpOverload {
-  return defineViewCopy(getOp(`aten::${view}`));
+function copyOf<Result = Tensor>(view: string): OpOverload<Result> {
+  return defineViewCopy(getOp(`aten::${view}`) as OpOverload<Result>);
 }
 
 const aliasCopyOp = copyOf('alias');
@@ -25,27 +25,28 @@ const narrowCopyOp = copyOf('narrow');
 const permuteCopyOp = copyOf('permute');
 const selectCopyOp = copyOf('select.int');
 const sliceCopyOp = copyOf('slice.Tensor');
-const splitCopyOp = copyOf('split.Tensor');
-const splitSizesCopyOp = copyOf('split_with_sizes');
+const splitCopyOp = copyOf<Tensor[]>('split.Tensor');
+const splitSizesCopyOp = copyOf<Tensor[]>('split_with_sizes');
 const squeezeCopyOp = copyOf('squeeze');
 const squeezeDimCopyOp = copyOf('squeeze.dim');
 const squeezeDimsCopyOp = copyOf('squeeze.dims');
 const tCopyOp = copyOf('t');
 const transposeCopyOp = copyOf('transpose.int');
-const unbindCopyOp = copyOf('unbind.int');
+const unbindCopyOp = copyOf<Tensor[]>('unbind.int');
 const unfoldCopyOp = copyOf('unfold');
 const unsqueezeCopyOp = copyOf('unsqueeze');
 // A copy needs no view that exists.
-const viewCopyOp = defineViewCopy(getOp('aten::view'), ({ self, size }) =>
-  reshape(self as Tensor, size as number[]),
+const viewCopyOp = defineViewCopy<Tensor>(
+  getOp('aten::view') as OpOverload<Tensor>,
+  ({ self, size }) => reshape(self as Tensor, size as number[]),
 );
 defineOp('aten::lift_fresh_copy(Tensor self) -> Tensor', {
-  decompose: ({ self }) => clone(self as Tensor, { memoryFormat: 'contiguous' }),
+  decompose: ({ self }) => clone(self, { memoryFormat: 'contiguous' }),
 });
 
 /** A row-major copy with gradient history. */
 export function aliasCopy(self: Tensor): Tensor {
-  return callOp(aliasCopyOp, [self]) as Tensor;
+  return callOp(aliasCopyOp, [self]);
 }
 
 /** A copy of `asStrided`. @throws invalid-argument, shape-mismatch */
@@ -55,32 +56,32 @@ export function asStridedCopy(
   stride: readonly number[],
   storageOffset: number | null = null,
 ): Tensor {
-  return callOp(asStridedCopyOp, [self, size, stride, storageOffset]) as Tensor;
+  return callOp(asStridedCopyOp, [self, size, stride, storageOffset]);
 }
 
 /** A copy of `diagonal`. @throws invalid-dim */
 export function diagonalCopy(self: Tensor, offset = 0, dim1 = 0, dim2 = 1): Tensor {
-  return callOp(diagonalCopyOp, [self, offset, dim1, dim2]) as Tensor;
+  return callOp(diagonalCopyOp, [self, offset, dim1, dim2]);
 }
 
 /** A copy of `expand`. @throws shape-mismatch */
 export function expandCopy(self: Tensor, size: readonly number[]): Tensor {
-  return callOp(expandCopyOp, [self, size, false]) as Tensor;
+  return callOp(expandCopyOp, [self, size, false]);
 }
 
 /** A copy of `narrow`. @throws index-out-of-range, invalid-dim */
 export function narrowCopy(self: Tensor, dim: number, start: number, length: number): Tensor {
-  return callOp(narrowCopyOp, [self, dim, start, length]) as Tensor;
+  return callOp(narrowCopyOp, [self, dim, start, length]);
 }
 
 /** A copy of `permute`. @throws invalid-dim */
 export function permuteCopy(self: Tensor, dims: readonly number[]): Tensor {
-  return callOp(permuteCopyOp, [self, dims]) as Tensor;
+  return callOp(permuteCopyOp, [self, dims]);
 }
 
 /** A copy of `select`. @throws index-out-of-range, invalid-dim */
 export function selectCopy(self: Tensor, dim: number, index: number): Tensor {
-  return callOp(selectCopyOp, [self, dim, index]) as Tensor;
+  return callOp(selectCopyOp, [self, dim, index]);
 }
 
 /** A copy of `slice`. @throws invalid-dim */
@@ -91,48 +92,48 @@ export function sliceCopy(
   end: number | null = null,
   step = 1,
 ): Tensor {
-  return callOp(sliceCopyOp, [self, dim, start, end, step]) as Tensor;
+  return callOp(sliceCopyOp, [self, dim, start, end, step]);
 }
 
 /** Copies of the parts of `split`. @throws shape-mismatch, invalid-dim */
 export function splitCopy(self: Tensor, size: number | readonly number[], dim = 0): Tensor[] {
   const op = typeof size === 'number' ? splitCopyOp : splitSizesCopyOp;
-  return callOp(op, [self, size, dim]) as Tensor[];
+  return callOp(op, [self, size, dim]);
 }
 
 /** A copy of `squeeze`. @throws invalid-dim */
 export function squeezeCopy(self: Tensor, dim: number | readonly number[] | null = null): Tensor {
-  if (dim === null) return callOp(squeezeCopyOp, [self]) as Tensor;
+  if (dim === null) return callOp(squeezeCopyOp, [self]);
   const op = typeof dim === 'number' ? squeezeDimCopyOp : squeezeDimsCopyOp;
-  return callOp(op, [self, dim]) as Tensor;
+  return callOp(op, [self, dim]);
 }
 
 /** A copy of `t`. @throws invalid-dim */
 export function tCopy(self: Tensor): Tensor {
-  return callOp(tCopyOp, [self]) as Tensor;
+  return callOp(tCopyOp, [self]);
 }
 
 /** A copy of `transpose`. @throws invalid-dim */
 export function transposeCopy(self: Tensor, dim0: number, dim1: number): Tensor {
-  return callOp(transposeCopyOp, [self, dim0, dim1]) as Tensor;
+  return callOp(transposeCopyOp, [self, dim0, dim1]);
 }
 
 /** Copies of the parts of `unbind`. @throws invalid-dim */
 export function unbindCopy(self: Tensor, dim = 0): Tensor[] {
-  return callOp(unbindCopyOp, [self, dim]) as Tensor[];
+  return callOp(unbindCopyOp, [self, dim]);
 }
 
 /** A copy of `unfold`. @throws invalid-dim, invalid-argument */
 export function unfoldCopy(self: Tensor, dimension: number, size: number, step: number): Tensor {
-  return callOp(unfoldCopyOp, [self, dimension, size, step]) as Tensor;
+  return callOp(unfoldCopyOp, [self, dimension, size, step]);
 }
 
 /** A copy of `unsqueeze`. @throws invalid-dim */
 export function unsqueezeCopy(self: Tensor, dim: number): Tensor {
-  return callOp(unsqueezeCopyOp, [self, dim]) as Tensor;
+  return callOp(unsqueezeCopyOp, [self, dim]);
 }
 
 /** A copy in another shape. @throws shape-mismatch */
 export function viewCopy(self: Tensor, size: readonly number[]): Tensor {
-  return callOp(viewCopyOp, [self, size]) as Tensor;
+  return callOp(viewCopyOp, [self, size]);
 }

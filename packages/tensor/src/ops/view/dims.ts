@@ -21,14 +21,14 @@ const transposeOp = defineOp(
   'aten::transpose.int(Tensor(a) self, int dim0, int dim1) -> Tensor(a)',
   {
     view: ({ self, dim0, dim1 }) => {
-      const a = wrapDim(dim0 as number, self.ndim, 'transpose');
-      const b = wrapDim(dim1 as number, self.ndim, 'transpose');
+      const a = wrapDim(dim0, self.ndim, 'transpose');
+      const b = wrapDim(dim1, self.ndim, 'transpose');
       return self.ndim === 0
         ? { sizes: [], strides: [], offset: self.storageOffset }
-        : swapped(self as Tensor, a, b);
+        : swapped(self, a, b);
     },
     vjp: ({ dim0, dim1 }, { grad }) => ({
-      self: () => transpose(grad, dim0 as number, dim1 as number),
+      self: () => transpose(grad, dim0, dim1),
     }),
   },
 );
@@ -38,22 +38,25 @@ const tOp = defineOp('aten::t(Tensor(a) self) -> Tensor(a)', {
     if (self.ndim > 2) {
       throw new TesseraError(
         'invalid-dim',
-        `t() expects a tensor with <= 2 dimensions, but self is ${self.ndim as number}D`,
+        `t() expects a tensor with <= 2 dimensions, but self is ${self.ndim}D`,
         { hints: ['Use transpose(dim0, dim1) or permute(dims).'] },
       );
     }
     return self.ndim < 2
       ? { sizes: self.sizes, strides: self.strides, offset: self.storageOffset }
-      : swapped(self as Tensor, 0, 1);
+      : swapped(self, 0, 1);
   },
   vjp: (_args, { grad }) => ({ self: () => t(grad) }),
 });
 
 /** The view without the dims of size 1 among `dims`; its gradient gets them back. */
-function squeezeRecord(dimsOf: (self: Tensor, dim: unknown) => readonly number[]): OpRecord {
+function squeezeRecord<Args extends { self: Tensor }>(
+  dimsOf: (args: Args) => readonly number[],
+): OpRecord<Args, never> {
   return {
-    view: ({ self, dim }) => {
-      const dims = dimsOf(self as Tensor, dim);
+    view: (args) => {
+      const { self } = args;
+      const dims = dimsOf(args);
       const keep = (_: number, i: number): boolean => !(self.sizes[i] === 1 && dims.includes(i));
       return {
         sizes: self.sizes.filter(keep),
@@ -61,29 +64,27 @@ function squeezeRecord(dimsOf: (self: Tensor, dim: unknown) => readonly number[]
         offset: self.storageOffset,
       };
     },
-    vjp: ({ self }, { grad }) => ({ self: () => reshape(grad, self.sizes as number[]) }),
+    vjp: ({ self }, { grad }) => ({ self: () => reshape(grad, self.sizes) }),
   };
 }
 
 const squeezeOp = defineOp(
   'aten::squeeze(Tensor(a) self) -> Tensor(a)',
-  squeezeRecord((self) => self.sizes.map((_, i) => i)),
+  squeezeRecord(({ self }) => self.sizes.map((_, i) => i)),
 );
 const squeezeDimOp = defineOp(
   'aten::squeeze.dim(Tensor(a) self, int dim) -> Tensor(a)',
-  squeezeRecord((self, dim) => [wrapDim(dim as number, self.ndim, 'squeeze')]),
+  squeezeRecord(({ self, dim }) => [wrapDim(dim, self.ndim, 'squeeze')]),
 );
 const squeezeDimsOp = defineOp(
   'aten::squeeze.dims(Tensor(a) self, int[] dim) -> Tensor(a)',
-  squeezeRecord((self, dim) =>
-    (dim as number[]).length === 0 ? [] : wrapDims(dim as number[], self.ndim, 'squeeze'),
-  ),
+  squeezeRecord(({ self, dim }) => (dim.length === 0 ? [] : wrapDims(dim, self.ndim, 'squeeze'))),
 );
 
 const unsqueezeOp = defineOp('aten::unsqueeze(Tensor(a) self, int dim) -> Tensor(a)', {
   view: ({ self, dim }) => {
-    const at = wrapDim(dim as number, self.ndim + 1, 'unsqueeze');
-    const stride = at < self.ndim ? (self.sizes[at] as number) * self.strides[at] : 1;
+    const at = wrapDim(dim, self.ndim + 1, 'unsqueeze');
+    const stride = at < self.ndim ? self.sizes[at] * self.strides[at] : 1;
     const insert = (list: readonly number[], value: number): number[] => [
       ...list.slice(0, at),
       value,
@@ -96,7 +97,7 @@ const unsqueezeOp = defineOp('aten::unsqueeze(Tensor(a) self, int dim) -> Tensor
     };
   },
   vjp: ({ self, dim }, { grad }) => ({
-    self: () => squeeze(grad, wrapDim(dim as number, self.ndim + 1)),
+    self: () => squeeze(grad, wrapDim(dim, self.ndim + 1)),
   }),
 });
 
@@ -104,8 +105,8 @@ const flattenOp = defineOp(
   'aten::flatten.using_ints(Tensor(a) self, int start_dim=0, int end_dim=-1) -> Tensor(a)',
   {
     decompose: ({ self, start_dim, end_dim }) => {
-      const start = wrapDim(start_dim as number, self.ndim, 'flatten');
-      const end = wrapDim(end_dim as number, self.ndim, 'flatten');
+      const start = wrapDim(start_dim, self.ndim, 'flatten');
+      const end = wrapDim(end_dim, self.ndim, 'flatten');
       if (start > end) {
         throw new TesseraError(
           'invalid-dim',
@@ -113,14 +114,10 @@ const flattenOp = defineOp(
           { hints: ['Give the first dimension to merge, then the last.'] },
         );
       }
-      if (self.ndim === 0) return reshape(self as Tensor, [1]);
+      if (self.ndim === 0) return reshape(self, [1]);
       if (start === end) return self;
-      const merged = (self.sizes as number[]).slice(start, end + 1).reduce((a, b) => a * b, 1);
-      return reshape(self as Tensor, [
-        ...self.sizes.slice(0, start),
-        merged,
-        ...self.sizes.slice(end + 1),
-      ]);
+      const merged = self.sizes.slice(start, end + 1).reduce((a, b) => a * b, 1);
+      return reshape(self, [...self.sizes.slice(0, start), merged, ...self.sizes.slice(end + 1)]);
     },
   },
 );
@@ -129,10 +126,10 @@ const unflattenOp = defineOp(
   'aten::unflatten.int(Tensor(a) self, int dim, SymInt[] sizes) -> Tensor(a)',
   {
     decompose: ({ self, dim, sizes }) => {
-      const at = wrapDim(dim as number, self.ndim, 'unflatten');
-      return view(self as Tensor, [
+      const at = wrapDim(dim, self.ndim, 'unflatten');
+      return view(self, [
         ...self.sizes.slice(0, at),
-        ...inferShape(sizes as number[], self.sizes[at] as number),
+        ...inferShape(sizes, self.sizes[at]),
         ...self.sizes.slice(at + 1),
       ]);
     },
@@ -143,8 +140,8 @@ const movedimOp = defineOp(
   'aten::movedim.intlist(Tensor(a) self, int[] source, int[] destination) -> Tensor(a)',
   {
     decompose: ({ self, source, destination }) => {
-      const from = wrapDims(source as number[], self.ndim, 'movedim');
-      const to = wrapDims(destination as number[], self.ndim, 'movedim');
+      const from = wrapDims(source, self.ndim, 'movedim');
+      const to = wrapDims(destination, self.ndim, 'movedim');
       if (from.length !== to.length) {
         throw new TesseraError(
           'invalid-argument',
@@ -152,12 +149,10 @@ const movedimOp = defineOp(
           { hints: ['Give a destination for each source.'] },
         );
       }
-      const rest = (self.sizes as number[]).map((_, i) => i).filter((i) => !from.includes(i));
-      const order = (self.sizes as number[]).map((_, i) =>
-        to.includes(i) ? from[to.indexOf(i)]! : -1,
-      );
+      const rest = self.sizes.map((_, i) => i).filter((i) => !from.includes(i));
+      const order = self.sizes.map((_, i) => (to.includes(i) ? from[to.indexOf(i)]! : -1));
       return permute(
-        self as Tensor,
+        self,
         order.map((dim) => (dim < 0 ? rest.shift()! : dim)),
       );
     },
@@ -165,52 +160,52 @@ const movedimOp = defineOp(
 );
 
 const viewAsOp = defineOp('aten::view_as(Tensor(a) self, Tensor other) -> Tensor(a)', {
-  decompose: ({ self, other }) => view(self as Tensor, other.sizes as number[]),
+  decompose: ({ self, other }) => view(self, other.sizes),
 });
 const expandAsOp = defineOp('aten::expand_as(Tensor(a) self, Tensor other) -> Tensor(a)', {
-  decompose: ({ self, other }) => expand(self as Tensor, other.sizes as number[]),
+  decompose: ({ self, other }) => expand(self, other.sizes),
 });
 const reshapeAsOp = defineOp('aten::reshape_as(Tensor(a) self, Tensor other) -> Tensor(a)', {
-  decompose: ({ self, other }) => reshape(self as Tensor, other.sizes as number[]),
+  decompose: ({ self, other }) => reshape(self, other.sizes),
 });
 const mTOp = defineOp('aten::mT(Tensor(a) self) -> Tensor(a)', {
-  decompose: ({ self }) => transpose(self as Tensor, -2, -1),
+  decompose: ({ self }) => transpose(self, -2, -1),
 });
 
 /** Two dimensions swapped. @throws invalid-dim */
 export function transpose(self: Tensor, dim0: number, dim1: number): Tensor {
-  return callOp(transposeOp, [self, dim0, dim1]) as Tensor;
+  return callOp(transposeOp, [self, dim0, dim1]);
 }
 
 /** The transpose of a matrix, [M, N] → [N, M]; vectors stay. @throws invalid-dim above two dimensions */
 export function t(self: Tensor): Tensor {
-  return callOp(tOp, [self]) as Tensor;
+  return callOp(tOp, [self]);
 }
 
 /** The last two dimensions swapped. @throws invalid-dim */
 export function mT(self: Tensor): Tensor {
-  return callOp(mTOp, [self]) as Tensor;
+  return callOp(mTOp, [self]);
 }
 
 /** Without dimensions of size 1: all, or only those named. @throws invalid-dim */
 export function squeeze(self: Tensor, dim: number | readonly number[] | null = null): Tensor {
-  if (dim === null) return callOp(squeezeOp, [self]) as Tensor;
-  return callOp(typeof dim === 'number' ? squeezeDimOp : squeezeDimsOp, [self, dim]) as Tensor;
+  if (dim === null) return callOp(squeezeOp, [self]);
+  return callOp(typeof dim === 'number' ? squeezeDimOp : squeezeDimsOp, [self, dim]);
 }
 
 /** With a dimension of size 1 inserted at `dim`. @throws invalid-dim */
 export function unsqueeze(self: Tensor, dim: number): Tensor {
-  return callOp(unsqueezeOp, [self, dim]) as Tensor;
+  return callOp(unsqueezeOp, [self, dim]);
 }
 
 /** Dimensions startDim to endDim merged into one; copies only when a view is impossible. @throws invalid-dim */
 export function flatten(self: Tensor, startDim = 0, endDim = -1): Tensor {
-  return callOp(flattenOp, [self, startDim, endDim]) as Tensor;
+  return callOp(flattenOp, [self, startDim, endDim]);
 }
 
 /** One dimension split into several; one of `sizes` may be -1. @throws invalid-dim, shape-mismatch */
 export function unflatten(self: Tensor, dim: number, sizes: readonly number[]): Tensor {
-  return callOp(unflattenOp, [self, dim, sizes]) as Tensor;
+  return callOp(unflattenOp, [self, dim, sizes]);
 }
 
 /** Dimensions moved to other places, the rest keep their order. @throws invalid-dim */
@@ -221,20 +216,20 @@ export function movedim(
 ): Tensor {
   const list = (dims: number | readonly number[]): readonly number[] =>
     typeof dims === 'number' ? [dims] : dims;
-  return callOp(movedimOp, [self, list(source), list(destination)]) as Tensor;
+  return callOp(movedimOp, [self, list(source), list(destination)]);
 }
 
 /** self in the shape of another tensor. @throws shape-mismatch */
 export function viewAs(self: Tensor, other: Tensor): Tensor {
-  return callOp(viewAsOp, [self, other]) as Tensor;
+  return callOp(viewAsOp, [self, other]);
 }
 
 /** self expanded to the shape of another tensor. @throws shape-mismatch */
 export function expandAs(self: Tensor, other: Tensor): Tensor {
-  return callOp(expandAsOp, [self, other]) as Tensor;
+  return callOp(expandAsOp, [self, other]);
 }
 
 /** self reshaped to the shape of another tensor. @throws shape-mismatch */
 export function reshapeAs(self: Tensor, other: Tensor): Tensor {
-  return callOp(reshapeAsOp, [self, other]) as Tensor;
+  return callOp(reshapeAsOp, [self, other]);
 }

@@ -28,32 +28,32 @@ export function asStrided_(
   stride: readonly number[],
   storageOffset: number | null = null,
 ): Tensor {
-  return callOp(asStridedInplace, [self, size, stride, storageOffset]) as Tensor;
+  return callOp(asStridedInplace, [self, size, stride, storageOffset]);
 }
 
 /** Drops the gradient history of self. @throws invalid-argument for views */
 export function detach_(self: Tensor): Tensor {
-  return callOp(detachInplace, [self]) as Tensor;
+  return callOp(detachInplace, [self]);
 }
 
 /** self = squeeze(self), in place. @throws invalid-dim, inplace-leaf */
 export function squeeze_(self: Tensor, dim: number | readonly number[] | null = null): Tensor {
-  if (dim === null) return callOp(squeezeInplace, [self]) as Tensor;
+  if (dim === null) return callOp(squeezeInplace, [self]);
   const op = typeof dim === 'number' ? squeezeDimInplace : squeezeDimsInplace;
-  return callOp(op, [self, dim]) as Tensor;
+  return callOp(op, [self, dim]);
 }
 
 /** self = t(self), in place. @throws invalid-dim, inplace-leaf */
 export function t_(self: Tensor): Tensor {
-  return callOp(tInplace, [self]) as Tensor;
+  return callOp(tInplace, [self]);
 }
 
 /** self = transpose(self), in place. @throws invalid-dim, inplace-leaf */
 export function transpose_(self: Tensor, dim0: number, dim1: number): Tensor {
-  return callOp(transposeInplace, [self, dim0, dim1]) as Tensor;
+  return callOp(transposeInplace, [self, dim0, dim1]);
 }
 
 /** self = unsqueeze(self), in place. @throws invalid-dim, inplace-leaf */
 export function unsqueeze_(self: Tensor, dim: number): Tensor {
-  return callOp(unsqueezeInplace, [self, dim]) as Tensor;
+  return callOp(unsqueezeInplace, [self, dim]);
 }

@@ -11,7 +11,7 @@ import { mT, transpose, unsqueeze } from './dims.js';
 import { permute, reshape, view } from './view.js';
 
 const ravelOp = defineOp('aten::ravel(Tensor(a) self) -> Tensor(a)', {
-  decompose: ({ self }) => view(contiguous(self as Tensor), [-1]),
+  decompose: ({ self }) => view(contiguous(self), [-1]),
 });
 
 /** @throws invalid-dim */
@@ -27,21 +27,21 @@ function needsMatrix(self: Tensor, name: string, fits: boolean): void {
 // Real tensors only: the conjugate transpose is the transpose.
 const mHOp = defineOp('aten::mH(Tensor(a) self) -> Tensor(a)', {
   decompose: ({ self }) => {
-    needsMatrix(self as Tensor, 'mH', self.ndim >= 2);
-    return self.ndim === 0 ? self : mT(self as Tensor);
+    needsMatrix(self, 'mH', self.ndim >= 2);
+    return self.ndim === 0 ? self : mT(self);
   },
 });
 const matrixHOp = defineOp('aten::matrix_H(Tensor(a) self) -> Tensor(a)', {
   decompose: ({ self }) => {
-    needsMatrix(self as Tensor, 'H', self.ndim === 2);
-    return self.ndim === 0 ? self : transpose(self as Tensor, 0, 1);
+    needsMatrix(self, 'H', self.ndim === 2);
+    return self.ndim === 0 ? self : transpose(self, 0, 1);
   },
 });
 const numpyTOp = defineOp('aten::numpy_T(Tensor(a) self) -> Tensor(a)', {
   decompose: ({ self }) =>
     permute(
-      self as Tensor,
-      (self.sizes as number[]).map((_, i) => self.ndim - 1 - i),
+      self,
+      self.sizes.map((_, i) => self.ndim - 1 - i),
     ),
 });
 
@@ -49,13 +49,13 @@ const numpyTOp = defineOp('aten::numpy_T(Tensor(a) self) -> Tensor(a)', {
 function defineAtLeast(
   rank: number,
   raise: (self: Tensor) => Tensor,
-): readonly [single: OpOverload, list: OpOverload] {
+): readonly [single: OpOverload<Tensor>, list: OpOverload<Tensor[]>] {
   return [
     defineOp(`aten::atleast_${rank}d(Tensor self) -> Tensor`, {
-      decompose: ({ self }) => raise(self as Tensor),
+      decompose: ({ self }) => raise(self),
     }),
     defineOp(`aten::atleast_${rank}d.Sequence(Tensor[] tensors) -> Tensor[]`, {
-      decompose: ({ tensors }) => (tensors as Tensor[]).map(raise),
+      decompose: ({ tensors }) => tensors.map(raise),
     }),
   ];
 }
@@ -80,29 +80,32 @@ export interface AtLeast {
   (tensors: readonly Tensor[]): Tensor[];
 }
 
-function atLeastFunction([single, list]: readonly [OpOverload, OpOverload]): AtLeast {
+function atLeastFunction([single, list]: readonly [
+  OpOverload<Tensor>,
+  OpOverload<Tensor[]>,
+]): AtLeast {
   return ((input: Tensor | readonly Tensor[]) =>
-    callOp(isTensor(input) ? single : list, [input])) as AtLeast;
+    callOp<unknown>(isTensor(input) ? single : list, [input])) as AtLeast;
 }
 
 /** Elements as a vector; copies only when a view is impossible. */
 export function ravel(self: Tensor): Tensor {
-  return callOp(ravelOp, [self]) as Tensor;
+  return callOp(ravelOp, [self]);
 }
 
 /** The last two dimensions swapped (and conjugated, which real numbers do not notice). @throws invalid-dim */
 export function mH(self: Tensor): Tensor {
-  return callOp(mHOp, [self]) as Tensor;
+  return callOp(mHOp, [self]);
 }
 
 /** The conjugate transpose of a matrix. @throws invalid-dim */
 export function H(self: Tensor): Tensor {
-  return callOp(matrixHOp, [self]) as Tensor;
+  return callOp(matrixHOp, [self]);
 }
 
 /** All dimensions in reverse order. */
 export function T(self: Tensor): Tensor {
-  return callOp(numpyTOp, [self]) as Tensor;
+  return callOp(numpyTOp, [self]);
 }
 
 /** Scalars become vectors of one element. */

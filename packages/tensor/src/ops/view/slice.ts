@@ -7,7 +7,7 @@ import { TesseraError } from '@tessera/shared';
 import { callOp } from '../../dispatch/dispatcher.js';
 import { writeNumbers, readNumbers } from '../../kernels/elements.js';
 import { defineOp } from '../../op/op-overload.js';
-import type { NamedArgs, OpRecord, TensorMeta, ViewMeta } from '../../op/op-record.js';
+import type { OpRecord, TensorMeta, ViewMeta } from '../../op/op-record.js';
 import {
   SLICE_END,
   diagonalView,
@@ -15,31 +15,33 @@ import {
   selectView,
   sliceView,
 } from '../../kernels/view-geometry.js';
-import { type DType, isIntegral } from '../../dtype.js';
+import { isIntegral } from '../../dtype.js';
 import { contiguousStrides, wrapDim } from '../../shape.js';
 import { isTensor } from '../../tensor-factory.js';
 import type { Tensor } from '../../tensor.js';
 
-function backwardMeta({ grad_output, input_sizes }: NamedArgs): TensorMeta {
+type PartGradient = { grad_output: Tensor; input_sizes: readonly number[] };
+
+function backwardMeta({ grad_output, input_sizes }: PartGradient): TensorMeta {
   return {
-    sizes: input_sizes as number[],
-    strides: contiguousStrides(input_sizes as number[]),
+    sizes: input_sizes,
+    strides: contiguousStrides(input_sizes),
     dtype: grad_output.dtype,
     device: grad_output.device,
   };
 }
 
 /** Record of the backward op of a partial view: zeros with the gradient in the part. */
-function backwardRecord(
-  part: (out: Tensor, args: NamedArgs) => ViewMeta,
-  forward: (grad: Tensor, args: NamedArgs) => Tensor,
-): OpRecord {
+function backwardRecord<Args extends PartGradient>(
+  part: (out: Tensor, args: Args) => ViewMeta,
+  forward: (grad: Tensor, args: Args) => Tensor,
+): OpRecord<Args, never> {
   return {
     meta: backwardMeta,
     kernel: (args, [out]) => {
       writeNumbers(out!, new Float64Array(out!.numel));
       const target = partOf(out!, part(out!, args));
-      writeNumbers(target, readNumbers(args.grad_output as Tensor, target.sizes));
+      writeNumbers(target, readNumbers(args.grad_output, target.sizes));
     },
     vjp: (args, { grad }) => ({ grad_output: () => forward(grad, args) }),
   };
@@ -48,66 +50,47 @@ function backwardRecord(
 const selectBackwardOp = defineOp(
   'aten::select_backward(Tensor grad_output, SymInt[] input_sizes, int dim, SymInt index) -> Tensor',
   backwardRecord(
-    (out, { dim, index }) => selectView(out, dim as number, index as number),
-    (grad, { dim, index }) => select(grad, dim as number, index as number),
+    (out, { dim, index }) => selectView(out, dim, index),
+    (grad, { dim, index }) => select(grad, dim, index),
   ),
 );
 const sliceBackwardOp = defineOp(
   'aten::slice_backward(Tensor grad_output, SymInt[] input_sizes, int dim, SymInt start, SymInt end, SymInt step) -> Tensor',
   backwardRecord(
-    (out, { dim, start, end, step }) =>
-      sliceView(out, dim as number, start as number, end as number, step as number),
-    (grad, { dim, start, end, step }) =>
-      slice(grad, dim as number, start as number, end as number, step as number),
+    (out, { dim, start, end, step }) => sliceView(out, dim, start, end, step),
+    (grad, { dim, start, end, step }) => slice(grad, dim, start, end, step),
   ),
 );
 const diagonalBackwardOp = defineOp(
   'aten::diagonal_backward(Tensor grad_output, SymInt[] input_sizes, int offset, int dim1, int dim2) -> Tensor',
   backwardRecord(
-    (out, { offset, dim1, dim2 }) =>
-      diagonalView(out, offset as number, dim1 as number, dim2 as number),
-    (grad, { offset, dim1, dim2 }) =>
-      diagonal(grad, offset as number, dim1 as number, dim2 as number),
+    (out, { offset, dim1, dim2 }) => diagonalView(out, offset, dim1, dim2),
+    (grad, { offset, dim1, dim2 }) => diagonal(grad, offset, dim1, dim2),
   ),
 );
 
 const selectOp = defineOp('aten::select.int(Tensor(a) self, int dim, SymInt index) -> Tensor(a)', {
-  view: ({ self, dim, index }) => selectView(self as Tensor, dim as number, index as number),
+  view: ({ self, dim, index }) => selectView(self, dim, index),
   vjp: ({ self, dim, index }, { grad }) => ({
-    self: () => callOp(selectBackwardOp, [grad, self.sizes, dim, index]) as Tensor,
+    self: () => callOp(selectBackwardOp, [grad, self.sizes, dim, index]),
   }),
 });
 const sliceOp = defineOp(
   'aten::slice.Tensor(Tensor(a) self, int dim=0, SymInt? start=None, SymInt? end=None, SymInt step=1) -> Tensor(a)',
   {
-    view: ({ self, dim, start, end, step }) =>
-      sliceView(
-        self as Tensor,
-        dim as number,
-        start as number | null,
-        end as number | null,
-        step as number,
-      ),
+    view: ({ self, dim, start, end, step }) => sliceView(self, dim, start, end, step),
     vjp: ({ self, dim, start, end, step }, { grad }) => ({
       self: () =>
-        callOp(sliceBackwardOp, [
-          grad,
-          self.sizes,
-          dim,
-          start ?? 0,
-          end ?? SLICE_END,
-          step,
-        ]) as Tensor,
+        callOp(sliceBackwardOp, [grad, self.sizes, dim, start ?? 0, end ?? SLICE_END, step]),
     }),
   },
 );
 const diagonalOp = defineOp(
   'aten::diagonal(Tensor(a) self, int offset=0, int dim1=0, int dim2=1) -> Tensor(a)',
   {
-    view: ({ self, offset, dim1, dim2 }) =>
-      diagonalView(self as Tensor, offset as number, dim1 as number, dim2 as number),
+    view: ({ self, offset, dim1, dim2 }) => diagonalView(self, offset, dim1, dim2),
     vjp: ({ self, offset, dim1, dim2 }, { grad }) => ({
-      self: () => callOp(diagonalBackwardOp, [grad, self.sizes, offset, dim1, dim2]) as Tensor,
+      self: () => callOp(diagonalBackwardOp, [grad, self.sizes, offset, dim1, dim2]),
     }),
   },
 );
@@ -136,8 +119,7 @@ function narrowed(self: Tensor, dim: number, start: number, length: number): Ten
 const narrowOp = defineOp(
   'aten::narrow(Tensor(a) self, int dim, SymInt start, SymInt length) -> Tensor(a)',
   {
-    decompose: ({ self, dim, start, length }) =>
-      narrowed(self as Tensor, dim as number, start as number, length as number),
+    decompose: ({ self, dim, start, length }) => narrowed(self, dim, start, length),
   },
 );
 const narrowTensorOp = defineOp(
@@ -146,21 +128,21 @@ const narrowTensorOp = defineOp(
     // Where the view lies depends on a value.
     tags: ['data-dependent'],
     decompose: ({ self, dim, start, length }) => {
-      if (start.ndim !== 0 || !isIntegral(start.dtype as DType))
+      if (start.ndim !== 0 || !isIntegral(start.dtype))
         throw new TesseraError(
           'invalid-argument',
-          `start must be an 0-dim integral Tensor, got ${start.ndim as number} dimensions of ${start.dtype as string}.`,
+          `start must be an 0-dim integral Tensor, got ${start.ndim} dimensions of ${start.dtype}.`,
           { hints: ['Pass a number, or a 0-d integer tensor.'] },
         );
-      const from = readNumbers(start as Tensor)[0]!;
-      return narrowed(self as Tensor, dim as number, from, length as number);
+      const from = readNumbers(start)[0]!;
+      return narrowed(self, dim, from, length);
     },
   },
 );
 
 /** The sub-tensor at one index of a dimension, which disappears. @throws index-out-of-range, invalid-dim */
 export function select(self: Tensor, dim: number, index: number): Tensor {
-  return callOp(selectOp, [self, dim, index]) as Tensor;
+  return callOp(selectOp, [self, dim, index]);
 }
 
 /** Elements start (inclusive) to end (exclusive, null: all) of a dimension, every `step`th. @throws invalid-dim */
@@ -171,15 +153,15 @@ export function slice(
   end: number | null = null,
   step = 1,
 ): Tensor {
-  return callOp(sliceOp, [self, dim, start, end, step]) as Tensor;
+  return callOp(sliceOp, [self, dim, start, end, step]);
 }
 
 /** `length` elements of a dimension from `start` (a number or 0-d tensor) on. @throws index-out-of-range, invalid-dim */
 export function narrow(self: Tensor, dim: number, start: number | Tensor, length: number): Tensor {
-  return callOp(isTensor(start) ? narrowTensorOp : narrowOp, [self, dim, start, length]) as Tensor;
+  return callOp(isTensor(start) ? narrowTensorOp : narrowOp, [self, dim, start, length]);
 }
 
 /** A diagonal of two dimensions, as the last dimension. @throws invalid-dim */
 export function diagonal(self: Tensor, offset = 0, dim1 = 0, dim2 = 1): Tensor {
-  return callOp(diagonalOp, [self, offset, dim1, dim2]) as Tensor;
+  return callOp(diagonalOp, [self, offset, dim1, dim2]);
 }

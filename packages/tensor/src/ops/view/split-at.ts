@@ -48,15 +48,13 @@ function cutInto(self: Tensor, sections: number, dim: number): Tensor[] {
 const indicesOp = defineOp(
   'aten::tensor_split.indices(Tensor(a -> *) self, SymInt[] indices, int dim=0) -> Tensor(a)[]',
   {
-    decompose: ({ self, indices, dim }) =>
-      cutAt(self as Tensor, indices as number[], dim as number),
+    decompose: ({ self, indices, dim }) => cutAt(self, indices, dim),
   },
 );
 const sectionsOp = defineOp(
   'aten::tensor_split.sections(Tensor(a -> *) self, SymInt sections, int dim=0) -> Tensor(a)[]',
   {
-    decompose: ({ self, sections, dim }) =>
-      cutInto(self as Tensor, sections as number, dim as number),
+    decompose: ({ self, sections, dim }) => cutInto(self, sections, dim),
   },
 );
 const tensorIndicesOp = defineOp(
@@ -64,7 +62,7 @@ const tensorIndicesOp = defineOp(
   {
     tags: ['data-dependent'],
     decompose: ({ self, tensor_indices_or_sections, dim }) => {
-      const where = tensor_indices_or_sections as Tensor;
+      const where = tensor_indices_or_sections;
       if (where.dtype !== 'int64' || where.ndim > 1)
         throw new TesseraError(
           'dtype-mismatch',
@@ -72,9 +70,7 @@ const tensorIndicesOp = defineOp(
           { hints: ["Give a vector of positions: indices.to('int64')."] },
         );
       const positions = [...readNumbers(where)];
-      return where.ndim === 0
-        ? cutInto(self as Tensor, positions[0]!, dim as number)
-        : cutAt(self as Tensor, positions, dim as number);
+      return where.ndim === 0 ? cutInto(self, positions[0]!, dim) : cutAt(self, positions, dim);
     },
   },
 );
@@ -96,40 +92,36 @@ function defineAxisSplit(
   };
   const intOp = defineOp(`aten::${name}.int(Tensor(a -> *) self, int sections) -> Tensor(a)[]`, {
     decompose: ({ self, sections }) => {
-      const dim = check(self as Tensor);
-      const size = self.sizes[dim] as number;
-      if (!(sections > 0) || size % (sections as number) !== 0)
+      const dim = check(self);
+      const size = self.sizes[dim];
+      if (!(sections > 0) || size % sections !== 0)
         throw new TesseraError(
           'invalid-argument',
-          `torch.${name} attempted to split along dimension ${dim}, but the size of the dimension ${size} is not divisible by the split_size ${sections as number}!`,
+          `torch.${name} attempted to split along dimension ${dim}, but the size of the dimension ${size} is not divisible by the split_size ${sections}!`,
           { hints: ['Use tensorSplit(), which allows parts of different sizes.'] },
         );
-      return cutInto(self as Tensor, sections as number, dim);
+      return cutInto(self, sections, dim);
     },
   });
   const arrayOp = defineOp(
     `aten::${name}.array(Tensor(a -> *) self, int[] indices) -> Tensor(a)[]`,
     {
-      decompose: ({ self, indices }) =>
-        cutAt(self as Tensor, indices as number[], check(self as Tensor)),
+      decompose: ({ self, indices }) => cutAt(self, indices, check(self)),
     },
   );
-  return (self, where) =>
-    callOp(typeof where === 'number' ? intOp : arrayOp, [self, where]) as Tensor[];
+  return (self, where) => callOp(typeof where === 'number' ? intOp : arrayOp, [self, where]);
 }
 
 defineOp('aten::unsafe_chunk(Tensor self, int chunks, int dim=0) -> Tensor[]', {
-  decompose: ({ self, chunks, dim }) => chunk(self as Tensor, chunks as number, dim as number),
+  decompose: ({ self, chunks, dim }) => chunk(self, chunks, dim),
 });
 defineOp('aten::unsafe_split.Tensor(Tensor self, SymInt split_size, int dim=0) -> Tensor[]', {
-  decompose: ({ self, split_size, dim }) =>
-    split(self as Tensor, split_size as number, dim as number),
+  decompose: ({ self, split_size, dim }) => split(self, split_size, dim),
 });
 defineOp(
   'aten::unsafe_split_with_sizes(Tensor self, SymInt[] split_sizes, int dim=0) -> Tensor[]',
   {
-    decompose: ({ self, split_sizes, dim }) =>
-      split(self as Tensor, split_sizes as number[], dim as number),
+    decompose: ({ self, split_sizes, dim }) => split(self, split_sizes, dim),
   },
 );
 
@@ -140,7 +132,7 @@ export function tensorSplit(
   dim = 0,
 ): Tensor[] {
   const op = isTensor(where) ? tensorIndicesOp : typeof where === 'number' ? sectionsOp : indicesOp;
-  return callOp(op, [self, where, dim]) as Tensor[];
+  return callOp(op, [self, where, dim]);
 }
 
 /** Columns cut at positions or into equal parts (dimension 1; 0 for vectors). @throws invalid-dim, invalid-argument */

@@ -46,22 +46,13 @@ const splitOp = defineOp(
   'aten::split.Tensor(Tensor(a -> *) self, SymInt split_size, int dim=0) -> Tensor(a)[]',
   {
     view: ({ self, split_size, dim }) => {
-      const at = wrapDim(dim as number, self.ndim, 'split');
-      return splitViews(
-        self as Tensor,
-        partSizes(self.sizes[at] as number, split_size as number),
-        at,
-      );
+      const at = wrapDim(dim, self.ndim, 'split');
+      return splitViews(self, partSizes(self.sizes[at], split_size), at);
     },
     vjp: ({ self, split_size, dim }, { grads }) => ({
       self: (): Tensor => {
-        const at = wrapDim(dim as number, self.ndim);
-        return joined(
-          self as Tensor,
-          grads,
-          partSizes(self.sizes[at] as number, split_size as number),
-          at,
-        );
+        const at = wrapDim(dim, self.ndim);
+        return joined(self, grads, partSizes(self.sizes[at], split_size), at);
       },
     }),
   },
@@ -71,20 +62,19 @@ const splitSizesOp = defineOp(
   'aten::split_with_sizes(Tensor(a -> *) self, SymInt[] split_sizes, int dim=0) -> Tensor(a)[]',
   {
     view: ({ self, split_sizes, dim }) => {
-      const at = wrapDim(dim as number, self.ndim, 'split_with_sizes');
-      const sum = (split_sizes as number[]).reduce((a, b) => a + b, 0);
+      const at = wrapDim(dim, self.ndim, 'split_with_sizes');
+      const sum = split_sizes.reduce((a, b) => a + b, 0);
       if (sum !== self.sizes[at]) {
         throw new TesseraError(
           'shape-mismatch',
-          `split_with_sizes expects split_sizes to sum exactly to ${self.sizes[at] as number} (input tensor's size at dimension ${at}), but got split_sizes=[${(split_sizes as number[]).join(', ')}]`,
+          `split_with_sizes expects split_sizes to sum exactly to ${self.sizes[at]} (input tensor's size at dimension ${at}), but got split_sizes=[${split_sizes.join(', ')}]`,
           { hints: ['The parts must cover the dimension.'] },
         );
       }
-      return splitViews(self as Tensor, split_sizes as number[], at);
+      return splitViews(self, split_sizes, at);
     },
     vjp: ({ self, split_sizes, dim }, { grads }) => ({
-      self: (): Tensor =>
-        joined(self as Tensor, grads, split_sizes as number[], wrapDim(dim as number, self.ndim)),
+      self: (): Tensor => joined(self, grads, split_sizes, wrapDim(dim, self.ndim)),
     }),
   },
 );
@@ -94,29 +84,26 @@ const chunkOp = defineOp('aten::chunk(Tensor(a -> *) self, int chunks, int dim=0
     if (!(chunks > 0))
       throw new TesseraError(
         'invalid-argument',
-        `chunk expects \`chunks\` to be greater than 0, got: ${chunks as number}`,
+        `chunk expects \`chunks\` to be greater than 0, got: ${chunks}`,
         { hints: ['Ask for at least one chunk.'] },
       );
-    const at = wrapDim(dim as number, self.ndim, 'chunk');
-    const size = Math.ceil(self.sizes[at] / (chunks as number));
+    const at = wrapDim(dim, self.ndim, 'chunk');
+    const size = Math.ceil(self.sizes[at] / chunks);
     // An empty dimension still gives the number of chunks asked for.
-    if (size === 0)
-      return callOp(splitSizesOp, [self, Array<number>(chunks as number).fill(0), at]);
+    if (size === 0) return callOp(splitSizesOp, [self, Array<number>(chunks).fill(0), at]);
     return callOp(splitOp, [self, size, at]);
   },
 });
 
 const unbindOp = defineOp('aten::unbind.int(Tensor(a -> *) self, int dim=0) -> Tensor(a)[]', {
   view: ({ self, dim }) => {
-    const at = wrapDim(dim as number, self.ndim, 'unbind');
-    return Array.from({ length: self.sizes[at] as number }, (_, i) =>
-      selectView(self as Tensor, at, i),
-    );
+    const at = wrapDim(dim, self.ndim, 'unbind');
+    return Array.from({ length: self.sizes[at] }, (_, i) => selectView(self, at, i));
   },
   vjp: ({ self, dim }, { grads }) => ({
     self: (): Tensor => {
-      const at = wrapDim(dim as number, self.ndim);
-      const shape = (self.sizes as number[]).filter((_, i) => i !== at);
+      const at = wrapDim(dim, self.ndim);
+      const shape = self.sizes.filter((_, i) => i !== at);
       return stack(
         grads.map((grad) => grad ?? zeros(shape, { dtype: self.dtype, device: self.device })),
         at,
@@ -127,15 +114,15 @@ const unbindOp = defineOp('aten::unbind.int(Tensor(a -> *) self, int dim=0) -> T
 
 /** Parts of `size` elements along a dimension (the last may be smaller), or of given sizes. @throws shape-mismatch, invalid-dim */
 export function split(self: Tensor, size: number | readonly number[], dim = 0): Tensor[] {
-  return callOp(typeof size === 'number' ? splitOp : splitSizesOp, [self, size, dim]) as Tensor[];
+  return callOp(typeof size === 'number' ? splitOp : splitSizesOp, [self, size, dim]);
 }
 
 /** At most `chunks` parts of equal size along a dimension. @throws invalid-argument, invalid-dim */
 export function chunk(self: Tensor, chunks: number, dim = 0): Tensor[] {
-  return callOp(chunkOp, [self, chunks, dim]) as Tensor[];
+  return callOp(chunkOp, [self, chunks, dim]);
 }
 
 /** The sub-tensors along a dimension. @throws invalid-dim */
 export function unbind(self: Tensor, dim = 0): Tensor[] {
-  return callOp(unbindOp, [self, dim]) as Tensor[];
+  return callOp(unbindOp, [self, dim]);
 }

@@ -30,34 +30,26 @@ const asStridedOp = defineOp(
   'aten::as_strided(Tensor(a) self, SymInt[] size, SymInt[] stride, SymInt? storage_offset=None) -> Tensor(a)',
   {
     view: ({ self, size, stride, storage_offset }) => {
-      const offset = (storage_offset as number | null) ?? (self.storageOffset as number);
-      checkGeometry(size as number[], stride as number[], offset);
-      const itemBytes =
-        (self as Tensor).storageOrNull === null ? 0 : bytesPerElement(self as Tensor);
-      const needed = offset + storageExtent(size as number[], stride as number[]);
+      const offset = storage_offset ?? self.storageOffset;
+      checkGeometry(size, stride, offset);
+      const itemBytes = self.storageOrNull === null ? 0 : bytesPerElement(self);
+      const needed = offset + storageExtent(size, stride);
       if (
         itemBytes > 0 &&
-        storageExtent(size as number[], stride as number[]) > 0 &&
-        needed * itemBytes > (self as Tensor).storage.nbytes &&
-        !(self as Tensor).isFake
+        storageExtent(size, stride) > 0 &&
+        needed * itemBytes > self.storage.nbytes &&
+        !self.isFake
       ) {
         throw new TesseraError(
           'shape-mismatch',
-          `setStorage: sizes ${formatSizes(size as number[])}, strides ${formatSizes(stride as number[])}, storage offset ${offset} require ${needed} elements and are out of bounds for storage of ${(self as Tensor).storage.nbytes} bytes`,
+          `setStorage: sizes ${formatSizes(size)}, strides ${formatSizes(stride)}, storage offset ${offset} require ${needed} elements and are out of bounds for storage of ${self.storage.nbytes} bytes`,
           { hints: ['Keep the last element inside the memory of the tensor.'] },
         );
       }
-      return { sizes: size as number[], strides: stride as number[], offset };
+      return { sizes: size, strides: stride, offset };
     },
     vjp: ({ self, size, stride, storage_offset }, { grad }) => ({
-      self: () =>
-        asStridedGradient(
-          grad,
-          self as Tensor,
-          size as number[],
-          stride as number[],
-          (storage_offset as number | null) ?? (self.storageOffset as number),
-        ),
+      self: () => asStridedGradient(grad, self, size, stride, storage_offset ?? self.storageOffset),
     }),
   },
 );
@@ -129,8 +121,8 @@ const asStridedScatterOp = defineOp(
   'aten::as_strided_scatter(Tensor self, Tensor src, SymInt[] size, SymInt[] stride, SymInt? storage_offset=None) -> Tensor',
   {
     meta: ({ self, src, size, stride, storage_offset }) => {
-      checkGeometry(size as number[], stride as number[], (storage_offset as number | null) ?? 0);
-      if (!sameNumbers(src.sizes as number[], size as number[])) {
+      checkGeometry(size, stride, storage_offset ?? 0);
+      if (!sameNumbers(src.sizes, size)) {
         throw new TesseraError(
           'shape-mismatch',
           `as_strided_scatter: expected src to have a size equal to the slice of self. src size = ${formatSizes(src.sizes)}, slice size = ${formatSizes(size)}`,
@@ -139,38 +131,32 @@ const asStridedScatterOp = defineOp(
       }
       return {
         sizes: self.sizes,
-        strides: formatStrides(self as Tensor, null),
+        strides: formatStrides(self, null),
         dtype: self.dtype,
         device: self.device,
       };
     },
     kernel: ({ self, src, size, stride, storage_offset }, [out]) => {
-      writeNumbers(out!, readNumbers(self as Tensor));
+      writeNumbers(out!, readNumbers(self));
       writeNumbers(
         partOf(out!, {
-          sizes: size as number[],
-          strides: stride as number[],
-          offset: (storage_offset as number | null) ?? 0,
+          sizes: size,
+          strides: stride,
+          offset: storage_offset ?? 0,
         }),
-        readNumbers(src as Tensor),
+        readNumbers(src),
       );
     },
     vjp: ({ src, size, stride, storage_offset }, { grad }) => ({
       self: () =>
         asStridedScatter(
           grad,
-          zeros(src.sizes as number[], { dtype: grad.dtype, device: grad.device }),
-          size as number[],
-          stride as number[],
-          storage_offset as number | null,
+          zeros(src.sizes, { dtype: grad.dtype, device: grad.device }),
+          size,
+          stride,
+          storage_offset,
         ),
-      src: () =>
-        asStrided(
-          grad.contiguous(),
-          size as number[],
-          stride as number[],
-          (storage_offset as number | null) ?? 0,
-        ),
+      src: () => asStrided(grad.contiguous(), size, stride, storage_offset ?? 0),
     }),
   },
 );
@@ -182,7 +168,7 @@ export function asStrided(
   stride: readonly number[],
   storageOffset: number | null = null,
 ): Tensor {
-  return callOp(asStridedOp, [self, size, stride, storageOffset]) as Tensor;
+  return callOp(asStridedOp, [self, size, stride, storageOffset]);
 }
 
 /** A copy of self with the elements at a geometry replaced by src. @throws shape-mismatch, invalid-argument */
@@ -193,10 +179,10 @@ export function asStridedScatter(
   stride: readonly number[],
   storageOffset: number | null = null,
 ): Tensor {
-  return callOp(asStridedScatterOp, [self, src, size, stride, storageOffset]) as Tensor;
+  return callOp(asStridedScatterOp, [self, src, size, stride, storageOffset]);
 }
 
 /** Another tensor over the same memory, with gradient history. */
 export function alias(self: Tensor): Tensor {
-  return callOp(aliasOp, [self]) as Tensor;
+  return callOp(aliasOp, [self]);
 }

@@ -13,24 +13,19 @@ import { movedim } from './dims.js';
 import { reshape } from './view.js';
 
 // Overlapping windows add up at the elements they share.
-const unfoldBackwardOp: OpOverload = defineOp(
+const unfoldBackwardOp: OpOverload<Tensor> = defineOp(
   'aten::unfold_backward(Tensor grad_in, SymInt[] input_sizes, int dim, int size, int step) -> Tensor',
   {
     decompose: ({ grad_in, input_sizes, dim, size, step }) => {
-      const sizes = input_sizes as number[];
+      const sizes = input_sizes;
       const options = { dtype: grad_in.dtype, device: grad_in.device };
-      const at = wrapDim(dim as number, sizes.length, 'unfold_backward');
-      if (sizes.length === 0) return reshape((grad_in as Tensor).sum(), []);
+      const at = wrapDim(dim, sizes.length, 'unfold_backward');
+      if (sizes.length === 0) return reshape(grad_in.sum(), []);
       const positions = reshape(
-        unfold(
-          arange(sizes[at]!, { dtype: 'int64', device: grad_in.device }),
-          0,
-          size as number,
-          step as number,
-        ),
+        unfold(arange(sizes[at]!, { dtype: 'int64', device: grad_in.device }), 0, size, step),
         [-1],
       );
-      const windows = movedim(grad_in as Tensor, -1, at + 1);
+      const windows = movedim(grad_in, -1, at + 1);
       const flat = [...sizes.slice(0, at), positions.numel, ...sizes.slice(at + 1)];
       return indexAdd(zeros(sizes, options), at, positions, reshape(windows, flat));
     },
@@ -41,33 +36,33 @@ const unfoldOp = defineOp(
   'aten::unfold(Tensor(a) self, int dimension, int size, int step) -> Tensor(a)',
   {
     view: ({ self, dimension, size, step }) => {
-      const at = wrapDim(dimension as number, self.ndim, 'unfold');
+      const at = wrapDim(dimension, self.ndim, 'unfold');
       const scalar = self.ndim === 0;
-      const length = scalar ? 1 : (self.sizes[at] as number);
+      const length = scalar ? 1 : self.sizes[at];
       if (size < 0 || size > length || !(step > 0)) {
         throw new TesseraError(
           'invalid-argument',
           step > 0
-            ? `unfold: maximum size for tensor at dimension ${at} is ${length} but size is ${size as number}`
-            : `unfold: step is ${step as number} but must be > 0`,
+            ? `unfold: maximum size for tensor at dimension ${at} is ${length} but size is ${size}`
+            : `unfold: step is ${step} but must be > 0`,
           { hints: ['A window fits into the dimension; windows start `step` elements apart.'] },
         );
       }
-      const sizes = [...(self.sizes as number[]), size as number];
-      const strides = [...(self.strides as number[]), scalar ? 1 : (self.strides[at] as number)];
+      const sizes = [...self.sizes, size];
+      const strides = [...self.strides, scalar ? 1 : self.strides[at]];
       if (!scalar) {
         sizes[at] = Math.floor((length - size) / step) + 1;
-        strides[at] = strides[at]! * (step as number);
+        strides[at] = strides[at]! * step;
       }
-      return { sizes, strides, offset: self.storageOffset as number };
+      return { sizes, strides, offset: self.storageOffset };
     },
     vjp: ({ self, dimension, size, step }, { grad }) => ({
-      self: () => callOp(unfoldBackwardOp, [grad, self.sizes, dimension, size, step]) as Tensor,
+      self: () => callOp(unfoldBackwardOp, [grad, self.sizes, dimension, size, step]),
     }),
   },
 );
 
 /** Windows of `size` elements of a dimension, `step` apart, as a new last dimension. @throws invalid-dim, invalid-argument */
 export function unfold(self: Tensor, dimension: number, size: number, step: number): Tensor {
-  return callOp(unfoldOp, [self, dimension, size, step]) as Tensor;
+  return callOp(unfoldOp, [self, dimension, size, step]);
 }

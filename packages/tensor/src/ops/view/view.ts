@@ -20,7 +20,7 @@ import { clone } from '../arrange/copy.js';
 
 const viewOp = defineOp('aten::view(Tensor(a) self, SymInt[] size) -> Tensor(a)', {
   view: ({ self, size }) => {
-    const sizes = inferShape(size as number[], (self as Tensor).numel);
+    const sizes = inferShape(size, self.numel);
     const strides = viewStrides(self.sizes, self.strides, sizes);
     if (strides === null) {
       throw new TesseraError(
@@ -36,7 +36,7 @@ const viewOp = defineOp('aten::view(Tensor(a) self, SymInt[] size) -> Tensor(a)'
 
 const permuteOp = defineOp('aten::permute(Tensor(a) self, int[] dims) -> Tensor(a)', {
   view: ({ self, dims }) => {
-    const order = (dims as number[]).map((dim) => wrapDim(dim, self.ndim, 'permute'));
+    const order = dims.map((dim) => wrapDim(dim, self.ndim, 'permute'));
     if (order.length !== self.ndim || new Set(order).size !== order.length) {
       throw new TesseraError(
         'invalid-dim',
@@ -55,7 +55,7 @@ const permuteOp = defineOp('aten::permute(Tensor(a) self, int[] dims) -> Tensor(
   vjp: ({ self, dims }, { grad }) => ({
     self: () => {
       const inverse: number[] = [];
-      (dims as number[]).forEach((dim, i) => (inverse[wrapDim(dim, self.ndim)] = i));
+      dims.forEach((dim, i) => (inverse[wrapDim(dim, self.ndim)] = i));
       return permute(grad, inverse);
     },
   }),
@@ -66,9 +66,7 @@ const expandOp = defineOp(
   {
     view: ({ self, size }) => {
       const lead = size.length - self.ndim;
-      const sizes = (size as number[]).map((s, i) =>
-        s === -1 && i >= lead ? self.sizes[i - lead] : s,
-      );
+      const sizes = size.map((s, i) => (s === -1 && i >= lead ? self.sizes[i - lead] : s));
       return {
         sizes,
         strides: expandStrides(self.sizes, self.strides, sizes),
@@ -82,22 +80,22 @@ const expandOp = defineOp(
 
 /** Another shape over the same memory. @throws shape-mismatch @see torch.Tensor.view */
 export function view(self: Tensor, size: readonly number[]): Tensor {
-  return callOp(viewOp, [self, size]) as Tensor;
+  return callOp(viewOp, [self, size]);
 }
 
 /** Dimensions in another order. */
 export function permute(self: Tensor, dims: readonly number[]): Tensor {
-  return callOp(permuteOp, [self, dims]) as Tensor;
+  return callOp(permuteOp, [self, dims]);
 }
 
 /** Size-1 dimensions repeated without copying; -1 keeps a size. @throws shape-mismatch */
 export function expand(self: Tensor, size: readonly number[]): Tensor {
-  return callOp(expandOp, [self, size, false]) as Tensor;
+  return callOp(expandOp, [self, size, false]);
 }
 
 const reshapeOp = defineOp('aten::reshape(Tensor(a) self, SymInt[] shape) -> Tensor(a)', {
   decompose: ({ self, shape }) => {
-    const sizes = inferShape(shape as number[], self.numel);
+    const sizes = inferShape(shape, self.numel);
     if (sameNumbers(sizes, self.sizes)) return view(self, sizes);
     if (viewStrides(self.sizes, self.strides, sizes) !== null) return view(self, sizes);
     return view(clone(self, { memoryFormat: 'contiguous' }), sizes);
@@ -105,13 +103,13 @@ const reshapeOp = defineOp('aten::reshape(Tensor(a) self, SymInt[] shape) -> Ten
 });
 
 defineOp('aten::_unsafe_view(Tensor self, SymInt[] size) -> Tensor', {
-  decompose: ({ self, size }) => view(self as Tensor, size as number[]),
+  decompose: ({ self, size }) => view(self, size),
 });
 defineOp('aten::broadcast_to(Tensor(a) self, SymInt[] size) -> Tensor(a)', {
-  decompose: ({ self, size }) => expand(self as Tensor, size as number[]),
+  decompose: ({ self, size }) => expand(self, size),
 });
 
 /** Another shape; copies only when a view is impossible. @throws shape-mismatch */
 export function reshape(self: Tensor, shape: readonly number[]): Tensor {
-  return callOp(reshapeOp, [self, shape]) as Tensor;
+  return callOp(reshapeOp, [self, shape]);
 }
