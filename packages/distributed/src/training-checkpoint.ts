@@ -17,7 +17,7 @@ import {
 } from '@tessera/tensor';
 import { gatherTexts } from './agreement.js';
 import { DistributedDataParallel } from './ddp/distributed-data-parallel.js';
-import { bufferOf } from './functional/in-flight.js';
+import { tensorBuffer } from './host-buffer.js';
 import { type ProcessGroup, groupNamed } from './process-group.js';
 
 type StateDict = optim.OptimizerStateDict;
@@ -162,7 +162,7 @@ async function shareTensors(
   for (const { name, dtype, sizes } of described) {
     if (!isDType(dtype)) continue;
     const tensor = own[name] ?? zeros(sizes, { dtype });
-    await group.communicator.broadcast(bufferOf(tensor), 0).done;
+    await group.communicator.broadcast(tensorBuffer(tensor), 0).done;
     shared[name] = tensor;
   }
   return shared;

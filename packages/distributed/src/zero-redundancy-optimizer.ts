@@ -18,7 +18,7 @@ import {
   zeros,
 } from '@tessera/tensor';
 import { gatherTexts } from './agreement.js';
-import { bufferOf } from './functional/in-flight.js';
+import { tensorBuffer } from './host-buffer.js';
 import { broadcastOp, waitOp } from './functional/ops.js';
 import { type ProcessGroup, groupNamed } from './process-group.js';
 
@@ -174,7 +174,7 @@ export class ZeroRedundancyOptimizer<O extends object = object> {
   ): Tensor {
     const mine = this.group.rank === rank;
     const tensor = mine ? (own as Tensor).detach().contiguous() : zeros(sizes, { dtype });
-    this.group.communicator.broadcast(bufferOf(tensor), rank).waitSync();
+    this.group.communicator.broadcast(tensorBuffer(tensor), rank).waitSync();
     if (!mine && this.group.rank !== to) tensor.dispose();
     return tensor;
   }

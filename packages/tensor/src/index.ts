@@ -116,6 +116,7 @@ export { type AutogradFormula, type KernelFunction, type Library, library } from
 export { type Schema, type SchemaArgument, type SchemaType, parseSchema } from './op/schema.js';
 export { unreadable } from './dispatch/common-device.js';
 export { callOp, dispatchBelowAutograd, dispatchBelowPreDispatch } from './dispatch/dispatcher.js';
+export { isTraced } from './dispatch/is-traced.js';
 export { outputMetas } from './dispatch/kernels.js';
 export {
   type KernelProvider,

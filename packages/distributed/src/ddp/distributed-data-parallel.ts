@@ -9,7 +9,7 @@ import { TesseraError } from '@tessera/shared';
 import { type Tensor, callOp, inLibraryScope, noGrad, setGradientListener } from '@tessera/tensor';
 import { Module } from '@tessera/nn';
 import { checkAgreement } from '../agreement.js';
-import { bufferOf } from '../functional/in-flight.js';
+import { tensorBuffer } from '../host-buffer.js';
 import { broadcastOp, waitOp } from '../functional/ops.js';
 import { type ProcessGroup, groupNamed } from '../process-group.js';
 import { makeGradientBuckets } from './buckets.js';
@@ -90,7 +90,7 @@ export class DistributedDataParallel<M extends Module = Module> extends Module {
     if (elsewhere !== undefined || !group.communicator.canBlock) throw mustAwait(elsewhere?.[0]);
     const sent = tensors.map(([, tensor]) => {
       const dense = tensor.contiguous();
-      return { tensor, dense, pending: group.communicator.broadcast(bufferOf(dense), 0) };
+      return { tensor, dense, pending: group.communicator.broadcast(tensorBuffer(dense), 0) };
     });
     for (const { tensor, dense, pending } of sent) {
       pending.waitSync();

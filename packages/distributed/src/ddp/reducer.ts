@@ -17,7 +17,7 @@ import {
   noGrad,
 } from '@tessera/tensor';
 import type { Pending } from '../communicator.js';
-import { bufferOf } from '../functional/in-flight.js';
+import { tensorBuffer } from '../host-buffer.js';
 import { allReduceOp, waitOp } from '../functional/ops.js';
 import type { ProcessGroup } from '../process-group.js';
 import type { GradientBucket } from './buckets.js';
@@ -103,7 +103,7 @@ export class Reducer implements GradientListener {
       const state = this.states[this.started]!;
       if (state.waiting.size > 0) return;
       state.flat = flattenGradients(state.bucket, this.options.group.size);
-      state.pending = this.options.group.communicator.allReduce(bufferOf(state.flat), 'sum');
+      state.pending = this.options.group.communicator.allReduce(tensorBuffer(state.flat), 'sum');
     }
   }
 
@@ -137,9 +137,9 @@ export class Reducer implements GradientListener {
     this.startComplete();
     const all = this.buckets.flatMap(({ params }) => params);
     const flags = emptyContiguous([all.length], 'uint8', 'cpu');
-    const { view } = bufferOf(flags);
+    const { view } = tensorBuffer(flags);
     view().set(all.map((param) => (this.used.has(param) ? 1 : 0)));
-    this.options.group.communicator.allReduce(bufferOf(flags), 'max').waitSync();
+    this.options.group.communicator.allReduce(tensorBuffer(flags), 'max').waitSync();
     const usedSomewhere = new Set(all.filter((_, i) => view()[i] === 1));
     flags.dispose();
     return (param) => usedSomewhere.has(param);

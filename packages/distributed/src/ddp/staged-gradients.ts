@@ -14,7 +14,7 @@ import {
   noGrad,
   toDevice,
 } from '@tessera/tensor';
-import { bufferOf } from '../functional/in-flight.js';
+import { tensorBuffer } from '../host-buffer.js';
 import type { ProcessGroup } from '../process-group.js';
 import type { GradientBucket } from './buckets.js';
 
@@ -66,7 +66,7 @@ export class StagedGradients {
     );
     const host = device === 'cpu' ? flat : await download(flat);
     noGrad(() => host.mul_(1 / group.size));
-    await group.communicator.allReduce(bufferOf(host), 'sum').done;
+    await group.communicator.allReduce(tensorBuffer(host), 'sum').done;
     const reduced = device === 'cpu' ? host : toDevice(host, device);
     let offset = 0;
     for (const param of params) {

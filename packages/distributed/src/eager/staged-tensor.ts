@@ -18,7 +18,7 @@ import {
   noGrad,
   withoutModes,
 } from '@tessera/tensor';
-import { type HostBuffer, arrayBuffer, heapBuffer } from '../host-buffer.js';
+import { type HostBuffer, arrayBuffer, tensorBuffer } from '../host-buffer.js';
 
 /** What a collective does with the values of a tensor. */
 export type Access = 'read' | 'write' | 'update';
@@ -38,10 +38,6 @@ export interface StagedTensor {
 /** Runs `fn` beside whatever is being captured or differentiated. */
 export function aside<R>(fn: () => R): R {
   return withoutModes(() => noGrad(fn));
-}
-
-function bufferOf(tensor: Tensor): HostBuffer {
-  return heapBuffer(tensor.dataPtr(), tensor.dtype, tensor.numel, tensor.sizes as number[]);
 }
 
 /** Refuses what is no tensor, or none with values. */
@@ -77,7 +73,7 @@ export function stage(name: string, tensor: Tensor, access: Access): StagedTenso
       storage.keepContents();
       storage.version++;
     }
-    const buffer = bufferOf(tensor);
+    const buffer = tensorBuffer(tensor);
     return { buffer: () => buffer, ready: null, store: () => undefined, release };
   }
   let copy: Tensor;
@@ -98,7 +94,7 @@ export function stage(name: string, tensor: Tensor, access: Access): StagedTenso
     });
   }
   return {
-    buffer: () => bufferOf(copy),
+    buffer: () => tensorBuffer(copy),
     ready,
     store: () => {
       if (writes) aside(() => tensor.copy_(copy));
@@ -130,7 +126,8 @@ export function stageList(
     return place;
   });
   const copyIn = (): void => {
-    for (const [i, part] of parts.entries()) bufferOf(places[i]!).view().set(part.buffer().view());
+    for (const [i, part] of parts.entries())
+      tensorBuffer(places[i]!).view().set(part.buffer().view());
   };
   const waits = parts.flatMap(({ ready }) => ready ?? []);
   let ready: Promise<void> | null = null;
@@ -139,12 +136,12 @@ export function stageList(
     else ready = Promise.all(waits).then(copyIn);
   }
   return {
-    buffer: () => bufferOf(flat),
+    buffer: () => tensorBuffer(flat),
     ready,
     store: () => {
       if (access === 'read') return;
       for (const [i, part] of parts.entries()) {
-        part.buffer().view().set(bufferOf(places[i]!).view());
+        part.buffer().view().set(tensorBuffer(places[i]!).view());
         part.store();
       }
     },

@@ -18,9 +18,9 @@ import {
   getOp,
 } from '@tessera/tensor';
 import type { Communicator, Pending, ReduceOp } from '../communicator.js';
-import type { HostBuffer } from '../host-buffer.js';
+import { type HostBuffer, tensorBuffer } from '../host-buffer.js';
 import { groupNamed } from '../process-group.js';
-import { bufferOf, finishFilling, isSameMemory, noteStarted } from './in-flight.js';
+import { finishFilling, noteStarted } from './in-flight.js';
 
 const STARTS: readonly OpTag[] = ['effect', 'starts'];
 const copy = getOp('aten::copy_');
@@ -30,7 +30,7 @@ function filled({ dtype, device }: Tensor, sizes: readonly number[]): TensorMeta
 }
 
 function copyInto(out: Tensor, input: Tensor): void {
-  if (!isSameMemory(out, input)) callOp(copy, [out, input, false]);
+  if (out.dataPtr() !== input.dataPtr()) callOp(copy, [out, input, false]);
 }
 
 /** A contiguous tensor that nothing else writes while the operation reads it. */
@@ -45,7 +45,7 @@ function starting(begin: (args: NamedArgs) => Begin) {
   return (args: NamedArgs, [out]: readonly Tensor[]): void => {
     const input = privateCopy(args.input as Tensor);
     const { communicator } = groupNamed(args.group_name as string);
-    const pending = begin(args)(communicator, bufferOf(input), bufferOf(out!));
+    const pending = begin(args)(communicator, tensorBuffer(input), tensorBuffer(out!));
     noteStarted(out!, pending, [input]);
   };
 }
@@ -55,7 +55,7 @@ function startingInPlace(begin: (args: NamedArgs) => Begin) {
   return (args: NamedArgs, [out]: readonly Tensor[]): void => {
     copyInto(out!, args.input as Tensor);
     const { communicator } = groupNamed(args.group_name as string);
-    const buffer = bufferOf(out!);
+    const buffer = tensorBuffer(out!);
     noteStarted(out!, begin(args)(communicator, buffer, buffer));
   };
 }
