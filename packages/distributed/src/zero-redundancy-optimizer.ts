@@ -18,8 +18,9 @@ import {
   zeros,
 } from '@tessera/tensor';
 import { gatherTexts } from './agreement.js';
-import { tensorBuffer } from './host-buffer.js';
 import { broadcastOp, waitOp } from './functional/ops.js';
+import { tensorBuffer } from './host-buffer.js';
+import { requireBlocking } from './needs-awaiting.js';
 import { type ProcessGroup, groupNamed } from './process-group.js';
 
 type Group = optim.ParamGroup;
@@ -84,8 +85,14 @@ export class ZeroRedundancyOptimizer<O extends object = object> {
     }
   }
 
-  /** Updates every parameter that has a gradient, on the rank that owns it, and sends it to the others. */
+  /**
+   * Updates every parameter that has a gradient, on the rank that owns it, and sends it to the others.
+   *
+   * @throws data-async-only, before anything is changed, where parameters are not on `cpu` or the communicator cannot
+   *   block
+   */
   step(): void {
+    this.requireBlocking('step');
     this.local?.paramGroups.forEach((group, i) => {
       const { params: _params, ...options } = this.groupOf[i]!;
       Object.assign(group, options);
@@ -109,6 +116,12 @@ export class ZeroRedundancyOptimizer<O extends object = object> {
         offset += param.numel;
       }
     });
+  }
+
+  /** @throws data-async-only */
+  private requireBlocking(what: string): void {
+    if (this.group.size > 1)
+      requireBlocking(`ZeroRedundancyOptimizer.${what}`, this.group, this.owners.keys());
   }
 
   /** Parameters that were updated, by owner and dtype. */
@@ -135,17 +148,18 @@ export class ZeroRedundancyOptimizer<O extends object = object> {
   /**
    * Collects the state of all ranks on rank `to`, for `stateDict()` there. Every rank calls it.
    *
-   * @throws distributed-mismatch
+   * @throws data-async-only as `step()`, distributed-mismatch
    */
   consolidateStateDict(to = 0): void {
+    this.requireBlocking('consolidateStateDict');
     const { group, local } = this;
     const numbers = new Map<Tensor, number>(
       this.paramGroups.flatMap(({ params }) => params).map((param, i) => [param, i]),
     );
     const own = local === null ? new Map<number, OwnState>() : this.stateByNumber(local, numbers);
-    const lists = gatherTexts(group, JSON.stringify(describe(own))).map(
-      (text) => JSON.parse(text) as Described[],
-    );
+    const described = JSON.stringify(describe(own));
+    const texts = group.size === 1 ? [described] : gatherTexts(group, described);
+    const lists = texts.map((text) => JSON.parse(text) as Described[]);
     const state: Record<number, OwnState> = {};
     lists.forEach((list, rank) => {
       for (const { number, name, value, dtype, sizes } of list) {
@@ -174,7 +188,8 @@ export class ZeroRedundancyOptimizer<O extends object = object> {
   ): Tensor {
     const mine = this.group.rank === rank;
     const tensor = mine ? (own as Tensor).detach().contiguous() : zeros(sizes, { dtype });
-    this.group.communicator.broadcast(tensorBuffer(tensor), rank).waitSync();
+    if (this.group.size > 1)
+      this.group.communicator.broadcast(tensorBuffer(tensor), rank).waitSync();
     if (!mine && this.group.rank !== to) tensor.dispose();
     return tensor;
   }

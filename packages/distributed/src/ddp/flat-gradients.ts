@@ -18,7 +18,7 @@ import {
 import type { GradientBucket } from './buckets.js';
 
 /** Memory in the layout of a parameter's gradient. */
-function inGradientLayout(param: Tensor): Tensor {
+export function inGradientLayout(param: Tensor): Tensor {
   const { sizes, dtype, device } = param;
   return emptyFromMeta({ sizes, dtype, device, strides: gradientStrides(param) });
 }

@@ -10,7 +10,7 @@ import { type OpOverload, type Tensor, callOp, cat, isTraced, wrapDim } from '@t
 import type { ReduceOp } from '../communicator.js';
 import { type ProcessGroup, groupNamed } from '../process-group.js';
 import { checkReduction } from '../eager/check-reduction.js';
-import { needsAwaiting } from '../needs-awaiting.js';
+import { needsAwaiting, requireBlocking } from '../needs-awaiting.js';
 import { splitRows } from '../split-rows.js';
 import { finishFilling } from './in-flight.js';
 import {
@@ -30,14 +30,10 @@ export function waitTensor(tensor: Tensor): Tensor {
 }
 
 function started(op: OpOverload, input: Tensor, group: ProcessGroup, ...args: unknown[]): Tensor {
-  if (input.device !== 'cpu') throw needsAwaiting(op.schema.name, input.device);
-  if (!group.communicator.canBlock && !isTraced([input])) {
-    throw new TesseraError(
-      'data-async-only',
-      `${op.schema.name}: the communicator '${group.communicator.backend}' cannot wait without giving the event loop a turn.`,
-      { hints: ['Await the collective that works in place: await allReduce(tensor).'] },
-    );
-  }
+  const { name } = op.schema;
+  if (!isTraced([input])) requireBlocking(name, group, [input]);
+  // What is recorded runs as synchronously.
+  else if (input.device !== 'cpu') throw needsAwaiting(name, input.device);
   return callOp(op, [input, ...args, group.name]) as Tensor;
 }
 
