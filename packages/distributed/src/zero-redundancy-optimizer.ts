@@ -12,9 +12,12 @@ import {
   type Tensor,
   callOp,
   cat,
+  formatSizes,
   gradientOf,
   inLibraryScope,
+  isTensor,
   noGrad,
+  sameNumbers,
   zeros,
 } from '@tessera/tensor';
 import { gatherTexts } from './agreement.js';
@@ -25,7 +28,7 @@ import { type ProcessGroup, groupNamed } from './process-group.js';
 
 type Group = optim.ParamGroup;
 type StateDict = optim.OptimizerStateDict;
-type OwnState = Record<string, Tensor | number>;
+type OwnState = Readonly<Record<string, Tensor | number>>;
 
 /** The class of the optimizer that each rank runs. */
 export type OptimizerClass<O extends object> = new (
@@ -160,7 +163,7 @@ export class ZeroRedundancyOptimizer<O extends object = object> {
     const described = JSON.stringify(describe(own));
     const texts = group.size === 1 ? [described] : gatherTexts(group, described);
     const lists = texts.map((text) => JSON.parse(text) as Described[]);
-    const state: Record<number, OwnState> = {};
+    const state: Record<number, Record<string, Tensor | number>> = {};
     lists.forEach((list, rank) => {
       for (const { number, name, value, dtype, sizes } of list) {
         const entry = (state[number] ??= {});
@@ -215,17 +218,19 @@ export class ZeroRedundancyOptimizer<O extends object = object> {
     );
   }
 
-  /** Takes over the own share of a whole state, also one of another number of ranks. @throws state-dict-mismatch */
+  /**
+   * Takes over the own share of a whole state, also one of another number of ranks.
+   *
+   * @throws state-dict-mismatch on every rank, before anything is changed
+   */
   loadStateDict(dict: StateDict): void {
+    const saved = this.savedStates(dict);
     this.paramGroups.forEach((group, i) => {
-      const { params: _params, ...options } = dict.paramGroups[i] ?? { params: [] };
+      const { params: _params, ...options } = dict.paramGroups[i]!;
       Object.assign(group, options);
     });
     const { local } = this;
     if (local === null) return;
-    const numbers = new Map<Tensor, number>(
-      this.paramGroups.flatMap(({ params }) => params).map((param, i) => [param, i]),
-    );
     let next = 0;
     const state: Record<number, OwnState> = {};
     const paramGroups = local.paramGroups.map((group) => {
@@ -233,7 +238,7 @@ export class ZeroRedundancyOptimizer<O extends object = object> {
       return {
         ...options,
         params: params.map((param) => {
-          const entry = dict.state[numbers.get(param)!];
+          const entry = saved.get(param);
           if (entry !== undefined) state[next] = { ...entry };
           return next++;
         }),
@@ -241,6 +246,39 @@ export class ZeroRedundancyOptimizer<O extends object = object> {
     });
     local.loadStateDict({ state, paramGroups });
   }
+
+  /** The state of every parameter, also of those that other ranks own. @throws state-dict-mismatch */
+  private savedStates({ state, paramGroups }: StateDict): Map<Tensor, OwnState> {
+    if (paramGroups.length !== this.paramGroups.length)
+      throw doesNotFit(
+        `it has ${paramGroups.length} groups of parameters, the optimizer ${this.paramGroups.length}`,
+      );
+    const saved = new Map<Tensor, OwnState>();
+    this.paramGroups.forEach(({ params }, i) => {
+      const numbers = paramGroups[i]!.params;
+      if (numbers.length !== params.length)
+        throw doesNotFit(
+          `group ${i} has ${numbers.length} parameters, that of the optimizer ${params.length}`,
+        );
+      params.forEach((param, at) => {
+        const entry = state[numbers[at]!];
+        if (entry === undefined) return;
+        for (const [name, value] of Object.entries(entry))
+          if (isTensor(value) && value.ndim > 0 && !sameNumbers(value.sizes, param.sizes))
+            throw doesNotFit(
+              `${name} of parameter ${numbers[at]} has shape ${formatSizes(value.sizes)}, the parameter ${formatSizes(param.sizes)}`,
+            );
+        saved.set(param, entry);
+      });
+    });
+    return saved;
+  }
+}
+
+function doesNotFit(why: string): TesseraError {
+  return new TesseraError('state-dict-mismatch', `The state does not fit: ${why}.`, {
+    hints: ['Make the optimizer with the same groups of parameters as the one that was saved.'],
+  });
 }
 
 /** One value of a parameter's state. */
