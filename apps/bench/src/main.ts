@@ -5,6 +5,8 @@ import { writeFileSync } from 'node:fs';
 import { isTesseraError } from '@tessera/shared';
 import { asksForCompiler, compilerReport } from './compiler/index.js';
 import { COMPILE_TIME_PROCESS, compileTimeProcess } from './compile-time/measure.js';
+import { GPT2_RANK, type Gpt2Task, gpt2Rank } from './distributed/gpt2-rank.js';
+import { GPT2_DATA_PARALLEL, gpt2Report } from './distributed/gpt2-report.js';
 import { DISTRIBUTED_RANK, distributedRank } from './distributed/rank.js';
 import { DISTRIBUTED, distributedReport } from './distributed/report.js';
 import { TRAINING_RANK, trainingRank } from './distributed/training.js';
@@ -39,6 +41,11 @@ async function main(argv: readonly string[]): Promise<number> {
   }
   if (argv[0] === DISTRIBUTED) {
     process.stdout.write(`${JSON.stringify(distributedReport(argv.slice(1)), null, 1)}\n`);
+    return 0;
+  }
+  if (argv[0] === GPT2_RANK) return gpt2Rank(JSON.parse(argv[1]!) as Gpt2Task);
+  if (argv[0] === GPT2_DATA_PARALLEL) {
+    process.stdout.write(`${JSON.stringify(gpt2Report(argv.slice(1)), null, 1)}\n`);
     return 0;
   }
   if (argv[0] === GPU_STEADY) {

@@ -1,7 +1,8 @@
 /**
  * @file `HostBuffer`: contiguous elements in CPU memory, as communicators see them.
  */
-import { type DType, cpuHeap, itemSize } from '@tessera/tensor';
+import { type DType, type Tensor, cpuHeap, itemSize } from '@tessera/tensor';
+import { needsAwaiting } from './needs-awaiting.js';
 
 /** See the file header. */
 export interface HostBuffer {
@@ -33,6 +34,13 @@ export function heapBuffer(
     shape,
     view: () => cpuHeap().u8.subarray(address, address + byteLength),
   };
+}
+
+/** The elements of a contiguous CPU tensor, in place. @throws data-async-only for one on another device */
+export function tensorBuffer(tensor: Tensor): HostBuffer {
+  const { device, dtype, numel, sizes } = tensor;
+  if (device !== 'cpu') throw needsAwaiting('tensorBuffer', device);
+  return heapBuffer(tensor.dataPtr(), dtype, numel, sizes);
 }
 
 /** Elements in an array of the program's. */

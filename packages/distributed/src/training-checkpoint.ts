@@ -1,9 +1,9 @@
 /**
  * @file Checkpoints of a job: written by one rank, loaded by all, also by another number of ranks.
  *
- * One safetensors file: the model's state under `model.`, the optimizer's under `optimizer.`, numbers and options as
- * JSON in the metadata. The file appears complete or not at all, so a job that is killed while it writes leaves the
- * one before. Only one rank reads; the others get it from there, so no file system need be shared.
+ * One safetensors file (training-file.ts). It appears complete or not at all, so a job that is killed while it writes
+ * leaves the one before. Only one rank reads; the others get it from there, so no file system need be shared. What does
+ * not fit on one rank is loaded on none.
  */
 import { TesseraError } from '@tessera/shared';
 import type { Module, optim } from '@tessera/nn';
@@ -12,19 +12,28 @@ import {
   type Tensor,
   isDType,
   loadCheckpoint,
+  noGrad,
   saveCheckpoint,
   zeros,
 } from '@tessera/tensor';
 import { gatherTexts } from './agreement.js';
 import { DistributedDataParallel } from './ddp/distributed-data-parallel.js';
-import { bufferOf } from './functional/in-flight.js';
+import { tensorBuffer } from './host-buffer.js';
 import { type ProcessGroup, groupNamed } from './process-group.js';
+import {
+  METADATA_KEY,
+  type TrainingContents,
+  checkTraining,
+  packTraining,
+  unpackTraining,
+} from './training-file.js';
 
 type StateDict = optim.OptimizerStateDict;
 
 /** What a checkpoint holds of an optimizer: any of `@tessera/nn`, or a `ZeroRedundancyOptimizer`. */
 export interface CheckpointedOptimizer {
   stateDict(): StateDict;
+  /** Changes nothing where the state does not fit. @throws state-dict-mismatch */
   loadStateDict(dict: StateDict): void;
   /** Collects what the ranks have on one of them. */
   consolidateStateDict?(to: number): void;
@@ -38,16 +47,6 @@ export interface TrainingState {
   readonly extra?: unknown;
 }
 
-interface Metadata {
-  readonly optimizer: {
-    readonly paramGroups: StateDict['paramGroups'];
-    readonly numbers: Record<string, Record<string, number>>;
-  } | null;
-  readonly extra: unknown;
-}
-
-const KEY = 'tessera.training';
-
 /** The model itself: names in the file do not depend on how it was trained. */
 function unwrapped(model: Module): Module {
   return model instanceof DistributedDataParallel ? (model.module as Module) : model;
@@ -56,7 +55,7 @@ function unwrapped(model: Module): Module {
 /**
  * Writes a checkpoint on rank 0 of the group. Every rank calls it; all return when the file is complete.
  *
- * @throws device-unavailable where there is no file system, distributed-mismatch on all ranks if writing failed
+ * @throws distributed-mismatch on all ranks if writing failed
  */
 export async function saveTraining(
   path: string,
@@ -64,51 +63,23 @@ export async function saveTraining(
   group: ProcessGroup = groupNamed(),
 ): Promise<void> {
   optimizer?.consolidateStateDict?.(0);
-  let problem = '';
-  if (group.rank === 0) {
-    const tensors: Record<string, Tensor> = {};
-    for (const [name, tensor] of Object.entries(unwrapped(model).stateDict()))
-      tensors[`model.${name}`] = tensor;
-    const metadata: Metadata = {
-      optimizer: optimizer === undefined ? null : exported(optimizer.stateDict(), tensors),
+  const problem = await problemOf(async () => {
+    if (group.rank !== 0) return;
+    const { tensors, text } = packTraining({
+      model: unwrapped(model).stateDict(),
+      optimizer: optimizer?.stateDict() ?? null,
       extra,
-    };
-    try {
-      await saveCheckpoint(path, tensors, { metadata: { [KEY]: JSON.stringify(metadata) } });
-    } catch (error) {
-      problem = (error as Error).message;
-    }
-  }
-  reportProblem(group, 'written', path, problem);
-}
-
-function exported(
-  { state, paramGroups }: StateDict,
-  tensors: Record<string, Tensor>,
-): NonNullable<Metadata['optimizer']> {
-  const numbers: Record<string, Record<string, number>> = {};
-  for (const [id, values] of Object.entries(state))
-    for (const [name, value] of Object.entries(values))
-      if (typeof value === 'number') (numbers[id] ??= {})[name] = value;
-      else tensors[`optimizer.${id}.${name}`] = value;
-  return { paramGroups, numbers };
-}
-
-/** Lets all ranks hear of a problem of the first. @throws distributed-mismatch */
-function reportProblem(group: ProcessGroup, what: string, path: string, problem: string): void {
-  const [told] = gatherTexts(group, problem);
-  if (told === '') return;
-  throw new TesseraError(
-    'distributed-mismatch',
-    `The checkpoint ${path} could not be ${what} on rank ${group.ranks[0]}: ${told}`,
-    { hints: ['Nothing was changed on any rank.'] },
-  );
+    });
+    await saveCheckpoint(path, tensors, { metadata: { [METADATA_KEY]: text } });
+  });
+  reportProblems(group, `The checkpoint ${path} could not be written`, problem);
 }
 
 /**
  * Loads a checkpoint into the model and optimizer of every rank; returns what was saved as `extra`. Rank 0 reads it.
  *
- * @throws distributed-mismatch on all ranks if it cannot be read, state-dict-mismatch
+ * @throws distributed-mismatch on all ranks if it cannot be read; state-dict-mismatch where it does not fit, and
+ *   distributed-mismatch on the other ranks: all models are then as before
  */
 export async function loadTraining(
   path: string,
@@ -116,33 +87,83 @@ export async function loadTraining(
   group: ProcessGroup = groupNamed(),
 ): Promise<unknown> {
   let read: Record<string, Tensor> = {};
-  let text = '';
-  let problem = '';
-  if (group.rank === 0) {
-    try {
-      read = await loadCheckpoint(path, { onMetadata: (found) => (text = found[KEY] ?? '') });
-      if (text === '') problem = 'saveTraining() did not write it.';
-    } catch (error) {
-      problem = (error as Error).message;
-    }
+  let text: string | undefined;
+  const problem = await problemOf(async () => {
+    if (group.rank !== 0) return;
+    const onMetadata = (found: Readonly<Record<string, string>>): void => {
+      text = found[METADATA_KEY];
+    };
+    read = await loadCheckpoint(path, { onMetadata });
+    checkTraining(text, Object.keys(read));
+  });
+  try {
+    reportProblems(group, `The checkpoint ${path} could not be read`, problem);
+    const [told] = gatherTexts(group, text ?? '');
+    read = await shareTensors(group, read);
+    const contents = unpackTraining(told!, read);
+    await loadOnAll(path, contents, unwrapped(model), optimizer, group);
+    return contents.extra;
+  } finally {
+    for (const tensor of Object.values(read)) tensor.dispose();
   }
-  reportProblem(group, 'read', path, problem);
-  const metadata = JSON.parse(gatherTexts(group, text)[0]!) as Metadata;
-  const tensors = await shareTensors(group, read);
-  const states: Record<string, Tensor> = {};
-  const state: Record<number, Record<string, Tensor | number>> = {};
-  for (const [id, values] of Object.entries(metadata.optimizer?.numbers ?? {}))
-    state[Number(id)] = { ...values };
-  for (const [name, tensor] of Object.entries(tensors)) {
-    const [kind, ...rest] = name.split('.');
-    if (kind === 'model') states[rest.join('.')] = tensor;
-    else (state[Number(rest[0])] ??= {})[rest.slice(1).join('.')] = tensor;
+}
+
+/** Loads the contents, or leaves everything as it is if they do not fit on some rank. */
+async function loadOnAll(
+  path: string,
+  contents: TrainingContents,
+  model: Module,
+  optimizer: CheckpointedOptimizer | undefined,
+  group: ProcessGroup,
+): Promise<void> {
+  const own = Object.values(model.stateDict());
+  const before = noGrad(() => own.map((tensor) => tensor.clone()));
+  // One whose state is spread over the ranks checks on each of them that all of it fits.
+  const isWhole = optimizer !== undefined && optimizer.consolidateStateDict === undefined;
+  const stateBefore = isWhole ? optimizer.stateDict() : null;
+  const problem = await problemOf(() => {
+    if (optimizer !== undefined && contents.optimizer === null) throw noOptimizer(path);
+    model.loadStateDict(contents.model);
+    optimizer?.loadStateDict(contents.optimizer!);
+  });
+  try {
+    reportProblems(group, `The checkpoint ${path} could not be loaded`, problem);
+  } catch (error) {
+    noGrad(() => own.forEach((tensor, i) => tensor.copy_(before[i]!)));
+    if (stateBefore !== null) optimizer!.loadStateDict(stateBefore);
+    throw error;
+  } finally {
+    for (const tensor of before) tensor.dispose();
   }
-  unwrapped(model).loadStateDict(states);
-  if (optimizer !== undefined && metadata.optimizer !== null)
-    optimizer.loadStateDict({ state, paramGroups: metadata.optimizer.paramGroups });
-  for (const tensor of Object.values(tensors)) tensor.dispose();
-  return metadata.extra;
+}
+
+function noOptimizer(path: string): TesseraError {
+  return new TesseraError('state-dict-mismatch', `The checkpoint ${path} has no optimizer.`, {
+    hints: ['Leave the optimizer out to load the model alone.'],
+  });
+}
+
+/** What `fn` throws; null if it does not. */
+async function problemOf(fn: () => void | Promise<void>): Promise<Error | null> {
+  try {
+    await fn();
+    return null;
+  } catch (error) {
+    return error as Error;
+  }
+}
+
+/** Lets all ranks hear of a problem of one. @throws what the own rank met, else distributed-mismatch */
+function reportProblems(group: ProcessGroup, what: string, own: Error | null): void {
+  const texts = gatherTexts(group, own === null ? '' : own.message || own.name);
+  const rank = texts.findIndex((text) => text !== '');
+  if (rank < 0) return;
+  if (own instanceof TesseraError && own.code === 'state-dict-mismatch') throw own;
+  throw new TesseraError(
+    'distributed-mismatch',
+    `${what} on rank ${group.ranks[rank]}: ${texts[rank]}`,
+    { context: { rank: group.ranks[rank] }, hints: ['No model was changed, on any rank.'] },
+  );
 }
 
 interface Described {
@@ -162,7 +183,7 @@ async function shareTensors(
   for (const { name, dtype, sizes } of described) {
     if (!isDType(dtype)) continue;
     const tensor = own[name] ?? zeros(sizes, { dtype });
-    await group.communicator.broadcast(bufferOf(tensor), 0).done;
+    await group.communicator.broadcast(tensorBuffer(tensor), 0).done;
     shared[name] = tensor;
   }
   return shared;

@@ -7,16 +7,17 @@
  */
 import { TesseraError } from '@tessera/shared';
 import type { optim } from '@tessera/nn';
-import { type DType, type Tensor, callOp, cat, noGrad, zeros } from '@tessera/tensor';
-import { gradientOf, inLibraryScope } from '@tessera/tensor/internal';
+import { type DType, type Tensor, callOp, cat, isTensor, noGrad, zeros } from '@tessera/tensor';
+import { formatSizes, gradientOf, inLibraryScope, sameNumbers } from '@tessera/tensor/internal';
 import { gatherTexts } from './agreement.js';
-import { bufferOf } from './functional/in-flight.js';
 import { broadcastOp, waitOp } from './functional/ops.js';
+import { tensorBuffer } from './host-buffer.js';
+import { requireBlocking } from './needs-awaiting.js';
 import { type ProcessGroup, groupNamed } from './process-group.js';
 
 type Group = optim.ParamGroup;
 type StateDict = optim.OptimizerStateDict;
-type OwnState = Record<string, Tensor | number>;
+type OwnState = Readonly<Record<string, Tensor | number>>;
 
 /** The class of the optimizer that each rank runs. */
 export type OptimizerClass<O extends object> = new (
@@ -76,8 +77,14 @@ export class ZeroRedundancyOptimizer<O extends object = object> {
     }
   }
 
-  /** Updates every parameter that has a gradient, on the rank that owns it, and sends it to the others. */
+  /**
+   * Updates every parameter that has a gradient, on the rank that owns it, and sends it to the others.
+   *
+   * @throws data-async-only, before anything is changed, where parameters are not on `cpu` or the communicator cannot
+   *   block
+   */
   step(): void {
+    this.requireBlocking('step');
     this.local?.paramGroups.forEach((group, i) => {
       const { params: _params, ...options } = this.groupOf[i]!;
       Object.assign(group, options);
@@ -101,6 +108,12 @@ export class ZeroRedundancyOptimizer<O extends object = object> {
         offset += param.numel;
       }
     });
+  }
+
+  /** @throws data-async-only */
+  private requireBlocking(what: string): void {
+    if (this.group.size > 1)
+      requireBlocking(`ZeroRedundancyOptimizer.${what}`, this.group, this.owners.keys());
   }
 
   /** Parameters that were updated, by owner and dtype. */
@@ -127,18 +140,19 @@ export class ZeroRedundancyOptimizer<O extends object = object> {
   /**
    * Collects the state of all ranks on rank `to`, for `stateDict()` there. Every rank calls it.
    *
-   * @throws distributed-mismatch
+   * @throws data-async-only as `step()`, distributed-mismatch
    */
   consolidateStateDict(to = 0): void {
+    this.requireBlocking('consolidateStateDict');
     const { group, local } = this;
     const numbers = new Map<Tensor, number>(
       this.paramGroups.flatMap(({ params }) => params).map((param, i) => [param, i]),
     );
     const own = local === null ? new Map<number, OwnState>() : this.stateByNumber(local, numbers);
-    const lists = gatherTexts(group, JSON.stringify(describe(own))).map(
-      (text) => JSON.parse(text) as Described[],
-    );
-    const state: Record<number, OwnState> = {};
+    const described = JSON.stringify(describe(own));
+    const texts = group.size === 1 ? [described] : gatherTexts(group, described);
+    const lists = texts.map((text) => JSON.parse(text) as Described[]);
+    const state: Record<number, Record<string, Tensor | number>> = {};
     lists.forEach((list, rank) => {
       for (const { number, name, value, dtype, sizes } of list) {
         const entry = (state[number] ??= {});
@@ -166,7 +180,8 @@ export class ZeroRedundancyOptimizer<O extends object = object> {
   ): Tensor {
     const mine = this.group.rank === rank;
     const tensor = mine ? (own as Tensor).detach().contiguous() : zeros(sizes, { dtype });
-    this.group.communicator.broadcast(bufferOf(tensor), rank).waitSync();
+    if (this.group.size > 1)
+      this.group.communicator.broadcast(tensorBuffer(tensor), rank).waitSync();
     if (!mine && this.group.rank !== to) tensor.dispose();
     return tensor;
   }
@@ -192,17 +207,19 @@ export class ZeroRedundancyOptimizer<O extends object = object> {
     );
   }
 
-  /** Takes over the own share of a whole state, also one of another number of ranks. @throws state-dict-mismatch */
+  /**
+   * Takes over the own share of a whole state, also one of another number of ranks.
+   *
+   * @throws state-dict-mismatch on every rank, before anything is changed
+   */
   loadStateDict(dict: StateDict): void {
+    const saved = this.savedStates(dict);
     this.paramGroups.forEach((group, i) => {
-      const { params: _params, ...options } = dict.paramGroups[i] ?? { params: [] };
+      const { params: _params, ...options } = dict.paramGroups[i]!;
       Object.assign(group, options);
     });
     const { local } = this;
     if (local === null) return;
-    const numbers = new Map<Tensor, number>(
-      this.paramGroups.flatMap(({ params }) => params).map((param, i) => [param, i]),
-    );
     let next = 0;
     const state: Record<number, OwnState> = {};
     const paramGroups = local.paramGroups.map((group) => {
@@ -210,7 +227,7 @@ export class ZeroRedundancyOptimizer<O extends object = object> {
       return {
         ...options,
         params: params.map((param) => {
-          const entry = dict.state[numbers.get(param)!];
+          const entry = saved.get(param);
           if (entry !== undefined) state[next] = { ...entry };
           return next++;
         }),
@@ -218,6 +235,39 @@ export class ZeroRedundancyOptimizer<O extends object = object> {
     });
     local.loadStateDict({ state, paramGroups });
   }
+
+  /** The state of every parameter, also of those that other ranks own. @throws state-dict-mismatch */
+  private savedStates({ state, paramGroups }: StateDict): Map<Tensor, OwnState> {
+    if (paramGroups.length !== this.paramGroups.length)
+      throw doesNotFit(
+        `it has ${paramGroups.length} groups of parameters, the optimizer ${this.paramGroups.length}`,
+      );
+    const saved = new Map<Tensor, OwnState>();
+    this.paramGroups.forEach(({ params }, i) => {
+      const numbers = paramGroups[i]!.params;
+      if (numbers.length !== params.length)
+        throw doesNotFit(
+          `group ${i} has ${numbers.length} parameters, that of the optimizer ${params.length}`,
+        );
+      params.forEach((param, at) => {
+        const entry = state[numbers[at]!];
+        if (entry === undefined) return;
+        for (const [name, value] of Object.entries(entry))
+          if (isTensor(value) && value.ndim > 0 && !sameNumbers(value.sizes, param.sizes))
+            throw doesNotFit(
+              `${name} of parameter ${numbers[at]} has shape ${formatSizes(value.sizes)}, the parameter ${formatSizes(param.sizes)}`,
+            );
+        saved.set(param, entry);
+      });
+    });
+    return saved;
+  }
+}
+
+function doesNotFit(why: string): TesseraError {
+  return new TesseraError('state-dict-mismatch', `The state does not fit: ${why}.`, {
+    hints: ['Make the optimizer with the same groups of parameters as the one that was saved.'],
+  });
 }
 
 /** One value of a parameter's state. */

@@ -2,7 +2,7 @@
  * @file Collectives in graphs: kept, in order, started early, waited for late, differentiated.
  */
 import { compile } from '@tessera/compile';
-import { type Tensor, manualSeed, randn, tensor } from '@tessera/tensor';
+import { type Tensor, callOp, cpuHeap, getOp, manualSeed, randn, tensor } from '@tessera/tensor';
 import { beforeEach, describe, expect, test } from 'vitest';
 import { functionalCollectives as fc } from '../src/index.js';
 import { launchesOf } from './launches.js';
@@ -55,6 +55,51 @@ describe('eager', () => {
     expect(() => fc.allReduce(z, 'max').sum().backward()).toThrow(
       /derivative for .*all_reduce.*max/,
     );
+  });
+});
+
+describe('what is refused before anything starts', () => {
+  const invalid = expect.objectContaining({ code: 'invalid-argument' });
+
+  test('reductions that mean nothing', () => {
+    expect(() => fc.allReduce(tensor([1, 2]), 'bxor')).toThrow(invalid);
+    expect(() => fc.reduceScatterTensor(tensor([1, 2], { dtype: 'int32' }), 'avg')).toThrow(
+      invalid,
+    );
+    expect(mirror.log).toEqual([]);
+  });
+
+  test('parts that are not those of the ranks', () => {
+    const x = tensor([1, 2, 3]);
+    expect(() => fc.allToAllSingle(x)).toThrow(/3, cannot be split evenly over 2 ranks/);
+    expect(() => fc.allToAllSingle(x, [2, 1], [1, 1])).toThrow(/2 whole numbers with sum 3/);
+    expect(() => fc.allToAllSingle(x, [3], [2, 1])).toThrow(invalid);
+    expect(() => fc.allToAllSingle(x, null, [2, 1])).toThrow(/given together/);
+    expect(mirror.log).toEqual([]);
+  });
+});
+
+describe('memory in flight', () => {
+  const start = getOp('_c10d_functional::all_reduce');
+  const reduce = (x: Tensor): Tensor => callOp(start, [x, 'sum', 'world']) as Tensor;
+  const live = (): number => cpuHeap().stats().liveBytes;
+
+  test('stays until the operation is done, whatever becomes of the tensors', async () => {
+    const x = randn([4096]);
+    fc.waitTensor(reduce(x)).dispose(); // makes what copying needs
+    const before = live();
+    const result = reduce(x);
+    result.dispose();
+    expect(live()).toBeGreaterThanOrEqual(before + 4096 * 4);
+    await new Promise((resolve) => setTimeout(resolve, 80));
+    expect(live()).toBe(before);
+  });
+
+  test('is free at once after waiting, with no turn of the event loop', () => {
+    const x = randn([4096]);
+    const before = live();
+    for (let i = 0; i < 3; i++) fc.waitTensor(reduce(x)).dispose();
+    expect(live()).toBe(before);
   });
 });
 

@@ -1,6 +1,7 @@
 /**
  * Reductions of 16-bit floats on the worker: every step rounds as the tensors do.
  */
+import { type DType, itemSize } from '@tessera/tensor';
 import {
   bfloatToNumber,
   halfToNumber,
@@ -9,15 +10,17 @@ import {
 } from '@tessera/tensor/internal';
 import { describe, expect, it } from 'vitest';
 import { combineHalves, divideHalves } from '../src/mpi/worker/half-arithmetic.js';
+import { ITEM_BYTES } from '../src/mpi/worker/reductions.js';
 
 const TYPES = [
   { type: 'float16', value: halfToNumber, code: numberToHalf },
   { type: 'bfloat16', value: bfloatToNumber, code: numberToBfloat },
 ] as const;
 
-/** All codes, paired with others that a permutation gives. */
-const ALL = Uint16Array.from({ length: 65536 }, (_, i) => i);
-const OTHERS = ALL.map((code) => (code * 40503 + 12345) & 0xffff);
+/** All codes many times, paired with others that permutations give. */
+const PERMUTATIONS = [1, 40503, 3, 25173, 65535, 12289, 48271, 3533];
+const ALL = Uint16Array.from({ length: 65536 * PERMUTATIONS.length }, (_, i) => i);
+const OTHERS = ALL.map((code, i) => code * PERMUTATIONS[i >> 16]! + 12345 * (i >> 16));
 
 describe.each(TYPES)('$type', ({ type, value, code }) => {
   const same = (found: Uint16Array, expected: (i: number) => number): void => {
@@ -34,24 +37,47 @@ describe.each(TYPES)('$type', ({ type, value, code }) => {
   ] as const)('%s of all values is correctly rounded', (op, compute) => {
     const result = ALL.slice();
     combineHalves(type, op, OTHERS, result);
-    same(result, (i) => Math.fround(compute(value(i), value(OTHERS[i]!))));
+    same(result, (i) => Math.fround(compute(value(ALL[i]!), value(OTHERS[i]!))));
   });
 
-  it('min and max choose one of the two', () => {
-    for (const op of ['min', 'max'] as const) {
-      const result = ALL.slice();
-      combineHalves(type, op, OTHERS, result);
-      for (let i = 0; i < ALL.length; i++) {
-        const pair = [value(i), value(OTHERS[i]!)] as const;
-        if (pair.some(Number.isNaN)) continue;
-        expect(value(result[i]!) + 0).toBe(Math[op](...pair) + 0);
-      }
+  it.each(['min', 'max'] as const)('%s takes the other code where its value is beyond', (op) => {
+    const result = ALL.slice();
+    combineHalves(type, op, OTHERS, result);
+    const wrong = result.findIndex((got, i) => {
+      const [own, other] = [value(ALL[i]!), value(OTHERS[i]!)];
+      const isBeyond = op === 'min' ? other < own : other > own;
+      return got !== (isBeyond ? OTHERS[i]! : ALL[i]!);
+    });
+    expect(wrong).toBe(-1);
+  });
+
+  it.each([3, 1024])('division by %i is correctly rounded', (ranks) => {
+    const result = ALL.slice(0, 65536);
+    divideHalves(type, result, ranks);
+    same(result, (i) => Math.fround(value(i) / ranks));
+  });
+
+  it('arrays of any length and place, and nothing beside them', () => {
+    for (const length of [0, 1, 7, 8, 9, 2047, 2048, 2049, 5000]) {
+      const memory = ALL.slice(0, length + 2).fill(code(1));
+      combineHalves(
+        type,
+        'sum',
+        ALL.subarray(3, 3 + length)
+          .slice()
+          .fill(code(2)),
+        memory.subarray(1, 1 + length),
+      );
+      divideHalves(type, memory.subarray(1, 1 + length), 2);
+      const expected = new Uint16Array(length + 2).fill(code(1.5));
+      expected[0] = expected[length + 1] = code(1);
+      expect(memory).toEqual(expected);
     }
   });
+});
 
-  it('division by the number of ranks is correctly rounded', () => {
-    const result = ALL.slice();
-    divideHalves(type, result, 3);
-    same(result, (i) => Math.fround(value(i) / 3));
-  });
+it('bytes of elements are those of tensors', () => {
+  expect(ITEM_BYTES).toEqual(
+    Object.fromEntries(Object.keys(ITEM_BYTES).map((dtype) => [dtype, itemSize(dtype as DType)])),
+  );
 });

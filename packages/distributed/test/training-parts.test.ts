@@ -3,7 +3,7 @@
  */
 import { compile } from '@tessera/compile';
 import { BatchNorm1d, BatchNorm2d, Linear, Sequential, optim } from '@tessera/nn';
-import { type Tensor, cat, cpuHeap, manualSeed, randn } from '@tessera/tensor';
+import { type Tensor, cat, cpuHeap, manualSeed, ones, randn } from '@tessera/tensor';
 import { beforeEach, describe, expect, test } from 'vitest';
 import {
   ProcessGroup,
@@ -120,6 +120,43 @@ function net(): Linear {
   manualSeed(7);
   return new Linear(8, 2);
 }
+
+describe('ZeroRedundancyOptimizer where it would have to wait for an event loop', () => {
+  const refused = (what: string): unknown =>
+    expect.objectContaining({
+      code: 'data-async-only',
+      message: expect.stringContaining(`ZeroRedundancyOptimizer.${what}`),
+    });
+
+  function stepped(param: Tensor, group: ProcessGroup): ZeroRedundancyOptimizer<object> {
+    const options = { processGroup: group };
+    const optimizer = new ZeroRedundancyOptimizer([param], optim.SGD, { lr: 1 }, options);
+    param.grad = ones(param.sizes, { device: param.device });
+    return optimizer;
+  }
+
+  test('a communicator that cannot block is refused before anything is changed', () => {
+    const { group } = mirrorGroup(2);
+    const communicator = { ...group.communicator, canBlock: false };
+    const waiting = registerGroup(new ProcessGroup('world', group.ranks, communicator));
+    const param = ones([3], { requiresGrad: true });
+    const optimizer = stepped(param, waiting);
+    expect(() => optimizer.step()).toThrow(refused('step'));
+    expect(() => optimizer.consolidateStateDict()).toThrow(refused('consolidateStateDict'));
+    expect(param.toArray()).toEqual([1, 1, 1]);
+  });
+
+  test('alone it need not wait', () => {
+    const communicator = { ...soloCommunicator(), canBlock: false };
+    const alone = registerGroup(new ProcessGroup('one', [0], communicator));
+    const param = ones([3], { requiresGrad: true });
+    const optimizer = stepped(param, alone);
+    optimizer.step();
+    optimizer.consolidateStateDict();
+    expect(param.toArray()).toEqual([0, 0, 0]);
+    expect(optimizer.stateDict().paramGroups[0]!.params).toEqual([0]);
+  });
+});
 
 describe('distributedSampler', () => {
   const shares = (length: number, size: number, options: object, epoch = 0): number[][] =>

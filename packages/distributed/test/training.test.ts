@@ -10,6 +10,10 @@ import { NOT_RUN, hasMpi, mpirun } from './support/mpirun.js';
 const folder = mkdtempSync(join(tmpdir(), 'tessera-training-'));
 afterAll(() => rmSync(folder, { recursive: true }));
 
+/** Whether there is a WebGPU adapter, or the run says that there must be one. */
+const hasWebGpu =
+  process.env.VK_ICD_FILENAMES !== undefined || process.env.TESSERA_REQUIRE_WEBGPU === '1';
+
 describe.skipIf(!hasMpi)(`training under mpirun${NOT_RUN}`, () => {
   for (const ranks of [1, 2, 4]) {
     it(`is training on all samples at once, ${ranks} ranks`, { timeout: 120_000 }, async () => {
@@ -24,8 +28,8 @@ describe.skipIf(!hasMpi)(`training under mpirun${NOT_RUN}`, () => {
     });
   }
 
-  it.skipIf(process.env.VK_ICD_FILENAMES === undefined)(
-    `reduces gradients on WebGPU, 2 ranks${process.env.VK_ICD_FILENAMES === undefined ? ' (NOT RUN: no adapter)' : ''}`,
+  it.skipIf(!hasWebGpu)(
+    `reduces gradients on WebGPU, 2 ranks${hasWebGpu ? '' : ' (NOT RUN: no adapter)'}`,
     { timeout: 120_000 },
     async () => {
       const { status, stdout, stderr } = await mpirun(2, 'training-wgpu');

@@ -5,8 +5,8 @@ import type { Backend } from './backend.js';
 import type { Cursor } from './cursor/cursor.js';
 import type { Segment } from './trace/segment.js';
 
-// eslint-disable-next-line @typescript-eslint/no-explicit-any -- functions of any signature are compiled
 /** Any function: the compiler knows nothing of its arguments. */
+// eslint-disable-next-line @typescript-eslint/no-explicit-any -- functions of any signature are compiled
 export type AnyFunction = (...args: any[]) => any;
 
 /** Options of a compiled function. */

@@ -60,6 +60,7 @@ export type {
 export type { SchemaArgs, SchemaFunction, SchemaKernel, SchemaResult } from './op/schema-types.js';
 export { unreadable } from './dispatch/common-device.js';
 export { dispatchBelowAutograd, dispatchBelowPreDispatch } from './dispatch/dispatcher.js';
+export { isTraced } from './dispatch/is-traced.js';
 export { outputMetas } from './dispatch/kernels.js';
 export {
   type KernelProvider,

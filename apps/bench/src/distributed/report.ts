@@ -1,13 +1,12 @@
 /**
  * @file `pnpm bench distributed`: all-reduces of 2 and 4 processes, as JSON.
  *
- * Then a training step on two ranks beside one process with two threads. Beside the all-reduces: the same in C on the same MPI, and plain copies. `alphaUs` and `gbPerSecond` of `model` are the
- * constants of docs/distributed.md.
+ * Then a training step on two ranks beside one process with two threads. Beside the all-reduces: the same in C on the
+ * same MPI, and plain copies. `alphaUs` and `gbPerSecond` of `model` are the constants of docs/distributed.md.
  */
-import { spawnSync } from 'node:child_process';
 import { availableParallelism, cpus } from 'node:os';
-import { TesseraError } from '@tessera/shared';
 import { compileForMpi } from './c-program.js';
+import { MPIRUN, mpiVersion, startRanks, startSelf } from './launch-ranks.js';
 import { type AllReduceTime, DISTRIBUTED_RANK, type RankReport, sizesFor } from './rank.js';
 import { TRAINING_RANK, type TrainingTimes } from './training.js';
 import { median } from '../harness/statistics.js';
@@ -50,31 +49,16 @@ export interface TrainingReport {
   readonly hidden: number;
 }
 
-const MPIRUN = 'mpirun';
-
-function start(ranks: number, command: readonly string[], own: readonly string[]): string | null {
-  const { status, stdout } = spawnSync(MPIRUN, [...own, '-n', String(ranks), ...command], {
-    encoding: 'utf8',
-    stdio: ['ignore', 'pipe', 'inherit'],
-  });
-  return status === 0 ? stdout : null;
-}
-
 /** The time of the smallest float32 message, and the rate of the largest. */
 function modelOf(times: readonly AllReduceTime[]): DistributedEntry['model'] {
   const floats = times.filter(({ dtype }) => dtype === 'float32');
   return { alphaUs: floats[0]!.us, gbPerSecond: floats.at(-1)!.gbPerSecond };
 }
 
-function trainingReport(own: readonly string[], quick: boolean): TrainingReport {
+function trainingReport(quick: boolean): TrainingReport {
   const batch = 256;
-  const run = (ranks: number, threads: number): TrainingTimes => {
-    const program = [process.execPath, process.argv[1]!, TRAINING_RANK];
-    const numbers = [threads, batch, quick ? 3 : 15].map(String);
-    const text = start(ranks, [...program, ...numbers], own);
-    if (text === null) throw new Error(`mpirun -n ${ranks} failed`);
-    return JSON.parse(text) as TrainingTimes;
-  };
+  const run = (ranks: number, threads: number): TrainingTimes =>
+    startSelf(ranks, [TRAINING_RANK, ...[threads, batch, quick ? 3 : 15].map(String)]);
   const rounds = Array.from({ length: quick ? 1 : 5 }, () => ({
     twoRanks: run(2, 1),
     oneProcess: run(1, 2),
@@ -91,27 +75,12 @@ function trainingReport(own: readonly string[], quick: boolean): TrainingReport 
 /** @throws distributed-unavailable without `mpirun` */
 export function distributedReport(argv: readonly string[]): DistributedReport {
   const quick = argv.includes('--quick');
-  const version = spawnSync(MPIRUN, ['--version'], { encoding: 'utf8' });
-  if (version.status !== 0)
-    throw new TesseraError('distributed-unavailable', `There is no ${MPIRUN}.`, {
-      hints: ['Install MPI (Debian: apt-get install mpich).'],
-    });
-  const own = /Open ?(?:MPI|RTE)/i.test(version.stdout)
-    ? ['--oversubscribe', '--allow-run-as-root']
-    : [];
+  const version = mpiVersion();
   const program = compileForMpi(MPIRUN);
-  const node = [
-    process.execPath,
-    process.argv[1]!,
-    DISTRIBUTED_RANK,
-    ...(quick ? ['--quick'] : []),
-  ];
   const entries = [2, 4].map((ranks): DistributedEntry => {
-    const text = start(ranks, node, own);
-    if (text === null) throw new Error(`mpirun -n ${ranks} failed`);
-    const report = JSON.parse(text) as RankReport;
+    const report = startSelf<RankReport>(ranks, [DISTRIBUTED_RANK, ...(quick ? ['--quick'] : [])]);
     const lines =
-      program === null ? null : start(ranks, [program, ...sizesFor(quick).map(String)], own);
+      program === null ? null : startRanks(ranks, [program, ...sizesFor(quick).map(String)]);
     const inC =
       lines
         ?.trim()
@@ -126,8 +95,8 @@ export function distributedReport(argv: readonly string[]): DistributedReport {
     cores: availableParallelism(),
     cpu: cpus()[0]?.model ?? '',
     node: process.version,
-    mpi: version.stdout.trim().split('\n').slice(0, 2).join(' ').replaceAll(/\s+/g, ' '),
+    mpi: version.trim().split('\n').slice(0, 2).join(' ').replaceAll(/\s+/g, ' '),
     entries,
-    training: trainingReport(own, quick),
+    training: trainingReport(quick),
   };
 }

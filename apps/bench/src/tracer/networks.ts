@@ -116,10 +116,10 @@ export class Gpt2 extends Module {
   blocks: ModuleList;
   norm: LayerNorm;
 
-  constructor(layers: number, width: number, heads: number, vocabulary: number) {
+  constructor(layers: number, width: number, heads: number, vocabulary: number, positions = 64) {
     super();
     this.tokens = new Embedding(vocabulary, width);
-    this.positions = new Embedding(64, width);
+    this.positions = new Embedding(positions, width);
     this.blocks = new ModuleList(
       Array.from({ length: layers }, () => new TransformerBlock(width, heads)),
     );
@@ -127,7 +127,9 @@ export class Gpt2 extends Module {
   }
 
   forward(ids: Tensor): Tensor {
-    let x = this.tokens.call(ids).add(this.positions.call(arange(ids.shape[1]!)));
+    let x = this.tokens
+      .call(ids)
+      .add(this.positions.call(arange(ids.shape[1]!, { device: ids.device })));
     for (const block of this.blocks) x = (block as TransformerBlock).call(x);
     return F.linear(this.norm.call(x), this.tokens.weight);
   }

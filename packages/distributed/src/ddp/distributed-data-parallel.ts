@@ -3,14 +3,15 @@
  *
  * Parameters and buffers begin as those of rank 0. Gradients are averaged over the ranks while `backward()` runs
  * (reducer.ts), so that equal optimizers keep the models equal. Buffers (running statistics) are those of rank 0 at
- * the start of every forward pass. Modelled on `torch.nn.parallel.DistributedDataParallel`.
+ * the start of every forward pass, or from `synchronize()` on where they cannot be sent in the middle of it. Modelled on `torch.nn.parallel.DistributedDataParallel`.
  */
 import { TesseraError } from '@tessera/shared';
 import { type Tensor, callOp, noGrad } from '@tessera/tensor';
 import { inLibraryScope, setGradientListener } from '@tessera/tensor/internal';
 import { Module } from '@tessera/nn';
 import { checkAgreement } from '../agreement.js';
-import { bufferOf } from '../functional/in-flight.js';
+import { broadcast } from '../eager/reduce.js';
+import { tensorBuffer } from '../host-buffer.js';
 import { broadcastOp, waitOp } from '../functional/ops.js';
 import { type ProcessGroup, groupNamed } from '../process-group.js';
 import { makeGradientBuckets } from './buckets.js';
@@ -45,7 +46,7 @@ export class DistributedDataParallel<M extends Module = Module> extends Module {
    * Wraps a model. Every rank does so at the same time; the state of rank 0 is sent to all.
    *
    * @throws distributed-unavailable, distributed-mismatch where the ranks' models differ, invalid-argument,
-   *   data-async-only where the communicator cannot block or the model is not on `cpu`: see `create`
+   *   data-async-only where the communicator cannot block or the model is not on `cpu`
    */
   constructor(
     readonly module: M,
@@ -91,7 +92,7 @@ export class DistributedDataParallel<M extends Module = Module> extends Module {
     if (elsewhere !== undefined || !group.communicator.canBlock) throw mustAwait(elsewhere?.[0]);
     const sent = tensors.map(([, tensor]) => {
       const dense = tensor.contiguous();
-      return { tensor, dense, pending: group.communicator.broadcast(bufferOf(dense), 0) };
+      return { tensor, dense, pending: group.communicator.broadcast(tensorBuffer(dense), 0) };
     });
     for (const { tensor, dense, pending } of sent) {
       pending.waitSync();
@@ -106,10 +107,15 @@ export class DistributedDataParallel<M extends Module = Module> extends Module {
     return this.module.call(...inputs) as ReturnType<M['forward']>;
   }
 
+  /** Whether a buffer can only be sent by `synchronize()`. */
+  private mustAwait(buffer: Tensor): boolean {
+    return buffer.device !== 'cpu' || !this._group.communicator.canBlock;
+  }
+
   private shareBuffers(): void {
     const { module, _group: group } = this;
     if (group.size === 1) return;
-    const buffers = module.buffers().filter(({ device }) => device === 'cpu');
+    const buffers = module.buffers().filter((buffer) => !this.mustAwait(buffer));
     const share = (): void => {
       const sent = buffers.map((buffer) => callOp(broadcastOp, [buffer, 0, group.name]));
       buffers.forEach((buffer, i) => buffer.copy_(callOp(waitOp, [sent[i]]) as Tensor));
@@ -140,11 +146,15 @@ export class DistributedDataParallel<M extends Module = Module> extends Module {
   }
 
   /**
-   * Waits until the gradients of the last `backward()` are averaged. Needed before the step where gradients are on
-   * WebGPU, or the communicator cannot block; elsewhere there is nothing left to do.
+   * Waits until the gradients of the last `backward()` are averaged, and buffers are those of rank 0. Needed before the
+   * step where the model is on WebGPU, or the communicator cannot block; elsewhere there is nothing left to do.
    */
   async synchronize(): Promise<void> {
-    await this._reducer.staged.synchronize();
+    const hasReduced = await this._reducer.staged.synchronize();
+    if (!hasReduced || !this.broadcastBuffers) return;
+    const { module, _group: group } = this;
+    const buffers = module.buffers().filter((buffer) => this.mustAwait(buffer));
+    await Promise.all(buffers.map((buffer) => broadcast(buffer, group.ranks[0]!, { group })));
   }
 }
 

@@ -12,11 +12,10 @@ import {
   gradientStrides,
   obeysLayout,
 } from '@tessera/tensor/internal';
-import { addressOf } from '../functional/in-flight.js';
 import type { GradientBucket } from './buckets.js';
 
 /** Memory in the layout of a parameter's gradient. */
-function inGradientLayout(param: Tensor): Tensor {
+export function inGradientLayout(param: Tensor): Tensor {
   const { sizes, dtype, device } = param;
   return emptyFromMeta({ sizes, dtype, device, strides: gradientStrides(param) });
 }
@@ -29,16 +28,16 @@ function copyBytes(to: number, from: number, bytes: number): void {
 export function flattenGradients(bucket: GradientBucket, parts: number): Tensor {
   const flat = emptyContiguous([bucket.length], bucket.dtype, 'cpu');
   const width = itemSize(bucket.dtype);
-  let to = addressOf(flat);
+  let to = flat.dataPtr();
   for (const param of bucket.params) {
     const bytes = param.numel * width;
     const grad = gradientOf(param);
     if (grad === null) cpuHeap().u8.fill(0, to, to + bytes);
-    else if (obeysLayout(grad, param)) copyBytes(to, addressOf(grad), bytes);
+    else if (obeysLayout(grad, param)) copyBytes(to, grad.dataPtr(), bytes);
     else {
       const own = inGradientLayout(param);
       noGrad(() => own.copy_(grad));
-      copyBytes(to, addressOf(own), bytes);
+      copyBytes(to, own.dataPtr(), bytes);
       own.dispose();
     }
     to += bytes;
@@ -54,7 +53,7 @@ export function spreadGradients(
   receives: (param: Tensor) => boolean,
 ): void {
   const width = itemSize(bucket.dtype);
-  let from = addressOf(flat);
+  let from = flat.dataPtr();
   for (const param of bucket.params) {
     const bytes = param.numel * width;
     if (receives(param)) spreadOne(from, bytes, param);
@@ -66,12 +65,12 @@ function spreadOne(from: number, bytes: number, param: Tensor): void {
   const grad = gradientOf(param);
   if (grad !== null && obeysLayout(grad, param)) {
     grad.storage.keepContents();
-    copyBytes(addressOf(grad), from, bytes);
+    copyBytes(grad.dataPtr(), from, bytes);
     grad.storage.version++;
     return;
   }
   const own = inGradientLayout(param);
-  copyBytes(addressOf(own), from, bytes);
+  copyBytes(own.dataPtr(), from, bytes);
   if (grad === null) param.grad = own;
   else {
     noGrad(() => grad.copy_(own));

@@ -8,21 +8,24 @@
  */
 import { TesseraError } from '@tessera/shared';
 import { type Tensor, callOp, cat, noGrad } from '@tessera/tensor';
-import { type GradientListener, emptyContiguous, gradientOf } from '@tessera/tensor/internal';
+import { type GradientListener, gradientOf } from '@tessera/tensor/internal';
 import type { Pending } from '../communicator.js';
-import { bufferOf } from '../functional/in-flight.js';
 import { allReduceOp, waitOp } from '../functional/ops.js';
+import { holdingMemory } from '../holding-memory.js';
+import { tensorBuffer } from '../host-buffer.js';
 import type { ProcessGroup } from '../process-group.js';
 import type { GradientBucket } from './buckets.js';
 import { flattenGradients, spreadGradients } from './flat-gradients.js';
 import { StagedGradients } from './staged-gradients.js';
+import { flagUsed, flaggedParameters, unusedError, unusedInGraph } from './unused-parameters.js';
 
 /** A bucket in the present backward. */
 interface BucketState {
   readonly bucket: GradientBucket;
+  /** Parameters whose gradients have not arrived. */
   readonly waiting: Set<Tensor>;
-  flat: Tensor | null;
-  pending: Pending | null;
+  /** Its reduction, once it has begun. */
+  reduction: { readonly flat: Tensor; readonly pending: Pending } | null;
 }
 
 /** What the reducer is told besides its buckets. */
@@ -38,7 +41,9 @@ export class Reducer implements GradientListener {
   enabled = true;
   /** Gradients on a device whose memory must be awaited. */
   readonly staged: StagedGradients;
+  private readonly params: readonly Tensor[];
   private states: BucketState[] = [];
+  private stateOf = new Map<Tensor, BucketState>();
   private started = 0;
   private used = new Set<Tensor>();
 
@@ -46,7 +51,8 @@ export class Reducer implements GradientListener {
     private readonly buckets: readonly GradientBucket[],
     private readonly options: ReducerOptions,
   ) {
-    this.staged = new StagedGradients(buckets, options.group);
+    this.params = buckets.flatMap(({ params }) => params);
+    this.staged = new StagedGradients(buckets, options);
     this.begin();
   }
 
@@ -61,18 +67,18 @@ export class Reducer implements GradientListener {
     return communicator.canBlock && this.buckets.every(({ device }) => device === 'cpu');
   }
 
-  /** Forgets a backward that did not come to its end. */
+  /**
+   * Forgets the last backward. Where it did not come to its end, reductions may be under way: nobody waits for them, nor
+   * hears of their errors, and their memory goes when they are done.
+   */
   private begin(): void {
-    for (const { flat, pending } of this.states) {
-      pending?.waitSync();
-      flat?.dispose();
-    }
-    this.states = this.buckets.map((bucket) => ({
-      bucket,
-      waiting: new Set(bucket.params),
-      flat: null,
-      pending: null,
-    }));
+    for (const { reduction } of this.states) reduction?.flat.dispose();
+    this.stateOf = new Map();
+    this.states = this.buckets.map((bucket) => {
+      const state = { bucket, waiting: new Set(bucket.params), reduction: null };
+      for (const param of bucket.params) this.stateOf.set(param, state);
+      return state;
+    });
     this.started = 0;
     this.used = new Set();
   }
@@ -87,7 +93,7 @@ export class Reducer implements GradientListener {
     if (!this.isActive) return;
     this.used.add(leaf);
     if (!this.canBlock) return;
-    this.states.find(({ bucket }) => bucket.params.includes(leaf))!.waiting.delete(leaf);
+    this.stateOf.get(leaf)!.waiting.delete(leaf);
     this.startComplete();
   }
 
@@ -95,73 +101,65 @@ export class Reducer implements GradientListener {
     for (; this.started < this.states.length; this.started++) {
       const state = this.states[this.started]!;
       if (state.waiting.size > 0) return;
-      state.flat = flattenGradients(state.bucket, this.options.group.size);
-      state.pending = this.options.group.communicator.allReduce(bufferOf(state.flat), 'sum');
+      const { size, communicator } = this.options.group;
+      const flat = flattenGradients(state.bucket, size);
+      const pending = holdingMemory(communicator.allReduce(tensorBuffer(flat), 'sum'), [flat]);
+      state.reduction = { flat, pending };
     }
   }
 
   finished(): void {
     if (!this.isActive || this.used.size === 0) return;
-    if (!this.canBlock) {
-      this.used = new Set();
-      this.staged.take();
-      return;
-    }
     try {
-      const receives = this.completeUnused();
-      for (const state of this.states) {
-        state.pending!.waitSync();
-        state.pending = null;
-        spreadGradients(state.flat!, state.bucket, receives);
+      if (this.canBlock) this.finishReductions();
+      else {
+        this.checkUnused();
+        this.staged.take(this.used);
       }
     } finally {
       this.begin();
     }
   }
 
-  /** Lets buckets go whose parameters got no gradient on this rank. Returns who gets one. */
-  private completeUnused(): (param: Tensor) => boolean {
-    const unused = this.states.flatMap(({ waiting }) => [...waiting]);
-    if (!this.options.findUnusedParameters) {
-      if (unused.length > 0) throw this.unusedError(unused);
-      return () => true;
+  private finishReductions(): void {
+    const receivers = this.completeUnused();
+    for (const { bucket, reduction } of this.states) {
+      reduction!.pending.waitSync();
+      spreadGradients(reduction!.flat, bucket, (param) => receivers.has(param));
     }
-    for (const { waiting } of this.states) waiting.clear();
-    this.startComplete();
-    const all = this.buckets.flatMap(({ params }) => params);
-    const flags = emptyContiguous([all.length], 'uint8', 'cpu');
-    const { view } = bufferOf(flags);
-    view().set(all.map((param) => (this.used.has(param) ? 1 : 0)));
-    this.options.group.communicator.allReduce(bufferOf(flags), 'max').waitSync();
-    const usedSomewhere = new Set(all.filter((_, i) => view()[i] === 1));
-    flags.dispose();
-    return (param) => usedSomewhere.has(param);
   }
 
-  private unusedError(unused: readonly Tensor[]): TesseraError {
-    const { nameOf, group } = this.options;
-    const names = unused.map(nameOf);
-    return new TesseraError(
-      'distributed-mismatch',
-      `Rank ${group.rank}: backward() gave no gradient to ${names.length} parameters (${names.slice(0, 5).join(', ')}${names.length > 5 ? ', …' : ''}), so their reduction over the ranks could not begin.`,
-      {
-        context: { parameters: names },
-        hints: [
-          'Let all outputs of forward() take part in the loss.',
-          'Or pass { findUnusedParameters: true } to DistributedDataParallel.',
-          'Gradients over several backward() calls are accumulated inside model.noSync(), but for the last.',
-        ],
-      },
-    );
+  /** Lets buckets go whose parameters got no gradient on this rank. Returns who gets one. */
+  private completeUnused(): ReadonlySet<Tensor> {
+    this.checkUnused();
+    const { params, used } = this;
+    if (!this.options.findUnusedParameters) return used;
+    for (const { waiting } of this.states) waiting.clear();
+    this.startComplete();
+    const flags = flagUsed(params, used);
+    const { communicator } = this.options.group;
+    holdingMemory(communicator.allReduce(tensorBuffer(flags), 'max'), [flags]).waitSync();
+    return flaggedParameters(params, flags);
+  }
+
+  /** @throws distributed-mismatch where this backward left parameters out, unless such are looked for */
+  private checkUnused(): void {
+    const { nameOf, group, findUnusedParameters } = this.options;
+    if (findUnusedParameters) return;
+    const unused = this.params.filter((param) => !this.used.has(param));
+    if (unused.length > 0) throw unusedError(unused.map(nameOf), group.rank);
   }
 
   captured(leaves: readonly Tensor[]): void {
     if (!this.isActive) return;
     if (!this.canBlock) throw this.captureError();
+    const { nameOf, group, findUnusedParameters } = this.options;
     const given = new Set(leaves);
-    const unused = this.buckets.flatMap(({ params }) => params.filter((p) => !given.has(p)));
-    if (unused.length > 0 && !this.options.findUnusedParameters) throw this.unusedError(unused);
-    if (unused.length > 0) throw this.unusedInGraph(unused);
+    const unused = this.params.filter((param) => !given.has(param));
+    if (unused.length > 0)
+      throw findUnusedParameters
+        ? unusedInGraph(nameOf(unused[0]!))
+        : unusedError(unused.map(nameOf), group.rank);
     noGrad(() => this.reduceInGraph());
   }
 
@@ -179,18 +177,6 @@ export class Reducer implements GradientListener {
         offset += param.numel;
       }
     });
-  }
-
-  private unusedInGraph(unused: readonly Tensor[]): TesseraError {
-    return new TesseraError(
-      'aot-unsupported',
-      `Which parameters are unused on all ranks is only known at run time, so a compiled backward() cannot reduce gradients where ${this.options.nameOf(unused[0]!)} has none.`,
-      {
-        hints: [
-          'Compile the forward pass only, and call backward() outside; findUnusedParameters works there.',
-        ],
-      },
-    );
   }
 
   private captureError(): TesseraError {

@@ -5,24 +5,34 @@
  * optimizer that steps too early finds none, and the next forward pass says so.
  */
 import { TesseraError } from '@tessera/shared';
-import { type Tensor, cat, download, noGrad } from '@tessera/tensor';
-import { autogradMeta, gradientOf, toDevice } from '@tessera/tensor/internal';
-import { bufferOf } from '../functional/in-flight.js';
+import { type Tensor, cat, noGrad } from '@tessera/tensor';
+import { autogradMeta, gradientOf } from '@tessera/tensor/internal';
+import { allReduce } from '../eager/reduce.js';
 import type { ProcessGroup } from '../process-group.js';
 import type { GradientBucket } from './buckets.js';
+import { inGradientLayout } from './flat-gradients.js';
+import { flagUsed, flaggedParameters } from './unused-parameters.js';
+
+/** What `StagedGradients` is told besides its buckets. */
+export interface StagedOptions {
+  readonly group: ProcessGroup;
+  readonly findUnusedParameters: boolean;
+}
 
 /** See the file header. */
 export class StagedGradients {
   private readonly taken = new Map<Tensor, Tensor>();
+  /** Parameters that the last backward reached on this rank; null where nothing waits for `synchronize()`. */
+  private used: ReadonlySet<Tensor> | null = null;
 
   constructor(
     private readonly buckets: readonly GradientBucket[],
-    private readonly group: ProcessGroup,
+    private readonly options: StagedOptions,
   ) {}
 
   /** @throws distributed-pending while gradients wait for `synchronize()` */
   checkSynchronized(): void {
-    if (this.taken.size === 0) return;
+    if (this.used === null) return;
     throw new TesseraError(
       'distributed-pending',
       'The gradients of the last backward() have not been reduced over the ranks.',
@@ -32,9 +42,10 @@ export class StagedGradients {
     );
   }
 
-  /** Takes the gradients of all parameters. @throws distributed-pending */
-  take(): void {
+  /** Takes the gradients of all parameters; `used` are those that the backward reached. @throws distributed-pending */
+  take(used: ReadonlySet<Tensor>): void {
     this.checkSynchronized();
+    this.used = used;
     for (const { params } of this.buckets)
       for (const param of params) {
         const grad = gradientOf(param);
@@ -46,29 +57,54 @@ export class StagedGradients {
       }
   }
 
-  /** Averages what was taken, and gives it back. */
-  async synchronize(): Promise<void> {
-    for (const bucket of this.buckets) await this.reduce(bucket);
+  /** Averages what was taken, and gives it back. Whether there was anything. */
+  async synchronize(): Promise<boolean> {
+    const { used, buckets } = this;
+    if (used === null) return false;
+    const flats = buckets.map((bucket) => this.flatten(bucket));
+    try {
+      const { group } = this.options;
+      const reductions = flats.map((flat) => allReduce(flat, { group }));
+      const [receivers] = await Promise.all([this.usedSomewhere(used), ...reductions]);
+      buckets.forEach((bucket, i) => this.giveBack(bucket, flats[i]!, receivers));
+    } finally {
+      for (const flat of flats) flat.dispose();
+    }
     this.taken.clear();
+    this.used = null;
+    return true;
   }
 
-  private async reduce({ params, device }: GradientBucket): Promise<void> {
-    const { group, taken } = this;
-    const flat = noGrad(() =>
-      cat(params.map((param) => (taken.get(param) ?? param.zerosLike()).reshape([-1]))),
-    );
-    const host = device === 'cpu' ? flat : await download(flat);
-    noGrad(() => host.mul_(1 / group.size));
-    await group.communicator.allReduce(bufferOf(host), 'sum').done;
-    const reduced = device === 'cpu' ? host : toDevice(host, device);
+  /** The parameters that get a gradient. */
+  private async usedSomewhere(used: ReadonlySet<Tensor>): Promise<ReadonlySet<Tensor>> {
+    const { group, findUnusedParameters } = this.options;
+    if (!findUnusedParameters) return used;
+    const params = this.buckets.flatMap((bucket) => bucket.params);
+    const flags = flagUsed(params, used);
+    await allReduce(flags, { op: 'max', group });
+    return flaggedParameters(params, flags);
+  }
+
+  /** The bucket's gradients divided by the number of ranks, on their device; zeros for parameters without one. */
+  private flatten({ params }: GradientBucket): Tensor {
+    const { taken } = this;
+    return noGrad(() => {
+      const parts = params.map((param) => (taken.get(param) ?? param.zerosLike()).reshape([-1]));
+      return cat(parts).mul_(1 / this.options.group.size);
+    });
+  }
+
+  private giveBack({ params }: GradientBucket, flat: Tensor, receivers: ReadonlySet<Tensor>): void {
     let offset = 0;
     for (const param of params) {
-      const part = reduced.narrow(0, offset, param.numel).view(param.sizes);
-      const grad = taken.get(param);
-      noGrad(() => (grad === undefined ? undefined : grad.copy_(part)));
-      if (grad !== undefined) param.grad = grad;
+      const part = flat.narrow(0, offset, param.numel).view(param.sizes);
       offset += param.numel;
+      const own = this.taken.get(param);
+      if (receivers.has(param)) {
+        const grad = own ?? inGradientLayout(param);
+        noGrad(() => grad.copy_(part));
+        param.grad = grad;
+      } else if (own !== undefined) param.grad = own;
     }
-    for (const tensor of new Set([flat, host, reduced])) tensor.dispose();
   }
 }

@@ -1,8 +1,8 @@
 /**
  * @file `allToAll`, `allToAllSingle`: every rank sends something else to every other.
  */
-import { TesseraError } from '@tessera/shared';
 import type { Tensor } from '@tessera/tensor';
+import { splitRows } from '../split-rows.js';
 import { checkDType, checkList } from './check-tensors.js';
 import { type CollectiveOptions, type Started, groupOf, launch, started } from './launch.js';
 import { checkTensor, stage, stageList } from './staged-tensor.js';
@@ -47,18 +47,7 @@ function countsOf(
   size: number,
 ): number[] {
   const rows = tensor.sizes[0] ?? 1;
-  const parts = splits ?? Array.from({ length: size }, () => rows / size);
-  const isGood =
-    parts.length === size &&
-    parts.every((part) => Number.isInteger(part) && part >= 0) &&
-    parts.reduce((sum, part) => sum + part, 0) === rows;
-  if (!isGood)
-    throw new TesseraError(
-      'invalid-argument',
-      splits === undefined
-        ? `allToAllSingle: the first dimension of ${what}, ${rows}, cannot be split evenly over ${size} ranks.`
-        : `allToAllSingle: the splits of ${what}, [${splits.join(', ')}], must be ${size} whole numbers with sum ${rows}.`,
-    );
+  const parts = splitRows('allToAllSingle', what, rows, splits, size);
   const perRow = rows === 0 ? 0 : tensor.numel / rows;
   return parts.map((part) => part * perRow);
 }

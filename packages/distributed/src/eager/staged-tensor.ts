@@ -13,7 +13,7 @@ import {
   isContiguous,
   withoutModes,
 } from '@tessera/tensor/internal';
-import { type HostBuffer, arrayBuffer, heapBuffer } from '../host-buffer.js';
+import { type HostBuffer, arrayBuffer, tensorBuffer } from '../host-buffer.js';
 
 /** What a collective does with the values of a tensor. */
 export type Access = 'read' | 'write' | 'update';
@@ -33,10 +33,6 @@ export interface StagedTensor {
 /** Runs `fn` beside whatever is being captured or differentiated. */
 export function aside<R>(fn: () => R): R {
   return withoutModes(() => noGrad(fn));
-}
-
-function bufferOf(tensor: Tensor): HostBuffer {
-  return heapBuffer(tensor.dataPtr(), tensor.dtype, tensor.numel, tensor.sizes as number[]);
 }
 
 /** Refuses what is no tensor, or none with values. */
@@ -72,7 +68,7 @@ export function stage(name: string, tensor: Tensor, access: Access): StagedTenso
       storage.keepContents();
       storage.version++;
     }
-    const buffer = bufferOf(tensor);
+    const buffer = tensorBuffer(tensor);
     return { buffer: () => buffer, ready: null, store: () => undefined, release };
   }
   let copy: Tensor;
@@ -93,7 +89,7 @@ export function stage(name: string, tensor: Tensor, access: Access): StagedTenso
     });
   }
   return {
-    buffer: () => bufferOf(copy),
+    buffer: () => tensorBuffer(copy),
     ready,
     store: () => {
       if (writes) aside(() => tensor.copy_(copy));
@@ -125,7 +121,8 @@ export function stageList(
     return place;
   });
   const copyIn = (): void => {
-    for (const [i, part] of parts.entries()) bufferOf(places[i]!).view().set(part.buffer().view());
+    for (const [i, part] of parts.entries())
+      tensorBuffer(places[i]!).view().set(part.buffer().view());
   };
   const waits = parts.flatMap(({ ready }) => ready ?? []);
   let ready: Promise<void> | null = null;
@@ -134,12 +131,12 @@ export function stageList(
     else ready = Promise.all(waits).then(copyIn);
   }
   return {
-    buffer: () => bufferOf(flat),
+    buffer: () => tensorBuffer(flat),
     ready,
     store: () => {
       if (access === 'read') return;
       for (const [i, part] of parts.entries()) {
-        part.buffer().view().set(bufferOf(places[i]!).view());
+        part.buffer().view().set(tensorBuffer(places[i]!).view());
         part.store();
       }
     },

@@ -7,10 +7,13 @@
  */
 import { TesseraError } from '@tessera/shared';
 import { type OpOverload, type Tensor, callOp, cat } from '@tessera/tensor';
-import { activeMode, isFakeMode, modes, wrapDim } from '@tessera/tensor/internal';
+import { isTraced, wrapDim } from '@tessera/tensor/internal';
 import type { ReduceOp } from '../communicator.js';
 import { type ProcessGroup, groupNamed } from '../process-group.js';
-import { finishFilling, needsAwaiting } from './in-flight.js';
+import { checkReduction } from '../eager/check-reduction.js';
+import { needsAwaiting, requireBlocking } from '../needs-awaiting.js';
+import { splitRows } from '../split-rows.js';
+import { finishFilling } from './in-flight.js';
 import {
   allGatherOp,
   allReduceOp,
@@ -20,46 +23,19 @@ import {
   waitOp,
 } from './ops.js';
 
-const REDUCE_OPS: ReadonlySet<string> = new Set([
-  'sum',
-  'avg',
-  'product',
-  'min',
-  'max',
-  'band',
-  'bor',
-  'bxor',
-]);
-
-/** Whether operators on a tensor are recorded rather than run. */
-function isTraced(tensor: Tensor): boolean {
-  return activeMode([tensor]) !== null || modes.stack.length > 0 || isFakeMode() || tensor.isFake;
-}
-
 /** The values of a tensor that a collective is filling, once they are there. @throws what the collective threw */
 export function waitTensor(tensor: Tensor): Tensor {
-  if (isTraced(tensor)) return callOp(waitOp, [tensor]) as Tensor;
+  if (isTraced([tensor])) return callOp(waitOp, [tensor]) as Tensor;
   finishFilling(tensor);
   return tensor;
 }
 
 function started(op: OpOverload, input: Tensor, group: ProcessGroup, ...args: unknown[]): Tensor {
-  if (input.device !== 'cpu') throw needsAwaiting(op.schema.name, input.device);
-  if (!group.communicator.canBlock && !isTraced(input)) {
-    throw new TesseraError(
-      'data-async-only',
-      `${op.schema.name}: the communicator '${group.communicator.backend}' cannot wait without giving the event loop a turn.`,
-      { hints: ['Await the collective that works in place: await allReduce(tensor).'] },
-    );
-  }
+  const { name } = op.schema;
+  if (!isTraced([input])) requireBlocking(name, group, [input]);
+  // What is recorded runs as synchronously.
+  else if (input.device !== 'cpu') throw needsAwaiting(name, input.device);
   return callOp(op, [input, ...args, group.name]) as Tensor;
-}
-
-function checkReduceOp(op: string): void {
-  if (REDUCE_OPS.has(op)) return;
-  throw new TesseraError('invalid-argument', `'${op}' is no reduction.`, {
-    hints: [`One of: ${[...REDUCE_OPS].join(', ')}.`],
-  });
 }
 
 /**
@@ -72,7 +48,7 @@ export function allReduce(
   op: ReduceOp = 'sum',
   group: ProcessGroup = groupNamed(),
 ): Tensor {
-  checkReduceOp(op);
+  checkReduction('all_reduce', op, input.dtype);
   return waitTensor(started(allReduceOp, input, group, op));
 }
 
@@ -103,7 +79,7 @@ export function reduceScatterTensor(
   scatterDim = 0,
   group: ProcessGroup = groupNamed(),
 ): Tensor {
-  checkReduceOp(op);
+  checkReduction('reduce_scatter_tensor', op, input.dtype);
   const dim = wrapDim(scatterDim, input.sizes.length);
   const rows = dim === 0 ? input : cat(input.chunk(group.size, dim), 0);
   return waitTensor(started(reduceScatterOp, rows, group, op, group.size));
@@ -112,7 +88,7 @@ export function reduceScatterTensor(
 /**
  * Sends rows of the first dimension to every rank, and returns those that came. Without sizes, equal parts.
  *
- * @throws distributed-unavailable, data-async-only, shape-mismatch
+ * @throws distributed-unavailable, data-async-only, invalid-argument
  */
 export function allToAllSingle(
   input: Tensor,
@@ -121,33 +97,14 @@ export function allToAllSingle(
   group: ProcessGroup = groupNamed(),
 ): Tensor {
   const rows = input.sizes[0] ?? 0;
-  const sent = inputSplitSizes ?? equalParts(rows, group.size);
-  const received = outputSplitSizes ?? equalParts(rows, group.size);
-  for (const sizes of [sent, received]) checkSplit(sizes, group.size);
-  if (sent.reduce((sum, size) => sum + size, 0) !== rows)
+  const name = 'all_to_all_single';
+  const sent = splitRows(name, 'the input', rows, inputSplitSizes, group.size);
+  if ((outputSplitSizes === null) !== (inputSplitSizes === null))
     throw new TesseraError(
-      'shape-mismatch',
-      `all_to_all_single: the input has ${rows} rows, and its parts ${sent.join(' + ')}.`,
-      { hints: ['inputSplitSizes says how many rows go to each rank.'] },
+      'invalid-argument',
+      `${name}: outputSplitSizes and inputSplitSizes must be given together, or neither of them.`,
+      { hints: ['What a rank receives from another is what that one sends to it.'] },
     );
+  const received = splitRows(name, 'the output', null, outputSplitSizes ?? sent, group.size);
   return waitTensor(started(allToAllOp, input, group, received, sent));
-}
-
-function equalParts(rows: number, ranks: number): number[] {
-  if (rows % ranks !== 0)
-    throw new TesseraError(
-      'shape-mismatch',
-      `all_to_all_single: ${rows} rows do not divide by ${ranks} ranks.`,
-      { hints: ['Say how many rows go to each rank: inputSplitSizes and outputSplitSizes.'] },
-    );
-  return Array.from({ length: ranks }, () => rows / ranks);
-}
-
-function checkSplit(sizes: readonly number[], ranks: number): void {
-  if (sizes.length === ranks && sizes.every((size) => Number.isInteger(size) && size >= 0)) return;
-  throw new TesseraError(
-    'invalid-argument',
-    `all_to_all_single: split sizes [${sizes.join(', ')}] are not one number for each of ${ranks} ranks.`,
-    { hints: ['Give as many sizes as the group has ranks.'] },
-  );
 }

@@ -9,9 +9,9 @@ import { TesseraError } from '@tessera/shared';
 import { type OpOverload, type Tensor, type TensorMeta, callOp, getOp } from '@tessera/tensor';
 import { type OpTag, contiguousStrides, defineOp } from '@tessera/tensor/internal';
 import type { Communicator, Pending, ReduceOp } from '../communicator.js';
-import type { HostBuffer } from '../host-buffer.js';
+import { type HostBuffer, tensorBuffer } from '../host-buffer.js';
 import { groupNamed } from '../process-group.js';
-import { bufferOf, finishFilling, isSameMemory, noteStarted } from './in-flight.js';
+import { finishFilling, noteStarted } from './in-flight.js';
 
 const STARTS: readonly OpTag[] = ['effect', 'starts'];
 const copy = getOp('aten::copy_');
@@ -21,7 +21,7 @@ function filled({ dtype, device }: Tensor, sizes: readonly number[]): TensorMeta
 }
 
 function copyInto(out: Tensor, input: Tensor): void {
-  if (!isSameMemory(out, input)) callOp(copy, [out, input, false]);
+  if (out.dataPtr() !== input.dataPtr()) callOp(copy, [out, input, false]);
 }
 
 /** A contiguous tensor that nothing else writes while the operation reads it. */
@@ -42,7 +42,7 @@ function starting<Args extends Collective>(begin: (args: Args) => Begin) {
   return (args: Args, [out]: readonly Tensor[]): void => {
     const input = privateCopy(args.input);
     const { communicator } = groupNamed(args.group_name);
-    const pending = begin(args)(communicator, bufferOf(input), bufferOf(out!));
+    const pending = begin(args)(communicator, tensorBuffer(input), tensorBuffer(out!));
     noteStarted(out!, pending, [input]);
   };
 }
@@ -52,7 +52,7 @@ function startingInPlace<Args extends Collective>(begin: (args: Args) => Begin) 
   return (args: Args, [out]: readonly Tensor[]): void => {
     copyInto(out!, args.input);
     const { communicator } = groupNamed(args.group_name);
-    const buffer = bufferOf(out!);
+    const buffer = tensorBuffer(out!);
     noteStarted(out!, begin(args)(communicator, buffer, buffer));
   };
 }

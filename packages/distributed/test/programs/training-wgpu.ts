@@ -3,10 +3,12 @@
  */
 import assert from 'node:assert/strict';
 import { compile, initWebGpu } from '@tessera/compile';
-import { Linear, ReLU, Sequential, functional as F, optim } from '@tessera/nn';
+import { BatchNorm1d, Linear, Module, ReLU, Sequential, functional as F, optim } from '@tessera/nn';
 import { type Tensor, manualSeed, randn } from '@tessera/tensor';
 import {
   DistributedDataParallel,
+  ZeroRedundancyOptimizer,
+  allGatherObject,
   allReduce,
   destroyProcessGroup,
   functionalCollectives as fc,
@@ -71,6 +73,44 @@ for (const [i, p] of alone.parameters().entries()) {
   const apart = inner.parameters()[i]!.sub(p.to('wgpu')).abs().max();
   assert.ok((await apart.item()) < 1e-5, `parameter ${i} is apart`);
 }
+
+// Running statistics are those of rank 0 from synchronize() on, and what only some ranks use gets its share.
+{
+  class Heads extends Module {
+    norm = new BatchNorm1d(6);
+    left = new Linear(6, 1);
+    right = new Linear(6, 1);
+    never = new Linear(6, 1);
+    override forward(input: Tensor, useRight: boolean): Tensor {
+      const normal = this.norm.call(input);
+      return useRight ? this.right.call(normal) : this.left.call(normal);
+    }
+  }
+  const heads = new Heads();
+  const found = new DistributedDataParallel(heads, { findUnusedParameters: true });
+  found.to('wgpu');
+  found
+    .call(mine!, rank === 1)
+    .sum()
+    .backward();
+  await found.synchronize();
+  const mean = (await heads.norm.running_mean!.toArray()) as number[];
+  const theirs: unknown[] = Array.from({ length: size }, () => null);
+  await allGatherObject(theirs, mean);
+  for (const other of theirs) assert.deepEqual(other, mean);
+  assert.notDeepEqual(mean, [0, 0, 0, 0, 0, 0]);
+  const usedLeft = size === 1 ? 1 : (size - 1) / size;
+  assert.deepEqual(await heads.left.bias!.grad!.toArray(), [4 * usedLeft]);
+  if (size > 1) assert.deepEqual(await heads.right.bias!.grad!.toArray(), [4 / size]);
+  assert.equal(heads.never.bias!.grad, null);
+
+  const shared = new ZeroRedundancyOptimizer(found.parameters(), optim.AdamW, { lr: 0.01 });
+  if (size > 1) {
+    assert.throws(() => shared.step(), { code: 'data-async-only' });
+    assert.throws(() => shared.consolidateStateDict(), { code: 'data-async-only' });
+  }
+}
+
 const whole = compile((input: Tensor, target: Tensor) => {
   F.mseLoss(model.call(input), target).backward();
 });

@@ -13,7 +13,7 @@ import {
   functional as F,
   optim,
 } from '@tessera/nn';
-import { type Tensor, cpuHeap, manualSeed, noGrad, randn } from '@tessera/tensor';
+import { type Tensor, cpuHeap, manualSeed, noGrad, randn, saveCheckpoint } from '@tessera/tensor';
 import {
   DistributedDataParallel,
   SyncBatchNorm,
@@ -172,6 +172,34 @@ class Heads extends Module {
   await assert.rejects(
     loadTraining(`${path}.nothing`, { model: again }),
     /could not be read on rank 0/,
+  );
+  await doesNotLoad(path, again, optimizer);
+}
+
+/** What does not fit on one rank, or is no checkpoint, is loaded on none; every rank hears of it. */
+async function doesNotLoad(path: string, model: Sequential, fits: optim.Optimizer): Promise<void> {
+  const before = model.parameters().map((p) => p.toArray());
+  const last = rank === size - 1;
+  const other = last ? new optim.AdamW([model.parameters()[0]!]) : fits;
+  const error = { code: last ? 'state-dict-mismatch' : 'distributed-mismatch' };
+  await assert.rejects(loadTraining(path, { model, optimizer: other }), error);
+  const shared = new ZeroRedundancyOptimizer(model.parameters().slice(1), optim.AdamW);
+  await assert.rejects(loadTraining(path, { model, optimizer: shared }), {
+    code: 'state-dict-mismatch',
+  });
+  if (rank === 0)
+    await saveCheckpoint(`${path}.broken`, {}, { metadata: { 'tessera.training': '{"extra": ' } });
+  await assert.rejects(loadTraining(`${path}.broken`, { model }), {
+    code: 'distributed-mismatch',
+    message: /could not be read on rank 0: .*no JSON/,
+  });
+  await assert.rejects(saveTraining(path, { model, extra: 1n }), {
+    code: 'distributed-mismatch',
+    message: /could not be written on rank 0: .*BigInt/,
+  });
+  assert.deepEqual(
+    model.parameters().map((p) => p.toArray()),
+    before,
   );
 }
 

@@ -7,12 +7,12 @@
  */
 import { TesseraError } from '@tessera/shared';
 import { callOp } from '../dispatch/dispatcher.js';
-import { activeMode, modes } from '../dispatch/modes.js';
+import { isTraced } from '../dispatch/is-traced.js';
 import { defineOp } from '../op/op-overload.js';
 import type { TensorMeta } from '../op/op-record.js';
 import { contiguousStrides, formatSizes, sameNumbers } from '../shape.js';
 import type { Tensor } from '../tensor.js';
-import { isFakeMode, isTensor } from '../tensor-factory.js';
+import { isTensor } from '../tensor-factory.js';
 
 /** Code that maps tensors to as many tensors of the same shapes and dtypes. */
 export type HostCode = (tensors: readonly Tensor[]) => readonly (Tensor | null)[];
@@ -53,12 +53,7 @@ for (const device of ['cpu', 'wgpu']) op.deviceKernels.set(device, runOnCopies a
 
 /** Runs `code`; while tracing, records that it is to run. */
 export function hostCall(code: HostCode, tensors: readonly Tensor[]): readonly (Tensor | null)[] {
-  const traced =
-    activeMode(tensors) !== null ||
-    modes.stack.length > 0 ||
-    isFakeMode() ||
-    tensors.some((tensor) => tensor.isFake);
-  if (!traced || tensors.length === 0) return code(tensors);
+  if (!isTraced(tensors) || tensors.length === 0) return code(tensors);
   let handle = handles.get(code);
   if (handle === undefined) {
     handle = `host#${codeCount++}`;

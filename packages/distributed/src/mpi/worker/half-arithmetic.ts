@@ -1,9 +1,11 @@
 /**
  * @file Arithmetic on arrays of float16 and bfloat16: each step is rounded to the type, half to even.
  *
- * Two values of either type fit a float32 with room to spare, so that rounding its result once more gives the
- * correctly rounded one.
+ * The arrays are anywhere in the process; they pass block by block through the memory of a WebAssembly module
+ * (half-kernel.wat) that stays in the cache. Nothing is imported from `@tessera/tensor`, which has conversions too: this
+ * is part of the worker's text, which would carry the whole library. A test compares every code with them.
  */
+import { HALF_KERNEL } from './half-kernel.js';
 
 /** Types of two bytes that MPI libraries do not know. */
 export type HalfType = 'float16' | 'bfloat16';
@@ -11,53 +13,62 @@ export type HalfType = 'float16' | 'bfloat16';
 /** What two values become. */
 export type HalfOp = 'sum' | 'product' | 'min' | 'max';
 
-const single = new Float32Array(1);
-const bits = new Int32Array(single.buffer);
+/** From an address to an address, up to the end of what is written. */
+type Pass = (from: number, to: number, end: number) => void;
 
-/** The float16 nearest to the float32 with these bits. */
-function roundToFloat16(word: number): number {
-  const sign = (word >>> 16) & 0x8000;
-  const magnitude = word & 0x7fffffff;
-  if (magnitude > 0x7f800000) return sign | 0x7e00;
-  if (magnitude >= 0x47800000) return sign | 0x7c00;
-  if (magnitude >= 0x38800000) {
-    const rebased = magnitude - 0x38000000;
-    return sign | ((rebased + 0xfff + ((rebased >>> 13) & 1)) >>> 13);
+/** What half-kernel.wat exports. */
+interface HalfKernel {
+  readonly memory: WebAssembly.Memory;
+  readonly widen_float16: Pass;
+  readonly widen_bfloat16: Pass;
+  readonly narrow_float16: Pass;
+  readonly narrow_bfloat16: Pass;
+  readonly sum: Pass;
+  readonly product: Pass;
+  readonly divide: (to: number, end: number, divisor: number) => void;
+  readonly take_less: (left: number, right: number, from: number, to: number, end: number) => void;
+}
+
+/** Elements of a block. */
+const BLOCK = 2048;
+
+// Where the codes and the values of the two operands of a block are.
+const FROM = 0;
+const TO = 2 * BLOCK;
+const FROM_VALUES = 4 * BLOCK;
+const TO_VALUES = 8 * BLOCK;
+
+interface Instance {
+  readonly kernel: HalfKernel;
+  readonly from: Uint16Array;
+  readonly to: Uint16Array;
+}
+
+let made: Instance | null = null;
+
+function instance(): Instance {
+  if (made !== null) return made;
+  const bytes = Uint8Array.from(atob(HALF_KERNEL), (char) => char.charCodeAt(0));
+  const { exports } = new WebAssembly.Instance(new WebAssembly.Module(bytes));
+  const kernel = exports as unknown as HalfKernel;
+  const codes = (at: number): Uint16Array => new Uint16Array(kernel.memory.buffer, at, BLOCK);
+  made = { kernel, from: codes(FROM), to: codes(TO) };
+  return made;
+}
+
+/** Runs over an array in blocks. What `run` computes on elements behind a last, shorter block is not used. */
+function inBlocks(
+  codes: Uint16Array,
+  place: Uint16Array,
+  run: (at: number, count: number) => void,
+): void {
+  for (let at = 0; at < codes.length; at += BLOCK) {
+    const block = codes.subarray(at, at + BLOCK);
+    const count = block.length;
+    place.set(block);
+    run(at, Math.ceil(count / 8) * 8);
+    block.set(count === BLOCK ? place : place.subarray(0, count));
   }
-  // Adding 0.5 moves the smallest step of float16 to the last bit of the float32, which rounds there.
-  bits[0] = magnitude;
-  single[0] = single[0]! + 0.5;
-  return sign | (bits[0] - 0x3f000000);
-}
-
-/** The bfloat16 nearest to the float32 with these bits. */
-function roundToBfloat16(word: number): number {
-  if ((word & 0x7fffffff) > 0x7f800000) return ((word >>> 16) & 0x8000) | 0x7fc0;
-  return (word + 0x7fff + ((word >>> 16) & 1)) >>> 16;
-}
-
-function float16Value(code: number): number {
-  const exponent = (code >> 10) & 31;
-  const fraction = code & 0x3ff;
-  const sign = code & 0x8000 ? -1 : 1;
-  if (exponent === 31) return fraction === 0 ? sign * Infinity : NaN;
-  return exponent === 0
-    ? sign * fraction * 2 ** -24
-    : sign * (1024 + fraction) * 2 ** (exponent - 25);
-}
-
-function bfloat16Value(code: number): number {
-  bits[0] = code << 16;
-  return single[0]!;
-}
-
-const ROUND = { float16: roundToFloat16, bfloat16: roundToBfloat16 } as const;
-const VALUE = { float16: float16Value, bfloat16: bfloat16Value } as const;
-const tables: Partial<Record<HalfType, Float32Array>> = {};
-
-/** The value of every code. */
-function tableOf(type: HalfType): Float32Array {
-  return (tables[type] ??= Float32Array.from({ length: 65536 }, (_, code) => VALUE[type](code)));
 }
 
 /** `to[i] = to[i] op from[i]`. */
@@ -67,32 +78,29 @@ export function combineHalves(
   from: Uint16Array,
   to: Uint16Array,
 ): void {
-  const table = tableOf(type);
-  const round = ROUND[type];
-  const count = to.length;
-  if (op === 'sum') {
-    for (let i = 0; i < count; i++) {
-      single[0] = table[to[i]!]! + table[from[i]!]!;
-      to[i] = round(bits[0]!);
+  const { kernel, ...places } = instance();
+  const widen = kernel[`widen_${type}`];
+  const narrow = kernel[`narrow_${type}`];
+  inBlocks(to, places.to, (at, count) => {
+    places.from.set(from.subarray(at, Math.min(at + BLOCK, to.length)));
+    widen(FROM, FROM_VALUES, FROM_VALUES + 4 * count);
+    widen(TO, TO_VALUES, TO_VALUES + 4 * count);
+    const end = TO + 2 * count;
+    if (op === 'min') kernel.take_less(FROM_VALUES, TO_VALUES, FROM, TO, end);
+    else if (op === 'max') kernel.take_less(TO_VALUES, FROM_VALUES, FROM, TO, end);
+    else {
+      kernel[op](FROM_VALUES, TO_VALUES, TO_VALUES + 4 * count);
+      narrow(TO_VALUES, TO, end);
     }
-  } else if (op === 'product') {
-    for (let i = 0; i < count; i++) {
-      single[0] = table[to[i]!]! * table[from[i]!]!;
-      to[i] = round(bits[0]!);
-    }
-  } else {
-    const wanted = op === 'min' ? -1 : 1;
-    for (let i = 0; i < count; i++)
-      if ((table[from[i]!]! - table[to[i]!]!) * wanted > 0) to[i] = from[i]!;
-  }
+  });
 }
 
 /** `values[i] = values[i] / divisor`. */
 export function divideHalves(type: HalfType, values: Uint16Array, divisor: number): void {
-  const table = tableOf(type);
-  const round = ROUND[type];
-  for (let i = 0; i < values.length; i++) {
-    single[0] = table[values[i]!]! / divisor;
-    values[i] = round(bits[0]!);
-  }
+  const { kernel, to: place } = instance();
+  inBlocks(values, place, (_at, count) => {
+    kernel[`widen_${type}`](TO, TO_VALUES, TO_VALUES + 4 * count);
+    kernel.divide(TO_VALUES, TO_VALUES + 4 * count, divisor);
+    kernel[`narrow_${type}`](TO_VALUES, TO, TO + 2 * count);
+  });
 }

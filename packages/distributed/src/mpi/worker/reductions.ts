@@ -26,7 +26,7 @@ const NATIVE: Readonly<Record<DType, NativeType>> = {
   bool: 'uint8',
 };
 
-/** Bytes of an element. */
+/** Bytes of an element; not imported from `@tessera/tensor`, as the worker's text would carry it. */
 export const ITEM_BYTES: Readonly<Record<DType, number>> = {
   float32: 4,
   float64: 8,
