@@ -39,7 +39,8 @@ export default {
     {
       name: 'no-deep-import',
       severity: 'error',
-      comment: 'Another package is reached only by its entries: @tessera/<name>, @tessera/<name>/<entry>.',
+      comment:
+        'Another package is reached only by its entries: @tessera/<name>, @tessera/<name>/<entry>.',
       from: { path: '^(?:packages|apps|examples)/([^/]+)/' },
       to: {
         path: '^packages/[^/]+/(?:src|test|dist)/',
