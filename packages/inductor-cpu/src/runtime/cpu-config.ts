@@ -1,17 +1,31 @@
 /**
  * @file The configuration section `cpu`.
  */
-import { defineConfig, integerIn, option } from '@tessera/shared';
+import {
+  type WorkerUrl,
+  defineConfig,
+  integerIn,
+  oneOf,
+  option,
+  workerUrlRejection,
+} from '@tessera/shared';
 import { MAX_THREADS } from './control-block.js';
 
 /** Options of the CPU backend. */
 export interface CpuConfig {
+  readonly kernels: string;
   readonly threads: number;
   readonly relaxedSimd: boolean;
+  readonly workerUrl: WorkerUrl | null;
 }
 
 /** Live values of `config.cpu`. */
 export const cpuConfig: Readonly<CpuConfig> = defineConfig<CpuConfig>('cpu', {
+  kernels: option<string>(
+    'wasm',
+    "What computes on 'cpu': 'wasm' generates WebAssembly; 'reference' runs the plain kernels of each operator, compiled functions included, for pages whose content security policy has no 'wasm-unsafe-eval'.",
+    oneOf(['wasm', 'reference']),
+  ),
   threads: option<number>(
     0,
     'Threads that CPU kernels use, counting the calling one; 0 means one per core.',
@@ -21,4 +35,14 @@ export const cpuConfig: Readonly<CpuConfig> = defineConfig<CpuConfig>('cpu', {
     true,
     'Fused multiply-add where the engine has relaxed SIMD; results may then differ in the last bit from engines without it.',
   ),
+  workerUrl: option<WorkerUrl | null>(
+    null,
+    'Browsers: address of a copy of @tessera/inductor-cpu/worker.js, for pages that may not start workers from blobs; a URL, its text or a TrustedScriptURL.',
+    workerUrlRejection,
+  ),
 });
+
+/** Whether nothing may run on `cpu` but the reference kernels of operators: `config` option `cpu.kernels`. */
+export function onlyReferenceKernels(): boolean {
+  return cpuConfig.kernels === 'reference';
+}
