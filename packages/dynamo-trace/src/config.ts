@@ -13,7 +13,7 @@ export const traceConfig: {
 } = defineConfig('trace', {
   generateCode: option(
     true,
-    "Check guards with functions made from strings where the host allows it, which is asked once; false never asks, so that a content security policy without 'unsafe-eval' has nothing to report.",
+    'Check guards with functions made from strings, where the host lets them be made (it is asked once).',
   ),
   recompileLimit: option(
     8,

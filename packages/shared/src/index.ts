@@ -93,7 +93,7 @@ export type { Scalar, ScalarKind, ScalarLike } from './sym-scalar.js';
 export { environmentVariable } from './host/environment.js';
 export { canGenerateCode } from './host/generated-code.js';
 export { nodeBuiltin } from './host/node-builtin.js';
-export { browserWorkerScript, startWorker, workerUrlRejection } from './host/worker.js';
+export { browserWorkerScript, startWorker } from './host/worker.js';
 export type { WorkerHandle, WorkerStart, WorkerUrl } from './host/worker.js';
 
 // Program-wide registries

@@ -8,7 +8,6 @@ import {
   environmentVariable,
   nodeBuiltin,
   startWorker,
-  workerUrlRejection,
 } from '../src/index.js';
 
 afterEach(() => {
@@ -89,8 +88,6 @@ describe('startWorker', () => {
     expect(browserWorkerScript('function receive() {}')).toMatch(
       /self\.onmessage[^]*function receive/,
     );
-    expect(workerUrlRejection(new URL('https://here/worker.js'))).toBeUndefined();
-    expect(workerUrlRejection(3 as unknown as string)).toContain('TrustedScriptURL');
   });
 
   it('posts messages, hears answers and stops', async () => {

@@ -1,14 +1,7 @@
 /**
  * @file The configuration section `cpu`.
  */
-import {
-  type WorkerUrl,
-  defineConfig,
-  integerIn,
-  oneOf,
-  option,
-  workerUrlRejection,
-} from '@tessera/shared';
+import { type WorkerUrl, defineConfig, integerIn, oneOf, option } from '@tessera/shared';
 import { MAX_THREADS } from './control-block.js';
 
 /** Options of the CPU backend. */
@@ -23,7 +16,7 @@ export interface CpuConfig {
 export const cpuConfig: Readonly<CpuConfig> = defineConfig<CpuConfig>('cpu', {
   kernels: option<string>(
     'wasm',
-    "What computes on 'cpu': 'wasm' generates WebAssembly; 'reference' runs the plain kernels of each operator, compiled functions included, for pages whose content security policy has no 'wasm-unsafe-eval'.",
+    "What runs on 'cpu': generated WebAssembly ('wasm'), or the plain kernels of operators ('reference').",
     oneOf(['wasm', 'reference']),
   ),
   threads: option<number>(
@@ -37,8 +30,7 @@ export const cpuConfig: Readonly<CpuConfig> = defineConfig<CpuConfig>('cpu', {
   ),
   workerUrl: option<WorkerUrl | null>(
     null,
-    'Browsers: address of a copy of @tessera/inductor-cpu/worker.js, for pages that may not start workers from blobs; a URL, its text or a TrustedScriptURL.',
-    workerUrlRejection,
+    'Address of a copy of @tessera/inductor-cpu/worker.js, for pages that may not start workers from blobs.',
   ),
 });
 

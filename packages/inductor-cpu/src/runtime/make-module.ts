@@ -37,11 +37,11 @@ function forbidsModules(): boolean {
 function forbidden(): TesseraError {
   return new TesseraError(
     'webassembly-forbidden',
-    `This host does not let programs make WebAssembly code: ${String(refusal)}`,
+    `The host forbids WebAssembly code: ${String(refusal)}`,
     {
       hints: [
-        "Add 'wasm-unsafe-eval' to script-src in the page's Content-Security-Policy; it allows WebAssembly, and not eval.",
-        "Or compute with JavaScript, many times slower: config.set({ 'cpu.kernels': 'reference' }).",
+        "Add 'wasm-unsafe-eval' to script-src of the page's Content-Security-Policy.",
+        "Or compute slowly, without: config.set({ 'cpu.kernels': 'reference' }).",
       ],
       cause: refusal,
     },

@@ -34,13 +34,6 @@ export interface WorkerStart {
 /** Address of a worker's script: a URL, its text, or a TrustedScriptURL where a page enforces Trusted Types. */
 export type WorkerUrl = string | URL | { readonly toJSON: () => string };
 
-/** Why a value is no address of a script, for options. */
-export function workerUrlRejection(value: WorkerUrl | null): string | undefined {
-  if (value === null || typeof value === 'string') return undefined;
-  const isAddress = typeof value === 'object' && typeof value.toJSON === 'function';
-  return isAddress ? undefined : 'expected a URL, its text or a TrustedScriptURL';
-}
-
 interface NodeWorker {
   postMessage(message: object): void;
   terminate(): unknown;
@@ -108,12 +101,11 @@ function startInNode({ Worker }: NodeThreads, start: WorkerStart): WorkerHandle 
 function startInBrowser(start: WorkerStart): WorkerHandle | null {
   const { Worker, Blob, URL } = globalThis as BrowserGlobals;
   if (Worker === undefined || Blob === undefined || URL === undefined) return null;
-  let blob: string | null = null;
-  let { url } = start;
-  if (url === undefined || url === null) {
-    const text = browserWorkerScript(start.program);
-    url = blob = URL.createObjectURL(new Blob([text], { type: 'text/javascript' }));
-  }
+  const url =
+    start.url ??
+    URL.createObjectURL(
+      new Blob([browserWorkerScript(start.program)], { type: 'text/javascript' }),
+    );
   const worker = new Worker(url, { name: start.name });
   worker.addEventListener('message', (event) => start.answered?.(event.data));
   worker.addEventListener('error', (event) => start.failed(new Error(event.message)));
@@ -121,7 +113,7 @@ function startInBrowser(start: WorkerStart): WorkerHandle | null {
     post: (message) => worker.postMessage(message),
     stop: () => {
       worker.terminate();
-      if (blob !== null) URL.revokeObjectURL(blob);
+      URL.revokeObjectURL(String(url));
     },
   };
 }
