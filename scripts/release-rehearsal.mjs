@@ -14,19 +14,18 @@ import {
   symlinkSync,
 } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { dirname, join } from 'node:path';
+import { basename, join } from 'node:path';
 import { build, inPairs, published, run } from './pack.mjs';
 import { root } from './workspace.mjs';
 
-const OMITTED = new Set(['node_modules', '.turbo', '.test-results', '.git']);
+const OMITTED = new Set(['.git', '.turbo', '.test-results', '.vite']);
 
-/** Copies the repository; installed packages are linked. */
+/** Copies the repository. What is installed is linked: packages to each other, all to the store of the original. */
 function copyRepository(copy) {
-  cpSync(root, copy, {
-    recursive: true,
-    filter: (path) => !OMITTED.has(path.slice(dirname(path).length + 1)),
-  });
-  symlinkSync(join(root, 'node_modules'), join(copy, 'node_modules'));
+  const installed = join(root, 'node_modules');
+  const filter = (path) => path !== installed && !OMITTED.has(basename(path));
+  cpSync(root, copy, { recursive: true, verbatimSymlinks: true, filter });
+  symlinkSync(installed, join(copy, 'node_modules'));
 }
 
 /** Names of packages that the waiting changesets raise. */
@@ -42,7 +41,6 @@ const manifestOf = (copy, dir) => JSON.parse(readFileSync(join(copy, dir, 'packa
 
 /** Runs `changeset version` in the copy; returns what is wrong with what it did, in words. */
 async function version(copy) {
-  // No git here: what has changed does not matter to this command.
   const done = await run(join(root, 'node_modules/.bin/changeset'), ['version'], copy);
   if (!done.ok) return [`changeset version\n${done.output}`];
   const names = announced();
