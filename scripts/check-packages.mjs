@@ -23,7 +23,7 @@ async function packAs(member) {
 async function check(member) {
   const problems = await packAs(member);
   if (problems.length > 0) return problems;
-  const tarball = tarballs.get(member.manifest.name);
+  const tarball = /** @type {string} */ (tarballs.get(member.manifest.name));
 
   const { output: listing } = await run('tar', ['-tzf', tarball]);
   const files = ['dist/index.js', 'dist/index.d.ts', 'README.md', 'LICENSE'];

@@ -7,6 +7,7 @@
 import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { inspect } from 'node:util';
 import { gunzipSync } from 'node:zlib';
 import { findChromium } from './consumers/browser.mjs';
 import { consumers } from './consumers/matrix.mjs';
@@ -83,7 +84,7 @@ async function trainWith(consumer, workplace) {
   try {
     outcome = await consumer.train(workplace);
   } catch (error) {
-    outcome = { losses: {}, problems: [String(error?.stack ?? error)] };
+    outcome = { losses: {}, problems: [inspect(error)] };
   }
   const problems = [...outcome.problems, ...review(outcome.losses)];
   return { ...outcome, problems, seconds: (performance.now() - started) / 1000 };

@@ -9,7 +9,7 @@ import { members, root } from './workspace.mjs';
 
 /** The address that errors name is the one in the manifests. */
 const source = readFileSync(join(root, 'packages/shared/src/repository.ts'), 'utf8');
-const repository = /REPOSITORY = '(.*)'/.exec(source)[1];
+const [, repository = ''] = /REPOSITORY = '(.*)'/.exec(source) ?? [];
 
 /** Fields that follow from where a package is. */
 const expected = (dir) => ({

@@ -41,7 +41,7 @@ export function findChromium() {
  */
 export async function serveFolder(folder, digits, headers = {}) {
   const server = createServer((request, response) => {
-    const { pathname } = new URL(request.url, 'http://page');
+    const { pathname } = new URL(String(request.url), 'http://page');
     const name = pathname === '/' ? 'index.html' : decodeURIComponent(pathname.slice(1));
     response.setHeader('Cross-Origin-Opener-Policy', 'same-origin');
     response.setHeader('Cross-Origin-Embedder-Policy', 'require-corp');

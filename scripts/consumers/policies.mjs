@@ -51,6 +51,7 @@ async function buildPage({ tools, project, out }) {
 export async function trainUnderPolicies({ tools, project, chromium }) {
   const out = join(project, 'out/policies');
   const problems = await buildPage({ tools, project, out });
+  /** @type {Record<string, number[]>} */
   const losses = {};
   for (const [name, { policy, seen }] of Object.entries(cases)) {
     const server = await serveFolder(out, join(project, 'digits.safetensors'), {
