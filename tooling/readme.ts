@@ -5,7 +5,7 @@
  * (`// [1, 2, 3]`, `// true, and recorded`), the output must be that value; other comments are prose.
  */
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
-import { dirname, join } from 'node:path';
+import { basename, dirname } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import { inspect } from 'node:util';
 import { afterEach, expect, it, vi } from 'vitest';
@@ -37,19 +37,25 @@ function bare(text: string): string {
   return text.replaceAll(/\s+/g, ' ').replaceAll(/([[{(]) | (?=[\]})])/g, '$1');
 }
 
+/** See `testReadme`. */
+interface ReadmeOptions {
+  /** The package that its code imports from; the README's own folder by default. */
+  readonly from?: URL;
+  /** Runs first; the reason that it gives, if any, is why the test is skipped. */
+  readonly before?: () => Promise<string | null>;
+}
+
 /**
- * Defines the test for a README. Its program lies in the folder of results of the package, so that it imports what
- * the package may import.
- *
- * @param before runs first; the reason that it gives, if any, is why the test is skipped
+ * Defines the test for a README. Its program lies in the folder of results of a package, so that it imports what the
+ * package may import.
  */
 export function testReadme(
   readme: URL,
-  before: () => Promise<string | null> = async () => null,
+  { from = new URL('.', readme), before = async () => null }: ReadmeOptions = {},
 ): void {
-  const path = fileURLToPath(readme);
-  const { code, promised } = programOf(readFileSync(path, 'utf8'));
-  const file = join(dirname(path), '.test-results/readme-program.ts');
+  const { code, promised } = programOf(readFileSync(readme, 'utf8'));
+  const name = basename(dirname(fileURLToPath(readme)));
+  const file = fileURLToPath(new URL(`.test-results/readme-of-${name}.ts`, from));
   const globals = globalThis as { readmeLog?: (line: number, ...values: unknown[]) => void };
   afterEach(() => {
     delete globals.readmeLog;

@@ -4,4 +4,6 @@
 import { testReadme } from '../../../tooling/readme.js';
 import { NOT_RUN, hasMpi } from './support/mpirun.js';
 
-testReadme(new URL('../README.md', import.meta.url), async () => (hasMpi ? null : NOT_RUN));
+testReadme(new URL('../README.md', import.meta.url), {
+  before: async () => (hasMpi ? null : NOT_RUN),
+});
