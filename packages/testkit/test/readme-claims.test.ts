@@ -2,7 +2,7 @@
  * @file Numbers in READMEs are those of the code.
  */
 import '@tessera/compile';
-import { allOps } from '@tessera/tensor';
+import { allOps } from '@tessera/tensor/internal';
 import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import { BACKEND_CONFORMANCE_CASES } from '../src/backend-conformance/suite.js';
