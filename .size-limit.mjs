@@ -9,17 +9,17 @@ import { join } from 'node:path';
 import { root } from './scripts/workspace.mjs';
 
 /** The training job as a page loads it, tree-shaken. The goal is 120 kB. */
-const PAGE = '377.3 kB';
+const PAGE = '378 kB';
 /** The same with `initWebGpu`. */
-const PAGE_WITH_WEBGPU = '418 kB';
+const PAGE_WITH_WEBGPU = '418.5 kB';
 /** Everything that compiles programs with all that is exported: printers, checkers, JSON forms. */
 const EVERYTHING = '457 kB';
 
 /** Minified gzip size of each package's own code. */
 const budgets = {
-  shared: '19.1 kB',
+  shared: '19.3 kB',
   tensor: '161 kB',
-  nn: '40 kB',
+  nn: '40.3 kB',
   distributed: '26 kB',
   graph: '25.5 kB',
   passes: '17 kB',
