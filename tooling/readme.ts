@@ -1,7 +1,7 @@
 /**
  * @file Tests that the TypeScript in a README runs, and prints what its comments say.
  *
- * The `ts` blocks of a README are one program. Where the comment behind a `console.log` begins with a value
+ * The `ts` blocks of a README are one program; what needs files or servers that are not there is marked `ts no-run`. Where the comment behind a `console.log` begins with a value
  * (`// [1, 2, 3]`, `// true, and recorded`), the output must be that value; other comments are prose.
  */
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
