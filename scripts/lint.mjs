@@ -13,6 +13,7 @@ const checks = {
   oxlint: { run: 'oxlint --deny-warnings' },
   layers: { run: 'depcruise --config .dependency-cruiser.mjs packages apps examples' },
   'house-rules': { run: 'node scripts/house-rules.mjs' },
+  manifests: { run: 'node scripts/manifests.mjs' },
   'package-diagram': { run: 'node scripts/package-diagram.mjs --check' },
   api: { run: 'node scripts/api.mjs --check' },
   'error-pages': { run: 'node scripts/error-pages.mjs' },

@@ -2,7 +2,8 @@
  * @file The one build recipe for every package: ESM only, ES2022, declarations and source maps.
  * `@tessera/*` and npm dependencies stay external, so two packages never carry a copy of a third.
  */
-import { existsSync, readFileSync } from 'node:fs';
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { defineConfig, type Options } from 'tsup';
 import { writeDeclarations } from './declarations.js';
 
@@ -22,13 +23,23 @@ const common: Options = {
 /** The sources of a package's entries, as its `exports` name them. */
 function packageEntries(): string[] {
   const { exports } = JSON.parse(readFileSync('package.json', 'utf8')) as {
-    exports: Record<string, { '@tessera/source'?: string }>;
+    exports: Record<string, string | { '@tessera/source'?: string }>;
   };
-  return Object.values(exports).flatMap((entry) => entry['@tessera/source'] ?? []);
+  return Object.values(exports).flatMap((entry) =>
+    typeof entry === 'string' ? [] : (entry['@tessera/source'] ?? []),
+  );
 }
 
-/** Builds the entries of a published package, with declarations; `typesBanner` opens those of the first. */
-export function libraryBuild(typesBanner = ''): TsupConfig {
+/** What a package adds to the recipe. */
+export interface LibraryParts {
+  /** Opens the declarations of the first entry. */
+  readonly typesBanner?: string;
+  /** Further files of `dist`: their texts by name. */
+  readonly files?: Readonly<Record<string, string>>;
+}
+
+/** Builds the entries of a published package, with declarations. */
+export function libraryBuild({ typesBanner = '', files = {} }: LibraryParts = {}): TsupConfig {
   if (!existsSync('src/index.ts')) return [];
   const entry = packageEntries();
   return defineConfig({
@@ -36,7 +47,11 @@ export function libraryBuild(typesBanner = ''): TsupConfig {
     entry,
     // What two entries share is a file of its own: a page has each module once.
     splitting: entry.length > 1,
-    onSuccess: () => Promise.resolve(writeDeclarations(process.cwd(), entry, typesBanner)),
+    onSuccess() {
+      writeDeclarations(process.cwd(), entry, typesBanner);
+      for (const [name, text] of Object.entries(files)) writeFileSync(join('dist', name), text);
+      return Promise.resolve();
+    },
   });
 }
 

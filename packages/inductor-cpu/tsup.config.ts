@@ -1,3 +1,5 @@
+import { browserWorkerScript } from '@tessera/shared';
 import { libraryBuild } from '../../tooling/tsup.js';
+import { WORKER_PROGRAM } from './src/runtime/worker-program.js';
 
-export default libraryBuild();
+export default libraryBuild({ files: { 'worker.js': browserWorkerScript(WORKER_PROGRAM) } });

@@ -1,4 +1,4 @@
 import { libraryBuild } from '../../tooling/tsup.js';
 
 // The public types speak of GPUDevice and GPUAdapter, which lib.dom does not have.
-export default libraryBuild('/// <reference types="@webgpu/types" />');
+export default libraryBuild({ typesBanner: '/// <reference types="@webgpu/types" />' });

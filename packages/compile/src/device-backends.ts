@@ -1,6 +1,7 @@
 /**
  * @file Kernel backends by device: what `inductor` compiles with, and what eager ops run through.
  */
+import { onlyReferenceKernels } from '@tessera/inductor-cpu';
 import { EagerProvider, type KernelBackend } from '@tessera/inductor-core';
 import { TesseraError, defineConfig, oneOf, option } from '@tessera/shared';
 import { registerKernelProvider } from '@tessera/tensor/internal';
@@ -22,7 +23,7 @@ export function registerKernelBackend(backend: KernelBackend): void {
   const provider = new EagerProvider(backend);
   registerKernelProvider(backend.device, {
     run: (op, args, outs) =>
-      eagerConfig.kernels === 'reference' && backend.device === 'cpu'
+      backend.device === 'cpu' && (eagerConfig.kernels === 'reference' || onlyReferenceKernels())
         ? false
         : provider.run(op, args, outs),
   });

@@ -7,6 +7,7 @@ import {
   type GraphCompiler,
   aotCompileCaptured,
   minCutRematerializationPartition,
+  runEagerly,
 } from '@tessera/aot-autograd';
 import type { Backend, CompiledSegment, SegmentInput } from '@tessera/dynamo-trace';
 import { type GraphModule, copyModule } from '@tessera/graph';
@@ -15,7 +16,9 @@ import {
   type CompiledGraph,
   compileDevices,
   compileToExecutable,
+  devicesOf,
 } from '@tessera/inductor-core';
+import { onlyReferenceKernels } from '@tessera/inductor-cpu';
 import { isModuleState } from '@tessera/nn';
 import {
   type GraphFunction,
@@ -57,6 +60,9 @@ export type InnerCompile = GraphCompiler;
  */
 export const compileFxInner: InnerCompile = (module) => {
   stage('post-grad passes', () => runPasses(module, postGradPipeline()));
+  const devices = devicesOf(module);
+  if (onlyReferenceKernels() && (devices.size === 0 || devices.has('cpu')))
+    return runEagerly(module);
   return compileDevices(module, compilePart);
 };
 

@@ -5,11 +5,16 @@ import { defineConfig, integerIn, option } from '@tessera/shared';
 
 /** `config` section `trace`; reading a key is a plain property read. */
 export const traceConfig: {
+  readonly generateCode: boolean;
   readonly recompileLimit: number;
   readonly replay: boolean;
   readonly sizeLimit: number;
   readonly verify: number;
 } = defineConfig('trace', {
+  generateCode: option(
+    true,
+    'Check guards with functions made from strings, where the host lets them be made (it is asked once).',
+  ),
   recompileLimit: option(
     8,
     'Traces kept per compiled function; after that it runs eagerly, with a warning.',

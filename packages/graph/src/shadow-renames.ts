@@ -8,11 +8,12 @@
  * shadowed.
  */
 
+import { environmentVariable } from '@tessera/shared';
+
 const NUMBERED = /^([A-Za-z_$][\w$]*?)(?<!\d)([2-9]|[1-9]\d+)$/;
 
 /** What of Node's `process` is read; other hosts have none. */
 interface NodeProcess {
-  readonly env?: { readonly VITEST?: string };
   readonly execArgv?: readonly string[];
 }
 
@@ -20,8 +21,8 @@ interface NodeProcess {
 function isTranspiled(): boolean {
   const { process } = globalThis as { readonly process?: NodeProcess };
   if (process === undefined) return false;
-  const { env, execArgv = [] } = process;
-  return env?.VITEST !== undefined || execArgv.some((arg) => arg.includes('tsx'));
+  const { execArgv = [] } = process;
+  return environmentVariable('VITEST') !== undefined || execArgv.some((arg) => arg.includes('tsx'));
 }
 
 /** The names as in the source; `text` is the function's. */

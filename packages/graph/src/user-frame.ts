@@ -41,6 +41,8 @@ function withFormatter<R>(formatter: StackFormatter | null, fn: () => R): R {
     stackTraceLimit?: number;
     prepareStackTrace?: StackFormatter;
   };
+  // `node --frozen-intrinsics`: the stack is as long as the host says, and its text is read.
+  if (!Object.isExtensible(holder)) return fn();
   const { stackTraceLimit, prepareStackTrace } = holder;
   holder.stackTraceLimit = MOST_FRAMES;
   if (formatter !== null) holder.prepareStackTrace = formatter;

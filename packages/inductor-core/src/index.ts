@@ -52,6 +52,7 @@ export {
   type ExecutableOptions,
 } from './compile-to-executable.js';
 export { compileDevices, type CompiledParts, type CompilePart } from './devices/compile-devices.js';
+export { devicesOf } from './devices/node-device.js';
 export {
   type DeviceStep,
   type SplitGraph,

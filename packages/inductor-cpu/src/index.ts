@@ -2,3 +2,4 @@
  * @file Public API of @tessera/inductor-cpu: the CPU backend.
  */
 export { cpuBackend } from './backend.js';
+export { onlyReferenceKernels } from './runtime/cpu-config.js';

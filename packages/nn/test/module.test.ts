@@ -259,7 +259,7 @@ describe('state dicts', () => {
       	Unexpected key(s) in state_dict: "extra". 
       	size mismatch for bias: copying a param with shape [3] from checkpoint, the shape in current model is [2].
       → Build the module with the sizes of the checkpoint.
-      See docs/errors/state-dict-mismatch.md"
+      See https://github.com/tessera-ml/tessera/blob/main/docs/errors/state-dict-mismatch.md"
     `);
     expect(layer.weight.toArray()).toEqual(before);
     const missing = thrownBy(() => new Linear(2, 2).loadStateDict({ weight: zeros([2, 2]) }));

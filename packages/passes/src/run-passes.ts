@@ -2,15 +2,18 @@
  * @file Runs passes in order, with logs, counters and checks.
  */
 import type { GraphModule } from '@tessera/graph';
-import { counters, defineConfig, log, option, registerLogArtifact } from '@tessera/shared';
+import {
+  counters,
+  defineConfig,
+  environmentVariable,
+  log,
+  option,
+  registerLogArtifact,
+} from '@tessera/shared';
 import { lintAfter } from './lint-after.js';
 import type { Pass } from './pass.js';
 
-interface TestEnvironment {
-  readonly process?: { readonly env?: { readonly VITEST?: string } };
-}
-
-const inTests = (globalThis as unknown as TestEnvironment).process?.env?.VITEST !== undefined;
+const inTests = environmentVariable('VITEST') !== undefined;
 
 const passesConfig = defineConfig('passes', {
   lint: option(inTests, 'check the graph after every pass (default: in tests)'),

@@ -31,6 +31,7 @@ export const ERROR_CODES = {
   'use-after-dispose': 'A tensor was used after its memory was released',
   'out-of-memory': 'The memory budget of a device is exhausted',
   'device-unavailable': 'The device does not exist on this machine or was not registered',
+  'webassembly-forbidden': 'The host does not let programs make WebAssembly code',
   'device-lost': 'The GPU device was lost while work was pending',
   'gpu-validation': 'WebGPU rejected a kernel or command that Tessera made',
   'frozen-parameter': 'A parameter was used after freezing had released it',

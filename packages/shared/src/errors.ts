@@ -5,6 +5,7 @@
  * code, says what to do, and points to a page in `docs/errors/`. Modelled on JAX's error classes.
  */
 import type { ErrorCode } from './error-codes.js';
+import { REPOSITORY } from './repository.js';
 
 /** Optional parts of a {@link TesseraError}. */
 export interface TesseraErrorOptions {
@@ -54,6 +55,11 @@ export function isTesseraError(value: unknown, code?: ErrorCode): value is Tesse
   );
 }
 
+/** Address of the page about an error. */
+export function errorPage(code: ErrorCode): string {
+  return `${REPOSITORY}/blob/main/docs/errors/${code}.md`;
+}
+
 function formatMessage(
   code: ErrorCode,
   message: string,
@@ -63,6 +69,6 @@ function formatMessage(
   const lines = [message];
   if (location !== undefined) lines.push(`  at ${location}`);
   for (const hint of hints) lines.push(`→ ${hint}`);
-  lines.push(`See docs/errors/${code}.md`);
+  lines.push(`See ${errorPage(code)}`);
   return lines.join('\n');
 }

@@ -6,6 +6,7 @@
  */
 
 // Errors
+export { REPOSITORY } from './repository.js';
 export { TesseraError, isTesseraError } from './errors.js';
 export type { TesseraErrorOptions } from './errors.js';
 export { ERROR_CODES } from './error-codes.js';
@@ -89,9 +90,11 @@ export { SymScalar, isPlainInteger, scalarHint, scalarKind, sizeToScalar } from 
 export type { Scalar, ScalarKind, ScalarLike } from './sym-scalar.js';
 
 // The host
+export { environmentVariable } from './host/environment.js';
+export { canGenerateCode } from './host/generated-code.js';
 export { nodeBuiltin } from './host/node-builtin.js';
-export { startWorker } from './host/worker.js';
-export type { WorkerHandle, WorkerStart } from './host/worker.js';
+export { browserWorkerScript, startWorker } from './host/worker.js';
+export type { WorkerHandle, WorkerStart, WorkerUrl } from './host/worker.js';
 
 // Program-wide registries
 export { counters } from './counters.js';

@@ -6,6 +6,7 @@
  * on `torch._logging` and `TORCH_LOGS`.
  */
 import { TesseraError } from './errors.js';
+import { environmentVariable } from './host/environment.js';
 import { nearestNames } from './nearest-names.js';
 
 /** The artifacts that Tessera itself writes. */
@@ -138,10 +139,5 @@ function enableFromList(list: string): void {
   }
 }
 
-interface LogEnvironment {
-  readonly process?: { readonly env?: { readonly TESSERA_LOGS?: string } };
-  readonly TESSERA_LOGS?: string;
-}
-
-const environment = globalThis as unknown as LogEnvironment;
-enableFromList(environment.TESSERA_LOGS ?? environment.process?.env?.TESSERA_LOGS ?? '');
+const { TESSERA_LOGS } = globalThis as { readonly TESSERA_LOGS?: string };
+enableFromList(TESSERA_LOGS ?? environmentVariable('TESSERA_LOGS') ?? '');

@@ -20,10 +20,10 @@ describe('TesseraError', () => {
         at model.ts:12:7
       → Give one leaf per place.
       → Or flatten again.
-      See docs/errors/pytree-mismatch.md"
+      See https://github.com/tessera-ml/tessera/blob/main/docs/errors/pytree-mismatch.md"
     `);
     expect(String(new TesseraError('invalid-argument', 'No.'))).toBe(
-      'TesseraError: No.\nSee docs/errors/invalid-argument.md',
+      'TesseraError: No.\nSee https://github.com/tessera-ml/tessera/blob/main/docs/errors/invalid-argument.md',
     );
   });
 

@@ -2,9 +2,18 @@
  * @file Built-in modules of Node and worker threads.
  */
 import { afterEach, describe, expect, it, vi } from 'vitest';
-import { nodeBuiltin, startWorker } from '../src/index.js';
+import {
+  browserWorkerScript,
+  canGenerateCode,
+  environmentVariable,
+  nodeBuiltin,
+  startWorker,
+} from '../src/index.js';
 
-afterEach(() => vi.unstubAllGlobals());
+afterEach(() => {
+  vi.unstubAllGlobals();
+  vi.resetModules();
+});
 
 describe('nodeBuiltin', () => {
   it('finds modules of Node, and nothing that does not exist', () => {
@@ -18,7 +27,69 @@ describe('nodeBuiltin', () => {
   });
 });
 
+describe('environmentVariable', () => {
+  it('is what the environment says, and undefined where there is none', () => {
+    vi.stubEnv('TESSERA_TEST_VARIABLE', 'here');
+    expect(environmentVariable('TESSERA_TEST_VARIABLE')).toBe('here');
+    vi.unstubAllEnvs();
+    expect(environmentVariable('TESSERA_TEST_VARIABLE')).toBeUndefined();
+    vi.stubGlobal('process', undefined);
+    expect(environmentVariable('PATH')).toBeUndefined();
+  });
+
+  it('does not touch the environment where permission would have to be asked for', () => {
+    const env = new Proxy({}, { get: () => 'value' });
+    const read = vi.fn(() => env);
+    vi.stubGlobal('process', Object.defineProperty({}, 'env', { get: read }));
+    let state = 'prompt';
+    vi.stubGlobal('Deno', { permissions: { querySync: () => ({ state }) } });
+    expect(environmentVariable('TESSERA_LOGS')).toBeUndefined();
+    expect(read).not.toHaveBeenCalled();
+    state = 'granted';
+    expect(environmentVariable('TESSERA_LOGS')).toBe('value');
+  });
+});
+
+describe('canGenerateCode', () => {
+  it('asks the host once', async () => {
+    expect(canGenerateCode()).toBe(true);
+    vi.resetModules();
+    const fresh = await import('../src/index.js');
+    const refuse = vi.fn(() => {
+      throw new EvalError('Code generation from strings disallowed for this context');
+    });
+    vi.stubGlobal('Function', refuse);
+    expect([fresh.canGenerateCode(), fresh.canGenerateCode()]).toEqual([false, false]);
+    expect(refuse).toHaveBeenCalledTimes(1);
+  });
+});
+
 describe('startWorker', () => {
+  it('uses the script that a page hosts, and makes no blob then', () => {
+    const started: unknown[] = [];
+    vi.stubGlobal('process', undefined);
+    const makeBlob = vi.spyOn(URL, 'createObjectURL');
+    vi.stubGlobal(
+      'Worker',
+      class {
+        constructor(url: unknown) {
+          started.push(url);
+        }
+        addEventListener(): void {}
+        terminate(): void {}
+      },
+    );
+    const trusted = { toJSON: () => '/worker.js' };
+    for (const url of ['/worker.js', trusted, null])
+      startWorker({ program: 'x', name: 'test', failed: () => undefined, url })!.stop();
+    expect(started.slice(0, 2)).toEqual(['/worker.js', trusted]);
+    expect(started[2]).toMatch(/^blob:/);
+    expect(makeBlob).toHaveBeenCalledTimes(1);
+    expect(browserWorkerScript('function receive() {}')).toMatch(
+      /self\.onmessage[^]*function receive/,
+    );
+  });
+
   it('posts messages, hears answers and stops', async () => {
     const program =
       'function receive({ n }) { const b = new Uint8Array(n); answer(b, [b.buffer]); }';

@@ -3,7 +3,10 @@
  */
 import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
+import { testReadme } from '../../../tooling/readme.js';
 import * as tessera from '../src/index.js';
+
+testReadme(new URL('../README.md', import.meta.url));
 
 const readme = readFileSync(new URL('../README.md', import.meta.url), 'utf8');
 const example = /## Ten lines\s+```ts\n(.*?)```/s.exec(readme)![1]!;

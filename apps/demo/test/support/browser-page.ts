@@ -2,7 +2,7 @@
  * @file The page of the browser test: trains the digits MLP compiled, on the device that the address
  * names (`?device=wgpu`), and leaves what it saw in a global.
  */
-import { compile, compiledFunctionOf, initWebGpu } from '@tessera/compile';
+import { compile, compiledFunctionOf } from '@tessera/compile';
 import { cpuHeap } from '@tessera/tensor';
 import facts from '../../data/digits.json' with { type: 'json' };
 import { readDigits } from '../../src/digits.js';
@@ -44,7 +44,8 @@ async function gunzip(packed: Response): Promise<Uint8Array> {
 async function main(result: TrainingResult): Promise<void> {
   countWorkers(result);
   const device = new URLSearchParams(location.search).get('device')!;
-  if (device === 'wgpu') await initWebGpu();
+  // A file of its own, which only pages for the GPU load.
+  if (device === 'wgpu') await (await import('@tessera/compile/webgpu')).initWebGpu();
   const digits = readDigits(await gunzip(await fetch('/digits')), facts, device);
   const model = makeModel('mlp', digits.state('mlp'), device);
   const step = compile(trainingStep(model, makeOptimizer('mlp', model)));

@@ -12,14 +12,14 @@
 import type { GraphModule } from '@tessera/graph';
 import type { CompiledGraph } from '@tessera/inductor-core';
 import { observePasses } from '@tessera/passes';
-import { defineConfig, option } from '@tessera/shared';
+import { defineConfig, environmentVariable, option } from '@tessera/shared';
 import { indexPage } from './index-page.js';
-import { type FileSystem, environmentVariable, nodeFiles } from './node-files.js';
+import { type FileSystem, nodeFiles } from './node-files.js';
 import { reproFiles } from './repro.js';
 
 const config = defineConfig('', {
   debugDir: option(
-    environmentVariable('TESSERA_DEBUG_DIR'),
+    environmentVariable('TESSERA_DEBUG_DIR') ?? '',
     'folder that gets one folder per compile (TESSERA_DEBUG_DIR); empty for none',
   ),
 });

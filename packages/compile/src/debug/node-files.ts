@@ -10,18 +10,7 @@ export interface FileSystem {
   writeFileSync(path: string, text: string): void;
 }
 
-interface HostProcess {
-  readonly env?: Readonly<Record<string, string | undefined>>;
-}
-
-const { process } = globalThis as { readonly process?: HostProcess };
-
 /** The file system, or null. */
 export function nodeFiles(): FileSystem | null {
   return nodeBuiltin('node:fs');
-}
-
-/** A variable of the environment; empty where there is none. */
-export function environmentVariable(name: string): string {
-  return process?.env?.[name] ?? '';
 }

@@ -2,11 +2,12 @@
  * @file One generated function that checks a list of guards.
  *
  * Paths share their common prefixes, constants are compared inline, and the function returns at the
- * first failure. Where a content security policy forbids `new Function`, the guards are interpreted.
+ * first failure. Where code may not be generated (`mayGenerate`), the guards are interpreted.
  */
 import { type SourceStep, follow, itemsOf, readGetter, typeOf } from '@tessera/graph';
 import type { Guard, InlineCheck } from './guard.js';
 import type { Layout } from './layout.js';
+import { mayGenerate } from './may-generate.js';
 
 /** Whether all guards hold for the given roots; puts the tensors that it met into `tensors`, in order. */
 export type GuardCheck = (roots: readonly unknown[], tensors: unknown[]) => boolean;
@@ -33,11 +34,7 @@ export function compileGuards(guards: readonly Guard[]): GuardCheck {
     if (guard.within !== undefined)
       within.set(guard.within, [...(within.get(guard.within) ?? []), guard]);
   const outer = guards.filter((guard) => guard.within === undefined);
-  try {
-    return generate(outer, within);
-  } catch {
-    return interpretGuards(guards);
-  }
+  return mayGenerate() ? generate(outer, within) : interpretGuards(guards);
 }
 
 /** The same without generated code. */
@@ -232,15 +229,12 @@ export type Fetch = (root: unknown) => unknown[];
 
 /** Compiles the reading of several paths. */
 export function compileFetch(paths: readonly (readonly SourceStep[])[]): Fetch {
-  try {
-    const code = new PathCode();
-    const names = paths.map((steps) => code.variable(0, steps));
-    const build = new Function(
-      'c',
-      `return (root) => {\nconst roots = [root];\n${code.lines.join('\n')}\nreturn [${names.join(', ')}];\n};`,
-    ) as (c: readonly unknown[]) => Fetch;
-    return build(code.constants);
-  } catch {
-    return (root) => paths.map((steps) => follow(root, steps));
-  }
+  if (!mayGenerate()) return (root) => paths.map((steps) => follow(root, steps));
+  const code = new PathCode();
+  const names = paths.map((steps) => code.variable(0, steps));
+  const build = new Function(
+    'c',
+    `return (root) => {\nconst roots = [root];\n${code.lines.join('\n')}\nreturn [${names.join(', ')}];\n};`,
+  ) as (c: readonly unknown[]) => Fetch;
+  return build(code.constants);
 }

@@ -7,6 +7,7 @@
 import type { Key } from '@tessera/graph';
 import { namesOf } from './fields-check.js';
 import { isPrimitive } from './is-primitive.js';
+import { mayGenerate } from './may-generate.js';
 
 /** See the file header. */
 export interface Layout {
@@ -56,20 +57,17 @@ function generate(
   b = values[${i}];
   if (a === b ? a === 0 && 1 / a !== 1 / b : a === a || b === b) return false;`,
   );
-  try {
-    const build = new Function(
-      'type',
-      'names',
-      `return (object, values) => {
+  if (!mayGenerate()) return null;
+  const build = new Function(
+    'type',
+    'names',
+    `return (object, values) => {
   if (object == null || object.constructor !== type) return false;
   let i = 0, a, b;
   for (const name in object) if (name !== names[i++]) return false;
   if (i !== ${names.length}) return false;${values.join('')}
   return true;
 };`,
-    ) as (...given: unknown[]) => Fits;
-    return build(type, names);
-  } catch {
-    return null;
-  }
+  ) as (...given: unknown[]) => Fits;
+  return build(type, names);
 }

@@ -19,6 +19,7 @@ import { CONTROL_BASE, PLAN, THREAD } from './parallel-code.js';
 import { placeConstants } from './plan-constants.js';
 import { planLayout, type PlanLayout } from './plan-layout.js';
 import { PLAN_BASE, planFunctions, segmentName } from './plan-module.js';
+import { makeModule } from './make-module.js';
 import { threadPool } from './thread-pool.js';
 
 /** Runs launches, on the pool if told so; gives the number, counted from one, of one whose check failed, or 0. */
@@ -46,7 +47,7 @@ const MAX_PAGES = 65536;
 
 const abandoned = new FinalizationRegistry<PlanMemory>((memory) => memory.release());
 
-/** Prepares a plan to run. @throws plan-invalid, kernel-missing, out-of-memory */
+/** Prepares a plan to run. @throws plan-invalid, kernel-missing, out-of-memory, webassembly-forbidden */
 export function loadPlan(plan: ExecutionPlan, generate: KernelGenerator): Executable {
   if (plan.device !== 'cpu') {
     throw new TesseraError(
@@ -63,7 +64,7 @@ export function loadPlan(plan: ExecutionPlan, generate: KernelGenerator): Execut
   const functions = planFunctions(plan, codes, layout);
   const globals: Global[] = [SCRATCH, PLAN_BASE, CONTROL_BASE, THREAD, PLAN];
   const heap = cpuHeap();
-  const module = new WebAssembly.Module(
+  const module = makeModule(
     assembleModule({
       memory: { minPages: 1, maxPages: MAX_PAGES, shared: heap.shared },
       functions: functions.exports,

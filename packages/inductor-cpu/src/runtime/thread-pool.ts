@@ -181,6 +181,7 @@ export class ThreadPool {
       program: WORKER_PROGRAM,
       name: `tessera-cpu-${thread}`,
       failed: () => this.#workerLost(),
+      url: cpuConfig.workerUrl,
       // The process may end while workers wait for work.
       background: true,
     });

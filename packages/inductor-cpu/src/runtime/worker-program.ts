@@ -52,9 +52,9 @@ function receive(message) {
 }
 
 function load({ id, module, globals }) {
-  const { exports } = new WebAssembly.Instance(module, { env: { memory }, math: Math });
-  for (const [name, value] of Object.entries(globals)) exports[name].value = value;
-  plans.set(id, exports.help);
+  const { exports: made } = new WebAssembly.Instance(module, { env: { memory }, math: Math });
+  for (const [name, value] of Object.entries(globals)) made[name].value = value;
+  plans.set(id, made.help);
 }
 
 function serve() {

@@ -1,7 +1,7 @@
 /**
  * @file Finds WebGPU: `navigator.gpu` in browsers, the optional `webgpu` package (Dawn) in Node.
  */
-import { TesseraError } from '@tessera/shared';
+import { TesseraError, environmentVariable } from '@tessera/shared';
 
 /** The part of the `webgpu` package that is used. */
 interface DawnModule {
@@ -19,9 +19,11 @@ export async function findGpu(dawnFlags: readonly string[]): Promise<GPU> {
   if (gpu !== undefined) return gpu;
   let dawn: DawnModule;
   try {
-    // A variable keeps bundlers from resolving a package that browsers do not need.
+    // A variable keeps bundlers from resolving a package that browsers do not need, the comments from warning of it.
     const packageName = 'webgpu';
-    dawn = (await import(/* @vite-ignore */ packageName)) as DawnModule;
+    dawn = (await import(
+      /* webpackIgnore: true */ /* turbopackIgnore: true */ /* @vite-ignore */ packageName
+    )) as DawnModule;
   } catch (cause) {
     throw new TesseraError(
       'device-unavailable',
@@ -43,7 +45,6 @@ export async function findGpu(dawnFlags: readonly string[]): Promise<GPU> {
 /** The part of Node's `process` that is used. */
 interface NodeProcess {
   readonly platform: string;
-  readonly env: Readonly<Record<string, string | undefined>>;
   dlopen(module: object, path: string, flags: number): void;
 }
 
@@ -57,7 +58,7 @@ const KEEP_LOADED = 0x2 | 0x100 | 0x1000;
 function preloadVulkan(): void {
   const { process } = globalThis as { readonly process?: NodeProcess };
   if (process?.platform !== 'linux') return;
-  const driver = process.env.VK_ICD_FILENAMES ?? process.env.VK_DRIVER_FILES;
+  const driver = environmentVariable('VK_ICD_FILENAMES') ?? environmentVariable('VK_DRIVER_FILES');
   if (driver === undefined || driver === '' || isLoadable(process, 'libvulkan.so.1')) return;
   isLoadable(process, driver.split(':')[0].replace(/[^/]*$/, 'libvulkan.so.1'));
 }

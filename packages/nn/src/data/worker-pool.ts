@@ -4,7 +4,8 @@
  * Samples and results cross threads as structured clones; buffers of typed arrays in a result are handed
  * over without a copy.
  */
-import { TesseraError, type WorkerHandle, startWorker } from '@tessera/shared';
+import { TesseraError, type WorkerHandle, type WorkerUrl, startWorker } from '@tessera/shared';
+import { DECODER_PROGRAM } from './decoder-program.js';
 
 /** What a pool is made from. */
 export interface WorkerOptions {
@@ -12,6 +13,11 @@ export interface WorkerOptions {
   readonly module: URL | string;
   /** Threads (default 2). */
   readonly count?: number;
+  /**
+   * Browsers: address of a copy of `@tessera/nn/data-worker.js`, for pages that may not start workers from blobs
+   * (`worker-src 'self'`, Trusted Types).
+   */
+  readonly script?: WorkerUrl | null;
 }
 
 interface Reply {
@@ -19,26 +25,6 @@ interface Reply {
   readonly value?: unknown;
   readonly error?: string;
 }
-
-/** What each thread runs; the decoder is loaded with the first sample. */
-const PROGRAM = `
-const buffers = (value, found = []) => {
-  if (ArrayBuffer.isView(value)) { if (value.buffer instanceof ArrayBuffer) found.push(value.buffer); }
-  else if (value instanceof ArrayBuffer) found.push(value);
-  else if (value !== null && typeof value === 'object') for (const item of Object.values(value)) buffers(item, found);
-  return found;
-};
-let decode = null;
-async function receive({ module, id, sample }) {
-  try {
-    decode ??= (await import(module)).default;
-    const value = await decode(sample);
-    answer({ id, value }, [...new Set(buffers(value))]);
-  } catch (error) {
-    answer({ id, error: String((error && error.stack) || error) }, []);
-  }
-}
-`;
 
 /** See the file header. */
 export class WorkerPool {
@@ -50,7 +36,7 @@ export class WorkerPool {
   > = new Map();
   private next = 0;
 
-  constructor({ module, count = 2 }: WorkerOptions) {
+  constructor({ module, count = 2, script = null }: WorkerOptions) {
     this.module = String(module);
     const fail = (error: Error): void => {
       for (const { reject } of this.waiting.values()) reject(this.failure(error.message));
@@ -64,7 +50,7 @@ export class WorkerPool {
     };
     this.threads = Array.from({ length: count }, (_, i) => {
       const name = `tessera-data-${i}`;
-      const thread = startWorker({ program: PROGRAM, name, answered: settle, failed: fail });
+      const thread = startWorker({ program: DECODER_PROGRAM, name, answered: settle, failed: fail, url: script });
       if (thread !== null) return thread;
       throw new TesseraError('invalid-argument', 'This host starts no workers.', {
         hints: ['Leave `workers` out: samples are then decoded on the calling thread.'],

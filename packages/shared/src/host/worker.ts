@@ -1,7 +1,8 @@
 /**
  * @file Starting a worker thread, in Node and in browsers.
  *
- * Its program is a string, so that a bundle is one file and no path must be resolved.
+ * Its program is a string, so that a bundle is one file and no path must be resolved. Pages that may only start
+ * workers from files of their own name one with the same text: `browserWorkerScript(program)`.
  */
 import { nodeBuiltin } from './node-builtin.js';
 
@@ -26,7 +27,12 @@ export interface WorkerStart {
   readonly failed: (error: Error) => void;
   /** The process may end while the worker waits (Node). */
   readonly background?: boolean;
+  /** Browsers: where a file with the text of `browserWorkerScript(program)` is; a blob is made if it is left out. */
+  readonly url?: WorkerUrl | null;
 }
+
+/** Address of a worker's script: a URL, its text, or a TrustedScriptURL where a page enforces Trusted Types. */
+export type WorkerUrl = string | URL | { readonly toJSON: () => string };
 
 interface NodeWorker {
   postMessage(message: object): void;
@@ -49,7 +55,7 @@ interface BrowserWorker {
 }
 
 interface BrowserGlobals {
-  readonly Worker?: new (url: string, options: { name: string }) => BrowserWorker;
+  readonly Worker?: new (url: WorkerUrl, options: { name: string }) => BrowserWorker;
   readonly Blob?: typeof Blob;
   readonly URL?: typeof URL;
 }
@@ -64,6 +70,11 @@ const BROWSER = `
 const answer = (message, transfer) => self.postMessage(message, transfer);
 self.onmessage = (event) => receive(event.data);
 `;
+
+/** What a browser's worker runs for a program: a classic script. */
+export function browserWorkerScript(program: string): string {
+  return `${BROWSER}${program}`;
+}
 
 /** Starts a worker, or returns null when the host does not allow it. */
 export function startWorker(start: WorkerStart): WorkerHandle | null {
@@ -90,8 +101,11 @@ function startInNode({ Worker }: NodeThreads, start: WorkerStart): WorkerHandle 
 function startInBrowser(start: WorkerStart): WorkerHandle | null {
   const { Worker, Blob, URL } = globalThis as BrowserGlobals;
   if (Worker === undefined || Blob === undefined || URL === undefined) return null;
-  const text = `${BROWSER}${start.program}`;
-  const url = URL.createObjectURL(new Blob([text], { type: 'text/javascript' }));
+  const url =
+    start.url ??
+    URL.createObjectURL(
+      new Blob([browserWorkerScript(start.program)], { type: 'text/javascript' }),
+    );
   const worker = new Worker(url, { name: start.name });
   worker.addEventListener('message', (event) => start.answered?.(event.data));
   worker.addEventListener('error', (event) => start.failed(new Error(event.message)));
@@ -99,7 +113,7 @@ function startInBrowser(start: WorkerStart): WorkerHandle | null {
     post: (message) => worker.postMessage(message),
     stop: () => {
       worker.terminate();
-      URL.revokeObjectURL(url);
+      URL.revokeObjectURL(String(url));
     },
   };
 }

@@ -37,8 +37,10 @@ export function checksNaN(): boolean {
 export function noteForwardCall(node: GradNode): void {
   if (!enabled) return;
   const limit = Error.stackTraceLimit;
-  Error.stackTraceLimit = FRAMES;
+  // `node --frozen-intrinsics` does not let it be changed.
+  const changes = Object.isExtensible(Error);
+  if (changes) Error.stackTraceLimit = FRAMES;
   node.forwardStack = new Error('forward').stack?.split('\n').slice(2).join('\n') ?? null;
-  Error.stackTraceLimit = limit;
+  if (changes) Error.stackTraceLimit = limit;
   node.anomalyParent = currentBackwardNode();
 }

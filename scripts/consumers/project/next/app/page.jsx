@@ -1,0 +1,5 @@
+import { Trainer } from './trainer';
+
+export default function Page() {
+  return <Trainer />;
+}

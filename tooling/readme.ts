@@ -1,0 +1,82 @@
+/**
+ * @file Tests that the TypeScript in a README runs, and prints what its comments say.
+ *
+ * The `ts` blocks of a README are one program; what needs files or servers that are not there is marked `ts no-run`. Where the comment behind a `console.log` begins with a value
+ * (`// [1, 2, 3]`, `// true, and recorded`), the output must be that value; other comments are prose.
+ */
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { basename, dirname } from 'node:path';
+import { fileURLToPath, pathToFileURL } from 'node:url';
+import { inspect } from 'node:util';
+import { afterEach, expect, it, vi } from 'vitest';
+
+/** A `console.log` whose comment promises a value. */
+interface Promised {
+  readonly line: number;
+  readonly comment: string;
+}
+
+/** A comment that begins like a value. Dots stand for something, so such a one is prose. */
+const VALUE = /^(?:[[\d'-]|true\b|false\b|null\b)(?!.*…)/;
+
+/** Blocks of a README in order, as one program; each statement that logs says from which line it is. */
+function programOf(text: string): { code: string; promised: Promised[] } {
+  const blocks = [...text.matchAll(/^```ts\n(.*?)^```$/gms)].map(([, block]) => block!);
+  const lines = blocks.join('\n').split('\n');
+  const promised: Promised[] = [];
+  const code = lines.map((content, line) => {
+    const comment = /^\s*console\.log\(.*\);? \/\/ (.*)$/.exec(content)?.[1];
+    if (comment !== undefined && VALUE.test(comment)) promised.push({ line, comment });
+    return content.replace(/(?<!\w)console\.log\(/, `readmeLog(${line}, `);
+  });
+  return { code: code.join('\n'), promised };
+}
+
+/** Text without the spaces that `console.log` puts inside brackets. */
+function bare(text: string): string {
+  return text.replaceAll(/\s+/g, ' ').replaceAll(/([[{(]) | (?=[\]})])/g, '$1');
+}
+
+/** See `testReadme`. */
+interface ReadmeOptions {
+  /** The package that its code imports from; the README's own folder by default. */
+  readonly from?: URL;
+  /** Runs first; the reason that it gives, if any, is why the test is skipped. */
+  readonly before?: () => Promise<string | null>;
+}
+
+/**
+ * Defines the test for a README. Its program lies in the folder of results of a package, so that it imports what the
+ * package may import.
+ */
+export function testReadme(
+  readme: URL,
+  { from = new URL('.', readme), before = async () => null }: ReadmeOptions = {},
+): void {
+  const { code, promised } = programOf(readFileSync(readme, 'utf8'));
+  const name = basename(dirname(fileURLToPath(readme)));
+  const file = fileURLToPath(new URL(`.test-results/readme-of-${name}.ts`, from));
+  const globals = globalThis as { readmeLog?: (line: number, ...values: unknown[]) => void };
+  afterEach(() => {
+    delete globals.readmeLog;
+    vi.restoreAllMocks();
+  });
+
+  it('runs the code of the README, which prints what it says', async ({ skip }) => {
+    const reason = await before();
+    if (reason !== null) skip(reason);
+    const printed = new Map<number, string>();
+    globals.readmeLog = (line, ...values) => {
+      const texts = values.map((value) => (typeof value === 'string' ? value : inspect(value)));
+      printed.set(line, bare(texts.join(' ')));
+    };
+    mkdirSync(dirname(file), { recursive: true });
+    writeFileSync(file, `declare const readmeLog: (...values: unknown[]) => void;\n${code}`);
+    await import(/* @vite-ignore */ pathToFileURL(file).href);
+    for (const { line, comment } of promised) {
+      const output = printed.get(line);
+      const said = bare(comment).startsWith(output ?? ' ') ? output : bare(comment);
+      expect(output, `line ${line} of the README's code`).toBe(said);
+    }
+  }, 60_000);
+}
