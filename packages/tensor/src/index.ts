@@ -157,6 +157,7 @@ export {
   clamp,
   clampMax,
   clampMin,
+  clip,
   fmax,
   fmin,
   maximum,
@@ -227,6 +228,8 @@ export { heaviside } from './ops/pointwise/heaviside.js';
 export {
   type IscloseOptions,
   type IsinOptions,
+  allclose,
+  equal,
   isclose,
   isin,
 } from './ops/pointwise/membership.js';
@@ -302,6 +305,15 @@ export {
 export { all, any } from './ops/reduction/logic.js';
 export { type VarianceOptions, std, stdMean, varMean, variance } from './ops/reduction/variance.js';
 export { logsumexp, norm } from './ops/reduction/norm.js';
+export {
+  type BincountOptions,
+  type HistcOptions,
+  type HistogramOptions,
+  bincount,
+  histc,
+  histogram,
+} from './ops/reduction/histogram.js';
+export { logcumsumexp } from './ops/scan/log-sum-exp.js';
 export { cumprod, cumsum, flip } from './ops/scan/scan.js';
 export { cummax, cummin } from './ops/scan/extremum.js';
 export {

@@ -30,6 +30,7 @@ import * as factoryLike from './ops/factory/like.js';
 import * as randomFill from './ops/random/fill.js';
 import * as distributionFill from './ops/random/distribution-fill.js';
 import * as copy from './ops/arrange/copy.js';
+import * as dtypeMethods from './ops/arrange/dtype-methods.js';
 import * as division from './ops/pointwise/division.js';
 import * as exponential from './ops/pointwise/exponential.js';
 import * as extremum from './ops/pointwise/extremum.js';
@@ -44,8 +45,10 @@ import * as reductionExtremum from './ops/reduction/extremum.js';
 import * as reductionLogic from './ops/reduction/logic.js';
 import * as reductionNorm from './ops/reduction/norm.js';
 import * as reductionVariance from './ops/reduction/variance.js';
+import * as histogram from './ops/reduction/histogram.js';
 import * as rounding from './ops/pointwise/rounding.js';
 import * as scan from './ops/scan/scan.js';
+import * as scanLogSumExp from './ops/scan/log-sum-exp.js';
 import * as scatter from './ops/indexing/scatter.js';
 import * as softmax from './ops/activation/softmax.js';
 import * as sort from './ops/order/sort.js';
@@ -55,6 +58,7 @@ import * as viewDims from './ops/view/dims.js';
 import * as setStorage from './ops/arrange/set-storage.js';
 import * as viewScatter from './ops/view/scatter.js';
 import * as diagonal from './ops/view/diagonal.js';
+import * as fillDiagonal from './ops/view/fill-diagonal.js';
 import * as contraction from './ops/matmul/contraction.js';
 import * as finiteDifference from './ops/scan/finite-difference.js';
 import * as pixelShuffle from './ops/arrange/pixel-shuffle.js';
@@ -125,6 +129,7 @@ export interface TensorMethods
     MethodsOf<typeof randomFill>,
     MethodsOf<typeof distributionFill>,
     MethodsOf<typeof copy>,
+    MethodsOf<typeof dtypeMethods>,
     MethodsOf<typeof division>,
     MethodsOf<typeof exponential>,
     MethodsOf<typeof extremum>,
@@ -140,8 +145,10 @@ export interface TensorMethods
     MethodsOf<typeof reductionLogic>,
     MethodsOf<typeof reductionNorm>,
     MethodsOf<typeof reductionVariance>,
+    MethodsOf<typeof histogram>,
     MethodsOf<typeof rounding>,
     MethodsOf<typeof scan>,
+    MethodsOf<typeof scanLogSumExp>,
     MethodsOf<typeof scatter>,
     MethodsOf<typeof softmax>,
     MethodsOf<typeof sort>,
@@ -151,6 +158,7 @@ export interface TensorMethods
     MethodsOf<typeof setStorage>,
     MethodsOf<typeof viewScatter>,
     MethodsOf<typeof diagonal>,
+    MethodsOf<typeof fillDiagonal>,
     MethodsOf<typeof contraction>,
     MethodsOf<typeof finiteDifference>,
     MethodsOf<typeof pixelShuffle>,
@@ -212,6 +220,7 @@ export const METHOD_MODULES: readonly Readonly<Record<string, unknown>>[] = [
   randomFill,
   distributionFill,
   copy,
+  dtypeMethods,
   division,
   exponential,
   extremum,
@@ -226,8 +235,10 @@ export const METHOD_MODULES: readonly Readonly<Record<string, unknown>>[] = [
   reductionLogic,
   reductionNorm,
   reductionVariance,
+  histogram,
   rounding,
   scan,
+  scanLogSumExp,
   scatter,
   softmax,
   sort,
@@ -237,6 +248,7 @@ export const METHOD_MODULES: readonly Readonly<Record<string, unknown>>[] = [
   setStorage,
   viewScatter,
   diagonal,
+  fillDiagonal,
   contraction,
   finiteDifference,
   pixelShuffle,
