@@ -47,8 +47,11 @@ class Recorder:
             return {"float": str(value)}
         return value
 
-    def call(self, schema, args, compute=None, gradients=True, differentiable_outputs=None):
-        """Records one call. `schema` is 'aten::name.overload(...)' or the name alone, for PyTorch's own."""
+    def call(self, schema, args, compute=None, gradients=True, differentiable_outputs=None, read=None):
+        """Records one call. `schema` is 'aten::name.overload(...)' or the name alone, for PyTorch's own.
+
+        `read` maps arguments to the function of what is read of them: PyTorch gives gradients to the rest, too.
+        """
         name = schema.split("(")[0]
         namespace, rest = name.split("::")
         base, _, overload = rest.partition(".")
@@ -96,7 +99,7 @@ class Recorder:
                 return
             entry["grad_out"] = [self.store(seeds[i]) if i in seeds else None for i in range(len(outs))]
             entry["grad_in"] = [
-                {"arg": key, "index": index, "grad": None if g is None else self.store(g.contiguous())}
+                {"arg": key, "index": index, "grad": None if g is None else self.store((read or {}).get(key, lambda x: x)(g).contiguous())}
                 for ((key, index), _), g in zip(leaves, found)
             ]
         self.cases.append(entry)

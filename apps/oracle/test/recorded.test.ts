@@ -4,6 +4,7 @@
  */
 import { config } from '@tessera/compile';
 import { getOp } from '@tessera/tensor';
+import '@tessera/tensor/linalg';
 import {
   KNOWN_DEVIATIONS,
   type OracleCase,
@@ -18,7 +19,10 @@ import { readOracleFile } from '../src/read-file.js';
 const MODES: readonly OracleMode[] = ['eager', 'fake', 'grad', 'compiled-cpu'];
 
 /** The recordings, and how many calls of how many operators each holds. */
-const FILES: readonly [name: string, operators: number, calls: number][] = [['elements', 9, 92]];
+const FILES: readonly [name: string, operators: number, calls: number][] = [
+  ['elements', 9, 92],
+  ['linalg', 34, 589],
+];
 
 describe.each(FILES)('calls recorded in %s', (name, operators, calls) => {
   const file = readOracleFile(new URL(`../data/${name}.br`, import.meta.url));

@@ -365,20 +365,9 @@ export { linear, matmul, outer } from './ops/matmul/composite.js';
 export { bilinear, inner, kron, tensordot, vdot } from './ops/matmul/contraction.js';
 export { einsum } from './ops/matmul/einsum.js';
 export { addbmm, addmv, addr } from './ops/matmul/added.js';
-export { corrcoef, cov, cross, linalgCross } from './ops/matmul/cross.js';
+export { corrcoef, cov, cross } from './ops/matmul/cross.js';
 export { cdist, pdist } from './ops/matmul/distance.js';
 export { cosineSimilarity, dist, pairwiseDistance, renorm } from './ops/matmul/similarity.js';
-export { type MatrixOrder, linalgMatrixNorm, linalgNorm } from './ops/linalg/norm.js';
-export { linalgSvd, linalgSvdvals } from './ops/linalg/svd.js';
-export { type QrMode, linalgQr, qr } from './ops/linalg/qr.js';
-export { linalgLuSolve } from './ops/linalg/lu-solve.js';
-export {
-  type TriangularOptions,
-  linalgSolveTriangular,
-  triangularSolve,
-} from './ops/linalg/solve.js';
-export { linalgSlogdet, logdet } from './ops/linalg/det.js';
-export { linalgMatrixExp, linalgPinv, pinverse } from './ops/linalg/function.js';
 
 // Factories
 export { type TensorOptions, empty, full, ones, zeros } from './ops/factory/factory.js';

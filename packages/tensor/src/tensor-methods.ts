@@ -65,13 +65,7 @@ import * as pixelShuffle from './ops/arrange/pixel-shuffle.js';
 import * as rearrange from './ops/arrange/rearrange.js';
 import * as repeatInterleave from './ops/arrange/repeat-interleave.js';
 import * as cross from './ops/matmul/cross.js';
-import * as linalgDet from './ops/linalg/det.js';
-import * as linalgFunction from './ops/linalg/function.js';
-import * as linalgQr from './ops/linalg/qr.js';
-import * as linalgSolve from './ops/linalg/solve.js';
-import * as linalgSvd from './ops/linalg/svd.js';
 import * as matmulAdded from './ops/matmul/added.js';
-import * as normMatrix from './ops/linalg/norm.js';
 import * as similarity from './ops/matmul/similarity.js';
 import * as viewInplace from './ops/view/inplace.js';
 import * as viewRank from './ops/view/rank.js';
@@ -165,13 +159,7 @@ export interface TensorMethods
     MethodsOf<typeof rearrange>,
     MethodsOf<typeof repeatInterleave>,
     MethodsOf<typeof cross>,
-    MethodsOf<typeof linalgDet>,
-    MethodsOf<typeof linalgFunction>,
-    MethodsOf<typeof linalgQr>,
-    MethodsOf<typeof linalgSolve>,
-    MethodsOf<typeof linalgSvd>,
     MethodsOf<typeof matmulAdded>,
-    MethodsOf<typeof normMatrix>,
     MethodsOf<typeof similarity>,
     MethodsOf<typeof viewInplace>,
     MethodsOf<typeof viewRank>,
@@ -255,13 +243,7 @@ export const METHOD_MODULES: readonly Readonly<Record<string, unknown>>[] = [
   rearrange,
   repeatInterleave,
   cross,
-  linalgDet,
-  linalgFunction,
-  linalgQr,
-  linalgSolve,
-  linalgSvd,
   matmulAdded,
-  normMatrix,
   similarity,
   viewInplace,
   viewRank,

@@ -80,7 +80,7 @@ const expOp = defineOp('aten::linalg_matrix_exp(Tensor self) -> Tensor', {
       const n = x.sizes.at(-1)!;
       const blank = zeros(x.sizes, { dtype: x.dtype, device: x.device });
       const blocks = cat([cat([x, grad], -1), cat([blank, x], -1)], -2);
-      return narrow(narrow(linalgMatrixExp(blocks), -2, 0, n), -1, n, n);
+      return narrow(narrow(matrixExp(blocks), -2, 0, n), -1, n, n);
     },
   }),
 });
@@ -88,7 +88,31 @@ defineOp('aten::matrix_exp(Tensor self) -> Tensor', {
   decompose: ({ self }) => callOp(expOp, [self]),
 });
 
-const EPSILON = { float32: 2 ** -23, float64: 2 ** -52 } as const;
+/** Precision by dtype. */
+export const EPSILON: Readonly<Record<'float32' | 'float64', number>> = {
+  float32: 2 ** -23,
+  float64: 2 ** -52,
+};
+
+/** The gradient of a from that of its pseudo-inverse p. @see pinv_backward in PyTorch's FunctionsManual */
+export function pinvGradient(grad: Tensor, a: Tensor, p: Tensor): Tensor {
+  const g = mT(grad);
+  const pt = mT(p);
+  if (a.sizes.at(-2)! <= a.sizes.at(-1)!) {
+    const k = matmul(g, p);
+    const kp = matmul(k, pt);
+    return add(
+      sub(add(neg(mT(matmul(p, k))), kp), matmul(matmul(a, p), kp)),
+      matmul(matmul(pt, p), sub(g, matmul(k, a))),
+    );
+  }
+  const k = matmul(p, g);
+  const pk = matmul(pt, k);
+  return sub(
+    add(add(neg(mT(matmul(k, p))), matmul(matmul(sub(g, matmul(a, k)), p), pt)), pk),
+    matmul(matmul(pk, p), a),
+  );
+}
 
 const pinvOp = defineOp(
   'aten::linalg_pinv.atol_rtol_tensor(Tensor self, *, Tensor? atol=None, Tensor? rtol=None, bool hermitian=False) -> Tensor',
@@ -127,27 +151,7 @@ const pinvOp = defineOp(
       writeNumbers(out!, result);
     },
     saved: ['self', 'out'],
-    // @see pinv_backward in PyTorch's FunctionsManual
-    vjp: ({ self }, { grad, out }) => ({
-      self: () => {
-        const [a, p, g] = [self as Tensor, out, mT(grad)];
-        const pt = mT(p);
-        if (a.sizes.at(-2)! <= a.sizes.at(-1)!) {
-          const k = matmul(g, p);
-          const kp = matmul(k, pt);
-          return add(
-            sub(add(neg(mT(matmul(p, k))), kp), matmul(matmul(a, p), kp)),
-            matmul(matmul(pt, p), sub(g, matmul(k, a))),
-          );
-        }
-        const k = matmul(p, g);
-        const pk = matmul(pt, k);
-        return sub(
-          add(add(neg(mT(matmul(k, p))), matmul(matmul(sub(g, matmul(a, k)), p), pt)), pk),
-          matmul(matmul(pk, p), a),
-        );
-      },
-    }),
+    vjp: ({ self }, { grad, out }) => ({ self: () => pinvGradient(grad, self as Tensor, out) }),
   },
 );
 
@@ -159,12 +163,12 @@ const pinverseOp = defineOp('aten::pinverse(Tensor self, float rcond=1e-15) -> T
 });
 
 /** The exponential of square matrices. @throws shape-mismatch */
-export function linalgMatrixExp(self: Tensor): Tensor {
+export function matrixExp(self: Tensor): Tensor {
   return callOp(expOp, [self]) as Tensor;
 }
 
 /** The Moore–Penrose inverse, [.., M, N] → [.., N, M]; singular values up to max(atol, rtol · largest) count as 0. @throws invalid-dim, dtype-unsupported */
-export function linalgPinv(
+export function pinv(
   self: Tensor,
   options: { atol?: Tensor | null; rtol?: Tensor | null; hermitian?: boolean } = {},
 ): Tensor {

@@ -10,7 +10,7 @@ import type { TensorMeta } from '../../op/op-record.js';
 import type { Tensor } from '../../tensor.js';
 import { cat } from '../arrange/join.js';
 import { checkMatrix, columnMajorStrides } from './shape.js';
-import { linalgSolveTriangular } from './solve.js';
+import { solveTriangular } from './solve-triangular.js';
 import { matmul } from '../matmul/composite.js';
 import { add, neg, sub } from '../pointwise/arithmetic.js';
 import { triu } from '../indexing/triangle.js';
@@ -28,7 +28,7 @@ function tallGradient(gradQ: Tensor | null, gradR: Tensor | null, q: Tensor, r: 
   const symmetric = add(triu(both), mT(triu(both, 1)));
   const inside = matmul(q, symmetric);
   const total = gradQ === null ? inside : add(inside, gradQ);
-  return linalgSolveTriangular(mT(r), total, { upper: false, left: false });
+  return solveTriangular(mT(r), total, { upper: false, left: false });
 }
 
 function qrGradient(gradQ: Tensor | null, gradR: Tensor | null, q: Tensor, r: Tensor): Tensor {
@@ -99,16 +99,11 @@ const qrOp = defineOp('aten::linalg_qr(Tensor A, str mode="reduced") -> (Tensor 
   }),
 });
 
-const oldQrOp = defineOp('aten::qr(Tensor self, bool some=True) -> (Tensor Q, Tensor R)', {
+defineOp('aten::qr(Tensor self, bool some=True) -> (Tensor Q, Tensor R)', {
   decompose: ({ self, some }) => callOp(qrOp, [self, (some as boolean) ? 'reduced' : 'complete']),
 });
 
 /** q @ r = self with orthonormal columns of q and upper triangular r: [.., M, N] → [.., M, K], [.., K, N]. @throws invalid-dim, dtype-unsupported, invalid-argument */
-export function linalgQr(self: Tensor, options: { mode?: QrMode } = {}): [q: Tensor, r: Tensor] {
+export function qr(self: Tensor, options: { mode?: QrMode } = {}): [q: Tensor, r: Tensor] {
   return callOp(qrOp, [self, options.mode ?? 'reduced']) as [Tensor, Tensor];
-}
-
-/** As `linalgQr`: reduced, or complete unless `some`. @throws invalid-dim, dtype-unsupported */
-export function qr(self: Tensor, some = true): [q: Tensor, r: Tensor] {
-  return callOp(oldQrOp, [self, some]) as [Tensor, Tensor];
 }

@@ -6,55 +6,25 @@ import { callOp } from '../../dispatch/dispatcher.js';
 import { isFloatingPoint, isIntegral } from '../../dtype.js';
 import { readNumbers } from '../../kernels/elements.js';
 import { defineOp } from '../../op/op-overload.js';
-import { formatSizes, wrapDim } from '../../shape.js';
+import { formatSizes } from '../../shape.js';
 import type { Tensor } from '../../tensor.js';
-import { contiguous } from '../arrange/copy.js';
 import { div } from '../pointwise/division.js';
 import { clamp, clampMin } from '../pointwise/extremum.js';
 import { scalarTensor } from '../factory/factory.js';
 import { diag } from '../view/diagonal.js';
-import { broadcastTensors } from '../arrange/meshgrid.js';
+import { linalgCrossOp, refuseVectors } from './cross-op.js';
 import { mm } from './matmul.js';
 import { mul, sub } from '../pointwise/arithmetic.js';
 import { sqrt } from '../pointwise/exponential.js';
-import { roll } from '../arrange/rearrange.js';
 import { sum } from '../reduction/reduction.js';
 import { squeeze, t, unsqueeze } from '../view/dims.js';
 import { view } from '../view/view.js';
-
-/** @throws shape-mismatch */
-function refuse(message: string): never {
-  throw new TesseraError('shape-mismatch', message, {
-    hints: ['Cross products are of vectors of 3 elements.'],
-  });
-}
-
-const linalgCrossOp = defineOp(
-  'aten::linalg_cross(Tensor self, Tensor other, *, int dim=-1) -> Tensor',
-  {
-    decompose: ({ self, other, dim }) => {
-      if (self.ndim !== other.ndim)
-        refuse(
-          `linalg.cross: inputs must have the same number of dimensions, got ${self.ndim as number} and ${other.ndim as number}`,
-        );
-      const at = wrapDim(dim as number, self.ndim, 'linalg_cross');
-      if (self.sizes[at] !== 3 || other.sizes[at] !== 3)
-        refuse(
-          `linalg.cross: inputs dimension ${dim as number} must have length 3. Got ${self.sizes[at] as number} and ${other.sizes[at] as number}`,
-        );
-      const [a, b] = broadcastTensors([self as Tensor, other as Tensor]) as [Tensor, Tensor];
-      const forth = mul(roll(a, -1, at), roll(b, -2, at));
-      const back = mul(roll(a, -2, at), roll(b, -1, at));
-      return contiguous(sub(forth, back));
-    },
-  },
-);
 
 const crossOp = defineOp('aten::cross(Tensor self, Tensor other, int? dim=None) -> Tensor', {
   decompose: ({ self, other, dim }) => {
     const first = (self.sizes as number[]).indexOf(3);
     if (dim === null && first < 0)
-      refuse(`no dimension of size 3 in input ${formatSizes(self.sizes)}`);
+      refuseVectors(`no dimension of size 3 in input ${formatSizes(self.sizes)}`);
     return callOp(linalgCrossOp, [self, other, dim ?? first]);
   },
 });
@@ -135,11 +105,6 @@ const corrcoefOp = defineOp('aten::corrcoef(Tensor self) -> Tensor', {
     return clamp(scaled, -1, 1);
   },
 });
-
-/** Cross products of vectors along a dimension; the last by default. @throws shape-mismatch */
-export function linalgCross(self: Tensor, other: Tensor, options: { dim?: number } = {}): Tensor {
-  return callOp(linalgCrossOp, [self, other, options.dim ?? -1]) as Tensor;
-}
 
 /** Cross products of vectors along a dimension; the first of size 3 by default. @throws shape-mismatch */
 export function cross(self: Tensor, other: Tensor, dim: number | null = null): Tensor {
