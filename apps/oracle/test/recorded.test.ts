@@ -4,6 +4,7 @@
  */
 import { config } from '@tessera/compile';
 import { getOp } from '@tessera/tensor';
+import '@tessera/tensor/fft';
 import '@tessera/tensor/linalg';
 import {
   KNOWN_DEVIATIONS,
@@ -22,6 +23,7 @@ const MODES: readonly OracleMode[] = ['eager', 'fake', 'grad', 'compiled-cpu'];
 const FILES: readonly [name: string, operators: number, calls: number][] = [
   ['elements', 9, 92],
   ['linalg', 34, 589],
+  ['fft', 14, 236],
 ];
 
 describe.each(FILES)('calls recorded in %s', (name, operators, calls) => {
