@@ -4,8 +4,9 @@
  */
 import type { ErrorCode } from '@tessera/shared';
 import { describe, expect, it } from 'vitest';
-import { type Tensor, arange, fromTypedArray, ones, readNumbers, zeros } from '../src/index.js';
+import { type Tensor, arange, fromTypedArray, ones, zeros } from '../src/index.js';
 import * as fft from '../src/fft.js';
+import { readNumbers } from '../src/internal.js';
 import { gradientError, secondGradientError } from './support/gradient-check.js';
 
 function waves(...sizes: number[]): Tensor {

@@ -1,12 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import {
-  type Tensor,
-  eye,
-  fromTypedArray,
-  matmul,
-  tensor,
-  zeros,
-} from '../src/index.js';
+import { type Tensor, eye, fromTypedArray, matmul, tensor, zeros } from '../src/index.js';
 import { readNumbers } from '../src/internal.js';
 import * as linalg from '../src/linalg.js';
 

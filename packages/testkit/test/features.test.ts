@@ -6,12 +6,17 @@ import { expect, it } from 'vitest';
 import { blockNames, checkedDocument, documentPath } from './doc-blocks.js';
 import { operatorsByFile } from './op-families.js';
 
-/** Families, each with its files of `packages/tensor/src/ops`: `view` also stands for `view-dims`. */
+/** Families, each with its folders and files of `packages/tensor/src/ops`; a file goes before its folder. */
 const FAMILIES: Readonly<Record<string, readonly string[]>> = {
-  Arithmetic: ['pointwise-arithmetic', 'division', 'fused-arithmetic', 'power', 'integer'],
-  'Exponential, logarithm, trigonometry': ['exponential', 'log-domain', 'trigonometric'],
-  'Special functions': ['special', 'polygamma'],
-  'Rounding, extrema': ['rounding', 'extremum', 'float-parts', 'real'],
+  Arithmetic: ['arithmetic', 'division', 'fused-arithmetic', 'power', 'integer'].map(pointwise),
+  'Exponential, logarithm, trigonometry': [
+    'exponential',
+    'log-domain',
+    'trigonometric',
+    'trigonometric-inverse',
+  ].map(pointwise),
+  'Special functions': ['special', 'polygamma'].map(pointwise),
+  'Rounding, extrema': ['rounding', 'extremum', 'float-parts', 'real'].map(pointwise),
   'Comparison, logic, choice': [
     'comparison',
     'membership',
@@ -19,34 +24,40 @@ const FAMILIES: Readonly<Record<string, readonly string[]>> = {
     'where',
     'heaviside',
     'fill',
+  ].map(pointwise),
+  Activations: ['activation'],
+  'Copies and conversions': ['arrange/copy'],
+  Views: ['view', 'arrange/set-storage'],
+  'Joining and padding': [
+    'arrange/join',
+    'arrange/join-stack',
+    'resample/pad',
+    'resample/pad-edge',
   ],
-  Activations: ['activation', 'softmax'],
-  'Copies and conversions': ['copy'],
-  Views: ['view', 'set-storage'],
-  'Joining and padding': ['join', 'pad'],
-  'Repeating, turning, grids': ['diagonal', 'finite', 'meshgrid', 'pixel', 'rearrange', 'repeat'],
-  Reductions: ['reduction', 'order-statistic', 'quantile', 'trapezoid'],
-  'Scans and sorting': ['scan', 'sort', 'search-sorted', 'unique'],
-  Indexing: [
-    'embedding',
-    'index',
-    'indexing',
-    'masked-scatter',
-    'nonzero',
-    'scatter',
-    'take',
-    'triangle',
-  ],
+  'Repeating, turning, grids': ['arrange', 'scan/finite-difference', 'view/diagonal'],
+  Reductions: ['reduction', 'order/order-statistic', 'order/quantile', 'scan/trapezoid'],
+  'Scans and sorting': ['scan', 'order'],
+  Indexing: ['indexing'],
   Attention: ['attention'],
-  'Matrix products': ['contraction', 'einsum', 'matmul'],
-  'Distances, statistics, linear algebra': ['cross', 'distance', 'linalg', 'similarity'],
+  'Matrix products': ['matmul'],
+  'Distances, statistics, linear algebra': [
+    'linalg',
+    'matmul/cross',
+    'matmul/cross-op',
+    'matmul/distance',
+    'matmul/similarity',
+  ],
   'Convolution and pooling': ['convolution', 'pool'],
-  'Resizing, sampling and patches': ['upsample', 'grid-sampler', 'im2col'],
+  'Resizing, sampling and patches': ['resample', 'convolution/im2col'],
   Normalization: ['norm'],
   Losses: ['loss'],
   Factories: ['factory'],
-  'Random numbers': ['random', 'dropout'],
+  'Random numbers': ['random'],
 };
+
+function pointwise(file: string): string {
+  return `pointwise/${file}`;
+}
 
 const files = await operatorsByFile();
 // After the operators were registered under observation.
@@ -86,9 +97,10 @@ function share(supports: readonly Support[], column: (typeof COLUMNS)[number]): 
 }
 
 function opsOf(family: string): NonNullable<ReturnType<typeof files.get>> {
-  const stems = FAMILIES[family]!;
+  const places = FAMILIES[family]!;
+  const named = new Set(Object.values(FAMILIES).flat());
   const own = [...files.keys()]
-    .filter((file) => stems.some((stem) => file === stem || file.startsWith(`${stem}-`)))
+    .filter((file) => places.includes(named.has(file) ? file : file.split('/')[0]!))
     .sort();
   // Helpers of other namespaces are not in the tables.
   return own.flatMap((file) => files.get(file)!).filter((op) => op.schema.namespace === 'aten');

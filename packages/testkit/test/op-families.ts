@@ -7,7 +7,7 @@
  */
 import type { OpOverload } from '@tessera/tensor';
 
-/** Operators by the name of their file in `packages/tensor/src/ops`, in the order of their registration. */
+/** Operators by the path of their file in `packages/tensor/src/ops`, in the order of their registration. */
 export async function operatorsByFile(): Promise<Map<string, OpOverload[]>> {
   const files = new Map<string, OpOverload[]>();
   const prototype = Map.prototype as Map<unknown, unknown>;
@@ -17,7 +17,7 @@ export async function operatorsByFile(): Promise<Map<string, OpOverload[]>> {
   const entries: { key: string; file: string }[] = [];
   prototype.set = function (this: Map<unknown, unknown>, key: unknown, value: unknown) {
     if (typeof key === 'string' && /^\w+::\w/.test(key)) {
-      const file = /\/tensor\/src\/ops\/([a-z0-9-]+)\.ts/.exec(new Error().stack ?? '')?.[1];
+      const file = /\/tensor\/src\/ops\/([a-z0-9/-]+)\.ts/.exec(new Error().stack ?? '')?.[1];
       if (file !== undefined) entries.push({ key, file });
     }
     return original.call(this, key, value);
@@ -25,6 +25,8 @@ export async function operatorsByFile(): Promise<Map<string, OpOverload[]>> {
   let tensor: typeof import('@tessera/tensor/internal');
   try {
     tensor = await import('@tessera/tensor/internal');
+    await import('@tessera/tensor');
+    await import('@tessera/tensor/linalg');
   } finally {
     prototype.set = original;
     Error.stackTraceLimit = depth;
