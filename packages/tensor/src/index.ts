@@ -305,14 +305,7 @@ export {
 export { all, any } from './ops/reduction/logic.js';
 export { type VarianceOptions, std, stdMean, varMean, variance } from './ops/reduction/variance.js';
 export { logsumexp, norm } from './ops/reduction/norm.js';
-export {
-  type BincountOptions,
-  type HistcOptions,
-  type HistogramOptions,
-  bincount,
-  histc,
-  histogram,
-} from './ops/reduction/histogram.js';
+export { bincount, histc, histogram } from './ops/reduction/histogram.js';
 export { logcumsumexp } from './ops/scan/log-sum-exp.js';
 export { cumprod, cumsum, flip } from './ops/scan/scan.js';
 export { cummax, cummin } from './ops/scan/extremum.js';
