@@ -12,8 +12,6 @@ import {
   matmul,
   ones,
   rand,
-  tensor,
-  toDevice,
   zeros,
 } from '@tessera/tensor';
 import * as fft from '@tessera/tensor/fft';
@@ -144,13 +142,7 @@ describe.skipIf(!wantsGpu)('on WebGPU', () => {
     ['fft.rfft', (x: Tensor) => fft.rfft(x)],
     ['logcumsumexp', (x: Tensor) => x.logcumsumexp(0)],
   ])('%s is error kernel-missing, eager and compiled', (_name, fn) => {
-    const x = toDevice(
-      tensor([
-        [2, 0],
-        [0, 2],
-      ]),
-      'wgpu',
-    );
+    const x = eye(2).mul(2).to('wgpu');
     expect(() => fn(x)).toThrow(expect.objectContaining({ code: 'kernel-missing' }));
     expect(() => compile(fn)(x).storage).toThrow(
       expect.objectContaining({ code: 'kernel-missing' }),
@@ -163,7 +155,7 @@ describe.skipIf(!wantsGpu)('on WebGPU', () => {
     const expected = numbers(fn(zeros([64])));
     for (const run of [fn, compile(fn)]) {
       manualSeed(4);
-      expectClose((await run(toDevice(zeros([64]), 'wgpu')).toArray()) as number[], expected);
+      expectClose((await run(zeros([64]).to('wgpu')).toArray()) as number[], expected);
     }
   });
 });
