@@ -7,6 +7,7 @@ import { writeFileSync } from 'node:fs';
 import { brotliCompressSync, constants } from 'node:zlib';
 import { config, initWebGpu, registerKernelBackend } from '@tessera/compile';
 import { isTesseraError } from '@tessera/shared';
+import '@tessera/tensor/linalg';
 import { packOracle } from '@tessera/testkit';
 import { runModels } from './models.js';
 import { type OracleOptions, USAGE, readOptions } from './options.js';

@@ -3,6 +3,7 @@
  */
 import { config, reset } from '@tessera/compile';
 import { findOp } from '@tessera/tensor/internal';
+import '@tessera/tensor/linalg';
 import { KNOWN_DEVIATIONS, type OracleCase, qualifiedName, runOracleCase } from '@tessera/testkit';
 import { describe, expect, it } from 'vitest';
 import { RECORDED, readOracleFile } from '../src/read-file.js';

@@ -2,7 +2,8 @@
  * @file Calls of the differentiable operators that no recorded case has gradients of. Tensors are float64 and, unless
  * they are wrapped in `fixed`, want a gradient.
  */
-import { type Tensor, fromTypedArray, getOp } from '@tessera/tensor';
+import { type Tensor, eye, fromTypedArray, getOp } from '@tessera/tensor';
+import '@tessera/tensor/linalg';
 import type { OpInput } from '@tessera/testkit';
 
 /** An argument that wants no gradient. */
@@ -17,6 +18,11 @@ function values(...sizes: number[]): Tensor {
     Float64Array.from({ length: count }, (_, i) => Math.sin(0.7 + 2.3 * i)),
     sizes,
   );
+}
+
+/** A square matrix far from singular ones. */
+function regular(n: number): Tensor {
+  return values(n, n).add(eye(n, null, { dtype: 'float64' }).mul(2));
 }
 
 function fixed(tensor: Tensor): Fixed {
@@ -48,6 +54,21 @@ const CALLS: Readonly<Record<string, readonly (readonly unknown[])[]>> = {
   'aten::bernoulli.p': [[values(4), 0.3, null]],
   'aten::uniform': [[values(4), 0, 1, null]],
   'aten::normal_functional': [[values(4), 0, 1, null]],
+  'aten::exponential': [[values(4), 2, null]],
+  'aten::cauchy': [[values(4), 0, 1, null]],
+  'aten::log_normal': [[values(4), 1, 2, null]],
+  'aten::geometric': [[values(4), 0.3, null]],
+  'aten::poisson': [[values(4).add(2), null]],
+  'aten::binomial': [[fixed(values(4).mul(0).add(9)), values(4).mul(0.4).add(0.5), null]],
+  'aten::logcumsumexp': [[values(3, 2), 0]],
+  'aten::linalg_inv_ex': [[regular(2), false]],
+  'aten::_linalg_solve_ex': [
+    [regular(2), values(2, 2), true, false],
+    [regular(2), values(2, 2), false, false],
+  ],
+  'aten::_linalg_det': [[regular(3)]],
+  'aten::linalg_lu_factor_ex': [[regular(2), true, false]],
+  'aten::linalg_lstsq': [[values(3, 2), values(3, 1), null, null]],
   'aten::native_dropout': [[values(6), 0.4, true]],
   'aten::slice_scatter': [[values(4, 3), values(2, 3), 0, 1, 3, 1]],
   'aten::_upsample_bilinear2d_aa': [[values(1, 1, 5, 5), [3, 2], false, null, null]],

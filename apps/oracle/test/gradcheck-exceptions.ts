@@ -30,6 +30,11 @@ const STATISTICS: GradcheckException = {
     'its derivative follows the statistics back to the input, arguments of their own here; test/norm-backward.test.ts of the tensor package checks it with both',
 };
 
+const ONE_TRIANGLE: GradcheckException = {
+  reason:
+    'reads one triangle and gives the gradient of a symmetric matrix; test/linalg-derivatives.test.ts of the tensor package checks it through symmetric ones',
+};
+
 /** By display name. */
 export const GRADCHECK_EXCEPTIONS: Readonly<Record<string, readonly GradcheckException[]>> = {
   'aten.embedding.default': [ROWS],
@@ -39,6 +44,14 @@ export const GRADCHECK_EXCEPTIONS: Readonly<Record<string, readonly GradcheckExc
   'aten.grid_sampler.default': [NO_SECOND],
   'aten.grid_sampler_2d.default': [NO_SECOND],
   'aten.grid_sampler_3d.default': [NO_SECOND],
+  'aten.linalg_cholesky_ex.default': [ONE_TRIANGLE],
+  'aten._linalg_eigh.default': [ONE_TRIANGLE],
+  'aten._standard_gamma.default': [
+    {
+      reason:
+        'its derivative moves samples along the distribution, not along the draws that made them; test/random-distributions.test.ts of the tensor package checks it',
+    },
+  ],
   'aten.linalg_norm.default': [
     {
       reason: 'a negative power of an element that is 0: NaN in PyTorch too',

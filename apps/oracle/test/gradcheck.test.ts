@@ -5,6 +5,7 @@
 import { config } from '@tessera/compile';
 import { type OpOverload } from '@tessera/tensor';
 import { allOps, findOp } from '@tessera/tensor/internal';
+import '@tessera/tensor/linalg';
 import {
   type OpGradients,
   type OracleCase,

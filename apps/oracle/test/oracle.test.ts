@@ -4,6 +4,7 @@
  */
 import { config } from '@tessera/compile';
 import { findOp } from '@tessera/tensor/internal';
+import '@tessera/tensor/linalg';
 import {
   KNOWN_DEVIATIONS,
   type OracleCase,

@@ -6,6 +6,7 @@ import { config } from '@tessera/compile';
 import { isTesseraError } from '@tessera/shared';
 import { type OpOverload, callOp, isTensor, noGrad, ones, tensor } from '@tessera/tensor';
 import { findOp } from '@tessera/tensor/internal';
+import '@tessera/tensor/linalg';
 import { type OracleCase, oracleArguments, oracleTensor, qualifiedName } from '@tessera/testkit';
 import { describe, expect, it } from 'vitest';
 import { RECORDED, readOracleFile } from '../src/read-file.js';

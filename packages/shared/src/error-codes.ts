@@ -15,6 +15,7 @@ export const ERROR_CODES = {
   'device-mismatch': 'The arguments are on different devices',
   'invalid-argument': 'An argument has a value the function does not accept',
   'invalid-dim': 'A dimension number is outside the range of the tensor',
+  'linalg-error': 'A matrix has no inverse or factorization of the kind that was asked for',
   'index-out-of-range': 'An index is outside the dimension it indexes',
   'structure-mismatch': 'A compiled function was called with arguments of another structure',
   'pytree-mismatch': 'Two nested structures differ, or leaves do not fit their structure',

@@ -157,6 +157,7 @@ export {
   clamp,
   clampMax,
   clampMin,
+  clip,
   fmax,
   fmin,
   maximum,
@@ -227,6 +228,8 @@ export { heaviside } from './ops/pointwise/heaviside.js';
 export {
   type IscloseOptions,
   type IsinOptions,
+  allclose,
+  equal,
   isclose,
   isin,
 } from './ops/pointwise/membership.js';
@@ -302,6 +305,8 @@ export {
 export { all, any } from './ops/reduction/logic.js';
 export { type VarianceOptions, std, stdMean, varMean, variance } from './ops/reduction/variance.js';
 export { logsumexp, norm } from './ops/reduction/norm.js';
+export { bincount, histc, histogram } from './ops/reduction/histogram.js';
+export { logcumsumexp } from './ops/scan/log-sum-exp.js';
 export { cumprod, cumsum, flip } from './ops/scan/scan.js';
 export { cummax, cummin } from './ops/scan/extremum.js';
 export {
@@ -353,20 +358,9 @@ export { linear, matmul, outer } from './ops/matmul/composite.js';
 export { bilinear, inner, kron, tensordot, vdot } from './ops/matmul/contraction.js';
 export { einsum } from './ops/matmul/einsum.js';
 export { addbmm, addmv, addr } from './ops/matmul/added.js';
-export { corrcoef, cov, cross, linalgCross } from './ops/matmul/cross.js';
+export { corrcoef, cov, cross } from './ops/matmul/cross.js';
 export { cdist, pdist } from './ops/matmul/distance.js';
 export { cosineSimilarity, dist, pairwiseDistance, renorm } from './ops/matmul/similarity.js';
-export { type MatrixOrder, linalgMatrixNorm, linalgNorm } from './ops/linalg/norm.js';
-export { linalgSvd, linalgSvdvals } from './ops/linalg/svd.js';
-export { type QrMode, linalgQr, qr } from './ops/linalg/qr.js';
-export { linalgLuSolve } from './ops/linalg/lu-solve.js';
-export {
-  type TriangularOptions,
-  linalgSolveTriangular,
-  triangularSolve,
-} from './ops/linalg/solve.js';
-export { linalgSlogdet, logdet } from './ops/linalg/det.js';
-export { linalgMatrixExp, linalgPinv, pinverse } from './ops/linalg/function.js';
 
 // Factories
 export { type TensorOptions, empty, full, ones, zeros } from './ops/factory/factory.js';
@@ -383,4 +377,5 @@ export {
   randLike,
   randnLike,
 } from './ops/random/fill.js';
+export { binomial, poisson, standardGamma } from './ops/random/sample.js';
 export { dropout } from './ops/random/dropout.js';

@@ -108,6 +108,11 @@ export function readItem(tensor: Tensor): number {
   return withValues(tensor, 'item()', (values) => values[0]!);
 }
 
+/** Whether the only element of a tensor is not 0; awaitable on devices other than `cpu`, as `item`. */
+export function readTruth(tensor: Tensor): boolean {
+  return withValues(tensor, 'reading a truth value', (values) => values[0] !== 0);
+}
+
 /** See Tensor.toArray. */
 export function readNested(tensor: Tensor): NestedNumbers {
   const { sizes, dtype } = tensor;

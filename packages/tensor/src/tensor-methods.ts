@@ -28,7 +28,9 @@ import * as pad from './ops/resample/pad.js';
 import * as triangle from './ops/indexing/triangle.js';
 import * as factoryLike from './ops/factory/like.js';
 import * as randomFill from './ops/random/fill.js';
+import * as distributionFill from './ops/random/distribution-fill.js';
 import * as copy from './ops/arrange/copy.js';
+import * as dtypeMethods from './ops/arrange/dtype-methods.js';
 import * as division from './ops/pointwise/division.js';
 import * as exponential from './ops/pointwise/exponential.js';
 import * as extremum from './ops/pointwise/extremum.js';
@@ -43,8 +45,10 @@ import * as reductionExtremum from './ops/reduction/extremum.js';
 import * as reductionLogic from './ops/reduction/logic.js';
 import * as reductionNorm from './ops/reduction/norm.js';
 import * as reductionVariance from './ops/reduction/variance.js';
+import * as histogram from './ops/reduction/histogram.js';
 import * as rounding from './ops/pointwise/rounding.js';
 import * as scan from './ops/scan/scan.js';
+import * as scanLogSumExp from './ops/scan/log-sum-exp.js';
 import * as scatter from './ops/indexing/scatter.js';
 import * as softmax from './ops/activation/softmax.js';
 import * as sort from './ops/order/sort.js';
@@ -54,19 +58,14 @@ import * as viewDims from './ops/view/dims.js';
 import * as setStorage from './ops/arrange/set-storage.js';
 import * as viewScatter from './ops/view/scatter.js';
 import * as diagonal from './ops/view/diagonal.js';
+import * as fillDiagonal from './ops/view/fill-diagonal.js';
 import * as contraction from './ops/matmul/contraction.js';
 import * as finiteDifference from './ops/scan/finite-difference.js';
 import * as pixelShuffle from './ops/arrange/pixel-shuffle.js';
 import * as rearrange from './ops/arrange/rearrange.js';
 import * as repeatInterleave from './ops/arrange/repeat-interleave.js';
 import * as cross from './ops/matmul/cross.js';
-import * as linalgDet from './ops/linalg/det.js';
-import * as linalgFunction from './ops/linalg/function.js';
-import * as linalgQr from './ops/linalg/qr.js';
-import * as linalgSolve from './ops/linalg/solve.js';
-import * as linalgSvd from './ops/linalg/svd.js';
 import * as matmulAdded from './ops/matmul/added.js';
-import * as normMatrix from './ops/linalg/norm.js';
 import * as similarity from './ops/matmul/similarity.js';
 import * as viewInplace from './ops/view/inplace.js';
 import * as viewRank from './ops/view/rank.js';
@@ -122,7 +121,9 @@ export interface TensorMethods
     MethodsOf<typeof triangle>,
     MethodsOf<typeof factoryLike>,
     MethodsOf<typeof randomFill>,
+    MethodsOf<typeof distributionFill>,
     MethodsOf<typeof copy>,
+    MethodsOf<typeof dtypeMethods>,
     MethodsOf<typeof division>,
     MethodsOf<typeof exponential>,
     MethodsOf<typeof extremum>,
@@ -138,8 +139,10 @@ export interface TensorMethods
     MethodsOf<typeof reductionLogic>,
     MethodsOf<typeof reductionNorm>,
     MethodsOf<typeof reductionVariance>,
+    MethodsOf<typeof histogram>,
     MethodsOf<typeof rounding>,
     MethodsOf<typeof scan>,
+    MethodsOf<typeof scanLogSumExp>,
     MethodsOf<typeof scatter>,
     MethodsOf<typeof softmax>,
     MethodsOf<typeof sort>,
@@ -149,19 +152,14 @@ export interface TensorMethods
     MethodsOf<typeof setStorage>,
     MethodsOf<typeof viewScatter>,
     MethodsOf<typeof diagonal>,
+    MethodsOf<typeof fillDiagonal>,
     MethodsOf<typeof contraction>,
     MethodsOf<typeof finiteDifference>,
     MethodsOf<typeof pixelShuffle>,
     MethodsOf<typeof rearrange>,
     MethodsOf<typeof repeatInterleave>,
     MethodsOf<typeof cross>,
-    MethodsOf<typeof linalgDet>,
-    MethodsOf<typeof linalgFunction>,
-    MethodsOf<typeof linalgQr>,
-    MethodsOf<typeof linalgSolve>,
-    MethodsOf<typeof linalgSvd>,
     MethodsOf<typeof matmulAdded>,
-    MethodsOf<typeof normMatrix>,
     MethodsOf<typeof similarity>,
     MethodsOf<typeof viewInplace>,
     MethodsOf<typeof viewRank>,
@@ -208,7 +206,9 @@ export const METHOD_MODULES: readonly Readonly<Record<string, unknown>>[] = [
   triangle,
   factoryLike,
   randomFill,
+  distributionFill,
   copy,
+  dtypeMethods,
   division,
   exponential,
   extremum,
@@ -223,8 +223,10 @@ export const METHOD_MODULES: readonly Readonly<Record<string, unknown>>[] = [
   reductionLogic,
   reductionNorm,
   reductionVariance,
+  histogram,
   rounding,
   scan,
+  scanLogSumExp,
   scatter,
   softmax,
   sort,
@@ -234,19 +236,14 @@ export const METHOD_MODULES: readonly Readonly<Record<string, unknown>>[] = [
   setStorage,
   viewScatter,
   diagonal,
+  fillDiagonal,
   contraction,
   finiteDifference,
   pixelShuffle,
   rearrange,
   repeatInterleave,
   cross,
-  linalgDet,
-  linalgFunction,
-  linalgQr,
-  linalgSolve,
-  linalgSvd,
   matmulAdded,
-  normMatrix,
   similarity,
   viewInplace,
   viewRank,

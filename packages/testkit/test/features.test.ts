@@ -59,6 +59,10 @@ const FAMILIES: Readonly<Record<string, readonly string[]>> = {
   'Random numbers': ['random'],
 };
 
+function pointwise(file: string): string {
+  return `pointwise/${file}`;
+}
+
 const files = await operatorsByFile();
 // After the operators were registered under observation.
 const { supportOf, byName } = await import('./op-support.js');
@@ -97,7 +101,8 @@ function share(supports: readonly Support[], column: (typeof COLUMNS)[number]): 
 }
 
 function opsOf(family: string): NonNullable<ReturnType<typeof files.get>> {
-  const stems = FAMILIES[family]!;
+  const places = FAMILIES[family]!;
+  const named = new Set(Object.values(FAMILIES).flat());
   const own = [...files.keys()]
     .filter((file) => stems.some((stem) => new RegExp(`^${stem}(?:$|[-/])`).test(file)))
     .sort();

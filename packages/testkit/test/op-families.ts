@@ -7,7 +7,7 @@
  */
 import type { OpOverload } from '@tessera/tensor';
 
-/** Operators by the name of their file in `packages/tensor/src/ops`, in the order of their registration. */
+/** Operators by the path of their file in `packages/tensor/src/ops`, in the order of their registration. */
 export async function operatorsByFile(): Promise<Map<string, OpOverload[]>> {
   const files = new Map<string, OpOverload[]>();
   const prototype = Map.prototype as Map<unknown, unknown>;
@@ -26,6 +26,7 @@ export async function operatorsByFile(): Promise<Map<string, OpOverload[]>> {
   try {
     await import('@tessera/tensor');
     tensor = await import('@tessera/tensor/internal');
+    await import('@tessera/tensor/linalg');
   } finally {
     prototype.set = original;
     Error.stackTraceLimit = depth;

@@ -37,31 +37,104 @@ export function householderQr(
   return { q, r };
 }
 
-/** L and U in one square matrix, and the row that each row was swapped with, from 1. @see LAPACK getrf */
-export function luFactor(
-  values: Float64Array,
-  n: number,
-): { lu: Float64Array; pivots: Int32Array; sign: number } {
+/** What `luFactor` makes. */
+export interface LuFactors {
+  /** L below the diagonal (its own is ones), U from the diagonal on: m × n. */
+  readonly lu: Float64Array;
+  /** The row that each row was swapped with, from 1. */
+  readonly pivots: Int32Array;
+  /** -1 for an odd number of swaps, else 1. */
+  readonly sign: number;
+  /** Which diagonal element of U is the first that is 0, from 1; else 0. */
+  readonly info: number;
+}
+
+/** L and U of an m × n matrix with its rows swapped, unless `pivot` is false. @see LAPACK getrf */
+export function luFactor(values: Float64Array, m: number, n: number = m, pivot = true): LuFactors {
   const lu = values.slice();
-  const pivots = new Int32Array(n);
+  const pivots = new Int32Array(Math.min(m, n));
   let sign = 1;
-  for (let k = 0; k < n; k++) {
+  let info = 0;
+  for (let k = 0; k < pivots.length; k++) {
     let best = k;
-    for (let i = k + 1; i < n; i++)
-      if (Math.abs(lu[i * n + k]!) > Math.abs(lu[best * n + k]!)) best = i;
+    if (pivot)
+      for (let i = k + 1; i < m; i++)
+        if (Math.abs(lu[i * n + k]!) > Math.abs(lu[best * n + k]!)) best = i;
     pivots[k] = best + 1;
-    if (lu[best * n + k] === 0) continue;
+    if (lu[best * n + k] === 0) {
+      if (info === 0) info = k + 1;
+      continue;
+    }
     if (best !== k) {
       sign = -sign;
       for (let j = 0; j < n; j++)
         [lu[k * n + j], lu[best * n + j]] = [lu[best * n + j]!, lu[k * n + j]!];
     }
-    for (let i = k + 1; i < n; i++) {
+    for (let i = k + 1; i < m; i++) {
       const factor = (lu[i * n + k]! /= lu[k * n + k]!);
       for (let j = k + 1; j < n; j++) lu[i * n + j]! -= factor * lu[k * n + j]!;
     }
   }
-  return { lu, pivots, sign };
+  return { lu, pivots, sign, info };
+}
+
+/** Replaces b, n × columns, by the solution for the matrix that was factored, or for its transpose. @see LAPACK getrs */
+export function luSolveMatrix(
+  lu: Float64Array,
+  pivots: ArrayLike<number>,
+  b: Float64Array,
+  n: number,
+  columns: number,
+  adjoint: boolean,
+): void {
+  const swap = (i: number): void => {
+    const j = pivots[i]! - 1;
+    if (i === j) return;
+    for (let c = 0; c < columns; c++)
+      [b[i * columns + c], b[j * columns + c]] = [b[j * columns + c]!, b[i * columns + c]!];
+  };
+  if (!adjoint) {
+    for (let i = 0; i < n; i++) swap(i);
+    solveTriangle(lu, b, n, columns, { upper: false, unit: true });
+    solveTriangle(lu, b, n, columns, { upper: true, unit: false });
+    return;
+  }
+  const turned = transposed(lu, n, n);
+  solveTriangle(turned, b, n, columns, { upper: false, unit: false });
+  solveTriangle(turned, b, n, columns, { upper: true, unit: true });
+  for (let i = n - 1; i >= 0; i--) swap(i);
+}
+
+/** The inverse of a square matrix, and `info` of its factors: if it is not 0 there is none. */
+export function invertMatrix(
+  values: Float64Array,
+  n: number,
+): { inverse: Float64Array; info: number } {
+  const { lu, pivots, info } = luFactor(values, n);
+  const inverse = new Float64Array(n * n);
+  for (let i = 0; i < n; i++) inverse[i * n + i] = 1;
+  luSolveMatrix(lu, pivots, inverse, n, n, false);
+  return { inverse, info };
+}
+
+/**
+ * Replaces the lower triangle of a symmetric positive-definite matrix by L with L Lᵀ = values, and the rest by zeros.
+ * Returns the order of the first leading minor that is not positive, else 0. @see LAPACK potrf
+ */
+export function choleskyFactor(values: Float64Array, n: number): number {
+  for (let j = 0; j < n; j++) {
+    for (let i = 0; i < j; i++) values[i * n + j] = 0;
+    let diagonal = values[j * n + j]!;
+    for (let k = 0; k < j; k++) diagonal -= values[j * n + k]! ** 2;
+    if (!(diagonal > 0)) return j + 1;
+    const root = (values[j * n + j] = Math.sqrt(diagonal));
+    for (let i = j + 1; i < n; i++) {
+      let value = values[i * n + j]!;
+      for (let k = 0; k < j; k++) value -= values[i * n + k]! * values[j * n + k]!;
+      values[i * n + j] = value / root;
+    }
+  }
+  return 0;
 }
 
 /** Which triangle of a matrix counts, and whether its diagonal counts as ones. */

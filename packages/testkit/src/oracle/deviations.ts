@@ -167,8 +167,15 @@ export function fusedDeviation(op: string, known: CaseDeviation | undefined): Ca
   };
 }
 
+const EIGENVECTOR_SIGNS: CaseDeviation = {
+  reason: 'the signs of eigenvectors are whatever the algorithm leaves',
+  unspecified: [1],
+};
+
 /** By display name. */
 export const KNOWN_DEVIATIONS: Readonly<Record<string, CaseDeviation>> = {
+  'aten._linalg_eigh.default': EIGENVECTOR_SIGNS,
+  'aten.linalg_eigh.default': EIGENVECTOR_SIGNS,
   'aten.linalg_matrix_exp.default': MATRIX_SERIES,
   'aten.matrix_exp.default': MATRIX_SERIES,
   'aten._linalg_svd.default': {

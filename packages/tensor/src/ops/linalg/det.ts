@@ -1,61 +1,75 @@
 /**
- * @file Logarithms of determinants, from the LU factorization.
+ * @file Determinants, and logarithms of them, from the LU factorization.
  */
-import { TesseraError } from '@tessera/shared';
 import { callOp } from '../../dispatch/dispatcher.js';
+import { cofactorMatrix } from '../../kernels/cofactor-matrix.js';
 import { luFactor } from '../../kernels/dense-matrix.js';
 import { readNumbers, writeNumbers } from '../../kernels/elements.js';
 import { defineOp } from '../../op/op-overload.js';
-import { contiguousStrides, formatSizes } from '../../shape.js';
+import type { NamedArgs, TensorMeta } from '../../op/op-record.js';
 import type { Tensor } from '../../tensor.js';
+import { matmul } from '../matmul/composite.js';
+import { mul, sub } from '../pointwise/arithmetic.js';
 import { eq } from '../pointwise/comparison.js';
 import { maskedFill } from '../pointwise/fill.js';
-import { linalgPinv } from './function.js';
-import { checkMatrix, columnMajorStrides } from './shape.js';
-import { mul } from '../pointwise/arithmetic.js';
+import { sum } from '../reduction/reduction.js';
 import { mT, unsqueeze } from '../view/dims.js';
+import { pinv } from './function.js';
+import { inv } from './inverse.js';
+import { batchCount, checkSquare, columnMajorMeta, rowMajorMeta } from './shape.js';
+
+/** Meta of `numbers` values for each matrix, and of its factors. */
+function factoredMeta(name: string, numbers: number): (args: NamedArgs) => TensorMeta[] {
+  return ({ A }) => {
+    const x = A as Tensor;
+    checkSquare(name, x);
+    const value = rowMajorMeta(x.sizes.slice(0, -2), x);
+    return [
+      ...Array.from({ length: numbers }, () => value),
+      columnMajorMeta(x.sizes, x),
+      rowMajorMeta(x.sizes.slice(0, -1), x, 'int32'),
+    ];
+  };
+}
+
+/** Factors each matrix, tells its sign and the diagonal of U, and writes the factors to the last two outputs. */
+function factorEach(
+  x: Tensor,
+  outs: readonly Tensor[],
+  tell: (sign: number, diagonal: number[]) => void,
+): void {
+  const n = x.sizes.at(-1)!;
+  // As PyTorch does: row-major matrices are factored as they lie in memory, transposed.
+  const values = readNumbers(x.isContiguous() ? mT(x) : x);
+  const swaps: number[] = [];
+  for (let b = 0; b < batchCount(x); b++) {
+    const part = values.subarray(b * n * n, (b + 1) * n * n);
+    const { lu, pivots, sign } = luFactor(part, n);
+    part.set(lu);
+    swaps.push(...pivots);
+    tell(
+      sign,
+      Array.from({ length: n }, (_, i) => lu[i * n + i]!),
+    );
+  }
+  writeNumbers(outs.at(-2)!, values);
+  writeNumbers(outs.at(-1)!, swaps);
+}
 
 const slogdetOp = defineOp(
   'aten::_linalg_slogdet(Tensor A) -> (Tensor sign, Tensor logabsdet, Tensor LU, Tensor pivots)',
   {
     tags: ['compute-intensive'],
-    meta: ({ A }) => {
-      const x = A;
-      checkMatrix('linalg.slogdet', x);
-      if (x.sizes.at(-1) !== x.sizes.at(-2))
-        throw new TesseraError(
-          'shape-mismatch',
-          `linalg.slogdet: A must be batches of square matrices, but they are ${formatSizes(x.sizes)}`,
-          { hints: ['The last two dimensions are equal.'] },
-        );
-      const [batch, rows] = [x.sizes.slice(0, -2), x.sizes.slice(0, -1)];
-      const { dtype, device } = x;
-      const number = { sizes: batch, strides: contiguousStrides(batch), dtype, device };
-      return [
-        number,
-        number,
-        { sizes: x.sizes, strides: columnMajorStrides(x.sizes), dtype, device },
-        { sizes: rows, strides: contiguousStrides(rows), dtype: 'int32', device },
-      ];
-    },
+    meta: factoredMeta('linalg.slogdet', 2),
     kernel: ({ A }, outs) => {
-      const x = A;
-      const n = x.sizes.at(-1)!;
-      // As PyTorch does: row-major matrices are factored as they lie in memory, transposed.
-      const values = readNumbers(x.isContiguous() ? mT(x) : x);
-      const factors = new Float64Array(values.length);
-      const swaps: number[] = [];
       const signs: number[] = [];
       const logs: number[] = [];
-      for (let b = 0; b < outs[0]!.numel; b++) {
-        const { lu, pivots, sign } = luFactor(values.subarray(b * n * n, (b + 1) * n * n), n);
-        factors.set(lu, b * n * n);
-        swaps.push(...pivots);
-        const diagonal = Array.from({ length: n }, (_, i) => lu[i * n + i]!);
+      factorEach(A as Tensor, outs, (sign, diagonal) => {
         signs.push(diagonal.reduce((total, value) => total * Math.sign(value), sign));
         logs.push(diagonal.reduce((total, value) => total + Math.log(Math.abs(value)), 0));
-      }
-      [signs, logs, factors, swaps].forEach((list, i) => writeNumbers(outs[i]!, list));
+      });
+      writeNumbers(outs[0]!, signs);
+      writeNumbers(outs[1]!, logs);
     },
     saved: ['A'],
     constantOutputs: [2],
@@ -64,11 +78,23 @@ const slogdetOp = defineOp(
       A: () => {
         const grad = grads[1] ?? null;
         if (grad === null) return null;
-        return mul(unsqueeze(unsqueeze(grad, -1), -1), mT(linalgPinv(A)));
+        return mul(unsqueeze(unsqueeze(grad, -1), -1), mT(pinv(A as Tensor)));
       },
     }),
   },
 );
+const slogdetPublicOp = defineOp(
+  'aten::linalg_slogdet(Tensor A) -> (Tensor sign, Tensor logabsdet)',
+  {
+    decompose: ({ A }) => {
+      const [sign, logarithm] = callOp(slogdetOp, [A]);
+      return [sign, logarithm];
+    },
+  },
+);
+defineOp('aten::slogdet(Tensor self) -> (Tensor sign, Tensor logabsdet)', {
+  decompose: ({ self }) => callOp(slogdetPublicOp, [self]),
+});
 
 const logdetOp = defineOp('aten::logdet(Tensor self) -> Tensor', {
   decompose: ({ self }) => {
@@ -77,13 +103,68 @@ const logdetOp = defineOp('aten::logdet(Tensor self) -> Tensor', {
   },
 });
 
-/** Sign and logarithm of the magnitude of determinants. @throws shape-mismatch, dtype-unsupported */
-export function linalgSlogdet(self: Tensor): [sign: Tensor, logabsdet: Tensor] {
-  const [sign, logarithm] = callOp(slogdetOp, [self]);
-  return [sign, logarithm];
+/** The derivative of the determinant, which singular matrices have too. */
+const cofactorOp = defineOp('tessera::linalg_cofactor(Tensor A) -> Tensor', {
+  tags: ['compute-intensive'],
+  meta: ({ A }) => rowMajorMeta(A.sizes as number[], A as Tensor),
+  kernel: ({ A }, [out]) => {
+    const n = A.sizes.at(-1) as number;
+    const values = readNumbers(A as Tensor);
+    for (let at = 0; at < values.length; at += n * n) {
+      const part = values.subarray(at, at + n * n);
+      part.set(cofactorMatrix(part, n));
+    }
+    writeNumbers(out!, values);
+  },
+  saved: ['A', 'out'],
+  // C = det(A) · A⁻ᵀ, so dC = tr(A⁻¹ dA) C - A⁻ᵀ dAᵀ C. This asks for an inverse.
+  vjp: ({ A }, { grad, out }) => ({
+    A: () => {
+      const turned = mT(inv(A as Tensor));
+      const along = sum(mul(grad, out), [-2, -1], { keepdim: true });
+      return sub(mul(along, turned), matmul(out, matmul(mT(grad), turned)));
+    },
+  }),
+});
+
+const detOp = defineOp('aten::_linalg_det(Tensor A) -> (Tensor result, Tensor LU, Tensor pivots)', {
+  tags: ['compute-intensive'],
+  meta: factoredMeta('linalg.det', 1),
+  kernel: ({ A }, outs) => {
+    const values: number[] = [];
+    factorEach(A as Tensor, outs, (sign, diagonal) =>
+      values.push(diagonal.reduce((total, value) => total * value, sign)),
+    );
+    writeNumbers(outs[0]!, values);
+  },
+  saved: ['A'],
+  constantOutputs: [1],
+  vjp: ({ A }, { grads }) => ({
+    A: () => {
+      const grad = grads[0] ?? null;
+      if (grad === null) return null;
+      return mul(unsqueeze(unsqueeze(grad, -1), -1), callOp(cofactorOp, [A]) as Tensor);
+    },
+  }),
+});
+const detPublicOp = defineOp('aten::linalg_det(Tensor A) -> Tensor', {
+  decompose: ({ A }) => (callOp(detOp, [A]) as Tensor[])[0],
+});
+defineOp('aten::det(Tensor self) -> Tensor', {
+  decompose: ({ self }) => callOp(detPublicOp, [self]),
+});
+
+/** Determinants, [.., N, N] → [..]. @throws shape-mismatch, invalid-dim, dtype-unsupported */
+export function det(self: Tensor): Tensor {
+  return callOp(detPublicOp, [self]) as Tensor;
 }
 
-/** Logarithm of determinants; NaN where they are negative. @throws shape-mismatch, dtype-unsupported */
+/** Signs of determinants and logarithms of their magnitudes, [.., N, N] → [..], [..]. @throws shape-mismatch, invalid-dim, dtype-unsupported */
+export function slogdet(self: Tensor): [sign: Tensor, logabsdet: Tensor] {
+  return callOp(slogdetPublicOp, [self]) as [Tensor, Tensor];
+}
+
+/** Logarithm of determinants; NaN where they are negative. @throws shape-mismatch, invalid-dim, dtype-unsupported */
 export function logdet(self: Tensor): Tensor {
-  return callOp(logdetOp, [self]);
+  return callOp(logdetOp, [self]) as Tensor;
 }

@@ -50,7 +50,7 @@ function exponential(values: Float64Array, n: number): Float64Array {
 const expOp = defineOp('aten::linalg_matrix_exp(Tensor self) -> Tensor', {
   tags: ['compute-intensive'],
   meta: ({ self }) => {
-    const x = self;
+    const x = self as Tensor;
     if (x.ndim < 2 || x.sizes.at(-1) !== x.sizes.at(-2) || !isFloatingPoint(x.dtype))
       throw new TesseraError(
         'shape-mismatch',
@@ -66,7 +66,7 @@ const expOp = defineOp('aten::linalg_matrix_exp(Tensor self) -> Tensor', {
   },
   kernel: ({ self }, [out]) => {
     const n = self.sizes.at(-1) as number;
-    const values = readNumbers(self);
+    const values = readNumbers(self as Tensor);
     const result = new Float64Array(values.length);
     for (let at = 0; at < values.length; at += n * n)
       result.set(exponential(values.subarray(at, at + n * n), n), at);
@@ -76,11 +76,11 @@ const expOp = defineOp('aten::linalg_matrix_exp(Tensor self) -> Tensor', {
   // The derivative in a direction is a block of the exponential of a matrix of twice the size.
   vjp: ({ self }, { grad }) => ({
     self: () => {
-      const x = mT(self);
+      const x = mT(self as Tensor);
       const n = x.sizes.at(-1)!;
       const blank = zeros(x.sizes, { dtype: x.dtype, device: x.device });
       const blocks = cat([cat([x, grad], -1), cat([blank, x], -1)], -2);
-      return narrow(narrow(linalgMatrixExp(blocks), -2, 0, n), -1, n, n);
+      return narrow(narrow(matrixExp(blocks), -2, 0, n), -1, n, n);
     },
   }),
 });
@@ -88,27 +88,51 @@ defineOp('aten::matrix_exp(Tensor self) -> Tensor', {
   decompose: ({ self }) => callOp(expOp, [self]),
 });
 
-const EPSILON = { float32: 2 ** -23, float64: 2 ** -52 } as const;
+/** Precision by dtype. */
+export const EPSILON: Readonly<Record<'float32' | 'float64', number>> = {
+  float32: 2 ** -23,
+  float64: 2 ** -52,
+};
+
+/** The gradient of a from that of its pseudo-inverse p. @see pinv_backward in PyTorch's FunctionsManual */
+export function pinvGradient(grad: Tensor, a: Tensor, p: Tensor): Tensor {
+  const g = mT(grad);
+  const pt = mT(p);
+  if (a.sizes.at(-2)! <= a.sizes.at(-1)!) {
+    const k = matmul(g, p);
+    const kp = matmul(k, pt);
+    return add(
+      sub(add(neg(mT(matmul(p, k))), kp), matmul(matmul(a, p), kp)),
+      matmul(matmul(pt, p), sub(g, matmul(k, a))),
+    );
+  }
+  const k = matmul(p, g);
+  const pk = matmul(pt, k);
+  return sub(
+    add(add(neg(mT(matmul(k, p))), matmul(matmul(sub(g, matmul(a, k)), p), pt)), pk),
+    matmul(matmul(pk, p), a),
+  );
+}
 
 const pinvOp = defineOp(
   'aten::linalg_pinv.atol_rtol_tensor(Tensor self, *, Tensor? atol=None, Tensor? rtol=None, bool hermitian=False) -> Tensor',
   {
     tags: ['compute-intensive'],
     meta: ({ self }) => {
-      const x = self;
+      const x = self as Tensor;
       checkMatrix('linalg.pinv', x);
       const [m, n] = x.sizes.slice(-2) as [number, number];
       const sizes = [...x.sizes.slice(0, -2), n, m];
       return { sizes, strides: contiguousStrides(sizes), dtype: x.dtype, device: x.device };
     },
     kernel: ({ self, atol, rtol, hermitian }, [out]) => {
-      const x = self;
+      const x = self as Tensor;
       const [m, n] = x.sizes.slice(-2) as [number, number];
       const batch = x.sizes.slice(0, -2);
       const values = readNumbers(hermitian === true ? add(tril(x), mT(tril(x, -1))) : x);
       const limits = (limit: Tensor | null): Float64Array | null =>
         limit === null ? null : readNumbers(limit, batch);
-      const [absolute, relative] = [limits(atol), limits(rtol)];
+      const [absolute, relative] = [limits(atol as Tensor | null), limits(rtol as Tensor | null)];
       const result = new Float64Array(out!.numel);
       const usual = Math.max(m, n) * EPSILON[x.dtype as keyof typeof EPSILON];
       for (let b = 0; b * m * n < values.length && m * n > 0; b++) {
@@ -127,52 +151,32 @@ const pinvOp = defineOp(
       writeNumbers(out!, result);
     },
     saved: ['self', 'out'],
-    // @see pinv_backward in PyTorch's FunctionsManual
-    vjp: ({ self }, { grad, out }) => ({
-      self: () => {
-        const [a, p, g] = [self, out, mT(grad)];
-        const pt = mT(p);
-        if (a.sizes.at(-2)! <= a.sizes.at(-1)!) {
-          const k = matmul(g, p);
-          const kp = matmul(k, pt);
-          return add(
-            sub(add(neg(mT(matmul(p, k))), kp), matmul(matmul(a, p), kp)),
-            matmul(matmul(pt, p), sub(g, matmul(k, a))),
-          );
-        }
-        const k = matmul(p, g);
-        const pk = matmul(pt, k);
-        return sub(
-          add(add(neg(mT(matmul(k, p))), matmul(matmul(sub(g, matmul(a, k)), p), pt)), pk),
-          matmul(matmul(pk, p), a),
-        );
-      },
-    }),
+    vjp: ({ self }, { grad, out }) => ({ self: () => pinvGradient(grad, self as Tensor, out) }),
   },
 );
 
 const pinverseOp = defineOp('aten::pinverse(Tensor self, float rcond=1e-15) -> Tensor', {
   decompose: ({ self, rcond }) => {
-    const options = { dtype: 'float64', device: self.device } as const;
-    return callOp(pinvOp, [self, zeros([], options), full([], rcond, options), false]);
+    const options = { dtype: 'float64', device: self.device as string } as const;
+    return callOp(pinvOp, [self, zeros([], options), full([], rcond as number, options), false]);
   },
 });
 
 /** The exponential of square matrices. @throws shape-mismatch */
-export function linalgMatrixExp(self: Tensor): Tensor {
-  return callOp(expOp, [self]);
+export function matrixExp(self: Tensor): Tensor {
+  return callOp(expOp, [self]) as Tensor;
 }
 
 /** The Moore–Penrose inverse, [.., M, N] → [.., N, M]; singular values up to max(atol, rtol · largest) count as 0. @throws invalid-dim, dtype-unsupported */
-export function linalgPinv(
+export function pinv(
   self: Tensor,
   options: { atol?: Tensor | null; rtol?: Tensor | null; hermitian?: boolean } = {},
 ): Tensor {
   const { atol = null, rtol = null, hermitian = false } = options;
-  return callOp(pinvOp, [self, atol, rtol, hermitian]);
+  return callOp(pinvOp, [self, atol, rtol, hermitian]) as Tensor;
 }
 
 /** The Moore–Penrose inverse; singular values up to rcond · largest count as 0. @throws invalid-dim, dtype-unsupported */
 export function pinverse(self: Tensor, rcond = 1e-15): Tensor {
-  return callOp(pinverseOp, [self, rcond]);
+  return callOp(pinverseOp, [self, rcond]) as Tensor;
 }

@@ -5,37 +5,35 @@ import { TesseraError } from '@tessera/shared';
 import { callOp } from '../../dispatch/dispatcher.js';
 import { readNumbers, writeNumbers } from '../../kernels/elements.js';
 import { defineOp } from '../../op/op-overload.js';
-import { broadcastShapes, contiguousStrides, formatSizes } from '../../shape.js';
+import { broadcastShapes, formatSizes } from '../../shape.js';
 import type { Tensor } from '../../tensor.js';
 import { clone } from '../arrange/copy.js';
-import { linalgSolveTriangular } from './solve.js';
+import { rowMajorMeta } from './shape.js';
+import { solveTriangular } from './solve-triangular.js';
 import { gather } from '../indexing/scatter.js';
 import { expand } from '../view/view.js';
 import { mT, unsqueeze } from '../view/dims.js';
 
 /** Row of the original matrix at each row after the swaps (and where each went, if inverse). */
 const permutationOp = defineOp(
-  'tessera::pivots_to_permutation(Tensor pivots, bool inverse) -> Tensor',
+  'tessera::pivots_to_permutation(Tensor pivots, int rows, bool inverse) -> Tensor',
   {
     tags: ['non-differentiable'],
-    meta: ({ pivots }) => ({
-      sizes: pivots.sizes,
-      strides: contiguousStrides(pivots.sizes),
-      dtype: 'int64',
-      device: pivots.device,
-    }),
-    kernel: ({ pivots, inverse }, [out]) => {
-      const swaps = readNumbers(pivots);
-      const n = pivots.sizes.at(-1) ?? 0;
-      const result = new Float64Array(swaps.length);
-      for (let base = 0; base < swaps.length; base += n) {
-        const order = Array.from({ length: n }, (_, i) => i);
+    meta: ({ pivots, rows }) =>
+      rowMajorMeta([...(pivots.sizes as number[]).slice(0, -1), rows as number], pivots, 'int64'),
+    kernel: ({ pivots, rows, inverse }, [out]) => {
+      const swaps = readNumbers(pivots as Tensor);
+      const k = (pivots.sizes as number[]).at(-1)!;
+      const m = rows as number;
+      const result = new Float64Array(out!.numel);
+      for (let b = 0; b * m < result.length; b++) {
+        const order = Array.from({ length: m }, (_, i) => i);
         // LAPACK counts rows from 1.
-        for (let i = 0; i < n; i++) {
-          const j = swaps[base + i]! - 1;
+        for (let i = 0; i < k; i++) {
+          const j = swaps[b * k + i]! - 1;
           [order[i], order[j]] = [order[j]!, order[i]!];
         }
-        order.forEach((from, to) => (result[base + (inverse ? from : to)] = inverse ? to : from));
+        order.forEach((from, to) => (result[b * m + (inverse ? from : to)] = inverse ? to : from));
       }
       writeNumbers(out!, result);
     },
@@ -43,8 +41,8 @@ const permutationOp = defineOp(
 );
 
 /** Rows of x in the order that the pivots give, or back. */
-function permuteRows(x: Tensor, pivots: Tensor, inverse: boolean): Tensor {
-  const order = callOp(permutationOp, [pivots, inverse]);
+export function permuteRows(x: Tensor, pivots: Tensor, inverse: boolean): Tensor {
+  const order = callOp(permutationOp, [pivots, x.sizes.at(-2)!, inverse]) as Tensor;
   return gather(x, -2, expand(unsqueeze(order, -1), x.sizes));
 }
 
@@ -52,7 +50,13 @@ const luSolveOp = defineOp(
   'aten::linalg_lu_solve(Tensor LU, Tensor pivots, Tensor B, *, bool left=True, bool adjoint=False) -> Tensor',
   {
     decompose: (args) => {
-      const { LU, pivots, B, left, adjoint } = args;
+      const { LU, pivots, B, left, adjoint } = args as {
+        LU: Tensor;
+        pivots: Tensor;
+        B: Tensor;
+        left: boolean;
+        adjoint: boolean;
+      };
       const n = LU.sizes.at(-1);
       if (LU.ndim < 2 || LU.sizes.at(-2) !== n)
         refuse(`expected LU to be square, but it has shape ${formatSizes(LU.sizes)}`);
@@ -72,7 +76,7 @@ const luSolveOp = defineOp(
         right: Tensor,
         upper: boolean,
         unitriangular: boolean,
-      ): Tensor => linalgSolveTriangular(matrix, right, { upper, unitriangular });
+      ): Tensor => solveTriangular(matrix, right, { upper, unitriangular });
       const x = transposed
         ? permuteRows(solve(mT(lu), solve(mT(lu), b, false, false), true, true), swaps, true)
         : solve(lu, solve(lu, permuteRows(b, swaps, false), false, true), true, false);
@@ -92,12 +96,12 @@ function refuse(why: string): never {
 }
 
 /** X with A @ X = b (X @ A = b unless `left`; Aᵀ if `adjoint`), where A was factored into lu and pivots. @throws shape-mismatch */
-export function linalgLuSolve(
+export function luSolve(
   lu: Tensor,
   pivots: Tensor,
   b: Tensor,
   options: { left?: boolean; adjoint?: boolean } = {},
 ): Tensor {
   const { left = true, adjoint = false } = options;
-  return callOp(luSolveOp, [lu, pivots, b, left, adjoint]);
+  return callOp(luSolveOp, [lu, pivots, b, left, adjoint]) as Tensor;
 }

@@ -9,8 +9,8 @@ import { type OpOverload, defineOp } from '../../op/op-overload.js';
 import { wrapDim } from '../../shape.js';
 import type { Tensor } from '../../tensor.js';
 import { toDtype } from '../arrange/copy.js';
-import { linalgSvdvals } from './svd.js';
-import { norm } from '../reduction/norm.js';
+import { svdvals } from './svd.js';
+import { norm as vectorNorm } from '../reduction/norm.js';
 import { type ReduceOptions, sum } from '../reduction/reduction.js';
 import { amax, amin } from '../reduction/extremum.js';
 import { type Dims, dimList } from '../reduction/spread.js';
@@ -29,10 +29,10 @@ function refuse(message: string): never {
 /** Singular values of the matrices in two dims, as the last dimension. */
 function singularValues(self: Tensor, dims: readonly [number, number]): Tensor {
   const rest = self.sizes.map((_, i) => i).filter((i) => !dims.includes(i));
-  return linalgSvdvals(permute(self, [...rest, ...dims]));
+  return svdvals(permute(self, [...rest, ...dims]));
 }
 
-function matrixNorm(
+function normOfMatrix(
   name: string,
   self: Tensor,
   order: MatrixOrder,
@@ -50,7 +50,7 @@ function matrixNorm(
     refuse(`${name}: dim must be a 2-tuple of dims of a matrix.`);
   const [a, b] = dim.map((d) => wrapDim(d, self.ndim, name)) as [number, number];
   if (a === b) refuse(`${name}: dims must be different. Got (${dim.join(', ')})`);
-  if (order === 'fro') return norm(self, 2, [a, b], { keepdim, dtype: dtype ?? undefined });
+  if (order === 'fro') return vectorNorm(self, 2, [a, b], { keepdim, dtype: dtype ?? undefined });
   const x = dtype === null ? self : toDtype(self, dtype);
   const restored = (reduced: Tensor): Tensor =>
     keepdim ? unsqueeze(unsqueeze(reduced, Math.min(a, b)), Math.max(a, b)) : reduced;
@@ -64,20 +64,17 @@ function matrixNorm(
   if (magnitude !== 1 && magnitude !== Infinity) refuse(`${name}: Order ${order} not supported.`);
   // The largest (or smallest) sum of a column, or of a row.
   const [summed, compared] = magnitude === 1 ? [a, b] : [b, a];
-  const sums = norm(x, 1, summed, { keepdim: true });
+  const sums = vectorNorm(x, 1, summed, { keepdim: true });
   const result = extremum(sums, compared, true);
   return keepdim ? result : result.squeeze([a, b]);
 }
 
 const MATRIX_TAIL = 'int[] dim=[-2, -1], bool keepdim=False, *, ScalarType? dtype=None) -> Tensor';
 
-function defineMatrixNorm(
-  signature: string,
-  orderOf: (ord: unknown) => MatrixOrder,
-): OpOverload<Tensor> {
+function defineMatrixNorm(signature: string, orderOf: (ord: unknown) => MatrixOrder): OpOverload {
   return defineOp(`aten::linalg_matrix_norm${signature}${MATRIX_TAIL}`, {
     decompose: ({ self, ord, dim, keepdim, dtype }) =>
-      matrixNorm(
+      normOfMatrix(
         'linalg.matrix_norm',
         self as Tensor,
         orderOf(ord),
@@ -104,50 +101,57 @@ const NORM_TAIL = 'int[1]? dim=None, bool keepdim=False, *, ScalarType? dtype=No
 
 const linalgNormOp = defineOp(`aten::linalg_norm(Tensor self, Scalar? ord=None, ${NORM_TAIL}`, {
   decompose: ({ self, ord, dim, keepdim, dtype }) => {
-    const x = self;
-    const dims = dim;
-    const options = { keepdim: keepdim, dtype: dtype ?? undefined };
-    if (ord === null) return norm(x, 2, dims, options);
+    const x = self as Tensor;
+    const dims = dim as number[] | null;
+    const options = { keepdim: keepdim as boolean, dtype: (dtype as DType | null) ?? undefined };
+    if (ord === null) return vectorNorm(x, 2, dims, options);
     if (dims !== null && dims.length !== 1 && dims.length !== 2)
       refuse(
         `linalg.norm: If dim is specified, it must be of length 1 or 2. Got [${dims.join(', ')}]`,
       );
     if (dims === null && x.ndim !== 1 && x.ndim !== 2)
       refuse('linalg.norm: If dim is not specified but ord is, the input must be 1D or 2D.');
-    const order = fixedScalar(ord);
+    const order = fixedScalar(ord as ScalarLike);
     const vector = dims === null ? x.ndim === 1 : dims.length === 1;
-    if (vector) return norm(x, order, dims, options);
-    return matrixNorm('linalg.norm', x, order, dims ?? [0, 1], keepdim, dtype);
+    if (vector) return vectorNorm(x, order, dims, options);
+    return normOfMatrix(
+      'linalg.norm',
+      x,
+      order,
+      dims ?? [0, 1],
+      keepdim as boolean,
+      dtype as DType | null,
+    );
   },
 });
 const linalgNormStringOp = defineOp(
   `aten::linalg_norm.ord_str(Tensor self, str ord, ${NORM_TAIL}`,
   {
     decompose: ({ self, ord, dim, keepdim, dtype }) =>
-      matrixNorm(
+      normOfMatrix(
         'linalg.norm',
-        self,
+        self as Tensor,
         namedOrder(ord),
-        dim ?? (self.ndim === 2 ? [0, 1] : []),
-        keepdim,
-        dtype,
+        (dim as number[] | null) ?? (self.ndim === 2 ? [0, 1] : []),
+        keepdim as boolean,
+        dtype as DType | null,
       ),
   },
 );
 
 /** Norms of the matrices in two dims (the last two). @throws invalid-argument, dtype-unsupported */
-export function linalgMatrixNorm(
+export function matrixNorm(
   self: Tensor,
   order: MatrixOrder = 'fro',
   dim: readonly number[] = [-2, -1],
   options: ReduceOptions = {},
 ): Tensor {
   const op = typeof order === 'string' ? matrixNormStringOp : matrixNormOp;
-  return callOp(op, [self, order, dim, options.keepdim ?? false, options.dtype ?? null]);
+  return callOp(op, [self, order, dim, options.keepdim ?? false, options.dtype ?? null]) as Tensor;
 }
 
 /** Norm of vectors (one dim) or matrices (two dims); of all elements if neither `order` nor `dim` is given. @throws invalid-argument, dtype-unsupported */
-export function linalgNorm(
+export function norm(
   self: Tensor,
   order: MatrixOrder | null = null,
   dim: Dims = null,
@@ -155,5 +159,5 @@ export function linalgNorm(
 ): Tensor {
   const op = typeof order === 'string' ? linalgNormStringOp : linalgNormOp;
   const { keepdim = false, dtype = null } = options;
-  return callOp(op, [self, order, dimList(dim), keepdim, dtype]);
+  return callOp(op, [self, order, dimList(dim), keepdim, dtype]) as Tensor;
 }

@@ -10,7 +10,7 @@ import type { TensorMeta } from '../../op/op-record.js';
 import type { Tensor } from '../../tensor.js';
 import { cat } from '../arrange/join.js';
 import { checkMatrix, columnMajorStrides } from './shape.js';
-import { linalgSolveTriangular } from './solve.js';
+import { solveTriangular } from './solve-triangular.js';
 import { matmul } from '../matmul/composite.js';
 import { add, neg, sub } from '../pointwise/arithmetic.js';
 import { triu } from '../indexing/triangle.js';
@@ -28,7 +28,7 @@ function tallGradient(gradQ: Tensor | null, gradR: Tensor | null, q: Tensor, r: 
   const symmetric = add(triu(both), mT(triu(both, 1)));
   const inside = matmul(q, symmetric);
   const total = gradQ === null ? inside : add(inside, gradQ);
-  return linalgSolveTriangular(mT(r), total, { upper: false, left: false });
+  return solveTriangular(mT(r), total, { upper: false, left: false });
 }
 
 function qrGradient(gradQ: Tensor | null, gradR: Tensor | null, q: Tensor, r: Tensor): Tensor {
@@ -49,12 +49,12 @@ function qrGradient(gradQ: Tensor | null, gradR: Tensor | null, q: Tensor, r: Te
 const qrOp = defineOp('aten::linalg_qr(Tensor A, str mode="reduced") -> (Tensor Q, Tensor R)', {
   tags: ['compute-intensive'],
   meta: ({ A, mode }) => {
-    const x = A;
+    const x = A as Tensor;
     checkMatrix('linalg.qr', x);
     if (mode !== 'reduced' && mode !== 'complete' && mode !== 'r')
       throw new TesseraError(
         'invalid-argument',
-        `qr received unrecognized mode '${mode}' but expected one of 'reduced' (default), 'r', or 'complete'`,
+        `qr received unrecognized mode '${mode as string}' but expected one of 'reduced' (default), 'r', or 'complete'`,
         { hints: ["Use 'reduced'."] },
       );
     const batch = x.sizes.slice(0, -2);
@@ -71,7 +71,7 @@ const qrOp = defineOp('aten::linalg_qr(Tensor A, str mode="reduced") -> (Tensor 
     return [q, of([...batch, k, n])];
   },
   kernel: ({ A, mode }, outs) => {
-    const x = A;
+    const x = A as Tensor;
     const [m, n] = x.sizes.slice(-2) as [number, number];
     const k = outs[1]!.sizes.at(-2)!;
     const values = readNumbers(x);
@@ -91,7 +91,7 @@ const qrOp = defineOp('aten::linalg_qr(Tensor A, str mode="reduced") -> (Tensor 
       if (mode === 'r' || (mode === 'complete' && A.sizes.at(-2)! > A.sizes.at(-1)!))
         throw new TesseraError(
           'derivative-missing',
-          `The derivative of linalg.qr depends on Q, of which mode='${mode}' has not what it needs.`,
+          `The derivative of linalg.qr depends on Q, of which mode='${mode as string}' has not what it needs.`,
           { hints: ["Use mode: 'reduced'."] },
         );
       return qrGradient(grads[0]!, grads[1]!, outs[0]!, outs[1]!);
@@ -99,16 +99,11 @@ const qrOp = defineOp('aten::linalg_qr(Tensor A, str mode="reduced") -> (Tensor 
   }),
 });
 
-const oldQrOp = defineOp('aten::qr(Tensor self, bool some=True) -> (Tensor Q, Tensor R)', {
-  decompose: ({ self, some }) => callOp(qrOp, [self, some ? 'reduced' : 'complete']),
+defineOp('aten::qr(Tensor self, bool some=True) -> (Tensor Q, Tensor R)', {
+  decompose: ({ self, some }) => callOp(qrOp, [self, (some as boolean) ? 'reduced' : 'complete']),
 });
 
 /** q @ r = self with orthonormal columns of q and upper triangular r: [.., M, N] → [.., M, K], [.., K, N]. @throws invalid-dim, dtype-unsupported, invalid-argument */
-export function linalgQr(self: Tensor, options: { mode?: QrMode } = {}): [q: Tensor, r: Tensor] {
-  return callOp(qrOp, [self, options.mode ?? 'reduced']);
-}
-
-/** As `linalgQr`: reduced, or complete unless `some`. @throws invalid-dim, dtype-unsupported */
-export function qr(self: Tensor, some = true): [q: Tensor, r: Tensor] {
-  return callOp(oldQrOp, [self, some]);
+export function qr(self: Tensor, options: { mode?: QrMode } = {}): [q: Tensor, r: Tensor] {
+  return callOp(qrOp, [self, options.mode ?? 'reduced']) as [Tensor, Tensor];
 }

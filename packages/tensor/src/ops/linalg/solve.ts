@@ -1,121 +1,199 @@
 /**
- * @file Solving with triangular matrices.
+ * @file Solutions of square systems of linear equations.
  */
 import { TesseraError } from '@tessera/shared';
 import { callOp } from '../../dispatch/dispatcher.js';
-import { solveTriangle, transposed } from '../../kernels/dense-matrix.js';
+import { luFactor, luSolveMatrix, transposed } from '../../kernels/dense-matrix.js';
 import { readNumbers, writeNumbers } from '../../kernels/elements.js';
 import { defineOp } from '../../op/op-overload.js';
-import { broadcastShapes, formatSizes } from '../../shape.js';
+import { broadcastShapes, contiguousStrides, sameNumbers } from '../../shape.js';
 import type { Tensor } from '../../tensor.js';
-import { clone } from '../arrange/copy.js';
-import { checkMatrix, columnMajorStrides } from './shape.js';
 import { matmul } from '../matmul/composite.js';
 import { neg } from '../pointwise/arithmetic.js';
-import { tril, triu } from '../indexing/triangle.js';
-import { mT } from '../view/dims.js';
-import { expand } from '../view/view.js';
+import { mT, unsqueeze } from '../view/dims.js';
+import { checkInfos, checkSameDtype, checkSquare, columnMajorMeta, rowMajorMeta } from './shape.js';
 
-/** Which triangle, which side, and whether the diagonal counts as ones. */
-export interface TriangularOptions {
-  readonly upper: boolean;
-  readonly left?: boolean;
-  readonly unitriangular?: boolean;
+/** Whether b is one vector for each matrix of a, not a matrix. */
+function isVector(a: Tensor, b: Tensor): boolean {
+  return b.ndim === 1 || (a.ndim - 1 === b.ndim && sameNumbers(b.sizes, a.sizes.slice(0, -1)));
 }
 
-const solveOp = defineOp(
-  'aten::linalg_solve_triangular(Tensor self, Tensor B, *, bool upper, bool left=True, bool unitriangular=False) -> Tensor',
+/** Batch of the result, and the sizes of b in it as matrices. @throws shape-mismatch, dtype-mismatch */
+function systemSizes(
+  a: Tensor,
+  b: Tensor,
+  left: boolean,
+): { batch: readonly number[]; vector: boolean; columns: number } {
+  checkSquare('linalg.solve', a);
+  checkSameDtype('linalg.solve', a, b);
+  const vector = isVector(a, b);
+  const n = a.sizes.at(-1)!;
+  if (vector && !left)
+    throw new TesseraError(
+      'invalid-argument',
+      'linalg.solve: Vector broadcasting of the left hand side is not supported for left=False.',
+      { hints: ['Make a matrix of one row: b.unsqueeze(-2).'] },
+    );
+  const sizes = vector ? [...b.sizes, 1] : b.sizes;
+  const [rows, columns] = sizes.slice(-2) as [number, number];
+  if (b.ndim === 0 || (left ? rows : columns) !== n)
+    throw new TesseraError(
+      'shape-mismatch',
+      `linalg.solve: Incompatible shapes of A and B for the equation ${left ? 'AX = B' : 'XA = B'} (${n}x${n} and ${rows ?? 0}x${columns ?? 0})`,
+      { hints: ['A is square, and as large as the dimension of B next to it.'] },
+    );
+  return {
+    batch: broadcastShapes([a.sizes.slice(0, -2), sizes.slice(0, -2)], 'linalg.solve'),
+    vector,
+    columns: left ? columns : rows,
+  };
+}
+
+const solveExOp = defineOp(
+  'aten::_linalg_solve_ex(Tensor A, Tensor B, *, bool left=True, bool check_errors=False) -> (Tensor result, Tensor LU, Tensor pivots, Tensor info)',
   {
     tags: ['compute-intensive'],
-    meta: ({ self, B, left }) => {
-      const [a, b] = [self, B];
-      checkMatrix('linalg.solve_triangular', a);
-      checkMatrix('linalg.solve_triangular', b);
-      const n = a.sizes.at(-1);
-      if (a.sizes.at(-2) !== n || b.sizes.at(left === true ? -2 : -1) !== n || a.dtype !== b.dtype)
-        throw new TesseraError(
-          'shape-mismatch',
-          `linalg.solve_triangular: Incompatible shapes or types of A and B for the equation ${left === true ? 'AX = B' : 'XA = B'} (${formatSizes(a.sizes)} ${a.dtype} and ${formatSizes(b.sizes)} ${b.dtype})`,
-          { hints: ['A is square, and as large as the dimension of B next to it.'] },
-        );
-      const batch = broadcastShapes(
-        [a.sizes.slice(0, -2), b.sizes.slice(0, -2)],
-        'linalg.solve_triangular',
-      );
-      const sizes = [...batch, ...b.sizes.slice(-2)];
-      return { sizes, strides: columnMajorStrides(sizes), dtype: b.dtype, device: b.device };
+    meta: ({ A, B, left }) => {
+      const [a, b] = [A as Tensor, B as Tensor];
+      const { batch, vector, columns } = systemSizes(a, b, left as boolean);
+      const n = a.sizes.at(-1)!;
+      const sizes = left === true ? [...batch, n, columns] : [...batch, columns, n];
+      // Vectors lie as PyTorch leaves them: a batch of them as if it were a matrix.
+      const shape = vector ? [...batch, n] : sizes;
+      const result =
+        left === true && shape.length > 1 ? columnMajorMeta(shape, b) : rowMajorMeta(shape, b);
+      return [
+        result,
+        columnMajorMeta(a.sizes, a),
+        rowMajorMeta(a.sizes.slice(0, -1), a, 'int32'),
+        rowMajorMeta(a.sizes.slice(0, -2), a, 'int32'),
+      ];
     },
-    kernel: ({ self, B, upper, left, unitriangular }, [out]) => {
-      const batch = out!.sizes.slice(0, -2);
-      const [rows, columns] = out!.sizes.slice(-2) as [number, number];
-      const n = left === true ? rows : columns;
-      const a = readNumbers(self, [...batch, n, n]);
-      const b = readNumbers(B, out!.sizes);
-      const size = rows * columns;
-      const unit = unitriangular;
-      for (let i = 0; i * size < b.length; i++) {
-        const matrix = a.subarray(i * n * n, (i + 1) * n * n);
-        const part = b.subarray(i * size, (i + 1) * size);
-        if (left === true) solveTriangle(matrix, part, n, columns, { upper: upper, unit });
+    kernel: ({ A, B, left, check_errors }, outs) => {
+      const [a, b] = [A as Tensor, B as Tensor];
+      const { batch, vector, columns } = systemSizes(a, b, left as boolean);
+      const n = a.sizes.at(-1)!;
+      const size = n * n;
+      const own = factorBatch(a, n);
+      if (check_errors === true)
+        checkInfos(
+          'torch.linalg.solve',
+          own.infos,
+          a.ndim > 2,
+          () => 'The solver failed because the input matrix is singular.',
+          'linalg.lstsq() finds the best solution that there is.',
+        );
+      const [rows, width] = left === true ? [n, columns] : [columns, n];
+      // A vector that is the same for all of a batch is one for each.
+      const shared = vector && b.ndim === 1;
+      const values = readNumbers(
+        b,
+        shared ? [...batch, n] : vector ? [...batch, n] : [...batch, rows, width],
+      );
+      const order = matrixOrder(a.sizes.slice(0, -2), batch);
+      const part = n * columns;
+      order.forEach((from, i) => {
+        const lu = own.factors.subarray(from * size, (from + 1) * size);
+        const pivots = own.pivots.subarray(from * n, (from + 1) * n);
+        const right = values.subarray(i * part, (i + 1) * part);
+        if (left === true) luSolveMatrix(lu, pivots, right, n, columns, own.turned);
         else {
           // X A = B is Aᵀ Xᵀ = Bᵀ.
-          const turned = transposed(part, rows, columns);
-          solveTriangle(transposed(matrix, n, n), turned, n, rows, { upper: upper !== true, unit });
-          part.set(transposed(turned, columns, rows));
+          const turned = transposed(right, columns, n);
+          luSolveMatrix(lu, pivots, turned, n, columns, !own.turned);
+          right.set(transposed(turned, n, columns));
         }
-      }
-      writeNumbers(out!, b);
-    },
-    savedFor: { self: ['self', 'out'], B: ['self'] },
-    saved: ['out'],
-    vjp: ({ self, upper, left, unitriangular }, { grad, out }) => {
-      const flags = { left: left, unitriangular: unitriangular };
-      const toB = linalgSolveTriangular(mT(self), grad, {
-        ...flags,
-        upper: upper !== true,
       });
+      writeNumbers(outs[0]!, values);
+      writeNumbers(outs[1]!, own.factors);
+      writeNumbers(outs[2]!, own.pivots);
+      writeNumbers(outs[3]!, own.infos);
+    },
+    saved: ['out.0'],
+    savedFor: { A: ['A'], B: ['A'] },
+    constantOutputs: [1],
+    vjp: ({ A, B, left }, { grads, outs }) => {
+      const [a, grad] = [A as Tensor, grads[0] ?? null];
+      if (grad === null) return {};
+      const toB = solve(mT(a), grad, { left: left as boolean });
       return {
         B: toB,
-        self: () => {
-          const full = neg(left === true ? matmul(toB, mT(out)) : matmul(mT(out), toB));
-          const shift = unitriangular === true ? 1 : 0;
-          return upper === true ? triu(full, shift) : tril(full, -shift);
+        A: () => {
+          const vector = isVector(a, B as Tensor);
+          const [g, x] = vector ? [unsqueeze(toB, -1), unsqueeze(outs[0]!, -1)] : [toB, outs[0]!];
+          return neg(left === true ? matmul(g, mT(x)) : matmul(mT(x), g));
         },
       };
     },
   },
 );
 
-const oldSolveOp = defineOp(
-  'aten::triangular_solve(Tensor self, Tensor A, bool upper=True, bool transpose=False, bool unitriangular=False) -> (Tensor solution, Tensor cloned_coefficient)',
+/** The factors of each matrix, or of its transpose if `turned`: as PyTorch does, row-major matrices are factored as they lie in memory. */
+function factorBatch(
+  a: Tensor,
+  n: number,
+): { factors: Float64Array; pivots: Int32Array; infos: Int32Array; turned: boolean } {
+  const turned = a.isContiguous();
+  const factors = readNumbers(turned ? mT(a) : a);
+  const count = a.sizes.slice(0, -2).reduce((x, y) => x * y, 1);
+  const pivots = new Int32Array(count * n);
+  const infos = new Int32Array(count);
+  for (let i = 0; i < count; i++) {
+    const part = factors.subarray(i * n * n, (i + 1) * n * n);
+    const made = luFactor(part, n);
+    part.set(made.lu);
+    pivots.set(made.pivots, i * n);
+    infos[i] = made.info;
+  }
+  return { factors, pivots, infos, turned };
+}
+
+/** For each matrix of the result, the number of the matrix of a that it is solved with. */
+function matrixOrder(own: readonly number[], batch: readonly number[]): number[] {
+  const strides = contiguousStrides(own);
+  const whole = contiguousStrides(batch);
+  const count = batch.reduce((a, b) => a * b, 1);
+  const skipped = batch.length - own.length;
+  return Array.from({ length: count }, (_, i) =>
+    own.reduce(
+      (at, size, d) =>
+        size === 1 ? at : at + (Math.floor(i / whole[d + skipped]!) % size) * strides[d]!,
+      0,
+    ),
+  );
+}
+
+const solveExPublicOp = defineOp(
+  'aten::linalg_solve_ex(Tensor A, Tensor B, *, bool left=True, bool check_errors=False) -> (Tensor result, Tensor info)',
   {
-    decompose: ({ self, A, upper, transpose, unitriangular }) => {
-      const a = A;
-      const turned = transpose === true;
-      const solution = linalgSolveTriangular(turned ? mT(a) : a, self, {
-        upper: upper !== turned,
-        unitriangular: unitriangular,
-      });
-      const batch = solution.sizes.slice(0, -2);
-      // The coefficients come back as LAPACK had them: column by column.
-      const whole = expand(a, [...batch, ...a.sizes.slice(-2)]);
-      return [solution, mT(clone(mT(whole), { memoryFormat: 'contiguous' }))];
+    decompose: ({ A, B, left, check_errors }) => {
+      const outs = callOp(solveExOp, [A, B, left, check_errors]) as Tensor[];
+      return [outs[0], outs[3]];
     },
   },
 );
+const solveOp = defineOp('aten::linalg_solve(Tensor A, Tensor B, *, bool left=True) -> Tensor', {
+  decompose: ({ A, B, left }) => (callOp(solveExOp, [A, B, left, true]) as Tensor[])[0],
+});
 
-/** X with triangle(self) @ X = b (X @ triangle(self) = b unless `left`). @throws shape-mismatch, invalid-dim, dtype-unsupported */
-export function linalgSolveTriangular(self: Tensor, b: Tensor, options: TriangularOptions): Tensor {
-  const { upper, left = true, unitriangular = false } = options;
-  return callOp(solveOp, [self, b, upper, left, unitriangular]);
+/** X with A @ X = b (X @ A = b unless `left`); b is matrices, or one vector for each matrix. @throws linalg-error for singular matrices, shape-mismatch, dtype-mismatch, dtype-unsupported */
+export function solve(self: Tensor, b: Tensor, options: { readonly left?: boolean } = {}): Tensor {
+  return callOp(solveOp, [self, b, options.left ?? true]) as Tensor;
 }
 
-/** The solution of triangle(a) @ X = self, and a copy of a. @throws shape-mismatch, invalid-dim, dtype-unsupported */
-export function triangularSolve(
+/** Options of `solveEx`. */
+export interface SolveExOptions {
+  readonly left?: boolean;
+  /** Whether singular matrices throw. */
+  readonly checkErrors?: boolean;
+}
+
+/** Solutions as `solve` has them, and for each matrix 0 or which diagonal element of its factor is 0 (from 1). @throws linalg-error, shape-mismatch, dtype-mismatch, dtype-unsupported */
+export function solveEx(
   self: Tensor,
-  a: Tensor,
-  options: { upper?: boolean; transpose?: boolean; unitriangular?: boolean } = {},
-): [solution: Tensor, coefficients: Tensor] {
-  const { upper = true, transpose = false, unitriangular = false } = options;
-  return callOp(oldSolveOp, [self, a, upper, transpose, unitriangular]);
+  b: Tensor,
+  options: SolveExOptions = {},
+): [result: Tensor, info: Tensor] {
+  const { left = true, checkErrors = false } = options;
+  return callOp(solveExPublicOp, [self, b, left, checkErrors]) as [Tensor, Tensor];
 }

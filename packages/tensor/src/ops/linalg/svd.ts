@@ -113,7 +113,7 @@ const svdOp = defineOp(
           throw new TesseraError(
             'derivative-missing',
             'linalg.svd: the derivative needs the singular vectors, which were not computed.',
-            { hints: ['Use linalgSvdvals(), or linalgSvd().'] },
+            { hints: ['Use linalg.svdvals(), or linalg.svd().'] },
           );
         const k = outs[1]!.sizes.at(-1)!;
         const cut = (x: Tensor | null, dim: number): Tensor | null =>
@@ -128,7 +128,7 @@ const svdOp = defineOp(
 );
 
 /** u @ diag(s) @ vh = self with orthonormal u and vh and descending s: [.., M, N] → [.., M, K], [.., K], [.., K, N]; square u and vh if `fullMatrices`. @throws invalid-dim, dtype-unsupported */
-export function linalgSvd(
+export function svd(
   self: Tensor,
   options: { fullMatrices?: boolean } = {},
 ): [u: Tensor, s: Tensor, vh: Tensor] {
@@ -137,7 +137,7 @@ export function linalgSvd(
 }
 
 /** Singular values, descending, [.., M, N] → [.., min(M, N)]. @throws invalid-dim, dtype-unsupported */
-export function linalgSvdvals(self: Tensor): Tensor {
+export function svdvals(self: Tensor): Tensor {
   // The derivative needs the vectors.
   const vectors = isGradEnabled() && requiresGrad(self);
   return callOp(svdOp, [self, false, vectors, null])[1]!;

@@ -6,55 +6,25 @@ import { callOp } from '../../dispatch/dispatcher.js';
 import { isFloatingPoint, isIntegral } from '../../dtype.js';
 import { readNumbers } from '../../kernels/elements.js';
 import { defineOp } from '../../op/op-overload.js';
-import { formatSizes, wrapDim } from '../../shape.js';
+import { formatSizes } from '../../shape.js';
 import type { Tensor } from '../../tensor.js';
-import { contiguous } from '../arrange/copy.js';
 import { div } from '../pointwise/division.js';
 import { clamp, clampMin } from '../pointwise/extremum.js';
 import { scalarTensor } from '../factory/factory.js';
 import { diag } from '../view/diagonal.js';
-import { broadcastTensors } from '../arrange/meshgrid.js';
+import { linalgCrossOp, refuseVectors } from './cross-op.js';
 import { mm } from './matmul.js';
 import { mul, sub } from '../pointwise/arithmetic.js';
 import { sqrt } from '../pointwise/exponential.js';
-import { roll } from '../arrange/rearrange.js';
 import { sum } from '../reduction/reduction.js';
 import { squeeze, t, unsqueeze } from '../view/dims.js';
 import { view } from '../view/view.js';
 
-/** @throws shape-mismatch */
-function refuse(message: string): never {
-  throw new TesseraError('shape-mismatch', message, {
-    hints: ['Cross products are of vectors of 3 elements.'],
-  });
-}
-
-const linalgCrossOp = defineOp(
-  'aten::linalg_cross(Tensor self, Tensor other, *, int dim=-1) -> Tensor',
-  {
-    decompose: ({ self, other, dim }) => {
-      if (self.ndim !== other.ndim)
-        refuse(
-          `linalg.cross: inputs must have the same number of dimensions, got ${self.ndim} and ${other.ndim}`,
-        );
-      const at = wrapDim(dim, self.ndim, 'linalg_cross');
-      if (self.sizes[at] !== 3 || other.sizes[at] !== 3)
-        refuse(
-          `linalg.cross: inputs dimension ${dim} must have length 3. Got ${self.sizes[at]} and ${other.sizes[at]}`,
-        );
-      const [a, b] = broadcastTensors([self, other]) as [Tensor, Tensor];
-      const forth = mul(roll(a, -1, at), roll(b, -2, at));
-      const back = mul(roll(a, -2, at), roll(b, -1, at));
-      return contiguous(sub(forth, back));
-    },
-  },
-);
-
 const crossOp = defineOp('aten::cross(Tensor self, Tensor other, int? dim=None) -> Tensor', {
   decompose: ({ self, other, dim }) => {
-    const first = self.sizes.indexOf(3);
+    const first = (self.sizes as number[]).indexOf(3);
     if (dim === null && first < 0)
-      refuse(`no dimension of size 3 in input ${formatSizes(self.sizes)}`);
+      refuseVectors(`no dimension of size 3 in input ${formatSizes(self.sizes)}`);
     return callOp(linalgCrossOp, [self, other, dim ?? first]);
   },
 });
@@ -89,13 +59,13 @@ const covOp = defineOp(
         throw new TesseraError(
           'invalid-argument',
           self.ndim > 2
-            ? `cov(): expected input to have two or fewer dimensions but got an input with ${self.ndim} dimensions`
+            ? `cov(): expected input to have two or fewer dimensions but got an input with ${self.ndim as number} dimensions`
             : 'cov(): bool dtype is not supported for input',
           { hints: ['Variables are rows, observations are columns.'] },
         );
-      const data = self.ndim < 2 ? view(self, [1, -1]) : self;
+      const data = self.ndim < 2 ? view(self as Tensor, [1, -1]) : (self as Tensor);
       const count = data.sizes[1]!;
-      const [frequencies, importance] = [fweights, aweights];
+      const [frequencies, importance] = [fweights as Tensor | null, aweights as Tensor | null];
       checkWeights('fweights', frequencies, count);
       checkWeights('aweights', importance, count);
       const weights =
@@ -110,8 +80,8 @@ const covOp = defineOp(
       const mean = div(sum(weighted(data), 1), total);
       const lost =
         weights !== null && importance !== null && correction !== 0
-          ? div(mul(sum(mul(weights, importance)), correction), total)
-          : correction;
+          ? div(mul(sum(mul(weights, importance)), correction as number), total)
+          : (correction as number);
       const centered = sub(data, unsqueeze(mean, 1));
       const products = mm(centered, t(weighted(centered)));
       return squeeze(div(products, clampMin(sub(total, lost), 0)));
@@ -124,10 +94,10 @@ const corrcoefOp = defineOp('aten::corrcoef(Tensor self) -> Tensor', {
     if (self.ndim > 2)
       throw new TesseraError(
         'invalid-argument',
-        `corrcoef(): expected input to have two or fewer dimensions but got an input with ${self.ndim} dimensions`,
+        `corrcoef(): expected input to have two or fewer dimensions but got an input with ${self.ndim as number} dimensions`,
         { hints: ['Variables are rows, observations are columns.'] },
       );
-    const covariance = cov(self);
+    const covariance = cov(self as Tensor);
     // A single variable correlates with itself by 1, or NaN if it is constant.
     if (covariance.ndim === 0) return div(covariance, covariance);
     const deviation = sqrt(diag(covariance));
@@ -136,14 +106,9 @@ const corrcoefOp = defineOp('aten::corrcoef(Tensor self) -> Tensor', {
   },
 });
 
-/** Cross products of vectors along a dimension; the last by default. @throws shape-mismatch */
-export function linalgCross(self: Tensor, other: Tensor, options: { dim?: number } = {}): Tensor {
-  return callOp(linalgCrossOp, [self, other, options.dim ?? -1]);
-}
-
 /** Cross products of vectors along a dimension; the first of size 3 by default. @throws shape-mismatch */
 export function cross(self: Tensor, other: Tensor, dim: number | null = null): Tensor {
-  return callOp(crossOp, [self, other, dim]);
+  return callOp(crossOp, [self, other, dim]) as Tensor;
 }
 
 /** Covariances of variables (rows) over observations (columns). @throws invalid-argument */
@@ -152,10 +117,10 @@ export function cov(
   options: { correction?: number; fweights?: Tensor | null; aweights?: Tensor | null } = {},
 ): Tensor {
   const { correction = 1, fweights = null, aweights = null } = options;
-  return callOp(covOp, [self, correction, fweights, aweights]);
+  return callOp(covOp, [self, correction, fweights, aweights]) as Tensor;
 }
 
 /** Pearson correlations of variables (rows) over observations (columns). @throws invalid-argument */
 export function corrcoef(self: Tensor): Tensor {
-  return callOp(corrcoefOp, [self]);
+  return callOp(corrcoefOp, [self]) as Tensor;
 }

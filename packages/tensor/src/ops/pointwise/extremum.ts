@@ -214,6 +214,34 @@ export function clamp_(
   ]);
 }
 
+const clipOp = defineOp('aten::clip(Tensor self, Scalar? min=None, Scalar? max=None) -> Tensor', {
+  decompose: ({ self, min, max }) => callOp(clampOp, [self, min, max]),
+});
+const clipTensorOp = defineOp(
+  'aten::clip.Tensor(Tensor self, Tensor? min=None, Tensor? max=None) -> Tensor',
+  { decompose: ({ self, min, max }) => callOp(clampTensorOp, [self, min, max]) },
+);
+const clipInplace = defineOp(
+  'aten::clip_(Tensor(a!) self, Scalar? min=None, Scalar? max=None) -> Tensor(a!)',
+  { decompose: ({ self, min, max }) => callOp(clampInplace, [self, min, max]) },
+);
+const clipTensorInplace = defineOp(
+  'aten::clip_.Tensor(Tensor(a!) self, Tensor? min=None, Tensor? max=None) -> Tensor(a!)',
+  { decompose: ({ self, min, max }) => callOp(clampTensorInplace, [self, min, max]) },
+);
+
+/** `clamp` by its other name. */
+export const clip: typeof clamp = (self, min, max = null) =>
+  callOp(isTensor(min) || isTensor(max) ? clipTensorOp : clipOp, [self, min, max]) as Tensor;
+
+/** `clamp_` by its other name. */
+export const clip_: typeof clamp_ = (self, min, max = null) =>
+  callOp(isTensor(min) || isTensor(max) ? clipTensorInplace : clipInplace, [
+    self,
+    min,
+    max,
+  ]) as Tensor;
+
 /** max(self, min) */
 export const clampMin: Binary = lower.fn;
 /** self = max(self, min) */

@@ -1,5 +1,5 @@
 /**
- * @file Closeness and membership: isclose, isin.
+ * @file Closeness and membership: isclose, allclose, equal, isin.
  */
 import { TesseraError, type ScalarLike } from '@tessera/shared';
 import { callOp } from '../../dispatch/dispatcher.js';
@@ -8,7 +8,8 @@ import { readNumbers, roundTo, writeNumbers } from '../../kernels/elements.js';
 import { operandsOf, scalarValue } from '../../kernels/pointwise-kernel.js';
 import { defineOp } from '../../op/op-overload.js';
 import type { NamedArgs, OpRecord } from '../../op/op-record.js';
-import { contiguousStrides } from '../../shape.js';
+import { readTruth } from '../../read-values.js';
+import { contiguousStrides, sameNumbers } from '../../shape.js';
 import { isTensor } from '../../tensor-factory.js';
 import type { Tensor } from '../../tensor.js';
 import { defaultDType } from '../../default-dtype.js';
@@ -18,6 +19,7 @@ import { toDtype } from '../arrange/copy.js';
 import { logicalAnd, logicalOr } from './logical.js';
 import { add, mul, sub } from './arithmetic.js';
 import { abs } from './rounding.js';
+import { all } from '../reduction/logic.js';
 
 const iscloseOp = defineOp(
   'aten::isclose(Tensor self, Tensor other, float rtol=1e-05, float atol=1e-08, bool equal_nan=False) -> Tensor',
@@ -72,6 +74,16 @@ export interface IscloseOptions {
 export function isclose(self: Tensor, other: Tensor, options: IscloseOptions = {}): Tensor {
   const { rtol = 1e-5, atol = 1e-8, equalNan = false } = options;
   return callOp(iscloseOp, [self, other, rtol, atol, equalNan]);
+}
+
+/** Whether all of self is close to other, as `isclose` says; awaitable on devices other than `cpu`. A graph break in compiled functions. @throws dtype-mismatch, invalid-argument, shape-mismatch */
+export function allclose(self: Tensor, other: Tensor, options: IscloseOptions = {}): boolean {
+  return readTruth(all(isclose(self, other, options)));
+}
+
+/** Whether both have one shape and the same elements; awaitable on devices other than `cpu`, unless the shapes differ. A graph break in compiled functions. */
+export function equal(self: Tensor, other: Tensor): boolean {
+  return sameNumbers(self.sizes, other.sizes) && readTruth(all(eq(self, other)));
 }
 
 /** Values of a tensor or number in the type that both are compared in. */

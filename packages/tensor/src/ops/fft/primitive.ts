@@ -1,0 +1,192 @@
+/**
+ * @file The three transforms that all others are made of: complex to complex, real to complex, complex to real.
+ *
+ * Complex numbers are pairs in a last dimension of 2, as `torch.view_as_real` lays them out. `dim` counts dimensions
+ * without that one and is not negative. `normalization` is ATen's: 0 for none, 1 for 1/√n, 2 for 1/n, where n is the
+ * number of elements transformed. Modelled on ATen's `_fft_c2c`, `_fft_r2c` and `_fft_c2r`.
+ */
+import { callOp } from '../../dispatch/dispatcher.js';
+import { readNumbers, writeNumbers } from '../../kernels/elements.js';
+import {
+  type FftScale,
+  fftFactor,
+  fromPairs,
+  toPairs,
+  transformAlong,
+} from '../../kernels/fft-kernel.js';
+import { type OpOverload, defineOp } from '../../op/op-overload.js';
+import type { TensorMeta } from '../../op/op-record.js';
+import { contiguousStrides } from '../../shape.js';
+import type { Tensor } from '../../tensor.js';
+import { cat } from '../arrange/join.js';
+import { zeros } from '../factory/factory.js';
+import { mul } from '../pointwise/arithmetic.js';
+import { narrow, select } from '../view/slice.js';
+
+function metaOf(sizes: readonly number[], { dtype, device }: Tensor): TensorMeta {
+  return { sizes, strides: contiguousStrides(sizes), dtype, device };
+}
+
+/** Sizes with another one in a dimension. */
+function withSize(sizes: readonly number[], dim: number, size: number): number[] {
+  return sizes.map((each, d) => (d === dim ? size : each));
+}
+
+function countOf(sizes: readonly number[], dims: readonly number[]): number {
+  return dims.reduce((count, dim) => count * sizes[dim]!, 1);
+}
+
+const c2cOp: OpOverload = defineOp(
+  'tessera::fft_c2c(Tensor self, int[] dim, int normalization, bool forward) -> Tensor',
+  {
+    tags: ['compute-intensive'],
+    meta: ({ self }) => metaOf(self.sizes as number[], self as Tensor),
+    kernel: ({ self, dim, normalization, forward }, [out]) => {
+      const dims = dim as number[];
+      const sizes = out!.sizes.slice(0, -1);
+      const values = fromPairs(readNumbers(self as Tensor));
+      for (const d of dims) transformAlong(values, sizes, d, forward as boolean);
+      const factor = fftFactor(normalization as FftScale, countOf(sizes, dims));
+      writeNumbers(out!, toPairs(values, factor));
+    },
+    // The matrix of the transform is symmetric; its conjugate is that of the other direction.
+    vjp: ({ dim, normalization, forward }, { grad }) => ({
+      self: () => callOp(c2cOp, [grad, dim, normalization, forward !== true]) as Tensor,
+    }),
+  },
+);
+
+const r2cOp: OpOverload = defineOp(
+  'tessera::fft_r2c(Tensor self, int[] dim, int normalization) -> Tensor',
+  {
+    tags: ['compute-intensive'],
+    meta: ({ self, dim }) => {
+      const sizes = self.sizes as number[];
+      const last = (dim as number[]).at(-1)!;
+      return metaOf([...withSize(sizes, last, (sizes[last]! >> 1) + 1), 2], self as Tensor);
+    },
+    kernel: ({ self, dim, normalization }, [out]) => {
+      const dims = dim as number[];
+      const sizes = self.sizes as number[];
+      const last = dims.at(-1)!;
+      const re = readNumbers(self as Tensor);
+      const values = { re, im: new Float64Array(re.length) };
+      for (const d of dims) transformAlong(values, sizes, d, true);
+      // The other half is the conjugate of this one.
+      const kept = out!.sizes.slice(0, -1);
+      const places = cut(sizes, kept, last);
+      const half = {
+        re: Float64Array.from(places, (at) => values.re[at]!),
+        im: Float64Array.from(places, (at) => values.im[at]!),
+      };
+      writeNumbers(out!, toPairs(half, fftFactor(normalization as FftScale, countOf(sizes, dims))));
+    },
+    // What is not there receives nothing; of the input there is a real part only.
+    vjp: ({ self, dim, normalization }, { grad }) => ({
+      self: () => {
+        const dims = dim as number[];
+        const last = dims.at(-1)!;
+        const missing = (self.sizes as number[])[last]! - grad.sizes[last]!;
+        const rest = zeros(withSize(grad.sizes, last, missing), {
+          dtype: grad.dtype,
+          device: grad.device,
+        });
+        const whole = missing === 0 ? grad : cat([grad, rest], last);
+        return select(callOp(c2cOp, [whole, dims, normalization, false]) as Tensor, -1, 0);
+      },
+    }),
+  },
+);
+
+/** Row-major places of the elements below `kept[dim]` in a dimension. */
+function cut(sizes: readonly number[], kept: readonly number[], dim: number): Int32Array {
+  const inner = sizes.slice(dim + 1).reduce((a, b) => a * b, 1);
+  const count = kept.reduce((a, b) => a * b, 1);
+  const run = kept[dim]! * inner;
+  const whole = sizes[dim]! * inner;
+  return Int32Array.from({ length: count }, (_, i) => Math.floor(i / run) * whole + (i % run));
+}
+
+const c2rOp: OpOverload = defineOp(
+  'tessera::fft_c2r(Tensor self, int[] dim, int normalization, SymInt last_dim_size) -> Tensor',
+  {
+    tags: ['compute-intensive'],
+    meta: ({ self, dim, last_dim_size }) => {
+      const sizes = (self.sizes as number[]).slice(0, -1);
+      return metaOf(
+        withSize(sizes, (dim as number[]).at(-1)!, last_dim_size as number),
+        self as Tensor,
+      );
+    },
+    kernel: ({ self, dim, normalization, last_dim_size }, [out]) => {
+      const dims = dim as number[];
+      const half = (self.sizes as number[]).slice(0, -1);
+      const last = dims.at(-1)!;
+      const given = fromPairs(readNumbers(self as Tensor));
+      for (const d of dims.slice(0, -1)) transformAlong(given, half, d, false);
+      const n = last_dim_size as number;
+      const { sizes } = out!;
+      const inner = sizes.slice(last + 1).reduce((a, b) => a * b, 1);
+      const values = {
+        re: new Float64Array(out!.numel),
+        im: new Float64Array(out!.numel),
+      };
+      // What is beyond the middle is the conjugate of what is before it.
+      for (let i = 0; i < out!.numel; i++) {
+        const k = Math.floor(i / inner) % n;
+        const outer = Math.floor(i / (inner * n));
+        const from = k > n - k ? n - k : k;
+        const at = (outer * half[last]! + from) * inner + (i % inner);
+        values.re[i] = given.re[at]!;
+        values.im[i] = from === k ? given.im[at]! : -given.im[at]!;
+        // Numbers that are their own conjugates are real.
+        if (k === 0 || 2 * k === n) values.im[i] = 0;
+      }
+      transformAlong(values, sizes, last, false);
+      const factor = fftFactor(normalization as FftScale, countOf(sizes, dims));
+      writeNumbers(
+        out!,
+        values.re.map((value) => value * factor),
+      );
+    },
+    vjp: ({ dim, normalization }, { grad }) => ({
+      self: () => {
+        const dims = dim as number[];
+        const last = dims.at(-1)!;
+        const half = callOp(r2cOp, [grad, dims, normalization]) as Tensor;
+        // Those inside count twice: once for their conjugates.
+        const twice = grad.sizes[last]! - half.sizes[last]!;
+        if (twice <= 0) return half;
+        const rest = half.sizes[last]! - 1 - twice;
+        const parts = [narrow(half, last, 0, 1), mul(narrow(half, last, 1, twice), 2)];
+        if (rest > 0) parts.push(narrow(half, last, 1 + twice, rest));
+        return cat(parts, last);
+      },
+    }),
+  },
+);
+
+/** Complex to complex, of pairs. */
+export function c2c(
+  self: Tensor,
+  dim: readonly number[],
+  scale: FftScale,
+  forward: boolean,
+): Tensor {
+  return callOp(c2cOp, [self, dim, scale, forward]) as Tensor;
+}
+
+/** Real to half of the complex result, as pairs. */
+export function r2c(self: Tensor, dim: readonly number[], scale: FftScale): Tensor {
+  return callOp(r2cOp, [self, dim, scale]) as Tensor;
+}
+
+/** Half of a complex spectrum, as pairs, back to `lastSize` real numbers. */
+export function c2r(
+  self: Tensor,
+  dim: readonly number[],
+  scale: FftScale,
+  lastSize: number,
+): Tensor {
+  return callOp(c2rOp, [self, dim, scale, lastSize]) as Tensor;
+}

@@ -1,0 +1,72 @@
+/**
+ * @file Inverses of square matrices.
+ */
+import { callOp } from '../../dispatch/dispatcher.js';
+import { invertMatrix } from '../../kernels/dense-matrix.js';
+import { readNumbers, writeNumbers } from '../../kernels/elements.js';
+import { defineOp } from '../../op/op-overload.js';
+import type { Tensor } from '../../tensor.js';
+import { matmul } from '../matmul/composite.js';
+import { neg } from '../pointwise/arithmetic.js';
+import { mT } from '../view/dims.js';
+import { batchCount, checkInfos, checkSquare, columnMajorMeta, rowMajorMeta } from './shape.js';
+
+const invExOp = defineOp(
+  'aten::linalg_inv_ex(Tensor A, *, bool check_errors=False) -> (Tensor inverse, Tensor info)',
+  {
+    tags: ['compute-intensive'],
+    meta: ({ A }) => {
+      const x = A as Tensor;
+      checkSquare('linalg.inv', x);
+      return [columnMajorMeta(x.sizes, x), rowMajorMeta(x.sizes.slice(0, -2), x, 'int32')];
+    },
+    kernel: ({ A, check_errors }, [out, info]) => {
+      const x = A as Tensor;
+      const n = x.sizes.at(-1)!;
+      const values = readNumbers(x);
+      const infos = Float64Array.from({ length: batchCount(x) }, (_, b) => {
+        const part = values.subarray(b * n * n, (b + 1) * n * n);
+        const { inverse, info: at } = invertMatrix(part, n);
+        part.set(inverse);
+        return at;
+      });
+      if (check_errors === true)
+        checkInfos(
+          'linalg.inv',
+          infos,
+          x.ndim > 2,
+          (at) =>
+            `The diagonal element ${at} is zero, the inversion could not be completed because the input matrix is singular.`,
+          'linalg.pinv() inverts what can be inverted; linalg.invEx() reports instead of throwing.',
+        );
+      writeNumbers(out!, values);
+      writeNumbers(info!, infos);
+    },
+    saved: ['out.0'],
+    vjp: (_args, { grad, outs }) => ({
+      A: () => {
+        const turned = mT(outs[0]!);
+        return neg(matmul(turned, matmul(grad, turned)));
+      },
+    }),
+  },
+);
+const invOp = defineOp('aten::linalg_inv(Tensor A) -> Tensor', {
+  decompose: ({ A }) => (callOp(invExOp, [A, true]) as Tensor[])[0],
+});
+defineOp('aten::inverse(Tensor self) -> Tensor', {
+  decompose: ({ self }) => callOp(invOp, [self]),
+});
+
+/** Inverses, [.., N, N] → [.., N, N]. @throws linalg-error for singular matrices, shape-mismatch, invalid-dim, dtype-unsupported */
+export function inv(self: Tensor): Tensor {
+  return callOp(invOp, [self]) as Tensor;
+}
+
+/** Inverses, and for each matrix 0 or which diagonal element of its factor is 0 (from 1); throws then if `checkErrors`. @throws linalg-error, shape-mismatch, invalid-dim, dtype-unsupported */
+export function invEx(
+  self: Tensor,
+  options: { readonly checkErrors?: boolean } = {},
+): [inverse: Tensor, info: Tensor] {
+  return callOp(invExOp, [self, options.checkErrors ?? false]) as [Tensor, Tensor];
+}

@@ -1,0 +1,277 @@
+/**
+ * @file Counting elements: by bins of equal or given width, and integers one by one.
+ */
+import { TesseraError, type ScalarLike } from '@tessera/shared';
+import { callOp } from '../../dispatch/dispatcher.js';
+import { DTYPES, type DType } from '../../dtype.js';
+import { readNumbers, writeNumbers } from '../../kernels/elements.js';
+import { scalarValue } from '../../kernels/pointwise-kernel.js';
+import { checkFloating } from '../../kernels/restrict-dtypes.js';
+import { type OpOverload, defineOp } from '../../op/op-overload.js';
+import type { OpRecord, TensorMeta } from '../../op/op-record.js';
+import { formatSizes, sameNumbers } from '../../shape.js';
+import { emptyFromMeta, isTensor } from '../../tensor-factory.js';
+import type { Tensor } from '../../tensor.js';
+
+/** @throws invalid-argument */
+function refuse(message: string, hint: string): never {
+  throw new TesseraError('invalid-argument', message, { hints: [hint] });
+}
+
+/** Meta of a row. */
+function rowMeta(length: number, like: Tensor, dtype: DType = like.dtype): TensorMeta {
+  return { sizes: [length], strides: [1], dtype, device: like.device };
+}
+
+/** @throws invalid-argument */
+function checkBins(bins: number): number {
+  if (bins > 0) return bins;
+  return refuse(
+    `torch.histogram(): bins must be > 0, but got ${bins} for dimension 0`,
+    'Ask for at least one bin.',
+  );
+}
+
+/** The ends of the outer bins: those given unless they are equal, else the least and largest element. */
+function outerEdges(
+  name: string,
+  values: Float64Array,
+  low: number,
+  high: number,
+): [low: number, high: number] {
+  let [from, to] = [low, high];
+  if (from === to && values.length > 0) {
+    from = values.reduce((a, b) => (b < a || Number.isNaN(b) ? b : a), Infinity);
+    to = values.reduce((a, b) => (b > a || Number.isNaN(b) ? b : a), -Infinity);
+  }
+  if (from === to) [from, to] = [from - 1, to + 1];
+  if (!Number.isFinite(from) || !Number.isFinite(to))
+    refuse(`${name}: range of [${from}, ${to}] is not finite`, 'Give the range: min and max.');
+  if (from > to) refuse(`${name}: max must be larger than min`, 'Swap the ends of the range.');
+  return [from, to];
+}
+
+/** Adds weights into `count` bins of equal width; the last one holds its upper end. */
+function fillEqualBins(
+  values: Float64Array,
+  weightOf: (i: number) => number,
+  count: number,
+  [low, high]: readonly [number, number],
+): Float64Array {
+  const counts = new Float64Array(count);
+  values.forEach((value, i) => {
+    if (!(value >= low && value <= high)) return;
+    const at = Math.floor(((value - low) / (high - low)) * count);
+    counts[Math.min(at, count - 1)]! += weightOf(i);
+  });
+  return counts;
+}
+
+const histcOp = defineOp(
+  'aten::histc(Tensor self, int bins=100, Scalar min=0, Scalar max=0) -> Tensor',
+  {
+    tags: ['non-differentiable'],
+    meta: ({ self, bins }) => {
+      checkFloating('histogram_cpu', self as Tensor);
+      return rowMeta(checkBins(bins as number), self as Tensor);
+    },
+    kernel: ({ self, bins, min, max }, [out]) => {
+      const values = readNumbers(self as Tensor);
+      const [low, high] = [scalarValue(min as ScalarLike), scalarValue(max as ScalarLike)];
+      const edges = outerEdges('torch.histc', values, low, high);
+      writeNumbers(
+        out!,
+        fillEqualBins(values, () => 1, bins as number, edges),
+      );
+    },
+  },
+);
+
+/** Counts (or weights) per bin, divided by their total and the bins' widths if a density is asked for. */
+function histogramRecord(
+  edgesOf: (args: Record<string, unknown>, values: Float64Array) => Float64Array,
+  countOf: (args: Record<string, unknown>) => number,
+  equalBins: boolean,
+): OpRecord<NamedArgs, [Tensor, Tensor]> {
+  return {
+    tags: ['non-differentiable'],
+    meta: (args) => {
+      const self = args.self as Tensor;
+      checkFloating('histogramdd', self);
+      const weight = args.weight as Tensor | null;
+      if (weight !== null && !sameNumbers(weight.sizes, self.sizes))
+        throw new TesseraError(
+          'shape-mismatch',
+          `torch.histogramdd: if weight tensor is provided it should have the same shape as the input tensor, but got input ${formatSizes(self.sizes)} and weight ${formatSizes(weight.sizes)}`,
+          { hints: ['One weight for each element.'] },
+        );
+      const count = countOf(args);
+      return [rowMeta(count, self), rowMeta(count + 1, self)];
+    },
+    kernel: (args, [hist, edgesOut]) => {
+      const values = readNumbers(args.self as Tensor);
+      const weights = args.weight === null ? null : readNumbers(args.weight as Tensor);
+      const weightOf = (i: number): number => weights?.[i] ?? 1;
+      const edges = edgesOf(args, values);
+      const count = edges.length - 1;
+      const counts = equalBins
+        ? fillEqualBins(values, weightOf, count, [edges[0]!, edges[count]!])
+        : fillGivenBins(values, weightOf, edges);
+      if (args.density === true) {
+        const total = counts.reduce((a, b) => a + b, 0);
+        counts.forEach((each, i) => (counts[i] = each / total / (edges[i + 1]! - edges[i]!)));
+      }
+      writeNumbers(hist!, counts);
+      writeNumbers(edgesOut!, edges);
+    },
+  };
+}
+
+/** Adds weights into bins between ascending edges; the last one holds its upper end. */
+function fillGivenBins(
+  values: Float64Array,
+  weightOf: (i: number) => number,
+  edges: Float64Array,
+): Float64Array {
+  const counts = new Float64Array(edges.length - 1);
+  values.forEach((value, i) => {
+    if (!(value >= edges[0]! && value <= edges.at(-1)!)) return;
+    let [low, high] = [0, counts.length];
+    while (high - low > 1) {
+      const middle = (low + high) >> 1;
+      if (edges[middle]! <= value) low = middle;
+      else high = middle;
+    }
+    counts[low]! += weightOf(i);
+  });
+  return counts;
+}
+
+const histogramOp: OpOverload = defineOp(
+  'aten::histogram.bin_ct(Tensor self, int bins=100, *, float[]? range=None, Tensor? weight=None, bool density=False) -> (Tensor hist, Tensor bin_edges)',
+  histogramRecord(
+    ({ bins, range }, values) => {
+      const [low, high] = (range ?? [0, 0]) as [number, number];
+      const count = bins as number;
+      const [from, to] = outerEdges('torch.histogram', values, low, high);
+      return Float64Array.from({ length: count + 1 }, (_, i) =>
+        i === count ? to : from + ((to - from) / count) * i,
+      );
+    },
+    ({ bins }) => checkBins(bins as number),
+    true,
+  ),
+);
+const histogramEdgesOp: OpOverload = defineOp(
+  'aten::histogram.bins_tensor(Tensor self, Tensor bins, *, Tensor? weight=None, bool density=False) -> (Tensor hist, Tensor bin_edges)',
+  histogramRecord(
+    ({ bins }) => readNumbers(bins as Tensor),
+    ({ self, bins }) => {
+      const edges = bins as Tensor;
+      if (edges.ndim !== 1 || edges.numel < 2)
+        refuse(
+          `torch.histogramdd: bins tensor should have one dimension of at least 2 edges, but got ${formatSizes(edges.sizes)}`,
+          'n + 1 edges make n bins.',
+        );
+      if (edges.dtype !== (self as Tensor).dtype)
+        throw new TesseraError(
+          'dtype-mismatch',
+          `torch.histogramdd: input tensor and bins tensors should have the same dtype, but got input with dtype ${(self as Tensor).dtype} and bins for dimension 0 with dtype ${edges.dtype}`,
+          { hints: ['Convert one of them: bins.to(x.dtype).'] },
+        );
+      return edges.numel - 1;
+    },
+    false,
+  ),
+);
+
+const bincountOp = defineOp(
+  'aten::bincount(Tensor self, Tensor? weights=None, SymInt minlength=0) -> Tensor',
+  {
+    tags: ['data-dependent', 'non-differentiable'],
+    produce: ({ self, weights, minlength }) => {
+      const x = self as Tensor;
+      const w = weights as Tensor | null;
+      if (DTYPES[x.dtype].category !== 'integral')
+        throw new TesseraError(
+          'dtype-unsupported',
+          `"bincount_cpu" not implemented for '${x.dtype}'`,
+          { hints: ["Convert first: x.to('int64')."] },
+        );
+      if ((minlength as number) < 0)
+        refuse('minlength should be >= 0', 'It is how many counts there are at least.');
+      const values = readNumbers(x);
+      if ((x.ndim !== 1 && x.numel > 0) || values.some((value) => value < 0))
+        refuse(
+          'bincount only supports 1-d non-negative integral inputs.',
+          'Flatten first, and shift the least value to 0.',
+        );
+      if (w !== null && !sameNumbers(w.sizes, x.sizes))
+        throw new TesseraError(
+          'shape-mismatch',
+          'weights should be 1-d and have the same length as input',
+          { hints: ['One weight for each element.'] },
+        );
+      const shares = w === null ? null : readNumbers(w);
+      const length = values.reduce((a, b) => Math.max(a, b + 1), minlength as number);
+      const counts = new Float64Array(length);
+      values.forEach((value, i) => (counts[value]! += shares?.[i] ?? 1));
+      const dtype = w === null ? 'int64' : w.dtype === 'float32' ? 'float32' : 'float64';
+      const out = emptyFromMeta(rowMeta(length, x, dtype));
+      writeNumbers(out, counts);
+      return out;
+    },
+  },
+);
+
+/** Options of `histc`. */
+export interface HistcOptions {
+  /** Number of bins (default 100). */
+  readonly bins?: number;
+  /** Lower end of the first bin; the least element if it equals `max`. */
+  readonly min?: ScalarLike;
+  /** Upper end of the last bin; the largest element if it equals `min`. */
+  readonly max?: ScalarLike;
+}
+
+/** How many elements lie in each of `bins` equally wide bins from min to max. @throws invalid-argument, dtype-unsupported */
+export function histc(self: Tensor, options: HistcOptions = {}): Tensor {
+  const { bins = 100, min = 0, max = 0 } = options;
+  return callOp(histcOp, [self, bins, min, max]) as Tensor;
+}
+
+/** Options of `histogram`. */
+export interface HistogramOptions {
+  /** Ends of equally wide bins; the least and largest element if left out. */
+  readonly range?: readonly [low: number, high: number] | null;
+  /** What each element counts, in the shape of self. */
+  readonly weight?: Tensor | null;
+  /** Whether counts are divided so that their integral over the bins is 1. */
+  readonly density?: boolean;
+}
+
+/** Counts per bin and the edges of the bins: a number of equal ones, or those between given ascending edges. @throws invalid-argument, dtype-unsupported, dtype-mismatch, shape-mismatch */
+export function histogram(
+  self: Tensor,
+  bins: number | Tensor = 100,
+  options: HistogramOptions = {},
+): [hist: Tensor, binEdges: Tensor] {
+  const { range = null, weight = null, density = false } = options;
+  const result = isTensor(bins)
+    ? callOp(histogramEdgesOp, [self, bins, weight, density])
+    : callOp(histogramOp, [self, bins, range, weight, density]);
+  return result as [Tensor, Tensor];
+}
+
+/** Options of `bincount`. */
+export interface BincountOptions {
+  /** What each element counts. */
+  readonly weights?: Tensor | null;
+  /** How many counts there are at least. */
+  readonly minlength?: number;
+}
+
+/** How often 0, 1, 2, … occur in integers [N]: int64, or sums of their weights. A graph break in compiled functions. @throws invalid-argument, dtype-unsupported, shape-mismatch */
+export function bincount(self: Tensor, options: BincountOptions = {}): Tensor {
+  return callOp(bincountOp, [self, options.weights ?? null, options.minlength ?? 0]) as Tensor;
+}

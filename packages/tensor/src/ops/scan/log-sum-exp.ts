@@ -1,0 +1,112 @@
+/**
+ * @file Running logarithms of sums of exponentials.
+ */
+import { callOp } from '../../dispatch/dispatcher.js';
+import { readNumbers, writeNumbers } from '../../kernels/elements.js';
+import { mapRows, rowLayout } from '../../kernels/reduce-kernel.js';
+import { checkFloating } from '../../kernels/restrict-dtypes.js';
+import { type OpOverload, defineOp } from '../../op/op-overload.js';
+import { contiguousStrides, wrapDim } from '../../shape.js';
+import type { Tensor } from '../../tensor.js';
+import { mul, neg } from '../pointwise/arithmetic.js';
+
+/** log(eᵃ + eᵇ) */
+function joined(a: number, b: number): number {
+  if (Number.isNaN(a) || Number.isNaN(b)) return NaN;
+  const top = Math.max(a, b);
+  return Math.abs(top) === Infinity ? top : top + Math.log1p(Math.exp(Math.min(a, b) - top));
+}
+
+const logcumsumexpOp = defineOp('aten::logcumsumexp(Tensor self, int dim) -> Tensor', {
+  meta: ({ self, dim }) => {
+    checkFloating('logcumsumexp_out_cpu', self as Tensor);
+    wrapDim(dim as number, self.ndim, 'logcumsumexp');
+    return {
+      sizes: self.sizes,
+      strides: contiguousStrides(self.sizes as number[]),
+      dtype: self.dtype,
+      device: self.device,
+    };
+  },
+  kernel: ({ self, dim }, outs) =>
+    mapRows(self as Tensor, wrapDim(dim as number, self.ndim), outs, (values, [results]) => {
+      let held = -Infinity;
+      values.forEach((value, i) => (results![i] = held = joined(held, value)));
+    }),
+  saved: ['self', 'out'],
+  vjp: ({ self, dim }, { grad, out }) => ({
+    self: () => weighted(grad, self as Tensor, out, dim as number, true),
+  }),
+});
+
+/** e^(a - b), 0 where both are -∞: nothing has come to be weighed yet. */
+function share(a: number, b: number): number {
+  return a === -Infinity ? 0 : Math.exp(a - b);
+}
+
+/**
+ * The derivative of `out = logcumsumexp(x)` and its transpose. With shares kᵢⱼ = exp(xᵢ - outⱼ) for i ≤ j: Σⱼ kᵢⱼ wⱼ
+ * if from the end, else Σᵢ kᵢⱼ wᵢ. Kept as multiples of exp(out), which only grows, neither sum overflows.
+ */
+const weightedOp: OpOverload = defineOp(
+  'tessera::logcumsumexp_weighted(Tensor weight, Tensor self, Tensor out, int dim, bool from_end) -> Tensor',
+  {
+    meta: ({ out }) => ({
+      sizes: out.sizes,
+      strides: contiguousStrides(out.sizes as number[]),
+      dtype: out.dtype,
+      device: out.device,
+    }),
+    kernel: ({ weight, self, out: end, dim, from_end }, [out]) => {
+      const sizes = out!.sizes;
+      const [w, x, reached] = [weight, self, end].map((tensor) =>
+        readNumbers(tensor as Tensor, sizes),
+      ) as [Float64Array, Float64Array, Float64Array];
+      const results = new Float64Array(w.length);
+      const { within, starts } = rowLayout(
+        sizes,
+        sizes.length === 0 ? [] : [wrapDim(dim as number, sizes.length)],
+      );
+      const order = from_end === true ? [...within].reverse() : within;
+      for (const start of starts) {
+        let sum = 0;
+        let before: number | null = null;
+        for (const offset of order) {
+          const i = start + offset;
+          const now = reached[i]!;
+          const part = share(x[i]!, now);
+          if (from_end === true) {
+            if (before !== null) sum *= share(now, before);
+            sum += w[i]!;
+            results[i] = part * sum;
+          } else {
+            if (before !== null) sum *= share(before, now);
+            results[i] = sum += part * w[i]!;
+          }
+          before = now;
+        }
+      }
+      writeNumbers(out!, results);
+    },
+    saved: ['weight', 'self', 'out'],
+    vjp: ({ weight, self, out: end, dim, from_end }, { grad, out }) => {
+      const [w, x, reached, d] = [weight, self, end, dim] as [Tensor, Tensor, Tensor, number];
+      const isFromEnd = from_end as boolean;
+      const other = (): Tensor => weighted(grad, x, reached, d, !isFromEnd);
+      return {
+        weight: other,
+        self: () => (isFromEnd ? mul(grad, out) : mul(w, other())),
+        out: () => neg(isFromEnd ? mul(w, other()) : mul(grad, out)),
+      };
+    },
+  },
+);
+
+function weighted(weight: Tensor, x: Tensor, out: Tensor, dim: number, fromEnd: boolean): Tensor {
+  return callOp(weightedOp, [weight, x, out, dim, fromEnd]) as Tensor;
+}
+
+/** log Σ exp(x) of the elements up to each along a dimension, without overflow. @throws invalid-dim, dtype-unsupported */
+export function logcumsumexp(self: Tensor, dim: number): Tensor {
+  return callOp(logcumsumexpOp, [self, dim]) as Tensor;
+}

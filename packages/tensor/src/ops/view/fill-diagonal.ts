@@ -1,0 +1,49 @@
+/**
+ * @file Filling the main diagonal in place.
+ */
+import { TesseraError, type ScalarLike } from '@tessera/shared';
+import { callOp } from '../../dispatch/dispatcher.js';
+import { defineOp } from '../../op/op-overload.js';
+import type { Tensor } from '../../tensor.js';
+import { fill_ } from '../pointwise/fill.js';
+import { asStrided } from './strided.js';
+
+const fillDiagonalInplace = defineOp(
+  'aten::fill_diagonal_(Tensor(a!) self, Scalar fill_value, bool wrap=False) -> Tensor(a!)',
+  {
+    decompose: ({ self, fill_value, wrap }) => {
+      const x = self as Tensor;
+      if (x.ndim < 2)
+        throw new TesseraError('invalid-dim', 'dimensions must larger than 1', {
+          hints: ['A diagonal needs at least two dimensions.'],
+        });
+      if (x.ndim > 2 && x.sizes.some((size) => size !== x.sizes[0]))
+        throw new TesseraError(
+          'shape-mismatch',
+          'all dimensions of input must be of equal length',
+          { hints: ['With more than two dimensions, the diagonal runs through a cube.'] },
+        );
+      const step = x.strides.reduce((a, b) => a + b, 0);
+      const [rows, columns] = x.sizes as [number, number];
+      const fill = (length: number, from: number): void => {
+        fill_(asStrided(x, [length], [step], x.storageOffset + from), fill_value as ScalarLike);
+      };
+      fill(Math.min(...x.sizes), 0);
+      // Begins again below each square of a tall matrix, a row further down.
+      const period = columns + 1;
+      if (wrap === true && x.ndim === 2)
+        for (let row = period; row < rows && columns > 0; row += period)
+          fill(Math.min(columns, rows - row), row * x.strides[0]!);
+      return x;
+    },
+  },
+);
+
+/** Writes a number to the main diagonal; down tall matrices again and again if `wrap`. @throws invalid-dim, shape-mismatch */
+export function fillDiagonal_(
+  self: Tensor,
+  fillValue: ScalarLike,
+  options: { readonly wrap?: boolean } = {},
+): Tensor {
+  return callOp(fillDiagonalInplace, [self, fillValue, options.wrap ?? false]) as Tensor;
+}

@@ -1,0 +1,179 @@
+/**
+ * @file Fourier transforms: lengths of every kind against the sum that defines them, second derivatives, frequencies,
+ * mistakes. Arguments and first derivatives are compared with PyTorch's in apps/oracle.
+ */
+import type { ErrorCode } from '@tessera/shared';
+import { describe, expect, it } from 'vitest';
+import { type Tensor, arange, fromTypedArray, ones, zeros } from '../src/index.js';
+import * as fft from '../src/fft.js';
+import { readNumbers } from '../src/internal.js';
+import { gradientError, secondGradientError } from './support/gradient-check.js';
+
+function waves(...sizes: number[]): Tensor {
+  const numel = sizes.reduce((a, b) => a * b, 1);
+  return fromTypedArray(
+    Float64Array.from({ length: numel }, (_, i) => Math.sin(1 + i * 12.9898)),
+    sizes,
+  );
+}
+
+/** The sum that defines the transform, of pairs [N, 2]. */
+function defined(z: Tensor): Float64Array {
+  const n = z.size(0);
+  const values = readNumbers(z);
+  const out = new Float64Array(2 * n);
+  for (let k = 0; k < n; k++)
+    for (let j = 0; j < n; j++) {
+      const angle = (-2 * Math.PI * ((j * k) % n)) / n;
+      const [c, s] = [Math.cos(angle), Math.sin(angle)];
+      out[2 * k]! += values[2 * j]! * c - values[2 * j + 1]! * s;
+      out[2 * k + 1]! += values[2 * j]! * s + values[2 * j + 1]! * c;
+    }
+  return out;
+}
+
+function distance(a: ArrayLike<number>, b: ArrayLike<number>): number {
+  return Array.from(a).reduce((worst, value, i) => Math.max(worst, Math.abs(value - b[i]!)), 0);
+}
+
+describe('fft', () => {
+  it.each([1, 2, 5, 16, 31, 37, 60, 74, 97, 128, 210, 251, 486, 1009])('of length %d', (n) => {
+    const z = waves(n, 2);
+    expect(distance(readNumbers(fft.fft(z)), defined(z))).toBeLessThan(1e-13 * n);
+    expect(distance(readNumbers(fft.ifft(fft.fft(z))), readNumbers(z))).toBeLessThan(1e-14 * 10);
+  });
+
+  it.each([4, 5, 37])(
+    'of real numbers is that of complex ones, and there is a way back: %d',
+    (n) => {
+      const x = waves(n);
+      const whole = fft.fft(fft.complex(x));
+      const half = fft.rfft(x);
+      expect(half.shape).toEqual([Math.floor(n / 2) + 1, 2]);
+      expect(distance(readNumbers(half), readNumbers(whole))).toBeLessThan(1e-12);
+      expect(distance(readNumbers(fft.irfft(half, { n })), readNumbers(x))).toBeLessThan(1e-14);
+      const spectrum = fft.ihfft(x);
+      expect(distance(readNumbers(fft.hfft(spectrum, { n })), readNumbers(x))).toBeLessThan(1e-14);
+    },
+  );
+
+  it('keeps the energy with norm: ortho', () => {
+    const z = waves(3, 8, 2);
+    const energy = (y: Tensor): number => y.square().sum().item();
+    expect(energy(fft.fftn(z, { norm: 'ortho' }))).toBeCloseTo(energy(z), 12);
+  });
+
+  it('computes float32 in double precision, and integers as floats', () => {
+    const y = fft.rfft(arange(0, 6, 1, { dtype: 'int64' }));
+    expect(y.dtype).toBe('float32');
+    expect(y.select(0, 0).toArray()).toEqual([15, 0]);
+  });
+});
+
+const cases: [name: string, fn: (x: Tensor) => Tensor, input: Tensor][] = [
+  ['fft', (x) => fft.fft(x, { norm: 'ortho' }), waves(2, 3, 2)],
+  ['rfft, odd', (x) => fft.rfft(x), waves(5)],
+  ['rfft, even', (x) => fft.rfft(x, { n: 6 }), waves(2, 4)],
+  ['irfft, odd', (x) => fft.irfft(x, { n: 5 }), waves(3, 2)],
+  ['irfft, even', (x) => fft.irfft(x), waves(3, 2)],
+  ['irfft2', (x) => fft.irfft2(x), waves(3, 3, 2)],
+  ['rfftn', (x) => fft.rfftn(x, { dim: [2, 0] }), waves(3, 2, 2)],
+  ['hfft', (x) => fft.hfft(x), waves(3, 2)],
+  ['ihfft', (x) => fft.ihfft(x), waves(4)],
+];
+
+describe('derivatives', () => {
+  // Powers make the transform matter in the second derivative.
+  it.each(cases)('%s', (_name, fn, input) => {
+    const cubed = (x: Tensor): Tensor => fn(x).pow(3);
+    expect(gradientError((x) => cubed(x!), [input])).toBeLessThan(1e-6);
+    expect(secondGradientError((x) => cubed(x!), [input])).toBeLessThan(1e-5);
+  });
+});
+
+describe('frequencies', () => {
+  it('are those of the results, in order', () => {
+    expect(fft.fftfreq(5, { d: 0.5, dtype: 'float64' }).toArray()).toEqual([
+      0, 0.4, 0.8, -0.8, -0.4,
+    ]);
+    expect(fft.fftfreq(4).toArray()).toEqual([0, 0.25, -0.5, -0.25]);
+    expect(fft.rfftfreq(5, { d: 2, dtype: 'float64' }).toArray()).toEqual([0, 0.1, 0.2]);
+    expect(fft.rfftfreq(4).toArray()).toEqual([0, 0.25, 0.5]);
+  });
+
+  it('are shifted with 0 in the middle, and back', () => {
+    const x = arange(5);
+    expect(fft.fftshift(x).toArray()).toEqual([3, 4, 0, 1, 2]);
+    expect(fft.ifftshift(fft.fftshift(x)).toArray()).toEqual(x.toArray());
+    const y = arange(6).view([2, 3]);
+    expect(fft.fftshift(y).toArray()).toEqual([
+      [5, 3, 4],
+      [2, 0, 1],
+    ]);
+    const pairs = arange(6).view([3, 2]);
+    expect(fft.fftshift(pairs, { pairs: true }).toArray()).toEqual([
+      [4, 5],
+      [0, 1],
+      [2, 3],
+    ]);
+  });
+});
+
+const mistakes: [what: string, call: () => unknown, code: ErrorCode, message: string][] = [
+  [
+    'real numbers in place of complex ones',
+    () => fft.fft(ones([2, 8])),
+    'shape-mismatch',
+    'complex numbers are pairs in a last dimension of 2, but the input is [2, 8]',
+  ],
+  [
+    'no points',
+    () => fft.fft(ones([3, 2]), { n: 0 }),
+    'invalid-argument',
+    'Invalid number of data points (0) specified',
+  ],
+  [
+    'the inverse of one point, whose length is not told',
+    () => fft.irfft(ones([1, 2])),
+    'invalid-argument',
+    'Invalid number of data points (0) specified',
+  ],
+  [
+    'an unknown norm',
+    () => fft.rfft(ones([3]), { norm: 'x' as never }),
+    'invalid-argument',
+    'Invalid normalization mode: "x"',
+  ],
+  ['a dimension too far', () => fft.fft(ones([3, 2]), { dim: 1 }), 'invalid-dim', 'fft'],
+  [
+    'a dimension twice',
+    () => fft.rfftn(ones([3, 3]), { dim: [0, -2] }),
+    'invalid-dim',
+    'FFT dims must be unique',
+  ],
+  [
+    'lengths for other dimensions',
+    () => fft.rfftn(ones([3, 3]), { s: [2], dim: [0, 1] }),
+    'invalid-argument',
+    'When given, dim and shape arguments must have the same length',
+  ],
+  [
+    '16-bit floats',
+    () => fft.rfft(zeros([4], { dtype: 'float16' })),
+    'dtype-unsupported',
+    'Unsupported dtype float16',
+  ],
+];
+
+describe('mistakes', () => {
+  it.each(mistakes)('%s', (_what, call, code, message) => {
+    try {
+      call();
+    } catch (error) {
+      expect(error).toMatchObject({ code });
+      expect((error as Error).message).toContain(message);
+      return;
+    }
+    throw new Error('Nothing was thrown.');
+  });
+});
