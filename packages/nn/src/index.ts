@@ -5,6 +5,11 @@ export { GradScaler, type GradScalerOptions, type GradScalerStateDict } from './
 export { Parameter } from './parameter.js';
 export { Module, type TensorModule } from './module/module.js';
 export { cloneModule } from './module/clone-module.js';
+export {
+  type FunctionalCallOptions,
+  functionalCall,
+  stackModuleState,
+} from './module/functional-call.js';
 export type {
   BackwardHook,
   BackwardPreHook,
