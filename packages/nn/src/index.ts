@@ -242,6 +242,7 @@ export { CTCLoss } from './modules/loss-ctc.js';
 
 // Gradients
 export { type ClipGradNormOptions, clipGradNorm_, clipGradValue_ } from './clip-grad.js';
+export { parametersToVector, vectorToParameters } from './parameters-to-vector.js';
 
 // Namespaces
 import * as functional from './functional/index.js';
