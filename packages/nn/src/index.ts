@@ -172,7 +172,47 @@ export {
   type RMSNormOptions,
 } from './modules/norm.js';
 
+export {
+  AdaptiveLogSoftmaxWithLoss,
+  type AdaptiveLogSoftmaxOptions,
+  type AdaptiveLogSoftmaxResult,
+} from './modules/adaptive-log-softmax.js';
+export {
+  LazyBatchNorm1d,
+  LazyBatchNorm2d,
+  LazyBatchNorm3d,
+  LazyConv1d,
+  LazyConv2d,
+  LazyConv3d,
+  LazyLinear,
+} from './modules/lazy.js';
+export { hasUninitializedParams } from './modules/lazy-base.js';
+export {
+  MaxUnpool1d,
+  MaxUnpool2d,
+  MaxUnpool3d,
+  type MaxUnpoolModuleOptions,
+} from './modules/unpooling.js';
+export {
+  FractionalMaxPool2d,
+  FractionalMaxPool3d,
+  type FractionalMaxPoolModuleOptions,
+} from './modules/pooling-fractional.js';
+
 // Recurrent networks
+export {
+  type PackOptions,
+  type PackedSequence,
+  type PadOptions,
+  type PadPackedOptions,
+  isPackedSequence,
+  packPaddedSequence,
+  packSequence,
+  padPackedSequence,
+  padSequence,
+  unpackSequence,
+  unpadSequence,
+} from './modules/packed-sequence.js';
 export type { RecurrentOptions } from './modules/rnn-base.js';
 export { GRU, LSTM, type LSTMOptions, RNN, type RNNOptions } from './modules/rnn.js';
 export {
@@ -249,8 +289,9 @@ import * as functional from './functional/index.js';
 import * as init from './init/index.js';
 import * as lrScheduler from './lr-scheduler/index.js';
 import * as optim from './optim/index.js';
+import * as parametrize from './parametrize/index.js';
 
-export { functional, init, lrScheduler, optim };
+export { functional, init, lrScheduler, optim, parametrize };
 
 // Data
 export { DataLoader, type DataLoaderOptions } from './data/data-loader.js';

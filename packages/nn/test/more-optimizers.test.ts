@@ -36,6 +36,8 @@ const recorded = JSON.parse(
   averages: Record<'swa' | 'ema', AverageCase>;
 };
 
+const { Rprop, ASGD } = optim;
+const OPTIMIZERS = { Rprop, ASGD };
 const { AveragedModel, SWALR, getEmaAvgFn, updateBn } = optim.swaUtils;
 
 /** Runs `steps`, compiled or not; returns the number of graphs. */
@@ -61,7 +63,7 @@ describe.each(modes)('Rprop and ASGD, %s', (_, compiled) => {
   );
   it.each(cases)("%s: parameters and state are PyTorch's, in one graph", (name, entry) => {
     const params = entry.start.map((start) => new Parameter(restore(start)));
-    const optimizer = new optim[name](params, entry.options);
+    const optimizer = new OPTIMIZERS[name](params, entry.options);
     const graphs = run(optimizer, compiled, (step) =>
       entry.grads.forEach((grads, i) => {
         if (i === 4) optimizer.paramGroups[0]!.lr *= 0.5;

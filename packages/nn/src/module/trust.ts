@@ -77,7 +77,7 @@ export function withoutTrust<R>(fn: () => R): R {
  * children. Otherwise what it depends on besides its arguments and attributes, usually nothing.
  */
 export function trustKey(module: Module): string | null {
-  if (module.hasHooks || untrusted > 0) return null;
+  if (module.hasHooks || untrusted > 0 || 'parametrizations' in module) return null;
   const condition = trusted.get(module.forward);
   if (condition === undefined || overrides(module)) return null;
   return condition === null ? '' : condition(module);
