@@ -383,4 +383,5 @@ export {
   randLike,
   randnLike,
 } from './ops/random/fill.js';
+export { binomial, poisson, standardGamma } from './ops/random/sample.js';
 export { dropout } from './ops/random/dropout.js';

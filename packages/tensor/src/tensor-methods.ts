@@ -28,6 +28,7 @@ import * as pad from './ops/resample/pad.js';
 import * as triangle from './ops/indexing/triangle.js';
 import * as factoryLike from './ops/factory/like.js';
 import * as randomFill from './ops/random/fill.js';
+import * as distributionFill from './ops/random/distribution-fill.js';
 import * as copy from './ops/arrange/copy.js';
 import * as division from './ops/pointwise/division.js';
 import * as exponential from './ops/pointwise/exponential.js';
@@ -122,6 +123,7 @@ export interface TensorMethods
     MethodsOf<typeof triangle>,
     MethodsOf<typeof factoryLike>,
     MethodsOf<typeof randomFill>,
+    MethodsOf<typeof distributionFill>,
     MethodsOf<typeof copy>,
     MethodsOf<typeof division>,
     MethodsOf<typeof exponential>,
@@ -208,6 +210,7 @@ export const METHOD_MODULES: readonly Readonly<Record<string, unknown>>[] = [
   triangle,
   factoryLike,
   randomFill,
+  distributionFill,
   copy,
   division,
   exponential,

@@ -19,6 +19,7 @@ import { lowerMutations } from './mutation.js';
 import { usesOf } from './node-uses.js';
 import { lowerOutputs } from './outputs.js';
 import { pruneUnused } from './prune.js';
+import { lowerRandomExtern } from './random.js';
 import {
   type LoweredArg,
   type LoweringCall,
@@ -186,7 +187,8 @@ class GraphLowering {
     lowering.origin = op.schema.name;
     const lower = findLowering(op.qualifiedName);
     if (lower === undefined) checkFallback(lowering, call);
-    const made = lower?.(lowering, args, call) ?? lowerExtern(lowering, args, call, deviceOf(node));
+    const extern = op.hasTag('random') ? lowerRandomExtern : lowerExtern;
+    const made = lower?.(lowering, args, call) ?? extern(lowering, args, call, deviceOf(node));
     if (made instanceof LoweredTensor) return this.settle(node, made);
     const list = made as readonly (LoweredTensor | null)[];
     if (isTensor(node.meta.val)) return this.settle(node, list[0]!);

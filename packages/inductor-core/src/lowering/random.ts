@@ -6,13 +6,14 @@
  * order, uses offset + n.
  */
 import { type Node, getItem } from '@tessera/graph';
-import type { DType } from '@tessera/tensor';
+import { type DType, getOp, replayOf } from '@tessera/tensor';
 import type { Expr } from '../ir/expr.js';
 import { operandArg, operandExpr, tensorArg } from './elementwise.js';
 import { ExprMath } from './expr-math.js';
+import { lowerExtern } from './extern.js';
 import type { LoweredTensor } from './lowered-tensor.js';
 import type { Lowering } from './lowering.js';
-import type { LoweringCall, LoweringFn } from './registry.js';
+import { type LoweredArg, type LoweringCall, type LoweringFn, RuntimeScalar } from './registry.js';
 import { linearize } from './view-maps.js';
 
 /** Names of the two scalars that carry the generator's state, unsigned 32-bit values. */
@@ -129,12 +130,52 @@ function bernoulli(
   };
 }
 
+/** self, lambd: -log(1 - u) / lambd. */
+const exponential: LoweringFn = (l, [, lambd], call) => {
+  const m = new ExprMath(l.ir);
+  const rate = operandExpr(l, operandArg(lambd!, call.op), call.sizes, 'float32');
+  const u = draw(l, 'uniform', call.sizes);
+  const waited = l.ir.op('div', [m.neg(l.ir.op('log1p', [m.neg(u)])), rate]);
+  return l.pointwise(call.sizes, m.cast(waited, call.dtype));
+};
+
+/** self, mean, std: the exponential of a normal number. */
+const logNormal: LoweringFn = (l, [, mean, std], call) => {
+  const m = new ExprMath(l.ir);
+  const [center, width] = [mean, std].map((arg) =>
+    operandExpr(l, operandArg(arg!, call.op), call.sizes, 'float32'),
+  ) as [Expr, Expr];
+  const number = m.add(center, m.mul(draw(l, 'normal', call.sizes), width));
+  return l.pointwise(call.sizes, m.cast(l.ir.op('exp', [number]), call.dtype));
+};
+
+/**
+ * A random operator without a lowering of its own: its reference kernel is given its turn among the graph's draws,
+ * as `replayOf` has it, rather than what the generator is at when it runs.
+ */
+export function lowerRandomExtern(
+  l: Lowering,
+  args: readonly LoweredArg[],
+  call: LoweringCall,
+  device: string,
+): (LoweredTensor | null)[] {
+  const replay = replayOf(getOp(call.op));
+  if (replay === null || !l.capabilities.extern) return lowerExtern(l, args, call, device);
+  const [seed, offset] = [RNG_SEED, RNG_OFFSET].map(
+    (name) => new RuntimeScalar(l.scalar(name, 'int64'), 'int'),
+  ) as [RuntimeScalar, RuntimeScalar];
+  const all = [seed, offset, l.randomCount++, ...args];
+  return lowerExtern(l, all, { ...call, op: replay.qualifiedName }, device);
+}
+
 /** Lowerings by overload name. */
 export const randomLowerings: Readonly<Record<string, LoweringFn>> = {
   'aten::rand': drawn('uniform'),
   'aten::rand_like': drawn('uniform'),
   'aten::randn': drawn('normal'),
   'aten::randn_like': drawn('normal'),
+  'aten::exponential': exponential,
+  'aten::log_normal': logNormal,
   'aten::uniform': scaled('uniform'),
   'aten::normal_functional': scaled('normal'),
   'aten::randint': (l, [high], call) => integers(l, 0, Number(high), call),

@@ -14,13 +14,11 @@ import {
   normalKernel,
   uniformKernel,
 } from '../../kernels/random-kernel.js';
-import { formatStrides } from '../../memory-format.js';
 import { defineInplace } from '../../op/inplace.js';
 import { type OpOverload, defineOp } from '../../op/op-overload.js';
-import type { TensorMeta, Vjp } from '../../op/op-record.js';
 import type { Tensor } from '../../tensor.js';
-import { zerosLike } from '../factory/like.js';
 import { OPTIONS, type TensorOptions, finish, likeMeta, optionArgs } from '../factory/factory.js';
+import { floatingMeta, selfMeta, zeroGradient } from './meta.js';
 
 const LIKE = { tags: ['random', 'non-differentiable'] as const, meta: likeMeta };
 
@@ -32,29 +30,6 @@ const randnLikeOp = defineOp(
   `aten::randn_like(Tensor self, *, ${OPTIONS}, MemoryFormat? memory_format=None) -> Tensor`,
   { ...LIKE, kernel: normalKernel },
 );
-
-const zeroGradient: Vjp<{ self: Tensor }> = (_args, { grad }) => ({ self: () => zerosLike(grad) });
-
-function selfMeta({ self }: { self: Tensor }): TensorMeta {
-  return {
-    sizes: self.sizes,
-    strides: formatStrides(self, null),
-    dtype: self.dtype,
-    device: self.device,
-  };
-}
-
-/** @throws dtype-unsupported */
-function floatingMeta(name: string): (args: { self: Tensor }) => TensorMeta {
-  return (args) => {
-    const meta = selfMeta(args);
-    if (!isFloatingPoint(meta.dtype))
-      throw new TesseraError('dtype-unsupported', `${name} is not implemented for ${meta.dtype}`, {
-        hints: ['Fill a floating-point tensor and convert it.'],
-      });
-    return meta;
-  };
-}
 
 /** @throws invalid-argument */
 function checkProbability(p: number): number {
