@@ -176,7 +176,9 @@ export function registerParametrization<M extends Module>(
     // Computed, so no parameter of its own.
     enumerable: false,
     get: () => list.call(),
-    set: (value: Tensor) => list.assign(value),
+    set: (value: Tensor) => {
+      list.assign(value);
+    },
   });
   return module;
 }
