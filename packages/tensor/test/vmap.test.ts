@@ -3,9 +3,12 @@
  */
 import { describe, expect, it, vi } from 'vitest';
 import type { TesseraError } from '@tessera/shared';
-import * as t from '../src/index.js';
+import * as api from '../src/index.js';
+import * as internal from '../src/internal.js';
 import { type Tensor, manualSeed, ones, rand, randn, stack, tensor, zeros } from '../src/index.js';
 import { grad, gradAndValue, jacrev, vmap } from '../src/func/index.js';
+
+const t = { ...api, ...internal };
 
 type Fn = (...args: Tensor[]) => Tensor;
 
@@ -307,10 +310,10 @@ describe('what a function of a batch cannot do', () => {
       'vmap-unsupported',
     );
     class Own extends t.Function {
-      static forward(_ctx: t.FunctionContext, v: Tensor): Tensor {
+      static forward(_ctx: api.FunctionContext, v: Tensor): Tensor {
         return v.mul(2);
       }
-      static backward(_ctx: t.FunctionContext, g: Tensor): Tensor {
+      static backward(_ctx: api.FunctionContext, g: Tensor): Tensor {
         return g;
       }
     }

@@ -5,7 +5,6 @@ import {
   type Tensor,
   abs,
   bernoulli,
-  binaryCrossEntropyWithLogits,
   binomial,
   broadcastTensors,
   clampMin,
@@ -18,6 +17,7 @@ import {
   noGrad,
   rand,
 } from '@tessera/tensor';
+import { binaryCrossEntropyWithLogits } from '@tessera/tensor/internal';
 import {
   type Constraint,
   boolean,

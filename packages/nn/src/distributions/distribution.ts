@@ -8,15 +8,13 @@
 import { TesseraError } from '@tessera/shared';
 import {
   type Tensor,
-  activeMode,
   broadcastTensors,
-  formatSizes,
   isFloatingPoint,
   isTensor,
   noGrad,
-  scalarTensor,
   sqrt,
 } from '@tessera/tensor';
+import { activeMode, formatSizes, scalarTensor } from '@tessera/tensor/internal';
 import type { Constraint } from './constraints.js';
 
 /** A parameter: numbers stand for tensors without dimensions. */

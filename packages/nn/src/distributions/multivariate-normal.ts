@@ -6,12 +6,12 @@ import {
   type Tensor,
   broadcastShapes,
   expand,
-  formatSizes,
   linalgSolveTriangular,
   log,
   matmul,
   randn,
 } from '@tessera/tensor';
+import { formatSizes } from '@tessera/tensor/internal';
 import { type Constraint, lowerCholesky, realVector } from './constraints.js';
 import { Distribution, type DistributionOptions } from './distribution.js';
 

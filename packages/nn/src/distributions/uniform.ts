@@ -2,7 +2,8 @@
  * @file `Uniform`.
  */
 import { TesseraError } from '@tessera/shared';
-import { type Tensor, activeMode, clamp, log, logicalAnd, rand } from '@tessera/tensor';
+import { type Tensor, clamp, log, logicalAnd, rand } from '@tessera/tensor';
+import { activeMode } from '@tessera/tensor/internal';
 import { type Constraint, between } from './constraints.js';
 import {
   Distribution,

@@ -2,7 +2,8 @@
  * @file Fractional max pooling: windows at random positions, so that sizes shrink by any factor.
  */
 import { TesseraError } from '@tessera/shared';
-import { type Tensor, arange, cat, floor, formatSizes, full, gather, rand } from '@tessera/tensor';
+import { type Tensor, arange, cat, floor, full, gather, rand } from '@tessera/tensor';
+import { formatSizes } from '@tessera/tensor/internal';
 
 /** Options of fractional max pooling: the size of the result, or its ratio to that of the input. */
 export interface FractionalMaxPoolOptions {

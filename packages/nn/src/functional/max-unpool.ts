@@ -2,7 +2,8 @@
  * @file Max unpooling: winners back to where they came from, zeros elsewhere.
  */
 import { TesseraError } from '@tessera/shared';
-import { type Tensor, formatSizes } from '@tessera/tensor';
+import type { Tensor } from '@tessera/tensor';
+import { formatSizes } from '@tessera/tensor/internal';
 
 /** Options of max unpooling; those of the pooling that is undone. */
 export interface MaxUnpoolOptions {

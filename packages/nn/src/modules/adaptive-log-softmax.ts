@@ -9,7 +9,6 @@ import {
   type Tensor,
   argmax,
   cat,
-  formatSizes,
   gather,
   indexCopy,
   logSoftmax,
@@ -17,6 +16,7 @@ import {
   nonzero,
   zeros,
 } from '@tessera/tensor';
+import { formatSizes } from '@tessera/tensor/internal';
 import { Module } from '../module/module.js';
 import type { FactoryOptions } from './factory-options.js';
 import { Linear } from './linear.js';

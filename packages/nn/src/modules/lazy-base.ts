@@ -5,7 +5,8 @@
  * brings the sizes as well. With its sizes a module becomes an ordinary one: `LazyLinear` a `Linear`.
  */
 import { TesseraError } from '@tessera/shared';
-import { type Tensor, empty, formatSizes, noGrad } from '@tessera/tensor';
+import { type Tensor, empty, noGrad } from '@tessera/tensor';
+import { formatSizes } from '@tessera/tensor/internal';
 import type { Module } from '../module/module.js';
 import { replaceData } from '../module/move-data.js';
 

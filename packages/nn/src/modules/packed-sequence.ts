@@ -6,7 +6,8 @@
  * `torch.nn.utils.rnn`.
  */
 import { TesseraError } from '@tessera/shared';
-import { type Tensor, cat, formatSizes, full, isTensor, stack, tensor } from '@tessera/tensor';
+import { type Tensor, cat, full, isTensor, stack, tensor } from '@tessera/tensor';
+import { formatSizes } from '@tessera/tensor/internal';
 
 /** See the file header. */
 export interface PackedSequence {

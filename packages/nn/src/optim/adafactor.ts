@@ -6,7 +6,6 @@ import {
   type Tensor,
   clampMin,
   div,
-  lerp_,
   matmul,
   mean,
   norm,
@@ -14,6 +13,7 @@ import {
   square,
   zerosLike,
 } from '@tessera/tensor';
+import { lerp_ } from '@tessera/tensor/internal';
 import { trustUpdate } from '../module/trust.js';
 import type { Bucket, Structure } from './bucket.js';
 import type { Lifted } from './lifted.js';

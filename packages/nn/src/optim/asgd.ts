@@ -1,7 +1,8 @@
 /**
  * @file `ASGD`: gradient descent with a falling rate, and the average of the parameters on the way.
  */
-import { type Tensor, lerp_, zerosLike } from '@tessera/tensor';
+import { type Tensor, zerosLike } from '@tessera/tensor';
+import { lerp_ } from '@tessera/tensor/internal';
 import { trustUpdate } from '../module/trust.js';
 import type { Bucket, Structure } from './bucket.js';
 import type { Lifted } from './lifted.js';

@@ -2,19 +2,8 @@
  * @file `Muon`: momentum whose matrix is made orthogonal before it is applied.
  */
 import { TesseraError } from '@tessera/shared';
-import {
-  type Tensor,
-  addmm,
-  clampMin,
-  div,
-  formatSizes,
-  gradientOf,
-  lerp,
-  lerp_,
-  mm,
-  norm,
-  zerosLike,
-} from '@tessera/tensor';
+import { type Tensor, addmm, clampMin, div, lerp, mm, norm, zerosLike } from '@tessera/tensor';
+import { formatSizes, gradientOf, lerp_ } from '@tessera/tensor/internal';
 import { trustUpdate } from '../module/trust.js';
 import type { Bucket, Structure } from './bucket.js';
 import type { Lifted } from './lifted.js';

@@ -3,8 +3,6 @@
  */
 import {
   type Tensor,
-  addcmul_,
-  clamp_,
   fullLike,
   gt,
   lt,
@@ -13,6 +11,7 @@ import {
   sign,
   zerosLike,
 } from '@tessera/tensor';
+import { addcmul_, clamp_ } from '@tessera/tensor/internal';
 import { trustUpdate } from '../module/trust.js';
 import type { Bucket, Structure } from './bucket.js';
 import type { Lifted } from './lifted.js';

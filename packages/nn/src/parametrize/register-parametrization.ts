@@ -5,7 +5,8 @@
  * dicts have PyTorch's names. Modelled on `torch.nn.utils.parametrize`.
  */
 import { TesseraError } from '@tessera/shared';
-import { type Tensor, formatSizes, isTensor, noGrad, sameNumbers } from '@tessera/tensor';
+import { type Tensor, isTensor, noGrad } from '@tessera/tensor';
+import { formatSizes, sameNumbers } from '@tessera/tensor/internal';
 import { Module } from '../module/module.js';
 import { ModuleDict } from '../modules/module-dict.js';
 import { Parameter } from '../parameter.js';
