@@ -17,6 +17,7 @@ import {
   zeros,
 } from '@tessera/tensor';
 import { formatSizes } from '@tessera/tensor/internal';
+import { checkOptions } from '../module/check-options.js';
 import { Module } from '../module/module.js';
 import type { FactoryOptions } from './factory-options.js';
 import { Linear } from './linear.js';
@@ -39,6 +40,14 @@ export interface AdaptiveLogSoftmaxResult {
 
 /** @see torch.nn.AdaptiveLogSoftmaxWithLoss @see Grave et al., https://arxiv.org/abs/1609.04309 */
 export class AdaptiveLogSoftmaxWithLoss extends Module {
+  /** Names of the constructor's options. */
+  static readonly optionNames: Readonly<Record<keyof AdaptiveLogSoftmaxOptions, true>> = {
+    divValue: true,
+    headBias: true,
+    device: true,
+    dtype: true,
+  };
+
   /** Ends of the head's classes and of the clusters; the last is `nClasses`. */
   readonly cutoffs: readonly number[];
   readonly head: Linear;
@@ -53,6 +62,7 @@ export class AdaptiveLogSoftmaxWithLoss extends Module {
     options: AdaptiveLogSoftmaxOptions = {},
   ) {
     super();
+    checkOptions(new.target, options);
     const { divValue = 4, headBias = false, ...factory } = options;
     const rising = cutoffs.every(
       (c, i) => Number.isInteger(c) && c > (cutoffs[i - 1] ?? 0) && c < nClasses,

@@ -8,6 +8,7 @@ import {
   fractionalMaxPool3dWithIndices,
 } from '../functional/fractional-max-pool.js';
 import { pythonLiteral } from '../module/module-repr.js';
+import { checkOptions } from '../module/check-options.js';
 import { Module } from '../module/module.js';
 import type { Pooled } from './pooling.js';
 
@@ -21,6 +22,14 @@ export interface FractionalMaxPoolModuleOptions<
 
 /** What they have in common. */
 abstract class FractionalMaxPool<R extends boolean> extends Module {
+  /** Names of the constructor's options. */
+  static readonly optionNames: Readonly<Record<keyof FractionalMaxPoolModuleOptions, true>> = {
+    outputSize: true,
+    outputRatio: true,
+    randomSamples: true,
+    returnIndices: true,
+  };
+
   protected readonly _options: FractionalMaxPoolOptions;
   readonly returnIndices: boolean;
 
@@ -29,6 +38,7 @@ abstract class FractionalMaxPool<R extends boolean> extends Module {
     options: FractionalMaxPoolModuleOptions<R>,
   ) {
     super();
+    checkOptions(new.target, options);
     const { returnIndices = false, ...rest } = options;
     this._options = rest;
     this.returnIndices = returnIndices;

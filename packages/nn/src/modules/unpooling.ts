@@ -4,6 +4,7 @@
 import type { Tensor } from '@tessera/tensor';
 import { maxUnpool1d, maxUnpool2d, maxUnpool3d } from '../functional/max-unpool.js';
 import { pythonLiteral } from '../module/module-repr.js';
+import { checkOptions } from '../module/check-options.js';
 import { Module } from '../module/module.js';
 
 /** Options of unpooling modules. */
@@ -16,6 +17,12 @@ export interface MaxUnpoolModuleOptions {
 
 /** What they have in common. */
 abstract class MaxUnpool extends Module {
+  /** Names of the constructor's options. */
+  static readonly optionNames: Readonly<Record<keyof MaxUnpoolModuleOptions, true>> = {
+    stride: true,
+    padding: true,
+  };
+
   readonly stride: number | readonly number[];
   readonly padding: number | readonly number[];
 
@@ -24,6 +31,7 @@ abstract class MaxUnpool extends Module {
     options: MaxUnpoolModuleOptions = {},
   ) {
     super();
+    checkOptions(new.target, options);
     this.stride = options.stride ?? kernelSize;
     this.padding = options.padding ?? 0;
   }
