@@ -41,8 +41,8 @@ const small: Readonly<Record<string, object>> = {
 /** How many numbers come before the options of the others, by the parameters that their constructors name. */
 function argumentsOf(name: string, type: AnyModule): readonly unknown[] {
   if (before[name] !== undefined) return before[name];
-  if (/^LazyBatchNorm/.test(name)) return [];
-  if (/^LazyConv/.test(name)) return [2, 1];
+  if (name.startsWith('LazyBatchNorm')) return [];
+  if (name.startsWith('LazyConv')) return [2, 1];
   if (name === 'AdaptiveLogSoftmaxWithLoss') return [4, 6, [2]];
   if (/^Conv|^Embedding$|^EmbeddingBag$/.test(name))
     return name.startsWith('C') ? [2, 2, 1] : [3, 2];
