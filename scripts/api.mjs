@@ -118,7 +118,7 @@ function exportsOf(file, seen = new Set()) {
         }
     } else if (isExported && ts.isVariableStatement(node)) {
       for (const item of node.declarationList.declarations)
-        add(item.name.text, describe(item.name.text, item, source));
+        if (ts.isIdentifier(item.name)) add(item.name.text, describe(item.name.text, item, source));
     } else if (isExported && node.name !== undefined) {
       add(node.name.text, describe(node.name.text, node, source));
     }

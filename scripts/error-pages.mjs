@@ -22,15 +22,18 @@ for (const member of members()) {
   }
 }
 
-/** The names that each package's `src/index.ts` lists, by package name. */
+/** The names that each entry of a package lists, by the entry's name. */
 const exported = new Map(
-  members().map((member) => {
-    const index = join(root, member.dir, 'src/index.ts');
-    const text = existsSync(index) ? readFileSync(index, 'utf8') : '';
-    const lists = [...text.matchAll(/export (?:type )?\{([^}]*)\}/g)].map((match) => match[1]);
-    const names = lists.flatMap((list) => list.split(',')).map((name) => name.trim());
-    return [member.manifest.name, new Set(names.map((name) => name.split(/\s/).at(-1)))];
-  }),
+  members().flatMap((member) =>
+    Object.entries(member.manifest.exports ?? {}).map(([entry, conditions]) => {
+      const source = join(root, member.dir, conditions['@tessera/source'] ?? 'src/index.ts');
+      const text = existsSync(source) ? readFileSync(source, 'utf8') : '';
+      const lists = [...text.matchAll(/export (?:type )?\{([^}]*)\}/g)].map((match) => match[1]);
+      const names = lists.flatMap((list) => list.split(',')).map((name) => name.trim());
+      const known = new Set(names.map((name) => name.split(/\s/).at(-1)));
+      return [`${member.manifest.name}${entry.slice(1)}`, known];
+    }),
+  ),
 );
 
 const problems = [];

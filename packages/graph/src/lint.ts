@@ -6,7 +6,8 @@
  * is last; arguments of an operator fit its schema in number and kind; attribute paths exist.
  */
 import { SymInt } from '@tessera/shared';
-import type { OpOverload, SchemaArgument } from '@tessera/tensor';
+import type { OpOverload } from '@tessera/tensor';
+import type { SchemaArgument } from '@tessera/tensor/internal';
 import { graphError } from './graph-error.js';
 import type { Graph } from './graph.js';
 import { type Argument, Node } from './node.js';

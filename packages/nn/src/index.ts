@@ -5,6 +5,11 @@ export { GradScaler, type GradScalerOptions, type GradScalerStateDict } from './
 export { Parameter } from './parameter.js';
 export { Module, type TensorModule } from './module/module.js';
 export { cloneModule } from './module/clone-module.js';
+export {
+  type FunctionalCallOptions,
+  functionalCall,
+  stackModuleState,
+} from './module/functional-call.js';
 export type {
   BackwardHook,
   BackwardPreHook,
@@ -167,7 +172,47 @@ export {
   type RMSNormOptions,
 } from './modules/norm.js';
 
+export {
+  AdaptiveLogSoftmaxWithLoss,
+  type AdaptiveLogSoftmaxOptions,
+  type AdaptiveLogSoftmaxResult,
+} from './modules/adaptive-log-softmax.js';
+export {
+  LazyBatchNorm1d,
+  LazyBatchNorm2d,
+  LazyBatchNorm3d,
+  LazyConv1d,
+  LazyConv2d,
+  LazyConv3d,
+  LazyLinear,
+} from './modules/lazy.js';
+export { hasUninitializedParams } from './modules/lazy-base.js';
+export {
+  MaxUnpool1d,
+  MaxUnpool2d,
+  MaxUnpool3d,
+  type MaxUnpoolModuleOptions,
+} from './modules/unpooling.js';
+export {
+  FractionalMaxPool2d,
+  FractionalMaxPool3d,
+  type FractionalMaxPoolModuleOptions,
+} from './modules/pooling-fractional.js';
+
 // Recurrent networks
+export {
+  type PackOptions,
+  type PackedSequence,
+  type PadOptions,
+  type PadPackedOptions,
+  isPackedSequence,
+  packPaddedSequence,
+  packSequence,
+  padPackedSequence,
+  padSequence,
+  unpackSequence,
+  unpadSequence,
+} from './modules/packed-sequence.js';
 export type { RecurrentOptions } from './modules/rnn-base.js';
 export { GRU, LSTM, type LSTMOptions, RNN, type RNNOptions } from './modules/rnn.js';
 export {
@@ -237,14 +282,16 @@ export { CTCLoss } from './modules/loss-ctc.js';
 
 // Gradients
 export { type ClipGradNormOptions, clipGradNorm_, clipGradValue_ } from './clip-grad.js';
+export { parametersToVector, vectorToParameters } from './parameters-to-vector.js';
 
 // Namespaces
 import * as functional from './functional/index.js';
 import * as init from './init/index.js';
 import * as lrScheduler from './lr-scheduler/index.js';
 import * as optim from './optim/index.js';
+import * as parametrize from './parametrize/index.js';
 
-export { functional, init, lrScheduler, optim };
+export { functional, init, lrScheduler, optim, parametrize };
 
 // Data
 export { DataLoader, type DataLoaderOptions } from './data/data-loader.js';

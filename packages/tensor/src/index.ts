@@ -8,16 +8,7 @@ export {
   isAutocastEnabled,
 } from './autocast/autocast.js';
 export { type AutocastDType } from './autocast/autocast-state.js';
-export {
-  type DType,
-  type DTypeCategory,
-  type DTypeInfo,
-  DTYPES,
-  isDType,
-  isFloatingPoint,
-  isIntegral,
-  itemSize,
-} from './dtype.js';
+export { type DType, DTYPES, isDType, isFloatingPoint, isIntegral, itemSize } from './dtype.js';
 export { defaultDType, setDefaultDType } from './default-dtype.js';
 export {
   type DeviceMemory,
@@ -59,9 +50,6 @@ export {
   type StreamOptions,
   streamSafetensors,
 } from './io/safetensors-stream.js';
-export type { TensorKeys } from './io/select-tensors.js';
-export type { SkippedTensor } from './io/stored-type.js';
-export type { TorchScalar } from './io/torch/named-values.js';
 export {
   type LoadTorchCheckpointOptions,
   loadTorchCheckpoint,
@@ -71,7 +59,7 @@ export {
 export { OpOverload, getOp } from './op/op-overload.js';
 export type { NamedArgs, TensorMeta } from './op/op-record.js';
 export { type AutogradFormula, type KernelFunction, type Library, library } from './library.js';
-export { type Schema, type SchemaArgument, type SchemaType, parseSchema } from './op/schema.js';
+export { type Schema, parseSchema } from './op/schema.js';
 export { callOp } from './dispatch/dispatcher.js';
 export { type DispatchMode, withDispatchMode } from './dispatch/modes.js';
 
@@ -80,7 +68,6 @@ export { track } from './protocols/track.js';
 
 // Autograd
 export { enableGrad, isGradEnabled, noGrad, setGradEnabled } from './autograd/grad-mode.js';
-export { type BackwardOptions } from './autograd/engine.js';
 export {
   type GradHook,
   GradNode,

@@ -59,10 +59,6 @@ const FAMILIES: Readonly<Record<string, readonly string[]>> = {
   'Random numbers': ['random'],
 };
 
-function pointwise(file: string): string {
-  return `pointwise/${file}`;
-}
-
 const files = await operatorsByFile();
 // After the operators were registered under observation.
 const { supportOf, byName } = await import('./op-support.js');
@@ -101,8 +97,7 @@ function share(supports: readonly Support[], column: (typeof COLUMNS)[number]): 
 }
 
 function opsOf(family: string): NonNullable<ReturnType<typeof files.get>> {
-  const places = FAMILIES[family]!;
-  const named = new Set(Object.values(FAMILIES).flat());
+  const stems = FAMILIES[family]!;
   const own = [...files.keys()]
     .filter((file) => stems.some((stem) => new RegExp(`^${stem}(?:$|[-/])`).test(file)))
     .sort();

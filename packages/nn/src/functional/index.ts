@@ -124,6 +124,14 @@ export {
   embeddingBag,
 } from './embedding.js';
 export { type FoldOptions, fold, unfold } from './fold.js';
+export {
+  type FractionalMaxPoolOptions,
+  fractionalMaxPool2d,
+  fractionalMaxPool2dWithIndices,
+  fractionalMaxPool3d,
+  fractionalMaxPool3dWithIndices,
+} from './fractional-max-pool.js';
+export { type GumbelSoftmaxOptions, gumbelSoftmax } from './gumbel-softmax.js';
 export { type InterpolateOptions, type InterpolationMode, interpolate } from './interpolate.js';
 export {
   type DistanceFunction,
@@ -137,5 +145,6 @@ export {
   tripletMarginWithDistanceLoss,
 } from './losses.js';
 export { type LpPoolOptions, lpPool1d, lpPool2d, lpPool3d } from './lp-pool.js';
+export { type MaxUnpoolOptions, maxUnpool1d, maxUnpool2d, maxUnpool3d } from './max-unpool.js';
 export { type NormalizeOptions, normalize } from './normalize.js';
 export { type MultiHeadAttentionOptions, multiHeadAttention } from './multi-head-attention.js';

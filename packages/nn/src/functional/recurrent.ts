@@ -4,7 +4,17 @@
  * Composed of plain operators, so gradients and compilation follow: the products of the inputs are one
  * matrix product for all steps, only those of the hidden state run step by step.
  */
-import { type Tensor, chunk, linear, matmul, relu, stack, unbind } from '@tessera/tensor';
+import {
+  type Tensor,
+  cat,
+  chunk,
+  linear,
+  matmul,
+  narrow,
+  relu,
+  stack,
+  unbind,
+} from '@tessera/tensor';
 import { mT } from '@tessera/tensor/internal';
 
 /** Which equations a cell follows. */
@@ -94,4 +104,51 @@ export function recurrentLayer(
     outputs[t] = state.hidden;
   }
   return { output: stack(outputs, 0), last: state };
+}
+
+/** One of two states, or both joined, in each of their tensors. */
+function eachPart(kind: CellKind, part: (of: 'hidden' | 'cell') => Tensor): CellState {
+  return { hidden: part('hidden'), cell: kind === 'lstm' ? part('cell') : null };
+}
+
+/**
+ * Runs a cell along packed sequences, [sum of lengths, input] → the outputs, packed, and the last state of each.
+ *
+ * @param sizes sequences that have a step t, falling: those are the first ones of the state
+ * @throws shape-mismatch
+ */
+export function packedRecurrentLayer(
+  kind: CellKind,
+  data: Tensor,
+  sizes: readonly number[],
+  initial: CellState,
+  weights: CellWeights,
+  reverse: boolean,
+): { readonly output: Tensor; readonly last: CellState } {
+  const fromInputs = linear(data, weights.weightIh, weights.biasIh);
+  let end = 0;
+  const inputs = sizes.map((size) => narrow(fromInputs, 0, (end += size) - size, size));
+  const rows = (state: CellState, start: number, count: number): CellState =>
+    eachPart(kind, (of) => narrow(state[of]!, 0, start, count));
+  const joined = (states: readonly CellState[]): CellState =>
+    eachPart(kind, (of) =>
+      states.length === 1 ? states[0]![of]! : cat(states.map((s) => s[of]!)),
+    );
+  const outputs: Tensor[] = [];
+  /** States of sequences that have ended, shortest first. */
+  const ended: CellState[] = [];
+  let active = reverse ? sizes.at(-1)! : sizes[0]!;
+  let state = rows(initial, 0, active);
+  for (let i = 0; i < sizes.length; i++) {
+    const t = reverse ? sizes.length - 1 - i : i;
+    const size = sizes[t]!;
+    if (size < active) {
+      ended.push(rows(state, size, active - size));
+      state = rows(state, 0, size);
+    } else if (size > active) state = joined([state, rows(initial, active, size - active)]);
+    active = size;
+    state = step(kind, inputs[t]!, state, weights);
+    outputs[t] = state.hidden;
+  }
+  return { output: cat(outputs), last: joined([state, ...ended.reverse()]) };
 }

@@ -1,6 +1,13 @@
 /**
  * @file The `lrScheduler` namespace.
  */
+export {
+  ChainedScheduler,
+  type ChainedSchedulerOptions,
+  type ChainedSchedulerState,
+} from './chained-scheduler.js';
+export { CyclicLR, type CyclicLROptions } from './cyclic-lr.js';
+export { MultiplicativeLR } from './multiplicative-lr.js';
 export { ConstantLR, type ConstantLROptions } from './constant-lr.js';
 export {
   CosineAnnealingWarmRestarts,

@@ -4,7 +4,7 @@
 import { type DType, type Tensor, isDType, isFloatingPoint, keep, noGrad } from '@tessera/tensor';
 
 /** Makes `tensor` hold what `source` holds; its identity, `requiresGrad` and hooks stay. */
-function replaceData(tensor: Tensor, source: Tensor): void {
+export function replaceData(tensor: Tensor, source: Tensor): void {
   keep(source);
   tensor.setStorage(source.storage, source.storageOffset);
   tensor.dtype = source.dtype;

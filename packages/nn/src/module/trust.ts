@@ -59,12 +59,25 @@ function overridesBelow(prototype: object): boolean {
   return at === null || added.some((name) => !APART.has(name) && name in at);
 }
 
+/** Calls that run while modules hold tensors that are not theirs. */
+let untrusted = 0;
+
+/** Runs `fn` with no forward matched as one unit. */
+export function withoutTrust<R>(fn: () => R): R {
+  untrusted++;
+  try {
+    return fn();
+  } finally {
+    untrusted--;
+  }
+}
+
 /**
  * Null unless the module's forward may be matched as one unit: built in, without hooks, and so its
  * children. Otherwise what it depends on besides its arguments and attributes, usually nothing.
  */
 export function trustKey(module: Module): string | null {
-  if (module.hasHooks) return null;
+  if (module.hasHooks || untrusted > 0 || 'parametrizations' in module) return null;
   const condition = trusted.get(module.forward);
   if (condition === undefined || overrides(module)) return null;
   return condition === null ? '' : condition(module);

@@ -7,6 +7,8 @@ import {
   cat,
   dropout,
   empty,
+  indexSelect,
+  narrow,
   select,
   squeeze,
   stack,
@@ -20,6 +22,7 @@ import {
   type CellState,
   type CellWeights,
   GATES,
+  packedRecurrentLayer,
   recurrentLayer,
 } from '../functional/recurrent.js';
 import { uniform_ } from '../init/fill.js';
@@ -28,6 +31,7 @@ import { checkOptions } from '../module/check-options.js';
 import { Module } from '../module/module.js';
 import { Parameter } from '../parameter.js';
 import type { FactoryOptions } from './factory-options.js';
+import { type PackedSequence, isPackedSequence } from './packed-sequence.js';
 
 /** Options of recurrent networks. */
 export interface RecurrentOptions extends FactoryOptions {
@@ -166,7 +170,7 @@ export abstract class RNNBase extends Module {
   }
 
   /** Runs all layers; without given states they start at zero. @throws shape-mismatch */
-  protected run(input: Tensor, given: LayerStates | null): { output: Tensor; last: LayerStates } {
+  private run(input: Tensor, given: LayerStates | null): { output: Tensor; last: LayerStates } {
     this.checkInput(input);
     const batched = input.ndim === 3;
     const batchDim = this.batchFirst ? 0 : 1;
@@ -185,7 +189,43 @@ export abstract class RNNBase extends Module {
     };
   }
 
-  private runLayers(sequence: Tensor, states: LayerStates): { output: Tensor; last: LayerStates } {
+  /** Runs all layers along what was given. @throws shape-mismatch */
+  protected runAny<I extends Tensor | PackedSequence>(
+    input: I,
+    given: LayerStates | null,
+  ): { output: I extends Tensor ? Tensor : PackedSequence; last: LayerStates } {
+    return (isPackedSequence(input) ? this.runPacked(input, given) : this.run(input, given)) as {
+      output: I extends Tensor ? Tensor : PackedSequence;
+      last: LayerStates;
+    };
+  }
+
+  /** The same along packed sequences; states are in the order in which the sequences were given. */
+  private runPacked(
+    input: PackedSequence,
+    given: LayerStates | null,
+  ): { output: PackedSequence; last: LayerStates } {
+    const { data, batchSizes, sortedIndices, unsortedIndices } = input;
+    this.checkInput(data);
+    const ordered = (state: Tensor, order: Tensor | null): Tensor =>
+      order === null ? state : indexSelect(state, 1, order);
+    const reordered = ({ hidden, cell }: LayerStates, order: Tensor | null): LayerStates => ({
+      hidden: ordered(hidden, order),
+      cell: cell === null ? null : ordered(cell, order),
+    });
+    // The first step, as a sequence of all: what states are to fit.
+    const like = unsqueeze(narrow(data, 0, 0, batchSizes[0]!), 0);
+    const states = reordered(this.initialStates(like, given, true), sortedIndices);
+    const { output, last } = this.runLayers(data, states, batchSizes);
+    return { output: { ...input, data: output }, last: reordered(last, unsortedIndices) };
+  }
+
+  /** `sizes` are those of packed sequences; without, the sequence is [T, N, input]. */
+  private runLayers(
+    sequence: Tensor,
+    states: LayerStates,
+    sizes: readonly number[] | null = null,
+  ): { output: Tensor; last: LayerStates } {
     let value = sequence;
     const last: CellState[] = [];
     for (let layer = 0; layer < this.numLayers; layer++) {
@@ -196,7 +236,11 @@ export abstract class RNNBase extends Module {
           cell: states.cell === null ? null : select(states.cell, 0, index),
         };
         const weights = this.cellWeights(suffix);
-        const result = recurrentLayer(this.kind, value, initial, weights, direction === 1);
+        const reverse = direction === 1;
+        const result =
+          sizes === null
+            ? recurrentLayer(this.kind, value, initial, weights, reverse)
+            : packedRecurrentLayer(this.kind, value, sizes, initial, weights, reverse);
         last.push(result.last);
         return result.output;
       });

@@ -2,11 +2,12 @@
  * @file `RNN`, `LSTM` and `GRU`: recurrent networks over whole sequences.
  *
  * Sequences are [T, N, input], or [N, T, input] with `batchFirst`, or [T, input] without a batch; states
- * are [layers · directions, N, size].
+ * are [layers · directions, N, size]. Packed sequences (packed-sequence.ts) give packed outputs.
  */
 import { checkOptions } from '../module/check-options.js';
 import type { Tensor } from '@tessera/tensor';
 import { trustForward } from '../module/trust.js';
+import type { PackedSequence } from './packed-sequence.js';
 import { RNNBase, type RecurrentOptions } from './rnn-base.js';
 
 /** Options of `RNN`. */
@@ -40,9 +41,25 @@ export class RNN extends RNNBase {
   }
 
   /** The outputs of the last layer at all steps, and every layer's last state. @throws shape-mismatch */
-  override forward(input: Tensor, hx: Tensor | null = null): [output: Tensor, hidden: Tensor] {
-    const { output, last } = this.run(input, hx === null ? null : { hidden: hx, cell: null });
+  override forward(
+    input: PackedSequence,
+    hx?: Tensor | null,
+  ): [output: PackedSequence, hidden: Tensor];
+  override forward(input: Tensor, hx?: Tensor | null): [output: Tensor, hidden: Tensor];
+  override forward(
+    input: Tensor | PackedSequence,
+    hx: Tensor | null = null,
+  ): [output: Tensor | PackedSequence, hidden: Tensor] {
+    const given = hx === null ? null : { hidden: hx, cell: null };
+    const { output, last } = this.runAny(input, given);
     return [output, last.hidden];
+  }
+
+  /** Runs the module: hooks around `forward`. */
+  override call(input: PackedSequence, hx?: Tensor | null): [output: PackedSequence, state: Tensor];
+  override call(...args: Parameters<this['forward']>): ReturnType<this['forward']>;
+  override call(...args: unknown[]): unknown {
+    return super.call(...(args as unknown as Parameters<this['forward']>));
   }
 }
 
@@ -54,9 +71,25 @@ export class GRU extends RNNBase {
   }
 
   /** The outputs of the last layer at all steps, and every layer's last state. @throws shape-mismatch */
-  override forward(input: Tensor, hx: Tensor | null = null): [output: Tensor, hidden: Tensor] {
-    const { output, last } = this.run(input, hx === null ? null : { hidden: hx, cell: null });
+  override forward(
+    input: PackedSequence,
+    hx?: Tensor | null,
+  ): [output: PackedSequence, hidden: Tensor];
+  override forward(input: Tensor, hx?: Tensor | null): [output: Tensor, hidden: Tensor];
+  override forward(
+    input: Tensor | PackedSequence,
+    hx: Tensor | null = null,
+  ): [output: Tensor | PackedSequence, hidden: Tensor] {
+    const given = hx === null ? null : { hidden: hx, cell: null };
+    const { output, last } = this.runAny(input, given);
     return [output, last.hidden];
+  }
+
+  /** Runs the module: hooks around `forward`. */
+  override call(input: PackedSequence, hx?: Tensor | null): [output: PackedSequence, state: Tensor];
+  override call(...args: Parameters<this['forward']>): ReturnType<this['forward']>;
+  override call(...args: unknown[]): unknown {
+    return super.call(...(args as unknown as Parameters<this['forward']>));
   }
 }
 
@@ -89,11 +122,30 @@ export class LSTM extends RNNBase {
 
   /** The outputs of the last layer at all steps, and every layer's last hidden and cell state. @throws shape-mismatch */
   override forward(
+    input: PackedSequence,
+    hx?: readonly [hidden: Tensor, cell: Tensor] | null,
+  ): [output: PackedSequence, state: [hidden: Tensor, cell: Tensor]];
+  override forward(
     input: Tensor,
+    hx?: readonly [hidden: Tensor, cell: Tensor] | null,
+  ): [output: Tensor, state: [hidden: Tensor, cell: Tensor]];
+  override forward(
+    input: Tensor | PackedSequence,
     hx: readonly [hidden: Tensor, cell: Tensor] | null = null,
-  ): [output: Tensor, state: [hidden: Tensor, cell: Tensor]] {
-    const { output, last } = this.run(input, hx === null ? null : { hidden: hx[0], cell: hx[1] });
+  ): [output: Tensor | PackedSequence, state: [hidden: Tensor, cell: Tensor]] {
+    const given = hx === null ? null : { hidden: hx[0], cell: hx[1] };
+    const { output, last } = this.runAny(input, given);
     return [output, [last.hidden, last.cell!]];
+  }
+
+  /** Runs the module: hooks around `forward`. */
+  override call(
+    input: PackedSequence,
+    hx?: readonly [hidden: Tensor, cell: Tensor] | null,
+  ): [output: PackedSequence, state: [hidden: Tensor, cell: Tensor]];
+  override call(...args: Parameters<this['forward']>): ReturnType<this['forward']>;
+  override call(...args: unknown[]): unknown {
+    return super.call(...(args as unknown as Parameters<this['forward']>));
   }
 }
 

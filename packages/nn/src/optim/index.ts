@@ -1,6 +1,10 @@
 /**
  * @file The `optim` namespace.
  */
+export { Adafactor, type AdafactorOptions, type AdafactorScalars } from './adafactor.js';
+export { ASGD, type ASGDOptions, type ASGDScalars } from './asgd.js';
+export { Muon, type MuonOptions, type MuonScalars } from './muon.js';
+export { Rprop, type RpropOptions, type RpropScalars } from './rprop.js';
 export { Adadelta, type AdadeltaOptions, type AdadeltaScalars } from './adadelta.js';
 export { Adamax, type AdamaxOptions, type AdamaxScalars } from './adamax.js';
 export { LBFGS, type LBFGSOptions } from './lbfgs.js';
@@ -15,3 +19,6 @@ export type { OptimizerStateDict } from './optimizer-state-dict.js';
 export type { CommonOptions, OptimizerParams, ParamGroup, ParamGroupInput } from './param-group.js';
 export { RMSprop, type RMSpropOptions, type RMSpropScalars } from './rmsprop.js';
 export { SGD, type SGDOptions, type SGDScalars } from './sgd.js';
+import * as swaUtils from '../swa-utils/index.js';
+
+export { swaUtils };

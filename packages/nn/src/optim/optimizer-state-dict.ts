@@ -52,6 +52,7 @@ export function importState<O extends CommonOptions>(
   dict: OptimizerStateDict,
   groups: ParamGroup<O>[],
   states: Map<Tensor, ParamState>,
+  fresh: (param: Tensor, group: O) => Readonly<Record<string, Tensor>>,
 ): void {
   if (dict.paramGroups.length !== groups.length)
     mismatch(
@@ -67,7 +68,10 @@ export function importState<O extends CommonOptions>(
     }
     group.params.forEach((param, at) => {
       const saved = dict.state[numbers[at]!];
-      if (saved !== undefined) loaded.set(param, stateOf(saved, param, numbers[at]!));
+      if (saved !== undefined) {
+        const likes = fresh(param, { ...group, ...dict.paramGroups[i] });
+        loaded.set(param, stateOf(saved, param, likes, numbers[at]!));
+      }
     });
   });
   groups.forEach((group, i) => {
@@ -81,6 +85,7 @@ export function importState<O extends CommonOptions>(
 function stateOf(
   saved: Readonly<Record<string, Tensor | number>>,
   param: Tensor,
+  likes: Readonly<Record<string, Tensor>>,
   number: number,
 ): ParamState {
   const tensors: Record<string, Tensor> = {};
@@ -89,9 +94,12 @@ function stateOf(
     if (name === 'step') step = isTensor(value) ? value.item() : value;
     // A single number (NAdam's product of momenta) follows from the step count.
     else if (isTensor(value) && (value.ndim > 0 || param.ndim === 0)) {
-      if (!sameNumbers(value.sizes, param.sizes))
+      const { sizes } = likes[name] ?? param;
+      if (!sameNumbers(value.sizes, sizes))
         mismatch(
-          `${name} of parameter ${number} has shape ${formatSizes(value.sizes)}, the parameter has shape ${formatSizes(param.sizes)}`,
+          sameNumbers(sizes, param.sizes)
+            ? `${name} of parameter ${number} has shape ${formatSizes(value.sizes)}, the parameter has shape ${formatSizes(param.sizes)}`
+            : `${name} of parameter ${number} has shape ${formatSizes(value.sizes)} instead of ${formatSizes(sizes)}`,
         );
       tensors[name] = noGrad(() => keep(value.to(param.dtype).to(param.device).clone()));
     }

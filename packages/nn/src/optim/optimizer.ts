@@ -190,7 +190,9 @@ export abstract class Optimizer<
 
   /** Takes over options and copies state. @throws state-dict-mismatch, before anything is changed */
   loadStateDict(dict: OptimizerStateDict): void {
-    importState(dict, this.paramGroups, this._states);
+    importState(dict, this.paramGroups, this._states, (param, group) =>
+      withoutModes(() => noGrad(() => this.stateTensors(param, group))),
+    );
     this._plan = { buckets: [], _active: [] };
   }
 

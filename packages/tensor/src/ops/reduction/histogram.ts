@@ -8,7 +8,7 @@ import { readNumbers, writeNumbers } from '../../kernels/elements.js';
 import { scalarValue } from '../../kernels/pointwise-kernel.js';
 import { checkFloating } from '../../kernels/restrict-dtypes.js';
 import { type OpOverload, defineOp } from '../../op/op-overload.js';
-import type { OpRecord, TensorMeta } from '../../op/op-record.js';
+import type { NamedArgs, OpRecord, TensorMeta } from '../../op/op-record.js';
 import { formatSizes, sameNumbers } from '../../shape.js';
 import { emptyFromMeta, isTensor } from '../../tensor-factory.js';
 import type { Tensor } from '../../tensor.js';

@@ -1,0 +1,184 @@
+/**
+ * @file `Bernoulli`, `Geometric` and `Binomial`: trials that succeed with one probability.
+ */
+import {
+  type Tensor,
+  abs,
+  bernoulli,
+  binomial,
+  broadcastTensors,
+  clampMin,
+  exp,
+  expand,
+  floor,
+  lgamma,
+  log,
+  log1p,
+  noGrad,
+  rand,
+} from '@tessera/tensor';
+import { binaryCrossEntropyWithLogits } from '@tessera/tensor/internal';
+import {
+  type Constraint,
+  boolean,
+  integersUpTo,
+  nonNegativeInteger,
+  real,
+  unitInterval,
+} from './constraints.js';
+import { Distribution, type ParameterLike } from './distribution.js';
+import {
+  type ProbsOrLogits,
+  clampProbs,
+  logitsOf,
+  probsOf,
+  probsOrLogits,
+} from './probs-or-logits.js';
+
+/** What they have in common. */
+abstract class Trials extends Distribution {
+  private readonly given: 'probs' | 'logits';
+  private readonly value: Tensor;
+
+  constructor({ given, value }: ReturnType<typeof probsOrLogits>, options: ProbsOrLogits) {
+    super(value.sizes, [], options);
+    this.given = given;
+    this.value = value;
+    this.checkParameter(given, value, given === 'probs' ? unitInterval : real);
+  }
+
+  /** Probability of a success. */
+  get probs(): Tensor {
+    return this.given === 'probs' ? this.value : probsOf(this.value);
+  }
+  /** log p - log(1 - p) */
+  get logits(): Tensor {
+    return this.given === 'logits' ? this.value : logitsOf(this.value);
+  }
+
+  /** Entropy of one trial. */
+  protected entropyOfTrial(): Tensor {
+    return binaryCrossEntropyWithLogits(this.logits, this.probs, { reduction: 'none' });
+  }
+}
+
+/** 1 with probability `probs`, else 0. @see torch.distributions.Bernoulli */
+export class Bernoulli extends Trials {
+  /** @throws invalid-argument */
+  constructor(options: ProbsOrLogits) {
+    super(probsOrLogits('Bernoulli', options), options);
+  }
+
+  get support(): Constraint {
+    return boolean;
+  }
+  get mean(): Tensor {
+    return this.probs;
+  }
+  get variance(): Tensor {
+    return this.probs.mul(this.probs.neg().add(1));
+  }
+
+  override sample(sampleShape: readonly number[] = []): Tensor {
+    return noGrad(() => bernoulli(expand(this.probs, this.extended(sampleShape))));
+  }
+
+  override logProb(value: Tensor): Tensor {
+    this.checkValue(value);
+    const [logits, target] = broadcastTensors([this.logits, value.to(this.logits.dtype)]);
+    return binaryCrossEntropyWithLogits(logits!, target!, { reduction: 'none' }).neg();
+  }
+
+  override entropy(): Tensor {
+    return this.entropyOfTrial();
+  }
+}
+
+/** Failures before the first success. @see torch.distributions.Geometric */
+export class Geometric extends Trials {
+  /** @throws invalid-argument */
+  constructor(options: ProbsOrLogits) {
+    super(probsOrLogits('Geometric', options), options);
+  }
+
+  get support(): Constraint {
+    return nonNegativeInteger;
+  }
+  get mean(): Tensor {
+    return this.probs.reciprocal().sub(1);
+  }
+  get variance(): Tensor {
+    return this.probs.reciprocal().sub(1).div(this.probs);
+  }
+
+  override sample(sampleShape: readonly number[] = []): Tensor {
+    return noGrad(() => {
+      const { probs } = this;
+      const { dtype, device } = probs;
+      const uniform = clampMin(rand(this.extended(sampleShape), { dtype, device }), 2 ** -25);
+      return floor(log(uniform).div(log1p(clampProbs(probs).neg())));
+    });
+  }
+
+  override logProb(value: Tensor): Tensor {
+    this.checkValue(value);
+    const { probs } = this;
+    const failures = log1p(clampProbs(probs).neg()).mul(value);
+    return failures.add(log(probs));
+  }
+
+  override entropy(): Tensor {
+    return this.entropyOfTrial().div(this.probs);
+  }
+}
+
+/** Options of `Binomial`. */
+export interface BinomialOptions extends ProbsOrLogits {
+  /** Number of trials (default 1). */
+  readonly totalCount?: ParameterLike;
+}
+
+/** Successes in `totalCount` trials. @see torch.distributions.Binomial */
+export class Binomial extends Trials {
+  readonly totalCount: Tensor;
+
+  /** @throws invalid-argument */
+  constructor(options: BinomialOptions) {
+    const parameters = probsOrLogits('Binomial', options, options.totalCount ?? 1);
+    super(parameters, options);
+    this.totalCount = parameters.others[0]!.to(parameters.value.dtype);
+    this.checkParameter('totalCount', this.totalCount, nonNegativeInteger);
+  }
+
+  get support(): Constraint {
+    return integersUpTo(this.totalCount);
+  }
+  get mean(): Tensor {
+    return this.totalCount.mul(this.probs);
+  }
+  get variance(): Tensor {
+    return this.mean.mul(this.probs.neg().add(1));
+  }
+
+  override sample(sampleShape: readonly number[] = []): Tensor {
+    const shape = this.extended(sampleShape);
+    return noGrad(() =>
+      binomial(expand(this.totalCount, shape).clone(), expand(this.probs, shape).clone()),
+    );
+  }
+
+  override logProb(value: Tensor): Tensor {
+    this.checkValue(value);
+    const { totalCount: n, logits } = this;
+    const factorial = (count: Tensor): Tensor => lgamma(count.add(1));
+    const normalizer = n
+      .mul(clampMin(logits, 0))
+      .add(n.mul(log1p(exp(abs(logits).neg()))))
+      .sub(factorial(n));
+    return value
+      .mul(logits)
+      .sub(factorial(value))
+      .sub(factorial(n.sub(value)))
+      .sub(normalizer);
+  }
+}

@@ -1,0 +1,147 @@
+/**
+ * @file `Categorical` and `Multinomial`: which of several categories, once or many times.
+ */
+import { TesseraError } from '@tessera/shared';
+import {
+  type Tensor,
+  clampMin,
+  expand,
+  full,
+  gather,
+  lgamma,
+  log,
+  logSoftmax,
+  multinomial,
+  noGrad,
+  oneHot,
+  softmax,
+  where,
+} from '@tessera/tensor';
+import { type Constraint, integersUpTo, nonNegative, realVector } from './constraints.js';
+import { Distribution, broadcastAll } from './distribution.js';
+import { type ProbsOrLogits, clampProbs, probsOrLogits } from './probs-or-logits.js';
+
+/** Number of a category of the last dimension. @see torch.distributions.Categorical */
+export class Categorical extends Distribution {
+  private readonly given: 'probs' | 'logits';
+  private readonly value: Tensor;
+
+  /** Probabilities need not sum to 1, logits are any scores. @throws invalid-argument */
+  constructor(options: ProbsOrLogits<Tensor>) {
+    const { given, value } = probsOrLogits('Categorical', options);
+    if (value.ndim < 1)
+      throw new TesseraError(
+        'invalid-argument',
+        `\`${given}\` parameter must be at least one-dimensional.`,
+        { hints: ['Its last dimension counts categories.'] },
+      );
+    super(value.sizes.slice(0, -1), [], options);
+    this.given = given;
+    this.value = value;
+    this.checkParameter(given, value, given === 'probs' ? nonNegative : realVector);
+  }
+
+  /** Number of categories. */
+  get numEvents(): number {
+    return this.value.sizes.at(-1)!;
+  }
+  /** [batch, categories], of sum 1. */
+  get probs(): Tensor {
+    if (this.given === 'logits') return softmax(this.value, -1);
+    return this.value.div(this.value.sum(-1, { keepdim: true }));
+  }
+  /** [batch, categories], logarithms of the probabilities. */
+  get logits(): Tensor {
+    return this.given === 'logits' ? logSoftmax(this.value, -1) : log(clampProbs(this.probs));
+  }
+
+  get support(): Constraint {
+    return integersUpTo(this.numEvents - 1);
+  }
+  /** Categories have none: NaN. */
+  get mean(): Tensor {
+    const { dtype, device } = this.value;
+    return full(this.batchShape, Number.NaN, { dtype, device });
+  }
+  /** Categories have none: NaN. */
+  get variance(): Tensor {
+    return this.mean;
+  }
+
+  override sample(sampleShape: readonly number[] = []): Tensor {
+    return noGrad(() => {
+      const rows = this.probs.reshape([-1, this.numEvents]);
+      const count = sampleShape.reduce((product, size) => product * size, 1);
+      const drawn = multinomial(rows, count, { replacement: true });
+      return drawn.t().reshape(this.extended(sampleShape));
+    });
+  }
+
+  override logProb(value: Tensor): Tensor {
+    this.checkValue(value);
+    const { logits } = this;
+    const [places, like] = broadcastAll(value, logits.select(-1, 0)) as [Tensor, Tensor];
+    const all = expand(logits, [...like.sizes, this.numEvents]);
+    return gather(all, -1, places.to('int64').unsqueeze(-1)).squeeze(-1);
+  }
+
+  override entropy(): Tensor {
+    return clampMin(this.logits, -3.4028234663852886e38).mul(this.probs).sum(-1).neg();
+  }
+}
+
+/** Options of `Multinomial`. */
+export interface MultinomialOptions extends ProbsOrLogits<Tensor> {
+  /** Number of draws (default 1). */
+  readonly totalCount?: number;
+}
+
+/** How often each category occurs in `totalCount` draws. @see torch.distributions.Multinomial */
+export class Multinomial extends Distribution {
+  readonly totalCount: number;
+  private readonly categorical: Categorical;
+
+  /** @throws invalid-argument */
+  constructor(options: MultinomialOptions) {
+    const categorical = new Categorical(options);
+    super(categorical.batchShape, [categorical.numEvents], options);
+    this.categorical = categorical;
+    this.totalCount = options.totalCount ?? 1;
+  }
+
+  get probs(): Tensor {
+    return this.categorical.probs;
+  }
+  get logits(): Tensor {
+    return this.categorical.logits;
+  }
+  get support(): Constraint {
+    const { check } = integersUpTo(this.totalCount);
+    return {
+      text: `Multinomial(upper_bound=${this.totalCount})`,
+      check: (x) => check(x).all(-1).logicalAnd(x.sum(-1).eq(this.totalCount)),
+    };
+  }
+  get mean(): Tensor {
+    return this.probs.mul(this.totalCount);
+  }
+  get variance(): Tensor {
+    return this.mean.mul(this.probs.neg().add(1));
+  }
+
+  override sample(sampleShape: readonly number[] = []): Tensor {
+    return noGrad(() => {
+      const draws = this.categorical.sample([this.totalCount, ...sampleShape]);
+      return oneHot(draws, this.categorical.numEvents).sum(0).to(this.probs.dtype);
+    });
+  }
+
+  override logProb(value: Tensor): Tensor {
+    this.checkValue(value);
+    const { logits } = this;
+    const impossible = logits.eq(Number.NEGATIVE_INFINITY).logicalAnd(value.eq(0));
+    const powers = where(impossible, 0, logits).mul(value).sum(-1);
+    const orders = lgamma(value.sum(-1).add(1)).sub(lgamma(value.add(1)).sum(-1));
+    return orders.add(powers);
+  }
+}

@@ -1,0 +1,156 @@
+/**
+ * @file `Distribution`: the base of probability distributions.
+ *
+ * A distribution has parameters that broadcast to its batch shape, one distribution per element; one sample of
+ * each has the event shape. Whether parameters and values are valid is checked by reading them: on `cpu`, outside
+ * of compiled functions and `vmap`. Modelled on `torch.distributions`.
+ */
+import { TesseraError } from '@tessera/shared';
+import {
+  type Tensor,
+  broadcastTensors,
+  isFloatingPoint,
+  isTensor,
+  noGrad,
+  sqrt,
+} from '@tessera/tensor';
+import { activeMode, formatSizes, scalarTensor } from '@tessera/tensor/internal';
+import type { Constraint } from './constraints.js';
+
+/** A parameter: numbers stand for tensors without dimensions. */
+export type ParameterLike = Tensor | number;
+
+/** Options of all distributions. */
+export interface DistributionOptions {
+  /** Whether parameters, and values given to `logProb` and its kin, are checked (default true). */
+  readonly validateArgs?: boolean;
+}
+
+/** Parameters as tensors of one shape; numbers take the dtype and device of the tensors. */
+export function broadcastAll(...values: readonly ParameterLike[]): Tensor[] {
+  const like = values.find(
+    (value): value is Tensor => isTensor(value) && isFloatingPoint(value.dtype),
+  );
+  const options = like === undefined ? {} : { dtype: like.dtype, device: like.device };
+  return broadcastTensors(
+    values.map((value) => (isTensor(value) ? value : scalarTensor(value, options))),
+  );
+}
+
+/** See the file header. */
+export abstract class Distribution {
+  readonly validateArgs: boolean;
+
+  constructor(
+    /** Shape of the distributions. */
+    readonly batchShape: readonly number[],
+    /** Shape of a sample of one of them. */
+    readonly eventShape: readonly number[],
+    options: DistributionOptions,
+  ) {
+    this.validateArgs = options.validateArgs ?? true;
+  }
+
+  /** Where samples lie. */
+  abstract get support(): Constraint;
+  /** [batch, event] */
+  abstract get mean(): Tensor;
+  /** [batch, event] */
+  abstract get variance(): Tensor;
+  /** Log probability (density) of values [sample, batch, event] → [sample, batch]. @throws invalid-argument */
+  abstract logProb(value: Tensor): Tensor;
+
+  /** [batch, event] */
+  get stddev(): Tensor {
+    return sqrt(this.variance);
+  }
+
+  /** Whether gradients flow from `rsample` into the parameters. */
+  get hasRsample(): boolean {
+    return this.rsample !== Distribution.prototype.rsample;
+  }
+
+  /** Samples [sample, batch, event] without history. */
+  sample(sampleShape: readonly number[] = []): Tensor {
+    return noGrad(() => this.rsample(sampleShape).detach());
+  }
+
+  /** Samples that gradients flow through, into the parameters. @throws invalid-argument where there are none */
+  rsample(_sampleShape: readonly number[] = []): Tensor {
+    throw this.missing(
+      'rsample',
+      'Use sample(), and logProb() of it for a score-function gradient.',
+    );
+  }
+
+  /** In nats, [batch]. @throws invalid-argument where there is no formula */
+  entropy(): Tensor {
+    throw this.missing('entropy');
+  }
+
+  /** Probability of at most `value`. @throws invalid-argument where there is no formula */
+  cdf(_value: Tensor): Tensor {
+    throw this.missing('cdf');
+  }
+
+  /** The value with this probability of at most it. @throws invalid-argument where there is no formula */
+  icdf(_value: Tensor): Tensor {
+    throw this.missing('icdf');
+  }
+
+  /** exp of the entropy, [batch]. */
+  perplexity(): Tensor {
+    return this.entropy().exp();
+  }
+
+  private missing(
+    name: string,
+    hint = 'PyTorch has none either, or it needs a function that is missing here.',
+  ): TesseraError {
+    return new TesseraError('invalid-argument', `${this.constructor.name} has no ${name}().`, {
+      hints: [hint],
+    });
+  }
+
+  /** Shape of samples. */
+  protected extended(sampleShape: readonly number[]): number[] {
+    return [...sampleShape, ...this.batchShape, ...this.eventShape];
+  }
+
+  /** @throws invalid-argument */
+  protected checkParameter(name: string, value: Tensor, constraint: Constraint): void {
+    if (!this.validateArgs || !canRead(value) || holds(value, constraint)) return;
+    throw new TesseraError(
+      'invalid-argument',
+      `Expected parameter ${name} (Tensor of shape ${formatSizes(value.sizes)}) of distribution ${this.constructor.name} to satisfy the constraint ${constraint.text}, but found invalid values.`,
+      {
+        context: { parameter: name },
+        hints: ['Pass validateArgs: false to go without this check.'],
+      },
+    );
+  }
+
+  /** @throws invalid-argument */
+  protected checkValue(value: Tensor): void {
+    const { support } = this;
+    if (!this.validateArgs || !canRead(value) || holds(value, support)) return;
+    throw new TesseraError(
+      'invalid-argument',
+      `Expected value argument (Tensor of shape ${formatSizes(value.sizes)}) to be within the support (${support.text}) of the distribution ${this.constructor.name}, but found invalid values.`,
+      { hints: ['Pass validateArgs: false to go without this check.'] },
+    );
+  }
+
+  toString(): string {
+    return `${this.constructor.name}(batchShape: ${formatSizes(this.batchShape)}, eventShape: ${formatSizes(this.eventShape)})`;
+  }
+}
+
+/** Whether values are there to be read: not while a program is captured, nor on another device. */
+function canRead(value: Tensor): boolean {
+  return activeMode([value]) === null && value.device === 'cpu' && !value.isFake;
+}
+
+function holds(value: Tensor, { check }: Constraint): boolean {
+  return noGrad(() => check(value.detach()).all().item()) === 1;
+}

@@ -1,0 +1,62 @@
+/**
+ * @file `Independent`: dimensions of a batch as dimensions of one event.
+ */
+import { TesseraError } from '@tessera/shared';
+import type { Tensor } from '@tessera/tensor';
+import type { Constraint } from './constraints.js';
+import { Distribution, type DistributionOptions } from './distribution.js';
+
+/** Sums the last `count` dimensions. */
+export function sumRightmost(value: Tensor, count: number): Tensor {
+  if (count === 0) return value;
+  return value.sum(Array.from({ length: count }, (_, i) => -1 - i));
+}
+
+/** The last dimensions of `base`'s batch belong to the event: their log probabilities add up. @see torch.distributions.Independent */
+export class Independent<D extends Distribution = Distribution> extends Distribution {
+  /** @throws invalid-argument if the batch has fewer dimensions */
+  constructor(
+    readonly base: D,
+    readonly reinterpretedBatchNdims: number,
+    options: DistributionOptions = {},
+  ) {
+    const { batchShape, eventShape } = base;
+    if (reinterpretedBatchNdims > batchShape.length)
+      throw new TesseraError(
+        'invalid-argument',
+        `Expected reinterpreted_batch_ndims <= len(base_distribution.batch_shape), actual ${reinterpretedBatchNdims} vs ${batchShape.length}`,
+        { hints: ['Give the number of batch dimensions that belong to one event.'] },
+      );
+    const kept = batchShape.length - reinterpretedBatchNdims;
+    super(batchShape.slice(0, kept), [...batchShape.slice(kept), ...eventShape], options);
+  }
+
+  get support(): Constraint {
+    return this.base.support;
+  }
+  get mean(): Tensor {
+    return this.base.mean;
+  }
+  get variance(): Tensor {
+    return this.base.variance;
+  }
+  override get hasRsample(): boolean {
+    return this.base.hasRsample;
+  }
+
+  override sample(sampleShape: readonly number[] = []): Tensor {
+    return this.base.sample(sampleShape);
+  }
+
+  override rsample(sampleShape: readonly number[] = []): Tensor {
+    return this.base.rsample(sampleShape);
+  }
+
+  override logProb(value: Tensor): Tensor {
+    return sumRightmost(this.base.logProb(value), this.reinterpretedBatchNdims);
+  }
+
+  override entropy(): Tensor {
+    return sumRightmost(this.base.entropy(), this.reinterpretedBatchNdims);
+  }
+}

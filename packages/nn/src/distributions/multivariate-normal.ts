@@ -1,0 +1,88 @@
+/**
+ * @file `MultivariateNormal`, by the Cholesky factor of its covariance.
+ */
+import { TesseraError } from '@tessera/shared';
+import { type Tensor, broadcastShapes, expand, log, matmul, randn } from '@tessera/tensor';
+import { solveTriangular } from '@tessera/tensor/linalg';
+import { formatSizes } from '@tessera/tensor/internal';
+import { type Constraint, lowerCholesky, realVector } from './constraints.js';
+import { Distribution, type DistributionOptions } from './distribution.js';
+
+/** Options of `MultivariateNormal`. */
+export interface MultivariateNormalOptions extends DistributionOptions {
+  /** [batch, K, K], lower triangular with a positive diagonal: scaleTril · scaleTrilᵀ is the covariance. */
+  readonly scaleTril: Tensor;
+}
+
+/** Squared length of L⁻¹ difference, [batch]: how many deviations away, for difference [batch, K]. */
+export function mahalanobis(scaleTril: Tensor, difference: Tensor): Tensor {
+  const lead = broadcastShapes([scaleTril.sizes.slice(0, -2), difference.sizes.slice(0, -1)]);
+  const size = scaleTril.sizes.at(-1)!;
+  const solved = solveTriangular(
+    expand(scaleTril, [...lead, size, size]),
+    expand(difference, [...lead, size]).unsqueeze(-1),
+    { upper: false },
+  );
+  return solved.squeeze(-1).square().sum(-1);
+}
+
+/** Half the logarithm of the covariance's determinant, [batch]. */
+export function halfLogDet(scaleTril: Tensor): Tensor {
+  return log(scaleTril.diagonal(0, -2, -1)).sum(-1);
+}
+
+/** Normal vectors, [batch, K]. @see torch.distributions.MultivariateNormal */
+export class MultivariateNormal extends Distribution {
+  readonly loc: Tensor;
+  readonly scaleTril: Tensor;
+
+  /** @throws invalid-argument, shape-mismatch */
+  constructor(loc: Tensor, options: MultivariateNormalOptions) {
+    const { scaleTril } = options;
+    const size = loc.sizes.at(-1);
+    if (size === undefined || scaleTril.ndim < 2 || scaleTril.sizes.at(-1) !== size)
+      throw new TesseraError(
+        'shape-mismatch',
+        `MultivariateNormal: loc [batch, K] and scaleTril [batch, K, K] expected, got ${formatSizes(loc.sizes)} and ${formatSizes(scaleTril.sizes)}.`,
+        { hints: ['The last sizes are the number of components.'] },
+      );
+    const batch = broadcastShapes([loc.sizes.slice(0, -1), scaleTril.sizes.slice(0, -2)]);
+    super(batch, [size], options);
+    this.loc = expand(loc, [...batch, size]);
+    this.scaleTril = expand(scaleTril, [...batch, size, size]);
+    this.checkParameter('loc', loc, realVector);
+    this.checkParameter('scaleTril', scaleTril, lowerCholesky);
+  }
+
+  /** [batch, K, K] */
+  get covarianceMatrix(): Tensor {
+    return matmul(this.scaleTril, this.scaleTril.transpose(-2, -1));
+  }
+  get support(): Constraint {
+    return realVector;
+  }
+  get mean(): Tensor {
+    return this.loc;
+  }
+  get variance(): Tensor {
+    return this.scaleTril.square().sum(-1);
+  }
+
+  override rsample(sampleShape: readonly number[] = []): Tensor {
+    const { dtype, device } = this.loc;
+    const normal = randn(this.extended(sampleShape), { dtype, device });
+    return matmul(this.scaleTril, normal.unsqueeze(-1)).squeeze(-1).add(this.loc);
+  }
+
+  override logProb(value: Tensor): Tensor {
+    this.checkValue(value);
+    const squares = mahalanobis(this.scaleTril, value.sub(this.loc));
+    const constant = this.eventShape[0]! * Math.log(2 * Math.PI);
+    return squares.add(constant).mul(-0.5).sub(halfLogDet(this.scaleTril));
+  }
+
+  override entropy(): Tensor {
+    const size = this.eventShape[0]!;
+    return halfLogDet(this.scaleTril).add((size / 2) * (1 + Math.log(2 * Math.PI)));
+  }
+}

@@ -1,0 +1,45 @@
+/**
+ * @file `Poisson`.
+ */
+import { type Tensor, expand, lgamma, noGrad, poisson, xlogy } from '@tessera/tensor';
+import { type Constraint, nonNegative, nonNegativeInteger } from './constraints.js';
+import {
+  Distribution,
+  type DistributionOptions,
+  type ParameterLike,
+  broadcastAll,
+} from './distribution.js';
+
+/** Counts of independent events, `rate` of them on average. @see torch.distributions.Poisson */
+export class Poisson extends Distribution {
+  readonly rate: Tensor;
+
+  /** @throws invalid-argument unless rates are not negative */
+  constructor(rate: ParameterLike, options: DistributionOptions = {}) {
+    const [r] = broadcastAll(rate) as [Tensor];
+    super(r.sizes, [], options);
+    this.rate = r;
+    this.checkParameter('rate', r, nonNegative);
+  }
+
+  get support(): Constraint {
+    return nonNegativeInteger;
+  }
+  get mean(): Tensor {
+    return this.rate;
+  }
+  get variance(): Tensor {
+    return this.rate;
+  }
+
+  override sample(sampleShape: readonly number[] = []): Tensor {
+    return noGrad(() => poisson(expand(this.rate, this.extended(sampleShape)).clone()));
+  }
+
+  override logProb(value: Tensor): Tensor {
+    this.checkValue(value);
+    return xlogy(value, this.rate)
+      .sub(this.rate)
+      .sub(lgamma(value.add(1)));
+  }
+}

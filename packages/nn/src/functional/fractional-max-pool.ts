@@ -1,0 +1,143 @@
+/**
+ * @file Fractional max pooling: windows at random positions, so that sizes shrink by any factor.
+ */
+import { TesseraError } from '@tessera/shared';
+import { type Tensor, arange, cat, floor, full, gather, rand } from '@tessera/tensor';
+import { formatSizes } from '@tessera/tensor/internal';
+
+/** Options of fractional max pooling: the size of the result, or its ratio to that of the input. */
+export interface FractionalMaxPoolOptions {
+  readonly outputSize?: number | readonly number[];
+  /** Between 0 and 1. */
+  readonly outputRatio?: number | readonly number[];
+  /** [N, C, rank] uniform numbers that place the windows; drawn unless given. */
+  readonly randomSamples?: Tensor | null;
+}
+
+function invalid(name: string, message: string): TesseraError {
+  return new TesseraError('invalid-argument', `${name}: ${message}`, {
+    hints: ['Give either outputSize or an outputRatio in (0, 1).'],
+  });
+}
+
+function outputSizes(
+  name: string,
+  input: readonly number[],
+  { outputSize, outputRatio }: FractionalMaxPoolOptions,
+): number[] {
+  if ((outputSize === undefined) === (outputRatio === undefined))
+    throw invalid(name, 'exactly one of outputSize and outputRatio is to be given.');
+  return input.map((size, d) => {
+    if (outputSize !== undefined)
+      return typeof outputSize === 'number' ? outputSize : outputSize[d]!;
+    const ratio = typeof outputRatio === 'number' ? outputRatio : outputRatio![d]!;
+    if (!(ratio > 0 && ratio < 1))
+      throw invalid(name, `outputRatio must be between 0 and 1, not ${ratio}.`);
+    return Math.floor(size * ratio);
+  });
+}
+
+/** First elements of the windows along one dimension, [N, C, out], from a number each, [N, C]. */
+function starts(sample: Tensor, size: number, out: number, kernel: number): Tensor {
+  const { dtype, device } = sample;
+  const last = full([...sample.sizes, 1], size - kernel, { dtype: 'int64', device });
+  if (out === 1) return last;
+  const step = Math.fround(Math.fround(size - kernel) / (out - 1));
+  const each = sample.unsqueeze(-1);
+  const places = floor(
+    arange(out - 1, { dtype, device })
+      .add(each)
+      .mul(step),
+  );
+  return cat([places.sub(floor(each.mul(step))).to('int64'), last], -1);
+}
+
+function pool(
+  name: string,
+  rank: number,
+  input: Tensor,
+  kernelSize: number | readonly number[],
+  options: FractionalMaxPoolOptions,
+): [output: Tensor, indices: Tensor] {
+  if (input.ndim !== rank + 1 && input.ndim !== rank + 2)
+    throw new TesseraError(
+      'shape-mismatch',
+      `${name}: expected ${rank + 1}D or ${rank + 2}D input, got ${formatSizes(input.sizes)}`,
+      { hints: ['The input is [N, C, …spatial] or [C, …spatial].'] },
+    );
+  if (input.ndim === rank + 1) {
+    const [output, indices] = pool(name, rank, input.unsqueeze(0), kernelSize, options);
+    return [output.squeeze(0), indices.squeeze(0)];
+  }
+  const [images, channels, ...spatial] = input.sizes as [number, number, ...number[]];
+  const kernel = spatial.map((_, d) =>
+    typeof kernelSize === 'number' ? kernelSize : kernelSize[d]!,
+  );
+  const out = outputSizes(name, spatial, options);
+  const odd = spatial.findIndex((size, d) => out[d]! + kernel[d]! - 1 > size || out[d]! < 1);
+  if (odd >= 0)
+    throw new TesseraError(
+      'shape-mismatch',
+      `${name}: a pool of ${kernel[odd]} is too large for an input of size ${spatial[odd]} and an output of size ${out[odd]}`,
+      { hints: ['output + kernel - 1 is at most the size of the input.'] },
+    );
+  const { device } = input;
+  const dtype = input.dtype === 'float64' ? 'float64' : 'float32';
+  const samples = options.randomSamples ?? rand([images, channels, rank], { dtype, device });
+  // Positions in the flattened plane, [N, C, out…, kernel…], one dimension after another.
+  let positions: Tensor | null = null;
+  spatial.forEach((size, d) => {
+    // Of two dimensions the last one takes the first number, as in PyTorch.
+    const sample = samples.select(-1, rank === 2 ? rank - 1 - d : d);
+    const first = starts(sample, size, out[d]!, kernel[d]!);
+    const taps = first.unsqueeze(-1).add(arange(kernel[d]!, { dtype: 'int64', device }));
+    const shape = [images, channels];
+    for (let e = 0; e < 2 * rank; e++)
+      shape.push(e === d ? out[d]! : e === rank + d ? kernel[d]! : 1);
+    const placed = taps.reshape(shape);
+    positions = positions === null ? placed : positions.mul(size).add(placed);
+  });
+  const windows = positions!.reshape([images, channels, -1]);
+  const numel = kernel.reduce((product, size) => product * size, 1);
+  const sizes = [images, channels, ...out];
+  const values = gather(input.flatten(2), 2, windows).reshape([images, channels, -1, numel]);
+  const [best, which] = values.max(-1);
+  const indices = gather(windows.reshape([images, channels, -1, numel]), 3, which.unsqueeze(-1));
+  return [best.reshape(sizes), indices.reshape(sizes)];
+}
+
+/** Largest element of each randomly placed window of [N, C, H, W]. @throws invalid-argument, shape-mismatch @see torch.nn.functional.fractional_max_pool2d @see https://arxiv.org/abs/1412.6071 */
+export function fractionalMaxPool2d(
+  input: Tensor,
+  kernelSize: number | readonly number[],
+  options: FractionalMaxPoolOptions,
+): Tensor {
+  return pool('fractionalMaxPool2d', 2, input, kernelSize, options)[0];
+}
+
+/** Largest element of each randomly placed window of [N, C, D, H, W]. @throws invalid-argument, shape-mismatch @see torch.nn.functional.fractional_max_pool3d */
+export function fractionalMaxPool3d(
+  input: Tensor,
+  kernelSize: number | readonly number[],
+  options: FractionalMaxPoolOptions,
+): Tensor {
+  return pool('fractionalMaxPool3d', 3, input, kernelSize, options)[0];
+}
+
+/** `fractionalMaxPool2d` with the position of each winner in its plane. @throws invalid-argument, shape-mismatch */
+export function fractionalMaxPool2dWithIndices(
+  input: Tensor,
+  kernelSize: number | readonly number[],
+  options: FractionalMaxPoolOptions,
+): [output: Tensor, indices: Tensor] {
+  return pool('fractionalMaxPool2d', 2, input, kernelSize, options);
+}
+
+/** `fractionalMaxPool3d` with the position of each winner in its volume. @throws invalid-argument, shape-mismatch */
+export function fractionalMaxPool3dWithIndices(
+  input: Tensor,
+  kernelSize: number | readonly number[],
+  options: FractionalMaxPoolOptions,
+): [output: Tensor, indices: Tensor] {
+  return pool('fractionalMaxPool3d', 3, input, kernelSize, options);
+}

@@ -1,0 +1,32 @@
+/**
+ * @file `MultiplicativeLR`: the rate times a factor that the program computes at every epoch.
+ */
+import { TesseraError } from '@tessera/shared';
+import type { LRLambda } from './lambda-lr.js';
+import { LRScheduler, type ScheduledOptimizer } from './lr-scheduler.js';
+
+/** @see torch.optim.lr_scheduler.MultiplicativeLR */
+export class MultiplicativeLR extends LRScheduler {
+  private readonly _lambdas: readonly LRLambda[];
+
+  /** @throws invalid-argument unless there is one function, or one per group */
+  constructor(optimizer: ScheduledOptimizer, lrLambda: LRLambda | readonly LRLambda[]) {
+    super(optimizer);
+    const groups = optimizer.paramGroups.length;
+    this._lambdas =
+      typeof lrLambda === 'function' ? optimizer.paramGroups.map(() => lrLambda) : lrLambda;
+    if (this._lambdas.length !== groups)
+      throw new TesseraError(
+        'invalid-argument',
+        `Expected ${groups} lrLambdas, but got ${this._lambdas.length}`,
+        { hints: ['Give one function for all groups, or one per group.'] },
+      );
+    this.step();
+  }
+
+  protected override rates(): number[] {
+    const rates = this.currentRates();
+    if (this.lastEpoch === 0) return rates;
+    return rates.map((rate, i) => rate * this._lambdas[i]!(this.lastEpoch));
+  }
+}

@@ -1,0 +1,190 @@
+/**
+ * @file Packed sequences: sequences of different lengths without padding, step by step.
+ *
+ * The steps of all sequences lie one after another in `data`, longest sequence first: `batchSizes[t]` sequences
+ * have a step t. A packed sequence is a plain record, so it goes in and out of compiled functions. Modelled on
+ * `torch.nn.utils.rnn`.
+ */
+import { TesseraError } from '@tessera/shared';
+import { type Tensor, cat, full, isTensor, stack, tensor } from '@tessera/tensor';
+import { formatSizes } from '@tessera/tensor/internal';
+
+/** See the file header. */
+export interface PackedSequence {
+  /** [sum of lengths, …] */
+  readonly data: Tensor;
+  /** Sequences that have a step t, falling. */
+  readonly batchSizes: readonly number[];
+  /** Which given sequence is at a place of the order by length, [N]; null if they were given in it. */
+  readonly sortedIndices: Tensor | null;
+  /** At which place a given sequence is, [N]; null if they were given in order. */
+  readonly unsortedIndices: Tensor | null;
+}
+
+/** Options of packing. */
+export interface PackOptions {
+  /** Whether sequences are [N, T, …] instead of [T, N, …] (default false). */
+  readonly batchFirst?: boolean;
+  /** Whether lengths must be falling; without, sequences are sorted (default true). */
+  readonly enforceSorted?: boolean;
+}
+
+function invalid(message: string, hint: string): TesseraError {
+  return new TesseraError('invalid-argument', message, { hints: [hint] });
+}
+
+/** Whether a value is a packed sequence. */
+export function isPackedSequence(value: unknown): value is PackedSequence {
+  return typeof value === 'object' && value !== null && !isTensor(value) && 'batchSizes' in value;
+}
+
+/** @throws invalid-argument */
+function lengthList(lengths: readonly number[] | Tensor): number[] {
+  const list = isTensor(lengths) ? (lengths.toArray() as number[]).map(Number) : [...lengths];
+  if (list.length > 0 && list.every((length) => Number.isInteger(length) && length > 0))
+    return list;
+  throw invalid(
+    `Length of all samples has to be greater than 0, but found [${list.join(', ')}].`,
+    'Give one whole number for each sequence.',
+  );
+}
+
+/** Packs [T, N, …] of these lengths. @throws invalid-argument, shape-mismatch @see torch.nn.utils.rnn.pack_padded_sequence */
+export function packPaddedSequence(
+  input: Tensor,
+  lengths: readonly number[] | Tensor,
+  options: PackOptions = {},
+): PackedSequence {
+  const { batchFirst = false, enforceSorted = true } = options;
+  const given = lengthList(lengths);
+  const order = given.map((_, i) => i);
+  if (!enforceSorted) order.sort((a, b) => given[b]! - given[a]! || a - b);
+  const sorted = order.map((i) => given[i]!);
+  if (sorted.some((length, i) => i > 0 && length > sorted[i - 1]!))
+    throw invalid(
+      '`lengths` array must be sorted in decreasing order when `enforceSorted` is true.',
+      'Pass enforceSorted: false.',
+    );
+  const steps = batchFirst ? input.transpose(0, 1) : input;
+  const [time, batch] = steps.sizes;
+  if (batch !== given.length || sorted[0]! > time!)
+    throw new TesseraError(
+      'shape-mismatch',
+      `Expected \`len(lengths)\` to be equal to batch_size (${batch}) and lengths of at most ${time}, but got [${given.join(', ')}] for an input of shape ${formatSizes(input.sizes)}.`,
+      { hints: ['The input is [T, N, …], or [N, T, …] with batchFirst.'] },
+    );
+  const { device } = input;
+  const sortedIndices = enforceSorted ? null : tensor(order, { dtype: 'int64', device });
+  const places = order.map((_, i) => order.indexOf(i));
+  const inOrder = sortedIndices === null ? steps : steps.indexSelect(1, sortedIndices);
+  const batchSizes = Array.from(
+    { length: sorted[0]! },
+    (_, t) => sorted.filter((length) => length > t).length,
+  );
+  const data = cat(
+    batchSizes.map((size, t) => inOrder.select(0, t).narrow(0, 0, size)),
+    0,
+  );
+  const unsortedIndices =
+    sortedIndices === null ? null : tensor(places, { dtype: 'int64', device });
+  return { data, batchSizes, sortedIndices, unsortedIndices };
+}
+
+/** Options of padding. */
+export interface PadOptions {
+  /** Whether the result is [N, T, …] instead of [T, N, …] (default false). */
+  readonly batchFirst?: boolean;
+  /** What stands after the end of a sequence (default 0). */
+  readonly paddingValue?: number;
+}
+
+/** Options of `padPackedSequence`. */
+export interface PadPackedOptions extends PadOptions {
+  /** Steps of the result, where more than the longest sequence has. */
+  readonly totalLength?: number | null;
+}
+
+/** Lengths of the sequences, longest first. */
+function sortedLengths(batchSizes: readonly number[]): number[] {
+  return Array.from(
+    { length: batchSizes[0] ?? 0 },
+    (_, n) => batchSizes.filter((size) => size > n).length,
+  );
+}
+
+/** Undoes `packPaddedSequence`: [T, N, …] and the lengths. @throws invalid-argument @see torch.nn.utils.rnn.pad_packed_sequence */
+export function padPackedSequence(
+  sequence: PackedSequence,
+  options: PadPackedOptions = {},
+): [padded: Tensor, lengths: number[]] {
+  const { batchFirst = false, paddingValue = 0, totalLength = null } = options;
+  const { data, batchSizes, unsortedIndices } = sequence;
+  const most = batchSizes[0]!;
+  const steps = totalLength ?? batchSizes.length;
+  if (steps < batchSizes.length)
+    throw invalid(
+      `Expected total_length to be at least the length of the longest sequence in input, but got total_length=${steps} and max sequence length being ${batchSizes.length}`,
+      'Leave totalLength out.',
+    );
+  const rest = data.sizes.slice(1);
+  const filler = (count: number): Tensor =>
+    full([count, ...rest], paddingValue, { dtype: data.dtype, device: data.device });
+  let start = 0;
+  const rows = Array.from({ length: steps }, (_, t) => {
+    const size = batchSizes[t] ?? 0;
+    const own = data.narrow(0, start, size);
+    start += size;
+    if (size === most) return own;
+    return size === 0 ? filler(most) : cat([own, filler(most - size)], 0);
+  });
+  const padded = stack(rows, 0);
+  const ordered = unsortedIndices === null ? padded : padded.indexSelect(1, unsortedIndices);
+  const lengths = sortedLengths(batchSizes);
+  const places =
+    unsortedIndices === null ? null : (unsortedIndices.toArray() as number[]).map(Number);
+  return [
+    batchFirst ? ordered.transpose(0, 1) : ordered,
+    places === null ? lengths : places.map((place) => lengths[place]!),
+  ];
+}
+
+/** Sequences [T_i, …] as one tensor [T, N, …]. @throws invalid-argument @see torch.nn.utils.rnn.pad_sequence */
+export function padSequence(sequences: readonly Tensor[], options: PadOptions = {}): Tensor {
+  const { batchFirst = false, paddingValue = 0 } = options;
+  if (sequences.length === 0)
+    throw invalid('padSequence: received an empty list of sequences.', 'Give at least one.');
+  const longest = Math.max(...sequences.map((sequence) => sequence.size(0)));
+  const padded = sequences.map((sequence) => {
+    const { dtype, device, sizes } = sequence;
+    const missing = longest - sizes[0]!;
+    if (missing === 0) return sequence;
+    const filler = full([missing, ...sizes.slice(1)], paddingValue, { dtype, device });
+    return cat([sequence, filler], 0);
+  });
+  return stack(padded, batchFirst ? 0 : 1);
+}
+
+/** The sequences of a padded tensor [T, N, …]. @throws invalid-argument @see torch.nn.utils.rnn.unpad_sequence */
+export function unpadSequence(
+  padded: Tensor,
+  lengths: readonly number[] | Tensor,
+  options: { readonly batchFirst?: boolean } = {},
+): Tensor[] {
+  const rows = options.batchFirst === true ? padded : padded.transpose(0, 1);
+  return lengthList(lengths).map((length, i) => rows.select(0, i).narrow(0, 0, length));
+}
+
+/** Packs sequences [T_i, …]. @throws invalid-argument @see torch.nn.utils.rnn.pack_sequence */
+export function packSequence(
+  sequences: readonly Tensor[],
+  options: { readonly enforceSorted?: boolean } = {},
+): PackedSequence {
+  const lengths = sequences.map((sequence) => sequence.size(0));
+  return packPaddedSequence(padSequence(sequences), lengths, options);
+}
+
+/** Undoes `packSequence`. @see torch.nn.utils.rnn.unpack_sequence */
+export function unpackSequence(sequence: PackedSequence): Tensor[] {
+  const [padded, lengths] = padPackedSequence(sequence);
+  return unpadSequence(padded, lengths);
+}

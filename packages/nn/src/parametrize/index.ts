@@ -1,0 +1,14 @@
+/**
+ * @file The `parametrize` namespace.
+ */
+export {
+  type Parametrization,
+  ParametrizationList,
+  type RegisterParametrizationOptions,
+  type RemoveParametrizationsOptions,
+  isParametrized,
+  registerParametrization,
+  removeParametrizations,
+} from './register-parametrization.js';
+export { type SpectralNormOptions, spectralNorm } from './spectral-norm.js';
+export { type WeightNormOptions, weightNorm } from './weight-norm.js';

@@ -1,0 +1,12 @@
+/**
+ * @file The `optim.swaUtils` namespace: averages of weights.
+ */
+export {
+  AveragedModel,
+  type AveragedModelOptions,
+  type AvgFn,
+  getEmaAvgFn,
+  getSwaAvgFn,
+} from './averaged-model.js';
+export { SWALR, type SWALROptions } from './swa-lr.js';
+export { updateBn, type UpdateBnOptions } from './update-bn.js';

@@ -1,0 +1,62 @@
+/**
+ * @file `SWALR`: the rate moves to a constant one within some epochs.
+ */
+import { TesseraError } from '@tessera/shared';
+import { LRScheduler, type ScheduledOptimizer } from '../lr-scheduler/lr-scheduler.js';
+
+/** Options of `SWALR`. */
+export interface SWALROptions {
+  /** The rate at the end, of all groups or of each. */
+  readonly swaLr: number | readonly number[];
+  /** Epochs on the way there (default 10). */
+  readonly annealEpochs?: number;
+  /** Shape of the way (default `cos`). */
+  readonly annealStrategy?: 'cos' | 'linear';
+}
+
+/** @see torch.optim.swa_utils.SWALR */
+export class SWALR extends LRScheduler {
+  private readonly _targets: readonly number[];
+  private readonly _epochs: number;
+  private readonly _shape: (share: number) => number;
+
+  /** @throws invalid-argument */
+  constructor(optimizer: ScheduledOptimizer, options: SWALROptions) {
+    super(optimizer);
+    const { swaLr, annealEpochs = 10, annealStrategy = 'cos' } = options;
+    this._targets = optimizer.paramGroups.map((_, i) =>
+      typeof swaLr === 'number' ? swaLr : (swaLr[i] ?? Number.NaN),
+    );
+    const known = annealStrategy === 'cos' || annealStrategy === 'linear';
+    const whole = Number.isInteger(annealEpochs) && annealEpochs >= 0;
+    if (!known || !whole || this._targets.some((rate) => Number.isNaN(rate)))
+      throw new TesseraError(
+        'invalid-argument',
+        `SWALR: invalid options: annealStrategy '${String(annealStrategy)}', annealEpochs ${annealEpochs}, swaLr ${String(swaLr)}.`,
+        {
+          hints: [
+            "annealStrategy is 'cos' or 'linear', annealEpochs a whole number of at least 0, and swaLr one rate or one for each group.",
+          ],
+        },
+      );
+    this._epochs = annealEpochs;
+    this._shape = annealStrategy === 'linear' ? (t) => t : (t) => (1 - Math.cos(Math.PI * t)) / 2;
+    this.step();
+  }
+
+  /** Weight of the target after `epoch` epochs. */
+  private weight(epoch: number): number {
+    return this._shape(Math.max(0, Math.min(1, epoch / Math.max(1, this._epochs))));
+  }
+
+  protected override rates(): number[] {
+    const epoch = this._epochs === 0 ? Math.max(1, this.lastEpoch) : this.lastEpoch;
+    const [before, now] = [this.weight(epoch - 1), this.weight(epoch)];
+    return this.currentRates().map((rate, i) => {
+      const target = this._targets[i]!;
+      // The rate that the way began with, from where it is now.
+      const first = before === 1 ? target : (rate - before * target) / (1 - before);
+      return target * now + first * (1 - now);
+    });
+  }
+}

@@ -1,0 +1,118 @@
+"""Records what PyTorch's distributions compute: log probabilities with gradients, moments, entropies, divergences.
+
+    apt-get install python3-torch && /usr/bin/python3 reference-distributions.py
+
+Writes reference-distributions.json.gz beside this file (made with PyTorch 1.13, CPU).
+"""
+
+import gzip
+import json
+import pathlib
+
+import torch
+from torch import distributions as D
+
+torch.manual_seed(9)
+
+
+def data(tensor):
+    return {"shape": list(tensor.shape), "dtype": str(tensor.dtype).replace("torch.", ""), "values": [v if v == v and abs(v) != float("inf") else str(v) for v in tensor.detach().double().flatten().tolist()]}
+
+
+def reals(*sizes):
+    return torch.randn(*sizes)
+
+
+def positives(*sizes):
+    return torch.rand(*sizes) * 2 + 0.2
+
+
+def shares(*sizes):
+    return torch.rand(*sizes) * 0.8 + 0.1
+
+
+def tril(*sizes):
+    x = torch.randn(*sizes).tril(-1) * 0.5
+    return x + torch.diag_embed(torch.rand(*sizes[:-1]) + 0.5)
+
+
+PARAMETERS = {
+    "Normal": lambda: [reals(3), positives(2, 3)],
+    "LogNormal": lambda: [reals(3), positives(3) * 0.5],
+    "Uniform": lambda: [reals(3), reals(3) + 4],
+    "Exponential": lambda: [positives(2, 3)],
+    "Laplace": lambda: [reals(3), positives(3)],
+    "Gamma": lambda: [positives(3), positives(3)],
+    "Chi2": lambda: [positives(3)],
+    "Beta": lambda: [positives(3), positives(3)],
+    "Dirichlet": lambda: [positives(2, 3)],
+    "StudentT": lambda: [torch.tensor([0.5, 1.5, 4.0]), reals(3), positives(3)],
+    "Poisson": lambda: [positives(3) * 3],
+    "Bernoulli": lambda: {"probs": shares(3)},
+    "Geometric": lambda: {"probs": shares(3)},
+    "Binomial": lambda: {"total_count": torch.tensor([3.0, 5.0, 2.0]), "probs": shares(3)},
+    "Categorical": lambda: {"probs": positives(2, 4)},
+    "Multinomial": lambda: {"total_count": 5, "probs": positives(2, 3)},
+    "MultivariateNormal": lambda: {"loc": reals(3), "scale_tril": tril(2, 3, 3)},
+}
+
+
+def make(kind, parameters):
+    cls = getattr(D, kind)
+    return cls(**parameters) if isinstance(parameters, dict) else cls(*parameters)
+
+
+def plain(parameters):
+    one = lambda v: data(v) if torch.is_tensor(v) else v
+    return {n: one(v) for n, v in parameters.items()} if isinstance(parameters, dict) else [one(v) for v in parameters]
+
+
+def attempt(fn):
+    try:
+        return data(fn())
+    except NotImplementedError:
+        return None
+
+
+def case(kind, parameters):
+    tensors = [v for v in (parameters.values() if isinstance(parameters, dict) else parameters) if torch.is_tensor(v)]
+    wanted = [t for t in tensors if t.is_floating_point() and t is not (parameters.get("total_count") if isinstance(parameters, dict) else None)]
+    for t in wanted:
+        t.requires_grad_()
+    p = make(kind, parameters)
+    value = p.sample((4,))
+    log_prob = p.log_prob(value)
+    grads = torch.autograd.grad(log_prob.sum(), wanted)
+    out = {"kind": kind, "parameters": plain(parameters), "batchShape": list(p.batch_shape), "eventShape": list(p.event_shape), "value": data(value), "logProb": data(log_prob), "grads": [data(g) for g in grads]}
+    out["mean"] = attempt(lambda: p.mean)
+    out["variance"] = attempt(lambda: p.variance)
+    out["entropy"] = attempt(p.entropy) if kind not in ("Binomial", "Multinomial") else None
+    continuous = kind in ("Normal", "LogNormal", "Uniform", "Exponential", "Laplace")
+    out["cdf"] = attempt(lambda: p.cdf(value)) if continuous else None
+    out["level"] = data(shares(*log_prob.shape)) if continuous else None
+    out["icdf"] = attempt(lambda: p.icdf(torch.tensor(out["level"]["values"]).reshape(log_prob.shape))) if continuous else None
+    return out
+
+
+def probabilities(kind):
+    return case(kind, PARAMETERS[kind]())
+
+
+cases = [probabilities(kind) for kind in PARAMETERS]
+for kind in ("Bernoulli", "Geometric", "Categorical"):
+    parameters = PARAMETERS[kind]()
+    cases.append(case(kind, {"logits": torch.randn_like(parameters["probs"])}))
+
+pairs = [(k, k) for k in PARAMETERS if k not in ("StudentT", "Multinomial", "Chi2", "Uniform")]
+pairs += [("Exponential", "Gamma"), ("Gamma", "Exponential"), ("Uniform", "Normal"), ("Exponential", "Normal"), ("Laplace", "Normal")]
+divergences = []
+for a, b in pairs:
+    one, two = PARAMETERS[a](), PARAMETERS[b]()
+    divergences.append({"p": a, "q": b, "first": plain(one), "second": plain(two), "kl": data(D.kl_divergence(make(a, one), make(b, two)))})
+wide = [[torch.tensor([0.0, 1.0]), torch.tensor([1.0, 2.0])], [torch.tensor([-1.0, 1.5]), torch.tensor([3.0, 4.0])]]
+divergences.append({"p": "Uniform", "q": "Uniform", "first": plain(wide[0]), "second": plain(wide[1]), "kl": data(D.kl_divergence(D.Uniform(*wide[0]), D.Uniform(*wide[1])))})
+
+path = pathlib.Path(__file__).with_name("reference-distributions.json.gz")
+with gzip.GzipFile(path, "wb", mtime=0) as file:
+    file.write(json.dumps({"torch": torch.__version__, "cases": cases, "divergences": divergences}).encode())
+print(path.name, path.stat().st_size, "bytes")

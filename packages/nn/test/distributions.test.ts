@@ -1,0 +1,293 @@
+/**
+ * @file Distributions, eager and compiled: formulas against what PyTorch computed (data/reference-distributions.py),
+ * samples against the moments that the formulas give.
+ */
+import { readFileSync } from 'node:fs';
+import { gunzipSync } from 'node:zlib';
+import { type Tensor, manualSeed, ones, tensor, zeros } from '@tessera/tensor';
+import { describe, expect, it } from 'vitest';
+import * as D from '../src/distributions/index.js';
+import { compileForTest } from './compile-for-test.js';
+import { type Recorded, restore } from './reference.js';
+
+type Saved = Omit<Recorded, 'values'> & { readonly values: (number | string)[] };
+type Parameters = Record<string, Saved | number> | (Saved | number)[];
+
+interface Case {
+  readonly kind: string;
+  readonly parameters: Parameters;
+  readonly batchShape: number[];
+  readonly eventShape: number[];
+  readonly value: Saved;
+  readonly logProb: Saved;
+  readonly grads: Saved[];
+  readonly mean: Saved | null;
+  readonly variance: Saved | null;
+  readonly entropy: Saved | null;
+  readonly cdf: Saved | null;
+  readonly level: Saved | null;
+  readonly icdf: Saved | null;
+}
+
+const recorded = JSON.parse(
+  gunzipSync(
+    readFileSync(new URL('./data/reference-distributions.json.gz', import.meta.url)),
+  ).toString(),
+) as {
+  cases: Case[];
+  divergences: { p: string; q: string; first: Parameters; second: Parameters; kl: Saved }[];
+};
+
+const number = (value: number | string): number =>
+  typeof value === 'number'
+    ? value
+    : value === 'nan'
+      ? NaN
+      : value === 'inf'
+        ? Infinity
+        : -Infinity;
+const read = (saved: Saved): Tensor => restore({ ...saved, values: saved.values.map(number) });
+
+function expectSaved(actual: Tensor, saved: Saved, name: string): void {
+  expect([actual.dtype, ...actual.sizes], name).toEqual([saved.dtype, ...saved.shape]);
+  const values = Array.from(actual.detach().contiguous().toTypedArray() as Float32Array, Number);
+  values.forEach((value, i) => {
+    const expected = number(saved.values[i]!);
+    const close = Math.abs(value - expected) <= 2e-5 + 2e-5 * Math.abs(expected);
+    if (!close && !Object.is(value, expected))
+      expect.fail(`${name}[${i}]: ${value}, PyTorch has ${expected}`);
+  });
+}
+
+/** Makes a distribution of recorded parameters, or of others in their place. */
+function make(kind: string, parameters: Parameters, given?: readonly Tensor[]): D.Distribution {
+  const classes = D as unknown as Record<string, new (...args: unknown[]) => D.Distribution>;
+  const Class = classes[kind]!;
+  let next = 0;
+  const value = (v: Saved | number): unknown =>
+    typeof v === 'number' ? v : (given?.[next++] ?? read(v));
+  if (Array.isArray(parameters)) return new Class(...parameters.map(value));
+  const options = Object.fromEntries(
+    Object.entries(parameters).map(([name, v]) => [
+      { total_count: 'totalCount', scale_tril: 'scaleTril' }[name] ?? name,
+      value(v),
+    ]),
+  );
+  const { loc, ...rest } = options;
+  return loc === undefined ? new Class(rest) : new Class(loc, rest);
+}
+
+const tensorsOf = (parameters: Parameters): Tensor[] =>
+  Object.values(parameters).flatMap((v) => (typeof v === 'number' ? [] : [read(v)]));
+
+const modes = [
+  ['eager', false],
+  ['compiled', true],
+] as const;
+
+/** The function as it is, or compiled. */
+function maybe<A extends unknown[], R>(
+  compiled: boolean,
+  fn: (...args: A) => R,
+): (...args: A) => R {
+  return compiled ? compileForTest(fn).call : fn;
+}
+
+describe.each(modes)("%s formulas are PyTorch's", (_, compiled) => {
+  it.each(recorded.cases.map((entry) => [entry.kind, entry] as const))('%s', (kind, entry) => {
+    const tensors = tensorsOf(entry.parameters);
+    const binomial = kind === 'Binomial';
+    const wanted = tensors.filter((_t, i) => !(binomial && i === 0)).map((t) => t.requiresGrad_());
+    const call = <R>(fn: (p: D.Distribution, value: Tensor) => R, value: Saved): R =>
+      maybe(compiled, (all: Tensor[], x: Tensor) => fn(make(kind, entry.parameters, all), x))(
+        tensors,
+        read(value),
+      );
+    const { batchShape, eventShape } = make(kind, entry.parameters, tensors);
+    expect([batchShape, eventShape]).toEqual([entry.batchShape, entry.eventShape]);
+    const logProb = call((p, x) => p.logProb(x), entry.value);
+    expectSaved(logProb, entry.logProb, 'logProb');
+    logProb.sum().backward();
+    wanted.forEach((t, i) => expectSaved(t.grad!, entry.grads[i]!, `gradient ${i}`));
+    for (const name of ['mean', 'variance'] as const)
+      if (entry[name] !== null)
+        expectSaved(
+          call((p) => p[name], entry.value),
+          entry[name],
+          name,
+        );
+    if (entry.entropy !== null)
+      expectSaved(
+        call((p) => p.entropy(), entry.value),
+        entry.entropy,
+        'entropy',
+      );
+    if (entry.cdf !== null)
+      expectSaved(
+        call((p, x) => p.cdf(x), entry.value),
+        entry.cdf,
+        'cdf',
+      );
+    if (entry.icdf !== null)
+      expectSaved(
+        call((p, x) => p.icdf(x), entry.level!),
+        entry.icdf,
+        'icdf',
+      );
+  });
+
+  it.each(recorded.divergences.map((entry) => [entry.p, entry.q, entry] as const))(
+    'KL(%s ‖ %s)',
+    (p, q, { first, second, kl }) => {
+      const [a, b] = [tensorsOf(first), tensorsOf(second)];
+      const run = maybe(compiled, (x: Tensor[], y: Tensor[]) =>
+        D.klDivergence(make(p, first, x), make(q, second, y)),
+      );
+      // Numbers of trials differ: PyTorch has no formula for fewer.
+      expectSaved(run(a, b), kl, 'kl');
+    },
+  );
+});
+
+describe.each(modes)('samples, %s', (_, compiled) => {
+  it.each(recorded.cases.map((entry) => [entry.kind, entry] as const))(
+    '%s: have the shape, the moments and the support',
+    (kind, entry) => {
+      manualSeed(11);
+      const tensors = tensorsOf(entry.parameters);
+      const p = make(kind, entry.parameters, tensors);
+      const draw = maybe(compiled, (all: Tensor[]) =>
+        make(kind, entry.parameters, all).sample([3000]),
+      );
+      const samples = draw(tensors);
+      expect(samples.sizes).toEqual([3000, ...entry.batchShape, ...entry.eventShape]);
+      expect(samples.requiresGrad).toBe(false);
+      expect(p.support.check(samples).all().item()).toBe(1);
+      if (kind === 'Categorical') return;
+      const deviation = p.variance.sqrt();
+      const error = samples.to('float32').mean(0).sub(p.mean).abs();
+      const limit = deviation.mul(5 / Math.sqrt(3000)).add(1e-6);
+      // Without a finite variance the mean of samples settles nowhere.
+      const settled = deviation.isfinite();
+      expect(error.lt(limit).logicalOr(settled.logicalNot()).all().item()).toBe(1);
+    },
+  );
+
+  it('categories occur as often as their probabilities say', () => {
+    manualSeed(12);
+    const p = new D.Categorical({
+      probs: tensor([
+        [1, 3],
+        [9, 1],
+      ]),
+    });
+    const shares = maybe(compiled, () => p.sample([4000]))()
+      .to('float32')
+      .mean(0)
+      .toArray() as number[];
+    [0.75, 0.1].forEach((share, i) => expect(Math.abs(shares[i]! - share)).toBeLessThan(0.03));
+  });
+
+  /** Gradient of the mean of f(sample), against that of what the mean is. */
+  const pathwise: [string, (p: Tensor) => D.Distribution, number, (p: number) => number][] = [
+    ['Normal in its scale', (s) => new D.Normal(1, s), 0.7, (s) => 1 + s * s],
+    ['LogNormal', (s) => new D.LogNormal(0, s), 0.4, (s) => Math.exp(2 * s * s)],
+    ['Uniform', (h) => new D.Uniform(0, h), 2, (h) => (h * h) / 3],
+    ['Exponential', (r) => new D.Exponential(r), 1.5, (r) => 2 / (r * r)],
+    ['Laplace', (s) => new D.Laplace(1, s), 0.5, (s) => 1 + 2 * s * s],
+    ['Gamma in its concentration', (c) => new D.Gamma(c, 2), 1.3, (c) => (c * (c + 1)) / 4],
+    ['Beta', (a) => new D.Beta(a, 2), 1.5, (a) => (a * (a + 1)) / ((a + 2) * (a + 3))],
+    ['StudentT in its scale', (s) => new D.StudentT(8, 0, s), 0.9, (s) => (s * s * 8) / 6],
+  ];
+  it.each(pathwise)('rsample of %s: gradients of a second moment', (_name, build, at, moment) => {
+    manualSeed(13);
+    const parameter = tensor(at).requiresGrad_();
+    const run = maybe(compiled, (p: Tensor) => build(p).rsample([20000]).square().mean());
+    run(parameter).backward();
+    const slope = (moment(at + 1e-4) - moment(at - 1e-4)) / 2e-4;
+    expect(Math.abs(parameter.grad!.item() - slope)).toBeLessThan(0.1 * Math.abs(slope) + 0.01);
+  });
+
+  it('rsample of a MultivariateNormal and a Dirichlet', () => {
+    manualSeed(14);
+    const factor = tensor([
+      [1, 0],
+      [0.5, 2],
+    ]).requiresGrad_();
+    const loc = zeros([2]);
+    const run = maybe(compiled, (l: Tensor) =>
+      new D.MultivariateNormal(loc, { scaleTril: l }).rsample([20000]),
+    );
+    const x = run(factor);
+    const covariance = x.t().matmul(x).div(20000).detach();
+    const [[a], [b, c]] = covariance.toArray() as [number[], number[]];
+    expect([a, b, c].map((v, i) => Math.abs(v! - [1, 0.5, 4.25][i]!) < 0.15)).toEqual([
+      true,
+      true,
+      true,
+    ]);
+    x.select(1, 1).square().mean().backward();
+    expect(Math.abs((factor.grad!.toArray() as number[][])[1]![1]! - 4)).toBeLessThan(0.2);
+    const c2 = tensor([1, 2, 3]).requiresGrad_();
+    maybe(compiled, (v: Tensor) => new D.Dirichlet(v).rsample([20000]).select(-1, 0).mean())(
+      c2,
+    ).backward();
+    // d/dc of c0 / Σc at [1, 2, 3]
+    const expected = [5 / 36, -1 / 36, -1 / 36];
+    (c2.grad!.toArray() as number[]).forEach((g, i) =>
+      expect(Math.abs(g - expected[i]!)).toBeLessThan(0.01),
+    );
+  });
+});
+
+describe('Independent', () => {
+  it('adds up the dimensions of its event', () => {
+    const base = new D.Normal(zeros([4, 3]), ones([3]));
+    const joint = new D.Independent(base, 1);
+    expect([joint.batchShape, joint.eventShape, joint.hasRsample]).toEqual([[4], [3], true]);
+    const x = joint.rsample([2]);
+    expect(x.sizes).toEqual([2, 4, 3]);
+    expect(joint.logProb(x).toArray()).toEqual(base.logProb(x).sum(-1).toArray());
+    expect(joint.entropy().toArray()).toEqual(base.entropy().sum(-1).toArray());
+    const other = new D.Independent(new D.Normal(ones([4, 3]), ones([3])), 1);
+    expect(D.klDivergence(joint, other).toArray()).toEqual([1.5, 1.5, 1.5, 1.5]);
+    expect(() => new D.Independent(base, 3)).toThrow('reinterpreted_batch_ndims');
+    expect(() => D.klDivergence(joint, new D.Independent(base, 2))).toThrow('No KL');
+  });
+});
+
+describe('distributions', () => {
+  it('check parameters and values, in eager code only', () => {
+    expect(() => new D.Normal(0, -1)).toThrow(
+      'Expected parameter scale (Tensor of shape []) of distribution Normal to satisfy the constraint GreaterThan(lower_bound=0.0)',
+    );
+    expect(() => new D.Bernoulli({ probs: 2 })).toThrow('Expected parameter probs');
+    expect(() => new D.Bernoulli({})).toThrow('must be specified, but not both');
+    expect(() => new D.Uniform(1, 0)).toThrow('low >= high');
+    expect(() => new D.Dirichlet(tensor(1))).toThrow('one-dimensional');
+    expect(() => new D.Poisson(1).logProb(tensor(0.5))).toThrow(
+      'within the support (IntegerGreaterThan',
+    );
+    expect(() => new D.MultivariateNormal(zeros([2]), { scaleTril: ones([2, 2]) })).toThrow(
+      'LowerCholesky',
+    );
+    expect(new D.Normal(0, -1, { validateArgs: false }).batchShape).toEqual([]);
+    const graphs = compileForTest((scale: Tensor) => new D.Normal(0, scale).logProb(tensor([1])));
+    graphs.call(ones([1]));
+    expect(graphs.graphs.length).toBe(1);
+  });
+
+  it('say what they do not have', () => {
+    expect(() => new D.Poisson(1).rsample()).toThrow('Poisson has no rsample()');
+    expect(() => new D.Gamma(1, 1).cdf(ones([1]))).toThrow('Gamma has no cdf()');
+    expect(() => D.klDivergence(new D.Poisson(1), new D.Normal(0, 1))).toThrow('No KL(p || q)');
+    expect(`${new D.Normal(zeros([2]), 1)}`).toBe('Normal(batchShape: [2], eventShape: [])');
+  });
+
+  it('take divergences of classes that a program registers', () => {
+    class Mine extends D.Normal {}
+    D.registerKl(Mine, D.Normal, () => tensor(42));
+    expect(D.klDivergence(new Mine(0, 1), new D.Normal(0, 1)).item()).toBe(42);
+    expect(D.klDivergence(new D.Normal(0, 1), new Mine(0, 1)).item()).toBe(0);
+  });
+});

@@ -1,0 +1,202 @@
+/**
+ * @file `grad`, `gradAndValue` and `jacrev`: derivatives of functions as functions, which compose with `vmap`.
+ *
+ * Modelled on `torch.func`. A gradient is taken with respect to arguments: what the function reads besides them
+ * counts as constant unless it takes part in an enclosing derivative. Inside `vmap` every example gets
+ * arguments of its own, so shared parameters have one gradient per example.
+ */
+import { TesseraError, treeFlatten, treeUnflatten } from '@tessera/shared';
+import { jacobian } from '../autograd/functional.js';
+import { enableGrad, noGrad } from '../autograd/grad-mode.js';
+import { grad as gradientsOf } from '../autograd/grad.js';
+import { leafOf } from '../autograd/leaf-op.js';
+import { callOp } from '../dispatch/dispatcher.js';
+import { modes } from '../dispatch/modes.js';
+import { getOp } from '../op/op-overload.js';
+import { isTensor } from '../tensor-factory.js';
+import type { Tensor } from '../tensor.js';
+import { VmapMode } from './vmap-mode.js';
+
+/** Options of the functions below. */
+export interface DerivativeOptions {
+  /** Which argument, or arguments, to differentiate with respect to (default 0). */
+  readonly argnums?: number | readonly number[];
+}
+
+/** Options of `grad` and `gradAndValue`. */
+export interface GradFunctionOptions extends DerivativeOptions {
+  /** Whether `fn` returns `[value, aux]`, of which `aux` is passed on (default false). */
+  readonly hasAux?: boolean;
+}
+
+/** Derivatives that are being taken around the running code. */
+let depth = 0;
+
+/** `fn` with the arguments to differentiate as leaves of their own. */
+interface Prepared {
+  readonly args: unknown[];
+  readonly leaves: Tensor[];
+  /** The gradients in the structure of the arguments. */
+  rebuild(gradients: readonly Tensor[]): unknown;
+  /** Whether an enclosing derivative, or the caller, may differentiate the result. */
+  readonly createGraph: boolean;
+}
+
+function invalid(name: string, message: string, hint: string): TesseraError {
+  return new TesseraError('invalid-argument', `${name}: ${message}`, { hints: [hint] });
+}
+
+/** @throws invalid-argument */
+function prepare(
+  name: string,
+  args: readonly unknown[],
+  argnums: number | readonly number[],
+): Prepared {
+  const numbers = typeof argnums === 'number' ? [argnums] : argnums;
+  const own = [...args];
+  const chosen = numbers.map((n) => {
+    const at = n < 0 ? n + args.length : n;
+    if (!(at in args))
+      throw invalid(
+        name,
+        `Got argnum=${n}, but only ${args.length} positional inputs.`,
+        'Count from 0.',
+      );
+    return { at, ...treeFlatten(args[at]) };
+  });
+  const given = chosen.flatMap(({ leaves }) => leaves);
+  if (!given.every(isTensor))
+    throw invalid(
+      name,
+      'an argument to differentiate holds something other than tensors.',
+      'Name tensor arguments in argnums.',
+    );
+  const mode = modes.pre;
+  const followed = given.map((tensor) => tensor.requiresGrad);
+  const leaves = given.map((tensor, i) => {
+    const spread = mode instanceof VmapMode ? mode.spread(tensor) : tensor;
+    return followed[i]! ? (callOp(getOp('aten::alias'), [spread]) as Tensor) : leafOf(spread);
+  });
+  let next = 0;
+  const take = (values: readonly unknown[], part: (typeof chosen)[number]): unknown =>
+    treeUnflatten(values.slice(next, (next += part.leaves.length)), part.spec);
+  for (const part of chosen) own[part.at] = take(leaves, part);
+  return {
+    args: own,
+    leaves,
+    createGraph: depth > 0 || followed.includes(true),
+    rebuild: (gradients) => {
+      next = 0;
+      const parts = chosen.map((part) => take(gradients, part));
+      return typeof argnums === 'number' ? parts[0] : parts;
+    },
+  };
+}
+
+function nested<R>(fn: () => R): R {
+  depth++;
+  try {
+    return enableGrad(fn);
+  } finally {
+    depth--;
+  }
+}
+
+/**
+ * A function that computes `[gradient, value]` of `fn`; `[gradient, [value, aux]]` with `hasAux`.
+ *
+ * @throws grad-non-scalar unless `fn` returns a tensor of no dimensions; invalid-argument
+ * @see torch.func.grad_and_value
+ */
+export function gradAndValue<A extends unknown[], R>(
+  fn: (...args: A) => R,
+  options: GradFunctionOptions = {},
+): (...args: A) => [gradient: A[0], value: R] {
+  return (...args) => {
+    const { argnums = 0, hasAux = false } = options;
+    const prepared = prepare('grad', args, argnums);
+    const { leaves, createGraph } = prepared;
+    return nested(() => {
+      const result = fn(...(prepared.args as A));
+      const value: unknown = hasAux ? (result as unknown as unknown[])[0] : result;
+      checkScalar(value);
+      const gradients = value.requiresGrad
+        ? gradientsOf(value, leaves, { createGraph, materializeGrads: true })
+        : leaves.map((leaf) => noGrad(() => leaf.mul(0)));
+      const release = (tensor: Tensor): Tensor =>
+        createGraph ? tensor : noGrad(() => tensor.detach());
+      const gradient = prepared.rebuild(gradients.map(release)) as A[0];
+      const released = release(value);
+      const out = hasAux ? [released, (result as unknown as unknown[])[1]] : released;
+      return [gradient, out as R];
+    });
+  };
+}
+
+/** @throws grad-non-scalar */
+function checkScalar(value: unknown): asserts value is Tensor {
+  if (isTensor(value) && value.ndim === 0) return;
+  throw new TesseraError(
+    'grad-non-scalar',
+    `Expected the function given to grad to return a scalar tensor, got ${isTensor(value) ? `tensor with ${value.ndim} dims` : typeof value}.`,
+    { hints: ['Reduce the result: loss.sum(), loss.mean().', 'Or use jacrev().'] },
+  );
+}
+
+/**
+ * A function that computes the gradient of `fn` with respect to its first argument, or those in `argnums`.
+ *
+ * Arguments may be tensors, arrays or records of tensors; the gradient has their structure.
+ *
+ * @throws grad-non-scalar, invalid-argument
+ * @example vmap(grad(loss), { inDims: [null, 0, 0] })(parameters, inputs, targets) // per-example gradients
+ * @see torch.func.grad
+ */
+export function grad<A extends unknown[]>(
+  fn: (...args: A) => unknown,
+  options: GradFunctionOptions & { readonly hasAux: true },
+): (...args: A) => [gradient: A[0], aux: unknown];
+export function grad<A extends unknown[]>(
+  fn: (...args: A) => Tensor,
+  options?: GradFunctionOptions & { readonly argnums?: number },
+): (...args: A) => A[0];
+export function grad<A extends unknown[]>(
+  fn: (...args: A) => Tensor,
+  options: GradFunctionOptions,
+): (...args: A) => A[number][];
+export function grad<A extends unknown[]>(
+  fn: (...args: A) => unknown,
+  options: GradFunctionOptions = {},
+): (...args: A) => unknown {
+  const both = gradAndValue(fn, options);
+  return (...args) => {
+    const [gradient, value] = both(...args);
+    return options.hasAux === true ? [gradient, (value as unknown[])[1]] : gradient;
+  };
+}
+
+/**
+ * A function that computes the Jacobian of `fn`, `[...output, ...input]`, row by row in reverse mode.
+ *
+ * @throws invalid-argument
+ * @see torch.func.jacrev
+ */
+export function jacrev<A extends unknown[]>(
+  fn: (...args: A) => Tensor,
+  options: { readonly argnums?: number } = {},
+): (...args: A) => Tensor {
+  return (...args) => {
+    const { argnums = 0 } = options;
+    const at = argnums < 0 ? argnums + args.length : argnums;
+    const input = args[at];
+    if (!isTensor(input))
+      throw invalid(
+        'jacrev',
+        'the argument to differentiate is no tensor.',
+        'Name a tensor in argnums.',
+      );
+    const createGraph = depth > 0 || input.requiresGrad;
+    const call = (x: Tensor): Tensor => fn(...(args.map((arg, i) => (i === at ? x : arg)) as A));
+    return nested(() => jacobian(call, input, { createGraph }));
+  };
+}

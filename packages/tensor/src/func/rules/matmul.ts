@@ -1,0 +1,79 @@
+/**
+ * @file Batching of matrix products: by `matmul`, which folds or broadcasts dimensions in front.
+ */
+import type { ScalarLike } from '@tessera/shared';
+import { callOp } from '../../dispatch/dispatcher.js';
+import { getOp } from '../../op/op-overload.js';
+import type { Tensor } from '../../tensor.js';
+import { matmul } from '../../ops/matmul/composite.js';
+import { add, mul } from '../../ops/pointwise/arithmetic.js';
+import { squeeze, unsqueeze } from '../../ops/view/dims.js';
+import type { BatchCall, BatchRule } from '../batch-call.js';
+
+/** `mm` and `bmm`: [M, K] @ [K, N] → [M, N] per example. */
+export const product: BatchRule = (call) => {
+  const [a, b] = call.tensors() as [Tensor, Tensor];
+  return matmul(call.values(a), call.values(b));
+};
+
+/** `mv`: [M, K] @ [K] → [M] per example. */
+export const matrixVector: BatchRule = (call) => {
+  const [matrix, vector] = call.tensors() as [Tensor, Tensor];
+  return squeeze(matmul(call.values(matrix), unsqueeze(call.values(vector), -1)), -1);
+};
+
+/** `dot`: [K] @ [K] → [] per example. */
+export const dot: BatchRule = (call) => {
+  const [a, b] = call.tensors() as [Tensor, Tensor];
+  const row = unsqueeze(call.spread(a), 1);
+  return squeeze(squeeze(matmul(row, unsqueeze(call.spread(b), 2)), 2), 1);
+};
+
+/** `addmm` and `baddbmm`: beta · self + alpha · (a @ b). */
+export function addedProduct(a: string, b: string): BatchRule {
+  return (call: BatchCall) => {
+    const args = call.named;
+    const [left, right] = [args[a], args[b]] as [Tensor, Tensor];
+    const self = args.self as Tensor;
+    const result = matmul(call.spread(left), call.values(right));
+    const scaled = args.alpha === 1 ? result : mul(result, args.alpha as ScalarLike);
+    if (args.beta === 0) return scaled;
+    const bias = call.aligned(self, left.ndim);
+    return add(args.beta === 1 ? bias : mul(bias, args.beta as ScalarLike), scaled);
+  };
+}
+
+/** `convolution`: examples become images where the weight is shared, else groups of channels. */
+export const convolution: BatchRule = (call) => {
+  const args = call.named as Record<'input' | 'weight', Tensor> & {
+    bias: Tensor | null;
+    groups: number;
+    transposed: boolean;
+  };
+  const { input, weight, bias, groups } = args;
+  const spatial = input.sizes.slice(2).map(() => 1);
+  if (!call.isBatched(weight)) {
+    const shared = call.isBatched(bias) ? null : bias;
+    const out = call.unfolded(
+      call.run(call.replaced(call.args, { input: call.folded(input), bias: shared })) as Tensor,
+    );
+    if (shared !== null || bias === null) return out;
+    return add(out, call.values(bias).reshape([call.size, 1, bias.sizes[0]!, ...spatial]));
+  }
+  // [B, N, C, …] → [N, B · C, …]
+  const channels = call
+    .spread(input)
+    .transpose(0, 1)
+    .reshape([input.sizes[0]!, call.size * input.sizes[1]!, ...input.sizes.slice(2)]);
+  const out = callOp(
+    getOp('aten::convolution'),
+    call.replaced(call.args, {
+      input: channels,
+      weight: call.folded(weight),
+      bias: bias === null ? null : call.folded(bias),
+      groups: groups * call.size,
+    }),
+  ) as Tensor;
+  const [images, all, ...rest] = out.sizes;
+  return out.reshape([images!, call.size, all! / call.size, ...rest]).transpose(0, 1);
+};
