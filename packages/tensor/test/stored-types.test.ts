@@ -4,7 +4,6 @@
 import { describe, expect, it } from 'vitest';
 import {
   type DType,
-  type SkippedTensor,
   type Tensor,
   cpuHeap,
   loadCheckpoint,
@@ -13,6 +12,7 @@ import {
   serializeSafetensors,
   tensor,
 } from '../src/index.js';
+import type { SkippedTensor } from '../src/io/stored-type.js';
 
 /** A file with tensors of given stored types and bytes. */
 function file(

@@ -6,12 +6,12 @@ import { fileURLToPath } from 'node:url';
 import { describe, expect, it } from 'vitest';
 import {
   type LoadProgress,
-  type SkippedTensor,
   type Tensor,
   cpuHeap,
   loadCheckpoint,
   loadTorchCheckpoint,
 } from '../src/index.js';
+import type { SkippedTensor } from '../src/io/stored-type.js';
 import { serveFiles } from './support/file-server.js';
 import { onShelf, registerShelf } from './support/shelf-device.js';
 import { pickle, torchFile } from './support/zip-writer.js';
