@@ -44,7 +44,7 @@ export default {
       from: { path: '^(?:packages|apps|examples)/([^/]+)/' },
       to: {
         path: '^packages/[^/]+/(?:src|test|dist)/',
-        pathNot: ['^packages/$1/', '^packages/[^/]+/src/[a-z-]+\\.ts$'],
+        pathNot: ['^packages/$1/', '^packages/[^/]+/src/[a-z-]+(?:/index)?\\.ts$'],
       },
     },
     {

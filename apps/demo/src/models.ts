@@ -10,9 +10,9 @@ import {
   Module,
   ReLU,
   Sequential,
-  functional as F,
-  optim,
 } from '@tessera/nn';
+import * as F from '@tessera/nn/functional';
+import * as optim from '@tessera/nn/optim';
 import type { Tensor } from '@tessera/tensor';
 
 /** Two convolutions with batch norm, average pooling and a linear layer; [N, 1, 8, 8] → [N, 10]. */

@@ -1,7 +1,9 @@
 /**
  * @file The training loop.
  */
-import { type Module, functional as F, type optim } from '@tessera/nn';
+import type { Module } from '@tessera/nn';
+import * as F from '@tessera/nn/functional';
+import type * as optim from '@tessera/nn/optim';
 import { type Tensor, noGrad } from '@tessera/tensor';
 import type { DigitSet } from './digits.js';
 
