@@ -11,6 +11,7 @@ import type { ExportedGraph, GraphModule } from '@tessera/graph';
 import type { Module } from '@tessera/nn';
 import { discardFor, discardFrozen } from '@tessera/passes';
 import { type ConfigValues, TesseraError } from '@tessera/shared';
+import type { Tensor } from '@tessera/tensor';
 import { type Compilable, callableOf } from './callable.js';
 import { type BackendLike, lookupBackend } from './backend-registry.js';
 import { finishDebugFolders } from './debug/debug-folder.js';
@@ -58,13 +59,21 @@ const dropped = new FinalizationRegistry<WeakRef<CompiledFunction>>((ref) => liv
 
 /**
  * Compiles a function of tensors, or a module's forward. Calls behave as those of the original;
- * the first one captures and compiles, later ones replay (see `@tessera/dynamo-trace`).
+ * the first one captures and compiles, later ones replay (see `@tessera/dynamo-trace`). Parameters without a type
+ * are tensors.
  *
  * @throws unknown-backend, invalid-argument
  * @example const f = compile((x: Tensor) => x.mul(2).add(1));
  * @see torch.compile
  */
-export function compile<F extends AnyFunction>(fn: F, options?: CompileOptions): F;
+export function compile<A extends readonly Tensor[], R>(
+  fn: (...args: A) => R,
+  options?: CompileOptions,
+): (...args: A) => R;
+export function compile<F extends (...args: never[]) => unknown>(
+  fn: F,
+  options?: CompileOptions,
+): F;
 export function compile<M extends Module | GraphModule>(
   module: M,
   options?: CompileOptions,

@@ -65,7 +65,7 @@ export const ERROR_CODES = {
   'vmap-randomness': 'A random operator was called inside vmap without a choice of randomness',
   'vmap-inplace': 'A tensor shared by all examples was modified in place inside vmap',
   'vmap-data-access': 'The values of one example were needed inside vmap',
-  'vmap-unsupported': 'vmap cannot do this for all examples at once',
+  'vmap-unsupported': 'A function cannot be run for all examples at once',
 
   // Many processes
   'distributed-unavailable': 'There is no process group, or nothing that could carry one',

@@ -3,6 +3,7 @@
  */
 import { describe, expect, it } from 'vitest';
 import { type Tensor, callOp, getOp, grad, tensor } from '../src/index.js';
+import '../src/internal.js';
 
 describe('_safe_softmax', () => {
   const scores = tensor(

@@ -7,8 +7,8 @@ import { type Tensor, ones } from '@tessera/tensor';
 import { type Cost, bestMicroseconds } from './measure.js';
 
 /** µs for the guards of one call with these arguments. */
-function costOf(fn: (...args: never[]) => Tensor, args: readonly unknown[]): number {
-  const compiled = compile(fn as (...args: unknown[]) => Tensor, { backend: 'eager', pure: true });
+function costOf<A extends readonly unknown[]>(fn: (...args: A) => Tensor, args: A): number {
+  const compiled = compile<(...args: A) => Tensor>(fn, { backend: 'eager', pure: true });
   compiled(...args);
   const { guards } = compiledFunctionOf(compiled).captures[0]!;
   if (!guards.check(args)) throw new Error('the guards of a repeated call failed');

@@ -97,6 +97,9 @@ export function defineOp<const S extends string, Grads extends GradsOf<SchemaArg
   return op;
 }
 
+const ELSEWHERE =
+  "Import what registers it: networks have '@tessera/nn', linear algebra '@tessera/tensor/linalg', Fourier transforms '@tessera/tensor/fft'.";
+
 /** The overload of a qualified name (`aten::add.Tensor`). @throws op-unknown */
 export function getOp(qualifiedName: string): OpOverload {
   const op = registry.get(qualifiedName);
@@ -104,10 +107,12 @@ export function getOp(qualifiedName: string): OpOverload {
     const near = nearestNames(qualifiedName, [...registry.keys()]);
     throw new TesseraError('op-unknown', `There is no operator ${qualifiedName}.`, {
       context: { name: qualifiedName },
-      hints:
+      hints: [
         near.length > 0
-          ? [`Nearest names: ${near.join(', ')}.`]
-          : ["Register it with library('namespace').define(schema)."],
+          ? `Nearest names: ${near.join(', ')}.`
+          : "Register it with library('namespace').define(schema).",
+        ...(qualifiedName.startsWith('aten::') ? [ELSEWHERE] : []),
+      ],
     });
   }
   return op;

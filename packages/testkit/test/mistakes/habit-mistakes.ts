@@ -140,7 +140,7 @@ export const HABIT_MISTAKES: readonly Mistake[] = [
   ],
   [
     'an operator in a compiled function',
-    () => compile(any((x: unknown) => asNumber(x) * 2))(any(ones([2]))),
+    () => compile((x) => asNumber(x) * 2)(ones([2])),
     'operator-on-tensor',
     'operators',
     'x.mul(2)',
