@@ -29,18 +29,19 @@ export class TensorBase {
   storageOffset: number;
   /** Null while lazy. Prefer `storage`. */
   storageOrNull: Storage | null;
+  /** Who owes a lazy tensor its storage. @internal */
   pending: PendingValue | null;
-  /** The user-settable flag of a leaf, or inherited from inputs; see `requiresGrad`. */
+  /** The user-settable flag of a leaf, or inherited from inputs; see `requiresGrad`. @internal */
   requiresGradFlag: boolean;
   /** Gradient, gradFn, hooks; null until needed. */
   autograd: AutogradMeta | null;
   /** The tensor this one is a view of (never itself a view), or null. */
   base: TensorBase | null;
-  /** Free slot for a tracer: what this value is in the current trace. */
+  /** Free slot for a tracer: what this value is in the current trace. @internal */
   traceSlot: number;
-  /** Number of the traced call that `traceSlot` belongs to; 0 for none. */
+  /** Number of the traced call that `traceSlot` belongs to; 0 for none. @internal */
   traceOwner: number;
-  /** Interned layout descriptor used by guards; null when not yet computed or stale. */
+  /** Interned layout descriptor used by guards; null when not yet computed or stale. @internal */
   guardSpec: object | null;
 
   constructor(
