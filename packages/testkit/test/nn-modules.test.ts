@@ -83,7 +83,9 @@ function run(item: ModuleCase, backend: string | Backend | null): Outcome {
   const args = item.options === null ? passed : [...passed, restore(item.options)];
   const forward = (...values: unknown[]): unknown => module.call(...(values as never[]));
   const call =
-    backend === null ? forward : compile<typeof forward>(forward, { backend, fullgraph: !readsData(item) });
+    backend === null
+      ? forward
+      : compile<typeof forward>(forward, { backend, fullgraph: !readsData(item) });
   manualSeed(0);
   const outputs = tensorsIn(call(...args));
   const losses = outputs
