@@ -235,7 +235,7 @@ export const MUTATIONS = [
     'loops are not fused',
     ['test_layer_norm', 'test_rmsnorm (wgpu)'],
     [
-      'inductor-core/src/schedule/fuse-loops.ts',
+      'inductor-core/src/fuse/fuse-loops.ts',
       'export function fuseLoops(context: FusionContext, a: LoopGroup, b: LoopGroup): LoopGroup | null {',
       'return null;',
     ],
@@ -376,7 +376,7 @@ export const MUTATIONS = [
     'packed convolutions have no lowering',
     ['test_folded_conv_bn', 'test_conv_layout_convert_with_view', 'test_dont_change_dtype_folding'],
     [
-      'inductor-core/src/lowering/find-lowering.ts',
+      'inductor-core/src/lower/find-lowering.ts',
       'export function findLowering(op: string): LoweringFn | undefined {',
       "if (op === 'tessera::convolution_pointwise') return undefined;",
     ],
@@ -483,7 +483,7 @@ export const MUTATIONS = [
     'results have the layout that code prefers',
     ['test_keep_output_layout_infer', 'test_keep_output_layout_with_freezing'],
     [
-      'inductor-core/src/lowering/outputs.ts',
+      'inductor-core/src/lower/outputs.ts',
       'function outputBuffer(l: Lowering, value: LoweredTensor, strides: readonly number[]): IrBuffer {',
       '(strides as number[]).splice(0, strides.length, ...strides.map((_, d) => value.sizes.slice(0, d).reduce((a, b) => a * b, 1)));',
     ],
@@ -587,7 +587,7 @@ export const MUTATIONS = [
       'test_mutate_view_for_conv_output',
     ],
     [
-      'inductor-core/src/lowering/outputs.ts',
+      'inductor-core/src/lower/outputs.ts',
       'function outputBuffer(l: Lowering, value: LoweredTensor, strides: readonly number[]): IrBuffer {',
       "return l.storeValue(l.ir.op('add', [value.expr, l.ir.const(value.dtype, 1)]), value.dtype, value.sizes, strides);",
     ],

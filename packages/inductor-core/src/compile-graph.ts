@@ -6,22 +6,22 @@ import type { GraphModule } from '@tessera/graph';
 import { stage } from '@tessera/shared';
 import type { DType } from '@tessera/tensor';
 import type { Capabilities } from './backend/kernel-backend.js';
-import { type BuiltKernel, KernelBuilder, buildExtern } from './emit/build-kernel.js';
-import type { EmitContext } from './emit/emit-context.js';
-import { type KernelBody, loadedBuffers } from './emit/kernel-body.js';
-import { loopBody } from './emit/loop-body.js';
-import { matmulBody } from './emit/matmul-body.js';
+import { type KernelDraft, KernelBuilder, buildExtern } from './kernels/build-kernel.js';
+import type { EmitContext } from './kernels/emit-context.js';
+import { type GroupBody, loadedBuffers } from './kernels/group-body.js';
+import { loopBody } from './kernels/loop-body.js';
+import { matmulBody } from './kernels/matmul-body.js';
 import type { FusedKernel } from './ir/kernel.js';
 import { printKernel } from './ir/print.js';
-import { checkDtypes } from './lowering/check-dtypes.js';
-import type { ExternNode, IrOutput, LoweredGraph } from './lowering/ir-node.js';
-import { lowerGraph } from './lowering/lower-graph.js';
-import { RNG_OFFSET, RNG_SEED } from './lowering/random.js';
-import { type PlannedKernel, type StoragePlan, planStorage } from './memory/storage-plan.js';
+import { checkDtypes } from './lower/check-dtypes.js';
+import type { ExternNode, IrOutput, LoweredGraph } from './lower/ir-node.js';
+import { lowerGraph } from './lower/lower-graph.js';
+import { RNG_OFFSET, RNG_SEED } from './lower/ops/random.js';
+import { type GroupUse, type StoragePlan, planStorage } from './memory/storage-plan.js';
 import type { ExecutionPlan, Launch, PlanBuffer, PlanOutput } from './plan/execution-plan.js';
 import { showPlan } from './plan/observe-plans.js';
-import { type Schedule, fuseGraph } from './schedule/fuse.js';
-import { type Group, groupName } from './schedule/group.js';
+import { type Schedule, fuseGraph } from './fuse/fuse.js';
+import { type Group, groupName } from './fuse/group.js';
 
 /** For whom to compile. */
 export interface CompileTarget {
@@ -44,7 +44,7 @@ export interface CompiledPlan {
   readonly liftedConstants: LoweredGraph['liftedConstants'];
 }
 
-function bodyOf(schedule: Schedule, group: Group): KernelBody | ExternNode {
+function bodyOf(schedule: Schedule, group: Group): GroupBody | ExternNode {
   switch (group.kind) {
     case 'loop':
       return loopBody(schedule.context, group);
@@ -55,7 +55,7 @@ function bodyOf(schedule: Schedule, group: Group): KernelBody | ExternNode {
   }
 }
 
-function planned(body: KernelBody | ExternNode): PlannedKernel {
+function planned(body: GroupBody | ExternNode): GroupUse {
   if (body.kind === 'extern') {
     return {
       body,
@@ -120,7 +120,7 @@ function assemble(
   name: string,
   device: string,
   graph: LoweredGraph,
-  built: readonly { readonly kernel: BuiltKernel; readonly name: string }[],
+  built: readonly { readonly kernel: KernelDraft; readonly name: string }[],
   memory: StoragePlan,
 ): ExecutionPlan {
   const slotIndex = new Map(memory.slots.map((slot, i) => [slot.key, i]));

@@ -77,11 +77,11 @@ export {
   RuntimeScalar,
   registerDecomposition,
   registerLowering,
-} from './lowering/registry.js';
-export { overrideLowering } from './lowering/override-lowering.js';
-export { loweredOps } from './lowering/find-lowering.js';
-export { Lowering } from './lowering/lowering.js';
-export { LoweredTensor } from './lowering/lowered-tensor.js';
-export { ExprMath, type Term } from './lowering/expr-math.js';
-export { lowerGraph, type LoweringResult } from './lowering/lower-graph.js';
-export type { IrBuffer, IrNode, IrOutput, LoweredGraph } from './lowering/ir-node.js';
+} from './lower/registry.js';
+export { overrideLowering } from './lower/override-lowering.js';
+export { loweredOps } from './lower/find-lowering.js';
+export { Lowering } from './lower/lowering.js';
+export { LoweredTensor } from './lower/lowered-tensor.js';
+export { ExprMath, type Term } from './lower/expr-math.js';
+export { lowerGraph, type LoweringResult } from './lower/lower-graph.js';
+export type { IrBuffer, IrNode, IrOutput, LoweredGraph } from './lower/ir-node.js';

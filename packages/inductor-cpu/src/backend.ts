@@ -12,7 +12,7 @@ import type {
 } from '@tessera/inductor-core';
 import { DTYPES, type DType } from '@tessera/tensor';
 import type { CodeOptions } from './body/vector-builder.js';
-import type { KernelCode } from './kernel-code.js';
+import type { WasmKernel } from './wasm-kernel.js';
 import { generateLoopKernel } from './loops/loop-kernel.js';
 import { generateMatmul } from './matmul/generate-matmul.js';
 import { cpuConfig } from './runtime/cpu-config.js';
@@ -32,7 +32,7 @@ function codeOptions(): CodeOptions {
 export function generateKernel(
   kernel: Exclude<FusedKernel, ExternKernel>,
   options: CodeOptions = codeOptions(),
-): KernelCode {
+): WasmKernel {
   return kernel.kind === 'loop'
     ? generateLoopKernel(kernel, options)
     : generateMatmul(kernel, options);

@@ -16,7 +16,7 @@ import { describe, expect, it } from 'vitest';
 import { generateLoopKernel } from '../src/loops/loop-kernel.js';
 import { expectTextEqualsBinary } from './wabt-check.js';
 import { printFunctionWithDependencies } from '../src/emit/assemble-module.js';
-import { SCRATCH } from '../src/kernel-code.js';
+import { SCRATCH } from '../src/wasm-kernel.js';
 
 const ROWS = 64;
 const COLUMNS = 100;

@@ -13,7 +13,7 @@ import {
   numberToHalf,
 } from '@tessera/tensor/internal';
 import { assembleModule } from '../src/emit/assemble-module.js';
-import { argumentBlockBytes, SCRATCH, scalarsOffset, type KernelCode } from '../src/kernel-code.js';
+import { argumentBlockBytes, SCRATCH, scalarsOffset, type WasmKernel } from '../src/wasm-kernel.js';
 
 /** Numbers of a buffer by parameter name. */
 export type Buffers = Record<string, number[]>;
@@ -73,7 +73,7 @@ export interface LoadedKernel {
 }
 
 /** Instantiates a kernel. */
-export function loadKernel(kernel: FusedKernel, code: KernelCode): LoadedKernel {
+export function loadKernel(kernel: FusedKernel, code: WasmKernel): LoadedKernel {
   const memory = new WebAssembly.Memory({ initial: 64, maximum: 16384, shared: true });
   const bytes = assembleModule({
     memory: { minPages: 1, maxPages: 65536, shared: true },

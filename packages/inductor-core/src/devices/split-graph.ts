@@ -15,7 +15,7 @@ import {
 } from '@tessera/graph';
 import { TesseraError } from '@tessera/shared';
 import { writtenInputs } from '@tessera/passes';
-import { isDense } from '../lowering/lowering.js';
+import { isDense } from '../lower/lowering.js';
 import { isFree } from './free-node.js';
 import { isUpdate, ownResults } from './own-results.js';
 import { type Run, scheduleDevices } from './schedule-devices.js';

@@ -5,12 +5,12 @@
  * loads it: then each element is read only by the point that overwrites it, before it does.
  */
 import { numelOf, storageExtent } from '@tessera/tensor/internal';
-import type { BodyStore, KernelBody } from '../emit/kernel-body.js';
-import { mayTakeTwoPasses } from '../emit/loop-body.js';
+import type { BodyStore, GroupBody } from '../kernels/group-body.js';
+import { mayTakeTwoPasses } from '../kernels/loop-body.js';
 import type { Expr } from '../ir/expr.js';
 import type { IndexExpr } from '../ir/index-expr.js';
 import { postorder } from '../ir/walk.js';
-import type { IrBuffer } from '../lowering/ir-node.js';
+import type { IrBuffer } from '../lower/ir-node.js';
 
 /** `output` may live in the memory of `input`. */
 export interface Reuse {
@@ -26,7 +26,7 @@ interface Step {
 }
 
 /** Statements in the order in which they run at one point. */
-function stepsOf(body: KernelBody): Step[] {
+function stepsOf(body: GroupBody): Step[] {
   if (body.kind === 'matmul')
     return [
       { value: body.a, store: null },
@@ -75,7 +75,7 @@ function dense(buffer: IrBuffer): boolean {
 
 /** Pairs of a dying input and a fresh output that may share memory; each buffer at most once. */
 export function reusableInputs(
-  body: KernelBody,
+  body: GroupBody,
   buffers: ReadonlyMap<string, IrBuffer>,
   dying: (name: string) => boolean,
   fresh: (name: string) => boolean,

@@ -7,14 +7,14 @@
  */
 import { type DType, itemSize } from '@tessera/tensor';
 import { storageExtent } from '@tessera/tensor/internal';
-import type { KernelBody } from '../emit/kernel-body.js';
-import type { ExternNode, IrBuffer } from '../lowering/ir-node.js';
+import type { GroupBody } from '../kernels/group-body.js';
+import type { ExternNode, IrBuffer } from '../lower/ir-node.js';
 import { type Interval, packIntervals } from './arena.js';
 import { reusableInputs } from './in-place.js';
 
 /** One kernel as the memory planner sees it. */
-export interface PlannedKernel {
-  readonly body: KernelBody | ExternNode;
+export interface GroupUse {
+  readonly body: GroupBody | ExternNode;
   readonly reads: ReadonlySet<string>;
   readonly writes: ReadonlySet<string>;
 }
@@ -47,7 +47,7 @@ class Planner {
   private readonly shared = new Map<string, Shared>();
 
   constructor(
-    private readonly kernels: readonly PlannedKernel[],
+    private readonly kernels: readonly GroupUse[],
     private readonly buffers: ReadonlyMap<string, IrBuffer>,
   ) {
     kernels.forEach((kernel, at) => {
@@ -134,7 +134,7 @@ function extent(shared: Shared): number {
 
 /** Plans the memory of kernels in order. `bytesOf` is the width of an element on the device. */
 export function planStorage(
-  kernels: readonly PlannedKernel[],
+  kernels: readonly GroupUse[],
   buffers: ReadonlyMap<string, IrBuffer>,
   bytesOf: (dtype: DType) => number = itemSize,
 ): StoragePlan {

@@ -26,7 +26,7 @@ import { TesseraError } from '@tessera/shared';
 import type { DType } from '@tessera/tensor';
 import { memory } from '../emit/code.js';
 import type { Section, WasmFunction } from '../emit/wasm-function.js';
-import { checksOffset, scalarsOffset } from '../kernel-code.js';
+import { checksOffset, scalarsOffset } from '../wasm-kernel.js';
 import { AccessCode, type BufferRef } from './access-code.js';
 import { emitCheck, type CheckSite } from './check-code.js';
 import { convert, wrapTo } from './convert.js';

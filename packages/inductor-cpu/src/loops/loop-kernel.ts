@@ -14,7 +14,7 @@ import type { Lanes } from '../body/scope.js';
 import type { CodeOptions } from '../body/vector-builder.js';
 import type { Local } from '../emit/types.js';
 import { WasmFunction } from '../emit/wasm-function.js';
-import type { KernelCode } from '../kernel-code.js';
+import type { WasmKernel } from '../wasm-kernel.js';
 import { emitExpNonPositive } from '../math/exponential.js';
 import { LoopNest } from './loop-nest.js';
 import { chooseShape, indicesOf, loopVars, type LoopShape } from './loop-shape.js';
@@ -36,7 +36,7 @@ const SETTLE_ITERATIONS = 32;
 const UNIT = 'unit';
 
 /** Code of a loop kernel. @throws kernel-missing when an operation has no form, plan-invalid */
-export function generateLoopKernel(kernel: LoopKernel, options: CodeOptions): KernelCode {
+export function generateLoopKernel(kernel: LoopKernel, options: CodeOptions): WasmKernel {
   return new LoopGenerator(kernel, options).generate();
 }
 
@@ -70,7 +70,7 @@ class LoopGenerator {
     this.#passes = passesOf(kernel, split, innerCount);
   }
 
-  generate(): KernelCode {
+  generate(): WasmKernel {
     const { kernel } = this;
     const isEmpty = kernel.outer.some(({ size }) => size === 0);
     const items = new WorkItems(this.#shape, this.#body.space, this.#outer, this.#inner.length > 0);

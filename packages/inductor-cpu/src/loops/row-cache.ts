@@ -20,7 +20,7 @@ import { kindOf } from '../body/element-kind.js';
 import type { Affine } from '../body/loop-space.js';
 import type { Value } from '../body/value.js';
 import { i32, op } from '../emit/code.js';
-import { SCRATCH } from '../kernel-code.js';
+import { SCRATCH } from '../wasm-kernel.js';
 import type { Pass } from './passes.js';
 
 /** Most scratch memory one kernel uses. */

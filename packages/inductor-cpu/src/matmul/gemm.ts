@@ -9,7 +9,7 @@
 import { call, i32, memory, op } from '../emit/code.js';
 import type { Code, Local } from '../emit/types.js';
 import { WasmFunction } from '../emit/wasm-function.js';
-import { SCRATCH } from '../kernel-code.js';
+import { SCRATCH } from '../wasm-kernel.js';
 import { roundUp, type Blocking } from './blocking.js';
 import type { OperandAccess } from './gemm-operands.js';
 import type { GemmOutput } from './gemm-output.js';

@@ -4,7 +4,7 @@
 import type { MatmulKernel } from '@tessera/inductor-core';
 import type { CodeOptions } from '../body/vector-builder.js';
 import { WasmFunction } from '../emit/wasm-function.js';
-import type { KernelCode } from '../kernel-code.js';
+import type { WasmKernel } from '../wasm-kernel.js';
 import { chooseBlocking, isAdjacentInDepth, type Blocking } from './blocking.js';
 import { gemmFunction, gemmScratchBytes, type GemmParts } from './gemm.js';
 import {
@@ -18,7 +18,7 @@ import { generateSkinny, MAX_SKINNY_ROWS } from './skinny.js';
 import { matmulProblem, type MatmulProblem } from './problem.js';
 
 /** Code of a matrix product. @throws kernel-missing */
-export function generateMatmul(kernel: MatmulKernel, options: CodeOptions): KernelCode {
+export function generateMatmul(kernel: MatmulKernel, options: CodeOptions): WasmKernel {
   const problem = matmulProblem(kernel);
   if (problem.rowCount * problem.colCount * problem.batchCount === 0) return emptyCode(kernel.name);
   if (problem.rowCount <= MAX_SKINNY_ROWS) return generateSkinny(problem, options);
@@ -46,7 +46,7 @@ export function generateMatmul(kernel: MatmulKernel, options: CodeOptions): Kern
 }
 
 /** Code of a product without elements. */
-function emptyCode(name: string): KernelCode {
+function emptyCode(name: string): WasmKernel {
   const func = new WasmFunction(name, { args: 'i32', begin: 'i32', end: 'i32' });
   return { name, func, workItems: 0, costPerItem: 0, scratchBytesPerThread: 0 };
 }

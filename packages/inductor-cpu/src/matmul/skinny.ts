@@ -15,7 +15,7 @@ import type { LoopVar } from '@tessera/inductor-core';
 import { call, i32, i32x4, laneMemory, memory, op } from '../emit/code.js';
 import type { Code, Local } from '../emit/types.js';
 import { WasmFunction } from '../emit/wasm-function.js';
-import { SCRATCH, type KernelCode } from '../kernel-code.js';
+import { SCRATCH, type WasmKernel } from '../wasm-kernel.js';
 import { roundUp } from './blocking.js';
 import { multiplyAdd } from './element-type.js';
 import { epilogueFunction } from './epilogue.js';
@@ -43,7 +43,7 @@ interface Builder {
 }
 
 /** Code of a skinny product. */
-export function generateSkinny(problem: MatmulProblem, options: CodeOptions): KernelCode {
+export function generateSkinny(problem: MatmulProblem, options: CodeOptions): WasmKernel {
   const { kernel, type, rowCount, colCount, depthCount, batchCount } = problem;
   const { space, lists } = mergedSpace(
     [problem.rows, problem.cols, problem.depth],

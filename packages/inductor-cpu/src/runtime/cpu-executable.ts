@@ -14,7 +14,7 @@ import {
 } from '@tessera/inductor-core';
 import { type CpuHeap, type Tensor, cpuHeap, itemSize } from '@tessera/tensor';
 import { valueError } from '@tessera/tensor/internal';
-import { checksOffset } from '../kernel-code.js';
+import { checksOffset } from '../wasm-kernel.js';
 import { runExtern } from './extern-calls.js';
 import type { LoadedModule, SegmentFunction } from './load-plan.js';
 import { threadPool } from './thread-pool.js';

@@ -13,7 +13,7 @@ import type {
 import { cpuHeap } from '@tessera/tensor';
 import { assembleModule, printFunctionWithDependencies } from '../emit/assemble-module.js';
 import type { Global } from '../emit/types.js';
-import { SCRATCH, type KernelCode } from '../kernel-code.js';
+import { SCRATCH, type WasmKernel } from '../wasm-kernel.js';
 import { CpuExecutable, type PlanMemory } from './cpu-executable.js';
 import { CONTROL_BASE, PLAN, THREAD } from './parallel-code.js';
 import { placeConstants } from './plan-constants.js';
@@ -40,7 +40,7 @@ export interface LoadedModule {
 }
 
 /** Generates code for any kernel but extern calls. */
-export type KernelGenerator = (kernel: Exclude<FusedKernel, ExternKernel>) => KernelCode;
+export type KernelGenerator = (kernel: Exclude<FusedKernel, ExternKernel>) => WasmKernel;
 
 /** Pages of 64 KiB that a 32-bit memory can have. */
 const MAX_PAGES = 65536;
@@ -141,7 +141,7 @@ function planMemory(
 }
 
 /** Readable form of a kernel; written out when somebody reads it. */
-export function kernelSource(kernel: FusedKernel, code: KernelCode | null): KernelSource {
+export function kernelSource(kernel: FusedKernel, code: WasmKernel | null): KernelSource {
   if (code === null)
     return {
       kernel: kernel.name,

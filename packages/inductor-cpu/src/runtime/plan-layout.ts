@@ -12,7 +12,7 @@
  * it into the argument blocks.
  */
 import { checksOf, type ExecutionPlan } from '@tessera/inductor-core';
-import { argumentBlockBytes } from '../kernel-code.js';
+import { argumentBlockBytes } from '../wasm-kernel.js';
 
 /** Byte offsets in a plan block. */
 export interface PlanLayout {

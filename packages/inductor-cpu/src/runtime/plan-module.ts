@@ -11,7 +11,7 @@ import { checksOf, type ExecutionPlan, type Launch } from '@tessera/inductor-cor
 import { call, global, i32, memory, op } from '../emit/code.js';
 import type { Code, DefinedFunction, Global } from '../emit/types.js';
 import { WasmFunction } from '../emit/wasm-function.js';
-import { checksOffset, scalarsOffset, type KernelCode } from '../kernel-code.js';
+import { checksOffset, scalarsOffset, type WasmKernel } from '../wasm-kernel.js';
 import { helpFunction, parallelFunction, workFunction } from './parallel-code.js';
 import type { PlanLayout } from './plan-layout.js';
 
@@ -49,7 +49,7 @@ export function segmentName(index: number): string {
 /** Builds the functions. `codes[i]` belongs to kernel i and is null for extern kernels. */
 export function planFunctions(
   plan: ExecutionPlan,
-  codes: readonly (KernelCode | null)[],
+  codes: readonly (WasmKernel | null)[],
   layout: PlanLayout,
 ): PlanFunctions {
   const segments = splitSegments(plan);
@@ -74,11 +74,11 @@ export function planFunctions(
   return { segments, exports, parallelNs, parallelLaunches: shared.length };
 }
 
-function costOf(code: KernelCode): number {
+function costOf(code: WasmKernel): number {
   return code.workItems * code.costPerItem;
 }
 
-function isWorthSharing(code: KernelCode | null): boolean {
+function isWorthSharing(code: WasmKernel | null): boolean {
   return (
     code !== null && code.needsSerial !== true && code.workItems > 1 && costOf(code) >= PARALLEL_NS
   );
@@ -107,7 +107,7 @@ function emitLaunch(
   f: WasmFunction<'i32'>,
   launch: Launch,
   argsOffset: number,
-  codes: readonly (KernelCode | null)[],
+  codes: readonly (WasmKernel | null)[],
   parallel: WasmFunction | null,
 ): void {
   const code = codes[launch.kernel];
@@ -151,7 +151,7 @@ function stopIfFailed(
 }
 
 /** `dispatch(kernel, args, begin, end)`: calls a kernel by number, by binary search. */
-function dispatchFunction(codes: readonly (KernelCode | null)[]): WasmFunction {
+function dispatchFunction(codes: readonly (WasmKernel | null)[]): WasmFunction {
   const f = new WasmFunction('dispatch', { kernel: 'i32', args: 'i32', begin: 'i32', end: 'i32' });
   const [kernel, args, begin, end] = ['kernel', 'args', 'begin', 'end'].map((name) =>
     f.param(name),

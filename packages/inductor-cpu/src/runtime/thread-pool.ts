@@ -8,7 +8,7 @@
  */
 import { type WorkerHandle, startWorker } from '@tessera/shared';
 import { cpuHeap } from '@tessera/tensor';
-import { SCRATCH } from '../kernel-code.js';
+import { SCRATCH } from '../wasm-kernel.js';
 import { coreCount } from './core-count.js';
 import { CONTROL, MAX_THREADS, NO_PLAN, THREAD_STRIDE } from './control-block.js';
 import { cpuConfig } from './cpu-config.js';

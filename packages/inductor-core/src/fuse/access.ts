@@ -1,0 +1,56 @@
+/**
+ * @file Memory accesses of a node: the facts from which dependencies and fusion follow.
+ */
+import type { IndexExpr } from '../ir/index-expr.js';
+import { indexValues } from '../ir/walk.js';
+import type { IrBuffer, IrNode } from '../lower/ir-node.js';
+import type { Lowering } from '../lower/lowering.js';
+import { nodeLoads } from '../lower/prune.js';
+
+/** One load or store, in the node's own loop variables. */
+export interface Access {
+  readonly buf: string;
+  /** Element offset in the buffer. */
+  readonly index: IndexExpr;
+  /** The same place as coordinates of the buffer's dimensions. */
+  readonly coords: readonly IndexExpr[];
+  /** Depends on values read at run time, so it matches nothing. */
+  readonly indirect: boolean;
+}
+
+/** Reads and writes of a node. */
+export interface NodeAccesses {
+  readonly reads: readonly Access[];
+  readonly writes: readonly Access[];
+}
+
+function storeAccess(l: Lowering, buffer: IrBuffer, coords: readonly IndexExpr[]): Access {
+  return { buf: buffer.name, index: l.address(buffer, coords), coords, indirect: false };
+}
+
+/** Collects the accesses of a node. */
+export function accessesOf(l: Lowering, node: IrNode): NodeAccesses {
+  if (node.kind === 'extern') {
+    const whole = (buffer: IrBuffer): Access => ({
+      buf: buffer.name,
+      index: l.ir.int(0),
+      coords: [],
+      indirect: true,
+    });
+    return { reads: node.reads.map(whole), writes: node.outs.map(whole) };
+  }
+  const reads = nodeLoads(node).map((load): Access => ({
+    buf: load.buf,
+    index: load.index,
+    coords: l.coordsOf(load),
+    indirect: indexValues(load.index).length > 0,
+  }));
+  switch (node.kind) {
+    case 'pointwise':
+      return { reads, writes: [storeAccess(l, node.out, node.part ?? l.vars(node.out.sizes))] };
+    case 'reduction':
+      return { reads, writes: node.outs.map((out) => storeAccess(l, out, l.vars(out.sizes))) };
+    case 'matmul':
+      return { reads, writes: [storeAccess(l, node.out, node.coords)] };
+  }
+}

@@ -1,0 +1,233 @@
+/**
+ * @file `fuseGraph`: joins nodes into groups, one kernel each.
+ *
+ * Greedy, in rounds: pairs of groups that touch a common buffer, most bytes saved first; a pair joins if
+ * it can (fuse-loops.ts, fuse-matmul.ts), fits the backend's limits and closes no circle. Consumers go
+ * into a product's epilogue before anything else, cheap producers into its operands last. Only groups
+ * that are neighbours at some buffer are paired, so the work grows linearly with the graph. Modelled
+ * on inductor's scheduler.
+ */
+import { log } from '@tessera/shared';
+import type { IrNode, LoweredGraph, PointwiseNode } from '../lower/ir-node.js';
+import type { Lowering } from '../lower/lowering.js';
+import { DependencyGraph } from './dependency-graph.js';
+import { fuseLoops } from './fuse-loops.js';
+import { fuseEpilogue, fusePrologue } from './fuse-matmul.js';
+import { FusionContext } from './fusion-context.js';
+import { inExecutionOrder } from './execution-order.js';
+import { type Group, type LoopGroup, type MatmulGroup, describeGroup, groupOf } from './group.js';
+
+/** A graph cut into kernels. */
+export interface Schedule {
+  readonly context: FusionContext;
+  /** In execution order. */
+  readonly groups: readonly Group[];
+}
+
+/** Rounds after which no graph has had anything left to fuse. */
+const MOST_ROUNDS = 10;
+
+/** Later readers of the same buffer with which a reader is paired. */
+const NEAREST_READERS = 4;
+
+const CIRCLE = 'stay apart, as a third kernel stands between them';
+const UNLIKE = 'stay apart, as their loops differ or the kernel would be too large';
+
+/** One way to join two groups. */
+interface Joiner {
+  /** Whether groups of these kinds may join at all; asked first, as it costs nothing. */
+  readonly takes: (a: Group, b: Group) => boolean;
+  readonly join: (context: FusionContext, a: Group, b: Group) => Group | null;
+}
+
+const productAndLoop: Joiner['takes'] = (a, b) =>
+  a.kind === 'matmul' ? b.kind === 'loop' : a.kind === 'loop' && b.kind === 'matmul';
+
+const epilogues: Joiner = {
+  takes: productAndLoop,
+  join: (context, a, b) =>
+    a.kind === 'matmul'
+      ? fuseEpilogue(context, a, b as LoopGroup)
+      : fuseEpilogue(context, b as MatmulGroup, a as LoopGroup),
+};
+
+const loops: Joiner = {
+  takes: (a, b) => a.kind === 'loop' && b.kind === 'loop',
+  join: (context, a, b) => fuseLoops(context, a as LoopGroup, b as LoopGroup),
+};
+
+const prologues: Joiner = {
+  takes: productAndLoop,
+  join: (context, a, b) =>
+    a.kind === 'matmul'
+      ? fusePrologue(context, a, b as LoopGroup)
+      : fusePrologue(context, b as MatmulGroup, a as LoopGroup),
+};
+
+interface Pair {
+  readonly a: Group;
+  readonly b: Group;
+  score: number;
+}
+
+class Fusion {
+  private readonly groups = new Map<number, Group>();
+  private readonly dependencies: DependencyGraph;
+  private readonly mutations: PointwiseNode[] = [];
+  /** For each buffer that several nodes fill: those nodes. They save a launch, so they are paired last. */
+  private readonly parts: readonly (readonly IrNode[])[];
+  /** Pairs found impossible; they stay so until one of them changes. */
+  private readonly rejected = new Map<Group, Set<Group>>();
+
+  constructor(private readonly context: FusionContext) {
+    const { ir } = context.lowering;
+    for (const node of context.graph.nodes)
+      if (node.kind === 'pointwise' && node.mutation) this.mutations.push(node);
+    this.parts = [...context.writers.values()].filter((writers) => writers.length > 1);
+    const initial = context.graph.nodes.map((node) => groupOf(node, (v) => ir.sym(v.name, v.size)));
+    for (const group of initial) this.groups.set(group.id, group);
+    this.dependencies = new DependencyGraph(context, initial);
+  }
+
+  run(): Group[] {
+    this.rounds(epilogues);
+    this.rounds(loops);
+    this.rounds(epilogues);
+    this.rounds(prologues);
+    return inExecutionOrder([...this.groups.values()], (group) =>
+      this.dependencies.successors(group),
+    );
+  }
+
+  private rounds({ takes, join }: Joiner): void {
+    this.rejected.clear();
+    // What did not change in the last round was tried there.
+    let changed: ReadonlySet<Group> | null = null;
+    for (let round = 0; round < MOST_ROUNDS && this.groups.size > 1; round++) {
+      const joinedNow = new Set<Group>();
+      for (const { a, b } of this.pairs(changed)) {
+        const [left, right] = [this.current(a), this.current(b)];
+        if (left === right || !takes(left, right) || this.rejected.get(left)?.has(right) === true)
+          continue;
+        const circle = this.dependencies.wouldCircle(left, right);
+        const joined = circle ? null : join(this.context, left, right);
+        if (joined === null) {
+          this.reject(left, right);
+          log('fusion', () => `${pairText(left, right)} ${circle ? CIRCLE : UNLIKE}`);
+        } else {
+          log('fusion', () => `${pairText(left, right)} become one kernel`);
+          this.replace(left, right, joined);
+          joinedNow.delete(left);
+          joinedNow.delete(right);
+          joinedNow.add(joined);
+        }
+      }
+      if (joinedNow.size === 0) return;
+      changed = joinedNow;
+    }
+  }
+
+  private current(group: Group): Group {
+    return this.dependencies.group(group.nodes[0]!);
+  }
+
+  private reject(a: Group, b: Group): void {
+    const set = this.rejected.get(a) ?? new Set();
+    this.rejected.set(a, set.add(b));
+  }
+
+  private replace(a: Group, b: Group, joined: Group): void {
+    this.groups.delete(a.id);
+    this.groups.delete(b.id);
+    this.groups.set(joined.id, joined);
+    this.dependencies.merge(a, b, joined);
+  }
+
+  /** The buffers that groups read or write; all that are read, if null. */
+  private buffersOf(groups: ReadonlySet<Group> | null): Iterable<string> {
+    const { context } = this;
+    if (groups === null) return context.readers.keys();
+    const found = new Set<string>();
+    for (const group of groups)
+      for (const node of group.nodes) {
+        const { reads, writes } = context.of(node);
+        for (const { buf } of [...reads, ...writes]) found.add(buf);
+      }
+    return found;
+  }
+
+  /** Groups that are neighbours at some buffer, of `among` if given; most bytes in common first, then nearest. */
+  private pairs(among: ReadonlySet<Group> | null): Pair[] {
+    const found = new Map<Group, Map<Group, Pair>>();
+    const add = (a: Group, b: Group, score: number): void => {
+      if (a === b) return;
+      const [first, second] = a.id < b.id ? [a, b] : [b, a];
+      let row = found.get(first);
+      if (row === undefined) found.set(first, (row = new Map<Group, Pair>()));
+      const pair = row.get(second);
+      if (pair === undefined) row.set(second, { a: first, b: second, score });
+      else pair.score += score;
+    };
+    for (const buf of this.buffersOf(among)) {
+      const nodes = this.context.readers.get(buf);
+      if (nodes === undefined) continue;
+      const writers = this.context.writers.get(buf);
+      // Nobody reads a joined buffer in a kernel that fills a part of it.
+      const from = writers?.length === 1 ? this.dependencies.group(writers[0]!) : null;
+      const readers = this.groupsOf(nodes);
+      if (readers.length === 1 && (from === null || from === readers[0])) continue;
+      const isTouched =
+        among === null ||
+        (from !== null && among.has(from)) ||
+        readers.some((reader) => among.has(reader));
+      if (!isTouched) continue;
+      const bytes = this.context.bytes(buf) + 1;
+      if (from !== null) {
+        // With its only reader inside, the buffer need not be written either.
+        const others = readers.filter((reader) => reader !== from);
+        const kept = this.context.buffers.get(buf)!.output >= 0 || others.length > 1;
+        for (const reader of others) add(from, reader, kept ? bytes : 2 * bytes);
+      }
+      for (let i = 0; i < readers.length; i++) {
+        for (let j = i + 1; j < readers.length && j <= i + NEAREST_READERS; j++)
+          add(readers[i]!, readers[j]!, bytes);
+      }
+    }
+    for (const node of this.mutations) {
+      for (const reader of this.context.readers.get(node.out.name) ?? [])
+        add(
+          this.dependencies.group(reader),
+          this.dependencies.group(node),
+          this.context.bytes(node.out.name),
+        );
+    }
+    for (const parts of this.parts) {
+      const groups = this.groupsOf(parts);
+      for (let i = 1; i < groups.length; i++) add(groups[i - 1]!, groups[i]!, 1);
+    }
+    const pairs = [...found.values()].flatMap((row) => [...row.values()]);
+    return pairs.sort((x, y) => y.score - x.score || distance(x) - distance(y) || x.a.id - y.a.id);
+  }
+
+  /** The groups of nodes, each once, in order. */
+  private groupsOf(nodes: readonly IrNode[]): Group[] {
+    if (nodes.length === 1) return [this.dependencies.group(nodes[0]!)];
+    const groups = new Set<Group>();
+    for (const node of nodes) groups.add(this.dependencies.group(node));
+    return [...groups].sort((x, y) => x.id - y.id);
+  }
+}
+
+function pairText(a: Group, b: Group): string {
+  return `${describeGroup(a)} and ${describeGroup(b)}`;
+}
+
+function distance(pair: Pair): number {
+  return Math.abs(pair.a.id - pair.b.id);
+}
+
+/** Cuts a lowered graph into kernels. */
+export function fuseGraph(lowering: Lowering, graph: LoweredGraph): Schedule {
+  const context = new FusionContext(lowering, graph);
+  return { context, groups: new Fusion(context).run() };
+}

@@ -1,0 +1,104 @@
+/**
+ * @file What a kernel body computes, as text that names no buffer.
+ *
+ * Repeated layers and unrolled steps give bodies that differ in their buffers alone. They have equal
+ * keys, and so one kernel: it is built once and launched with other memory. Bodies of different keys may
+ * still come out as equal kernels (loops and indices are not settled yet).
+ */
+import { numelOf } from '@tessera/tensor/internal';
+import type { Expr } from '../ir/expr.js';
+import type { LoopVar } from '../ir/index-expr.js';
+import { checkKey } from '../ir/kernel-checks.js';
+import { postorder } from '../ir/walk.js';
+import type { EmitContext } from './emit-context.js';
+import { type BodyStore, type GroupBody, bodyRoots, bodyStores } from './group-body.js';
+
+/** A body without its buffers, and the storage behind each of them in the order of the parameters. */
+export interface BodyKey {
+  readonly text: string;
+  readonly storages: readonly string[];
+}
+
+class KeyWriter {
+  readonly storages = new Map<string, number>();
+  private readonly numbers = new Map<Expr, number>();
+
+  constructor(private readonly context: EmitContext) {}
+
+  /** Parameters are numbered by first use, as in `parametersOf`: loads, then stores. */
+  private storage(name: string): string {
+    const buffer = this.context.bufferOf(name);
+    const key = this.context.storageOf(buffer);
+    let number = this.storages.get(key);
+    if (number === undefined) this.storages.set(key, (number = this.storages.size));
+    // The size ranks indices when loops are ordered.
+    return `${number}:${buffer.dtype}:${numelOf(buffer.sizes)}`;
+  }
+
+  expressions(roots: readonly Expr[]): string {
+    let text = '';
+    for (const expr of postorder(roots)) {
+      this.numbers.set(expr, this.numbers.size);
+      text += `${expr.kind} ${expr.dtype} ${this.parts(expr)};`;
+    }
+    return text;
+  }
+
+  private parts(expr: Expr): string {
+    const { ir } = this.context;
+    switch (expr.kind) {
+      case 'const':
+        return Object.is(expr.value, -0) ? '-0' : `${expr.value}`;
+      case 'scalar':
+        return expr.name;
+      case 'acc':
+        return `${expr.id}`;
+      case 'index':
+        return `${ir.idOf(expr.index)}`;
+      case 'load':
+        return `${this.storage(expr.buf)} ${ir.idOf(expr.index)}`;
+      case 'masked':
+        return `${this.of(expr.mask)} ${this.of(expr.body)} ${Object.is(expr.other, -0) ? '-0' : expr.other}`;
+      case 'check':
+        return `${checkKey(expr.check)} ${this.of(expr.subject)} ${this.of(expr.ok)} ${this.of(expr.value)}`;
+      case 'random':
+        return `${expr.distribution} ${this.of(expr.seed)} ${this.of(expr.offset)} ${ir.idOf(expr.index)}`;
+      case 'op':
+        return `${expr.op} ${expr.args.map((arg) => this.of(arg)).join()}`;
+    }
+  }
+
+  of(expr: Expr): number {
+    return this.numbers.get(expr)!;
+  }
+
+  store({ buffer, index, value }: BodyStore): string {
+    return `${this.storage(buffer.name)} ${this.context.ir.idOf(index)} ${this.of(value)};`;
+  }
+}
+
+function loops(...lists: readonly (readonly LoopVar[])[]): string {
+  return lists.map((vars) => vars.map((v) => `${v.name}<${v.size}`).join()).join('|');
+}
+
+/** The key of a body whose expressions belong to the context's builder. */
+export function bodyKey(body: GroupBody, context: EmitContext): BodyKey {
+  const writer = new KeyWriter(context);
+  const expressions = writer.expressions(bodyRoots(body));
+  const stores = bodyStores(body)
+    .map((store) => writer.store(store))
+    .join('');
+  const shape =
+    body.kind === 'matmul'
+      ? `${loops(body.batch, body.m, body.n, body.k)} ${body.accDtype} ${writer.of(body.a)} ${writer.of(body.b)}`
+      : `${loops(body.outer, body.inner)} ${body.stages
+          .map(
+            ({ kind, reduces, stores: { length } }) =>
+              `${kind} ${reduces.map((r) => `${r.running ? '~' : ''}${r.op} ${r.ids.join()} ${r.dtype} ${writer.of(r.value)}`).join('+')} ${length}`,
+          )
+          .join('/')}`;
+  return {
+    text: `${body.kind} ${shape}\n${expressions}\n${stores}`,
+    storages: [...writer.storages.keys()],
+  };
+}

@@ -1,0 +1,247 @@
+/**
+ * @file A kernel body → a `FusedKernel`: loops settled, variables and parameters named.
+ *
+ * The final expressions are built in a fresh builder, so that equal kernels of different places come
+ * out equal, and so that simplification sees the final loops.
+ */
+import { IrBuilder } from '../ir/build.js';
+import type { Expr, Stmt } from '../ir/expr.js';
+import type { IndexExpr, LoopVar } from '../ir/index-expr.js';
+import type { ExternArg, ExternKernel, LoopKernel, MatmulKernel, Stage } from '../ir/kernel.js';
+import type { ExternNode, IrBuffer } from '../lower/ir-node.js';
+import { indexValues } from '../ir/walk.js';
+import { bodyKey } from './body-key.js';
+import type { EmitContext } from './emit-context.js';
+import {
+  type BodyStore,
+  type GroupBody,
+  type LoopBody,
+  type MatmulBody,
+  bodyRoots,
+  bodyStores,
+} from './group-body.js';
+import { rankedIndices } from './kernel-indices.js';
+import { mergeLoops, orderLoops, splitLoops } from './loop-nest.js';
+import { type Parameters, parametersOf } from './parameters.js';
+
+/** A kernel without its name, and the memory of each parameter. */
+export interface KernelDraft {
+  readonly kernel: LoopKernel | MatmulKernel | ExternKernel;
+  readonly storages: readonly string[];
+}
+
+/** Settles lists of loops one by one and renames everything into a fresh builder. */
+class Settler {
+  readonly target: IrBuilder = new IrBuilder();
+  private readonly symbols = new Map<string, IndexExpr>();
+  private readonly memo = new Map<Expr, Expr>();
+
+  constructor(
+    private readonly context: EmitContext,
+    private readonly indices: readonly IndexExpr[],
+    private readonly parameters: Parameters,
+  ) {}
+
+  /** Splits, orders and merges one list of loops and names them `prefix0`, `prefix1`, … */
+  settle(vars: readonly LoopVar[], prefix: string, reorder: boolean): LoopVar[] {
+    const { ir } = this.context;
+    const split = splitLoops(ir, vars, this.indices);
+    const indices =
+      split.old.size === 0
+        ? this.indices
+        : this.indices.map((index) => ir.substituteIndex(index, (name) => split.old.get(name)));
+    const ordered = reorder ? orderLoops(ir, split.vars, indices) : split.vars;
+    const merged = mergeLoops(ir, ordered, indices);
+    const names = new Map(
+      merged.vars.map((v, i) => [v.name, this.target.sym(`${prefix}${i}`, v.size)]),
+    );
+    for (const v of vars) {
+      const whole = split.old.get(v.name) ?? ir.sym(v.name, v.size);
+      const joined = ir.substituteIndex(whole, (name) => merged.old.get(name));
+      this.symbols.set(
+        v.name,
+        this.target.substituteIndex(joined, (name) => names.get(name)),
+      );
+    }
+    return merged.vars.map((v, i) => ({ name: `${prefix}${i}`, size: v.size }));
+  }
+
+  /** Expressions in the final variables and parameters. */
+  expr(root: Expr): Expr {
+    return this.target.rewrite(
+      [root],
+      {
+        symbol: (name) => this.symbols.get(name),
+        load: (load, index) =>
+          this.target.load(
+            load.dtype,
+            this.parameters.nameOf(this.context.bufferOf(load.buf)),
+            index,
+          ),
+      },
+      this.memo,
+    )[0]!;
+  }
+
+  store(store: BodyStore): Stmt {
+    for (const value of indexValues(store.index)) this.expr(value);
+    const index = this.target.substituteIndex(
+      store.index,
+      (name) => this.symbols.get(name),
+      (value) => this.memo.get(value)!,
+    );
+    return {
+      kind: 'store',
+      buf: this.parameters.nameOf(store.buffer),
+      index,
+      value: this.expr(store.value),
+    };
+  }
+}
+
+function settlerFor(
+  context: EmitContext,
+  body: GroupBody,
+): { readonly settler: Settler; readonly parameters: Parameters } {
+  const bufferOf = (name: string): IrBuffer => context.bufferOf(name);
+  const [stores, roots] = [bodyStores(body), bodyRoots(body)];
+  const parameters = parametersOf(
+    roots,
+    stores.map((store) => store.buffer),
+    bufferOf,
+    context.storageOf,
+  );
+  return {
+    settler: new Settler(context, rankedIndices(stores, roots, bufferOf), parameters),
+    parameters,
+  };
+}
+
+function buildLoop(body: LoopBody, context: EmitContext): KernelDraft {
+  const { settler, parameters } = settlerFor(context, body);
+  const outer = settler.settle(body.outer, 'i', true);
+  // The place that argmax reports counts points in order, and a scan meets them in order.
+  const positional = body.stages.some((stage) =>
+    stage.reduces.some((r) => r.running || r.op === 'argmax' || r.op === 'argmin'),
+  );
+  const inner = settler.settle(body.inner, 'r', !positional);
+  const stages = body.stages.map((stage): Stage => ({
+    kind: stage.kind,
+    body: [
+      ...stage.reduces.map((r): Stmt => ({
+        kind: 'reduce',
+        op: r.op,
+        ids: r.ids,
+        dtype: r.dtype,
+        value: settler.expr(r.value),
+        ...(r.running ? { running: true } : {}),
+      })),
+      ...stage.stores.map((s) => settler.store(s)),
+    ],
+  }));
+  return {
+    kernel: {
+      kind: 'loop',
+      name: '',
+      params: parameters.params,
+      scalars: parameters.scalars,
+      outer,
+      inner,
+      stages,
+    },
+    storages: parameters.storages,
+  };
+}
+
+function buildMatmul(body: MatmulBody, context: EmitContext): KernelDraft {
+  const { settler, parameters } = settlerFor(context, body);
+  const batch = settler.settle(body.batch, 'b', false);
+  const m = settler.settle(body.m, 'm', false);
+  const n = settler.settle(body.n, 'n', false);
+  const k = settler.settle(body.k, 'k', false);
+  const kernel: MatmulKernel = {
+    kind: 'matmul',
+    name: '',
+    params: parameters.params,
+    scalars: parameters.scalars,
+    batch,
+    m,
+    n,
+    k,
+    a: settler.expr(body.a),
+    b: settler.expr(body.b),
+    accDtype: body.accDtype,
+    epilogue: body.stores.map((s) => settler.store(s)),
+  };
+  return { kernel, storages: parameters.storages };
+}
+
+/** Builds kernels of bodies; those that differ in their buffers alone get one kernel. */
+export class KernelBuilder {
+  private readonly known = new Map<string, KernelDraft['kernel']>();
+
+  constructor(private readonly context: EmitContext) {}
+
+  build(body: GroupBody): KernelDraft {
+    const { text, storages } = bodyKey(body, this.context);
+    const kernel = this.known.get(text);
+    if (kernel !== undefined) return { kernel, storages };
+    const built =
+      body.kind === 'loop' ? buildLoop(body, this.context) : buildMatmul(body, this.context);
+    this.known.set(text, built.kernel);
+    return built;
+  }
+}
+
+function renamed(arg: ExternArg, nameOf: (buffer: string) => string): ExternArg {
+  if (arg.kind === 'buffer') return { ...arg, name: nameOf(arg.name) };
+  if (arg.kind === 'list') return { ...arg, items: arg.items.map((item) => renamed(item, nameOf)) };
+  return arg;
+}
+
+function externScalars(args: readonly ExternArg[]): string[] {
+  return args.flatMap((arg) =>
+    arg.kind === 'scalar' ? [arg.name] : arg.kind === 'list' ? externScalars(arg.items) : [],
+  );
+}
+
+/** Builds the kernel of an extern call. */
+export function buildExtern(
+  node: ExternNode,
+  context: EmitContext,
+  scalarDtype: (name: string) => ExternKernel['scalars'][number]['dtype'],
+): KernelDraft {
+  const loads = node.reads.map((buffer) =>
+    context.ir.load(buffer.dtype, buffer.name, context.ir.int(0)),
+  );
+  const parameters = parametersOf(
+    loads,
+    node.outs,
+    (name) => context.bufferOf(name),
+    context.storageOf,
+  );
+  const nameOf = (name: string): string => parameters.nameOf(context.bufferOf(name));
+  const outputs = node.outs.map((out) => ({
+    kind: 'buffer' as const,
+    name: nameOf(out.name),
+    sizes: out.sizes,
+    strides: out.strides,
+    offset: 0,
+  }));
+  const scalars = [...new Set(externScalars(node.args))].map((name) => ({
+    name,
+    dtype: scalarDtype(name),
+  }));
+  return {
+    kernel: {
+      kind: 'extern',
+      name: '',
+      params: parameters.params,
+      scalars,
+      op: node.op,
+      args: node.args.map((arg) => renamed(arg, nameOf)),
+      outputs,
+    },
+    storages: parameters.storages,
+  };
+}

@@ -1,0 +1,81 @@
+/**
+ * @file `GroupBody`: what a group computes, before its loops and parameters are settled.
+ *
+ * Values that pass between members are expressions here, not memory; only what is read elsewhere is
+ * stored. Buffers are still named as in the graph.
+ */
+import type { DType } from '@tessera/tensor';
+import type { Expr, ReduceOp } from '../ir/expr.js';
+import type { IndexExpr, LoopVar } from '../ir/index-expr.js';
+import { postorder } from '../ir/walk.js';
+import type { IrBuffer } from '../lower/ir-node.js';
+
+/** A store to a buffer. */
+export interface BodyStore {
+  readonly buffer: IrBuffer;
+  readonly index: IndexExpr;
+  readonly value: Expr;
+  /** Whether it happens at every inner point. */
+  readonly inner: boolean;
+}
+
+/** A reduction over the inner points into results `ids`, or a scan over them. */
+export interface BodyReduce {
+  readonly op: ReduceOp;
+  readonly ids: readonly number[];
+  readonly dtype: DType;
+  readonly value: Expr;
+  readonly running: boolean;
+}
+
+/** Stages in order, each with its statements in order. */
+export interface BodyStage {
+  readonly kind: 'outer' | 'inner';
+  readonly reduces: readonly BodyReduce[];
+  readonly stores: readonly BodyStore[];
+}
+
+/** Body of a loop kernel. */
+export interface LoopBody {
+  readonly kind: 'loop';
+  readonly outer: readonly LoopVar[];
+  readonly inner: readonly LoopVar[];
+  readonly stages: readonly BodyStage[];
+}
+
+/** Body of a matmul kernel; stores are the epilogue. */
+export interface MatmulBody {
+  readonly kind: 'matmul';
+  readonly batch: readonly LoopVar[];
+  readonly m: readonly LoopVar[];
+  readonly n: readonly LoopVar[];
+  readonly k: readonly LoopVar[];
+  readonly a: Expr;
+  readonly b: Expr;
+  readonly accDtype: DType;
+  readonly stores: readonly BodyStore[];
+}
+
+/** See the file header. */
+export type GroupBody = LoopBody | MatmulBody;
+
+/** Stores of a body in order. */
+export function bodyStores(body: GroupBody): readonly BodyStore[] {
+  return body.kind === 'matmul' ? body.stores : body.stages.flatMap((stage) => stage.stores);
+}
+
+/** Values that a body computes, in the order in which its parameters are numbered. */
+export function bodyRoots(body: GroupBody): Expr[] {
+  if (body.kind === 'matmul') return [body.a, body.b, ...body.stores.map((store) => store.value)];
+  return body.stages.flatMap((stage) => [
+    ...stage.reduces.map((reduce) => reduce.value),
+    ...stage.stores.map((store) => store.value),
+  ]);
+}
+
+/** Names of the buffers that expressions load. */
+export function loadedBuffers(roots: readonly Expr[]): Set<string> {
+  const names = new Set<string>();
+  for (const expr of postorder(roots)) if (expr.kind === 'load') names.add(expr.buf);
+  return names;
+}

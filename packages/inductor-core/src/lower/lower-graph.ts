@@ -1,0 +1,281 @@
+/**
+ * @file `lowerGraph`: a functionalised ATen graph → buffers and nodes.
+ *
+ * Walks the graph once. After each operator it decides whether the result stays an expression or gets
+ * memory: values that are costly and read more than once, and values that have grown large. Mutations of
+ * inputs (`copy_` epilogues) and outputs come last. Modelled on inductor's `GraphLowering`.
+ */
+import { TesseraError } from '@tessera/shared';
+import { type Argument, type GraphModule, Node, getItem } from '@tessera/graph';
+import { type LoweringHandler, loweringOf } from '@tessera/passes';
+import { type OpOverload, type Tensor, getOp, isTensor } from '@tessera/tensor';
+import type { Capabilities } from '../backend/kernel-backend.js';
+import { checkFallback, lowerExtern } from './extern.js';
+import { findLowering } from './find-lowering.js';
+import type { LoweredGraph } from './ir-node.js';
+import { LoweredTensor } from './lowered-tensor.js';
+import { Lowering } from './lowering.js';
+import { lowerMutations } from './mutation.js';
+import { usesOf } from './node-uses.js';
+import { lowerOutputs } from './outputs.js';
+import { pruneUnused } from './prune.js';
+import { lowerRandomExtern } from './ops/random.js';
+import {
+  type LoweredArg,
+  type LoweringCall,
+  type RecordedResult,
+  RuntimeScalar,
+} from './registry.js';
+
+/** What a node's value became. */
+type Lowered = LoweredTensor | RuntimeScalar | readonly (LoweredTensor | null)[];
+
+/** Loads beyond which a value gets memory whatever its use. */
+const MOST_LOADS = 16;
+/** Operations beyond which a value gets memory whatever its use. */
+const MOST_OPS = 96;
+/** Loads beyond which a value that is read more than once gets memory. */
+const MOST_LOADS_SHARED = 4;
+
+class GraphLowering {
+  readonly lowering: Lowering;
+  readonly values = new Map<Node, Lowered>();
+  readonly lifted: Tensor[] = [];
+  private readonly mutations: { readonly target: Node; readonly value: Argument }[] = [];
+
+  /** Buffers beyond which a value gets memory: a kernel must have room for three such operands. */
+  private readonly mostBuffers: number;
+
+  constructor(
+    private readonly module: GraphModule,
+    private readonly name: string,
+    capabilities: Capabilities,
+  ) {
+    this.lowering = new Lowering(capabilities);
+    this.mostBuffers = Math.max(1, Math.floor((capabilities.maxBuffersPerKernel - 1) / 3));
+  }
+
+  run(): LoweredGraph {
+    const nodes = this.module.graph.nodes;
+    const wide = nodes.some((node) => isTensor(node.meta.val) && node.meta.val.dtype === 'float64');
+    for (const node of nodes) if (node.op === 'placeholder') this.placeholder(node, wide);
+    for (const node of nodes) if (node.op === 'get_attr') this.constant(node);
+    let output: Argument = null;
+    for (const node of nodes) {
+      if (node.op === 'output') output = node.args[0];
+      else if (node.op === 'call_function') this.call(node);
+      else if (node.op === 'call_module') this.unsupported(node, 'calls a submodule');
+    }
+    const { lowering } = this;
+    const outputs = lowerOutputs(
+      lowering,
+      output,
+      (node) => this.values.get(node),
+      (node) => recorded(node.meta.val),
+    );
+    lowerMutations(
+      lowering,
+      this.mutations.map(({ target, value }) => ({
+        target: this.tensor(target),
+        value: this.argument(value),
+      })),
+    );
+    return {
+      name: this.name,
+      nodes: pruneUnused(lowering),
+      inputs: lowering.inputs,
+      scalars: lowering.scalars,
+      outputs,
+      liftedConstants: this.lifted,
+      randomCount: lowering.randomCount,
+    };
+  }
+
+  private placeholder(node: Node, wide: boolean): void {
+    const { val, scalar } = node.meta;
+    if (isTensor(val)) {
+      this.values.set(node, this.input(val));
+      return;
+    }
+    const kind =
+      scalar?.kind ??
+      (typeof val === 'number' ? 'float' : typeof val === 'boolean' ? 'bool' : null);
+    if (kind === null)
+      this.unsupported(node, 'has neither a tensor nor a scalar as its recorded value');
+    const dtype =
+      kind === 'float' ? (wide ? 'float64' : 'float32') : kind === 'int' ? 'int64' : 'bool';
+    this.values.set(node, new RuntimeScalar(this.lowering.scalar(node.name, dtype), kind));
+  }
+
+  private input(val: Tensor): LoweredTensor {
+    const tensor = this.lowering.fromBuffer(
+      this.lowering.addInput(val.dtype, val.sizes, val.strides),
+    );
+    this.lowering.inputOffsets.push(val.storageOffset);
+    return tensor;
+  }
+
+  /** Constant tensors become inputs that the caller supplies: a plan does not hold weights. */
+  private constant(node: Node): void {
+    const value = this.module.getAttribute(node.target as string);
+    if (!isTensor(value)) this.unsupported(node, 'refers to a submodule');
+    this.lifted.push(value);
+    this.values.set(node, this.input(value));
+  }
+
+  private call(node: Node): void {
+    const { target } = node;
+    if (target === getItem) {
+      const list = this.values.get(node.args[0] as Node) as readonly (LoweredTensor | null)[];
+      const item = list[node.args[1] as number];
+      if (item != null) this.values.set(node, this.settle(node, item));
+      return;
+    }
+    const handler = typeof target === 'function' ? loweringOf(target) : undefined;
+    if (handler !== undefined) {
+      this.values.set(node, this.lowerPattern(node, handler));
+      return;
+    }
+    if (typeof target !== 'object')
+      this.unsupported(
+        node,
+        `calls the function '${String((target as { name?: string }).name ?? target)}'`,
+      );
+    const op = target as OpOverload;
+    if (op.qualifiedName === 'aten::copy_') {
+      this.mutations.push({ target: node.args[0] as Node, value: node.args[1] });
+      this.values.set(node, this.argument(node.args[1]) as LoweredTensor);
+      return;
+    }
+    this.values.set(node, this.lower(node, op));
+  }
+
+  /** A node that stands for a pattern: its handler puts together what operators lower to. */
+  private lowerPattern(node: Node, handler: LoweringHandler): Lowered {
+    const [args, kwargs] = node.args as readonly [readonly Argument[], Record<string, Argument>];
+    const made = handler(
+      {
+        call: (name, values) => this.lowerCall(node, getOp(name), values as readonly LoweredArg[]),
+      },
+      args.map((arg) => this.argument(arg)),
+      Object.fromEntries(Object.entries(kwargs).map(([key, arg]) => [key, this.argument(arg)])),
+    );
+    return made instanceof LoweredTensor ? this.settle(node, made) : (made as Lowered);
+  }
+
+  private lower(node: Node, op: OpOverload): Lowered {
+    return this.lowerCall(
+      node,
+      op,
+      node.args.map((arg) => this.argument(arg)),
+    );
+  }
+
+  /** What an operator on lowered values becomes, in the place of a node. */
+  private lowerCall(node: Node, op: OpOverload, args: readonly LoweredArg[]): Lowered {
+    const { lowering } = this;
+    const results = recordedResults(node);
+    const first = results.find((result) => result !== null);
+    if (first == null) this.unsupported(node, 'has no recorded value (meta.val)');
+    const call: LoweringCall = {
+      node,
+      op: op.qualifiedName,
+      dtype: first.dtype,
+      sizes: first.sizes,
+      results,
+    };
+    lowering.origin = op.schema.name;
+    const lower = findLowering(op.qualifiedName);
+    if (lower === undefined) checkFallback(lowering, call);
+    const extern = op.hasTag('random') ? lowerRandomExtern : lowerExtern;
+    const made = lower?.(lowering, args, call) ?? extern(lowering, args, call, deviceOf(node));
+    if (made instanceof LoweredTensor) return this.settle(node, made);
+    const list = made as readonly (LoweredTensor | null)[];
+    if (isTensor(node.meta.val)) return this.settle(node, list[0]!);
+    list.forEach((tensor, i) => {
+      if (tensor !== null && results[i] != null) tensor.layout ??= results[i]!.strides;
+    });
+    return list;
+  }
+
+  /** Records the eager layout and gives the value memory if it should have some. */
+  private settle(node: Node, tensor: LoweredTensor): LoweredTensor {
+    const val = recorded(node.meta.val);
+    if (val !== null && val.sizes.length === tensor.sizes.length) tensor.layout ??= val.strides;
+    if (tensor.isRealized || tensor.isView) return tensor;
+    const cost = this.lowering.costOf(tensor.expr);
+    const uses = usesOf(node);
+    const shared =
+      uses.count > 1 &&
+      (cost.expensiveEach || cost.loads > MOST_LOADS_SHARED || (cost.loads > 0 && uses.needMemory));
+    const large = cost.loads > MOST_LOADS || cost.ops > MOST_OPS;
+    if (shared || large || cost.buffers > this.mostBuffers) tensor.realize();
+    return tensor;
+  }
+
+  private argument(arg: Argument): LoweredArg {
+    if (arg instanceof Node) {
+      const value = this.values.get(arg);
+      if (value === undefined)
+        this.unsupported(arg, 'is used but was not computed (its op returns nothing there)');
+      return value as LoweredArg;
+    }
+    if (Array.isArray(arg)) return (arg as readonly Argument[]).map((item) => this.argument(item));
+    return arg as LoweredArg;
+  }
+
+  private tensor(node: Node): LoweredTensor {
+    return this.values.get(node) as LoweredTensor;
+  }
+
+  private unsupported(node: Node, why: string): never {
+    throw new TesseraError(
+      'kernel-missing',
+      `Cannot compile graph '${this.name}': node '${node.name}' ${why}.`,
+      {
+        context: { node: node.name },
+        hints: [
+          'Graphs for inductor hold placeholders, constants, operators and one output; trace with fake tensors so that every node has meta.val.',
+        ],
+        ...(node.meta.stackTrace === undefined ? {} : { location: node.meta.stackTrace }),
+      },
+    );
+  }
+}
+
+/** Facts of a recorded tensor value. */
+function recorded(val: Node['meta']['val']): RecordedResult | null {
+  return isTensor(val) ? { dtype: val.dtype, sizes: val.sizes, strides: val.strides } : null;
+}
+
+function recordedResults(node: Node): (RecordedResult | null)[] {
+  const { val } = node.meta;
+  if (Array.isArray(val)) return (val as readonly Node['meta']['val'][]).map(recorded);
+  return [recorded(val)];
+}
+
+function deviceOf(node: Node): string {
+  const { val } = node.meta;
+  const first = isTensor(val)
+    ? val
+    : Array.isArray(val)
+      ? (val as readonly unknown[]).find(isTensor)
+      : undefined;
+  return first === undefined ? 'cpu' : first.device;
+}
+
+/** A lowered graph and the state that its expressions belong to. */
+export interface LoweringResult {
+  readonly lowering: Lowering;
+  readonly graph: LoweredGraph;
+}
+
+/** Lowers a graph for a backend. @throws kernel-missing naming the operator and device */
+export function lowerGraph(
+  module: GraphModule,
+  capabilities: Capabilities,
+  name = 'graph',
+): LoweringResult {
+  const state = new GraphLowering(module, name, capabilities);
+  return { graph: state.run(), lowering: state.lowering };
+}

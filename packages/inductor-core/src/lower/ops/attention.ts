@@ -1,0 +1,238 @@
+/**
+ * @file Attention and its gradients: two products (three more backward) around a softmax of the scores.
+ *
+ * Scaling and masks are epilogues of the first product. The backward computes the weights again from
+ * their log Σ exp, so nothing of the size of the scores is kept between the two.
+ */
+import { readyOperand } from '../ready-operand.js';
+import type { DType } from '@tessera/tensor';
+import type { Expr } from '../../ir/expr.js';
+import type { IndexExpr } from '../../ir/index-expr.js';
+import { contract } from './contract.js';
+import { castTensor, tensorArg } from './elementwise.js';
+import { ExprMath } from '../expr-math.js';
+import { LoweredTensor } from '../lowered-tensor.js';
+import type { Lowering } from '../lowering.js';
+import { accumulateDtype, reduce } from '../reduce.js';
+import type { LoweredArg, LoweringFn } from '../registry.js';
+import { alongDim } from './softmax.js';
+
+/** Operands of a product per batch and head: `a[b, h, m, k] · b[b, h, k, n]`, coordinates by these names. */
+interface HeadProduct {
+  /** [B, H, M, N] of the result. */
+  readonly sizes: readonly number[];
+  /** Terms that are summed. */
+  readonly inner: readonly number[];
+  readonly a: (b: IndexExpr, h: IndexExpr, m: IndexExpr, k: readonly IndexExpr[]) => Expr;
+  readonly b: (b: IndexExpr, h: IndexExpr, k: readonly IndexExpr[], n: IndexExpr) => Expr;
+}
+
+function product(l: Lowering, spec: HeadProduct, dtype: DType): LoweredTensor {
+  const [batch, heads, rows, columns] = spec.sizes as [number, number, number, number];
+  return contract(l, {
+    shape: { batch: [batch, heads], m: [rows], n: [columns], k: spec.inner },
+    a: ([b, h], [m], k) => spec.a(b!, h!, m!, k),
+    b: ([b, h], k, [n]) => spec.b(b!, h!, k, n!),
+    sizes: spec.sizes,
+    dtype,
+    layout: null,
+    coords: ({ batch: [b, h], m, n }) => [b!, h!, m[0]!, n[0]!],
+    decode: ([b, h, m, n]) => ({ batch: [b!, h!], m: [m!], n: [n!] }),
+  });
+}
+
+/** The operands of one call. */
+class Attention {
+  readonly batch: number;
+  readonly heads: number;
+  readonly length: number;
+  readonly width: number;
+  readonly keyHeads: number;
+  readonly keys: number;
+  /** Query heads that share one of key and value. */
+  readonly group: number;
+  readonly scale: number;
+
+  constructor(
+    readonly l: Lowering,
+    readonly query: LoweredTensor,
+    readonly key: LoweredTensor,
+    readonly value: LoweredTensor,
+    private readonly mask: LoweredTensor | null,
+    private readonly isCausal: boolean,
+    scale: LoweredArg,
+  ) {
+    [this.batch, this.heads, this.length, this.width] = query.sizes as [
+      number,
+      number,
+      number,
+      number,
+    ];
+    [, this.keyHeads, this.keys] = key.sizes as [number, number, number];
+    this.group = this.heads / this.keyHeads;
+    this.scale = typeof scale === 'number' ? scale : 1 / Math.sqrt(this.width);
+    for (const x of [query, key, value]) readyOperand(l, x);
+  }
+
+  get scoreSizes(): number[] {
+    return [this.batch, this.heads, this.length, this.keys];
+  }
+
+  /** The key head of a query head. */
+  shared(h: IndexExpr): IndexExpr {
+    if (this.keyHeads === 1) return this.l.ir.int(0);
+    return this.group === 1 ? h : this.l.ir.div(h, this.group);
+  }
+
+  /** Scaled and masked scores [B, H, L, S]. */
+  scores(): LoweredTensor {
+    const { l, query, key, mask } = this;
+    const m = new ExprMath(l.ir);
+    const acc = accumulateDtype(query.dtype);
+    const dots = product(
+      l,
+      {
+        sizes: this.scoreSizes,
+        inner: [this.width],
+        a: (b, h, i, k) => query.load([b, h, i, ...k]),
+        b: (b, h, k, j) => key.load([b, this.shared(h), j, ...k]),
+      },
+      acc,
+    );
+    let score = m.mul(dots.expr, this.scale);
+    const at = l.vars(this.scoreSizes);
+    if (mask !== null) {
+      const lead = 4 - mask.sizes.length;
+      const coords = mask.sizes.map((size, d) => (size === 1 ? l.ir.int(0) : at[d + lead]!));
+      score =
+        mask.dtype === 'bool'
+          ? m.where(mask.load(coords), score, -Infinity)
+          : m.add(score, l.ir.cast(mask.load(coords), acc));
+    }
+    if (this.isCausal)
+      score = m.where(
+        m.le(l.ir.index('int32', at[3]!), l.ir.index('int32', at[2]!)),
+        score,
+        -Infinity,
+      );
+    return l.pointwise(this.scoreSizes, score);
+  }
+}
+
+function optionalTensor(arg: LoweredArg): LoweredTensor | null {
+  return arg instanceof LoweredTensor ? arg : null;
+}
+
+/** Arguments: query, key, value, dropout_p, is_causal, attn_mask, scale. */
+const flashForward: LoweringFn = (l, [query, key, value, , isCausal, mask, scale], call) => {
+  const v = tensorArg(value!, call.op);
+  const attention = new Attention(
+    l,
+    tensorArg(query!, call.op),
+    tensorArg(key!, call.op),
+    v,
+    optionalTensor(mask),
+    isCausal === true,
+    scale,
+  );
+  const m = new ExprMath(l.ir);
+  const scores = attention.scores();
+  const sizes = attention.scoreSizes;
+  const [peak] = reduce(l, 'max', scores, [3], true);
+  // A row that sees nothing gives zeros.
+  const lowest = m.eq(peak!.expr, -Infinity);
+  const shift = l.pointwise(peak!.sizes, m.where(lowest, 0, peak!.expr));
+  const raised = l.pointwise(sizes, m.exp(m.sub(scores.expr, alongDim(l, shift, sizes, 3))));
+  const [total] = reduce(l, 'sum', raised, [3], true);
+  const divisor = l.pointwise(total!.sizes, m.where(m.eq(total!.expr, 0), 1, total!.expr));
+  const weights = l.pointwise(
+    sizes,
+    m.cast(m.div(raised.expr, alongDim(l, divisor, sizes, 3)), call.dtype),
+  );
+  readyOperand(l, weights);
+  const out = product(
+    l,
+    {
+      sizes: call.sizes,
+      inner: [attention.keys],
+      a: (b, h, i, k) => weights.load([b, h, i, ...k]),
+      b: (b, h, k, n) => v.load([b, attention.shared(h), ...k, n]),
+    },
+    call.dtype,
+  );
+  const rows = sizes.slice(0, 3);
+  const atRow = [...l.vars(rows), l.ir.int(0)];
+  const logSumExp = m.add(peak!.load(atRow), m.log(total!.load(atRow)));
+  return [out, l.pointwise(rows, m.cast(logSumExp, call.results[1]!.dtype))];
+};
+
+/** Arguments: grad_out, query, key, value, out, logsumexp, dropout_p, is_causal, attn_mask, scale. */
+const flashBackward: LoweringFn = (
+  l,
+  [gradOut, query, key, value, out, logSumExp, , isCausal, mask, scale],
+  call,
+) => {
+  const q = tensorArg(query!, call.op);
+  const k = tensorArg(key!, call.op);
+  const v = tensorArg(value!, call.op);
+  const grad = readyOperand(l, tensorArg(gradOut!, call.op));
+  const attention = new Attention(l, q, k, v, optionalTensor(mask), isCausal === true, scale);
+  const m = new ExprMath(l.ir);
+  const acc = accumulateDtype(q.dtype);
+  const sizes = attention.scoreSizes;
+  const rowOf = (x: LoweredTensor): LoweredTensor =>
+    x.view([...x.sizes, 1], l.vars([...x.sizes, 1]).slice(0, 3));
+  const lse = rowOf(castTensor(l, tensorArg(logSumExp!, call.op), acc));
+  const sum = alongDim(l, lse, sizes, 3);
+  const weight = m.where(m.eq(sum, -Infinity), 0, m.exp(m.sub(attention.scores().expr, sum)));
+  const weights = l.pointwise(sizes, weight);
+  weights.realize();
+  const outAcc = castTensor(l, tensorArg(out!, call.op), acc);
+  const products = l.pointwise(grad.sizes, m.mul(l.ir.cast(grad.expr, acc), outAcc.expr));
+  const [delta] = reduce(l, 'sum', products, [3], true);
+  const slopes = product(
+    l,
+    {
+      sizes,
+      inner: [v.sizes[3]!],
+      a: (b, h, i, e) => grad.load([b, h, i, ...e]),
+      b: (b, h, e, j) => v.load([b, attention.shared(h), j, ...e]),
+    },
+    acc,
+  );
+  const centred = m.sub(slopes.expr, alongDim(l, delta!, sizes, 3));
+  const steps = l.pointwise(sizes, m.mul(m.mul(weights.expr, centred), attention.scale));
+  steps.realize();
+  const { group } = attention;
+  const headOf = (h: IndexExpr, i: readonly IndexExpr[]): IndexExpr =>
+    group === 1 ? h : l.ir.add(l.ir.scale(h, group), i[0]!);
+  /** Σ over the query positions (and heads that share) of `weights[.., i, j] · rows[.., i, n]`. */
+  const gathered = (left: LoweredTensor, rows: LoweredTensor, like: LoweredTensor): LoweredTensor =>
+    product(
+      l,
+      {
+        sizes: like.sizes,
+        inner: group === 1 ? [attention.length] : [group, attention.length],
+        a: (b, h, j, i) => left.load([b, headOf(h, i), i.at(-1)!, j]),
+        b: (b, h, i, n) => rows.load([b, headOf(h, i), i.at(-1)!, n]),
+      },
+      like.dtype,
+    );
+  const dQuery = product(
+    l,
+    {
+      sizes: q.sizes,
+      inner: [attention.keys],
+      a: (b, h, i, j) => steps.load([b, h, i, ...j]),
+      b: (b, h, j, n) => k.load([b, attention.shared(h), ...j, n]),
+    },
+    q.dtype,
+  );
+  return [dQuery, gathered(steps, q, k), gathered(weights, grad, v)];
+};
+
+/** Decompositions by overload name. */
+export const attentionDecompositions: Readonly<Record<string, LoweringFn>> = {
+  'aten::_scaled_dot_product_flash_attention_for_cpu': flashForward,
+  'aten::_scaled_dot_product_flash_attention_for_cpu_backward': flashBackward,
+};

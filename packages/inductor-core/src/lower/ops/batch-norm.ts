@@ -1,0 +1,210 @@
+/**
+ * @file Batch normalisation in its many overloads, and its gradient.
+ */
+import type { DType } from '@tessera/tensor';
+import { castTensor, tensorArg } from './elementwise.js';
+import { ExprMath } from '../expr-math.js';
+import { LoweredTensor } from '../lowered-tensor.js';
+import type { Lowering } from '../lowering.js';
+import type { LoweredArg, LoweringCall, LoweringFn } from '../registry.js';
+import {
+  type NormResult,
+  type Project,
+  affine,
+  normalize,
+  normalizeBackward,
+  optional,
+  reshaped,
+} from './normalize.js';
+import { accumulateDtype } from '../reduce.js';
+
+function channelDims(rank: number): number[] {
+  return Array.from({ length: rank }, (_, d) => d).filter((d) => d !== 1);
+}
+
+const perChannel: Project = (vars) => [vars[1]!];
+
+/** A statistic kept as [1, C, 1, …] as [C]. */
+function flatChannels(l: Lowering, x: LoweredTensor): LoweredTensor {
+  const channels = x.sizes[1]!;
+  return x.view([channels], reshaped(l, x.sizes, [channels]));
+}
+
+/** Running statistics moved towards the batch's, as new values. */
+function updatedStatistics(
+  l: Lowering,
+  result: NormResult,
+  runningMean: LoweredArg,
+  runningVar: LoweredArg,
+  momentum: number,
+): (LoweredTensor | null)[] {
+  const m = new ExprMath(l.ir);
+  const blend = (old: LoweredArg, fresh: LoweredTensor, scale: number): LoweredTensor | null => {
+    if (!(old instanceof LoweredTensor)) return null;
+    const value = l.ir.cast(m.mul(flatChannels(l, fresh).expr, scale * momentum), old.dtype);
+    return l.pointwise(old.sizes, m.add(value, m.mul(old.expr, 1 - momentum)));
+  };
+  return [
+    blend(runningMean, result.mean, 1),
+    blend(runningVar, result.m2, 1 / Math.max(result.count - 1, 1)),
+  ];
+}
+
+interface BatchNormArgs {
+  readonly training: boolean;
+  readonly momentum: number;
+  readonly eps: number;
+  readonly running: readonly [LoweredArg, LoweredArg];
+}
+
+function batchNorm(
+  l: Lowering,
+  input: LoweredTensor,
+  weight: LoweredArg,
+  bias: LoweredArg,
+  args: BatchNormArgs,
+  dtype: DType,
+): { readonly results: LoweredTensor[]; readonly updated: (LoweredTensor | null)[] } {
+  const dims = channelDims(input.sizes.length);
+  const acc = accumulateDtype(dtype);
+  const [runningMean, runningVar] = args.running;
+  const m = new ExprMath(l.ir);
+  if (
+    args.training ||
+    !(runningMean instanceof LoweredTensor) ||
+    !(runningVar instanceof LoweredTensor)
+  ) {
+    const result = normalize(l, {
+      input,
+      dims,
+      eps: args.eps,
+      weight,
+      bias,
+      parameterCoords: perChannel,
+      dtype,
+    });
+    return {
+      results: [result.out, flatChannels(l, result.mean), flatChannels(l, result.rstd)],
+      updated: updatedStatistics(l, result, runningMean, runningVar, args.momentum),
+    };
+  }
+  const at = perChannel(l.vars(input.sizes));
+  const rstd = m.rsqrt(m.add(l.ir.cast(runningVar.load(at), acc), args.eps));
+  const value = affine(
+    l,
+    l.ir.cast(input.expr, acc),
+    l.ir.cast(runningMean.load(at), acc),
+    rstd,
+    optional(l, weight, perChannel, input.sizes, acc),
+    optional(l, bias, perChannel, input.sizes, acc),
+  );
+  const empty = (): LoweredTensor => l.pointwise([0], l.ir.const(acc, 0));
+  return {
+    results: [l.pointwise(input.sizes, m.cast(value, dtype)), empty(), empty()],
+    updated: [runningMean, runningVar],
+  };
+}
+
+/** Arguments: input, weight, bias, running_mean, running_var, training, momentum, eps. */
+function batchNormForm(results: number): LoweringFn {
+  return (l, [input, weight, bias, runningMean, runningVar, training, momentum, eps], call) => {
+    const args = {
+      training: training === true,
+      momentum: Number(momentum),
+      eps: Number(eps),
+      running: [runningMean, runningVar] as const,
+    };
+    const made = batchNorm(l, tensorArg(input!, call.op), weight, bias, args, call.dtype);
+    return asRecorded(l, [...made.results, ...made.updated].slice(0, results), call);
+  };
+}
+
+/** Results in their recorded types: saved statistics differ between devices and modes. */
+function asRecorded(
+  l: Lowering,
+  results: readonly (LoweredTensor | null)[],
+  call: LoweringCall,
+): (LoweredTensor | null)[] {
+  return results.map((tensor, i) =>
+    tensor === null || call.results[i] == null
+      ? tensor
+      : castTensor(l, tensor, call.results[i].dtype),
+  );
+}
+
+const batchNormNoTraining: LoweringFn = (
+  l,
+  [input, weight, bias, runningMean, runningVar, momentum, eps],
+  call,
+) =>
+  asRecorded(
+    l,
+    batchNorm(
+      l,
+      tensorArg(input!, call.op),
+      weight,
+      bias,
+      {
+        training: false,
+        momentum: Number(momentum),
+        eps: Number(eps),
+        running: [runningMean, runningVar],
+      },
+      call.dtype,
+    ).results,
+    call,
+  );
+
+const batchNormNoStats: LoweringFn = (l, [input, weight, bias, , momentum, eps], call) =>
+  asRecorded(
+    l,
+    batchNorm(
+      l,
+      tensorArg(input!, call.op),
+      weight,
+      bias,
+      { training: true, momentum: Number(momentum), eps: Number(eps), running: [null, null] },
+      call.dtype,
+    ).results,
+    call,
+  );
+
+const batchNormBackward: LoweringFn = (
+  l,
+  [grad, input, weight, runningMean, runningVar, saveMean, saveInvstd, train, eps, mask],
+  call,
+) => {
+  const x = tensorArg(input!, call.op);
+  const acc = accumulateDtype(x.dtype);
+  const at = perChannel(l.vars(x.sizes));
+  const m = new ExprMath(l.ir);
+  const training = train === true;
+  const mean = tensorArg((training ? saveMean : runningMean)!, call.op).load(at);
+  const rstd = training
+    ? l.ir.cast(tensorArg(saveInvstd!, call.op).load(at), acc)
+    : m.rsqrt(m.add(l.ir.cast(tensorArg(runningVar!, call.op).load(at), acc), Number(eps)));
+  const dims = channelDims(x.sizes.length);
+  return normalizeBackward(l, {
+    grad: tensorArg(grad!, call.op),
+    input: x,
+    dims,
+    mean: l.ir.cast(mean, acc),
+    rstd,
+    weight: optional(l, weight, perChannel, x.sizes, acc),
+    parameterDims: dims,
+    parameterSizes: [x.sizes[1]!],
+    mask: mask as readonly boolean[],
+    dtypes: [x.dtype, call.results[1]?.dtype ?? x.dtype, call.results[2]?.dtype ?? x.dtype],
+    throughStatistics: training,
+  });
+};
+
+/** Decompositions by overload name. */
+export const batchNormDecompositions: Readonly<Record<string, LoweringFn>> = {
+  'aten::_native_batch_norm_legit_functional': batchNormForm(5),
+  'aten::native_batch_norm': batchNormForm(3),
+  'aten::_native_batch_norm_legit': batchNormForm(3),
+  'aten::_native_batch_norm_legit.no_stats': batchNormNoStats,
+  'aten::_native_batch_norm_legit_no_training': batchNormNoTraining,
+  'aten::native_batch_norm_backward': batchNormBackward,
+};

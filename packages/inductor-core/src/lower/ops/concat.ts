@@ -1,0 +1,338 @@
+/**
+ * @file Lowerings that put tensors side by side: cat, stack, pad, and writes into a slice.
+ *
+ * Each is a pointwise value that chooses by position; a load outside its tensor is masked away. A join of
+ * equal parts that gets memory anyway is written part by part instead: nothing is chosen, and what several
+ * parts need is computed once. The scheduler puts the parts into one kernel. @see torch._inductor.ir.ConcatKernel
+ */
+import { within } from '../within.js';
+import { numelOf, wrapDim } from '@tessera/tensor/internal';
+import type { Expr } from '../../ir/expr.js';
+import { intList, tensorArg } from './elementwise.js';
+import type { LoweredTensor } from '../lowered-tensor.js';
+import type { Lowering } from '../lowering.js';
+import { usesOf } from '../node-uses.js';
+import { type LoweredArg, type LoweringFn, RuntimeScalar } from '../registry.js';
+import { sliceRange } from './view-maps.js';
+
+/** Inputs beyond this many that are costly get memory, because every element evaluates all of them. */
+const INLINE_INPUTS = 4;
+/** Most tensors that are joined at once; more are joined in groups first. */
+const MOST_INPUTS = 8;
+
+/** What a join gives. */
+interface Joined {
+  readonly sizes: readonly number[];
+  readonly dtype: LoweredTensor['dtype'];
+}
+
+function nonEmpty(
+  tensors: readonly LoweredTensor[],
+  dim: number,
+  call: Joined,
+): readonly LoweredTensor[] {
+  return tensors.filter(
+    (t) =>
+      !(t.sizes.length === 1 && t.sizes[0] === 0 && call.sizes.length !== 1) && t.sizes[dim] !== 0,
+  );
+}
+
+function joined(
+  l: Lowering,
+  parts: readonly LoweredTensor[],
+  dim: number,
+  call: Joined,
+): LoweredTensor {
+  const limit = Math.min(MOST_INPUTS, l.capabilities.maxBuffersPerKernel - 1);
+  if (parts.length > limit) return joined(l, inGroups(l, parts, dim, limit, call), dim, call);
+  for (const part of parts)
+    if (!part.isRealized && parts.length > INLINE_INPUTS && l.costOf(part.expr).expensive)
+      part.realize();
+  const whole = choice(l, parts, dim, call);
+  if (l.costOf(whole).buffers <= limit) return l.pointwise(call.sizes, whole);
+  const room = limit / Math.max(parts.length, 1);
+  for (const part of parts)
+    if (!part.isRealized && l.costOf(part.expr).buffers > room) part.realize();
+  return l.pointwise(call.sizes, choice(l, parts, dim, call));
+}
+
+/** The element of the part in which a position lies. */
+function choice(l: Lowering, parts: readonly LoweredTensor[], dim: number, call: Joined): Expr {
+  const vars = l.vars(call.sizes);
+  const position = vars[dim]!;
+  let end = call.sizes[dim]!;
+  let value: Expr = l.ir.const(call.dtype, 0);
+  for (let i = parts.length - 1; i >= 0; i--) {
+    const part = parts[i]!;
+    const start = end - part.sizes[dim]!;
+    const loaded = l.ir.cast(
+      part.load(vars.map((v, d) => (d === dim ? l.ir.sub(v, l.ir.int(start)) : v))),
+      call.dtype,
+    );
+    const masked = l.ir.masked(within(l, position, start, end), loaded, 0);
+    value =
+      i === parts.length - 1
+        ? masked
+        : l.ir.op('where', [
+            l.ir.op('lt', [l.ir.index('int32', position), l.ir.const('int32', end)]),
+            masked,
+            value,
+          ]);
+    end = start;
+  }
+  return value;
+}
+
+/** Neighbouring tensors joined in memory, `limit` at a time. */
+function inGroups(
+  l: Lowering,
+  parts: readonly LoweredTensor[],
+  dim: number,
+  limit: number,
+  call: Joined,
+): LoweredTensor[] {
+  const groups: LoweredTensor[] = [];
+  for (let i = 0; i < parts.length; i += limit) {
+    const group = parts.slice(i, i + limit);
+    const length = group.reduce((sum, part) => sum + part.sizes[dim]!, 0);
+    const sizes = call.sizes.map((size, d) => (d === dim ? length : size));
+    const whole = joined(l, group, dim, { sizes, dtype: call.dtype });
+    whole.realize();
+    groups.push(whole);
+  }
+  return groups;
+}
+
+/** Elements along the last dimension below which parts are not written apart: vectors would be short. */
+const SHORTEST_PART = 8;
+
+/** Whether parts that are still to be computed are better written each to its place. */
+function isWrittenInParts(
+  l: Lowering,
+  parts: readonly LoweredTensor[],
+  dim: number,
+  { sizes }: Joined,
+): boolean {
+  const length = parts[0]?.sizes[dim] ?? 0;
+  if (parts.length < 2 || parts.some((part) => part.sizes[dim] !== length)) return false;
+  if (numelOf(sizes) === 0) return false;
+  if (dim === sizes.length - 1 && length < SHORTEST_PART) return false;
+  const costs = parts.map((part) => l.costOf(part.expr));
+  const buffers = new Set(parts.flatMap((part) => [...l.buffersOf(part.expr)]));
+  return costs.some(({ ops }) => ops > 0) && buffers.size < l.capabilities.maxBuffersPerKernel;
+}
+
+/** Memory that each part fills its share of. */
+function writtenInParts(
+  l: Lowering,
+  parts: readonly LoweredTensor[],
+  dim: number,
+  { sizes, dtype }: Joined,
+  layout: readonly number[] | null,
+): LoweredTensor {
+  const whole = l.newBuffer(dtype, sizes, layout);
+  let start = 0;
+  for (const part of parts) {
+    const at = l.ir.int(start);
+    const coords = l.vars(part.sizes).map((v, d) => (d === dim ? l.ir.add(v, at) : v));
+    l.addPart(whole, part.sizes, part.expr, coords);
+    start += part.sizes[dim]!;
+  }
+  return l.fromBuffer(whole);
+}
+
+const cat: LoweringFn = (l, [tensors, dim], call) => {
+  const list = (tensors as readonly LoweredArg[]).map((item) => tensorArg(item, call.op));
+  const at = wrapDim(Number(dim ?? 0), call.sizes.length, call.op);
+  const parts = nonEmpty(list, at, call);
+  if (usesOf(call.node).needMemory && isWrittenInParts(l, parts, at, call))
+    return writtenInParts(l, parts, at, call, call.results[0]?.strides ?? null);
+  return joined(l, parts, at, call);
+};
+
+const stack: LoweringFn = (l, [tensors, dim], call) => {
+  const at = wrapDim(Number(dim ?? 0), call.sizes.length, call.op);
+  const list = (tensors as readonly LoweredArg[]).map((item) => {
+    const x = tensorArg(item, call.op);
+    const sizes = [...x.sizes];
+    sizes.splice(at, 0, 1);
+    return x.view(
+      sizes,
+      l.vars(sizes).filter((_, d) => d !== at),
+    );
+  });
+  return joined(l, list, at, call);
+};
+
+/** `pad` lists (before, after) from the last dimension backwards; negative amounts crop. */
+const constantPad: LoweringFn = (l, [self, pad, value], call) => {
+  const x = tensorArg(self!, call.op);
+  const amounts = intList(pad!);
+  const rank = x.sizes.length;
+  const before = x.sizes.map((_, d) => amounts[2 * (rank - 1 - d)] ?? 0);
+  const vars = l.vars(call.sizes);
+  const coords = vars.map((v, d) => l.ir.sub(v, l.ir.int(before[d]!)));
+  const inside = coords
+    .map((coord, d) => within(l, coord, 0, x.sizes[d]!))
+    .reduce((a, b) => l.ir.op('and', [a, b]), l.ir.const('bool', 1));
+  const loaded = x.load(coords.map((coord, d) => (x.sizes[d] === 1 ? l.ir.int(0) : coord)));
+  if (!(value instanceof RuntimeScalar))
+    return l.pointwise(call.sizes, l.ir.masked(inside, loaded, Number(value ?? 0)));
+  return l.pointwise(
+    call.sizes,
+    l.ir.op('where', [inside, l.ir.masked(inside, loaded, 0), l.ir.cast(value.expr, x.dtype)]),
+  );
+};
+
+/** `src` where a dimension lies in a slice, else `base` (null: zero). */
+function intoSlice(
+  l: Lowering,
+  base: LoweredTensor | null,
+  src: LoweredTensor,
+  sizes: readonly number[],
+  dim: number,
+  range: { readonly start: number; readonly end: number; readonly step: number },
+): LoweredTensor {
+  const vars = l.vars(sizes);
+  const position = vars[dim]!;
+  const length = src.sizes[dim]!;
+  if (length === 0) return base ?? l.pointwise(sizes, l.ir.const(src.dtype, 0));
+  const last = range.start + (length - 1) * range.step;
+  let mask = within(l, position, range.start, last + 1);
+  // Shifted by a multiple of the step, so that the dividend is never negative.
+  const shifted = l.ir.add(
+    position,
+    l.ir.int(Math.ceil(range.start / range.step) * range.step - range.start),
+  );
+  if (range.step > 1)
+    mask = l.ir.op('and', [
+      mask,
+      l.ir.op('eq', [l.ir.index('int32', l.ir.mod(shifted, range.step)), l.ir.const('int32', 0)]),
+    ]);
+  const at = l.ir.sub(l.ir.div(shifted, range.step), l.ir.int(Math.ceil(range.start / range.step)));
+  const loaded = src.load(vars.map((v, d) => (d === dim ? (length === 1 ? l.ir.int(0) : at) : v)));
+  const dtype = base?.dtype ?? src.dtype;
+  const inner = l.ir.masked(mask, l.ir.cast(loaded, dtype), 0);
+  return l.pointwise(sizes, base === null ? inner : l.ir.op('where', [mask, inner, base.expr]));
+}
+
+const sliceScatter: LoweringFn = (l, [self, src, dim, start, end, step], call) => {
+  const x = tensorArg(self!, call.op);
+  const at = wrapDim(Number(dim ?? 0), x.sizes.length, call.op);
+  return intoSlice(
+    l,
+    x,
+    tensorArg(src!, call.op),
+    x.sizes,
+    at,
+    sliceRange(x.sizes[at]!, start, end, step),
+  );
+};
+
+/** A tensor without the dimension as one with it, of size 1. */
+function withDim(l: Lowering, x: LoweredTensor, dim: number): LoweredTensor {
+  const sizes = [...x.sizes];
+  sizes.splice(dim, 0, 1);
+  return x.view(
+    sizes,
+    l.vars(sizes).filter((_, d) => d !== dim),
+  );
+}
+
+function resolveIndex(index: LoweredArg, size: number): number {
+  const at = Number(index);
+  return at < 0 ? at + size : at;
+}
+
+const selectScatter: LoweringFn = (l, [self, src, dim, index], call) => {
+  const x = tensorArg(self!, call.op);
+  const at = wrapDim(Number(dim), x.sizes.length, call.op);
+  const start = resolveIndex(index, x.sizes[at]!);
+  return intoSlice(l, x, withDim(l, tensorArg(src!, call.op), at), x.sizes, at, {
+    start,
+    end: start + 1,
+    step: 1,
+  });
+};
+
+const sliceBackward: LoweringFn = (l, [grad, , dim, start, end, step], call) => {
+  const at = wrapDim(Number(dim), call.sizes.length, call.op);
+  return intoSlice(
+    l,
+    null,
+    tensorArg(grad!, call.op),
+    call.sizes,
+    at,
+    sliceRange(call.sizes[at]!, start, end, step),
+  );
+};
+
+const selectBackward: LoweringFn = (l, [grad, , dim, index], call) => {
+  const at = wrapDim(Number(dim), call.sizes.length, call.op);
+  const start = resolveIndex(index, call.sizes[at]!);
+  return intoSlice(l, null, withDim(l, tensorArg(grad!, call.op), at), call.sizes, at, {
+    start,
+    end: start + 1,
+    step: 1,
+  });
+};
+
+/** `src` on a diagonal, else `base` (null: zero). */
+function intoDiagonal(
+  l: Lowering,
+  base: LoweredTensor | null,
+  src: LoweredTensor,
+  sizes: readonly number[],
+  offset: number,
+  dim1: number,
+  dim2: number,
+): LoweredTensor {
+  const vars = l.vars(sizes);
+  const [row, column] = [vars[dim1]!, vars[dim2]!];
+  const on = l.ir.op('eq', [
+    l.ir.index('int32', l.ir.add(row, l.ir.int(offset))),
+    l.ir.index('int32', column),
+  ]);
+  const along = offset >= 0 ? row : column;
+  const length = src.sizes[src.sizes.length - 1]!;
+  const mask = l.ir.op('and', [on, within(l, along, 0, length)]);
+  const others = vars.filter((_, d) => d !== dim1 && d !== dim2);
+  const coords = [...others, along].map((coord, d) => (src.sizes[d] === 1 ? l.ir.int(0) : coord));
+  const inner = l.ir.masked(mask, l.ir.cast(src.load(coords), base?.dtype ?? src.dtype), 0);
+  return l.pointwise(sizes, base === null ? inner : l.ir.op('where', [mask, inner, base.expr]));
+}
+
+const diagonalScatter: LoweringFn = (l, [self, src, offset, dim1, dim2], call) => {
+  const x = tensorArg(self!, call.op);
+  const dims = [
+    wrapDim(Number(dim1 ?? 0), x.sizes.length, call.op),
+    wrapDim(Number(dim2 ?? 1), x.sizes.length, call.op),
+  ] as const;
+  return intoDiagonal(l, x, tensorArg(src!, call.op), x.sizes, Number(offset ?? 0), ...dims);
+};
+
+const diagonalBackward: LoweringFn = (l, [grad, , offset, dim1, dim2], call) => {
+  const rank = call.sizes.length;
+  return intoDiagonal(
+    l,
+    null,
+    tensorArg(grad!, call.op),
+    call.sizes,
+    Number(offset),
+    wrapDim(Number(dim1), rank, call.op),
+    wrapDim(Number(dim2), rank, call.op),
+  );
+};
+
+/** Lowerings by overload name. */
+export const concatLowerings: Readonly<Record<string, LoweringFn>> = {
+  'aten::cat': cat,
+  'aten::stack': stack,
+  'aten::constant_pad_nd': constantPad,
+  'aten::slice_scatter': sliceScatter,
+  'aten::select_scatter': selectScatter,
+  'aten::diagonal_scatter': diagonalScatter,
+  'aten::diagonal_backward': diagonalBackward,
+  'aten::slice_backward': sliceBackward,
+  'aten::select_backward': selectBackward,
+};

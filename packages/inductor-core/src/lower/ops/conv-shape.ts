@@ -1,0 +1,99 @@
+/**
+ * @file The geometry of a convolution over any number of spatial dimensions.
+ */
+import { within } from '../within.js';
+import type { Expr } from '../../ir/expr.js';
+import type { IndexExpr } from '../../ir/index-expr.js';
+import { intList } from './elementwise.js';
+import type { LoweredTensor } from '../lowered-tensor.js';
+import type { Lowering } from '../lowering.js';
+import type { LoweredArg } from '../registry.js';
+
+/** Parameters per spatial dimension, and the number of groups. */
+export interface ConvGeometry {
+  readonly stride: readonly number[];
+  readonly padding: readonly number[];
+  readonly dilation: readonly number[];
+  readonly groups: number;
+}
+
+/** Reads stride, padding and dilation for `spatial` dimensions. */
+export function convGeometry(
+  spatial: number,
+  stride: LoweredArg,
+  padding: LoweredArg,
+  dilation: LoweredArg,
+  groups: LoweredArg,
+): ConvGeometry {
+  return {
+    stride: intList(stride, spatial),
+    padding: intList(padding, spatial),
+    dilation: intList(dilation, spatial),
+    groups: Number(groups),
+  };
+}
+
+/** A load guarded by the conditions that its coordinates exist. */
+export function guardedLoad(
+  l: Lowering,
+  x: LoweredTensor,
+  coords: readonly IndexExpr[],
+  conditions: readonly Expr[],
+): Expr {
+  const mask = conditions.reduce((a, b) => l.ir.op('and', [a, b]), l.ir.const('bool', 1));
+  return l.ir.masked(
+    mask,
+    x.load(coords.map((coord, d) => (x.sizes[d] === 1 ? l.ir.int(0) : coord))),
+    0,
+  );
+}
+
+/** Input positions under output positions `out` and kernel positions `tap`, with their bounds checks. */
+export function inputPositions(
+  l: Lowering,
+  geometry: ConvGeometry,
+  sizes: readonly number[],
+  out: readonly IndexExpr[],
+  tap: readonly IndexExpr[],
+): { readonly coords: IndexExpr[]; readonly inside: Expr[] } {
+  const coords = sizes.map((_, d) =>
+    l.ir.add(
+      l.ir.scale(out[d]!, geometry.stride[d]!),
+      l.ir.scale(tap[d]!, geometry.dilation[d]!),
+      l.ir.int(-geometry.padding[d]!),
+    ),
+  );
+  return { coords, inside: coords.map((coord, d) => within(l, coord, 0, sizes[d]!)) };
+}
+
+/** Output positions that read input positions `at` through kernel positions `tap`, with their checks. */
+export function outputPositions(
+  l: Lowering,
+  geometry: ConvGeometry,
+  sizes: readonly number[],
+  kernel: readonly number[],
+  at: readonly IndexExpr[],
+  tap: readonly IndexExpr[],
+): { readonly coords: IndexExpr[]; readonly inside: Expr[] } {
+  const coords: IndexExpr[] = [];
+  const inside: Expr[] = [];
+  sizes.forEach((size, d) => {
+    const stride = geometry.stride[d]!;
+    const dilation = geometry.dilation[d]!;
+    // Shifted up by whole strides so that nothing negative is divided.
+    const shift = Math.ceil((dilation * (kernel[d]! - 1)) / stride);
+    const scaled = l.ir.add(
+      at[d]!,
+      l.ir.int(geometry.padding[d]! + shift * stride),
+      l.ir.scale(tap[d]!, -dilation),
+    );
+    const position = l.ir.sub(l.ir.div(scaled, stride), l.ir.int(shift));
+    coords.push(position);
+    inside.push(within(l, position, 0, size));
+    if (stride > 1)
+      inside.push(
+        l.ir.op('eq', [l.ir.index('int32', l.ir.mod(scaled, stride)), l.ir.const('int32', 0)]),
+      );
+  });
+  return { coords, inside };
+}

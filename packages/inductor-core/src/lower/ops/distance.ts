@@ -1,0 +1,95 @@
+/**
+ * @file Distances between all rows of matrices: a norm of differences per pair, reduced over the coordinates.
+ */
+import { readyOperand } from '../ready-operand.js';
+import { numelOf } from '@tessera/tensor/internal';
+import type { Expr, ReduceOp } from '../../ir/expr.js';
+import type { IndexExpr } from '../../ir/index-expr.js';
+import { broadcastCoords, tensorArg } from './elementwise.js';
+import { ExprMath } from '../expr-math.js';
+import type { LoweredTensor } from '../lowered-tensor.js';
+import type { Lowering } from '../lowering.js';
+import { accumulateDtype, reducePlan } from '../reduce.js';
+import type { LoweringCall, LoweringFn } from '../registry.js';
+import { upperCell } from './triangle.js';
+
+/** Reduces `value` over one fresh variable of `count` steps. */
+export function reduceOver(
+  l: Lowering,
+  op: ReduceOp,
+  sizes: readonly number[],
+  count: number,
+  value: (step: IndexExpr) => Expr,
+): Expr {
+  const step = l.freshVar('k', count);
+  const each = value(step.index);
+  const order = [...l.loopVars(sizes), ...step.vars];
+  return reducePlan(l, { op, dtype: each.dtype, sizes, inner: step.vars, order, value: each })[0]!
+    .expr;
+}
+
+/** p-norms of `width` differences, one for each element of `sizes`. */
+function norms(
+  l: Lowering,
+  call: LoweringCall,
+  width: number,
+  p: number,
+  difference: (coordinate: IndexExpr) => Expr,
+): LoweredTensor {
+  const m = new ExprMath(l.ir);
+  if (width === 0 || numelOf(call.sizes) === 0)
+    return l.pointwise(call.sizes, l.ir.const(call.dtype, 0));
+  const total = (op: ReduceOp, term: (d: Expr) => Expr): Expr =>
+    reduceOver(l, op, call.sizes, width, (k) => term(difference(k)));
+  const size = (): Expr => {
+    if (p === Infinity) return total('max', (d) => m.abs(d));
+    if (p === 0) return total('sum', (d) => m.cast(m.ne(d, 0), d.dtype));
+    if (p === 1) return total('sum', (d) => m.abs(d));
+    if (p === 2) return m.sqrt(total('sum', (d) => m.square(d)));
+    return m.pow(
+      total('sum', (d) => m.pow(m.abs(d), p)),
+      1 / p,
+    );
+  };
+  return l.pointwise(call.sizes, m.cast(size(), call.dtype));
+}
+
+/** _cdist_forward: x1, x2, p; _euclidean_dist: x1, x2. */
+const pairwise: LoweringFn = (l, [x1, x2, p], call) => {
+  const m = new ExprMath(l.ir);
+  const [left, right] = [x1, x2].map((x) => readyOperand(l, tensorArg(x!, call.op))) as [
+    LoweredTensor,
+    LoweredTensor,
+  ];
+  const vars = l.vars(call.sizes);
+  const batch = call.sizes.slice(0, -2);
+  const acc = accumulateDtype(call.dtype);
+  const read = (x: LoweredTensor, row: IndexExpr, k: IndexExpr): Expr =>
+    m.cast(
+      x.load([...broadcastCoords(l, x.sizes.slice(0, -2), batch, vars.slice(0, -2)), row, k]),
+      acc,
+    );
+  return norms(l, call, left.sizes.at(-1)!, typeof p === 'number' ? p : 2, (k) =>
+    m.sub(read(left, vars.at(-2)!, k), read(right, vars.at(-1)!, k)),
+  );
+};
+
+/** _pdist_forward: self, p. */
+const withinSet: LoweringFn = (l, [self, p], call) => {
+  const m = new ExprMath(l.ir);
+  const x = readyOperand(l, tensorArg(self!, call.op));
+  const [rows, width] = x.sizes as [number, number];
+  if (call.sizes[0] === 0) return l.pointwise(call.sizes, l.ir.const(call.dtype, 0));
+  const { row, column } = upperCell(l, l.ir.index('int32', l.vars(call.sizes)[0]!), rows, rows, 1);
+  const acc = accumulateDtype(call.dtype);
+  const read = (at: Expr, k: IndexExpr): Expr =>
+    m.cast(x.load([l.ir.value(m.min(m.max(at, 0), rows - 1)), k]), acc);
+  return norms(l, call, width, Number(p ?? 2), (k) => m.sub(read(row, k), read(column, k)));
+};
+
+/** Lowerings by overload name. */
+export const distanceLowerings: Readonly<Record<string, LoweringFn>> = {
+  'aten::_cdist_forward': pairwise,
+  'aten::_euclidean_dist': (l, [x1, x2], call) => pairwise(l, [x1, x2, 2], call),
+  'aten::_pdist_forward': withinSet,
+};

@@ -1,0 +1,185 @@
+/**
+ * @file Building blocks of pointwise lowerings: operands, broadcasting, promotion.
+ */
+import { TesseraError } from '@tessera/shared';
+import {
+  type DType,
+  broadcastShapes,
+  defaultDType,
+  isFloatingPoint,
+  promoteTypes,
+} from '@tessera/tensor';
+import { kindType, numberType } from '@tessera/tensor/internal';
+import type { Expr, ScalarOp } from '../../ir/expr.js';
+import type { IndexExpr } from '../../ir/index-expr.js';
+import { LoweredTensor } from '../lowered-tensor.js';
+import type { Lowering } from '../lowering.js';
+import { type LoweredArg, RuntimeScalar } from '../registry.js';
+
+/** An operand of a pointwise operator. */
+export type Operand = LoweredTensor | RuntimeScalar | number | boolean;
+
+/** Whether an argument may be a pointwise operand. */
+export function isOperand(arg: LoweredArg): arg is Operand {
+  return (
+    arg instanceof LoweredTensor ||
+    arg instanceof RuntimeScalar ||
+    typeof arg === 'number' ||
+    typeof arg === 'boolean'
+  );
+}
+
+/** The argument as a tensor. @throws invalid-argument */
+export function tensorArg(arg: LoweredArg, op: string): LoweredTensor {
+  if (arg instanceof LoweredTensor) return arg;
+  throw new TesseraError(
+    'invalid-argument',
+    `${op}: expected a tensor while lowering, got ${String(arg)}.`,
+    {
+      hints: ['Arguments of graph nodes are positional, in the order of the schema.'],
+    },
+  );
+}
+
+/** The argument as an operand. @throws invalid-argument */
+export function operandArg(arg: LoweredArg, op: string): Operand {
+  if (isOperand(arg)) return arg;
+  throw new TesseraError(
+    'invalid-argument',
+    `${op}: expected a tensor or number while lowering, got ${String(arg)}.`,
+    {
+      hints: ['Arguments of graph nodes are positional, in the order of the schema.'],
+    },
+  );
+}
+
+/** A list of integers; a single number stands for all of `length`. */
+export function intList(arg: LoweredArg, length?: number): number[] {
+  if (typeof arg === 'number') return new Array<number>(length ?? 1).fill(arg);
+  const list = (arg ?? []) as readonly number[];
+  return length !== undefined && list.length === 1 && length > 1
+    ? new Array<number>(length).fill(list[0]!)
+    : [...list];
+}
+
+const RANK: Readonly<Record<'bool' | 'integral' | 'floating', number>> = {
+  bool: 0,
+  integral: 1,
+  floating: 2,
+};
+
+function rankOf(dtype: DType): number {
+  return RANK[dtype === 'bool' ? 'bool' : isFloatingPoint(dtype) ? 'floating' : 'integral'];
+}
+
+function scalarDtype(operand: RuntimeScalar | number | boolean): DType {
+  return operand instanceof RuntimeScalar ? kindType(operand.kind) : numberType(operand);
+}
+
+/** PyTorch's promotion over tensors, 0-d tensors and numbers. */
+export function promoted(operands: readonly Operand[]): DType {
+  const byRank: (DType | null)[] = [null, null, null];
+  for (const operand of operands) {
+    const isTensor = operand instanceof LoweredTensor;
+    const slot = isTensor ? (operand.sizes.length > 0 ? 0 : 1) : 2;
+    const dtype = isTensor ? operand.dtype : scalarDtype(operand);
+    byRank[slot] = byRank[slot] === null ? dtype : promoteTypes(byRank[slot]!, dtype);
+  }
+  let result: DType | null = null;
+  for (const dtype of byRank) {
+    if (dtype === null) continue;
+    if (result === null || rankOf(dtype) > rankOf(result)) result = dtype;
+  }
+  return result ?? defaultDType();
+}
+
+/** The type itself if floating, else the default float type. */
+export function floating(dtype: DType): DType {
+  return isFloatingPoint(dtype) ? dtype : defaultDType();
+}
+
+/** Shape that the operands broadcast to. @throws shape-mismatch */
+export function broadcastOperands(operands: readonly Operand[], op: string): number[] {
+  return broadcastShapes(
+    operands.flatMap((o) => (o instanceof LoweredTensor ? [o.sizes] : [])),
+    op,
+  );
+}
+
+/** Coordinates at which a tensor of `sizes` is read when broadcast to `target` at `coords`. */
+export function broadcastCoords(
+  lowering: Lowering,
+  sizes: readonly number[],
+  target: readonly number[],
+  coords: readonly IndexExpr[],
+): IndexExpr[] {
+  const lead = target.length - sizes.length;
+  return sizes.map((size, d) => (size === 1 ? lowering.ir.int(0) : coords[d + lead]!));
+}
+
+/** The operand at the canonical variables of `sizes`, converted to `dtype`. */
+export function operandExpr(
+  lowering: Lowering,
+  operand: Operand,
+  sizes: readonly number[],
+  dtype: DType,
+): Expr {
+  const { ir } = lowering;
+  if (operand instanceof RuntimeScalar) return ir.cast(operand.expr, dtype);
+  if (!(operand instanceof LoweredTensor)) return ir.const(dtype, Number(operand));
+  const same =
+    operand.sizes.length === sizes.length && operand.sizes.every((size, d) => size === sizes[d]);
+  const value = same
+    ? operand.expr
+    : operand.load(broadcastCoords(lowering, operand.sizes, sizes, lowering.vars(sizes)));
+  return ir.cast(value, dtype);
+}
+
+/** A lazy pointwise value: operands broadcast, converted to `dtype` and combined. */
+export function elementwise(
+  lowering: Lowering,
+  operands: readonly Operand[],
+  dtype: DType,
+  combine: (...args: Expr[]) => Expr,
+  op = 'op',
+): LoweredTensor {
+  for (const operand of operands)
+    if (operand instanceof LoweredTensor) realizeForExpansion(lowering, operand, operands, op);
+  const sizes = broadcastOperands(operands, op);
+  return lowering.pointwise(
+    sizes,
+    combine(...operands.map((o) => operandExpr(lowering, o, sizes, dtype))),
+  );
+}
+
+/** One scalar operation over operands of a common type. */
+export function scalarOp(
+  lowering: Lowering,
+  op: ScalarOp,
+  operands: readonly Operand[],
+  dtype: DType,
+): LoweredTensor {
+  return elementwise(lowering, operands, dtype, (...args) => lowering.ir.op(op, args), op);
+}
+
+/** The tensor converted to another type. */
+export function castTensor(lowering: Lowering, tensor: LoweredTensor, dtype: DType): LoweredTensor {
+  return tensor.dtype === dtype
+    ? tensor
+    : lowering.pointwise(tensor.sizes, lowering.ir.cast(tensor.expr, dtype));
+}
+
+/** Expensive values that are broadcast would be computed once per copy: they get memory first. */
+function realizeForExpansion(
+  lowering: Lowering,
+  operand: LoweredTensor,
+  operands: readonly Operand[],
+  op: string,
+): void {
+  if (operand.isRealized) return;
+  const numel = (sizes: readonly number[]): number => sizes.reduce((a, b) => a * b, 1);
+  if (numel(operand.sizes) <= 1 || numel(operand.sizes) === numel(broadcastOperands(operands, op)))
+    return;
+  const cost = lowering.costOf(operand.expr);
+  if (cost.expensive || cost.loads > 4) operand.realize();
+}

@@ -1,0 +1,232 @@
+/**
+ * @file Embedding bags: rows of a table summed per bag as a product with a one-hot operand, and the gradients.
+ */
+import { affordable } from '../affordable.js';
+import { readyOperand } from '../ready-operand.js';
+import { numelOf } from '@tessera/tensor/internal';
+import type { Expr } from '../../ir/expr.js';
+import type { IndexExpr } from '../../ir/index-expr.js';
+import { checkedIndices, position } from '../checked-value.js';
+import { contract } from './contract.js';
+import { reduceOver } from './distance.js';
+import { tensorArg } from './elementwise.js';
+import { ExprMath } from '../expr-math.js';
+import { LoweredTensor } from '../lowered-tensor.js';
+import type { Lowering } from '../lowering.js';
+import { accumulateDtype } from '../reduce.js';
+import type { LoweredArg, LoweringFn } from '../registry.js';
+import { usesOfRows } from './scatter.js';
+
+/** ATen's numbers of the modes. */
+const SUM = 0;
+const MEAN = 1;
+const MAX = 2;
+
+/** The bag of each index: how many bags begin at or before it, less one. */
+function bagOfEach(
+  l: Lowering,
+  offsets: LoweredTensor,
+  bags: number,
+  count: number,
+): LoweredTensor {
+  const m = new ExprMath(l.ir);
+  if (bags === 0) return l.pointwise([count], l.ir.const('int32', 0));
+  const at = l.ir.index('int32', l.vars([count])[0]!);
+  const begun = reduceOver(l, 'sum', [count], bags, (bag) =>
+    m.cast(m.le(m.cast(offsets.load([bag]), 'int32'), at), 'int32'),
+  );
+  return l.pointwise([count], m.max(m.sub(begun, 1), 0));
+}
+
+/** An optional tensor argument. */
+function optional(l: Lowering, arg: LoweredArg): LoweredTensor | null {
+  return arg instanceof LoweredTensor ? readyOperand(l, arg) : null;
+}
+
+/** weight, indices, offsets, scale_grad_by_freq, mode, sparse, per_sample_weights, include_last_offset, padding_idx. */
+const forward: LoweringFn = (l, args, call) => {
+  const [weight, given, offsets] = args
+    .slice(0, 3)
+    .map((x) => readyOperand(l, tensorArg(x!, call.op))) as [
+    LoweredTensor,
+    LoweredTensor,
+    LoweredTensor,
+  ];
+  const mode = Number(args[4] ?? SUM);
+  const scales = optional(l, args[6]);
+  const padding = Number(args[8] ?? -1);
+  const [rows, width] = weight.sizes as [number, number];
+  const count = given.sizes[0]!;
+  const bags = call.sizes[0]!;
+  const zeros = (i: number): LoweredTensor =>
+    l.pointwise(call.results[i]!.sizes, l.ir.const(call.results[i]!.dtype, 0));
+  if (count === 0 || bags === 0 || width === 0) return [0, 1, 2, 3].map(zeros);
+  if (!affordable(l, bags * width, count, count * width, 'product')) return null;
+  const indices = checkedIndices(l, 'embedding_bag', given, rows);
+  const m = new ExprMath(l.ir);
+  const acc = accumulateDtype(weight.dtype);
+  const bagOf = bagOfEach(l, offsets, bags, count);
+  bagOf.realize();
+  const hit = (bag: Expr, i: IndexExpr): Expr => {
+    const own = m.eq(bagOf.load([i]), bag);
+    return padding < 0 ? own : m.and(own, m.ne(indices.load([i]), padding));
+  };
+  const row = (i: IndexExpr): IndexExpr => position(l, indices.load([i]), rows);
+  const bagVar = l.ir.index('int32', l.vars([bags])[0]!);
+  const counts = l.pointwise(
+    [bags],
+    reduceOver(l, 'sum', [bags], count, (i) => m.cast(hit(bagVar, i), 'int32')),
+  );
+  const long = call.results[2]!.dtype;
+  const sizes = l.pointwise([bags], m.cast(counts.expr, long));
+  const bagList =
+    numelOf(call.results[1]!.sizes) === 0
+      ? zeros(1)
+      : l.pointwise([count], m.cast(bagOf.expr, call.results[1]!.dtype));
+  if (mode === MAX) {
+    const [b, d] = l.vars([bags, width]) as [IndexExpr, IndexExpr];
+    const own = l.ir.index('int32', b);
+    const first = reduceOver(l, 'argmax', [bags, width], count, (i) =>
+      m.where(hit(own, i), m.cast(weight.load([row(i), d]), acc), -Infinity),
+    );
+    const winner = m.cast(indices.load([position(l, first, count)]), long);
+    const isEmpty = m.eq(counts.load([b]), 0);
+    const value = weight.load([position(l, winner, rows), d]);
+    return [
+      l.pointwise([bags, width], m.where(isEmpty, 0, value)),
+      bagList,
+      sizes,
+      l.pointwise([bags, width], m.where(isEmpty, 0, winner)),
+    ];
+  }
+  const sum = contract(l, {
+    shape: { batch: [], m: [bags], n: [width], k: [count] },
+    a: (_, [b], [i]) => {
+      const own = m.cast(hit(l.ir.index('int32', b!), i!), acc);
+      return scales === null ? own : m.mul(own, m.cast(scales.load([i!]), acc));
+    },
+    b: (_, [i], [d]) => m.cast(weight.load([row(i!), d!]), acc),
+    sizes: [bags, width],
+    dtype: weight.dtype,
+    layout: null,
+    coords: ({ m: [b], n: [d] }) => [b!, d!],
+    decode: ([b, d]) => ({ batch: [], m: [b!], n: [d!] }),
+  });
+  if (mode !== MEAN) return [sum, bagList, zeros(2), zeros(3)];
+  const total = m.cast(m.max(counts.load([l.vars([bags, width])[0]!]), 1), acc);
+  const mean = l.pointwise(
+    [bags, width],
+    m.cast(m.div(m.cast(sum.expr, acc), total), weight.dtype),
+  );
+  return [mean, bagList, sizes, sizes];
+};
+
+/** The bags that a forward call named, or worked out again where it left them out. */
+function bagsOf(
+  l: Lowering,
+  named: LoweredTensor,
+  offsets: LoweredTensor,
+  bags: number,
+  count: number,
+): LoweredTensor {
+  const m = new ExprMath(l.ir);
+  if (named.sizes[0] === count) return l.pointwise([count], m.cast(named.expr, 'int32'));
+  const found = bagOfEach(l, offsets, Math.min(bags, offsets.sizes[0]!), count);
+  found.realize();
+  return found;
+}
+
+/** grad, indices, offsets, offset2bag, bag_size, maximum_indices, num_weights, scale_grad_by_freq, mode, sparse, per_sample_weights, padding_idx. */
+const backward: LoweringFn = (l, args, call) => {
+  const [grad, indices, offsets, named, sizes, winners] = args
+    .slice(0, 6)
+    .map((x) => readyOperand(l, tensorArg(x!, call.op))) as [
+    LoweredTensor,
+    LoweredTensor,
+    LoweredTensor,
+    LoweredTensor,
+    LoweredTensor,
+    LoweredTensor,
+  ];
+  const [rows, width] = call.sizes as [number, number];
+  const mode = Number(args[8]);
+  const scales = optional(l, args[10]);
+  const padding = Number(args[11] ?? -1);
+  const bags = grad.sizes[0]!;
+  const count = indices.sizes[0]!;
+  if (numelOf(call.sizes) === 0 || bags === 0 || count === 0)
+    return l.pointwise(call.sizes, l.ir.const(call.dtype, 0));
+  if (!affordable(l, rows * width, count, count * width, 'product')) return null;
+  const m = new ExprMath(l.ir);
+  const acc = accumulateDtype(grad.dtype);
+  if (mode === MAX) {
+    const [v, d] = l.vars(call.sizes);
+    const total = reduceOver(l, 'sum', call.sizes, bags, (b) => {
+      const won = winners.load([b, d!]);
+      const isOwn = m.and(m.eq(won, l.ir.index(won.dtype, v!)), m.gt(sizes.load([b]), 0));
+      return m.where(isOwn, m.cast(grad.load([b, d!]), acc), 0);
+    });
+    return l.pointwise(call.sizes, m.cast(total, call.dtype));
+  }
+  const bagOf = bagsOf(l, named, offsets, bags, count);
+  const uses = args[7] === true ? usesOfRows(l, indices, rows) : null;
+  return contract(l, {
+    shape: { batch: [], m: [rows], n: [width], k: [count] },
+    a: (_, [v], [i]) => {
+      const index = indices.load([i!]);
+      const own = m.eq(index, l.ir.index(index.dtype, v!));
+      const counted = padding < 0 ? own : m.and(own, m.ne(index, padding));
+      let share = scales === null ? l.ir.const(acc, 1) : m.cast(scales.load([i!]), acc);
+      if (uses !== null) share = m.div(share, m.cast(m.max(uses.load([v!]), 1), acc));
+      if (mode === MEAN) {
+        const size = sizes.load([position(l, bagOf.load([i!]), bags)]);
+        share = m.div(share, m.cast(m.max(size, 1), acc));
+      }
+      return m.where(counted, share, 0);
+    },
+    b: (_, [i], [d]) => m.cast(grad.load([position(l, bagOf.load([i!]), bags), d!]), acc),
+    sizes: call.sizes,
+    dtype: call.dtype,
+    layout: null,
+    coords: ({ m: [v], n: [d] }) => [v!, d!],
+    decode: ([v, d]) => ({ batch: [], m: [v!], n: [d!] }),
+  });
+};
+
+/** grad, weight, indices, offsets, offset2bag, mode, padding_idx. */
+const sampleWeightsBackward: LoweringFn = (l, args, call) => {
+  const [grad, weight, indices, offsets, named] = args
+    .slice(0, 5)
+    .map((x) => readyOperand(l, tensorArg(x!, call.op))) as [
+    LoweredTensor,
+    LoweredTensor,
+    LoweredTensor,
+    LoweredTensor,
+    LoweredTensor,
+  ];
+  const padding = Number(args[6] ?? -1);
+  const [bags, width] = grad.sizes as [number, number];
+  const count = call.sizes[0]!;
+  if (count === 0 || bags === 0 || width === 0)
+    return l.pointwise(call.sizes, l.ir.const(call.dtype, 0));
+  const m = new ExprMath(l.ir);
+  const acc = accumulateDtype(grad.dtype);
+  const bagOf = bagsOf(l, named, offsets, bags, count);
+  const [i] = l.vars(call.sizes);
+  const index = indices.load([i!]);
+  const total = reduceOver(l, 'sum', call.sizes, width, (d) =>
+    m.mul(
+      m.cast(grad.load([position(l, bagOf.load([i!]), bags), d]), acc),
+      m.cast(weight.load([position(l, index, weight.sizes[0]!), d]), acc),
+    ),
+  );
+  const kept = padding < 0 ? total : m.where(m.eq(index, padding), 0, total);
+  return l.pointwise(call.sizes, m.cast(kept, call.dtype));
+};
+
+/** Lowerings by overload name. */
+export const embeddingBagLowerings: Readonly<Record<string, LoweringFn>> = {
+  'aten::_embedding_bag': forward,
+  'aten::_embedding_bag_backward': backward,
+  'aten::_embedding_bag_per_sample_weights_backward': sampleWeightsBackward,
+};

@@ -1,0 +1,96 @@
+/**
+ * @file Lowerings of operators that make a tensor from numbers: they are constants and loop indices
+ * inside whatever kernel reads them, and cost memory only as outputs.
+ */
+import { isFloatingPoint } from '@tessera/tensor';
+import type { Expr } from '../../ir/expr.js';
+import { operandArg, operandExpr } from './elementwise.js';
+import type { Lowering } from '../lowering.js';
+import type { LoweredArg, LoweringCall, LoweringFn } from '../registry.js';
+
+/** A shape filled with the argument at position `at`. */
+function filledWith(at: number): LoweringFn {
+  return (l, args, call) =>
+    l.pointwise(call.sizes, operandExpr(l, operandArg(args[at]!, call.op), call.sizes, call.dtype));
+}
+
+function constant(value: number): LoweringFn {
+  return (l, _args, call) => l.pointwise(call.sizes, l.ir.const(call.dtype, value));
+}
+
+/** start + step · index, computed in integers where the result is one. */
+function arange(start: LoweredArg, step: LoweredArg): LoweringFn {
+  return (l, _args, call) => rangeValue(l, call, start, step);
+}
+
+function rangeValue(
+  l: Lowering,
+  call: LoweringCall,
+  start: LoweredArg,
+  step: LoweredArg,
+): ReturnType<Lowering['pointwise']> {
+  const { ir } = l;
+  const [position] = l.vars(call.sizes) as [Parameters<typeof ir.index>[1]];
+  const whole =
+    typeof start === 'number' &&
+    typeof step === 'number' &&
+    Number.isSafeInteger(start) &&
+    Number.isSafeInteger(step);
+  if (whole)
+    return l.pointwise(
+      call.sizes,
+      ir.cast(ir.index('int64', ir.add(ir.scale(position, step), ir.int(start))), call.dtype),
+    );
+  const dtype = isFloatingPoint(call.dtype) ? call.dtype : 'float32';
+  const operand = (arg: LoweredArg): Expr =>
+    operandExpr(l, operandArg(arg, call.op), call.sizes, dtype);
+  const scaled = ir.op('mul', [operand(step), ir.cast(ir.index('int32', position), dtype)]);
+  return l.pointwise(call.sizes, ir.cast(ir.op('add', [operand(start), scaled]), call.dtype));
+}
+
+const eye: LoweringFn = (l, _args, call) => {
+  const [row, column] = l.vars(call.sizes).map((v) => l.ir.index('int32', v)) as [Expr, Expr];
+  return l.pointwise(call.sizes, l.ir.cast(l.ir.op('eq', [row, column]), call.dtype));
+};
+
+/** Keeps the elements on one side of a diagonal. */
+function triangle(upper: boolean): LoweringFn {
+  return (l, [self, diagonal], call) => {
+    const vars = l.vars(call.sizes);
+    const [row, column] = vars.slice(-2).map((v) => l.ir.index('int32', v)) as [Expr, Expr];
+    const edge = l.ir.op('add', [row, l.ir.const('int32', Number(diagonal ?? 0))]);
+    const keep = l.ir.op(upper ? 'ge' : 'le', [column, edge]);
+    const value = operandExpr(l, operandArg(self!, call.op), call.sizes, call.dtype);
+    return l.pointwise(call.sizes, l.ir.op('where', [keep, value, l.ir.const(call.dtype, 0)]));
+  };
+}
+
+/** Lowerings by overload name. */
+export const factoryLowerings: Readonly<Record<string, LoweringFn>> = {
+  'aten::full': filledWith(1),
+  'aten::full_like': filledWith(1),
+  'aten::fill.Scalar': filledWith(1),
+  'aten::fill.Tensor': filledWith(1),
+  'aten::new_full': filledWith(2),
+  'aten::scalar_tensor': filledWith(0),
+  'aten::zero': constant(0),
+  'aten::zeros': constant(0),
+  'aten::zeros_like': constant(0),
+  'aten::new_zeros': constant(0),
+  'aten::ones': constant(1),
+  'aten::ones_like': constant(1),
+  'aten::new_ones': constant(1),
+  // Unspecified contents: zero is as good as any and needs no memory.
+  'aten::empty.memory_format': constant(0),
+  'aten::empty_like': constant(0),
+  'aten::empty_strided': constant(0),
+  'aten::new_empty': constant(0),
+  'aten::new_empty_strided': constant(0),
+  'aten::arange': arange(0, 1),
+  'aten::arange.start': (l, args, call) => rangeValue(l, call, args[0], 1),
+  'aten::arange.start_step': (l, args, call) => rangeValue(l, call, args[0], args[2]),
+  'aten::eye': eye,
+  'aten::eye.m': eye,
+  'aten::tril': triangle(false),
+  'aten::triu': triangle(true),
+};

@@ -1,0 +1,188 @@
+/**
+ * @file Grid sampling: sums of a few elements per point; the gradient of the image is a product with the
+ * weights that each point gives each element, so that nothing is written twice.
+ */
+import { affordable } from '../affordable.js';
+import { readyOperand } from '../ready-operand.js';
+import { type DType, isFloatingPoint } from '@tessera/tensor';
+import { numelOf } from '@tessera/tensor/internal';
+import type { Expr } from '../../ir/expr.js';
+import type { IndexExpr } from '../../ir/index-expr.js';
+import { contract } from './contract.js';
+import { reduceOver } from './distance.js';
+import { tensorArg } from './elementwise.js';
+import { ExprMath } from '../expr-math.js';
+import { type GridTap, type Sampling, gridTaps, roundedTo } from './grid-taps.js';
+import type { LoweredTensor } from '../lowered-tensor.js';
+import type { Lowering } from '../lowering.js';
+import { accumulateDtype } from '../reduce.js';
+import type { LoweredArg, LoweringFn } from '../registry.js';
+
+function samplingOf(x: LoweredTensor, [mode, padding, corners]: readonly LoweredArg[]): Sampling {
+  return {
+    interpolation: Number(mode),
+    padding: Number(padding),
+    alignCorners: corners === true,
+    rank: x.sizes.length - 2,
+    dtype: x.dtype,
+  };
+}
+
+/** Taps along every axis for the point at `place` (batch, then points). */
+function tapsOf(
+  l: Lowering,
+  grid: LoweredTensor,
+  spatial: readonly number[],
+  call: Sampling,
+  place: readonly IndexExpr[],
+): GridTap[][] {
+  const acc = accumulateDtype(call.dtype);
+  // Coordinate 0 belongs to the last axis.
+  return spatial.map((size, d) => {
+    const coordinate = l.ir.int(call.rank - 1 - d);
+    return gridTaps(l, l.ir.cast(grid.load([...place, coordinate]), acc), size, call);
+  });
+}
+
+/** Σ over all combinations of one tap per axis of the element read times what `factor` makes of the taps. */
+function sumOfTaps(
+  l: Lowering,
+  x: LoweredTensor,
+  lead: readonly IndexExpr[],
+  axes: readonly (readonly GridTap[])[],
+  factor: (taps: readonly GridTap[]) => Expr,
+): Expr {
+  const m = new ExprMath(l.ir);
+  const acc = accumulateDtype(x.dtype);
+  let combinations: GridTap[][] = [[]];
+  for (const axis of axes)
+    combinations = combinations.flatMap((taps) => axis.map((tap) => [...taps, tap]));
+  return combinations
+    .map((taps) => {
+      const exists = taps.map((tap) => tap.exists).reduce((a, b) => m.and(a, b));
+      const places = taps.map(({ at }, d) => (x.sizes[d + 2] === 1 ? l.ir.int(0) : at));
+      const value = l.ir.masked(exists, m.cast(x.load([...lead, ...places]), acc), 0);
+      // Not a product outside the image: the weight there may be anything, the value is 0.
+      return m.where(exists, m.mul(value, factor(taps)), 0);
+    })
+    .reduce((a, b) => m.add(a, b));
+}
+
+function product(m: ExprMath, factors: readonly Expr[], dtype: DType): Expr {
+  return factors.reduce((a, b) => roundedTo(m, m.mul(a, b), dtype));
+}
+
+/** input, grid, interpolation_mode, padding_mode, align_corners. */
+const forward: LoweringFn = (l, [input, grid, ...options], call) => {
+  if (numelOf(call.sizes) === 0) return l.pointwise(call.sizes, l.ir.const(call.dtype, 0));
+  const x = readyOperand(l, tensorArg(input!, call.op));
+  const g = readyOperand(l, tensorArg(grid!, call.op));
+  const sampling = samplingOf(x, options);
+  const m = new ExprMath(l.ir);
+  const [n, c, ...points] = l.vars(call.sizes) as [IndexExpr, IndexExpr, ...IndexExpr[]];
+  const axes = tapsOf(l, g, x.sizes.slice(2), sampling, [n, ...points]);
+  const value = sumOfTaps(l, x, [n, c], axes, (taps) =>
+    product(
+      m,
+      taps.map((tap) => tap.weight),
+      x.dtype,
+    ),
+  );
+  return l.pointwise(call.sizes, m.cast(value, call.dtype));
+};
+
+/** Share of each point in each element of the image, times the gradients of the points. */
+function imageGradient(
+  l: Lowering,
+  gradient: LoweredTensor,
+  grid: LoweredTensor,
+  sizes: readonly number[],
+  sampling: Sampling,
+): LoweredTensor {
+  const m = new ExprMath(l.ir);
+  const [batch, channels, ...spatial] = sizes as [number, number, ...number[]];
+  const acc = accumulateDtype(sampling.dtype);
+  const share = (place: readonly IndexExpr[], element: readonly IndexExpr[]): Expr =>
+    tapsOf(l, grid, spatial, sampling, place)
+      .map((taps, d) =>
+        taps
+          .map((tap) => {
+            const own = m.eq(indexValue(l, tap.at), indexValue(l, element[d]!));
+            return m.where(m.and(tap.exists, own), tap.weight, 0);
+          })
+          .reduce((a, b) => m.add(a, b)),
+      )
+      .reduce((a, b) => m.mul(a, b));
+  return contract(l, {
+    shape: { batch: [batch], m: [channels], n: spatial, k: grid.sizes.slice(1, -1) },
+    a: ([n], [c], points) => m.cast(gradient.load([n!, c!, ...points]), acc),
+    b: ([n], points, element) => share([n!, ...points], element),
+    sizes,
+    dtype: sampling.dtype,
+    layout: null,
+    coords: ({ batch: [n], m: [c], n: element }) => [n!, c!, ...element],
+    decode: ([n, c, ...element]) => ({ batch: [n!], m: [c!], n: element }),
+  });
+}
+
+/** An index as a number; a computed one is the number that it was made of. */
+function indexValue(l: Lowering, index: IndexExpr): Expr {
+  return index.kind === 'value' ? index.value : l.ir.index('int32', index);
+}
+
+/** Σ over channels of gradient times the derivative of what the point reads, by each coordinate. */
+function gridGradient(
+  l: Lowering,
+  gradient: LoweredTensor,
+  x: LoweredTensor,
+  grid: LoweredTensor,
+  sampling: Sampling,
+): LoweredTensor {
+  const m = new ExprMath(l.ir);
+  const acc = accumulateDtype(x.dtype);
+  const vars = l.vars(grid.sizes);
+  const [n, ...points] = vars.slice(0, -1) as [IndexExpr, ...IndexExpr[]];
+  const coordinate = l.ir.index('int32', vars.at(-1)!);
+  const axes = tapsOf(l, grid, x.sizes.slice(2), sampling, [n, ...points]);
+  const total = reduceOver(l, 'sum', grid.sizes, x.sizes[1]!, (c) => {
+    const slopes = axes.map((_, axis) =>
+      sumOfTaps(l, x, [n, c], axes, (taps) =>
+        taps.map((tap, d) => (d === axis ? tap.slope : tap.weight)).reduce((a, b) => m.mul(a, b)),
+      ),
+    );
+    const own = slopes.reduce((other, slope, axis) =>
+      m.where(m.eq(coordinate, axes.length - 1 - axis), slope, other),
+    );
+    return m.mul(m.cast(gradient.load([n, c, ...points]), acc), own);
+  });
+  return l.pointwise(grid.sizes, m.cast(total, grid.dtype));
+}
+
+/** grad_output, input, grid, interpolation_mode, padding_mode, align_corners, output_mask. */
+const backward: LoweringFn = (l, [grad, input, grid, ...options], call) => {
+  const dy = readyOperand(l, tensorArg(grad!, call.op));
+  const x = readyOperand(l, tensorArg(input!, call.op));
+  const g = readyOperand(l, tensorArg(grid!, call.op));
+  if (!isFloatingPoint(x.dtype)) return null;
+  const sampling = samplingOf(x, options);
+  const [wantsImage, wantsGrid] = options[3] as readonly boolean[];
+  const none = (dtype: DType, sizes: readonly number[]): LoweredTensor =>
+    l.pointwise(sizes, l.ir.const(dtype, 0));
+  const isEmpty = numelOf(dy.sizes) === 0;
+  const [dInput, dGrid] = call.results.map((result) => result!.sizes) as [number[], number[]];
+  const points = numelOf(dy.sizes.slice(2));
+  if (wantsImage && !affordable(l, numelOf(dInput), points, numelOf(dy.sizes), 'product'))
+    return null;
+  return [
+    wantsImage && !isEmpty ? imageGradient(l, dy, g, dInput, sampling) : none(x.dtype, dInput),
+    wantsGrid && !isEmpty ? gridGradient(l, dy, x, g, sampling) : none(g.dtype, dGrid),
+  ];
+};
+
+/** Lowerings by overload name. */
+export const gridSampleLowerings: Readonly<Record<string, LoweringFn>> = {
+  'aten::grid_sampler_2d': forward,
+  'aten::grid_sampler_3d': forward,
+  'aten::grid_sampler_2d_backward': backward,
+  'aten::grid_sampler_3d_backward': backward,
+};

@@ -1,0 +1,116 @@
+/**
+ * @file Group normalisation and its gradient: the input seen as [N, group, C / group, HxW].
+ */
+import type { Expr } from '../../ir/expr.js';
+import type { IndexExpr } from '../../ir/index-expr.js';
+import { castTensor, tensorArg } from './elementwise.js';
+import type { LoweredTensor } from '../lowered-tensor.js';
+import type { Lowering } from '../lowering.js';
+import type { LoweredArg, LoweringFn } from '../registry.js';
+import { type Project, normalize, normalizeBackward, optional } from './normalize.js';
+import { accumulateDtype } from '../reduce.js';
+
+/** input as [N, group, C / group, HxW]. */
+function grouped(l: Lowering, x: LoweredTensor, sizes: readonly number[]): LoweredTensor {
+  const [, group, perGroup] = sizes as [number, number, number, number];
+  const [n, g, c, p] = l.vars(sizes) as [IndexExpr, IndexExpr, IndexExpr, IndexExpr];
+  void group;
+  const spatial = x.sizes.slice(2);
+  let below = spatial.reduce((a, b) => a * b, 1);
+  const rest = spatial.map((size) => {
+    below /= size;
+    return size === 1 ? l.ir.int(0) : l.ir.mod(l.ir.div(p, below), size);
+  });
+  return x.view(sizes, [n, l.ir.add(l.ir.scale(g, perGroup), c), ...rest]);
+}
+
+/** The inverse of `grouped`. */
+function ungrouped(
+  l: Lowering,
+  x: LoweredTensor,
+  sizes: readonly number[],
+  perGroup: number,
+): LoweredTensor {
+  const [n, c, ...spatial] = l.vars(sizes) as [IndexExpr, IndexExpr, ...IndexExpr[]];
+  let below = 1;
+  let flat: IndexExpr = l.ir.int(0);
+  for (let d = spatial.length - 1; d >= 0; d--) {
+    flat = l.ir.add(flat, l.ir.scale(spatial[d]!, below));
+    below *= sizes[d + 2]!;
+  }
+  return x.view(sizes, [n, l.ir.div(c, perGroup), l.ir.mod(c, perGroup), flat]);
+}
+
+const groupNorm: LoweringFn = (
+  l,
+  [input, weight, bias, batch, channels, pixels, group, eps],
+  call,
+) => {
+  const x = tensorArg(input!, call.op);
+  const perGroup = Number(channels) / Number(group);
+  const sizes = [Number(batch), Number(group), perGroup, Number(pixels)];
+  const channel: Project = ([, g, c]) => [l.ir.add(l.ir.scale(g!, perGroup), c!)];
+  const { out, mean, rstd } = normalize(l, {
+    input: grouped(l, x, sizes),
+    dims: [2, 3],
+    eps: Number(eps),
+    weight,
+    bias,
+    parameterCoords: channel,
+    dtype: call.dtype,
+  });
+  const statistic = (s: LoweredTensor, at: number): LoweredTensor => {
+    const [n, g] = l.vars([sizes[0]!, sizes[1]!]);
+    return castTensor(
+      l,
+      s.view([sizes[0]!, sizes[1]!], [n!, g!, l.ir.int(0), l.ir.int(0)]),
+      call.results[at]!.dtype,
+    );
+  };
+  return [ungrouped(l, out, x.sizes, perGroup), statistic(mean, 1), statistic(rstd, 2)];
+};
+
+const groupNormBackward: LoweringFn = (
+  l,
+  [grad, input, mean, rstd, weight, batch, channels, pixels, group, mask],
+  call,
+) => {
+  const x = tensorArg(input!, call.op);
+  const acc = accumulateDtype(x.dtype);
+  const perGroup = Number(channels) / Number(group);
+  const sizes = [Number(batch), Number(group), perGroup, Number(pixels)];
+  const [n, g] = l.vars(sizes);
+  const channel: Project = ([, gg, c]) => [l.ir.add(l.ir.scale(gg!, perGroup), c!)];
+  const statistic = (arg: LoweredArg): Expr =>
+    l.ir.cast(tensorArg(arg, call.op).load([n!, g!]), acc);
+  const wanted = mask as readonly boolean[];
+  const shared = {
+    grad: grouped(l, tensorArg(grad!, call.op), sizes),
+    input: grouped(l, x, sizes),
+    dims: [2, 3],
+    mean: statistic(mean!),
+    rstd: statistic(rstd!),
+    weight: optional(l, weight, channel, sizes, acc),
+    parameterDims: [0, 3],
+    parameterSizes: [sizes[1]!, perGroup],
+    dtypes: [x.dtype, call.results[1]?.dtype ?? x.dtype, call.results[2]?.dtype ?? x.dtype],
+    throughStatistics: true,
+  };
+  const [gradInput, gradWeight, gradBias] = normalizeBackward(l, { ...shared, mask: wanted });
+  const flat = (t: LoweredTensor | null | undefined): LoweredTensor | null => {
+    if (t == null) return null;
+    const [c] = l.vars([Number(channels)]);
+    return t.view([Number(channels)], [l.ir.div(c!, perGroup), l.ir.mod(c!, perGroup)]);
+  };
+  return [
+    gradInput == null ? null : ungrouped(l, gradInput, x.sizes, perGroup),
+    flat(gradWeight),
+    flat(gradBias),
+  ];
+};
+
+/** Decompositions by overload name. */
+export const groupNormDecompositions: Readonly<Record<string, LoweringFn>> = {
+  'aten::native_group_norm': groupNorm,
+  'aten::native_group_norm_backward': groupNormBackward,
+};

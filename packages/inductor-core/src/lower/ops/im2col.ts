@@ -1,0 +1,99 @@
+/**
+ * @file Patches of images as columns, and columns summed back: index arithmetic, both as gathers.
+ */
+import { within } from '../within.js';
+import { numelOf } from '@tessera/tensor/internal';
+import type { Expr } from '../../ir/expr.js';
+import type { IndexExpr } from '../../ir/index-expr.js';
+import { intList, tensorArg } from './elementwise.js';
+import type { LoweredTensor } from '../lowered-tensor.js';
+import type { Lowering } from '../lowering.js';
+import { ready, sumOver } from './pool-backward.js';
+import { type Window, windowOf } from './pool.js';
+import { accumulateDtype } from '../reduce.js';
+import type { LoweringFn } from '../registry.js';
+
+/** Digits of a flat index, outermost first. */
+function split(l: Lowering, flat: IndexExpr, sizes: readonly number[]): IndexExpr[] {
+  let below = numelOf(sizes);
+  return sizes.map((size, d) => {
+    below /= size;
+    const digit = l.ir.div(flat, below);
+    return d === 0 ? digit : l.ir.mod(digit, size);
+  });
+}
+
+function windowsOf(window: Window, image: readonly number[]): number[] {
+  return image.map((size, s) => {
+    const span = window.dilation[s]! * (window.kernel[s]! - 1) + 1;
+    return Math.floor((size + 2 * window.padding[s]! - span) / window.stride[s]!) + 1;
+  });
+}
+
+function inImage(l: Lowering, x: LoweredTensor, coords: readonly IndexExpr[]): IndexExpr[] {
+  return coords.map((coord, d) => (x.sizes[d] === 1 ? l.ir.int(0) : coord));
+}
+
+/** Arguments: self, kernel, dilation, padding, stride. */
+const im2col: LoweringFn = (l, [self, kernel, dilation, padding, stride], call) => {
+  const x = ready(l, tensorArg(self!, call.op));
+  const window = windowOf(2, kernel, stride, padding, dilation);
+  const image = x.sizes.slice(-2);
+  const windows = windowsOf(window, image);
+  const vars = l.vars(call.sizes);
+  const [row, column] = vars.slice(-2) as [IndexExpr, IndexExpr];
+  const [channel, ...tap] = split(l, row, [x.sizes.at(-3)!, ...window.kernel]);
+  const at = split(l, column, windows).map((o, s) =>
+    l.ir.add(
+      l.ir.scale(o, window.stride[s]!),
+      l.ir.scale(tap[s]!, window.dilation[s]!),
+      l.ir.int(-window.padding[s]!),
+    ),
+  );
+  const inside = at
+    .map((coord, s) => within(l, coord, 0, image[s]!))
+    .reduce((a, b) => l.ir.op('and', [a, b]));
+  const coords = inImage(l, x, [...vars.slice(0, -2), channel!, ...at]);
+  return l.pointwise(call.sizes, l.ir.masked(inside, x.load(coords), 0));
+};
+
+/** Arguments: self, output_size, kernel, dilation, padding, stride. */
+const col2im: LoweringFn = (l, [self, outputSize, kernel, dilation, padding, stride], call) => {
+  const x = ready(l, tensorArg(self!, call.op));
+  const window = windowOf(2, kernel, stride, padding, dilation);
+  const windows = windowsOf(window, intList(outputSize!, 2));
+  const vars = l.vars(call.sizes);
+  const acc = accumulateDtype(call.dtype);
+  const [channel, ...pixel] = vars.slice(-3) as [IndexExpr, IndexExpr, IndexExpr];
+  const total = sumOver(l, call.sizes, window.kernel, (tap) => {
+    let exists: Expr = l.ir.const('bool', 1);
+    const at = pixel.map((v, s) => {
+      const from = l.ir.add(
+        v,
+        l.ir.int(window.padding[s]!),
+        l.ir.scale(tap[s]!, -window.dilation[s]!),
+      );
+      const o = l.ir.div(from, window.stride[s]!);
+      const exact = l.ir.op('eq', [
+        l.ir.index('int32', l.ir.scale(o, window.stride[s]!)),
+        l.ir.index('int32', from),
+      ]);
+      exists = l.ir.op('and', [exists, l.ir.op('and', [within(l, o, 0, windows[s]!), exact])]);
+      return o;
+    });
+    const row = l.ir.add(
+      l.ir.scale(l.ir.add(l.ir.scale(channel, window.kernel[0]!), tap[0]!), window.kernel[1]!),
+      tap[1]!,
+    );
+    const column = l.ir.add(l.ir.scale(at[0]!, windows[1]!), at[1]!);
+    const coords = inImage(l, x, [...vars.slice(0, -3), row, column]);
+    return l.ir.masked(exists, l.ir.cast(x.load(coords), acc), 0);
+  });
+  return l.pointwise(call.sizes, l.ir.cast(total, call.dtype));
+};
+
+/** Lowerings by overload name. */
+export const im2colLowerings: Readonly<Record<string, LoweringFn>> = {
+  'aten::im2col': im2col,
+  'aten::col2im': col2im,
+};

@@ -1,0 +1,141 @@
+/**
+ * @file Gathers: reading a tensor at positions computed at run time.
+ *
+ * A position outside the tensor is refused, as by eager (checked-value.ts). Scatters are in scatter.ts.
+ */
+import { wrapDim } from '@tessera/tensor/internal';
+import type { Expr } from '../../ir/expr.js';
+import type { IndexExpr } from '../../ir/index-expr.js';
+import {
+  checkedPosition,
+  checkedRead,
+  checkedScalar,
+  position,
+  wrapped,
+} from '../checked-value.js';
+import { tensorArg } from './elementwise.js';
+import { LoweredTensor } from '../lowered-tensor.js';
+import type { Lowering } from '../lowering.js';
+import type { LoweredArg, LoweringFn } from '../registry.js';
+
+/** A gather reads its source at arbitrary places: values worth keeping get memory. */
+function gatherSource(l: Lowering, x: LoweredTensor): LoweredTensor {
+  if (!x.isRealized && l.costOf(x.expr).expensive && l.costOf(x.expr).loads > 3) x.realize();
+  return x;
+}
+
+/** The element at `vars`, but at `chosen` along one dimension. */
+function readAlong(
+  l: Lowering,
+  x: LoweredTensor,
+  vars: readonly IndexExpr[],
+  along: number,
+  chosen: IndexExpr,
+): Expr {
+  return checkedRead(l, x.load(vars.map((v, d) => (d === along ? chosen : v))), [chosen]);
+}
+
+/** embedding: weight, indices. */
+const embedding: LoweringFn = (l, [weight, indices], call) => {
+  const table = tensorArg(weight!, call.op);
+  const index = tensorArg(indices!, call.op);
+  const vars = l.vars(call.sizes);
+  const named = index.load(vars.slice(0, index.sizes.length));
+  const row = checkedPosition(l, 'embedding', named, table.sizes[0]!);
+  const value = table.load([row, vars[vars.length - 1]!]);
+  return l.pointwise(call.sizes, checkedRead(l, value, [row]));
+};
+
+const indexSelect: LoweringFn = (l, [self, dim, index], call) => {
+  const x = gatherSource(l, tensorArg(self!, call.op));
+  const at = tensorArg(index!, call.op);
+  const vars = l.vars(call.sizes);
+  if (x.sizes.length === 0) {
+    const named = at.load(at.sizes.map(() => vars[0] ?? l.ir.int(0)));
+    return l.pointwise(call.sizes, checkedScalar(l, 'index_select', named, x.load([])));
+  }
+  const along = wrapDim(Number(dim), x.sizes.length, call.op);
+  const named = at.load(at.sizes.length === 0 ? [] : [vars[along]!]);
+  const chosen = checkedPosition(l, 'index_select', named, x.sizes[along]!);
+  return l.pointwise(call.sizes, readAlong(l, x, vars, along, chosen));
+};
+
+const gather: LoweringFn = (l, [self, dim, index], call) => {
+  const x = gatherSource(l, tensorArg(self!, call.op));
+  const at = tensorArg(index!, call.op);
+  if (x.sizes.length === 0)
+    return l.pointwise(call.sizes, checkedScalar(l, 'gather', at.expr, x.load([])));
+  const along = wrapDim(Number(dim), x.sizes.length, call.op);
+  const chosen = checkedPosition(l, 'gather', at.expr, x.sizes[along]!);
+  return l.pointwise(call.sizes, readAlong(l, x, l.vars(call.sizes), along, chosen));
+};
+
+/** How the dimensions of an advanced index come together. */
+export interface AdvancedIndex {
+  /** Coordinates in the indexed tensor at the canonical variables of the result. */
+  readonly coords: IndexExpr[];
+}
+
+/**
+ * Coordinates of `x[indices]`: index tensors broadcast together and stand where the first of them is,
+ * or in front if they are not adjacent. `place` makes places of indices. @see numpy advanced indexing
+ */
+export function advancedIndex(
+  l: Lowering,
+  x: LoweredTensor,
+  indices: readonly LoweredArg[],
+  sizes: readonly number[],
+  place: (index: Expr, size: number) => IndexExpr,
+): AdvancedIndex {
+  const given = indices.map((index) => (index instanceof LoweredTensor ? index : null));
+  const used = given.flatMap((index, d) => (index === null ? [] : [d]));
+  const first = used[0] ?? 0;
+  const adjacent = used.every((d, i) => d === first + i);
+  const shared = Math.max(0, ...given.map((index) => index?.sizes.length ?? 0));
+  const start = adjacent ? first : 0;
+  const vars = l.vars(sizes);
+  const sharedVars = vars.slice(start, start + shared);
+  const sharedSizes = sizes.slice(start, start + shared);
+  const others = [...vars.slice(0, start), ...vars.slice(start + shared)];
+  const coords = x.sizes.map((size, d) => {
+    const index = given[d] ?? null;
+    if (index === null) return others.shift()!;
+    const lead = sharedSizes.length - index.sizes.length;
+    const named = index.load(
+      index.sizes.map((s, i) => (s === 1 ? l.ir.int(0) : sharedVars[i + lead]!)),
+    );
+    return place(named, size);
+  });
+  return { coords };
+}
+
+/** Masks select a number of elements that is known only at run time. */
+export function hasMask(indices: readonly LoweredArg[]): boolean {
+  return indices.some(
+    (index) =>
+      index instanceof LoweredTensor && (index.dtype === 'bool' || index.dtype === 'uint8'),
+  );
+}
+
+function indexTensor(isSafe: boolean): LoweringFn {
+  return (l, [self, indices], call) => {
+    if (hasMask(indices as readonly LoweredArg[])) return null;
+    const x = gatherSource(l, tensorArg(self!, call.op));
+    const list = indices as readonly LoweredArg[];
+    const place = (index: Expr, size: number): IndexExpr =>
+      isSafe
+        ? position(l, wrapped(l, index, size), size)
+        : checkedPosition(l, 'index', index, size, true);
+    const { coords } = advancedIndex(l, x, list, call.sizes, place);
+    return l.pointwise(call.sizes, checkedRead(l, x.load(coords), coords));
+  };
+}
+
+/** Lowerings by overload name. */
+export const indexingLowerings: Readonly<Record<string, LoweringFn>> = {
+  'aten::embedding': embedding,
+  'aten::index_select': indexSelect,
+  'aten::gather': gather,
+  'aten::index.Tensor': indexTensor(false),
+  'aten::_unsafe_index.Tensor': indexTensor(true),
+};

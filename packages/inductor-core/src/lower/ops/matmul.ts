@@ -1,0 +1,170 @@
+/**
+ * @file Lowerings of matrix products. Bias, scaling and activation around them are pointwise values
+ * that the scheduler fuses into the epilogue.
+ */
+import { readyOperand } from '../ready-operand.js';
+import type { DType } from '@tessera/tensor';
+import type { Expr } from '../../ir/expr.js';
+import { contract } from './contract.js';
+import { castTensor, operandArg, operandExpr, tensorArg } from './elementwise.js';
+import type { LoweredTensor } from '../lowered-tensor.js';
+import type { Lowering } from '../lowering.js';
+import { type LoweredArg, type LoweringFn, RuntimeScalar } from '../registry.js';
+
+/** [M, K] @ [K, N] → [M, N]. */
+export function matmul2d(
+  l: Lowering,
+  a: LoweredTensor,
+  b: LoweredTensor,
+  dtype: DType,
+  layout: readonly number[] | null = null,
+): LoweredTensor {
+  const [rows, inner] = a.sizes as [number, number];
+  const columns = b.sizes[1]!;
+  const left = readyOperand(l, a);
+  const right = readyOperand(l, b);
+  return contract(l, {
+    shape: { batch: [], m: [rows], n: [columns], k: [inner] },
+    a: (_, [m], [k]) => left.load([m!, k!]),
+    b: (_, [k], [n]) => right.load([k!, n!]),
+    sizes: [rows, columns],
+    dtype,
+    layout,
+    coords: ({ m, n }) => [m[0]!, n[0]!],
+    decode: ([m, n]) => ({ batch: [], m: [m!], n: [n!] }),
+  });
+}
+
+/** [B, M, K] @ [B, K, N] → [B, M, N]. */
+export function matmul3d(
+  l: Lowering,
+  a: LoweredTensor,
+  b: LoweredTensor,
+  dtype: DType,
+): LoweredTensor {
+  const [batch, rows, inner] = a.sizes as [number, number, number];
+  const columns = b.sizes[2]!;
+  const left = readyOperand(l, a);
+  const right = readyOperand(l, b);
+  return contract(l, {
+    shape: { batch: [batch], m: [rows], n: [columns], k: [inner] },
+    a: ([i], [m], [k]) => left.load([i!, m!, k!]),
+    b: ([i], [k], [n]) => right.load([i!, k!, n!]),
+    sizes: [batch, rows, columns],
+    dtype,
+    layout: null,
+    coords: (p) => [p.batch[0]!, p.m[0]!, p.n[0]!],
+    decode: ([i, m, n]) => ({ batch: [i!], m: [m!], n: [n!] }),
+  });
+}
+
+function isOne(arg: LoweredArg): boolean {
+  return arg === undefined || arg === null || arg === 1 || arg === true;
+}
+
+function times(l: Lowering, value: Expr, factor: LoweredArg): Expr {
+  if (isOne(factor)) return value;
+  const scale =
+    factor instanceof RuntimeScalar
+      ? l.ir.cast(factor.expr, value.dtype)
+      : l.ir.const(value.dtype, Number(factor));
+  return l.ir.op('mul', [value, scale]);
+}
+
+/** beta · self + alpha · product; self is not read when beta is 0. */
+function combined(
+  l: Lowering,
+  self: LoweredArg,
+  product: LoweredTensor,
+  beta: LoweredArg,
+  alpha: LoweredArg,
+  call: { readonly op: string; readonly dtype: DType },
+): LoweredTensor {
+  const scaled = times(l, product.expr, alpha);
+  if (beta === 0) return l.pointwise(product.sizes, scaled);
+  const bias = operandExpr(l, operandArg(self, call.op), product.sizes, call.dtype);
+  return l.pointwise(product.sizes, l.ir.op('add', [scaled, times(l, bias, beta)]));
+}
+
+const mm: LoweringFn = (l, [self, mat2], call) =>
+  matmul2d(l, tensorArg(self!, call.op), tensorArg(mat2!, call.op), call.dtype);
+
+const bmm: LoweringFn = (l, [self, mat2], call) =>
+  matmul3d(l, tensorArg(self!, call.op), tensorArg(mat2!, call.op), call.dtype);
+
+const addmm: LoweringFn = (l, [self, mat1, mat2, beta, alpha], call) =>
+  combined(
+    l,
+    self,
+    matmul2d(l, tensorArg(mat1!, call.op), tensorArg(mat2!, call.op), call.dtype),
+    beta,
+    alpha,
+    call,
+  );
+
+const baddbmm: LoweringFn = (l, [self, batch1, batch2, beta, alpha], call) =>
+  combined(
+    l,
+    self,
+    matmul3d(l, tensorArg(batch1!, call.op), tensorArg(batch2!, call.op), call.dtype),
+    beta,
+    alpha,
+    call,
+  );
+
+/** A vector as a matrix with one column. */
+function column(l: Lowering, x: LoweredTensor): LoweredTensor {
+  return x.view([x.sizes[0]!, 1], [l.vars([x.sizes[0]!, 1])[0]!]);
+}
+
+function matvec(
+  l: Lowering,
+  matrix: LoweredTensor,
+  vector: LoweredTensor,
+  dtype: DType,
+): LoweredTensor {
+  const product = matmul2d(l, matrix, column(l, vector), dtype);
+  return product.view([matrix.sizes[0]!], [l.vars([matrix.sizes[0]!])[0]!, l.ir.int(0)]);
+}
+
+const mv: LoweringFn = (l, [self, vec], call) =>
+  matvec(l, tensorArg(self!, call.op), tensorArg(vec!, call.op), call.dtype);
+
+const addmv: LoweringFn = (l, [self, mat, vec, beta, alpha], call) =>
+  combined(
+    l,
+    self,
+    matvec(l, tensorArg(mat!, call.op), tensorArg(vec!, call.op), call.dtype),
+    beta,
+    alpha,
+    call,
+  );
+
+const dot: LoweringFn = (l, [self, other], call) => {
+  const a = tensorArg(self!, call.op);
+  const row = a.view([1, a.sizes[0]!], [l.vars([1, a.sizes[0]!])[1]!]);
+  return matvec(l, row, tensorArg(other!, call.op), call.dtype).view([], [l.ir.int(0)]);
+};
+
+const addr: LoweringFn = (l, [self, vec1, vec2, beta, alpha], call) => {
+  const [a, b] = [
+    castTensor(l, tensorArg(vec1!, call.op), call.dtype),
+    castTensor(l, tensorArg(vec2!, call.op), call.dtype),
+  ];
+  const [i, j] = l.vars(call.sizes);
+  const outer = l.pointwise(call.sizes, l.ir.op('mul', [a.load([i!]), b.load([j!])]));
+  return combined(l, self, outer, beta, alpha, call);
+};
+
+/** Lowerings by overload name. */
+export const matmulLowerings: Readonly<Record<string, LoweringFn>> = {
+  'aten::mm': mm,
+  'aten::bmm': bmm,
+  'aten::addmm': addmm,
+  'aten::baddbmm': baddbmm,
+  'aten::mv': mv,
+  'aten::addmv': addmv,
+  'aten::dot': dot,
+  'aten::vdot': dot,
+  'aten::addr': addr,
+};

@@ -1,0 +1,129 @@
+/**
+ * @file Padding by mirroring and by repeating the edge, and their gradients.
+ */
+import { within } from '../within.js';
+import type { Expr } from '../../ir/expr.js';
+import type { IndexExpr } from '../../ir/index-expr.js';
+import { digits } from './contract.js';
+import { intList, tensorArg } from './elementwise.js';
+import { ExprMath } from '../expr-math.js';
+import type { Lowering } from '../lowering.js';
+import { ready } from './pool-backward.js';
+import { accumulateDtype } from '../reduce.js';
+import type { LoweringFn } from '../registry.js';
+import { type Axis, clampedIndex, resampled, resampledBackward } from './resample.js';
+
+/** Elements added before each padded dimension, outermost first. */
+function before(padding: readonly number[]): number[] {
+  return Array.from({ length: padding.length / 2 }, (_, s) => padding[padding.length - 2 - 2 * s]!);
+}
+
+function mirrored(l: Lowering, o: IndexExpr, pad: number, size: number): IndexExpr {
+  const m = new ExprMath(l.ir);
+  const distance = m.abs(l.ir.index('int32', l.ir.add(o, l.ir.int(-pad))));
+  const back = m.sub(l.ir.const('int32', 2 * (size - 1)), distance);
+  return clampedIndex(l, m.where(m.lt(distance, size), distance, back), 0, size - 1);
+}
+
+/** Arguments: self, padding. */
+const reflection: LoweringFn = (l, [self, padding], call) => {
+  const x = ready(l, tensorArg(self!, call.op));
+  const pads = before(intList(padding!));
+  const vars = l.vars(call.sizes);
+  const lead = vars.length - pads.length;
+  const coords = vars.map((v, d) =>
+    d < lead || x.sizes[d] === 1
+      ? x.sizes[d] === 1
+        ? l.ir.int(0)
+        : v
+      : mirrored(l, v, pads[d - lead]!, x.sizes[d]!),
+  );
+  return l.pointwise(call.sizes, x.load(coords));
+};
+
+/** Arguments: grad_output, self, padding. An element shows at its place and mirrored at either end. */
+const reflectionBackward: LoweringFn = (l, [grad, self, padding], call) => {
+  const { sizes } = tensorArg(self!, call.op);
+  const g = ready(l, tensorArg(grad!, call.op));
+  const m = new ExprMath(l.ir);
+  const pads = before(intList(padding!));
+  const vars = l.vars(sizes);
+  const lead = vars.length - pads.length;
+  const acc = accumulateDtype(g.dtype);
+  let total: Expr | null = null;
+  for (let i = 0; i < 3 ** pads.length; i++) {
+    const kinds = digits(l, i, Array<number>(pads.length).fill(3));
+    let exists: Expr = l.ir.const('bool', 1);
+    const coords = vars.map((v, d) => {
+      if (d < lead) return v;
+      const [size, pad] = [sizes[d]!, pads[d - lead]!];
+      const kind = kinds[d - lead] as Extract<IndexExpr, { kind: 'int' }>;
+      const at = l.ir.index('int32', v);
+      // The ends are not repeated.
+      if (kind.value === 1) exists = m.and(exists, m.gt(at, 0));
+      if (kind.value === 2) exists = m.and(exists, m.lt(at, size - 1));
+      const sign = kind.value === 0 ? 1 : -1;
+      const end = kind.value === 2 ? 2 * (size - 1) : 0;
+      const o = l.ir.add(l.ir.scale(v, sign), l.ir.int(pad + end));
+      exists = m.and(exists, within(l, o, 0, g.sizes[d]!));
+      return g.sizes[d] === 1 ? l.ir.int(0) : o;
+    });
+    const term = l.ir.masked(exists, l.ir.cast(g.load(coords), acc), 0);
+    total = total === null ? term : m.add(total, term);
+  }
+  return l.pointwise(sizes, l.ir.cast(total!, call.dtype));
+};
+
+function replicationAxes(
+  l: Lowering,
+  input: readonly number[],
+  output: readonly number[],
+  padding: readonly number[],
+): Axis[] {
+  return before(padding).map((pad, s) => {
+    const last = input[s]! - 1;
+    return {
+      input: input[s]!,
+      output: output[s]!,
+      table: Array.from({ length: output[s]! }, (_, o) => ({
+        at: [Math.min(Math.max(o - pad, 0), last)],
+        weights: [1],
+      })),
+      taps: (o) => [
+        {
+          at: clampedIndex(l, l.ir.index('int32', l.ir.add(o, l.ir.int(-pad))), 0, last),
+          weight: null,
+        },
+      ],
+    };
+  });
+}
+
+/** Arguments: self, padding. */
+const replication: LoweringFn = (l, [self, padding], call) => {
+  const x = tensorArg(self!, call.op);
+  const pads = intList(padding!);
+  const lead = call.sizes.length - pads.length / 2;
+  const axes = replicationAxes(l, x.sizes.slice(lead), call.sizes.slice(lead), pads);
+  return resampled(l, x, axes, call);
+};
+
+/** Arguments: grad_output, self, padding. */
+const replicationBackward: LoweringFn = (l, [grad, self, padding], call) => {
+  const g = tensorArg(grad!, call.op);
+  const { sizes } = tensorArg(self!, call.op);
+  const pads = intList(padding!);
+  const lead = sizes.length - pads.length / 2;
+  const axes = replicationAxes(l, sizes.slice(lead), g.sizes.slice(lead), pads);
+  return resampledBackward(l, g, axes, call);
+};
+
+/** Lowerings by overload name. */
+export const padEdgeLowerings: Readonly<Record<string, LoweringFn>> = Object.fromEntries(
+  [1, 2, 3].flatMap((rank) => [
+    [`aten::reflection_pad${rank}d`, reflection],
+    [`aten::reflection_pad${rank}d_backward`, reflectionBackward],
+    [`aten::replication_pad${rank}d`, replication],
+    [`aten::replication_pad${rank}d_backward`, replicationBackward],
+  ]),
+);

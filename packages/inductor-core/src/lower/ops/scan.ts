@@ -1,0 +1,184 @@
+/**
+ * @file Scans along a dimension in linear work: running sums, products and extremes.
+ *
+ * Where kernels can have running reductions a scan is one, in the kernel of its producers and consumers; with
+ * fewer rows than workers each row is cut into long pieces, whose totals are scanned in turn.
+ *
+ * Elsewhere a row is cut into short blocks. Every position reduces its own block up to itself, the last position of
+ * each block gives the block's total, the totals are scanned in the same way, and each position joins the
+ * total of the blocks before it. That is `BLOCK` steps per element however long the row is, and all of it
+ * is reductions over independent points, which threads, vectors and workgroups share. The cost is a few
+ * launches: one more level per factor of `BLOCK`. @see Blelloch, "Prefix sums and their applications"
+ */
+import { type DType, isFloatingPoint } from '@tessera/tensor';
+import { numelOf } from '@tessera/tensor/internal';
+import type { Expr, ScalarOp } from '../../ir/expr.js';
+import type { IndexExpr } from '../../ir/index-expr.js';
+import { castTensor, tensorArg } from './elementwise.js';
+import { ExprMath } from '../expr-math.js';
+import type { LoweredTensor } from '../lowered-tensor.js';
+import type { Lowering } from '../lowering.js';
+import { accumulateDtype, neutral, reducePlan } from '../reduce.js';
+import { dimsOf } from './reduction.js';
+import type { LoweringFn } from '../registry.js';
+
+/** How a running value takes in the next element. */
+export type ScanOp = 'sum' | 'prod' | 'max' | 'min';
+
+const JOIN: Readonly<Record<ScanOp, ScalarOp>> = {
+  sum: 'add',
+  prod: 'mul',
+  max: 'maximum',
+  min: 'minimum',
+};
+
+/** Elements of a block. Rows up to twice as long are one block. */
+const BLOCK = 32;
+/** Lengths of blocks to choose from so that a row holds a whole number of them. */
+const BLOCKS: readonly number[] = [32, 40, 48, 24, 64, 20, 16];
+
+/** The blocks of a row. */
+function blockOf(length: number): number {
+  if (length <= 2 * BLOCK) return length;
+  return BLOCKS.find((size) => length % size === 0) ?? BLOCK;
+}
+
+/** Fewest elements of a piece of a row for which another worker is worth two more passes. */
+const SHORTEST_PIECE = 4096;
+
+/** Length of the pieces that a row is cut into so that workers have something to do. */
+function pieceOf(l: Lowering, rows: number, length: number): number {
+  const wanted = Math.ceil(l.capabilities.parallelism / Math.max(rows, 1));
+  const count = Math.min(wanted, Math.floor(length / SHORTEST_PIECE));
+  return count < 2 ? length : Math.ceil(length / count);
+}
+
+/** Running values along dimension `at`, of the dtype of `x`. Blocks are read many times: `x` is given memory then. */
+export function scanAlong(
+  l: Lowering,
+  op: ScanOp,
+  x: LoweredTensor,
+  at: number,
+  layout: readonly number[] | null = null,
+): LoweredTensor {
+  const length = x.sizes[at]!;
+  if (length <= 1 || numelOf(x.sizes) === 0) return x;
+  const isRunning = l.capabilities.scans === true;
+  const size = isRunning ? pieceOf(l, numelOf(x.sizes) / length, length) : blockOf(length);
+  if (isRunning && size === length) return l.addScan(op, x.sizes, at, x.expr, layout);
+  if (!isRunning && !x.isRealized && l.costOf(x.expr).loads > 0) x.realize();
+  const count = Math.ceil(length / size);
+  const within = scanBlocks(l, op, x, at, size, count);
+  const vars = l.vars(x.sizes);
+  const place = (block: IndexExpr, position: IndexExpr): IndexExpr[] => [
+    ...vars.slice(0, at),
+    block,
+    position,
+    ...vars.slice(at + 1),
+  ];
+  const i = vars[at]!;
+  if (count === 1) return within.view(x.sizes, place(l.ir.int(0), i));
+  const totals = x.sizes.map((s, d) => (d === at ? count : s));
+  const heads = l.vars(totals);
+  const total = within.view(totals, [
+    ...heads.slice(0, at),
+    heads[at]!,
+    l.ir.int(size - 1),
+    ...heads.slice(at + 1),
+  ]);
+  const before = scanAlong(l, op, total, at);
+  if (!before.isRealized) before.realize();
+  const block = l.ir.div(i, size);
+  const m = new ExprMath(l.ir);
+  const isFirst = m.lt(l.ir.index('int32', i), size);
+  const earlier = l.ir.masked(
+    l.ir.op('not', [isFirst]),
+    before.load(vars.map((v, d) => (d === at ? l.ir.add(block, l.ir.int(-1)) : v))),
+    neutral(op, x.dtype),
+  );
+  const own = within.load(place(block, l.ir.mod(i, size)));
+  return l.pointwise(x.sizes, l.ir.op(JOIN[op], [earlier, own]));
+}
+
+/** Running values of each block: dimension `at` becomes (block, position). */
+function scanBlocks(
+  l: Lowering,
+  op: ScanOp,
+  x: LoweredTensor,
+  at: number,
+  size: number,
+  count: number,
+): LoweredTensor {
+  const sizes = [...x.sizes.slice(0, at), count, size, ...x.sizes.slice(at + 1)];
+  const vars = l.vars(sizes);
+  const length = x.sizes[at]!;
+  const start = neutral(op, x.dtype);
+  if (l.capabilities.scans === true) {
+    const place = l.ir.add(l.ir.scale(vars[at]!, size), vars[at + 1]!);
+    const own = x.load([...vars.slice(0, at), place, ...vars.slice(at + 2)]);
+    const inside = l.ir.op('lt', [l.ir.index('int32', place), l.ir.const('int32', length)]);
+    const element = count * size === length ? own : l.ir.masked(inside, own, start);
+    return l.addScan(op, sizes, at + 1, element, null);
+  }
+  const earlier = l.freshVar('t', size);
+  const from = l.ir.add(l.ir.scale(vars[at]!, size), earlier.index);
+  const m = new ExprMath(l.ir);
+  const index = (e: IndexExpr): Expr => l.ir.index('int32', e);
+  const reached = m.le(index(earlier.index), index(vars[at + 1]!));
+  const element = x.load([...vars.slice(0, at), from, ...vars.slice(at + 2)]);
+  const value =
+    count * size === length
+      ? m.where(reached, element, start)
+      : l.ir.masked(m.and(reached, m.lt(index(from), length)), element, start);
+  return reducePlan(l, {
+    op,
+    dtype: x.dtype,
+    sizes,
+    inner: earlier.vars,
+    order: [...l.loopVars(sizes), ...earlier.vars],
+    value,
+    whole: true,
+  })[0]!;
+}
+
+/** cumsum and cumprod: self, dim, dtype. */
+function running(op: 'sum' | 'prod'): LoweringFn {
+  return (l, [self, dim], call) => {
+    const x = tensorArg(self!, call.op);
+    if (x.sizes.length === 0) return castTensor(l, x, call.dtype);
+    const [at] = dimsOf(dim, x.sizes.length, call.op) as [number];
+    // A sum in another type adds elements of that type.
+    const entered = castTensor(l, castTensor(l, x, call.dtype), accumulateDtype(call.dtype));
+    return castTensor(l, scanAlong(l, op, entered, at, call.results[0]?.strides), call.dtype);
+  };
+}
+
+/** cummax and cummin: self, dim. The last of equal elements counts, and NaN stays once met. */
+function runningExtreme(op: 'max' | 'min'): LoweringFn {
+  return (l, [self, dim], call) => {
+    const x = tensorArg(self!, call.op);
+    if (x.sizes.length === 0) return [x, l.pointwise([], l.ir.const('int64', 0))];
+    const [at] = dimsOf(dim, x.sizes.length, call.op) as [number];
+    const compared: DType = x.dtype === 'bool' ? 'int32' : x.dtype;
+    const elements = castTensor(l, x, compared);
+    const best = scanAlong(l, op, elements, at, call.results[0]?.strides);
+    if (!best.isRealized && best.sizes[at]! > 1) best.realize();
+    const m = new ExprMath(l.ir);
+    const here = elements.expr;
+    const same = m.eq(here, best.expr);
+    const holds = isFloatingPoint(compared)
+      ? l.ir.op('or', [same, l.ir.op('isnan', [here])])
+      : same;
+    const position = l.ir.index('int32', l.vars(x.sizes)[at]!);
+    const places = l.pointwise(x.sizes, m.where(holds, position, -1));
+    return [castTensor(l, best, x.dtype), castTensor(l, scanAlong(l, 'max', places, at), 'int64')];
+  };
+}
+
+/** Lowerings by overload name. */
+export const scanLowerings: Readonly<Record<string, LoweringFn>> = {
+  'aten::cumsum': running('sum'),
+  'aten::cumprod': running('prod'),
+  'aten::cummax': runningExtreme('max'),
+  'aten::cummin': runningExtreme('min'),
+};

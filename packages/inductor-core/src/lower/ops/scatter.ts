@@ -1,0 +1,384 @@
+/**
+ * @file Scatters as gathers: each element of the result looks for the sources that address it.
+ *
+ * That needs no atomics, gives the same sum every time, and costs (result × sources) comparisons: fine
+ * for the gradients of small tables, where it runs as a matrix product with a one-hot operand, and for
+ * small scatters. Beyond that the reference kernel, which walks the sources once, takes over where there is one.
+ */
+import { affordable } from '../affordable.js';
+import { readyOperand } from '../ready-operand.js';
+import { numelOf, wrapDim } from '@tessera/tensor/internal';
+import type { Expr, ReduceOp } from '../../ir/expr.js';
+import type { IndexExpr, LoopVar } from '../../ir/index-expr.js';
+import { checkedIndex, checkedIndices, wrapped } from '../checked-value.js';
+import { contract } from './contract.js';
+import { type Operand, operandArg, tensorArg } from './elementwise.js';
+import { ExprMath } from '../expr-math.js';
+import { advancedIndex, hasMask } from './indexing.js';
+import { LoweredTensor } from '../lowered-tensor.js';
+import type { Lowering } from '../lowering.js';
+import { accumulateDtype, reducePlan } from '../reduce.js';
+import { type LoweredArg, type LoweringFn, RuntimeScalar } from '../registry.js';
+import { delinearize, reshapeTensor } from './view-maps.js';
+
+/** Σ over positions p with index[p] = row of source[p, column], as one-hot product. */
+function oneHotSum(
+  l: Lowering,
+  rows: number,
+  index: LoweredTensor,
+  source: LoweredTensor,
+  skip: number | null,
+): LoweredTensor {
+  const [count, columns] = source.sizes as [number, number];
+  const from = readyOperand(l, source);
+  const at = readyOperand(l, index);
+  const m = new ExprMath(l.ir);
+  const acc = accumulateDtype(source.dtype);
+  return contract(l, {
+    shape: { batch: [], m: [rows], n: [columns], k: [count] },
+    a: (_, [row], [p]) => {
+      const value = at.load([p!]);
+      const own = m.eq(value, l.ir.index(value.dtype, row!));
+      return l.ir.cast(skip === null ? own : m.and(own, m.ne(value, skip)), acc);
+    },
+    b: (_, [p], [column]) => from.load([p!, column!]),
+    sizes: [rows, columns],
+    dtype: source.dtype,
+    layout: null,
+    coords: ({ m: row, n }) => [row[0]!, n[0]!],
+    decode: ([row, column]) => ({ batch: [], m: [row!], n: [column!] }),
+  });
+}
+
+/** embedding_dense_backward: grad_output, indices, num_weights, padding_idx, scale_grad_by_freq. */
+const embeddingBackward: LoweringFn = (l, [grad, indices, rows, padding, scale], call) => {
+  const g = tensorArg(grad!, call.op);
+  const index = tensorArg(indices!, call.op);
+  const columns = g.sizes[g.sizes.length - 1]!;
+  const count = numelOf(index.sizes);
+  if (!affordable(l, Number(rows) * columns, count, count * columns, 'product')) return null;
+  const at = reshapeTensor(l, readyOperand(l, index), [count]);
+  const sum = oneHotSum(
+    l,
+    Number(rows),
+    at,
+    reshapeTensor(l, g, [count, columns]),
+    Number(padding) >= 0 ? Number(padding) : null,
+  );
+  if (scale !== true || count === 0) return sum;
+  const m = new ExprMath(l.ir);
+  const acc = accumulateDtype(sum.dtype);
+  const uses = usesOfRows(l, at, Number(rows)).load([l.vars(call.sizes)[0]!]);
+  const average = m.div(m.cast(sum.expr, acc), m.cast(m.max(uses, 1), acc));
+  return l.pointwise(call.sizes, m.cast(average, sum.dtype));
+};
+
+/** How often each row is named, as float32. */
+export function usesOfRows(l: Lowering, index: LoweredTensor, rows: number): LoweredTensor {
+  const m = new ExprMath(l.ir);
+  const each = l.freshVar('p', index.sizes[0]!);
+  const value = index.load([each.index]);
+  const own = l.ir.index(value.dtype, l.vars([rows])[0]!);
+  return reducePlan(l, {
+    op: 'sum',
+    dtype: 'float32',
+    sizes: [rows],
+    inner: each.vars,
+    order: [...l.loopVars([rows]), ...each.vars],
+    value: m.cast(m.eq(value, own), 'float32'),
+  })[0]!;
+}
+
+/** Sources that may address an element, and what they hold. */
+export interface Sources {
+  readonly inner: readonly LoopVar[];
+  /** Whether the source at (element, inner) addresses the element. */
+  readonly hits: Expr;
+  readonly value: Expr;
+  /** Order number of the source, for "the last one wins". */
+  readonly order: IndexExpr;
+  /** Reads the value of source number `order`. */
+  readonly valueAt: (order: IndexExpr) => Expr;
+}
+
+/**
+ * Sources of a scatter along one dimension: index and src are indexed like self but for `dim`. If each result
+ * looks at one source only, the index is checked there (else see `checkedIndices`).
+ */
+export function alongDim(
+  l: Lowering,
+  op: string,
+  sizes: readonly number[],
+  dim: number,
+  index: LoweredTensor,
+  src: (coords: readonly IndexExpr[]) => Expr,
+): Sources {
+  const vars = l.vars(sizes);
+  const m = new ExprMath(l.ir);
+  const source = l.freshVar('s', index.sizes[dim]!);
+  const at = (p: IndexExpr): IndexExpr[] =>
+    vars.map((v, d) => (d === dim ? p : index.sizes[d] === 1 ? l.ir.int(0) : v));
+  let reachable: Expr = l.ir.const('bool', 1);
+  vars.forEach((v, d) => {
+    if (d !== dim && index.sizes[d]! < sizes[d]!)
+      reachable = m.and(reachable, m.lt(l.ir.index('int32', v), index.sizes[d]!));
+  });
+  const given = l.ir.masked(reachable, index.load(at(source.index)), 0);
+  const target = index.sizes[dim] === 1 ? checkedIndex(l, op, given, sizes[dim]!) : given;
+  return {
+    inner: source.vars,
+    hits: m.and(reachable, m.eq(target, l.ir.index(target.dtype, vars[dim]!))),
+    value: l.ir.masked(reachable, src(at(source.index)), 0),
+    order: source.index,
+    valueAt: (order) => l.ir.masked(reachable, src(at(order)), 0),
+  };
+}
+
+/** Reduces hits over the sources. */
+export function overSources(
+  l: Lowering,
+  sizes: readonly number[],
+  sources: Sources,
+  op: ReduceOp,
+  value: Expr,
+): LoweredTensor {
+  const order = [...l.loopVars(sizes), ...sources.inner];
+  return reducePlan(l, { op, dtype: value.dtype, sizes, inner: sources.inner, order, value })[0]!;
+}
+
+/** self + Σ of the sources that address each element. */
+function accumulated(
+  l: Lowering,
+  self: LoweredTensor,
+  sources: Sources,
+  scale: LoweredArg,
+): LoweredTensor {
+  // Of bools, it is counted how many hold.
+  const acc = self.dtype === 'bool' ? 'int32' : accumulateDtype(self.dtype);
+  const m = new ExprMath(l.ir);
+  const sum = overSources(
+    l,
+    self.sizes,
+    sources,
+    'sum',
+    m.where(sources.hits, l.ir.cast(sources.value, acc), 0),
+  );
+  const factor = scale instanceof RuntimeScalar ? l.ir.cast(scale.expr, acc) : Number(scale ?? 1);
+  const scaled = factor === 1 ? sum.expr : m.mul(sum.expr, factor);
+  return l.pointwise(self.sizes, l.ir.cast(m.add(l.ir.cast(self.expr, acc), scaled), self.dtype));
+}
+
+/** The last source that addresses each element, or self. */
+export function replaced(l: Lowering, self: LoweredTensor, sources: Sources): LoweredTensor {
+  const m = new ExprMath(l.ir);
+  const last = overSources(
+    l,
+    self.sizes,
+    sources,
+    'max',
+    m.where(sources.hits, l.ir.index('int32', sources.order), l.ir.const('int32', -1)),
+  );
+  const hit = m.ge(last.expr, 0);
+  const value = l.ir.cast(sources.valueAt(l.ir.value(m.max(last.expr, 0))), self.dtype);
+  return l.pointwise(self.sizes, m.where(hit, value, self.expr));
+}
+
+/** src as a tensor or a number. */
+export function sourceOf(
+  l: Lowering,
+  src: Operand,
+  dtype: LoweredTensor['dtype'],
+): (coords: readonly IndexExpr[]) => Expr {
+  if (src instanceof LoweredTensor) return (coords) => src.load(coords);
+  const value =
+    src instanceof RuntimeScalar ? l.ir.cast(src.expr, dtype) : l.ir.const(dtype, Number(src));
+  return () => value;
+}
+
+/** A 0-d tensor as one of one element. */
+export function atLeast1d(x: LoweredTensor): LoweredTensor {
+  return x.sizes.length === 0 ? x.view([1], []) : x;
+}
+
+/** The result in the shape of the original, which may be 0-d. */
+export function asBefore(l: Lowering, result: LoweredTensor, self: LoweredTensor): LoweredTensor {
+  return self.sizes.length === 0 ? result.view([], [l.ir.int(0)]) : result;
+}
+
+/** scatter.src, scatter.value, scatter_add: self, dim, index, src. */
+function scatter(add: boolean): LoweringFn {
+  return (l, [self, dim, index, src], call) => {
+    const original = tensorArg(self!, call.op);
+    const x = atLeast1d(original);
+    const indices = atLeast1d(readyOperand(l, tensorArg(index!, call.op)));
+    if (numelOf(indices.sizes) === 0) return original;
+    const along = wrapDim(Number(dim), x.sizes.length, call.op);
+    if (!affordable(l, numelOf(x.sizes), indices.sizes[along]!, numelOf(indices.sizes)))
+      return null;
+    const name = add ? 'scatter_add' : 'scatter';
+    const at = sourcePlaces(l, name, indices, along, x.sizes[along]!);
+    const operand = operandArg(src!, call.op);
+    const from = operand instanceof LoweredTensor ? atLeast1d(readyOperand(l, operand)) : operand;
+    const sources = alongDim(l, name, x.sizes, along, at, sourceOf(l, from, x.dtype));
+    return asBefore(l, add ? accumulated(l, x, sources, 1) : replaced(l, x, sources), original);
+  };
+}
+
+/** The indices of a scatter; where each result looks at many of them, they are checked before. */
+export function sourcePlaces(
+  l: Lowering,
+  op: string,
+  indices: LoweredTensor,
+  dim: number,
+  size: number,
+): LoweredTensor {
+  return indices.sizes[dim] === 1 ? indices : checkedIndices(l, op, indices, size);
+}
+
+/** A one-dimensional index as one that is the same at every other coordinate. */
+function indexAlong(
+  l: Lowering,
+  index: LoweredTensor,
+  sizes: readonly number[],
+  dim: number,
+): LoweredTensor {
+  const count = numelOf(index.sizes);
+  const wide = sizes.map((size, d) => (d === dim ? count : size));
+  return index.view(wide, index.sizes.length === 0 ? [] : [l.vars(wide)[dim]!]);
+}
+
+/** index_add (alpha) and index_copy: self, dim, index, source. */
+function indexInto(add: boolean): LoweringFn {
+  return (l, [self, dim, index, source, alpha], call) => {
+    const original = tensorArg(self!, call.op);
+    const x = atLeast1d(original);
+    const along = wrapDim(Number(dim), x.sizes.length, call.op);
+    const indices = readyOperand(l, tensorArg(index!, call.op));
+    const count = numelOf(indices.sizes);
+    if (count === 0) return original;
+    const wide = (numelOf(x.sizes) / (x.sizes[along]! || 1)) * count;
+    if (!affordable(l, numelOf(x.sizes), count, wide)) return null;
+    const name = add ? 'index_add' : 'index_copy';
+    const places = count === 1 ? indices : checkedIndices(l, name, indices, x.sizes[along]!);
+    const at = indexAlong(l, places, x.sizes, along);
+    const from = atLeast1d(readyOperand(l, tensorArg(source!, call.op)));
+    const sources = alongDim(l, name, x.sizes, along, at, (coords) =>
+      from.load(coords.map((coord, d) => (from.sizes[d] === 1 ? l.ir.int(0) : coord))),
+    );
+    return asBefore(l, add ? accumulated(l, x, sources, alpha) : replaced(l, x, sources), original);
+  };
+}
+
+/** index_put: self, indices, values, accumulate. */
+const indexPut: LoweringFn = (l, args, call) => putAt(l, args, call, false);
+
+/** The same with indices that are known to be in range. */
+const safeIndexPut: LoweringFn = (l, args, call) => putAt(l, args, call, true);
+
+function putAt(
+  l: Lowering,
+  [self, indices, values, accumulate]: Parameters<LoweringFn>[1],
+  call: Parameters<LoweringFn>[2],
+  isSafe: boolean,
+): LoweredTensor | null {
+  const x = tensorArg(self!, call.op);
+  const list = indices as readonly LoweredArg[];
+  const tensors = list.filter((index): index is LoweredTensor => index instanceof LoweredTensor);
+  const masked = maskedPut(l, x, list, tensorArg(values!, call.op), accumulate === true);
+  if (masked !== null) return masked;
+  if (tensors.length === 0 || hasMask(list)) return null;
+  const source = readyOperand(l, tensorArg(values!, call.op));
+  const shape = indexedSizes(x.sizes, list);
+  const count = numelOf(shape);
+  if (count === 0) return x;
+  if (!affordable(l, numelOf(x.sizes), count, count)) return null;
+  const m = new ExprMath(l.ir);
+  const places = x.sizes.map((size, d) => {
+    const index = list[d];
+    if (!(index instanceof LoweredTensor)) return null;
+    const ready = readyOperand(l, index);
+    return isSafe
+      ? l.pointwise(index.sizes, wrapped(l, ready.expr, size))
+      : checkedIndices(l, 'index', ready, size, true);
+  });
+  const { coords } = advancedIndex(l, x, places, shape, (index) => l.ir.value(index));
+  const fresh = l.freshVar('s', count);
+  const vars = l.vars(x.sizes);
+  const at = (order: IndexExpr): IndexExpr[] => delinearize(l, order, shape);
+  const targets = l.indicesAt(coords, shape, at(fresh.index));
+  const hits = targets
+    .map((target, d) => m.eq(asValue(l, target), l.ir.index(asValue(l, target).dtype, vars[d]!)))
+    .reduce((a, b) => m.and(a, b));
+  const lead = shape.length - source.sizes.length;
+  const valueAt = (order: IndexExpr): Expr => {
+    const point = at(order);
+    return source.load(
+      source.sizes.map((size, d) => (size === 1 ? l.ir.int(0) : point[d + lead]!)),
+    );
+  };
+  const sources: Sources = {
+    inner: fresh.vars,
+    hits,
+    value: valueAt(fresh.index),
+    order: fresh.index,
+    valueAt,
+  };
+  return accumulate === true ? accumulated(l, x, sources, 1) : replaced(l, x, sources);
+}
+
+/** One value put where a mask over the leading dimensions holds: a choice per element. */
+function maskedPut(
+  l: Lowering,
+  x: LoweredTensor,
+  indices: readonly LoweredArg[],
+  value: LoweredTensor,
+  accumulate: boolean,
+): LoweredTensor | null {
+  const [mask, ...others] = indices;
+  const only =
+    mask instanceof LoweredTensor &&
+    mask.dtype === 'bool' &&
+    others.every((index) => index == null);
+  if (!only || numelOf(value.sizes) !== 1) return null;
+  const m = new ExprMath(l.ir);
+  const vars = l.vars(x.sizes);
+  const put = l.ir.cast(value.load(value.sizes.map(() => l.ir.int(0))), x.dtype);
+  const result = accumulate ? m.add(x.expr, put) : put;
+  return l.pointwise(x.sizes, m.where(mask.load(vars.slice(0, mask.sizes.length)), result, x.expr));
+}
+
+function asValue(l: Lowering, index: IndexExpr): Expr {
+  return index.kind === 'value' ? index.value : l.ir.index('int64', index);
+}
+
+/** Shape of `x[indices]`. */
+function indexedSizes(sizes: readonly number[], indices: readonly LoweredArg[]): number[] {
+  const given = sizes.map((_, d) =>
+    indices[d] instanceof LoweredTensor ? (indices[d] as LoweredTensor) : null,
+  );
+  const used = given.flatMap((index, d) => (index === null ? [] : [d]));
+  const adjacent = used.every((d, i) => d === used[0]! + i);
+  const rank = Math.max(...used.map((d) => given[d]!.sizes.length));
+  const shared = new Array<number>(rank).fill(1);
+  for (const d of used) {
+    const own = given[d]!.sizes;
+    own.forEach((size, i) => {
+      if (size !== 1) shared[i + rank - own.length] = size;
+    });
+  }
+  const before = adjacent ? sizes.slice(0, used[0]).filter((_, d) => given[d] === null) : [];
+  const after = sizes.filter((_, d) => given[d] === null && !(adjacent && d < used[0]!));
+  return [...before, ...shared, ...after];
+}
+
+/** Lowerings by overload name; null results go to the reference kernel. */
+export const scatterLowerings: Readonly<Record<string, LoweringFn>> = {
+  'aten::embedding_dense_backward': embeddingBackward,
+  'aten::scatter.src': scatter(false),
+  'aten::scatter.value': scatter(false),
+  'aten::scatter_add': scatter(true),
+  'aten::index_add': indexInto(true),
+  'aten::index_copy': indexInto(false),
+  'aten::index_put': indexPut,
+  'aten::_unsafe_index_put': safeIndexPut,
+};

@@ -1,0 +1,163 @@
+/**
+ * @file Resizing: nearest, linear and cubic interpolation.
+ */
+import { type DType } from '@tessera/tensor';
+import {
+  type Resize,
+  type ResizeInterpolation,
+  resizeRatio,
+  upsampleTaps,
+} from '@tessera/tensor/internal';
+import type { Expr } from '../../ir/expr.js';
+import type { IndexExpr } from '../../ir/index-expr.js';
+import { intList, tensorArg } from './elementwise.js';
+import { ExprMath } from '../expr-math.js';
+import type { Lowering } from '../lowering.js';
+import { accumulateDtype } from '../reduce.js';
+import type { LoweredArg, LoweringFn } from '../registry.js';
+import {
+  type Axis,
+  type TapExpr,
+  clampedIndex,
+  positionDtype,
+  resampled,
+  resampledBackward,
+} from './resample.js';
+
+/** Position of an output element among the input elements. */
+function source(l: Lowering, resize: Resize, o: IndexExpr, cubic: boolean, dtype: DType): Expr {
+  const m = new ExprMath(l.ir);
+  const ratio = resizeRatio(resize, dtype === 'float64' ? (value) => value : Math.fround);
+  const at = l.ir.index(dtype, o);
+  if (resize.alignCorners) return m.mul(at, ratio);
+  const position = m.sub(m.mul(m.add(at, 0.5), ratio), 0.5);
+  return cubic ? position : m.max(position, 0);
+}
+
+function nearestTaps(l: Lowering, resize: Resize, exact: boolean, o: IndexExpr): TapExpr[] {
+  const m = new ExprMath(l.ir);
+  const ratio = resizeRatio({ ...resize, alignCorners: false });
+  if (!exact && Number.isInteger(1 / ratio) && resize.output <= resize.input / ratio)
+    return [{ at: l.ir.div(o, 1 / ratio), weight: null }];
+  const at = l.ir.index('float32', o);
+  const position = m.mul(exact ? m.add(at, 0.5) : at, ratio);
+  const index = l.ir.op('floor', [position]);
+  return [{ at: clampedIndex(l, index, 0, resize.input - 1), weight: null }];
+}
+
+/** First element and the share of the way to the next one. */
+function between(
+  l: Lowering,
+  resize: Resize,
+  position: Expr,
+): { readonly first: Expr; readonly share: Expr } {
+  const m = new ExprMath(l.ir);
+  const first = m.min(l.ir.op('floor', [position]), resize.input - 1);
+  return { first, share: m.min(m.max(m.sub(position, first), 0), 1) };
+}
+
+function linearTaps(l: Lowering, resize: Resize, o: IndexExpr, dtype: DType): TapExpr[] {
+  if (resize.input === resize.output) return [{ at: o, weight: null }];
+  const m = new ExprMath(l.ir);
+  const { first, share } = between(l, resize, source(l, resize, o, false, dtype));
+  const last = resize.input - 1;
+  return [
+    { at: clampedIndex(l, first, 0, last), weight: m.sub(l.ir.const(dtype, 1), share) },
+    { at: clampedIndex(l, m.add(first, 1), 0, last), weight: share },
+  ];
+}
+
+function cubicTaps(l: Lowering, resize: Resize, o: IndexExpr, dtype: DType): TapExpr[] {
+  const m = new ExprMath(l.ir);
+  const { first, share } = between(l, resize, source(l, resize, o, true, dtype));
+  const a = -0.75;
+  const near = (x: Expr): Expr => m.add(m.mul(m.mul(m.sub(m.mul(x, a + 2), a + 3), x), x), 1);
+  const far = (x: Expr): Expr =>
+    m.sub(m.mul(m.add(m.mul(m.sub(m.mul(x, a), 5 * a), x), 8 * a), x), 4 * a);
+  const rest = m.sub(l.ir.const(dtype, 1), share);
+  const weights = [far(m.add(share, 1)), near(share), near(rest), far(m.add(rest, 1))];
+  return weights.map((weight, i) => ({
+    at: clampedIndex(l, m.add(first, i - 1), 0, resize.input - 1),
+    weight,
+  }));
+}
+
+type Kind = Exclude<ResizeInterpolation, 'linear-antialiased'>;
+
+function axesOf(
+  l: Lowering,
+  kind: Kind,
+  input: readonly number[],
+  output: readonly number[],
+  rest: readonly LoweredArg[],
+  dtype: DType,
+): Axis[] {
+  const corners = !kind.startsWith('nearest');
+  const scales = corners ? rest.slice(1) : rest;
+  const acc = accumulateDtype(dtype);
+  return output.map((size, s) => {
+    const scale = scales[s];
+    const resize: Resize = {
+      input: input[s]!,
+      output: size,
+      alignCorners: corners && rest[0] === true,
+      scale: typeof scale === 'number' ? scale : null,
+    };
+    const weighted = (taps: TapExpr[]): TapExpr[] =>
+      taps.map(({ at, weight }) => ({ at, weight: weight && l.ir.cast(weight, acc) }));
+    const positions = positionDtype(dtype);
+    return {
+      input: input[s]!,
+      output: size,
+      table: upsampleTaps(kind, resize, dtype),
+      taps: (o) =>
+        kind === 'linear'
+          ? weighted(linearTaps(l, resize, o, positions))
+          : kind === 'cubic'
+            ? weighted(cubicTaps(l, resize, o, positions))
+            : nearestTaps(l, resize, kind === 'nearest-exact', o),
+    };
+  });
+}
+
+/** Arguments: self, output_size, (align_corners,) scales. */
+function forward(kind: Kind): LoweringFn {
+  return (l, [self, outputSize, ...rest], call) => {
+    const x = tensorArg(self!, call.op);
+    // Bytes are resized in fixed point, which the reference kernel does.
+    if (x.dtype === 'uint8' && !kind.startsWith('nearest')) return null;
+    const axes = axesOf(l, kind, x.sizes.slice(2), intList(outputSize!), rest, x.dtype);
+    return resampled(l, x, axes, call);
+  };
+}
+
+/** Arguments: grad_output, output_size, input_size, (align_corners,) scales. */
+function backward(kind: Kind): LoweringFn {
+  return (l, [grad, outputSize, inputSize, ...rest], call) => {
+    const g = tensorArg(grad!, call.op);
+    const input = intList(inputSize!).slice(2);
+    const axes = axesOf(l, kind, input, intList(outputSize!), rest, g.dtype);
+    return resampledBackward(l, g, axes, call);
+  };
+}
+
+const FAMILIES: readonly (readonly [string, Kind])[] = [
+  ['upsample_nearest1d', 'nearest'],
+  ['upsample_nearest2d', 'nearest'],
+  ['upsample_nearest3d', 'nearest'],
+  ['_upsample_nearest_exact1d', 'nearest-exact'],
+  ['_upsample_nearest_exact2d', 'nearest-exact'],
+  ['_upsample_nearest_exact3d', 'nearest-exact'],
+  ['upsample_linear1d', 'linear'],
+  ['upsample_bilinear2d', 'linear'],
+  ['upsample_trilinear3d', 'linear'],
+  ['upsample_bicubic2d', 'cubic'],
+];
+
+/** Lowerings by overload name. */
+export const upsampleLowerings: Readonly<Record<string, LoweringFn>> = Object.fromEntries(
+  FAMILIES.flatMap(([op, kind]) => [
+    [`aten::${op}`, forward(kind)],
+    [`aten::${op}_backward`, backward(kind)],
+  ]),
+);

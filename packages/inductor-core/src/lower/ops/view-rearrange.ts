@@ -1,0 +1,142 @@
+/**
+ * @file Lowerings of views that do more than select and reshape: diagonals, windows, rolls, strided views.
+ */
+import { Node } from '@tessera/graph';
+import { TesseraError } from '@tessera/shared';
+import { isTensor } from '@tessera/tensor';
+import { wrapDim } from '@tessera/tensor/internal';
+import { intList, tensorArg } from './elementwise.js';
+import type { LoweredTensor } from '../lowered-tensor.js';
+import type { Lowering } from '../lowering.js';
+import type { LoweringCall, LoweringFn } from '../registry.js';
+
+import { mapDim, reshapeTensor } from './view-maps.js';
+
+const diagonal: LoweringFn = (l, [self, offset, dim1, dim2], call) => {
+  const x = tensorArg(self!, call.op);
+  const a = wrapDim(Number(dim1 ?? 0), x.sizes.length, call.op);
+  const b = wrapDim(Number(dim2 ?? 1), x.sizes.length, call.op);
+  const shift = Number(offset ?? 0);
+  const vars = [...l.vars(call.sizes)];
+  const along = vars.pop()!;
+  const coords = x.sizes.map((_, d) =>
+    d === a
+      ? l.ir.add(along, l.ir.int(Math.max(-shift, 0)))
+      : d === b
+        ? l.ir.add(along, l.ir.int(Math.max(shift, 0)))
+        : vars.shift()!,
+  );
+  return x.view(call.sizes, coords);
+};
+
+/** Windows of a dimension: a view with a new last dimension. */
+const unfold: LoweringFn = (l, [self, dimension, , step], call) => {
+  const x = tensorArg(self!, call.op);
+  if (x.sizes.length === 0) return x.view(call.sizes, []);
+  const dim = wrapDim(Number(dimension), x.sizes.length, call.op);
+  const vars = [...l.vars(call.sizes)];
+  const within = vars.pop()!;
+  return x.view(
+    call.sizes,
+    vars.map((v, d) => (d === dim ? l.ir.add(l.ir.scale(v, Number(step)), within) : v)),
+  );
+};
+
+const flip: LoweringFn = (l, [self, dims], call) => {
+  const x = tensorArg(self!, call.op);
+  const flipped = new Set(intList(dims!).map((d) => wrapDim(d, x.sizes.length, call.op)));
+  return x.view(
+    x.sizes,
+    l
+      .vars(x.sizes)
+      .map((v, d) =>
+        flipped.has(d) && x.sizes[d] !== 1 ? l.ir.sub(l.ir.int(x.sizes[d]! - 1), v) : v,
+      ),
+  );
+};
+
+const roll: LoweringFn = (l, [self, shifts, dims], call) => {
+  const x = tensorArg(self!, call.op);
+  const by = intList(shifts!);
+  const over = intList(dims!);
+  if (over.length === 0) {
+    const flat = rolled(
+      l,
+      reshapeTensor(l, x, [x.sizes.reduce((a, b) => a * b, 1)]),
+      0,
+      by[0] ?? 0,
+    );
+    return reshapeTensor(l, flat, x.sizes);
+  }
+  return over.reduce(
+    (value, dim, i) => rolled(l, value, wrapDim(dim, x.sizes.length, call.op), by[i]!),
+    x,
+  );
+};
+
+function rolled(l: Lowering, x: LoweredTensor, dim: number, shift: number): LoweredTensor {
+  const size = x.sizes[dim]!;
+  if (size <= 1) return x;
+  const back = ((-shift % size) + size) % size;
+  return mapDim(l, x, dim, size, (v) => l.ir.mod(l.ir.add(v, l.ir.int(back)), size));
+}
+
+const repeat: LoweringFn = (l, [self], call) => {
+  const x = tensorArg(self!, call.op);
+  const lead = call.sizes.length - x.sizes.length;
+  const vars = l.vars(call.sizes);
+  return x.view(
+    call.sizes,
+    x.sizes.map((size, d) => (size === 1 ? l.ir.int(0) : l.ir.mod(vars[d + lead]!, size))),
+  );
+};
+
+/** A strided view needs memory to be a view of; its offset counts from that memory's start. */
+const asStrided: LoweringFn = (l, [self, size, stride, offset], call) => {
+  const x = tensorArg(self!, call.op);
+  const buffer = x.realize();
+  const strides = intList(stride!);
+  const vars = l.vars(intList(size!));
+  const origin = buffer.input < 0 ? 0 : l.inputOffsets[buffer.input]!;
+  const start = offset === null || offset === undefined ? storageOffset(call) : Number(offset);
+  if (start < origin) {
+    throw new TesseraError(
+      'invalid-argument',
+      `${call.op}: the view starts at element ${start} of its storage, before its base (at ${origin}).`,
+      {
+        hints: ['Pass the whole tensor into the compiled function and slice it there.'],
+      },
+    );
+  }
+  const flat = l.ir.add(
+    l.ir.int(start - origin),
+    ...vars.map((v, d) => l.ir.scale(v, strides[d]!)),
+  );
+  const whole = l.fromBuffer(buffer);
+  return whole.view(
+    call.sizes,
+    buffer.sizes.map((length, d) =>
+      length === 1 ? l.ir.int(0) : l.ir.mod(l.ir.div(flat, buffer.strides[d]!), length),
+    ),
+  );
+};
+
+/** Where the viewed tensor itself begins in its storage. */
+function storageOffset(call: LoweringCall): number {
+  const self = call.node.args[0];
+  const val = self instanceof Node ? self.meta.val : null;
+  return isTensor(val) ? val.storageOffset : 0;
+}
+
+/** Lowerings by overload name. */
+export const viewRearrangements: Readonly<Record<string, LoweringFn>> = {
+  'aten::diagonal': diagonal,
+  'aten::diagonal_copy': diagonal,
+  'aten::unfold': unfold,
+  'aten::unfold_copy': unfold,
+  'aten::as_strided': asStrided,
+  'aten::as_strided_copy': asStrided,
+  'aten::flip': flip,
+  'aten::roll': roll,
+  'aten::repeat': repeat,
+};

@@ -1,0 +1,155 @@
+/**
+ * @file Lowerings of views: index maps, no code and no memory.
+ */
+import { wrapDim } from '@tessera/tensor/internal';
+import { intList, tensorArg } from './elementwise.js';
+import type { LoweredTensor } from '../lowered-tensor.js';
+import type { Lowering } from '../lowering.js';
+import type { LoweringFn } from '../registry.js';
+
+import {
+  expandTensor,
+  permuteTensor,
+  reshapeTensor,
+  selectTensor,
+  sliceRange,
+  sliceTensor,
+} from './view-maps.js';
+import { viewRearrangements } from './view-rearrange.js';
+
+const reshape: LoweringFn = (l, [self], call) =>
+  reshapeTensor(l, tensorArg(self!, call.op), call.sizes);
+
+const permute: LoweringFn = (l, [self, dims], call) => {
+  const x = tensorArg(self!, call.op);
+  return permuteTensor(
+    l,
+    x,
+    intList(dims!).map((d) => wrapDim(d, x.sizes.length, call.op)),
+  );
+};
+
+/** Swaps two dimensions. */
+function swapped(l: Lowering, x: LoweredTensor, a: number, b: number): LoweredTensor {
+  const order = x.sizes.map((_, d) => d);
+  [order[a], order[b]] = [order[b]!, order[a]!];
+  return permuteTensor(l, x, order);
+}
+
+const transpose: LoweringFn = (l, [self, dim0, dim1], call) => {
+  const x = tensorArg(self!, call.op);
+  if (x.sizes.length === 0) return x;
+  return swapped(
+    l,
+    x,
+    wrapDim(Number(dim0), x.sizes.length, call.op),
+    wrapDim(Number(dim1), x.sizes.length, call.op),
+  );
+};
+
+const t: LoweringFn = (l, [self], call) => {
+  const x = tensorArg(self!, call.op);
+  return x.sizes.length < 2 ? x : swapped(l, x, 0, 1);
+};
+
+const expand: LoweringFn = (l, [self], call) =>
+  expandTensor(l, tensorArg(self!, call.op), call.sizes);
+
+/** Dimensions of size 1 come and go without changing the order of the others. */
+const resqueeze: LoweringFn = (l, [self], call) => {
+  const x = tensorArg(self!, call.op);
+  const vars = l.vars(call.sizes).filter((_, d) => call.sizes[d] !== 1);
+  let next = 0;
+  return x.view(
+    call.sizes,
+    x.sizes.map((size) => (size === 1 ? l.ir.int(0) : vars[next++]!)),
+  );
+};
+
+const select: LoweringFn = (l, [self, dim, index], call) => {
+  const x = tensorArg(self!, call.op);
+  return selectTensor(l, x, wrapDim(Number(dim), x.sizes.length, call.op), Number(index));
+};
+
+const slice: LoweringFn = (l, [self, dim, start, end, step], call) => {
+  const x = tensorArg(self!, call.op);
+  const at = wrapDim(Number(dim ?? 0), x.sizes.length, call.op);
+  const range = sliceRange(x.sizes[at]!, start, end, step);
+  return sliceTensor(l, x, at, range.start, call.sizes[at]!, range.step);
+};
+
+const narrow: LoweringFn = (l, [self, dim, start, length], call) => {
+  const x = tensorArg(self!, call.op);
+  const at = wrapDim(Number(dim), x.sizes.length, call.op);
+  const from = Number(start);
+  return sliceTensor(l, x, at, from < 0 ? from + x.sizes[at]! : from, Number(length), 1);
+};
+
+/** Consecutive parts along a dimension, of the recorded sizes. */
+function parts(dimAt: number): LoweringFn {
+  return (l, args, call) => {
+    const x = tensorArg(args[0]!, call.op);
+    const dim = wrapDim(Number(args[dimAt] ?? 0), x.sizes.length, call.op);
+    let start = 0;
+    return call.results.map((result) => {
+      const length = result!.sizes[dim]!;
+      const part = sliceTensor(l, x, dim, start, length, 1);
+      start += length;
+      return part;
+    });
+  };
+}
+
+const identity: LoweringFn = (_l, [self], call) => tensorArg(self!, call.op);
+
+const unbind: LoweringFn = (l, [self, dim], call) => {
+  const x = tensorArg(self!, call.op);
+  const at = wrapDim(Number(dim ?? 0), x.sizes.length, call.op);
+  return Array.from({ length: x.sizes[at]! }, (_, i) => selectTensor(l, x, at, i));
+};
+
+/** Lowerings by overload name. */
+export const viewLowerings: Readonly<Record<string, LoweringFn>> = {
+  'aten::view': reshape,
+  'aten::view_copy': reshape,
+  'aten::reshape': reshape,
+  'aten::_unsafe_view': reshape,
+  'aten::_reshape_alias': reshape,
+  'aten::flatten.using_ints': reshape,
+  'aten::unflatten.int': reshape,
+  'aten::permute': permute,
+  'aten::permute_copy': permute,
+  'aten::transpose.int': transpose,
+  'aten::transpose_copy.int': transpose,
+  'aten::t': t,
+  'aten::t_copy': t,
+  'aten::expand': expand,
+  'aten::expand_copy': expand,
+  'aten::broadcast_to': expand,
+  'aten::squeeze': resqueeze,
+  'aten::squeeze.dim': resqueeze,
+  'aten::squeeze.dims': resqueeze,
+  'aten::squeeze_copy': resqueeze,
+  'aten::squeeze_copy.dim': resqueeze,
+  'aten::unsqueeze': resqueeze,
+  'aten::unsqueeze_copy': resqueeze,
+  'aten::select.int': select,
+  'aten::select_copy.int': select,
+  'aten::slice.Tensor': slice,
+  'aten::slice_copy.Tensor': slice,
+  'aten::narrow': narrow,
+  'aten::narrow_copy': narrow,
+  'aten::split.Tensor': parts(2),
+  'aten::unsafe_split.Tensor': parts(2),
+  'aten::split_with_sizes': parts(2),
+  'aten::split_with_sizes_copy': parts(2),
+  'aten::chunk': parts(2),
+  'aten::unsafe_chunk': parts(2),
+  'aten::unbind.int': unbind,
+  'aten::unbind_copy.int': unbind,
+  'aten::detach': identity,
+  'aten::alias': identity,
+  'aten::alias_copy': identity,
+  'aten::lift_fresh': identity,
+  ...viewRearrangements,
+};
