@@ -68,10 +68,17 @@ function describe(name, node, source) {
   return { name, line: oneLine(text).replace(/;$/, ''), members: [], documented };
 }
 
-/** What a file exports, by name: `{ lines, documented }` for each. */
+/** What files export, once it is known. */
+const exported = new Map();
+
+/** What a file exports, by name: a description of each declaration. */
 function exportsOf(file, seen = new Set()) {
+  const known = exported.get(file);
+  if (known !== undefined) return known;
   const found = new Map();
   if (seen.has(file)) return found;
+  // Inside of a cycle of files less is seen than the file exports.
+  const whole = seen.size === 0;
   seen.add(file);
   const source = declarationsOf(file);
   const add = (name, item) => {
@@ -123,6 +130,7 @@ function exportsOf(file, seen = new Set()) {
       add(node.name.text, describe(node.name.text, node, source));
     }
   }
+  if (whole) exported.set(file, found);
   return found;
 }
 

@@ -9,7 +9,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { inspect } from 'node:util';
 import { gunzipSync } from 'node:zlib';
-import { findChromium } from './consumers/browser.mjs';
+import { findChromium } from '../tooling/find-chromium.mjs';
 import { consumers } from './consumers/matrix.mjs';
 import { build, inPairs, pack, published, run } from './pack.mjs';
 import { root } from './workspace.mjs';

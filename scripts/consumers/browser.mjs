@@ -1,10 +1,10 @@
 /**
  * @file A built page, served and opened in Chromium: what it computed, and what the browser complained of.
  */
-import { accessSync, readFileSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import { createRequire } from 'node:module';
-import { delimiter, extname, join } from 'node:path';
+import { extname, join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 
 /** SwiftShader is no fast adapter, which Chromium says. */
@@ -14,24 +14,6 @@ const UNREMARKABLE = /WebGPU|adapter|powerPreference/i;
 const PATIENCE_MS = 120_000;
 
 const TYPES = { '.html': 'text/html', '.js': 'text/javascript', '.mjs': 'text/javascript' };
-
-/** CHROMIUM_PATH, or the first chromium on PATH; null where there is none. */
-export function findChromium() {
-  const { CHROMIUM_PATH, PATH = '' } = process.env;
-  const folders = PATH.split(delimiter).filter((folder) => folder !== '');
-  const candidates = folders.flatMap((folder) =>
-    ['chromium', 'chromium-browser', 'google-chrome'].map((name) => join(folder, name)),
-  );
-  const isThere = (path) => {
-    try {
-      accessSync(path);
-      return true;
-    } catch {
-      return false;
-    }
-  };
-  return [CHROMIUM_PATH ?? '', ...candidates].find((path) => path !== '' && isThere(path)) ?? null;
-}
 
 /**
  * Serves a folder, as an isolated page, so that tensors live in memory that threads share. `headers` come on top.

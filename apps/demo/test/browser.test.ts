@@ -5,7 +5,7 @@ import { env } from 'node:process';
 import { type Browser, chromium } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { TrainingResult } from './support/browser-page.js';
-import { findChromium } from './support/find-chromium.js';
+import { findChromium } from '../../../tooling/find-chromium.mjs';
 import { type PageFiles, bundlePage, servePage } from './support/serve-page.js';
 
 /** Relative distance to PyTorch's losses. */

@@ -5,7 +5,7 @@
 import { env } from 'node:process';
 import { chromium } from 'playwright-core';
 import { describe, expect, it } from 'vitest';
-import { findChromium } from './support/find-chromium.js';
+import { findChromium } from '../../../tooling/find-chromium.mjs';
 import { type TrainingMemory, trainInOneTask } from './support/memory-program.js';
 import type { MemoryResult } from './support/memory-page.js';
 import { bundlePage, servePage } from './support/serve-page.js';

@@ -24,6 +24,9 @@ import { isNumberName } from './print-body.js';
 import type { Arg, Stmt } from './program.js';
 import type { Captured, Store, World } from './world.js';
 
+/** What a statement without a receiver may call. */
+const FUNCTIONS = { ...functions, ...internal };
+
 /** Thrown by `throw` statements. */
 export class Stop extends Error {}
 
@@ -200,8 +203,7 @@ export class Interpreter {
   *run(stmt: Stmt): Steps<Tensor[] | null> {
     switch (stmt.do) {
       case 'op': {
-        const receiver: unknown =
-          stmt.on === null ? { ...functions, ...internal } : this.tensor(stmt.on);
+        const receiver: unknown = stmt.on === null ? FUNCTIONS : this.tensor(stmt.on);
         const fn = (receiver as Functions)[stmt.name];
         if (fn === undefined) return unknownName(stmt.name);
         const args = stmt.args.map((arg) => this.arg(arg));

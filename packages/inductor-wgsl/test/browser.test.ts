@@ -8,7 +8,7 @@ import { env } from 'node:process';
 import { build } from 'esbuild';
 import { chromium } from 'playwright-core';
 import { describe, expect, it } from 'vitest';
-import { findChromium } from './support/open-gpu.js';
+import { findChromium } from '../../../tooling/find-chromium.mjs';
 import type { BrowserResult } from './support/browser-page.js';
 
 const executablePath = findChromium();

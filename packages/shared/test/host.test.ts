@@ -69,6 +69,7 @@ describe('startWorker', () => {
     const started: unknown[] = [];
     vi.stubGlobal('process', undefined);
     const makeBlob = vi.spyOn(URL, 'createObjectURL');
+    const revoke = vi.spyOn(URL, 'revokeObjectURL');
     vi.stubGlobal(
       'Worker',
       class {
@@ -85,6 +86,8 @@ describe('startWorker', () => {
     expect(started.slice(0, 2)).toEqual(['/worker.js', trusted]);
     expect(started[2]).toMatch(/^blob:/);
     expect(makeBlob).toHaveBeenCalledTimes(1);
+    // What the page made stays the page's.
+    expect(revoke.mock.calls).toEqual([[started[2]]]);
     expect(browserWorkerScript('function receive() {}')).toMatch(
       /self\.onmessage[^]*function receive/,
     );

@@ -9,7 +9,7 @@ import { type Browser, type Page, chromium } from 'playwright-core';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { ones, serializeSafetensors } from '../src/index.js';
 import { type FileServer, serveFiles } from './support/file-server.js';
-import { findChromium } from './support/find-chromium.js';
+import { findChromium } from '../../../tooling/find-chromium.mjs';
 import type { LoadRequest, LoadResult } from './support/loading-page.js';
 
 const executablePath = findChromium();

@@ -3,7 +3,8 @@
  *
  * Parameters and buffers begin as those of rank 0. Gradients are averaged over the ranks while `backward()` runs
  * (reducer.ts), so that equal optimizers keep the models equal. Buffers (running statistics) are those of rank 0 at
- * the start of every forward pass, or from `synchronize()` on where they cannot be sent in the middle of it. Modelled on `torch.nn.parallel.DistributedDataParallel`.
+ * the start of every forward pass, or from `synchronize()` on where they cannot be sent in the middle of it.
+ * Modelled on `torch.nn.parallel.DistributedDataParallel`.
  */
 import { TesseraError } from '@tessera/shared';
 import { type Tensor, callOp, noGrad } from '@tessera/tensor';

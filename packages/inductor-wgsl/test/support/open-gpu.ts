@@ -6,8 +6,9 @@
  * TESSERA_TEST_DAWN_FLAGS gives flags for Dawn (to test float16 where it is behind one).
  */
 import { accessSync, realpathSync } from 'node:fs';
-import { basename, delimiter, dirname, join } from 'node:path';
+import { basename, dirname, join } from 'node:path';
 import { env } from 'node:process';
+import { findChromium } from '../../../../tooling/find-chromium.mjs';
 import { initWebGpu, type WebGpu, type WebGpuOptions } from '../../src/index.js';
 
 function exists(path: string): boolean {
@@ -17,17 +18,6 @@ function exists(path: string): boolean {
   } catch {
     return false;
   }
-}
-
-/** The chromium executable: CHROMIUM_PATH, or the first on PATH. */
-export function findChromium(): string | null {
-  if (env.CHROMIUM_PATH !== undefined && env.CHROMIUM_PATH !== '') return env.CHROMIUM_PATH;
-  for (const folder of (env.PATH ?? '').split(delimiter)) {
-    for (const name of ['chromium', 'chromium-browser', 'google-chrome']) {
-      if (folder !== '' && exists(join(folder, name))) return join(folder, name);
-    }
-  }
-  return null;
 }
 
 /** The driver description of the SwiftShader that belongs to a chromium. */

@@ -101,19 +101,17 @@ function startInNode({ Worker }: NodeThreads, start: WorkerStart): WorkerHandle 
 function startInBrowser(start: WorkerStart): WorkerHandle | null {
   const { Worker, Blob, URL } = globalThis as BrowserGlobals;
   if (Worker === undefined || Blob === undefined || URL === undefined) return null;
-  const url =
-    start.url ??
-    URL.createObjectURL(
-      new Blob([browserWorkerScript(start.program)], { type: 'text/javascript' }),
-    );
-  const worker = new Worker(url, { name: start.name });
+  const script = (): Blob =>
+    new Blob([browserWorkerScript(start.program)], { type: 'text/javascript' });
+  const blob = start.url == null ? URL.createObjectURL(script()) : null;
+  const worker = new Worker(start.url ?? blob!, { name: start.name });
   worker.addEventListener('message', (event) => start.answered?.(event.data));
   worker.addEventListener('error', (event) => start.failed(new Error(event.message)));
   return {
     post: (message) => worker.postMessage(message),
     stop: () => {
       worker.terminate();
-      URL.revokeObjectURL(String(url));
+      if (blob !== null) URL.revokeObjectURL(blob);
     },
   };
 }

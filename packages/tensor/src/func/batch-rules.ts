@@ -24,6 +24,7 @@ import {
   indexTensor,
   indexWrite,
 } from './rules/indexing.js';
+import { lossFormula } from './rules/loss.js';
 import { addedProduct, convolution, dot, matrixVector, product } from './rules/matmul.js';
 import {
   copied,
@@ -123,6 +124,16 @@ const COMPOSITE = new Map<string, BatchRule>([
   ['tessera::autograd_grad', gradients],
   ['tessera::autograd_grad.create_graph', gradients],
 ]);
+
+const FORMULAS = new Map<string, BatchRule>([
+  ['aten::nll_loss_forward', lossFormula],
+  ['aten::nll_loss2d_forward', lossFormula],
+]);
+
+/** Formulas of operators whose parts are batched in their place: they are called inside of the `vmap`. */
+export function formulaOf(op: OpOverload): BatchRule | undefined {
+  return FORMULAS.get(op.qualifiedName);
+}
 
 /** Rules of operators that would otherwise be taken apart. */
 export function compositeRule(op: OpOverload): BatchRule | undefined {

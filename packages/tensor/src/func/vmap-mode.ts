@@ -18,9 +18,8 @@ import type { TensorBase } from '../tensor-base.js';
 import { isTensor } from '../tensor-factory.js';
 import type { Tensor } from '../tensor.js';
 import { BatchCall, mapResult } from './batch-call.js';
-import { compositeRule, ruleOf } from './batch-rules.js';
+import { compositeRule, formulaOf, ruleOf } from './batch-rules.js';
 import { batchedAt, makeBatched } from './batched-tensor.js';
-import { type NllArguments, negativeLogLikelihood } from './rules/loss.js';
 import { type Randomness, checkRandomness, drawDifferent, drawSame } from './rules/random.js';
 
 /** What cannot be done for all examples at once. */
@@ -91,8 +90,8 @@ export class VmapMode implements PreDispatchMode {
         `vmap: ${op.schema.name} depends on the values of each example.`,
         { hints: ['Keep the shape and mask what is not wanted: where(condition, x, 0).'] },
       );
-    if (/^nll_loss(2d)?_forward$/.test(op.schema.name))
-      return negativeLogLikelihood(call.named as unknown as NllArguments);
+    const formula = formulaOf(op);
+    if (formula !== undefined) return formula(call);
     return this.wrapped(() => ruleOf(op)(call));
   }
 

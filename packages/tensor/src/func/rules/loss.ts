@@ -13,11 +13,12 @@ import { where } from '../../ops/pointwise/where.js';
 import { sum } from '../../ops/reduction/reduction.js';
 import { squeeze, unsqueeze } from '../../ops/view/dims.js';
 import { reshape } from '../../ops/view/view.js';
+import type { BatchRule } from '../batch-call.js';
 
 const MEAN = 1;
 
 /** Arguments of `nll_loss_forward` and `nll_loss2d_forward`. */
-export interface NllArguments {
+interface NllArguments {
   /** [C], [N, C] or [N, C, …] */
   readonly self: Tensor;
   /** The shape of `self` without C. */
@@ -29,8 +30,14 @@ export interface NllArguments {
 }
 
 /** `[output, totalWeight]` of one example, in operators that have rules. */
-export function negativeLogLikelihood(args: NllArguments): [Tensor, Tensor] {
-  const { self, target, weight, reduction, ignore_index: ignored } = args;
+export const lossFormula: BatchRule = ({ named }) => {
+  const {
+    self,
+    target,
+    weight,
+    reduction,
+    ignore_index: ignored,
+  } = named as unknown as NllArguments;
   const dim = self.ndim === 1 ? 0 : 1;
   const counted = ne(target, ignored);
   const zero = zerosLike(target);
@@ -46,4 +53,4 @@ export function negativeLogLikelihood(args: NllArguments): [Tensor, Tensor] {
   if (reduction === 0) return [losses, zerosLike(sum(losses))];
   const total = sum(weights);
   return [reduction === MEAN ? div(sum(losses), total) : sum(losses), total];
-}
+};
