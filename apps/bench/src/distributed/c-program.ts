@@ -6,6 +6,7 @@ import { mkdtempSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
+/** Arguments: the number of ranks, then sizes in bytes. */
 const SOURCE = `
 #include <mpi.h>
 #include <stdio.h>
@@ -15,11 +16,14 @@ static int by_value(const void *a, const void *b) {
   return (d > 0) - (d < 0);
 }
 int main(int argc, char **argv) {
-  int rank, i, k;
+  int rank, size, i, k;
   double times[200];
   MPI_Init(&argc, &argv);
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
-  for (i = 1; i < argc; i++) {
+  MPI_Comm_size(MPI_COMM_WORLD, &size);
+  /* Compiled for another MPI than the launcher's, every process is alone. */
+  if (size != atoi(argv[1])) return 1;
+  for (i = 2; i < argc; i++) {
     long bytes = atol(argv[i]), count = bytes / 4;
     int repeats = (1 << 24) / bytes;
     float *data = malloc(bytes);

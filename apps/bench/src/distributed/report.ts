@@ -80,7 +80,9 @@ export function distributedReport(argv: readonly string[]): DistributedReport {
   const entries = [2, 4].map((ranks): DistributedEntry => {
     const report = startSelf<RankReport>(ranks, [DISTRIBUTED_RANK, ...(quick ? ['--quick'] : [])]);
     const lines =
-      program === null ? null : startRanks(ranks, [program, ...sizesFor(quick).map(String)]);
+      program === null
+        ? null
+        : startRanks(ranks, [program, ...[ranks, ...sizesFor(quick)].map(String)]);
     const inC =
       lines
         ?.trim()
