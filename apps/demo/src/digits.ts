@@ -2,7 +2,7 @@
  * @file The digits: 1,797 real 8×8 images, the weights the models start from, and the losses that
  * PyTorch recorded with them. Reads no files, so a page can use it.
  */
-import { type Tensor, parseSafetensors, tensor } from '@tessera/tensor';
+import { type DeviceType, type Tensor, parseSafetensors, tensor } from '@tessera/tensor';
 
 /** What PyTorch reached with the same weights, data and optimizer. */
 export interface Recorded {
@@ -40,7 +40,7 @@ export interface DigitFacts {
 }
 
 /** The data on a device, from the content of the two files. */
-export function readDigits(safetensors: Uint8Array, facts: DigitFacts, device: string): Digits {
+export function readDigits(safetensors: Uint8Array, facts: DigitFacts, device: DeviceType): Digits {
   const file = parseSafetensors(safetensors);
   const pixels = file.images_u8!.toTypedArray() as Uint8Array;
   const labels = file.labels!.toTypedArray() as Uint8Array;

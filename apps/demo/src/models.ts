@@ -13,7 +13,7 @@ import {
 } from '@tessera/nn';
 import * as F from '@tessera/nn/functional';
 import * as optim from '@tessera/nn/optim';
-import type { Tensor } from '@tessera/tensor';
+import { type DeviceType, type Tensor } from '@tessera/tensor';
 
 /** Two convolutions with batch norm, average pooling and a linear layer; [N, 1, 8, 8] → [N, 10]. */
 export class DigitsCnn extends Module {
@@ -35,7 +35,7 @@ export class DigitsCnn extends Module {
 export function makeModel(
   kind: 'mlp' | 'cnn',
   state: Record<string, Tensor>,
-  device: string,
+  device: DeviceType,
 ): Module & { forward(x: Tensor): Tensor } {
   const model =
     kind === 'mlp'

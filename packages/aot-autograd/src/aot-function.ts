@@ -16,7 +16,13 @@ import {
   treeSpecEqual,
   treeUnflatten,
 } from '@tessera/shared';
-import { type Tensor, defaultDType, isTensor, setGradEnabled } from '@tessera/tensor';
+import {
+  type DeviceType,
+  type Tensor,
+  defaultDType,
+  isTensor,
+  setGradEnabled,
+} from '@tessera/tensor';
 import { autocastKey, gradMode, requiresGrad, sameNumbers } from '@tessera/tensor/internal';
 import { type AotCompiled, type AotOptions, compileProgram } from './aot-compile.js';
 import type { InputInfo } from './joint/primals.js';
@@ -39,7 +45,7 @@ interface Signature {
 /** What is compared of a tensor. */
 interface TensorKey {
   readonly dtype: string;
-  readonly device: string;
+  readonly device: DeviceType;
   readonly sizes: readonly number[];
   readonly strides: readonly number[];
   readonly requiresGrad: boolean;

@@ -9,6 +9,12 @@ import { emptyFromMeta, fakeFromMeta, readNumbers } from '@tessera/tensor/intern
 import { describe, expect, it } from 'vitest';
 import { cpuBackend } from '@tessera/inductor-cpu';
 
+declare module '@tessera/tensor' {
+  interface DeviceTypes {
+    readonly shelf: true;
+  }
+}
+
 /** A device that only holds memory. */
 const shelf: DeviceRuntime = {
   type: 'shelf',
@@ -55,7 +61,9 @@ describe.each(backends)('$name', (backend) => {
   });
 
   it('refuses inputs and outputs of another device, and writes nothing', () => {
-    const [here, there] = ['cpu', 'shelf'].map((device) => emptyFromMeta({ ...META, device }));
+    const [here, there] = (['cpu', 'shelf'] as const).map((device) =>
+      emptyFromMeta({ ...META, device }),
+    );
     const before = Array.from(readNumbers(here!));
     expect(codeOf(() => executable.run([there!], [here!], []))).toBe('device-mismatch');
     expect(codeOf(() => executable.run([here!], [there!], []))).toBe('device-mismatch');

@@ -84,6 +84,7 @@ describe('compile()', () => {
   it('says how a device becomes available', () => {
     expectError(() => kernelBackend('wgpu'), 'device-unavailable', "'wgpu'", 'initWebGpu');
     expectError(
+      // @ts-expect-error no device of that name
       () => ones([2], { device: 'cuda' }),
       'device-unavailable',
       "'cuda'",

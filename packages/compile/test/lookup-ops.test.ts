@@ -59,7 +59,7 @@ const MODES = [0, 1, 2].flatMap((mode) => [0, 1, 2].map((padding) => [mode, padd
 const CASES: readonly Case[] = [
   ...[0, 1, 1.5, 2, Infinity].map((p): Case => [
     `cdist ${p}`,
-    (a, b) => cdist(a!, b!, p),
+    (a, b) => cdist(a!, b!, { p }),
     [waves(2, 5, 3), waves(7, 3)],
   ]),
   ['cdist by products', (a, b) => cdist(a!, b!), [waves(30, 3), waves(6, 3)]],

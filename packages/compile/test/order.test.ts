@@ -18,9 +18,9 @@ const long = fromTypedArray(
 const edges = tensor([-10, 0, 0, 7]);
 
 const cases: [name: string, fn: (x: Tensor) => Tensor[]][] = [
-  ['sort', (x) => [...x.sort(1), ...x.sort(0, true)]],
-  ['topk', (x) => [x.topk(2, 1)[0], x.topk(3, -1, false)[0]]],
-  ['kthvalue', (x) => x.kthvalue(2, 1)],
+  ['sort', (x) => [...x.sort(1), ...x.sort(0, { descending: true })]],
+  ['topk', (x) => [x.topk(2, { dim: 1 })[0], x.topk(3, { dim: -1, largest: false })[0]]],
+  ['kthvalue', (x) => x.kthvalue(2, { dim: 1 })],
   ['median', (x) => [x.median(), ...x.median(1), x.nanmedian(), ...x.nanmedian(0)]],
   ['mode', (x) => [...x.mode(1), ...x.mode(0)]],
   ['search', (x) => [searchsorted(edges, x), bucketize(x, edges, { right: true })]],

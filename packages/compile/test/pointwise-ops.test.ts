@@ -194,7 +194,7 @@ describe('parameters that change between calls', () => {
   it('of logit, nanToNum and isin stay parameters', () => {
     const x = tensor([-1, 0.1, 0.45, 0.9, NaN, Infinity]);
     const fn = (eps: number, high: number): Tensor[] => [
-      x.logit(eps),
+      x.logit({ eps }),
       x.nanToNum({ posinf: high }),
       isin(x, high),
     ];

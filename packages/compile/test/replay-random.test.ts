@@ -4,7 +4,7 @@ import { expect, it } from 'vitest';
 import { compile, observeCompilations } from '../src/index.js';
 
 it('repeats dropout in backward with the numbers of forward', () => {
-  const fn = (x: Tensor): Tensor => dropout(dropout(x.mul(2), 0.5).sin(), 0.25).cos();
+  const fn = (x: Tensor): Tensor => dropout(dropout(x.mul(2), { p: 0.5 }).sin(), { p: 0.25 }).cos();
   const observe = (run: typeof fn): unknown => {
     manualSeed(3);
     const x = ones([256]).requiresGrad_();

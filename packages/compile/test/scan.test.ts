@@ -56,7 +56,7 @@ describe('compiled scans', () => {
     const nucleus = (x: Tensor): Tensor => {
       const weights = x.softmax(-1);
       const reached = weights.cumsum(-1);
-      return weights.mul(reached.lt(0.9)).div(reached.amax(-1, true));
+      return weights.mul(reached.lt(0.9)).div(reached.amax(-1, { keepdim: true }));
     };
     const x = waves([5, 133]);
     const eager = config.patch({ 'eager.kernels': 'reference' }, () => nucleus(x));

@@ -8,6 +8,7 @@ import type { Executable } from '@tessera/inductor-core';
 import { Linear, functional as F, optim } from '@tessera/nn';
 import { type ErrorCode, counters, isTesseraError } from '@tessera/shared';
 import {
+  type DeviceType,
   type Tensor,
   arange,
   download,
@@ -47,7 +48,7 @@ interface Program {
 }
 
 /** A tensor that counts up, on a device. */
-function ramp(sizes: readonly number[], device: string, from = 1): Tensor {
+function ramp(sizes: readonly number[], device: DeviceType, from = 1): Tensor {
   const count = sizes.reduce((product, size) => product * size, 1);
   return arange(from, from + count, 1, { dtype: 'float32' })
     .reshape([...sizes])
@@ -55,7 +56,7 @@ function ramp(sizes: readonly number[], device: string, from = 1): Tensor {
 }
 
 /** A layer with its parameters on a device. */
-function layer(device: string, inputs = 3, outputs = 2): Linear {
+function layer(device: DeviceType, inputs = 3, outputs = 2): Linear {
   return new Linear(inputs, outputs).to(device);
 }
 

@@ -96,7 +96,7 @@ describe.each(BACKENDS)('%s', (backend) => {
   it('differentiates by a value of an earlier graph', () => {
     expectEager(
       (x) => {
-        const a = x.max(0, true)[0]!;
+        const a = x.max(0, { keepdim: true })[0]!;
         const b = a.minimum(a).mul(3);
         graphBreak();
         return grad(b.sum(), [a])[0]!;

@@ -68,11 +68,10 @@ export class SyncBatchNorm extends Module {
     const own = x.mean(dims, { keepdim: true });
     const squares = x.sub(own).pow(2).sum(dims);
     const count = full([1], input.numel / channels, { dtype: x.dtype });
-    const all = allGatherTensor(
-      cat([own.view([channels]), squares, count]).unsqueeze(0),
-      0,
-      this._group,
-    );
+    const all = allGatherTensor(cat([own.view([channels]), squares, count]).unsqueeze(0), {
+      gatherDim: 0,
+      group: this._group,
+    });
     const means = all.narrow(1, 0, channels);
     const counts = all.narrow(1, 2 * channels, 1);
     const total = counts.sum();

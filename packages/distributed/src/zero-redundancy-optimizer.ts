@@ -6,7 +6,7 @@
  * et al. 2020).
  */
 import { TesseraError } from '@tessera/shared';
-import type { optim } from '@tessera/nn';
+import type { ZeroGradOptions, optim } from '@tessera/nn';
 import { type DType, type Tensor, callOp, cat, isTensor, noGrad, zeros } from '@tessera/tensor';
 import { formatSizes, gradientOf, inLibraryScope, sameNumbers } from '@tessera/tensor/internal';
 import { gatherTexts } from './agreement.js';
@@ -130,9 +130,9 @@ export class ZeroRedundancyOptimizer<O extends object = object> {
   }
 
   /** Clears all gradients: sets them to null, or to zero. */
-  zeroGrad(setToNone = true): void {
+  zeroGrad(options?: ZeroGradOptions): void {
     for (const param of this.owners.keys()) {
-      if (setToNone) param.grad = null;
+      if (options?.setToNone ?? true) param.grad = null;
       else gradientOf(param)?.zero_();
     }
   }

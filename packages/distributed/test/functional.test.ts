@@ -28,11 +28,11 @@ describe('eager', () => {
       [1, 2],
       [3, 4],
     ]);
-    expect(fc.allGatherTensor(x, 1).toArray()).toEqual([
+    expect(fc.allGatherTensor(x, { gatherDim: 1 }).toArray()).toEqual([
       [1, 2, 1, 2],
       [3, 4, 3, 4],
     ]);
-    expect(fc.reduceScatterTensor(x, 'sum', 1).toArray()).toEqual([[2], [6]]);
+    expect(fc.reduceScatterTensor(x, { op: 'sum', scatterDim: 1 }).toArray()).toEqual([[2], [6]]);
     expect(() => fc.reduceScatterTensor(tensor([1, 2, 3]))).toThrow(
       /does not divide by the 2 ranks/,
     );
@@ -52,7 +52,7 @@ describe('eager', () => {
       .backward();
     expect(y.grad!.toArray()).toEqual([2, 4]);
     const z = tensor([1, 2], { requiresGrad: true });
-    expect(() => fc.allReduce(z, 'max').sum().backward()).toThrow(
+    expect(() => fc.allReduce(z, { op: 'max' }).sum().backward()).toThrow(
       /derivative for .*all_reduce.*max/,
     );
   });
@@ -62,8 +62,8 @@ describe('what is refused before anything starts', () => {
   const invalid = expect.objectContaining({ code: 'invalid-argument' });
 
   test('reductions that mean nothing', () => {
-    expect(() => fc.allReduce(tensor([1, 2]), 'bxor')).toThrow(invalid);
-    expect(() => fc.reduceScatterTensor(tensor([1, 2], { dtype: 'int32' }), 'avg')).toThrow(
+    expect(() => fc.allReduce(tensor([1, 2]), { op: 'bxor' })).toThrow(invalid);
+    expect(() => fc.reduceScatterTensor(tensor([1, 2], { dtype: 'int32' }), { op: 'avg' })).toThrow(
       invalid,
     );
     expect(mirror.log).toEqual([]);
@@ -72,9 +72,15 @@ describe('what is refused before anything starts', () => {
   test('parts that are not those of the ranks', () => {
     const x = tensor([1, 2, 3]);
     expect(() => fc.allToAllSingle(x)).toThrow(/3, cannot be split evenly over 2 ranks/);
-    expect(() => fc.allToAllSingle(x, [2, 1], [1, 1])).toThrow(/2 whole numbers with sum 3/);
-    expect(() => fc.allToAllSingle(x, [3], [2, 1])).toThrow(invalid);
-    expect(() => fc.allToAllSingle(x, null, [2, 1])).toThrow(/given together/);
+    expect(() =>
+      fc.allToAllSingle(x, { outputSplitSizes: [2, 1], inputSplitSizes: [1, 1] }),
+    ).toThrow(/2 whole numbers with sum 3/);
+    expect(() => fc.allToAllSingle(x, { outputSplitSizes: [3], inputSplitSizes: [2, 1] })).toThrow(
+      invalid,
+    );
+    expect(() => fc.allToAllSingle(x, { outputSplitSizes: null, inputSplitSizes: [2, 1] })).toThrow(
+      /given together/,
+    );
     expect(mirror.log).toEqual([]);
   });
 });
@@ -149,7 +155,7 @@ describe('compiled', () => {
       fc.allReduce(x.narrow(0, 0, 1));
       const a = fc.allReduce(x);
       const b = fc.allReduce(x);
-      fc.allReduce(x.narrow(0, 0, 2), 'max');
+      fc.allReduce(x.narrow(0, 0, 2), { op: 'max' });
       return a.add(b);
     };
     const compiled = compile(fn, { fullgraph: true });

@@ -12,7 +12,7 @@ describe.each([true, false])('concurrent calls (host follows await: %s)', (follo
   it('draw random numbers in the order of the program, and so does their caller', async () => {
     useAsyncContext(followed);
     const fn = async (t: Tensor): Promise<Tensor> => {
-      const dropped = dropout(t, 0.5, true);
+      const dropped = dropout(t, { p: 0.5, training: true });
       await undefined;
       t.zero_();
       return dropped;

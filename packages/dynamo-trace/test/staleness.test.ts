@@ -196,7 +196,7 @@ describe('no result goes stale', () => {
     const kept: Tensor[] = [];
     let keep = false;
     const { call } = compileEager((t: Tensor) => {
-      const dropped = dropout(t, 0.5);
+      const dropped = dropout(t, { p: 0.5 });
       if (keep) kept.push(dropped);
       return mul(dropped, 2);
     });

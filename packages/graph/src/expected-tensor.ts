@@ -1,13 +1,13 @@
 /**
  * @file What a graph expects of a tensor: how it is printed, and in PyTorch's words why a tensor is not that.
  */
-import { DTYPES, type DType, type Tensor } from '@tessera/tensor';
+import { type DeviceType, type DType, type Tensor, DTYPES } from '@tessera/tensor';
 import { requiresGrad } from '@tessera/tensor/internal';
 
 /** What guards on tensors have in common. Sizes and strides that are no numbers are for the guard to decide. */
 export interface ExpectedTensor {
   readonly dtype: DType;
-  readonly device: string;
+  readonly device: DeviceType;
   readonly sizes: readonly unknown[];
   readonly strides: readonly unknown[];
   readonly requiresGrad: boolean;

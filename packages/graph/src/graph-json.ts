@@ -6,13 +6,13 @@
  * Of the metadata what is plain data is kept, aliasing between values included.
  */
 import {
-  DTYPES,
-  type DType,
   type DeviceType,
-  Storage,
+  type DType,
   type Tensor,
+  DTYPES,
   getOp,
   isTensor,
+  Storage,
 } from '@tessera/tensor';
 import { makeTensor } from '@tessera/tensor/internal';
 import { type JsonSize, type SymInt, encodeSize } from '@tessera/shared';
@@ -131,7 +131,10 @@ export function graphFromJson(json: JsonGraph): Graph {
     .field('storages')
     .items()
     .map((item) =>
-      Storage.fake(item.field('device').name(DEVICE, 64), item.field('nbytes').integer(0, MAX)),
+      Storage.fake(
+        item.field('device').name(DEVICE, 64) as DeviceType,
+        item.field('nbytes').integer(0, MAX),
+      ),
     );
   const nodes = new Map<string, Node>();
   for (const item of root.field('nodes').items()) {

@@ -58,7 +58,10 @@ function sizeReads(graph: Graph): string[] {
 }
 
 /** One node as it stands in the printed graph. */
-export function printNode(node: Node, shapes = true): string {
+export function printNode(
+  node: Node,
+  { shapes = true }: { readonly shapes?: boolean } = {},
+): string {
   return node.op === 'placeholder' ? parameter(node, shapes) : statement(node, shapes);
 }
 

@@ -4,7 +4,7 @@
  */
 import type { GraphModule } from '@tessera/graph';
 import { stage } from '@tessera/shared';
-import type { DType } from '@tessera/tensor';
+import { type DeviceType, type DType } from '@tessera/tensor';
 import type { Capabilities } from './backend/kernel-backend.js';
 import { type KernelDraft, KernelBuilder, buildExtern } from './kernels/build-kernel.js';
 import type { EmitContext } from './kernels/emit-context.js';
@@ -25,7 +25,7 @@ import { type Group, groupName } from './fuse/group.js';
 
 /** For whom to compile. */
 export interface CompileTarget {
-  readonly device: string;
+  readonly device: DeviceType;
   readonly capabilities: Capabilities;
 }
 
@@ -118,7 +118,7 @@ class KernelList {
 
 function assemble(
   name: string,
-  device: string,
+  device: DeviceType,
   graph: LoweredGraph,
   built: readonly { readonly kernel: KernelDraft; readonly name: string }[],
   memory: StoragePlan,

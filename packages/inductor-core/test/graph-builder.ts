@@ -2,7 +2,14 @@
  * @file Builds functional ATen graphs by hand, with recorded values inferred by the operators' own rules.
  */
 import { type Argument, Graph, GraphModule, Node, getItem } from '@tessera/graph';
-import { type DType, type Tensor, type TensorMeta, getOp, isTensor } from '@tessera/tensor';
+import {
+  type DeviceType,
+  type DType,
+  type Tensor,
+  type TensorMeta,
+  getOp,
+  isTensor,
+} from '@tessera/tensor';
 import { contiguousStrides, fakeFromMeta, outputMetas } from '@tessera/tensor/internal';
 import type { Capabilities, CompileTarget } from '../src/index.js';
 
@@ -49,6 +56,13 @@ function valuesOf(arg: unknown): unknown {
   return Array.isArray(arg) ? arg.map(valuesOf) : arg;
 }
 
+declare module '@tessera/tensor' {
+  interface DeviceTypes {
+    readonly gpu: true;
+    readonly npu: true;
+  }
+}
+
 /** See the file header. */
 export class GraphBuilder {
   readonly graph: Graph = new Graph();
@@ -57,7 +71,7 @@ export class GraphBuilder {
     sizes: readonly number[],
     dtype: DType = 'float32',
     strides: readonly number[] = contiguousStrides(sizes),
-    device = 'cpu',
+    device: DeviceType = 'cpu',
   ): Node {
     const node = this.graph.placeholder(`x${this.graph.placeholders.length}`);
     node.meta.val = fakeFromMeta({ sizes, strides, dtype, device });
@@ -98,7 +112,7 @@ export class GraphBuilder {
   }
 
   /** A copy on another device. */
-  move(x: Node, device: string): Node {
+  move(x: Node, device: DeviceType): Node {
     return this.op('_to_copy', x, null, null, device, null, false, null);
   }
 

@@ -3,13 +3,14 @@
  */
 import { EagerProvider } from '@tessera/inductor-core';
 import {
+  type DeviceType,
   type Tensor,
   dropout,
   getRngState,
   manualSeed,
   rand,
-  randLike,
   randint,
+  randLike,
   randn,
   randperm,
   zeros,
@@ -21,7 +22,7 @@ import { openGpu } from './support/open-gpu.js';
 const gpu = await openGpu();
 if (gpu !== null) registerKernelProvider('wgpu', new EagerProvider(gpu.backend));
 
-const draws: [name: string, draw: (device: string) => Tensor][] = [
+const draws: [name: string, draw: (device: DeviceType) => Tensor][] = [
   ['rand', (device) => rand([3, 5], { device })],
   ['randn', (device) => randn([2, 7], { device })],
   ['randint', (device) => randint(-3, 40, [11], { device, dtype: 'int32' })],
@@ -31,14 +32,14 @@ const draws: [name: string, draw: (device: string) => Tensor][] = [
   ['normal_', (device) => normal_(zeros([5], { device }), 2, 0.5)],
   ['normal_ of a view', (device) => normal_(zeros([3, 4], { device }).t())],
   ['bernoulli_', (device) => bernoulli_(zeros([20], { device }), 0.3)],
-  ['dropout', (device) => dropout(zeros([4, 5], { device }).add(2), 0.25)],
+  ['dropout', (device) => dropout(zeros([4, 5], { device }).add(2), { p: 0.25 })],
 ];
 
 describe.skipIf(gpu === null)('random numbers in eager', () => {
   it.each(draws)('%s draws what the cpu does, twice in a row', async (_name, draw) => {
     const drawn: number[][] = [];
     const states: unknown[] = [];
-    for (const device of ['cpu', 'wgpu']) {
+    for (const device of ['cpu', 'wgpu'] as const) {
       manualSeed(42);
       const pair = [draw(device), draw(device)];
       states.push(getRngState());

@@ -4,6 +4,7 @@
 export { GradScaler, type GradScalerOptions, type GradScalerStateDict } from './amp/grad-scaler.js';
 export { Parameter } from './parameter.js';
 export { Module, type TensorModule } from './module/module.js';
+export type { ZeroGradOptions } from './module/clear-grad.js';
 export { cloneModule } from './module/clone-module.js';
 export {
   type FunctionalCallOptions,

@@ -189,7 +189,7 @@ describe('a compiled training step', () => {
       const model = mlp();
       const optimizer = new optim.SGD(model.parameters(), { lr: 0.1 });
       return (images, labels) => {
-        optimizer.zeroGrad(false);
+        optimizer.zeroGrad({ setToNone: false });
         const loss = functional.crossEntropy(model.call(images), labels);
         loss.div(2).backward();
         functional.crossEntropy(model.call(images), labels).div(2).backward();

@@ -34,7 +34,7 @@ describe('orthogonal_', () => {
     [3, 7],
   ])('makes the fewer of %i rows and %i columns orthonormal', (rows, columns) => {
     manualSeed(1);
-    const weight = init.orthogonal_(zeros([rows, columns]), 2);
+    const weight = init.orthogonal_(zeros([rows, columns]), { gain: 2 });
     const product = rows <= columns ? weight.matmul(weight.t()) : weight.t().matmul(weight);
     const size = Math.min(rows, columns);
     values(product).forEach((value, i) =>
@@ -65,7 +65,7 @@ describe('structured initialisers', () => {
   });
 
   it('dirac_ passes channels on, per group', () => {
-    expect(init.dirac_(ones([4, 2, 3]), 2).toArray()).toEqual([
+    expect(init.dirac_(ones([4, 2, 3]), { groups: 2 }).toArray()).toEqual([
       [
         [0, 1, 0],
         [0, 0, 0],
@@ -93,7 +93,7 @@ describe('structured initialisers', () => {
 
   it('sparse_ sets a share of each column to zero', () => {
     manualSeed(3);
-    const weight = init.sparse_(ones([10, 4]), 0.25, 0.5);
+    const weight = init.sparse_(ones([10, 4]), 0.25, { std: 0.5 });
     expect(weight.eq(0).sum(0).toArray()).toEqual([3, 3, 3, 3]);
     expect(Math.abs(moments(values(weight)).std - 0.43)).toBeLessThan(0.2);
   });
@@ -108,7 +108,7 @@ describe('structured initialisers', () => {
       expect(isTesseraError(thrownBy(fail), 'shape-mismatch')).toBe(true);
     expect(
       isTesseraError(
-        thrownBy(() => init.dirac_(ones([3, 2, 1]), 2)),
+        thrownBy(() => init.dirac_(ones([3, 2, 1]), { groups: 2 })),
         'invalid-argument',
       ),
     ).toBe(true);

@@ -99,7 +99,7 @@ describe('options that a module does not have', () => {
     const Wrong = nn.Linear as unknown as AnyModule;
     const error = thrown(() => new Wrong(3, 2, false));
     expect(error.message.split('\n')[0]).toBe('Linear: options are an object, not false.');
-    expect(error.hints[0]).toBe('Name them: { bias: … }.');
+    expect(error.hints[0]).toBe('Write new Linear(…, { bias: false }).');
   });
 
   it('leave options of subclasses of yours to you', () => {

@@ -151,7 +151,7 @@ describe('Module', () => {
       .backward();
     const { grad } = net.head.weight;
     expect(grad).not.toBeNull();
-    net.zeroGrad(false);
+    net.zeroGrad({ setToNone: false });
     expect(net.head.weight.grad!.toArray()).toEqual(zeros([3, 2]).toArray());
     net.zeroGrad();
     expect(net.parameters().every((parameter) => parameter.grad === null)).toBe(true);
@@ -445,7 +445,7 @@ describe('init', () => {
     );
     expect(normal[1]).toBeCloseTo(Math.sqrt(2 / 100), 2);
     expect(moments(drawn((t) => init.xavierUniform_(t)))[1]).toBeCloseTo(Math.sqrt(2 / 300), 2);
-    expect(moments(drawn((t) => init.xavierNormal_(t, 2)))[1]).toBeCloseTo(
+    expect(moments(drawn((t) => init.xavierNormal_(t, { gain: 2 })))[1]).toBeCloseTo(
       2 * Math.sqrt(2 / 300),
       2,
     );

@@ -100,7 +100,7 @@ describe('Optimizer', () => {
     const param = withGrad(0);
     const optimizer = new optim.SGD([param]);
     const { grad } = param;
-    optimizer.zeroGrad(false);
+    optimizer.zeroGrad({ setToNone: false });
     expect(param.grad!.toArray()).toEqual([0]);
     expect(param.grad!.storage).toBe(grad!.storage);
     optimizer.zeroGrad();

@@ -8,7 +8,7 @@
  * Modelled on inductor's layout optimization.
  */
 import { type GraphModule, type Node, getItem, tensorVal } from '@tessera/graph';
-import { type Tensor } from '@tessera/tensor';
+import { type DeviceType, type Tensor } from '@tessera/tensor';
 import { formatStrides } from '@tessera/tensor/internal';
 import { passesConfig } from './config.js';
 import { emitForced, liesAs, propagateLayouts } from './layout-propagation.js';
@@ -54,7 +54,7 @@ function optimizeLayouts(module: GraphModule, frozen: boolean): number {
   return convolutions.length;
 }
 
-function prefersChannelsLast(use: LayoutUse, device: string): boolean {
+function prefersChannelsLast(use: LayoutUse, device: DeviceType): boolean {
   const { layoutOptimization: wanted, forceLayoutOptimization: forced } = passesConfig;
   if (wanted !== null) return forced || wanted;
   return forced || FASTER[device]?.includes(use) === true;

@@ -14,7 +14,7 @@ export type { ErrorCode } from './error-codes.js';
 export { assertNever } from './assert-never.js';
 export { checkFunction } from './check-function.js';
 export { nearestNames } from './nearest-names.js';
-export { checkOptionNames } from './option-names.js';
+export { type OptionNames, checkOptionNames } from './option-names.js';
 
 // Logs
 export { log, logArtifacts, logEnabled, registerLogArtifact, setLogSink, setLogs } from './logs.js';

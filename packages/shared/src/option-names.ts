@@ -1,28 +1,70 @@
 /**
- * @file Options that nobody has are errors: a misspelt `requires_grad: true` must not be ignored.
+ * @file Options that nobody has are errors: a misspelt `requires_grad: true` must not be ignored. Functions take
+ * optional values in an object, last, so a value in the place of that object is one by position, and the error
+ * spells the call that was meant. A check of a call without options allocates nothing.
  */
 import { TesseraError } from './errors.js';
 import { nearestNames } from './nearest-names.js';
 
+/** The names of the options `O`, each once, in the order of PyTorch's positional parameters. */
+export type OptionNames<O> = Readonly<Record<keyof O, true>>;
+
+/** How a value reads in the call that an error proposes. */
+function written(value: unknown): string {
+  if (typeof value === 'string') return `'${value}'`;
+  return typeof value === 'object' || typeof value === 'function' ? '…' : String(value);
+}
+
+/** What a value that is no object of options is called. */
+function described(value: unknown): string {
+  if (typeof value !== 'object' || value === null) return written(value);
+  return Array.isArray(value) ? 'an array' : `a ${value.constructor?.name ?? 'class'}`;
+}
+
+function refusePositional(owner: string, value: unknown, known: readonly string[]): never {
+  const call = /^[A-Z]/.test(owner) ? `new ${owner}` : owner;
+  const example = /^\w+$/.test(owner)
+    ? `Write ${call}(…, { ${known[0]}: ${value === null ? '…' : written(value)} }).`
+    : `Name them: { ${known[0]}: ${value === null ? '…' : written(value)} }.`;
+  throw new TesseraError(
+    'invalid-argument',
+    `${owner}: options are an object, not ${value === null ? 'null' : described(value)}.`,
+    { hints: [example, `Its options are: ${known.join(', ')}.`] },
+  );
+}
+
+/** Whether an object is an instance of a class, as a tensor in the place of options is. */
+function isInstance(value: object): boolean {
+  const prototype = Object.getPrototypeOf(value) as object | null;
+  return prototype !== null && Object.getPrototypeOf(prototype) !== null;
+}
+
 /**
- * Checks that `options` is an object with no other than the `known` names. `owner` is the function or class.
+ * Checks that `options` is absent or an object with no other than the names that `known` has. `owner` is the
+ * function or class.
  *
  * @throws invalid-argument
+ * @example
+ *   argmax(-1, true) // argmax: options are an object, not true. Write argmax(…, { keepdim: true }).
  */
-export function checkOptionNames(owner: string, options: unknown, known: readonly string[]): void {
-  const listed = `Its options are: ${known.join(', ')}.`;
-  if (typeof options !== 'object' || options === null)
-    throw new TesseraError(
-      'invalid-argument',
-      `${owner}: options are an object, not ${String(options)}.`,
-      { hints: [`Name them: { ${known[0]}: … }.`, listed] },
-    );
+export function checkOptionNames(
+  owner: string,
+  options: unknown,
+  known: Readonly<Record<string, unknown>>,
+): void {
+  if (options === undefined) return;
+  if (typeof options !== 'object' || options === null || Array.isArray(options))
+    refusePositional(owner, options, Object.keys(known));
   for (const name in options) {
-    if (known.includes(name)) continue;
-    const [near] = nearestNames(name, known);
+    if (Object.hasOwn(known, name)) continue;
+    const names = Object.keys(known);
+    if (isInstance(options)) refusePositional(owner, options, names);
+    const [near] = nearestNames(name, names);
     throw new TesseraError('invalid-argument', `${owner} has no option '${name}'.`, {
-      context: { option: name, known },
-      hints: [near === undefined ? listed : `Did you mean '${near}'?`],
+      context: { option: name, known: names },
+      hints: [
+        near === undefined ? `Its options are: ${names.join(', ')}.` : `Did you mean '${near}'?`,
+      ],
     });
   }
 }

@@ -8,8 +8,25 @@
 import { TesseraError, nearestNames } from '@tessera/shared';
 import type { DType } from './dtype.js';
 
+/**
+ * The names that devices have in types, as keys. A package with a device of its own adds its name:
+ *
+ * @example
+ *   declare module '@tessera/tensor' {
+ *     interface DeviceTypes {
+ *       npu: true;
+ *     }
+ *   }
+ */
+export interface DeviceTypes {
+  /** The WebAssembly heap, read at once. */
+  readonly cpu: true;
+  /** WebGPU, read with `await`. */
+  readonly wgpu: true;
+}
+
 /** Where a tensor's memory lives. `cpu`, `wgpu`, or the name of a registered device. */
-export type DeviceType = 'cpu' | 'wgpu' | (string & {});
+export type DeviceType = keyof DeviceTypes;
 
 /** Opaque memory of a device; the runtime that made it knows what it is. */
 export type DeviceMemory = object;
@@ -45,8 +62,8 @@ export function hasOtherDevices(): boolean {
 }
 
 /** Whether tensors can be made on the device in this program. */
-export function isDeviceAvailable(type: DeviceType): boolean {
-  return type === 'cpu' || runtimes.has(type);
+export function isDeviceAvailable(type: string): type is DeviceType {
+  return type === 'cpu' || runtimes.has(type as DeviceType);
 }
 
 /** What PyTorch calls a GPU. */

@@ -14,6 +14,7 @@ export {
   type DeviceMemory,
   type DeviceRuntime,
   type DeviceType,
+  type DeviceTypes,
   isDeviceAvailable,
   registerDevice,
 } from './device.js';
@@ -23,7 +24,7 @@ export { Tensor } from './tensor.js';
 export { isTensor } from './tensor-factory.js';
 export { type TensorData, fromBytes, fromTypedArray, tensor } from './create.js';
 export { download } from './device-copy.js';
-export { type NestedNumbers, type TypedValues } from './read-values.js';
+export { type NestedNumbers, type TypeChoices, type TypedValues } from './read-values.js';
 export { type MemoryFormat } from './memory-format.js';
 export { promoteTypes, resultType } from './type-promotion.js';
 export { broadcastShapes } from './shape.js';
@@ -130,16 +131,7 @@ export {
 } from './ops/pointwise/exponential.js';
 export { floatPower, pow, square } from './ops/pointwise/power.js';
 export { atan, cos, erf, erfc, sigmoid, sin, tan, tanh } from './ops/pointwise/trigonometric.js';
-export {
-  type RoundOptions,
-  abs,
-  ceil,
-  floor,
-  frac,
-  round,
-  sign,
-  trunc,
-} from './ops/pointwise/rounding.js';
+export { abs, ceil, floor, frac, round, sign, trunc } from './ops/pointwise/rounding.js';
 export {
   clamp,
   clampMax,
@@ -278,7 +270,8 @@ export { type GradientOptions, diff, gradient } from './ops/scan/finite-differen
 export { diag, diagEmbed, diagflat, trace } from './ops/view/diagonal.js';
 
 // Reductions, scans, sorting
-export { type ReduceOptions, mean, prod, sum } from './ops/reduction/reduction.js';
+export { mean, prod, sum } from './ops/reduction/reduction.js';
+export type { ReduceOptions } from './ops/reduction/reduce-options.js';
 export { type Dims } from './ops/reduction/spread.js';
 export {
   type ValuesAndIndices,
@@ -296,13 +289,7 @@ export { bincount, histc, histogram } from './ops/reduction/histogram.js';
 export { logcumsumexp } from './ops/scan/log-sum-exp.js';
 export { cumprod, cumsum, flip } from './ops/scan/scan.js';
 export { cummax, cummin } from './ops/scan/extremum.js';
-export {
-  type AminmaxOptions,
-  aminmax,
-  countNonzero,
-  nanmean,
-  nansum,
-} from './ops/reduction/nan.js';
+export { aminmax, countNonzero, nanmean, nansum } from './ops/reduction/nan.js';
 export { kthvalue, median, mode, nanmedian } from './ops/order/order-statistic.js';
 export {
   type Interpolation,
@@ -340,7 +327,8 @@ export { oneHot, tril, triu } from './ops/indexing/triangle.js';
 export { type PadMode, pad } from './ops/resample/pad.js';
 
 // Matrix products
-export { type ProductOptions, addmm, baddbmm, bmm, dot, mm, mv } from './ops/matmul/matmul.js';
+export { addmm, baddbmm, bmm, dot, mm, mv } from './ops/matmul/matmul.js';
+export type { ProductOptions } from './ops/matmul/product-options.js';
 export { linear, matmul, outer } from './ops/matmul/composite.js';
 export { bilinear, inner, kron, tensordot, vdot } from './ops/matmul/contraction.js';
 export { einsum } from './ops/matmul/einsum.js';

@@ -13,6 +13,25 @@ import { forEachOffset } from './kernels/elements.js';
 import { formatSizes, numelOf, storageExtent } from './shape.js';
 import type { Tensor } from './tensor.js';
 
+/**
+ * What a program says of itself to the type checker, by declaration merging. With `onlyCpu`, `item()` is a plain
+ * number: no tensor is on a device whose values must be waited for.
+ *
+ * @example
+ *   declare module '@tessera/tensor' {
+ *     interface TypeChoices {
+ *       onlyCpu: true;
+ *     }
+ *   }
+ */
+// oxlint-disable-next-line typescript/no-empty-object-type -- programs add to it
+export interface TypeChoices {}
+
+/** What `item()` gives: the number on `cpu`, and on other devices what must be awaited; `await` is right for both. */
+export type Item = TypeChoices extends { readonly onlyCpu: true }
+  ? number
+  : number | PromiseLike<number>;
+
 /** Nested arrays of numbers (booleans for bool tensors), one level per dimension; a number for 0-d. */
 export type NestedNumbers = number | boolean | NestedNumbers[];
 
@@ -95,7 +114,7 @@ function withValues<T>(tensor: Tensor, what: string, use: (values: Float64Array)
 }
 
 /** See Tensor.item. */
-export function readItem(tensor: Tensor): number {
+export function readItem(tensor: Tensor): Item {
   if (numelOf(tensor.sizes) !== 1) {
     throw new TesseraError(
       'invalid-argument',
@@ -105,7 +124,7 @@ export function readItem(tensor: Tensor): number {
       },
     );
   }
-  return withValues(tensor, 'item()', (values) => values[0]!);
+  return withValues(tensor, 'item()', (values) => values[0]!) as Item;
 }
 
 /** Whether the only element of a tensor is not 0; awaitable on devices other than `cpu`, as `item`. */

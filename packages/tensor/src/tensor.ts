@@ -28,6 +28,7 @@ import { operatorOnTensor } from './operator-on-tensor.js';
 import { show } from './memory/show.js';
 import { noteAlive } from './memory/tidy.js';
 import {
+  type Item,
   type NestedNumbers,
   type TypedValues,
   readItem,
@@ -107,7 +108,7 @@ export class Tensor extends TensorBase {
    *
    * @throws invalid-argument if there is not exactly one element
    */
-  item(): number {
+  item(): Item {
     return readItem(this);
   }
 

@@ -64,7 +64,7 @@ describe('checkpoint', () => {
 
   it('draws the same random numbers again and leaves the generator where it was', () => {
     const x = weights(64);
-    const region = (input: Tensor): Tensor => dropout(input.mul(2), 0.5, true);
+    const region = (input: Tensor): Tensor => dropout(input.mul(2), { p: 0.5, training: true });
     manualSeed(7);
     const plain = grad(region(x).sum(), x)[0]!.toArray();
     const next = randn([2]).toArray();

@@ -23,7 +23,7 @@ const FLOATS_ONLY: Readonly<Record<string, Op>> = {
   hardsigmoid: (x) => x.hardsigmoid(),
   hardswish: (x) => x.hardswish(),
   mish: (x) => x.mish(),
-  dropout: (x) => x.dropout(0.5, true),
+  dropout: (x) => x.dropout({ p: 0.5, training: true }),
   layerNorm: (x) => T.layerNorm(x, [2]),
   'batchNorm in training': (x) => T.batchNorm(x, { training: true }),
   'batchNorm with statistics': (x) =>
@@ -50,7 +50,7 @@ const NUMBERS_ONLY: Readonly<Record<string, Op>> = {
   round: (x) => x.round(),
   trunc: (x) => x.trunc(),
   relu: (x) => x.relu(),
-  hardtanh: (x) => x.hardtanh(0, 1),
+  hardtanh: (x) => x.hardtanh({ minVal: 0, maxVal: 1 }),
   'sub of a number': (x) => x.sub(1),
   'sub of bools': (x) => x.sub(x),
   'sub from a float': (x) => T.ones([2, 2]).sub(x),
@@ -61,7 +61,7 @@ const NUMBERS_ONLY: Readonly<Record<string, Op>> = {
   mm: (x) => x.mm(x),
   matmul: (x) => x.matmul(x),
   argmax: (x) => x.argmax(0),
-  topk: (x) => x.topk(1, 0),
+  topk: (x) => x.topk(1, { dim: 0 }),
   trace: (x) => x.trace(),
   threshold: (x) => T.threshold(x, 0, 1),
   addcmul: (x) => x.addcmul(x, x),
@@ -103,7 +103,7 @@ describe('refused dtypes', () => {
   });
 
   it('hardtanh takes unsigned numbers with limits that they have', () => {
-    expect(make('uint8').hardtanh(0, 1).toArray()).toEqual([
+    expect(make('uint8').hardtanh({ minVal: 0, maxVal: 1 }).toArray()).toEqual([
       [1, 0],
       [1, 1],
     ]);

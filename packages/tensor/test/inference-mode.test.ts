@@ -62,10 +62,13 @@ describe('inference mode', () => {
     await inferenceMode(async () => {
       await Promise.resolve();
       expect([isInferenceModeEnabled(), isGradEnabled()]).toEqual([true, false]);
-      inferenceMode(() => {
-        expect([isInferenceModeEnabled(), isGradEnabled()]).toEqual([false, true]);
-        expect(ones([1]).add(1).isInference()).toBe(false);
-      }, false);
+      inferenceMode(
+        () => {
+          expect([isInferenceModeEnabled(), isGradEnabled()]).toEqual([false, true]);
+          expect(ones([1]).add(1).isInference()).toBe(false);
+        },
+        { enabled: false },
+      );
     });
     expect([isInferenceModeEnabled(), isGradEnabled()]).toEqual([false, true]);
     expect(enableGrad(() => isInferenceModeEnabled())).toBe(false);

@@ -83,7 +83,7 @@ describe('linear algebra', () => {
       [2, 0],
       [0, 1e-9],
     ]);
-    expect(linalg.pinverse(scaled, 1e-6).toArray()).toEqual([
+    expect(linalg.pinverse(scaled, { rcond: 1e-6 }).toArray()).toEqual([
       [0.5, 0],
       [0, 0],
     ]);

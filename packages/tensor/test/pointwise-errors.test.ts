@@ -39,10 +39,15 @@ const cases: [what: string, call: () => unknown, code: string, message: RegExp][
     /result requires dtype float64/,
   ],
   ['+ of bools', () => tensor([true]).positive(), 'dtype-unsupported', /`\+` operator/],
-  ['celu with alpha 0', () => ones([1]).celu(0), 'invalid-argument', /alpha cannot be 0/],
+  [
+    'celu with alpha 0',
+    () => ones([1]).celu({ alpha: 0 }),
+    'invalid-argument',
+    /alpha cannot be 0/,
+  ],
   [
     'softshrink with a negative width',
-    () => ones([1]).softshrink(-1),
+    () => ones([1]).softshrink({ lambd: -1 }),
     'invalid-argument',
     /lambda must be greater or equal to 0, but found to be -1/,
   ],

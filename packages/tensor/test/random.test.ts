@@ -109,7 +109,7 @@ describe('dropout', () => {
   it('zeroes the share p, scales the rest, and differentiates with the same mask', () => {
     manualSeed(11);
     const x = ones([10_000], { requiresGrad: true });
-    const y = dropout(x, 0.25);
+    const y = dropout(x, { p: 0.25 });
     const kept = numbers(y.detach());
     expect(new Set(kept.map((v) => Math.round(v * 1000)))).toEqual(new Set([0, 1333]));
     expect(kept.filter((v) => v === 0).length / kept.length).toBeCloseTo(0.25, 1);
@@ -119,11 +119,11 @@ describe('dropout', () => {
 
   it('does nothing in evaluation or with p = 0, and everything with p = 1', () => {
     const x = ones([5]);
-    expect(dropout(x, 0.5, false)).toBe(x);
-    expect(dropout(x, 0)).toBe(x);
-    expect(numbers(dropout(x, 1))).toEqual([0, 0, 0, 0, 0]);
+    expect(dropout(x, { p: 0.5, training: false })).toBe(x);
+    expect(dropout(x, { p: 0 })).toBe(x);
+    expect(numbers(dropout(x, { p: 1 }))).toEqual([0, 0, 0, 0, 0]);
     expect(numbers(nativeDropout(x, 0.5, false)[1])).toEqual([1, 1, 1, 1, 1]);
-    expect(() => dropout(x, 1.5)).toThrow(/between 0 and 1/);
+    expect(() => dropout(x, { p: 1.5 })).toThrow(/between 0 and 1/);
   });
 });
 

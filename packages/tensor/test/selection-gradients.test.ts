@@ -29,7 +29,11 @@ const cases: [name: string, fn: Differentiable, inputs: Tensor[]][] = [
   ['nansum and nanmean', (a) => [a!.nansum(1), a!.mul(a!).nanmean(0)], [values(3, 4)]],
   ['aminmax', (a) => a!.mul(a!).aminmax({ dim: 1 }), [values(3, 4)]],
   ['median and nanmedian', (a) => [a!.mul(a!).median(), a!.nanmedian(1)[0]], [values(3, 5)]],
-  ['kthvalue and mode', (a) => [a!.mul(a!).kthvalue(2, 1)[0], a!.mode(0)[0]], [values(3, 5)]],
+  [
+    'kthvalue and mode',
+    (a) => [a!.mul(a!).kthvalue(2, { dim: 1 })[0], a!.mode(0)[0]],
+    [values(3, 5)],
+  ],
   ['quantile', (a) => a!.mul(a!).quantile(0.3, { dim: 1 }), [values(3, 5)]],
   ['nanquantile over all', (a) => a!.nanquantile(0.7), [values(3, 4)]],
   ['trapezoid', (y, x) => trapezoid(y!, { x: x! }), [values(2, 4), values(4)]],

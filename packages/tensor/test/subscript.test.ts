@@ -83,8 +83,8 @@ describe('indexPut_', () => {
       [0, 9],
       [0, -2],
     ]);
-    y.indexPut_([0], 1, true);
-    y.indexPut_([[1, 1]], ones([2, 2]), true);
+    y.indexPut_([0], 1, { accumulate: true });
+    y.indexPut_([[1, 1]], ones([2, 2]), { accumulate: true });
     expect(y.toArray()).toEqual([
       [1, 0],
       [2, 11],

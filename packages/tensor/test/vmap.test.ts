@@ -327,7 +327,7 @@ describe('randomness', () => {
   const draws: Record<string, (x: Tensor) => Tensor> = {
     randn: () => randn([5]),
     randLike: (x) => t.randLike(x),
-    dropout: (x) => t.dropout(x, 0.5, true),
+    dropout: (x) => t.dropout(x, { p: 0.5, training: true }),
     'uniform_ on an example': (x) => x.clone().uniform_(),
   };
   it.each(Object.entries(draws))('%s: refused, the same for all, or different', (_, fn) => {

@@ -39,9 +39,9 @@ export class FileCheck {
   }
 
   /** The text occurs `count` times after the last match; with `exactly`, not once more. */
-  checkCount(text: string, count: number, exactly = false): this {
+  checkCount(text: string, count: number, options?: { readonly exactly?: boolean }): this {
     this.checks.push({ kind: 'count', text, count });
-    if (exactly) this.checkNot(text);
+    if (options?.exactly === true) this.checkNot(text);
     return this;
   }
 

@@ -2,6 +2,7 @@
  * @file `randStrided`: random tensors with given strides.
  */
 import {
+  type DeviceType,
   type DType,
   type Tensor,
   asStrided,
@@ -15,7 +16,7 @@ export interface RandStridedOptions {
   /** Default `float32`. */
   readonly dtype?: DType;
   /** Default `cpu`. */
-  readonly device?: string;
+  readonly device?: DeviceType;
   /** Elements of memory behind the last one that is addressed (default 0). */
   readonly extraSize?: number;
 }

@@ -2,7 +2,13 @@
  * @file Conversions to 16-bit floats in fused code round, on both devices, though arithmetic around them does not.
  */
 import { compile, initWebGpu, registerKernelBackend } from '@tessera/compile';
-import { type DType, type Tensor, download, fromTypedArray } from '@tessera/tensor';
+import {
+  type DeviceType,
+  type DType,
+  type Tensor,
+  download,
+  fromTypedArray,
+} from '@tessera/tensor';
 import { toDevice } from '@tessera/tensor/internal';
 import { beforeAll, describe, expect, it } from 'vitest';
 
@@ -14,6 +20,7 @@ const there = (dtype: DType) => (x: Tensor) => x.mul(3).to(dtype).to('float32').
 
 const wantsGpu =
   process.env['VK_ICD_FILENAMES'] !== undefined || process.env['TESSERA_REQUIRE_WEBGPU'] === '1';
+const DEVICES: readonly DeviceType[] = wantsGpu ? ['cpu', 'wgpu'] : ['cpu'];
 if (!wantsGpu)
   console.warn('WebGPU tests did not run: no adapter (set VK_ICD_FILENAMES, see CONTRIBUTING.md).');
 
@@ -25,7 +32,7 @@ describe.each(['float16', 'bfloat16'] as const)('casts to %s', (dtype) => {
   const x = fromTypedArray(values, [37]);
   const expected = there(dtype)(x).toArray();
 
-  it.each(['cpu', ...(wantsGpu ? ['wgpu'] : [])])('round on %s', async (device) => {
+  it.each(DEVICES)('round on %s', async (device) => {
     const out = compile(there(dtype))(toDevice(x, device));
     expect((await download(out)).toArray()).toEqual(expected);
   });

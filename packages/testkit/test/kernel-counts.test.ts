@@ -3,7 +3,7 @@
  * training; exceptions are named in the list, with their reasons.
  */
 import { compile, initWebGpu, registerKernelBackend } from '@tessera/compile';
-import { type Tensor, isFloatingPoint, isTensor, noGrad } from '@tessera/tensor';
+import { type DeviceType, type Tensor, isFloatingPoint, isTensor, noGrad } from '@tessera/tensor';
 import { toDevice } from '@tessera/tensor/internal';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { assertCloseAsync, kernelCount, runAndGetCode } from '../src/index.js';
@@ -11,6 +11,7 @@ import { KERNEL_FUNCTIONS, type KernelFunction } from './kernel-functions.js';
 
 const wantsGpu =
   process.env['VK_ICD_FILENAMES'] !== undefined || process.env['TESSERA_REQUIRE_WEBGPU'] === '1';
+const DEVICES: readonly DeviceType[] = wantsGpu ? ['cpu', 'wgpu'] : ['cpu'];
 
 /** What a run gives: results, then gradients. */
 function runOn(
@@ -28,14 +29,14 @@ function runOn(
   return [out, ...inputs.flatMap(({ grad }) => (grad == null ? [] : [grad]))];
 }
 
-function leavesOn(inputs: readonly Tensor[], device: string, sample: KernelFunction): Tensor[] {
+function leavesOn(inputs: readonly Tensor[], device: DeviceType, sample: KernelFunction): Tensor[] {
   return inputs.map((input) => {
     const leaf = toDevice(input.detach(), device);
     return sample.training && isFloatingPoint(leaf.dtype) ? leaf.requiresGrad_() : leaf;
   });
 }
 
-describe.each(['cpu', ...(wantsGpu ? ['wgpu'] : [])])('%s', (device) => {
+describe.each(DEVICES)('%s', (device) => {
   beforeAll(async () => {
     if (device === 'wgpu') registerKernelBackend((await initWebGpu()).backend);
   });

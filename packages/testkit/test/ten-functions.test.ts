@@ -3,7 +3,7 @@
  * PyTorch's compiler takes.
  */
 import { compile, initWebGpu, registerKernelBackend } from '@tessera/compile';
-import { type Tensor, isFloatingPoint } from '@tessera/tensor';
+import { type DeviceType, type Tensor, isFloatingPoint } from '@tessera/tensor';
 import { toDevice } from '@tessera/tensor/internal';
 import { beforeAll, describe, expect, it } from 'vitest';
 import {
@@ -17,6 +17,7 @@ import { SAMPLES } from './ten-functions.js';
 
 const wantsGpu =
   process.env['VK_ICD_FILENAMES'] !== undefined || process.env['TESSERA_REQUIRE_WEBGPU'] === '1';
+const DEVICES: readonly DeviceType[] = wantsGpu ? ['cpu', 'wgpu'] : ['cpu'];
 if (!wantsGpu)
   console.warn('WebGPU tests did not run: no adapter (set VK_ICD_FILENAMES, see CONTRIBUTING.md).');
 
@@ -38,12 +39,12 @@ function forwardBackward(
   };
 }
 
-function onDevice(tensor: Tensor, device: string): Tensor {
+function onDevice(tensor: Tensor, device: DeviceType): Tensor {
   const moved = toDevice(tensor.detach(), device);
   return tensor.requiresGrad ? moved.requiresGrad_() : moved;
 }
 
-describe.each(['cpu', ...(wantsGpu ? ['wgpu'] : [])])('%s', (device) => {
+describe.each(DEVICES)('%s', (device) => {
   beforeAll(async () => {
     if (device === 'wgpu') registerKernelBackend((await initWebGpu()).backend);
   });

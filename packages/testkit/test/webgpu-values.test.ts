@@ -175,8 +175,8 @@ describe.skipIf(!wantsGpu)('on WebGPU', () => {
       const x = rand([2, length]).mul(300).floor();
       const y = x.div(x.ne(7).to('float32')).mul(x.ne(7).to('float32'));
       for (const descending of [false, true]) {
-        const [values, at] = sort(y, 1, descending);
-        const [actual, places] = sort(gpu(y), 1, descending);
+        const [values, at] = sort(y, 1, { descending });
+        const [actual, places] = sort(gpu(y), 1, { descending });
         expect(await read(actual)).toEqual(values.toArray());
         expect(await read(places)).toEqual(at.toArray());
       }

@@ -6,7 +6,15 @@ import { compile, initWebGpu } from '@tessera/compile';
 import { BatchNorm2d, Conv2d, Flatten, Linear, MaxPool2d } from '@tessera/nn';
 import { ReLU, Sequential, functional as F, optim } from '@tessera/nn';
 import { counters } from '@tessera/shared';
-import { grad, manualSeed, noGrad, randint, randn, type Tensor } from '@tessera/tensor';
+import {
+  type DeviceType,
+  type Tensor,
+  grad,
+  manualSeed,
+  noGrad,
+  randint,
+  randn,
+} from '@tessera/tensor';
 import { beforeAll, describe, expect, it, vi } from 'vitest';
 
 const wanted =
@@ -47,7 +55,7 @@ interface Training {
 function training(
   model: Sequential,
   optimizerOf: (parameters: Tensor[]) => optim.Optimizer,
-  device = 'wgpu',
+  device: DeviceType = 'wgpu',
 ): Training {
   model.to(device);
   const optimizer = optimizerOf([...model.parameters()]);
@@ -63,7 +71,7 @@ function training(
 
 const adamW = (parameters: Tensor[]): optim.Optimizer => new optim.AdamW(parameters, { lr: 1e-3 });
 
-function perceptron(widths: readonly number[], device = 'wgpu'): Training {
+function perceptron(widths: readonly number[], device: DeviceType = 'wgpu'): Training {
   const layers = widths.slice(1).flatMap((outputs, i) => {
     const linear = new Linear(widths[i]!, outputs);
     return i === widths.length - 2 ? [linear] : [linear, new ReLU()];
@@ -71,7 +79,7 @@ function perceptron(widths: readonly number[], device = 'wgpu'): Training {
   return training(new Sequential(...layers), adamW, device);
 }
 
-function batch(sizes: readonly number[], device = 'wgpu'): [Tensor, Tensor] {
+function batch(sizes: readonly number[], device: DeviceType = 'wgpu'): [Tensor, Tensor] {
   return [randn(sizes).to(device), randint(0, 10, [sizes[0]!]).to(device)];
 }
 

@@ -31,12 +31,16 @@ const elementwise: readonly PartitionFunction[] = [
     fn: (x, y) => x.mul(y).sin(),
   },
   { name: 'inplace_mul', inputs: [V], fn: (x) => x.sin().mul_(x).add_(1).cos() },
-  { name: 'dropout_gelu', inputs: [V], fn: (x) => t.dropout(t.gelu(x), 0.1, true) },
+  {
+    name: 'dropout_gelu',
+    inputs: [V],
+    fn: (x) => t.dropout(t.gelu(x), { p: 0.1, training: true }),
+  },
   { name: 'cumsum', inputs: [V], fn: (x) => x.sin().cumsum(1).tanh() },
   { name: 'logsumexp', inputs: [V], fn: (x) => t.logsumexp(x, 1) },
   { name: 'norm_exp_sum', inputs: [V], fn: (x) => x.exp().div(x.exp().sum(-1, keepdim)) },
   { name: 'max_dim', inputs: [[512, 8]], fn: (x) => t.max(x.sin(), -1)[0].exp() },
-  { name: 'topk', inputs: [V], fn: (x) => x.sin().topk(4, -1)[0].exp() },
+  { name: 'topk', inputs: [V], fn: (x) => x.sin().topk(4, { dim: -1 })[0].exp() },
   {
     name: 'gather',
     inputs: [V, { indices: [64, 8], below: 256 }],

@@ -60,7 +60,9 @@ const attention: readonly PartitionFunction[] = [
     name: 'dropout_attention',
     inputs: [head, head, head],
     fn: (q, k, v) =>
-      t.dropout(q.matmul(k.transpose(-2, -1)).mul(0.35).softmax(-1), 0.1, true).matmul(v),
+      t
+        .dropout(q.matmul(k.transpose(-2, -1)).mul(0.35).softmax(-1), { p: 0.1, training: true })
+        .matmul(v),
   },
   {
     name: 'transformer_block',

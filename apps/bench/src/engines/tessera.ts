@@ -4,7 +4,7 @@
 import { createRequire } from 'node:module';
 import { resolve } from 'node:path';
 import { compile, config, initWebGpu } from '@tessera/compile';
-import { type Tensor, fromTypedArray } from '@tessera/tensor';
+import { type DeviceType, type Tensor, fromTypedArray } from '@tessera/tensor';
 import type { Engine, EngineOptions, LoadedEngine, Prepared } from '../harness/engine.js';
 import type { HostArray } from '../harness/host-array.js';
 import { type Range, concatenated, pickRanges } from '../harness/ranges.js';
@@ -34,7 +34,7 @@ export async function openGpu(options: Pick<EngineOptions, 'dawn' | 'dawnFlags'>
   return initWebGpu(adapter === null ? { dawnFlags } : { adapter });
 }
 
-function upload({ dtype, data, shape }: HostArray, device: string): Tensor {
+function upload({ dtype, data, shape }: HostArray, device: DeviceType): Tensor {
   const host = fromTypedArray(data, shape, { dtype });
   if (device === 'cpu') return host;
   const there = host.to(device);

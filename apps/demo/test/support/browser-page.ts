@@ -3,7 +3,7 @@
  * names (`?device=wgpu`), and leaves what it saw in a global.
  */
 import { compile, compiledFunctionOf } from '@tessera/compile';
-import { cpuHeap } from '@tessera/tensor';
+import { type DeviceType, cpuHeap } from '@tessera/tensor';
 import facts from '../../data/digits.json' with { type: 'json' };
 import { readDigits } from '../../src/digits.js';
 import { makeModel, makeOptimizer } from '../../src/models.js';
@@ -43,7 +43,7 @@ async function gunzip(packed: Response): Promise<Uint8Array> {
 
 async function main(result: TrainingResult): Promise<void> {
   countWorkers(result);
-  const device = new URLSearchParams(location.search).get('device')!;
+  const device = new URLSearchParams(location.search).get('device') as DeviceType;
   // A file of its own, which only pages for the GPU load.
   if (device === 'wgpu') await (await import('@tessera/compile/webgpu')).initWebGpu();
   const digits = readDigits(await gunzip(await fetch('/digits')), facts, device);

@@ -1,6 +1,7 @@
 /**
  * @file The page of the memory test: `?device=wgpu&steps=500`; leaves what it saw in a global.
  */
+import type { DeviceType } from '@tessera/tensor';
 import { initWebGpu } from '@tessera/compile';
 import { type TrainingMemory, trainInOneTask } from './memory-program.js';
 
@@ -9,7 +10,7 @@ export type MemoryResult = TrainingMemory & { readonly error?: string };
 
 async function main(): Promise<TrainingMemory> {
   const query = new URLSearchParams(location.search);
-  const device = query.get('device')!;
+  const device = query.get('device') as DeviceType;
   if (device === 'wgpu') await initWebGpu();
   return trainInOneTask(device, Number(query.get('steps')));
 }

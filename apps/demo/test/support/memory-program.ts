@@ -5,6 +5,7 @@
 import { compile } from '@tessera/compile';
 import { Linear, ReLU, Sequential, functional as F, optim } from '@tessera/nn';
 import {
+  type DeviceType,
   type Tensor,
   cpuHeap,
   liveStorageBytes,
@@ -26,7 +27,7 @@ export interface TrainingMemory {
 }
 
 /** Runs so many steps on a device without yielding in between. */
-export async function trainInOneTask(device: string, steps: number): Promise<TrainingMemory> {
+export async function trainInOneTask(device: DeviceType, steps: number): Promise<TrainingMemory> {
   manualSeed(0);
   const model = new Sequential(
     new Linear(784, 512),

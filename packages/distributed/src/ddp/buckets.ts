@@ -4,13 +4,13 @@
  * In reverse order of registration, which is about the order in which gradients arrive; one dtype and device each.
  * The first one is small, so that communication begins early.
  */
-import { type DType, type Tensor, itemSize } from '@tessera/tensor';
+import { type DeviceType, type DType, type Tensor, itemSize } from '@tessera/tensor';
 
 /** See the file header. */
 export interface GradientBucket {
   readonly params: readonly Tensor[];
   readonly dtype: DType;
-  readonly device: string;
+  readonly device: DeviceType;
   /** Elements of all its gradients. */
   readonly length: number;
 }

@@ -5,7 +5,7 @@
  * compiled function the communication runs beside what does not need it. Modelled on
  * `torch.distributed._functional_collectives`.
  */
-import { TesseraError } from '@tessera/shared';
+import { type OptionNames, TesseraError, checkOptionNames } from '@tessera/shared';
 import { type OpOverload, type Tensor, callOp, cat } from '@tessera/tensor';
 import { isTraced, wrapDim } from '@tessera/tensor/internal';
 import type { ReduceOp } from '../communicator.js';
@@ -22,6 +22,47 @@ import {
   reduceScatterOp,
   waitOp,
 } from './ops.js';
+
+/** Options of every functional collective. */
+export interface CollectiveOptions {
+  /** The ranks that take part (default all). */
+  readonly group?: ProcessGroup;
+}
+const COLLECTIVE: OptionNames<CollectiveOptions> = { group: true };
+
+/** Options of `allReduce`. */
+export interface ReduceOptions extends CollectiveOptions {
+  /** How values are combined (default `sum`). */
+  readonly op?: ReduceOp;
+}
+const REDUCE: OptionNames<ReduceOptions> = { op: true, group: true };
+
+/** Options of `allGatherTensor`. */
+export interface GatherOptions extends CollectiveOptions {
+  /** The dimension along which tensors are joined (default 0). */
+  readonly gatherDim?: number;
+}
+const GATHER: OptionNames<GatherOptions> = { gatherDim: true, group: true };
+
+/** Options of `reduceScatterTensor`. */
+export interface ScatterOptions extends ReduceOptions {
+  /** The dimension along which the reduction is cut (default 0). */
+  readonly scatterDim?: number;
+}
+const SCATTER: OptionNames<ScatterOptions> = { op: true, scatterDim: true, group: true };
+
+/** Options of `allToAllSingle`. */
+export interface SplitOptions extends CollectiveOptions {
+  /** Rows that come from each rank (default equal parts). */
+  readonly outputSplitSizes?: readonly number[] | null;
+  /** Rows that go to each rank (default equal parts). */
+  readonly inputSplitSizes?: readonly number[] | null;
+}
+const SPLIT: OptionNames<SplitOptions> = {
+  outputSplitSizes: true,
+  inputSplitSizes: true,
+  group: true,
+};
 
 /** The values of a tensor that a collective is filling, once they are there. @throws what the collective threw */
 export function waitTensor(tensor: Tensor): Tensor {
@@ -43,26 +84,23 @@ function started(op: OpOverload, input: Tensor, group: ProcessGroup, ...args: un
  *
  * @throws distributed-unavailable, distributed-mismatch, data-async-only, invalid-argument
  */
-export function allReduce(
-  input: Tensor,
-  op: ReduceOp = 'sum',
-  group: ProcessGroup = groupNamed(),
-): Tensor {
+export function allReduce(input: Tensor, options?: ReduceOptions): Tensor {
+  checkOptionNames('allReduce', options, REDUCE);
+  const { op = 'sum', group = groupNamed() } = options ?? {};
   checkReduction('all_reduce', op, input.dtype);
   return waitTensor(started(allReduceOp, input, group, op));
 }
 
 /** The tensor of rank `src` of the group, on every rank. @throws distributed-unavailable, data-async-only */
-export function broadcast(input: Tensor, src: number, group: ProcessGroup = groupNamed()): Tensor {
-  return waitTensor(started(broadcastOp, input, group, src));
+export function broadcast(input: Tensor, src: number, options?: CollectiveOptions): Tensor {
+  checkOptionNames('broadcast', options, COLLECTIVE);
+  return waitTensor(started(broadcastOp, input, options?.group ?? groupNamed(), src));
 }
 
 /** Every rank's tensor, joined along a dimension in the order of the ranks. @throws distributed-unavailable, data-async-only */
-export function allGatherTensor(
-  input: Tensor,
-  gatherDim = 0,
-  group: ProcessGroup = groupNamed(),
-): Tensor {
+export function allGatherTensor(input: Tensor, options?: GatherOptions): Tensor {
+  checkOptionNames('allGatherTensor', options, GATHER);
+  const { gatherDim = 0, group = groupNamed() } = options ?? {};
   const dim = wrapDim(gatherDim, input.sizes.length);
   const whole = waitTensor(started(allGatherOp, input, group, group.size));
   return dim === 0 ? whole : cat(whole.chunk(group.size, 0), dim);
@@ -73,12 +111,9 @@ export function allGatherTensor(
  *
  * @throws distributed-unavailable, data-async-only, shape-mismatch where the dimension does not divide
  */
-export function reduceScatterTensor(
-  input: Tensor,
-  op: ReduceOp = 'sum',
-  scatterDim = 0,
-  group: ProcessGroup = groupNamed(),
-): Tensor {
+export function reduceScatterTensor(input: Tensor, options?: ScatterOptions): Tensor {
+  checkOptionNames('reduceScatterTensor', options, SCATTER);
+  const { op = 'sum', scatterDim = 0, group = groupNamed() } = options ?? {};
   checkReduction('reduce_scatter_tensor', op, input.dtype);
   const dim = wrapDim(scatterDim, input.sizes.length);
   const rows = dim === 0 ? input : cat(input.chunk(group.size, dim), 0);
@@ -90,12 +125,9 @@ export function reduceScatterTensor(
  *
  * @throws distributed-unavailable, data-async-only, invalid-argument
  */
-export function allToAllSingle(
-  input: Tensor,
-  outputSplitSizes: readonly number[] | null = null,
-  inputSplitSizes: readonly number[] | null = null,
-  group: ProcessGroup = groupNamed(),
-): Tensor {
+export function allToAllSingle(input: Tensor, options?: SplitOptions): Tensor {
+  checkOptionNames('allToAllSingle', options, SPLIT);
+  const { outputSplitSizes = null, inputSplitSizes = null, group = groupNamed() } = options ?? {};
   const rows = input.sizes[0] ?? 0;
   const name = 'all_to_all_single';
   const sent = splitRows(name, 'the input', rows, inputSplitSizes, group.size);

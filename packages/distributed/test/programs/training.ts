@@ -103,7 +103,7 @@ for (const [name, how] of ways) {
   wrapped.noSync(() => loss().backward());
   const local = model.weight.grad!.clone();
   loss().backward();
-  close(model.weight.grad!, fc.allReduce(local, 'avg').mul(2), 1e-6, 'noSync');
+  close(model.weight.grad!, fc.allReduce(local, { op: 'avg' }).mul(2), 1e-6, 'noSync');
 }
 
 class Heads extends Module {

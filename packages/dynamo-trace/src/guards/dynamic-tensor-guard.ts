@@ -2,7 +2,7 @@
  * @file Guards on tensors some of whose sizes are symbols.
  */
 import { printExpected, tensorMismatch } from '@tessera/graph';
-import { type DType, type Tensor } from '@tessera/tensor';
+import { type DeviceType, type DType, type Tensor } from '@tessera/tensor';
 import { requiresGrad } from '@tessera/tensor/internal';
 import { type IntPattern, type SymbolBindings, matchInt, printInt } from '../trace/int-pattern.js';
 
@@ -10,7 +10,7 @@ import { type IntPattern, type SymbolBindings, matchInt, printInt } from '../tra
 export class DynamicTensorGuard {
   private constructor(
     readonly dtype: DType,
-    readonly device: string,
+    readonly device: DeviceType,
     readonly sizes: readonly IntPattern[],
     readonly strides: readonly IntPattern[],
     readonly requiresGrad: boolean,

@@ -5,7 +5,13 @@
  * the tensors of a path, inputs from outside and results of operators; scalars number its run-time scalars. Steps
  * are data: what is done with each kind is in `events/`.
  */
-import { type DType, type OpOverload, type Storage, type Tensor } from '@tessera/tensor';
+import {
+  type DeviceType,
+  type DType,
+  type OpOverload,
+  type Storage,
+  type Tensor,
+} from '@tessera/tensor';
 import { GENERATOR_MEMORY } from '@tessera/tensor/internal';
 import type { BreakReason } from '../breaks/graph-breaks.js';
 import type { Fetch } from '../guards/guard-code.js';
@@ -37,7 +43,7 @@ export interface OutSpec {
   /** The op returned the tensor in `slot` itself (in-place op, no-op composite). */
   readonly same: boolean;
   readonly dtype: DType;
-  readonly device: string;
+  readonly device: DeviceType;
   readonly sizes: readonly number[];
   readonly strides: readonly number[];
   readonly offset: number;

@@ -6,8 +6,9 @@
  */
 import { type SymInt, TesseraError } from '@tessera/shared';
 import {
-  DTYPES,
+  type DeviceType,
   type Tensor,
+  DTYPES,
   fromTypedArray,
   isTensor,
   tensor as makeFromValues,
@@ -107,7 +108,7 @@ function readInput(json: JsonField, symbols: Symbols): ExportedInput {
     source: readSource(json.field('source')),
     guard: new ExportedTensor(
       json.field('dtype').keyOf(DTYPES),
-      json.field('device').name(DEVICE, 64),
+      json.field('device').name(DEVICE, 64) as DeviceType,
       { sizes, strides },
       json.field('requiresGrad').boolean(),
     ),

@@ -26,7 +26,7 @@ export function programDifference(example: GraphModule, other: GraphModule): str
 function describe(node: Node | undefined): string {
   if (node === undefined) return 'nothing';
   const at = node.meta.stackTrace;
-  return `\`${printNode(node, false)}\`${at === undefined ? '' : ` (${at})`}`;
+  return `\`${printNode(node, { shapes: false })}\`${at === undefined ? '' : ` (${at})`}`;
 }
 
 function sameCall(a: Node, b: Node, left: GraphModule, right: GraphModule): boolean {

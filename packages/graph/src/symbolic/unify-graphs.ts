@@ -136,5 +136,5 @@ export class GraphUnifier {
 /** What was wrong, with the values at the sizes tried. */
 export function describeUnfit({ node, what, values }: Unfit, sizes: readonly string[]): string {
   const shown = values.slice(0, 4).map((value, i) => `${value} at ${sizes[i]}`);
-  return `${what} in \`${printNode(node, false)}\` is ${shown.join(', ')}, which is no expression of the sizes that was found`;
+  return `${what} in \`${printNode(node, { shapes: false })}\` is ${shown.join(', ')}, which is no expression of the sizes that was found`;
 }

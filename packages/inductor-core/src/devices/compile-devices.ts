@@ -5,13 +5,13 @@
  * backend of its device, and the steps run in order, with the copies between devices made by the host.
  */
 import type { GraphModule } from '@tessera/graph';
-import type { Tensor } from '@tessera/tensor';
+import { type DeviceType, type Tensor } from '@tessera/tensor';
 import type { CompiledGraph } from '../compile-to-executable.js';
 import { devicesOf } from './node-device.js';
 import { type DeviceStep, splitGraph } from './split-graph.js';
 
 /** Compiles a graph of one device under a name. */
-export type CompilePart = (module: GraphModule, device: string, name: string) => CompiledGraph;
+export type CompilePart = (module: GraphModule, device: DeviceType, name: string) => CompiledGraph;
 
 /** A compiled graph: values of the placeholders in, values of the output list out. */
 export interface CompiledParts {

@@ -4,12 +4,13 @@
  * A node runs on the device of its results. Only a transfer, `aten::_to_copy` to another device, has operands
  * elsewhere; it is no kernel of either device but a step of the host between them.
  */
+import type { DeviceType } from '@tessera/tensor';
 import { type GraphModule, type Node, isTransfer, tensorVals } from '@tessera/graph';
 import { TesseraError } from '@tessera/shared';
 import { unreadable } from '@tessera/tensor/internal';
 
 /** Devices of all tensors of a graph, in order of appearance. */
-export function devicesOf({ graph }: GraphModule): Set<string> {
+export function devicesOf({ graph }: GraphModule): Set<DeviceType> {
   return new Set(graph.nodes.flatMap((node) => tensorVals(node).map((val) => val.device)));
 }
 
@@ -18,7 +19,7 @@ export function devicesOf({ graph }: GraphModule): Set<string> {
  *
  * @throws device-mismatch if an operand is elsewhere, data-async-only for a transfer that would have to wait
  */
-export function deviceOf(node: Node): string {
+export function deviceOf(node: Node): DeviceType {
   const operands = node.allInputNodes().flatMap(tensorVals);
   const device = tensorVals(node)[0]?.device ?? operands[0]?.device ?? 'cpu';
   if (isTransfer(node)) {

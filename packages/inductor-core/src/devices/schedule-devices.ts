@@ -6,6 +6,7 @@
  * fewer runs, if both are tried as the first. Transfers wait for nothing but their operand, so they are made
  * whenever a run ends.
  */
+import { type DeviceType } from '@tessera/tensor';
 import { type Graph, type Node, graphError, isTransfer } from '@tessera/graph';
 import { orderedBefore } from './execution-order.js';
 import { isFree } from './free-node.js';
@@ -15,7 +16,7 @@ import { deviceOf } from './node-device.js';
 export interface Run {
   readonly kind: 'subgraph' | 'transfer';
   /** Where its results are; transfers may lead to several devices and have null. */
-  readonly device: string | null;
+  readonly device: DeviceType | null;
   readonly nodes: readonly Node[];
 }
 
@@ -23,7 +24,7 @@ export interface Run {
 interface Facts {
   readonly nodes: readonly Node[];
   /** Device, or null for a transfer. */
-  readonly place: ReadonlyMap<Node, string | null>;
+  readonly place: ReadonlyMap<Node, DeviceType | null>;
   readonly after: ReadonlyMap<Node, readonly Node[]>;
   readonly waitsFor: ReadonlyMap<Node, number>;
   readonly position: ReadonlyMap<Node, number>;
@@ -76,14 +77,16 @@ function producersOf(node: Node): Set<Node> {
   return found;
 }
 
-function runsFrom(first: string | null, devices: readonly string[], facts: Facts): Run[] {
+function runsFrom(first: DeviceType | null, devices: readonly DeviceType[], facts: Facts): Run[] {
   const { place, after, position } = facts;
   const waits = new Map(facts.waitsFor);
-  const ready = new Map<string | null, Node[]>([null, ...devices].map((device) => [device, []]));
+  const ready = new Map<DeviceType | null, Node[]>(
+    [null, ...devices].map((device) => [device, []]),
+  );
   for (const node of facts.nodes)
     if (waits.get(node) === 0) ready.get(place.get(node)!)!.push(node);
   /** Takes what is ready at a place, and what becomes ready there. */
-  const take = (where: string | null): Node[] => {
+  const take = (where: DeviceType | null): Node[] => {
     const queue = ready.get(where)!;
     ready.set(where, []);
     for (let i = 0; i < queue.length; i++) {
@@ -99,7 +102,7 @@ function runsFrom(first: string | null, devices: readonly string[], facts: Facts
     return queue.sort((a, b) => position.get(a)! - position.get(b)!);
   };
   const runs: Run[] = [];
-  const run = (where: string | null): void => {
+  const run = (where: DeviceType | null): void => {
     const nodes = take(where);
     if (nodes.length > 0)
       runs.push({ kind: where === null ? 'transfer' : 'subgraph', device: where, nodes });

@@ -5,6 +5,7 @@
  * A step of kind `transfer` holds the copies to other devices; it is run operator by operator. Views are not
  * handed over: each step makes its own from what they show.
  */
+import type { DeviceType } from '@tessera/tensor';
 import {
   type Argument,
   Graph,
@@ -24,7 +25,7 @@ import { type Run, scheduleDevices } from './schedule-devices.js';
 export interface DeviceStep {
   readonly kind: 'subgraph' | 'transfer';
   /** Device of a subgraph; null for transfers. */
-  readonly device: string | null;
+  readonly device: DeviceType | null;
   readonly module: GraphModule;
   readonly reads: readonly number[];
   readonly fills: readonly number[];

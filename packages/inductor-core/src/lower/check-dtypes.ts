@@ -1,6 +1,7 @@
 /**
  * @file Whether a device can hold every value of a lowered graph.
  */
+import type { DeviceType } from '@tessera/tensor';
 import { TesseraError } from '@tessera/shared';
 import type { IrBuffer, LoweredGraph } from './ir-node.js';
 import { nodeOutputs } from './ir-node.js';
@@ -9,7 +10,7 @@ import { nodeOutputs } from './ir-node.js';
 export function checkDtypes(
   graph: LoweredGraph,
   supported: ReadonlySet<IrBuffer['dtype']>,
-  device: string,
+  device: DeviceType,
 ): void {
   const fail = (dtype: string, what: string): never => {
     throw new TesseraError(

@@ -2,7 +2,7 @@
  * @file Calls of reference kernels, for operators without a lowering.
  */
 import { TesseraError } from '@tessera/shared';
-import { type OpOverload, getOp } from '@tessera/tensor';
+import { type DeviceType, type OpOverload, getOp } from '@tessera/tensor';
 import { contiguousStrides } from '@tessera/tensor/internal';
 import { inductorConfig } from '../config.js';
 import type { ExternArg } from '../ir/kernel.js';
@@ -144,7 +144,7 @@ export function lowerExtern(
   l: Lowering,
   args: readonly LoweredArg[],
   call: LoweringCall,
-  device: string,
+  device: DeviceType,
 ): (LoweredTensor | null)[] {
   const op = getOp(call.op);
   if (!l.capabilities.extern) {

@@ -8,7 +8,7 @@
 import { TesseraError } from '@tessera/shared';
 import { type Argument, type GraphModule, Node, getItem } from '@tessera/graph';
 import { type LoweringHandler, loweringOf } from '@tessera/passes';
-import { type OpOverload, type Tensor, getOp, isTensor } from '@tessera/tensor';
+import { type DeviceType, type OpOverload, type Tensor, getOp, isTensor } from '@tessera/tensor';
 import type { Capabilities } from '../backend/kernel-backend.js';
 import { checkFallback, lowerExtern } from './extern.js';
 import { findLowering } from './find-lowering.js';
@@ -254,7 +254,7 @@ function recordedResults(node: Node): (RecordedResult | null)[] {
   return [recorded(val)];
 }
 
-function deviceOf(node: Node): string {
+function deviceOf(node: Node): DeviceType {
   const { val } = node.meta;
   const first = isTensor(val)
     ? val

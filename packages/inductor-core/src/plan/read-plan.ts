@@ -3,6 +3,7 @@
  *
  * What parts say of each other is checked by `verifyPlan`.
  */
+import type { DeviceType } from '@tessera/tensor';
 import { type JsonField } from '@tessera/graph';
 import type {
   BufferSource,
@@ -65,7 +66,7 @@ export function readPlan(json: JsonField): ExecutionPlan {
   return {
     version: json.field('version').oneOf([1]),
     name: json.field('name').string(1000),
-    device: json.field('device').name(/^[A-Za-z][\w-]*$/, 64),
+    device: json.field('device').name(/^[A-Za-z][\w-]*$/, 64) as DeviceType,
     buffers: json.field('buffers').items(MOST).map(readBuffer),
     numInputs: index(json.field('numInputs')),
     outputs: json.field('outputs').items(MOST).map(readOutput),

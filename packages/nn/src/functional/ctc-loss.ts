@@ -4,8 +4,9 @@
  * The forward variables of all samples advance together, step by step. As PyTorch's, the gradient is
  * that for logits: it holds a term exp(logProbs) that log-softmax's backward takes away.
  */
-import { TesseraError } from '@tessera/shared';
+import { type OptionNames, TesseraError, checkOptionNames } from '@tessera/shared';
 import {
+  type DeviceType,
   type Tensor,
   arange,
   cat,
@@ -42,11 +43,12 @@ export interface CtcLossOptions {
   readonly zeroInfinity?: boolean;
   readonly reduction?: Reduction;
 }
+const CTC_LOSS: OptionNames<CtcLossOptions> = { blank: true, zeroInfinity: true, reduction: true };
 
 /** Logarithm of an impossible event; finite, so that gradients stay numbers. */
 const NEVER = -1e30;
 
-function lengthsOf(lengths: Tensor | readonly number[], device: string): Tensor {
+function lengthsOf(lengths: Tensor | readonly number[], device: DeviceType): Tensor {
   const given = isTensor(lengths) ? lengths : tensor([...lengths], { dtype: 'int64' });
   return toDtype(given, 'int64').to(device);
 }
@@ -87,6 +89,7 @@ export function ctcLoss(
   targetLengths: Tensor | readonly number[],
   options: CtcLossOptions = {},
 ): Tensor {
+  checkOptionNames('ctcLoss', options, CTC_LOSS);
   const { blank = 0, zeroInfinity = false, reduction = 'mean' } = options;
   if (logProbs.ndim === 2) {
     const one = (lengths: Tensor | readonly number[]): Tensor =>

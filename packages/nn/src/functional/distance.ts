@@ -1,6 +1,7 @@
 /**
  * @file Similarity and distance of vectors.
  */
+import { type OptionNames, checkOptionNames } from '@tessera/shared';
 import { type Tensor, add, clampMin, div, mul, norm, sub, sum } from '@tessera/tensor';
 
 /** Options of `cosineSimilarity`. */
@@ -10,6 +11,7 @@ export interface CosineSimilarityOptions {
   /** Smallest norm that is divided by (default 1e-8). */
   readonly eps?: number;
 }
+const COSINE_SIMILARITY: OptionNames<CosineSimilarityOptions> = { dim: true, eps: true };
 
 /** x₁ · x₂ / (max(‖x₁‖, eps) max(‖x₂‖, eps)) along a dimension. @throws shape-mismatch @see torch.nn.functional.cosine_similarity */
 export function cosineSimilarity(
@@ -17,6 +19,7 @@ export function cosineSimilarity(
   x2: Tensor,
   options: CosineSimilarityOptions = {},
 ): Tensor {
+  checkOptionNames('cosineSimilarity', options, COSINE_SIMILARITY);
   const { dim = 1, eps = 1e-8 } = options;
   const unit = (x: Tensor): Tensor => div(x, clampMin(norm(x, 2, dim, { keepdim: true }), eps));
   return sum(mul(unit(x1), unit(x2)), dim);
@@ -31,6 +34,11 @@ export interface PairwiseDistanceOptions {
   /** Whether the last dimension stays, with size 1 (default false). */
   readonly keepdim?: boolean;
 }
+const PAIRWISE_DISTANCE: OptionNames<PairwiseDistanceOptions> = {
+  p: true,
+  eps: true,
+  keepdim: true,
+};
 
 /** ‖x₁ - x₂ + eps‖ along the last dimension. @throws shape-mismatch @see torch.nn.functional.pairwise_distance */
 export function pairwiseDistance(
@@ -38,6 +46,7 @@ export function pairwiseDistance(
   x2: Tensor,
   options: PairwiseDistanceOptions = {},
 ): Tensor {
+  checkOptionNames('pairwiseDistance', options, PAIRWISE_DISTANCE);
   const { p = 2, eps = 1e-6, keepdim = false } = options;
   return norm(add(sub(x1, x2), eps), p, -1, { keepdim });
 }

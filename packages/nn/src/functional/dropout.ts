@@ -1,7 +1,7 @@
 /**
  * @file The dropout family: random elements, or whole channels, set to zero in training.
  */
-import { TesseraError } from '@tessera/shared';
+import { type OptionNames, TesseraError, checkOptionNames } from '@tessera/shared';
 import { type Tensor, dropout as drop, empty, emptyLike, noGrad, unsqueeze } from '@tessera/tensor';
 import { bernoulli_, dropout_ as drop_, formatSizes, mul_ } from '@tessera/tensor/internal';
 
@@ -14,6 +14,7 @@ export interface DropoutOptions {
   /** Whether the input is overwritten (default false). */
   readonly inplace?: boolean;
 }
+const DROPOUT: OptionNames<DropoutOptions> = { p: true, training: true, inplace: true };
 
 /** @throws invalid-argument */
 function checkProbability(p: number): void {
@@ -27,8 +28,9 @@ function checkProbability(p: number): void {
 
 /** Zeroes elements with probability p and scales the rest, when training. @throws invalid-argument @see torch.nn.functional.dropout */
 export function dropout(input: Tensor, options: DropoutOptions = {}): Tensor {
+  checkOptionNames('dropout', options, DROPOUT);
   const { p = 0.5, training = true, inplace = false } = options;
-  return inplace ? drop_(input, p, training) : drop(input, p, training);
+  return inplace ? drop_(input, { p, training }) : drop(input, { p, training });
 }
 
 /** 1 with probability 1 - p, else 0, for each sample and channel of [N, C, …]. */
@@ -40,6 +42,7 @@ function channelMask(input: Tensor, p: number): Tensor {
 
 /** Zeroes whole channels of [N, C, …] with probability p and scales the rest, when training. @throws invalid-argument, shape-mismatch @see torch.feature_dropout */
 export function featureDropout(input: Tensor, options: DropoutOptions = {}): Tensor {
+  checkOptionNames('featureDropout', options, DROPOUT);
   const { p = 0.5, training = true, inplace = false } = options;
   checkProbability(p);
   if (input.ndim < 2)
@@ -64,16 +67,19 @@ function channelDropout(input: Tensor, options: DropoutOptions, rank: number): T
 
 /** Zeroes whole channels of [N, C, L] or [C, L]. @throws invalid-argument @see torch.nn.functional.dropout1d */
 export function dropout1d(input: Tensor, options: DropoutOptions = {}): Tensor {
+  checkOptionNames('dropout1d', options, DROPOUT);
   return channelDropout(input, options, 3);
 }
 
 /** Zeroes whole channels of [N, C, H, W]; [N, C, L] is taken as that, as PyTorch does. @throws invalid-argument @see torch.nn.functional.dropout2d */
 export function dropout2d(input: Tensor, options: DropoutOptions = {}): Tensor {
+  checkOptionNames('dropout2d', options, DROPOUT);
   return featureDropout(input, options);
 }
 
 /** Zeroes whole channels of [N, C, D, H, W] or [C, D, H, W]. @throws invalid-argument @see torch.nn.functional.dropout3d */
 export function dropout3d(input: Tensor, options: DropoutOptions = {}): Tensor {
+  checkOptionNames('dropout3d', options, DROPOUT);
   return channelDropout(input, options, 5);
 }
 
@@ -94,6 +100,7 @@ function keepMoments(input: Tensor, mask: Tensor, p: number, inplace: boolean): 
 
 /** Dropout that keeps mean 0 and variance 1, when training. @throws invalid-argument @see torch.nn.functional.alpha_dropout */
 export function alphaDropout(input: Tensor, options: DropoutOptions = {}): Tensor {
+  checkOptionNames('alphaDropout', options, DROPOUT);
   const { p = 0.5, training = true, inplace = false } = options;
   checkProbability(p);
   if (!training || p === 0) return input;
@@ -108,6 +115,7 @@ export function alphaDropout(input: Tensor, options: DropoutOptions = {}): Tenso
 
 /** The same for whole channels of [N, C, …]. @throws invalid-argument @see torch.nn.functional.feature_alpha_dropout */
 export function featureAlphaDropout(input: Tensor, options: DropoutOptions = {}): Tensor {
+  checkOptionNames('featureAlphaDropout', options, DROPOUT);
   const { p = 0.5, training = true, inplace = false } = options;
   checkProbability(p);
   if (!training || p === 0) return input;

@@ -1,7 +1,7 @@
 /**
  * @file Embedding lookups, one by one and in bags.
  */
-import { TesseraError } from '@tessera/shared';
+import { type OptionNames, TesseraError, checkOptionNames } from '@tessera/shared';
 import { type Tensor, arange, embedding as lookUp, noGrad, reshape } from '@tessera/tensor';
 import { embeddingRenorm_, embeddingBag as lookUpBags } from '@tessera/tensor/internal';
 
@@ -19,6 +19,12 @@ interface LookupOptions {
 
 /** Options of `embedding`. */
 export type EmbeddingLookupOptions = LookupOptions;
+const EMBEDDING_LOOKUP: OptionNames<EmbeddingLookupOptions> = {
+  paddingIdx: true,
+  scaleGradByFreq: true,
+  maxNorm: true,
+  normType: true,
+};
 
 function rowOf(paddingIdx: number | null | undefined, weight: Tensor): number | null {
   if (paddingIdx == null) return null;
@@ -37,6 +43,7 @@ export function embedding(
   weight: Tensor,
   options: EmbeddingLookupOptions = {},
 ): Tensor {
+  checkOptionNames('embedding', options, EMBEDDING_LOOKUP);
   limitNorms(weight, input, options);
   const row = rowOf(options.paddingIdx, weight);
   return lookUp(weight, input, {
@@ -56,6 +63,16 @@ export interface EmbeddingBagLookupOptions extends LookupOptions {
   /** Whether the last offset is the end of the last bag. */
   readonly includeLastOffset?: boolean;
 }
+const EMBEDDING_BAG_LOOKUP: OptionNames<EmbeddingBagLookupOptions> = {
+  offsets: true,
+  mode: true,
+  perSampleWeights: true,
+  includeLastOffset: true,
+  paddingIdx: true,
+  scaleGradByFreq: true,
+  maxNorm: true,
+  normType: true,
+};
 
 /**
  * Rows of `weight` [V, D] combined per bag: indices [B, N], or [N] with offsets [B] → [B, D].
@@ -68,6 +85,7 @@ export function embeddingBag(
   weight: Tensor,
   options: EmbeddingBagLookupOptions = {},
 ): Tensor {
+  checkOptionNames('embeddingBag', options, EMBEDDING_BAG_LOOKUP);
   const { perSampleWeights = null, mode = 'mean' } = options;
   const refuse = (message: string, hint: string): never => {
     throw new TesseraError('invalid-argument', message, { hints: [hint] });

@@ -1,11 +1,13 @@
 /**
  * @file Sliding blocks of images as columns, and back.
  */
+import { type OptionNames, checkOptionNames } from '@tessera/shared';
 import { type Tensor } from '@tessera/tensor';
 import { type PatchOptions, col2im, im2col } from '@tessera/tensor/internal';
 
 /** Options of `fold` and `unfold`; a number stands for both dimensions. */
 export type FoldOptions = PatchOptions;
+const FOLD: OptionNames<FoldOptions> = { dilation: true, padding: true, stride: true };
 
 /**
  * Blocks of [N, C, H, W] as columns [N, C · kernel, blocks]; the batch dimension may be missing.
@@ -18,6 +20,7 @@ export function unfold(
   kernelSize: number | readonly number[],
   options: FoldOptions = {},
 ): Tensor {
+  checkOptionNames('unfold', options, FOLD);
   return im2col(input, kernelSize, options);
 }
 
@@ -33,5 +36,6 @@ export function fold(
   kernelSize: number | readonly number[],
   options: FoldOptions = {},
 ): Tensor {
+  checkOptionNames('fold', options, FOLD);
   return col2im(input, outputSize, kernelSize, options);
 }

@@ -1,7 +1,7 @@
 /**
  * @file Fractional max pooling: windows at random positions, so that sizes shrink by any factor.
  */
-import { TesseraError } from '@tessera/shared';
+import { type OptionNames, TesseraError, checkOptionNames } from '@tessera/shared';
 import { type Tensor, arange, cat, floor, full, gather, rand } from '@tessera/tensor';
 import { formatSizes } from '@tessera/tensor/internal';
 
@@ -13,6 +13,11 @@ export interface FractionalMaxPoolOptions {
   /** [N, C, rank] uniform numbers that place the windows; drawn unless given. */
   readonly randomSamples?: Tensor | null;
 }
+const FRACTIONAL_MAX_POOL: OptionNames<FractionalMaxPoolOptions> = {
+  outputSize: true,
+  outputRatio: true,
+  randomSamples: true,
+};
 
 function invalid(name: string, message: string): TesseraError {
   return new TesseraError('invalid-argument', `${name}: ${message}`, {
@@ -112,6 +117,7 @@ export function fractionalMaxPool2d(
   kernelSize: number | readonly number[],
   options: FractionalMaxPoolOptions,
 ): Tensor {
+  checkOptionNames('fractionalMaxPool2d', options, FRACTIONAL_MAX_POOL);
   return pool('fractionalMaxPool2d', 2, input, kernelSize, options)[0];
 }
 
@@ -121,6 +127,7 @@ export function fractionalMaxPool3d(
   kernelSize: number | readonly number[],
   options: FractionalMaxPoolOptions,
 ): Tensor {
+  checkOptionNames('fractionalMaxPool3d', options, FRACTIONAL_MAX_POOL);
   return pool('fractionalMaxPool3d', 3, input, kernelSize, options)[0];
 }
 
@@ -130,6 +137,7 @@ export function fractionalMaxPool2dWithIndices(
   kernelSize: number | readonly number[],
   options: FractionalMaxPoolOptions,
 ): [output: Tensor, indices: Tensor] {
+  checkOptionNames('fractionalMaxPool2dWithIndices', options, FRACTIONAL_MAX_POOL);
   return pool('fractionalMaxPool2d', 2, input, kernelSize, options);
 }
 
@@ -139,5 +147,6 @@ export function fractionalMaxPool3dWithIndices(
   kernelSize: number | readonly number[],
   options: FractionalMaxPoolOptions,
 ): [output: Tensor, indices: Tensor] {
+  checkOptionNames('fractionalMaxPool3dWithIndices', options, FRACTIONAL_MAX_POOL);
   return pool('fractionalMaxPool3d', 3, input, kernelSize, options);
 }

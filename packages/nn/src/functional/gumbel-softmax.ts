@@ -1,7 +1,7 @@
 /**
  * @file Samples from the Gumbel-softmax distribution: categorical samples that gradients flow through.
  */
-import { TesseraError } from '@tessera/shared';
+import { type OptionNames, TesseraError, checkOptionNames } from '@tessera/shared';
 import {
   type Tensor,
   argmax,
@@ -23,12 +23,14 @@ export interface GumbelSoftmaxOptions {
   /** Dimension of the categories (default -1). */
   readonly dim?: number;
 }
+const GUMBEL_SOFTMAX: OptionNames<GumbelSoftmaxOptions> = { tau: true, hard: true, dim: true };
 
 /** Smallest positive number that 16-bit floats hold as well. */
 const TINY = 2 ** -24;
 
 /** Soft or one-hot samples, of the shape of `logits`. @throws invalid-argument, invalid-dim @see torch.nn.functional.gumbel_softmax @see https://arxiv.org/abs/1611.01144 */
 export function gumbelSoftmax(logits: Tensor, options: GumbelSoftmaxOptions = {}): Tensor {
+  checkOptionNames('gumbelSoftmax', options, GUMBEL_SOFTMAX);
   const { tau = 1, hard = false, dim = -1 } = options;
   if (!(tau > 0))
     throw new TesseraError('invalid-argument', `gumbelSoftmax: tau must be positive, not ${tau}.`, {
@@ -37,7 +39,7 @@ export function gumbelSoftmax(logits: Tensor, options: GumbelSoftmaxOptions = {}
   const exponential = clampMin(neg(log1p(neg(randLike(logits)))), TINY);
   const soft = softmax(logits.sub(log(exponential)).div(tau), dim);
   if (!hard) return soft;
-  const winner = argmax(soft, dim, true);
+  const winner = argmax(soft, dim, { keepdim: true });
   const oneHot = zerosLike(soft).scatter(dim, winner, 1);
   return oneHot.sub(soft.detach()).add(soft);
 }

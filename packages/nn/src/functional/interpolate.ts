@@ -1,7 +1,7 @@
 /**
  * @file `interpolate`: resizing of [N, C, …].
  */
-import { TesseraError } from '@tessera/shared';
+import { type OptionNames, TesseraError, checkOptionNames } from '@tessera/shared';
 import { type Tensor } from '@tessera/tensor';
 import { upsample } from '@tessera/tensor/internal';
 import { adaptiveAvgPool1d, adaptiveAvgPool2d, adaptiveAvgPool3d } from './adaptive-pool.js';
@@ -25,6 +25,14 @@ export interface InterpolateOptions {
   /** Whether shrinking averages what lies between (default false). */
   readonly antialias?: boolean;
 }
+const INTERPOLATE: OptionNames<InterpolateOptions> = {
+  size: true,
+  scaleFactor: true,
+  mode: true,
+  alignCorners: true,
+  recomputeScaleFactor: true,
+  antialias: true,
+};
 
 const RANK_OF: Partial<Record<InterpolationMode, number>> = {
   linear: 3,
@@ -45,6 +53,7 @@ function refuse(message: string, hint: string): never {
  * @see torch.nn.functional.interpolate
  */
 export function interpolate(input: Tensor, options: InterpolateOptions = {}): Tensor {
+  checkOptionNames('interpolate', options, INTERPOLATE);
   const { mode = 'nearest', alignCorners = null, antialias = false } = options;
   const rank = input.ndim - 2;
   const perDimension = (value: number | readonly number[], name: string): readonly number[] => {

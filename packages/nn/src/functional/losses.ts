@@ -1,7 +1,7 @@
 /**
  * @file Losses that are compositions of operators.
  */
-import { TesseraError } from '@tessera/shared';
+import { type OptionNames, TesseraError, checkOptionNames } from '@tessera/shared';
 import {
   type Tensor,
   clampMin,
@@ -33,9 +33,11 @@ function reduce(losses: Tensor, reduction: Reduction): Tensor {
 export interface KlDivLossOptions extends Omit<KlDivOptions, 'reduction'> {
   readonly reduction?: Reduction | 'batchmean';
 }
+const KL_DIV_LOSS: OptionNames<KlDivLossOptions> = { reduction: true, logTarget: true };
 
 /** target (log target - input) of log-probabilities. @throws shape-mismatch @see torch.nn.functional.kl_div */
 export function klDiv(input: Tensor, target: Tensor, options: KlDivLossOptions = {}): Tensor {
+  checkOptionNames('klDiv', options, KL_DIV_LOSS);
   const { reduction = 'mean', logTarget = false } = options;
   if (reduction !== 'batchmean') return divergence(input, target, { reduction, logTarget });
   const total = divergence(input, target, { reduction: 'sum', logTarget });
@@ -50,6 +52,11 @@ export interface GaussianNllLossOptions {
   readonly eps?: number;
   readonly reduction?: Reduction;
 }
+const GAUSSIAN_NLL_LOSS: OptionNames<GaussianNllLossOptions> = {
+  full: true,
+  eps: true,
+  reduction: true,
+};
 
 /**
  * Negative log-likelihood of targets under normal distributions; one variance may stand for the last dimension.
@@ -63,6 +70,7 @@ export function gaussianNllLoss(
   variance: Tensor,
   options: GaussianNllLossOptions = {},
 ): Tensor {
+  checkOptionNames('gaussianNllLoss', options, GAUSSIAN_NLL_LOSS);
   const { full = false, eps = 1e-6, reduction = 'mean' } = options;
   const { sizes } = input;
   const fits =
@@ -91,6 +99,10 @@ export interface MultilabelSoftMarginLossOptions {
   readonly weight?: Tensor | null;
   readonly reduction?: Reduction;
 }
+const MULTILABEL_SOFT_MARGIN_LOSS: OptionNames<MultilabelSoftMarginLossOptions> = {
+  weight: true,
+  reduction: true,
+};
 
 /** Mean over classes of the binary cross entropy of logits [N, C]. @throws shape-mismatch @see torch.nn.functional.multilabel_soft_margin_loss */
 export function multilabelSoftMarginLoss(
@@ -98,6 +110,7 @@ export function multilabelSoftMarginLoss(
   target: Tensor,
   options: MultilabelSoftMarginLossOptions = {},
 ): Tensor {
+  checkOptionNames('multilabelSoftMarginLoss', options, MULTILABEL_SOFT_MARGIN_LOSS);
   const { weight = null, reduction = 'mean' } = options;
   const negative = target
     .neg()
@@ -118,6 +131,12 @@ export interface TripletMarginWithDistanceLossOptions extends Pick<
   /** Default `pairwiseDistance`. */
   readonly distanceFunction?: DistanceFunction | null;
 }
+const TRIPLET_MARGIN_WITH_DISTANCE_LOSS: OptionNames<TripletMarginWithDistanceLossOptions> = {
+  distanceFunction: true,
+  reduction: true,
+  margin: true,
+  swap: true,
+};
 
 /** max(d(anchor, positive) - d(anchor, negative) + margin, 0). @throws shape-mismatch @see torch.nn.functional.triplet_margin_with_distance_loss */
 export function tripletMarginWithDistanceLoss(
@@ -126,6 +145,7 @@ export function tripletMarginWithDistanceLoss(
   negative: Tensor,
   options: TripletMarginWithDistanceLossOptions = {},
 ): Tensor {
+  checkOptionNames('tripletMarginWithDistanceLoss', options, TRIPLET_MARGIN_WITH_DISTANCE_LOSS);
   const { margin = 1, swap = false, reduction = 'mean' } = options;
   const distance = options.distanceFunction ?? pairwiseDistance;
   const near = distance(anchor, positive);

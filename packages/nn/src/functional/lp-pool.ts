@@ -1,6 +1,7 @@
 /**
  * @file Power-average pooling: (Σ xᵖ)^{1/p} of each window.
  */
+import { type OptionNames, checkOptionNames } from '@tessera/shared';
 import { type Tensor, abs, mul, pow, relu, sign } from '@tessera/tensor';
 import { avgPool1d, avgPool2d, avgPool3d } from '@tessera/tensor/internal';
 
@@ -11,6 +12,7 @@ export interface LpPoolOptions {
   /** Whether windows may hang over the end (default false). */
   readonly ceilMode?: boolean;
 }
+const LP_POOL: OptionNames<LpPoolOptions> = { stride: true, ceilMode: true };
 
 const AVERAGES = [avgPool1d, avgPool2d, avgPool3d] as const;
 
@@ -40,6 +42,7 @@ export function lpPool1d(
   kernelSize: number | readonly number[],
   options: LpPoolOptions = {},
 ): Tensor {
+  checkOptionNames('lpPool1d', options, LP_POOL);
   return lpPool(input, normType, kernelSize, options, 1);
 }
 
@@ -50,6 +53,7 @@ export function lpPool2d(
   kernelSize: number | readonly number[],
   options: LpPoolOptions = {},
 ): Tensor {
+  checkOptionNames('lpPool2d', options, LP_POOL);
   return lpPool(input, normType, kernelSize, options, 2);
 }
 
@@ -60,5 +64,6 @@ export function lpPool3d(
   kernelSize: number | readonly number[],
   options: LpPoolOptions = {},
 ): Tensor {
+  checkOptionNames('lpPool3d', options, LP_POOL);
   return lpPool(input, normType, kernelSize, options, 3);
 }

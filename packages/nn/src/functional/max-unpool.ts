@@ -1,7 +1,7 @@
 /**
  * @file Max unpooling: winners back to where they came from, zeros elsewhere.
  */
-import { TesseraError } from '@tessera/shared';
+import { type OptionNames, TesseraError, checkOptionNames } from '@tessera/shared';
 import type { Tensor } from '@tessera/tensor';
 import { formatSizes } from '@tessera/tensor/internal';
 
@@ -13,6 +13,7 @@ export interface MaxUnpoolOptions {
   /** Spatial sizes of the result, with or without leading dimensions, where several would be pooled to the input. */
   readonly outputSize?: readonly number[] | null;
 }
+const MAX_UNPOOL: OptionNames<MaxUnpoolOptions> = { stride: true, padding: true, outputSize: true };
 
 function perDimension(value: number | readonly number[], rank: number): readonly number[] {
   return typeof value === 'number' ? Array.from({ length: rank }, () => value) : value;
@@ -75,6 +76,7 @@ export function maxUnpool1d(
   kernelSize: number | readonly number[],
   options: MaxUnpoolOptions = {},
 ): Tensor {
+  checkOptionNames('maxUnpool1d', options, MAX_UNPOOL);
   return unpool('maxUnpool1d', 1, input, indices, kernelSize, options);
 }
 
@@ -85,6 +87,7 @@ export function maxUnpool2d(
   kernelSize: number | readonly number[],
   options: MaxUnpoolOptions = {},
 ): Tensor {
+  checkOptionNames('maxUnpool2d', options, MAX_UNPOOL);
   return unpool('maxUnpool2d', 2, input, indices, kernelSize, options);
 }
 
@@ -95,5 +98,6 @@ export function maxUnpool3d(
   kernelSize: number | readonly number[],
   options: MaxUnpoolOptions = {},
 ): Tensor {
+  checkOptionNames('maxUnpool3d', options, MAX_UNPOOL);
   return unpool('maxUnpool3d', 3, input, indices, kernelSize, options);
 }

@@ -1,7 +1,7 @@
 /**
  * @file Multi-head attention: projections, heads, masks, and the weights if they are wanted.
  */
-import { TesseraError } from '@tessera/shared';
+import { type OptionNames, TesseraError, checkOptionNames } from '@tessera/shared';
 import {
   type Tensor,
   baddbmm,
@@ -55,6 +55,23 @@ export interface MultiHeadAttentionOptions {
   /** Whether the weights are the mean over the heads (default true). */
   readonly averageAttnWeights?: boolean;
 }
+const MULTI_HEAD_ATTENTION: OptionNames<MultiHeadAttentionOptions> = {
+  numHeads: true,
+  inProjWeight: true,
+  inProjBias: true,
+  biasK: true,
+  biasV: true,
+  addZeroAttn: true,
+  outProjWeight: true,
+  outProjBias: true,
+  dropoutP: true,
+  training: true,
+  keyPaddingMask: true,
+  attnMask: true,
+  isCausal: true,
+  needWeights: true,
+  averageAttnWeights: true,
+};
 
 /** A mask as what is added to the scores. @throws dtype-mismatch */
 function additive(mask: Tensor | null, name: string, like: Tensor): Tensor | null {
@@ -125,6 +142,7 @@ export function multiHeadAttention(
   value: Tensor,
   options: MultiHeadAttentionOptions,
 ): [output: Tensor, weights: Tensor | null] {
+  checkOptionNames('multiHeadAttention', options, MULTI_HEAD_ATTENTION);
   const { needWeights = true, averageAttnWeights = true, isCausal = false } = options;
   if (isCausal && (options.attnMask ?? null) === null)
     throw new TesseraError('invalid-argument', 'Need attnMask if specifying the isCausal hint.', {
@@ -208,7 +226,7 @@ export function multiHeadAttention(
   const keys = transpose(k, -2, -1);
   const scores = mask === null ? bmm(scaled, keys) : baddbmm(mask, scaled, keys);
   let weights = softmax(scores, -1);
-  if (dropoutP > 0) weights = dropout(weights, dropoutP, true);
+  if (dropoutP > 0) weights = dropout(weights, { p: dropoutP, training: true });
   const output = outProject(transpose(bmm(weights, v), 0, 1));
   const perHead = reshape(weights, [batch, heads, target, length]);
   return [output, averageAttnWeights ? mean(perHead, 1) : perHead];

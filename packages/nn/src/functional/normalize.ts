@@ -1,6 +1,7 @@
 /**
  * @file Scaling vectors to norm 1.
  */
+import { type OptionNames, checkOptionNames } from '@tessera/shared';
 import { type Tensor, clampMin, div, norm } from '@tessera/tensor';
 
 /** Options of `normalize`. */
@@ -12,9 +13,11 @@ export interface NormalizeOptions {
   /** Smallest divisor (default 1e-12). */
   readonly eps?: number;
 }
+const NORMALIZE: OptionNames<NormalizeOptions> = { p: true, dim: true, eps: true };
 
 /** input / max(‖input‖, eps) along a dimension. @throws invalid-dim @see torch.nn.functional.normalize */
 export function normalize(input: Tensor, options: NormalizeOptions = {}): Tensor {
+  checkOptionNames('normalize', options, NORMALIZE);
   const { p = 2, dim = 1, eps = 1e-12 } = options;
   return div(input, clampMin(norm(input, p, dim, { keepdim: true }), eps));
 }

@@ -1,9 +1,11 @@
 /**
  * @file Kaiming (He) and Xavier (Glorot) initialisation.
  */
+import { type OptionNames, checkOptionNames } from '@tessera/shared';
 import type { Tensor } from '@tessera/tensor';
 import { type Nonlinearity, calculateFanInAndFanOut, calculateGain } from './fan.js';
 import { normal_, uniform_ } from './fill.js';
+import { GAIN, type GainOptions } from './gain.js';
 
 /** Options of the Kaiming initialisers. */
 export interface KaimingOptions {
@@ -13,6 +15,7 @@ export interface KaimingOptions {
   readonly mode?: 'fan_in' | 'fan_out';
   readonly nonlinearity?: Nonlinearity;
 }
+const KAIMING: OptionNames<KaimingOptions> = { a: true, mode: true, nonlinearity: true };
 
 function kaimingStd(
   tensor: Tensor,
@@ -24,6 +27,7 @@ function kaimingStd(
 
 /** Uniform with the variance that keeps activations' scale. @see torch.nn.init.kaiming_uniform_ @see https://arxiv.org/abs/1502.01852 */
 export function kaimingUniform_(tensor: Tensor, options: KaimingOptions = {}): Tensor {
+  checkOptionNames('kaimingUniform_', options, KAIMING);
   if (tensor.numel === 0) return tensor;
   const bound = Math.sqrt(3) * kaimingStd(tensor, options);
   return uniform_(tensor, -bound, bound);
@@ -31,6 +35,7 @@ export function kaimingUniform_(tensor: Tensor, options: KaimingOptions = {}): T
 
 /** Normal with the variance that keeps activations' scale. @see torch.nn.init.kaiming_normal_ */
 export function kaimingNormal_(tensor: Tensor, options: KaimingOptions = {}): Tensor {
+  checkOptionNames('kaimingNormal_', options, KAIMING);
   if (tensor.numel === 0) return tensor;
   return normal_(tensor, 0, kaimingStd(tensor, options));
 }
@@ -41,12 +46,14 @@ function xavierStd(tensor: Tensor, gain: number): number {
 }
 
 /** Uniform with the mean of forward and backward variance. @see torch.nn.init.xavier_uniform_ @see Glorot and Bengio, AISTATS 2010 */
-export function xavierUniform_(tensor: Tensor, gain = 1): Tensor {
-  const bound = Math.sqrt(3) * xavierStd(tensor, gain);
+export function xavierUniform_(tensor: Tensor, options?: GainOptions): Tensor {
+  checkOptionNames('xavierUniform_', options, GAIN);
+  const bound = Math.sqrt(3) * xavierStd(tensor, options?.gain ?? 1);
   return uniform_(tensor, -bound, bound);
 }
 
 /** Normal with the mean of forward and backward variance. @see torch.nn.init.xavier_normal_ */
-export function xavierNormal_(tensor: Tensor, gain = 1): Tensor {
-  return normal_(tensor, 0, xavierStd(tensor, gain));
+export function xavierNormal_(tensor: Tensor, options?: GainOptions): Tensor {
+  checkOptionNames('xavierNormal_', options, GAIN);
+  return normal_(tensor, 0, xavierStd(tensor, options?.gain ?? 1));
 }

@@ -1,8 +1,9 @@
 /**
  * @file Orthogonal initialisation.
  */
-import { TesseraError } from '@tessera/shared';
+import { checkOptionNames, TesseraError } from '@tessera/shared';
 import { type Tensor, fromTypedArray, noGrad, randn } from '@tessera/tensor';
+import { GAIN, type GainOptions } from './gain.js';
 
 /** Orthonormal columns by Householder reflections of a [rows, columns] matrix, rows ≥ columns; signs as R's diagonal positive. */
 function orthonormal(matrix: Float64Array, rows: number, columns: number): Float64Array {
@@ -43,7 +44,9 @@ function reflect(matrix: Float64Array, v: Float64Array, rows: number, columns: n
  * @throws shape-mismatch below two dimensions
  * @see torch.nn.init.orthogonal_ @see https://arxiv.org/abs/1312.6120
  */
-export function orthogonal_(tensor: Tensor, gain = 1): Tensor {
+export function orthogonal_(tensor: Tensor, options?: GainOptions): Tensor {
+  checkOptionNames('orthogonal_', options, GAIN);
+  const gain = options?.gain ?? 1;
   if (tensor.ndim < 2)
     throw new TesseraError(
       'shape-mismatch',

@@ -1,9 +1,12 @@
 /**
  * @file Initialisers that set most elements to zero.
  */
-import { TesseraError } from '@tessera/shared';
+import { type OptionNames, checkOptionNames, TesseraError } from '@tessera/shared';
 import { type Tensor, eye, fromTypedArray, noGrad, randperm } from '@tessera/tensor';
 import { fill_, normal_, zero_ } from '@tessera/tensor/internal';
+
+const DIRAC: OptionNames<{ groups: number }> = { groups: true };
+const SPARSE: OptionNames<{ std: number }> = { std: true };
 
 /** @throws shape-mismatch */
 function expectRank(tensor: Tensor, ranks: readonly number[], message: string): void {
@@ -28,7 +31,9 @@ export function eye_(tensor: Tensor): Tensor {
  * @throws shape-mismatch unless it has three to five dimensions, invalid-argument unless the groups divide the channels
  * @see torch.nn.init.dirac_
  */
-export function dirac_(tensor: Tensor, groups = 1): Tensor {
+export function dirac_(tensor: Tensor, options?: { readonly groups?: number }): Tensor {
+  checkOptionNames('dirac_', options, DIRAC);
+  const groups = options?.groups ?? 1;
   expectRank(tensor, [3, 4, 5], 'Only tensors with 3, 4, or 5 dimensions are supported');
   const [out, inChannels, ...kernel] = tensor.sizes as [number, number, ...number[]];
   if (out % groups !== 0)
@@ -54,7 +59,13 @@ export function dirac_(tensor: Tensor, groups = 1): Tensor {
  * @throws shape-mismatch unless it is a matrix
  * @see torch.nn.init.sparse_
  */
-export function sparse_(tensor: Tensor, sparsity: number, std = 0.01): Tensor {
+export function sparse_(
+  tensor: Tensor,
+  sparsity: number,
+  options?: { readonly std?: number },
+): Tensor {
+  checkOptionNames('sparse_', options, SPARSE);
+  const std = options?.std ?? 0.01;
   expectRank(tensor, [2], 'Only tensors with 2 dimensions are supported');
   const [rows, columns] = tensor.sizes as [number, number];
   const zeros = Math.ceil(sparsity * rows);

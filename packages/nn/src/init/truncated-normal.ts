@@ -1,6 +1,7 @@
 /**
  * @file A normal distribution cut off on both sides.
  */
+import { type OptionNames, checkOptionNames } from '@tessera/shared';
 import { type Tensor, noGrad } from '@tessera/tensor';
 import { add_, clamp_, uniform_ as drawUniform, erfinv_, mul_ } from '@tessera/tensor/internal';
 
@@ -15,6 +16,7 @@ export interface TruncNormalOptions {
   /** Largest value (default 2). */
   readonly b?: number;
 }
+const TRUNC_NORMAL: OptionNames<TruncNormalOptions> = { mean: true, std: true, a: true, b: true };
 
 /** erf, to 1e-7 (Abramowitz and Stegun 7.1.26), for the share of the distribution below a bound. */
 function erf(x: number): number {
@@ -27,6 +29,7 @@ function erf(x: number): number {
 
 /** Normal values within [a, b]. @see torch.nn.init.trunc_normal_ */
 export function truncNormal_(tensor: Tensor, options: TruncNormalOptions = {}): Tensor {
+  checkOptionNames('truncNormal_', options, TRUNC_NORMAL);
   const { mean = 0, std = 1, a = -2, b = 2 } = options;
   const bound = (limit: number): number => erf((limit - mean) / (std * Math.SQRT2));
   return noGrad(() => {

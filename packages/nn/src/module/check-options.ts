@@ -11,5 +11,5 @@ export interface WithOptions {
 
 /** @throws invalid-argument unless `options` is an object with no other than the class's options */
 export function checkOptions({ name, optionNames }: WithOptions, options: unknown): void {
-  checkOptionNames(name, options, Object.keys(optionNames));
+  checkOptionNames(name, options, optionNames);
 }

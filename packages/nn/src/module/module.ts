@@ -7,15 +7,13 @@
  * (`training`, a hyper-parameter, a replaced parameter) changes. Modelled on `torch.nn.Module`.
  */
 import { TesseraError } from '@tessera/shared';
-import { type DType, type Tensor, isTensor } from '@tessera/tensor';
+import { type DeviceType, type DType, type Tensor, isTensor } from '@tessera/tensor';
 import {
   activeMode,
   modes,
   moduleScope,
   trackClass,
   trustedRegion,
-  dropGradient,
-  zeroGradient,
 } from '@tessera/tensor/internal';
 import { Parameter } from '../parameter.js';
 import {
@@ -48,6 +46,7 @@ import { moveData } from './move-data.js';
 import { type LoadReport, type StateDict, collectState, loadTensors } from './state-dict.js';
 import { callInputs } from './region-inputs.js';
 import { trustKey } from './trust.js';
+import { type ZeroGradOptions, clearGrads } from './clear-grad.js';
 
 /** A module from one tensor to one tensor, as containers hold. */
 export interface TensorModule extends Module {
@@ -189,7 +188,7 @@ export abstract class Module {
   }
 
   /** Modules below and including this one with their names, parents first, each once. */
-  namedModules(prefix = ''): [string, Module][] {
+  namedModules({ prefix = '' }: { readonly prefix?: string } = {}): [string, Module][] {
     return uniqueModules(this, prefix);
   }
 
@@ -267,7 +266,7 @@ export abstract class Module {
   }
 
   /** Moves parameters and buffers to a device, or converts floating-point ones to a dtype, in place. */
-  to(target: DType | string): this {
+  to(target: DType | DeviceType): this {
     for (const tensor of [...this.parameters(), ...this.buffers()]) moveData(tensor, target);
     return this;
   }
@@ -285,8 +284,8 @@ export abstract class Module {
   }
 
   /** Clears the gradients of all parameters: sets them to null, or to zero. */
-  zeroGrad(setToNone = true): void {
-    for (const parameter of this.parameters()) clearGrad(parameter, setToNone);
+  zeroGrad(options?: ZeroGradOptions): void {
+    clearGrads(this.parameters(), options);
   }
 
   // ---- state
@@ -320,12 +319,6 @@ export abstract class Module {
   toString(): string {
     return moduleText(this, false);
   }
-}
-
-/** Clears one gradient. */
-export function clearGrad(tensor: Tensor, setToNone: boolean): void {
-  if (setToNone) dropGradient(tensor);
-  else zeroGradient(tensor);
 }
 
 Object.defineProperty(Module.prototype, MODULE_TAG, { value: true });

@@ -1,7 +1,15 @@
 /**
  * @file Giving a tensor other memory, dtype or device while it stays the same object.
  */
-import { type DType, type Tensor, isDType, isFloatingPoint, keep, noGrad } from '@tessera/tensor';
+import {
+  type DeviceType,
+  type DType,
+  type Tensor,
+  isDType,
+  isFloatingPoint,
+  keep,
+  noGrad,
+} from '@tessera/tensor';
 
 /** Makes `tensor` hold what `source` holds; its identity, `requiresGrad` and hooks stay. */
 export function replaceData(tensor: Tensor, source: Tensor): void {
@@ -17,7 +25,7 @@ export function replaceData(tensor: Tensor, source: Tensor): void {
 }
 
 /** Moves a parameter or buffer, with its gradient; a dtype changes only floating-point tensors. */
-export function moveData(tensor: Tensor, target: DType | string): void {
+export function moveData(tensor: Tensor, target: DType | DeviceType): void {
   if (isDType(target) && !isFloatingPoint(tensor.dtype)) return;
   noGrad(() => {
     const moved = tensor.to(target);

@@ -21,7 +21,7 @@ export class CELU extends InplaceActivation {
   }
 
   override forward(input: Tensor): Tensor {
-    return this.inplace ? celu_(input, this.alpha) : celu(input, this.alpha);
+    return this.inplace ? celu_(input, { alpha: this.alpha }) : celu(input, { alpha: this.alpha });
   }
 
   override extraRepr(): string {

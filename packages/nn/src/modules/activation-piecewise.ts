@@ -38,8 +38,8 @@ export class Hardtanh extends InplaceActivation {
 
   override forward(input: Tensor): Tensor {
     return this.inplace
-      ? hardtanh_(input, this.minVal, this.maxVal)
-      : hardtanh(input, this.minVal, this.maxVal);
+      ? hardtanh_(input, { minVal: this.minVal, maxVal: this.maxVal })
+      : hardtanh(input, { minVal: this.minVal, maxVal: this.maxVal });
   }
 
   override extraRepr(): string {
@@ -76,7 +76,7 @@ export class Hardshrink extends Module {
   }
 
   override forward(input: Tensor): Tensor {
-    return hardshrink(input, this.lambd);
+    return hardshrink(input, { lambd: this.lambd });
   }
 
   override extraRepr(): string {
@@ -92,7 +92,7 @@ export class Softshrink extends Module {
 
   /** @throws invalid-argument for negative lambd */
   override forward(input: Tensor): Tensor {
-    return softshrink(input, this.lambd);
+    return softshrink(input, { lambd: this.lambd });
   }
 
   override extraRepr(): string {
@@ -134,7 +134,9 @@ export class RReLU extends InplaceActivation {
   override forward(input: Tensor): Tensor {
     if (!this.training) {
       const slope = (this.lower + this.upper) / 2;
-      return this.inplace ? leakyRelu_(input, slope) : leakyRelu(input, slope);
+      return this.inplace
+        ? leakyRelu_(input, { negativeSlope: slope })
+        : leakyRelu(input, { negativeSlope: slope });
     }
     const slopes = noGrad(() => uniform_(emptyLike(input), this.lower, this.upper));
     const result = where(gt(input, 0), input, input.mul(slopes));

@@ -85,8 +85,8 @@ export class LeakyReLU extends InplaceActivation {
 
   override forward(input: Tensor): Tensor {
     return this.inplace
-      ? leakyRelu_(input, this.negativeSlope)
-      : leakyRelu(input, this.negativeSlope);
+      ? leakyRelu_(input, { negativeSlope: this.negativeSlope })
+      : leakyRelu(input, { negativeSlope: this.negativeSlope });
   }
 
   override extraRepr(): string {
@@ -104,7 +104,7 @@ export class ELU extends InplaceActivation {
   }
 
   override forward(input: Tensor): Tensor {
-    return this.inplace ? elu_(input, this.alpha) : elu(input, this.alpha);
+    return this.inplace ? elu_(input, { alpha: this.alpha }) : elu(input, { alpha: this.alpha });
   }
 
   override extraRepr(): string {
@@ -122,7 +122,7 @@ export class Softplus extends Module {
   }
 
   override forward(input: Tensor): Tensor {
-    return softplus(input, this.beta, this.threshold);
+    return softplus(input, { beta: this.beta, threshold: this.threshold });
   }
 
   override extraRepr(): string {

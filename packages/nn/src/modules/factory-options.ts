@@ -1,10 +1,10 @@
 /**
  * @file Options of every layer that makes tensors.
  */
-import type { DType } from '@tessera/tensor';
+import { type DeviceType, type DType } from '@tessera/tensor';
 
 /** Where and of which type a layer's parameters are made. */
 export interface FactoryOptions {
-  readonly device?: string;
+  readonly device?: DeviceType;
   readonly dtype?: DType;
 }

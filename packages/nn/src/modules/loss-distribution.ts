@@ -113,7 +113,7 @@ export class HuberLoss extends Loss {
 
   /** @throws shape-mismatch */
   override forward(input: Tensor, target: Tensor): Tensor {
-    return huberLoss(input, target, this.reduction, this.delta);
+    return huberLoss(input, target, { reduction: this.reduction, delta: this.delta });
   }
 }
 
@@ -133,7 +133,7 @@ export class SmoothL1Loss extends Loss {
 
   /** @throws shape-mismatch */
   override forward(input: Tensor, target: Tensor): Tensor {
-    return smoothL1Loss(input, target, this.reduction, this.beta);
+    return smoothL1Loss(input, target, { reduction: this.reduction, beta: this.beta });
   }
 }
 

@@ -126,7 +126,7 @@ export class NLLLoss extends WeightedLoss {
 export class MSELoss extends Loss {
   /** @throws shape-mismatch */
   override forward(input: Tensor, target: Tensor): Tensor {
-    return mseLoss(input, target, this.reduction);
+    return mseLoss(input, target, { reduction: this.reduction });
   }
 }
 
@@ -134,7 +134,7 @@ export class MSELoss extends Loss {
 export class L1Loss extends Loss {
   /** @throws shape-mismatch */
   override forward(input: Tensor, target: Tensor): Tensor {
-    return l1Loss(input, target, this.reduction);
+    return l1Loss(input, target, { reduction: this.reduction });
   }
 }
 

@@ -246,7 +246,7 @@ export abstract class RNNBase extends Module {
       });
       value = outputs.length === 1 ? outputs[0]! : cat(outputs, -1);
       if (this.dropout > 0 && layer < this.numLayers - 1)
-        value = dropout(value, this.dropout, this.training);
+        value = dropout(value, { p: this.dropout, training: this.training });
     }
     const joined = (part: 'hidden' | 'cell'): Tensor =>
       stack(

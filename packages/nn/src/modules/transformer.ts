@@ -2,7 +2,7 @@
  * @file `TransformerEncoder`, `TransformerDecoder` and the whole `Transformer`.
  */
 import { TesseraError } from '@tessera/shared';
-import { type DType, type Tensor, full, triu } from '@tessera/tensor';
+import { type DeviceType, type DType, type Tensor, full, triu } from '@tessera/tensor';
 import { xavierUniform_ } from '../init/kaiming.js';
 import { cloneModule } from '../module/clone-module.js';
 import { checkOptions } from '../module/check-options.js';
@@ -179,7 +179,7 @@ export class Transformer extends Module {
   /** [T, T] with -Infinity where a position would see a later one. */
   static generateSquareSubsequentMask(
     size: number,
-    options: { readonly dtype?: DType; readonly device?: string } = {},
+    options: { readonly dtype?: DType; readonly device?: DeviceType } = {},
   ): Tensor {
     return triu(full([size, size], -Infinity, options), 1);
   }

@@ -7,7 +7,7 @@
  */
 import { TesseraError } from '@tessera/shared';
 import { type Tensor, cat, enableGrad, keep, noGrad, zeros } from '@tessera/tensor';
-import { clearGrad } from '../module/module.js';
+import { type ZeroGradOptions, clearGrads } from '../module/clear-grad.js';
 import { checkOption } from './option-checks.js';
 import { type CommonOptions, type ParamGroup, checkedParams } from './param-group.js';
 import { type Evaluation, strongWolfe } from './strong-wolfe.js';
@@ -70,8 +70,8 @@ export class LBFGS {
   }
 
   /** Sets all gradients to null, or to zero. */
-  zeroGrad(setToNone = true): void {
-    for (const param of this.paramGroups[0].params) clearGrad(param, setToNone);
+  zeroGrad(options?: ZeroGradOptions): void {
+    clearGrads(this.paramGroups[0].params, options);
   }
 
   /**

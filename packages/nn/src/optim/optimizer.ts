@@ -20,7 +20,7 @@ import {
   withoutModes,
 } from '@tessera/tensor/internal';
 import { pythonLiteral } from '../module/module-repr.js';
-import { clearGrad } from '../module/module.js';
+import { type ZeroGradOptions, clearGrads } from '../module/clear-grad.js';
 import { isTrustedUpdate } from '../module/trust.js';
 import {
   type Bucket,
@@ -55,7 +55,7 @@ export abstract class Optimizer<
 
   /** `options` replace the defaults of the same names. @throws invalid-argument */
   constructor(params: OptimizerParams<O>, defaults: O, options: Partial<O> = {}) {
-    checkOptionNames(this.constructor.name, options, Object.keys(defaults));
+    checkOptionNames(this.constructor.name, options, defaults as Readonly<Record<string, unknown>>);
     this.defaults = { ...defaults, ...options };
     for (const group of toGroups(params)) this.addParamGroup(group);
   }
@@ -97,9 +97,8 @@ export abstract class Optimizer<
   }
 
   /** Clears all gradients: sets them to null, or to zero. */
-  zeroGrad(setToNone = true): void {
-    for (const group of this.paramGroups)
-      for (const param of group.params) clearGrad(param, setToNone);
+  zeroGrad(options?: ZeroGradOptions): void {
+    for (const group of this.paramGroups) clearGrads(group.params, options);
   }
 
   // ---- steps

@@ -4,7 +4,7 @@
  * Modelled on `torch.optim.swa_utils`. The number of averaged models is counted on the host, so that an update
  * inside a compiled step reads nothing back, and kept as the buffer `n_averaged` for state dicts.
  */
-import { type Tensor, lerp, noGrad, tensor } from '@tessera/tensor';
+import { type DeviceType, type Tensor, lerp, noGrad, tensor } from '@tessera/tensor';
 import { cloneModule } from '../module/clone-module.js';
 import { Module } from '../module/module.js';
 
@@ -28,7 +28,7 @@ export interface AveragedModelOptions {
   /** Whether buffers are averaged too (default false: they are copied). */
   readonly useBuffers?: boolean;
   /** Where the average is kept (default where the module is). */
-  readonly device?: string;
+  readonly device?: DeviceType;
 }
 
 /**

@@ -1,14 +1,14 @@
 /**
  * @file `updateBn`: running statistics of batch norms, for parameters that were never trained on.
  */
-import { type Tensor, isTensor, noGrad } from '@tessera/tensor';
+import { type DeviceType, type Tensor, isTensor, noGrad } from '@tessera/tensor';
 import type { Module, TensorModule } from '../module/module.js';
 import { BatchNorm1d, BatchNorm2d, BatchNorm3d } from '../modules/batch-norm.js';
 
 /** Options of `updateBn`. */
 export interface UpdateBnOptions {
   /** Moves every batch there first. */
-  readonly device?: string;
+  readonly device?: DeviceType;
 }
 
 type AnyBatchNorm = BatchNorm1d | BatchNorm2d | BatchNorm3d;

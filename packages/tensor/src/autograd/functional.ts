@@ -4,7 +4,7 @@
  * Each runs `fn` on copies of the inputs that require grad. `jvp` takes the gradient of a gradient (the
  * double-backward trick). Modelled on `torch.autograd.functional`.
  */
-import { TesseraError } from '@tessera/shared';
+import { type OptionNames, TesseraError, checkOptionNames } from '@tessera/shared';
 import { callOp } from '../dispatch/dispatcher.js';
 import { getOp } from '../op/op-overload.js';
 import { formatSizes, numelOf, sameNumbers } from '../shape.js';
@@ -27,6 +27,7 @@ export interface FunctionalOptions {
   /** Whether an input that the outputs do not depend on is an error instead of zeros. */
   readonly strict?: boolean;
 }
+const FUNCTIONAL: OptionNames<FunctionalOptions> = { createGraph: true, strict: true };
 
 type Fn<I extends TensorOrList, O extends TensorOrList> = (
   ...inputs: I extends readonly Tensor[] ? Tensor[] : [Tensor]
@@ -123,8 +124,10 @@ export function vjp<I extends TensorOrList, O extends TensorOrList>(
   fn: Fn<I, O>,
   inputs: I,
   v: TensorOrList | null = null,
-  { createGraph = false, strict = false }: FunctionalOptions = {},
+  options: FunctionalOptions = {},
 ): [outputs: O, product: Like<I>] {
+  checkOptionNames('vjp', options, FUNCTIONAL);
+  const { createGraph = false, strict = false } = options;
   return enableGrad(() => {
     const leaves = leavesOf(listOf(inputs), createGraph);
     const result = (fn as (...at: Tensor[]) => O)(...leaves);
@@ -148,8 +151,10 @@ export function jvp<I extends TensorOrList, O extends TensorOrList>(
   fn: Fn<I, O>,
   inputs: I,
   v: TensorOrList | null = null,
-  { createGraph = false, strict = false }: FunctionalOptions = {},
+  options: FunctionalOptions = {},
 ): [outputs: O, product: Like<O>] {
+  checkOptionNames('jvp', options, FUNCTIONAL);
+  const { createGraph = false, strict = false } = options;
   return enableGrad(() => {
     const list = listOf(inputs);
     const vectors = checkVectors('jvp', v === null ? null : listOf(v), list);
@@ -201,6 +206,7 @@ export function jacobian<I extends TensorOrList, O extends TensorOrList>(
   inputs: I,
   options: FunctionalOptions = {},
 ): Like<O, Like<I>> {
+  checkOptionNames('jacobian', options, FUNCTIONAL);
   const all = { createGraph: false, strict: false, ...options };
   return enableGrad(() => {
     const leaves = leavesOf(listOf(inputs), all.createGraph);
@@ -241,6 +247,7 @@ export function hessian<I extends TensorOrList>(
   inputs: I,
   options: FunctionalOptions = {},
 ): Like<I, Like<I>> {
+  checkOptionNames('hessian', options, FUNCTIONAL);
   const all = { createGraph: false, strict: false, ...options };
   return enableGrad(() => {
     const leaves = leavesOf(listOf(inputs), all.createGraph);
@@ -257,8 +264,10 @@ export function vhp<I extends TensorOrList>(
   fn: Fn<I, Tensor>,
   inputs: I,
   v: TensorOrList | null = null,
-  { createGraph = false, strict = false }: FunctionalOptions = {},
+  options: FunctionalOptions = {},
 ): [output: Tensor, product: Like<I>] {
+  checkOptionNames('vhp', options, FUNCTIONAL);
+  const { createGraph = false, strict = false } = options;
   return enableGrad(() => {
     const list = listOf(inputs);
     const vectors = checkVectors('vhp', v === null ? null : listOf(v), list);
@@ -279,5 +288,6 @@ export function hvp<I extends TensorOrList>(
   v: TensorOrList | null = null,
   options: FunctionalOptions = {},
 ): [output: Tensor, product: Like<I>] {
+  checkOptionNames('hvp', options, FUNCTIONAL);
   return vhp(fn, inputs, v, options);
 }

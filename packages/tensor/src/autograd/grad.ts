@@ -1,7 +1,7 @@
 /**
  * @file `grad`: gradients as values, without touching `.grad`.
  */
-import { TesseraError } from '@tessera/shared';
+import { type OptionNames, TesseraError, checkOptionNames } from '@tessera/shared';
 import type { Tensor } from '../tensor.js';
 import { differentiate } from './differentiate.js';
 import { withGradMode } from './grad-mode.js';
@@ -22,6 +22,14 @@ export interface GradOptions {
   /** Not supported: one call for a batch of gradOutputs. */
   readonly isGradsBatched?: boolean;
 }
+const GRAD: OptionNames<GradOptions> = {
+  gradOutputs: true,
+  createGraph: true,
+  retainGraph: true,
+  allowUnused: true,
+  materializeGrads: true,
+  isGradsBatched: true,
+};
 
 function listOf<T>(value: T | readonly T[]): readonly T[] {
   return Array.isArray(value) ? (value as readonly T[]) : [value as T];
@@ -48,6 +56,7 @@ export function grad(
   inputs: Tensor | readonly Tensor[],
   options: GradOptions = {},
 ): (Tensor | null)[] {
+  checkOptionNames('grad', options, GRAD);
   const roots = listOf(outputs);
   const wanted = listOf(inputs);
   const seeds = options.gradOutputs == null ? roots.map(() => null) : listOf(options.gradOutputs);

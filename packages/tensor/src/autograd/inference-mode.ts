@@ -1,10 +1,12 @@
 /**
  * @file Inference mode: nothing is recorded, and tensors made in it can never take part in a backward graph.
  */
-import { TesseraError } from '@tessera/shared';
+import { type OptionNames, TesseraError, checkOptionNames } from '@tessera/shared';
 import type { TensorBase } from '../tensor-base.js';
 import { gradMode, withGradMode } from './grad-mode.js';
 import { scoped } from './scope.js';
+
+const INFERENCE: OptionNames<{ enabled: boolean }> = { enabled: true };
 
 /**
  * Runs `fn` without recording gradients, for code that never trains; `enabled` false leaves such a scope. Tensors
@@ -12,7 +14,9 @@ import { scoped } from './scope.js';
  *
  * @see torch.inference_mode
  */
-export function inferenceMode<R>(fn: () => R, enabled = true): R {
+export function inferenceMode<R>(fn: () => R, options?: { readonly enabled?: boolean }): R {
+  checkOptionNames('inferenceMode', options, INFERENCE);
+  const enabled = options?.enabled ?? true;
   const saved = gradMode.inference;
   gradMode.inference = enabled;
   return scoped(

@@ -11,6 +11,7 @@ import { isFloatingPoint } from '../dtype.js';
 import { type OpOverload, getOp } from '../op/op-overload.js';
 import { isTensor } from '../tensor-factory.js';
 import type { Tensor } from '../tensor.js';
+import type { DeviceType } from '../device.js';
 
 type Dispatch = (op: OpOverload, args: readonly unknown[]) => unknown;
 
@@ -105,7 +106,12 @@ function dtypeAt(scalar: Tensor, target: Tensor): string | null {
   return scalar.dtype === 'float64' && narrows ? 'float32' : null;
 }
 
-function move(tensor: Tensor, device: string, dtype: string | null, dispatch: Dispatch): Tensor {
+function move(
+  tensor: Tensor,
+  device: DeviceType,
+  dtype: string | null,
+  dispatch: Dispatch,
+): Tensor {
   const args = [tensor, dtype, null, device, null, false, null];
   return dispatch(getOp('aten::_to_copy'), args) as Tensor;
 }

@@ -5,7 +5,13 @@
  * counts as constant unless it takes part in an enclosing derivative. Inside `vmap` every example gets
  * arguments of its own, so shared parameters have one gradient per example.
  */
-import { TesseraError, treeFlatten, treeUnflatten } from '@tessera/shared';
+import {
+  type OptionNames,
+  TesseraError,
+  treeFlatten,
+  treeUnflatten,
+  checkOptionNames,
+} from '@tessera/shared';
 import { jacobian } from '../autograd/functional.js';
 import { enableGrad, noGrad } from '../autograd/grad-mode.js';
 import { grad as gradientsOf } from '../autograd/grad.js';
@@ -28,6 +34,7 @@ export interface GradFunctionOptions extends DerivativeOptions {
   /** Whether `fn` returns `[value, aux]`, of which `aux` is passed on (default false). */
   readonly hasAux?: boolean;
 }
+const GRAD_FUNCTION: OptionNames<GradFunctionOptions> = { hasAux: true, argnums: true };
 
 /** Derivatives that are being taken around the running code. */
 let depth = 0;
@@ -112,6 +119,7 @@ export function gradAndValue<A extends unknown[], R>(
   fn: (...args: A) => R,
   options: GradFunctionOptions = {},
 ): (...args: A) => [gradient: A[0], value: R] {
+  checkOptionNames('gradAndValue', options, GRAD_FUNCTION);
   return (...args) => {
     const { argnums = 0, hasAux = false } = options;
     const prepared = prepare('grad', args, argnums);
@@ -168,12 +176,15 @@ export function grad<A extends unknown[]>(
   fn: (...args: A) => unknown,
   options: GradFunctionOptions = {},
 ): (...args: A) => unknown {
+  checkOptionNames('grad', options, GRAD_FUNCTION);
   const both = gradAndValue(fn, options);
   return (...args) => {
     const [gradient, value] = both(...args);
     return options.hasAux === true ? [gradient, (value as unknown[])[1]] : gradient;
   };
 }
+
+const ARGNUMS: OptionNames<{ readonly argnums?: number }> = { argnums: true };
 
 /**
  * A function that computes the Jacobian of `fn`, `[...output, ...input]`, row by row in reverse mode.
@@ -185,6 +196,7 @@ export function jacrev<A extends unknown[]>(
   fn: (...args: A) => Tensor,
   options: { readonly argnums?: number } = {},
 ): (...args: A) => Tensor {
+  checkOptionNames('jacrev', options, ARGNUMS);
   return (...args) => {
     const { argnums = 0 } = options;
     const at = argnums < 0 ? argnums + args.length : argnums;

@@ -1,7 +1,13 @@
 /**
  * @file `vmap`: a function of one example as a function of a batch.
  */
-import { TesseraError, treeFlatten, treeUnflatten } from '@tessera/shared';
+import {
+  type OptionNames,
+  TesseraError,
+  treeFlatten,
+  treeUnflatten,
+  checkOptionNames,
+} from '@tessera/shared';
 import { modes, withPreDispatchMode } from '../dispatch/modes.js';
 import { formatSizes, wrapDim } from '../shape.js';
 import { isTensor } from '../tensor-factory.js';
@@ -25,6 +31,7 @@ export interface VmapOptions {
    */
   readonly randomness?: Randomness;
 }
+const VMAP: OptionNames<VmapOptions> = { inDims: true, outDims: true, randomness: true };
 
 function invalid(message: string, hint: string): TesseraError {
   return new TesseraError('invalid-argument', `vmap: ${message}`, { hints: [hint] });
@@ -107,6 +114,7 @@ export function vmap<A extends unknown[], R>(
   fn: (...args: A) => R,
   options: VmapOptions = {},
 ): (...args: A) => R {
+  checkOptionNames('vmap', options, VMAP);
   const { inDims = 0, outDims = 0, randomness = 'error' } = options;
   if (!['error', 'same', 'different'].includes(randomness))
     throw invalid(

@@ -10,7 +10,7 @@
  * could die. Measured on Node 20, 22 and 24: about 3 ms for a small JavaScript heap.
  */
 import { cpuHeap } from '../heap/cpu-heap.js';
-import { deviceRuntime } from '../device.js';
+import { type DeviceType, deviceRuntime } from '../device.js';
 import { type MemoryReport, setOutOfMemoryReport, setPressureHook } from '../heap/heap-hooks.js';
 import { formatBytes } from '../heap/out-of-memory.js';
 import { nodeCollector } from './node-gc.js';
@@ -19,7 +19,7 @@ import type { Storage } from './storage.js';
 /** One live allocation: enough to free it without the storage object. */
 export interface Allocation {
   readonly ref: WeakRef<Storage>;
-  readonly device: string;
+  readonly device: DeviceType;
   readonly ptr: number;
   readonly memory: object | null;
   readonly nbytes: number;

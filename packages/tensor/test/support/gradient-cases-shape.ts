@@ -109,13 +109,13 @@ export const shapeCases: readonly (readonly [string, Differentiable, readonly Te
   ['cov and corrcoef', (x) => [x!.cov(), x!.corrcoef()], [values(2, 5)]],
   [
     'cdist',
-    (a, b) => [cdist(a!, b!), cdist(a!, b!, 3), cdist(a!, b!, 1.5)],
+    (a, b) => [cdist(a!, b!), cdist(a!, b!, { p: 3 }), cdist(a!, b!, { p: 1.5 })],
     [values(2, 3), values(3, 3).flip(0).add(0.31)],
   ],
-  ['pdist', (x) => [pdist(x!), pdist(x!, 3)], [values(3, 2)]],
+  ['pdist', (x) => [pdist(x!), pdist(x!, { p: 3 })], [values(3, 2)]],
   [
     'pairwiseDistance and dist',
-    (a, b) => [pairwiseDistance(a!, b!), a!.dist(b!, 3)],
+    (a, b) => [pairwiseDistance(a!, b!), a!.dist(b!, { p: 3 })],
     [values(2, 3), values(2, 3).flip(1)],
   ],
   ['cosineSimilarity', (a, b) => cosineSimilarity(a!, b!), [values(2, 3), values(2, 3).flip(0)]],

@@ -124,7 +124,7 @@ export const cases: [name: string, fn: Differentiable, inputs: Tensor[]][] = [
   ['cumsum', (a) => a!.mul(a!).cumsum(1), [values(2, 4)]],
   ['softmax', (a) => a!.softmax(1), [values(2, 4)]],
   ['logSoftmax', (a) => a!.logSoftmax(0), [values(3, 2)]],
-  ['sort and topk', (a) => [a!.mul(a!).sort(1)[0], a!.topk(2, 1)[0]], [values(2, 4)]],
+  ['sort and topk', (a) => [a!.mul(a!).sort(1)[0], a!.topk(2, { dim: 1 })[0]], [values(2, 4)]],
   [
     'views',
     (a) =>

@@ -19,6 +19,12 @@ import {
 } from '../../src/internal.js';
 import { cpuHeap } from '../../src/heap/cpu-heap.js';
 
+declare module '../../src/index.js' {
+  interface DeviceTypes {
+    readonly shelf: true;
+  }
+}
+
 const runtime: DeviceRuntime = {
   type: 'shelf',
   itemSize,

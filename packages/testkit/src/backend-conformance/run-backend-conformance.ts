@@ -2,7 +2,7 @@
  * @file The conformance suite that a backend runs on itself: as a report, or as tests of any runner.
  */
 import type { KernelBackend } from '@tessera/inductor-core';
-import type { DType } from '@tessera/tensor';
+import { type DeviceType, type DType } from '@tessera/tensor';
 import { CONTRACT_CHECKS } from './contract.js';
 import { type JudgedBackend, isKernelBackend, runConformanceCase } from './run-case.js';
 import { BACKEND_CONFORMANCE_CASES } from './suite.js';
@@ -12,7 +12,7 @@ export interface ConformanceOptions {
   /** Only cases whose name contains this. */
   readonly only?: string;
   /** Where a graph backend computes (default `cpu`); a kernel backend says so itself. */
-  readonly device?: string;
+  readonly device?: DeviceType;
 }
 
 /** What became of the suite. */

@@ -7,7 +7,7 @@ import { compile, config, kernelBackend, registerKernelBackend } from '@tessera/
 import type { Backend } from '@tessera/dynamo-trace';
 import type { KernelBackend } from '@tessera/inductor-core';
 import { treeLeaves } from '@tessera/shared';
-import { type Tensor, isTensor, manualSeed } from '@tessera/tensor';
+import { type DeviceType, type Tensor, isTensor, manualSeed } from '@tessera/tensor';
 import { toDevice } from '@tessera/tensor/internal';
 import { DEFAULT_TOLERANCES, type Tolerance, assertCloseAsync } from '../assert-close.js';
 import { type ConformanceCase, ramp } from './conformance-case.js';
@@ -53,7 +53,7 @@ function toleranceFor(own: Tolerance | undefined, value: Tensor): Partial<Tolera
 
 async function compareCall(
   test: ConformanceCase,
-  device: string,
+  device: DeviceType,
   call: number,
   run: ConformanceCase['run'],
 ): Promise<void> {
@@ -86,7 +86,7 @@ async function compareCall(
 export async function runConformanceCase(
   test: ConformanceCase,
   backend: JudgedBackend,
-  device: string,
+  device: DeviceType,
 ): Promise<void> {
   const compiled = (options: object): ConformanceCase['run'] =>
     compile(test.run, { fullgraph: true, ...options });
@@ -106,7 +106,7 @@ export async function runConformanceCase(
 }
 
 /** What the device has now; null for a device that has nothing yet. */
-function registered(device: string): KernelBackend | null {
+function registered(device: DeviceType): KernelBackend | null {
   try {
     return kernelBackend(device);
   } catch {

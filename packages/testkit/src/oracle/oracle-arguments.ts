@@ -3,12 +3,13 @@
  */
 import { SymScalar } from '@tessera/shared';
 import {
+  type DeviceType,
   type DType,
   type OpOverload,
-  Storage,
   type Tensor,
   fromBytes,
   itemSize,
+  Storage,
 } from '@tessera/tensor';
 import {
   contiguousStrides,
@@ -49,7 +50,11 @@ export function oracleTensor(file: OracleFile, reference: OracleTensor): Tensor 
 }
 
 /** A tensor of a case on another device, in the same layout: a copy would make an expanded one dense. */
-export function oracleTensorOn(file: OracleFile, reference: OracleTensor, device: string): Tensor {
+export function oracleTensorOn(
+  file: OracleFile,
+  reference: OracleTensor,
+  device: DeviceType,
+): Tensor {
   const source = oracleTensor(file, reference);
   const { sizes, strides, dtype } = source;
   const whole = makeTensor(source.storage, dtype, 'cpu', [storageExtent(sizes, strides)], [1]);
@@ -80,7 +85,7 @@ export function oracleArguments(
   op: OpOverload,
   entry: OracleCase,
   make: MakeTensor,
-  device?: string,
+  device?: DeviceType,
 ): unknown[] {
   const floats = readsFloats(entry);
   return op.schema.args.map((formal) => {

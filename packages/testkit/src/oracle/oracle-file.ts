@@ -4,7 +4,7 @@
  * Two forms hold the same: PyTorch's harvest as JSON beside a safetensors file, and one packed blob
  * (u32 JSON length, JSON, tensor bytes) that compresses well. No file system here: callers bring bytes.
  */
-import type { DType } from '@tessera/tensor';
+import { type DeviceType, type DType } from '@tessera/tensor';
 
 /** A tensor of a case; data is row-major whatever the stride. */
 export interface OracleTensor {
@@ -25,7 +25,7 @@ export type OracleValue =
   | OracleTensor
   | { readonly float: string }
   | { readonly dtype: DType }
-  | { readonly device: string }
+  | { readonly device: DeviceType }
   | { readonly layout: string }
   | { readonly memory_format: string }
   | readonly OracleValue[];

@@ -2,7 +2,15 @@
  * @file Running one oracle case in one mode: eager, gradients, FakeTensors, or compiled alone.
  */
 import { compile } from '@tessera/compile';
-import { type OpOverload, type Tensor, callOp, download, isTensor, noGrad } from '@tessera/tensor';
+import {
+  type DeviceType,
+  type OpOverload,
+  type Tensor,
+  callOp,
+  download,
+  isTensor,
+  noGrad,
+} from '@tessera/tensor';
 import { runBackward } from '@tessera/tensor/internal';
 import { OracleComparison } from './compare-outputs.js';
 import { type CaseDeviation, fusedDeviation } from './deviations.js';
@@ -116,7 +124,7 @@ async function checkForward(
   entry: OracleCase,
   make: MakeTensor,
   call: Call,
-  device?: string,
+  device?: DeviceType,
 ): Promise<void> {
   const args = oracleArguments(op, entry, make, device);
   const outs = outputsOf(
@@ -137,7 +145,7 @@ async function checkGradients(
   entry: OracleCase,
   make: MakeTensor,
   call: Call,
-  device?: string,
+  device?: DeviceType,
 ): Promise<void> {
   const args = oracleArguments(op, entry, make, device);
   const inputs = entry.grad_in!.map(({ arg, index }) => {

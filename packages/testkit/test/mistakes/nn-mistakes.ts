@@ -189,7 +189,7 @@ export const NN_MISTAKES: readonly Mistake[] = [
   ],
   [
     'an unknown reduction',
-    () => F.mseLoss(ones([2]), ones([2]), any('avg')),
+    () => F.mseLoss(ones([2]), ones([2]), { reduction: any('avg') }),
     'invalid-argument',
     'avg',
     "Use 'none', 'mean' or 'sum'.",

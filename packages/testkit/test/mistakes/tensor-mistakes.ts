@@ -69,7 +69,7 @@ export const TENSOR_MISTAKES: readonly Mistake[] = [
   ],
   [
     'an unknown device',
-    () => zeros([2], { device: 'cdu' }),
+    () => zeros([2], { device: any('cdu') }),
     'device-unavailable',
     'cdu',
     "Did you mean 'cpu'?",

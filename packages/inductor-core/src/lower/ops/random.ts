@@ -6,7 +6,7 @@
  * order, uses offset + n.
  */
 import { type Node, getItem } from '@tessera/graph';
-import { type DType, getOp } from '@tessera/tensor';
+import { type DeviceType, type DType, getOp } from '@tessera/tensor';
 import { replayOf } from '@tessera/tensor/internal';
 import type { Expr } from '../../ir/expr.js';
 import { operandArg, operandExpr, tensorArg } from './elementwise.js';
@@ -158,7 +158,7 @@ export function lowerRandomExtern(
   l: Lowering,
   args: readonly LoweredArg[],
   call: LoweringCall,
-  device: string,
+  device: DeviceType,
 ): (LoweredTensor | null)[] {
   const replay = replayOf(getOp(call.op));
   if (replay === null || !l.capabilities.extern) return lowerExtern(l, args, call, device);

@@ -13,6 +13,7 @@ import { expand, permute, reshape } from '../../ops/view/view.js';
 import type { BatchCall, BatchRule } from '../batch-call.js';
 import { alongDims } from './dims.js';
 import { sliced } from './sliced.js';
+import type { DeviceType } from '../../device.js';
 
 /** `index_select(self, dim, index)`: a gather where every example has its own index. */
 export const indexSelect: BatchRule = (call) => {
@@ -53,7 +54,7 @@ export const embedding: BatchRule = (call) => {
 };
 
 /** The number of each example, `[B, 1, …]`. */
-function exampleNumbers(call: BatchCall, rank: number, device: string): Tensor {
+function exampleNumbers(call: BatchCall, rank: number, device: DeviceType): Tensor {
   const numbers = arange(call.size, { dtype: 'int64', device });
   return reshape(numbers, [call.size, ...Array.from({ length: rank }, () => 1)]);
 }
@@ -90,7 +91,7 @@ function batchIndices(
   call: BatchCall,
   indices: readonly (Tensor | null)[],
   { rank }: Layout,
-  device: string,
+  device: DeviceType,
 ): (Tensor | null)[] {
   return [
     exampleNumbers(call, rank, device),

@@ -37,6 +37,7 @@ import type { TorchTensor } from './pickle-values.js';
 import { type TorchArchive, checkSum, endsEarly, openTorchArchive } from './torch-archive.js';
 import { parseTorchPickle } from './torch-pickle.js';
 import { RECORD_HEADER_BYTES, type ZipEntry, recordGap } from './zip-directory.js';
+import type { DeviceType } from '../../device.js';
 
 /** What `loadTorchCheckpoint` takes besides the source. */
 export interface LoadTorchCheckpointOptions extends SourceOptions, PlaceOptions {
@@ -205,7 +206,7 @@ async function loadStorage(
 }
 
 /** A tensor over a storage, or its copy on another device. */
-function placed(storage: Tensor, layout: TorchTensor, device: string): Tensor {
+function placed(storage: Tensor, layout: TorchTensor, device: DeviceType): Tensor {
   const { sizes, strides, offset } = layout;
   const tensor = makeTensor(storage.storage, storage.dtype, 'cpu', sizes, strides, offset);
   return device === 'cpu' ? tensor : toDevice(tensor, device);

@@ -1,7 +1,7 @@
 /**
  * @file Piecewise-linear activations: relu and its kin.
  */
-import { TesseraError, type ScalarLike } from '@tessera/shared';
+import { type OptionNames, type ScalarLike, checkOptionNames, TesseraError } from '@tessera/shared';
 import { callOp } from '../../dispatch/dispatcher.js';
 import { roundTo } from '../../kernels/elements.js';
 import { fixedScalar, pointwiseWith, scalarValue, unary } from '../../kernels/pointwise-kernel.js';
@@ -108,7 +108,7 @@ const hardtanhOp = defineOp(
 const hardtanhInplace = defineInplace(hardtanhOp);
 
 const relu6Op = defineOp('aten::relu6(Tensor self) -> Tensor', {
-  decompose: ({ self }) => hardtanh(self, 0, 6),
+  decompose: ({ self }) => hardtanh(self, { minVal: 0, maxVal: 6 }),
 });
 
 const hardsigmoidOp = defineOp(
@@ -159,24 +159,48 @@ export function threshold_(self: Tensor, limit: ScalarLike, value: ScalarLike): 
   return callOp(thresholdInplace, [self, limit, value]);
 }
 
+/** Options of `leakyRelu`. */
+export interface LeakyReluOptions {
+  /** The factor of negative values (default 0.01). */
+  readonly negativeSlope?: ScalarLike;
+}
+const LEAKY_RELU: OptionNames<LeakyReluOptions> = { negativeSlope: true };
+
+/** Options of `hardtanh`. */
+export interface HardtanhOptions {
+  /** The smallest result (default -1). */
+  readonly minVal?: ScalarLike;
+  /** The largest result (default 1). */
+  readonly maxVal?: ScalarLike;
+}
+const HARDTANH: OptionNames<HardtanhOptions> = { minVal: true, maxVal: true };
+
 /** x for positive x, else negativeSlope · x. */
-export function leakyRelu(self: Tensor, negativeSlope: ScalarLike = 0.01): Tensor {
-  return callOp(leakyReluOp, [self, negativeSlope]);
+export function leakyRelu(self: Tensor, options?: LeakyReluOptions): Tensor {
+  checkOptionNames('leakyRelu', options, LEAKY_RELU);
+  return callOp(leakyReluOp, [self, options?.negativeSlope ?? 0.01]);
 }
 
 /** self = leakyRelu(self) */
-export function leakyRelu_(self: Tensor, negativeSlope: ScalarLike = 0.01): Tensor {
-  return callOp(leakyReluInplace, [self, negativeSlope]);
+export function leakyRelu_(self: Tensor, options?: LeakyReluOptions): Tensor {
+  checkOptionNames('leakyRelu_', options, LEAKY_RELU);
+  return callOp(leakyReluInplace, [self, options?.negativeSlope ?? 0.01]);
 }
 
 /** self limited to [minVal, maxVal], with zero gradient at and beyond the limits. */
-export function hardtanh(self: Tensor, minVal: ScalarLike = -1, maxVal: ScalarLike = 1): Tensor {
+export function hardtanh(self: Tensor, options?: HardtanhOptions): Tensor {
+  checkOptionNames('hardtanh', options, HARDTANH);
+  const minVal = options?.minVal ?? -1;
+  const maxVal = options?.maxVal ?? 1;
   checkLimits(self, minVal, maxVal);
   return callOp(hardtanhOp, [self, minVal, maxVal]);
 }
 
 /** self = hardtanh(self) */
-export function hardtanh_(self: Tensor, minVal: ScalarLike = -1, maxVal: ScalarLike = 1): Tensor {
+export function hardtanh_(self: Tensor, options?: HardtanhOptions): Tensor {
+  checkOptionNames('hardtanh_', options, HARDTANH);
+  const minVal = options?.minVal ?? -1;
+  const maxVal = options?.maxVal ?? 1;
   checkLimits(self, minVal, maxVal);
   return callOp(hardtanhInplace, [self, minVal, maxVal]);
 }

@@ -1,7 +1,7 @@
 /**
  * @file Activations that set small values to zero: hardshrink, softshrink.
  */
-import { TesseraError, type ScalarLike } from '@tessera/shared';
+import { type OptionNames, type ScalarLike, checkOptionNames, TesseraError } from '@tessera/shared';
 import { callOp } from '../../dispatch/dispatcher.js';
 import { pointwiseWith, scalarValue } from '../../kernels/pointwise-kernel.js';
 import { restrictedTo } from '../../kernels/restrict-dtypes.js';
@@ -55,13 +55,23 @@ const softshrinkOp = define(
   backwardOf('softshrink', 'grad_output'),
 );
 
+/** Options of `hardshrink` and `softshrink`. */
+export interface ShrinkOptions {
+  /** Half the width of the interval that becomes 0 (default 0.5). */
+  readonly lambd?: ScalarLike;
+}
+const SHRINK: OptionNames<ShrinkOptions> = { lambd: true };
+
 /** x outside [-lambd, lambd], else 0. */
-export function hardshrink(self: Tensor, lambd: ScalarLike = 0.5): Tensor {
-  return callOp(hardshrinkOp, [self, lambd]);
+export function hardshrink(self: Tensor, options?: ShrinkOptions): Tensor {
+  checkOptionNames('hardshrink', options, SHRINK);
+  return callOp(hardshrinkOp, [self, options?.lambd ?? 0.5]);
 }
 
 /** x moved towards 0 by lambd, 0 within. @throws invalid-argument for negative lambd */
-export function softshrink(self: Tensor, lambd: ScalarLike = 0.5): Tensor {
+export function softshrink(self: Tensor, options?: ShrinkOptions): Tensor {
+  checkOptionNames('softshrink', options, SHRINK);
+  const lambd = options?.lambd ?? 0.5;
   if (scalarValue(lambd) < 0) {
     throw new TesseraError(
       'invalid-argument',

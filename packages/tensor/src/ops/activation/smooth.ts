@@ -3,7 +3,13 @@
  *
  * Their derivatives are ops of their own, as in PyTorch's joint graphs (smooth-backward.ts).
  */
-import { SymScalar, TesseraError, type ScalarLike } from '@tessera/shared';
+import {
+  type OptionNames,
+  type ScalarLike,
+  checkOptionNames,
+  SymScalar,
+  TesseraError,
+} from '@tessera/shared';
 import { callOp } from '../../dispatch/dispatcher.js';
 import { pointwiseWith, scalarValue, unary } from '../../kernels/pointwise-kernel.js';
 import { erf as erfOf, logistic } from '../../kernels/special-functions.js';
@@ -162,38 +168,69 @@ const mishOp = defineOp(
 const SELU_ALPHA = 1.6732632423543772;
 const SELU_SCALE = 1.0507009873554805;
 const seluOp = defineOp('aten::selu(Tensor self) -> Tensor', {
-  decompose: ({ self }) => elu(self, SELU_ALPHA, SELU_SCALE),
+  decompose: ({ self }) => elu(self, { alpha: SELU_ALPHA, scale: SELU_SCALE }),
 });
 const seluInplace = defineOp('aten::selu_(Tensor(a!) self) -> Tensor(a!)', {
-  decompose: ({ self }) => elu_(self, SELU_ALPHA, SELU_SCALE),
+  decompose: ({ self }) => elu_(self, { alpha: SELU_ALPHA, scale: SELU_SCALE }),
 });
 
 /** What celu passes to elu. @throws invalid-argument for alpha = 0 */
-function celuScales(alpha: ScalarLike): [alpha: number, scale: number, inputScale: number] {
+function celuScales(alpha: ScalarLike): { alpha: number; inputScale: number } {
   const value = alpha instanceof SymScalar ? alpha.valueOf() : Number(alpha);
   if (value === 0) {
     throw new TesseraError('invalid-argument', 'ZeroDivisionError: alpha cannot be 0 for CELU', {
       hints: ['Use relu for the limit.'],
     });
   }
-  return [value, 1, 1 / value];
+  return { alpha: value, inputScale: 1 / value };
 }
 
 const celuOp = defineOp('aten::celu(Tensor self, Scalar alpha=1.) -> Tensor', {
-  decompose: ({ self, alpha }) => elu(self, ...celuScales(alpha)),
+  decompose: ({ self, alpha }) => elu(self, celuScales(alpha)),
 });
 const celuInplace = defineOp('aten::celu_(Tensor(a!) self, Scalar alpha=1.) -> Tensor(a!)', {
-  decompose: ({ self, alpha }) => elu_(self, ...celuScales(alpha)),
+  decompose: ({ self, alpha }) => elu_(self, celuScales(alpha)),
 });
 
+/** Options of `celu`. */
+export interface CeluOptions {
+  /** What large negative values come close to, negated (default 1). */
+  readonly alpha?: ScalarLike;
+}
+const CELU: OptionNames<CeluOptions> = { alpha: true };
+
+/** Options of `softplus`. */
+export interface SoftplusOptions {
+  /** How sharp the bend is (default 1). */
+  readonly beta?: ScalarLike;
+  /** Above it, of beta · x, the result is x (default 20). */
+  readonly threshold?: ScalarLike;
+}
+const SOFTPLUS: OptionNames<SoftplusOptions> = { beta: true, threshold: true };
+
+/** Options of `elu`. */
+export interface EluOptions {
+  /** What large negative values come close to, negated (default 1). */
+  readonly alpha?: ScalarLike;
+  /** A factor of the result (default 1). */
+  readonly scale?: ScalarLike;
+  /** A factor of negative values before the exponential (default 1). */
+  readonly inputScale?: ScalarLike;
+}
+const ELU: OptionNames<EluOptions> = { alpha: true, scale: true, inputScale: true };
+
+const APPROXIMATE: OptionNames<{ approximate?: GeluApproximation }> = { approximate: true };
+
 /** Gaussian error linear unit: x · Φ(x). @see https://arxiv.org/abs/1606.08415 */
-export function gelu(self: Tensor, options: { approximate?: GeluApproximation } = {}): Tensor {
-  return callOp(geluOp, [self, options.approximate ?? 'none']);
+export function gelu(self: Tensor, options?: { approximate?: GeluApproximation }): Tensor {
+  checkOptionNames('gelu', options, APPROXIMATE);
+  return callOp(geluOp, [self, options?.approximate ?? 'none']);
 }
 
 /** self = gelu(self) */
-export function gelu_(self: Tensor, options: { approximate?: GeluApproximation } = {}): Tensor {
-  return callOp(geluInplace, [self, options.approximate ?? 'none']);
+export function gelu_(self: Tensor, options?: { approximate?: GeluApproximation }): Tensor {
+  checkOptionNames('gelu_', options, APPROXIMATE);
+  return callOp(geluInplace, [self, options?.approximate ?? 'none']);
 }
 
 /** x · sigmoid(x), also called swish. */
@@ -210,36 +247,36 @@ export const selu: Unary = unaryFunction(seluOp);
 export const selu_: Unary = unaryFunction(seluInplace);
 
 /** elu that is continuously differentiable for every alpha: max(0, x) + min(0, alpha · (exp(x / alpha) - 1)). @throws invalid-argument */
-export function celu(self: Tensor, alpha: ScalarLike = 1): Tensor {
-  return callOp(celuOp, [self, alpha]);
+export function celu(self: Tensor, options?: CeluOptions): Tensor {
+  checkOptionNames('celu', options, CELU);
+  return callOp(celuOp, [self, options?.alpha ?? 1]);
 }
 
 /** self = celu(self) */
-export function celu_(self: Tensor, alpha: ScalarLike = 1): Tensor {
-  return callOp(celuInplace, [self, alpha]);
+export function celu_(self: Tensor, options?: CeluOptions): Tensor {
+  checkOptionNames('celu_', options, CELU);
+  return callOp(celuInplace, [self, options?.alpha ?? 1]);
 }
 
 /** log(1 + exp(beta · x)) / beta; x itself above the threshold. */
-export function softplus(self: Tensor, beta: ScalarLike = 1, threshold: ScalarLike = 20): Tensor {
-  return callOp(softplusOp, [self, beta, threshold]);
+export function softplus(self: Tensor, options?: SoftplusOptions): Tensor {
+  checkOptionNames('softplus', options, SOFTPLUS);
+  return callOp(softplusOp, [self, options?.beta ?? 1, options?.threshold ?? 20]);
 }
 
 /** scale · x for positive x, else scale · alpha · (exp(inputScale · x) - 1). */
-export function elu(
-  self: Tensor,
-  alpha: ScalarLike = 1,
-  scale: ScalarLike = 1,
-  inputScale: ScalarLike = 1,
-): Tensor {
-  return callOp(eluOp, [self, alpha, scale, inputScale]);
+export function elu(self: Tensor, options?: EluOptions): Tensor {
+  checkOptionNames('elu', options, ELU);
+  return callOp(eluOp, [self, options?.alpha ?? 1, options?.scale ?? 1, options?.inputScale ?? 1]);
 }
 
 /** self = elu(self) */
-export function elu_(
-  self: Tensor,
-  alpha: ScalarLike = 1,
-  scale: ScalarLike = 1,
-  inputScale: ScalarLike = 1,
-): Tensor {
-  return callOp(eluInplace, [self, alpha, scale, inputScale]);
+export function elu_(self: Tensor, options?: EluOptions): Tensor {
+  checkOptionNames('elu_', options, ELU);
+  return callOp(eluInplace, [
+    self,
+    options?.alpha ?? 1,
+    options?.scale ?? 1,
+    options?.inputScale ?? 1,
+  ]);
 }

@@ -1,7 +1,7 @@
 /**
  * @file softmax and log_softmax.
  */
-import { TesseraError } from '@tessera/shared';
+import { type OptionNames, TesseraError, checkOptionNames } from '@tessera/shared';
 import { callOp } from '../../dispatch/dispatcher.js';
 import { type DType, isFloatingPoint } from '../../dtype.js';
 import { mapRows, rowLayout } from '../../kernels/reduce-kernel.js';
@@ -177,12 +177,16 @@ const logSoftmaxIntOp = defineOp(
   },
 );
 
+const DTYPE: OptionNames<{ dtype?: DType }> = { dtype: true };
+
 /** exp(x) / Σ exp(x) along a dimension. @throws invalid-dim */
-export function softmax(self: Tensor, dim: number, options: { dtype?: DType } = {}): Tensor {
-  return callOp(softmaxIntOp, [self, dim, options.dtype ?? null]);
+export function softmax(self: Tensor, dim: number, options?: { dtype?: DType }): Tensor {
+  checkOptionNames('softmax', options, DTYPE);
+  return callOp(softmaxIntOp, [self, dim, options?.dtype ?? null]);
 }
 
 /** log(softmax(x)) along a dimension, without underflow. @throws invalid-dim */
-export function logSoftmax(self: Tensor, dim: number, options: { dtype?: DType } = {}): Tensor {
-  return callOp(logSoftmaxIntOp, [self, dim, options.dtype ?? null]);
+export function logSoftmax(self: Tensor, dim: number, options?: { dtype?: DType }): Tensor {
+  checkOptionNames('logSoftmax', options, DTYPE);
+  return callOp(logSoftmaxIntOp, [self, dim, options?.dtype ?? null]);
 }

@@ -1,7 +1,8 @@
 /**
  * @file Copies and conversions: clone, copy_, to, contiguous, detach.
  */
-import { deviceRuntime, isDeviceAvailable } from '../../device.js';
+import { type OptionNames, checkOptionNames } from '@tessera/shared';
+import { type DeviceType, deviceRuntime, isDeviceAvailable } from '../../device.js';
 import { uploadTo } from '../../device-copy.js';
 import { unreadable } from '../../dispatch/common-device.js';
 import { callOp } from '../../dispatch/dispatcher.js';
@@ -127,9 +128,12 @@ const contiguousOp = defineOp(
   },
 );
 
+const MEMORY_FORMAT: OptionNames<{ memoryFormat?: MemoryFormat }> = { memoryFormat: true };
+
 /** A copy with its own memory; keeps a dense layout unless a format is given. */
-export function clone(self: Tensor, options: { memoryFormat?: MemoryFormat } = {}): Tensor {
-  return callOp(cloneOp, [self, options.memoryFormat ?? null]);
+export function clone(self: Tensor, options?: { memoryFormat?: MemoryFormat }): Tensor {
+  checkOptionNames('clone', options, MEMORY_FORMAT);
+  return callOp(cloneOp, [self, options?.memoryFormat ?? null]);
 }
 
 /** Copies `src` into self, broadcasting and converting. @throws shape-mismatch */
@@ -138,8 +142,9 @@ export function copy_(self: Tensor, src: Tensor): Tensor {
 }
 
 /** self in row-major order (or another format), copied if it is not. */
-export function contiguous(self: Tensor, options: { memoryFormat?: MemoryFormat } = {}): Tensor {
-  return callOp(contiguousOp, [self, options.memoryFormat ?? 'contiguous']);
+export function contiguous(self: Tensor, options?: { memoryFormat?: MemoryFormat }): Tensor {
+  checkOptionNames('contiguous', options, MEMORY_FORMAT);
+  return callOp(contiguousOp, [self, options?.memoryFormat ?? 'contiguous']);
 }
 
 /** The same memory without gradient history. */
@@ -157,7 +162,7 @@ export function toDtype(self: Tensor, dtype: DType): Tensor {
  *
  * @throws device-unavailable, data-async-only
  */
-export function toDevice(self: Tensor, device: string): Tensor {
+export function toDevice(self: Tensor, device: DeviceType): Tensor {
   if (self.device === device) return self;
   if (device !== 'cpu' && !isDeviceAvailable(device)) deviceRuntime(device);
   // While a graph is traced nothing is read; running it is what fails.

@@ -1,18 +1,26 @@
 /**
  * @file Grids and combinations of coordinates: broadcast_tensors, meshgrid, cartesian_prod, combinations, triangles.
  */
-import { TesseraError } from '@tessera/shared';
+import { type OptionNames, checkOptionNames, TesseraError } from '@tessera/shared';
 import { callOp } from '../../dispatch/dispatcher.js';
 import type { DType } from '../../dtype.js';
 import { writeNumbers } from '../../kernels/elements.js';
 import { type OpOverload, defineOp } from '../../op/op-overload.js';
 import { broadcastShapes, contiguousStrides } from '../../shape.js';
 import type { Tensor } from '../../tensor.js';
-import { OPTIONS, type TensorOptions, finish, optionArgs, zeros } from '../factory/factory.js';
+import {
+  OPTIONS,
+  type TensorOptions,
+  finish,
+  NO_OPTIONS,
+  checkedDtype,
+  zeros,
+} from '../factory/factory.js';
 import { indexSelect } from '../indexing/select.js';
 import { stack } from './join.js';
 import { flatten, transpose } from '../view/dims.js';
 import { expand, reshape, view } from '../view/view.js';
+import type { DeviceType } from '../../device.js';
 
 /** Numbering of a grid's first two dimensions: rows first as matrices have it, or columns first. */
 export type GridIndexing = 'ij' | 'xy';
@@ -175,7 +183,7 @@ function defineTriangle(
           strides: contiguousStrides(sizes),
           // 4 is PyTorch's number of int64.
           dtype: typeof dtype === 'string' ? (dtype as DType) : 'int64',
-          device: (device as string | null) ?? 'cpu',
+          device: (device as DeviceType | null) ?? 'cpu',
         };
       },
       kernel: ({ row, col, offset }, [out]) =>
@@ -192,12 +200,15 @@ export function broadcastTensors(tensors: readonly Tensor[]): Tensor[] {
   return callOp(broadcastOp, [tensors]);
 }
 
+const INDEXING: OptionNames<{ indexing?: GridIndexing }> = { indexing: true };
+
 /** The coordinates of a grid: one tensor per vector, each of the shape of the grid. @throws shape-mismatch, invalid-argument */
 export function meshgrid(
   tensors: readonly Tensor[],
-  options: { indexing?: GridIndexing } = {},
+  options?: { indexing?: GridIndexing },
 ): Tensor[] {
-  return callOp(meshgridOp, [tensors, options.indexing ?? 'ij']);
+  checkOptionNames('meshgrid', options, INDEXING);
+  return callOp(meshgridOp, [tensors, options?.indexing ?? 'ij']);
 }
 
 /** All tuples with one element of each vector, one per row. @throws shape-mismatch */
@@ -205,9 +216,17 @@ export function cartesianProd(tensors: readonly Tensor[]): Tensor {
   return callOp(cartesianOp, [tensors]);
 }
 
+/** Options of `combinations`. */
+export interface CombinationsOptions {
+  /** Whether an element may be chosen more than once (default false). */
+  readonly withReplacement?: boolean;
+}
+const COMBINATIONS: OptionNames<CombinationsOptions> = { withReplacement: true };
+
 /** All choices of r elements of a vector, one per row. @throws invalid-argument */
-export function combinations(self: Tensor, r = 2, withReplacement = false): Tensor {
-  return callOp(combinationsOp, [self, r, withReplacement]);
+export function combinations(self: Tensor, r = 2, options?: CombinationsOptions): Tensor {
+  checkOptionNames('combinations', options, COMBINATIONS);
+  return callOp(combinationsOp, [self, r, options?.withReplacement ?? false]);
 }
 
 /** Rows and columns of the lower triangle of a matrix, [2, N]. @throws invalid-argument */
@@ -215,9 +234,20 @@ export function trilIndices(
   row: number,
   col: number,
   offset = 0,
-  options: TensorOptions = {},
+  options: TensorOptions = NO_OPTIONS,
 ): Tensor {
-  return finish(callOp(trilIndicesOp, [row, col, offset, ...optionArgs(options)]), options);
+  return finish(
+    callOp(trilIndicesOp, [
+      row,
+      col,
+      offset,
+      checkedDtype(options),
+      null,
+      options.device ?? null,
+      null,
+    ]),
+    options,
+  );
 }
 
 /** Rows and columns of the upper triangle of a matrix, [2, N]. @throws invalid-argument */
@@ -225,7 +255,18 @@ export function triuIndices(
   row: number,
   col: number,
   offset = 0,
-  options: TensorOptions = {},
+  options: TensorOptions = NO_OPTIONS,
 ): Tensor {
-  return finish(callOp(triuIndicesOp, [row, col, offset, ...optionArgs(options)]), options);
+  return finish(
+    callOp(triuIndicesOp, [
+      row,
+      col,
+      offset,
+      checkedDtype(options),
+      null,
+      options.device ?? null,
+      null,
+    ]),
+    options,
+  );
 }

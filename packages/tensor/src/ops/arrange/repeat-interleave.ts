@@ -1,7 +1,7 @@
 /**
  * @file Repeating each element: repeat_interleave.
  */
-import { TesseraError } from '@tessera/shared';
+import { type OptionNames, TesseraError, checkOptionNames } from '@tessera/shared';
 import { callOp } from '../../dispatch/dispatcher.js';
 import { readNumbers, writeNumbers } from '../../kernels/elements.js';
 import { defineOp } from '../../op/op-overload.js';
@@ -82,6 +82,8 @@ const byNumberOp = defineOp(
   },
 );
 
+const OUTPUT_SIZE: OptionNames<{ outputSize?: number }> = { outputSize: true };
+
 /**
  * Each element of a dimension (of the flattened tensor if null) repeated: as often as a number says, or by
  * a tensor of counts. @throws invalid-argument, invalid-dim
@@ -90,8 +92,9 @@ export function repeatInterleave(
   self: Tensor,
   repeats: number | Tensor,
   dim: number | null = null,
-  options: { outputSize?: number } = {},
+  options?: { outputSize?: number },
 ): Tensor {
+  checkOptionNames('repeatInterleave', options, OUTPUT_SIZE);
   const op = isTensor(repeats) ? byTensorOp : byNumberOp;
-  return callOp(op, [self, repeats, dim, options.outputSize ?? null]);
+  return callOp(op, [self, repeats, dim, options?.outputSize ?? null]);
 }

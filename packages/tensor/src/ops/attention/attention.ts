@@ -3,7 +3,7 @@
  *
  * Four-dimensional operands without dropout go to the flash op (attention-flash.ts), as PyTorch's do.
  */
-import { TesseraError } from '@tessera/shared';
+import { type OptionNames, TesseraError, checkOptionNames } from '@tessera/shared';
 import { callOp } from '../../dispatch/dispatcher.js';
 import { defineOp } from '../../op/op-overload.js';
 import { formatSizes } from '../../shape.js';
@@ -25,7 +25,7 @@ const safeSoftmaxOp = defineOp(
   'aten::_safe_softmax(Tensor self, int dim, ScalarType? dtype=None) -> Tensor',
   {
     decompose: ({ self, dim, dtype }) => {
-      const hidden = all(eq(self, -Infinity), dim, true);
+      const hidden = all(eq(self, -Infinity), dim, { keepdim: true });
       const zero = ({ dtype, device }: Tensor): Tensor => scalarTensor(0, { dtype, device });
       // The weights of a hidden row would be NaN, and so would their gradient be, even times 0.
       const scores = where(hidden, zero(self), self);
@@ -120,7 +120,7 @@ function scored(args: AttentionArgs, mask: Tensor | null): Tensor {
   if (args.is_causal === true) scores = add(scores, causalBias(scaled, key));
   else if (mask !== null) scores = add(scores, mask);
   let weights = callOp(safeSoftmaxOp, [scores, -1, null]);
-  if (args.dropout_p > 0) weights = dropout(weights, args.dropout_p, true);
+  if (args.dropout_p > 0) weights = dropout(weights, { p: args.dropout_p, training: true });
   const out = matmul(weights, shared(value));
   return low ? toDtype(out, dtype) : out;
 }
@@ -150,6 +150,13 @@ export interface AttentionOptions {
   /** Whether several heads of the query may share one of key and value (default false). */
   readonly enableGqa?: boolean;
 }
+const ATTENTION: OptionNames<AttentionOptions> = {
+  attnMask: true,
+  dropoutP: true,
+  isCausal: true,
+  scale: true,
+  enableGqa: true,
+};
 
 /**
  * softmax(query keyᵀ · scale + mask) value: [N, …, L, E], [N, …, S, E], [N, …, S, Ev] → [N, …, L, Ev].
@@ -164,6 +171,7 @@ export function scaledDotProductAttention(
   value: Tensor,
   options: AttentionOptions = {},
 ): Tensor {
+  checkOptionNames('scaledDotProductAttention', options, ATTENTION);
   const {
     attnMask = null,
     dropoutP = 0,

@@ -4,7 +4,7 @@
  * An input without a batch dimension gets one for the call. `padding: 'same'` keeps the spatial sizes; an
  * odd total puts the extra element at the end.
  */
-import { TesseraError } from '@tessera/shared';
+import { type OptionNames, TesseraError, checkOptionNames } from '@tessera/shared';
 import { callOp } from '../../dispatch/dispatcher.js';
 import { perDimension } from '../../kernels/spatial.js';
 import { type OpOverload, defineOp } from '../../op/op-overload.js';
@@ -153,6 +153,13 @@ export interface ConvOptions {
   readonly dilation?: number | readonly number[];
   readonly groups?: number;
 }
+const CONV: OptionNames<ConvOptions> = {
+  bias: true,
+  stride: true,
+  padding: true,
+  dilation: true,
+  groups: true,
+};
 
 /** Parameters of transposed convolutions. */
 export interface ConvTransposeOptions extends Omit<ConvOptions, 'padding'> {
@@ -160,6 +167,14 @@ export interface ConvTransposeOptions extends Omit<ConvOptions, 'padding'> {
   /** Added to one side of the result. */
   readonly outputPadding?: number | readonly number[];
 }
+const CONV_TRANSPOSE: OptionNames<ConvTransposeOptions> = {
+  padding: true,
+  outputPadding: true,
+  bias: true,
+  stride: true,
+  dilation: true,
+  groups: true,
+};
 
 function call(rank: 1 | 2 | 3, input: Tensor, weight: Tensor, options: ConvOptions): Tensor {
   const { bias = null, stride = 1, padding = 0, dilation = 1, groups = 1 } = options;
@@ -207,16 +222,19 @@ function callTransposed(
 
 /** [N, C, L] * [K, C/groups, k] → [N, K, L′]. @throws shape-mismatch, dtype-mismatch */
 export function conv1d(input: Tensor, weight: Tensor, options: ConvOptions = {}): Tensor {
+  checkOptionNames('conv1d', options, CONV);
   return call(1, input, weight, options);
 }
 
 /** [N, C, H, W] * [K, C/groups, kh, kw] → [N, K, H′, W′]. @throws shape-mismatch, dtype-mismatch */
 export function conv2d(input: Tensor, weight: Tensor, options: ConvOptions = {}): Tensor {
+  checkOptionNames('conv2d', options, CONV);
   return call(2, input, weight, options);
 }
 
 /** [N, C, D, H, W] * [K, C/groups, kd, kh, kw] → [N, K, D′, H′, W′]. @throws shape-mismatch, dtype-mismatch */
 export function conv3d(input: Tensor, weight: Tensor, options: ConvOptions = {}): Tensor {
+  checkOptionNames('conv3d', options, CONV);
   return call(3, input, weight, options);
 }
 
@@ -226,6 +244,7 @@ export function convTranspose1d(
   weight: Tensor,
   options: ConvTransposeOptions = {},
 ): Tensor {
+  checkOptionNames('convTranspose1d', options, CONV_TRANSPOSE);
   return callTransposed(1, input, weight, options);
 }
 
@@ -235,6 +254,7 @@ export function convTranspose2d(
   weight: Tensor,
   options: ConvTransposeOptions = {},
 ): Tensor {
+  checkOptionNames('convTranspose2d', options, CONV_TRANSPOSE);
   return callTransposed(2, input, weight, options);
 }
 
@@ -244,5 +264,6 @@ export function convTranspose3d(
   weight: Tensor,
   options: ConvTransposeOptions = {},
 ): Tensor {
+  checkOptionNames('convTranspose3d', options, CONV_TRANSPOSE);
   return callTransposed(3, input, weight, options);
 }

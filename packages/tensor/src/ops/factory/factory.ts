@@ -1,9 +1,10 @@
 /**
  * @file Ops that make a tensor of one value: empty, zeros, ones, full.
  */
-import { type ScalarLike, checkOptionNames } from '@tessera/shared';
+import { type OptionNames, type ScalarLike, checkOptionNames } from '@tessera/shared';
 import { defaultDType } from '../../default-dtype.js';
 import { callOp } from '../../dispatch/dispatcher.js';
+import type { DeviceType } from '../../device.js';
 import type { DType } from '../../dtype.js';
 import { writeNumbers } from '../../kernels/elements.js';
 import { checkingFill } from '../../kernels/fill-value.js';
@@ -18,7 +19,7 @@ import { numberType } from '../../type-promotion.js';
 /** Where and of which type a new tensor is. */
 export interface TensorOptions {
   readonly dtype?: DType;
-  readonly device?: string;
+  readonly device?: DeviceType;
   readonly requiresGrad?: boolean;
 }
 
@@ -29,7 +30,7 @@ export const OPTIONS =
 /** The arguments of `OPTIONS` that matter. */
 interface Placement {
   readonly dtype: DType | null;
-  readonly device: string | null;
+  readonly device: DeviceType | null;
 }
 
 /** Meta rule of a factory of shape `size`. */
@@ -57,7 +58,7 @@ export function likeMeta(args: {
   self: Tensor;
   memory_format: MemoryFormat | null;
   dtype: DType | null;
-  device: string | null;
+  device: DeviceType | null;
 }): TensorMeta {
   const self = args.self;
   return {
@@ -126,51 +127,77 @@ export function finish(tensor: unknown, options: TensorOptions): Tensor {
   return made;
 }
 
-const OPTION_NAMES = ['dtype', 'device', 'requiresGrad'];
+/** What a factory called without options gets. */
+export const NO_OPTIONS: TensorOptions = {};
 
-/** @throws invalid-argument unless these are options of factories, or `more` */
-export function checkTensorOptions(options: object, ...more: readonly string[]): void {
-  checkOptionNames('A new tensor', options, [...OPTION_NAMES, ...more]);
+/** The names of `TensorOptions`. */
+export const TENSOR_OPTIONS: OptionNames<TensorOptions> = {
+  dtype: true,
+  device: true,
+  requiresGrad: true,
+};
+
+/** @throws invalid-argument unless these are options of factories; `names` are those of the factory */
+export function checkTensorOptions(
+  options: TensorOptions,
+  names: Readonly<Record<string, true>> = TENSOR_OPTIONS,
+): void {
+  checkOptionNames('A new tensor', options, names);
 }
 
 /**
- * The four option arguments of a factory schema. `more` are the names of the factory's own options.
+ * The `dtype` of a factory's call, after a check of its options; `names` are those of the factory.
  *
  * @throws invalid-argument for options that it does not have
  */
-export function optionArgs(
+export function checkedDtype(
   options: TensorOptions,
-  ...more: readonly string[]
-): [DType | null, null, string | null, null] {
-  checkTensorOptions(options, ...more);
-  return [options.dtype ?? null, null, options.device ?? null, null];
+  names: Readonly<Record<string, true>> = TENSOR_OPTIONS,
+): DType | null {
+  checkTensorOptions(options, names);
+  return options.dtype ?? null;
 }
 
 /** Uninitialised memory of a shape. @see torch.empty */
-export function empty(size: readonly number[], options: TensorOptions = {}): Tensor {
-  return finish(callOp(emptyOp, [size, ...optionArgs(options), null]), options);
+export function empty(size: readonly number[], options: TensorOptions = NO_OPTIONS): Tensor {
+  return finish(
+    callOp(emptyOp, [size, checkedDtype(options), null, options.device ?? null, null, null]),
+    options,
+  );
 }
 
 /** Zeros of a shape. @see torch.zeros */
-export function zeros(size: readonly number[], options: TensorOptions = {}): Tensor {
-  return finish(callOp(zerosOp, [size, ...optionArgs(options)]), options);
+export function zeros(size: readonly number[], options: TensorOptions = NO_OPTIONS): Tensor {
+  return finish(
+    callOp(zerosOp, [size, checkedDtype(options), null, options.device ?? null, null]),
+    options,
+  );
 }
 
 /** Ones of a shape. */
-export function ones(size: readonly number[], options: TensorOptions = {}): Tensor {
-  return finish(callOp(onesOp, [size, ...optionArgs(options)]), options);
+export function ones(size: readonly number[], options: TensorOptions = NO_OPTIONS): Tensor {
+  return finish(
+    callOp(onesOp, [size, checkedDtype(options), null, options.device ?? null, null]),
+    options,
+  );
 }
 
 /** A shape filled with a number; the dtype follows from the number. */
 export function full(
   size: readonly number[],
   fillWith: ScalarLike,
-  options: TensorOptions = {},
+  options: TensorOptions = NO_OPTIONS,
 ): Tensor {
-  return finish(callOp(fullOp, [size, fillWith, ...optionArgs(options)]), options);
+  return finish(
+    callOp(fullOp, [size, fillWith, checkedDtype(options), null, options.device ?? null, null]),
+    options,
+  );
 }
 
 /** A 0-d tensor of a number. */
-export function scalarTensor(value: ScalarLike, options: TensorOptions = {}): Tensor {
-  return finish(callOp(scalarTensorOp, [value, ...optionArgs(options)]), options);
+export function scalarTensor(value: ScalarLike, options: TensorOptions = NO_OPTIONS): Tensor {
+  return finish(
+    callOp(scalarTensorOp, [value, checkedDtype(options), null, options.device ?? null, null]),
+    options,
+  );
 }

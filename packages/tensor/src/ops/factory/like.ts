@@ -17,15 +17,17 @@ import {
   finish,
   leaveUninitialized,
   likeMeta,
-  optionArgs,
+  NO_OPTIONS,
+  checkedDtype,
 } from './factory.js';
+import type { DeviceType } from '../../device.js';
 
 /** Meta rule of a factory with a new shape and the type and device of `self`. */
 function newMeta(args: {
   self: Tensor;
   size: readonly number[];
   dtype: DType | null;
-  device: string | null;
+  device: DeviceType | null;
 }): TensorMeta {
   const self = args.self;
   const size = args.size;
@@ -102,50 +104,83 @@ defineOp(
 );
 
 /** Uninitialised memory with the shape, layout, dtype and device of a tensor. */
-export function emptyLike(self: Tensor, options: TensorOptions = {}): Tensor {
-  return finish(callOp(emptyLikeOp, [self, ...optionArgs(options), null]), options);
+export function emptyLike(self: Tensor, options: TensorOptions = NO_OPTIONS): Tensor {
+  return finish(
+    callOp(emptyLikeOp, [self, checkedDtype(options), null, options.device ?? null, null, null]),
+    options,
+  );
 }
 
 /** Zeros with the shape, layout, dtype and device of a tensor. */
-export function zerosLike(self: Tensor, options: TensorOptions = {}): Tensor {
-  return finish(callOp(zerosLikeOp, [self, ...optionArgs(options), null]), options);
+export function zerosLike(self: Tensor, options: TensorOptions = NO_OPTIONS): Tensor {
+  return finish(
+    callOp(zerosLikeOp, [self, checkedDtype(options), null, options.device ?? null, null, null]),
+    options,
+  );
 }
 
 /** Ones with the shape, layout, dtype and device of a tensor. */
-export function onesLike(self: Tensor, options: TensorOptions = {}): Tensor {
-  return finish(callOp(onesLikeOp, [self, ...optionArgs(options), null]), options);
+export function onesLike(self: Tensor, options: TensorOptions = NO_OPTIONS): Tensor {
+  return finish(
+    callOp(onesLikeOp, [self, checkedDtype(options), null, options.device ?? null, null, null]),
+    options,
+  );
 }
 
 /** One number everywhere, with the shape, layout, dtype and device of a tensor. */
-export function fullLike(self: Tensor, fillWith: ScalarLike, options: TensorOptions = {}): Tensor {
-  return finish(callOp(fullLikeOp, [self, fillWith, ...optionArgs(options), null]), options);
+export function fullLike(
+  self: Tensor,
+  fillWith: ScalarLike,
+  options: TensorOptions = NO_OPTIONS,
+): Tensor {
+  return finish(
+    callOp(fullLikeOp, [
+      self,
+      fillWith,
+      checkedDtype(options),
+      null,
+      options.device ?? null,
+      null,
+      null,
+    ]),
+    options,
+  );
 }
 
 /** Uninitialised memory of another shape with the dtype and device of a tensor. */
 export function newEmpty(
   self: Tensor,
   size: readonly number[],
-  options: TensorOptions = {},
+  options: TensorOptions = NO_OPTIONS,
 ): Tensor {
-  return finish(callOp(newEmptyOp, [self, size, ...optionArgs(options)]), options);
+  return finish(
+    callOp(newEmptyOp, [self, size, checkedDtype(options), null, options.device ?? null, null]),
+    options,
+  );
 }
 
 /** Zeros of another shape with the dtype and device of a tensor. */
 export function newZeros(
   self: Tensor,
   size: readonly number[],
-  options: TensorOptions = {},
+  options: TensorOptions = NO_OPTIONS,
 ): Tensor {
-  return finish(callOp(newZerosOp, [self, size, ...optionArgs(options)]), options);
+  return finish(
+    callOp(newZerosOp, [self, size, checkedDtype(options), null, options.device ?? null, null]),
+    options,
+  );
 }
 
 /** Ones of another shape with the dtype and device of a tensor. */
 export function newOnes(
   self: Tensor,
   size: readonly number[],
-  options: TensorOptions = {},
+  options: TensorOptions = NO_OPTIONS,
 ): Tensor {
-  return finish(callOp(newOnesOp, [self, size, ...optionArgs(options)]), options);
+  return finish(
+    callOp(newOnesOp, [self, size, checkedDtype(options), null, options.device ?? null, null]),
+    options,
+  );
 }
 
 /** One number in another shape with the dtype and device of a tensor. */
@@ -153,7 +188,18 @@ export function newFull(
   self: Tensor,
   size: readonly number[],
   fillWith: ScalarLike,
-  options: TensorOptions = {},
+  options: TensorOptions = NO_OPTIONS,
 ): Tensor {
-  return finish(callOp(newFullOp, [self, size, fillWith, ...optionArgs(options)]), options);
+  return finish(
+    callOp(newFullOp, [
+      self,
+      size,
+      fillWith,
+      checkedDtype(options),
+      null,
+      options.device ?? null,
+      null,
+    ]),
+    options,
+  );
 }

@@ -12,7 +12,8 @@ import type { OpRecord } from '../../op/op-record.js';
 import { contiguousStrides } from '../../shape.js';
 import type { Tensor } from '../../tensor.js';
 import { numberType } from '../../type-promotion.js';
-import { OPTIONS, type TensorOptions, finish, optionArgs } from './factory.js';
+import { OPTIONS, type TensorOptions, finish, NO_OPTIONS, checkedDtype } from './factory.js';
+import type { DeviceType } from '../../device.js';
 
 interface Range {
   readonly start: number;
@@ -22,7 +23,7 @@ interface Range {
 
 interface Placed {
   readonly dtype: DType | null;
-  readonly device: string | null;
+  readonly device: DeviceType | null;
 }
 
 type RangeArgs = Placed & { start?: ScalarLike; end: ScalarLike; step?: ScalarLike };
@@ -120,7 +121,18 @@ export function arange(...args: readonly (ScalarLike | TensorOptions | undefined
     (args.find((arg) => typeof arg === 'object' && !isScalar(arg)) as TensorOptions | undefined) ??
     {};
   const [start, end] = numbers.length === 1 ? [0, numbers[0]!] : [numbers[0]!, numbers[1]!];
-  return finish(callOp(arangeOp, [start, end, numbers[2] ?? 1, ...optionArgs(options)]), options);
+  return finish(
+    callOp(arangeOp, [
+      start,
+      end,
+      numbers[2] ?? 1,
+      checkedDtype(options),
+      null,
+      options.device ?? null,
+      null,
+    ]),
+    options,
+  );
 }
 
 function isScalar(value: unknown): value is ScalarLike {
@@ -128,11 +140,15 @@ function isScalar(value: unknown): value is ScalarLike {
 }
 
 /** Ones on the diagonal of an [n, m] matrix (m defaults to n). */
-export function eye(n: number, m: number | null = null, options: TensorOptions = {}): Tensor {
+export function eye(
+  n: number,
+  m: number | null = null,
+  options: TensorOptions = NO_OPTIONS,
+): Tensor {
   return finish(
     m === null
-      ? callOp(eyeOp, [n, ...optionArgs(options)])
-      : callOp(eyeRectangleOp, [n, m, ...optionArgs(options)]),
+      ? callOp(eyeOp, [n, checkedDtype(options), null, options.device ?? null, null])
+      : callOp(eyeRectangleOp, [n, m, checkedDtype(options), null, options.device ?? null, null]),
     options,
   );
 }

@@ -3,7 +3,7 @@
  *
  * Bounds may be 0-d tensors; their values are read when the kernel runs, so that shapes never need them.
  */
-import { TesseraError, type ScalarLike } from '@tessera/shared';
+import { type OptionNames, type ScalarLike, TesseraError } from '@tessera/shared';
 import { defaultDType } from '../../default-dtype.js';
 import { callOp } from '../../dispatch/dispatcher.js';
 import { DTYPES, type DType } from '../../dtype.js';
@@ -13,7 +13,15 @@ import { type OpOverload, defineOp } from '../../op/op-overload.js';
 import type { NamedArgs, OpRecord } from '../../op/op-record.js';
 import { isTensor } from '../../tensor-factory.js';
 import type { Tensor } from '../../tensor.js';
-import { OPTIONS, type TensorOptions, finish, optionArgs } from './factory.js';
+import {
+  OPTIONS,
+  type TensorOptions,
+  finish,
+  NO_OPTIONS,
+  TENSOR_OPTIONS,
+  checkedDtype,
+} from './factory.js';
+import type { DeviceType } from '../../device.js';
 
 /** A bound of a range. */
 export type Bound = ScalarLike | Tensor;
@@ -71,7 +79,7 @@ function spaceRecord(
         sizes: [steps as number],
         strides: [1],
         dtype: (dtype as DType | null) ?? defaultDType(),
-        device: (device as string | null) ?? bound?.device ?? 'cpu',
+        device: (device as DeviceType | null) ?? bound?.device ?? 'cpu',
       };
     },
     kernel,
@@ -128,20 +136,42 @@ export function linspace(
   start: Bound,
   end: Bound,
   steps: number,
-  options: TensorOptions = {},
+  options: TensorOptions = NO_OPTIONS,
 ): Tensor {
   const op = choose(linspaceOps, start, end);
-  return finish(callOp(op, [start, end, steps, ...optionArgs(options)]), options);
+  return finish(
+    callOp(op, [start, end, steps, checkedDtype(options), null, options.device ?? null, null]),
+    options,
+  );
 }
+
+/** Options of `logspace`. */
+export interface LogspaceOptions extends TensorOptions {
+  /** What the exponents are of (default 10). */
+  readonly base?: number;
+}
+const LOGSPACE: OptionNames<LogspaceOptions> = { ...TENSOR_OPTIONS, base: true };
 
 /** `base` (10) to the powers of `steps` numbers evenly spaced from start to end. @throws invalid-argument */
 export function logspace(
   start: Bound,
   end: Bound,
   steps: number,
-  options: TensorOptions & { readonly base?: number } = {},
+  options: LogspaceOptions = NO_OPTIONS,
 ): Tensor {
   const op = choose(logspaceOps, start, end);
   const { base = 10 } = options;
-  return finish(callOp(op, [start, end, steps, base, ...optionArgs(options, 'base')]), options);
+  return finish(
+    callOp(op, [
+      start,
+      end,
+      steps,
+      base,
+      checkedDtype(options, LOGSPACE),
+      null,
+      options.device ?? null,
+      null,
+    ]),
+    options,
+  );
 }

@@ -1,6 +1,7 @@
 /**
  * @file Frequencies of a transform's results, and results with the zero frequency in the middle.
  */
+import { type OptionNames, checkOptionNames } from '@tessera/shared';
 import type { Tensor } from '../../tensor.js';
 import { cat } from '../arrange/join.js';
 import { roll } from '../arrange/rearrange.js';
@@ -16,6 +17,12 @@ export interface FrequencyOptions extends TensorOptions {
   /** Time between samples (default 1). */
   readonly d?: number;
 }
+const FREQUENCY: OptionNames<FrequencyOptions> = {
+  d: true,
+  dtype: true,
+  device: true,
+  requiresGrad: true,
+};
 
 function scaled(whole: Tensor, n: number, d: number): Tensor {
   return div(whole, n * d);
@@ -23,6 +30,7 @@ function scaled(whole: Tensor, n: number, d: number): Tensor {
 
 /** The frequencies of `fft`'s results in cycles per unit of time, [n]: 0, 1, … and then the negative ones. @throws invalid-argument */
 export function fftfreq(n: number, options: FrequencyOptions = {}): Tensor {
+  checkOptionNames('fftfreq', options, FREQUENCY);
   const { d = 1, dtype = defaultDType(), ...rest } = options;
   const middle = (checkLength(n) + 1) >> 1;
   const positive = arange(0, middle, 1, { dtype, ...rest });
@@ -31,6 +39,7 @@ export function fftfreq(n: number, options: FrequencyOptions = {}): Tensor {
 
 /** The frequencies of `rfft`'s results in cycles per unit of time, [⌊n/2⌋ + 1]. @throws invalid-argument */
 export function rfftfreq(n: number, options: FrequencyOptions = {}): Tensor {
+  checkOptionNames('rfftfreq', options, FREQUENCY);
   const { d = 1, dtype = defaultDType(), ...rest } = options;
   return scaled(arange(0, (checkLength(n) >> 1) + 1, 1, { dtype, ...rest }), n, d);
 }
@@ -42,6 +51,7 @@ export interface ShiftOptions {
   /** Whether the last dimension holds pairs (default false): it is not shifted, and `dim` does not count it. */
   readonly pairs?: boolean;
 }
+const SHIFT: OptionNames<ShiftOptions> = { dim: true, pairs: true };
 
 function shifted(self: Tensor, options: ShiftOptions, by: (size: number) => number): Tensor {
   const { dim = null, pairs = false } = options;
@@ -60,10 +70,12 @@ function shifted(self: Tensor, options: ShiftOptions, by: (size: number) => numb
 
 /** Results with the zero frequency moved to the middle. @throws invalid-dim */
 export function fftshift(self: Tensor, options: ShiftOptions = {}): Tensor {
+  checkOptionNames('fftshift', options, SHIFT);
   return shifted(self, options, (size) => size >> 1);
 }
 
 /** The inverse of `fftshift`. @throws invalid-dim */
 export function ifftshift(self: Tensor, options: ShiftOptions = {}): Tensor {
+  checkOptionNames('ifftshift', options, SHIFT);
   return shifted(self, options, (size) => (size + 1) >> 1);
 }

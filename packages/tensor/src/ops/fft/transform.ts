@@ -3,6 +3,7 @@
  *
  * The operators have ATen's names and arguments in a namespace of ours, since ATen's are of complex dtypes.
  */
+import { type OptionNames, checkOptionNames } from '@tessera/shared';
 import { callOp } from '../../dispatch/dispatcher.js';
 import { type OpOverload, defineOp } from '../../op/op-overload.js';
 import type { NamedArgs } from '../../op/op-record.js';
@@ -112,6 +113,7 @@ export interface FftOptions {
   readonly dim?: number;
   readonly norm?: FftNorm;
 }
+const FFT: OptionNames<FftOptions> = { n: true, dim: true, norm: true };
 
 /** Options of transforms in several dimensions. */
 export interface FftnOptions {
@@ -121,6 +123,7 @@ export interface FftnOptions {
   readonly dim?: readonly number[] | null;
   readonly norm?: FftNorm;
 }
+const FFTN: OptionNames<FftnOptions> = { s: true, dim: true, norm: true };
 
 function one(op: OpOverload, self: Tensor, { n = null, dim = -1, norm }: FftOptions): Tensor {
   return callOp(op, [self, n, dim, norm ?? null]) as Tensor;
@@ -141,70 +144,84 @@ export function complex(real: Tensor, imaginary: Tensor | null = null): Tensor {
 
 /** The transform of complex numbers, [.., N, 2] → [.., N, 2]. @throws shape-mismatch, dtype-unsupported, invalid-argument, invalid-dim */
 export function fft(self: Tensor, options: FftOptions = {}): Tensor {
+  checkOptionNames('fft', options, FFT);
   return one(forwards.one, self, options);
 }
 
 /** The inverse of `fft`, [.., N, 2] → [.., N, 2]. @throws shape-mismatch, dtype-unsupported, invalid-argument, invalid-dim */
 export function ifft(self: Tensor, options: FftOptions = {}): Tensor {
+  checkOptionNames('ifft', options, FFT);
   return one(inverses.one, self, options);
 }
 
 /** The first half of the transform of real numbers, [.., N] → [.., ⌊N/2⌋ + 1, 2]; the other half is its conjugate. @throws dtype-unsupported, invalid-argument, invalid-dim */
 export function rfft(self: Tensor, options: FftOptions = {}): Tensor {
+  checkOptionNames('rfft', options, FFT);
   return one(realForwards.one, self, options);
 }
 
 /** The inverse of `rfft`, [.., M, 2] → [.., n]; n is 2(M - 1) by default: give it for odd lengths. @throws shape-mismatch, dtype-unsupported, invalid-argument, invalid-dim */
 export function irfft(self: Tensor, options: FftOptions = {}): Tensor {
+  checkOptionNames('irfft', options, FFT);
   return one(realInverses.one, self, options);
 }
 
 /** The real transform of a signal of which the first half is given and the other is its conjugate: [.., M, 2] → [.., n]. @throws shape-mismatch, dtype-unsupported, invalid-argument, invalid-dim */
 export function hfft(self: Tensor, options: FftOptions = {}): Tensor {
+  checkOptionNames('hfft', options, FFT);
   return one(hfftOp, self, options);
 }
 
 /** The inverse of `hfft`, [.., N] → [.., ⌊N/2⌋ + 1, 2]. @throws dtype-unsupported, invalid-argument, invalid-dim */
 export function ihfft(self: Tensor, options: FftOptions = {}): Tensor {
+  checkOptionNames('ihfft', options, FFT);
   return one(ihfftOp, self, options);
 }
 
 /** `fft` in two dimensions, the last ones by default. @throws shape-mismatch, dtype-unsupported, invalid-argument, invalid-dim */
 export function fft2(self: Tensor, options: FftnOptions = {}): Tensor {
+  checkOptionNames('fft2', options, FFTN);
   return two(forwards.two, self, options);
 }
 
 /** `ifft` in two dimensions, the last ones by default. @throws shape-mismatch, dtype-unsupported, invalid-argument, invalid-dim */
 export function ifft2(self: Tensor, options: FftnOptions = {}): Tensor {
+  checkOptionNames('ifft2', options, FFTN);
   return two(inverses.two, self, options);
 }
 
 /** `rfft` in the last of two dimensions, `fft` in the other. @throws dtype-unsupported, invalid-argument, invalid-dim */
 export function rfft2(self: Tensor, options: FftnOptions = {}): Tensor {
+  checkOptionNames('rfft2', options, FFTN);
   return two(realForwards.two, self, options);
 }
 
 /** The inverse of `rfft2`. @throws shape-mismatch, dtype-unsupported, invalid-argument, invalid-dim */
 export function irfft2(self: Tensor, options: FftnOptions = {}): Tensor {
+  checkOptionNames('irfft2', options, FFTN);
   return two(realInverses.two, self, options);
 }
 
 /** `fft` in several dimensions, all by default. @throws shape-mismatch, dtype-unsupported, invalid-argument, invalid-dim */
 export function fftn(self: Tensor, options: FftnOptions = {}): Tensor {
+  checkOptionNames('fftn', options, FFTN);
   return any(forwards.any, self, options);
 }
 
 /** `ifft` in several dimensions, all by default. @throws shape-mismatch, dtype-unsupported, invalid-argument, invalid-dim */
 export function ifftn(self: Tensor, options: FftnOptions = {}): Tensor {
+  checkOptionNames('ifftn', options, FFTN);
   return any(inverses.any, self, options);
 }
 
 /** `rfft` in the last of several dimensions, `fft` in the others. @throws dtype-unsupported, invalid-argument, invalid-dim */
 export function rfftn(self: Tensor, options: FftnOptions = {}): Tensor {
+  checkOptionNames('rfftn', options, FFTN);
   return any(realForwards.any, self, options);
 }
 
 /** The inverse of `rfftn`. @throws shape-mismatch, dtype-unsupported, invalid-argument, invalid-dim */
 export function irfftn(self: Tensor, options: FftnOptions = {}): Tensor {
+  checkOptionNames('irfftn', options, FFTN);
   return any(realInverses.any, self, options);
 }

@@ -1,7 +1,7 @@
 /**
  * @file Embedding bags: rows of a table combined per bag of indices, and tables kept within a norm.
  */
-import { TesseraError } from '@tessera/shared';
+import { type OptionNames, TesseraError, checkOptionNames } from '@tessera/shared';
 import { callOp } from '../../dispatch/dispatcher.js';
 import {
   BAG_MODES,
@@ -224,6 +224,13 @@ export interface EmbeddingBagOptions {
   /** Rows of this index count for nothing. */
   readonly paddingIdx?: number | null;
 }
+const EMBEDDING_BAG: OptionNames<EmbeddingBagOptions> = {
+  mode: true,
+  scaleGradByFreq: true,
+  perSampleWeights: true,
+  includeLastOffset: true,
+  paddingIdx: true,
+};
 
 /**
  * Rows of a [V, D] table combined per bag: indices [N], offsets [B] where each bag begins → [B, D].
@@ -235,18 +242,19 @@ export function embeddingBag(
   weight: Tensor,
   indices: Tensor,
   offsets: Tensor,
-  options: EmbeddingBagOptions = {},
+  options?: EmbeddingBagOptions,
 ): [output: Tensor, offset2bag: Tensor, bagSize: Tensor, maximumIndices: Tensor] {
+  checkOptionNames('embeddingBag', options, EMBEDDING_BAG);
   return callOp(bagPaddingOp, [
     weight,
     indices,
     offsets,
-    options.scaleGradByFreq ?? false,
-    BAG_MODES[options.mode ?? 'mean'],
+    options?.scaleGradByFreq ?? false,
+    BAG_MODES[options?.mode ?? 'mean'],
     false,
-    options.perSampleWeights ?? null,
-    options.includeLastOffset ?? false,
-    options.paddingIdx ?? null,
+    options?.perSampleWeights ?? null,
+    options?.includeLastOffset ?? false,
+    options?.paddingIdx ?? null,
   ]);
 }
 

@@ -4,7 +4,7 @@
  * A bool mask makes the shape of the result depend on values. `index` and `indexPut` therefore turn
  * masks into positions with `nonzero` first, so that a tracer sees the data-dependent step as such.
  */
-import { TesseraError } from '@tessera/shared';
+import { type OptionNames, TesseraError } from '@tessera/shared';
 import { callOp } from '../../dispatch/dispatcher.js';
 import { planIndex } from '../../kernels/advanced-index.js';
 import { readNumbers, roundTo, writeNumbers } from '../../kernels/elements.js';
@@ -167,6 +167,15 @@ function withoutMasks(indices: TensorIndices): (Tensor | null)[] {
 export function indexWith(self: Tensor, indices: TensorIndices): Tensor {
   return callOp(indexOp, [self, withoutMasks(indices)]);
 }
+
+/** Options of `indexPut` and `put`. */
+export interface AccumulateOptions {
+  /** Values are added to what is there (default false: written over it). */
+  readonly accumulate?: boolean;
+}
+
+/** The names of `AccumulateOptions`. */
+export const ACCUMULATE: OptionNames<AccumulateOptions> = { accumulate: true };
 
 /** A copy of self with `values` written (or added) at the indices. @throws shape-mismatch, index-out-of-range, dtype-mismatch */
 export function indexPutWith(

@@ -8,6 +8,7 @@ import type { Tensor } from '../../tensor.js';
 import type { TensorIndices } from './indexing.js';
 import { unsqueeze } from '../view/dims.js';
 import { select, slice } from '../view/slice.js';
+import type { DeviceType } from '../../device.js';
 
 /**
  * One item of an index expression:
@@ -89,7 +90,7 @@ export function subscript(self: Tensor, items: readonly IndexItem[]): Subscript 
   return { view, indices };
 }
 
-function indexTensor(values: readonly (number | boolean)[], device: string): Tensor {
+function indexTensor(values: readonly (number | boolean)[], device: DeviceType): Tensor {
   return values.some((value) => typeof value === 'boolean')
     ? tensor(values as boolean[], { device })
     : tensor(values as number[], { dtype: 'int64', device });

@@ -1,7 +1,7 @@
 /**
  * @file Scatters that combine what meets at a position: sum, product, mean, extremes.
  */
-import { TesseraError } from '@tessera/shared';
+import { type OptionNames, TesseraError, checkOptionNames } from '@tessera/shared';
 import { callOp } from '../../dispatch/dispatcher.js';
 import { isFloatingPoint } from '../../dtype.js';
 import { forEachIndexed } from '../../kernels/coordinates.js';
@@ -182,6 +182,8 @@ const scatterValueWithOp = defineOp(
 defineInplace(scatterWithOp);
 defineInplace(scatterValueWithOp);
 
+const INCLUDE_SELF: OptionNames<{ includeSelf?: boolean }> = { includeSelf: true };
+
 /** A copy of self with `src` combined into it at the indices along a dimension. @throws index-out-of-range, shape-mismatch, invalid-argument */
 export function scatterReduce(
   self: Tensor,
@@ -189,9 +191,10 @@ export function scatterReduce(
   index: Tensor,
   src: Tensor,
   reduce: ScatterReduction,
-  options: { includeSelf?: boolean } = {},
+  options?: { includeSelf?: boolean },
 ): Tensor {
-  const include = options.includeSelf ?? true;
+  checkOptionNames('scatterReduce', options, INCLUDE_SELF);
+  const include = options?.includeSelf ?? true;
   return callOp(scatterReduceOp, [self, dim, index, src, reduce, include]);
 }
 
@@ -202,8 +205,9 @@ export function scatterReduce_(
   index: Tensor,
   src: Tensor,
   reduce: ScatterReduction,
-  options: { includeSelf?: boolean } = {},
+  options?: { includeSelf?: boolean },
 ): Tensor {
-  const include = options.includeSelf ?? true;
+  checkOptionNames('scatterReduce_', options, INCLUDE_SELF);
+  const include = options?.includeSelf ?? true;
   return callOp(scatterReduceInplace, [self, dim, index, src, reduce, include]);
 }

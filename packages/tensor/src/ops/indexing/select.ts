@@ -1,7 +1,7 @@
 /**
  * @file Picking whole slices by a vector of indices: index_select, index_add, embedding.
  */
-import { TesseraError, type ScalarLike } from '@tessera/shared';
+import { type ScalarLike, type OptionNames, TesseraError, checkOptionNames } from '@tessera/shared';
 import { callOp } from '../../dispatch/dispatcher.js';
 import { checkIndexType, strictIndex } from '../../kernels/coordinates.js';
 import { floatsInPlace, readNumbers, writeNumbers } from '../../kernels/elements.js';
@@ -207,15 +207,18 @@ export function indexSelect(self: Tensor, dim: number, index: Tensor): Tensor {
   return callOp(indexSelectOp, [self, dim, index]);
 }
 
+const ALPHA: OptionNames<{ alpha?: ScalarLike }> = { alpha: true };
+
 /** A copy of self with alpha · source added to the named slices; repeated indices add up. @throws index-out-of-range, shape-mismatch */
 export function indexAdd(
   self: Tensor,
   dim: number,
   index: Tensor,
   source: Tensor,
-  options: { alpha?: ScalarLike } = {},
+  options?: { alpha?: ScalarLike },
 ): Tensor {
-  return callOp(indexAddOp, [self, dim, index, source, options.alpha ?? 1]);
+  checkOptionNames('indexAdd', options, ALPHA);
+  return callOp(indexAddOp, [self, dim, index, source, options?.alpha ?? 1]);
 }
 
 /** Adds alpha · source to the named slices. */
@@ -224,22 +227,29 @@ export function indexAdd_(
   dim: number,
   index: Tensor,
   source: Tensor,
-  options: { alpha?: ScalarLike } = {},
+  options?: { alpha?: ScalarLike },
 ): Tensor {
-  return callOp(indexAddInplace, [self, dim, index, source, options.alpha ?? 1]);
+  checkOptionNames('indexAdd_', options, ALPHA);
+  return callOp(indexAddInplace, [self, dim, index, source, options?.alpha ?? 1]);
 }
+
+const PADDING_IDX_SCALE_GRAD_BY_FREQ: OptionNames<{
+  paddingIdx?: number;
+  scaleGradByFreq?: boolean;
+}> = { paddingIdx: true, scaleGradByFreq: true };
 
 /** Rows of a [V, D] table: indices […] → […, D]. Rows of `paddingIdx` get no gradient. @throws index-out-of-range */
 export function embedding(
   weight: Tensor,
   indices: Tensor,
-  options: { paddingIdx?: number; scaleGradByFreq?: boolean } = {},
+  options?: { paddingIdx?: number; scaleGradByFreq?: boolean },
 ): Tensor {
+  checkOptionNames('embedding', options, PADDING_IDX_SCALE_GRAD_BY_FREQ);
   return callOp(embeddingOp, [
     weight,
     indices,
-    options.paddingIdx ?? -1,
-    options.scaleGradByFreq ?? false,
+    options?.paddingIdx ?? -1,
+    options?.scaleGradByFreq ?? false,
     false,
   ]);
 }

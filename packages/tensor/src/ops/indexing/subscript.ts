@@ -1,13 +1,16 @@
 /**
  * @file Indexing as people write it: by an index expression, or by a list of tensors as ATen takes it.
  */
+import { checkOptionNames } from '@tessera/shared';
 import { isTensor } from '../../tensor-factory.js';
 import type { Tensor } from '../../tensor.js';
 import { callOp } from '../../dispatch/dispatcher.js';
 import { scalarTensor } from '../factory/factory.js';
 import { type IndexItem, subscript } from './items.js';
 import {
+  type AccumulateOptions,
   type TensorIndices,
+  ACCUMULATE,
   indexPutWith,
   indexPutWith_,
   indexWith,
@@ -50,10 +53,12 @@ export function indexPut(
   self: Tensor,
   items: TensorIndices | readonly IndexItem[],
   values: Tensor | number,
-  accumulate = false,
+  options?: AccumulateOptions,
 ): Tensor {
-  if (isTensorList(items) && isTensor(values)) return indexPutWith(self, items, values, accumulate);
-  return indexPut_(clone(self), items, values, accumulate);
+  checkOptionNames('indexPut', options, ACCUMULATE);
+  if (isTensorList(items) && isTensor(values))
+    return indexPutWith(self, items, values, options?.accumulate);
+  return indexPut_(clone(self), items, values, options);
 }
 
 /**
@@ -67,8 +72,10 @@ export function indexPut_(
   self: Tensor,
   items: TensorIndices | readonly IndexItem[],
   values: Tensor | number,
-  accumulate = false,
+  options?: AccumulateOptions,
 ): Tensor {
+  checkOptionNames('indexPut_', options, ACCUMULATE);
+  const accumulate = options?.accumulate ?? false;
   const written = isTensorList(items) ? { view: self, indices: items } : subscript(self, items);
   const { view, indices } = written;
   const source = isTensor(values)

@@ -1,7 +1,7 @@
 /**
  * @file Reading and writing a tensor as if it were flat (take, put), and gather with broadcasting.
  */
-import { TesseraError } from '@tessera/shared';
+import { checkOptionNames, TesseraError } from '@tessera/shared';
 import { callOp } from '../../dispatch/dispatcher.js';
 import { checkIndexType } from '../../kernels/coordinates.js';
 import { defineInplace } from '../../op/inplace.js';
@@ -9,7 +9,7 @@ import { defineOp } from '../../op/op-overload.js';
 import { broadcastShapes, formatSizes, wrapDim } from '../../shape.js';
 import type { Tensor } from '../../tensor.js';
 import { remainder } from '../pointwise/division.js';
-import { indexWith, indexPutWith } from './indexing.js';
+import { type AccumulateOptions, ACCUMULATE, indexPutWith, indexWith } from './indexing.js';
 import { gather } from './scatter.js';
 import { expand, reshape } from '../view/view.js';
 
@@ -90,13 +90,25 @@ export function take(self: Tensor, index: Tensor): Tensor {
 }
 
 /** A copy of self with `source` written (or added) at positions in the flattened tensor. @throws index-out-of-range, shape-mismatch, dtype-mismatch */
-export function put(self: Tensor, index: Tensor, source: Tensor, accumulate = false): Tensor {
-  return callOp(putOp, [self, index, source, accumulate]);
+export function put(
+  self: Tensor,
+  index: Tensor,
+  source: Tensor,
+  options?: AccumulateOptions,
+): Tensor {
+  checkOptionNames('put', options, ACCUMULATE);
+  return callOp(putOp, [self, index, source, options?.accumulate ?? false]);
 }
 
 /** Writes (or adds) `source` at positions in the flattened tensor. */
-export function put_(self: Tensor, index: Tensor, source: Tensor, accumulate = false): Tensor {
-  return callOp(putInplace, [self, index, source, accumulate]);
+export function put_(
+  self: Tensor,
+  index: Tensor,
+  source: Tensor,
+  options?: AccumulateOptions,
+): Tensor {
+  checkOptionNames('put_', options, ACCUMULATE);
+  return callOp(putInplace, [self, index, source, options?.accumulate ?? false]);
 }
 
 /** gather() whose other dimensions broadcast; without a dimension, of the flattened tensors. @throws index-out-of-range, shape-mismatch */

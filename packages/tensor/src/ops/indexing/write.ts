@@ -1,7 +1,7 @@
 /**
  * @file Writing whole slices named by a vector of indices: index_copy, index_fill, index_reduce.
  */
-import { TesseraError, type ScalarLike } from '@tessera/shared';
+import { type ScalarLike, type OptionNames, TesseraError, checkOptionNames } from '@tessera/shared';
 import { callOp } from '../../dispatch/dispatcher.js';
 import { checkIndexType, sliceLayout, strictIndex } from '../../kernels/coordinates.js';
 import { readNumbers, writeNumbers } from '../../kernels/elements.js';
@@ -205,6 +205,8 @@ export function indexFill_(
 /** How slices that meet are combined. */
 export type IndexReduction = Exclude<ScatterReduction, 'sum'>;
 
+const INCLUDE_SELF: OptionNames<{ includeSelf?: boolean }> = { includeSelf: true };
+
 /** A copy of self with the slices of `source` combined into the named ones. @throws index-out-of-range, shape-mismatch, invalid-argument */
 export function indexReduce(
   self: Tensor,
@@ -212,9 +214,10 @@ export function indexReduce(
   index: Tensor,
   source: Tensor,
   reduce: IndexReduction,
-  options: { includeSelf?: boolean } = {},
+  options?: { includeSelf?: boolean },
 ): Tensor {
-  const include = options.includeSelf ?? true;
+  checkOptionNames('indexReduce', options, INCLUDE_SELF);
+  const include = options?.includeSelf ?? true;
   return callOp(indexReduceOp, [self, dim, index, source, reduce, include]);
 }
 
@@ -225,8 +228,9 @@ export function indexReduce_(
   index: Tensor,
   source: Tensor,
   reduce: IndexReduction,
-  options: { includeSelf?: boolean } = {},
+  options?: { includeSelf?: boolean },
 ): Tensor {
-  const include = options.includeSelf ?? true;
+  checkOptionNames('indexReduce_', options, INCLUDE_SELF);
+  const include = options?.includeSelf ?? true;
   return callOp(indexReduceInplace, [self, dim, index, source, reduce, include]);
 }

@@ -1,7 +1,7 @@
 /**
  * @file Cholesky factors of symmetric positive-definite matrices, and what they solve.
  */
-import { TesseraError } from '@tessera/shared';
+import { type OptionNames, TesseraError, checkOptionNames } from '@tessera/shared';
 import { callOp } from '../../dispatch/dispatcher.js';
 import { choleskyFactor, transposed } from '../../kernels/dense-matrix.js';
 import { readNumbers, writeNumbers } from '../../kernels/elements.js';
@@ -118,9 +118,12 @@ const choleskyInverseOp = defineOp(
   },
 );
 
+const UPPER: OptionNames<{ readonly upper?: boolean }> = { upper: true };
+
 /** Lower L with L @ Lᵀ = self (upper U with Uᵀ @ U = self if `upper`); reads that triangle of self. @throws linalg-error unless positive-definite, shape-mismatch, invalid-dim, dtype-unsupported */
-export function cholesky(self: Tensor, options: { readonly upper?: boolean } = {}): Tensor {
-  return callOp(choleskyOp, [self, options.upper ?? false]) as Tensor;
+export function cholesky(self: Tensor, options?: { readonly upper?: boolean }): Tensor {
+  checkOptionNames('cholesky', options, UPPER);
+  return callOp(choleskyOp, [self, options?.upper ?? false]) as Tensor;
 }
 
 /** Options of `choleskyEx`. */
@@ -129,12 +132,14 @@ export interface CholeskyExOptions {
   /** Whether matrices that are not positive-definite throw. */
   readonly checkErrors?: boolean;
 }
+const CHOLESKY_EX: OptionNames<CholeskyExOptions> = { upper: true, checkErrors: true };
 
 /** The factor, and for each matrix 0 or the order of the first leading minor that is not positive. @throws linalg-error, shape-mismatch, invalid-dim, dtype-unsupported */
 export function choleskyEx(
   self: Tensor,
   options: CholeskyExOptions = {},
 ): [factor: Tensor, info: Tensor] {
+  checkOptionNames('choleskyEx', options, CHOLESKY_EX);
   const { upper = false, checkErrors = false } = options;
   return callOp(choleskyExOp, [self, upper, checkErrors]) as [Tensor, Tensor];
 }
@@ -143,15 +148,14 @@ export function choleskyEx(
 export function choleskySolve(
   b: Tensor,
   factor: Tensor,
-  options: { readonly upper?: boolean } = {},
+  options?: { readonly upper?: boolean },
 ): Tensor {
-  return callOp(choleskySolveOp, [b, factor, options.upper ?? false]) as Tensor;
+  checkOptionNames('choleskySolve', options, UPPER);
+  return callOp(choleskySolveOp, [b, factor, options?.upper ?? false]) as Tensor;
 }
 
 /** The inverse of A from its Cholesky factor. @throws shape-mismatch, invalid-dim, dtype-unsupported */
-export function choleskyInverse(
-  factor: Tensor,
-  options: { readonly upper?: boolean } = {},
-): Tensor {
-  return callOp(choleskyInverseOp, [factor, options.upper ?? false]) as Tensor;
+export function choleskyInverse(factor: Tensor, options?: { readonly upper?: boolean }): Tensor {
+  checkOptionNames('choleskyInverse', options, UPPER);
+  return callOp(choleskyInverseOp, [factor, options?.upper ?? false]) as Tensor;
 }

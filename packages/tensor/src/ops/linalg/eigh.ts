@@ -1,7 +1,7 @@
 /**
  * @file Eigenvalues and eigenvectors of symmetric matrices.
  */
-import { TesseraError } from '@tessera/shared';
+import { type OptionNames, TesseraError, checkOptionNames } from '@tessera/shared';
 import { isGradEnabled } from '../../autograd/grad-mode.js';
 import { requiresGrad } from '../../autograd/history.js';
 import { callOp } from '../../dispatch/dispatcher.js';
@@ -111,16 +111,19 @@ export interface EighOptions {
   /** Which triangle is read (default 'L'). */
   readonly uplo?: Triangle;
 }
+const EIGH: OptionNames<EighOptions> = { uplo: true };
 
 /** Ascending eigenvalues and the eigenvectors, as columns, of symmetric matrices: [.., N, N] → [.., N], [.., N, N]. Gradients through vectors need distinct eigenvalues. @throws linalg-error, shape-mismatch, invalid-argument, invalid-dim, dtype-unsupported */
 export function eigh(
   self: Tensor,
-  options: EighOptions = {},
+  options?: EighOptions,
 ): [eigenvalues: Tensor, eigenvectors: Tensor] {
-  return callOp(eighPublicOp, [self, options.uplo ?? 'L']) as [Tensor, Tensor];
+  checkOptionNames('eigh', options, EIGH);
+  return callOp(eighPublicOp, [self, options?.uplo ?? 'L']) as [Tensor, Tensor];
 }
 
 /** Ascending eigenvalues of symmetric matrices, [.., N, N] → [.., N]. @throws linalg-error, shape-mismatch, invalid-argument, invalid-dim, dtype-unsupported */
-export function eigvalsh(self: Tensor, options: EighOptions = {}): Tensor {
-  return callOp(eigvalshOp, [self, options.uplo ?? 'L']) as Tensor;
+export function eigvalsh(self: Tensor, options?: EighOptions): Tensor {
+  checkOptionNames('eigvalsh', options, EIGH);
+  return callOp(eigvalshOp, [self, options?.uplo ?? 'L']) as Tensor;
 }

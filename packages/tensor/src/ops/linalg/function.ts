@@ -1,7 +1,7 @@
 /**
  * @file Functions of matrices: exponential and pseudo-inverse.
  */
-import { TesseraError } from '@tessera/shared';
+import { type OptionNames, checkOptionNames, TesseraError } from '@tessera/shared';
 import { callOp } from '../../dispatch/dispatcher.js';
 import { isFloatingPoint } from '../../dtype.js';
 import { readNumbers, writeNumbers } from '../../kernels/elements.js';
@@ -157,7 +157,7 @@ const pinvOp = defineOp(
 
 const pinverseOp = defineOp('aten::pinverse(Tensor self, float rcond=1e-15) -> Tensor', {
   decompose: ({ self, rcond }) => {
-    const options = { dtype: 'float64', device: self.device as string } as const;
+    const options = { dtype: 'float64', device: self.device } as const;
     return callOp(pinvOp, [self, zeros([], options), full([], rcond as number, options), false]);
   },
 });
@@ -167,16 +167,26 @@ export function matrixExp(self: Tensor): Tensor {
   return callOp(expOp, [self]) as Tensor;
 }
 
+const PINV: OptionNames<{ atol?: Tensor | null; rtol?: Tensor | null; hermitian?: boolean }> = {
+  atol: true,
+  rtol: true,
+  hermitian: true,
+};
+
 /** The Moore–Penrose inverse, [.., M, N] → [.., N, M]; singular values up to max(atol, rtol · largest) count as 0. @throws invalid-dim, dtype-unsupported */
 export function pinv(
   self: Tensor,
   options: { atol?: Tensor | null; rtol?: Tensor | null; hermitian?: boolean } = {},
 ): Tensor {
+  checkOptionNames('pinv', options, PINV);
   const { atol = null, rtol = null, hermitian = false } = options;
   return callOp(pinvOp, [self, atol, rtol, hermitian]) as Tensor;
 }
 
+const PINVERSE: OptionNames<{ rcond: number }> = { rcond: true };
+
 /** The Moore–Penrose inverse; singular values up to rcond · largest count as 0. @throws invalid-dim, dtype-unsupported */
-export function pinverse(self: Tensor, rcond = 1e-15): Tensor {
-  return callOp(pinverseOp, [self, rcond]) as Tensor;
+export function pinverse(self: Tensor, options?: { readonly rcond?: number }): Tensor {
+  checkOptionNames('pinverse', options, PINVERSE);
+  return callOp(pinverseOp, [self, options?.rcond ?? 1e-15]) as Tensor;
 }

@@ -1,6 +1,7 @@
 /**
  * @file Inverses of square matrices.
  */
+import { type OptionNames, checkOptionNames } from '@tessera/shared';
 import { callOp } from '../../dispatch/dispatcher.js';
 import { invertMatrix } from '../../kernels/dense-matrix.js';
 import { readNumbers, writeNumbers } from '../../kernels/elements.js';
@@ -63,10 +64,13 @@ export function inv(self: Tensor): Tensor {
   return callOp(invOp, [self]) as Tensor;
 }
 
+const CHECK_ERRORS: OptionNames<{ readonly checkErrors?: boolean }> = { checkErrors: true };
+
 /** Inverses, and for each matrix 0 or which diagonal element of its factor is 0 (from 1); throws then if `checkErrors`. @throws linalg-error, shape-mismatch, invalid-dim, dtype-unsupported */
 export function invEx(
   self: Tensor,
-  options: { readonly checkErrors?: boolean } = {},
+  options?: { readonly checkErrors?: boolean },
 ): [inverse: Tensor, info: Tensor] {
-  return callOp(invExOp, [self, options.checkErrors ?? false]) as [Tensor, Tensor];
+  checkOptionNames('invEx', options, CHECK_ERRORS);
+  return callOp(invExOp, [self, options?.checkErrors ?? false]) as [Tensor, Tensor];
 }

@@ -1,7 +1,7 @@
 /**
  * @file Least squares: the best solutions of systems of linear equations, the shortest where there are several.
  */
-import { TesseraError } from '@tessera/shared';
+import { type OptionNames, TesseraError, checkOptionNames } from '@tessera/shared';
 import { callOp } from '../../dispatch/dispatcher.js';
 import { readNumbers, writeNumbers } from '../../kernels/elements.js';
 import { jacobiSvd } from '../../kernels/jacobi-svd.js';
@@ -172,6 +172,7 @@ export interface LstsqOptions {
   /** LAPACK's method by whose rules residuals, ranks and singular values are given (default 'gelsy'). */
   readonly driver?: LstsqDriver | null;
 }
+const LSTSQ: OptionNames<LstsqOptions> = { rcond: true, driver: true };
 
 /**
  * The X that makes ‖self @ X - b‖ least, the shortest if there are several: [.., M, N], [.., M, K] → [.., N, K]. With
@@ -185,6 +186,7 @@ export function lstsq(
   b: Tensor,
   options: LstsqOptions = {},
 ): [solution: Tensor, residuals: Tensor, rank: Tensor, singularValues: Tensor] {
+  checkOptionNames('lstsq', options, LSTSQ);
   const { rcond = null, driver = null } = options;
   return callOp(lstsqOp, [self, b, rcond, driver]) as [Tensor, Tensor, Tensor, Tensor];
 }

@@ -1,7 +1,7 @@
 /**
  * @file Solving with a matrix that was factored before: LU and row swaps, as LAPACK packs them.
  */
-import { TesseraError } from '@tessera/shared';
+import { type OptionNames, TesseraError, checkOptionNames } from '@tessera/shared';
 import { callOp } from '../../dispatch/dispatcher.js';
 import { readNumbers, writeNumbers } from '../../kernels/elements.js';
 import { defineOp } from '../../op/op-overload.js';
@@ -95,6 +95,11 @@ function refuse(why: string): never {
   });
 }
 
+const LEFT_ADJOINT: OptionNames<{ left?: boolean; adjoint?: boolean }> = {
+  left: true,
+  adjoint: true,
+};
+
 /** X with A @ X = b (X @ A = b unless `left`; Aᵀ if `adjoint`), where A was factored into lu and pivots. @throws shape-mismatch */
 export function luSolve(
   lu: Tensor,
@@ -102,6 +107,7 @@ export function luSolve(
   b: Tensor,
   options: { left?: boolean; adjoint?: boolean } = {},
 ): Tensor {
+  checkOptionNames('luSolve', options, LEFT_ADJOINT);
   const { left = true, adjoint = false } = options;
   return callOp(luSolveOp, [lu, pivots, b, left, adjoint]) as Tensor;
 }

@@ -1,7 +1,7 @@
 /**
  * @file LU factors with row swaps: packed as LAPACK has them, and as matrices of their own.
  */
-import { TesseraError } from '@tessera/shared';
+import { type OptionNames, TesseraError, checkOptionNames } from '@tessera/shared';
 import { callOp } from '../../dispatch/dispatcher.js';
 import { luFactor as factorMatrix } from '../../kernels/dense-matrix.js';
 import { readNumbers, writeNumbers } from '../../kernels/elements.js';
@@ -166,22 +166,31 @@ export interface LuOptions {
   /** Whether rows are swapped (default true); without, matrices need not have factors. */
   readonly pivot?: boolean;
 }
+const LU: OptionNames<LuOptions> = { pivot: true };
 
 /** P @ L @ U = self: [.., M, N] → [.., M, M], [.., M, K], [.., K, N]; P is empty without pivoting. @throws invalid-dim, dtype-unsupported */
-export function lu(self: Tensor, options: LuOptions = {}): [p: Tensor, l: Tensor, u: Tensor] {
-  return callOp(luOp, [self, options.pivot ?? true]) as [Tensor, Tensor, Tensor];
+export function lu(self: Tensor, options?: LuOptions): [p: Tensor, l: Tensor, u: Tensor] {
+  checkOptionNames('lu', options, LU);
+  return callOp(luOp, [self, options?.pivot ?? true]) as [Tensor, Tensor, Tensor];
 }
 
 /** L and U in one tensor, and the row that each row was swapped with, from 1 (int32): for `luSolve`. @throws linalg-error for singular matrices, invalid-dim, dtype-unsupported */
-export function luFactor(self: Tensor, options: LuOptions = {}): [lu: Tensor, pivots: Tensor] {
-  return callOp(luFactorOp, [self, options.pivot ?? true]) as [Tensor, Tensor];
+export function luFactor(self: Tensor, options?: LuOptions): [lu: Tensor, pivots: Tensor] {
+  checkOptionNames('luFactor', options, LU);
+  return callOp(luFactorOp, [self, options?.pivot ?? true]) as [Tensor, Tensor];
 }
+
+const PIVOT_CHECK_ERRORS: OptionNames<LuOptions & { readonly checkErrors?: boolean }> = {
+  pivot: true,
+  checkErrors: true,
+};
 
 /** As `luFactor`, and for each matrix 0 or which diagonal element of U is 0 (from 1); throws then if `checkErrors`. @throws linalg-error, invalid-dim, dtype-unsupported */
 export function luFactorEx(
   self: Tensor,
   options: LuOptions & { readonly checkErrors?: boolean } = {},
 ): [lu: Tensor, pivots: Tensor, info: Tensor] {
+  checkOptionNames('luFactorEx', options, PIVOT_CHECK_ERRORS);
   const { pivot = true, checkErrors = false } = options;
   return callOp(luFactorExOp, [self, pivot, checkErrors]) as [Tensor, Tensor, Tensor];
 }

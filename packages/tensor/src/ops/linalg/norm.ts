@@ -1,7 +1,7 @@
 /**
  * @file Norms of matrices, and `linalg_norm`, which takes vectors and matrices.
  */
-import { TesseraError, type ScalarLike } from '@tessera/shared';
+import { type ScalarLike, TesseraError, checkOptionNames } from '@tessera/shared';
 import { callOp } from '../../dispatch/dispatcher.js';
 import { DTYPES, type DType } from '../../dtype.js';
 import { fixedScalar } from '../../kernels/pointwise-kernel.js';
@@ -11,7 +11,8 @@ import type { Tensor } from '../../tensor.js';
 import { toDtype } from '../arrange/copy.js';
 import { svdvals } from './svd.js';
 import { norm as vectorNorm } from '../reduction/norm.js';
-import { type ReduceOptions, sum } from '../reduction/reduction.js';
+import { sum } from '../reduction/reduction.js';
+import { type ReduceOptions, REDUCE } from '../reduction/reduce-options.js';
 import { amax, amin } from '../reduction/extremum.js';
 import { type Dims, dimList } from '../reduction/spread.js';
 import { permute } from '../view/view.js';
@@ -57,7 +58,9 @@ function normOfMatrix(
   if (order === 'nuc') return restored(sum(singularValues(x, [a, b]), -1));
   // The largest of none is 0.
   const largest = (y: Tensor, at: number, keep = false): Tensor =>
-    y.sizes[wrapDim(at, y.ndim)] === 0 ? sum(y, at, { keepdim: keep }) : amax(y, at, keep);
+    y.sizes[wrapDim(at, y.ndim)] === 0
+      ? sum(y, at, { keepdim: keep })
+      : amax(y, at, { keepdim: keep });
   const extremum = order > 0 ? largest : amin;
   const magnitude = Math.abs(order);
   if (magnitude === 2) return restored(extremum(singularValues(x, [a, b]), -1));
@@ -144,10 +147,17 @@ export function matrixNorm(
   self: Tensor,
   order: MatrixOrder = 'fro',
   dim: readonly number[] = [-2, -1],
-  options: ReduceOptions = {},
+  options?: ReduceOptions,
 ): Tensor {
+  checkOptionNames('matrixNorm', options, REDUCE);
   const op = typeof order === 'string' ? matrixNormStringOp : matrixNormOp;
-  return callOp(op, [self, order, dim, options.keepdim ?? false, options.dtype ?? null]) as Tensor;
+  return callOp(op, [
+    self,
+    order,
+    dim,
+    options?.keepdim ?? false,
+    options?.dtype ?? null,
+  ]) as Tensor;
 }
 
 /** Norm of vectors (one dim) or matrices (two dims); of all elements if neither `order` nor `dim` is given. @throws invalid-argument, dtype-unsupported */
@@ -157,6 +167,7 @@ export function norm(
   dim: Dims = null,
   options: ReduceOptions = {},
 ): Tensor {
+  checkOptionNames('norm', options, REDUCE);
   const op = typeof order === 'string' ? linalgNormStringOp : linalgNormOp;
   const { keepdim = false, dtype = null } = options;
   return callOp(op, [self, order, dimList(dim), keepdim, dtype]) as Tensor;

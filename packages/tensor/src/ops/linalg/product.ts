@@ -1,7 +1,7 @@
 /**
  * @file Products of many matrices, of vectors along a dimension, and matrices of powers.
  */
-import { TesseraError } from '@tessera/shared';
+import { type OptionNames, TesseraError, checkOptionNames } from '@tessera/shared';
 import { callOp } from '../../dispatch/dispatcher.js';
 import { defineOp } from '../../op/op-overload.js';
 import { broadcastShapes, wrapDim } from '../../shape.js';
@@ -112,16 +112,18 @@ export function multiDot(tensors: readonly Tensor[]): Tensor {
   return callOp(multiDotOp, [tensors]) as Tensor;
 }
 
+const DIM: OptionNames<{ readonly dim?: number }> = { dim: true };
+
 /** Sums of products along a dimension, the last by default. @throws shape-mismatch, dtype-mismatch, invalid-dim */
-export function vecdot(
-  self: Tensor,
-  other: Tensor,
-  options: { readonly dim?: number } = {},
-): Tensor {
-  return callOp(vecdotOp, [self, other, options.dim ?? -1]) as Tensor;
+export function vecdot(self: Tensor, other: Tensor, options?: { readonly dim?: number }): Tensor {
+  checkOptionNames('vecdot', options, DIM);
+  return callOp(vecdotOp, [self, other, options?.dim ?? -1]) as Tensor;
 }
 
+const N: OptionNames<{ readonly n?: number | null }> = { n: true };
+
 /** Powers 0 to n - 1 of nodes, [.., M] → [.., M, n]; n is M by default. @throws invalid-argument */
-export function vander(self: Tensor, options: { readonly n?: number | null } = {}): Tensor {
-  return callOp(vanderOp, [self, options.n ?? null]) as Tensor;
+export function vander(self: Tensor, options?: { readonly n?: number | null }): Tensor {
+  checkOptionNames('vander', options, N);
+  return callOp(vanderOp, [self, options?.n ?? null]) as Tensor;
 }

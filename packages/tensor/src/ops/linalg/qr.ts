@@ -1,7 +1,7 @@
 /**
  * @file QR decomposition.
  */
-import { TesseraError } from '@tessera/shared';
+import { type OptionNames, TesseraError, checkOptionNames } from '@tessera/shared';
 import { callOp } from '../../dispatch/dispatcher.js';
 import { householderQr } from '../../kernels/dense-matrix.js';
 import { readNumbers, writeNumbers } from '../../kernels/elements.js';
@@ -103,7 +103,10 @@ defineOp('aten::qr(Tensor self, bool some=True) -> (Tensor Q, Tensor R)', {
   decompose: ({ self, some }) => callOp(qrOp, [self, (some as boolean) ? 'reduced' : 'complete']),
 });
 
+const MODE: OptionNames<{ mode?: QrMode }> = { mode: true };
+
 /** q @ r = self with orthonormal columns of q and upper triangular r: [.., M, N] → [.., M, K], [.., K, N]. @throws invalid-dim, dtype-unsupported, invalid-argument */
-export function qr(self: Tensor, options: { mode?: QrMode } = {}): [q: Tensor, r: Tensor] {
-  return callOp(qrOp, [self, options.mode ?? 'reduced']) as [Tensor, Tensor];
+export function qr(self: Tensor, options?: { mode?: QrMode }): [q: Tensor, r: Tensor] {
+  checkOptionNames('qr', options, MODE);
+  return callOp(qrOp, [self, options?.mode ?? 'reduced']) as [Tensor, Tensor];
 }

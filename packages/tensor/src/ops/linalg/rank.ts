@@ -1,7 +1,7 @@
 /**
  * @file Rank and condition number: how far matrices are from singular ones.
  */
-import { TesseraError, type ScalarLike } from '@tessera/shared';
+import { type ScalarLike, type OptionNames, TesseraError, checkOptionNames } from '@tessera/shared';
 import { callOp } from '../../dispatch/dispatcher.js';
 import { fixedScalar } from '../../kernels/pointwise-kernel.js';
 import { type OpOverload, defineOp } from '../../op/op-overload.js';
@@ -122,9 +122,11 @@ export interface MatrixRankOptions {
   /** A promise that the matrices are symmetric: eigenvalues are cheaper. */
   readonly hermitian?: boolean;
 }
+const MATRIX_RANK: OptionNames<MatrixRankOptions> = { atol: true, rtol: true, hermitian: true };
 
 /** How many singular values are not 0, [.., M, N] → [..], int64. @throws invalid-dim, dtype-unsupported */
 export function matrixRank(self: Tensor, options: MatrixRankOptions = {}): Tensor {
+  checkOptionNames('matrixRank', options, MATRIX_RANK);
   const { atol = null, rtol = null, hermitian = false } = options;
   if (!isTensor(atol) && !isTensor(rtol))
     return callOp(rankOp, [self, atol, rtol, hermitian]) as Tensor;

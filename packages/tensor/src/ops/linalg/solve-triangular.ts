@@ -1,7 +1,7 @@
 /**
  * @file Solving with triangular matrices.
  */
-import { TesseraError } from '@tessera/shared';
+import { type OptionNames, TesseraError, checkOptionNames } from '@tessera/shared';
 import { callOp } from '../../dispatch/dispatcher.js';
 import { solveTriangle, transposed } from '../../kernels/dense-matrix.js';
 import { readNumbers, writeNumbers } from '../../kernels/elements.js';
@@ -22,6 +22,7 @@ export interface TriangularOptions {
   readonly left?: boolean;
   readonly unitriangular?: boolean;
 }
+const TRIANGULAR: OptionNames<TriangularOptions> = { upper: true, left: true, unitriangular: true };
 
 const solveOp = defineOp(
   'aten::linalg_solve_triangular(Tensor self, Tensor B, *, bool upper, bool left=True, bool unitriangular=False) -> Tensor',
@@ -107,9 +108,16 @@ const oldSolveOp = defineOp(
 
 /** X with triangle(self) @ X = b (X @ triangle(self) = b unless `left`). @throws shape-mismatch, invalid-dim, dtype-unsupported */
 export function solveTriangular(self: Tensor, b: Tensor, options: TriangularOptions): Tensor {
+  checkOptionNames('solveTriangular', options, TRIANGULAR);
   const { upper, left = true, unitriangular = false } = options;
   return callOp(solveOp, [self, b, upper, left, unitriangular]) as Tensor;
 }
+
+const TRIANGULAR_SOLVE: OptionNames<{
+  upper?: boolean;
+  transpose?: boolean;
+  unitriangular?: boolean;
+}> = { upper: true, transpose: true, unitriangular: true };
 
 /** The solution of triangle(a) @ X = self, and a copy of a. @throws shape-mismatch, invalid-dim, dtype-unsupported */
 export function triangularSolve(
@@ -117,6 +125,7 @@ export function triangularSolve(
   a: Tensor,
   options: { upper?: boolean; transpose?: boolean; unitriangular?: boolean } = {},
 ): [solution: Tensor, coefficients: Tensor] {
+  checkOptionNames('triangularSolve', options, TRIANGULAR_SOLVE);
   const { upper = true, transpose = false, unitriangular = false } = options;
   return callOp(oldSolveOp, [self, a, upper, transpose, unitriangular]) as [Tensor, Tensor];
 }

@@ -1,7 +1,7 @@
 /**
  * @file Solutions of square systems of linear equations.
  */
-import { TesseraError } from '@tessera/shared';
+import { type OptionNames, TesseraError, checkOptionNames } from '@tessera/shared';
 import { callOp } from '../../dispatch/dispatcher.js';
 import { luFactor, luSolveMatrix, transposed } from '../../kernels/dense-matrix.js';
 import { readNumbers, writeNumbers } from '../../kernels/elements.js';
@@ -176,9 +176,12 @@ const solveOp = defineOp('aten::linalg_solve(Tensor A, Tensor B, *, bool left=Tr
   decompose: ({ A, B, left }) => (callOp(solveExOp, [A, B, left, true]) as Tensor[])[0],
 });
 
+const LEFT: OptionNames<{ readonly left?: boolean }> = { left: true };
+
 /** X with A @ X = b (X @ A = b unless `left`); b is matrices, or one vector for each matrix. @throws linalg-error for singular matrices, shape-mismatch, dtype-mismatch, dtype-unsupported */
-export function solve(self: Tensor, b: Tensor, options: { readonly left?: boolean } = {}): Tensor {
-  return callOp(solveOp, [self, b, options.left ?? true]) as Tensor;
+export function solve(self: Tensor, b: Tensor, options?: { readonly left?: boolean }): Tensor {
+  checkOptionNames('solve', options, LEFT);
+  return callOp(solveOp, [self, b, options?.left ?? true]) as Tensor;
 }
 
 /** Options of `solveEx`. */
@@ -187,6 +190,7 @@ export interface SolveExOptions {
   /** Whether singular matrices throw. */
   readonly checkErrors?: boolean;
 }
+const SOLVE_EX: OptionNames<SolveExOptions> = { left: true, checkErrors: true };
 
 /** Solutions as `solve` has them, and for each matrix 0 or which diagonal element of its factor is 0 (from 1). @throws linalg-error, shape-mismatch, dtype-mismatch, dtype-unsupported */
 export function solveEx(
@@ -194,6 +198,7 @@ export function solveEx(
   b: Tensor,
   options: SolveExOptions = {},
 ): [result: Tensor, info: Tensor] {
+  checkOptionNames('solveEx', options, SOLVE_EX);
   const { left = true, checkErrors = false } = options;
   return callOp(solveExPublicOp, [self, b, left, checkErrors]) as [Tensor, Tensor];
 }

@@ -1,7 +1,7 @@
 /**
  * @file Singular value decomposition.
  */
-import { TesseraError } from '@tessera/shared';
+import { type OptionNames, TesseraError, checkOptionNames } from '@tessera/shared';
 import { isGradEnabled } from '../../autograd/grad-mode.js';
 import { requiresGrad } from '../../autograd/history.js';
 import { callOp } from '../../dispatch/dispatcher.js';
@@ -127,12 +127,15 @@ const svdOp = defineOp(
   },
 );
 
+const FULL_MATRICES: OptionNames<{ fullMatrices?: boolean }> = { fullMatrices: true };
+
 /** u @ diag(s) @ vh = self with orthonormal u and vh and descending s: [.., M, N] → [.., M, K], [.., K], [.., K, N]; square u and vh if `fullMatrices`. @throws invalid-dim, dtype-unsupported */
 export function svd(
   self: Tensor,
-  options: { fullMatrices?: boolean } = {},
+  options?: { fullMatrices?: boolean },
 ): [u: Tensor, s: Tensor, vh: Tensor] {
-  const full = options.fullMatrices ?? true;
+  checkOptionNames('svd', options, FULL_MATRICES);
+  const full = options?.fullMatrices ?? true;
   return callOp(svdOp, [self, full, true, null]);
 }
 

@@ -1,7 +1,7 @@
 /**
  * @file Cross entropy: from class indices or class probabilities, with weights and label smoothing.
  */
-import { TesseraError } from '@tessera/shared';
+import { type OptionNames, TesseraError, checkOptionNames } from '@tessera/shared';
 import { callOp } from '../../dispatch/dispatcher.js';
 import { isFloatingPoint } from '../../dtype.js';
 import { defineOp } from '../../op/op-overload.js';
@@ -127,6 +127,12 @@ export interface CrossEntropyOptions extends NllLossOptions {
   /** Share of the target spread evenly over all classes, 0 to 1. */
   readonly labelSmoothing?: number;
 }
+const CROSS_ENTROPY: OptionNames<CrossEntropyOptions> = {
+  labelSmoothing: true,
+  weight: true,
+  reduction: true,
+  ignoreIndex: true,
+};
 
 /** Cross entropy of logits [N, C, …] with class indices [N, …] or class probabilities [N, C, …]. @throws shape-mismatch, dtype-mismatch, index-out-of-range */
 export function crossEntropy(
@@ -134,6 +140,7 @@ export function crossEntropy(
   target: Tensor,
   options: CrossEntropyOptions = {},
 ): Tensor {
+  checkOptionNames('crossEntropy', options, CROSS_ENTROPY);
   const { weight = null, reduction = 'mean', ignoreIndex = -100, labelSmoothing = 0 } = options;
   return callOp(crossEntropyOp, [
     input,

@@ -1,6 +1,7 @@
 /**
  * @file Losses between distributions: Kullback-Leibler divergence, Poisson likelihood.
  */
+import { type OptionNames, checkOptionNames } from '@tessera/shared';
 import { callOp } from '../../dispatch/dispatcher.js';
 import { checkFloating } from '../../kernels/restrict-dtypes.js';
 import { defineOp } from '../../op/op-overload.js';
@@ -52,9 +53,11 @@ export interface KlDivOptions extends LossOptions {
   /** Whether the target holds logarithms too. */
   readonly logTarget?: boolean;
 }
+const KL_DIV: OptionNames<KlDivOptions> = { logTarget: true, reduction: true };
 
 /** target (log target - input), the input being log-probabilities. @throws shape-mismatch */
 export function klDiv(input: Tensor, target: Tensor, options: KlDivOptions = {}): Tensor {
+  checkOptionNames('klDiv', options, KL_DIV);
   return callOp(divergenceOp, [input, target, reductionOf(options), options.logTarget ?? false]);
 }
 
@@ -67,6 +70,12 @@ export interface PoissonNllLossOptions extends LossOptions {
   /** Keeps the logarithm of a rate away from 0 (default 1e-8). */
   readonly eps?: number;
 }
+const POISSON_NLL_LOSS: OptionNames<PoissonNllLossOptions> = {
+  logInput: true,
+  full: true,
+  eps: true,
+  reduction: true,
+};
 
 /** Negative log likelihood of counts under a Poisson distribution. @throws shape-mismatch */
 export function poissonNllLoss(
@@ -74,6 +83,7 @@ export function poissonNllLoss(
   target: Tensor,
   options: PoissonNllLossOptions = {},
 ): Tensor {
+  checkOptionNames('poissonNllLoss', options, POISSON_NLL_LOSS);
   const { logInput = true, full = false, eps = 1e-8 } = options;
   return callOp(poissonOp, [input, target, logInput, full, eps, reductionOf(options)]);
 }

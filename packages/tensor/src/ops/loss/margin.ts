@@ -1,7 +1,7 @@
 /**
  * @file Losses that ask for a margin between similarities or distances.
  */
-import { TesseraError } from '@tessera/shared';
+import { type OptionNames, TesseraError, checkOptionNames } from '@tessera/shared';
 import { callOp } from '../../dispatch/dispatcher.js';
 import { isFloatingPoint } from '../../dtype.js';
 import { defaultDType } from '../../default-dtype.js';
@@ -14,7 +14,7 @@ import { div } from '../pointwise/division.js';
 import { exp, log1p, sqrt } from '../pointwise/exponential.js';
 import { clampMin, minimum } from '../pointwise/extremum.js';
 import { zerosLike } from '../factory/like.js';
-import { type LossOptions, reduced, reductionOf } from './reduce.js';
+import { type LossOptions, reduced, reductionOf, LOSS } from './reduce.js';
 import { add, mul, neg, rsub, sub } from '../pointwise/arithmetic.js';
 import { sum } from '../reduction/reduction.js';
 import { norm } from '../reduction/norm.js';
@@ -130,6 +130,7 @@ const tripletOp = defineOp(
 export interface MarginLossOptions extends LossOptions {
   readonly margin?: number;
 }
+const MARGIN_LOSS: OptionNames<MarginLossOptions> = { margin: true, reduction: true };
 
 /** 1 - cos(a, b) for target 1, max(0, cos(a, b) - margin) for -1: [N, D], [N, D], [N]. @throws shape-mismatch */
 export function cosineEmbeddingLoss(
@@ -138,6 +139,7 @@ export function cosineEmbeddingLoss(
   target: Tensor,
   options: MarginLossOptions = {},
 ): Tensor {
+  checkOptionNames('cosineEmbeddingLoss', options, MARGIN_LOSS);
   return callOp(cosineOp, [input1, input2, target, options.margin ?? 0, reductionOf(options)]);
 }
 
@@ -147,6 +149,7 @@ export function hingeEmbeddingLoss(
   target: Tensor,
   options: MarginLossOptions = {},
 ): Tensor {
+  checkOptionNames('hingeEmbeddingLoss', options, MARGIN_LOSS);
   return callOp(hingeOp, [input, target, options.margin ?? 1, reductionOf(options)]);
 }
 
@@ -157,11 +160,13 @@ export function marginRankingLoss(
   target: Tensor,
   options: MarginLossOptions = {},
 ): Tensor {
+  checkOptionNames('marginRankingLoss', options, MARGIN_LOSS);
   return callOp(rankingOp, [input1, input2, target, options.margin ?? 0, reductionOf(options)]);
 }
 
 /** log(1 + exp(-target input)). @throws shape-mismatch */
 export function softMarginLoss(input: Tensor, target: Tensor, options: LossOptions = {}): Tensor {
+  checkOptionNames('softMarginLoss', options, LOSS);
   return callOp(softOp, [input, target, reductionOf(options)]);
 }
 
@@ -174,6 +179,13 @@ export interface TripletMarginLossOptions extends MarginLossOptions {
   /** Whether the distance of positive and negative counts if it is the smaller one. */
   readonly swap?: boolean;
 }
+const TRIPLET_MARGIN_LOSS: OptionNames<TripletMarginLossOptions> = {
+  p: true,
+  eps: true,
+  swap: true,
+  margin: true,
+  reduction: true,
+};
 
 /** max(0, |anchor - positive| - |anchor - negative| + margin): [N, D] each. @throws shape-mismatch, invalid-argument */
 export function tripletMarginLoss(
@@ -182,6 +194,7 @@ export function tripletMarginLoss(
   negative: Tensor,
   options: TripletMarginLossOptions = {},
 ): Tensor {
+  checkOptionNames('tripletMarginLoss', options, TRIPLET_MARGIN_LOSS);
   const { margin = 1, p = 2, eps = 1e-6, swap = false } = options;
   return callOp(tripletOp, [
     anchor,

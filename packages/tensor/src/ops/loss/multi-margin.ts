@@ -1,7 +1,7 @@
 /**
  * @file Margin losses over classes, with one label per sample or several.
  */
-import { type ScalarLike, TesseraError } from '@tessera/shared';
+import { type ScalarLike, type OptionNames, TesseraError, checkOptionNames } from '@tessera/shared';
 import { callOp } from '../../dispatch/dispatcher.js';
 import { defineOp } from '../../op/op-overload.js';
 import { formatSizes, sameNumbers } from '../../shape.js';
@@ -14,7 +14,7 @@ import { zeros } from '../factory/factory.js';
 import { arange } from '../factory/range.js';
 import { maskedFill } from '../pointwise/fill.js';
 import { logicalAnd, logicalNot, logicalOr } from '../pointwise/logical.js';
-import { type LossOptions, reduced, reductionOf } from './reduce.js';
+import { type LossOptions, reduced, reductionOf, LOSS } from './reduce.js';
 import { add, mul, neg, rsub } from '../pointwise/arithmetic.js';
 import { sum } from '../reduction/reduction.js';
 import { cumsum } from '../scan/scan.js';
@@ -225,6 +225,12 @@ export interface MultiMarginLossOptions extends LossOptions {
   /** One weight per class. */
   readonly weight?: Tensor | null;
 }
+const MULTI_MARGIN_LOSS: OptionNames<MultiMarginLossOptions> = {
+  p: true,
+  margin: true,
+  weight: true,
+  reduction: true,
+};
 
 /** Mean over the other classes of max(0, margin - x[target] + x)ᵖ: [N, C], [N] → []. @throws shape-mismatch, invalid-argument, index-out-of-range */
 export function multiMarginLoss(
@@ -232,6 +238,7 @@ export function multiMarginLoss(
   target: Tensor,
   options: MultiMarginLossOptions = {},
 ): Tensor {
+  checkOptionNames('multiMarginLoss', options, MULTI_MARGIN_LOSS);
   const { p = 1, margin = 1, weight = null } = options;
   return callOp(singleOp, [input, target, p, margin, weight, reductionOf(options)]);
 }
@@ -242,5 +249,6 @@ export function multilabelMarginLoss(
   target: Tensor,
   options: LossOptions = {},
 ): Tensor {
+  checkOptionNames('multilabelMarginLoss', options, LOSS);
   return callOp(severalPlainOp, [input, target, reductionOf(options)]);
 }

@@ -3,7 +3,7 @@
  *
  * `nll_loss_forward` takes [C] or [N, C], `nll_loss2d_forward` takes [N, C, H, W]; one kernel serves both.
  */
-import { TesseraError } from '@tessera/shared';
+import { type OptionNames, TesseraError, checkOptionNames } from '@tessera/shared';
 import { callOp } from '../../dispatch/dispatcher.js';
 import { readNumbers, writeNumbers } from '../../kernels/elements.js';
 import { type ValueCheck, valueError } from '../../kernels/value-check.js';
@@ -215,14 +215,16 @@ export interface NllLossOptions {
   /** Targets with this value count for nothing. */
   readonly ignoreIndex?: number;
 }
+const NLL_LOSS: OptionNames<NllLossOptions> = { weight: true, reduction: true, ignoreIndex: true };
 
 /** -input[target], averaged with the weights: input [N, C, …] of log-probabilities, target [N, …] of class indices. @throws shape-mismatch, index-out-of-range */
-export function nllLoss(input: Tensor, target: Tensor, options: NllLossOptions = {}): Tensor {
+export function nllLoss(input: Tensor, target: Tensor, options?: NllLossOptions): Tensor {
+  checkOptionNames('nllLoss', options, NLL_LOSS);
   return callOp(lossNdOp, [
     input,
     target,
-    options.weight ?? null,
-    reductionNumber(options.reduction ?? 'mean'),
-    options.ignoreIndex ?? -100,
+    options?.weight ?? null,
+    reductionNumber(options?.reduction ?? 'mean'),
+    options?.ignoreIndex ?? -100,
   ]);
 }

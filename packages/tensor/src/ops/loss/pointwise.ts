@@ -1,7 +1,7 @@
 /**
  * @file Losses that are an element-wise distance and a reduction.
  */
-import { TesseraError, type ScalarLike } from '@tessera/shared';
+import { type OptionNames, type ScalarLike, checkOptionNames, TesseraError } from '@tessera/shared';
 import { callOp } from '../../dispatch/dispatcher.js';
 import { metaOfOperands } from '../../kernels/pointwise-kernel.js';
 import { readNumbers, roundTo, writeNumbers } from '../../kernels/elements.js';
@@ -15,7 +15,7 @@ import { le, lt } from '../pointwise/comparison.js';
 import { clampMin } from '../pointwise/extremum.js';
 import { log, log1p } from '../pointwise/exponential.js';
 import { type Reduction, reductionNumber } from './nll.js';
-import { reduced } from './reduce.js';
+import { type LossOptions, LOSS, reduced, reductionOf } from './reduce.js';
 import { div } from '../pointwise/division.js';
 import { add, mul, neg, rsub, sub } from '../pointwise/arithmetic.js';
 import { abs, sign } from '../pointwise/rounding.js';
@@ -233,34 +233,42 @@ const withLogitsOp = defineOp(
   },
 );
 
+/** Options of `smoothL1Loss`. */
+export interface SmoothL1LossOptions extends LossOptions {
+  /** The difference at which squares end (default 1). */
+  readonly beta?: ScalarLike;
+}
+const SMOOTH_L1: OptionNames<SmoothL1LossOptions> = { ...LOSS, beta: true };
+
+/** Options of `huberLoss`. */
+export interface HuberLossOptions extends LossOptions {
+  /** The difference at which squares end (default 1). */
+  readonly delta?: ScalarLike;
+}
+const HUBER: OptionNames<HuberLossOptions> = { ...LOSS, delta: true };
+
 /** Mean (or sum, or each) of squared differences. @throws shape-mismatch */
-export function mseLoss(input: Tensor, target: Tensor, reduction: Reduction = 'mean'): Tensor {
-  return callOp(mseOp, [input, target, reductionNumber(reduction)]);
+export function mseLoss(input: Tensor, target: Tensor, options?: LossOptions): Tensor {
+  checkOptionNames('mseLoss', options, LOSS);
+  return callOp(mseOp, [input, target, reductionOf(options)]);
 }
 
 /** Mean (or sum, or each) of absolute differences. @throws shape-mismatch */
-export function l1Loss(input: Tensor, target: Tensor, reduction: Reduction = 'mean'): Tensor {
-  return callOp(l1Op, [input, target, reductionNumber(reduction)]);
+export function l1Loss(input: Tensor, target: Tensor, options?: LossOptions): Tensor {
+  checkOptionNames('l1Loss', options, LOSS);
+  return callOp(l1Op, [input, target, reductionOf(options)]);
 }
 
 /** Squared differences below `beta`, absolute ones above. @throws shape-mismatch */
-export function smoothL1Loss(
-  input: Tensor,
-  target: Tensor,
-  reduction: Reduction = 'mean',
-  beta: ScalarLike = 1,
-): Tensor {
-  return callOp(smoothL1Op, [input, target, reductionNumber(reduction), beta]);
+export function smoothL1Loss(input: Tensor, target: Tensor, options?: SmoothL1LossOptions): Tensor {
+  checkOptionNames('smoothL1Loss', options, SMOOTH_L1);
+  return callOp(smoothL1Op, [input, target, reductionOf(options), options?.beta ?? 1]);
 }
 
 /** `smoothL1Loss` scaled by `delta`. @throws shape-mismatch */
-export function huberLoss(
-  input: Tensor,
-  target: Tensor,
-  reduction: Reduction = 'mean',
-  delta: ScalarLike = 1,
-): Tensor {
-  return callOp(huberOp, [input, target, reductionNumber(reduction), delta]);
+export function huberLoss(input: Tensor, target: Tensor, options?: HuberLossOptions): Tensor {
+  checkOptionNames('huberLoss', options, HUBER);
+  return callOp(huberOp, [input, target, reductionOf(options), options?.delta ?? 1]);
 }
 
 /** Parameters of binary losses. */
@@ -268,32 +276,39 @@ export interface BinaryLossOptions {
   readonly weight?: Tensor | null;
   readonly reduction?: Reduction;
 }
+const BINARY_LOSS: OptionNames<BinaryLossOptions> = { weight: true, reduction: true };
 
 /** Cross entropy of probabilities in [0, 1] with targets of the same shape. @throws shape-mismatch */
 export function binaryCrossEntropy(
   input: Tensor,
   target: Tensor,
-  options: BinaryLossOptions = {},
+  options?: BinaryLossOptions,
 ): Tensor {
+  checkOptionNames('binaryCrossEntropy', options, BINARY_LOSS);
   return callOp(binaryCrossEntropyOp, [
     input,
     target,
-    options.weight ?? null,
-    reductionNumber(options.reduction ?? 'mean'),
+    options?.weight ?? null,
+    reductionNumber(options?.reduction ?? 'mean'),
   ]);
 }
+
+const BINARY_CROSS_ENTROPY_WITH_LOGITS: OptionNames<
+  BinaryLossOptions & { posWeight?: Tensor | null }
+> = { weight: true, reduction: true, posWeight: true };
 
 /** Cross entropy of logits with targets; `posWeight` weighs the positive ones. @throws shape-mismatch */
 export function binaryCrossEntropyWithLogits(
   input: Tensor,
   target: Tensor,
-  options: BinaryLossOptions & { posWeight?: Tensor | null } = {},
+  options?: BinaryLossOptions & { posWeight?: Tensor | null },
 ): Tensor {
+  checkOptionNames('binaryCrossEntropyWithLogits', options, BINARY_CROSS_ENTROPY_WITH_LOGITS);
   return callOp(withLogitsOp, [
     input,
     target,
-    options.weight ?? null,
-    options.posWeight ?? null,
-    reductionNumber(options.reduction ?? 'mean'),
+    options?.weight ?? null,
+    options?.posWeight ?? null,
+    reductionNumber(options?.reduction ?? 'mean'),
   ]);
 }

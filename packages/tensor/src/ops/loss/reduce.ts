@@ -1,6 +1,7 @@
 /**
  * @file What losses do last: their elements as they are, averaged or summed.
  */
+import type { OptionNames } from '@tessera/shared';
 import type { Tensor } from '../../tensor.js';
 import { type Reduction, reductionNumber } from './nll.js';
 import { mean, sum } from '../reduction/reduction.js';
@@ -16,7 +17,10 @@ export interface LossOptions {
   readonly reduction?: Reduction;
 }
 
+/** The names of `LossOptions`. */
+export const LOSS: OptionNames<LossOptions> = { reduction: true };
+
 /** ATen's number of the reduction asked for. @throws invalid-argument */
-export function reductionOf(options: LossOptions): number {
-  return reductionNumber(options.reduction ?? 'mean');
+export function reductionOf(options: LossOptions | undefined): number {
+  return reductionNumber(options?.reduction ?? 'mean');
 }

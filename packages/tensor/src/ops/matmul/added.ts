@@ -1,7 +1,7 @@
 /**
  * @file Products added to a tensor: addbmm, addmv, addr. Each is one fused product or multiply-add.
  */
-import { TesseraError, type ScalarLike } from '@tessera/shared';
+import { type ScalarLike, TesseraError, checkOptionNames } from '@tessera/shared';
 import { callOp } from '../../dispatch/dispatcher.js';
 import { DTYPES, type DType, isFloatingPoint } from '../../dtype.js';
 import { roundTo } from '../../kernels/elements.js';
@@ -15,7 +15,8 @@ import { toDtype } from '../arrange/copy.js';
 import { ones } from '../factory/factory.js';
 import { maskedFill } from '../pointwise/fill.js';
 import { logicalAnd, logicalOr } from '../pointwise/logical.js';
-import { type ProductOptions, addmm } from './matmul.js';
+import { addmm } from './matmul.js';
+import { type ProductOptions, PRODUCT } from './product-options.js';
 import { add, mul } from '../pointwise/arithmetic.js';
 import { squeeze, unsqueeze } from '../view/dims.js';
 import { select } from '../view/slice.js';
@@ -151,6 +152,7 @@ export function addbmm(
   batch2: Tensor,
   options: ProductOptions = {},
 ): Tensor {
+  checkOptionNames('addbmm', options, PRODUCT);
   return call(addbmmOp, self, batch1, batch2, options);
 }
 
@@ -161,6 +163,7 @@ export function addbmm_(
   batch2: Tensor,
   options: ProductOptions = {},
 ): Tensor {
+  checkOptionNames('addbmm_', options, PRODUCT);
   return call(addbmmInplace, self, batch1, batch2, options);
 }
 
@@ -171,6 +174,7 @@ export function addmv(
   vec: Tensor,
   options: ProductOptions = {},
 ): Tensor {
+  checkOptionNames('addmv', options, PRODUCT);
   return call(addmvOp, self, mat, vec, options);
 }
 
@@ -181,6 +185,7 @@ export function addmv_(
   vec: Tensor,
   options: ProductOptions = {},
 ): Tensor {
+  checkOptionNames('addmv_', options, PRODUCT);
   return call(addmvInplace, self, mat, vec, options);
 }
 
@@ -191,6 +196,7 @@ export function addr(
   vec2: Tensor,
   options: ProductOptions = {},
 ): Tensor {
+  checkOptionNames('addr', options, PRODUCT);
   return call(addrOp, self, vec1, vec2, options);
 }
 
@@ -201,5 +207,6 @@ export function addr_(
   vec2: Tensor,
   options: ProductOptions = {},
 ): Tensor {
+  checkOptionNames('addr_', options, PRODUCT);
   return call(addrInplace, self, vec1, vec2, options);
 }

@@ -1,7 +1,7 @@
 /**
  * @file Cross products of 3-vectors, covariance and correlation.
  */
-import { TesseraError } from '@tessera/shared';
+import { type OptionNames, TesseraError, checkOptionNames } from '@tessera/shared';
 import { callOp } from '../../dispatch/dispatcher.js';
 import { isFloatingPoint, isIntegral } from '../../dtype.js';
 import { readNumbers } from '../../kernels/elements.js';
@@ -111,11 +111,18 @@ export function cross(self: Tensor, other: Tensor, dim: number | null = null): T
   return callOp(crossOp, [self, other, dim]) as Tensor;
 }
 
+const COV: OptionNames<{
+  correction?: number;
+  fweights?: Tensor | null;
+  aweights?: Tensor | null;
+}> = { correction: true, fweights: true, aweights: true };
+
 /** Covariances of variables (rows) over observations (columns). @throws invalid-argument */
 export function cov(
   self: Tensor,
   options: { correction?: number; fweights?: Tensor | null; aweights?: Tensor | null } = {},
 ): Tensor {
+  checkOptionNames('cov', options, COV);
   const { correction = 1, fweights = null, aweights = null } = options;
   return callOp(covOp, [self, correction, fweights, aweights]) as Tensor;
 }

@@ -1,7 +1,7 @@
 /**
  * @file Distances between all rows of matrices: cdist, pdist.
  */
-import { TesseraError } from '@tessera/shared';
+import { type OptionNames, checkOptionNames, TesseraError } from '@tessera/shared';
 import { callOp } from '../../dispatch/dispatcher.js';
 import { isFloatingPoint } from '../../dtype.js';
 import { readNumbers, writeNumbers } from '../../kernels/elements.js';
@@ -213,12 +213,16 @@ const pdistOp = defineOp('aten::pdist(Tensor self, float p=2.) -> Tensor', {
   },
 });
 
+const DISTANCE: OptionNames<{ p: number }> = { p: true };
+
 /** p-norm distances of all pairs of rows, [..., P, M] and [..., R, M] → [..., P, R]. @throws shape-mismatch, dtype-unsupported, invalid-argument */
-export function cdist(x1: Tensor, x2: Tensor, p = 2): Tensor {
-  return callOp(cdistOp, [x1, x2, p, null]);
+export function cdist(x1: Tensor, x2: Tensor, options?: { readonly p?: number }): Tensor {
+  checkOptionNames('cdist', options, DISTANCE);
+  return callOp(cdistOp, [x1, x2, options?.p ?? 2, null]);
 }
 
 /** p-norm distances of the rows i < j of a matrix, [N, M] → [N·(N-1)/2]. @throws shape-mismatch, dtype-unsupported, invalid-argument */
-export function pdist(self: Tensor, p = 2): Tensor {
-  return callOp(pdistOp, [self, p]);
+export function pdist(self: Tensor, options?: { readonly p?: number }): Tensor {
+  checkOptionNames('pdist', options, DISTANCE);
+  return callOp(pdistOp, [self, options?.p ?? 2]);
 }

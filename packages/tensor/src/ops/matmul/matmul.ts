@@ -1,7 +1,7 @@
 /**
  * @file Matrix products that are primitive: mm, addmm, bmm, baddbmm, mv, dot.
  */
-import { TesseraError, type ScalarLike } from '@tessera/shared';
+import { type ScalarLike, TesseraError, checkOptionNames } from '@tessera/shared';
 import { callOp } from '../../dispatch/dispatcher.js';
 import { isFloatingPoint } from '../../dtype.js';
 import { readNumbers, writeNumbers } from '../../kernels/elements.js';
@@ -15,6 +15,7 @@ import { contiguousStrides, expandStrides, formatSizes } from '../../shape.js';
 import type { Tensor } from '../../tensor.js';
 import { mul } from '../pointwise/arithmetic.js';
 import { t, transpose, unsqueeze } from '../view/dims.js';
+import { type ProductOptions, PRODUCT } from './product-options.js';
 
 function shapeError(op: string, a: Tensor, b: Tensor): never {
   throw new TesseraError(
@@ -202,35 +203,21 @@ const dotOp = defineOp('aten::dot(Tensor self, Tensor tensor) -> Tensor', {
   }),
 });
 
-/** Factors of `addmm` and `baddbmm`. */
-export interface ProductOptions {
-  readonly beta?: ScalarLike;
-  readonly alpha?: ScalarLike;
-}
-
 /** Matrix product, [M, K] @ [K, N] → [M, N]. @throws shape-mismatch, dtype-mismatch */
 export function mm(self: Tensor, mat2: Tensor): Tensor {
   return callOp(mmOp, [self, mat2]);
 }
 
 /** beta · self + alpha · mat1 @ mat2, self broadcast to [M, N]. @throws shape-mismatch, dtype-mismatch */
-export function addmm(
-  self: Tensor,
-  mat1: Tensor,
-  mat2: Tensor,
-  options: ProductOptions = {},
-): Tensor {
-  return callOp(addmmOp, [self, mat1, mat2, options.beta ?? 1, options.alpha ?? 1]);
+export function addmm(self: Tensor, mat1: Tensor, mat2: Tensor, options?: ProductOptions): Tensor {
+  checkOptionNames('addmm', options, PRODUCT);
+  return callOp(addmmOp, [self, mat1, mat2, options?.beta ?? 1, options?.alpha ?? 1]);
 }
 
 /** self = beta · self + alpha · mat1 @ mat2 */
-export function addmm_(
-  self: Tensor,
-  mat1: Tensor,
-  mat2: Tensor,
-  options: ProductOptions = {},
-): Tensor {
-  return callOp(addmmInplace, [self, mat1, mat2, options.beta ?? 1, options.alpha ?? 1]);
+export function addmm_(self: Tensor, mat1: Tensor, mat2: Tensor, options?: ProductOptions): Tensor {
+  checkOptionNames('addmm_', options, PRODUCT);
+  return callOp(addmmInplace, [self, mat1, mat2, options?.beta ?? 1, options?.alpha ?? 1]);
 }
 
 /** Batched matrix product, [B, M, K] @ [B, K, N] → [B, M, N]. @throws shape-mismatch, dtype-mismatch */
@@ -243,9 +230,10 @@ export function baddbmm(
   self: Tensor,
   batch1: Tensor,
   batch2: Tensor,
-  options: ProductOptions = {},
+  options?: ProductOptions,
 ): Tensor {
-  return callOp(baddbmmOp, [self, batch1, batch2, options.beta ?? 1, options.alpha ?? 1]);
+  checkOptionNames('baddbmm', options, PRODUCT);
+  return callOp(baddbmmOp, [self, batch1, batch2, options?.beta ?? 1, options?.alpha ?? 1]);
 }
 
 /** self = beta · self + alpha · batch1 @ batch2 */
@@ -253,9 +241,10 @@ export function baddbmm_(
   self: Tensor,
   batch1: Tensor,
   batch2: Tensor,
-  options: ProductOptions = {},
+  options?: ProductOptions,
 ): Tensor {
-  return callOp(baddbmmInplace, [self, batch1, batch2, options.beta ?? 1, options.alpha ?? 1]);
+  checkOptionNames('baddbmm_', options, PRODUCT);
+  return callOp(baddbmmInplace, [self, batch1, batch2, options?.beta ?? 1, options?.alpha ?? 1]);
 }
 
 /** Matrix times vector, [M, K] @ [K] → [M]. @throws shape-mismatch, dtype-mismatch */

@@ -1,7 +1,7 @@
 /**
  * @file Distances and angles between corresponding vectors, and renorm, which limits their lengths.
  */
-import { TesseraError, type ScalarLike } from '@tessera/shared';
+import { type OptionNames, type ScalarLike, checkOptionNames, TesseraError } from '@tessera/shared';
 import { callOp } from '../../dispatch/dispatcher.js';
 import { isFloatingPoint } from '../../dtype.js';
 import { fixedScalar, scalarValue } from '../../kernels/pointwise-kernel.js';
@@ -100,10 +100,19 @@ const renormOp = defineOp(
 );
 const renormInplace = defineInplace(renormOp);
 
+const DIST: OptionNames<{ p: number }> = { p: true };
+
 /** The p-norm of self - other. @throws shape-mismatch, dtype-unsupported */
-export function dist(self: Tensor, other: Tensor, p: ScalarLike = 2): Tensor {
-  return callOp(distOp, [self, other, p]);
+export function dist(self: Tensor, other: Tensor, options?: { readonly p?: ScalarLike }): Tensor {
+  checkOptionNames('dist', options, DIST);
+  return callOp(distOp, [self, other, options?.p ?? 2]);
 }
+
+const PAIRWISE_DISTANCE: OptionNames<{ p?: number; eps?: number; keepdim?: boolean }> = {
+  p: true,
+  eps: true,
+  keepdim: true,
+};
 
 /** p-norms of differences of vectors in the last dimension. @throws shape-mismatch */
 export function pairwiseDistance(
@@ -111,17 +120,21 @@ export function pairwiseDistance(
   x2: Tensor,
   options: { p?: number; eps?: number; keepdim?: boolean } = {},
 ): Tensor {
+  checkOptionNames('pairwiseDistance', options, PAIRWISE_DISTANCE);
   const { p = 2, eps = 1e-6, keepdim = false } = options;
   return callOp(pairwiseOp, [x1, x2, p, eps, keepdim]);
 }
+
+const DIM_EPS: OptionNames<{ dim?: number; eps?: number }> = { dim: true, eps: true };
 
 /** Cosines of the angles between vectors along a dimension; lengths count as at least eps. @throws shape-mismatch, dtype-unsupported */
 export function cosineSimilarity(
   x1: Tensor,
   x2: Tensor,
-  options: { dim?: number; eps?: number } = {},
+  options?: { dim?: number; eps?: number },
 ): Tensor {
-  return callOp(cosineOp, [x1, x2, options.dim ?? 1, options.eps ?? 1e-8]);
+  checkOptionNames('cosineSimilarity', options, DIM_EPS);
+  return callOp(cosineOp, [x1, x2, options?.dim ?? 1, options?.eps ?? 1e-8]);
 }
 
 /** Slices along `dim` scaled down to a p-norm of at most maxnorm. @throws invalid-argument, invalid-dim */

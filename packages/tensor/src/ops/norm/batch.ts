@@ -4,6 +4,7 @@
  * The primitive is functional: it returns the updated running statistics, and `batch_norm` copies them
  * in. So graphs and functionalization see an ordinary in-place copy instead of a hidden write.
  */
+import { type OptionNames, checkOptionNames } from '@tessera/shared';
 import { noGrad } from '../../autograd/grad-mode.js';
 import { callOp } from '../../dispatch/dispatcher.js';
 import { defineOp } from '../../op/op-overload.js';
@@ -115,9 +116,19 @@ export interface BatchNormOptions {
   readonly momentum?: number;
   readonly eps?: number;
 }
+const BATCH_NORM: OptionNames<BatchNormOptions> = {
+  weight: true,
+  bias: true,
+  runningMean: true,
+  runningVar: true,
+  training: true,
+  momentum: true,
+  eps: true,
+};
 
 /** Normalises each channel of [N, C, …]. @throws shape-mismatch @see https://arxiv.org/abs/1502.03167 */
 export function batchNorm(input: Tensor, options: BatchNormOptions = {}): Tensor {
+  checkOptionNames('batchNorm', options, BATCH_NORM);
   const {
     weight = null,
     bias = null,

@@ -1,7 +1,7 @@
 /**
  * @file Group norm.
  */
-import { TesseraError } from '@tessera/shared';
+import { type OptionNames, TesseraError, checkOptionNames } from '@tessera/shared';
 import { composedGradients } from '../../autograd/composed-gradient.js';
 import { isGradEnabled } from '../../autograd/grad-mode.js';
 import { callOp } from '../../dispatch/dispatcher.js';
@@ -220,18 +220,25 @@ const groupNormCompositeOp = defineOp(
   },
 );
 
+const GROUP_NORM: OptionNames<{ weight?: Tensor | null; bias?: Tensor | null; eps?: number }> = {
+  weight: true,
+  bias: true,
+  eps: true,
+};
+
 /** Normalises groups of channels of [N, C, …]. @throws shape-mismatch @see https://arxiv.org/abs/1803.08494 */
 export function groupNorm(
   input: Tensor,
   numGroups: number,
-  options: { weight?: Tensor | null; bias?: Tensor | null; eps?: number } = {},
+  options?: { weight?: Tensor | null; bias?: Tensor | null; eps?: number },
 ): Tensor {
+  checkOptionNames('groupNorm', options, GROUP_NORM);
   return callOp(groupNormCompositeOp, [
     input,
     numGroups,
-    options.weight ?? null,
-    options.bias ?? null,
-    options.eps ?? 1e-5,
+    options?.weight ?? null,
+    options?.bias ?? null,
+    options?.eps ?? 1e-5,
     true,
   ]);
 }

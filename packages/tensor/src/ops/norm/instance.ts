@@ -1,7 +1,7 @@
 /**
  * @file Instance norm: batch norm over a batch of one, with a channel for every sample and channel.
  */
-import { TesseraError } from '@tessera/shared';
+import { type OptionNames, TesseraError, checkOptionNames } from '@tessera/shared';
 import { noGrad } from '../../autograd/grad-mode.js';
 import { callOp } from '../../dispatch/dispatcher.js';
 import { defineOp } from '../../op/op-overload.js';
@@ -58,6 +58,21 @@ const instanceNormOp = defineOp(
   },
 );
 
+const INSTANCE_NORM: OptionNames<
+  Omit<BatchNormOptions, 'training'> & {
+    /** Whether to normalise with the statistics of the input (default true). */
+    readonly useInputStats?: boolean;
+  }
+> = {
+  bias: true,
+  weight: true,
+  runningMean: true,
+  runningVar: true,
+  momentum: true,
+  eps: true,
+  useInputStats: true,
+};
+
 /** Normalises each channel of each sample of [N, C, …]. @throws shape-mismatch, invalid-argument @see https://arxiv.org/abs/1607.08022 */
 export function instanceNorm(
   input: Tensor,
@@ -66,6 +81,7 @@ export function instanceNorm(
     readonly useInputStats?: boolean;
   } = {},
 ): Tensor {
+  checkOptionNames('instanceNorm', options, INSTANCE_NORM);
   const {
     weight = null,
     bias = null,

@@ -1,7 +1,7 @@
 /**
  * @file Layer norm and RMS norm.
  */
-import { TesseraError } from '@tessera/shared';
+import { type OptionNames, TesseraError, checkOptionNames } from '@tessera/shared';
 import { composedGradients } from '../../autograd/composed-gradient.js';
 import { isGradEnabled } from '../../autograd/grad-mode.js';
 import { callOp } from '../../dispatch/dispatcher.js';
@@ -244,30 +244,38 @@ export interface LayerNormOptions {
   readonly bias?: Tensor | null;
   readonly eps?: number;
 }
+const LAYER_NORM: OptionNames<LayerNormOptions> = { weight: true, bias: true, eps: true };
 
 /** Normalises the last dimensions to mean 0 and variance 1, then scales and shifts. @throws shape-mismatch @see https://arxiv.org/abs/1607.06450 */
 export function layerNorm(
   input: Tensor,
   normalizedShape: readonly number[],
-  options: LayerNormOptions = {},
+  options?: LayerNormOptions,
 ): Tensor {
+  checkOptionNames('layerNorm', options, LAYER_NORM);
   return callOp(layerNormCompositeOp, [
     input,
     normalizedShape,
-    options.weight ?? null,
-    options.bias ?? null,
-    options.eps ?? 1e-5,
+    options?.weight ?? null,
+    options?.bias ?? null,
+    options?.eps ?? 1e-5,
     true,
   ]);
 }
+
+const WEIGHT_EPS: OptionNames<{ weight?: Tensor | null; eps?: number | null }> = {
+  weight: true,
+  eps: true,
+};
 
 /** Divides by the root mean square of the last dimensions, then scales. @throws shape-mismatch @see https://arxiv.org/abs/1910.07467 */
 export function rmsNorm(
   input: Tensor,
   normalizedShape: readonly number[],
-  options: { weight?: Tensor | null; eps?: number | null } = {},
+  options?: { weight?: Tensor | null; eps?: number | null },
 ): Tensor {
-  return callOp(rmsNormOp, [input, normalizedShape, options.weight ?? null, options.eps ?? null]);
+  checkOptionNames('rmsNorm', options, WEIGHT_EPS);
+  return callOp(rmsNormOp, [input, normalizedShape, options?.weight ?? null, options?.eps ?? null]);
 }
 
 /** Layer norm with its row means and reciprocal deviations, as the autograd of other libraries needs them. */

@@ -1,7 +1,7 @@
 /**
  * @file Elements chosen by order along a dimension: kthvalue, median, nanmedian, mode.
  */
-import { TesseraError } from '@tessera/shared';
+import { type OptionNames, checkOptionNames, TesseraError } from '@tessera/shared';
 import { callOp } from '../../dispatch/dispatcher.js';
 import { readNumbers, writeNumbers } from '../../kernels/elements.js';
 import { medianPosition, modePosition, selectPosition } from '../../kernels/order-kernel.js';
@@ -19,6 +19,7 @@ import { sum } from '../reduction/reduction.js';
 import type { ValuesAndIndices } from '../reduction/extremum.js';
 import { scatter } from '../indexing/scatter.js';
 import { keepDims } from '../reduction/spread.js';
+import { KEEPDIM, type KeepdimOptions } from '../reduction/reduce-options.js';
 
 /** @throws shape-mismatch where there is nothing to choose from */
 function checkNotEmpty(name: string, self: Tensor, dim: number): void {
@@ -147,34 +148,47 @@ const nanmedianOps = defineMedian('nanmedian', true);
 /** The forms of `median` and `nanmedian`: over all elements, or along a dimension. */
 export interface MedianFunction {
   (self: Tensor): Tensor;
-  (self: Tensor, dim: number, keepdim?: boolean): ValuesAndIndices;
+  (self: Tensor, dim: number, options?: KeepdimOptions): ValuesAndIndices;
 }
 
 /** `median` and `nanmedian` as methods. */
 export interface MedianMethods {
   median(): Tensor;
-  median(dim: number, keepdim?: boolean): ValuesAndIndices;
+  median(dim: number, options?: KeepdimOptions): ValuesAndIndices;
   nanmedian(): Tensor;
-  nanmedian(dim: number, keepdim?: boolean): ValuesAndIndices;
+  nanmedian(dim: number, options?: KeepdimOptions): ValuesAndIndices;
 }
 
-function medianFunction(ops: Median): MedianFunction {
-  const call = (self: Tensor, dim?: number, keepdim = false): unknown =>
-    dim === undefined ? callOp(ops.all, [self]) : callOp(ops.along, [self, dim, keepdim]);
+function medianFunction(name: string, ops: Median): MedianFunction {
+  const call = (self: Tensor, dim?: number, options?: KeepdimOptions): unknown => {
+    checkOptionNames(name, options, KEEPDIM);
+    return dim === undefined
+      ? callOp(ops.all, [self])
+      : callOp(ops.along, [self, dim, options?.keepdim ?? false]);
+  };
   return call as MedianFunction;
 }
 
 /** The lower median of all elements, or along a dimension with its index; NaN if there is one. @throws invalid-dim, shape-mismatch */
-export const median: MedianFunction = medianFunction(medianOps);
+export const median: MedianFunction = medianFunction('median', medianOps);
 /** The lower median of the elements that are not NaN. @throws invalid-dim, shape-mismatch */
-export const nanmedian: MedianFunction = medianFunction(nanmedianOps);
+export const nanmedian: MedianFunction = medianFunction('nanmedian', nanmedianOps);
+
+/** Options of `kthvalue`. */
+export interface KthvalueOptions extends KeepdimOptions {
+  /** The dimension (default the last). */
+  readonly dim?: number;
+}
+const KTHVALUE: OptionNames<KthvalueOptions> = { dim: true, keepdim: true };
 
 /** The k-th smallest element along a dimension (k from 1), and where it is. @throws invalid-dim, invalid-argument */
-export function kthvalue(self: Tensor, k: number, dim = -1, keepdim = false): ValuesAndIndices {
-  return callOp(kthvalueOp, [self, k, dim, keepdim]);
+export function kthvalue(self: Tensor, k: number, options?: KthvalueOptions): ValuesAndIndices {
+  checkOptionNames('kthvalue', options, KTHVALUE);
+  return callOp(kthvalueOp, [self, k, options?.dim ?? -1, options?.keepdim ?? false]);
 }
 
 /** The most common element along a dimension, the smallest of several, and where it last is. @throws invalid-dim, shape-mismatch */
-export function mode(self: Tensor, dim = -1, keepdim = false): ValuesAndIndices {
-  return callOp(modeOp, [self, dim, keepdim]);
+export function mode(self: Tensor, dim = -1, options?: KeepdimOptions): ValuesAndIndices {
+  checkOptionNames('mode', options, KEEPDIM);
+  return callOp(modeOp, [self, dim, options?.keepdim ?? false]);
 }

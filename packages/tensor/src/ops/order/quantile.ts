@@ -1,7 +1,7 @@
 /**
  * @file Quantiles: positions in the sorted order, between which values are interpolated.
  */
-import { TesseraError } from '@tessera/shared';
+import { type OptionNames, TesseraError, checkOptionNames } from '@tessera/shared';
 import { callOp } from '../../dispatch/dispatcher.js';
 import { readNumbers } from '../../kernels/elements.js';
 import { type OpOverload, defineOp } from '../../op/op-overload.js';
@@ -93,7 +93,7 @@ function ranks(sorted: Tensor, q: Tensor, skipNan: boolean): Tensor {
     return clampMin(mul(q, sub(known, 1)), 0);
   }
   const last = sorted.sizes[sorted.ndim - 1]! - 1;
-  const blocked = any(nan, -1, true);
+  const blocked = any(nan, -1, { keepdim: true });
   const place = mul(q, last);
   const shape = [...blocked.sizes.slice(0, -1), q.ndim === 0 ? 1 : q.sizes[0]!];
   return maskedFill(expand(place, shape), blocked, last);
@@ -160,6 +160,7 @@ export interface QuantileOptions {
   readonly keepdim?: boolean;
   readonly interpolation?: Interpolation;
 }
+const QUANTILE: OptionNames<QuantileOptions> = { dim: true, keepdim: true, interpolation: true };
 
 function call(ops: Quantile, self: Tensor, q: Tensor | number, options: QuantileOptions): Tensor {
   return callOp(isTensor(q) ? ops.many : ops.one, [
@@ -173,6 +174,7 @@ function call(ops: Quantile, self: Tensor, q: Tensor | number, options: Quantile
 
 /** The values below which shares `q` of the elements lie: q [K] gives [K, …]. @throws invalid-argument, dtype-unsupported, shape-mismatch */
 export function quantile(self: Tensor, q: Tensor | number, options: QuantileOptions = {}): Tensor {
+  checkOptionNames('quantile', options, QUANTILE);
   return call(quantileOps, self, q, options);
 }
 
@@ -182,5 +184,6 @@ export function nanquantile(
   q: Tensor | number,
   options: QuantileOptions = {},
 ): Tensor {
+  checkOptionNames('nanquantile', options, QUANTILE);
   return call(nanquantileOps, self, q, options);
 }

@@ -1,7 +1,7 @@
 /**
  * @file Searching sorted sequences: where values would be inserted, and which bucket they fall in.
  */
-import { TesseraError, type ScalarLike } from '@tessera/shared';
+import { type ScalarLike, type OptionNames, TesseraError, checkOptionNames } from '@tessera/shared';
 import { callOp } from '../../dispatch/dispatcher.js';
 import { readNumbers, roundTo, writeNumbers } from '../../kernels/elements.js';
 import { scalarValue } from '../../kernels/pointwise-kernel.js';
@@ -169,6 +169,7 @@ export interface BucketOptions {
   readonly outInt32?: boolean;
   readonly right?: boolean;
 }
+const BUCKET: OptionNames<BucketOptions> = { outInt32: true, right: true };
 
 /** Options of `searchsorted`. */
 export interface SearchOptions extends BucketOptions {
@@ -176,20 +177,27 @@ export interface SearchOptions extends BucketOptions {
   /** Indices that sort the sequence, if it is not sorted. */
   readonly sorter?: Tensor | null;
 }
+const SEARCH: OptionNames<SearchOptions> = {
+  side: true,
+  sorter: true,
+  outInt32: true,
+  right: true,
+};
 
 /** Where values would be inserted to keep each last dimension sorted. @throws shape-mismatch, dtype-mismatch, invalid-argument */
 export function searchsorted(
   sortedSequence: Tensor,
   values: Tensor | ScalarLike,
-  options: SearchOptions = {},
+  options?: SearchOptions,
 ): Tensor {
+  checkOptionNames('searchsorted', options, SEARCH);
   return callOp(isTensor(values) ? searchTensorOp : searchScalarOp, [
     sortedSequence,
     values,
-    options.outInt32 ?? false,
-    options.right ?? false,
-    options.side ?? null,
-    options.sorter ?? null,
+    options?.outInt32 ?? false,
+    options?.right ?? false,
+    options?.side ?? null,
+    options?.sorter ?? null,
   ]);
 }
 
@@ -197,12 +205,13 @@ export function searchsorted(
 export function bucketize(
   self: Tensor | ScalarLike,
   boundaries: Tensor,
-  options: BucketOptions = {},
+  options?: BucketOptions,
 ): Tensor {
+  checkOptionNames('bucketize', options, BUCKET);
   return callOp(isTensor(self) ? bucketizeOp : bucketizeScalarOp, [
     self,
     boundaries,
-    options.outInt32 ?? false,
-    options.right ?? false,
+    options?.outInt32 ?? false,
+    options?.right ?? false,
   ]);
 }

@@ -1,7 +1,7 @@
 /**
  * @file Sorting and the k largest elements. NaN counts as the largest value; equal elements keep their order.
  */
-import { TesseraError } from '@tessera/shared';
+import { type OptionNames, checkOptionNames, TesseraError } from '@tessera/shared';
 import { callOp } from '../../dispatch/dispatcher.js';
 import { writeNumbers } from '../../kernels/elements.js';
 import { mapRows, reduceRows } from '../../kernels/reduce-kernel.js';
@@ -139,9 +139,30 @@ const topkOp = defineOp(
   },
 );
 
+/** Options of `sort` and `argsort`. */
+export interface SortOptions {
+  /** The largest first (default false). */
+  readonly descending?: boolean;
+  /** Equal elements keep their order, as they always do here. */
+  readonly stable?: boolean;
+}
+const SORT: OptionNames<SortOptions> = { descending: true, stable: true };
+
+/** Options of `topk`. */
+export interface TopkOptions {
+  /** The dimension (default the last). */
+  readonly dim?: number;
+  /** The largest elements, else the smallest (default true). */
+  readonly largest?: boolean;
+  /** The best first, as they always are here. */
+  readonly sorted?: boolean;
+}
+const TOPK: OptionNames<TopkOptions> = { dim: true, largest: true, sorted: true };
+
 /** Values sorted along a dimension, and where each came from. @throws invalid-dim */
-export function sort(self: Tensor, dim = -1, descending = false): ValuesAndIndices {
-  return callOp(sortOp, [self, dim, descending]);
+export function sort(self: Tensor, dim = -1, options?: SortOptions): ValuesAndIndices {
+  checkOptionNames('sort', options, SORT);
+  return callOp(sortOp, [self, dim, options?.descending ?? false]);
 }
 
 /** Values sorted along the first dimension. */
@@ -150,11 +171,19 @@ export function msort(self: Tensor): Tensor {
 }
 
 /** Indices that sort a dimension. @throws invalid-dim */
-export function argsort(self: Tensor, dim = -1, descending = false): Tensor {
-  return callOp(argsortOp, [self, dim, descending]);
+export function argsort(self: Tensor, dim = -1, options?: SortOptions): Tensor {
+  checkOptionNames('argsort', options, SORT);
+  return callOp(argsortOp, [self, dim, options?.descending ?? false]);
 }
 
 /** The k largest (or smallest) elements along a dimension, best first, and where each came from. @throws invalid-dim, invalid-argument */
-export function topk(self: Tensor, k: number, dim = -1, largest = true): ValuesAndIndices {
-  return callOp(topkOp, [self, k, dim, largest, true]);
+export function topk(self: Tensor, k: number, options?: TopkOptions): ValuesAndIndices {
+  checkOptionNames('topk', options, TOPK);
+  return callOp(topkOp, [
+    self,
+    k,
+    options?.dim ?? -1,
+    options?.largest ?? true,
+    options?.sorted ?? true,
+  ]);
 }

@@ -3,7 +3,7 @@
  *
  * NaN differs from itself, so each one is listed. What was not asked for comes back as an empty vector.
  */
-import { TesseraError } from '@tessera/shared';
+import { type OptionNames, TesseraError, checkOptionNames } from '@tessera/shared';
 import { callOp } from '../../dispatch/dispatcher.js';
 import type { DType } from '../../dtype.js';
 import { sliceLayout } from '../../kernels/coordinates.js';
@@ -181,11 +181,14 @@ function chosen<O extends UniqueOptions>(results: Tensor[], options: O): UniqueR
   return (extra.length === 0 ? values : [values, ...extra]) as UniqueResult<O>;
 }
 
+const UNIQUE: OptionNames<UniqueOptions> = { returnInverse: true, returnCounts: true, dim: true };
+
 /** The distinct elements in ascending order; the shape depends on the values. @throws invalid-dim, shape-mismatch */
 export function unique<const O extends UniqueOptions = Record<never, never>>(
   self: Tensor,
   options?: O,
 ): UniqueResult<O> {
+  checkOptionNames('unique', options, UNIQUE);
   const { returnInverse = false, returnCounts = false, dim = null } = options ?? {};
   const results =
     dim === null
@@ -199,6 +202,7 @@ export function uniqueConsecutive<const O extends UniqueOptions = Record<never, 
   self: Tensor,
   options?: O,
 ): UniqueResult<O> {
+  checkOptionNames('uniqueConsecutive', options, UNIQUE);
   const { returnInverse = false, returnCounts = false, dim = null } = options ?? {};
   const results = callOp(uniqueConsecutiveOp, [self, returnInverse, returnCounts, dim]);
   return chosen(results, (options ?? {}) as O);

@@ -5,7 +5,7 @@
  * functions. Numbers may stand for the second operand and are promoted as PyTorch's wrapped numbers;
  * the `.Scalar` overloads exist for graphs that name them and decompose into the same ops.
  */
-import { type ScalarLike, TesseraError } from '@tessera/shared';
+import { type ScalarLike, type OptionNames, TesseraError, checkOptionNames } from '@tessera/shared';
 import { callOp } from '../../dispatch/dispatcher.js';
 import { DTYPES } from '../../dtype.js';
 import { roundTo } from '../../kernels/elements.js';
@@ -139,40 +139,46 @@ function scaled(grad: Tensor, alpha: ScalarLike): Tensor {
   return alpha === 1 ? grad : callOp(mulOp, [grad, alpha]);
 }
 
+const ALPHA: OptionNames<{ alpha?: ScalarLike }> = { alpha: true };
+
 /** self + alpha · other, broadcasting. @throws shape-mismatch @see torch.add */
 export function add(
   self: Tensor,
   other: Tensor | ScalarLike,
-  options: { alpha?: ScalarLike } = {},
+  options?: { alpha?: ScalarLike },
 ): Tensor {
-  return callOp(addOp, [self, other, options.alpha ?? 1]);
+  checkOptionNames('add', options, ALPHA);
+  return callOp(addOp, [self, other, options?.alpha ?? 1]);
 }
 
 /** self += alpha · other. */
 export function add_(
   self: Tensor,
   other: Tensor | ScalarLike,
-  options: { alpha?: ScalarLike } = {},
+  options?: { alpha?: ScalarLike },
 ): Tensor {
-  return callOp(addInplace, [self, other, options.alpha ?? 1]);
+  checkOptionNames('add_', options, ALPHA);
+  return callOp(addInplace, [self, other, options?.alpha ?? 1]);
 }
 
 /** self - alpha · other, broadcasting. @throws shape-mismatch */
 export function sub(
   self: Tensor,
   other: Tensor | ScalarLike,
-  options: { alpha?: ScalarLike } = {},
+  options?: { alpha?: ScalarLike },
 ): Tensor {
-  return callOp(subOp, [self, other, options.alpha ?? 1]);
+  checkOptionNames('sub', options, ALPHA);
+  return callOp(subOp, [self, other, options?.alpha ?? 1]);
 }
 
 /** self -= alpha · other. */
 export function sub_(
   self: Tensor,
   other: Tensor | ScalarLike,
-  options: { alpha?: ScalarLike } = {},
+  options?: { alpha?: ScalarLike },
 ): Tensor {
-  return callOp(subInplace, [self, other, options.alpha ?? 1]);
+  checkOptionNames('sub_', options, ALPHA);
+  return callOp(subInplace, [self, other, options?.alpha ?? 1]);
 }
 
 /** other - alpha · self. */

@@ -2,7 +2,7 @@
  * @file Division, true and rounded, and remainders.
  */
 import { roundTo } from '../../kernels/elements.js';
-import type { ScalarLike } from '@tessera/shared';
+import { type ScalarLike, type OptionNames, checkOptionNames } from '@tessera/shared';
 import { callOp } from '../../dispatch/dispatcher.js';
 import { DTYPES } from '../../dtype.js';
 import { floorQuotient, floorRemainder } from '../../kernels/special-functions.js';
@@ -150,16 +150,19 @@ export interface DivOptions {
   /** Rounds the quotient; integers stay integers. */
   readonly roundingMode?: RoundingMode | null;
 }
+const DIV: OptionNames<DivOptions> = { roundingMode: true };
 
 /** self / other; true division (integers give floats) unless rounded. @throws shape-mismatch, invalid-argument for rounded integer division by zero */
-export function div(self: Tensor, other: Tensor | ScalarLike, options: DivOptions = {}): Tensor {
-  const mode = options.roundingMode ?? null;
+export function div(self: Tensor, other: Tensor | ScalarLike, options?: DivOptions): Tensor {
+  checkOptionNames('div', options, DIV);
+  const mode = options?.roundingMode ?? null;
   return mode === null ? callOp(divOp, [self, other]) : callOp(roundedDivOp, [self, other, mode]);
 }
 
 /** self /= other */
-export function div_(self: Tensor, other: Tensor | ScalarLike, options: DivOptions = {}): Tensor {
-  const mode = options.roundingMode ?? null;
+export function div_(self: Tensor, other: Tensor | ScalarLike, options?: DivOptions): Tensor {
+  checkOptionNames('div_', options, DIV);
+  const mode = options?.roundingMode ?? null;
   return mode === null
     ? callOp(divInplace, [self, other])
     : callOp(roundedDivInplace, [self, other, mode]);

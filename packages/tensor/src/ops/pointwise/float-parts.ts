@@ -1,7 +1,7 @@
 /**
  * @file Signs, neighbours and parts of floating-point numbers, and replacing those that are not finite.
  */
-import type { ScalarLike } from '@tessera/shared';
+import { type ScalarLike, type OptionNames, checkOptionNames } from '@tessera/shared';
 import { callOp } from '../../dispatch/dispatcher.js';
 import { DTYPES, type DType } from '../../dtype.js';
 import { readNumbers, roundTo, writeNumbers } from '../../kernels/elements.js';
@@ -151,15 +151,18 @@ export interface NanToNumOptions {
   /** For -∞; default the lowest finite number of the dtype. */
   readonly neginf?: number | null;
 }
+const NAN_TO_NUM: OptionNames<NanToNumOptions> = { nan: true, posinf: true, neginf: true };
 
 /** self with NaN and infinities replaced. */
 export function nanToNum(self: Tensor, options: NanToNumOptions = {}): Tensor {
+  checkOptionNames('nanToNum', options, NAN_TO_NUM);
   const { nan = null, posinf = null, neginf = null } = options;
   return callOp(nanToNumOp, [self, nan, posinf, neginf]);
 }
 
 /** self = nanToNum(self) */
 export function nanToNum_(self: Tensor, options: NanToNumOptions = {}): Tensor {
+  checkOptionNames('nanToNum_', options, NAN_TO_NUM);
   const { nan = null, posinf = null, neginf = null } = options;
   return callOp(nanToNumInplace, [self, nan, posinf, neginf]);
 }

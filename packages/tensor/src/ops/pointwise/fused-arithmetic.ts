@@ -1,7 +1,7 @@
 /**
  * @file Three-operand arithmetic: lerp, addcmul, addcdiv.
  */
-import { type ScalarLike, TesseraError } from '@tessera/shared';
+import { type ScalarLike, type OptionNames, TesseraError, checkOptionNames } from '@tessera/shared';
 import { callOp } from '../../dispatch/dispatcher.js';
 import { isFloatingPoint } from '../../dtype.js';
 import { pointwise, pointwiseWith, scalarValue } from '../../kernels/pointwise-kernel.js';
@@ -139,14 +139,17 @@ export function lerp_(self: Tensor, end: Tensor, weight: Tensor | ScalarLike): T
   return callOp(isTensor(weight) ? lerpTensorInplace : lerpScalarInplace, [self, end, weight]);
 }
 
+const VALUE: OptionNames<{ value?: ScalarLike }> = { value: true };
+
 /** self + value · tensor1 · tensor2. @throws shape-mismatch */
 export function addcmul(
   self: Tensor,
   tensor1: Tensor,
   tensor2: Tensor,
-  options: { value?: ScalarLike } = {},
+  options?: { value?: ScalarLike },
 ): Tensor {
-  return callOp(addcmulOp, [self, tensor1, tensor2, options.value ?? 1]);
+  checkOptionNames('addcmul', options, VALUE);
+  return callOp(addcmulOp, [self, tensor1, tensor2, options?.value ?? 1]);
 }
 
 /** self += value · tensor1 · tensor2 */
@@ -154,9 +157,10 @@ export function addcmul_(
   self: Tensor,
   tensor1: Tensor,
   tensor2: Tensor,
-  options: { value?: ScalarLike } = {},
+  options?: { value?: ScalarLike },
 ): Tensor {
-  return callOp(addcmulInplace, [self, tensor1, tensor2, options.value ?? 1]);
+  checkOptionNames('addcmul_', options, VALUE);
+  return callOp(addcmulInplace, [self, tensor1, tensor2, options?.value ?? 1]);
 }
 
 /** self + value · tensor1 / tensor2. @throws shape-mismatch */
@@ -164,9 +168,10 @@ export function addcdiv(
   self: Tensor,
   tensor1: Tensor,
   tensor2: Tensor,
-  options: { value?: ScalarLike } = {},
+  options?: { value?: ScalarLike },
 ): Tensor {
-  return callOp(addcdivOp, [self, tensor1, tensor2, options.value ?? 1]);
+  checkOptionNames('addcdiv', options, VALUE);
+  return callOp(addcdivOp, [self, tensor1, tensor2, options?.value ?? 1]);
 }
 
 /** self += value · tensor1 / tensor2 */
@@ -174,7 +179,8 @@ export function addcdiv_(
   self: Tensor,
   tensor1: Tensor,
   tensor2: Tensor,
-  options: { value?: ScalarLike } = {},
+  options?: { value?: ScalarLike },
 ): Tensor {
-  return callOp(addcdivInplace, [self, tensor1, tensor2, options.value ?? 1]);
+  checkOptionNames('addcdiv_', options, VALUE);
+  return callOp(addcdivInplace, [self, tensor1, tensor2, options?.value ?? 1]);
 }

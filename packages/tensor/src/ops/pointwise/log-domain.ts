@@ -1,6 +1,7 @@
 /**
  * @file Logarithms of sums, odds and products: logaddexp, logit, xlogy.
  */
+import { type OptionNames, checkOptionNames } from '@tessera/shared';
 import { callOp } from '../../dispatch/dispatcher.js';
 import type { DType } from '../../dtype.js';
 import { roundTo } from '../../kernels/elements.js';
@@ -149,14 +150,23 @@ export const logaddexp: TensorBinary = binaryFunction(logaddexpOp);
 /** log₂(2^self + 2^other). @throws shape-mismatch, dtype-unsupported */
 export const logaddexp2: TensorBinary = binaryFunction(logaddexp2Op);
 
+/** Options of `logit`. */
+export interface LogitOptions {
+  /** What x is limited by (default null: not limited). */
+  readonly eps?: number | null;
+}
+const LOGIT: OptionNames<LogitOptions> = { eps: true };
+
 /** log(x / (1 - x)), of x limited to [eps, 1 - eps] if eps is given. */
-export function logit(self: Tensor, eps: number | null = null): Tensor {
-  return callOp(logitOp, [self, eps]);
+export function logit(self: Tensor, options?: LogitOptions): Tensor {
+  checkOptionNames('logit', options, LOGIT);
+  return callOp(logitOp, [self, options?.eps ?? null]);
 }
 
-/** self = logit(self, eps) */
-export function logit_(self: Tensor, eps: number | null = null): Tensor {
-  return callOp(logitInplace, [self, eps]);
+/** self = logit(self, options) */
+export function logit_(self: Tensor, options?: LogitOptions): Tensor {
+  checkOptionNames('logit_', options, LOGIT);
+  return callOp(logitInplace, [self, options?.eps ?? null]);
 }
 
 /** self · log(other), 0 where self is 0. @throws shape-mismatch */

@@ -1,7 +1,7 @@
 /**
  * @file Closeness and membership: isclose, allclose, equal, isin.
  */
-import { TesseraError, type ScalarLike } from '@tessera/shared';
+import { type ScalarLike, type OptionNames, TesseraError, checkOptionNames } from '@tessera/shared';
 import { callOp } from '../../dispatch/dispatcher.js';
 import { DTYPES } from '../../dtype.js';
 import { readNumbers, roundTo, writeNumbers } from '../../kernels/elements.js';
@@ -69,15 +69,18 @@ export interface IscloseOptions {
   /** Whether NaN is close to NaN. */
   readonly equalNan?: boolean;
 }
+const ISCLOSE: OptionNames<IscloseOptions> = { rtol: true, atol: true, equalNan: true };
 
 /** Where |self - other| ≤ atol + rtol · |other|. @throws dtype-mismatch, invalid-argument, shape-mismatch */
 export function isclose(self: Tensor, other: Tensor, options: IscloseOptions = {}): Tensor {
+  checkOptionNames('isclose', options, ISCLOSE);
   const { rtol = 1e-5, atol = 1e-8, equalNan = false } = options;
   return callOp(iscloseOp, [self, other, rtol, atol, equalNan]);
 }
 
 /** Whether all of self is close to other, as `isclose` says; awaitable on devices other than `cpu`. A graph break in compiled functions. @throws dtype-mismatch, invalid-argument, shape-mismatch */
 export function allclose(self: Tensor, other: Tensor, options: IscloseOptions = {}): boolean {
+  checkOptionNames('allclose', options, ISCLOSE);
   return readTruth(all(isclose(self, other, options)));
 }
 
@@ -137,6 +140,7 @@ export interface IsinOptions {
   /** Tests for absence instead. */
   readonly invert?: boolean;
 }
+const ISIN: OptionNames<IsinOptions> = { assumeUnique: true, invert: true };
 
 /** Which elements are among the test elements; either may be a number, but not both. */
 export function isin(
@@ -144,6 +148,7 @@ export function isin(
   testElements: Tensor | ScalarLike,
   options: IsinOptions = {},
 ): Tensor {
+  checkOptionNames('isin', options, ISIN);
   const op = !isTensor(elements) ? isinElementOp : isTensor(testElements) ? isinOp : isinScalarOp;
   const { assumeUnique = false, invert = false } = options;
   return callOp(op, [elements, testElements, assumeUnique, invert]);

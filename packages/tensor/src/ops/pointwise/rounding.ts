@@ -1,6 +1,7 @@
 /**
  * @file abs, sign, rounding and the fractional part. Their gradients are zero, one or a sign.
  */
+import { type OptionNames, checkOptionNames } from '@tessera/shared';
 import { callOp } from '../../dispatch/dispatcher.js';
 import { roundTo } from '../../kernels/elements.js';
 import { NUMBERS, restrictedTo } from '../../kernels/restrict-dtypes.js';
@@ -106,9 +107,11 @@ export interface RoundOptions {
   /** Digits after the decimal point to keep; negative ones round before it. */
   readonly decimals?: number;
 }
+const ROUND: OptionNames<RoundOptions> = { decimals: true };
 
 /** Rounded to the nearest integer or decimal, halves to even. @throws dtype-unsupported for decimals of integers */
 export function round(self: Tensor, options: RoundOptions = {}): Tensor {
+  checkOptionNames('round', options, ROUND);
   const { decimals } = options;
   return decimals === undefined
     ? callOp(roundOp, [self])
@@ -117,6 +120,7 @@ export function round(self: Tensor, options: RoundOptions = {}): Tensor {
 
 /** self = round(self) */
 export function round_(self: Tensor, options: RoundOptions = {}): Tensor {
+  checkOptionNames('round_', options, ROUND);
   const { decimals } = options;
   return decimals === undefined
     ? callOp(roundInplace, [self])

@@ -1,7 +1,7 @@
 /**
  * @file Average pooling over one to three spatial dimensions.
  */
-import { TesseraError } from '@tessera/shared';
+import { type OptionNames, TesseraError, checkOptionNames } from '@tessera/shared';
 import { callOp } from '../../dispatch/dispatcher.js';
 import { readNumbers, writeNumbers } from '../../kernels/elements.js';
 import {
@@ -180,6 +180,13 @@ export interface AvgPoolOptions {
   /** Divides by this instead of the window's size. */
   readonly divisorOverride?: number | null;
 }
+const AVG_POOL: OptionNames<AvgPoolOptions> = {
+  stride: true,
+  padding: true,
+  ceilMode: true,
+  countIncludePad: true,
+  divisorOverride: true,
+};
 
 function call(
   op: OpOverload<Tensor>,
@@ -214,6 +221,7 @@ export function avgPool1d(
   kernelSize: number | readonly number[],
   options: AvgPoolOptions = {},
 ): Tensor {
+  checkOptionNames('avgPool1d', options, AVG_POOL);
   return call(average1d, 1, self, kernelSize, options);
 }
 
@@ -223,6 +231,7 @@ export function avgPool2d(
   kernelSize: number | readonly number[],
   options: AvgPoolOptions = {},
 ): Tensor {
+  checkOptionNames('avgPool2d', options, AVG_POOL);
   return call(average2d, 2, self, kernelSize, options);
 }
 
@@ -232,5 +241,6 @@ export function avgPool3d(
   kernelSize: number | readonly number[],
   options: AvgPoolOptions = {},
 ): Tensor {
+  checkOptionNames('avgPool3d', options, AVG_POOL);
   return call(average3d, 3, self, kernelSize, options);
 }

@@ -1,7 +1,7 @@
 /**
  * @file Max pooling over one to three spatial dimensions.
  */
-import { TesseraError } from '@tessera/shared';
+import { type OptionNames, TesseraError, checkOptionNames } from '@tessera/shared';
 import { callOp } from '../../dispatch/dispatcher.js';
 import { readNumbers, writeNumbers } from '../../kernels/elements.js';
 import {
@@ -217,6 +217,12 @@ export interface MaxPoolOptions {
   /** Whether windows may hang over the end. */
   readonly ceilMode?: boolean;
 }
+const MAX_POOL: OptionNames<MaxPoolOptions> = {
+  stride: true,
+  padding: true,
+  dilation: true,
+  ceilMode: true,
+};
 
 function call<Result>(
   op: OpOverload<Result>,
@@ -244,6 +250,7 @@ export function maxPool1d(
   kernelSize: number | readonly number[],
   options: MaxPoolOptions = {},
 ): Tensor {
+  checkOptionNames('maxPool1d', options, MAX_POOL);
   return call(pool1d, 1, self, kernelSize, options);
 }
 
@@ -253,6 +260,7 @@ export function maxPool2d(
   kernelSize: number | readonly number[],
   options: MaxPoolOptions = {},
 ): Tensor {
+  checkOptionNames('maxPool2d', options, MAX_POOL);
   return call(pools[2].plain, 2, self, kernelSize, options);
 }
 
@@ -262,6 +270,7 @@ export function maxPool3d(
   kernelSize: number | readonly number[],
   options: MaxPoolOptions = {},
 ): Tensor {
+  checkOptionNames('maxPool3d', options, MAX_POOL);
   return call(pools[3].plain, 3, self, kernelSize, options);
 }
 
@@ -271,6 +280,7 @@ export function maxPool2dWithIndices(
   kernelSize: number | readonly number[],
   options: MaxPoolOptions = {},
 ): [values: Tensor, indices: Tensor] {
+  checkOptionNames('maxPool2dWithIndices', options, MAX_POOL);
   return call(pools[2].withIndices, 2, self, kernelSize, options);
 }
 
@@ -280,6 +290,7 @@ export function maxPool1dWithIndices(
   kernelSize: number | readonly number[],
   options: MaxPoolOptions = {},
 ): [values: Tensor, indices: Tensor] {
+  checkOptionNames('maxPool1dWithIndices', options, MAX_POOL);
   return call(pool1dIndices, 1, self, kernelSize, options);
 }
 
@@ -289,5 +300,6 @@ export function maxPool3dWithIndices(
   kernelSize: number | readonly number[],
   options: MaxPoolOptions = {},
 ): [values: Tensor, indices: Tensor] {
+  checkOptionNames('maxPool3dWithIndices', options, MAX_POOL);
   return call(pools[3].withIndices, 3, self, kernelSize, options);
 }

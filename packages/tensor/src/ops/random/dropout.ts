@@ -1,7 +1,7 @@
 /**
  * @file Dropout.
  */
-import { TesseraError } from '@tessera/shared';
+import { type OptionNames, checkOptionNames, TesseraError } from '@tessera/shared';
 import { callOp } from '../../dispatch/dispatcher.js';
 import { readNumbers, writeNumbers } from '../../kernels/elements.js';
 import { checkFloating } from '../../kernels/restrict-dtypes.js';
@@ -92,14 +92,25 @@ const dropoutInplaceOp = defineOp(
   },
 );
 
+/** Options of `dropout`. */
+export interface DropoutRate {
+  /** Probability of an element to become zero (default 0.5). */
+  readonly p?: number;
+  /** Nothing is dropped where it is false (default true). */
+  readonly training?: boolean;
+}
+const DROPOUT: OptionNames<DropoutRate> = { p: true, training: true };
+
 /** Zeroes elements with probability p and scales the rest by 1 / (1 - p) when training. @throws invalid-argument */
-export function dropout(input: Tensor, p = 0.5, train = true): Tensor {
-  return callOp(dropoutOp, [input, p, train]);
+export function dropout(input: Tensor, options?: DropoutRate): Tensor {
+  checkOptionNames('dropout', options, DROPOUT);
+  return callOp(dropoutOp, [input, options?.p ?? 0.5, options?.training ?? true]);
 }
 
 /** Dropout in place. @throws invalid-argument */
-export function dropout_(self: Tensor, p = 0.5, train = true): Tensor {
-  return callOp(dropoutInplaceOp, [self, p, train]);
+export function dropout_(self: Tensor, options?: DropoutRate): Tensor {
+  checkOptionNames('dropout_', options, DROPOUT);
+  return callOp(dropoutInplaceOp, [self, options?.p ?? 0.5, options?.training ?? true]);
 }
 
 /** Dropout with the mask of the kept elements. @throws invalid-argument */

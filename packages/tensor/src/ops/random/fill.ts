@@ -2,7 +2,7 @@
  * @file Random numbers after a tensor: in its shape, new or in place, and indices drawn by its weights; see
  * kernels/random-kernel.ts.
  */
-import { TesseraError, type ScalarLike } from '@tessera/shared';
+import { type ScalarLike, type OptionNames, TesseraError, checkOptionNames } from '@tessera/shared';
 import { callOp } from '../../dispatch/dispatcher.js';
 import { isFloatingPoint } from '../../dtype.js';
 import { readNumbers, writeNumbers } from '../../kernels/elements.js';
@@ -17,7 +17,14 @@ import {
 import { defineInplace } from '../../op/inplace.js';
 import { type OpOverload, defineOp } from '../../op/op-overload.js';
 import type { Tensor } from '../../tensor.js';
-import { OPTIONS, type TensorOptions, finish, likeMeta, optionArgs } from '../factory/factory.js';
+import {
+  OPTIONS,
+  type TensorOptions,
+  finish,
+  likeMeta,
+  NO_OPTIONS,
+  checkedDtype,
+} from '../factory/factory.js';
 import { floatingMeta, selfMeta, zeroGradient } from './meta.js';
 
 const LIKE = { tags: ['random', 'non-differentiable'] as const, meta: likeMeta };
@@ -204,6 +211,7 @@ export interface MultinomialOptions {
   /** Whether a category can be drawn again (default false). */
   readonly replacement?: boolean;
 }
+const MULTINOMIAL: OptionNames<MultinomialOptions> = { replacement: true };
 
 /**
  * Indices drawn by the weights of each row: [C] → [numSamples] or [N, C] → [N, numSamples], int64.
@@ -214,19 +222,26 @@ export interface MultinomialOptions {
 export function multinomial(
   self: Tensor,
   numSamples: number,
-  options: MultinomialOptions = {},
+  options?: MultinomialOptions,
 ): Tensor {
-  return callOp(multinomialOp, [self, numSamples, options.replacement ?? false, null]);
+  checkOptionNames('multinomial', options, MULTINOMIAL);
+  return callOp(multinomialOp, [self, numSamples, options?.replacement ?? false, null]);
 }
 
 /** Uniform numbers in [0, 1), with the shape, layout, dtype and device of a tensor. */
-export function randLike(self: Tensor, options: TensorOptions = {}): Tensor {
-  return finish(callOp(randLikeOp, [self, ...optionArgs(options), null]), options);
+export function randLike(self: Tensor, options: TensorOptions = NO_OPTIONS): Tensor {
+  return finish(
+    callOp(randLikeOp, [self, checkedDtype(options), null, options.device ?? null, null, null]),
+    options,
+  );
 }
 
 /** Standard normal numbers, with the shape, layout, dtype and device of a tensor. */
-export function randnLike(self: Tensor, options: TensorOptions = {}): Tensor {
-  return finish(callOp(randnLikeOp, [self, ...optionArgs(options), null]), options);
+export function randnLike(self: Tensor, options: TensorOptions = NO_OPTIONS): Tensor {
+  return finish(
+    callOp(randnLikeOp, [self, checkedDtype(options), null, options.device ?? null, null, null]),
+    options,
+  );
 }
 
 /** 1 with the probability that each element of self gives, else 0. @throws invalid-argument */

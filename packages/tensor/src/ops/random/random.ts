@@ -24,8 +24,10 @@ import {
   type TensorOptions,
   factoryMeta,
   finish,
-  optionArgs,
+  NO_OPTIONS,
+  checkedDtype,
 } from '../factory/factory.js';
+import type { DeviceType } from '../../device.js';
 
 const FACTORY = { tags: ['factory', 'random'] as const, meta: factoryMeta(defaultDType) };
 const randOp = defineOp(`aten::rand(SymInt[] size, *, ${OPTIONS}) -> Tensor`, {
@@ -77,7 +79,7 @@ const randpermOp = defineOp(`aten::randperm(SymInt n, *, ${LONG_OPTIONS}) -> Ten
     sizes: [args.n as number],
     strides: [1],
     dtype: args.dtype as DType,
-    device: (args.device as string | null) ?? 'cpu',
+    device: (args.device as DeviceType | null) ?? 'cpu',
   })),
   kernel: (_args, [out]) => {
     const draw = drawUniform('float32');
@@ -91,13 +93,19 @@ const randpermOp = defineOp(`aten::randperm(SymInt n, *, ${LONG_OPTIONS}) -> Ten
 });
 
 /** Uniform numbers in [0, 1). */
-export function rand(size: readonly number[], options: TensorOptions = {}): Tensor {
-  return finish(callOp(randOp, [size, ...optionArgs(options)]), options);
+export function rand(size: readonly number[], options: TensorOptions = NO_OPTIONS): Tensor {
+  return finish(
+    callOp(randOp, [size, checkedDtype(options), null, options.device ?? null, null]),
+    options,
+  );
 }
 
 /** Standard normal numbers. */
-export function randn(size: readonly number[], options: TensorOptions = {}): Tensor {
-  return finish(callOp(randnOp, [size, ...optionArgs(options)]), options);
+export function randn(size: readonly number[], options: TensorOptions = NO_OPTIONS): Tensor {
+  return finish(
+    callOp(randnOp, [size, checkedDtype(options), null, options.device ?? null, null]),
+    options,
+  );
 }
 
 /** Uniform integers from `low` to `high`, exclusive; int64 unless a dtype is given. @throws invalid-argument */
@@ -105,15 +113,21 @@ export function randint(
   low: number,
   high: number,
   size: readonly number[],
-  options: TensorOptions = {},
+  options: TensorOptions = NO_OPTIONS,
 ): Tensor {
-  return finish(callOp(randintOp, [low, high, size, ...optionArgs(options)]), options);
+  return finish(
+    callOp(randintOp, [low, high, size, checkedDtype(options), null, options.device ?? null, null]),
+    options,
+  );
 }
 
 /** The numbers 0 to n-1 in random order; int64 unless a dtype is given. */
-export function randperm(n: number, options: TensorOptions = {}): Tensor {
+export function randperm(n: number, options: TensorOptions = NO_OPTIONS): Tensor {
   const { device = 'cpu', dtype } = options;
   // A shuffle is one step after another: other devices get a copy.
   if (device !== 'cpu') return finish(toDevice(randperm(n, { dtype }), device), options);
-  return finish(callOp(randpermOp, [n, ...optionArgs(options)]), options);
+  return finish(
+    callOp(randpermOp, [n, checkedDtype(options), null, options.device ?? null, null]),
+    options,
+  );
 }

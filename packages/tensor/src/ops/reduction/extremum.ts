@@ -1,7 +1,7 @@
 /**
  * @file Largest and smallest elements: amax, amin, max, min, argmax, argmin.
  */
-import { TesseraError } from '@tessera/shared';
+import { checkOptionNames, TesseraError } from '@tessera/shared';
 import { callOp } from '../../dispatch/dispatcher.js';
 import { writeNumbers } from '../../kernels/elements.js';
 import { checkNumbers } from '../../kernels/restrict-dtypes.js';
@@ -24,6 +24,7 @@ import { mul } from '../pointwise/arithmetic.js';
 import { sum } from './reduction.js';
 import { scatter } from '../indexing/scatter.js';
 import { type Dims, keepDims, spread } from './spread.js';
+import { KEEPDIM, type KeepdimOptions } from './reduce-options.js';
 
 /** Position of the winner: the first NaN, else the first best. */
 function winner(values: Float64Array, better: (a: number, b: number) => boolean): number {
@@ -146,16 +147,20 @@ export type ValuesAndIndices = [values: Tensor, indices: Tensor];
 /** The forms of `max` and `min`: over all, along a dimension, of two tensors. */
 export interface ExtremumFunction {
   (self: Tensor): Tensor;
-  (self: Tensor, dim: number, keepdim?: boolean): ValuesAndIndices;
+  (self: Tensor, dim: number, options?: KeepdimOptions): ValuesAndIndices;
   (self: Tensor, other: Tensor): Tensor;
 }
 
-function extremum(ops: Extremum, pair: (a: Tensor, b: Tensor) => Tensor): ExtremumFunction {
-  const call = (self: Tensor, dimOrOther?: number | Tensor, keepdim = false): unknown => {
+function extremum(
+  name: string,
+  ops: Extremum,
+  pair: (a: Tensor, b: Tensor) => Tensor,
+): ExtremumFunction {
+  const call = (self: Tensor, dimOrOther?: number | Tensor, options?: KeepdimOptions): unknown => {
     if (dimOrOther === undefined) return callOp(ops.all, [self]);
-    return isTensor(dimOrOther)
-      ? pair(self, dimOrOther)
-      : callOp(ops.along, [self, dimOrOther, keepdim]);
+    if (isTensor(dimOrOther)) return pair(self, dimOrOther);
+    checkOptionNames(name, options, KEEPDIM);
+    return callOp(ops.along, [self, dimOrOther, options?.keepdim ?? false]);
   };
   return call as ExtremumFunction;
 }
@@ -163,34 +168,54 @@ function extremum(ops: Extremum, pair: (a: Tensor, b: Tensor) => Tensor): Extrem
 /** `max` and `min` as methods. */
 export interface ExtremumMethods {
   max(): Tensor;
-  max(dim: number, keepdim?: boolean): ValuesAndIndices;
+  max(dim: number, options?: KeepdimOptions): ValuesAndIndices;
   max(other: Tensor): Tensor;
   min(): Tensor;
-  min(dim: number, keepdim?: boolean): ValuesAndIndices;
+  min(dim: number, options?: KeepdimOptions): ValuesAndIndices;
   min(other: Tensor): Tensor;
 }
 
 /** The largest element, values and indices along a dimension, or the larger of two tensors. @throws invalid-dim, shape-mismatch */
-export const max: ExtremumFunction = extremum(maxima, maximum);
+export const max: ExtremumFunction = extremum('max', maxima, maximum);
 /** The smallest element, values and indices along a dimension, or the smaller of two tensors. @throws invalid-dim, shape-mismatch */
-export const min: ExtremumFunction = extremum(minima, minimum);
+export const min: ExtremumFunction = extremum('min', minima, minimum);
 
 /** Largest elements over dims (all by default); ties share the gradient. @throws invalid-dim, shape-mismatch */
-export function amax(self: Tensor, dim: number | readonly number[] = [], keepdim = false): Tensor {
-  return callOp(maxima.over, [self, typeof dim === 'number' ? [dim] : dim, keepdim]);
+export function amax(
+  self: Tensor,
+  dim: number | readonly number[] = [],
+  options?: KeepdimOptions,
+): Tensor {
+  checkOptionNames('amax', options, KEEPDIM);
+  return callOp(maxima.over, [
+    self,
+    typeof dim === 'number' ? [dim] : dim,
+    options?.keepdim ?? false,
+  ]);
 }
 
 /** Smallest elements over dims (all by default); ties share the gradient. @throws invalid-dim, shape-mismatch */
-export function amin(self: Tensor, dim: number | readonly number[] = [], keepdim = false): Tensor {
-  return callOp(minima.over, [self, typeof dim === 'number' ? [dim] : dim, keepdim]);
+export function amin(
+  self: Tensor,
+  dim: number | readonly number[] = [],
+  options?: KeepdimOptions,
+): Tensor {
+  checkOptionNames('amin', options, KEEPDIM);
+  return callOp(minima.over, [
+    self,
+    typeof dim === 'number' ? [dim] : dim,
+    options?.keepdim ?? false,
+  ]);
 }
 
 /** Position of the largest element along a dimension, or in the flattened tensor. @throws invalid-dim, shape-mismatch */
-export function argmax(self: Tensor, dim: number | null = null, keepdim = false): Tensor {
-  return callOp(maxima.position, [self, dim, keepdim]);
+export function argmax(self: Tensor, dim: number | null = null, options?: KeepdimOptions): Tensor {
+  checkOptionNames('argmax', options, KEEPDIM);
+  return callOp(maxima.position, [self, dim, options?.keepdim ?? false]);
 }
 
 /** Position of the smallest element along a dimension, or in the flattened tensor. @throws invalid-dim, shape-mismatch */
-export function argmin(self: Tensor, dim: number | null = null, keepdim = false): Tensor {
-  return callOp(minima.position, [self, dim, keepdim]);
+export function argmin(self: Tensor, dim: number | null = null, options?: KeepdimOptions): Tensor {
+  checkOptionNames('argmin', options, KEEPDIM);
+  return callOp(minima.position, [self, dim, options?.keepdim ?? false]);
 }

@@ -1,7 +1,7 @@
 /**
  * @file Counting elements: by bins of equal or given width, and integers one by one.
  */
-import { TesseraError, type ScalarLike } from '@tessera/shared';
+import { type ScalarLike, type OptionNames, TesseraError, checkOptionNames } from '@tessera/shared';
 import { callOp } from '../../dispatch/dispatcher.js';
 import { DTYPES, type DType } from '../../dtype.js';
 import { readNumbers, writeNumbers } from '../../kernels/elements.js';
@@ -233,9 +233,11 @@ export interface HistcOptions {
   /** Upper end of the last bin; the largest element if it equals `min`. */
   readonly max?: ScalarLike;
 }
+const HISTC: OptionNames<HistcOptions> = { bins: true, min: true, max: true };
 
 /** How many elements lie in each of `bins` equally wide bins from min to max. @throws invalid-argument, dtype-unsupported */
 export function histc(self: Tensor, options: HistcOptions = {}): Tensor {
+  checkOptionNames('histc', options, HISTC);
   const { bins = 100, min = 0, max = 0 } = options;
   return callOp(histcOp, [self, bins, min, max]) as Tensor;
 }
@@ -249,6 +251,7 @@ export interface HistogramOptions {
   /** Whether counts are divided so that their integral over the bins is 1. */
   readonly density?: boolean;
 }
+const HISTOGRAM: OptionNames<HistogramOptions> = { range: true, weight: true, density: true };
 
 /** Counts per bin and the edges of the bins: a number of equal ones, or those between given ascending edges. @throws invalid-argument, dtype-unsupported, dtype-mismatch, shape-mismatch */
 export function histogram(
@@ -256,6 +259,7 @@ export function histogram(
   bins: number | Tensor = 100,
   options: HistogramOptions = {},
 ): [hist: Tensor, binEdges: Tensor] {
+  checkOptionNames('histogram', options, HISTOGRAM);
   const { range = null, weight = null, density = false } = options;
   const result = isTensor(bins)
     ? callOp(histogramEdgesOp, [self, bins, weight, density])
@@ -270,8 +274,10 @@ export interface BincountOptions {
   /** How many counts there are at least. */
   readonly minlength?: number;
 }
+const BINCOUNT: OptionNames<BincountOptions> = { weights: true, minlength: true };
 
 /** How often 0, 1, 2, … occur in integers [N]: int64, or sums of their weights. A graph break in compiled functions. @throws invalid-argument, dtype-unsupported, shape-mismatch */
-export function bincount(self: Tensor, options: BincountOptions = {}): Tensor {
-  return callOp(bincountOp, [self, options.weights ?? null, options.minlength ?? 0]) as Tensor;
+export function bincount(self: Tensor, options?: BincountOptions): Tensor {
+  checkOptionNames('bincount', options, BINCOUNT);
+  return callOp(bincountOp, [self, options?.weights ?? null, options?.minlength ?? 0]) as Tensor;
 }

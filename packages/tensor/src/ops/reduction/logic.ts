@@ -1,12 +1,14 @@
 /**
  * @file Reductions of truth values: any, all.
  */
+import { checkOptionNames } from '@tessera/shared';
 import { callOp } from '../../dispatch/dispatcher.js';
 import type { DType } from '../../dtype.js';
 import { reduceKernel, reduceMeta } from '../../kernels/reduce-kernel.js';
 import { type OpOverload, defineOp } from '../../op/op-overload.js';
 import type { OpRecord } from '../../op/op-record.js';
 import type { Tensor } from '../../tensor.js';
+import { KEEPDIM, type KeepdimOptions } from './reduce-options.js';
 
 interface Quantifier {
   readonly all: OpOverload<Tensor>;
@@ -42,8 +44,9 @@ function call(
   ops: Quantifier,
   self: Tensor,
   dim: number | readonly number[] | null,
-  keepdim: boolean,
+  options: KeepdimOptions | undefined,
 ): Tensor {
+  const keepdim = options?.keepdim ?? false;
   if (dim === null && !keepdim) return callOp(ops.all, [self]);
   return callOp(typeof dim === 'number' ? ops.dim : ops.dims, [self, dim, keepdim]);
 }
@@ -52,16 +55,18 @@ function call(
 export function any(
   self: Tensor,
   dim: number | readonly number[] | null = null,
-  keepdim = false,
+  options?: KeepdimOptions,
 ): Tensor {
-  return call(anyOps, self, dim, keepdim);
+  checkOptionNames('any', options, KEEPDIM);
+  return call(anyOps, self, dim, options);
 }
 
 /** Whether all elements are non-zero, over dims (all by default). @throws invalid-dim */
 export function all(
   self: Tensor,
   dim: number | readonly number[] | null = null,
-  keepdim = false,
+  options?: KeepdimOptions,
 ): Tensor {
-  return call(allOps, self, dim, keepdim);
+  checkOptionNames('all', options, KEEPDIM);
+  return call(allOps, self, dim, options);
 }

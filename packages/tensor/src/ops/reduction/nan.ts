@@ -1,7 +1,7 @@
 /**
  * @file Reductions that look past some elements: nansum, nanmean, count_nonzero, and both extremes at once.
  */
-import { TesseraError } from '@tessera/shared';
+import { type OptionNames, TesseraError, checkOptionNames } from '@tessera/shared';
 import { callOp } from '../../dispatch/dispatcher.js';
 import { isFloatingPoint } from '../../dtype.js';
 import { defineOp } from '../../op/op-overload.js';
@@ -9,7 +9,8 @@ import type { Tensor } from '../../tensor.js';
 import { isnan, ne } from '../pointwise/comparison.js';
 import { div } from '../pointwise/division.js';
 import { logicalNot } from '../pointwise/logical.js';
-import { type ReduceOptions, sum } from './reduction.js';
+import { sum } from './reduction.js';
+import { type ReduceOptions, REDUCE } from './reduce-options.js';
 import { amax, amin } from './extremum.js';
 import { type Dims, dimList } from './spread.js';
 import { where } from '../pointwise/where.js';
@@ -56,19 +57,21 @@ const aminmaxOp = defineOp(
   {
     decompose: ({ self, dim, keepdim }) => {
       const over = dim === null ? [] : [dim];
-      return [amin(self, over, keepdim), amax(self, over, keepdim)];
+      return [amin(self, over, { keepdim }), amax(self, over, { keepdim })];
     },
   },
 );
 
 /** Sum over dims (all by default) with NaN counted as 0. @throws invalid-dim */
-export function nansum(self: Tensor, dim: Dims = null, options: ReduceOptions = {}): Tensor {
-  return callOp(nansumOp, [self, dimList(dim), options.keepdim ?? false, options.dtype ?? null]);
+export function nansum(self: Tensor, dim: Dims = null, options?: ReduceOptions): Tensor {
+  checkOptionNames('nansum', options, REDUCE);
+  return callOp(nansumOp, [self, dimList(dim), options?.keepdim ?? false, options?.dtype ?? null]);
 }
 
 /** Mean over dims (all by default) of the elements that are not NaN. @throws invalid-dim, dtype-unsupported */
-export function nanmean(self: Tensor, dim: Dims = null, options: ReduceOptions = {}): Tensor {
-  return callOp(nanmeanOp, [self, dimList(dim), options.keepdim ?? false, options.dtype ?? null]);
+export function nanmean(self: Tensor, dim: Dims = null, options?: ReduceOptions): Tensor {
+  checkOptionNames('nanmean', options, REDUCE);
+  return callOp(nanmeanOp, [self, dimList(dim), options?.keepdim ?? false, options?.dtype ?? null]);
 }
 
 /** Number of elements other than 0 over dims (all by default). @throws invalid-dim */
@@ -81,11 +84,13 @@ export interface AminmaxOptions {
   readonly dim?: number | null;
   readonly keepdim?: boolean;
 }
+const AMINMAX: OptionNames<AminmaxOptions> = { dim: true, keepdim: true };
 
 /** Smallest and largest elements, overall or along a dimension. @throws invalid-dim, shape-mismatch */
 export function aminmax(
   self: Tensor,
-  options: AminmaxOptions = {},
+  options?: AminmaxOptions,
 ): [smallest: Tensor, largest: Tensor] {
-  return callOp(aminmaxOp, [self, options.dim ?? null, options.keepdim ?? false]);
+  checkOptionNames('aminmax', options, AMINMAX);
+  return callOp(aminmaxOp, [self, options?.dim ?? null, options?.keepdim ?? false]);
 }

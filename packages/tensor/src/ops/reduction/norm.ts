@@ -1,7 +1,7 @@
 /**
  * @file logsumexp and vector norms.
  */
-import { TesseraError, type ScalarLike } from '@tessera/shared';
+import { type ScalarLike, checkOptionNames, TesseraError } from '@tessera/shared';
 import { callOp } from '../../dispatch/dispatcher.js';
 import { DTYPES, type DType } from '../../dtype.js';
 import { fixedScalar, scalarValue } from '../../kernels/pointwise-kernel.js';
@@ -17,10 +17,12 @@ import { maskedFill } from '../pointwise/fill.js';
 import { div } from '../pointwise/division.js';
 import { mul, sub } from '../pointwise/arithmetic.js';
 import { pow } from '../pointwise/power.js';
-import { type ReduceOptions, sum } from './reduction.js';
+import { sum } from './reduction.js';
+import { type ReduceOptions, REDUCE } from './reduce-options.js';
 import { abs, sign } from '../pointwise/rounding.js';
 import { type Dims, dimList, keepDims, spread } from './spread.js';
 import { zerosLike } from '../factory/like.js';
+import { KEEPDIM, type KeepdimOptions } from './reduce-options.js';
 
 const logsumexpOp = defineOp(
   'aten::logsumexp(Tensor self, int[1] dim, bool keepdim=False) -> Tensor',
@@ -108,8 +110,13 @@ defineOp(
 );
 
 /** log Σ exp(x) over dims, without overflow. @throws invalid-dim */
-export function logsumexp(self: Tensor, dim: number | readonly number[], keepdim = false): Tensor {
-  return callOp(logsumexpOp, [self, dimList(dim), keepdim]);
+export function logsumexp(
+  self: Tensor,
+  dim: number | readonly number[],
+  options?: KeepdimOptions,
+): Tensor {
+  checkOptionNames('logsumexp', options, KEEPDIM);
+  return callOp(logsumexpOp, [self, dimList(dim), options?.keepdim ?? false]);
 }
 
 /** The p-norm over dims (all by default): `ord` 2 unless given; ±Infinity for the largest or smallest magnitude. @throws dtype-unsupported */
@@ -117,13 +124,14 @@ export function norm(
   self: Tensor,
   ord: ScalarLike = 2,
   dim: Dims = null,
-  options: ReduceOptions = {},
+  options?: ReduceOptions,
 ): Tensor {
+  checkOptionNames('norm', options, REDUCE);
   return callOp(vectorNormOp, [
     self,
     ord,
     dimList(dim),
-    options.keepdim ?? false,
-    options.dtype ?? null,
+    options?.keepdim ?? false,
+    options?.dtype ?? null,
   ]);
 }

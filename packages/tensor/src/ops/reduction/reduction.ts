@@ -1,7 +1,7 @@
 /**
  * @file Sums, means and products.
  */
-import { TesseraError } from '@tessera/shared';
+import { TesseraError, checkOptionNames } from '@tessera/shared';
 import { callOp } from '../../dispatch/dispatcher.js';
 import type { DType } from '../../dtype.js';
 import { DTYPES } from '../../dtype.js';
@@ -16,6 +16,7 @@ import { mul } from '../pointwise/arithmetic.js';
 import { type Dims, dimList, keepDims, reducedCount, spread } from './spread.js';
 import { reshape } from '../view/view.js';
 import { where } from '../pointwise/where.js';
+import { type ReduceOptions, REDUCE } from './reduce-options.js';
 
 /** Integers and bools are summed as int64. */
 function sumType(self: Tensor, args: ReduceArgs): DType {
@@ -149,26 +150,23 @@ function prodOver(self: Tensor, dim: Dims): Tensor {
   return dim === null ? callOp(prodOp, [self, null]) : callOp(prodDimOp, [self, dim, false, null]);
 }
 
-/** Options of reductions: `dim` null reduces all dimensions. */
-export interface ReduceOptions {
-  readonly keepdim?: boolean;
-  readonly dtype?: DType;
-}
-
 /** Sum over dims (all by default). Integers give int64. @throws invalid-dim */
-export function sum(self: Tensor, dim: Dims = null, options: ReduceOptions = {}): Tensor {
-  return callOp(sumOp, [self, dimList(dim), options.keepdim ?? false, options.dtype ?? null]);
+export function sum(self: Tensor, dim: Dims = null, options?: ReduceOptions): Tensor {
+  checkOptionNames('sum', options, REDUCE);
+  return callOp(sumOp, [self, dimList(dim), options?.keepdim ?? false, options?.dtype ?? null]);
 }
 
 /** Mean over dims (all by default). @throws invalid-dim, dtype-unsupported for integers */
-export function mean(self: Tensor, dim: Dims = null, options: ReduceOptions = {}): Tensor {
-  return callOp(meanOp, [self, dimList(dim), options.keepdim ?? false, options.dtype ?? null]);
+export function mean(self: Tensor, dim: Dims = null, options?: ReduceOptions): Tensor {
+  checkOptionNames('mean', options, REDUCE);
+  return callOp(meanOp, [self, dimList(dim), options?.keepdim ?? false, options?.dtype ?? null]);
 }
 
 /** Product of all elements, or over one dimension. Integers give int64. @throws invalid-dim */
-export function prod(self: Tensor, dim: number | null = null, options: ReduceOptions = {}): Tensor {
-  const dtype = options.dtype ?? null;
+export function prod(self: Tensor, dim: number | null = null, options?: ReduceOptions): Tensor {
+  checkOptionNames('prod', options, REDUCE);
+  const dtype = options?.dtype ?? null;
   return dim === null
     ? callOp(prodOp, [self, dtype])
-    : callOp(prodDimOp, [self, dim, options.keepdim ?? false, dtype]);
+    : callOp(prodDimOp, [self, dim, options?.keepdim ?? false, dtype]);
 }

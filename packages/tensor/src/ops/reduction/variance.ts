@@ -1,7 +1,7 @@
 /**
  * @file Variance and standard deviation, with the mean or without.
  */
-import { TesseraError, type ScalarLike } from '@tessera/shared';
+import { type ScalarLike, type OptionNames, TesseraError, checkOptionNames } from '@tessera/shared';
 import { callOp } from '../../dispatch/dispatcher.js';
 import { DTYPES } from '../../dtype.js';
 import { writeNumbers } from '../../kernels/elements.js';
@@ -151,6 +151,7 @@ export interface VarianceOptions {
   readonly correction?: ScalarLike;
   readonly keepdim?: boolean;
 }
+const VARIANCE: OptionNames<VarianceOptions> = { correction: true, keepdim: true };
 
 function call<Result>(
   op: OpOverload<Result>,
@@ -163,6 +164,7 @@ function call<Result>(
 
 /** Variance over dims (all by default). @throws invalid-dim, dtype-unsupported */
 export function variance(self: Tensor, dim: Dims = null, options: VarianceOptions = {}): Tensor {
+  checkOptionNames('variance', options, VARIANCE);
   return call(variances.single, self, dim, options);
 }
 
@@ -175,11 +177,13 @@ export function varMean(
   dim: Dims = null,
   options: VarianceOptions = {},
 ): [variance: Tensor, mean: Tensor] {
+  checkOptionNames('varMean', options, VARIANCE);
   return call(variances.withMean, self, dim, options);
 }
 
 /** Standard deviation over dims (all by default). @throws invalid-dim, dtype-unsupported */
 export function std(self: Tensor, dim: Dims = null, options: VarianceOptions = {}): Tensor {
+  checkOptionNames('std', options, VARIANCE);
   return call(deviations.single, self, dim, options);
 }
 
@@ -189,5 +193,6 @@ export function stdMean(
   dim: Dims = null,
   options: VarianceOptions = {},
 ): [std: Tensor, mean: Tensor] {
+  checkOptionNames('stdMean', options, VARIANCE);
   return call(deviations.withMean, self, dim, options);
 }

@@ -1,7 +1,7 @@
 /**
  * @file Padding with a constant; `pad` with any mode.
  */
-import { TesseraError, type ScalarLike } from '@tessera/shared';
+import { type ScalarLike, type OptionNames, TesseraError, checkOptionNames } from '@tessera/shared';
 import { callOp } from '../../dispatch/dispatcher.js';
 import { readNumbers, writeNumbers } from '../../kernels/elements.js';
 import { scalarValue } from '../../kernels/pointwise-kernel.js';
@@ -149,12 +149,18 @@ const padAnyOp = defineOp(
   },
 );
 
+const MODE_VALUE: OptionNames<{ mode?: PadMode; value?: number | null }> = {
+  mode: true,
+  value: true,
+};
+
 /** Pads: two counts per dimension, the last dimension first; a mode says with what. @throws invalid-argument, shape-mismatch */
 export function pad(
   self: Tensor,
   padding: readonly number[],
   options: { mode?: PadMode; value?: number | null } = {},
 ): Tensor {
+  checkOptionNames('pad', options, MODE_VALUE);
   const { mode = 'constant', value = null } = options;
   return callOp(padAnyOp, [self, padding, mode, value]);
 }

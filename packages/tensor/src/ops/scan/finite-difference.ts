@@ -1,7 +1,7 @@
 /**
  * @file Differences of neighbours: diff, and gradient, which divides by the spacing.
  */
-import { TesseraError, type ScalarLike } from '@tessera/shared';
+import { type ScalarLike, type OptionNames, TesseraError, checkOptionNames } from '@tessera/shared';
 import { callOp } from '../../dispatch/dispatcher.js';
 import { scalarValue } from '../../kernels/pointwise-kernel.js';
 import { type OpOverload, defineOp } from '../../op/op-overload.js';
@@ -182,14 +182,20 @@ const numbersOp = defineGradient('scalarrayarray', 'Scalar[] spacing, int[] dim,
 defineGradient('tensorarrayint', 'Tensor[] spacing, int? dim=None, ');
 const tensorsOp = defineGradient('tensorarray', 'Tensor[] spacing, int[] dim, ');
 
+const PREPEND_APPEND: OptionNames<{ prepend?: Tensor | null; append?: Tensor | null }> = {
+  prepend: true,
+  append: true,
+};
+
 /** nth differences of neighbours along a dimension, after joining `prepend` and `append`. @throws invalid-argument, invalid-dim */
 export function diff(
   self: Tensor,
   n = 1,
   dim = -1,
-  options: { prepend?: Tensor | null; append?: Tensor | null } = {},
+  options?: { prepend?: Tensor | null; append?: Tensor | null },
 ): Tensor {
-  return callOp(diffOp, [self, n, dim, options.prepend ?? null, options.append ?? null]);
+  checkOptionNames('diff', options, PREPEND_APPEND);
+  return callOp(diffOp, [self, n, dim, options?.prepend ?? null, options?.append ?? null]);
 }
 
 /** Spacing (one number, or a number or vector of coordinates per dim), dims (all), accuracy at the edges. */
@@ -198,14 +204,16 @@ export interface GradientOptions {
   readonly dim?: number | readonly number[] | null;
   readonly edgeOrder?: 1 | 2;
 }
+const GRADIENT: OptionNames<GradientOptions> = { spacing: true, dim: true, edgeOrder: true };
 
 /** Estimates of the derivative along each dim, by central differences. @throws invalid-argument @see torch.gradient */
-export function gradient(self: Tensor, options: GradientOptions = {}): Tensor[] {
-  const dims = wrapDims(options.dim ?? null, self.ndim, 'gradient');
-  const spacing = options.spacing ?? 1;
+export function gradient(self: Tensor, options?: GradientOptions): Tensor[] {
+  checkOptionNames('gradient', options, GRADIENT);
+  const dims = wrapDims(options?.dim ?? null, self.ndim, 'gradient');
+  const spacing = options?.spacing ?? 1;
   const list: readonly Spacing[] = Array.isArray(spacing)
     ? spacing
     : dims.map(() => spacing as ScalarLike);
   const op = list.some((item) => isTensor(item)) ? tensorsOp : numbersOp;
-  return callOp(op, [self, list, dims, options.edgeOrder ?? 1]);
+  return callOp(op, [self, list, dims, options?.edgeOrder ?? 1]);
 }

@@ -1,7 +1,7 @@
 /**
  * @file Cumulative sums and products, and flip, which reverses them.
  */
-import { TesseraError } from '@tessera/shared';
+import { type OptionNames, TesseraError, checkOptionNames } from '@tessera/shared';
 import { callOp } from '../../dispatch/dispatcher.js';
 import type { DType } from '../../dtype.js';
 import { DTYPES } from '../../dtype.js';
@@ -135,9 +135,12 @@ const flipOp = defineOp('aten::flip(Tensor self, int[] dims) -> Tensor', {
   vjp: ({ dims }, { grad }) => ({ self: () => flip(grad, dims) }),
 });
 
+const DTYPE: OptionNames<{ dtype?: DType }> = { dtype: true };
+
 /** Running sums along a dimension; integers give int64. @throws invalid-dim */
-export function cumsum(self: Tensor, dim: number, options: { dtype?: DType } = {}): Tensor {
-  return callOp(cumsumOp, [self, dim, options.dtype ?? null]);
+export function cumsum(self: Tensor, dim: number, options?: { dtype?: DType }): Tensor {
+  checkOptionNames('cumsum', options, DTYPE);
+  return callOp(cumsumOp, [self, dim, options?.dtype ?? null]);
 }
 
 /** self = cumsum(self) */
@@ -146,8 +149,9 @@ export function cumsum_(self: Tensor, dim: number): Tensor {
 }
 
 /** Running products along a dimension; integers give int64. @throws invalid-dim */
-export function cumprod(self: Tensor, dim: number, options: { dtype?: DType } = {}): Tensor {
-  return callOp(cumprodOp, [self, dim, options.dtype ?? null]);
+export function cumprod(self: Tensor, dim: number, options?: { dtype?: DType }): Tensor {
+  checkOptionNames('cumprod', options, DTYPE);
+  return callOp(cumprodOp, [self, dim, options?.dtype ?? null]);
 }
 
 /** self = cumprod(self) */

@@ -1,7 +1,7 @@
 /**
  * @file The trapezoidal rule, in whole and as a running integral.
  */
-import { TesseraError } from '@tessera/shared';
+import { type OptionNames, TesseraError, checkOptionNames } from '@tessera/shared';
 import { callOp } from '../../dispatch/dispatcher.js';
 import { isFloatingPoint } from '../../dtype.js';
 import { defaultDType } from '../../default-dtype.js';
@@ -128,15 +128,18 @@ export interface TrapezoidOptions {
   readonly dx?: number;
   readonly dim?: number;
 }
+const TRAPEZOID: OptionNames<TrapezoidOptions> = { x: true, dx: true, dim: true };
 
 /** Integral along a dimension by the trapezoidal rule. @throws invalid-dim, shape-mismatch, dtype-unsupported */
 export function trapezoid(y: Tensor, options: TrapezoidOptions = {}): Tensor {
+  checkOptionNames('trapezoid', options, TRAPEZOID);
   const { x, dx = 1, dim = -1 } = options;
   return callOp(isTensor(x) ? trapezoidX : trapezoidDx, isTensor(x) ? [y, x, dim] : [y, dx, dim]);
 }
 
 /** The running integral along a dimension: one element less than there are samples. @throws invalid-dim, shape-mismatch, dtype-unsupported */
 export function cumulativeTrapezoid(y: Tensor, options: TrapezoidOptions = {}): Tensor {
+  checkOptionNames('cumulativeTrapezoid', options, TRAPEZOID);
   const { x, dx = 1, dim = -1 } = options;
   return callOp(isTensor(x) ? cumulativeX : cumulativeDx, isTensor(x) ? [y, x, dim] : [y, dx, dim]);
 }
