@@ -58,7 +58,7 @@ export async function trainRank(options: RankOptions): Promise<void> {
     const [x, y] = task.batch(i).map((whole) => whole.chunk(size, 0)[rank]!) as [Tensor, Tensor];
     const loss = step(x, y).clone();
     await allReduce(loss, { op: 'avg' });
-    losses.push(loss.item());
+    losses.push(await loss.item());
     if (checkpoint !== null && losses.length % 10 === 0)
       await saveTraining(checkpoint, { model, optimizer, extra: losses });
   }

@@ -4,7 +4,8 @@
  */
 import { readFileSync } from 'node:fs';
 import { gunzipSync } from 'node:zlib';
-import { type Tensor, manualSeed, ones, tensor, zeros } from '@tessera/tensor';
+import { type Tensor, allclose, manualSeed, ones, tensor, zeros } from '@tessera/tensor';
+import { inv } from '@tessera/tensor/linalg';
 import { describe, expect, it } from 'vitest';
 import * as D from '../src/distributions/index.js';
 import { compileForTest } from './compile-for-test.js';
@@ -206,6 +207,34 @@ describe.each(modes)('samples, %s', (_, compiled) => {
     run(parameter).backward();
     const slope = (moment(at + 1e-4) - moment(at - 1e-4)) / 2e-4;
     expect(Math.abs(parameter.grad!.item() - slope)).toBeLessThan(0.1 * Math.abs(slope) + 0.01);
+  });
+
+  it('MultivariateNormal of a covariance and of a precision', () => {
+    const f64 = { dtype: 'float64' } as const;
+    const scaleTril = tensor(
+      [
+        [
+          [2, 0],
+          [0.5, 1.5],
+        ],
+        [
+          [1, 0],
+          [-0.3, 0.7],
+        ],
+      ],
+      f64,
+    );
+    const loc = tensor([1, -1], f64);
+    const reference = new D.MultivariateNormal(loc, { scaleTril });
+    const { covarianceMatrix } = reference;
+    const x = tensor([0.3, 2], f64);
+    for (const options of [{ covarianceMatrix }, { precisionMatrix: inv(covarianceMatrix) }]) {
+      const made = new D.MultivariateNormal(loc, options);
+      expect(allclose(made.scaleTril, reference.scaleTril)).toBe(true);
+      expect(allclose(made.logProb(x), reference.logProb(x))).toBe(true);
+    }
+    expect(() => new D.MultivariateNormal(loc, {})).toThrow(/exactly one of .*not 0/);
+    expect(() => new D.MultivariateNormal(loc, { scaleTril, covarianceMatrix })).toThrow(/not 2/);
   });
 
   it('rsample of a MultivariateNormal and a Dirichlet', () => {

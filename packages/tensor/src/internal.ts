@@ -367,3 +367,4 @@ export { bernoulli_, normal_, uniform_ } from './ops/random/fill.js';
 export { dropout_, nativeDropout } from './ops/random/dropout.js';
 export { replayOf, replayedOp } from './rng/replay.js';
 export type { SchemaArgument } from './op/schema.js';
+export { itemAtOnce } from './read-values.js';

@@ -2,10 +2,10 @@
  * @file Comparing whole tensors, counting elements, conversions by name, diagonals in place: the mistakes and the
  * edges. Values are compared with PyTorch's in apps/oracle.
  */
-import type { ErrorCode } from '@tessera/shared';
 import { describe, expect, it } from 'vitest';
 import { arange, ones, tensor, zeros } from '../src/index.js';
 import { gradientError, secondGradientError } from './support/gradient-check.js';
+import { type Mistake, testMistakes } from './support/mistakes.js';
 
 describe('equal and allclose', () => {
   it('are one truth value', () => {
@@ -75,7 +75,7 @@ describe('a diagonal in place', () => {
 });
 
 const long = { dtype: 'int64' } as const;
-const mistakes: [what: string, call: () => unknown, code: ErrorCode, message: string][] = [
+const mistakes: readonly Mistake[] = [
   [
     'histc of integers',
     () => ones([3], long).histc(),
@@ -147,15 +147,4 @@ const mistakes: [what: string, call: () => unknown, code: ErrorCode, message: st
   ],
 ];
 
-describe('mistakes', () => {
-  it.each(mistakes)('%s', (_what, call, code, message) => {
-    try {
-      call();
-    } catch (error) {
-      expect(error).toMatchObject({ code });
-      expect((error as Error).message).toContain(message);
-      return;
-    }
-    throw new Error('Nothing was thrown.');
-  });
-});
+testMistakes(mistakes);

@@ -2,12 +2,12 @@
  * @file Fourier transforms: lengths of every kind against the sum that defines them, second derivatives, frequencies,
  * mistakes. Arguments and first derivatives are compared with PyTorch's in apps/oracle.
  */
-import type { ErrorCode } from '@tessera/shared';
 import { describe, expect, it } from 'vitest';
 import { type Tensor, arange, fromTypedArray, ones, zeros } from '../src/index.js';
 import * as fft from '../src/fft.js';
 import { readNumbers } from '../src/internal.js';
 import { gradientError, secondGradientError } from './support/gradient-check.js';
+import { type Mistake, testMistakes } from './support/mistakes.js';
 
 function waves(...sizes: number[]): Tensor {
   const numel = sizes.reduce((a, b) => a * b, 1);
@@ -119,7 +119,7 @@ describe('frequencies', () => {
   });
 });
 
-const mistakes: [what: string, call: () => unknown, code: ErrorCode, message: string][] = [
+const mistakes: readonly Mistake[] = [
   [
     'real numbers in place of complex ones',
     () => fft.fft(ones([2, 8])),
@@ -165,15 +165,4 @@ const mistakes: [what: string, call: () => unknown, code: ErrorCode, message: st
   ],
 ];
 
-describe('mistakes', () => {
-  it.each(mistakes)('%s', (_what, call, code, message) => {
-    try {
-      call();
-    } catch (error) {
-      expect(error).toMatchObject({ code });
-      expect((error as Error).message).toContain(message);
-      return;
-    }
-    throw new Error('Nothing was thrown.');
-  });
-});
+testMistakes(mistakes);

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import {
   type Tensor,
+  eye,
   grad,
   hessian,
   hvp,
@@ -118,6 +119,38 @@ describe('grad', () => {
     expect(() => grad(a.sum(), [a, b], { materializeGrads: true, allowUnused: false })).toThrow(
       /Expected allowUnused to be true or not passed/,
     );
-    expect(() => grad(a.sum(), a, { isGradsBatched: true })).toThrow(/there is no vmap/);
+  });
+
+  it('is one call for a batch of gradOutputs', () => {
+    const a = tensor([1, 2, 3], { requiresGrad: true });
+    const b = tensor([2], { requiresGrad: true });
+    const basis = eye(3);
+    const options = { gradOutputs: basis, isGradsBatched: true } as const;
+    const [ga, gb] = grad(a.square().mul(b), [a, b], options);
+    expect(ga!.toArray()).toEqual([
+      [4, 0, 0],
+      [0, 8, 0],
+      [0, 0, 12],
+    ]);
+    expect(gb!.toArray()).toEqual([[1], [4], [9]]);
+    const [, unused] = grad(a.mul(2), [a, b], { ...options, allowUnused: true });
+    expect(unused).toBeNull();
+  });
+
+  it('keeps a graph for second derivatives of a batch', () => {
+    const a = tensor([1, 2], { requiresGrad: true });
+    const [rows] = grad(a.pow(3), a, {
+      gradOutputs: eye(2),
+      isGradsBatched: true,
+      createGraph: true,
+    });
+    expect(grad(rows!.sum(), a)[0]!.toArray()).toEqual([6, 12]);
+  });
+
+  it('refuses a batch that is none', () => {
+    const a = tensor([1, 2], { requiresGrad: true });
+    expect(() => grad(a.mul(2), a, { isGradsBatched: true })).toThrow(/there are none/);
+    const two = { gradOutputs: [eye(2), eye(3, 2)], isGradsBatched: true };
+    expect(() => grad([a.mul(2), a.mul(3)], a, two)).toThrow(/no batch/);
   });
 });

@@ -1,10 +1,10 @@
 /**
  * @file What linear algebra refuses, in PyTorch's words, and matrices that it reports on instead.
  */
-import type { ErrorCode } from '@tessera/shared';
 import { describe, expect, it } from 'vitest';
 import { type Tensor, eye, matmul, ones, tensor, zeros } from '../src/index.js';
 import * as linalg from '../src/linalg.js';
+import { type Mistake, testMistakes } from './support/mistakes.js';
 
 const singular = tensor([
   [1, 2],
@@ -13,7 +13,7 @@ const singular = tensor([
 const wide = ones([2, 3]);
 const long = { dtype: 'int64' } as const;
 
-const mistakes: [what: string, call: () => unknown, code: ErrorCode, message: string][] = [
+const mistakes: readonly Mistake[] = [
   [
     'the inverse of a singular matrix',
     () => linalg.inv(singular),
@@ -157,18 +157,7 @@ const mistakes: [what: string, call: () => unknown, code: ErrorCode, message: st
   ],
 ];
 
-describe('mistakes', () => {
-  it.each(mistakes)('%s', (_what, call, code, message) => {
-    try {
-      call();
-    } catch (error) {
-      expect(error).toMatchObject({ code });
-      expect((error as Error).message).toContain(message);
-      return;
-    }
-    throw new Error('Nothing was thrown.');
-  });
-});
+testMistakes(mistakes);
 
 function largest(x: Tensor): number {
   return x.abs().max().item();

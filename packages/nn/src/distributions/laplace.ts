@@ -2,35 +2,10 @@
  * @file `Laplace`.
  */
 import { type Tensor, abs, expm1, log, log1p, rand, sign } from '@tessera/tensor';
-import { type Constraint, positive, real } from './constraints.js';
-import {
-  Distribution,
-  type DistributionOptions,
-  type ParameterLike,
-  broadcastAll,
-} from './distribution.js';
+import { LocationScale } from './location-scale.js';
 
 /** Density exp(-|x - loc| / scale) / (2 scale). @see torch.distributions.Laplace */
-export class Laplace extends Distribution {
-  readonly loc: Tensor;
-  readonly scale: Tensor;
-
-  /** @throws invalid-argument unless scales are positive */
-  constructor(loc: ParameterLike, scale: ParameterLike, options: DistributionOptions = {}) {
-    const [l, s] = broadcastAll(loc, scale) as [Tensor, Tensor];
-    super(l.sizes, [], options);
-    this.loc = l;
-    this.scale = s;
-    this.checkParameter('loc', l, real);
-    this.checkParameter('scale', s, positive);
-  }
-
-  get support(): Constraint {
-    return real;
-  }
-  get mean(): Tensor {
-    return this.loc;
-  }
+export class Laplace extends LocationScale {
   get variance(): Tensor {
     return this.scale.square().mul(2);
   }

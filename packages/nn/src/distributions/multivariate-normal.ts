@@ -2,8 +2,17 @@
  * @file `MultivariateNormal`, by the Cholesky factor of its covariance.
  */
 import { TesseraError } from '@tessera/shared';
-import { type Tensor, broadcastShapes, expand, log, matmul, randn } from '@tessera/tensor';
-import { solveTriangular } from '@tessera/tensor/linalg';
+import {
+  type Tensor,
+  broadcastShapes,
+  expand,
+  eye,
+  flip,
+  log,
+  matmul,
+  randn,
+} from '@tessera/tensor';
+import { cholesky, solveTriangular } from '@tessera/tensor/linalg';
 import { formatSizes } from '@tessera/tensor/internal';
 import { type Constraint, lowerCholesky, realVector } from './constraints.js';
 import { Distribution, type DistributionOptions } from './distribution.js';
@@ -11,7 +20,41 @@ import { Distribution, type DistributionOptions } from './distribution.js';
 /** Options of `MultivariateNormal`. */
 export interface MultivariateNormalOptions extends DistributionOptions {
   /** [batch, K, K], lower triangular with a positive diagonal: scaleTril · scaleTrilᵀ is the covariance. */
-  readonly scaleTril: Tensor;
+  readonly scaleTril?: Tensor;
+  /** [batch, K, K], symmetric and positive definite. */
+  readonly covarianceMatrix?: Tensor;
+  /** [batch, K, K], the inverse of the covariance. */
+  readonly precisionMatrix?: Tensor;
+}
+
+/** The Cholesky factor of the inverse of a precision, by the factor of the precision with both dimensions reversed. */
+function factorOfInverse(precision: Tensor): Tensor {
+  const reversed = cholesky(flip(precision, [-2, -1]));
+  const lower = flip(reversed, [-2, -1]).transpose(-2, -1);
+  const { dtype, device } = precision;
+  const identity = eye(precision.sizes.at(-1)!, null, { dtype, device });
+  return solveTriangular(lower, expand(identity, precision.sizes), { upper: false });
+}
+
+/** The one of the three matrices that was given, as a Cholesky factor. @throws invalid-argument, and as `cholesky` does */
+function factorOf(options: MultivariateNormalOptions): Tensor {
+  const { scaleTril, covarianceMatrix, precisionMatrix } = options;
+  const given = [scaleTril, covarianceMatrix, precisionMatrix].filter((m) => m !== undefined);
+  if (given.length !== 1)
+    throw new TesseraError(
+      'invalid-argument',
+      `MultivariateNormal: exactly one of covarianceMatrix, precisionMatrix and scaleTril may be specified, not ${given.length}.`,
+      { hints: ['scaleTril is the Cholesky factor of the covariance, which saves computing it.'] },
+    );
+  const [matrix] = given as [Tensor];
+  if (matrix.ndim < 2 || matrix.sizes.at(-1) !== matrix.sizes.at(-2))
+    throw new TesseraError(
+      'shape-mismatch',
+      `MultivariateNormal: a matrix [batch, K, K] expected, got ${formatSizes(matrix.sizes)}.`,
+      { hints: ['K is the number of components.'] },
+    );
+  if (scaleTril !== undefined) return scaleTril;
+  return covarianceMatrix === undefined ? factorOfInverse(matrix) : cholesky(matrix);
 }
 
 /** Squared length of L⁻¹ difference, [batch]: how many deviations away, for difference [batch, K]. */
@@ -38,12 +81,12 @@ export class MultivariateNormal extends Distribution {
 
   /** @throws invalid-argument, shape-mismatch */
   constructor(loc: Tensor, options: MultivariateNormalOptions) {
-    const { scaleTril } = options;
+    const scaleTril = factorOf(options);
     const size = loc.sizes.at(-1);
     if (size === undefined || scaleTril.ndim < 2 || scaleTril.sizes.at(-1) !== size)
       throw new TesseraError(
         'shape-mismatch',
-        `MultivariateNormal: loc [batch, K] and scaleTril [batch, K, K] expected, got ${formatSizes(loc.sizes)} and ${formatSizes(scaleTril.sizes)}.`,
+        `MultivariateNormal: loc [batch, K] and a matrix [batch, K, K] expected, got ${formatSizes(loc.sizes)} and ${formatSizes(scaleTril.sizes)}.`,
         { hints: ['The last sizes are the number of components.'] },
       );
     const batch = broadcastShapes([loc.sizes.slice(0, -1), scaleTril.sizes.slice(0, -2)]);

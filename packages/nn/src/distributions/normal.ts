@@ -2,37 +2,14 @@
  * @file `Normal` and `LogNormal`.
  */
 import { type Tensor, erf, erfinv, exp, expm1, log, randn } from '@tessera/tensor';
-import { type Constraint, positive, real } from './constraints.js';
-import {
-  Distribution,
-  type DistributionOptions,
-  type ParameterLike,
-  broadcastAll,
-} from './distribution.js';
+import { type Constraint, positive } from './constraints.js';
+import { Distribution, type DistributionOptions, type ParameterLike } from './distribution.js';
+import { LocationScale } from './location-scale.js';
 
 const LOG_ROOT_2PI = Math.log(2 * Math.PI) / 2;
 
 /** Density exp(-(x - loc)² / 2 scale²) / (scale √2π). @see torch.distributions.Normal */
-export class Normal extends Distribution {
-  readonly loc: Tensor;
-  readonly scale: Tensor;
-
-  /** @throws invalid-argument unless scales are positive */
-  constructor(loc: ParameterLike, scale: ParameterLike, options: DistributionOptions = {}) {
-    const [l, s] = broadcastAll(loc, scale) as [Tensor, Tensor];
-    super(l.sizes, [], options);
-    this.loc = l;
-    this.scale = s;
-    this.checkParameter('loc', l, real);
-    this.checkParameter('scale', s, positive);
-  }
-
-  get support(): Constraint {
-    return real;
-  }
-  get mean(): Tensor {
-    return this.loc;
-  }
+export class Normal extends LocationScale {
   get variance(): Tensor {
     return this.scale.square();
   }

@@ -5,6 +5,7 @@
  * compiled function around it has a graph break there, and parameters must be on `cpu`. Modelled on
  * `torch.optim.LBFGS`.
  */
+import { itemAtOnce } from '@tessera/tensor/internal';
 import { TesseraError } from '@tessera/shared';
 import { type Tensor, cat, enableGrad, keep, noGrad, zeros } from '@tessera/tensor';
 import { type ZeroGradOptions, clearGrads } from '../module/clear-grad.js';
@@ -93,7 +94,7 @@ export class LBFGS {
       this.evaluations++;
       const loss = enableGrad(closure);
       first ??= loss;
-      return { loss: loss.item(), grad: this.flatGrad() };
+      return { loss: itemAtOnce(loss), grad: this.flatGrad() };
     };
     noGrad(() => this.minimize(evaluate));
     return first!;
@@ -111,8 +112,8 @@ export class LBFGS {
       memory.previousLoss = loss;
       const { direction } = memory;
       memory.t =
-        this.iterations === 1 ? Math.min(1, 1 / grad.abs().sum().item()) * group.lr : group.lr;
-      const slope = grad.dot(direction).item();
+        this.iterations === 1 ? Math.min(1, 1 / itemAtOnce(grad.abs().sum())) * group.lr : group.lr;
+      const slope = itemAtOnce(grad.dot(direction));
       if (slope > -group.toleranceChange) return;
       if (group.lineSearchFn === 'strong_wolfe') {
         const start = group.params.map((param) => param.clone());
@@ -164,7 +165,7 @@ export class LBFGS {
     const { gradDifferences, steps, inverses } = memory;
     const y = grad.sub(memory.previousGrad);
     const s = memory.direction.mul(memory.t);
-    const ys = y.dot(s).item();
+    const ys = itemAtOnce(y.dot(s));
     if (ys > 1e-10) {
       if (steps.length === group.historySize) {
         gradDifferences.shift();
@@ -174,17 +175,17 @@ export class LBFGS {
       gradDifferences.push(keep(y));
       steps.push(keep(s));
       inverses.push(1 / ys);
-      memory.scale = ys / y.dot(y).item();
+      memory.scale = ys / itemAtOnce(y.dot(y));
     }
     const weights: number[] = [];
     const direction = grad.neg();
     for (let i = steps.length - 1; i >= 0; i--) {
-      weights[i] = steps[i]!.dot(direction).item() * inverses[i]!;
+      weights[i] = itemAtOnce(steps[i]!.dot(direction)) * inverses[i]!;
       direction.add_(gradDifferences[i]!, { alpha: -weights[i]! });
     }
     direction.mul_(memory.scale);
     for (let i = 0; i < steps.length; i++) {
-      const correction = gradDifferences[i]!.dot(direction).item() * inverses[i]!;
+      const correction = itemAtOnce(gradDifferences[i]!.dot(direction)) * inverses[i]!;
       direction.add_(steps[i]!, { alpha: weights[i]! - correction });
     }
     memory.direction = keep(direction);
@@ -210,5 +211,5 @@ export class LBFGS {
 }
 
 function largest(tensor: Tensor): number {
-  return tensor.abs().max().item();
+  return itemAtOnce(tensor.abs().max());
 }

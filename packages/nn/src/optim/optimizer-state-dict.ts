@@ -4,7 +4,7 @@
  */
 import { TesseraError } from '@tessera/shared';
 import { type Tensor, isTensor, keep, noGrad } from '@tessera/tensor';
-import { formatSizes, sameNumbers } from '@tessera/tensor/internal';
+import { formatSizes, itemAtOnce, sameNumbers } from '@tessera/tensor/internal';
 import type { ParamState } from './bucket.js';
 import type { CommonOptions, ParamGroup } from './param-group.js';
 
@@ -91,7 +91,7 @@ function stateOf(
   const tensors: Record<string, Tensor> = {};
   let step: number | null = null;
   for (const [name, value] of Object.entries(saved)) {
-    if (name === 'step') step = isTensor(value) ? value.item() : value;
+    if (name === 'step') step = isTensor(value) ? itemAtOnce(value) : value;
     // A single number (NAdam's product of momenta) follows from the step count.
     else if (isTensor(value) && (value.ndim > 0 || param.ndim === 0)) {
       const { sizes } = likes[name] ?? param;

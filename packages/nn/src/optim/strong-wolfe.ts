@@ -5,6 +5,7 @@
  *
  * @see Nocedal and Wright, Numerical Optimization, algorithms 3.5 and 3.6
  */
+import { itemAtOnce } from '@tessera/tensor/internal';
 import type { Tensor } from '@tessera/tensor';
 
 /** Loss and flat gradient at a point of the line. */
@@ -65,7 +66,7 @@ export function strongWolfe(
   const at = (t: number): Point => {
     evaluations++;
     const { loss, grad } = evaluate(t);
-    return { t, loss, grad, slope: grad.dot(direction).item() };
+    return { t, loss, grad, slope: itemAtOnce(grad.dot(direction)) };
   };
   const origin: Point = { t: 0, ...start };
   const tooHigh = (point: Point): boolean =>

@@ -4,6 +4,7 @@
  * Modelled on `torch.optim.swa_utils`. The number of averaged models is counted on the host, so that an update
  * inside a compiled step reads nothing back, and kept as the buffer `n_averaged` for state dicts.
  */
+import { itemAtOnce } from '@tessera/tensor/internal';
 import { type DeviceType, type Tensor, lerp, noGrad, tensor } from '@tessera/tensor';
 import { cloneModule } from '../module/clone-module.js';
 import { Module } from '../module/module.js';
@@ -64,7 +65,7 @@ export class AveragedModel<M extends Module = Module> extends Module {
 
   /** Takes the parameters of a module into the average: the first time as they are. */
   updateParameters(model: M): void {
-    const count = (this._count ??= this.n_averaged.item());
+    const count = (this._count ??= itemAtOnce(this.n_averaged));
     noGrad(() => {
       const merge = (own: readonly Tensor[], given: readonly Tensor[], average: boolean): void =>
         own.forEach((mine, i) => {

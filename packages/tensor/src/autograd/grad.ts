@@ -5,7 +5,7 @@ import { type OptionNames, TesseraError, checkOptionNames } from '@tessera/share
 import type { Tensor } from '../tensor.js';
 import { differentiate } from './differentiate.js';
 import { withGradMode } from './grad-mode.js';
-import { zerosOf } from './gradient-ops.js';
+import { batchOf, exampleOf, zerosOf } from './gradient-ops.js';
 
 /** Options of `grad`. */
 export interface GradOptions {
@@ -19,7 +19,10 @@ export interface GradOptions {
   readonly allowUnused?: boolean;
   /** Whether such an input gives zeros instead. */
   readonly materializeGrads?: boolean;
-  /** Not supported: one call for a batch of gradOutputs. */
+  /**
+   * Whether the gradOutputs have a batch in front, [B, …]: the results are those of B calls, stacked, [B, …]. The graph
+   * is run once for each of them.
+   */
   readonly isGradsBatched?: boolean;
 }
 const GRAD: OptionNames<GradOptions> = {
@@ -63,6 +66,7 @@ export function grad(
   const { createGraph = false, retainGraph = createGraph, materializeGrads = false } = options;
   const { allowUnused = materializeGrads } = options;
   checkOptions(options);
+  if (options.isGradsBatched === true) return batchedGrads(roots, wanted, options);
   if (seeds.length !== roots.length) {
     throw new TesseraError(
       'invalid-argument',
@@ -80,14 +84,45 @@ function materialized(grads: readonly (Tensor | null)[], inputs: readonly Tensor
   return grads.map((grad, i) => grad ?? withGradMode(false, () => zerosOf(inputs[i]!)));
 }
 
-function checkOptions(options: GradOptions): void {
-  if (options.isGradsBatched === true) {
+/** `grad` of every element of the batch of gradOutputs, stacked. @throws invalid-argument, shape-mismatch */
+function batchedGrads(
+  outputs: readonly Tensor[],
+  inputs: readonly Tensor[],
+  options: GradOptions,
+): (Tensor | null)[] {
+  const seeds = options.gradOutputs == null ? [] : listOf(options.gradOutputs);
+  const count = seeds.find((seed) => seed !== null)?.sizes[0];
+  if (count === undefined)
     throw new TesseraError(
       'invalid-argument',
-      'grad(): isGradsBatched is not supported, since there is no vmap.',
-      { hints: ['Call grad() once for each of the gradOutputs, with retainGraph: true.'] },
+      'grad(): isGradsBatched is about gradOutputs, of which there are none with a dimension of the batch.',
+      { hints: ['Pass gradOutputs of shape [B, …], where […] is the shape of the output.'] },
     );
-  }
+  const uneven = seeds.find((seed) => seed !== null && seed.sizes[0] !== count);
+  if (uneven !== undefined)
+    throw new TesseraError(
+      'shape-mismatch',
+      `grad(): gradOutputs of ${count} and of ${uneven?.sizes[0]} elements are no batch.`,
+      { hints: ['The first dimension is that of the batch, in each of them.'] },
+    );
+  const { createGraph = false, retainGraph = createGraph } = options;
+  const each = Array.from({ length: count }, (_, i) =>
+    grad(outputs, inputs, {
+      ...options,
+      isGradsBatched: false,
+      gradOutputs: seeds.map((seed) => (seed === null ? null : exampleOf(seed, i))),
+      retainGraph: retainGraph || i < count - 1,
+    } as GradOptions & { allowUnused: true; materializeGrads?: false }),
+  );
+  return inputs.map((input, at) => {
+    if (count === 0)
+      return zerosOf({ sizes: [0, ...input.sizes], dtype: input.dtype, device: input.device });
+    const rows = each.map((grads) => grads[at]!);
+    return rows.includes(null as never) ? null : batchOf(rows as Tensor[]);
+  });
+}
+
+function checkOptions(options: GradOptions): void {
   if (options.materializeGrads === true && options.allowUnused === false) {
     throw new TesseraError(
       'invalid-argument',

@@ -39,6 +39,16 @@ export function onesLike(tensor: Tensor): Tensor {
   return callOp(op('aten::ones_like'), [tensor, null, null, null, null, null]) as Tensor;
 }
 
+/** The i-th tensor of a batch, [B, …] → […]. */
+export function exampleOf(batch: Tensor, i: number): Tensor {
+  return callOp(op('aten::select.int'), [batch, 0, i]) as Tensor;
+}
+
+/** Tensors as a batch, […] → [B, …]. */
+export function batchOf(examples: readonly Tensor[]): Tensor {
+  return callOp(op('aten::stack'), [examples, 0]) as Tensor;
+}
+
 /** Sums broadcast dimensions away. */
 export function sumToSize(grad: Tensor, sizes: readonly number[]): Tensor {
   return callOp(op('aten::sum_to_size'), [grad, [...sizes]]) as Tensor;

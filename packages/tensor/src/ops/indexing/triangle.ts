@@ -13,6 +13,7 @@ import { max } from '../reduction/extremum.js';
 import { scatter } from './scatter.js';
 import { expand } from '../view/view.js';
 import { unsqueeze } from '../view/dims.js';
+import { itemAtOnce } from '../../read-values.js';
 
 function define(
   name: 'tril' | 'triu',
@@ -67,7 +68,7 @@ const oneHotOp = defineOp('aten::one_hot(Tensor self, int num_classes=-1) -> Ten
       );
     // Counting the classes reads the values: pass their number inside compiled functions.
     const classes =
-      num_classes === -1 ? (labels.numel === 0 ? 0 : max(labels).item() + 1) : num_classes;
+      num_classes === -1 ? (labels.numel === 0 ? 0 : itemAtOnce(max(labels)) + 1) : num_classes;
     const sizes = [...labels.sizes, classes];
     const rows = unsqueeze(labels, -1);
     return scatter(
