@@ -1,7 +1,7 @@
 /**
  * @file `pnpm api` writes what each package's entries export to `docs/api/`, a line for each name, so that a change of
  * the public surface is seen where it is reviewed. `--check` fails where these files are not what the sources say,
- * where a name has no doc comment, or where `@tessera/tensor` has grown beyond what a reader can take in.
+ * where a name or a member of `Tensor` has no doc comment, or where `@tessera/tensor` has grown beyond what a reader can take in.
  */
 import { mkdirSync, readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
@@ -171,7 +171,30 @@ for (const { dir, manifest } of members()) {
   }
 }
 
+/** Members of `Tensor` that an editor shows no text for. Methods have that of the functions they are. */
+function undocumentedMembers() {
+  const file = join(root, 'packages/tensor/src/index.ts');
+  const { config } = ts.readConfigFile(join(root, 'tsconfig.base.json'), ts.sys.readFile);
+  const { options } = ts.convertCompilerOptionsFromJson(config.compilerOptions, root);
+  const program = ts.createProgram([file], options);
+  const checker = program.getTypeChecker();
+  const names = checker.getExportsOfModule(
+    checker.getSymbolAtLocation(program.getSourceFile(file)),
+  );
+  const tensor = checker.getDeclaredTypeOfSymbol(names.find(({ name }) => name === 'Tensor'));
+  return checker
+    .getPropertiesOfType(tensor)
+    .filter(
+      (member) =>
+        member.getDocumentationComment(checker).length === 0 &&
+        member.getJsDocTags(checker).length === 0,
+    )
+    .map(({ name }) => name);
+}
+
 if (process.argv.includes('--check')) {
+  for (const name of undocumentedMembers())
+    problems.push(`@tessera/tensor: Tensor.${name} has no doc comment`);
   const present = new Set(readdirSync(folder));
   for (const [page, text] of pages)
     if (!present.delete(page) || readFileSync(join(folder, page), 'utf8') !== text)

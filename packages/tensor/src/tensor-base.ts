@@ -22,10 +22,15 @@ export interface PendingValue {
 
 /** See the file header. Sizes, strides and offset are in elements. */
 export class TensorBase {
+  /** Type of the elements. */
   dtype: DType;
+  /** Where the memory is. */
   device: DeviceType;
+  /** Size of each dimension; also `shape`. */
   sizes: readonly number[];
+  /** Steps between neighbours of each dimension, in elements. */
   strides: readonly number[];
+  /** Where the first element is in the storage, in elements. */
   storageOffset: number;
   /** Null while lazy. Prefer `storage`. */
   storageOrNull: Storage | null;
@@ -80,6 +85,7 @@ export class TensorBase {
     this.pending = null;
   }
 
+  /** Makes a lazy tensor have its storage. */
   private resolvePending(): void {
     const pending = this.pending;
     // Whatever that computes is not memory of the library code that asks.

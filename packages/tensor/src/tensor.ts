@@ -321,6 +321,7 @@ export class Tensor extends TensorBase {
     if (this.storageOrNull !== null) this.storageOrNull.release();
   }
 
+  /** `dispose()` at the end of a scope: `using x = …`. */
   [Symbol.dispose](): void {
     this.dispose();
   }

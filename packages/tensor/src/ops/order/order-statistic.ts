@@ -153,9 +153,13 @@ export interface MedianFunction {
 
 /** `median` and `nanmedian` as methods. */
 export interface MedianMethods {
+  /** The lower median of all elements; NaN if there is one. */
   median(): Tensor;
+  /** The lower medians along a dimension, and where they are. @throws invalid-dim, shape-mismatch */
   median(dim: number, options?: KeepdimOptions): ValuesAndIndices;
+  /** The lower median of the elements that are not NaN. */
   nanmedian(): Tensor;
+  /** The lower medians along a dimension of what is not NaN, and where they are. @throws invalid-dim, shape-mismatch */
   nanmedian(dim: number, options?: KeepdimOptions): ValuesAndIndices;
 }
 

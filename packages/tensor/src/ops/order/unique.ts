@@ -210,7 +210,9 @@ export function uniqueConsecutive<const O extends UniqueOptions = Record<never, 
 
 /** `unique` and `uniqueConsecutive` as methods. */
 export interface UniqueMethods {
+  /** The distinct elements in ascending order; the shape depends on the values. @throws invalid-dim, shape-mismatch */
   unique<const O extends UniqueOptions = Record<never, never>>(options?: O): UniqueResult<O>;
+  /** The first element of each run of equal ones; the shape depends on the values. @throws invalid-dim, shape-mismatch */
   uniqueConsecutive<const O extends UniqueOptions = Record<never, never>>(
     options?: O,
   ): UniqueResult<O>;

@@ -167,11 +167,17 @@ function extremum(
 
 /** `max` and `min` as methods. */
 export interface ExtremumMethods {
+  /** The largest element. @throws shape-mismatch */
   max(): Tensor;
+  /** The largest elements along a dimension, and where they are. @throws invalid-dim, shape-mismatch */
   max(dim: number, options?: KeepdimOptions): ValuesAndIndices;
+  /** The larger of each two elements. @throws shape-mismatch */
   max(other: Tensor): Tensor;
+  /** The smallest element. @throws shape-mismatch */
   min(): Tensor;
+  /** The smallest elements along a dimension, and where they are. @throws invalid-dim, shape-mismatch */
   min(dim: number, options?: KeepdimOptions): ValuesAndIndices;
+  /** The smaller of each two elements. @throws shape-mismatch */
   min(other: Tensor): Tensor;
 }
 

@@ -169,7 +169,10 @@ export function variance(self: Tensor, dim: Dims = null, options: VarianceOption
 }
 
 // `var` is a reserved word, but may be exported and be a method: x.var().
-export { variance as var };
+export {
+  /** Variance over dims (all by default). @throws invalid-dim, dtype-unsupported */
+  variance as var,
+};
 
 /** Variance and mean over dims. @throws invalid-dim, dtype-unsupported */
 export function varMean(
