@@ -2,7 +2,7 @@
  * @file Options that a function does not have, and values in the place of options, are errors that spell the call.
  */
 import { describe, expect, it } from 'vitest';
-import { type OptionNames, TesseraError, checkOptionNames } from '../src/index.js';
+import { type OptionNames, type TesseraError, checkOptionNames } from '../src/index.js';
 
 interface ReduceOptions {
   readonly keepdim?: boolean;
