@@ -3,6 +3,7 @@
  */
 import { TesseraError } from '@tessera/shared';
 import type { Tensor } from '../tensor.js';
+import { checkGradient } from './check-gradient.js';
 import { differentiate } from './differentiate.js';
 import { withGradMode } from './grad-mode.js';
 import { zerosOf } from './gradient-ops.js';
@@ -54,6 +55,7 @@ export function grad(
   const { createGraph = false, retainGraph = createGraph, materializeGrads = false } = options;
   const { allowUnused = materializeGrads } = options;
   checkOptions(options);
+  for (const seed of seeds) checkGradient(seed, 'grad()');
   if (seeds.length !== roots.length) {
     throw new TesseraError(
       'invalid-argument',
