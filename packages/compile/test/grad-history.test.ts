@@ -55,3 +55,46 @@ describe.each(['eager', 'aot_eager', 'inductor'])('grad() inside, with %s', (bac
     expect(compiledFunctionOf(compiled).captures).toHaveLength(length);
   });
 });
+
+describe.each(['eager', 'aot_eager', 'inductor'])(
+  'an input that no result depends on, with %s',
+  (backend) => {
+    it('does not lead grad() through the history of what is updated again', () => {
+      const w = tensor([0, 0]).view([2]);
+      const unused = leaf(1);
+      const fn = compile(
+        (x: Tensor) => {
+          unused.zerosLike();
+          return w.add_(x);
+        },
+        { backend },
+      );
+      fn(leaf(1, 2)).sum().backward();
+      for (let i = 0; i < 3; i++) {
+        const x = leaf(1, 2);
+        const [gx, none] = grad([fn(x).sum()], [x, unused], { allowUnused: true });
+        expect(gx!.toArray()).toEqual([1, 1]);
+        expect(none).toBeNull();
+      }
+    });
+
+    it('calls no hook on the way to it', () => {
+      const w = leaf(0.5, 2).mul(1);
+      let seen = 0;
+      const fn = compile(
+        (x: Tensor) => {
+          x.slice(0, 0, null, 2);
+          const y = w.clamp_(-1, 1);
+          y.registerHook(() => void seen++);
+          return y;
+        },
+        { backend },
+      );
+      for (let i = 0; i < 3; i++) {
+        const x = leaf(1, 2);
+        expect(grad([fn(x).sum()], [x], { allowUnused: true })).toEqual([null]);
+      }
+      expect(seen).toBe(0);
+    });
+  },
+);

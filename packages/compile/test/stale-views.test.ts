@@ -125,4 +125,23 @@ describe.each(['eager', 'aot_eager', 'inductor'])('a view, compiled by %s', (bac
       }
     }
   });
+
+  it('made without gradients takes those of its base after a write, also one without gradients', () => {
+    const fn = (x: Tensor): [Tensor, boolean, boolean] => {
+      const view = x.view([2, 1]);
+      const before = view.requiresGrad;
+      x.add_(x);
+      return [view, before, view.requiresGrad];
+    };
+    const compiled = compile(fn, { backend });
+    for (const _ of CALLS) {
+      for (const run of [fn, compiled]) {
+        const leaf = tensor([1, 2]).requiresGrad_();
+        const x = leaf.mul(1);
+        const [view, before, after] = noGrad(() => run(x));
+        expect([before, after, view.requiresGrad]).toEqual([false, true, true]);
+        expect(view.toArray()).toEqual([[2], [4]]);
+      }
+    }
+  });
 });

@@ -26,8 +26,8 @@ import { EntryGuards, type Root } from './guards/entry-guards.js';
 import { globalState } from './guards/global-state.js';
 import { Sources } from './guards/sources.js';
 import { doNotFollow } from './guards/walk.js';
-import { makeArtifact, onlySegment, runPure } from './pure/make-artifact.js';
-import { MISSED, type PureArtifact, UNCHECKED } from './pure/pure-artifact.js';
+import { withEffectTraps } from './pure/effect-traps.js';
+import { MISSED, PureArtifact, UNCHECKED } from './pure/pure-artifact.js';
 import { PureCheck } from './pure/pure-check.js';
 import { PureCursor } from './pure/pure-cursor.js';
 import { Backoff, limitError, warnOfLimit, warnOfSizes } from './recompile-limit.js';
@@ -47,12 +47,13 @@ export interface CaptureRecord {
   readonly captureMs: number;
 }
 
-/** What is known of a call from where it began to be recorded. */
+/** What is known of a call that is recorded, or remembered. */
 interface Recording {
   readonly guards: EntryGuards;
   readonly reason: string | null;
   readonly start: number;
   readonly roots: readonly Root[];
+  readonly sources: Sources;
 }
 
 /** The `this` and the arguments of a call. */
@@ -100,9 +101,13 @@ export class CompiledFunction {
 
   /** Calls the function. */
   call(self: unknown, args: readonly unknown[]): unknown {
-    if (activeMode(args) !== null || this.backoff.skips()) return this.runEagerly({ self, args });
     const call = { self, args };
-    if (this.options.pure === true) return this.callPure(call);
+    if (activeMode(args) !== null) return this.runEagerly(call);
+    if (this.options.pure === true && this.artifacts.length > 0) {
+      const result = this.skip(call);
+      if (result !== MISSED) return result;
+    }
+    if (this.backoff.skips()) return this.runEagerly(call);
     if (!traceConfig.replay && this.captures.length >= traceConfig.recompileLimit) {
       this.noteLimit('trace.replay is off');
       return this.runEagerly(call);
@@ -147,23 +152,31 @@ export class CompiledFunction {
     const { self, args } = call;
     const frame = new Frame(this.table.bindings.root);
     const entry = globalState();
-    // A skipped call does not run what reads getters.
-    const getters = records && this.options.pure === true;
+    const { fullgraph = false } = this.options;
+    // Beyond the limit, calls of a pure function that no artifact is for are replayed.
+    const isRemembered =
+      this.options.pure === true && check === null && this.artifacts.length < traceConfig.sizeLimit;
     let recording: Recording | null = null;
     const begin = (reason: string | null): Sources => {
       const roots = this.roots.named(self, args);
-      const guards = new EntryGuards(roots, entry, this.roots.count(args), getters);
-      recording = { guards, reason, start: now(), roots };
-      return new Sources(roots, getters);
+      // A skipped call does not run what reads getters.
+      const guards = new EntryGuards(roots, entry, this.roots.count(args), isRemembered);
+      const sources = new Sources(roots, isRemembered);
+      recording = { guards, reason, start: now(), roots, sources };
+      return sources;
     };
+    const sources = records || isRemembered ? begin(null) : null;
     const host: CursorHost = {
       diverge: (cursor, describe) => {
         check?.diverged(describe);
         const reason = this.whyNone(call, entry, describe);
-        return this.mayRecord(reason) ? this.takeOver(cursor, begin(reason)) : null;
+        if (!this.mayRecord(reason)) return null;
+        if (sources === null) return this.takeOver(cursor, begin(reason));
+        recording = { ...recording!, reason, start: now() };
+        return this.takeOver(cursor, sources);
       },
       onBreakBetween: (reason) => {
-        if (this.options.fullgraph === true) refuseBreak(reason, this.name);
+        if (fullgraph) refuseBreak(reason, this.name);
       },
       runMatched: (cursor) => this.runMatched(cursor),
     };
@@ -175,16 +188,20 @@ export class CompiledFunction {
       this.name,
       () => this.warnOnce('sizes', () => warnOfSizes(this.name)),
     );
-    const recorder = records ? this.newRecorder(frame, begin(null), this.calls++) : null;
-    const Kind = records && this.options.pure === true ? PureCursor : Cursor;
-    const cursor: Cursor = new Kind(frame, start, recorder, specializer, host);
-    const body = (): unknown => this.runEagerly(call);
+    const recorder = records ? this.newRecorder(frame, sources!, this.calls++) : null;
+    const pure = isRemembered ? { name: this.name, sources: sources!, fullgraph } : null;
+    const cursor: Cursor =
+      pure === null
+        ? new Cursor(frame, start, recorder, specializer, host)
+        : new PureCursor(pure, frame, start, recorder, specializer, host);
+    const eager = (): unknown => this.runEagerly(call);
+    const body = check === null ? eager : () => withEffectTraps(this.name, eager);
     frame.flush = (reason) => cursor.flush(reason);
     frame.begin();
     return runToEnd(
       { frame, mode: cursor, open: false },
       this.waits,
-      this.options.pure === true ? () => runPure(cursor, this.name, body) : body,
+      cursor instanceof PureCursor ? () => cursor.watching(body) : body,
       {
         finish: (result) => {
           if (result instanceof Promise) this.waits = true;
@@ -226,7 +243,12 @@ export class CompiledFunction {
   ): unknown {
     if (cursor.matching) check?.finished(cursor, result);
     if (cursor.finish(result)) this.backoff.fitted();
-    if (cursor.recorder !== null) this.complete(cursor, cursor.recorder, result, recording()!);
+    if (cursor.recorder !== null) this.complete(cursor, cursor.recorder, recording()!);
+    if (cursor instanceof PureCursor && !cursor.passing) {
+      this.options.onCapture?.(cursor, cursor.frame.finished[0]!, result);
+      this.artifacts.unshift(PureArtifact.make(cursor, { ...recording()!, result }));
+    }
+    if (cursor.recorder !== null && this.options.probe === true) dropGradients(cursor.recorder);
     return result;
   }
 
@@ -241,8 +263,6 @@ export class CompiledFunction {
   // ---- recording
 
   private newRecorder(frame: Frame, sources: Sources, call: number): Recorder {
-    const { pure: isPure, dynamic, probe } = this.options;
-    const pure = isPure === true && (dynamic !== false || probe === true);
     return new Recorder(
       frame,
       this.numbering,
@@ -253,7 +273,7 @@ export class CompiledFunction {
         recordOnly: this.options.recordOnly === true,
         sources,
       },
-      new DynamicShapes(this.table, frame, call, dynamic, !pure),
+      new DynamicShapes(this.table, frame, call, this.options.dynamic),
     );
   }
 
@@ -277,46 +297,35 @@ export class CompiledFunction {
   }
 
   private complete(
-    cursor: Cursor,
+    { frame }: Cursor,
     recorder: Recorder,
-    result: unknown,
-    { guards, reason, start, roots }: Recording,
+    { guards, reason, start }: Recording,
   ): void {
-    const segments = cursor.frame.finished;
-    guards.seal(cursor instanceof PureCursor ? cursor.externals : recorder.externals);
+    // What is remembered of a call of a pure function is good for its sizes alone.
+    guards.seal(this.options.pure === true ? [] : recorder.externals);
     // Segments of this call were compiled, and ran for the first time, meanwhile.
     const captureMs = recorder.segments.reduce(
       (ms, segment) => ms - segment.compileMs - segment.firstRunMs,
       now() - start,
     );
-    this.captures.push({ segments, guards, breaks: recorder.breaks, reason, captureMs });
-    if (cursor instanceof PureCursor) this.addArtifact(cursor, segments, guards, result, roots);
-    if (this.options.probe === true) {
-      dropGradients(recorder);
-      return;
-    }
+    const { breaks } = recorder;
+    this.captures.push({ segments: frame.finished, guards, breaks, reason, captureMs });
+    if (this.options.probe === true) return;
     counters.inc('frames', 'captured');
     log('guards', () => [`Guards of ${this.name}:`, ...guards.lines()].join('\n  '));
   }
 
   // ---- pure functions
 
-  private callPure(call: Call): unknown {
+  /** Runs compiled code instead of the function, where an artifact is for the call; else `MISSED`. */
+  private skip(call: Call): unknown {
     const roots = this.roots.values(call.self, call.args);
     for (const artifact of this.artifacts) {
       const result = artifact.tryRun(roots);
       if (result === UNCHECKED) return this.verify(artifact, call);
       if (result !== MISSED) return result;
     }
-    if (this.artifacts.length > 0) {
-      const reason = this.noteReason(this.artifacts[0]!.guards.reason(roots) ?? 'other arguments');
-      if (this.artifacts.length >= traceConfig.recompileLimit) {
-        this.noteLimit(reason);
-        return this.runEagerly(call);
-      }
-    }
-    // Artifacts hold constants, so each has a trace of its own.
-    return this.trace(call, { steps: [] }, true);
+    return MISSED;
   }
 
   /** Runs the JavaScript of a call that could be skipped. @throws pure-stale */
@@ -325,24 +334,6 @@ export class CompiledFunction {
       this.artifacts.length = 0;
     });
     return this.trace(call, artifact.start, false, check);
-  }
-
-  private addArtifact(
-    cursor: PureCursor,
-    segments: readonly Segment[],
-    guards: EntryGuards,
-    result: unknown,
-    roots: readonly Root[],
-  ): void {
-    const segment = onlySegment(cursor.recorder!, segments, this.name);
-    this.options.onCapture?.(cursor, segment, result);
-    const artifact = makeArtifact(cursor, segment, guards, result, roots, {
-      name: this.name,
-      table: this.table,
-      sizeLimit: () => traceConfig.sizeLimit,
-      newRecorder: (frame) => this.newRecorder(frame, new Sources([]), -1),
-    });
-    this.artifacts.unshift(artifact);
   }
 
   // ---- reasons

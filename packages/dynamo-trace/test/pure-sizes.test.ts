@@ -1,6 +1,7 @@
 /**
- * @file Pure functions at other sizes: the JavaScript is skipped where it did not look at any.
+ * @file Pure functions at other sizes: their JavaScript runs once for each, along the trace that the sizes share.
  */
+import { config } from '@tessera/shared';
 import {
   type Tensor,
   add,
@@ -20,26 +21,27 @@ import { type TraceOptions, markDynamic } from '../src/index.js';
 import { compileEager } from './compile-for-test.js';
 import { numbers } from './numbers.js';
 
-/** Runs at several sizes; says how often the JavaScript ran until each. */
+/** Runs at several sizes; says how often the JavaScript ran until each, and how often it was recorded in all. */
 function runs(
   fn: (x: Tensor) => Tensor,
   sizes: readonly (readonly number[])[],
   options: Partial<TraceOptions> = {},
-): number[] {
+): { readonly calls: number[]; readonly captures: number } {
   let calls = 0;
-  const { call } = compileEager(
+  const { call, function: compiled } = compileEager(
     (x: Tensor) => {
       calls++;
       return fn(x);
     },
     { pure: true, ...options },
   );
-  return sizes.map((size) => {
+  const counts = sizes.map((size) => {
     const x = numbers(...size);
     const expected = fn(x).toArray();
     expect(call(x).toArray()).toEqual(expected);
     return calls;
   });
+  return { calls: counts, captures: compiled.captures.length };
 }
 
 const w = numbers(3, 4);
@@ -54,26 +56,32 @@ const ROWS = [
 ] as const;
 
 describe('pure functions that look at no size', () => {
-  it('run their code for new sizes without JavaScript', () => {
+  it('run along one trace once for each size, and are skipped then', () => {
     const fn = (x: Tensor): Tensor => softmax(relu(linear(x, w.t(), b)), -1).sum(0);
-    expect(runs(fn, ROWS, { dynamic: true })).toEqual([1, 1, 1, 1, 1, 1]);
-    expect(runs(fn, ROWS)).toEqual([1, 2, 2, 2, 2, 2]);
-    expect(runs(fn, ROWS, { dynamic: false })).toEqual([1, 2, 3, 4, 4, 4]);
+    const calls = [1, 2, 3, 4, 4, 4];
+    expect(runs(fn, ROWS, { dynamic: true })).toEqual({ calls, captures: 1 });
+    expect(runs(fn, ROWS)).toEqual({ calls, captures: 2 });
+    expect(runs(fn, ROWS, { dynamic: false })).toEqual({ calls, captures: 4 });
+  });
+
+  it('are replayed beyond trace.sizeLimit', () => {
+    const sizes = [4, 5, 6, 4, 5, 6].map((n) => [n, 3]);
+    config.patch({ 'trace.sizeLimit': 2 }, () => {
+      const { calls, captures } = runs((x) => mul(x, 2), sizes, { dynamic: true });
+      expect(calls).toEqual([1, 2, 3, 3, 3, 4]);
+      expect(captures).toBe(1);
+    });
   });
 
   it('constants that equal a size stay constants', () => {
     const fn = (x: Tensor): Tensor => mul(x, 3).view([3, -1]).sum(1);
-    expect(
-      runs(
-        fn,
-        [
-          [5, 3],
-          [6, 2],
-          [2, 9],
-        ],
-        { dynamic: true },
-      ),
-    ).toEqual([1, 1, 1]);
+    const sizes = [
+      [5, 3],
+      [6, 2],
+      [2, 9],
+      [6, 2],
+    ];
+    expect(runs(fn, sizes, { dynamic: true }).calls).toEqual([1, 2, 3, 3]);
   });
 
   it('the rank may be asked, and 0 and 1 are other functions', () => {
@@ -91,33 +99,24 @@ describe('pure functions that look at no size', () => {
         ],
         { dynamic: true },
       ),
-    ).toEqual([1, 1, 2, 2, 2, 3]);
+    ).toEqual({ calls: [1, 2, 3, 3, 4, 5], captures: 3 });
   });
 
   it('marks are enough', () => {
-    let calls = 0;
-    const { call } = compileEager(
-      (x: Tensor, y: Tensor) => {
-        calls++;
-        return matmul(x, y);
-      },
-      { pure: true },
-    );
+    const { call, function: compiled } = compileEager((x: Tensor, y: Tensor) => matmul(x, y), {
+      pure: true,
+    });
     const first = numbers(4, 3);
     markDynamic(first, 0);
     call(first, w);
     for (const n of [5, 6, 7])
       expect(call(numbers(n, 3), w).toArray()).toEqual(matmul(numbers(n, 3), w).toArray());
-    expect(calls).toBe(1);
+    expect(compiled.captures.length).toBe(1);
   });
 
   it('dims that were equal must be', () => {
-    let calls = 0;
-    const { call } = compileEager(
-      (x: Tensor, y: Tensor) => {
-        calls++;
-        return cat([mul(x, 2), y]);
-      },
+    const { call, function: compiled } = compileEager(
+      (x: Tensor, y: Tensor) => cat([mul(x, 2), y]),
       { pure: true, dynamic: true },
     );
     const check = (n: number, m: number): void =>
@@ -126,28 +125,21 @@ describe('pure functions that look at no size', () => {
       );
     check(3, 3);
     check(5, 5);
-    expect(calls).toBe(1);
+    expect(compiled.captures.length).toBe(1);
     check(5, 6);
-    expect(calls).toBe(2);
+    expect(compiled.captures.length).toBe(2);
     check(7, 9);
-    expect(calls).toBe(2);
+    expect(compiled.captures.length).toBe(2);
   });
 
   it('gradients of results', () => {
-    let calls = 0;
-    const fn = (x: Tensor): Tensor => {
-      calls++;
-      return matmul(x, w).pow(2).sum();
-    };
-    const { call } = compileEager(fn, { pure: true, dynamic: true });
-    for (const n of [4, 5, 6]) {
+    const fn = (x: Tensor): Tensor => matmul(x, w).pow(2).sum();
+    const { call, function: compiled } = compileEager(fn, { pure: true, dynamic: true });
+    for (const n of [4, 5, 6, 5, 4]) {
       const x = numbers(n, 3).detach().requiresGrad_(true);
-      const got = grad(call(x), [x])[0]!.toArray();
-      expect(calls).toBe(1);
-      calls = 0;
-      expect(got).toEqual(grad(fn(x), [x])[0]!.toArray());
-      calls = 1;
+      expect(grad(call(x), [x])[0]!.toArray()).toEqual(grad(fn(x), [x])[0]!.toArray());
     }
+    expect(compiled.captures.length).toBe(1);
   });
 
   it('an error of the present sizes is that of the function', () => {
@@ -167,12 +159,12 @@ describe('pure functions that look at no size', () => {
       },
       { pure: true, dynamic: true },
     );
-    for (const n of [3, 4, 5]) {
+    for (const n of [3, 4, 5, 4]) {
       const x = numbers(n);
       expect(call(x).toArray()).toEqual(numbers(n).add(1).mul(2).toArray());
       expect(x.toArray()).toEqual(numbers(n).add(1).toArray());
     }
-    expect(calls).toBe(1);
+    expect(calls).toBe(3);
   });
 });
 
@@ -195,13 +187,13 @@ describe('pure functions that look at sizes', () => {
   for (const [name, fn] of Object.entries(readers)) {
     it(`run again for new sizes: ${name}`, () => {
       for (const dynamic of [true, undefined])
-        expect(runs(fn, ROWS, { dynamic })).toEqual([1, 2, 3, 4, 4, 4]);
+        expect(runs(fn, ROWS, { dynamic }).calls).toEqual([1, 2, 3, 4, 4, 4]);
     });
   }
 
   it('lists as long as a size are not for other sizes', () => {
     const fn = (x: Tensor): Tensor => x.unbind(0).reduce((a, item) => add(mul(a, 2), item));
-    expect(runs(fn, ROWS, { dynamic: true })).toEqual([1, 2, 3, 4, 4, 4]);
+    expect(runs(fn, ROWS, { dynamic: true }).calls).toEqual([1, 2, 3, 4, 4, 4]);
   });
 
   it('leave their arguments as they were', () => {

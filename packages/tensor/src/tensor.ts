@@ -6,6 +6,7 @@
  * `installMethods`). Written by hand here: reading values, autograd, memory.
  */
 import { activeMode, modes } from './dispatch/modes.js';
+import { checkGradient } from './autograd/check-gradient.js';
 import { runBackward } from './autograd/engine.js';
 import { autogradMeta } from './autograd/autograd-meta.js';
 import { checkAssignedGrad } from './autograd/assigned-grad.js';
@@ -212,12 +213,13 @@ export class Tensor extends TensorBase {
    * Accumulates gradients of this tensor into the `grad` of the leaves it came from.
    *
    * @param gradient gradient of this tensor; may be left out for a scalar
-   * @throws grad-non-scalar, no-grad-graph, backward-twice, inplace-version
+   * @throws grad-non-scalar, no-grad-graph, backward-twice, inplace-version, invalid-argument
    */
   backward(
     gradient: Tensor | null = null,
     options: { retainGraph?: boolean; createGraph?: boolean; inputs?: readonly Tensor[] } = {},
   ): void {
+    checkGradient(gradient, 'backward()');
     const createGraph = options.createGraph ?? false;
     const retainGraph = options.retainGraph ?? createGraph;
     const inputs = options.inputs ?? null;

@@ -63,3 +63,16 @@ describe('a hook on a gradient', () => {
     );
   });
 });
+
+describe('a gradient that is no tensor', () => {
+  it('is refused, with a word on where options go', () => {
+    const loss = leaf().sum();
+    expect(() => loss.backward({ retainGraph: true } as never)).toThrow(
+      /backward\(\): gradients are tensors, not \{ retainGraph \}[^]*backward\(null, \{ retainGraph: true \}\)/,
+    );
+    expect(() => loss.backward(2 as never)).toThrow(/gradients are tensors, not 2/);
+    expect(() => grad(loss, [loss], { gradOutputs: [3 as never] })).toThrow(
+      /grad\(\): gradients are tensors, not 3/,
+    );
+  });
+});

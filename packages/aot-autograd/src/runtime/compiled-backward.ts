@@ -60,6 +60,8 @@ export interface BackwardProgram {
   readonly histories: readonly EagerHistory[];
   /** Saved values that others can modify although eager autograd does not keep them. */
   readonly watched: readonly WatchedValue[];
+  /** Per input that may receive a gradient: whether any result leads to it. */
+  readonly reaches: readonly boolean[];
   /** Per tangent: the saved values that its gradients are computed from. */
   readonly readsOf: () => readonly ReadonlySet<number>[];
 }

@@ -223,7 +223,9 @@ function attach(
     if (tangent !== null) targets[tangent] = values[plan.valueGrads.length + i] as Tensor;
   });
   const metas = targets.map(({ sizes, dtype, device }): GradMeta => ({ sizes, dtype, device }));
-  const node = new CompiledFunctionBackward(program, edges, metas, saved, own);
+  // An edge to what no result leads to would make the engine run what lies behind others on the way there.
+  const reached = edges.map((edge, i) => (program.reaches[i]! ? edge : null));
+  const node = new CompiledFunctionBackward(program, reached, metas, saved, own);
   targets.forEach((target, i) => {
     // The graph may have made it as a view of a tensor that nobody else has.
     target.base = null;

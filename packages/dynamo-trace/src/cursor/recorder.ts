@@ -11,7 +11,6 @@ import { gradMode, requiresGrad } from '@tessera/tensor/internal';
 import type { DynamicShapes, Older } from '../dynamic/dynamic-shapes.js';
 import type { RegionRecord } from '../events/region.js';
 import type { Frame } from '../frame/frame.js';
-import type { DynamicTensorGuard } from '../guards/dynamic-tensor-guard.js';
 import type { TensorGuard } from '../guards/tensor-guard.js';
 import type { ExternalPattern, Pattern, SlotPattern } from '../trace/pattern.js';
 import type { Segment } from '../trace/segment.js';
@@ -36,9 +35,9 @@ export class Recorder {
   alignment: Alignment = new Alignment(null);
   readonly breaks: RecordedBreak[] = [];
   /** Guards of the tensors from outside, by slot. */
-  readonly guards: Map<number, TensorGuard | DynamicTensorGuard> = new Map();
+  readonly guards: Map<number, TensorGuard> = new Map();
   /** Guards of values made before the current segment, by slot. */
-  readonly layouts: Map<number, TensorGuard | DynamicTensorGuard> = new Map();
+  readonly layouts: Map<number, TensorGuard> = new Map();
   /** Grad mode in force when the current segment began. */
   startGradMode: boolean = gradMode.enabled;
   /** A value of this call is watched: the path is recorded anew by the next one. */
@@ -57,7 +56,7 @@ export class Recorder {
   }
 
   /** Tensors from outside with their guards. */
-  get externals(): [Tensor, TensorGuard | DynamicTensorGuard][] {
+  get externals(): [Tensor, TensorGuard][] {
     return [...this.guards].map(([slot, guard]) => [this.frame.slots[slot]!, guard]);
   }
 

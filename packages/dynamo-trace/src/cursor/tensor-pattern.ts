@@ -7,7 +7,6 @@
 import type { Tensor } from '@tessera/tensor';
 import type { Older } from '../dynamic/dynamic-shapes.js';
 import { symbolicShapeOf } from '../dynamic/symbolic-meta.js';
-import type { DynamicTensorGuard } from '../guards/dynamic-tensor-guard.js';
 import type { TensorGuard } from '../guards/tensor-guard.js';
 import type { ExternalPattern, Pattern, SlotPattern } from '../trace/pattern.js';
 import { identifierOf } from '../guards/sources.js';
@@ -42,12 +41,7 @@ export function tensorPattern(
   return { code, slot, guard };
 }
 
-function noteGuard(
-  recorder: Recorder,
-  code: 0 | 1,
-  slot: number,
-  guard: TensorGuard | DynamicTensorGuard,
-): void {
+function noteGuard(recorder: Recorder, code: 0 | 1, slot: number, guard: TensorGuard): void {
   (code === 0 ? recorder.layouts : recorder.guards).set(slot, guard);
   const node = recorder.builder.node(slot);
   if (node.op === 'placeholder') node.meta.symbolicVal = symbolicShapeOf(guard);
@@ -62,7 +56,7 @@ function guardOf(
   { options: { sources }, shapes }: Recorder,
   tensor: Tensor,
   older: Older<Pattern> | null,
-): TensorGuard | DynamicTensorGuard {
+): TensorGuard {
   const pattern = older?.pattern;
   const like = pattern?.code === 0 || pattern?.code === 1 ? pattern.guard : null;
   return shapes.tensorGuard(

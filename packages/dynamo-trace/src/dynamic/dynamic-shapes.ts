@@ -8,7 +8,6 @@
  */
 import { type Size, sizeMul } from '@tessera/shared';
 import type { Tensor } from '@tessera/tensor';
-import { DynamicTensorGuard } from '../guards/dynamic-tensor-guard.js';
 import { TensorGuard } from '../guards/tensor-guard.js';
 import type { IntPattern, SymPattern } from '../trace/int-pattern.js';
 import type { Frame } from '../frame/frame.js';
@@ -51,8 +50,6 @@ export class DynamicShapes {
     /** Number of the call that is captured. */
     readonly call: number,
     readonly option: DynamicOption,
-    /** Whether integers that equal a size may be taken for it. */
-    private readonly guesses = true,
   ) {
     if (call >= 0)
       for (const entry of this.bound) entry.values.set(call, this.frame.symbols[entry.index]!);
@@ -66,10 +63,10 @@ export class DynamicShapes {
   /** The guard of a tensor that the trace meets for the first time. */
   tensorGuard(
     tensor: Tensor,
-    older: Older<TensorGuard | DynamicTensorGuard> | null,
+    older: Older<TensorGuard> | null,
     name: string,
     isArgument: boolean,
-  ): TensorGuard | DynamicTensorGuard {
+  ): TensorGuard {
     const comparable = older !== null && older.pattern.sizes.length === tensor.ndim ? older : null;
     const at = (kind: 'sizes' | 'strides', i: number): Older<IntPattern> | null =>
       comparable === null
@@ -80,7 +77,7 @@ export class DynamicShapes {
     );
     for (const size of sizes) if (typeof size === 'number' && size > 1) this.staticSizes.add(size);
     if (sizes.every((size) => typeof size === 'number')) return TensorGuard.of(tensor);
-    return DynamicTensorGuard.of(
+    return TensorGuard.symbolic(
       tensor,
       sizes,
       this.strides(tensor, sizes, (i) => at('strides', i), name),
@@ -192,7 +189,7 @@ export class DynamicShapes {
    */
   int(value: number, older: Older<IntPattern> | null, name: string, guess: boolean): IntPattern {
     if (this.option === false || !Number.isSafeInteger(value)) return value;
-    if (older === null) return guess && this.guesses ? this.guess(value) : value;
+    if (older === null) return guess ? this.guess(value) : value;
     if (older.pattern === value) return value;
     const seen = new Map(observe(older)).set(this.call, value);
     const fitted = fitExpression(seen, this.bound);

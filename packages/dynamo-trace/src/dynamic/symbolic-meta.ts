@@ -6,16 +6,13 @@
  */
 import type { Argument, Node, SymbolicShape } from '@tessera/graph';
 import type { Prepared } from '../cursor/arguments.js';
-import { DynamicTensorGuard } from '../guards/dynamic-tensor-guard.js';
 import type { TensorGuard } from '../guards/tensor-guard.js';
 import type { IntPattern } from '../trace/int-pattern.js';
 import type { Pattern } from '../trace/pattern.js';
 
 /** Sizes and strides of an input as expressions; undefined where all are numbers. */
-export function symbolicShapeOf(
-  guard: TensorGuard | DynamicTensorGuard,
-): SymbolicShape | undefined {
-  if (!(guard instanceof DynamicTensorGuard)) return undefined;
+export function symbolicShapeOf(guard: TensorGuard): SymbolicShape | undefined {
+  if (!guard.isSymbolic) return undefined;
   const size = (int: IntPattern): SymbolicShape['sizes'][number] =>
     typeof int === 'number' ? int : int.expression;
   return { sizes: guard.sizes.map(size), strides: guard.strides.map(size) };

@@ -10,7 +10,6 @@ import { SymScalar, isTesseraError } from '@tessera/shared';
 import { type OpOverload, type Tensor, callOp } from '@tessera/tensor';
 import {
   dispatchBelowPreDispatch,
-  gradMode,
   outsideGraphOp,
   withPreDispatchMode,
 } from '@tessera/tensor/internal';
@@ -250,15 +249,16 @@ function slotFor({ numbering }: Recorder, known: OpStep | null, i: number): numb
 }
 
 /**
- * Notes and returns the slots of existing values that take gradients from now on. A tensor that exists is changed
- * only when its segment runs; until then the program is told what the recorded writes make of it.
+ * Notes and returns the slots of existing values that take gradients from now on: of what a write gives history, and
+ * views made without one, which take that of their base once its memory was written to, in whichever grad mode. A
+ * tensor that exists is changed only when its segment runs; until then the program is told what the recorded writes
+ * make of it.
  */
 function gainingGradients(
   { builder, frame }: Recorder,
   fakes: readonly (Tensor | null)[],
   existing: readonly number[],
 ): number[] {
-  if (!gradMode.enabled) return [];
   const slots = builder
     .slotsWithGradients(fakes.filter((_, i) => existing[i]! >= 0))
     .filter((slot) => !frame.slots[slot]!.requiresGradFlag);

@@ -37,12 +37,6 @@ import type { Frame } from './frame.js';
 /** A value could not be computed, because of this. */
 class Lost extends Error {}
 
-/** What must run again: nodes, and memory that they make anew although values in it exist. */
-interface Plan {
-  readonly nodes: ReadonlySet<Node>;
-  readonly anew: ReadonlySet<Storage>;
-}
-
 /** See the file header. Made before the segment runs. */
 export class LeftOut {
   /** Versions of the inputs before the segment ran, and after it. */
@@ -129,40 +123,24 @@ export class LeftOut {
     return version !== (i < 0 ? 0 : this.after[i]);
   }
 
-  /**
-   * Nodes that must run again for one; those that they read and that are not among them exist.
-   *
-   * @param anew memory whose earlier contents are needed, so that existing values in it will not do
-   * @throws Lost
-   */
-  private needed(target: Node, anew: ReadonlySet<Storage> = new Set()): Plan {
+  /** Nodes that must run again for one; those that they read and that are not among them exist. @throws Lost */
+  private needed(target: Node): ReadonlySet<Node> {
     const { writers, graph } = this.segment;
-    const outside = new Set(graph.placeholders.flatMap(storagesOf));
     const nodes = new Set<Node>([target]);
-    const stack = [target];
-    const add = (node: Node): void => {
-      if (nodes.has(node)) return;
-      nodes.add(node);
-      stack.push(node);
-    };
-    while (stack.length > 0) {
-      const node = stack.pop()!;
+    const add = (node: Node): void => void nodes.add(node);
+    // A Set gives what is added meanwhile too.
+    for (const node of nodes) {
       if (hasEffect(node)) throw new Lost(`${nameOf(node)} does not only compute its result`);
       for (const input of node.allInputNodes()) {
         const looks = isView(node, input);
-        for (const storage of looks ? [] : storagesOf(input)) {
-          if (outside.has(storage)) this.checkContents(storage, node);
-          else if (writers.has(storage) && !anew.has(storage))
-            return this.needed(target, new Set([...anew, storage]));
-        }
+        if (!looks) this.checkContents(storagesOf(input), node);
         if (input.op === 'placeholder') this.checkInput(input);
-        else if (!this.isStill(input, looks, anew)) add(input);
+        else if (!this.isStill(input, looks)) add(input);
       }
-      // Memory that is made anew is written again by all that wrote to it.
+      // Memory that is made again is written again by all that wrote to it.
       const given = new Set(node.allInputNodes().flatMap(storagesOf));
       for (const storage of storagesOf(node))
-        if (anew.has(storage) || !given.has(storage))
-          for (const writer of writers.get(storage) ?? []) add(writer);
+        if (!given.has(storage)) writers.get(storage)?.forEach(add);
       // The same tensor may be given a history by a later node (a custom autograd function).
       for (const other of graph.nodes)
         if (
@@ -172,31 +150,41 @@ export class LeftOut {
         )
           add(other);
       // Random numbers come in the order of the whole segment.
-      if (isRandomNode(node)) for (const other of graph.nodes) if (isRandomNode(other)) add(other);
+      if (isRandomNode(node)) graph.nodes.filter(isRandomNode).forEach(add);
     }
-    return { nodes, anew };
+    return nodes;
   }
 
   /** Whether the value of a node exists and is what is needed of it: its memory, or what the segment computed. */
-  private isStill(node: Node, forView: boolean, anew: ReadonlySet<Storage>): boolean {
+  private isStill(node: Node, forView: boolean): boolean {
     const real = this.realOf(node);
-    if (real === null || real.storage.state !== 'real') return false;
-    if (storagesOf(node).some((storage) => anew.has(storage))) return false;
-    return forView || real.storage.version === 0;
+    return real?.storage.state === 'real' && (forView || real.storage.version === 0);
   }
 
-  /** @throws Lost if an input with this memory no longer has the contents that `reader` saw */
-  private checkContents(storage: Storage, reader: Node): void {
-    const { segment, frame } = this;
+  /** @throws Lost if memory no longer has the contents that `reader` saw, where it was not made by nodes that can run again */
+  private checkContents(memory: readonly Storage[], reader: Node): void {
+    const { segment, frame, before, after } = this;
     const { nodes, placeholders } = segment.graph;
-    const writers = segment.writers.get(storage) ?? [];
-    const isLast = writers.every((writer) => nodes.indexOf(writer) < nodes.indexOf(reader));
-    placeholders.forEach((node, i) => {
-      if (!storagesOf(node).includes(storage)) return;
-      const now = frame.slots[segment.inputs[i]!.slot]!.storage.version;
-      if (now !== (isLast ? this.after : this.before)[i])
-        throw new Lost(`${nameOf(node)} was overwritten since`);
-    });
+    for (const storage of memory) {
+      const writers = segment.writers.get(storage) ?? [];
+      const isLast = writers.every((writer) => nodes.indexOf(writer) < nodes.indexOf(reader));
+      const inputs = placeholders.flatMap((node, i) =>
+        storagesOf(node).includes(storage) ? [i] : [],
+      );
+      const isChanged = inputs.some(
+        (i) =>
+          frame.slots[segment.inputs[i]!.slot]!.storage.version !== (isLast ? after : before)[i],
+      );
+      // A result has what the last write left there.
+      if (isChanged || (inputs.length === 0 && !isLast && this.existsIn(storage)))
+        throw new Lost(`${nameOf(placeholders[inputs[0]!] ?? reader)} was overwritten since`);
+    }
+  }
+
+  private existsIn(storage: Storage): boolean {
+    return [...this.segment.produced.values()].some(
+      (node) => storagesOf(node).includes(storage) && this.realOf(node) !== null,
+    );
   }
 
   /** @throws Lost if an input is gone, or was given another layout */
@@ -214,35 +202,26 @@ export class LeftOut {
   }
 
   /** Runs nodes again, in order, and gives all lazy tensors among their results their values. */
-  private evaluate({ nodes, anew }: Plan, target: Node): void {
+  private evaluate(nodes: ReadonlySet<Node>, target: Node): void {
     const { segment, frame } = this;
     const graph = new Graph();
     const copies = new Map<Node, Node>();
     const inputs: unknown[] = [];
-    const given = (node: Node): Node => {
-      let copy = copies.get(node);
-      if (copy === undefined) {
-        copy = graph.placeholder(node.name);
-        copies.set(node, copy);
-        inputs.push(this.valueOf(node));
-      }
-      return copy;
-    };
     const ordered = segment.graph.nodes.filter(
       (node) => nodes.has(node) || node.target === gradModeNode,
     );
-    for (const node of ordered)
-      for (const input of node.allInputNodes()) if (!nodes.has(input)) given(input);
+    for (const input of ordered.flatMap((node) => node.allInputNodes())) {
+      if (nodes.has(input) || copies.has(input)) continue;
+      copies.set(input, graph.placeholder(input.name));
+      inputs.push(this.valueOf(input));
+    }
     for (const node of ordered)
       copies.set(
         node,
         graph.nodeCopy(node, (input) => copies.get(input)!),
       );
     const made = ordered.filter(
-      (node) =>
-        segment.slotOf(node) !== null &&
-        this.realOf(node) === null &&
-        (node === target || !storagesOf(node).some((storage) => anew.has(storage))),
+      (node) => segment.slotOf(node) !== null && this.realOf(node) === null,
     );
     graph.output(made.map((node) => copies.get(node)!));
     const values = this.asThen(() => new GraphModule([], graph).forward(...inputs) as Tensor[]);

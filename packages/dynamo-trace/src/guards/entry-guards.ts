@@ -16,7 +16,6 @@ import {
   constantGuard,
   containerGuards,
   dataGuard,
-  dynamicGuard,
   opaqueGuard,
   prototypeGuard,
   sameObjectGuard,
@@ -24,7 +23,6 @@ import {
 } from './guard.js';
 import { type GuardCheck, compileGuards, holds, valueOf } from './guard-code.js';
 import { ObjectIdentities } from './object-identities.js';
-import type { DynamicTensorGuard } from './dynamic-tensor-guard.js';
 import { ShapeGuards, type ShapedSource } from './shape-guards.js';
 import { sameIdentities } from './same-identities.js';
 import { TensorGuard } from './tensor-guard.js';
@@ -43,13 +41,11 @@ export interface Root {
 export class EntryGuards {
   readonly guards: readonly Guard[];
   private readonly rootCount: number;
-  /** Tensor guards that found the same object: indices into `guards`, and which earlier one. */
-  private readonly duplicates: readonly { readonly index: number; readonly of: number }[];
-  private readonly tensorIndices: readonly number[];
+  /** Per tensor guard, which of them found the same object first; tensor guards are the last of `guards`. */
+  private readonly firsts: Int32Array;
   private compiled: GuardCheck | null = null;
   /** Tensors of the call that is checked, in the order of the guards. */
   private readonly values: unknown[] = [];
-  private firsts: Int32Array | null = null;
   private shapes: ShapeGuards | null = null;
   /** Which objects are the same, where code that does not run again could have compared them. */
   private readonly objects: ObjectIdentities | null;
@@ -66,7 +62,7 @@ export class EntryGuards {
     const constants: Guard[] = [];
     const tensors: Guard[] = [];
     this.objects = everything ? new ObjectIdentities() : null;
-    const duplicates: { index: number; of: number }[] = [];
+    const firsts: number[] = [];
     const first = new Map<Tensor, number>();
     roots.forEach((root, index) => {
       const holders = new Map<object | null, Guard>();
@@ -90,10 +86,9 @@ export class EntryGuards {
           opaque: (value, source) => constants.push(opaqueGuard(index, source, value)),
           tensor: (tensor, source) => {
             if (source.steps.at(-1)?.kind === 'grad') return;
-            const of = first.get(tensor);
-            if (of === undefined) first.set(tensor, tensors.length);
-            else duplicates.push({ index: tensors.length, of });
-            tensors.push(tensorGuard(index, source, tensor));
+            if (!first.has(tensor)) first.set(tensor, tensors.length);
+            firsts.push(first.get(tensor)!);
+            tensors.push(tensorGuard(index, source, TensorGuard.of(tensor)));
           },
         },
         everything,
@@ -103,22 +98,18 @@ export class EntryGuards {
     this.rootCount = roots.length;
     this.indexOf = new Map([...first].map(([tensor, i]) => [tensor, constants.length + i]));
     this.guards = [...constants, ...tensors];
-    this.tensorIndices = tensors.map((_, i) => constants.length + i);
-    this.duplicates = duplicates.map(({ index, of }) => ({
-      index: index + constants.length,
-      of: of + constants.length,
-    }));
+    this.firsts = Int32Array.from(firsts);
   }
 
   /** Ends the capture: tensors found to have symbolic sizes are guarded by those from now on. */
-  seal(tensors: Iterable<readonly [Tensor, TensorGuard | DynamicTensorGuard]>): void {
+  seal(tensors: Iterable<readonly [Tensor, TensorGuard]>): void {
     const sources: ShapedSource[] = [];
     const guards = this.guards as Guard[];
     for (const [tensor, dynamic] of tensors) {
       const index = this.indexOf?.get(tensor);
-      if (index === undefined || dynamic instanceof TensorGuard) continue;
+      if (index === undefined || !dynamic.isSymbolic) continue;
       const { root, source } = guards[index]!;
-      guards[index] = dynamicGuard(root, source, dynamic);
+      guards[index] = tensorGuard(root, source, dynamic);
       sources.push({
         name: printSource(source),
         sizes: dynamic.sizes,
@@ -141,25 +132,15 @@ export class EntryGuards {
     this.compiled ??= compileGuards(this.guards);
     const tensors = this.values;
     if (!this.compiled(roots, tensors) || this.objects?.check(roots) === false) return false;
-    if (tensors.length < 2) return true;
-    this.firsts ??= this.firstOccurrences();
-    return sameIdentities(tensors as Tensor[], this.firsts);
+    return tensors.length < 2 || sameIdentities(tensors as Tensor[], this.firsts);
   }
 
-  /** For each tensor guard, the first one that found the same tensor. */
-  private firstOccurrences(): Int32Array {
-    const offset = this.guards.length - this.tensorIndices.length;
-    const firsts = Int32Array.from(this.tensorIndices, (_, i) => i);
-    for (const { index, of } of this.duplicates) firsts[index - offset] = of - offset;
-    return firsts;
-  }
-
-  private tensorValues(roots: readonly unknown[]): Map<number, unknown> {
-    const values = new Map<number, unknown>();
-    for (const index of this.tensorIndices) {
-      values.set(index, valueOf(this.guards[index]!, roots));
-    }
-    return values;
+  /** Tensor guards of which an earlier one found the same tensor, with that one. */
+  get duplicates(): (readonly [Guard, Guard])[] {
+    const tensors = this.guards.slice(this.guards.length - this.firsts.length);
+    return tensors.flatMap((guard, i) =>
+      this.firsts[i] === i ? [] : [[guard, tensors[this.firsts[i]!]!] as const],
+    );
   }
 
   /**
@@ -182,7 +163,7 @@ export class EntryGuards {
       opaque ??= guard.text;
     }
     return (
-      this.identityReason(this.tensorValues(roots)) ??
+      this.identityReason(roots) ??
       this.shapes?.reason(roots) ??
       this.objects?.reason(roots) ??
       (skipped ? opaque : null)
@@ -205,28 +186,23 @@ export class EntryGuards {
   }
 
   /** Duplicates must stay duplicates, and distinct tensors distinct. */
-  private identityReason(values: ReadonlyMap<number, unknown>): string | null {
-    const known = new Map(this.duplicates.map(({ index, of }) => [index, of]));
-    const first = new Map<unknown, number>();
-    for (const index of this.tensorIndices) {
-      const value = values.get(index);
-      const expected = known.get(index) ?? index;
-      const actual = first.get(value) ?? index;
-      const name = (i: number): string => printSource(this.guards[i]!.source);
-      if (expected !== actual)
-        return expected !== index
-          ? `${name(expected)} is ${name(index)}`
-          : `Duplicate tensors found: ["${name(actual)}", "${name(index)}"]`;
-      if (actual === index) first.set(value, index);
-    }
-    return null;
+  private identityReason(roots: readonly unknown[]): string | null {
+    const tensors = this.guards.slice(this.guards.length - this.firsts.length);
+    const values = tensors.map((guard) => valueOf(guard, roots));
+    const name = (i: number): string => printSource(tensors[i]!.source);
+    const at = values.findIndex((value, i) => values.indexOf(value) !== this.firsts[i]);
+    if (at < 0) return null;
+    const expected = this.firsts[at]!;
+    return expected !== at
+      ? `${name(expected)} is ${name(at)}`
+      : `Duplicate tensors found: ["${name(values.indexOf(values[at]))}", "${name(at)}"]`;
   }
 
   /** Printed guards, for logs and `explain()`. */
   lines(): string[] {
     const identities = this.duplicates.map(
-      ({ index, of }) =>
-        `DUPLICATE_INPUT ${printSource(this.guards[of]!.source)} is ${printSource(this.guards[index]!.source)}`,
+      ([guard, first]) =>
+        `DUPLICATE_INPUT ${printSource(first.source)} is ${printSource(guard.source)}`,
     );
     return [
       `GLOBAL_STATE grad_mode == ${literal(this.state.gradMode)}, default_dtype == ${this.state.defaultDType}`,

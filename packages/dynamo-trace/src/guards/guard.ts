@@ -2,16 +2,15 @@
  * @file `Guard`: one condition on a value that is found at a path, and how each kind of value is guarded.
  */
 import { type Key, type Source, printKey, printSource } from '@tessera/graph';
-import { type Tensor, isTensor } from '@tessera/tensor';
+import { isTensor } from '@tessera/tensor';
 import { changedElement, changedItem, itemsToCompare } from './data-check.js';
-import type { DynamicTensorGuard } from './dynamic-tensor-guard.js';
 import { FieldsCheck } from './fields-check.js';
 import { isIndex } from './followed-keys.js';
 import { literal, noTensor, typeName } from './guard-words.js';
 import { type Layout, layoutOf } from './layout.js';
 import { PrototypeCheck } from './prototypes.js';
 import { sameOpaque } from './same-opaque.js';
-import { TensorGuard } from './tensor-guard.js';
+import type { TensorGuard } from './tensor-guard.js';
 import { type Container, followedKeys } from './walk.js';
 
 /** Kinds of guard, for counts in `explain()`. */
@@ -175,30 +174,18 @@ export function isTensorGuard(root: number, source: Source): Guard {
   };
 }
 
-/** A tensor with its metadata. */
-export function tensorGuard(root: number, source: Source, tensor: Tensor): Guard {
-  const guard = TensorGuard.of(tensor);
+/** A tensor with its metadata; what is symbolic holds for any size. */
+export function tensorGuard(root: number, source: Source, guard: TensorGuard): Guard {
   const name = printSource(source);
+  const { isSymbolic } = guard;
   return {
     kind: 'TENSOR_MATCH',
     root,
     source,
     text: `${name}: ${guard.toString()}`,
-    inline: { kind: 'tensor', spec: guard },
-    check: (now) => isTensor(now) && guard.check(now),
-    explain: (now) => (isTensor(now) ? (guard.explain(now, name) ?? '') : noTensor(now, name)),
-  };
-}
-
-/** The same with symbolic sizes. */
-export function dynamicGuard(root: number, source: Source, guard: DynamicTensorGuard): Guard {
-  const name = printSource(source);
-  return {
-    kind: 'TENSOR_MATCH',
-    root,
-    source,
-    text: `${name}: ${guard.toString()}`,
-    check: (now) => isTensor(now) && guard.explain(now, name) === null,
+    ...(isSymbolic ? {} : { inline: { kind: 'tensor', spec: guard } as const }),
+    check: (now) =>
+      isTensor(now) && (isSymbolic ? guard.explain(now, name) === null : guard.check(now)),
     explain: (now) => (isTensor(now) ? (guard.explain(now, name) ?? '') : noTensor(now, name)),
   };
 }

@@ -5,7 +5,7 @@
  * constants and functions, tensors at the same places, and the same object at two places where it was. Which
  * objects and tensors these are does not count; what the tensors must be, the region's own patterns say.
  */
-import type { SourceStep } from '@tessera/graph';
+import type { Source, SourceStep } from '@tessera/graph';
 import { type Tensor } from '@tessera/tensor';
 import { EntryGuards } from './entry-guards.js';
 import { type Guard, isTensorGuard, sameObjectGuard } from './guard.js';
@@ -13,10 +13,6 @@ import { type GuardCheck, compileGuards, holds, valueOf } from './guard-code.js'
 import { walk } from './walk.js';
 
 const NO_TENSORS: unknown[] = [];
-
-function isGradient(steps: readonly SourceStep[]): boolean {
-  return steps.at(-1)?.kind === 'grad';
-}
 
 /** What a region's owner looked like when the region was captured. */
 export class OwnerGuards {
@@ -28,27 +24,19 @@ export class OwnerGuards {
     owner: object,
     readonly name: string,
   ) {
-    const root = { root: name, steps: [] };
-    const tensors: Guard[] = [];
-    walk(owner, root, {
-      tensor: (tensor, source) => {
-        const first = this.paths.get(tensor);
-        if (first === undefined) this.paths.set(tensor, source.steps);
-        // Gradients come and go.
-        if (isGradient(source.steps)) return;
-        tensors.push(
-          first === undefined || isGradient(first)
-            ? isTensorGuard(0, source)
-            : sameObjectGuard(0, source, { root: name, steps: first }),
-        );
-      },
+    const visit = (tensor: Tensor, { steps }: Source): void => {
+      if (!this.paths.has(tensor)) this.paths.set(tensor, steps);
+    };
+    walk(owner, { root: name, steps: [] }, { tensor: visit });
+    const entry = new EntryGuards([{ name, value: owner }]);
+    const firstOf = new Map(entry.duplicates);
+    this.guards = entry.guards.map((guard) => {
+      if (guard.kind !== 'TENSOR_MATCH') return guard;
+      const first = firstOf.get(guard);
+      return first === undefined
+        ? isTensorGuard(0, guard.source)
+        : sameObjectGuard(0, guard.source, first.source);
     });
-    this.guards = [
-      ...new EntryGuards([{ name, value: owner }]).guards.filter(
-        (guard) => guard.kind !== 'TENSOR_MATCH',
-      ),
-      ...tensors,
-    ];
   }
 
   /** Where a tensor hangs on the owner; undefined if it does not. */
@@ -69,10 +57,5 @@ export class OwnerGuards {
       if (!holds(guard, value, [owner])) return guard.explain?.(value) ?? guard.text;
     }
     return null;
-  }
-
-  /** Number of guards. */
-  get size(): number {
-    return this.guards.length;
   }
 }

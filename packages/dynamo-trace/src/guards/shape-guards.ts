@@ -1,7 +1,7 @@
 /**
  * @file Shape guards of a call: what its symbolic sizes must satisfy, for reports and reasons.
  *
- * Replays check sizes where a tensor is first used (`DynamicTensorGuard`). These are the same
+ * Replays check sizes where a tensor is first used (`TensorGuard`). These are the same
  * conditions, named by source: equal sizes first, then ranges.
  */
 import { type Tensor, isTensor } from '@tessera/tensor';

@@ -1,22 +1,22 @@
 /**
  * @file `PureArtifact`: compiled code that stands for a whole call.
  *
- * When its guards hold, inputs are read from arguments and captures by their sources, the compiled
- * segment runs, and the result is rebuilt; the function's JavaScript does not run. With symbolic sizes it
- * runs the code for the present ones (pure-sizes.ts).
+ * A call of a `pure` function is traced like any other, recorded or matched; what it did is then remembered under
+ * the guards that its arguments and captures satisfied. When they hold again, inputs are read by their sources, the
+ * compiled segment runs, and the result is rebuilt; the function's JavaScript does not run. Other sizes or constants
+ * are another artifact: making it costs one replay of the trace that they share.
  */
-import type { ExportedLeaf } from '@tessera/graph';
-import { TesseraError, treeFlatten, treeUnflatten } from '@tessera/shared';
+import { TesseraError, type TreeSpec, treeFlatten, treeUnflatten } from '@tessera/shared';
 import { type Tensor, isTensor } from '@tessera/tensor';
 import { type Resume, autogradMeta, modes } from '@tessera/tensor/internal';
 import type { SegmentInput } from '../backend.js';
 import { traceConfig } from '../config.js';
 import type { EntryGuards, Root } from '../guards/entry-guards.js';
 import { compileFetch } from '../guards/guard-code.js';
+import type { Sources } from '../guards/sources.js';
 import type { Segment } from '../trace/segment.js';
 import type { TrieNode } from '../trace/step.js';
 import type { PureCursor } from './pure-cursor.js';
-import type { PureSizes } from './pure-sizes.js';
 
 /** No artifact is for these arguments. */
 export const MISSED: unique symbol = Symbol('missed');
@@ -27,10 +27,24 @@ export const UNCHECKED: unique symbol = Symbol('unchecked');
 /** Where an input comes from on a skipped call. */
 type InputReader = (roots: readonly unknown[]) => SegmentInput;
 
+/** A part of the result: a value of the trace, an argument or capture that no operator reads, or anything else. */
+type Leaf = { readonly slot: number } | { readonly root: number } | { readonly value: unknown };
+
+/** What is known of a call when it is over. */
+export interface FinishedCall {
+  readonly guards: EntryGuards;
+  readonly roots: readonly Root[];
+  readonly sources: Sources;
+  readonly result: unknown;
+}
+
 /** See the file header. */
 export class PureArtifact {
   /** Calls skipped since the last check. */
   private skipped = 0;
+  /** Where the segment returns each slot, as long as it returns these. */
+  private positions: ReadonlyMap<number, number> = new Map();
+  private positionsOf: readonly number[] | null = null;
 
   private constructor(
     readonly guards: EntryGuards,
@@ -38,83 +52,55 @@ export class PureArtifact {
     /** Where the steps of its trace begin. */
     readonly start: TrieNode,
     private readonly readers: readonly InputReader[],
-    /** An input that no operator reads is argument or capture number `-1 - input`. */
-    readonly leaves: readonly ExportedLeaf[],
+    readonly leaves: readonly Leaf[],
     private readonly rebuild: (leaves: unknown[]) => unknown,
-    private readonly grads: readonly { readonly input: number; readonly output: number }[],
-    private readonly sizes: PureSizes | null,
+    /** Gradients that inputs are given: number of the input, slot of the gradient. */
+    private readonly grads: readonly { readonly input: number; readonly slot: number }[],
   ) {}
 
-  /** Builds the artifact of a finished capture. @throws pure-side-effect */
-  static make(
-    cursor: PureCursor,
-    segment: Segment,
-    guards: EntryGuards,
-    result: unknown,
-    roots: readonly Root[],
-    sizes: PureSizes | null,
-  ): PureArtifact {
-    const { frame } = cursor;
-    const { sources } = cursor.recorder!.options;
-    if (segment.inputs.some(({ slot }) => slot < 0)) {
-      throw new TesseraError(
-        'pure-side-effect',
+  /** Remembers a finished call. @throws pure-side-effect */
+  static make(cursor: PureCursor, call: FinishedCall): PureArtifact {
+    const { frame, start } = cursor;
+    const template = frame.finished[0]!;
+    const segment = frame.shapes.segments.get(template) ?? template;
+    if (givesNumbers(cursor))
+      throw refused(
         'A pure function may not run an optimizer step: its numbers change on every call.',
-        { hints: ['Compile the training step without pure.'] },
+        'Compile the training step without pure.',
       );
-    }
-    const readers = segment.inputs.map(({ slot }): InputReader => {
-      const tensor = frame.slots[slot]!;
-      const at = sources.locate(tensor);
-      // A tensor that no argument or capture holds belongs to the closure: pure promises it stays.
-      if (at === null) return Object.assign(() => tensor, { tensor });
-      const read = compileFetch([at.source.steps]);
-      const { root } = at;
-      return at.source.steps.length === 0
-        ? (values) => values[root] as Tensor
-        : (values) => read(values[root])[0] as Tensor;
-    });
-    const outputOf = new Map(segment.outputs.map((slot, i) => [slot, i]));
-    const inputOf = new Map(segment.inputs.map(({ slot }, i) => [slot, i]));
-    const { leaves, spec } = treeFlatten(result);
-    const plan = leaves.map((leaf): ExportedLeaf => {
-      if (!isTensor(leaf)) return { value: leaf };
-      const slot = frame.slotOf(leaf);
-      if (outputOf.has(slot)) return { output: outputOf.get(slot)! };
-      if (inputOf.has(slot)) return { input: inputOf.get(slot)! };
-      const root = roots.findIndex((candidate) => candidate.value === leaf);
-      if (root >= 0) return { input: -1 - root };
-      return { value: leaf };
-    });
-    const grads: { input: number; output: number }[] = [];
-    segment.inputs.forEach(({ slot }, input) => {
-      const grad = slot < 0 ? null : frame.slots[slot]!.autograd?.grad;
-      const output = grad == null ? undefined : outputOf.get(frame.slotOf(grad));
-      if (output !== undefined) grads.push({ input, output });
-    });
-    if (segment.produced.size === 0 && roots.length === 0) {
-      throw new TesseraError(
-        'pure-side-effect',
+    if (segment.produced.size === 0 && call.roots.length === 0)
+      throw refused(
         'A pure function without arguments and tensor ops has nothing to compile.',
-        { hints: ['Compile it without pure.'] },
+        'Compile it without pure.',
       );
-    }
+    call.guards.seal([]);
+    const { leaves, spec } = treeFlatten(call.result);
+    const known = new Set([...segment.outputs, ...segment.inputs.map(({ slot }) => slot)]);
+    const grads = segment.inputs.flatMap(({ slot }, input) => {
+      const grad = slot < 0 ? null : frame.slots[slot]!.autograd?.grad;
+      const made = grad == null ? -1 : frame.slotOf(grad);
+      return made >= 0 && segment.returns(made) ? [{ input, slot: made }] : [];
+    });
     return new PureArtifact(
-      guards,
+      call.guards,
       segment,
-      cursor.start,
-      readers,
-      plan,
-      (values) => treeUnflatten(values, spec),
+      start,
+      segment.inputs.map((input) => readerOf(cursor, call.sources, input)),
+      leaves.map((leaf): Leaf => {
+        const slot = isTensor(leaf) ? frame.slotOf(leaf) : -1;
+        if (known.has(slot) && slot >= 0) return { slot };
+        const root = isTensor(leaf) ? call.roots.findIndex(({ value }) => value === leaf) : -1;
+        return root >= 0 ? { root } : { value: leaf };
+      }),
+      rebuilder(spec),
       grads,
-      sizes,
     );
   }
 
-  /** The tensor that the closure holds and input `i` is; undefined for one found through a source. */
-  closureTensor(i: number): Tensor | undefined {
+  /** The tensor or number that input `i` is in all calls; undefined for a tensor found through a source. */
+  held(i: number): SegmentInput | undefined {
     const reader = this.readers[i]!;
-    return 'tensor' in reader ? (reader.tensor as Tensor) : undefined;
+    return 'held' in reader ? (reader.held as SegmentInput) : undefined;
   }
 
   /** Runs the artifact if it is for these arguments; `MISSED` if not, `UNCHECKED` every now and then. */
@@ -124,30 +110,71 @@ export class PureArtifact {
       this.skipped = 0;
       return UNCHECKED;
     }
-    const { readers, leaves } = this;
+    const { readers, leaves, segment } = this;
     const inputs = new Array<SegmentInput>(readers.length);
     for (let i = 0; i < readers.length; i++) inputs[i] = readers[i]!(roots);
-    const segment = this.sizes === null ? this.segment : this.sizes.segmentFor(inputs);
-    if (segment === null) return MISSED;
     if (modes.suspended !== null) announceInputs(segment, inputs, modes.suspended);
     const outs = segment.call(inputs);
-    for (const { input, output } of this.grads)
-      autogradMeta(inputs[input] as Tensor).grad = outs[output]!;
+    if (this.positionsOf !== segment.outputs) this.place();
+    const { positions } = this;
+    for (const { input, slot } of this.grads)
+      autogradMeta(inputs[input] as Tensor).grad = outs[positions.get(slot)!]!;
     // One tensor is the common result.
-    if (leaves.length === 1 && 'output' in leaves[0]!)
-      return this.rebuild([outs[leaves[0].output]]);
+    if (leaves.length === 1 && 'slot' in leaves[0]! && positions.has(leaves[0].slot))
+      return this.rebuild([outs[positions.get(leaves[0].slot)!]]);
     return this.rebuild(
-      leaves.map((leaf) =>
-        'output' in leaf
-          ? outs[leaf.output]
-          : 'input' in leaf
-            ? leaf.input >= 0
-              ? inputs[leaf.input]
-              : roots[-1 - leaf.input]
-            : leaf.value,
-      ),
+      leaves.map((leaf) => {
+        if ('value' in leaf) return leaf.value;
+        if ('root' in leaf) return roots[leaf.root];
+        const at = positions.get(leaf.slot);
+        return at === undefined ? inputs[this.inputOf(leaf.slot)] : outs[at];
+      }),
     );
   }
+
+  /** Where what it returns is now: a segment that is found to need another output is compiled again. */
+  private place(): void {
+    const { outputs } = this.segment;
+    this.positionsOf = outputs;
+    this.positions = new Map(outputs.map((slot, i) => [slot, i]));
+  }
+
+  private inputOf(slot: number): number {
+    return this.segment.inputs.findIndex((input) => input.slot === slot);
+  }
+}
+
+/** Apart from what made it, so that it holds nothing of the call. */
+function rebuilder(spec: TreeSpec): (leaves: unknown[]) => unknown {
+  return (leaves) => treeUnflatten(leaves, spec);
+}
+
+function refused(message: string, hint: string): TesseraError {
+  return new TesseraError('pure-side-effect', message, { hints: [hint] });
+}
+
+/** How a skipped call finds an input. */
+function readerOf(
+  { frame }: PureCursor,
+  sources: Sources,
+  { slot, scalar }: Segment['inputs'][number],
+): InputReader {
+  const held = slot < 0 ? frame.scalars[scalar]! : frame.slots[slot]!;
+  const at = typeof held === 'number' ? null : sources.locate(held);
+  // A number of arguments is guarded. What no argument or capture holds belongs to the closure: pure promises it stays.
+  if (at === null) return Object.assign(() => held, { held });
+  const read = compileFetch([at.source.steps]);
+  const { root } = at;
+  return at.source.steps.length === 0
+    ? (values) => values[root] as Tensor
+    : (values) => read(values[root])[0] as Tensor;
+}
+
+/** Whether a region was given numbers: those of an optimizer. */
+function givesNumbers({ path }: PureCursor): boolean {
+  return path
+    .flat()
+    .some((step) => step.kind === 'region' && step.inputs.some(({ code }) => code === 4));
 }
 
 /** Suspended calls first do what they recorded on the memory of the inputs. */

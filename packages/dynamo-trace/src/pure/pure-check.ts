@@ -6,7 +6,7 @@
  * closure that changed, another branch, another result.
  */
 import { TesseraError, treeFlatten } from '@tessera/shared';
-import { type ExportedLeaf, userFrame } from '@tessera/graph';
+import { userFrame } from '@tessera/graph';
 import { isTensor } from '@tessera/tensor';
 import type { Cursor } from '../cursor/cursor.js';
 import type { Frame } from '../frame/frame.js';
@@ -31,10 +31,15 @@ export class PureCheck {
     // Where steps are missing, the cursor says so itself.
     if (!at.steps.some((step) => step.kind === 'return')) return;
     const { artifact } = this;
-    artifact.segment.inputs.forEach(({ slot }, i) => {
-      const held = artifact.closureTensor(i);
-      if (held !== undefined && frame.slots[slot] !== held)
-        this.stale(`another tensor of shape [${held.shape.join()}] was read from the closure`);
+    artifact.segment.inputs.forEach(({ slot, scalar }, i) => {
+      const held = artifact.held(i);
+      const now = slot < 0 ? frame.scalars[scalar] : frame.slots[slot];
+      if (held !== undefined && !Object.is(now, held))
+        this.stale(
+          typeof held === 'number'
+            ? `the number ${held} is ${now as number}`
+            : `another tensor of shape [${held.shape.join()}] was read from the closure`,
+        );
     });
     const { leaves } = treeFlatten(result);
     if (leaves.length !== artifact.leaves.length)
@@ -48,13 +53,10 @@ export class PureCheck {
   }
 
   /** Whether a part of the result is what the artifact would return there. */
-  private isSame(expected: ExportedLeaf, leaf: unknown, frame: Frame): boolean {
-    const { inputs, outputs } = this.artifact.segment;
+  private isSame(expected: PureArtifact['leaves'][number], leaf: unknown, frame: Frame): boolean {
     if ('value' in expected) return Object.is(leaf, expected.value);
-    if (!isTensor(leaf)) return false;
-    if ('output' in expected) return frame.slotOf(leaf) === outputs[expected.output];
     // An argument that no op reads is guarded where it is found.
-    return expected.input < 0 || frame.slots[inputs[expected.input]!.slot] === leaf;
+    return isTensor(leaf) && ('root' in expected || frame.slotOf(leaf) === expected.slot);
   }
 
   private stale(difference: string, location?: string): never {

@@ -1,17 +1,29 @@
 /**
- * @file `PureCursor`: a cursor of a `pure` function; while it records it also finds out whether the function looks at sizes.
+ * @file `PureCursor`: a cursor under which a call of a `pure` function is remembered, or exported.
+ *
+ * What a skipped call would not do is an error: graph breaks, reads of values, effects, reads of state that no guard
+ * sees. It also finds out whether the function looks at sizes, which exported graphs say.
  */
 import { userFrame } from '@tessera/graph';
 import { TesseraError } from '@tessera/shared';
 import { type OpOverload, type Storage, type Tensor, isTensor } from '@tessera/tensor';
 import { type BackwardCall, type RegionInputs } from '@tessera/tensor/internal';
+import type { BreakReason } from '../breaks/graph-breaks.js';
 import { Cursor } from '../cursor/cursor.js';
-import type { DynamicTensorGuard } from '../guards/dynamic-tensor-guard.js';
-import { TensorGuard } from '../guards/tensor-guard.js';
+import type { Sources } from '../guards/sources.js';
 import { walk } from '../guards/walk.js';
 import type { TrieNode } from '../trace/step.js';
+import { withEffectTraps } from './effect-traps.js';
 import { withHiddenStateTraps } from './hidden-state.js';
 import { SizeWatch } from './size-watch.js';
+
+/** The function whose call is remembered, and where the tensors of the call are. */
+interface PureCall {
+  readonly name: string;
+  readonly sources: Sources;
+  /** Breaks are errors of their own already. */
+  readonly fullgraph: boolean;
+}
 
 /** See the file header. */
 export class PureCursor extends Cursor {
@@ -19,28 +31,29 @@ export class PureCursor extends Cursor {
   readonly start: TrieNode = this.at;
   private readonly sizes = new SizeWatch();
 
+  constructor(
+    readonly call: PureCall,
+    ...of: ConstructorParameters<typeof Cursor>
+  ) {
+    super(...of);
+  }
+
   /** Whether the function's result may depend on sizes in a way that the trace does not show. */
   get readsSizes(): boolean {
     return this.sizes.noticed;
   }
 
-  /** What looked at sizes is good for these sizes only. */
-  get externals(): [Tensor, TensorGuard | DynamicTensorGuard][] {
-    const { externals } = this.recorder!;
-    if (!this.readsSizes) return externals;
-    return externals.map(([tensor]) => [tensor, TensorGuard.of(tensor)]);
-  }
-
-  /** Runs the function with its arguments watched. */
+  /** Runs the function with its arguments watched and effects trapped. @throws pure-side-effect, pure-hidden-state */
   watching<R>(fn: () => R): R {
-    const { sources } = this.recorder!.options;
+    const { name, sources } = this.call;
     // Sizes of parameters are numbers.
     const tensor = (value: Tensor): void => {
       if (sources.isArgument(value)) this.sizes.watch(value);
     };
     for (const { value } of sources.roots) walk(value, { root: '', steps: [] }, { tensor }, true);
     try {
-      const result = withHiddenStateTraps(sources.roots, this.recorder!.options.functionName, fn);
+      const trapped = (): R => withEffectTraps(name, fn, () => this.sizes.isPaused);
+      const result = withHiddenStateTraps(sources.roots, name, trapped);
       // What comes after the first wait is not watched.
       if (result instanceof Promise) this.sizes.noticed = true;
       return result;
@@ -56,19 +69,39 @@ export class PureCursor extends Cursor {
     return result;
   }
 
+  override flush(reason: BreakReason): void {
+    if (!this.atSegmentStart) this.refuseBreak(reason);
+    super.flush(reason);
+  }
+
+  override breakGraph(reason: BreakReason): void {
+    this.refuseBreak(reason);
+    super.breakGraph(reason);
+  }
+
   /** @throws pure-side-effect: no guard knows values, so a skipped call would go by those of this one */
   override onAccess(storage: Storage, writes: boolean): void {
     super.onAccess(storage, writes);
-    if (writes || this.recorder!.breaks.length > 0) return;
-    throw new TesseraError(
+    if (!writes && !this.passing)
+      throw this.sideEffect(
+        'reads the values of a tensor, which a skipped call would not do',
+        'Express the choice with tensor operators such as where, or compile it without pure.',
+      );
+  }
+
+  private refuseBreak({ text }: BreakReason): void {
+    if (this.passing || this.call.fullgraph) return;
+    throw this.sideEffect(
+      `breaks the graph: ${text}`,
+      'Remove the read of a value from the function, or compile it without pure.',
+    );
+  }
+
+  private sideEffect(what: string, hint: string): TesseraError {
+    return new TesseraError(
       'pure-side-effect',
-      `${this.recorder!.options.functionName} is compiled with pure: true but reads the values of a tensor, which a skipped call would not do.`,
-      {
-        location: userFrame(),
-        hints: [
-          'Express the choice with tensor operators such as where, or compile it without pure.',
-        ],
-      },
+      `${this.call.name} is compiled with pure: true but ${what}.`,
+      { location: userFrame(), hints: [hint] },
     );
   }
 

@@ -19,6 +19,11 @@ export class SizeWatch {
   private paused = 0;
   private readonly tensors = new Set<Tensor>();
 
+  /** Whether code of the tracer runs. */
+  get isPaused(): boolean {
+    return this.paused > 0;
+  }
+
   /** Watches a tensor until `stop`. */
   watch(tensor: Tensor): void {
     if (this.tensors.has(tensor)) return;

@@ -6,7 +6,6 @@
  */
 import { isPlainInteger } from '@tessera/shared';
 import { type Tensor, isTensor } from '@tessera/tensor';
-import type { DynamicTensorGuard } from '../guards/dynamic-tensor-guard.js';
 import type { TensorGuard } from '../guards/tensor-guard.js';
 import { type SymPattern, type SymbolBindings, matchSymbol } from './int-pattern.js';
 
@@ -19,14 +18,14 @@ export interface SlotPattern {
   readonly code: 0;
   readonly slot: number;
   /** What it must look like, at its first use behind a graph break: code in between may have changed its layout. */
-  readonly guard: TensorGuard | DynamicTensorGuard | null;
+  readonly guard: TensorGuard | null;
 }
 
 /** A tensor from outside, seen for the first time; any tensor that passes the guard. */
 export interface ExternalPattern {
   readonly code: 1;
   readonly slot: number;
-  readonly guard: TensorGuard | DynamicTensorGuard;
+  readonly guard: TensorGuard;
 }
 
 /** The same number, string, boolean, null, or list of those. */

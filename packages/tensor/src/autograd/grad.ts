@@ -3,6 +3,7 @@
  */
 import { type OptionNames, TesseraError, checkOptionNames } from '@tessera/shared';
 import type { Tensor } from '../tensor.js';
+import { checkGradient } from './check-gradient.js';
 import { differentiate } from './differentiate.js';
 import { withGradMode } from './grad-mode.js';
 import { batchOf, exampleOf, zerosOf } from './gradient-ops.js';
@@ -66,6 +67,7 @@ export function grad(
   const { createGraph = false, retainGraph = createGraph, materializeGrads = false } = options;
   const { allowUnused = materializeGrads } = options;
   checkOptions(options);
+  for (const seed of seeds) checkGradient(seed, 'grad()');
   if (options.isGradsBatched === true) return batchedGrads(roots, wanted, options);
   if (seeds.length !== roots.length) {
     throw new TesseraError(
