@@ -11,7 +11,7 @@ export type {
 } from './config/decoder-config.js';
 export { type Family, readConfig, registerFamily } from './config/families.js';
 export { JsonConfig } from './config/json-config.js';
-export { llamaLike } from './config/common.js';
+export { llamaLike } from './config/llama-like.js';
 export { CausalLM, type ForwardOptions } from './model/causal-lm.js';
 export {
   type CacheOptions,

@@ -6,7 +6,7 @@
  */
 import { TesseraError, nearestNames } from '@tessera/shared';
 import { type WeightRule, joined, renamed, stacked, transposed } from '../weights/weight-rules.js';
-import { activationOf, llamaLike, rotaryOf, tokensOf, windowsOf } from './common.js';
+import { activationOf, llamaLike, rotaryOf, tokensOf, windowsOf } from './llama-like.js';
 import type { DecoderConfig } from './decoder-config.js';
 import { JsonConfig } from './json-config.js';
 
