@@ -28,6 +28,7 @@ export const layers = {
 };
 layers.compile = Object.keys(layers);
 layers.testkit = Object.keys(layers);
+layers.transformers = ['compile', 'nn', 'tensor', 'shared'];
 
 /**
  * Every workspace folder under `packages/`, `apps/` and `examples/`.

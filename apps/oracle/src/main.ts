@@ -1,5 +1,6 @@
 /**
- * @file `pnpm oracle`: operators against what PyTorch computed; `pnpm oracle:models`: whole models.
+ * @file `pnpm oracle`: operators against what PyTorch computed; `pnpm oracle:models`: whole models; `pnpm oracle:hf`:
+ * language models.
  *
  * Ends with one JSON line: {mode, total, passed, failed, unsupported, worst}.
  */
@@ -9,6 +10,7 @@ import { config, initWebGpu, registerKernelBackend } from '@tessera/compile';
 import { isTesseraError } from '@tessera/shared';
 import '@tessera/tensor/linalg';
 import { packOracle } from '@tessera/testkit';
+import { runHf } from './hf.js';
 import { runModels } from './models.js';
 import { type OracleOptions, USAGE, readOptions } from './options.js';
 import { RECORDED, readOracleFile } from './read-file.js';
@@ -40,6 +42,10 @@ async function main(): Promise<void> {
   const [program, ...rest] = process.argv.slice(2);
   if (program === 'models') {
     runModels(rest);
+    return;
+  }
+  if (program === 'hf') {
+    await runHf(rest);
     return;
   }
   const options = readOptions(process.argv.slice(2));

@@ -99,6 +99,10 @@ export const ERROR_CODES = {
   'codegen-invalid': 'A code generator built an invalid WebAssembly function',
   'kernel-trap': 'A generated kernel was stopped by the engine',
   'plan-invalid': 'An execution plan is malformed or does not fit this runtime',
+
+  // Language models
+  'model-unsupported': 'A model has a family or a part that is not known here',
+  'model-invalid': 'The files of a model do not fit together',
 } as const;
 
 /** One of the codes in {@link ERROR_CODES}. */

@@ -1,0 +1,138 @@
+/**
+ * @file Keys and values of the tokens seen so far, for each layer.
+ *
+ * A *static* cache has its whole length from the start and is written in place, so that every decoding step is the
+ * same computation with another position: it compiles once. A *growing* one takes the memory that it needs.
+ */
+import { type Tensor, arange, cat, noGrad, zeros } from '@tessera/tensor';
+import { TesseraError } from '@tessera/shared';
+import type { DecoderConfig } from '../config/decoder-config.js';
+
+/** The cache of one layer during one call. */
+export interface LayerCache {
+  /** Takes in keys and values, [B, kvHeads, T, headDim]; gives all that the queries may look at. */
+  update(k: Tensor, v: Tensor): { readonly k: Tensor; readonly v: Tensor };
+}
+
+/** See the file header. */
+export interface KeyValueCache {
+  /** The layers' caches for tokens at these places of the cache, [T] whole numbers. */
+  layers(places: Tensor): readonly LayerCache[];
+  /** How many places queries see in a call of `count` tokens. */
+  lengthWith(count: number): number;
+  /** Places of a call of `count` tokens, [T]. */
+  places(count: number): Tensor;
+  /** Counts `count` more tokens as seen. */
+  advance(count: number): void;
+  /** Tokens seen. */
+  readonly length: number;
+}
+
+/** Sizes and types of a cache. */
+export interface CacheOptions {
+  readonly batch: number;
+  readonly dtype?: Tensor['dtype'];
+  readonly device?: Tensor['device'];
+}
+
+/** See the file header. @throws invalid-argument when more tokens come than there is room for */
+export class StaticCache implements KeyValueCache {
+  /** [B, kvHeads, maxLength, headDim] for each layer. */
+  readonly keys: readonly Tensor[];
+  readonly values: readonly Tensor[];
+  private seen = 0;
+
+  constructor(
+    { layers, attention }: DecoderConfig,
+    readonly maxLength: number,
+    { batch, ...place }: CacheOptions,
+  ) {
+    const sizes = [batch, attention.kvHeads, maxLength, attention.headDim];
+    const make = (): Tensor[] => Array.from({ length: layers }, () => zeros(sizes, place));
+    [this.keys, this.values] = [make(), make()];
+  }
+
+  get length(): number {
+    return this.seen;
+  }
+
+  /** Forgets what lies behind `length` tokens; the memory stays. */
+  truncate(length: number): void {
+    this.seen = Math.min(this.seen, length);
+  }
+
+  lengthWith(): number {
+    return this.maxLength;
+  }
+
+  places(count: number): Tensor {
+    this.check(count);
+    return arange(this.seen, this.seen + count, { device: this.keys[0]!.device });
+  }
+
+  advance(count: number): void {
+    this.check(count);
+    this.seen += count;
+  }
+
+  layers(places: Tensor): readonly LayerCache[] {
+    return this.keys.map((keys, i) => ({
+      update: (k, v) => {
+        noGrad(() => {
+          keys.indexCopy_(2, places, k);
+          this.values[i]!.indexCopy_(2, places, v);
+        });
+        return { k: keys, v: this.values[i]! };
+      },
+    }));
+  }
+
+  private check(count: number): void {
+    if (this.seen + count <= this.maxLength) return;
+    throw new TesseraError(
+      'invalid-argument',
+      `The cache has room for ${this.maxLength} tokens; ${this.seen} are in it and ${count} more come.`,
+      { hints: ['Make a longer StaticCache, or a GrowingCache.'] },
+    );
+  }
+}
+
+/** See the file header. */
+export class GrowingCache implements KeyValueCache {
+  private readonly keys: (Tensor | null)[];
+  private readonly values: (Tensor | null)[];
+  private seen = 0;
+
+  constructor({ layers }: DecoderConfig) {
+    this.keys = Array.from({ length: layers }, () => null);
+    this.values = Array.from({ length: layers }, () => null);
+  }
+
+  get length(): number {
+    return this.seen;
+  }
+
+  lengthWith(count: number): number {
+    return this.seen + count;
+  }
+
+  places(count: number): Tensor {
+    return arange(this.seen, this.seen + count);
+  }
+
+  advance(count: number): void {
+    this.seen += count;
+  }
+
+  layers(): readonly LayerCache[] {
+    return this.keys.map((_, i) => ({
+      update: (k, v) => {
+        const [before, also] = [this.keys[i], this.values[i]];
+        const all = before == null ? k : cat([before, k], 2);
+        const allValues = also == null ? v : cat([also, v], 2);
+        [this.keys[i], this.values[i]] = [all.detach(), allValues.detach()];
+        return { k: all, v: allValues };
+      },
+    }));
+  }
+}

@@ -1,0 +1,244 @@
+/**
+ * @file The families: what each one's `config.json` means, and how its weights are named.
+ *
+ * A family is a reader of its configuration and, where its weights are not named and shaped as the decoder's, a
+ * list of rules (`weights/`). Sources: the model files of `transformers` 5.17, by name.
+ */
+import { TesseraError, nearestNames } from '@tessera/shared';
+import { type WeightRule, joined, renamed, stacked, transposed } from '../weights/weight-rules.js';
+import { activationOf, llamaLike, rotaryOf, tokensOf, windowsOf } from './llama-like.js';
+import type { DecoderConfig } from './decoder-config.js';
+import { JsonConfig } from './json-config.js';
+
+/** See the file header. */
+export interface Family {
+  readonly config: (json: JsonConfig) => DecoderConfig;
+  /** From a checkpoint's names to the decoder's; what no rule names keeps its name. */
+  readonly weights?: readonly WeightRule[];
+  /** Put in front of a checkpoint's names where it is missing, as files of the bare model have them. */
+  readonly prefix?: string;
+}
+
+const LAYER = 'model.layers.{i}';
+const ATTENTION = `${LAYER}.self_attn`;
+
+function mistral(json: JsonConfig): DecoderConfig {
+  const base = llamaLike(json);
+  const windows = windowsOf(json, base.layers, json.sizeOrNull('sliding_window'));
+  return { ...base, attention: { ...base.attention, windows } };
+}
+
+function qwen2(json: JsonConfig): DecoderConfig {
+  const base = llamaLike(json);
+  const window = json.flag('use_sliding_window', false) ? json.sizeOrNull('sliding_window') : null;
+  const windows = windowsOf(json, base.layers, window, json.number('max_window_layers', 28));
+  return { ...base, attention: { ...base.attention, qkvBias: true, outputBias: false, windows } };
+}
+
+function qwen3(json: JsonConfig): DecoderConfig {
+  const base = qwen2(json);
+  const bias = json.flag('attention_bias', false);
+  return {
+    ...base,
+    attention: { ...base.attention, qkvBias: bias, outputBias: bias, qkNorm: 'head' },
+  };
+}
+
+function gemma2(json: JsonConfig): DecoderConfig {
+  const base = llamaLike(json);
+  const window = json.sizeOrNull('sliding_window');
+  const byTurns = Array.from({ length: base.layers }, (_, i) => (i % 2 === 0 ? window : null));
+  const hasTypes = json.textsOrNull('layer_types') !== null;
+  return {
+    ...base,
+    attention: {
+      ...base.attention,
+      scale: json.number('query_pre_attn_scalar', 256) ** -0.5,
+      softCap: json.numberOrNull('attn_logit_softcapping'),
+      windows: hasTypes ? windowsOf(json, base.layers, window) : byTurns,
+    },
+    feedForward: {
+      ...base.feedForward,
+      activation: activationOf(json.text('hidden_activation', 'gelu_pytorch_tanh')),
+    },
+    norm: { ...base.norm, kind: 'rms1p', place: 'both' },
+    embeddingScale: Math.sqrt(base.width),
+    logitSoftCap: json.numberOrNull('final_logit_softcapping'),
+    tied: json.flag('tie_word_embeddings', true),
+  };
+}
+
+function olmo2(json: JsonConfig): DecoderConfig {
+  const base = llamaLike(json);
+  return {
+    ...base,
+    attention: { ...base.attention, qkNorm: 'all' },
+    norm: { ...base.norm, eps: json.number('rms_norm_eps', 1e-5), place: 'after' },
+  };
+}
+
+function mixtral(json: JsonConfig): DecoderConfig {
+  const base = mistral(json);
+  const experts = {
+    count: json.size('num_local_experts'),
+    perToken: json.size('num_experts_per_tok'),
+  };
+  return { ...base, feedForward: { ...base.feedForward, experts } };
+}
+
+function gpt2(json: JsonConfig): DecoderConfig {
+  const [width, heads] = [json.size('n_embd'), json.size('n_head')];
+  const layers = json.size('n_layer');
+  const headDim = Math.floor(width / heads);
+  return {
+    family: 'gpt2',
+    vocabSize: json.size('vocab_size'),
+    width,
+    layers,
+    maxPositions: json.size('n_positions'),
+    positions: { kind: 'learned' },
+    attention: {
+      heads,
+      kvHeads: heads,
+      headDim,
+      qkvBias: true,
+      outputBias: true,
+      qkNorm: 'none',
+      scale: json.flag('scale_attn_weights', true) ? headDim ** -0.5 : 1,
+      softCap: null,
+      windows: windowsOf(json, layers, null),
+    },
+    feedForward: {
+      width: json.size('n_inner', 4 * width),
+      activation: activationOf(json.text('activation_function', 'gelu_new')),
+      gated: false,
+      bias: true,
+      experts: null,
+    },
+    norm: { kind: 'layer', eps: json.number('layer_norm_epsilon', 1e-5), place: 'before' },
+    parallel: false,
+    embeddingScale: 1,
+    logitSoftCap: null,
+    tied: json.flag('tie_word_embeddings', true),
+    tokens: tokensOf(json),
+  };
+}
+
+function gptNeoX(json: JsonConfig): DecoderConfig {
+  const base = llamaLike(json);
+  const bias = json.flag('attention_bias', true);
+  return {
+    ...base,
+    positions: rotaryOf(json, base.attention.headDim, json.number('rotary_pct', 0.25)),
+    attention: { ...base.attention, qkvBias: bias, outputBias: bias },
+    feedForward: {
+      ...base.feedForward,
+      activation: activationOf(json.text('hidden_act', 'gelu')),
+      gated: false,
+      bias: true,
+    },
+    norm: { kind: 'layer', eps: json.number('layer_norm_eps', 1e-5), place: 'before' },
+    parallel: json.flag('use_parallel_residual', true),
+  };
+}
+
+const QKV = ['q_proj', 'k_proj', 'v_proj'] as const;
+const named = (suffix: string): string[] => QKV.map((name) => `${ATTENTION}.${name}.${suffix}`);
+
+const GPT2_WEIGHTS: readonly WeightRule[] = [
+  renamed('transformer.wte.weight', 'model.embed_tokens.weight'),
+  renamed('transformer.wpe.weight', 'model.embed_positions.weight'),
+  ...['weight', 'bias'].flatMap((suffix) => [
+    renamed(`transformer.h.{i}.ln_1.${suffix}`, `${LAYER}.input_layernorm.${suffix}`),
+    renamed(`transformer.h.{i}.ln_2.${suffix}`, `${LAYER}.post_attention_layernorm.${suffix}`),
+    renamed(`transformer.ln_f.${suffix}`, `model.norm.${suffix}`),
+  ]),
+  joined('transformer.h.{i}.attn.c_attn.weight', named('weight'), 'columns'),
+  joined('transformer.h.{i}.attn.c_attn.bias', named('bias'), 'rows'),
+  transposed('transformer.h.{i}.attn.c_proj.weight', `${ATTENTION}.o_proj.weight`),
+  renamed('transformer.h.{i}.attn.c_proj.bias', `${ATTENTION}.o_proj.bias`),
+  transposed('transformer.h.{i}.mlp.c_fc.weight', `${LAYER}.mlp.up_proj.weight`),
+  renamed('transformer.h.{i}.mlp.c_fc.bias', `${LAYER}.mlp.up_proj.bias`),
+  transposed('transformer.h.{i}.mlp.c_proj.weight', `${LAYER}.mlp.down_proj.weight`),
+  renamed('transformer.h.{i}.mlp.c_proj.bias', `${LAYER}.mlp.down_proj.bias`),
+];
+
+const GPT_NEOX_WEIGHTS: readonly WeightRule[] = [
+  renamed('gpt_neox.embed_in.weight', 'model.embed_tokens.weight'),
+  renamed('embed_out.weight', 'lm_head.weight'),
+  ...['weight', 'bias'].flatMap((suffix) => [
+    renamed(`gpt_neox.final_layer_norm.${suffix}`, `model.norm.${suffix}`),
+    joined(`gpt_neox.layers.{i}.attention.query_key_value.${suffix}`, named(suffix), 'heads'),
+    ...[
+      ['attention.dense', 'self_attn.o_proj'],
+      ['mlp.dense_h_to_4h', 'mlp.up_proj'],
+      ['mlp.dense_4h_to_h', 'mlp.down_proj'],
+      ['input_layernorm', 'input_layernorm'],
+      ['post_attention_layernorm', 'post_attention_layernorm'],
+    ].map(([theirs, ours]) =>
+      renamed(`gpt_neox.layers.{i}.${theirs}.${suffix}`, `${LAYER}.${ours}.${suffix}`),
+    ),
+  ]),
+];
+
+const PHI3_WEIGHTS: readonly WeightRule[] = [
+  joined(`${ATTENTION}.qkv_proj.weight`, named('weight'), 'rows'),
+  joined(
+    `${LAYER}.mlp.gate_up_proj.weight`,
+    [`${LAYER}.mlp.gate_proj.weight`, `${LAYER}.mlp.up_proj.weight`],
+    'rows',
+  ),
+];
+
+/** As published checkpoints have them; newer files hold the experts of a layer in one tensor already. */
+const MIXTRAL_WEIGHTS: readonly WeightRule[] = [
+  renamed(`${LAYER}.block_sparse_moe.gate.weight`, `${LAYER}.mlp.gate.weight`),
+  stacked(
+    [
+      `${LAYER}.block_sparse_moe.experts.{e}.w1.weight`,
+      `${LAYER}.block_sparse_moe.experts.{e}.w3.weight`,
+    ],
+    `${LAYER}.mlp.experts.gate_up_proj`,
+  ),
+  stacked([`${LAYER}.block_sparse_moe.experts.{e}.w2.weight`], `${LAYER}.mlp.experts.down_proj`),
+];
+
+const FAMILIES = new Map<string, Family>([
+  ['llama', { config: llamaLike }],
+  ['qwen2', { config: qwen2 }],
+  ['qwen3', { config: qwen3 }],
+  ['mistral', { config: mistral }],
+  ['gemma2', { config: gemma2 }],
+  ['phi3', { config: mistral, weights: PHI3_WEIGHTS }],
+  ['gpt2', { config: gpt2, weights: GPT2_WEIGHTS, prefix: 'transformer.' }],
+  ['gpt_neox', { config: gptNeoX, weights: GPT_NEOX_WEIGHTS }],
+  ['olmo2', { config: olmo2 }],
+  ['mixtral', { config: mixtral, weights: MIXTRAL_WEIGHTS }],
+]);
+
+/** Adds a family, or puts another in the place of one. */
+export function registerFamily(modelType: string, family: Family): void {
+  FAMILIES.set(modelType, family);
+}
+
+/** The family of a `config.json`. @throws model-unsupported, model-invalid */
+export function familyOf(json: JsonConfig): Family {
+  const name = json.text('model_type');
+  const found = FAMILIES.get(name);
+  if (found !== undefined) return found;
+  const known = [...FAMILIES.keys()];
+  const [near] = nearestNames(name, known);
+  throw new TesseraError('model-unsupported', `There is no model family '${name}' here.`, {
+    context: { family: name },
+    hints: [
+      near === undefined ? `Known are: ${known.join(', ')}.` : `Did you mean '${near}'?`,
+      'registerFamily(name, family) adds one.',
+    ],
+  });
+}
+
+/** What a `config.json` says. @throws model-unsupported, model-invalid */
+export function readConfig(config: unknown): DecoderConfig {
+  const json = JsonConfig.of(config);
+  return familyOf(json).config(json);
+}

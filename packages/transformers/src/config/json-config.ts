@@ -1,0 +1,99 @@
+/**
+ * @file Reading `config.json`: data from strangers, so every field is checked where it is read.
+ */
+import { TesseraError } from '@tessera/shared';
+
+/** Reads fields of a `config.json`. */
+export class JsonConfig {
+  constructor(private readonly fields: Readonly<Record<string, unknown>>) {}
+
+  /** @throws model-invalid when `json` is no object */
+  static of(json: unknown): JsonConfig {
+    if (typeof json !== 'object' || json === null || Array.isArray(json))
+      throw new TesseraError('model-invalid', 'config.json is no object.', {
+        hints: ['Give the folder of a model, or the text of its config.json.'],
+      });
+    return new JsonConfig(json as Record<string, unknown>);
+  }
+
+  private invalid(name: string, wanted: string): TesseraError {
+    return new TesseraError(
+      'model-invalid',
+      `config.json: '${name}' is ${JSON.stringify(this.fields[name])}, not ${wanted}.`,
+      { context: { field: name }, hints: ['Take config.json from the folder of the weights.'] },
+    );
+  }
+
+  private has(name: string): boolean {
+    return this.fields[name] !== undefined && this.fields[name] !== null;
+  }
+
+  /** A whole number, at least 1. @throws model-invalid */
+  size(name: string, otherwise?: number): number {
+    if (!this.has(name) && otherwise !== undefined) return otherwise;
+    const value = this.fields[name];
+    if (!Number.isSafeInteger(value) || (value as number) < 1)
+      throw this.invalid(name, 'a positive whole number');
+    return value as number;
+  }
+
+  /** A whole number, at least 1, or null. @throws model-invalid */
+  sizeOrNull(name: string): number | null {
+    return this.has(name) ? this.size(name) : null;
+  }
+
+  /** A finite number. @throws model-invalid */
+  number(name: string, otherwise?: number): number {
+    if (!this.has(name) && otherwise !== undefined) return otherwise;
+    const value = this.fields[name];
+    if (typeof value !== 'number' || !Number.isFinite(value)) throw this.invalid(name, 'a number');
+    return value;
+  }
+
+  /** A finite number, or null. @throws model-invalid */
+  numberOrNull(name: string): number | null {
+    return this.has(name) ? this.number(name) : null;
+  }
+
+  /** @throws model-invalid */
+  flag(name: string, otherwise: boolean): boolean {
+    if (!this.has(name)) return otherwise;
+    const value = this.fields[name];
+    if (typeof value !== 'boolean') throw this.invalid(name, 'true or false');
+    return value;
+  }
+
+  /** @throws model-invalid */
+  text(name: string, otherwise?: string): string {
+    if (!this.has(name) && otherwise !== undefined) return otherwise;
+    const value = this.fields[name];
+    if (typeof value !== 'string') throw this.invalid(name, 'a text');
+    return value;
+  }
+
+  /** A list of texts, or null. @throws model-invalid */
+  textsOrNull(name: string): readonly string[] | null {
+    if (!this.has(name)) return null;
+    const value = this.fields[name];
+    if (!Array.isArray(value) || value.some((item) => typeof item !== 'string'))
+      throw this.invalid(name, 'a list of texts');
+    return value as string[];
+  }
+
+  /** A token number, a list of them, or nothing. @throws model-invalid */
+  tokens(name: string): readonly number[] {
+    if (!this.has(name)) return [];
+    const value = this.fields[name];
+    const list = Array.isArray(value) ? (value as unknown[]) : [value];
+    if (list.some((item) => !Number.isSafeInteger(item))) throw this.invalid(name, 'token numbers');
+    return list as number[];
+  }
+
+  /** An inner object; empty where there is none. @throws model-invalid */
+  inner(name: string): JsonConfig {
+    if (!this.has(name)) return new JsonConfig({});
+    const value = this.fields[name];
+    if (typeof value !== 'object' || Array.isArray(value)) throw this.invalid(name, 'an object');
+    return new JsonConfig(value as Record<string, unknown>);
+  }
+}

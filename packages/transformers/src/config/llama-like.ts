@@ -1,0 +1,133 @@
+/**
+ * @file What the `config.json` of several families say in the same words.
+ */
+import { TesseraError } from '@tessera/shared';
+import type {
+  ActivationName,
+  AttentionConfig,
+  DecoderConfig,
+  Positions,
+  RotaryScaling,
+} from './decoder-config.js';
+import type { JsonConfig } from './json-config.js';
+
+const ACTIVATIONS: Readonly<Record<string, ActivationName>> = {
+  silu: 'silu',
+  swish: 'silu',
+  gelu: 'gelu',
+  gelu_new: 'gelu_tanh',
+  gelu_pytorch_tanh: 'gelu_tanh',
+  gelu_fast: 'gelu_tanh',
+  relu: 'relu',
+};
+
+/** What is asked of a model that it cannot do. */
+function unsupported(what: string, value: string, known: readonly string[]): TesseraError {
+  return new TesseraError('model-unsupported', `There is no ${what} '${value}' here.`, {
+    context: { [what]: value },
+    hints: [`Known are: ${known.join(', ')}.`],
+  });
+}
+
+/** @throws model-unsupported */
+export function activationOf(name: string): ActivationName {
+  const found = ACTIVATIONS[name];
+  if (found === undefined) throw unsupported('activation', name, Object.keys(ACTIVATIONS));
+  return found;
+}
+
+function scalingOf(rope: JsonConfig): RotaryScaling {
+  const kind = rope.text('rope_type', rope.text('type', 'default'));
+  switch (kind) {
+    case 'default':
+      return { kind: 'none' };
+    case 'linear':
+      return { kind: 'linear', factor: rope.number('factor') };
+    case 'llama3':
+      return {
+        kind: 'llama3',
+        factor: rope.number('factor'),
+        lowFrequencyFactor: rope.number('low_freq_factor'),
+        highFrequencyFactor: rope.number('high_freq_factor'),
+        originalLength: rope.size('original_max_position_embeddings'),
+      };
+    default:
+      throw unsupported('rotary scaling', kind, ['default', 'linear', 'llama3']);
+  }
+}
+
+/**
+ * Rotary positions. New files have all of them in `rope_parameters`; older ones have `rope_theta` beside
+ * `rope_scaling`. @throws model-unsupported, model-invalid
+ */
+export function rotaryOf(json: JsonConfig, headDim: number, share = 1): Positions {
+  const rope = json.inner('rope_parameters');
+  const older = json.inner('rope_scaling');
+  const scaling = scalingOf(rope);
+  const part = rope.number('partial_rotary_factor', json.number('partial_rotary_factor', share));
+  return {
+    kind: 'rotary',
+    dims: 2 * Math.floor((headDim * part) / 2),
+    theta: rope.number('rope_theta', json.number('rope_theta', 10_000)),
+    scaling: scaling.kind === 'none' ? scalingOf(older) : scaling,
+  };
+}
+
+/** How far each layer sees: as `layer_types` says, else `window` in all layers from `from` on. */
+export function windowsOf(
+  json: JsonConfig,
+  layers: number,
+  window: number | null,
+  from = 0,
+): AttentionConfig['windows'] {
+  const types = json.textsOrNull('layer_types');
+  return Array.from({ length: layers }, (_, i) => {
+    if (types !== null) return types[i] === 'sliding_attention' ? window : null;
+    return i >= from ? window : null;
+  });
+}
+
+/** A decoder as Llama is: what other families change, they change in the result. @throws model-invalid, model-unsupported */
+export function llamaLike(json: JsonConfig): DecoderConfig {
+  const width = json.size('hidden_size');
+  const heads = json.size('num_attention_heads');
+  const headDim = json.size('head_dim', Math.floor(width / heads));
+  const layers = json.size('num_hidden_layers');
+  return {
+    family: json.text('model_type'),
+    vocabSize: json.size('vocab_size'),
+    width,
+    layers,
+    maxPositions: json.size('max_position_embeddings', 2048),
+    positions: rotaryOf(json, headDim),
+    attention: {
+      heads,
+      kvHeads: json.size('num_key_value_heads', heads),
+      headDim,
+      qkvBias: json.flag('attention_bias', false),
+      outputBias: json.flag('attention_bias', false),
+      qkNorm: 'none',
+      scale: headDim ** -0.5,
+      softCap: null,
+      windows: windowsOf(json, layers, null),
+    },
+    feedForward: {
+      width: json.size('intermediate_size'),
+      activation: activationOf(json.text('hidden_act', 'silu')),
+      gated: true,
+      bias: json.flag('mlp_bias', false),
+      experts: null,
+    },
+    norm: { kind: 'rms', eps: json.number('rms_norm_eps', 1e-6), place: 'before' },
+    parallel: false,
+    embeddingScale: 1,
+    logitSoftCap: null,
+    tied: json.flag('tie_word_embeddings', false),
+    tokens: tokensOf(json),
+  };
+}
+
+/** Tokens that end a text, and the one that pads it. */
+export function tokensOf(json: JsonConfig): DecoderConfig['tokens'] {
+  return { end: json.tokens('eos_token_id'), pad: json.tokens('pad_token_id')[0] ?? null };
+}

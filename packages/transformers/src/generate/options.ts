@@ -1,0 +1,74 @@
+/**
+ * @file What can be asked of generation.
+ */
+import { TesseraError, checkOptionNames } from '@tessera/shared';
+
+/** How the next token is picked from the logits; all run on the device of the model. */
+export interface SamplingOptions {
+  /** 0 (default) takes the likeliest token; above, logits are divided by it and a token is drawn. */
+  readonly temperature?: number;
+  /** Only the `topK` likeliest tokens. */
+  readonly topK?: number;
+  /** Only the likeliest tokens that together have this share of the probability. */
+  readonly topP?: number;
+  /** Only tokens at least this likely, as a share of the likeliest one's probability. */
+  readonly minP?: number;
+  /** Logits of tokens that were there before are divided by it (multiplied where negative); 1 changes nothing. */
+  readonly repetitionPenalty?: number;
+}
+
+/** See the file header. */
+export interface GenerateOptions extends SamplingOptions {
+  /** Most tokens that are generated for each prompt (default 128, or what there is room for). */
+  readonly maxNewTokens?: number;
+  /** Tokens that end a text; default: those of the model's configuration. An empty list: none. */
+  readonly endTokens?: readonly number[];
+  /** Texts that end a text; needs `decode`. */
+  readonly stopStrings?: readonly string[];
+  /** From tokens to text, as a tokenizer does it; for `stopStrings`. */
+  readonly decode?: (tokens: readonly number[]) => string;
+  /** Seeds the random numbers first (`manualSeed`). */
+  readonly seed?: number;
+  /** Ends generation: what is under way rejects with the signal's reason. */
+  readonly signal?: AbortSignal;
+}
+
+const NAMES: Readonly<Record<keyof GenerateOptions, true>> = {
+  temperature: true,
+  topK: true,
+  topP: true,
+  minP: true,
+  repetitionPenalty: true,
+  maxNewTokens: true,
+  endTokens: true,
+  stopStrings: true,
+  decode: true,
+  seed: true,
+  signal: true,
+};
+
+function outOfRange(name: string, value: number, wanted: string): TesseraError {
+  return new TesseraError('invalid-argument', `generate: ${name} is ${value}, not ${wanted}.`, {
+    context: { option: name, value },
+  });
+}
+
+/** @throws invalid-argument */
+export function checkGenerateOptions(options: GenerateOptions): void {
+  checkOptionNames('generate', options, Object.keys(NAMES));
+  const { temperature = 0, topK, topP, minP, repetitionPenalty, maxNewTokens = 1 } = options;
+  if (!(temperature >= 0)) throw outOfRange('temperature', temperature, 'at least 0');
+  if (topK !== undefined && !(Number.isInteger(topK) && topK >= 1))
+    throw outOfRange('topK', topK, 'a whole number from 1');
+  if (topP !== undefined && !(topP > 0 && topP <= 1))
+    throw outOfRange('topP', topP, 'above 0 and at most 1');
+  if (minP !== undefined && !(minP >= 0 && minP <= 1)) throw outOfRange('minP', minP, 'in [0, 1]');
+  if (repetitionPenalty !== undefined && !(repetitionPenalty > 0))
+    throw outOfRange('repetitionPenalty', repetitionPenalty, 'above 0');
+  if (!(Number.isInteger(maxNewTokens) && maxNewTokens >= 1))
+    throw outOfRange('maxNewTokens', maxNewTokens, 'a whole number from 1');
+  if ((options.stopStrings?.length ?? 0) > 0 && options.decode === undefined)
+    throw new TesseraError('invalid-argument', 'generate: stopStrings need decode.', {
+      hints: ['Give the tokenizer: { decode: (tokens) => tokenizer.decode(tokens) }.'],
+    });
+}

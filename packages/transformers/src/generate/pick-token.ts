@@ -1,0 +1,54 @@
+/**
+ * @file From the logits of the next token to a token.
+ *
+ * The filters are those of `transformers`' logits processors, in its order: repetition, temperature, top-k, top-p, min-p.
+ */
+import { functional as F } from '@tessera/nn';
+import { type Tensor, where } from '@tessera/tensor';
+import type { SamplingOptions } from './options.js';
+
+const NEVER = -Infinity;
+
+/** Keeps the logits for which `keep` is true. */
+function only(logits: Tensor, keep: Tensor): Tensor {
+  return where(keep, logits, NEVER);
+}
+
+/** Tokens that together have the share `topP`, the likeliest always. */
+function nucleus(logits: Tensor, topP: number): Tensor {
+  const [values, indices] = logits.topk(logits.size(-1));
+  const probabilities = F.softmax(values, -1);
+  // What is before a token, without itself: the one that passes the limit stays.
+  const before = probabilities.cumsum(-1).sub(probabilities);
+  return logits.mul(0).scatter(-1, indices, only(values, before.lt(topP)));
+}
+
+/** A token at least this likely has at most `log(minP)` less than the best logit. */
+function likelyEnough(logits: Tensor, minP: number): Tensor {
+  const [best] = logits.topk(1);
+  return only(logits, logits.ge(best.add(Math.log(minP))));
+}
+
+/**
+ * [B] token numbers.
+ *
+ * @param logits [B, vocabSize]
+ * @param seen [B, vocabSize] of bool: tokens that were there before; needed for `repetitionPenalty`
+ */
+export function pickToken(logits: Tensor, options: SamplingOptions, seen: Tensor | null): Tensor {
+  const { temperature = 0, topK, topP, minP, repetitionPenalty = 1 } = options;
+  let scores = logits.to('float32');
+  if (repetitionPenalty !== 1 && seen !== null) {
+    const less = where(scores.lt(0), scores.mul(repetitionPenalty), scores.div(repetitionPenalty));
+    scores = where(seen, less, scores);
+  }
+  if (temperature === 0) return scores.argmax(-1);
+  if (temperature !== 1) scores = scores.div(temperature);
+  if (topK !== undefined && topK < scores.size(-1)) {
+    const [values] = scores.topk(topK);
+    scores = only(scores, scores.ge(values.narrow(-1, topK - 1, 1)));
+  }
+  if (topP !== undefined && topP < 1) scores = nucleus(scores, topP);
+  if (minP !== undefined && minP > 0) scores = likelyEnough(scores, minP);
+  return F.softmax(scores, -1).multinomial(1).squeeze(-1);
+}

@@ -1,0 +1,251 @@
+/**
+ * @file `TextGenerator`: a model with a static cache and two compiled functions, one that takes in a chunk of a prompt
+ * and one that makes a token.
+ *
+ * Prompts come in chunks of a fixed length, the last one filled up: what the filling leaves in the cache lies behind
+ * the prompt, where no token looks before it is overwritten. So prompts of all lengths are one computation, and so
+ * are all tokens. Tokens that a prompt shares with what is in the cache are not computed again.
+ */
+import { compile } from '@tessera/compile';
+import { TesseraError } from '@tessera/shared';
+import {
+  type DType,
+  type DeviceType,
+  type Tensor,
+  arange,
+  manualSeed,
+  noGrad,
+  tensor,
+  zeros,
+} from '@tessera/tensor';
+import { StaticCache } from '../cache/kv-cache.js';
+import type { CausalLM } from '../model/causal-lm.js';
+import { type GenerateOptions, type SamplingOptions, checkGenerateOptions } from './options.js';
+import { pickToken } from './pick-token.js';
+import { type Prompts, padLeft, promptsOf } from './prompts.js';
+import { Texts } from './texts.js';
+
+/** Sizes of a generator. */
+export interface TextGeneratorOptions {
+  /** Texts at once (default 1). */
+  readonly batch?: number;
+  /** Tokens of prompt and answer together; default: as many as the model has positions, at most 2,048. */
+  readonly maxLength?: number;
+  /** Tokens of a prompt that are taken in at once (default 64). */
+  readonly chunk?: number;
+  /** Whether the two functions are compiled (default true). */
+  readonly compile?: boolean;
+}
+
+/** What the compiled functions read and write beside the cache. */
+interface State {
+  /** Place of the next token in the cache, [1]. */
+  readonly place: Tensor;
+  /** Whether each place of the cache is text and not padding, [B, S] of bool. */
+  readonly real: Tensor;
+  /** Tokens that were there before, [B, vocabSize] of bool. */
+  readonly seen: Tensor;
+}
+
+type Chunk = (ids: Tensor, last: Tensor) => Tensor;
+type Step = (ids: Tensor) => Tensor;
+
+/** See the file header. */
+export class TextGenerator {
+  readonly batch: number;
+  readonly maxLength: number;
+  private readonly chunk: number;
+  private readonly cache: StaticCache;
+  private readonly state: State;
+  private readonly takeIn: Chunk;
+  /** Functions by what they pick with. */
+  private readonly pickers = new Map<string, { first: Step; next: Step }>();
+  private readonly compiles: boolean;
+  /** What lies in the cache, for a batch of one: prompts that begin with it skip it. */
+  private inCache: number[] = [];
+  private busy = false;
+
+  /** @throws invalid-argument */
+  constructor(
+    readonly model: CausalLM,
+    { batch = 1, maxLength, chunk = 64, compile: compiles = true }: TextGeneratorOptions = {},
+  ) {
+    const { config } = model;
+    this.batch = batch;
+    this.chunk = chunk;
+    this.compiles = compiles;
+    const wanted = maxLength ?? Math.min(config.maxPositions, 2048);
+    if (wanted > config.maxPositions)
+      throw new TesseraError(
+        'invalid-argument',
+        `The model has ${config.maxPositions} positions; maxLength is ${wanted}.`,
+      );
+    this.maxLength = wanted;
+    const { dtype, device } = model.model.embed_tokens.weight as {
+      dtype: DType;
+      device: DeviceType;
+    };
+    // Room for the filling of the last chunk.
+    const room = Math.ceil(wanted / chunk) * chunk;
+    this.cache = new StaticCache(config, room, { batch, dtype, device });
+    this.state = {
+      place: zeros([1], { dtype: 'int64', device }),
+      real: zeros([batch, room], { dtype: 'bool', device }),
+      seen: zeros([batch, config.vocabSize], { dtype: 'bool', device }),
+    };
+    this.takeIn = this.made((ids: Tensor, last: Tensor) => {
+      const { place, real } = this.state;
+      const places = place.add(arange(chunk, { device }));
+      const logits = model.at(ids, places, { attentionMask: real, cache: this.cache, only: last });
+      place.add_(chunk);
+      return logits.squeeze(1);
+    });
+  }
+
+  private made<F extends (...args: Tensor[]) => Tensor>(fn: F): F {
+    return this.compiles ? (compile(fn, { fullgraph: true, dynamic: false }) as unknown as F) : fn;
+  }
+
+  /**
+   * Tokens of each prompt's answer, end token included.
+   *
+   * @throws invalid-argument
+   */
+  async generate(prompts: Prompts, options: GenerateOptions = {}): Promise<number[][]> {
+    let answers: number[][] = [];
+    for await (const step of this.stream(prompts, options)) answers = step.answers;
+    return answers;
+  }
+
+  /**
+   * Gives the tokens as they are made: `tokens` has one for each prompt, null for a text that has ended; `answers` are
+   * all so far.
+   *
+   * @throws invalid-argument
+   */
+  async *stream(
+    prompts: Prompts,
+    options: GenerateOptions = {},
+  ): AsyncGenerator<{ tokens: (number | null)[]; answers: number[][] }> {
+    checkGenerateOptions(options);
+    const rows = promptsOf(prompts, this.model.config.vocabSize);
+    const { seed, signal } = options;
+    const maxNewTokens = this.roomFor(rows, options.maxNewTokens);
+    if (this.busy)
+      throw new TesseraError('invalid-argument', 'This generator is in the middle of a text.', {
+        hints: ['Await it first, or make a TextGenerator for each text that is made at once.'],
+      });
+    this.busy = true;
+    try {
+      signal?.throwIfAborted();
+      if (seed !== undefined) manualSeed(seed);
+      const texts = new Texts(rows.length, this.model.config, options);
+      const logits = this.prefill(rows);
+      const { first, next } = this.picker(options);
+      let ids = noGrad(() => first(logits));
+      for (let made = 1; ; made++) {
+        const values = (await ids.toArray()) as number[][];
+        signal?.throwIfAborted();
+        const tokens = texts.take(values.map((row) => row[0]!));
+        // The last token that was made is not in the cache yet.
+        if (this.batch === 1 && made > 1) this.inCache.push(texts.answers[0]!.at(-2)!);
+        yield { tokens, answers: texts.answers };
+        signal?.throwIfAborted();
+        if (texts.allEnded || made === maxNewTokens) return;
+        ids = noGrad(() => next(ids));
+      }
+    } finally {
+      this.busy = false;
+    }
+  }
+
+  /** How many tokens are made. @throws invalid-argument */
+  private roomFor(rows: readonly (readonly number[])[], wanted: number | undefined): number {
+    if (rows.length !== this.batch)
+      throw new TesseraError(
+        'invalid-argument',
+        `This generator is for ${this.batch} texts at once; there are ${rows.length} prompts.`,
+        { hints: [`Make one of this size: new TextGenerator(model, { batch: ${rows.length} }).`] },
+      );
+    const longest = Math.max(...rows.map((row) => row.length));
+    const count = wanted ?? Math.max(1, Math.min(128, this.maxLength - longest));
+    if (longest + count <= this.maxLength) return count;
+    throw new TesseraError(
+      'invalid-argument',
+      `A prompt of ${longest} tokens and ${count} new ones are more than ${this.maxLength}.`,
+      { hints: ['Give a longer maxLength, fewer maxNewTokens, or a shorter prompt.'] },
+    );
+  }
+
+  /** Takes in the prompts; the logits of their next tokens, [B, vocabSize]. */
+  private prefill(rows: readonly (readonly number[])[]): Tensor {
+    const { chunk, state } = this;
+    const { device } = state.place;
+    const { config } = this.model;
+    const filler = config.tokens.pad ?? 0;
+    const padded = padLeft(rows, filler);
+    const length = padded[0]!.length;
+    const known = this.shared(rows);
+    return noGrad(() => {
+      const missing = rows.map((row) => length - row.length);
+      const room = state.real.size(1);
+      const starts = tensor(missing, { dtype: 'int64', device }).unsqueeze(1);
+      state.real.copy_(arange(room, { device }).unsqueeze(0).ge(starts));
+      state.place.fill_(known);
+      state.seen.fill_(false);
+      for (const [i, row] of rows.entries())
+        state.seen.select(0, i).indexFill_(0, tensor([...row], { dtype: 'int64', device }), true);
+      let logits: Tensor | null = null;
+      for (let from = known; from < length; from += chunk) {
+        const filled = padded.map((row) => {
+          const part = row.slice(from, from + chunk);
+          return [...part, ...Array<number>(chunk - part.length).fill(filler)];
+        });
+        const last = Math.min(length - from, chunk) - 1;
+        logits = this.takeIn(
+          tensor(filled, { dtype: 'int64', device }),
+          tensor([last], { dtype: 'int64', device }),
+        );
+      }
+      state.place.fill_(length);
+      if (this.batch === 1) this.inCache = [...rows[0]!];
+      return logits!;
+    });
+  }
+
+  /** How many tokens of the prompt are in the cache already, in whole chunks; one at least is computed, for its logits. */
+  private shared(rows: readonly (readonly number[])[]): number {
+    if (this.batch > 1) return 0;
+    const [row] = rows as [readonly number[]];
+    let count = 0;
+    while (
+      count < this.inCache.length &&
+      count < row.length - 1 &&
+      this.inCache[count] === row[count]
+    )
+      count++;
+    return count - (count % this.chunk);
+  }
+
+  /** The functions that pick tokens in one way: from logits, and by the model from a token, both as [B, 1]. */
+  private picker(options: SamplingOptions): { first: Step; next: Step } {
+    const { temperature, topK, topP, minP, repetitionPenalty } = options;
+    const key = JSON.stringify([temperature, topK, topP, minP, repetitionPenalty]);
+    let found = this.pickers.get(key);
+    if (found === undefined) {
+      const { state, cache, model } = this;
+      const pick = (logits: Tensor): Tensor => {
+        const token = pickToken(logits, options, state.seen).unsqueeze(1);
+        if ((repetitionPenalty ?? 1) !== 1) state.seen.scatter_(1, token, true);
+        return token;
+      };
+      const next = (ids: Tensor): Tensor => {
+        const logits = model.at(ids, state.place, { attentionMask: state.real, cache });
+        state.place.add_(1);
+        return pick(logits.squeeze(1));
+      };
+      this.pickers.set(key, (found = { first: this.made(pick), next: this.made(next) }));
+    }
+    return found;
+  }
+}

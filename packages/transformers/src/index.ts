@@ -1,0 +1,29 @@
+/**
+ * @file Public API of @tessera/transformers: language models from Hugging Face folders.
+ */
+export type {
+  ActivationName,
+  AttentionConfig,
+  DecoderConfig,
+  FeedForwardConfig,
+  Positions,
+  RotaryScaling,
+} from './config/decoder-config.js';
+export { type Family, readConfig, registerFamily } from './config/families.js';
+export { JsonConfig } from './config/json-config.js';
+export { llamaLike } from './config/llama-like.js';
+export { CausalLM, type ForwardOptions } from './model/causal-lm.js';
+export {
+  type CacheOptions,
+  GrowingCache,
+  type KeyValueCache,
+  type LayerCache,
+  StaticCache,
+} from './cache/kv-cache.js';
+export { type WeightRule, joined, renamed, stacked, transposed } from './weights/weight-rules.js';
+export { type LoadCausalLMOptions, loadCausalLM, makeCausalLM } from './load/load-causal-lm.js';
+export { type SaveCausalLMOptions, saveCausalLM } from './load/save-causal-lm.js';
+export type { FolderOptions } from './load/model-folder.js';
+export type { GenerateOptions, SamplingOptions } from './generate/options.js';
+export type { Prompts } from './generate/prompts.js';
+export { TextGenerator, type TextGeneratorOptions } from './generate/text-generator.js';

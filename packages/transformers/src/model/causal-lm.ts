@@ -1,0 +1,94 @@
+/**
+ * @file `CausalLM`: a decoder that says which token comes next.
+ */
+import { Linear, Module } from '@tessera/nn';
+import { type Tensor, arange } from '@tessera/tensor';
+import type { KeyValueCache } from '../cache/kv-cache.js';
+import type { DecoderConfig } from '../config/decoder-config.js';
+import { Decoder } from './decoder.js';
+import { attentionMask } from './mask.js';
+
+/** What a call may know beside the tokens. */
+export interface ForwardOptions {
+  /** 1 or true for tokens and 0 for padding, [B, S], over what the cache holds and the call; default: no padding. */
+  readonly attentionMask?: Tensor | null;
+  /** Positions of the tokens, [B or 1, T]; default: counted from the first token that is no padding. */
+  readonly positions?: Tensor | null;
+  /** What was seen before; the call adds its tokens. */
+  readonly cache?: KeyValueCache | null;
+  /** Which tokens' logits are wanted, [n] places among the T of the call; default all. */
+  readonly only?: Tensor | null;
+}
+
+/** See the file header. Parameters have the names of Llama's checkpoints, whatever the family. */
+export class CausalLM extends Module {
+  model: Decoder;
+  lm_head: Linear | null;
+
+  constructor(readonly config: DecoderConfig) {
+    super();
+    this.model = new Decoder(config);
+    this.lm_head = config.tied ? null : new Linear(config.width, config.vocabSize, { bias: false });
+  }
+
+  /**
+   * Logits of the next token after each, [B, T, vocabSize].
+   *
+   * @param ids [B, T] token numbers
+   * @throws invalid-argument when the cache has no room
+   */
+  forward(ids: Tensor, options: ForwardOptions = {}): Tensor {
+    const { cache = null } = options;
+    const count = ids.size(1);
+    const places = cache?.places(count) ?? arange(count, { device: ids.device });
+    const logits = this.at(ids, places, options);
+    cache?.advance(count);
+    return logits;
+  }
+
+  /** The same for tokens at given places of the cache, [T]; does not count them as seen. */
+  at(
+    ids: Tensor,
+    places: Tensor,
+    {
+      attentionMask: mask = null,
+      positions = null,
+      cache = null,
+      only = null,
+    }: ForwardOptions = {},
+  ): Tensor {
+    const length = cache?.lengthWith(ids.size(1)) ?? ids.size(1);
+    const keys = arange(length, { device: ids.device });
+    const real = mask === null ? null : mask.to('bool');
+    const known = new Map<number | null, Tensor>();
+    const maskFor = (window: number | null): Tensor => {
+      let found = known.get(window);
+      if (found === undefined)
+        known.set(window, (found = attentionMask({ queries: places, keys, real }, window)));
+      return found;
+    };
+    const hidden = this.model.call(
+      ids,
+      positions ?? (real === null ? places.unsqueeze(0) : positionsOf(real, places)),
+      maskFor,
+      cache?.layers(places) ?? null,
+    );
+    return this.logits(only === null ? hidden : hidden.indexSelect(1, only));
+  }
+
+  private logits(hidden: Tensor): Tensor {
+    const { logitSoftCap } = this.config;
+    const logits =
+      this.lm_head === null
+        ? hidden.matmul(this.model.embed_tokens.weight.t())
+        : this.lm_head.call(hidden);
+    if (logitSoftCap === null) return logits;
+    return logits.div(logitSoftCap).tanh().mul(logitSoftCap);
+  }
+}
+
+/** Positions of places, counted from the first that is no padding, [B, T]. */
+function positionsOf(real: Tensor, places: Tensor): Tensor {
+  const counts = real.to('int64').cumsum(1).sub(1);
+  return counts.clamp(0).indexSelect(1, places);
+}

@@ -1,0 +1,88 @@
+/**
+ * @file Applies a family's weight rules to the tensors of a checkpoint, in either direction.
+ */
+import type { Tensor } from '@tessera/tensor';
+import type { DecoderConfig } from '../config/decoder-config.js';
+import type { Family } from '../config/families.js';
+import type { WeightRule } from './weight-rules.js';
+
+/** What older files hold beside weights: masks and tables that the model computes by itself. */
+const COMPUTED =
+  /(?:\.attn\.(?:bias|masked_bias)|\.attention\.(?:bias|masked_bias)|rotary_emb\.inv_freq)$/;
+
+const PLACE = /\{[ie]\}/g;
+
+/** Matches names that a template stands for; a group for each number. */
+function patternOf(template: string): RegExp {
+  return new RegExp(`^${template.replaceAll('.', '\\.').replace(PLACE, '(\\d+)')}$`);
+}
+
+/** A template with its numbers filled in. */
+function nameOf(template: string, layer: string, expert = ''): string {
+  return template.replace('{i}', layer).replace('{e}', expert);
+}
+
+/** The layers that have what a rule takes: '' for a rule without layers. */
+function layersOf(from: readonly string[], names: Iterable<string>): string[] {
+  const pattern = patternOf(from[0]!);
+  const found = new Set<string>();
+  for (const name of names) {
+    const match = pattern.exec(name);
+    if (match !== null) found.add(match[1] ?? '');
+  }
+  return [...found];
+}
+
+function apply(
+  tensors: Map<string, Tensor>,
+  rule: WeightRule,
+  config: DecoderConfig,
+  direction: 'toModel' | 'toCheckpoint',
+): void {
+  const [from, to] =
+    direction === 'toModel' ? [rule.checkpoint, rule.model] : [rule.model, rule.checkpoint];
+  const experts = Array.from({ length: config.feedForward.experts?.count ?? 0 }, (_, e) => `${e}`);
+  const expand = (templates: readonly string[], layer: string): string[] =>
+    templates.flatMap((template) =>
+      template.includes('{e}')
+        ? experts.map((e) => nameOf(template, layer, e))
+        : [nameOf(template, layer)],
+    );
+  for (const layer of layersOf(from, tensors.keys())) {
+    const names = expand(from, layer);
+    const values = names.flatMap((name) => tensors.get(name) ?? []);
+    // An incomplete set stays as it is: loading the state names what is missing.
+    if (values.length < names.length) continue;
+    const results = rule[direction](values, config);
+    for (const name of names) tensors.delete(name);
+    expand(to, layer).forEach((name, i) => tensors.set(name, results[i]!));
+  }
+}
+
+/** A checkpoint's tensors under the decoder's names. The argument's tensors may be shared with the result. */
+export function toModelWeights(
+  checkpoint: Readonly<Record<string, Tensor>>,
+  { weights = [], prefix }: Family,
+  config: DecoderConfig,
+): Record<string, Tensor> {
+  const tensors = new Map<string, Tensor>();
+  for (const [name, tensor] of Object.entries(checkpoint)) {
+    if (COMPUTED.test(name)) continue;
+    const isBare = prefix !== undefined && !name.startsWith(prefix) && name !== 'lm_head.weight';
+    tensors.set(isBare ? `${prefix}${name}` : name, tensor);
+  }
+  for (const rule of weights) apply(tensors, rule, config, 'toModel');
+  if (config.tied) tensors.delete('lm_head.weight');
+  return Object.fromEntries(tensors);
+}
+
+/** The decoder's tensors under the names, and in the shapes, of the family's checkpoints. */
+export function toCheckpointWeights(
+  model: Readonly<Record<string, Tensor>>,
+  { weights = [] }: Family,
+  config: DecoderConfig,
+): Record<string, Tensor> {
+  const tensors = new Map(Object.entries(model));
+  for (const rule of weights) apply(tensors, rule, config, 'toCheckpoint');
+  return Object.fromEntries(tensors);
+}

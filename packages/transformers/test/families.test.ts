@@ -1,0 +1,103 @@
+/**
+ * @file What a `config.json` means, and what is said of one that means nothing.
+ */
+import { describe, expect, it } from 'vitest';
+import { JsonConfig, llamaLike, readConfig, registerFamily } from '../src/index.js';
+import { GPT2, LLAMA } from './support/tiny-model.js';
+
+describe('readConfig', () => {
+  it('reads sizes, and takes heads of keys and the width of heads from what there is', () => {
+    const { attention, feedForward, positions, tied, tokens } = readConfig(LLAMA);
+    expect(attention).toMatchObject({
+      heads: 4,
+      kvHeads: 2,
+      headDim: 4,
+      scale: 0.5,
+      softCap: null,
+    });
+    expect(feedForward).toMatchObject({ width: 24, activation: 'silu', gated: true });
+    expect(positions).toMatchObject({ kind: 'rotary', dims: 4, theta: 10_000 });
+    expect([tied, tokens]).toEqual([false, { end: [2], pad: 0 }]);
+  });
+
+  it('finds rotary scaling in new files and in older ones', () => {
+    const rope = {
+      rope_type: 'llama3',
+      factor: 8,
+      low_freq_factor: 1,
+      high_freq_factor: 4,
+      original_max_position_embeddings: 32,
+    };
+    const newer = readConfig({ ...LLAMA, rope_parameters: { ...rope, rope_theta: 5e5 } });
+    const older = readConfig({ ...LLAMA, rope_theta: 5e5, rope_scaling: rope });
+    expect(newer.positions).toEqual(older.positions);
+    expect(newer.positions).toMatchObject({ theta: 5e5, scaling: { kind: 'llama3', factor: 8 } });
+  });
+
+  it('gives each layer the window of its type', () => {
+    const gemma = {
+      ...LLAMA,
+      model_type: 'gemma2',
+      sliding_window: 8,
+      attn_logit_softcapping: 50,
+      final_logit_softcapping: 30,
+    };
+    expect(readConfig(gemma).attention.windows).toEqual([8, null]);
+    const types = ['full_attention', 'sliding_attention'];
+    const other = readConfig({ ...gemma, layer_types: types });
+    expect(other.attention).toMatchObject({ windows: [null, 8], softCap: 50 });
+    expect(other).toMatchObject({ logitSoftCap: 30, tied: true, embeddingScale: 4 });
+    const qwen = { ...LLAMA, model_type: 'qwen2', sliding_window: 8, max_window_layers: 1 };
+    expect(readConfig(qwen).attention.windows).toEqual([null, null]);
+    const windowed = readConfig({ ...qwen, use_sliding_window: true });
+    expect(windowed.attention.windows).toEqual([null, 8]);
+  });
+
+  it('reads GPT-2 in its own words', () => {
+    const config = readConfig(GPT2);
+    expect(config.positions).toEqual({ kind: 'learned' });
+    expect(config.feedForward).toMatchObject({ width: 64, activation: 'gelu_tanh', gated: false });
+    expect(config.tied).toBe(true);
+  });
+
+  it.each([
+    [{ ...LLAMA, model_type: 'lama' }, "There is no model family 'lama' here."],
+    [{ ...LLAMA, hidden_act: 'quick' }, "There is no activation 'quick' here."],
+    [
+      { ...LLAMA, rope_scaling: { type: 'yarn', factor: 4 } },
+      "There is no rotary scaling 'yarn' here.",
+    ],
+  ])('refuses what it does not know: model-unsupported', (config, message) => {
+    expect(() => readConfig(config)).toThrow(
+      expect.objectContaining({
+        code: 'model-unsupported',
+        message: expect.stringContaining(message),
+      }),
+    );
+  });
+
+  it.each([
+    [null, 'config.json is no object.'],
+    [
+      { ...LLAMA, vocab_size: undefined },
+      "'vocab_size' is undefined, not a positive whole number.",
+    ],
+    [{ ...LLAMA, hidden_size: 1.5 }, "'hidden_size' is 1.5, not a positive whole number."],
+    [{ ...LLAMA, rms_norm_eps: '1e-6' }, '\'rms_norm_eps\' is "1e-6", not a number.'],
+    [{ ...LLAMA, tie_word_embeddings: 1 }, "'tie_word_embeddings' is 1, not true or false."],
+    [{ ...LLAMA, eos_token_id: ['a'] }, '\'eos_token_id\' is ["a"], not token numbers.'],
+    [{ ...LLAMA, rope_parameters: [1] }, "'rope_parameters' is [1], not an object."],
+    [{ ...LLAMA, layer_types: 'full' }, '\'layer_types\' is "full", not a list of texts.'],
+  ])('refuses fields of another kind: model-invalid', (config, message) => {
+    expect(() => readConfig(config)).toThrow(
+      expect.objectContaining({ code: 'model-invalid', message: expect.stringContaining(message) }),
+    );
+  });
+
+  it('takes families from outside', () => {
+    registerFamily('my_llama', { config: (json) => ({ ...llamaLike(json), logitSoftCap: 3 }) });
+    const config = { ...LLAMA, model_type: 'my_llama' };
+    expect(readConfig(config)).toMatchObject({ family: 'my_llama', logitSoftCap: 3, layers: 2 });
+    expect(new JsonConfig(config).size('vocab_size')).toBe(37);
+  });
+});

@@ -1,0 +1,68 @@
+/**
+ * @file Weights in a family's own names and shapes, there and back.
+ */
+import { type Tensor, equal, randn } from '@tessera/tensor';
+import { describe, expect, it } from 'vitest';
+import { familyOf } from '../src/config/families.js';
+import { CausalLM, JsonConfig, makeCausalLM, readConfig } from '../src/index.js';
+import { toCheckpointWeights, toModelWeights } from '../src/weights/convert-weights.js';
+import { GPT2, LLAMA } from './support/tiny-model.js';
+
+const FAMILIES = {
+  gpt2: GPT2,
+  gpt_neox: { ...LLAMA, model_type: 'gpt_neox', num_key_value_heads: 4 },
+  phi3: { ...LLAMA, model_type: 'phi3' },
+  mixtral: { ...LLAMA, model_type: 'mixtral', num_local_experts: 3, num_experts_per_tok: 2 },
+};
+
+const shapes = (tensors: Readonly<Record<string, Tensor>>): Record<string, readonly number[]> =>
+  Object.fromEntries(Object.entries(tensors).map(([name, { sizes }]) => [name, sizes]));
+
+describe.each(Object.entries(FAMILIES))('weights of %s', (_name, config) => {
+  const family = familyOf(JsonConfig.of(config));
+  const read = readConfig(config);
+  const state = new CausalLM(read).stateDict();
+
+  it('come back as they were', () => {
+    const saved = toCheckpointWeights(state, family, read);
+    const again = toModelWeights(saved, family, read);
+    expect(shapes(again)).toEqual(shapes(state));
+    for (const [name, value] of Object.entries(state))
+      expect(equal(again[name]!, value)).toBe(true);
+  });
+});
+
+describe('checkpoints', () => {
+  const gpt2 = familyOf(JsonConfig.of(GPT2));
+  const config = readConfig(GPT2);
+  const saved = toCheckpointWeights(new CausalLM(config).stateDict(), gpt2, config);
+
+  it('have the names and shapes of their family', () => {
+    const first = Object.keys(saved).filter((name) => name.includes('h.0.attn'));
+    expect(first.sort()).toEqual([
+      'transformer.h.0.attn.c_attn.bias',
+      'transformer.h.0.attn.c_attn.weight',
+      'transformer.h.0.attn.c_proj.bias',
+      'transformer.h.0.attn.c_proj.weight',
+    ]);
+    expect(saved['transformer.h.0.attn.c_attn.weight']!.sizes).toEqual([16, 48]);
+  });
+
+  it('may be of the bare model, with masks beside the weights', () => {
+    const bare = Object.fromEntries(
+      Object.entries(saved).map(([name, value]) => [name.replace('transformer.', ''), value]),
+    );
+    bare['h.0.attn.bias'] = randn([1, 1, 64, 64]);
+    expect(makeCausalLM(bare, GPT2).config.family).toBe('gpt2');
+  });
+
+  it('with missing weights are refused: model-invalid', () => {
+    const { 'transformer.ln_f.weight': _missing, ...rest } = saved;
+    expect(() => makeCausalLM(rest, GPT2)).toThrow(
+      expect.objectContaining({
+        code: 'model-invalid',
+        message: expect.stringContaining('model.norm.weight'),
+      }),
+    );
+  });
+});
