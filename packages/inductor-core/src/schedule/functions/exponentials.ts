@@ -57,9 +57,38 @@ export const EXPONENTIALS: FunctionTable = {
   return @scale(@exp_core(r) + 1.0, i32(n) - 1);
 }`,
   },
+  /** eˣ for x ≤ 0 (and up to 40) where arithmetic is exact; anything above is wrong. */
+  exp_non_positive: {
+    text: `fn exp_non_positive(x: f32) -> f32 {
+  let clamped = max(x, -104.5);
+  let biased = clamped * 1.4426950408889634 + 12583103.0;
+  let n = biased - 12583103.0;
+  let r = clamped - n * 0.693359375 - n * -2.1219444e-4;
+  let p = r * r * poly(r, 0.49999993413848358, 0.16666520110960072, 0.041668393942823056, 0.0083687802105051928, 0.0013814480614641471) + r + 1.0;
+  return p * bitcast<f32>(bitcast<i32>(biased) << 23u) * 5.421010862427522e-20;
+}`,
+  },
+  /**
+   * The exponent range of results (2⁻¹⁴⁹ … 2¹²⁸) is wider than one scaling allows. With IEEE arithmetic n is shifted by ±64
+   * away from its end of the range and the last multiplication undoes it, rounding denormals once, without branches;
+   * the sum with 1.5·2²³ rounds to an integer and leaves it, biased, in the low mantissa bits. The polynomial is a minimax
+   * fit with relative error 3e-9. Without, the middle of the range is done first and the rest where some element needs it.
+   */
   exp: {
     ulp: 2,
-    text: `fn exp(x: f32) -> f32 {
+    text: ({ ieee }) =>
+      ieee
+        ? `fn exp(x: f32) -> f32 {
+  let negative = x < 0.0;
+  let clamped = min(max(x, -104.5), 89.0);
+  let rounder = select(12582975.0, 12583103.0, negative);
+  let biased = clamped * 1.4426950408889634 + rounder;
+  let n = biased - rounder;
+  let r = clamped - n * 0.693359375 - n * -2.1219444e-4;
+  let p = r * r * poly(r, 0.49999993413848358, 0.16666520110960072, 0.041668393942823056, 0.0083687802105051928, 0.0013814480614641471) + r + 1.0;
+  return p * bitcast<f32>(bitcast<i32>(biased) << 23u) * select(18446744073709551616.0, 5.421010862427522e-20, negative);
+}`
+        : `fn exp(x: f32) -> f32 {
   var y = @exp_near(x);
   let far = (bitcast<u32>(x) & 0x7fffffffu) > 0x42aeac4fu;
   if (any(far)) { y = select(y, @exp_far(x), far); }

@@ -24,6 +24,8 @@ import { TRIGONOMETRIC } from './trigonometric.js';
 export interface FunctionRow {
   /** Largest error in units in the last place; 0 is exact. */
   readonly ulp?: number;
+  /** Most calls of the function that calls this one do not need it: it is called, not written in place. */
+  readonly rare?: boolean;
   /** The program, in the notation of `parse-program.ts`; it may depend on facts about the target. */
   readonly text: string | ((target: FunctionTarget) => string);
 }
@@ -72,7 +74,8 @@ export function functionProgram(name: string, target: FunctionTarget): ScalarPro
   if (program === undefined) {
     const resultOf = (callee: string): ScalarType =>
       /-> (\w+)/.exec(textOf(callee, target))![1] as ScalarType;
-    program = parseProgram(textOf(name, target), resultOf);
+    const parsed = parseProgram(textOf(name, target), resultOf);
+    program = { ...parsed, rare: SCALAR_FUNCTIONS[name]!.rare === true };
     programs.set(key, program);
   }
   return program;

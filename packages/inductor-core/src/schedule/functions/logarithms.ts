@@ -45,9 +45,50 @@ export const LOGARITHMS: FunctionTable = {
   return select(select(infinite, @nan(), x < 0.0), -@inf(), x == 0.0);
 }`,
   },
+  /** Bits of x, moved so that the exponent field counts from √½. */
+  log_offset: {
+    text: `fn log_offset(x: f32) -> u32 {
+  return bitcast<u32>(x) + 0x4afb0du;
+}`,
+  },
+  /** k·ln 2 + log m, m from such bits, by the series of 2·artanh(f / (2 + f)) as in musl's `logf`. */
+  log_sum: {
+    text: `fn log_sum(offset: u32, k: f32) -> f32 {
+  let f = bitcast<f32>((offset & 0x7fffffu) + 0x3f3504f3u) - 1.0;
+  let s = f / (f + 2.0);
+  let z = s * s;
+  let w = z * z;
+  let even = w * (w * 0.24279078841 + 0.40000972152);
+  let odd = z * (w * 0.28498786688 + 0.66666662693);
+  let half = f * f * 0.5;
+  let correction = k * 9.0580006145e-6 + s * (half + (even + odd));
+  return k * 0.69313812256 + (f - (half - correction));
+}`,
+  },
+  /** The logarithm of anything: the square root gives what it gives for infinity, NaN and negative numbers. */
+  log_any: {
+    rare: true,
+    text: `fn log_any(x: f32) -> f32 {
+  let small = x < 1.1754943508222875e-38;
+  let offset = @log_offset(select(x, x * 33554432.0, small));
+  let k = f32(bitcast<i32>(offset >> 23u) - 127 - select(0, 25, small));
+  let finite = @log_sum(offset, k);
+  let special = select(sqrt(x), -@inf(), x == 0.0);
+  return select(finite, special, !(x > 0.0) | (x == @inf()));
+}`,
+  },
+  /** With IEEE arithmetic, positive normal numbers go straight through; if an element is none, all go by `log_any`. */
   log: {
     ulp: 2,
-    text: `fn log(x: f32) -> f32 {
+    text: ({ ieee }) =>
+      ieee
+        ? `fn log(x: f32) -> f32 {
+  let offset = @log_offset(x);
+  var y = @log_sum(offset, f32(bitcast<i32>(offset >> 23u) - 127));
+  if (any(!((x >= 1.1754943508222875e-38) & (x < @inf())))) { y = @log_any(x); }
+  return y;
+}`
+        : `fn log(x: f32) -> f32 {
   let f = @log_fraction(x);
   let e = @log_exponent(x);
   let tail = @log_core(f) + e * -2.12194440e-4 - 0.5 * f * f;

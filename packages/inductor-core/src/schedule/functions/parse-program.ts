@@ -67,7 +67,8 @@ class Parser {
     reader.expect('->');
     const result = reader.take() as ScalarType;
     const body = this.#block();
-    return { name, params, result, uniform: this.#uniform && result !== 'pair', body };
+    const uniform = this.#uniform && result !== 'pair';
+    return { name, params, result, uniform, rare: false, body };
   }
 
   #block(): ScalarStatement[] {

@@ -89,6 +89,8 @@ export interface ScalarProgram {
   readonly result: ScalarType;
   /** Elements may go through it side by side. */
   readonly uniform: boolean;
+  /** Hardly ever needed: better called than written in place. */
+  readonly rare: boolean;
   readonly body: readonly ScalarStatement[];
 }
 
