@@ -105,7 +105,7 @@ async function growing(
   call: Call,
   prompt: readonly number[],
   count: number,
-  device: string,
+  device: 'cpu' | 'wgpu',
 ): Promise<number[]> {
   const cache = new GrowingCache(model.config);
   const tokens: number[] = [];

@@ -24,6 +24,16 @@ export { type KernelChecks, checksOf } from './ir/kernel-checks.js';
 export { REDUCE_RESULTS, verifyKernel } from './ir/verify.js';
 export { interpretKernel, type BufferData, type ExternRunner } from './ir/interpret.js';
 
+export { functionProgram } from './schedule/functions/function-table.js';
+export { printProgram } from './schedule/functions/print-program.js';
+export { runFunction } from './schedule/functions/run-function.js';
+export type {
+  FunctionTarget,
+  ScalarExpr,
+  ScalarProgram,
+  ScalarStatement,
+} from './schedule/functions/program.js';
+
 export type {
   BufferSource,
   ExecutionPlan,

@@ -5,7 +5,6 @@
  * float it is NaN. Sums count in 64 bits, so only their result has to fit. Comparisons take it for a number.
  */
 import type { Expr, ScalarOp } from '@tessera/inductor-core';
-import type { HelperTable } from './math/helper-source.js';
 import type { ReduceForm, ReduceSite } from './reduce-ops.js';
 import { typeName, type ScalarType } from './wgsl-types.js';
 
@@ -21,60 +20,39 @@ export const LONG_OPS: Partial<Readonly<Record<ScalarOp, string>>> = {
   square: 'square_long',
 };
 
-/** Library functions; `neg` and `abs` of -2³¹ are that number again. */
-export const LONG_INTEGERS: HelperTable = {
-  kept_long: {
-    type: 'i32',
-    text: `fn @kept_long(r: I, lost: B) -> I {
+/**
+ * Library functions; `neg` and `abs` of -2³¹ are that number again. `F`, `I`, `U` and `B` stand for f32, i32, u32 and bool
+ * or their vectors of four, `@name` for a library function of the same width.
+ */
+export const LONG_INTEGERS: Readonly<Record<string, string>> = {
+  kept_long: `fn @kept_long(r: I, lost: B) -> I {
   return select(r, I(-2147483647 - 1), lost);
 }`,
-  },
-  lost_long: {
-    type: 'i32',
-    text: `fn @lost_long(x: I) -> B {
+  lost_long: `fn @lost_long(x: I) -> B {
   return x == I(-2147483647 - 1);
 }`,
-  },
-  add_long: {
-    type: 'i32',
-    text: `fn @add_long(a: I, b: I) -> I {
+  add_long: `fn @add_long(a: I, b: I) -> I {
   let r = a + b;
   return @kept_long(r, @lost_long(a) | @lost_long(b) | (((a ^ r) & (b ^ r)) < I(0)));
 }`,
-  },
-  sub_long: {
-    type: 'i32',
-    text: `fn @sub_long(a: I, b: I) -> I {
+  sub_long: `fn @sub_long(a: I, b: I) -> I {
   let r = a - b;
   return @kept_long(r, @lost_long(a) | @lost_long(b) | (((a ^ b) & (a ^ r)) < I(0)));
 }`,
-  },
-  mul_long: {
-    type: 'i32',
-    text: `fn @mul_long(a: I, b: I) -> I {
+  mul_long: `fn @mul_long(a: I, b: I) -> I {
   let r = a * b;
   let d = select(a, I(1), a == I(0));
   return @kept_long(r, @lost_long(a) | @lost_long(b) | ((a != I(0)) & (r / d != b)));
 }`,
-  },
-  fma_long: {
-    type: 'i32',
-    text: `fn @fma_long(a: I, b: I, c: I) -> I {
+  fma_long: `fn @fma_long(a: I, b: I, c: I) -> I {
   return @add_long(@mul_long(a, b), c);
 }`,
-  },
-  square_long: {
-    type: 'i32',
-    text: `fn @square_long(a: I) -> I {
+  square_long: `fn @square_long(a: I) -> I {
   return @mul_long(a, a);
 }`,
-  },
-  long_to_float: {
-    type: 'i32',
-    text: `fn @long_to_float(x: I) -> F {
+  long_to_float: `fn @long_to_float(x: I) -> F {
   return select(F(x), @nan(), @lost_long(x));
 }`,
-  },
 };
 
 /** What a comparison gives with a number that no int64 of the device reaches; null for others. */

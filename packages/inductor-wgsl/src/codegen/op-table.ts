@@ -1,7 +1,7 @@
 /**
  * @file The WGSL form of every scalar operation, for one value or for four.
  *
- * Operands arrive as texts of equal type and width. Library functions (`math/`) stand in wherever WGSL's
+ * Operands arrive as texts of equal type and width. Functions of the shared table stand in wherever WGSL's
  * own operation is too inaccurate, or undefined, for PyTorch's semantics; see `scalar-eval.ts` of
  * `@tessera/inductor-core` for what each operation means.
  */

@@ -17,7 +17,7 @@ import {
 } from '@tessera/inductor-core';
 import type { ValueCheck } from '@tessera/tensor/internal';
 import { CodeBlock } from './code-block.js';
-import { HelperLibrary } from './math/helper-library.js';
+import { FunctionLibrary } from './functions/function-library.js';
 import { NameScope } from './names.js';
 import type { WgslTarget } from './target.js';
 import type { KernelVariant } from './variant.js';
@@ -72,7 +72,7 @@ export interface BufferAccess {
 /** See the file header. */
 export class ProgramBuilder {
   readonly names: NameScope = new NameScope();
-  readonly helpers: HelperLibrary = new HelperLibrary();
+  readonly helpers: FunctionLibrary = new FunctionLibrary();
   private readonly buffers = new Map<string, BufferAccess>();
   private readonly scalars = new Map<string, { text: string; type: ScalarType }>();
   private readonly declarations: string[] = [];

@@ -12,7 +12,7 @@ fn inf_f32() -> f32 {
 }
 
 fn is_nan_f32(x: f32) -> bool {
-  return (bitcast<u32>(x) & u32(0x7fffffffu)) > u32(0x7f800000u);
+  return (bitcast<u32>(x) & 0x7fffffffu) > 0x7f800000u;
 }
 
 @compute @workgroup_size(256)

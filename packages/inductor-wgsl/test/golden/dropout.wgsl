@@ -15,27 +15,36 @@ var<private> nan_bits: u32 = 0x7fc00000u;
 
 var<private> inf_bits: u32 = 0x7f800000u;
 
-const TWO_OVER_PI = array<u32, 7>(0u, 0x28be60dbu, 0x9391054au, 0x7f09d5f4u, 0x7d4d3770u, 0x36d8a566u, 0x4f10e410u);
-
 fn mul_high_u32(a: u32, b: u32) -> u32 {
-  let al = a & u32(0xffffu);
-  let ah = a >> u32(16u);
-  let bl = b & u32(0xffffu);
-  let bh = b >> u32(16u);
-  let middle = ah * bl + ((al * bl) >> u32(16u));
-  return ah * bh + (middle >> u32(16u)) + ((al * bh + (middle & u32(0xffffu))) >> u32(16u));
+  let al = a & 0xffffu;
+  let ah = a >> 16u;
+  let bl = b & 0xffffu;
+  let bh = b >> 16u;
+  let middle = ah * bl + ((al * bl) >> 16u);
+  return ah * bh + (middle >> 16u) + ((al * bh + (middle & 0xffffu)) >> 16u);
 }
 
 fn philox_u32(seed: u32, offset: u32, index: u32) -> vec2u {
-  var c = vec4u(index, 0u, offset, 0u);
-  var key = vec2u(seed, 0u);
-  for (var round = 0u; round < 10u; round++) {
-    let high0 = mul_high_u32(0xd2511f53u, c.x);
-    let high1 = mul_high_u32(0xcd9e8d57u, c.z);
-    c = vec4u(high1 ^ c.y ^ key.x, 0xcd9e8d57u * c.z, high0 ^ c.w ^ key.y, 0xd2511f53u * c.x);
-    key += vec2u(0x9e3779b9u, 0xbb67ae85u);
+  var c0 = index;
+  var c1 = 0u;
+  var c2 = offset;
+  var c3 = 0u;
+  var k0 = seed;
+  var k1 = 0u;
+  var round = 0u;
+  while (round < 10u) {
+    let high0 = mul_high_u32(0xd2511f53u, c0);
+    let high1 = mul_high_u32(0xcd9e8d57u, c2);
+    let low0 = 0xd2511f53u * c0;
+    c0 = (high1 ^ c1) ^ k0;
+    c1 = 0xcd9e8d57u * c2;
+    c2 = (high0 ^ c3) ^ k1;
+    c3 = low0;
+    k0 = k0 + 0x9e3779b9u;
+    k1 = k1 + 0xbb67ae85u;
+    round = round + 1u;
   }
-  return c.xy;
+  return vec2u(c0, c1);
 }
 
 fn uniform_f32(seed: u32, offset: u32, index: u32) -> f32 {
@@ -60,33 +69,33 @@ fn add_long_i32(a: i32, b: i32) -> i32 {
 }
 
 fn log_fraction_f32(x: f32) -> f32 {
-  let big = select(x, x * f32(16777216.0), x < f32(1.1754944e-38));
+  let big = select(x, x * 16777216.0, x < 1.1754944e-38);
   let bits = bitcast<u32>(big) + u32(0x3f800000u - 0x3f3504f3u);
-  return bitcast<f32>((bits & u32(0x7fffffu)) + u32(0x3f3504f3u)) - f32(1.0);
+  return bitcast<f32>((bits & 0x7fffffu) + 0x3f3504f3u) - 1.0;
 }
 
 fn log_exponent_f32(x: f32) -> f32 {
-  let small = x < f32(1.1754944e-38);
-  let big = select(x, x * f32(16777216.0), small);
+  let small = x < 1.1754944e-38;
+  let big = select(x, x * 16777216.0, small);
   let bits = bitcast<u32>(big) + u32(0x3f800000u - 0x3f3504f3u);
-  return f32(i32(bits >> u32(23u)) - i32(127)) - select(f32(0.0), f32(24.0), small);
+  return f32(i32(bits >> 23u) - 127) - select(0.0, 24.0, small);
 }
 
 fn log_core_f32(f: f32) -> f32 {
-  var p = f32(7.0376836292e-2);
-  p = p * f + f32(-1.1514610310e-1);
-  p = p * f + f32(1.1676998740e-1);
-  p = p * f + f32(-1.2420140846e-1);
-  p = p * f + f32(1.4249322787e-1);
-  p = p * f + f32(-1.6668057665e-1);
-  p = p * f + f32(2.0000714765e-1);
-  p = p * f + f32(-2.4999993993e-1);
-  p = p * f + f32(3.3333331174e-1);
+  var p = 7.0376836292e-2;
+  p = p * f + -1.1514610310e-1;
+  p = p * f + 1.1676998740e-1;
+  p = p * f + -1.2420140846e-1;
+  p = p * f + 1.4249322787e-1;
+  p = p * f + -1.6668057665e-1;
+  p = p * f + 2.0000714765e-1;
+  p = p * f + -2.4999993993e-1;
+  p = p * f + 3.3333331174e-1;
   return p * f * (f * f);
 }
 
 fn is_nan_f32(x: f32) -> bool {
-  return (bitcast<u32>(x) & u32(0x7fffffffu)) > u32(0x7f800000u);
+  return (bitcast<u32>(x) & 0x7fffffffu) > 0x7f800000u;
 }
 
 fn nan_f32() -> f32 {
@@ -98,24 +107,24 @@ fn inf_f32() -> f32 {
 }
 
 fn log_specials_f32(x: f32, y: f32) -> f32 {
-  let infinite = select(y, x, (x > f32(3.4028234e38)) | is_nan_f32(x));
-  return select(select(infinite, nan_f32(), x < f32(0.0)), -inf_f32(), x == f32(0.0));
+  let infinite = select(y, x, (x > 3.4028234e38) | is_nan_f32(x));
+  return select(select(infinite, nan_f32(), x < 0.0), -inf_f32(), x == 0.0);
 }
 
 fn log_f32(x: f32) -> f32 {
   let f = log_fraction_f32(x);
   let e = log_exponent_f32(x);
-  let tail = log_core_f32(f) + e * f32(-2.12194440e-4) - f32(0.5) * f * f;
-  return log_specials_f32(x, (f + tail) + e * f32(0.693359375));
+  let tail = log_core_f32(f) + e * -2.12194440e-4 - 0.5 * f * f;
+  return log_specials_f32(x, f + tail + e * 0.693359375);
 }
 
 fn payne_hanek_f32(x: f32) -> vec2u {
+  var table = array<u32, 7>(0x0u, 0x28be60dbu, 0x9391054au, 0x7f09d5f4u, 0x7d4d3770u, 0x36d8a566u, 0x4f10e410u);
   let bits = bitcast<u32>(x);
   let exponent = ((bits >> 23u) & 0xffu) - 126u;
   let mantissa = (bits << 8u) | 0x80000000u;
   let word = exponent >> 5u;
   let shift = exponent & 31u;
-  var table = TWO_OVER_PI;
   var high = table[word];
   var middle = table[word + 1u];
   var low = table[word + 2u];
@@ -136,49 +145,56 @@ fn far_count_f32(x: f32) -> f32 {
 }
 
 fn quarter_count_f32(x: f32) -> i32 {
-  var n = round(x * f32(0.63661977));
-  let far = abs(x) > f32(4096.0);
-  if (any(far)) { n = select(n, far_count_f32(x), far); }
-  return i32(n) & i32(3);
+  var n = round(x * 0.63661977);
+  let far = abs(x) > 4096.0;
+  if (any(far)) {
+    n = select(n, far_count_f32(x), far);
+  }
+  return i32(n) & 3;
 }
 
 fn far_rest_f32(x: f32) -> f32 {
   let turns = payne_hanek_f32(x);
-  // Fraction of a quarter turn in 64 bits, taken as signed: [-1/2, 1/2).
-  var p = vec2u(turns.x << 2u, (turns.y << 2u) | (turns.x >> 30u));
-  let below = (p.y >> 31u) == 1u;
-  if (below) { p = vec2u(~p.x + 1u, ~p.y + select(0u, 1u, p.x == 0u)); }
-  let rest = (f32(p.y) * 2.3283064365386963e-10 + f32(p.x) * 5.421010862427522e-20) * 1.57079633;
+  var low = turns.x << 2u;
+  var high = (turns.y << 2u) | (turns.x >> 30u);
+  let below = (high >> 31u) == 1u;
+  if (below) {
+    high = ~high + select(0u, 1u, low == 0u);
+    low = ~low + 1u;
+  }
+  let rest = (f32(high) * 2.3283064365386963e-10 + f32(low) * 5.421010862427522e-20) * 1.57079633;
   return select(rest, -rest, below != (x < 0.0));
 }
 
 fn quarter_rest_f32(x: f32) -> f32 {
-  let n = round(x * f32(0.63661977));
-  var r = ((x - n * f32(1.5703125)) - n * f32(4.837512969970703125e-4)) - n * f32(7.54978995489188216e-8);
-  let far = abs(x) > f32(4096.0);
-  if (any(far)) { r = select(r, far_rest_f32(x), far); }
+  let n = round(x * 0.63661977);
+  var r = x - n * 1.5703125 - n * 4.837512969970703125e-4 - n * 7.54978995489188216e-8;
+  let far = abs(x) > 4096.0;
+  if (any(far)) {
+    r = select(r, far_rest_f32(x), far);
+  }
   return r;
 }
 
 fn sin_core_f32(r: f32) -> f32 {
   let z = r * r;
-  return ((f32(-1.9515295891e-4) * z + f32(8.3321608736e-3)) * z + f32(-1.6666654611e-1)) * z * r + r;
+  return ((-1.9515295891e-4 * z + 8.3321608736e-3) * z + -1.6666654611e-1) * z * r + r;
 }
 
 fn cos_core_f32(r: f32) -> f32 {
   let z = r * r;
-  return ((f32(2.443315711809948e-5) * z + f32(-1.388731625493765e-3)) * z + f32(4.166664568298827e-2)) * z * z - f32(0.5) * z + f32(1.0);
+  return ((2.443315711809948e-5 * z + -1.388731625493765e-3) * z + 4.166664568298827e-2) * z * z - 0.5 * z + 1.0;
 }
 
 fn is_inf_f32(x: f32) -> bool {
-  return (bitcast<u32>(x) & u32(0x7fffffffu)) == u32(0x7f800000u);
+  return (bitcast<u32>(x) & 0x7fffffffu) == 0x7f800000u;
 }
 
 fn cos_f32(x: f32) -> f32 {
-  let q = quarter_count_f32(x) + i32(1);
+  let q = quarter_count_f32(x) + 1;
   let r = quarter_rest_f32(x);
-  let y = select(sin_core_f32(r), cos_core_f32(r), (q & i32(1)) == i32(1));
-  return select(select(y, -y, (q & i32(2)) == i32(2)), nan_f32(), is_nan_f32(x) | is_inf_f32(x));
+  let y = select(sin_core_f32(r), cos_core_f32(r), (q & 1) == 1);
+  return select(select(y, -y, (q & 2) == 2), nan_f32(), is_nan_f32(x) | is_inf_f32(x));
 }
 
 fn normal_f32(seed: u32, offset: u32, index: u32) -> f32 {

@@ -14,7 +14,6 @@ fn round_f16_vec4f(x: vec4f) -> vec4f {
   let magnitude = bits & vec4u(0x7fffffffu);
   var kept = (magnitude + vec4u(0xfffu) + ((magnitude >> vec4u(13u)) & vec4u(1u))) & vec4u(0xffffe000u);
   kept = select(kept, vec4u(0x7f800000u), kept >= vec4u(0x47800000u));
-  // Below 2^-14 the spacing is 2^-24.
   kept = select(kept, bitcast<vec4u>(round(abs(x) * vec4f(16777216.0)) * vec4f(5.9604644775390625e-8)), magnitude < vec4u(0x38800000u));
   kept = select(kept, magnitude, magnitude > vec4u(0x7f800000u));
   return bitcast<vec4f>(kept | (bits & vec4u(0x80000000u)));

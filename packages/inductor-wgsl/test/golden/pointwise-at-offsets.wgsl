@@ -21,11 +21,9 @@ fn exp_core_vec4f(r: vec4f) -> vec4f {
 }
 
 fn exp_near_vec4f(x: vec4f) -> vec4f {
-  // The low bits of x·log2(e) + 1.5·2^23 are the exponent. The `or` changes nothing, but keeps compilers
-  // from cancelling the sum against the difference.
   let t = bitcast<vec4u>(x * vec4f(1.44269504) + vec4f(12582912.0)) | vec4u(0x4b000000u);
   let n = bitcast<vec4f>(t) - vec4f(12582912.0);
-  let r = (x - n * vec4f(0.693359375)) - n * vec4f(-2.12194440e-4);
+  let r = x - n * vec4f(0.693359375) - n * vec4f(-2.12194440e-4);
   return bitcast<vec4f>(bitcast<vec4u>(exp_core_vec4f(r) + vec4f(1.0)) + (t << vec4u(23u)));
 }
 
@@ -43,7 +41,7 @@ fn is_nan_vec4f(x: vec4f) -> vec4<bool> {
 fn exp_far_vec4f(x: vec4f) -> vec4f {
   let c = clamp(x, vec4f(-104.0), vec4f(89.0));
   let n = round(c * vec4f(1.44269504));
-  let r = (c - n * vec4f(0.693359375)) - n * vec4f(-2.12194440e-4);
+  let r = c - n * vec4f(0.693359375) - n * vec4f(-2.12194440e-4);
   let y = scale_vec4f(exp_core_vec4f(r) + vec4f(1.0), vec4i(n));
   return select(y, x, is_nan_vec4f(x));
 }
@@ -51,7 +49,9 @@ fn exp_far_vec4f(x: vec4f) -> vec4f {
 fn exp_vec4f(x: vec4f) -> vec4f {
   var y = exp_near_vec4f(x);
   let far = (bitcast<vec4u>(x) & vec4u(0x7fffffffu)) > vec4u(0x42aeac4fu);
-  if (any(far)) { y = select(y, exp_far_vec4f(x), far); }
+  if (any(far)) {
+    y = select(y, exp_far_vec4f(x), far);
+  }
   return y;
 }
 

@@ -24,11 +24,9 @@ fn exp_core_vec4f(r: vec4f) -> vec4f {
 }
 
 fn exp_near_vec4f(x: vec4f) -> vec4f {
-  // The low bits of x·log2(e) + 1.5·2^23 are the exponent. The `or` changes nothing, but keeps compilers
-  // from cancelling the sum against the difference.
   let t = bitcast<vec4u>(x * vec4f(1.44269504) + vec4f(12582912.0)) | vec4u(0x4b000000u);
   let n = bitcast<vec4f>(t) - vec4f(12582912.0);
-  let r = (x - n * vec4f(0.693359375)) - n * vec4f(-2.12194440e-4);
+  let r = x - n * vec4f(0.693359375) - n * vec4f(-2.12194440e-4);
   return bitcast<vec4f>(bitcast<vec4u>(exp_core_vec4f(r) + vec4f(1.0)) + (t << vec4u(23u)));
 }
 
@@ -46,7 +44,7 @@ fn is_nan_vec4f(x: vec4f) -> vec4<bool> {
 fn exp_far_vec4f(x: vec4f) -> vec4f {
   let c = clamp(x, vec4f(-104.0), vec4f(89.0));
   let n = round(c * vec4f(1.44269504));
-  let r = (c - n * vec4f(0.693359375)) - n * vec4f(-2.12194440e-4);
+  let r = c - n * vec4f(0.693359375) - n * vec4f(-2.12194440e-4);
   let y = scale_vec4f(exp_core_vec4f(r) + vec4f(1.0), vec4i(n));
   return select(y, x, is_nan_vec4f(x));
 }
@@ -54,7 +52,9 @@ fn exp_far_vec4f(x: vec4f) -> vec4f {
 fn exp_vec4f(x: vec4f) -> vec4f {
   var y = exp_near_vec4f(x);
   let far = (bitcast<vec4u>(x) & vec4u(0x7fffffffu)) > vec4u(0x42aeac4fu);
-  if (any(far)) { y = select(y, exp_far_vec4f(x), far); }
+  if (any(far)) {
+    y = select(y, exp_far_vec4f(x), far);
+  }
   return y;
 }
 
@@ -63,47 +63,47 @@ fn max_vec4f(a: vec4f, b: vec4f) -> vec4f {
 }
 
 fn exp_core_f32(r: f32) -> f32 {
-  var p = f32(1.9875691500e-4);
-  p = p * r + f32(1.3981999507e-3);
-  p = p * r + f32(8.3334519073e-3);
-  p = p * r + f32(4.1665795894e-2);
-  p = p * r + f32(1.6666665459e-1);
-  p = p * r + f32(5.0000001201e-1);
+  var p = 1.9875691500e-4;
+  p = p * r + 1.3981999507e-3;
+  p = p * r + 8.3334519073e-3;
+  p = p * r + 4.1665795894e-2;
+  p = p * r + 1.6666665459e-1;
+  p = p * r + 5.0000001201e-1;
   return p * (r * r) + r;
 }
 
 fn exp_near_f32(x: f32) -> f32 {
-  // The low bits of x·log2(e) + 1.5·2^23 are the exponent. The `or` changes nothing, but keeps compilers
-  // from cancelling the sum against the difference.
-  let t = bitcast<u32>(x * f32(1.44269504) + f32(12582912.0)) | u32(0x4b000000u);
-  let n = bitcast<f32>(t) - f32(12582912.0);
-  let r = (x - n * f32(0.693359375)) - n * f32(-2.12194440e-4);
-  return bitcast<f32>(bitcast<u32>(exp_core_f32(r) + f32(1.0)) + (t << u32(23u)));
+  let t = bitcast<u32>(x * 1.44269504 + 12582912.0) | 0x4b000000u;
+  let n = bitcast<f32>(t) - 12582912.0;
+  let r = x - n * 0.693359375 - n * -2.12194440e-4;
+  return bitcast<f32>(bitcast<u32>(exp_core_f32(r) + 1.0) + (t << 23u));
 }
 
 fn scale_f32(x: f32, n: i32) -> f32 {
-  let half = n >> u32(1u);
-  let low = bitcast<f32>((half + i32(127)) << u32(23u));
-  let high = bitcast<f32>((n - half + i32(127)) << u32(23u));
+  let half = n >> 1u;
+  let low = bitcast<f32>((half + 127) << 23u);
+  let high = bitcast<f32>((n - half + 127) << 23u);
   return x * low * high;
 }
 
 fn is_nan_f32(x: f32) -> bool {
-  return (bitcast<u32>(x) & u32(0x7fffffffu)) > u32(0x7f800000u);
+  return (bitcast<u32>(x) & 0x7fffffffu) > 0x7f800000u;
 }
 
 fn exp_far_f32(x: f32) -> f32 {
-  let c = clamp(x, f32(-104.0), f32(89.0));
-  let n = round(c * f32(1.44269504));
-  let r = (c - n * f32(0.693359375)) - n * f32(-2.12194440e-4);
-  let y = scale_f32(exp_core_f32(r) + f32(1.0), i32(n));
+  let c = clamp(x, -104.0, 89.0);
+  let n = round(c * 1.44269504);
+  let r = c - n * 0.693359375 - n * -2.12194440e-4;
+  let y = scale_f32(exp_core_f32(r) + 1.0, i32(n));
   return select(y, x, is_nan_f32(x));
 }
 
 fn exp_f32(x: f32) -> f32 {
   var y = exp_near_f32(x);
-  let far = (bitcast<u32>(x) & u32(0x7fffffffu)) > u32(0x42aeac4fu);
-  if (any(far)) { y = select(y, exp_far_f32(x), far); }
+  let far = (bitcast<u32>(x) & 0x7fffffffu) > 0x42aeac4fu;
+  if (any(far)) {
+    y = select(y, exp_far_f32(x), far);
+  }
   return y;
 }
 
@@ -116,7 +116,7 @@ fn nan_f32() -> f32 {
 }
 
 fn is_inf_f32(x: f32) -> bool {
-  return (bitcast<u32>(x) & u32(0x7fffffffu)) == u32(0x7f800000u);
+  return (bitcast<u32>(x) & 0x7fffffffu) == 0x7f800000u;
 }
 
 @compute @workgroup_size(256)

@@ -19,7 +19,7 @@ fn max_vec4f(a: vec4f, b: vec4f) -> vec4f {
 }
 
 fn is_nan_f32(x: f32) -> bool {
-  return (bitcast<u32>(x) & u32(0x7fffffffu)) > u32(0x7f800000u);
+  return (bitcast<u32>(x) & 0x7fffffffu) > 0x7f800000u;
 }
 
 fn max_f32(a: f32, b: f32) -> f32 {
@@ -37,11 +37,9 @@ fn exp_core_vec4f(r: vec4f) -> vec4f {
 }
 
 fn exp_near_vec4f(x: vec4f) -> vec4f {
-  // The low bits of x·log2(e) + 1.5·2^23 are the exponent. The `or` changes nothing, but keeps compilers
-  // from cancelling the sum against the difference.
   let t = bitcast<vec4u>(x * vec4f(1.44269504) + vec4f(12582912.0)) | vec4u(0x4b000000u);
   let n = bitcast<vec4f>(t) - vec4f(12582912.0);
-  let r = (x - n * vec4f(0.693359375)) - n * vec4f(-2.12194440e-4);
+  let r = x - n * vec4f(0.693359375) - n * vec4f(-2.12194440e-4);
   return bitcast<vec4f>(bitcast<vec4u>(exp_core_vec4f(r) + vec4f(1.0)) + (t << vec4u(23u)));
 }
 
@@ -55,7 +53,7 @@ fn scale_vec4f(x: vec4f, n: vec4i) -> vec4f {
 fn exp_far_vec4f(x: vec4f) -> vec4f {
   let c = clamp(x, vec4f(-104.0), vec4f(89.0));
   let n = round(c * vec4f(1.44269504));
-  let r = (c - n * vec4f(0.693359375)) - n * vec4f(-2.12194440e-4);
+  let r = c - n * vec4f(0.693359375) - n * vec4f(-2.12194440e-4);
   let y = scale_vec4f(exp_core_vec4f(r) + vec4f(1.0), vec4i(n));
   return select(y, x, is_nan_vec4f(x));
 }
@@ -63,7 +61,9 @@ fn exp_far_vec4f(x: vec4f) -> vec4f {
 fn exp_vec4f(x: vec4f) -> vec4f {
   var y = exp_near_vec4f(x);
   let far = (bitcast<vec4u>(x) & vec4u(0x7fffffffu)) > vec4u(0x42aeac4fu);
-  if (any(far)) { y = select(y, exp_far_vec4f(x), far); }
+  if (any(far)) {
+    y = select(y, exp_far_vec4f(x), far);
+  }
   return y;
 }
 

@@ -1,0 +1,55 @@
+/**
+ * @file Remainders and integer-valued quotients of floats, with PyTorch's signs.
+ *
+ * `fmod` works on the bits, so it is exact for every quotient; `remainder` and `floordiv` follow
+ * `c10::div_floor_floating`.
+ */
+import type { FunctionTable } from './function-table.js';
+
+/** See the file header. */
+export const FLOAT_DIVISION: FunctionTable = {
+  fmod: {
+    ulp: 0,
+    text: `fn fmod(a: f32, b: f32) -> f32 {
+  let sign = bitcast<u32>(a) & 0x80000000u;
+  var x = bitcast<u32>(a) & 0x7fffffffu;
+  let y = bitcast<u32>(b) & 0x7fffffffu;
+  if (x >= 0x7f800000u || y > 0x7f800000u || y == 0u) { return @nan(); }
+  if (x < y) { return a; }
+  // Exponents and integer mantissas; a subnormal has exponent 1 without the hidden bit.
+  var ex = max(x >> 23u, 1u);
+  let ey = max(y >> 23u, 1u);
+  var mx = select(x & 0x7fffffu, (x & 0x7fffffu) | 0x800000u, x >= 0x800000u);
+  let my = select(y & 0x7fffffu, (y & 0x7fffffu) | 0x800000u, y >= 0x800000u);
+  while (ex > ey) {
+    mx = (mx % my) << 1u;
+    ex -= 1u;
+  }
+  mx = mx % my;
+  if (mx == 0u) { return bitcast<f32>(sign); }
+  let shift = min(countLeadingZeros(mx) - 8u, ex - 1u);
+  mx = mx << shift;
+  ex -= shift;
+  x = select(mx, (mx & 0x7fffffu) | (ex << 23u), mx >= 0x800000u);
+  return bitcast<f32>(x | sign);
+}`,
+  },
+  remainder: {
+    ulp: 0,
+    text: `fn remainder(a: f32, b: f32) -> f32 {
+  let m = @fmod(a, b);
+  return select(m, m + b, (m != 0.0) & ((m < 0.0) != (b < 0.0)));
+}`,
+  },
+  floordiv: {
+    ulp: 0,
+    text: `fn floordiv(a: f32, b: f32) -> f32 {
+  let m = @fmod(a, b);
+  let wrong_side = (m != 0.0) & ((m < 0.0) != (b < 0.0));
+  let quotient = (a - m) / b - select(0.0, 1.0, wrong_side);
+  let below = floor(quotient);
+  let nearest = below + select(0.0, 1.0, quotient - below > 0.5);
+  return select(nearest, a / b, b == 0.0);
+}`,
+  },
+};

@@ -1,0 +1,175 @@
+/**
+ * @file Errors of every scalar function of the table over the whole range of f32, run in the interpreter.
+ *
+ * Arguments are bit patterns at regular distances (so all exponents, both signs, denormals, infinities and NaN) and a
+ * dense sample around zero. References are JavaScript's f64 `Math`, or exact definitions.
+ */
+import { describe, expect, it } from 'vitest';
+import { philoxNormal, philoxUniform } from '@tessera/tensor/internal';
+import { erf, evalScalar, roundToHalf } from '../src/ir/scalar-eval.js';
+import type { ScalarOp } from '../src/ir/expr.js';
+import { SCALAR_FUNCTIONS, functionProgram } from '../src/schedule/functions/function-table.js';
+import { parseProgram } from '../src/schedule/functions/parse-program.js';
+import { printProgram } from '../src/schedule/functions/print-program.js';
+import type { FunctionTarget } from '../src/schedule/functions/program.js';
+import { runFunction } from '../src/schedule/functions/run-function.js';
+
+const TARGETS: readonly FunctionTarget[] = [{ ieee: true }, { ieee: false }];
+
+const view = new DataView(new ArrayBuffer(4));
+function fromBits(pattern: number): number {
+  view.setUint32(0, pattern);
+  return view.getFloat32(0);
+}
+
+/** Numbers of all magnitudes, then `dense` ones in [-8, 8]. */
+function samples(step: number, dense: number): number[] {
+  const values: number[] = [0, -0, 1, -1, Infinity, -Infinity, NaN];
+  for (let pattern = 0; pattern < 2 ** 32; pattern += step) values.push(fromBits(pattern));
+  for (let i = 0; i < dense; i++) values.push(Math.fround(-8 + (16 * (i + 0.37)) / dense));
+  return values;
+}
+
+/** Distance of neighbouring numbers at x. */
+function ulp(x: number): number {
+  const exponent = x === 0 ? -126 : Math.max(-126, Math.floor(Math.log2(Math.abs(x))));
+  return 2 ** (Math.min(exponent, 127) - 23);
+}
+
+function errorOf(got: number, exact: number): number {
+  const rounded = Math.fround(exact);
+  if (Number.isNaN(rounded) || Number.isNaN(got))
+    return Number.isNaN(rounded) === Number.isNaN(got) ? 0 : Infinity;
+  if (got === rounded) return 0;
+  // Either side of the overflow threshold counts as one step.
+  if (!Number.isFinite(got) || !Number.isFinite(rounded))
+    return Math.min(Math.abs(got), Math.abs(exact)) >= 3.4028232e38 ? 1 : Infinity;
+  return Math.abs(got - exact) / ulp(exact);
+}
+
+const powerOf = (x: number, y: number): number =>
+  x === 1 || y === 0 || (x === -1 && Math.abs(y) === Infinity) ? 1 : x ** y;
+/** What the IR defines for an operation on f32. */
+const defined =
+  (op: ScalarOp): Reference =>
+  (x, y) =>
+    evalScalar(op, 'float32', 'float32', x, y, 0);
+
+type Reference = (x: number, y: number) => number;
+
+const REFERENCES: Readonly<Record<string, Reference>> = {
+  exp: Math.exp,
+  exp2: (x) => 2 ** x,
+  expm1: Math.expm1,
+  log: Math.log,
+  log2: Math.log2,
+  log1p: Math.log1p,
+  sin: Math.sin,
+  cos: Math.cos,
+  tan: Math.tan,
+  asin: Math.asin,
+  acos: Math.acos,
+  atan: Math.atan,
+  sinh: Math.sinh,
+  cosh: Math.cosh,
+  tanh: Math.tanh,
+  sigmoid: (x) => (x >= 0 ? 1 / (1 + Math.exp(-x)) : Math.exp(x) / (1 + Math.exp(x))),
+  erf,
+  pow: powerOf,
+  atan2: Math.atan2,
+  fmod: defined('fmod'),
+  remainder: defined('remainder'),
+  sign: defined('sign'),
+  copysign: defined('copysign'),
+  nextafter: defined('nextafter'),
+  max: defined('maximum'),
+  min: defined('minimum'),
+  round_f16: (x) => roundToHalf(x, 'float16'),
+  round_bf16: (x) => roundToHalf(x, 'bfloat16'),
+  is_nan: (x) => Number(Number.isNaN(x)),
+  is_inf: (x) => Number(Math.abs(x) === Infinity),
+  truth: (x) => Number(x !== 0),
+};
+
+/** Cases that say nothing: subnormal results of some functions, the sign of a NaN. */
+function isIrrelevant(name: string, y: number, exact: number): boolean {
+  if (name === 'copysign') return Number.isNaN(y);
+  return (name === 'sigmoid' || name === 'atan2') && Math.abs(exact) < 2 ** -126;
+}
+
+describe.each(TARGETS)('scalar functions, IEEE $ieee', (target) => {
+  for (const [name, reference] of Object.entries(REFERENCES)) {
+    const bound = SCALAR_FUNCTIONS[name]!.ulp ?? 0;
+    it(`${name} is within ${bound} ulp over all of f32`, () => {
+      const unary = functionProgram(name, target).params.length === 1;
+      const x = samples(unary ? 1_500_007 : 8_000_009, unary ? 2000 : 500);
+      let worst = { error: 0, at: '' };
+      for (const [i, a] of x.entries()) {
+        const b = x[(i * 7919 + 13) % x.length]!;
+        const [got, exact] = [runFunction(name, unary ? [a] : [a, b], target), reference(a, b)];
+        if (isIrrelevant(name, b, exact)) continue;
+        const error = errorOf(got, exact);
+        if (error > worst.error) worst = { error, at: `${name}(${a}, ${b}) = ${got}` };
+      }
+      expect(worst.error, worst.at).toBeLessThanOrEqual(bound);
+    });
+  }
+
+  it('integers divide as PyTorch does, and by zero give zero', () => {
+    for (const a of [7, -7, 0, 6, -6, 2 ** 31 - 1]) {
+      for (const b of [2, -2, 3, -3, 0, 1]) {
+        const run = (name: string): number => runFunction(name, [a, b], target);
+        expect(run('floordiv_int')).toBe(b === 0 ? 0 : Math.floor(a / b) + 0);
+        expect(run('truncdiv_int')).toBe(b === 0 ? 0 : Math.trunc(a / b) + 0);
+        if (b === 0) continue;
+        expect(run('fmod_int') + 0).toBe((a % b) + 0);
+        expect(run('remainder_int') + 0).toBe(a - b * Math.floor(a / b) + 0);
+      }
+    }
+    expect(runFunction('pow_int', [-3, 5], target)).toBe(-243);
+    expect(runFunction('pow_int', [-1, -3], target)).toBe(-1);
+    expect(runFunction('gcd_int', [-1071, 462], target)).toBe(21);
+    expect(runFunction('shl_int', [5, 32], target)).toBe(0);
+    expect(runFunction('shr_int', [-5, -1], target)).toBe(-1);
+  });
+});
+
+describe('random numbers', () => {
+  it('are those of eager tensors', () => {
+    for (let i = 0; i < 500; i++) {
+      const [seed, offset, index] = [i * 77_777_777, i >> 3, Math.imul(i, 0x9e3779b9) >>> 0];
+      const drawn = (name: string): number =>
+        runFunction(name, [seed >>> 0, offset, index], { ieee: true });
+      expect(drawn('uniform')).toBe(philoxUniform(seed >>> 0, offset, index));
+      expect(drawn('normal')).toBeCloseTo(philoxNormal(seed >>> 0, offset, index), 5);
+    }
+  });
+});
+
+describe('programs', () => {
+  it('print as they are read', () => {
+    for (const target of TARGETS) {
+      for (const name of Object.keys(SCALAR_FUNCTIONS)) {
+        const text = printProgram(functionProgram(name, target));
+        const again = parseProgram(text, (callee) => functionProgram(callee, target).result);
+        expect(printProgram(again)).toBe(text);
+      }
+    }
+  });
+
+  it('know which of them branch by value', () => {
+    const uniform = (name: string): boolean => functionProgram(name, TARGETS[1]!).uniform;
+    expect(['exp', 'sin', 'erf', 'round_f16'].map(uniform)).toEqual([true, true, true, true]);
+    expect(['pow', 'fmod', 'gcd_int', 'normal'].map(uniform)).toEqual([false, false, false, false]);
+  });
+
+  it('that do not parse are refused', () => {
+    const parse = (text: string) => () => parseProgram(text, () => 'f32');
+    expect(parse('fn f(x: f32) -> f32 { return x }')).toThrow(/';' expected/);
+    expect(parse('fn f(x: f32) -> f32 { return x # 1; }')).toThrow(/is no word/);
+  });
+
+  it('are of functions that exist', () => {
+    expect(() => functionProgram('gamma', TARGETS[0]!)).toThrow(/no scalar function 'gamma'/);
+  });
+});

@@ -1,0 +1,65 @@
+/**
+ * @file The functions that a kernel calls, with what they call: programs of `@tessera/inductor-core`'s table, and
+ * those of this folder's neighbours that only WGSL needs.
+ */
+import { functionProgram, type FunctionTarget } from '@tessera/inductor-core';
+import { LONG_INTEGERS } from '../long-integers.js';
+import { typeName, type ScalarType, type Width } from '../wgsl-types.js';
+import { spellLanes, spellProgram } from './spell-program.js';
+
+/** Functions on bits that compilers may not fold away: WGSL has no NaN and no infinity. */
+const CONSTANTS: Readonly<Record<string, string>> = { nan: '0x7fc00000u', inf: '0x7f800000u' };
+
+/** WGSL compilers may assume that there is no NaN, and may rearrange sums. */
+const WGSL: FunctionTarget = { ieee: false };
+
+const GENERICS: Readonly<Record<string, ScalarType>> = { F: 'f32', I: 'i32', U: 'u32', B: 'bool' };
+
+/** The name says what a function is for: `exp_f32` and `exp_vec4f`, `is_nan_f32`, `pow_int_i32`. */
+function wgslName(name: string, width: Width): string {
+  if (name in LONG_INTEGERS) return `${name}_${typeName('i32', width)}`;
+  const { params, result } = functionProgram(name, WGSL);
+  const type = result === 'f32' ? result : (params[0]?.type ?? result);
+  return `${name}_${typeName(type as ScalarType, width)}`;
+}
+
+/** Collects library functions for one kernel; each is emitted once, after those it calls. */
+export class FunctionLibrary {
+  private readonly seen = new Set<string>();
+  private readonly modules = new Set<string>();
+  private readonly functions: string[] = [];
+
+  /** Name of a function in the generated text; includes it and what it needs. */
+  use(name: string, width: Width): string {
+    const result = wgslName(name, width);
+    if (this.seen.has(result)) return result;
+    this.seen.add(result);
+    this.functions.push(this.text(name, result, width));
+    return result;
+  }
+
+  private text(name: string, result: string, width: Width): string {
+    const bits = CONSTANTS[name];
+    if (bits !== undefined) {
+      this.modules.add(`var<private> ${name}_bits: u32 = ${bits};`);
+      const type = typeName('f32', width);
+      return `fn ${result}() -> ${type} {\n  return ${type}(bitcast<f32>(${name}_bits));\n}`;
+    }
+    const long = LONG_INTEGERS[name];
+    if (long !== undefined)
+      return long
+        .replace(/@(\w+)/g, (_, callee: string) =>
+          callee === name ? result : this.use(callee, width),
+        )
+        .replace(/\b[FIUB]\b/g, (letter) => typeName(GENERICS[letter], width));
+    const program = functionProgram(name, WGSL);
+    return program.uniform || width === 1
+      ? spellProgram(result, program, { width, callee: (callee) => this.use(callee, width) })
+      : spellLanes(result, program, this.use(name, 1));
+  }
+
+  /** Declarations and functions in use, in dependency order. */
+  render(): string {
+    return [...this.modules, ...this.functions].map((text) => `${text}\n\n`).join('');
+  }
+}
