@@ -1,7 +1,7 @@
 /**
  * @file What can be asked of generation.
  */
-import { TesseraError, checkOptionNames } from '@tessera/shared';
+import { type OptionNames, TesseraError, checkOptionNames } from '@tessera/shared';
 
 /** How the next token is picked from the logits; all run on the device of the model. */
 export interface SamplingOptions {
@@ -33,7 +33,7 @@ export interface GenerateOptions extends SamplingOptions {
   readonly signal?: AbortSignal;
 }
 
-const NAMES: Readonly<Record<keyof GenerateOptions, true>> = {
+const NAMES: OptionNames<GenerateOptions> = {
   temperature: true,
   topK: true,
   topP: true,
@@ -55,7 +55,7 @@ function outOfRange(name: string, value: number, wanted: string): TesseraError {
 
 /** @throws invalid-argument */
 export function checkGenerateOptions(options: GenerateOptions): void {
-  checkOptionNames('generate', options, Object.keys(NAMES));
+  checkOptionNames('generate', options, NAMES);
   const { temperature = 0, topK, topP, minP, repetitionPenalty, maxNewTokens = 1 } = options;
   if (!(temperature >= 0)) throw outOfRange('temperature', temperature, 'at least 0');
   if (topK !== undefined && !(Number.isInteger(topK) && topK >= 1))
