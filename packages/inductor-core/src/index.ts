@@ -24,6 +24,20 @@ export { type KernelChecks, checksOf } from './ir/kernel-checks.js';
 export { REDUCE_RESULTS, verifyKernel } from './ir/verify.js';
 export { interpretKernel, type BufferData, type ExternRunner } from './ir/interpret.js';
 
+export type { TargetDescription } from './schedule/target-description.js';
+export {
+  type Assignments,
+  mustSettle,
+  type Reduction,
+  type Register,
+  SETTLE_EVERY,
+  type Settling,
+  type UpdateStep,
+} from './schedule/reduction.js';
+export { type ReductionOptions, reductionOf } from './schedule/reductions.js';
+export { printReduction } from './schedule/print-reduction.js';
+export { decayingExponentials, inTwoPasses, type ReduceStmt } from './schedule/two-passes.js';
+
 export type {
   BufferSource,
   ExecutionPlan,
