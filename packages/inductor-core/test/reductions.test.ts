@@ -124,6 +124,9 @@ describe.each(Object.entries(TARGETS))('on a machine of %s', (_name, target) => 
     for (const dtype of ['int64', 'int32', 'uint8', 'bool'] as const) {
       if ((dtype === 'bool' || dtype === 'uint8') && (op === 'sum' || op === 'prod')) continue;
       const reduction = reductionOf({ op, dtype, target });
+      // Padding must be a value of the type.
+      const { neutral } = reduction;
+      if (dtype === 'bool' && neutral !== undefined) expect([0, 1]).toContain(neutral);
       const fit = (x: number): number =>
         dtype === 'bool' ? Number(x > 0) : dtype === 'uint8' ? Math.abs(x) : x;
       for (const row of [numbers(12, 5).map(Math.trunc), [4, 4, 9, 9, 1], [0, 0], [7]])

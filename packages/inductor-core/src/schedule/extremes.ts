@@ -93,12 +93,13 @@ function besideNan(ir: IrBuilder, op: 'max' | 'min', x: Expr): Reduction {
 /**
  * `argmax` and `argmin`: the first place of the extreme; NaN wins. A lane meets its values in the order of their
  * places, so only what is better moves it; parts come in any order, and of equals the earlier place counts. The
- * worst value at place 0 stands for nothing: where nothing is better, all values are it, and the first place is 0.
+ * worst value (of type `from`) at place 0 stands for nothing: where nothing is better, all values are it, and the first
+ * place is 0.
  */
-export function place(ir: IrBuilder, op: 'argmax' | 'argmin', x: Expr): Reduction {
+export function place(ir: IrBuilder, op: 'argmax' | 'argmin', x: Expr, from: DType): Reduction {
   const { dtype } = x;
   const larger = op === 'argmax';
-  const none = worst(dtype, larger);
+  const none = worst(from, larger);
   const state: readonly Register[] = [
     { name: 'best', dtype, identity: none },
     { name: 'place', dtype: 'int32', identity: 0 },

@@ -30,6 +30,8 @@ interface Site {
   readonly ir: IrBuilder;
   /** The value in the type in which it is reduced. */
   readonly x: Expr;
+  /** The type that it comes in. */
+  readonly from: DType;
   readonly target: TargetDescription;
   readonly settles: boolean;
 }
@@ -85,8 +87,8 @@ const REDUCTIONS: Readonly<Record<ReduceOp, (site: Site) => Reduction>> = {
   min: ({ ir, x, target }) => extreme(ir, 'min', x, target),
   any: (site) => logical(site, 'any'),
   all: (site) => logical(site, 'all'),
-  argmax: ({ ir, x }) => place(ir, 'argmax', x),
-  argmin: ({ ir, x }) => place(ir, 'argmin', x),
+  argmax: ({ ir, x, from }) => place(ir, 'argmax', x, from),
+  argmin: ({ ir, x, from }) => place(ir, 'argmin', x, from),
   welford: ({ ir, x, target, settles }) => welford(ir, x, target, settles),
   online_softmax: ({ ir, x, target, settles }) => onlineSoftmax(ir, x, target, settles),
   mean,
@@ -114,7 +116,7 @@ export function reductionOf({ op, dtype, target, settles = false }: ReductionOpt
   if (found === undefined) {
     const ir = new IrBuilder();
     const x = ir.cast(ir.scalar(dtype, 'x'), heldAs(op, dtype));
-    const made = REDUCTIONS[op]({ ir, x, target, settles });
+    const made = REDUCTIONS[op]({ ir, x, from: dtype, target, settles });
     const isPlace = op === 'argmax' || op === 'argmin';
     const finish =
       isPlace || isFloat(dtype) ? made.finish : made.finish.map((each) => ir.cast(each, dtype));
