@@ -19,6 +19,7 @@ import { linearGrid } from './dispatch.js';
 import { ExprEmitter } from './expr-emitter.js';
 import type { SymbolText } from './index-emitter.js';
 import { LaneContext } from './lane-context.js';
+import { nestedLoops, stridedSymbols, type InnerLoops } from './inner-loops.js';
 import { settledLoops, type Loop } from './loop-blocks.js';
 import { decompose, extent, fastest } from './loop-vars.js';
 import { ProgramBuilder, type WgslProgram } from './program.js';
@@ -178,31 +179,29 @@ class ReductionGenerator {
   private loopStage(stage: Stage): void {
     const { schedule, kernel, builder } = this;
     const content = new CodeBlock();
-    const nested = schedule.innerThreads === 1 && kernel.inner.filter((v) => v.size > 1).length > 1;
-    if (nested) {
-      const { symbols, loops, position } = this.nestedLoops();
-      const steps = loops.reduce((n, { trips }) => n * trips, 1);
-      const partials = this.declarePartials(stage, steps);
-      this.emitter.enter(content, symbols);
-      this.accumulate(stage, partials, this.positions(position), { full: content });
-      this.emitter.leave();
-      const whole = settledLoops(loops, content, partials, builder.names);
-      if (this.active === null) this.body.append(whole);
-      else this.body.nest(`if (${this.active})`, whole);
-      this.finish(partials);
-    } else {
-      const at = builder.names.fresh('r');
-      const loop = this.sweep(at, this.innerUnits, schedule.innerThreads);
-      const partials = this.declarePartials(stage, loop.trips);
-      this.emitter.enter(
-        content,
-        decompose(content, builder.names, kernel.inner, at, this.laneOption()),
-      );
-      this.accumulate(stage, partials, this.positions(at), { full: content });
-      this.emitter.leave();
-      this.body.append(settledLoops([loop], content, partials, builder.names));
-      this.finish(partials);
-    }
+    const isNested =
+      schedule.innerThreads === 1 && kernel.inner.filter((v) => v.size > 1).length > 1;
+    const { loops, position, symbols } = isNested
+      ? nestedLoops(kernel.inner, this.innerLane, builder.names)
+      : this.flatLoop(content);
+    const steps = loops.reduce((n, { trips }) => n * trips, 1);
+    const partials = this.declarePartials(stage, steps);
+    this.emitter.enter(content, symbols);
+    this.accumulate(stage, partials, this.positions(position), { full: content });
+    this.emitter.leave();
+    const whole = settledLoops(loops, content, partials, builder.names);
+    if (isNested && this.active !== null) this.body.nest(`if (${this.active})`, whole);
+    else this.body.append(whole);
+    this.finish(partials);
+  }
+
+  /** One loop over the place in the inner loops, which is taken apart in `content`. */
+  private flatLoop(content: CodeBlock): InnerLoops {
+    const { builder, kernel, schedule } = this;
+    const at = builder.names.fresh('r');
+    const loop = this.sweep(at, this.innerUnits, schedule.innerThreads);
+    const symbols = decompose(content, builder.names, kernel.inner, at, this.laneOption());
+    return { loops: [loop], position: at, symbols };
   }
 
   /** A loop of this thread over `at`, from `part` on, up to `size` by `step`. */
@@ -221,7 +220,7 @@ class ReductionGenerator {
     const loop = this.sweep(at, whole, 4 * step);
     const partials = this.declarePartials(stage, loop.trips);
     const content = new CodeBlock();
-    const symbols = this.stridedSymbols(at);
+    const symbols = stridedSymbols(kernel.inner, schedule.innerThreads, at);
     this.emitter.enter(content, symbols.all);
     this.accumulate(stage, partials, symbols.lanes, { full: content });
     this.emitter.leave();
@@ -236,13 +235,13 @@ class ReductionGenerator {
     whole: number,
     size: number,
   ): void {
-    const { builder, body, emitter, schedule } = this;
+    const { builder, body, emitter, schedule, kernel } = this;
     const at = builder.names.fresh('r');
     const valid = builder.names.fresh('valid');
     const tail = new CodeBlock();
     const updates = new CodeBlock();
     const writes = new CodeBlock();
-    const symbols = this.stridedSymbols(at);
+    const symbols = stridedSymbols(kernel.inner, schedule.innerThreads, at);
     tail.line(`let ${at} = ${whole}u + ${this.part};`);
     tail.line(`let ${valid} = ${symbols.lanes} < vec4u(${size}u);`);
     emitter.enter(tail, symbols.all);
@@ -257,41 +256,8 @@ class ReductionGenerator {
     else body.nest(`if (${this.active})`, tail);
   }
 
-  private stridedSymbols(at: string): { all: Map<string, SymbolText>; lanes: string } {
-    const step = this.schedule.innerThreads;
-    const lanes = `(${at} + vec4u(0u, ${step}u, ${2 * step}u, ${3 * step}u))`;
-    const lane = fastest(this.kernel.inner)!;
-    const all = new Map<string, SymbolText>();
-    for (const v of this.kernel.inner) {
-      all.set(v.name, v === lane ? { text: at, width: 1, lanes } : { text: '0u', width: 1 });
-    }
-    return { all, lanes };
-  }
-
   private laneOption(): { lane?: string } {
     return this.innerLane === undefined ? {} : { lane: this.innerLane };
-  }
-
-  /** One `for` per inner variable: no division when a thread walks the whole loop itself. */
-  private nestedLoops(): { symbols: Map<string, SymbolText>; loops: Loop[]; position: string } {
-    const symbols = new Map<string, SymbolText>();
-    const loops: Loop[] = [];
-    let position = '';
-    for (const v of this.kernel.inner) {
-      const name = this.builder.names.claim(v.name);
-      const isLane = v.name === this.innerLane;
-      const step = isLane ? 4 : 1;
-      const trips = Math.ceil(v.size / step);
-      loops.push({ name, begin: '0u', limit: `${v.size}u`, step, trips });
-      symbols.set(v.name, {
-        text: name,
-        width: 1,
-        ...(isLane && { lanes: `(${name} + vec4u(0u, 1u, 2u, 3u))` }),
-      });
-      const own = isLane ? `${name} / 4u` : name;
-      position = position === '' ? own : `(${position}) * ${trips}u + ${own}`;
-    }
-    return { symbols, loops, position };
   }
 
   private unroll(): Step[] {
