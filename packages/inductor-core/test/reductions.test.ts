@@ -15,8 +15,20 @@ import { REFERENCE_TARGET, type TargetDescription } from '../src/schedule/target
 
 const TARGETS: Readonly<Record<string, TargetDescription>> = {
   reference: REFERENCE_TARGET,
-  vectors: { widestFloat: 'float64', int64: 'native', separateNan: true, skipsIdleLanes: true },
-  threads: { widestFloat: 'float32', int64: 'i32', separateNan: false, skipsIdleLanes: false },
+  vectors: {
+    widestFloat: 'float64',
+    int64: 'native',
+    separateNan: true,
+    comparesNan: true,
+    skipsIdleLanes: true,
+  },
+  threads: {
+    widestFloat: 'float32',
+    int64: 'i32',
+    separateNan: false,
+    comparesNan: false,
+    skipsIdleLanes: false,
+  },
 };
 
 /** Small numbers with ties, from a linear congruence. */

@@ -96,7 +96,13 @@ function besideNan(ir: IrBuilder, op: 'max' | 'min', x: Expr): Reduction {
  * worst value (of type `from`) at place 0 stands for nothing: where nothing is better, all values are it, and the first
  * place is 0.
  */
-export function place(ir: IrBuilder, op: 'argmax' | 'argmin', x: Expr, from: DType): Reduction {
+export function place(
+  ir: IrBuilder,
+  op: 'argmax' | 'argmin',
+  x: Expr,
+  from: DType,
+  target: TargetDescription,
+): Reduction {
   const { dtype } = x;
   const larger = op === 'argmax';
   const none = worst(from, larger);
@@ -110,7 +116,11 @@ export function place(ir: IrBuilder, op: 'argmax' | 'argmin', x: Expr, from: DTy
   const beats = (a: Expr, b: Expr): Expr => {
     const exceeds = ir.op(larger ? 'gt' : 'lt', [a, b]);
     if (!isFloat(dtype)) return exceeds;
-    return ir.op('and', [ir.op('or', [exceeds, isNan(a)]), ir.op('not', [isNan(b)])]);
+    const isNumber = ir.op('not', [isNan(b)]);
+    // Where comparisons can be trusted, the test of b's NaN need not wait for that with a.
+    return target.comparesNan
+      ? ir.op('or', [exceeds, ir.op('and', [isNan(a), isNumber])])
+      : ir.op('and', [ir.op('or', [exceeds, isNan(a)]), isNumber]);
   };
   const isBetter = beats(x, best);
   const isEarlier = ir.op('lt', [otherIndex, index]);

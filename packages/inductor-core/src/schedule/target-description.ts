@@ -15,6 +15,8 @@ export interface TargetDescription {
    * `where(a < b, b, a)`, is then a single operation.
    */
   readonly separateNan: boolean;
+  /** Whether comparisons with NaN are false; else compilers of the target's code may assume that there is no NaN. */
+  readonly comparesNan: boolean;
   /** Whether work that no lane needs is skipped for the price of a test: lanes of a vector, not threads. */
   readonly skipsIdleLanes: boolean;
 }
@@ -24,5 +26,6 @@ export const REFERENCE_TARGET: TargetDescription = {
   widestFloat: 'float64',
   int64: 'native',
   separateNan: false,
+  comparesNan: true,
   skipsIdleLanes: false,
 };

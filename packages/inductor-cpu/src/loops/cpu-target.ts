@@ -9,5 +9,6 @@ export const CPU_TARGET: TargetDescription = {
   int64: 'native',
   // `f32x4.max` takes about eight machine instructions, `f32x4.pmax` one.
   separateNan: true,
+  comparesNan: true,
   skipsIdleLanes: true,
 };

@@ -11,6 +11,7 @@ export const SCHEDULE_TARGET: TargetDescription = {
   widestFloat: 'float32',
   int64: 'i32',
   separateNan: false,
+  comparesNan: false,
   skipsIdleLanes: false,
 };
 
