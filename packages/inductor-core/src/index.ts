@@ -33,6 +33,19 @@ export type {
   ScalarProgram,
   ScalarStatement,
 } from './schedule/functions/program.js';
+export type { TargetDescription } from './schedule/target-description.js';
+export {
+  type Assignments,
+  mustSettle,
+  type Reduction,
+  type Register,
+  SETTLE_EVERY,
+  type Settling,
+  type UpdateStep,
+} from './schedule/reduction.js';
+export { type ReductionOptions, reductionOf } from './schedule/reductions.js';
+export { printReduction } from './schedule/print-reduction.js';
+export { decayingExponentials, inTwoPasses, type ReduceStmt } from './schedule/two-passes.js';
 
 export type {
   BufferSource,

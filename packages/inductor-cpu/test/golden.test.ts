@@ -25,6 +25,8 @@ interface Draft {
   readonly outer: Readonly<Record<string, number>>;
   readonly inner?: Readonly<Record<string, number>>;
   readonly reads: readonly string[];
+  /** Type of the result; float32 unless said. */
+  readonly out?: 'int64';
   readonly stages: (ir: IrBuilder) => Stage[];
 }
 
@@ -147,11 +149,51 @@ const DRAFTS: Readonly<Record<string, Draft>> = {
       ];
     },
   },
+  row_max: {
+    outer: { i: ROWS },
+    inner: { j: COLUMNS },
+    reads: ['x'],
+    stages: (ir) => reduced(ir, 'max', ir.load('float32', 'x', matrix(ir)), ir.sym('i')),
+  },
+  long_row_sum: {
+    outer: { i: 2 },
+    inner: { j: 3200 },
+    reads: ['x'],
+    stages: (ir) => {
+      const at = ir.add(ir.scale(ir.sym('i'), 3200), ir.sym('j'));
+      return reduced(ir, 'sum', ir.load('float32', 'x', at), ir.sym('i'));
+    },
+  },
+  column_argmax: {
+    outer: { j: COLUMNS },
+    inner: { i: ROWS },
+    reads: ['x'],
+    out: 'int64',
+    stages: (ir) => reduced(ir, 'argmax', ir.load('float32', 'x', matrix(ir)), ir.sym('j')),
+  },
+  column_softmax_sums: {
+    outer: { j: COLUMNS },
+    inner: { i: ROWS },
+    reads: ['x'],
+    stages: (ir) => {
+      const value = ir.load('float32', 'x', matrix(ir));
+      return [
+        {
+          kind: 'inner',
+          body: [{ kind: 'reduce', op: 'online_softmax', ids: [0, 1], dtype: 'float32', value }],
+        },
+        {
+          kind: 'outer',
+          body: [{ kind: 'store', buf: 'out', index: ir.sym('j'), value: ir.acc('float32', 1) }],
+        },
+      ];
+    },
+  },
   column_sum: {
     outer: { j: COLUMNS },
     inner: { i: ROWS },
     reads: ['x'],
-    stages: (ir) => sumOf(ir, ir.load('float32', 'x', matrix(ir)), ir.sym('j')),
+    stages: (ir) => reduced(ir, 'sum', ir.load('float32', 'x', matrix(ir)), ir.sym('j')),
   },
   transpose: {
     outer: { j: COLUMNS, i: ROWS },
@@ -190,14 +232,20 @@ function matrix(ir: IrBuilder): IndexExpr {
   return ir.add(ir.scale(ir.sym('i'), COLUMNS), ir.sym('j'));
 }
 
-function sumOf(ir: IrBuilder, value: Expr, index: IndexExpr): Stage[] {
+function reduced(
+  ir: IrBuilder,
+  op: 'sum' | 'max' | 'argmax',
+  value: Expr,
+  index: IndexExpr,
+): Stage[] {
+  const dtype = op === 'argmax' ? 'int64' : 'float32';
   return [
-    { kind: 'inner', body: [{ kind: 'reduce', op: 'sum', ids: [0], dtype: 'float32', value }] },
-    { kind: 'outer', body: [{ kind: 'store', buf: 'out', index, value: ir.acc('float32', 0) }] },
+    { kind: 'inner', body: [{ kind: 'reduce', op, ids: [0], dtype, value }] },
+    { kind: 'outer', body: [{ kind: 'store', buf: 'out', index, value: ir.acc(dtype, 0) }] },
   ];
 }
 
-function kernelOf(name: string, { outer, inner = {}, reads, stages }: Draft): LoopKernel {
+function kernelOf(name: string, { outer, inner = {}, reads, out, stages }: Draft): LoopKernel {
   const ir = new IrBuilder();
   for (const [variable, size] of Object.entries({ ...outer, ...inner })) ir.sym(variable, size);
   const vars = (sizes: Readonly<Record<string, number>>): LoopKernel['outer'] =>
@@ -211,7 +259,7 @@ function kernelOf(name: string, { outer, inner = {}, reads, stages }: Draft): Lo
         dtype: 'float32' as const,
         access: 'read' as const,
       })),
-      { name: 'out', dtype: 'float32', access: 'write' },
+      { name: 'out', dtype: out ?? 'float32', access: 'write' },
     ],
     scalars: [],
     outer: vars(outer),

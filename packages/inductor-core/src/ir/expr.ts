@@ -158,6 +158,10 @@ export type Expr =
  * - `argmax`/`argmin`: the first index (over the flattened inner loop) of the extreme; NaN wins. dtype int64.
  * - `welford`: two results, mean and M2 (sum of squared deviations).
  * - `online_softmax`: two results, the maximum m and Σ exp(x - m); a row of only -inf gives m = -inf and NaN.
+ * - `mean` and `peak` are made by `inTwoPasses` alone: the average, and a maximum that may skip NaN because a sum of
+ *   exponentials follows which does not. No plan has them.
+ *
+ * What each does is written in `schedule/reductions`.
  */
 export type ReduceOp =
   | 'sum'
@@ -169,7 +173,9 @@ export type ReduceOp =
   | 'argmax'
   | 'argmin'
   | 'welford'
-  | 'online_softmax';
+  | 'online_softmax'
+  | 'mean'
+  | 'peak';
 
 /** One effect of a kernel's body. */
 export type Stmt =

@@ -90,6 +90,7 @@ function runLoop(kernel: LoopKernel, frame: Frame): void {
       if (stmt.kind === 'store') return storeEffect(frame, stmt, value, index!);
       const accumulator = new Accumulator(
         stmt.op,
+        stmt.value.dtype,
         stmt.dtype,
         stmt.ids.map((id) => frame.acc(id)),
       );

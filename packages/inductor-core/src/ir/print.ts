@@ -102,7 +102,7 @@ function printCheck(check: ValueCheck): string {
 }
 
 /** Prints expressions as numbered lines; each distinct expression once per printer. */
-class ExprPrinter {
+export class ExprPrinter {
   readonly lines: string[] = [];
   private readonly names = new Map<Expr, string>();
 

@@ -26,6 +26,8 @@ export const REDUCE_RESULTS: Readonly<Record<ReduceOp, number>> = {
   argmin: 1,
   welford: 2,
   online_softmax: 2,
+  mean: 1,
+  peak: 1,
 };
 
 /** Names of scalars are those of the program's values. */

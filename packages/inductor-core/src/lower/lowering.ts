@@ -18,6 +18,7 @@ import { inductorConfig } from '../config.js';
 import type { ConditionRule, IrBuilder } from '../ir/build.js';
 import type { Expr, ReduceOp } from '../ir/expr.js';
 import type { IndexExpr, LoopVar } from '../ir/index-expr.js';
+import { REDUCE_RESULTS } from '../ir/verify.js';
 import { postorder } from '../ir/walk.js';
 import { type ExprCost, exprCost } from './expr-cost.js';
 import type { ExternNode, IrBuffer, IrNode, IrScalar, MatmulNode } from './ir-node.js';
@@ -288,8 +289,9 @@ export class Lowering {
     order: readonly LoopVar[],
     value: Expr,
   ): LoweredTensor[] {
-    const results = op === 'welford' || op === 'online_softmax' ? 2 : 1;
-    const outs = Array.from({ length: results }, () => this.newBuffer(dtype, sizes, null));
+    const outs = Array.from({ length: REDUCE_RESULTS[op] }, () =>
+      this.newBuffer(dtype, sizes, null),
+    );
     this.nodes.push({
       kind: 'reduction',
       id: this.nodes.length,

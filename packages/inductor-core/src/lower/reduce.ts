@@ -9,6 +9,7 @@ import { type DType } from '@tessera/tensor';
 import { numelOf } from '@tessera/tensor/internal';
 import type { Expr, ReduceOp } from '../ir/expr.js';
 import { NARROW_INTEGERS } from '../ir/scalar-ops.js';
+import { REDUCE_RESULTS } from '../ir/verify.js';
 import type { IndexExpr, LoopVar } from '../ir/index-expr.js';
 import { ExprMath } from './expr-math.js';
 import { reducedView } from './reduced-view.js';
@@ -85,7 +86,7 @@ export function reducePlan(l: Lowering, plan: ReducePlan): LoweredTensor[] {
   const { op, sizes, inner, order, value } = plan;
   const resultDtype: DType = op === 'argmax' || op === 'argmin' ? 'int64' : plan.dtype;
   const count = inner.reduce((n, v) => n * v.size, 1);
-  const results = op === 'welford' || op === 'online_softmax' ? 2 : 1;
+  const results = REDUCE_RESULTS[op];
   if (count === 0 || numelOf(sizes) === 0) {
     return Array.from({ length: results }, () =>
       l.pointwise(sizes, l.ir.const(resultDtype, identityOf(op))),

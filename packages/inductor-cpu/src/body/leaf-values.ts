@@ -19,7 +19,8 @@ export function constantRegs(vb: VectorBuilder, dtype: DType, value: number): Re
     case 'i32':
       return vb.i32(value);
     case 'i64':
-      return vb.i64(BigInt(Math.trunc(value)));
+      // 2⁶³ is the double nearest to the largest int64.
+      return vb.i64(value >= 2 ** 63 ? 2n ** 63n - 1n : BigInt(Math.trunc(value)));
     case 'bool':
       return vb.i32(value === 0 ? 0 : -1);
   }

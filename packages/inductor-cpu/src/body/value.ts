@@ -56,9 +56,13 @@ export function wideMask(vb: VectorBuilder, mask: Value): Regs {
   );
 }
 
+/** Masks of 64-bit lanes that bools were made from: a selection between such lanes takes them as they are. */
+const wideMasks = new WeakMap<Regs, Regs>();
+
 /** The mask that fits the lanes of a kind. */
 export function maskFor(vb: VectorBuilder, mask: Value, kind: ElementKind): Regs {
-  return kind === 'f64' || kind === 'i64' ? wideMask(vb, mask) : mask.regs;
+  const isWide = kind === 'f64' || kind === 'i64';
+  return isWide ? (wideMasks.get(mask.regs) ?? wideMask(vb, mask)) : mask.regs;
 }
 
 /** A bool from the result of a comparison of values of a kind. */
@@ -68,6 +72,8 @@ export function boolValue(
   uniform: boolean,
   regs: Regs,
 ): Value {
-  const wide = kind === 'f64' || kind === 'i64';
-  return { kind: 'bool', uniform, regs: wide ? narrowRegs(vb, { kind, uniform, regs }) : regs };
+  if (kind !== 'f64' && kind !== 'i64') return { kind: 'bool', uniform, regs };
+  const narrow = narrowRegs(vb, { kind, uniform, regs });
+  wideMasks.set(narrow, regs);
+  return { kind: 'bool', uniform, regs: narrow };
 }

@@ -7,8 +7,16 @@
  * loops have a main part of whole iterations and one tail with the exact number of valid elements,
  * known when the code is generated (`loop-nest.ts`).
  */
-import type { LoopKernel } from '@tessera/inductor-core';
+import {
+  decayingExponentials,
+  inTwoPasses,
+  mustSettle,
+  SETTLE_EVERY,
+  type LoopKernel,
+  type ReduceStmt,
+} from '@tessera/inductor-core';
 import { BodyEmitter } from '../body/body-emitter.js';
+import { kindOf } from '../body/element-kind.js';
 import type { Affine } from '../body/loop-space.js';
 import type { Lanes } from '../body/scope.js';
 import type { CodeOptions } from '../body/vector-builder.js';
@@ -18,20 +26,15 @@ import type { WasmKernel } from '../wasm-kernel.js';
 import { emitExpNonPositive } from '../math/exponential.js';
 import { LoopNest } from './loop-nest.js';
 import { chooseShape, indicesOf, loopVars, type LoopShape } from './loop-shape.js';
-import { nonPositiveExponentials, passesOf, type Pass } from './passes.js';
+import { passesOf, type Pass } from './passes.js';
 import { prepareSpace } from './prepare-space.js';
-import type { Reducer } from './reducer.js';
+import { Reducer } from './reducer.js';
 import { RowCache } from './row-cache.js';
 import { ScanState } from './scan-state.js';
 import { WorkItems } from './work-items.js';
 
 /** Rows up to this many elements take two passes for Welford and online softmax. */
 const TWO_PASS_ELEMENTS = 1 << 15;
-/**
- * Iterations after which partial results move to the second level. A sum of n equal float32 elements is off by
- * up to n / 2 times 2⁻²⁴ of itself: 32 keep it below a millionth.
- */
-const SETTLE_ITERATIONS = 32;
 /** Variable of a kernel that has none: it still needs one along its lanes. */
 const UNIT = 'unit';
 
@@ -47,6 +50,8 @@ class LoopGenerator {
   readonly #outer: readonly string[];
   readonly #inner: readonly string[];
   readonly #shape: LoopShape;
+  /** The kernel with reductions in two passes. */
+  readonly #prepared: LoopKernel;
   readonly #passes: readonly Pass[];
   #cache: RowCache | undefined;
   #pass = 0;
@@ -65,9 +70,13 @@ class LoopGenerator {
     this.#body = new BodyEmitter(this.#f, kernel, space, options);
     this.#nest = new LoopNest(this.#body);
     this.#shape = chooseShape(kernel, space, this.#outer, this.#inner);
-    const innerCount = kernel.inner.reduce((n, { size }) => n * size, 1);
-    const split = this.#shape.mode === 'row' && innerCount <= TWO_PASS_ELEMENTS;
-    this.#passes = passesOf(kernel, split, innerCount);
+    const isShort = this.#points <= TWO_PASS_ELEMENTS;
+    const isSplit = ({ op, dtype }: ReduceStmt): boolean =>
+      (this.#shape.mode === 'row' && isShort) ||
+      // There is no vector form of a float64 exponential to rescale with.
+      (op === 'online_softmax' && kindOf(dtype) === 'f64');
+    this.#prepared = inTwoPasses(kernel, isSplit);
+    this.#passes = passesOf(this.#prepared);
   }
 
   generate(): WasmKernel {
@@ -142,13 +151,17 @@ class LoopGenerator {
     });
   }
 
+  /** Points of the inner loops. */
+  get #points(): number {
+    return this.kernel.inner.reduce((n, { size }) => n * size, 1);
+  }
+
   /** One sweep over the inner loops. */
   #emitInner(pass: Pass): void {
     const { vb, scope, space } = this.#body;
     const { mode, lane, groups } = this.#shape;
     const isRow = mode === 'row';
-    const points = this.#inner.reduce((n, name) => n * space.size(name), 1);
-    const settles = points / (isRow ? 4 * groups : 1) > 2 * SETTLE_ITERATIONS;
+    const settles = mustSettle(this.#points / (isRow ? 4 * groups : 1));
     const outside = scope.lanes as Lanes;
     const context = {
       vb,
@@ -156,9 +169,10 @@ class LoopGenerator {
       combine: isRow,
       settles,
       ragged: this.#inner.length > 1 && space.size(lane) % (4 * groups) !== 0,
+      count: this.#points,
     };
-    const reducers = pass.reductions.map((reduction) => reduction.reducer(context));
-    const scans = pass.scans.map((scan) => new ScanState(this.#body, scan, context.groups, isRow));
+    const reducers = pass.reductions.map((reduction) => new Reducer(reduction, context));
+    const scans = pass.scans.map((scan) => new ScanState(vb, scan, context.groups, isRow));
     for (const state of [...scans, ...reducers]) state.start();
     const step = (lanes: Lanes): void => {
       const position = this.#position();
@@ -166,12 +180,11 @@ class LoopGenerator {
         const { value, ids } = scan.statement;
         scope.bindAcc(ids[0]!, scan.update(this.#body.value(value), lanes));
       }
-      pass.reductions.forEach((reduction, i) => {
-        (reducers[i] as Reducer).update(reduction.value(this.#body), {
+      for (const reducer of reducers)
+        reducer.update(this.#body.value(reducer.statement.value), {
           lanes,
           position: () => this.#body.index.vector(position, undefined),
         });
-      });
       for (const stmt of pass.stores) this.#body.store(stmt);
     };
     const settle = settles
@@ -179,19 +192,18 @@ class LoopGenerator {
       : undefined;
     if (isRow) this.#sweepRow(settle, step);
     else this.#sweepColumn(settle, () => step(outside));
-    pass.reductions.forEach((reduction, i) =>
-      reduction.bind(this.#body, (reducers[i] as Reducer).finish()),
-    );
+    for (const reducer of reducers) {
+      const { ids } = reducer.statement;
+      reducer.finish().forEach((result, i) => scope.bindAcc(ids[i]!, result));
+    }
   }
 
   /** Scalar loops over the other inner variables, vectors along the lanes innermost. */
   #sweepRow(settle: (() => void) | undefined, step: (lanes: Lanes) => void): void {
     const { lane, groups } = this.#shape;
     const names = [...this.#inner.filter((name) => name !== lane), lane];
-    this.#nest.sweep(
-      names,
-      { step: 4 * groups, iterations: SETTLE_ITERATIONS, settle },
-      (begin, end) => this.#nest.vectors(lane, begin, end, groups, step),
+    this.#nest.sweep(names, { step: 4 * groups, iterations: SETTLE_EVERY, settle }, (begin, end) =>
+      this.#nest.vectors(lane, begin, end, groups, step),
     );
   }
 
@@ -200,10 +212,8 @@ class LoopGenerator {
     const last = this.#inner.at(-1);
     if (last === undefined) step();
     else
-      this.#nest.sweep(
-        this.#inner,
-        { step: 1, iterations: SETTLE_ITERATIONS, settle },
-        (begin, end) => this.#body.scope.loop(last, begin, end, 1, step),
+      this.#nest.sweep(this.#inner, { step: 1, iterations: SETTLE_EVERY, settle }, (begin, end) =>
+        this.#body.scope.loop(last, begin, end, 1, step),
       );
   }
 
@@ -221,11 +231,12 @@ class LoopGenerator {
   /** Cached rows, and exponentials whose argument is known not to be positive. */
   #overrideExpressions(): void {
     const body = this.#body;
-    const exponentials = nonPositiveExponentials(this.kernel);
+    const exponentials = decayingExponentials(this.#prepared);
     body.override = (expr) => {
       const cached = this.#cache?.load(expr, this.#pass);
       if (cached !== undefined) return cached;
-      if (!exponentials.has(expr) || expr.kind !== 'op') return undefined;
+      if (!exponentials.has(expr) || expr.kind !== 'op' || kindOf(expr.dtype) !== 'f32')
+        return undefined;
       return () => {
         const x = body.value(expr.args[0] as NonNullable<(typeof expr.args)[0]>);
         body.vb.hint = 'exp';

@@ -1,27 +1,32 @@
 /**
- * @file `Reducer`: running state of one reduction in vector registers.
+ * @file `Reducer`: the state of one reduction in vector registers.
  *
- * Every lane of every group has its own partial result. When the reduced variable lies along the lanes,
- * `combine` merges groups and lanes at the end into a uniform value, and elements past the end of the
- * row are masked out; when another variable lies along the lanes, each lane simply is a result.
- * The simple kinds (sum, product, extremes of integers, any, all) are here; extremes of floats,
- * `argmax`, Welford and online softmax have files of their own.
+ * What the state is and what happens to it says the `Reduction`; here are only registers. Every lane of every group
+ * has its own state. When the reduced variable lies along the lanes, `combine` merges groups and lanes at the end into
+ * a uniform value, and elements past the end of the row are made neutral; when another variable lies along the lanes,
+ * each lane simply is a result.
  */
-import type { Stmt } from '@tessera/inductor-core';
-import { lane, op, shuffle32 } from '../emit/code.js';
-import type { BinaryVectorOp } from '../emit/instructions.js';
-import type { Local } from '../emit/types.js';
+import {
+  postorder,
+  reductionOf,
+  type Assignments,
+  type Expr,
+  type Reduction,
+  type ReduceStmt,
+  type Register,
+} from '@tessera/inductor-core';
 import { convert } from '../body/convert.js';
-import { kindOf, registersPerGroup, SHAPES, type ElementKind } from '../body/element-kind.js';
+import { kindOf, registersPerGroup } from '../body/element-kind.js';
+import { constantRegs } from '../body/leaf-values.js';
+import { activeIn, anyTrue } from '../body/places.js';
 import type { Lanes } from '../body/scope.js';
 import type { Value } from '../body/value.js';
 import type { Reg, Regs, VectorBuilder } from '../body/vector-builder.js';
-import { activeIn } from '../body/places.js';
+import type { Local } from '../emit/types.js';
+import { CPU_TARGET } from './cpu-target.js';
+import { expand, joinLanes, laneMasks } from './lane-parts.js';
+import { reductionValues } from './reduction-values.js';
 import { assign, stateRegs } from './state-registers.js';
-import { WideSums } from './wide-sums.js';
-
-/** A reduce statement. */
-export type ReduceStmt = Extract<Stmt, { kind: 'reduce' }>;
 
 /** Where an update happens. */
 export interface Step {
@@ -30,199 +35,174 @@ export interface Step {
   readonly position: () => Regs;
 }
 
-/** See the file header. */
-export interface Reducer {
-  /** Sets the state to that of nothing; emitted before the loops. */
-  start(): void;
-  /** Takes in one vector iteration. */
-  update(value: Value, step: Step): void;
-  /** Moves partial results that lose precision as they grow to a second level; called now and then. */
-  settle(): void;
-  /** The finished results, one per result id. */
-  finish(): readonly Value[];
-}
-
 /** What a reducer is made for. */
 export interface ReducerContext {
   readonly vb: VectorBuilder;
   readonly groups: number;
   /** Whether lanes are parts of one result. */
   readonly combine: boolean;
-  /** Whether sums keep a second level of partial results. */
+  /** Whether lanes take in so many values that sums have to settle. */
   readonly settles: boolean;
   /** Whether whole vectors may follow a partial one. */
   readonly ragged: boolean;
+  /** Values that are reduced. */
+  readonly count: number;
 }
 
-/** Masks of the valid lanes of group g, per register; undefined where all are valid. */
-export function laneMasks(
-  vb: VectorBuilder,
-  kind: ElementKind,
-  active: number,
-): readonly (Regs | undefined)[] {
-  if (registersPerGroup(kind) === 1) {
-    return [active >= 4 ? undefined : vb.i32(...[0, 1, 2, 3].map((k) => (k < active ? -1 : 0)))];
-  }
-  return [0, 2].map((first) =>
-    active >= first + 2 ? undefined : vb.i64(...[0, 1].map((k) => (first + k < active ? -1n : 0n))),
-  );
+interface StateRegister extends Register {
+  readonly locals: readonly Local<'v128'>[];
 }
 
-/** The registers of a value for all groups, a uniform one repeated. */
-export function expand(value: Value, groups: number): Regs {
-  if (!value.uniform) return value.regs;
-  return Array.from({ length: groups * registersPerGroup(value.kind) }, () => value.regs[0] as Reg);
-}
-
-/** Lanes of a register exchanged: halves (distance 2) or neighbours (distance 1, 32-bit lanes only). */
-export function swapLanes(vb: VectorBuilder, regs: Regs, distance: 1 | 2): Regs {
-  return vb.map([regs], (x) =>
-    shuffle32(distance === 2 ? [2, 3, 0, 1] : [1, 0, 3, 2], x as Reg, x as Reg),
-  );
-}
-
-/** How two partial results of a kind join. */
-export interface Joining {
-  readonly kind: ElementKind;
-  readonly join: (vb: VectorBuilder, a: Regs, b: Regs) => Regs;
-}
-
-/** A reduction that joins elements as it joins partial results. */
-interface Simple extends Joining {
-  /** The result of nothing. */
-  readonly identity: (vb: VectorBuilder) => Regs;
-}
-
-function joinBy(name: BinaryVectorOp): Simple['join'] {
-  return (vb, a, b) => vb.bin(name, a, b);
-}
-
-/** 64-bit integers have no minimum and maximum instructions. */
-function pickBy(name: 'i64x2.gt_s' | 'i64x2.lt_s'): Simple['join'] {
-  return (vb, a, b) => vb.select(vb.bin(name, a, b), a, b);
-}
-
-function splat(vb: VectorBuilder, kind: ElementKind, value: number): Regs {
-  if (kind === 'f32') return vb.f32(value);
-  if (kind === 'f64') return vb.f64(value);
-  return kind === 'i64' ? vb.i64(BigInt(value)) : vb.i32(value);
-}
-
-function simpleOf(statement: ReduceStmt): Simple {
-  const kind = kindOf(statement.dtype);
-  const shape = SHAPES[kind];
-  switch (statement.op) {
-    case 'any':
-      return { kind: 'bool', identity: (vb) => vb.i32(0), join: joinBy('v128.or') };
-    case 'all':
-      return { kind: 'bool', identity: (vb) => vb.i32(-1), join: joinBy('v128.and') };
-    case 'sum':
-      return { kind, identity: (vb) => splat(vb, kind, 0), join: joinBy(`${shape}.add`) };
-    case 'prod':
-      return { kind, identity: (vb) => splat(vb, kind, 1), join: joinBy(`${shape}.mul`) };
-    default: {
-      const larger = statement.op === 'max';
-      if (kind === 'bool')
-        return {
-          kind,
-          identity: (vb) => vb.i32(larger ? 0 : -1),
-          join: joinBy(larger ? 'v128.or' : 'v128.and'),
-        };
-      if (kind === 'i64') {
-        const limit = larger ? -(2n ** 63n) : 2n ** 63n - 1n;
-        return {
-          kind,
-          identity: (vb) => vb.i64(limit),
-          join: pickBy(larger ? 'i64x2.gt_s' : 'i64x2.lt_s'),
-        };
-      }
-      return {
-        kind,
-        identity: (vb) => vb.i32(larger ? -(2 ** 31) : 2 ** 31 - 1),
-        join: joinBy(larger ? 'i32x4.max_s' : 'i32x4.min_s'),
-      };
-    }
-  }
-}
-
-const WIDE_SUM: Joining = { kind: 'f64', join: joinBy('f64x2.add') };
-
-/** Merges all groups and lanes into one register with equal lanes. */
-export function joinAll(vb: VectorBuilder, { kind, join }: Joining, regs: Regs): Regs {
-  let rest = regs;
-  while (rest.length > 1) {
-    const half = Math.ceil(rest.length / 2);
-    rest = [
-      ...join(vb, rest.slice(0, rest.length - half), rest.slice(half)),
-      ...rest.slice(rest.length - half, half),
-    ];
-  }
-  const halves = join(vb, rest, swapLanes(vb, rest, 2));
-  return registersPerGroup(kind) === 2 ? halves : join(vb, halves, swapLanes(vb, halves, 1));
-}
-
-/** Sum, product, extremes of integers, any, all. */
-export class SimpleReducer implements Reducer {
-  readonly #simple: Simple;
-  readonly #state: Local<'v128'>[];
-  readonly #wide: WideSums | undefined;
+/** See the file header. */
+export class Reducer {
+  readonly #reduction: Reduction;
+  readonly #state: ReadonlyMap<string, StateRegister>;
 
   constructor(
     readonly statement: ReduceStmt,
     readonly context: ReducerContext,
   ) {
-    const { vb, groups, settles } = context;
-    this.#simple = simpleOf(statement);
-    const count = groups * registersPerGroup(this.#simple.kind);
-    this.#state = stateRegs(vb, count, statement.op);
-    if (settles && statement.op === 'sum' && this.#simple.kind === 'f32')
-      this.#wide = new WideSums(vb, count);
+    const { vb, groups, combine, settles } = context;
+    const { op, value } = statement;
+    this.#reduction = reductionOf({ op, dtype: value.dtype, target: CPU_TARGET, settles });
+    this.#state = new Map(
+      this.#reduction.state.map((register) => {
+        const { name, dtype, isAlike } = register;
+        // What is alike in all lanes is so in all registers, but for rows that end in the middle of one.
+        const isOne = isAlike === true && !combine;
+        const count = isOne ? 1 : groups * registersPerGroup(kindOf(dtype));
+        return [name, { ...register, locals: stateRegs(vb, count, name) }];
+      }),
+    );
   }
 
+  /** Sets the state to that of nothing; emitted before the loops. */
   start(): void {
     const { vb } = this.context;
-    assign(vb, this.#state, this.#simple.identity(vb));
-    this.#wide?.start();
+    for (const { locals, dtype, identity } of this.#state.values())
+      assign(vb, locals, constantRegs(vb, dtype, identity));
   }
 
-  update(value: Value, { lanes }: Step): void {
-    const { vb, combine } = this.context;
-    const { kind, identity, join } = this.#simple;
+  /** Takes in one vector iteration. */
+  update(value: Value, { lanes, position }: Step): void {
+    const { vb, combine, ragged } = this.context;
+    const { update, neutral } = this.#reduction;
+    const isFull = lanes.groups === this.context.groups && activeIn(lanes, lanes.groups - 1) >= 4;
+    const isCut = combine && !isFull;
     vb.hint = this.statement.op;
-    const regs = expand(convert(vb, value, kind), lanes.groups);
-    const perGroup = registersPerGroup(kind);
-    const taken = regs.map((reg, i) => {
-      const mask = combine
-        ? laneMasks(vb, kind, activeIn(lanes, Math.floor(i / perGroup)))[i % perGroup]
-        : undefined;
-      return mask === undefined ? reg : (vb.select(mask, [reg], identity(vb))[0] as Reg);
-    });
-    // Interleaved: all joins first, then all assignments.
-    const joined = taken.map((reg, i) => join(vb, [this.#state[i] as Reg], [reg])[0] as Reg);
-    joined.forEach((reg, i) => vb.f.set(this.#state[i] as Local<'v128'>, reg));
+    const x = isCut && neutral !== undefined ? this.#padded(value, neutral, lanes) : value;
+    const at = (): Value => {
+      const regs = position();
+      return { kind: 'i32', uniform: regs.length === 1, regs };
+    };
+    const register = (name: string): Value =>
+      this.#read(name, lanes.groups, !isCut && !(combine && ragged));
+    const operand = (name: string): Value =>
+      name === 'x' ? x : name === 'at' ? at() : register(name);
+    for (const { where, set } of update) {
+      const [test] = where === undefined ? [] : this.#values([where], operand);
+      const step = (): void =>
+        this.#assign(
+          set,
+          operand,
+          lanes.groups,
+          neutral === undefined && isCut ? lanes : undefined,
+        );
+      if (test === undefined) step();
+      else vb.f.if(anyTrue(test.regs), step);
+    }
   }
 
+  /** Moves partial results that lose precision as they grow; called now and then. */
   settle(): void {
+    const { settling } = this.#reduction;
+    if (settling === undefined) return;
     this.context.vb.hint = this.statement.op;
-    this.#wide?.take(this.#state);
+    this.#assign(settling.set, (name) => this.#read(name), this.context.groups);
   }
 
+  /** The finished results, one per result id. */
   finish(): readonly Value[] {
-    const { vb, combine } = this.context;
+    const { vb, combine, groups, count } = this.context;
+    const { part, handOver, merge, commutes, finish } = this.#reduction;
     this.settle();
     vb.hint = this.statement.op;
-    const { kind, join } = this.#wide === undefined ? this.#simple : WIDE_SUM;
-    const regs = this.#wide?.regs ?? this.#state;
-    const value: Value = combine
-      ? { kind, uniform: true, regs: joinAll(vb, { kind, join }, regs) }
-      : { kind, uniform: false, regs };
-    return [convert(vb, value, kindOf(this.statement.dtype))];
+    let parts = this.#values(handOver, (name) => this.#read(name));
+    const merged = (a: readonly Value[], b: readonly Value[]): readonly Value[] => {
+      const operands = new Map<string, Value>();
+      part.forEach(({ name }, i) => operands.set(name, a[i]!).set(`other.${name}`, b[i]!));
+      return this.#values(merge, (name) => operands.get(name)!);
+    };
+    if (combine) {
+      const compares = postorder(merge).some(({ dtype }) => dtype === 'bool');
+      parts = joinLanes(vb, { merge: merged, commutes, compares }, parts, groups);
+    }
+    const { dtype } = this.statement;
+    const size: Value = { kind: kindOf(dtype), uniform: true, regs: [] };
+    const results = this.#values(finish, (name) =>
+      name === 'size'
+        ? { ...size, regs: constantRegs(vb, dtype, count) }
+        : parts[part.findIndex((register) => register.name === name)]!,
+    );
+    return results.map((result) => convert(vb, result, kindOf(dtype)));
   }
-}
 
-/** The first lane of a register in all lanes. */
-export function splatFirst(vb: VectorBuilder, kind: ElementKind, regs: Regs): Regs {
-  if (registersPerGroup(kind) === 2)
-    return vb.map([regs], (x) => shuffle32([0, 1, 0, 1], x as Reg, x as Reg));
-  return vb.map([regs], (x) => op('i32x4.splat', lane('i32x4.extract_lane', 0, x as Reg)));
+  #values(roots: readonly Expr[], operand: (name: string) => Value): Value[] {
+    return reductionValues(this.context.vb, this.#reduction, roots, operand);
+  }
+
+  /** A register in the first groups; `isAlike` says that all lanes have taken in the same number of values. */
+  #read(name: string, groups: number = this.context.groups, isAlike = false): Value {
+    const { locals, dtype, isAlike: mayBeAlike } = this.#state.get(name)!;
+    const kind = kindOf(dtype);
+    const isOne = mayBeAlike === true && (isAlike || !this.context.combine);
+    const count = isOne ? 1 : groups * registersPerGroup(kind);
+    return { kind, uniform: isOne, regs: locals.slice(0, count) };
+  }
+
+  /** Sets registers of the first groups, in `within` only those of valid lanes. */
+  #assign(
+    set: Assignments,
+    operand: (name: string) => Value,
+    groups: number,
+    within?: Lanes,
+  ): void {
+    const { vb } = this.context;
+    const values = this.#values(
+      set.map(([, value]) => value),
+      operand,
+    );
+    const kept = set.map(([name], i) =>
+      within === undefined ? values[i]!.regs : this.#kept(name, values[i]!, within),
+    );
+    set.forEach(([name], i) => {
+      const { locals, dtype, isAlike } = this.#state.get(name)!;
+      const isForAll = isAlike === true && values[i]!.uniform && within === undefined;
+      const count = isForAll ? locals.length : groups * registersPerGroup(kindOf(dtype));
+      assign(vb, locals.slice(0, count), kept[i]!);
+    });
+  }
+
+  #kept(name: string, value: Value, lanes: Lanes): Regs {
+    const { vb } = this.context;
+    const before = this.#read(name, lanes.groups).regs;
+    return this.#masked(value, lanes, (mask, reg, i) => vb.select(mask, [reg], [before[i]!])[0]!);
+  }
+
+  #padded(value: Value, neutral: number, lanes: Lanes): Value {
+    const { vb } = this.context;
+    const nothing = constantRegs(vb, this.statement.value.dtype, neutral);
+    const regs = this.#masked(value, lanes, (mask, reg) => vb.select(mask, [reg], nothing)[0]!);
+    return { kind: value.kind, uniform: false, regs };
+  }
+
+  #masked(value: Value, lanes: Lanes, choose: (mask: Regs, reg: Reg, i: number) => Reg): Regs {
+    const { vb } = this.context;
+    const perGroup = registersPerGroup(value.kind);
+    return expand(value, lanes.groups).map((reg, i) => {
+      const active = activeIn(lanes, Math.floor(i / perGroup));
+      const mask = laneMasks(vb, value.kind, active)[i % perGroup];
+      return mask === undefined ? reg : choose(mask, reg, i);
+    });
+  }
 }

@@ -6,55 +6,61 @@
  * one iteration to the next is a single operation. Where another variable lies along the lanes, every lane is
  * a scan of its own. Sums and products of float32 run in float64, as PyTorch's do on the CPU.
  */
-import type { ScalarOp } from '@tessera/inductor-core';
-import type { DType } from '@tessera/tensor';
-import type { BodyEmitter } from '../body/body-emitter.js';
+import {
+  reductionOf,
+  type Reduction,
+  type ReduceStmt,
+  type TargetDescription,
+} from '@tessera/inductor-core';
 import { convert, wrapTo } from '../body/convert.js';
 import { kindOf, registersPerGroup, type ElementKind } from '../body/element-kind.js';
+import { constantRegs } from '../body/leaf-values.js';
 import { activeIn } from '../body/places.js';
 import type { Lanes } from '../body/scope.js';
 import type { Value } from '../body/value.js';
-import type { Reg, Regs } from '../body/vector-builder.js';
+import type { Reg, Regs, VectorBuilder } from '../body/vector-builder.js';
 import type { Local } from '../emit/types.js';
-import { expand, laneMasks, type ReduceStmt } from './reducer.js';
+import { CPU_TARGET } from './cpu-target.js';
+import { expand, laneMasks } from './lane-parts.js';
+import { reductionValues } from './reduction-values.js';
 import { assign, stateRegs } from './state-registers.js';
 
-const JOIN: Readonly<Partial<Record<ReduceStmt['op'], ScalarOp>>> = {
-  sum: 'add',
-  prod: 'mul',
-  max: 'maximum',
-  min: 'minimum',
-};
+/** A scan shows its state at every element, so NaN cannot stay in a register of its own. */
+const SCAN_TARGET: TargetDescription = { ...CPU_TARGET, separateNan: false };
 
 /** See the file header. */
 export class ScanState {
+  readonly #reduction: Reduction;
   readonly #kind: ElementKind;
-  readonly #dtype: DType;
   readonly #state: Local<'v128'>[];
 
   /** `combine`: the scanned variable lies along the lanes. */
   constructor(
-    readonly body: BodyEmitter,
+    readonly vb: VectorBuilder,
     readonly statement: ReduceStmt,
     groups: number,
     readonly combine: boolean,
   ) {
     const { op, dtype } = statement;
     const isWide = kindOf(dtype) === 'f32' && (op === 'sum' || op === 'prod');
-    this.#dtype = isWide ? 'float64' : dtype;
-    this.#kind = kindOf(this.#dtype);
+    this.#reduction = reductionOf({ op, dtype: isWide ? 'float64' : dtype, target: SCAN_TARGET });
+    this.#kind = kindOf(this.#register.dtype);
     const count = combine ? 1 : groups * registersPerGroup(this.#kind);
-    this.#state = stateRegs(body.vb, count, `running_${op}`);
+    this.#state = stateRegs(vb, count, `running_${op}`);
+  }
+
+  get #register(): Reduction['state'][number] {
+    return this.#reduction.state[0]!;
   }
 
   /** Sets the state to that of nothing; emitted before the loops. */
   start(): void {
-    assign(this.body.vb, this.#state, this.#identity());
+    assign(this.vb, this.#state, this.#identity);
   }
 
   /** Takes in one vector iteration; the running values at its elements. */
   update(value: Value, lanes: Lanes): Value {
-    const { vb } = this.body;
+    const { vb } = this;
     vb.hint = this.statement.op;
     const x = expand(convert(vb, value, this.#kind), lanes.groups);
     const running = this.combine ? this.#along(x, lanes) : this.#join(this.#state, x);
@@ -65,9 +71,9 @@ export class ScanState {
   }
 
   #along(x: Regs, lanes: Lanes): Regs {
-    const { vb } = this.body;
+    const { vb } = this;
     const perGroup = registersPerGroup(this.#kind);
-    const nothing = this.#identity();
+    const nothing = this.#identity;
     // What lies past the end of the row must not reach the elements of the next.
     let within: Regs = x.map((reg, i) => {
       const active = activeIn(lanes, Math.floor(i / perGroup));
@@ -87,31 +93,23 @@ export class ScanState {
   /** The last lane of a register in all lanes. */
   #last(reg: Reg): Regs {
     const isWide = registersPerGroup(this.#kind) === 2;
-    return this.body.vb.shuffle(isWide ? [2, 3, 2, 3] : [3, 3, 3, 3], [reg]);
+    return this.vb.shuffle(isWide ? [2, 3, 2, 3] : [3, 3, 3, 3], [reg]);
   }
 
   #join(a: Regs, b: Regs): Regs {
-    const value = (regs: Regs): Value => ({ kind: this.#kind, uniform: false, regs });
-    return this.body.apply(JOIN[this.statement.op]!, this.#dtype, [value(a), value(b)]).regs;
+    const { merge } = this.#reduction;
+    const { name } = this.#register;
+    const [joined] = reductionValues(this.vb, this.#reduction, merge, (operand) => ({
+      kind: this.#kind,
+      uniform: false,
+      regs: operand === name ? a : b,
+    }));
+    return joined!.regs;
   }
 
   /** The running value before the first element. */
-  #identity(): Regs {
-    const { vb } = this.body;
-    const { op } = this.statement;
-    const sign = op === 'max' ? -1 : 1;
-    const isExtreme = op === 'max' || op === 'min';
-    switch (this.#kind) {
-      case 'f32':
-        return vb.f32(sign * Infinity);
-      case 'f64':
-        return vb.f64(isExtreme ? sign * Infinity : op === 'prod' ? 1 : 0);
-      case 'i64':
-        return vb.i64(
-          isExtreme ? (sign < 0 ? -(2n ** 63n) : 2n ** 63n - 1n) : BigInt(Number(op === 'prod')),
-        );
-      default:
-        return vb.i32(isExtreme ? (sign < 0 ? -(2 ** 31) : 2 ** 31 - 1) : Number(op === 'prod'));
-    }
+  get #identity(): Regs {
+    const { dtype, identity } = this.#register;
+    return constantRegs(this.vb, dtype, identity);
   }
 }

@@ -5,8 +5,6 @@
  * float it is NaN. Sums count in 64 bits, so only their result has to fit. Comparisons take it for a number.
  */
 import type { Expr, ScalarOp } from '@tessera/inductor-core';
-import type { ReduceForm, ReduceSite } from './reduce-ops.js';
-import { typeName, type ScalarType } from './wgsl-types.js';
 
 /** See the file header. */
 export const LOST_INT64: number = -(2 ** 31);
@@ -77,59 +75,4 @@ export function farComparison({ op, args }: Extract<Expr, { kind: 'op' }>): bool
     default:
       return null;
   }
-}
-
-const of = (type: ScalarType, site: ReduceSite): string => typeName(type, site.width);
-
-/** The sum of int64: low and high word, and whether an element was lost before. */
-export const LONG_SUM: ReduceForm = {
-  variables: () => [
-    { name: 'low', type: 'u32', initial: '0u' },
-    { name: 'high', type: 'i32', initial: '0' },
-    { name: 'lost', type: 'u32', initial: '0u' },
-  ],
-  update: ([low, high, lost], x, _at, site) => {
-    const [zero, one] = [`${of('u32', site)}(0u)`, `${of('u32', site)}(1u)`];
-    return [
-      `${lost} = ${lost} | select(${zero}, ${one}, ${site.helper('lost_long')}(${x}));`,
-      ...addWords(
-        low,
-        high,
-        `bitcast<${of('u32', site)}>(${x})`,
-        `(${x} >> ${of('u32', site)}(31u))`,
-        site,
-      ),
-    ];
-  },
-  merge: (a, b, site) => [
-    `${a[2]} = ${a[2]} | ${b[2]};`,
-    ...addWords(a[0], a[1], b[0], b[1], site),
-  ],
-  results: ([low, high, lost], site) => {
-    const value = `bitcast<${of('i32', site)}>(${low})`;
-    const outside = `(${high} != (${value} >> ${of('u32', site)}(31u)))`;
-    return [
-      {
-        text: `${site.helper('kept_long')}(${value}, (${lost} != ${of('u32', site)}(0u)) | ${outside})`,
-        type: 'i32',
-      },
-    ];
-  },
-};
-
-/** Adds two words to two; a carry shows in a sum below what was added. */
-function addWords(
-  low: string,
-  high: string,
-  addedLow: string,
-  addedHigh: string,
-  site: ReduceSite,
-): string[] {
-  const added = site.fresh();
-  const [none, one] = [`${of('i32', site)}(0)`, `${of('i32', site)}(1)`];
-  return [
-    `let ${added} = ${addedLow};`,
-    `${low} = ${low} + ${added};`,
-    `${high} = ${high} + ${addedHigh} + select(${none}, ${one}, ${low} < ${added});`,
-  ];
 }

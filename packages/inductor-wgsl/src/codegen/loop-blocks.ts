@@ -2,9 +2,8 @@
  * @file Nests of `for` loops, and the same cut into blocks of a few steps with something to do after each.
  */
 import { CodeBlock } from './code-block.js';
-import type { ProgramBuilder } from './program.js';
-import { settlingOf, type Settling } from './settling.js';
-import type { PartialResult } from './workgroup-reducer.js';
+import type { NameScope } from './names.js';
+import type { PartialResult } from './partial-result.js';
 
 /** A loop by `step` from `begin` to below `limit`, texts of u32. */
 export interface Loop {
@@ -31,28 +30,32 @@ function nestLoops(loops: readonly Loop[], content: CodeBlock): CodeBlock {
   return inner;
 }
 
-/** Loops around `content`, outermost first; partial results that need it settle now and then. */
+/**
+ * Loops around `content`, outermost first; partial results that need it settle after blocks of a few steps. Where that
+ * costs as much as a step for each value would, blocks and their number are about as long.
+ */
 export function settledLoops(
   loops: readonly Loop[],
   content: CodeBlock,
   partials: readonly PartialResult[],
-  builder: ProgramBuilder,
+  names: NameScope,
 ): CodeBlock {
+  const settling = partials.flatMap(({ reduction }) => reduction.settling ?? []);
+  if (settling.length === 0) return nestLoops(loops, content);
   const steps = loops.reduce((n, { trips }) => n * trips, 1);
-  const settling = settlingOf(partials, steps, builder);
-  if (settling === null) return nestLoops(loops, content);
-  const whole = new CodeBlock();
-  whole.append(settling.start);
-  whole.append(blockedLoops(loops, content, settling, builder.names.fresh('first')));
-  whole.append(settling.finish);
-  return whole;
+  const every = settling.flatMap((each) => each.every ?? []);
+  const block = every.length > 0 ? Math.min(...every) : Math.ceil(Math.sqrt(steps));
+  const settle = new CodeBlock();
+  for (const partial of partials) partial.settle(settle);
+  return blockedLoops(loops, content, block, settle, names.fresh('first'));
 }
 
 /** Loops with `settle` after about `block` steps, wherever among them that falls. */
 function blockedLoops(
   loops: readonly Loop[],
   content: CodeBlock,
-  { block, settle }: Settling,
+  block: number,
+  settle: CodeBlock,
   first: string,
 ): CodeBlock {
   let depth = loops.length - 1;

@@ -8,6 +8,7 @@
  */
 import {
   postorder,
+  reductionOf,
   stmtRoots,
   type Expr,
   type IndexExpr,
@@ -16,9 +17,9 @@ import {
 } from '@tessera/inductor-core';
 import { laneAccess } from './lane-stride.js';
 import { extent, fastest } from './loop-vars.js';
-import { stateTypes } from './reduce-ops.js';
-import type { WgslTarget } from './target.js';
-import type { Width } from './wgsl-types.js';
+import { SCHEDULE_TARGET, type WgslTarget } from './target.js';
+import { carrier } from './workgroup-reducer.js';
+import { computeType, type Width } from './wgsl-types.js';
 
 /** See the file header. Thread counts are powers of two. */
 export interface ReductionSchedule {
@@ -120,8 +121,12 @@ function largestWorkgroup(kernel: LoopKernel, width: Width, target: WgslTarget):
     const counts = new Map<string, number>();
     for (const stmt of stage.body) {
       if (stmt.kind !== 'reduce') continue;
-      for (const type of stateTypes(stmt.op, stmt.value.dtype))
+      const { op, value } = stmt;
+      for (const { dtype } of reductionOf({ op, dtype: value.dtype, target: SCHEDULE_TARGET })
+        .part) {
+        const type = carrier(computeType(dtype));
         counts.set(type, (counts.get(type) ?? 0) + 1);
+      }
     }
     for (const [type, count] of counts)
       variables.set(type, Math.max(count, variables.get(type) ?? 0));

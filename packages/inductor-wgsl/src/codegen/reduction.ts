@@ -5,26 +5,34 @@
  * All threads hold every finished result, so an inner stage after a reduction starts without further
  * communication; what it reads again comes from cache, or from registers when the schedule unrolls.
  */
-import { stmtRoots, type LoopKernel, type Stage, type Stmt } from '@tessera/inductor-core';
+import {
+  inTwoPasses,
+  mustSettle,
+  reductionOf,
+  stmtRoots,
+  type LoopKernel,
+  type ReduceStmt,
+  type Stage,
+} from '@tessera/inductor-core';
 import { CodeBlock } from './code-block.js';
 import { linearGrid } from './dispatch.js';
 import { ExprEmitter } from './expr-emitter.js';
 import type { SymbolText } from './index-emitter.js';
 import { LaneContext } from './lane-context.js';
+import { nestedLoops, stridedSymbols, type InnerLoops } from './inner-loops.js';
 import { settledLoops, type Loop } from './loop-blocks.js';
 import { decompose, extent, fastest } from './loop-vars.js';
 import { ProgramBuilder, type WgslProgram } from './program.js';
-import { reduceForm, type ReduceSite } from './reduce-ops.js';
+import { PartialResult } from './partial-result.js';
 import { chooseReductionSchedule, type ReductionSchedule } from './reduction-schedule.js';
-import { splitOnlineSoftmax } from './split-softmax.js';
 import { emitStore, type StoreSink } from './store-emitter.js';
-import type { WgslTarget } from './target.js';
+import { SCHEDULE_TARGET, type WgslTarget } from './target.js';
 import type { Value } from './value.js';
 import { widen } from './value.js';
 import type { KernelVariant } from './variant.js';
 import { chooseVectorBuffers } from './vector-buffers.js';
-import { WorkgroupReducer, type PartialResult } from './workgroup-reducer.js';
-import { typeName } from './wgsl-types.js';
+import { WorkgroupReducer } from './workgroup-reducer.js';
+import { typeName, type Width } from './wgsl-types.js';
 
 /** Generates a kernel that has inner stages. */
 export function generateReduction(
@@ -33,11 +41,11 @@ export function generateReduction(
   variant: KernelVariant,
   schedule: ReductionSchedule = chooseReductionSchedule(kernel, target),
 ): WgslProgram {
-  const prepared = schedule.steps > 0 ? splitOnlineSoftmax(kernel) : kernel;
+  // Values in registers cost nothing to read again, and each exponential is computed once.
+  const isSplit = ({ op }: ReduceStmt): boolean => op === 'online_softmax';
+  const prepared = schedule.steps > 0 ? inTwoPasses(kernel, isSplit) : kernel;
   return new ReductionGenerator(prepared, target, variant, schedule).generate();
 }
-
-type Reduce = Extract<Stmt, { kind: 'reduce' }>;
 
 /** A step of the unrolled inner loop. */
 interface Step {
@@ -45,6 +53,13 @@ interface Step {
   /** Text of the position in the inner loop (in units of lanes). */
   readonly position: string;
   readonly valid: string | null;
+}
+
+/** How a step takes in its values. */
+interface Accumulation {
+  readonly updates?: CodeBlock;
+  /** Text of the lanes that hold a value; all do where there is none. */
+  readonly valid?: string | null;
 }
 
 class ReductionGenerator {
@@ -96,7 +111,7 @@ class ReductionGenerator {
     );
     this.innerUnits = extent(kernel.inner) / (lanes === 'inner' ? 4 : 1);
     this.outerUnits = extent(kernel.outer) / (lanes === 'outer' ? 4 : 1);
-    this.reducer = new WorkgroupReducer(this.builder, this.body, schedule);
+    this.reducer = new WorkgroupReducer(this.builder, this.body, schedule, extent(kernel.inner));
   }
 
   generate(): WgslProgram {
@@ -163,58 +178,53 @@ class ReductionGenerator {
 
   private loopStage(stage: Stage): void {
     const { schedule, kernel, builder } = this;
-    const partials = this.declarePartials(stage);
     const content = new CodeBlock();
-    const nested = schedule.innerThreads === 1 && kernel.inner.filter((v) => v.size > 1).length > 1;
-    if (nested) {
-      const { symbols, loops, position } = this.nestedLoops();
-      this.emitter.enter(content, symbols);
-      this.accumulate(stage, partials, this.positions(position), { full: content });
-      this.emitter.leave();
-      const whole = settledLoops(loops, content, partials, builder);
-      if (this.active === null) this.body.append(whole);
-      else this.body.nest(`if (${this.active})`, whole);
-    } else {
-      const at = builder.names.fresh('r');
-      this.emitter.enter(
-        content,
-        decompose(content, builder.names, kernel.inner, at, this.laneOption()),
-      );
-      this.accumulate(stage, partials, this.positions(at), { full: content });
-      this.emitter.leave();
-      this.sweep(at, this.innerUnits, schedule.innerThreads, content, partials);
-    }
+    const isNested =
+      schedule.innerThreads === 1 && kernel.inner.filter((v) => v.size > 1).length > 1;
+    const { loops, position, symbols } = isNested
+      ? nestedLoops(kernel.inner, this.innerLane, builder.names)
+      : this.flatLoop(content);
+    const steps = loops.reduce((n, { trips }) => n * trips, 1);
+    const partials = this.declarePartials(stage, steps);
+    this.emitter.enter(content, symbols);
+    this.accumulate(stage, partials, this.positions(position), { full: content });
+    this.emitter.leave();
+    const whole = settledLoops(loops, content, partials, builder.names);
+    if (isNested && this.active !== null) this.body.nest(`if (${this.active})`, whole);
+    else this.body.append(whole);
     this.finish(partials);
   }
 
+  /** One loop over the place in the inner loops, which is taken apart in `content`. */
+  private flatLoop(content: CodeBlock): InnerLoops {
+    const { builder, kernel, schedule } = this;
+    const at = builder.names.fresh('r');
+    const loop = this.sweep(at, this.innerUnits, schedule.innerThreads);
+    const symbols = decompose(content, builder.names, kernel.inner, at, this.laneOption());
+    return { loops: [loop], position: at, symbols };
+  }
+
   /** A loop of this thread over `at`, from `part` on, up to `size` by `step`. */
-  private sweep(
-    at: string,
-    size: number,
-    step: number,
-    content: CodeBlock,
-    partials: readonly PartialResult[],
-  ): void {
+  private sweep(at: string, size: number, step: number): Loop {
     const limit = this.active === null ? `${size}u` : `select(0u, ${size}u, ${this.active})`;
-    const trips = Math.ceil(size / step);
-    const loop = { name: at, begin: this.part, limit, step, trips };
-    this.body.append(settledLoops([loop], content, partials, this.builder));
+    return { name: at, begin: this.part, limit, step, trips: Math.ceil(size / step) };
   }
 
   /** Lanes that are `innerThreads` elements apart: full rounds, then one in which some lanes are past the end. */
   private stridedStage(stage: Stage): void {
     const { schedule, kernel, builder } = this;
-    const partials = this.declarePartials(stage);
     const step = schedule.innerThreads;
     const { size } = fastest(kernel.inner)!;
     const whole = size - (size % (4 * step));
     const at = builder.names.fresh('r');
-    const loop = new CodeBlock();
-    const symbols = this.stridedSymbols(at);
-    this.emitter.enter(loop, symbols.all);
-    this.accumulate(stage, partials, symbols.lanes, { full: loop });
+    const loop = this.sweep(at, whole, 4 * step);
+    const partials = this.declarePartials(stage, loop.trips);
+    const content = new CodeBlock();
+    const symbols = stridedSymbols(kernel.inner, schedule.innerThreads, at);
+    this.emitter.enter(content, symbols.all);
+    this.accumulate(stage, partials, symbols.lanes, { full: content });
     this.emitter.leave();
-    this.sweep(at, whole, 4 * step, loop, partials);
+    this.body.append(settledLoops([loop], content, partials, builder.names));
     if (whole < size) this.stridedTail(stage, partials, whole, size);
     this.finish(partials);
   }
@@ -225,66 +235,29 @@ class ReductionGenerator {
     whole: number,
     size: number,
   ): void {
-    const { builder, body, emitter, schedule } = this;
+    const { builder, body, emitter, schedule, kernel } = this;
     const at = builder.names.fresh('r');
     const valid = builder.names.fresh('valid');
     const tail = new CodeBlock();
     const updates = new CodeBlock();
     const writes = new CodeBlock();
-    const symbols = this.stridedSymbols(at);
+    const symbols = stridedSymbols(kernel.inner, schedule.innerThreads, at);
     tail.line(`let ${at} = ${whole}u + ${this.part};`);
     tail.line(`let ${valid} = ${symbols.lanes} < vec4u(${size}u);`);
-    for (const name of partials.flatMap(({ state }) => state))
-      updates.line(`let ${name}_kept = ${name};`);
     emitter.enter(tail, symbols.all);
     const condition = (j: number): string => `${at} + ${j * schedule.innerThreads}u < ${size}u`;
     const sink = { full: new CodeBlock(), partial: { block: writes, condition } };
-    this.accumulate(stage, partials, symbols.lanes, sink, updates);
+    this.accumulate(stage, partials, symbols.lanes, sink, { updates, valid });
     emitter.leave();
-    for (const name of partials.flatMap(({ state }) => state)) {
-      updates.line(`${name} = select(${name}_kept, ${name}, ${valid});`);
-    }
+    for (const partial of partials) partial.settle(updates);
     tail.append(updates);
     tail.append(writes);
     if (this.active === null) body.append(tail);
     else body.nest(`if (${this.active})`, tail);
   }
 
-  private stridedSymbols(at: string): { all: Map<string, SymbolText>; lanes: string } {
-    const step = this.schedule.innerThreads;
-    const lanes = `(${at} + vec4u(0u, ${step}u, ${2 * step}u, ${3 * step}u))`;
-    const lane = fastest(this.kernel.inner)!;
-    const all = new Map<string, SymbolText>();
-    for (const v of this.kernel.inner) {
-      all.set(v.name, v === lane ? { text: at, width: 1, lanes } : { text: '0u', width: 1 });
-    }
-    return { all, lanes };
-  }
-
   private laneOption(): { lane?: string } {
     return this.innerLane === undefined ? {} : { lane: this.innerLane };
-  }
-
-  /** One `for` per inner variable: no division when a thread walks the whole loop itself. */
-  private nestedLoops(): { symbols: Map<string, SymbolText>; loops: Loop[]; position: string } {
-    const symbols = new Map<string, SymbolText>();
-    const loops: Loop[] = [];
-    let position = '';
-    for (const v of this.kernel.inner) {
-      const name = this.builder.names.claim(v.name);
-      const isLane = v.name === this.innerLane;
-      const step = isLane ? 4 : 1;
-      const trips = Math.ceil(v.size / step);
-      loops.push({ name, begin: '0u', limit: `${v.size}u`, step, trips });
-      symbols.set(v.name, {
-        text: name,
-        width: 1,
-        ...(isLane && { lanes: `(${name} + vec4u(0u, 1u, 2u, 3u))` }),
-      });
-      const own = isLane ? `${name} / 4u` : name;
-      position = position === '' ? own : `(${position}) * ${trips}u + ${own}`;
-    }
-    return { symbols, loops, position };
   }
 
   private unroll(): Step[] {
@@ -302,12 +275,18 @@ class ReductionGenerator {
   }
 
   private unrolledStage(stage: Stage, steps: readonly Step[]): void {
-    const partials = this.declarePartials(stage);
+    const partials = this.declarePartials(stage, steps.length);
     for (const step of steps) {
       this.emitter.enter(this.body, step.symbols, step);
       const writes = new CodeBlock();
       const updates = new CodeBlock();
-      this.accumulate(stage, partials, this.positions(step.position), { full: writes }, updates);
+      this.accumulate(
+        stage,
+        partials,
+        this.positions(step.position),
+        { full: writes },
+        { updates },
+      );
       if (step.valid === null) this.body.append(updates);
       else this.body.nest(`if (${step.valid})`, updates);
       this.guarded(writes, step.valid);
@@ -316,63 +295,61 @@ class ReductionGenerator {
     this.finish(partials);
   }
 
-  private declarePartials(stage: Stage): PartialResult[] {
-    return stage.body
-      .filter((stmt): stmt is Reduce => stmt.kind === 'reduce')
-      .map((stmt) => this.reducer.declare(this.site(stmt), stmt.ids));
-  }
-
-  private site(stmt: Reduce): ReduceSite {
-    const { width } = this.context;
-    return {
-      op: stmt.op,
-      dtype: stmt.value.dtype,
-      width,
-      helper: (name) => this.emitter.helper(name, width),
-      fresh: () => this.builder.names.fresh('u'),
+  /** Declares the state of a stage's reductions, of which this thread makes so many steps. */
+  private declarePartials(stage: Stage, steps: number): PartialResult[] {
+    const { builder, body, emitter } = this;
+    const site = {
+      width: this.context.width,
+      helper: (name: string, width: Width) => emitter.helper(name, width),
+      fresh: () => builder.names.fresh('u'),
     };
+    return stage.body.flatMap((stmt) => {
+      if (stmt.kind !== 'reduce') return [];
+      const { op, ids, value } = stmt;
+      const options = { op, dtype: value.dtype, target: SCHEDULE_TARGET };
+      const reduction = reductionOf({ ...options, settles: mustSettle(steps) });
+      return [new PartialResult(reduction, ids, site, builder.names, body)];
+    });
   }
 
   /** Places in the inner loop of all lanes, given the place of this thread in units of lanes. */
   private positions(unit: string): string {
-    return this.schedule.lanes === 'inner'
-      ? `(vec4u(${unit}) * 4u + vec4u(0u, 1u, 2u, 3u))`
-      : `${typeName('u32', this.context.width)}(${unit})`;
+    if (this.schedule.lanes === 'inner') return `(vec4u(${unit}) * 4u + vec4u(0u, 1u, 2u, 3u))`;
+    return this.context.width === 1 ? unit : `vec4u(${unit})`;
   }
 
-  /** Emits the statements of an inner stage for one position on each lane. */
+  /**
+   * Emits the statements of an inner stage for one position on each lane, of which those count that are `valid`;
+   * `updates` is where the state changes.
+   */
   private accumulate(
     stage: Stage,
     partials: readonly PartialResult[],
     positions: string,
     sink: StoreSink,
-    updates: CodeBlock = this.emitter.block,
+    { updates = this.emitter.block, valid = null }: Accumulation = {},
   ): void {
     const { width } = this.context;
+    const at: Value = {
+      text: `${typeName('i32', width)}(${positions})`,
+      type: 'i32',
+      width,
+      atom: false,
+    };
     let next = 0;
     for (const stmt of stage.body) {
       if (stmt.kind === 'store') {
         emitStore(this.emitter, stmt, sink);
         continue;
       }
-      const { site, state } = partials[next++];
-      let value = this.emitter.value(stmt.value);
-      if (value.type === 'bool' && (stmt.op === 'argmax' || stmt.op === 'argmin')) {
-        value = {
-          text: `${typeName('u32', value.width)}(${value.text})`,
-          type: 'u32',
-          width: value.width,
-          atom: false,
-        };
-      }
+      const value = this.emitter.value(stmt.value);
       const x = this.emitter.atom({
         ...value,
         text: widen(value, width),
         width,
         atom: value.atom && value.width === width,
       });
-      for (const line of reduceForm(site).update(state, x.text, positions, site))
-        updates.line(line);
+      partials[next++].update(updates, x, at, valid);
     }
   }
 

@@ -4,6 +4,17 @@
  * Plain data, so that kernels for any adapter can be generated (and compared as text) anywhere.
  */
 
+import type { TargetDescription } from '@tessera/inductor-core';
+
+/** What schedules may know of any adapter. */
+export const SCHEDULE_TARGET: TargetDescription = {
+  widestFloat: 'float32',
+  int64: 'i32',
+  separateNan: false,
+  comparesNan: false,
+  skipsIdleLanes: false,
+};
+
 /** See the file header. Sizes in bytes, counts in invocations or workgroups. */
 export interface WgslTarget {
   /** `shader-f16` is enabled: float16 is stored in 2 bytes. Otherwise it is stored widened, as f32. */

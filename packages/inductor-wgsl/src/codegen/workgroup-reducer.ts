@@ -5,19 +5,21 @@
  * share an outer point and the adapter has them, else by halving in workgroup memory. All reductions of
  * a stage go together, so a stage costs the same few barriers however many it has.
  */
+import type { Reduction } from '@tessera/inductor-core';
 import { CodeBlock } from './code-block.js';
+import { mergeParts, resultsOf, type PartialResult } from './partial-result.js';
 import type { ProgramBuilder } from './program.js';
-import { reduceForm, type ReduceSite, type StateType } from './reduce-ops.js';
+import { named, type ReductionSite } from './reduction-values.js';
 import type { ReductionSchedule } from './reduction-schedule.js';
 import type { Value } from './value.js';
-import { typeName } from './wgsl-types.js';
+import { typeName, type ScalarType } from './wgsl-types.js';
 
-/** A reduction in progress: the variables that hold this thread's part. */
-export interface PartialResult {
-  readonly site: ReduceSite;
+/** What one thread has of a reduction, in variables. */
+interface Share {
+  readonly reduction: Reduction;
+  readonly site: ReductionSite;
   readonly ids: readonly number[];
-  readonly state: readonly string[];
-  readonly types: readonly StateType[];
+  readonly parts: readonly Value[];
 }
 
 /** See the file header. */
@@ -28,36 +30,31 @@ export class WorkgroupReducer {
   private scratchInUse = false;
   private readonly threads: number;
 
+  /** `size` values are reduced to each result. */
   constructor(
     private readonly builder: ProgramBuilder,
     private readonly body: CodeBlock,
     private readonly schedule: ReductionSchedule,
+    private readonly size: number,
   ) {
     this.threads = schedule.innerThreads * schedule.outerThreads;
-  }
-
-  /** Declares the running state of a reduction. */
-  declare(site: ReduceSite, ids: readonly number[]): PartialResult {
-    const variables = reduceForm(site).variables(site);
-    const state = variables.map((variable) => {
-      const name = this.builder.names.fresh(variable.name);
-      this.body.line(`var ${name} = ${typeName(variable.type, site.width)}(${variable.initial});`);
-      return name;
-    });
-    return { site, ids, state, types: variables.map((variable) => variable.type) };
   }
 
   /** Combines the partial results of a stage; `lanes` says that vector lanes hold parts too. */
   finish(partials: readonly PartialResult[], lanes: boolean): { id: number; value: Value }[] {
     if (partials.length === 0) return [];
-    const whole = lanes ? partials.map((partial) => this.foldLanes(partial)) : partials;
+    const shares = partials.map((partial): Share => {
+      const { reduction, site, ids } = partial;
+      const share: Share = { reduction, site, ids, parts: partial.handOver() };
+      return lanes ? this.foldLanes(share) : share;
+    });
     if (this.schedule.innerThreads > 1) {
-      if (this.canShuffle) this.shuffle(whole);
-      else this.halve(whole, this.schedule.innerThreads);
+      if (this.canShuffle) this.shuffle(shares);
+      else this.halve(shares, this.schedule.innerThreads);
     }
-    return whole.flatMap(({ site, ids, state }) => {
-      const results = reduceForm(site).results(state, site);
-      return ids.map((id, i) => ({ id, value: { ...results[i], width: site.width, atom: false } }));
+    return shares.flatMap(({ reduction, site, ids, parts }) => {
+      const results = resultsOf(this.body, reduction, parts, this.size, site);
+      return ids.map((id, i) => ({ id, value: results[i]! }));
     });
   }
 
@@ -68,45 +65,33 @@ export class WorkgroupReducer {
     );
   }
 
-  private foldLanes(partial: PartialResult): PartialResult {
-    const site: ReduceSite = {
-      ...partial.site,
-      width: 1,
-      helper: (name) => this.builder.helpers.use(name, 1),
-    };
-    const state = partial.state.map((name) => {
-      const scalar = this.builder.names.fresh(`${name}_`);
-      this.body.line(`var ${scalar} = ${name}.x;`);
-      return scalar;
+  private foldLanes(share: Share): Share {
+    const { reduction } = share;
+    const site: ReductionSite = { ...share.site, width: 1 };
+    const parts = share.parts.map((part): Value => {
+      const text = this.builder.names.fresh(`${part.text}_`);
+      this.body.line(`var ${text} = ${part.text}.x;`);
+      return { ...part, text, width: 1 };
     });
     for (const lane of ['y', 'z', 'w']) {
-      this.merge(
-        this.body,
-        site,
-        state,
-        partial.state.map((name) => `${name}.${lane}`),
-      );
+      const others = share.parts.map((part): Value => ({
+        ...part,
+        text: `${part.text}.${lane}`,
+        width: 1,
+      }));
+      mergeParts(this.body, reduction, parts, others, site);
     }
-    return { ...partial, site, state };
+    return { ...share, site, parts };
   }
 
-  private merge(
-    block: CodeBlock,
-    site: ReduceSite,
-    a: readonly string[],
-    b: readonly string[],
-  ): void {
-    for (const line of reduceForm(site).merge(a, b, site)) block.line(line);
-  }
-
-  /** Workgroup arrays for all state variables of a stage; shared by all stages. */
-  private arrays(partials: readonly PartialResult[], length: number): string[][] {
+  /** Workgroup arrays for all variables of a stage; shared by all stages. */
+  private arrays(shares: readonly Share[], length: number): string[][] {
     const counts = new Map<string, number>();
     if (this.scratchInUse) this.body.line('workgroupBarrier();');
     this.scratchInUse = true;
-    return partials.map(({ site, types }) =>
-      types.map((type) => {
-        const element = typeName(type, site.width);
+    return shares.map(({ parts }) =>
+      parts.map(({ type, width }) => {
+        const element = typeName(carrier(type), width);
         const count = counts.get(element) ?? 0;
         counts.set(element, count + 1);
         const key = `${element}:${count}`;
@@ -121,38 +106,48 @@ export class WorkgroupReducer {
   }
 
   /** Halves the number of partial results in workgroup memory until one is left. */
-  private halve(partials: readonly PartialResult[], count: number): void {
+  private halve(shares: readonly Share[], count: number): void {
     const { body, schedule } = this;
     const stride = schedule.fast === 'inner' ? 1 : schedule.outerThreads;
-    const arrays = this.arrays(partials, this.threads);
-    for (const [i, { state }] of partials.entries()) {
-      for (const [j, name] of state.entries()) body.line(`${arrays[i][j]}[lane] = ${name};`);
-    }
+    const arrays = this.arrays(shares, this.threads);
+    const write = (block: CodeBlock, { parts }: Share, i: number): void =>
+      parts.forEach((part, j) => block.line(`${arrays[i][j]}[lane] = ${carried(part)};`));
+    shares.forEach((share, i) => write(body, share, i));
     body.line('workgroupBarrier();');
     const half = this.builder.names.fresh('half');
     const step = new CodeBlock();
     const other = stride === 1 ? `lane + ${half}` : `lane + ${half} * ${stride}u`;
-    for (const [i, { site, state }] of partials.entries()) {
-      const theirs = arrays[i].map((array) => {
-        const name = this.builder.names.fresh('o');
-        step.line(`let ${name} = ${array}[${other}];`);
-        return name;
-      });
-      this.merge(step, site, state, theirs);
-      for (const [j, name] of state.entries()) step.line(`${arrays[i][j]}[lane] = ${name};`);
-    }
+    shares.forEach((share, i) => {
+      this.mergeFrom(step, share, (j) => `${arrays[i][j]}[${other}]`);
+      write(step, share, i);
+    });
     const loop = new CodeBlock();
     loop.nest(`if (part < ${half})`, step);
     loop.line('workgroupBarrier();');
     body.nest(`for (var ${half} = ${count / 2}u; ${half} > 0u; ${half} = ${half} >> 1u)`, loop);
     const first = stride === 1 ? 'lane - part' : `lane - part * ${stride}u`;
-    for (const [i, { state }] of partials.entries()) {
-      for (const [j, name] of state.entries()) body.line(`${name} = ${arrays[i][j]}[${first}];`);
-    }
+    this.readAll(shares, arrays, first);
+  }
+
+  /** Merges what lies at some places, texts by variable, into a share. */
+  private mergeFrom(block: CodeBlock, share: Share, placeOf: (j: number) => string): void {
+    const { reduction, site, parts } = share;
+    const others = parts.map((part, j) =>
+      named(block, { ...part, text: restored(placeOf(j), part) }, { ...site, fresh: this.fresh }),
+    );
+    mergeParts(block, reduction, parts, others, site);
+  }
+
+  private readonly fresh = (): string => this.builder.names.fresh('o');
+
+  private readAll(shares: readonly Share[], arrays: readonly string[][], at: string): void {
+    for (const [i, { parts }] of shares.entries())
+      for (const [j, part] of parts.entries())
+        this.body.line(`${part.text} = ${restored(`${arrays[i][j]}[${at}]`, part)};`);
   }
 
   /** Butterfly within each subgroup, then one value per subgroup through workgroup memory. */
-  private shuffle(partials: readonly PartialResult[]): void {
+  private shuffle(shares: readonly Share[]): void {
     const { body, schedule, builder } = this;
     const { min, max } = builder.target.subgroups as { min: number; max: number };
     const { innerThreads } = schedule;
@@ -171,46 +166,40 @@ export class WorkgroupReducer {
           ? size
           : `min(${innerThreads}u, ${size})`;
     const step = new CodeBlock();
-    for (const { site, state } of partials) {
-      const theirs = state.map((name) => {
-        const other = builder.names.fresh('o');
-        step.line(`let ${other} = subgroupShuffleXor(${name}, ${mask});`);
-        return other;
-      });
-      this.merge(step, site, state, theirs);
-    }
+    for (const share of shares)
+      this.mergeFrom(step, share, (j) => `subgroupShuffleXor(${carried(share.parts[j])}, ${mask})`);
     body.nest(`for (var ${mask} = 1u; ${mask} < ${reach}; ${mask} = ${mask} << 1u)`, step);
     if (innerThreads <= min) return;
 
-    const arrays = this.arrays(partials, this.threads / min);
+    const arrays = this.arrays(shares, this.threads / min);
     const write = new CodeBlock();
-    for (const [i, { state }] of partials.entries()) {
-      for (const [j, name] of state.entries())
-        write.line(`${arrays[i][j]}[lane / ${size}] = ${name};`);
+    for (const [i, { parts }] of shares.entries()) {
+      for (const [j, part] of parts.entries())
+        write.line(`${arrays[i][j]}[lane / ${size}] = ${carried(part)};`);
     }
     body.nest(`if (lane % ${size} == 0u)`, write);
     body.line('workgroupBarrier();');
     const first = builder.names.fresh('first');
     const index = builder.names.fresh('i');
     body.line(`let ${first} = (lane - part) / ${size};`);
-    for (const [i, { state }] of partials.entries()) {
-      for (const [j, name] of state.entries()) body.line(`${name} = ${arrays[i][j]}[${first}];`);
-    }
+    this.readAll(shares, arrays, first);
     const rest = new CodeBlock();
-    for (const [i, { site, state }] of partials.entries()) {
-      this.merge(
-        rest,
-        site,
-        state,
-        arrays[i].map((array) => this.read(rest, `${array}[${first} + ${index}]`)),
-      );
-    }
+    for (const [i, share] of shares.entries())
+      this.mergeFrom(rest, share, (j) => `${arrays[i][j]}[${first} + ${index}]`);
     body.nest(`for (var ${index} = 1u; ${index} < ${innerThreads}u / ${size}; ${index}++)`, rest);
   }
+}
 
-  private read(block: CodeBlock, text: string): string {
-    const name = this.builder.names.fresh('o');
-    block.line(`let ${name} = ${text};`);
-    return name;
-  }
+/** Type in which values go from thread to thread: neither workgroup memory nor subgroups carry bool. */
+export function carrier(type: ScalarType): Exclude<ScalarType, 'bool'> {
+  return type === 'bool' ? 'u32' : type;
+}
+
+function carried({ text, type, width }: Value): string {
+  return type === 'bool' ? `${typeName('u32', width)}(${text})` : text;
+}
+
+/** What was carried, in the type that it had. */
+function restored(text: string, { type, width }: Value): string {
+  return type === 'bool' ? `${text} != ${typeName('u32', width)}(0u)` : text;
 }

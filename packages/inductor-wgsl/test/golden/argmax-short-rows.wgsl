@@ -22,21 +22,23 @@ fn main(@builtin(workgroup_id) group: vec3u, @builtin(local_invocation_index) la
   let inside = point < 1797u;
   let i0 = min(point, 1796u);
   var best0 = f32((-inf_f32()));
-  var at0 = u32(0xffffffffu);
+  var place0 = i32(0);
   for (var r0 = part; r0 < select(0u, 10u, inside); r0 += 8u) {
     let t0 = x[10u * i0 + r0];
-    let u0 = (is_nan_f32(t0) & ((!is_nan_f32(best0)) | (u32(r0) < at0))) | ((!is_nan_f32(best0)) & ((t0 > best0) | ((t0 == best0) & (u32(r0) < at0))));
+    let u0 = ((t0 > best0) | is_nan_f32(t0)) & (!is_nan_f32(best0));
     best0 = select(best0, t0, u0);
-    at0 = select(at0, u32(r0), u0);
+    place0 = select(place0, i32(r0), u0);
   }
   for (var mask0 = 1u; mask0 < 8u; mask0 = mask0 << 1u) {
     let o0 = subgroupShuffleXor(best0, mask0);
-    let o1 = subgroupShuffleXor(at0, mask0);
-    let u1 = (is_nan_f32(o0) & ((!is_nan_f32(best0)) | (o1 < at0))) | ((!is_nan_f32(best0)) & ((o0 > best0) | ((o0 == best0) & (o1 < at0))));
-    best0 = select(best0, o0, u1);
-    at0 = select(at0, o1, u1);
+    let o1 = subgroupShuffleXor(place0, mask0);
+    let u1 = is_nan_f32(o0);
+    let u2 = is_nan_f32(best0);
+    let u3 = (((o0 > best0) | u1) & (!u2)) | ((o1 < place0) & (!(((best0 > o0) | u2) & (!u1))));
+    best0 = select(best0, o0, u3);
+    place0 = select(place0, o1, u3);
   }
-  let acc0 = i32(at0);
+  let acc0 = place0;
   if (inside && part == 0u) {
     out0[i0] = acc0;
   }

@@ -12,6 +12,14 @@ var<workgroup> shared_0: array<f32, 8>;
 var<workgroup> shared_1: array<f32, 8>;
 var<workgroup> shared_2: array<f32, 8>;
 
+fn is_nan_f32(x: f32) -> bool {
+  return (bitcast<u32>(x) & 0x7fffffffu) > 0x7f800000u;
+}
+
+fn max_f32(a: f32, b: f32) -> f32 {
+  return select(select(max(a, b), b, is_nan_f32(b)), a, is_nan_f32(a));
+}
+
 @compute @workgroup_size(256)
 fn main(@builtin(workgroup_id) group: vec3u, @builtin(local_invocation_index) lane: u32) {
   let point = group.x * 2u + lane / 128u;
@@ -20,73 +28,82 @@ fn main(@builtin(workgroup_id) group: vec3u, @builtin(local_invocation_index) la
   let r0_ = r0 * 4u;
   let r1 = part + 128u;
   let r0__ = r1 * 4u;
+  var count0 = vec4f(0.0);
   var mean0 = vec4f(0.0);
   var m2_0 = vec4f(0.0);
-  var count0 = vec4f(0.0);
   let t0 = x[(768u * point + r0_) >> 2u];
-  count0 = count0 + vec4f(1.0);
-  let u0 = t0 - mean0;
-  mean0 = mean0 + u0 / count0;
-  m2_0 = m2_0 + u0 * (t0 - mean0);
+  let u0 = count0 + vec4f(1.0);
+  let u1 = t0 - mean0;
+  let u2 = mean0 + (u1 * (vec4f(1.0) / u0));
+  count0 = u0;
+  mean0 = u2;
+  m2_0 = m2_0 + (u1 * (t0 - u2));
   let t1 = x[(768u * point + r0__) >> 2u];
   if (r1 < 192u) {
-    count0 = count0 + vec4f(1.0);
-    let u1 = t1 - mean0;
-    mean0 = mean0 + u1 / count0;
-    m2_0 = m2_0 + u1 * (t1 - mean0);
+    let u3 = count0 + vec4f(1.0);
+    let u4 = t1 - mean0;
+    let u5 = mean0 + (u4 * (vec4f(1.0) / u3));
+    count0 = u3;
+    mean0 = u5;
+    m2_0 = m2_0 + (u4 * (t1 - u5));
   }
+  var count0_0 = count0.x;
   var mean0_0 = mean0.x;
   var m2_0_0 = m2_0.x;
-  var count0_0 = count0.x;
-  let u2 = mean0.y - mean0_0;
-  let u3 = count0_0 + count0.y;
-  let u4 = count0.y / max(u3, f32(1.0));
-  mean0_0 = mean0_0 + u2 * u4;
-  m2_0_0 = m2_0_0 + m2_0.y + u2 * u2 * count0_0 * u4;
-  count0_0 = u3;
-  let u5 = mean0.z - mean0_0;
-  let u6 = count0_0 + count0.z;
-  let u7 = count0.z / max(u6, f32(1.0));
-  mean0_0 = mean0_0 + u5 * u7;
-  m2_0_0 = m2_0_0 + m2_0.z + u5 * u5 * count0_0 * u7;
+  let u6 = count0_0 + count0.y;
+  let u7 = mean0.y - mean0_0;
+  let u8 = count0.y / max_f32(u6, 1.0);
+  let u9 = (m2_0_0 + m2_0.y) + ((u7 * u7) * (count0_0 * u8));
   count0_0 = u6;
-  let u8 = mean0.w - mean0_0;
-  let u9 = count0_0 + count0.w;
-  let u10 = count0.w / max(u9, f32(1.0));
-  mean0_0 = mean0_0 + u8 * u10;
-  m2_0_0 = m2_0_0 + m2_0.w + u8 * u8 * count0_0 * u10;
-  count0_0 = u9;
+  mean0_0 = mean0_0 + (u7 * u8);
+  m2_0_0 = u9;
+  let u10 = count0_0 + count0.z;
+  let u11 = mean0.z - mean0_0;
+  let u12 = count0.z / max_f32(u10, 1.0);
+  let u13 = (m2_0_0 + m2_0.z) + ((u11 * u11) * (count0_0 * u12));
+  count0_0 = u10;
+  mean0_0 = mean0_0 + (u11 * u12);
+  m2_0_0 = u13;
+  let u14 = count0_0 + count0.w;
+  let u15 = mean0.w - mean0_0;
+  let u16 = count0.w / max_f32(u14, 1.0);
+  let u17 = (m2_0_0 + m2_0.w) + ((u15 * u15) * (count0_0 * u16));
+  count0_0 = u14;
+  mean0_0 = mean0_0 + (u15 * u16);
+  m2_0_0 = u17;
   for (var mask0 = 1u; mask0 < 32u; mask0 = mask0 << 1u) {
-    let o0 = subgroupShuffleXor(mean0_0, mask0);
-    let o1 = subgroupShuffleXor(m2_0_0, mask0);
-    let o2 = subgroupShuffleXor(count0_0, mask0);
-    let u11 = o0 - mean0_0;
-    let u12 = count0_0 + o2;
-    let u13 = o2 / max(u12, f32(1.0));
-    mean0_0 = mean0_0 + u11 * u13;
-    m2_0_0 = m2_0_0 + o1 + u11 * u11 * count0_0 * u13;
-    count0_0 = u12;
+    let o0 = subgroupShuffleXor(count0_0, mask0);
+    let o1 = subgroupShuffleXor(mean0_0, mask0);
+    let o2 = subgroupShuffleXor(m2_0_0, mask0);
+    let u18 = count0_0 + o0;
+    let u19 = o1 - mean0_0;
+    let u20 = o0 / max_f32(u18, 1.0);
+    let u21 = (m2_0_0 + o2) + ((u19 * u19) * (count0_0 * u20));
+    count0_0 = u18;
+    mean0_0 = mean0_0 + (u19 * u20);
+    m2_0_0 = u21;
   }
   if (lane % 32u == 0u) {
-    shared_0[lane / 32u] = mean0_0;
-    shared_1[lane / 32u] = m2_0_0;
-    shared_2[lane / 32u] = count0_0;
+    shared_0[lane / 32u] = count0_0;
+    shared_1[lane / 32u] = mean0_0;
+    shared_2[lane / 32u] = m2_0_0;
   }
   workgroupBarrier();
   let first0 = (lane - part) / 32u;
-  mean0_0 = shared_0[first0];
-  m2_0_0 = shared_1[first0];
-  count0_0 = shared_2[first0];
+  count0_0 = shared_0[first0];
+  mean0_0 = shared_1[first0];
+  m2_0_0 = shared_2[first0];
   for (var i0 = 1u; i0 < 128u / 32u; i0++) {
     let o3 = shared_0[first0 + i0];
     let o4 = shared_1[first0 + i0];
     let o5 = shared_2[first0 + i0];
-    let u14 = o3 - mean0_0;
-    let u15 = count0_0 + o5;
-    let u16 = o5 / max(u15, f32(1.0));
-    mean0_0 = mean0_0 + u14 * u16;
-    m2_0_0 = m2_0_0 + o4 + u14 * u14 * count0_0 * u16;
-    count0_0 = u15;
+    let u22 = count0_0 + o3;
+    let u23 = o4 - mean0_0;
+    let u24 = o3 / max_f32(u22, 1.0);
+    let u25 = (m2_0_0 + o5) + ((u23 * u23) * (count0_0 * u24));
+    count0_0 = u22;
+    mean0_0 = mean0_0 + (u23 * u24);
+    m2_0_0 = u25;
   }
   let acc0 = mean0_0;
   let acc1 = m2_0_0;

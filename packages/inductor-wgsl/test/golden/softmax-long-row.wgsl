@@ -9,8 +9,8 @@ var<private> inf_bits: u32 = 0x7f800000u;
 
 var<private> nan_bits: u32 = 0x7fc00000u;
 
-fn inf_vec4f() -> vec4f {
-  return vec4f(bitcast<f32>(inf_bits));
+fn inf_f32() -> f32 {
+  return f32(bitcast<f32>(inf_bits));
 }
 
 fn exp_core_vec4f(r: vec4f) -> vec4f {
@@ -62,6 +62,14 @@ fn max_vec4f(a: vec4f, b: vec4f) -> vec4f {
   return select(select(max(a, b), b, is_nan_vec4f(b)), a, is_nan_vec4f(a));
 }
 
+fn is_nan_f32(x: f32) -> bool {
+  return (bitcast<u32>(x) & 0x7fffffffu) > 0x7f800000u;
+}
+
+fn max_f32(a: f32, b: f32) -> f32 {
+  return select(select(max(a, b), b, is_nan_f32(b)), a, is_nan_f32(a));
+}
+
 fn exp_core_f32(r: f32) -> f32 {
   var p = 1.9875691500e-4;
   p = p * r + 1.3981999507e-3;
@@ -86,10 +94,6 @@ fn scale_f32(x: f32, n: i32) -> f32 {
   return x * low * high;
 }
 
-fn is_nan_f32(x: f32) -> bool {
-  return (bitcast<u32>(x) & 0x7fffffffu) > 0x7f800000u;
-}
-
 fn exp_far_f32(x: f32) -> f32 {
   let c = clamp(x, -104.0, 89.0);
   let n = round(c * 1.44269504);
@@ -107,61 +111,61 @@ fn exp_f32(x: f32) -> f32 {
   return y;
 }
 
-fn max_f32(a: f32, b: f32) -> f32 {
-  return select(select(max(a, b), b, is_nan_f32(b)), a, is_nan_f32(a));
+fn is_inf_f32(x: f32) -> bool {
+  return (bitcast<u32>(x) & 0x7fffffffu) == 0x7f800000u;
 }
 
 fn nan_f32() -> f32 {
   return f32(bitcast<f32>(nan_bits));
 }
 
-fn is_inf_f32(x: f32) -> bool {
-  return (bitcast<u32>(x) & 0x7fffffffu) == 0x7f800000u;
-}
-
 @compute @workgroup_size(256)
 fn main(@builtin(workgroup_id) group: vec3u, @builtin(local_invocation_index) lane: u32) {
   let point = group.x;
   let part = lane;
-  var top0 = vec4f((-inf_vec4f()));
+  var max0 = vec4f((-inf_f32()));
   var sum0 = vec4f(0.0);
   for (var r0 = part; r0 < 12500u; r0 += 256u) {
     let r0_ = r0 * 4u;
     let t0 = x[(50000u * point + r0_) >> 2u];
-    let u0 = select(exp_vec4f(-abs(t0 - top0)), vec4f(1.0), t0 == top0);
-    sum0 = select(sum0 + u0, sum0 * u0 + vec4f(1.0), t0 > top0);
-    top0 = max_vec4f(top0, t0);
+    let u0 = select(exp_vec4f((-abs((t0 - max0)))), vec4f(1.0), (t0 == max0));
+    sum0 = select((sum0 + u0), ((sum0 * u0) + vec4f(1.0)), (t0 > max0));
+    max0 = max_vec4f(max0, t0);
   }
-  var top0_0 = top0.x;
+  var max0_0 = max0.x;
   var sum0_0 = sum0.x;
-  let u1 = select(exp_f32(-abs(top0_0 - top0.y)), f32(1.0), top0_0 == top0.y);
-  sum0_0 = select(sum0_0 * u1 + sum0.y, sum0_0 + sum0.y * u1, top0_0 > top0.y);
-  top0_0 = max_f32(top0_0, top0.y);
-  let u2 = select(exp_f32(-abs(top0_0 - top0.z)), f32(1.0), top0_0 == top0.z);
-  sum0_0 = select(sum0_0 * u2 + sum0.z, sum0_0 + sum0.z * u2, top0_0 > top0.z);
-  top0_0 = max_f32(top0_0, top0.z);
-  let u3 = select(exp_f32(-abs(top0_0 - top0.w)), f32(1.0), top0_0 == top0.w);
-  sum0_0 = select(sum0_0 * u3 + sum0.w, sum0_0 + sum0.w * u3, top0_0 > top0.w);
-  top0_0 = max_f32(top0_0, top0.w);
-  shared_0[lane] = top0_0;
+  let u1 = select(exp_f32((-abs((max0_0 - max0.y)))), 1.0, (max0_0 == max0.y));
+  let u2 = select(((sum0_0 * u1) + sum0.y), (sum0_0 + (sum0.y * u1)), (max0_0 > max0.y));
+  max0_0 = max_f32(max0_0, max0.y);
+  sum0_0 = u2;
+  let u3 = select(exp_f32((-abs((max0_0 - max0.z)))), 1.0, (max0_0 == max0.z));
+  let u4 = select(((sum0_0 * u3) + sum0.z), (sum0_0 + (sum0.z * u3)), (max0_0 > max0.z));
+  max0_0 = max_f32(max0_0, max0.z);
+  sum0_0 = u4;
+  let u5 = select(exp_f32((-abs((max0_0 - max0.w)))), 1.0, (max0_0 == max0.w));
+  let u6 = select(((sum0_0 * u5) + sum0.w), (sum0_0 + (sum0.w * u5)), (max0_0 > max0.w));
+  max0_0 = max_f32(max0_0, max0.w);
+  sum0_0 = u6;
+  shared_0[lane] = max0_0;
   shared_1[lane] = sum0_0;
   workgroupBarrier();
   for (var half0 = 128u; half0 > 0u; half0 = half0 >> 1u) {
     if (part < half0) {
       let o0 = shared_0[lane + half0];
       let o1 = shared_1[lane + half0];
-      let u4 = select(exp_f32(-abs(top0_0 - o0)), f32(1.0), top0_0 == o0);
-      sum0_0 = select(sum0_0 * u4 + o1, sum0_0 + o1 * u4, top0_0 > o0);
-      top0_0 = max_f32(top0_0, o0);
-      shared_0[lane] = top0_0;
+      let u7 = select(exp_f32((-abs((max0_0 - o0)))), 1.0, (max0_0 == o0));
+      let u8 = select(((sum0_0 * u7) + o1), (sum0_0 + (o1 * u7)), (max0_0 > o0));
+      max0_0 = max_f32(max0_0, o0);
+      sum0_0 = u8;
+      shared_0[lane] = max0_0;
       shared_1[lane] = sum0_0;
     }
     workgroupBarrier();
   }
-  top0_0 = shared_0[lane - part];
+  max0_0 = shared_0[lane - part];
   sum0_0 = shared_1[lane - part];
-  let acc0 = top0_0;
-  let acc1 = select(sum0_0, nan_f32(), is_inf_f32(top0_0) | is_nan_f32(top0_0));
+  let acc0 = max0_0;
+  let acc1 = select(sum0_0, nan_f32(), (is_inf_f32(max0_0) | is_nan_f32(max0_0)));
   for (var r1 = part; r1 < 12500u; r1 += 256u) {
     let r0__ = r1 * 4u;
     let t1 = x[(50000u * point + r0__) >> 2u];

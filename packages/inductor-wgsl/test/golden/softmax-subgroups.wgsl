@@ -8,8 +8,8 @@ var<workgroup> shared_0: array<f32, 8>;
 
 var<private> inf_bits: u32 = 0x7f800000u;
 
-fn inf_vec4f() -> vec4f {
-  return vec4f(bitcast<f32>(inf_bits));
+fn inf_f32() -> f32 {
+  return f32(bitcast<f32>(inf_bits));
 }
 
 fn is_nan_vec4f(x: vec4f) -> vec4<bool> {
@@ -77,7 +77,7 @@ fn main(@builtin(workgroup_id) group: vec3u, @builtin(local_invocation_index) la
   let r0_ = r0 * 4u;
   let r1 = part + 256u;
   let r0__ = r1 * 4u;
-  var max0 = vec4f((-inf_vec4f()));
+  var max0 = vec4f((-inf_f32()));
   let t0 = x[(2048u * point + r0_) >> 2u];
   max0 = max_vec4f(max0, t0);
   let t1 = x[(2048u * point + r0__) >> 2u];
