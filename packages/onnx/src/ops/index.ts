@@ -1,0 +1,59 @@
+/**
+ * @file Every family of operators, registered: importing this file is what makes them known.
+ */
+import { addListOperators, addOperators, addShapeOperators } from '../registry.js';
+import { activations } from './activation.js';
+import { attentionLists } from './attention.js';
+import { casts } from './cast.js';
+import { constants } from './constant.js';
+import { controlLists } from './control.js';
+import { convolutions } from './conv.js';
+import { elementwise } from './elementwise.js';
+import { hostArithmetic } from './host-arithmetic.js';
+import { hostShapes, shapeSources } from './host-shapes.js';
+import { indexing, indexingLists } from './indexing.js';
+import { linearAttention } from './linear-attention.js';
+import { lossLists } from './loss.js';
+import { products } from './matmul.js';
+import { norms, normLists } from './norm.js';
+import { poolLists, pools } from './pool.js';
+import { reductions } from './reduce.js';
+import { rotary } from './rotary.js';
+import { sequences } from './sequence.js';
+import { shapeLists, shapes } from './shape.js';
+import { sortingLists } from './sorting.js';
+
+for (const table of [
+  elementwise,
+  activations,
+  shapes,
+  shapeSources,
+  casts,
+  constants,
+  indexing,
+  reductions,
+  products,
+  convolutions,
+  pools,
+  norms,
+  sequences,
+  rotary,
+])
+  addOperators('', table);
+
+for (const table of [
+  shapeLists,
+  indexingLists,
+  sortingLists,
+  poolLists,
+  normLists,
+  attentionLists,
+  linearAttention,
+  lossLists,
+  controlLists,
+])
+  addListOperators('', table);
+
+addShapeOperators(hostShapes);
+addShapeOperators(hostArithmetic);
+
