@@ -11,6 +11,7 @@ import { TesseraError } from '@tessera/shared';
 import { placeInitializers } from './initializers.js';
 import type { OnnxGraph, OnnxModel, TensorLiteral, ValueDescription } from './model/model.js';
 import { HostArray, fitsHost, hostCopy } from './run/host-array.js';
+import { noteType } from './run/narrow-types.js';
 import { Run, type RunState } from './run/run.js';
 import type { Value } from './run/value.js';
 import './ops/index.js';
@@ -61,7 +62,7 @@ export class OnnxModule extends Module {
   private readonly _tensors: ReadonlyMap<TensorLiteral, Tensor>;
   private readonly _initializers = new Map<OnnxGraph, ReadonlyMap<string, Value>>();
   private readonly _known = new WeakMap<Tensor, HostArray>();
-  private readonly _constants = new Map<TensorLiteral, Value>();
+  private readonly _constants = new Map<TensorLiteral, Tensor | HostArray>();
   private readonly _state: RunState;
 
   constructor(model: OnnxModel) {
@@ -143,10 +144,11 @@ export class OnnxModule extends Module {
   private initializer(literal: TensorLiteral): Value {
     const tensor = this._tensors.get(literal)!;
     const known = this._known.get(tensor);
+    noteType(tensor, literal.type);
     if (known === undefined || isFloatingPoint(tensor.dtype) || !isExact(known)) return tensor;
     const onDevice = (device: DeviceType): Tensor =>
       tensor.device === device ? tensor : tensor.to(device);
-    return new HostArray(known.dtype, known.shape, known.data, false, onDevice);
+    return noteType(new HostArray(known.dtype, known.shape, known.data, false, onDevice), literal.type);
   }
 
   private constantOf(literal: TensorLiteral): Value {
@@ -159,7 +161,7 @@ export class OnnxModule extends Module {
         const copy = new HostArray(dtype, shape, data, true);
         if (isExact(copy)) value = copy;
       }
-      this._constants.set(literal, value);
+      this._constants.set(literal, noteType(value, literal.type));
     }
     return value;
   }
@@ -182,11 +184,13 @@ export class OnnxModule extends Module {
       if (list.length > expected.length) this.refuse(`takes ${expected.length} inputs, not ${list.length}`);
       list.forEach((value, i) => named.set(expected[i]!, value));
     }
-    const known = new Set(this._model.graph.inputs.map(({ name }) => name));
+    const known = new Map(this._model.graph.inputs.map((input) => [input.name, input]));
     for (const [name, value] of named) {
       if (!known.has(name)) this.refuse(`has no input '${name}'`);
       if (value !== null && !isTensor(value) && !Array.isArray(value))
         this.refuse(`got ${typeof value} for its input '${name}'`);
+      const type = known.get(name)?.type ?? null;
+      if (isTensor(value) && type !== null) noteType(value, type);
     }
     for (const name of expected)
       if (!named.has(name) && this.isNeeded(name)) this.refuse(`needs its input '${name}'`);

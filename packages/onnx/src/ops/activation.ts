@@ -28,7 +28,10 @@ function hardmax(x: Tensor, dim: number): Tensor {
 }
 
 function prelu(call: NodeCall): Tensor {
-  const [x, slope] = [call.tensor(0), call.tensor(1)];
+  const [x, given] = [call.tensor(0), call.tensor(1)];
+  // Before opset 7 a vector was one slope per channel.
+  const isOld = call.opset < 7 && given.ndim === 1 && x.ndim > 1;
+  const slope = isOld ? given.reshape([-1, ...Array<number>(x.ndim - 2).fill(1)]) : given;
   return where(x.lt(0), x.mul(slope), x);
 }
 

@@ -3,23 +3,16 @@
  *
  * A cast to an integer of fewer bits than its dtype holds wraps around as the ONNX type does.
  */
-import { type Tensor, isFloatingPoint } from '@tessera/tensor';
+import { type Tensor, cpuHeap, fromBytes, isFloatingPoint, itemSize } from '@tessera/tensor';
 import { type ElementType, elementType, elementTypeName } from '../model/element-types.js';
+import { noteType, typeOf } from '../run/narrow-types.js';
 import type { NodeCall } from '../run/node-call.js';
 import type { OperatorTable } from '../registry.js';
+import { product } from './like.js';
 
 /** What a cast makes: the type of an attribute, or the dtype of another value. */
 export function castTarget(call: NodeCall): ElementType {
-  if (call.node.type === 'CastLike') {
-    const dtype = call.dtype(1);
-    const bits = { bool: 8, float64: 64, int64: 64, float32: 32, int32: 32 } as const;
-    return {
-      name: dtype,
-      dtype,
-      bits: dtype in bits ? bits[dtype as keyof typeof bits] : 8,
-      signed: dtype !== 'uint8',
-    };
-  }
+  if (call.node.type === 'CastLike') return typeOf(call.array(1));
   const code = call.int('to');
   return (
     elementType(code) ?? call.fail(`elements of ${elementTypeName(code)} are not supported`)
@@ -43,8 +36,23 @@ export function castTo(x: Tensor, { dtype, bits, signed, name }: ElementType): T
   return x.dtype === dtype ? x : x.to(dtype);
 }
 
+function cast(call: NodeCall): Tensor {
+  const type = castTarget(call);
+  return noteType(castTo(call.tensor(0), type), type);
+}
+
+/** The same bits as another type. */
+function bitCast(call: NodeCall): Tensor {
+  const type = castTarget(call);
+  const x = call.tensor(0).contiguous();
+  const { shape } = x;
+  if (itemSize(x.dtype) !== itemSize(type.dtype))
+    call.fail(`${x.dtype} and ${type.name} are of different sizes`);
+  const onCpu = x.device === 'cpu' ? x : call.host(0).toTensor('cpu');
+  const start = onCpu.dataPtr();
+  const bytes = cpuHeap().u8.slice(start, start + product(shape) * itemSize(x.dtype));
+  return noteType(fromBytes(bytes, shape, type.dtype, { device: call.device }), type);
+}
+
 /** Operators of the standard domain. */
-export const casts: OperatorTable = {
-  Cast: (call) => castTo(call.tensor(0), castTarget(call)),
-  CastLike: (call) => castTo(call.tensor(0), castTarget(call)),
-};
+export const casts: OperatorTable = { Cast: cast, CastLike: cast, BitCast: bitCast };

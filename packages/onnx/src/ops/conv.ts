@@ -47,8 +47,7 @@ function transposedCut(
   const after = range(rank).map((i) => {
     const size = wanted?.[i] ?? sizes[i]! * stride[i]!;
     const total = full[i]! + extra[i]! - size;
-    before[i] = mode === 'SAME_UPPER' ? Math.floor(total / 2) : Math.ceil(total / 2);
-    if (mode === 'NOTSET') before[i] = Math.floor(total / 2);
+    before[i] = mode === 'SAME_UPPER' ? Math.floor(total / 2) : total - Math.floor(total / 2);
     return full[i]! - size - before[i]!;
   });
   return [before, after];

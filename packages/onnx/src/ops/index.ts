@@ -6,6 +6,8 @@ import { activations } from './activation.js';
 import { attentionLists } from './attention.js';
 import { casts } from './cast.js';
 import { constants } from './constant.js';
+import { contribs, contribLists } from './contrib.js';
+import { contribAttention } from './contrib-attention.js';
 import { controlLists } from './control.js';
 import { convolutions } from './conv.js';
 import { elementwise } from './elementwise.js';
@@ -17,11 +19,19 @@ import { lossLists } from './loss.js';
 import { products } from './matmul.js';
 import { norms, normLists } from './norm.js';
 import { poolLists, pools } from './pool.js';
+import { quantization, quantizationLists } from './quantize.js';
+import { quantizedProducts } from './quantized-products.js';
+import { randoms } from './random.js';
+import { recurrentLists } from './recurrent.js';
 import { reductions } from './reduce.js';
+import { resizing } from './resize.js';
 import { rotary } from './rotary.js';
+import { sampling } from './sampling.js';
 import { sequences } from './sequence.js';
 import { shapeLists, shapes } from './shape.js';
+import { signals } from './signal.js';
 import { sortingLists } from './sorting.js';
+import { detections } from './detection.js';
 
 for (const table of [
   elementwise,
@@ -36,7 +46,14 @@ for (const table of [
   convolutions,
   pools,
   norms,
+  resizing,
+  sampling,
+  detections,
+  quantization,
+  quantizedProducts,
+  randoms,
   sequences,
+  signals,
   rotary,
 ])
   addOperators('', table);
@@ -47,8 +64,10 @@ for (const table of [
   sortingLists,
   poolLists,
   normLists,
+  recurrentLists,
   attentionLists,
   linearAttention,
+  quantizationLists,
   lossLists,
   controlLists,
 ])
@@ -57,3 +76,7 @@ for (const table of [
 addShapeOperators(hostShapes);
 addShapeOperators(hostArithmetic);
 
+addOperators('com.microsoft', contribs);
+addListOperators('com.microsoft', { ...contribLists, ...contribAttention });
+// Some exporters write the contrib norm in the standard domain.
+addListOperators('', { SimplifiedLayerNormalization: contribLists.SimplifiedLayerNormalization! });

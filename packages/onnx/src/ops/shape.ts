@@ -168,7 +168,10 @@ function spaceToDepth(call: NodeCall): Tensor {
   const x = call.tensor(0);
   const b = call.int('blocksize');
   const [n, c, h, w] = x.shape as [number, number, number, number];
-  const apart = x.reshape([n, c, h / b, b, w / b, b]).permute([0, 3, 5, 1, 2, 4]);
+  const isDcr = call.choice('mode', ['DCR', 'CRD'], 'DCR') === 'DCR';
+  const apart = x
+    .reshape([n, c, h / b, b, w / b, b])
+    .permute(isDcr ? [0, 3, 5, 1, 2, 4] : [0, 1, 3, 5, 2, 4]);
   return apart.reshape([n, c * b * b, h / b, w / b]);
 }
 
