@@ -6,11 +6,13 @@
 import { parseArgs } from 'node:util';
 import { initWebGpu, registerKernelBackend } from '@tessera/compile';
 import { isTesseraError } from '@tessera/shared';
-import { nodeTests, runNodeTest } from './run-nodes.js';
+import { carriedTests, testsOfFolder } from './node-test.js';
+import { runNodeTest } from './run-nodes.js';
 
-const USAGE = `pnpm onnx:nodes --dir FOLDER [--device cpu|wgpu] [--only WORD] [--json]
+const USAGE = `pnpm onnx:nodes [--dir FOLDER] [--device cpu|wgpu] [--only WORD] [--json]
 
-Runs the tests of an unpacked archive, <kind>/<test>/model.onnx with their data sets.`;
+Runs the tests of an unpacked archive, <kind>/<test>/model.onnx with their data sets; without --dir those that
+the repository carries.`;
 
 async function nodes(args: string[]): Promise<void> {
   const { values } = parseArgs({
@@ -23,7 +25,7 @@ async function nodes(args: string[]): Promise<void> {
     },
   });
   const { dir, device, only } = values;
-  if (dir === undefined || (device !== 'cpu' && device !== 'wgpu')) {
+  if (device !== 'cpu' && device !== 'wgpu') {
     console.log(USAGE);
     process.exitCode = 2;
     return;
@@ -31,9 +33,10 @@ async function nodes(args: string[]): Promise<void> {
   if (device === 'wgpu') registerKernelBackend((await initWebGpu()).backend);
   const counts = { total: 0, passed: 0, failed: 0, unsupported: 0 };
   let worst = { test: '', error: 0 };
-  for (const { test, folder } of nodeTests(dir)) {
+  for (const each of dir === undefined ? carriedTests() : testsOfFolder(dir)) {
+    const { test } = each;
     if (!test.includes(only)) continue;
-    const result = await runNodeTest(folder, test, device);
+    const result = await runNodeTest(each, device);
     counts.total++;
     counts[result.status]++;
     if (result.status === 'passed' && result.error >= worst.error)

@@ -1,15 +1,13 @@
 /**
- * @file Runs the operator tests of the onnx package: a folder `<kind>/<test>` with `model.onnx` and, per data set,
- * inputs and outputs as tensors.
+ * @file Runs operator tests of the onnx package: a model, and inputs and outputs as tensors.
  *
  * A test passes when each output has the dtype and shape of the file's and agrees within the suite's own tolerance;
  * floats of 16 bits within their rounding. Of random operators only dtypes and shapes are compared.
  */
-import { existsSync, readFileSync, readdirSync } from 'node:fs';
-import { join } from 'node:path';
 import { type OnnxModule, importOnnx, parseTensorProto } from '@tessera/onnx';
 import { isTesseraError } from '@tessera/shared';
 import { type DType, type Tensor, isTensor } from '@tessera/tensor';
+import type { DataSet, NodeTest } from './node-test.js';
 
 /** What became of one test. */
 export interface NodeResult {
@@ -27,13 +25,6 @@ const ATOL = 1e-7;
 const HALF_RTOL: Partial<Record<DType, number>> = { float16: 4e-3, bfloat16: 3e-2 };
 const RANDOM =
   /bernoulli|randomuniform|randomnormal|multinomial|training_dropout|dropout_.*ratio_mask/;
-
-function files(folder: string, kind: 'input' | 'output'): Uint8Array[] {
-  const list: Uint8Array[] = [];
-  for (let i = 0; existsSync(join(folder, `${kind}_${i}.pb`)); i++)
-    list.push(new Uint8Array(readFileSync(join(folder, `${kind}_${i}.pb`))));
-  return list;
-}
 
 async function numbers(tensor: Tensor): Promise<number[]> {
   const flat = tensor.detach().reshape([-1]);
@@ -66,19 +57,19 @@ async function difference(
 
 async function runDataSet(
   model: OnnxModule,
-  folder: string,
+  data: DataSet,
   device: string,
   onlyShape: boolean,
 ): Promise<number | string> {
   const names = model.inputs.map(({ name }) => name);
   const inputs: Record<string, Tensor> = {};
-  files(folder, 'input').forEach((bytes, i) => {
+  data.inputs.forEach((bytes, i) => {
     const { name, tensor } = parseTensorProto(bytes);
     inputs[name === '' ? names[i]! : name] = tensor.to(device);
   });
   const results = Object.values(await model.run(inputs));
   let worst = 0;
-  for (const [i, bytes] of files(folder, 'output').entries()) {
+  for (const [i, bytes] of data.outputs.entries()) {
     const error = await difference(results[i], parseTensorProto(bytes).tensor, onlyShape);
     if (typeof error === 'string') return `output ${i}: ${error}`;
     worst = Math.max(worst, error);
@@ -92,16 +83,19 @@ function messageOf(error: unknown): string {
   return text.split('\n→')[0]!.replaceAll(/\s+/g, ' ').slice(0, 200);
 }
 
-/** Runs the test of one folder. */
-export async function runNodeTest(folder: string, test: string, device: string): Promise<NodeResult> {
+/** Runs one test. */
+export async function runNodeTest(
+  { test, model: file, dataSets }: NodeTest,
+  device: string,
+): Promise<NodeResult> {
   let worst = 0;
   try {
-    const model = await importOnnx(join(folder, 'model.onnx'));
+    const model = await importOnnx(file);
     model.to(device);
-    for (let set = 0; existsSync(join(folder, `test_data_set_${set}`)); set++) {
-      const data = join(folder, `test_data_set_${set}`);
+    for (const data of dataSets) {
       const error = await runDataSet(model, data, device, RANDOM.test(test));
-      if (typeof error === 'string') return { test, status: 'failed', error: Infinity, reason: error };
+      if (typeof error === 'string')
+        return { test, status: 'failed', error: Infinity, reason: error };
       worst = Math.max(worst, error);
     }
   } catch (error) {
@@ -111,17 +105,4 @@ export async function runNodeTest(folder: string, test: string, device: string):
   const passed = worst <= 1;
   const reason = passed ? '' : `${worst.toPrecision(3)} times the allowed difference`;
   return { test, status: passed ? 'passed' : 'failed', error: worst, reason };
-}
-
-/** Folders of tests below a folder, by name. */
-export function nodeTests(dir: string): { readonly test: string; readonly folder: string }[] {
-  const found: { test: string; folder: string }[] = [];
-  for (const kind of readdirSync(dir, { withFileTypes: true })) {
-    if (!kind.isDirectory()) continue;
-    for (const test of readdirSync(join(dir, kind.name)).sort()) {
-      const folder = join(dir, kind.name, test);
-      if (existsSync(join(folder, 'model.onnx'))) found.push({ test: `${kind.name}/${test}`, folder });
-    }
-  }
-  return found;
 }

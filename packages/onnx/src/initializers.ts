@@ -8,7 +8,7 @@
  */
 import { Module, Parameter } from '@tessera/nn';
 import { type Tensor, fromBytes, isFloatingPoint } from '@tessera/tensor';
-import type { OnnxGraph, TensorLiteral } from './model/model.js';
+import type { OnnxGraph, OnnxModel, TensorLiteral } from './model/model.js';
 import { graphsOf } from './model/model.js';
 
 /** A level of names; it only holds tensors. */
@@ -54,6 +54,17 @@ function statistics(graph: OnnxGraph, into = new Map<string, boolean>()): Map<st
 export function* allInitializers(graph: OnnxGraph): Generator<TensorLiteral> {
   yield* graph.initializers.values();
   for (const node of graph.nodes) for (const inner of graphsOf(node)) yield* allInitializers(inner);
+}
+
+/** Tensors in the attributes of a model's nodes. */
+export function* allLiterals(model: OnnxModel): Generator<TensorLiteral> {
+  const stack = [model.graph.nodes, ...Array.from(model.functions.values(), ({ nodes }) => nodes)];
+  for (let nodes = stack.pop(); nodes !== undefined; nodes = stack.pop()) {
+    for (const node of nodes) {
+      for (const inner of graphsOf(node)) stack.push(inner.nodes);
+      for (const { kind, value } of node.attributes.values()) if (kind === 'tensor') yield value;
+    }
+  }
 }
 
 /** The field that holds a state-dict name, with the module it is a field of. */

@@ -6,9 +6,16 @@
  * them from shapes and constants, a compiled call is one graph, and other sizes run through the same one.
  */
 import { Module } from '@tessera/nn';
-import { type DeviceType, type Tensor, fromBytes, isFloatingPoint, isTensor, keep } from '@tessera/tensor';
+import {
+  type DeviceType,
+  type Tensor,
+  fromBytes,
+  isFloatingPoint,
+  isTensor,
+  keep,
+} from '@tessera/tensor';
 import { TesseraError } from '@tessera/shared';
-import { placeInitializers } from './initializers.js';
+import { allLiterals, placeInitializers } from './initializers.js';
 import type { OnnxGraph, OnnxModel, TensorLiteral, ValueDescription } from './model/model.js';
 import { HostArray, fitsHost, hostCopy } from './run/host-array.js';
 import { noteType } from './run/narrow-types.js';
@@ -29,8 +36,7 @@ export interface OnnxValueInfo {
 export type OnnxInput = Tensor | readonly Tensor[] | null;
 
 /** Inputs by position, or one record of them by name. */
-export type OnnxInputs =
-  readonly OnnxInput[] | readonly [inputs: Readonly<Record<string, OnnxInput>>];
+export type OnnxInputs = (OnnxInput | Readonly<Record<string, OnnxInput>>)[];
 
 /** Outputs by name. One that the file declares as a sequence is an array of tensors. */
 export type OnnxOutputs = Record<string, Tensor>;
@@ -39,16 +45,12 @@ function describe({ name, type, shape }: ValueDescription): OnnxValueInfo {
   return { name, dtype: type?.dtype ?? null, shape };
 }
 
-/** Whether the only argument is a record of inputs by name. */
-function isRecord(inputs: OnnxInputs): inputs is readonly [Readonly<Record<string, OnnxInput>>] {
-  const [first] = inputs;
-  return (
-    inputs.length === 1 &&
-    typeof first === 'object' &&
-    first !== null &&
-    !isTensor(first) &&
-    !Array.isArray(first)
-  );
+/** The only argument, if that is a record of inputs by name. */
+function recordOf(inputs: OnnxInputs): Readonly<Record<string, OnnxInput>> | null {
+  const [first = null] = inputs;
+  const isRecord =
+    inputs.length === 1 && typeof first === 'object' && !isTensor(first) && !Array.isArray(first);
+  return isRecord ? (first as Readonly<Record<string, OnnxInput>> | null) : null;
 }
 
 /** Whole numbers that a float64 cannot tell apart stay in tensors. */
@@ -70,6 +72,8 @@ export class OnnxModule extends Module {
     this._model = model;
     this._tensors = placeInitializers(this, model.graph);
     this.readKnown();
+    // A traced call cannot read what it makes, so constants are made now.
+    for (const literal of allLiterals(model)) this.constantOf(literal);
     this.registerLoadStateDictPostHook(() => this.readKnown());
     this._state = {
       model,
@@ -125,7 +129,8 @@ export class OnnxModule extends Module {
   /** Numbers of initialisers that may decide something: those are read now, since a traced call cannot. */
   private readKnown(): void {
     for (const tensor of this._tensors.values())
-      if (tensor.device === 'cpu' && fitsHost(tensor.shape)) this._known.set(tensor, hostCopy(tensor));
+      if (tensor.device === 'cpu' && fitsHost(tensor.shape))
+        this._known.set(tensor, hostCopy(tensor));
     this._initializers.clear();
   }
 
@@ -148,7 +153,10 @@ export class OnnxModule extends Module {
     if (known === undefined || isFloatingPoint(tensor.dtype) || !isExact(known)) return tensor;
     const onDevice = (device: DeviceType): Tensor =>
       tensor.device === device ? tensor : tensor.to(device);
-    return noteType(new HostArray(known.dtype, known.shape, known.data, false, onDevice), literal.type);
+    return noteType(
+      new HostArray(known.dtype, known.shape, known.data, false, onDevice),
+      literal.type,
+    );
   }
 
   private constantOf(literal: TensorLiteral): Value {
@@ -177,11 +185,13 @@ export class OnnxModule extends Module {
   private named(given: OnnxInputs): Map<string, Value> {
     const expected = this.inputs.map(({ name }) => name);
     const named = new Map<string, Value>();
-    if (isRecord(given)) {
-      for (const [name, value] of Object.entries(given[0])) named.set(name, value);
+    const record = recordOf(given);
+    if (record !== null) {
+      for (const [name, value] of Object.entries(record)) named.set(name, value);
     } else {
       const list = given as readonly OnnxInput[];
-      if (list.length > expected.length) this.refuse(`takes ${expected.length} inputs, not ${list.length}`);
+      if (list.length > expected.length)
+        this.refuse(`takes ${expected.length} inputs, not ${list.length}`);
       list.forEach((value, i) => named.set(expected[i]!, value));
     }
     const known = new Map(this._model.graph.inputs.map((input) => [input.name, input]));

@@ -16,8 +16,11 @@ export function parseTensorProto(bytes: Uint8Array): { name: string; tensor: Ten
   } catch (cause) {
     invalidOnnx(where, 'its bytes are no tensor', { cause });
   }
-  const { name, type, shape, bytes: values } = readTensorLiteral(proto, where, () =>
-    invalidOnnx(where, 'its values are in another file'),
-  );
+  const {
+    name,
+    type,
+    shape,
+    bytes: values,
+  } = readTensorLiteral(proto, where, () => invalidOnnx(where, 'its values are in another file'));
   return { name, tensor: fromBytes(values, shape, type.dtype) };
 }

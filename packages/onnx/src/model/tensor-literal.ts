@@ -33,7 +33,8 @@ export function externalReference(proto: TensorProto, where: string): ExternalRe
   const count = (key: string): number | null => {
     const text = entries.get(key);
     if (text === undefined) return null;
-    if (!/^\d{1,15}$/.test(text)) invalidOnnx(where, `its ${key} in the external file is '${text}'`);
+    if (!/^\d{1,15}$/.test(text))
+      invalidOnnx(where, `its ${key} in the external file is '${text}'`);
     return Number(text);
   };
   const location = entries.get('location') ?? '';

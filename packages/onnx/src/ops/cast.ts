@@ -14,16 +14,21 @@ import { product } from './like.js';
 export function castTarget(call: NodeCall): ElementType {
   if (call.node.type === 'CastLike') return typeOf(call.array(1));
   const code = call.int('to');
-  return (
-    elementType(code) ?? call.fail(`elements of ${elementTypeName(code)} are not supported`)
-  );
+  return elementType(code) ?? call.fail(`elements of ${elementTypeName(code)} are not supported`);
 }
 
 /** Keeps the lowest bits, as an integer of that many has them. */
 function wrap(x: Tensor, bits: number, signed: boolean): Tensor {
   const size = 2 ** bits;
   const low = x.remainder(size);
-  return signed ? low.sub(low.ge(size / 2).to(low.dtype).mul(size)) : low;
+  return signed
+    ? low.sub(
+        low
+          .ge(size / 2)
+          .to(low.dtype)
+          .mul(size),
+      )
+    : low;
 }
 
 /** A tensor as another element type. */

@@ -34,7 +34,8 @@ function multiHead(call: NodeCall): (Tensor | null)[] {
     if (x.ndim === 4) return x;
     return splitHeads(bias === null ? x : x.add(bias.narrow(0, start, x.shape[2]!)), heads);
   };
-  if (!call.has(1) || !call.has(2)) call.fail('packed inputs are not supported: pass query, key and value');
+  if (!call.has(1) || !call.has(2))
+    call.fail('packed inputs are not supported: pass query, key and value');
   const query = projected(0, 0);
   let [key, value] = [projected(1, width), projected(2, 2 * width)];
   const [pastKey, pastValue] = [call.optional(6), call.optional(7)];
@@ -52,7 +53,9 @@ function multiHead(call: NodeCall): (Tensor | null)[] {
     mask = both(mask, added(seen, query));
   }
   if (call.flag('unidirectional')) {
-    const at = places(call, length).add(keys - length).reshape([length, 1]);
+    const at = places(call, length)
+      .add(keys - length)
+      .reshape([length, 1]);
     mask = both(mask, added(places(call, keys).le(at), query));
   }
   const scale = call.float('scale', 0) || 1 / Math.sqrt(query.shape[3]!);
@@ -66,14 +69,22 @@ function groupQuery(call: NodeCall): Tensor[] {
   const packed = call.tensor(0);
   const size = call.has(1) ? packed.shape[2]! / heads : packed.shape[2]! / (heads + 2 * shared);
   const part = (input: number, start: number, count: number): Tensor =>
-    splitHeads(call.has(1) ? call.tensor(input) : packed.narrow(2, start * size, count * size), count);
+    splitHeads(
+      call.has(1) ? call.tensor(input) : packed.narrow(2, start * size, count * size),
+      count,
+    );
   let query = part(0, 0, heads);
   let key = part(1, heads, shared);
   let value = part(2, heads + shared, shared);
   const [length, batch] = [query.shape[2]!, query.shape[0]!];
   // Keys of each sequence, less one: the last position of this call.
   const last = call.tensor(5).to('int64').reshape([batch, 1]);
-  const position = call.optional(9)?.to('int64') ?? last.sub(length - 1).clamp(0).add(places(call, length));
+  const position =
+    call.optional(9)?.to('int64') ??
+    last
+      .sub(length - 1)
+      .clamp(0)
+      .add(places(call, length));
   if (call.flag('do_rotary')) {
     const rotation = {
       cos: anglesAt(call.tensor(7), position),
@@ -86,7 +97,9 @@ function groupQuery(call: NodeCall): Tensor[] {
   if (call.has(3)) key = cat([call.tensor(3), key], 2);
   if (call.has(4)) value = cat([call.tensor(4), value], 2);
   const keys = key.shape[2]!;
-  const at = places(call, length).add(keys - length).reshape([length, 1]);
+  const at = places(call, length)
+    .add(keys - length)
+    .reshape([length, 1]);
   const window = call.int('local_window_size', -1);
   let seen = places(call, keys).le(at);
   if (window >= 0) seen = seen.logicalAnd(places(call, keys).gt(at.sub(window)));

@@ -46,7 +46,11 @@ function matMulNBits(call: NodeCall): Tensor {
     const rows = unpack(given.reshape([n, -1]), bits).narrow(1, 0, blocks);
     return rows.reshape([n, blocks, 1]).to(x.dtype);
   };
-  const weight = q.sub(zero()).mul(scales).reshape([n, blocks * block]).narrow(1, 0, k);
+  const weight = q
+    .sub(zero())
+    .mul(scales)
+    .reshape([n, blocks * block])
+    .narrow(1, 0, k);
   const y = matmul(x, weight.t());
   const bias = call.optional(5);
   return bias === null ? y : y.add(bias);
@@ -65,7 +69,11 @@ function rotaryEmbedding(call: NodeCall): Tensor {
   // One number is where the sequence starts.
   const length = split.shape[2]!;
   const positions =
-    given.ndim === 1 ? given.add(cosCache.select(1, 0).narrow(0, 0, length).mul(0).to('int64').add(1).cumsum(0).sub(1)) : given;
+    given.ndim === 1
+      ? given.add(
+          cosCache.select(1, 0).narrow(0, 0, length).mul(0).to('int64').add(1).cumsum(0).sub(1),
+        )
+      : given;
   const y = rotate(split, {
     cos: anglesAt(cosCache, positions),
     sin: anglesAt(sinCache, positions),
@@ -96,7 +104,13 @@ export const contribs: OperatorTable = {
 };
 
 /** The norm of x over its last dimension. */
-function norm(x: Tensor, weight: Tensor, bias: Tensor | null, eps: number, isSimple: boolean): Tensor {
+function norm(
+  x: Tensor,
+  weight: Tensor,
+  bias: Tensor | null,
+  eps: number,
+  isSimple: boolean,
+): Tensor {
   const shape = [x.shape.at(-1)!];
   return isSimple
     ? F.rmsNorm(x, shape, { weight, eps })
@@ -107,9 +121,7 @@ function norm(x: Tensor, weight: Tensor, bias: Tensor | null, eps: number, isSim
 function skipNorm(isSimple: boolean) {
   return (call: NodeCall): (Tensor | null)[] => {
     const [x, skip, weight] = [call.tensor(0), call.tensor(1), call.tensor(2)];
-    const [beta, bias] = isSimple
-      ? [null, call.optional(3)]
-      : [call.optional(3), call.optional(4)];
+    const [beta, bias] = isSimple ? [null, call.optional(3)] : [call.optional(3), call.optional(4)];
     const sum = bias === null ? x.add(skip) : x.add(skip).add(bias);
     return [norm(sum, weight, beta, call.float('epsilon', 1e-5), isSimple), null, null, sum];
   };

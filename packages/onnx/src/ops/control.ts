@@ -64,7 +64,14 @@ function scan(call: NodeCall): Value[] {
       scanned.map((value) => value.select(0, b)),
     ),
   );
-  return body.outputs.map((_, i) => stacked(call, each.map((values) => values[i]!), 0, i));
+  return body.outputs.map((_, i) =>
+    stacked(
+      call,
+      each.map((values) => values[i]!),
+      0,
+      i,
+    ),
+  );
 }
 
 function scanOnce(call: NodeCall, initial: readonly Value[], scanned: readonly Tensor[]): Value[] {

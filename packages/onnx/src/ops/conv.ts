@@ -61,7 +61,9 @@ function transposed(call: NodeCall): Tensor {
   const kernel = weight.shape.slice(2);
   const stride = perDimension(call, 'strides', rank, 1);
   const dilation = perDimension(call, 'dilations', rank, 1);
-  const full = sizes.map((size, i) => (size - 1) * stride[i]! + (kernel[i]! - 1) * dilation[i]! + 1);
+  const full = sizes.map(
+    (size, i) => (size - 1) * stride[i]! + (kernel[i]! - 1) * dilation[i]! + 1,
+  );
   const [before, after] = transposedCut(call, sizes, full, stride);
   const groups = call.int('group', 1);
   const run = TRANSPOSED[rank - 1]!;
@@ -87,7 +89,8 @@ function col2im(call: NodeCall): Tensor {
   };
   // Over the padded image, whose border is cut off; a third dimension is folded by itself first.
   const padded = image.map((size, i) => size + before[i]! + after[i]!);
-  const whole = rank === 2 ? F.fold(columns, padded, block, options) : foldAny(call, columns, padded);
+  const whole =
+    rank === 2 ? F.fold(columns, padded, block, options) : foldAny(call, columns, padded);
   const list = range(rank)
     .reverse()
     .flatMap((i) => [-before[i]!, -after[i]!]);
@@ -107,7 +110,13 @@ function foldAny(call: NodeCall, columns: Tensor, sizes: readonly number[]): Ten
   const [n, rows] = columns.shape as [number, number];
   const channels = rows / elements;
   const run = TRANSPOSED[rank - 1] ?? call.fail(`${rank} spatial dimensions`);
-  const kernel = columns.mul(0).sum().add(1).expand([elements]).diag().reshape([elements, 1, ...block]);
+  const kernel = columns
+    .mul(0)
+    .sum()
+    .add(1)
+    .expand([elements])
+    .diag()
+    .reshape([elements, 1, ...block]);
   const each = columns.reshape([n * channels, elements, ...counts]);
   const image = run(each, kernel, { stride, dilation });
   const missing = range(rank)

@@ -42,7 +42,9 @@ function variadic(combine: (a: Tensor, b: Tensor) => Tensor): OnnxOperator {
 function divide(call: NodeCall): Tensor {
   const a = call.tensor(0);
   const b = call.operand(1, 0);
-  return isFloatingPoint(a.dtype) ? a.div(b) : inDType(a.div(b, { roundingMode: 'trunc' }), a.dtype);
+  return isFloatingPoint(a.dtype)
+    ? a.div(b)
+    : inDType(a.div(b, { roundingMode: 'trunc' }), a.dtype);
 }
 
 /** The sign of the remainder is the divisor's, or with fmod the dividend's. */
@@ -72,7 +74,8 @@ function shift(call: NodeCall): Tensor {
 function clip(call: NodeCall): Tensor {
   const x = call.tensor(0);
   if (call.opset < 11) {
-    const bound = (name: string): number | null => (call.hasAttribute(name) ? call.float(name) : null);
+    const bound = (name: string): number | null =>
+      call.hasAttribute(name) ? call.float(name) : null;
     const [low, high] = [bound('min'), bound('max')];
     return low === null && high === null ? x : x.clamp(low, high);
   }
@@ -154,7 +157,10 @@ export const elementwise: OperatorTable = {
   Sum: variadic((a, b) => a.add(b)),
   Mean: (call) => {
     const parts = call.tensors();
-    return parts.slice(1).reduce((a, b) => a.add(b), parts[0]!).div(parts.length);
+    return parts
+      .slice(1)
+      .reduce((a, b) => a.add(b), parts[0]!)
+      .div(parts.length);
   },
   Clip: clip,
   Where: (call) => where(call.tensor(0), call.tensor(1), call.tensor(2)),

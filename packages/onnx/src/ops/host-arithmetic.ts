@@ -49,9 +49,7 @@ function zipped(
   return new HostArray(dtype, shape, data);
 }
 
-function arithmetic(
-  combine: (a: number, b: number, dtype: DType) => number,
-): ShapeOperator {
+function arithmetic(combine: (a: number, b: number, dtype: DType) => number): ShapeOperator {
   return (call) => {
     const dtype = call.dtype(0);
     if (dtype === 'bool') return null;
@@ -115,8 +113,7 @@ export const hostArithmetic: ShapeOperatorTable = {
   Mod: modulo,
   Max: arithmetic((a, b) => Math.max(a, b)),
   Min: arithmetic((a, b) => Math.min(a, b)),
-  Pow: (call) =>
-    call.dtype(0) === call.dtype(1) ? arithmetic((a, b) => a ** b)(call) : null,
+  Pow: (call) => (call.dtype(0) === call.dtype(1) ? arithmetic((a, b) => a ** b)(call) : null),
   Abs: unary(Math.abs),
   Neg: unary((x) => 0 - x),
   Floor: unary(Math.floor),

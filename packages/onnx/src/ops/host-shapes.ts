@@ -32,9 +32,7 @@ export function arranged(
 /** The same with one dimension taken from other places. */
 function along(from: HostArray, dim: number, places: readonly number[]): HostArray | null {
   const shape = from.shape.map((size, d) => (d === dim ? places.length : size));
-  return arranged(from, shape, (position) =>
-    position.map((p, d) => (d === dim ? places[p]! : p)),
-  );
+  return arranged(from, shape, (position) => position.map((p, d) => (d === dim ? places[p]! : p)));
 }
 
 function gather(call: NodeCall): HostArray | null {
@@ -59,7 +57,13 @@ function slice(call: NodeCall): HostArray | null {
   let x: HostArray | null = call.host(0);
   for (const { dim, start, end, step } of slicedAxes(call, x.shape)) {
     const count = Math.max(0, Math.ceil((end - start) / step));
-    x = x && along(x, dim, range(count).map((i) => start + i * step));
+    x =
+      x &&
+      along(
+        x,
+        dim,
+        range(count).map((i) => start + i * step),
+      );
   }
   return x;
 }
@@ -82,7 +86,11 @@ function split(call: NodeCall): HostArray[] | null {
   let start = 0;
   const parts = splitSizes(call, x.shape[dim]!).map((size) => {
     start += size;
-    return along(x, dim, range(size).map((i) => start - size + i));
+    return along(
+      x,
+      dim,
+      range(size).map((i) => start - size + i),
+    );
   });
   return parts.includes(null) ? null : (parts as HostArray[]);
 }

@@ -162,7 +162,10 @@ function dropout(call: NodeCall): Tensor[] {
   const isTraining = call.opset >= 12 && call.has(2) && call.number(2) !== 0;
   const ratio = call.opset >= 12 ? (call.optionalNumbers(1)?.[0] ?? 0.5) : call.float('ratio', 0.5);
   if (!isTraining || ratio === 0) return [x, x.eq(x).logicalOr(x.ne(x))];
-  const mask = x.mul(0).add(1 - ratio).bernoulli();
+  const mask = x
+    .mul(0)
+    .add(1 - ratio)
+    .bernoulli();
   return [x.mul(mask).div(1 - ratio), mask.to('bool')];
 }
 

@@ -21,8 +21,7 @@ function linear(call: NodeCall): Tensor[] {
   const beta = call.has(5) ? splitHeads(call.tensor(5).to('float32'), call.shape(5)[2]!) : null;
   const scale = call.float('scale', 0) || 1 / Math.sqrt(width);
   let state =
-    past?.to('float32') ??
-    zeros([batch, heads, width, value.shape[3]!], { device: call.device });
+    past?.to('float32') ?? zeros([batch, heads, width, value.shape[3]!], { device: call.device });
   const outputs = range(length).map((t) => {
     const at = (x: Tensor): Tensor => x.narrow(2, t, 1);
     if (decay !== null) state = state.mul(at(decay).exp().transpose(2, 3));
@@ -32,10 +31,7 @@ function linear(call: NodeCall): Tensor[] {
     return matmul(at(query), repeatHeads(state, queryHeads)).squeeze(2).mul(scale);
   });
   const dtype = call.dtype(0);
-  return [
-    inDType(joinHeads(stack(outputs, 2)), dtype),
-    inDType(state, past?.dtype ?? dtype),
-  ];
+  return [inDType(joinHeads(stack(outputs, 2)), dtype), inDType(state, past?.dtype ?? dtype)];
 }
 
 /** A convolution of each channel by itself that sees only what is before, and what it saw last. */

@@ -53,7 +53,8 @@ function layerNorm(call: NodeCall): Tensor[] {
   const shape = x.shape.slice(axis);
   const eps = call.float('epsilon', 1e-5);
   const [weight, bias] = [call.tensor(1), call.optional(2)];
-  const isPlain = weight.shape.join() === shape.join() && (bias?.shape ?? shape).join() === shape.join();
+  const isPlain =
+    weight.shape.join() === shape.join() && (bias?.shape ?? shape).join() === shape.join();
   if (isPlain && call.outputCount === 1) return [F.layerNorm(x, shape, { weight, bias, eps })];
   const wide = x.to('float32');
   const mean = wide.mean(dims, { keepdim: true });
@@ -85,7 +86,10 @@ function groupNorm(call: NodeCall): Tensor {
   const each = (weights: Tensor): Tensor =>
     weights.shape[0] === x.shape[1]
       ? weights
-      : weights.reshape([groups, 1]).expand([groups, x.shape[1]! / groups]).reshape([-1]);
+      : weights
+          .reshape([groups, 1])
+          .expand([groups, x.shape[1]! / groups])
+          .reshape([-1]);
   return F.groupNorm(x, groups, { weight: each(scale), bias: each(bias), eps });
 }
 
@@ -110,9 +114,7 @@ function lpNormalization(call: NodeCall): Tensor {
   const dim = call.dim(call.int('axis', -1), x.ndim);
   const p = call.int('p', 2);
   const length =
-    p === 1
-      ? x.abs().sum(dim, { keepdim: true })
-      : x.square().sum(dim, { keepdim: true }).sqrt();
+    p === 1 ? x.abs().sum(dim, { keepdim: true }) : x.square().sum(dim, { keepdim: true }).sqrt();
   // A vector of zeros stays one.
   return x.div(length.add(length.eq(0).to(x.dtype)));
 }

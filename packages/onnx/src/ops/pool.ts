@@ -39,7 +39,9 @@ function flatIndices(call: NodeCall, x: Tensor, at: Tensor, window: Windows): Te
     flat = flat.add(own.mul(step));
   });
   const [n, c] = x.shape as [number, number];
-  const planes = full([n * c], 1, { dtype: 'int64', device: x.device }).cumsum(0).sub(1);
+  const planes = full([n * c], 1, { dtype: 'int64', device: x.device })
+    .cumsum(0)
+    .sub(1);
   const shape = [n, c, ...Array<number>(rank).fill(1)];
   return flat.add(planes.mul(product(sizes)).reshape(shape));
 }

@@ -49,8 +49,7 @@ function linearConv(call: NodeCall): Tensor {
 export const quantizedProducts: OperatorTable = {
   QLinearMatMul: linearMatMul,
   QLinearConv: linearConv,
-  MatMulInteger: (call) =>
-    matmul(centered(call, 0, 2, -2), centered(call, 1, 3, -1)).to('int32'),
+  MatMulInteger: (call) => matmul(centered(call, 0, 2, -2), centered(call, 1, 3, -1)).to('int32'),
   ConvInteger: (call) =>
     convolve(call, centered(call, 0, 2, 1), centered(call, 1, 3, 0), null).to('int32'),
 };

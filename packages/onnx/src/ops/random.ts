@@ -41,7 +41,11 @@ export const randoms: OperatorTable = {
   RandomUniformLike: (call) => uniform(call, like(call)),
   RandomNormal: (call) => normal(call, given(call)),
   RandomNormalLike: (call) => normal(call, like(call)),
-  Bernoulli: (call) => call.tensor(0).bernoulli().to(wanted(call, call.dtype(0))),
+  Bernoulli: (call) =>
+    call
+      .tensor(0)
+      .bernoulli()
+      .to(wanted(call, call.dtype(0))),
   Multinomial: (call) =>
     multinomial(call.tensor(0).exp(), call.int('sample_size', 1), { replacement: true }).to(
       wanted(call, 'int32'),

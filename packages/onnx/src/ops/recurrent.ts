@@ -20,8 +20,16 @@ function activation(call: NodeCall, name: string, at: number): Activation {
     affine: (x) => x.mul(alpha ?? 1).add(beta ?? 0),
     leakyrelu: (x) => F.leakyRelu(x, alpha ?? 0.01),
     thresholdedrelu: (x) => x.mul(x.gt(alpha ?? 1).to(x.dtype)),
-    scaledtanh: (x) => x.mul(beta ?? 1).tanh().mul(alpha ?? 1),
-    hardsigmoid: (x) => x.mul(alpha ?? 0.2).add(beta ?? 0.5).clamp(0, 1),
+    scaledtanh: (x) =>
+      x
+        .mul(beta ?? 1)
+        .tanh()
+        .mul(alpha ?? 1),
+    hardsigmoid: (x) =>
+      x
+        .mul(alpha ?? 0.2)
+        .add(beta ?? 0.5)
+        .clamp(0, 1),
     elu: (x) => F.elu(x, alpha ?? 1),
     softsign: (x) => x.div(x.abs().add(1)),
     softplus: (x) => F.softplus(x),
@@ -85,9 +93,7 @@ const lstmStep: Step = (call, fromInput, state, own) => {
     clipped(call, weight === undefined ? x : x.add(weight.mul(cell)));
   const before = state.cell!;
   const input = f(peep(i, peepI, before));
-  const kept = call.flag('input_forget')
-    ? input.neg().add(1)
-    : f(peep(forget, peepF, before));
+  const kept = call.flag('input_forget') ? input.neg().add(1) : f(peep(forget, peepF, before));
   const cell = kept.mul(before).add(input.mul(g(clipped(call, c))));
   return { hidden: f(peep(o, peepO, cell)).mul(h(cell)), cell };
 };
@@ -138,8 +144,7 @@ function recurrent(step: Step, defaults: readonly string[], hasCell: boolean) {
       const given = call.optional(input);
       return given === null ? null : flip(given);
     };
-    const empty = (): Tensor =>
-      zeros([x.shape[1]!, size], { dtype: x.dtype, device: call.device });
+    const empty = (): Tensor => zeros([x.shape[1]!, size], { dtype: x.dtype, device: call.device });
     const [hidden, cells] = [state(5), hasCell ? state(6) : null];
     const [biases, peepholes] = [call.optional(3), hasCell ? call.optional(7) : null];
     const runs = range(count).map((d) => {
@@ -157,9 +162,18 @@ function recurrent(step: Step, defaults: readonly string[], hasCell: boolean) {
       };
       return runDirection(call, x, own, step, direction === 'reverse' || d === 1);
     });
-    const outputs = stack(runs.map((run) => run.outputs), 1);
+    const outputs = stack(
+      runs.map((run) => run.outputs),
+      1,
+    );
     const all = isBatchFirst ? outputs.permute([2, 0, 1, 3]) : outputs;
-    const last = (of: 'hidden' | 'cell'): Tensor => flip(stack(runs.map((run) => run.last[of]!), 0));
+    const last = (of: 'hidden' | 'cell'): Tensor =>
+      flip(
+        stack(
+          runs.map((run) => run.last[of]!),
+          0,
+        ),
+      );
     return hasCell ? [all, last('hidden'), last('cell')] : [all, last('hidden')];
   };
 }

@@ -38,7 +38,9 @@ function extremum(largest: boolean): Reduce {
     if (dims.length === 0) return x;
     if (x.dtype === 'bool') return extremum(largest)(x.to('uint8'), dims, keepdim).to('bool');
     if (dims.some((dim) => x.shape[dim] === 0)) {
-      const shape = x.shape.flatMap((size, i) => (dims.includes(i) ? (keepdim ? [1] : []) : [size]));
+      const shape = x.shape.flatMap((size, i) =>
+        dims.includes(i) ? (keepdim ? [1] : []) : [size],
+      );
       return full(shape, largest ? lowest(x) : highest(x), { dtype: x.dtype, device: x.device });
     }
     return largest ? x.amax(dims, keepdim) : x.amin(dims, keepdim);
@@ -64,9 +66,7 @@ const mean: Reduce = (x, dims, keepdim) => {
 const logSumExp: Reduce = (x, dims, keepdim) => {
   if (dims.length === 0) return x;
   const isFloat = isFloatingPoint(x.dtype);
-  return inFloat32(isFloat ? x : x.to('float32'), (wide) =>
-    wide.logsumexp([...dims], keepdim),
-  );
+  return inFloat32(isFloat ? x : x.to('float32'), (wide) => wide.logsumexp([...dims], keepdim));
 };
 
 /** Numbers summed or multiplied one after the other; exclusively, each without itself. */

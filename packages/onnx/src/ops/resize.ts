@@ -29,7 +29,9 @@ function position(call: NodeCall, { from, to, scale, roi }: Axis, y: number): nu
     case 'tf_crop_and_resize': {
       const [start, end] = roi;
       const own =
-        length === 1 ? ((end - start) * (from - 1)) / 2 : (y * (end - start) * (from - 1)) / (length - 1);
+        length === 1
+          ? ((end - start) * (from - 1)) / 2
+          : (y * (end - start) * (from - 1)) / (length - 1);
       return own + start * (from - 1);
     }
     case 'pytorch_half_pixel':
@@ -103,7 +105,10 @@ function resizeAxis(call: NodeCall, x: Tensor, axis: Axis, mode: string): Tensor
     );
     return extrapolated(call, x.indexSelect(axis.dim, indices(call, from)), axis);
   }
-  const map = tensor(weights(call, axis, mode === 'cubic'), { dtype: x.dtype, device: call.device });
+  const map = tensor(weights(call, axis, mode === 'cubic'), {
+    dtype: x.dtype,
+    device: call.device,
+  });
   const moved = matmul(x.transpose(axis.dim, -1), map.t());
   return extrapolated(call, moved.transpose(axis.dim, -1), axis);
 }
@@ -133,7 +138,9 @@ function axesOf(call: NodeCall, shape: readonly number[]): Axis[] {
       scale: scales[i]!,
       roi: [roi?.[i] ?? 0, roi?.[i + dims.length] ?? 1] as const,
     }))
-    .filter(({ from, to, scale }) => from !== to || scale !== 1 || (roi !== null && roi.length > 0));
+    .filter(
+      ({ from, to, scale }) => from !== to || scale !== 1 || (roi !== null && roi.length > 0),
+    );
 }
 
 /** PyTorch's own resizing, where it is the same: it is one kernel. Null if it is another. */
@@ -141,7 +148,10 @@ function fused(call: NodeCall, x: Tensor, axes: readonly Axis[], mode: string): 
   const isSpatial = axes.every(({ dim, from, to, scale }) => dim >= 2 && to === from * scale);
   if (!isSpatial || axes.length === 0 || !isFloatingPoint(x.dtype) || x.ndim < 3) return null;
   if (x.ndim > 5 || call.flag('exclude_outside') || call.flag('antialias')) return null;
-  const where = call.text('coordinate_transformation_mode', call.opset < 11 ? 'asymmetric' : 'half_pixel');
+  const where = call.text(
+    'coordinate_transformation_mode',
+    call.opset < 11 ? 'asymmetric' : 'half_pixel',
+  );
   const rounding = call.text('nearest_mode', call.opset < 11 ? 'floor' : 'round_prefer_floor');
   const size = x.shape.slice(2).map((own, i) => axes.find(({ dim }) => dim === i + 2)?.to ?? own);
   if (mode === 'nearest' && where === 'asymmetric' && rounding === 'floor')

@@ -7,7 +7,13 @@ import type { NodeCall } from '../run/node-call.js';
 import type { OperatorTable } from '../registry.js';
 import { product, range } from './like.js';
 
-const MODES = { linear: 'bilinear', bilinear: 'bilinear', nearest: 'nearest', cubic: 'bicubic', bicubic: 'bicubic' } as const;
+const MODES = {
+  linear: 'bilinear',
+  bilinear: 'bilinear',
+  nearest: 'nearest',
+  cubic: 'bicubic',
+  bicubic: 'bicubic',
+} as const;
 
 function sample(call: NodeCall): Tensor {
   const mode = call.text('mode', call.opset < 20 ? 'bilinear' : 'linear');
@@ -28,10 +34,15 @@ function affineGrid(call: NodeCall): Tensor {
   const axes = sizes.map((size, i) => {
     const edge = corners ? 1 : 1 - 1 / size;
     const shape = range(rank).map((dim) => (dim === i ? size : 1));
-    return linspace(size === 1 && corners ? -1 : -edge, edge, size, on).reshape(shape).expand(sizes);
+    return linspace(size === 1 && corners ? -1 : -edge, edge, size, on)
+      .reshape(shape)
+      .expand(sizes);
   });
   // x comes first, which is the last dimension; and a one for what is added.
-  const points = stack([...axes.reverse(), ones(sizes, on)], -1).reshape([product(sizes), rank + 1]);
+  const points = stack([...axes.reverse(), ones(sizes, on)], -1).reshape([
+    product(sizes),
+    rank + 1,
+  ]);
   return matmul(points, theta.transpose(1, 2)).reshape([batch, ...sizes, rank]);
 }
 

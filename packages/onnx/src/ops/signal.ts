@@ -30,7 +30,16 @@ function angles(
 function ofLength(x: Tensor, length: number): Tensor {
   const own = x.shape.at(-1)!;
   if (own >= length) return x.narrow(-1, 0, length);
-  return cat([x, x.narrow(-1, 0, 1).mul(0).expand([...x.shape.slice(0, -1), length - own])], -1);
+  return cat(
+    [
+      x,
+      x
+        .narrow(-1, 0, 1)
+        .mul(0)
+        .expand([...x.shape.slice(0, -1), length - own]),
+    ],
+    -1,
+  );
 }
 
 /** The transform along the last dimension of a real and an imaginary part. */
@@ -96,7 +105,14 @@ function cosineWindow(terms: readonly number[]): OnnxOperator {
     const length = call.flag('periodic', true) ? size : size - 1;
     const at = arange(size, { dtype: 'float32', device: call.device }).mul((2 * Math.PI) / length);
     const sum = terms
-      .map((term, k) => (k === 0 ? at.mul(0).add(term) : at.mul(k).cos().mul(term * (-1) ** k)))
+      .map((term, k) =>
+        k === 0
+          ? at.mul(0).add(term)
+          : at
+              .mul(k)
+              .cos()
+              .mul(term * (-1) ** k),
+      )
       .reduce((a, b) => a.add(b));
     return inDType(sum, elementType(call.int('output_datatype', 1))?.dtype ?? 'float32');
   };

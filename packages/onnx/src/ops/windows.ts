@@ -18,10 +18,16 @@ export interface Windows {
 }
 
 /** A list of one number per spatial dimension. @throws onnx-invalid */
-export function perDimension(call: NodeCall, name: string, rank: number, fallback: number): number[] {
+export function perDimension(
+  call: NodeCall,
+  name: string,
+  rank: number,
+  fallback: number,
+): number[] {
   const given = call.ints(name) ?? [];
   if (given.length === 0) return Array<number>(rank).fill(fallback);
-  if (given.length !== rank) call.fail(`${name} has ${given.length} numbers for ${rank} dimensions`);
+  if (given.length !== rank)
+    call.fail(`${name} has ${given.length} numbers for ${rank} dimensions`);
   return [...given];
 }
 
@@ -34,10 +40,15 @@ export function bothPads(call: NodeCall, rank: number): [before: number[], after
 }
 
 /** The windows of a node over sizes. @throws onnx-invalid */
-export function windowsOf(call: NodeCall, sizes: readonly number[], kernel: readonly number[]): Windows {
+export function windowsOf(
+  call: NodeCall,
+  sizes: readonly number[],
+  kernel: readonly number[],
+): Windows {
   const rank = sizes.length;
   if (rank < 1 || rank > 3) call.fail(`${rank} spatial dimensions: there may be one to three`);
-  if (kernel.length !== rank) call.fail(`kernel_shape has ${kernel.length} numbers for ${rank} dimensions`);
+  if (kernel.length !== rank)
+    call.fail(`kernel_shape has ${kernel.length} numbers for ${rank} dimensions`);
   const stride = perDimension(call, 'strides', rank, 1);
   const dilation = perDimension(call, 'dilations', rank, 1);
   const isCeil = call.flag('ceil_mode');

@@ -8,7 +8,14 @@ import type { ElementType } from '../model/element-types.js';
 
 const noted = new WeakMap<object, ElementType>();
 
-const BITS: Partial<Record<DType, number>> = { int16: 16, float16: 16, bfloat16: 16, int8: 8, uint8: 8, bool: 8 };
+const BITS: Partial<Record<DType, number>> = {
+  int16: 16,
+  float16: 16,
+  bfloat16: 16,
+  int8: 8,
+  uint8: 8,
+  bool: 8,
+};
 
 /** Notes the type of a value, where its dtype does not tell it. */
 export function noteType<T extends { readonly dtype: DType }>(value: T, type: ElementType): T {

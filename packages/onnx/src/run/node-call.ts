@@ -121,13 +121,15 @@ export class NodeCall {
   /** One number. @throws onnx-invalid */
   number(input: number): number {
     const numbers = this.numbers(input);
-    if (numbers.length !== 1) this.fail(`input ${input} has ${numbers.length} numbers instead of one`);
+    if (numbers.length !== 1)
+      this.fail(`input ${input} has ${numbers.length} numbers instead of one`);
     return numbers[0]!;
   }
 
   /** Whether one number is not zero, as a condition. @throws onnx-invalid, data-async-only */
   truth(value: Tensor | HostArray): boolean {
-    const { data } = value instanceof HostArray ? value : this.context.read(value, describeNode(this.node));
+    const { data } =
+      value instanceof HostArray ? value : this.context.read(value, describeNode(this.node));
     if (data.length !== 1) this.fail(`a condition has ${data.length} values`);
     return data[0] !== 0;
   }

@@ -128,9 +128,16 @@ export class Run {
   }
 
   /** Runs a graph of an attribute. */
-  runGraph(graph: OnnxGraph, inputs: readonly Value[], around: ReadonlyMap<string, Value>): Value[] {
+  runGraph(
+    graph: OnnxGraph,
+    inputs: readonly Value[],
+    around: ReadonlyMap<string, Value>,
+  ): Value[] {
     if (inputs.length > graph.inputs.length)
-      invalidOnnx(`graph '${graph.name}'`, `it has ${graph.inputs.length} inputs, not ${inputs.length}`);
+      invalidOnnx(
+        `graph '${graph.name}'`,
+        `it has ${graph.inputs.length} inputs, not ${inputs.length}`,
+      );
     const scope = new Map(around);
     for (const [name, value] of this.state.initializers(graph)) scope.set(name, value);
     inputs.forEach((value, i) => scope.set(graph.inputs[i]!.name, value));
