@@ -1,7 +1,7 @@
 /**
  * @file Reading and writing elements at indices.
  */
-import { type Tensor, cat, index, nonzero, scatterReduce, tensor, where } from '@tessera/tensor';
+import { type Tensor, index, nonzero, scatterReduce, tensor, where } from '@tessera/tensor';
 import type { NodeCall } from '../run/node-call.js';
 import type { ListOperatorTable, OperatorTable } from '../registry.js';
 import { indices, product, range, wrapped } from './like.js';
@@ -206,9 +206,4 @@ function unique(call: NodeCall): Tensor[] {
   for (const i of inverse) counts[i]!++;
   const list = (numbers: readonly number[]): Tensor => indices(call, numbers);
   return [x.indexSelect(dim, list(places)), list(places), list(inverse), list(counts)];
-}
-
-/** Joins tensors; used where a list may hold a single one. */
-export function joined(parts: readonly Tensor[], dim: number): Tensor {
-  return parts.length === 1 ? parts[0]! : cat([...parts], dim);
 }

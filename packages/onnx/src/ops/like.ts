@@ -1,7 +1,7 @@
 /**
  * @file Small conversions that handlers of several families share.
  */
-import { type DType, type Tensor, isFloatingPoint, tensor } from '@tessera/tensor';
+import { type DType, type Tensor, tensor } from '@tessera/tensor';
 import { type HostArray } from '../run/host-array.js';
 import type { NodeCall } from '../run/node-call.js';
 
@@ -14,11 +14,6 @@ export function inDType(result: Tensor, dtype: DType): Tensor {
 export function inFloat32(input: Tensor, compute: (wide: Tensor) => Tensor): Tensor {
   const isHalf = input.dtype === 'float16' || input.dtype === 'bfloat16';
   return isHalf ? compute(input.to('float32')).to(input.dtype) : compute(input);
-}
-
-/** The float type to compute in. */
-export function floatOf(input: Tensor): Tensor {
-  return isFloatingPoint(input.dtype) ? input : input.to('float32');
 }
 
 /** Whole numbers as an int64 tensor on the device of a call. */

@@ -6,7 +6,7 @@
  * is run again when the value is there (`runAsync`): reads of one node come in the same order each time, so the
  * answers are kept by number.
  */
-import { type DeviceType, type Tensor, isTensor } from '@tessera/tensor';
+import type { DeviceType, Tensor } from '@tessera/tensor';
 import { TesseraError, isTesseraError } from '@tessera/shared';
 import { describeNode, invalidOnnx } from '../errors.js';
 import {
@@ -19,7 +19,7 @@ import {
   functionKey,
 } from '../model/model.js';
 import { findOperator, findShapeOperator } from '../registry.js';
-import { HostArray, ValueWanted, fitsHost, hostCopy } from './host-array.js';
+import { HostArray, ValueWanted, hostCopy } from './host-array.js';
 import { lastUsesOf } from './last-uses.js';
 import { NodeCall } from './node-call.js';
 import type { Value } from './value.js';
@@ -230,11 +230,4 @@ function resolved(node: OnnxNode, outer: Attributes): Attributes {
     if (value !== undefined) attributes.set(name, value);
   }
   return attributes;
-}
-
-/** Numbers of the host for small CPU tensors of whole numbers, as initialisers and constants are. */
-export function hostOf(tensor: Tensor): HostArray | null {
-  return isTensor(tensor) && tensor.device === 'cpu' && fitsHost(tensor.shape)
-    ? hostCopy(tensor)
-    : null;
 }
