@@ -23,7 +23,7 @@ function along(compute: (x: Tensor, dim: number) => Tensor) {
 
 /** 1 at the first largest element, 0 elsewhere. */
 function hardmax(x: Tensor, dim: number): Tensor {
-  const best = x.argmax(dim, true);
+  const best = x.argmax(dim, { keepdim: true });
   return x.mul(0).scatter(dim, best, 1);
 }
 

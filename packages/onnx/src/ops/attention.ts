@@ -72,7 +72,7 @@ function scoreBias(call: NodeCall, query: Tensor, key: Tensor, past: number): Te
 function weightsOf(scores: Tensor, bias: Tensor | null): Tensor {
   const weights = F.softmax(scores, -1);
   if (bias === null) return weights;
-  const isHidden = bias.amax([-1], true).eq(-Infinity);
+  const isHidden = bias.amax([-1], { keepdim: true }).eq(-Infinity);
   return weights.maskedFill(isHidden.expand(weights.shape), 0);
 }
 

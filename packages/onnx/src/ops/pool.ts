@@ -145,7 +145,7 @@ export const pools: OperatorTable = {
   LpPool: lpPool,
   MaxUnpool: maxUnpool,
   GlobalAveragePool: (call) => call.tensor(0).mean(spatial(call.tensor(0)), { keepdim: true }),
-  GlobalMaxPool: (call) => call.tensor(0).amax(spatial(call.tensor(0)), true),
+  GlobalMaxPool: (call) => call.tensor(0).amax(spatial(call.tensor(0)), { keepdim: true }),
   GlobalLpPool: (call) => {
     const x = call.tensor(0);
     const p = call.int('p', 2);

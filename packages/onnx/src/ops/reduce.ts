@@ -43,7 +43,7 @@ function extremum(largest: boolean): Reduce {
       );
       return full(shape, largest ? lowest(x) : highest(x), { dtype: x.dtype, device: x.device });
     }
-    return largest ? x.amax(dims, keepdim) : x.amin(dims, keepdim);
+    return largest ? x.amax(dims, { keepdim }) : x.amin(dims, { keepdim });
   };
 }
 
@@ -66,7 +66,7 @@ const mean: Reduce = (x, dims, keepdim) => {
 const logSumExp: Reduce = (x, dims, keepdim) => {
   if (dims.length === 0) return x;
   const isFloat = isFloatingPoint(x.dtype);
-  return inFloat32(isFloat ? x : x.to('float32'), (wide) => wide.logsumexp([...dims], keepdim));
+  return inFloat32(isFloat ? x : x.to('float32'), (wide) => wide.logsumexp([...dims], { keepdim }));
 };
 
 /** Numbers summed or multiplied one after the other; exclusively, each without itself. */

@@ -10,7 +10,7 @@ function topK(call: NodeCall): Tensor[] {
   const x = call.tensor(0);
   const dim = call.dim(call.int('axis', -1), x.ndim);
   const k = call.opset >= 10 ? call.number(1) : call.int('k');
-  const [values, indices] = x.sort(dim, call.flag('largest', true));
+  const [values, indices] = x.sort(dim, { descending: call.flag('largest', true) });
   return [values.narrow(dim, 0, k), indices.narrow(dim, 0, k)];
 }
 
