@@ -55,15 +55,15 @@ function shrink(call: NodeCall): Tensor {
 /** Operators of the standard domain. */
 export const activations: OperatorTable = {
   Relu: (call) => call.tensor(0).relu(),
-  LeakyRelu: (call) => F.leakyRelu(call.tensor(0), call.float('alpha', 0.01)),
-  Elu: (call) => F.elu(call.tensor(0), call.float('alpha', 1)),
-  Celu: (call) => F.celu(call.tensor(0), call.float('alpha', 1)),
+  LeakyRelu: (call) => F.leakyRelu(call.tensor(0), { negativeSlope: call.float('alpha', 0.01) }),
+  Elu: (call) => F.elu(call.tensor(0), { alpha: call.float('alpha', 1) }),
+  Celu: (call) => F.celu(call.tensor(0), { alpha: call.float('alpha', 1) }),
   Selu: (call) => {
     const [alpha, gamma] = [
       call.float('alpha', 1.67326319217681884765625),
       call.float('gamma', 1.05070102214813232421875),
     ];
-    return F.elu(call.tensor(0), alpha).mul(gamma);
+    return F.elu(call.tensor(0), { alpha }).mul(gamma);
   },
   Gelu: (call) =>
     F.gelu(call.tensor(0), { approximate: call.choice('approximate', ['none', 'tanh'], 'none') }),

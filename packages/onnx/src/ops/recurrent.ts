@@ -18,7 +18,7 @@ function activation(call: NodeCall, name: string, at: number): Activation {
     tanh: (x) => x.tanh(),
     relu: (x) => x.relu(),
     affine: (x) => x.mul(alpha ?? 1).add(beta ?? 0),
-    leakyrelu: (x) => F.leakyRelu(x, alpha ?? 0.01),
+    leakyrelu: (x) => F.leakyRelu(x, { negativeSlope: alpha ?? 0.01 }),
     thresholdedrelu: (x) => x.mul(x.gt(alpha ?? 1).to(x.dtype)),
     scaledtanh: (x) =>
       x
@@ -30,7 +30,7 @@ function activation(call: NodeCall, name: string, at: number): Activation {
         .mul(alpha ?? 0.2)
         .add(beta ?? 0.5)
         .clamp(0, 1),
-    elu: (x) => F.elu(x, alpha ?? 1),
+    elu: (x) => F.elu(x, { alpha: alpha ?? 1 }),
     softsign: (x) => x.div(x.abs().add(1)),
     softplus: (x) => F.softplus(x),
   };
