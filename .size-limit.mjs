@@ -23,6 +23,7 @@ const budgets = {
   tensor: '131 kB',
   nn: '52.3 kB',
   distributed: '26.7 kB',
+  onnx: '40 kB',
   graph: '25.5 kB',
   passes: '17 kB',
   'aot-autograd': '20 kB',

@@ -56,7 +56,9 @@ for (const member of members()) {
     } catch {
       continue;
     }
-    for (const entry of entries.filter((e) => e.endsWith('.ts'))) {
+    // Generated files have the rules of what made them.
+    const own = entries.filter((e) => e.endsWith('.ts') && !/(?:^|[\\/])generated[\\/]/.test(e));
+    for (const entry of own) {
       const path = join(folder, entry);
       const text = readFileSync(path, 'utf8');
       const file = {

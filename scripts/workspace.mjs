@@ -18,6 +18,7 @@ export const layers = {
   tensor: ['shared'],
   nn: ['tensor', 'shared'],
   distributed: ['nn', 'tensor', 'shared'],
+  onnx: ['nn', 'tensor', 'shared'],
   graph: ['tensor', 'shared'],
   passes: ['graph', 'tensor', 'shared'],
   'aot-autograd': ['graph', 'passes', 'tensor', 'shared'],

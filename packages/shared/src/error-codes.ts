@@ -28,6 +28,10 @@ export const ERROR_CODES = {
   'unknown-log-artifact': 'No log artifact has this name',
   'duplicate-package': 'Two copies of one Tessera package are loaded in the same program',
 
+  // ONNX
+  'onnx-invalid': 'An ONNX file is damaged or not an ONNX model',
+  'onnx-unsupported': 'An ONNX model needs operators or types that are not supported',
+
   // Memory and devices
   'use-after-dispose': 'A tensor was used after its memory was released',
   'out-of-memory': 'The memory budget of a device is exhausted',

@@ -37,6 +37,9 @@ export { readNumbers, writeNumbers } from './kernels/elements.js';
 export { type ValueCheck, indexCheck, valueError } from './kernels/value-check.js';
 export { bfloatToNumber, halfToNumber, numberToBfloat, numberToHalf } from './kernels/float16.js';
 
+// Files
+export { readWhole, sourceBelow } from './io/read-whole.js';
+
 // Memory
 export { Snapshot, type SnapshotBudget } from './memory/snapshot.js';
 export { type StorageKeeper, type StorageState } from './memory/storage.js';

@@ -1,0 +1,109 @@
+/**
+ * @file Initialisers as parameters and buffers of a module, under their names.
+ *
+ * Floats are parameters, all else are buffers, and so are the running statistics of BatchNormalization, as in PyTorch.
+ * Dots in a name are levels of submodules, as in a state dict. A part of a name that cannot be a field gets a `$` in
+ * front: an empty one, one that starts with `_` or `$`, one that `Module` uses itself, and one that is a tensor and a
+ * folder of tensors at once.
+ */
+import { Module, Parameter } from '@tessera/nn';
+import { type Tensor, fromBytes, isFloatingPoint } from '@tessera/tensor';
+import type { OnnxGraph, OnnxModel, TensorLiteral } from './model/model.js';
+import { graphsOf } from './model/model.js';
+
+/** A level of names; it only holds tensors. */
+export class OnnxScope extends Module {
+  // Containers are never run.
+  override forward(): never {
+    throw new TypeError('A scope of initialisers has no forward().');
+  }
+}
+
+/** A part of a name as a field. */
+function fieldName(part: string): string {
+  const taken = part in OnnxScope.prototype || part === 'training' || part === 'model';
+  return part === '' || /^[_$]/.test(part) || taken ? `$${part}` : part;
+}
+
+/** State-dict names of initialisers, see the file header. */
+export function stateNames(names: readonly string[]): Map<string, string> {
+  const split = new Map(names.map((each) => [each, each.split('.').map(fieldName)]));
+  const tensors = new Set([...split.values()].map((parts) => parts.join('.')));
+  const found = new Map<string, string>();
+  for (const [each, parts] of split) {
+    for (let end = 1; end < parts.length; end++)
+      if (tensors.has(parts.slice(0, end).join('.'))) parts[end - 1] = `$${parts[end - 1]}`;
+    found.set(each, parts.join('.'));
+  }
+  return found;
+}
+
+/** Names that only BatchNormalization reads, as its running statistics. */
+function statistics(graph: OnnxGraph, into = new Map<string, boolean>()): Map<string, boolean> {
+  for (const node of graph.nodes) {
+    node.inputs.forEach((input, i) => {
+      const isStatistic = node.type === 'BatchNormalization' && node.domain === '' && i >= 3;
+      into.set(input, isStatistic && into.get(input) !== false);
+    });
+    for (const inner of graphsOf(node)) statistics(inner, into);
+  }
+  return into;
+}
+
+/** A graph's initialisers and those of the graphs in it. */
+export function* allInitializers(graph: OnnxGraph): Generator<TensorLiteral> {
+  yield* graph.initializers.values();
+  for (const node of graph.nodes) for (const inner of graphsOf(node)) yield* allInitializers(inner);
+}
+
+/** Tensors in the attributes of a model's nodes. */
+export function* allLiterals(model: OnnxModel): Generator<TensorLiteral> {
+  const stack = [model.graph.nodes, ...Array.from(model.functions.values(), ({ nodes }) => nodes)];
+  for (let nodes = stack.pop(); nodes !== undefined; nodes = stack.pop()) {
+    for (const node of nodes) {
+      for (const inner of graphsOf(node)) stack.push(inner.nodes);
+      for (const { kind, value } of node.attributes.values()) if (kind === 'tensor') yield value;
+    }
+  }
+}
+
+/** The field that holds a state-dict name, with the module it is a field of. */
+function place(root: Module, path: string): { owner: Module; field: string } {
+  const parts = path.split('.');
+  const field = parts.pop()!;
+  let owner = root;
+  for (const part of parts) {
+    const fields = owner as unknown as Record<string, Module>;
+    owner = fields[part] ??= new OnnxScope();
+  }
+  return { owner, field };
+}
+
+/** Makes the tensors of all initialisers, as fields of a module. */
+export function placeInitializers(root: Module, graph: OnnxGraph): Map<TensorLiteral, Tensor> {
+  const literals = [...allInitializers(graph)];
+  const isStatistic = statistics(graph);
+  // Branches of one If may use the same name.
+  const seen = new Map<string, number>();
+  const unique = literals.map((literal) => {
+    const count = seen.get(literal.name) ?? 0;
+    seen.set(literal.name, count + 1);
+    return count === 0 ? literal.name : `${literal.name}$${count}`;
+  });
+  const names = stateNames(unique);
+  const tensors = new Map<TensorLiteral, Tensor>();
+  literals.forEach((literal, i) => {
+    const { bytes, shape, type } = literal;
+    const data = fromBytes(bytes, shape, type.dtype);
+    const { owner, field } = place(root, names.get(unique[i]!)!);
+    if (isFloatingPoint(type.dtype) && isStatistic.get(literal.name) !== true) {
+      const parameter = new Parameter(data);
+      (owner as unknown as Record<string, Parameter>)[field] = parameter;
+      tensors.set(literal, parameter);
+    } else {
+      owner.registerBuffer(field, data);
+      tensors.set(literal, data);
+    }
+  });
+  return tensors;
+}

@@ -1,0 +1,234 @@
+/**
+ * @file `OnnxModule`: an imported model.
+ *
+ * `forward` runs the graph node after node on Tessera's operators, so that it compiles, differentiates and moves between
+ * devices as every module does. Numbers that decide shapes stay numbers (see `HostArray`): where the file computes
+ * them from shapes and constants, a compiled call is one graph, and other sizes run through the same one.
+ */
+import { Module } from '@tessera/nn';
+import {
+  type DeviceType,
+  type Tensor,
+  fromBytes,
+  isFloatingPoint,
+  isTensor,
+  keep,
+} from '@tessera/tensor';
+import { TesseraError } from '@tessera/shared';
+import { allLiterals, placeInitializers } from './initializers.js';
+import type { OnnxGraph, OnnxModel, TensorLiteral, ValueDescription } from './model/model.js';
+import { HostArray, fitsHost, hostCopy } from './run/host-array.js';
+import { noteType } from './run/narrow-types.js';
+import { Run, type RunState } from './run/run.js';
+import type { Value } from './run/value.js';
+import './ops/index.js';
+
+/** An input as callers see it. */
+export interface OnnxValueInfo {
+  readonly name: string;
+  /** The dtype that tensors have here; null for sequences and undeclared types. */
+  readonly dtype: Tensor['dtype'] | null;
+  /** Sizes; dynamic axes as names, or null if nothing is known of them. Null if the rank is not known. */
+  readonly shape: readonly (number | string | null)[] | null;
+}
+
+/** What a model takes: a tensor, a list of them (a sequence), or null for an optional input that is left out. */
+export type OnnxInput = Tensor | readonly Tensor[] | null;
+
+/** Inputs by position, or one record of them by name. */
+export type OnnxInputs = (OnnxInput | Readonly<Record<string, OnnxInput>>)[];
+
+/** Outputs by name. One that the file declares as a sequence is an array of tensors. */
+export type OnnxOutputs = Record<string, Tensor>;
+
+function describe({ name, type, shape }: ValueDescription): OnnxValueInfo {
+  return { name, dtype: type?.dtype ?? null, shape };
+}
+
+/** The only argument, if that is a record of inputs by name. */
+function recordOf(inputs: OnnxInputs): Readonly<Record<string, OnnxInput>> | null {
+  const [first = null] = inputs;
+  const isRecord =
+    inputs.length === 1 && typeof first === 'object' && !isTensor(first) && !Array.isArray(first);
+  return isRecord ? (first as Readonly<Record<string, OnnxInput>> | null) : null;
+}
+
+/** Whole numbers that a float64 cannot tell apart stay in tensors. */
+function isExact({ data, dtype }: HostArray): boolean {
+  return dtype !== 'int64' || data.every((value) => Math.abs(value) < Number.MAX_SAFE_INTEGER);
+}
+
+/** See the file header. Made by `importOnnx`. */
+export class OnnxModule extends Module {
+  private readonly _model: OnnxModel;
+  private readonly _tensors: ReadonlyMap<TensorLiteral, Tensor>;
+  private readonly _initializers = new Map<OnnxGraph, ReadonlyMap<string, Value>>();
+  private readonly _known = new WeakMap<Tensor, HostArray>();
+  private readonly _constants = new Map<TensorLiteral, Tensor | HostArray>();
+  private readonly _state: RunState;
+
+  constructor(model: OnnxModel) {
+    super();
+    this._model = model;
+    this._tensors = placeInitializers(this, model.graph);
+    this.readKnown();
+    // A traced call cannot read what it makes, so constants are made now.
+    for (const literal of allLiterals(model)) this.constantOf(literal);
+    this.registerLoadStateDictPostHook(() => this.readKnown());
+    this._state = {
+      model,
+      initializers: (graph) => this.initializersOf(graph),
+      known: (tensor) => this._known.get(tensor),
+      constant: (literal) => this.constantOf(literal),
+    };
+    this.eval();
+  }
+
+  /** Inputs that have to be given, in order. */
+  get inputs(): OnnxValueInfo[] {
+    const { inputs, initializers } = this._model.graph;
+    return inputs.filter(({ name }) => !initializers.has(name)).map(describe);
+  }
+
+  /** Outputs, in order. */
+  get outputs(): OnnxValueInfo[] {
+    return this._model.graph.outputs.map(describe);
+  }
+
+  /** Version of each operator set that the file is written for; '' is the standard one. */
+  get opsets(): Readonly<Record<string, number>> {
+    return Object.fromEntries(this._model.opsets);
+  }
+
+  /**
+   * Outputs by name, from inputs in order or one record of inputs by name. A record may also replace initialisers
+   * that the file lists among its inputs.
+   *
+   * @throws invalid-argument for inputs that are missing or unknown; data-async-only where values on another device
+   * decide what happens: see `run`
+   */
+  override forward(...inputs: OnnxInputs): OnnxOutputs {
+    const named = this.named(inputs);
+    return this.results(new Run(this._state, this.deviceOf(named)).main(named));
+  }
+
+  /** `forward`, waiting where values on another device than the CPU decide what happens. @throws invalid-argument */
+  async run(...inputs: OnnxInputs): Promise<OnnxOutputs> {
+    const named = this.named(inputs);
+    return this.results(await new Run(this._state, this.deviceOf(named)).mainAsync(named));
+  }
+
+  override extraRepr(): string {
+    const list = (values: readonly OnnxValueInfo[]): string =>
+      values
+        .map(({ name, dtype, shape }) => `${name}: ${dtype ?? '?'}[${shape?.join(', ') ?? '…'}]`)
+        .join(', ');
+    return `(${list(this.inputs)}) -> (${list(this.outputs)})`;
+  }
+
+  /** Numbers of initialisers that may decide something: those are read now, since a traced call cannot. */
+  private readKnown(): void {
+    for (const tensor of this._tensors.values())
+      if (tensor.device === 'cpu' && fitsHost(tensor.shape))
+        this._known.set(tensor, hostCopy(tensor));
+    this._initializers.clear();
+  }
+
+  private initializersOf(graph: OnnxGraph): ReadonlyMap<string, Value> {
+    let found = this._initializers.get(graph);
+    if (found === undefined) {
+      found = new Map(
+        Array.from(graph.initializers, ([name, literal]) => [name, this.initializer(literal)]),
+      );
+      this._initializers.set(graph, found);
+    }
+    return found;
+  }
+
+  /** Small whole numbers are numbers of the host, backed by their buffer; all else is the tensor. */
+  private initializer(literal: TensorLiteral): Value {
+    const tensor = this._tensors.get(literal)!;
+    const known = this._known.get(tensor);
+    noteType(tensor, literal.type);
+    if (known === undefined || isFloatingPoint(tensor.dtype) || !isExact(known)) return tensor;
+    const onDevice = (device: DeviceType): Tensor =>
+      tensor.device === device ? tensor : tensor.to(device);
+    return noteType(
+      new HostArray(known.dtype, known.shape, known.data, false, onDevice),
+      literal.type,
+    );
+  }
+
+  private constantOf(literal: TensorLiteral): Value {
+    let value = this._constants.get(literal);
+    if (value === undefined) {
+      const tensor = keep(fromBytes(literal.bytes, literal.shape, literal.type.dtype));
+      value = tensor;
+      if (fitsHost(literal.shape)) {
+        const { dtype, shape, data } = hostCopy(tensor);
+        const copy = new HostArray(dtype, shape, data, true);
+        if (isExact(copy)) value = copy;
+      }
+      this._constants.set(literal, noteType(value, literal.type));
+    }
+    return value;
+  }
+
+  private deviceOf(inputs: ReadonlyMap<string, Value>): DeviceType {
+    for (const value of inputs.values())
+      if (isTensor(value) && value.device !== 'cpu') return value.device;
+    for (const tensor of this._tensors.values()) if (tensor.device !== 'cpu') return tensor.device;
+    return 'cpu';
+  }
+
+  /** @throws invalid-argument */
+  private named(given: OnnxInputs): Map<string, Value> {
+    const expected = this.inputs.map(({ name }) => name);
+    const named = new Map<string, Value>();
+    const record = recordOf(given);
+    if (record !== null) {
+      for (const [name, value] of Object.entries(record)) named.set(name, value);
+    } else {
+      const list = given as readonly OnnxInput[];
+      if (list.length > expected.length)
+        this.refuse(`takes ${expected.length} inputs, not ${list.length}`);
+      list.forEach((value, i) => named.set(expected[i]!, value));
+    }
+    const known = new Map(this._model.graph.inputs.map((input) => [input.name, input]));
+    for (const [name, value] of named) {
+      if (!known.has(name)) this.refuse(`has no input '${name}'`);
+      if (value !== null && !isTensor(value) && !Array.isArray(value))
+        this.refuse(`got ${typeof value} for its input '${name}'`);
+      const type = known.get(name)?.type ?? null;
+      if (isTensor(value) && type !== null) noteType(value, type);
+    }
+    for (const name of expected)
+      if (!named.has(name) && this.isNeeded(name)) this.refuse(`needs its input '${name}'`);
+    return named;
+  }
+
+  /** Only declared optionals may be left out. */
+  private isNeeded(name: string): boolean {
+    return this._model.graph.inputs.some((input) => input.name === name && input.type !== null);
+  }
+
+  private refuse(problem: string): never {
+    const inputs = this.inputs.map(({ name }) => name).join(', ');
+    throw new TesseraError('invalid-argument', `OnnxModule ${problem}.`, {
+      context: { inputs },
+      hints: [`Its inputs are: ${inputs}. Pass tensors in this order, or one record by name.`],
+    });
+  }
+
+  private results(values: readonly Value[]): OnnxOutputs {
+    const device = this.deviceOf(new Map(values.map((value, i) => [String(i), value])));
+    const finished = (value: Value): unknown => {
+      if (value instanceof HostArray) return value.toTensor(device);
+      return Array.isArray(value) ? value.map(finished) : value;
+    };
+    const { outputs } = this._model.graph;
+    return Object.fromEntries(
+      outputs.map(({ name }, i) => [name, finished(values[i]!)]),
+    ) as OnnxOutputs;
+  }
+}

@@ -1,0 +1,82 @@
+/**
+ * @file Every family of operators, registered: importing this file is what makes them known.
+ */
+import { addListOperators, addOperators, addShapeOperators } from '../registry.js';
+import { activations } from './activation.js';
+import { attentionLists } from './attention.js';
+import { casts } from './cast.js';
+import { constants } from './constant.js';
+import { contribs, contribLists } from './contrib.js';
+import { contribAttention } from './contrib-attention.js';
+import { controlLists } from './control.js';
+import { convolutions } from './conv.js';
+import { elementwise } from './elementwise.js';
+import { hostArithmetic } from './host-arithmetic.js';
+import { hostShapes, shapeSources } from './host-shapes.js';
+import { indexing, indexingLists } from './indexing.js';
+import { linearAttention } from './linear-attention.js';
+import { lossLists } from './loss.js';
+import { products } from './matmul.js';
+import { norms, normLists } from './norm.js';
+import { poolLists, pools } from './pool.js';
+import { quantization, quantizationLists } from './quantize.js';
+import { quantizedProducts } from './quantized-products.js';
+import { randoms } from './random.js';
+import { recurrentLists } from './recurrent.js';
+import { reductions } from './reduce.js';
+import { resizing } from './resize.js';
+import { rotary } from './rotary.js';
+import { sampling } from './sampling.js';
+import { sequences } from './sequence.js';
+import { shapeLists, shapes } from './shape.js';
+import { signals } from './signal.js';
+import { sortingLists } from './sorting.js';
+import { detections } from './detection.js';
+
+for (const table of [
+  elementwise,
+  activations,
+  shapes,
+  shapeSources,
+  casts,
+  constants,
+  indexing,
+  reductions,
+  products,
+  convolutions,
+  pools,
+  norms,
+  resizing,
+  sampling,
+  detections,
+  quantization,
+  quantizedProducts,
+  randoms,
+  sequences,
+  signals,
+  rotary,
+])
+  addOperators('', table);
+
+for (const table of [
+  shapeLists,
+  indexingLists,
+  sortingLists,
+  poolLists,
+  normLists,
+  recurrentLists,
+  attentionLists,
+  linearAttention,
+  quantizationLists,
+  lossLists,
+  controlLists,
+])
+  addListOperators('', table);
+
+addShapeOperators(hostShapes);
+addShapeOperators(hostArithmetic);
+
+addOperators('com.microsoft', contribs);
+addListOperators('com.microsoft', { ...contribLists, ...contribAttention });
+// Some exporters write the contrib norm in the standard domain.
+addListOperators('', { SimplifiedLayerNormalization: contribLists.SimplifiedLayerNormalization! });

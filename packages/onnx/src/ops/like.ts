@@ -1,0 +1,45 @@
+/**
+ * @file Small conversions that handlers of several families share.
+ */
+import { type DType, type Tensor, tensor } from '@tessera/tensor';
+import { type HostArray } from '../run/host-array.js';
+import type { NodeCall } from '../run/node-call.js';
+
+/** A result in the dtype that ONNX gives it: PyTorch's sums of integers are int64, ONNX keeps the type. */
+export function inDType(result: Tensor, dtype: DType): Tensor {
+  return result.dtype === dtype ? result : result.to(dtype);
+}
+
+/** Computes in float32 where the dtype is a float of 16 bits, as ONNX does inside of an operator. */
+export function inFloat32(input: Tensor, compute: (wide: Tensor) => Tensor): Tensor {
+  const isHalf = input.dtype === 'float16' || input.dtype === 'bfloat16';
+  return isHalf ? compute(input.to('float32')).to(input.dtype) : compute(input);
+}
+
+/** Whole numbers as an int64 tensor on the device of a call. */
+export function indices(call: NodeCall, numbers: readonly number[]): Tensor {
+  return tensor([...numbers], { dtype: 'int64', device: call.device });
+}
+
+/** Indices from 0 on: ONNX counts negative ones from the end. */
+export function wrapped(index: Tensor, size: number): Tensor {
+  return index.add(index.lt(0).to(index.dtype).mul(size));
+}
+
+/** Rows of a host array's last dimension. */
+export function rows(array: HostArray): number[][] {
+  const width = array.shape.at(-1) ?? 1;
+  return Array.from({ length: width === 0 ? 0 : array.numel / width }, (_, i) =>
+    array.data.slice(i * width, (i + 1) * width),
+  );
+}
+
+/** The elements along dimensions in front of, at and behind an axis. */
+export function product(sizes: readonly number[]): number {
+  return sizes.reduce((total, size) => total * size, 1);
+}
+
+/** 0, 1, …, count - 1. */
+export function range(count: number): number[] {
+  return Array.from({ length: count }, (_, i) => i);
+}

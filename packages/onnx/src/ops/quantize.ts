@@ -1,0 +1,61 @@
+/**
+ * @file Quantization of tensors: one scale for all of it, one per slice of an axis, or one per block.
+ */
+import { type Tensor, full, maximum, minimum, where } from '@tessera/tensor';
+import { elementType } from '../model/element-types.js';
+import { noteType, rangeOf, typeOf } from '../run/narrow-types.js';
+import type { NodeCall } from '../run/node-call.js';
+import type { ListOperatorTable, OperatorTable } from '../registry.js';
+import { inDType } from './like.js';
+
+/** A scale or zero point in a shape that broadcasts to x. */
+export function perSlice(call: NodeCall, value: Tensor, x: Tensor): Tensor {
+  if (value.ndim === 0 || value.shape.every((size) => size === 1)) return value.reshape([]);
+  const dim = call.dim(call.int('axis', 1), x.ndim);
+  const block = call.int('block_size', 0);
+  if (block === 0) return value.reshape(x.shape.map((_, i) => (i === dim ? value.shape[0]! : 1)));
+  return value.repeatInterleave(block, dim).narrow(dim, 0, x.shape[dim]!);
+}
+
+function quantize(call: NodeCall): Tensor {
+  const x = call.tensor(0);
+  const scale = call.tensor(1);
+  const named = elementType(call.int('output_dtype', 0)) ?? null;
+  const type = call.has(2) ? typeOf(call.array(2)) : (named ?? elementType(2)!);
+  const precision = elementType(call.int('precision', 0))?.dtype ?? 'float32';
+  const ratio = x.to(precision).div(perSlice(call, scale, x).to(precision));
+  const whole = ratio.round().to('float32');
+  const [low, high] = rangeOf(type);
+  const shifted = call.has(2) ? whole.add(perSlice(call, call.tensor(2), x).to('float32')) : whole;
+  return noteType(shifted.clamp(low, high).to('int32').to(type.dtype), type);
+}
+
+function dequantize(call: NodeCall): Tensor {
+  const x = call.tensor(0);
+  const scale = perSlice(call, call.tensor(1), x);
+  const wide = x.to('float32');
+  const centered = call.has(2) ? wide.sub(perSlice(call, call.tensor(2), x).to('float32')) : wide;
+  const named = elementType(call.int('output_dtype', 0))?.dtype ?? scale.dtype;
+  return inDType(centered.mul(scale.to('float32')), named);
+}
+
+/** The range of a tensor, zero included, as 256 steps. */
+function dynamicQuantize(call: NodeCall): Tensor[] {
+  const x = call.tensor(0);
+  const zero = full([], 0, { dtype: x.dtype, device: call.device });
+  const [low, high] = [minimum(x.amin(), zero), maximum(x.amax(), zero)];
+  const spread = high.sub(low).div(255);
+  const scale = where(spread.eq(0), spread.add(1 / 255), spread);
+  const point = low.neg().div(scale).clamp(0, 255).round();
+  const y = x.div(scale).round().add(point).clamp(0, 255);
+  return [y.to('uint8'), scale, point.to('uint8')];
+}
+
+/** Operators of the standard domain with one output. */
+export const quantization: OperatorTable = {
+  QuantizeLinear: quantize,
+  DequantizeLinear: dequantize,
+};
+
+/** Operators of the standard domain with several outputs. */
+export const quantizationLists: ListOperatorTable = { DynamicQuantizeLinear: dynamicQuantize };

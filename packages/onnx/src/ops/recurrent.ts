@@ -1,0 +1,186 @@
+/**
+ * @file RNN, GRU and LSTM: their gates in ONNX's order, per direction, with peepholes, clipping and lengths.
+ */
+import { functional as F } from '@tessera/nn';
+import { type Tensor, linear, stack, where, zeros } from '@tessera/tensor';
+import type { NodeCall } from '../run/node-call.js';
+import type { ListOperatorTable } from '../registry.js';
+import { indices, range } from './like.js';
+
+type Activation = (x: Tensor) => Tensor;
+
+/** An activation by ONNX's name. @throws onnx-invalid */
+function activation(call: NodeCall, name: string, at: number): Activation {
+  const alpha = call.floats('activation_alpha')?.[at];
+  const beta = call.floats('activation_beta')?.[at];
+  const known: Readonly<Record<string, Activation>> = {
+    sigmoid: (x) => x.sigmoid(),
+    tanh: (x) => x.tanh(),
+    relu: (x) => x.relu(),
+    affine: (x) => x.mul(alpha ?? 1).add(beta ?? 0),
+    leakyrelu: (x) => F.leakyRelu(x, { negativeSlope: alpha ?? 0.01 }),
+    thresholdedrelu: (x) => x.mul(x.gt(alpha ?? 1).to(x.dtype)),
+    scaledtanh: (x) =>
+      x
+        .mul(beta ?? 1)
+        .tanh()
+        .mul(alpha ?? 1),
+    hardsigmoid: (x) =>
+      x
+        .mul(alpha ?? 0.2)
+        .add(beta ?? 0.5)
+        .clamp(0, 1),
+    elu: (x) => F.elu(x, { alpha: alpha ?? 1 }),
+    softsign: (x) => x.div(x.abs().add(1)),
+    softplus: (x) => F.softplus(x),
+  };
+  return known[name.toLowerCase()] ?? call.fail(`activation '${name}'`);
+}
+
+/** The tensors of one direction. */
+interface Direction {
+  readonly weight: Tensor;
+  readonly recurrence: Tensor;
+  readonly biases: readonly [input: Tensor, state: Tensor] | null;
+  readonly peepholes: Tensor | null;
+  readonly activations: readonly Activation[];
+  readonly hidden: Tensor;
+  readonly cell: Tensor | null;
+}
+
+interface State {
+  readonly hidden: Tensor;
+  readonly cell: Tensor | null;
+}
+
+/** The next state from x Wᵀ + b, [N, gates · hidden]. */
+type Step = (call: NodeCall, fromInput: Tensor, state: State, own: Direction) => State;
+
+function clipped(call: NodeCall, x: Tensor): Tensor {
+  const limit = call.float('clip', 0);
+  return limit === 0 ? x : x.clamp(-limit, limit);
+}
+
+function gates(x: Tensor, count: number): Tensor[] {
+  return [...x.chunk(count, -1)];
+}
+
+const rnnStep: Step = (call, fromInput, { hidden }, own) => {
+  const sum = fromInput.add(linear(hidden, own.recurrence, own.biases?.[1] ?? null));
+  return { hidden: own.activations[0]!(clipped(call, sum)), cell: null };
+};
+
+const gruStep: Step = (call, fromInput, { hidden }, own) => {
+  const [f, g] = own.activations as [Activation, Activation];
+  const [z, r, h] = gates(fromInput, 3) as [Tensor, Tensor, Tensor];
+  const [weightZ, weightR, weightH] = own.recurrence.chunk(3, 0) as [Tensor, Tensor, Tensor];
+  const [biasZ, biasR, biasH] = own.biases === null ? [] : [...own.biases[1].chunk(3, 0)];
+  const update = f(clipped(call, z.add(linear(hidden, weightZ, biasZ ?? null))));
+  const reset = f(clipped(call, r.add(linear(hidden, weightR, biasR ?? null))));
+  const fromState = call.flag('linear_before_reset')
+    ? reset.mul(linear(hidden, weightH, biasH ?? null))
+    : linear(reset.mul(hidden), weightH, biasH ?? null);
+  const candidate = g(clipped(call, h.add(fromState)));
+  return { hidden: candidate.sub(update.mul(candidate)).add(update.mul(hidden)), cell: null };
+};
+
+const lstmStep: Step = (call, fromInput, state, own) => {
+  const [f, g, h] = own.activations as [Activation, Activation, Activation];
+  const sum = fromInput.add(linear(state.hidden, own.recurrence, own.biases?.[1] ?? null));
+  const [i, o, forget, c] = gates(sum, 4) as [Tensor, Tensor, Tensor, Tensor];
+  const [peepI, peepO, peepF] = own.peepholes === null ? [] : gates(own.peepholes, 3);
+  const peep = (x: Tensor, weight: Tensor | undefined, cell: Tensor): Tensor =>
+    clipped(call, weight === undefined ? x : x.add(weight.mul(cell)));
+  const before = state.cell!;
+  const input = f(peep(i, peepI, before));
+  const kept = call.flag('input_forget') ? input.neg().add(1) : f(peep(forget, peepF, before));
+  const cell = kept.mul(before).add(input.mul(g(clipped(call, c))));
+  return { hidden: f(peep(o, peepO, cell)).mul(h(cell)), cell };
+};
+
+/** Runs one direction over [T, N, input]. States of sequences that have ended stay as they are. */
+function runDirection(
+  call: NodeCall,
+  x: Tensor,
+  own: Direction,
+  step: Step,
+  reverse: boolean,
+): { readonly outputs: Tensor; readonly last: State } {
+  const steps = x.shape[0]!;
+  const lengths = call.optional(4)?.to('int64').reshape([-1, 1]) ?? null;
+  const fromInputs = linear(x, own.weight, own.biases?.[0] ?? null);
+  let state: State = { hidden: own.hidden, cell: own.cell };
+  const outputs: Tensor[] = [];
+  for (const i of range(steps)) {
+    const t = reverse ? steps - 1 - i : i;
+    const next = step(call, fromInputs.select(0, t), state, own);
+    if (lengths === null) {
+      state = next;
+      outputs[t] = next.hidden;
+    } else {
+      const runs = lengths.gt(indices(call, [t]));
+      const kept = (now: Tensor, before: Tensor): Tensor => where(runs, now, before);
+      outputs[t] = kept(next.hidden, next.hidden.mul(0));
+      state = {
+        hidden: kept(next.hidden, state.hidden),
+        cell: next.cell === null ? null : kept(next.cell, state.cell!),
+      };
+    }
+  }
+  return { outputs: stack(outputs, 0), last: state };
+}
+
+/** A recurrent operator: its step, its default activations, its number of gates. */
+function recurrent(step: Step, defaults: readonly string[], hasCell: boolean) {
+  return (call: NodeCall): Tensor[] => {
+    const isBatchFirst = call.flag('layout');
+    const flip = (x: Tensor): Tensor => (isBatchFirst ? x.transpose(0, 1) : x);
+    const x = flip(call.tensor(0));
+    const [weights, recurrences] = [call.tensor(1), call.tensor(2)];
+    const [count, size] = [weights.shape[0]!, recurrences.shape[2]!];
+    const direction = call.choice('direction', ['forward', 'reverse', 'bidirectional'], 'forward');
+    const names = call.texts('activations') ?? range(count).flatMap(() => [...defaults]);
+    const state = (input: number): Tensor | null => {
+      const given = call.optional(input);
+      return given === null ? null : flip(given);
+    };
+    const empty = (): Tensor => zeros([x.shape[1]!, size], { dtype: x.dtype, device: call.device });
+    const [hidden, cells] = [state(5), hasCell ? state(6) : null];
+    const [biases, peepholes] = [call.optional(3), hasCell ? call.optional(7) : null];
+    const runs = range(count).map((d) => {
+      const own: Direction = {
+        weight: weights.select(0, d),
+        recurrence: recurrences.select(0, d),
+        biases: biases === null ? null : (biases.select(0, d).chunk(2, 0) as [Tensor, Tensor]),
+        peepholes: peepholes?.select(0, d) ?? null,
+        activations: defaults.map((_, i) => {
+          const at = d * defaults.length + i;
+          return activation(call, names[at] ?? defaults[i]!, at);
+        }),
+        hidden: hidden?.select(0, d) ?? empty(),
+        cell: hasCell ? (cells?.select(0, d) ?? empty()) : null,
+      };
+      return runDirection(call, x, own, step, direction === 'reverse' || d === 1);
+    });
+    const outputs = stack(
+      runs.map((run) => run.outputs),
+      1,
+    );
+    const all = isBatchFirst ? outputs.permute([2, 0, 1, 3]) : outputs;
+    const last = (of: 'hidden' | 'cell'): Tensor =>
+      flip(
+        stack(
+          runs.map((run) => run.last[of]!),
+          0,
+        ),
+      );
+    return hasCell ? [all, last('hidden'), last('cell')] : [all, last('hidden')];
+  };
+}
+
+/** Operators of the standard domain. */
+export const recurrentLists: ListOperatorTable = {
+  RNN: recurrent(rnnStep, ['Tanh'], false),
+  GRU: recurrent(gruStep, ['Sigmoid', 'Tanh'], false),
+  LSTM: recurrent(lstmStep, ['Sigmoid', 'Tanh', 'Tanh'], true),
+};

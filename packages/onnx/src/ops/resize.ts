@@ -1,0 +1,179 @@
+/**
+ * @file Resizing: every mode is one linear map per axis, from where the elements of the result lie in the input.
+ */
+import { functional as F } from '@tessera/nn';
+import { type Tensor, isFloatingPoint, matmul, tensor } from '@tessera/tensor';
+import type { NodeCall } from '../run/node-call.js';
+import type { OperatorTable } from '../registry.js';
+import { indices, range } from './like.js';
+
+/** One axis that changes. */
+interface Axis {
+  readonly dim: number;
+  readonly from: number;
+  readonly to: number;
+  readonly scale: number;
+  readonly roi: readonly [start: number, end: number];
+}
+
+/** Where element `y` of the result lies in the input. */
+function position(call: NodeCall, { from, to, scale, roi }: Axis, y: number): number {
+  const fallback = call.opset < 11 ? 'asymmetric' : 'half_pixel';
+  const mode = call.text('coordinate_transformation_mode', fallback);
+  const length = scale * from;
+  switch (mode) {
+    case 'asymmetric':
+      return y / scale;
+    case 'align_corners':
+      return length === 1 ? 0 : (y * (from - 1)) / (length - 1);
+    case 'tf_crop_and_resize': {
+      const [start, end] = roi;
+      const own =
+        length === 1
+          ? ((end - start) * (from - 1)) / 2
+          : (y * (end - start) * (from - 1)) / (length - 1);
+      return own + start * (from - 1);
+    }
+    case 'pytorch_half_pixel':
+      return length === 1 ? -0.5 : (y + 0.5) / scale - 0.5;
+    case 'half_pixel_symmetric':
+      return (from / 2) * (1 - to / length) + (y + 0.5) / scale - 0.5;
+    case 'half_pixel':
+      return (y + 0.5) / scale - 0.5;
+    default:
+      return call.fail(`coordinate_transformation_mode '${mode}'`);
+  }
+}
+
+/** The input element that is taken for a position, unclamped. */
+function nearest(call: NodeCall, at: number): number {
+  const mode = call.text('nearest_mode', call.opset < 11 ? 'floor' : 'round_prefer_floor');
+  if (mode === 'floor') return Math.floor(at);
+  if (mode === 'ceil') return Math.ceil(at);
+  return mode === 'round_prefer_ceil' ? Math.floor(at + 0.5) : Math.ceil(at - 0.5);
+}
+
+/** Weight of an element at a distance, for linear and cubic maps. */
+function kernel(call: NodeCall, isCubic: boolean): (distance: number) => number {
+  if (!isCubic) return (distance) => Math.max(0, 1 - Math.abs(distance));
+  const a = call.float('cubic_coeff_a', -0.75);
+  return (distance) => {
+    const x = Math.abs(distance);
+    if (x <= 1) return ((a + 2) * x - (a + 3)) * x * x + 1;
+    return x < 2 ? ((a * x - 5 * a) * x + 8 * a) * x - 4 * a : 0;
+  };
+}
+
+/** The map of one axis, [to, from] by rows. */
+function weights(call: NodeCall, axis: Axis, isCubic: boolean): number[][] {
+  const weigh = kernel(call, isCubic);
+  const shrink = call.flag('antialias') ? Math.min(axis.scale, 1) : 1;
+  const reach = Math.ceil((isCubic ? 2 : 1) / shrink);
+  const excludes = call.flag('exclude_outside');
+  return range(axis.to).map((y) => {
+    const at = position(call, axis, y);
+    const row = Array<number>(axis.from).fill(0);
+    let total = 0;
+    for (let i = Math.floor(at) - reach; i <= Math.floor(at) + reach + 1; i++) {
+      const isOutside = i < 0 || i >= axis.from;
+      if (isOutside && excludes) continue;
+      const weight = weigh((i - at) * shrink);
+      row[Math.min(Math.max(i, 0), axis.from - 1)]! += weight;
+      total += weight;
+    }
+    return total === 0 ? row : row.map((weight) => weight / total);
+  });
+}
+
+/** Elements of the result that lie outside of the cropped input get a value of their own. */
+function extrapolated(call: NodeCall, x: Tensor, axis: Axis): Tensor {
+  if (call.text('coordinate_transformation_mode', '') !== 'tf_crop_and_resize') return x;
+  const outside = range(axis.to).map((y) => {
+    const at = position(call, axis, y);
+    return at < 0 || at > axis.from - 1;
+  });
+  if (!outside.includes(true)) return x;
+  const shape = x.shape.map((_, dim) => (dim === axis.dim ? axis.to : 1));
+  const mask = tensor(outside, { dtype: 'bool', device: call.device }).reshape(shape);
+  return x.maskedFill(mask.expand(x.shape), call.float('extrapolation_value', 0));
+}
+
+function resizeAxis(call: NodeCall, x: Tensor, axis: Axis, mode: string): Tensor {
+  if (mode === 'nearest') {
+    const from = range(axis.to).map((y) =>
+      Math.min(Math.max(nearest(call, position(call, axis, y)), 0), axis.from - 1),
+    );
+    return extrapolated(call, x.indexSelect(axis.dim, indices(call, from)), axis);
+  }
+  const map = tensor(weights(call, axis, mode === 'cubic'), {
+    dtype: x.dtype,
+    device: call.device,
+  });
+  const moved = matmul(x.transpose(axis.dim, -1), map.t());
+  return extrapolated(call, moved.transpose(axis.dim, -1), axis);
+}
+
+/** Sizes and scales of the axes that a node changes. */
+function axesOf(call: NodeCall, shape: readonly number[]): Axis[] {
+  const dims = call.dims(call.ints('axes') ?? range(shape.length), shape.length);
+  const [scaleInput, sizeInput] = call.opset < 11 ? [1, 3] : [2, 3];
+  const given = call.optionalNumbers(scaleInput) ?? [];
+  let scales =
+    call.node.type === 'Upsample' && call.opset < 9 ? (call.floats('scales') ?? []) : given;
+  let sizes = call.optionalNumbers(sizeInput) ?? [];
+  if (scales.length === 0 && sizes.length === 0) call.fail('it has neither scales nor sizes');
+  if (sizes.length > 0) {
+    const ratios = dims.map((dim, i) => sizes[i]! / shape[dim]!);
+    const policy = call.text('keep_aspect_ratio_policy', 'stretch');
+    const shared = policy === 'not_larger' ? Math.min(...ratios) : Math.max(...ratios);
+    scales = policy === 'stretch' ? ratios : ratios.map(() => shared);
+    if (policy !== 'stretch') sizes = dims.map((dim) => Math.floor(shared * shape[dim]! + 0.5));
+  } else sizes = dims.map((dim, i) => Math.floor(shape[dim]! * scales[i]!));
+  const roi = call.opset < 11 ? null : call.optionalNumbers(1);
+  return dims
+    .map((dim, i) => ({
+      dim,
+      from: shape[dim]!,
+      to: sizes[i]!,
+      scale: scales[i]!,
+      roi: [roi?.[i] ?? 0, roi?.[i + dims.length] ?? 1] as const,
+    }))
+    .filter(
+      ({ from, to, scale }) => from !== to || scale !== 1 || (roi !== null && roi.length > 0),
+    );
+}
+
+/** PyTorch's own resizing, where it is the same: it is one kernel. Null if it is another. */
+function fused(call: NodeCall, x: Tensor, axes: readonly Axis[], mode: string): Tensor | null {
+  const isSpatial = axes.every(({ dim, from, to, scale }) => dim >= 2 && to === from * scale);
+  if (!isSpatial || axes.length === 0 || !isFloatingPoint(x.dtype) || x.ndim < 3) return null;
+  if (x.ndim > 5 || call.flag('exclude_outside') || call.flag('antialias')) return null;
+  const where = call.text(
+    'coordinate_transformation_mode',
+    call.opset < 11 ? 'asymmetric' : 'half_pixel',
+  );
+  const rounding = call.text('nearest_mode', call.opset < 11 ? 'floor' : 'round_prefer_floor');
+  const size = x.shape.slice(2).map((own, i) => axes.find(({ dim }) => dim === i + 2)?.to ?? own);
+  if (mode === 'nearest' && where === 'asymmetric' && rounding === 'floor')
+    return F.interpolate(x, { size, mode: 'nearest' });
+  if (mode !== 'linear' || (where !== 'half_pixel' && where !== 'align_corners')) return null;
+  if (where === 'align_corners' && size.includes(1)) return null;
+  const name = (['linear', 'bilinear', 'trilinear'] as const)[x.ndim - 3]!;
+  return F.interpolate(x, { size, mode: name, alignCorners: where === 'align_corners' });
+}
+
+function resize(call: NodeCall): Tensor {
+  const given = call.tensor(0);
+  const text = call.text('mode', 'nearest');
+  const mode = text === 'bilinear' ? 'linear' : text;
+  const axes = axesOf(call, given.shape);
+  const direct = fused(call, given, axes, mode);
+  if (direct !== null) return direct;
+  const isDirect = mode === 'nearest' || isFloatingPoint(given.dtype);
+  let x = isDirect ? given : given.to('float32');
+  for (const axis of axes) x = resizeAxis(call, x, axis, mode);
+  return isDirect ? x : x.round().to(given.dtype);
+}
+
+/** Operators of the standard domain. */
+export const resizing: OperatorTable = { Resize: resize, Upsample: resize };

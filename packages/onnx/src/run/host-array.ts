@@ -1,0 +1,76 @@
+/**
+ * @file `HostArray`: numbers that the program knows while it runs, such as shapes and constants.
+ *
+ * The shape of a tensor is a host array, and so is what arithmetic makes of shapes and constants. It becomes a tensor
+ * only where an operator needs one. So shape arithmetic costs no kernels, and a compiled call has no graph break in it.
+ */
+import { TesseraError } from '@tessera/shared';
+import { type DType, type DeviceType, type Tensor, fromTypedArray, keep } from '@tessera/tensor';
+import { numelOf, readNumbers } from '@tessera/tensor/internal';
+
+/** Host arrays with more elements are tensors instead. */
+export const HOST_LIMIT = 1024;
+
+/** See the file header. */
+export class HostArray {
+  private readonly made = new Map<DeviceType, Tensor>();
+
+  /** @param isConstant whether it is the same in every call: then its tensor is made once */
+  constructor(
+    readonly dtype: DType,
+    readonly shape: readonly number[],
+    /** Row-major; bools are 0 and 1. */
+    readonly data: readonly number[],
+    private readonly isConstant = false,
+    /** Makes the tensor, where an operator does that better than a copy of the numbers. */
+    private readonly make: ((device: DeviceType) => Tensor) | null = null,
+  ) {}
+
+  /** Number of elements. */
+  get numel(): number {
+    return this.data.length;
+  }
+
+  /** Number of dimensions. */
+  get ndim(): number {
+    return this.shape.length;
+  }
+
+  /** The numbers as a tensor. @throws device-unavailable */
+  toTensor(device: DeviceType): Tensor {
+    const found = this.made.get(device);
+    if (found !== undefined) return found;
+    const tensor =
+      this.make?.(device) ??
+      fromTypedArray(Float64Array.from(this.data), this.shape, { dtype: this.dtype, device });
+    if (this.isConstant) this.made.set(device, keep(tensor));
+    return tensor;
+  }
+
+  /** The same numbers in another shape of as many elements. */
+  reshaped(shape: readonly number[]): HostArray {
+    return new HostArray(this.dtype, shape, this.data);
+  }
+}
+
+/** A copy of a tensor that is on the CPU. */
+export function hostCopy(tensor: Tensor): HostArray {
+  return new HostArray(tensor.dtype, [...tensor.shape], Array.from(readNumbers(tensor.detach())));
+}
+
+/** Whether a shape is small enough for the host. */
+export function fitsHost(shape: readonly number[]): boolean {
+  return numelOf(shape) <= HOST_LIMIT;
+}
+
+/** Thrown where a value on another device is read in a call that cannot wait; `OnnxModule.run` waits and goes on. */
+export class ValueWanted extends TesseraError {
+  constructor(
+    readonly tensor: Tensor,
+    where: string,
+  ) {
+    super('data-async-only', `${where} reads the values of a tensor on ${tensor.device}`, {
+      hints: ['Call await model.run(inputs): it waits for such values.'],
+    });
+  }
+}
