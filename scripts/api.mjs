@@ -178,10 +178,10 @@ function undocumentedMembers() {
   const { options } = ts.convertCompilerOptionsFromJson(config.compilerOptions, root);
   const program = ts.createProgram([file], options);
   const checker = program.getTypeChecker();
-  const names = checker.getExportsOfModule(
-    checker.getSymbolAtLocation(program.getSourceFile(file)),
-  );
-  const tensor = checker.getDeclaredTypeOfSymbol(names.find(({ name }) => name === 'Tensor'));
+  const symbol = checker.getSymbolAtLocation(/** @type {ts.Node} */ (program.getSourceFile(file)));
+  const names = checker.getExportsOfModule(/** @type {ts.Symbol} */ (symbol));
+  const named = names.find(({ name }) => name === 'Tensor');
+  const tensor = checker.getDeclaredTypeOfSymbol(/** @type {ts.Symbol} */ (named));
   return checker
     .getPropertiesOfType(tensor)
     .filter(

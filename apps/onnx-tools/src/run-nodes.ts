@@ -6,7 +6,7 @@
  */
 import { type OnnxModule, importOnnx, parseTensorProto } from '@tessera/onnx';
 import { isTesseraError } from '@tessera/shared';
-import { type DType, type Tensor, isTensor } from '@tessera/tensor';
+import { type DType, type DeviceType, type Tensor, isTensor } from '@tessera/tensor';
 import type { DataSet, NodeTest } from './node-test.js';
 
 /** What became of one test. */
@@ -58,7 +58,7 @@ async function difference(
 async function runDataSet(
   model: OnnxModule,
   data: DataSet,
-  device: string,
+  device: DeviceType,
   onlyShape: boolean,
 ): Promise<number | string> {
   const names = model.inputs.map(({ name }) => name);
@@ -86,7 +86,7 @@ function messageOf(error: unknown): string {
 /** Runs one test. */
 export async function runNodeTest(
   { test, model: file, dataSets }: NodeTest,
-  device: string,
+  device: DeviceType,
 ): Promise<NodeResult> {
   let worst = 0;
   try {

@@ -31,7 +31,11 @@ interface Layout {
 const LAYOUTS: Readonly<Record<string, Layout>> = {
   'short rows': { results: 5, shape: [13], along: 'row' },
   rows: { results: 3, shape: [1021], along: 'row' },
-  'rows too long for two passes that end in whole vectors': { results: 1, shape: [33000], along: 'row' },
+  'rows too long for two passes that end in whole vectors': {
+    results: 1,
+    shape: [33000],
+    along: 'row',
+  },
   'long rows that end inside a vector': { results: 1, shape: [33000 + 3], along: 'row' },
   'long rows in ragged pieces': { results: 1, shape: [6, 5601], along: 'row' },
   columns: { results: 70, shape: [19], along: 'column' },

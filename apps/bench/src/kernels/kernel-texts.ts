@@ -35,7 +35,7 @@ export const WGSL_PROFILES: Readonly<Record<string, WgslTarget>> = {
 function addWgsl(texts: KernelTexts, place: string, { graph }: CompiledCode): void {
   for (const [profile, target] of Object.entries(WGSL_PROFILES)) {
     try {
-      const backend = { device: 'wgpu', capabilities: wgslCapabilities(target) };
+      const backend = { device: 'wgpu' as const, capabilities: wgslCapabilities(target) };
       for (const kernel of compileGraph(graph, { backend }).kernels) {
         const { text, workgroups } = generateKernel(kernel, target);
         const path = `${place}/${profile}/${kernel.name}.wgsl`;

@@ -1,7 +1,7 @@
 /**
  * @file Shapes, and operators on numbers of the host that only rearrange them.
  */
-import { full } from '@tessera/tensor';
+import { type DeviceType, full } from '@tessera/tensor';
 import { HOST_LIMIT, HostArray } from '../run/host-array.js';
 import type { NodeCall } from '../run/node-call.js';
 import type { OperatorTable, ShapeOperatorTable } from '../registry.js';
@@ -140,7 +140,7 @@ function constantOfShape(call: NodeCall): HostArray | ReturnType<typeof full> {
   const dtype = literal?.type.dtype ?? 'float32';
   const fill = value instanceof HostArray ? value.data[0]! : 0;
   if (shape.some((size) => size < 0)) call.fail(`its shape is [${shape.join(', ')}]`);
-  const make = (device: string) => full(shape, fill, { dtype, device });
+  const make = (device: DeviceType) => full(shape, fill, { dtype, device });
   if (shape.length > 1 || product(shape) > HOST_LIMIT) return make(call.device);
   return new HostArray(dtype, shape, Array<number>(product(shape)).fill(fill), false, make);
 }

@@ -133,7 +133,8 @@ function argExtremum(call: NodeCall, largest: boolean): Tensor {
   const x = call.tensor(0);
   const dim = call.dim(call.int('axis', 0), x.ndim);
   const keepdim = call.flag('keepdims', true);
-  const find = (of: Tensor): Tensor => (largest ? of.argmax(dim, { keepdim }) : of.argmin(dim, { keepdim }));
+  const find = (of: Tensor): Tensor =>
+    largest ? of.argmax(dim, { keepdim }) : of.argmin(dim, { keepdim });
   if (!call.flag('select_last_index')) return find(x);
   return find(x.flip([dim]))
     .neg()
