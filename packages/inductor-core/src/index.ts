@@ -25,9 +25,16 @@ export { REDUCE_RESULTS, verifyKernel } from './ir/verify.js';
 export { interpretKernel, type BufferData, type ExternRunner } from './ir/interpret.js';
 
 export { functionProgram } from './schedule/functions/function-table.js';
+export { CONSTANTS } from './schedule/functions/constants.js';
+export { EXPONENTIALS } from './schedule/functions/exponentials.js';
+export { HYPERBOLIC } from './schedule/functions/hyperbolic.js';
+export { LOGARITHMS } from './schedule/functions/logarithms.js';
+export { SCALAR_FUNCTIONS } from './schedule/functions/scalar-functions.js';
 export { printProgram } from './schedule/functions/print-program.js';
 export { runFunction } from './schedule/functions/run-function.js';
 export type {
+  FunctionRow,
+  FunctionTable,
   FunctionTarget,
   ScalarExpr,
   ScalarProgram,

@@ -5,7 +5,16 @@
  * A product that is added or subtracted becomes a fused instruction where the engine has it. Bits of a float are
  * the register itself, bools are masks.
  */
-import { functionProgram, type ScalarExpr, type ScalarStatement } from '@tessera/inductor-core';
+import {
+  CONSTANTS,
+  EXPONENTIALS,
+  type FunctionTarget,
+  HYPERBOLIC,
+  LOGARITHMS,
+  functionProgram,
+  type ScalarExpr,
+  type ScalarStatement,
+} from '@tessera/inductor-core';
 import { call, op } from '../emit/code.js';
 import type { BinaryVectorOp, UnaryVectorOp } from '../emit/instructions.js';
 import type { Code, DefinedFunction } from '../emit/types.js';
@@ -13,7 +22,10 @@ import { WasmFunction } from '../emit/wasm-function.js';
 import { VectorBuilder, type Reg, type Regs } from '../body/vector-builder.js';
 
 /** WebAssembly's vectors are as IEEE 754 has it. */
-const WASM = { ieee: true } as const;
+const WASM: FunctionTarget = {
+  ieee: true,
+  functions: { ...CONSTANTS, ...EXPONENTIALS, ...HYPERBOLIC, ...LOGARITHMS },
+};
 
 type Typed<K extends ScalarExpr['kind']> = Extract<ScalarExpr, { kind: K }>;
 

@@ -4,7 +4,7 @@
  * In three parts (Cody and Waite) up to 4096, and beyond that by Payne and Hanek's product with the bits of 2/π,
  * exact for every f32.
  */
-import type { FunctionTable } from './function-table.js';
+import type { FunctionTable } from './program.js';
 
 /** See the file header. */
 export const ANGLE_REDUCTION: FunctionTable = {

@@ -3,7 +3,7 @@
  *
  * x = n·ln 2 + r with |r| ≤ ln 2 / 2; 2ⁿ goes into the exponent.
  */
-import type { FunctionTable } from './function-table.js';
+import type { FunctionTable } from './program.js';
 
 /** See the file header. */
 export const EXPONENTIALS: FunctionTable = {

@@ -4,7 +4,7 @@
  * `fmod` works on the bits, so it is exact for every quotient; `remainder` and `floordiv` follow
  * `c10::div_floor_floating`.
  */
-import type { FunctionTable } from './function-table.js';
+import type { FunctionTable } from './program.js';
 
 /** See the file header. */
 export const FLOAT_DIVISION: FunctionTable = {

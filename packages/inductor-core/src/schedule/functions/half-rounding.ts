@@ -1,7 +1,7 @@
 /**
  * @file Rounding to 16-bit floats, to nearest even.
  */
-import type { FunctionTable } from './function-table.js';
+import type { FunctionTable } from './program.js';
 
 /** See the file header. */
 export const HALF_ROUNDING: FunctionTable = {

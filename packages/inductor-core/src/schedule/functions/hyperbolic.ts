@@ -3,7 +3,7 @@
  *
  * The polynomials of tanh and erf are minimax fits by N. Juffa; sinh and cosh go through expm1 and exp.
  */
-import type { FunctionTable } from './function-table.js';
+import type { FunctionTable } from './program.js';
 
 /** See the file header. */
 export const HYPERBOLIC: FunctionTable = {

@@ -3,7 +3,7 @@
  *
  * Kernels must not trap: division by zero gives zero.
  */
-import type { FunctionTable } from './function-table.js';
+import type { FunctionTable } from './program.js';
 
 /** See the file header. */
 export const INTEGERS: FunctionTable = {

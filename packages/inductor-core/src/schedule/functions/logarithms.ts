@@ -3,7 +3,7 @@
  *
  * x = 2ᵉ(1 + f) with √½ ≤ 1 + f < √2.
  */
-import type { FunctionTable } from './function-table.js';
+import type { FunctionTable } from './program.js';
 
 /** See the file header. */
 export const LOGARITHMS: FunctionTable = {

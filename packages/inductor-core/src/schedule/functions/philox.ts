@@ -3,7 +3,7 @@
  *
  * @see Salmon et al., "Parallel random numbers: as easy as 1, 2, 3", SC 2011
  */
-import type { FunctionTable } from './function-table.js';
+import type { FunctionTable } from './program.js';
 
 /** See the file header. */
 export const PHILOX: FunctionTable = {

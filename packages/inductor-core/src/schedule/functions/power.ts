@@ -3,7 +3,7 @@
  *
  * Split products are cut by bit masks that no compiler rearranges, so log2 |x| is known to 48 bits.
  */
-import type { FunctionTable } from './function-table.js';
+import type { FunctionTable } from './program.js';
 
 /** See the file header. */
 export const POWER: FunctionTable = {

@@ -101,4 +101,19 @@ export interface FunctionTarget {
    * told by its bits, and rounding by adding a large number is kept from being cancelled.
    */
   readonly ieee: boolean;
+  /** The functions that it uses, with those that they call. */
+  readonly functions: FunctionTable;
 }
+
+/** One function. */
+export interface FunctionRow {
+  /** Largest error in units in the last place; 0 is exact. */
+  readonly ulp?: number;
+  /** Most calls of the function that calls this one do not need it: it is called, not written in place. */
+  readonly rare?: boolean;
+  /** The program, in the notation of `parse-program.ts`; it may depend on facts about the target. */
+  readonly text: string | ((target: FunctionTarget) => string);
+}
+
+/** Functions by name. */
+export type FunctionTable = Readonly<Record<string, FunctionRow>>;

@@ -1,7 +1,7 @@
 /**
  * @file Tests and choices that must know NaN, signs and neighbouring numbers: by bits, which no target mistakes.
  */
-import type { FunctionTable } from './function-table.js';
+import type { FunctionTable } from './program.js';
 
 /** See the file header. */
 export const SPECIAL_VALUES: FunctionTable = {

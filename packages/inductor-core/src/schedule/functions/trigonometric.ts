@@ -1,7 +1,7 @@
 /**
  * @file Sine, cosine, tangent and their inverses; polynomials of Cephes (S. Moshier), `sinf` and `asinf`.
  */
-import type { FunctionTable } from './function-table.js';
+import type { FunctionTable } from './program.js';
 
 /** See the file header. */
 export const TRIGONOMETRIC: FunctionTable = {

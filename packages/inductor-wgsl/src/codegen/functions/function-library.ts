@@ -2,7 +2,7 @@
  * @file The functions that a kernel calls, with what they call: programs of `@tessera/inductor-core`'s table, and
  * those of this folder's neighbours that only WGSL needs.
  */
-import { functionProgram, type FunctionTarget } from '@tessera/inductor-core';
+import { SCALAR_FUNCTIONS, functionProgram, type FunctionTarget } from '@tessera/inductor-core';
 import { LONG_INTEGERS } from '../long-integers.js';
 import { typeName, type ScalarType, type Width } from '../wgsl-types.js';
 import { spellLanes, spellProgram } from './spell-program.js';
@@ -11,7 +11,7 @@ import { spellLanes, spellProgram } from './spell-program.js';
 const CONSTANTS: Readonly<Record<string, string>> = { nan: '0x7fc00000u', inf: '0x7f800000u' };
 
 /** WGSL compilers may assume that there is no NaN, and may rearrange sums. */
-const WGSL: FunctionTarget = { ieee: false };
+const WGSL: FunctionTarget = { ieee: false, functions: SCALAR_FUNCTIONS };
 
 const GENERICS: Readonly<Record<string, ScalarType>> = { F: 'f32', I: 'i32', U: 'u32', B: 'bool' };
 
