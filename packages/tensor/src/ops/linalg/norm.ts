@@ -61,7 +61,8 @@ function normOfMatrix(
     y.sizes[wrapDim(at, y.ndim)] === 0
       ? sum(y, at, { keepdim: keep })
       : amax(y, at, { keepdim: keep });
-  const extremum = order > 0 ? largest : amin;
+  const smallest = (y: Tensor, at: number, keep = false): Tensor => amin(y, at, { keepdim: keep });
+  const extremum = order > 0 ? largest : smallest;
   const magnitude = Math.abs(order);
   if (magnitude === 2) return restored(extremum(singularValues(x, [a, b]), -1));
   if (magnitude !== 1 && magnitude !== Infinity) refuse(`${name}: Order ${order} not supported.`);
