@@ -1,8 +1,8 @@
 /**
  * @file Which node must run before which, and whether joining two groups would close a circle.
  *
- * Edges: a writer before its readers; every reader of an input before the mutation that overwrites it; checks before
- * the mutations that came after them in the program, in kernels of their own; calls with effects in their order.
+ * Edges: a writer before its readers; every reader of an input before the mutation that overwrites it; calls with
+ * effects in their order.
  * Every group has a rank, and edges lead from lower ranks to higher ones; a search between two groups sees
  * only what lies between them. Joined groups may hold nodes from far apart, so the order of nodes cannot
  * serve as that rank: it is kept up as by Pearce and Kelly, "A Dynamic Topological Sort Algorithm for
@@ -19,8 +19,6 @@ export class DependencyGraph {
   private readonly after = new Map<Group, Set<Group>>();
   private readonly before = new Map<Group, Set<Group>>();
   private readonly ranks = new Map<Group, number>();
-  /** Nodes with checks that a mutation must not happen beside: it happens if they pass. */
-  private readonly checksBefore = new Map<IrNode, readonly IrNode[]>();
 
   /** @param groups in an order in which they may run */
   constructor(context: FusionContext, groups: readonly Group[]) {
@@ -50,33 +48,6 @@ export class DependencyGraph {
       if (node.kind === 'pointwise' && node.mutation)
         for (const reader of context.readers.get(node.out.name) ?? []) edge(reader, node);
     }
-    this.orderChecks(context, edge);
-  }
-
-  private orderChecks(
-    { graph, lowering: { programOrder } }: FusionContext,
-    edge: (from: IrNode, to: IrNode) => void,
-  ): void {
-    const checking = graph.nodes
-      .map((node) => ({ node, at: programOrder.firstCheck(node) }))
-      .filter(({ at }) => at < Infinity);
-    if (checking.length === 0) return;
-    for (const node of graph.nodes) {
-      const written = programOrder.writeOf(node);
-      const before = checking.flatMap((other) =>
-        other.at < written && other.node !== node ? [other.node] : [],
-      );
-      if (before.length === 0) continue;
-      for (const other of before) edge(other, node);
-      this.checksBefore.set(node, before);
-    }
-  }
-
-  /** Whether one group has checks that decide whether a mutation of the other happens. */
-  private isDecidedBy(a: Group, b: Group): boolean {
-    return a.nodes.some(
-      (node) => this.checksBefore.get(node)?.some((other) => this.group(other) === b) === true,
-    );
   }
 
   /** Records that two groups are one now; joining them must not close a circle. */
@@ -126,12 +97,10 @@ export class DependencyGraph {
   }
 
   /**
-   * Whether a path leads from one to the other through a third group, or one must have run before the other. Searches from both ends in turns:
+   * Whether a path leads from one to the other through a third group. Searches from both ends in turns:
    * where the groups are far apart, one end often has little around it.
    */
   wouldCircle(a: Group, b: Group): boolean {
-    if (this.checksBefore.size > 0 && (this.isDecidedBy(a, b) || this.isDecidedBy(b, a)))
-      return true;
     const [from, to] = this.byRank(a, b);
     const [low, high] = [this.rank(from), this.rank(to)];
     const first = this.after.get(from)!;

@@ -41,7 +41,7 @@ class GraphLowering {
   readonly lowering: Lowering;
   readonly values = new Map<Node, Lowered>();
   readonly lifted: Tensor[] = [];
-  private readonly mutations: Node[] = [];
+  private readonly mutations: { readonly target: Node; readonly value: Argument }[] = [];
 
   /** Buffers beyond which a value gets memory: a kernel must have room for three such operands. */
   private readonly mostBuffers: number;
@@ -75,10 +75,9 @@ class GraphLowering {
     );
     lowerMutations(
       lowering,
-      this.mutations.map(({ args: [target, value], meta }) => ({
-        target: this.tensor(target as Node),
-        value: this.argument(value!),
-        at: meta.programOrder ?? null,
+      this.mutations.map(({ target, value }) => ({
+        target: this.tensor(target),
+        value: this.argument(value),
       })),
     );
     return {
@@ -125,8 +124,7 @@ class GraphLowering {
   }
 
   private call(node: Node): void {
-    const { target, meta } = node;
-    this.lowering.programOrder.now = meta.programOrder ?? this.lowering.programOrder.now;
+    const { target } = node;
     if (target === getItem) {
       const list = this.values.get(node.args[0] as Node) as readonly (LoweredTensor | null)[];
       const item = list[node.args[1] as number];
@@ -145,7 +143,7 @@ class GraphLowering {
       );
     const op = target as OpOverload;
     if (op.qualifiedName === 'aten::copy_') {
-      this.mutations.push(node);
+      this.mutations.push({ target: node.args[0] as Node, value: node.args[1] });
       this.values.set(node, this.argument(node.args[1]) as LoweredTensor);
       return;
     }
