@@ -359,7 +359,7 @@ export const MUTATIONS = [
     ],
     [
       'passes/src/layout-optimization.ts',
-      'function prefersChannelsLast(use: LayoutUse, device: string): boolean {',
+      'function prefersChannelsLast(use: LayoutUse, device: DeviceType): boolean {',
       'return false;',
     ],
   ),
@@ -448,7 +448,7 @@ export const MUTATIONS = [
     ],
     [
       'dynamo-trace/src/guards/entry-guards.ts',
-      '  private identityReason(values: ReadonlyMap<number, unknown>): string | null {',
+      '  private identityReason(roots: readonly unknown[]): string | null {',
       'return null;',
     ],
   ),
