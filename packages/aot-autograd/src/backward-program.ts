@@ -48,6 +48,7 @@ export function backwardProgram(request: BackwardRequest): BackwardProgram {
     tangents: trace.tangents.map((node) => node.meta.val as TensorMeta),
     histories: trace.histories,
     watched: watchedValues(trace, partition),
+    tangentsOf: request.tangentsOf,
     reaches: partition.gradients.map((gradient) => gradient !== null),
     readsOf: () => (reads ??= readsOfTangents(partition.backward, tangentInputs(partition))),
   };

@@ -98,3 +98,40 @@ describe.each(['eager', 'aot_eager', 'inductor'])(
     });
   },
 );
+
+describe.each(['eager', 'aot_eager', 'inductor'])(
+  'results that have nothing in common, with %s',
+  (backend) => {
+    it('are apart in the history of what is updated again', () => {
+      const [v, w] = [leaf(3, 4), leaf(1, 2).mul(1)];
+      const fn = compile(
+        () => {
+          v.norm();
+          return w.mul_(0.5);
+        },
+        { backend },
+      );
+      fn();
+      expect(grad([fn().sum()], [v], { allowUnused: true })).toEqual([null]);
+      expect(() => fn().sum().backward()).not.toThrow();
+    });
+
+    it('have only those hooks called that lead to what grad() asks for', () => {
+      const w = leaf(1, 2).mul(1);
+      let seen = 0;
+      const fn = compile(
+        (x: Tensor) => {
+          w.mul_(0.5).registerHook(() => void seen++);
+          return x.sin();
+        },
+        { backend },
+      );
+      for (let i = 0; i < 3; i++) {
+        const x = leaf(1, 2);
+        const [gx] = grad([fn(x).sum().add(w.sum())], [x]);
+        expect(gx!.toArray()).toEqual(x.cos().toArray());
+      }
+      expect(seen).toBe(0);
+    });
+  },
+);

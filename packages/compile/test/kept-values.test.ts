@@ -5,7 +5,7 @@ import { type Tensor, tensor } from '@tessera/tensor';
 import { describe, expect, it } from 'vitest';
 import { compile } from '../src/index.js';
 
-describe.each(['aot_eager', 'inductor'])('a kept value (%s)', (backend) => {
+describe.each(['eager', 'aot_eager', 'inductor'])('a kept value (%s)', (backend) => {
   it('and a part of it that was returned are one memory', () => {
     const kept: Tensor[] = [];
     const parts: Tensor[] = [];
@@ -29,6 +29,27 @@ describe.each(['aot_eager', 'inductor'])('a kept value (%s)', (backend) => {
       kept[i]!.zero_();
       expect(parts[i]!.toArray()).toEqual([0, 0]);
     }
+  });
+
+  it('of what has lost its history since takes gradients, or the read is an error', () => {
+    const kept: Tensor[] = [];
+    let keeps = false;
+    const f = compile(
+      (x: Tensor) => {
+        const y = x.neg();
+        const flat = y.reshape([1]);
+        flat.sum().backward();
+        if (keeps) kept.push(flat);
+        y.detach_();
+      },
+      { backend },
+    );
+    const x = tensor(2, { requiresGrad: true });
+    f(x.mul(1));
+    keeps = true;
+    for (let i = 0; i < 2; i++) f(x.mul(1));
+    expect(() => kept[0]!.toArray()).toThrow(/neg was told not to take gradients since/);
+    expect(kept[1]!.requiresGrad).toBe(true);
   });
 
   it('is no view because it shares memory with one', () => {

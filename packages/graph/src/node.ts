@@ -59,6 +59,8 @@ export interface NodeMeta {
   isBackward?: boolean;
   /** Path and class of the enclosing modules, outermost first. */
   nnModuleStack?: readonly { readonly path: string; readonly type: string }[];
+  /** Place in the program, in a functional graph: of an operator its own, of the update of an input that of the last write. */
+  programOrder?: number;
   /** Op from which a decomposition made this node. */
   originalAten?: OpOverload;
   /** Name of the function the user called. */

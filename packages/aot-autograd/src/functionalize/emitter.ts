@@ -18,13 +18,15 @@ import { isDense, sameStrides, strideOrder } from '../layout.js';
 /** See the file header. New nodes inherit the origin of the node being rewritten. */
 export class Emitter {
   private origin: NodeMeta = {};
+  /** Place in the program of the node being rewritten. */
+  place = 0;
 
   constructor(readonly graph: Graph) {}
 
   /** Nodes emitted from now on come from `node`. */
   from(node: Node): void {
     const { val: _, custom: __, ...origin } = node.meta;
-    this.origin = origin;
+    this.origin = { ...origin, programOrder: ++this.place };
   }
 
   emit(op: OpOverload | string, args: readonly Argument[]): Node {

@@ -64,7 +64,10 @@ export function writeBack(emitter: Emitter, written: readonly Value[]): void {
     const value = read(root, emitter);
     return inputs.has(emitter.val(value).storage) ? emitter.clone(value) : value;
   });
-  targets.forEach((root, i) => emitter.emit('aten::copy_', [root.memory.input!, values[i], false]));
+  targets.forEach(({ memory }, i) => {
+    const update = emitter.emit('aten::copy_', [memory.input!, values[i], false]);
+    update.meta.programOrder = memory.writtenAt;
+  });
 }
 
 /** Whether two values are the same elements of the same memory. */

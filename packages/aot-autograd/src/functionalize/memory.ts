@@ -17,6 +17,8 @@ export interface Memory {
   readonly root: Value;
   /** Number of writes so far. */
   version: number;
+  /** Place in the program of the last one. */
+  writtenAt: number;
   /** The node of the new graph that must be updated in the end; null if the memory is the graph's own. */
   readonly input: Node | null;
 }
@@ -46,7 +48,7 @@ export class Value {
     memory: Memory | null,
     input: Node | null,
   ) {
-    this.memory = memory ?? { root: this, version: 0, input };
+    this.memory = memory ?? { root: this, version: 0, writtenAt: 0, input };
     this.node = node;
     this.version = this.memory.version;
   }
@@ -104,6 +106,7 @@ export function write(value: Value, node: Node, emitter: Emitter): void {
     written.push({ value: root, node: whole });
   }
   value.memory.version++;
+  value.memory.writtenAt = emitter.place;
   for (const entry of written) entry.value.refresh(entry.node);
 }
 

@@ -62,6 +62,8 @@ export interface BackwardProgram {
   readonly watched: readonly WatchedValue[];
   /** Per input that may receive a gradient: whether any result leads to it. */
   readonly reaches: readonly boolean[];
+  /** Per gradient, the tangents that it comes from; null for all of them. */
+  readonly tangentsOf: readonly (readonly number[] | null)[];
   /** Per tangent: the saved values that its gradients are computed from. */
   readonly readsOf: () => readonly ReadonlySet<number>[];
 }
@@ -74,9 +76,8 @@ export class CompiledFunctionBackward extends GradNode implements StorageKeeper 
   private readonly copies = new Map<number, Tensor>();
   /** Tangents of the last run. */
   private arrived: readonly boolean[] = [];
-  /** Edges along which the last, or the coming, run was asked for gradients; null for all. */
+  /** Edges along which the last run was asked for gradients; null for all. */
   private wanted: ReadonlySet<number> | null = null;
-  private isAsked = false;
   /** Tangents whose nodes would be used up in the eager graph. */
   private readonly usedUp = new Set<number>();
   /** Nodes of the eager graph that runs for some gradients only would have used up. */
@@ -153,13 +154,8 @@ export class CompiledFunctionBackward extends GradNode implements StorageKeeper 
   }
 
   /** One node stands for the nodes of all results: what leads to an input may not start at a result. */
-  override leadsTo(grads: readonly (Tensor | null)[], isWanted: (edge: Edge) => boolean): boolean {
-    const { gradients } = this.variant(this.arrivals(grads));
-    const edges = this.nextEdges.flatMap((edge, i) => (edge === null ? [] : [i]));
-    const wanted = edges.filter((i) => isWanted(this.nextEdges[i]!));
-    this.wanted = wanted.length < edges.length ? new Set(wanted) : null;
-    this.isAsked = true;
-    return wanted.some((i) => gradients[i] !== null);
+  override outputsTowards(edge: number): readonly number[] | null {
+    return this.program.tangentsOf[edge]!;
   }
 
   /** Single-use nodes of the eager graph that such a run would go through. */
@@ -177,15 +173,20 @@ export class CompiledFunctionBackward extends GradNode implements StorageKeeper 
     return this.eagerNodes(arrived, wanted).some((node) => usedNodes.has(node));
   }
 
-  private arrivals(grads: readonly (Tensor | null)[]): boolean[] {
-    return this.program.tangents.map((_, i) => grads[i] != null);
+  /** The edges that gradients were asked for along; null if all. */
+  private someOf(isWanted: (edge: Edge) => boolean): ReadonlySet<number> | null {
+    const edges = this.nextEdges.flatMap((edge, i) => (edge === null ? [] : [i]));
+    const wanted = edges.filter((i) => isWanted(this.nextEdges[i]!));
+    return wanted.length < edges.length ? new Set(wanted) : null;
   }
 
-  override apply(grads: readonly (Tensor | null)[]): readonly (Tensor | null)[] {
+  override apply(
+    grads: readonly (Tensor | null)[],
+    isWanted: ((edge: Edge) => boolean) | null = null,
+  ): readonly (Tensor | null)[] {
     const { program } = this;
-    const arrived = this.arrivals(grads);
-    if (!this.isAsked) this.wanted = null;
-    this.isAsked = false;
+    const arrived = program.tangents.map((_, i) => grads[i] != null);
+    this.wanted = isWanted === null ? null : this.someOf(isWanted);
     if (this.isRepeated(arrived)) throw backwardTwice(this.name);
     this.arrived = arrived;
     const variant = this.variant(arrived);

@@ -135,7 +135,8 @@ export class LeftOut {
         const looks = isView(node, input);
         if (!looks) this.checkContents(storagesOf(input), node);
         if (input.op === 'placeholder') this.checkInput(input);
-        else if (!this.isStill(input, looks)) add(input);
+        else if (this.isStill(input, looks)) checkHistory(input, this.realOf(input)!);
+        else add(input);
       }
       // Memory that is made again is written again by all that wrote to it.
       const given = new Set(node.allInputNodes().flatMap(storagesOf));
@@ -197,8 +198,7 @@ export class LeftOut {
     if (tensor.storage.state !== 'real') throw new Lost(`${nameOf(node)} was disposed since`);
     if (requiresGrad(tensor) && !hasLayoutOf(tensor, fake))
       throw new Lost(`${nameOf(node)} was given another layout since`);
-    if (requiresGrad(fake) && !requiresGrad(tensor))
-      throw new Lost(`${nameOf(node)} was told not to take gradients since`);
+    checkHistory(node, tensor);
   }
 
   /** Runs nodes again, in order, and gives all lazy tensors among their results their values. */
@@ -275,6 +275,12 @@ function holds(storage: Storage, { sizes, strides, dtype }: Tensor, offset: numb
 function baseLike(fake: Tensor, real: Tensor, other: Tensor): TensorBase | null | undefined {
   if (fake.base === null) return requiresGrad(real) ? undefined : null;
   return fake.base === (other.base ?? other) ? (real.base ?? real) : undefined;
+}
+
+/** @throws Lost if a value that took gradients does not any more */
+function checkHistory(node: Node, tensor: Tensor): void {
+  if (requiresGrad(fakeOf(node)) && !requiresGrad(tensor))
+    throw new Lost(`${nameOf(node)} was told not to take gradients since`);
 }
 
 function hasLayoutOf(a: Tensor, b: Tensor): boolean {

@@ -96,6 +96,26 @@ export class DependencyGraph {
     return this.after.get(group)!;
   }
 
+  /** Whether a path leads from one group to another. */
+  leadsTo(from: Group, to: Group): boolean {
+    const last = this.rank(to);
+    return closure(from, this.after, (group) => this.rank(group) <= last).has(to);
+  }
+
+  /** Groups that must run after some of these. */
+  following(groups: Iterable<Group>): Set<Group> {
+    const found = new Set<Group>();
+    for (const group of groups)
+      for (const next of closure(group, this.after, (other) => !found.has(other))) found.add(next);
+    return found;
+  }
+
+  /** Has one group run after another, which it must not lead to; groups are not joined any more after this. */
+  order(first: Group, second: Group): void {
+    this.after.get(first)!.add(second);
+    this.before.get(second)!.add(first);
+  }
+
   /**
    * Whether a path leads from one to the other through a third group. Searches from both ends in turns:
    * where the groups are far apart, one end often has little around it.

@@ -15,6 +15,7 @@ import { fuseLoops } from './fuse-loops.js';
 import { fuseEpilogue, fusePrologue } from './fuse-matmul.js';
 import { FusionContext } from './fusion-context.js';
 import { inExecutionOrder } from './execution-order.js';
+import { WriteOrder } from './write-order.js';
 import { type Group, type LoopGroup, type MatmulGroup, describeGroup, groupOf } from './group.js';
 
 /** A graph cut into kernels. */
@@ -31,6 +32,7 @@ const MOST_ROUNDS = 10;
 const NEAREST_READERS = 4;
 
 const CIRCLE = 'stay apart, as a third kernel stands between them';
+const HURRY = 'stay apart, as one checks whether the other writes';
 const UNLIKE = 'stay apart, as their loops differ or the kernel would be too large';
 
 /** One way to join two groups. */
@@ -73,6 +75,7 @@ interface Pair {
 class Fusion {
   private readonly groups = new Map<number, Group>();
   private readonly dependencies: DependencyGraph;
+  private readonly writeOrder: WriteOrder;
   private readonly mutations: PointwiseNode[] = [];
   /** For each buffer that several nodes fill: those nodes. They save a launch, so they are paired last. */
   private readonly parts: readonly (readonly IrNode[])[];
@@ -87,6 +90,7 @@ class Fusion {
     const initial = context.graph.nodes.map((node) => groupOf(node, (v) => ir.sym(v.name, v.size)));
     for (const group of initial) this.groups.set(group.id, group);
     this.dependencies = new DependencyGraph(context, initial);
+    this.writeOrder = new WriteOrder(context, this.dependencies);
   }
 
   run(): Group[] {
@@ -94,6 +98,7 @@ class Fusion {
     this.rounds(loops);
     this.rounds(epilogues);
     this.rounds(prologues);
+    this.writeOrder.settle();
     return inExecutionOrder([...this.groups.values()], (group) =>
       this.dependencies.successors(group),
     );
@@ -109,11 +114,11 @@ class Fusion {
         const [left, right] = [this.current(a), this.current(b)];
         if (left === right || !takes(left, right) || this.rejected.get(left)?.has(right) === true)
           continue;
-        const circle = this.dependencies.wouldCircle(left, right);
-        const joined = circle ? null : join(this.context, left, right);
+        const obstacle = this.obstacle(left, right);
+        const joined = obstacle === null ? join(this.context, left, right) : null;
         if (joined === null) {
           this.reject(left, right);
-          log('fusion', () => `${pairText(left, right)} ${circle ? CIRCLE : UNLIKE}`);
+          log('fusion', () => `${pairText(left, right)} ${obstacle ?? UNLIKE}`);
         } else {
           log('fusion', () => `${pairText(left, right)} become one kernel`);
           this.replace(left, right, joined);
@@ -125,6 +130,12 @@ class Fusion {
       if (joinedNow.size === 0) return;
       changed = joinedNow;
     }
+  }
+
+  /** Why two groups cannot be one kernel, whatever is in them. */
+  private obstacle(a: Group, b: Group): string | null {
+    if (this.dependencies.wouldCircle(a, b)) return CIRCLE;
+    return this.writeOrder.wouldHurry(a, b) ? HURRY : null;
   }
 
   private current(group: Group): Group {

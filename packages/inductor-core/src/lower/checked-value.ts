@@ -47,7 +47,7 @@ export function checkedIndex(
   const counted = wraps ? wrapped(l, index, size) : index;
   if (!l.checks) return counted;
   const ok = isWithin(l, counted, size);
-  return l.ir.check(indexCheck(op, size, wraps), index, ok, asPlace(l, counted, size));
+  return l.check(indexCheck(op, size, wraps), index, ok, asPlace(l, counted, size));
 }
 
 /**
@@ -71,7 +71,7 @@ export function checkedIndices(
 /** What is read after the index of a 0-d tensor is known to be 0. */
 export function checkedScalar(l: Lowering, op: string, index: Expr, value: Expr): Expr {
   if (!l.checks) return value;
-  return l.ir.check(indexCheck(op, 1), index, isWithin(l, index, 1), value);
+  return l.check(indexCheck(op, 1), index, isWithin(l, index, 1), value);
 }
 
 /** A place in a dimension named by an index that a user gave. */
@@ -98,7 +98,7 @@ export function checkedRead(l: Lowering, value: Expr, places: readonly IndexExpr
   const made = new Set(postorder([value]));
   return checks
     .filter((check) => !made.has(check))
-    .reduce((read, { check, subject, ok }) => l.ir.check(check, subject, ok, read), value);
+    .reduce((read, { check, subject, ok }) => l.check(check, subject, ok, read), value);
 }
 
 /** A class that is safe to index with, and whether it counts; a label that is neither a class nor `ignored` is refused. */
@@ -116,7 +116,7 @@ export function checkedLabel(
   const check = { rule: 'class', op, classes, ignored } as const;
   return {
     place: l.ir.value(
-      l.ir.check(check, label, isWithin(l, chosen, classes), asPlace(l, chosen, classes)),
+      l.check(check, label, isWithin(l, chosen, classes), asPlace(l, chosen, classes)),
     ),
     counts,
   };
@@ -126,5 +126,5 @@ export function checkedLabel(
 export function checkedDivisor(l: Lowering, op: string, divisor: Expr): Expr {
   if (!l.checks || isFloatingPoint(divisor.dtype) || divisor.dtype === 'bool') return divisor;
   const m = new ExprMath(l.ir);
-  return l.ir.check({ rule: 'divisor', op }, divisor, m.ne(divisor, 0), divisor);
+  return l.check({ rule: 'divisor', op }, divisor, m.ne(divisor, 0), divisor);
 }

@@ -41,7 +41,7 @@ class GraphLowering {
   readonly lowering: Lowering;
   readonly values = new Map<Node, Lowered>();
   readonly lifted: Tensor[] = [];
-  private readonly mutations: { readonly target: Node; readonly value: Argument }[] = [];
+  private readonly mutations: Node[] = [];
 
   /** Buffers beyond which a value gets memory: a kernel must have room for three such operands. */
   private readonly mostBuffers: number;
@@ -75,9 +75,10 @@ class GraphLowering {
     );
     lowerMutations(
       lowering,
-      this.mutations.map(({ target, value }) => ({
-        target: this.tensor(target),
-        value: this.argument(value),
+      this.mutations.map(({ args: [target, value], meta }) => ({
+        target: this.tensor(target as Node),
+        value: this.argument(value!),
+        at: meta.programOrder ?? null,
       })),
     );
     return {
@@ -124,7 +125,8 @@ class GraphLowering {
   }
 
   private call(node: Node): void {
-    const { target } = node;
+    const { target, meta } = node;
+    this.lowering.programOrder.now = meta.isBackward === true ? null : (meta.programOrder ?? null);
     if (target === getItem) {
       const list = this.values.get(node.args[0] as Node) as readonly (LoweredTensor | null)[];
       const item = list[node.args[1] as number];
@@ -143,7 +145,7 @@ class GraphLowering {
       );
     const op = target as OpOverload;
     if (op.qualifiedName === 'aten::copy_') {
-      this.mutations.push({ target: node.args[0] as Node, value: node.args[1] });
+      this.mutations.push(node);
       this.values.set(node, this.argument(node.args[1]) as LoweredTensor);
       return;
     }

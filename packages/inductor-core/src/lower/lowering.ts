@@ -4,6 +4,8 @@
  * Holds the builder, the buffers and nodes made so far, and the coordinates of every load. Operator
  * lowerings talk to it: `pointwise` makes a lazy value, `storeValue` and `addReduction` make nodes.
  */
+import { ProgramOrder } from './program-order.js';
+import type { ValueCheck } from '@tessera/tensor/internal';
 import { type DType } from '@tessera/tensor';
 import {
   contiguousStrides,
@@ -37,6 +39,7 @@ export class Lowering {
   replay: { readonly seed: Expr; readonly offset: Expr } | null = null;
   /** Operator being lowered, for kernel names. */
   origin = '';
+  readonly programOrder: ProgramOrder = new ProgramOrder();
   private readonly origins = new Map<Expr, string>();
   private readonly loadCoords = new Map<Expr, readonly IndexExpr[]>();
   private readonly varCache = new Map<string, readonly IndexExpr[]>();
@@ -139,7 +142,13 @@ export class Lowering {
       const origin = this.origins.get(old);
       if (origin !== undefined && !this.origins.has(moved)) this.origins.set(moved, origin);
     }
+    this.programOrder.noteMoved(memo);
     return made;
+  }
+
+  /** A value that is refused where `ok` is false. */
+  check(check: ValueCheck, subject: Expr, ok: Expr, value: Expr): Expr {
+    return this.programOrder.noteCheck(this.ir.check(check, subject, ok, value));
   }
 
   /** Operators whose work is in the expressions, then the current one. */

@@ -18,16 +18,21 @@ interface Mutation {
   value: Expr;
 }
 
+/** Contents that an input gets, and where in the program it did; null if nobody knows. */
+interface Update {
+  readonly target: LoweredTensor;
+  readonly value: LoweredArg;
+  readonly at: number | null;
+}
+
 /** Adds the stores of all mutations. */
-export function lowerMutations(
-  l: Lowering,
-  mutations: readonly { readonly target: LoweredTensor; readonly value: LoweredArg }[],
-): void {
+export function lowerMutations(l: Lowering, mutations: readonly Update[]): void {
   l.origin = 'copy_';
   const pending: Mutation[] = [];
-  for (const { target, value } of mutations) {
+  for (const { target, value, at } of mutations) {
     if (value === target) continue;
     const buffer = target.wholeBuffer!;
+    if (at !== null) l.programOrder.noteWrite(buffer, at);
     const expr = l.ir.cast(
       operandExpr(l, operandArg(value, 'aten::copy_'), target.sizes, target.dtype),
       target.dtype,

@@ -16,13 +16,14 @@ export function currentBackwardNode(): GradNode | null {
 export function applyAsCurrent(
   node: GradNode,
   grads: Parameters<GradNode['apply']>[0],
+  isWanted: Parameters<GradNode['apply']>[1],
 ): ReturnType<GradNode['apply']> {
   const saved = current;
   current = node;
   try {
     return profiling.active === null
-      ? node.apply(grads)
-      : profileNode(node, grads, () => node.apply(grads));
+      ? node.apply(grads, isWanted)
+      : profileNode(node, grads, () => node.apply(grads, isWanted));
   } finally {
     current = saved;
   }

@@ -21,6 +21,7 @@ import { AccumulateGrad, holdGradient } from './accumulate-grad.js';
 import { checksNaN, isAnomalyEnabled } from './anomaly.js';
 import { checkFinite, withForwardStack } from './anomaly-report.js';
 import { applyAsCurrent } from './current-backward-node.js';
+import { NeededOutputs } from './needed-outputs.js';
 import type { Edge, GradNode } from './grad-node.js';
 import type { GradientListener } from './gradient-listener.js';
 import { addGradients, onesLike, sumToSize } from './gradient-ops.js';
@@ -102,35 +103,6 @@ function countDependencies(roots: readonly GradNode[]): Map<GradNode, number> {
   return counts;
 }
 
-/** Nodes from which one of the wanted edges can be reached; others, even where a gradient is wanted, do not run. */
-function neededNodes(roots: readonly GradNode[], wanted: readonly Edge[]): Set<GradNode> {
-  const parents = new Map<GradNode, GradNode[]>();
-  const seen = new Set<GradNode>(roots);
-  const stack = [...seen];
-  while (stack.length > 0) {
-    const node = stack.pop()!;
-    for (const edge of node.nextEdges) {
-      if (edge === null) continue;
-      const list = parents.get(edge.node);
-      if (list === undefined) parents.set(edge.node, [node]);
-      else list.push(node);
-      if (!seen.has(edge.node)) {
-        seen.add(edge.node);
-        stack.push(edge.node);
-      }
-    }
-  }
-  const needed = new Set<GradNode>();
-  const up = wanted.flatMap((edge) => parents.get(edge.node) ?? []);
-  while (up.length > 0) {
-    const node = up.pop()!;
-    if (needed.has(node)) continue;
-    needed.add(node);
-    up.push(...(parents.get(node) ?? []));
-  }
-  return needed;
-}
-
 /**
  * Runs backward from `roots`. Returns the gradients of `options.inputs` (null where unused), else [].
  *
@@ -190,6 +162,7 @@ class BackwardRun {
   private readonly ready = new NodeQueue();
   private readonly ran: GradNode[] = [];
   private wanted: Edge[] | null = null;
+  private needed: NeededOutputs | null = null;
   private captured: (Tensor | null)[] = [];
   private readonly capturesOf = new Map<GradNode, { index: number; slot: number }[]>();
 
@@ -205,13 +178,13 @@ class BackwardRun {
       this.capturesOf.set(edge.node, list);
     });
     this.captured = (this.wanted ?? []).map(() => null);
-    const needed = this.wanted === null ? null : neededNodes(rootNodes, this.wanted);
+    this.needed = this.wanted === null ? null : new NeededOutputs(rootNodes, this.wanted);
     const dependencies = countDependencies(rootNodes);
     rootEdges.forEach((edge, i) => this.addGradient(edge, fitted(edge, grads[i]!, null, i)));
     for (const node of new Set(rootNodes))
       if ((dependencies.get(node) ?? 0) === 0) this.ready.push(node);
     for (let node = this.ready.pop(); node !== null; node = this.ready.pop()) {
-      this.runNode(node, needed);
+      this.runNode(node);
       for (const edge of node.nextEdges) {
         if (edge === null) continue;
         const left = dependencies.get(edge.node)! - 1;
@@ -247,19 +220,19 @@ class BackwardRun {
     for (const listener of listeners) outsideScopes(() => listener.finished());
   }
 
-  private runNode(node: GradNode, needed: Set<GradNode> | null): void {
+  private runNode(node: GradNode): void {
     const buffer = this.buffers.get(node);
     this.buffers.delete(node);
     if (buffer === undefined) return;
-    const captures = this.capturesOf.get(node);
-    const runs = needed === null || this.leadsOn(node, buffer, needed);
-    if (!runs && captures === undefined) return;
-    this.runHooks(node, buffer);
-    for (const capture of captures ?? [])
-      this.captured[capture.slot] = buffer[capture.index] ?? null;
-    if (!runs) return;
+    const grads = this.needed === null ? buffer : this.chosen(node, buffer, this.needed);
+    if (grads === null) return;
+    this.runHooks(node, grads);
+    for (const { index, slot } of this.capturesOf.get(node) ?? [])
+      this.captured[slot] = grads[index] ?? null;
+    const leading = this.needed === null ? grads : this.needed.leadingOn(node, grads);
+    if (leading === null) return;
     this.ran.push(node);
-    const results = this.apply(node, buffer);
+    const results = this.apply(node, leading);
     this.tell(node);
     node.nextEdges.forEach((edge, i) => {
       const grad = results[i];
@@ -267,14 +240,14 @@ class BackwardRun {
     });
   }
 
-  /** Whether what arrived at a node leads to a gradient that is wanted. */
-  private leadsOn(
+  /** Of what arrived at a node, what is wanted itself or leads to something; null if nothing. */
+  private chosen(
     node: GradNode,
     buffer: readonly (Tensor | null)[],
-    needed: ReadonlySet<GradNode>,
-  ): boolean {
-    if (!needed.has(node) || node instanceof AccumulateGrad) return false;
-    return node.leadsTo(buffer, ({ node: next }) => needed.has(next) || this.capturesOf.has(next));
+    needed: NeededOutputs,
+  ): (Tensor | null)[] | null {
+    const grads = buffer.map((grad, index) => (needed.isWanted({ node, index }) ? grad : null));
+    return grads.some((grad) => grad !== null) ? grads : null;
   }
 
   private apply(node: GradNode, buffer: readonly (Tensor | null)[]): readonly (Tensor | null)[] {
@@ -286,10 +259,11 @@ class BackwardRun {
         shown([grads], () => hook(grads)),
       );
     const anomaly = isAnomalyEnabled();
+    const isWanted = this.needed?.isWanted ?? null;
     const apply = (): readonly (Tensor | null)[] =>
       node.runsProgram
-        ? shown([grads], () => applyAsCurrent(node, grads))
-        : applyAsCurrent(node, grads);
+        ? shown([grads], () => applyAsCurrent(node, grads, isWanted))
+        : applyAsCurrent(node, grads, isWanted);
     let results = anomaly ? withForwardStack(node, apply) : apply();
     if (anomaly && checksNaN()) checkFinite(node, results);
     for (const hook of [...(node.nodeHooks ?? [])])

@@ -78,8 +78,15 @@ export abstract class GradNode {
     this.sequenceNr = sequenceNr ?? nextSequenceNr++;
   }
 
-  /** Gradients of the forward inputs, one per edge, from gradients of its outputs (null: none arrived). */
-  abstract apply(grads: readonly (Tensor | null)[]): readonly (Tensor | null)[];
+  /**
+   * Gradients of the forward inputs, one per edge, from gradients of its outputs (null: none arrived).
+   *
+   * @param isWanted along which edges gradients were asked for; null for all
+   */
+  abstract apply(
+    grads: readonly (Tensor | null)[],
+    isWanted?: ((edge: Edge) => boolean) | null,
+  ): readonly (Tensor | null)[];
 
   /** Whether it keeps tensors that `release` drops: then it runs once. Others may run again, as in PyTorch. */
   get keepsTensors(): boolean {
@@ -91,9 +98,9 @@ export abstract class GradNode {
     return true;
   }
 
-  /** Whether these gradients give any along an edge that is wanted. If not, a search for gradients passes the node by. */
-  leadsTo(_grads: readonly (Tensor | null)[], _isWanted: (edge: Edge) => boolean): boolean {
-    return true;
+  /** The outputs on whose gradients that of an edge, by number, depends; null for all. */
+  outputsTowards(_edge: number): readonly number[] | null {
+    return null;
   }
 
   /** Memory whose modification makes a run of this node an error. */
