@@ -74,6 +74,7 @@ export const BACKWARD: EventKind<BackwardCall, boolean> = {
   },
 
   record(cursor, recorder, call) {
+    settleGradients(recorder);
     const own = call.inputs === null ? ownLeaves(recorder, call.tensors) : [];
     const isRecorded = own.length === 0 && isRecordable(recorder, call);
     const leaves = isRecorded ? candidateLeaves(recorder) : null;
@@ -89,6 +90,14 @@ export const BACKWARD: EventKind<BackwardCall, boolean> = {
   describe: () =>
     'backward() was called where the recorded call did not, or gradients were set differently',
 };
+
+/** Computes gradients that other calls owe, which may end this graph: they are added to in it. */
+function settleGradients({ builder, frame }: Recorder): void {
+  for (const slot of builder.inputSlots) {
+    const grad = gradientOf(frame.slots[slot]!);
+    if (grad !== null && frame.slotOf(grad) < 0) void grad.storage;
+  }
+}
 
 // ---- backwards that no graph can hold
 
