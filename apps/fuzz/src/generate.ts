@@ -5,6 +5,7 @@
  * generator knows no shape rules. A program that fails in a later call is drawn again.
  */
 import { config } from '@tessera/compile';
+import { isTesseraError } from '@tessera/shared';
 import { type Tensor, isTensor } from '@tessera/tensor';
 import { readNumbers } from '@tessera/tensor/internal';
 import { eagerError, runEager } from './check.js';
@@ -308,6 +309,16 @@ function draw(seed: number, dice: Dice, extraDice: Dice, extras: Extras): Progra
   return { ...frame, body: generator.function(2 + dice.below(9)) };
 }
 
+/** Whether eager code runs a program; a kept argument may change its shape before it is used, and not fit any more. */
+async function isRunning(program: Program): Promise<boolean> {
+  try {
+    return eagerError(await runEager(program)) === null;
+  } catch (error) {
+    if (isTesseraError(error)) return false;
+    throw error;
+  }
+}
+
 /** The program of a seed; one whose calls run eagerly. `only` draws nothing else beside the body. */
 export function generateProgram(
   seed: number,
@@ -325,7 +336,7 @@ export function generateProgram(
       if (eagerError(seen) === null) {
         if (!extras.kept) return program;
         const keeping = withKeptArguments(extraDice, program, seen);
-        return eagerError(await runEager(keeping)) === null ? keeping : program;
+        return (await isRunning(keeping)) ? keeping : program;
       }
       const [first] = program.calls;
       // What changed between the calls may be at fault.
