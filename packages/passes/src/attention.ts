@@ -6,7 +6,7 @@
  * reads. Where a mask hides everything from a row the operator gives zeros and a softmax NaN, which the
  * replacement restores. Modelled on inductor's fuse_attention.
  */
-import type { Node } from '@tessera/graph';
+import type { GraphModule, Node } from '@tessera/graph';
 import { tensorVal } from '@tessera/graph';
 import { type Tensor, callOp, getOp } from '@tessera/tensor';
 import {
@@ -34,9 +34,17 @@ let matcher: PatternMatcherPass | null = null;
 /** The pass. */
 export const attentionFusion: Pass = {
   name: 'attention-fusion',
-  // Patterns are traced when the first graph comes: loading the package must cost nothing.
-  run: (module) => (matcher ??= registered()).run(module),
+  // Patterns are traced when a graph comes that may have one: others must not pay for them.
+  run: (module) => hasSoftmax(module) && (matcher ??= registered()).run(module),
 };
+
+function hasSoftmax({ graph }: GraphModule): boolean {
+  return graph.nodes.some(
+    ({ target }) => typeof target === 'object' && SOFTMAX.has(target.qualifiedName),
+  );
+}
+
+const SOFTMAX: ReadonlySet<string> = new Set(['aten::softmax.int', 'aten::_softmax']);
 
 /** How scores are scaled, and the factor that this is. */
 const SCALINGS: readonly {

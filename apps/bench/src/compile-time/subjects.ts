@@ -5,7 +5,7 @@
  */
 import type { CompileOptions } from '@tessera/compile';
 import type { Module } from '@tessera/nn';
-import { type Tensor, manualSeed, randint, randn } from '@tessera/tensor';
+import { type Tensor, manualSeed, randint, randn, tensor } from '@tessera/tensor';
 
 /** A program to compile, and how to run it once. */
 export interface CompileCase {
@@ -76,6 +76,17 @@ function trainingStep(name: string, input: () => Tensor): CompileSubject['make']
 }
 
 export const COMPILE_SUBJECTS: readonly CompileSubject[] = [
+  {
+    name: 'compile_time_tiny',
+    about: 'x * 2 + 1, the first call of a page',
+    shapes: '[4]',
+    make: () =>
+      Promise.resolve({
+        fn: (x: Tensor) => x.mul(2).add(1),
+        input: tensor([1, 2, 3, 4]),
+        after: (result: Tensor) => void result.toArray(),
+      }),
+  },
   {
     name: 'compile_time_gpt2',
     about: 'training step of a GPT-2 of two layers, AdamW',
