@@ -24,6 +24,7 @@ const FILES: readonly [name: string, operators: number, calls: number][] = [
   ['elements', 9, 92],
   ['linalg', 34, 589],
   ['fft', 14, 236],
+  ['stft', 2, 58],
 ];
 
 describe.each(FILES)('calls recorded in %s', (name, operators, calls) => {
