@@ -147,12 +147,6 @@ export function checkpointSequential(
   input: Tensor,
   options: CheckpointOptions = {},
 ): Tensor {
-  if (typeof (steps as Partial<Iterable<unknown>>)[Symbol.iterator] !== 'function')
-    throw new TesseraError(
-      'invalid-argument',
-      'checkpointSequential: the steps are not iterable.',
-      { hints: ['Pass an array of functions or modules, or a Sequential.'] },
-    );
   const list = [...steps];
   if (!Number.isInteger(segments) || segments < 1 || segments > list.length) {
     throw new TesseraError(
