@@ -9,19 +9,19 @@ import { join } from 'node:path';
 import { root } from './scripts/workspace.mjs';
 
 /** The training job as a page loads it, tree-shaken. The goal is 120 kB. */
-const PAGE = '376.5 kB';
+const PAGE = '377 kB';
 /** The same with `initWebGpu`. */
-const PAGE_WITH_WEBGPU = '414 kB';
+const PAGE_WITH_WEBGPU = '414.5 kB';
 /** `ones([2]).add(1)` with tensor alone: what one operator brings, since all are methods. The goal is 90 kB. */
 const ONE_OPERATOR = '104.5 kB';
 /** Everything that compiles programs with all that is exported: printers, checkers, JSON forms. */
-const EVERYTHING = '459.5 kB';
+const EVERYTHING = '460 kB';
 
 /** Minified gzip size of each package's own code. */
 const budgets = {
   shared: '19.8 kB',
-  tensor: '131 kB',
-  nn: '52.3 kB',
+  tensor: '131.5 kB',
+  nn: '53.5 kB',
   distributed: '26.7 kB',
   onnx: '50 kB',
   graph: '25.5 kB',

@@ -88,6 +88,7 @@ for dtype in (F64, F32):
             for driver in ("gels", "gelsd", None):
                 r.call(LSTSQ, {"self": a, "b": mat(*batch, m, 2, dtype=dtype), "rcond": None, "driver": driver}, lstsq, differentiable_outputs=[0])
             r.call("aten::linalg_matrix_rank.atol_rtol_float", {"self": a, "atol": None, "rtol": None, "hermitian": False})
+            r.call("aten::geqrf", {"self": a}, gradients=False)
             if m >= n:
                 q, tau = torch.geqrf(a)
                 r.call("aten::linalg_householder_product", {"input": q, "tau": tau})

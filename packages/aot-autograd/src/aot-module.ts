@@ -58,7 +58,7 @@ function slotsOf(module: ModuleLike): Slot[] {
   return module.namedModules().flatMap(([name, part]) => {
     const owner = part as Record<string, unknown>;
     return Object.keys(owner)
-      .filter((key) => !key.startsWith('_') && isTensor(owner[key]))
+      .filter((key) => isTensor(owner[key]))
       .map((key): Slot => ({ owner, key, path: name === '' ? key : `${name}.${key}` }));
   });
 }

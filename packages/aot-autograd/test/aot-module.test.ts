@@ -3,16 +3,16 @@ import { describe, expect, it } from 'vitest';
 import { aotModule, memoryEfficientFusion, runEagerly } from '../src/index.js';
 import { op, recording } from './support/compare.js';
 
-/** A module as `aotModule` sees it: a tied weight, a buffer that is updated, a mode. */
+/** A module as `aotModule` sees it: a tied weight, a buffer that is updated, a field that is private to TypeScript, a mode. */
 class Net {
   training = true;
   weight = ones([2, 2]).requiresGrad_();
   count = tensor([0]);
-  inner = { training: true, weight: this.weight, _cache: ones([1]) };
+  inner = { training: true, weight: this.weight, _scale: ones([1]) };
 
   call(x: Tensor): Tensor {
     if (this.training) this.count.add_(1);
-    return x.mm(this.weight).mm(this.inner.weight).mul(this.count);
+    return x.mm(this.weight).mm(this.inner.weight).mul(this.inner._scale).mul(this.count);
   }
 
   namedModules(): [string, object][] {
@@ -40,6 +40,7 @@ describe('aotModule', () => {
     expect(modules[0].graph.placeholders.map((node) => node.name)).toEqual([
       'self_weight',
       'self_count',
+      'self_inner__scale',
       'args',
     ]);
     expect(net.inner.weight).toBe(net.weight);

@@ -44,6 +44,13 @@ const functions: [name: string, fn: Fn][] = [
   ['fft', (x) => fft.fft(fft.complex(x, x.sin())).square()],
   ['rfft and irfft', (x) => fft.irfft(fft.rfft(x).mul(2), { n: 3 }).exp()],
   ['rfft2', (x) => fft.rfft2(x.sin())],
+  [
+    'stft and istft',
+    (x) => {
+      const options = { window: fft.hannWindow(4), hopLength: 1 };
+      return fft.istft(fft.stft(x.flatten(1), 4, options).mul(2), 4, options).exp();
+    },
+  ],
   ['fftshift', (x) => fft.fftshift(x.mul(2)).add(fft.fftfreq(3))],
   ['logcumsumexp', (x) => x.mul(2).logcumsumexp(-1).sin()],
   ['clip', (x) => x.clip(-0.5, 0.5).mul(x)],
@@ -119,6 +126,12 @@ describe('compiled for the CPU in one graph', () => {
     expect(fn(eye(2)).item()).toBe(2);
   });
 
+  it('throws what eager throws where windows add up to nothing', () => {
+    const fn = compile((z: Tensor) => fft.istft(z, 4, { window: z.select(0, 0).flatten() }).sum());
+    expect(() => fn(zeros([3, 2, 2])).item()).toThrow('window overlap add min: 0');
+    expect(fn(ones([3, 2, 2])).item()).toBeCloseTo(-0.25, 6);
+  });
+
   it('keeps draws beside it in order', () => {
     const fn = (x: Tensor): Tensor[] => [bernoulli(full([4], 0.5)), linalg.inv(x), rand([4])];
     const run = (f: typeof fn): number[] => {
@@ -140,6 +153,7 @@ describe.skipIf(!wantsGpu)('on WebGPU', () => {
   it.each([
     ['linalg.inv', (x: Tensor) => linalg.inv(x)],
     ['fft.rfft', (x: Tensor) => fft.rfft(x)],
+    ['fft.stft', (x: Tensor) => fft.stft(x, 2, { hopLength: 1 })],
     ['logcumsumexp', (x: Tensor) => x.logcumsumexp(0)],
   ])('%s is error kernel-missing, eager and compiled', (_name, fn) => {
     const x = eye(2).mul(2).to('wgpu');

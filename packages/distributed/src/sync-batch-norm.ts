@@ -23,7 +23,8 @@ export class SyncBatchNorm extends Module {
   declare running_mean: Tensor | null;
   declare running_var: Tensor | null;
   declare num_batches_tracked: Tensor | null;
-  private readonly _layer: BatchNormLayer;
+  /** In an object, so that it is no submodule. */
+  private readonly _replaced: { readonly layer: BatchNormLayer };
   private readonly _group: ProcessGroup;
 
   constructor(layer: BatchNormLayer, processGroup: ProcessGroup = groupNamed()) {
@@ -35,7 +36,7 @@ export class SyncBatchNorm extends Module {
     this.registerBuffer('running_mean', layer.running_mean);
     this.registerBuffer('running_var', layer.running_var);
     this.registerBuffer('num_batches_tracked', layer.num_batches_tracked);
-    this._layer = layer;
+    this._replaced = { layer };
     this._group = processGroup;
     this.training = layer.training;
   }
@@ -54,8 +55,9 @@ export class SyncBatchNorm extends Module {
   forward(input: Tensor): Tensor {
     const usesBatch = this.training || this.running_mean === null;
     if (!usesBatch || this._group.size === 1) {
-      this._layer.training = this.training;
-      return this._layer.call(input);
+      const { layer } = this._replaced;
+      layer.training = this.training;
+      return layer.call(input);
     }
     return this.normalize(input);
   }

@@ -32,7 +32,11 @@ class Block extends Module {
 class Net extends Module {
   layers = [new Block(), new Block()];
   head = new Linear(2, 3, { bias: false });
-  _scratch = new Linear(9, 9);
+  readonly #scratch = new Linear(9, 9);
+
+  get scratch(): Linear {
+    return this.#scratch;
+  }
 
   constructor() {
     super();
@@ -182,7 +186,7 @@ describe('Module', () => {
   });
 
   it('refuses buffer names that are no field names', () => {
-    for (const name of ['', 'a.b', '_hidden'])
+    for (const name of ['', 'a.b', '_buffers', 'training'])
       expect(
         isTesseraError(
           thrownBy(() => new ReLU().registerBuffer(name, null)),

@@ -6,7 +6,14 @@ import { TesseraError } from './errors.js';
 /** @throws invalid-argument unless it is a function; `what` is the name of the one that takes it */
 export function checkFunction(what: string, fn: unknown): void {
   if (typeof fn === 'function') return;
-  throw new TesseraError('invalid-argument', `${what}() takes a function, not ${String(fn)}.`, {
-    hints: [`Wrap what is to run: ${what}(() => …).`],
+  // Modules are objects that are called with `call(…)`.
+  const isModule = typeof fn === 'object' && fn !== null && 'forward' in fn;
+  const got = isModule ? `a module (${fn.constructor.name})` : String(fn);
+  throw new TesseraError('invalid-argument', `${what}() takes a function, not ${got}.`, {
+    hints: [
+      isModule
+        ? 'Modules are called with call(): pass a function (…) => model.call(…).'
+        : `Wrap what is to run: ${what}(() => …).`,
+    ],
   });
 }

@@ -34,3 +34,20 @@ export {
   rfft2,
   rfftn,
 } from './ops/fft/transform.js';
+export {
+  type FrameOptions,
+  type IstftOptions,
+  type StftOptions,
+  istft,
+  stft,
+} from './ops/fft/short-time.js';
+export {
+  type HammingWindowOptions,
+  type KaiserWindowOptions,
+  type WindowOptions,
+  bartlettWindow,
+  blackmanWindow,
+  hammingWindow,
+  hannWindow,
+  kaiserWindow,
+} from './ops/fft/window.js';

@@ -11,6 +11,7 @@ export { cross } from './ops/linalg/cross.js';
 export { det, logdet, slogdet } from './ops/linalg/det.js';
 export { type EighOptions, type Triangle, eigh, eigvalsh } from './ops/linalg/eigh.js';
 export { matrixExp, pinv, pinverse } from './ops/linalg/function.js';
+export { geqrf } from './ops/linalg/geqrf.js';
 export { householderProduct } from './ops/linalg/householder.js';
 export { inv, invEx } from './ops/linalg/inverse.js';
 export { type LstsqDriver, type LstsqOptions, lstsq } from './ops/linalg/lstsq.js';

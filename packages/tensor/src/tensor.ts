@@ -82,7 +82,15 @@ export class Tensor extends TensorBase {
     throw operatorOnTensor(hint);
   }
 
-  /** The values as nested arrays, for `JSON.stringify`. @throws data-async-only on devices other than `cpu` */
+  /**
+   * The values as nested arrays, for `JSON.stringify`.
+   *
+   * `structuredClone` and `postMessage` do not ask objects how to copy them: of a tensor, or of a module, they throw a
+   * `DataCloneError`. Copy with `clone()`, and send `x.toTypedArray()` with `x.shape`, of which
+   * `fromTypedArray(data, shape)` makes a tensor on the other side.
+   *
+   * @throws data-async-only on devices other than `cpu`
+   */
   toJSON(): NestedNumbers {
     if (this.device !== 'cpu')
       throw new TesseraError(

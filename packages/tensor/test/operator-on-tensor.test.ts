@@ -3,7 +3,7 @@
  */
 import { isTesseraError } from '@tessera/shared';
 import { describe, expect, it } from 'vitest';
-import { ones, tensor } from '../src/index.js';
+import { type Tensor, fromTypedArray, ones, tensor } from '../src/index.js';
 
 function codeOf(fn: () => unknown): unknown {
   try {
@@ -48,5 +48,29 @@ describe('text and JSON', () => {
       ),
     };
     expect(JSON.stringify(state)).toBe('{"loss":0.5,"rows":[[1,2],[3,4]]}');
+  });
+});
+
+describe('structuredClone', () => {
+  const leaf = ones([2], { requiresGrad: true });
+  const kinds: [string, Tensor][] = [
+    ['a tensor', ones([2])],
+    ['an empty one', ones([0])],
+    ['a view', ones([2, 2]).t()],
+    ['a parameter', leaf],
+    ['a result with history', leaf.mul(2)],
+  ];
+  it.each(kinds)('refuses %s, and does not make an object without methods of it', (_name, x) => {
+    expect(() => structuredClone(x)).toThrow(/could not be cloned/);
+    expect(() => structuredClone({ nested: [x] })).toThrow(/could not be cloned/);
+  });
+
+  it('takes data and shape, of which there is a way back', () => {
+    const x = tensor([
+      [1, 2],
+      [3, 4],
+    ]);
+    const { data, shape } = structuredClone({ data: x.toTypedArray(), shape: x.shape });
+    expect(fromTypedArray(data, shape).toArray()).toEqual(x.toArray());
   });
 });

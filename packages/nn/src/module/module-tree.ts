@@ -2,8 +2,8 @@
  * @file Walking the tree of a module's fields.
  *
  * Parameters, buffers and submodules are plain fields; arrays of parameters or modules count as if each
- * item were a field (`layers.0`). Fields whose names start with an underscore are private and not
- * followed. All walks are iterative.
+ * item were a field (`layers.0`). What is in `#private` fields, behind functions or in other objects is not found.
+ * All walks are iterative.
  */
 import { TesseraError } from '@tessera/shared';
 import { type Tensor, isTensor } from '@tessera/tensor';
@@ -21,7 +21,6 @@ export function isModule(value: unknown): value is Module {
 /** Fields of a module with the items of its arrays, in order. */
 function* fields(module: Module): Generator<[string, unknown]> {
   for (const key of Object.keys(module)) {
-    if (key.startsWith('_')) continue;
     const value: unknown = (module as unknown as Record<string, unknown>)[key];
     if (Array.isArray(value)) {
       for (let i = 0; i < value.length; i++) yield [`${key}.${i}`, value[i]];
@@ -53,7 +52,6 @@ export function* ownChildren(module: Module): Generator<[string, Module]> {
 export function childrenOf(module: Module): Module[] {
   const found: Module[] = [];
   for (const key of Object.keys(module)) {
-    if (key.startsWith('_')) continue;
     const value: unknown = (module as unknown as Record<string, unknown>)[key];
     if (Array.isArray(value)) for (const item of value) if (isModule(item)) found.push(item);
     if (isModule(value)) found.push(value);
@@ -137,7 +135,7 @@ export function everyPath(
         `${module.constructor.name} contains itself as '${name}'.`,
         {
           hints: [
-            'Give a field that refers back to a parent a name that starts with an underscore: it is then no submodule.',
+            'Keep what refers back to a parent in a #private field, or behind a function: it is then no submodule.',
           ],
         },
       );

@@ -2,9 +2,9 @@
  * @file `Module`: the base of everything with parameters.
  *
  * Parameters (`Parameter`), submodules and buffers (`registerBuffer`) are plain class fields; a field's
- * name is its name in the state dict. Fields that start with an underscore are private: not searched,
- * not guarded by a tracer. Modules are tracked objects, so a tracer recompiles when an attribute
- * (`training`, a hyper-parameter, a replaced parameter) changes. Modelled on `torch.nn.Module`.
+ * name is its name in the state dict, also where it starts with an underscore: what is in a `#private` field is not
+ * found. Modules are tracked objects, so a tracer recompiles when an attribute (`training`, a hyper-parameter, a
+ * replaced parameter) changes. Modelled on `torch.nn.Module`.
  */
 import { TesseraError } from '@tessera/shared';
 import { type DeviceType, type DType, type Tensor, isTensor } from '@tessera/tensor';
@@ -52,6 +52,9 @@ import { type ZeroGradOptions, clearGrads } from './clear-grad.js';
 export interface TensorModule extends Module {
   forward(input: Tensor): Tensor;
 }
+
+/** Fields that every module has for other things. */
+const OWN_FIELDS: ReadonlySet<string> = new Set(['training', '_buffers', '_hooks']);
 
 /**
  * See the file header.
@@ -155,9 +158,9 @@ export abstract class Module {
     tensor: Tensor | null,
     options: { readonly persistent?: boolean } = {},
   ): void {
-    if (name === '' || name.includes('.') || name.startsWith('_')) {
+    if (name === '' || name.includes('.') || OWN_FIELDS.has(name)) {
       throw new TesseraError('invalid-argument', `A buffer cannot be called '${name}'.`, {
-        hints: ['Buffer names are field names without dots that do not start with an underscore.'],
+        hints: ['Buffer names are field names without dots that are no fields of every module.'],
       });
     }
     this._buffers ??= new Map();

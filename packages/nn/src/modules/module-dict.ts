@@ -34,19 +34,12 @@ export class ModuleDict<M extends Module = TensorModule> extends Module {
 
   /** Adds or replaces a module. @throws invalid-argument for a name that cannot be a field */
   set(name: string, module: M): this {
-    if (
-      name === '' ||
-      name.startsWith('_') ||
-      name.includes('.') ||
-      (name in this && !this.has(name))
-    ) {
+    if (name === '' || name.includes('.') || (name in this && !this.has(name))) {
       throw new TesseraError(
         'invalid-argument',
         `ModuleDict: a module cannot be called '${name}'.`,
         {
-          hints: [
-            'Choose a name without dots that is no attribute of Module and does not start with an underscore.',
-          ],
+          hints: ['Choose a name without dots that is no attribute of Module.'],
         },
       );
     }

@@ -41,14 +41,12 @@ export class ParameterDict extends Module {
   /** Adds or replaces a parameter. @throws invalid-argument for a name that cannot be a field */
   set(name: string, value: Tensor): this {
     const taken = name in this && !this.has(name);
-    if (name === '' || name.startsWith('_') || name.includes('.') || taken)
+    if (name === '' || name.includes('.') || taken)
       throw new TesseraError(
         'invalid-argument',
         `ParameterDict: a parameter cannot be called '${name}'.`,
         {
-          hints: [
-            'Choose a name without dots that is no attribute of Module and does not start with an underscore.',
-          ],
+          hints: ['Choose a name without dots that is no attribute of Module.'],
         },
       );
     (this as unknown as Record<string, Parameter>)[name] = asParameter(value);

@@ -20,7 +20,7 @@ export class Sequential extends Module {
     super();
     const [first] = modules;
     const named =
-      modules.length === 1 && first !== undefined && !isModule(first)
+      modules.length === 1 && typeof first === 'object' && !isModule(first)
         ? Object.entries(first as Readonly<Record<string, TensorModule>>)
         : null;
     for (const [name, module] of named ??
@@ -39,14 +39,12 @@ export class Sequential extends Module {
         `Sequential: '${name}' is ${typeof module}, not a module.`,
         { hints: ['Pass modules, or one record of modules.'] },
       );
-    if (name === '' || name.startsWith('_') || name.includes('.') || name in this) {
+    if (name === '' || name.includes('.') || name in this) {
       throw new TesseraError(
         'invalid-argument',
         `Sequential: a module cannot be called '${name}'.`,
         {
-          hints: [
-            'Choose a name without dots that is no attribute of Module and does not start with an underscore.',
-          ],
+          hints: ['Choose a name without dots that is no attribute of Module.'],
         },
       );
     }

@@ -12,3 +12,4 @@ export {
 } from './register-parametrization.js';
 export { type SpectralNormOptions, spectralNorm } from './spectral-norm.js';
 export { type WeightNormOptions, weightNorm } from './weight-norm.js';
+export { type OrthogonalMap, type OrthogonalOptions, orthogonal } from './orthogonal.js';

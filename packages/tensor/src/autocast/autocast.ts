@@ -1,7 +1,7 @@
 /**
  * @file `autocast`: mixed precision for a stretch of code.
  */
-import { TesseraError } from '@tessera/shared';
+import { TesseraError, checkFunction } from '@tessera/shared';
 import type { DeviceType } from '../device.js';
 import { bindAutocast } from '../dispatch/dispatcher.js';
 import { callUnderAutocast } from './apply-autocast.js';
@@ -40,6 +40,7 @@ function defaultType(device: DeviceType): AutocastDType {
  * @see torch.autocast
  */
 export function autocast<R>(options: AutocastOptions, fn: () => R): R {
+  checkFunction('autocast', fn);
   const { device = 'cpu', enabled = true, cacheEnabled = true } = options;
   const dtype = options.dtype ?? defaultType(device);
   if (dtype !== 'float16' && dtype !== 'bfloat16') {

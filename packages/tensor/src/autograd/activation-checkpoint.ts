@@ -6,7 +6,7 @@
  * `grad()`, hooks and double backward work as without a checkpoint. Inside a compiled function the partitioner
  * decides what is recomputed, and a region is ordinary code.
  */
-import { TesseraError } from '@tessera/shared';
+import { TesseraError, checkFunction } from '@tessera/shared';
 import {
   type AutocastSettings,
   autocastState,
@@ -113,6 +113,7 @@ export function checkpointWith<A extends unknown[], R>(
   fn: (...inputs: A) => R,
   ...inputs: A
 ): R {
+  checkFunction('checkpoint', fn);
   // Nothing is saved without recording, and a tracer's program is differentiated as a whole.
   if (!gradMode.enabled || activeMode(inputs) !== null) return fn(...inputs);
   return new Region(() => fn(...inputs), options.preserveRngState ?? true).forward();

@@ -4,7 +4,7 @@
  * Each runs `fn` on copies of the inputs that require grad. `jvp` takes the gradient of a gradient (the
  * double-backward trick). Modelled on `torch.autograd.functional`.
  */
-import { type OptionNames, TesseraError, checkOptionNames } from '@tessera/shared';
+import { type OptionNames, TesseraError, checkOptionNames, checkFunction } from '@tessera/shared';
 import { callOp } from '../dispatch/dispatcher.js';
 import { getOp } from '../op/op-overload.js';
 import { formatSizes, numelOf, sameNumbers } from '../shape.js';
@@ -126,6 +126,7 @@ export function vjp<I extends TensorOrList, O extends TensorOrList>(
   v: TensorOrList | null = null,
   options: FunctionalOptions = {},
 ): [outputs: O, product: Like<I>] {
+  checkFunction('vjp', fn);
   checkOptionNames('vjp', options, FUNCTIONAL);
   const { createGraph = false, strict = false } = options;
   return enableGrad(() => {
@@ -153,6 +154,7 @@ export function jvp<I extends TensorOrList, O extends TensorOrList>(
   v: TensorOrList | null = null,
   options: FunctionalOptions = {},
 ): [outputs: O, product: Like<O>] {
+  checkFunction('jvp', fn);
   checkOptionNames('jvp', options, FUNCTIONAL);
   const { createGraph = false, strict = false } = options;
   return enableGrad(() => {
@@ -206,6 +208,7 @@ export function jacobian<I extends TensorOrList, O extends TensorOrList>(
   inputs: I,
   options: FunctionalOptions = {},
 ): Like<O, Like<I>> {
+  checkFunction('jacobian', fn);
   checkOptionNames('jacobian', options, FUNCTIONAL);
   const all = { createGraph: false, strict: false, ...options };
   return enableGrad(() => {
@@ -247,6 +250,7 @@ export function hessian<I extends TensorOrList>(
   inputs: I,
   options: FunctionalOptions = {},
 ): Like<I, Like<I>> {
+  checkFunction('hessian', fn);
   checkOptionNames('hessian', options, FUNCTIONAL);
   const all = { createGraph: false, strict: false, ...options };
   return enableGrad(() => {
@@ -266,6 +270,7 @@ export function vhp<I extends TensorOrList>(
   v: TensorOrList | null = null,
   options: FunctionalOptions = {},
 ): [output: Tensor, product: Like<I>] {
+  checkFunction('vhp', fn);
   checkOptionNames('vhp', options, FUNCTIONAL);
   const { createGraph = false, strict = false } = options;
   return enableGrad(() => {
@@ -288,6 +293,7 @@ export function hvp<I extends TensorOrList>(
   v: TensorOrList | null = null,
   options: FunctionalOptions = {},
 ): [output: Tensor, product: Like<I>] {
+  checkFunction('hvp', fn);
   checkOptionNames('hvp', options, FUNCTIONAL);
   return vhp(fn, inputs, v, options);
 }

@@ -1,6 +1,7 @@
 /**
  * @file Grad mode: whether ops record a backward graph.
  */
+import { checkFunction } from '@tessera/shared';
 import { activeMode } from '../dispatch/modes.js';
 import { scoped } from './scope.js';
 
@@ -29,12 +30,14 @@ export function withGradMode<R>(enabled: boolean, fn: () => R): R {
   return scoped(fn, () => setGradEnabled(saved));
 }
 
-/** Runs `fn` without recording gradients. */
+/** Runs `fn` without recording gradients. @throws invalid-argument unless it is a function */
 export function noGrad<R>(fn: () => R): R {
+  checkFunction('noGrad', fn);
   return withGradMode(false, fn);
 }
 
-/** Runs `fn` recording gradients, inside `noGrad` too. */
+/** Runs `fn` recording gradients, inside `noGrad` too. @throws invalid-argument unless it is a function */
 export function enableGrad<R>(fn: () => R): R {
+  checkFunction('enableGrad', fn);
   return withGradMode(true, fn);
 }

@@ -1,7 +1,7 @@
 /**
  * @file Inference mode: nothing is recorded, and tensors made in it can never take part in a backward graph.
  */
-import { type OptionNames, TesseraError, checkOptionNames } from '@tessera/shared';
+import { type OptionNames, TesseraError, checkFunction, checkOptionNames } from '@tessera/shared';
 import type { TensorBase } from '../tensor-base.js';
 import { gradMode, withGradMode } from './grad-mode.js';
 import { scoped } from './scope.js';
@@ -12,9 +12,11 @@ const INFERENCE: OptionNames<{ enabled: boolean }> = { enabled: true };
  * Runs `fn` without recording gradients, for code that never trains; `enabled` false leaves such a scope. Tensors
  * made inside are inference tensors: outside they may be read, but not modified in place or saved for backward.
  *
+ * @throws invalid-argument unless `fn` is a function
  * @see torch.inference_mode
  */
 export function inferenceMode<R>(fn: () => R, options?: { readonly enabled?: boolean }): R {
+  checkFunction('inferenceMode', fn);
   checkOptionNames('inferenceMode', options, INFERENCE);
   const enabled = options?.enabled ?? true;
   const saved = gradMode.inference;

@@ -11,6 +11,7 @@ import {
   treeFlatten,
   treeUnflatten,
   checkOptionNames,
+  checkFunction,
 } from '@tessera/shared';
 import { jacobian } from '../autograd/functional.js';
 import { enableGrad, noGrad } from '../autograd/grad-mode.js';
@@ -119,6 +120,7 @@ export function gradAndValue<A extends unknown[], R>(
   fn: (...args: A) => R,
   options: GradFunctionOptions = {},
 ): (...args: A) => [gradient: A[0], value: R] {
+  checkFunction('gradAndValue', fn);
   checkOptionNames('gradAndValue', options, GRAD_FUNCTION);
   return (...args) => {
     const { argnums = 0, hasAux = false } = options;
@@ -176,6 +178,7 @@ export function grad<A extends unknown[]>(
   fn: (...args: A) => unknown,
   options: GradFunctionOptions = {},
 ): (...args: A) => unknown {
+  checkFunction('grad', fn);
   checkOptionNames('grad', options, GRAD_FUNCTION);
   const both = gradAndValue(fn, options);
   return (...args) => {
@@ -196,6 +199,7 @@ export function jacrev<A extends unknown[]>(
   fn: (...args: A) => Tensor,
   options: { readonly argnums?: number } = {},
 ): (...args: A) => Tensor {
+  checkFunction('jacrev', fn);
   checkOptionNames('jacrev', options, ARGNUMS);
   return (...args) => {
     const { argnums = 0 } = options;

@@ -7,6 +7,7 @@ import {
   treeFlatten,
   treeUnflatten,
   checkOptionNames,
+  checkFunction,
 } from '@tessera/shared';
 import { modes, withPreDispatchMode } from '../dispatch/modes.js';
 import { formatSizes, wrapDim } from '../shape.js';
@@ -114,6 +115,7 @@ export function vmap<A extends unknown[], R>(
   fn: (...args: A) => R,
   options: VmapOptions = {},
 ): (...args: A) => R {
+  checkFunction('vmap', fn);
   checkOptionNames('vmap', options, VMAP);
   const { inDims = 0, outDims = 0, randomness = 'error' } = options;
   if (!['error', 'same', 'different'].includes(randomness))

@@ -3,36 +3,56 @@
  * and pivots.
  */
 
-/** q · r, by Householder reflections; q is m × m, r is m × n. @see LAPACK geqrf */
+/** What `householderFactors` makes. */
+export interface HouseholderFactors {
+  /** R from the diagonal on; below it the vectors of the reflections, whose elements on the diagonal are ones: m × n. */
+  readonly packed: Float64Array;
+  /** The factor of each reflection 1 - τ v vᵀ; 0 where a column stays as it is: min(m, n). */
+  readonly tau: Float64Array;
+}
+
+/** The QR decomposition as reflections. @see LAPACK geqrf */
+export function householderFactors(values: Float64Array, m: number, n: number): HouseholderFactors {
+  const packed = values.slice();
+  const tau = new Float64Array(Math.min(m, n));
+  for (let k = 0; k < Math.min(m - 1, n); k++) {
+    let norm = 0;
+    for (let i = k + 1; i < m; i++) norm = Math.hypot(norm, packed[i * n + k]!);
+    // A column that is zero below the diagonal stays.
+    if (norm === 0) continue;
+    const alpha = packed[k * n + k]!;
+    const beta = (alpha < 0 ? 1 : -1) * Math.hypot(alpha, norm);
+    tau[k] = (beta - alpha) / beta;
+    packed[k * n + k] = beta;
+    for (let i = k + 1; i < m; i++) packed[i * n + k]! /= alpha - beta;
+    for (let j = k + 1; j < n; j++) {
+      let along = packed[k * n + j]!;
+      for (let i = k + 1; i < m; i++) along += packed[i * n + k]! * packed[i * n + j]!;
+      packed[k * n + j]! -= tau[k] * along;
+      for (let i = k + 1; i < m; i++) packed[i * n + j]! -= tau[k] * along * packed[i * n + k]!;
+    }
+  }
+  return { packed, tau };
+}
+
+/** q · r, by Householder reflections; q is m × m, r is m × n. */
 export function householderQr(
   values: Float64Array,
   m: number,
   n: number,
 ): { q: Float64Array; r: Float64Array } {
-  const r = values.slice();
+  const { packed, tau } = householderFactors(values, m, n);
+  const r = packed.map((value, i) => (Math.floor(i / n) > i % n ? 0 : value));
   const q = new Float64Array(m * m);
   for (let i = 0; i < m; i++) q[i * m + i] = 1;
-  for (let k = 0; k < Math.min(m - 1, n); k++) {
-    let norm = 0;
-    for (let i = k + 1; i < m; i++) norm = Math.hypot(norm, r[i * n + k]!);
-    // A column that is zero below the diagonal stays.
-    if (norm === 0) continue;
-    const alpha = r[k * n + k]!;
-    const beta = (alpha < 0 ? 1 : -1) * Math.hypot(alpha, norm);
-    const v = new Float64Array(m);
-    for (let i = k; i < m; i++) v[i] = i === k ? 1 : r[i * n + k]! / (alpha - beta);
-    const tau = (beta - alpha) / beta;
-    for (let j = 0; j < n; j++) {
-      let along = 0;
-      for (let i = k; i < m; i++) along += v[i]! * r[i * n + j]!;
-      for (let i = k; i < m; i++) r[i * n + j]! -= tau * along * v[i]!;
-    }
+  for (let k = 0; k < tau.length; k++) {
+    if (tau[k] === 0) continue;
     for (let i = 0; i < m; i++) {
-      let along = 0;
-      for (let j = k; j < m; j++) along += q[i * m + j]! * v[j]!;
-      for (let j = k; j < m; j++) q[i * m + j]! -= tau * along * v[j]!;
+      let along = q[i * m + k]!;
+      for (let j = k + 1; j < m; j++) along += q[i * m + j]! * packed[j * n + k]!;
+      q[i * m + k]! -= tau[k]! * along;
+      for (let j = k + 1; j < m; j++) q[i * m + j]! -= tau[k]! * along * packed[j * n + k]!;
     }
-    for (let i = k + 1; i < m; i++) r[i * n + k] = 0;
   }
   return { q, r };
 }

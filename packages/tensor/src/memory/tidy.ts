@@ -6,7 +6,7 @@
  * by those who hold them (`keep`). A tensor with history that is not kept may be part of a graph that the
  * scope does not see: it is released once a backward pass has used its history up, else left to the collector.
  */
-import { treeLeaves } from '@tessera/shared';
+import { treeLeaves, checkFunction } from '@tessera/shared';
 import type { GradNode } from '../autograd/grad-node.js';
 import type { TensorBase } from '../tensor-base.js';
 import { TensorBase as Base } from '../tensor-base.js';
@@ -33,8 +33,11 @@ export function noteAlive(tensor: TensorBase): void {
 /**
  * Runs `fn` and releases every tensor made inside, except those it returns (in any nesting) and
  * those that share memory with them. Nests: what an inner scope returns belongs to the outer one.
+ *
+ * @throws invalid-argument unless `fn` is a function
  */
 export function tidy<R>(fn: () => R): R {
+  checkFunction('tidy', fn);
   const inner: Scope = { start: allocationCount(), made: [], kept: new Set(), outer: scope };
   scope = inner;
   let result: R;

@@ -21,7 +21,8 @@ import {
   lrScheduler,
   optim,
 } from '@tessera/nn';
-import { ones, tensor } from '@tessera/tensor';
+import { type Tensor, checkpoint, jacobian, noGrad, ones, tensor } from '@tessera/tensor';
+import { vmap } from '@tessera/tensor/func';
 import type { Mistake } from './mistake.js';
 
 const any = (value: unknown): never => value as never;
@@ -319,6 +320,61 @@ export const NN_MISTAKES: readonly Mistake[] = [
     'invalid-argument',
     '3',
     'Pass one with get(index) and',
+  ],
+  [
+    'a module that refers back to its parent',
+    () => {
+      const child = new Linear(1, 1) as Linear & { _parent?: Module };
+      const parent = new Sequential(child);
+      child._parent = parent;
+      return parent.stateDict();
+    },
+    'invalid-argument',
+    "Sequential contains itself as '0._parent'",
+    '#private',
+  ],
+  [
+    'a buffer with a name of every module',
+    () => new Linear(1, 1).registerBuffer('_hooks', null),
+    'invalid-argument',
+    '_hooks',
+    'no fields of every module',
+  ],
+  [
+    'a function in a Sequential',
+    () => new Sequential(any((x: Tensor) => x.relu())),
+    'invalid-argument',
+    "'0' is function",
+    'Pass modules',
+  ],
+  [
+    'noGrad of a module',
+    () => noGrad(any(new Linear(1, 1))),
+    'invalid-argument',
+    'not a module (Linear)',
+    '(…) => model.call(…)',
+  ],
+  ['noGrad as a statement', () => noGrad(any(undefined)), 'invalid-argument', 'undefined', 'Wrap'],
+  [
+    'vmap of a module',
+    () => vmap(any(new Linear(1, 1))),
+    'invalid-argument',
+    'not a module (Linear)',
+    '(…) => model.call(…)',
+  ],
+  [
+    'a checkpoint of a module',
+    () => checkpoint(any(new Linear(1, 1)), ones([1, 1])),
+    'invalid-argument',
+    'not a module (Linear)',
+    'call()',
+  ],
+  [
+    'the Jacobian of a module',
+    () => jacobian(any(new Linear(1, 1)), ones([1, 1])),
+    'invalid-argument',
+    'not a module (Linear)',
+    'call()',
   ],
   [
     'an unknown gain',

@@ -66,3 +66,14 @@ const unfoldOp = defineOp(
 export function unfold(self: Tensor, dimension: number, size: number, step: number): Tensor {
   return callOp(unfoldOp, [self, dimension, size, step]);
 }
+
+/** Windows added up at the elements of a dimension that they share: [.., windows, .., size] → `sizes`. @throws invalid-dim, shape-mismatch */
+export function unfoldBackward(
+  windows: Tensor,
+  sizes: readonly number[],
+  dim: number,
+  size: number,
+  step: number,
+): Tensor {
+  return callOp(unfoldBackwardOp, [windows, sizes, dim, size, step]);
+}

@@ -1,0 +1,56 @@
+/**
+ * @file Which fields of a module are its parts, and how a module is called.
+ */
+import { type Tensor, ones } from '@tessera/tensor';
+import { describe, expect, it } from 'vitest';
+import { Linear, Module, ModuleDict, Parameter, optim } from '../src/index.js';
+import { compileForTest } from './compile-for-test.js';
+
+describe('a module', () => {
+  it('finds fields that start with an underscore as others, also where they are private to TypeScript', () => {
+    class Hidden extends Module {
+      private readonly _fc = new Linear(2, 1);
+      private readonly _layers = [new Linear(1, 1)];
+      private readonly _scale = new Parameter(ones([1]));
+
+      constructor() {
+        super();
+        this.registerBuffer('_shift', ones([1]));
+      }
+
+      override forward(x: Tensor): Tensor {
+        const shift = this.getBuffer('_shift');
+        return this._layers[0]!.call(this._fc.call(x)).mul(this._scale).add(shift);
+      }
+    }
+    const model = new Hidden();
+    const names = ['_fc.weight', '_fc.bias', '_layers.0.weight', '_layers.0.bias'];
+    expect(Object.keys(model.stateDict())).toEqual(['_scale', '_shift', ...names]);
+    expect(
+      model
+        .eval()
+        .modules()
+        .map(({ training }) => training),
+    ).toEqual([false, false, false]);
+    const optimizer = new optim.SGD(model.parameters(), { lr: 0.01 });
+    const before = model.parameters().map((parameter) => parameter.clone());
+    const step = compileForTest((x: Tensor) => {
+      optimizer.zeroGrad();
+      model.call(x).square().sum().backward();
+      optimizer.step();
+    }).call;
+    step(ones([3, 2]));
+    step(ones([3, 2]));
+    model.parameters().forEach((parameter, i) => {
+      expect(parameter.sub(before[i]!).abs().max().item()).toBeGreaterThan(0);
+    });
+    const dict = new ModuleDict({ _first: new Linear(1, 1) });
+    expect(dict.keys()).toEqual(['_first']);
+  });
+
+  it('is called with call(), which a compiler of types says', () => {
+    const layer = new Linear(1, 1);
+    // @ts-expect-error a module is no function
+    expect(() => layer(ones([1, 1]))).toThrow(TypeError);
+  });
+});
