@@ -1,0 +1,45 @@
+/**
+ * @file `pnpm onnx:nodes`: the operator tests of the onnx package on one device.
+ *
+ * Ends with one JSON line: {device, total, passed, failed, unsupported, worst}.
+ */
+import { parseArgs } from 'node:util';
+import { deviceNamed } from './command-line.js';
+import { carriedTests, testsOfFolder } from './node-test.js';
+import { runNodeTest } from './run-nodes.js';
+
+/** How it is called. */
+export const NODES_USAGE = `pnpm onnx:nodes [--dir FOLDER] [--device cpu|wgpu] [--only WORD] [--json]
+
+Runs the tests of an unpacked archive, <kind>/<test>/model.onnx with their data sets; without --dir those that
+the repository carries.`;
+
+/** Runs the program. @throws invalid-argument */
+export async function runNodes(args: string[]): Promise<void> {
+  const { values } = parseArgs({
+    args,
+    options: {
+      dir: { type: 'string' },
+      device: { type: 'string', default: 'cpu' },
+      only: { type: 'string', default: '' },
+      json: { type: 'boolean', default: false },
+    },
+  });
+  const { dir, only } = values;
+  const device = await deviceNamed(values.device, NODES_USAGE);
+  const counts = { total: 0, passed: 0, failed: 0, unsupported: 0 };
+  let worst = { test: '', error: 0 };
+  for (const each of dir === undefined ? carriedTests() : testsOfFolder(dir)) {
+    const { test } = each;
+    if (!test.includes(only)) continue;
+    const result = await runNodeTest(each, device);
+    counts.total++;
+    counts[result.status]++;
+    if (result.status === 'passed' && result.error >= worst.error)
+      worst = { test, error: result.error };
+    if (result.status !== 'passed' && !values.json)
+      console.log(`${result.status}  ${test}  ${result.reason}`);
+  }
+  console.log(JSON.stringify({ device, ...counts, worst }));
+  process.exitCode = counts.total > 0 ? 0 : 1;
+}
