@@ -27,3 +27,12 @@ export type { FolderOptions } from './load/model-folder.js';
 export type { GenerateOptions, SamplingOptions } from './generate/options.js';
 export type { Prompts } from './generate/prompts.js';
 export { TextGenerator, type TextGeneratorOptions } from './generate/text-generator.js';
+export type { QuantizeFormat } from './quantize/pack-weight.js';
+export {
+  type QuantizeOptions,
+  type QuantizeReport,
+  type QuantizedLayer,
+  makeQuantized,
+  quantize,
+} from './quantize/quantize.js';
+export { QuantizedLinear } from './quantize/quantized-linear.js';
