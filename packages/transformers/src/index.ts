@@ -36,3 +36,6 @@ export {
   quantize,
 } from './quantize/quantize.js';
 export { QuantizedLinear } from './quantize/quantized-linear.js';
+export { LoraLinear } from './lora/lora-linear.js';
+export { type LoraOptions, addLora, mergeLora, removeLora, unmergeLora } from './lora/lora.js';
+export { loadLora, loraState, saveLora } from './lora/lora-files.js';

@@ -3,6 +3,7 @@
  */
 import { Linear, type Module } from '@tessera/nn';
 import { TesseraError } from '@tessera/shared';
+import { replaceLayer } from '../model/replace-layer.js';
 import { type QuantizeFormat } from './pack-weight.js';
 import { QuantizedLinear } from './quantized-linear.js';
 
@@ -37,13 +38,6 @@ function checkFormat(format: QuantizeFormat): void {
   });
 }
 
-/** Where a layer is: the module that has it, and the field. */
-function place(root: Module, path: string): { owner: Record<string, Module>; field: string } {
-  const at = path.lastIndexOf('.');
-  const owner = root.getSubmodule(at < 0 ? '' : path.slice(0, at));
-  return { owner: owner as unknown as Record<string, Module>, field: path.slice(at + 1) };
-}
-
 /** Plain linear maps that are asked for, those that the format fits, and those that it does not. */
 function candidates(
   model: Module,
@@ -76,8 +70,7 @@ export async function quantize(model: Module, options: QuantizeOptions): Promise
   const layers: QuantizedLayer[] = [];
   for (const [name, linear] of fitting) {
     const { module, error } = await QuantizedLinear.of(linear, format);
-    const { owner, field } = place(model, name);
-    owner[field] = module;
+    replaceLayer(model, name, module);
     const bytesBefore = linear.weight.storage.nbytes;
     linear.weight.dispose();
     layers.push({ name, error, bytesBefore, bytesAfter: module.weightBytes });
@@ -101,8 +94,8 @@ function formatOf(options: QuantizeOptions): QuantizeFormat {
 export function makeQuantized(model: Module, options: QuantizeOptions): void {
   checkFormat(options);
   for (const [name, linear] of candidates(model, options).fitting) {
-    const { owner, field } = place(model, name);
-    owner[field] = QuantizedLinear.like(linear, formatOf(options)).train(linear.training);
+    const empty = QuantizedLinear.like(linear, formatOf(options)).train(linear.training);
+    replaceLayer(model, name, empty);
     linear.weight.dispose();
   }
 }

@@ -9,6 +9,7 @@ import { tensorArg } from './elementwise.js';
 import type { LoweredTensor } from '../lowered-tensor.js';
 import type { Lowering } from '../lowering.js';
 import { readyOperand } from '../ready-operand.js';
+import { accumulateDtype } from '../reduce.js';
 import type { LoweringFn } from '../registry.js';
 
 /** The number of `bits` bits at column k of row n, sign-extended or not, as int32. */
@@ -57,7 +58,7 @@ const int8: LoweringFn = (l, [self, mat2, scales], call) => {
   ];
   const ready = readyOperand(l, words);
   const sum = product(l, x, words.sizes[0]!, (n, k) =>
-    l.ir.cast(part(l, ready, [n, k], { bits: 8, signed: true }), 'float32'),
+    l.ir.cast(part(l, ready, [n, k], { bits: 8, signed: true }), accumulateDtype(x.dtype)),
   );
   const factor = l.ir.cast(scale.load([l.vars(sum.sizes)[1]!]), sum.dtype);
   return l.pointwise(sum.sizes, l.ir.op('mul', [sum.expr, factor]));
@@ -70,13 +71,14 @@ const int4: LoweringFn = (l, [self, mat2, group, scaleAndZeros], call) => {
     LoweredTensor,
   ];
   const [ready, steps] = [readyOperand(l, words), readyOperand(l, scales)];
+  const dtype = accumulateDtype(x.dtype);
   return product(l, x, words.sizes[0]!, (n, k) => {
     const value = part(l, ready, [n, k], { bits: 4, signed: false });
     const centered = l.ir.op('sub', [value, l.ir.const('int32', 8)]);
     const [scale, zero] = [0, 1].map((i) =>
-      l.ir.cast(steps.load([l.ir.div(k, Number(group)), n, l.ir.int(i)]), 'float32'),
+      l.ir.cast(steps.load([l.ir.div(k, Number(group)), n, l.ir.int(i)]), dtype),
     ) as [Expr, Expr];
-    return l.ir.op('add', [l.ir.op('mul', [l.ir.cast(centered, 'float32'), scale]), zero]);
+    return l.ir.op('add', [l.ir.op('mul', [l.ir.cast(centered, dtype), scale]), zero]);
   });
 };
 
