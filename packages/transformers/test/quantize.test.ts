@@ -2,7 +2,7 @@
  * @file Weights of 8 and 4 bits: products, gradients, models, memory.
  */
 import { compile, initWebGpu, observeCompilations } from '@tessera/compile';
-import { Linear, Module, Sequential } from '@tessera/nn';
+import { Linear, type Module, Sequential } from '@tessera/nn';
 import {
   type Tensor,
   loadCheckpoint,
