@@ -6,9 +6,9 @@
  */
 import { existsSync } from 'node:fs';
 import { basename } from 'node:path';
-import type { OnnxModule } from '@tessera/onnx';
+import type { OnnxModule, OnnxOutputs } from '@tessera/onnx';
 import { TesseraError } from '@tessera/shared';
-import { type Tensor, indexSelect, loadCheckpoint, tensor } from '@tessera/tensor';
+import { type Tensor, indexSelect, isTensor, loadCheckpoint, tensor } from '@tessera/tensor';
 
 /** Tensors by name. */
 export type Named = Readonly<Record<string, Tensor>>;
@@ -89,22 +89,50 @@ export function batchAxes({ inputs, outputs }: Pick<OnnxModule, 'inputs' | 'outp
   return { inputs: found(inputs), outputs: found(outputs) };
 }
 
-function withRows(values: Named, axes: ReadonlyMap<string, number>, count: number): Named {
+function rowsOf(value: Tensor, axis: number, count: number): Tensor {
+  const rows = Array.from({ length: count }, (_, i) => i % value.size(axis));
+  return indexSelect(value, axis, tensor(rows, { dtype: 'int64' }));
+}
+
+/** The recorded inputs at another batch size: row i is row i of those, which start again behind the last. */
+export function inputsAtBatch({ inputs }: RecordedModel, axes: BatchAxes, count: number): Named {
   return Object.fromEntries(
-    Object.entries(values).map(([name, value]) => {
-      const axis = axes.get(name);
-      if (axis === undefined) return [name, value];
-      const rows = Array.from({ length: count }, (_, i) => i % value.size(axis));
-      return [name, indexSelect(value, axis, tensor(rows, { dtype: 'int64' }))];
+    Object.entries(inputs).map(([name, value]) => {
+      const axis = axes.inputs.get(name);
+      return [name, axis === undefined ? value : rowsOf(value, axis, count)];
     }),
   );
 }
 
-/** The recording at another batch size: row i is row i of the recorded ones, which start again behind the last. */
-export function atBatch(recorded: RecordedModel, axes: BatchAxes, count: number): RecordedModel {
-  return {
-    ...recorded,
-    inputs: withRows(recorded.inputs, axes.inputs, count),
-    outputs: withRows(recorded.outputs, axes.outputs, count),
-  };
+/**
+ * What the outputs must be at another batch size: rows of the recorded ones. Where the file does not name the axis of
+ * an output, it is the one that has grown. An output without such an axis (a loss, a mean over the batch) is what the
+ * model gives operator by operator.
+ */
+export function outputsAtBatch(
+  { inputs, outputs }: RecordedModel,
+  axes: BatchAxes,
+  count: number,
+  byOperators: OnnxOutputs,
+): Named {
+  const [first, firstAxis] = [...axes.inputs][0]!;
+  const before = inputs[first]!.size(firstAxis);
+  return Object.fromEntries(
+    Object.entries(outputs).map(([name, value]) => {
+      const now = byOperators[name];
+      if (!isTensor(now)) return [name, value];
+      const axis = axes.outputs.get(name) ?? grownAxis(value, now, before, count);
+      return [name, axis === null ? now : rowsOf(value, axis, count)];
+    }),
+  );
+}
+
+/** The only axis in which two shapes differ, if it had `before` elements and has `count`; null otherwise. */
+function grownAxis({ sizes }: Tensor, now: Tensor, before: number, count: number): number | null {
+  if (now.ndim !== sizes.length) return null;
+  const changed = sizes.flatMap((size, d) => (size === now.size(d) ? [] : [d]));
+  const [axis] = changed;
+  return changed.length === 1 && sizes[axis!] === before && now.size(axis!) === count
+    ? axis!
+    : null;
 }

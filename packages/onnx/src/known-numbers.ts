@@ -33,6 +33,11 @@ export class KnownNumbers {
     return numbers;
   }
 
+  /** Whether the numbers of a tensor were known once. */
+  has(tensor: Tensor): boolean {
+    return this.entries.has(tensor);
+  }
+
   /** Says what a tensor holds, for one that cannot be read here. */
   note(tensor: Tensor, numbers: HostArray): void {
     const { storage } = tensor;

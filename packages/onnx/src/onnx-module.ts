@@ -81,7 +81,7 @@ export class OnnxModule extends Module {
     this._state = {
       model,
       initializers: (graph) => this.initializersOf(graph),
-      known: (tensor) => (this._own.has(tensor) ? this._known.of(tensor) : undefined),
+      known: (tensor) => (this.isOwn(tensor) ? this._known.of(tensor) : undefined),
       constant: (literal) => this.constantOf(literal),
     };
     this.eval();
@@ -197,10 +197,17 @@ export class OnnxModule extends Module {
         const { dtype, shape, data } = hostCopy(tensor);
         const copy = new HostArray(dtype, shape, data, true);
         if (isExact(copy)) value = copy;
+        // Such as the largest int64, which says "to the end": near enough to decide something by.
+        else this._known.note(tensor, copy);
       }
       this._constants.set(literal, noteType(value, literal.type));
     }
     return value;
+  }
+
+  /** Whether the model has made a tensor, which others may have changed since. */
+  private isOwn(tensor: Tensor): boolean {
+    return this._own.has(tensor) || this._known.has(tensor);
   }
 
   private deviceOf(inputs: ReadonlyMap<string, Value>): DeviceType {
