@@ -5,6 +5,7 @@
 import { existsSync, readFileSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { brotliDecompressSync } from 'node:zlib';
+import { unpack } from './archive.js';
 
 /** Tensors in and out, as bytes of their files. */
 export interface DataSet {
@@ -60,21 +61,12 @@ export function* testsOfFolder(dir: string): Generator<NodeTest> {
   }
 }
 
-/** Tests that the repository carries: per file the lengths of name and bytes (16 and 32 bits), the name, the bytes. */
+/** Tests that the repository carries. */
 export function* carriedTests(): Generator<NodeTest> {
-  const packed = readFileSync(new URL('../data/nodes.br', import.meta.url));
-  const bytes = new Uint8Array(brotliDecompressSync(packed));
-  const view = new DataView(bytes.buffer);
-  const files = new Map<string, Uint8Array>();
-  const names = new Set<string>();
-  for (let at = 0; at < bytes.byteLength;) {
-    const [nameLength, length] = [view.getUint16(at, true), view.getUint32(at + 2, true)];
-    const start = at + 6 + nameLength;
-    const path = new TextDecoder().decode(bytes.subarray(at + 6, start));
-    files.set(path, bytes.subarray(start, start + length));
-    names.add(path.split('/').slice(0, 2).join('/'));
-    at = start + length;
-  }
+  const files = unpack(
+    brotliDecompressSync(readFileSync(new URL('../data/nodes.br', import.meta.url))),
+  );
+  const names = new Set(Array.from(files.keys(), (path) => path.split('/').slice(0, 2).join('/')));
   for (const test of names) {
     const found = nodeTest(test, (path) => files.get(path) ?? null);
     if (found !== null) yield found;

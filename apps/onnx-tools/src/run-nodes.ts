@@ -4,7 +4,7 @@
  * A test passes when each output has the dtype and shape of the file's and agrees within the suite's own tolerance;
  * floats of 16 bits within their rounding. Of random operators only dtypes and shapes are compared.
  */
-import { type OnnxModule, importOnnx, parseTensorProto } from '@tessera/onnx';
+import { importOnnx, parseTensorProto } from '@tessera/onnx';
 import { isTesseraError } from '@tessera/shared';
 import { type DType, type DeviceType, type Tensor, isTensor } from '@tessera/tensor';
 import type { DataSet, NodeTest } from './node-test.js';
@@ -55,19 +55,40 @@ async function difference(
   return worst;
 }
 
+/** Something that runs a model: inputs by name to outputs in order. */
+export interface NodeRunner {
+  readonly inputNames: readonly string[];
+  run(inputs: Readonly<Record<string, Tensor>>): Promise<readonly unknown[]>;
+}
+
+/** Makes what runs a file. */
+export type Load = (file: Uint8Array) => Promise<NodeRunner>;
+
+/** Runs files here, on a device. */
+export function loadHere(device: DeviceType): Load {
+  return async (file) => {
+    const model = (await importOnnx(file)).to(device);
+    return {
+      inputNames: model.inputs.map(({ name }) => name),
+      async run(inputs) {
+        const moved = Object.entries(inputs).map(([name, x]) => [name, x.to(device)]);
+        return Object.values(await model.run(Object.fromEntries(moved)));
+      },
+    };
+  };
+}
+
 async function runDataSet(
-  model: OnnxModule,
+  runner: NodeRunner,
   data: DataSet,
-  device: DeviceType,
   onlyShape: boolean,
 ): Promise<number | string> {
-  const names = model.inputs.map(({ name }) => name);
   const inputs: Record<string, Tensor> = {};
   data.inputs.forEach((bytes, i) => {
     const { name, tensor } = parseTensorProto(bytes);
-    inputs[name === '' ? names[i]! : name] = tensor.to(device);
+    inputs[name === '' ? runner.inputNames[i]! : name] = tensor;
   });
-  const results = Object.values(await model.run(inputs));
+  const results = await runner.run(inputs);
   let worst = 0;
   for (const [i, bytes] of data.outputs.entries()) {
     const error = await difference(results[i], parseTensorProto(bytes).tensor, onlyShape);
@@ -86,14 +107,13 @@ function messageOf(error: unknown): string {
 /** Runs one test. */
 export async function runNodeTest(
   { test, model: file, dataSets }: NodeTest,
-  device: DeviceType,
+  load: Load,
 ): Promise<NodeResult> {
   let worst = 0;
   try {
-    const model = await importOnnx(file);
-    model.to(device);
+    const runner = await load(file);
     for (const data of dataSets) {
-      const error = await runDataSet(model, data, device, RANDOM.test(test));
+      const error = await runDataSet(runner, data, RANDOM.test(test));
       if (typeof error === 'string')
         return { test, status: 'failed', error: Infinity, reason: error };
       worst = Math.max(worst, error);

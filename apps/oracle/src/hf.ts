@@ -5,10 +5,8 @@
  * with a growing cache. Ends with one JSON line: {mode, device, total, passed, failed, worst}, in models.
  */
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
-import { parseArgs } from 'node:util';
 import { brotliCompressSync, brotliDecompressSync, constants } from 'node:zlib';
 import { compile, initWebGpu, observeCompilations, registerKernelBackend } from '@tessera/compile';
-import { TesseraError } from '@tessera/shared';
 import { type Tensor, loadCheckpoint, noGrad, tensor } from '@tessera/tensor';
 import {
   type CausalLM,
@@ -17,6 +15,7 @@ import {
   TextGenerator,
   makeCausalLM,
 } from '@tessera/transformers';
+import { oneOf, readCommandLine, refuse } from './command-line.js';
 
 /** The recordings that the repository carries. */
 const RECORDED = new URL('../data/hf.json', import.meta.url);
@@ -32,10 +31,6 @@ Runs language models whose logits and greedy tokens are recorded.
   --file F      recordings: F.json with F.safetensors beside it
   --json        print only the last line
   --pack OUT    write OUT.json and OUT.safetensors.br instead of running them`;
-
-function refuse(message: string): never {
-  throw new TesseraError('invalid-argument', message, { hints: [USAGE.split('\n')[0]!] });
-}
 
 /** What is recorded of a model. */
 interface Recording {
@@ -63,7 +58,7 @@ export interface HfOutcome {
 }
 
 async function readRecordings(path: string | URL): Promise<Recording[]> {
-  if (!existsSync(path)) refuse(`There is no file ${String(path)}.`);
+  if (!existsSync(path)) refuse(`There is no file ${String(path)}.`, USAGE);
   const stem = String(path instanceof URL ? path.pathname : path).replace(/\.json$/, '');
   const packed = existsSync(`${stem}.safetensors.br`);
   const bytes = packed
@@ -80,7 +75,7 @@ async function readRecordings(path: string | URL): Promise<Recording[]> {
       name,
       config,
       state: Object.fromEntries(own.map(([key, value]) => [key.slice(prefix.length), value])),
-      recorded: (key) => all[`${name}/${key}`] ?? refuse(`There is no ${name}/${key}.`),
+      recorded: (key) => all[`${name}/${key}`] ?? refuse(`There is no ${name}/${key}.`, USAGE),
     };
   });
 }
@@ -196,7 +191,7 @@ export async function runHfModels(
   } = {},
 ): Promise<HfOutcome[]> {
   const chosen = (await readRecordings(file)).filter(({ name }) => name.includes(model));
-  if (chosen.length === 0) refuse(`There is no model '${model}'.`);
+  if (chosen.length === 0) refuse(`There is no model '${model}'.`, USAGE);
   const outcomes: HfOutcome[] = [];
   for (const recording of chosen) {
     const start = performance.now();
@@ -209,37 +204,22 @@ export async function runHfModels(
 
 /** Runs the program. @throws invalid-argument */
 export async function runHf(argv: readonly string[]): Promise<void> {
-  const { values } = parseArgs({
-    args: [...argv],
-    options: {
-      mode: { type: 'string', default: 'eager' },
-      device: { type: 'string', default: 'cpu' },
-      model: { type: 'string', default: '' },
-      file: { type: 'string' },
-      json: { type: 'boolean', default: false },
-      pack: { type: 'string' },
-      help: { type: 'boolean', short: 'h', default: false },
-    },
-  });
-  if (values.help) {
+  const options = readCommandLine(argv, { usage: USAGE, modes: MODES, own: ['device', 'model'] });
+  if (options === null) {
     console.log(USAGE);
     return;
   }
-  const mode = MODES.find((name) => name === values.mode);
-  if (mode === undefined)
-    refuse(`--mode must be one of ${MODES.join(', ')}, not '${values.mode}'.`);
-  const { device, file, model } = values;
-  if (device !== 'cpu' && device !== 'wgpu')
-    refuse(`--device must be cpu or wgpu, not '${device}'.`);
-  if (values.pack !== undefined) {
-    await pack(file ?? refuse('--pack needs --file.'), values.pack);
+  const { mode, file, json, own } = options;
+  const device = oneOf('device', own['device']!, ['cpu', 'wgpu'], USAGE);
+  if (options.pack !== null) {
+    await pack(file ?? refuse('--pack needs --file.', USAGE), options.pack);
     return;
   }
   if (device === 'wgpu') registerKernelBackend((await initWebGpu()).backend);
-  const report = values.json ? undefined : (line: string) => console.log(line);
+  const report = json ? undefined : (line: string) => console.log(line);
   const outcomes = await runHfModels(mode, device, {
-    model,
-    ...(file && { file }),
+    ...(own['model'] != null && { model: own['model'] }),
+    ...(file !== null && { file }),
     ...(report && { report }),
   });
   const passed = outcomes.filter((outcome) => outcome.passed).length;

@@ -4,9 +4,7 @@
  * Ends with one JSON line: {mode, total, passed, failed, worst}, in models.
  */
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
-import { parseArgs } from 'node:util';
 import { brotliCompressSync, brotliDecompressSync, constants } from 'node:zlib';
-import { TesseraError } from '@tessera/shared';
 import {
   MODEL_MODES,
   MODEL_TOLERANCE,
@@ -18,6 +16,7 @@ import {
   runRecordedModel,
   unpackModels,
 } from '@tessera/testkit';
+import { readCommandLine, refuse } from './command-line.js';
 
 /** The recordings that the repository carries. */
 const RECORDED = new URL('../../../packages/testkit/data/models.br', import.meta.url);
@@ -30,17 +29,13 @@ Runs models that PyTorch's outputs, gradients and training losses are recorded o
   --json        print only the last line
   --pack OUT    write the file packed (brotli) instead of running it`;
 
-function refuse(message: string): never {
-  throw new TesseraError('invalid-argument', message, { hints: [USAGE.split('\n')[0]!] });
-}
-
 /** Reads `F.json` with `F.safetensors` beside it, or a packed `.br`. @throws invalid-argument */
 export function readModelFile(path: string | URL = RECORDED): ModelFile {
-  if (!existsSync(path)) refuse(`There is no file ${String(path)}.`);
+  if (!existsSync(path)) refuse(`There is no file ${String(path)}.`, USAGE);
   if (!String(path).endsWith('.json'))
     return unpackModels(brotliDecompressSync(readFileSync(path)));
   const tensors = String(path).replace(/\.json$/, '.safetensors');
-  if (!existsSync(tensors)) refuse(`There is no file ${tensors}.`);
+  if (!existsSync(tensors)) refuse(`There is no file ${tensors}.`, USAGE);
   return parseModels(readFileSync(path, 'utf8'), readFileSync(tensors));
 }
 
@@ -62,38 +57,27 @@ function describe(name: string, checks: readonly ModelCheck[], seconds: number):
 
 /** Runs the program. @throws invalid-argument */
 export function runModels(argv: readonly string[]): void {
-  const { values } = parseArgs({
-    args: [...argv],
-    options: {
-      mode: { type: 'string', default: 'eager' },
-      model: { type: 'string', default: '' },
-      file: { type: 'string' },
-      json: { type: 'boolean', default: false },
-      pack: { type: 'string' },
-      help: { type: 'boolean', short: 'h', default: false },
-    },
-  });
-  if (values.help) {
+  const options = readCommandLine(argv, { usage: USAGE, modes: MODEL_MODES, own: ['model'] });
+  if (options === null) {
     console.log(USAGE);
     return;
   }
-  const mode = MODEL_MODES.find((name) => name === values.mode);
-  if (mode === undefined)
-    refuse(`--mode must be one of ${MODEL_MODES.join(', ')}, not '${values.mode}'.`);
-  const file = readModelFile(values.file);
-  if (values.pack !== undefined) {
+  const { mode, json, pack, own } = options;
+  const file = readModelFile(options.file ?? RECORDED);
+  if (pack !== null) {
     const params = { [constants.BROTLI_PARAM_LGWIN]: 24 };
-    writeFileSync(values.pack, brotliCompressSync(packModels(file), { params }));
+    writeFileSync(pack, brotliCompressSync(packModels(file), { params }));
     return;
   }
-  const chosen = recordedModels.filter(({ name }) => name.includes(values.model));
-  if (chosen.length === 0) refuse(`There is no model '${values.model}'.`);
+  const name = own['model'] ?? '';
+  const chosen = recordedModels.filter((model) => model.name.includes(name));
+  if (chosen.length === 0) refuse(`There is no model '${name}'.`, USAGE);
   const failed: string[] = [];
   const worst: { model: string; what: string; error: number }[] = [];
   for (const model of chosen) {
     const start = performance.now();
     const checks = runRecordedModel(model, file, mode);
-    if (!values.json) console.log(describe(model.name, checks, (performance.now() - start) / 1000));
+    if (!json) console.log(describe(model.name, checks, (performance.now() - start) / 1000));
     if (checks.some((check) => !check.passed)) failed.push(model.name);
     for (const { what, error, passed } of checks)
       if (!passed) worst.push({ model: model.name, what, error });

@@ -1,9 +1,8 @@
 /**
  * @file Command line of the oracle runner.
  */
-import { parseArgs } from 'node:util';
-import { TesseraError } from '@tessera/shared';
 import { ORACLE_MODES, type OracleMode } from '@tessera/testkit';
+import { oneOf, readCommandLine } from './command-line.js';
 
 /** What to run. */
 export interface OracleOptions {
@@ -29,42 +28,12 @@ Runs calls that PyTorch recorded and compares results, layouts and gradients.
   --json       print only the last line
   --pack OUT   write the file packed (brotli) instead of running it`;
 
-function refuse(message: string): never {
-  throw new TesseraError('invalid-argument', message, { hints: [USAGE.split('\n')[0]!] });
-}
-
 /** Reads the arguments; null asks for the usage text. @throws invalid-argument */
 export function readOptions(argv: readonly string[]): OracleOptions | null {
-  let values;
-  try {
-    ({ values } = parseArgs({
-      args: [...argv],
-      options: {
-        file: { type: 'string' },
-        mode: { type: 'string', default: 'eager' },
-        op: { type: 'string' },
-        kernels: { type: 'string', default: 'reference' },
-        json: { type: 'boolean', default: false },
-        pack: { type: 'string' },
-        help: { type: 'boolean', short: 'h', default: false },
-      },
-    }));
-  } catch (error) {
-    refuse((error as Error).message);
-  }
-  if (values.help) return null;
-  const mode = ORACLE_MODES.find((name) => name === values.mode);
-  if (mode === undefined)
-    refuse(`--mode must be one of ${ORACLE_MODES.join(', ')}, not '${values.mode}'.`);
-  const { kernels } = values;
-  if (kernels !== 'reference' && kernels !== 'inductor')
-    refuse(`--kernels must be reference or inductor, not '${kernels}'.`);
-  return {
-    file: values.file ?? null,
-    mode,
-    op: values.op ?? null,
-    kernels,
-    json: values.json,
-    pack: values.pack ?? null,
-  };
+  const program = { usage: USAGE, modes: ORACLE_MODES, own: ['op', 'kernels'] };
+  const options = readCommandLine(argv, program);
+  if (options === null) return null;
+  const { own, ...rest } = options;
+  const kernels = oneOf('kernels', own['kernels']!, ['reference', 'inductor'], USAGE);
+  return { ...rest, kernels, op: own['op']! };
 }

@@ -35,7 +35,15 @@ function ones(channels: number): Fixed {
 
 const NORM = [values(4, 2), values(2), values(2), ones(2), ones(2)];
 
+/** Numbers of 8 or 4 bits in words. */
+function words(rows: number, columns: number): Fixed {
+  const packed = Int32Array.from({ length: rows * columns }, (_, i) => Math.sin(1 + i) * 2 ** 31);
+  return fixed(fromTypedArray(packed, [rows, columns]));
+}
+
 const CALLS: Readonly<Record<string, readonly (readonly unknown[])[]>> = {
+  'aten::_weight_int8pack_mm': [[values(2, 8), words(3, 2), fixed(values(3))]],
+  'aten::_weight_int4pack_mm': [[values(2, 64), words(3, 8), 32, fixed(values(2, 3, 2))]],
   'aten::hardsigmoid_backward': [[values(5), values(5).mul(5)]],
   'aten::silu_backward': [[values(5), values(5)]],
   'aten::mish_backward': [[values(5), values(5)]],

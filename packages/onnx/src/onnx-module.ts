@@ -7,6 +7,7 @@
  */
 import { Module } from '@tessera/nn';
 import {
+  type DType,
   type DeviceType,
   type Tensor,
   fromBytes,
@@ -17,10 +18,12 @@ import {
 import { TesseraError } from '@tessera/shared';
 import { allLiterals, placeInitializers } from './initializers.js';
 import type { OnnxGraph, OnnxModel, TensorLiteral, ValueDescription } from './model/model.js';
+import { KnownNumbers } from './known-numbers.js';
 import { HostArray, fitsHost, hostCopy } from './run/host-array.js';
 import { noteType } from './run/narrow-types.js';
 import { Run, type RunState } from './run/run.js';
 import type { Value } from './run/value.js';
+import { isUnwritten } from './run/writes.js';
 import './ops/index.js';
 
 /** An input as callers see it. */
@@ -62,8 +65,9 @@ function isExact({ data, dtype }: HostArray): boolean {
 export class OnnxModule extends Module {
   private readonly _model: OnnxModel;
   private readonly _tensors: ReadonlyMap<TensorLiteral, Tensor>;
-  private readonly _initializers = new Map<OnnxGraph, ReadonlyMap<string, Value>>();
-  private readonly _known = new WeakMap<Tensor, HostArray>();
+  private readonly _own: ReadonlySet<Tensor>;
+  private readonly _onHost = new WeakMap<HostArray, Value>();
+  private readonly _known = new KnownNumbers();
   private readonly _constants = new Map<TensorLiteral, Tensor | HostArray>();
   private readonly _state: RunState;
 
@@ -71,14 +75,13 @@ export class OnnxModule extends Module {
     super();
     this._model = model;
     this._tensors = placeInitializers(this, model.graph);
-    this.readKnown();
+    this._own = new Set(this._tensors.values());
     // A traced call cannot read what it makes, so constants are made now.
     for (const literal of allLiterals(model)) this.constantOf(literal);
-    this.registerLoadStateDictPostHook(() => this.readKnown());
     this._state = {
       model,
       initializers: (graph) => this.initializersOf(graph),
-      known: (tensor) => this._known.get(tensor),
+      known: (tensor) => (this.isOwn(tensor) ? this._known.of(tensor) : undefined),
       constant: (literal) => this.constantOf(literal),
     };
     this.eval();
@@ -126,52 +129,85 @@ export class OnnxModule extends Module {
     return `(${list(this.inputs)}) -> (${list(this.outputs)})`;
   }
 
-  /** Numbers of initialisers that may decide something: those are read now, since a traced call cannot. */
-  private readKnown(): void {
-    for (const tensor of this._tensors.values())
-      if (tensor.device === 'cpu' && fitsHost(tensor.shape))
-        this._known.set(tensor, hostCopy(tensor));
-    this._initializers.clear();
+  /**
+   * Moves or converts parameters and buffers. Numbers that decide something stay known on a device that cannot be read.
+   */
+  override to(target: DType | DeviceType): this {
+    const kept = this.knownNow();
+    super.to(target);
+    for (const [tensor, numbers] of kept)
+      if (tensor.device !== 'cpu' && tensor.dtype === numbers.dtype)
+        this._known.note(tensor, numbers);
+    return this;
   }
 
-  private initializersOf(graph: OnnxGraph): ReadonlyMap<string, Value> {
-    let found = this._initializers.get(graph);
-    if (found === undefined) {
-      found = new Map(
-        Array.from(graph.initializers, ([name, literal]) => [name, this.initializer(literal)]),
-      );
-      this._initializers.set(graph, found);
+  override loadStateDict(
+    ...[values, options]: Parameters<Module['loadStateDict']>
+  ): ReturnType<Module['loadStateDict']> {
+    const report = super.loadStateDict(values, options);
+    for (const [name, tensor] of Object.entries(this.stateTensors())) {
+      const value = values[name];
+      if (tensor.device === 'cpu' || value?.device !== 'cpu' || value.dtype !== tensor.dtype)
+        continue;
+      const numbers = this._known.of(value);
+      if (numbers !== undefined) this._known.note(tensor, numbers);
     }
-    return found;
+    return report;
+  }
+
+  private stateTensors(): Record<string, Tensor> {
+    return Object.fromEntries([...this.namedParameters(), ...this.namedBuffers()]);
+  }
+
+  private knownNow(): [Tensor, HostArray][] {
+    return [...this._own].flatMap((tensor) => {
+      const numbers = this._known.of(tensor);
+      return numbers === undefined ? [] : [[tensor, numbers] as [Tensor, HostArray]];
+    });
+  }
+
+  private initializersOf({ initializers }: OnnxGraph): ReadonlyMap<string, Value> {
+    return new Map(Array.from(initializers, ([name, each]) => [name, this.initializer(each)]));
   }
 
   /** Small whole numbers are numbers of the host, backed by their buffer; all else is the tensor. */
   private initializer(literal: TensorLiteral): Value {
     const tensor = this._tensors.get(literal)!;
-    const known = this._known.get(tensor);
     noteType(tensor, literal.type);
-    if (known === undefined || isFloatingPoint(tensor.dtype) || !isExact(known)) return tensor;
-    const onDevice = (device: DeviceType): Tensor =>
-      tensor.device === device ? tensor : tensor.to(device);
-    return noteType(
-      new HostArray(known.dtype, known.shape, known.data, false, onDevice),
-      literal.type,
-    );
+    if (isFloatingPoint(tensor.dtype)) return tensor;
+    const known = this._known.of(tensor);
+    if (known === undefined) return tensor;
+    let value = this._onHost.get(known);
+    if (value === undefined) {
+      const onDevice = (device: DeviceType): Tensor =>
+        tensor.device === device ? tensor : tensor.to(device);
+      const { dtype, shape, data } = known;
+      value = isExact(known) ? new HostArray(dtype, shape, data, false, onDevice) : tensor;
+      this._onHost.set(known, noteType(value, literal.type));
+    }
+    return value;
   }
 
   private constantOf(literal: TensorLiteral): Value {
     let value = this._constants.get(literal);
-    if (value === undefined) {
+    if (value === undefined || (isTensor(value) && !isUnwritten(value))) {
       const tensor = keep(fromBytes(literal.bytes, literal.shape, literal.type.dtype));
       value = tensor;
       if (fitsHost(literal.shape)) {
         const { dtype, shape, data } = hostCopy(tensor);
         const copy = new HostArray(dtype, shape, data, true);
         if (isExact(copy)) value = copy;
+        // Such as the largest int64, which says "to the end": near enough to decide something by.
+        else this._known.note(tensor, copy);
       }
       this._constants.set(literal, noteType(value, literal.type));
     }
     return value;
+  }
+
+  /** Whether the model has made a tensor, which others may have changed since. */
+  private isOwn(tensor: Tensor): boolean {
+    return this._own.has(tensor) || this._known.has(tensor);
   }
 
   private deviceOf(inputs: ReadonlyMap<string, Value>): DeviceType {

@@ -3,7 +3,7 @@
  *
  * A handler computes one node: `(call) => result`, or a list for several outputs. `registerOnnxOperator` adds one from
  * outside, also in place of one of ours. Operators on numbers of the host (shapes and what is made of them) are a table
- * of their own, tried first where every input is such.
+ * of their own, tried first where every input is such, or what they rearrange is.
  */
 import { TesseraError } from '@tessera/shared';
 import { describeNode } from './errors.js';
@@ -14,7 +14,7 @@ import {
   functionKey,
   graphsOf,
 } from './model/model.js';
-import type { HostArray } from './run/host-array.js';
+import { HostArray } from './run/host-array.js';
 import type { NodeCall } from './run/node-call.js';
 import type { Value } from './run/value.js';
 
@@ -106,9 +106,25 @@ export function findOperator(node: OnnxNode): Handler | undefined {
   return operators.get(keyOf(node.domain, node.type));
 }
 
-/** The handler of a node on numbers of the host. */
-export function findShapeOperator(node: OnnxNode): ShapeOperator | undefined {
-  return shapeOperators.get(keyOf(node.domain, node.type));
+/** Operators that only rearrange their first input: all others they read as numbers, whatever they are. */
+const ARRANGING: ReadonlySet<string> = new Set([
+  'Reshape',
+  'Squeeze',
+  'Unsqueeze',
+  'Slice',
+  'Expand',
+  'Split',
+]);
+
+/** The handler of a node on numbers of the host, if that is what its inputs are. */
+export function findShapeOperator(
+  node: OnnxNode,
+  inputs: readonly Value[],
+): ShapeOperator | undefined {
+  const decisive = ARRANGING.has(node.type) ? inputs.slice(0, 1) : inputs;
+  return decisive.every((value) => value === null || value instanceof HostArray)
+    ? shapeOperators.get(keyOf(node.domain, node.type))
+    : undefined;
 }
 
 /** An operator that a model needs and nobody has registered. */

@@ -2,9 +2,10 @@
  * @file An imported model compiles into one graph, at other sizes as well, and gradients reach its initialisers.
  */
 import { compile, explain } from '@tessera/compile';
-import { type Tensor, manualSeed, randn } from '@tessera/tensor';
+import { type Tensor, manualSeed, randn, tensor } from '@tessera/tensor';
 import { beforeEach, expect, it } from 'vitest';
 import { importOnnx } from '../src/index.js';
+import { type NodeSpec, ints, model as build, value } from './support/build-model.js';
 import { convolutional, transformer } from './support/models.js';
 
 beforeEach(() => void manualSeed(0));
@@ -27,6 +28,40 @@ it.each(models)('runs $title as one graph at several sizes', async ({ file, shap
   }
   const { graphCount, graphBreakCount } = explain((x: Tensor) => model.call(x).y!)(randn(shape(2)));
   expect([graphCount, graphBreakCount]).toEqual([1, 0]);
+});
+
+it('slices "to the end", as PyTorch writes it, without a graph break', async () => {
+  // The largest int64 and its negative: no float64 holds them.
+  const ends = [2n ** 63n - 1n, -(2n ** 63n) + 1n].map((end) => {
+    const proto = ints('', [1], [0]);
+    proto.int64Data = [end];
+    return proto;
+  });
+  const slice = (of: string, out: string, ...parts: string[]): NodeSpec => ({
+    op: 'Slice',
+    in: [of, ...parts],
+    out: [out],
+  });
+  const model = await importOnnx(
+    build({
+      nodes: [
+        { op: 'Constant', in: [], out: ['last'], attributes: { value: ends[0]! } },
+        { op: 'Constant', in: [], out: ['first'], attributes: { value: ends[1]! } },
+        { op: 'Relu', in: ['x'], out: ['r'] },
+        slice('r', 'tail', 'one', 'last', 'axis'),
+        slice('tail', 'reversed', 'minus', 'first', 'axis', 'minus'),
+        // Of a shape, too.
+        { op: 'Shape', in: ['reversed'], out: ['shape'] },
+        slice('shape', 'width', 'one', 'last'),
+        { op: 'Expand', in: ['reversed', 'width'], out: ['y'] },
+      ],
+      inputs: [value('x', ['n', 4])],
+      outputs: [value('y', ['n', 3])],
+      initializers: [ints('one', [1], [1]), ints('minus', [1], [-1]), ints('axis', [1], [1])],
+    }),
+  );
+  const run = compile((x: Tensor) => model.call({ x }).y!, { fullgraph: true });
+  expect(run(tensor([[1, 2, 3, -4]])).toArray()).toEqual([[0, 3, 2]]);
 });
 
 it.each(models)('gradients of $title agree with finite differences', async ({ file, shape }) => {

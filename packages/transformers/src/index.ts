@@ -27,3 +27,15 @@ export type { FolderOptions } from './load/model-folder.js';
 export type { GenerateOptions, SamplingOptions } from './generate/options.js';
 export type { Prompts } from './generate/prompts.js';
 export { TextGenerator, type TextGeneratorOptions } from './generate/text-generator.js';
+export type { QuantizeFormat } from './quantize/pack-weight.js';
+export {
+  type QuantizeOptions,
+  type QuantizeReport,
+  type QuantizedLayer,
+  makeQuantized,
+  quantize,
+} from './quantize/quantize.js';
+export { QuantizedLinear } from './quantize/quantized-linear.js';
+export { LoraLinear } from './lora/lora-linear.js';
+export { type LoraOptions, addLora, mergeLora, removeLora, unmergeLora } from './lora/lora.js';
+export { loadLora, loraState, saveLora } from './lora/lora-files.js';

@@ -2,9 +2,10 @@
  * @file Generation: one computation for all prompts and tokens, and what ends it.
  */
 import { observeCompilations } from '@tessera/compile';
-import { noGrad, tensor } from '@tessera/tensor';
+import { noGrad, randn, tensor } from '@tessera/tensor';
 import { describe, expect, it } from 'vitest';
 import { type CausalLM, GrowingCache, StaticCache, TextGenerator } from '../src/index.js';
+import { Texts } from '../src/generate/texts.js';
 import { GPT2, LLAMA, tinyModel } from './support/tiny-model.js';
 
 /** The likeliest tokens, each from the whole text before it. */
@@ -61,6 +62,35 @@ describe('TextGenerator', () => {
     expect(more).toEqual(greedily(model, longer, 3));
   });
 
+  it('computes a prompt anew when weights have changed, and when taking it in failed', async () => {
+    const own = tinyModel();
+    const eager = new TextGenerator(own, { maxLength: 48, chunk: 8, compile: false });
+    const prompt = Array.from({ length: 20 }, (_, i) => (i * 5) % 37);
+    const generate = () => eager.generate(prompt, { maxNewTokens: 6, ...none });
+    const expectFresh = async () => expect(await generate()).toEqual([greedily(own, prompt, 6)]);
+    await expectFresh();
+    const original = own.model.embed_tokens.weight.detach().clone();
+    noGrad(() => own.model.embed_tokens.weight.copy_(randn(original.sizes)));
+    await expectFresh();
+    own.loadStateDict({ 'model.embed_tokens.weight': original }, { strict: false });
+    await expectFresh();
+    // Conversion replaces the memory.
+    own.to('float64').to('float32');
+    await expectFresh();
+
+    // Another prompt overwrites the first chunk of the cache and fails at the second one.
+    const at = own.at.bind(own);
+    let calls = 0;
+    own.at = (...args) => {
+      if (calls++ === 1) throw new Error('no memory');
+      return at(...args);
+    };
+    const other = prompt.map((token) => 36 - token);
+    await expect(eager.generate(other, { maxNewTokens: 1 })).rejects.toThrow('no memory');
+    own.at = at;
+    await expectFresh();
+  });
+
   it.each([
     ['rotary positions', LLAMA],
     ['learned positions', GPT2],
@@ -104,6 +134,22 @@ describe('TextGenerator', () => {
     const at = decode(whole).indexOf(stopStrings[0]!);
     expect(decode(answer!).indexOf(stopStrings[0]!)).toBe(at);
     expect(answer!.length).toBeLessThan(10);
+  });
+
+  it('ends at a text of characters that are several tokens each', () => {
+    const bytes = [...new TextEncoder().encode('a日本語日本語日本語')];
+    const decode = (tokens: readonly number[]): string =>
+      new TextDecoder().decode(Uint8Array.from(tokens));
+    const texts = new Texts(1, model.config, {
+      stopStrings: ['日本語日本語日本語'],
+      decode,
+      endTokens: [],
+    });
+    for (const byte of bytes) {
+      expect(texts.allEnded).toBe(false);
+      texts.take([byte]);
+    }
+    expect(texts.allEnded).toBe(true);
   });
 
   it('draws the same with the same seed, and with filters only what they leave', async () => {

@@ -28,6 +28,7 @@ import { indexingLowerings } from './ops/indexing.js';
 import { layoutLowerings } from './ops/force-stride-order.js';
 import { lossDecompositions } from './ops/loss.js';
 import { matmulLowerings } from './ops/matmul.js';
+import { weightOnlyLowerings } from './ops/weight-only.js';
 import { membershipLowerings } from './ops/membership.js';
 import { batchNormDecompositions } from './ops/batch-norm.js';
 import { groupNormDecompositions } from './ops/group-norm.js';
@@ -72,6 +73,7 @@ const LOWERINGS: Readonly<Record<string, LoweringFn>> = {
   ...concatLowerings,
   ...reductionLowerings,
   ...matmulLowerings,
+  ...weightOnlyLowerings,
   ...convLowerings,
   ...packedConvLowerings,
   ...layoutLowerings,

@@ -24,33 +24,50 @@ function both(a: Tensor | null, b: Tensor | null): Tensor | null {
   return a !== null && b !== null ? a.add(b) : (a ?? b);
 }
 
-/** Attention over [B, L, heads · E] with a cache [B, heads, S, E]. */
-function multiHead(call: NodeCall): (Tensor | null)[] {
-  const heads = call.int('num_heads');
-  const bias = call.optional(3);
-  const width = call.tensor(0).shape[2]!;
+/** Query, key and value as [B, heads, L, E], from inputs of their own or packed into one or two. */
+function projections(call: NodeCall, heads: number): [query: Tensor, key: Tensor, value: Tensor] {
+  const first = call.tensor(0);
+  // [B, L, heads, parts, E]
+  const unpacked = (x: Tensor): Tensor[] => x.unbind(3).map((part) => part.transpose(1, 2));
+  if (!call.has(1)) {
+    if (first.ndim !== 5)
+      call.fail('key is missing, and query is not packed as [B, L, heads, 3, E]');
+    return unpacked(first) as [Tensor, Tensor, Tensor];
+  }
+  const [bias, width] = [call.optional(3), first.shape[2]!];
   const projected = (input: number, start: number): Tensor => {
     const x = call.tensor(input);
     if (x.ndim === 4) return x;
     return splitHeads(bias === null ? x : x.add(bias.narrow(0, start, x.shape[2]!)), heads);
   };
-  if (!call.has(1) || !call.has(2))
-    call.fail('packed inputs are not supported: pass query, key and value');
   const query = projected(0, 0);
-  let [key, value] = [projected(1, width), projected(2, 2 * width)];
+  const second = call.tensor(1);
+  if (second.ndim === 5) return [query, ...unpacked(second)] as [Tensor, Tensor, Tensor];
+  if (!call.has(2)) call.fail('value is missing');
+  return [query, projected(1, width), projected(2, 2 * width)];
+}
+
+/** Which keys are no padding, from lengths of the sequences or a flag per key: [B, 1, L or 1, S]. */
+function unpadded(call: NodeCall, padding: Tensor, length: number, keys: number): Tensor {
+  if (padding.ndim === 1) return places(call, keys).lt(padding.to('int64').reshape([-1, 1, 1, 1]));
+  return padding.ne(0).reshape([padding.shape[0]!, 1, padding.ndim === 3 ? length : 1, keys]);
+}
+
+/** Attention over [B, L, heads · E] with a cache [B, heads, S, E]. */
+function multiHead(call: NodeCall): (Tensor | null)[] {
+  const [query, ownKey, ownValue] = projections(call, call.int('num_heads'));
   const [pastKey, pastValue] = [call.optional(6), call.optional(7)];
-  if (pastKey !== null) key = cat([pastKey, key], 2);
-  if (pastValue !== null) value = cat([pastValue, value], 2);
+  const key = pastKey === null ? ownKey : cat([pastKey, ownKey], 2);
+  const value = pastValue === null ? ownValue : cat([pastValue, ownValue], 2);
   const [length, keys] = [query.shape[2]!, key.shape[2]!];
   let mask = call.optional(5);
   const padding = call.optional(4);
   if (padding !== null) {
-    // Lengths of each sequence, or a flag per key.
-    const seen =
-      padding.ndim === 1
-        ? places(call, keys).lt(padding.to('int64').reshape([-1, 1, 1, 1]))
-        : padding.ne(0).reshape([padding.shape[0]!, 1, padding.ndim === 3 ? length : 1, keys]);
-    mask = both(mask, added(seen, query));
+    const hidden = full([], call.float('mask_filter_value', -10000), {
+      dtype: query.dtype,
+      device: call.device,
+    });
+    mask = both(mask, where(unpadded(call, padding, length, keys), zerosLike(hidden), hidden));
   }
   if (call.flag('unidirectional')) {
     const at = places(call, length)
@@ -61,6 +78,33 @@ function multiHead(call: NodeCall): (Tensor | null)[] {
   const scale = call.float('scale', 0) || 1 / Math.sqrt(query.shape[3]!);
   const y = F.scaledDotProductAttention(query, key, value, { attnMask: mask, scale });
   return [joinHeads(y), key, value];
+}
+
+/** Scores → weights: capped, masked, and with a sink of each head, which takes a share of nothing. */
+function weightsOf(call: NodeCall, scores: Tensor, mask: Tensor): Tensor {
+  const softcap = call.float('softcap', 0);
+  const capped = softcap === 0 ? scores : scores.div(softcap).tanh().mul(softcap);
+  const masked = capped.add(mask);
+  const sink = call.optional(11);
+  if (sink === null && call.int('smooth_softmax', 0) !== 1) return F.softmax(masked, -1);
+  const [batch, heads, length, keys] = masked.shape as [number, number, number, number];
+  const of =
+    sink?.to(masked.dtype).reshape([1, heads, 1, 1]) ??
+    full([1, 1, 1, 1], 0, { dtype: masked.dtype, device: call.device });
+  const all = cat([masked, of.expand([batch, heads, length, 1])], -1);
+  return F.softmax(all, -1).narrow(-1, 0, keys);
+}
+
+/** A cache with the keys or values of the call written behind those of each sequence, [B, heads, S, E]. */
+function withNew(past: Tensor | null, fresh: Tensor, at: Tensor, room: number): Tensor {
+  const [batch, heads, length, width] = fresh.shape as [number, number, number, number];
+  if (past === null && room === length) return fresh;
+  const missing = room - (past?.shape[2] ?? 0);
+  const on = { dtype: fresh.dtype, device: fresh.device } as const;
+  const parts = past === null ? [] : [past];
+  if (missing > 0) parts.push(full([batch, heads, missing, width], 0, on));
+  const index = at.reshape([batch, 1, length, 1]).expand([batch, heads, length, width]);
+  return cat(parts, 2).scatter(2, index, fresh);
 }
 
 /** Causal attention whose keys and values several heads share, with rotary embeddings and a cache. */
@@ -75,46 +119,46 @@ function groupQuery(call: NodeCall): Tensor[] {
     );
   let query = part(0, 0, heads);
   let key = part(1, heads, shared);
-  let value = part(2, heads + shared, shared);
+  const value = part(2, heads + shared, shared);
   const [length, batch] = [query.shape[2]!, query.shape[0]!];
-  // Keys of each sequence, less one: the last position of this call.
+  // Where each sequence's tokens of this call stand: behind its own past, however long the cache is.
   const last = call.tensor(5).to('int64').reshape([batch, 1]);
-  const position =
-    call.optional(9)?.to('int64') ??
-    last
-      .sub(length - 1)
-      .clamp(0)
-      .add(places(call, length));
+  const position = last
+    .sub(length - 1)
+    .clamp(0)
+    .add(places(call, length));
   if (call.flag('do_rotary')) {
+    const at = call.optional(9)?.to('int64') ?? position;
     const rotation = {
-      cos: anglesAt(call.tensor(7), position),
-      sin: anglesAt(call.tensor(8), position),
+      cos: anglesAt(call.tensor(7), at),
+      sin: anglesAt(call.tensor(8), at),
       interleaved: call.flag('rotary_interleaved'),
     };
     query = rotate(query, rotation);
     key = rotate(key, rotation);
   }
-  if (call.has(3)) key = cat([call.tensor(3), key], 2);
-  if (call.has(4)) value = cat([call.tensor(4), value], 2);
-  const keys = key.shape[2]!;
-  const at = places(call, length)
-    .add(keys - length)
-    .reshape([length, 1]);
+  const [pastKey, pastValue] = [call.optional(3), call.optional(4)];
+  const past = pastKey?.shape[2] ?? 0;
+  // A cache may have room already.
+  const keys = past === 0 ? length : Math.max(past, call.number(6));
+  const allKeys = withNew(past === 0 ? null : pastKey, key, position, keys);
+  const allValues = withNew(past === 0 ? null : pastValue, value, position, keys);
+  const at = position.reshape([batch, 1, length, 1]);
   const window = call.int('local_window_size', -1);
   let seen = places(call, keys).le(at);
-  if (window >= 0) seen = seen.logicalAnd(places(call, keys).gt(at.sub(window)));
-  const mask = both(call.optional(10), added(seen, query));
+  if (window > 0) seen = seen.logicalAnd(places(call, keys).gt(at.sub(window)));
+  const bias = call.optional(10);
+  const mask = bias === null ? added(seen, query) : added(seen, query).add(bias);
   const scale = call.float('scale', 0) || 1 / Math.sqrt(size);
-  const softcap = call.float('softcap', 0);
-  const [allKeys, allValues] = [repeatHeads(key, heads), repeatHeads(value, heads)];
-  if (softcap === 0) {
-    const y = F.scaledDotProductAttention(query, allKeys, allValues, { attnMask: mask, scale });
-    return [joinHeads(y), key, value];
+  const [k, v] = [repeatHeads(allKeys, heads), repeatHeads(allValues, heads)];
+  const isPlain =
+    call.float('softcap', 0) === 0 && !call.has(11) && call.int('smooth_softmax', 0) !== 1;
+  if (isPlain) {
+    const y = F.scaledDotProductAttention(query, k, v, { attnMask: mask, scale });
+    return [joinHeads(y), allKeys, allValues];
   }
-  const scores = query.matmul(allKeys.transpose(2, 3)).mul(scale);
-  const capped = scores.div(softcap).tanh().mul(softcap);
-  const weights = F.softmax(mask === null ? capped : capped.add(mask), -1);
-  return [joinHeads(weights.matmul(allValues)), key, value];
+  const weights = weightsOf(call, query.matmul(k.transpose(2, 3)).mul(scale), mask);
+  return [joinHeads(weights.matmul(v)), allKeys, allValues];
 }
 
 /** Operators with several outputs. */

@@ -8,13 +8,14 @@ import type { ListOperatorTable, OperatorTable } from '../registry.js';
 import { range } from './like.js';
 import { anglesAt, rotate } from './rotary.js';
 
-/** A product of which operands may be transposed; the result scaled. */
+/** A product of which operands may be transposed, also their first dimension with the batch; the result scaled. */
 function fusedMatMul(call: NodeCall): Tensor {
-  const operand = (input: number, flag: string): Tensor => {
-    const x = call.tensor(input);
-    return call.flag(flag) && x.ndim > 1 ? x.transpose(-1, -2) : x;
+  const operand = (input: number, side: 'A' | 'B'): Tensor => {
+    let x = call.tensor(input);
+    if (call.flag(`transBatch${side}`) && x.ndim > 2) x = x.movedim(0, -2);
+    return call.flag(`trans${side}`) && x.ndim > 1 ? x.transpose(-1, -2) : x;
   };
-  const y = matmul(operand(0, 'transA'), operand(1, 'transB'));
+  const y = matmul(operand(0, 'A'), operand(1, 'B'));
   const alpha = call.float('alpha', 1);
   return alpha === 1 ? y : y.mul(alpha);
 }
@@ -103,18 +104,23 @@ export const contribs: OperatorTable = {
   },
 };
 
-/** The norm of x over its last dimension. */
-function norm(
-  x: Tensor,
-  weight: Tensor,
-  bias: Tensor | null,
-  eps: number,
-  isSimple: boolean,
-): Tensor {
+/** The norm of x over its last dimension, by root mean square or with the mean taken off. */
+function norm(x: Tensor, weight: Tensor, bias: Tensor | null, eps: number, isSimple: boolean) {
   const shape = [x.shape.at(-1)!];
   return isSimple
     ? F.rmsNorm(x, shape, { weight, eps })
     : F.layerNorm(x, shape, { weight, bias, eps });
+}
+
+/** The norm over all dimensions from an axis on, and the inverse of the root mean square. */
+function simplifiedNorm(call: NodeCall): Tensor[] {
+  const [x, weight] = [call.tensor(0), call.tensor(1)];
+  const axis = call.dim(call.int('axis', -1), x.ndim);
+  const eps = call.float('epsilon', 1e-5);
+  const y = F.rmsNorm(x, x.shape.slice(axis), { weight, eps });
+  if (!call.wants(1)) return [y];
+  const dims = range(x.ndim - axis).map((i) => axis + i);
+  return [y, x.to('float32').square().mean(dims, { keepdim: true }).add(eps).rsqrt()];
 }
 
 /** The norm of a sum, and the sum as the fourth output. */
@@ -123,7 +129,7 @@ function skipNorm(isSimple: boolean) {
     const [x, skip, weight] = [call.tensor(0), call.tensor(1), call.tensor(2)];
     const [beta, bias] = isSimple ? [null, call.optional(3)] : [call.optional(3), call.optional(4)];
     const sum = bias === null ? x.add(skip) : x.add(skip).add(bias);
-    return [norm(sum, weight, beta, call.float('epsilon', 1e-5), isSimple), null, null, sum];
+    return [norm(sum, weight, beta, call.float('epsilon', 1e-12), isSimple), null, null, sum];
   };
 }
 
@@ -131,7 +137,5 @@ function skipNorm(isSimple: boolean) {
 export const contribLists: ListOperatorTable = {
   SkipLayerNormalization: skipNorm(false),
   SkipSimplifiedLayerNormalization: skipNorm(true),
-  SimplifiedLayerNormalization: (call) => [
-    norm(call.tensor(0), call.tensor(1), null, call.float('epsilon', 1e-5), true),
-  ],
+  SimplifiedLayerNormalization: simplifiedNorm,
 };

@@ -8,6 +8,7 @@ import { casts } from './cast.js';
 import { constants } from './constant.js';
 import { contribs, contribLists } from './contrib.js';
 import { contribAttention } from './contrib-attention.js';
+import { contribQuantized } from './contrib-quantized.js';
 import { controlLists } from './control.js';
 import { convolutions } from './conv.js';
 import { elementwise } from './elementwise.js';
@@ -76,7 +77,8 @@ for (const table of [
 addShapeOperators(hostShapes);
 addShapeOperators(hostArithmetic);
 
-addOperators('com.microsoft', contribs);
+addOperators('com.microsoft', { ...contribs, ...contribQuantized });
+addListOperators('com.microsoft', quantizationLists);
 addListOperators('com.microsoft', { ...contribLists, ...contribAttention });
 // Some exporters write the contrib norm in the standard domain.
 addListOperators('', { SimplifiedLayerNormalization: contribLists.SimplifiedLayerNormalization! });

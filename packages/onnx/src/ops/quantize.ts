@@ -40,7 +40,7 @@ function dequantize(call: NodeCall): Tensor {
 }
 
 /** The range of a tensor, zero included, as 256 steps. */
-function dynamicQuantize(call: NodeCall): Tensor[] {
+export function dynamicQuantize(call: NodeCall): Tensor[] {
   const x = call.tensor(0);
   const zero = full([], 0, { dtype: x.dtype, device: call.device });
   const [low, high] = [minimum(x.amin(), zero), maximum(x.amax(), zero)];

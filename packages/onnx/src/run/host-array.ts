@@ -7,6 +7,7 @@
 import { TesseraError } from '@tessera/shared';
 import { type DType, type DeviceType, type Tensor, fromTypedArray, keep } from '@tessera/tensor';
 import { numelOf, readNumbers } from '@tessera/tensor/internal';
+import { isUnwritten } from './writes.js';
 
 /** Host arrays with more elements are tensors instead. */
 export const HOST_LIMIT = 1024;
@@ -39,7 +40,8 @@ export class HostArray {
   /** The numbers as a tensor. @throws device-unavailable */
   toTensor(device: DeviceType): Tensor {
     const found = this.made.get(device);
-    if (found !== undefined) return found;
+    // A caller that was given it as an output may have written to it.
+    if (found !== undefined && isUnwritten(found)) return found;
     const tensor =
       this.make?.(device) ??
       fromTypedArray(Float64Array.from(this.data), this.shape, { dtype: this.dtype, device });
@@ -53,9 +55,14 @@ export class HostArray {
   }
 }
 
-/** A copy of a tensor that is on the CPU. */
+/** A copy of a tensor that is on the CPU. Of one that is being traced, this ends the graph. */
 export function hostCopy(tensor: Tensor): HostArray {
-  return new HostArray(tensor.dtype, [...tensor.shape], Array.from(readNumbers(tensor.detach())));
+  return readHost(tensor.detach());
+}
+
+/** A copy of a tensor that is on the CPU and has its values. */
+export function readHost(tensor: Tensor): HostArray {
+  return new HostArray(tensor.dtype, [...tensor.shape], Array.from(readNumbers(tensor)));
 }
 
 /** Whether a shape is small enough for the host. */

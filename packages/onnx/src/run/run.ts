@@ -185,9 +185,7 @@ export class Run {
         many = true;
       } else {
         const call = new NodeCall(node, inputs, attributes, this, scope);
-        const onHost = inputs.every((value) => value === null || value instanceof HostArray)
-          ? findShapeOperator(node)?.(call)
-          : undefined;
+        const onHost = findShapeOperator(node, inputs)?.(call);
         if (onHost !== undefined && onHost !== null) {
           results = onHost;
           many = Array.isArray(onHost);

@@ -24,9 +24,12 @@ import {
 const FLOAT = 1;
 const INT64 = 7;
 
-/** Attributes by name: numbers that are whole are integers. */
+/** Attributes by name: numbers that are whole are integers, unless they are given as `{ float }`. */
 export type Attributes = Readonly<
-  Record<string, number | readonly number[] | string | TensorProto | GraphProto>
+  Record<
+    string,
+    number | { readonly float: number } | readonly number[] | string | TensorProto | GraphProto
+  >
 >;
 
 /** A node: operator, inputs, outputs, attributes. */
@@ -52,8 +55,14 @@ function attribute(key: string, value: Attributes[string]): AttributeProto {
       : create(AttributeProtoSchema, { ...base, type: Kind.FLOAT, f: value });
   if (Array.isArray(value))
     return create(AttributeProtoSchema, { ...base, type: Kind.INTS, ints: value.map(BigInt) });
-  return 'dims' in value
-    ? create(AttributeProtoSchema, { ...base, type: Kind.TENSOR, t: value })
+  if ('float' in (value as object))
+    return create(AttributeProtoSchema, {
+      ...base,
+      type: Kind.FLOAT,
+      f: (value as { float: number }).float,
+    });
+  return 'dims' in (value as object)
+    ? create(AttributeProtoSchema, { ...base, type: Kind.TENSOR, t: value as TensorProto })
     : create(AttributeProtoSchema, { ...base, type: Kind.GRAPH, g: value as GraphProto });
 }
 
@@ -85,8 +94,12 @@ export function ints(
   });
 }
 
-/** A declared float value; dimensions are numbers or names. */
-export function value(called: string, shape: readonly (number | string)[]): ValueInfoProto {
+/** A declared value, by default of floats; dimensions are numbers or names. */
+export function value(
+  called: string,
+  shape: readonly (number | string)[],
+  elemType: number = FLOAT,
+): ValueInfoProto {
   const dim = shape.map((size) =>
     create(TensorShapeProto_DimensionSchema, {
       value:
@@ -101,7 +114,7 @@ export function value(called: string, shape: readonly (number | string)[]): Valu
       value: {
         case: 'tensorType',
         value: create(TypeProto_TensorSchema, {
-          elemType: FLOAT,
+          elemType,
           shape: create(TensorShapeProtoSchema, { dim }),
         }),
       },
@@ -138,12 +151,15 @@ export function graph({ nodes, inputs, outputs, initializers = [] }: GraphSpec):
 }
 
 /** The bytes of a model. */
-export function model(spec: GraphSpec, opset = 17): Uint8Array {
+export function model(spec: GraphSpec, opset = 17, domains: readonly string[] = []): Uint8Array {
   return toBinary(
     ModelProtoSchema,
     create(ModelProtoSchema, {
       irVersion: 8n,
-      opsetImport: [create(OperatorSetIdProtoSchema, { domain: '', version: BigInt(opset) })],
+      opsetImport: [
+        create(OperatorSetIdProtoSchema, { domain: '', version: BigInt(opset) }),
+        ...domains.map((domain) => create(OperatorSetIdProtoSchema, { domain, version: 1n })),
+      ],
       graph: graph(spec),
     }),
   );

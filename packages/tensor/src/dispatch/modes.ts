@@ -66,6 +66,8 @@ export interface PreDispatchMode {
    * the reads that come before a write.
    */
   onAccess?(storage: Storage, writes: boolean): void;
+  /** Why a mode has something to do before memory is read, or written; null if it has not. */
+  dueBefore?(storage: Storage, writes: boolean): object | null;
 }
 
 /** The active stacks. Read by the dispatcher on every op, hence one plain object. */

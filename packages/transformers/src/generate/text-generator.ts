@@ -24,6 +24,7 @@ import { type GenerateOptions, type SamplingOptions, checkGenerateOptions } from
 import { pickToken } from './pick-token.js';
 import { type Prompts, padLeft, promptsOf } from './prompts.js';
 import { Texts } from './texts.js';
+import { type WeightMark, sameWeights, weightMarks } from './weight-marks.js';
 
 /** Sizes of a generator. */
 export interface TextGeneratorOptions {
@@ -63,6 +64,8 @@ export class TextGenerator {
   private readonly compiles: boolean;
   /** What lies in the cache, for a batch of one: prompts that begin with it skip it. */
   private inCache: number[] = [];
+  /** The weights that computed it. */
+  private weights: WeightMark[] = [];
   private busy = false;
 
   /** @throws invalid-argument */
@@ -186,6 +189,8 @@ export class TextGenerator {
     const padded = padLeft(rows, filler);
     const length = padded[0]!.length;
     const known = this.shared(rows);
+    // Until the prompt is in whole, nothing can be said of the cache.
+    this.inCache = [];
     return noGrad(() => {
       const missing = rows.map((row) => length - row.length);
       const room = state.real.size(1);
@@ -217,6 +222,9 @@ export class TextGenerator {
   private shared(rows: readonly (readonly number[])[]): number {
     if (this.batch > 1) return 0;
     const [row] = rows as [readonly number[]];
+    const weights = weightMarks(this.model);
+    if (!sameWeights(weights, this.weights)) this.inCache = [];
+    this.weights = weights;
     let count = 0;
     while (
       count < this.inCache.length &&

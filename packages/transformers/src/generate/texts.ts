@@ -35,12 +35,15 @@ export class Texts {
     });
   }
 
-  /** A stop string may end in the middle of a token: it is looked for in the text of the last tokens. */
+  /**
+   * A stop string may end in the middle of a token: it is looked for in the text of the last tokens. A token may be as
+   * little as one byte, and a character (UTF-16 unit) up to three of them; those before it may be half a character.
+   */
   private hasStopString(answer: readonly number[]): boolean {
     const { stopStrings = [], decode } = this.options;
     if (stopStrings.length === 0 || decode === undefined) return false;
     const longest = Math.max(...stopStrings.map((text) => text.length));
-    const tail = decode(answer.slice(-longest - 8));
+    const tail = decode(answer.slice(-4 * longest - 8));
     return stopStrings.some((text) => tail.includes(text));
   }
 }

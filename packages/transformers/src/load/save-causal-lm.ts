@@ -35,7 +35,7 @@ export async function saveCausalLM(
   const files = nodeBuiltin<NodeFiles>('node:fs/promises');
   if (files === null)
     throw new TesseraError('invalid-argument', 'There is no file system here to save a model to.', {
-      hints: ['Make the bytes with saveSafetensors(model.stateDict()) instead.'],
+      hints: ['Make the bytes with serializeSafetensors(model.stateDict()) instead.'],
     });
   const json = JsonConfig.of(config);
   const family = familyOf(json);
