@@ -25,20 +25,20 @@ export { REDUCE_RESULTS, verifyKernel } from './ir/verify.js';
 export { interpretKernel, type BufferData, type ExternRunner } from './ir/interpret.js';
 
 export { functionProgram } from './schedule/functions/function-table.js';
-export { CONSTANTS } from './schedule/functions/constants.js';
-export { EXPONENTIALS } from './schedule/functions/exponentials.js';
-export { HYPERBOLIC } from './schedule/functions/hyperbolic.js';
-export { LOGARITHMS } from './schedule/functions/logarithms.js';
 export { SCALAR_FUNCTIONS } from './schedule/functions/scalar-functions.js';
+export { SCALAR_FUNCTIONS_64 } from './schedule/functions/scalar-functions-64.js';
 export { printProgram } from './schedule/functions/print-program.js';
 export { runFunction } from './schedule/functions/run-function.js';
-export type {
-  FunctionRow,
-  FunctionTable,
-  FunctionTarget,
-  ScalarExpr,
-  ScalarProgram,
-  ScalarStatement,
+export {
+  type FunctionRow,
+  type FunctionTable,
+  type FunctionTarget,
+  HOST_FUNCTIONS,
+  type HostFunction,
+  type ScalarExpr,
+  type ScalarProgram,
+  type ScalarStatement,
+  type ScalarType,
 } from './schedule/functions/program.js';
 export type { TargetDescription } from './schedule/target-description.js';
 export {
