@@ -178,8 +178,22 @@ class ScalarEmitter {
         return type === value.type ? value : plain(`${type}.reinterpret_${value.type}`, value);
       }
       case 'call':
-        return call(scalarFunction(expr.callee), ...expr.args.map((arg) => this.#value(arg)));
+        return this.#call(
+          expr.callee,
+          expr.args.map((arg) => this.#value(arg)),
+        );
     }
+  }
+
+  /** A straight program stands in place, because engines may not inline calls; another one is called. */
+  #call(callee: string, args: readonly Code<ValType>[]): Code<ValType> {
+    const { params, body } = functionProgram(callee, WASM);
+    const isStraight = body.every(({ kind }) => kind === 'let' || kind === 'return');
+    if (!isStraight) return call(scalarFunction(callee), ...args);
+    const inside = new ScalarEmitter(this.f);
+    params.forEach(({ name }, i) => inside.#names.set(name, this.f.let(name, args[i]!)));
+    inside.block(body.slice(0, -1));
+    return inside.#value((body.at(-1) as Extract<ScalarStatement, { kind: 'return' }>).value);
   }
 
   /** An element of a small table, chosen by comparing. */
@@ -209,11 +223,14 @@ class ScalarEmitter {
   /** A division that wraps where it would trap. */
   #divide(a: Code<ValType>, b: Code<ValType>): Code<ValType> {
     const { type } = a;
-    const [x, y] = [this.f.let('dividend', a), this.f.let('divisor', b)];
-    const isMinusOne = (): Code<'i32'> => plain(`${type}.eq`, y, integer(type, -1)) as Code<'i32'>;
-    const safe = select<ValType>(integer(type, 1), y, isMinusOne());
-    const negated = plain(`${type}.sub`, integer(type, 0), x);
-    return select<ValType>(negated, plain(`${type}.div_s`, x, safe), isMinusOne());
+    const { f } = this;
+    const [x, y, quotient] = [f.let('dividend', a), f.let('divisor', b), f.local(type, 'quotient')];
+    f.if(
+      plain(`${type}.eq`, y, integer(type, -1)) as Code<'i32'>,
+      () => f.set(quotient, plain(`${type}.sub`, integer(type, 0), x)),
+      () => f.set(quotient, plain(`${type}.div_s`, x, y)),
+    );
+    return quotient;
   }
 
   #builtin({ name, args, type }: Typed<'builtin'>): Code<ValType> {

@@ -47,7 +47,10 @@ export const DOUBLE_SIGNS: FunctionTable = signRows('f64');
 /** See the file header. */
 export const SPECIAL_VALUES: FunctionTable = {
   is_nan: {
-    text: `fn is_nan(x: f32) -> bool {
+    text: ({ ieee }) =>
+      ieee
+        ? 'fn is_nan(x: f32) -> bool { return x != x; }'
+        : `fn is_nan(x: f32) -> bool {
   return (bitcast<u32>(x) & 0x7fffffffu) > 0x7f800000u;
 }`,
   },
