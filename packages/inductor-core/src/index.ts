@@ -20,6 +20,7 @@ export { EXPENSIVE_OPS, PREDICATES, SCALAR_ARITY } from './ir/scalar-ops.js';
 export { indexOf, indexSymbols, indexValues, operands, postorder, stmtRoots } from './ir/walk.js';
 export { type IndexDivision, printIndex, printKernel, shortDtype } from './ir/print.js';
 export { type PointwiseBody, pointwiseBody } from './ir/pointwise-body.js';
+export { valueError } from '@tessera/tensor/internal';
 export { type KernelChecks, checksOf } from './ir/kernel-checks.js';
 export { REDUCE_RESULTS, verifyKernel } from './ir/verify.js';
 export { interpretKernel, type BufferData, type ExternRunner } from './ir/interpret.js';
@@ -40,7 +41,7 @@ export {
   type ScalarStatement,
   type ScalarType,
 } from './schedule/functions/program.js';
-export type { TargetDescription } from './schedule/target-description.js';
+export { REFERENCE_TARGET, type TargetDescription } from './schedule/target-description.js';
 export {
   type Assignments,
   mustSettle,
