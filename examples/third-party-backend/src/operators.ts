@@ -3,7 +3,7 @@
  *
  * Values of int64 are bigints, bools are 0 and 1, all others numbers in the range of their type.
  */
-import * as core from '@tessera/inductor-core';
+import type * as core from '@tessera/inductor-core';
 import { type Functions, rounded } from './functions.js';
 
 type DType = core.Expr['dtype'];
