@@ -2,6 +2,7 @@
  * @file The backend passes the conformance suite that testkit publishes, and its kernels are JavaScript.
  */
 import { compile, kernelBackend, registerKernelBackend } from '@tessera/compile';
+import type { Executable, KernelBackend } from '@tessera/inductor-core';
 import { type Tensor, randn } from '@tessera/tensor';
 import {
   assertClose,
@@ -23,11 +24,25 @@ describe('javascript backend', () => {
     expect(notApplicable.flatMap(({ missing }) => missing)).toEqual(['float16', 'bfloat16']);
   });
 
+  it('leaves no kernel to the interpreter', async () => {
+    const languages = new Set<string>();
+    const watched: KernelBackend = {
+      ...javascriptBackend,
+      load(plan) {
+        const executable = javascriptBackend.load(plan) as Executable;
+        for (const { language } of executable.sources) languages.add(language);
+        return executable;
+      },
+    };
+    expect((await runBackendConformance(watched)).failed).toEqual([]);
+    expect([...languages]).toEqual(['javascript']);
+  });
+
   it('registers itself; a fused kernel is one loop of JavaScript', async () => {
     const before = kernelBackend('cpu');
     register();
     try {
-      const f = (x: Tensor, y: Tensor) => x.mul(2).add(y).tanh();
+      const f = (x: Tensor, y: Tensor) => x.mul(2).add(y).relu();
       const inputs = [randn([3, 4]), randn([4])] as const;
       const { result, compiled } = await runAndGetCode(() => compile(f)(...inputs));
       assertClose(result, f(...inputs));
@@ -37,13 +52,14 @@ describe('javascript backend', () => {
             "for (let i0 = 0; i0 < 3; i0++)
         for (let i1 = 0; i1 < 4; i1++)
         {
+        {
         const v0 = in0[4*i0 + i1];
-        const v1 = 2;
-        const v2 = Math.fround(v0 * v1);
-        const v3 = in1[i1];
-        const v4 = Math.fround(v2 + v3);
-        const v5 = Math.fround(Math.tanh(v4));
-        out0[4*i0 + i1] = v5;
+        const v1 = Math.fround(v0 * 2);
+        const v2 = in1[i1];
+        const v3 = Math.fround(v1 + v2);
+        const v4 = Math.max(v3, 0);
+        out0[4*i0 + i1] = v4;
+        }
         }",
           ],
         ]

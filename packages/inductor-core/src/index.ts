@@ -20,27 +20,28 @@ export { EXPENSIVE_OPS, PREDICATES, SCALAR_ARITY } from './ir/scalar-ops.js';
 export { indexOf, indexSymbols, indexValues, operands, postorder, stmtRoots } from './ir/walk.js';
 export { type IndexDivision, printIndex, printKernel, shortDtype } from './ir/print.js';
 export { type PointwiseBody, pointwiseBody } from './ir/pointwise-body.js';
+export { valueError } from '@tessera/tensor/internal';
 export { type KernelChecks, checksOf } from './ir/kernel-checks.js';
 export { REDUCE_RESULTS, verifyKernel } from './ir/verify.js';
 export { interpretKernel, type BufferData, type ExternRunner } from './ir/interpret.js';
 
 export { functionProgram } from './schedule/functions/function-table.js';
-export { CONSTANTS } from './schedule/functions/constants.js';
-export { EXPONENTIALS } from './schedule/functions/exponentials.js';
-export { HYPERBOLIC } from './schedule/functions/hyperbolic.js';
-export { LOGARITHMS } from './schedule/functions/logarithms.js';
 export { SCALAR_FUNCTIONS } from './schedule/functions/scalar-functions.js';
+export { SCALAR_FUNCTIONS_64 } from './schedule/functions/scalar-functions-64.js';
 export { printProgram } from './schedule/functions/print-program.js';
 export { runFunction } from './schedule/functions/run-function.js';
-export type {
-  FunctionRow,
-  FunctionTable,
-  FunctionTarget,
-  ScalarExpr,
-  ScalarProgram,
-  ScalarStatement,
+export {
+  type FunctionRow,
+  type FunctionTable,
+  type FunctionTarget,
+  HOST_FUNCTIONS,
+  type HostFunction,
+  type ScalarExpr,
+  type ScalarProgram,
+  type ScalarStatement,
+  type ScalarType,
 } from './schedule/functions/program.js';
-export type { TargetDescription } from './schedule/target-description.js';
+export { REFERENCE_TARGET, type TargetDescription } from './schedule/target-description.js';
 export {
   type Assignments,
   mustSettle,

@@ -8,17 +8,21 @@ import { describe, expect, it } from 'vitest';
 import { philoxNormal, philoxUniform } from '@tessera/tensor/internal';
 import { erf, evalScalar, roundToHalf } from '../src/ir/scalar-eval.js';
 import type { ScalarOp } from '../src/ir/expr.js';
+import { SCALAR_ARITY } from '../src/ir/scalar-ops.js';
 import { functionProgram } from '../src/schedule/functions/function-table.js';
 import { SCALAR_FUNCTIONS } from '../src/schedule/functions/scalar-functions.js';
+import { SCALAR_FUNCTIONS_64 } from '../src/schedule/functions/scalar-functions-64.js';
 import { parseProgram } from '../src/schedule/functions/parse-program.js';
 import { printProgram } from '../src/schedule/functions/print-program.js';
 import type { FunctionTarget } from '../src/schedule/functions/program.js';
 import { runFunction } from '../src/schedule/functions/run-function.js';
 
-const TARGETS: readonly FunctionTarget[] = [true, false].map((ieee) => ({
-  ieee,
-  functions: SCALAR_FUNCTIONS,
-}));
+const TARGETS: readonly FunctionTarget[] = [
+  { ieee: true, functions: SCALAR_FUNCTIONS },
+  { ieee: false, functions: SCALAR_FUNCTIONS },
+];
+/** Such as WebAssembly. */
+const WIDE: FunctionTarget = { ieee: true, functions: SCALAR_FUNCTIONS_64 };
 
 const view = new DataView(new ArrayBuffer(4));
 function fromBits(pattern: number): number {
@@ -101,9 +105,16 @@ function isIrrelevant(name: string, y: number, exact: number): boolean {
   return (name === 'sigmoid' || name === 'atan2') && Math.abs(exact) < 2 ** -126;
 }
 
-describe.each(TARGETS)('scalar functions, IEEE $ieee', (target) => {
+const ALL = [
+  { target: TARGETS[0]!, on: 'IEEE arithmetic' },
+  { target: TARGETS[1]!, on: 'arithmetic that knows no NaN' },
+  { target: WIDE, on: 'arithmetic of 64 bits too' },
+];
+
+describe.each(ALL)('scalar functions on $on', ({ target }) => {
   for (const [name, reference] of Object.entries(REFERENCES)) {
-    const bound = SCALAR_FUNCTIONS[name]!.ulp ?? 0;
+    if (target.functions[name] === undefined) continue;
+    const bound = target.functions[name].ulp ?? 0;
     it(`${name} is within ${bound} ulp over all of f32`, () => {
       const unary = functionProgram(name, target).params.length === 1;
       const x = samples(unary ? 1_500_007 : 8_000_009, unary ? 2000 : 500);
@@ -138,6 +149,41 @@ describe.each(TARGETS)('scalar functions, IEEE $ieee', (target) => {
   });
 });
 
+describe('functions of 64 bits', () => {
+  const run = (name: string, ...args: number[]): number => runFunction(name, args, WIDE);
+  const values = [0, -0, 1, -1, 0.3, -2.75, 1e-310, -5e300, Infinity, -Infinity, NaN, 1.1, 7, -7.5];
+
+  it('are those of the IR on float64', () => {
+    const unary = Object.keys(WIDE.functions).filter((name) => name.endsWith('_f64'));
+    expect(unary).toHaveLength(26);
+    for (const name of unary) {
+      const op = name.slice(0, -4) as ScalarOp;
+      for (const a of values) {
+        for (const b of values) {
+          if (op === 'copysign' && Number.isNaN(b)) continue;
+          const exact = evalScalar(op, 'float64', 'float64', a, b, 0);
+          const got = run(name, ...[a, b].slice(0, SCALAR_ARITY[op]));
+          const what = `${name}(${a}, ${b}) = ${got}, not ${exact}`;
+          if (op === 'erf' && !Number.isNaN(a)) expect(got, what).toBeCloseTo(exact, 14);
+          else expect(Object.is(got + 0, exact + 0), what).toBe(true);
+        }
+      }
+    }
+  });
+
+  it('divide, shift and raise integers as the IR does', () => {
+    for (const name of ['floordiv', 'truncdiv', 'fmod', 'remainder', 'pow', 'gcd', 'shl', 'shr']) {
+      for (const a of [7, -7, 0, 1, -1, 2 ** 40 + 3, -(2 ** 40)]) {
+        for (const b of [2, -2, 0, 1, -1, 3, 70]) {
+          const exact = evalScalar(name as ScalarOp, 'int64', 'int64', a, b, 0);
+          if (Math.abs(exact) > 2 ** 53) continue;
+          expect(run(`${name}_long`, a, b) + 0, `${name}(${a}, ${b})`).toBe(exact + 0);
+        }
+      }
+    }
+  });
+});
+
 describe('random numbers', () => {
   it('are those of eager tensors', () => {
     for (let i = 0; i < 500; i++) {
@@ -152,8 +198,8 @@ describe('random numbers', () => {
 
 describe('programs', () => {
   it('print as they are read', () => {
-    for (const target of TARGETS) {
-      for (const name of Object.keys(SCALAR_FUNCTIONS)) {
+    for (const target of [...TARGETS, WIDE]) {
+      for (const name of Object.keys(target.functions)) {
         const text = printProgram(functionProgram(name, target));
         const again = parseProgram(text, (callee) => functionProgram(callee, target).result);
         expect(printProgram(again)).toBe(text);

@@ -1,14 +1,11 @@
 /**
  * @file Operations on integers and bools. Division, powers and shifts by variable amounts have no vector
- * instructions and go lane by lane; constant powers of two become shifts and masks.
+ * instructions and are functions of inductor-core's table; constant powers of two become shifts and masks.
  */
-import type { Expr } from '@tessera/inductor-core';
-import { call, lane, op } from '../emit/code.js';
-import type { Code } from '../emit/types.js';
-import { binary, eachLane, unary, type Operator, type Operators } from './operator.js';
-import { integerFunction, type IntegerFunction } from './scalar-functions.js';
+import type { Expr, ScalarOp } from '@tessera/inductor-core';
+import { binary, unary, type Operator, type Operators } from './operator.js';
+import { tableOperators } from './table-operators.js';
 import type { Value } from './value.js';
-import type { Reg } from './vector-builder.js';
 
 /** Number of places to shift for a constant power of two, else -1. */
 function powerOfTwo(expr: Expr | undefined): number {
@@ -17,41 +14,36 @@ function powerOfTwo(expr: Expr | undefined): number {
   return Number.isInteger(places) ? places : -1;
 }
 
-const integerOperator =
-  (kind: 'i32' | 'i64', name: IntegerFunction): Operator =>
+/** Functions of the table, which divide, multiply or shift by the values of elements. */
+const FUNCTIONS = [
+  'floordiv',
+  'truncdiv',
+  'remainder',
+  'fmod',
+  'pow',
+  'gcd',
+  'shl',
+  'shr',
+] as const satisfies readonly ScalarOp[];
+
+/** What a division or shift by a constant takes one instruction for; others are functions of the table. */
+const byConstant =
+  (kind: 'i32' | 'i64', name: ScalarOp, general: Operator): Operator =>
   (vb, args, expr) => {
-    const [a] = args as [Value];
+    const { regs } = args[0] as Value;
     const shape = kind === 'i32' ? 'i32x4' : 'i64x2';
     const second = expr.args[1];
     const places = powerOfTwo(second);
     const width = kind === 'i32' ? 32 : 64;
-    if (name === 'floordiv' && places >= 0) return vb.shift(`${shape}.shr_s`, a.regs, places);
+    if (name === 'floordiv' && places >= 0) return vb.shift(`${shape}.shr_s`, regs, places);
     if (name === 'remainder' && places >= 0 && places < 31) {
-      return vb.bin(
-        'v128.and',
-        a.regs,
-        kind === 'i32' ? vb.i32(2 ** places - 1) : vb.i64(BigInt(2 ** places - 1)),
-      );
+      const mask = kind === 'i32' ? vb.i32(2 ** places - 1) : vb.i64(BigInt(2 ** places - 1));
+      return vb.bin('v128.and', regs, mask);
     }
-    if (
-      (name === 'shl' || name === 'shr') &&
-      second?.kind === 'const' &&
-      second.value >= 0 &&
-      second.value < width
-    ) {
-      return vb.shift(`${shape}.${name === 'shl' ? 'shl' : 'shr_s'}`, a.regs, second.value);
-    }
-    const callee = integerFunction(name);
-    if (kind === 'i64') {
-      return eachLane(vb, kind, args, (k, x, y) =>
-        call(callee, lane('i64x2.extract_lane', k, x), lane('i64x2.extract_lane', k, y)),
-      );
-    }
-    const extended = (reg: Reg, k: number): Code<'i64'> =>
-      op('i64.extend_i32_s', lane('i32x4.extract_lane', k, reg));
-    return eachLane(vb, kind, args, (k, x, y) =>
-      op('i32.wrap_i64', call(callee, extended(x, k), extended(y, k))),
-    );
+    const isShift = name === 'shl' || name === 'shr';
+    if (isShift && second?.kind === 'const' && second.value >= 0 && second.value < width)
+      return vb.shift(`${shape}.${name === 'shl' ? 'shl' : 'shr_s'}`, regs, second.value);
+    return general(vb, args, expr);
   };
 
 const identity: Operator = (_vb, [a]) => (a as Value).regs;
@@ -66,16 +58,7 @@ export function integerOperators(kind: 'i32' | 'i64'): Operators {
       const [x, y] = [(a as Value).regs, (b as Value).regs];
       return vb.select(vb.bin(`${shape}.${name}`, x, y), x, y);
     };
-  const slow: IntegerFunction[] = [
-    'floordiv',
-    'truncdiv',
-    'remainder',
-    'fmod',
-    'pow',
-    'gcd',
-    'shl',
-    'shr',
-  ];
+  const functions = Object.entries(tableOperators(FUNCTIONS, kind === 'i32' ? '_int' : '_long'));
   return {
     add: binary(`${shape}.add`),
     sub: binary(`${shape}.sub`),
@@ -107,7 +90,9 @@ export function integerOperators(kind: 'i32' | 'i64'): Operators {
     or: binary('v128.or'),
     xor: binary('v128.xor'),
     not: unary('v128.not'),
-    ...Object.fromEntries(slow.map((name) => [name, integerOperator(kind, name)])),
+    ...Object.fromEntries(
+      functions.map(([name, general]) => [name, byConstant(kind, name as ScalarOp, general)]),
+    ),
   };
 }
 

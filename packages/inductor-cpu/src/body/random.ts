@@ -4,8 +4,7 @@
  * The counter of element `index` is [index, 0, offset, 0] and the key [seed, 0]; see philox.ts of
  * @tessera/tensor, which this repeats bit for bit (uniform) and up to rounding of log and cos (normal).
  */
-import { emitFunction } from '../math/emit-program.js';
-import { callWide } from '../math/wide-functions.js';
+import { emitFunction } from '../math/vector-program.js';
 import type { Regs, VectorBuilder } from './vector-builder.js';
 
 const M0 = 0xd2511f53;
@@ -62,8 +61,11 @@ export function emitRandom(
   if (distribution === 'uniform') return fraction(vb, word0, 0);
   const radius = vb.un(
     'f32x4.sqrt',
-    vb.mul(emitFunction(vb, 'log', fraction(vb, word0, 1)), vb.f32(-2)),
+    vb.mul(emitFunction(vb, 'log', [fraction(vb, word0, 1)]), vb.f32(-2)),
   );
   // The angle's rounding to f32 costs 2⁻²⁵ · 2π, which is below the error that f32 results have anyway.
-  return vb.mul(radius, callWide(vb, 'cos', vb.mul(fraction(vb, word1, 0), vb.f32(2 * Math.PI))));
+  return vb.mul(
+    radius,
+    emitFunction(vb, 'cos', [vb.mul(fraction(vb, word1, 0), vb.f32(2 * Math.PI))]),
+  );
 }

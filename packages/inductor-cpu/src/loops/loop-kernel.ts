@@ -23,7 +23,7 @@ import type { CodeOptions } from '../body/vector-builder.js';
 import type { Local } from '../emit/types.js';
 import { WasmFunction } from '../emit/wasm-function.js';
 import type { WasmKernel } from '../wasm-kernel.js';
-import { emitExpNonPositive } from '../math/exponential.js';
+import { emitFunction } from '../math/vector-program.js';
 import { LoopNest } from './loop-nest.js';
 import { chooseShape, indicesOf, loopVars, type LoopShape } from './loop-shape.js';
 import { passesOf, type Pass } from './passes.js';
@@ -240,7 +240,7 @@ class LoopGenerator {
       return () => {
         const x = body.value(expr.args[0] as NonNullable<(typeof expr.args)[0]>);
         body.vb.hint = 'exp';
-        return { ...x, regs: emitExpNonPositive(body.vb, x.regs) };
+        return { ...x, regs: emitFunction(body.vb, 'exp_non_positive', [x.regs]) };
       };
     };
     body.onValue = (expr, value) => this.#cache?.keep(expr, value, this.#pass);

@@ -7,7 +7,7 @@ import { constantRegs } from '../body/leaf-values.js';
 import { applyOperator } from '../body/operators.js';
 import type { Value } from '../body/value.js';
 import type { VectorBuilder } from '../body/vector-builder.js';
-import { emitExpNonPositive } from '../math/exponential.js';
+import { emitFunction } from '../math/vector-program.js';
 
 type OpExpr = Extract<Expr, { kind: 'op' }>;
 
@@ -56,7 +56,7 @@ export function reductionValues(
     }
     const args = op.args.map(value);
     if (isOp(op, 'exp') && decays === true && args[0]!.kind === 'f32')
-      return { ...args[0]!, regs: emitExpNonPositive(vb, args[0]!.regs) };
+      return { ...args[0]!, regs: emitFunction(vb, 'exp_non_positive', [args[0]!.regs]) };
     return applyOperator(vb, op, args);
   };
   return roots.map(value);

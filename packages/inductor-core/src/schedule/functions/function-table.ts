@@ -29,7 +29,7 @@ export function functionProgram(name: string, target: FunctionTarget): ScalarPro
     const resultOf = (callee: string): ScalarType =>
       /-> (\w+)/.exec(textOf(callee, target))![1] as ScalarType;
     const parsed = parseProgram(textOf(name, target), resultOf);
-    program = { ...parsed, rare: target.functions[name]!.rare === true };
+    program = { ...parsed, called: target.functions[name]!.called === true };
     known.set(name, program);
   }
   return program;

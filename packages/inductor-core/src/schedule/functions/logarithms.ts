@@ -67,7 +67,7 @@ export const LOGARITHMS: FunctionTable = {
   },
   /** The logarithm of anything: the square root gives what it gives for infinity, NaN and negative numbers. */
   log_any: {
-    rare: true,
+    called: true,
     text: `fn log_any(x: f32) -> f32 {
   let small = x < 1.1754943508222875e-38;
   let offset = @log_offset(select(x, x * 33554432.0, small));

@@ -3,7 +3,8 @@
  *
  * It is the common part of C and WGSL: `let`, `var`, assignments, `if`, `while`, `return`; `@name(…)` calls another
  * function of the table, `f32(x)` converts, `bitcast<u32>(x)` keeps bits, and `poly(x, c0, c1, …)` stands for
- * c0 + x·(c1 + x·…). A number with a dot or an exponent is f32, one with `u` u32, another i32.
+ * c0 + x·(c1 + x·…). A number with a dot or an exponent is f32, one with `u` u32, another i32; beside a 64-bit operand
+ * it is f64 or i64.
  */
 import type {
   BinaryOperator,
@@ -36,7 +37,8 @@ const PRECEDENCE: Readonly<Record<string, number>> = {
   '%': 10,
 };
 const COMPARISONS = new Set(['==', '!=', '<', '<=', '>', '>=']);
-const TYPES: ReadonlySet<string> = new Set(['bool', 'i32', 'u32', 'f32']);
+const SHIFTS = new Set(['<<', '>>']);
+const TYPES: ReadonlySet<string> = new Set(['bool', 'i32', 'u32', 'i64', 'f32', 'f64']);
 
 /** Result types of the functions that a program calls, by name. */
 export type ResultTypes = (name: string) => ScalarType;
@@ -68,7 +70,7 @@ class Parser {
     const result = reader.take() as ScalarType;
     const body = this.#block();
     const uniform = this.#uniform && result !== 'pair';
-    return { name, params, result, uniform, rare: false, body };
+    return { name, params, result, uniform, called: false, body };
   }
 
   #block(): ScalarStatement[] {
@@ -119,7 +121,7 @@ class Parser {
     const operator = reader.take();
     const right = this.#expr();
     const old: ScalarExpr = { kind: 'name', type: this.#names.get(word)!, name: word };
-    const value = operator === '=' ? right : binary(operator.slice(0, -1), old, right);
+    const value = operator === '=' ? beside(old, right) : binary(operator.slice(0, -1), old, right);
     return this.#ended({ kind: 'set', name: word, value });
   }
 
@@ -179,9 +181,9 @@ class Parser {
       const callee = word.slice(1);
       return { kind: 'call', type: this.resultOf(callee), callee, args };
     }
-    if (TYPES.has(word)) return { kind: 'convert', type: word as ScalarType, arg: args[0]! };
+    if (TYPES.has(word)) return conversion(word as ScalarType, args[0]!);
     if (word === 'poly') return poly(args);
-    return { kind: 'builtin', type: builtinType(word, args), name: word as Builtin, args };
+    return builtin(word as Builtin, args);
   }
 
   #args(): ScalarExpr[] {
@@ -201,13 +203,30 @@ function number(word: string): ScalarExpr {
   return { kind: 'number', type, value: Number(word.replace(/u$/, '')), text: word };
 }
 
-function binary(word: string, left: ScalarExpr, right: ScalarExpr): ScalarExpr {
+/** A number as the operand that stands with it is: in 64 bits if that is. */
+function beside(other: ScalarExpr, expr: ScalarExpr): ScalarExpr {
+  if (expr.kind !== 'number') return expr;
+  if (other.type === 'f64' && expr.type === 'f32') return { ...expr, type: 'f64' };
+  return other.type === 'i64' && expr.type === 'i32' ? { ...expr, type: 'i64' } : expr;
+}
+
+function binary(word: string, a: ScalarExpr, b: ScalarExpr): ScalarExpr {
   const op = (word === '&&' ? '&' : word === '||' ? '|' : word) as BinaryOperator;
+  const [left, right] = SHIFTS.has(op) ? [a, b] : [beside(b, a), beside(a, b)];
   return { kind: 'binary', type: COMPARISONS.has(op) ? 'bool' : left.type, op, left, right };
 }
 
-function builtinType(name: string, [first]: readonly ScalarExpr[]): ScalarType {
-  return name === 'pair' ? 'pair' : name === 'any' ? 'bool' : first!.type;
+function conversion(type: ScalarType, arg: ScalarExpr): ScalarExpr {
+  const folds =
+    arg.kind === 'number' && (type === arg.type || beside({ ...arg, type }, arg).type === type);
+  return folds ? { ...arg, type } : { kind: 'convert', type, arg };
+}
+
+function builtin(name: Builtin, given: readonly ScalarExpr[]): ScalarExpr {
+  const long = given.find(({ type }) => type === 'f64' || type === 'i64');
+  const args = long === undefined ? given : given.map((arg) => beside(long, arg));
+  const type = name === 'pair' ? 'pair' : name === 'any' ? 'bool' : args[0]!.type;
+  return { kind: 'builtin', type, name, args };
 }
 
 /** Horner's scheme: fewest operations. */

@@ -7,17 +7,6 @@ import type { FunctionTable } from './program.js';
 
 /** See the file header. */
 export const PHILOX: FunctionTable = {
-  /** High word of the unsigned 64-bit product. */
-  mul_high: {
-    text: `fn mul_high(a: u32, b: u32) -> u32 {
-  let al = a & 0xffffu;
-  let ah = a >> 16u;
-  let bl = b & 0xffffu;
-  let bh = b >> 16u;
-  let middle = ah * bl + ((al * bl) >> 16u);
-  return ah * bh + (middle >> 16u) + ((al * bh + (middle & 0xffffu)) >> 16u);
-}`,
-  },
   philox: {
     text: `fn philox(seed: u32, offset: u32, index: u32) -> pair {
   var c0 = index;

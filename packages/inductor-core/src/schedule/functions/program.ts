@@ -6,11 +6,38 @@
  * run element by element. Operators are C's; integers wrap, a shift is by less than the width.
  */
 
-/** Types of values. A `pair` is two u32; only programs that run element by element have it. */
-export type ScalarType = 'bool' | 'i32' | 'u32' | 'f32' | 'pair';
+/**
+ * Types of values. Only targets that compute in 64 bits have i64 and f64. A `pair` is two u32; only programs that run
+ * element by element have it.
+ */
+export type ScalarType = 'bool' | 'i32' | 'u32' | 'i64' | 'f32' | 'f64' | 'pair';
+
+/** Functions of f64 that the host has and that a program may call: those of JavaScript's `Math`. */
+export const HOST_FUNCTIONS = [
+  'acos',
+  'asin',
+  'atan',
+  'atan2',
+  'cos',
+  'cosh',
+  'exp',
+  'expm1',
+  'log',
+  'log1p',
+  'log2',
+  'pow',
+  'sin',
+  'sinh',
+  'tan',
+  'tanh',
+] as const;
+
+/** See {@link HOST_FUNCTIONS}. */
+export type HostFunction = (typeof HOST_FUNCTIONS)[number];
 
 /** Operations written as a call. `select(a, b, c)` is b where c holds; `round` is to even. */
 export type Builtin =
+  | HostFunction
   | 'abs'
   | 'any'
   | 'ceil'
@@ -89,8 +116,8 @@ export interface ScalarProgram {
   readonly result: ScalarType;
   /** Elements may go through it side by side. */
   readonly uniform: boolean;
-  /** Hardly ever needed: better called than written in place. */
-  readonly rare: boolean;
+  /** Large or hardly ever needed: better called than written in place. */
+  readonly called: boolean;
   readonly body: readonly ScalarStatement[];
 }
 
@@ -109,8 +136,8 @@ export interface FunctionTarget {
 export interface FunctionRow {
   /** Largest error in units in the last place; 0 is exact. */
   readonly ulp?: number;
-  /** Most calls of the function that calls this one do not need it: it is called, not written in place. */
-  readonly rare?: boolean;
+  /** It is large, or most calls of the function that calls this one do not need it: called, not written in place. */
+  readonly called?: boolean;
   /** The program, in the notation of `parse-program.ts`; it may depend on facts about the target. */
   readonly text: string | ((target: FunctionTarget) => string);
 }

@@ -6,32 +6,43 @@ import { functionProgram } from './function-table.js';
 import type {
   Builtin,
   FunctionTarget,
+  HostFunction,
   ScalarExpr,
   ScalarStatement,
   ScalarType,
 } from './program.js';
 
-/** A value; bools are 0 and 1. */
-type Value = number | readonly [number, number];
+/** A value; bools are 0 and 1, i64 are bigints. */
+type Value = number | bigint | readonly [number, number];
 
-const words = new DataView(new ArrayBuffer(4));
+const words = new DataView(new ArrayBuffer(8));
 
-function round(type: ScalarType, value: number): number {
-  if (type === 'f32') return Math.fround(value);
-  if (type === 'u32') return value >>> 0;
-  return type === 'i32' ? value | 0 : Number(value);
+/** The nearest number of a type. */
+function round(type: ScalarType, value: number | bigint): number | bigint {
+  if (type === 'i64') return BigInt.asIntN(64, BigInt(value));
+  if (type === 'f32') return Math.fround(Number(value));
+  if (type === 'u32') return Number(value) >>> 0;
+  return type === 'i32' ? Number(value) | 0 : Number(value);
 }
 
-function bitcast(value: number, from: ScalarType, to: ScalarType): number {
-  if (from === 'f32') words.setFloat32(0, value);
-  else words.setUint32(0, value >>> 0);
+function bitcast(value: number | bigint, from: ScalarType, to: ScalarType): number | bigint {
+  if (from === 'f32') words.setFloat32(0, value as number);
+  else if (from === 'f64') words.setFloat64(0, value as number);
+  else if (from === 'i64') words.setBigInt64(0, value as bigint);
+  else words.setUint32(0, (value as number) >>> 0);
   if (to === 'f32') return words.getFloat32(0);
+  if (to === 'f64') return words.getFloat64(0);
+  if (to === 'i64') return words.getBigInt64(0);
   return to === 'i32' ? words.getInt32(0) : words.getUint32(0);
 }
 
 /** Conversion of a float to an integer saturates; NaN gives 0. */
-function convert(value: number, to: ScalarType): number {
-  if (to === 'i32') return Math.min(Math.max(Math.trunc(value) || 0, -(2 ** 31)), 2 ** 31 - 1) | 0;
+function convert(value: number | bigint, to: ScalarType): number | bigint {
+  if (typeof value === 'bigint') return round(to, to === 'i32' ? BigInt.asIntN(32, value) : value);
+  const limit = to === 'i32' ? 2 ** 31 : 2 ** 63;
+  const whole = Math.min(Math.max(Math.trunc(value) || 0, -limit), limit);
+  if (to === 'i32') return Math.min(whole, 2 ** 31 - 1) | 0;
+  if (to === 'i64') return whole === limit ? 2n ** 63n - 1n : BigInt(whole);
   return round(to, to === 'u32' ? Math.trunc(value) || 0 : value);
 }
 
@@ -43,7 +54,9 @@ function roundEven(x: number): number {
   return nearest === 0 && (x < 0 || Object.is(x, -0)) ? -0 : nearest;
 }
 
-const BUILTINS: Readonly<Record<Exclude<Builtin, 'pair'>, (...args: number[]) => number>> = {
+type NumberBuiltin = Exclude<Builtin, 'pair' | HostFunction>;
+
+const BUILTINS: Readonly<Record<NumberBuiltin, (...args: number[]) => number>> = {
   abs: Math.abs,
   any: (x) => x,
   ceil: Math.ceil,
@@ -58,6 +71,51 @@ const BUILTINS: Readonly<Record<Exclude<Builtin, 'pair'>, (...args: number[]) =>
   trunc: Math.trunc,
 };
 
+/** The same of i64. */
+const LONG_BUILTINS: Readonly<Record<string, (...args: bigint[]) => bigint>> = {
+  abs: (x) => (x < 0n ? -x : x),
+  max: (x, y) => (x > y ? x : y),
+  min: (x, y) => (x < y ? x : y),
+  select: (a, b, condition) => (Number(condition) === 0 ? a : b),
+};
+
+function longArithmetic(op: string, a: bigint, b: bigint): bigint | number {
+  switch (op) {
+    case '+':
+      return a + b;
+    case '-':
+      return a - b;
+    case '*':
+      return a * b;
+    case '/':
+      return a / b;
+    case '%':
+      return a % b;
+    case '&':
+      return a & b;
+    case '|':
+      return a | b;
+    case '^':
+      return a ^ b;
+    case '<<':
+      return a << b;
+    case '>>':
+      return a >> b;
+    case '==':
+      return Number(a === b);
+    case '!=':
+      return Number(a !== b);
+    case '<':
+      return Number(a < b);
+    case '<=':
+      return Number(a <= b);
+    case '>':
+      return Number(a > b);
+    default:
+      return Number(a >= b);
+  }
+}
+
 function arithmetic(op: string, a: number, b: number, type: ScalarType): number {
   switch (op) {
     case '+':
@@ -65,9 +123,9 @@ function arithmetic(op: string, a: number, b: number, type: ScalarType): number 
     case '-':
       return a - b;
     case '*':
-      return type === 'f32' ? a * b : Math.imul(a, b);
+      return type === 'f32' || type === 'f64' ? a * b : Math.imul(a, b);
     case '/':
-      return type === 'f32' ? a / b : Math.trunc(a / b);
+      return type === 'f32' || type === 'f64' ? a / b : Math.trunc(a / b);
     case '%':
       return a % b;
     case '&':
@@ -134,6 +192,7 @@ class Run {
     return undefined;
   }
 
+  /** A value that is no i64. */
   #number(expr: ScalarExpr): number {
     return this.#eval(expr) as number;
   }
@@ -141,7 +200,7 @@ class Run {
   #eval(expr: ScalarExpr): Value {
     switch (expr.kind) {
       case 'number':
-        return round(expr.type, expr.value);
+        return expr.type === 'i64' ? BigInt(expr.text) : round(expr.type, expr.value);
       case 'name':
         return this.#names.get(expr.name)!;
       case 'item':
@@ -149,32 +208,45 @@ class Run {
       case 'part':
         return (this.#eval(expr.of) as readonly [number, number])[expr.part === 'x' ? 0 : 1];
       case 'unary': {
-        const value = this.#number(expr.arg);
+        const value = this.#eval(expr.arg) as number;
         if (expr.op === '!') return 1 - value;
         return round(expr.type, expr.op === '-' ? -value : ~value);
       }
       case 'binary': {
-        const [a, b] = [this.#number(expr.left), this.#number(expr.right)];
-        return round(expr.type, arithmetic(expr.op, a, b, expr.left.type));
+        const [a, b] = [this.#eval(expr.left), this.#eval(expr.right)];
+        const value =
+          typeof a === 'bigint'
+            ? longArithmetic(expr.op, a, BigInt(b as number))
+            : arithmetic(expr.op, a as number, b as number, expr.left.type);
+        return round(expr.type, value);
       }
-      case 'builtin': {
-        const args = expr.args.map((arg) => this.#number(arg));
-        if (expr.name === 'pair') return [args[0]!, args[1]!];
-        return round(expr.type, BUILTINS[expr.name](...args));
-      }
+      case 'builtin':
+        return this.#builtin(expr);
       case 'convert':
-        return convert(this.#number(expr.arg), expr.type);
+        return convert(this.#eval(expr.arg) as number | bigint, expr.type);
       case 'bitcast':
-        return bitcast(this.#number(expr.arg), expr.arg.type, expr.type);
+        return bitcast(this.#eval(expr.arg) as number | bigint, expr.arg.type, expr.type);
       case 'call': {
         const args = expr.args.map((arg) => this.#eval(arg));
         return new Run(this.target).call(expr.callee, args);
       }
     }
   }
+
+  #builtin(expr: Extract<ScalarExpr, { kind: 'builtin' }>): Value {
+    const args = expr.args.map((arg) => this.#eval(arg)) as number[];
+    const { name, type } = expr;
+    if (name === 'pair') return [args[0]!, args[1]!];
+    if (type === 'i64') return round(type, LONG_BUILTINS[name]!(...(args as unknown as bigint[])));
+    const host = Math[name as HostFunction] as ((...of: number[]) => number) | undefined;
+    const of = (BUILTINS as Readonly<Record<string, (...of: number[]) => number>>)[name];
+    return round(type, (of ?? host!)(...args));
+  }
 }
 
-/** The value of a function of the table; bools are 0 and 1. @throws kernel-missing when there is no such function */
+/** The value of a function of the table; bools are 0 and 1, i64 are given and rounded as numbers. @throws kernel-missing when there is no such function */
 export function runFunction(name: string, args: readonly number[], target: FunctionTarget): number {
-  return new Run(target).call(name, args) as number;
+  const { params } = functionProgram(name, target);
+  const typed = args.map((arg, i) => (params[i]!.type === 'i64' ? BigInt(arg) : arg));
+  return Number(new Run(target).call(name, typed));
 }

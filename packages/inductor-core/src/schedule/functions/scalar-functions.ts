@@ -1,5 +1,5 @@
 /**
- * @file All scalar functions.
+ * @file The scalar functions of 32 bits, which every target can have.
  *
  * To add one, add its row to a file of this folder and its bound to `test/scalar-functions.test.ts`, which measures
  * every row in the interpreter: all targets that take the whole table have it then.

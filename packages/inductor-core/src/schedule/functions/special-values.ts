@@ -3,10 +3,54 @@
  */
 import type { FunctionTable } from './program.js';
 
+/** Functions of the sign and the bits of a float; of f64, under names with `_f64`. */
+function signRows(F: 'f32' | 'f64'): FunctionTable {
+  const single = F === 'f32';
+  const suffix = single ? '' : '_f64';
+  const [U, one] = single ? ['u32', '1u'] : ['i64', '1'];
+  const [sizeBits, signBit] = single
+    ? ['0x7fffffffu', '0x80000000u']
+    : ['0x7fffffffffffffff', '-9223372036854775808'];
+  const isNan = (x: string): string => (single ? `@is_nan(${x})` : `${x} != ${x}`);
+  return {
+    [`sign${suffix}`]: {
+      ulp: 0,
+      text: `fn sign${suffix}(x: ${F}) -> ${F} {
+  return select(${F}(0.0), 1.0, x > 0.0) - select(${F}(0.0), 1.0, x < 0.0);
+}`,
+    },
+    [`copysign${suffix}`]: {
+      ulp: 0,
+      text: `fn copysign${suffix}(a: ${F}, b: ${F}) -> ${F} {
+  return bitcast<${F}>((bitcast<${U}>(a) & ${sizeBits}) | (bitcast<${U}>(b) & ${signBit}));
+}`,
+    },
+    /** Bits of a sign count magnitudes up. */
+    [`nextafter${suffix}`]: {
+      ulp: 0,
+      text: `fn nextafter${suffix}(a: ${F}, b: ${F}) -> ${F} {
+  let size = bitcast<${U}>(a) & ${sizeBits};
+  let sign = bitcast<${U}>(a) & ${signBit};
+  let outwards = (b > a) == (a > 0.0);
+  let step = bitcast<${F}>(select(size - ${one}, size + ${one}, outwards) | sign);
+  let tiny = bitcast<${F}>(${one} | (bitcast<${U}>(b) & ${signBit}));
+  let y = select(select(step, tiny, size == ${single ? '0u' : '0'}), b, a == b);
+  return select(select(y, b, ${isNan('b')}), a, ${isNan('a')});
+}`,
+    },
+  };
+}
+
+/** The same of f64. */
+export const DOUBLE_SIGNS: FunctionTable = signRows('f64');
+
 /** See the file header. */
 export const SPECIAL_VALUES: FunctionTable = {
   is_nan: {
-    text: `fn is_nan(x: f32) -> bool {
+    text: ({ ieee }) =>
+      ieee
+        ? 'fn is_nan(x: f32) -> bool { return x != x; }'
+        : `fn is_nan(x: f32) -> bool {
   return (bitcast<u32>(x) & 0x7fffffffu) > 0x7f800000u;
 }`,
   },
@@ -27,31 +71,7 @@ export const SPECIAL_VALUES: FunctionTable = {
   return (bitcast<u32>(x) & 0x7fffffffu) != 0u;
 }`,
   },
-  sign: {
-    ulp: 0,
-    text: `fn sign(x: f32) -> f32 {
-  return select(0.0, 1.0, x > 0.0) - select(0.0, 1.0, x < 0.0);
-}`,
-  },
-  copysign: {
-    ulp: 0,
-    text: `fn copysign(a: f32, b: f32) -> f32 {
-  return bitcast<f32>((bitcast<u32>(a) & 0x7fffffffu) | (bitcast<u32>(b) & 0x80000000u));
-}`,
-  },
-  /** Bits of a sign count magnitudes up. */
-  nextafter: {
-    ulp: 0,
-    text: `fn nextafter(a: f32, b: f32) -> f32 {
-  let size = bitcast<u32>(a) & 0x7fffffffu;
-  let sign = bitcast<u32>(a) & 0x80000000u;
-  let outwards = (b > a) == (a > 0.0);
-  let step = bitcast<f32>(select(size - 1u, size + 1u, outwards) | sign);
-  let tiny = bitcast<f32>(1u | (bitcast<u32>(b) & 0x80000000u));
-  let y = select(select(step, tiny, size == 0u), b, a == b);
-  return select(select(y, b, @is_nan(b)), a, @is_nan(a));
-}`,
-  },
+  ...signRows('f32'),
   /** PyTorch's maximum: NaN if either is. */
   max: {
     text: `fn max(a: f32, b: f32) -> f32 {

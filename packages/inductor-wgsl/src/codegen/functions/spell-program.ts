@@ -2,7 +2,7 @@
  * @file A scalar program as a WGSL function, for one value or for four.
  */
 import type { ScalarExpr, ScalarProgram, ScalarStatement } from '@tessera/inductor-core';
-import { typeName, type Width } from '../wgsl-types.js';
+import { typeName, type ScalarType, type Width } from '../wgsl-types.js';
 
 /** How a program's text is written. */
 export interface Spelling {
@@ -13,9 +13,9 @@ export interface Spelling {
 
 const ARITHMETIC: Readonly<Record<string, number>> = { '+': 1, '-': 1, '*': 2, '/': 2 };
 
-/** WGSL name of a type. */
+/** WGSL name of a type; the functions that it takes have none of 64 bits. */
 export function spellType(type: ScalarExpr['type'], width: Width): string {
-  return type === 'pair' ? 'vec2u' : typeName(type, width);
+  return type === 'pair' ? 'vec2u' : typeName(type as ScalarType, width);
 }
 
 /** An operand of `parent`, in parentheses unless both are arithmetic that binds as written. */

@@ -1,0 +1,180 @@
+/**
+ * @file f32 functions by way of f64, for targets that have it: within 1 ulp over all inputs.
+ *
+ * Each widens its arguments, computes with `wide-parts.ts` and rounds once. Special values follow IEEE 754 and C's libm.
+ */
+import type { FunctionTable } from './program.js';
+
+/** See the file header. */
+export const WIDE_FUNCTIONS: FunctionTable = {
+  exp2: {
+    ulp: 1,
+    called: true,
+    text: `fn exp2(x: f32) -> f32 {
+  return f32(@wide_exp(f64(x) * 0.6931471805599453));
+}`,
+  },
+  expm1: {
+    ulp: 1,
+    called: true,
+    text: `fn expm1(x: f32) -> f32 {
+  let w = f64(x);
+  return f32(select(@wide_expm1(w), w, w == 0.0));
+}`,
+  },
+  log2: {
+    ulp: 1,
+    called: true,
+    text: `fn log2(x: f32) -> f32 {
+  return f32(@wide_log_any(f64(x)) * 1.4426950408889634);
+}`,
+  },
+  /** Below 2⁻²⁸, 1 + x loses bits of x, and the result is x. */
+  log1p: {
+    ulp: 1,
+    called: true,
+    text: `fn log1p(x: f32) -> f32 {
+  let w = f64(x);
+  return f32(select(@wide_log_any(w + 1.0), w, abs(w) < 3.725290298461914e-9));
+}`,
+  },
+  sin: {
+    ulp: 1,
+    called: true,
+    text: `fn sin(x: f32) -> f32 {
+  let w = f64(x);
+  var quarters = @wide_quarters(w);
+  var r = @wide_rest(w, quarters);
+  let far = (abs(x) >= 1048576.0) & (abs(x) < @inf());
+  if (any(far)) {
+    quarters = select(quarters, f64(@far_count(x)) + 6755399441055744.0, far);
+    r = select(r, @wide_far_rest(x), far);
+  }
+  return f32(select(@wide_turned(r, quarters), w, w == 0.0));
+}`,
+  },
+  cos: {
+    ulp: 1,
+    called: true,
+    text: `fn cos(x: f32) -> f32 {
+  let w = f64(x);
+  var quarters = @wide_quarters(w);
+  var r = @wide_rest(w, quarters);
+  let far = (abs(x) >= 1048576.0) & (abs(x) < @inf());
+  if (any(far)) {
+    quarters = select(quarters, f64(@far_count(x)) + 6755399441055744.0, far);
+    r = select(r, @wide_far_rest(x), far);
+  }
+  return f32(@wide_turned(r, quarters + 1.0));
+}`,
+  },
+  tan: {
+    ulp: 1,
+    called: true,
+    text: `fn tan(x: f32) -> f32 {
+  let w = f64(x);
+  var quarters = @wide_quarters(w);
+  var r = @wide_rest(w, quarters);
+  let far = (abs(x) >= 1048576.0) & (abs(x) < @inf());
+  if (any(far)) {
+    quarters = select(quarters, f64(@far_count(x)) + 6755399441055744.0, far);
+    r = select(r, @wide_far_rest(x), far);
+  }
+  let odd = (bitcast<i64>(quarters) & 1) == 1;
+  let s = @wide_sine(r);
+  let c = @wide_cosine(r);
+  return f32(select(select(s, -c, odd) / select(c, s, odd), w, w == 0.0));
+}`,
+  },
+  asin: {
+    ulp: 1,
+    called: true,
+    text: `fn asin(x: f32) -> f32 {
+  let w = f64(x);
+  return f32(@wide_atan(w / sqrt((1.0 - w) * (1.0 + w))));
+}`,
+  },
+  acos: {
+    ulp: 1,
+    called: true,
+    text: `fn acos(x: f32) -> f32 {
+  let w = f64(x);
+  return f32(2.0 * @wide_atan(sqrt((1.0 - w) / (1.0 + w))));
+}`,
+  },
+  atan: {
+    ulp: 1,
+    called: true,
+    text: `fn atan(x: f32) -> f32 {
+  return f32(@wide_atan(f64(x)));
+}`,
+  },
+  sinh: {
+    ulp: 1,
+    called: true,
+    text: `fn sinh(x: f32) -> f32 {
+  let w = f64(x);
+  let e = @wide_expm1(abs(w));
+  return f32(@with_sign((e + e / (e + 1.0)) * 0.5, w));
+}`,
+  },
+  cosh: {
+    ulp: 1,
+    called: true,
+    text: `fn cosh(x: f32) -> f32 {
+  let e = @wide_exp(f64(x));
+  return f32((e + 1.0 / e) * 0.5);
+}`,
+  },
+  atan2: {
+    ulp: 1,
+    called: true,
+    text: `fn atan2(y: f32, x: f32) -> f32 {
+  let a = f64(y);
+  let b = f64(x);
+  let both_zero = (abs(a) == 0.0) & (abs(b) == 0.0);
+  let both_infinite = (abs(a) == @inf64()) & (abs(b) == @inf64());
+  let ratio = abs(a) / abs(b);
+  let angle = @wide_atan(select(select(ratio, 1.0, both_infinite), 0.0, both_zero));
+  // The sign bit of x decides, so that -0 counts as negative.
+  return f32(@with_sign(select(angle, 3.141592653589793 - angle, bitcast<i64>(b) < 0), a));
+}`,
+  },
+  pow: {
+    ulp: 1,
+    called: true,
+    text: `fn pow(x: f32, y: f32) -> f32 {
+  let a = f64(x);
+  let b = f64(y);
+  let size = abs(a);
+  let finite = @wide_exp(b * @wide_log(size));
+  // |x| of 0 and ∞: 0 or ∞, by the sign of y; so does y = ±∞, by |x| against 1.
+  let edge = (a == 0.0) | (size == @inf64());
+  let unbounded = abs(b) == @inf64();
+  let overflow = select(1.0 / size, size, b > 0.0);
+  let grows = (b < 0.0) != (size > 1.0);
+  let magnitude = select(select(finite, overflow, edge), select(0.0, @inf64(), grows), unbounded);
+  // Negative x: the sign of an odd integer power; NaN for powers between integers.
+  let whole = trunc(b) == b;
+  let half = b * 0.5;
+  let odd = whole & !(trunc(half) == half);
+  let signed = select(magnitude, -magnitude, odd & (bitcast<i64>(a) < 0));
+  let between = (a < 0.0) & !whole & !(unbounded | edge);
+  let one = (b == 0.0) | (a == 1.0) | (unbounded & (a == -1.0));
+  return f32(select(select(signed, @nan64(), between | (a != a) | (b != b)), 1.0, one));
+}`,
+  },
+  /** In f64 the quotient of f32 numbers never rounds across an integer. */
+  floordiv: {
+    ulp: 0,
+    text: `fn floordiv(a: f32, b: f32) -> f32 {
+  return f32(floor(f64(a) / f64(b)));
+}`,
+  },
+  truncdiv: {
+    ulp: 0,
+    text: `fn truncdiv(a: f32, b: f32) -> f32 {
+  return f32(trunc(f64(a) / f64(b)));
+}`,
+  },
+};
