@@ -23,6 +23,7 @@ const PAGES = [
   'errors/index.html',
   'errors/shape-mismatch.html',
   'speed.html',
+  'explorer.html',
 ];
 
 const WIDTHS = { phone: 360, desktop: 1280 } as const;
@@ -112,7 +113,7 @@ describe.skipIf(withoutBrowser)('the pages', () => {
           const seen: string[] = [];
           const state = document.getElementById('train-state')!;
           new MutationObserver(() => {
-            const text = state.textContent!.replace(/[\d,.]+/g, 'N');
+            const text = state.textContent!.replace(/\d[\d,]*/g, 'N');
             if (seen.at(-1) !== text) seen.push(text);
             if (text.startsWith('Done')) resolve(seen);
           }).observe(state, { childList: true, characterData: true, subtree: true });

@@ -11,7 +11,7 @@ import { SEARCH_OPTIONS, type SearchEntry } from '../reference/search-options.js
 
 const SEARCH = `<search><label for="search">Search all packages</label>
 <input type="search" id="search" class="search" autocomplete="off" placeholder="softmax, DataLoader, observePasses…">
-<ul class="results" id="results" role="status" aria-label="Found"></ul></search>`;
+<div role="status"><ul class="results" id="results"></ul></div></search>`;
 
 /** `@tessera/nn/optim` → `nn-optim`. */
 function pageName(module: ApiModule): string {

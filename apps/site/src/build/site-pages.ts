@@ -3,6 +3,7 @@
  */
 import type { Plugin, Rollup } from 'vite';
 import { errorPages } from './error-pages.js';
+import { explorerPage } from './explorer-page.js';
 import { guidePages } from './guide-pages.js';
 import { Markdown } from './markdown.js';
 import { type Page, renderPage } from './page.js';
@@ -39,6 +40,7 @@ async function allPages(): Promise<{ pages: Page[]; searchIndex: string }> {
     ...guidePages(markdown),
     ...reference.pages,
     ...errorPages(markdown),
+    explorerPage(),
     speedPage(markdown),
   ];
   return { pages, searchIndex: reference.searchIndex };

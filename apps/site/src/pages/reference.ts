@@ -36,7 +36,10 @@ async function search(): Promise<void> {
   if (text !== field.value.trim()) return;
   const found = text === '' ? [] : index.search(text).slice(0, MOST);
   list.replaceChildren(...found.map(show));
-  if (text !== '' && found.length === 0) list.textContent = 'Nothing has this name.';
+  if (text === '' || found.length > 0) return;
+  const nothing = document.createElement('li');
+  nothing.textContent = 'Nothing has this name.';
+  list.append(nothing);
 }
 
 field.addEventListener('input', () => void search());
