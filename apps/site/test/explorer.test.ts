@@ -80,7 +80,7 @@ describe.skipIf(withoutBrowser)('the explorer', () => {
         expect(text, tab).not.toBe('');
         expect(text, tab).not.toContain('compiled nothing');
         const file = `${name} ${tab}`.toLowerCase().replaceAll(/\W+/g, '-');
-        if (tab === 'Picture') await page.waitForSelector('.graph-view[data-paint-ms]');
+        if (tab === 'Picture') await page.waitForSelector('.graph-view[data-boxes]');
         await page.screenshot({ path: `${SCREENSHOTS}${file}.png` });
       }
       await page.close();
@@ -111,7 +111,7 @@ describe.skipIf(withoutBrowser)('the explorer', () => {
 
   it('links backward nodes with the line of the forward pass', async () => {
     const page = await explored(EXAMPLES.find(({ name }) => name === 'Attention')!.source);
-    await page.click('.cm-line:has-text("scores.softmax")');
+    await page.click('.cm-line:has-text("weights.matmul")');
     await stage(page, 'Forward, backward');
     const sections = page.locator('#view section');
     expect(await sections.count()).toBe(2);
@@ -138,7 +138,7 @@ describe.skipIf(withoutBrowser)('the explorer', () => {
   it('stays usable with 5,000 nodes', async () => {
     const page = await explored(LARGE.replace(", { backend: 'eager' }", ''));
     await stage(page, 'Picture');
-    await page.waitForSelector('.graph-view[data-paint-ms]', { timeout: 60_000 });
+    await page.waitForSelector('.graph-view[data-boxes]', { timeout: 60_000 });
     const [first] = await page.locator('.graph-view canvas').all();
     expect(await first!.getAttribute('aria-label')).toMatch(/50\d\d nodes in \d{1,3} boxes/);
     const times = await first!.evaluate(async (canvas) => {

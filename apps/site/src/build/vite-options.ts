@@ -39,6 +39,8 @@ export function siteBuild({ outDir = at('dist') }: SiteBuild = {}): InlineConfig
       format: 'es',
       rollupOptions: { output: { entryFileNames: WORKER, chunkFileNames: WORKER } },
     },
+    // Printed graphs name host functions as their sources do.
+    esbuild: { keepNames: true },
     plugins: [sitePages()],
     build: {
       outDir,

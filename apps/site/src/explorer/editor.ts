@@ -66,7 +66,7 @@ export class Editor {
         javascript({ typescript: true }),
         syntaxHighlighting(colours),
         markedLines,
-        EditorView.contentAttributes.of({ 'aria-label': 'Program' }),
+        EditorView.contentAttributes.of({ 'aria-label': 'Program', tabindex: '0' }),
         keymap.of([
           { key: 'Mod-Enter', run: () => (run(), true) },
           ...defaultKeymap,

@@ -12,6 +12,8 @@ import { StageTabs } from '../explorer/stage-tabs.js';
 
 /** A program that takes longer than this is stopped, in milliseconds. */
 const LIMIT = 60_000;
+/** The entry of the menu for a program that is none of the examples. */
+const OWN = -1;
 
 const byId = (id: string): HTMLElement => document.getElementById(id)!;
 const [state, examples] = [byId('state'), byId('examples') as HTMLSelectElement];
@@ -76,7 +78,11 @@ async function run(): Promise<void> {
   if (exploration !== null) tabs.show(exploration);
 }
 
-examples.append(...EXAMPLES.map(({ name }, i) => h('option', { value: i }, name)));
+examples.append(
+  ...EXAMPLES.map(({ name }, i) => h('option', { value: i }, name)),
+  h('option', { value: OWN, hidden: '' }, 'Your program'),
+);
+examples.value = String(EXAMPLES.findIndex((example) => example.source === source));
 examples.addEventListener('change', () => {
   editor.source = EXAMPLES[Number(examples.value)]!.source;
   void run();
