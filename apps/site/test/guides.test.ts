@@ -12,7 +12,9 @@ const guides = readdirSync(new URL('guides', site)).map((file) => `guides/${file
 const documents = ['content/start.md', ...guides.sort()];
 
 for (const document of documents)
-  describe(document, () => testReadme(new URL(document, site), { from: site }));
+  describe(`the code of ${document}`, () => {
+    testReadme(new URL(document, site), { from: site });
+  });
 
 it('has only samples with right types', () => {
   const results = new URL('.test-results/', site);

@@ -39,11 +39,9 @@ function describe(theme: Theme, button: HTMLButtonElement): void {
   button.setAttribute('aria-label', `Theme: ${theme === 'system' ? 'as the system' : theme}`);
 }
 
-const button = document.querySelector<HTMLButtonElement>('#theme')!;
-describe(currentTheme(), button);
-button.addEventListener('click', () => {
+const themeButton: HTMLButtonElement = document.querySelector<HTMLButtonElement>('#theme')!;
+describe(currentTheme(), themeButton);
+themeButton.addEventListener('click', () => {
   const next = THEMES[(THEMES.indexOf(currentTheme()) + 1) % THEMES.length]!;
-  apply(next, button);
+  apply(next, themeButton);
 });
-
-export {};

@@ -1,28 +1,26 @@
 /**
  * @file The script of the start page: loads the demo when it is asked for.
  */
-const byId = (id: string): HTMLElement => document.getElementById(id)!;
+const element = (id: string): HTMLElement => document.getElementById(id)!;
 
-const button = byId('train') as HTMLButtonElement;
+const trainButton = element('train') as HTMLButtonElement;
 
-button.addEventListener('click', async () => {
+trainButton.addEventListener('click', async () => {
   const clicked = performance.now();
-  button.disabled = true;
-  const state = byId('train-state');
+  trainButton.disabled = true;
+  const state = element('train-state');
   try {
     const { runDemo } = await import('../demo/run-demo.js');
     const elements = {
       state,
-      figures: byId('train-figures'),
-      chart: byId('train-chart'),
-      digits: byId('train-digits'),
+      figures: element('train-figures'),
+      chart: element('train-chart'),
+      digits: element('train-digits'),
     };
     await runDemo(elements, new URL('assets/digits.bin', document.baseURI).href, clicked);
   } catch (error) {
     state.textContent = String(error);
   }
-  button.textContent = 'Train again';
-  button.disabled = false;
+  trainButton.textContent = 'Train again';
+  trainButton.disabled = false;
 });
-
-export {};
