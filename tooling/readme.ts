@@ -54,7 +54,8 @@ export function testReadme(
   { from = new URL('.', readme), before = async () => null }: ReadmeOptions = {},
 ): void {
   const { code, promised } = programOf(readFileSync(readme, 'utf8'));
-  const name = basename(dirname(fileURLToPath(readme)));
+  const path = fileURLToPath(readme);
+  const name = basename(basename(path) === 'README.md' ? dirname(path) : path, '.md');
   const file = fileURLToPath(new URL(`.test-results/readme-of-${name}.ts`, from));
   const globals = globalThis as { readmeLog?: (line: number, ...values: unknown[]) => void };
   afterEach(() => {

@@ -42,6 +42,8 @@ export interface CompiledPlan {
   readonly outputs: readonly IrOutput[];
   /** Constant tensors to append to the inputs. */
   readonly liftedConstants: LoweredGraph['liftedConstants'];
+  /** Names of the graph's nodes that each launch computes. */
+  readonly launchNodes: readonly (readonly string[])[];
 }
 
 function bodyOf(schedule: Schedule, group: Group): GroupBody | ExternNode {
@@ -174,6 +176,9 @@ export function compileToPlan(module: GraphModule, options: CompileOptions): Com
   const { lowering, graph } = stage('lower', () => lowerGraph(module, backend.capabilities, name));
   checkDtypes(graph, backend.capabilities.dtypes, backend.device);
   const schedule = stage('fuse', () => fuseGraph(lowering, graph));
+  const launchNodes = schedule.groups.map(({ nodes }) => [
+    ...new Set(nodes.flatMap((node) => node.nodes)),
+  ]);
   const plan = stage('build kernels', () => {
     const kernels = schedule.groups.map((group) => ({
       group,
@@ -194,7 +199,7 @@ export function compileToPlan(module: GraphModule, options: CompileOptions): Com
     return assemble(name, backend.device, graph, built, memory);
   });
   showPlan(plan, backend);
-  return { plan, outputs: graph.outputs, liftedConstants: graph.liftedConstants };
+  return { plan, outputs: graph.outputs, liftedConstants: graph.liftedConstants, launchNodes };
 }
 
 /** Compiles a functional ATen graph to a plan. @throws kernel-missing, dtype-unsupported, plan-invalid */

@@ -23,6 +23,8 @@ export interface CompiledGraph {
   readonly isFresh: (position: number) => boolean;
   readonly plan: ExecutionPlan;
   readonly executable: Executable;
+  /** Names of the graph's nodes that each launch of the plan computes, for tools; views are in none. */
+  readonly launchNodes: readonly (readonly string[])[];
   /** Frees compiled code and memory. */
   dispose(): void;
 }
@@ -78,7 +80,7 @@ export function compileToExecutable(
   backend: KernelBackend,
   options: ExecutableOptions = {},
 ): CompiledGraph {
-  const { plan, outputs, liftedConstants } = compileToPlan(module, {
+  const { plan, outputs, liftedConstants, launchNodes } = compileToPlan(module, {
     backend,
     name: options.name ?? 'graph',
   });
@@ -121,6 +123,7 @@ export function compileToExecutable(
   return Object.assign(call, {
     plan,
     executable,
+    launchNodes,
     isFresh: (position: number): boolean => outputs[position]?.kind !== 'value',
     dispose: () => executable.dispose(),
   });

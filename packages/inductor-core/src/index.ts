@@ -93,6 +93,7 @@ export {
 export { boundTo } from './plan/bound-to.js';
 export { type ArgumentCheck, argumentCheck, checkedExecutable } from './plan/checked-executable.js';
 export { type PlanObserver, observePlans } from './plan/observe-plans.js';
+export { printPlan } from './plan/print-plan.js';
 export { type PlanReader, planFromJson, planToJson } from './plan/plan-json.js';
 export { bufferLifetimes, verifyPlan } from './plan/verify-plan.js';
 export { allocateData, bindPlan, hostData } from './plan/bind-plan.js';

@@ -25,8 +25,16 @@ export interface IrBuffer {
   output: number;
 }
 
+/** Whose work a node does. */
+export interface Work {
+  /** Operators whose work is inside, in order. */
+  readonly origins: readonly string[];
+  /** Nodes of the graph whose work is inside, by name, in order. */
+  readonly nodes: readonly string[];
+}
+
 /** `out[vars] = value`. The loop variables are the canonical ones of the buffer's sizes, or of a part's. */
-export interface PointwiseNode {
+export interface PointwiseNode extends Work {
   readonly kind: 'pointwise';
   readonly id: number;
   readonly out: IrBuffer;
@@ -36,15 +44,13 @@ export interface PointwiseNode {
   readonly value: Expr;
   /** The buffer is an argument that is overwritten; every other access reads its old contents. */
   readonly mutation: boolean;
-  /** Operators whose work is inside, in order. */
-  readonly origins: readonly string[];
 }
 
 /**
  * `outs[vars] = reduce over inner of value`; `welford` and `online_softmax` fill two buffers. A running one fills
  * a buffer at every point: what the points up to it give, in the order of `inner`.
  */
-export interface ReductionNode {
+export interface ReductionNode extends Work {
   readonly kind: 'reduction';
   readonly id: number;
   readonly op: ReduceOp;
@@ -57,12 +63,10 @@ export interface ReductionNode {
   /** All variables in the order of the reduced tensor's dimensions. */
   readonly order: readonly LoopVar[];
   readonly value: Expr;
-  /** Operators whose work is inside, in order. */
-  readonly origins: readonly string[];
 }
 
 /** A matrix product over lists of variables; `coords` is where an element of `out` goes. */
-export interface MatmulNode {
+export interface MatmulNode extends Work {
   readonly kind: 'matmul';
   readonly id: number;
   readonly out: IrBuffer;
@@ -74,8 +78,6 @@ export interface MatmulNode {
   readonly a: Expr;
   readonly b: Expr;
   readonly accDtype: DType;
-  /** Operators whose work is inside, in order. */
-  readonly origins: readonly string[];
 }
 
 /**
@@ -85,7 +87,7 @@ export interface MatmulNode {
 export type EffectKind = 'ordered' | 'starts' | 'waits';
 
 /** A call of a reference kernel. A result may be an argument, which it then overwrites. */
-export interface ExternNode {
+export interface ExternNode extends Work {
   readonly kind: 'extern';
   readonly id: number;
   readonly op: string;
@@ -94,8 +96,6 @@ export interface ExternNode {
   readonly args: readonly ExternArg[];
   readonly reads: readonly IrBuffer[];
   readonly outs: readonly IrBuffer[];
-  /** Operators whose work is inside, in order. */
-  readonly origins: readonly string[];
 }
 
 /** One unit of scheduling. */

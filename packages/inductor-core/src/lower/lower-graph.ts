@@ -186,7 +186,7 @@ class GraphLowering {
       sizes: first.sizes,
       results,
     };
-    lowering.origin = op.schema.name;
+    lowering.origin = { op: op.schema.name, node: node.name };
     const lower = findLowering(op.qualifiedName);
     if (lower === undefined) checkFallback(lowering, call);
     const extern = op.hasTag('random') ? lowerRandomExtern : lowerExtern;

@@ -21,8 +21,9 @@ import type { IndexExpr, LoopVar } from '../ir/index-expr.js';
 import { REDUCE_RESULTS } from '../ir/verify.js';
 import { postorder } from '../ir/walk.js';
 import { type ExprCost, exprCost } from './expr-cost.js';
-import type { ExternNode, IrBuffer, IrNode, IrScalar, MatmulNode } from './ir-node.js';
+import type { ExternNode, IrBuffer, IrNode, IrScalar, MatmulNode, Work } from './ir-node.js';
 import { LoweredTensor } from './lowered-tensor.js';
+import { type Origin, namesOf } from './origin.js';
 import { LoweringBuilder } from './lowering-builder.js';
 
 /** See the file header. */
@@ -37,10 +38,10 @@ export class Lowering {
   randomCount = 0;
   /** The generator's state for a random op that repeats an earlier draw; null draws a new one. */
   replay: { readonly seed: Expr; readonly offset: Expr } | null = null;
-  /** Operator being lowered, for kernel names. */
-  origin = '';
+  /** What is being lowered. */
+  origin: Origin = { op: '', node: null };
   readonly programOrder: ProgramOrder = new ProgramOrder();
-  private readonly origins = new Map<Expr, string>();
+  private readonly origins = new Map<Expr, Origin>();
   private readonly loadCoords = new Map<Expr, readonly IndexExpr[]>();
   private readonly varCache = new Map<string, readonly IndexExpr[]>();
   private readonly costs = new Map<Expr, ExprCost>();
@@ -151,15 +152,22 @@ export class Lowering {
     return this.programOrder.noteCheck(this.ir.check(check, subject, ok, value));
   }
 
-  /** Operators whose work is in the expressions, then the current one. */
-  private originsOf(roots: readonly Expr[]): string[] {
-    const found = new Set<string>();
+  /**
+   * Operators and nodes whose work is in the expressions. Where nothing is known of them, and for nodes that compute
+   * something of their `own` with them, also what is being lowered.
+   */
+  private workOf(roots: readonly Expr[], own: boolean): Work {
+    const found = new Set<Origin>();
     for (const expr of postorder(roots)) {
       const origin = this.origins.get(expr);
       if (origin !== undefined) found.add(origin);
     }
-    if (found.size === 0 || !roots.some((root) => this.origins.has(root))) found.add(this.origin);
-    return [...found];
+    const list = [...found];
+    const unknown = found.size === 0 || !roots.some((root) => this.origins.has(root));
+    return {
+      origins: namesOf(unknown ? [...list, this.origin] : list, 'op'),
+      nodes: namesOf(own || unknown ? [...list, this.origin] : list, 'node'),
+    };
   }
 
   private substituteCoord(
@@ -262,7 +270,7 @@ export class Lowering {
       vars: this.loopVars(out.sizes),
       value: this.ir.cast(expr, out.dtype),
       mutation,
-      origins: this.originsOf([expr]),
+      ...this.workOf([expr], false),
     });
   }
 
@@ -276,7 +284,7 @@ export class Lowering {
       vars: this.loopVars(sizes),
       value: this.ir.cast(expr, out.dtype),
       mutation: false,
-      origins: this.originsOf([expr]),
+      ...this.workOf([expr], false),
     });
   }
 
@@ -303,7 +311,7 @@ export class Lowering {
       inner,
       order,
       value,
-      origins: this.originsOf([value]),
+      ...this.workOf([value], true),
     });
     return outs.map((out) => this.fromBuffer(out));
   }
@@ -330,24 +338,24 @@ export class Lowering {
       inner: order.filter((v) => v.name === along),
       order,
       value,
-      origins: this.originsOf([value]),
+      ...this.workOf([value], true),
     });
     return this.fromBuffer(out);
   }
 
   /** Adds a matrix product. */
-  addMatmul(node: Omit<MatmulNode, 'kind' | 'id' | 'origins'>): void {
+  addMatmul(node: Omit<MatmulNode, 'kind' | 'id' | keyof Work>): void {
     this.nodes.push({
       kind: 'matmul',
       id: this.nodes.length,
-      origins: this.originsOf([node.a, node.b]),
+      ...this.workOf([node.a, node.b], true),
       ...node,
     });
   }
 
   /** Adds a call of a reference kernel. */
-  addExtern(node: Omit<ExternNode, 'kind' | 'id' | 'origins'>): void {
-    this.nodes.push({ kind: 'extern', id: this.nodes.length, origins: [this.origin], ...node });
+  addExtern(node: Omit<ExternNode, 'kind' | 'id' | keyof Work>): void {
+    this.nodes.push({ kind: 'extern', id: this.nodes.length, ...this.workOf([], true), ...node });
   }
 
   /** A runtime scalar by name, declared on first use. */

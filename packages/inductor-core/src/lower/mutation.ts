@@ -27,7 +27,7 @@ interface Update {
 
 /** Adds the stores of all mutations. */
 export function lowerMutations(l: Lowering, mutations: readonly Update[]): void {
-  l.origin = 'copy_';
+  l.origin = { op: 'copy_', node: null };
   const pending: Mutation[] = [];
   for (const { target, value, at } of mutations) {
     if (value === target) continue;

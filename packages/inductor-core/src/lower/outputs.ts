@@ -24,7 +24,7 @@ export function lowerOutputs(
   valueOf: (node: Node) => unknown,
   recordedOf: (node: Node) => RecordedResult | null,
 ): IrOutput[] {
-  l.origin = 'output';
+  l.origin = { op: 'output', node: null };
   let position = 0;
   return entriesOf(output).map((entry) => {
     if (!(entry instanceof Node)) {

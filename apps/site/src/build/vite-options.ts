@@ -1,0 +1,58 @@
+/**
+ * @file How Vite builds the site: scripts from the sources of all packages, and every page from `sitePages`.
+ */
+import { fileURLToPath } from 'node:url';
+import { type InlineConfig, defaultClientConditions } from 'vite';
+import { sitePages } from './site-pages.js';
+
+const at = (path: string): string => fileURLToPath(new URL(`../../${path}`, import.meta.url));
+
+/** Scripts that pages name, by the name that a page gives. */
+const ENTRIES = ['explorer', 'page', 'reference', 'start'] as const;
+
+/** A script that a page may name. */
+export type Entry = (typeof ENTRIES)[number];
+
+/**
+ * Workers lie in a folder that looks like one of Tessera's packages: the compiler names the innermost frame that is not
+ * its own as the line of an operator, and in a page this is how it knows its own frames (`userFrame` of
+ * `@tessera/graph`).
+ */
+const WORKER = 'assets/packages/site/dist/[name]-[hash].js';
+
+/** What to build and where. */
+export interface SiteBuild {
+  /** Folder of the result; `dist` by default. */
+  readonly outDir?: string;
+}
+
+/** The configuration of Vite. */
+export function siteBuild({ outDir = at('dist') }: SiteBuild = {}): InlineConfig {
+  return {
+    configFile: false,
+    root: at('.'),
+    base: './',
+    publicDir: false,
+    logLevel: 'warn',
+    resolve: { conditions: ['@tessera/source', ...defaultClientConditions] },
+    worker: {
+      format: 'es',
+      rollupOptions: { output: { entryFileNames: WORKER, chunkFileNames: WORKER } },
+    },
+    // Printed graphs name host functions as their sources do.
+    esbuild: { keepNames: true },
+    plugins: [sitePages()],
+    build: {
+      outDir,
+      emptyOutDir: true,
+      target: 'es2022',
+      modulePreload: false,
+      // The compiler is one large file that only the demo and the explorer ask for.
+      chunkSizeWarningLimit: 4096,
+      rollupOptions: {
+        input: Object.fromEntries(ENTRIES.map((name) => [name, at(`src/pages/${name}.ts`)])),
+        output: { entryFileNames: 'assets/[name]-[hash].js' },
+      },
+    },
+  };
+}

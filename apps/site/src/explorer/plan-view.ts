@@ -1,0 +1,76 @@
+/**
+ * @file A compiled graph as the views show it: kernels as loops, WebAssembly text and WGSL, and memory over time.
+ */
+import type { GraphModule } from '@tessera/graph';
+import {
+  type CompiledGraph,
+  type ExecutionPlan,
+  type FusedKernel,
+  printKernel,
+  printPlan,
+} from '@tessera/inductor-core';
+import { BASELINE_TARGET, generateKernel } from '@tessera/inductor-wgsl';
+import { itemSize } from '@tessera/tensor';
+import type { BufferView, CompiledView, KernelView } from './exploration.js';
+import { type SequenceLines, graphView } from './graph-view.js';
+
+/** WGSL of a kernel, or why there is none. */
+function wgslOf(kernel: FusedKernel): string {
+  try {
+    return generateKernel(kernel, BASELINE_TARGET).text;
+  } catch (error) {
+    return `// ${error instanceof Error ? error.message : String(error)}`;
+  }
+}
+
+/** Nodes behind each kernel: those of all launches of it. */
+function nodesOf({ plan, launchNodes }: CompiledGraph, kernel: number): string[] {
+  const found = plan.launches.flatMap((launch, i) =>
+    launch.kernel === kernel ? launchNodes[i]! : [],
+  );
+  return [...new Set(found)];
+}
+
+/** Buffers of the arena with the launches between which they are in use. */
+function buffersOf(plan: ExecutionPlan): BufferView[] {
+  return plan.buffers.flatMap(({ name, numel, dtype, source }, index): BufferView[] => {
+    if (source.kind !== 'arena') return [];
+    const uses = plan.launches.flatMap(({ buffers }, i) => (buffers.includes(index) ? [i] : []));
+    const [from = 0] = uses;
+    return [
+      {
+        name,
+        offset: source.offset,
+        bytes: numel * itemSize(dtype),
+        from,
+        to: uses.at(-1) ?? from,
+      },
+    ];
+  });
+}
+
+/** See the file header. */
+export function compiledView(
+  title: string,
+  module: GraphModule,
+  compiled: CompiledGraph,
+  lines: SequenceLines,
+): CompiledView {
+  const { plan, executable } = compiled;
+  const texts = new Map(executable.sources.map(({ kernel, text }) => [kernel, text]));
+  const kernels = plan.kernels.map((kernel, i): KernelView => ({
+    name: kernel.name,
+    loops: printKernel(kernel),
+    wat: texts.get(kernel.name) ?? '',
+    wgsl: wgslOf(kernel),
+    nodes: nodesOf(compiled, i),
+  }));
+  return {
+    graph: graphView(title, module, lines),
+    kernels,
+    plan: printPlan(plan),
+    arenaBytes: plan.arenaBytes,
+    launches: plan.launches.map(({ kernel }) => plan.kernels[kernel]!.name),
+    buffers: buffersOf(plan),
+  };
+}

@@ -1,0 +1,180 @@
+/**
+ * @file The stages as elements: graphs as code, passes as differences, kernels, plan, guards, output. What comes from lines of
+ * the program carries them in `data-lines`.
+ */
+import { h } from './elements.js';
+import type {
+  CompiledView,
+  Exploration,
+  FunctionView,
+  GraphView,
+  KernelView,
+  PassView,
+} from './exploration.js';
+import { memoryMap } from './memory-map.js';
+
+/** Lines of a difference that are shown around a change. */
+const CONTEXT = 2;
+
+/** Lines of a graph's nodes, by name. */
+function lineByNode(graph: GraphView): ReadonlyMap<string, number | null> {
+  return new Map(graph.nodes.map(({ name, line }) => [name, line]));
+}
+
+/** A graph as code; lines that have a place in the program can be selected, by pointer or keyboard. */
+export function graphCode(graph: GraphView): HTMLElement {
+  const lines = lineByNode(graph);
+  const code = graph.lines.map(({ text, node }) => {
+    const line = node === null ? null : (lines.get(node) ?? null);
+    if (line === null) return h('span', { class: 'line' }, text);
+    return h(
+      'span',
+      { class: 'line', 'data-lines': line, role: 'button', tabindex: 0, title: `line ${line}` },
+      text,
+    );
+  });
+  return h(
+    'section',
+    {},
+    h('h3', {}, graph.title),
+    h('pre', { tabindex: 0 }, h('code', {}, ...code)),
+  );
+}
+
+/** Lines of a difference near a change. */
+function nearChanges(pass: PassView): PassView['changes'] {
+  const { changes } = pass;
+  return changes.filter(
+    ({ kind }, i) =>
+      kind !== 'same' ||
+      changes.slice(Math.max(0, i - CONTEXT), i + CONTEXT + 1).some((one) => one.kind !== 'same'),
+  );
+}
+
+function passElement(pass: PassView, index: number): HTMLElement {
+  const signs = { same: '  ', added: '+ ', removed: '- ' };
+  const lines = nearChanges(pass).map(({ kind, text }) =>
+    h('span', { class: `line ${kind}` }, signs[kind] + text),
+  );
+  const count = pass.changes.filter(({ kind }) => kind !== 'same').length;
+  return h(
+    'details',
+    { open: index < 4 ? '' : null },
+    h('summary', {}, `${pass.name}: ${count} line(s) changed`),
+    h('pre', { tabindex: 0 }, h('code', {}, ...lines)),
+  );
+}
+
+function textBlock(title: string, text: string): HTMLElement {
+  return h('details', {}, h('summary', {}, title), h('pre', { tabindex: 0 }, h('code', {}, text)));
+}
+
+function kernelElement(kernel: KernelView, graph: GraphView): HTMLElement {
+  const byNode = lineByNode(graph);
+  const lines = kernel.nodes
+    .map((name) => byNode.get(name) ?? null)
+    .filter((line) => line !== null);
+  const known = [...new Set(lines)];
+  const title =
+    known.length === 0
+      ? h('h3', {}, kernel.name)
+      : h(
+          'h3',
+          { class: 'kernel', 'data-lines': known.join(' '), role: 'button', tabindex: 0 },
+          kernel.name,
+        );
+  return h(
+    'section',
+    {},
+    title,
+    h('p', { class: 'muted' }, `Computes ${kernel.nodes.join(', ') || 'copies only'}.`),
+    h('pre', { tabindex: 0 }, h('code', {}, kernel.loops)),
+    ...(kernel.wat === '' ? [] : [textBlock('WebAssembly', kernel.wat)]),
+    textBlock('WGSL', kernel.wgsl),
+  );
+}
+
+function planElement(compiled: CompiledView): HTMLElement {
+  return h(
+    'section',
+    {},
+    h('h3', {}, compiled.graph.title),
+    h('pre', { tabindex: 0 }, h('code', {}, compiled.plan)),
+    memoryMap(compiled),
+  );
+}
+
+function list(items: readonly (HTMLElement | string)[], none: string): HTMLElement {
+  if (items.length === 0) return h('p', { class: 'muted' }, none);
+  return h('ul', {}, ...items.map((item) => h('li', {}, item)));
+}
+
+function functionElement(fn: FunctionView): HTMLElement {
+  const breaks = fn.breaks.map(({ code, reason, line, hint }) => {
+    const where = line === null ? '' : ` in line ${line}`;
+    return h(
+      'div',
+      line === null ? {} : { 'data-lines': line, role: 'button', tabindex: 0 },
+      `${code}${where}: ${reason} ${hint}`,
+    );
+  });
+  return h(
+    'section',
+    {},
+    h('h3', {}, `${fn.name}: ${fn.summary}`),
+    h('h4', {}, 'Guards'),
+    list(
+      fn.guards.map((guard) => h('code', {}, guard)),
+      'None.',
+    ),
+    h('h4', {}, 'Graph breaks'),
+    list(breaks, 'None: each path is one graph.'),
+    h('h4', {}, 'Why it was recorded again'),
+    list([...fn.recompiles], 'It was not.'),
+  );
+}
+
+/** A stage: its name on the tab, and how to show it. */
+export interface Stage {
+  readonly name: string;
+  readonly show: (seen: Exploration) => readonly HTMLElement[];
+}
+
+const NOTHING = 'The program compiled nothing: call a function that compile() made.';
+
+/** Elements, or a word that there are none. */
+function some(elements: readonly HTMLElement[], none: string = NOTHING): readonly HTMLElement[] {
+  return elements.length > 0 ? elements : [h('p', { class: 'muted' }, none)];
+}
+
+/** Stages that are text, in the order of the compiler. */
+export const STAGES: readonly Stage[] = [
+  { name: 'Captured', show: ({ captured }) => some(captured.map(graphCode)) },
+  {
+    name: 'Joint',
+    show: ({ joint }) =>
+      some(
+        joint.map((text) => h('pre', { tabindex: 0 }, h('code', {}, text))),
+        'No graph has a backward pass.',
+      ),
+  },
+  {
+    name: 'Passes',
+    show: ({ passes }) => some(passes.map(passElement), 'No pass changed anything.'),
+  },
+  {
+    name: 'Forward, backward',
+    show: ({ compiled }) => some(compiled.map(({ graph }) => graphCode(graph))),
+  },
+  {
+    name: 'Kernels',
+    show: ({ compiled }) =>
+      some(
+        compiled.flatMap(({ kernels, graph }) =>
+          kernels.map((kernel) => kernelElement(kernel, graph)),
+        ),
+      ),
+  },
+  { name: 'Plan', show: ({ compiled }) => some(compiled.map(planElement)) },
+  { name: 'Guards', show: ({ functions }) => some(functions.map(functionElement)) },
+];

@@ -1,0 +1,140 @@
+/**
+ * @file The pages in a browser: accessible at both themes and widths, light to load, and the demo trains.
+ */
+import { readFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import type { Browser, Page } from 'playwright-core';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { launchBrowser, withoutBrowser } from './support/browser.js';
+import { type SiteServer, serveSite } from './support/serve-site.js';
+
+const AXE = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
+
+/** Script that the start page may load before the demo is asked for, in bytes. */
+const MOST_SCRIPT = 100_000;
+
+const PAGES = [
+  'index.html',
+  'guides/index.html',
+  'guides/from-pytorch.html',
+  'guides/writing-a-backend.html',
+  'reference/index.html',
+  'reference/compile.html',
+  'errors/index.html',
+  'errors/shape-mismatch.html',
+  'speed.html',
+  'explorer.html',
+];
+
+const WIDTHS = { phone: 360, desktop: 1280 } as const;
+
+/** What axe finds wrong, in a line each. */
+async function violations(page: Page): Promise<string[]> {
+  await page.evaluate(AXE);
+  return page.evaluate(async () => {
+    type Found = { violations: { id: string; nodes: { target: unknown[]; html: string }[] }[] };
+    const { axe } = globalThis as unknown as { axe: { run(): Promise<Found> } };
+    const found = await axe.run();
+    return found.violations.flatMap(({ id, nodes }) =>
+      nodes.map(({ target, html }) => `${id}: ${target.join(' ')} ${html.slice(0, 120)}`),
+    );
+  });
+}
+
+describe.skipIf(withoutBrowser)('the pages', () => {
+  let browser: Browser;
+  let server: SiteServer;
+
+  beforeAll(async () => {
+    browser = await launchBrowser();
+    server = await serveSite();
+  }, 120_000);
+
+  afterAll(async () => {
+    await browser?.close();
+    await server?.[Symbol.asyncDispose]();
+  });
+
+  for (const scheme of ['light', 'dark'] as const)
+    for (const [name, width] of Object.entries(WIDTHS))
+      it(`pass axe, ${scheme} on a ${name}, and fit its width`, async () => {
+        const page = await browser.newPage({
+          colorScheme: scheme,
+          viewport: { width, height: 800 },
+        });
+        for (const path of PAGES) {
+          await page.goto(server.url + path);
+          expect(await violations(page), path).toEqual([]);
+          const wide = await page.evaluate(() => document.documentElement.scrollWidth);
+          expect(wide, `${path} scrolls sideways`).toBeLessThanOrEqual(width);
+        }
+        await page.close();
+        expect(server.missing).toEqual([]);
+      }, 120_000);
+
+  it('switches the theme with the keyboard, and keeps it', async () => {
+    const page = await browser.newPage({ colorScheme: 'light' });
+    await page.goto(server.url);
+    const paper = (): Promise<string> =>
+      page.evaluate(() => getComputedStyle(document.body).backgroundColor);
+    const light = await paper();
+    await page.focus('#theme');
+    await page.keyboard.press('Enter');
+    await page.keyboard.press('Enter');
+    expect(await page.getAttribute('#theme', 'aria-label')).toBe('Theme: dark');
+    expect(await paper()).not.toBe(light);
+    await page.goto(`${server.url}guides/memory.html`);
+    expect(await page.getAttribute('html', 'data-theme')).toBe('dark');
+    await page.close();
+  }, 60_000);
+
+  it('finds names in the reference without a server', async () => {
+    const page = await browser.newPage();
+    await page.goto(`${server.url}reference/index.html`);
+    await page.fill('#search', 'layernorm');
+    await page.waitForSelector('#results a');
+    expect(await page.textContent('#results li')).toContain('LayerNorm');
+    await page.click('#results a');
+    await page.waitForURL(/reference\/nn.*\.html#class-layernorm/);
+    expect(await page.textContent(`section:target h2`)).toContain('LayerNorm');
+    await page.close();
+  }, 60_000);
+
+  it('trains on the start page, which loads little until then', async () => {
+    server.scriptBytes = 0;
+    const page = await browser.newPage();
+    const errors: string[] = [];
+    page.on('pageerror', (error) => errors.push(String(error)));
+    await page.goto(server.url, { waitUntil: 'networkidle' });
+    expect(server.scriptBytes).toBeLessThan(MOST_SCRIPT);
+    const order = page.evaluate(
+      () =>
+        new Promise<string[]>((resolve) => {
+          const seen: string[] = [];
+          const state = document.getElementById('train-state')!;
+          new MutationObserver(() => {
+            const text = state.textContent!.replace(/\d[\d,]*/g, 'N');
+            if (seen.at(-1) !== text) seen.push(text);
+            if (text.startsWith('Done')) resolve(seen);
+          }).observe(state, { childList: true, characterData: true, subtree: true });
+        }),
+    );
+    await page.click('#train');
+    expect(await order).toEqual([
+      'Loading the compiler…',
+      'Compiling a step of N parameters…',
+      'Training…',
+      'Done: N graph, N kernels.',
+    ]);
+    expect(errors).toEqual([]);
+    const figures = (await page.textContent('#train-figures'))!;
+    const [, read] = /unseen digits read([\d.]+)/.exec(figures)!;
+    expect(Number(read)).toBeGreaterThan(85);
+    expect(await page.locator('#train-digits li').count()).toBe(24);
+    expect(await page.locator('#train-chart canvas').count()).toBe(1);
+    const first = await page.getAttribute('html', 'data-first-step-ms');
+    console.log(`first compiled step ${first} ms after the click; ${figures}`);
+    expect(await violations(page)).toEqual([]);
+    await page.close();
+  }, 120_000);
+});

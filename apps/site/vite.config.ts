@@ -1,0 +1,3 @@
+import { siteBuild } from './src/build/vite-options.js';
+
+export default siteBuild();
