@@ -335,7 +335,6 @@ export { einsum } from './ops/matmul/einsum.js';
 export { addbmm, addmv, addr } from './ops/matmul/added.js';
 export { corrcoef, cov, cross } from './ops/matmul/cross.js';
 export { cdist, pdist } from './ops/matmul/distance.js';
-export { weightInt4packMm, weightInt8packMm } from './ops/matmul/weight-only.js';
 export { cosineSimilarity, dist, pairwiseDistance, renorm } from './ops/matmul/similarity.js';
 
 // Factories

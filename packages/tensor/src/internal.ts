@@ -276,6 +276,7 @@ export { reflectionPad, replicationPad } from './ops/resample/pad-edge.js';
 export { addmm_, baddbmm_ } from './ops/matmul/matmul.js';
 export { addbmm_, addmv_, addr_ } from './ops/matmul/added.js';
 export { renorm_ } from './ops/matmul/similarity.js';
+export { weightInt4packMm, weightInt8packMm } from './ops/matmul/weight-only.js';
 
 // Attention
 export { type AttentionOptions, scaledDotProductAttention } from './ops/attention/attention.js';

@@ -11,9 +11,8 @@ import {
   randn,
   serializeSafetensors,
   tensor,
-  weightInt4packMm,
-  weightInt8packMm,
 } from '@tessera/tensor';
+import { weightInt4packMm, weightInt8packMm } from '@tessera/tensor/internal';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { QuantizedLinear, TextGenerator, makeQuantized, quantize } from '../src/index.js';
 import { type QuantizeFormat, packWeight } from '../src/quantize/pack-weight.js';

@@ -2,13 +2,8 @@
  * @file `QuantizedLinear`: a linear map whose weight has 8 or 4 bits an element.
  */
 import { type Linear, Module, type Parameter } from '@tessera/nn';
-import {
-  type DeviceType,
-  type Tensor,
-  empty,
-  weightInt4packMm,
-  weightInt8packMm,
-} from '@tessera/tensor';
+import { type DeviceType, type Tensor, empty } from '@tessera/tensor';
+import { weightInt4packMm, weightInt8packMm } from '@tessera/tensor/internal';
 import { type PackedWeight, type QuantizeFormat, packWeight } from './pack-weight.js';
 
 /** See the file header. The weight is a buffer: it does not train, and gradients flow through it. */
