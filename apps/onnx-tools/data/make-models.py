@@ -4,7 +4,8 @@ A residual network with batch norms, a transformer encoder with dynamic batch an
 with inputs and the outputs that PyTorch computed. The archive holds, per file, the lengths of name and bytes (16 and 32
 bits), the name and the bytes.
 """
-import gzip, io, json, struct
+import io
+from archive import pack, safetensors
 import torch, torch.nn as nn
 torch.manual_seed(0)
 files = {}
@@ -67,11 +68,5 @@ for name,m,ins,outs,axes,op in cases:
     r=r if isinstance(r,tuple) else (r,)
     for k,v in ins.items(): tensors[f'{name}/in/{k}']=v
     for k,v in zip(outs,r): tensors[f'{name}/out/{k}' if len(outs)>1 else f'{name}/out']=v
-hdr={};blob=b''
-T={torch.float32:'F32',torch.int64:'I64'}
-for k,v in tensors.items():
-    b=v.contiguous().numpy().tobytes(); hdr[k]=dict(dtype=T[v.dtype],shape=list(v.shape),data_offsets=[len(blob),len(blob)+len(b)]); blob+=b
-h=json.dumps(hdr).encode(); h+=b' '*(-len(h)%8)
-files['models.safetensors']=len(h).to_bytes(8,'little')+h+blob
-packed=b''.join(struct.pack('<HI',len(n.encode()),len(b))+n.encode()+b for n,b in files.items())
-open('models.gz','wb').write(gzip.compress(packed,9,mtime=0))
+files['models.safetensors']=safetensors(tensors)
+pack('models.gz',files)

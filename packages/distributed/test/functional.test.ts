@@ -98,7 +98,8 @@ describe('memory in flight', () => {
     result.dispose();
     expect(live()).toBeGreaterThanOrEqual(before + 4096 * 4);
     await new Promise((resolve) => setTimeout(resolve, 80));
-    expect(live()).toBe(before);
+    // Or less: garbage from before may be collected meanwhile.
+    expect(live()).toBeLessThanOrEqual(before);
   });
 
   test('is free at once after waiting, with no turn of the event loop', () => {
