@@ -7,6 +7,7 @@
 import type { DType, DeviceMemory, DeviceType, Tensor } from '@tessera/tensor';
 import type { FusedKernel } from '../ir/kernel.js';
 import type { ExecutionPlan } from '../plan/execution-plan.js';
+import type { PlanTemplate } from '../plan/plan-template.js';
 
 /** What a backend can do, as far as lowering and scheduling must know. */
 export interface Capabilities {
@@ -66,6 +67,18 @@ export interface Executable {
   dispose(): void;
 }
 
+/** A loaded template: the same code for every choice of sizes. */
+export interface TemplateExecutable {
+  readonly template: PlanTemplate;
+  /**
+   * The executable for given values of the template's symbols, in their order. It is kept while sizes come again;
+   * disposing it is the template's business.
+   */
+  at(values: readonly number[]): Executable;
+  /** Frees compiled code and memory, of all sizes. */
+  dispose(): void;
+}
+
 /** See the file header. */
 export interface KernelBackend {
   readonly name: string;
@@ -75,6 +88,11 @@ export interface KernelBackend {
   generate(kernel: FusedKernel): KernelSource;
   /** Prepares a plan to run. */
   load(plan: ExecutionPlan): Executable;
+  /**
+   * Prepares plans of all sizes at once. Absent in a backend whose kernels have numbers for sizes: it gets a plan for
+   * every size.
+   */
+  loadTemplate?(template: PlanTemplate): TemplateExecutable;
   /**
    * Measures the ways to run a plan that were not measured yet; resolves to whether `load` gives other code
    * from then on. Absent where there is nothing to choose by measuring.

@@ -5,6 +5,7 @@
  * so lowering gets common-subexpression elimination for nothing and code generators share by identity.
  * Simplifications never change a result, NaN, infinities and signed zeros included.
  */
+import type { Size, SymInt } from '@tessera/shared';
 import type { DType } from '@tessera/tensor';
 import type { ValueCheck } from '@tessera/tensor/internal';
 import type { Expr, ScalarOp } from './expr.js';
@@ -27,6 +28,8 @@ type CheckExpr = Extract<Expr, { kind: 'check' }>;
 export interface Rewrite {
   /** New index for a symbol; undefined keeps it. */
   readonly symbol?: (name: string) => IndexExpr | undefined;
+  /** The value of a symbolic size; undefined keeps it. */
+  readonly size?: (size: SymInt) => Size;
   /** Replacement of a load, given its rewritten index; undefined keeps it. */
   readonly load?: (load: Extract<Expr, { kind: 'load' }>, index: IndexExpr) => Expr | undefined;
   /** New condition of a check, given its rewritten one. */
@@ -104,6 +107,12 @@ export class IrBuilder extends IndexBuilder {
       dtype,
       index,
     }));
+  }
+
+  /** A size as a value. */
+  sizeValue(dtype: DType, size: Size): Expr {
+    if (typeof size === 'number') return this.const(dtype, size);
+    return this.cast(this.index('int32', this.size(size)), dtype);
   }
 
   acc(dtype: DType, id: number): Expr {
@@ -224,11 +233,14 @@ export class IrBuilder extends IndexBuilder {
       case 'acc':
         return rule.acc?.(expr) ?? this.acc(expr.dtype, expr.id);
       case 'load': {
-        const index = this.substituteIndex(expr.index, symbol, inner);
+        const index = this.substituteIndex(expr.index, symbol, inner, rule.size);
         return rule.load?.(expr, index) ?? this.load(expr.dtype, expr.buf, index);
       }
       case 'index':
-        return this.index(expr.dtype, this.substituteIndex(expr.index, symbol, inner));
+        return this.index(
+          expr.dtype,
+          this.substituteIndex(expr.index, symbol, inner, rule.size),
+        );
       case 'masked':
         return this.masked(inner(expr.mask), inner(expr.body), expr.other);
       case 'check': {
@@ -241,7 +253,7 @@ export class IrBuilder extends IndexBuilder {
           expr.distribution,
           inner(expr.seed),
           inner(expr.offset),
-          this.substituteIndex(expr.index, symbol, inner),
+          this.substituteIndex(expr.index, symbol, inner, rule.size),
         );
       case 'op':
         return this.op(expr.op, operands(expr).map(inner), expr.dtype);

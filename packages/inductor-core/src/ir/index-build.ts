@@ -2,38 +2,30 @@
  * @file Hash-consing constructors of index expressions.
  *
  * Every expression is kept in one canonical form: a constant plus a sum of `coefficient · atom`, where
- * an atom is a symbol, a run-time value, a product of atoms, or `(e div a) mod b`. Division and
+ * an atom is a symbol, a run-time value, a product of atoms, or `(e div a) mod b`. Constants, coefficients and
+ * divisors are sizes: numbers, or expressions of symbolic sizes, with the arithmetic of `symint`. Division and
  * remainder are simplified with the ranges of the symbols (a loop variable is in [0, size)), so that
  * index arithmetic of views cancels: `(x div 8) · 8 + x mod 8` is `x`. Equal expressions of one builder
  * are the same object. Modelled on inductor's sympy simplifications, with only the rules that views need.
  */
+import { type Size, type SymInt, sizeAdd, sizeFloorDiv, sizeMod, sizeMul } from '@tessera/shared';
 import type { Expr } from './expr.js';
-import { IndexBounds } from './index-bounds.js';
+import { IndexBounds, divisorOf } from './index-bounds.js';
 import { type Bounds, UNKNOWN } from './interval.js';
 import type { IndexExpr } from './index-expr.js';
+import { commonUnit, isMultiple } from './size-units.js';
 
 /** `constant + Σ coefficient · atom` under construction. */
 interface Linear {
-  constant: number;
-  readonly terms: Map<IndexExpr, number>;
-}
-
-function gcd(a: number, b: number): number {
-  let x = Math.abs(a);
-  let y = Math.abs(b);
-  while (y !== 0) [x, y] = [y, x % y];
-  return x;
-}
-
-function modulo(a: number, b: number): number {
-  return a - Math.floor(a / b) * b;
+  constant: Size;
+  readonly terms: Map<IndexExpr, Size>;
 }
 
 /** See the file header. One builder serves one compilation. */
 export class IndexBuilder {
   private readonly table = new Map<string, IndexExpr>();
   private readonly ids = new Map<object, number>();
-  private readonly sizes = new Map<string, number>();
+  private readonly sizes = new Map<string, Size>();
   private readonly intervals = new IndexBounds(
     (name) => this.sizes.get(name),
     (value) => this.boundsOfValue(value),
@@ -69,14 +61,20 @@ export class IndexBuilder {
     return this.intern(`${whole}`, () => ({ kind: 'int', value: whole }));
   }
 
-  /** A loop variable or size symbol; `size` (exclusive upper bound) is remembered by name. */
-  sym(name: string, size?: number): IndexExpr {
+  /** A size as an index. */
+  size(size: Size): IndexExpr {
+    if (typeof size === 'number') return this.int(size);
+    return this.intern(`s${this.idOf(size)}`, () => ({ kind: 'size', size }));
+  }
+
+  /** A loop variable; `size` (exclusive upper bound) is remembered by name. */
+  sym(name: string, size?: Size): IndexExpr {
     if (size !== undefined) this.sizes.set(name, size);
     return this.intern(`$${name}`, () => ({ kind: 'sym', name }));
   }
 
-  /** Trip count under which a symbol was declared, if any. */
-  sizeOf(name: string): number | undefined {
+  /** Trip count under which a variable was declared, if any. */
+  sizeOf(name: string): Size | undefined {
     return this.sizes.get(name);
   }
 
@@ -97,20 +95,22 @@ export class IndexBuilder {
     return this.add(a, this.scale(b, -1));
   }
 
-  /** `e · factor` for a constant factor. */
-  scale(e: IndexExpr, factor: number): IndexExpr {
+  /** `e · factor`. */
+  scale(e: IndexExpr, factor: Size): IndexExpr {
     const sum: Linear = { constant: 0, terms: new Map() };
     this.accumulate(sum, e, factor);
     return this.finish(sum);
   }
 
   mul(a: IndexExpr, b: IndexExpr): IndexExpr {
-    if (a.kind === 'int') return this.scale(b, a.value);
-    if (b.kind === 'int') return this.scale(a, b.value);
+    const [left, right] = [divisorOf(a), divisorOf(b)];
+    if (left !== null) return this.scale(b, left);
+    if (right !== null) return this.scale(a, right);
     const factors = [...productFactors(a), ...productFactors(b)];
-    const constant = factors.reduce((acc, f) => (f.kind === 'int' ? acc * f.value : acc), 1);
+    let constant: Size = 1;
+    for (const f of factors) constant = sizeMul(constant, divisorOf(f) ?? 1);
     const rest = factors
-      .filter((f) => f.kind !== 'int')
+      .filter((f) => divisorOf(f) === null)
       .sort((x, y) => this.idOf(x) - this.idOf(y));
     const product = this.intern(`*${rest.map((f) => this.idOf(f)).join(',')}`, () => ({
       kind: 'mul',
@@ -119,45 +119,49 @@ export class IndexBuilder {
     return this.scale(product, constant);
   }
 
-  /** Floor division by a positive constant. */
-  div(e: IndexExpr, by: number): IndexExpr {
+  /** Floor division by a positive size. */
+  div(e: IndexExpr, by: Size): IndexExpr {
     if (by === 1) return e;
-    if (e.kind === 'int') return this.int(Math.floor(e.value / by));
+    // Where something is of size 0, there is no point to compute this at.
+    if (by === 0) return this.int(0);
+    const known = divisorOf(e);
+    if (known !== null) return this.size(sizeFloorDiv(known, by));
     const whole: Linear = { constant: 0, terms: new Map() };
     const rest = this.splitMultiples(e, by, whole);
-    const { min, max } = this.intervals.ofSum(rest.constant, rest.terms);
-    if (min >= 0 && max < by) return this.finish(whole);
-    if (min < 0) return this.rawDiv(e, by);
+    if (this.intervals.isDigit(rest.constant, rest.terms, by)) return this.finish(whole);
+    if (this.intervals.ofSum(rest.constant, rest.terms).min < 0) return this.rawDiv(e, by);
     const coarse = this.coarsen(rest, by);
-    if (coarse !== null) this.accumulate(whole, this.div(coarse.high, by / coarse.unit), 1);
+    if (coarse !== null)
+      this.accumulate(whole, this.div(coarse.high, sizeFloorDiv(by, coarse.unit)), 1);
     else this.accumulate(whole, this.divAtom(this.finish(rest), by), 1);
     return this.finish(whole);
   }
 
-  /** Remainder by a positive constant, in [0, by). */
-  mod(e: IndexExpr, by: number): IndexExpr {
-    if (by === 1) return this.int(0);
-    if (e.kind === 'int') return this.int(modulo(e.value, by));
+  /** Remainder by a positive size, in [0, by). */
+  mod(e: IndexExpr, by: Size): IndexExpr {
+    if (by === 1 || by === 0) return this.int(0);
+    const known = divisorOf(e);
+    if (known !== null) return this.size(sizeMod(known, by));
     const rest = this.splitMultiples(e, by, { constant: 0, terms: new Map() });
-    const { min, max } = this.intervals.ofSum(rest.constant, rest.terms);
-    if (min >= 0 && max < by) return this.finish(rest);
-    if (min < 0) return this.rawMod(e, by);
+    if (this.intervals.isDigit(rest.constant, rest.terms, by)) return this.finish(rest);
+    if (this.intervals.ofSum(rest.constant, rest.terms).min < 0) return this.rawMod(e, by);
     const unwrapped = this.unwrap(rest, by);
     if (unwrapped !== null) return this.mod(unwrapped, by);
     const coarse = this.coarsen(rest, by);
     if (coarse === null) return this.modAtom(this.finish(rest), by);
-    return this.add(this.scale(this.mod(coarse.high, by / coarse.unit), coarse.unit), coarse.low);
+    const high = this.mod(coarse.high, sizeFloorDiv(by, coarse.unit));
+    return this.add(this.scale(high, coarse.unit), coarse.low);
   }
 
   /** `rest` without inner remainders that make no difference modulo `by`, or null if it has none. */
-  private unwrap(rest: Linear, by: number): IndexExpr | null {
+  private unwrap(rest: Linear, by: Size): IndexExpr | null {
     let found = false;
     const sum: Linear = { constant: rest.constant, terms: new Map() };
     for (const [atom, coefficient] of rest.terms) {
-      const inner =
-        atom.kind === 'mod' && atom.den.kind === 'int' && (coefficient * atom.den.value) % by === 0;
+      const den = atom.kind === 'mod' ? divisorOf(atom.den) : null;
+      const inner = den !== null && isMultiple(sizeMul(coefficient, den), by);
       found ||= inner;
-      this.accumulate(sum, inner ? atom.num : atom, coefficient);
+      this.accumulate(sum, inner && atom.kind === 'mod' ? atom.num : atom, coefficient);
     }
     return found && this.intervals.ofSum(sum.constant, sum.terms).min >= 0
       ? this.finish(sum)
@@ -171,41 +175,45 @@ export class IndexBuilder {
 
   /** The expression as `constant + Σ coefficient · atom`. */
   linear(e: IndexExpr): {
-    readonly constant: number;
-    readonly terms: ReadonlyMap<IndexExpr, number>;
+    readonly constant: Size;
+    readonly terms: ReadonlyMap<IndexExpr, Size>;
   } {
     const sum: Linear = { constant: 0, terms: new Map() };
     this.accumulate(sum, e, 1);
     return sum;
   }
 
-  /** Replaces symbols (and run-time values, if `mapValue` is given) and simplifies again. */
+  /** Replaces variables (and run-time values and symbolic sizes, if asked to) and simplifies again. */
   substituteIndex(
     e: IndexExpr,
     symbol: (name: string) => IndexExpr | undefined,
     mapValue?: (value: Expr) => Expr,
+    mapSize?: (size: SymInt) => Size,
   ): IndexExpr {
+    const inside = (part: IndexExpr): IndexExpr =>
+      this.substituteIndex(part, symbol, mapValue, mapSize);
     switch (e.kind) {
       case 'int':
         return this.int(e.value);
+      case 'size':
+        return this.size(mapSize?.(e.size) ?? e.size);
       case 'sym':
         return symbol(e.name) ?? this.sym(e.name);
       case 'value':
         return this.value(mapValue === undefined ? e.value : mapValue(e.value));
       case 'add':
-        return this.add(...e.terms.map((term) => this.substituteIndex(term, symbol, mapValue)));
+        return this.add(...e.terms.map(inside));
       case 'mul': {
         let product = this.int(1);
         for (const factor of e.factors)
-          product = this.mul(product, this.substituteIndex(factor, symbol, mapValue));
+          product = this.mul(product, inside(factor));
         return product;
       }
       case 'div':
       case 'mod': {
-        const num = this.substituteIndex(e.num, symbol, mapValue);
-        const den = this.substituteIndex(e.den, symbol, mapValue);
-        if (den.kind === 'int')
-          return e.kind === 'div' ? this.div(num, den.value) : this.mod(num, den.value);
+        const [num, den] = [inside(e.num), inside(e.den)];
+        const by = divisorOf(den);
+        if (by !== null) return e.kind === 'div' ? this.div(num, by) : this.mod(num, by);
         return this.intern(`${e.kind}${this.idOf(num)},${this.idOf(den)}`, () => ({
           kind: e.kind,
           num,
@@ -215,13 +223,15 @@ export class IndexBuilder {
     }
   }
 
-  private accumulate(sum: Linear, e: IndexExpr, factor: number): void {
+  private accumulate(sum: Linear, e: IndexExpr, factor: Size): void {
     if (factor === 0) return;
-    if (e.kind === 'int') {
-      sum.constant += e.value * factor;
+    const known = divisorOf(e);
+    const first = e.kind === 'mul' ? divisorOf(e.factors[0]!) : null;
+    if (known !== null) {
+      sum.constant = sizeAdd(sum.constant, sizeMul(known, factor));
     } else if (e.kind === 'add') {
       for (const term of e.terms) this.accumulate(sum, term, factor);
-    } else if (e.kind === 'mul' && e.factors[0]!.kind === 'int') {
+    } else if (e.kind === 'mul' && first !== null) {
       const rest = e.factors.slice(1);
       const atom =
         rest.length === 1
@@ -230,9 +240,9 @@ export class IndexBuilder {
               kind: 'mul',
               factors: rest,
             }));
-      this.accumulate(sum, atom, factor * e.factors[0]!.value);
+      this.accumulate(sum, atom, sizeMul(factor, first));
     } else {
-      const total = (sum.terms.get(e) ?? 0) + factor;
+      const total = sizeAdd(sum.terms.get(e) ?? 0, factor);
       if (total === 0) sum.terms.delete(e);
       else sum.terms.set(e, total);
     }
@@ -241,12 +251,12 @@ export class IndexBuilder {
   /** Interned canonical expression of a sum, after rejoining split digits. */
   private finish(sum: Linear): IndexExpr {
     this.rejoin(sum);
-    if (sum.terms.size === 0) return this.int(sum.constant);
+    if (sum.terms.size === 0) return this.size(sum.constant);
     const terms: IndexExpr[] = [];
     for (const [atom, coefficient] of sum.terms)
       terms.push(coefficient === 1 ? atom : this.scaled(atom, coefficient));
     terms.sort((x, y) => this.idOf(x) - this.idOf(y));
-    if (sum.constant !== 0) terms.push(this.int(sum.constant));
+    if (sum.constant !== 0) terms.push(this.size(sum.constant));
     if (terms.length === 1) return terms[0]!;
     return this.intern(`+${terms.map((t) => this.idOf(t)).join(',')}`, () => ({
       kind: 'add',
@@ -256,17 +266,16 @@ export class IndexBuilder {
 
   /** Largest coefficient first, so that printed indices read like strides; the constant stays last. */
   private displayOrder(terms: readonly IndexExpr[]): IndexExpr[] {
-    const weight = (t: IndexExpr): number =>
-      t.kind === 'int'
-        ? -1
-        : t.kind === 'mul' && t.factors[0]!.kind === 'int'
-          ? Math.abs(t.factors[0]!.value)
-          : 1;
-    return [...terms].sort((a, b) => weight(b) - weight(a));
+    const weight = (t: IndexExpr): number => {
+      if (divisorOf(t) !== null) return -1;
+      const factor = t.kind === 'mul' ? divisorOf(t.factors[0]!) : null;
+      return factor === null ? 1 : typeof factor === 'number' ? Math.abs(factor) : Infinity;
+    };
+    return [...terms].sort((a, b) => Math.sign(weight(b) - weight(a)) || 0);
   }
 
-  private scaled(atom: IndexExpr, coefficient: number): IndexExpr {
-    const factors = [this.int(coefficient), ...(atom.kind === 'mul' ? atom.factors : [atom])];
+  private scaled(atom: IndexExpr, coefficient: Size): IndexExpr {
+    const factors = [this.size(coefficient), ...(atom.kind === 'mul' ? atom.factors : [atom])];
     return this.intern(`*${factors.map((f) => this.idOf(f)).join(',')}`, () => ({
       kind: 'mul',
       factors,
@@ -278,17 +287,16 @@ export class IndexBuilder {
     for (let changed = true; changed && sum.terms.size > 1;) {
       changed = false;
       for (const [atom, coefficient] of sum.terms) {
-        if (atom.kind !== 'mod' || atom.den.kind !== 'int') continue;
         const low = digit(atom);
-        const partner = this.findPartner(sum, low, coefficient);
-        if (partner === null) continue;
+        const partner = low === null ? null : this.findPartner(sum, low, coefficient);
+        if (low === null || partner === null) continue;
         sum.terms.delete(atom);
         sum.terms.delete(partner.atom);
         const { modulus } = partner;
         const divided = this.div(low.base, low.by);
         this.accumulate(
           sum,
-          modulus === null ? divided : this.mod(divided, low.modulus * modulus),
+          modulus === null ? divided : this.mod(divided, sizeMul(low.modulus, modulus)),
           coefficient,
         );
         changed = true;
@@ -300,26 +308,28 @@ export class IndexBuilder {
   private findPartner(
     sum: Linear,
     low: Digit,
-    coefficient: number,
-  ): { readonly atom: IndexExpr; readonly modulus: number | null } | null {
-    const wanted = this.div(low.base, low.by * low.modulus);
+    coefficient: Size,
+  ): { readonly atom: IndexExpr; readonly modulus: Size | null } | null {
+    const wanted = this.div(low.base, sizeMul(low.by, low.modulus));
+    const weight = sizeMul(coefficient, low.modulus);
     for (const [atom, other] of sum.terms) {
-      if (other !== coefficient * low.modulus) continue;
+      if (other !== weight) continue;
       if (atom === wanted) return { atom, modulus: null };
-      if (atom.kind === 'mod' && atom.den.kind === 'int' && atom.num === wanted)
-        return { atom, modulus: atom.den.value };
+      const modulus = atom.kind === 'mod' ? divisorOf(atom.den) : null;
+      if (modulus !== null && atom.kind === 'mod' && atom.num === wanted) return { atom, modulus };
     }
     return null;
   }
 
   /** Moves the terms that are multiples of `by` into `whole` (divided) and returns the others. */
-  private splitMultiples(e: IndexExpr, by: number, whole: Linear): Linear {
+  private splitMultiples(e: IndexExpr, by: Size, whole: Linear): Linear {
     const all: Linear = { constant: 0, terms: new Map() };
     this.accumulate(all, e, 1);
-    const rest: Linear = { constant: modulo(all.constant, by), terms: new Map() };
-    whole.constant += Math.floor(all.constant / by);
+    const high = sizeFloorDiv(all.constant, by);
+    const rest: Linear = { constant: sizeMod(all.constant, by), terms: new Map() };
+    whole.constant = sizeAdd(whole.constant, high);
     for (const [atom, coefficient] of all.terms) {
-      if (coefficient % by === 0) this.accumulate(whole, atom, coefficient / by);
+      if (isMultiple(coefficient, by)) this.accumulate(whole, atom, sizeFloorDiv(coefficient, by));
       else rest.terms.set(atom, coefficient);
     }
     return rest;
@@ -328,60 +338,68 @@ export class IndexBuilder {
   /** `rest = unit · high + low` with 0 ≤ low < unit and unit a divisor of `by`, or null. */
   private coarsen(
     rest: Linear,
-    by: number,
-  ): { readonly unit: number; readonly high: IndexExpr; readonly low: IndexExpr } | null {
-    const units = new Set<number>();
-    for (const coefficient of rest.terms.values()) units.add(gcd(coefficient, by));
-    for (const unit of [...units].sort((a, b) => b - a)) {
+    by: Size,
+  ): { readonly unit: Size; readonly high: IndexExpr; readonly low: IndexExpr } | null {
+    const units = new Set<Size>();
+    for (const coefficient of rest.terms.values()) units.add(commonUnit(coefficient, by));
+    for (const unit of [...units].sort(byValue)) {
       if (unit === 1) continue;
-      const low: Linear = { constant: modulo(rest.constant, unit), terms: new Map() };
-      const high: Linear = { constant: Math.floor(rest.constant / unit), terms: new Map() };
+      const low: Linear = { constant: sizeMod(rest.constant, unit), terms: new Map() };
+      const high: Linear = { constant: sizeFloorDiv(rest.constant, unit), terms: new Map() };
       for (const [atom, coefficient] of rest.terms) {
-        if (coefficient % unit === 0) high.terms.set(atom, coefficient / unit);
+        if (isMultiple(coefficient, unit)) high.terms.set(atom, sizeFloorDiv(coefficient, unit));
         else low.terms.set(atom, coefficient);
       }
-      const { min, max } = this.intervals.ofSum(low.constant, low.terms);
-      if (min >= 0 && max < unit) return { unit, high: this.finish(high), low: this.finish(low) };
+      if (this.intervals.isDigit(low.constant, low.terms, unit))
+        return { unit, high: this.finish(high), low: this.finish(low) };
     }
     return null;
   }
 
-  private divAtom(num: IndexExpr, by: number): IndexExpr {
-    if (num.kind === 'div' && num.den.kind === 'int') return this.div(num.num, num.den.value * by);
-    if (num.kind === 'mod' && num.den.kind === 'int' && num.den.value % by === 0)
-      return this.mod(this.div(num.num, by), num.den.value / by);
+  private divAtom(num: IndexExpr, by: Size): IndexExpr {
+    const den = num.kind === 'div' || num.kind === 'mod' ? divisorOf(num.den) : null;
+    if (num.kind === 'div' && den !== null) return this.div(num.num, sizeMul(den, by));
+    if (num.kind === 'mod' && den !== null && isMultiple(den, by))
+      return this.mod(this.div(num.num, by), sizeFloorDiv(den, by));
     return this.rawDiv(num, by);
   }
 
-  private modAtom(num: IndexExpr, by: number): IndexExpr {
-    if (num.kind === 'mod' && num.den.kind === 'int' && num.den.value % by === 0)
-      return this.mod(num.num, by);
+  private modAtom(num: IndexExpr, by: Size): IndexExpr {
+    const den = num.kind === 'mod' ? divisorOf(num.den) : null;
+    if (num.kind === 'mod' && den !== null && isMultiple(den, by)) return this.mod(num.num, by);
     return this.rawMod(num, by);
   }
 
-  private rawDiv(num: IndexExpr, by: number): IndexExpr {
-    const den = this.int(by);
-    return this.intern(`/${this.idOf(num)},${by}`, () => ({ kind: 'div', num, den }));
+  private rawDiv(num: IndexExpr, by: Size): IndexExpr {
+    const den = this.size(by);
+    return this.intern(`/${this.idOf(num)},${this.idOf(den)}`, () => ({ kind: 'div', num, den }));
   }
 
-  private rawMod(num: IndexExpr, by: number): IndexExpr {
-    const den = this.int(by);
-    return this.intern(`%${this.idOf(num)},${by}`, () => ({ kind: 'mod', num, den }));
+  private rawMod(num: IndexExpr, by: Size): IndexExpr {
+    const den = this.size(by);
+    return this.intern(`%${this.idOf(num)},${this.idOf(den)}`, () => ({ kind: 'mod', num, den }));
   }
+}
+
+/** Symbolic sizes first, then numbers from the largest. */
+function byValue(a: Size, b: Size): number {
+  if (typeof a === 'number' && typeof b === 'number') return b - a;
+  return Number(typeof a === 'number') - Number(typeof b === 'number');
 }
 
 interface Digit {
   readonly base: IndexExpr;
-  readonly by: number;
-  readonly modulus: number;
+  readonly by: Size;
+  readonly modulus: Size;
 }
 
 /** Reads `(base div by) mod modulus`. */
-function digit(atom: Extract<IndexExpr, { kind: 'mod' }>): Digit {
-  const modulus = atom.den.kind === 'int' ? atom.den.value : 1;
+function digit(atom: IndexExpr): Digit | null {
+  const modulus = atom.kind === 'mod' ? divisorOf(atom.den) : null;
+  if (atom.kind !== 'mod' || modulus === null) return null;
   const { num } = atom;
-  if (num.kind === 'div' && num.den.kind === 'int')
-    return { base: num.num, by: num.den.value, modulus };
+  const by = num.kind === 'div' ? divisorOf(num.den) : null;
+  if (num.kind === 'div' && by !== null) return { base: num.num, by, modulus };
   return { base: num, by: 1, modulus };
 }
 

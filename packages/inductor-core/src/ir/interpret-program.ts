@@ -209,6 +209,8 @@ export class Program {
     switch (index.kind) {
       case 'int':
         return () => index.value;
+      case 'size':
+        return this.frame.fail(`its size ${String(index.size)} is symbolic`);
       case 'sym': {
         const cell = this.frame.variable(index.name);
         return () => cell.value;

@@ -16,6 +16,10 @@
  * Kernels name their buffers and scalars as parameters; a plan's launches bind them. Two launches of
  * the same kernel text share it.
  *
+ * A kernel with symbolic sizes (`LoopKernel<Size>`) stands for one kernel per choice of them: `kernelAt` gives it.
+ * Trip counts, coefficients and divisors of indices, and what `index` expressions give may then be expressions of the
+ * sizes; the sizes are those of the plan (plan-template.ts).
+ *
  * Invariants (checked by `verifyKernel`): every `load`/`store` names a parameter with the right access;
  * every symbol is a loop variable in scope; an `acc` is read only in a stage after the one that
  * reduces it; within one kernel a buffer that is both read and written is read only at the index at
@@ -23,6 +27,7 @@
  * reduction of two results (`welford`, `online_softmax`) writes nothing that its reductions read, so that
  * it may run in two passes.
  */
+import type { Size } from '@tessera/shared';
 import type { DType } from '@tessera/tensor';
 import type { Expr, Stmt } from './expr.js';
 import type { LoopVar } from './index-expr.js';
@@ -54,20 +59,20 @@ export interface Stage {
 }
 
 /** See the file header. The outermost variable comes first; the last one moves fastest. */
-export interface LoopKernel extends KernelBase {
+export interface LoopKernel<S extends Size = number> extends KernelBase {
   readonly kind: 'loop';
-  readonly outer: readonly LoopVar[];
-  readonly inner: readonly LoopVar[];
+  readonly outer: readonly LoopVar<S>[];
+  readonly inner: readonly LoopVar<S>[];
   readonly stages: readonly Stage[];
 }
 
 /** See the file header. An empty list of variables is an extent of one. */
-export interface MatmulKernel extends KernelBase {
+export interface MatmulKernel<S extends Size = number> extends KernelBase {
   readonly kind: 'matmul';
-  readonly batch: readonly LoopVar[];
-  readonly m: readonly LoopVar[];
-  readonly n: readonly LoopVar[];
-  readonly k: readonly LoopVar[];
+  readonly batch: readonly LoopVar<S>[];
+  readonly m: readonly LoopVar<S>[];
+  readonly n: readonly LoopVar<S>[];
+  readonly k: readonly LoopVar<S>[];
   readonly a: Expr;
   readonly b: Expr;
   /** Type of the accumulator: float32 for f32/f16/bf16 inputs. */
@@ -102,4 +107,4 @@ export interface ExternKernel extends KernelBase {
 }
 
 /** A unit of generated code and of launch. */
-export type FusedKernel = LoopKernel | MatmulKernel | ExternKernel;
+export type FusedKernel<S extends Size = number> = LoopKernel<S> | MatmulKernel<S> | ExternKernel;

@@ -4,10 +4,11 @@
  * One line per distinct operation, numbered within its stage; indices print like source code. The text
  * is deterministic and complete: two kernels with the same text do the same.
  */
+import { type Size, printSize } from '@tessera/shared';
 import type { DType } from '@tessera/tensor';
 import type { ValueCheck } from '@tessera/tensor/internal';
 import type { Expr, ScalarOp, Stmt } from './expr.js';
-import type { IndexExpr, LoopVar } from './index-expr.js';
+import type { IndexExpr, SizedLoop } from './index-expr.js';
 import type { ExternArg, FusedKernel, LoopKernel, MatmulKernel } from './kernel.js';
 import { postorder, stmtRoots } from './walk.js';
 
@@ -62,6 +63,10 @@ const IN_WORDS: IndexDivision = {
   mod: (num, den) => `${num} mod ${den}`,
 };
 
+function isSum(e: IndexExpr): boolean {
+  return e.kind === 'size' && e.size.kind === 'sum';
+}
+
 /** An index as source text of a language like C; `name` prints run-time values. */
 export function printIndex(
   index: IndexExpr,
@@ -70,11 +75,16 @@ export function printIndex(
 ): string {
   const print = (e: IndexExpr): string => printIndex(e, name, division);
   const factor = (e: IndexExpr): string =>
-    e.kind === 'add' || e.kind === 'div' || e.kind === 'mod' ? `(${print(e)})` : print(e);
-  const divisor = (e: IndexExpr): string => (e.kind === 'mul' ? `(${print(e)})` : factor(e));
+    e.kind === 'add' || e.kind === 'div' || e.kind === 'mod' || isSum(e)
+      ? `(${print(e)})`
+      : print(e);
+  const divisor = (e: IndexExpr): string =>
+    e.kind === 'mul' || e.kind === 'size' ? `(${print(e)})` : factor(e);
   switch (index.kind) {
     case 'int':
       return String(index.value);
+    case 'size':
+      return printSize(index.size);
     case 'sym':
       return index.name;
     case 'add':
@@ -182,11 +192,11 @@ function printBody(body: readonly Stmt[], indent: string): string[] {
   return printer.lines;
 }
 
-function printVars(vars: readonly LoopVar[]): string {
-  return `[${vars.map((v) => `${v.name}:${v.size}`).join(', ')}]`;
+function printVars(vars: readonly SizedLoop[]): string {
+  return `[${vars.map((v) => `${v.name}:${String(v.size)}`).join(', ')}]`;
 }
 
-function printLoop(kernel: LoopKernel): string[] {
+function printLoop(kernel: LoopKernel<Size>): string[] {
   const lines = [
     `  for ${printVars(kernel.outer)}${kernel.inner.length > 0 ? ` inner ${printVars(kernel.inner)}` : ''}`,
   ];
@@ -195,7 +205,7 @@ function printLoop(kernel: LoopKernel): string[] {
   return lines;
 }
 
-function printMatmul(kernel: MatmulKernel): string[] {
+function printMatmul(kernel: MatmulKernel<Size>): string[] {
   const lines = [
     `  batch ${printVars(kernel.batch)} m ${printVars(kernel.m)} n ${printVars(kernel.n)} k ${printVars(kernel.k)} acc ${shortDtype(kernel.accDtype)}`,
   ];
@@ -225,7 +235,7 @@ function printExternArg(arg: ExternArg): string {
 }
 
 /** The text of one kernel. */
-export function printKernel(kernel: FusedKernel): string {
+export function printKernel(kernel: FusedKernel<Size>): string {
   const params = [
     ...kernel.params.map(
       (p) => `${p.access === 'read' ? '' : `${p.access} `}${p.name}: ${shortDtype(p.dtype)}`,

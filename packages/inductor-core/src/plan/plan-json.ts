@@ -39,6 +39,12 @@ class ExprWriter {
     switch (e.kind) {
       case 'int':
         return e.value;
+      case 'size':
+        throw new TesseraError(
+          'plan-invalid',
+          `A plan with the symbolic size ${String(e.size)} has no text.`,
+          { hints: ['Write the plan for the sizes that you need.'] },
+        );
       case 'sym':
         return e.name;
       case 'add':

@@ -109,6 +109,8 @@ export class LinearForms {
     switch (index.kind) {
       case 'int':
         return this.constant(index.value);
+      case 'size':
+        return this.atom(`?${this.atoms.size}`, { kind: 'unknown' });
       case 'sym':
         return this.atom(`$${index.name}`, { kind: 'sym', name: index.name });
       case 'add':

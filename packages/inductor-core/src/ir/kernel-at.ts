@@ -1,0 +1,119 @@
+/**
+ * @file `kernelAt`: a kernel with symbolic sizes at given sizes.
+ *
+ * It says what generated code of the symbolic kernel must compute there, for the interpreter, the verifier and
+ * backends without symbolic sizes.
+ */
+import type { Size, SymInt } from '@tessera/shared';
+import { IrBuilder } from './build.js';
+import type { Expr, Stmt } from './expr.js';
+import type { LoopVar, SizedLoop } from './index-expr.js';
+import type { ExternKernel, FusedKernel, LoopKernel, MatmulKernel } from './kernel.js';
+import { indexValues, postorder, stmtRoots } from './walk.js';
+
+/** The value of a size. */
+export type SizeValue = (size: Size) => number;
+
+class Specialiser {
+  private readonly ir = new IrBuilder();
+  private readonly memo = new Map<Expr, Expr>();
+
+  constructor(private readonly valueOf: SizeValue) {}
+
+  loops(vars: readonly SizedLoop[]): LoopVar[] {
+    return vars.map(({ name, size }) => {
+      const value = this.valueOf(size);
+      this.ir.sym(name, value);
+      return { name, size: value };
+    });
+  }
+
+  expr(root: Expr): Expr {
+    return this.ir.rewrite([root], { size: this.valueOf }, this.memo)[0]!;
+  }
+
+  stmt(stmt: Stmt): Stmt {
+    const value = this.expr(stmt.value);
+    if (stmt.kind === 'reduce') return { ...stmt, value };
+    for (const inside of indexValues(stmt.index)) this.expr(inside);
+    const index = this.ir.substituteIndex(
+      stmt.index,
+      () => undefined,
+      (inside) => this.memo.get(inside)!,
+      this.valueOf,
+    );
+    return { ...stmt, index, value };
+  }
+}
+
+/** See the file header. A parameter that a kernel does not need at these sizes is kept. */
+export function kernelAt(kernel: FusedKernel<Size>, valueOf: SizeValue): FusedKernel {
+  if (kernel.kind === 'extern' || isStaticKernel(kernel)) return kernel as FusedKernel;
+  const at = new Specialiser(valueOf);
+  if (kernel.kind === 'loop')
+    return {
+      ...kernel,
+      outer: at.loops(kernel.outer),
+      inner: at.loops(kernel.inner),
+      stages: kernel.stages.map(({ kind, body }) => ({
+        kind,
+        body: body.map((stmt) => at.stmt(stmt)),
+      })),
+    };
+  return {
+    ...kernel,
+    batch: at.loops(kernel.batch),
+    m: at.loops(kernel.m),
+    n: at.loops(kernel.n),
+    k: at.loops(kernel.k),
+    a: at.expr(kernel.a),
+    b: at.expr(kernel.b),
+    epilogue: kernel.epilogue.map((stmt) => at.stmt(stmt)),
+  };
+}
+
+/** The loops of a kernel. */
+export function kernelLoops(
+  kernel: LoopKernel<Size> | MatmulKernel<Size>,
+): readonly SizedLoop[] {
+  return kernel.kind === 'loop'
+    ? [...kernel.outer, ...kernel.inner]
+    : [...kernel.batch, ...kernel.m, ...kernel.n, ...kernel.k];
+}
+
+const known = new WeakMap<FusedKernel<Size>, readonly SymInt[]>();
+
+/** The symbolic expressions in a kernel, each once. */
+export function kernelSizes(kernel: FusedKernel<Size>): readonly SymInt[] {
+  if (kernel.kind === 'extern') return [];
+  let found = known.get(kernel);
+  if (found === undefined) known.set(kernel, (found = collectSizes(kernel)));
+  return found;
+}
+
+function collectSizes(kernel: LoopKernel<Size> | MatmulKernel<Size>): SymInt[] {
+  const found = new Set<SymInt>();
+  for (const { size } of kernelLoops(kernel)) if (typeof size !== 'number') found.add(size);
+  const stmts =
+    kernel.kind === 'loop' ? kernel.stages.flatMap(({ body }) => body) : kernel.epilogue;
+  const roots = [
+    ...(kernel.kind === 'loop' ? [] : [kernel.a, kernel.b]),
+    ...stmts.flatMap(stmtRoots),
+  ];
+  const indices = stmts.flatMap((stmt) => (stmt.kind === 'store' ? [stmt.index] : []));
+  for (const expr of postorder(roots))
+    if (expr.kind === 'load' || expr.kind === 'index' || expr.kind === 'random')
+      indices.push(expr.index);
+  for (let e = indices.pop(); e !== undefined; e = indices.pop()) {
+    if (e.kind === 'size') found.add(e.size);
+    else if (e.kind === 'add') indices.push(...e.terms);
+    else if (e.kind === 'mul') indices.push(...e.factors);
+    else if (e.kind === 'div' || e.kind === 'mod') indices.push(e.num, e.den);
+  }
+  return [...found];
+}
+
+/** Whether a kernel has numbers for all sizes. */
+export function isStaticKernel(kernel: FusedKernel<Size>): kernel is FusedKernel | ExternKernel {
+  return kernelSizes(kernel).length === 0;
+}

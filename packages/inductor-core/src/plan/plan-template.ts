@@ -1,0 +1,114 @@
+/**
+ * @file `PlanTemplate`: a plan for all sizes that a graph may have: what is a number in a plan may be an expression of
+ * the graph's symbolic sizes.
+ *
+ * The memory that buffers share is decided with symbols (who may overwrite whom, and who is alive when); where in the
+ * arena a buffer lies is decided for each choice of sizes, by the same packing as that of plans.
+ */
+import { type Size, type SymInt, compileSize } from '@tessera/shared';
+import { type DType, itemSize } from '@tessera/tensor';
+import type { FusedKernel } from '../ir/kernel.js';
+import { type SizeValue, kernelAt } from '../ir/kernel-at.js';
+import { packIntervals } from '../memory/arena.js';
+import type { BufferSource, ExecutionPlan, PlanBuffer, PlanOutput } from './execution-plan.js';
+
+/** Where a buffer of a template lies: scratch is used from launch `first` to launch `last`. */
+export type TemplateSource =
+  | Exclude<BufferSource, { kind: 'arena' }>
+  | { readonly kind: 'scratch'; readonly first: number; readonly last: number };
+
+/** A buffer of a template, its size in elements. */
+export interface TemplateBuffer {
+  readonly name: string;
+  readonly dtype: DType;
+  readonly numel: Size;
+  readonly source: TemplateSource;
+}
+
+/** Layout of an output of a template. */
+export interface TemplateOutput {
+  readonly dtype: DType;
+  readonly sizes: readonly Size[];
+  readonly strides: readonly Size[];
+}
+
+/** See the file header. */
+export interface PlanTemplate extends Omit<
+  ExecutionPlan,
+  'buffers' | 'outputs' | 'kernels' | 'arenaBytes'
+> {
+  readonly buffers: readonly TemplateBuffer[];
+  readonly outputs: readonly TemplateOutput[];
+  readonly kernels: readonly FusedKernel<Size>[];
+  /** The symbols whose values choose a plan, in the order in which they are given. */
+  readonly symbols: readonly SymInt[];
+}
+
+/** Expressions of a template as functions of the values of its symbols; each is compiled once. */
+export class TemplateSizes {
+  private readonly compiled = new Map<SymInt, (values: readonly number[]) => number>();
+  private readonly numbers: ReadonlyMap<SymInt, number>;
+
+  constructor(symbols: readonly SymInt[]) {
+    this.numbers = new Map(symbols.map((symbol, i) => [symbol, i]));
+  }
+
+  /** What gives the value of any size. */
+  at(values: readonly number[]): SizeValue {
+    return (size) => (typeof size === 'number' ? size : this.functionOf(size)(values));
+  }
+
+  private functionOf(size: SymInt): (values: readonly number[]) => number {
+    let found = this.compiled.get(size);
+    if (found === undefined) {
+      found = compileSize(size, (symbol) => this.numbers.get(symbol)!);
+      this.compiled.set(size, found);
+    }
+    return found;
+  }
+}
+
+/** Buffers of a template with their sizes and places, and the size of the arena in bytes. */
+export function buffersAt(
+  template: PlanTemplate,
+  valueOf: SizeValue,
+  bytesOf: (dtype: DType) => number = itemSize,
+): { readonly buffers: readonly PlanBuffer[]; readonly arenaBytes: number } {
+  const sized = template.buffers.map((buffer) => ({ ...buffer, numel: valueOf(buffer.numel) }));
+  const scratch = sized.flatMap(({ numel, dtype, source }) =>
+    source.kind === 'scratch' ? [{ ...source, bytes: numel * bytesOf(dtype) }] : [],
+  );
+  const { offsets, total } = packIntervals(scratch);
+  let next = 0;
+  const buffers = sized.map(
+    ({ source, ...rest }): PlanBuffer => ({
+      ...rest,
+      source: source.kind === 'scratch' ? { kind: 'arena', offset: offsets[next++]! } : source,
+    }),
+  );
+  return { buffers, arenaBytes: total };
+}
+
+/** Layouts of a template's outputs at given sizes. */
+export function outputsAt(template: PlanTemplate, valueOf: SizeValue): readonly PlanOutput[] {
+  return template.outputs.map(({ dtype, sizes, strides }) => ({
+    dtype,
+    sizes: sizes.map(valueOf),
+    strides: strides.map(valueOf),
+  }));
+}
+
+/** The plan of a template at given sizes, with kernels of their own. */
+export function planAt(
+  template: PlanTemplate,
+  valueOf: SizeValue,
+  bytesOf: (dtype: DType) => number = itemSize,
+): ExecutionPlan {
+  const { symbols: _, ...rest } = template;
+  return {
+    ...rest,
+    ...buffersAt(template, valueOf, bytesOf),
+    outputs: outputsAt(template, valueOf),
+    kernels: template.kernels.map((kernel) => kernelAt(kernel, valueOf)),
+  };
+}
