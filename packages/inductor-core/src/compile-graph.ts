@@ -3,7 +3,7 @@
  * lower → fuse → cut into stages → plan memory → build kernels → assemble the plan.
  */
 import type { GraphModule } from '@tessera/graph';
-import { stage } from '@tessera/shared';
+import { type Size, type SymInt, freeSymbols, log, stage } from '@tessera/shared';
 import { type DeviceType, type DType } from '@tessera/tensor';
 import type { Capabilities } from './backend/kernel-backend.js';
 import { type KernelDraft, KernelBuilder, buildExtern } from './kernels/build-kernel.js';
@@ -15,10 +15,13 @@ import type { FusedKernel } from './ir/kernel.js';
 import { printKernel } from './ir/print.js';
 import { checkDtypes } from './lower/check-dtypes.js';
 import type { ExternNode, IrOutput, LoweredGraph } from './lower/ir-node.js';
+import type { GraphSizes } from './lower/graph-sizes.js';
 import { lowerGraph } from './lower/lower-graph.js';
+import { SizesNeeded } from './lower/shape-math.js';
 import { RNG_OFFSET, RNG_SEED } from './lower/ops/random.js';
 import { type GroupUse, type StoragePlan, planStorage } from './memory/storage-plan.js';
-import type { ExecutionPlan, Launch, PlanBuffer, PlanOutput } from './plan/execution-plan.js';
+import type { ExecutionPlan, Launch } from './plan/execution-plan.js';
+import { type PlanTemplate, type TemplateOutput, planOf } from './plan/plan-template.js';
 import { showPlan } from './plan/observe-plans.js';
 import { type Schedule, fuseGraph } from './fuse/fuse.js';
 import { type Group, groupName } from './fuse/group.js';
@@ -79,31 +82,31 @@ function planned(body: GroupBody | ExternNode): GroupUse {
 }
 
 /** What differs between most kernels, cheap to compute: only kernels that agree in it are compared. */
-function fingerprint(kernel: FusedKernel): string {
+function fingerprint(kernel: FusedKernel<Size>): string {
   const loops =
     kernel.kind === 'loop'
       ? [kernel.outer, kernel.inner]
       : kernel.kind === 'matmul'
         ? [kernel.batch, kernel.m, kernel.n, kernel.k]
         : [];
-  const sizes = loops.map((vars) => vars.map((v) => v.size).join()).join('|');
+  const sizes = loops.map((vars) => vars.map((v) => String(v.size)).join()).join('|');
   return `${kernel.kind};${kernel.params.map((p) => p.name).join()};${sizes}`;
 }
 
 /** Kernels of a plan; equal ones are kept once. */
 class KernelList {
-  readonly kernels: FusedKernel[] = [];
+  readonly kernels: FusedKernel<Size>[] = [];
   /** Where the kernels are that were added as the same object. */
-  private readonly known = new Map<FusedKernel, number>();
+  private readonly known = new Map<FusedKernel<Size>, number>();
   private readonly similar = new Map<string, { readonly index: number; text: string | null }[]>();
 
-  add(built: FusedKernel, name: string): number {
+  add(built: FusedKernel<Size>, name: string): number {
     let index = this.known.get(built);
     if (index === undefined) this.known.set(built, (index = this.find(built, name)));
     return index;
   }
 
-  private find(built: FusedKernel, name: string): number {
+  private find(built: FusedKernel<Size>, name: string): number {
     const key = fingerprint(built);
     const known = this.similar.get(key) ?? [];
     let text: string | null = null;
@@ -124,14 +127,9 @@ function assemble(
   graph: LoweredGraph,
   built: readonly { readonly kernel: KernelDraft; readonly name: string }[],
   memory: StoragePlan,
-): ExecutionPlan {
-  const slotIndex = new Map(memory.slots.map((slot, i) => [slot.key, i]));
-  const buffers = memory.slots.map((slot): PlanBuffer => ({
-    name: slot.key,
-    dtype: slot.dtype,
-    numel: slot.numel,
-    source: slot.home,
-  }));
+  symbols: readonly SymInt[],
+): PlanTemplate {
+  const slotIndex = new Map(memory.slots.map((slot, i) => [slot.name, i]));
   const scalarIndex = new Map(graph.scalars.map((scalar, i) => [scalar.name, i]));
   const list = new KernelList();
   const launches = built.map(({ kernel, name: kernelName }): Launch => ({
@@ -139,7 +137,7 @@ function assemble(
     buffers: kernel.storages.map((key) => slotIndex.get(key)!),
     scalars: kernel.kernel.scalars.map((scalar) => scalarIndex.get(scalar.name)!),
   }));
-  const outputs = graph.outputs.flatMap((output): PlanOutput[] =>
+  const outputs = graph.outputs.flatMap((output): TemplateOutput[] =>
     output.kind === 'tensor'
       ? [{ dtype: output.dtype, sizes: output.sizes, strides: output.strides }]
       : [],
@@ -158,7 +156,7 @@ function assemble(
     version: 1,
     name,
     device,
-    buffers,
+    buffers: memory.slots,
     numInputs: graph.inputs.length,
     outputs,
     scalars: graph.scalars,
@@ -166,25 +164,35 @@ function assemble(
     constants: [],
     kernels: list.kernels,
     launches,
-    arenaBytes: memory.arenaBytes,
+    symbols,
   };
 }
 
-/** Compiles a functional ATen graph. @throws kernel-missing, dtype-unsupported, plan-invalid */
-export function compileToPlan(module: GraphModule, options: CompileOptions): CompiledPlan {
-  const { backend, name = 'graph' } = options;
-  const { lowering, graph } = stage('lower', () => lowerGraph(module, backend.capabilities, name));
+/** A template and what the caller must know beyond it. */
+export interface CompiledTemplate extends Omit<CompiledPlan, 'plan' | 'outputs'> {
+  readonly template: PlanTemplate;
+  readonly outputs: readonly IrOutput<Size>[];
+}
+
+function compile(
+  module: GraphModule,
+  { backend, name = 'graph' }: CompileOptions,
+  sizes: GraphSizes | null,
+): CompiledTemplate {
+  const { lowering, graph } = stage('lower', () =>
+    lowerGraph(module, backend.capabilities, name, sizes),
+  );
   checkDtypes(graph, backend.capabilities.dtypes, backend.device);
   const schedule = stage('fuse', () => fuseGraph(lowering, graph));
   const launchNodes = schedule.groups.map(({ nodes }) => [
     ...new Set(nodes.flatMap((node) => node.nodes)),
   ]);
-  const plan = stage('build kernels', () => {
+  const template = stage('build kernels', () => {
     const kernels = schedule.groups.map((group) => ({
       group,
       ...planned(bodyOf(schedule, group)),
     }));
-    const memory = planStorage(kernels, schedule.context.buffers, backend.capabilities.itemSize);
+    const memory = planStorage(kernels, schedule.context.buffers);
     const emit: EmitContext = {
       ir: lowering.ir,
       bufferOf: (buffer) => schedule.context.buffers.get(buffer)!,
@@ -196,10 +204,41 @@ export function compileToPlan(module: GraphModule, options: CompileOptions): Com
       kernel: body.kind === 'extern' ? buildExtern(body, emit, dtypeOf) : builder.build(body),
       name: groupName(group),
     }));
-    return assemble(name, backend.device, graph, built, memory);
+    return assemble(name, backend.device, graph, built, memory, sizes?.symbols ?? []);
   });
+  const { outputs, liftedConstants } = graph;
+  return { template, outputs, liftedConstants, launchNodes };
+}
+
+/** Compiles a functional ATen graph. @throws kernel-missing, dtype-unsupported, plan-invalid */
+export function compileToPlan(module: GraphModule, options: CompileOptions): CompiledPlan {
+  const { template, outputs, ...rest } = compile(module, options, null);
+  const { backend } = options;
+  const plan = planOf(template, backend.capabilities.itemSize);
   showPlan(plan, backend);
-  return { plan, outputs: graph.outputs, liftedConstants: graph.liftedConstants, launchNodes };
+  return { plan, outputs: outputs as readonly IrOutput[], ...rest };
+}
+
+/**
+ * Compiles a functional ATen graph for all sizes that its symbols stand for. What a kernel needs as a number becomes
+ * a guard in the symbols' environment.
+ *
+ * @throws kernel-missing, dtype-unsupported, plan-invalid
+ */
+export function compileToTemplate(
+  module: GraphModule,
+  options: CompileOptions,
+  sizes: GraphSizes,
+): CompiledTemplate {
+  for (;;) {
+    try {
+      return compile(module, options, sizes);
+    } catch (error) {
+      if (!(error instanceof SizesNeeded)) throw error;
+      log('dynamic', () => `${options.name ?? 'graph'}: ${error.message}`);
+      for (const symbol of freeSymbols(error.size)) sizes.env.guardInt(symbol);
+    }
+  }
 }
 
 /** Compiles a functional ATen graph to a plan. @throws kernel-missing, dtype-unsupported, plan-invalid */

@@ -6,7 +6,7 @@
  */
 import { type Argument, type Graph, Node, emitOp, mapArgument, tensorVal } from '@tessera/graph';
 import { getOp } from '@tessera/tensor';
-import { isDense } from '../lower/lowering.js';
+import { isDense } from '../lower/shape-math.js';
 import { isFree } from './free-node.js';
 
 /** The value that an update of an input leaves: what its users read. */

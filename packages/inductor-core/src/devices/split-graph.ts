@@ -16,7 +16,7 @@ import {
 } from '@tessera/graph';
 import { TesseraError } from '@tessera/shared';
 import { writtenInputs } from '@tessera/passes';
-import { isDense } from '../lower/lowering.js';
+import { isDense } from '../lower/shape-math.js';
 import { isFree } from './free-node.js';
 import { isUpdate, ownResults } from './own-results.js';
 import { type Run, scheduleDevices } from './schedule-devices.js';

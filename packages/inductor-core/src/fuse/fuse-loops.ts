@@ -6,7 +6,8 @@
  * are mapped onto the host's. Correct because each buffer that passes between them is read exactly at
  * the point where it is written; useful because of that, or because both read the same elements.
  */
-import type { IndexExpr, LoopVar } from '../ir/index-expr.js';
+import { sizeMul } from '@tessera/shared';
+import type { IndexExpr, SizedLoop } from '../ir/index-expr.js';
 import { indexSymbols } from '../ir/walk.js';
 import type { Access } from './access.js';
 import type { FusionContext } from './fusion-context.js';
@@ -19,7 +20,7 @@ const MOST_NODES = 256;
 
 /** How the guest lies in the host: at every point, or once per outer point. */
 interface Fit {
-  readonly hostVars: readonly LoopVar[];
+  readonly hostVars: readonly SizedLoop[];
   readonly inner: boolean;
   /** Both have reductions: outer maps to outer and inner to inner. */
   readonly paired: boolean;
@@ -33,7 +34,7 @@ function fitOf(host: LoopGroup, guest: LoopGroup): Fit | null {
     const same = points === outer && extentOf(guest.inner) === inner;
     return same ? { hostVars: host.order, inner: true, paired: true } : null;
   }
-  if (points === outer * inner)
+  if (points === sizeMul(outer, inner))
     return { hostVars: host.order, inner: host.inner.length > 0, paired: false };
   return points === outer ? { hostVars: host.outer, inner: false, paired: false } : null;
 }
@@ -107,7 +108,7 @@ function equationsOf(context: FusionContext, pairs: Shared['dependent']): Equati
   return equations;
 }
 
-function onlyUses(index: IndexExpr, vars: readonly LoopVar[]): boolean {
+function onlyUses(index: IndexExpr, vars: readonly SizedLoop[]): boolean {
   const allowed = new Set(vars.map((v) => v.name));
   for (const name of indexSymbols(index)) if (!allowed.has(name)) return false;
   return true;

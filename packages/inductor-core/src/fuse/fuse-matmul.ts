@@ -2,7 +2,7 @@
  * @file Folding pointwise work into a matrix product: consumers into the epilogue, cheap producers into
  * the operands.
  */
-import type { IndexExpr, LoopVar } from '../ir/index-expr.js';
+import type { IndexExpr, SizedLoop } from '../ir/index-expr.js';
 import { indexSymbols } from '../ir/walk.js';
 import type { PointwiseNode } from '../lower/ir-node.js';
 import type { FusionContext } from './fusion-context.js';
@@ -11,10 +11,10 @@ import { canOrderOverwrites } from './overwrite-order.js';
 import { type Equation, linearMapping, solvedMapping } from './match-space.js';
 
 /** Variables of the product's points in the order of the result's dimensions. */
-function resultOrder(group: MatmulGroup): LoopVar[] {
+function resultOrder(group: MatmulGroup): SizedLoop[] {
   const { batch, m, n, coords } = group.matmul;
   const all = new Map([...batch, ...m, ...n].map((v) => [v.name, v]));
-  const order: LoopVar[] = [];
+  const order: SizedLoop[] = [];
   for (const coord of coords) {
     for (const name of indexSymbols(coord)) {
       const v = all.get(name);
@@ -53,7 +53,7 @@ export function fuseEpilogue(
   const { batch, m, n } = host.matmul;
   if (
     guest.inner.length > 0 ||
-    extentOf(guest.outer) !== extentOf(batch) * extentOf(m) * extentOf(n) ||
+    extentOf(guest.outer) !== extentOf([...batch, ...m, ...n]) ||
     !context.fits(host, guest)
   )
     return null;

@@ -1,12 +1,13 @@
 /**
  * @file `FusionContext`: facts about the lowered graph that fusion decisions read.
  */
+import { sizeHint } from '@tessera/shared';
 import { itemSize } from '@tessera/tensor';
-import { numelOf } from '@tessera/tensor/internal';
 import type { IndexExpr } from '../ir/index-expr.js';
 import { type IrBuffer, type IrNode, type LoweredGraph, nodeOutputs } from '../lower/ir-node.js';
 import type { Lowering } from '../lower/lowering.js';
 import { nodeChecks } from '../lower/prune.js';
+import { numelOf } from '../lower/shape-math.js';
 import { type Access, type NodeAccesses, accessesOf } from './access.js';
 import type { Group, Member } from './group.js';
 
@@ -69,10 +70,10 @@ export class FusionContext {
     return (this.writers.get(name)?.length ?? 0) > 1;
   }
 
-  /** Bytes of a buffer. */
+  /** Bytes of a buffer, at the example's sizes where they may vary. */
   bytes(name: string): number {
     const buffer = this.buffers.get(name)!;
-    return numelOf(buffer.sizes) * itemSize(buffer.dtype);
+    return sizeHint(numelOf(buffer.sizes)) * itemSize(buffer.dtype);
   }
 
   /** Whether a buffer written by `nodes` must be in memory after them. */

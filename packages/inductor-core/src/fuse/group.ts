@@ -4,7 +4,8 @@
  * All members of a loop group live in the group's loop variables: `place` says what each of a node's
  * own variables is there. A member runs once per outer point or for every inner point.
  */
-import type { IndexExpr, LoopVar } from '../ir/index-expr.js';
+import { type Size, sizeProduct } from '@tessera/shared';
+import type { IndexExpr, SizedLoop } from '../ir/index-expr.js';
 import type {
   ExternNode,
   IrNode,
@@ -32,10 +33,10 @@ interface GroupBase {
 /** Pointwise and reduction nodes over one iteration space. */
 export interface LoopGroup extends GroupBase {
   readonly kind: 'loop';
-  readonly outer: readonly LoopVar[];
-  readonly inner: readonly LoopVar[];
+  readonly outer: readonly SizedLoop[];
+  readonly inner: readonly SizedLoop[];
   /** Outer and inner variables in the order of the tensors' dimensions. */
-  readonly order: readonly LoopVar[];
+  readonly order: readonly SizedLoop[];
   readonly members: readonly Member[];
 }
 
@@ -57,14 +58,12 @@ export interface ExternGroup extends GroupBase {
 export type Group = LoopGroup | MatmulGroup | ExternGroup;
 
 /** Number of points of loop variables. */
-export function extentOf(vars: readonly LoopVar[]): number {
-  let n = 1;
-  for (const v of vars) n *= v.size;
-  return n;
+export function extentOf(vars: readonly SizedLoop[]): Size {
+  return sizeProduct(vars.map(({ size }) => size));
 }
 
 /** The group of one node; `identity` makes a symbol into an index. */
-export function groupOf(node: IrNode, identity: (v: LoopVar) => IndexExpr): Group {
+export function groupOf(node: IrNode, identity: (v: SizedLoop) => IndexExpr): Group {
   const base = { id: node.id, nodes: [node] };
   if (node.kind === 'extern') return { ...base, kind: 'extern', extern: node };
   if (node.kind === 'matmul')

@@ -6,8 +6,11 @@
  * coordinates (a coordinate that is a mixed-radix number of the guest's variables gives them as digits),
  * or by equating row-major order; the caller verifies it.
  */
+import { type Size, sizeMul, sizeProduct } from '@tessera/shared';
 import type { IrBuilder } from '../ir/build.js';
-import type { IndexExpr, LoopVar } from '../ir/index-expr.js';
+import type { IndexExpr, SizedLoop } from '../ir/index-expr.js';
+import { divisorOf } from '../ir/index-bounds.js';
+import { isMultiple, quotientOf } from '../ir/size-units.js';
 import { indexSymbols } from '../ir/walk.js';
 
 /** `guest` (over the guest's variables) is the same place as `host` (over the host's). */
@@ -19,23 +22,21 @@ export interface Equation {
 /** What each of the guest's variables is in the host's space. */
 export type Mapping = Map<string, IndexExpr>;
 
-function extent(vars: readonly LoopVar[]): number {
-  return vars.reduce((n, v) => n * v.size, 1);
+function extent(vars: readonly SizedLoop[]): Size {
+  return sizeProduct(vars.map(({ size }) => size));
 }
 
 /** Row-major digits of `flat` over `vars`. */
-function digitsOf(ir: IrBuilder, flat: IndexExpr, vars: readonly LoopVar[]): Mapping {
+function digitsOf(ir: IrBuilder, flat: IndexExpr, vars: readonly SizedLoop[]): Mapping {
   const mapping: Mapping = new Map();
-  let below = extent(vars);
   vars.forEach((v, i) => {
-    below /= v.size;
-    const digit = ir.div(flat, below);
+    const digit = ir.div(flat, extent(vars.slice(i + 1)));
     mapping.set(v.name, i === 0 ? digit : ir.mod(digit, v.size));
   });
   return mapping;
 }
 
-function rowMajor(ir: IrBuilder, vars: readonly LoopVar[]): IndexExpr {
+function rowMajor(ir: IrBuilder, vars: readonly SizedLoop[]): IndexExpr {
   let flat = ir.int(0);
   for (const v of vars) flat = ir.add(ir.scale(flat, v.size), ir.sym(v.name, v.size));
   return flat;
@@ -44,8 +45,8 @@ function rowMajor(ir: IrBuilder, vars: readonly LoopVar[]): IndexExpr {
 /** The mapping that keeps row-major order. */
 export function linearMapping(
   ir: IrBuilder,
-  guest: readonly LoopVar[],
-  host: readonly LoopVar[],
+  guest: readonly SizedLoop[],
+  host: readonly SizedLoop[],
 ): Mapping | null {
   return extent(guest) === extent(host) ? digitsOf(ir, rowMajor(ir, host), guest) : null;
 }
@@ -53,8 +54,8 @@ export function linearMapping(
 /** Solves coordinate equations for the guest's variables; what they leave open follows in order. */
 export function solvedMapping(
   ir: IrBuilder,
-  guest: readonly LoopVar[],
-  host: readonly LoopVar[],
+  guest: readonly SizedLoop[],
+  host: readonly SizedLoop[],
   equations: readonly Equation[],
 ): Mapping | null {
   const sizes = new Map(guest.map((v) => [v.name, v.size]));
@@ -77,41 +78,48 @@ export function solvedMapping(
 /** Reads variables off one equation if its guest side is a mixed-radix number of new variables. */
 function solveOne(
   ir: IrBuilder,
-  sizes: ReadonlyMap<string, number>,
+  sizes: ReadonlyMap<string, Size>,
   mapping: Mapping,
   { guest, host }: Equation,
 ): void {
   const { constant, terms } = ir.linear(guest);
   if (constant !== 0 || terms.size === 0) return;
-  const found: { readonly name: string; readonly size: number; readonly unit: number }[] = [];
+  const found: { readonly name: string; readonly size: Size; readonly unit: Size }[] = [];
   for (const [atom, unit] of terms) {
     if (atom.kind !== 'sym' || mapping.has(atom.name)) return;
     const size = sizes.get(atom.name);
     if (size === undefined) return;
     found.push({ name: atom.name, size, unit });
   }
-  found.sort((a, b) => a.unit - b.unit);
-  let unit = 1;
-  for (const digit of found) {
-    if (digit.unit !== unit) return;
-    unit *= digit.size;
-  }
-  const range = ir.bounds(host);
-  if (range.min < 0 || range.max >= unit) return;
+  const limit = spanOf(found);
+  if (limit === null || !ir.isWithin(host, limit)) return;
   for (const { name, size, unit: below } of found)
     mapping.set(name, ir.mod(ir.div(host, below), size));
 }
 
 interface Digit {
-  readonly unit: number;
-  readonly size: number;
+  readonly unit: Size;
+  readonly size: Size;
+}
+
+/** How many numbers the digits make up; null if they leave some out or make some twice. */
+function spanOf(digits: readonly Digit[]): Size | null {
+  const left = new Set(digits);
+  let unit: Size = 1;
+  while (left.size > 0) {
+    const next = [...left].find((digit) => digit.unit === unit);
+    if (next === undefined) return null;
+    left.delete(next);
+    unit = sizeMul(unit, next.size);
+  }
+  return unit;
 }
 
 /** Whether the mapping takes the host's points one to one onto the guest's. */
 export function isBijection(
   ir: IrBuilder,
-  guest: readonly LoopVar[],
-  host: readonly LoopVar[],
+  guest: readonly SizedLoop[],
+  host: readonly SizedLoop[],
   mapping: Mapping,
 ): boolean {
   if (extent(guest) !== extent(host)) return false;
@@ -127,60 +135,49 @@ export function isBijection(
     }
   }
   // Every host variable must be covered by its digits exactly once.
-  return host.every((v) => {
-    let unit = 1;
-    for (const digit of (digits.get(v.name) ?? []).sort((a, b) => a.unit - b.unit)) {
-      if (digit.unit !== unit) return false;
-      unit *= digit.size;
-    }
-    return unit === v.size;
-  });
+  return host.every((v) => spanOf(digits.get(v.name) ?? []) === v.size);
 }
 
 /** An index as a mixed-radix number of digits of host variables that covers [0, size). */
 function readDigits(
   ir: IrBuilder,
   index: IndexExpr,
-  size: number,
-  host: ReadonlyMap<string, number>,
+  size: Size,
+  host: ReadonlyMap<string, Size>,
 ): { readonly name: string; readonly digit: Digit }[] | null {
   const { constant, terms } = ir.linear(index);
   if (constant !== 0) return null;
-  const parts: { readonly name: string; readonly digit: Digit; readonly weight: number }[] = [];
+  const parts: { readonly name: string; readonly digit: Digit; readonly weight: Size }[] = [];
   for (const [atom, weight] of terms) {
     const part = readDigit(atom, host);
     if (part === null) return null;
     parts.push({ ...part, weight });
   }
-  parts.sort((a, b) => a.weight - b.weight);
-  let weight = 1;
-  for (const part of parts) {
-    if (part.weight !== weight) return null;
-    weight *= part.digit.size;
-  }
-  return weight === size ? parts : null;
+  const span = spanOf(parts.map(({ digit, weight }) => ({ unit: weight, size: digit.size })));
+  return span === size ? parts : null;
 }
 
 /** `x`, `x div a`, `x mod b` or `(x div a) mod b`. */
 function readDigit(
   atom: IndexExpr,
-  host: ReadonlyMap<string, number>,
+  host: ReadonlyMap<string, Size>,
 ): { readonly name: string; readonly digit: Digit } | null {
   let inner = atom;
-  let modulus: number | null = null;
+  let modulus: Size | null = null;
   if (inner.kind === 'mod') {
-    if (inner.den.kind !== 'int') return null;
-    modulus = inner.den.value;
+    modulus = divisorOf(inner.den);
+    if (modulus === null) return null;
     inner = inner.num;
   }
-  let unit = 1;
+  let unit: Size | null = 1;
   if (inner.kind === 'div') {
-    if (inner.den.kind !== 'int') return null;
-    unit = inner.den.value;
+    unit = divisorOf(inner.den);
+    if (unit === null) return null;
     inner = inner.num;
   }
   const size = inner.kind === 'sym' ? host.get(inner.name) : undefined;
-  if (inner.kind !== 'sym' || size === undefined || size % unit !== 0) return null;
-  const span = modulus ?? size / unit;
-  return (size / unit) % span === 0 ? { name: inner.name, digit: { unit, size: span } } : null;
+  const count = size === undefined ? null : quotientOf(size, unit);
+  if (inner.kind !== 'sym' || count === null) return null;
+  const span = modulus ?? count;
+  return isMultiple(count, span) ? { name: inner.name, digit: { unit, size: span } } : null;
 }

@@ -237,10 +237,7 @@ export class IrBuilder extends IndexBuilder {
         return rule.load?.(expr, index) ?? this.load(expr.dtype, expr.buf, index);
       }
       case 'index':
-        return this.index(
-          expr.dtype,
-          this.substituteIndex(expr.index, symbol, inner, rule.size),
-        );
+        return this.index(expr.dtype, this.substituteIndex(expr.index, symbol, inner, rule.size));
       case 'masked':
         return this.masked(inner(expr.mask), inner(expr.body), expr.other);
       case 'check': {

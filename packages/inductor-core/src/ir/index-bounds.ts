@@ -175,4 +175,3 @@ function negated(end: Size): Size {
 export function divisorOf(e: IndexExpr): Size | null {
   return e.kind === 'int' ? e.value : e.kind === 'size' ? e.size : null;
 }
-

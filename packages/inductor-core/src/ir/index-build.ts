@@ -173,6 +173,13 @@ export class IndexBuilder {
     return this.intervals.of(e);
   }
 
+  /** Whether `0 <= e < limit` is certain. */
+  isWithin(e: IndexExpr, limit: Size): boolean {
+    const sum: Linear = { constant: 0, terms: new Map() };
+    this.accumulate(sum, e, 1);
+    return this.intervals.isDigit(sum.constant, sum.terms, limit);
+  }
+
   /** The expression as `constant + Σ coefficient · atom`. */
   linear(e: IndexExpr): {
     readonly constant: Size;
@@ -205,8 +212,7 @@ export class IndexBuilder {
         return this.add(...e.terms.map(inside));
       case 'mul': {
         let product = this.int(1);
-        for (const factor of e.factors)
-          product = this.mul(product, inside(factor));
+        for (const factor of e.factors) product = this.mul(product, inside(factor));
         return product;
       }
       case 'div':

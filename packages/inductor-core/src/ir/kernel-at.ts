@@ -73,9 +73,7 @@ export function kernelAt(kernel: FusedKernel<Size>, valueOf: SizeValue): FusedKe
 }
 
 /** The loops of a kernel. */
-export function kernelLoops(
-  kernel: LoopKernel<Size> | MatmulKernel<Size>,
-): readonly SizedLoop[] {
+export function kernelLoops(kernel: LoopKernel<Size> | MatmulKernel<Size>): readonly SizedLoop[] {
   return kernel.kind === 'loop'
     ? [...kernel.outer, ...kernel.inner]
     : [...kernel.batch, ...kernel.m, ...kernel.n, ...kernel.k];

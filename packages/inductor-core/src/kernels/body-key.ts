@@ -5,11 +5,11 @@
  * keys, and so one kernel: it is built once and launched with other memory. Bodies of different keys may
  * still come out as equal kernels (loops and indices are not settled yet).
  */
-import { numelOf } from '@tessera/tensor/internal';
 import type { Expr } from '../ir/expr.js';
-import type { LoopVar } from '../ir/index-expr.js';
+import type { SizedLoop } from '../ir/index-expr.js';
 import { checkKey } from '../ir/kernel-checks.js';
 import { postorder } from '../ir/walk.js';
+import { numelOf } from '../lower/shape-math.js';
 import type { EmitContext } from './emit-context.js';
 import { type BodyStore, type GroupBody, bodyRoots, bodyStores } from './group-body.js';
 
@@ -32,7 +32,7 @@ class KeyWriter {
     let number = this.storages.get(key);
     if (number === undefined) this.storages.set(key, (number = this.storages.size));
     // The size ranks indices when loops are ordered.
-    return `${number}:${buffer.dtype}:${numelOf(buffer.sizes)}`;
+    return `${number}:${buffer.dtype}:${String(numelOf(buffer.sizes))}`;
   }
 
   expressions(roots: readonly Expr[]): string {
@@ -77,8 +77,8 @@ class KeyWriter {
   }
 }
 
-function loops(...lists: readonly (readonly LoopVar[])[]): string {
-  return lists.map((vars) => vars.map((v) => `${v.name}<${v.size}`).join()).join('|');
+function loops(...lists: readonly (readonly SizedLoop[])[]): string {
+  return lists.map((vars) => vars.map((v) => `${v.name}<${String(v.size)}`).join()).join('|');
 }
 
 /** The key of a body whose expressions belong to the context's builder. */

@@ -4,11 +4,13 @@
  * The final expressions are built in a fresh builder, so that equal kernels of different places come
  * out equal, and so that simplification sees the final loops.
  */
+import type { Size } from '@tessera/shared';
 import { IrBuilder } from '../ir/build.js';
 import type { Expr, Stmt } from '../ir/expr.js';
-import type { IndexExpr, LoopVar } from '../ir/index-expr.js';
+import type { IndexExpr, SizedLoop } from '../ir/index-expr.js';
 import type { ExternArg, ExternKernel, LoopKernel, MatmulKernel, Stage } from '../ir/kernel.js';
 import type { ExternNode, IrBuffer } from '../lower/ir-node.js';
+import { fixedShape } from '../lower/shape-math.js';
 import { indexValues } from '../ir/walk.js';
 import { bodyKey } from './body-key.js';
 import type { EmitContext } from './emit-context.js';
@@ -26,7 +28,7 @@ import { type Parameters, parametersOf } from './parameters.js';
 
 /** A kernel without its name, and the memory of each parameter. */
 export interface KernelDraft {
-  readonly kernel: LoopKernel | MatmulKernel | ExternKernel;
+  readonly kernel: LoopKernel<Size> | MatmulKernel<Size> | ExternKernel;
   readonly storages: readonly string[];
 }
 
@@ -43,7 +45,7 @@ class Settler {
   ) {}
 
   /** Splits, orders and merges one list of loops and names them `prefix0`, `prefix1`, … */
-  settle(vars: readonly LoopVar[], prefix: string, reorder: boolean): LoopVar[] {
+  settle(vars: readonly SizedLoop[], prefix: string, reorder: boolean): SizedLoop[] {
     const { ir } = this.context;
     const split = splitLoops(ir, vars, this.indices);
     const indices =
@@ -159,7 +161,7 @@ function buildMatmul(body: MatmulBody, context: EmitContext): KernelDraft {
   const m = settler.settle(body.m, 'm', false);
   const n = settler.settle(body.n, 'n', false);
   const k = settler.settle(body.k, 'k', false);
-  const kernel: MatmulKernel = {
+  const kernel: MatmulKernel<Size> = {
     kind: 'matmul',
     name: '',
     params: parameters.params,
@@ -224,8 +226,8 @@ export function buildExtern(
   const outputs = node.outs.map((out) => ({
     kind: 'buffer' as const,
     name: nameOf(out.name),
-    sizes: out.sizes,
-    strides: out.strides,
+    sizes: fixedShape(out.sizes),
+    strides: fixedShape(out.strides),
     offset: 0,
   }));
   const scalars = [...new Set(externScalars(node.args))].map((name) => ({

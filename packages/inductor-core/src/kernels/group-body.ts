@@ -6,7 +6,7 @@
  */
 import type { DType } from '@tessera/tensor';
 import type { Expr, ReduceOp } from '../ir/expr.js';
-import type { IndexExpr, LoopVar } from '../ir/index-expr.js';
+import type { IndexExpr, SizedLoop } from '../ir/index-expr.js';
 import { postorder } from '../ir/walk.js';
 import type { IrBuffer } from '../lower/ir-node.js';
 
@@ -38,18 +38,18 @@ export interface BodyStage {
 /** Body of a loop kernel. */
 export interface LoopBody {
   readonly kind: 'loop';
-  readonly outer: readonly LoopVar[];
-  readonly inner: readonly LoopVar[];
+  readonly outer: readonly SizedLoop[];
+  readonly inner: readonly SizedLoop[];
   readonly stages: readonly BodyStage[];
 }
 
 /** Body of a matmul kernel; stores are the epilogue. */
 export interface MatmulBody {
   readonly kind: 'matmul';
-  readonly batch: readonly LoopVar[];
-  readonly m: readonly LoopVar[];
-  readonly n: readonly LoopVar[];
-  readonly k: readonly LoopVar[];
+  readonly batch: readonly SizedLoop[];
+  readonly m: readonly SizedLoop[];
+  readonly n: readonly SizedLoop[];
+  readonly k: readonly SizedLoop[];
   readonly a: Expr;
   readonly b: Expr;
   readonly accDtype: DType;

@@ -6,20 +6,23 @@
  * new ones. Splitting `x` where `x div 64` and `x mod 64` appear makes both plain variables; merging
  * joins neighbours that always move together, so that a contiguous tensor is one long loop.
  */
+import { type Size, sizeFloorDiv, sizeHint, sizeMul, sizeProduct } from '@tessera/shared';
 import type { IrBuilder } from '../ir/build.js';
-import type { IndexExpr, LoopVar } from '../ir/index-expr.js';
+import type { IndexExpr, SizedLoop } from '../ir/index-expr.js';
+import { divisorOf } from '../ir/index-bounds.js';
+import { isMultiple } from '../ir/size-units.js';
 import { indexSymbols } from '../ir/walk.js';
 
 /** Loops under construction: their variables, and the old variables in terms of them. */
 export interface Nest {
-  readonly vars: readonly LoopVar[];
+  readonly vars: readonly SizedLoop[];
   readonly old: ReadonlyMap<string, IndexExpr>;
 }
 
 /** Distances at which `x div d` or `x mod d` cut a variable. */
-function cutsOf(indices: readonly IndexExpr[]): Map<string, Set<number>> {
-  const cuts = new Map<string, Set<number>>();
-  const add = (name: string, at: number): void => {
+function cutsOf(indices: readonly IndexExpr[]): Map<string, Set<Size>> {
+  const cuts = new Map<string, Set<Size>>();
+  const add = (name: string, at: Size): void => {
     const set = cuts.get(name) ?? new Set();
     cuts.set(name, set.add(at));
   };
@@ -31,27 +34,30 @@ function cutsOf(indices: readonly IndexExpr[]): Map<string, Set<number>> {
     seen.add(e);
     if (e.kind === 'add') stack.push(...e.terms);
     else if (e.kind === 'mul') stack.push(...e.factors);
-    else if ((e.kind === 'div' || e.kind === 'mod') && e.den.kind === 'int') {
+    else if (e.kind === 'div' || e.kind === 'mod') {
+      const by = divisorOf(e.den);
+      if (by === null) continue;
       stack.push(e.num);
-      if (e.num.kind === 'sym') add(e.num.name, e.den.value);
+      const inner = e.num.kind === 'div' ? divisorOf(e.num.den) : null;
+      if (e.num.kind === 'sym') add(e.num.name, by);
       else if (
         e.kind === 'mod' &&
         e.num.kind === 'div' &&
         e.num.num.kind === 'sym' &&
-        e.num.den.kind === 'int'
+        inner !== null
       )
-        add(e.num.num.name, e.num.den.value * e.den.value);
+        add(e.num.num.name, sizeMul(inner, by));
     }
   }
   return cuts;
 }
 
 /** Cuts that divide the size and each other, from the finest. */
-function chain(cuts: ReadonlySet<number>, size: number): number[] {
-  const list: number[] = [];
-  for (const cut of [...cuts].sort((a, b) => a - b)) {
-    if (cut > 1 && cut < size && size % cut === 0 && cut % (list[list.length - 1] ?? 1) === 0)
-      list.push(cut);
+function chain(cuts: ReadonlySet<Size>, size: Size): Size[] {
+  const list: Size[] = [];
+  for (const cut of [...cuts].sort((a, b) => sizeHint(a) - sizeHint(b))) {
+    const isWhole = cut !== 1 && cut !== 0 && cut !== size && isMultiple(size, cut);
+    if (isWhole && isMultiple(cut, list[list.length - 1] ?? 1)) list.push(cut);
   }
   return list;
 }
@@ -59,22 +65,22 @@ function chain(cuts: ReadonlySet<number>, size: number): number[] {
 /** Splits variables where indices divide them. */
 export function splitLoops(
   ir: IrBuilder,
-  vars: readonly LoopVar[],
+  vars: readonly SizedLoop[],
   indices: readonly IndexExpr[],
 ): Nest {
   const cuts = cutsOf(indices);
-  const result: LoopVar[] = [];
+  const result: SizedLoop[] = [];
   const old = new Map<string, IndexExpr>();
   for (const v of vars) {
-    const units = [1, ...chain(cuts.get(v.name) ?? new Set(), v.size)];
+    const units: Size[] = [1, ...chain(cuts.get(v.name) ?? new Set(), v.size)];
     if (units.length === 1) {
       result.push(v);
       continue;
     }
     let whole = ir.int(0);
     for (let i = units.length - 1; i >= 0; i--) {
-      const size = (units[i + 1] ?? v.size) / units[i]!;
-      const digit = { name: `${v.name}.${i}_${size}`, size };
+      const size = sizeFloorDiv(units[i + 1] ?? v.size, units[i]!);
+      const digit = { name: `${v.name}.${i}_${String(size)}`, size };
       result.push(digit);
       whole = ir.add(whole, ir.scale(ir.sym(digit.name, size), units[i]!));
     }
@@ -84,8 +90,8 @@ export function splitLoops(
 }
 
 /** Step of an index per unit of a variable; null if it depends on it otherwise. */
-function strideOf(ir: IrBuilder, index: IndexExpr, name: string): number | null {
-  let stride = 0;
+function strideOf(ir: IrBuilder, index: IndexExpr, name: string): Size | null {
+  let stride: Size = 0;
   for (const [atom, coefficient] of ir.linear(index).terms) {
     if (atom.kind === 'sym') {
       if (atom.name === name) stride = coefficient;
@@ -100,15 +106,15 @@ function strideOf(ir: IrBuilder, index: IndexExpr, name: string): number | null 
  */
 export function orderLoops(
   ir: IrBuilder,
-  vars: readonly LoopVar[],
+  vars: readonly SizedLoop[],
   indices: readonly IndexExpr[],
-): LoopVar[] {
+): SizedLoop[] {
   if (vars.length < 2) return [...vars];
   const strides = vars.map((v) => indices.map((index) => strideOf(ir, index, v.name)));
   const before = (a: number, b: number): boolean => {
     for (let i = 0; i < indices.length; i++) {
-      const sa = Math.abs(strides[a]![i] ?? 0);
-      const sb = Math.abs(strides[b]![i] ?? 0);
+      const sa = Math.abs(sizeHint(strides[a]![i] ?? 0));
+      const sb = Math.abs(sizeHint(strides[b]![i] ?? 0));
       if (sa !== 0 && sb !== 0 && sa !== sb) return sa > sb;
     }
     return a < b;
@@ -125,14 +131,14 @@ export function orderLoops(
 /** Merges neighbouring loops that every index treats as one. */
 export function mergeLoops(
   ir: IrBuilder,
-  vars: readonly LoopVar[],
+  vars: readonly SizedLoop[],
   indices: readonly IndexExpr[],
 ): Nest {
-  const result: LoopVar[] = [];
-  const strides = new Map<string, (number | null)[]>();
-  const stridesOf = (v: LoopVar): (number | null)[] =>
+  const result: SizedLoop[] = [];
+  const strides = new Map<string, (Size | null)[]>();
+  const stridesOf = (v: SizedLoop): (Size | null)[] =>
     indices.map((index) => strideOf(ir, index, v.name));
-  const parts = new Map<string, readonly LoopVar[]>();
+  const parts = new Map<string, readonly SizedLoop[]>();
   for (const v of vars) {
     const own = stridesOf(v);
     const last = result[result.length - 1];
@@ -140,9 +146,9 @@ export function mergeLoops(
     if (
       last !== undefined &&
       above !== null &&
-      own.every((stride, i) => stride !== null && above[i] === stride * v.size)
+      own.every((stride, i) => stride !== null && above[i] === sizeMul(stride, v.size))
     ) {
-      const merged = { name: `${last.name}*${v.name}`, size: last.size * v.size };
+      const merged = { name: `${last.name}*${v.name}`, size: sizeMul(last.size, v.size) };
       result[result.length - 1] = merged;
       parts.set(merged.name, [...(parts.get(last.name) ?? [last]), v]);
       strides.set(merged.name, own);
@@ -155,9 +161,8 @@ export function mergeLoops(
   for (const v of result) {
     const pieces = parts.get(v.name);
     if (pieces === undefined) continue;
-    let below = v.size;
     pieces.forEach((piece, i) => {
-      below /= piece.size;
+      const below = sizeProduct(pieces.slice(i + 1).map(({ size }) => size));
       const digit = ir.div(ir.sym(v.name, v.size), below);
       old.set(piece.name, i === 0 ? digit : ir.mod(digit, piece.size));
     });

@@ -4,6 +4,7 @@
  * With `config.inductor.checkIndices` off nothing is refused: places are clamped, so that compiled code reads
  * and writes nowhere else.
  */
+import { type Size, sizeSub } from '@tessera/shared';
 import { isFloatingPoint } from '@tessera/tensor';
 import { indexCheck } from '@tessera/tensor/internal';
 import type { Expr } from '../ir/expr.js';
@@ -12,28 +13,30 @@ import { postorder } from '../ir/walk.js';
 import { ExprMath } from './expr-math.js';
 import type { LoweredTensor } from './lowered-tensor.js';
 import type { Lowering } from './lowering.js';
+import { fixed } from './shape-math.js';
 
 /** A place in a dimension that cannot be outside, clamped where that is not evident. */
-export function position(l: Lowering, value: Expr, size: number): IndexExpr {
+export function position(l: Lowering, value: Expr, size: Size): IndexExpr {
   const m = new ExprMath(l.ir);
   const { min, max } = l.ir.valueBounds(value);
+  if (typeof size !== 'number') return l.ir.value(m.min(m.max(value, 0), sizeSub(size, 1)));
   return l.ir.value(min >= 0 && max < size ? value : m.min(m.max(value, 0), Math.max(size - 1, 0)));
 }
 
 /** An index of which negative ones count from the end. */
-export function wrapped(l: Lowering, index: Expr, size: number): Expr {
+export function wrapped(l: Lowering, index: Expr, size: Size): Expr {
   const m = new ExprMath(l.ir);
   return m.where(m.lt(index, 0), m.add(index, size), index);
 }
 
 /** Whether a value lies in [0, size). */
-function isWithin(l: Lowering, value: Expr, size: number): Expr {
-  return l.ir.op('within', [value, l.ir.const(value.dtype, size)]);
+function isWithin(l: Lowering, value: Expr, size: Size): Expr {
+  return l.ir.op('within', [value, l.ir.sizeValue(value.dtype, size)]);
 }
 
 /** A place as a value of 32 bits where all places of the dimension are. */
-function asPlace(l: Lowering, value: Expr, size: number): Expr {
-  return size < 2 ** 31 ? l.ir.cast(value, 'int32') : value;
+function asPlace(l: Lowering, value: Expr, size: Size): Expr {
+  return typeof size !== 'number' || size < 2 ** 31 ? l.ir.cast(value, 'int32') : value;
 }
 
 /** An index as a value in [0, size); with `wraps`, negative ones count from the end. Others are refused. */
@@ -41,13 +44,13 @@ export function checkedIndex(
   l: Lowering,
   op: string,
   index: Expr,
-  size: number,
+  size: Size,
   wraps = false,
 ): Expr {
   const counted = wraps ? wrapped(l, index, size) : index;
   if (!l.checks) return counted;
   const ok = isWithin(l, counted, size);
-  return l.check(indexCheck(op, size, wraps), index, ok, asPlace(l, counted, size));
+  return l.check(indexCheck(op, fixed(size), wraps), index, ok, asPlace(l, counted, size));
 }
 
 /**
@@ -58,12 +61,12 @@ export function checkedIndices(
   l: Lowering,
   op: string,
   indices: LoweredTensor,
-  size: number,
+  size: Size,
   wraps = false,
 ): LoweredTensor {
   const place = checkedIndex(l, op, indices.expr, size, wraps);
   if (place === indices.expr) return indices;
-  const places = l.pointwise(indices.sizes, place);
+  const places = l.pointwise(indices.shape, place);
   if (place.kind === 'check') places.realize();
   return places;
 }
@@ -79,7 +82,7 @@ export function checkedPosition(
   l: Lowering,
   op: string,
   index: Expr,
-  size: number,
+  size: Size,
   wraps = false,
 ): IndexExpr {
   const place = checkedIndex(l, op, index, size, wraps);

@@ -3,25 +3,30 @@
  *
  * A number next to an expression is a constant of that expression's type.
  */
+import { type Size, SymInt } from '@tessera/shared';
 import type { DType } from '@tessera/tensor';
 import type { IrBuilder } from '../ir/build.js';
 import type { Expr, ScalarOp } from '../ir/expr.js';
 
-/** An expression or a constant. */
-export type Term = Expr | number;
+/** An expression, a constant or a symbolic size. */
+export type Term = Expr | Size;
+
+function isSize(term: Term): term is Size {
+  return typeof term === 'number' || term instanceof SymInt;
+}
 
 /** See the file header. */
 export class ExprMath {
   constructor(readonly ir: IrBuilder) {}
 
   private op2(op: ScalarOp, a: Term, b: Term): Expr {
-    const like = typeof a === 'number' ? (b as Expr) : a;
+    const like = isSize(a) ? (b as Expr) : a;
     return this.ir.op(op, [this.term(a, like.dtype), this.term(b, like.dtype)]);
   }
 
-  /** A constant where a number is given. */
+  /** A value where a number or size is given. */
   term(value: Term, dtype: DType): Expr {
-    return typeof value === 'number' ? this.ir.const(dtype, value) : value;
+    return isSize(value) ? this.ir.sizeValue(dtype, value) : value;
   }
 
   add(a: Term, b: Term): Expr {
@@ -147,7 +152,7 @@ export class ExprMath {
 
   /** `cond ? a : b`; at least one of them an expression. */
   where(cond: Expr, a: Term, b: Term): Expr {
-    const like = typeof a === 'number' ? (b as Expr) : a;
+    const like = isSize(a) ? (b as Expr) : a;
     return this.ir.op('where', [cond, this.term(a, like.dtype), this.term(b, like.dtype)]);
   }
 }

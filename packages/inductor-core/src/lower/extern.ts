@@ -10,6 +10,7 @@ import type { EffectKind, IrBuffer } from './ir-node.js';
 import { LoweredTensor } from './lowered-tensor.js';
 import type { Lowering } from './lowering.js';
 import { type LoweredArg, type LoweringCall, RuntimeScalar } from './registry.js';
+import { fixed, fixedShape } from './shape-math.js';
 
 type BufferArg = Extract<ExternArg, { kind: 'buffer' }>;
 
@@ -25,7 +26,13 @@ function stridedArg(
   const copy = l.storeValue(x.expr, x.dtype, x.sizes, null);
   return {
     buffer: copy,
-    arg: { kind: 'buffer', name: copy.name, sizes: x.sizes, strides: copy.strides, offset: 0 },
+    arg: {
+      kind: 'buffer',
+      name: copy.name,
+      sizes: x.sizes,
+      strides: fixedShape(copy.strides),
+      offset: 0,
+    },
   };
 }
 
@@ -43,8 +50,8 @@ function stridesOf(
     if (!known.has(atom as Extract<typeof atom, { kind: 'sym' }>)) return null;
   const fallback = contiguousStrides(x.sizes);
   return {
-    strides: vars.map((v, d) => (v.kind === 'sym' ? (terms.get(v) ?? 0) : fallback[d]!)),
-    offset: constant,
+    strides: vars.map((v, d) => (v.kind === 'sym' ? fixed(terms.get(v) ?? 0) : fallback[d]!)),
+    offset: fixed(constant),
   };
 }
 
@@ -124,7 +131,8 @@ function lowerInPlace(
 ): LoweredTensor | null {
   const buffer = memoryInPlace(l, x as LoweredTensor, op);
   if (buffer === null) return null;
-  const { name, sizes, strides } = buffer;
+  const { name } = buffer;
+  const [sizes, strides] = [fixedShape(buffer.sizes), fixedShape(buffer.strides)];
   const reads = new Set([buffer]);
   l.addExtern({
     op: call.op,
@@ -167,7 +175,7 @@ export function lowerExtern(
   const reads = new Set<IrBuffer>();
   const externArgs = args.map((arg) => externArg(l, arg, reads, call.op));
   const outs = call.results.map((result) =>
-    result === null ? null : l.newBuffer(result.dtype, result.sizes, result.strides),
+    result === null ? null : l.newBuffer(result.dtype, result.sizes, result.layout),
   );
   l.addExtern({
     op: call.op,

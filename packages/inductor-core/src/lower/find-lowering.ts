@@ -21,7 +21,7 @@ import { spaceLowerings } from './ops/factory-space.js';
 import { gridSampleLowerings } from './ops/grid-sample.js';
 import { stridedScatterLowerings } from './ops/strided-scatter.js';
 import { triangleLowerings } from './ops/triangle.js';
-import { factoryLowerings } from './ops/factory.js';
+import { SIZED_FACTORIES, factoryLowerings } from './ops/factory.js';
 import { floatPartLowerings } from './ops/float-parts.js';
 import { im2colLowerings } from './ops/im2col.js';
 import { indexingLowerings } from './ops/indexing.js';
@@ -34,7 +34,7 @@ import { batchNormDecompositions } from './ops/batch-norm.js';
 import { groupNormDecompositions } from './ops/group-norm.js';
 import { layerNormDecompositions } from './ops/layer-norm.js';
 import { padEdgeLowerings } from './ops/pad-edge.js';
-import { pointwiseLowerings } from './ops/pointwise.js';
+import { SIZED_ARITHMETIC, pointwiseLowerings } from './ops/pointwise.js';
 import { orderLowerings } from './ops/order.js';
 import { packedConvLowerings } from './ops/packed-conv.js';
 import { poolBackwardLowerings } from './ops/pool-backward.js';
@@ -50,7 +50,7 @@ import { searchLowerings } from './ops/search.js';
 import { softmaxDecompositions } from './ops/softmax.js';
 import { specialLowerings } from './ops/special.js';
 import { upsampleLowerings } from './ops/upsample.js';
-import { viewLowerings } from './ops/view.js';
+import { SIZED_VIEWS, viewLowerings } from './ops/view.js';
 
 /** Lowerings proper. */
 const LOWERINGS: Readonly<Record<string, LoweringFn>> = {
@@ -102,6 +102,18 @@ const DECOMPOSITIONS: Readonly<Record<string, LoweringFn>> = {
   ...lossDecompositions,
   ...attentionDecompositions,
 };
+
+/** Operators whose lowerings take symbolic sizes among their arguments; others get numbers, which fixes the symbols. */
+const TAKE_SIZES: ReadonlySet<string> = new Set([
+  ...SIZED_FACTORIES,
+  ...SIZED_VIEWS,
+  ...SIZED_ARITHMETIC,
+]);
+
+/** Whether the built-in lowering of an operator takes symbolic sizes among its arguments. */
+export function takesSizes(op: string): boolean {
+  return TAKE_SIZES.has(op) && registeredLowering(op) === undefined;
+}
 
 /** How an operator is lowered, if it is. */
 export function findLowering(op: string): LoweringFn | undefined {

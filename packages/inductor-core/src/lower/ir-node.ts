@@ -6,18 +6,20 @@
  * matches when it puts several nodes into one kernel. Modelled on inductor's `ComputedBuffer`,
  * `TemplateBuffer` and `ExternKernel`.
  */
+import type { Size } from '@tessera/shared';
 import type { DType, Tensor } from '@tessera/tensor';
 import type { Expr, ReduceOp } from '../ir/expr.js';
-import type { IndexExpr, LoopVar } from '../ir/index-expr.js';
+import type { IndexExpr, SizedLoop } from '../ir/index-expr.js';
 import type { ExternArg } from '../ir/kernel.js';
+import type { Shape } from './shape-math.js';
 
 /** A run of memory with the layout of the tensor it holds. */
 export interface IrBuffer {
   readonly name: string;
   readonly dtype: DType;
-  readonly sizes: readonly number[];
+  readonly sizes: Shape;
   /** Settled when the buffer is made, or when an output asks for its recorded strides. */
-  strides: readonly number[];
+  strides: Shape;
   readonly kind: 'input' | 'computed';
   /** Position among the plan's inputs; -1 for computed buffers. */
   readonly input: number;
@@ -40,7 +42,7 @@ export interface PointwiseNode extends Work {
   readonly out: IrBuffer;
   /** Where an element goes if the node fills a part of the buffer, beside other nodes; null: all of it. */
   readonly part: readonly IndexExpr[] | null;
-  readonly vars: readonly LoopVar[];
+  readonly vars: readonly SizedLoop[];
   readonly value: Expr;
   /** The buffer is an argument that is overwritten; every other access reads its old contents. */
   readonly mutation: boolean;
@@ -58,10 +60,10 @@ export interface ReductionNode extends Work {
   /** Type of the results. */
   readonly dtype: DType;
   readonly outs: readonly IrBuffer[];
-  readonly vars: readonly LoopVar[];
-  readonly inner: readonly LoopVar[];
+  readonly vars: readonly SizedLoop[];
+  readonly inner: readonly SizedLoop[];
   /** All variables in the order of the reduced tensor's dimensions. */
-  readonly order: readonly LoopVar[];
+  readonly order: readonly SizedLoop[];
   readonly value: Expr;
 }
 
@@ -71,10 +73,10 @@ export interface MatmulNode extends Work {
   readonly id: number;
   readonly out: IrBuffer;
   readonly coords: readonly IndexExpr[];
-  readonly batch: readonly LoopVar[];
-  readonly m: readonly LoopVar[];
-  readonly n: readonly LoopVar[];
-  readonly k: readonly LoopVar[];
+  readonly batch: readonly SizedLoop[];
+  readonly m: readonly SizedLoop[];
+  readonly n: readonly SizedLoop[];
+  readonly k: readonly SizedLoop[];
   readonly a: Expr;
   readonly b: Expr;
   readonly accDtype: DType;
@@ -108,13 +110,13 @@ export interface IrScalar {
 }
 
 /** How one entry of the graph's output is made. */
-export type IrOutput =
+export type IrOutput<S extends Size = number> =
   | {
       readonly kind: 'tensor';
       readonly buffer: IrBuffer | null;
       readonly dtype: DType;
-      readonly sizes: readonly number[];
-      readonly strides: readonly number[];
+      readonly sizes: readonly S[];
+      readonly strides: readonly S[];
     }
   /** Not computed: handed through as it is. */
   | { readonly kind: 'value'; readonly value: number | boolean | string | null };
@@ -125,7 +127,7 @@ export interface LoweredGraph {
   readonly nodes: readonly IrNode[];
   readonly inputs: readonly IrBuffer[];
   readonly scalars: readonly IrScalar[];
-  readonly outputs: readonly IrOutput[];
+  readonly outputs: readonly IrOutput<Size>[];
   /** Constant tensors that the caller must append to the inputs, in order. */
   readonly liftedConstants: readonly Tensor[];
   /** Random operators in the graph: offsets that one run draws from the generator. */

@@ -5,13 +5,14 @@
  * memory: values that are costly and read more than once, and values that have grown large. Mutations of
  * inputs (`copy_` epilogues) and outputs come last. Modelled on inductor's `GraphLowering`.
  */
-import { TesseraError } from '@tessera/shared';
-import { type Argument, type GraphModule, Node, getItem } from '@tessera/graph';
+import { SymInt, TesseraError } from '@tessera/shared';
+import { type Argument, type GraphModule, Node, type SymbolicShape, getItem } from '@tessera/graph';
 import { type LoweringHandler, loweringOf } from '@tessera/passes';
 import { type DeviceType, type OpOverload, type Tensor, getOp, isTensor } from '@tessera/tensor';
 import type { Capabilities } from '../backend/kernel-backend.js';
 import { checkFallback, lowerExtern } from './extern.js';
-import { findLowering } from './find-lowering.js';
+import { findLowering, takesSizes } from './find-lowering.js';
+import type { GraphSizes } from './graph-sizes.js';
 import type { LoweredGraph } from './ir-node.js';
 import { LoweredTensor } from './lowered-tensor.js';
 import { Lowering } from './lowering.js';
@@ -20,12 +21,8 @@ import { usesOf } from './node-uses.js';
 import { lowerOutputs } from './outputs.js';
 import { pruneUnused } from './prune.js';
 import { lowerRandomExtern } from './ops/random.js';
-import {
-  type LoweredArg,
-  type LoweringCall,
-  type RecordedResult,
-  RuntimeScalar,
-} from './registry.js';
+import { fixed } from './shape-math.js';
+import { type LoweredArg, type LoweringCall, RecordedResult, RuntimeScalar } from './registry.js';
 
 /** What a node's value became. */
 type Lowered = LoweredTensor | RuntimeScalar | readonly (LoweredTensor | null)[];
@@ -50,6 +47,7 @@ class GraphLowering {
     private readonly module: GraphModule,
     private readonly name: string,
     capabilities: Capabilities,
+    private readonly sizes: GraphSizes | null,
   ) {
     this.lowering = new Lowering(capabilities);
     this.mostBuffers = Math.max(1, Math.floor((capabilities.maxBuffersPerKernel - 1) / 3));
@@ -71,7 +69,7 @@ class GraphLowering {
       lowering,
       output,
       (node) => this.values.get(node),
-      (node) => recorded(node.meta.val),
+      (node) => this.recorded(node)[0] ?? null,
     );
     lowerMutations(
       lowering,
@@ -95,7 +93,7 @@ class GraphLowering {
   private placeholder(node: Node, wide: boolean): void {
     const { val, scalar } = node.meta;
     if (isTensor(val)) {
-      this.values.set(node, this.input(val));
+      this.values.set(node, this.input(val, this.recorded(node)[0]!));
       return;
     }
     const kind =
@@ -108,10 +106,8 @@ class GraphLowering {
     this.values.set(node, new RuntimeScalar(this.lowering.scalar(node.name, dtype), kind));
   }
 
-  private input(val: Tensor): LoweredTensor {
-    const tensor = this.lowering.fromBuffer(
-      this.lowering.addInput(val.dtype, val.sizes, val.strides),
-    );
+  private input(val: Tensor, { dtype, shape, layout }: RecordedResult): LoweredTensor {
+    const tensor = this.lowering.fromBuffer(this.lowering.addInput(dtype, shape, layout));
     this.lowering.inputOffsets.push(val.storageOffset);
     return tensor;
   }
@@ -121,7 +117,7 @@ class GraphLowering {
     const value = this.module.getAttribute(node.target as string);
     if (!isTensor(value)) this.unsupported(node, 'refers to a submodule');
     this.lifted.push(value);
-    this.values.set(node, this.input(value));
+    this.values.set(node, this.input(value, recordedTensor(value)));
   }
 
   private call(node: Node): void {
@@ -154,7 +150,10 @@ class GraphLowering {
 
   /** A node that stands for a pattern: its handler puts together what operators lower to. */
   private lowerPattern(node: Node, handler: LoweringHandler): Lowered {
-    const [args, kwargs] = node.args as readonly [readonly Argument[], Record<string, Argument>];
+    const [args, kwargs] = this.argsOf(node) as readonly [
+      readonly Argument[],
+      Record<string, Argument>,
+    ];
     const made = handler(
       {
         call: (name, values) => this.lowerCall(node, getOp(name), values as readonly LoweredArg[]),
@@ -169,41 +168,66 @@ class GraphLowering {
     return this.lowerCall(
       node,
       op,
-      node.args.map((arg) => this.argument(arg)),
+      this.argsOf(node).map((arg) => this.argument(arg)),
     );
+  }
+
+  /** Arguments of a node with symbolic sizes for numbers. */
+  private argsOf(node: Node): readonly Argument[] {
+    return this.sizes?.argsOf(node) ?? node.args;
+  }
+
+  /** What is recorded of a node's results; null for one that is no tensor. */
+  private recorded(node: Node): (RecordedResult | null)[] {
+    const { val } = node.meta;
+    const vals = Array.isArray(val) ? (val as readonly unknown[]) : [val];
+    const symbolic = this.sizes?.shapesOf(node);
+    return vals.map((each, i) => {
+      if (!isTensor(each)) return null;
+      const shape = Array.isArray(symbolic)
+        ? (symbolic as readonly (SymbolicShape | null)[])[i]
+        : (symbolic as SymbolicShape | undefined);
+      if (shape == null) return recordedTensor(each);
+      const strides = shape.strides.map((stride, d) => stride ?? each.strides[d]!);
+      return new RecordedResult(each.dtype, shape.sizes, strides);
+    });
   }
 
   /** What an operator on lowered values becomes, in the place of a node. */
   private lowerCall(node: Node, op: OpOverload, args: readonly LoweredArg[]): Lowered {
     const { lowering } = this;
-    const results = recordedResults(node);
+    const results = this.recorded(node);
     const first = results.find((result) => result !== null);
     if (first == null) this.unsupported(node, 'has no recorded value (meta.val)');
     const call: LoweringCall = {
       node,
       op: op.qualifiedName,
       dtype: first.dtype,
-      sizes: first.sizes,
+      shape: first.shape,
+      get sizes() {
+        return first.sizes;
+      },
       results,
     };
     lowering.origin = { op: op.schema.name, node: node.name };
     const lower = findLowering(op.qualifiedName);
     if (lower === undefined) checkFallback(lowering, call);
     const extern = op.hasTag('random') ? lowerRandomExtern : lowerExtern;
-    const made = lower?.(lowering, args, call) ?? extern(lowering, args, call, deviceOf(node));
+    const taken = takesSizes(op.qualifiedName) ? args : args.map((arg) => withNumbers(arg));
+    const made = lower?.(lowering, taken, call) ?? extern(lowering, taken, call, deviceOf(node));
     if (made instanceof LoweredTensor) return this.settle(node, made);
     const list = made as readonly (LoweredTensor | null)[];
     if (isTensor(node.meta.val)) return this.settle(node, list[0]!);
     list.forEach((tensor, i) => {
-      if (tensor !== null && results[i] != null) tensor.layout ??= results[i]!.strides;
+      if (tensor !== null && results[i] != null) tensor.layout ??= results[i]!.layout;
     });
     return list;
   }
 
   /** Records the eager layout and gives the value memory if it should have some. */
   private settle(node: Node, tensor: LoweredTensor): LoweredTensor {
-    const val = recorded(node.meta.val);
-    if (val !== null && val.sizes.length === tensor.sizes.length) tensor.layout ??= val.strides;
+    const [val] = isTensor(node.meta.val) ? this.recorded(node) : [null];
+    if (val != null && val.shape.length === tensor.shape.length) tensor.layout ??= val.layout;
     if (tensor.isRealized || tensor.isView) return tensor;
     const cost = this.lowering.costOf(tensor.expr);
     const uses = usesOf(node);
@@ -246,14 +270,14 @@ class GraphLowering {
 }
 
 /** Facts of a recorded tensor value. */
-function recorded(val: Node['meta']['val']): RecordedResult | null {
-  return isTensor(val) ? { dtype: val.dtype, sizes: val.sizes, strides: val.strides } : null;
+function recordedTensor({ dtype, sizes, strides }: Tensor): RecordedResult {
+  return new RecordedResult(dtype, sizes, strides);
 }
 
-function recordedResults(node: Node): (RecordedResult | null)[] {
-  const { val } = node.meta;
-  if (Array.isArray(val)) return (val as readonly Node['meta']['val'][]).map(recorded);
-  return [recorded(val)];
+/** An argument with numbers for symbolic sizes. */
+function withNumbers(arg: LoweredArg): LoweredArg {
+  if (arg instanceof SymInt) return fixed(arg);
+  return Array.isArray(arg) ? (arg as readonly LoweredArg[]).map(withNumbers) : arg;
 }
 
 function deviceOf(node: Node): DeviceType {
@@ -272,12 +296,17 @@ export interface LoweringResult {
   readonly graph: LoweredGraph;
 }
 
-/** Lowers a graph for a backend. @throws kernel-missing naming the operator and device */
+/**
+ * Lowers a graph for a backend; with `sizes`, for all sizes that its symbols stand for.
+ *
+ * @throws kernel-missing naming the operator and device; SizesNeeded where a symbol has to be fixed first
+ */
 export function lowerGraph(
   module: GraphModule,
   capabilities: Capabilities,
   name = 'graph',
+  sizes: GraphSizes | null = null,
 ): LoweringResult {
-  const state = new GraphLowering(module, name, capabilities);
+  const state = new GraphLowering(module, name, capabilities, sizes);
   return { graph: state.run(), lowering: state.lowering };
 }

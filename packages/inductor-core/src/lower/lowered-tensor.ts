@@ -14,6 +14,7 @@ import type { Expr } from '../ir/expr.js';
 import type { IndexExpr } from '../ir/index-expr.js';
 import type { IrBuffer } from './ir-node.js';
 import type { Lowering } from './lowering.js';
+import { type Shape, fixedShape } from './shape-math.js';
 
 type Source =
   | { readonly kind: 'expr'; readonly expr: Expr }
@@ -24,16 +25,22 @@ type Source =
 export class LoweredTensor {
   private source: Source;
   /** Strides that the value has in eager, used when it is given memory; null for row-major. */
-  layout: readonly number[] | null = null;
+  layout: Shape | null = null;
   private cached: Expr | null = null;
 
   constructor(
     private readonly lowering: Lowering,
     readonly dtype: DType,
-    readonly sizes: readonly number[],
+    /** Sizes, which may be symbolic. */
+    readonly shape: Shape,
     source: Source,
   ) {
     this.source = source;
+  }
+
+  /** The sizes as numbers: where the graph has symbols, it is lowered again without them. */
+  get sizes(): readonly number[] {
+    return fixedShape(this.shape);
   }
 
   /** The element at `coords`, one index per dimension. */
@@ -41,30 +48,30 @@ export class LoweredTensor {
     const { source, lowering } = this;
     switch (source.kind) {
       case 'expr':
-        return lowering.at(source.expr, this.sizes, coords);
+        return lowering.at(source.expr, this.shape, coords);
       case 'buffer':
         return lowering.loadBuffer(source.buffer, coords);
       case 'view':
-        return source.base.load(lowering.indicesAt(source.coords, this.sizes, coords));
+        return source.base.load(lowering.indicesAt(source.coords, this.shape, coords));
     }
   }
 
   /** The element at this tensor's own canonical variables. */
   get expr(): Expr {
     if (this.source.kind === 'expr') return this.source.expr;
-    this.cached ??= this.load(this.lowering.vars(this.sizes));
+    this.cached ??= this.load(this.lowering.vars(this.shape));
     return this.cached;
   }
 
   /** A view: its element at canonical variables is this tensor's element at `coords`. */
-  view(sizes: readonly number[], coords: readonly IndexExpr[]): LoweredTensor {
+  view(sizes: Shape, coords: readonly IndexExpr[]): LoweredTensor {
     const { source, lowering } = this;
     if (source.kind !== 'view')
       return new LoweredTensor(lowering, this.dtype, sizes, { kind: 'view', base: this, coords });
     return new LoweredTensor(lowering, this.dtype, sizes, {
       kind: 'view',
       base: source.base,
-      coords: lowering.indicesAt(source.coords, this.sizes, coords),
+      coords: lowering.indicesAt(source.coords, this.shape, coords),
     });
   }
 
@@ -85,7 +92,7 @@ export class LoweredTensor {
     if (source.kind === 'buffer') return source.buffer;
     this.cached = null;
     if (source.kind === 'view') return source.base.realize();
-    const buffer = this.lowering.storeValue(source.expr, this.dtype, this.sizes, this.layout);
+    const buffer = this.lowering.storeValue(source.expr, this.dtype, this.shape, this.layout);
     this.source = { kind: 'buffer', buffer };
     return buffer;
   }

@@ -6,18 +6,13 @@
  */
 import { ProgramOrder } from './program-order.js';
 import type { ValueCheck } from '@tessera/tensor/internal';
+import type { Size } from '@tessera/shared';
 import { type DType } from '@tessera/tensor';
-import {
-  contiguousStrides,
-  hasInternalOverlap,
-  numelOf,
-  storageExtent,
-} from '@tessera/tensor/internal';
 import type { Capabilities } from '../backend/kernel-backend.js';
 import { inductorConfig } from '../config.js';
 import type { ConditionRule, IrBuilder } from '../ir/build.js';
 import type { Expr, ReduceOp } from '../ir/expr.js';
-import type { IndexExpr, LoopVar } from '../ir/index-expr.js';
+import type { IndexExpr, SizedLoop } from '../ir/index-expr.js';
 import { REDUCE_RESULTS } from '../ir/verify.js';
 import { postorder } from '../ir/walk.js';
 import { type ExprCost, exprCost } from './expr-cost.js';
@@ -25,6 +20,7 @@ import type { ExternNode, IrBuffer, IrNode, IrScalar, MatmulNode, Work } from '.
 import { LoweredTensor } from './lowered-tensor.js';
 import { type Origin, namesOf } from './origin.js';
 import { LoweringBuilder } from './lowering-builder.js';
+import { type Shape, isDense, isEmpty, rowMajorStrides } from './shape-math.js';
 
 /** See the file header. */
 export class Lowering {
@@ -58,12 +54,12 @@ export class Lowering {
   }
 
   /** Canonical coordinates of a shape: one variable per dimension, 0 where the size is 1. */
-  vars(sizes: readonly number[]): readonly IndexExpr[] {
+  vars(sizes: Shape): readonly IndexExpr[] {
     const key = sizes.join(',');
     let found = this.varCache.get(key);
     if (found === undefined) {
       found = sizes.map((size, d) =>
-        size === 1 ? this.ir.int(0) : this.ir.sym(`i${d}_${size}`, size),
+        size === 1 ? this.ir.int(0) : this.ir.sym(`i${d}_${String(size)}`, size),
       );
       this.varCache.set(key, found);
     }
@@ -71,22 +67,24 @@ export class Lowering {
   }
 
   /** The canonical loop variables of a shape, without dimensions of size 1. */
-  loopVars(sizes: readonly number[]): LoopVar[] {
-    return sizes.flatMap((size, d) => (size === 1 ? [] : [{ name: `i${d}_${size}`, size }]));
+  loopVars(sizes: Shape): SizedLoop[] {
+    return sizes.flatMap((size, d) =>
+      size === 1 ? [] : [{ name: `i${d}_${String(size)}`, size }],
+    );
   }
 
   /** Declares a loop variable and returns it as an index (0 if its size is 1). */
   freshVar(
     name: string,
-    size: number,
-  ): { readonly index: IndexExpr; readonly vars: readonly LoopVar[] } {
+    size: Size,
+  ): { readonly index: IndexExpr; readonly vars: readonly SizedLoop[] } {
     if (size === 1) return { index: this.ir.int(0), vars: [] };
-    const unique = `${name}_${size}`;
+    const unique = `${name}_${String(size)}`;
     return { index: this.ir.sym(unique, size), vars: [{ name: unique, size }] };
   }
 
   /** `expr` (over the canonical variables of `sizes`) at other coordinates. */
-  at(expr: Expr, sizes: readonly number[], coords: readonly IndexExpr[]): Expr {
+  at(expr: Expr, sizes: Shape, coords: readonly IndexExpr[]): Expr {
     const map = this.symbolMap(sizes, coords);
     if (map.size === 0) return expr;
     return this.substitute(expr, map);
@@ -95,7 +93,7 @@ export class Lowering {
   /** Index expressions over the canonical variables of `sizes`, at other coordinates. */
   indicesAt(
     indices: readonly IndexExpr[],
-    sizes: readonly number[],
+    sizes: Shape,
     coords: readonly IndexExpr[],
   ): IndexExpr[] {
     const map = this.symbolMap(sizes, coords);
@@ -104,10 +102,7 @@ export class Lowering {
     return indices.map((index) => this.substituteCoord(index, map, values));
   }
 
-  private symbolMap(
-    sizes: readonly number[],
-    coords: readonly IndexExpr[],
-  ): Map<string, IndexExpr> {
+  private symbolMap(sizes: Shape, coords: readonly IndexExpr[]): Map<string, IndexExpr> {
     const own = this.vars(sizes);
     const map = new Map<string, IndexExpr>();
     own.forEach((v, d) => {
@@ -210,7 +205,7 @@ export class Lowering {
   }
 
   /** A lazy value: `expr` over the canonical variables of `sizes`. */
-  pointwise(sizes: readonly number[], expr: Expr): LoweredTensor {
+  pointwise(sizes: Shape, expr: Expr): LoweredTensor {
     if (expr.kind === 'op' && !this.origins.has(expr)) this.origins.set(expr, this.origin);
     return new LoweredTensor(this, expr.dtype, sizes, { kind: 'expr', expr });
   }
@@ -220,7 +215,7 @@ export class Lowering {
     return new LoweredTensor(this, buffer.dtype, buffer.sizes, { kind: 'buffer', buffer });
   }
 
-  addInput(dtype: DType, sizes: readonly number[], strides: readonly number[]): IrBuffer {
+  addInput(dtype: DType, sizes: Shape, strides: Shape): IrBuffer {
     const buffer: IrBuffer = {
       name: `arg${this.inputs.length}`,
       dtype,
@@ -234,8 +229,8 @@ export class Lowering {
     return buffer;
   }
 
-  newBuffer(dtype: DType, sizes: readonly number[], layout: readonly number[] | null): IrBuffer {
-    const strides = layout !== null && isDense(sizes, layout) ? layout : contiguousStrides(sizes);
+  newBuffer(dtype: DType, sizes: Shape, layout: Shape | null): IrBuffer {
+    const strides = layout !== null && isDense(sizes, layout) ? layout : rowMajorStrides(sizes);
     return {
       name: `buf${this.bufferCount++}`,
       dtype,
@@ -248,12 +243,7 @@ export class Lowering {
   }
 
   /** Adds a node that stores `expr` to a new buffer. */
-  storeValue(
-    expr: Expr,
-    dtype: DType,
-    sizes: readonly number[],
-    layout: readonly number[] | null,
-  ): IrBuffer {
+  storeValue(expr: Expr, dtype: DType, sizes: Shape, layout: Shape | null): IrBuffer {
     const out = this.newBuffer(dtype, sizes, layout);
     this.addPointwise(out, expr, false);
     return out;
@@ -261,7 +251,7 @@ export class Lowering {
 
   /** Adds a node that stores `expr` to `out` at the canonical variables of its sizes. */
   addPointwise(out: IrBuffer, expr: Expr, mutation: boolean): void {
-    if (numelOf(out.sizes) === 0) return;
+    if (isEmpty(out.sizes)) return;
     this.nodes.push({
       kind: 'pointwise',
       id: this.nodes.length,
@@ -275,7 +265,7 @@ export class Lowering {
   }
 
   /** Adds a node that stores `expr`, over the canonical variables of `sizes`, to a part of `out`. */
-  addPart(out: IrBuffer, sizes: readonly number[], expr: Expr, part: readonly IndexExpr[]): void {
+  addPart(out: IrBuffer, sizes: Shape, expr: Expr, part: readonly IndexExpr[]): void {
     this.nodes.push({
       kind: 'pointwise',
       id: this.nodes.length,
@@ -292,9 +282,9 @@ export class Lowering {
   addReduction(
     op: ReduceOp,
     dtype: DType,
-    sizes: readonly number[],
-    inner: readonly LoopVar[],
-    order: readonly LoopVar[],
+    sizes: Shape,
+    inner: readonly SizedLoop[],
+    order: readonly SizedLoop[],
     value: Expr,
   ): LoweredTensor[] {
     const outs = Array.from({ length: REDUCE_RESULTS[op] }, () =>
@@ -319,14 +309,14 @@ export class Lowering {
   /** Adds a scan of `value`, over the canonical variables of `sizes`, along dimension `at`. */
   addScan(
     op: ReduceOp,
-    sizes: readonly number[],
+    sizes: Shape,
     at: number,
     value: Expr,
-    layout: readonly number[] | null,
+    layout: Shape | null,
   ): LoweredTensor {
     const out = this.newBuffer(value.dtype, sizes, layout);
     const order = this.loopVars(sizes);
-    const along = `i${at}_${sizes[at]!}`;
+    const along = `i${at}_${String(sizes[at]!)}`;
     this.nodes.push({
       kind: 'reduction',
       id: this.nodes.length,
@@ -378,9 +368,4 @@ export class Lowering {
   buffersOf(expr: Expr): Set<string> {
     return new Set(postorder([expr]).flatMap((e) => (e.kind === 'load' ? [e.buf] : [])));
   }
-}
-
-/** Whether a layout has neither gaps nor overlaps. */
-export function isDense(sizes: readonly number[], strides: readonly number[]): boolean {
-  return storageExtent(sizes, strides) === numelOf(sizes) && !hasInternalOverlap(sizes, strides);
 }

@@ -34,7 +34,7 @@ export function lowerMutations(l: Lowering, mutations: readonly Update[]): void 
     const buffer = target.wholeBuffer!;
     if (at !== null) l.programOrder.noteWrite(buffer, at);
     const expr = l.ir.cast(
-      operandExpr(l, operandArg(value, 'aten::copy_'), target.sizes, target.dtype),
+      operandExpr(l, operandArg(value, 'aten::copy_'), target.shape, target.dtype),
       target.dtype,
     );
     pending.push({

@@ -4,13 +4,13 @@
  * A buffer made for another reason serves as the output's memory where its elements lie as recorded,
  * also through a view; otherwise the output is a copy, which the scheduler usually fuses.
  */
-import { TesseraError } from '@tessera/shared';
+import { type Size, TesseraError } from '@tessera/shared';
 import { type Argument, Node } from '@tessera/graph';
-import { contiguousStrides, numelOf } from '@tessera/tensor/internal';
 import type { IrBuffer, IrOutput } from './ir-node.js';
 import { LoweredTensor } from './lowered-tensor.js';
-import { type Lowering, isDense } from './lowering.js';
+import type { Lowering } from './lowering.js';
 import type { RecordedResult } from './registry.js';
+import { type Shape, isDense, isEmpty, isSame, numelOf, rowMajorStrides } from './shape-math.js';
 
 /** Entries of the graph's output value: one value, or a list of them. */
 function entriesOf(output: Argument): readonly Argument[] {
@@ -23,7 +23,7 @@ export function lowerOutputs(
   output: Argument,
   valueOf: (node: Node) => unknown,
   recordedOf: (node: Node) => RecordedResult | null,
-): IrOutput[] {
+): IrOutput<Size>[] {
   l.origin = { op: 'output', node: null };
   let position = 0;
   return entriesOf(output).map((entry) => {
@@ -34,18 +34,19 @@ export function lowerOutputs(
     const value = valueOf(entry);
     const recorded = recordedOf(entry);
     // A result that the op left out (a gradient that nobody asked for) is an empty tensor.
-    if (!(value instanceof LoweredTensor) && recorded !== null && numelOf(recorded.sizes) === 0) {
+    if (!(value instanceof LoweredTensor) && recorded !== null && isEmpty(recorded.shape)) {
       position++;
-      return { kind: 'tensor', buffer: null, ...recorded };
+      const { dtype, shape, layout } = recorded;
+      return { kind: 'tensor', buffer: null, dtype, sizes: shape, strides: layout };
     }
     if (!(value instanceof LoweredTensor)) throw notFlat();
-    const eager = recorded?.strides ?? value.layout ?? [];
+    const eager = recorded?.layout ?? value.layout ?? [];
     // An expanded value (the gradient of a sum) is returned with memory of its own.
-    const strides = isDense(value.sizes, eager) ? eager : contiguousStrides(value.sizes);
-    const buffer = numelOf(value.sizes) === 0 ? null : outputBuffer(l, value, strides);
+    const strides = isDense(value.shape, eager) ? eager : rowMajorStrides(value.shape);
+    const buffer = isEmpty(value.shape) ? null : outputBuffer(l, value, strides);
     if (buffer !== null) buffer.output = position;
     position++;
-    return { kind: 'tensor', buffer, dtype: value.dtype, sizes: value.sizes, strides };
+    return { kind: 'tensor', buffer, dtype: value.dtype, sizes: value.shape, strides };
   });
 }
 
@@ -61,7 +62,7 @@ function notFlat(): TesseraError {
   );
 }
 
-function outputBuffer(l: Lowering, value: LoweredTensor, strides: readonly number[]): IrBuffer {
+function outputBuffer(l: Lowering, value: LoweredTensor, strides: Shape): IrBuffer {
   if (!value.isRealized && !value.isView) {
     value.layout = strides;
     return value.realize();
@@ -69,18 +70,13 @@ function outputBuffer(l: Lowering, value: LoweredTensor, strides: readonly numbe
   const buffer = value.realize();
   if (buffer.kind === 'computed' && buffer.output < 0 && liesAs(l, value, buffer, strides))
     return buffer;
-  return l.storeValue(value.expr, value.dtype, value.sizes, strides);
+  return l.storeValue(value.expr, value.dtype, value.shape, strides);
 }
 
 /** Whether the buffer's memory, read with `strides`, is the value. */
-function liesAs(
-  l: Lowering,
-  value: LoweredTensor,
-  buffer: IrBuffer,
-  strides: readonly number[],
-): boolean {
+function liesAs(l: Lowering, value: LoweredTensor, buffer: IrBuffer, strides: Shape): boolean {
   const { expr } = value;
-  if (expr.kind !== 'load' || numelOf(buffer.sizes) !== numelOf(value.sizes)) return false;
-  const wanted = l.ir.add(...l.vars(value.sizes).map((v, d) => l.ir.scale(v, strides[d]!)));
+  if (expr.kind !== 'load' || !isSame(numelOf(buffer.sizes), numelOf(value.shape))) return false;
+  const wanted = l.ir.add(...l.vars(value.shape).map((v, d) => l.ir.scale(v, strides[d]!)));
   return expr.index === wanted;
 }

@@ -6,15 +6,15 @@
  * root) is a lazy expression on them. Low-precision floats accumulate in float32.
  */
 import { type DType } from '@tessera/tensor';
-import { numelOf } from '@tessera/tensor/internal';
 import type { Expr, ReduceOp } from '../ir/expr.js';
 import { NARROW_INTEGERS } from '../ir/scalar-ops.js';
 import { REDUCE_RESULTS } from '../ir/verify.js';
-import type { IndexExpr, LoopVar } from '../ir/index-expr.js';
+import type { IndexExpr, SizedLoop } from '../ir/index-expr.js';
 import { ExprMath } from './expr-math.js';
 import { reducedView } from './reduced-view.js';
 import type { LoweredTensor } from './lowered-tensor.js';
 import type { Lowering } from './lowering.js';
+import { type Shape, fixed, isEmpty, isSame, numelOf } from './shape-math.js';
 import { splitPoint } from './split-reduction.js';
 
 /** A reduction about to be made: what to reduce and over which variables. */
@@ -23,9 +23,9 @@ export interface ReducePlan {
   /** Type of values and results (results of argmax and argmin are int64). */
   readonly dtype: DType;
   /** Sizes of the result, over whose canonical variables the value varies. */
-  readonly sizes: readonly number[];
-  readonly inner: readonly LoopVar[];
-  readonly order: readonly LoopVar[];
+  readonly sizes: Shape;
+  readonly inner: readonly SizedLoop[];
+  readonly order: readonly SizedLoop[];
   readonly value: Expr;
   /** Never split in two: it combines partial results. */
   readonly whole?: boolean;
@@ -65,7 +65,7 @@ function planOf(
   keepdim: boolean,
   dtype: DType,
 ): ReducePlan {
-  const view = reducedView(l, self.sizes, dims, keepdim);
+  const view = reducedView(l, self.shape, dims, keepdim);
   return {
     op,
     dtype,
@@ -85,9 +85,9 @@ function combine(l: Lowering, op: ReduceOp, partial: LoweredTensor, dtype: DType
 export function reducePlan(l: Lowering, plan: ReducePlan): LoweredTensor[] {
   const { op, sizes, inner, order, value } = plan;
   const resultDtype: DType = op === 'argmax' || op === 'argmin' ? 'int64' : plan.dtype;
-  const count = inner.reduce((n, v) => n * v.size, 1);
+  const count = numelOf(inner.map(({ size }) => size));
   const results = REDUCE_RESULTS[op];
-  if (count === 0 || numelOf(sizes) === 0) {
+  if (isSame(count, 0) || isEmpty(sizes)) {
     return Array.from({ length: results }, () =>
       l.pointwise(sizes, l.ir.const(resultDtype, identityOf(op))),
     );
@@ -106,7 +106,7 @@ export function reducePlan(l: Lowering, plan: ReducePlan): LoweredTensor[] {
   if (splits === null) return l.addReduction(op, resultDtype, sizes, inner, order, value);
   switch (op) {
     case 'welford':
-      return splitWelford(l, plan, count);
+      return splitWelford(l, plan, fixed(count));
     case 'argmax':
     case 'argmin':
       return [splitArg(l, plan, splits)];
@@ -125,7 +125,7 @@ function partials(
   op: ReduceOp,
 ): { readonly partial: LoweredTensor; readonly chunkSize: number } {
   const { inner, sizes } = plan;
-  const count = inner.reduce((n, v) => n * v.size, 1);
+  const count = fixed(numelOf(inner.map(({ size }) => size)));
   const chunkSize = Math.ceil(count / chunks);
   const wide = [chunks, ...sizes];
   const [chunk, ...rest] = l.vars(wide) as [IndexExpr, ...IndexExpr[]];
@@ -137,9 +137,10 @@ function partials(
   });
   let below = count;
   for (const v of inner) {
-    below /= v.size;
+    const size = fixed(v.size);
+    below /= size;
     const digit = l.ir.div(flat, below);
-    map.set(v.name, below * v.size === count ? digit : l.ir.mod(digit, v.size));
+    map.set(v.name, below * size === count ? digit : l.ir.mod(digit, size));
   }
   let value = l.substitute(plan.value, map);
   if (chunkSize * chunks !== count) {

@@ -1,24 +1,25 @@
 /**
  * @file How the points of a tensor divide into result coordinates and reduced variables.
  */
-import type { IndexExpr, LoopVar } from '../ir/index-expr.js';
+import type { IndexExpr, SizedLoop } from '../ir/index-expr.js';
 import type { Lowering } from './lowering.js';
+import type { Shape } from './shape-math.js';
 
 /** See the file header. */
 export interface ReducedView {
   /** Sizes of the result. */
-  readonly sizes: readonly number[];
+  readonly sizes: Shape;
   /** Coordinates in the tensor, over the result's canonical variables and `inner`. */
   readonly coords: readonly IndexExpr[];
-  readonly inner: readonly LoopVar[];
+  readonly inner: readonly SizedLoop[];
   /** All variables in the order of the tensor's dimensions. */
-  readonly order: readonly LoopVar[];
+  readonly order: readonly SizedLoop[];
 }
 
 /** Splits the dimensions of `sizes` into kept and reduced ones. */
 export function reducedView(
   l: Lowering,
-  sizes: readonly number[],
+  sizes: Shape,
   dims: readonly number[],
   keepdim: boolean,
 ): ReducedView {
@@ -27,8 +28,8 @@ export function reducedView(
     ? sizes.map((size, d) => (reduced.has(d) ? 1 : size))
     : sizes.filter((_, d) => !reduced.has(d));
   const vars = l.vars(result);
-  const inner: LoopVar[] = [];
-  const order: LoopVar[] = [];
+  const inner: SizedLoop[] = [];
+  const order: SizedLoop[] = [];
   let position = 0;
   const coords = sizes.map((size, d) => {
     if (reduced.has(d)) {

@@ -9,8 +9,9 @@ import type { Node } from '@tessera/graph';
 import type { DType } from '@tessera/tensor';
 import type { Expr } from '../ir/expr.js';
 import type { LoweredTensor } from './lowered-tensor.js';
-import { TesseraError } from '@tessera/shared';
+import { type SymInt, TesseraError } from '@tessera/shared';
 import type { Lowering } from './lowering.js';
+import { type Shape, fixedShape } from './shape-math.js';
 
 /** A number that is only known at run time. A lowering that computes with it as a number fails here, not silently. */
 export class RuntimeScalar {
@@ -40,6 +41,8 @@ export type LoweredArg =
   | string
   | null
   | undefined
+  /** Only for lowerings in `takesSizes`. */
+  | SymInt
   | readonly LoweredArg[];
 
 /**
@@ -55,17 +58,28 @@ export interface LoweringCall {
   readonly op: string;
   /** Recorded dtype of the first result. */
   readonly dtype: DType;
-  /** Recorded sizes of the first result. */
+  /** Recorded sizes of the first result, as numbers. */
   readonly sizes: readonly number[];
+  /** Recorded sizes of the first result, which may be symbolic. */
+  readonly shape: Shape;
   /** Recorded dtype and sizes of every result; null for one that is not there. */
   readonly results: readonly (RecordedResult | null)[];
 }
 
 /** What the graph recorded about one result of a call. */
-export interface RecordedResult {
-  readonly dtype: DType;
-  readonly sizes: readonly number[];
-  readonly strides: readonly number[];
+export class RecordedResult {
+  constructor(
+    readonly dtype: DType,
+    /** Sizes, which may be symbolic. */
+    readonly shape: Shape,
+    /** Strides, which may be symbolic. */
+    readonly layout: Shape,
+  ) {}
+
+  /** The sizes as numbers. */
+  get sizes(): readonly number[] {
+    return fixedShape(this.shape);
+  }
 }
 
 /** Lowers one call. */

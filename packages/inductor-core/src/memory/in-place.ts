@@ -4,13 +4,13 @@
  * Allowed where every load of the input is at the index of the store, and no statement after the store
  * loads it: then each element is read only by the point that overwrites it, before it does.
  */
-import { numelOf, storageExtent } from '@tessera/tensor/internal';
 import type { BodyStore, GroupBody } from '../kernels/group-body.js';
 import { mayTakeTwoPasses } from '../kernels/loop-body.js';
 import type { Expr } from '../ir/expr.js';
 import type { IndexExpr } from '../ir/index-expr.js';
 import { postorder } from '../ir/walk.js';
 import type { IrBuffer } from '../lower/ir-node.js';
+import { extentOf, numelOf } from '../lower/shape-math.js';
 
 /** `output` may live in the memory of `input`. */
 export interface Reuse {
@@ -70,7 +70,7 @@ function usesOf(steps: readonly Step[]): Map<string, Use> {
 }
 
 function dense(buffer: IrBuffer): boolean {
-  return storageExtent(buffer.sizes, buffer.strides) === numelOf(buffer.sizes);
+  return extentOf(buffer.sizes, buffer.strides) === numelOf(buffer.sizes);
 }
 
 /** Pairs of a dying input and a fresh output that may share memory; each buffer at most once. */

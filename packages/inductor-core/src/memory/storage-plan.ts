@@ -3,13 +3,13 @@
  *
  * Each stored buffer starts with memory of its own. A kernel's result takes over the memory of a value
  * that dies in that kernel if both are accessed at the same place at every point (in-place reuse).
- * What is not an argument or output of the plan gets a place in the arena: best fit over live ranges.
+ * What is not an argument or output of the plan gets a place in the arena when its size is known (plan-template.ts).
  */
-import { type DType, itemSize } from '@tessera/tensor';
-import { storageExtent } from '@tessera/tensor/internal';
+import type { Size } from '@tessera/shared';
 import type { GroupBody } from '../kernels/group-body.js';
 import type { ExternNode, IrBuffer } from '../lower/ir-node.js';
-import { type Interval, packIntervals } from './arena.js';
+import { extentOf, largerOf } from '../lower/shape-math.js';
+import type { TemplateBuffer } from '../plan/plan-template.js';
 import { reusableInputs } from './in-place.js';
 
 /** One kernel as the memory planner sees it. */
@@ -19,20 +19,11 @@ export interface GroupUse {
   readonly writes: ReadonlySet<string>;
 }
 
-/** Memory shared by one or more buffers. */
-export interface StorageSlot {
-  readonly key: string;
-  readonly dtype: DType;
-  readonly numel: number;
-  readonly home:
-    | { readonly kind: 'input' | 'output'; readonly index: number }
-    | { readonly kind: 'arena'; readonly offset: number };
-}
-
 /** See the file header. */
 export interface StoragePlan {
-  readonly slots: readonly StorageSlot[];
-  readonly arenaBytes: number;
+  /** Memory shared by one or more buffers, by name. */
+  readonly slots: readonly TemplateBuffer[];
+  /** The name of the memory that a buffer has. */
   keyOf(buffer: IrBuffer): string;
 }
 
@@ -100,45 +91,35 @@ class Planner {
     for (const member of joined.members) this.shared.set(member.name, joined);
   }
 
-  plan(bytesOf: (dtype: DType) => number): StoragePlan {
-    const all = [...new Set(this.shared.values())];
-    const local = all.filter((s) => s.output < 0 && s.members[0]!.kind === 'computed');
-    const intervals = local.map((s): Interval => ({
-      first: s.first,
-      last: s.last,
-      bytes: extent(s) * bytesOf(s.members[0]!.dtype),
-    }));
-    const { offsets, total } = packIntervals(intervals);
-    const offsetOf = new Map(local.map((s, i) => [s, offsets[i]!]));
-    const slots = all.map((s): StorageSlot => {
+  plan(): StoragePlan {
+    const slots = [...new Set(this.shared.values())].map((s): TemplateBuffer => {
       const [buffer] = s.members as [IrBuffer];
-      const home: StorageSlot['home'] =
+      const source: TemplateBuffer['source'] =
         buffer.kind === 'input'
           ? { kind: 'input', index: buffer.input }
           : s.output >= 0
             ? { kind: 'output', index: s.output }
-            : { kind: 'arena', offset: offsetOf.get(s)! };
-      return { key: buffer.name, dtype: buffer.dtype, numel: extent(s), home };
+            : { kind: 'scratch', first: s.first, last: s.last };
+      return { name: buffer.name, dtype: buffer.dtype, numel: extent(s), source };
     });
     return {
       slots,
-      arenaBytes: total,
       keyOf: (buffer) => (this.shared.get(buffer.name)?.members[0] ?? buffer).name,
     };
   }
 }
 
-function extent(shared: Shared): number {
-  return Math.max(...shared.members.map((buffer) => storageExtent(buffer.sizes, buffer.strides)));
+/** What holds every member: only those of equal extents are joined, but for parts of a layout with gaps. */
+function extent({ members }: Shared): Size {
+  return members.map(({ sizes, strides }) => extentOf(sizes, strides)).reduce(largerOf);
 }
 
-/** Plans the memory of kernels in order. `bytesOf` is the width of an element on the device. */
+/** Plans the memory of kernels in order. */
 export function planStorage(
   kernels: readonly GroupUse[],
   buffers: ReadonlyMap<string, IrBuffer>,
-  bytesOf: (dtype: DType) => number = itemSize,
 ): StoragePlan {
   const planner = new Planner(kernels, buffers);
   planner.reuse();
-  return planner.plan(bytesOf);
+  return planner.plan();
 }

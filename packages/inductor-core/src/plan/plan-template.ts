@@ -80,12 +80,10 @@ export function buffersAt(
   );
   const { offsets, total } = packIntervals(scratch);
   let next = 0;
-  const buffers = sized.map(
-    ({ source, ...rest }): PlanBuffer => ({
-      ...rest,
-      source: source.kind === 'scratch' ? { kind: 'arena', offset: offsets[next++]! } : source,
-    }),
-  );
+  const buffers = sized.map(({ source, ...rest }): PlanBuffer => ({
+    ...rest,
+    source: source.kind === 'scratch' ? { kind: 'arena', offset: offsets[next++]! } : source,
+  }));
   return { buffers, arenaBytes: total };
 }
 
@@ -110,5 +108,19 @@ export function planAt(
     ...buffersAt(template, valueOf, bytesOf),
     outputs: outputsAt(template, valueOf),
     kernels: template.kernels.map((kernel) => kernelAt(kernel, valueOf)),
+  };
+}
+
+/** The plan of a template without symbols. */
+export function planOf(
+  template: PlanTemplate,
+  bytesOf: (dtype: DType) => number = itemSize,
+): ExecutionPlan {
+  const { symbols: _, ...rest } = template;
+  return {
+    ...rest,
+    ...buffersAt(template, Number, bytesOf),
+    outputs: outputsAt(template, Number),
+    kernels: template.kernels as readonly FusedKernel[],
   };
 }

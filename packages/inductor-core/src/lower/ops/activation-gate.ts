@@ -18,19 +18,19 @@ function at(coords: readonly IndexExpr[], dim: number, index: IndexExpr): IndexE
 
 const glu: LoweringFn = (l, [self, dim], call) => {
   const x = tensorArg(self!, call.op);
-  const d = wrapDim(Number(dim), x.sizes.length, call.op);
-  const coords = l.vars(call.sizes);
+  const d = wrapDim(Number(dim), x.shape.length, call.op);
+  const coords = l.vars(call.shape);
   const m = new ExprMath(l.ir);
-  const gate = x.load(at(coords, d, l.ir.add(coords[d]!, l.ir.int(call.sizes[d]!))));
-  return l.pointwise(call.sizes, m.mul(x.load(coords), m.sigmoid(gate)));
+  const gate = x.load(at(coords, d, l.ir.add(coords[d]!, l.ir.size(call.shape[d]!))));
+  return l.pointwise(call.shape, m.mul(x.load(coords), m.sigmoid(gate)));
 };
 
 /** The first half of the result is the gradient of the values, the second that of the gates. */
 const gluBackward: LoweringFn = (l, [grad, self, dim], call) => {
   const x = tensorArg(self!, call.op);
-  const d = wrapDim(Number(dim), x.sizes.length, call.op);
+  const d = wrapDim(Number(dim), x.shape.length, call.op);
   const half = x.sizes[d]! / 2;
-  const coords = l.vars(x.sizes);
+  const coords = l.vars(x.shape);
   const m = new ExprMath(l.ir);
   const position = l.ir.mod(coords[d]!, half);
   const g = tensorArg(grad!, call.op).load(at(coords, d, position));
@@ -38,7 +38,7 @@ const gluBackward: LoweringFn = (l, [grad, self, dim], call) => {
   const gate = m.sigmoid(x.load(at(coords, d, l.ir.add(position, l.ir.int(half)))));
   const isFirst = m.lt(l.ir.index('int32', coords[d]!), half);
   const forGate = m.mul(m.mul(value, gate), m.sub(1, gate));
-  return l.pointwise(x.sizes, m.mul(g, m.where(isFirst, gate, forGate)));
+  return l.pointwise(x.shape, m.mul(g, m.where(isFirst, gate, forGate)));
 };
 
 /** e^-|x|, which both the value and the backward op use. */
@@ -47,8 +47,8 @@ const logSigmoidForward: LoweringFn = (l, [self], call) => {
   const m = new ExprMath(l.ir);
   const decay = m.exp(m.neg(m.abs(x.expr)));
   return [
-    l.pointwise(x.sizes, m.sub(m.min(x.expr, 0), m.log1p(decay))),
-    l.pointwise(x.sizes, decay),
+    l.pointwise(x.shape, m.sub(m.min(x.expr, 0), m.log1p(decay))),
+    l.pointwise(x.shape, decay),
   ];
 };
 

@@ -83,13 +83,13 @@ const thresholdBackward: LoweringFn = (l, [grad, self, threshold], call) => {
   const g = tensorArg(grad!, call.op);
   const x = tensorArg(self!, call.op);
   const m = new ExprMath(l.ir);
-  const value = operandExpr(l, x, call.sizes, x.dtype);
+  const value = operandExpr(l, x, call.shape, x.dtype);
   return l.pointwise(
-    call.sizes,
+    call.shape,
     m.where(
       m.le(value, parameter(l, threshold, value)),
       0,
-      operandExpr(l, g, call.sizes, call.dtype),
+      operandExpr(l, g, call.shape, call.dtype),
     ),
   );
 };

@@ -5,6 +5,7 @@
  * their log Σ exp, so nothing of the size of the scores is kept between the two.
  */
 import { readyOperand } from '../ready-operand.js';
+import type { Size } from '@tessera/shared';
 import type { DType } from '@tessera/tensor';
 import type { Expr } from '../../ir/expr.js';
 import type { IndexExpr } from '../../ir/index-expr.js';
@@ -16,19 +17,20 @@ import type { Lowering } from '../lowering.js';
 import { accumulateDtype, reduce } from '../reduce.js';
 import type { LoweredArg, LoweringFn } from '../registry.js';
 import { alongDim } from './softmax.js';
+import { type Shape, fixed } from '../shape-math.js';
 
 /** Operands of a product per batch and head: `a[b, h, m, k] · b[b, h, k, n]`, coordinates by these names. */
 interface HeadProduct {
   /** [B, H, M, N] of the result. */
-  readonly sizes: readonly number[];
+  readonly sizes: Shape;
   /** Terms that are summed. */
-  readonly inner: readonly number[];
+  readonly inner: Shape;
   readonly a: (b: IndexExpr, h: IndexExpr, m: IndexExpr, k: readonly IndexExpr[]) => Expr;
   readonly b: (b: IndexExpr, h: IndexExpr, k: readonly IndexExpr[], n: IndexExpr) => Expr;
 }
 
 function product(l: Lowering, spec: HeadProduct, dtype: DType): LoweredTensor {
-  const [batch, heads, rows, columns] = spec.sizes as [number, number, number, number];
+  const [batch, heads, rows, columns] = spec.sizes as [Size, Size, Size, Size];
   return contract(l, {
     shape: { batch: [batch, heads], m: [rows], n: [columns], k: spec.inner },
     a: ([b, h], [m], k) => spec.a(b!, h!, m!, k),
@@ -43,12 +45,12 @@ function product(l: Lowering, spec: HeadProduct, dtype: DType): LoweredTensor {
 
 /** The operands of one call. */
 class Attention {
-  readonly batch: number;
+  readonly batch: Size;
   readonly heads: number;
-  readonly length: number;
+  readonly length: Size;
   readonly width: number;
   readonly keyHeads: number;
-  readonly keys: number;
+  readonly keys: Size;
   /** Query heads that share one of key and value. */
   readonly group: number;
   readonly scale: number;
@@ -62,19 +64,16 @@ class Attention {
     private readonly isCausal: boolean,
     scale: LoweredArg,
   ) {
-    [this.batch, this.heads, this.length, this.width] = query.sizes as [
-      number,
-      number,
-      number,
-      number,
-    ];
-    [, this.keyHeads, this.keys] = key.sizes as [number, number, number];
+    const [batch, heads, length, width] = query.shape as [Size, Size, Size, Size];
+    const [, keyHeads, keys] = key.shape as [Size, Size, Size];
+    [this.batch, this.length, this.keys] = [batch, length, keys];
+    [this.heads, this.width, this.keyHeads] = [fixed(heads), fixed(width), fixed(keyHeads)];
     this.group = this.heads / this.keyHeads;
     this.scale = typeof scale === 'number' ? scale : 1 / Math.sqrt(this.width);
     for (const x of [query, key, value]) readyOperand(l, x);
   }
 
-  get scoreSizes(): number[] {
+  get scoreSizes(): Shape {
     return [this.batch, this.heads, this.length, this.keys];
   }
 
@@ -102,8 +101,8 @@ class Attention {
     let score = m.mul(dots.expr, this.scale);
     const at = l.vars(this.scoreSizes);
     if (mask !== null) {
-      const lead = 4 - mask.sizes.length;
-      const coords = mask.sizes.map((size, d) => (size === 1 ? l.ir.int(0) : at[d + lead]!));
+      const lead = 4 - mask.shape.length;
+      const coords = mask.shape.map((size, d) => (size === 1 ? l.ir.int(0) : at[d + lead]!));
       score =
         mask.dtype === 'bool'
           ? m.where(mask.load(coords), score, -Infinity)
@@ -141,10 +140,10 @@ const flashForward: LoweringFn = (l, [query, key, value, , isCausal, mask, scale
   const [peak] = reduce(l, 'max', scores, [3], true);
   // A row that sees nothing gives zeros.
   const lowest = m.eq(peak!.expr, -Infinity);
-  const shift = l.pointwise(peak!.sizes, m.where(lowest, 0, peak!.expr));
+  const shift = l.pointwise(peak!.shape, m.where(lowest, 0, peak!.expr));
   const raised = l.pointwise(sizes, m.exp(m.sub(scores.expr, alongDim(l, shift, sizes, 3))));
   const [total] = reduce(l, 'sum', raised, [3], true);
-  const divisor = l.pointwise(total!.sizes, m.where(m.eq(total!.expr, 0), 1, total!.expr));
+  const divisor = l.pointwise(total!.shape, m.where(m.eq(total!.expr, 0), 1, total!.expr));
   const weights = l.pointwise(
     sizes,
     m.cast(m.div(raised.expr, alongDim(l, divisor, sizes, 3)), call.dtype),
@@ -153,7 +152,7 @@ const flashForward: LoweringFn = (l, [query, key, value, , isCausal, mask, scale
   const out = product(
     l,
     {
-      sizes: call.sizes,
+      sizes: call.shape,
       inner: [attention.keys],
       a: (b, h, i, k) => weights.load([b, h, i, ...k]),
       b: (b, h, k, n) => v.load([b, attention.shared(h), ...k, n]),
@@ -181,20 +180,20 @@ const flashBackward: LoweringFn = (
   const acc = accumulateDtype(q.dtype);
   const sizes = attention.scoreSizes;
   const rowOf = (x: LoweredTensor): LoweredTensor =>
-    x.view([...x.sizes, 1], l.vars([...x.sizes, 1]).slice(0, 3));
+    x.view([...x.shape, 1], l.vars([...x.shape, 1]).slice(0, 3));
   const lse = rowOf(castTensor(l, tensorArg(logSumExp!, call.op), acc));
   const sum = alongDim(l, lse, sizes, 3);
   const weight = m.where(m.eq(sum, -Infinity), 0, m.exp(m.sub(attention.scores().expr, sum)));
   const weights = l.pointwise(sizes, weight);
   weights.realize();
   const outAcc = castTensor(l, tensorArg(out!, call.op), acc);
-  const products = l.pointwise(grad.sizes, m.mul(l.ir.cast(grad.expr, acc), outAcc.expr));
+  const products = l.pointwise(grad.shape, m.mul(l.ir.cast(grad.expr, acc), outAcc.expr));
   const [delta] = reduce(l, 'sum', products, [3], true);
   const slopes = product(
     l,
     {
       sizes,
-      inner: [v.sizes[3]!],
+      inner: [v.shape[3]!],
       a: (b, h, i, e) => grad.load([b, h, i, ...e]),
       b: (b, h, e, j) => v.load([b, attention.shared(h), j, ...e]),
     },
@@ -211,7 +210,7 @@ const flashBackward: LoweringFn = (
     product(
       l,
       {
-        sizes: like.sizes,
+        sizes: like.shape,
         inner: group === 1 ? [attention.length] : [group, attention.length],
         a: (b, h, j, i) => left.load([b, headOf(h, i), i.at(-1)!, j]),
         b: (b, h, i, n) => rows.load([b, headOf(h, i), i.at(-1)!, n]),
@@ -221,7 +220,7 @@ const flashBackward: LoweringFn = (
   const dQuery = product(
     l,
     {
-      sizes: q.sizes,
+      sizes: q.shape,
       inner: [attention.keys],
       a: (b, h, i, j) => steps.load([b, h, i, ...j]),
       b: (b, h, j, n) => k.load([b, attention.shared(h), ...j, n]),

@@ -17,6 +17,7 @@ import {
   reshaped,
 } from './normalize.js';
 import { accumulateDtype } from '../reduce.js';
+import { fixed } from '../shape-math.js';
 
 function channelDims(rank: number): number[] {
   return Array.from({ length: rank }, (_, d) => d).filter((d) => d !== 1);
@@ -46,7 +47,7 @@ function updatedStatistics(
   };
   return [
     blend(runningMean, result.mean, 1),
-    blend(runningVar, result.m2, 1 / Math.max(result.count - 1, 1)),
+    blend(runningVar, result.m2, 1 / Math.max(fixed(result.count) - 1, 1)),
   ];
 }
 

@@ -71,9 +71,9 @@ function classify(op: 'isnan' | 'isinf'): LoweringFn {
 /** Neither NaN nor infinite: x - x is 0. */
 const isfinite: LoweringFn = (l, [self], call) => {
   const x = tensorArg(self!, call.op);
-  if (!isFloatingPoint(x.dtype)) return l.pointwise(x.sizes, l.ir.const('bool', 1));
+  if (!isFloatingPoint(x.dtype)) return l.pointwise(x.shape, l.ir.const('bool', 1));
   return l.pointwise(
-    x.sizes,
+    x.shape,
     l.ir.op('lt', [l.ir.op('abs', [x.expr]), l.ir.const(x.dtype, Infinity)]),
   );
 };

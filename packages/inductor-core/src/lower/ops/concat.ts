@@ -5,8 +5,9 @@
  * equal parts that gets memory anyway is written part by part instead: nothing is chosen, and what several
  * parts need is computed once. The scheduler puts the parts into one kernel. @see torch._inductor.ir.ConcatKernel
  */
+import { type Size, sizeAdd, sizeKnown, sizeSub, sizeSum } from '@tessera/shared';
 import { within } from '../within.js';
-import { numelOf, wrapDim } from '@tessera/tensor/internal';
+import { wrapDim } from '@tessera/tensor/internal';
 import type { Expr } from '../../ir/expr.js';
 import { intList, tensorArg } from './elementwise.js';
 import type { LoweredTensor } from '../lowered-tensor.js';
@@ -14,6 +15,7 @@ import type { Lowering } from '../lowering.js';
 import { usesOf } from '../node-uses.js';
 import { type LoweredArg, type LoweringFn, RuntimeScalar } from '../registry.js';
 import { sliceRange } from './view-maps.js';
+import { type Shape, fixed, isEmpty } from '../shape-math.js';
 
 /** Inputs beyond this many that are costly get memory, because every element evaluates all of them. */
 const INLINE_INPUTS = 4;
@@ -22,7 +24,7 @@ const MOST_INPUTS = 8;
 
 /** What a join gives. */
 interface Joined {
-  readonly sizes: readonly number[];
+  readonly shape: Shape;
   readonly dtype: LoweredTensor['dtype'];
 }
 
@@ -33,7 +35,7 @@ function nonEmpty(
 ): readonly LoweredTensor[] {
   return tensors.filter(
     (t) =>
-      !(t.sizes.length === 1 && t.sizes[0] === 0 && call.sizes.length !== 1) && t.sizes[dim] !== 0,
+      !(t.shape.length === 1 && t.shape[0] === 0 && call.shape.length !== 1) && t.shape[dim] !== 0,
   );
 }
 
@@ -49,24 +51,24 @@ function joined(
     if (!part.isRealized && parts.length > INLINE_INPUTS && l.costOf(part.expr).expensive)
       part.realize();
   const whole = choice(l, parts, dim, call);
-  if (l.costOf(whole).buffers <= limit) return l.pointwise(call.sizes, whole);
+  if (l.costOf(whole).buffers <= limit) return l.pointwise(call.shape, whole);
   const room = limit / Math.max(parts.length, 1);
   for (const part of parts)
     if (!part.isRealized && l.costOf(part.expr).buffers > room) part.realize();
-  return l.pointwise(call.sizes, choice(l, parts, dim, call));
+  return l.pointwise(call.shape, choice(l, parts, dim, call));
 }
 
 /** The element of the part in which a position lies. */
 function choice(l: Lowering, parts: readonly LoweredTensor[], dim: number, call: Joined): Expr {
-  const vars = l.vars(call.sizes);
+  const vars = l.vars(call.shape);
   const position = vars[dim]!;
-  let end = call.sizes[dim]!;
+  let end = call.shape[dim]!;
   let value: Expr = l.ir.const(call.dtype, 0);
   for (let i = parts.length - 1; i >= 0; i--) {
     const part = parts[i]!;
-    const start = end - part.sizes[dim]!;
+    const start = sizeSub(end, part.shape[dim]!);
     const loaded = l.ir.cast(
-      part.load(vars.map((v, d) => (d === dim ? l.ir.sub(v, l.ir.int(start)) : v))),
+      part.load(vars.map((v, d) => (d === dim ? l.ir.sub(v, l.ir.size(start)) : v))),
       call.dtype,
     );
     const masked = l.ir.masked(within(l, position, start, end), loaded, 0);
@@ -74,7 +76,7 @@ function choice(l: Lowering, parts: readonly LoweredTensor[], dim: number, call:
       i === parts.length - 1
         ? masked
         : l.ir.op('where', [
-            l.ir.op('lt', [l.ir.index('int32', position), l.ir.const('int32', end)]),
+            l.ir.op('lt', [l.ir.index('int32', position), l.ir.sizeValue('int32', end)]),
             masked,
             value,
           ]);
@@ -94,9 +96,9 @@ function inGroups(
   const groups: LoweredTensor[] = [];
   for (let i = 0; i < parts.length; i += limit) {
     const group = parts.slice(i, i + limit);
-    const length = group.reduce((sum, part) => sum + part.sizes[dim]!, 0);
-    const sizes = call.sizes.map((size, d) => (d === dim ? length : size));
-    const whole = joined(l, group, dim, { sizes, dtype: call.dtype });
+    const length = sizeSum(group.map((part) => part.shape[dim]!));
+    const shape = call.shape.map((size, d) => (d === dim ? length : size));
+    const whole = joined(l, group, dim, { shape, dtype: call.dtype });
     whole.realize();
     groups.push(whole);
   }
@@ -111,12 +113,12 @@ function isWrittenInParts(
   l: Lowering,
   parts: readonly LoweredTensor[],
   dim: number,
-  { sizes }: Joined,
+  { shape }: Joined,
 ): boolean {
-  const length = parts[0]?.sizes[dim] ?? 0;
-  if (parts.length < 2 || parts.some((part) => part.sizes[dim] !== length)) return false;
-  if (numelOf(sizes) === 0) return false;
-  if (dim === sizes.length - 1 && length < SHORTEST_PART) return false;
+  const length = parts[0]?.shape[dim] ?? 0;
+  if (parts.length < 2 || parts.some((part) => part.shape[dim] !== length)) return false;
+  if (isEmpty(shape)) return false;
+  if (dim === shape.length - 1 && sizeKnown(length, '<', SHORTEST_PART) !== false) return false;
   const costs = parts.map((part) => l.costOf(part.expr));
   const buffers = new Set(parts.flatMap((part) => [...l.buffersOf(part.expr)]));
   return costs.some(({ ops }) => ops > 0) && buffers.size < l.capabilities.maxBuffersPerKernel;
@@ -127,34 +129,34 @@ function writtenInParts(
   l: Lowering,
   parts: readonly LoweredTensor[],
   dim: number,
-  { sizes, dtype }: Joined,
-  layout: readonly number[] | null,
+  { shape, dtype }: Joined,
+  layout: Shape | null,
 ): LoweredTensor {
-  const whole = l.newBuffer(dtype, sizes, layout);
-  let start = 0;
+  const whole = l.newBuffer(dtype, shape, layout);
+  let start: Size = 0;
   for (const part of parts) {
-    const at = l.ir.int(start);
-    const coords = l.vars(part.sizes).map((v, d) => (d === dim ? l.ir.add(v, at) : v));
-    l.addPart(whole, part.sizes, part.expr, coords);
-    start += part.sizes[dim]!;
+    const at = l.ir.size(start);
+    const coords = l.vars(part.shape).map((v, d) => (d === dim ? l.ir.add(v, at) : v));
+    l.addPart(whole, part.shape, part.expr, coords);
+    start = sizeAdd(start, part.shape[dim]!);
   }
   return l.fromBuffer(whole);
 }
 
 const cat: LoweringFn = (l, [tensors, dim], call) => {
   const list = (tensors as readonly LoweredArg[]).map((item) => tensorArg(item, call.op));
-  const at = wrapDim(Number(dim ?? 0), call.sizes.length, call.op);
+  const at = wrapDim(Number(dim ?? 0), call.shape.length, call.op);
   const parts = nonEmpty(list, at, call);
   if (usesOf(call.node).needMemory && isWrittenInParts(l, parts, at, call))
-    return writtenInParts(l, parts, at, call, call.results[0]?.strides ?? null);
+    return writtenInParts(l, parts, at, call, call.results[0]?.layout ?? null);
   return joined(l, parts, at, call);
 };
 
 const stack: LoweringFn = (l, [tensors, dim], call) => {
-  const at = wrapDim(Number(dim ?? 0), call.sizes.length, call.op);
+  const at = wrapDim(Number(dim ?? 0), call.shape.length, call.op);
   const list = (tensors as readonly LoweredArg[]).map((item) => {
     const x = tensorArg(item, call.op);
-    const sizes = [...x.sizes];
+    const sizes = [...x.shape];
     sizes.splice(at, 0, 1);
     return x.view(
       sizes,
@@ -168,18 +170,18 @@ const stack: LoweringFn = (l, [tensors, dim], call) => {
 const constantPad: LoweringFn = (l, [self, pad, value], call) => {
   const x = tensorArg(self!, call.op);
   const amounts = intList(pad!);
-  const rank = x.sizes.length;
-  const before = x.sizes.map((_, d) => amounts[2 * (rank - 1 - d)] ?? 0);
-  const vars = l.vars(call.sizes);
+  const rank = x.shape.length;
+  const before = x.shape.map((_, d) => amounts[2 * (rank - 1 - d)] ?? 0);
+  const vars = l.vars(call.shape);
   const coords = vars.map((v, d) => l.ir.sub(v, l.ir.int(before[d]!)));
   const inside = coords
-    .map((coord, d) => within(l, coord, 0, x.sizes[d]!))
+    .map((coord, d) => within(l, coord, 0, x.shape[d]!))
     .reduce((a, b) => l.ir.op('and', [a, b]), l.ir.const('bool', 1));
-  const loaded = x.load(coords.map((coord, d) => (x.sizes[d] === 1 ? l.ir.int(0) : coord)));
+  const loaded = x.load(coords.map((coord, d) => (x.shape[d] === 1 ? l.ir.int(0) : coord)));
   if (!(value instanceof RuntimeScalar))
-    return l.pointwise(call.sizes, l.ir.masked(inside, loaded, Number(value ?? 0)));
+    return l.pointwise(call.shape, l.ir.masked(inside, loaded, Number(value ?? 0)));
   return l.pointwise(
-    call.sizes,
+    call.shape,
     l.ir.op('where', [inside, l.ir.masked(inside, loaded, 0), l.ir.cast(value.expr, x.dtype)]),
   );
 };
@@ -189,13 +191,13 @@ function intoSlice(
   l: Lowering,
   base: LoweredTensor | null,
   src: LoweredTensor,
-  sizes: readonly number[],
+  sizes: Shape,
   dim: number,
   range: { readonly start: number; readonly end: number; readonly step: number },
 ): LoweredTensor {
   const vars = l.vars(sizes);
   const position = vars[dim]!;
-  const length = src.sizes[dim]!;
+  const length = fixed(src.shape[dim]!);
   if (length === 0) return base ?? l.pointwise(sizes, l.ir.const(src.dtype, 0));
   const last = range.start + (length - 1) * range.step;
   let mask = within(l, position, range.start, last + 1);
@@ -218,12 +220,12 @@ function intoSlice(
 
 const sliceScatter: LoweringFn = (l, [self, src, dim, start, end, step], call) => {
   const x = tensorArg(self!, call.op);
-  const at = wrapDim(Number(dim ?? 0), x.sizes.length, call.op);
+  const at = wrapDim(Number(dim ?? 0), x.shape.length, call.op);
   return intoSlice(
     l,
     x,
     tensorArg(src!, call.op),
-    x.sizes,
+    x.shape,
     at,
     sliceRange(x.sizes[at]!, start, end, step),
   );
@@ -231,7 +233,7 @@ const sliceScatter: LoweringFn = (l, [self, src, dim, start, end, step], call) =
 
 /** A tensor without the dimension as one with it, of size 1. */
 function withDim(l: Lowering, x: LoweredTensor, dim: number): LoweredTensor {
-  const sizes = [...x.sizes];
+  const sizes = [...x.shape];
   sizes.splice(dim, 0, 1);
   return x.view(
     sizes,
@@ -239,16 +241,16 @@ function withDim(l: Lowering, x: LoweredTensor, dim: number): LoweredTensor {
   );
 }
 
-function resolveIndex(index: LoweredArg, size: number): number {
+function resolveIndex(index: LoweredArg, size: Size): number {
   const at = Number(index);
-  return at < 0 ? at + size : at;
+  return at < 0 ? at + fixed(size) : at;
 }
 
 const selectScatter: LoweringFn = (l, [self, src, dim, index], call) => {
   const x = tensorArg(self!, call.op);
-  const at = wrapDim(Number(dim), x.sizes.length, call.op);
-  const start = resolveIndex(index, x.sizes[at]!);
-  return intoSlice(l, x, withDim(l, tensorArg(src!, call.op), at), x.sizes, at, {
+  const at = wrapDim(Number(dim), x.shape.length, call.op);
+  const start = resolveIndex(index, x.shape[at]!);
+  return intoSlice(l, x, withDim(l, tensorArg(src!, call.op), at), x.shape, at, {
     start,
     end: start + 1,
     step: 1,
@@ -256,21 +258,21 @@ const selectScatter: LoweringFn = (l, [self, src, dim, index], call) => {
 };
 
 const sliceBackward: LoweringFn = (l, [grad, , dim, start, end, step], call) => {
-  const at = wrapDim(Number(dim), call.sizes.length, call.op);
+  const at = wrapDim(Number(dim), call.shape.length, call.op);
   return intoSlice(
     l,
     null,
     tensorArg(grad!, call.op),
-    call.sizes,
+    call.shape,
     at,
     sliceRange(call.sizes[at]!, start, end, step),
   );
 };
 
 const selectBackward: LoweringFn = (l, [grad, , dim, index], call) => {
-  const at = wrapDim(Number(dim), call.sizes.length, call.op);
-  const start = resolveIndex(index, call.sizes[at]!);
-  return intoSlice(l, null, withDim(l, tensorArg(grad!, call.op), at), call.sizes, at, {
+  const at = wrapDim(Number(dim), call.shape.length, call.op);
+  const start = resolveIndex(index, call.shape[at]!);
+  return intoSlice(l, null, withDim(l, tensorArg(grad!, call.op), at), call.shape, at, {
     start,
     end: start + 1,
     step: 1,
@@ -282,7 +284,7 @@ function intoDiagonal(
   l: Lowering,
   base: LoweredTensor | null,
   src: LoweredTensor,
-  sizes: readonly number[],
+  sizes: Shape,
   offset: number,
   dim1: number,
   dim2: number,
@@ -294,10 +296,10 @@ function intoDiagonal(
     l.ir.index('int32', column),
   ]);
   const along = offset >= 0 ? row : column;
-  const length = src.sizes[src.sizes.length - 1]!;
+  const length = src.shape[src.shape.length - 1]!;
   const mask = l.ir.op('and', [on, within(l, along, 0, length)]);
   const others = vars.filter((_, d) => d !== dim1 && d !== dim2);
-  const coords = [...others, along].map((coord, d) => (src.sizes[d] === 1 ? l.ir.int(0) : coord));
+  const coords = [...others, along].map((coord, d) => (src.shape[d] === 1 ? l.ir.int(0) : coord));
   const inner = l.ir.masked(mask, l.ir.cast(src.load(coords), base?.dtype ?? src.dtype), 0);
   return l.pointwise(sizes, base === null ? inner : l.ir.op('where', [mask, inner, base.expr]));
 }
@@ -305,19 +307,19 @@ function intoDiagonal(
 const diagonalScatter: LoweringFn = (l, [self, src, offset, dim1, dim2], call) => {
   const x = tensorArg(self!, call.op);
   const dims = [
-    wrapDim(Number(dim1 ?? 0), x.sizes.length, call.op),
-    wrapDim(Number(dim2 ?? 1), x.sizes.length, call.op),
+    wrapDim(Number(dim1 ?? 0), x.shape.length, call.op),
+    wrapDim(Number(dim2 ?? 1), x.shape.length, call.op),
   ] as const;
-  return intoDiagonal(l, x, tensorArg(src!, call.op), x.sizes, Number(offset ?? 0), ...dims);
+  return intoDiagonal(l, x, tensorArg(src!, call.op), x.shape, Number(offset ?? 0), ...dims);
 };
 
 const diagonalBackward: LoweringFn = (l, [grad, , offset, dim1, dim2], call) => {
-  const rank = call.sizes.length;
+  const rank = call.shape.length;
   return intoDiagonal(
     l,
     null,
     tensorArg(grad!, call.op),
-    call.sizes,
+    call.shape,
     Number(offset),
     wrapDim(Number(dim1), rank, call.op),
     wrapDim(Number(dim2), rank, call.op),

@@ -5,19 +5,19 @@
  * when few terms are summed), which fuse with their neighbours; the others become matmul kernels.
  */
 import { type DType } from '@tessera/tensor';
-import { numelOf } from '@tessera/tensor/internal';
 import type { Expr } from '../../ir/expr.js';
-import type { IndexExpr, LoopVar } from '../../ir/index-expr.js';
+import type { IndexExpr, SizedLoop } from '../../ir/index-expr.js';
 import type { LoweredTensor } from '../lowered-tensor.js';
 import type { Lowering } from '../lowering.js';
 import { accumulateDtype, reducePlan } from '../reduce.js';
+import { type Shape, isEmpty, isNumbers, numelOf } from '../shape-math.js';
 
 /** Extents of each role, outermost first. */
 export interface ContractShape {
-  readonly batch: readonly number[];
-  readonly m: readonly number[];
-  readonly n: readonly number[];
-  readonly k: readonly number[];
+  readonly batch: Shape;
+  readonly m: Shape;
+  readonly n: Shape;
+  readonly k: Shape;
 }
 
 /** Coordinates by role. */
@@ -40,10 +40,10 @@ export interface Contraction {
     k: readonly IndexExpr[],
     n: readonly IndexExpr[],
   ) => Expr;
-  readonly sizes: readonly number[];
+  readonly sizes: Shape;
   readonly dtype: DType;
   /** Strides of the result's memory; null for row-major. */
-  readonly layout: readonly number[] | null;
+  readonly layout: Shape | null;
   /** Where a point goes in the result. */
   readonly coords: (point: ContractPoint) => readonly IndexExpr[];
   /** The inverse of `coords`. */
@@ -56,15 +56,14 @@ const UNROLL_LIMIT = 25;
 /** See the file header. */
 export function contract(l: Lowering, spec: Contraction): LoweredTensor {
   const { shape } = spec;
-  const extent = (sizes: readonly number[]): number => numelOf(sizes);
-  if (numelOf(spec.sizes) === 0 || extent(shape.k) === 0)
+  if (isEmpty(spec.sizes) || isEmpty(shape.k))
     return l.pointwise(spec.sizes, l.ir.const(spec.dtype, 0));
-  if (extent(shape.m) === 1 || extent(shape.n) === 1 || extent(shape.k) === 1)
+  if (numelOf(shape.m) === 1 || numelOf(shape.n) === 1 || numelOf(shape.k) === 1)
     return asReduction(l, spec);
   const declare = (
     role: string,
-    sizes: readonly number[],
-  ): { readonly indices: IndexExpr[]; readonly vars: LoopVar[] } => {
+    sizes: Shape,
+  ): { readonly indices: IndexExpr[]; readonly vars: SizedLoop[] } => {
     const fresh = sizes.map((size, i) => l.freshVar(`${role}${i}`, size));
     return { indices: fresh.map((f) => f.index), vars: fresh.flatMap((f) => f.vars) };
   };
@@ -102,9 +101,9 @@ function asReduction(l: Lowering, spec: Contraction): LoweredTensor {
       l.ir.cast(spec.b(batch, k, n), accDtype),
     ]);
   const count = numelOf(spec.shape.k);
-  if (count <= UNROLL_LIMIT) {
+  if (isNumbers(spec.shape.k) && Number(count) <= UNROLL_LIMIT) {
     let total: Expr | null = null;
-    for (let i = 0; i < count; i++) {
+    for (let i = 0; i < Number(count); i++) {
       const product = term(digits(l, i, spec.shape.k));
       total = total === null ? product : l.ir.op('add', [total, product]);
     }

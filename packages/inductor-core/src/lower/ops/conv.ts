@@ -24,11 +24,12 @@ import type { LoweredTensor } from '../lowered-tensor.js';
 import type { Lowering } from '../lowering.js';
 import { accumulateDtype, reduce } from '../reduce.js';
 import type { LoweringFn } from '../registry.js';
+import type { Shape } from '../shape-math.js';
 
 interface Target {
   readonly sizes: readonly number[];
   readonly dtype: DType;
-  readonly layout: readonly number[] | null;
+  readonly layout: Shape | null;
 }
 
 /** An image-shaped product: per group, `channels` by (images × pixels), summed over `k`. */
@@ -209,9 +210,9 @@ export const convolution: LoweringFn = (
   const w = tensorArg(weight!, call.op);
   const geometry = convGeometry(x.sizes.length - 2, stride, padding, dilation, groups);
   const target: Target =
-    call.results[0]!.strides.length === 0
+    call.results[0]!.layout.length === 0
       ? { sizes: call.sizes, dtype: call.dtype, layout: null }
-      : { sizes: call.sizes, dtype: call.dtype, layout: call.results[0]!.strides };
+      : { sizes: call.sizes, dtype: call.dtype, layout: call.results[0]!.layout };
   const product =
     transposed === true
       ? convGradInput(l, x, w, geometry, target)
@@ -235,7 +236,7 @@ const convolutionBackward: LoweringFn = (
   const target = (like: LoweredTensor, at: number): Target => ({
     sizes: like.sizes,
     dtype: like.dtype,
-    layout: call.results[at]?.strides ?? null,
+    layout: call.results[at]?.layout ?? null,
   });
   const gradInput = !wanted[0]
     ? null

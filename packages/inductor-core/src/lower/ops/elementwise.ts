@@ -1,29 +1,25 @@
 /**
  * @file Building blocks of pointwise lowerings: operands, broadcasting, promotion.
  */
-import { TesseraError } from '@tessera/shared';
-import {
-  type DType,
-  broadcastShapes,
-  defaultDType,
-  isFloatingPoint,
-  promoteTypes,
-} from '@tessera/tensor';
+import { SymInt, TesseraError } from '@tessera/shared';
+import { type DType, defaultDType, isFloatingPoint, promoteTypes } from '@tessera/tensor';
 import { kindType, numberType } from '@tessera/tensor/internal';
 import type { Expr, ScalarOp } from '../../ir/expr.js';
 import type { IndexExpr } from '../../ir/index-expr.js';
 import { LoweredTensor } from '../lowered-tensor.js';
 import type { Lowering } from '../lowering.js';
 import { type LoweredArg, RuntimeScalar } from '../registry.js';
+import { type Shape, broadcastSizes, numelOf } from '../shape-math.js';
 
 /** An operand of a pointwise operator. */
-export type Operand = LoweredTensor | RuntimeScalar | number | boolean;
+export type Operand = LoweredTensor | RuntimeScalar | SymInt | number | boolean;
 
 /** Whether an argument may be a pointwise operand. */
 export function isOperand(arg: LoweredArg): arg is Operand {
   return (
     arg instanceof LoweredTensor ||
     arg instanceof RuntimeScalar ||
+    arg instanceof SymInt ||
     typeof arg === 'number' ||
     typeof arg === 'boolean'
   );
@@ -72,7 +68,8 @@ function rankOf(dtype: DType): number {
   return RANK[dtype === 'bool' ? 'bool' : isFloatingPoint(dtype) ? 'floating' : 'integral'];
 }
 
-function scalarDtype(operand: RuntimeScalar | number | boolean): DType {
+function scalarDtype(operand: RuntimeScalar | SymInt | number | boolean): DType {
+  if (operand instanceof SymInt) return 'int64';
   return operand instanceof RuntimeScalar ? kindType(operand.kind) : numberType(operand);
 }
 
@@ -81,7 +78,7 @@ export function promoted(operands: readonly Operand[]): DType {
   const byRank: (DType | null)[] = [null, null, null];
   for (const operand of operands) {
     const isTensor = operand instanceof LoweredTensor;
-    const slot = isTensor ? (operand.sizes.length > 0 ? 0 : 1) : 2;
+    const slot = isTensor ? (operand.shape.length > 0 ? 0 : 1) : 2;
     const dtype = isTensor ? operand.dtype : scalarDtype(operand);
     byRank[slot] = byRank[slot] === null ? dtype : promoteTypes(byRank[slot]!, dtype);
   }
@@ -99,9 +96,9 @@ export function floating(dtype: DType): DType {
 }
 
 /** Shape that the operands broadcast to. @throws shape-mismatch */
-export function broadcastOperands(operands: readonly Operand[], op: string): number[] {
-  return broadcastShapes(
-    operands.flatMap((o) => (o instanceof LoweredTensor ? [o.sizes] : [])),
+export function broadcastOperands(operands: readonly Operand[], op: string): Shape {
+  return broadcastSizes(
+    operands.flatMap((o) => (o instanceof LoweredTensor ? [o.shape] : [])),
     op,
   );
 }
@@ -109,8 +106,8 @@ export function broadcastOperands(operands: readonly Operand[], op: string): num
 /** Coordinates at which a tensor of `sizes` is read when broadcast to `target` at `coords`. */
 export function broadcastCoords(
   lowering: Lowering,
-  sizes: readonly number[],
-  target: readonly number[],
+  sizes: Shape,
+  target: Shape,
   coords: readonly IndexExpr[],
 ): IndexExpr[] {
   const lead = target.length - sizes.length;
@@ -121,17 +118,18 @@ export function broadcastCoords(
 export function operandExpr(
   lowering: Lowering,
   operand: Operand,
-  sizes: readonly number[],
+  sizes: Shape,
   dtype: DType,
 ): Expr {
   const { ir } = lowering;
   if (operand instanceof RuntimeScalar) return ir.cast(operand.expr, dtype);
+  if (operand instanceof SymInt) return ir.sizeValue(dtype, operand);
   if (!(operand instanceof LoweredTensor)) return ir.const(dtype, Number(operand));
   const same =
-    operand.sizes.length === sizes.length && operand.sizes.every((size, d) => size === sizes[d]);
+    operand.shape.length === sizes.length && operand.shape.every((size, d) => size === sizes[d]);
   const value = same
     ? operand.expr
-    : operand.load(broadcastCoords(lowering, operand.sizes, sizes, lowering.vars(sizes)));
+    : operand.load(broadcastCoords(lowering, operand.shape, sizes, lowering.vars(sizes)));
   return ir.cast(value, dtype);
 }
 
@@ -166,7 +164,7 @@ export function scalarOp(
 export function castTensor(lowering: Lowering, tensor: LoweredTensor, dtype: DType): LoweredTensor {
   return tensor.dtype === dtype
     ? tensor
-    : lowering.pointwise(tensor.sizes, lowering.ir.cast(tensor.expr, dtype));
+    : lowering.pointwise(tensor.shape, lowering.ir.cast(tensor.expr, dtype));
 }
 
 /** Expensive values that are broadcast would be computed once per copy: they get memory first. */
@@ -177,9 +175,8 @@ function realizeForExpansion(
   op: string,
 ): void {
   if (operand.isRealized) return;
-  const numel = (sizes: readonly number[]): number => sizes.reduce((a, b) => a * b, 1);
-  if (numel(operand.sizes) <= 1 || numel(operand.sizes) === numel(broadcastOperands(operands, op)))
-    return;
+  const own = numelOf(operand.shape);
+  if (own === 0 || own === 1 || own === numelOf(broadcastOperands(operands, op))) return;
   const cost = lowering.costOf(operand.expr);
   if (cost.expensive || cost.loads > 4) operand.realize();
 }

@@ -2,6 +2,7 @@
  * @file Lowerings of operators that make a tensor from numbers: they are constants and loop indices
  * inside whatever kernel reads them, and cost memory only as outputs.
  */
+import { type Size, SymInt } from '@tessera/shared';
 import { isFloatingPoint } from '@tessera/tensor';
 import type { Expr } from '../../ir/expr.js';
 import { operandArg, operandExpr } from './elementwise.js';
@@ -11,11 +12,11 @@ import type { LoweredArg, LoweringCall, LoweringFn } from '../registry.js';
 /** A shape filled with the argument at position `at`. */
 function filledWith(at: number): LoweringFn {
   return (l, args, call) =>
-    l.pointwise(call.sizes, operandExpr(l, operandArg(args[at]!, call.op), call.sizes, call.dtype));
+    l.pointwise(call.shape, operandExpr(l, operandArg(args[at]!, call.op), call.shape, call.dtype));
 }
 
 function constant(value: number): LoweringFn {
-  return (l, _args, call) => l.pointwise(call.sizes, l.ir.const(call.dtype, value));
+  return (l, _args, call) => l.pointwise(call.shape, l.ir.const(call.dtype, value));
 }
 
 /** start + step · index, computed in integers where the result is one. */
@@ -30,40 +31,44 @@ function rangeValue(
   step: LoweredArg,
 ): ReturnType<Lowering['pointwise']> {
   const { ir } = l;
-  const [position] = l.vars(call.sizes) as [Parameters<typeof ir.index>[1]];
-  const whole =
-    typeof start === 'number' &&
-    typeof step === 'number' &&
-    Number.isSafeInteger(start) &&
-    Number.isSafeInteger(step);
-  if (whole)
+  const [position] = l.vars(call.shape) as [Parameters<typeof ir.index>[1]];
+  const isWhole = (arg: LoweredArg): arg is Size =>
+    arg instanceof SymInt || (typeof arg === 'number' && Number.isSafeInteger(arg));
+  if (isWhole(start) && isWhole(step))
     return l.pointwise(
-      call.sizes,
-      ir.cast(ir.index('int64', ir.add(ir.scale(position, step), ir.int(start))), call.dtype),
+      call.shape,
+      ir.cast(ir.index('int64', ir.add(ir.scale(position, step), ir.size(start))), call.dtype),
     );
   const dtype = isFloatingPoint(call.dtype) ? call.dtype : 'float32';
   const operand = (arg: LoweredArg): Expr =>
-    operandExpr(l, operandArg(arg, call.op), call.sizes, dtype);
+    operandExpr(l, operandArg(arg, call.op), call.shape, dtype);
   const scaled = ir.op('mul', [operand(step), ir.cast(ir.index('int32', position), dtype)]);
-  return l.pointwise(call.sizes, ir.cast(ir.op('add', [operand(start), scaled]), call.dtype));
+  return l.pointwise(call.shape, ir.cast(ir.op('add', [operand(start), scaled]), call.dtype));
 }
 
 const eye: LoweringFn = (l, _args, call) => {
-  const [row, column] = l.vars(call.sizes).map((v) => l.ir.index('int32', v)) as [Expr, Expr];
-  return l.pointwise(call.sizes, l.ir.cast(l.ir.op('eq', [row, column]), call.dtype));
+  const [row, column] = l.vars(call.shape).map((v) => l.ir.index('int32', v)) as [Expr, Expr];
+  return l.pointwise(call.shape, l.ir.cast(l.ir.op('eq', [row, column]), call.dtype));
 };
 
 /** Keeps the elements on one side of a diagonal. */
 function triangle(upper: boolean): LoweringFn {
   return (l, [self, diagonal], call) => {
-    const vars = l.vars(call.sizes);
+    const vars = l.vars(call.shape);
     const [row, column] = vars.slice(-2).map((v) => l.ir.index('int32', v)) as [Expr, Expr];
     const edge = l.ir.op('add', [row, l.ir.const('int32', Number(diagonal ?? 0))]);
     const keep = l.ir.op(upper ? 'ge' : 'le', [column, edge]);
-    const value = operandExpr(l, operandArg(self!, call.op), call.sizes, call.dtype);
-    return l.pointwise(call.sizes, l.ir.op('where', [keep, value, l.ir.const(call.dtype, 0)]));
+    const value = operandExpr(l, operandArg(self!, call.op), call.shape, call.dtype);
+    return l.pointwise(call.shape, l.ir.op('where', [keep, value, l.ir.const(call.dtype, 0)]));
   };
 }
+
+/** Operators whose lowerings take symbolic sizes among their arguments. */
+export const SIZED_FACTORIES: readonly string[] = [
+  ...['full', 'zeros', 'ones', 'new_full', 'new_zeros', 'new_ones', 'new_empty', 'eye', 'eye.m'],
+  ...['empty.memory_format', 'empty_strided', 'new_empty_strided', 'scalar_tensor', 'fill.Scalar'],
+  ...['arange', 'arange.start', 'arange.start_step', 'full_like'],
+].map((name) => `aten::${name}`);
 
 /** Lowerings by overload name. */
 export const factoryLowerings: Readonly<Record<string, LoweringFn>> = {

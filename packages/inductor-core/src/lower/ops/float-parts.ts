@@ -17,7 +17,7 @@ function test(holds: (m: ExprMath, x: Expr) => Expr, integers: 'none' | 'same'):
     const x = tensorArg(self!, call.op);
     const applies = isFloatingPoint(x.dtype) || (integers === 'same' && x.dtype !== 'bool');
     return l.pointwise(
-      x.sizes,
+      x.shape,
       applies ? holds(new ExprMath(l.ir), x.expr) : l.ir.const('bool', 0),
     );
   };
@@ -55,7 +55,7 @@ const nanToNum: LoweringFn = (l, [self, nan, posinf, neginf], call) => {
     m.where(m.gt(x, 0), given(posinf, largest), given(neginf, -largest)),
     x,
   );
-  return l.pointwise(call.sizes, m.where(m.isnan(x), given(nan, 0), bounded));
+  return l.pointwise(call.shape, m.where(m.isnan(x), given(nan, 0), bounded));
 };
 
 /** Half precision: what to add so that rounding the sum gives the neighbour. */
@@ -96,8 +96,8 @@ const frexp: LoweringFn = (l, [self], call) => {
   const mantissa = m.where(isHigh, m.mul(scaled, 0.5), m.where(isLow, m.mul(scaled, 2), scaled));
   const exponent = m.where(isHigh, m.add(guess, 1), m.where(isLow, m.sub(guess, 1), guess));
   return [
-    l.pointwise(tensor.sizes, m.where(isPlain, mantissa, x)),
-    l.pointwise(tensor.sizes, m.cast(m.where(isPlain, exponent, 0), 'int32')),
+    l.pointwise(tensor.shape, m.where(isPlain, mantissa, x)),
+    l.pointwise(tensor.shape, m.cast(m.where(isPlain, exponent, 0), 'int32')),
   ];
 };
 

@@ -4,6 +4,7 @@
  * A position outside the tensor is refused, as by eager (checked-value.ts). Scatters are in scatter.ts.
  */
 import { wrapDim } from '@tessera/tensor/internal';
+import type { Size } from '@tessera/shared';
 import type { Expr } from '../../ir/expr.js';
 import type { IndexExpr } from '../../ir/index-expr.js';
 import {
@@ -17,6 +18,7 @@ import { tensorArg } from './elementwise.js';
 import { LoweredTensor } from '../lowered-tensor.js';
 import type { Lowering } from '../lowering.js';
 import type { LoweredArg, LoweringFn } from '../registry.js';
+import type { Shape } from '../shape-math.js';
 
 /** A gather reads its source at arbitrary places: values worth keeping get memory. */
 function gatherSource(l: Lowering, x: LoweredTensor): LoweredTensor {
@@ -39,35 +41,35 @@ function readAlong(
 const embedding: LoweringFn = (l, [weight, indices], call) => {
   const table = tensorArg(weight!, call.op);
   const index = tensorArg(indices!, call.op);
-  const vars = l.vars(call.sizes);
-  const named = index.load(vars.slice(0, index.sizes.length));
-  const row = checkedPosition(l, 'embedding', named, table.sizes[0]!);
+  const vars = l.vars(call.shape);
+  const named = index.load(vars.slice(0, index.shape.length));
+  const row = checkedPosition(l, 'embedding', named, table.shape[0]!);
   const value = table.load([row, vars[vars.length - 1]!]);
-  return l.pointwise(call.sizes, checkedRead(l, value, [row]));
+  return l.pointwise(call.shape, checkedRead(l, value, [row]));
 };
 
 const indexSelect: LoweringFn = (l, [self, dim, index], call) => {
   const x = gatherSource(l, tensorArg(self!, call.op));
   const at = tensorArg(index!, call.op);
-  const vars = l.vars(call.sizes);
-  if (x.sizes.length === 0) {
-    const named = at.load(at.sizes.map(() => vars[0] ?? l.ir.int(0)));
-    return l.pointwise(call.sizes, checkedScalar(l, 'index_select', named, x.load([])));
+  const vars = l.vars(call.shape);
+  if (x.shape.length === 0) {
+    const named = at.load(at.shape.map(() => vars[0] ?? l.ir.int(0)));
+    return l.pointwise(call.shape, checkedScalar(l, 'index_select', named, x.load([])));
   }
-  const along = wrapDim(Number(dim), x.sizes.length, call.op);
-  const named = at.load(at.sizes.length === 0 ? [] : [vars[along]!]);
-  const chosen = checkedPosition(l, 'index_select', named, x.sizes[along]!);
-  return l.pointwise(call.sizes, readAlong(l, x, vars, along, chosen));
+  const along = wrapDim(Number(dim), x.shape.length, call.op);
+  const named = at.load(at.shape.length === 0 ? [] : [vars[along]!]);
+  const chosen = checkedPosition(l, 'index_select', named, x.shape[along]!);
+  return l.pointwise(call.shape, readAlong(l, x, vars, along, chosen));
 };
 
 const gather: LoweringFn = (l, [self, dim, index], call) => {
   const x = gatherSource(l, tensorArg(self!, call.op));
   const at = tensorArg(index!, call.op);
-  if (x.sizes.length === 0)
-    return l.pointwise(call.sizes, checkedScalar(l, 'gather', at.expr, x.load([])));
-  const along = wrapDim(Number(dim), x.sizes.length, call.op);
-  const chosen = checkedPosition(l, 'gather', at.expr, x.sizes[along]!);
-  return l.pointwise(call.sizes, readAlong(l, x, l.vars(call.sizes), along, chosen));
+  if (x.shape.length === 0)
+    return l.pointwise(call.shape, checkedScalar(l, 'gather', at.expr, x.load([])));
+  const along = wrapDim(Number(dim), x.shape.length, call.op);
+  const chosen = checkedPosition(l, 'gather', at.expr, x.shape[along]!);
+  return l.pointwise(call.shape, readAlong(l, x, l.vars(call.shape), along, chosen));
 };
 
 /** How the dimensions of an advanced index come together. */
@@ -84,25 +86,25 @@ export function advancedIndex(
   l: Lowering,
   x: LoweredTensor,
   indices: readonly LoweredArg[],
-  sizes: readonly number[],
-  place: (index: Expr, size: number) => IndexExpr,
+  sizes: Shape,
+  place: (index: Expr, size: Size) => IndexExpr,
 ): AdvancedIndex {
   const given = indices.map((index) => (index instanceof LoweredTensor ? index : null));
   const used = given.flatMap((index, d) => (index === null ? [] : [d]));
   const first = used[0] ?? 0;
   const adjacent = used.every((d, i) => d === first + i);
-  const shared = Math.max(0, ...given.map((index) => index?.sizes.length ?? 0));
+  const shared = Math.max(0, ...given.map((index) => index?.shape.length ?? 0));
   const start = adjacent ? first : 0;
   const vars = l.vars(sizes);
   const sharedVars = vars.slice(start, start + shared);
   const sharedSizes = sizes.slice(start, start + shared);
   const others = [...vars.slice(0, start), ...vars.slice(start + shared)];
-  const coords = x.sizes.map((size, d) => {
+  const coords = x.shape.map((size, d) => {
     const index = given[d] ?? null;
     if (index === null) return others.shift()!;
-    const lead = sharedSizes.length - index.sizes.length;
+    const lead = sharedSizes.length - index.shape.length;
     const named = index.load(
-      index.sizes.map((s, i) => (s === 1 ? l.ir.int(0) : sharedVars[i + lead]!)),
+      index.shape.map((s, i) => (s === 1 ? l.ir.int(0) : sharedVars[i + lead]!)),
     );
     return place(named, size);
   });
@@ -122,12 +124,12 @@ function indexTensor(isSafe: boolean): LoweringFn {
     if (hasMask(indices as readonly LoweredArg[])) return null;
     const x = gatherSource(l, tensorArg(self!, call.op));
     const list = indices as readonly LoweredArg[];
-    const place = (index: Expr, size: number): IndexExpr =>
+    const place = (index: Expr, size: Size): IndexExpr =>
       isSafe
         ? position(l, wrapped(l, index, size), size)
         : checkedPosition(l, 'index', index, size, true);
-    const { coords } = advancedIndex(l, x, list, call.sizes, place);
-    return l.pointwise(call.sizes, checkedRead(l, x.load(coords), coords));
+    const { coords } = advancedIndex(l, x, list, call.shape, place);
+    return l.pointwise(call.shape, checkedRead(l, x.load(coords), coords));
   };
 }
 

@@ -15,7 +15,7 @@ const layerNorm: LoweringFn = (l, [input, shape, weight, bias, eps], call) => {
   const normalized = intList(shape!).length;
   const { out, mean, rstd } = normalize(l, {
     input: x,
-    dims: lastDims(x.sizes.length, normalized),
+    dims: lastDims(x.shape.length, normalized),
     eps: Number(eps),
     weight,
     bias,
@@ -37,8 +37,8 @@ const layerNormBackward: LoweringFn = (
   const x = tensorArg(input!, call.op);
   const acc = accumulateDtype(x.dtype);
   const normalized = intList(shape!).length;
-  const dims = lastDims(x.sizes.length, normalized);
-  const at = keptCoords(l, dims)(l.vars(x.sizes));
+  const dims = lastDims(x.shape.length, normalized);
+  const at = keptCoords(l, dims)(l.vars(x.shape));
   const dtype = x.dtype;
   return normalizeBackward(l, {
     grad: tensorArg(grad!, call.op),
@@ -46,9 +46,9 @@ const layerNormBackward: LoweringFn = (
     dims,
     mean: l.ir.cast(tensorArg(mean!, call.op).load(at), acc),
     rstd: l.ir.cast(tensorArg(rstd!, call.op).load(at), acc),
-    weight: optional(l, weight, (vars) => vars.slice(vars.length - normalized), x.sizes, acc),
-    parameterDims: x.sizes.map((_, d) => d).filter((d) => !dims.includes(d)),
-    parameterSizes: x.sizes.slice(x.sizes.length - normalized),
+    weight: optional(l, weight, (vars) => vars.slice(vars.length - normalized), x.shape, acc),
+    parameterDims: x.shape.map((_, d) => d).filter((d) => !dims.includes(d)),
+    parameterSizes: x.shape.slice(x.shape.length - normalized),
     mask: mask as readonly boolean[],
     dtypes: [dtype, call.results[1]?.dtype ?? dtype, call.results[2]?.dtype ?? dtype],
     throughStatistics: true,

@@ -11,6 +11,7 @@ import { LoweredTensor } from '../lowered-tensor.js';
 import type { Lowering } from '../lowering.js';
 import { accumulateDtype, reduce } from '../reduce.js';
 import type { LoweredArg, LoweringFn } from '../registry.js';
+import { fixed, numelOf } from '../shape-math.js';
 
 /** Where a target's class lives: dimension 1, or 0 for a single sample. */
 function classDim(rank: number): number {
@@ -59,27 +60,27 @@ const nllForward: LoweringFn = (l, [self, target, weight, reduction, ignoreIndex
   const labels = tensorArg(target!, call.op);
   const acc = accumulateDtype(x.dtype);
   const m = new ExprMath(l.ir);
-  const dim = classDim(x.sizes.length);
-  const coords = l.vars(labels.sizes);
-  const point = nllPoint(l, labels, weight, Number(ignoreIndex), x.sizes[dim]!, coords, acc);
+  const dim = classDim(x.shape.length);
+  const coords = l.vars(labels.shape);
+  const point = nllPoint(l, labels, weight, Number(ignoreIndex), fixed(x.shape[dim]!), coords, acc);
   const at = [...coords];
   at.splice(dim, 0, point.label);
   const logarithm = checkedRead(l, x.load(at), [point.label]);
   const loss = l.pointwise(
-    labels.sizes,
+    labels.shape,
     m.where(point.counts, m.neg(m.mul(l.ir.cast(logarithm, acc), point.weight)), 0),
   );
-  if (reduction === 0 && x.sizes.length > 1)
+  if (reduction === 0 && x.shape.length > 1)
     return [
-      l.pointwise(call.sizes, m.cast(loss.expr, call.dtype)),
+      l.pointwise(call.shape, m.cast(loss.expr, call.dtype)),
       l.pointwise([], l.ir.const(x.dtype, 0)),
     ];
-  const all = labels.sizes.map((_, d) => d);
+  const all = labels.shape.map((_, d) => d);
   const [sum] = reduce(l, 'sum', loss, all, false);
   const [total] = reduce(
     l,
     'sum',
-    l.pointwise(labels.sizes, m.where(point.counts, point.weight, 0)),
+    l.pointwise(labels.shape, m.where(point.counts, point.weight, 0)),
     all,
     false,
   );
@@ -101,17 +102,17 @@ const nllBackward: LoweringFn = (
   const labels = tensorArg(target!, call.op);
   const acc = accumulateDtype(x.dtype);
   const m = new ExprMath(l.ir);
-  const dim = classDim(x.sizes.length);
-  const vars = l.vars(x.sizes);
-  const coords = vars.filter((_, d) => d !== dim).slice(0, labels.sizes.length);
-  const point = nllPoint(l, labels, weight, Number(ignoreIndex), x.sizes[dim]!, coords, acc);
-  const perSample = reduction === 0 && x.sizes.length > 1;
+  const dim = classDim(x.shape.length);
+  const vars = l.vars(x.shape);
+  const coords = vars.filter((_, d) => d !== dim).slice(0, labels.shape.length);
+  const point = nllPoint(l, labels, weight, Number(ignoreIndex), fixed(x.shape[dim]!), coords, acc);
+  const perSample = reduction === 0 && x.shape.length > 1;
   let scale = l.ir.cast(g.load(perSample ? coords : []), acc);
   if (reduction === 1)
     scale = m.div(scale, l.ir.cast(tensorArg(totalWeight!, call.op).load([]), acc));
   const isLabel = m.and(point.counts, m.eq(l.ir.index('int64', vars[dim]!), labels.load(coords)));
   return l.pointwise(
-    x.sizes,
+    x.shape,
     m.cast(m.where(isLabel, m.neg(m.mul(scale, point.weight)), 0), call.dtype),
   );
 };
@@ -129,12 +130,13 @@ function reduced(
     l,
     'sum',
     loss,
-    loss.sizes.map((_, d) => d),
+    loss.shape.map((_, d) => d),
     false,
     acc,
   );
-  const count = loss.sizes.reduce((a, b) => a * b, 1);
-  const value = reduction === 1 ? l.ir.op('div', [sum!.expr, l.ir.const(acc, count)]) : sum!.expr;
+  const count = numelOf(loss.shape);
+  const value =
+    reduction === 1 ? l.ir.op('div', [sum!.expr, l.ir.sizeValue(acc, count)]) : sum!.expr;
   return l.pointwise([], l.ir.cast(value, dtype));
 }
 
@@ -170,12 +172,7 @@ function elementwiseLossBackward(
       (grad, x, y) => {
         const m = new ExprMath(l.ir);
         const slope = m.mul(grad, formula(m, x, y, args));
-        return args[reductionAt] === 1
-          ? m.div(
-              slope,
-              call.sizes.reduce((a, b) => a * b, 1),
-            )
-          : slope;
+        return args[reductionAt] === 1 ? m.div(slope, numelOf(call.shape)) : slope;
       },
       call.op,
     );

@@ -3,6 +3,7 @@
  * that the scheduler fuses into the epilogue.
  */
 import { readyOperand } from '../ready-operand.js';
+import type { Size } from '@tessera/shared';
 import type { DType } from '@tessera/tensor';
 import type { Expr } from '../../ir/expr.js';
 import { contract } from './contract.js';
@@ -10,6 +11,7 @@ import { castTensor, operandArg, operandExpr, tensorArg } from './elementwise.js
 import type { LoweredTensor } from '../lowered-tensor.js';
 import type { Lowering } from '../lowering.js';
 import { type LoweredArg, type LoweringFn, RuntimeScalar } from '../registry.js';
+import { type Shape } from '../shape-math.js';
 
 /** [M, K] @ [K, N] → [M, N]. */
 export function matmul2d(
@@ -17,10 +19,10 @@ export function matmul2d(
   a: LoweredTensor,
   b: LoweredTensor,
   dtype: DType,
-  layout: readonly number[] | null = null,
+  layout: Shape | null = null,
 ): LoweredTensor {
-  const [rows, inner] = a.sizes as [number, number];
-  const columns = b.sizes[1]!;
+  const [rows, inner] = a.shape as [Size, Size];
+  const columns = b.shape[1]!;
   const left = readyOperand(l, a);
   const right = readyOperand(l, b);
   return contract(l, {
@@ -42,8 +44,8 @@ export function matmul3d(
   b: LoweredTensor,
   dtype: DType,
 ): LoweredTensor {
-  const [batch, rows, inner] = a.sizes as [number, number, number];
-  const columns = b.sizes[2]!;
+  const [batch, rows, inner] = a.shape as [Size, Size, Size];
+  const columns = b.shape[2]!;
   const left = readyOperand(l, a);
   const right = readyOperand(l, b);
   return contract(l, {
@@ -81,9 +83,9 @@ function combined(
   call: { readonly op: string; readonly dtype: DType },
 ): LoweredTensor {
   const scaled = times(l, product.expr, alpha);
-  if (beta === 0) return l.pointwise(product.sizes, scaled);
-  const bias = operandExpr(l, operandArg(self, call.op), product.sizes, call.dtype);
-  return l.pointwise(product.sizes, l.ir.op('add', [scaled, times(l, bias, beta)]));
+  if (beta === 0) return l.pointwise(product.shape, scaled);
+  const bias = operandExpr(l, operandArg(self, call.op), product.shape, call.dtype);
+  return l.pointwise(product.shape, l.ir.op('add', [scaled, times(l, bias, beta)]));
 }
 
 const mm: LoweringFn = (l, [self, mat2], call) =>
@@ -114,7 +116,7 @@ const baddbmm: LoweringFn = (l, [self, batch1, batch2, beta, alpha], call) =>
 
 /** A vector as a matrix with one column. */
 function column(l: Lowering, x: LoweredTensor): LoweredTensor {
-  return x.view([x.sizes[0]!, 1], [l.vars([x.sizes[0]!, 1])[0]!]);
+  return x.view([x.shape[0]!, 1], [l.vars([x.shape[0]!, 1])[0]!]);
 }
 
 function matvec(
@@ -124,7 +126,7 @@ function matvec(
   dtype: DType,
 ): LoweredTensor {
   const product = matmul2d(l, matrix, column(l, vector), dtype);
-  return product.view([matrix.sizes[0]!], [l.vars([matrix.sizes[0]!])[0]!, l.ir.int(0)]);
+  return product.view([matrix.shape[0]!], [l.vars([matrix.shape[0]!])[0]!, l.ir.int(0)]);
 }
 
 const mv: LoweringFn = (l, [self, vec], call) =>
@@ -142,7 +144,7 @@ const addmv: LoweringFn = (l, [self, mat, vec, beta, alpha], call) =>
 
 const dot: LoweringFn = (l, [self, other], call) => {
   const a = tensorArg(self!, call.op);
-  const row = a.view([1, a.sizes[0]!], [l.vars([1, a.sizes[0]!])[1]!]);
+  const row = a.view([1, a.shape[0]!], [l.vars([1, a.shape[0]!])[1]!]);
   return matvec(l, row, tensorArg(other!, call.op), call.dtype).view([], [l.ir.int(0)]);
 };
 
@@ -151,8 +153,8 @@ const addr: LoweringFn = (l, [self, vec1, vec2, beta, alpha], call) => {
     castTensor(l, tensorArg(vec1!, call.op), call.dtype),
     castTensor(l, tensorArg(vec2!, call.op), call.dtype),
   ];
-  const [i, j] = l.vars(call.sizes);
-  const outer = l.pointwise(call.sizes, l.ir.op('mul', [a.load([i!]), b.load([j!])]));
+  const [i, j] = l.vars(call.shape);
+  const outer = l.pointwise(call.shape, l.ir.op('mul', [a.load([i!]), b.load([j!])]));
   return combined(l, self, outer, beta, alpha, call);
 };
 

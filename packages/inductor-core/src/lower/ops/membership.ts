@@ -12,7 +12,7 @@ const isin: LoweringFn = (l, [elements, tests, , invert], call) => {
   const operands = [operandArg(elements!, call.op), operandArg(tests!, call.op)];
   const dtype = promoted(operands);
   const [own, wanted] = operands.map((operand) =>
-    operand instanceof LoweredTensor ? operand.sizes : [],
+    operand instanceof LoweredTensor ? operand.shape : [],
   ) as [readonly number[], readonly number[]];
   const sizes = [...own, ...wanted];
   const coords = l.vars(sizes);

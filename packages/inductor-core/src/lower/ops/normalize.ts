@@ -4,6 +4,7 @@
  * Layer norm, batch norm and group norm differ only in which dimensions are averaged and over which
  * the weight varies.
  */
+import type { Size } from '@tessera/shared';
 import type { DType } from '@tessera/tensor';
 import type { Expr } from '../../ir/expr.js';
 import type { IndexExpr } from '../../ir/index-expr.js';
@@ -14,6 +15,7 @@ import type { Lowering } from '../lowering.js';
 import { accumulateDtype, reduce } from '../reduce.js';
 import { countOf, momentsOf } from './reduction.js';
 import type { LoweredArg } from '../registry.js';
+import type { Shape } from '../shape-math.js';
 
 /** Coordinates of a per-channel parameter or a statistic at the canonical coordinates of the input. */
 export type Project = (vars: readonly IndexExpr[]) => readonly IndexExpr[];
@@ -23,7 +25,7 @@ export function optional(
   l: Lowering,
   arg: LoweredArg,
   project: Project,
-  sizes: readonly number[],
+  sizes: Shape,
   dtype: DType,
 ): Expr | null {
   return arg instanceof LoweredTensor ? l.ir.cast(arg.load(project(l.vars(sizes))), dtype) : null;
@@ -62,7 +64,7 @@ export interface NormResult {
   readonly mean: LoweredTensor;
   readonly rstd: LoweredTensor;
   readonly m2: LoweredTensor;
-  readonly count: number;
+  readonly count: Size;
 }
 
 /** Coordinates of a statistic: the averaged dimensions at 0. */
@@ -76,12 +78,17 @@ export function normalize(l: Lowering, call: NormCall): NormResult {
   const x = castTensor(l, call.input, acc);
   const m = new ExprMath(l.ir);
   const { mean, m2, count } = momentsOf(l, x, call.dims, true);
-  const rstd = l.pointwise(m2.sizes, m.rsqrt(m.add(m.div(m2.expr, Math.max(count, 1)), call.eps)));
-  const at = keptCoords(l, call.dims)(l.vars(x.sizes));
-  const weight = optional(l, call.weight, call.parameterCoords, x.sizes, acc);
-  const bias = optional(l, call.bias, call.parameterCoords, x.sizes, acc);
+  const rstd = l.pointwise(
+    m2.shape,
+    m.rsqrt(
+      m.add(m.div(m2.expr, typeof count === 'number' ? Math.max(count, 1) : count), call.eps),
+    ),
+  );
+  const at = keptCoords(l, call.dims)(l.vars(x.shape));
+  const weight = optional(l, call.weight, call.parameterCoords, x.shape, acc);
+  const bias = optional(l, call.bias, call.parameterCoords, x.shape, acc);
   const out = l.pointwise(
-    x.sizes,
+    x.shape,
     m.cast(affine(l, x.expr, mean.load(at), rstd.load(at), weight, bias), call.dtype),
   );
   return { out, mean, rstd, m2, count };
@@ -97,7 +104,7 @@ export interface NormBackward {
   readonly weight: Expr | null;
   /** Dimensions over which the parameters' gradients are summed. */
   readonly parameterDims: readonly number[];
-  readonly parameterSizes: readonly number[];
+  readonly parameterSizes: Shape;
   readonly mask: readonly boolean[];
   readonly dtypes: readonly DType[];
   /** False: statistics were given, so the input's gradient is only scaled. */
@@ -107,7 +114,7 @@ export interface NormBackward {
 /** Gradients of input, weight and bias as far as the mask asks for them. */
 export function normalizeBackward(l: Lowering, call: NormBackward): (LoweredTensor | null)[] {
   const acc = accumulateDtype(call.input.dtype);
-  const sizes = call.input.sizes;
+  const sizes = call.input.shape;
   const m = new ExprMath(l.ir);
   const g = l.ir.cast(call.grad.expr, acc);
   const normal = m.mul(m.sub(l.ir.cast(call.input.expr, acc), call.mean), call.rstd);
@@ -118,7 +125,7 @@ export function normalizeBackward(l: Lowering, call: NormBackward): (LoweredTens
     const sum = sumOver(value, call.parameterDims, false);
     return castTensor(
       l,
-      sum.view(call.parameterSizes, reshaped(l, sum.sizes, call.parameterSizes)),
+      sum.view(call.parameterSizes, reshaped(l, sum.shape, call.parameterSizes)),
       dtype,
     );
   };
@@ -142,7 +149,7 @@ export function normalizeBackward(l: Lowering, call: NormBackward): (LoweredTens
 }
 
 /** Coordinates of equal-sized shapes whose dimensions agree but for those of size 1. */
-export function reshaped(l: Lowering, from: readonly number[], to: readonly number[]): IndexExpr[] {
+export function reshaped(l: Lowering, from: Shape, to: Shape): IndexExpr[] {
   const vars = l.vars(to).filter((_, d) => to[d] !== 1);
   return from.map((size) => (size === 1 ? l.ir.int(0) : vars.shift()!));
 }

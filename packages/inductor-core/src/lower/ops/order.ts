@@ -8,7 +8,7 @@
 import { type DType, isFloatingPoint } from '@tessera/tensor';
 import { numelOf, wrapDim } from '@tessera/tensor/internal';
 import type { Expr, ReduceOp } from '../../ir/expr.js';
-import type { IndexExpr, LoopVar } from '../../ir/index-expr.js';
+import type { IndexExpr, SizedLoop } from '../../ir/index-expr.js';
 import { position } from '../checked-value.js';
 import { castTensor, tensorArg } from './elementwise.js';
 import { ExprMath } from '../expr-math.js';
@@ -65,7 +65,7 @@ export function overRow(
   value: (j: IndexExpr, vars: readonly IndexExpr[]) => Expr,
 ): LoweredTensor {
   const { l, length } = rows;
-  const j: { readonly index: IndexExpr; readonly vars: readonly LoopVar[] } = l.freshVar(
+  const j: { readonly index: IndexExpr; readonly vars: readonly SizedLoop[] } = l.freshVar(
     'j',
     length,
   );

@@ -242,7 +242,7 @@ const toDtype: LoweringFn = (l, [self], call) =>
 
 /** A value of its own; the layout is the recorded one. */
 const clone: LoweringFn = (l, [self], call) =>
-  l.pointwise(tensorArg(self!, call.op).sizes, tensorArg(self!, call.op).expr);
+  l.pointwise(tensorArg(self!, call.op).shape, tensorArg(self!, call.op).expr);
 
 const copy: LoweringFn = (l, [self, src], call) => {
   const { sizes } = tensorArg(self!, call.op);
@@ -266,6 +266,16 @@ function table(
 }
 
 const BIT_SUFFIXES = ['.Tensor', '.Scalar', '.Tensor_Scalar', '.Scalar_Tensor'];
+
+/** Operators whose lowerings take symbolic sizes as operands. */
+export const SIZED_ARITHMETIC: readonly string[] = [
+  'add',
+  'sub',
+  'rsub',
+  'mul',
+  'div',
+  'true_divide',
+].flatMap((name) => [`aten::${name}.Tensor`, `aten::${name}.Scalar`]);
 
 /** Lowerings by overload name. */
 export const pointwiseLowerings: Readonly<Table> = {

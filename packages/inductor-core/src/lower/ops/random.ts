@@ -16,17 +16,14 @@ import type { LoweredTensor } from '../lowered-tensor.js';
 import type { Lowering } from '../lowering.js';
 import { type LoweredArg, type LoweringCall, type LoweringFn, RuntimeScalar } from '../registry.js';
 import { linearize } from './view-maps.js';
+import type { Shape } from '../shape-math.js';
 
 /** Names of the two scalars that carry the generator's state, unsigned 32-bit values. */
 export const RNG_SEED = 'rng_seed';
 export const RNG_OFFSET = 'rng_offset';
 
 /** Numbers of the next random operator in float32, one per element in row-major order. */
-export function draw(
-  l: Lowering,
-  distribution: 'uniform' | 'normal',
-  sizes: readonly number[],
-): Expr {
+export function draw(l: Lowering, distribution: 'uniform' | 'normal', sizes: Shape): Expr {
   if (l.replay !== null) {
     const { seed, offset } = l.replay;
     return l.ir.random('float32', distribution, seed, offset, linearize(l, l.vars(sizes), sizes));
@@ -40,7 +37,7 @@ export function draw(
 }
 
 /** Uniform numbers in [0, 1) of a dtype: 16-bit floats take only the bits they hold, to stay below 1. */
-function uniform(l: Lowering, sizes: readonly number[], dtype: DType): Expr {
+function uniform(l: Lowering, sizes: Shape, dtype: DType): Expr {
   const number = draw(l, 'uniform', sizes);
   const levels = dtype === 'float16' ? 2 ** 11 : dtype === 'bfloat16' ? 2 ** 8 : 0;
   if (levels === 0) return l.ir.cast(number, dtype);
@@ -52,10 +49,10 @@ function uniform(l: Lowering, sizes: readonly number[], dtype: DType): Expr {
 function drawn(distribution: 'uniform' | 'normal'): LoweringFn {
   return (l, _args, call) =>
     l.pointwise(
-      call.sizes,
+      call.shape,
       distribution === 'uniform'
-        ? uniform(l, call.sizes, call.dtype)
-        : l.ir.cast(draw(l, 'normal', call.sizes), call.dtype),
+        ? uniform(l, call.shape, call.dtype)
+        : l.ir.cast(draw(l, 'normal', call.shape), call.dtype),
     );
 }
 
@@ -65,13 +62,13 @@ function scaled(distribution: 'uniform' | 'normal'): LoweringFn {
     const m = new ExprMath(l.ir);
     const number =
       distribution === 'uniform'
-        ? uniform(l, call.sizes, call.dtype)
-        : l.ir.cast(draw(l, 'normal', call.sizes), call.dtype);
+        ? uniform(l, call.shape, call.dtype)
+        : l.ir.cast(draw(l, 'normal', call.shape), call.dtype);
     const [from, to] = [a, b].map((arg) =>
-      operandExpr(l, operandArg(arg!, call.op), call.sizes, call.dtype),
+      operandExpr(l, operandArg(arg!, call.op), call.shape, call.dtype),
     ) as [Expr, Expr];
     return l.pointwise(
-      call.sizes,
+      call.shape,
       m.add(from, m.mul(number, distribution === 'uniform' ? m.sub(to, from) : to)),
     );
   };
@@ -80,9 +77,9 @@ function scaled(distribution: 'uniform' | 'normal'): LoweringFn {
 /** Integers in [low, high), from the 24 bits of a uniform number. */
 function integers(l: Lowering, low: number, high: number, call: LoweringCall): LoweredTensor {
   const m = new ExprMath(l.ir);
-  const bits = m.cast(m.mul(draw(l, 'uniform', call.sizes), 2 ** 24), 'int64');
+  const bits = m.cast(m.mul(draw(l, 'uniform', call.shape), 2 ** 24), 'int64');
   return l.pointwise(
-    call.sizes,
+    call.shape,
     m.cast(m.add(l.ir.op('remainder', [bits, l.ir.const('int64', high - low)]), low), call.dtype),
   );
 }
@@ -91,13 +88,13 @@ function integers(l: Lowering, low: number, high: number, call: LoweringCall): L
 const nativeDropout: LoweringFn = (l, [input, p, train], call) => {
   const x = tensorArg(input!, call.op);
   const rate = Number(p);
-  if (train === false) return [x, l.pointwise(x.sizes, l.ir.const('bool', 1))];
+  if (train === false) return [x, l.pointwise(x.shape, l.ir.const('bool', 1))];
   const m = new ExprMath(l.ir);
-  const mask = l.pointwise(x.sizes, m.lt(draw(l, 'uniform', x.sizes), 1 - rate));
+  const mask = l.pointwise(x.shape, m.lt(draw(l, 'uniform', x.shape), 1 - rate));
   // Where both are wanted the product reads the mask: one kernel, which draws once.
   if (isRead(call.node, 1)) mask.realize();
   return [
-    l.pointwise(x.sizes, m.where(mask.expr, m.mul(x.expr, rate === 1 ? 0 : 1 / (1 - rate)), 0)),
+    l.pointwise(x.shape, m.where(mask.expr, m.mul(x.expr, rate === 1 ? 0 : 1 / (1 - rate)), 0)),
     mask,
   ];
 };
@@ -111,10 +108,10 @@ function isRead(node: Node, item: number): boolean {
 const nativeDropoutBackward: LoweringFn = (l, [grad, mask, scale], call) => {
   const g = tensorArg(grad!, call.op);
   const m = new ExprMath(l.ir);
-  const keep = operandExpr(l, tensorArg(mask!, call.op), g.sizes, g.dtype);
+  const keep = operandExpr(l, tensorArg(mask!, call.op), g.shape, g.dtype);
   return l.pointwise(
-    g.sizes,
-    m.mul(m.mul(g.expr, keep), operandExpr(l, operandArg(scale!, call.op), g.sizes, g.dtype)),
+    g.shape,
+    m.mul(m.mul(g.expr, keep), operandExpr(l, operandArg(scale!, call.op), g.shape, g.dtype)),
   );
 };
 
@@ -125,8 +122,8 @@ function bernoulli(
   return (l, args, call) => {
     const limit = probability(l, args, call);
     return l.pointwise(
-      call.sizes,
-      l.ir.cast(l.ir.op('lt', [draw(l, 'uniform', call.sizes), limit]), call.dtype),
+      call.shape,
+      l.ir.cast(l.ir.op('lt', [draw(l, 'uniform', call.shape), limit]), call.dtype),
     );
   };
 }
@@ -134,20 +131,20 @@ function bernoulli(
 /** self, lambd: -log(1 - u) / lambd. */
 const exponential: LoweringFn = (l, [, lambd], call) => {
   const m = new ExprMath(l.ir);
-  const rate = operandExpr(l, operandArg(lambd!, call.op), call.sizes, 'float32');
-  const u = draw(l, 'uniform', call.sizes);
+  const rate = operandExpr(l, operandArg(lambd!, call.op), call.shape, 'float32');
+  const u = draw(l, 'uniform', call.shape);
   const waited = l.ir.op('div', [m.neg(l.ir.op('log1p', [m.neg(u)])), rate]);
-  return l.pointwise(call.sizes, m.cast(waited, call.dtype));
+  return l.pointwise(call.shape, m.cast(waited, call.dtype));
 };
 
 /** self, mean, std: the exponential of a normal number. */
 const logNormal: LoweringFn = (l, [, mean, std], call) => {
   const m = new ExprMath(l.ir);
   const [center, width] = [mean, std].map((arg) =>
-    operandExpr(l, operandArg(arg!, call.op), call.sizes, 'float32'),
+    operandExpr(l, operandArg(arg!, call.op), call.shape, 'float32'),
   ) as [Expr, Expr];
-  const number = m.add(center, m.mul(draw(l, 'normal', call.sizes), width));
-  return l.pointwise(call.sizes, m.cast(l.ir.op('exp', [number]), call.dtype));
+  const number = m.add(center, m.mul(draw(l, 'normal', call.shape), width));
+  return l.pointwise(call.shape, m.cast(l.ir.op('exp', [number]), call.dtype));
 };
 
 /**
@@ -185,7 +182,7 @@ export const randomLowerings: Readonly<Record<string, LoweringFn>> = {
     l.ir.cast(tensorArg(self!, call.op).expr, 'float32'),
   ),
   'aten::bernoulli.p': bernoulli((l, [, p], call) =>
-    operandExpr(l, operandArg(p!, call.op), call.sizes, 'float32'),
+    operandExpr(l, operandArg(p!, call.op), call.shape, 'float32'),
   ),
   'aten::native_dropout': nativeDropout,
   'aten::native_dropout_backward': nativeDropoutBackward,

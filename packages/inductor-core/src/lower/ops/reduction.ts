@@ -1,7 +1,7 @@
 /**
  * @file Lowerings of reductions: sums, extremes, logic, moments.
  */
-import { TesseraError } from '@tessera/shared';
+import { type Size, TesseraError, sizeSub } from '@tessera/shared';
 import { type DType } from '@tessera/tensor';
 import { wrapDims } from '@tessera/tensor/internal';
 import type { Expr, ReduceOp } from '../../ir/expr.js';
@@ -11,6 +11,7 @@ import type { LoweredTensor } from '../lowered-tensor.js';
 import type { Lowering } from '../lowering.js';
 import { accumulateDtype, reduce } from '../reduce.js';
 import { type LoweredArg, type LoweringCall, type LoweringFn, RuntimeScalar } from '../registry.js';
+import { type Shape, fixed, numelOf } from '../shape-math.js';
 
 /** Reduced dimensions of an argument that may be a number, a list or null (all). */
 export function dimsOf(arg: LoweredArg, rank: number, op: string): number[] {
@@ -18,8 +19,8 @@ export function dimsOf(arg: LoweredArg, rank: number, op: string): number[] {
 }
 
 /** Number of elements over which `dims` reduce. */
-export function countOf(sizes: readonly number[], dims: readonly number[]): number {
-  return dims.reduce((n, d) => n * sizes[d]!, 1);
+export function countOf(sizes: Shape, dims: readonly number[]): Size {
+  return numelOf(dims.map((d) => sizes[d]!));
 }
 
 /** A reduction of elements as the recorded type holds them, accumulated in a wide one and converted back. */
@@ -40,7 +41,7 @@ function reduceTo(
 function additive(op: 'sum' | 'prod', form: 'all' | 'dim'): LoweringFn {
   return (l, args, call) => {
     const x = tensorArg(args[0]!, call.op);
-    const dims = dimsOf(form === 'all' ? null : args[1], x.sizes.length, call.op);
+    const dims = dimsOf(form === 'all' ? null : args[1], x.shape.length, call.op);
     return reduceTo(l, op, x, dims, form === 'dim' && args[2] === true, call.dtype);
   };
 }
@@ -55,8 +56,8 @@ export function meanOf(
 ): LoweredTensor {
   const acc = accumulateDtype(dtype);
   const [total] = reduce(l, 'sum', x, dims, keepdim, acc);
-  const quotient = l.ir.op('div', [total!.expr, l.ir.const(acc, countOf(x.sizes, dims))]);
-  return l.pointwise(total!.sizes, l.ir.cast(quotient, dtype));
+  const quotient = l.ir.op('div', [total!.expr, l.ir.sizeValue(acc, countOf(x.shape, dims))]);
+  return l.pointwise(total!.shape, l.ir.cast(quotient, dtype));
 }
 
 function mean(form: 'all' | 'dim'): LoweringFn {
@@ -65,7 +66,7 @@ function mean(form: 'all' | 'dim'): LoweringFn {
     return meanOf(
       l,
       x,
-      dimsOf(form === 'all' ? null : args[1], x.sizes.length, call.op),
+      dimsOf(form === 'all' ? null : args[1], x.shape.length, call.op),
       form === 'dim' && args[2] === true,
       call.dtype,
     );
@@ -78,10 +79,10 @@ function extremeOp(op: 'max' | 'min', dtype: DType): ReduceOp {
 }
 
 function rejectEmpty(x: LoweredTensor, dims: readonly number[], call: LoweringCall): void {
-  if (countOf(x.sizes, dims) > 0 || call.sizes.some((size) => size === 0)) return;
+  if (countOf(x.shape, dims) !== 0 || call.shape.some((size) => size === 0)) return;
   throw new TesseraError(
     'invalid-argument',
-    `${call.op}: expected the reduced dimension to have elements, but the tensor is of size [${x.sizes.join(', ')}].`,
+    `${call.op}: expected the reduced dimension to have elements, but the tensor is of size [${x.shape.join(', ')}].`,
     {
       hints: ['An extreme of nothing is undefined; check the size before reducing.'],
     },
@@ -92,7 +93,7 @@ function rejectEmpty(x: LoweredTensor, dims: readonly number[], call: LoweringCa
 function extremes(op: 'max' | 'min', form: 'all' | 'dims'): LoweringFn {
   return (l, args, call) => {
     const x = tensorArg(args[0]!, call.op);
-    const dims = dimsOf(form === 'all' ? null : args[1], x.sizes.length, call.op);
+    const dims = dimsOf(form === 'all' ? null : args[1], x.shape.length, call.op);
     rejectEmpty(x, dims, call);
     return reduce(l, extremeOp(op, x.dtype), x, dims, form === 'dims' && args[2] === true)[0]!;
   };
@@ -102,7 +103,7 @@ function extremes(op: 'max' | 'min', form: 'all' | 'dims'): LoweringFn {
 function extremeWithIndex(op: 'max' | 'min'): LoweringFn {
   return (l, [self, dim, keepdim], call) => {
     const x = tensorArg(self!, call.op);
-    const dims = dimsOf(dim, x.sizes.length, call.op);
+    const dims = dimsOf(dim, x.shape.length, call.op);
     rejectEmpty(x, dims, call);
     const values = reduce(l, extremeOp(op, x.dtype), x, dims, keepdim === true)[0]!;
     const indices = reduce(
@@ -124,7 +125,7 @@ function comparable(l: Lowering, x: LoweredTensor): LoweredTensor {
 function argExtreme(op: 'argmax' | 'argmin'): LoweringFn {
   return (l, [self, dim, keepdim], call) => {
     const x = tensorArg(self!, call.op);
-    const dims = dimsOf(dim, x.sizes.length, call.op);
+    const dims = dimsOf(dim, x.shape.length, call.op);
     rejectEmpty(x, dims, call);
     return reduce(l, op, comparable(l, x), dims, keepdim === true)[0]!;
   };
@@ -134,7 +135,7 @@ function argExtreme(op: 'argmax' | 'argmin'): LoweringFn {
 function logic(op: 'any' | 'all', form: 'all' | 'dim'): LoweringFn {
   return (l, args, call) => {
     const x = castTensor(l, tensorArg(args[0]!, call.op), 'bool');
-    const dims = dimsOf(form === 'all' ? null : args[1], x.sizes.length, call.op);
+    const dims = dimsOf(form === 'all' ? null : args[1], x.shape.length, call.op);
     return castTensor(
       l,
       reduce(l, op, x, dims, form === 'dim' && args[2] === true)[0]!,
@@ -149,9 +150,18 @@ export function momentsOf(
   x: LoweredTensor,
   dims: readonly number[],
   keepdim: boolean,
-): { readonly mean: LoweredTensor; readonly m2: LoweredTensor; readonly count: number } {
+): { readonly mean: LoweredTensor; readonly m2: LoweredTensor; readonly count: Size } {
   const [average, m2] = reduce(l, 'welford', x, dims, keepdim, accumulateDtype(floating(x.dtype)));
-  return { mean: average!, m2: m2!, count: countOf(x.sizes, dims) };
+  return { mean: average!, m2: m2!, count: countOf(x.shape, dims) };
+}
+
+/** The divisor of a variance. */
+function freedomOf(count: Size, correction: number): Size {
+  if (typeof count === 'number') return Math.max(count - correction, 0);
+  const isWhole = Number.isSafeInteger(correction);
+  return isWhole && correction <= 2
+    ? sizeSub(count, correction)
+    : Math.max(fixed(count) - correction, 0);
 }
 
 type MomentForm = 'all' | 'dim' | 'correction';
@@ -174,17 +184,17 @@ function momentArguments(
 function moments(results: 'var' | 'std' | 'var_mean' | 'std_mean', form: MomentForm): LoweringFn {
   return (l, args, call) => {
     const x = tensorArg(args[0]!, call.op);
-    const { dims, correction, keepdim } = momentArguments(form, args, x.sizes.length, call.op);
+    const { dims, correction, keepdim } = momentArguments(form, args, x.shape.length, call.op);
     const { mean: average, m2, count } = momentsOf(l, x, dims, keepdim);
     const m = new ExprMath(l.ir);
-    const total = l.ir.const(m2.dtype, count);
+    const total = l.ir.sizeValue(m2.dtype, count);
     const freedom =
       correction instanceof RuntimeScalar
         ? m.max(m.sub(total, m.cast(correction.expr, m2.dtype)), 0)
-        : m.term(Math.max(count - Number(correction), 0), m2.dtype);
+        : m.term(freedomOf(count, Number(correction)), m2.dtype);
     const variance: Expr = m.div(m2.expr, freedom);
     const spread = l.pointwise(
-      m2.sizes,
+      m2.shape,
       m.cast(results.startsWith('std') ? m.sqrt(variance) : variance, call.dtype),
     );
     return results.endsWith('mean') ? [spread, castTensor(l, average, call.dtype)] : spread;
@@ -198,18 +208,18 @@ const logsumexp: LoweringFn = (l, [self, dim, keepdim], call) => {
     tensorArg(self!, call.op),
     accumulateDtype(floating(tensorArg(self!, call.op).dtype)),
   );
-  const dims = dimsOf(dim, x.sizes.length, call.op);
-  if (countOf(x.sizes, dims) === 0)
-    return l.pointwise(call.sizes, l.ir.const(call.dtype, -Infinity));
+  const dims = dimsOf(dim, x.shape.length, call.op);
+  if (countOf(x.shape, dims) === 0)
+    return l.pointwise(call.shape, l.ir.const(call.dtype, -Infinity));
   const m = new ExprMath(l.ir);
   const [peak] = reduce(l, 'max', x, dims, true);
-  const finite = l.pointwise(peak!.sizes, m.where(l.ir.op('isinf', [peak!.expr]), 0, peak!.expr));
+  const finite = l.pointwise(peak!.shape, m.where(l.ir.op('isinf', [peak!.expr]), 0, peak!.expr));
   const shifted = m.exp(
-    m.sub(x.expr, finite.load(l.vars(x.sizes).map((v, d) => (dims.includes(d) ? l.ir.int(0) : v)))),
+    m.sub(x.expr, finite.load(l.vars(x.shape).map((v, d) => (dims.includes(d) ? l.ir.int(0) : v)))),
   );
-  const [total] = reduce(l, 'sum', l.pointwise(x.sizes, shifted), dims, true);
+  const [total] = reduce(l, 'sum', l.pointwise(x.shape, shifted), dims, true);
   const result = l.pointwise(
-    peak!.sizes,
+    peak!.shape,
     m.cast(m.add(m.log(total!.expr), finite.expr), call.dtype),
   );
   return keepdim === true ? result : dropDims(l, result, dims);
@@ -217,24 +227,24 @@ const logsumexp: LoweringFn = (l, [self, dim, keepdim], call) => {
 
 /** The tensor without dimensions of size 1. */
 function dropDims(l: Lowering, x: LoweredTensor, dims: readonly number[]): LoweredTensor {
-  const sizes = x.sizes.filter((_, d) => !dims.includes(d));
+  const sizes = x.shape.filter((_, d) => !dims.includes(d));
   const vars = [...l.vars(sizes)];
   return x.view(
     sizes,
-    x.sizes.map((_, d) => (dims.includes(d) ? l.ir.int(0) : vars.shift()!)),
+    x.shape.map((_, d) => (dims.includes(d) ? l.ir.int(0) : vars.shift()!)),
   );
 }
 
 /** Vector norm of any order: self, ord, dim, keepdim, dtype. */
 const vectorNorm: LoweringFn = (l, [self, ord, dim, keepdim], call) => {
   const x = tensorArg(self!, call.op);
-  const dims = dimsOf(dim, x.sizes.length, call.op);
+  const dims = dimsOf(dim, x.shape.length, call.op);
   const acc = accumulateDtype(call.dtype);
   const m = new ExprMath(l.ir);
   const p = Number(ord ?? 2);
   const size = m.abs(l.ir.cast(x.expr, acc));
   const over = (op: ReduceOp, value: Expr): Expr =>
-    reduce(l, op, l.pointwise(x.sizes, value), dims, keepdim === true, acc)[0]!.expr;
+    reduce(l, op, l.pointwise(x.shape, value), dims, keepdim === true, acc)[0]!.expr;
   const result =
     p === Infinity
       ? over('max', size)
@@ -247,7 +257,7 @@ const vectorNorm: LoweringFn = (l, [self, ord, dim, keepdim], call) => {
             : p === 2
               ? m.sqrt(over('sum', m.square(size)))
               : m.pow(over('sum', m.pow(size, p)), 1 / p);
-  return l.pointwise(call.sizes, l.ir.cast(result, call.dtype));
+  return l.pointwise(call.shape, l.ir.cast(result, call.dtype));
 };
 
 const MOMENT_FORMS: readonly [string, MomentForm][] = [

@@ -21,6 +21,7 @@ import type { Lowering } from '../lowering.js';
 import { accumulateDtype, neutral, reducePlan } from '../reduce.js';
 import { dimsOf } from './reduction.js';
 import type { LoweringFn } from '../registry.js';
+import type { Shape } from '../shape-math.js';
 
 /** How a running value takes in the next element. */
 export type ScanOp = 'sum' | 'prod' | 'max' | 'min';
@@ -59,7 +60,7 @@ export function scanAlong(
   op: ScanOp,
   x: LoweredTensor,
   at: number,
-  layout: readonly number[] | null = null,
+  layout: Shape | null = null,
 ): LoweredTensor {
   const length = x.sizes[at]!;
   if (length <= 1 || numelOf(x.sizes) === 0) return x;
@@ -149,7 +150,7 @@ function running(op: 'sum' | 'prod'): LoweringFn {
     const [at] = dimsOf(dim, x.sizes.length, call.op) as [number];
     // A sum in another type adds elements of that type.
     const entered = castTensor(l, castTensor(l, x, call.dtype), accumulateDtype(call.dtype));
-    return castTensor(l, scanAlong(l, op, entered, at, call.results[0]?.strides), call.dtype);
+    return castTensor(l, scanAlong(l, op, entered, at, call.results[0]?.layout), call.dtype);
   };
 }
 
@@ -161,7 +162,7 @@ function runningExtreme(op: 'max' | 'min'): LoweringFn {
     const [at] = dimsOf(dim, x.sizes.length, call.op) as [number];
     const compared: DType = x.dtype === 'bool' ? 'int32' : x.dtype;
     const elements = castTensor(l, x, compared);
-    const best = scanAlong(l, op, elements, at, call.results[0]?.strides);
+    const best = scanAlong(l, op, elements, at, call.results[0]?.layout);
     if (!best.isRealized && best.sizes[at]! > 1) best.realize();
     const m = new ExprMath(l.ir);
     const here = elements.expr;

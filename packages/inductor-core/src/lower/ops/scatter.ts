@@ -9,7 +9,7 @@ import { affordable } from '../affordable.js';
 import { readyOperand } from '../ready-operand.js';
 import { numelOf, wrapDim } from '@tessera/tensor/internal';
 import type { Expr, ReduceOp } from '../../ir/expr.js';
-import type { IndexExpr, LoopVar } from '../../ir/index-expr.js';
+import type { IndexExpr, SizedLoop } from '../../ir/index-expr.js';
 import { checkedIndex, checkedIndices, wrapped } from '../checked-value.js';
 import { contract } from './contract.js';
 import { type Operand, operandArg, tensorArg } from './elementwise.js';
@@ -91,7 +91,7 @@ export function usesOfRows(l: Lowering, index: LoweredTensor, rows: number): Low
 
 /** Sources that may address an element, and what they hold. */
 export interface Sources {
-  readonly inner: readonly LoopVar[];
+  readonly inner: readonly SizedLoop[];
   /** Whether the source at (element, inner) addresses the element. */
   readonly hits: Expr;
   readonly value: Expr;

@@ -10,31 +10,27 @@ import type { LoweredTensor } from '../lowered-tensor.js';
 import type { Lowering } from '../lowering.js';
 import { accumulateDtype, reduce } from '../reduce.js';
 import type { LoweringFn } from '../registry.js';
+import type { Shape } from '../shape-math.js';
 
 /** A reduced value (dimension kept as 1) at every element along `dim`. */
-export function alongDim(
-  l: Lowering,
-  reduced: LoweredTensor,
-  sizes: readonly number[],
-  dim: number,
-): Expr {
+export function alongDim(l: Lowering, reduced: LoweredTensor, sizes: Shape, dim: number): Expr {
   return reduced.load(l.vars(sizes).map((v, d) => (d === dim ? l.ir.int(0) : v)));
 }
 
 function softmax(log: boolean): LoweringFn {
   return (l, [self, dim], call) => {
     const source = tensorArg(self!, call.op);
-    const rank = source.sizes.length;
+    const rank = source.shape.length;
     const at = wrapDim(Number(dim), rank, call.op);
     const dims = rank === 0 ? [] : [at];
     const x = castTensor(l, source, accumulateDtype(call.dtype));
     const m = new ExprMath(l.ir);
     const [peak] = reduce(l, 'max', x, dims, true);
-    const shifted = m.sub(x.expr, alongDim(l, peak!, x.sizes, at));
-    const [total] = reduce(l, 'sum', l.pointwise(x.sizes, m.exp(shifted)), dims, true);
-    const sum = alongDim(l, total!, x.sizes, at);
+    const shifted = m.sub(x.expr, alongDim(l, peak!, x.shape, at));
+    const [total] = reduce(l, 'sum', l.pointwise(x.shape, m.exp(shifted)), dims, true);
+    const sum = alongDim(l, total!, x.shape, at);
     const value = log ? m.sub(shifted, m.log(sum)) : m.div(m.exp(shifted), sum);
-    return l.pointwise(x.sizes, m.cast(value, call.dtype));
+    return l.pointwise(x.shape, m.cast(value, call.dtype));
   };
 }
 
@@ -44,16 +40,16 @@ function softmaxBackward(log: boolean): LoweringFn {
     const acc = accumulateDtype(call.dtype);
     const g = castTensor(l, tensorArg(grad!, call.op), acc);
     const y = castTensor(l, tensorArg(output!, call.op), acc);
-    const at = wrapDim(Number(dim), g.sizes.length, call.op);
-    const dims = g.sizes.length === 0 ? [] : [at];
+    const at = wrapDim(Number(dim), g.shape.length, call.op);
+    const dims = g.shape.length === 0 ? [] : [at];
     const m = new ExprMath(l.ir);
     const weighted = log ? g.expr : m.mul(g.expr, y.expr);
-    const [total] = reduce(l, 'sum', l.pointwise(g.sizes, weighted), dims, true);
-    const sum = alongDim(l, total!, g.sizes, at);
+    const [total] = reduce(l, 'sum', l.pointwise(g.shape, weighted), dims, true);
+    const sum = alongDim(l, total!, g.shape, at);
     const value = log
       ? m.sub(g.expr, m.mul(m.exp(y.expr), sum))
       : m.sub(weighted, m.mul(y.expr, sum));
-    return l.pointwise(g.sizes, m.cast(value, call.dtype));
+    return l.pointwise(g.shape, m.cast(value, call.dtype));
   };
 }
 

@@ -80,7 +80,7 @@ const stridedScatter: LoweringFn = (l, [self, src, size, stride, offset], call: 
   const strides = intList(stride!);
   if (numelOf(sizes) === 0) return x;
   const values = readyOperand(l, tensorArg(src!, call.op));
-  const layout = call.results[0]!.strides;
+  const layout = call.results[0]!.layout;
   const position = l.ir.add(...l.vars(x.sizes).map((v, d) => l.ir.scale(v, layout[d]!)));
   const m = new ExprMath(l.ir);
   const place = m.sub(l.ir.index('int32', position), Number(offset ?? 0));

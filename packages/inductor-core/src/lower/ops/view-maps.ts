@@ -1,12 +1,13 @@
 /**
  * @file Views as index maps: the functions from which view lowerings, and others, are made.
  */
-import { contiguousStrides } from '@tessera/tensor/internal';
+import { type Size, SymInt, sizeAdd } from '@tessera/shared';
 import type { IndexExpr } from '../../ir/index-expr.js';
 import { broadcastCoords } from './elementwise.js';
 import type { LoweredTensor } from '../lowered-tensor.js';
 import type { Lowering } from '../lowering.js';
 import type { LoweredArg } from '../registry.js';
+import { type Shape, isLarger, numelOf, rowMajorStrides } from '../shape-math.js';
 
 /** `2^63 - 1` and the like mean "to the end". */
 function clampSlice(value: LoweredArg, size: number, fallback: number): number {
@@ -26,14 +27,25 @@ export function sliceRange(
   return { start: from, end: Math.max(clampSlice(end, size, size), from), step: Number(step ?? 1) };
 }
 
+/** An argument that is a size or a place. */
+export function sizeArg(arg: LoweredArg): Size {
+  return arg instanceof SymInt ? arg : Number(arg);
+}
+
+/** The first place of a slice of a dimension; negative ones count from its end. */
+export function sliceStart(size: Size, start: LoweredArg): Size {
+  if (start === null || start === undefined) return 0;
+  const from = sizeArg(start);
+  if (typeof size === 'number' && typeof from === 'number') return clampSlice(from, size, 0);
+  const place = isLarger(0, from) ? sizeAdd(from, size) : from;
+  if (isLarger(0, place)) return 0;
+  return isLarger(place, size) ? size : place;
+}
+
 /** Digits of a row-major index in a shape. */
-export function delinearize(
-  lowering: Lowering,
-  flat: IndexExpr,
-  sizes: readonly number[],
-): IndexExpr[] {
+export function delinearize(lowering: Lowering, flat: IndexExpr, sizes: Shape): IndexExpr[] {
   const { ir } = lowering;
-  const strides = contiguousStrides(sizes);
+  const strides = rowMajorStrides(sizes);
   return sizes.map((size, d) => {
     const above = ir.div(flat, strides[d]!);
     return d === 0 ? (size === 1 ? ir.int(0) : above) : ir.mod(above, size);
@@ -44,9 +56,9 @@ export function delinearize(
 export function linearize(
   lowering: Lowering,
   coords: readonly IndexExpr[],
-  sizes: readonly number[],
+  sizes: Shape,
 ): IndexExpr {
-  const strides = contiguousStrides(sizes);
+  const strides = rowMajorStrides(sizes);
   return lowering.ir.add(
     ...coords.map((coord, d) =>
       sizes[d] === 1 ? lowering.ir.int(0) : lowering.ir.scale(coord, strides[d]!),
@@ -58,18 +70,18 @@ export function linearize(
 export function reshapeTensor(
   lowering: Lowering,
   self: LoweredTensor,
-  sizes: readonly number[],
+  sizes: Shape,
 ): LoweredTensor {
-  if (self.sizes.length === sizes.length && self.sizes.every((size, d) => size === sizes[d]))
+  if (self.shape.length === sizes.length && self.shape.every((size, d) => size === sizes[d]))
     return self;
   if (sizes.some((size) => size === 0))
     return self.view(
       sizes,
-      self.sizes.map(() => lowering.ir.int(0)),
+      self.shape.map(() => lowering.ir.int(0)),
     );
   return self.view(
     sizes,
-    delinearize(lowering, linearize(lowering, lowering.vars(sizes), sizes), self.sizes),
+    delinearize(lowering, linearize(lowering, lowering.vars(sizes), sizes), self.shape),
   );
 }
 
@@ -79,7 +91,7 @@ export function permuteTensor(
   self: LoweredTensor,
   order: readonly number[],
 ): LoweredTensor {
-  const sizes = order.map((d) => self.sizes[d]!);
+  const sizes = order.map((d) => self.shape[d]!);
   const vars = lowering.vars(sizes);
   const coords = new Array<IndexExpr>(sizes.length);
   order.forEach((from, to) => {
@@ -93,10 +105,10 @@ export function mapDim(
   lowering: Lowering,
   self: LoweredTensor,
   dim: number,
-  size: number,
+  size: Size,
   map: (index: IndexExpr) => IndexExpr,
 ): LoweredTensor {
-  const sizes = self.sizes.map((s, d) => (d === dim ? size : s));
+  const sizes = self.shape.map((s, d) => (d === dim ? size : s));
   return self.view(
     sizes,
     lowering.vars(sizes).map((v, d) => (d === dim ? map(v) : v)),
@@ -108,13 +120,13 @@ export function sliceTensor(
   lowering: Lowering,
   self: LoweredTensor,
   dim: number,
-  start: number,
-  length: number,
+  start: Size,
+  length: Size,
   step: number,
 ): LoweredTensor {
-  if (start === 0 && step === 1 && length === self.sizes[dim]) return self;
+  if (start === 0 && step === 1 && length === self.shape[dim]) return self;
   return mapDim(lowering, self, dim, length, (v) =>
-    lowering.ir.add(lowering.ir.scale(v, step), lowering.ir.int(start)),
+    lowering.ir.add(lowering.ir.scale(v, step), lowering.ir.size(start)),
   );
 }
 
@@ -123,25 +135,21 @@ export function selectTensor(
   lowering: Lowering,
   self: LoweredTensor,
   dim: number,
-  index: number,
+  index: Size,
 ): LoweredTensor {
-  const at = index < 0 ? index + self.sizes[dim]! : index;
-  const sizes = self.sizes.filter((_, d) => d !== dim);
+  const at = isLarger(0, index) ? sizeAdd(index, self.shape[dim]!) : index;
+  const sizes = self.shape.filter((_, d) => d !== dim);
   const vars = [...lowering.vars(sizes)];
-  vars.splice(dim, 0, lowering.ir.int(at));
+  vars.splice(dim, 0, lowering.ir.size(at));
   return self.view(sizes, vars);
 }
 
 /** The tensor broadcast to a shape; costly values get memory first. */
-export function expandTensor(
-  lowering: Lowering,
-  self: LoweredTensor,
-  sizes: readonly number[],
-): LoweredTensor {
-  const grows = sizes.reduce((a, b) => a * b, 1) > self.sizes.reduce((a, b) => a * b, 1);
+export function expandTensor(lowering: Lowering, self: LoweredTensor, sizes: Shape): LoweredTensor {
+  const grows = numelOf(sizes) !== numelOf(self.shape);
   if (grows && !self.isRealized) {
     const cost = lowering.costOf(self.expr);
     if (cost.expensive || cost.loads > 4) self.realize();
   }
-  return self.view(sizes, broadcastCoords(lowering, self.sizes, sizes, lowering.vars(sizes)));
+  return self.view(sizes, broadcastCoords(lowering, self.shape, sizes, lowering.vars(sizes)));
 }

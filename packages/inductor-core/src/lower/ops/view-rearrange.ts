@@ -2,7 +2,7 @@
  * @file Lowerings of views that do more than select and reshape: diagonals, windows, rolls, strided views.
  */
 import { Node } from '@tessera/graph';
-import { TesseraError } from '@tessera/shared';
+import { TesseraError, sizeSub } from '@tessera/shared';
 import { isTensor } from '@tessera/tensor';
 import { wrapDim } from '@tessera/tensor/internal';
 import { intList, tensorArg } from './elementwise.js';
@@ -11,46 +11,47 @@ import type { Lowering } from '../lowering.js';
 import type { LoweringCall, LoweringFn } from '../registry.js';
 
 import { mapDim, reshapeTensor } from './view-maps.js';
+import { fixed, fixedShape, numelOf } from '../shape-math.js';
 
 const diagonal: LoweringFn = (l, [self, offset, dim1, dim2], call) => {
   const x = tensorArg(self!, call.op);
-  const a = wrapDim(Number(dim1 ?? 0), x.sizes.length, call.op);
-  const b = wrapDim(Number(dim2 ?? 1), x.sizes.length, call.op);
+  const a = wrapDim(Number(dim1 ?? 0), x.shape.length, call.op);
+  const b = wrapDim(Number(dim2 ?? 1), x.shape.length, call.op);
   const shift = Number(offset ?? 0);
-  const vars = [...l.vars(call.sizes)];
+  const vars = [...l.vars(call.shape)];
   const along = vars.pop()!;
-  const coords = x.sizes.map((_, d) =>
+  const coords = x.shape.map((_, d) =>
     d === a
       ? l.ir.add(along, l.ir.int(Math.max(-shift, 0)))
       : d === b
         ? l.ir.add(along, l.ir.int(Math.max(shift, 0)))
         : vars.shift()!,
   );
-  return x.view(call.sizes, coords);
+  return x.view(call.shape, coords);
 };
 
 /** Windows of a dimension: a view with a new last dimension. */
 const unfold: LoweringFn = (l, [self, dimension, , step], call) => {
   const x = tensorArg(self!, call.op);
-  if (x.sizes.length === 0) return x.view(call.sizes, []);
-  const dim = wrapDim(Number(dimension), x.sizes.length, call.op);
-  const vars = [...l.vars(call.sizes)];
+  if (x.shape.length === 0) return x.view(call.shape, []);
+  const dim = wrapDim(Number(dimension), x.shape.length, call.op);
+  const vars = [...l.vars(call.shape)];
   const within = vars.pop()!;
   return x.view(
-    call.sizes,
+    call.shape,
     vars.map((v, d) => (d === dim ? l.ir.add(l.ir.scale(v, Number(step)), within) : v)),
   );
 };
 
 const flip: LoweringFn = (l, [self, dims], call) => {
   const x = tensorArg(self!, call.op);
-  const flipped = new Set(intList(dims!).map((d) => wrapDim(d, x.sizes.length, call.op)));
+  const flipped = new Set(intList(dims!).map((d) => wrapDim(d, x.shape.length, call.op)));
   return x.view(
-    x.sizes,
+    x.shape,
     l
-      .vars(x.sizes)
+      .vars(x.shape)
       .map((v, d) =>
-        flipped.has(d) && x.sizes[d] !== 1 ? l.ir.sub(l.ir.int(x.sizes[d]! - 1), v) : v,
+        flipped.has(d) && x.shape[d] !== 1 ? l.ir.sub(l.ir.size(sizeSub(x.shape[d]!, 1)), v) : v,
       ),
   );
 };
@@ -60,22 +61,17 @@ const roll: LoweringFn = (l, [self, shifts, dims], call) => {
   const by = intList(shifts!);
   const over = intList(dims!);
   if (over.length === 0) {
-    const flat = rolled(
-      l,
-      reshapeTensor(l, x, [x.sizes.reduce((a, b) => a * b, 1)]),
-      0,
-      by[0] ?? 0,
-    );
-    return reshapeTensor(l, flat, x.sizes);
+    const flat = rolled(l, reshapeTensor(l, x, [numelOf(x.shape)]), 0, by[0] ?? 0);
+    return reshapeTensor(l, flat, x.shape);
   }
   return over.reduce(
-    (value, dim, i) => rolled(l, value, wrapDim(dim, x.sizes.length, call.op), by[i]!),
+    (value, dim, i) => rolled(l, value, wrapDim(dim, x.shape.length, call.op), by[i]!),
     x,
   );
 };
 
 function rolled(l: Lowering, x: LoweredTensor, dim: number, shift: number): LoweredTensor {
-  const size = x.sizes[dim]!;
+  const size = fixed(x.shape[dim]!);
   if (size <= 1) return x;
   const back = ((-shift % size) + size) % size;
   return mapDim(l, x, dim, size, (v) => l.ir.mod(l.ir.add(v, l.ir.int(back)), size));
@@ -83,11 +79,11 @@ function rolled(l: Lowering, x: LoweredTensor, dim: number, shift: number): Lowe
 
 const repeat: LoweringFn = (l, [self], call) => {
   const x = tensorArg(self!, call.op);
-  const lead = call.sizes.length - x.sizes.length;
-  const vars = l.vars(call.sizes);
+  const lead = call.shape.length - x.shape.length;
+  const vars = l.vars(call.shape);
   return x.view(
-    call.sizes,
-    x.sizes.map((size, d) => (size === 1 ? l.ir.int(0) : l.ir.mod(vars[d + lead]!, size))),
+    call.shape,
+    x.shape.map((size, d) => (size === 1 ? l.ir.int(0) : l.ir.mod(vars[d + lead]!, size))),
   );
 };
 
@@ -96,6 +92,8 @@ const asStrided: LoweringFn = (l, [self, size, stride, offset], call) => {
   const x = tensorArg(self!, call.op);
   const buffer = x.realize();
   const strides = intList(stride!);
+  // Where the memory begins in its storage may depend on sizes too.
+  fixedShape(buffer.sizes);
   const vars = l.vars(intList(size!));
   const origin = buffer.input < 0 ? 0 : l.inputOffsets[buffer.input]!;
   const start = offset === null || offset === undefined ? storageOffset(call) : Number(offset);
@@ -114,7 +112,7 @@ const asStrided: LoweringFn = (l, [self, size, stride, offset], call) => {
   );
   const whole = l.fromBuffer(buffer);
   return whole.view(
-    call.sizes,
+    call.shape,
     buffer.sizes.map((length, d) =>
       length === 1 ? l.ir.int(0) : l.ir.mod(l.ir.div(flat, buffer.strides[d]!), length),
     ),

@@ -1,6 +1,7 @@
 /**
  * @file Lowerings of views: index maps, no code and no memory.
  */
+import { type Size, sizeAdd } from '@tessera/shared';
 import { wrapDim } from '@tessera/tensor/internal';
 import { intList, tensorArg } from './elementwise.js';
 import type { LoweredTensor } from '../lowered-tensor.js';
@@ -12,89 +13,89 @@ import {
   permuteTensor,
   reshapeTensor,
   selectTensor,
-  sliceRange,
+  sizeArg,
+  sliceStart,
   sliceTensor,
 } from './view-maps.js';
 import { viewRearrangements } from './view-rearrange.js';
 
 const reshape: LoweringFn = (l, [self], call) =>
-  reshapeTensor(l, tensorArg(self!, call.op), call.sizes);
+  reshapeTensor(l, tensorArg(self!, call.op), call.shape);
 
 const permute: LoweringFn = (l, [self, dims], call) => {
   const x = tensorArg(self!, call.op);
   return permuteTensor(
     l,
     x,
-    intList(dims!).map((d) => wrapDim(d, x.sizes.length, call.op)),
+    intList(dims!).map((d) => wrapDim(d, x.shape.length, call.op)),
   );
 };
 
 /** Swaps two dimensions. */
 function swapped(l: Lowering, x: LoweredTensor, a: number, b: number): LoweredTensor {
-  const order = x.sizes.map((_, d) => d);
+  const order = x.shape.map((_, d) => d);
   [order[a], order[b]] = [order[b]!, order[a]!];
   return permuteTensor(l, x, order);
 }
 
 const transpose: LoweringFn = (l, [self, dim0, dim1], call) => {
   const x = tensorArg(self!, call.op);
-  if (x.sizes.length === 0) return x;
+  if (x.shape.length === 0) return x;
   return swapped(
     l,
     x,
-    wrapDim(Number(dim0), x.sizes.length, call.op),
-    wrapDim(Number(dim1), x.sizes.length, call.op),
+    wrapDim(Number(dim0), x.shape.length, call.op),
+    wrapDim(Number(dim1), x.shape.length, call.op),
   );
 };
 
 const t: LoweringFn = (l, [self], call) => {
   const x = tensorArg(self!, call.op);
-  return x.sizes.length < 2 ? x : swapped(l, x, 0, 1);
+  return x.shape.length < 2 ? x : swapped(l, x, 0, 1);
 };
 
 const expand: LoweringFn = (l, [self], call) =>
-  expandTensor(l, tensorArg(self!, call.op), call.sizes);
+  expandTensor(l, tensorArg(self!, call.op), call.shape);
 
 /** Dimensions of size 1 come and go without changing the order of the others. */
 const resqueeze: LoweringFn = (l, [self], call) => {
   const x = tensorArg(self!, call.op);
-  const vars = l.vars(call.sizes).filter((_, d) => call.sizes[d] !== 1);
+  const vars = l.vars(call.shape).filter((_, d) => call.shape[d] !== 1);
   let next = 0;
   return x.view(
-    call.sizes,
-    x.sizes.map((size) => (size === 1 ? l.ir.int(0) : vars[next++]!)),
+    call.shape,
+    x.shape.map((size) => (size === 1 ? l.ir.int(0) : vars[next++]!)),
   );
 };
 
 const select: LoweringFn = (l, [self, dim, index], call) => {
   const x = tensorArg(self!, call.op);
-  return selectTensor(l, x, wrapDim(Number(dim), x.sizes.length, call.op), Number(index));
+  return selectTensor(l, x, wrapDim(Number(dim), x.shape.length, call.op), sizeArg(index));
 };
 
-const slice: LoweringFn = (l, [self, dim, start, end, step], call) => {
+const slice: LoweringFn = (l, [self, dim, start, , step], call) => {
   const x = tensorArg(self!, call.op);
-  const at = wrapDim(Number(dim ?? 0), x.sizes.length, call.op);
-  const range = sliceRange(x.sizes[at]!, start, end, step);
-  return sliceTensor(l, x, at, range.start, call.sizes[at]!, range.step);
+  const at = wrapDim(Number(dim ?? 0), x.shape.length, call.op);
+  const from = sliceStart(x.shape[at]!, start);
+  return sliceTensor(l, x, at, from, call.shape[at]!, Number(step ?? 1));
 };
 
 const narrow: LoweringFn = (l, [self, dim, start, length], call) => {
   const x = tensorArg(self!, call.op);
-  const at = wrapDim(Number(dim), x.sizes.length, call.op);
-  const from = Number(start);
-  return sliceTensor(l, x, at, from < 0 ? from + x.sizes[at]! : from, Number(length), 1);
+  const at = wrapDim(Number(dim), x.shape.length, call.op);
+  return sliceTensor(l, x, at, sliceStart(x.shape[at]!, start), sizeArg(length), 1);
 };
 
 /** Consecutive parts along a dimension, of the recorded sizes. */
 function parts(dimAt: number): LoweringFn {
   return (l, args, call) => {
     const x = tensorArg(args[0]!, call.op);
-    const dim = wrapDim(Number(args[dimAt] ?? 0), x.sizes.length, call.op);
-    let start = 0;
+    const dim = wrapDim(Number(args[dimAt] ?? 0), x.shape.length, call.op);
+    let start: Size = 0;
     return call.results.map((result) => {
-      const length = result!.sizes[dim]!;
+      const length = result!.shape[dim]!;
       const part = sliceTensor(l, x, dim, start, length, 1);
-      start += length;
+      start = sizeAdd(start, length);
       return part;
     });
   };
@@ -104,9 +105,32 @@ const identity: LoweringFn = (_l, [self], call) => tensorArg(self!, call.op);
 
 const unbind: LoweringFn = (l, [self, dim], call) => {
   const x = tensorArg(self!, call.op);
-  const at = wrapDim(Number(dim ?? 0), x.sizes.length, call.op);
+  const at = wrapDim(Number(dim ?? 0), x.shape.length, call.op);
   return Array.from({ length: x.sizes[at]! }, (_, i) => selectTensor(l, x, at, i));
 };
+
+/** Operators whose lowerings take symbolic sizes among their arguments. */
+export const SIZED_VIEWS: readonly string[] = [
+  'aten::view',
+  'aten::view_copy',
+  'aten::reshape',
+  'aten::_unsafe_view',
+  'aten::_reshape_alias',
+  'aten::unflatten.int',
+  'aten::expand',
+  'aten::expand_copy',
+  'aten::broadcast_to',
+  'aten::select.int',
+  'aten::select_copy.int',
+  'aten::slice.Tensor',
+  'aten::slice_copy.Tensor',
+  'aten::narrow',
+  'aten::narrow_copy',
+  'aten::split.Tensor',
+  'aten::unsafe_split.Tensor',
+  'aten::split_with_sizes',
+  'aten::split_with_sizes_copy',
+];
 
 /** Lowerings by overload name. */
 export const viewLowerings: Readonly<Record<string, LoweringFn>> = {

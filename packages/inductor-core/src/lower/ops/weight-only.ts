@@ -36,7 +36,7 @@ function product(
   rows: number,
   weight: (n: IndexExpr, k: IndexExpr) => Expr,
 ): LoweredTensor {
-  const [m, inner] = x.sizes as [number, number];
+  const [m, inner] = x.shape as [number, number];
   const left = readyOperand(l, x);
   return contract(l, {
     shape: { batch: [], m: [m], n: [rows], k: [inner] },
@@ -60,8 +60,8 @@ const int8: LoweringFn = (l, [self, mat2, scales], call) => {
   const sum = product(l, x, words.sizes[0]!, (n, k) =>
     l.ir.cast(part(l, ready, [n, k], { bits: 8, signed: true }), accumulateDtype(x.dtype)),
   );
-  const factor = l.ir.cast(scale.load([l.vars(sum.sizes)[1]!]), sum.dtype);
-  return l.pointwise(sum.sizes, l.ir.op('mul', [sum.expr, factor]));
+  const factor = l.ir.cast(scale.load([l.vars(sum.shape)[1]!]), sum.dtype);
+  return l.pointwise(sum.shape, l.ir.op('mul', [sum.expr, factor]));
 };
 
 const int4: LoweringFn = (l, [self, mat2, group, scaleAndZeros], call) => {

@@ -1,0 +1,137 @@
+/**
+ * @file Shapes whose sizes may be symbolic, and the one way back to numbers.
+ *
+ * A lowering that needs a number where the graph has a symbolic size asks `fixed` for it. That ends the attempt: the
+ * graph is lowered again with that size fixed, so nothing that was made of it as a symbol is left (lower-graph.ts).
+ */
+import {
+  type Size,
+  type SymInt,
+  sizeAdd,
+  sizeKnown,
+  sizeMul,
+  sizeProduct,
+  sizeSub,
+} from '@tessera/shared';
+import { broadcastShapes } from '@tessera/tensor';
+import { contiguousStrides, hasInternalOverlap, storageExtent } from '@tessera/tensor/internal';
+
+/** Sizes of the dimensions of a tensor, outermost first. */
+export type Shape = readonly Size[];
+
+/** Thrown where a lowering needs numbers for symbolic sizes; caught by `lowerGraph` alone. */
+export class SizesNeeded extends Error {
+  override readonly name = 'SizesNeeded';
+
+  constructor(readonly size: SymInt) {
+    super(`The size ${String(size)} is needed as a number.`);
+  }
+}
+
+/** A size as a number. */
+export function fixed(size: Size): number {
+  if (typeof size === 'number') return size;
+  throw new SizesNeeded(size);
+}
+
+/** Sizes as numbers. */
+export function fixedShape(shape: Shape): readonly number[] {
+  return isNumbers(shape) ? shape : shape.map(fixed);
+}
+
+/** Whether all sizes are numbers. */
+export function isNumbers(shape: Shape): shape is readonly number[] {
+  return shape.every((size) => typeof size === 'number');
+}
+
+/** Number of elements. */
+export function numelOf(shape: Shape): Size {
+  return sizeProduct(shape);
+}
+
+/** Whether there are no elements; a symbolic size that may be 0 is fixed. */
+export function isEmpty(shape: Shape): boolean {
+  return shape.some((size) => {
+    if (typeof size === 'number') return size === 0;
+    return sizeKnown(size, '!=', 0) === true ? false : fixed(size) === 0;
+  });
+}
+
+/** Whether two sizes are the same; fixed where that depends on the symbols. */
+export function isSame(a: Size, b: Size): boolean {
+  if (a === b) return true;
+  if (typeof a === 'number' && typeof b === 'number') return false;
+  return sizeKnown(a, '==', b) ?? fixed(a) === fixed(b);
+}
+
+/** Whether two shapes are the same. */
+export function isSameShape(a: Shape, b: Shape): boolean {
+  return a.length === b.length && a.every((size, d) => isSame(size, b[d]!));
+}
+
+/** Whether `a > b`; fixed where that depends on the symbols. */
+export function isLarger(a: Size, b: Size): boolean {
+  return sizeKnown(a, '>', b) ?? fixed(a) > fixed(b);
+}
+
+/** The larger of two sizes; fixed where that depends on the symbols. */
+export function largerOf(a: Size, b: Size): Size {
+  return isLarger(a, b) ? a : b;
+}
+
+/** Row-major strides in elements. */
+export function rowMajorStrides(shape: Shape): readonly Size[] {
+  if (isNumbers(shape)) return contiguousStrides(shape);
+  const strides = new Array<Size>(shape.length);
+  let below: Size = 1;
+  for (let d = shape.length - 1; d >= 0; d--) {
+    strides[d] = below;
+    below = sizeMul(below, shape[d]!);
+  }
+  return strides;
+}
+
+/** Elements from the first to the last, inclusive; 0 for none. */
+export function extentOf(shape: Shape, strides: Shape): Size {
+  if (isNumbers(shape) && isNumbers(strides)) return storageExtent(shape, strides);
+  if (isEmpty(shape)) return 0;
+  return shape.reduce<Size>(
+    (last, size, d) => sizeAdd(last, sizeMul(sizeSub(size, 1), strides[d]!)),
+    1,
+  );
+}
+
+/** Whether a layout has neither gaps nor overlaps; not known counts as no. */
+export function isDense(shape: Shape, strides: Shape): boolean {
+  if (isNumbers(shape) && isNumbers(strides))
+    return (
+      storageExtent(shape, strides) === (numelOf(shape) as number) &&
+      !hasInternalOverlap(shape, strides)
+    );
+  // Dimensions in some order are row-major.
+  const left = new Set(shape.flatMap((size, d) => (size === 1 ? [] : [d])));
+  let below: Size = 1;
+  while (left.size > 0) {
+    const next = [...left].find((d) => strides[d] === below);
+    if (next === undefined) return false;
+    left.delete(next);
+    below = sizeMul(below, shape[next]!);
+  }
+  return true;
+}
+
+/** The shape that shapes broadcast to. @throws shape-mismatch */
+export function broadcastSizes(shapes: readonly Shape[], op: string): Shape {
+  if (shapes.every(isNumbers)) return broadcastShapes(shapes, op);
+  const rank = Math.max(...shapes.map((shape) => shape.length));
+  return Array.from({ length: rank }, (_, d) => {
+    let result: Size = 1;
+    for (const shape of shapes) {
+      const size = shape[d - rank + shape.length] ?? 1;
+      if (size === 1 || isSame(size, result)) continue;
+      if (result !== 1) return broadcastShapes(shapes.map(fixedShape), op)[d]!;
+      result = size;
+    }
+    return result;
+  });
+}
