@@ -41,6 +41,7 @@ export {
 export { annotateSizes } from './symbolic/annotate-sizes.js';
 export { holdsSymbol, mapSymbols } from './symbolic/symbolic-argument.js';
 export { numbersIn } from './symbolic/explore-sizes.js';
+export { GraphTemplate } from './symbolic/graph-template.js';
 export { sameConstant } from './symbolic/same-program.js';
 export { type SizedInput, fakesAt } from './symbolic/sized-inputs.js';
 export {

@@ -12,7 +12,7 @@ import {
 import { TesseraError, log, profiling, stage } from '@tessera/shared';
 import type { Executable, KernelBackend } from './backend/kernel-backend.js';
 import { loadExecutable } from './backend/tuned-executable.js';
-import { compileToPlan } from './compile-graph.js';
+import { type CompiledPlan, compileToPlan } from './compile-graph.js';
 import type { ExecutionPlan } from './plan/execution-plan.js';
 import { printPlan } from './plan/print-plan.js';
 
@@ -23,6 +23,8 @@ export interface CompiledGraph {
   readonly isFresh: (position: number) => boolean;
   readonly plan: ExecutionPlan;
   readonly executable: Executable;
+  /** Whether the code is shared with other sizes of the graph. */
+  readonly isShared: boolean;
   /** Names of the graph's nodes that each launch of the plan computes, for tools; views are in none. */
   readonly launchNodes: readonly (readonly string[])[];
   /** Frees compiled code and memory. */
@@ -50,18 +52,19 @@ function routeOf(module: GraphModule): InputRoute {
   return { tensors, scalars };
 }
 
-function checkCount(plan: ExecutionPlan, wanted: number, inputs: readonly unknown[]): void {
+function checkCount(name: string, wanted: number, inputs: readonly unknown[]): void {
   if (inputs.length === wanted) return;
   throw new TesseraError(
     'structure-mismatch',
-    `Compiled graph '${plan.name}' takes ${wanted} inputs, got ${inputs.length}.`,
+    `Compiled graph '${name}' takes ${wanted} inputs, got ${inputs.length}.`,
     {
       hints: ['Pass one value per placeholder of the graph, tensors and numbers in their order.'],
     },
   );
 }
 
-function logPlan(plan: ExecutionPlan): void {
+/** Logs a plan that was made. */
+export function logPlan(plan: ExecutionPlan): void {
   log('schedule', () => printPlan(plan));
   for (const kernel of plan.kernels)
     if (kernel.kind === 'extern' && !getOp(kernel.op).hasTag('effect'))
@@ -80,18 +83,41 @@ export function compileToExecutable(
   backend: KernelBackend,
   options: ExecutableOptions = {},
 ): CompiledGraph {
-  const { plan, outputs, liftedConstants, launchNodes } = compileToPlan(module, {
-    backend,
-    name: options.name ?? 'graph',
-  });
+  const compiled = compileToPlan(module, { backend, name: options.name ?? 'graph' });
+  const { plan } = compiled;
   logPlan(plan);
   const executable = stage('generate and load code', () => loadExecutable(backend, plan));
+  return compiledGraph(module, backend, executable, {
+    ...compiled,
+    outline: plan,
+    isShared: false,
+  });
+}
+
+/** What a call must know of a plan, whatever its sizes. */
+export interface PlanCall extends Omit<CompiledPlan, 'plan'> {
+  readonly outline: Pick<ExecutionPlan, 'name' | 'rng' | 'launches'> & {
+    readonly outputs: ExecutionPlan['outputs'];
+  };
+  readonly isShared: boolean;
+}
+
+/** The function of a loaded graph. */
+export function compiledGraph(
+  module: GraphModule,
+  backend: KernelBackend,
+  executable: Executable,
+  { outline, outputs, liftedConstants, launchNodes, isShared }: PlanCall,
+): CompiledGraph {
   const route = routeOf(module);
   const count = route.tensors.length + route.scalars.length;
-  const { rng } = plan;
-  const metas = plan.outputs.map((output): TensorMeta => ({ ...output, device: backend.device }));
+  const { rng, name, launches } = outline;
+  const metas = outline.outputs.map((output): TensorMeta => ({
+    ...output,
+    device: backend.device,
+  }));
   const call = (inputs: readonly unknown[]): unknown[] => {
-    checkCount(plan, count, inputs);
+    checkCount(name, count, inputs);
     const tensors: Tensor[] = [];
     for (const position of route.tensors) tensors.push(inputs[position] as Tensor);
     tensors.push(...liftedConstants);
@@ -107,24 +133,27 @@ export function compileToExecutable(
       memory === undefined
         ? metas.map(emptyFromMeta)
         : metas.map((meta, i) => emptyOnMemory(meta, memory[i]!));
-    if (plan.launches.length > 0) {
+    if (launches.length > 0) {
       const profiler = profiling.active;
       const open = profiler?.begin();
       executable.run(tensors, made, scalars);
       if (open !== undefined) {
         const seq = currentBackwardNode()?.sequenceNr ?? -1;
         const sizes = tensors.map((tensor) => tensor.sizes);
-        profiler!.end(open, 'kernel', `${plan.name} (${plan.launches.length})`, seq, sizes);
+        profiler!.end(open, 'kernel', `${name} (${launches.length})`, seq, sizes);
       }
     }
     let next = 0;
     return outputs.map((output) => (output.kind === 'value' ? output.value : made[next++]!));
   };
-  return Object.assign(call, {
-    plan,
+  const rest = {
     executable,
     launchNodes,
+    isShared,
     isFresh: (position: number): boolean => outputs[position]?.kind !== 'value',
     dispose: () => executable.dispose(),
-  });
+  };
+  // A plan of many sizes is written out for one of them when somebody reads it.
+  Object.defineProperty(call, 'plan', { get: () => executable.plan, enumerable: true });
+  return Object.assign(call as typeof call & Pick<CompiledGraph, 'plan'>, rest);
 }

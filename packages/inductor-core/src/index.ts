@@ -1,7 +1,24 @@
 /**
  * @file Public API of @tessera/inductor-core: the loop IR, the compiler and the backend contract.
  */
-export type { IndexExpr, LoopVar } from './ir/index-expr.js';
+export type { IndexExpr, LoopVar, SizedLoop } from './ir/index-expr.js';
+export {
+  type SizeValue,
+  isStaticKernel,
+  kernelAt,
+  kernelLoops,
+  kernelSizes,
+} from './ir/kernel-at.js';
+export {
+  type PlanTemplate,
+  type TemplateBuffer,
+  type TemplateOutput,
+  TemplateSizes,
+  buffersAt,
+  outputsAt,
+  planAt,
+} from './plan/plan-template.js';
+export { SizeFamily } from './sizes/size-family.js';
 export type { Expr, ReduceOp, ScalarOp, Stmt } from './ir/expr.js';
 export type {
   BufferParam,
@@ -66,6 +83,7 @@ export type {
   Capabilities,
   Executable,
   KernelBackend,
+  TemplateExecutable,
   KernelSource,
 } from './backend/kernel-backend.js';
 export { hostBackend, type HostBackendParts, type HostKernel } from './backend/host-backend.js';

@@ -20,7 +20,8 @@ export type LogArtifact =
   | 'fusion'
   | 'output_code'
   | 'perf'
-  | 'schedule';
+  | 'schedule'
+  | 'dynamic';
 
 /** The name of an artifact: one of Tessera's own, or one added by {@link registerLogArtifact}. */
 export type LogArtifactName = LogArtifact | (string & {});
@@ -39,6 +40,7 @@ const BUILT_IN: Readonly<Record<LogArtifact, string>> = {
   output_code: 'the generated kernels: WGSL or WebAssembly text',
   perf: 'what made code slower than it could be: fallbacks, copies, missed vectorisation',
   schedule: 'the order of kernels and the memory plan',
+  dynamic: 'which sizes became symbols, which were fixed, and which graphs share their code',
 };
 
 const artifacts = new Map<string, string>(Object.entries(BUILT_IN));

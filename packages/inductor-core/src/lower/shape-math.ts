@@ -1,14 +1,16 @@
 /**
  * @file Shapes whose sizes may be symbolic, and the one way back to numbers.
  *
- * A lowering that needs a number where the graph has a symbolic size asks `fixed` for it. That ends the attempt: the
- * graph is lowered again with that size fixed, so nothing that was made of it as a symbol is left (lower-graph.ts).
+ * A question about sizes that the symbols leave open is answered for the example and becomes a guard. A lowering that
+ * needs a number where the graph has a symbolic size asks `fixed` for it. That ends the attempt: the graph is lowered
+ * again with that size fixed, so nothing that was made of it as a symbol is left (compile-graph.ts).
  */
 import {
   type Size,
   type SymInt,
   sizeAdd,
-  sizeKnown,
+  sizeEq,
+  sizeLt,
   sizeMul,
   sizeProduct,
   sizeSub,
@@ -49,32 +51,25 @@ export function numelOf(shape: Shape): Size {
   return sizeProduct(shape);
 }
 
-/** Whether there are no elements; a symbolic size that may be 0 is fixed. */
+/** Whether there are no elements; a guard where that depends on the symbols. */
 export function isEmpty(shape: Shape): boolean {
-  return shape.some((size) => {
-    if (typeof size === 'number') return size === 0;
-    return sizeKnown(size, '!=', 0) === true ? false : fixed(size) === 0;
-  });
+  return shape.some((size) => isSame(size, 0));
 }
 
-/** Whether two sizes are the same; fixed where that depends on the symbols. */
-export function isSame(a: Size, b: Size): boolean {
-  if (a === b) return true;
-  if (typeof a === 'number' && typeof b === 'number') return false;
-  return sizeKnown(a, '==', b) ?? fixed(a) === fixed(b);
-}
+/** Whether two sizes are the same; a guard where that depends on the symbols. */
+export const isSame: (a: Size, b: Size) => boolean = sizeEq;
 
 /** Whether two shapes are the same. */
 export function isSameShape(a: Shape, b: Shape): boolean {
   return a.length === b.length && a.every((size, d) => isSame(size, b[d]!));
 }
 
-/** Whether `a > b`; fixed where that depends on the symbols. */
+/** Whether `a > b`; a guard where that depends on the symbols. */
 export function isLarger(a: Size, b: Size): boolean {
-  return sizeKnown(a, '>', b) ?? fixed(a) > fixed(b);
+  return sizeLt(b, a);
 }
 
-/** The larger of two sizes; fixed where that depends on the symbols. */
+/** The larger of two sizes; a guard where that depends on the symbols. */
 export function largerOf(a: Size, b: Size): Size {
   return isLarger(a, b) ? a : b;
 }
@@ -128,9 +123,9 @@ export function broadcastSizes(shapes: readonly Shape[], op: string): Shape {
     let result: Size = 1;
     for (const shape of shapes) {
       const size = shape[d - rank + shape.length] ?? 1;
-      if (size === 1 || isSame(size, result)) continue;
-      if (result !== 1) return broadcastShapes(shapes.map(fixedShape), op)[d]!;
-      result = size;
+      if (size === 1 || size === result) continue;
+      if (result === 1) result = size;
+      else if (!isSame(size, result)) return broadcastShapes(shapes.map(fixedShape), op)[d]!;
     }
     return result;
   });

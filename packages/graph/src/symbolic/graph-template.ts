@@ -1,0 +1,245 @@
+/**
+ * @file `GraphTemplate`: several graphs of one program as one graph with symbolic sizes.
+ *
+ * What differs between the graphs is proposed to be an expression of the sizes of their inputs. Nothing is believed
+ * of it: a further graph belongs to the template if it is the same program and every one of its numbers is what the
+ * expression gives for its sizes (`match`). Its own numbers came of the operators' shape rules.
+ */
+import {
+  type FitTerm,
+  ShapeEnv,
+  type Size,
+  type SizeFunction,
+  SizeFitter,
+  type SymInt,
+  compareNumbers,
+  compileSize,
+} from '@tessera/shared';
+import { type Tensor, isTensor } from '@tessera/tensor';
+import type { GraphModule } from '../graph-module.js';
+import { type Argument, Node } from '../node.js';
+import { programDifference } from './same-program.js';
+import { mapSymbols } from './symbolic-argument.js';
+import type { SymbolicShape, SymbolicVal } from './symbolic-shape.js';
+
+/** Sizes beyond which places are no 32-bit numbers. */
+const LARGEST = 2 ** 31 - 1;
+/** 0 and 1 mean something else to many operators: nothing to do, and broadcasting. */
+const SMALLEST = 2;
+
+/** A number of a graph that is an expression. */
+interface Varying {
+  /** Which of the numbers of a graph, in the order in which they are visited. */
+  readonly at: number;
+  readonly expected: SizeFunction;
+}
+
+/** See the file header. */
+export class GraphTemplate {
+  readonly env: ShapeEnv = new ShapeEnv({ duckShape: false, specializeZeroOne: false });
+  readonly symbols: readonly SymInt[];
+  private readonly shapes = new Map<Node, SymbolicVal>();
+  private readonly args = new Map<Node, readonly Argument[]>();
+  private readonly varying: Varying[] = [];
+  /** Where each symbol is read from: the number of a number of the graph. */
+  private readonly sources: readonly number[];
+  private readonly numbers: readonly number[];
+
+  /** @param graphs of one program, in sizes that differ; the first is the example */
+  private constructor(
+    readonly example: GraphModule,
+    graphs: readonly GraphModule[],
+  ) {
+    const [first, ...others] = graphs.map(numbersOf) as [GraphNumbers, ...GraphNumbers[]];
+    const all = [first, ...others].map(({ list }) => list);
+    this.numbers = first.list;
+    const columns = new Map<string, SymInt>();
+    const sources: number[] = [];
+    for (const { at, source } of first.inputs) {
+      const values = all.map((numbers) => numbers[at]!);
+      if (values.every((value) => value === values[0]) || columns.has(values.join())) continue;
+      if (values.some((value) => value < SMALLEST)) throw new Unfit();
+      const range = { min: SMALLEST, max: LARGEST };
+      columns.set(values.join(), this.env.createSymbol(values[0]!, { source, ...range }) as SymInt);
+      sources.push(at);
+    }
+    this.symbols = [...columns.values()];
+    this.sources = sources;
+    const fitter = new SizeFitter(
+      [...columns].map(([key, size]): FitTerm => ({ size, at: key.split(',').map(Number) })),
+    );
+    const indexOf = (symbol: SymInt): number => this.symbols.indexOf(symbol);
+    const fit = (at: number): Size => {
+      const values = all.map((numbers) => numbers[at]!);
+      if (values.every((value) => Object.is(value, values[0]))) return values[0]!;
+      const found = values.every(Number.isSafeInteger) ? fitter.fit(values) : null;
+      if (found === null || typeof found === 'number') throw new Unfit();
+      this.varying.push({ at, expected: compileSize(found, indexOf) });
+      return found;
+    };
+    this.read(fit);
+  }
+
+  /**
+   * The template of graphs; null if they are not of one program, have sizes below 2 that differ, or numbers that
+   * follow no expression of the sizes of their inputs.
+   */
+  static of(graphs: readonly GraphModule[]): GraphTemplate | null {
+    const [example, ...others] = graphs as [GraphModule, ...GraphModule[]];
+    if (others.some((other) => !isSameProgram(example, other))) return null;
+    try {
+      const template = new GraphTemplate(example, graphs);
+      return template.symbols.length > 0 ? template : null;
+    } catch (error) {
+      if (error instanceof Unfit) return null;
+      throw error;
+    }
+  }
+
+  /** The values of the symbols for which the template is this graph; null if there are none. */
+  match(graph: GraphModule): readonly number[] | null {
+    if (!isSameProgram(this.example, graph)) return null;
+    const numbers = numbersOf(graph).list;
+    const values = this.sources.map((at) => numbers[at]!);
+    if (values.some((value) => value < SMALLEST || value > LARGEST)) return null;
+    let next = 0;
+    for (let at = 0; at < numbers.length; at++) {
+      const varying = this.varying[next];
+      if (varying?.at === at) {
+        next++;
+        if (varying.expected(values) !== numbers[at]) return null;
+      } else if (!Object.is(this.numbers[at], numbers[at])) return null;
+    }
+    return values;
+  }
+
+  /** Whether the conditions that were needed of the symbols hold for values of them. */
+  admits(values: readonly number[]): boolean {
+    return this.env.guards.every(({ relation: { base, op, bound } }) =>
+      compareNumbers(
+        compileSize(base, (symbol) => this.symbols.indexOf(symbol))(values),
+        op,
+        bound,
+      ),
+    );
+  }
+
+  /** Whether every symbol was fixed: the template is one graph. */
+  get isFixed(): boolean {
+    return this.symbols.every((symbol) => typeof this.env.simplify(symbol) === 'number');
+  }
+
+  /** Sizes and strides of a node's value; undefined where none of them vary. */
+  shapesOf(node: Node): SymbolicVal | undefined {
+    const val = this.shapes.get(node);
+    if (val === undefined) return undefined;
+    if (Array.isArray(val))
+      return (val as readonly (SymbolicShape | null)[]).map((shape) =>
+        shape === null ? null : this.simplified(shape),
+      );
+    return this.simplified(val as SymbolicShape);
+  }
+
+  private simplified({ sizes, strides }: SymbolicShape): SymbolicShape {
+    const simplify = (size: Size): Size => this.env.simplify(size);
+    return {
+      sizes: sizes.map(simplify),
+      strides: strides.map((stride) => (stride === null ? null : simplify(stride))),
+    };
+  }
+
+  /** Arguments of a node, with expressions of the symbols. */
+  argsOf(node: Node): readonly Argument[] {
+    const args = this.args.get(node);
+    if (args === undefined) return node.args;
+    return args.map((arg) => mapSymbols(arg, (size) => this.env.simplify(size) as Argument));
+  }
+
+  /** Visits the example's numbers in the order of `numbersOf`, and keeps what they are. */
+  private read(fit: (at: number) => Size): void {
+    let at = 0;
+    const next = (): Size => fit(at++);
+    const shape = (tensor: Tensor): SymbolicShape => {
+      const sizes = tensor.sizes.map(next);
+      const strides = tensor.strides.map(next);
+      return { sizes, strides };
+    };
+    const argument = (arg: Argument): Argument => {
+      if (typeof arg === 'number') return next();
+      if (arg instanceof Node || typeof arg !== 'object' || arg === null) return arg;
+      if (Array.isArray(arg)) return (arg as readonly Argument[]).map(argument);
+      return Object.fromEntries(
+        Object.entries(arg as Record<string, Argument>).map(([key, item]) => [key, argument(item)]),
+      );
+    };
+    for (const node of this.example.graph.nodes) {
+      const { val } = node.meta;
+      if (isTensor(val)) this.shapes.set(node, shape(val));
+      else if (Array.isArray(val))
+        this.shapes.set(
+          node,
+          (val as readonly unknown[]).map((item) => (isTensor(item) ? shape(item) : null)),
+        );
+      const before = this.varying.length;
+      const args = node.args.map(argument);
+      if (this.varying.length > before) this.args.set(node, args);
+    }
+  }
+}
+
+/** A number that follows no expression; caught by `GraphTemplate.of` alone. */
+class Unfit extends Error {
+  override readonly name = 'Unfit';
+}
+
+function isSameProgram(a: GraphModule, b: GraphModule): boolean {
+  if (programDifference(a, b) !== null) return false;
+  return a.graph.nodes.every((node, i) => {
+    const other = b.graph.nodes[i]!;
+    return (
+      node.meta.isBackward === other.meta.isBackward &&
+      node.meta.programOrder === other.meta.programOrder &&
+      offsetOf(node) === offsetOf(other)
+    );
+  });
+}
+
+/** Where an input begins in its storage. */
+function offsetOf({ op, meta: { val } }: Node): number {
+  return op === 'placeholder' && isTensor(val) ? val.storageOffset : 0;
+}
+
+/** The numbers of a graph, and which of them are sizes of its inputs. */
+interface GraphNumbers {
+  readonly list: readonly number[];
+  readonly inputs: readonly { readonly at: number; readonly source: string }[];
+}
+
+/** Every number of a graph that may be a size: sizes and strides of values, and numbers among arguments. */
+function numbersOf({ graph }: GraphModule): GraphNumbers {
+  const list: number[] = [];
+  const inputs: { at: number; source: string }[] = [];
+  const argument = (arg: Argument): void => {
+    if (typeof arg === 'number') list.push(arg);
+    else if (arg instanceof Node || typeof arg !== 'object' || arg === null) return;
+    else for (const item of Object.values(arg as Record<string, Argument>)) argument(item);
+  };
+  const value = (val: unknown, input: Node | null): void => {
+    if (!isTensor(val)) return;
+    if (input !== null)
+      val.sizes.forEach((_, dim) =>
+        inputs.push({
+          at: list.length + dim,
+          source: `${input.meta.source ?? input.name}.size()[${dim}]`,
+        }),
+      );
+    list.push(...val.sizes, ...val.strides);
+  };
+  for (const node of graph.nodes) {
+    const { val } = node.meta;
+    if (Array.isArray(val)) for (const item of val as readonly unknown[]) value(item, null);
+    else value(val, node.op === 'placeholder' ? node : null);
+    node.args.forEach(argument);
+  }
+  return { list, inputs };
+}
