@@ -9,11 +9,12 @@ import {
   minCutRematerializationPartition,
   runEagerly,
 } from '@tessera/aot-autograd';
-import type { Backend, CompiledSegment, SegmentInput } from '@tessera/dynamo-trace';
+import type { Backend, CompileRequest, CompiledSegment, SegmentInput } from '@tessera/dynamo-trace';
 import { type GraphModule, copyModule } from '@tessera/graph';
 import {
   type CompilePart,
   type CompiledGraph,
+  SizeFamilies,
   compileDevices,
   compileToExecutable,
   devicesOf,
@@ -68,7 +69,15 @@ export const compileFxInner: InnerCompile = (module) => {
 
 /** Compiles the part of a graph that runs on one device. */
 const compilePart: CompilePart = (module, device, name) => {
-  const compiled = compileToExecutable(module, kernelBackend(device), { name });
+  const backend = kernelBackend(device);
+  const compiled =
+    request === null
+      ? compileToExecutable(module, backend, { name })
+      : familiesOf(request.family).compile(module, backend, { name });
+  if (compiled.isShared) {
+    request?.onShared();
+    counters.inc('inductor', 'shared');
+  }
   checkNative(compiled.plan);
   reportKernels(compiled.plan.launches.length);
   counters.inc('inductor', 'graphs');
@@ -77,6 +86,29 @@ const compilePart: CompilePart = (module, device, name) => {
   for (const observer of observers) observer(module, compiled);
   return compiled;
 };
+
+/** For which graph the compiler is called now. */
+let request: CompileRequest | null = null;
+
+/** Runs `fn` for a request. */
+function during<R>(of: CompileRequest | null, fn: () => R): R {
+  const before = request;
+  request = of;
+  try {
+    return fn();
+  } finally {
+    request = before;
+  }
+}
+
+const families = new WeakMap<object, SizeFamilies>();
+
+/** The code of a captured graph's parts at all its sizes. */
+function familiesOf(graph: object): SizeFamilies {
+  let found = families.get(graph);
+  if (found === undefined) families.set(graph, (found = new SizeFamilies()));
+  return found;
+}
 
 /** Takes parameters as constants first. */
 function compileFrozen(
@@ -105,6 +137,8 @@ function compileFrozen(
 export interface CompileFxOptions {
   /** Called instead of `compileFxInner` for every functional graph; it may call that itself. */
   readonly innerCompile?: InnerCompile;
+  /** What the tracer said of the graph; sizes of one graph share code then. */
+  readonly request?: CompileRequest | undefined;
 }
 
 /**
@@ -131,7 +165,9 @@ export function compileFx(
   const folder = DebugFolder.open(captured);
   const configured = configOfGraph();
   const within = <R>(fn: () => R): R =>
-    configured(() => (folder === null ? fn() : folder.during(fn)));
+    during(options.request ?? null, () =>
+      configured(() => (folder === null ? fn() : folder.during(fn))),
+    );
   const inner = options.innerCompile ?? compileFxInner;
   // The backward graph, and frozen ones, are compiled when they first run.
   const fwCompiler: GraphCompiler = (module, values) => within(() => inner(module, values));
@@ -154,4 +190,5 @@ export function compileFx(
 }
 
 /** See the file header. */
-export const inductor: Backend = (captured, examples) => compileFx(captured, examples);
+export const inductor: Backend = (captured, examples, request) =>
+  compileFx(captured, examples, { request });

@@ -32,4 +32,8 @@ export type Backend = (
 export interface CompileRequest {
   /** The graph is one that the backend was given before, now for these sizes (`s0 = 5 (…)`); null for a new graph. */
   readonly sizes: readonly string[] | null;
+  /** The same object for every size of a graph. */
+  readonly family: object;
+  /** To be called when code is used that serves other sizes too: a further size costs little then. */
+  readonly onShared: () => void;
 }

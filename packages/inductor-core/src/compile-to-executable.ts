@@ -151,7 +151,10 @@ export function compiledGraph(
     launchNodes,
     isShared,
     isFresh: (position: number): boolean => outputs[position]?.kind !== 'value',
-    dispose: () => executable.dispose(),
+    dispose: () => {
+      // Code for all sizes outlives one of them.
+      if (!isShared) executable.dispose();
+    },
   };
   // A plan of many sizes is written out for one of them when somebody reads it.
   Object.defineProperty(call, 'plan', { get: () => executable.plan, enumerable: true });

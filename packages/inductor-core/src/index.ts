@@ -13,12 +13,13 @@ export {
   type PlanTemplate,
   type TemplateBuffer,
   type TemplateOutput,
+  type TemplateSource,
   TemplateSizes,
   buffersAt,
   outputsAt,
   planAt,
 } from './plan/plan-template.js';
-export { SizeFamily } from './sizes/size-family.js';
+export { SizeFamilies, SizeFamily } from './sizes/size-family.js';
 export type { Expr, ReduceOp, ScalarOp, Stmt } from './ir/expr.js';
 export type {
   BufferParam,
@@ -70,6 +71,7 @@ export {
 } from './schedule/reduction.js';
 export { type ReductionOptions, reductionOf } from './schedule/reductions.js';
 export { printReduction } from './schedule/print-reduction.js';
+export { isMultiple } from './ir/size-units.js';
 export { decayingExponentials, inTwoPasses, type ReduceStmt } from './schedule/two-passes.js';
 
 export type {

@@ -2,6 +2,7 @@
  * @file `cpuBackend`: WebAssembly with SIMD and threads, behind the `KernelBackend` contract.
  */
 import { checkedExecutable } from '@tessera/inductor-core';
+import type { Size } from '@tessera/shared';
 import type {
   Executable,
   ExecutionPlan,
@@ -9,6 +10,8 @@ import type {
   FusedKernel,
   KernelBackend,
   KernelSource,
+  PlanTemplate,
+  TemplateExecutable,
 } from '@tessera/inductor-core';
 import { DTYPES, type DType } from '@tessera/tensor';
 import type { CodeOptions } from './body/vector-builder.js';
@@ -17,6 +20,7 @@ import { generateLoopKernel } from './loops/loop-kernel.js';
 import { generateMatmul } from './matmul/generate-matmul.js';
 import { cpuConfig } from './runtime/cpu-config.js';
 import { kernelSource, loadPlan } from './runtime/load-plan.js';
+import { loadTemplate } from './runtime/load-template.js';
 import { hasRelaxedSimd } from './runtime/relaxed-simd.js';
 
 /** Pieces of a reduction with few results: enough for the threads of ordinary machines, the same on all. */
@@ -30,7 +34,7 @@ function codeOptions(): CodeOptions {
 
 /** Code of a kernel, not yet linked. @throws kernel-missing when an operation has no form, plan-invalid */
 export function generateKernel(
-  kernel: Exclude<FusedKernel, ExternKernel>,
+  kernel: Exclude<FusedKernel<Size>, ExternKernel>,
   options: CodeOptions = codeOptions(),
 ): WasmKernel {
   return kernel.kind === 'loop'
@@ -56,5 +60,8 @@ export const cpuBackend: KernelBackend = {
   },
   load(plan: ExecutionPlan): Executable {
     return checkedExecutable(loadPlan(plan, (kernel) => generateKernel(kernel)));
+  },
+  loadTemplate(template: PlanTemplate): TemplateExecutable {
+    return loadTemplate(template, (kernel) => generateKernel(kernel));
   },
 };

@@ -18,6 +18,10 @@
  *     (padding to a multiple of 8 bytes)
  *     i64  the value that failed check 1
  *     …
+ *     (padding to a multiple of 8 bytes)
+ *     i32  symbolic size 0                  (only in kernels with symbolic sizes)
+ *     i32  symbolic size 1
+ *     …
  *
  * A kernel whose check fails writes these and returns, so that nothing is read or written at a place made
  * of the value; the runtime looks after the launch. Threads may fail at once: a value belongs to its check.
@@ -31,6 +35,7 @@
  * vector load at the tail or across the border of an image does: the heap keeps a page addressable in
  * front of its first block and behind its last.
  */
+import type { Size, SymInt } from '@tessera/shared';
 import { global, i32 } from './emit/code.js';
 import type { Global } from './emit/types.js';
 import type { WasmFunction } from './emit/wasm-function.js';
@@ -40,7 +45,9 @@ export interface WasmKernel {
   readonly name: string;
   /** Parameters `args`, `begin`, `end`; see the file header. */
   readonly func: WasmFunction;
-  readonly workItems: number;
+  readonly workItems: Size;
+  /** Symbolic sizes that the code reads from its argument block, in order; see the file header. */
+  readonly sizes: readonly SymInt[];
   /** Estimated single-thread time of one item, in nanoseconds. */
   readonly costPerItem: number;
   readonly scratchBytesPerThread: number;

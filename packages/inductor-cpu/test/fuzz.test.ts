@@ -32,7 +32,11 @@ function difference(seed: number): string | undefined {
   // Fused multiply-add where the engine has it, for every other kernel.
   const code = generateLoopKernel(kernel, { relaxedSimd: seed % 2 === 0 && hasRelaxedSimd() });
   const got: Buffers = structuredClone(buffers);
-  loadKernel(kernel, code).run(got, scalars, Math.max(1, Math.min(code.workItems, 1 + (seed % 3))));
+  loadKernel(kernel, code).run(
+    got,
+    scalars,
+    Math.max(1, Math.min(Number(code.workItems), 1 + (seed % 3))),
+  );
   for (const { name, dtype } of kernel.params) {
     for (const [i, value] of (wanted[name] as number[]).entries()) {
       const x = (got[name] as number[])[i] as number;

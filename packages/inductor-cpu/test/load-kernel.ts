@@ -128,8 +128,8 @@ export function loadKernel(kernel: FusedKernel, code: WasmKernel): LoadedKernel 
       for (let part = parts - 1; part >= 0; part--) {
         entry(
           args,
-          Math.floor((code.workItems * part) / parts),
-          Math.floor((code.workItems * (part + 1)) / parts),
+          Math.floor((Number(code.workItems) * part) / parts),
+          Math.floor((Number(code.workItems) * (part + 1)) / parts),
         );
       }
       for (const { name, dtype, address, data } of places) {

@@ -58,7 +58,7 @@ function expectSame(
   interpretKernel(kernel, wanted, scalars);
   const code = generateLoopKernel(kernel, PLAIN);
   const loaded = loadKernel(kernel, code);
-  for (const parts of new Set([1, Math.min(3, Math.max(1, code.workItems))])) {
+  for (const parts of new Set([1, Math.min(3, Math.max(1, Number(code.workItems)))])) {
     const got: Buffers = structuredClone(buffers);
     loaded.run(got, scalars, parts);
     for (const [name, values] of Object.entries(wanted)) {

@@ -43,7 +43,7 @@ export function compareWithInterpreter(
   let worst = 0;
   for (const relaxedSimd of hasRelaxedSimd() ? [false, true] : [false]) {
     const code = generateMatmul(kernel, { relaxedSimd });
-    for (const parts of new Set([1, Math.min(code.workItems, 3)])) {
+    for (const parts of new Set([1, Math.min(Number(code.workItems), 3)])) {
       const actual = Object.fromEntries(structuredClone(values));
       loadKernel(kernel, code).run(actual, named, parts);
       for (const [name, wanted] of expected) {

@@ -83,6 +83,7 @@ export class Specializer {
       });
       log('perf', () => `Specializing ${this.functionName} for ${sizes.join(', ')}`);
       segment = (this.recorder ?? this.rebuild()).finishSegment();
+      segment.onShared = () => (this.table.bindings.sharesCode = true);
       template.addSpecialization(sizes, segment);
       shapes.segments.set(template, segment);
     }

@@ -54,9 +54,14 @@ const AT_ONCE = 8;
 /** A binding with code makes room for another after this many times the limit of other calls. */
 const UNUSED = 16;
 
+/** How many times the limit of bindings are kept that share code. */
+const SHARED = 8;
+
 /** The tree of one compiled function, bounded. */
 export class ShapeBindings {
   readonly root: ShapeBinding = new ShapeBinding(null, -1, 0);
+  /** Whether the code of one binding serves others: then every one is worth it, and many are kept. */
+  sharesCode = false;
   /** Bindings with code, least recently used first, and the number of the call that used them last. */
   private readonly used = new Map<ShapeBinding, number>();
   /** Bindings that were declined. */
@@ -69,7 +74,7 @@ export class ShapeBindings {
     this.used.delete(binding);
     this.used.set(binding, this.calls);
     for (const oldest of this.used.keys()) {
-      if (this.used.size <= limit) return;
+      if (this.used.size <= (this.sharesCode ? SHARED * limit : limit)) return;
       this.used.delete(oldest);
       oldest.forget();
     }
@@ -81,6 +86,7 @@ export class ShapeBindings {
    */
   admits(binding: ShapeBinding, limit: number): boolean {
     const { size } = this.used;
+    if (this.sharesCode) return true;
     if (size < Math.min(AT_ONCE, limit)) return true;
     this.calls++;
     const key = binding.values.join();

@@ -53,6 +53,8 @@ export class Segment {
   private sizes: readonly string[] | null = null;
   /** Whether the backend was given this graph, for whatever sizes. */
   private submitted = false;
+  /** Called when its code turns out to serve other sizes too. */
+  onShared: (() => void) | null = null;
   /** Whether the call that captured it has ended, so that its outputs are known. */
   sealed = false;
   /** Versions for other sizes, oldest first; not all may still be held. */
@@ -289,7 +291,11 @@ export class Segment {
     const start = now();
     const original = this.template ?? this;
     const compiled = reportTo(this.report, () =>
-      this.backend(module, inputs, { sizes: original.submitted ? this.sizes : null }),
+      this.backend(module, inputs, {
+        sizes: original.submitted ? this.sizes : null,
+        family: original,
+        onShared: () => this.onShared?.(),
+      }),
     );
     original.submitted = true;
     this.compileMs += now() - start;

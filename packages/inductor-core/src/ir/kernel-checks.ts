@@ -1,6 +1,7 @@
 /**
  * @file The checks of a kernel, numbered: how a kernel says which of them failed.
  */
+import type { Size } from '@tessera/shared';
 import type { ValueCheck } from '@tessera/tensor/internal';
 import type { Expr } from './expr.js';
 import type { FusedKernel } from './kernel.js';
@@ -12,7 +13,7 @@ export interface KernelChecks {
   numberOf(expr: Extract<Expr, { kind: 'check' }>): number;
 }
 
-const known = new WeakMap<FusedKernel, KernelChecks>();
+const known = new WeakMap<FusedKernel<Size>, KernelChecks>();
 
 /** Equal keys are equal checks. */
 export function checkKey(check: ValueCheck): string {
@@ -20,7 +21,7 @@ export function checkKey(check: ValueCheck): string {
 }
 
 /** The checks of a kernel; equal ones have one number. */
-export function checksOf(kernel: FusedKernel): KernelChecks {
+export function checksOf(kernel: FusedKernel<Size>): KernelChecks {
   let found = known.get(kernel);
   if (found === undefined) {
     const numbers = new Map<string, number>();
@@ -37,7 +38,7 @@ export function checksOf(kernel: FusedKernel): KernelChecks {
 }
 
 /** The expressions at the top of a kernel. */
-function kernelRoots(kernel: FusedKernel): Expr[] {
+function kernelRoots(kernel: FusedKernel<Size>): Expr[] {
   if (kernel.kind === 'extern') return [];
   if (kernel.kind === 'matmul') return [kernel.a, kernel.b, ...kernel.epilogue.flatMap(stmtRoots)];
   return kernel.stages.flatMap(({ body }) => body.flatMap(stmtRoots));

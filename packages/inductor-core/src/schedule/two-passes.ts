@@ -5,6 +5,7 @@
  * first and then the squared deviations (the exponentials) from it is less arithmetic for each value than the one-pass
  * recurrence, and more exact; and the exponentials are just what a softmax stores afterwards, so they can be kept.
  */
+import type { Size } from '@tessera/shared';
 import type { Expr, Stmt } from '../ir/expr.js';
 import type { LoopKernel, Stage } from '../ir/kernel.js';
 import { postorder, stmtRoots } from '../ir/walk.js';
@@ -14,9 +15,9 @@ export type ReduceStmt = Extract<Stmt, { kind: 'reduce' }>;
 
 /** The kernel with the chosen reductions in two passes; the same object if there are none. */
 export function inTwoPasses(
-  kernel: LoopKernel,
+  kernel: LoopKernel<Size>,
   isChosen: (stmt: ReduceStmt) => boolean,
-): LoopKernel {
+): LoopKernel<Size> {
   const splits = (stmt: Stmt): stmt is ReduceStmt =>
     stmt.kind === 'reduce' &&
     (stmt.op === 'welford' || stmt.op === 'online_softmax') &&
@@ -70,7 +71,7 @@ function isShifted(expr: Expr, value: Expr, id: number): boolean {
 }
 
 /** Expressions exp(x - the greatest x), whose argument is never above zero. */
-export function decayingExponentials(kernel: LoopKernel): ReadonlySet<Expr> {
+export function decayingExponentials(kernel: LoopKernel<Size>): ReadonlySet<Expr> {
   const body = kernel.stages.flatMap((stage) => stage.body);
   const greatest = body.filter(
     (stmt): stmt is ReduceStmt =>

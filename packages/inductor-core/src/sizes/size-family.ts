@@ -21,6 +21,8 @@ import { TemplateSizes, outputsAt } from '../plan/plan-template.js';
 
 /** Templates after which a program is taken to have none. */
 const MOST_TEMPLATES = 3;
+/** Programs of one captured graph beyond which sizes change what is computed. */
+const MOST_FAMILIES = 16;
 
 /** A template with its code. */
 interface Loaded {
@@ -97,6 +99,27 @@ export class SizeFamily {
     if (loaded === null) return null;
     this.loaded = loaded;
     return this.bound(module, backend);
+  }
+}
+
+/** Families of the graphs that one captured graph is made into: forward, backward, parts of devices. */
+export class SizeFamilies {
+  private readonly families = new Map<string, SizeFamily>();
+
+  /** @throws what `compileToExecutable` throws */
+  compile(
+    module: GraphModule,
+    backend: KernelBackend,
+    options: ExecutableOptions = {},
+  ): CompiledGraph {
+    const key = `${backend.name};${options.name ?? ''};${module.graph.nodes.map(({ name }) => name).join()}`;
+    let family = this.families.get(key);
+    if (family === undefined) {
+      if (this.families.size === MOST_FAMILIES)
+        return compileToExecutable(module, backend, options);
+      this.families.set(key, (family = new SizeFamily()));
+    }
+    return family.compile(module, backend, options);
   }
 }
 

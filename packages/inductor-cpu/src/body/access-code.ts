@@ -9,6 +9,7 @@
  * Under a mask, lanes that lie close together are loaded whole if any of them is inside: what is next to
  * a buffer can be read. Others are loaded lane by lane, and lanes outside read element 0 of the buffer.
  */
+import { sizeKnown } from '@tessera/shared';
 import { itemSize, type DType } from '@tessera/tensor';
 import { i32, lane, op, select } from '../emit/code.js';
 import type { Local } from '../emit/types.js';
@@ -28,6 +29,7 @@ import {
   activeIn,
   anyTrue,
   eachGroup,
+  hasNumberSteps,
   isTransposed,
   moved,
   shuffleToFront,
@@ -82,6 +84,7 @@ export class AccessCode {
   }
 
   #isGather(form: Affine): boolean {
+    if (!hasNumberSteps(form, this.scope.lanes as Lanes)) return true;
     return form.atoms.some((atom) =>
       this.index.isVarying({ constant: 0, terms: new Map(), atoms: [atom] }),
     );
@@ -92,18 +95,20 @@ export class AccessCode {
     const size = itemSize(buffer.dtype);
     const base = { local: buffer.pointer, name: buffer.name };
     // An offset is added without wrap-around, so it may not make up for a negative part elsewhere.
+    const { constant } = form;
     const isForward =
-      form.constant >= 0 &&
-      form.constant * size < 2 ** 30 &&
+      typeof constant === 'number' &&
+      constant >= 0 &&
+      constant * size < 2 ** 30 &&
       form.atoms.length === 0 &&
-      [...form.terms.values()].every((c) => c > 0);
+      [...form.terms.values()].every((c) => sizeKnown(c, '>', 0) === true);
     const address = this.index.scalar(
       isForward ? { ...form, constant: 0 } : form,
       size,
       base,
       mask,
     );
-    return { address: () => address, offset: isForward ? form.constant * size : 0 };
+    return { address: () => address, offset: isForward ? constant * size : 0 };
   }
 
   #loadUniform(buffer: BufferRef, place: Place, mask: MaskContext | undefined): Reg {

@@ -22,9 +22,10 @@ import {
   type ScalarOp,
   type Stmt,
 } from '@tessera/inductor-core';
-import { TesseraError } from '@tessera/shared';
+import { type Size, type SymInt, TesseraError } from '@tessera/shared';
 import type { DType } from '@tessera/tensor';
-import { memory } from '../emit/code.js';
+import { i32, memory, op } from '../emit/code.js';
+import type { Code, Local } from '../emit/types.js';
 import type { Section, WasmFunction } from '../emit/wasm-function.js';
 import { checksOffset, scalarsOffset } from '../wasm-kernel.js';
 import { AccessCode, type BufferRef } from './access-code.js';
@@ -38,8 +39,9 @@ import type { LoopSpace } from './loop-space.js';
 import { applyOperator } from './operators.js';
 import { emitRandom } from './random.js';
 import { Scope, type MaskContext } from './scope.js';
+import type { KernelOptions, SizeSlots } from './size-slots.js';
 import { maskFor, type Value } from './value.js';
-import { VectorBuilder, type CodeOptions } from './vector-builder.js';
+import { VectorBuilder, type Regs } from './vector-builder.js';
 
 /** Changes how some expressions are evaluated: a cached row, a fused special case. Undefined: the usual way. */
 export type Override = (expr: Expr) => (() => Value) | undefined;
@@ -62,20 +64,27 @@ export class BodyEmitter {
   readonly #access: AccessCode;
   readonly #entry: Section;
   readonly #buffers = new Map<string, BufferRef>();
+  readonly #sizes: SizeSlots;
+  readonly #sizeLocals = new Map<SymInt, Local<'i32'>>();
 
   /** `f` has the parameter `args`; buffers and scalars are found through it. Emission continues behind the entry code. */
   constructor(
     readonly f: WasmFunction,
-    readonly kernel: LoopKernel | MatmulKernel,
+    readonly kernel: LoopKernel<Size> | MatmulKernel<Size>,
     readonly space: LoopSpace,
-    options: CodeOptions,
+    options: KernelOptions,
   ) {
     this.#entry = f.section();
     this.scope = new Scope(f);
     this.vb = new VectorBuilder(f, this.#entry, options);
     this.deps = new Dependencies(space);
-    this.index = new IndexCode(this.scope, this.vb, this.deps, (expr, mask) =>
-      this.value(expr, mask),
+    this.#sizes = options.sizes;
+    this.index = new IndexCode(
+      this.scope,
+      this.vb,
+      this.deps,
+      (expr, mask) => this.value(expr, mask),
+      (size) => this.size(size),
     );
     this.#access = new AccessCode(this.scope, this.vb, this.index);
   }
@@ -97,6 +106,30 @@ export class BodyEmitter {
       this.#buffers.set(name, found);
     }
     return found;
+  }
+
+  /** A size: a constant, or a local that is set at entry. */
+  size(size: Size): Code<'i32'> {
+    return typeof size === 'number' ? i32(size) : this.sizeLocal(size);
+  }
+
+  /** A symbolic size in a local. */
+  sizeLocal(size: SymInt): Local<'i32'> {
+    let local = this.#sizeLocals.get(size);
+    if (local === undefined) {
+      local = this.f.into(this.#entry, () =>
+        this.f.let('size', this.#sizes.read(size, this.f.param('args'))),
+      );
+      this.#sizeLocals.set(size, local);
+    }
+    return local;
+  }
+
+  /** A size as a value of a type in all lanes. */
+  sizeRegs(size: Size, dtype: DType): Regs {
+    if (typeof size === 'number') return constantRegs(this.vb, dtype, size);
+    const regs = [this.vb.let(op('i32x4.splat', this.sizeLocal(size)))];
+    return convert(this.vb, { kind: 'i32', uniform: true, regs }, kindOf(dtype)).regs;
   }
 
   /** The value of an expression; see the file header. */

@@ -6,6 +6,7 @@
  * modulo 2³², as addresses are.
  */
 import type { Expr } from '@tessera/inductor-core';
+import { type Size, sizeMul } from '@tessera/shared';
 import { i32, i32x4, lane, op, select } from '../emit/code.js';
 import type { Code, Local } from '../emit/types.js';
 import { convert } from './convert.js';
@@ -25,6 +26,8 @@ export class IndexCode {
     readonly vb: VectorBuilder,
     readonly deps: Dependencies,
     readonly evaluate: Evaluate,
+    /** Code of a size. */
+    readonly size: (size: Size) => Code<'i32'>,
   ) {}
 
   /** Whether an index differs between lanes or groups. */
@@ -48,8 +51,8 @@ export class IndexCode {
       const level = scope.levelOf([name]);
       parts.push({
         level,
-        key: `${coefficient}*${name}`,
-        code: () => times(scope.variable(name), coefficient * scale),
+        key: `${String(coefficient)}*${name}`,
+        code: () => this.#times(scope.variable(name), sizeMul(coefficient, scale)),
       });
     }
     for (const atom of form.atoms) parts.push(this.#atomPart(atom, scale, mask));
@@ -60,7 +63,7 @@ export class IndexCode {
       parts.unshift({
         level: 0,
         key: String(form.constant),
-        code: () => i32(form.constant * scale),
+        code: () => this.size(sizeMul(form.constant, scale)),
       });
     for (const part of parts) {
       key += `+${part.key}`;
@@ -87,15 +90,15 @@ export class IndexCode {
     mask: MaskContext | undefined,
   ): { level: number; key: string; code: () => Code<'i32'> } {
     const { scope } = this;
-    const factor = atom.coefficient * scale;
+    const factor = sizeMul(atom.coefficient, scale);
     if (atom.kind === 'value') {
       const value = this.evaluate(atom.value, mask);
       const level = Math.max(scope.levelOf(this.deps.of(atom.value)), mask?.level ?? 0);
       const whole = scope.at(level, () => convert(this.vb, value, 'i32').regs[0] as Reg);
       return {
         level,
-        key: `${atom.coefficient}*${atom.key}m${mask?.id ?? 0}`,
-        code: () => times(lane('i32x4.extract_lane', 0, whole), factor),
+        key: `${String(atom.coefficient)}*${atom.key}m${mask?.id ?? 0}`,
+        code: () => this.#times(lane('i32x4.extract_lane', 0, whole), factor),
       };
     }
     const inner = (form: Affine): Local<'i32'> => this.scalar(form, 1, undefined, mask);
@@ -112,17 +115,21 @@ export class IndexCode {
         );
       return {
         level,
-        key: `${atom.coefficient}*${atom.key}m${mask?.id ?? 0}`,
-        code: () => op('i32.mul', product(), i32(factor)),
+        key: `${String(atom.coefficient)}*${atom.key}m${mask?.id ?? 0}`,
+        code: () => op('i32.mul', product(), this.size(factor)),
       };
     }
     const level = Math.max(scope.levelOf(this.deps.ofAffine(atom.num)), mask?.level ?? 0);
     const key = `${atom.key}m${mask?.id ?? 0}`;
     const num = inner(atom.num);
     const quotient = this.#cached(level, key, () =>
-      divide(atom, num, this.deps.space.bounds(atom.num).min >= 0),
+      this.#divide(atom, num, this.deps.space.bounds(atom.num).min >= 0),
     );
-    return { level, key: `${atom.coefficient}*${key}`, code: () => times(quotient, factor) };
+    return {
+      level,
+      key: `${String(atom.coefficient)}*${key}`,
+      code: () => this.#times(quotient, factor),
+    };
   }
 
   /** An index in every lane: registers of i32, one per group, or one if it does not vary. */
@@ -160,15 +167,32 @@ export class IndexCode {
       lanes === undefined
         ? 0
         : lanes.across === lanes.lane
-          ? 4 * alongLane
+          ? sizeMul(4, alongLane)
           : (form.terms.get(lanes.across) ?? 0);
     if (lanes === undefined || (alongLane === 0 && alongGroups === 0)) return undefined;
+    if (typeof alongLane !== 'number' || typeof alongGroups !== 'number')
+      return Array.from({ length: lanes.groups }, (_, g) =>
+        this.#sizedSteps(sizeMul(g, alongGroups), alongLane),
+      );
     return Array.from({ length: lanes.groups }, (_, g) => {
       const first = g * alongGroups;
       return this.vb.constant(
         i32x4(first, first + alongLane, first + 2 * alongLane, first + 3 * alongLane),
       )[0] as Reg;
     });
+  }
+
+  /** `first + k · step` in lane k. */
+  #sizedSteps(first: Size, step: Size): Reg {
+    const { vb } = this;
+    const along = vb.bin('i32x4.mul', vb.constant(i32x4(0, 1, 2, 3)), this.#splat(step));
+    return vb.bin('i32x4.add', along, this.#splat(first))[0] as Reg;
+  }
+
+  #splat(size: Size): Regs {
+    return typeof size === 'number'
+      ? this.vb.i32(size)
+      : [this.vb.let(op('i32x4.splat', this.size(size)))];
   }
 
   #atomVector(atom: AffineAtom, mask: MaskContext | undefined): Regs {
@@ -178,7 +202,7 @@ export class IndexCode {
       mask?.level ?? 0,
     );
     const scaled = (regs: Regs): Regs =>
-      atom.coefficient === 1 ? regs : vb.bin('i32x4.mul', regs, vb.i32(atom.coefficient));
+      atom.coefficient === 1 ? regs : vb.bin('i32x4.mul', regs, this.#splat(atom.coefficient));
     if (atom.kind === 'value') {
       const value = this.evaluate(atom.value, mask);
       return scope.at(level, () => scaled(convert(vb, value, 'i32').regs));
@@ -198,45 +222,46 @@ export class IndexCode {
     nonNegative: boolean,
   ): Regs {
     const { vb } = this;
-    const places = Math.log2(atom.den);
-    if (Number.isInteger(places)) {
+    const { den } = atom;
+    const places = typeof den === 'number' ? Math.log2(den) : NaN;
+    if (typeof den === 'number' && Number.isInteger(places)) {
       // The arithmetic shift and the mask floor negative numbers too.
       return atom.kind === 'div'
         ? vb.shift('i32x4.shr_s', num, places)
-        : vb.bin('v128.and', num, vb.i32(atom.den - 1));
+        : vb.bin('v128.and', num, vb.i32(den - 1));
     }
     return vb.map([num], (reg) => {
       const part = (k: number): Code<'i32'> => {
         const local = this.scope.f.let('lane', lane('i32x4.extract_lane', k, reg as Reg));
-        return divide(atom, local, nonNegative);
+        return this.#divide(atom, local, nonNegative);
       };
       let all = op('i32x4.splat', part(0));
       for (let k = 1; k < 4; k++) all = lane('i32x4.replace_lane', k, all, part(k));
       return all;
     });
   }
-}
 
-/** i32 times a constant. */
-function times(code: Code<'i32'>, factor: number): Code<'i32'> {
-  if (factor === 1) return code;
-  const places = Math.log2(factor);
-  return Number.isInteger(places)
-    ? op('i32.shl', code, i32(places))
-    : op('i32.mul', code, i32(factor));
-}
+  /** i32 times a size. */
+  #times(code: Code<'i32'>, factor: Size): Code<'i32'> {
+    if (factor === 1) return code;
+    const places = typeof factor === 'number' ? Math.log2(factor) : NaN;
+    return Number.isInteger(places)
+      ? op('i32.shl', code, i32(places))
+      : op('i32.mul', code, this.size(factor));
+  }
 
-/** Floor division or remainder of a local by a positive constant. */
-function divide(
-  atom: Extract<AffineAtom, { kind: 'div' | 'mod' }>,
-  num: Local<'i32'>,
-  nonNegative: boolean,
-): Code<'i32'> {
-  const den = i32(atom.den);
-  if (nonNegative)
-    return atom.kind === 'div' ? op('i32.div_u', num, den) : op('i32.rem_u', num, den);
-  const remainder = (): Code<'i32'> => op('i32.rem_s', num, i32(atom.den));
-  const negative = (): Code<'i32'> => op('i32.lt_s', remainder(), i32(0));
-  if (atom.kind === 'mod') return op('i32.add', remainder(), select(den, i32(0), negative()));
-  return op('i32.sub', op('i32.div_s', num, den), negative());
+  /** Floor division or remainder of a local by a positive size. */
+  #divide(
+    atom: Extract<AffineAtom, { kind: 'div' | 'mod' }>,
+    num: Local<'i32'>,
+    nonNegative: boolean,
+  ): Code<'i32'> {
+    const den = this.size(atom.den);
+    if (nonNegative)
+      return atom.kind === 'div' ? op('i32.div_u', num, den) : op('i32.rem_u', num, den);
+    const remainder = (): Code<'i32'> => op('i32.rem_s', num, this.size(atom.den));
+    const negative = (): Code<'i32'> => op('i32.lt_s', remainder(), i32(0));
+    if (atom.kind === 'mod') return op('i32.add', remainder(), select(den, i32(0), negative()));
+    return op('i32.sub', op('i32.div_s', num, den), negative());
+  }
 }

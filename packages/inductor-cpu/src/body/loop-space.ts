@@ -7,13 +7,21 @@
  * digits, so that those become plain variables. `affine` reads an index in terms of the result; loop
  * code and addresses are made from affine forms only.
  */
-import { TesseraError } from '@tessera/shared';
-import type { Expr, IndexExpr, LoopVar } from '@tessera/inductor-core';
+import {
+  type Size,
+  TesseraError,
+  sizeAdd,
+  sizeFloorDiv,
+  sizeHint,
+  sizeKnown,
+  sizeMul,
+} from '@tessera/shared';
+import type { Expr, IndexExpr, SizedLoop } from '@tessera/inductor-core';
 
 /** `constant + Σ terms[v] · v + Σ coefficient · atom`, units as the index has. */
 export interface Affine {
-  readonly constant: number;
-  readonly terms: ReadonlyMap<string, number>;
+  readonly constant: Size;
+  readonly terms: ReadonlyMap<string, Size>;
   readonly atoms: readonly AffineAtom[];
 }
 
@@ -22,67 +30,69 @@ export type AffineAtom =
   | {
       readonly kind: 'div' | 'mod';
       readonly num: Affine;
-      readonly den: number;
-      readonly coefficient: number;
+      readonly den: Size;
+      readonly coefficient: Size;
       readonly key: string;
     }
   | {
       readonly kind: 'value';
       readonly value: Expr;
-      readonly coefficient: number;
+      readonly coefficient: Size;
       readonly key: string;
     }
   | {
       readonly kind: 'product';
       readonly factors: readonly Affine[];
-      readonly coefficient: number;
+      readonly coefficient: Size;
       readonly key: string;
     };
 
 /** A variable written as its digits, highest first: `v = Σ digit.unit · digit.name`. */
 interface Digit {
   readonly name: string;
-  readonly unit: number;
-  readonly size: number;
+  readonly unit: Size;
+  readonly size: Size;
 }
 
 /** Affine form of a constant. */
-export function constantAffine(constant: number): Affine {
+export function constantAffine(constant: Size): Affine {
   return { constant, terms: new Map(), atoms: [] };
 }
 
 /** Affine form of one variable times a coefficient. */
-export function variableAffine(name: string, coefficient = 1): Affine {
+export function variableAffine(name: string, coefficient: Size = 1): Affine {
   return { constant: 0, terms: new Map([[name, coefficient]]), atoms: [] };
 }
 
 /** a + factor · b. */
-export function addAffine(a: Affine, b: Affine, factor = 1): Affine {
+export function addAffine(a: Affine, b: Affine, factor: Size = 1): Affine {
   if (factor === 0) return a;
   const terms = new Map(a.terms);
   for (const [name, coefficient] of b.terms) {
-    const sum = (terms.get(name) ?? 0) + factor * coefficient;
+    const sum = sizeAdd(terms.get(name) ?? 0, sizeMul(factor, coefficient));
     if (sum === 0) terms.delete(name);
     else terms.set(name, sum);
   }
   const atoms = [...a.atoms];
   for (const atom of b.atoms) {
     const at = atoms.findIndex((other) => other.key === atom.key);
-    const coefficient =
-      factor * atom.coefficient + (at < 0 ? 0 : (atoms[at] as AffineAtom).coefficient);
+    const coefficient = sizeAdd(
+      sizeMul(factor, atom.coefficient),
+      at < 0 ? 0 : (atoms[at] as AffineAtom).coefficient,
+    );
     if (at >= 0) atoms.splice(at, 1);
     if (coefficient !== 0) atoms.push({ ...atom, coefficient });
   }
-  return { constant: a.constant + factor * b.constant, terms, atoms };
+  return { constant: sizeAdd(a.constant, sizeMul(factor, b.constant)), terms, atoms };
 }
 
 /** Structural key: equal keys are equal forms. */
 export function affineKey(form: Affine): string {
   const terms = [...form.terms]
     .sort(([a], [b]) => (a < b ? -1 : 1))
-    .map(([name, c]) => `${c}*${name}`);
-  const atoms = form.atoms.map((atom) => `${atom.coefficient}*${atom.key}`).sort();
-  return `${form.constant}+${terms.join('+')}+${atoms.join('+')}`;
+    .map(([name, c]) => `${String(c)}*${name}`);
+  const atoms = form.atoms.map((atom) => `${String(atom.coefficient)}*${atom.key}`).sort();
+  return `${String(form.constant)}+${terms.join('+')}+${atoms.join('+')}`;
 }
 
 const valueIds = new WeakMap<Expr, number>();
@@ -99,18 +109,23 @@ function valueId(value: Expr): number {
 
 /** See the file header. */
 export class LoopSpace {
-  readonly #sizes = new Map<string, number>();
+  readonly #sizes = new Map<string, Size>();
   readonly #fixed = new Set<string>();
   readonly #digits = new Map<string, readonly Digit[]>();
   #memo = new Map<IndexExpr, Affine>();
 
-  constructor(vars: readonly LoopVar[]) {
+  constructor(vars: readonly SizedLoop[]) {
     for (const { name, size } of vars) this.#sizes.set(name, size);
   }
 
   /** Trip count of a variable of this space. */
-  size(name: string): number {
-    return this.#sizes.get(name) as number;
+  size(name: string): Size {
+    return this.#sizes.get(name) as Size;
+  }
+
+  /** Trip count of a variable to choose code by: that of the example where it is symbolic. */
+  hint(name: string): number {
+    return sizeHint(this.size(name));
   }
 
   /** Adds a variable of trip count one. */
@@ -120,7 +135,7 @@ export class LoopSpace {
 
   /** Fixes `outer` at 0 and lets `inner` run over both. */
   merge(outer: string, inner: string): void {
-    this.#sizes.set(inner, this.size(outer) * this.size(inner));
+    this.#sizes.set(inner, sizeMul(this.size(outer), this.size(inner)));
     this.fix(outer);
   }
 
@@ -131,12 +146,12 @@ export class LoopSpace {
   }
 
   /** Replaces a variable by digits; `units` descend and each divides the one before. Returns the digits' names. */
-  split(name: string, units: readonly number[]): readonly string[] {
+  split(name: string, units: readonly Size[]): readonly string[] {
     const total = this.size(name);
     const digits = units.map((unit, i) => ({
-      name: `${name}.${unit}`,
+      name: `${name}.${String(unit)}`,
       unit,
-      size: (units[i - 1] ?? total) / unit,
+      size: sizeFloorDiv(units[i - 1] ?? total, unit),
     }));
     for (const digit of digits) this.#sizes.set(digit.name, digit.size);
     this.#digits.set(name, digits);
@@ -169,6 +184,8 @@ export class LoopSpace {
     switch (index.kind) {
       case 'int':
         return constantAffine(index.value);
+      case 'size':
+        return constantAffine(index.size);
       case 'sym':
         return this.variable(index.name);
       case 'value':
@@ -189,7 +206,11 @@ export class LoopSpace {
       case 'div':
       case 'mod': {
         const den = this.affine(index.den);
-        if (den.terms.size > 0 || den.atoms.length > 0 || den.constant <= 0) {
+        if (
+          den.terms.size > 0 ||
+          den.atoms.length > 0 ||
+          sizeKnown(den.constant, '>', 0) === false
+        ) {
           throw new TesseraError(
             'plan-invalid',
             `An index divides by something that is not a positive constant.`,
@@ -201,9 +222,11 @@ export class LoopSpace {
   }
 
   /** Exact where the terms separate into multiples of `den` and a remainder in [0, den). */
-  #divide(kind: 'div' | 'mod', num: Affine, den: number): Affine {
-    let whole = constantAffine(Math.floor(num.constant / den));
-    let rest = constantAffine(num.constant - whole.constant * den);
+  #divide(kind: 'div' | 'mod', num: Affine, den: Size): Affine {
+    if (typeof den !== 'number' || !hasNumbers(num)) return divisionAtom(kind, num, den);
+    const high = Math.floor(num.constant / den);
+    let whole = constantAffine(high);
+    let rest = constantAffine(num.constant - high * den);
     for (const [name, coefficient] of num.terms) {
       if (coefficient % den === 0)
         whole = addAffine(whole, variableAffine(name, coefficient / den));
@@ -216,8 +239,9 @@ export class LoopSpace {
     return divisionAtom(kind, num, den);
   }
 
-  /** Smallest and largest value. */
+  /** Smallest and largest value; of symbolic ones only whether they may be negative. */
   bounds(form: Affine): { readonly min: number; readonly max: number } {
+    if (!hasNumbers(form)) return { min: isNeverNegative(form) ? 0 : -Infinity, max: Infinity };
     let min = form.constant;
     let max = form.constant;
     const widen = (coefficient: number, low: number, high: number): void => {
@@ -225,16 +249,48 @@ export class LoopSpace {
       max += coefficient > 0 ? coefficient * high : coefficient * low;
     };
     for (const [name, coefficient] of form.terms)
-      widen(coefficient, 0, Math.max(this.size(name) - 1, 0));
-    for (const atom of form.atoms) {
+      widen(coefficient, 0, Math.max(highest(this.size(name)) - 1, 0));
+    for (const atom of form.atoms as readonly NumberAtom[]) {
       const inner = atom.kind === 'div' ? this.bounds(atom.num) : undefined;
-      if (atom.kind === 'mod') widen(atom.coefficient, 0, atom.den - 1);
-      else if (atom.kind === 'div' && inner !== undefined)
+      if (atom.kind === 'mod') widen(atom.coefficient, 0, highest(atom.den) - 1);
+      else if (atom.kind === 'div' && inner !== undefined && typeof atom.den === 'number')
         widen(atom.coefficient, Math.floor(inner.min / atom.den), Math.floor(inner.max / atom.den));
       else return { min: -Infinity, max: Infinity };
     }
     return { min, max };
   }
+}
+
+/** An affine form all of whose coefficients are numbers. */
+interface NumberAffine extends Affine {
+  readonly constant: number;
+  readonly terms: ReadonlyMap<string, number>;
+}
+type NumberAtom = AffineAtom & { readonly coefficient: number };
+
+function hasNumbers(form: Affine): form is NumberAffine {
+  if (typeof form.constant !== 'number') return false;
+  for (const coefficient of form.terms.values()) if (typeof coefficient !== 'number') return false;
+  return form.atoms.every(({ coefficient }) => typeof coefficient === 'number');
+}
+
+/** Whether nothing is subtracted: variables, quotients and remainders are not negative. */
+function isNeverNegative(form: Affine): boolean {
+  const isUp = (size: Size): boolean => sizeKnown(size, '>=', 0) === true;
+  return (
+    isUp(form.constant) &&
+    [...form.terms.values()].every(isUp) &&
+    form.atoms.every(
+      (atom) =>
+        isUp(atom.coefficient) &&
+        (atom.kind === 'mod' || (atom.kind === 'div' && isNeverNegative(atom.num))),
+    )
+  );
+}
+
+/** The largest value of a size. */
+function highest(size: Size): number {
+  return typeof size === 'number' ? size : size.env.rangeOf(size).hi;
 }
 
 function multiply(a: Affine, b: Affine): Affine {
@@ -249,10 +305,10 @@ function multiply(a: Affine, b: Affine): Affine {
   };
 }
 
-function divisionAtom(kind: 'div' | 'mod', num: Affine, den: number): Affine {
+function divisionAtom(kind: 'div' | 'mod', num: Affine, den: Size): Affine {
   return {
     constant: 0,
     terms: new Map(),
-    atoms: [{ kind, num, den, coefficient: 1, key: `(${affineKey(num)})${kind}${den}` }],
+    atoms: [{ kind, num, den, coefficient: 1, key: `(${affineKey(num)})${kind}${String(den)}` }],
   };
 }

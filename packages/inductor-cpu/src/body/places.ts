@@ -31,11 +31,24 @@ export function activeIn(lanes: Lanes, g: number): number {
 
 /** Steps of an index that varies with the loop variables only linearly. */
 export function stepsOf(form: Affine, lanes: Lanes): Steps {
-  const along = form.terms.get(lanes.lane) ?? 0;
+  const along = numberIn(form, lanes.lane);
   return {
     lane: along,
-    group: lanes.across === lanes.lane ? 4 * along : (form.terms.get(lanes.across) ?? 0),
+    group: lanes.across === lanes.lane ? 4 * along : numberIn(form, lanes.across),
   };
+}
+
+/** Whether an index moves by numbers along the lanes and groups. */
+export function hasNumberSteps(form: Affine, lanes: Lanes): boolean {
+  return [lanes.lane, lanes.across].every(
+    (name) => typeof (form.terms.get(name) ?? 0) === 'number',
+  );
+}
+
+function numberIn({ terms }: Affine, name: string): number {
+  const coefficient = terms.get(name) ?? 0;
+  if (typeof coefficient === 'number') return coefficient;
+  throw new TypeError(`an index moves by ${String(coefficient)} along ${name}`);
 }
 
 /** Brings element k of a group to the first lane. */

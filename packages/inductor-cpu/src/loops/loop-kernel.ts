@@ -10,13 +10,17 @@
 import {
   decayingExponentials,
   inTwoPasses,
+  isMultiple,
   mustSettle,
   SETTLE_EVERY,
   type LoopKernel,
   type ReduceStmt,
 } from '@tessera/inductor-core';
+import { type Size, sizeHint, sizeMul, sizeProduct } from '@tessera/shared';
+import type { DType } from '@tessera/tensor';
 import { BodyEmitter } from '../body/body-emitter.js';
 import { kindOf } from '../body/element-kind.js';
+import { kernelOptions, type KernelOptions } from '../body/size-slots.js';
 import type { Affine } from '../body/loop-space.js';
 import type { Lanes } from '../body/scope.js';
 import type { CodeOptions } from '../body/vector-builder.js';
@@ -35,12 +39,14 @@ import { WorkItems } from './work-items.js';
 
 /** Rows up to this many elements take two passes for Welford and online softmax. */
 const TWO_PASS_ELEMENTS = 1 << 15;
+/** Elements of a row whose length is not known. */
+const LONG = 2 ** 31;
 /** Variable of a kernel that has none: it still needs one along its lanes. */
 const UNIT = 'unit';
 
 /** Code of a loop kernel. @throws kernel-missing when an operation has no form, plan-invalid */
-export function generateLoopKernel(kernel: LoopKernel, options: CodeOptions): WasmKernel {
-  return new LoopGenerator(kernel, options).generate();
+export function generateLoopKernel(kernel: LoopKernel<Size>, options: CodeOptions): WasmKernel {
+  return new LoopGenerator(kernel, kernelOptions(kernel, options)).generate();
 }
 
 class LoopGenerator {
@@ -51,14 +57,14 @@ class LoopGenerator {
   readonly #inner: readonly string[];
   readonly #shape: LoopShape;
   /** The kernel with reductions in two passes. */
-  readonly #prepared: LoopKernel;
+  readonly #prepared: LoopKernel<Size>;
   readonly #passes: readonly Pass[];
   #cache: RowCache | undefined;
   #pass = 0;
 
   constructor(
-    readonly kernel: LoopKernel,
-    options: CodeOptions,
+    readonly kernel: LoopKernel<Size>,
+    private readonly options: KernelOptions,
   ) {
     const vars = { outer: kernel.outer, inner: kernel.inner };
     const { space, groups } = prepareSpace(vars, indicesOf(kernel));
@@ -70,7 +76,7 @@ class LoopGenerator {
     this.#body = new BodyEmitter(this.#f, kernel, space, options);
     this.#nest = new LoopNest(this.#body);
     this.#shape = chooseShape(kernel, space, this.#outer, this.#inner);
-    const isShort = this.#points <= TWO_PASS_ELEMENTS;
+    const isShort = sizeHint(this.#points) <= TWO_PASS_ELEMENTS;
     const isSplit = ({ op, dtype }: ReduceStmt): boolean =>
       (this.#shape.mode === 'row' && isShort) ||
       // There is no vector form of a float64 exponential to rescale with.
@@ -88,7 +94,8 @@ class LoopGenerator {
       name: kernel.name,
       func: this.#f,
       workItems: isEmpty ? 0 : items.count,
-      costPerItem: isEmpty ? 0 : this.#shape.nanoseconds / items.count,
+      sizes: this.options.sizes.list,
+      costPerItem: isEmpty ? 0 : this.#shape.nanoseconds / Math.max(sizeHint(items.count), 1),
       scratchBytesPerThread: this.#cache?.bytes ?? 0,
       ...(this.#scatters() ? { needsSerial: true } : {}),
     };
@@ -152,8 +159,8 @@ class LoopGenerator {
   }
 
   /** Points of the inner loops. */
-  get #points(): number {
-    return this.kernel.inner.reduce((n, { size }) => n * size, 1);
+  get #points(): Size {
+    return sizeProduct(this.kernel.inner.map(({ size }) => size));
   }
 
   /** One sweep over the inner loops. */
@@ -161,15 +168,19 @@ class LoopGenerator {
     const { vb, scope, space } = this.#body;
     const { mode, lane, groups } = this.#shape;
     const isRow = mode === 'row';
-    const settles = mustSettle(this.#points / (isRow ? 4 * groups : 1));
+    const points = this.#points;
+    // What may be long is treated as such.
+    const settles = mustSettle(
+      (typeof points === 'number' ? points : LONG) / (isRow ? 4 * groups : 1),
+    );
     const outside = scope.lanes as Lanes;
     const context = {
       vb,
       groups: isRow ? groups : outside.groups,
       combine: isRow,
       settles,
-      ragged: this.#inner.length > 1 && space.size(lane) % (4 * groups) !== 0,
-      count: this.#points,
+      ragged: this.#inner.length > 1 && !isMultiple(space.size(lane), 4 * groups),
+      count: (dtype: DType) => this.#body.sizeRegs(points, dtype),
     };
     const reducers = pass.reductions.map((reduction) => new Reducer(reduction, context));
     const scans = pass.scans.map((scan) => new ScanState(vb, scan, context.groups, isRow));
@@ -219,11 +230,11 @@ class LoopGenerator {
 
   /** The flattened index over the inner loops. */
   #position(): Affine {
-    let stride = 1;
-    const terms = new Map<string, number>();
+    let stride: Size = 1;
+    const terms = new Map<string, Size>();
     for (const name of [...this.#inner].reverse()) {
       terms.set(name, stride);
-      stride *= this.#body.space.size(name);
+      stride = sizeMul(stride, this.#body.space.size(name));
     }
     return { constant: 0, terms, atoms: [] };
   }

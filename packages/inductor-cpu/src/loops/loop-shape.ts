@@ -14,9 +14,10 @@ import {
   type Expr,
   type IndexExpr,
   type LoopKernel,
-  type LoopVar,
+  type SizedLoop,
   type Stmt,
 } from '@tessera/inductor-core';
+import { type Size, sizeHint } from '@tessera/shared';
 import { itemSize, type DType } from '@tessera/tensor';
 import { kindOf } from '../body/element-kind.js';
 import type { Affine, LoopSpace } from '../body/loop-space.js';
@@ -72,7 +73,7 @@ function operationCost(expr: Expr): number {
   );
 }
 
-function stageCosts(kernel: LoopKernel, space: LoopSpace): StageCost[] {
+function stageCosts(kernel: LoopKernel<Size>, space: LoopSpace): StageCost[] {
   return kernel.stages.map(({ kind, body }) => {
     const order = postorder(body.flatMap(stmtRoots));
     const accesses: Access[] = [];
@@ -109,6 +110,7 @@ function accessCost({ form, dtype }: Access, name: string, across: string | unde
   const width = itemSize(dtype) === 8 ? 2 : 1;
   if (isEntangled(form, name)) return 14;
   const step = form.terms.get(name) ?? 0;
+  if (typeof step !== 'number') return 14;
   if (step === 0) return 0.4;
   if (step === 1) return width;
   if (across !== undefined && form.terms.get(across) === 1 && itemSize(dtype) === 4) return 3;
@@ -120,14 +122,14 @@ const SCAN_OPERATIONS = 12;
 
 /** Picks lane variable, mode and number of groups. */
 export function chooseShape(
-  kernel: LoopKernel,
+  kernel: LoopKernel<Size>,
   space: LoopSpace,
   outer: readonly string[],
   inner: readonly string[],
 ): LoopShape {
   const stages = stageCosts(kernel, space);
   const product = (names: readonly string[]): number =>
-    names.reduce((n, name) => n * space.size(name), 1);
+    names.reduce((n, name) => n * space.hint(name), 1);
   const outerPoints = product(outer);
   const innerPoints = product(inner);
   const positional = kernel.stages.some((stage) =>
@@ -139,7 +141,7 @@ export function chooseShape(
   );
 
   const cost = (mode: 'row' | 'outer', lane: string, across: string | undefined): number => {
-    const size = Math.max(1, space.size(lane));
+    const size = Math.max(1, space.hint(lane));
     const share = Math.ceil(size / 4) / size;
     return stages.reduce((sum, stage) => {
       const inRow = mode === 'row' && stage.kind === 'outer';
@@ -170,7 +172,7 @@ export function chooseShape(
   if (inner.length === 0) {
     for (const lane of [...outer].reverse()) {
       for (const across of outer)
-        if (across !== lane && space.size(across) >= 4 && space.size(lane) >= 4)
+        if (across !== lane && space.hint(across) >= 4 && space.hint(lane) >= 4)
           consider('outer', lane, across);
     }
   }
@@ -190,7 +192,7 @@ export function chooseShape(
         ? groupsFor(
             kernel,
             heaviest,
-            space.size(chosen.lane),
+            lengthOf(space.size(chosen.lane)),
             chosen.mode === 'outer' && inner.length > 0,
           )
         : 4,
@@ -205,7 +207,7 @@ export function chooseShape(
  * that each row gives two cache lines. Short loops prefer a divisor.
  */
 function groupsFor(
-  kernel: LoopKernel,
+  kernel: LoopKernel<Size>,
   operations: number,
   size: number,
   isColumn: boolean,
@@ -219,7 +221,12 @@ function groupsFor(
   return Math.min(wanted, vectors);
 }
 
+/** A length to choose groups by; a symbolic one is taken to be long. */
+function lengthOf(size: Size): number {
+  return typeof size === 'number' ? size : Math.max(sizeHint(size), 256);
+}
+
 /** Loop variables with their sizes in a space. */
-export function loopVars(space: LoopSpace, names: readonly string[]): LoopVar[] {
+export function loopVars(space: LoopSpace, names: readonly string[]): SizedLoop[] {
   return names.map((name) => ({ name, size: space.size(name) }));
 }

@@ -1,6 +1,7 @@
 /**
  * @file Passes: the sweeps over the inner loops that a kernel's stages turn into.
  */
+import type { Size } from '@tessera/shared';
 import {
   stmtRoots,
   type Expr,
@@ -21,7 +22,7 @@ export interface Pass {
 }
 
 /** The passes of a kernel. */
-export function passesOf(kernel: LoopKernel): readonly Pass[] {
+export function passesOf(kernel: LoopKernel<Size>): readonly Pass[] {
   return kernel.stages.map(({ kind, body }) => {
     const reduces = body.filter((stmt) => stmt.kind === 'reduce');
     return {

@@ -4,7 +4,8 @@
  * Fewer variables mean longer vectors and no index arithmetic per row; see `LoopSpace` for what merging
  * and splitting mean.
  */
-import type { IndexExpr, LoopVar } from '@tessera/inductor-core';
+import { type Size, sizeMul } from '@tessera/shared';
+import type { IndexExpr, SizedLoop } from '@tessera/inductor-core';
 import { LoopSpace, type Affine } from '../body/loop-space.js';
 
 /** A loop space with the variables that remain, outermost first. */
@@ -22,10 +23,10 @@ const SHORTEST_DIGIT = 8;
  * @param indices every index expression that is used with the variables
  */
 export function prepareSpace<Group extends string>(
-  vars: Readonly<Record<Group, readonly LoopVar[]>>,
+  vars: Readonly<Record<Group, readonly SizedLoop[]>>,
   indices: readonly IndexExpr[],
 ): PreparedSpace<Group> {
-  const all = Object.values<readonly LoopVar[]>(vars).flat();
+  const all = Object.values<readonly SizedLoop[]>(vars).flat();
   const space = new LoopSpace(all);
   for (const { name, size } of all) if (size === 1) space.fix(name);
   const groups = {} as Record<Group, string[]>;
@@ -64,10 +65,11 @@ function mergeNeighbours(
     const [outer, inner] = [left[i] as string, left[i + 1] as string];
     const size = space.size(inner);
     const fits = formsOf(space, indices).every(
-      (form) => (form.terms.get(outer) ?? 0) === size * (form.terms.get(inner) ?? 0),
+      (form) => (form.terms.get(outer) ?? 0) === sizeMul(size, form.terms.get(inner) ?? 0),
     );
     // Addresses and trip counts are unsigned 32-bit numbers.
-    if (!fits || space.size(outer) * size > 2 ** 31) continue;
+    const points = sizeMul(space.size(outer), size);
+    if (!fits || (typeof points === 'number' && points > 2 ** 31)) continue;
     space.merge(outer, inner);
     left.splice(i, 1);
   }
@@ -80,7 +82,8 @@ function digitUnits(
   name: string,
   indices: readonly IndexExpr[],
 ): number[] | undefined {
-  const units = new Set<number>();
+  const total = space.size(name);
+  const units = new Set<Size>();
   const plain = (form: Affine): boolean =>
     form.constant === 0 &&
     form.atoms.length === 0 &&
@@ -100,14 +103,15 @@ function digitUnits(
         plain(inner.num)
       ) {
         units.add(inner.den);
-        units.add(inner.den * atom.den);
+        units.add(sizeMul(inner.den, atom.den));
       }
     }
   }
+  // Digits of symbolic sizes were split where the kernel was built.
+  if (typeof total !== 'number') return undefined;
   const rising = [...units]
-    .filter((unit) => unit > 1 && unit < space.size(name))
+    .filter((unit): unit is number => typeof unit === 'number' && unit > 1 && unit < total)
     .sort((a, b) => a - b);
-  const total = space.size(name);
   const isChain =
     rising.every((unit, i) => unit % (rising[i - 1] ?? 1) === 0) &&
     total % (rising[rising.length - 1] ?? 1) === 0;

@@ -15,6 +15,7 @@ import {
   type ReduceStmt,
   type Register,
 } from '@tessera/inductor-core';
+import type { DType } from '@tessera/tensor';
 import { convert } from '../body/convert.js';
 import { kindOf, registersPerGroup } from '../body/element-kind.js';
 import { constantRegs } from '../body/leaf-values.js';
@@ -45,8 +46,8 @@ export interface ReducerContext {
   readonly settles: boolean;
   /** Whether whole vectors may follow a partial one. */
   readonly ragged: boolean;
-  /** Values that are reduced. */
-  readonly count: number;
+  /** The number of values that are reduced, in a type. */
+  readonly count: (dtype: DType) => Regs;
 }
 
 interface StateRegister extends Register {
@@ -141,7 +142,7 @@ export class Reducer {
     const size: Value = { kind: kindOf(dtype), uniform: true, regs: [] };
     const results = this.#values(finish, (name) =>
       name === 'size'
-        ? { ...size, regs: constantRegs(vb, dtype, count) }
+        ? { ...size, regs: count(dtype) }
         : parts[part.findIndex((register) => register.name === name)]!,
     );
     return results.map((result) => convert(vb, result, kindOf(dtype)));

@@ -11,7 +11,7 @@ import {
   operands,
   postorder,
   type Expr,
-  type LoopVar,
+  type SizedLoop,
 } from '@tessera/inductor-core';
 import { itemSize, type DType } from '@tessera/tensor';
 import { AccessCode, type BufferRef } from '../body/access-code.js';
@@ -50,16 +50,19 @@ export class RowCache {
   constructor(
     readonly body: BodyEmitter,
     passes: readonly Pass[],
-    inner: readonly LoopVar[],
+    inner: readonly SizedLoop[],
     lane: string,
     readonly position: Affine,
   ) {
     this.#access = new AccessCode(body.scope, body.vb, body.index);
-    const count = inner.reduce((product, { size }) => product * size, 1);
+    // A row of any length may be longer than what there is room for.
+    const sizes = inner.map(({ size }) => (typeof size === 'number' ? size : Infinity));
+    const count = sizes.reduce((product, size) => product * size, 1);
     let bytes = 0;
     for (const [expr, pass] of candidates(body, passes, lane)) {
       const dtype = storageType(expr);
       if (dtype === undefined) continue;
+      if (bytes + count * itemSize(dtype) > LIMIT_BYTES) continue;
       const size = (count * itemSize(dtype) + 63) & ~63;
       if (bytes + size > LIMIT_BYTES) continue;
       const pointer = body.f.let('row', op('i32.add', SCRATCH, i32(bytes)));

@@ -4,6 +4,7 @@
  * An item is one value of most outer variables and a run of consecutive values of the variables along
  * which vectors lie. Items are numbered with the last variable fastest.
  */
+import { type Size, sizeCeilDiv, sizeProduct } from '@tessera/shared';
 import type { BodyEmitter } from '../body/body-emitter.js';
 import type { LoopSpace } from '../body/loop-space.js';
 import { i32, op } from '../emit/code.js';
@@ -20,37 +21,38 @@ const TILE_ACROSS = 128;
 /** A variable cut into `count` runs of `length` values; the last may be shorter. */
 interface Run {
   readonly name: string;
-  readonly size: number;
+  readonly size: Size;
   readonly length: number;
-  readonly count: number;
+  readonly count: Size;
 }
 
 /** See the file header. */
 export class WorkItems {
   readonly #runs: readonly Run[];
   /** Number of items. */
-  readonly count: number;
+  readonly count: Size;
 
   constructor(shape: LoopShape, space: LoopSpace, outer: readonly string[], hasInner: boolean) {
-    const points = outer.reduce((n, name) => n * space.size(name), 1);
+    const points = outer.reduce((n, name) => n * space.hint(name), 1);
     this.#runs = outer.map((name) => {
       const size = space.size(name);
       const length = runLength(shape, name, size, points, hasInner);
-      return { name, size, length, count: Math.ceil(size / length) };
+      return { name, size, length, count: sizeCeilDiv(size, length) };
     });
-    this.count = this.#runs.reduce((n, run) => n * run.count, 1);
+    this.count = sizeProduct(this.#runs.map(({ count }) => count));
   }
 
   /** Binds the variables of which an item has one value; gives the number of the item's run of the others. */
   decode(body: BodyEmitter, item: Local<'i32'>): ReadonlyMap<string, Local<'i32'>> {
     const numbers = new Map<string, Local<'i32'>>();
-    let below = this.count;
-    for (const run of this.#runs) {
+    let isFirst = true;
+    for (const [i, run] of this.#runs.entries()) {
       if (run.count === 1) continue;
-      const isFirst = below === this.count;
-      below /= run.count;
-      const quotient = (): Code<'i32'> => (below === 1 ? item : op('i32.div_u', item, i32(below)));
-      const number = isFirst ? quotient() : op('i32.rem_u', quotient(), i32(run.count));
+      const below = sizeProduct(this.#runs.slice(i + 1).map(({ count }) => count));
+      const quotient = (): Code<'i32'> =>
+        below === 1 ? item : op('i32.div_u', item, body.size(below));
+      const number = isFirst ? quotient() : op('i32.rem_u', quotient(), body.size(run.count));
+      isFirst = false;
       const local = body.f.let(run.name, number);
       if (run.length === 1) body.scope.bind(run.name, local);
       else numbers.set(run.name, local);
@@ -66,7 +68,7 @@ export class WorkItems {
   ): readonly [Bound, Bound] {
     const { size, length } = this.#runs.find((run) => run.name === name) as Run;
     const number = numbers.get(name);
-    if (number === undefined) return [0, size];
+    if (number === undefined) return [0, nest.bound(size)];
     const begin = nest.body.f.let(`${name}.begin`, op('i32.mul', number, i32(length)));
     return nest.run(name, begin, length);
   }
@@ -75,7 +77,7 @@ export class WorkItems {
 function runLength(
   { mode, lane, across, groups }: LoopShape,
   name: string,
-  size: number,
+  size: Size,
   points: number,
   hasInner: boolean,
 ): number {
@@ -83,6 +85,8 @@ function runLength(
   if (across !== lane) return name === lane ? TILE_LANE : TILE_ACROSS;
   const step = 4 * groups;
   if (hasInner) return step;
+  const whole = Math.ceil(ITEM_ELEMENTS / step) * step;
+  if (typeof size !== 'number') return whole;
   const isCut = size > 2 * ITEM_ELEMENTS || points / size < 16;
-  return isCut ? Math.ceil(ITEM_ELEMENTS / step) * step : size;
+  return isCut ? whole : size;
 }

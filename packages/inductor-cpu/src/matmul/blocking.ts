@@ -6,7 +6,8 @@
  * it, one B panel (first-level cache) at a time. A work item is `rowsPerItem` rows of one column block;
  * consecutive items share their packed B, so a thread's range of items packs each block of B once.
  */
-import type { LoopVar } from '@tessera/inductor-core';
+import type { SizedLoop } from '@tessera/inductor-core';
+import { type Size, sizeCeilDiv, sizeHint } from '@tessera/shared';
 import { mergedSpace } from './matmul-space.js';
 import type { MatmulProblem } from './problem.js';
 
@@ -20,8 +21,8 @@ export interface Blocking {
   readonly depthBlock: number;
   /** Rows that share a packed block of B before it is packed again: bounds the scratch for partial sums. */
   readonly groupRows: number;
-  readonly rowItems: number;
-  readonly colItems: number;
+  readonly rowItems: Size;
+  readonly colItems: Size;
 }
 
 const TILE_ROWS = 4;
@@ -33,6 +34,8 @@ const DEPTH_BLOCK_BYTES = 1536;
 const ROW_BLOCK = 64;
 const GROUP_ROWS = 1024;
 
+/** A count that is symbolic is taken to be so large when blocks are chosen. */
+const LONG = 1 << 20;
 /** Up to this many rows, an item has all of them. */
 const FEW_ROWS = 128;
 /** Items a product should have, so that threads finish together. */
@@ -43,7 +46,13 @@ const MIN_COLS_DIRECT = 16;
 
 /** Chooses block sizes for a problem. */
 export function chooseBlocking(problem: MatmulProblem): Blocking {
-  const { type, rowCount, colCount, depthCount, batchCount } = problem;
+  const { type } = problem;
+  const [rowCount, colCount, batchCount] = [
+    problem.rowCount,
+    problem.colCount,
+    problem.batchCount,
+  ].map(sizeHint) as [number, number, number];
+  const depthCount = typeof problem.depthCount === 'number' ? problem.depthCount : LONG;
   const grains = blockGrains(problem, TILE_VECTORS * type.lanes);
   const depthBlock = evenBlock(
     Math.max(depthCount, 1),
@@ -56,15 +65,17 @@ export function chooseBlocking(problem: MatmulProblem): Blocking {
     ? Math.max(minCols, Math.ceil((colCount * batchCount) / WANTED_ITEMS))
     : Infinity;
   const colBlock = evenBlock(
-    colCount,
+    typeof problem.colCount === 'number' ? colCount : LONG,
     Math.min(COL_BLOCK_BYTES / type.bytes, wantedCols),
     grains.cols,
   );
   const colItems = Math.ceil(colCount / colBlock);
   const rowsWanted = Math.ceil(rowCount / Math.ceil(WANTED_ITEMS / (colItems * batchCount)));
-  const rowsPerItem = fewRows
-    ? roundUp(rowCount, TILE_ROWS)
-    : roundUp(Math.min(ROW_BLOCK, Math.max(rowsWanted, 16)), grains.rows);
+  const blockRows = typeof problem.rowCount === 'number' ? Math.max(rowsWanted, 16) : ROW_BLOCK;
+  const rowsPerItem =
+    fewRows && typeof problem.rowCount === 'number'
+      ? roundUp(rowCount, TILE_ROWS)
+      : roundUp(Math.min(ROW_BLOCK, blockRows), grains.rows);
   return {
     tileRows: TILE_ROWS,
     tileVectors: TILE_VECTORS,
@@ -72,8 +83,8 @@ export function chooseBlocking(problem: MatmulProblem): Blocking {
     colBlock,
     depthBlock,
     groupRows: Math.max(rowsPerItem, Math.floor(GROUP_ROWS / rowsPerItem) * rowsPerItem),
-    rowItems: Math.ceil(rowCount / rowsPerItem),
-    colItems,
+    rowItems: sizeCeilDiv(problem.rowCount, rowsPerItem),
+    colItems: sizeCeilDiv(problem.colCount, colBlock),
   };
 }
 
@@ -110,10 +121,15 @@ function blockGrains(problem: MatmulProblem, tileCols: number): Grains {
 }
 
 /** Least common multiple of `grain` and the inner extents, as far as it stays within `limit`. */
-function commonGrain(grain: number, lists: readonly (readonly LoopVar[])[], limit: number): number {
+function commonGrain(
+  grain: number,
+  lists: readonly (readonly SizedLoop[])[],
+  limit: number,
+): number {
   let common = grain;
   for (const list of lists) {
     const inner = list[list.length - 1].size;
+    if (typeof inner !== 'number') continue;
     const multiple = (common * inner) / greatestCommonDivisor(common, inner);
     if (list.length > 1 && multiple <= limit) common = multiple;
   }

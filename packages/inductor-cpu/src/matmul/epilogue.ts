@@ -3,10 +3,11 @@
  *
  * It runs over a block of rows at a time, while the sums are still in a near cache.
  */
-import type { LoopVar } from '@tessera/inductor-core';
+import type { SizedLoop } from '@tessera/inductor-core';
+import type { Size } from '@tessera/shared';
 import { BodyEmitter } from '../body/body-emitter.js';
 import { kindOf, registersPerGroup } from '../body/element-kind.js';
-import type { CodeOptions } from '../body/vector-builder.js';
+import type { KernelOptions } from '../body/size-slots.js';
 import { i32, memory, op } from '../emit/code.js';
 import type { Local } from '../emit/types.js';
 import { WasmFunction } from '../emit/wasm-function.js';
@@ -26,7 +27,7 @@ export function epilogueFunction(
   problem: MatmulProblem,
   rowBytes: number,
   colBlock: number,
-  options: CodeOptions,
+  options: KernelOptions,
 ): WasmFunction {
   const { kernel, type } = problem;
   const f = new WasmFunction(`${kernel.name}_epilogue`, {
@@ -70,10 +71,11 @@ function positionIn(run: Run, value: Local<'i32'>, start: Local<'i32'>): ReturnT
 }
 
 /** Elements that are left of every run after whole vector iterations, if that is known: 0 to 7. */
-function tailOf(cols: readonly LoopVar[], colBlock: number, colCount: number): number | null {
-  const inner = cols[cols.length - 1];
+function tailOf(cols: readonly SizedLoop[], colBlock: number, colCount: Size): number | null {
+  const { size } = cols[cols.length - 1];
+  if (typeof colCount !== 'number' || typeof size !== 'number') return null;
   if (cols.length === 1) return colBlock % STEP === 0 ? colCount % STEP : null;
-  return colBlock % inner.size === 0 ? inner.size % STEP : null;
+  return colBlock % size === 0 ? size % STEP : null;
 }
 
 function storeRun(

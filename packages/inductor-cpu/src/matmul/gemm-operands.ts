@@ -4,7 +4,7 @@
  * Both forms look the same to the tile loop: an address for the first tile of a block, constant byte
  * strides within a tile, and a constant distance to the next tile.
  */
-import type { CodeOptions } from '../body/vector-builder.js';
+import type { KernelOptions } from '../body/size-slots.js';
 import { call, i32, op } from '../emit/code.js';
 import type { Code, Local } from '../emit/types.js';
 import type { WasmFunction } from '../emit/wasm-function.js';
@@ -87,8 +87,17 @@ export function panelAccess(
   const lines = isA ? blocking.tileRows : blocking.tileVectors * type.lanes;
   const lineCount = isA ? problem.rowCount : problem.colCount;
   const blockLines = isA ? blocking.rowsPerItem : blocking.colBlock;
-  const tail = lineCount % lines;
-  const tailWidth = isA ? tail : roundUp(tail, type.lanes);
+  // The last panel of a symbolic number of lines is as wide as the others.
+  const tails =
+    typeof lineCount === 'number'
+      ? [lineCount % lines].filter((tail) => tail > 0)
+      : Array.from({ length: lines - 1 }, (_, i) => i + 1);
+  const tailWidth =
+    typeof lineCount !== 'number'
+      ? lines
+      : isA
+        ? lineCount % lines
+        : roundUp(lineCount % lines, type.lanes);
   const pitch = blocking.depthBlock * lines * type.bytes + 64;
   const shape = {
     type,
@@ -98,7 +107,7 @@ export function panelAccess(
     pitch,
   };
   const pack = packPlain({ ...shape, lines, width: lines });
-  const packTail = tail === 0 ? null : packPlain({ ...shape, lines: tail, width: tailWidth });
+  const packTails = tails.map((tail) => packPlain({ ...shape, lines: tail, width: tailWidth }));
   return {
     strides: {
       line: type.bytes,
@@ -110,13 +119,16 @@ export function panelAccess(
     prepare(f, range, scratch) {
       const source = f.let(`${operand.side}_source`, plainAddress(problem, plain, range));
       const panels = f.let('panels', op('i32.div_u', range.lines, i32(lines)));
-      if (lineCount >= lines) f.do(call(pack, scratch, source, panels, range.steps));
-      if (packTail !== null) {
-        f.if(op('i32.rem_u', range.lines, i32(lines)), () => {
+      if (typeof lineCount !== 'number' || lineCount >= lines)
+        f.do(call(pack, scratch, source, panels, range.steps));
+      packTails.forEach((packTail, i) => {
+        const rest = op('i32.rem_u', range.lines, i32(lines));
+        const isTail = typeof lineCount === 'number' ? rest : op('i32.eq', rest, i32(tails[i]));
+        f.if(isTail, () => {
           const from = sum(source, scaled(panels, lines * plain.lineStride * type.bytes));
           f.do(call(packTail, sum(scratch, scaled(panels, pitch)), from, i32(1), range.steps));
         });
-      }
+      });
       return scratch;
     },
   };
@@ -130,7 +142,7 @@ export function expressionAccess(
   problem: MatmulProblem,
   operand: Operand,
   blocking: Blocking,
-  options: CodeOptions,
+  options: KernelOptions,
 ): OperandAccess {
   const { bytes, lanes } = problem.type;
   const isA = operand.side === 'a';

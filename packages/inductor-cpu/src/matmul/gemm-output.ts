@@ -1,14 +1,15 @@
 /**
  * @file Where the tiles of a product go: straight to the output, or to scratch with an epilogue after.
  */
-import type { CodeOptions } from '../body/vector-builder.js';
+import type { KernelOptions } from '../body/size-slots.js';
+import { type Size, sizeMul } from '@tessera/shared';
 import { call, memory } from '../emit/code.js';
 import type { Code, Local } from '../emit/types.js';
 import type { WasmFunction } from '../emit/wasm-function.js';
 import { affineIndex, flatStride } from './affine.js';
 import { roundUp, type Blocking } from './blocking.js';
 import { epilogueFunction } from './epilogue.js';
-import { decodeIndex, plus, scaled, sum } from './index-code.js';
+import { decodeIndex, plusSize, scaled, scaledBy, sum } from './index-code.js';
 import { bufferParam, type MatmulProblem } from './problem.js';
 
 /** A region of the result, in locals of the driver. */
@@ -50,20 +51,24 @@ export function directOutput(problem: MatmulProblem): GemmOutput | null {
   if (index === null || kernel.params[parameter].dtype !== type.dtype) return null;
   const rowStride = flatStride(index, problem.rows);
   const colStride = flatStride(index, problem.cols);
-  if (rowStride === null || rowStride < 0 || colStride !== 1 || problem.colCount % type.lanes !== 0)
-    return null;
+  const { colCount } = problem;
+  if (typeof rowStride !== 'number' || rowStride < 0 || colStride !== 1) return null;
+  if (typeof colCount !== 'number' || colCount % type.lanes !== 0) return null;
   const { bytes } = type;
   return {
     rowBytes: rowStride * bytes,
     scratchBytes: 0,
     reusesRows: false,
     open(f, { args, batch, row, col }) {
-      let address: Code<'i32'> = plus(
+      const read = (size: Size): Code<'i32'> => problem.sizes.read(size, args);
+      let address: Code<'i32'> = plusSize(
         memory('i32.load', parameter * 4, args),
-        index.constant * bytes,
+        sizeMul(index.constant, bytes),
+        read,
       );
-      for (const [name, local] of decodeIndex(f, problem.batch, batch)) {
-        address = sum(address, scaled(local, (index.strides.get(name) ?? 0) * bytes));
+      for (const [name, local] of decodeIndex(f, problem.batch, batch, read)) {
+        const stride = sizeMul(index.strides.get(name) ?? 0, bytes);
+        address = sum(address, scaledBy(local, stride, read));
       }
       return f.let('out', sum(sum(address, scaled(row, rowStride * bytes)), scaled(col, bytes)));
     },
@@ -75,15 +80,16 @@ export function directOutput(problem: MatmulProblem): GemmOutput | null {
 export function scratchOutput(
   problem: MatmulProblem,
   blocking: Blocking,
-  options: CodeOptions,
+  options: KernelOptions,
 ): GemmOutput {
   const { type } = problem;
   const rowElements = roundUp(blocking.colBlock, 8) + (blocking.colBlock >= 128 ? 16 : 0);
   const rowBytes = rowElements * type.bytes;
-  const reusesRows = problem.depthCount <= blocking.depthBlock;
+  const { rowCount, depthCount } = problem;
+  const reusesRows = typeof depthCount === 'number' && depthCount <= blocking.depthBlock;
   const rows = Math.min(
     reusesRows ? blocking.rowsPerItem : blocking.groupRows,
-    roundUp(problem.rowCount, blocking.tileRows),
+    typeof rowCount === 'number' ? roundUp(rowCount, blocking.tileRows) : Infinity,
   );
   const epilogue = epilogueFunction(problem, rowBytes, blocking.colBlock, options);
   return {

@@ -6,6 +6,7 @@
  * of k wait where the results go: in the output itself when the epilogue only stores the product, else
  * in scratch, from which the epilogue reads after the last block of k.
  */
+import { type Size, sizeMul } from '@tessera/shared';
 import { call, i32, memory, op } from '../emit/code.js';
 import type { Code, Local } from '../emit/types.js';
 import { WasmFunction } from '../emit/wasm-function.js';
@@ -13,7 +14,17 @@ import { SCRATCH } from '../wasm-kernel.js';
 import { roundUp, type Blocking } from './blocking.js';
 import type { OperandAccess } from './gemm-operands.js';
 import type { GemmOutput } from './gemm-output.js';
-import { advance, countDown, decodeIndex, minimum, plus, scaled, sum } from './index-code.js';
+import {
+  advance,
+  countDown,
+  decodeIndex,
+  minimum,
+  plus,
+  plusSize,
+  scaled,
+  scaledBy,
+  sum,
+} from './index-code.js';
 import { microKernel } from './micro-kernel.js';
 import type { MatmulProblem, Operand } from './problem.js';
 
@@ -38,6 +49,7 @@ export function gemmFunction(name: string, parts: GemmParts): WasmFunction {
   const tiles = new Tiles(parts);
   const f = new WasmFunction(name, { args: 'i32', begin: 'i32', end: 'i32' });
   const args = f.param('args');
+  const read = (size: Size): Code<'i32'> => problem.sizes.read(size, args);
   const item = f.param('begin');
   const end = f.param('end');
   const scratchA = f.let('scratch_a', SCRATCH);
@@ -48,14 +60,14 @@ export function gemmFunction(name: string, parts: GemmParts): WasmFunction {
     () => op('i32.lt_u', item, end),
     () => {
       const { rowItems, colItems, rowsPerItem, colBlock, depthBlock, groupRows } = blocking;
-      const rowItem = f.let('row_item', op('i32.rem_u', item, i32(rowItems)));
-      const column = f.let('column', op('i32.div_u', item, i32(rowItems)));
-      const batch = f.let('batch', op('i32.div_u', column, i32(colItems)));
+      const rowItem = f.let('row_item', op('i32.rem_u', item, read(rowItems)));
+      const column = f.let('column', op('i32.div_u', item, read(rowItems)));
+      const batch = f.let('batch', op('i32.div_u', column, read(colItems)));
       const left = minimum(
         f,
         'items',
         op('i32.sub', end, item),
-        op('i32.sub', i32(rowItems), rowItem),
+        op('i32.sub', read(rowItems), rowItem),
       );
       const items = minimum(f, 'group', left, i32(groupRows / rowsPerItem));
       const row0 = f.let('row', scaled(rowItem, rowsPerItem));
@@ -63,10 +75,10 @@ export function gemmFunction(name: string, parts: GemmParts): WasmFunction {
         f,
         'rows',
         scaled(items, rowsPerItem),
-        op('i32.sub', i32(problem.rowCount), row0),
+        op('i32.sub', read(problem.rowCount), row0),
       );
-      const col = f.let('col', scaled(op('i32.rem_u', column, i32(colItems)), colBlock));
-      const cols = minimum(f, 'cols', i32(colBlock), op('i32.sub', i32(problem.colCount), col));
+      const col = f.let('col', scaled(op('i32.rem_u', column, read(colItems)), colBlock));
+      const cols = minimum(f, 'cols', i32(colBlock), op('i32.sub', read(problem.colCount), col));
       const bases = operandBases(f, problem, batch);
       const destination = output.open(f, {
         args,
@@ -84,7 +96,7 @@ export function gemmFunction(name: string, parts: GemmParts): WasmFunction {
           f,
           'steps',
           i32(depthBlock),
-          op('i32.sub', i32(problem.depthCount), step),
+          op('i32.sub', read(problem.depthCount), step),
         );
         const bBlock = f.let(
           'b',
@@ -96,7 +108,7 @@ export function gemmFunction(name: string, parts: GemmParts): WasmFunction {
         );
         const accumulate = f.let('accumulate', op('i32.ne', step, i32(0)));
         const nextStep = f.let('next_k', sum(step, steps));
-        const isLast = f.let('is_last', op('i32.ge_u', nextStep, i32(problem.depthCount)));
+        const isLast = f.let('is_last', op('i32.ge_u', nextStep, read(problem.depthCount)));
 
         const row = f.let('row_block', row0);
         const rowsLeft = f.let('rows_left', rows);
@@ -112,7 +124,7 @@ export function gemmFunction(name: string, parts: GemmParts): WasmFunction {
           );
           const done = output.reusesRows ? i32(0) : op('i32.sub', row, row0);
           const c = f.let('c', sum(destination, scaled(done, output.rowBytes)));
-          if (problem.depthCount > 0)
+          if (problem.depthCount !== 0)
             multiplyBlock(f, parts, tiles, {
               a: aBlock,
               b: bBlock,
@@ -143,19 +155,21 @@ function operandBases(
   problem: MatmulProblem,
   batch: Local<'i32'>,
 ): { a: Local<'i32'>; b: Local<'i32'> } {
-  const vars = decodeIndex(f, problem.batch, batch);
+  const read = (size: Size): Code<'i32'> => problem.sizes.read(size, f.param('args'));
+  const vars = decodeIndex(f, problem.batch, batch, read);
   const base = (operand: Operand): Local<'i32'> => {
     if (operand.plain === null) return batch;
     const { buf, index } = operand.plain;
     const { bytes } = problem.type;
     const parameter = problem.kernel.params.findIndex((param) => param.name === buf);
-    let address: Code<'i32'> = plus(
+    let address: Code<'i32'> = plusSize(
       memory('i32.load', parameter * 4, f.param('args')),
-      index.constant * bytes,
+      sizeMul(index.constant, bytes),
+      read,
     );
     for (const [name, local] of vars) {
       const stride = index.strides.get(name) ?? 0;
-      if (stride !== 0) address = sum(address, scaled(local, stride * bytes));
+      if (stride !== 0) address = sum(address, scaledBy(local, sizeMul(stride, bytes), read));
     }
     return f.let(`${operand.side}_base`, address);
   };
@@ -178,11 +192,14 @@ function multiplyBlock(f: WasmFunction, parts: GemmParts, tiles: Tiles, block: B
   const { problem, blocking, b } = parts;
   const { lanes, bytes } = problem.type;
   const tileCols = blocking.tileVectors * lanes;
-  const tailVectors = Math.ceil((problem.colCount % tileCols) / lanes);
+  const { colCount } = problem;
+  // Columns beyond a symbolic number of them go to padding.
+  const tailVectors =
+    typeof colCount === 'number' ? Math.ceil((colCount % tileCols) / lanes) : blocking.tileVectors;
   const tileB = f.let('tile_b', block.b);
   const tileC = f.let('tile_c', block.c);
   const left = f.let('cols_left', block.cols);
-  if (problem.colCount >= tileCols) {
+  if (typeof colCount !== 'number' || colCount >= tileCols) {
     countDown(f, left, tileCols, () => {
       multiplyColumn(f, parts, tiles, block, tileB, tileC, blocking.tileVectors);
       advance(f, tileB, b.strides.tile);
@@ -205,21 +222,24 @@ function multiplyColumn(
 ): void {
   const { problem, blocking, a } = parts;
   const { tileRows } = blocking;
-  const tailRows = problem.rowCount % tileRows;
+  const { rowCount } = problem;
   const tileA = f.let('tile_a', block.a);
   const tileC = f.let('tile_c', columnC);
   const left = f.let('rows_left', block.rows);
   const tile = (rows: number): Code => {
     return call(tiles.get(rows, vectors), tileA, b, tileC, block.steps, block.accumulate);
   };
-  if (problem.rowCount >= tileRows) {
+  if (typeof rowCount !== 'number' || rowCount >= tileRows) {
     countDown(f, left, tileRows, () => {
       f.do(tile(tileRows));
       advance(f, tileA, a.strides.tile);
       advance(f, tileC, tileRows * parts.output.rowBytes);
     });
   }
-  if (tailRows > 0) f.if(left, () => f.do(tile(tailRows)));
+  if (typeof rowCount !== 'number') {
+    for (let rows = 1; rows < tileRows; rows++)
+      f.if(op('i32.eq', left, i32(rows)), () => f.do(tile(rows)));
+  } else if (rowCount % tileRows > 0) f.if(left, () => f.do(tile(rowCount % tileRows)));
 }
 
 /** The register tiles of a kernel, each shape made once. */

@@ -2,6 +2,8 @@
  * @file Matrix products: chooses a strategy for a kernel and generates it.
  */
 import type { MatmulKernel } from '@tessera/inductor-core';
+import { type Size, sizeHint, sizeProduct } from '@tessera/shared';
+import { kernelOptions, type KernelOptions } from '../body/size-slots.js';
 import type { CodeOptions } from '../body/vector-builder.js';
 import { WasmFunction } from '../emit/wasm-function.js';
 import type { WasmKernel } from '../wasm-kernel.js';
@@ -15,13 +17,16 @@ import {
 } from './gemm-operands.js';
 import { directOutput, scratchOutput } from './gemm-output.js';
 import { generateSkinny, MAX_SKINNY_ROWS } from './skinny.js';
-import { matmulProblem, type MatmulProblem } from './problem.js';
+import { isKnown, matmulProblem, type MatmulProblem } from './problem.js';
 
 /** Code of a matrix product. @throws kernel-missing */
-export function generateMatmul(kernel: MatmulKernel, options: CodeOptions): WasmKernel {
-  const problem = matmulProblem(kernel);
-  if (problem.rowCount * problem.colCount * problem.batchCount === 0) return emptyCode(kernel.name);
-  if (problem.rowCount <= MAX_SKINNY_ROWS) return generateSkinny(problem, options);
+export function generateMatmul(kernel: MatmulKernel<Size>, codeOptions: CodeOptions): WasmKernel {
+  const options = kernelOptions(kernel, codeOptions);
+  const problem = matmulProblem(kernel, options.sizes);
+  const { rowCount, colCount, batchCount, depthCount } = problem;
+  if ([rowCount, colCount, batchCount].includes(0)) return emptyCode(kernel.name);
+  if (isKnown(problem) && problem.rowCount <= MAX_SKINNY_ROWS)
+    return generateSkinny(problem, options);
   const blocking = chooseBlocking(problem);
   const parts: GemmParts = {
     problem,
@@ -34,12 +39,13 @@ export function generateMatmul(kernel: MatmulKernel, options: CodeOptions): Wasm
   return {
     name: kernel.name,
     func: gemmFunction(kernel.name, parts),
-    workItems: problem.batchCount * blocking.colItems * blocking.rowItems,
+    workItems: sizeProduct([batchCount, blocking.colItems, blocking.rowItems]),
+    sizes: options.sizes.list,
     costPerItem:
       (2 *
         blocking.rowsPerItem *
-        Math.min(blocking.colBlock, problem.colCount) *
-        problem.depthCount) /
+        Math.min(blocking.colBlock, sizeHint(colCount)) *
+        sizeHint(depthCount)) /
       40,
     scratchBytesPerThread: gemmScratchBytes(parts),
   };
@@ -48,13 +54,17 @@ export function generateMatmul(kernel: MatmulKernel, options: CodeOptions): Wasm
 /** Code of a product without elements. */
 function emptyCode(name: string): WasmKernel {
   const func = new WasmFunction(name, { args: 'i32', begin: 'i32', end: 'i32' });
-  return { name, func, workItems: 0, costPerItem: 0, scratchBytesPerThread: 0 };
+  return { name, func, workItems: 0, sizes: [], costPerItem: 0, scratchBytesPerThread: 0 };
 }
 
 /** Column blocks narrower than this do not repay packing A. */
 const PACK_A_COLS = 96;
 
-function accessA(problem: MatmulProblem, blocking: Blocking, options: CodeOptions): OperandAccess {
+function accessA(
+  problem: MatmulProblem,
+  blocking: Blocking,
+  options: KernelOptions,
+): OperandAccess {
   const { a } = problem;
   if (a.plain === null) return expressionAccess(problem, a, blocking, options);
   const inPlace = isAdjacentInDepth(problem) && blocking.colBlock < PACK_A_COLS;
@@ -63,9 +73,14 @@ function accessA(problem: MatmulProblem, blocking: Blocking, options: CodeOption
     : panelAccess(problem, a, a.plain, blocking);
 }
 
-function accessB(problem: MatmulProblem, blocking: Blocking, options: CodeOptions): OperandAccess {
+function accessB(
+  problem: MatmulProblem,
+  blocking: Blocking,
+  options: KernelOptions,
+): OperandAccess {
   const { b } = problem;
-  return b.plain === null
+  // Panels of a symbolic number of columns would need code for every remainder.
+  return b.plain === null || typeof problem.colCount !== 'number'
     ? expressionAccess(problem, b, blocking, options)
     : panelAccess(problem, b, b.plain, blocking);
 }

@@ -1,14 +1,28 @@
 /**
  * @file Small helpers for integer code: folded arithmetic, and flat indices to loop variables.
  */
-import type { LoopVar } from '@tessera/inductor-core';
+import type { SizedLoop } from '@tessera/inductor-core';
+import type { Size } from '@tessera/shared';
 import { i32, op } from '../emit/code.js';
 import type { Code, Local } from '../emit/types.js';
 import type { WasmFunction } from '../emit/wasm-function.js';
 
+/** Code of a size. */
+export type ReadSize = (size: Size) => Code<'i32'>;
+
+/** `a · size`. */
+export function scaledBy(a: Code<'i32'>, factor: Size, read: ReadSize): Code<'i32'> {
+  return typeof factor === 'number' ? scaled(a, factor) : op('i32.mul', a, read(factor));
+}
+
 /** a + constant. */
 export function plus(a: Code<'i32'>, constant: number): Code<'i32'> {
   return constant === 0 ? a : op('i32.add', a, i32(constant));
+}
+
+/** a + size. */
+export function plusSize(a: Code<'i32'>, size: Size, read: ReadSize): Code<'i32'> {
+  return typeof size === 'number' ? plus(a, size) : op('i32.add', a, read(size));
 }
 
 /** a · constant; powers of two shift. */
@@ -63,20 +77,21 @@ export function countDown(
 /** Splits the flat index `flat` into new locals, one per variable, by name. */
 export function decodeIndex(
   f: WasmFunction,
-  vars: readonly LoopVar[],
+  vars: readonly SizedLoop[],
   flat: Code<'i32'>,
+  read: ReadSize,
 ): Map<string, Local<'i32'>> {
   const found = new Map<string, Local<'i32'>>();
   const rest = f.let('flat', flat);
-  const outermost = vars.find((each) => each.size > 1)?.name;
+  const outermost = vars.find((each) => each.size !== 1)?.name;
   for (const { name, size } of vars.toReversed()) {
     const local = f.local('i32', name);
     found.set(name, local);
     if (size === 1) continue;
     if (name === outermost) f.set(local, rest);
     else {
-      f.set(local, op('i32.rem_u', rest, i32(size)));
-      f.set(rest, op('i32.div_u', rest, i32(size)));
+      f.set(local, op('i32.rem_u', rest, read(size)));
+      f.set(rest, op('i32.div_u', rest, read(size)));
     }
   }
   return found;

@@ -12,27 +12,28 @@ import {
   stmtRoots,
   type Expr,
   type IndexExpr,
-  type LoopVar,
+  type SizedLoop,
   type Stmt,
 } from '@tessera/inductor-core';
+import { type Size, sizeMul } from '@tessera/shared';
 import type { BodyEmitter } from '../body/body-emitter.js';
 import { Dependencies } from '../body/dependencies.js';
 import { LoopSpace } from '../body/loop-space.js';
 import { i32, op } from '../emit/code.js';
-import type { Local } from '../emit/types.js';
+import type { Code, Local } from '../emit/types.js';
 import type { WasmFunction } from '../emit/wasm-function.js';
-import { decodeIndex, sum } from './index-code.js';
+import { type ReadSize, decodeIndex, sum } from './index-code.js';
 
 /** Lists of variables after merging, in one space. Every list has at least one variable. */
 export interface MergedSpace {
   readonly space: LoopSpace;
-  readonly lists: readonly (readonly LoopVar[])[];
+  readonly lists: readonly (readonly SizedLoop[])[];
 }
 
 /** Merges within each list what the given expressions and statements allow. */
 export function mergedSpace(
-  lists: readonly (readonly LoopVar[])[],
-  batch: readonly LoopVar[],
+  lists: readonly (readonly SizedLoop[])[],
+  batch: readonly SizedLoop[],
   roots: readonly Expr[],
   stores: readonly Stmt[],
 ): MergedSpace {
@@ -56,11 +57,11 @@ function indicesOf(roots: readonly Expr[], stores: readonly Stmt[]): IndexExpr[]
 
 function mergeList(
   space: LoopSpace,
-  list: readonly LoopVar[],
+  list: readonly SizedLoop[],
   indices: readonly IndexExpr[],
-): LoopVar[] {
+): SizedLoop[] {
   const [last, ...outer] = list.toReversed();
-  const kept: LoopVar[] = [];
+  const kept: SizedLoop[] = [];
   let inner = last;
   for (const each of outer) {
     if (each.size === 1) {
@@ -71,7 +72,7 @@ function mergeList(
         inner = each;
       } else {
         space.merge(each.name, inner.name);
-        inner = { name: inner.name, size: each.size * inner.size };
+        inner = { name: inner.name, size: sizeMul(each.size, inner.size) };
       }
     } else {
       kept.unshift(inner);
@@ -83,8 +84,8 @@ function mergeList(
 
 function canMerge(
   space: LoopSpace,
-  outer: LoopVar,
-  inner: LoopVar,
+  outer: SizedLoop,
+  inner: SizedLoop,
   indices: readonly IndexExpr[],
 ): boolean {
   const deps = new Dependencies(space);
@@ -92,7 +93,9 @@ function canMerge(
     const form = space.affine(index);
     const inAtoms = deps.ofAffine({ constant: 0, terms: new Map(), atoms: form.atoms });
     if (inAtoms.has(outer.name) || inAtoms.has(inner.name)) return false;
-    return (form.terms.get(outer.name) ?? 0) === (form.terms.get(inner.name) ?? 0) * inner.size;
+    return (
+      (form.terms.get(outer.name) ?? 0) === sizeMul(form.terms.get(inner.name) ?? 0, inner.size)
+    );
   });
 }
 
@@ -120,7 +123,7 @@ export interface Run {
 /** Emits a loop over the runs of `vars` that make up the flat range [begin, end); binds the outer variables. */
 export function forEachRun(
   body: BodyEmitter,
-  vars: readonly LoopVar[],
+  vars: readonly SizedLoop[],
   begin: Local<'i32'>,
   end: Local<'i32'>,
   emit: (run: Run) => void,
@@ -133,22 +136,23 @@ export function forEachRun(
     return;
   }
   const flat = f.let('flat', begin);
-  const from = f.let('from', op('i32.rem_u', flat, i32(inner.size)));
-  const locals = decodeIndex(f, outer, op('i32.div_u', flat, i32(inner.size)));
+  const read = (size: Size): Code<'i32'> => body.size(size);
+  const from = f.let('from', op('i32.rem_u', flat, read(inner.size)));
+  const locals = decodeIndex(f, outer, op('i32.div_u', flat, read(inner.size)), read);
   const to = f.local('i32', 'to');
   scope.nest((inside) => {
     f.while(
       () => op('i32.lt_u', flat, end),
       () => {
         f.set(to, sum(from, op('i32.sub', end, flat)));
-        f.if(op('i32.gt_u', to, i32(inner.size)), () => f.set(to, i32(inner.size)));
+        f.if(op('i32.gt_u', to, read(inner.size)), () => f.set(to, read(inner.size)));
         inside(() => {
           for (const [name, local] of locals) scope.bind(name, local);
           emit({ inner: inner.name, begin: from, end: to, flat });
         });
         f.set(flat, sum(flat, op('i32.sub', to, from)));
         f.set(from, i32(0));
-        carry(f, outer, locals);
+        carry(f, outer, locals, read);
       },
     );
   });
@@ -157,20 +161,26 @@ export function forEachRun(
 /** Advances a multi-digit counter by one. */
 function carry(
   f: WasmFunction,
-  vars: readonly LoopVar[],
+  vars: readonly SizedLoop[],
   locals: ReadonlyMap<string, Local<'i32'>>,
+  read: ReadSize,
 ): void {
   const { name, size } = vars[vars.length - 1];
   const local = locals.get(name)!;
   f.set(local, sum(local, i32(1)));
   if (vars.length === 1) return;
-  f.if(op('i32.eq', local, i32(size)), () => {
+  f.if(op('i32.eq', local, read(size)), () => {
     f.set(local, i32(0));
-    carry(f, vars.slice(0, -1), locals);
+    carry(f, vars.slice(0, -1), locals, read);
   });
 }
 
 /** Binds the batch variables to the digits of a flat index. */
-export function bindBatch(body: BodyEmitter, batch: readonly LoopVar[], flat: Local<'i32'>): void {
-  for (const [name, local] of decodeIndex(body.f, batch, flat)) body.scope.bind(name, local);
+export function bindBatch(
+  body: BodyEmitter,
+  batch: readonly SizedLoop[],
+  flat: Local<'i32'>,
+): void {
+  for (const [name, local] of decodeIndex(body.f, batch, flat, (size) => body.size(size)))
+    body.scope.bind(name, local);
 }

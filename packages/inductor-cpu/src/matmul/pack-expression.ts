@@ -8,11 +8,12 @@
  * are evaluated together, which the access code transposes in registers. Runs that are no multiple of
  * the vector length end with a vector that overlaps the one before: packing twice does no harm.
  */
-import type { LoopVar } from '@tessera/inductor-core';
+import { isMultiple, type SizedLoop } from '@tessera/inductor-core';
+import { sizeHint } from '@tessera/shared';
 import { BodyEmitter } from '../body/body-emitter.js';
 import { convert } from '../body/convert.js';
 import { kindOf, registersPerGroup } from '../body/element-kind.js';
-import type { CodeOptions } from '../body/vector-builder.js';
+import type { KernelOptions } from '../body/size-slots.js';
 import { i32, laneMemory, memory, op } from '../emit/code.js';
 import type { Code, Local } from '../emit/types.js';
 import { WasmFunction } from '../emit/wasm-function.js';
@@ -33,7 +34,7 @@ export interface ExpressionPackSpec {
   /** Lines and k that the origin of every block is a multiple of. */
   readonly blockLines: number;
   readonly blockDepth: number;
-  readonly options: CodeOptions;
+  readonly options: KernelOptions;
 }
 
 /** How many elements a vector iteration covers: along the adjacent dimension, and across it. */
@@ -44,7 +45,7 @@ interface Shape {
 
 /** The adjacent dimension of a packed block, or the other one: variables, flat range, whether runs are always whole. */
 interface Dimension {
-  readonly vars: readonly LoopVar[];
+  readonly vars: readonly SizedLoop[];
   readonly begin: Local<'i32'>;
   readonly end: Local<'i32'>;
   readonly wholeRuns: boolean;
@@ -62,7 +63,8 @@ export function packMode(problem: MatmulProblem, operand: Operand): PackMode {
   const alongLines = adjacency(operand.expr, space, line.name);
   const alongDepth = adjacency(operand.expr, space, depth.name);
   if (operand.side === 'b') return alongDepth > alongLines ? 'transposed' : 'lines';
-  return alongDepth > alongLines || (alongDepth === alongLines && depth.size > line.size)
+  return alongDepth > alongLines ||
+    (alongDepth === alongLines && sizeHint(depth.size) > sizeHint(line.size))
     ? 'depth'
     : 'lines';
 }
@@ -88,7 +90,7 @@ export function packExpression(spec: ExpressionPackSpec): WasmFunction {
   const body = new BodyEmitter(f, problem.kernel, space, spec.options);
   bindBatch(body, problem.batch, f.param('batch'));
   const dimension = (
-    vars: readonly LoopVar[],
+    vars: readonly SizedLoop[],
     begin: string,
     count: string,
     block: number,
@@ -96,7 +98,7 @@ export function packExpression(spec: ExpressionPackSpec): WasmFunction {
     vars,
     begin: f.param(begin),
     end: f.let(`${begin}_end`, sum(f.param(begin), f.param(count))),
-    wholeRuns: vars.length > 1 && block % vars[vars.length - 1].size === 0,
+    wholeRuns: vars.length > 1 && isMultiple(block, vars[vars.length - 1].size),
   });
   const lines = dimension(lists[0], 'line', 'lines', spec.blockLines);
   const steps = dimension(lists[1], 'step', 'steps', spec.blockDepth);
@@ -113,7 +115,8 @@ export function packExpression(spec: ExpressionPackSpec): WasmFunction {
             'at',
             sum(row, scaled(op('i32.sub', run.flat, inner.begin), problem.type.bytes)),
           );
-          const length = inner.wholeRuns ? inner.vars[inner.vars.length - 1].size : null;
+          const { size } = inner.vars[inner.vars.length - 1];
+          const length = inner.wholeRuns ? (size as number) : null;
           packRun(body, spec, run, outerRun.inner, at, across, length);
         });
       });

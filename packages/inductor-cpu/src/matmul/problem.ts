@@ -6,8 +6,16 @@
  * nothing but the choice. Columns should be the dimension along which the results are adjacent in
  * memory (a convolution's images: output channels become rows), and the long one of a skinny product.
  */
-import { TesseraError } from '@tessera/shared';
-import type { BufferParam, Expr, LoopVar, MatmulKernel, Stmt } from '@tessera/inductor-core';
+import { type Size, TesseraError, sizeHint } from '@tessera/shared';
+import type {
+  BufferParam,
+  Expr,
+  LoopVar,
+  SizedLoop,
+  MatmulKernel,
+  Stmt,
+} from '@tessera/inductor-core';
+import type { SizeSlots } from '../body/size-slots.js';
 import { affineIndex, extent, flatStride, type AffineIndex } from './affine.js';
 import { adjacency, mergedSpace } from './matmul-space.js';
 import { elementType, type ElementType } from './element-type.js';
@@ -27,14 +35,29 @@ export interface Operand {
   readonly side: 'a' | 'b';
   readonly expr: Expr;
   /** Rows for A, columns for B. */
-  readonly lines: readonly LoopVar[];
+  readonly lines: readonly SizedLoop[];
   readonly plain: PlainOperand | null;
 }
 
 /** See the file header. */
 export interface MatmulProblem {
-  readonly kernel: MatmulKernel;
+  readonly kernel: MatmulKernel<Size>;
   readonly type: ElementType;
+  readonly batch: readonly SizedLoop[];
+  readonly rows: readonly SizedLoop[];
+  readonly cols: readonly SizedLoop[];
+  readonly depth: readonly SizedLoop[];
+  readonly rowCount: Size;
+  readonly colCount: Size;
+  readonly depthCount: Size;
+  readonly batchCount: Size;
+  readonly sizes: SizeSlots;
+  readonly a: Operand;
+  readonly b: Operand;
+}
+
+/** A problem of known extents. */
+export interface KnownProblem extends MatmulProblem {
   readonly batch: readonly LoopVar[];
   readonly rows: readonly LoopVar[];
   readonly cols: readonly LoopVar[];
@@ -43,15 +66,19 @@ export interface MatmulProblem {
   readonly colCount: number;
   readonly depthCount: number;
   readonly batchCount: number;
-  readonly a: Operand;
-  readonly b: Operand;
+}
+
+/** Whether all extents of a problem are known. */
+export function isKnown(problem: MatmulProblem): problem is KnownProblem {
+  const { rowCount, colCount, depthCount, batchCount } = problem;
+  return [rowCount, colCount, depthCount, batchCount].every((count) => typeof count === 'number');
 }
 
 /** Products with fewer columns than this are transposed if they have more rows. */
 const MIN_COLS = 8;
 
 /** Orients a kernel. @throws kernel-missing when its accumulator type has no vector form */
-export function matmulProblem(kernel: MatmulKernel): MatmulProblem {
+export function matmulProblem(kernel: MatmulKernel<Size>, sizes: SizeSlots): MatmulProblem {
   const type = elementType(kernel.accDtype);
   if (type === null) {
     throw new TesseraError(
@@ -76,16 +103,22 @@ export function matmulProblem(kernel: MatmulKernel): MatmulProblem {
     colCount: extent(cols),
     depthCount: extent(kernel.k),
     batchCount: extent(kernel.batch),
+    sizes,
     a: operand('a', transposed ? kernel.b : kernel.a, rows, kernel, type),
     b: operand('b', transposed ? kernel.a : kernel.b, cols, kernel, type),
   };
 }
 
-function shouldTranspose(kernel: MatmulKernel): boolean {
-  const m = extent(kernel.m);
-  const n = extent(kernel.n);
+function shouldTranspose(kernel: MatmulKernel<Size>): boolean {
+  const [m, n] = [sizeHint(extent(kernel.m)), sizeHint(extent(kernel.n))];
+  const isSized = (vars: readonly SizedLoop[]): boolean => typeof extent(vars) !== 'number';
+  // Columns whose number is known need no packing by expression.
+  if (isSized(kernel.m) !== isSized(kernel.n)) {
+    const known = isSized(kernel.m) ? n : m;
+    if (known >= MIN_COLS) return isSized(kernel.n);
+  }
   if (n < MIN_COLS || m < MIN_COLS) return n < MIN_COLS && m > n;
-  if (extent(kernel.k) >= MIN_DEPTH_FOR_RUNS) {
+  if (sizeHint(extent(kernel.k)) >= MIN_DEPTH_FOR_RUNS) {
     const [aFits, bFits] = [
       fitsColumns(kernel, kernel.a, kernel.m),
       fitsColumns(kernel, kernel.b, kernel.n),
@@ -103,16 +136,16 @@ const MIN_DEPTH_FOR_RUNS = 64;
  * are short runs, as those of an image under a 3×3 kernel (`c, kh, kw`) when weights get their gradient.
  * As rows, such an operand is packed along k.
  */
-function fitsColumns(kernel: MatmulKernel, expr: Expr, lines: readonly LoopVar[]): boolean {
+function fitsColumns(kernel: MatmulKernel<Size>, expr: Expr, lines: readonly SizedLoop[]): boolean {
   const { space, lists } = mergedSpace([lines, kernel.k], kernel.batch, [expr], []);
   const [line, depth] = lists.map((list) => list[list.length - 1]);
-  if (lists[0].length === 1 || line.size >= 4) return true;
+  if (lists[0].length === 1 || sizeHint(line.size) >= 4) return true;
   return adjacency(expr, space, line.name) > adjacency(expr, space, depth.name);
 }
 
 /** How many stores run over adjacent elements when the last of `vars` advances. */
-function adjacentStores(epilogue: readonly Stmt[], vars: readonly LoopVar[]): number {
-  const last = vars.findLast((each) => each.size > 1);
+function adjacentStores(epilogue: readonly Stmt[], vars: readonly SizedLoop[]): number {
+  const last = vars.findLast((each) => each.size !== 1);
   if (last === undefined) return 0;
   let count = 0;
   for (const stmt of epilogue) {
@@ -124,8 +157,8 @@ function adjacentStores(epilogue: readonly Stmt[], vars: readonly LoopVar[]): nu
 function operand(
   side: 'a' | 'b',
   expr: Expr,
-  lines: readonly LoopVar[],
-  kernel: MatmulKernel,
+  lines: readonly SizedLoop[],
+  kernel: MatmulKernel<Size>,
   type: ElementType,
 ): Operand {
   return { side, expr, lines, plain: plainOperand(expr, lines, kernel, type) };
@@ -133,8 +166,8 @@ function operand(
 
 function plainOperand(
   expr: Expr,
-  lines: readonly LoopVar[],
-  kernel: MatmulKernel,
+  lines: readonly SizedLoop[],
+  kernel: MatmulKernel<Size>,
   type: ElementType,
 ): PlainOperand | null {
   if (expr.kind !== 'load' || bufferParam(kernel.params, expr.buf).dtype !== type.dtype)
@@ -143,7 +176,7 @@ function plainOperand(
   if (index === null) return null;
   const lineStride = flatStride(index, lines);
   const stepStride = flatStride(index, kernel.k);
-  if (lineStride === null || stepStride === null) return null;
+  if (typeof lineStride !== 'number' || typeof stepStride !== 'number') return null;
   return { buf: expr.buf, index, lineStride, stepStride };
 }
 

@@ -10,8 +10,9 @@
 import { BodyEmitter } from '../body/body-emitter.js';
 import { convert } from '../body/convert.js';
 import { kindOf, registersPerGroup } from '../body/element-kind.js';
-import type { CodeOptions, Reg, Regs } from '../body/vector-builder.js';
-import type { LoopVar } from '@tessera/inductor-core';
+import type { KernelOptions } from '../body/size-slots.js';
+import type { Reg, Regs } from '../body/vector-builder.js';
+import type { LoopVar, SizedLoop } from '@tessera/inductor-core';
 import { call, i32, i32x4, laneMemory, memory, op } from '../emit/code.js';
 import type { Code, Local } from '../emit/types.js';
 import { WasmFunction } from '../emit/wasm-function.js';
@@ -22,7 +23,7 @@ import { epilogueFunction } from './epilogue.js';
 import { minimum, scaled, sum } from './index-code.js';
 import { adjacency, bindBatch, forEachRun, mergedSpace, type Run } from './matmul-space.js';
 import { transpose } from './pack-plain.js';
-import type { MatmulProblem, Operand } from './problem.js';
+import type { KnownProblem, Operand } from './problem.js';
 
 /** Most rows for which nothing is packed. */
 export const MAX_SKINNY_ROWS = 3;
@@ -32,18 +33,18 @@ const ELEMENT_NS = 0.12;
 
 /** State of one `sums` function while it is generated. */
 interface Builder {
-  readonly problem: MatmulProblem;
-  readonly options: CodeOptions;
+  readonly problem: KnownProblem;
+  readonly options: KernelOptions;
   readonly f: WasmFunction;
   readonly body: BodyEmitter;
-  readonly rows: readonly LoopVar[];
-  readonly cols: readonly LoopVar[];
-  readonly depth: readonly LoopVar[];
+  readonly rows: readonly SizedLoop[];
+  readonly cols: readonly SizedLoop[];
+  readonly depth: readonly SizedLoop[];
   readonly rowBytes: number;
 }
 
 /** Code of a skinny product. */
-export function generateSkinny(problem: MatmulProblem, options: CodeOptions): WasmKernel {
+export function generateSkinny(problem: KnownProblem, options: KernelOptions): WasmKernel {
   const { kernel, type, rowCount, colCount, depthCount, batchCount } = problem;
   const { space, lists } = mergedSpace(
     [problem.rows, problem.cols, problem.depth],
@@ -82,6 +83,7 @@ export function generateSkinny(problem: MatmulProblem, options: CodeOptions): Wa
     name: kernel.name,
     func: f,
     workItems: batchCount * colItems,
+    sizes: [],
     costPerItem: Math.min(colBlock, colCount) * depthCount * ELEMENT_NS * (type.bytes / 4),
     scratchBytesPerThread: rowCount * rowBytes + 64,
   };
@@ -101,7 +103,7 @@ function forEachRow({ f, body, rows, problem }: Builder, emit: (row: number) => 
     body.scope.nest((inside) => {
       inside(() => {
         let rest = row;
-        for (const { name, size } of rows.toReversed()) {
+        for (const { name, size } of (rows as readonly LoopVar[]).toReversed()) {
           body.scope.bind(name, f.let(name, i32(rest % size)));
           rest = Math.floor(rest / size);
         }

@@ -17,6 +17,7 @@ import { valueError } from '@tessera/tensor/internal';
 import { checksOffset } from '../wasm-kernel.js';
 import { runExtern } from './extern-calls.js';
 import type { LoadedModule, SegmentFunction } from './load-plan.js';
+import type { PlanOutline } from './plan-layout.js';
 import { threadPool } from './thread-pool.js';
 
 /** Memory of a plan; freed once. */
@@ -26,45 +27,57 @@ export interface PlanMemory {
   release(): void;
 }
 
+/** What an executable runs. */
+export interface CpuProgram {
+  /** The plan, when somebody asks for it. */
+  readonly plan: () => ExecutionPlan;
+  /** Kernels as their code was generated from, by whose checks reports are numbered. */
+  readonly kernels: PlanOutline['kernels'];
+  readonly launches: ExecutionPlan['launches'];
+  readonly arenaBytes: number;
+  /** Bytes of an element of each argument; an argument that no kernel uses has none. */
+  readonly inputSizes: readonly number[];
+  readonly outputSizes: readonly number[];
+  readonly sources: readonly KernelSource[];
+  readonly loaded: LoadedModule;
+  readonly memory: PlanMemory;
+}
+
 /** See the file header. */
 export class CpuExecutable implements Executable {
-  readonly plan: ExecutionPlan;
-  readonly sources: readonly KernelSource[];
-  readonly #loaded: LoadedModule;
-  readonly #memory: PlanMemory;
+  readonly #program: CpuProgram;
   readonly #heap: CpuHeap = cpuHeap();
-  readonly #inputSizes: readonly number[];
-  readonly #outputSizes: readonly number[];
   /** The only segment of a plan without extern calls. */
   readonly #single: SegmentFunction | null;
+  #plan: ExecutionPlan | null = null;
   #arena = 0;
   #disposed = false;
 
-  constructor(
-    plan: ExecutionPlan,
-    sources: readonly KernelSource[],
-    loaded: LoadedModule,
-    memory: PlanMemory,
-  ) {
-    this.plan = plan;
-    this.sources = sources;
-    this.#loaded = loaded;
-    this.#memory = memory;
-    this.#inputSizes = argumentSizes(plan, 'input', plan.numInputs);
-    this.#outputSizes = argumentSizes(plan, 'output', plan.outputs.length);
-    this.#single = loaded.segments.length === 1 ? (loaded.segments[0].run ?? null) : null;
+  constructor(program: CpuProgram) {
+    this.#program = program;
+    const { segments } = program.loaded;
+    this.#single = segments.length === 1 ? (segments[0].run ?? null) : null;
+  }
+
+  get plan(): ExecutionPlan {
+    return (this.#plan ??= this.#program.plan());
+  }
+
+  get sources(): readonly KernelSource[] {
+    return this.#program.sources;
   }
 
   run(inputs: readonly Tensor[], outputs: readonly Tensor[], scalars: readonly number[]): void {
     if (this.#disposed) throw this.#afterDispose();
-    const { arenaBytes } = this.plan;
+    const { arenaBytes, loaded, memory, inputSizes, outputSizes } = this.#program;
     this.#arena = arenaBytes > 0 ? this.#heap.alloc(arenaBytes) : 0;
     try {
-      const { layout, parallelNs, parallelLaunches } = this.#loaded;
+      const { layout, parallelNs, parallelLaunches } = loaded;
       const { i32, f64 } = this.#heap;
-      const { block } = this.#memory;
-      this.#bind('input', i32, (block + layout.inputs) >>> 2, inputs, this.#inputSizes);
-      this.#bind('output', i32, (block + layout.outputs) >>> 2, outputs, this.#outputSizes);
+      const { block } = memory;
+      loaded.enter?.(block);
+      this.#bind('input', i32, (block + layout.inputs) >>> 2, inputs, inputSizes);
+      this.#bind('output', i32, (block + layout.outputs) >>> 2, outputs, outputSizes);
       i32[(block + layout.arena) >>> 2] = this.#arena;
       const scalarSlot = (block + layout.scalars) / 8;
       for (let i = 0; i < scalars.length; i++) f64[scalarSlot + i] = scalars[i];
@@ -83,7 +96,7 @@ export class CpuExecutable implements Executable {
   dispose(): void {
     if (this.#disposed) return;
     this.#disposed = true;
-    this.#memory.release();
+    this.#program.memory.release();
   }
 
   /** Writes the addresses of arguments. Only memory of the heap has one: others never reach a kernel. */
@@ -104,8 +117,8 @@ export class CpuExecutable implements Executable {
 
   /** The number of the launch in which a check failed, counted from one, or 0. */
   #runSegments(parallel: number, scalars: readonly number[]): number {
-    this.#loaded.bind();
-    for (const segment of this.#loaded.segments) {
+    this.#program.loaded.bind();
+    for (const segment of this.#program.loaded.segments) {
       if (segment.run !== null) {
         const failed = segment.run(parallel);
         if (failed > 0) return failed;
@@ -123,21 +136,22 @@ export class CpuExecutable implements Executable {
 
   /** The error for the check that failed in a launch, whose report is taken back. */
   #refused(index: number): TesseraError {
-    const launch = this.plan.launches[index];
+    const { launches, kernels, memory, loaded } = this.#program;
+    const launch = launches[index];
     const { i32 } = this.#heap;
     const offset = checksOffset(launch.buffers.length, launch.scalars.length);
-    const report = (this.#memory.block + this.#loaded.layout.launches[index] + offset) >>> 2;
+    const report = (memory.block + loaded.layout.launches[index] + offset) >>> 2;
     const number = i32[report];
     i32[report] = 0;
     const value = i32[report + 2 * number + 1] * 2 ** 32 + (i32[report + 2 * number] >>> 0);
-    return valueError(checksOf(this.plan.kernels[launch.kernel]).list[number - 1], value);
+    return valueError(checksOf(kernels[launch.kernel]).list[number - 1], value);
   }
 
   /** Address of element 0 of a buffer in the current run. */
   #addressOf(buffer: number): number {
     const { source } = this.plan.buffers[buffer];
-    const { layout } = this.#loaded;
-    const { block, constants } = this.#memory;
+    const { layout } = this.#program.loaded;
+    const { block, constants } = this.#program.memory;
     if (source.kind === 'constant') return constants[source.index];
     if (source.kind === 'arena') return this.#arena + source.offset;
     const slot =
@@ -177,7 +191,11 @@ export class CpuExecutable implements Executable {
 }
 
 /** Element size of each argument; an argument that no kernel uses has none. */
-function argumentSizes(plan: ExecutionPlan, kind: 'input' | 'output', count: number): number[] {
+export function argumentSizes(
+  plan: PlanOutline,
+  kind: 'input' | 'output',
+  count: number,
+): number[] {
   const sizes = new Array<number>(count).fill(0);
   for (const { dtype, source } of plan.buffers)
     if (source.kind === kind) sizes[source.index] = itemSize(dtype);

@@ -2,7 +2,7 @@
  * @file Loading a plan: kernels are generated and linked into one module, which is instantiated here and,
  * when some launch is worth sharing, on the worker threads.
  */
-import { TesseraError } from '@tessera/shared';
+import { type Size, TesseraError } from '@tessera/shared';
 import type {
   Executable,
   ExecutionPlan,
@@ -14,10 +14,10 @@ import { cpuHeap } from '@tessera/tensor';
 import { assembleModule, printFunctionWithDependencies } from '../emit/assemble-module.js';
 import type { Global } from '../emit/types.js';
 import { SCRATCH, type WasmKernel } from '../wasm-kernel.js';
-import { CpuExecutable, type PlanMemory } from './cpu-executable.js';
+import { CpuExecutable, type PlanMemory, argumentSizes } from './cpu-executable.js';
 import { CONTROL_BASE, PLAN, THREAD } from './parallel-code.js';
 import { placeConstants } from './plan-constants.js';
-import { planLayout, type PlanLayout } from './plan-layout.js';
+import { planLayout, type PlanLayout, type PlanOutline } from './plan-layout.js';
 import { PLAN_BASE, planFunctions, segmentName } from './plan-module.js';
 import { makeModule } from './make-module.js';
 import { threadPool } from './thread-pool.js';
@@ -34,21 +34,45 @@ export interface LoadedModule {
   readonly layout: PlanLayout;
   readonly segments: readonly LoadedSegment[];
   readonly bind: () => void;
+  /** Makes a plan block that of the runs that follow; absent in a module of one block. */
+  readonly enter?: (block: number) => void;
   /** Estimated single-thread time of what can be shared, in nanoseconds; and in how many launches. */
   readonly parallelNs: number;
   readonly parallelLaunches: number;
 }
 
 /** Generates code for any kernel but extern calls. */
-export type KernelGenerator = (kernel: Exclude<FusedKernel, ExternKernel>) => WasmKernel;
+export type KernelGenerator = (kernel: Exclude<FusedKernel<Size>, ExternKernel>) => WasmKernel;
 
 /** Pages of 64 KiB that a 32-bit memory can have. */
 const MAX_PAGES = 65536;
 
 const abandoned = new FinalizationRegistry<PlanMemory>((memory) => memory.release());
 
-/** Prepares a plan to run. @throws plan-invalid, kernel-missing, out-of-memory, webassembly-forbidden */
-export function loadPlan(plan: ExecutionPlan, generate: KernelGenerator): Executable {
+/** Releases the memory of an executable that nobody holds any more. */
+export function releaseWithExecutable(executable: CpuExecutable, memory: PlanMemory): void {
+  abandoned.register(executable, memory);
+}
+
+/** Code of a plan or template, linked and loaded. */
+export interface LoadedCode {
+  readonly codes: readonly (WasmKernel | null)[];
+  readonly sources: readonly KernelSource[];
+  readonly module: Omit<LoadedModule, 'enter'>;
+  readonly scratchBytes: number;
+  /** Number of the plan at the pool. */
+  readonly id: number;
+  readonly planBase: WebAssembly.Global;
+  /** Sets the addresses of what never changes; offers the module to the pool. */
+  start(scratch: number): void;
+}
+
+/** Generates and loads code. @throws plan-invalid, kernel-missing, out-of-memory, webassembly-forbidden */
+export function loadCode(
+  plan: PlanOutline & { readonly device: string },
+  generate: KernelGenerator,
+  isTemplate: boolean,
+): LoadedCode {
   if (plan.device !== 'cpu') {
     throw new TesseraError(
       'plan-invalid',
@@ -60,7 +84,7 @@ export function loadPlan(plan: ExecutionPlan, generate: KernelGenerator): Execut
   }
   const codes = plan.kernels.map((kernel) => (kernel.kind === 'extern' ? null : generate(kernel)));
   const sources = plan.kernels.map((kernel, index) => kernelSource(kernel, codes[index]));
-  const layout = planLayout(plan);
+  const layout = planLayout(plan, codes, isTemplate);
   const functions = planFunctions(plan, codes, layout);
   const globals: Global[] = [SCRATCH, PLAN_BASE, CONTROL_BASE, THREAD, PLAN];
   const heap = cpuHeap();
@@ -76,35 +100,61 @@ export function loadPlan(plan: ExecutionPlan, generate: KernelGenerator): Execut
     // Rare scalar functions of 64-bit floats come from the host.
     math: Math as unknown as WebAssembly.ModuleImports,
   });
-
   const pool = threadPool();
   const id = pool.nextPlanId();
   const scratchBytes = Math.max(0, ...codes.map((code) => code?.scratchBytesPerThread ?? 0));
-  const memory = planMemory(plan, layout, scratchBytes, id);
-  const values = {
-    [PLAN_BASE.name]: memory.block,
-    [CONTROL_BASE.name]: pool.control,
-    [PLAN.name]: id,
+  const planBase = exports[PLAN_BASE.name] as WebAssembly.Global;
+  return {
+    codes,
+    sources,
+    module: {
+      layout,
+      segments: functions.segments.map((segment, index) =>
+        segment.kind === 'extern'
+          ? { run: null, launch: segment.launch }
+          : { run: exports[segmentName(index)] as SegmentFunction },
+      ),
+      bind: exports['bind'] as () => void,
+      parallelNs: heap.shared ? functions.parallelNs : 0,
+      parallelLaunches: functions.parallelLaunches,
+    },
+    scratchBytes,
+    id,
+    planBase,
+    start(scratch) {
+      // Workers get addresses with their jobs; the plan block is the calling thread's.
+      const values = {
+        [PLAN_BASE.name]: planBase.value as number,
+        [CONTROL_BASE.name]: pool.control,
+        [PLAN.name]: id,
+      };
+      const own = { ...values, [SCRATCH.name]: scratch, [THREAD.name]: 0 };
+      for (const [name, value] of Object.entries(own))
+        (exports[name] as WebAssembly.Global).value = value | 0;
+      if (functions.parallelNs > 0 && heap.shared)
+        pool.share({ id, module, globals: values, scratchBytes });
+    },
   };
-  const own = { ...values, [SCRATCH.name]: memory.scratch, [THREAD.name]: 0 };
-  for (const [name, value] of Object.entries(own))
-    (exports[name] as WebAssembly.Global).value = value | 0;
-  if (functions.parallelNs > 0 && heap.shared)
-    pool.share({ id, module, globals: values, scratchBytes });
+}
 
-  const loaded: LoadedModule = {
-    layout,
-    segments: functions.segments.map((segment, index) =>
-      segment.kind === 'extern'
-        ? { run: null, launch: segment.launch }
-        : { run: exports[segmentName(index)] as SegmentFunction },
-    ),
-    bind: exports['bind'] as () => void,
-    parallelNs: heap.shared ? functions.parallelNs : 0,
-    parallelLaunches: functions.parallelLaunches,
-  };
-  const executable = new CpuExecutable(plan, sources, loaded, memory);
-  abandoned.register(executable, memory);
+/** Prepares a plan to run. @throws plan-invalid, kernel-missing, out-of-memory, webassembly-forbidden */
+export function loadPlan(plan: ExecutionPlan, generate: KernelGenerator): Executable {
+  const code = loadCode(plan, generate, false);
+  const memory = planMemory(plan, code.module.layout, code.scratchBytes, code.id);
+  code.planBase.value = memory.block | 0;
+  code.start(memory.scratch);
+  const executable = new CpuExecutable({
+    plan: () => plan,
+    kernels: plan.kernels,
+    launches: plan.launches,
+    arenaBytes: plan.arenaBytes,
+    inputSizes: argumentSizes(plan, 'input', plan.numInputs),
+    outputSizes: argumentSizes(plan, 'output', plan.outputs.length),
+    sources: code.sources,
+    loaded: code.module,
+    memory,
+  });
+  releaseWithExecutable(executable, memory);
   return executable;
 }
 
@@ -118,16 +168,8 @@ function planMemory(
   const heap = cpuHeap();
   const pool = threadPool();
   const constants = placeConstants(plan);
-  const block = heap.alloc(layout.bytes);
+  const block = planBlock(plan, layout, constants);
   const scratch = pool.scratch.acquire(scratchBytes);
-  heap.u8.fill(0, block, block + layout.bytes);
-  plan.launches.forEach((launch, index) => {
-    launch.buffers.forEach((buffer, position) => {
-      const { source } = plan.buffers[buffer];
-      if (source.kind === 'constant')
-        heap.i32[(block + layout.launches[index] + 4 * position) >>> 2] = constants[source.index];
-    });
-  });
   let released = false;
   const release = (): void => {
     if (released) return;
@@ -140,8 +182,27 @@ function planMemory(
   return { block, constants, scratch: scratch.ptr, release };
 }
 
+/** A plan block with the addresses of constants. */
+export function planBlock(
+  plan: PlanOutline,
+  layout: PlanLayout,
+  constants: readonly number[],
+): number {
+  const heap = cpuHeap();
+  const block = heap.alloc(layout.bytes);
+  heap.u8.fill(0, block, block + layout.bytes);
+  plan.launches.forEach((launch, index) => {
+    launch.buffers.forEach((buffer, position) => {
+      const { source } = plan.buffers[buffer];
+      if (source.kind === 'constant')
+        heap.i32[(block + layout.launches[index] + 4 * position) >>> 2] = constants[source.index];
+    });
+  });
+  return block;
+}
+
 /** Readable form of a kernel; written out when somebody reads it. */
-export function kernelSource(kernel: FusedKernel, code: WasmKernel | null): KernelSource {
+export function kernelSource(kernel: FusedKernel<Size>, code: WasmKernel | null): KernelSource {
   if (code === null)
     return {
       kernel: kernel.name,

@@ -6,7 +6,7 @@ import { type DType, cpuHeap, itemSize } from '@tessera/tensor';
 import { numberToBfloat, numberToHalf } from '@tessera/tensor/internal';
 
 /** Copies the constants to the heap and gives their addresses. */
-export function placeConstants(plan: ExecutionPlan): number[] {
+export function placeConstants(plan: Pick<ExecutionPlan, 'constants'>): number[] {
   return plan.constants.map(({ dtype, values }) => {
     const ptr = cpuHeap().alloc(values.length * itemSize(dtype));
     writeValues(dtype, ptr, values);

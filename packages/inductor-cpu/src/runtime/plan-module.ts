@@ -6,14 +6,14 @@
  * counted from one, of a launch in which a check failed, or 0) and `help` (what a worker thread calls). A plan without extern calls is one segment whose function also binds, so a run
  * is one call.
  */
-import { TesseraError } from '@tessera/shared';
-import { checksOf, type ExecutionPlan, type Launch } from '@tessera/inductor-core';
+import { TesseraError, sizeHint } from '@tessera/shared';
+import { checksOf, type Launch } from '@tessera/inductor-core';
 import { call, global, i32, memory, op } from '../emit/code.js';
 import type { Code, DefinedFunction, Global } from '../emit/types.js';
 import { WasmFunction } from '../emit/wasm-function.js';
 import { checksOffset, scalarsOffset, type WasmKernel } from '../wasm-kernel.js';
 import { helpFunction, parallelFunction, workFunction } from './parallel-code.js';
-import type { PlanLayout } from './plan-layout.js';
+import type { PlanLayout, PlanOutline } from './plan-layout.js';
 
 /** Address of the plan block. */
 export const PLAN_BASE: Global<'i32'> = global('runtime.plan_block', i32(0));
@@ -48,7 +48,7 @@ export function segmentName(index: number): string {
 
 /** Builds the functions. `codes[i]` belongs to kernel i and is null for extern kernels. */
 export function planFunctions(
-  plan: ExecutionPlan,
+  plan: PlanOutline,
   codes: readonly (WasmKernel | null)[],
   layout: PlanLayout,
 ): PlanFunctions {
@@ -64,7 +64,7 @@ export function planFunctions(
     const f = new WasmFunction(segmentName(index), { parallel: 'i32' }, 'i32');
     if (segments.length === 1) f.do(call(bind));
     for (const launch of segment.launches) {
-      emitLaunch(f, plan.launches[launch], layout.launches[launch], codes, parallel);
+      emitLaunch(f, plan.launches[launch], launch, layout, codes, parallel);
       stopIfFailed(f, plan, launch, layout.launches[launch]);
     }
     f.return(i32(0));
@@ -74,17 +74,30 @@ export function planFunctions(
   return { segments, exports, parallelNs, parallelLaunches: shared.length };
 }
 
-function costOf(code: WasmKernel): number {
-  return code.workItems * code.costPerItem;
+/** Items that a symbolic number of them is taken to be at least, when code is chosen. */
+const MANY_ITEMS = 64;
+
+function itemsOf({ workItems }: WasmKernel): number {
+  return typeof workItems === 'number' ? workItems : Math.max(sizeHint(workItems), MANY_ITEMS);
 }
 
-function isWorthSharing(code: WasmKernel | null): boolean {
+function costOf(code: WasmKernel): number {
+  return itemsOf(code) * code.costPerItem;
+}
+
+/** Whether launches of a kernel may be shared among threads; of a symbolic number of items, if they are enough. */
+export function isWorthSharing(code: WasmKernel | null): code is WasmKernel {
   return (
-    code !== null && code.needsSerial !== true && code.workItems > 1 && costOf(code) >= PARALLEL_NS
+    code !== null && code.needsSerial !== true && itemsOf(code) > 1 && costOf(code) >= PARALLEL_NS
   );
 }
 
-function splitSegments(plan: ExecutionPlan): Segment[] {
+/** The fewest items of a kernel that are worth sharing. */
+export function fewestShared({ costPerItem }: WasmKernel): number {
+  return Math.max(2, Math.ceil(PARALLEL_NS / costPerItem));
+}
+
+function splitSegments(plan: PlanOutline): Segment[] {
   const segments: Segment[] = [];
   let open: number[] = [];
   const close = (): void => {
@@ -106,33 +119,33 @@ function splitSegments(plan: ExecutionPlan): Segment[] {
 function emitLaunch(
   f: WasmFunction<'i32'>,
   launch: Launch,
-  argsOffset: number,
+  index: number,
+  layout: PlanLayout,
   codes: readonly (WasmKernel | null)[],
   parallel: WasmFunction | null,
 ): void {
   const code = codes[launch.kernel];
   if (code === null || code.workItems === 0) return;
-  const args = (): Code<'i32'> => op('i32.add', PLAN_BASE, i32(argsOffset));
-  const serial = (): void => f.do(call(code.func, args(), i32(0), i32(code.workItems)));
+  const { workItems } = code;
+  const args = (): Code<'i32'> => op('i32.add', PLAN_BASE, i32(layout.launches[index]));
+  const items = (): Code<'i32'> =>
+    typeof workItems === 'number'
+      ? i32(workItems)
+      : memory('i32.load', layout.items + 4 * index, PLAN_BASE);
+  const serial = (): void => f.do(call(code.func, args(), i32(0), items()));
   if (parallel === null || !isWorthSharing(code)) {
     serial();
     return;
   }
   const patience = Math.min(2 ** 30, Math.max(PATIENCE_FLOOR_NS, Math.ceil(costOf(code))));
   const minChunk = Math.max(1, Math.ceil(CHUNK_NS / code.costPerItem));
+  const isShared =
+    typeof workItems === 'number'
+      ? f.param('parallel')
+      : op('i32.and', f.param('parallel'), op('i32.ge_u', items(), i32(fewestShared(code))));
   f.if(
-    f.param('parallel'),
-    () =>
-      f.do(
-        call(
-          parallel,
-          i32(launch.kernel),
-          args(),
-          i32(code.workItems),
-          i32(minChunk),
-          i32(patience),
-        ),
-      ),
+    isShared,
+    () => f.do(call(parallel, i32(launch.kernel), args(), items(), i32(minChunk), i32(patience))),
     serial,
   );
 }
@@ -140,7 +153,7 @@ function emitLaunch(
 /** After a launch with checks: what failed is not built upon. */
 function stopIfFailed(
   f: WasmFunction<'i32'>,
-  plan: ExecutionPlan,
+  plan: PlanOutline,
   index: number,
   argsOffset: number,
 ): void {
@@ -175,10 +188,10 @@ function dispatchFunction(codes: readonly (WasmKernel | null)[]): WasmFunction {
   return f;
 }
 
-function bindFunction(plan: ExecutionPlan, layout: PlanLayout): WasmFunction {
+function bindFunction(plan: PlanOutline, layout: PlanLayout): WasmFunction {
   const f = new WasmFunction('bind', {});
   const base = f.let('base', PLAN_BASE);
-  const inArena: { readonly at: number; readonly offset: number }[] = [];
+  const inArena: { readonly at: number; readonly offset: () => Code<'i32'> }[] = [];
   plan.launches.forEach((launch, index) => {
     const args = layout.launches[index];
     launch.buffers.forEach((buffer, position) => {
@@ -189,7 +202,9 @@ function bindFunction(plan: ExecutionPlan, layout: PlanLayout): WasmFunction {
           `Plan ${plan.name}: launch ${index} names buffer ${buffer}, which does not exist.`,
         );
       const at = args + 4 * position;
-      if (source.kind === 'arena') inArena.push({ at, offset: source.offset });
+      if (source.kind === 'arena') inArena.push({ at, offset: () => i32(source.offset) });
+      else if (source.kind === 'scratch')
+        inArena.push({ at, offset: () => memory('i32.load', layout.places + 4 * buffer, base) });
       if (source.kind !== 'input' && source.kind !== 'output') return;
       const slot = (source.kind === 'input' ? layout.inputs : layout.outputs) + 4 * source.index;
       f.do(memory('i32.store', at, base, memory('i32.load', slot, base)));
@@ -204,7 +219,7 @@ function bindFunction(plan: ExecutionPlan, layout: PlanLayout): WasmFunction {
     f.if(op('i32.ne', arena, memory('i32.load', layout.boundArena, base)), () => {
       f.do(memory('i32.store', layout.boundArena, base, arena));
       for (const { at, offset } of inArena)
-        f.do(memory('i32.store', at, base, op('i32.add', arena, i32(offset))));
+        f.do(memory('i32.store', at, base, op('i32.add', arena, offset())));
     });
   }
   return f;

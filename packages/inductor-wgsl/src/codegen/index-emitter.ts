@@ -47,6 +47,8 @@ export function emitIndex(index: IndexExpr, names: IndexNames, lanes: boolean): 
     switch (node.kind) {
       case 'int':
         return { text: `${node.value >>> 0}u`, width: 1, sum: false };
+      case 'size':
+        throw new TypeError(`the size ${String(node.size)} is symbolic`);
       case 'sym': {
         const symbol = names.symbol(node.name);
         if (lanes && symbol.lanes !== undefined)

@@ -38,6 +38,8 @@ export function laneAccess(index: IndexExpr, facts: LaneFacts): LaneAccess {
     switch (node.kind) {
       case 'int':
         return { stride: 0, alignment: gcd4(node.value) };
+      case 'size':
+        throw new TypeError(`the size ${String(node.size)} is symbolic`);
       case 'sym':
         if (node.name === facts.lane)
           return { stride: facts.step, alignment: facts.step === 1 ? 4 : 1 };
