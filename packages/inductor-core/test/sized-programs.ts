@@ -1,0 +1,97 @@
+/**
+ * @file Programs whose sizes vary, for tests of code for all sizes.
+ */
+import {
+  type Tensor,
+  arange,
+  bmm,
+  cat,
+  full,
+  grad,
+  ones,
+  randint,
+  randn,
+  softmax,
+  stack,
+  zeros,
+} from '@tessera/tensor';
+
+/** A program over a size, with the inputs that it takes at it. */
+export interface SizedProgram {
+  readonly inputs: (n: number) => readonly Tensor[];
+  readonly fn: (a: Tensor, b: Tensor, c: Tensor, d: Tensor) => Tensor | Tensor[];
+  /** Plans for one size: for the first, 1 and 0. */
+  readonly plans?: number;
+}
+
+const w = (...sizes: number[]): Tensor => randn(sizes);
+
+export const SIZED_PROGRAMS: Readonly<Record<string, SizedProgram>> = {
+  'a pointwise chain': { inputs: (n) => [w(n, 3), w(3)], fn: (x, b) => x.mul(2).add(b).relu() },
+  'a symbolic last dimension': { inputs: (n) => [w(3, n), w(3, 1)], fn: (x, b) => x.mul(b).exp() },
+  'two symbols': {
+    inputs: (n) => [w(n, n + 2), w(n + 2)],
+    fn: (x, b) => [x.add(b), x.t().mul(2)],
+  },
+  'sums and means': {
+    inputs: (n) => [w(n, 4)],
+    fn: (x) => [x.sum(), x.sum(0), x.mean(0), x.mean(1), x.mean(), x.amax(1)],
+  },
+  variances: { inputs: (n) => [w(n, 4)], fn: (x) => [x.var(1), x.std(0), x.var()] },
+  softmax: { inputs: (n) => [w(n, 5), w(5, n)], fn: (x, y) => [softmax(x, 1), softmax(y, 1)] },
+  'a transposed copy': {
+    inputs: (n) => [w(n, 3, 4)],
+    fn: (x) => x.permute([2, 0, 1]).mul(2).reshape([-1]),
+  },
+  'views of rows': {
+    inputs: (n) => [w(n, 4, 6)],
+    fn: (x) => x.reshape([-1, 6]).add(1).reshape([x.sizes[0]!, 24]).mul(2).flip([0]),
+  },
+  'a product': {
+    inputs: (n) => [w(n, 6), w(6, 7), w(7)],
+    fn: (x, a, b) => x.matmul(a).add(b).relu(),
+  },
+  'products with symbols everywhere': {
+    inputs: (n) => [w(n, 6), w(6, n), w(n, n)],
+    fn: (a, b, c) => [a.matmul(b), b.matmul(a), c.matmul(c), a.t().matmul(a)],
+  },
+  'a batched product': {
+    inputs: (n) => [w(n, 3, 4), w(n, 4, 5), w(2, n, 4), w(2, 4, n)],
+    fn: (a, b, c, d) => [bmm(a, b), bmm(c, d), bmm(d, c)],
+  },
+  'joined tensors': {
+    inputs: (n) => [w(n, 3), w(2, 3), w(n, 3)],
+    fn: (a, b, c) => [cat([a, b], 0).mul(2), cat([a.mul(2), c.add(1)], 1), stack([a, c], 0)],
+  },
+  slices: {
+    plans: 1,
+    inputs: (n) => [w(n + 2, 4)],
+    fn: (x) => [x.slice(0, 1).mul(2), x.slice(0, 0, -1), x.select(0, -1).add(1), x.narrow(1, 1, 2)],
+  },
+  'values of sizes': {
+    inputs: (n) => [w(n, 3)],
+    fn: (x) => [
+      arange(x.sizes[0]!).add(1),
+      full([x.sizes[0]!, 2], 3),
+      zeros([2, x.sizes[0]!]).add(x.sizes[0]!),
+      x.div(x.sizes[0]!),
+    ],
+  },
+  'a lookup': {
+    inputs: (n) => [w(7, 3), randint(0, 7, [n])],
+    fn: (table, at) => [table.indexSelect(0, at), table.gather(0, at.unsqueeze(1).expand([-1, 3]))],
+  },
+  'a causal mask': {
+    inputs: (n) => [w(n, n)],
+    fn: (x) => softmax(x.maskedFill(ones([x.sizes[0]!, x.sizes[0]!]).tril().eq(0), -Infinity), 1),
+  },
+  'a gradient': {
+    inputs: (n) => [w(n, 6), w(6, 5), w(n, 5)],
+    fn: (x, a, y) => {
+      const p = a.detach().requiresGrad_();
+      const loss = x.matmul(p).tanh().sub(y).square().mean();
+      return grad(loss, [p]) as Tensor[];
+    },
+  },
+};
+

@@ -1,0 +1,48 @@
+import { GraphModule, makeFx } from '@tessera/graph';
+import { type Tensor, manualSeed } from '@tessera/tensor';
+import { readNumbers } from '@tessera/tensor/internal';
+import { describe, expect, it } from 'vitest';
+import { type KernelBackend, SizeFamily } from '@tessera/inductor-core';
+import { cpuBackend } from '../src/index.js';
+import { SIZED_PROGRAMS } from '../../inductor-core/test/sized-programs.js';
+
+const isNear = (a: number, b: number): boolean =>
+  Object.is(a, b) || Math.abs(a - b) <= 1e-4 + 1e-4 * Math.abs(b);
+
+/** 1 and 0 are what no template is for. */
+const SIZES = [5, 8, 2, 3, 13, 4, 1, 0, 32, 8, 7, 16, 17, 31, 64, 129, 130, 131, 400];
+
+describe('CPU code for all sizes', () => {
+  for (const [name, { inputs, fn }] of Object.entries(SIZED_PROGRAMS)) {
+    it(`runs ${name}`, () => {
+      let templates = 0;
+      const backend: KernelBackend = {
+        ...cpuBackend,
+        loadTemplate(template) {
+          templates++;
+          return cpuBackend.loadTemplate!(template);
+        },
+      };
+      const family = new SizeFamily();
+      for (const n of SIZES) {
+        manualSeed(n);
+        const args = inputs(n);
+        const trace = makeFx(fn as (...inputs: Tensor[]) => Tensor | Tensor[], {
+          tracingMode: 'fake',
+        });
+        const module = trace(...args) as GraphModule;
+        const call = family.compile(module, backend);
+        const expected = [fn(...(args as [Tensor, Tensor, Tensor, Tensor]))].flat();
+        const results = call(args) as Tensor[];
+        expected.forEach((tensor, i) => {
+          expect(results[i]!.sizes, `${name} at ${n}`).toEqual(tensor.sizes);
+          const [got, wanted] = [results[i]!, tensor].map((t) => Array.from(readNumbers(t)));
+          got!.forEach((value, at) =>
+            expect(isNear(value, wanted![at]!), `${value} for ${wanted![at]}`).toBe(true),
+          );
+        });
+      }
+      expect(templates).toBe(1);
+    });
+  }
+});
