@@ -23,6 +23,8 @@ export interface CompiledGraph {
   readonly isFresh: (position: number) => boolean;
   readonly plan: ExecutionPlan;
   readonly executable: Executable;
+  /** What a caller of the executable must know of the plan, whose kernels may be of any size. */
+  readonly outline: PlanOutline;
   /** Whether the code is shared with other sizes of the graph. */
   readonly isShared: boolean;
   /** Names of the graph's nodes that each launch of the plan computes, for tools; views are in none. */
@@ -94,11 +96,12 @@ export function compileToExecutable(
   });
 }
 
+/** The parts of a plan that are there without its kernels. */
+export type PlanOutline = Pick<ExecutionPlan, 'name' | 'rng' | 'launches' | 'outputs'>;
+
 /** What a call must know of a plan, whatever its sizes. */
 export interface PlanCall extends Omit<CompiledPlan, 'plan'> {
-  readonly outline: Pick<ExecutionPlan, 'name' | 'rng' | 'launches'> & {
-    readonly outputs: ExecutionPlan['outputs'];
-  };
+  readonly outline: PlanOutline;
   readonly isShared: boolean;
 }
 
@@ -149,6 +152,7 @@ export function compiledGraph(
   const rest = {
     executable,
     launchNodes,
+    outline,
     isShared,
     isFresh: (position: number): boolean => outputs[position]?.kind !== 'value',
     dispose: () => {

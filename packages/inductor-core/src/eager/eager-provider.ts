@@ -2,9 +2,10 @@
  * @file Eager ops through the compiler: a kernel provider for the dispatcher.
  *
  * A primitive op becomes a graph of one node, is compiled once per (op, dtypes, layouts, constants) and
- * cached; numbers are runtime scalars. Ops that the backend cannot compile are left to the next provider
+ * cached; numbers are runtime scalars. After a few sizes an op's further ones share code (`SizeFamily`). Ops that the backend cannot compile are left to the next provider
  * (the reference kernels on `cpu`).
  */
+import type { GraphModule } from '@tessera/graph';
 import { isTesseraError, reportTo } from '@tessera/shared';
 import { type OpOverload, type Tensor } from '@tessera/tensor';
 import { type KernelProvider, reserveOffsets } from '@tessera/tensor/internal';
@@ -12,8 +13,14 @@ import type { Executable, KernelBackend } from '../backend/kernel-backend.js';
 import { compileGraph } from '../compile-graph.js';
 import { inductorConfig } from '../config.js';
 import type { ExecutionPlan } from '../plan/execution-plan.js';
+import { SizeFamily } from '../sizes/size-family.js';
 import { opKey } from './op-key.js';
 import { type ArgPath, singleOpGraph } from './single-op-graph.js';
+
+/** Sizes of an op that get code of their own. */
+const OWN_SIZES = 3;
+/** The sizes and strides in a key. */
+const SIZES = /\[[^\]]*\]/g;
 
 /** A compiled op call; null marks one that cannot be compiled. */
 interface Entry {
@@ -22,6 +29,8 @@ interface Entry {
   readonly scalars: readonly ArgPath[];
   /** Where a random op takes the generator's state. */
   readonly rng: ExecutionPlan['rng'];
+  /** Whether its code serves other sizes. */
+  readonly isShared: boolean;
   /** Whether the result is written into an input. */
   readonly inPlace: boolean;
 }
@@ -37,12 +46,19 @@ export class EagerProvider implements KernelProvider {
   /** Ops whose numbers must be known when compiling. */
   private readonly constantOps = new Set<OpOverload>();
   private readonly cache = new Map<OpOverload, Map<string, Entry | null>>();
+  /** Calls that differ in sizes alone, by their key without sizes. */
+  private readonly families = new Map<string, { sizes: number; readonly code: SizeFamily }>();
+  private readonly target: KernelBackend;
 
   constructor(
     private readonly backend: KernelBackend,
     /** Most compiled calls kept per op; the oldest is dropped. */
     private readonly limit = 256,
-  ) {}
+  ) {
+    const { capabilities } = backend;
+    const own = { ...capabilities, extern: false, fallback: capabilities.extern };
+    this.target = Object.create(backend, { capabilities: { value: own } }) as KernelBackend;
+  }
 
   run(op: OpOverload, args: readonly unknown[], outs: readonly Tensor[]): boolean {
     if (op.hasTag('uninitialized')) return true;
@@ -79,7 +95,7 @@ export class EagerProvider implements KernelProvider {
     let entry = entries.get(key);
     if (entry === undefined) {
       // Not a part of a compilation that happens to need a value: its stages are not reported.
-      entry = reportTo(null, () => this.compile(op, args, outs));
+      entry = reportTo(null, () => this.compile(op, args, outs, key));
       // Finding out that the op needs constants changed the key.
       if (key !== this.keyOf(op, args, outs)) return this.lookup(op, args, outs);
       if (entries.size >= this.limit) this.dropOldest(entries);
@@ -95,33 +111,27 @@ export class EagerProvider implements KernelProvider {
 
   private dropOldest(entries: Map<string, Entry | null>): void {
     for (const [key, entry] of entries) {
-      entry?.executable.dispose();
+      if (entry?.isShared === false) entry.executable.dispose();
       entries.delete(key);
       return;
     }
   }
 
-  private compile(op: OpOverload, args: readonly unknown[], outs: readonly Tensor[]): Entry | null {
+  private compile(
+    op: OpOverload,
+    args: readonly unknown[],
+    outs: readonly Tensor[],
+    key: string,
+  ): Entry | null {
     const { module, tensors, scalars } = singleOpGraph(op, args, outs, !this.constantOps.has(op));
     try {
-      const plan = compileGraph(module, {
-        backend: {
-          device: this.backend.device,
-          capabilities: {
-            ...this.backend.capabilities,
-            extern: false,
-            fallback: this.backend.capabilities.extern,
-          },
-        },
-        name: op.schema.name,
-      });
-      const inPlace = plan.outputs.length === 0;
-      return { executable: this.backend.load(plan), tensors, scalars, rng: plan.rng, inPlace };
+      const { executable, rng, outputs, isShared } = this.code(op, module, key);
+      return { executable, tensors, scalars, rng, isShared, inPlace: outputs.length === 0 };
     } catch (error) {
       // Not an error of the caller: the reference kernel takes over, or the dispatcher says that none exists.
       if (isTesseraError(error) && error.code === 'lifted-scalar' && !this.constantOps.has(op)) {
         this.constantOps.add(op);
-        return this.compile(op, args, outs);
+        return this.compile(op, args, outs, this.keyOf(op, args, outs));
       }
       if (
         isTesseraError(error) &&
@@ -130,6 +140,25 @@ export class EagerProvider implements KernelProvider {
         return null;
       throw error;
     }
+  }
+
+  /** Code for one size, or for all of them once an op has been called with several. */
+  private code(
+    op: OpOverload,
+    module: GraphModule,
+    key: string,
+  ): Pick<Entry, 'executable' | 'rng' | 'isShared'> & Pick<ExecutionPlan, 'outputs'> {
+    const { name } = op.schema;
+    const bucket = `${op.qualifiedName}:${key.replace(SIZES, (sizes) => sizes.replace(/\d+/g, ''))}`;
+    const family = this.families.get(bucket) ?? { sizes: 0, code: new SizeFamily() };
+    this.families.set(bucket, family);
+    if (++family.sizes > OWN_SIZES && this.target.loadTemplate !== undefined) {
+      const { executable, outline, isShared } = family.code.compile(module, this.target, { name });
+      return { executable, rng: outline.rng, outputs: outline.outputs, isShared };
+    }
+    const plan = compileGraph(module, { backend: this.target, name });
+    const { rng, outputs } = plan;
+    return { executable: this.backend.load(plan), rng, outputs, isShared: false };
   }
 
   /** Number of compiled calls held. */
