@@ -36,6 +36,8 @@ export interface Extras {
   readonly devices: boolean;
   /** Equal modules go through one compiled function. */
   readonly blocks: boolean;
+  /** Six calls of different batches, so that code for all sizes runs at some that it was not made from. */
+  readonly sizes: boolean;
 }
 
 /** Nothing beside the body. */
@@ -48,6 +50,7 @@ export const NO_EXTRAS: Extras = {
   devices: false,
   integers: false,
   blocks: false,
+  sizes: false,
 };
 
 /** How often each is drawn. */
@@ -61,6 +64,7 @@ const CHANCES: Readonly<Record<keyof Extras, number>> = {
   devices: 0.5,
   integers: 0.06,
   blocks: 0.04,
+  sizes: 0.1,
 };
 
 /** How often the last call of a program is made again. */

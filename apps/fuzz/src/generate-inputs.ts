@@ -101,13 +101,21 @@ function overlap(dice: Dice, form: Form, batch: number): TensorSpec['views'] {
   return dice.pick(choices);
 }
 
-/** Three calls; what changes between them is drawn anew for each program. */
+/** Batches of six calls: two that code for all sizes is made from, and others. */
+export function sizedBatches(dice: Dice): number[] {
+  const later = [0, 1, 2, 3, 5, 6, 7, 8, 9, 12, 13, 16, 17];
+  return [4, dice.pick([2, 3, 6, 8]), ...Array.from({ length: 4 }, () => dice.pick(later))];
+}
+
+/** Three calls, or one of each batch; what changes between them is drawn anew for each program. */
 export function randomCalls(
   dice: Dice,
   forms: readonly Form[],
   captured: readonly Form[],
+  sizes: readonly number[] | null = null,
 ): CallSpec[] {
-  const batches = dice.chance(0.3) ? [4, dice.pick([2, 5]), dice.pick([3, 4, 5])] : [4, 4, 4];
+  const drawn = dice.chance(0.3) ? [4, dice.pick([2, 5]), dice.pick([3, 4, 5])] : [4, 4, 4];
+  const batches = sizes ?? drawn;
   const aliased = dice.chance(0.3);
   const aliasChanges = dice.chance(0.5);
   const gradChanges = dice.chance(0.3);

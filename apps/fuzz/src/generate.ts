@@ -20,7 +20,7 @@ import {
   wantedStatements,
   withExtras,
 } from './extras.js';
-import { fillForm, randomCalls, randomForm } from './generate-inputs.js';
+import { fillForm, randomCalls, randomForm, sizedBatches } from './generate-inputs.js';
 import { type Call, randomCall, randomInplace } from './generate-op.js';
 import { CALLS } from './language.js';
 import { Interpreter, drain } from './interpret.js';
@@ -299,7 +299,7 @@ function draw(seed: number, dice: Dice, extraDice: Dice, extras: Extras): Progra
     async: dice.chance(0.2),
     captured,
     body: [],
-    calls: randomCalls(dice, forms, capturedForms),
+    calls: randomCalls(dice, forms, capturedForms, extras.sizes ? sizedBatches(extraDice) : null),
     repeats: 0,
   };
   const frame = withExtras(extraDice, base, extras);

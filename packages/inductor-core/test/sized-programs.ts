@@ -94,4 +94,3 @@ export const SIZED_PROGRAMS: Readonly<Record<string, SizedProgram>> = {
     },
   },
 };
-

@@ -96,14 +96,19 @@ export function extentOf(shape: Shape, strides: Shape): Size {
   );
 }
 
-/** Whether a layout has neither gaps nor overlaps; not known counts as no. */
+/** Whether a layout has neither gaps nor overlaps; the sizes are fixed where that is not evident. */
 export function isDense(shape: Shape, strides: Shape): boolean {
   if (isNumbers(shape) && isNumbers(strides))
     return (
       storageExtent(shape, strides) === (numelOf(shape) as number) &&
       !hasInternalOverlap(shape, strides)
     );
-  // Dimensions in some order are row-major.
+  if (strides.some((stride, d) => stride === 0 && shape[d] !== 1)) return false;
+  return isInSomeOrder(shape, strides) || isDense(fixedShape(shape), fixedShape(strides));
+}
+
+/** Whether the dimensions are row-major in some order. */
+function isInSomeOrder(shape: Shape, strides: Shape): boolean {
   const left = new Set(shape.flatMap((size, d) => (size === 1 ? [] : [d])));
   let below: Size = 1;
   while (left.size > 0) {

@@ -14,10 +14,10 @@ import { postorder, stmtRoots } from '../ir/walk.js';
 export type ReduceStmt = Extract<Stmt, { kind: 'reduce' }>;
 
 /** The kernel with the chosen reductions in two passes; the same object if there are none. */
-export function inTwoPasses(
-  kernel: LoopKernel<Size>,
+export function inTwoPasses<S extends Size>(
+  kernel: LoopKernel<S>,
   isChosen: (stmt: ReduceStmt) => boolean,
-): LoopKernel<Size> {
+): LoopKernel<S> {
   const splits = (stmt: Stmt): stmt is ReduceStmt =>
     stmt.kind === 'reduce' &&
     (stmt.op === 'welford' || stmt.op === 'online_softmax') &&

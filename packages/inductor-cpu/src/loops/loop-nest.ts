@@ -76,7 +76,11 @@ export class LoopNest {
     const whole = size - rest;
     if (whole > 0) {
       let stop: Bound = typeof end === 'number' ? whole : end;
-      if (typeof end !== 'number' && rest !== 0) stop = f.let('stop', atMost(end, () => i32(whole)));
+      if (typeof end !== 'number' && rest !== 0)
+        stop = f.let(
+          'stop',
+          atMost(end, () => i32(whole)),
+        );
       scope.loop(name, begin, stop, step, () => emit(step));
     }
     if (rest === 0) return;
@@ -104,7 +108,10 @@ export class LoopNest {
   ): void {
     const { scope, f } = this.body;
     const whole = sizeMul(sizeFloorDiv(size, step), step);
-    const stop = f.let('stop', atMost(end, () => this.body.size(whole)));
+    const stop = f.let(
+      'stop',
+      atMost(end, () => this.body.size(whole)),
+    );
     scope.loop(name, begin, stop, step, () => emit(step));
     let from = stop;
     if (step > 4) {
@@ -122,7 +129,10 @@ export class LoopNest {
     const size = space.size(name);
     const end = f.let(`${name}.end`, op('i32.add', begin, i32(length)));
     if (typeof size !== 'number' || size % length !== 0)
-      f.set(end, atMost(end, () => this.body.size(size)));
+      f.set(
+        end,
+        atMost(end, () => this.body.size(size)),
+      );
     return [begin, end];
   }
 
