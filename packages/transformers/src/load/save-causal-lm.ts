@@ -1,55 +1,38 @@
 /**
  * @file `saveCausalLM`: a model as a Hugging Face folder.
  */
-import { TesseraError, nodeBuiltin } from '@tessera/shared';
-import { type Tensor, saveCheckpoint } from '@tessera/tensor';
 import { familyOf } from '../config/families.js';
 import { JsonConfig } from '../config/json-config.js';
 import type { CausalLM } from '../model/causal-lm.js';
 import { toCheckpointWeights } from '../weights/convert-weights.js';
-
-interface NodeFiles {
-  mkdir(path: string, options: { recursive: true }): Promise<unknown>;
-  writeFile(path: string, text: string): Promise<void>;
-}
+import { type FileSink, ModelSink } from './model-sink.js';
 
 /** What `saveCausalLM` takes besides. */
 export interface SaveCausalLMOptions {
-  /** Most bytes of weights in one file; more files get an index. */
+  /** Most bytes of weights in one file of a folder; more files get an index. */
   readonly maxShardBytes?: number;
 }
 
 /**
  * Writes `model.safetensors` (or shards and their index) and `config.json` into a folder, which is made if need be:
- * names and shapes are those of the family, as its own library reads them. Node only.
+ * names and shapes are those of the family, as its own library reads them. In a page, give a function that takes the
+ * files instead.
  *
  * @param config the family's `config.json`, which the model was made from
- * @throws model-unsupported, model-invalid, invalid-argument where there is no file system
+ * @throws model-unsupported, model-invalid, invalid-argument for a path where there is no file system
+ * @example await saveCausalLM(model, async (name, content) => upload(`model/${name}`, content), config);
  */
 export async function saveCausalLM(
   model: CausalLM,
-  folder: string,
+  target: string | FileSink,
   config: Readonly<Record<string, unknown>>,
-  { maxShardBytes }: SaveCausalLMOptions = {},
+  options: SaveCausalLMOptions = {},
 ): Promise<void> {
-  const files = nodeBuiltin<NodeFiles>('node:fs/promises');
-  if (files === null)
-    throw new TesseraError('invalid-argument', 'There is no file system here to save a model to.', {
-      hints: ['Make the bytes with serializeSafetensors(model.stateDict()) instead.'],
-    });
   const json = JsonConfig.of(config);
   const family = familyOf(json);
-  const weights: Record<string, Tensor> = toCheckpointWeights(
-    model.stateDict(),
-    family,
-    family.config(json),
-  );
-  await files.mkdir(folder, { recursive: true });
-  const options = maxShardBytes === undefined ? {} : { maxShardBytes };
-  await saveCheckpoint(`${folder}/model.safetensors`, weights, {
-    ...options,
-    metadata: { format: 'pt' },
-  });
+  const weights = toCheckpointWeights(model.stateDict(), family, family.config(json));
+  const sink = await ModelSink.open(target);
+  await sink.tensors('model.safetensors', weights, options);
   // Last: a folder without it is no model.
-  await files.writeFile(`${folder}/config.json`, `${JSON.stringify(config, null, 2)}\n`);
+  await sink.json('config.json', config);
 }
