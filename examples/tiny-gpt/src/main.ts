@@ -4,10 +4,12 @@
 import { compile, explain } from '@tessera/compile';
 import { manualSeed } from '@tessera/tensor';
 import { resume, save } from './checkpoint.js';
+import { huggingFaceFolder } from './export.js';
+import { readText, writeFolder } from './files.js';
 import { GPT, generate } from './model.js';
 import { USAGE, readOptions } from './options.js';
 import { summary } from './summary.js';
-import { Text, getBatch } from './text.js';
+import { getBatch } from './text.js';
 import { configure, evaluate, trainingStep } from './train.js';
 
 const options = readOptions(process.argv.slice(2));
@@ -17,7 +19,7 @@ if (options === null) {
 }
 
 manualSeed(1337);
-const text = Text.load(options.text);
+const text = readText(options.text);
 const model = new GPT({
   vocabSize: text.chars.length,
   blockSize: 64,
@@ -64,6 +66,7 @@ for (let i = first; i < options.steps; i++) {
   }
 }
 if (options.save !== null) await save(options.save, training, options.steps);
+if (options.export !== null) writeFolder(options.export, huggingFaceFolder(model, text));
 if (options.explain) {
   const [x, y] = getBatch(text.train, config.batchSize, model.config.blockSize);
   console.log(`\n${summary(explain(step)(x, y))}`);

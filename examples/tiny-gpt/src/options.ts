@@ -2,7 +2,7 @@
  * @file Command line of the example.
  */
 import { parseArgs } from 'node:util';
-import { DEFAULT_TEXT } from './text.js';
+import { DEFAULT_TEXT } from './files.js';
 
 /** What to do. */
 export interface Options {
@@ -10,19 +10,21 @@ export interface Options {
   steps: number;
   resume: string | null;
   save: string | null;
+  export: string | null;
   text: string | URL;
   explain: boolean;
   characters: number;
 }
 
 export const USAGE = `usage: pnpm example:tiny-gpt [--compile] [--steps N] [--resume FILE] [--save FILE]
-                             [--text FILE] [--characters N] [--explain]
+                             [--export FOLDER] [--text FILE] [--characters N] [--explain]
 
 Trains a character-level GPT on a text, on the CPU, and lets it write.
 
   --compile       the training step as one compiled artifact
   --steps N       steps in total, those before --resume included (default 200)
   --save FILE     writes model, optimizer, schedule and random state at the end (.safetensors)
+  --export FOLDER writes a Hugging Face folder at the end: GPT-2, its tokenizer, safetensors
   --resume FILE   continues as if there had been no interruption
   --text FILE     another text than the one that comes with the example
   --characters N  length of what it writes (default 400)
@@ -37,6 +39,7 @@ export function readOptions(argv: string[]): Options | null {
       steps: { type: 'string', default: '200' },
       resume: { type: 'string' },
       save: { type: 'string' },
+      export: { type: 'string' },
       text: { type: 'string' },
       characters: { type: 'string', default: '400' },
       explain: { type: 'boolean', default: false },
@@ -54,6 +57,7 @@ export function readOptions(argv: string[]): Options | null {
     steps: count('steps', values.steps),
     resume: values.resume ?? null,
     save: values.save ?? null,
+    export: values.export ?? null,
     text: values.text ?? DEFAULT_TEXT,
     explain: values.explain,
     characters: count('characters', values.characters),

@@ -1,11 +1,7 @@
 /**
  * @file The text: characters as numbers, and random stretches of them as batches.
  */
-import { readFileSync } from 'node:fs';
 import { type Tensor, randint, stack, tensor } from '@tessera/tensor';
-
-/** Sonnets and other English in the public domain; see the README beside it. */
-export const DEFAULT_TEXT = new URL('../data/text.txt', import.meta.url);
 
 /** A text as characters' numbers, split into a part to train on and a part to judge by. */
 export class Text {
@@ -21,10 +17,6 @@ export class Text {
     const n = Math.floor(0.9 * data.numel);
     this.train = data.narrow(0, 0, n);
     this.val = data.narrow(0, n, data.numel - n);
-  }
-
-  static load(path: string | URL): Text {
-    return new Text(readFileSync(path, 'utf8'));
   }
 
   encode(text: string): Tensor {

@@ -8,16 +8,17 @@ import { compile, explain } from '@tessera/compile';
 import { manualSeed } from '@tessera/tensor';
 import { afterAll, describe, expect, it } from 'vitest';
 import { type Training, resume, save } from '../src/checkpoint.js';
+import { DEFAULT_TEXT, readText } from '../src/files.js';
 import { GPT, generate } from '../src/model.js';
 import { readOptions } from '../src/options.js';
 import { summary } from '../src/summary.js';
-import { DEFAULT_TEXT, Text, getBatch } from '../src/text.js';
+import { getBatch } from '../src/text.js';
 import { configure, evaluate, trainingStep } from '../src/train.js';
 
 const folder = mkdtempSync(join(tmpdir(), 'tiny-gpt-'));
 afterAll(() => rmSync(folder, { recursive: true }));
 
-const text = Text.load(DEFAULT_TEXT);
+const text = readText(DEFAULT_TEXT);
 const SIZES = { blockSize: 16, layers: 2, heads: 2, width: 32, dropout: 0.1 };
 const CONFIG = {
   batchSize: 4,
@@ -127,10 +128,13 @@ describe('tiny GPT', () => {
   });
 
   it('reads its command line', () => {
-    expect(readOptions(['--compile', '--steps', '7', '--resume', 'a.safetensors'])).toMatchObject({
+    expect(
+      readOptions(['--compile', '--steps', '7', '--resume', 'a.safetensors', '--export', 'gpt']),
+    ).toMatchObject({
       compile: true,
       steps: 7,
       resume: 'a.safetensors',
+      export: 'gpt',
     });
     expect(() => readOptions(['--steps', 'many'])).toThrow("--steps takes a number, not 'many'");
     expect(readOptions(['--help'])).toBeNull();

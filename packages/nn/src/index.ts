@@ -25,7 +25,8 @@ export type {
   StateDictPreHook,
 } from './module/hooks.js';
 export { isModuleState } from './module/module-state.js';
-export type { LoadReport, StateDict } from './module/state-dict.js';
+export type { LoadReport, LoadStateOptions, StateDict } from './module/state-dict.js';
+export { skipInit } from './module/skip-init.js';
 
 // Containers
 export { Sequential } from './modules/sequential.js';

@@ -15,6 +15,7 @@ export {
   isFakeMode,
   makeTensor,
   withFakeTensors,
+  withRealTensors,
 } from './tensor-factory.js';
 export { formatStrides } from './memory-format.js';
 export { kindType, numberType } from './type-promotion.js';

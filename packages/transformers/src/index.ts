@@ -24,6 +24,7 @@ export { type WeightRule, joined, renamed, stacked, transposed } from './weights
 export { type LoadCausalLMOptions, loadCausalLM, makeCausalLM } from './load/load-causal-lm.js';
 export { type SaveCausalLMOptions, saveCausalLM } from './load/save-causal-lm.js';
 export type { FolderOptions } from './load/model-folder.js';
+export type { FileSink } from './load/model-sink.js';
 export type { GenerateOptions, SamplingOptions } from './generate/options.js';
 export type { Prompts } from './generate/prompts.js';
 export { TextGenerator, type TextGeneratorOptions } from './generate/text-generator.js';

@@ -43,7 +43,13 @@ import {
 } from './module-tree.js';
 import { noteBuffer } from './module-state.js';
 import { moveData } from './move-data.js';
-import { type LoadReport, type StateDict, collectState, loadTensors } from './state-dict.js';
+import {
+  type LoadReport,
+  type LoadStateOptions,
+  type StateDict,
+  collectState,
+  loadTensors,
+} from './state-dict.js';
 import { callInputs } from './region-inputs.js';
 import { trustKey } from './trust.js';
 import { type ZeroGradOptions, clearGrads } from './clear-grad.js';
@@ -299,16 +305,16 @@ export abstract class Module {
   }
 
   /**
-   * Copies values in by name, converting dtypes.
+   * Copies values in by name, converting dtypes; with `assign`, takes over the given tensors instead.
    *
-   * @param options.strict whether missing and unexpected names are errors (default true)
-   * @throws state-dict-mismatch, before anything is copied
+   * @throws state-dict-mismatch, before anything is copied; invalid-argument if a module without memory
+   * (`skipInit`) is to be copied into
    */
   loadStateDict(
     values: Readonly<Record<string, Tensor>>,
-    options: { readonly strict?: boolean } = {},
+    options: LoadStateOptions = {},
   ): LoadReport {
-    return loadTensors(this, values, options.strict ?? true);
+    return loadTensors(this, values, options);
   }
 
   // ---- text

@@ -5,10 +5,11 @@
  * children. Loading checks everything first, so a state dict that does not fit changes nothing.
  */
 import { TesseraError } from '@tessera/shared';
-import { type Tensor, noGrad } from '@tessera/tensor';
+import { type Tensor, isFloatingPoint, noGrad } from '@tessera/tensor';
 import { formatSizes, sameNumbers } from '@tessera/tensor/internal';
 import type { LoadStateDictHook } from './hooks.js';
 import type { Module } from './module.js';
+import { replaceData } from './move-data.js';
 import { everyPath, joinName, ownBuffers, ownParameters } from './module-tree.js';
 
 /** Tensors by name. */
@@ -18,6 +19,17 @@ export type StateDict = Record<string, Tensor>;
 export interface LoadReport {
   readonly missingKeys: readonly string[];
   readonly unexpectedKeys: readonly string[];
+}
+
+/** How a state is loaded. */
+export interface LoadStateOptions {
+  /** Whether missing and unexpected names are errors (default true). */
+  readonly strict?: boolean;
+  /**
+   * Takes over the given tensors with their memory, dtype and device, instead of copying what is in them (default
+   * false). Parameters stay the same objects; they and the given tensors share memory from then on.
+   */
+  readonly assign?: boolean;
 }
 
 /** Parameters and persistent buffers by name, not detached. */
@@ -64,6 +76,7 @@ function problemsOf(
   targets: ReadonlyMap<string, Tensor>,
   values: Readonly<Record<string, Tensor>>,
   { missingKeys, unexpectedKeys }: LoadReport,
+  assign: boolean,
 ): { readonly problems: string[]; readonly mismatched: string[] } {
   const problems: string[] = [];
   if (missingKeys.length > 0)
@@ -73,7 +86,12 @@ function problemsOf(
   const mismatched: string[] = [];
   for (const [name, target] of targets) {
     const value = values[name];
-    if (value === undefined || sameNumbers(value.sizes, target.sizes)) continue;
+    if (value === undefined) continue;
+    if (assign && isFloatingPoint(value.dtype) !== isFloatingPoint(target.dtype)) {
+      mismatched.push(name);
+      problems.push(`${name} is ${target.dtype}; ${value.dtype} cannot be assigned to it.`);
+    }
+    if (sameNumbers(value.sizes, target.sizes)) continue;
     mismatched.push(name);
     problems.push(
       `size mismatch for ${name}: copying a param with shape ${formatSizes(value.sizes)} from checkpoint, the shape in current model is ${formatSizes(target.sizes)}.`,
@@ -82,16 +100,29 @@ function problemsOf(
   return { problems, mismatched };
 }
 
+/** Puts one value into its place. @throws invalid-argument if a copy is to go where there is no memory */
+function loadOne(name: string, target: Tensor, value: Tensor, assign: boolean): void {
+  if (assign) {
+    replaceData(target, value.detach());
+    return;
+  }
+  if (target.isFake && !value.isFake)
+    throw new TesseraError('invalid-argument', `'${name}' has no memory to copy a value into.`, {
+      hints: ['The module was made by skipInit(): load with { assign: true }.'],
+    });
+  target.copy_(value.device === target.device ? value : value.to(target.device));
+}
+
 /**
- * Copies values in by name. Everything is checked before anything is copied; only missing and
+ * Copies values in by name, or puts them in the place of what is there. Everything is checked before anything is copied; only missing and
  * unexpected names are checked afterwards when there are load hooks, which may forgive them.
  *
- * @throws state-dict-mismatch
+ * @throws state-dict-mismatch, invalid-argument
  */
 export function loadTensors(
   module: Module,
   values: Readonly<Record<string, Tensor>>,
-  strict: boolean,
+  { strict = true, assign = false }: LoadStateOptions,
 ): LoadReport {
   const given = { ...values };
   const after: [LoadStateDictHook, Module][] = [];
@@ -111,7 +142,7 @@ export function loadTensors(
   };
   const none: LoadReport = { missingKeys: [], unexpectedKeys: [] };
   const check = (report: LoadReport): void => {
-    const { problems, mismatched } = problemsOf(targets, given, report);
+    const { problems, mismatched } = problemsOf(targets, given, report, assign);
     if (problems.length === 0) return;
     throw new TesseraError(
       'state-dict-mismatch',
@@ -129,8 +160,7 @@ export function loadTensors(
   noGrad(() => {
     for (const [name, target] of targets) {
       const value = given[name];
-      if (value !== undefined)
-        target.copy_(value.device === target.device ? value : value.to(target.device));
+      if (value !== undefined) loadOne(name, target, value, assign);
     }
   });
   for (const [hook, part] of after) hook(part, keys);

@@ -9,15 +9,17 @@ import {
   type Tensor,
   loadCheckpoint,
 } from '@tessera/tensor';
+import { skipInit } from '@tessera/nn';
 import { familyOf } from '../config/families.js';
 import { JsonConfig } from '../config/json-config.js';
 import { CausalLM } from '../model/causal-lm.js';
+import { isQuantized, quantizeLike } from '../quantize/quantized-folder.js';
 import { toModelWeights } from '../weights/convert-weights.js';
 import { type FolderOptions, ModelFolder } from './model-folder.js';
 
 /** What `loadCausalLM` takes besides the folder. */
 export interface LoadCausalLMOptions extends FolderOptions {
-  /** Element type of the weights; default: as stored. */
+  /** Element type of the weights; default: as stored. Quantized models keep theirs. */
   readonly dtype?: DType;
   /** Where the model goes (default `cpu`). */
   readonly device?: DeviceType;
@@ -30,7 +32,9 @@ const INDEX = 'model.safetensors.index.json';
 
 /**
  * Loads a model from a folder with `config.json` and `model.safetensors`, or `model.safetensors.index.json` and its
- * shards. It is in evaluation mode, in the types of the file.
+ * shards. It is in evaluation mode, in the type of the file. Tensors go from the file into the memory of the weights:
+ * loading takes the size of the file, and that of a layer where a family's weights are laid out in another way. Folders
+ * of quantized models (`saveCausalLM`) give quantized models.
  *
  * @param folder a path in Node, or an address
  * @throws model-unsupported, model-invalid, source-unreadable, safetensors-invalid; the reason of the signal
@@ -56,7 +60,8 @@ export async function loadCausalLM(
     device,
     signal,
     requestInit,
-    dtype,
+    // Words and scales stay as they are.
+    dtype: isQuantized(JsonConfig.of(config)) ? undefined : dtype,
     cache,
     onProgress,
   });
@@ -64,8 +69,9 @@ export async function loadCausalLM(
 }
 
 /**
- * A model from its parsed `config.json`, the tensors of its checkpoint, which it takes over, and, where there is one,
- * `generation_config.json`.
+ * A model from its parsed `config.json`, the tensors of its checkpoint and, where there is one,
+ * `generation_config.json`. It takes the tensors over: they become the weights, and those that are converted are
+ * released.
  *
  * @throws model-unsupported, model-invalid
  */
@@ -79,12 +85,12 @@ export function makeCausalLM(
   const read = family.config(json);
   const more = generation === null ? [] : JsonConfig.of(generation).tokens('eos_token_id');
   const end = [...new Set([...read.tokens.end, ...more])];
-  const model = new CausalLM({ ...read, tokens: { ...read.tokens, end } });
-  const weights = toModelWeights(checkpoint, family, read);
-  const [first] = Object.values(weights);
-  if (first !== undefined) model.to(first.device).to(first.dtype);
+  const model = skipInit(() => new CausalLM({ ...read, tokens: { ...read.tokens, end } }));
+  const quantized = isQuantized(json);
+  const weights = quantized ? checkpoint : toModelWeights(checkpoint, family, read);
+  if (quantized) quantizeLike(model, weights);
   try {
-    model.loadStateDict(weights);
+    model.loadStateDict(quantized ? weights : inOneType(weights), { assign: true });
   } catch (error) {
     throw new TesseraError(
       'model-invalid',
@@ -93,4 +99,17 @@ export function makeCausalLM(
     );
   }
   return model.eval();
+}
+
+/** Weights in the type of the first: some files hold norms or biases in another. */
+function inOneType(weights: Readonly<Record<string, Tensor>>): Record<string, Tensor> {
+  const dtype = Object.values(weights)[0]?.dtype as DType | undefined;
+  return Object.fromEntries(
+    Object.entries(weights).map(([name, weight]) => {
+      if (weight.dtype === dtype) return [name, weight];
+      const converted = weight.to(dtype!);
+      weight.dispose();
+      return [name, converted];
+    }),
+  );
 }

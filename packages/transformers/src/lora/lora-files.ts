@@ -2,20 +2,16 @@
  * @file Adapters as files: `adapter_model.safetensors` and `adapter_config.json`, with the names of the PEFT library.
  */
 import type { Module } from '@tessera/nn';
-import { TesseraError, nodeBuiltin } from '@tessera/shared';
-import { type Tensor, loadCheckpoint, noGrad, saveCheckpoint } from '@tessera/tensor';
+import { TesseraError } from '@tessera/shared';
+import { type Tensor, loadCheckpoint, noGrad } from '@tessera/tensor';
 import { JsonConfig } from '../config/json-config.js';
 import { type FolderOptions, ModelFolder } from '../load/model-folder.js';
+import { type FileSink, ModelSink } from '../load/model-sink.js';
 import { addLora, adaptersOf, removeLora } from './lora.js';
 
 const PREFIX = 'base_model.model.';
 const WEIGHTS = 'adapter_model.safetensors';
 const CONFIG = 'adapter_config.json';
-
-interface NodeFiles {
-  mkdir(path: string, options: { recursive: true }): Promise<unknown>;
-  writeFile(path: string, text: string): Promise<void>;
-}
 
 /** Weights of a model's adapters under PEFT's names, detached; they share memory with the model. */
 export function loraState(model: Module): Record<string, Tensor> {
@@ -28,21 +24,18 @@ export function loraState(model: Module): Record<string, Tensor> {
 }
 
 /**
- * Writes a model's adapters into a folder, which is made if need be. Layers have the decoder's names, which are those
- * of PEFT for families of Llama's kind. Node only.
+ * Writes a model's adapters into a folder, which is made if need be, or gives the files to a function, as pages need
+ * it. Layers have the decoder's names, which are those of PEFT for families of Llama's kind.
  *
- * @throws invalid-argument where there are no adapters, or no file system
+ * @throws invalid-argument where there are no adapters, or for a path where there is no file system
  */
-export async function saveLora(model: Module, folder: string): Promise<void> {
-  const files = nodeBuiltin<NodeFiles>('node:fs/promises');
+export async function saveLora(model: Module, target: string | FileSink): Promise<void> {
   const adapters = adaptersOf(model);
   const [first] = adapters;
-  if (first === undefined || files === null)
-    throw new TesseraError(
-      'invalid-argument',
-      first === undefined ? 'The model has no adapters.' : 'There is no file system here.',
-      { hints: ['Add them with addLora(); loraState(model) gives their tensors anywhere.'] },
-    );
+  if (first === undefined)
+    throw new TesseraError('invalid-argument', 'The model has no adapters.', {
+      hints: ['Add them with addLora() first.'],
+    });
   const targets = [...new Set(adapters.map(([name]) => name.split('.').at(-1)!))];
   const config = {
     peft_type: 'LORA',
@@ -55,9 +48,9 @@ export async function saveLora(model: Module, folder: string): Promise<void> {
     fan_in_fan_out: false,
     inference_mode: true,
   };
-  await files.mkdir(folder, { recursive: true });
-  await saveCheckpoint(`${folder}/${WEIGHTS}`, loraState(model), { metadata: { format: 'pt' } });
-  await files.writeFile(`${folder}/${CONFIG}`, `${JSON.stringify(config, null, 2)}\n`);
+  const sink = await ModelSink.open(target);
+  await sink.tensors(WEIGHTS, loraState(model));
+  await sink.json(CONFIG, config);
 }
 
 /**

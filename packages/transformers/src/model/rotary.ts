@@ -3,6 +3,7 @@
  * grows with the position. @see https://arxiv.org/abs/2104.09864
  */
 import { type Tensor, cat, tensor } from '@tessera/tensor';
+import { withRealTensors } from '@tessera/tensor/internal';
 import type { Positions, RotaryScaling } from '../config/decoder-config.js';
 
 type Rotary = Extract<Positions, { kind: 'rotary' }>;
@@ -36,7 +37,8 @@ export class RotaryTable {
   private readonly frequencies: Tensor;
 
   constructor(rotary: Rotary) {
-    this.frequencies = tensor(frequencies(rotary));
+    // Not a weight: it is there also in a model whose weights are still to be loaded.
+    this.frequencies = withRealTensors(() => tensor(frequencies(rotary)));
   }
 
   /** `positions`: [B or 1, T], whole numbers. */

@@ -56,10 +56,21 @@ function apply(
     const results = rule[direction](values, config);
     for (const name of names) tensors.delete(name);
     expand(to, layer).forEach((name, i) => tensors.set(name, results[i]!));
+    // Also what is left may share memory with them, as tied weights do.
+    if (direction === 'toModel') releaseAll(values, [...tensors.values()]);
   }
 }
 
-/** A checkpoint's tensors under the decoder's names. The argument's tensors may be shared with the result. */
+/** Gives back the memory of tensors, except what others share with them. */
+function releaseAll(tensors: readonly Tensor[], others: readonly Tensor[]): void {
+  const shared = new Set(others.map(({ storage }) => storage));
+  for (const tensor of tensors) if (!shared.has(tensor.storage)) tensor.dispose();
+}
+
+/**
+ * A checkpoint's tensors under the decoder's names. It takes them over: those that are wanted as they are it passes on,
+ * and it releases the others as soon as what is made of them is there, so that memory is needed for one layer more.
+ */
 export function toModelWeights(
   checkpoint: Readonly<Record<string, Tensor>>,
   { weights = [], prefix }: Family,
@@ -67,12 +78,19 @@ export function toModelWeights(
 ): Record<string, Tensor> {
   const tensors = new Map<string, Tensor>();
   for (const [name, tensor] of Object.entries(checkpoint)) {
-    if (COMPUTED.test(name)) continue;
+    if (COMPUTED.test(name)) {
+      tensor.dispose();
+      continue;
+    }
     const isBare = prefix !== undefined && !name.startsWith(prefix) && name !== 'lm_head.weight';
     tensors.set(isBare ? `${prefix}${name}` : name, tensor);
   }
   for (const rule of weights) apply(tensors, rule, config, 'toModel');
-  if (config.tied) tensors.delete('lm_head.weight');
+  const head = tensors.get('lm_head.weight');
+  if (config.tied && head !== undefined) {
+    tensors.delete('lm_head.weight');
+    releaseAll([head], [...tensors.values()]);
+  }
   return Object.fromEntries(tensors);
 }
 

@@ -62,7 +62,7 @@ export function joined(
     toModel(values, config) {
       const [value] = turn(values) as [Tensor];
       const parts = value.split(partSizes(model.length, value.size(0), config), 0);
-      return parts.map((part) => part.contiguous());
+      return parts.map((part) => part.clone());
     },
     toCheckpoint: (values) => turn([cat([...values], 0)]),
   };
