@@ -10,12 +10,8 @@ import {
   type ExecutionPlan,
   type ExternRunner,
   type KernelBackend,
-  type PlanTemplate,
-  type TemplateExecutable,
-  TemplateSizes,
   allocateData,
   interpretPlan,
-  planAt,
   printKernel,
   verifyPlan,
 } from '../src/index.js';
@@ -91,30 +87,4 @@ export function interpreterBackend(
       };
     },
   };
-}
-
-/** The backend with plans of all sizes, which it verifies and interprets at the sizes that it is asked for. */
-export function templateBackend(
-  overrides: Partial<Capabilities> = {},
-): KernelBackend & { readonly templates: number; readonly plans: number } {
-  const inner = interpreterBackend(overrides);
-  const counted = {
-    ...inner,
-    templates: 0,
-    plans: 0,
-    load(plan: ExecutionPlan): Executable {
-      counted.plans++;
-      return inner.load(plan);
-    },
-    loadTemplate(template: PlanTemplate): TemplateExecutable {
-      counted.templates++;
-      const sizes = new TemplateSizes(template.symbols);
-      return {
-        template,
-        at: (values) => inner.load(planAt(template, sizes.at(values))),
-        dispose: () => undefined,
-      };
-    },
-  };
-  return counted;
 }

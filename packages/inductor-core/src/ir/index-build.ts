@@ -13,6 +13,7 @@ import type { Expr } from './expr.js';
 import { IndexBounds, divisorOf } from './index-bounds.js';
 import { type Bounds, UNKNOWN } from './interval.js';
 import type { IndexExpr } from './index-expr.js';
+import { type Digit, digitOf } from './index-digit.js';
 import { commonUnit, isMultiple } from './size-units.js';
 
 /** `constant + Σ coefficient · atom` under construction. */
@@ -293,7 +294,7 @@ export class IndexBuilder {
     for (let changed = true; changed && sum.terms.size > 1;) {
       changed = false;
       for (const [atom, coefficient] of sum.terms) {
-        const low = digit(atom);
+        const low = digitOf(atom);
         const partner = low === null ? null : this.findPartner(sum, low, coefficient);
         if (low === null || partner === null) continue;
         sum.terms.delete(atom);
@@ -391,22 +392,6 @@ export class IndexBuilder {
 function byValue(a: Size, b: Size): number {
   if (typeof a === 'number' && typeof b === 'number') return b - a;
   return Number(typeof a === 'number') - Number(typeof b === 'number');
-}
-
-interface Digit {
-  readonly base: IndexExpr;
-  readonly by: Size;
-  readonly modulus: Size;
-}
-
-/** Reads `(base div by) mod modulus`. */
-function digit(atom: IndexExpr): Digit | null {
-  const modulus = atom.kind === 'mod' ? divisorOf(atom.den) : null;
-  if (atom.kind !== 'mod' || modulus === null) return null;
-  const { num } = atom;
-  const by = num.kind === 'div' ? divisorOf(num.den) : null;
-  if (num.kind === 'div' && by !== null) return { base: num.num, by, modulus };
-  return { base: num, by: 1, modulus };
 }
 
 function productFactors(e: IndexExpr): readonly IndexExpr[] {

@@ -59,11 +59,6 @@ export function isEmpty(shape: Shape): boolean {
 /** Whether two sizes are the same; a guard where that depends on the symbols. */
 export const isSame: (a: Size, b: Size) => boolean = sizeEq;
 
-/** Whether two shapes are the same. */
-export function isSameShape(a: Shape, b: Shape): boolean {
-  return a.length === b.length && a.every((size, d) => isSame(size, b[d]!));
-}
-
 /** Whether `a > b`; a guard where that depends on the symbols. */
 export function isLarger(a: Size, b: Size): boolean {
   return sizeLt(b, a);
