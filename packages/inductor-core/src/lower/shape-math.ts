@@ -10,6 +10,7 @@ import {
   type SymInt,
   sizeAdd,
   sizeEq,
+  sizeKnown,
   sizeLt,
   sizeMul,
   sizeProduct,
@@ -99,16 +100,19 @@ export function isDense(shape: Shape, strides: Shape): boolean {
       !hasInternalOverlap(shape, strides)
     );
   if (strides.some((stride, d) => stride === 0 && shape[d] !== 1)) return false;
-  return isInSomeOrder(shape, strides) || isDense(fixedShape(shape), fixedShape(strides));
+  return isInSomeOrder(shape, strides) ?? isDense(fixedShape(shape), fixedShape(strides));
 }
 
-/** Whether the dimensions are row-major in some order. */
-function isInSomeOrder(shape: Shape, strides: Shape): boolean {
+/** Whether the dimensions are row-major in some order; null where that is not known. */
+function isInSomeOrder(shape: Shape, strides: Shape): boolean | null {
   const left = new Set(shape.flatMap((size, d) => (size === 1 ? [] : [d])));
   let below: Size = 1;
   while (left.size > 0) {
     const next = [...left].find((d) => strides[d] === below);
-    if (next === undefined) return false;
+    if (next === undefined) {
+      const differs = (d: number): boolean => sizeKnown(strides[d]!, '==', below) === false;
+      return [...left].every(differs) ? false : null;
+    }
     left.delete(next);
     below = sizeMul(below, shape[next]!);
   }
