@@ -484,8 +484,8 @@ export const MUTATIONS = [
     ['test_keep_output_layout_infer', 'test_keep_output_layout_with_freezing'],
     [
       'inductor-core/src/lower/outputs.ts',
-      'function outputBuffer(l: Lowering, value: LoweredTensor, strides: readonly number[]): IrBuffer {',
-      '(strides as number[]).splice(0, strides.length, ...strides.map((_, d) => value.sizes.slice(0, d).reduce((a, b) => a * b, 1)));',
+      'function outputBuffer(l: Lowering, value: LoweredTensor, strides: Shape): IrBuffer {',
+      '(strides as Size[]).splice(0, strides.length, ...strides.map((_, d) => value.sizes.slice(0, d).reduce((a, b) => a * b, 1)));',
     ],
   ),
   mutation(
@@ -588,8 +588,8 @@ export const MUTATIONS = [
     ],
     [
       'inductor-core/src/lower/outputs.ts',
-      'function outputBuffer(l: Lowering, value: LoweredTensor, strides: readonly number[]): IrBuffer {',
-      "return l.storeValue(l.ir.op('add', [value.expr, l.ir.const(value.dtype, 1)]), value.dtype, value.sizes, strides);",
+      'function outputBuffer(l: Lowering, value: LoweredTensor, strides: Shape): IrBuffer {',
+      "return l.storeValue(l.ir.op('add', [value.expr, l.ir.const(value.dtype, 1)]), value.dtype, value.shape, strides);",
     ],
   ),
 ];
