@@ -4,7 +4,8 @@
  * Buffers are placed in a fresh memory with canary bytes around them, so that a write outside a buffer
  * is an error.
  */
-import { checksOf, type FusedKernel } from '@tessera/inductor-core';
+import { checksOf, type FusedKernel, type SizeValue } from '@tessera/inductor-core';
+import type { Size } from '@tessera/shared';
 import { itemSize, type DType } from '@tessera/tensor';
 import {
   bfloatToNumber,
@@ -68,12 +69,20 @@ function read(view: DataView, at: number, dtype: DType): number {
 /** An instantiated kernel. */
 export interface LoadedKernel {
   readonly bytes: Uint8Array<ArrayBuffer>;
-  /** Runs all items, in `parts` calls from the last to the first; buffers are replaced by what the memory holds afterwards. */
-  run(buffers: Buffers, scalars?: Readonly<Record<string, number>>, parts?: number): void;
+  /**
+   * Runs all items, in `parts` calls from the last to the first; buffers are replaced by what the memory holds
+   * afterwards. `valueOf` gives the values of symbolic sizes.
+   */
+  run(
+    buffers: Buffers,
+    scalars?: Readonly<Record<string, number>>,
+    parts?: number,
+    valueOf?: SizeValue,
+  ): void;
 }
 
 /** Instantiates a kernel. */
-export function loadKernel(kernel: FusedKernel, code: WasmKernel): LoadedKernel {
+export function loadKernel(kernel: FusedKernel<Size>, code: WasmKernel): LoadedKernel {
   const memory = new WebAssembly.Memory({ initial: 64, maximum: 16384, shared: true });
   const bytes = assembleModule({
     memory: { minPages: 1, maxPages: 65536, shared: true },
@@ -87,18 +96,16 @@ export function loadKernel(kernel: FusedKernel, code: WasmKernel): LoadedKernel 
   const entry = exports[code.name] as (args: number, begin: number, end: number) => void;
   return {
     bytes,
-    run(buffers, scalars = {}, parts = 1) {
+    run(buffers, scalars = {}, parts = 1, valueOf = Number) {
       const args = 64;
-      const scratch =
-        args +
-        64 *
-          Math.ceil(
-            argumentBlockBytes(
-              kernel.params.length,
-              kernel.scalars.length,
-              checksOf(kernel).list.length,
-            ) / 64,
-          );
+      const plain = argumentBlockBytes(
+        kernel.params.length,
+        kernel.scalars.length,
+        checksOf(kernel).list.length,
+      );
+      const sizes = args + ((plain + 7) & ~7);
+      const scratch = 64 * Math.ceil((sizes + 4 * code.sizes.length) / 64);
+      const items = valueOf(code.workItems);
       let top = scratch + 64 * Math.ceil(code.scratchBytesPerThread / 64);
       const places = kernel.params.map(({ name, dtype }) => {
         const address = top + GUARD_BYTES;
@@ -124,13 +131,10 @@ export function loadKernel(kernel: FusedKernel, code: WasmKernel): LoadedKernel 
           true,
         ),
       );
+      code.sizes.forEach((size, i) => view.setInt32(sizes + 4 * i, valueOf(size), true));
       (exports[SCRATCH.name] as WebAssembly.Global).value = scratch;
       for (let part = parts - 1; part >= 0; part--) {
-        entry(
-          args,
-          Math.floor((Number(code.workItems) * part) / parts),
-          Math.floor((Number(code.workItems) * (part + 1)) / parts),
-        );
+        entry(args, Math.floor((items * part) / parts), Math.floor((items * (part + 1)) / parts));
       }
       for (const { name, dtype, address, data } of places) {
         const end = address + data.length * itemSize(dtype);
