@@ -15,6 +15,11 @@ function atMost(local: Local<'i32'>, limit: () => Code<'i32'>): Code<'i32'> {
   return select(limit(), local, op('i32.gt_u', local, limit()));
 }
 
+/** The largest value of a size; infinite where nothing bounds it. */
+function largest(size: Size): number {
+  return typeof size === 'number' ? size : size.env.rangeOf(size).hi;
+}
+
 /** How often the partial results of a sweep settle. */
 export interface SettlePace {
   /** Elements of the innermost variable that one iteration takes. */
@@ -138,7 +143,8 @@ export class LoopNest {
 
   /**
    * Scalar loops over variables, outermost first; `innermost` makes that of the last one. Partial results are
-   * settled after about so many iterations of it, wherever among the loops that falls.
+   * settled after at most about so many iterations of it, wherever among the loops that falls; whatever size a loop
+   * was seen with first.
    */
   sweep(
     names: readonly string[],
@@ -151,7 +157,8 @@ export class LoopNest {
     let depth = last;
     // Iterations that one iteration of the loop at `depth` stands for.
     let below = 1;
-    const trips = (): number => Math.ceil(space.hint(names[depth]!) / (depth === last ? step : 1));
+    const trips = (): number =>
+      Math.ceil(largest(space.size(names[depth]!)) / (depth === last ? step : 1));
     for (; depth > 0 && below * trips() <= pace.iterations; depth--) below *= trips();
     const length = Math.max(1, Math.floor(pace.iterations / below)) * (depth === last ? step : 1);
     const visit = (level: number): void => {
