@@ -6,6 +6,7 @@ import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { defineConfig, type Options } from 'tsup';
 import { writeDeclarations } from './declarations.js';
+import { pureDefinitions } from './pure-definitions.mjs';
 
 type TsupConfig = ReturnType<typeof defineConfig>;
 
@@ -18,6 +19,7 @@ const common: Options = {
   treeshake: false,
   // Prints only problems: turbo shows one line per package anyway.
   silent: true,
+  esbuildPlugins: [pureDefinitions()],
 };
 
 /** The sources of a package's entries, as its `exports` name them. */

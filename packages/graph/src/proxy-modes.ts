@@ -7,16 +7,16 @@
 import {
   type DispatchMode,
   type OpOverload,
-  getOp,
   setGradEnabled,
   withDispatchMode,
 } from '@tessera/tensor';
 import {
   type BackwardCall,
-  type PreDispatchMode,
-  type RegionInputs,
   dispatchBelowAutograd,
   dispatchBelowPreDispatch,
+  getOp,
+  type PreDispatchMode,
+  type RegionInputs,
   withPreDispatchMode,
 } from '@tessera/tensor/internal';
 import type { TraceRecorder } from './trace-recorder.js';

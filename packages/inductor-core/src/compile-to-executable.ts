@@ -2,11 +2,12 @@
  * @file `compileToExecutable`: a graph → a function on tensors. The last step of the `inductor` compiler.
  */
 import type { GraphModule } from '@tessera/graph';
-import { type Tensor, type TensorMeta, getOp, isTensor } from '@tessera/tensor';
+import { type Tensor, type TensorMeta, isTensor } from '@tessera/tensor';
 import {
   currentBackwardNode,
   emptyFromMeta,
   emptyOnMemory,
+  getOp,
   reserveOffsets,
 } from '@tessera/tensor/internal';
 import { TesseraError, log, profiling, stage } from '@tessera/shared';

@@ -3,8 +3,8 @@
  * on more than two dimensions).
  */
 import { Node, type Argument, tensorVal } from '@tessera/graph';
-import { type Tensor, broadcastShapes, getOp } from '@tessera/tensor';
-import { sameNumbers } from '@tessera/tensor/internal';
+import { type Tensor, broadcastShapes } from '@tessera/tensor';
+import { getOp, sameNumbers } from '@tessera/tensor/internal';
 import { emitOp } from '@tessera/graph';
 import type { Match } from './pattern/match.js';
 import { PatternMatcherPass, registerGraphPattern } from './pattern/pattern-matcher-pass.js';

@@ -9,8 +9,8 @@
  * be read by backward, see attention.ts. Modelled on the training patterns of inductor's fuse_attention.
  */
 import { type Argument, Node, emitOp, tensorVal } from '@tessera/graph';
-import { type Tensor, getOp } from '@tessera/tensor';
-import { sameNumbers } from '@tessera/tensor/internal';
+import type { Tensor } from '@tessera/tensor';
+import { getOp, sameNumbers } from '@tessera/tensor/internal';
 import type { Match } from './pattern/match.js';
 import { PatternMatcherPass, registerGraphPattern } from './pattern/pattern-matcher-pass.js';
 import { CallFunction, KeywordArg, type Pattern } from './pattern/pattern.js';

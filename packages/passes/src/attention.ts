@@ -8,10 +8,11 @@
  */
 import type { GraphModule, Node } from '@tessera/graph';
 import { tensorVal } from '@tessera/graph';
-import { type Tensor, callOp, getOp } from '@tessera/tensor';
+import { type Tensor, callOp } from '@tessera/tensor';
 import {
   contiguousStrides,
   fakeFromMeta,
+  getOp,
   sameNumbers,
   scaledDotProductAttention,
 } from '@tessera/tensor/internal';

@@ -5,8 +5,8 @@
  * (`AliasSets.mayShare`).
  */
 import { type GraphModule, Node, getItem, tensorVal } from '@tessera/graph';
-import { getOp, isTensor } from '@tessera/tensor';
-import { contiguousStrides, sameNumbers } from '@tessera/tensor/internal';
+import { isTensor } from '@tessera/tensor';
+import { contiguousStrides, getOp, sameNumbers } from '@tessera/tensor/internal';
 import { isAddressed } from './addressed.js';
 import { AliasSets } from './alias-sets.js';
 import { reinferVals } from './infer-vals.js';

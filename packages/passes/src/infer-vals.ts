@@ -10,7 +10,8 @@ import {
   inferVal,
   tensorVals,
 } from '@tessera/graph';
-import { type Tensor, getOp, isTensor } from '@tessera/tensor';
+import { type Tensor, isTensor } from '@tessera/tensor';
+import { getOp } from '@tessera/tensor/internal';
 import { sameLayout } from './structural-key.js';
 
 /** Infers the values of nodes that have none, from the values of their arguments. */

@@ -2,8 +2,8 @@
  * @file What follows a product joins it: `c + α · (a @ b)` becomes `addmm`, `c + bmm(a, b)` becomes `baddbmm`.
  */
 import { Node, emitOp, tensorVal } from '@tessera/graph';
-import { type Tensor, broadcastShapes, getOp, isFloatingPoint } from '@tessera/tensor';
-import { sameNumbers } from '@tessera/tensor/internal';
+import { type Tensor, broadcastShapes, isFloatingPoint } from '@tessera/tensor';
+import { getOp, sameNumbers } from '@tessera/tensor/internal';
 import type { Match } from './pattern/match.js';
 import { PatternMatcherPass, registerGraphPattern } from './pattern/pattern-matcher-pass.js';
 import { CallFunction, KeywordArg, type Pattern } from './pattern/pattern.js';

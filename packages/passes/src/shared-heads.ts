@@ -5,7 +5,7 @@
  * `enable_gqa`. Neither the copies nor the sums of their gradients remain. On captured graphs.
  */
 import { type Argument, type GraphModule, Node, emitOp, tensorVal } from '@tessera/graph';
-import { getOp } from '@tessera/tensor';
+import { findOp, getOp } from '@tessera/tensor/internal';
 import type { Pass } from './pass.js';
 import { writeRegions } from './write-regions.js';
 
@@ -14,7 +14,8 @@ export const sharedHeads: Pass = { name: 'shared-heads', run: (module) => shareH
 
 /** Lets attention read heads that are repeated for it; returns how many calls changed. */
 export function shareHeads(module: GraphModule): number {
-  const attention = getOp('aten::scaled_dot_product_attention');
+  const attention = findOp('aten::scaled_dot_product_attention');
+  if (attention === undefined) return 0;
   const calls = module.graph.nodes.filter(({ target }) => target === attention);
   if (calls.length === 0) return 0;
   const regions = writeRegions(module);

@@ -5,8 +5,8 @@
  * views of views change, and each stays a view of the same memory, so writes and aliasing do not matter.
  */
 import { type Graph, type GraphModule, Node, emitOp, tensorVal } from '@tessera/graph';
-import { type Tensor, getOp } from '@tessera/tensor';
-import { sameNumbers, viewStrides } from '@tessera/tensor/internal';
+import type { Tensor } from '@tessera/tensor';
+import { getOp, sameNumbers, viewStrides } from '@tessera/tensor/internal';
 import type { Pass } from './pass.js';
 import { sameLayout } from './structural-key.js';
 

@@ -57,7 +57,8 @@ export {
 } from './io/torch/torch-checkpoint.js';
 
 // Operators
-export { OpOverload, getOp } from './op/op-overload.js';
+export { OpOverload } from './op/op-overload.js';
+export { getOp } from './operators.js';
 export type { NamedArgs, TensorMeta } from './op/op-record.js';
 export { type AutogradFormula, type KernelFunction, type Library, library } from './library.js';
 export { type Schema, parseSchema } from './op/schema.js';

@@ -49,7 +49,8 @@ export { inLibraryScope, outsideScopes } from './memory/library-scope.js';
 export { show } from './memory/show.js';
 
 // Operators
-export { allOps, defineOp, findOp } from './op/op-overload.js';
+export { allOps, defineOp, findOp, getOp } from './op/op-overload.js';
+export { findAnyOp } from './operators.js';
 export { type InplaceOf, defineInplace } from './op/inplace.js';
 export type {
   GradResult,
@@ -89,6 +90,7 @@ export { moduleScope, runningModules } from './protocols/module-scope.js';
 export { type RegionInputs, type RegionNumber, trustedRegion } from './protocols/trusted-region.js';
 
 // Autograd
+export { autogradGrad, autogradGradTwice } from './autograd/autograd-grad-op.js';
 export { gradMode } from './autograd/grad-mode.js';
 export { runBackward } from './autograd/engine.js';
 export { type Edge, type GradMeta, peekSequenceNr } from './autograd/grad-node.js';
@@ -283,7 +285,7 @@ export { weightInt4packMm, weightInt8packMm } from './ops/matmul/weight-only.js'
 export { type AttentionOptions, scaledDotProductAttention } from './ops/attention/attention.js';
 
 // Convolution and pooling
-export { convolution } from './ops/convolution/convolution.js';
+export { convolution, convolutionOp } from './ops/convolution/convolution.js';
 export {
   type ConvOptions,
   type ConvTransposeOptions,

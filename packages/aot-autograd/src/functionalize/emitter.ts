@@ -11,8 +11,8 @@ import {
   tensorVal,
 } from '@tessera/graph';
 import { TesseraError } from '@tessera/shared';
-import { type OpOverload, type Tensor, getOp } from '@tessera/tensor';
-import { sameNumbers, viewStrides } from '@tessera/tensor/internal';
+import type { OpOverload, Tensor } from '@tessera/tensor';
+import { getOp, sameNumbers, viewStrides } from '@tessera/tensor/internal';
 import { isDense, sameStrides, strideOrder } from '../layout.js';
 
 /** See the file header. New nodes inherit the origin of the node being rewritten. */

@@ -18,8 +18,8 @@ import {
 } from '@tessera/graph';
 import { AliasSets } from '@tessera/passes';
 import { TesseraError } from '@tessera/shared';
-import { type OpOverload, type Storage, type Tensor, getOp, isTensor } from '@tessera/tensor';
-import { hasInternalOverlap } from '@tessera/tensor/internal';
+import { type OpOverload, type Storage, type Tensor, isTensor } from '@tessera/tensor';
+import { getOp, hasInternalOverlap } from '@tessera/tensor/internal';
 import { Emitter } from './emitter.js';
 import { writeBack, ownOutputs } from './epilogue.js';
 import { functionalUpdate } from './in-place.js';

@@ -2,8 +2,8 @@
  * @file The functional form of an in-place op: the new contents of `self`.
  */
 import { type Argument, Node } from '@tessera/graph';
-import { type OpOverload, type Tensor, getOp } from '@tessera/tensor';
-import { sameNumbers } from '@tessera/tensor/internal';
+import type { OpOverload, Tensor } from '@tessera/tensor';
+import { getOp, sameNumbers } from '@tessera/tensor/internal';
 import type { Emitter } from './emitter.js';
 
 /** Emits what `op(args)` leaves in `self`, whose layout in the old graph is `self`. */

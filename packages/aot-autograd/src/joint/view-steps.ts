@@ -5,7 +5,8 @@
  * that alias an input or each other do so after compilation too.
  */
 import { type Argument, Node, getItem } from '@tessera/graph';
-import { type OpOverload, type Tensor, callOp, getOp } from '@tessera/tensor';
+import { type OpOverload, type Tensor, callOp } from '@tessera/tensor';
+import { getOp } from '@tessera/tensor/internal';
 
 /** One view op: its arguments after `self`, and which of several results. */
 export interface ViewStep {

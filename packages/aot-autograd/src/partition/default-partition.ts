@@ -6,7 +6,7 @@
  */
 import type { Node } from '@tessera/graph';
 import { emitOp } from '@tessera/graph';
-import { getOp } from '@tessera/tensor';
+import { getOp } from '@tessera/tensor/internal';
 import {
   type JointGraph,
   type Partition,

@@ -7,7 +7,7 @@
  */
 import { type Node, emitOp } from '@tessera/graph';
 import { defineConfig, option } from '@tessera/shared';
-import { getOp } from '@tessera/tensor';
+import { getOp } from '@tessera/tensor/internal';
 import { saveWithinBudget } from './memory-budget.js';
 import { nodeRoles } from './node-roles.js';
 import {

@@ -15,7 +15,8 @@ import {
   isImpure,
   tensorVals,
 } from '@tessera/graph';
-import { getOp, itemSize } from '@tessera/tensor';
+import { itemSize } from '@tessera/tensor';
+import { getOp } from '@tessera/tensor/internal';
 import { replayRandom } from './replay-random.js';
 
 /** A functional joint graph. */

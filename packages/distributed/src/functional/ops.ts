@@ -6,8 +6,8 @@
  * early and waits as late as their operands permit. Graphs name groups, so that they stay data.
  */
 import { TesseraError } from '@tessera/shared';
-import { type OpOverload, type Tensor, type TensorMeta, callOp, getOp } from '@tessera/tensor';
-import { type OpTag, contiguousStrides, defineOp } from '@tessera/tensor/internal';
+import { type OpOverload, type Tensor, type TensorMeta, callOp } from '@tessera/tensor';
+import { contiguousStrides, defineOp, getOp, type OpTag } from '@tessera/tensor/internal';
 import type { Communicator, Pending, ReduceOp } from '../communicator.js';
 import { type HostBuffer, tensorBuffer } from '../host-buffer.js';
 import { groupNamed } from '../process-group.js';

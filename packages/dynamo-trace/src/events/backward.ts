@@ -6,11 +6,14 @@
  * gradient already gets an in-place addition, as in eager. A backward that no graph can hold ends the graph, and
  * the engine runs it.
  */
-import { type OpOverload, type Tensor, getOp } from '@tessera/tensor';
+import type { Tensor } from '@tessera/tensor';
 import {
-  type BackwardCall,
   announceCaptured,
+  autogradGrad,
+  autogradGradTwice,
+  type BackwardCall,
   backwardOutsideGraph,
+  getOp,
   gradFnOf,
   gradientOf,
   hasGradientHooks,
@@ -37,9 +40,6 @@ import { endsWith } from './break.js';
 import { type EventKind, MISS } from './event.js';
 import { type Emitted, ownGradients } from './own-gradients.js';
 import { ownLeaves } from './own-leaves.js';
-
-const autogradGrad: OpOverload = getOp('tessera::autograd_grad');
-const autogradGradTwice: OpOverload = getOp('tessera::autograd_grad.create_graph');
 
 /** Whether an op is `grad()` inside a compiled function. */
 export function isGradOp(op: unknown): boolean {

@@ -5,8 +5,8 @@
  * fake tensors tells where the graph must copy for that.
  */
 import { type Argument, type Node, getItem } from '@tessera/graph';
-import { type Tensor, getOp, noGrad } from '@tessera/tensor';
-import { gradientStrides, obeysLayout, withPreDispatchMode } from '@tessera/tensor/internal';
+import { type Tensor, noGrad } from '@tessera/tensor';
+import { getOp, gradientStrides, obeysLayout, withPreDispatchMode } from '@tessera/tensor/internal';
 import type { Recorder } from '../cursor/recorder.js';
 import { runOnFakes } from '../cursor/run-on-fakes.js';
 

@@ -5,7 +5,7 @@
  * subgraph that computes it; so the copy becomes a node.
  */
 import { type Argument, type Graph, Node, emitOp, mapArgument, tensorVal } from '@tessera/graph';
-import { getOp } from '@tessera/tensor';
+import { getOp } from '@tessera/tensor/internal';
 import { isDense } from '../lower/shape-math.js';
 import { isFree } from './free-node.js';
 

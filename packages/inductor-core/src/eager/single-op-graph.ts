@@ -3,8 +3,8 @@
  */
 import { type Argument, Graph, GraphModule, type Node, getItem } from '@tessera/graph';
 import { scalarKind } from '@tessera/shared';
-import { type OpOverload, type Tensor, getOp, isTensor } from '@tessera/tensor';
-import { fakeFromMeta } from '@tessera/tensor/internal';
+import { type OpOverload, type Tensor, isTensor } from '@tessera/tensor';
+import { fakeFromMeta, getOp } from '@tessera/tensor/internal';
 
 /** Where an input of the graph comes from: positions within the arguments. */
 export type ArgPath = readonly number[];

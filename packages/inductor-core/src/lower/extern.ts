@@ -2,8 +2,8 @@
  * @file Calls of reference kernels, for operators without a lowering.
  */
 import { TesseraError } from '@tessera/shared';
-import { type DeviceType, type OpOverload, getOp } from '@tessera/tensor';
-import { contiguousStrides } from '@tessera/tensor/internal';
+import type { DeviceType, OpOverload } from '@tessera/tensor';
+import { contiguousStrides, getOp } from '@tessera/tensor/internal';
 import { inductorConfig } from '../config.js';
 import type { ExternArg } from '../ir/kernel.js';
 import type { EffectKind, IrBuffer } from './ir-node.js';

@@ -8,7 +8,8 @@
 import { SymInt, TesseraError } from '@tessera/shared';
 import { type Argument, type GraphModule, Node, type SymbolicShape, getItem } from '@tessera/graph';
 import { type LoweringHandler, loweringOf } from '@tessera/passes';
-import { type DeviceType, type OpOverload, type Tensor, getOp, isTensor } from '@tessera/tensor';
+import { type DeviceType, type OpOverload, type Tensor, isTensor } from '@tessera/tensor';
+import { getOp } from '@tessera/tensor/internal';
 import type { Capabilities } from '../backend/kernel-backend.js';
 import { checkFallback, lowerExtern } from './extern.js';
 import { findLowering, takesSizes } from './find-lowering.js';

@@ -2,7 +2,7 @@
  * @file `verifyPlan`: whether a plan is well formed: every kernel, every binding, the arena.
  */
 import { type DType, itemSize } from '@tessera/tensor';
-import { findOp, storageExtent } from '@tessera/tensor/internal';
+import { findAnyOp, storageExtent } from '@tessera/tensor/internal';
 import { TesseraError } from '@tessera/shared';
 import type { ExternArg, ExternKernel } from '../ir/kernel.js';
 import { verifyKernel } from '../ir/verify.js';
@@ -77,7 +77,7 @@ function isInside(
 
 /** What `verifyKernel` cannot know of a call of an operator: the operator, and the sizes of the buffers. */
 function checkExtern(plan: ExecutionPlan, kernel: ExternKernel, numelOf: NumelOf): void {
-  const op = findOp(kernel.op);
+  const op = findAnyOp(kernel.op);
   if (op === undefined) fail(plan, `there is no operator '${kernel.op}'`);
   if (op.isMutable || op.isView) fail(plan, `${kernel.op} does not only compute new tensors`);
   if (op.schema.args.length !== kernel.args.length)

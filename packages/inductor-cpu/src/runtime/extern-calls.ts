@@ -11,7 +11,6 @@ import {
   Storage,
   callOp,
   cpuHeap,
-  getOp,
   isTensor,
   itemSize,
   noGrad,
@@ -19,6 +18,7 @@ import {
   type Tensor,
 } from '@tessera/tensor';
 import {
+  getOp,
   makeTensor,
   readNumbers,
   sameNumbers,

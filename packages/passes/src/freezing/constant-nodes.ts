@@ -2,7 +2,8 @@
  * @file Which nodes are constants, and the shape of constants that a layer before them can absorb.
  */
 import { type Argument, type Graph, Node, emitOp, isImpure, tensorVal } from '@tessera/graph';
-import { type DType, getOp } from '@tessera/tensor';
+import type { DType } from '@tessera/tensor';
+import { getOp } from '@tessera/tensor/internal';
 
 /** Calls through which `isConstantNode` looks: what folding emits for one layer is not deeper. */
 const MOST_DEPTH = 12;

@@ -5,14 +5,15 @@
  * dtype (a float32 constant after a half convolution) or shape, or that others read unscaled.
  */
 import { type Argument, type GraphModule, Node, tensorVal } from '@tessera/graph';
-import { getOp } from '@tessera/tensor';
+import { findOp, getOp } from '@tessera/tensor/internal';
 import type { Pass } from '../pass.js';
 import { sameLayout } from '../structural-key.js';
 import { ConstantMath, along, hoistConstants, isConstantNode } from './constant-nodes.js';
 
 type Kind = 'add' | 'sub' | 'mul' | 'div';
 
-const CONVOLUTION = getOp('aten::convolution');
+// A page without convolutions has no graph with them.
+const CONVOLUTION = 'aten::convolution';
 const KINDS: ReadonlyMap<unknown, Kind> = new Map<unknown, Kind>([
   [getOp('aten::add.Tensor'), 'add'],
   [getOp('aten::sub.Tensor'), 'sub'],
@@ -53,7 +54,7 @@ function operandsOf(node: Node, kind: Kind): readonly [Node | null, Argument, nu
 }
 
 function isOnlyUse(arg: Argument): arg is Node {
-  return arg instanceof Node && arg.target === CONVOLUTION && arg.users.size === 1;
+  return arg instanceof Node && arg.target === findOp(CONVOLUTION) && arg.users.size === 1;
 }
 
 function isFoldable(node: Node, conv: Node, operand: Argument, kind: Kind): boolean {

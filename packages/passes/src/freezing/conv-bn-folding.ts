@@ -6,12 +6,13 @@
  * and folded by constant folding. Other uses of the same weights are not touched.
  */
 import { type Argument, type GraphModule, Node, getItem, tensorVal } from '@tessera/graph';
-import { getOp } from '@tessera/tensor';
+import { findOp } from '@tessera/tensor/internal';
 import type { Pass } from '../pass.js';
 import { ConstantMath, along, hoistConstants, isConstantNode } from './constant-nodes.js';
 
-const CONVOLUTION = getOp('aten::convolution');
-const BATCH_NORM = getOp('aten::_native_batch_norm_legit_no_training');
+// A page without these operators has no graph with them.
+const CONVOLUTION = 'aten::convolution';
+const BATCH_NORM = 'aten::_native_batch_norm_legit_no_training';
 
 /** Folds batch norms; returns how many. */
 export function foldConvBn(module: GraphModule): number {
@@ -33,9 +34,10 @@ export const convBnFolding: Pass = {
 };
 
 function foldableConvolution(bn: Node): Node | null {
-  if (bn.op !== 'call_function' || bn.target !== BATCH_NORM) return null;
+  if (bn.op !== 'call_function' || bn.target !== findOp(BATCH_NORM)) return null;
   const [conv, ...statistics] = bn.args.slice(0, 5);
-  if (!(conv instanceof Node) || conv.target !== CONVOLUTION || conv.users.size !== 1) return null;
+  if (!(conv instanceof Node) || conv.target !== findOp(CONVOLUTION) || conv.users.size !== 1)
+    return null;
   const [input, weight, bias, , , , transposed, , groups] = conv.args;
   // A convolution of constants is one; what follows it need not be known before it.
   if (isConstantNode(input)) return null;

@@ -12,8 +12,7 @@ import {
   emitOp,
   tensorVal,
 } from '@tessera/graph';
-import { getOp } from '@tessera/tensor';
-import { sameNumbers } from '@tessera/tensor/internal';
+import { getOp, sameNumbers } from '@tessera/tensor/internal';
 import { isAddressed } from '../addressed.js';
 import { AliasSets } from '../alias-sets.js';
 import { reinferVals } from '../infer-vals.js';

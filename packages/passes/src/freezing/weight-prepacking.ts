@@ -5,6 +5,7 @@
  * Counted by the pattern matcher: one match and one node per convolution.
  */
 import type { Argument } from '@tessera/graph';
+import { convolutionOp } from '@tessera/tensor/internal';
 import { convolutionPointwise } from '../ops/convolution-pointwise.js';
 import type { Match } from '../pattern/match.js';
 import { PatternMatcherPass, registerGraphPattern } from '../pattern/pattern-matcher-pass.js';
@@ -16,7 +17,7 @@ export const weightPrepacking: PatternMatcherPass = new PatternMatcherPass('weig
 
 registerGraphPattern(
   CallFunction(
-    'aten::convolution',
+    convolutionOp,
     KeywordArg('input'),
     KeywordArg('weight'),
     KeywordArg('bias'),

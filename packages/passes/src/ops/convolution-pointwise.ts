@@ -5,8 +5,8 @@
  * convolutions from others and name what is fused into them. Modelled on mkldnn::_convolution_pointwise.
  */
 import { TesseraError } from '@tessera/shared';
-import { type OpOverload, type Tensor, callOp, getOp } from '@tessera/tensor';
-import { defineOp } from '@tessera/tensor/internal';
+import { type OpOverload, type Tensor, callOp } from '@tessera/tensor';
+import { defineOp, getOp } from '@tessera/tensor/internal';
 
 /** Activations that may stand behind a convolution. */
 const ACTIVATIONS: ReadonlySet<string> = new Set(['relu', 'sigmoid', 'tanh', 'silu']);

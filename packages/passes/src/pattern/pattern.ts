@@ -7,7 +7,8 @@
  * have any. Modelled on torch._inductor.pattern_matcher.
  */
 import { type Argument, type HostFunction, Node, type Target, graphError } from '@tessera/graph';
-import { type OpOverload, getOp } from '@tessera/tensor';
+import type { OpOverload } from '@tessera/tensor';
+import { getOp } from '@tessera/tensor/internal';
 import { sameArgument } from '../structural-key.js';
 import { MatchState } from './match-state.js';
 

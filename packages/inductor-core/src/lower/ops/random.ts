@@ -6,8 +6,8 @@
  * order, uses offset + n.
  */
 import { type Node, getItem } from '@tessera/graph';
-import { type DeviceType, type DType, getOp } from '@tessera/tensor';
-import { replayOf } from '@tessera/tensor/internal';
+import type { DeviceType, DType } from '@tessera/tensor';
+import { getOp, replayOf } from '@tessera/tensor/internal';
 import type { Expr } from '../../ir/expr.js';
 import { operandArg, operandExpr, tensorArg } from './elementwise.js';
 import { ExprMath } from '../expr-math.js';

@@ -16,7 +16,7 @@ import {
   convolvedStrides,
 } from '../../kernels/convolution-shape.js';
 import { checkNumbers } from '../../kernels/restrict-dtypes.js';
-import { defineOp } from '../../op/op-overload.js';
+import { type OpOverload, defineOp } from '../../op/op-overload.js';
 import type { TensorMeta } from '../../op/op-record.js';
 import { contiguousStrides, formatSizes } from '../../shape.js';
 import type { Tensor } from '../../tensor.js';
@@ -33,7 +33,8 @@ function checkTypes(input: Tensor, weight: Tensor, bias: Tensor | null): void {
   );
 }
 
-const convolutionOp = defineOp(
+/** The op, which freezing rewrites. */
+export const convolutionOp: OpOverload<Tensor> = defineOp(
   'aten::convolution(Tensor input, Tensor weight, Tensor? bias, SymInt[] stride, SymInt[] padding, SymInt[] dilation, bool transposed, SymInt[] output_padding, SymInt groups) -> Tensor',
   {
     tags: ['compute-intensive'],

@@ -1,0 +1,117 @@
+/**
+ * @file Operators by names that come from elsewhere: a graph or a plan in a file, a program's own text.
+ *
+ * Bundlers drop operators that nothing uses (tooling/pure-definitions.mjs). Whoever looks up any name uses all of them,
+ * which this module says by naming every file of operators. Linear algebra and Fourier transforms are entries of their own.
+ */
+import * as activationBackward from './ops/activation/backward.js';
+import * as activationSmoothBackward from './ops/activation/smooth-backward.js';
+import * as arrangeJoinStack from './ops/arrange/join-stack.js';
+import * as arrangeJoin from './ops/arrange/join.js';
+import * as arrangeMeshgrid from './ops/arrange/meshgrid.js';
+import * as attention from './ops/attention/attention.js';
+import * as attentionFlash from './ops/attention/flash.js';
+import * as convolutionComposite from './ops/convolution/composite.js';
+import * as convolution from './ops/convolution/convolution.js';
+import * as convolutionIm2col from './ops/convolution/im2col.js';
+import * as factory from './ops/factory/factory.js';
+import * as factoryRange from './ops/factory/range.js';
+import * as factorySpace from './ops/factory/space.js';
+import * as indexingEmbeddingBag from './ops/indexing/embedding-bag.js';
+import * as indexing from './ops/indexing/indexing.js';
+import * as lossCrossEntropy from './ops/loss/cross-entropy.js';
+import * as lossDivergence from './ops/loss/divergence.js';
+import * as lossMargin from './ops/loss/margin.js';
+import * as lossMultiMargin from './ops/loss/multi-margin.js';
+import * as lossNll from './ops/loss/nll.js';
+import * as lossPointwise from './ops/loss/pointwise.js';
+import * as matmulCrossOp from './ops/matmul/cross-op.js';
+import * as matmulDistance from './ops/matmul/distance.js';
+import * as matmulEinsum from './ops/matmul/einsum.js';
+import * as matmulWeightOnly from './ops/matmul/weight-only.js';
+import * as normBatchPrimitive from './ops/norm/batch-primitive.js';
+import * as normBatch from './ops/norm/batch.js';
+import * as normGroup from './ops/norm/group.js';
+import * as normInstance from './ops/norm/instance.js';
+import * as normLayer from './ops/norm/layer.js';
+import * as orderSearchSorted from './ops/order/search-sorted.js';
+import * as pointwisePolygamma from './ops/pointwise/polygamma.js';
+import * as pointwiseWhere from './ops/pointwise/where.js';
+import * as poolAdaptiveMax from './ops/pool/adaptive-max.js';
+import * as poolAdaptive from './ops/pool/adaptive.js';
+import * as poolAverage from './ops/pool/average.js';
+import * as poolMax from './ops/pool/max.js';
+import * as random from './ops/random/random.js';
+import * as randomSample from './ops/random/sample.js';
+import * as resampleGridSampler from './ops/resample/grid-sampler.js';
+import * as resamplePadEdge from './ops/resample/pad-edge.js';
+import * as resampleUpsample from './ops/resample/upsample.js';
+import * as scanTrapezoid from './ops/scan/trapezoid.js';
+import * as viewCopy from './ops/view/copy.js';
+import { findOp as findRegistered, getOp as getRegistered } from './op/op-overload.js';
+import type { OpOverload } from './op/op-overload.js';
+import { METHOD_MODULES } from './tensor-methods.js';
+
+/** The modules that define operators. */
+const operatorModules = (): readonly object[] => [
+  ...METHOD_MODULES,
+  activationBackward,
+  activationSmoothBackward,
+  arrangeJoinStack,
+  arrangeJoin,
+  arrangeMeshgrid,
+  attention,
+  attentionFlash,
+  convolutionComposite,
+  convolution,
+  convolutionIm2col,
+  factory,
+  factoryRange,
+  factorySpace,
+  indexingEmbeddingBag,
+  indexing,
+  lossCrossEntropy,
+  lossDivergence,
+  lossMargin,
+  lossMultiMargin,
+  lossNll,
+  lossPointwise,
+  matmulCrossOp,
+  matmulDistance,
+  matmulEinsum,
+  matmulWeightOnly,
+  normBatchPrimitive,
+  normBatch,
+  normGroup,
+  normInstance,
+  normLayer,
+  orderSearchSorted,
+  pointwisePolygamma,
+  pointwiseWhere,
+  poolAdaptiveMax,
+  poolAdaptive,
+  poolAverage,
+  poolMax,
+  random,
+  randomSample,
+  resampleGridSampler,
+  resamplePadEdge,
+  resampleUpsample,
+  scanTrapezoid,
+  viewCopy,
+];
+
+/** Looks a name up where all operators of these modules are registered. */
+function lookUp<R>(_among: () => readonly object[], find: (name: string) => R, name: string): R {
+  return find(name);
+}
+
+/** The overload of a qualified name (`aten::add.Tensor`). A page that calls this has all operators. @throws op-unknown */
+export function getOp(qualifiedName: string): OpOverload {
+  return lookUp(operatorModules, getRegistered, qualifiedName);
+}
+
+/** The overload of any qualified name, or undefined. */
+export function findAnyOp(qualifiedName: string): OpOverload | undefined {
+  return lookUp(operatorModules, findRegistered, qualifiedName);
+}

@@ -1,0 +1,145 @@
+/**
+ * @file What bundlers drop of the operators, and what they must keep: bundles run as a page would run them.
+ */
+import { spawnSync } from 'node:child_process';
+import { mkdtempSync, readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { build } from 'esbuild';
+import { afterAll, expect, test } from 'vitest';
+import { pureDefinitions } from '../../../tooling/pure-definitions.mjs';
+
+const packages = join(import.meta.dirname, '../..');
+const folder = mkdtempSync(join(tmpdir(), 'tessera-shaken-'));
+afterAll(() => rmSync(folder, { recursive: true }));
+
+/** What a program prints as JSON, bundled with or without the marks that let operators go. */
+async function run(program: string, { shaken = true } = {}): Promise<unknown> {
+  const { outputFiles } = await build({
+    stdin: { contents: program, resolveDir: join(packages, 'testkit'), loader: 'ts' },
+    bundle: true,
+    format: 'esm',
+    platform: 'node',
+    target: 'es2022',
+    conditions: ['@tessera/source'],
+    external: ['webgpu', 'koffi'],
+    plugins: shaken ? [pureDefinitions()] : [],
+    write: false,
+    logLevel: 'error',
+  });
+  const file = join(folder, 'program.mjs');
+  writeFileSync(file, outputFiles[0]!.text);
+  const { stdout, stderr, status } = spawnSync(process.execPath, [file], { encoding: 'utf8' });
+  if (status !== 0) throw new Error(stderr);
+  return JSON.parse(stdout);
+}
+
+const SHOW_NAMES = `
+  import { allOps } from '@tessera/tensor/internal';
+  console.log(JSON.stringify(allOps().map((op) => op.qualifiedName)));
+`;
+
+/** The operators that a program has. */
+async function operatorsOf(program: string, shaken = true): Promise<readonly string[]> {
+  return (await run(program + SHOW_NAMES, { shaken })) as string[];
+}
+
+const SMALL = `
+  import { ones } from '@tessera/tensor';
+  globalThis.result = ones([2]).add(1).toString();
+`;
+const COMPILED = `
+  import { compile } from '@tessera/compile';
+  globalThis.result = compile;
+`;
+
+test('a program of one operator has no operator that is not reached', async () => {
+  const names = await operatorsOf(SMALL);
+  expect(names).toContain('aten::add.Tensor');
+  expect(names).not.toContain('aten::cartesian_prod');
+  expect(names).not.toContain('aten::einsum');
+});
+
+test('a program that looks operators up by name has all of them', async () => {
+  const program = `
+    import { getOp } from '@tessera/tensor';
+    globalThis.result = getOp('aten::einsum');
+  `;
+  const [few, all] = await Promise.all([operatorsOf(program), operatorsOf(program, false)]);
+  expect(all.filter((name) => name.startsWith('aten::') && !few.includes(name))).toEqual([]);
+});
+
+test('a program that reads graphs has all of them', async () => {
+  const program = `
+    import { graphFromJson } from '@tessera/graph';
+    globalThis.result = graphFromJson;
+  `;
+  const names = await operatorsOf(program);
+  expect(names).toContain('aten::cartesian_prod');
+  expect(names).toContain('aten::max_pool2d');
+});
+
+/** Names that a package's code asks the registry for. */
+function namesAskedFor(): readonly string[] {
+  const names = new Set<string>();
+  for (const name of ['aot-autograd', 'dynamo-trace', 'graph', 'passes', 'inductor-core', 'tensor'])
+    for (const file of readdirSync(join(packages, name, 'src'), { recursive: true }) as string[]) {
+      if (!file.endsWith('.ts')) continue;
+      const text = readFileSync(join(packages, name, 'src', file), 'utf8');
+      for (const [, asked] of text.matchAll(
+        /\b(?:getOp|op|emit|call)\(\s*'((?:aten|tessera)::[^']+)'/g,
+      ))
+        names.add(asked!);
+    }
+  return [...names];
+}
+
+test('a program that compiles has the operators that the compiler asks for by name', async () => {
+  const names = await operatorsOf(COMPILED);
+  const asked = namesAskedFor();
+  expect(asked).toContain('aten::clone');
+  expect(asked.filter((name) => !names.includes(name))).toEqual([]);
+});
+
+test('attention written out is found and replaced in a program that never names attention', async () => {
+  const program = `
+    import { manualSeed, randn } from '@tessera/tensor';
+    import { compile } from '@tessera/compile';
+    manualSeed(0);
+    const [q, k, v] = [0, 1, 2].map(() => randn([2, 2, 8, 4]));
+    const attend = (q, k, v) => q.matmul(k.transpose(-2, -1)).mul(0.5).softmax(-1).matmul(v);
+    const compiled = compile(attend);
+    const expected = attend(q, k, v);
+    let worst = 0;
+    for (let i = 0; i < 3; i++)
+      worst = Math.max(worst, compiled(q, k, v).sub(expected).abs().max().item());
+    console.log(JSON.stringify(worst));
+  `;
+  expect(await run(program)).toBeLessThan(1e-6);
+});
+
+test('a model trains in a bundle that dropped what it does not use', async () => {
+  const program = `
+    import { manualSeed, randn } from '@tessera/tensor';
+    import { Linear, ReLU, Sequential } from '@tessera/nn';
+    import * as F from '@tessera/nn/functional';
+    import { Adam } from '@tessera/nn/optim';
+    import { compile } from '@tessera/compile';
+    manualSeed(0);
+    const model = new Sequential(new Linear(4, 8), new ReLU(), new Linear(8, 2));
+    const optimizer = new Adam(model.parameters(), { lr: 0.01 });
+    const x = randn([16, 4]);
+    const y = randn([16, 2]);
+    const step = compile(() => {
+      optimizer.zeroGrad();
+      const loss = F.mseLoss(model.call(x), y);
+      loss.backward();
+      optimizer.step();
+      return loss;
+    });
+    const losses = [];
+    for (let i = 0; i < 20; i++) losses.push(step().item());
+    console.log(JSON.stringify(losses[19] < losses[0]));
+  `;
+  expect(await run(program)).toBe(true);
+});
