@@ -59,7 +59,7 @@ export function markPureDefinitions(text, file) {
 /**
  * For esbuild: marks the sources of `@tessera/tensor`.
  *
- * @returns {import('esbuild').Plugin}
+ * @returns {NonNullable<import('tsup').Options['esbuildPlugins']>[number]}
  */
 export function pureDefinitions() {
   return {
