@@ -58,8 +58,6 @@ export function markPureDefinitions(text, file) {
 
 /**
  * For esbuild: marks the sources of `@tessera/tensor`.
- *
- * @returns {NonNullable<import('tsup').Options['esbuildPlugins']>[number]}
  */
 export function pureDefinitions() {
   return {

@@ -6,13 +6,14 @@ import { callOp } from '../../dispatch/dispatcher.js';
 import { readNumbers, writeNumbers } from '../../kernels/elements.js';
 import { scalarValue } from '../../kernels/pointwise-kernel.js';
 import { channelsLastStrides, isChannelsLast } from '../../kernels/pointwise-strides.js';
-import { defineOp, getOp } from '../../op/op-overload.js';
+import { defineOp } from '../../op/op-overload.js';
 import { contiguousStrides, formatSizes } from '../../shape.js';
 import { makeTensor } from '../../tensor-factory.js';
 import type { Tensor } from '../../tensor.js';
 import { clone } from '../arrange/copy.js';
 import { cat } from '../arrange/join.js';
 import { slice } from '../view/slice.js';
+import { reflectionPad, replicationPad } from './pad-edge.js';
 
 /** Elements added before and after each dim (negative: removed), by dim. @throws invalid-argument */
 function padsByDim({ self, pad }: { self: Tensor; pad: readonly number[] }): {
@@ -141,9 +142,9 @@ const padAnyOp = defineOp(
         );
       if (mode === 'circular') return circular(x, pads);
       if (mode === 'reflect')
-        return callOp(getOp(`aten::reflection_pad${dims}d`), [x, pads]) as Tensor;
+        return reflectionPad(x, pads);
       if (mode === 'replicate')
-        return callOp(getOp(`aten::replication_pad${dims}d`), [x, pads]) as Tensor;
+        return replicationPad(x, pads);
       return refuse(`Unrecognised padding mode ${mode}`);
     },
   },
