@@ -148,13 +148,13 @@ test('padding has the operators of every mode', async () => {
   const program = `
     import { arange } from '@tessera/tensor';
     const modes = ['constant', 'reflect', 'replicate', 'circular'];
-    const row = arange(3).reshape([1, 3]);
-    console.log(JSON.stringify(modes.map((mode) => row.pad([1, 1], { mode }).tolist())));
+    const row = arange(3).reshape([1, 1, 3]);
+    console.log(JSON.stringify(modes.map((mode) => row.pad([1, 1], { mode }).toArray().flat(2))));
   `;
   expect(await run(program)).toEqual([
-    [[0, 0, 1, 2, 0]],
-    [[1, 0, 1, 2, 1]],
-    [[0, 0, 1, 2, 2]],
-    [[2, 0, 1, 2, 0]],
+    [0, 0, 1, 2, 0],
+    [1, 0, 1, 2, 1],
+    [0, 0, 1, 2, 2],
+    [2, 0, 1, 2, 0],
   ]);
 });

@@ -141,10 +141,8 @@ const padAnyOp = defineOp(
           `Only 2D, 3D, 4D, 5D padding with non-constant padding are supported for now: ${pads.length} counts for a ${x.ndim}-d tensor`,
         );
       if (mode === 'circular') return circular(x, pads);
-      if (mode === 'reflect')
-        return reflectionPad(x, pads);
-      if (mode === 'replicate')
-        return replicationPad(x, pads);
+      if (mode === 'reflect') return reflectionPad(x, pads);
+      if (mode === 'replicate') return replicationPad(x, pads);
       return refuse(`Unrecognised padding mode ${mode}`);
     },
   },
