@@ -237,7 +237,8 @@ class GraphLowering {
   }
 
   /** Records the eager layout and gives the value memory if it should have some. */
-  private settle(node: Node, tensor: LoweredTensor): LoweredTensor {
+  private settle(node: Node, made: LoweredTensor): LoweredTensor {
+    const tensor = this.lowering.emulatesPrecisionCasts ? this.lowering.asStored(made) : made;
     const [val] = isTensor(node.meta.val) ? this.recorded(node) : [null];
     if (val != null && val.shape.length === tensor.shape.length) tensor.layout ??= val.layout;
     if (tensor.isRealized || tensor.isView) return tensor;
