@@ -9,6 +9,7 @@ import { COMPILE_SUBJECTS, COMPILE_TIME, type CompileSubject } from './compile-t
 import { DYNAMIC } from './dynamic/dynamic-bench.js';
 import { GPT2_DATA_PARALLEL } from './distributed/gpt2-report.js';
 import { DISTRIBUTED } from './distributed/report.js';
+import { GENERATE } from './generate/generate-bench.js';
 import { GPU_STEADY } from './gpu/steady.js';
 import { LAYOUT } from './layout/layout-bench.js';
 import { PEERS } from './engines/index.js';
@@ -62,6 +63,7 @@ ${GPT2_DATA_PARALLEL}: GPT-2 124M on one card and on several, one rank each, as 
 --dawn, --dawn-flag, --quick)
 ${GPU_STEADY}: what loops on WebGPU cost and make, as JSON (--dawn, --dawn-flag, --quick)
 ${DYNAMIC}: programs whose sizes change from call to call, as JSON (--device, --workload, --dawn, --dawn-flag, --quick)
+${GENERATE}: tokens per second of language models on the CPU, as JSON (--model, --format, --quick)
 ${LAYOUT}: convolution networks in eager's layout and channels last, as JSON (--device, --network, --dawn,
 --dawn-flag, --quick)`;
 }
