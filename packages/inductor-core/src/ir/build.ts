@@ -330,7 +330,8 @@ export class IrBuilder extends IndexBuilder {
     // Widening and back: the middle type holds every value of the source.
     if (value.kind === 'op' && value.op === 'cast' && holds(value.dtype, value.args[0]!.dtype)) {
       const [source] = value.args;
-      const rounds = this.keepsRoundings && dtype === source!.dtype;
+      // What lies in memory is rounded already.
+      const rounds = this.keepsRoundings && dtype === source!.dtype && source!.kind !== 'load';
       return rounds && isHalf(dtype) ? null : this.cast(source!, dtype);
     }
     return null;
