@@ -10,13 +10,13 @@ import { root } from './scripts/workspace.mjs';
 import { pureDefinitions } from './tooling/pure-definitions.mjs';
 
 /** The training job as a page loads it, tree-shaken. The goal is 120 kB. */
-const PAGE = '371 kB';
+const PAGE = '392 kB';
 /** The same with `initWebGpu`. */
-const PAGE_WITH_WEBGPU = '406.5 kB';
+const PAGE_WITH_WEBGPU = '427.5 kB';
 /** `ones([2]).add(1)` with tensor alone: what one operator brings, since all are methods. The goal is 90 kB. */
 const ONE_OPERATOR = '100.5 kB';
 /** Everything that compiles programs with all that is exported: printers, checkers, JSON forms. */
-const EVERYTHING = '476 kB';
+const EVERYTHING = '473.5 kB';
 
 /** Minified gzip size of each package's own code. */
 const budgets = {
@@ -25,11 +25,11 @@ const budgets = {
   nn: '54 kB',
   distributed: '26.7 kB',
   onnx: '51 kB',
-  graph: '26.5 kB',
+  graph: '27 kB',
   passes: '17 kB',
   'aot-autograd': '20 kB',
   'dynamo-trace': '43 kB',
-  'inductor-core': '114.5 kB',
+  'inductor-core': '115.5 kB',
   'inductor-cpu': '49.5 kB',
   'inductor-wgsl': '34.5 kB',
   compile: '7 kB',

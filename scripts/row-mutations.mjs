@@ -368,7 +368,7 @@ export const MUTATIONS = [
     ['test_cpp_wrapper (cpu)'],
     [
       'compile/src/native-wrapper.ts',
-      'export function checkNative(plan: ExecutionPlan): void {',
+      "export function checkNative(graph: Pick<CompiledGraph, 'plan'>): void {",
       'return;',
     ],
   ),

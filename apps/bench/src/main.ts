@@ -11,7 +11,9 @@ import { DISTRIBUTED_RANK, distributedRank } from './distributed/rank.js';
 import { DISTRIBUTED, distributedReport } from './distributed/report.js';
 import { TRAINING_RANK, trainingRank } from './distributed/training.js';
 import { EARLY_CALLS_PROCESS, measureEarlyCalls } from './tracer/early-calls.js';
+import { GENERATE, generateReport } from './generate/generate-bench.js';
 import { GPU_STEADY, steadyReport } from './gpu/steady.js';
+import { DYNAMIC, dynamicReport } from './dynamic/dynamic-bench.js';
 import { LAYOUT, layoutReport } from './layout/layout-bench.js';
 import { FIRST_CALL_PROCESS, firstCallProcess } from './harness/first-call.js';
 import { isFailure } from './harness/outcome.js';
@@ -50,6 +52,14 @@ async function main(argv: readonly string[]): Promise<number> {
   }
   if (argv[0] === GPU_STEADY) {
     process.stdout.write(`${JSON.stringify(await steadyReport(argv.slice(1)), null, 1)}\n`);
+    return 0;
+  }
+  if (argv[0] === DYNAMIC) {
+    process.stdout.write(`${JSON.stringify(await dynamicReport(argv.slice(1)), null, 1)}\n`);
+    return 0;
+  }
+  if (argv[0] === GENERATE) {
+    process.stdout.write(`${JSON.stringify(await generateReport(argv.slice(1)), null, 1)}\n`);
     return 0;
   }
   if (argv[0] === LAYOUT) {

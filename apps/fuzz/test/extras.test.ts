@@ -82,6 +82,20 @@ describe('what is drawn', () => {
     expect(kept).toContain('"unseen":true');
   });
 
+  it('selects nothing of empty batches', async () => {
+    for (let seed = 0; seed < 400; seed++) {
+      const program = await generateProgram(seed, { ...NO_EXTRAS, sizes: true });
+      for (const { args } of program.calls)
+        for (const arg of args) {
+          if (arg.kind !== 'alias' || arg.views[0]?.name !== 'select') continue;
+          const of = args[arg.of]!;
+          if (of.kind !== 'new') continue;
+          const [shape] = of.tensor.views[0]!.args as [readonly number[]];
+          expect(shape.includes(0), `seed ${seed}`).toBe(false);
+        }
+    }
+  });
+
   it('has divisions of whole numbers, numbers that become whole, and equal modules', async () => {
     expect(JSON.stringify(await drawn('integers'))).toMatch(/floorDivide|roundingMode/);
     expect(JSON.stringify(await drawn('blocks'))).toContain('"kind":"blocks"');

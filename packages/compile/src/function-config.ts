@@ -27,6 +27,7 @@ export const OPTION_SCOPES: Readonly<Record<string, Scope>> = {
   freezing: 'graph',
   freezingDiscardParameters: 'graph',
   'inductor.checkIndices': 'graph',
+  'inductor.emulatePrecisionCasts': 'graph',
   'inductor.implicitFallbacks': 'graph',
   jointCustomPostPass: 'graph',
   jointCustomPrePass: 'graph',

@@ -78,10 +78,11 @@ const compilePart: CompilePart = (module, device, name) => {
     request?.onShared();
     counters.inc('inductor', 'shared');
   }
-  checkNative(compiled.plan);
-  reportKernels(compiled.plan.launches.length);
+  const launches = compiled.outline.launches.length;
+  checkNative(compiled);
+  reportKernels(launches);
   counters.inc('inductor', 'graphs');
-  counters.inc('inductor', 'kernels', compiled.plan.launches.length);
+  counters.inc('inductor', 'kernels', launches);
   DebugFolder.current?.addCompiled(module, compiled);
   for (const observer of observers) observer(module, compiled);
   return compiled;

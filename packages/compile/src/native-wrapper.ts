@@ -5,16 +5,18 @@
  * unless an operator falls back to its reference kernel, which is JavaScript. With the option on, such a
  * plan is an error that names the operators instead of a slower run.
  */
-import type { ExecutionPlan } from '@tessera/inductor-core';
+import type { CompiledGraph } from '@tessera/inductor-core';
 import { TesseraError, defineConfig, option } from '@tessera/shared';
 
 const config = defineConfig('', {
   nativeWrapper: option(false, 'refuse plans that need JavaScript between their kernels'),
 });
 
-/** Checks a plan if the option is on. @throws kernel-missing */
-export function checkNative(plan: ExecutionPlan): void {
+/** Checks the plan of a graph if the option is on. @throws kernel-missing */
+export function checkNative(graph: Pick<CompiledGraph, 'plan'>): void {
   if (!config.nativeWrapper) return;
+  // The plan of code for all sizes is made when somebody looks at it.
+  const { plan } = graph;
   const externs = new Set(
     plan.launches.flatMap(({ kernel: index }) => {
       const kernel = plan.kernels[index]!;

@@ -68,7 +68,7 @@ export class TraceRecorder {
     result: unknown,
     originalAten?: OpOverload,
   ): void {
-    const node = this.graph.callFunction(op, args);
+    const node = this.graph.callFunction(op, withMadeDtype(op, args, result));
     this.firstOp ??= node;
     node.meta = { ...this.origin(op, originalAten), val: this.snapshots.of(result) };
     this.bind(node, result);
@@ -189,6 +189,23 @@ export class TraceRecorder {
     }
     return meta;
   }
+}
+
+/**
+ * Arguments with the dtype that a factory chose where its call left it open: the default dtype is that of the trace,
+ * not of a later run. An operator that takes tensors follows these.
+ */
+function withMadeDtype(
+  { schema }: OpOverload,
+  args: readonly Argument[],
+  result: unknown,
+): readonly Argument[] {
+  const place = schema.args.findIndex(({ name }) => name === 'dtype');
+  if (place < 0 || (args[place] ?? null) !== null || !isTensor(result)) return args;
+  if (schema.args.some(({ type }) => type.base === 'Tensor')) return args;
+  return schema.args
+    .slice(0, Math.max(args.length, place + 1))
+    .map((arg, i) => (i === place ? result.dtype : (args[i] ?? arg.default)));
 }
 
 function copyOrigin(from: NodeMeta, to: Origin): void {

@@ -1,5 +1,15 @@
 import { SymScalar } from '@tessera/shared';
-import { type Tensor, getOp, noGrad, ones, tensor } from '@tessera/tensor';
+import {
+  type Tensor,
+  arange,
+  full,
+  getOp,
+  noGrad,
+  ones,
+  setDefaultDType,
+  tensor,
+  zeros,
+} from '@tessera/tensor';
 import { describe, expect, it } from 'vitest';
 import { type GraphModule, Interpreter, makeFx, tensorVal } from '../src/index.js';
 
@@ -133,6 +143,32 @@ describe('makeFx', () => {
     expect(view).toBe(x);
     expect(fresh).not.toBe(x);
   });
+
+  it.each([false, true])(
+    'writes the dtypes of new tensors into the graph (before dispatch: %s)',
+    (preDispatch) => {
+      const made = (x: Tensor): Tensor[] => [
+        x.add(zeros([2])),
+        full([2], 0.5),
+        full([2], 3),
+        arange(0, 1, 0.5),
+        arange(2),
+        zeros([2], { dtype: 'float16' }),
+      ];
+      const module = makeFx(made, { preDispatch })(ones([2]));
+      const dtypes = (): string[] => (module.forward(ones([2])) as Tensor[]).map((t) => t.dtype);
+      const traced = dtypes();
+      expect(traced).toEqual(['float32', 'float32', 'int64', 'float32', 'int64', 'float16']);
+      try {
+        setDefaultDType('bfloat16');
+        expect(
+          (module.forward(ones([2], { dtype: 'float32' })) as Tensor[]).map((t) => t.dtype),
+        ).toEqual(traced);
+      } finally {
+        setDefaultDType('float32');
+      }
+    },
+  );
 
   it('keeps aliasing among the inputs', () => {
     const base = ones([2, 3]);

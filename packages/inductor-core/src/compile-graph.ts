@@ -235,7 +235,11 @@ export function compileToTemplate(
       return compile(module, options, sizes);
     } catch (error) {
       if (!(error instanceof SizesNeeded)) throw error;
-      log('dynamic', () => `${options.name ?? 'graph'}: ${error.message}`);
+      log(
+        'dynamic',
+        () =>
+          `${options.name ?? 'graph'}: ${error.message}${error.op === null ? '' : ` by ${error.op}`}.`,
+      );
       for (const symbol of freeSymbols(error.size)) sizes.env.guardInt(symbol);
     }
   }

@@ -6,10 +6,11 @@ import type { Size } from '@tessera/shared';
 import type {
   Executable,
   ExecutionPlan,
-  ExternKernel,
   FusedKernel,
   KernelBackend,
   KernelSource,
+  LoopKernel,
+  MatmulKernel,
   PlanTemplate,
   TemplateExecutable,
 } from '@tessera/inductor-core';
@@ -34,7 +35,7 @@ function codeOptions(): CodeOptions {
 
 /** Code of a kernel, not yet linked. @throws kernel-missing when an operation has no form, plan-invalid */
 export function generateKernel(
-  kernel: Exclude<FusedKernel<Size>, ExternKernel>,
+  kernel: LoopKernel<Size> | MatmulKernel<Size>,
   options: CodeOptions = codeOptions(),
 ): WasmKernel {
   return kernel.kind === 'loop'

@@ -135,13 +135,21 @@ describe('products for all sizes', () => {
       });
 
   for (const first of [8, 400])
-    it(`multiplies matrices larger and smaller than those seen first, ${first}`, () => {
-      for (const extentsOf of Object.values(PRODUCTS)) {
-        const sizes = symbols(1, first);
-        const { kernel, counts } = product(extentsOf(sizes), { form: 'NT', epilogue: true });
-        expectSameAtAllSizes(kernel, { symbols: sizes, counts, values: [[2], [3], [130], [400]] });
-      }
-    });
+    it(
+      `multiplies matrices larger and smaller than those seen first, ${first}`,
+      { timeout: 240_000 },
+      () => {
+        for (const extentsOf of Object.values(PRODUCTS)) {
+          const sizes = symbols(1, first);
+          const { kernel, counts } = product(extentsOf(sizes), { form: 'NT', epilogue: true });
+          expectSameAtAllSizes(kernel, {
+            symbols: sizes,
+            counts,
+            values: [[2], [3], [130], [400]],
+          });
+        }
+      },
+    );
 
   it('convolves as many images as there are, of any height and width', () => {
     for (const stride of [1, 2]) {

@@ -20,7 +20,7 @@ describe('foldConstants', () => {
       "export function forward(x: Tensor /* f32[2, 2] */) {
         const _folded1 = self._folded1; // f32[2, 2] strides [1, 2]
         const mm = aten.mm.default(x, _folded1); // f32[2, 2]
-        const ones = aten.ones.default([2, 2], null, null, null, null); // f32[2, 2]
+        const ones = aten.ones.default([2, 2], "float32", null, null, null); // f32[2, 2]
         const add = aten.add.Tensor(mm, ones, 1); // f32[2, 2]
         return add;
       }

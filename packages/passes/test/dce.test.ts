@@ -39,7 +39,7 @@ describe('dce', () => {
         const slice = aten.slice.Tensor(x, 0, 0, 1, 1); // f32[1]
         const mul_ = aten.mul_.Tensor(slice, 2); // f32[1]
         const add = aten.add.Tensor(x, 1, 1); // f32[2]
-        const rand = aten.rand.default([2], null, null, null, null); // f32[2]
+        const rand = aten.rand.default([2], "float32", null, null, null); // f32[2]
         return [add];
       }
       "

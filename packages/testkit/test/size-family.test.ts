@@ -13,10 +13,11 @@ import {
   verifyPlan,
 } from '@tessera/inductor-core';
 import { cpuBackend } from '@tessera/inductor-cpu';
-import { type Tensor, manualSeed } from '@tessera/tensor';
+import { type Tensor, eye, manualSeed, randn } from '@tessera/tensor';
+import { inv, pinv } from '@tessera/tensor/linalg';
 import { readNumbers, storageExtent } from '@tessera/tensor/internal';
 import { describe, expect, it } from 'vitest';
-import { SIZED_PROGRAMS } from './sized-programs.js';
+import { SIZED_PROGRAMS, type SizedProgram } from './sized-programs.js';
 
 /** Plans of templates are interpreted, with every access checked. */
 const interpreter: KernelBackend = hostBackend({
@@ -53,11 +54,21 @@ const SIZES: Readonly<Record<string, readonly number[]>> = {
   cpu: [5, 8, 2, 3, 13, 4, 1, 0, 7, 16, 17, 31, 64, 129, 131],
 };
 
+/** Programs with operators that have no lowering, for devices that can call their reference kernels. */
+const WITH_CALLS: Readonly<Record<string, SizedProgram>> = {
+  'calls of reference kernels': {
+    inputs: (n) => [randn([n + 1, 3, 3]), randn([3, n + 2])],
+    fn: (x, y) => [inv(x.mul(0.1).add(eye(3))).mul(2), pinv(y.mul(3).t()).add(1)],
+    plans: 2,
+  },
+};
+
 describe.each([
-  ['interpreter', interpreted],
-  ['cpu', cpuBackend],
-])('code for all sizes, %s', (target, base) => {
-  it.each(Object.entries(SIZED_PROGRAMS))('of %s', (name, { inputs, fn, plans = 3 }) => {
+  ['interpreter', interpreted, SIZED_PROGRAMS],
+  ['cpu', cpuBackend, { ...SIZED_PROGRAMS, ...WITH_CALLS }],
+])('code for all sizes, %s', (target, base, programs) => {
+  it.each(Object.entries(programs))('of %s', (name, program) => {
+    const { inputs, fn, plans = 3, templates = 1 } = program;
     const loaded = { templates: 0, plans: 0 };
     const backend: KernelBackend = {
       ...base,
@@ -74,9 +85,10 @@ describe.each([
     for (const n of SIZES[target]!) {
       manualSeed(n);
       const args = inputs(n) as [Tensor, Tensor, Tensor, Tensor];
-      const trace = makeFx(fn as (...all: Tensor[]) => Tensor | Tensor[], { tracingMode: 'fake' });
+      const at = (...[a, b, c, d]: Tensor[]): Tensor | Tensor[] => fn(a!, b!, c!, d!, n);
+      const trace = makeFx(at, { tracingMode: 'fake' });
       const results = family.compile(trace(...args), backend)(args) as Tensor[];
-      [fn(...args)].flat().forEach((expected, i) => {
+      [at(...args)].flat().forEach((expected, i) => {
         const result = results[i]!;
         expect(result.sizes, `${name} at ${n}`).toEqual(expected.sizes);
         // A view with gaps is returned with memory of its own.
@@ -87,6 +99,6 @@ describe.each([
         expect(wrong, `${name} at ${n}: ${got![wrong]} for ${wanted![wrong]}`).toBe(-1);
       });
     }
-    expect(loaded).toEqual({ templates: 1, plans });
+    expect(loaded).toEqual({ templates, plans });
   });
 });

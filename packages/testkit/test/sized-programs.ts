@@ -1,11 +1,13 @@
 /**
  * @file Programs whose sizes vary, for tests of code for all sizes.
  */
+import { functional as F } from '@tessera/nn';
 import {
   type Tensor,
   arange,
   bmm,
   cat,
+  embedding,
   full,
   grad,
   ones,
@@ -19,9 +21,11 @@ import {
 /** A program over a size, with the inputs that it takes at it. */
 export interface SizedProgram {
   readonly inputs: (n: number) => readonly Tensor[];
-  readonly fn: (a: Tensor, b: Tensor, c: Tensor, d: Tensor) => Tensor | Tensor[];
+  readonly fn: (a: Tensor, b: Tensor, c: Tensor, d: Tensor, n: number) => Tensor | Tensor[];
   /** Plans for one size: for the first, 1 and 0. */
   readonly plans?: number;
+  /** Templates until one is right: sizes that are rounded down may need a third sample. */
+  readonly templates?: number;
 }
 
 const w = (...sizes: number[]): Tensor => randn(sizes);
@@ -80,6 +84,61 @@ export const SIZED_PROGRAMS: Readonly<Record<string, SizedProgram>> = {
   'a lookup': {
     inputs: (n) => [w(7, 3), randint(0, 7, [n])],
     fn: (table, at) => [table.indexSelect(0, at), table.gather(0, at.unsqueeze(1).expand([-1, 3]))],
+  },
+  'a place that moves': {
+    inputs: () => [w(140, 3), w(1, 3), w(140)],
+    fn: (x, row, y, _, n) => [
+      x.narrow(0, n, 2).mul(2),
+      x.sliceScatter(row, 0, n, n + 1).add(1),
+      y.selectScatter(row.sum(), 0, n),
+      x.select(0, n + 1).add(y.slice(0, n, n + 3)),
+    ],
+    plans: 1,
+  },
+  convolutions: {
+    inputs: (n) => [w(2, 3, n + 4, n + 6), w(4, 3, 3, 3), w(4), w(3, 2, 2, 2)],
+    fn: (x, kernel, bias, up) => [
+      F.conv2d(x, kernel, { bias, stride: 2, padding: 1 }),
+      F.conv2d(x, kernel).relu(),
+      F.convTranspose2d(x, up, { stride: 2 }),
+    ],
+    plans: 1,
+  },
+  'gradients of a convolution': {
+    inputs: (n) => [w(n + 1, 2, n + 3, 5), w(4, 2, 3, 3)],
+    fn: (x, kernel) => {
+      const [a, k] = [x.detach().requiresGrad_(), kernel.detach().requiresGrad_()];
+      return grad(F.conv2d(a, k, { padding: 1 }).tanh().mean(), [a, k]) as Tensor[];
+    },
+    plans: 2,
+  },
+  pools: {
+    inputs: (n) => [w(2, 3, 2 * n + 5, 7)],
+    fn: (x) => [
+      F.maxPool2d(x, 3, { stride: 2, padding: 1 }),
+      F.avgPool2d(x, 2),
+      F.avgPool2d(x, 3, { padding: 1 }),
+      F.adaptiveAvgPool2d(x, 1),
+    ],
+    plans: 1,
+    templates: 2,
+  },
+  'a batch norm': {
+    inputs: (n) => [w(n + 1, 3, n + 2), w(3), w(3).abs()],
+    fn: (x, mean, variance) => [
+      F.batchNorm(x, { runningMean: mean, runningVar: variance }),
+      F.batchNorm(x, { training: true }),
+    ],
+    plans: 2,
+  },
+  'the gradient of a lookup': {
+    inputs: (n) => [w(7, 3), randint(0, 7, [n + 1]), randint(0, 7, [2, n + 1])],
+    fn: (table, at, grid) => {
+      const t = table.detach().requiresGrad_();
+      const loss = embedding(t, at).square().sum().add(embedding(t, grid).sum());
+      return grad(loss, [t]) as Tensor[];
+    },
+    plans: 2,
   },
   'a causal mask': {
     inputs: (n) => [w(n, n)],

@@ -213,7 +213,8 @@ function addOperator(
   const isList = Array.isArray(result);
   const fakes = (isList ? result : [result]) as (Tensor | null)[];
   const meta = {
-    stackTrace: region === null ? userFrame() : region.frame,
+    stackTrace:
+      known !== null ? (known.location ?? undefined) : region === null ? userFrame() : region.frame,
     nnModuleStack: moduleStack(),
     sourceFn: op.schema.name,
     originalAten: op,

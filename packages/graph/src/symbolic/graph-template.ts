@@ -4,6 +4,8 @@
  * What differs between the graphs is proposed to be an expression of the sizes of their inputs. Nothing is believed
  * of it: a further graph belongs to the template if it is the same program and every one of its numbers is what the
  * expression gives for its sizes (`match`). Its own numbers came of the operators' shape rules.
+ *
+ * Places that slices and selections name (`INDEXED`) may be symbols too, read from the arguments that name them.
  */
 import {
   type FitTerm,
@@ -14,8 +16,9 @@ import {
   type SymInt,
   compareNumbers,
   compileSize,
+  sizeMul,
 } from '@tessera/shared';
-import { type Tensor, isTensor } from '@tessera/tensor';
+import { OpOverload, type Tensor, isTensor } from '@tessera/tensor';
 import type { GraphModule } from '../graph-module.js';
 import { type Argument, Node } from '../node.js';
 import { programDifference } from './same-program.js';
@@ -26,6 +29,34 @@ import type { SymbolicShape, SymbolicVal } from './symbolic-shape.js';
 const LARGEST = 2 ** 31 - 1;
 /** 0 and 1 mean something else to many operators: nothing to do, and broadcasting. */
 const SMALLEST = 2;
+
+/** Operators with arguments, by position, that are places in a dimension: any place is as good as another. */
+const INDEXED: Readonly<Record<string, readonly number[]>> = {
+  'aten::slice.Tensor': [2, 3],
+  'aten::slice_copy.Tensor': [2, 3],
+  'aten::slice_scatter': [3, 4],
+  'aten::slice_backward': [3, 4],
+  'aten::select.int': [2],
+  'aten::select_copy.int': [2],
+  'aten::select_scatter': [3],
+  'aten::select_backward': [3],
+  'aten::narrow': [2],
+  'aten::narrow_copy': [2],
+};
+
+/** Where a symbol is read from: the number of a number of the graph, and the least value that it may have. */
+interface SymbolSource {
+  readonly at: number;
+  readonly min: number;
+}
+
+/** What is known of a number before it is fitted. */
+interface Hint {
+  /** What it is if it names a place, which may be a symbol. */
+  readonly place: string | null;
+  /** An expression that it is if that has its values. */
+  readonly likely: Size | null;
+}
 
 /** A number of a graph that is an expression. */
 interface Varying {
@@ -38,11 +69,10 @@ interface Varying {
 export class GraphTemplate {
   readonly env: ShapeEnv = new ShapeEnv({ duckShape: false, specializeZeroOne: false });
   readonly symbols: readonly SymInt[];
+  private readonly sources: readonly SymbolSource[];
   private readonly shapes = new Map<Node, SymbolicVal>();
   private readonly args = new Map<Node, readonly Argument[]>();
   private readonly varying: Varying[] = [];
-  /** Where each symbol is read from: the number of a number of the graph. */
-  private readonly sources: readonly number[];
   private readonly numbers: readonly number[];
 
   /** @param graphs of one program, in sizes that differ; the first is the example */
@@ -54,30 +84,48 @@ export class GraphTemplate {
     const all = [first, ...others].map(({ list }) => list);
     this.numbers = first.list;
     const columns = new Map<string, SymInt>();
-    const sources: number[] = [];
+    const sources: SymbolSource[] = [];
+    const add = (at: number, values: readonly number[], source: string, min: number): SymInt => {
+      if (values.some((value) => value < min || value > LARGEST)) throw new Unfit();
+      const range = { min, max: LARGEST };
+      const symbol = this.env.createSymbol(values[0]!, { source, ...range }) as SymInt;
+      columns.set(values.join(), symbol);
+      sources.push({ at, min });
+      return symbol;
+    };
     for (const { at, source } of first.inputs) {
       const values = all.map((numbers) => numbers[at]!);
       if (values.every((value) => value === values[0]) || columns.has(values.join())) continue;
-      if (values.some((value) => value < SMALLEST)) throw new Unfit();
-      const range = { min: SMALLEST, max: LARGEST };
-      columns.set(values.join(), this.env.createSymbol(values[0]!, { source, ...range }) as SymInt);
-      sources.push(at);
+      add(at, values, source, SMALLEST);
     }
-    this.symbols = [...columns.values()];
-    this.sources = sources;
-    const fitter = new SizeFitter(
-      [...columns].map(([key, size]): FitTerm => ({ size, at: key.split(',').map(Number) })),
-    );
-    const indexOf = (symbol: SymInt): number => this.symbols.indexOf(symbol);
-    const fit = (at: number): Size => {
+    const newFitter = (): SizeFitter =>
+      new SizeFitter(
+        [...columns].map(([key, size]): FitTerm => ({ size, at: key.split(',').map(Number) })),
+      );
+    let fitter = newFitter();
+    const indexOf = (symbol: SymInt): number => [...columns.values()].indexOf(symbol);
+    /** Whether an expression has these values for the graphs. */
+    const has = (size: Size, values: readonly number[]): boolean => {
+      const valueAt = compileSize(size, indexOf);
+      const symbols = [...columns.keys()].map((key) => key.split(',').map(Number));
+      return values.every((value, k) => valueAt(symbols.map((column) => column[k]!)) === value);
+    };
+    const fit = (at: number, { place, likely }: Hint): Size => {
       const values = all.map((numbers) => numbers[at]!);
       if (values.every((value) => Object.is(value, values[0]))) return values[0]!;
-      const found = values.every(Number.isSafeInteger) ? fitter.fit(values) : null;
+      if (!values.every(Number.isSafeInteger)) throw new Unfit();
+      let found = likely !== null && has(likely, values) ? likely : fitter.fit(values);
+      if (found === null && place !== null) {
+        found = add(at, values, place, 0);
+        fitter = newFitter();
+      }
       if (found === null || typeof found === 'number') throw new Unfit();
       this.varying.push({ at, expected: compileSize(found, indexOf) });
       return found;
     };
     this.read(fit);
+    this.symbols = [...columns.values()];
+    this.sources = sources;
   }
 
   /**
@@ -100,8 +148,8 @@ export class GraphTemplate {
   match(graph: GraphModule): readonly number[] | null {
     if (!isSameProgram(this.example, graph)) return null;
     const numbers = numbersOf(graph).list;
-    const values = this.sources.map((at) => numbers[at]!);
-    if (values.some((value) => value < SMALLEST || value > LARGEST)) return null;
+    const values = this.sources.map(({ at }) => numbers[at]!);
+    if (values.some((value, i) => value < this.sources[i]!.min || value > LARGEST)) return null;
     let next = 0;
     for (let at = 0; at < numbers.length; at++) {
       const varying = this.varying[next];
@@ -156,13 +204,14 @@ export class GraphTemplate {
   }
 
   /** Visits the example's numbers in the order of `numbersOf`, and keeps what they are. */
-  private read(fit: (at: number) => Size): void {
+  private read(fit: (at: number, hint: Hint) => Size): void {
     let at = 0;
-    const next = (): Size => fit(at++);
+    let place: string | null = null;
+    const next = (likely: Size | null = null): Size => fit(at++, { place, likely });
     const shape = (tensor: Tensor): SymbolicShape => {
-      const sizes = tensor.sizes.map(next);
-      const strides = tensor.strides.map(next);
-      return { sizes, strides };
+      const sizes = tensor.sizes.map(() => next());
+      const likely = denseStrides(tensor, sizes);
+      return { sizes, strides: likely.map((stride) => next(stride)) };
     };
     const argument = (arg: Argument): Argument => {
       if (typeof arg === 'number') return next();
@@ -181,10 +230,32 @@ export class GraphTemplate {
           (val as readonly unknown[]).map((item) => (isTensor(item) ? shape(item) : null)),
         );
       const before = this.varying.length;
-      const args = node.args.map(argument);
+      const args = node.args.map((arg, i) => {
+        place = isPlace(node, i) ? `${node.name}.args[${i}]` : null;
+        return argument(arg);
+      });
+      place = null;
       if (this.varying.length > before) this.args.set(node, args);
     }
   }
+}
+
+/** The strides that a tensor has if its elements lie side by side, in the order of the dimensions that it has. */
+function denseStrides({ strides }: Tensor, sizes: readonly Size[]): readonly Size[] {
+  const order = strides.map((_, d) => d).sort((a, b) => strides[a]! - strides[b]! || b - a);
+  const dense = new Array<Size>(sizes.length);
+  let below: Size = 1;
+  for (const d of order) {
+    dense[d] = below;
+    below = sizeMul(below, sizes[d]!);
+  }
+  return dense;
+}
+
+function isPlace({ target }: Node, position: number): boolean {
+  return (
+    target instanceof OpOverload && (INDEXED[target.qualifiedName]?.includes(position) ?? false)
+  );
 }
 
 /** A number that follows no expression; caught by `GraphTemplate.of` alone. */

@@ -15,7 +15,7 @@ import { type Comparison, decideComparison } from './decide-comparison.js';
 import { holds } from './exact-conversion.js';
 import { checkKey } from './kernel-checks.js';
 import { NARROW_INTEGERS, OVERFLOWING_OPS, PREDICATES } from './scalar-ops.js';
-import { castScalar, evalScalar, isFloat, toComputeType } from './scalar-eval.js';
+import { castScalar, evalScalar, isFloat, isHalf, toComputeType } from './scalar-eval.js';
 import { type Bounds, UNKNOWN, rangeOf } from './interval.js';
 import { type ValueFacts, valueInterval } from './value-interval.js';
 import { operands, postorder } from './walk.js';
@@ -328,9 +328,18 @@ export class IrBuilder extends IndexBuilder {
     if (value.kind === 'index' && (dtype === 'int32' || dtype === 'int64'))
       return this.index(dtype, value.index);
     // Widening and back: the middle type holds every value of the source.
-    if (value.kind === 'op' && value.op === 'cast' && holds(value.dtype, value.args[0]!.dtype))
-      return this.cast(value.args[0]!, dtype);
+    if (value.kind === 'op' && value.op === 'cast' && holds(value.dtype, value.args[0]!.dtype)) {
+      const [source] = value.args;
+      // What lies in memory is rounded already.
+      const rounds = this.keepsRoundings && dtype === source!.dtype && source!.kind !== 'load';
+      return rounds && isHalf(dtype) ? null : this.cast(source!, dtype);
+    }
     return null;
+  }
+
+  /** Whether a 16-bit float that is widened and narrowed again is rounded there; who lowers graphs decides. */
+  protected get keepsRoundings(): boolean {
+    return true;
   }
 
   /** Arithmetic of loop indices becomes index arithmetic, which simplifies further. */

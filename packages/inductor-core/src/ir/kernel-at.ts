@@ -4,11 +4,11 @@
  * It says what generated code of the symbolic kernel must compute there, for the interpreter, the verifier and
  * backends without symbolic sizes.
  */
-import type { Size, SymInt } from '@tessera/shared';
+import { type Size, SymInt } from '@tessera/shared';
 import { IrBuilder } from './build.js';
 import type { Expr, Stmt } from './expr.js';
 import type { LoopVar, SizedLoop } from './index-expr.js';
-import type { ExternKernel, FusedKernel, LoopKernel, MatmulKernel } from './kernel.js';
+import type { ExternArg, ExternKernel, FusedKernel, LoopKernel, MatmulKernel } from './kernel.js';
 import { indexValues, postorder, stmtRoots } from './walk.js';
 
 /** The value of a size. */
@@ -46,9 +46,57 @@ class Specialiser {
   }
 }
 
+/** A call of a reference kernel at given sizes. */
+function externAt(kernel: ExternKernel<Size>, valueOf: SizeValue): ExternKernel {
+  const each = (sizes: readonly Size[]): number[] => sizes.map(valueOf);
+  const buffer = (arg: Extract<ExternArg<Size>, { kind: 'buffer' }>) => ({
+    ...arg,
+    sizes: each(arg.sizes),
+    strides: each(arg.strides),
+    offset: valueOf(arg.offset),
+  });
+  const argument = (arg: ExternArg<Size>): ExternArg => {
+    if (arg.kind === 'buffer') return buffer(arg);
+    if (arg.kind === 'list') return { ...arg, items: arg.items.map(argument) };
+    if (arg.kind === 'scalar') return arg;
+    const { value } = arg;
+    if (isSizes(value)) return { ...arg, value: each(value) };
+    return { ...arg, value: value instanceof SymInt ? valueOf(value) : (value as number | null) };
+  };
+  return {
+    ...kernel,
+    args: kernel.args.map(argument),
+    outputs: kernel.outputs.map(buffer),
+  };
+}
+
+type ExternValue = Extract<ExternArg<Size>, { kind: 'value' }>['value'];
+
+function isSizes(value: ExternValue): value is readonly Size[] {
+  return Array.isArray(value) && typeof value[0] !== 'boolean';
+}
+
+/** The symbolic expressions among the arguments of a call. */
+function externSizes({ args, outputs }: ExternKernel<Size>): SymInt[] {
+  const found = new Set<SymInt>();
+  const visit = (arg: ExternArg<Size>): void => {
+    const sizes =
+      arg.kind === 'buffer'
+        ? [...arg.sizes, ...arg.strides, arg.offset]
+        : arg.kind === 'value'
+          ? [arg.value].flat()
+          : [];
+    for (const size of sizes) if (size instanceof SymInt) found.add(size);
+    if (arg.kind === 'list') arg.items.forEach(visit);
+  };
+  [...args, ...outputs].forEach(visit);
+  return [...found];
+}
+
 /** See the file header. A parameter that a kernel does not need at these sizes is kept. */
 export function kernelAt(kernel: FusedKernel<Size>, valueOf: SizeValue): FusedKernel {
-  if (kernel.kind === 'extern' || isStaticKernel(kernel)) return kernel as FusedKernel;
+  if (isStaticKernel(kernel)) return kernel;
+  if (kernel.kind === 'extern') return externAt(kernel, valueOf);
   const at = new Specialiser(valueOf);
   if (kernel.kind === 'loop')
     return {
@@ -83,9 +131,11 @@ const known = new WeakMap<FusedKernel<Size>, readonly SymInt[]>();
 
 /** The symbolic expressions in a kernel, each once. */
 export function kernelSizes(kernel: FusedKernel<Size>): readonly SymInt[] {
-  if (kernel.kind === 'extern') return [];
   let found = known.get(kernel);
-  if (found === undefined) known.set(kernel, (found = collectSizes(kernel)));
+  if (found === undefined) {
+    found = kernel.kind === 'extern' ? externSizes(kernel) : collectSizes(kernel);
+    known.set(kernel, found);
+  }
   return found;
 }
 
@@ -112,6 +162,6 @@ function collectSizes(kernel: LoopKernel<Size> | MatmulKernel<Size>): SymInt[] {
 }
 
 /** Whether a kernel has numbers for all sizes. */
-export function isStaticKernel(kernel: FusedKernel<Size>): kernel is FusedKernel | ExternKernel {
+export function isStaticKernel(kernel: FusedKernel<Size>): kernel is FusedKernel {
   return kernelSizes(kernel).length === 0;
 }

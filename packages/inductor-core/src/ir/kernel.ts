@@ -82,29 +82,30 @@ export interface MatmulKernel<S extends Size = number> extends KernelBase {
 }
 
 /** An argument of an extern call: a buffer with its layout, a list of those, or a plain value. */
-export type ExternArg =
+export type ExternArg<S extends Size = number> =
   | {
       readonly kind: 'buffer';
       readonly name: string;
-      readonly sizes: readonly number[];
-      readonly strides: readonly number[];
-      readonly offset: number;
+      readonly sizes: readonly S[];
+      readonly strides: readonly S[];
+      readonly offset: S;
     }
-  | { readonly kind: 'list'; readonly items: readonly ExternArg[] }
+  | { readonly kind: 'list'; readonly items: readonly ExternArg<S>[] }
   | { readonly kind: 'scalar'; readonly name: string }
   | {
       readonly kind: 'value';
-      readonly value: number | string | boolean | null | readonly number[] | readonly boolean[];
+      readonly value: S | string | boolean | null | readonly S[] | readonly boolean[];
     };
 
 /** A call of a reference kernel: `outputs` are buffer arguments that it fills. */
-export interface ExternKernel extends KernelBase {
+export interface ExternKernel<S extends Size = number> extends KernelBase {
   readonly kind: 'extern';
   /** Full overload name, `aten::topk`. */
   readonly op: string;
-  readonly args: readonly ExternArg[];
-  readonly outputs: readonly Extract<ExternArg, { kind: 'buffer' }>[];
+  readonly args: readonly ExternArg<S>[];
+  readonly outputs: readonly Extract<ExternArg<S>, { kind: 'buffer' }>[];
 }
 
 /** A unit of generated code and of launch. */
-export type FusedKernel<S extends Size = number> = LoopKernel<S> | MatmulKernel<S> | ExternKernel;
+export type FusedKernel<S extends Size = number> =
+  LoopKernel<S> | MatmulKernel<S> | ExternKernel<S>;

@@ -4,7 +4,7 @@
  * One line per distinct operation, numbered within its stage; indices print like source code. The text
  * is deterministic and complete: two kernels with the same text do the same.
  */
-import { type Size, printSize } from '@tessera/shared';
+import { type Size, SymInt, printSize } from '@tessera/shared';
 import type { DType } from '@tessera/tensor';
 import type { ValueCheck } from '@tessera/tensor/internal';
 import type { Expr, ScalarOp, Stmt } from './expr.js';
@@ -221,7 +221,7 @@ function printMatmul(kernel: MatmulKernel<Size>): string[] {
   return [...lines, '  epilogue:', ...printBody(kernel.epilogue, '    ')];
 }
 
-function printExternArg(arg: ExternArg): string {
+function printExternArg(arg: ExternArg<Size>): string {
   switch (arg.kind) {
     case 'buffer':
       return `${arg.name}{sizes [${arg.sizes.join(', ')}], strides [${arg.strides.join(', ')}], offset ${arg.offset}}`;
@@ -230,8 +230,14 @@ function printExternArg(arg: ExternArg): string {
     case 'scalar':
       return arg.name;
     case 'value':
-      return JSON.stringify(arg.value);
+      return printExternValue(arg.value);
   }
+}
+
+function printExternValue(value: Extract<ExternArg<Size>, { kind: 'value' }>['value']): string {
+  if (Array.isArray(value))
+    return `[${(value as readonly (Size | boolean)[]).map(printExternValue).join()}]`;
+  return value instanceof SymInt ? String(value) : JSON.stringify(value);
 }
 
 /** The text of one kernel. */

@@ -21,6 +21,11 @@ export function isFloat(dtype: DType): boolean {
   return dtype === 'float32' || dtype === 'float64' || dtype === 'float16' || dtype === 'bfloat16';
 }
 
+/** Whether values of a dtype are floats of 16 bits. */
+export function isHalf(dtype: DType): boolean {
+  return dtype === 'float16' || dtype === 'bfloat16';
+}
+
 /** Wraps an integer to 64 bits; the identity on safe integers. */
 function wrap64(value: number): number {
   return Number.isSafeInteger(value) || !Number.isFinite(value)

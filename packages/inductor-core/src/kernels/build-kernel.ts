@@ -8,9 +8,8 @@ import type { Size } from '@tessera/shared';
 import { IrBuilder } from '../ir/build.js';
 import type { Expr, Stmt } from '../ir/expr.js';
 import type { IndexExpr, SizedLoop } from '../ir/index-expr.js';
-import type { ExternArg, ExternKernel, LoopKernel, MatmulKernel, Stage } from '../ir/kernel.js';
+import type { ExternArg, ExternKernel, FusedKernel, MatmulKernel, Stage } from '../ir/kernel.js';
 import type { ExternNode, IrBuffer } from '../lower/ir-node.js';
-import { fixedShape } from '../lower/shape-math.js';
 import { indexValues } from '../ir/walk.js';
 import { bodyKey } from './body-key.js';
 import type { EmitContext } from './emit-context.js';
@@ -28,7 +27,7 @@ import { type Parameters, parametersOf } from './parameters.js';
 
 /** A kernel without its name, and the memory of each parameter. */
 export interface KernelDraft {
-  readonly kernel: LoopKernel<Size> | MatmulKernel<Size> | ExternKernel;
+  readonly kernel: FusedKernel<Size>;
   readonly storages: readonly string[];
 }
 
@@ -195,13 +194,13 @@ export class KernelBuilder {
   }
 }
 
-function renamed(arg: ExternArg, nameOf: (buffer: string) => string): ExternArg {
+function renamed(arg: ExternArg<Size>, nameOf: (buffer: string) => string): ExternArg<Size> {
   if (arg.kind === 'buffer') return { ...arg, name: nameOf(arg.name) };
   if (arg.kind === 'list') return { ...arg, items: arg.items.map((item) => renamed(item, nameOf)) };
   return arg;
 }
 
-function externScalars(args: readonly ExternArg[]): string[] {
+function externScalars(args: readonly ExternArg<Size>[]): string[] {
   return args.flatMap((arg) =>
     arg.kind === 'scalar' ? [arg.name] : arg.kind === 'list' ? externScalars(arg.items) : [],
   );
@@ -226,8 +225,8 @@ export function buildExtern(
   const outputs = node.outs.map((out) => ({
     kind: 'buffer' as const,
     name: nameOf(out.name),
-    sizes: fixedShape(out.sizes),
-    strides: fixedShape(out.strides),
+    sizes: out.sizes,
+    strides: out.strides,
     offset: 0,
   }));
   const scalars = [...new Set(externScalars(node.args))].map((name) => ({

@@ -1,7 +1,9 @@
 /**
  * @file Whether a scatter written as a search is worth its comparisons.
  */
+import type { Size } from '@tessera/shared';
 import type { Lowering } from './lowering.js';
+import { exampleOf } from './shape-math.js';
 
 /** Comparisons that take as long as the reference kernel needs for an element (measured): of loops, of products. */
 const PER_ELEMENT = { loop: 64, product: 32 } as const;
@@ -11,11 +13,12 @@ const FEW_COMPARISONS = 2 ** 18;
 /** Whether each of `results` elements looking at `each` of all `sources` is worth its comparisons. */
 export function affordable(
   l: Lowering,
-  results: number,
-  each: number,
-  sources: number,
+  results: Size,
+  each: Size,
+  sources: Size,
   form: keyof typeof PER_ELEMENT = 'loop',
 ): boolean {
-  const limit = Math.max(FEW_COMPARISONS, PER_ELEMENT[form] * (results + sources));
-  return !l.hasFallback || results * each <= limit;
+  const [all, tried, given] = [exampleOf(results), exampleOf(each), exampleOf(sources)];
+  const limit = Math.max(FEW_COMPARISONS, PER_ELEMENT[form] * (all + given));
+  return !l.hasFallback || all * tried <= limit;
 }

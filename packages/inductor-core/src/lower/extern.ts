@@ -1,18 +1,18 @@
 /**
  * @file Calls of reference kernels, for operators without a lowering.
  */
-import { TesseraError } from '@tessera/shared';
+import { type Size, SymInt, TesseraError } from '@tessera/shared';
 import type { DeviceType, OpOverload } from '@tessera/tensor';
-import { contiguousStrides, getOp } from '@tessera/tensor/internal';
+import { getOp } from '@tessera/tensor/internal';
 import { inductorConfig } from '../config.js';
 import type { ExternArg } from '../ir/kernel.js';
 import type { EffectKind, IrBuffer } from './ir-node.js';
 import { LoweredTensor } from './lowered-tensor.js';
 import type { Lowering } from './lowering.js';
 import { type LoweredArg, type LoweringCall, RuntimeScalar } from './registry.js';
-import { fixed, fixedShape } from './shape-math.js';
+import { type Shape, fixedShape, rowMajorStrides } from './shape-math.js';
 
-type BufferArg = Extract<ExternArg, { kind: 'buffer' }>;
+type BufferArg = Extract<ExternArg<Size>, { kind: 'buffer' }>;
 
 /** The tensor as a strided view of a buffer; copied into one of its own if it is not. */
 function stridedArg(
@@ -22,15 +22,15 @@ function stridedArg(
   const buffer = x.realize();
   const layout = stridesOf(l, x);
   if (layout !== null)
-    return { buffer, arg: { kind: 'buffer', name: buffer.name, sizes: x.sizes, ...layout } };
-  const copy = l.storeValue(x.expr, x.dtype, x.sizes, null);
+    return { buffer, arg: { kind: 'buffer', name: buffer.name, sizes: x.shape, ...layout } };
+  const copy = l.storeValue(x.expr, x.dtype, x.shape, null);
   return {
     buffer: copy,
     arg: {
       kind: 'buffer',
       name: copy.name,
-      sizes: x.sizes,
-      strides: fixedShape(copy.strides),
+      sizes: x.shape,
+      strides: copy.strides,
       offset: 0,
     },
   };
@@ -40,22 +40,31 @@ function stridedArg(
 function stridesOf(
   l: Lowering,
   x: LoweredTensor,
-): { readonly strides: number[]; readonly offset: number } | null {
+): { readonly strides: Shape; readonly offset: Size } | null {
   const { expr } = x;
   if (expr.kind !== 'load') return null;
   const { constant, terms } = l.ir.linear(expr.index);
-  const vars = l.vars(x.sizes);
+  const vars = l.vars(x.shape);
   const known = new Set(vars.filter((v) => v.kind === 'sym'));
   for (const atom of terms.keys())
     if (!known.has(atom as Extract<typeof atom, { kind: 'sym' }>)) return null;
-  const fallback = contiguousStrides(x.sizes);
+  const fallback = rowMajorStrides(x.shape);
   return {
-    strides: vars.map((v, d) => (v.kind === 'sym' ? fixed(terms.get(v) ?? 0) : fallback[d]!)),
-    offset: fixed(constant),
+    strides: vars.map((v, d) => (v.kind === 'sym' ? (terms.get(v) ?? 0) : fallback[d]!)),
+    offset: constant,
   };
 }
 
-function externArg(l: Lowering, arg: LoweredArg, reads: Set<IrBuffer>, op: string): ExternArg {
+function isSize(arg: LoweredArg): arg is Size {
+  return typeof arg === 'number' || arg instanceof SymInt;
+}
+
+function externArg(
+  l: Lowering,
+  arg: LoweredArg,
+  reads: Set<IrBuffer>,
+  op: string,
+): ExternArg<Size> {
   if (arg instanceof LoweredTensor) {
     const { buffer, arg: made } = stridedArg(l, arg);
     reads.add(buffer);
@@ -65,14 +74,13 @@ function externArg(l: Lowering, arg: LoweredArg, reads: Set<IrBuffer>, op: strin
     return { kind: 'scalar', name: arg.expr.name };
   if (Array.isArray(arg)) {
     const items = arg as readonly LoweredArg[];
-    if (items.length > 0 && items.every((item) => typeof item === 'number'))
-      return { kind: 'value', value: items as readonly number[] };
+    if (items.length > 0 && items.every(isSize)) return { kind: 'value', value: items };
     if (items.length > 0 && items.every((item) => typeof item === 'boolean'))
       return { kind: 'value', value: items as readonly boolean[] };
     return { kind: 'list', items: items.map((item) => externArg(l, item, reads, op)) };
   }
   if (arg === null || arg === undefined) return { kind: 'value', value: null };
-  if (typeof arg === 'number' || typeof arg === 'string' || typeof arg === 'boolean')
+  if (isSize(arg) || typeof arg === 'string' || typeof arg === 'boolean')
     return { kind: 'value', value: arg };
   throw new TesseraError(
     'kernel-missing',
@@ -175,7 +183,7 @@ export function lowerExtern(
   const reads = new Set<IrBuffer>();
   const externArgs = args.map((arg) => externArg(l, arg, reads, call.op));
   const outs = call.results.map((result) =>
-    result === null ? null : l.newBuffer(result.dtype, result.sizes, result.layout),
+    result === null ? null : l.newBuffer(result.dtype, result.shape, result.layout),
   );
   l.addExtern({
     op: call.op,

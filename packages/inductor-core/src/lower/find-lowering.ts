@@ -11,7 +11,7 @@ import { activationGateLowerings } from './ops/activation-gate.js';
 import { adaptiveMaxPoolLowerings } from './ops/adaptive-max-pool.js';
 import { attentionDecompositions } from './ops/attention.js';
 import { comparisonLowerings } from './ops/comparison.js';
-import { concatLowerings } from './ops/concat.js';
+import { SIZED_SCATTERS, concatLowerings } from './ops/concat.js';
 import { convLowerings } from './ops/conv.js';
 import { operandArg, operandExpr } from './ops/elementwise.js';
 import { elementaryLowerings } from './ops/elementary.js';
@@ -108,6 +108,7 @@ const TAKE_SIZES: ReadonlySet<string> = new Set([
   ...SIZED_FACTORIES,
   ...SIZED_VIEWS,
   ...SIZED_ARITHMETIC,
+  ...SIZED_SCATTERS,
 ]);
 
 /** Whether the built-in lowering of an operator takes symbolic sizes among its arguments. */

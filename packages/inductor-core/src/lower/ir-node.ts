@@ -95,7 +95,7 @@ export interface ExternNode extends Work {
   readonly op: string;
   /** Null for calls that only compute their results. */
   readonly effect: EffectKind | null;
-  readonly args: readonly ExternArg[];
+  readonly args: readonly ExternArg<Size>[];
   readonly reads: readonly IrBuffer[];
   readonly outs: readonly IrBuffer[];
 }

@@ -22,7 +22,7 @@ import { usesOf } from './node-uses.js';
 import { lowerOutputs } from './outputs.js';
 import { pruneUnused } from './prune.js';
 import { lowerRandomExtern } from './ops/random.js';
-import { fixed } from './shape-math.js';
+import { SizesNeeded, fixed } from './shape-math.js';
 import { type LoweredArg, type LoweringCall, RecordedResult, RuntimeScalar } from './registry.js';
 
 /** What a node's value became. */
@@ -196,6 +196,15 @@ class GraphLowering {
 
   /** What an operator on lowered values becomes, in the place of a node. */
   private lowerCall(node: Node, op: OpOverload, args: readonly LoweredArg[]): Lowered {
+    try {
+      return this.lowerOperator(node, op, args);
+    } catch (error) {
+      if (error instanceof SizesNeeded) error.op ??= op.qualifiedName;
+      throw error;
+    }
+  }
+
+  private lowerOperator(node: Node, op: OpOverload, args: readonly LoweredArg[]): Lowered {
     const { lowering } = this;
     const results = this.recorded(node);
     const first = results.find((result) => result !== null);
@@ -213,9 +222,12 @@ class GraphLowering {
     lowering.origin = { op: op.schema.name, node: node.name };
     const lower = findLowering(op.qualifiedName);
     if (lower === undefined) checkFallback(lowering, call);
-    const extern = op.hasTag('random') ? lowerRandomExtern : lowerExtern;
-    const taken = takesSizes(op.qualifiedName) ? args : args.map((arg) => withNumbers(arg));
-    const made = lower?.(lowering, taken, call) ?? extern(lowering, taken, call, deviceOf(node));
+    const numbers = (): readonly LoweredArg[] => args.map(withNumbers);
+    const made =
+      lower?.(lowering, takesSizes(op.qualifiedName) ? args : numbers(), call) ??
+      (op.hasTag('random')
+        ? lowerRandomExtern(lowering, numbers(), call, deviceOf(node))
+        : lowerExtern(lowering, args, call, deviceOf(node)));
     if (made instanceof LoweredTensor) return this.settle(node, made);
     const list = made as readonly (LoweredTensor | null)[];
     if (isTensor(node.meta.val)) return this.settle(node, list[0]!);
@@ -226,7 +238,8 @@ class GraphLowering {
   }
 
   /** Records the eager layout and gives the value memory if it should have some. */
-  private settle(node: Node, tensor: LoweredTensor): LoweredTensor {
+  private settle(node: Node, made: LoweredTensor): LoweredTensor {
+    const tensor = this.lowering.emulatesPrecisionCasts ? this.lowering.asStored(made) : made;
     const [val] = isTensor(node.meta.val) ? this.recorded(node) : [null];
     if (val != null && val.shape.length === tensor.shape.length) tensor.layout ??= val.layout;
     if (tensor.isRealized || tensor.isView) return tensor;

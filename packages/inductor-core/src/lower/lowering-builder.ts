@@ -14,6 +14,10 @@ export class LoweringBuilder extends IrBuilder {
     super();
   }
 
+  protected override get keepsRoundings(): boolean {
+    return this.lowering.emulatesPrecisionCasts;
+  }
+
   protected override withChecks(body: Expr, check: ConditionRule): Expr {
     return this.lowering.substitute(body, NO_SYMBOLS, new Map(), check);
   }

@@ -12,6 +12,7 @@ import type { Capabilities } from '../backend/kernel-backend.js';
 import { inductorConfig } from '../config.js';
 import type { ConditionRule, IrBuilder } from '../ir/build.js';
 import type { Expr, ReduceOp } from '../ir/expr.js';
+import { isHalf } from '../ir/scalar-eval.js';
 import type { IndexExpr, SizedLoop } from '../ir/index-expr.js';
 import { REDUCE_RESULTS } from '../ir/verify.js';
 import { postorder } from '../ir/walk.js';
@@ -45,6 +46,9 @@ export class Lowering {
 
   /** Whether kernels refuse what eager refuses at run time. */
   readonly checks: boolean = inductorConfig.checkIndices;
+
+  /** Whether results of 16-bit floats are rounded between the operators of a kernel, as in memory. */
+  readonly emulatesPrecisionCasts: boolean = inductorConfig.emulatePrecisionCasts;
 
   constructor(readonly capabilities: Capabilities) {}
 
@@ -208,6 +212,16 @@ export class Lowering {
   pointwise(sizes: Shape, expr: Expr): LoweredTensor {
     if (expr.kind === 'op' && !this.origins.has(expr)) this.origins.set(expr, this.origin);
     return new LoweredTensor(this, expr.dtype, sizes, { kind: 'expr', expr });
+  }
+
+  /** The value as memory of its type would hold it. */
+  asStored(tensor: LoweredTensor): LoweredTensor {
+    const { dtype, shape, layout, isView } = tensor;
+    if (isView || !isHalf(dtype)) return tensor;
+    const { ir } = this;
+    const stored = this.pointwise(shape, ir.cast(ir.cast(tensor.expr, 'float32'), dtype));
+    stored.layout = layout;
+    return stored;
   }
 
   /** A tensor that is a buffer. */

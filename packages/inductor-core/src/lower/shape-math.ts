@@ -22,12 +22,14 @@ import { contiguousStrides, hasInternalOverlap, storageExtent } from '@tessera/t
 /** Sizes of the dimensions of a tensor, outermost first. */
 export type Shape = readonly Size[];
 
-/** Thrown where a lowering needs numbers for symbolic sizes; caught by `lowerGraph` alone. */
+/** Thrown where a lowering needs numbers for symbolic sizes; caught by `compileToTemplate` alone. */
 export class SizesNeeded extends Error {
   override readonly name = 'SizesNeeded';
+  /** The operator that is lowered. */
+  op: string | null = null;
 
   constructor(readonly size: SymInt) {
-    super(`The size ${String(size)} is needed as a number.`);
+    super(`The size ${String(size)} is needed as a number`);
   }
 }
 
@@ -35,6 +37,11 @@ export class SizesNeeded extends Error {
 export function fixed(size: Size): number {
   if (typeof size === 'number') return size;
   throw new SizesNeeded(size);
+}
+
+/** A size as the example has it: for what is a matter of speed alone. */
+export function exampleOf(size: Size): number {
+  return typeof size === 'number' ? size : (size.hint ?? 1);
 }
 
 /** Sizes as numbers. */

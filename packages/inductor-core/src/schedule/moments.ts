@@ -1,6 +1,9 @@
 /**
  * @file Mean and sum of squared deviations in one pass.
  *
+ * Distances from an infinite mean are infinite or NaN, so the recurrence ends in NaN where a value is infinite. The mean
+ * of such values is their plain sum by their number, as two passes have it, and that sum is carried along for them.
+ *
  * @see Chan, Golub, LeVeque, "Algorithms for computing the sample variance: analysis and recommendations", 1983
  */
 import type { DType } from '@tessera/tensor';
@@ -9,21 +12,22 @@ import type { Expr } from '../ir/expr.js';
 import { type Reduction, type Register, readAll, SETTLE_EVERY, unsettled } from './reduction.js';
 import type { TargetDescription } from './target-description.js';
 
-type Moments = readonly [count: Expr, mean: Expr, m2: Expr];
+type Moments = readonly [count: Expr, mean: Expr, m2: Expr, sum: Expr];
 
 function registers(dtype: DType, prefix: string): readonly Register[] {
   return [
     { name: `${prefix}count`, dtype, identity: 0, isAlike: true },
     { name: `${prefix}mean`, dtype, identity: 0 },
     { name: `${prefix}m2_`, dtype, identity: 0 },
+    { name: `${prefix}sum`, dtype, identity: 0 },
   ];
 }
 
 /** Moments of the values of both sides. */
 function merged(
   ir: IrBuilder,
-  [n, mean, m2]: Moments,
-  [otherN, otherMean, otherM2]: Moments,
+  [n, mean, m2, sum]: Moments,
+  [otherN, otherMean, otherM2, otherSum]: Moments,
 ): Expr[] {
   const add = (a: Expr, b: Expr): Expr => ir.op('add', [a, b]);
   const mul = (a: Expr, b: Expr): Expr => ir.op('mul', [a, b]);
@@ -35,7 +39,14 @@ function merged(
     count,
     add(mean, mul(delta, share)),
     add(add(m2, otherM2), mul(mul(delta, delta), mul(n, share))),
+    add(sum, otherSum),
   ];
+}
+
+/** Mean and squared deviations, after the last value. */
+function results(ir: IrBuilder, [count, mean, m2, sum]: Moments): readonly Expr[] {
+  const whole = ir.op('div', [sum, count]);
+  return [ir.op('where', [ir.op('isnan', [mean]), whole, mean]), m2];
 }
 
 /**
@@ -50,7 +61,8 @@ export function welford(
 ): Reduction {
   const { dtype } = x;
   const state = registers(dtype, '');
-  const [count, mean, m2] = readAll(ir, state) as [Expr, Expr, Expr];
+  const moments = readAll(ir, state) as [Expr, Expr, Expr, Expr];
+  const [count, mean, m2, sum] = moments;
   const next = ir.op('add', [count, ir.const(dtype, 1)]);
   const delta = ir.op('sub', [x, mean]);
   const moved = ir.op('add', [mean, ir.op('mul', [delta, ir.op('reciprocal', [next])])]);
@@ -64,19 +76,20 @@ export function welford(
           ['count', next],
           ['mean', moved],
           ['m2_', ir.op('add', [m2, ir.op('mul', [delta, ir.op('sub', [x, moved])])])],
+          ['sum', ir.op('add', [sum, x])],
         ],
       },
     ],
-    merge: merged(ir, [count, mean, m2], readAll(ir, state, 'other.') as [Expr, Expr, Expr]),
+    merge: merged(ir, moments, readAll(ir, state, 'other.') as [Expr, Expr, Expr, Expr]),
     commutes: false,
-    finish: [mean, m2],
+    finish: results(ir, moments),
   });
   if (!settles || dtype === 'float64') return base;
   const isWider = target.widestFloat !== dtype;
   const whole = registers(target.widestFloat, 'whole_');
-  const before = readAll(ir, whole) as [Expr, Expr, Expr];
-  const recent = [count, mean, m2].map((each) => ir.cast(each, target.widestFloat));
-  const joined = merged(ir, before, recent as [Expr, Expr, Expr]);
+  const before = readAll(ir, whole) as [Expr, Expr, Expr, Expr];
+  const recent = moments.map((each) => ir.cast(each, target.widestFloat));
+  const joined = merged(ir, before, recent as [Expr, Expr, Expr, Expr]);
   return {
     ...base,
     state: [...state, ...whole],
@@ -89,7 +102,7 @@ export function welford(
     },
     part: whole,
     handOver: before,
-    merge: merged(ir, before, readAll(ir, whole, 'other.') as [Expr, Expr, Expr]),
-    finish: before.slice(1).map((each) => ir.cast(each, dtype)),
+    merge: merged(ir, before, readAll(ir, whole, 'other.') as [Expr, Expr, Expr, Expr]),
+    finish: results(ir, before).map((each) => ir.cast(each, dtype)),
   };
 }

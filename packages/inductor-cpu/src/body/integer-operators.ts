@@ -1,11 +1,12 @@
 /**
- * @file Operations on integers and bools. Division, powers and shifts by variable amounts have no vector
- * instructions and are functions of inductor-core's table; constant powers of two become shifts and masks.
+ * @file Operations on integers and bools. Division and powers have no vector instructions and are functions of
+ * inductor-core's table; constant powers of two become shifts and masks.
  */
 import type { Expr, ScalarOp } from '@tessera/inductor-core';
 import { binary, unary, type Operator, type Operators } from './operator.js';
 import { tableOperators } from './table-operators.js';
 import type { Value } from './value.js';
+import { shiftLeft, shiftRight } from './variable-shifts.js';
 
 /** Number of places to shift for a constant power of two, else -1. */
 function powerOfTwo(expr: Expr | undefined): number {
@@ -45,6 +46,9 @@ const byConstant =
       return vb.shift(`${shape}.${name === 'shl' ? 'shl' : 'shr_s'}`, regs, second.value);
     return general(vb, args, expr);
   };
+
+/** Shifts of 32-bit lanes by counts of their own. */
+const SHIFTS: Readonly<Record<string, Operator>> = { shl: shiftLeft, shr: shiftRight };
 
 const identity: Operator = (_vb, [a]) => (a as Value).regs;
 
@@ -91,7 +95,10 @@ export function integerOperators(kind: 'i32' | 'i64'): Operators {
     xor: binary('v128.xor'),
     not: unary('v128.not'),
     ...Object.fromEntries(
-      functions.map(([name, general]) => [name, byConstant(kind, name as ScalarOp, general)]),
+      functions.map(([name, general]) => [
+        name,
+        byConstant(kind, name as ScalarOp, (kind === 'i32' ? SHIFTS[name] : undefined) ?? general),
+      ]),
     ),
   };
 }

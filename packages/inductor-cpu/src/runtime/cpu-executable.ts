@@ -8,7 +8,9 @@ import { TesseraError } from '@tessera/shared';
 import {
   type Executable,
   type ExecutionPlan,
+  type ExternKernel,
   type KernelSource,
+  type PlanBuffer,
   boundTo,
   checksOf,
 } from '@tessera/inductor-core';
@@ -34,6 +36,9 @@ export interface CpuProgram {
   /** Kernels as their code was generated from, by whose checks reports are numbered. */
   readonly kernels: PlanOutline['kernels'];
   readonly launches: ExecutionPlan['launches'];
+  readonly buffers: readonly PlanBuffer[];
+  /** The extern kernel of this number at the sizes of this executable. */
+  readonly externAt: (kernel: number) => ExternKernel;
   readonly arenaBytes: number;
   /** Bytes of an element of each argument; an argument that no kernel uses has none. */
   readonly inputSizes: readonly number[];
@@ -118,15 +123,18 @@ export class CpuExecutable implements Executable {
   /** The number of the launch in which a check failed, counted from one, or 0. */
   #runSegments(parallel: number, scalars: readonly number[]): number {
     this.#program.loaded.bind();
+    const { launches, buffers, externAt } = this.#program;
     for (const segment of this.#program.loaded.segments) {
       if (segment.run !== null) {
         const failed = segment.run(parallel);
         if (failed > 0) return failed;
         continue;
       }
+      const launch = launches[segment.launch];
       runExtern(
-        this.plan,
-        this.plan.launches[segment.launch],
+        externAt(launch.kernel),
+        launch,
+        buffers,
         (buffer) => this.#addressOf(buffer),
         scalars,
       );
@@ -149,7 +157,7 @@ export class CpuExecutable implements Executable {
 
   /** Address of element 0 of a buffer in the current run. */
   #addressOf(buffer: number): number {
-    const { source } = this.plan.buffers[buffer];
+    const { source } = this.#program.buffers[buffer];
     const { layout } = this.#program.loaded;
     const { block, constants } = this.#program.memory;
     if (source.kind === 'constant') return constants[source.index];

@@ -6,7 +6,7 @@
  * on filling its results afterwards, writes there itself.
  */
 import { TesseraError } from '@tessera/shared';
-import type { ExecutionPlan, ExternArg, ExternKernel, Launch } from '@tessera/inductor-core';
+import type { ExternArg, ExternKernel, Launch, PlanBuffer } from '@tessera/inductor-core';
 import {
   Storage,
   callOp,
@@ -35,21 +35,21 @@ interface ExternBuffer {
 }
 
 /**
- * Runs one extern launch; `addressOf` gives the address of a plan buffer in this run.
+ * Runs one extern launch; `planned` are the buffers of its plan, and `addressOf` gives the address of one in this run.
  *
  * @throws op-unknown, and whatever the operator throws
  */
 export function runExtern(
-  plan: ExecutionPlan,
+  kernel: ExternKernel,
   launch: Launch,
+  planned: readonly PlanBuffer[],
   addressOf: (buffer: number) => number,
   scalars: readonly number[],
 ): void {
-  const kernel = plan.kernels[launch.kernel] as ExternKernel;
   const buffers = new Map<string, ExternBuffer>();
   kernel.params.forEach(({ name }, position) => {
     const buffer = launch.buffers[position];
-    const { dtype, numel } = plan.buffers[buffer];
+    const { dtype, numel } = planned[buffer];
     buffers.set(name, {
       dtype,
       storage: Storage.borrow(addressOf(buffer), numel * itemSize(dtype)),
@@ -72,7 +72,7 @@ export function runExtern(
   if (results.length !== kernel.outputs.length) {
     throw new TesseraError(
       'plan-invalid',
-      `${kernel.op} gave ${results.length} tensors; plan ${plan.name} expects ${kernel.outputs.length}.`,
+      `${kernel.op} gave ${results.length} tensors; the plan expects ${kernel.outputs.length}.`,
       {
         hints: ['The plan was made for another version of the operator: compile again.'],
       },

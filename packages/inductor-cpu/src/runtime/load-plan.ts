@@ -9,6 +9,8 @@ import type {
   ExternKernel,
   FusedKernel,
   KernelSource,
+  LoopKernel,
+  MatmulKernel,
 } from '@tessera/inductor-core';
 import { cpuHeap } from '@tessera/tensor';
 import { assembleModule, printFunctionWithDependencies } from '../emit/assemble-module.js';
@@ -42,7 +44,7 @@ export interface LoadedModule {
 }
 
 /** Generates code for any kernel but extern calls. */
-export type KernelGenerator = (kernel: Exclude<FusedKernel<Size>, ExternKernel>) => WasmKernel;
+export type KernelGenerator = (kernel: LoopKernel<Size> | MatmulKernel<Size>) => WasmKernel;
 
 /** Pages of 64 KiB that a 32-bit memory can have. */
 const MAX_PAGES = 65536;
@@ -147,6 +149,8 @@ export function loadPlan(plan: ExecutionPlan, generate: KernelGenerator): Execut
     plan: () => plan,
     kernels: plan.kernels,
     launches: plan.launches,
+    buffers: plan.buffers,
+    externAt: (kernel) => plan.kernels[kernel] as ExternKernel,
     arenaBytes: plan.arenaBytes,
     inputSizes: argumentSizes(plan, 'input', plan.numInputs),
     outputSizes: argumentSizes(plan, 'output', plan.outputs.length),

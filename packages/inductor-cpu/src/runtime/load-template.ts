@@ -6,10 +6,12 @@
  */
 import {
   type Executable,
+  type ExternKernel,
   type PlanTemplate,
   type TemplateExecutable,
   TemplateSizes,
   buffersAt,
+  kernelAt,
   planAt,
 } from '@tessera/inductor-core';
 import { TesseraError } from '@tessera/shared';
@@ -138,10 +140,18 @@ function executableAt(
       cpuHeap().free(block);
     },
   };
+  const externs = new Map<number, ExternKernel>();
   const executable = new CpuExecutable({
     plan: () => planAt(template, valueOf),
     kernels: template.kernels,
     launches: template.launches,
+    buffers,
+    externAt(index) {
+      let kernel = externs.get(index);
+      if (kernel === undefined)
+        externs.set(index, (kernel = kernelAt(template.kernels[index], valueOf) as ExternKernel));
+      return kernel;
+    },
     arenaBytes,
     inputSizes: argumentSizes(template, 'input', template.numInputs),
     outputSizes: argumentSizes(template, 'output', template.outputs.length),

@@ -11,6 +11,7 @@ enable subgroups;
 var<workgroup> shared_0: array<f32, 8>;
 var<workgroup> shared_1: array<f32, 8>;
 var<workgroup> shared_2: array<f32, 8>;
+var<workgroup> shared_3: array<f32, 8>;
 
 fn is_nan_f32(x: f32) -> bool {
   return (bitcast<u32>(x) & 0x7fffffffu) > 0x7f800000u;
@@ -31,6 +32,7 @@ fn main(@builtin(workgroup_id) group: vec3u, @builtin(local_invocation_index) la
   var count0 = vec4f(0.0);
   var mean0 = vec4f(0.0);
   var m2_0 = vec4f(0.0);
+  var sum0 = vec4f(0.0);
   let t0 = x[(768u * point + r0_) >> 2u];
   let u0 = count0 + vec4f(1.0);
   let u1 = t0 - mean0;
@@ -38,6 +40,7 @@ fn main(@builtin(workgroup_id) group: vec3u, @builtin(local_invocation_index) la
   count0 = u0;
   mean0 = u2;
   m2_0 = m2_0 + (u1 * (t0 - u2));
+  sum0 = sum0 + t0;
   let t1 = x[(768u * point + r0__) >> 2u];
   if (r1 < 192u) {
     let u3 = count0 + vec4f(1.0);
@@ -46,10 +49,12 @@ fn main(@builtin(workgroup_id) group: vec3u, @builtin(local_invocation_index) la
     count0 = u3;
     mean0 = u5;
     m2_0 = m2_0 + (u4 * (t1 - u5));
+    sum0 = sum0 + t1;
   }
   var count0_0 = count0.x;
   var mean0_0 = mean0.x;
   var m2_0_0 = m2_0.x;
+  var sum0_0 = sum0.x;
   let u6 = count0_0 + count0.y;
   let u7 = mean0.y - mean0_0;
   let u8 = count0.y / max_f32(u6, 1.0);
@@ -57,6 +62,7 @@ fn main(@builtin(workgroup_id) group: vec3u, @builtin(local_invocation_index) la
   count0_0 = u6;
   mean0_0 = mean0_0 + (u7 * u8);
   m2_0_0 = u9;
+  sum0_0 = sum0_0 + sum0.y;
   let u10 = count0_0 + count0.z;
   let u11 = mean0.z - mean0_0;
   let u12 = count0.z / max_f32(u10, 1.0);
@@ -64,6 +70,7 @@ fn main(@builtin(workgroup_id) group: vec3u, @builtin(local_invocation_index) la
   count0_0 = u10;
   mean0_0 = mean0_0 + (u11 * u12);
   m2_0_0 = u13;
+  sum0_0 = sum0_0 + sum0.z;
   let u14 = count0_0 + count0.w;
   let u15 = mean0.w - mean0_0;
   let u16 = count0.w / max_f32(u14, 1.0);
@@ -71,10 +78,12 @@ fn main(@builtin(workgroup_id) group: vec3u, @builtin(local_invocation_index) la
   count0_0 = u14;
   mean0_0 = mean0_0 + (u15 * u16);
   m2_0_0 = u17;
+  sum0_0 = sum0_0 + sum0.w;
   for (var mask0 = 1u; mask0 < 32u; mask0 = mask0 << 1u) {
     let o0 = subgroupShuffleXor(count0_0, mask0);
     let o1 = subgroupShuffleXor(mean0_0, mask0);
     let o2 = subgroupShuffleXor(m2_0_0, mask0);
+    let o3 = subgroupShuffleXor(sum0_0, mask0);
     let u18 = count0_0 + o0;
     let u19 = o1 - mean0_0;
     let u20 = o0 / max_f32(u18, 1.0);
@@ -82,30 +91,35 @@ fn main(@builtin(workgroup_id) group: vec3u, @builtin(local_invocation_index) la
     count0_0 = u18;
     mean0_0 = mean0_0 + (u19 * u20);
     m2_0_0 = u21;
+    sum0_0 = sum0_0 + o3;
   }
   if (lane % 32u == 0u) {
     shared_0[lane / 32u] = count0_0;
     shared_1[lane / 32u] = mean0_0;
     shared_2[lane / 32u] = m2_0_0;
+    shared_3[lane / 32u] = sum0_0;
   }
   workgroupBarrier();
   let first0 = (lane - part) / 32u;
   count0_0 = shared_0[first0];
   mean0_0 = shared_1[first0];
   m2_0_0 = shared_2[first0];
+  sum0_0 = shared_3[first0];
   for (var i0 = 1u; i0 < 128u / 32u; i0++) {
-    let o3 = shared_0[first0 + i0];
-    let o4 = shared_1[first0 + i0];
-    let o5 = shared_2[first0 + i0];
-    let u22 = count0_0 + o3;
-    let u23 = o4 - mean0_0;
-    let u24 = o3 / max_f32(u22, 1.0);
-    let u25 = (m2_0_0 + o5) + ((u23 * u23) * (count0_0 * u24));
+    let o4 = shared_0[first0 + i0];
+    let o5 = shared_1[first0 + i0];
+    let o6 = shared_2[first0 + i0];
+    let o7 = shared_3[first0 + i0];
+    let u22 = count0_0 + o4;
+    let u23 = o5 - mean0_0;
+    let u24 = o4 / max_f32(u22, 1.0);
+    let u25 = (m2_0_0 + o6) + ((u23 * u23) * (count0_0 * u24));
     count0_0 = u22;
     mean0_0 = mean0_0 + (u23 * u24);
     m2_0_0 = u25;
+    sum0_0 = sum0_0 + o7;
   }
-  let acc0 = mean0_0;
+  let acc0 = select(mean0_0, (sum0_0 / count0_0), is_nan_f32(mean0_0));
   let acc1 = m2_0_0;
   let t2 = inverseSqrt(((acc1 / 768.0) + 0.00001));
   if (part == 0u) {

@@ -1,7 +1,9 @@
 /**
  * @file Batch normalisation in its many overloads, and its gradient.
  */
+import { sizeMax, sizeSub } from '@tessera/shared';
 import type { DType } from '@tessera/tensor';
+import type { Expr } from '../../ir/expr.js';
 import { castTensor, tensorArg } from './elementwise.js';
 import { ExprMath } from '../expr-math.js';
 import { LoweredTensor } from '../lowered-tensor.js';
@@ -17,7 +19,6 @@ import {
   reshaped,
 } from './normalize.js';
 import { accumulateDtype } from '../reduce.js';
-import { fixed } from '../shape-math.js';
 
 function channelDims(rank: number): number[] {
   return Array.from({ length: rank }, (_, d) => d).filter((d) => d !== 1);
@@ -27,8 +28,8 @@ const perChannel: Project = (vars) => [vars[1]!];
 
 /** A statistic kept as [1, C, 1, …] as [C]. */
 function flatChannels(l: Lowering, x: LoweredTensor): LoweredTensor {
-  const channels = x.sizes[1]!;
-  return x.view([channels], reshaped(l, x.sizes, [channels]));
+  const channels = x.shape[1]!;
+  return x.view([channels], reshaped(l, x.shape, [channels]));
 }
 
 /** Running statistics moved towards the batch's, as new values. */
@@ -40,14 +41,19 @@ function updatedStatistics(
   momentum: number,
 ): (LoweredTensor | null)[] {
   const m = new ExprMath(l.ir);
-  const blend = (old: LoweredArg, fresh: LoweredTensor, scale: number): LoweredTensor | null => {
+  const blend = (old: LoweredArg, fresh: Expr, scale: number): LoweredTensor | null => {
     if (!(old instanceof LoweredTensor)) return null;
-    const value = l.ir.cast(m.mul(flatChannels(l, fresh).expr, scale * momentum), old.dtype);
-    return l.pointwise(old.sizes, m.add(value, m.mul(old.expr, 1 - momentum)));
+    const value = l.ir.cast(m.mul(fresh, scale * momentum), old.dtype);
+    return l.pointwise(old.shape, m.add(value, m.mul(old.expr, 1 - momentum)));
   };
+  const mean = flatChannels(l, result.mean).expr;
+  const m2 = flatChannels(l, result.m2).expr;
+  const others = sizeMax(sizeSub(result.count, 1), 1);
   return [
-    blend(runningMean, result.mean, 1),
-    blend(runningVar, result.m2, 1 / Math.max(fixed(result.count) - 1, 1)),
+    blend(runningMean, mean, 1),
+    typeof others === 'number'
+      ? blend(runningVar, m2, 1 / others)
+      : blend(runningVar, m.div(m2, l.ir.sizeValue(m2.dtype, others)), 1),
   ];
 }
 
@@ -66,7 +72,7 @@ function batchNorm(
   args: BatchNormArgs,
   dtype: DType,
 ): { readonly results: LoweredTensor[]; readonly updated: (LoweredTensor | null)[] } {
-  const dims = channelDims(input.sizes.length);
+  const dims = channelDims(input.shape.length);
   const acc = accumulateDtype(dtype);
   const [runningMean, runningVar] = args.running;
   const m = new ExprMath(l.ir);
@@ -89,19 +95,19 @@ function batchNorm(
       updated: updatedStatistics(l, result, runningMean, runningVar, args.momentum),
     };
   }
-  const at = perChannel(l.vars(input.sizes));
+  const at = perChannel(l.vars(input.shape));
   const rstd = m.rsqrt(m.add(l.ir.cast(runningVar.load(at), acc), args.eps));
   const value = affine(
     l,
     l.ir.cast(input.expr, acc),
     l.ir.cast(runningMean.load(at), acc),
     rstd,
-    optional(l, weight, perChannel, input.sizes, acc),
-    optional(l, bias, perChannel, input.sizes, acc),
+    optional(l, weight, perChannel, input.shape, acc),
+    optional(l, bias, perChannel, input.shape, acc),
   );
   const empty = (): LoweredTensor => l.pointwise([0], l.ir.const(acc, 0));
   return {
-    results: [l.pointwise(input.sizes, m.cast(value, dtype)), empty(), empty()],
+    results: [l.pointwise(input.shape, m.cast(value, dtype)), empty(), empty()],
     updated: [runningMean, runningVar],
   };
 }
@@ -177,23 +183,23 @@ const batchNormBackward: LoweringFn = (
 ) => {
   const x = tensorArg(input!, call.op);
   const acc = accumulateDtype(x.dtype);
-  const at = perChannel(l.vars(x.sizes));
+  const at = perChannel(l.vars(x.shape));
   const m = new ExprMath(l.ir);
   const training = train === true;
   const mean = tensorArg((training ? saveMean : runningMean)!, call.op).load(at);
   const rstd = training
     ? l.ir.cast(tensorArg(saveInvstd!, call.op).load(at), acc)
     : m.rsqrt(m.add(l.ir.cast(tensorArg(runningVar!, call.op).load(at), acc), Number(eps)));
-  const dims = channelDims(x.sizes.length);
+  const dims = channelDims(x.shape.length);
   return normalizeBackward(l, {
     grad: tensorArg(grad!, call.op),
     input: x,
     dims,
     mean: l.ir.cast(mean, acc),
     rstd,
-    weight: optional(l, weight, perChannel, x.sizes, acc),
+    weight: optional(l, weight, perChannel, x.shape, acc),
     parameterDims: dims,
-    parameterSizes: [x.sizes[1]!],
+    parameterSizes: [x.shape[1]!],
     mask: mask as readonly boolean[],
     dtypes: [x.dtype, call.results[1]?.dtype ?? x.dtype, call.results[2]?.dtype ?? x.dtype],
     throughStatistics: training,

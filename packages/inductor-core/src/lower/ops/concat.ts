@@ -5,17 +5,18 @@
  * equal parts that gets memory anyway is written part by part instead: nothing is chosen, and what several
  * parts need is computed once. The scheduler puts the parts into one kernel. @see torch._inductor.ir.ConcatKernel
  */
-import { type Size, sizeAdd, sizeKnown, sizeSub, sizeSum } from '@tessera/shared';
+import { type Size, sizeAdd, sizeKnown, sizeMul, sizeSub, sizeSum } from '@tessera/shared';
 import { within } from '../within.js';
 import { wrapDim } from '@tessera/tensor/internal';
 import type { Expr } from '../../ir/expr.js';
+import type { IndexExpr } from '../../ir/index-expr.js';
 import { intList, tensorArg } from './elementwise.js';
 import type { LoweredTensor } from '../lowered-tensor.js';
 import type { Lowering } from '../lowering.js';
 import { usesOf } from '../node-uses.js';
 import { type LoweredArg, type LoweringFn, RuntimeScalar } from '../registry.js';
-import { sliceRange } from './view-maps.js';
-import { type Shape, fixed, isEmpty } from '../shape-math.js';
+import { selectedPlace, sliceStart } from './view-maps.js';
+import { type Shape, fixed, isEmpty, isSame } from '../shape-math.js';
 
 /** Inputs beyond this many that are costly get memory, because every element evaluates all of them. */
 const INLINE_INPUTS = 4;
@@ -186,6 +187,36 @@ const constantPad: LoweringFn = (l, [self, pad, value], call) => {
   );
 };
 
+/** Places `start`, `start + step`, … of a dimension. */
+interface Places {
+  readonly start: Size;
+  readonly step: number;
+}
+
+/** Which element of a slice lies at a position, and whether one does; `length` is how many it has. */
+function placeInSlice(
+  l: Lowering,
+  position: IndexExpr,
+  { start, step }: Places,
+  length: Size,
+): { readonly mask: Expr; readonly at: IndexExpr } {
+  const end = sizeAdd(start, sizeAdd(sizeMul(step, sizeSub(length, 1)), 1));
+  const inside = within(l, position, start, end);
+  if (step === 1) return { mask: inside, at: l.ir.sub(position, l.ir.size(start)) };
+  // Shifted by a multiple of the step, so that the dividend is never negative.
+  const first = fixed(start);
+  const steps = Math.ceil(first / step);
+  const shifted = l.ir.add(position, l.ir.int(steps * step - first));
+  const hits = l.ir.op('eq', [
+    l.ir.index('int32', l.ir.mod(shifted, step)),
+    l.ir.const('int32', 0),
+  ]);
+  return {
+    mask: l.ir.op('and', [inside, hits]),
+    at: l.ir.sub(l.ir.div(shifted, step), l.ir.int(steps)),
+  };
+}
+
 /** `src` where a dimension lies in a slice, else `base` (null: zero). */
 function intoSlice(
   l: Lowering,
@@ -193,32 +224,24 @@ function intoSlice(
   src: LoweredTensor,
   sizes: Shape,
   dim: number,
-  range: { readonly start: number; readonly end: number; readonly step: number },
+  places: Places,
 ): LoweredTensor {
   const vars = l.vars(sizes);
-  const position = vars[dim]!;
-  const length = fixed(src.shape[dim]!);
-  if (length === 0) return base ?? l.pointwise(sizes, l.ir.const(src.dtype, 0));
-  const last = range.start + (length - 1) * range.step;
-  let mask = within(l, position, range.start, last + 1);
-  // Shifted by a multiple of the step, so that the dividend is never negative.
-  const shifted = l.ir.add(
-    position,
-    l.ir.int(Math.ceil(range.start / range.step) * range.step - range.start),
-  );
-  if (range.step > 1)
-    mask = l.ir.op('and', [
-      mask,
-      l.ir.op('eq', [l.ir.index('int32', l.ir.mod(shifted, range.step)), l.ir.const('int32', 0)]),
-    ]);
-  const at = l.ir.sub(l.ir.div(shifted, range.step), l.ir.int(Math.ceil(range.start / range.step)));
+  const length = src.shape[dim]!;
+  if (isSame(length, 0)) return base ?? l.pointwise(sizes, l.ir.const(src.dtype, 0));
+  const { mask, at } = placeInSlice(l, vars[dim]!, places, length);
   const loaded = src.load(vars.map((v, d) => (d === dim ? (length === 1 ? l.ir.int(0) : at) : v)));
   const dtype = base?.dtype ?? src.dtype;
   const inner = l.ir.masked(mask, l.ir.cast(loaded, dtype), 0);
   return l.pointwise(sizes, base === null ? inner : l.ir.op('where', [mask, inner, base.expr]));
 }
 
-const sliceScatter: LoweringFn = (l, [self, src, dim, start, end, step], call) => {
+/** The places of a slice of a dimension. */
+function slicePlaces(size: Size, start: LoweredArg, step: LoweredArg): Places {
+  return { start: sliceStart(size, start), step: Number(step ?? 1) };
+}
+
+const sliceScatter: LoweringFn = (l, [self, src, dim, start, , step], call) => {
   const x = tensorArg(self!, call.op);
   const at = wrapDim(Number(dim ?? 0), x.shape.length, call.op);
   return intoSlice(
@@ -227,7 +250,7 @@ const sliceScatter: LoweringFn = (l, [self, src, dim, start, end, step], call) =
     tensorArg(src!, call.op),
     x.shape,
     at,
-    sliceRange(x.sizes[at]!, start, end, step),
+    slicePlaces(x.shape[at]!, start, step),
   );
 };
 
@@ -241,23 +264,17 @@ function withDim(l: Lowering, x: LoweredTensor, dim: number): LoweredTensor {
   );
 }
 
-function resolveIndex(index: LoweredArg, size: Size): number {
-  const at = Number(index);
-  return at < 0 ? at + fixed(size) : at;
-}
-
 const selectScatter: LoweringFn = (l, [self, src, dim, index], call) => {
   const x = tensorArg(self!, call.op);
   const at = wrapDim(Number(dim), x.shape.length, call.op);
-  const start = resolveIndex(index, x.shape[at]!);
+  const start = selectedPlace(index, x.shape[at]!);
   return intoSlice(l, x, withDim(l, tensorArg(src!, call.op), at), x.shape, at, {
     start,
-    end: start + 1,
     step: 1,
   });
 };
 
-const sliceBackward: LoweringFn = (l, [grad, , dim, start, end, step], call) => {
+const sliceBackward: LoweringFn = (l, [grad, , dim, start, , step], call) => {
   const at = wrapDim(Number(dim), call.shape.length, call.op);
   return intoSlice(
     l,
@@ -265,16 +282,15 @@ const sliceBackward: LoweringFn = (l, [grad, , dim, start, end, step], call) => 
     tensorArg(grad!, call.op),
     call.shape,
     at,
-    sliceRange(call.sizes[at]!, start, end, step),
+    slicePlaces(call.shape[at]!, start, step),
   );
 };
 
 const selectBackward: LoweringFn = (l, [grad, , dim, index], call) => {
   const at = wrapDim(Number(dim), call.shape.length, call.op);
-  const start = resolveIndex(index, call.shape[at]!);
+  const start = selectedPlace(index, call.shape[at]!);
   return intoSlice(l, null, withDim(l, tensorArg(grad!, call.op), at), call.shape, at, {
     start,
-    end: start + 1,
     step: 1,
   });
 };
@@ -325,6 +341,14 @@ const diagonalBackward: LoweringFn = (l, [grad, , offset, dim1, dim2], call) => 
     wrapDim(Number(dim2), rank, call.op),
   );
 };
+
+/** Operators that take places and sizes as expressions. */
+export const SIZED_SCATTERS: readonly string[] = [
+  'aten::slice_scatter',
+  'aten::select_scatter',
+  'aten::slice_backward',
+  'aten::select_backward',
+];
 
 /** Lowerings by overload name. */
 export const concatLowerings: Readonly<Record<string, LoweringFn>> = {

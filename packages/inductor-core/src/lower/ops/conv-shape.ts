@@ -8,6 +8,7 @@ import { intList } from './elementwise.js';
 import type { LoweredTensor } from '../lowered-tensor.js';
 import type { Lowering } from '../lowering.js';
 import type { LoweredArg } from '../registry.js';
+import type { Shape } from '../shape-math.js';
 
 /** Parameters per spatial dimension, and the number of groups. */
 export interface ConvGeometry {
@@ -43,7 +44,7 @@ export function guardedLoad(
   const mask = conditions.reduce((a, b) => l.ir.op('and', [a, b]), l.ir.const('bool', 1));
   return l.ir.masked(
     mask,
-    x.load(coords.map((coord, d) => (x.sizes[d] === 1 ? l.ir.int(0) : coord))),
+    x.load(coords.map((coord, d) => (x.shape[d] === 1 ? l.ir.int(0) : coord))),
     0,
   );
 }
@@ -52,7 +53,7 @@ export function guardedLoad(
 export function inputPositions(
   l: Lowering,
   geometry: ConvGeometry,
-  sizes: readonly number[],
+  sizes: Shape,
   out: readonly IndexExpr[],
   tap: readonly IndexExpr[],
 ): { readonly coords: IndexExpr[]; readonly inside: Expr[] } {
@@ -70,7 +71,7 @@ export function inputPositions(
 export function outputPositions(
   l: Lowering,
   geometry: ConvGeometry,
-  sizes: readonly number[],
+  sizes: Shape,
   kernel: readonly number[],
   at: readonly IndexExpr[],
   tap: readonly IndexExpr[],

@@ -8,7 +8,6 @@
  */
 import { readyOperand } from '../ready-operand.js';
 import { type DType } from '@tessera/tensor';
-import { numelOf } from '@tessera/tensor/internal';
 import type { Expr } from '../../ir/expr.js';
 import type { IndexExpr } from '../../ir/index-expr.js';
 import { type ContractPoint, contract } from './contract.js';
@@ -24,10 +23,10 @@ import type { LoweredTensor } from '../lowered-tensor.js';
 import type { Lowering } from '../lowering.js';
 import { accumulateDtype, reduce } from '../reduce.js';
 import type { LoweringFn } from '../registry.js';
-import type { Shape } from '../shape-math.js';
+import { type Shape, fixedShape, isEmpty } from '../shape-math.js';
 
 interface Target {
-  readonly sizes: readonly number[];
+  readonly sizes: Shape;
   readonly dtype: DType;
   readonly layout: Shape | null;
 }
@@ -51,7 +50,7 @@ interface ImageProduct {
 function imageProduct(l: Lowering, spec: ImageProduct): LoweredTensor {
   const { sizes, layout, dtype } = spec.target;
   const pixels = [sizes[0]!, ...sizes.slice(2)];
-  const channelsLast = layout !== null && layout[1] === 1 && sizes[1]! > 1;
+  const channelsLast = layout !== null && layout[1] === 1 && sizes[1] !== 1;
   const channelOf = (p: ContractPoint): IndexExpr => (channelsLast ? p.n : p.m)[0]!;
   const pixelOf = (p: ContractPoint): readonly IndexExpr[] => (channelsLast ? p.m : p.n);
   const weight = (
@@ -117,7 +116,7 @@ function convForward(
     },
     image: (group, image, pixel, k) => {
       const [c, tap] = parts(k);
-      const { coords, inside } = inputPositions(l, geometry, x.sizes.slice(2), pixel, tap);
+      const { coords, inside } = inputPositions(l, geometry, x.shape.slice(2), pixel, tap);
       return guardedLoad(
         l,
         x,
@@ -148,7 +147,7 @@ function convGradInput(
     weight: (group, channel, [c, ...tap]) =>
       w.load([l.ir.add(l.ir.scale(group, channelsOut), c!), channel, ...tap]),
     image: (group, image, pixel, [c, ...tap]) => {
-      const { coords, inside } = outputPositions(l, geometry, g.sizes.slice(2), kernel, pixel, tap);
+      const { coords, inside } = outputPositions(l, geometry, g.shape.slice(2), kernel, pixel, tap);
       return guardedLoad(
         l,
         g,
@@ -168,19 +167,19 @@ function convGradWeight(
   target: Target,
 ): LoweredTensor {
   const [g, x] = [readyOperand(l, grad), readyOperand(l, input)];
-  const channels = target.sizes[0]! / geometry.groups;
-  const channelsIn = target.sizes[1]!;
+  const [filters, channelsIn, ...taps] = fixedShape(target.sizes) as [number, number, ...number[]];
+  const channels = filters / geometry.groups;
   return contract(l, {
     shape: {
       batch: [geometry.groups],
       m: [channels],
-      n: [channelsIn, ...target.sizes.slice(2)],
-      k: [g.sizes[0]!, ...g.sizes.slice(2)],
+      n: [channelsIn, ...taps],
+      k: [g.shape[0]!, ...g.shape.slice(2)],
     },
     a: ([group], [channel], [image, ...pixel]) =>
       g.load([image!, l.ir.add(l.ir.scale(group!, channels), channel!), ...pixel]),
     b: ([group], [image, ...pixel], [c, ...tap]) => {
-      const { coords, inside } = inputPositions(l, geometry, x.sizes.slice(2), pixel, tap);
+      const { coords, inside } = inputPositions(l, geometry, x.shape.slice(2), pixel, tap);
       return guardedLoad(
         l,
         x,
@@ -208,18 +207,18 @@ export const convolution: LoweringFn = (
 ) => {
   const x = tensorArg(input!, call.op);
   const w = tensorArg(weight!, call.op);
-  const geometry = convGeometry(x.sizes.length - 2, stride, padding, dilation, groups);
+  const geometry = convGeometry(x.shape.length - 2, stride, padding, dilation, groups);
   const target: Target =
     call.results[0]!.layout.length === 0
-      ? { sizes: call.sizes, dtype: call.dtype, layout: null }
-      : { sizes: call.sizes, dtype: call.dtype, layout: call.results[0]!.layout };
+      ? { sizes: call.shape, dtype: call.dtype, layout: null }
+      : { sizes: call.shape, dtype: call.dtype, layout: call.results[0]!.layout };
   const product =
     transposed === true
       ? convGradInput(l, x, w, geometry, target)
       : convForward(l, x, w, geometry, target);
   if (bias === null || bias === undefined) return product;
-  const perChannel = tensorArg(bias, call.op).load([l.vars(call.sizes)[1]!]);
-  return l.pointwise(call.sizes, l.ir.op('add', [product.expr, perChannel]));
+  const perChannel = tensorArg(bias, call.op).load([l.vars(call.shape)[1]!]);
+  return l.pointwise(call.shape, l.ir.op('add', [product.expr, perChannel]));
 };
 
 /** Returns gradients of input, weight and bias as far as the mask asks for them. */
@@ -231,10 +230,10 @@ const convolutionBackward: LoweringFn = (
   const g = tensorArg(grad!, call.op);
   const x = tensorArg(input!, call.op);
   const w = tensorArg(weight!, call.op);
-  const geometry = convGeometry(x.sizes.length - 2, stride, padding, dilation, groups);
+  const geometry = convGeometry(x.shape.length - 2, stride, padding, dilation, groups);
   const wanted = mask as readonly boolean[];
   const target = (like: LoweredTensor, at: number): Target => ({
-    sizes: like.sizes,
+    sizes: like.shape,
     dtype: like.dtype,
     layout: call.results[at]?.layout ?? null,
   });
@@ -253,11 +252,11 @@ const convolutionBackward: LoweringFn = (
 
 /** Sum over everything but channels. */
 function biasGradient(l: Lowering, grad: LoweredTensor): LoweredTensor {
-  const dims = grad.sizes.map((_, d) => d).filter((d) => d !== 1);
+  const dims = grad.shape.map((_, d) => d).filter((d) => d !== 1);
   const acc = accumulateDtype(grad.dtype);
-  if (numelOf(grad.sizes) === 0) return l.pointwise([grad.sizes[1]!], l.ir.const(grad.dtype, 0));
+  if (isEmpty(grad.shape)) return l.pointwise([grad.shape[1]!], l.ir.const(grad.dtype, 0));
   const [sum] = reduce(l, 'sum', grad, dims, false, acc);
-  return l.pointwise(sum!.sizes, l.ir.cast(sum!.expr, grad.dtype));
+  return l.pointwise(sum!.shape, l.ir.cast(sum!.expr, grad.dtype));
 }
 
 /** Lowerings by overload name. */

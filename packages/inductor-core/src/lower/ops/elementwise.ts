@@ -5,6 +5,7 @@ import { SymInt, TesseraError } from '@tessera/shared';
 import { type DType, defaultDType, isFloatingPoint, promoteTypes } from '@tessera/tensor';
 import { kindType, numberType } from '@tessera/tensor/internal';
 import type { Expr, ScalarOp } from '../../ir/expr.js';
+import { roundToHalf } from '../../ir/scalar-eval.js';
 import type { IndexExpr } from '../../ir/index-expr.js';
 import { LoweredTensor } from '../lowered-tensor.js';
 import type { Lowering } from '../lowering.js';
@@ -124,7 +125,11 @@ export function operandExpr(
   const { ir } = lowering;
   if (operand instanceof RuntimeScalar) return ir.cast(operand.expr, dtype);
   if (operand instanceof SymInt) return ir.sizeValue(dtype, operand);
-  if (!(operand instanceof LoweredTensor)) return ir.const(dtype, Number(operand));
+  if (!(operand instanceof LoweredTensor)) {
+    const number = Number(operand);
+    const isRounded = lowering.emulatesPrecisionCasts;
+    return ir.const(dtype, isRounded ? roundToHalf(number, dtype) : number);
+  }
   const same =
     operand.shape.length === sizes.length && operand.shape.every((size, d) => size === sizes[d]);
   const value = same

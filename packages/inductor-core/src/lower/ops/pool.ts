@@ -3,6 +3,7 @@
  * and vectorises; large ones are reductions over masked loads.
  */
 import { within } from '../within.js';
+import { sizeAdd, sizeKnown } from '@tessera/shared';
 import { isFloatingPoint } from '@tessera/tensor';
 import { numelOf } from '@tessera/tensor/internal';
 import type { Expr } from '../../ir/expr.js';
@@ -15,6 +16,7 @@ import type { Lowering } from '../lowering.js';
 import { meanOf } from './reduction.js';
 import { accumulateDtype, reducePlan } from '../reduce.js';
 import type { LoweredArg, LoweringFn } from '../registry.js';
+import { type Shape, fixedShape } from '../shape-math.js';
 
 /** Largest window that is written out. */
 export const UNROLLED_WINDOW = 25;
@@ -68,17 +70,13 @@ function tapAt(
   });
   const inside = coords
     .slice(lead)
-    .map((coord, s) => within(l, coord, 0, x.sizes[lead + s]!))
+    .map((coord, s) => within(l, coord, 0, x.shape[lead + s]!))
     .reduce((a, b) => l.ir.op('and', [a, b]));
-  return { coords: coords.map((coord, d) => (x.sizes[d] === 1 ? l.ir.int(0) : coord)), inside };
+  return { coords: coords.map((coord, d) => (x.shape[d] === 1 ? l.ir.int(0) : coord)), inside };
 }
 
 /** Flat position within the spatial dimensions. */
-export function flatPosition(
-  l: Lowering,
-  coords: readonly IndexExpr[],
-  sizes: readonly number[],
-): IndexExpr {
+export function flatPosition(l: Lowering, coords: readonly IndexExpr[], sizes: Shape): IndexExpr {
   let flat: IndexExpr = l.ir.int(0);
   coords.forEach((coord, d) => {
     flat = l.ir.add(l.ir.scale(flat, sizes[d]!), coord);
@@ -97,11 +95,11 @@ export function maxPool(spatial: number): LoweringFn {
   return (l, [self, kernel, stride, padding, dilation], call) => {
     const x = tensorArg(self!, call.op);
     const window = windowOf(spatial, kernel, stride, padding, dilation);
-    const lead = x.sizes.length - spatial;
+    const lead = x.shape.length - spatial;
     keepForTaps(l, x, window);
     if (numelOf(window.kernel) > UNROLLED_WINDOW)
-      return maxPoolByReduction(l, x, window, lead, call.sizes);
-    const vars = l.vars(call.sizes);
+      return maxPoolByReduction(l, x, window, lead, call.shape);
+    const vars = l.vars(call.shape);
     const m = new ExprMath(l.ir);
     const lowest = isFloatingPoint(x.dtype) ? -Infinity : -(2 ** 31);
     let best: Expr | null = null;
@@ -109,7 +107,7 @@ export function maxPool(spatial: number): LoweringFn {
     for (let i = 0; i < numelOf(window.kernel); i++) {
       const { coords, inside } = tapAt(l, x, lead, window, vars, digits(l, i, window.kernel));
       const value = l.ir.masked(inside, x.load(coords), lowest);
-      const index = l.ir.index('int64', flatPosition(l, coords.slice(lead), x.sizes.slice(lead)));
+      const index = l.ir.index('int64', flatPosition(l, coords.slice(lead), x.shape.slice(lead)));
       if (best === null || place === null) {
         [best, place] = [value, index];
         continue;
@@ -120,7 +118,7 @@ export function maxPool(spatial: number): LoweringFn {
       place = m.where(m.or(wins, absent), index, place);
       best = m.max(best, value);
     }
-    return [l.pointwise(call.sizes, best!), l.pointwise(call.sizes, place!)];
+    return [l.pointwise(call.shape, best!), l.pointwise(call.shape, place!)];
   };
 }
 
@@ -129,7 +127,7 @@ function maxPoolByReduction(
   x: LoweredTensor,
   window: Window,
   lead: number,
-  sizes: readonly number[],
+  sizes: Shape,
 ): LoweredTensor[] {
   const taps = window.kernel.map((size, s) => l.freshVar(`w${s}`, size));
   const inner = taps.flatMap((tap) => tap.vars);
@@ -157,7 +155,7 @@ function maxPoolByReduction(
     return l.ir.mod(l.ir.div(tap, below), size);
   });
   const at = tapAt(l, x, lead, window, l.vars(sizes), digitsOf).coords.slice(lead);
-  return [best!, l.pointwise(sizes, l.ir.index('int64', flatPosition(l, at, x.sizes.slice(lead))))];
+  return [best!, l.pointwise(sizes, l.ir.index('int64', flatPosition(l, at, x.shape.slice(lead))))];
 }
 
 /** How an average counts the elements of a window. */
@@ -170,7 +168,7 @@ interface Divisor {
 export function windowDivisor(
   l: Lowering,
   window: Window,
-  sizes: readonly number[],
+  sizes: Shape,
   out: readonly IndexExpr[],
   divisor: Divisor,
 ): Expr {
@@ -180,10 +178,11 @@ export function windowDivisor(
     .map((kernel, s) => {
       const start = l.ir.add(l.ir.scale(out[s]!, window.stride[s]!), l.ir.int(-window.padding[s]!));
       const first = l.ir.bounds(start);
-      const padded = sizes[s]! + window.padding[s]!;
+      const padded = sizeAdd(sizes[s]!, window.padding[s]!);
       const limit = divisor.countPadding ? padded : sizes[s]!;
-      const interior = first.max + kernel <= limit && (divisor.countPadding || first.min >= 0);
-      if (interior) return l.ir.const('int32', kernel);
+      const isWhole =
+        Number.isFinite(first.max) && sizeKnown(first.max + kernel, '<=', limit) === true;
+      if (isWhole && (divisor.countPadding || first.min >= 0)) return l.ir.const('int32', kernel);
       const from = l.ir.index('int32', start);
       const end = m.min(l.ir.index('int32', l.ir.add(start, l.ir.int(kernel))), padded);
       if (divisor.countPadding) return m.sub(end, from);
@@ -196,7 +195,7 @@ export function windowDivisor(
 function avgPool(spatial: number): LoweringFn {
   return (l, [self, kernel, stride, padding, , countPadding, override], call) => {
     const x = tensorArg(self!, call.op);
-    return averaged(l, x, windowOf(spatial, kernel, stride, padding), call.sizes, {
+    return averaged(l, x, windowOf(spatial, kernel, stride, padding), call.shape, {
       countPadding: countPadding !== false,
       override: (override as number | null | undefined) ?? null,
     });
@@ -207,10 +206,10 @@ function averaged(
   l: Lowering,
   x: LoweredTensor,
   window: Window,
-  sizes: readonly number[],
+  sizes: Shape,
   divisor: Divisor,
 ): LoweredTensor {
-  const lead = x.sizes.length - window.kernel.length;
+  const lead = x.shape.length - window.kernel.length;
   const acc = accumulateDtype(x.dtype);
   const m = new ExprMath(l.ir);
   const vars = l.vars(sizes);
@@ -237,7 +236,7 @@ function averaged(
     })[0]!.expr;
   }
   const count = l.ir.cast(
-    windowDivisor(l, window, x.sizes.slice(lead), vars.slice(lead), divisor),
+    windowDivisor(l, window, x.shape.slice(lead), vars.slice(lead), divisor),
     acc,
   );
   return l.pointwise(
@@ -264,18 +263,13 @@ export function adaptiveEnd(l: Lowering, out: IndexExpr, input: number, output: 
 function adaptiveAvgPool(spatial: number): LoweringFn {
   return (l, [self], call) => {
     const x = tensorArg(self!, call.op);
-    const lead = x.sizes.length - spatial;
-    const input = x.sizes.slice(lead);
-    const output = call.sizes.slice(lead);
-    if (output.every((size) => size === 1)) {
-      return meanOf(
-        l,
-        x,
-        input.map((_, s) => lead + s),
-        true,
-        call.dtype,
-      );
+    const lead = x.shape.length - spatial;
+    if (call.shape.slice(lead).every((size) => size === 1)) {
+      const dims = Array.from({ length: spatial }, (_, s) => lead + s);
+      return meanOf(l, x, dims, true, call.dtype);
     }
+    const input = fixedShape(x.shape.slice(lead));
+    const output = fixedShape(call.shape.slice(lead));
     if (input.every((size, s) => size % (output[s] ?? 1) === 0)) {
       const kernel = input.map((size, s) => size / output[s]!);
       const plain: Window = {
@@ -284,9 +278,9 @@ function adaptiveAvgPool(spatial: number): LoweringFn {
         padding: kernel.map(() => 0),
         dilation: kernel.map(() => 1),
       };
-      return averaged(l, x, plain, call.sizes, { countPadding: true, override: null });
+      return averaged(l, x, plain, call.shape, { countPadding: true, override: null });
     }
-    return adaptiveWindows(l, x, lead, input, output, call.sizes);
+    return adaptiveWindows(l, x, lead, input, output, call.shape);
   };
 }
 
@@ -297,7 +291,7 @@ function adaptiveWindows(
   lead: number,
   input: readonly number[],
   output: readonly number[],
-  sizes: readonly number[],
+  sizes: Shape,
 ): LoweredTensor {
   const acc = accumulateDtype(x.dtype);
   const m = new ExprMath(l.ir);

@@ -7,6 +7,7 @@
  */
 import { affordable } from '../affordable.js';
 import { readyOperand } from '../ready-operand.js';
+import { type Size, sizeMul } from '@tessera/shared';
 import { numelOf, wrapDim } from '@tessera/tensor/internal';
 import type { Expr, ReduceOp } from '../../ir/expr.js';
 import type { IndexExpr, SizedLoop } from '../../ir/index-expr.js';
@@ -19,6 +20,7 @@ import { LoweredTensor } from '../lowered-tensor.js';
 import type { Lowering } from '../lowering.js';
 import { accumulateDtype, reducePlan } from '../reduce.js';
 import { type LoweredArg, type LoweringFn, RuntimeScalar } from '../registry.js';
+import { isSame, numelOf as shapeNumel } from '../shape-math.js';
 import { delinearize, reshapeTensor } from './view-maps.js';
 
 /** Σ over positions p with index[p] = row of source[p, column], as one-hot product. */
@@ -29,7 +31,7 @@ function oneHotSum(
   source: LoweredTensor,
   skip: number | null,
 ): LoweredTensor {
-  const [count, columns] = source.sizes as [number, number];
+  const [count, columns] = source.shape as [Size, Size];
   const from = readyOperand(l, source);
   const at = readyOperand(l, index);
   const m = new ExprMath(l.ir);
@@ -54,9 +56,10 @@ function oneHotSum(
 const embeddingBackward: LoweringFn = (l, [grad, indices, rows, padding, scale], call) => {
   const g = tensorArg(grad!, call.op);
   const index = tensorArg(indices!, call.op);
-  const columns = g.sizes[g.sizes.length - 1]!;
-  const count = numelOf(index.sizes);
-  if (!affordable(l, Number(rows) * columns, count, count * columns, 'product')) return null;
+  const columns = g.shape[g.shape.length - 1]!;
+  const count = shapeNumel(index.shape);
+  if (!affordable(l, sizeMul(Number(rows), columns), count, sizeMul(count, columns), 'product'))
+    return null;
   const at = reshapeTensor(l, readyOperand(l, index), [count]);
   const sum = oneHotSum(
     l,
@@ -65,18 +68,18 @@ const embeddingBackward: LoweringFn = (l, [grad, indices, rows, padding, scale],
     reshapeTensor(l, g, [count, columns]),
     Number(padding) >= 0 ? Number(padding) : null,
   );
-  if (scale !== true || count === 0) return sum;
+  if (scale !== true || isSame(count, 0)) return sum;
   const m = new ExprMath(l.ir);
   const acc = accumulateDtype(sum.dtype);
-  const uses = usesOfRows(l, at, Number(rows)).load([l.vars(call.sizes)[0]!]);
+  const uses = usesOfRows(l, at, Number(rows)).load([l.vars(call.shape)[0]!]);
   const average = m.div(m.cast(sum.expr, acc), m.cast(m.max(uses, 1), acc));
-  return l.pointwise(call.sizes, m.cast(average, sum.dtype));
+  return l.pointwise(call.shape, m.cast(average, sum.dtype));
 };
 
 /** How often each row is named, as float32. */
 export function usesOfRows(l: Lowering, index: LoweredTensor, rows: number): LoweredTensor {
   const m = new ExprMath(l.ir);
-  const each = l.freshVar('p', index.sizes[0]!);
+  const each = l.freshVar('p', index.shape[0]!);
   const value = index.load([each.index]);
   const own = l.ir.index(value.dtype, l.vars([rows])[0]!);
   return reducePlan(l, {

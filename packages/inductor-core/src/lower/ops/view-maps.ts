@@ -16,17 +16,6 @@ function clampSlice(value: LoweredArg, size: number, fallback: number): number {
   return Math.min(Math.max(n < 0 ? n + size : n, 0), size);
 }
 
-/** Start, end and step of a slice of a dimension, resolved. */
-export function sliceRange(
-  size: number,
-  start: LoweredArg,
-  end: LoweredArg,
-  step: LoweredArg,
-): { readonly start: number; readonly end: number; readonly step: number } {
-  const from = clampSlice(start, size, 0);
-  return { start: from, end: Math.max(clampSlice(end, size, size), from), step: Number(step ?? 1) };
-}
-
 /** An argument that is a size or a place. */
 export function sizeArg(arg: LoweredArg): Size {
   return arg instanceof SymInt ? arg : Number(arg);
@@ -130,6 +119,12 @@ export function sliceTensor(
   );
 }
 
+/** A place in a dimension; a negative one counts from its end. */
+export function selectedPlace(index: LoweredArg, size: Size): Size {
+  const at = sizeArg(index);
+  return isLarger(0, at) ? sizeAdd(at, size) : at;
+}
+
 /** One element of a dimension, which disappears. */
 export function selectTensor(
   lowering: Lowering,
@@ -137,7 +132,7 @@ export function selectTensor(
   dim: number,
   index: Size,
 ): LoweredTensor {
-  const at = isLarger(0, index) ? sizeAdd(index, self.shape[dim]!) : index;
+  const at = selectedPlace(index, self.shape[dim]!);
   const sizes = self.shape.filter((_, d) => d !== dim);
   const vars = [...lowering.vars(sizes)];
   vars.splice(dim, 0, lowering.ir.size(at));

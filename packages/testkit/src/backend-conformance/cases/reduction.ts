@@ -29,6 +29,14 @@ export const REDUCTION_CASES: readonly ConformanceCase[] = [
     run: (x) => [std(x!, 1), ...varMean(x!, [0, 2])],
   },
   {
+    name: 'reductions: moments of infinite values',
+    inputs: cube,
+    run: (x) => {
+      const infinite = x!.div(x!.gt(0).to(x!.dtype));
+      return [0, 1, 2].flatMap((dim) => varMean(infinite, dim));
+    },
+  },
+  {
     name: 'reductions: softmax, its logarithm and logsumexp',
     inputs: cube,
     run: (x) => [x!.softmax(-1), x!.mul(30).logSoftmax(1), logsumexp(x!, 0)],

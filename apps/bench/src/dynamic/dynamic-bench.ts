@@ -1,0 +1,171 @@
+/**
+ * @file `pnpm bench dynamic`: what a size that was not seen before costs, on both devices, as JSON.
+ *
+ * Every workload runs through its sizes. The first call at a size is the new one; then calls at that size, and the
+ * program run eagerly, take turns. The first five sizes are what a program learns from: ratios are medians of
+ * those of the later sizes. Costs are of calls that are waited for.
+ */
+import { parseArgs } from 'node:util';
+import { counters, isTesseraError } from '@tessera/shared';
+import type { initWebGpu } from '@tessera/compile';
+import { type Tensor, manualSeed, noGrad } from '@tessera/tensor';
+import { openGpu } from '../engines/tessera.js';
+import { median } from '../harness/statistics.js';
+import {
+  DYNAMIC_WORKLOADS,
+  type DynamicDevice,
+  type DynamicProgram,
+  type DynamicWorkload,
+  compiledStep,
+} from './workloads.js';
+
+/** Name on the command line. */
+export const DYNAMIC = 'dynamic';
+
+/** Sizes after which nothing should be compiled any more. */
+const LEARNING = 5;
+
+/** A workload on a device; milliseconds are medians over the sizes after the first five. */
+export interface DynamicRow {
+  readonly workload: string;
+  readonly device: DynamicDevice;
+  readonly sizes: number;
+  /** Graphs that the tracer captured: one for all sizes at best. */
+  readonly graphs: number;
+  /** Code that backends made, during the first five sizes and after them. */
+  readonly compilations: number;
+  readonly lateCompilations: number;
+  readonly newMs: number;
+  readonly repeatedMs: number;
+  readonly eagerMs: number;
+  /** A new size over a repeated one; a repeated one, and a new one, over eager. */
+  readonly newToRepeated: number;
+  readonly repeatedToEager: number;
+  readonly newToEager: number;
+}
+
+/** See the file header. */
+export interface DynamicReport {
+  /** Name of the adapter; why there is none otherwise. */
+  readonly adapter: string;
+  readonly rows: readonly DynamicRow[];
+}
+
+type Gpu = Awaited<ReturnType<typeof initWebGpu>>;
+
+/** Code that backends made so far. */
+function compilations(): number {
+  const { graphs = 0, shared = 0 } = counters.get('inductor');
+  return graphs - shared;
+}
+
+function captured(): number {
+  return counters.get('frames').captured ?? 0;
+}
+
+function drop(result: Tensor | readonly Tensor[]): void {
+  for (const tensor of Array.isArray(result) ? (result as Tensor[]) : [result as Tensor])
+    tensor.dispose();
+}
+
+async function measure(
+  workload: DynamicWorkload,
+  small: boolean,
+  gpu: Gpu | null,
+  repeats: number,
+): Promise<DynamicRow> {
+  const device = gpu === null ? 'cpu' : 'wgpu';
+  manualSeed(0);
+  const program = workload.make(device, small);
+  const reference: DynamicProgram = workload.make(device, small);
+  const run = compiledStep(workload, program);
+  const eager: typeof run = workload.isInference
+    ? (size, inputs) => noGrad(() => reference.step(size, inputs))
+    : (size, inputs) => reference.step(size, inputs);
+  const timed = async (
+    step: typeof run,
+    size: number,
+    inputs: readonly Tensor[],
+  ): Promise<number> => {
+    const start = performance.now();
+    const result = step(size, inputs);
+    await gpu?.synchronize();
+    const time = performance.now() - start;
+    drop(result);
+    return time;
+  };
+  const graphsBefore = captured();
+  let before = 0;
+  let made = 0;
+  const late: { fresh: number; again: number; eager: number }[] = [];
+  let lateMade = 0;
+  for (const [i, size] of workload.sizes(small).entries()) {
+    const inputs = program.inputs(size);
+    // Eager operators have code of their own, which is not what is counted here.
+    for (let k = 0; k < 2; k++) await timed(eager, size, inputs);
+    before = compilations();
+    const fresh = await timed(run, size, inputs);
+    const now = compilations() - before;
+    made += now;
+    const again: number[] = [];
+    const eagerly: number[] = [];
+    for (let k = 0; k < repeats; k++) {
+      again.push(await timed(run, size, inputs));
+      eagerly.push(await timed(eager, size, inputs));
+    }
+    for (const tensor of inputs) tensor.dispose();
+    if (i < LEARNING) continue;
+    lateMade += now;
+    late.push({ fresh, again: median(again), eager: median(eagerly) });
+  }
+  return {
+    workload: workload.name,
+    device,
+    sizes: workload.sizes(small).length,
+    graphs: captured() - graphsBefore,
+    compilations: made - lateMade,
+    lateCompilations: lateMade,
+    newMs: median(late.map(({ fresh }) => fresh)),
+    repeatedMs: median(late.map(({ again }) => again)),
+    eagerMs: median(late.map(({ eager }) => eager)),
+    newToRepeated: median(late.map(({ fresh, again }) => fresh / again)),
+    repeatedToEager: median(late.map(({ again, eager }) => again / eager)),
+    newToEager: median(late.map(({ fresh, eager }) => fresh / eager)),
+  };
+}
+
+/** Runs it. @param args what follows the name on the command line */
+export async function dynamicReport(args: readonly string[]): Promise<DynamicReport> {
+  const { values } = parseArgs({
+    args: [...args],
+    options: {
+      dawn: { type: 'string' },
+      'dawn-flag': { type: 'string', multiple: true, default: [] },
+      device: { type: 'string', multiple: true, default: ['cpu', 'wgpu'] },
+      workload: { type: 'string', multiple: true, default: [] },
+      quick: { type: 'boolean', default: false },
+    },
+  });
+  const wanted = DYNAMIC_WORKLOADS.filter(
+    ({ name }) => values.workload.length === 0 || values.workload.includes(name),
+  );
+  const repeats = values.quick ? 2 : 7;
+  const rows: DynamicRow[] = [];
+  const add = async (gpu: Gpu | null, small: boolean): Promise<void> => {
+    for (const workload of wanted) rows.push(await measure(workload, small, gpu, repeats));
+  };
+  if (values.device.includes('cpu')) await add(null, values.quick);
+  let adapter = 'not asked for';
+  if (values.device.includes('wgpu')) {
+    try {
+      const gpu = await openGpu({ dawn: values.dawn ?? null, dawnFlags: values['dawn-flag'] });
+      adapter = gpu.adapterName;
+      await add(gpu, values.quick || /swiftshader|llvmpipe/i.test(adapter));
+      gpu.dispose();
+    } catch (error) {
+      if (!isTesseraError(error, 'device-unavailable')) throw error;
+      adapter = error.message;
+    }
+  }
+  return { adapter, rows };
+}
